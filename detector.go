@@ -1,0 +1,106 @@
+package heisen
+
+import "errors"
+
+// Detector consumes a stream of events and reports Findings to the Sink it was
+// built with. A Detector belongs to one goroutine unless its doc says
+// otherwise.
+type Detector interface {
+	// Handle takes the next event of the stream. The event is only valid
+	// during the call.
+	Handle(Event)
+	// Flush is called once, at the end of the stream (also of a damaged one):
+	// it reports what is left and releases resources. Its error is one that
+	// made findings incomplete.
+	Flush() error
+}
+
+// RecordHandler is an optional capability of a Detector: taking events by the
+// batch. A driver asks for it once, by type assertion, and then uses it instead
+// of Handle. The slice and its records are only valid during the call and must
+// not be changed.
+type RecordHandler interface {
+	HandleRecords([]Record)
+}
+
+// handlerOf returns the fastest way to hand batches to d.
+func handlerOf(d Detector) func([]Record) {
+	if h, ok := d.(RecordHandler); ok {
+		return h.HandleRecords
+	}
+	return func(batch []Record) {
+		for i := range batch {
+			d.Handle(&batch[i])
+		}
+	}
+}
+
+// Tee returns a Detector that hands every event to each of the given detectors,
+// in their order. Its Flush flushes all of them and joins their errors.
+func Tee(detectors ...Detector) Detector {
+	t := &tee{detectors: detectors}
+	for _, d := range detectors {
+		t.handlers = append(t.handlers, handlerOf(d))
+	}
+	return t
+}
+
+type tee struct {
+	detectors []Detector
+	handlers  []func([]Record)
+}
+
+func (t *tee) Handle(e Event) {
+	for _, d := range t.detectors {
+		d.Handle(e)
+	}
+}
+
+func (t *tee) HandleRecords(batch []Record) {
+	for _, h := range t.handlers {
+		h(batch)
+	}
+}
+
+func (t *tee) Flush() error {
+	var errs []error
+	for _, d := range t.detectors {
+		errs = append(errs, d.Flush())
+	}
+	return errors.Join(errs...)
+}
+
+// Filter returns a Detector that hands on to d the events for which keep
+// returns true. Dropping a synchronisation event makes happens-before detectors
+// behind the filter raise false alarms; see Op.IsSync.
+func Filter(d Detector, keep func(Event) bool) Detector {
+	return &filter{Detector: d, keep: keep, handle: handlerOf(d)}
+}
+
+type filter struct {
+	Detector
+	keep   func(Event) bool
+	handle func([]Record)
+}
+
+func (f *filter) Handle(e Event) {
+	if f.keep(e) {
+		f.Detector.Handle(e)
+	}
+}
+
+// HandleRecords hands on maximal runs of kept records without copying them.
+func (f *filter) HandleRecords(batch []Record) {
+	start := 0
+	for i := range batch {
+		if !f.keep(&batch[i]) {
+			if start < i {
+				f.handle(batch[start:i])
+			}
+			start = i + 1
+		}
+	}
+	if start < len(batch) {
+		f.handle(batch[start:])
+	}
+}

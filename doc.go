@@ -1,0 +1,30 @@
+// Package heisen is the vocabulary of a system that finds, predicts, confirms
+// and heals concurrency bugs in Go programs: what an event is (Op, Record,
+// Event), who consumes events (Detector), where they come from (Source), what
+// comes out (Finding), and what the numbers in both mean (Symbols).
+//
+// # Reading map
+//
+// Imports point down only; a test in internal/arch keeps it so.
+//
+//   - heisen (this package): the vocabulary and the combinators Tee and Filter.
+//     Run feeds a Source to Detectors.
+//   - internal/shadow: shadow memory, the per-variable state of detectors.
+//   - trace: trace files and streams. The STD text format and heisen's own
+//     binary format, validation, statistics, and the merge of per-goroutine
+//     events into one order.
+//   - vclock: vector clocks and epochs; the happens-before detectors FastTrack
+//     and Reference.
+//   - internal/rt: the recorder that is injected into programs, and the reader
+//     of what it sends.
+//   - internal/build: the overlay that carries the recorder into a program with
+//     the stock go command.
+//   - internal/report: findings as text and as JSON lines.
+//   - internal/cli: the heisen command's subcommands.
+//   - cmd/heisen: main.
+//   - bench: benchmarks and the workload generators that tests share.
+//   - examples: small real programs with real bugs.
+//
+// A first program, which reports the races of a recorded trace, is the example
+// of package vclock.
+package heisen

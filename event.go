@@ -1,0 +1,87 @@
+package heisen
+
+// Thread is a dense goroutine number; 0 is the first thread of the program.
+// Numbers are given in order of creation and are not reused within a trace.
+type Thread uint32
+
+// Object is what an event happened to: a variable, lock, message, transaction
+// or thread. In recordings of real programs variables and synchronisation
+// objects are addresses; other sources choose numbers freely (multiples of 8
+// make the densest shadow memory, see Record).
+type Object uint64
+
+// Thread reads o as a thread number: the object of a Fork or Join event.
+func (o Object) Thread() Thread { return Thread(o) }
+
+// Site is a program location: an index into the source's site table. 0 is an
+// unknown location.
+type Site uint32
+
+// Context is where a thread stands apart from its site: the calls it is in and
+// the locks it holds, an index into the source's Symbols. Equal contexts mean
+// equal call stacks and equal held locks. 0 is the empty context.
+type Context uint32
+
+// Event is one step of an execution as detectors see it. Every event that the
+// sources of this module deliver is a *Record, so a detector that wants more
+// than these four answers may assert that type.
+type Event interface {
+	Op() Op         // what happened
+	Thread() Thread // who did it
+	Object() Object // what it happened to
+	Site() Site     // where in the program
+}
+
+// Flags qualify a Record.
+type Flags uint8
+
+const (
+	// HasValue says that Val is the value read or written.
+	HasValue Flags = 1 << iota
+)
+
+// Record is the fixed-size event (32 bytes) that streams and hot loops carry.
+// *Record implements Event without allocating.
+//
+// A plain access touches the Len bytes that start at Obj; Len 0 counts as 1,
+// which is how the scalar accesses of real programs come (the compiler reports
+// where a scalar starts, not how long it is). Two accesses meet if they share a
+// byte.
+type Record struct {
+	Obj   Object  // what it happened to
+	Val   uint64  // value if HasValue is set; the length in bytes for Alloc and Free
+	TID   Thread  // who did it
+	Loc   Site    // where in the program
+	Ctx   Context // calls and held locks just before the event took effect
+	Len   uint16  // bytes touched by an access; 0 means 1
+	Code  Op      // what happened
+	Flags Flags
+}
+
+// Op implements Event.
+func (r *Record) Op() Op { return r.Code }
+
+// Thread implements Event.
+func (r *Record) Thread() Thread { return r.TID }
+
+// Object implements Event.
+func (r *Record) Object() Object { return r.Obj }
+
+// Site implements Event.
+func (r *Record) Site() Site { return r.Loc }
+
+// Context returns the calls and locks of the event's thread just before the
+// event took effect.
+func (r *Record) Context() Context { return r.Ctx }
+
+// Size returns how many bytes an access touches, at least 1.
+func (r *Record) Size() uint64 { return max(uint64(r.Len), 1) }
+
+// AsRecord returns e as a *Record: e itself when it is one, otherwise a new
+// Record with the four answers that every Event gives.
+func AsRecord(e Event) *Record {
+	if r, ok := e.(*Record); ok {
+		return r
+	}
+	return &Record{Code: e.Op(), TID: e.Thread(), Obj: e.Object(), Loc: e.Site()}
+}

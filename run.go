@@ -1,0 +1,64 @@
+package heisen
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+)
+
+// Source is a stream of events. trace.Reader is one.
+type Source interface {
+	// Next fills batch with the next events of the stream, waits for at least
+	// one, and returns how many it filled. The end of the stream is io.EOF; any
+	// other error says where the stream is damaged. Records filled are valid
+	// whatever the error.
+	Next(batch []Record) (int, error)
+}
+
+// batchSize is what Run reads at a time: 32 KiB of records, which stay in the
+// first-level cache while each detector has its turn.
+const batchSize = 1024
+
+// Run feeds source to the detectors, in batches, until its end, its first error
+// or the end of ctx, and then flushes every detector, so that nothing found is
+// lost. It returns the number of events delivered, and the stream's error
+// joined with those of the detectors; a stream that ended regularly is no
+// error.
+func Run(ctx context.Context, source Source, detectors ...Detector) (events uint64, err error) {
+	handle := handlerOf(Tee(detectors...))
+	batch := make([]Record, batchSize)
+	for err == nil {
+		if err = ctx.Err(); err != nil {
+			break
+		}
+		var n int
+		n, err = source.Next(batch)
+		if n < 0 || n > len(batch) {
+			err = fmt.Errorf("heisen: source filled %d of %d records", n, len(batch))
+			break
+		}
+		if n > 0 {
+			handle(batch[:n])
+			events += uint64(n)
+		}
+	}
+	if errors.Is(err, io.EOF) {
+		err = nil
+	}
+	return events, errors.Join(err, Tee(detectors...).Flush())
+}
+
+// Slice returns a Source that delivers the given records.
+func Slice(records []Record) Source { return &slice{records} }
+
+type slice struct{ rest []Record }
+
+func (s *slice) Next(batch []Record) (int, error) {
+	if len(s.rest) == 0 {
+		return 0, io.EOF
+	}
+	n := copy(batch, s.rest)
+	s.rest = s.rest[n:]
+	return n, nil
+}

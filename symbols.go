@@ -1,0 +1,280 @@
+package heisen
+
+import (
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+)
+
+// Frame is one function of a call stack.
+type Frame struct {
+	Func string // package-qualified function name
+	File string // path as the compiler recorded it
+	Line int    // from 1; 0 if unknown
+}
+
+// SiteInfo says what a Site is. Sites of real programs have a program counter
+// and frames, those of text traces a text.
+type SiteInfo struct {
+	Text   string  // the site as it stands in a text trace, or empty
+	PC     uint64  // program counter, 0 if there is none
+	Frames []Frame // innermost first: more than one where calls were inlined
+}
+
+// String returns the site's text, else "file:line" of its innermost frame, else
+// its program counter in hexadecimal.
+func (i SiteInfo) String() string {
+	switch {
+	case i.Text != "":
+		return i.Text
+	case len(i.Frames) > 0:
+		return fmt.Sprintf("%s:%d", i.Frames[0].File, i.Frames[0].Line)
+	case i.PC != 0:
+		return fmt.Sprintf("%#x", i.PC)
+	}
+	return "?"
+}
+
+// fingerprint is the site's identity across runs and machines: no directory
+// and no address in it where frames or a text are known.
+func (i SiteInfo) fingerprint() string {
+	if i.Text == "" && len(i.Frames) > 0 {
+		f := i.Frames[0]
+		return fmt.Sprintf("%s %s:%d", f.Func, path.Base(strings.ReplaceAll(f.File, `\`, "/")), f.Line)
+	}
+	return i.String()
+}
+
+// ThreadInfo says what is known of a thread.
+type ThreadInfo struct {
+	Name    string  // as it stands in a text trace, or empty
+	Forked  bool    // whether the three fields below are known
+	Parent  Thread  // who started it
+	Site    Site    // where its go statement stands
+	Context Context // where its parent stood then
+}
+
+// Held is a lock that a thread holds.
+type Held struct {
+	Lock   Object
+	Shared bool // held for reading
+	Site   Site // where it was acquired
+}
+
+// Cursor follows one thread through its calls and locks; the zero Cursor
+// stands at the start of a thread. Its methods are those of Symbols that take
+// and return it; Symbols.Context turns it into the number that a Record
+// carries.
+type Cursor struct {
+	Calls uint32 // node in the tree of call paths
+	Locks uint32 // node in the tree of held locks
+}
+
+// CallNode is a node of the tree of call paths: a call at Site made from the
+// path Parent. Node 0 is the empty path.
+type CallNode struct {
+	Parent uint32
+	Site   Site
+}
+
+// LockNode is a node of the tree of held locks: Held was taken while the path
+// Parent was held. Node 0 is the empty path.
+type LockNode struct {
+	Parent uint32
+	Held
+}
+
+// Symbols says what the numbers in a stream's records stand for: sites,
+// contexts, threads, object names. A Source fills it as it reads, before it
+// delivers the records that use the numbers; sinks and reports read it. Equal
+// things get equal numbers, numbers are dense and never change their meaning.
+//
+// It belongs to one goroutine at a time. Call paths and held locks are
+// hash-consed, so contexts cost about 40 bytes per distinct path, however often
+// it is taken.
+type Symbols struct {
+	sites    []SiteInfo
+	calls    []CallNode
+	locks    []LockNode
+	contexts []Cursor
+
+	callIndex    map[CallNode]uint32
+	lockIndex    map[LockNode]uint32
+	contextIndex map[Cursor]Context
+
+	threads map[Thread]ThreadInfo
+	names   map[Object]string
+}
+
+// NewSymbols returns a table that knows only the zero numbers.
+func NewSymbols() *Symbols {
+	return &Symbols{
+		sites:        make([]SiteInfo, 1),
+		calls:        make([]CallNode, 1),
+		locks:        make([]LockNode, 1),
+		contexts:     make([]Cursor, 1),
+		callIndex:    map[CallNode]uint32{},
+		lockIndex:    map[LockNode]uint32{},
+		contextIndex: map[Cursor]Context{{}: 0},
+		threads:      map[Thread]ThreadInfo{},
+		names:        map[Object]string{},
+	}
+}
+
+// AddSite gives info the next site number.
+func (s *Symbols) AddSite(info SiteInfo) Site {
+	s.sites = append(s.sites, info)
+	return Site(len(s.sites) - 1)
+}
+
+// SetSite replaces what is known of a site that AddSite has numbered; other
+// numbers are ignored. Sources that learn names late use it.
+func (s *Symbols) SetSite(site Site, info SiteInfo) {
+	if site != 0 && int(site) < len(s.sites) {
+		s.sites[site] = info
+	}
+}
+
+// Site returns what is known of site; the zero SiteInfo for an unknown one.
+func (s *Symbols) Site(site Site) SiteInfo {
+	if s == nil || int(site) >= len(s.sites) {
+		return SiteInfo{}
+	}
+	return s.sites[site]
+}
+
+// NumSites returns one more than the largest site number.
+func (s *Symbols) NumSites() int { return len(s.sites) }
+
+// Call returns the cursor of a thread that stood at c and made a call at site.
+func (s *Symbols) Call(c Cursor, site Site) Cursor {
+	node := CallNode{c.Calls, site}
+	id, ok := s.callIndex[node]
+	if !ok {
+		id = uint32(len(s.calls))
+		s.calls = append(s.calls, node)
+		s.callIndex[node] = id
+	}
+	return Cursor{id, c.Locks}
+}
+
+// Return undoes the innermost Call; at the start of a thread it does nothing.
+func (s *Symbols) Return(c Cursor) Cursor {
+	return Cursor{s.calls[c.Calls].Parent, c.Locks}
+}
+
+// Acquire returns the cursor of a thread that stood at c and took a lock.
+func (s *Symbols) Acquire(c Cursor, h Held) Cursor {
+	node := LockNode{c.Locks, h}
+	id, ok := s.lockIndex[node]
+	if !ok {
+		id = uint32(len(s.locks))
+		s.locks = append(s.locks, node)
+		s.lockIndex[node] = id
+	}
+	return Cursor{c.Calls, id}
+}
+
+// Release drops the latest hold of lock with the given mode, wherever it
+// stands in the order of acquisition. It reports whether there was one; if not,
+// c is returned unchanged. It costs a step per lock acquired since.
+func (s *Symbols) Release(c Cursor, lock Object, shared bool) (Cursor, bool) {
+	var above []Held
+	for id := c.Locks; id != 0; id = s.locks[id].Parent {
+		n := s.locks[id]
+		if n.Lock == lock && n.Shared == shared {
+			out := Cursor{c.Calls, n.Parent}
+			for _, h := range slices.Backward(above) {
+				out = s.Acquire(out, h)
+			}
+			return out, true
+		}
+		above = append(above, n.Held)
+	}
+	return c, false
+}
+
+// Context returns the number of the context in which a cursor stands.
+func (s *Symbols) Context(c Cursor) Context {
+	id, ok := s.contextIndex[c]
+	if !ok {
+		id = Context(len(s.contexts))
+		s.contexts = append(s.contexts, c)
+		s.contextIndex[c] = id
+	}
+	return id
+}
+
+// Cursor returns the cursor that a context number stands for.
+func (s *Symbols) Cursor(ctx Context) Cursor {
+	if s == nil || int(ctx) >= len(s.contexts) {
+		return Cursor{}
+	}
+	return s.contexts[ctx]
+}
+
+// Calls returns the call sites of a context, innermost first.
+func (s *Symbols) Calls(ctx Context) (sites []Site) {
+	for id := s.Cursor(ctx).Calls; id != 0; id = s.calls[id].Parent {
+		sites = append(sites, s.calls[id].Site)
+	}
+	return sites
+}
+
+// Locks returns the locks held in a context, in order of acquisition.
+func (s *Symbols) Locks(ctx Context) (held []Held) {
+	for id := s.Cursor(ctx).Locks; id != 0; id = s.locks[id].Parent {
+		held = append(held, s.locks[id].Held)
+	}
+	slices.Reverse(held)
+	return held
+}
+
+// Stack returns the frames of a thread that stands at site in a context,
+// innermost first. Where the site or a call site has no frames, its String
+// stands in the frame's Func.
+func (s *Symbols) Stack(site Site, ctx Context) (stack []Frame) {
+	for _, at := range append([]Site{site}, s.Calls(ctx)...) {
+		info := s.Site(at)
+		switch {
+		case len(info.Frames) > 0:
+			stack = append(stack, info.Frames...)
+		case at != 0:
+			stack = append(stack, Frame{Func: info.String()})
+		}
+	}
+	return stack
+}
+
+// Tables returns the tables behind the numbers, for writers of traces: an entry
+// made by Call, Acquire, Context or AddSite stands at the number it was given,
+// so a reader that repeats those calls in the same order gets the same numbers.
+// The slices are views, to be read only, and only until the next addition.
+func (s *Symbols) Tables() (sites []SiteInfo, calls []CallNode, locks []LockNode, contexts []Cursor) {
+	return s.sites, s.calls, s.locks, s.contexts
+}
+
+// SetThread records what is known of a thread.
+func (s *Symbols) SetThread(t Thread, info ThreadInfo) { s.threads[t] = info }
+
+// Thread returns what is known of a thread.
+func (s *Symbols) Thread(t Thread) ThreadInfo {
+	if s == nil {
+		return ThreadInfo{}
+	}
+	return s.threads[t]
+}
+
+// SetName names an object.
+func (s *Symbols) SetName(o Object, name string) { s.names[o] = name }
+
+// Name returns an object's name, or its number in hexadecimal.
+func (s *Symbols) Name(o Object) string {
+	if s != nil {
+		if name, ok := s.names[o]; ok {
+			return name
+		}
+	}
+	return fmt.Sprintf("%#x", uint64(o))
+}
