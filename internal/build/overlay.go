@@ -1,0 +1,235 @@
+package build
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"go/ast"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/heisen-go/heisen/internal/rt"
+)
+
+// overlay is the set of files that stand in for files of GOROOT, or are added to
+// it, by their path below GOROOT/src.
+type overlay map[string][]byte
+
+// newOverlay makes the overlay for a toolchain from its own sources.
+func newOverlay(t *Toolchain) (overlay, error) {
+	o := overlay{}
+	src := filepath.Join(t.Root, "src")
+	read := func(path string) ([]byte, error) {
+		text, err := os.ReadFile(filepath.Join(src, filepath.FromSlash(path)))
+		if errors.Is(err, fs.ErrNotExist) {
+			err = fmt.Errorf("%w GOROOT: %w", ErrUnsupported, err)
+		}
+		return text, err
+	}
+
+	// The recorder.
+	injected, err := rt.Sources(syscallPackage(src))
+	if err != nil {
+		return nil, err
+	}
+	for name, text := range injected {
+		o["runtime/heisen_"+name] = text
+	}
+	o["runtime/race0.go"] = o["runtime/heisen_hooks.go"]
+	delete(o, "runtime/heisen_hooks.go")
+	roots, err := stdRoots(src)
+	if err != nil {
+		return nil, err
+	}
+	o["runtime/heisen_std.go"] = roots
+
+	// Its places in the runtime and in the packages that synchronise.
+	for _, p := range patches {
+		text, err := read(p.path)
+		if err != nil {
+			return nil, err
+		}
+		if o[p.path], err = apply(p.path, text, p.patches...); err != nil {
+			return nil, err
+		}
+	}
+
+	norace, err := read("internal/race/norace.go")
+	if err != nil {
+		return nil, err
+	}
+	if o["internal/race/norace.go"], err = raceAnnotations(norace); err != nil {
+		return nil, err
+	}
+	// The functions that this file implements are the recorder's now; a file of
+	// assembly must remain, or the compiler wants a body for each.
+	o["sync/atomic/asm.s"] = []byte("// The functions of this package are implemented in package runtime.\n")
+	return o, nil
+}
+
+// patches are the changes to files of GOROOT, each tied to a declaration.
+var patches = []struct {
+	path    string
+	patches []patch
+}{
+	{"runtime/proc.go", []patch{
+		inEndlessLoop("sysmon", "heisenPoll()"),
+		atStart("os_beforeExit", "if exitCode != 0 { heisenAbort() }"),
+	}},
+	{"runtime/mgc.go", []patch{atStart("gcSweep", "heisenBarrier()")}},
+	{"runtime/panic.go", []patch{
+		atStart("fatalthrow", "heisenAbort()"),
+		atStart("fatalpanic", "heisenAbort()"),
+	}},
+	{"runtime/signal_unix.go", []patch{atStart("dieFromSignal", "heisenAbort()")}},
+	{"runtime/atomic_pointer.go", []patch{
+		dropDeclaration("sync_atomic_StoreUintptr"),
+		dropDeclaration("sync_atomic_SwapUintptr"),
+		dropDeclaration("sync_atomic_CompareAndSwapUintptr"),
+	}},
+	{"internal/sync/mutex.go", []patch{
+		replaceCalls("Mutex.Lock", "race.Acquire(unsafe.Pointer(m))", "race.Locked(unsafe.Pointer(m))", 1),
+		replaceCalls("Mutex.lockSlow", "race.Acquire(unsafe.Pointer(m))", "race.Locked(unsafe.Pointer(m))", 1),
+		replaceCalls("Mutex.TryLock", "race.Acquire(unsafe.Pointer(m))", "race.Locked(unsafe.Pointer(m))", 1),
+		replaceCalls("Mutex.Unlock", "race.Release(unsafe.Pointer(m))", "race.Unlocking(unsafe.Pointer(m))", 1),
+		replaceSelectors("atomic.CompareAndSwapInt32", "race.CompareAndSwapInt32"),
+		replaceSelectors("atomic.AddInt32", "race.AddInt32"),
+		dropImport("sync/atomic"),
+	}},
+	{"sync/rwmutex.go", []patch{
+		replaceCalls("RWMutex.RLock", "race.Acquire(unsafe.Pointer(&rw.readerSem))", "race.RLocked(unsafe.Pointer(rw))", 1),
+		replaceCalls("RWMutex.TryRLock", "race.Acquire(unsafe.Pointer(&rw.readerSem))", "race.RLocked(unsafe.Pointer(rw))", 1),
+		replaceCalls("RWMutex.RUnlock", "race.ReleaseMerge(unsafe.Pointer(&rw.writerSem))", "race.RUnlocking(unsafe.Pointer(rw))", 1),
+		replaceCalls("RWMutex.Lock", "race.Acquire(unsafe.Pointer(&rw.readerSem))", "race.Locked(unsafe.Pointer(rw))", 1),
+		replaceCalls("RWMutex.Lock", "race.Acquire(unsafe.Pointer(&rw.writerSem))", "_ = 0", 1),
+		replaceCalls("RWMutex.TryLock", "race.Acquire(unsafe.Pointer(&rw.readerSem))", "race.Locked(unsafe.Pointer(rw))", 1),
+		replaceCalls("RWMutex.TryLock", "race.Acquire(unsafe.Pointer(&rw.writerSem))", "_ = 0", 1),
+		replaceCalls("RWMutex.Unlock", "race.Release(unsafe.Pointer(&rw.readerSem))", "race.Unlocking(unsafe.Pointer(rw))", 1),
+	}},
+}
+
+// raceAnnotations turns internal/race's dummy functions into declarations of the
+// recorder's, and adds those that only the patched packages call.
+func raceAnnotations(norace []byte) ([]byte, error) {
+	const path = "internal/race/norace.go"
+	s, err := parseSource(path, norace)
+	if err != nil {
+		return nil, err
+	}
+	enabled := false
+	for _, d := range s.file.Decls {
+		switch d := d.(type) {
+		case *ast.GenDecl:
+			if s.printed(d) == "const Enabled = false" {
+				s.replace(d, "const Enabled = true")
+				enabled = true
+			}
+		case *ast.FuncDecl:
+			if !slices.Contains(rt.Annotations, d.Name.Name) {
+				return nil, fmt.Errorf("%w GOROOT: %s: unknown function %s", ErrUnsupported, path, d.Name.Name)
+			}
+			s.replace(d, "//go:linkname "+d.Name.Name+"\n"+s.printed(&ast.FuncDecl{Name: d.Name, Type: d.Type}))
+		}
+	}
+	if !enabled {
+		return nil, fmt.Errorf("%w GOROOT: %s: no constant Enabled", ErrUnsupported, path)
+	}
+	var b strings.Builder
+	for _, f := range rt.LockAnnotations {
+		name, _, _ := strings.Cut(f, "(")
+		fmt.Fprintf(&b, "\n//go:linkname %s\nfunc %s\n", name, f)
+	}
+	s.insert(s.file.FileEnd, b.String())
+	return s.result()
+}
+
+// syscallPackage is the import path of the runtime's own system call package,
+// which moved between releases.
+func syscallPackage(src string) string {
+	const path = "internal/runtime/syscall"
+	if _, err := os.Stat(filepath.Join(src, filepath.FromSlash(path), "linux")); err == nil {
+		return path + "/linux"
+	}
+	return path
+}
+
+// stdRoots generates the list of first elements of the standard library's
+// package paths, by which the recorder tells where the program proper begins.
+func stdRoots(src string) ([]byte, error) {
+	entries, err := os.ReadDir(src)
+	if err != nil {
+		return nil, err
+	}
+	var b strings.Builder
+	b.WriteString("package runtime\n\nvar heisenStdRoots = [...]string{\n")
+	for _, e := range entries {
+		if name := e.Name(); e.IsDir() && name != "cmd" && name != "testdata" {
+			fmt.Fprintf(&b, "\t%q,\n", name)
+		}
+	}
+	b.WriteString("}\n")
+	return []byte(b.String()), nil
+}
+
+// write stores the overlay's files in a folder below dir that is named by their
+// content and returns the path of the description that "go build -overlay" takes.
+// What is there already is not written again, so that concurrent builds share
+// it.
+func (o overlay) write(dir, goroot string) (string, error) {
+	paths := make([]string, 0, len(o))
+	for path := range o {
+		paths = append(paths, path)
+	}
+	slices.Sort(paths)
+	hash := sha256.New()
+	fmt.Fprintf(hash, "%s\n", goroot)
+	for _, path := range paths {
+		fmt.Fprintf(hash, "%s %d\n%s", path, len(o[path]), o[path])
+	}
+	dir = filepath.Join(dir, hex.EncodeToString(hash.Sum(nil)[:8]))
+
+	var description struct{ Replace map[string]string }
+	description.Replace = map[string]string{}
+	for _, path := range paths {
+		file := filepath.Join(dir, strings.ReplaceAll(path, "/", "_"))
+		if err := writeOnce(file, o[path]); err != nil {
+			return "", err
+		}
+		description.Replace[filepath.Join(goroot, "src", filepath.FromSlash(path))] = file
+	}
+	text, err := json.MarshalIndent(description, "", "\t")
+	if err != nil {
+		return "", err
+	}
+	file := filepath.Join(dir, "overlay.json")
+	return file, writeOnce(file, text)
+}
+
+// writeOnce creates a file with the given content, or leaves one that has it; a
+// half-written one is never seen.
+func writeOnce(path string, content []byte) error {
+	if old, err := os.ReadFile(path); err == nil && string(old) == string(content) {
+		return nil
+	}
+	if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
+		return err
+	}
+	f, err := os.CreateTemp(filepath.Dir(path), ".new-*")
+	if err != nil {
+		return err
+	}
+	defer os.Remove(f.Name())
+	if _, err := f.Write(content); err != nil {
+		f.Close()
+		return err
+	}
+	if err := f.Close(); err != nil {
+		return err
+	}
+	return os.Rename(f.Name(), path)
+}

@@ -1,0 +1,227 @@
+package build
+
+import (
+	"bytes"
+	"fmt"
+	"go/ast"
+	"go/format"
+	"go/parser"
+	"go/token"
+	"slices"
+	"strings"
+)
+
+// An edit replaces the bytes [from, to) of a source file.
+type edit struct {
+	from, to int
+	text     string
+}
+
+// source is a file of GOROOT that is being patched. Patches find their place by
+// declaration and syntax, never by line, and keep every line where it is.
+type source struct {
+	path  string
+	text  []byte
+	fset  *token.FileSet
+	file  *ast.File
+	edits []edit
+}
+
+func parseSource(path string, text []byte) (*source, error) {
+	fset := token.NewFileSet()
+	file, err := parser.ParseFile(fset, path, text, parser.ParseComments|parser.SkipObjectResolution)
+	if err != nil {
+		return nil, err
+	}
+	return &source{path: path, text: text, fset: fset, file: file}, nil
+}
+
+// A patch makes its edits to a source, or says why the source does not look as
+// it should.
+type patch func(*source) error
+
+// apply returns the text of the file at path with the patches made.
+func apply(path string, text []byte, patches ...patch) ([]byte, error) {
+	s, err := parseSource(path, text)
+	if err != nil {
+		return nil, err
+	}
+	for _, p := range patches {
+		if err := p(s); err != nil {
+			return nil, fmt.Errorf("%w GOROOT: %s: %w", ErrUnsupported, path, err)
+		}
+	}
+	return s.result()
+}
+
+// result returns the text with all edits made.
+func (s *source) result() ([]byte, error) {
+	slices.SortStableFunc(s.edits, func(a, b edit) int { return a.from - b.from })
+	var out bytes.Buffer
+	at := 0
+	for _, e := range s.edits {
+		if e.from < at {
+			return nil, fmt.Errorf("%s: overlapping edits at offset %d", s.path, e.from)
+		}
+		out.Write(s.text[at:e.from])
+		out.WriteString(e.text)
+		at = e.to
+	}
+	out.Write(s.text[at:])
+	return out.Bytes(), nil
+}
+
+func (s *source) offset(p token.Pos) int { return s.fset.Position(p).Offset }
+
+func (s *source) insert(p token.Pos, text string) {
+	at := s.offset(p)
+	s.edits = append(s.edits, edit{at, at, text})
+}
+
+func (s *source) replace(n ast.Node, text string) {
+	s.edits = append(s.edits, edit{s.offset(n.Pos()), s.offset(n.End()), text})
+}
+
+// printed returns a node's source in gofmt's form.
+func (s *source) printed(n ast.Node) string {
+	var b bytes.Buffer
+	if format.Node(&b, s.fset, n) != nil {
+		return ""
+	}
+	return b.String()
+}
+
+// function returns the declaration of a function or method; name is "f" or
+// "T.m", the latter for value and pointer receivers alike.
+func (s *source) function(name string) (*ast.FuncDecl, error) {
+	for _, d := range s.file.Decls {
+		f, ok := d.(*ast.FuncDecl)
+		if !ok {
+			continue
+		}
+		full := f.Name.Name
+		if f.Recv != nil {
+			full = strings.TrimPrefix(s.printed(f.Recv.List[0].Type), "*") + "." + full
+		}
+		if full == name {
+			return f, nil
+		}
+	}
+	return nil, fmt.Errorf("no function %s", name)
+}
+
+// body is function for one that must have a body.
+func (s *source) body(name string) (*ast.FuncDecl, error) {
+	f, err := s.function(name)
+	if err == nil && f.Body == nil {
+		err = fmt.Errorf("function %s has no body", name)
+	}
+	return f, err
+}
+
+// atStart puts a statement at the start of a function.
+func atStart(name, statement string) patch {
+	return func(s *source) error {
+		f, err := s.body(name)
+		if err != nil {
+			return err
+		}
+		s.insert(f.Body.Lbrace+1, " "+statement+";")
+		return nil
+	}
+}
+
+// inEndlessLoop puts a statement at the start of the first "for {" directly in a
+// function's body.
+func inEndlessLoop(name, statement string) patch {
+	return func(s *source) error {
+		f, err := s.body(name)
+		if err != nil {
+			return err
+		}
+		for _, stmt := range f.Body.List {
+			if loop, ok := stmt.(*ast.ForStmt); ok && loop.Init == nil && loop.Cond == nil && loop.Post == nil {
+				s.insert(loop.Body.Lbrace+1, " "+statement+";")
+				return nil
+			}
+		}
+		return fmt.Errorf("no endless loop in %s", name)
+	}
+}
+
+// replaceCalls replaces a call in a function, given in gofmt's form; there must
+// be as many as expected.
+func replaceCalls(name, call, with string, expected int) patch {
+	return func(s *source) error {
+		f, err := s.body(name)
+		if err != nil {
+			return err
+		}
+		found := 0
+		ast.Inspect(f.Body, func(n ast.Node) bool {
+			if c, ok := n.(*ast.CallExpr); ok && s.printed(c) == call {
+				s.replace(c, with)
+				found++
+				return false
+			}
+			return true
+		})
+		if found != expected {
+			return fmt.Errorf("%d calls of %s in %s, not %d", found, call, name, expected)
+		}
+		return nil
+	}
+}
+
+// replaceSelectors replaces the selector expression from, such as pkg.F,
+// wherever it stands in the file, at least once.
+func replaceSelectors(from, to string) patch {
+	return func(s *source) error {
+		found := false
+		ast.Inspect(s.file, func(n ast.Node) bool {
+			if sel, ok := n.(*ast.SelectorExpr); ok && s.printed(sel) == from {
+				s.replace(sel, to)
+				found = true
+				return false
+			}
+			return true
+		})
+		if !found {
+			return fmt.Errorf("no %s", from)
+		}
+		return nil
+	}
+}
+
+// dropImport removes an import that the patches have left without use.
+func dropImport(path string) patch {
+	return func(s *source) error {
+		for _, spec := range s.file.Imports {
+			if spec.Path.Value == `"`+path+`"` {
+				s.replace(spec, "")
+				return nil
+			}
+		}
+		return fmt.Errorf("no import of %s", path)
+	}
+}
+
+// dropDeclaration removes a function that has no body, with its directives.
+func dropDeclaration(name string) patch {
+	return func(s *source) error {
+		f, err := s.function(name)
+		if err != nil {
+			return err
+		}
+		if f.Body != nil {
+			return fmt.Errorf("function %s has a body", name)
+		}
+		s.replace(f, "")
+		if f.Doc != nil {
+			for _, c := range f.Doc.List {
+				s.replace(c, "//")
+			}
+		}
+		return nil
+	}
+}

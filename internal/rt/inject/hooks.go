@@ -1,0 +1,464 @@
+//go:build heisen_inject
+
+package runtime
+
+import (
+	"internal/abi"
+	"internal/runtime/sys"
+	"unsafe"
+)
+
+// The race detector's interface to the runtime, the compiler and the standard
+// library, answered by the recorder. This file takes the place of race0.go.
+
+const raceenabled = true
+
+// Start and end of the heap and of the data segments; only they are recorded.
+var (
+	racearenastart, racearenaend uintptr
+	racedatastart, racedataend   uintptr
+)
+
+// What the compiler calls in instrumented functions.
+
+//go:nosplit
+func raceread(addr uintptr) {
+	heisenAccess(heisenOpRead, addr, 1, sys.GetCallerPC())
+}
+
+//go:nosplit
+func racewrite(addr uintptr) {
+	heisenAccess(heisenOpWrite, addr, 1, sys.GetCallerPC())
+}
+
+//go:nosplit
+func racereadrange(addr, size uintptr) {
+	heisenAccess(heisenOpRead, addr, size, sys.GetCallerPC())
+}
+
+//go:nosplit
+func racewriterange(addr, size uintptr) {
+	heisenAccess(heisenOpWrite, addr, size, sys.GetCallerPC())
+}
+
+//go:nosplit
+func racefuncenter(callpc uintptr) {
+	gp := getg()
+	h := (*heisenG)(unsafe.Pointer(gp.racectx))
+	if h == nil {
+		return
+	}
+	base := uint32(gp.stack.hi - sys.GetCallerSP())
+	d := h.depth
+	// Frames at or below this one were left without racefuncexit, by a panic.
+	for d > 0 && h.frame(d-1).base >= base {
+		d--
+	}
+	if d < h.low {
+		h.low = d
+	}
+	if d == h.size {
+		if d == heisenMaxFrames {
+			h.depth = d
+			return
+		}
+		h.depth = d
+		systemstack(func() { heisenGrow(h) })
+	}
+	f := h.frame(d)
+	f.pc, f.base = uint32(heisenPC(callpc)), base
+	h.depth = d + 1
+}
+
+// racefuncenterfp is the entry hook of functions that pass their frame pointer
+// instead of their caller.
+//
+//go:nosplit
+func racefuncenterfp(fp uintptr) {}
+
+//go:nosplit
+func racefuncexit() {
+	gp := getg()
+	h := (*heisenG)(unsafe.Pointer(gp.racectx))
+	if h == nil {
+		return
+	}
+	base := uint32(gp.stack.hi - sys.GetCallerSP())
+	d := h.depth
+	for d > 0 && h.frame(d-1).base >= base {
+		d--
+	}
+	h.depth = d
+	if d < h.low {
+		h.low = d
+	}
+}
+
+// What the runtime calls.
+
+//go:nosplit
+func raceinit() (gctx, pctx uintptr) {
+	m := &firstmoduledata
+	racedatastart = min(m.noptrdata, m.data, m.noptrbss, m.bss)
+	racedataend = max(m.enoptrdata, m.edata, m.enoptrbss, m.ebss)
+	return 0, raceproccreate() // the first P's
+}
+
+//go:nosplit
+func racefini() {
+	exit(heisenFinish())
+}
+
+//go:nosplit
+func raceproccreate() uintptr { return uintptr(unsafe.Pointer(heisenNewBuf())) }
+
+//go:nosplit
+func raceprocdestroy(ctx uintptr) {
+	b := (*heisenBuf)(unsafe.Pointer(ctx))
+	if b == nil {
+		return
+	}
+	heisenFlush(b)
+	systemstack(func() {
+		lock(&heisen.lock)
+		b.cur = nil
+		b.next = heisen.freeB
+		heisen.freeB = b
+		unlock(&heisen.lock)
+	})
+}
+
+//go:nosplit
+func racemapshadow(addr unsafe.Pointer, size uintptr) {
+	if racearenastart == 0 || uintptr(addr) < racearenastart {
+		racearenastart = uintptr(addr)
+	}
+	racearenaend = max(racearenaend, uintptr(addr)+size)
+}
+
+// racemalloc records the start of a life of addresses. What the runtime
+// allocates on a system stack is not visible to the program.
+//
+//go:nosplit
+func racemalloc(p unsafe.Pointer, sz uintptr) {
+	gp := getg()
+	h := (*heisenG)(unsafe.Pointer(gp.racectx))
+	if !heisen.on || h == nil || uintptr(p) == gp.stack.lo {
+		return
+	}
+	pc := heisenPC(heisenCaller(getcallerfp()))
+	for addr, left := uintptr(p), sz; left > 0; {
+		b := heisenOpen(h, 2)
+		if b == nil {
+			return
+		}
+		n := min(left, 1<<31)
+		i := b.pos
+		b.words[i] = heisenOpAlloc<<heisenOpShift | uint64(addr)
+		b.words[i+1] = pc<<32 | uint64(n)
+		h.words += 2
+		b.commit(i + 2)
+		addr, left = addr+n, left-n
+	}
+}
+
+// racefree is called by the sweeper, whenever it comes to an object. The object
+// was dead when the last collection's mark phase ended, and everything recorded
+// before was sent then (heisenBarrier): the next racemalloc of its addresses
+// separates their lives, so there is nothing to record.
+//
+//go:nosplit
+func racefree(p unsafe.Pointer, sz uintptr) {}
+
+//go:nosplit
+func racegostart(pc uintptr) uintptr {
+	gp := getg()
+	parent := gp.m.curg
+	if parent == nil {
+		parent = gp
+	}
+	return heisenStart(pc, parent.racectx)
+}
+
+//go:nosplit
+func racectxstart(pc, spawnctx uintptr) uintptr { return heisenStart(pc, spawnctx) }
+
+// heisenStart makes the state of a new goroutine and records who starts it.
+//
+//go:nosplit
+func heisenStart(pc, spawnctx uintptr) (ctx uintptr) {
+	systemstack(func() { ctx = uintptr(unsafe.Pointer(heisenNewG())) })
+	child, parent := (*heisenG)(unsafe.Pointer(ctx)), (*heisenG)(unsafe.Pointer(spawnctx))
+	if !heisen.on || parent == nil {
+		child.orphan = true
+		return ctx
+	}
+	b := heisenOpen(parent, 3)
+	if b == nil {
+		child.orphan = true
+		return ctx
+	}
+	heisenPut(b, parent, heisenOpFork, uintptr(child.id), heisenStamp(), heisenPC(pc))
+	return ctx
+}
+
+//go:nosplit
+func racegoend() {
+	gp := getg()
+	racectxend(gp.racectx)
+	gp.racectx = 0
+}
+
+//go:nosplit
+func racectxend(racectx uintptr) {
+	h := (*heisenG)(unsafe.Pointer(racectx))
+	if h == nil {
+		return
+	}
+	h.depth, h.low = 0, 0
+	if heisen.on && h.started {
+		if b := heisenOpen(h, 3); b != nil {
+			heisenPut(b, h, heisenOpEnd, 0, heisenStamp(), 0)
+		}
+	}
+	heisenFreeG(h)
+}
+
+//go:nosplit
+func racefingo() {}
+
+//go:nosplit
+func raceacquire(addr unsafe.Pointer) {
+	heisenSyncG(getg(), heisenOpReceive, uintptr(addr), getcallerfp())
+}
+
+//go:nosplit
+func raceacquireg(gp *g, addr unsafe.Pointer) {
+	heisenSyncG(gp, heisenOpReceive, uintptr(addr), getcallerfp())
+}
+
+//go:nosplit
+func raceacquirectx(racectx uintptr, addr unsafe.Pointer) {
+	h := (*heisenG)(unsafe.Pointer(racectx))
+	if heisen.on && h != nil && heisenShared(uintptr(addr)) {
+		heisenSync(h, heisenOpReceive, uintptr(addr), 0)
+	}
+}
+
+//go:nosplit
+func racerelease(addr unsafe.Pointer) {
+	heisenSyncG(getg(), heisenOpSend, uintptr(addr), getcallerfp())
+}
+
+//go:nosplit
+func racereleaseg(gp *g, addr unsafe.Pointer) {
+	heisenSyncG(gp, heisenOpSend, uintptr(addr), getcallerfp())
+}
+
+//go:nosplit
+func racereleaseacquire(addr unsafe.Pointer) {
+	racereleaseacquireg(getg(), addr)
+}
+
+// racereleaseacquireg is one step of the k-th send and the (k-C)-th receive of a
+// buffered channel: take what the slot carries, leave what this side did.
+//
+//go:nosplit
+func racereleaseacquireg(gp *g, addr unsafe.Pointer) {
+	fp := getcallerfp()
+	heisenSyncG(gp, heisenOpReceive, uintptr(addr), fp)
+	heisenSyncG(gp, heisenOpSend, uintptr(addr), fp)
+}
+
+//go:nosplit
+func racereleasemerge(addr unsafe.Pointer) {
+	heisenSyncG(getg(), heisenOpSend, uintptr(addr), getcallerfp())
+}
+
+//go:nosplit
+func racereleasemergeg(gp *g, addr unsafe.Pointer) {
+	heisenSyncG(gp, heisenOpSend, uintptr(addr), getcallerfp())
+}
+
+// Accesses that the runtime makes for the program: callerpc is where the program
+// called it.
+
+//go:nosplit
+func racereadpc(addr unsafe.Pointer, callerpc, pc uintptr) {
+	heisenAccessPC(heisenOpRead, addr, 1, callerpc, pc)
+}
+
+//go:nosplit
+func racewritepc(addr unsafe.Pointer, callerpc, pc uintptr) {
+	heisenAccessPC(heisenOpWrite, addr, 1, callerpc, pc)
+}
+
+//go:nosplit
+func racereadrangepc(addr unsafe.Pointer, sz, callerpc, pc uintptr) {
+	heisenAccessPC(heisenOpRead, addr, sz, callerpc, pc)
+}
+
+//go:nosplit
+func racewriterangepc(addr unsafe.Pointer, sz, callerpc, pc uintptr) {
+	heisenAccessPC(heisenOpWrite, addr, sz, callerpc, pc)
+}
+
+//go:nosplit
+func heisenAccessPC(op uint64, addr unsafe.Pointer, sz, callerpc, pc uintptr) {
+	if gp := getg(); gp != gp.m.curg || sz == 0 {
+		return // runtime code on a system stack speaks for no goroutine
+	}
+	if callerpc == 0 {
+		callerpc = pc
+	}
+	if heisenInStd(callerpc) {
+		if user := heisenCaller(getcallerfp()); user != 0 {
+			callerpc = user
+		}
+	}
+	heisenAccess(op, uintptr(addr), sz, callerpc)
+}
+
+// An access to a composite is one to all its bytes, for a write may go to any
+// part of it; everything else is written whole, so its first byte will do.
+
+func raceReadObjectPC(t *_type, addr unsafe.Pointer, callerpc, pc uintptr) {
+	racereadrangepc(addr, heisenExtent(t), callerpc, pc)
+}
+
+func raceWriteObjectPC(t *_type, addr unsafe.Pointer, callerpc, pc uintptr) {
+	racewriterangepc(addr, heisenExtent(t), callerpc, pc)
+}
+
+func heisenExtent(t *_type) uintptr {
+	switch t.Kind() {
+	case abi.Array, abi.Struct:
+		return t.Size_
+	}
+	return 1
+}
+
+// The functions that a program built with the race build tag may call; Go's own
+// race tests do.
+
+func RaceRead(addr unsafe.Pointer)  { race_Read(addr) }
+func RaceWrite(addr unsafe.Pointer) { race_Write(addr) }
+
+func RaceReadRange(addr unsafe.Pointer, len int)  { race_ReadRange(addr, len) }
+func RaceWriteRange(addr unsafe.Pointer, len int) { race_WriteRange(addr, len) }
+
+func RaceAcquire(addr unsafe.Pointer)      { race_Acquire(addr) }
+func RaceRelease(addr unsafe.Pointer)      { race_Release(addr) }
+func RaceReleaseMerge(addr unsafe.Pointer) { race_ReleaseMerge(addr) }
+
+// RaceDisable makes the recorder ignore the synchronisation of this goroutine
+// until RaceEnable; the two nest. Accesses are still recorded.
+//
+//go:nosplit
+func RaceDisable() { getg().raceignore++ }
+
+// RaceEnable ends the effect of the latest RaceDisable.
+//
+//go:nosplit
+func RaceEnable() { getg().raceignore-- }
+
+// RaceErrors is 0: findings are counted by the process that receives the events.
+func RaceErrors() int { return 0 }
+
+// Package internal/race, by which the standard library annotates itself.
+
+//go:linkname race_Read internal/race.Read
+//go:nosplit
+func race_Read(addr unsafe.Pointer) {
+	heisenAccess(heisenOpRead, uintptr(addr), 1, heisenCaller(getcallerfp()))
+}
+
+//go:linkname race_Write internal/race.Write
+//go:nosplit
+func race_Write(addr unsafe.Pointer) {
+	heisenAccess(heisenOpWrite, uintptr(addr), 1, heisenCaller(getcallerfp()))
+}
+
+//go:linkname race_ReadRange internal/race.ReadRange
+//go:nosplit
+func race_ReadRange(addr unsafe.Pointer, len int) {
+	heisenAccess(heisenOpRead, uintptr(addr), uintptr(len), heisenCaller(getcallerfp()))
+}
+
+//go:linkname race_WriteRange internal/race.WriteRange
+//go:nosplit
+func race_WriteRange(addr unsafe.Pointer, len int) {
+	heisenAccess(heisenOpWrite, uintptr(addr), uintptr(len), heisenCaller(getcallerfp()))
+}
+
+//go:linkname race_ReadPC internal/race.ReadPC
+func race_ReadPC(addr unsafe.Pointer, callerpc, pc uintptr) { racereadpc(addr, callerpc, pc) }
+
+//go:linkname race_WritePC internal/race.WritePC
+func race_WritePC(addr unsafe.Pointer, callerpc, pc uintptr) { racewritepc(addr, callerpc, pc) }
+
+//go:linkname race_ReadObjectPC internal/race.ReadObjectPC
+func race_ReadObjectPC(t *abi.Type, addr unsafe.Pointer, callerpc, pc uintptr) {
+	raceReadObjectPC(t, addr, callerpc, pc)
+}
+
+//go:linkname race_WriteObjectPC internal/race.WriteObjectPC
+func race_WriteObjectPC(t *abi.Type, addr unsafe.Pointer, callerpc, pc uintptr) {
+	raceWriteObjectPC(t, addr, callerpc, pc)
+}
+
+//go:linkname race_Acquire internal/race.Acquire
+//go:nosplit
+func race_Acquire(addr unsafe.Pointer) {
+	heisenSyncG(getg(), heisenOpReceive, uintptr(addr), getcallerfp())
+}
+
+//go:linkname race_Release internal/race.Release
+//go:nosplit
+func race_Release(addr unsafe.Pointer) {
+	heisenSyncG(getg(), heisenOpSend, uintptr(addr), getcallerfp())
+}
+
+//go:linkname race_ReleaseMerge internal/race.ReleaseMerge
+//go:nosplit
+func race_ReleaseMerge(addr unsafe.Pointer) {
+	heisenSyncG(getg(), heisenOpSend, uintptr(addr), getcallerfp())
+}
+
+//go:linkname race_Disable internal/race.Disable
+//go:nosplit
+func race_Disable() { RaceDisable() }
+
+//go:linkname race_Enable internal/race.Enable
+//go:nosplit
+func race_Enable() { RaceEnable() }
+
+//go:linkname race_Errors internal/race.Errors
+func race_Errors() int { return RaceErrors() }
+
+// What the patched sync.Mutex and sync.RWMutex call, so that the recording shows
+// locks and not mere messages.
+
+//go:linkname race_Locked internal/race.Locked
+//go:nosplit
+func race_Locked(lock unsafe.Pointer) {
+	heisenSyncG(getg(), heisenOpAcquire, uintptr(lock), getcallerfp())
+}
+
+//go:linkname race_Unlocking internal/race.Unlocking
+//go:nosplit
+func race_Unlocking(lock unsafe.Pointer) {
+	heisenSyncG(getg(), heisenOpRelease, uintptr(lock), getcallerfp())
+}
+
+//go:linkname race_RLocked internal/race.RLocked
+//go:nosplit
+func race_RLocked(lock unsafe.Pointer) {
+	heisenSyncG(getg(), heisenOpAcquireShared, uintptr(lock), getcallerfp())
+}
+
+//go:linkname race_RUnlocking internal/race.RUnlocking
+//go:nosplit
+func race_RUnlocking(lock unsafe.Pointer) {
+	heisenSyncG(getg(), heisenOpReleaseShared, uintptr(lock), getcallerfp())
+}

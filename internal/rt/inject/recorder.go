@@ -1,0 +1,439 @@
+//go:build heisen_inject
+
+package runtime
+
+import (
+	"internal/goarch"
+	"internal/runtime/atomic"
+	"internal/runtime/sys"
+	"unsafe"
+)
+
+// The recorder that heisen injects into package runtime.
+//
+// The hooks (heisen_hooks.go) take the place of the race detector's. Each
+// appends a few 64-bit words, laid out in heisen_wire.go, to the buffer of the
+// P it runs on. Hooks are nosplit and belong to package runtime, so a goroutine
+// is never preempted inside one: the buffer needs no lock, and a stopped world
+// means that no hook is half done. Nothing here allocates from the Go heap, and
+// the types are not in the heap, so pointers between them have no write
+// barriers.
+//
+// Accesses carry no global stamp, synchronisation does: a dense sequence number
+// that the receiving side merges by.
+
+// heisenG is the recorder's state of a goroutine; g.racectx points to it.
+type heisenG struct {
+	_       sys.NotInHeap
+	id      uint32 // dense number in order of creation
+	started bool   // its begin record was written
+	orphan  bool   // it was started by nobody that is recorded
+
+	words uint64     // words written on its behalf so far
+	buf   *heisenBuf // where the latest of them stands
+
+	// The shadow stack: frames[:depth] are the calls of instrumented functions
+	// that the goroutine is in. The receiver knows frames[:sent]; of those,
+	// frames[:low] are still the same.
+	frames *heisenFrame
+	size   uint32 // capacity of frames
+	depth  uint32
+	low    uint32
+	sent   uint32
+
+	next *heisenG // in the list of free ones
+}
+
+// heisenFrame is a call of an instrumented function. base is the distance from
+// the top of the goroutine's stack to the function's frame, which does not
+// change when the stack moves: frames that a panic has unwound are recognised by
+// it.
+type heisenFrame struct {
+	_    sys.NotInHeap
+	pc   uint32 // return address in the caller
+	base uint32
+}
+
+const (
+	heisenBufWords  = 8 << 10  // 64 KiB per P
+	heisenMaxFrames = 64 << 10 // deeper calls are not kept
+	heisenMinFrames = 32       // what a new goroutine starts with
+	heisenMaxRecord = 4        // words of the longest record
+	heisenHeader    = 2        // words of a switch to another goroutine
+	heisenBegin     = 1        // words of a begin record
+	heisenSlab      = 256      // goroutine states made at a time
+	heisenStripes   = 256      // locks for atomic operations
+	heisenSpins     = 64       // before a spinning M yields its thread
+)
+
+// heisenBuf is the event buffer of a P. Only the P's M appends; anyone may send
+// what is complete, under lock.
+type heisenBuf struct {
+	_     sys.NotInHeap
+	lock  uint32
+	id    uint32
+	cur   *heisenG // whose words come now
+	pos   uintptr  // words complete
+	sent  uintptr  // words sent
+	next  *heisenBuf
+	words [heisenBufWords]uint64
+}
+
+var heisen struct {
+	on       bool   // hooks record
+	fd       int32  // the connection
+	sendLock uint32 // serialises messages
+
+	lock  mutex // guards the rest of this block
+	ids   uint32
+	freeG *heisenG
+	bufID uint32
+	freeB *heisenBuf
+
+	_     [64]byte
+	stamp uint64 // next sequence number
+	_     [56]byte
+	lost  uint64 // events that happened where nothing can be recorded
+}
+
+// heisenStripe is a lock that makes an atomic operation and its stamp one step.
+type heisenStripe struct {
+	held uint32
+	_    [60]byte
+}
+
+var heisenAtomicLocks [heisenStripes]heisenStripe
+
+// heisenLock spins until it has set *l.
+//
+//go:nosplit
+func heisenLock(l *uint32) {
+	for i := 0; !atomic.Cas(l, 0, 1); i++ {
+		if i < heisenSpins {
+			procyield(10)
+		} else {
+			osyield()
+		}
+	}
+}
+
+//go:nosplit
+func heisenUnlock(l *uint32) { atomic.Store(l, 0) }
+
+// heisenNewG returns a state for a new goroutine. It must run on the system
+// stack.
+func heisenNewG() *heisenG {
+	lock(&heisen.lock)
+	h := heisen.freeG
+	if h == nil {
+		slab := (*[heisenSlab]heisenG)(persistentalloc(heisenSlab*unsafe.Sizeof(heisenG{}), goarch.PtrSize, &memstats.other_sys))
+		for i := range slab {
+			slab[i].next = h
+			h = &slab[i]
+		}
+	}
+	heisen.freeG = h.next
+	id := heisen.ids
+	heisen.ids++
+	unlock(&heisen.lock)
+
+	frames, size := h.frames, h.size
+	*h = heisenG{id: id, frames: frames, size: size}
+	if frames == nil {
+		heisenGrow(h)
+	}
+	return h
+}
+
+// heisenFreeG takes back the state of a goroutine that has ended.
+//
+//go:nosplit
+func heisenFreeG(h *heisenG) {
+	systemstack(func() {
+		lock(&heisen.lock)
+		h.next = heisen.freeG
+		heisen.freeG = h
+		unlock(&heisen.lock)
+	})
+}
+
+// heisenGrow doubles the shadow stack of h, up to its limit. It must run on the
+// system stack. The old frames are not freed: doubling bounds the waste, and
+// states are reused with their frames.
+func heisenGrow(h *heisenG) {
+	size := max(2*h.size, heisenMinFrames)
+	frames := (*heisenFrame)(persistentalloc(uintptr(size)*unsafe.Sizeof(heisenFrame{}), goarch.PtrSize, &memstats.other_sys))
+	if h.depth > 0 {
+		memmove(unsafe.Pointer(frames), unsafe.Pointer(h.frames), uintptr(h.depth)*unsafe.Sizeof(heisenFrame{}))
+	}
+	h.frames, h.size = frames, size
+}
+
+//go:nosplit
+func (h *heisenG) frame(i uint32) *heisenFrame {
+	return (*heisenFrame)(add(unsafe.Pointer(h.frames), uintptr(i)*unsafe.Sizeof(heisenFrame{})))
+}
+
+// heisenNewBuf returns an empty buffer for a P.
+//
+//go:nosplit
+func heisenNewBuf() (b *heisenBuf) {
+	systemstack(func() {
+		lock(&heisen.lock)
+		if b = heisen.freeB; b != nil {
+			heisen.freeB = b.next
+			unlock(&heisen.lock)
+			return
+		}
+		unlock(&heisen.lock)
+		b = (*heisenBuf)(sysAlloc(alignUp(unsafe.Sizeof(heisenBuf{}), physPageSize), &memstats.other_sys, "heisen event buffer"))
+		if b == nil {
+			throw("heisen: no memory for an event buffer")
+		}
+		lock(&heisen.lock)
+		b.id = heisen.bufID
+		heisen.bufID++
+		heisenAllBufs[b.id%uint32(len(heisenAllBufs))] = b
+		unlock(&heisen.lock)
+	})
+	return b
+}
+
+// heisenAllBufs lists the buffers for whoever sends them all. There are as many
+// as there ever were Ps at a time.
+var heisenAllBufs [4096]*heisenBuf
+
+// heisenOpen makes room for n words (and what may have to come before them) in
+// the buffer of the current P, switches it to h and brings the receiver's idea
+// of h's calls up to date. It returns nil where there is no P.
+//
+//go:nosplit
+func heisenOpen(h *heisenG, n uintptr) *heisenBuf {
+	pp := getg().m.p.ptr()
+	if pp == nil || pp.raceprocctx == 0 {
+		atomic.Xadd64(&heisen.lost, 1)
+		return nil
+	}
+	b := (*heisenBuf)(unsafe.Pointer(pp.raceprocctx))
+	if b.pos+heisenHeader+heisenBegin+n > heisenBufWords {
+		heisenFlush(b)
+	}
+	if b.cur != h || h.buf != b {
+		b.cur, h.buf = h, b
+		p := b.pos
+		b.words[p] = heisenOpSwitch<<heisenOpShift | uint64(h.id)
+		b.words[p+1] = h.words
+		b.commit(p + 2)
+		if !h.started {
+			h.started = true
+			heisenWriteBegin(b, h)
+		}
+	}
+	if h.depth != h.sent || h.low != h.sent {
+		heisenSendCalls(b, h, n)
+	}
+	return b
+}
+
+// commit makes the words before end visible to whoever sends them.
+//
+//go:nosplit
+func (b *heisenBuf) commit(end uintptr) {
+	if GOARCH != "amd64" {
+		publicationBarrier() // stores are ordered on amd64
+	}
+	b.pos = end
+}
+
+//go:nosplit
+func heisenWriteBegin(b *heisenBuf, h *heisenG) {
+	var goid uint64
+	// A state can speak for something that is no goroutine (timers).
+	if gp := getg().m.curg; gp != nil && gp.racectx == uintptr(unsafe.Pointer(h)) {
+		goid = gp.goid
+	}
+	w := heisenOpBegin<<heisenOpShift | goid&heisenArgMask
+	if h.orphan {
+		w |= heisenOrphan
+	}
+	b.words[b.pos] = w
+	h.words++
+	b.commit(b.pos + 1)
+}
+
+// heisenSendCalls writes the returns and calls since the last time, and keeps n
+// words free.
+//
+//go:nosplit
+func heisenSendCalls(b *heisenBuf, h *heisenG, n uintptr) {
+	if b.pos+1+n > heisenBufWords {
+		heisenFlush(b)
+	}
+	if h.sent > h.low {
+		b.words[b.pos] = heisenOpReturn<<heisenOpShift | uint64(h.sent-h.low)
+		h.words++
+		b.commit(b.pos + 1)
+	}
+	for i := h.low; i < h.depth; i++ {
+		if b.pos+1+n > heisenBufWords {
+			heisenFlush(b)
+		}
+		b.words[b.pos] = heisenOpCall<<heisenOpShift | uint64(h.frame(i).pc)
+		h.words++
+		b.commit(b.pos + 1)
+	}
+	h.low, h.sent = h.depth, h.depth
+}
+
+// heisenAccess records that the current goroutine is about to touch size bytes
+// at addr. Stacks are private to their goroutine, and memory outside of the
+// heap and the data segments cannot be told from memory that C reuses: both are
+// passed over.
+//
+//go:nosplit
+func heisenAccess(op uint64, addr, size, pc uintptr) {
+	gp := getg()
+	h := (*heisenG)(unsafe.Pointer(gp.racectx))
+	if !heisen.on || h == nil {
+		return
+	}
+	if addr-gp.stack.lo < gp.stack.hi-gp.stack.lo || !heisenShared(addr) {
+		return
+	}
+	b := heisenOpen(h, 2)
+	if b == nil {
+		return
+	}
+	p := b.pos
+	b.words[p] = op<<heisenOpShift | uint64(addr)
+	b.words[p+1] = heisenPC(pc)<<32 | uint64(min(size, 1<<32-1))
+	h.words += 2
+	b.commit(p + 2)
+}
+
+// heisenShared reports whether addr lies in the heap or in the data segments.
+//
+//go:nosplit
+func heisenShared(addr uintptr) bool {
+	return addr-racearenastart < racearenaend-racearenastart ||
+		addr-racedatastart < racedataend-racedatastart
+}
+
+// heisenPC returns pc as an offset into the program's text, 0 if it is not in
+// it.
+//
+//go:nosplit
+func heisenPC(pc uintptr) uint64 {
+	off := pc - firstmoduledata.text
+	if off >= firstmoduledata.etext-firstmoduledata.text {
+		return 0
+	}
+	return uint64(off)
+}
+
+// heisenSync records a synchronisation event of h with the next stamp.
+//
+//go:nosplit
+func heisenSync(h *heisenG, op uint64, obj uintptr, fp uintptr) {
+	pc := heisenPC(heisenCaller(fp))
+	b := heisenOpen(h, 3)
+	if b == nil {
+		return
+	}
+	heisenPut(b, h, op, obj, atomic.Xadd64(&heisen.stamp, 1)-1, pc)
+}
+
+//go:nosplit
+func heisenPut(b *heisenBuf, h *heisenG, op uint64, obj uintptr, stamp, pc uint64) {
+	p := b.pos
+	b.words[p] = op<<heisenOpShift | uint64(obj)
+	b.words[p+1] = stamp
+	b.words[p+2] = pc
+	h.words += 3
+	b.commit(p + 3)
+}
+
+// heisenSyncG is heisenSync for goroutine gp, which is the current one or
+// parked, if synchronisation is not ignored just now. Objects on the current
+// goroutine's stack are its own and order nothing.
+//
+//go:nosplit
+func heisenSyncG(gp *g, op uint64, obj uintptr, fp uintptr) {
+	self := getg()
+	if gp != self {
+		fp = 0 // this is not where gp stands
+	}
+	h := (*heisenG)(unsafe.Pointer(gp.racectx))
+	if !heisen.on || h == nil || self.raceignore != 0 || !heisenShared(obj) ||
+		obj-self.stack.lo < self.stack.hi-self.stack.lo {
+		return
+	}
+	heisenSync(h, op, obj, fp)
+}
+
+// heisenCaller walks up from the frame pointer fp to the first return address
+// outside of the standard library: the place in the program that asked for a
+// synchronisation. Where there is none it returns the outermost found.
+//
+//go:nosplit
+func heisenCaller(fp uintptr) (pc uintptr) {
+	gp := getg()
+	if fp == 0 || gp != gp.m.curg {
+		return 0 // frame pointers of system stacks do not lead to the program
+	}
+	for i := 0; i < 24 && fp-gp.stack.lo < gp.stack.hi-gp.stack.lo-16; i++ {
+		next := *(*uintptr)(unsafe.Pointer(fp + goarch.PtrSize))
+		if next == 0 {
+			break
+		}
+		pc = next
+		if !heisenInStd(pc) {
+			break
+		}
+		fp = *(*uintptr)(unsafe.Pointer(fp))
+	}
+	return pc
+}
+
+// heisenStdCache remembers for return addresses whether they are in the standard
+// library: the address, shifted left by one, and the answer in the lowest bit.
+// Threads may overwrite each other's entries, each of which is one word.
+var heisenStdCache [4096]uintptr
+
+//go:nosplit
+func heisenInStd(pc uintptr) (std bool) {
+	e := &heisenStdCache[pc>>2%uintptr(len(heisenStdCache))]
+	if v := atomic.Loaduintptr(e); v>>1 == pc {
+		return v&1 != 0
+	}
+	systemstack(func() {
+		std = heisenIsStd(pc)
+	})
+	v := pc << 1
+	if std {
+		v |= 1
+	}
+	atomic.Storeuintptr(e, v)
+	return std
+}
+
+// heisenIsStd reports whether the outermost function at pc, the one that was
+// not inlined into another, is in the standard library, by the first element of
+// its package path.
+func heisenIsStd(pc uintptr) bool {
+	f := findfunc(pc)
+	if !f.valid() {
+		return false
+	}
+	name := funcname(f)
+	end := 0
+	for end < len(name) && name[end] != '/' && name[end] != '.' && name[end] != '[' {
+		end++
+	}
+	for _, std := range heisenStdRoots {
+		if name[:end] == std {
+			return true
+		}
+	}
+	return false
+}

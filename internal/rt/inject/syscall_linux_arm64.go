@@ -1,0 +1,11 @@
+//go:build heisen_inject
+
+package runtime
+
+const (
+	heisenSysFcntl   = 25
+	heisenSysGetpid  = 172
+	heisenSysSocket  = 198
+	heisenSysConnect = 203
+	heisenSysSendto  = 206
+)

@@ -1,0 +1,185 @@
+//go:build heisen_inject
+
+package runtime
+
+import (
+	"internal/runtime/atomic"
+	"unsafe"
+)
+
+// Sending what was recorded: one stream socket a process, to the analyser that
+// the environment names. A send blocks when the analyser is behind; the analyser
+// never waits for the program, so that cannot deadlock.
+
+const (
+	heisenSocketEnv = "HEISEN_SOCKET"
+	heisenFD        = 900             // descriptors below stay as the program expects them
+	heisenPollEvery = 5 * 1000 * 1000 // ns
+)
+
+// Recording starts with the runtime's own initialisation, before that of any
+// package of the program.
+func init() {
+	if gogetenv(heisenSymbolizeEnv) != "" {
+		heisenSymbolize()
+		exit(0)
+	}
+	path := gogetenv(heisenSocketEnv)
+	if path == "" {
+		return
+	}
+	fd := heisenConnect(path)
+	if fd < 0 {
+		print("heisen: cannot reach the analyser at ", path, " (error ", -fd, "); ",
+			heisenSocketEnv, " is set by the heisen command only\n")
+		exit(1)
+	}
+	heisen.fd = fd
+	hello := [4]uint64{heisenVersion, uint64(firstmoduledata.text), uint64(heisenGetpid()), uint64(getg().goid)}
+	heisenSend(heisenMsgHello, 0, unsafe.Pointer(&hello), unsafe.Sizeof(hello))
+	heisen.on = true
+}
+
+// heisenSend sends one message. Where the connection is gone, recording ends and
+// the program goes on.
+func heisenSend(kind, id uint32, p unsafe.Pointer, n uintptr) {
+	header := [4]uint32{kind, id, uint32(n), 0}
+	heisenLock(&heisen.sendLock)
+	ok := heisenSendAll(unsafe.Pointer(&header), unsafe.Sizeof(header)) && heisenSendAll(p, n)
+	heisenUnlock(&heisen.sendLock)
+	if !ok && heisen.on {
+		heisen.on = false
+		print("heisen: the analyser is gone; the rest of this run is not recorded\n")
+	}
+}
+
+func heisenSendAll(p unsafe.Pointer, n uintptr) bool {
+	for n > 0 {
+		k := heisenSendto(heisen.fd, p, n)
+		switch {
+		case k > 0:
+			p, n = add(p, uintptr(k)), n-uintptr(k)
+		case k != -_EINTR && k != -_EAGAIN:
+			return false
+		}
+	}
+	return true
+}
+
+// heisenFlush empties the buffer of the current P.
+//
+//go:nosplit
+func heisenFlush(b *heisenBuf) {
+	systemstack(func() {
+		heisenLock(&b.lock)
+		heisenSendWords(b)
+		b.pos, b.sent = 0, 0
+		heisenUnlock(&b.lock)
+	})
+}
+
+// heisenSendWords sends what is complete in b and was not sent. b.lock is held;
+// the owner may go on appending.
+func heisenSendWords(b *heisenBuf) {
+	end := atomic.Loaduintptr(&b.pos)
+	if heisen.on && end > b.sent {
+		heisenSend(heisenMsgWords, b.id, unsafe.Pointer(&b.words[b.sent]), (end-b.sent)*8)
+	}
+	b.sent = end
+}
+
+// heisenFlushAll sends what is complete in every buffer. It gives up on a buffer
+// whose lock it cannot get within the given number of spins, 0 meaning never.
+func heisenFlushAll(spins int) {
+	for i := range heisenAllBufs {
+		b := heisenAllBufs[i]
+		if b == nil {
+			break
+		}
+		if !heisenTryLock(&b.lock, spins) {
+			continue
+		}
+		heisenSendWords(b)
+		heisenUnlock(&b.lock)
+	}
+}
+
+func heisenTryLock(l *uint32, spins int) bool {
+	for i := 1; !atomic.Cas(l, 0, 1); i++ {
+		if i == spins {
+			return false
+		}
+		osyield()
+	}
+	return true
+}
+
+// heisenBarrier is called with the world stopped, when the collector knows what
+// is dead and before any of it is used again. Nobody is inside a hook, so what
+// the receiver has got after this message is all that happened before, and
+// accesses to the former and the next life of an address cannot mix.
+func heisenBarrier() {
+	if heisen.on {
+		heisenFlushAll(0)
+		heisenSend(heisenMsgBarrier, 0, nil, 0)
+	}
+}
+
+var heisenPolled int64
+
+// heisenPoll is called by the monitor thread, which has no P: it sends what
+// waits in the buffers of Ps that are idle or slow to fill them.
+func heisenPoll() {
+	if !heisen.on {
+		return
+	}
+	now := nanotime()
+	if now-heisenPolled < heisenPollEvery && sched.npidle.Load() != gomaxprocs {
+		return
+	}
+	heisenPolled = now
+	heisenFlushAll(1)
+}
+
+// heisenFinish ends the recording of a program that exits with status 0 and
+// returns the status that the analyser wants instead.
+//
+//go:nosplit
+func heisenFinish() (status int32) {
+	systemstack(func() {
+		if !heisen.on {
+			return
+		}
+		heisenFlushAll(0)
+		lost := heisen.lost
+		heisenSend(heisenMsgBye, 0, unsafe.Pointer(&lost), unsafe.Sizeof(lost))
+		heisen.on = false
+		for {
+			n := read(heisen.fd, noescape(unsafe.Pointer(&status)), int32(unsafe.Sizeof(status)))
+			if n != -_EINTR {
+				if n != int32(unsafe.Sizeof(status)) {
+					status = 0
+				}
+				return
+			}
+		}
+	})
+	return status
+}
+
+// heisenAbort sends what it can before the program ends in another way: a status
+// other than 0, a panic, a fatal error, a signal. It may run in a signal handler
+// on top of any other function of the recorder, so it does not insist on locks.
+//
+//go:nosplit
+func heisenAbort() {
+	if !heisen.on {
+		return
+	}
+	systemstack(func() {
+		if heisenTryLock(&heisen.sendLock, 1000) {
+			heisenUnlock(&heisen.sendLock)
+			heisenFlushAll(1000)
+		}
+	})
+}
