@@ -78,6 +78,15 @@ func race_AddInt32(addr *int32, delta int32) int32 {
 	return int32(atomic.Xadd((*uint32)(unsafe.Pointer(addr)), delta))
 }
 
+//go:linkname sync_atomic_LoadPointer sync/atomic.LoadPointer
+//go:nosplit
+func sync_atomic_LoadPointer(addr *unsafe.Pointer) (val unsafe.Pointer) {
+	l := heisenAtomicBegin(unsafe.Pointer(addr))
+	val = atomic.Loadp(unsafe.Pointer(addr))
+	heisenAtomicEnd(l, heisenOpAtomicRead, unsafe.Pointer(addr))
+	return val
+}
+
 //go:linkname sync_atomic_LoadInt32 sync/atomic.LoadInt32
 //go:nosplit
 func sync_atomic_LoadInt32(addr *int32) (val int32) {

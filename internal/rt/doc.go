@@ -1,0 +1,14 @@
+// Package rt is the recorder: the source that is injected into package runtime
+// of a program (folder inject), and the receiving side, which turns what the
+// program sends into a heisen.Source.
+//
+// A program connects to the socket of a Listener as it starts. Every P of its
+// scheduler has a buffer of words; the buffers are sent as they fill, and now
+// and then. A Stream puts each goroutine's words back in their order (a
+// goroutine moves between Ps) and merges the goroutines: accesses carry no
+// stamp, synchronisation events carry dense sequence numbers, and any order that
+// respects both is one that the program could have shown, with the same
+// happens-before relation. When the garbage collector is about to free memory,
+// everything recorded so far is sent and merged first, so the lives of an address
+// do not mix.
+package rt

@@ -1,0 +1,94 @@
+package rt
+
+import (
+	"encoding/binary"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"path/filepath"
+)
+
+// Listener is where instrumented programs connect. Close it when no program will
+// come any more.
+type Listener struct {
+	dir string
+	l   *net.UnixListener
+}
+
+// Listen makes a socket in a new temporary folder.
+func Listen() (*Listener, error) {
+	dir, err := os.MkdirTemp("", "heisen-")
+	if err != nil {
+		return nil, err
+	}
+	l, err := net.ListenUnix("unix", &net.UnixAddr{Net: "unix", Name: filepath.Join(dir, "events")})
+	if err != nil {
+		os.RemoveAll(dir)
+		return nil, fmt.Errorf("socket for events: %w", err)
+	}
+	return &Listener{dir, l}, nil
+}
+
+// Env returns the environment variable that makes an instrumented program, and
+// those that it starts, connect here.
+func (l *Listener) Env() string { return socketEnv + "=" + l.l.Addr().String() }
+
+// Accept waits for the next program. After Close it returns net.ErrClosed.
+func (l *Listener) Accept() (*Program, error) {
+	conn, err := l.l.AcceptUnix()
+	if err != nil {
+		return nil, err
+	}
+	return &Program{conn: conn}, nil
+}
+
+// Close removes the socket and its folder. Programs that are connected stay so.
+func (l *Listener) Close() error {
+	err := l.l.Close()
+	if rm := os.RemoveAll(l.dir); err == nil {
+		err = rm
+	}
+	return err
+}
+
+// Program is a connected program.
+type Program struct {
+	conn   *net.UnixConn
+	stream *Stream
+	solver *processSymbolizer
+}
+
+// Open reads the start of the program's recording. It blocks until the program
+// has sent it.
+func (p *Program) Open() (*Stream, error) {
+	stream, err := NewStream(p.conn, nil)
+	if err != nil {
+		return nil, err
+	}
+	// Without a symboliser the recording is as good, only harder to read.
+	if solver, err := newProcessSymbolizer(stream.PID()); err == nil {
+		p.solver = solver
+		stream.SetSymbolizer(solver)
+	}
+	p.stream = stream
+	return stream, nil
+}
+
+// Close ends the connection. status is what a program that has ended regularly
+// will exit with; it waits for that.
+func (p *Program) Close(status int32) error {
+	var err error
+	if p.stream != nil && p.stream.Finished() {
+		_, err = p.conn.Write(binary.LittleEndian.AppendUint32(nil, uint32(status)))
+	} else {
+		_, err = io.Copy(io.Discard, p.conn) // what nobody reads must not block the program
+	}
+	if p.solver != nil {
+		p.solver.close()
+	}
+	if cerr := p.conn.Close(); err == nil {
+		err = cerr
+	}
+	return err
+}

@@ -1,0 +1,312 @@
+package rt
+
+import (
+	"fmt"
+
+	"github.com/heisen-go/heisen"
+)
+
+// merger puts the goroutines' words into one order of events.
+//
+// A goroutine's words are consumed in its own order. An access is emitted as
+// soon as everything before it in its goroutine has been; a synchronisation
+// event when its stamp is the next; the first event of a goroutine when its
+// Fork has been emitted. Every event is thereby emitted after all that happens
+// before it.
+type merger struct {
+	s    *Stream
+	gs   []*goroutine // by number; nil before the first and after the last event
+	next uint64       // the stamp that comes next
+	// waiting holds the goroutine whose first unconsumed word is the
+	// synchronisation event with stamp t, at t modulo its length.
+	waiting []*goroutine
+	ready   []*goroutine // forked while their words waited
+	held    uint64       // words that wait
+}
+
+// goroutine is the state of one goroutine's part of the stream.
+type goroutine struct {
+	id     heisen.Thread
+	next   uint64   // words received without a gap
+	queue  []uint64 // of those, what could not be consumed
+	early  []run    // what came after a gap, by position
+	forked bool     // its Fork was emitted
+	awake  bool     // its Begin was emitted
+
+	cursor  heisen.Cursor
+	context heisen.Context // of cursor, unless stale
+	stale   bool
+}
+
+type run struct {
+	at    uint64
+	words []uint64
+}
+
+// maxGoroutines bounds what a corrupt number can make us allocate at once.
+const maxGoroutines = 1 << 31
+
+func (m *merger) init(s *Stream) {
+	m.s = s
+	m.waiting = make([]*goroutine, 1<<10)
+}
+
+// goroutine returns the state of a goroutine by number.
+func (m *merger) goroutine(id uint64) (*goroutine, error) {
+	// Numbers are dense: a new one is at most what is running ahead.
+	if id >= maxGoroutines || id > uint64(len(m.gs))+1<<24 {
+		return nil, m.s.corrupt("goroutine %d", id)
+	}
+	for uint64(len(m.gs)) <= id {
+		m.gs = append(m.gs, nil)
+	}
+	g := m.gs[id]
+	if g == nil {
+		g = &goroutine{id: heisen.Thread(id)}
+		m.gs[id] = g
+	}
+	return g, nil
+}
+
+// pending returns how many words have come that could not be emitted.
+func (m *merger) pending() uint64 { return m.held }
+
+// deliver takes words of g, of which at came before in its life.
+func (m *merger) deliver(g *goroutine, at uint64, words []uint64) error {
+	if at > g.next {
+		g.early = append(g.early, run{at, append([]uint64(nil), words...)})
+		m.held += uint64(len(words))
+		return nil
+	}
+	if at < g.next {
+		return m.s.corrupt("goroutine %d has %d words, and word %d comes again", g.id, g.next, at)
+	}
+	if err := m.extend(g, words); err != nil {
+		return err
+	}
+	for i := 0; i < len(g.early); i++ {
+		if r := g.early[i]; r.at == g.next {
+			g.early = append(g.early[:i], g.early[i+1:]...)
+			m.held -= uint64(len(r.words))
+			if err := m.extend(g, r.words); err != nil {
+				return err
+			}
+			i = -1
+		}
+	}
+	return m.release()
+}
+
+// extend consumes words that follow directly on what g has, or queues them.
+func (m *merger) extend(g *goroutine, words []uint64) error {
+	g.next += uint64(len(words))
+	if len(g.queue) == 0 {
+		n, err := m.consume(g, words)
+		if err != nil {
+			return err
+		}
+		words = words[n:]
+	}
+	g.queue = append(g.queue, words...)
+	m.held += uint64(len(words))
+	return nil
+}
+
+// release consumes what waited for the events emitted since.
+func (m *merger) release() error {
+	for {
+		g := m.waiting[m.next%uint64(len(m.waiting))]
+		if g != nil {
+			m.waiting[m.next%uint64(len(m.waiting))] = nil
+		} else if last := len(m.ready) - 1; last >= 0 {
+			g, m.ready = m.ready[last], m.ready[:last]
+		} else {
+			return nil
+		}
+		n, err := m.consume(g, g.queue)
+		m.held -= uint64(n)
+		if err != nil {
+			return err
+		}
+		if n == len(g.queue) {
+			g.queue = g.queue[:0]
+		} else {
+			g.queue = g.queue[n:]
+		}
+	}
+}
+
+// wait notes that g stops at the event with the given stamp.
+func (m *merger) wait(g *goroutine, stamp uint64) error {
+	if stamp < m.next {
+		return m.s.corrupt("stamp %d comes again", stamp)
+	}
+	if stamp-m.next > 1<<32 {
+		return m.s.corrupt("stamp %d, when %d is the next", stamp, m.next)
+	}
+	for stamp-m.next >= uint64(len(m.waiting)) {
+		old := m.waiting
+		m.waiting = make([]*goroutine, 2*len(old))
+		for t := m.next; t < m.next+uint64(len(old)); t++ {
+			m.waiting[t%uint64(len(m.waiting))] = old[t%uint64(len(old))]
+		}
+	}
+	at := &m.waiting[stamp%uint64(len(m.waiting))]
+	if *at != nil && *at != g {
+		return m.s.corrupt("goroutines %d and %d both have stamp %d", (*at).id, g.id, stamp)
+	}
+	*at = g
+	return nil
+}
+
+// consume emits the events that words, the next of g, stand for, and returns
+// how many words it got through before one had to wait.
+func (m *merger) consume(g *goroutine, words []uint64) (int, error) {
+	i := 0
+	if !g.awake {
+		if len(words) == 0 {
+			return 0, nil
+		}
+		w := words[0]
+		if w>>opShift != opBegin {
+			return 0, m.s.corrupt("goroutine %d begins with %#x", g.id, w)
+		}
+		if w&orphan == 0 && !g.forked {
+			return 0, nil
+		}
+		g.awake = true
+		m.begin(g, w&goidMax)
+		i = 1
+	}
+	syms := m.s.syms
+	for i < len(words) {
+		w := words[i]
+		op, arg := w>>opShift, w&argMask
+		switch op {
+		case opRead, opWrite:
+			m.access(g, heisen.Object(arg), words[i+1], eventOps[op])
+			i += 2
+		case opCall:
+			g.cursor = syms.Call(g.cursor, m.s.site(uint32(arg)))
+			g.stale = true
+			i++
+		case opReturn:
+			for range min(arg, 1<<20) {
+				g.cursor = syms.Return(g.cursor)
+			}
+			g.stale = true
+			i++
+		case opAlloc, opFree:
+			m.emit(g, heisen.Record{
+				Code: eventOps[op], Obj: heisen.Object(arg),
+				Loc: m.s.site(uint32(words[i+1] >> 32)), Val: uint64(uint32(words[i+1])),
+			})
+			i += 2
+		case opBegin, opSwitch:
+			return i, m.s.corrupt("goroutine %d begins again", g.id)
+		default:
+			if stamp := words[i+1]; stamp != m.next {
+				return i, m.wait(g, stamp)
+			}
+			m.next++
+			if err := m.sync(g, op, arg, m.s.site(uint32(words[i+2]))); err != nil {
+				return i, err
+			}
+			i += 3
+			if op == opEnd {
+				if i < len(words) {
+					return i, m.s.corrupt("goroutine %d goes on after its end", g.id)
+				}
+				m.gs[g.id] = nil
+				return i, nil
+			}
+		}
+	}
+	return i, nil
+}
+
+func (m *merger) emit(g *goroutine, r heisen.Record) {
+	if g.stale {
+		g.context = m.s.syms.Context(g.cursor)
+		g.stale = false
+	}
+	r.TID, r.Ctx = g.id, g.context
+	m.s.out = append(m.s.out, r)
+}
+
+// maxAccess is the longest access of one Record, a multiple of 8.
+const maxAccess = 1<<16 - 8
+
+// access emits an access, in pieces if it is longer than a Record can say.
+func (m *merger) access(g *goroutine, obj heisen.Object, w uint64, op heisen.Op) {
+	size := uint64(uint32(w))
+	site := m.s.site(uint32(w >> 32))
+	for size > maxAccess {
+		n := maxAccess - uint64(obj)%8
+		m.emit(g, heisen.Record{Code: op, Obj: obj, Loc: site, Len: uint16(n)})
+		obj += heisen.Object(n)
+		size -= n
+	}
+	m.emit(g, heisen.Record{Code: op, Obj: obj, Loc: site, Len: uint16(size)})
+}
+
+// begin emits the first event of a goroutine.
+func (m *merger) begin(g *goroutine, goid uint64) {
+	info := m.s.syms.Thread(g.id)
+	switch {
+	case g.id == 0:
+		info.Name = "main goroutine"
+	case goid != 0:
+		info.Name = fmt.Sprintf("goroutine %d", goid)
+	default:
+		info.Name = "runtime timers"
+	}
+	m.s.syms.SetThread(g.id, info)
+	m.emit(g, heisen.Record{Code: heisen.Begin, Val: goid})
+}
+
+// sync emits a synchronisation event and follows what it does to the locks held
+// and to the goroutines that exist.
+func (m *merger) sync(g *goroutine, op, arg uint64, site heisen.Site) error {
+	syms := m.s.syms
+	m.emit(g, heisen.Record{Code: eventOps[op], Obj: heisen.Object(arg), Loc: site})
+	switch op {
+	case opAcquire, opAcquireShared:
+		g.cursor = syms.Acquire(g.cursor, heisen.Held{Lock: heisen.Object(arg), Shared: op == opAcquireShared, Site: site})
+		g.stale = true
+	case opRelease, opReleaseShared:
+		m.drop(g, heisen.Object(arg), op == opReleaseShared)
+	case opFork:
+		child, err := m.goroutine(arg)
+		if err != nil {
+			return err
+		}
+		if child.forked || child.awake {
+			return m.s.corrupt("goroutine %d is started again", arg)
+		}
+		child.forked = true
+		syms.SetThread(child.id, heisen.ThreadInfo{Forked: true, Parent: g.id, Site: site, Context: g.context})
+		if len(child.queue) > 0 {
+			m.ready = append(m.ready, child)
+		}
+	}
+	return nil
+}
+
+// drop ends a hold of lock: g's own, or, for Go lets any goroutine unlock a
+// mutex, that of whoever has one.
+func (m *merger) drop(g *goroutine, lock heisen.Object, shared bool) {
+	if cursor, ok := m.s.syms.Release(g.cursor, lock, shared); ok {
+		g.cursor, g.stale = cursor, true
+		return
+	}
+	for _, h := range m.gs {
+		if h == nil {
+			continue
+		}
+		if cursor, ok := m.s.syms.Release(h.cursor, lock, shared); ok {
+			h.cursor, h.stale = cursor, true
+			return
+		}
+	}
+}

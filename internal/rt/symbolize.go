@@ -1,0 +1,115 @@
+package rt
+
+import (
+	"bufio"
+	"encoding/binary"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+
+	"github.com/heisen-go/heisen"
+)
+
+// processSymbolizer asks a second process of the program's own executable, which
+// knows its inlined calls, whatever the linker has stripped.
+type processSymbolizer struct {
+	exe *os.File // keeps an executable that is deleted while it runs
+	cmd *exec.Cmd
+	in  io.WriteCloser
+	out *bufio.Reader
+}
+
+func newProcessSymbolizer(pid int) (*processSymbolizer, error) {
+	exe, err := os.Open(fmt.Sprintf("/proc/%d/exe", pid))
+	if err != nil {
+		return nil, err
+	}
+	return &processSymbolizer{exe: exe}, nil
+}
+
+// start runs the process; most programs that are stopped early never need it.
+func (p *processSymbolizer) start() error {
+	p.cmd = exec.Command(fmt.Sprintf("/proc/%d/fd/%d", os.Getpid(), p.exe.Fd()))
+	p.cmd.Env = []string{symbolizeEnv + "=1"}
+	in, err := p.cmd.StdinPipe()
+	if err != nil {
+		return err
+	}
+	out, err := p.cmd.StdoutPipe()
+	if err != nil {
+		return err
+	}
+	p.in, p.out = in, bufio.NewReader(out)
+	return p.cmd.Start()
+}
+
+// Frames implements Symbolizer.
+func (p *processSymbolizer) Frames(offsets []uint32) ([][]heisen.Frame, error) {
+	if p.cmd == nil {
+		if err := p.start(); err != nil {
+			return nil, err
+		}
+	}
+	request := binary.LittleEndian.AppendUint32(nil, uint32(len(offsets)))
+	for _, off := range offsets {
+		request = binary.LittleEndian.AppendUint32(request, off)
+	}
+	written := make(chan error, 1) // the answer may fill its pipe before the request is read
+	go func() {
+		_, err := p.in.Write(request)
+		written <- err
+	}()
+	frames, err := readFrames(p.out, len(offsets))
+	if err != nil {
+		return nil, err
+	}
+	return frames, <-written
+}
+
+// maxName bounds a function's or file's name.
+const maxName = 1 << 16
+
+func readFrames(r io.Reader, n int) ([][]heisen.Frame, error) {
+	frames := make([][]heisen.Frame, n)
+	for i := range frames {
+		var count uint32
+		if err := binary.Read(r, binary.LittleEndian, &count); err != nil {
+			return nil, err
+		}
+		for range min(count, 255) {
+			var f heisen.Frame
+			var line uint32
+			if err := binary.Read(r, binary.LittleEndian, &line); err != nil {
+				return nil, err
+			}
+			f.Line = int(line)
+			for _, name := range []*string{&f.Func, &f.File} {
+				var size uint32
+				if err := binary.Read(r, binary.LittleEndian, &size); err != nil {
+					return nil, err
+				}
+				if size > maxName {
+					return nil, fmt.Errorf("%w: a name of %d bytes", ErrCorrupt, size)
+				}
+				b := make([]byte, size)
+				if _, err := io.ReadFull(r, b); err != nil {
+					return nil, err
+				}
+				*name = string(b)
+			}
+			frames[i] = append(frames[i], f)
+		}
+	}
+	return frames, nil
+}
+
+func (p *processSymbolizer) close() {
+	if p.cmd != nil {
+		p.in.Close()
+		if p.cmd.Process != nil {
+			p.cmd.Wait()
+		}
+	}
+	p.exe.Close()
+}

@@ -1,0 +1,74 @@
+package rt
+
+import "github.com/heisen-go/heisen"
+
+// The layout of what the recorder sends; inject/wire.go is its twin and explains
+// it.
+const (
+	opShift = 56
+	argMask = 1<<opShift - 1
+	orphan  = 1 << 55
+	goidMax = orphan - 1
+
+	opSwitch        = 1
+	opBegin         = 2
+	opReturn        = 3
+	opCall          = 4
+	opRead          = 5
+	opWrite         = 6
+	opAlloc         = 7
+	opFree          = 8
+	opAtomicRead    = 9
+	opAtomicWrite   = 10
+	opAtomicUpdate  = 11
+	opAcquire       = 12
+	opRelease       = 13
+	opAcquireShared = 14
+	opReleaseShared = 15
+	opSend          = 16
+	opReceive       = 17
+	opFork          = 18
+	opEnd           = 19
+	numOps          = 20
+)
+
+const (
+	msgHello   = 1
+	msgWords   = 2
+	msgBarrier = 3
+	msgBye     = 4
+
+	version     = 1
+	headerBytes = 16
+	helloBytes  = 32
+	byeBytes    = 8
+	// maxPayload is the size of a P's buffer.
+	maxPayload = 64 << 10
+)
+
+// The environment variables that the recorder reads.
+const (
+	socketEnv    = "HEISEN_SOCKET"
+	symbolizeEnv = "HEISEN_SYMBOLIZE"
+)
+
+// recordWords is the length of a record by op; 0 is no op.
+var recordWords = [256]uint8{
+	opSwitch: 2, opBegin: 1, opReturn: 1, opCall: 1,
+	opRead: 2, opWrite: 2, opAlloc: 2, opFree: 2,
+	opAtomicRead: 3, opAtomicWrite: 3, opAtomicUpdate: 3,
+	opAcquire: 3, opRelease: 3, opAcquireShared: 3, opReleaseShared: 3,
+	opSend: 3, opReceive: 3, opFork: 3, opEnd: 3,
+}
+
+// eventOps maps the recorder's ops to those of events.
+var eventOps = [numOps]heisen.Op{
+	opBegin: heisen.Begin,
+	opRead:  heisen.Read, opWrite: heisen.Write,
+	opAlloc: heisen.Alloc, opFree: heisen.Free,
+	opAtomicRead: heisen.AtomicRead, opAtomicWrite: heisen.AtomicWrite, opAtomicUpdate: heisen.AtomicUpdate,
+	opAcquire: heisen.Acquire, opRelease: heisen.Release,
+	opAcquireShared: heisen.AcquireShared, opReleaseShared: heisen.ReleaseShared,
+	opSend: heisen.Send, opReceive: heisen.Receive,
+	opFork: heisen.Fork, opEnd: heisen.End,
+}
