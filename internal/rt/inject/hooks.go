@@ -311,7 +311,7 @@ func heisenAccessPC(op uint64, addr unsafe.Pointer, sz, callerpc, pc uintptr) {
 	if callerpc == 0 {
 		callerpc = pc
 	}
-	if heisenInStd(callerpc) {
+	if heisenLayer(callerpc) != heisenProgram {
 		if user := heisenCaller(getcallerfp()); user != 0 {
 			callerpc = user
 		}

@@ -373,67 +373,80 @@ func heisenSyncG(gp *g, op uint64, obj uintptr, fp uintptr) {
 
 // heisenCaller walks up from the frame pointer fp to the first return address
 // outside of the standard library: the place in the program that asked for a
-// synchronisation. Where there is none it returns the outermost found.
+// synchronisation. Where the program is not on the stack it settles for the
+// first that is not in the packages that do the synchronising; 0 if there is
+// none.
 //
 //go:nosplit
-func heisenCaller(fp uintptr) (pc uintptr) {
+func heisenCaller(fp uintptr) (best uintptr) {
 	gp := getg()
 	if fp == 0 || gp != gp.m.curg {
 		return 0 // frame pointers of system stacks do not lead to the program
 	}
 	for i := 0; i < 24 && fp-gp.stack.lo < gp.stack.hi-gp.stack.lo-16; i++ {
-		next := *(*uintptr)(unsafe.Pointer(fp + goarch.PtrSize))
-		if next == 0 {
+		pc := *(*uintptr)(unsafe.Pointer(fp + goarch.PtrSize))
+		if pc == 0 {
 			break
 		}
-		pc = next
-		if !heisenInStd(pc) {
-			break
+		switch heisenLayer(pc) {
+		case heisenProgram:
+			return pc
+		case heisenLibrary:
+			if best == 0 {
+				best = pc
+			}
 		}
 		fp = *(*uintptr)(unsafe.Pointer(fp))
 	}
-	return pc
+	return best
 }
 
-// heisenStdCache remembers for return addresses whether they are in the standard
-// library: the address, shifted left by one, and the answer in the lowest bit.
-// Threads may overwrite each other's entries, each of which is one word.
-var heisenStdCache [4096]uintptr
+// The layers of code that heisenCaller tells apart.
+const (
+	heisenProgram = iota // packages that are not of the standard library
+	heisenLibrary        // those that are
+	heisenCore           // of those, the ones that synchronise
+)
+
+// heisenLayers remembers the layer of return addresses: the address, shifted
+// left by two, and the layer. Threads may overwrite each other's entries, each of
+// which is one word.
+var heisenLayers [4096]uintptr
 
 //go:nosplit
-func heisenInStd(pc uintptr) (std bool) {
-	e := &heisenStdCache[pc>>2%uintptr(len(heisenStdCache))]
-	if v := atomic.Loaduintptr(e); v>>1 == pc {
-		return v&1 != 0
+func heisenLayer(pc uintptr) (layer uintptr) {
+	e := &heisenLayers[pc>>2%uintptr(len(heisenLayers))]
+	if v := atomic.Loaduintptr(e); v>>2 == pc {
+		return v & 3
 	}
 	systemstack(func() {
-		std = heisenIsStd(pc)
+		layer = heisenFindLayer(pc)
 	})
-	v := pc << 1
-	if std {
-		v |= 1
-	}
-	atomic.Storeuintptr(e, v)
-	return std
+	atomic.Storeuintptr(e, pc<<2|layer)
+	return layer
 }
 
-// heisenIsStd reports whether the outermost function at pc, the one that was
-// not inlined into another, is in the standard library, by the first element of
-// its package path.
-func heisenIsStd(pc uintptr) bool {
+// heisenFindLayer tells the layer of the function at pc, the outermost if others
+// were inlined into it, by the first element of its package path.
+func heisenFindLayer(pc uintptr) uintptr {
 	f := findfunc(pc)
 	if !f.valid() {
-		return false
+		return heisenCore
 	}
 	name := funcname(f)
 	end := 0
 	for end < len(name) && name[end] != '/' && name[end] != '.' && name[end] != '[' {
 		end++
 	}
-	for _, std := range heisenStdRoots {
-		if name[:end] == std {
-			return true
+	switch root := name[:end]; root {
+	case "", "runtime", "sync", "internal":
+		return heisenCore
+	default:
+		for _, std := range heisenStdRoots {
+			if root == std {
+				return heisenLibrary
+			}
 		}
 	}
-	return false
+	return heisenProgram
 }

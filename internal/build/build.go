@@ -1,0 +1,141 @@
+// Package build compiles a user's packages with the recorder inside, by the
+// stock go command: an overlay of some files of the user's own GOROOT, and the
+// compiler's race instrumentation for the packages of the main module. The
+// user's files and go.mod are not touched.
+package build
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+)
+
+// Builder holds what it takes to run the go command with the recorder injected.
+type Builder struct {
+	Toolchain *Toolchain
+	overlay   string   // path of the overlay's description
+	gcflags   []string // in the order in which the go command wants them
+}
+
+// New prepares builds in the folder dir, the working directory if empty. The
+// overlay is kept in cacheDir, below the user's cache folder if empty, and shared
+// by all builds of the same Go installation. Errors that wrap ErrUnsupported
+// say that this Go installation cannot be instrumented.
+func New(ctx context.Context, dir, cacheDir string) (*Builder, error) {
+	t, err := FindToolchain(ctx, dir)
+	if err != nil {
+		return nil, err
+	}
+	if cacheDir == "" {
+		base, err := os.UserCacheDir()
+		if err != nil {
+			base = os.TempDir()
+		}
+		cacheDir = filepath.Join(base, "heisen")
+	}
+	o, err := newOverlay(t)
+	if err != nil {
+		return nil, err
+	}
+	b := &Builder{Toolchain: t}
+	if b.overlay, err = o.write(cacheDir, t.Root); err != nil {
+		return nil, fmt.Errorf("overlay: %w", err)
+	}
+	return b, b.chooseFlags(ctx, dir)
+}
+
+// noIntrinsics makes the compiler call the functions of sync/atomic instead of
+// expanding them in place: the recorder's view of packages whose accesses are
+// not recorded but whose synchronisation is.
+const noIntrinsics = "-d=ssa/intrinsics/off"
+
+// instrument makes the compiler report accesses, calls and atomic operations.
+const instrument = "-race"
+
+// chooseFlags decides how each package is compiled; of the patterns that match a
+// package the go command takes the last.
+func (b *Builder) chooseFlags(ctx context.Context, dir string) error {
+	runtime, err := b.list(ctx, dir, "list", "-deps", "runtime")
+	if err != nil {
+		return err
+	}
+	modules, err := b.list(ctx, dir, "list", "-m")
+	if err != nil {
+		return err
+	}
+	b.gcflags = append(b.gcflags, "all="+noIntrinsics)
+	for _, pkg := range runtime {
+		b.gcflags = append(b.gcflags, pkg+"=") // the recorder's own ground
+	}
+	// The compiler never records the accesses of these, only their atomics; they
+	// need intrinsics other than those.
+	for _, pkg := range []string{"sync", "sync/atomic", "internal/sync"} {
+		b.gcflags = append(b.gcflags, pkg+"="+instrument)
+	}
+	b.gcflags = append(b.gcflags, "command-line-arguments="+instrument)
+	for _, module := range modules {
+		if module == "std" || module == "cmd" {
+			return fmt.Errorf("%w: the main module is the standard library itself", ErrUnsupported)
+		}
+		b.gcflags = append(b.gcflags, module+"/...="+instrument)
+	}
+	return nil
+}
+
+func (b *Builder) list(ctx context.Context, dir string, args ...string) ([]string, error) {
+	cmd := exec.CommandContext(ctx, b.Toolchain.Go, args...)
+	cmd.Dir = dir
+	out, err := cmd.Output()
+	if err != nil {
+		return nil, commandError("go "+strings.Join(args, " "), err)
+	}
+	return strings.Fields(string(out)), nil
+}
+
+// Flags returns the build flags that inject the recorder, for go build, go test
+// and go vet alike.
+func (b *Builder) Flags() []string {
+	flags := []string{"-overlay=" + b.overlay}
+	for _, f := range b.gcflags {
+		flags = append(flags, "-gcflags="+f)
+	}
+	return flags
+}
+
+// Command returns a go command with the recorder injected: verb is build or
+// test, args what follows the injected flags.
+func (b *Builder) Command(ctx context.Context, verb string, args ...string) *exec.Cmd {
+	all := append([]string{verb}, b.Flags()...)
+	return exec.CommandContext(ctx, b.Toolchain.Go, append(all, args...)...)
+}
+
+// Build compiles a package, or the files of one, to an executable at output.
+// flags are further build flags. What the compiler says is in the error.
+func (b *Builder) Build(ctx context.Context, dir, output string, flags []string, packages ...string) error {
+	args := append([]string{"-o", output}, flags...)
+	cmd := b.Command(ctx, "build", append(args, packages...)...)
+	cmd.Dir = dir
+	var said bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &said, &said
+	if err := cmd.Run(); err != nil {
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		if said.Len() > 0 {
+			return &Error{Said: strings.TrimSpace(said.String())}
+		}
+		return fmt.Errorf("go build: %w", err)
+	}
+	return nil
+}
+
+// Error is a build that the go command refused or failed.
+type Error struct {
+	Said string // what the go command printed
+}
+
+func (e *Error) Error() string { return e.Said }
