@@ -105,6 +105,16 @@ type Symbols struct {
 
 	threads map[Thread]ThreadInfo
 	names   map[Object]string
+
+	updates Updates
+}
+
+// Updates lists what was set in a Symbols, each in the order of setting. A
+// thing that was set twice stands there twice.
+type Updates struct {
+	Sites   []Site   // changed by SetSite
+	Threads []Thread // described by SetThread
+	Names   []Object // named by SetName
 }
 
 // NewSymbols returns a table that knows only the zero numbers.
@@ -133,6 +143,7 @@ func (s *Symbols) AddSite(info SiteInfo) Site {
 func (s *Symbols) SetSite(site Site, info SiteInfo) {
 	if site != 0 && int(site) < len(s.sites) {
 		s.sites[site] = info
+		s.updates.Sites = append(s.updates.Sites, site)
 	}
 }
 
@@ -255,8 +266,19 @@ func (s *Symbols) Tables() (sites []SiteInfo, calls []CallNode, locks []LockNode
 	return s.sites, s.calls, s.locks, s.contexts
 }
 
+// Updates returns what SetSite, SetThread and SetName changed so far, for
+// writers of traces: what they have not written yet is the end of each list.
+// The slices are views, to be read only, and only until the next change.
+func (s *Symbols) Updates() Updates { return s.updates }
+
 // SetThread records what is known of a thread.
-func (s *Symbols) SetThread(t Thread, info ThreadInfo) { s.threads[t] = info }
+func (s *Symbols) SetThread(t Thread, info ThreadInfo) {
+	if old, known := s.threads[t]; known && old == info {
+		return
+	}
+	s.threads[t] = info
+	s.updates.Threads = append(s.updates.Threads, t)
+}
 
 // Thread returns what is known of a thread.
 func (s *Symbols) Thread(t Thread) ThreadInfo {
@@ -267,14 +289,27 @@ func (s *Symbols) Thread(t Thread) ThreadInfo {
 }
 
 // SetName names an object.
-func (s *Symbols) SetName(o Object, name string) { s.names[o] = name }
+func (s *Symbols) SetName(o Object, name string) {
+	if old, named := s.names[o]; named && old == name {
+		return
+	}
+	s.names[o] = name
+	s.updates.Names = append(s.updates.Names, o)
+}
 
 // Name returns an object's name, or its number in hexadecimal.
 func (s *Symbols) Name(o Object) string {
-	if s != nil {
-		if name, ok := s.names[o]; ok {
-			return name
-		}
+	if name, ok := s.LookupName(o); ok {
+		return name
 	}
 	return fmt.Sprintf("%#x", uint64(o))
+}
+
+// LookupName returns the name that SetName gave to an object, and whether it
+// has one.
+func (s *Symbols) LookupName(o Object) (name string, ok bool) {
+	if s != nil {
+		name, ok = s.names[o]
+	}
+	return name, ok
 }

@@ -1,0 +1,104 @@
+package trace
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/heisen-go/heisen"
+)
+
+// BinaryReader reads a trace in the binary format. It implements
+// heisen.Source. It reads block by block and never beyond the end block, so
+// that something else may follow in the same stream. Memory stays within a few
+// megabytes for blocks and a small multiple of the input for Symbols.
+//
+// What it delivers is within bounds: ops are Valid, threads are below
+// MaxThreads, sites and contexts are in Symbols.
+type BinaryReader struct {
+	blocks  blockReader
+	tables  tableDecoder
+	records recordDecoder
+	count   uint64 // records delivered
+	err     error
+}
+
+// NewBinaryReader returns a reader of the binary trace r.
+func NewBinaryReader(r io.Reader) (*BinaryReader, error) {
+	blocks, err := newBlockReader(r)
+	if err != nil {
+		return nil, fmt.Errorf("trace: %w", err)
+	}
+	return &BinaryReader{
+		blocks: blocks,
+		tables: tableDecoder{symbols: heisen.NewSymbols()},
+	}, nil
+}
+
+// Symbols returns what has been read so far of the names behind the numbers.
+// It grows with each call of Next; what is learned late (the functions and
+// lines of sites) may come with the last one.
+func (r *BinaryReader) Symbols() *heisen.Symbols { return r.tables.symbols }
+
+// Next implements heisen.Source. A block that is not what was written is a
+// *CorruptError, which is final. An input without end block is a
+// *TruncatedError after the last complete block; when the input has grown,
+// Next goes on.
+func (r *BinaryReader) Next(batch []heisen.Record) (n int, err error) {
+	if len(batch) == 0 {
+		return 0, nil
+	}
+	for r.err == nil {
+		if len(r.records.control) > 0 {
+			n, err := r.records.read(batch)
+			r.count += uint64(n)
+			if err != nil {
+				r.err = r.blocks.corrupt("bad record", err)
+			} else if len(r.records.control) == 0 {
+				r.blocks.done()
+			}
+			if n > 0 {
+				return n, r.err
+			}
+			continue
+		}
+		if err := r.nextBlock(); errors.Is(err, ErrTruncated) {
+			return 0, err
+		} else if err != nil {
+			r.err = err
+		}
+	}
+	return 0, r.err
+}
+
+// nextBlock reads a block. A records block is left open, for Next to take its
+// records; all others are done with.
+func (r *BinaryReader) nextBlock() error {
+	if r.blocks.block == 0 {
+		return r.blocks.start()
+	}
+	kind, payload, err := r.blocks.next()
+	if err != nil {
+		return err
+	}
+	switch kind {
+	case symbolsBlock:
+		if err := r.tables.read(payload); err != nil {
+			return r.blocks.corrupt("bad symbols", err)
+		}
+	case recordsBlock:
+		sites, _, _, contexts := r.tables.symbols.Tables()
+		if err := r.records.start(payload, len(sites), len(contexts)); err != nil {
+			return r.blocks.corrupt("bad records", err)
+		}
+		return nil
+	case endBlock:
+		if count, n := binary.Uvarint(payload); n != len(payload) || count != r.count {
+			return r.blocks.corrupt(fmt.Sprintf("end after %d records", r.count), errors.New("not as many as were written"))
+		}
+		return io.EOF
+	}
+	r.blocks.done()
+	return nil
+}

@@ -1,0 +1,205 @@
+package trace
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"io"
+
+	"github.com/klauspost/compress/zstd"
+)
+
+// The frame of the binary format: a file header, then blocks; see format.md.
+const (
+	// magic opens a binary trace. Its first byte is no text, its last is
+	// mangled by transfers that rewrite line ends.
+	magic   = "\x89heisen\n"
+	version = 1
+
+	fileHeader  = len(magic) + 4
+	blockHeader = 16
+
+	// maxPayload bounds a block's payload, as written and unpacked.
+	maxPayload = 4 << 20
+
+	// maxSymbolsRatio bounds how many times a symbols block may grow when it
+	// is unpacked, because what it says is kept: memory stays in proportion
+	// to the file.
+	maxSymbolsRatio = 64
+)
+
+// Kinds of blocks.
+const (
+	symbolsBlock = 1
+	recordsBlock = 2
+	endBlock     = 3
+)
+
+// How a payload is written.
+const (
+	stored = 0
+	zipped = 1 // zstd
+)
+
+var crcTable = crc32.MakeTable(crc32.Castagnoli)
+
+// blockWriter writes a trace's blocks.
+type blockWriter struct {
+	w       io.Writer
+	encoder *zstd.Encoder // nil to store
+	sum     uint32        // checksum of the block before
+	buf     []byte
+}
+
+// start writes the file header.
+func (w *blockWriter) start() error {
+	header := binary.LittleEndian.AppendUint32([]byte(magic), version)
+	w.sum = crc32.Checksum(header, crcTable)
+	_, err := w.w.Write(header)
+	return err
+}
+
+// write writes a block, in one call of the underlying Write.
+func (w *blockWriter) write(kind byte, payload []byte) error {
+	if len(payload) > maxPayload {
+		return fmt.Errorf("trace: block of %d bytes is over the limit of %d", len(payload), maxPayload)
+	}
+	b := append(w.buf[:0], make([]byte, blockHeader)...)
+	coding := byte(stored)
+	if w.encoder != nil {
+		b = w.encoder.EncodeAll(payload, b)
+		if n := len(b) - blockHeader; n < len(payload) && (kind != symbolsBlock || len(payload) <= maxSymbolsRatio*n) {
+			coding = zipped
+		}
+	}
+	if coding == stored {
+		b = append(b[:blockHeader], payload...)
+	}
+	b[0], b[1] = kind, coding
+	binary.LittleEndian.PutUint32(b[4:], uint32(len(b)-blockHeader))
+	binary.LittleEndian.PutUint32(b[8:], uint32(len(payload)))
+	w.sum = blockSum(w.sum, b)
+	binary.LittleEndian.PutUint32(b[12:], w.sum)
+	w.buf = b
+	_, err := w.w.Write(b)
+	return err
+}
+
+// blockSum is the checksum of a block that follows one with checksum before.
+// The chain shows lost, repeated and exchanged blocks.
+func blockSum(before uint32, block []byte) uint32 {
+	sum := crc32.Update(before, crcTable, block[:12])
+	return crc32.Update(sum, crcTable, block[blockHeader:])
+}
+
+// blockReader reads a trace's blocks, no byte further than it has to.
+type blockReader struct {
+	r       io.Reader
+	file    string
+	decoder *zstd.Decoder
+	sum     uint32 // checksum of the block before
+	block   int    // number of the block being read; 0 is the file header
+	offset  int64  // where that block starts
+	in      []byte // what has been read of it
+	payload []byte // unpacked
+}
+
+func newBlockReader(r io.Reader) (blockReader, error) {
+	decoder, err := zstd.NewReader(nil,
+		zstd.WithDecoderConcurrency(1),
+		zstd.WithDecoderLowmem(true),
+		zstd.WithDecoderMaxMemory(maxPayload),
+		zstd.WithDecodeAllCapLimit(true))
+	return blockReader{r: r, decoder: decoder}, err
+}
+
+// fill reads until the block being read has n bytes. Where the input ends it
+// can be called again.
+func (r *blockReader) fill(n int) error {
+	for len(r.in) < n {
+		if cap(r.in) < n {
+			r.in = append(make([]byte, 0, n), r.in...)
+		}
+		got, err := readSome(r.r, r.in[len(r.in):n])
+		r.in = r.in[:len(r.in)+got]
+		switch {
+		case err == io.EOF || err == io.ErrUnexpectedEOF:
+			return &TruncatedError{File: r.file, Block: r.block, Offset: r.offset}
+		case err != nil:
+			return fmt.Errorf("reading trace: %w", err)
+		}
+	}
+	return nil
+}
+
+// done goes on behind the block that has been read.
+func (r *blockReader) done() {
+	r.block++
+	r.offset += int64(len(r.in))
+	r.in = r.in[:0]
+}
+
+func (r *blockReader) corrupt(reason string, cause error) error {
+	return &CorruptError{File: r.file, Block: r.block, Offset: r.offset, Reason: reason, Err: cause}
+}
+
+// start reads the file header.
+func (r *blockReader) start() error {
+	if err := r.fill(fileHeader); err != nil {
+		return err
+	}
+	if string(r.in[:len(magic)]) != magic {
+		return r.corrupt("not a binary trace", nil)
+	}
+	if v := binary.LittleEndian.Uint32(r.in[len(magic):]); v != version {
+		return r.corrupt(fmt.Sprintf("version %d", v), ErrVersion)
+	}
+	r.sum = crc32.Checksum(r.in, crcTable)
+	r.done()
+	return nil
+}
+
+// next reads a block. The payload is valid until the next call. The caller
+// calls done when it has no more to say about the block.
+func (r *blockReader) next() (kind byte, payload []byte, err error) {
+	if err := r.fill(blockHeader); err != nil {
+		return 0, nil, err
+	}
+	kind, coding := r.in[0], r.in[1]
+	size := binary.LittleEndian.Uint32(r.in[4:])
+	unpacked := binary.LittleEndian.Uint32(r.in[8:])
+	switch {
+	case kind < symbolsBlock || kind > endBlock:
+		return 0, nil, r.corrupt(fmt.Sprintf("unknown kind %d", kind), nil)
+	case coding > zipped || r.in[2] != 0 || r.in[3] != 0:
+		return 0, nil, r.corrupt("unknown coding", nil)
+	case size > maxPayload || unpacked > maxPayload:
+		return 0, nil, r.corrupt(fmt.Sprintf("payload of %d bytes", max(size, unpacked)), nil)
+	case coding == stored && size != unpacked,
+		kind == symbolsBlock && uint64(unpacked) > maxSymbolsRatio*uint64(size):
+		return 0, nil, r.corrupt(fmt.Sprintf("%d bytes unpack to %d", size, unpacked), nil)
+	}
+	if err := r.fill(blockHeader + int(size)); err != nil {
+		return 0, nil, err
+	}
+	sum := blockSum(r.sum, r.in)
+	if sum != binary.LittleEndian.Uint32(r.in[12:]) {
+		return 0, nil, r.corrupt("wrong checksum", nil)
+	}
+	r.sum = sum
+	payload = r.in[blockHeader:]
+	if coding == zipped {
+		if cap(r.payload) < int(unpacked) {
+			r.payload = make([]byte, 0, unpacked)
+		}
+		payload, err = r.decoder.DecodeAll(payload, r.payload[:0:unpacked])
+		if err == nil && len(payload) != int(unpacked) {
+			err = errors.New("wrong size")
+		}
+		if err != nil {
+			return 0, nil, r.corrupt("cannot be unpacked", err)
+		}
+	}
+	return kind, payload, nil
+}

@@ -1,0 +1,91 @@
+package trace
+
+import (
+	"errors"
+	"fmt"
+	"strconv"
+)
+
+// ErrTruncated is what errors.Is finds in the error of a trace that stops
+// before its end: a text trace in the middle of a line, a binary trace without
+// its end block. Every record that was complete has been delivered. It is not
+// final: a Reader whose file has grown since goes on where it stood.
+var ErrTruncated = errors.New("trace is cut off")
+
+// ErrVersion is what errors.Is finds in the error of a binary trace of a
+// version that this package does not know.
+var ErrVersion = errors.New("unknown version of the trace format")
+
+// A TruncatedError says where a trace stops before its end. errors.Is finds
+// ErrTruncated in it.
+type TruncatedError struct {
+	File   string // file name, or empty
+	Line   int    // text traces: the line that is cut off, from 1; otherwise 0
+	Block  int    // binary traces: the block that is cut off or missing, from 1
+	Offset int64  // binary traces: the byte at which that block starts
+}
+
+// Error implements error.
+func (e *TruncatedError) Error() string {
+	if e.Line > 0 {
+		return position(e.File, e.Line) + ErrTruncated.Error() + ": the line has no end"
+	}
+	return blockPosition(e.File, e.Block, e.Offset) + ErrTruncated.Error()
+}
+
+// Unwrap returns ErrTruncated.
+func (e *TruncatedError) Unwrap() error { return ErrTruncated }
+
+// A SyntaxError is a line of a text trace that is no event.
+type SyntaxError struct {
+	File   string // file name, or empty
+	Line   int    // from 1
+	Reason string // what is wrong with it
+	Text   string // the line, its first 80 bytes if it is longer
+}
+
+// maxQuoted is how much of a bad line a SyntaxError quotes.
+const maxQuoted = 80
+
+// Error implements error: one line, whatever is in the trace.
+func (e *SyntaxError) Error() string {
+	return position(e.File, e.Line) + e.Reason + " in " + strconv.Quote(e.Text)
+}
+
+// A CorruptError is a block of a binary trace that is not what was written.
+type CorruptError struct {
+	File   string // file name, or empty
+	Block  int    // from 1; 0 is the file header
+	Offset int64  // the byte at which the block starts
+	Reason string // what is wrong with it
+	Err    error  // cause, or nil
+}
+
+// Error implements error.
+func (e *CorruptError) Error() string {
+	s := blockPosition(e.File, e.Block, e.Offset) + e.Reason
+	if e.Err != nil {
+		s += ": " + e.Err.Error()
+	}
+	return s
+}
+
+// Unwrap returns the cause.
+func (e *CorruptError) Unwrap() error { return e.Err }
+
+func position(file string, line int) string {
+	if file == "" {
+		return fmt.Sprintf("line %d: ", line)
+	}
+	return fmt.Sprintf("%s:%d: ", file, line)
+}
+
+func blockPosition(file string, block int, offset int64) string {
+	if file != "" {
+		file += ": "
+	}
+	if block == 0 {
+		return file + "file header: "
+	}
+	return fmt.Sprintf("%sblock %d at byte %d: ", file, block, offset)
+}

@@ -1,0 +1,108 @@
+package trace
+
+import (
+	"fmt"
+	"io"
+	"strconv"
+
+	"github.com/heisen-go/heisen"
+)
+
+// Printer is a heisen.Detector that writes events for people, one on a line:
+//
+//	12  T1       acquire        L0  at 17  holding L2, L3  calls 4
+//
+// are the event's number from 1, its thread, op and object, and, where known,
+// the value, the bytes touched, the site, the locks held and the number of
+// calls the thread is in. It is the raw twin of both trace formats: nothing is
+// interpreted.
+type Printer struct {
+	w       io.Writer
+	symbols *heisen.Symbols
+	buf     []byte
+	events  uint64
+	err     error
+}
+
+// NewPrinter returns a Printer that writes to w. symbols, which may be nil, has
+// the names.
+func NewPrinter(w io.Writer, symbols *heisen.Symbols) *Printer {
+	return &Printer{w: w, symbols: symbols}
+}
+
+// Handle implements heisen.Detector.
+func (p *Printer) Handle(e heisen.Event) {
+	p.events++
+	p.buf = append(AppendRecord(p.buf, heisen.AsRecord(e), p.events, p.symbols), '\n')
+	if len(p.buf) >= stdBuffer {
+		_ = p.Flush()
+	}
+}
+
+// HandleRecords implements heisen.RecordHandler.
+func (p *Printer) HandleRecords(records []heisen.Record) {
+	for i := range records {
+		p.Handle(&records[i])
+	}
+}
+
+// Flush writes what is buffered. It returns the first error of the underlying
+// writer, after which nothing more is written.
+func (p *Printer) Flush() error {
+	if len(p.buf) > 0 && p.err == nil {
+		if _, err := p.w.Write(p.buf); err != nil {
+			p.err = fmt.Errorf("printing trace: %w", err)
+		}
+	}
+	p.buf = p.buf[:0]
+	return p.err
+}
+
+// AppendRecord appends the line, without its end, that a Printer writes for
+// the event with the given number. Nothing in a name breaks the line.
+func AppendRecord(b []byte, rec *heisen.Record, event uint64, symbols *heisen.Symbols) []byte {
+	b = fmt.Appendf(b, "%8d  %-8s %-14s ", event, oneLine(threadName(symbols, rec.TID)), rec.Code)
+	switch {
+	case rec.Code == heisen.Fork || rec.Code == heisen.Join:
+		b = append(b, oneLine(threadName(symbols, rec.Obj.Thread()))...)
+	case rec.Obj != 0 || stdWords[rec.Code%heisen.Op(heisen.NumOps)].required:
+		b = append(b, oneLine(symbols.Name(rec.Obj))...)
+	default:
+		b = append(b, '-')
+	}
+	if rec.Flags&heisen.HasValue != 0 {
+		b = fmt.Appendf(b, " = %d", rec.Val)
+	} else if hasRange(rec.Code) {
+		b = fmt.Appendf(b, "  %d bytes", rec.Val)
+	}
+	if rec.Len != 0 {
+		b = fmt.Appendf(b, "  %d bytes", rec.Len)
+	}
+	if rec.Loc != 0 {
+		b = append(b, "  at "...)
+		b = append(b, oneLine(symbols.Site(rec.Loc).String())...)
+	}
+	if rec.Ctx != 0 && symbols != nil {
+		for i, h := range symbols.Locks(rec.Ctx) {
+			b = append(b, [...]string{"  holding ", ", "}[min(i, 1)]...)
+			b = append(b, oneLine(symbols.Name(h.Lock))...)
+			if h.Shared {
+				b = append(b, " (shared)"...)
+			}
+		}
+		if calls := len(symbols.Calls(rec.Ctx)); calls > 0 {
+			b = fmt.Appendf(b, "  calls %d", calls)
+		}
+	}
+	return b
+}
+
+// oneLine returns s as it is if it is printable, else quoted.
+func oneLine(s string) string {
+	for _, r := range s {
+		if !strconv.IsPrint(r) {
+			return strconv.Quote(s)
+		}
+	}
+	return s
+}

@@ -1,0 +1,135 @@
+package trace
+
+import (
+	"bytes"
+	"compress/gzip"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/heisen-go/heisen"
+)
+
+// Format is a trace format.
+type Format string
+
+const (
+	STD    Format = "std"    // the text format of RAPID and others
+	Binary Format = "binary" // this package's own
+)
+
+// Reader reads a trace in whichever format it is. It implements heisen.Source
+// and belongs to one goroutine.
+type Reader struct {
+	source interface {
+		heisen.Source
+		Symbols() *heisen.Symbols
+	}
+	format Format
+	closer io.Closer
+}
+
+// NewReader looks at the first bytes of r and returns a reader of the trace:
+// binary if it starts like one, else text. Either may be compressed with gzip.
+// An empty input is a text trace without events.
+func NewReader(r io.Reader) (*Reader, error) { return newReader(r, "") }
+
+// Open opens the trace file at path, for Close to close. Errors of the reader
+// name the file.
+func Open(path string) (*Reader, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	r, err := newReader(f, path)
+	if err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	r.closer = f
+	return r, nil
+}
+
+func newReader(r io.Reader, file string) (*Reader, error) {
+	in := &sniffed{r: r}
+	head, err := in.peek(len(magic))
+	if err == nil && bytes.HasPrefix(head, []byte("\x1f\x8b")) {
+		unzipped, zipErr := gzip.NewReader(in)
+		if zipErr != nil {
+			return nil, fmt.Errorf("%sreading trace: %w", prefix(file), zipErr)
+		}
+		in = &sniffed{r: unzipped}
+		head, err = in.peek(len(magic))
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%sreading trace: %w", prefix(file), err)
+	}
+	// The first byte decides: no UTF-8 text starts with it, and a binary trace
+	// that is only just being written may not have more of its magic number.
+	if len(head) > 0 && head[0] == magic[0] {
+		source, err := NewBinaryReader(in)
+		if err != nil {
+			return nil, err
+		}
+		source.blocks.file = file
+		return &Reader{source: source, format: Binary}, nil
+	}
+	source := NewSTDReader(in)
+	source.file = file
+	return &Reader{source: source, format: STD}, nil
+}
+
+func prefix(file string) string {
+	if file == "" {
+		return ""
+	}
+	return file + ": "
+}
+
+// Next implements heisen.Source; see BinaryReader.Next and STDReader.Next for
+// its errors.
+func (r *Reader) Next(batch []heisen.Record) (int, error) { return r.source.Next(batch) }
+
+// Symbols returns what has been read so far of the names behind the numbers.
+// It grows with each call of Next.
+func (r *Reader) Symbols() *heisen.Symbols { return r.source.Symbols() }
+
+// Format returns the trace's format.
+func (r *Reader) Format() Format { return r.format }
+
+// Close closes the file of a reader that Open has returned; for others it does
+// nothing.
+func (r *Reader) Close() error {
+	if r.closer == nil {
+		return nil
+	}
+	return r.closer.Close()
+}
+
+// sniffed is a reader whose first bytes have been looked at. Unlike
+// io.MultiReader it does not take an end of the input for the last one.
+type sniffed struct {
+	head []byte
+	r    io.Reader
+}
+
+// peek returns the first n bytes, or fewer where the input ends.
+func (s *sniffed) peek(n int) ([]byte, error) {
+	s.head = make([]byte, n)
+	got, err := io.ReadFull(s.r, s.head)
+	s.head = s.head[:got]
+	if err == io.EOF || err == io.ErrUnexpectedEOF {
+		err = nil
+	}
+	return s.head, err
+}
+
+// Read implements io.Reader.
+func (s *sniffed) Read(p []byte) (int, error) {
+	if len(s.head) > 0 {
+		n := copy(p, s.head)
+		s.head = s.head[n:]
+		return n, nil
+	}
+	return s.r.Read(p)
+}

@@ -1,0 +1,182 @@
+package trace
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/heisen-go/heisen"
+)
+
+// Stats is a heisen.Detector that counts what is in a trace. The counts stand
+// in its fields at any time. Memory is in proportion to the distinct objects,
+// sites and contexts.
+type Stats struct {
+	Events    uint64
+	Ops       [heisen.NumOps]uint64 // events by op
+	Threads   int                   // distinct threads that act
+	Variables int                   // distinct objects accessed
+	Shared    int                   // of these, accessed by more than one thread
+	Locks     int                   // distinct locks
+	Messages  int                   // distinct objects sent to or received from
+	Sites     int                   // distinct sites of events, the unknown one not counted
+	Contexts  int                   // distinct contexts of events, the empty one included
+	MaxHeld   int                   // most locks held by one thread at a time
+	MaxCalls  int                   // most calls open in one thread at a time
+	MaxAlive  int                   // most threads between their first event and their end or join at a time
+	Allocated uint64                // bytes of all Alloc events
+
+	threads   map[heisen.Thread]*threadStats
+	variables map[heisen.Object]variableStats
+	locks     map[heisen.Object]struct{}
+	messages  map[heisen.Object]struct{}
+	sites     map[heisen.Site]struct{}
+	contexts  map[heisen.Context]struct{}
+	alive     int
+}
+
+type threadStats struct {
+	held, calls int
+	alive       bool
+}
+
+// variableStats is the first thread that accessed a variable, and whether
+// another one did.
+type variableStats struct {
+	thread heisen.Thread
+	shared bool
+}
+
+// NewStats returns Stats that have counted nothing yet.
+func NewStats() *Stats {
+	return &Stats{
+		threads:   map[heisen.Thread]*threadStats{},
+		variables: map[heisen.Object]variableStats{},
+		locks:     map[heisen.Object]struct{}{},
+		messages:  map[heisen.Object]struct{}{},
+		sites:     map[heisen.Site]struct{}{},
+		contexts:  map[heisen.Context]struct{}{},
+	}
+}
+
+// Handle implements heisen.Detector.
+func (s *Stats) Handle(e heisen.Event) { s.add(heisen.AsRecord(e)) }
+
+// HandleRecords implements heisen.RecordHandler.
+func (s *Stats) HandleRecords(records []heisen.Record) {
+	for i := range records {
+		s.add(&records[i])
+	}
+}
+
+// Flush implements heisen.Detector. Its error is always nil.
+func (s *Stats) Flush() error { return nil }
+
+func (s *Stats) add(rec *heisen.Record) {
+	s.Events++
+	if !rec.Code.Valid() {
+		return
+	}
+	s.Ops[rec.Code]++
+	t := s.threads[rec.TID]
+	if t == nil {
+		t = &threadStats{}
+		s.threads[rec.TID] = t
+		s.Threads++
+	}
+	s.setAlive(t, true)
+	if rec.Loc != 0 {
+		s.Sites += note(s.sites, rec.Loc)
+	}
+	s.Contexts += note(s.contexts, rec.Ctx)
+	if rec.Code.IsAccess() {
+		s.access(rec)
+	}
+	switch rec.Code {
+	case heisen.Acquire, heisen.AcquireShared:
+		s.Locks += note(s.locks, rec.Obj)
+		t.held++
+		s.MaxHeld = max(s.MaxHeld, t.held)
+	case heisen.Release, heisen.ReleaseShared:
+		s.Locks += note(s.locks, rec.Obj)
+		t.held = max(t.held-1, 0)
+	case heisen.Send, heisen.Receive:
+		s.Messages += note(s.messages, rec.Obj)
+	case heisen.Call:
+		t.calls++
+		s.MaxCalls = max(s.MaxCalls, t.calls)
+	case heisen.Return:
+		t.calls = max(t.calls-1, 0)
+	case heisen.End:
+		s.setAlive(t, false)
+	case heisen.Join:
+		if joined := s.threads[rec.Obj.Thread()]; joined != nil {
+			s.setAlive(joined, false)
+		}
+	case heisen.Alloc:
+		s.Allocated += rec.Val
+	}
+}
+
+func (s *Stats) access(rec *heisen.Record) {
+	v, known := s.variables[rec.Obj]
+	switch {
+	case !known:
+		s.variables[rec.Obj] = variableStats{thread: rec.TID}
+		s.Variables++
+	case !v.shared && v.thread != rec.TID:
+		s.variables[rec.Obj] = variableStats{shared: true}
+		s.Shared++
+	}
+}
+
+func (s *Stats) setAlive(t *threadStats, alive bool) {
+	switch {
+	case alive && !t.alive:
+		s.alive++
+		s.MaxAlive = max(s.MaxAlive, s.alive)
+	case !alive && t.alive:
+		s.alive--
+	}
+	t.alive = alive
+}
+
+// note adds k to set and returns 1 if it is new there.
+func note[K comparable](set map[K]struct{}, k K) int {
+	if _, known := set[k]; known {
+		return 0
+	}
+	set[k] = struct{}{}
+	return 1
+}
+
+// WriteTo writes the counts as a table of two columns, those of ops that occur
+// last. It implements io.WriterTo.
+func (s *Stats) WriteTo(w io.Writer) (int64, error) {
+	n, err := io.WriteString(w, s.String())
+	return int64(n), err
+}
+
+// String returns the table that WriteTo writes.
+func (s *Stats) String() string {
+	var b strings.Builder
+	row := func(name string, n uint64) { fmt.Fprintf(&b, "%-22s %12d\n", name, n) }
+	row("events", s.Events)
+	row("threads", uint64(s.Threads))
+	row("threads alive at once", uint64(s.MaxAlive))
+	row("variables", uint64(s.Variables))
+	row("variables shared", uint64(s.Shared))
+	row("locks", uint64(s.Locks))
+	row("locks held at once", uint64(s.MaxHeld))
+	row("messages", uint64(s.Messages))
+	row("sites", uint64(s.Sites))
+	row("contexts", uint64(s.Contexts))
+	row("calls open at once", uint64(s.MaxCalls))
+	row("bytes allocated", s.Allocated)
+	for op, n := range s.Ops {
+		if n > 0 {
+			row("  "+heisen.Op(op).String(), n)
+		}
+	}
+	return b.String()
+}

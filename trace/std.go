@@ -1,0 +1,301 @@
+package trace
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+
+	"github.com/heisen-go/heisen"
+)
+
+const (
+	// MaxThreads bounds the thread numbers of a trace, so that a table indexed
+	// by Thread stays within memory whatever the trace says. Readers and
+	// writers refuse larger ones.
+	MaxThreads = 1 << 24
+
+	// byteOrderMark is what some editors put at the start of a text.
+	byteOrderMark = '\uFEFF'
+
+	// maxLine is the longest line of a text trace, in bytes.
+	maxLine = 1 << 20
+
+	// stdBuffer is what an STDReader reads at a time.
+	stdBuffer = 256 << 10
+)
+
+// Contexts of a thread that releases locks out of order take a step for each
+// lock that it holds above the released one. What is legal costs little; a
+// hostile trace could spend memory without bound. So the steps may not outgrow
+// the trace.
+const (
+	freeSteps     = 1 << 22
+	stepsPerEvent = 64
+)
+
+// STDReader reads a trace in the STD text format; see the package doc for the
+// grammar. It implements heisen.Source. In steady state (no new thread,
+// object, site or context) it allocates nothing.
+type STDReader struct {
+	r        io.Reader
+	file     string
+	buf      []byte // unread input is buf[pos:end]
+	pos, end int
+	line     int // lines consumed
+	err      error
+
+	symbols     *heisen.Symbols
+	threadNames interner
+	threads     []stdThread // by thread number
+	opTexts     interner
+	ops         []stdOp // by number in opTexts
+	siteTexts   interner
+	sites       []heisen.Site // by number in siteTexts
+	objects     namedObjects
+
+	events uint64
+	steps  uint64 // taken by releases out of order
+}
+
+// stdThread is where a thread stands.
+type stdThread struct {
+	cursor heisen.Cursor
+	ctx    heisen.Context // of cursor
+	held   uint32         // locks
+	forked bool
+}
+
+// NewSTDReader returns a reader of the text trace r.
+func NewSTDReader(r io.Reader) *STDReader {
+	return &STDReader{
+		r:           r,
+		buf:         make([]byte, stdBuffer),
+		symbols:     heisen.NewSymbols(),
+		threadNames: newInterner(),
+		opTexts:     newInterner(),
+		siteTexts:   newInterner(),
+		objects:     newNamedObjects(),
+	}
+}
+
+// Symbols returns the names of what has been read so far. It grows with each
+// call of Next.
+func (r *STDReader) Symbols() *heisen.Symbols { return r.symbols }
+
+// Next implements heisen.Source. A line that is no event is a *SyntaxError,
+// which is final. A last line without a newline is a *TruncatedError and is not
+// delivered, for what is missing may change it; when the input has grown, Next
+// goes on, as it does after io.EOF.
+func (r *STDReader) Next(batch []heisen.Record) (n int, err error) {
+	for r.err == nil && n < len(batch) {
+		eol := bytes.IndexByte(r.buf[r.pos:r.end], '\n')
+		if eol < 0 {
+			if n > 0 {
+				return n, nil
+			}
+			if err := r.fill(); err != nil {
+				return 0, err
+			}
+			continue
+		}
+		line := r.buf[r.pos : r.pos+eol]
+		r.pos += eol + 1
+		r.line++
+		rec := &batch[n]
+		if delivered, reason := r.parse(line, rec); reason != "" {
+			r.err = &SyntaxError{r.file, r.line, reason, string(line[:min(len(line), maxQuoted)])}
+		} else if delivered {
+			n++
+		}
+	}
+	return n, r.err
+}
+
+// fill reads more input behind the unread one.
+func (r *STDReader) fill() error {
+	if r.pos > 0 {
+		r.end = copy(r.buf, r.buf[r.pos:r.end])
+		r.pos = 0
+	}
+	if r.end == len(r.buf) {
+		if len(r.buf) > maxLine {
+			text := string(r.buf[:maxQuoted])
+			r.err = &SyntaxError{r.file, r.line + 1, fmt.Sprintf("more than %d bytes", maxLine), text}
+			return r.err
+		}
+		r.buf = append(r.buf, make([]byte, len(r.buf))...)
+	}
+	n, err := readSome(r.r, r.buf[r.end:])
+	r.end += n
+	switch {
+	case n > 0:
+		return nil
+	case err == io.ErrUnexpectedEOF || err == io.EOF && r.end > r.pos:
+		return &TruncatedError{File: r.file, Line: r.line + 1}
+	case err == io.EOF:
+		return io.EOF
+	}
+	r.err = fmt.Errorf("reading trace: %w", err)
+	return r.err
+}
+
+// parse reads one line into rec. It reports whether the line is an event, or
+// the reason why it is neither an event nor one of the lines passed over.
+func (r *STDReader) parse(line []byte, rec *heisen.Record) (delivered bool, reason string) {
+	if len(line) > 0 && line[len(line)-1] == '\r' {
+		line = line[:len(line)-1]
+	}
+	if r.line == 1 {
+		line = bytes.TrimPrefix(line, []byte(string(byteOrderMark)))
+	}
+	bar := bytes.IndexByte(line, '|')
+	if bar < 0 {
+		if len(bytes.TrimSpace(line)) == 0 {
+			return false, ""
+		}
+		return false, "no | after the thread"
+	}
+	tid, reason := r.thread(line[:bar])
+	if reason != "" {
+		return false, reason
+	}
+
+	operation, site := line[bar+1:], []byte(nil)
+	if bar := bytes.IndexByte(operation, '|'); bar >= 0 {
+		operation, site = operation[:bar], operation[bar+1:]
+	}
+	var value uint64
+	var flags heisen.Flags
+	text := operation
+	if last := len(operation) - 1; last > 0 && operation[last] != ')' {
+		if i := bytes.IndexByte(operation, ')'); i >= 0 && operation[i+1] == '=' {
+			var ok bool
+			if value, ok = parseNumber(operation[i+2:]); !ok {
+				return false, "bad value after ="
+			}
+			flags = heisen.HasValue
+			text = operation[:i+1]
+		}
+	}
+	id, ok := r.opTexts.find(text)
+	if !ok {
+		op, reason := r.parseOp(text)
+		if reason != "" {
+			return false, reason
+		}
+		id = r.opTexts.add(text)
+		r.ops = append(r.ops, op)
+	}
+	op := r.ops[id]
+	if flags != 0 && !hasLength(op.code) {
+		return false, "value of an operation that has none"
+	}
+	if op.code == heisen.Invalid {
+		return false, ""
+	}
+
+	loc := heisen.Site(0)
+	if len(site) > 0 {
+		id, ok := r.siteTexts.find(site)
+		if !ok {
+			id = r.siteTexts.add(site)
+			r.sites = append(r.sites, r.symbols.AddSite(heisen.SiteInfo{Text: string(site)}))
+		}
+		loc = r.sites[id]
+	}
+
+	t := &r.threads[tid]
+	*rec = heisen.Record{
+		Obj: op.obj, Val: op.val | value, TID: tid, Loc: loc, Ctx: t.ctx,
+		Len: op.len, Code: op.code, Flags: flags,
+	}
+	r.events++
+	return true, r.step(t, rec)
+}
+
+// thread returns the number of the thread called name, or the reason why there
+// can be none.
+func (r *STDReader) thread(name []byte) (t heisen.Thread, reason string) {
+	if id, ok := r.threadNames.find(name); ok {
+		return heisen.Thread(id), ""
+	}
+	switch {
+	case len(name) == 0:
+		return 0, "empty thread"
+	case bytes.ContainsAny(name, "()"):
+		return 0, "parenthesis within a name"
+	case len(r.threads) == MaxThreads:
+		return 0, "too many threads"
+	}
+	t = heisen.Thread(r.threadNames.add(name))
+	r.threads = append(r.threads, stdThread{})
+	r.symbols.SetThread(t, heisen.ThreadInfo{Name: string(name)})
+	return t, ""
+}
+
+// step moves the thread t past its event rec.
+func (r *STDReader) step(t *stdThread, rec *heisen.Record) (reason string) {
+	switch rec.Code {
+	case heisen.Acquire, heisen.AcquireShared:
+		shared := rec.Code == heisen.AcquireShared
+		t.cursor = r.symbols.Acquire(t.cursor, heisen.Held{Lock: rec.Obj, Shared: shared, Site: rec.Loc})
+		t.held++
+	case heisen.Release, heisen.ReleaseShared:
+		if reason = r.release(t, rec.Obj, rec.Code == heisen.ReleaseShared); reason != "" {
+			return reason
+		}
+	case heisen.Call:
+		t.cursor = r.symbols.Call(t.cursor, rec.Loc)
+	case heisen.Return:
+		t.cursor = r.symbols.Return(t.cursor)
+	case heisen.Fork:
+		child := &r.threads[rec.Obj.Thread()]
+		if !child.forked {
+			child.forked = true
+			info := r.symbols.Thread(rec.Obj.Thread())
+			info.Forked, info.Parent, info.Site, info.Context = true, rec.TID, rec.Loc, rec.Ctx
+			r.symbols.SetThread(rec.Obj.Thread(), info)
+		}
+		return ""
+	default:
+		return ""
+	}
+	t.ctx = r.symbols.Context(t.cursor)
+	return ""
+}
+
+// release drops a hold of lock. Releasing what is not held changes nothing:
+// saying so is the Validator's business.
+func (r *STDReader) release(t *stdThread, lock heisen.Object, shared bool) (reason string) {
+	_, _, locks, _ := r.symbols.Tables()
+	if top := locks[t.cursor.Locks]; t.cursor.Locks != 0 && top.Lock == lock && top.Shared == shared {
+		t.cursor.Locks = top.Parent
+		t.held--
+		return ""
+	}
+	if r.steps += uint64(t.held); r.steps > freeSteps+stepsPerEvent*r.events {
+		return "too many locks are held and released out of order"
+	}
+	cursor, ok := r.symbols.Release(t.cursor, lock, shared)
+	if ok {
+		t.cursor = cursor
+		t.held--
+	}
+	return ""
+}
+
+// readSome reads at least one byte unless it returns an error, and no error
+// unless it reads none. A reader that keeps returning nothing at all is an
+// error.
+func readSome(r io.Reader, buf []byte) (int, error) {
+	for range 100 {
+		n, err := r.Read(buf)
+		if n > 0 {
+			return n, nil // the reader will repeat its error
+		}
+		if err != nil {
+			return 0, err
+		}
+	}
+	return 0, io.ErrNoProgress
+}

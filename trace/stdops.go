@@ -1,0 +1,176 @@
+package trace
+
+import (
+	"bytes"
+	"math"
+	"strconv"
+
+	"github.com/heisen-go/heisen"
+)
+
+// stdWord is how an Op stands in a text trace.
+type stdWord struct {
+	word     string
+	class    objectClass // name space of what stands in parentheses
+	required bool        // whether it must stand there
+}
+
+// stdWords is the dialect, one word for each Op.
+var stdWords = [heisen.NumOps]stdWord{
+	heisen.Read:          {"r", variableClass, true},
+	heisen.Write:         {"w", variableClass, true},
+	heisen.Done:          {"done", variableClass, true},
+	heisen.AtomicRead:    {"ar", variableClass, true},
+	heisen.AtomicWrite:   {"aw", variableClass, true},
+	heisen.AtomicUpdate:  {"au", variableClass, true},
+	heisen.Acquire:       {"acq", lockClass, true},
+	heisen.Release:       {"rel", lockClass, true},
+	heisen.AcquireShared: {"racq", lockClass, true},
+	heisen.ReleaseShared: {"rrel", lockClass, true},
+	heisen.Fork:          {"fork", threadClass, true},
+	heisen.Begin:         {"start", sectionClass, false},
+	heisen.End:           {"stop", sectionClass, false},
+	heisen.Join:          {"join", threadClass, true},
+	heisen.Send:          {"send", variableClass, true},
+	heisen.Receive:       {"recv", variableClass, true},
+	heisen.Call:          {"call", sectionClass, false},
+	heisen.Return:        {"return", sectionClass, false},
+	heisen.Enter:         {"begin", sectionClass, false},
+	heisen.Exit:          {"end", sectionClass, false},
+	heisen.Hide:          {"hide", sectionClass, true},
+	heisen.Reveal:        {"reveal", sectionClass, true},
+	heisen.Branch:        {"branch", sectionClass, false},
+	heisen.Alloc:         {"alloc", variableClass, true},
+	heisen.Free:          {"free", variableClass, true},
+}
+
+// requestWord announces that a thread is about to take a lock. It orders
+// nothing and changes nothing, so no Op stands for it and the reader passes
+// over it.
+const requestWord = "req"
+
+// hasLength reports whether op's word may carry a length and a value:
+// w4(x)=17.
+func hasLength(op heisen.Op) bool { return op.IsAccess() || op == heisen.Done }
+
+// hasRange reports whether op carries the length of an address range:
+// alloc(x,64).
+func hasRange(op heisen.Op) bool { return op == heisen.Alloc || op == heisen.Free }
+
+// stdOp is an operation of a text trace as far as it is the same wherever it
+// stands.
+type stdOp struct {
+	obj  heisen.Object
+	val  uint64
+	len  uint16
+	code heisen.Op // Invalid for a request, which is no event
+}
+
+// parseOp reads an operation without its value. reason is not empty if there
+// is no such operation.
+func (r *STDReader) parseOp(text []byte) (op stdOp, reason string) {
+	word, arg, hasArg := bytes.Cut(text, []byte("("))
+	if hasArg {
+		var closed bool
+		if arg, closed = bytes.CutSuffix(arg, []byte(")")); !closed {
+			return op, "no closing parenthesis at the end of the operation"
+		}
+		if bytes.ContainsAny(arg, "()") {
+			return op, "parenthesis within a name"
+		}
+	} else if bytes.IndexByte(word, ')') >= 0 {
+		return op, "closing parenthesis without an opening one"
+	}
+	word, digits := cutDigits(word)
+	code := heisen.Op(0)
+	for i := range stdWords {
+		if i > 0 && stdWords[i].word == string(word) {
+			code = heisen.Op(i)
+		}
+	}
+	form := stdWords[code]
+	if code == heisen.Invalid {
+		if string(word) != requestWord {
+			return op, "unknown operation " + strconv.Quote(string(word))
+		}
+		form = stdWord{requestWord, lockClass, true}
+	}
+	op.code = code
+	if len(digits) > 0 {
+		n, err := strconv.ParseUint(string(digits), 10, 16)
+		if !hasLength(code) || err != nil || n == 0 || digits[0] == '0' {
+			return op, "bad length " + strconv.Quote(string(digits)) + " after " + strconv.Quote(form.word)
+		}
+		op.len = uint16(n)
+	}
+	if !hasArg {
+		if form.required {
+			return op, strconv.Quote(form.word) + " without a name in parentheses"
+		}
+		return op, ""
+	}
+	size := uint64(op.len)
+	if hasRange(code) {
+		comma := bytes.LastIndexByte(arg, ',')
+		if comma < 0 {
+			return op, strconv.Quote(form.word) + " without a size: " + form.word + "(name,bytes)"
+		}
+		n, ok := parseNumber(arg[comma+1:])
+		if !ok {
+			return op, "bad size " + strconv.Quote(string(arg[comma+1:]))
+		}
+		arg, op.val, size = arg[:comma], n, n
+	}
+	if len(arg) == 0 {
+		return op, "empty name"
+	}
+	switch {
+	case code == heisen.Invalid:
+	case form.class == threadClass:
+		var t heisen.Thread
+		t, reason = r.thread(arg)
+		op.obj = heisen.Object(t)
+	default:
+		op.obj, reason = r.object(form.class, arg, size)
+	}
+	return op, reason
+}
+
+// object returns the number of the object that stands as text.
+func (r *STDReader) object(class objectClass, text []byte, size uint64) (heisen.Object, string) {
+	if o, ok := parseAddress(text); ok {
+		return o, ""
+	}
+	o, isNew, reason := r.objects.number(class, text, size)
+	if isNew {
+		r.symbols.SetName(o, string(text))
+	}
+	return o, reason
+}
+
+// cutDigits splits the decimal digits off the end of an operation's word.
+func cutDigits(word []byte) (letters, digits []byte) {
+	i := len(word)
+	for i > 0 && word[i-1] >= '0' && word[i-1] <= '9' {
+		i--
+	}
+	return word[:i], word[i:]
+}
+
+// parseNumber reads an unsigned decimal number: digits only, no leading zero.
+func parseNumber(text []byte) (n uint64, ok bool) {
+	if len(text) == 0 || text[0] == '0' && len(text) > 1 {
+		return 0, false
+	}
+	for _, d := range text {
+		if d < '0' || d > '9' {
+			return 0, false
+		}
+		digit := uint64(d - '0')
+		if n > (math.MaxUint64-digit)/10 {
+			return 0, false
+		}
+		n = n*10 + digit
+	}
+	return n, true
+}

@@ -1,0 +1,357 @@
+package trace
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"math"
+
+	"github.com/heisen-go/heisen"
+)
+
+// Kinds of problems, for errors.Is. The first group is errors: no execution
+// has such a trace.
+var (
+	ErrOp               = errors.New("op is not valid")
+	ErrReleaseUnheld    = errors.New("release of a lock that nobody holds")
+	ErrReleaseForeign   = errors.New("release of a lock that another thread holds")
+	ErrAcquireHeld      = errors.New("acquire of a lock that is held")
+	ErrMode             = errors.New("release in another mode than the acquire")
+	ErrBeforeFork       = errors.New("thread acts before its fork")
+	ErrForkTwice        = errors.New("thread is forked twice")
+	ErrSelf             = errors.New("thread forks or joins itself")
+	ErrBeginNotFirst    = errors.New("begin is not the thread's first event")
+	ErrAfterEnd         = errors.New("thread acts after its end")
+	ErrJoinUnknown      = errors.New("join of an unknown thread")
+	ErrAfterJoin        = errors.New("thread acts after it was joined")
+	ErrExitWithoutEnter = errors.New("exit without enter")
+	ErrReturnWithout    = errors.New("return without call")
+	ErrRevealWithout    = errors.New("reveal without hide")
+	ErrRange            = errors.New("address range is empty or wraps around")
+)
+
+// Warnings: executions have such traces, but seldom, or when they are cut
+// short.
+var (
+	ErrFreeUnknown = errors.New("free of a range that no alloc started")
+	ErrStillHeld   = errors.New("trace ends while a lock is held")
+	ErrStillInside = errors.New("trace ends within a transaction")
+	ErrStillHidden = errors.New("trace ends within untraced code")
+)
+
+// A ValidationError is a problem of a trace.
+type ValidationError struct {
+	Event     uint64        // number of the event that shows it, from 1
+	Thread    heisen.Thread // whose event that is
+	Kind      error         // one of this package's problem kinds
+	Warning   bool          // whether an execution can have such a trace
+	Object    heisen.Object // the lock, thread or address concerned, 0 if none
+	Earlier   uint64        // number of the earlier event that it contradicts, 0 if none
+	who, what string
+}
+
+// Error implements error.
+func (e *ValidationError) Error() string {
+	s := fmt.Sprintf("event %d: thread %s: %v", e.Event, e.who, e.Kind)
+	if e.what != "" {
+		s += ": " + e.what
+	}
+	if e.Earlier != 0 {
+		s += fmt.Sprintf(" (see event %d)", e.Earlier)
+	}
+	return s
+}
+
+// Unwrap returns the Kind.
+func (e *ValidationError) Unwrap() error { return e.Kind }
+
+// ValidatorOption changes what a Validator does.
+type ValidatorOption func(*Validator) error
+
+// KeepProblems sets how many problems a Validator keeps; it counts the others.
+// The default is 100.
+func KeepProblems(n int) ValidatorOption {
+	return func(v *Validator) error {
+		if n < 0 {
+			return fmt.Errorf("trace: cannot keep %d problems", n)
+		}
+		v.keep = n
+		return nil
+	}
+}
+
+const defaultKeep = 100
+
+// Validator is a heisen.Detector that checks whether a stream of events can be
+// that of an execution: locks are held by one thread and released by their
+// holders, threads begin, end, are forked and joined once and in that order,
+// calls and sections nest. After a problem it goes on with what is most likely
+// meant, so that one mistake is reported once.
+//
+// Locks are taken as not reentrant, except that a thread may hold a lock for
+// reading more than once. Receiving what was never sent is no problem: the
+// edges of a Go channel's buffer slots, for instance, are received before they
+// are first sent. Nor is an alloc over a live range, for garbage collectors
+// free without saying so.
+//
+// Memory is in proportion to the threads, the locks and the live allocations.
+type Validator struct {
+	symbols  *heisen.Symbols
+	keep     int
+	events   uint64
+	threads  map[heisen.Thread]*threadCheck
+	order    []heisen.Thread // by first mention, for Flush
+	locks    map[heisen.Object]*lockCheck
+	allocs   map[heisen.Object]bool
+	problems []*ValidationError
+	total    uint64
+	errors   uint64
+}
+
+// threadCheck is what is known of a thread. Event numbers are 0 for what has
+// not happened.
+type threadCheck struct {
+	first, forked, ended, joined uint64
+	calls                        uint64   // open ones
+	enters, hides                []uint64 // events that opened those still open
+}
+
+// lockCheck is who holds a lock.
+type lockCheck struct {
+	exclusive bool
+	owner     hold   // if exclusive
+	readers   []hold // otherwise
+}
+
+type hold struct {
+	thread heisen.Thread
+	event  uint64
+}
+
+// NewValidator returns a Validator. symbols, which may be nil, has the names
+// for its messages.
+func NewValidator(symbols *heisen.Symbols, options ...ValidatorOption) (*Validator, error) {
+	v := &Validator{
+		symbols: symbols,
+		keep:    defaultKeep,
+		threads: map[heisen.Thread]*threadCheck{},
+		locks:   map[heisen.Object]*lockCheck{},
+		allocs:  map[heisen.Object]bool{},
+	}
+	for _, option := range options {
+		if err := option(v); err != nil {
+			return nil, err
+		}
+	}
+	return v, nil
+}
+
+// Validate runs a Validator over source. Names in its messages come from
+// source if that has a Symbols method. The error is that of the source or of
+// an option, not the trace's problems.
+func Validate(source heisen.Source, options ...ValidatorOption) (*Validator, error) {
+	var symbols *heisen.Symbols
+	if s, ok := source.(interface{ Symbols() *heisen.Symbols }); ok {
+		symbols = s.Symbols()
+	}
+	v, err := NewValidator(symbols, options...)
+	if err != nil {
+		return nil, err
+	}
+	batch := make([]heisen.Record, 1024)
+	for err == nil {
+		var n int
+		n, err = source.Next(batch)
+		v.HandleRecords(batch[:n])
+	}
+	if errors.Is(err, io.EOF) {
+		err = nil
+	}
+	return v, errors.Join(err, v.Flush())
+}
+
+// Problems returns the first problems, in the order in which they were found.
+func (v *Validator) Problems() []*ValidationError { return v.problems }
+
+// Total returns how many problems there were, warnings included.
+func (v *Validator) Total() uint64 { return v.total }
+
+// Errors returns how many problems there were, without warnings.
+func (v *Validator) Errors() uint64 { return v.errors }
+
+// Events returns the number of events checked.
+func (v *Validator) Events() uint64 { return v.events }
+
+// Handle implements heisen.Detector.
+func (v *Validator) Handle(e heisen.Event) { v.check(heisen.AsRecord(e)) }
+
+// HandleRecords implements heisen.RecordHandler.
+func (v *Validator) HandleRecords(records []heisen.Record) {
+	for i := range records {
+		v.check(&records[i])
+	}
+}
+
+// Flush implements heisen.Detector: it reports what the trace left open. Its
+// error is always nil.
+func (v *Validator) Flush() error {
+	for _, t := range v.order {
+		c := v.threads[t]
+		for _, event := range c.enters {
+			v.warn(ErrStillInside, event, t, 0, "")
+		}
+		for _, event := range c.hides {
+			v.warn(ErrStillHidden, event, t, 0, "")
+		}
+	}
+	for _, o := range sortedLocks(v.locks) {
+		l := v.locks[o]
+		if l.exclusive {
+			v.warn(ErrStillHeld, l.owner.event, l.owner.thread, o, v.symbols.Name(o))
+		}
+		for _, h := range l.readers {
+			v.warn(ErrStillHeld, h.event, h.thread, o, v.symbols.Name(o))
+		}
+	}
+	return nil
+}
+
+func (v *Validator) report(e *ValidationError) {
+	v.total++
+	if !e.Warning {
+		v.errors++
+	}
+	if len(v.problems) < v.keep {
+		e.who = threadName(v.symbols, e.Thread)
+		v.problems = append(v.problems, e)
+	}
+}
+
+// problem reports an error that the current event shows.
+func (v *Validator) problem(kind error, rec *heisen.Record, earlier uint64, what string) {
+	v.report(&ValidationError{Event: v.events, Thread: rec.TID, Kind: kind, Object: rec.Obj, Earlier: earlier, what: what})
+}
+
+func (v *Validator) warn(kind error, event uint64, t heisen.Thread, o heisen.Object, what string) {
+	v.report(&ValidationError{Event: event, Thread: t, Kind: kind, Warning: true, Object: o, what: what})
+}
+
+func (v *Validator) thread(t heisen.Thread) *threadCheck {
+	c := v.threads[t]
+	if c == nil {
+		c = &threadCheck{}
+		v.threads[t] = c
+		v.order = append(v.order, t)
+	}
+	return c
+}
+
+func (v *Validator) check(rec *heisen.Record) {
+	v.events++
+	if !rec.Code.Valid() {
+		v.problem(ErrOp, rec, 0, fmt.Sprintf("op %d", rec.Code))
+		return
+	}
+	t := v.thread(rec.TID)
+	switch {
+	case t.ended != 0:
+		v.problem(ErrAfterEnd, rec, t.ended, rec.Code.String())
+		t.ended = 0
+	case t.joined != 0:
+		v.problem(ErrAfterJoin, rec, t.joined, rec.Code.String())
+		t.joined = 0
+	}
+	switch rec.Code {
+	case heisen.Acquire, heisen.AcquireShared, heisen.Release, heisen.ReleaseShared:
+		v.checkLock(rec)
+	case heisen.Fork, heisen.Join:
+		v.checkForkJoin(rec)
+	case heisen.Begin:
+		if t.first != 0 {
+			v.problem(ErrBeginNotFirst, rec, t.first, "")
+		}
+	case heisen.End:
+		t.ended = v.events
+	case heisen.Call:
+		t.calls++
+	case heisen.Return:
+		if t.calls == 0 {
+			v.problem(ErrReturnWithout, rec, 0, "")
+		} else {
+			t.calls--
+		}
+	case heisen.Enter:
+		t.enters = append(t.enters, v.events)
+	case heisen.Exit:
+		if !pop(&t.enters) {
+			v.problem(ErrExitWithoutEnter, rec, 0, "")
+		}
+	case heisen.Hide:
+		t.hides = append(t.hides, v.events)
+	case heisen.Reveal:
+		if !pop(&t.hides) {
+			v.problem(ErrRevealWithout, rec, 0, "")
+		}
+	case heisen.Alloc, heisen.Free:
+		v.checkRange(rec)
+	}
+	if t.first == 0 {
+		t.first = v.events
+	}
+}
+
+func pop(open *[]uint64) bool {
+	if len(*open) == 0 {
+		return false
+	}
+	*open = (*open)[:len(*open)-1]
+	return true
+}
+
+func (v *Validator) checkForkJoin(rec *heisen.Record) {
+	other := rec.Obj.Thread()
+	name := rec.Code.String() + " of " + threadName(v.symbols, other)
+	if heisen.Object(other) == rec.Obj && other == rec.TID {
+		v.problem(ErrSelf, rec, 0, name)
+		return
+	}
+	if rec.Code == heisen.Join {
+		if c := v.threads[other]; c == nil {
+			v.problem(ErrJoinUnknown, rec, 0, name)
+		} else if c.ended == 0 {
+			c.joined = v.events
+		}
+		return
+	}
+	c := v.thread(other)
+	switch {
+	case c.forked != 0:
+		v.problem(ErrForkTwice, rec, c.forked, name)
+	case c.first != 0:
+		v.problem(ErrBeforeFork, rec, c.first, name)
+	}
+	if c.forked == 0 {
+		c.forked = v.events
+	}
+}
+
+func (v *Validator) checkRange(rec *heisen.Record) {
+	switch {
+	case rec.Val == 0 || rec.Val-1 > math.MaxUint64-uint64(rec.Obj):
+		v.problem(ErrRange, rec, 0, fmt.Sprintf("%v of %d bytes at %s", rec.Code, rec.Val, v.symbols.Name(rec.Obj)))
+	case rec.Code == heisen.Alloc:
+		v.allocs[rec.Obj] = true
+	case v.allocs[rec.Obj]:
+		delete(v.allocs, rec.Obj)
+	default:
+		v.warn(ErrFreeUnknown, v.events, rec.TID, rec.Obj, v.symbols.Name(rec.Obj))
+	}
+}
+
+// threadName returns the text for a thread.
+func threadName(symbols *heisen.Symbols, t heisen.Thread) string {
+	if name := symbols.Thread(t).Name; name != "" {
+		return name
+	}
+	return fmt.Sprintf("T%d", t)
+}
