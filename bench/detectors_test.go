@@ -1,0 +1,83 @@
+package bench
+
+import (
+	"fmt"
+	"runtime"
+	"testing"
+
+	"github.com/heisen-go/heisen"
+	"github.com/heisen-go/heisen/bench/workload"
+	"github.com/heisen-go/heisen/vclock"
+)
+
+var workloads = []struct {
+	name     string
+	generate func(workload.Params) []heisen.Record
+	params   workload.Params
+}{
+	{"lock-protected", workload.LockProtected, workload.Params{Threads: 16, Vars: 4096}},
+	{"sync-heavy", workload.SyncHeavy, workload.Params{Threads: 64, Vars: 64}},
+	{"thread-local", workload.ThreadLocal, workload.Params{Threads: 16, Vars: 4096}},
+	{"read-shared", workload.ReadShared, workload.Params{Threads: 16, Vars: 4096}},
+}
+
+var detectors = []struct {
+	name string
+	make func(heisen.Sink) heisen.Detector
+}{
+	{"fasttrack", func(s heisen.Sink) heisen.Detector { return vclock.NewFastTrack(s) }},
+	{"hb", func(s heisen.Sink) heisen.Detector { return vclock.NewReference(s) }},
+}
+
+// benchEvents is how many events each workload has: enough that the state of a
+// detector no longer grows for most of them.
+const benchEvents = 1 << 20
+
+// BenchmarkDetectors runs each detector over each workload, whole, with a fresh
+// detector each time. B/event and allocs/event are therefore what building up
+// the state costs, spread over the events.
+func BenchmarkDetectors(b *testing.B) {
+	for _, w := range workloads {
+		w.params.Events, w.params.Seed = benchEvents, 1
+		trace := w.generate(w.params)
+		for _, d := range detectors {
+			b.Run(w.name+"/"+d.name, func(b *testing.B) {
+				findings := 0
+				var before, after runtime.MemStats
+				runtime.GC()
+				runtime.ReadMemStats(&before)
+				b.ResetTimer()
+				for range b.N {
+					if err := run(d.make(func(heisen.Finding) { findings++ }), trace); err != nil {
+						b.Fatal(err)
+					}
+				}
+				b.StopTimer()
+				runtime.ReadMemStats(&after)
+				if findings != 0 {
+					b.Fatalf("%d findings in a trace without races", findings)
+				}
+				events := float64(b.N) * float64(len(trace))
+				b.ReportMetric(0, "ns/op")
+				b.ReportMetric(float64(b.Elapsed().Nanoseconds())/events, "ns/event")
+				b.ReportMetric(events/b.Elapsed().Seconds(), "events/s")
+				b.ReportMetric(float64(after.TotalAlloc-before.TotalAlloc)/events, "B/event")
+				b.ReportMetric(float64(after.Mallocs-before.Mallocs)/events, "allocs/event")
+			})
+		}
+	}
+}
+
+// run feeds a trace in batches of the size that heisen.Run uses.
+func run(d heisen.Detector, trace []heisen.Record) error {
+	h, ok := d.(heisen.RecordHandler)
+	if !ok {
+		return fmt.Errorf("%T takes no batches", d)
+	}
+	for len(trace) > 0 {
+		n := min(1024, len(trace))
+		h.HandleRecords(trace[:n])
+		trace = trace[n:]
+	}
+	return d.Flush()
+}

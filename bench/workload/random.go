@@ -1,0 +1,214 @@
+package workload
+
+import (
+	"math/rand/v2"
+
+	"github.com/heisen-go/heisen"
+)
+
+// Small describes small random traces.
+type Small struct {
+	Threads int  // at least 1
+	Events  int  // about as many
+	Vars    int  // variables, 8 bytes apart; at least 1
+	Syncs   int  // synchronisation objects; at least 1
+	Ranges  bool // accesses to several bytes, and to parts of variables
+	Lives   bool // Alloc and Free of variables and synchronisation objects
+	Wild    bool // not well-formed: any thread may do anything at any time
+	Sites   int  // sites to choose from; 0 gives event i the site i+1
+}
+
+// Random returns a random trace that uses every op that orders or accesses
+// anything. Unless it is wild, locks are held by one writer or several readers,
+// only who holds a lock releases it, and a thread does nothing after its End or
+// its Join. Threads are usually forked, sometimes they just appear.
+//
+// Some synchronisation objects have addresses of variables, as sync/atomic
+// operations on variables do.
+func Random(rng *rand.Rand, s Small) []heisen.Record {
+	g := &random{Small: s, rng: rng}
+	g.state = make([]threadState, s.Threads)
+	g.state[0] = running
+	g.locks = make([]lockState, s.Syncs)
+	for len(g.out) < s.Events {
+		g.step()
+	}
+	return g.out
+}
+
+type threadState uint8
+
+const (
+	unborn threadState = iota
+	running
+	ended
+)
+
+type lockState struct {
+	writer  int   // thread + 1, or 0
+	readers []int // threads
+}
+
+type random struct {
+	Small
+	rng   *rand.Rand
+	out   []heisen.Record
+	state []threadState
+	locks []lockState
+}
+
+func (g *random) add(t int, r heisen.Record) {
+	r.TID = heisen.Thread(t)
+	r.Loc = heisen.Site(len(g.out) + 1)
+	if g.Sites > 0 {
+		r.Loc = heisen.Site(1 + g.rng.IntN(g.Sites))
+	}
+	r.Ctx = heisen.Context(g.rng.IntN(2))
+	g.out = append(g.out, r)
+}
+
+// step adds an event of a random thread, or does nothing if the one that was
+// picked would not be well-formed.
+func (g *random) step() {
+	t := g.rng.IntN(g.Threads)
+	if !g.Wild {
+		if g.state[t] == unborn && g.rng.IntN(20) == 0 {
+			g.state[t] = running
+		}
+		if g.state[t] != running {
+			return
+		}
+	}
+	switch n := g.rng.IntN(20); {
+	case n < 9:
+		g.access(t)
+	case n < 13:
+		g.lock(t)
+	case n < 15:
+		g.add(t, heisen.Record{Code: pick(g.rng, heisen.Send, heisen.Receive), Obj: g.sync()})
+	case n < 17:
+		g.add(t, heisen.Record{
+			Code: pick(g.rng, heisen.AtomicRead, heisen.AtomicWrite, heisen.AtomicUpdate),
+			Obj:  g.variable(), Len: uint16(g.size()),
+		})
+	case n < 19:
+		g.thread(t)
+	case g.Lives:
+		o, size := g.variable(), uint64(1+g.rng.IntN(12))
+		if g.rng.IntN(2) == 0 {
+			o = g.sync()
+		}
+		g.add(t, heisen.Record{Code: pick(g.rng, heisen.Alloc, heisen.Free), Obj: o, Val: size})
+	}
+}
+
+func (g *random) access(t int) {
+	r := heisen.Record{
+		Code: pick(g.rng, heisen.Read, heisen.Write, heisen.Read),
+		Obj:  g.variable(), Len: uint16(g.size()),
+	}
+	if g.Ranges {
+		r.Obj += heisen.Object(g.rng.IntN(4))
+	}
+	g.add(t, r)
+}
+
+func (g *random) variable() heisen.Object { return heisen.Object(8 * (1 + g.rng.IntN(g.Vars))) }
+
+func (g *random) size() int {
+	if !g.Ranges || g.rng.IntN(2) == 0 {
+		return 0
+	}
+	return 1 + g.rng.IntN(11)
+}
+
+// sync returns a synchronisation object: one of those that lock uses, or,
+// sometimes, a variable's address.
+func (g *random) sync() heisen.Object {
+	if g.rng.IntN(4) == 0 {
+		return g.variable()
+	}
+	return lockAt(g.rng.IntN(g.Syncs))
+}
+
+func (g *random) lock(t int) {
+	i := g.rng.IntN(g.Syncs)
+	l := &g.locks[i]
+	op := pick(g.rng, heisen.Acquire, heisen.Release, heisen.AcquireShared, heisen.ReleaseShared)
+	if !g.Wild {
+		mine := -1
+		for at, reader := range l.readers {
+			if reader == t {
+				mine = at
+			}
+		}
+		switch {
+		case l.writer == t+1:
+			op, l.writer = heisen.Release, 0
+		case l.writer != 0:
+			return
+		case mine >= 0:
+			op = heisen.ReleaseShared
+			l.readers = append(l.readers[:mine], l.readers[mine+1:]...)
+		case op == heisen.AcquireShared || op == heisen.ReleaseShared:
+			op = heisen.AcquireShared
+			l.readers = append(l.readers, t)
+		case len(l.readers) > 0:
+			return
+		default:
+			op, l.writer = heisen.Acquire, t+1
+		}
+	}
+	g.add(t, heisen.Record{Code: op, Obj: lockAt(i)})
+}
+
+func (g *random) thread(t int) {
+	other := g.rng.IntN(g.Threads)
+	op := pick(g.rng, heisen.Fork, heisen.Fork, heisen.Join, heisen.End)
+	if !g.Wild {
+		switch {
+		case g.state[other] == unborn:
+			op = heisen.Fork
+			g.state[other] = running
+		case g.holds(other):
+			return
+		case op == heisen.End && g.busy() > 1:
+			other = t
+			if g.holds(t) {
+				return
+			}
+			g.state[t] = ended
+		case op == heisen.Join && other != t:
+			g.state[other] = ended
+		default:
+			return
+		}
+	}
+	g.add(t, heisen.Record{Code: op, Obj: heisen.Object(other)})
+}
+
+// busy returns how many threads are running.
+func (g *random) busy() (n int) {
+	for _, s := range g.state {
+		if s == running {
+			n++
+		}
+	}
+	return n
+}
+
+func (g *random) holds(t int) bool {
+	for _, l := range g.locks {
+		if l.writer == t+1 {
+			return true
+		}
+		for _, reader := range l.readers {
+			if reader == t {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+func pick(rng *rand.Rand, ops ...heisen.Op) heisen.Op { return ops[rng.IntN(len(ops))] }

@@ -1,0 +1,140 @@
+package shadow
+
+import (
+	"math"
+	"unsafe"
+
+	"github.com/heisen-go/heisen"
+)
+
+// Clear forgets the states of size bytes from o. Classes that lie only partly
+// within the range keep their other bytes. It costs a step per existing chunk
+// or per 64 KiB of the range, whichever are fewer, and a step per word of the
+// pages it meets.
+func (m *Memory[T]) Clear(o heisen.Object, size uint64) {
+	if size == 0 {
+		return
+	}
+	first, last := uint64(o), lastByte(o, size)
+	from, to := first>>chunkShift, last>>chunkShift
+	if to-from < uint64(m.chunks.count) {
+		for n := from; n <= to; n++ {
+			if c := m.find(n); c != nil {
+				m.clearChunk(c, first, last)
+			}
+		}
+		return
+	}
+	// Removal moves entries of the table, so the chunks are collected first:
+	// as many as there are, not as many as the range could hold.
+	m.hit = m.hit[:0]
+	for _, p := range m.chunks.places {
+		if p.chunk != nil && from <= p.number && p.number <= to {
+			m.hit = append(m.hit, p.chunk)
+		}
+	}
+	for _, c := range m.hit {
+		m.clearChunk(c, first, last)
+	}
+}
+
+// clearChunk forgets the bytes of c within first and last.
+func (m *Memory[T]) clearChunk(c *chunk[T], first, last uint64) {
+	base := c.number << chunkShift
+	from, to := uint64(0), uint64(chunkPages-1)
+	if first > base {
+		from = (first - base) >> pageShift
+	}
+	if last-base < 1<<chunkShift {
+		to = (last - base) >> pageShift
+	}
+	for i := from; i <= to; i++ {
+		p := c.pages[i]
+		if p == nil {
+			continue
+		}
+		m.clearPage(p, base+i<<pageShift, first, last)
+		if p.words == 0 {
+			c.pages[i] = nil
+			c.used--
+			m.pages--
+			m.freePages = append(m.freePages, p)
+		}
+	}
+	if c.used == 0 {
+		m.chunks.remove(c.number)
+		c.number = math.MaxUint64 // also where m.last caches it
+		m.freeChunks = append(m.freeChunks, c)
+	}
+}
+
+// clearPage forgets the bytes of p, which starts at base, within first and
+// last.
+func (m *Memory[T]) clearPage(p *page[T], base, first, last uint64) {
+	from, to := uint64(0), uint64(pageWords-1)
+	if first > base {
+		from = (first - base) >> wordShift
+	}
+	if last-base < pageBytes {
+		to = (last - base) >> wordShift
+	}
+	for w := from; w <= to; w++ {
+		if p.mask[w] != 0 {
+			m.clearWord(p, w, wordMask(base+w<<wordShift, first, last))
+		}
+	}
+}
+
+// clearWord forgets the bytes of mask in word w, which has a class.
+func (m *Memory[T]) clearWord(p *page[T], w uint64, mask uint8) {
+	for link := &p.more[w]; *link != 0; {
+		n := m.extra.at(*link)
+		if n.mask &^= mask; n.mask != 0 {
+			link = &n.next
+			continue
+		}
+		if m.drop != nil {
+			m.drop(&n.state)
+		}
+		i := *link
+		*link = n.next
+		m.extra.release(i)
+	}
+	if p.mask[w] &^= mask; p.mask[w] != 0 {
+		return
+	}
+	if m.drop != nil {
+		m.drop(&p.state[w])
+	}
+	i := p.more[w]
+	if i == 0 {
+		clear(p.state[w : w+1])
+		p.words--
+		m.words--
+		return
+	}
+	n := m.extra.at(i)
+	p.mask[w], p.state[w], p.more[w] = n.mask, n.state, n.next
+	m.extra.release(i)
+}
+
+// Stats is how much a Memory holds.
+type Stats struct {
+	Words   int    // words with a state
+	Classes int    // states; at least one per word
+	Pages   int    // pages in use
+	Bytes   uint64 // taken from the heap, free pages included
+}
+
+// Stats returns how much m holds. It costs a few nanoseconds.
+func (m *Memory[T]) Stats() Stats {
+	return Stats{
+		Words:   m.words,
+		Classes: m.words + m.extra.used,
+		Pages:   m.pages,
+		Bytes: uint64(m.pages+len(m.freePages))*uint64(unsafe.Sizeof(page[T]{})) +
+			uint64(m.chunks.count+len(m.freeChunks))*uint64(unsafe.Sizeof(chunk[T]{})) +
+			uint64(len(m.chunks.places))*uint64(unsafe.Sizeof(place[T]{})) +
+			uint64(len(m.extra.blocks))*uint64(unsafe.Sizeof([arenaBlock]node[T]{})),
+	}
+}

@@ -1,0 +1,174 @@
+package vclock
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/heisen-go/heisen"
+	"github.com/heisen-go/heisen/internal/shadow"
+)
+
+// Reference is the plain happens-before detector: it keeps every access and
+// reports every racy pair. Its name in findings is "hb".
+//
+// For each access it reports every earlier access that shares a byte with it,
+// conflicts with it (see heisen.Op.Conflicts) and is not ordered before it, one
+// finding each, in stream order. Both accesses are complete, the index included,
+// except that accesses which no finding could tell apart but by their index
+// count as one, the first: those with the same op, object, size, site and
+// context by the same thread between two of its publications, so far as they
+// are the thread's last ones on the bytes. The pairs of an earlier place and a
+// later event are therefore all there.
+//
+// It costs a step per thread that touched the variable and per finding, and
+// about 48 bytes per remembered access and word, which are never given back
+// before the end of the variable's life.
+type Reference struct {
+	order  *Order
+	sink   heisen.Sink
+	memory *shadow.Memory[[]log]
+	events uint64
+	races  uint64
+	found  []access // scratch of judge
+}
+
+// log is the accesses by the threads of a slot to a class of bytes, in stream
+// order, which is their happens-before order too.
+type log struct {
+	slot     uint32
+	accesses []access
+}
+
+// access is a remembered access.
+type access struct {
+	index uint64
+	epoch Epoch
+	accessKey
+}
+
+// accessKey is what a finding shows of an access, besides thread and index.
+type accessKey struct {
+	obj  heisen.Object
+	site heisen.Site
+	ctx  heisen.Context
+	size uint16
+	op   heisen.Op
+}
+
+// NewReference returns a detector that reports to sink; nil is a sink that
+// discards.
+func NewReference(sink heisen.Sink) *Reference {
+	if sink == nil {
+		sink = func(heisen.Finding) {}
+	}
+	return &Reference{order: NewOrder(), sink: sink, memory: shadow.New(cloneLogs, nil)}
+}
+
+func cloneLogs(logs *[]log) {
+	*logs = slices.Clone(*logs)
+	for i := range *logs {
+		l := &(*logs)[i]
+		l.accesses = slices.Clone(l.accesses)
+	}
+}
+
+// Handle implements heisen.Detector.
+func (d *Reference) Handle(e heisen.Event) { d.handle(heisen.AsRecord(e)) }
+
+// HandleRecords implements heisen.RecordHandler.
+func (d *Reference) HandleRecords(batch []heisen.Record) {
+	for i := range batch {
+		d.handle(&batch[i])
+	}
+}
+
+// Flush implements heisen.Detector. The error is that of Order.Err.
+func (d *Reference) Flush() error { return d.order.Err() }
+
+// Races returns how many findings there were.
+func (d *Reference) Races() uint64 { return d.races }
+
+func (d *Reference) handle(r *heisen.Record) {
+	d.events++
+	t := d.order.threads.get(r.TID)
+	if t == nil {
+		return
+	}
+	d.order.arrive(t, r)
+	switch {
+	case r.Code.IsAccess():
+		d.access(t, r)
+	case r.Code == heisen.Alloc || r.Code == heisen.Free:
+		d.memory.Clear(r.Obj, r.Val)
+	}
+	d.order.leave(t, r)
+}
+
+// access judges r against the logs of every class it touches, and adds it to
+// them.
+func (d *Reference) access(t *thread, r *heisen.Record) {
+	t.touch()
+	a := access{d.events, t.epoch, accessKey{r.Obj, r.Loc, r.Ctx, uint16(r.Size()), r.Code}}
+	d.found = d.found[:0]
+	for c := d.memory.Range(r.Obj, r.Size()); c.Next(); {
+		logs := c.State()
+		mine := -1
+		for i := range *logs {
+			l := &(*logs)[i]
+			if l.slot == t.epoch.Slot() {
+				mine = i
+				continue
+			}
+			d.judge(t, r, l)
+		}
+		if mine < 0 {
+			mine = len(*logs)
+			*logs = append(*logs, log{slot: t.epoch.Slot()})
+		}
+		(*logs)[mine].add(a)
+	}
+	slices.SortFunc(d.found, func(a, b access) int { return cmp.Compare(a.index, b.index) })
+	for _, e := range slices.Compact(d.found) {
+		d.report(r, e)
+	}
+}
+
+// judge collects the accesses of a log that r races with: the last ones of the
+// log, for if one is ordered before r then so are those before it.
+func (d *Reference) judge(t *thread, r *heisen.Record, l *log) {
+	for _, e := range slices.Backward(l.accesses) {
+		if t.covers(e.epoch) {
+			return
+		}
+		if r.Code.Conflicts(e.op) {
+			d.found = append(d.found, e)
+		}
+	}
+}
+
+// add appends a, unless an access of the same epoch stands for it.
+func (l *log) add(a access) {
+	for _, e := range slices.Backward(l.accesses) {
+		if e.epoch != a.epoch {
+			break
+		}
+		if e.accessKey == a.accessKey {
+			return
+		}
+	}
+	l.accesses = append(l.accesses, a)
+}
+
+func (d *Reference) report(r *heisen.Record, e access) {
+	d.races++
+	d.sink(heisen.Finding{
+		Detector: "hb",
+		Kind:     heisen.Race,
+		Object:   max(r.Obj, e.obj), // the first byte that both touch
+		Message:  raceMessage(r.Code, e.op),
+		Accesses: []heisen.Access{{
+			Op: e.op, Thread: d.order.Thread(e.epoch), Object: e.obj, Size: uint64(e.size),
+			Site: e.site, Context: e.ctx, Index: e.index,
+		}, heisen.AccessOf(r, d.events)},
+	})
+}
