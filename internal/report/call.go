@@ -99,7 +99,7 @@ func (f *finder) method(fun *ast.SelectorExpr, c *ast.CallExpr) {
 	case !valueMethod(&f.pkg.info, fun):
 		f.base(fun)
 	case isPointer(f.typeOf(fun.X)): // the copy for the receiver loads it
-		f.add(&ast.StarExpr{Star: fun.X.Pos(), X: fun.X}, reads, rankCaptured)
+		f.add(&ast.StarExpr{Star: fun.X.Pos(), X: fun.X}, reads, rankShared)
 		f.expr(fun.X, reads, rankShared)
 	default:
 		f.expr(fun.X, reads, rankShared)

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"go/ast"
 	"go/token"
 	"go/types"
@@ -59,6 +60,7 @@ type candidate struct {
 	typ       string   // its type, if known
 	onLine    bool     // whether it stands on the line, not only its statement
 	depth     int      // function literals around it
+	nesting   int      // expressions around it
 }
 
 // maxText bounds an expression or a statement that is shown, in bytes.
@@ -87,7 +89,9 @@ func (f *finder) best(op heisen.Op, depth int) []candidate {
 	})
 	out = prefer(out, func(c candidate) bool { return c.onLine })
 	out = prefer(out, func(c candidate) bool { return c.depth == depth })
-	slices.SortStableFunc(out, func(a, b candidate) int { return b.rank - a.rank })
+	slices.SortStableFunc(out, func(a, b candidate) int {
+		return cmp.Or(b.rank-a.rank, a.nesting-b.nesting)
+	})
 	return out
 }
 
@@ -341,6 +345,7 @@ func (f *finder) addPart(e ast.Expr, part string, r role, limit int) {
 		keys:      keys,
 		onLine:    f.onLine(e.Pos(), e.End()) || r&writes != 0 && f.operator.IsValid() && f.onLine(f.operator, f.operator),
 		depth:     f.depth,
+		nesting:   f.nesting,
 	}
 	if t := f.typeOf(e); t != nil && part == "" {
 		c.typ = typeText(t)
