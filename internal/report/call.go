@@ -1,0 +1,116 @@
+package report
+
+import (
+	"go/ast"
+	"go/token"
+	"go/types"
+)
+
+// Methods by which the standard library's synchronisation is recognised: its
+// types are imported, so only their names are known.
+var methodRoles = map[string]role{
+	"Lock": locks, "Unlock": locks, "TryLock": locks,
+	"RLock": locks, "RUnlock": locks, "TryRLock": locks,
+
+	"Load": atomics, "Store": atomics, "Swap": atomics, "CompareAndSwap": atomics,
+	"And": atomics, "Or": atomics, "Add": atomics | messages,
+
+	"Done": messages, "Wait": messages, "Do": messages, "Go": messages,
+	"Signal": messages, "Broadcast": messages, "Get": messages, "Put": messages,
+}
+
+// call walks a call: its operands are read, built-in functions do more.
+func (f *finder) call(c *ast.CallExpr) {
+	switch fun := ast.Unparen(c.Fun).(type) {
+	case *ast.Ident:
+		if f.builtin(fun, c) {
+			return
+		}
+		switch f.pkg.info.Uses[fun].(type) {
+		case *types.Var: // a function value
+			f.expr(fun, reads, rankShared)
+		}
+	case *ast.SelectorExpr:
+		f.method(fun, c)
+	case *ast.IndexExpr:
+		// An instantiated generic function, unless it is an element that is a
+		// function; without types it is more likely the former.
+		if f.typeOf(fun.X) != nil {
+			f.expr(fun, reads, rankShared)
+		}
+	default:
+		f.expr(fun, reads, rankShared)
+	}
+	f.exprs(c.Args)
+	if n := len(c.Args); c.Ellipsis.IsValid() && n > 0 {
+		f.addElements(c.Args[n-1], reads)
+	}
+}
+
+// builtin walks a call of a built-in function and reports whether it is one.
+func (f *finder) builtin(name *ast.Ident, c *ast.CallExpr) bool {
+	if _, ok := f.pkg.info.Uses[name].(*types.Builtin); !ok {
+		return false
+	}
+	args := c.Args
+	switch {
+	case name.Name == "append" && len(args) > 0:
+		// Stores into the free part of the array behind the slice.
+		f.addElements(args[0], reads|writes)
+		if c.Ellipsis.IsValid() {
+			f.addElements(args[len(args)-1], reads)
+		}
+	case name.Name == "copy" && len(args) == 2:
+		f.addElements(args[0], writes)
+		f.addElements(args[1], reads)
+	case name.Name == "clear" && len(args) == 1:
+		if _, ok := under(f.typeOf(args[0])).(*types.Slice); ok {
+			f.addElements(args[0], writes)
+		} else {
+			f.add(args[0], writes, rankShared)
+		}
+	case name.Name == "delete" && len(args) == 2:
+		f.add(args[0], writes, rankShared)
+	case name.Name == "close" && len(args) == 1:
+		// Closing is a write to the channel, sending a read of it.
+		f.add(args[0], writes|messages, rankShared)
+	}
+	f.exprs(args)
+	return true
+}
+
+// method walks the function of a call that is written x.name.
+func (f *finder) method(fun *ast.SelectorExpr, c *ast.CallExpr) {
+	if path := f.packageName(fun.X); path != "" {
+		if path == "sync/atomic" && len(c.Args) > 0 {
+			f.atomic(c.Args[0])
+		}
+		return
+	}
+	if r := methodRoles[fun.Sel.Name]; r != 0 {
+		f.add(fun.X, r, rankShared)
+	}
+	s := f.pkg.info.Selections[fun]
+	switch {
+	case s == nil:
+		f.base(fun)
+	case s.Kind() == types.FieldVal:
+		f.expr(fun, reads, rankShared)
+	case !valueMethod(&f.pkg.info, fun):
+		f.base(fun)
+	case isPointer(f.typeOf(fun.X)): // the copy for the receiver loads it
+		f.add(&ast.StarExpr{Star: fun.X.Pos(), X: fun.X}, reads, rankShared)
+		f.expr(fun.X, reads, rankShared)
+	default:
+		f.expr(fun.X, reads, rankShared)
+	}
+}
+
+// atomic notes the variable behind the pointer that an atomic function gets.
+func (f *finder) atomic(pointer ast.Expr) {
+	if u, ok := ast.Unparen(pointer).(*ast.UnaryExpr); ok && u.Op == token.AND {
+		f.add(u.X, atomics, rankShared)
+		return
+	}
+	f.add(&ast.StarExpr{Star: pointer.Pos(), X: pointer}, atomics, rankShared)
+}

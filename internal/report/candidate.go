@@ -1,0 +1,360 @@
+package report
+
+import (
+	"cmp"
+	"go/ast"
+	"go/token"
+	"go/types"
+	"regexp"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/heisen-go/heisen"
+)
+
+// role is the set of things that a statement does with an expression.
+type role uint8
+
+const (
+	reads role = 1 << iota
+	writes
+	atomics
+	locks
+	messages
+)
+
+func roleOf(op heisen.Op) role {
+	switch op {
+	case heisen.Read:
+		return reads
+	case heisen.Write:
+		return writes
+	case heisen.AtomicRead, heisen.AtomicWrite, heisen.AtomicUpdate:
+		return atomics
+	case heisen.Acquire, heisen.AcquireShared, heisen.Release, heisen.ReleaseShared:
+		return locks
+	case heisen.Send, heisen.Receive:
+		return messages
+	}
+	return 0
+}
+
+// Ranks say how likely it is that the compiler reports an access to an
+// expression of a kind.
+const (
+	rankNone     = iota // cannot be
+	rankRemote          // constructed here, or perhaps a constant
+	rankUnknown         // of unknown nature
+	rankCaptured        // a local variable that goroutines share
+	rankShared          // through a pointer, an element, a package-level variable
+)
+
+// candidate is an expression that an access may be an access to.
+type candidate struct {
+	text      string // the expression
+	statement string // the statement it stands in
+	role      role
+	rank      int
+	keys      []string // its storage, then the storages around it
+	typ       string   // its type, if known
+	onLine    bool     // whether it stands on the line, not only its statement
+	depth     int      // function literals around it
+	nesting   int      // expressions around it
+}
+
+// maxText bounds an expression or a statement that is shown, in bytes.
+const maxText = 160
+
+func shorten(s string) string {
+	s = strings.Join(strings.Fields(s), " ")
+	if len(s) <= maxText {
+		return s
+	}
+	cut := maxText
+	for cut > 0 && !utf8.RuneStart(s[cut]) {
+		cut--
+	}
+	return s[:cut] + "…"
+}
+
+// best returns the candidates for an op in a function literal of the given
+// depth, the best first: those on the line before those of its statement, then
+// those of the right literal, then by rank, then outer expressions before the
+// expressions in them.
+func (f *finder) best(op heisen.Op, depth int) []candidate {
+	want := roleOf(op)
+	out := slices.DeleteFunc(f.found, func(c candidate) bool {
+		return c.role&want == 0 || c.rank == rankNone
+	})
+	out = prefer(out, func(c candidate) bool { return c.onLine })
+	out = prefer(out, func(c candidate) bool { return c.depth == depth })
+	slices.SortStableFunc(out, func(a, b candidate) int {
+		return cmp.Or(b.rank-a.rank, a.nesting-b.nesting)
+	})
+	return out
+}
+
+// prefer returns those that are good, or all if none is.
+func prefer(all []candidate, good func(candidate) bool) []candidate {
+	var out []candidate
+	for _, c := range all {
+		if good(c) {
+			out = append(out, c)
+		}
+	}
+	if len(out) == 0 {
+		return all
+	}
+	return out
+}
+
+var literalName = regexp.MustCompile(`\.(func[0-9]+|gowrap[0-9]+|deferwrap[0-9]+|[0-9]+)`)
+
+// literalDepth returns how many function literals lie around the code of a
+// function, going by the name that the compiler gave it: main.f.func1.2 is a
+// literal in a literal in main.f.
+func literalDepth(function string) int {
+	function = function[strings.LastIndexByte(function, '/')+1:]
+	return len(literalName.FindAllString(function, -1))
+}
+
+// choose picks for each access the candidate that fits best with those of the
+// other accesses: both sides of a race are accesses to the same storage. A nil
+// stands for an access without candidates.
+func choose(excerpts []*Excerpt) []*candidate {
+	chosen := make([]*candidate, len(excerpts))
+	n := len(excerpts)
+	if n == 0 {
+		return chosen
+	}
+	// The later access and the one before it are chosen together, the others to
+	// fit the later.
+	last := excerpts[n-1].candidates
+	bestFit := -1
+	for i := range last {
+		fit := 10 * last[i].rank
+		if n > 1 {
+			fit += fitting(&last[i], excerpts[n-2].candidates)
+		}
+		if fit > bestFit {
+			bestFit, chosen[n-1] = fit, &last[i]
+		}
+	}
+	for i := range n - 1 {
+		bestFit = -1
+		for j := range excerpts[i].candidates {
+			c := &excerpts[i].candidates[j]
+			if fit := 10*c.rank + sameness(c, chosen[n-1]); fit > bestFit {
+				bestFit, chosen[i] = fit, c
+			}
+		}
+	}
+	return chosen
+}
+
+// fitting returns how well c fits the best of others.
+func fitting(c *candidate, others []candidate) (best int) {
+	for i := range others {
+		best = max(best, 10*others[i].rank+sameness(c, &others[i]))
+	}
+	return best
+}
+
+// sameness says how likely a and b denote the same storage. Any sameness
+// outweighs all ranks.
+func sameness(a, b *candidate) int {
+	switch {
+	case b == nil:
+		return 0
+	case a.keys[0] == b.keys[0]:
+		return 400
+	case slices.Contains(a.keys, b.keys[0]) || slices.Contains(b.keys, a.keys[0]):
+		return 300
+	case lastName(a.text) == lastName(b.text):
+		return 200
+	case a.typ != "" && a.typ == b.typ:
+		return 100
+	}
+	return 0
+}
+
+// lastName returns the last identifier of an expression outside of brackets.
+func lastName(text string) string {
+	if i := strings.IndexAny(text, "[("); i > 0 {
+		text = text[:i]
+	}
+	return text[strings.LastIndexAny(text, ".*")+1:]
+}
+
+// storage returns keys that are equal where two expressions surely or likely
+// denote the same storage: that of e first, then those of the variables around
+// it. Two fields of the same name in different values of a type share a key.
+func (f *finder) storage(e ast.Expr) []string {
+	switch e := e.(type) {
+	case *ast.ParenExpr:
+		return f.storage(e.X)
+	case *ast.Ident:
+		return []string{f.objectKey(e)}
+	case *ast.SelectorExpr:
+		key := f.objectKey(e.Sel)
+		if f.packageName(e.X) != "" {
+			return []string{key}
+		}
+		t := f.typeOf(e.X)
+		if p, ok := under(t).(*types.Pointer); ok {
+			return []string{key, "*" + typeText(p.Elem())}
+		}
+		if t == nil {
+			return []string{key}
+		}
+		return append([]string{key}, f.storage(e.X)...)
+	case *ast.IndexExpr:
+		base := f.storage(e.X)
+		switch under(f.typeOf(e.X)).(type) {
+		case *types.Map:
+			return base[:1]
+		case *types.Array:
+			return append([]string{base[0] + "[]"}, base...)
+		}
+		return []string{base[0] + "[]"}
+	case *ast.StarExpr:
+		if p, ok := under(f.typeOf(e.X)).(*types.Pointer); ok {
+			return []string{"*" + typeText(p.Elem())}
+		}
+		return []string{"*" + f.storage(e.X)[0]}
+	}
+	return []string{types.ExprString(e)}
+}
+
+// objectKey identifies what a name denotes by where that is declared.
+func (f *finder) objectKey(name *ast.Ident) string {
+	obj := f.pkg.info.ObjectOf(name)
+	if obj == nil || !obj.Pos().IsValid() {
+		return "name " + name.Name
+	}
+	return name.Name + " " + f.fset.PositionFor(obj.Pos(), false).String()
+}
+
+func typeText(t types.Type) string {
+	return types.TypeString(t, func(*types.Package) string { return "" })
+}
+
+// rank returns the rank of an expression.
+func (f *finder) rank(e ast.Expr) int {
+	switch e := e.(type) {
+	case *ast.ParenExpr:
+		return f.rank(e.X)
+	case *ast.Ident:
+		switch obj := f.pkg.info.ObjectOf(e).(type) {
+		case nil:
+			return rankUnknown
+		case *types.Var:
+			switch {
+			case obj.Parent() == f.pkg.types.Scope():
+				return rankShared
+			case f.pkg.captured[obj]:
+				return rankCaptured
+			}
+		}
+		return rankNone
+	case *ast.SelectorExpr:
+		if f.packageName(e.X) != "" {
+			return rankRemote
+		}
+		switch s := f.pkg.info.Selections[e]; {
+		case s == nil:
+			return rankCaptured
+		case s.Kind() != types.FieldVal:
+			return rankNone
+		case s.Indirect():
+			return rankShared
+		}
+		return f.rank(e.X)
+	case *ast.IndexExpr:
+		switch under(f.typeOf(e.X)).(type) {
+		case *types.Array:
+			return f.rank(e.X)
+		case *types.Basic: // the bytes of a string never change
+			return rankRemote
+		case *types.Signature:
+			return rankNone
+		}
+		return rankShared
+	case *ast.StarExpr:
+		return rankShared
+	case *ast.CompositeLit, *ast.CallExpr:
+		return rankRemote
+	}
+	return rankNone
+}
+
+// typeOf returns the type of e, or nil if it is not known.
+func (f *finder) typeOf(e ast.Expr) types.Type {
+	if t := f.pkg.info.TypeOf(e); t != types.Typ[types.Invalid] {
+		return t
+	}
+	return nil
+}
+
+// packageName returns the import path if e names a package.
+func (f *finder) packageName(e ast.Expr) string {
+	if id, ok := e.(*ast.Ident); ok {
+		if name, ok := f.pkg.info.Uses[id].(*types.PkgName); ok {
+			return name.Imported().Path()
+		}
+	}
+	return ""
+}
+
+// add notes that the current statement uses e in a role, with at most a rank.
+func (f *finder) add(e ast.Expr, r role, limit int) {
+	f.addPart(e, "", r, limit)
+}
+
+// addElements notes the same of the elements of e, which are shown as e.
+func (f *finder) addElements(e ast.Expr, r role) {
+	if _, ok := under(f.typeOf(e)).(*types.Array); ok {
+		f.add(e, r, rankShared)
+		return
+	}
+	f.addPart(e, "[]", r, rankShared)
+}
+
+func (f *finder) addPart(e ast.Expr, part string, r role, limit int) {
+	e = ast.Unparen(e)
+	rank := f.rank(e)
+	switch {
+	case part != "":
+		rank = rankShared // elements are behind a pointer, whoever holds it
+	case r&(locks|messages|atomics) != 0:
+		rank = max(rank, rankUnknown) // such objects are shared by their nature
+	}
+	if e == nil || rank == rankNone {
+		return
+	}
+	keys := f.storage(e)
+	if part != "" {
+		keys = []string{keys[0] + part}
+	}
+	c := candidate{
+		text:      shorten(types.ExprString(e)),
+		statement: f.statement,
+		role:      r,
+		rank:      min(rank, limit),
+		keys:      keys,
+		onLine:    f.onLine(e.Pos(), e.End()) || r&writes != 0 && f.operator.IsValid() && f.onLine(f.operator, f.operator),
+		depth:     f.depth,
+		nesting:   f.nesting,
+	}
+	if t := f.typeOf(e); t != nil && part == "" {
+		c.typ = typeText(t)
+	}
+	f.found = append(f.found, c)
+}
+
+func (f *finder) onLine(from, to token.Pos) bool {
+	return f.lineOf(from) <= f.line && f.line <= f.lineOf(to)
+}
+
+func (f *finder) lineOf(pos token.Pos) int { return f.fset.PositionFor(pos, false).Line }

@@ -1,0 +1,415 @@
+package report
+
+import (
+	"go/ast"
+	"go/token"
+	"go/types"
+	"slices"
+	"strings"
+)
+
+// finder walks the statements on a line and notes which expressions they use in
+// which role. It follows what the compiler instruments: loads and stores of
+// memory that other goroutines may reach.
+type finder struct {
+	pkg  *pkg
+	file *file
+	fset *token.FileSet
+	line int
+
+	found     []candidate
+	innermost string    // text of the innermost statement on the line
+	statement string    // text of the statement being walked
+	operator  token.Pos // of its assignment, the place of its stores
+	depth     int       // function literals around it
+	nesting   int       // expressions around the one being walked that need its value
+}
+
+// search walks the file's declarations on the line.
+func (f *finder) search() {
+	for _, d := range f.file.syntax.Decls {
+		if !f.onLine(d.Pos(), d.End()) {
+			continue
+		}
+		switch d := d.(type) {
+		case *ast.FuncDecl:
+			if d.Body != nil {
+				f.stmt(d.Body)
+			}
+		case *ast.GenDecl:
+			f.specs(d)
+		}
+	}
+}
+
+// begin starts a statement that ends at end, where the blocks in it begin.
+func (f *finder) begin(s ast.Node, end, operator token.Pos) {
+	f.statement, f.operator = f.textOf(s, end), operator
+	if f.onLine(s.Pos(), end) {
+		f.innermost = f.statement
+	}
+}
+
+func (f *finder) simple(s ast.Node, operator token.Pos) { f.begin(s, s.End(), operator) }
+
+// stmt walks the parts of s on the line.
+func (f *finder) stmt(s ast.Stmt) {
+	if !f.onLine(s.Pos(), s.End()) {
+		return
+	}
+	switch s := s.(type) {
+	case *ast.BlockStmt:
+		f.stmts(s.List)
+	case *ast.LabeledStmt:
+		f.stmt(s.Stmt)
+	case *ast.DeclStmt:
+		f.specs(s.Decl.(*ast.GenDecl))
+	case *ast.ExprStmt:
+		f.simple(s, token.NoPos)
+		f.expr(s.X, reads, rankShared)
+	case *ast.SendStmt:
+		f.simple(s, token.NoPos)
+		f.expr(s.Chan, reads|messages, rankShared)
+		f.expr(s.Value, reads, rankShared)
+	case *ast.IncDecStmt:
+		f.simple(s, s.TokPos)
+		f.expr(s.X, reads|writes, rankShared)
+	case *ast.AssignStmt:
+		f.assign(s)
+	case *ast.GoStmt:
+		f.simple(s, token.NoPos)
+		f.call(s.Call)
+	case *ast.DeferStmt:
+		f.simple(s, token.NoPos)
+		f.call(s.Call)
+	case *ast.ReturnStmt:
+		f.simple(s, token.NoPos)
+		f.exprs(s.Results)
+	case *ast.IfStmt:
+		if f.header(s, s.Init, s.Body) {
+			f.expr(s.Cond, reads, rankShared)
+		}
+		f.stmt(s.Body)
+		if s.Else != nil {
+			f.stmt(s.Else)
+		}
+	case *ast.ForStmt:
+		if f.header(s, s.Init, s.Body) {
+			f.expr(s.Cond, reads, rankShared)
+			if s.Post != nil {
+				f.stmt(s.Post)
+			}
+		}
+		f.stmt(s.Body)
+	case *ast.RangeStmt:
+		f.rangeOver(s)
+	case *ast.SwitchStmt:
+		if f.header(s, s.Init, s.Body) {
+			f.expr(s.Tag, reads, rankShared)
+		}
+		f.stmt(s.Body)
+	case *ast.TypeSwitchStmt:
+		if f.header(s, s.Init, s.Body) {
+			f.stmt(s.Assign)
+		}
+		f.stmt(s.Body)
+	case *ast.SelectStmt:
+		if f.header(s, nil, s.Body) {
+			for _, clause := range s.Body.List {
+				f.selectable(clause.(*ast.CommClause))
+			}
+		}
+		f.stmt(s.Body)
+	case *ast.CaseClause:
+		if f.onLine(s.Pos(), s.Colon) {
+			f.begin(s, s.Colon, token.NoPos)
+			f.exprs(s.List)
+		}
+		f.stmts(s.Body)
+	case *ast.CommClause:
+		if s.Comm != nil {
+			f.stmt(s.Comm)
+		}
+		f.stmts(s.Body)
+	}
+}
+
+func (f *finder) stmts(list []ast.Stmt) {
+	for _, s := range list {
+		f.stmt(s)
+	}
+}
+
+// header begins a statement whose blocks start with body, and reports whether
+// what stands before them is on the line.
+func (f *finder) header(s ast.Stmt, init ast.Stmt, body *ast.BlockStmt) bool {
+	if !f.onLine(s.Pos(), body.Lbrace) {
+		return false
+	}
+	if init != nil {
+		f.stmt(init)
+	}
+	f.begin(s, body.Lbrace, token.NoPos)
+	return true
+}
+
+// selectable notes the operation of a select's case, which takes place on the
+// line of the select.
+func (f *finder) selectable(c *ast.CommClause) {
+	ast.Inspect(c, func(n ast.Node) bool {
+		switch n := n.(type) {
+		case *ast.SendStmt:
+			f.add(n.Chan, reads|messages, rankShared)
+		case *ast.UnaryExpr:
+			if n.Op == token.ARROW {
+				f.add(n.X, reads|messages, rankShared)
+			}
+		}
+		return n != nil && !slices.ContainsFunc(c.Body, func(s ast.Stmt) bool { return s == n })
+	})
+}
+
+func (f *finder) assign(s *ast.AssignStmt) {
+	f.simple(s, s.TokPos)
+	r := writes
+	if s.Tok != token.ASSIGN && s.Tok != token.DEFINE {
+		r |= reads
+	}
+	for _, x := range s.Lhs {
+		f.target(x, r)
+	}
+	f.exprs(s.Rhs)
+}
+
+// target walks an expression that is assigned to.
+func (f *finder) target(e ast.Expr, r role) {
+	if id, ok := e.(*ast.Ident); e != nil && !(ok && id.Name == "_") {
+		f.expr(e, r, rankShared)
+	}
+}
+
+func (f *finder) rangeOver(s *ast.RangeStmt) {
+	if f.onLine(s.Pos(), s.Body.Lbrace) {
+		f.begin(s, s.Body.Lbrace, s.TokPos)
+		f.target(s.Key, writes)
+		f.target(s.Value, writes)
+		r := reads
+		switch under(f.typeOf(s.X)).(type) {
+		case *types.Chan:
+			r |= messages
+		case *types.Array, *types.Slice, *types.Pointer:
+			if s.Value != nil {
+				f.addElements(s.X, reads)
+			}
+		}
+		f.expr(s.X, r, rankShared)
+	}
+	f.stmt(s.Body)
+}
+
+// specs walks the variables of a declaration.
+func (f *finder) specs(d *ast.GenDecl) {
+	if d.Tok != token.VAR {
+		return
+	}
+	for _, spec := range d.Specs {
+		v := spec.(*ast.ValueSpec)
+		if !f.onLine(v.Pos(), v.End()) {
+			continue
+		}
+		f.simple(v, v.Pos())
+		for _, name := range v.Names {
+			f.target(name, writes)
+		}
+		f.exprs(v.Values)
+	}
+}
+
+func (f *finder) exprs(list []ast.Expr) {
+	for _, e := range list {
+		f.expr(e, reads, rankShared)
+	}
+}
+
+// expr walks an expression that is used in a role; its parts are read. limit
+// bounds the rank of the expression itself. A nil e is an omitted one.
+func (f *finder) expr(e ast.Expr, r role, limit int) {
+	if e == nil || f.pkg.info.Types[e].IsType() {
+		return
+	}
+	switch e := e.(type) {
+	case *ast.Ident:
+		f.add(e, r, limit)
+	case *ast.ParenExpr:
+		f.expr(e.X, r, limit)
+	case *ast.SelectorExpr:
+		f.add(e, r, limit)
+		f.base(e)
+	case *ast.IndexExpr:
+		f.index(e, r, limit)
+	case *ast.StarExpr:
+		f.add(e, r, limit)
+		f.part(e.X, rankShared)
+	case *ast.UnaryExpr:
+		switch e.Op {
+		case token.AND:
+			f.address(e.X)
+		case token.ARROW:
+			f.expr(e.X, reads|messages, rankShared)
+		default:
+			f.expr(e.X, reads, rankShared)
+		}
+	case *ast.BinaryExpr:
+		f.expr(e.X, reads, rankShared)
+		f.expr(e.Y, reads, rankShared)
+	case *ast.CallExpr:
+		f.call(e)
+	case *ast.TypeAssertExpr:
+		f.expr(e.X, reads, rankShared)
+	case *ast.SliceExpr:
+		f.container(e.X)
+		for _, i := range [...]ast.Expr{e.Low, e.High, e.Max} {
+			f.part(i, rankShared)
+		}
+	case *ast.CompositeLit:
+		f.add(e, writes, rankRemote)
+		for _, element := range e.Elts {
+			if kv, ok := element.(*ast.KeyValueExpr); ok {
+				if _, named := kv.Key.(*ast.Ident); !named { // perhaps a field
+					f.expr(kv.Key, reads, rankShared)
+				}
+				element = kv.Value
+			}
+			f.expr(element, reads, rankShared)
+		}
+	case *ast.FuncLit:
+		f.literal(e)
+	}
+}
+
+// literal walks the body of a function literal that stands in a statement.
+func (f *finder) literal(e *ast.FuncLit) {
+	statement, operator := f.statement, f.operator
+	f.depth++
+	f.stmt(e.Body)
+	f.depth--
+	f.statement, f.operator = statement, operator
+}
+
+// part walks an expression whose value an expression around it needs.
+func (f *finder) part(e ast.Expr, limit int) {
+	f.nesting++
+	f.expr(e, reads, limit)
+	f.nesting--
+}
+
+// base walks what has to be loaded to reach a field or method.
+func (f *finder) base(e *ast.SelectorExpr) {
+	switch {
+	case f.packageName(e.X) != "":
+	case f.typeOf(e.X) == nil:
+		f.part(e.X, rankUnknown)
+	case isPointer(f.typeOf(e.X)):
+		f.part(e.X, rankShared)
+	default:
+		f.address(e.X)
+	}
+}
+
+func (f *finder) index(e *ast.IndexExpr, r role, limit int) {
+	switch under(f.typeOf(e.X)).(type) {
+	case *types.Signature: // an instantiated function
+		return
+	case *types.Map: // the runtime reports the map, not the element
+		f.add(e.X, r, limit)
+	default:
+		f.add(e, r, limit)
+	}
+	f.container(e.X)
+	f.part(e.Index, rankShared)
+}
+
+// container walks an expression that is indexed or sliced: an array is where
+// its elements are, anything else is loaded first.
+func (f *finder) container(e ast.Expr) {
+	if _, ok := under(f.typeOf(e)).(*types.Array); ok {
+		f.address(e)
+	} else {
+		f.part(e, rankShared)
+	}
+}
+
+// address walks an expression whose address is taken: what it denotes is not
+// loaded, what leads there is.
+func (f *finder) address(e ast.Expr) {
+	switch e := e.(type) {
+	case *ast.Ident:
+	case *ast.ParenExpr:
+		f.address(e.X)
+	case *ast.SelectorExpr:
+		f.base(e)
+	case *ast.IndexExpr:
+		f.container(e.X)
+		f.part(e.Index, rankShared)
+	case *ast.StarExpr:
+		f.part(e.X, rankShared)
+	default:
+		f.expr(e, reads, rankShared)
+	}
+}
+
+// textOf returns the source from the start of s to end on one line, without
+// comments, and without the bodies of function literals.
+func (f *finder) textOf(s ast.Node, end token.Pos) string {
+	var skips []ast.Node
+	for _, group := range f.file.syntax.Comments {
+		for _, c := range group.List {
+			skips = append(skips, c)
+		}
+	}
+	bodies := map[ast.Node]bool{}
+	ast.Inspect(s, func(n ast.Node) bool {
+		if lit, ok := n.(*ast.FuncLit); ok {
+			bodies[lit.Body] = true
+			skips = append(skips, lit.Body)
+			return false
+		}
+		return true
+	})
+	slices.SortFunc(skips, func(a, b ast.Node) int { return int(a.Pos() - b.Pos()) })
+	var out strings.Builder
+	at := s.Pos()
+	for _, skip := range skips {
+		if skip.Pos() < at || skip.Pos() >= end {
+			continue
+		}
+		out.WriteString(f.source(at, skip.Pos()))
+		if bodies[skip] {
+			out.WriteString("{…}")
+		}
+		at = skip.End()
+	}
+	out.WriteString(f.source(min(at, end), end))
+	return shorten(out.String())
+}
+
+// source returns the text between two positions of the file.
+func (f *finder) source(from, to token.Pos) string {
+	a, b := f.fset.PositionFor(from, false), f.fset.PositionFor(to, false)
+	var out strings.Builder
+	for n := a.Line; n <= b.Line && n <= len(f.file.lines); n++ {
+		line := f.file.lines[n-1]
+		first, last := 0, len(line)
+		if n == a.Line {
+			first = min(a.Column-1, len(line))
+		}
+		if n == b.Line {
+			last = min(b.Column-1, len(line))
+		}
+		if first < last {
+			out.Write(line[first:last])
+		}
+		out.WriteByte(' ')
+	}
+	return out.String()
+}

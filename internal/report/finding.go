@@ -1,0 +1,72 @@
+package report
+
+import "github.com/heisen-go/heisen"
+
+// Finding is a finding whose numbers have been resolved. Its JSON form is the
+// public one: fields may be added, never renamed or removed.
+type Finding struct {
+	Detector    string      `json:"detector"`    // as the -detect flag takes it
+	Kind        heisen.Kind `json:"kind"`        // race, atomicity, deadlock
+	Fingerprint string      `json:"fingerprint"` // equal across runs and machines
+	Count       uint64      `json:"count"`       // how often it was found, from 1
+	Message     string      `json:"message"`     // one line, without the places
+
+	Variable string   `json:"variable,omitempty"` // expression of the later access, if known
+	Accesses []Access `json:"accesses"`           // in stream order, the later last
+
+	// Goroutines are those of the accesses and the ancestors that started
+	// them, each once.
+	Goroutines []Goroutine `json:"goroutines,omitempty"`
+
+	Witness []Step `json:"witness,omitempty"` // a schedule that shows the bug
+	Replay  string `json:"replay,omitempty"`  // the command that repeats it
+}
+
+// Access is one side of a Finding.
+type Access struct {
+	Op        string        `json:"op"`
+	Thread    heisen.Thread `json:"thread"`
+	Goroutine string        `json:"goroutine"`       // the thread's name for people
+	Object    string        `json:"object"`          // name, or address in hexadecimal
+	Size      uint64        `json:"size,omitempty"`  // bytes
+	Index     uint64        `json:"index,omitempty"` // position in the stream, from 1
+
+	Site     string  `json:"site"`               // as in the file of a text trace, else file:line
+	Source   string  `json:"source,omitempty"`   // the statement there, on one line
+	Variable string  `json:"variable,omitempty"` // the expression in it that is accessed
+	Stack    []Frame `json:"stack"`              // innermost first
+	Locks    []Lock  `json:"locks"`              // held there, in order of acquisition
+}
+
+// Frame is one function of a stack.
+type Frame struct {
+	Func string `json:"func"`
+	File string `json:"file"`
+	Line int    `json:"line"`
+}
+
+// Lock is a lock that is held.
+type Lock struct {
+	Lock     string `json:"lock"`               // name, or address in hexadecimal
+	Mode     string `json:"mode"`               // "read" or "write"
+	Site     string `json:"site"`               // where it was acquired
+	Variable string `json:"variable,omitempty"` // the lock's expression there, if known
+}
+
+// Goroutine says where a goroutine comes from.
+type Goroutine struct {
+	Thread heisen.Thread  `json:"thread"`
+	Name   string         `json:"name"`
+	Parent *heisen.Thread `json:"parent,omitempty"` // who started it, if known
+	Stack  []Frame        `json:"stack,omitempty"`  // of the parent at the go statement
+}
+
+// Step is one event of a witness schedule.
+type Step struct {
+	Op     string        `json:"op"`
+	Thread heisen.Thread `json:"thread"`
+	Name   string        `json:"goroutine"`
+	Object string        `json:"object"`
+	Site   string        `json:"site"`
+	Value  *uint64       `json:"value,omitempty"` // read or written, if known
+}

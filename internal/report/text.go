@@ -1,0 +1,168 @@
+package report
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/heisen-go/heisen"
+)
+
+// frameLine stands before and after a report, as in Go's own race reports.
+const frameLine = "=================="
+
+// maxWitnessText bounds the steps of a witness that are printed; the JSON form
+// has them all.
+const maxWitnessText = 40
+
+// WriteText prints f in the manner of Go's own race reports, so that what
+// searches logs for those finds these.
+func WriteText(w io.Writer, f *Finding) error {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s\nWARNING: %s\n", frameLine, title(f.Kind))
+	if f.Variable != "" {
+		fmt.Fprintf(&b, "%s: ", f.Variable)
+	}
+	fmt.Fprintf(&b, "%s\n", f.Message)
+	fmt.Fprintf(&b, "Found by %s%s, fingerprint %s\n", f.Detector, times(f.Count), f.Fingerprint)
+	writeAccesses(&b, f)
+	for i := range f.Goroutines {
+		writeGoroutine(&b, f, &f.Goroutines[i])
+	}
+	writeWitness(&b, f.Witness)
+	if f.Replay != "" {
+		fmt.Fprintf(&b, "\nReplay: %s\n", f.Replay)
+	}
+	fmt.Fprintf(&b, "%s\n", frameLine)
+	if _, err := io.WriteString(w, b.String()); err != nil {
+		return fmt.Errorf("report: write finding %s: %w", f.Fingerprint, err)
+	}
+	return nil
+}
+
+func title(kind heisen.Kind) string {
+	switch kind {
+	case heisen.Race:
+		return "DATA RACE"
+	case heisen.Atomicity:
+		return "ATOMICITY VIOLATION"
+	case heisen.Deadlock:
+		return "POTENTIAL DEADLOCK"
+	}
+	return strings.ToUpper(string(kind))
+}
+
+func times(n uint64) string {
+	if n > 1 {
+		return fmt.Sprintf(" %d times", n)
+	}
+	return ""
+}
+
+// writeAccesses prints the sides of a race from the latest back, as Go does;
+// the steps of other bugs in their order, for that is the bug.
+func writeAccesses(b *strings.Builder, f *Finding) {
+	n := len(f.Accesses)
+	for i := range f.Accesses {
+		a := &f.Accesses[i]
+		op := strings.ReplaceAll(a.Op, "-", " ")
+		switch {
+		case f.Kind == heisen.Race:
+			a = &f.Accesses[n-1-i]
+			op = strings.ReplaceAll(a.Op, "-", " ")
+			if i > 0 {
+				op = "previous " + op
+			}
+		case f.Kind == heisen.Atomicity && i > 0:
+			op = "then " + op
+		}
+		fmt.Fprintf(b, "\n%s by %s at %s:\n", capital(op), a.Goroutine, a.Object)
+		writeAccess(b, a)
+	}
+}
+
+func writeAccess(b *strings.Builder, a *Access) {
+	if len(a.Stack) == 0 {
+		fmt.Fprintf(b, "  %s\n", a.Site)
+	}
+	shown := userFrame(a.Stack)
+	for _, frame := range a.Stack {
+		writeFrame(b, frame)
+		if frame == shown && a.Source != "" {
+			fmt.Fprintf(b, "        %s\n", a.Source)
+			shown = Frame{Line: -1} // once, also in a recursion
+		}
+	}
+	for _, l := range a.Locks {
+		name := l.Lock
+		if l.Variable != "" {
+			name = l.Variable + " " + name
+		}
+		fmt.Fprintf(b, "  holding %s (%s), acquired at %s\n", name, l.Mode, l.Site)
+	}
+	if len(a.Locks) == 0 {
+		fmt.Fprintf(b, "  holding no locks\n")
+	}
+}
+
+func writeFrame(b *strings.Builder, f Frame) {
+	switch {
+	case f.File == "":
+		fmt.Fprintf(b, "  %s\n", f.Func)
+	default:
+		fmt.Fprintf(b, "  %s()\n      %s:%d\n", f.Func, f.File, f.Line)
+	}
+}
+
+// writeGoroutine prints where a goroutine was started; the main goroutine and
+// threads of unknown origin have nothing to print.
+func writeGoroutine(b *strings.Builder, f *Finding, g *Goroutine) {
+	if g.Parent == nil {
+		return
+	}
+	parent := fmt.Sprintf("goroutine %d", *g.Parent)
+	for _, other := range f.Goroutines {
+		if other.Thread == *g.Parent {
+			parent = other.Name
+		}
+	}
+	if len(g.Stack) == 0 {
+		fmt.Fprintf(b, "\n%s created by %s\n", heading(g.Name), parent)
+		return
+	}
+	fmt.Fprintf(b, "\n%s created by %s at:\n", heading(g.Name), parent)
+	for _, frame := range g.Stack {
+		writeFrame(b, frame)
+	}
+}
+
+func writeWitness(b *strings.Builder, steps []Step) {
+	if len(steps) == 0 {
+		return
+	}
+	fmt.Fprintf(b, "\nA schedule of %d steps shows it:\n", len(steps))
+	if more := len(steps) - maxWitnessText; more > 0 {
+		fmt.Fprintf(b, "  (%d earlier steps)\n", more)
+		steps = steps[more:]
+	}
+	for _, s := range steps {
+		fmt.Fprintf(b, "  %s: %s %s at %s\n", s.Name, s.Op, s.Object, s.Site)
+	}
+}
+
+// heading is a thread's name at the start of a sentence. The names of a text
+// trace are not ours to change.
+func heading(name string) string {
+	if strings.HasPrefix(name, "goroutine ") {
+		return capital(name)
+	}
+	return name
+}
+
+// capital returns s, which begins with an ASCII letter, with that in upper case.
+func capital(s string) string {
+	if s == "" {
+		return s
+	}
+	return strings.ToUpper(s[:1]) + s[1:]
+}
