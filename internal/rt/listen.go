@@ -2,11 +2,13 @@ package rt
 
 import (
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"io"
 	"net"
 	"os"
 	"path/filepath"
+	"time"
 )
 
 // Listener is where instrumented programs connect. Close it when no program will
@@ -34,22 +36,31 @@ func Listen() (*Listener, error) {
 // those that it starts, connect here.
 func (l *Listener) Env() string { return socketEnv + "=" + l.l.Addr().String() }
 
-// Accept waits for the next program. After Close it returns net.ErrClosed.
+// Accept waits for the next program. After Stop or Close it returns
+// net.ErrClosed.
 func (l *Listener) Accept() (*Program, error) {
 	conn, err := l.l.AcceptUnix()
+	if errors.Is(err, os.ErrDeadlineExceeded) {
+		return nil, net.ErrClosed
+	}
 	if err != nil {
 		return nil, err
 	}
 	return &Program{conn: conn}, nil
 }
 
-// Close removes the socket and its folder. Programs that are connected stay so.
+// backlogTime is how long a stopped listener still accepts programs that
+// connected before, and may have ended since.
+const backlogTime = 20 * time.Millisecond
+
+// Stop makes Accept return net.ErrClosed when it has returned every program that
+// is connected already.
+func (l *Listener) Stop() error { return l.l.SetDeadline(time.Now().Add(backlogTime)) }
+
+// Close removes the socket and its folder. Programs that were accepted stay
+// connected.
 func (l *Listener) Close() error {
-	err := l.l.Close()
-	if rm := os.RemoveAll(l.dir); err == nil {
-		err = rm
-	}
-	return err
+	return errors.Join(l.l.Close(), os.RemoveAll(l.dir))
 }
 
 // Program is a connected program.
@@ -74,6 +85,10 @@ func (p *Program) Open() (*Stream, error) {
 	p.stream = stream
 	return stream, nil
 }
+
+// Abandon breaks the connection of a program that is still running; its stream
+// ends. Unlike all else it may be called by any goroutine.
+func (p *Program) Abandon() { p.conn.CloseRead() }
 
 // Close ends the connection. status is what a program that has ended regularly
 // will exit with; it waits for that.

@@ -2,7 +2,10 @@
 
 package runtime
 
-import "unsafe"
+import (
+	"internal/abi"
+	"unsafe"
+)
 
 // An instrumented program also serves as its own symboliser: started with this
 // variable set, it answers on standard output what the program counters on
@@ -39,23 +42,26 @@ func heisenSymbolize() {
 	}
 }
 
+// heisenAppendFrames appends the answer for a return address.
 func heisenAppendFrames(out []byte, pc uintptr) []byte {
 	count := len(out)
 	out = heisenAppend32(out, 0)
-	frames := CallersFrames([]uintptr{pc})
-	for n := byte(1); n < 255; n++ {
-		f, more := frames.Next()
-		if f.Function == "" && f.File == "" {
-			break
+	f := findfunc(pc - 1)
+	if !f.valid() {
+		return out
+	}
+	u, uf := newInlineUnwinder(f, pc-1)
+	for ; uf.valid() && out[count] < 255; uf = u.next(uf) {
+		fn := u.srcFunc(uf)
+		if fn.funcID == abi.FuncIDWrapper && u.isInlined(uf) {
+			continue // made by the compiler, no code of anyone's
 		}
-		out[count] = n
-		out = heisenAppend32(out, uint32(f.Line))
-		for _, s := range [...]string{f.Function, f.File} {
+		file, line := u.fileLine(uf)
+		out[count]++
+		out = heisenAppend32(out, uint32(line))
+		for _, s := range [...]string{funcNameForPrint(fn.name()), file} {
 			out = heisenAppend32(out, uint32(len(s)))
 			out = append(out, s...)
-		}
-		if !more {
-			break
 		}
 	}
 	return out

@@ -1,0 +1,47 @@
+package cli
+
+import (
+	"fmt"
+	"os"
+	"sync"
+	"time"
+)
+
+// progress shows on a terminal that something takes its time, from the given
+// delay on, until the returned function is called, which takes the line away.
+// In a pipe it shows nothing.
+func (inv *invocation) progress(what string, delay time.Duration) (done func()) {
+	f, ok := inv.Err.(*os.File)
+	if !ok {
+		return func() {}
+	}
+	if info, err := f.Stat(); err != nil || info.Mode()&os.ModeCharDevice == 0 {
+		return func() {}
+	}
+	stop := make(chan struct{})
+	var stopped sync.WaitGroup
+	stopped.Add(1)
+	go func() {
+		defer stopped.Done()
+		start := time.Now()
+		ticker := time.NewTicker(delay)
+		defer ticker.Stop()
+		shown := false
+		for {
+			select {
+			case <-ticker.C:
+				fmt.Fprintf(f, "\rheisen: %s, %d s ", what, int(time.Since(start).Seconds()))
+				shown = true
+			case <-stop:
+				if shown {
+					fmt.Fprint(f, "\r\x1b[K")
+				}
+				return
+			}
+		}
+	}()
+	return func() {
+		close(stop)
+		stopped.Wait()
+	}
+}

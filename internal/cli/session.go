@@ -1,0 +1,175 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"os/exec"
+	"os/signal"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/heisen-go/heisen/internal/rt"
+)
+
+// session receives the instrumented programs that a command starts, directly or
+// not (go test starts one for each package, and tests may start more). Each has
+// its own goroutine.
+type session struct {
+	listener *rt.Listener
+	handle   handler
+	errors   io.Writer
+
+	programs sync.WaitGroup
+	mu       sync.Mutex
+	seen     int                 // programs that connected
+	failed   error               // the first error of a program
+	open     map[*rt.Program]int // process numbers
+}
+
+// grace is how long programs may outlive the command that started them; what
+// they do later is not observed.
+const grace = 10 * time.Second
+
+// A handler consumes a program's stream and returns the exit status that a
+// program which ends regularly is to have.
+type handler func(number int, stream *rt.Stream) (status int32, err error)
+
+func newSession(errors io.Writer, handle handler) (*session, error) {
+	l, err := rt.Listen()
+	if err != nil {
+		return nil, err
+	}
+	return &session{listener: l, handle: handle, errors: errors, open: map[*rt.Program]int{}}, nil
+}
+
+// run starts cmd and consumes the streams of every instrumented program below
+// it until all have ended. It returns the command's exit status.
+func (s *session) run(cmd *exec.Cmd) (int, error) {
+	accepting := make(chan struct{})
+	go func() {
+		defer close(accepting)
+		s.accept()
+	}()
+	cmd.Env = append(cmd.Environ(), s.listener.Env())
+	status, err := runCommand(cmd)
+	s.listener.Stop()
+	<-accepting
+	s.listener.Close()
+	orphans := time.AfterFunc(grace, s.abandon)
+	s.programs.Wait()
+	orphans.Stop()
+	if err == nil {
+		err = s.failed
+	}
+	return status, err
+}
+
+func (s *session) accept() {
+	for number := 0; ; number++ {
+		p, err := s.listener.Accept()
+		if errors.Is(err, net.ErrClosed) {
+			return
+		}
+		if err != nil {
+			s.fail(err)
+			return
+		}
+		s.programs.Add(1)
+		go func() {
+			defer s.programs.Done()
+			if err := s.program(number, p); err != nil {
+				s.fail(err)
+			}
+		}()
+	}
+}
+
+func (s *session) program(number int, p *rt.Program) error {
+	stream, err := p.Open()
+	if err != nil {
+		p.Close(Clean)
+		return err
+	}
+	s.mu.Lock()
+	s.seen++
+	s.open[p] = stream.PID()
+	s.mu.Unlock()
+	defer func() {
+		s.mu.Lock()
+		delete(s.open, p)
+		s.mu.Unlock()
+	}()
+	status, err := s.handle(number, stream)
+	if err != nil {
+		err = fmt.Errorf("process %d: %w", stream.PID(), err)
+	}
+	p.Close(status) // a program that is gone needs no answer
+	return err
+}
+
+// abandon lets go of the programs that are still running. Those that are gone
+// have only left more events than could be analysed so far.
+func (s *session) abandon() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for p, pid := range s.open {
+		if syscall.Kill(pid, 0) == nil {
+			fmt.Fprintf(s.errors, "heisen: process %d outlives the command; the rest of its run is not observed\n", pid)
+			p.Abandon()
+		}
+	}
+}
+
+// fail notes the first error and prints the others as they come, so that none is
+// lost.
+func (s *session) fail(err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.failed == nil {
+		s.failed = err
+		return
+	}
+	fmt.Fprintf(s.errors, "heisen: %v\n", err)
+}
+
+// runCommand runs cmd to its end and returns its exit status, 128 plus the
+// signal if one ended it. A terminal's interrupt reaches the command by itself;
+// heisen stays to report. A request to terminate is passed on.
+func runCommand(cmd *exec.Cmd) (int, error) {
+	signals := make(chan os.Signal, 1)
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	defer signal.Stop(signals)
+	if err := cmd.Start(); err != nil {
+		return Failed, err
+	}
+	done := make(chan struct{})
+	defer close(done)
+	go func() {
+		for {
+			select {
+			case sig := <-signals:
+				if sig == syscall.SIGTERM {
+					cmd.Process.Signal(sig)
+				}
+			case <-done:
+				return
+			}
+		}
+	}()
+	err := cmd.Wait()
+	var exit *exec.ExitError
+	if errors.As(err, &exit) {
+		if ws, ok := exit.Sys().(syscall.WaitStatus); ok && ws.Signaled() {
+			return 128 + int(ws.Signal()), nil
+		}
+		return exit.ExitCode(), nil
+	}
+	if err != nil {
+		return Failed, err
+	}
+	return Clean, nil
+}
