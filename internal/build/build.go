@@ -11,6 +11,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 )
 
@@ -48,40 +49,30 @@ func New(ctx context.Context, dir, cacheDir string) (*Builder, error) {
 	return b, b.chooseFlags(ctx, dir)
 }
 
-// noIntrinsics makes the compiler call the functions of sync/atomic instead of
-// expanding them in place: the recorder's view of packages whose accesses are
-// not recorded but whose synchronisation is.
-const noIntrinsics = "-d=ssa/intrinsics/off"
-
 // instrument makes the compiler report accesses, calls and atomic operations.
 const instrument = "-race"
 
+// atomicCallers are the packages of the standard library that call functions of
+// sync/atomic instead of methods of its types (see addAtomics), apart from those
+// that the runtime is made of.
+var atomicCallers = []string{"go/types", "internal/poll", "net", "net/http", "os/exec"}
+
 // chooseFlags decides how each package is compiled; of the patterns that match a
-// package the go command takes the last.
+// package the go command takes the last. Dependencies are instrumented like the
+// main module: the compiler offers no way to see their atomic operations alone,
+// and without those there would be false alarms.
 func (b *Builder) chooseFlags(ctx context.Context, dir string) error {
-	runtime, err := b.list(ctx, dir, "list", "-deps", "runtime")
-	if err != nil {
-		return err
-	}
 	modules, err := b.list(ctx, dir, "list", "-m")
 	if err != nil {
 		return err
 	}
-	b.gcflags = append(b.gcflags, "all="+noIntrinsics)
-	for _, pkg := range runtime {
-		b.gcflags = append(b.gcflags, pkg+"=") // the recorder's own ground
+	if slices.Contains(modules, "std") || slices.Contains(modules, "cmd") {
+		return fmt.Errorf("%w: the main module is the standard library itself", ErrUnsupported)
 	}
-	// The compiler never records the accesses of these, only their atomics; they
-	// need intrinsics other than those.
-	for _, pkg := range []string{"sync", "sync/atomic", "internal/sync"} {
+	b.gcflags = append(b.gcflags, "all="+instrument, "std=")
+	// Of the packages sync is made of the compiler reports atomic operations only.
+	for _, pkg := range append([]string{"sync", "sync/atomic", "internal/sync"}, atomicCallers...) {
 		b.gcflags = append(b.gcflags, pkg+"="+instrument)
-	}
-	b.gcflags = append(b.gcflags, "command-line-arguments="+instrument)
-	for _, module := range modules {
-		if module == "std" || module == "cmd" {
-			return fmt.Errorf("%w: the main module is the standard library itself", ErrUnsupported)
-		}
-		b.gcflags = append(b.gcflags, module+"/...="+instrument)
 	}
 	return nil
 }
