@@ -265,10 +265,33 @@ func (m *merger) begin(g *goroutine, goid uint64) {
 	m.emit(g, heisen.Record{Code: heisen.Begin, Val: goid})
 }
 
+// collector is the message by which goroutines tell the garbage collector, and
+// it the finalizers, that they are done with an object. It is no address that a
+// Go program can have.
+const collector heisen.Object = 1 << 55
+
+// collected emits what makes everything so far happen before the finalizers that
+// g is about to run. Goroutines that have ended have sent theirs.
+func (m *merger) collected(g *goroutine) {
+	for _, h := range m.gs {
+		if h != nil && h != g && h.awake {
+			m.emit(h, heisen.Record{Code: heisen.Send, Obj: collector})
+		}
+	}
+	m.emit(g, heisen.Record{Code: heisen.Receive, Obj: collector})
+}
+
 // sync emits a synchronisation event and follows what it does to the locks held
 // and to the goroutines that exist.
 func (m *merger) sync(g *goroutine, op, arg uint64, site heisen.Site) error {
 	syms := m.s.syms
+	switch op {
+	case opCollected:
+		m.collected(g)
+		return nil
+	case opEnd:
+		m.emit(g, heisen.Record{Code: heisen.Send, Obj: collector})
+	}
 	m.emit(g, heisen.Record{Code: eventOps[op], Obj: heisen.Object(arg), Loc: site})
 	switch op {
 	case opAcquire, opAcquireShared:

@@ -29,7 +29,8 @@ const (
 	opReceive       = 17
 	opFork          = 18
 	opEnd           = 19
-	numOps          = 20
+	opCollected     = 20
+	numOps          = 21
 )
 
 const (
@@ -58,7 +59,7 @@ var recordWords = [256]uint8{
 	opRead: 2, opWrite: 2, opAlloc: 2, opFree: 2,
 	opAtomicRead: 3, opAtomicWrite: 3, opAtomicUpdate: 3,
 	opAcquire: 3, opRelease: 3, opAcquireShared: 3, opReleaseShared: 3,
-	opSend: 3, opReceive: 3, opFork: 3, opEnd: 3,
+	opSend: 3, opReceive: 3, opFork: 3, opEnd: 3, opCollected: 3,
 }
 
 // eventOps maps the recorder's ops to those of events.

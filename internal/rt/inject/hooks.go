@@ -224,8 +224,15 @@ func racectxend(racectx uintptr) {
 	heisenFreeG(h)
 }
 
+// racefingo is called by the goroutines that run finalizers and cleanups, before
+// they do. An object is only dead after everything that anyone did to it.
+//
 //go:nosplit
-func racefingo() {}
+func racefingo() {
+	if h := (*heisenG)(unsafe.Pointer(getg().racectx)); heisen.on && h != nil {
+		heisenSync(h, heisenOpCollected, 0, 0)
+	}
+}
 
 //go:nosplit
 func raceacquire(addr unsafe.Pointer) {

@@ -35,6 +35,7 @@ const (
 	heisenOpReceive       = 17
 	heisenOpFork          = 18 // arg: goroutine
 	heisenOpEnd           = 19
+	heisenOpCollected     = 20 // what everyone did so far happened before
 )
 
 // A message is a header of four 32-bit words (kind, buffer, length of the
