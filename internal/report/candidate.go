@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"go/ast"
 	"go/token"
 	"go/types"
@@ -59,6 +60,7 @@ type candidate struct {
 	typ       string   // its type, if known
 	onLine    bool     // whether it stands on the line, not only its statement
 	depth     int      // function literals around it
+	nesting   int      // expressions around it
 }
 
 // maxText bounds an expression or a statement that is shown, in bytes.
@@ -87,7 +89,9 @@ func (f *finder) best(op heisen.Op, depth int) []candidate {
 	})
 	out = prefer(out, func(c candidate) bool { return c.onLine })
 	out = prefer(out, func(c candidate) bool { return c.depth == depth })
-	slices.SortStableFunc(out, func(a, b candidate) int { return b.rank - a.rank })
+	slices.SortStableFunc(out, func(a, b candidate) int {
+		return cmp.Or(b.rank-a.rank, a.nesting-b.nesting)
+	})
 	return out
 }
 
@@ -208,8 +212,6 @@ func (f *finder) storage(e ast.Expr) []string {
 	case *ast.IndexExpr:
 		base := f.storage(e.X)
 		switch under(f.typeOf(e.X)).(type) {
-		case *types.Map:
-			return base[:1]
 		case *types.Array:
 			return append([]string{base[0] + "[]"}, base...)
 		}
@@ -308,7 +310,8 @@ func (f *finder) add(e ast.Expr, r role, limit int) {
 	f.addPart(e, "", r, limit)
 }
 
-// addElements notes the same of the elements of e, which are shown as e.
+// addElements notes the same of what a slice, map or channel refers to, which is
+// shown as e. It can be shared whoever holds e.
 func (f *finder) addElements(e ast.Expr, r role) {
 	if _, ok := under(f.typeOf(e)).(*types.Array); ok {
 		f.add(e, r, rankShared)
@@ -322,7 +325,7 @@ func (f *finder) addPart(e ast.Expr, part string, r role, limit int) {
 	rank := f.rank(e)
 	switch {
 	case part != "":
-		rank = rankShared // elements are behind a pointer, whoever holds it
+		rank = rankShared
 	case r&(locks|messages|atomics) != 0:
 		rank = max(rank, rankUnknown) // such objects are shared by their nature
 	}
@@ -341,6 +344,7 @@ func (f *finder) addPart(e ast.Expr, part string, r role, limit int) {
 		keys:      keys,
 		onLine:    f.onLine(e.Pos(), e.End()) || r&writes != 0 && f.operator.IsValid() && f.onLine(f.operator, f.operator),
 		depth:     f.depth,
+		nesting:   f.nesting,
 	}
 	if t := f.typeOf(e); t != nil && part == "" {
 		c.typ = typeText(t)

@@ -22,6 +22,7 @@ type finder struct {
 	statement string    // text of the statement being walked
 	operator  token.Pos // of its assignment, the place of its stores
 	depth     int       // function literals around it
+	nesting   int       // expressions around the one being walked that need its value
 }
 
 // search walks the file's declarations on the line.
@@ -68,7 +69,7 @@ func (f *finder) stmt(s ast.Stmt) {
 		f.expr(s.X, reads, rankShared)
 	case *ast.SendStmt:
 		f.simple(s, token.NoPos)
-		f.expr(s.Chan, reads|messages, rankShared)
+		f.channel(s.Chan)
 		f.expr(s.Value, reads, rankShared)
 	case *ast.IncDecStmt:
 		f.simple(s, s.TokPos)
@@ -85,42 +86,45 @@ func (f *finder) stmt(s ast.Stmt) {
 		f.simple(s, token.NoPos)
 		f.exprs(s.Results)
 	case *ast.IfStmt:
-		f.header(s, s.Init, s.Body)
-		f.expr(s.Cond, reads, rankShared)
+		if f.header(s, s.Init, s.Body) {
+			f.expr(s.Cond, reads, rankShared)
+		}
 		f.stmt(s.Body)
 		if s.Else != nil {
 			f.stmt(s.Else)
 		}
 	case *ast.ForStmt:
-		f.header(s, s.Init, s.Body)
-		if s.Cond != nil {
+		if f.header(s, s.Init, s.Body) {
 			f.expr(s.Cond, reads, rankShared)
-		}
-		if s.Post != nil {
-			f.stmt(s.Post)
+			if s.Post != nil {
+				f.stmt(s.Post)
+			}
 		}
 		f.stmt(s.Body)
 	case *ast.RangeStmt:
 		f.rangeOver(s)
 	case *ast.SwitchStmt:
-		f.header(s, s.Init, s.Body)
-		if s.Tag != nil {
+		if f.header(s, s.Init, s.Body) {
 			f.expr(s.Tag, reads, rankShared)
 		}
 		f.stmt(s.Body)
 	case *ast.TypeSwitchStmt:
-		f.header(s, s.Init, s.Body)
-		f.stmt(s.Assign)
+		if f.header(s, s.Init, s.Body) {
+			f.stmt(s.Assign)
+		}
 		f.stmt(s.Body)
 	case *ast.SelectStmt:
-		f.header(s, nil, s.Body)
-		for _, clause := range s.Body.List {
-			f.selectable(clause.(*ast.CommClause))
+		if f.header(s, nil, s.Body) {
+			for _, clause := range s.Body.List {
+				f.selectable(clause.(*ast.CommClause))
+			}
 		}
 		f.stmt(s.Body)
 	case *ast.CaseClause:
-		f.begin(s, s.Colon, token.NoPos)
-		f.exprs(s.List)
+		if f.onLine(s.Pos(), s.Colon) {
+			f.begin(s, s.Colon, token.NoPos)
+			f.exprs(s.List)
+		}
 		f.stmts(s.Body)
 	case *ast.CommClause:
 		if s.Comm != nil {
@@ -136,15 +140,17 @@ func (f *finder) stmts(list []ast.Stmt) {
 	}
 }
 
-// header begins a statement whose blocks start with body.
-func (f *finder) header(s ast.Stmt, init ast.Stmt, body *ast.BlockStmt) {
+// header begins a statement whose blocks start with body, and reports whether
+// what stands before them is on the line.
+func (f *finder) header(s ast.Stmt, init ast.Stmt, body *ast.BlockStmt) bool {
 	if !f.onLine(s.Pos(), body.Lbrace) {
-		return
+		return false
 	}
 	if init != nil {
 		f.stmt(init)
 	}
 	f.begin(s, body.Lbrace, token.NoPos)
+	return true
 }
 
 // selectable notes the operation of a select's case, which takes place on the
@@ -153,10 +159,10 @@ func (f *finder) selectable(c *ast.CommClause) {
 	ast.Inspect(c, func(n ast.Node) bool {
 		switch n := n.(type) {
 		case *ast.SendStmt:
-			f.add(n.Chan, reads|messages, rankShared)
+			f.addElements(n.Chan, reads|messages)
 		case *ast.UnaryExpr:
 			if n.Op == token.ARROW {
-				f.add(n.X, reads|messages, rankShared)
+				f.addElements(n.X, reads|messages)
 			}
 		}
 		return n != nil && !slices.ContainsFunc(c.Body, func(s ast.Stmt) bool { return s == n })
@@ -187,14 +193,17 @@ func (f *finder) rangeOver(s *ast.RangeStmt) {
 		f.begin(s, s.Body.Lbrace, s.TokPos)
 		f.target(s.Key, writes)
 		f.target(s.Value, writes)
-		r := reads
 		switch under(f.typeOf(s.X)).(type) {
 		case *types.Chan:
-			r |= messages
-		case *types.Array, *types.Slice, *types.Pointer:
+			f.addElements(s.X, reads|messages)
+		case *types.Map:
 			f.addElements(s.X, reads)
+		case nil, *types.Array, *types.Slice, *types.Pointer:
+			if s.Value != nil {
+				f.addElements(s.X, reads)
+			}
 		}
-		f.expr(s.X, r, rankShared)
+		f.expr(s.X, reads, rankShared)
 	}
 	f.stmt(s.Body)
 }
@@ -224,9 +233,9 @@ func (f *finder) exprs(list []ast.Expr) {
 }
 
 // expr walks an expression that is used in a role; its parts are read. limit
-// bounds the rank of the expression itself.
+// bounds the rank of the expression itself. A nil e is an omitted one.
 func (f *finder) expr(e ast.Expr, r role, limit int) {
-	if f.pkg.info.Types[e].IsType() {
+	if e == nil || f.pkg.info.Types[e].IsType() {
 		return
 	}
 	switch e := e.(type) {
@@ -241,13 +250,13 @@ func (f *finder) expr(e ast.Expr, r role, limit int) {
 		f.index(e, r, limit)
 	case *ast.StarExpr:
 		f.add(e, r, limit)
-		f.expr(e.X, reads, rankShared)
+		f.part(e.X, rankShared)
 	case *ast.UnaryExpr:
 		switch e.Op {
 		case token.AND:
 			f.address(e.X)
 		case token.ARROW:
-			f.expr(e.X, reads|messages, rankShared)
+			f.channel(e.X)
 		default:
 			f.expr(e.X, reads, rankShared)
 		}
@@ -261,9 +270,7 @@ func (f *finder) expr(e ast.Expr, r role, limit int) {
 	case *ast.SliceExpr:
 		f.container(e.X)
 		for _, i := range [...]ast.Expr{e.Low, e.High, e.Max} {
-			if i != nil {
-				f.expr(i, reads, rankShared)
-			}
+			f.part(i, rankShared)
 		}
 	case *ast.CompositeLit:
 		f.add(e, writes, rankRemote)
@@ -290,14 +297,28 @@ func (f *finder) literal(e *ast.FuncLit) {
 	f.statement, f.operator = statement, operator
 }
 
+// channel walks a channel that is sent to or received from. The runtime reports
+// a read of the channel for either, a write for closing it.
+func (f *finder) channel(e ast.Expr) {
+	f.addElements(e, reads|messages)
+	f.expr(e, reads, rankShared)
+}
+
+// part walks an expression whose value an expression around it needs.
+func (f *finder) part(e ast.Expr, limit int) {
+	f.nesting++
+	f.expr(e, reads, limit)
+	f.nesting--
+}
+
 // base walks what has to be loaded to reach a field or method.
 func (f *finder) base(e *ast.SelectorExpr) {
 	switch {
 	case f.packageName(e.X) != "":
 	case f.typeOf(e.X) == nil:
-		f.expr(e.X, reads, rankUnknown)
+		f.part(e.X, rankUnknown)
 	case isPointer(f.typeOf(e.X)):
-		f.expr(e.X, reads, rankShared)
+		f.part(e.X, rankShared)
 	default:
 		f.address(e.X)
 	}
@@ -308,12 +329,12 @@ func (f *finder) index(e *ast.IndexExpr, r role, limit int) {
 	case *types.Signature: // an instantiated function
 		return
 	case *types.Map: // the runtime reports the map, not the element
-		f.add(e.X, r, limit)
+		f.addElements(e.X, r)
 	default:
 		f.add(e, r, limit)
 	}
 	f.container(e.X)
-	f.expr(e.Index, reads, rankShared)
+	f.part(e.Index, rankShared)
 }
 
 // container walks an expression that is indexed or sliced: an array is where
@@ -322,7 +343,7 @@ func (f *finder) container(e ast.Expr) {
 	if _, ok := under(f.typeOf(e)).(*types.Array); ok {
 		f.address(e)
 	} else {
-		f.expr(e, reads, rankShared)
+		f.part(e, rankShared)
 	}
 }
 
@@ -337,9 +358,9 @@ func (f *finder) address(e ast.Expr) {
 		f.base(e)
 	case *ast.IndexExpr:
 		f.container(e.X)
-		f.expr(e.Index, reads, rankShared)
+		f.part(e.Index, rankShared)
 	case *ast.StarExpr:
-		f.expr(e.X, reads, rankShared)
+		f.part(e.X, rankShared)
 	default:
 		f.expr(e, reads, rankShared)
 	}

@@ -100,12 +100,19 @@ func (s *Sources) file(name string) *file {
 	if f, ok := s.files[name]; ok {
 		return f
 	}
-	var f *file
-	if text, err := readSource(name); err == nil {
-		f = &file{lines: bytes.Split(text, []byte("\n"))}
-		if tree, err := parser.ParseFile(s.fset, name, text, parser.ParseComments); err == nil {
-			f.syntax = tree
-		}
+	text, err := readSource(name)
+	if err != nil {
+		s.files[name] = nil
+		return nil
+	}
+	return s.parse(name, text)
+}
+
+// parse enters a file's text in the cache.
+func (s *Sources) parse(name string, text []byte) *file {
+	f := &file{lines: bytes.Split(text, []byte("\n"))}
+	if tree, err := parser.ParseFile(s.fset, name, text, parser.ParseComments); err == nil {
+		f.syntax = tree
 	}
 	s.files[name] = f
 	return f

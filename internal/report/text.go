@@ -127,10 +127,10 @@ func writeGoroutine(b *strings.Builder, f *Finding, g *Goroutine) {
 		}
 	}
 	if len(g.Stack) == 0 {
-		fmt.Fprintf(b, "\n%s created by %s\n", capital(g.Name), parent)
+		fmt.Fprintf(b, "\n%s created by %s\n", heading(g.Name), parent)
 		return
 	}
-	fmt.Fprintf(b, "\n%s created by %s at:\n", capital(g.Name), parent)
+	fmt.Fprintf(b, "\n%s created by %s at:\n", heading(g.Name), parent)
 	for _, frame := range g.Stack {
 		writeFrame(b, frame)
 	}
@@ -150,8 +150,16 @@ func writeWitness(b *strings.Builder, steps []Step) {
 	}
 }
 
-// capital puts the first letter of a sentence in upper case, unless it begins
-// a name, which keeps its own.
+// heading is a thread's name at the start of a sentence. The names of a text
+// trace are not ours to change.
+func heading(name string) string {
+	if strings.HasPrefix(name, "goroutine ") {
+		return capital(name)
+	}
+	return name
+}
+
+// capital returns s, which begins with an ASCII letter, with that in upper case.
 func capital(s string) string {
 	if s == "" {
 		return s

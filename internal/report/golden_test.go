@@ -1,0 +1,196 @@
+package report
+
+import (
+	"bytes"
+	"flag"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/heisen-go/heisen"
+)
+
+var update = flag.Bool("update", false, "rewrite the golden files")
+
+// bank builds the symbols of the program in testdata/bank, as a recorder would.
+type bank struct {
+	*heisen.Symbols
+	sites map[heisen.Frame]heisen.Site
+}
+
+func newBank() *bank {
+	b := &bank{heisen.NewSymbols(), map[heisen.Frame]heisen.Site{}}
+	b.SetThread(2, heisen.ThreadInfo{
+		Forked: true, Parent: 1,
+		Site: b.at("main.serve", 30), Context: b.Context(b.Call(heisen.Cursor{}, b.at("main.main.gowrap1", 37))),
+	})
+	b.SetThread(1, heisen.ThreadInfo{Forked: true, Site: b.at("main.main", 37)})
+	return b
+}
+
+func (b *bank) at(function string, line int) heisen.Site {
+	frame := heisen.Frame{Func: function, File: "testdata/bank/bank.go", Line: line}
+	if s, ok := b.sites[frame]; ok {
+		return s
+	}
+	s := b.AddSite(heisen.SiteInfo{PC: 0x400000 + uint64(line), Frames: []heisen.Frame{frame}})
+	b.sites[frame] = s
+	return s
+}
+
+const (
+	balance = heisen.Object(0xc000010020)
+	lockA   = heisen.Object(0xc000010008)
+	lockB   = heisen.Object(0xc000010048)
+)
+
+// depositing returns the access of goroutine 2 that deposits.
+func (b *bank) depositing(op heisen.Op) heisen.Access {
+	c := b.Call(heisen.Cursor{}, b.at("main.serve.func1", 31))
+	c = b.Acquire(c, heisen.Held{Lock: lockA, Site: b.lockSite(12)})
+	return heisen.Access{
+		Op: op, Thread: 2, Object: balance, Size: 8, Index: 40,
+		Site: b.at("main.(*account).deposit", 14), Context: b.Context(c),
+	}
+}
+
+// lockSite is a site within package sync that was inlined into the program's
+// line.
+func (b *bank) lockSite(line int) heisen.Site {
+	info := b.Site(b.at("main.(*account).deposit", line))
+	info.Frames = append([]heisen.Frame{{Func: "sync.(*RWMutex).Lock", File: "/go/src/sync/rwmutex.go", Line: 147}}, info.Frames...)
+	return b.AddSite(info)
+}
+
+func (b *bank) reporting() heisen.Access {
+	return heisen.Access{
+		Op: heisen.Read, Object: balance, Size: 8, Index: 12,
+		Site:    b.at("main.(*account).report", 18),
+		Context: b.Context(b.Call(heisen.Cursor{}, b.at("main.main", 38))),
+	}
+}
+
+func raceFinding() Finding {
+	b := newBank()
+	c := NewCollector(b.Symbols, nil)
+	for range 3 {
+		c.Add(heisen.Finding{
+			Detector: "fasttrack", Kind: heisen.Race, Object: balance,
+			Message:  "write is not ordered with an earlier read",
+			Accesses: []heisen.Access{b.reporting(), b.depositing(heisen.Write)},
+			Witness: []heisen.Record{
+				{Code: heisen.Fork, Obj: 1, Loc: b.at("main.main", 37)},
+				{Code: heisen.Read, Obj: balance, Loc: b.at("main.(*account).report", 18), Val: 7, Flags: heisen.HasValue},
+			},
+		})
+	}
+	f := Resolve(c.All()[0], b.Symbols, NewSources())
+	f.Replay = "heisen replay 0123.schedule"
+	return f
+}
+
+func atomicityFinding() Finding {
+	b := newBank()
+	read, write := b.depositing(heisen.Read), b.depositing(heisen.Write)
+	other := b.reporting()
+	other.Op, other.Thread, other.Site = heisen.Write, 1, b.at("main.(*account).transfer", 24)
+	other.Context = 0
+	c := NewCollector(b.Symbols, nil)
+	c.Add(heisen.Finding{
+		Detector: "atomrace", Kind: heisen.Atomicity, Object: balance,
+		Message:  "a write came between a read and a write of one section",
+		Accesses: []heisen.Access{read, other, write},
+	})
+	return Resolve(c.All()[0], b.Symbols, NewSources())
+}
+
+func deadlockFinding() Finding {
+	b := newBank()
+	hold := func(lock heisen.Object, line int, shared bool) heisen.Context {
+		site := b.at("main.(*account).transfer", line)
+		return b.Context(b.Acquire(heisen.Cursor{}, heisen.Held{Lock: lock, Shared: shared, Site: site}))
+	}
+	c := NewCollector(b.Symbols, nil)
+	c.Add(heisen.Finding{
+		Detector: "lockorder", Kind: heisen.Deadlock, Object: lockA,
+		Message: "two locks are taken in both orders",
+		Accesses: []heisen.Access{
+			{Op: heisen.AcquireShared, Thread: 1, Object: lockB, Site: b.at("main.(*account).transfer", 23), Context: hold(lockA, 22, false)},
+			{Op: heisen.Acquire, Thread: 2, Object: lockA, Site: b.at("main.(*account).transfer", 22), Context: hold(lockB, 23, true)},
+		},
+	})
+	return Resolve(c.All()[0], b.Symbols, NewSources())
+}
+
+// textTraceFinding is one in an STD trace: named threads and objects, sites that
+// are text, no stack.
+func textTraceFinding() Finding {
+	s := heisen.NewSymbols()
+	for t, name := range []string{"T0", "worker"} {
+		s.SetThread(heisen.Thread(t), heisen.ThreadInfo{Name: name, Forked: t > 0, Site: s.AddSite(heisen.SiteInfo{Text: "7"})})
+	}
+	s.SetName(8, "V3")
+	s.SetName(16, "L1")
+	held := s.Context(s.Acquire(heisen.Cursor{}, heisen.Held{Lock: 16, Site: s.AddSite(heisen.SiteInfo{Text: "21"})}))
+	c := NewCollector(s, nil)
+	c.Add(heisen.Finding{
+		Detector: "hb", Kind: heisen.Race, Object: 8, Message: "two writes are not ordered",
+		Accesses: []heisen.Access{
+			{Op: heisen.Write, Thread: 0, Object: 8, Size: 1, Site: s.AddSite(heisen.SiteInfo{Text: "12"})},
+			{Op: heisen.AtomicWrite, Thread: 1, Object: 8, Size: 1, Site: s.AddSite(heisen.SiteInfo{Text: "Main.java:30"}), Context: held},
+		},
+	})
+	return Resolve(c.All()[0], s, nil)
+}
+
+func allFindings() map[string]Finding {
+	return map[string]Finding{
+		"race":      raceFinding(),
+		"atomicity": atomicityFinding(),
+		"deadlock":  deadlockFinding(),
+		"std":       textTraceFinding(),
+		"nosymbols": Resolve(Item{
+			Finding: heisen.Finding{
+				Detector: "hb", Kind: "livelock", Message: "nothing is known of the numbers",
+				Accesses: []heisen.Access{{Op: heisen.Write, Thread: 5, Object: 64, Site: 3, Context: 9}},
+			},
+			Fingerprint: "0000000000000000", Count: 1,
+		}, nil, nil),
+	}
+}
+
+func TestGolden(t *testing.T) {
+	for name, f := range allFindings() {
+		t.Run(name, func(t *testing.T) {
+			var text, line bytes.Buffer
+			if err := WriteText(&text, &f); err != nil {
+				t.Fatal(err)
+			}
+			if err := Encode(&line, &f); err != nil {
+				t.Fatal(err)
+			}
+			golden(t, name+".txt.golden", text.Bytes())
+			golden(t, name+".json.golden", line.Bytes())
+		})
+	}
+}
+
+func golden(t *testing.T, name string, got []byte) {
+	t.Helper()
+	path := filepath.Join("testdata", name)
+	if *update {
+		if err := os.WriteFile(path, got, 0o666); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	want, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(string(want), string(got)); diff != "" {
+		t.Errorf("%s (-want +got; -update rewrites it):\n%s", name, diff)
+	}
+}

@@ -1,0 +1,256 @@
+package report
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/heisen-go/heisen"
+)
+
+var wantOps = map[string]heisen.Op{
+	"read": heisen.Read, "write": heisen.Write, "atomic": heisen.AtomicUpdate,
+	"lock": heisen.Acquire, "send": heisen.Send, "receive": heisen.Receive,
+}
+
+var wantKey = regexp.MustCompile(`\b(read|write|atomic|lock|send|receive)=`)
+
+// TestVariables compares the variable shown for each access in testdata/src
+// with the comment on its line. An empty comment wants none for any op.
+func TestVariables(t *testing.T) {
+	for _, name := range []string{"access.go", "sync.go"} {
+		path := filepath.Join("testdata", "src", name)
+		text, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		sources := NewSources()
+		checked := 0
+		for i, line := range strings.Split(string(text), "\n") {
+			code, want, ok := strings.Cut(line, "// want")
+			if !ok {
+				continue
+			}
+			depth := strings.Repeat(".func1", strings.Count(code, "func() {"))
+			frame := Frame{Func: "src.f" + depth, File: path, Line: i + 1}
+			keys := wantKey.FindAllStringSubmatchIndex(want, -1)
+			wanted := map[string]string{}
+			for j, key := range keys {
+				end := len(want)
+				if j+1 < len(keys) {
+					end = keys[j+1][0]
+				}
+				wanted[want[key[2]:key[3]]] = strings.TrimSpace(want[key[1]:end])
+			}
+			for op := range wantOps {
+				expected, ok := wanted[op]
+				if !ok && len(wanted) > 0 {
+					continue
+				}
+				if got := sources.At(frame, wantOps[op]).Variable(); got != expected {
+					t.Errorf("%s:%d: %s of %q, want %q", name, i+1, op, got, expected)
+				}
+				checked++
+			}
+		}
+		if checked < 10 {
+			t.Errorf("%s: %d expectations, the comments were not found", name, checked)
+		}
+	}
+}
+
+// TestChoice checks that the variable shown is the one that both sides mention,
+// although each side alone has likelier ones.
+func TestChoice(t *testing.T) {
+	const src = `package p
+
+type T struct{ a, b, c int; sub struct{ n int }; list []int }
+
+func f(t *T, u *T, m map[int]int, q []T, w *int) {
+	t.a = t.b + t.c
+	t.c = t.a
+	u.sub = struct{ n int }{t.b}
+	m[t.sub.n] = t.c
+	t.list[0] = t.b
+	print(t.a, len(u.list), u.list[3])
+	q[0].b = 1
+	*w = t.a
+}
+`
+	type side struct {
+		line int
+		op   heisen.Op
+		want string
+	}
+	const r, w = heisen.Read, heisen.Write
+	for _, test := range [][]side{
+		{{6, r, "t.c"}, {7, w, "t.c"}},
+		{{6, r, "t.b"}, {12, w, "q[0].b"}},
+		{{8, w, "u.sub"}, {9, r, "t.sub.n"}},          // a struct and a field of it
+		{{10, w, "t.list[0]"}, {11, r, "u.list[3]"}},  // elements, not len
+		{{9, r, "t.c"}, {7, w, "t.c"}, {6, r, "t.c"}}, // three steps
+		{{13, w, "*w"}, {6, r, "t.b"}},                // an alias: the type fits
+		{{6, w, "t.a"}, {99, r, ""}},                  // a side without source
+		{{1, r, ""}, {2, w, ""}},                      // no source on either
+	} {
+		s := NewSources()
+		s.parse("p.go", []byte(src))
+		excerpts := make([]*Excerpt, len(test))
+		for i, side := range test {
+			excerpts[i] = s.At(Frame{Func: "p.f", File: "p.go", Line: side.line}, side.op)
+		}
+		for i, c := range choose(excerpts) {
+			got := ""
+			if c != nil {
+				got = c.text
+			}
+			if got != test[i].want {
+				t.Errorf("%v: side %d is %q, want %q", test, i, got, test[i].want)
+			}
+		}
+	}
+}
+
+// TestStatements checks the text shown for a line.
+func TestStatements(t *testing.T) {
+	const src = `package p
+
+var x, y int // two
+
+func f(a []int) (n int) {
+	if x > 1 && // both
+		y > 2 {
+		x = /* odd */ 3
+	}
+	for i := range a { x += i }
+	go func() {
+		y++
+
+	}()
+	switch x {
+	case 1,
+		2:
+	}
+	return g(
+		x,
+		func() int { return y },
+		y)
+}
+
+func g(int, func() int, int) int { return 0 }
+`
+	for line, want := range map[int]string{
+		3: "x, y int", 4: "", 6: "if x > 1 && y > 2", 7: "if x > 1 && y > 2", 8: "x = 3",
+		10: "x += i", 11: "go func() {…}()", 12: "y++", 13: "go func() {…}()", 15: "switch x", 17: "case 1, 2",
+		20: "return g( x, func() int {…}, y)",
+	} {
+		s := NewSources()
+		s.parse("p.go", []byte(src))
+		if got := s.At(Frame{File: "p.go", Line: line}, heisen.Read).Statement; got != want {
+			t.Errorf("line %d: %q, want %q", line, got, want)
+		}
+	}
+}
+
+// TestNoSource checks that what cannot be read gives less, not errors.
+func TestNoSource(t *testing.T) {
+	dir := t.TempDir()
+	write := func(name, text string) string {
+		path := filepath.Join(dir, name)
+		if err := os.WriteFile(path, []byte(text), 0o666); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	if err := os.Mkdir(filepath.Join(dir, "dir.go"), 0o777); err != nil {
+		t.Fatal(err)
+	}
+	broken := write("broken.go", "package p\nfunc f( {\n\tx = 1\n")
+	excluded := write("excluded.go", "//go:build never\n\npackage p\n\nvar v = w\n")
+	write("other.go", "package p\n\nvar w int\n")
+	huge := filepath.Join(dir, "huge.go")
+	if f, err := os.Create(huge); err != nil || f.Truncate(maxFileSize+1) != nil || f.Close() != nil {
+		t.Fatal(err)
+	}
+	for _, test := range []struct {
+		file            string
+		line            int
+		text, statement string
+	}{
+		{filepath.Join(dir, "missing.go"), 1, "", ""},
+		{filepath.Join(dir, "dir.go"), 1, "", ""},
+		{write("parser.y", "package p"), 1, "", ""},
+		{"", 1, "", ""},
+		{huge, 1, "", ""},
+		{broken, 3, "x = 1", ""},
+		{broken, 0, "", ""},
+		{broken, -1, "", ""},
+		{broken, 100, "", ""},
+		{excluded, 5, "var v = w", "v = w"},
+	} {
+		s := NewSources()
+		for range 2 { // the second time from the cache
+			e := s.At(Frame{File: test.file, Line: test.line}, heisen.Write)
+			if e.Line != test.text || e.Statement != test.statement {
+				t.Errorf("%s:%d: %q and %q, want %q and %q", test.file, test.line, e.Line, e.Statement, test.text, test.statement)
+			}
+		}
+	}
+	var none *Sources
+	if e := none.At(Frame{File: broken, Line: 3}, heisen.Write); e.Line != "" || e.Variable() != "" {
+		t.Errorf("the nil Sources knows %q", e.Line)
+	}
+}
+
+// TestPackageTypes checks that declarations in other files of the package are
+// known: w is a variable there and max a function.
+func TestPackageTypes(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "a.go")
+	for name, text := range map[string]string{
+		"a.go":      "package p\n\nfunc f(k int) {\n\tw[k] = compute(k)\n}\n",
+		"b.go":      "package p\n\nvar w map[int]int\n\nfunc compute(int) int { return 0 }\n",
+		"c_test.go": "package p_test\n\nvar w []int\n",
+	} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got := NewSources().At(Frame{File: path, Line: 4}, heisen.Write).Variable(); got != "w" {
+		t.Errorf("write of %q, want the map w", got)
+	}
+}
+
+func TestLiteralDepth(t *testing.T) {
+	for name, want := range map[string]int{
+		"main.f": 0, "main.f.func1": 1, "main.f.func1.2": 2, "main.(*T).m.func1.gowrap2": 2,
+		"example.com/x.v2/func1.f": 0, "main.init.0.func3": 2, "": 0,
+	} {
+		if got := literalDepth(name); got != want {
+			t.Errorf("literalDepth(%q) = %d, want %d", name, got, want)
+		}
+	}
+}
+
+// FuzzSources: no text and no line may do more harm than give no source.
+func FuzzSources(f *testing.F) {
+	for _, name := range []string{"testdata/src/access.go", "testdata/src/sync.go", "testdata/bank/bank.go"} {
+		text, err := os.ReadFile(name)
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(text, 30)
+	}
+	f.Fuzz(func(t *testing.T, text []byte, line int) {
+		s := NewSources()
+		s.parse("/nowhere/fuzz.go", text)
+		for op := range heisen.Op(heisen.NumOps) {
+			e := s.At(Frame{Func: "p.f.func1", File: "/nowhere/fuzz.go", Line: line}, op)
+			if len(e.Variable()) > maxText+len("…") || len(e.Statement) > maxText+len("…") {
+				t.Errorf("the variable %q or the statement %q is too long", e.Variable(), e.Statement)
+			}
+		}
+	})
+}
