@@ -109,13 +109,17 @@ func prefer(all []candidate, good func(candidate) bool) []candidate {
 	return out
 }
 
-var literalName = regexp.MustCompile(`\.(func[0-9]+|gowrap[0-9]+|deferwrap[0-9]+|[0-9]+)`)
+var (
+	literalName = regexp.MustCompile(`\.(func[0-9]+|[0-9]+)`)
+	initName    = regexp.MustCompile(`\.init\.[0-9]+`)
+)
 
 // literalDepth returns how many function literals lie around the code of a
 // function, going by the name that the compiler gave it: main.f.func1.2 is a
-// literal in a literal in main.f.
+// literal in a literal in main.f. Functions init have numbers, too.
 func literalDepth(function string) int {
 	function = function[strings.LastIndexByte(function, '/')+1:]
+	function = initName.ReplaceAllString(function, ".init")
 	return len(literalName.FindAllString(function, -1))
 }
 

@@ -73,6 +73,18 @@ func TestCollectorCopies(t *testing.T) {
 	}
 }
 
+// TestCollectorOrder: the order of the accesses makes no difference, not even to
+// the memory used.
+func TestCollectorOrder(t *testing.T) {
+	a, b := heisen.Access{Op: heisen.Read, Site: 1}, heisen.Access{Op: heisen.Write, Site: 2}
+	c := NewCollector(nil, nil)
+	c.Add(heisen.Finding{Kind: heisen.Race, Accesses: []heisen.Access{a, b}})
+	c.Add(heisen.Finding{Kind: heisen.Race, Accesses: []heisen.Access{b, a}})
+	if c.Len() != 1 || len(c.places) != 1 {
+		t.Errorf("%d findings and %d sets of places, want 1", c.Len(), len(c.places))
+	}
+}
+
 func TestCollectorRepeatsWithoutAllocation(t *testing.T) {
 	c := NewCollector(nil, nil)
 	f := heisen.Finding{Kind: heisen.Race, Accesses: []heisen.Access{{Op: heisen.Read, Site: 1}, {Op: heisen.Write, Site: 2}}}

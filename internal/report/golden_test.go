@@ -145,12 +145,29 @@ func textTraceFinding() Finding {
 	return Resolve(c.All()[0], s, nil)
 }
 
+// longFinding has more frames and steps than are printed.
+func longFinding() Finding {
+	b := newBank()
+	c := heisen.Cursor{}
+	for range maxFrames + 5 {
+		c = b.Call(c, b.at("main.serve.func1", 31))
+	}
+	a := b.depositing(heisen.Write)
+	a.Context = b.Context(c)
+	f := heisen.Finding{Detector: "mcm", Kind: heisen.Race, Message: "two writes", Accesses: []heisen.Access{a, a}}
+	for i := range maxSteps + 3 {
+		f.Witness = append(f.Witness, heisen.Record{Code: heisen.Write, TID: 1, Obj: heisen.Object(i), Loc: a.Site})
+	}
+	return Resolve(Item{Finding: f, Fingerprint: f.Fingerprint(b.Symbols), Count: 1}, b.Symbols, NewSources())
+}
+
 func allFindings() map[string]Finding {
 	return map[string]Finding{
 		"race":      raceFinding(),
 		"atomicity": atomicityFinding(),
 		"deadlock":  deadlockFinding(),
 		"std":       textTraceFinding(),
+		"long":      longFinding(),
 		"nosymbols": Resolve(Item{
 			Finding: heisen.Finding{
 				Detector: "hb", Kind: "livelock", Message: "nothing is known of the numbers",

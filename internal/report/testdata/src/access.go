@@ -130,6 +130,7 @@ func closures() func() {
 	p := &other
 	go func() { count++ }() // want write=count read=count
 	go func() {
+		_ = same      // want
 		count += same // want write=count read=count
 		other = *p    // want write=other read=*p
 	}()
