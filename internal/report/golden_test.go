@@ -3,6 +3,7 @@ package report
 import (
 	"bytes"
 	"flag"
+	"fmt"
 	"os"
 	"path/filepath"
 	"testing"
@@ -210,4 +211,42 @@ func golden(t *testing.T, name string, got []byte) {
 	if diff := cmp.Diff(string(want), string(got)); diff != "" {
 		t.Errorf("%s (-want +got; -update rewrites it):\n%s", name, diff)
 	}
+}
+
+func ExampleWriteText() {
+	symbols := heisen.NewSymbols()
+	for t, name := range []string{"T0", "T1"} {
+		symbols.SetThread(heisen.Thread(t), heisen.ThreadInfo{Name: name})
+	}
+	symbols.SetName(8, "V1")
+	f := heisen.Finding{
+		Detector: "fasttrack",
+		Kind:     heisen.Race,
+		Message:  "read is not ordered with an earlier write",
+		Accesses: []heisen.Access{
+			{Op: heisen.Write, Thread: 0, Object: 8, Site: symbols.AddSite(heisen.SiteInfo{Text: "12"})},
+			{Op: heisen.Read, Thread: 1, Object: 8, Site: symbols.AddSite(heisen.SiteInfo{Text: "30"})},
+		},
+	}
+	collector := NewCollector(symbols, func(item Item) {
+		found := Resolve(item, symbols, nil)
+		if err := WriteText(os.Stdout, &found); err != nil {
+			fmt.Println(err)
+		}
+	})
+	collector.Add(f)
+	// Output:
+	// ==================
+	// WARNING: DATA RACE
+	// read is not ordered with an earlier write
+	// Found by fasttrack, fingerprint d54d4cc32f1d6854
+	//
+	// Read by T1 at V1:
+	//   30
+	//   holding no locks
+	//
+	// Previous write by T0 at V1:
+	//   12
+	//   holding no locks
+	// ==================
 }

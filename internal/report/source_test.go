@@ -79,6 +79,7 @@ func f(t *T, u *T, m map[int]int, q []T, w *int, v *V) {
 	*w = t.a
 	t.list, u.c = nil, 1
 	v.a, t.a = 1, 2
+	print(t.sub.n, u.sub == t.sub)
 }
 
 type V struct{ a int }
@@ -96,6 +97,7 @@ type V struct{ a int }
 		{{10, w, "t.list[0]"}, {11, r, "u.list[3]"}},    // elements, not len
 		{{9, r, "t.c"}, {7, w, "t.c"}, {6, r, "t.c"}},   // three steps
 		{{14, w, "u.c"}, {10, r, "t.b"}, {13, w, "*w"}}, // an alias: the type fits
+		{{8, w, "u.sub"}, {16, r, "u.sub"}},             // the whole struct before its field
 		{{15, w, "t.a"}, {7, r, "t.a"}},                 // not the field a of another type
 		{{6, w, "t.a"}, {99, r, ""}},                    // a side without source
 		{{1, r, ""}, {2, w, ""}},                        // no source on either

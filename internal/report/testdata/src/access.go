@@ -127,7 +127,7 @@ func closures() func() {
 	local := 3          // want
 	local++             // want
 	var other int
-	p := &other
+	p := &other             // want
 	go func() { count++ }() // want write=count read=count
 	go func() {
 		_ = same      // want
