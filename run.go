@@ -10,11 +10,14 @@ import (
 // Source is a stream of events. trace.Reader is one.
 type Source interface {
 	// Next fills batch with the next events of the stream, waits for at least
-	// one, and returns how many it filled. The end of the stream is io.EOF; any
-	// other error says where the stream is damaged. Records filled are valid
-	// whatever the error.
+	// one, and returns how many it filled. The end of the stream is io.EOF
+	// itself; any other error, also one that wraps io.EOF, says where the
+	// stream is damaged. Records filled are valid whatever the error.
 	Next(batch []Record) (int, error)
 }
+
+// ErrSource is the error of Run for a Source that breaks its contract.
+var ErrSource = errors.New("heisen: source is at fault")
 
 // batchSize is what Run reads at a time: 32 KiB of records, which stay in the
 // first-level cache while each detector has its turn.
@@ -35,7 +38,7 @@ func Run(ctx context.Context, source Source, detectors ...Detector) (events uint
 		var n int
 		n, err = source.Next(batch)
 		if n < 0 || n > len(batch) {
-			err = fmt.Errorf("heisen: source filled %d of %d records", n, len(batch))
+			err = errors.Join(fmt.Errorf("%w: it filled %d of %d records", ErrSource, n, len(batch)), err)
 			break
 		}
 		if n > 0 {
@@ -43,7 +46,7 @@ func Run(ctx context.Context, source Source, detectors ...Detector) (events uint
 			events += uint64(n)
 		}
 	}
-	if errors.Is(err, io.EOF) {
+	if err == io.EOF { // wrapped, it would be the end of something in the stream
 		err = nil
 	}
 	return events, errors.Join(err, Tee(detectors...).Flush())

@@ -155,8 +155,13 @@ func (s *Symbols) Site(site Site) SiteInfo {
 	return s.sites[site]
 }
 
-// NumSites returns one more than the largest site number.
-func (s *Symbols) NumSites() int { return len(s.sites) }
+// NumSites returns one more than the largest site number; 0 of a nil table.
+func (s *Symbols) NumSites() int {
+	if s == nil {
+		return 0
+	}
+	return len(s.sites)
+}
 
 // Call returns the cursor of a thread that stood at c and made a call at site.
 func (s *Symbols) Call(c Cursor, site Site) Cursor {

@@ -63,17 +63,15 @@ func (f *finder) builtin(name *ast.Ident, c *ast.CallExpr) bool {
 	case name.Name == "copy" && len(args) == 2:
 		f.addElements(args[0], writes)
 		f.addElements(args[1], reads)
-	case name.Name == "clear" && len(args) == 1:
-		if _, ok := under(f.typeOf(args[0])).(*types.Slice); ok {
-			f.addElements(args[0], writes)
-		} else {
-			f.add(args[0], writes, rankShared)
-		}
-	case name.Name == "delete" && len(args) == 2:
-		f.add(args[0], writes, rankShared)
+	case name.Name == "clear" && len(args) == 1, name.Name == "delete" && len(args) == 2:
+		f.addElements(args[0], writes)
 	case name.Name == "close" && len(args) == 1:
-		// Closing is a write to the channel, sending a read of it.
-		f.add(args[0], writes|messages, rankShared)
+		f.addElements(args[0], writes|messages)
+	case name.Name == "len" && len(args) == 1:
+		switch under(f.typeOf(args[0])).(type) {
+		case *types.Map, *types.Chan: // their length is where their elements are
+			f.addElements(args[0], reads)
+		}
 	}
 	f.exprs(args)
 	return true

@@ -109,13 +109,17 @@ func prefer(all []candidate, good func(candidate) bool) []candidate {
 	return out
 }
 
-var literalName = regexp.MustCompile(`\.(func[0-9]+|gowrap[0-9]+|deferwrap[0-9]+|[0-9]+)`)
+var (
+	literalName = regexp.MustCompile(`\.(func[0-9]+|[0-9]+)`)
+	initName    = regexp.MustCompile(`\.init\.[0-9]+`)
+)
 
 // literalDepth returns how many function literals lie around the code of a
 // function, going by the name that the compiler gave it: main.f.func1.2 is a
-// literal in a literal in main.f.
+// literal in a literal in main.f. Functions init have numbers, too.
 func literalDepth(function string) int {
 	function = function[strings.LastIndexByte(function, '/')+1:]
+	function = initName.ReplaceAllString(function, ".init")
 	return len(literalName.FindAllString(function, -1))
 }
 
@@ -212,8 +216,6 @@ func (f *finder) storage(e ast.Expr) []string {
 	case *ast.IndexExpr:
 		base := f.storage(e.X)
 		switch under(f.typeOf(e.X)).(type) {
-		case *types.Map:
-			return base[:1]
 		case *types.Array:
 			return append([]string{base[0] + "[]"}, base...)
 		}
@@ -312,7 +314,8 @@ func (f *finder) add(e ast.Expr, r role, limit int) {
 	f.addPart(e, "", r, limit)
 }
 
-// addElements notes the same of the elements of e, which are shown as e.
+// addElements notes the same of what a slice, map or channel refers to, which is
+// shown as e. It can be shared whoever holds e.
 func (f *finder) addElements(e ast.Expr, r role) {
 	if _, ok := under(f.typeOf(e)).(*types.Array); ok {
 		f.add(e, r, rankShared)
@@ -326,7 +329,7 @@ func (f *finder) addPart(e ast.Expr, part string, r role, limit int) {
 	rank := f.rank(e)
 	switch {
 	case part != "":
-		rank = rankShared // elements are behind a pointer, whoever holds it
+		rank = rankShared
 	case r&(locks|messages|atomics) != 0:
 		rank = max(rank, rankUnknown) // such objects are shared by their nature
 	}

@@ -69,7 +69,7 @@ func (f *finder) stmt(s ast.Stmt) {
 		f.expr(s.X, reads, rankShared)
 	case *ast.SendStmt:
 		f.simple(s, token.NoPos)
-		f.expr(s.Chan, reads|messages, rankShared)
+		f.channel(s.Chan)
 		f.expr(s.Value, reads, rankShared)
 	case *ast.IncDecStmt:
 		f.simple(s, s.TokPos)
@@ -159,10 +159,10 @@ func (f *finder) selectable(c *ast.CommClause) {
 	ast.Inspect(c, func(n ast.Node) bool {
 		switch n := n.(type) {
 		case *ast.SendStmt:
-			f.add(n.Chan, reads|messages, rankShared)
+			f.addElements(n.Chan, reads|messages)
 		case *ast.UnaryExpr:
 			if n.Op == token.ARROW {
-				f.add(n.X, reads|messages, rankShared)
+				f.addElements(n.X, reads|messages)
 			}
 		}
 		return n != nil && !slices.ContainsFunc(c.Body, func(s ast.Stmt) bool { return s == n })
@@ -193,16 +193,17 @@ func (f *finder) rangeOver(s *ast.RangeStmt) {
 		f.begin(s, s.Body.Lbrace, s.TokPos)
 		f.target(s.Key, writes)
 		f.target(s.Value, writes)
-		r := reads
 		switch under(f.typeOf(s.X)).(type) {
 		case *types.Chan:
-			r |= messages
-		case *types.Array, *types.Slice, *types.Pointer:
+			f.addElements(s.X, reads|messages)
+		case *types.Map:
+			f.addElements(s.X, reads)
+		case nil, *types.Array, *types.Slice, *types.Pointer:
 			if s.Value != nil {
 				f.addElements(s.X, reads)
 			}
 		}
-		f.expr(s.X, r, rankShared)
+		f.expr(s.X, reads, rankShared)
 	}
 	f.stmt(s.Body)
 }
@@ -255,7 +256,7 @@ func (f *finder) expr(e ast.Expr, r role, limit int) {
 		case token.AND:
 			f.address(e.X)
 		case token.ARROW:
-			f.expr(e.X, reads|messages, rankShared)
+			f.channel(e.X)
 		default:
 			f.expr(e.X, reads, rankShared)
 		}
@@ -296,6 +297,13 @@ func (f *finder) literal(e *ast.FuncLit) {
 	f.statement, f.operator = statement, operator
 }
 
+// channel walks a channel that is sent to or received from. The runtime reports
+// a read of the channel for either, a write for closing it.
+func (f *finder) channel(e ast.Expr) {
+	f.addElements(e, reads|messages)
+	f.expr(e, reads, rankShared)
+}
+
 // part walks an expression whose value an expression around it needs.
 func (f *finder) part(e ast.Expr, limit int) {
 	f.nesting++
@@ -321,7 +329,7 @@ func (f *finder) index(e *ast.IndexExpr, r role, limit int) {
 	case *types.Signature: // an instantiated function
 		return
 	case *types.Map: // the runtime reports the map, not the element
-		f.add(e.X, r, limit)
+		f.addElements(e.X, r)
 	default:
 		f.add(e, r, limit)
 	}

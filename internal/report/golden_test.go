@@ -3,6 +3,7 @@ package report
 import (
 	"bytes"
 	"flag"
+	"fmt"
 	"os"
 	"path/filepath"
 	"testing"
@@ -145,12 +146,29 @@ func textTraceFinding() Finding {
 	return Resolve(c.All()[0], s, nil)
 }
 
+// longFinding has more frames and steps than are printed.
+func longFinding() Finding {
+	b := newBank()
+	c := heisen.Cursor{}
+	for range maxFrames + 5 {
+		c = b.Call(c, b.at("main.serve.func1", 31))
+	}
+	a := b.depositing(heisen.Write)
+	a.Context = b.Context(c)
+	f := heisen.Finding{Detector: "mcm", Kind: heisen.Race, Message: "two writes", Accesses: []heisen.Access{a, a}}
+	for i := range maxSteps + 3 {
+		f.Witness = append(f.Witness, heisen.Record{Code: heisen.Write, TID: 1, Obj: heisen.Object(i), Loc: a.Site})
+	}
+	return Resolve(Item{Finding: f, Fingerprint: f.Fingerprint(b.Symbols), Count: 1}, b.Symbols, NewSources())
+}
+
 func allFindings() map[string]Finding {
 	return map[string]Finding{
 		"race":      raceFinding(),
 		"atomicity": atomicityFinding(),
 		"deadlock":  deadlockFinding(),
 		"std":       textTraceFinding(),
+		"long":      longFinding(),
 		"nosymbols": Resolve(Item{
 			Finding: heisen.Finding{
 				Detector: "hb", Kind: "livelock", Message: "nothing is known of the numbers",
@@ -193,4 +211,42 @@ func golden(t *testing.T, name string, got []byte) {
 	if diff := cmp.Diff(string(want), string(got)); diff != "" {
 		t.Errorf("%s (-want +got; -update rewrites it):\n%s", name, diff)
 	}
+}
+
+func ExampleWriteText() {
+	symbols := heisen.NewSymbols()
+	for t, name := range []string{"T0", "T1"} {
+		symbols.SetThread(heisen.Thread(t), heisen.ThreadInfo{Name: name})
+	}
+	symbols.SetName(8, "V1")
+	f := heisen.Finding{
+		Detector: "fasttrack",
+		Kind:     heisen.Race,
+		Message:  "read is not ordered with an earlier write",
+		Accesses: []heisen.Access{
+			{Op: heisen.Write, Thread: 0, Object: 8, Site: symbols.AddSite(heisen.SiteInfo{Text: "12"})},
+			{Op: heisen.Read, Thread: 1, Object: 8, Site: symbols.AddSite(heisen.SiteInfo{Text: "30"})},
+		},
+	}
+	collector := NewCollector(symbols, func(item Item) {
+		found := Resolve(item, symbols, nil)
+		if err := WriteText(os.Stdout, &found); err != nil {
+			fmt.Println(err)
+		}
+	})
+	collector.Add(f)
+	// Output:
+	// ==================
+	// WARNING: DATA RACE
+	// read is not ordered with an earlier write
+	// Found by fasttrack, fingerprint d54d4cc32f1d6854
+	//
+	// Read by T1 at V1:
+	//   30
+	//   holding no locks
+	//
+	// Previous write by T0 at V1:
+	//   12
+	//   holding no locks
+	// ==================
 }

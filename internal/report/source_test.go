@@ -68,7 +68,7 @@ func TestChoice(t *testing.T) {
 
 type T struct{ a, b, c int; sub struct{ n int }; list []int }
 
-func f(t *T, u *T, m map[int]int, q []T, w *int) {
+func f(t *T, u *T, m map[int]int, q []T, w *int, v *V) {
 	t.a = t.b + t.c
 	t.c = t.a
 	u.sub = struct{ n int }{t.b}
@@ -77,7 +77,12 @@ func f(t *T, u *T, m map[int]int, q []T, w *int) {
 	print(t.a, len(u.list), u.list[3])
 	q[0].b = 1
 	*w = t.a
+	t.list, u.c = nil, 1
+	v.a, t.a = 1, 2
+	print(t.sub.n, u.sub == t.sub)
 }
+
+type V struct{ a int }
 `
 	type side struct {
 		line int
@@ -88,12 +93,14 @@ func f(t *T, u *T, m map[int]int, q []T, w *int) {
 	for _, test := range [][]side{
 		{{6, r, "t.c"}, {7, w, "t.c"}},
 		{{6, r, "t.b"}, {12, w, "q[0].b"}},
-		{{8, w, "u.sub"}, {9, r, "t.sub.n"}},          // a struct and a field of it
-		{{10, w, "t.list[0]"}, {11, r, "u.list[3]"}},  // elements, not len
-		{{9, r, "t.c"}, {7, w, "t.c"}, {6, r, "t.c"}}, // three steps
-		{{13, w, "*w"}, {6, r, "t.b"}},                // an alias: the type fits
-		{{6, w, "t.a"}, {99, r, ""}},                  // a side without source
-		{{1, r, ""}, {2, w, ""}},                      // no source on either
+		{{8, w, "u.sub"}, {9, r, "t.sub.n"}},            // a struct and a field of it
+		{{10, w, "t.list[0]"}, {11, r, "u.list[3]"}},    // elements, not len
+		{{9, r, "t.c"}, {7, w, "t.c"}, {6, r, "t.c"}},   // three steps
+		{{14, w, "u.c"}, {10, r, "t.b"}, {13, w, "*w"}}, // an alias: the type fits
+		{{8, w, "u.sub"}, {16, r, "u.sub"}},             // the whole struct before its field
+		{{15, w, "t.a"}, {7, r, "t.a"}},                 // not the field a of another type
+		{{6, w, "t.a"}, {99, r, ""}},                    // a side without source
+		{{1, r, ""}, {2, w, ""}},                        // no source on either
 	} {
 		s := NewSources()
 		s.parse("p.go", []byte(src))
@@ -225,8 +232,9 @@ func TestPackageTypes(t *testing.T) {
 
 func TestLiteralDepth(t *testing.T) {
 	for name, want := range map[string]int{
-		"main.f": 0, "main.f.func1": 1, "main.f.func1.2": 2, "main.(*T).m.func1.gowrap2": 2,
-		"example.com/x.v2/func1.f": 0, "main.init.0.func3": 2, "": 0,
+		"main.f": 0, "main.f.func1": 1, "main.f.func1.2": 2, "main.(*T).m.func1.gowrap2": 1,
+		"main.init.0": 0, "main.glob..func1": 1, "main.f[...].func2": 1, "main.f-range1": 0,
+		"example.com/x.v2/func1.f": 0, "main.init.0.func3": 1, "": 0,
 	} {
 		if got := literalDepth(name); got != want {
 			t.Errorf("literalDepth(%q) = %d, want %d", name, got, want)

@@ -11,9 +11,12 @@ import (
 // frameLine stands before and after a report, as in Go's own race reports.
 const frameLine = "=================="
 
-// maxWitnessText bounds the steps of a witness that are printed; the JSON form
-// has them all.
-const maxWitnessText = 40
+// Bounds on what is printed of one stack, the innermost frames, and of a
+// witness, the last steps. The JSON form has them all.
+const (
+	maxFrames = 50
+	maxSteps  = 40
+)
 
 // WriteText prints f in the manner of Go's own race reports, so that what
 // searches logs for those finds these.
@@ -85,14 +88,7 @@ func writeAccess(b *strings.Builder, a *Access) {
 	if len(a.Stack) == 0 {
 		fmt.Fprintf(b, "  %s\n", a.Site)
 	}
-	shown := userFrame(a.Stack)
-	for _, frame := range a.Stack {
-		writeFrame(b, frame)
-		if frame == shown && a.Source != "" {
-			fmt.Fprintf(b, "        %s\n", a.Source)
-			shown = Frame{Line: -1} // once, also in a recursion
-		}
-	}
+	writeStack(b, a.Stack, a.Source)
 	for _, l := range a.Locks {
 		name := l.Lock
 		if l.Variable != "" {
@@ -105,12 +101,24 @@ func writeAccess(b *strings.Builder, a *Access) {
 	}
 }
 
-func writeFrame(b *strings.Builder, f Frame) {
-	switch {
-	case f.File == "":
-		fmt.Fprintf(b, "  %s\n", f.Func)
-	default:
+// writeStack prints a stack in the form of Go's, and source below the innermost
+// frame of the program proper.
+func writeStack(b *strings.Builder, stack []Frame, source string) {
+	user := userFrame(stack)
+	for i, f := range stack {
+		if i == maxFrames {
+			fmt.Fprintf(b, "  (%d more frames)\n", len(stack)-i)
+			return
+		}
+		if f.File == "" {
+			fmt.Fprintf(b, "  %s\n", f.Func)
+			continue
+		}
 		fmt.Fprintf(b, "  %s()\n      %s:%d\n", f.Func, f.File, f.Line)
+		if f == user && source != "" {
+			fmt.Fprintf(b, "        %s\n", source)
+			source = "" // once, also in a recursion
+		}
 	}
 }
 
@@ -131,9 +139,7 @@ func writeGoroutine(b *strings.Builder, f *Finding, g *Goroutine) {
 		return
 	}
 	fmt.Fprintf(b, "\n%s created by %s at:\n", heading(g.Name), parent)
-	for _, frame := range g.Stack {
-		writeFrame(b, frame)
-	}
+	writeStack(b, g.Stack, "")
 }
 
 func writeWitness(b *strings.Builder, steps []Step) {
@@ -141,7 +147,7 @@ func writeWitness(b *strings.Builder, steps []Step) {
 		return
 	}
 	fmt.Fprintf(b, "\nA schedule of %d steps shows it:\n", len(steps))
-	if more := len(steps) - maxWitnessText; more > 0 {
+	if more := len(steps) - maxSteps; more > 0 {
 		fmt.Fprintf(b, "  (%d earlier steps)\n", more)
 		steps = steps[more:]
 	}

@@ -86,6 +86,21 @@ func channels(a *A) {
 	}
 }
 
+func referents(m map[int]int, ch chan int, s []int) {
+	m[1] = 2      // want write=m
+	_ = m[2]      // want read=m
+	for range m { // want read=m
+	}
+	for range ch { // want read=ch receive=ch
+	}
+	_, _ = len(m), len(s) // want read=m
+	close(ch)             // want write=ch send=ch
+	s = append(s, 1)      // want write=s
+	for _, v := range s { // want read=s
+		_ = v
+	}
+}
+
 func loops(a *A) {
 	for total = range 10 { // want write=total
 	}
@@ -112,9 +127,10 @@ func closures() func() {
 	local := 3          // want
 	local++             // want
 	var other int
-	p := &other
+	p := &other             // want
 	go func() { count++ }() // want write=count read=count
 	go func() {
+		_ = same      // want
 		count += same // want write=count read=count
 		other = *p    // want write=other read=*p
 	}()

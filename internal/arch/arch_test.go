@@ -1,0 +1,137 @@
+package arch
+
+import (
+	"encoding/json"
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// TestImports checks the packages of the module as they are.
+func TestImports(t *testing.T) {
+	touchTree(t)
+	cmd := exec.Command("go", "list", "-json=ImportPath,Imports", module+"/...")
+	cmd.Stderr = os.Stderr
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatalf("go list: %v", err)
+	}
+	var packages []pkg
+	for dec := json.NewDecoder(strings.NewReader(string(out))); ; {
+		var p pkg
+		if err := dec.Decode(&p); errors.Is(err, io.EOF) {
+			break
+		} else if err != nil {
+			t.Fatalf("go list: %v", err)
+		}
+		packages = append(packages, p)
+	}
+	found := map[string]bool{}
+	for _, p := range packages {
+		found[p.ImportPath] = true
+	}
+	for _, name := range []string{module, module + "/internal/arch"} {
+		if !found[name] {
+			t.Errorf("go list did not find %s among %d packages", name, len(packages))
+		}
+	}
+	for _, problem := range check(packages) {
+		t.Error(problem)
+	}
+}
+
+// touchTree reads the module's directories, for go test repeats a cached result
+// unless a file or directory that the test itself opened has changed.
+func touchTree(t *testing.T) {
+	err := filepath.WalkDir(filepath.Join("..", ".."), func(path string, d fs.DirEntry, err error) error {
+		if err == nil && d.Name() == ".git" && d.IsDir() {
+			return fs.SkipDir
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestCheck checks the checker: each made-up import is refused, or allowed, for
+// the reason given.
+func TestCheck(t *testing.T) {
+	for _, test := range []struct {
+		from, to string // in the module if they begin with ./
+		want     string // part of the problem; empty if there is none
+	}{
+		{".", "fmt", ""},
+		{".", "golang.org/x/tools/go/ssa", "standard library only"},
+		{".", "log", "prints nothing"},
+		{".", "os/exec", "starts no processes"},
+		{".", "./vclock", `uses [] only`},
+		{".", "./internal/shadow", `uses [] only`},
+
+		{"./internal/shadow", ".", ""},
+		{"./internal/shadow", "unsafe", ""},
+		{"./internal/shadow", "github.com/google/btree", "standard library only"},
+		{"./internal/shadow", "./trace", `uses ["."] only`},
+
+		{"./vclock", ".", ""},
+		{"./vclock", "./internal/shadow", ""},
+		{"./vclock", "github.com/google/btree", ""},
+		{"./vclock", "log/slog", ""},
+		{"./vclock", "log", "prints nothing"},
+		{"./vclock", "./trace", "on floor 1, step 0 does not import step 0"},
+		{"./trace", "./mcm", "floor 1 does not import floor 2"},
+		{"./trace", "./internal/report", "floor 1 does not import floor 3"},
+		{"./trace", "./bench/workload", "floor 1 does not import floor 5"},
+
+		{"./mcm", "./vclock", ""},
+		{"./mcm", "./focus", "on floor 2"},
+		{"./heal", "os/exec", "starts no processes"},
+
+		{"./internal/report", ".", ""},
+		{"./internal/report", "./trace", `uses ["."] only`},
+		{"./internal/rt", "./trace", ""},
+		{"./internal/rt", "./internal/build", "on floor 3, step 0 does not import step 1"},
+		{"./internal/build", "./internal/rt", ""},
+		{"./internal/build", "os/exec", ""},
+		{"./internal/build", "./internal/cli", "on floor 3"},
+		{"./internal/cli", "./internal/build", ""},
+		{"./internal/cli", "./internal/report", ""},
+		{"./internal/cli", "./driver", "on floor 3"},
+		{"./driver", "./internal/cli", ""},
+		{"./cmd/heisen", "./driver", ""},
+		{"./driver", "./cmd/heisen", "floor 3 does not import floor 4"},
+		{"./cmd/heisen", "./examples/bank", "floor 4 does not import floor 5"},
+
+		{"./bench", "./bench/workload", ""},
+		{"./bench/workload", "./internal/cli", ""},
+		{"./examples/bank", "./bench", "on floor 5"},
+		{"./examples/bank", "./driver", ""},
+
+		{"./utils", "fmt", "./utils has no room: add it to the table"},
+		{"./benchmark", "fmt", "./benchmark has no room"},
+		{"./internal/rt/inject", "runtime", "./internal/rt/inject has no room"},
+		{"./vclock/internal/epoch", "fmt", "has no room"},
+		{"./mcm", "./utils", "that has no room: add it to the table"},
+	} {
+		problems := check([]pkg{{inModule(test.from), []string{inModule(test.to)}}})
+		got := strings.Join(problems, "\n")
+		if test.want == "" && got != "" || !strings.Contains(got, strings.TrimPrefix(test.want, "./")) {
+			t.Errorf("%s imports %s: problem %q, want %q", test.from, test.to, got, test.want)
+		}
+	}
+	if problems := check([]pkg{{"example.com/other", []string{"log"}}}); problems != nil {
+		t.Errorf("a package of another module: %q", problems)
+	}
+}
+
+func inModule(name string) string {
+	if rest, ok := strings.CutPrefix(name, "."); ok {
+		return module + rest
+	}
+	return name
+}

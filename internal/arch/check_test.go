@@ -1,0 +1,91 @@
+package arch
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// pkg is what the check needs to know of a package, in the words of go list.
+// Imports are those without tests.
+type pkg struct {
+	ImportPath string
+	Imports    []string
+}
+
+// check returns what is wrong with the imports of the packages, one line each.
+func check(packages []pkg) (problems []string) {
+	for _, p := range packages {
+		rel, ok := below(p.ImportPath)
+		if !ok {
+			continue
+		}
+		name, from, ok := roomOf(rel)
+		if !ok {
+			problems = append(problems, rel+" has no room: add it to the table of internal/arch")
+			continue
+		}
+		for _, imported := range p.Imports {
+			if why := from.refuses(name, imported); why != "" {
+				problems = append(problems, fmt.Sprintf("%s imports %s: %s", rel, imported, why))
+			}
+		}
+	}
+	return problems
+}
+
+// refuses returns why a package in room r, which the table calls name, may not
+// import a package, or the empty string.
+func (r room) refuses(name, imported string) string {
+	target, inside := below(imported)
+	if !inside {
+		switch {
+		case r.library && forbidden[imported] != "":
+			return forbidden[imported]
+		case r.stdOnly && !standard(imported):
+			return "it uses the standard library only"
+		}
+		return ""
+	}
+	toName, to, ok := roomOf(target)
+	switch {
+	case !ok:
+		return "that has no room: add it to the table of internal/arch"
+	case toName == name:
+		return ""
+	case r.only != nil && !slices.Contains(r.only, toName):
+		return fmt.Sprintf("of the module it uses %q only", r.only)
+	case to.floor > r.floor:
+		return fmt.Sprintf("floor %d does not import floor %d", r.floor, to.floor)
+	case to.floor == r.floor && to.step >= r.step:
+		return fmt.Sprintf("on floor %d, step %d does not import step %d", r.floor, r.step, to.step)
+	}
+	return ""
+}
+
+// below returns the path of a package below the module, and whether it is in
+// the module.
+func below(importPath string) (rel string, ok bool) {
+	if importPath == module {
+		return ".", true
+	}
+	return strings.CutPrefix(importPath, module+"/")
+}
+
+// roomOf returns the room of a package and its name in the table.
+func roomOf(rel string) (name string, r room, ok bool) {
+	for name, r := range table {
+		tree, isTree := strings.CutSuffix(name, "/...")
+		if rel == tree || isTree && strings.HasPrefix(rel, tree+"/") {
+			return name, r, true
+		}
+	}
+	return "", room{}, false
+}
+
+// standard reports whether an import path is one of the standard library: the
+// first element of any other has a dot.
+func standard(importPath string) bool {
+	first, _, _ := strings.Cut(importPath, "/")
+	return !strings.Contains(first, ".")
+}

@@ -1,0 +1,57 @@
+package arch
+
+// module is the path that the names of the table are relative to.
+const module = "github.com/heisen-go/heisen"
+
+// room is where a package stands. Without tests, a package imports packages on
+// lower floors, and of its own floor those on lower steps.
+type room struct {
+	floor, step int
+
+	library bool     // starts no processes and prints nothing
+	stdOnly bool     // of what is outside the module, the standard library only
+	only    []string // if not nil, of what is in the module, these packages only
+}
+
+// table has a room for every package, by its path below the module. A name that
+// ends in /... stands for a package and all below it; among themselves they
+// import as they like.
+var table = map[string]room{
+	".":               {floor: 0, step: 0, library: true, stdOnly: true, only: []string{}},
+	"internal/shadow": {floor: 0, step: 1, library: true, stdOnly: true, only: []string{"."}},
+
+	// The cores, each on its own.
+	"trace":     {floor: 1, library: true},
+	"vclock":    {floor: 1, library: true},
+	"lockset":   {floor: 1, library: true},
+	"tree":      {floor: 1, library: true},
+	"atomrace":  {floor: 1, library: true},
+	"atomicity": {floor: 1, library: true},
+
+	// What combines cores.
+	"mcm":      {floor: 2, library: true},
+	"focus":    {floor: 2, library: true},
+	"racefuzz": {floor: 2, library: true},
+	"heal":     {floor: 2, library: true},
+
+	// The machinery of the command: cli on build, rt and report, build on rt.
+	"internal/arch":   {floor: 3, step: 0, stdOnly: true, only: []string{}},
+	"internal/rt":     {floor: 3, step: 0},
+	"internal/static": {floor: 3, step: 0},
+	"internal/report": {floor: 3, step: 0, stdOnly: true, only: []string{"."}},
+	"internal/build":  {floor: 3, step: 1},
+	"internal/cli":    {floor: 3, step: 2},
+	"driver":          {floor: 3, step: 3},
+
+	"cmd/heisen": {floor: 4},
+
+	// They may use everything; only tests use them.
+	"bench/...":    {floor: 5},
+	"examples/...": {floor: 5},
+}
+
+// forbidden are the packages that libraries do not import, and why.
+var forbidden = map[string]string{
+	"os/exec": "a library starts no processes",
+	"log":     "a library prints nothing",
+}

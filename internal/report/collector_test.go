@@ -1,0 +1,131 @@
+package report
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
+	"github.com/heisen-go/heisen"
+)
+
+// TestCollector compares the collector with the plain way: a fingerprint for
+// every finding.
+func TestCollector(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		symbols := heisen.NewSymbols()
+		for i := range 6 { // in pairs of one location: addresses differ, lines do not
+			symbols.AddSite(heisen.SiteInfo{PC: uint64(i), Frames: []heisen.Frame{{Func: "f", File: "f.go", Line: i / 2}}})
+		}
+		findings := rapid.SliceOf(rapid.Custom(func(t *rapid.T) heisen.Finding {
+			f := heisen.Finding{
+				Detector: rapid.SampledFrom([]string{"hb", "fasttrack"}).Draw(t, "detector"),
+				Kind:     rapid.SampledFrom([]heisen.Kind{heisen.Race, heisen.Atomicity}).Draw(t, "kind"),
+			}
+			for range rapid.IntRange(0, 3).Draw(t, "accesses") {
+				f.Accesses = append(f.Accesses, heisen.Access{
+					Op:     rapid.SampledFrom([]heisen.Op{heisen.Read, heisen.Write}).Draw(t, "op"),
+					Site:   heisen.Site(rapid.IntRange(0, 6).Draw(t, "site")),
+					Thread: heisen.Thread(rapid.IntRange(0, 9).Draw(t, "thread")),
+				})
+			}
+			return f
+		})).Draw(t, "findings")
+
+		var want, firsts []Item
+		index := map[string]int{}
+		c := NewCollector(symbols, func(i Item) { firsts = append(firsts, i) })
+		for _, f := range findings {
+			fp := f.Fingerprint(symbols)
+			if i, ok := index[f.Detector+fp]; ok {
+				want[i].Count++
+			} else {
+				index[f.Detector+fp] = len(want)
+				want = append(want, Item{Finding: f, Fingerprint: fp, Count: 1})
+			}
+			c.Add(f)
+		}
+		if diff := cmp.Diff(want, c.All()); diff != "" {
+			t.Fatalf("-want +got:\n%s", diff)
+		}
+		if len(firsts) != len(want) || c.Len() != len(want) {
+			t.Fatalf("%d first sights and length %d for %d findings", len(firsts), c.Len(), len(want))
+		}
+		for i := range firsts {
+			if firsts[i].Count != 1 || firsts[i].Fingerprint != want[i].Fingerprint {
+				t.Fatalf("first sight %d is %v", i, firsts[i])
+			}
+		}
+	})
+}
+
+// TestCollectorCopies: a detector may use its slices again.
+func TestCollectorCopies(t *testing.T) {
+	accesses := []heisen.Access{{Op: heisen.Read, Site: 1}, {Op: heisen.Write, Site: 2}}
+	witness := []heisen.Record{{Code: heisen.Read, Loc: 1}}
+	c := NewCollector(nil, nil)
+	c.Add(heisen.Finding{Kind: heisen.Race, Accesses: accesses, Witness: witness})
+	accesses[0].Site, witness[0].Loc = 9, 9
+	f := c.All()[0].Finding
+	if f.Accesses[0].Site != 1 || f.Witness[0].Loc != 1 {
+		t.Errorf("the collector's finding changed with the detector's slices: %v", f)
+	}
+}
+
+// TestCollectorOrder: the order of the accesses makes no difference, not even to
+// the memory used.
+func TestCollectorOrder(t *testing.T) {
+	a, b := heisen.Access{Op: heisen.Read, Site: 1}, heisen.Access{Op: heisen.Write, Site: 2}
+	c := NewCollector(nil, nil)
+	c.Add(heisen.Finding{Kind: heisen.Race, Accesses: []heisen.Access{a, b}})
+	c.Add(heisen.Finding{Kind: heisen.Race, Accesses: []heisen.Access{b, a}})
+	if c.Len() != 1 || len(c.places) != 1 {
+		t.Errorf("%d findings and %d sets of places, want 1", c.Len(), len(c.places))
+	}
+}
+
+func TestCollectorRepeatsWithoutAllocation(t *testing.T) {
+	c := NewCollector(nil, nil)
+	f := heisen.Finding{Kind: heisen.Race, Accesses: []heisen.Access{{Op: heisen.Read, Site: 1}, {Op: heisen.Write, Site: 2}}}
+	c.Add(f)
+	if n := testing.AllocsPerRun(100, func() { c.Add(f) }); n != 0 {
+		t.Errorf("a repeated finding allocates %v times", n)
+	}
+	if got := c.All()[0].Count; got != 102 {
+		t.Errorf("count %d, want 102", got)
+	}
+}
+
+func BenchmarkCollectorRepeat(b *testing.B) {
+	c := NewCollector(nil, nil)
+	f := heisen.Finding{Detector: "hb", Kind: heisen.Race, Accesses: []heisen.Access{{Op: heisen.Read, Site: 1}, {Op: heisen.Write, Site: 2}}}
+	b.ReportAllocs()
+	for b.Loop() {
+		c.Add(f)
+	}
+}
+
+func ExampleCollector() {
+	symbols := heisen.NewSymbols()
+	at := symbols.AddSite(heisen.SiteInfo{Text: "counter.go:12"})
+
+	collector := NewCollector(symbols, nil)
+	race := heisen.Finding{
+		Detector: "fasttrack",
+		Kind:     heisen.Race,
+		Message:  "two writes are not ordered",
+		Accesses: []heisen.Access{
+			{Op: heisen.Write, Thread: 1, Object: 8, Site: at},
+			{Op: heisen.Write, Thread: 2, Object: 8, Site: at},
+		},
+	}
+	collector.Add(race) // as a detector's sink would
+	collector.Add(race)
+
+	for _, item := range collector.All() {
+		f := Resolve(item, symbols, NewSources())
+		fmt.Println(f.Kind, f.Count, f.Accesses[1].Op, "at", f.Accesses[1].Site)
+	}
+	// Output: race 2 write at counter.go:12
+}

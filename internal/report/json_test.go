@@ -1,0 +1,160 @@
+package report
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// TestFieldNames: the names of DESIGN's promise are there for each finding,
+// also where they have nothing to say. Renaming a field breaks who reads them.
+func TestFieldNames(t *testing.T) {
+	for name, f := range allFindings() {
+		var line bytes.Buffer
+		if err := Encode(&line, &f); err != nil {
+			t.Fatal(err)
+		}
+		if strings.Count(line.String(), "\n") != 1 {
+			t.Errorf("%s is not one line: %q", name, line.String())
+		}
+		var got map[string]json.RawMessage
+		if err := json.Unmarshal(line.Bytes(), &got); err != nil {
+			t.Fatal(err)
+		}
+		for _, key := range []string{"detector", "kind", "fingerprint", "count", "message", "accesses"} {
+			if _, ok := got[key]; !ok {
+				t.Errorf("%s: no field %q among %q", name, key, slices.Sorted(maps.Keys(got)))
+			}
+		}
+		var accesses []map[string]json.RawMessage
+		if err := json.Unmarshal(got["accesses"], &accesses); err != nil {
+			t.Fatal(err)
+		}
+		for _, a := range accesses {
+			for _, key := range []string{"op", "thread", "object", "site", "stack", "locks"} {
+				if _, ok := a[key]; !ok {
+					t.Errorf("%s: no field %q among %q", name, key, slices.Sorted(maps.Keys(a)))
+				}
+			}
+			for _, key := range []string{"stack", "locks"} {
+				if a[key][0] != '[' {
+					t.Errorf("%s: %s is %s, want an array", name, key, a[key])
+				}
+			}
+		}
+	}
+}
+
+func TestDecode(t *testing.T) {
+	var want []Finding
+	var lines bytes.Buffer
+	for _, name := range slices.Sorted(maps.Keys(allFindings())) {
+		f := allFindings()[name]
+		if err := Encode(&lines, &f); err != nil {
+			t.Fatal(err)
+		}
+		lines.WriteString("\r\n") // empty lines and others' line ends are passed over
+		want = append(want, f)
+	}
+	got, err := Decode(&lines)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+}
+
+func TestDecodeErrors(t *testing.T) {
+	const good = `{"kind":"race","fingerprint":"00","later":{"field":1}}` + "\n"
+	for _, test := range []struct {
+		in, message string
+		findings    int
+		is          error
+	}{
+		{in: "", findings: 0},
+		{in: good + good, findings: 2},
+		{in: good[:len(good)-1], findings: 1},
+		{in: good + "{}\n", findings: 1, message: "line 2", is: ErrFinding},
+		{in: good + "\n" + `{"kind":`, findings: 1, message: "line 3"},
+		{in: good + `{"kind":7}`, findings: 1, message: "line 2"},
+		{in: "null", message: "line 1", is: ErrFinding},
+		{in: good + strings.Repeat("x", maxLine+1), findings: 1, message: "line 2"},
+	} {
+		got, err := Decode(strings.NewReader(test.in))
+		if len(test.in) > 100 {
+			test.in = test.in[:100]
+		}
+		if len(got) != test.findings {
+			t.Errorf("%q: %d findings, want %d", test.in, len(got), test.findings)
+		}
+		if test.message == "" != (err == nil) {
+			t.Errorf("%q: error %v, want %q", test.in, err, test.message)
+		}
+		if err != nil && !strings.Contains(err.Error(), test.message) {
+			t.Errorf("%q: error %v, want %q", test.in, err, test.message)
+		}
+		if test.is != nil && !errors.Is(err, test.is) {
+			t.Errorf("%q: error %v, want %v", test.in, err, test.is)
+		}
+	}
+}
+
+type fullDisk struct{}
+
+var errFull = errors.New("disk full")
+
+func (fullDisk) Write([]byte) (int, error) { return 0, errFull }
+
+func TestWriteErrors(t *testing.T) {
+	f := textTraceFinding()
+	if err := Encode(fullDisk{}, &f); !errors.Is(err, errFull) {
+		t.Errorf("Encode: %v", err)
+	}
+	if err := WriteText(fullDisk{}, &f); !errors.Is(err, errFull) {
+		t.Errorf("WriteText: %v", err)
+	}
+}
+
+// FuzzDecode: what is read is written and read again the same.
+func FuzzDecode(f *testing.F) {
+	for _, finding := range allFindings() {
+		var line bytes.Buffer
+		if err := Encode(&line, &finding); err != nil {
+			f.Fatal(err)
+		}
+		f.Add(line.Bytes())
+	}
+	f.Fuzz(func(t *testing.T, in []byte) {
+		first, _ := Decode(bytes.NewReader(in))
+		var lines, text bytes.Buffer
+		for i := range first {
+			if err := Encode(&lines, &first[i]); err != nil {
+				t.Fatal(err)
+			}
+			if err := WriteText(&text, &first[i]); err != nil {
+				t.Fatal(err)
+			}
+		}
+		again := lines.String()
+		second, err := Decode(&lines)
+		if err != nil || len(second) != len(first) {
+			t.Fatalf("%d findings became %d: %v", len(first), len(second), err)
+		}
+		var rewritten bytes.Buffer
+		for i := range second {
+			if err := Encode(&rewritten, &second[i]); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if rewritten.String() != again {
+			t.Errorf("written again:\n%s\nbefore:\n%s", rewritten.String(), again)
+		}
+	})
+}

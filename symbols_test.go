@@ -1,0 +1,242 @@
+package heisen
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+)
+
+// naive is a thread's calls and locks as plain stacks.
+type naive struct {
+	calls []Site // outermost first
+	locks []Held // in order of acquisition
+}
+
+func (n naive) key() string { return fmt.Sprint(n.calls, n.locks) }
+
+// walker compares one thread's cursor with plain stacks, step by step.
+type walker struct {
+	symbols  *Symbols
+	cursor   Cursor
+	plain    naive
+	contexts map[string]Context // of the plain states seen, shared by the threads
+}
+
+func (w *walker) Call(t *rapid.T) {
+	site := Site(rapid.IntRange(0, 3).Draw(t, "site"))
+	w.cursor = w.symbols.Call(w.cursor, site)
+	w.plain.calls = append(slices.Clone(w.plain.calls), site)
+}
+
+func (w *walker) Return(*rapid.T) {
+	w.cursor = w.symbols.Return(w.cursor)
+	if n := len(w.plain.calls); n > 0 {
+		w.plain.calls = w.plain.calls[:n-1]
+	}
+}
+
+func drawHeld(t *rapid.T) Held {
+	return Held{
+		Lock:   Object(rapid.IntRange(0, 2).Draw(t, "lock")),
+		Shared: rapid.Bool().Draw(t, "shared"),
+		Site:   Site(rapid.IntRange(0, 1).Draw(t, "site")),
+	}
+}
+
+func (w *walker) Acquire(t *rapid.T) {
+	h := drawHeld(t)
+	w.cursor = w.symbols.Acquire(w.cursor, h)
+	w.plain.locks = append(slices.Clone(w.plain.locks), h)
+}
+
+func (w *walker) Release(t *rapid.T) {
+	h := drawHeld(t)
+	before := w.cursor
+	var ok bool
+	w.cursor, ok = w.symbols.Release(w.cursor, h.Lock, h.Shared)
+	latest := -1
+	for i, held := range w.plain.locks {
+		if held.Lock == h.Lock && held.Shared == h.Shared {
+			latest = i
+		}
+	}
+	if ok != (latest >= 0) {
+		t.Fatalf("release of %+v with %+v held: %t", h, w.plain.locks, ok)
+	}
+	if ok {
+		w.plain.locks = slices.Delete(slices.Clone(w.plain.locks), latest, latest+1)
+	} else if w.cursor != before {
+		t.Fatalf("a release of nothing moved the cursor from %v to %v", before, w.cursor)
+	}
+}
+
+func (w *walker) check(t *rapid.T) {
+	ctx := w.symbols.Context(w.cursor)
+	calls := slices.Clone(w.plain.calls)
+	slices.Reverse(calls) // Calls gives the innermost first
+	if got := w.symbols.Calls(ctx); !slices.Equal(got, calls) {
+		t.Fatalf("calls %v, want %v", got, calls)
+	}
+	if got := w.symbols.Locks(ctx); !slices.Equal(got, w.plain.locks) {
+		t.Fatalf("locks %v, want %v", got, w.plain.locks)
+	}
+	if got := w.symbols.Cursor(ctx); got != w.cursor {
+		t.Fatalf("context %d stands for cursor %v, want %v", ctx, got, w.cursor)
+	}
+	known, ok := w.contexts[w.plain.key()]
+	if ok && known != ctx {
+		t.Fatalf("one state has contexts %d and %d", known, ctx)
+	}
+	for key, other := range w.contexts {
+		if other == ctx && key != w.plain.key() {
+			t.Fatalf("context %d stands for %s and %s", ctx, key, w.plain.key())
+		}
+	}
+	w.contexts[w.plain.key()] = ctx
+}
+
+// TestCursors moves some threads about and compares them with plain stacks;
+// then it builds the tables again from themselves.
+func TestCursors(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		symbols := NewSymbols()
+		contexts := map[string]Context{naive{}.key(): 0}
+		threads := make([]*walker, 3)
+		for i := range threads {
+			threads[i] = &walker{symbols: symbols, contexts: contexts}
+		}
+		t.Repeat(map[string]func(*rapid.T){
+			"call":    func(t *rapid.T) { drawThread(t, threads).Call(t) },
+			"return":  func(t *rapid.T) { drawThread(t, threads).Return(t) },
+			"acquire": func(t *rapid.T) { drawThread(t, threads).Acquire(t) },
+			"release": func(t *rapid.T) { drawThread(t, threads).Release(t) },
+			"": func(t *rapid.T) {
+				for _, w := range threads {
+					w.check(t)
+				}
+			},
+		})
+		checkRebuild(t, symbols)
+	})
+}
+
+func drawThread(t *rapid.T, threads []*walker) *walker {
+	return threads[rapid.IntRange(0, len(threads)-1).Draw(t, "thread")]
+}
+
+// checkRebuild repeats the additions behind the tables in their order, as a
+// reader of a trace does: every one must get its old number.
+func checkRebuild(t *rapid.T, from *Symbols) {
+	sites, calls, locks, contexts := from.Tables()
+	to := NewSymbols()
+	for i, info := range sites[1:] {
+		if got := to.AddSite(info); got != Site(i+1) {
+			t.Fatalf("site %d became %d", i+1, got)
+		}
+	}
+	for i, n := range calls[1:] {
+		if got := to.Call(Cursor{Calls: n.Parent}, n.Site); got.Calls != uint32(i+1) {
+			t.Fatalf("call %d became %d", i+1, got.Calls)
+		}
+	}
+	for i, n := range locks[1:] {
+		if got := to.Acquire(Cursor{Locks: n.Parent}, n.Held); got.Locks != uint32(i+1) {
+			t.Fatalf("lock %d became %d", i+1, got.Locks)
+		}
+	}
+	for i, c := range contexts[1:] {
+		if got := to.Context(c); got != Context(i+1) {
+			t.Fatalf("context %d became %d", i+1, got)
+		}
+	}
+	for ctx := range Context(len(contexts)) {
+		if diff := cmp.Diff(from.Stack(0, ctx), to.Stack(0, ctx)); diff != "" {
+			t.Fatalf("stack of context %d (-before +after):\n%s", ctx, diff)
+		}
+		if !slices.Equal(from.Locks(ctx), to.Locks(ctx)) {
+			t.Fatalf("locks of context %d were %v, are %v", ctx, from.Locks(ctx), to.Locks(ctx))
+		}
+	}
+}
+
+func TestSites(t *testing.T) {
+	s := NewSymbols()
+	if s.NumSites() != 1 {
+		t.Errorf("a new table has %d sites, want the unknown one", s.NumSites())
+	}
+	a := s.AddSite(SiteInfo{PC: 0x10})
+	b := s.AddSite(SiteInfo{Text: "b"})
+	if a != 1 || b != 2 || s.NumSites() != 3 {
+		t.Errorf("sites %d and %d of %d", a, b, s.NumSites())
+	}
+	late := SiteInfo{PC: 0x10, Frames: []Frame{{"f", "f.go", 3}, {"main", "main.go", 9}}}
+	s.SetSite(a, late)
+	s.SetSite(0, late)
+	s.SetSite(9, late)
+	for site, want := range map[Site]string{0: "?", a: "f.go:3", b: "b", 9: "?"} {
+		if got := s.Site(site).String(); got != want {
+			t.Errorf("site %d is %q, want %q", site, got, want)
+		}
+	}
+	if got := (SiteInfo{PC: 0x10}).String(); got != "0x10" {
+		t.Errorf("a site without frames is %q", got)
+	}
+	ctx := s.Context(s.Call(s.Call(Cursor{}, b), a))
+	want := []Frame{{"f", "f.go", 3}, {"main", "main.go", 9}, {Func: "b"}}
+	if diff := cmp.Diff(want, s.Stack(0, ctx)); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+	if diff := cmp.Diff(append([]Frame{{Func: "b"}}, want...), s.Stack(b, ctx)); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+}
+
+func TestNames(t *testing.T) {
+	s := NewSymbols()
+	s.SetName(16, "mu")
+	s.SetThread(2, ThreadInfo{Name: "T2", Forked: true, Parent: 1})
+	if s.Name(16) != "mu" || s.Name(17) != "0x11" {
+		t.Errorf("names %q and %q", s.Name(16), s.Name(17))
+	}
+	if s.Thread(2).Parent != 1 || s.Thread(3) != (ThreadInfo{}) {
+		t.Errorf("threads %+v and %+v", s.Thread(2), s.Thread(3))
+	}
+}
+
+// TestNilSymbols: readers of findings need not have a table.
+func TestNilSymbols(t *testing.T) {
+	var s *Symbols
+	if s.Site(3).String() != "?" || s.Name(17) != "0x11" || s.Thread(1) != (ThreadInfo{}) ||
+		s.Cursor(5) != (Cursor{}) || s.Calls(5) != nil || s.Locks(5) != nil || s.NumSites() != 0 {
+		t.Error("the nil table knows something")
+	}
+	if got := s.Stack(3, 5); len(got) != 1 || got[0].Func != "?" {
+		t.Errorf("stack %v", got)
+	}
+}
+
+func ExampleSymbols() {
+	s := NewSymbols()
+	handler := s.AddSite(SiteInfo{Frames: []Frame{{Func: "serve", File: "serve.go", Line: 20}}})
+	lock := s.AddSite(SiteInfo{Frames: []Frame{{Func: "handle", File: "handle.go", Line: 5}}})
+	write := s.AddSite(SiteInfo{Frames: []Frame{{Func: "handle", File: "handle.go", Line: 6}}})
+
+	// A thread calls handle, which takes a lock and then writes.
+	at := s.Call(Cursor{}, handler)
+	at = s.Acquire(at, Held{Lock: 0xc000, Site: lock})
+	ctx := s.Context(at)
+
+	for _, f := range s.Stack(write, ctx) {
+		fmt.Printf("%s %s:%d\n", f.Func, f.File, f.Line)
+	}
+	for _, h := range s.Locks(ctx) {
+		fmt.Println("holding", s.Name(h.Lock), "since", s.Site(h.Site))
+	}
+	// Output:
+	// handle handle.go:6
+	// serve serve.go:20
+	// holding 0xc000 since handle.go:5
+}
