@@ -29,7 +29,7 @@ const (
 // hostile trace could spend memory without bound. So the steps may not outgrow
 // the trace.
 const (
-	freeSteps     = 1 << 22
+	freeSteps     = 1 << 20
 	stepsPerEvent = 64
 )
 
