@@ -142,7 +142,7 @@ func (r *STDReader) fill() error {
 // parse reads one line into rec. It reports whether the line is an event, or
 // the reason why it is neither an event nor one of the lines passed over.
 func (r *STDReader) parse(line []byte, rec *heisen.Record) (delivered bool, reason string) {
-	if len(line) > 0 && line[len(line)-1] == '\r' {
+	for len(line) > 0 && line[len(line)-1] == '\r' {
 		line = line[:len(line)-1]
 	}
 	if r.line == 1 {
