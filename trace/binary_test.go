@@ -51,7 +51,7 @@ func TestCorpusRoundTrip(t *testing.T) {
 	corpus(t, func(t *testing.T, _ string, text []byte) {
 		records, symbols := readSTD(t, string(text))
 		data := writeBinary(t, records, symbols, trace.BlockRecords(50))
-		got, err, gotSymbols := readBinary(t, data)
+		got, gotSymbols, err := readBinary(t, data)
 		if diff := cmp.Diff(records, got); diff != "" || err != nil {
 			t.Fatalf("error %v, records (-want +got):\n%s", err, diff)
 		}
@@ -71,7 +71,7 @@ func TestWriterOptions(t *testing.T) {
 				continue
 			}
 			data := writeBinary(t, records, symbols, trace.Compression(level), trace.BlockRecords(block))
-			got, err, _ := readBinary(t, data)
+			got, _, err := readBinary(t, data)
 			if err != nil || !slices.Equal(records, got) {
 				t.Errorf("level %d, blocks of %d: %d of %d records, %v", level, block, len(got), len(records), err)
 			}
@@ -100,7 +100,7 @@ func TestWriterLargestBlock(t *testing.T) {
 		}
 	}
 	for _, level := range []int{0, 1, 22} {
-		got, err, _ := readBinary(t, writeBinary(t, records, symbols, trace.BlockRecords(65536), trace.Compression(level)))
+		got, _, err := readBinary(t, writeBinary(t, records, symbols, trace.BlockRecords(65536), trace.Compression(level)))
 		if err != nil || !slices.Equal(records, got) {
 			t.Errorf("level %d: %d of %d records, %v", level, len(got), len(records), err)
 		}
@@ -142,7 +142,7 @@ func smallBinary(t testing.TB) (data []byte, records []heisen.Record) {
 // What is learned of a site after it was written reaches the reader.
 func TestLateSites(t *testing.T) {
 	data, records := smallBinary(t)
-	got, err, symbols := readBinary(t, data)
+	got, symbols, err := readBinary(t, data)
 	if diff := cmp.Diff(records, got); diff != "" || err != nil {
 		t.Fatalf("error %v, records (-want +got):\n%s", err, diff)
 	}
@@ -163,7 +163,7 @@ func TestBinaryTruncation(t *testing.T) {
 	data, want := smallBinary(t)
 	delivered := map[int]bool{}
 	for cut := range len(data) {
-		got, err, _ := readBinary(t, data[:cut])
+		got, _, err := readBinary(t, data[:cut])
 		if !errors.Is(err, trace.ErrTruncated) {
 			t.Errorf("cut at %d: error %v", cut, err)
 		}
@@ -181,10 +181,21 @@ func TestBinaryTruncation(t *testing.T) {
 // is right.
 func TestBinaryBitFlips(t *testing.T) {
 	data, want := smallBinary(t)
+	t.Run("stored", func(t *testing.T) { flipBits(t, data, want) })
+
+	want, symbols := readSTD(t, strings.Repeat("T0|acq(L)|1\nT0|w(x)|2\nT0|rel(L)|3\nT1|r(x)|4\n", 15))
+	data = writeBinary(t, want, symbols, trace.BlockRecords(30))
+	if parts := blocksOf(data); parts[2][1] != 1 {
+		t.Fatal("nothing is compressed")
+	}
+	t.Run("compressed", func(t *testing.T) { flipBits(t, data, want) })
+}
+
+func flipBits(t *testing.T, data []byte, want []heisen.Record) {
 	for i := range len(data) * 8 {
 		bad := bytes.Clone(data)
 		bad[i/8] ^= 1 << (i % 8)
-		got, err, _ := readBinary(t, bad)
+		got, _, err := readBinary(t, bad)
 		if !slices.Equal(want[:min(len(got), len(want))], got) {
 			t.Errorf("bit %d: %v is no prefix", i, got)
 		}
@@ -214,7 +225,7 @@ func TestBinaryBlockOrder(t *testing.T) {
 	data, want := smallBinary(t)
 	parts := blocksOf(data)
 	check := func(what string, parts ...[]byte) {
-		got, err, _ := readBinary(t, bytes.Join(parts, nil))
+		got, _, err := readBinary(t, bytes.Join(parts, nil))
 		var corrupt *trace.CorruptError
 		if !errors.As(err, &corrupt) || !slices.Equal(want[:len(got)], got) {
 			t.Errorf("%s: records %v, error %v", what, got, err)
@@ -294,7 +305,7 @@ func TestBinaryCorruptContents(t *testing.T) {
 		{"update of an unknown site", forge([]byte{1, 7, 1, 0, 0, 0}), "block 1 at byte 12: bad symbols: bad field in an entry of kind 7"},
 		{"nameless", forge([]byte{1, 6, 8}), "block 1 at byte 12: bad symbols: bad field in an entry of kind 6"},
 	} {
-		_, err, _ := readBinary(t, c.data)
+		_, _, err := readBinary(t, c.data)
 		got := ""
 		if err != nil {
 			got = err.Error()
@@ -303,7 +314,7 @@ func TestBinaryCorruptContents(t *testing.T) {
 			t.Errorf("%s:\n got %s\nwant %s", c.name, got, c.want)
 		}
 	}
-	if _, err, _ := readBinary(t, []byte("\x89heisen\n\x02\x00\x00\x00")); !errors.Is(err, trace.ErrVersion) {
+	if _, _, err := readBinary(t, []byte("\x89heisen\n\x02\x00\x00\x00")); !errors.Is(err, trace.ErrVersion) {
 		t.Errorf("%v is not ErrVersion", err)
 	}
 }

@@ -93,7 +93,7 @@ func FuzzBinaryReader(f *testing.F) {
 			if err != nil {
 				continue
 			}
-			again, err, _ := readBinary(t, writeBinary(t, records, r.Symbols()))
+			again, _, err := readBinary(t, writeBinary(t, records, r.Symbols()))
 			if err != nil || !slices.Equal(records, again) {
 				t.Fatalf("%+v becomes %+v, %v", records, again, err)
 			}

@@ -12,12 +12,6 @@ import (
 	"github.com/heisen-go/heisen/trace"
 )
 
-// source is what every reader of this package is.
-type source interface {
-	heisen.Source
-	Symbols() *heisen.Symbols
-}
-
 // collect reads src to its end or first error, in batches of the given size.
 // io.EOF is nil.
 func collect(src heisen.Source, size int) (records []heisen.Record, err error) {
@@ -76,14 +70,14 @@ func writeBinary(t testing.TB, records []heisen.Record, symbols *heisen.Symbols,
 	return out.Bytes()
 }
 
-func readBinary(t testing.TB, data []byte) ([]heisen.Record, error, *heisen.Symbols) {
+func readBinary(t testing.TB, data []byte) ([]heisen.Record, *heisen.Symbols, error) {
 	t.Helper()
 	r, err := trace.NewBinaryReader(bytes.NewReader(data))
 	if err != nil {
 		t.Fatal(err)
 	}
 	records, err := collect(r, 100)
-	return records, err, r.Symbols()
+	return records, r.Symbols(), err
 }
 
 // corpus calls f with each trace of testdata/corpus.

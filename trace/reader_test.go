@@ -163,7 +163,7 @@ func TestDetectorsInTee(t *testing.T) {
 	if std.String() != string(text) {
 		t.Error("text differs from the original")
 	}
-	records, err, symbols := readBinary(t, bin.Bytes())
+	records, symbols, err := readBinary(t, bin.Bytes())
 	if err != nil || writeSTD(t, records, symbols) != string(text) {
 		t.Errorf("binary trace differs from the original, %v", err)
 	}
