@@ -21,27 +21,3 @@ func TestUpdates(t *testing.T) {
 		t.Errorf("updates are %+v", u)
 	}
 }
-
-func TestLookupName(t *testing.T) {
-	var none *Symbols
-	s := NewSymbols()
-	s.SetName(8, "x")
-	for _, c := range []struct {
-		symbols *Symbols
-		object  Object
-		name    string
-		ok      bool
-		text    string
-	}{
-		{none, 8, "", false, "0x8"},
-		{s, 8, "x", true, "x"},
-		{s, 16, "", false, "0x10"},
-	} {
-		if name, ok := c.symbols.LookupName(c.object); name != c.name || ok != c.ok {
-			t.Errorf("LookupName(%d) = %q, %v", c.object, name, ok)
-		}
-		if text := c.symbols.Name(c.object); text != c.text {
-			t.Errorf("Name(%d) = %q", c.object, text)
-		}
-	}
-}
