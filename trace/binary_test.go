@@ -12,6 +12,7 @@ import (
 	"testing/iotest"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/klauspost/compress/zstd"
 
 	"github.com/heisen-go/heisen"
 	"github.com/heisen-go/heisen/trace"
@@ -240,22 +241,37 @@ func TestBinaryBlockOrder(t *testing.T) {
 	}
 }
 
-// forge makes a binary trace of the given kinds and payloads, with right
-// checksums: what a bug or an attacker could write.
-func forge(blocks ...[]byte) []byte {
+// forged is a block that a bug or an attacker could write.
+type forged struct {
+	kind, coding byte
+	unpacked     int
+	payload      []byte
+}
+
+// seal makes a binary trace of blocks, with right checksums.
+func seal(blocks ...forged) []byte {
 	table := crc32.MakeTable(crc32.Castagnoli)
 	out := append([]byte("\x89heisen\n"), 1, 0, 0, 0)
 	sum := crc32.Checksum(out, table)
 	for _, b := range blocks {
 		header := make([]byte, 16)
-		header[0] = b[0]
-		binary.LittleEndian.PutUint32(header[4:], uint32(len(b)-1))
-		binary.LittleEndian.PutUint32(header[8:], uint32(len(b)-1))
-		sum = crc32.Update(crc32.Update(sum, table, header[:12]), table, b[1:])
+		header[0], header[1] = b.kind, b.coding
+		binary.LittleEndian.PutUint32(header[4:], uint32(len(b.payload)))
+		binary.LittleEndian.PutUint32(header[8:], uint32(b.unpacked))
+		sum = crc32.Update(crc32.Update(sum, table, header[:12]), table, b.payload)
 		binary.LittleEndian.PutUint32(header[12:], sum)
-		out = append(append(out, header...), b[1:]...)
+		out = append(append(out, header...), b.payload...)
 	}
 	return out
+}
+
+// forge makes a binary trace of stored blocks, each its kind and payload.
+func forge(blocks ...[]byte) []byte {
+	var all []forged
+	for _, b := range blocks {
+		all = append(all, forged{b[0], 0, len(b) - 1, b[1:]})
+	}
+	return seal(all...)
 }
 
 // Blocks with right checksums and wrong contents.
@@ -316,6 +332,53 @@ func TestBinaryCorruptContents(t *testing.T) {
 	}
 	if _, _, err := readBinary(t, []byte("\x89heisen\n\x02\x00\x00\x00")); !errors.Is(err, trace.ErrVersion) {
 		t.Errorf("%v is not ErrVersion", err)
+	}
+}
+
+// Compressed blocks whose size is not what they say, or that say too much.
+func TestBinaryCompressionBombs(t *testing.T) {
+	zip, err := zstd.NewWriter(nil, zstd.WithEncoderConcurrency(1))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer zip.Close()
+	zipped := func(n int) []byte { return zip.EncodeAll(make([]byte, n), nil) }
+	for _, c := range []struct {
+		name string
+		data []byte
+		want string
+	}{
+		{"no zstd", seal(forged{2, 1, 5, []byte("hello")}), "cannot be unpacked"},
+		{"nothing", seal(forged{2, 1, 0, nil}), "bad number of records"},
+		{"more than said", seal(forged{2, 1, 1000, zipped(1<<20)}), "cannot be unpacked"},
+		{"less than said", seal(forged{2, 1, 1<<20, zipped(1000)}), "cannot be unpacked: wrong size"},
+		{"far more than said", seal(forged{2, 1, 1000, zipped(1<<26)}), "cannot be unpacked"},
+		{"over the limit", seal(forged{2, 1, 4<<20+1, zipped(4<<20+1)}), "payload of 4194305 bytes"},
+		{"symbols that swell", seal(forged{1, 1, 1<<20, zipped(1<<20)}), "bytes unpack to 1048576"},
+		{"stored with two sizes", seal(forged{2, 0, 6, []byte("hello")}), "5 bytes unpack to 6"},
+		{"unknown coding", seal(forged{2, 2, 5, []byte("hello")}), "unknown coding"},
+	} {
+		got, _, err := readBinary(t, c.data)
+		var corrupt *trace.CorruptError
+		if len(got) != 0 || !errors.As(err, &corrupt) || corrupt.Block != 1 || corrupt.Offset != 12 || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: %d records, error %v, want %s", c.name, len(got), err, c.want)
+		}
+	}
+	// Symbols that compress that well are stored by the writer.
+	symbols := heisen.NewSymbols()
+	symbols.AddSite(heisen.SiteInfo{Text: strings.Repeat("x", 1<<20)})
+	_, got, err := readBinary(t, writeBinary(t, nil, symbols))
+	if err != nil || got.Site(1).Text != symbols.Site(1).Text {
+		t.Errorf("a site of repetitive text: %v", err)
+	}
+	// What no block can hold is an error of the writer.
+	symbols.AddSite(heisen.SiteInfo{Text: strings.Repeat("x", 5<<20)})
+	w, err := trace.NewWriter(io.Discard, symbols)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Close(); err == nil || !strings.Contains(err.Error(), "over the limit") {
+		t.Errorf("a site of 5 MiB: %v", err)
 	}
 }
 
