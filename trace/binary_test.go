@@ -350,11 +350,11 @@ func TestBinaryCompressionBombs(t *testing.T) {
 	}{
 		{"no zstd", seal(forged{2, 1, 5, []byte("hello")}), "cannot be unpacked"},
 		{"nothing", seal(forged{2, 1, 0, nil}), "bad number of records"},
-		{"more than said", seal(forged{2, 1, 1000, zipped(1<<20)}), "cannot be unpacked"},
-		{"less than said", seal(forged{2, 1, 1<<20, zipped(1000)}), "cannot be unpacked: wrong size"},
-		{"far more than said", seal(forged{2, 1, 1000, zipped(1<<26)}), "cannot be unpacked"},
-		{"over the limit", seal(forged{2, 1, 4<<20+1, zipped(4<<20+1)}), "payload of 4194305 bytes"},
-		{"symbols that swell", seal(forged{1, 1, 1<<20, zipped(1<<20)}), "bytes unpack to 1048576"},
+		{"more than said", seal(forged{2, 1, 1000, zipped(1 << 20)}), "cannot be unpacked"},
+		{"less than said", seal(forged{2, 1, 1 << 20, zipped(1000)}), "cannot be unpacked: wrong size"},
+		{"far more than said", seal(forged{2, 1, 1000, zipped(1 << 26)}), "cannot be unpacked"},
+		{"over the limit", seal(forged{2, 1, 4<<20 + 1, zipped(4<<20 + 1)}), "payload of 4194305 bytes"},
+		{"symbols that swell", seal(forged{1, 1, 1 << 20, zipped(1 << 20)}), "bytes unpack to 1048576"},
 		{"stored with two sizes", seal(forged{2, 0, 6, []byte("hello")}), "5 bytes unpack to 6"},
 		{"unknown coding", seal(forged{2, 2, 5, []byte("hello")}), "unknown coding"},
 	} {
