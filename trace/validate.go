@@ -9,12 +9,12 @@ import (
 	"github.com/heisen-go/heisen"
 )
 
-// Kinds of problems, for errors.Is. The first group is errors: no execution
-// has such a trace.
+// Kinds of problems that are errors, for errors.Is: no execution that keeps to
+// the discipline of locks and threads has such a trace.
 var (
 	ErrOp                = errors.New("op is not valid")
 	ErrReleaseUnheld     = errors.New("release of a lock that nobody holds")
-	ErrReleaseForeign    = errors.New("release of a lock that another thread holds")
+	ErrReleaseForeign    = errors.New("release of a lock that another thread holds") // legal for Go's sync.Mutex
 	ErrAcquireHeld       = errors.New("acquire of a lock that is held")
 	ErrMode              = errors.New("release in another mode than the acquire")
 	ErrBeforeFork        = errors.New("thread acts before its fork")
@@ -30,8 +30,8 @@ var (
 	ErrRange             = errors.New("address range is empty or wraps around")
 )
 
-// Warnings: executions have such traces, but seldom, or when they are cut
-// short.
+// Kinds of problems that are warnings: executions have such traces, but seldom,
+// or when they are cut short.
 var (
 	ErrFreeUnknown = errors.New("free of a range that no alloc started")
 	ErrStillHeld   = errors.New("trace ends while a lock is held")
@@ -52,7 +52,11 @@ type ValidationError struct {
 
 // Error implements error.
 func (e *ValidationError) Error() string {
-	s := fmt.Sprintf("event %d: thread %s: %v", e.Event, e.who, e.Kind)
+	who := e.who
+	if who == "" {
+		who = fmt.Sprintf("T%d", e.Thread)
+	}
+	s := fmt.Sprintf("event %d: thread %s: %v", e.Event, who, e.Kind)
 	if e.what != "" {
 		s += ": " + e.what
 	}
