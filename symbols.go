@@ -304,17 +304,10 @@ func (s *Symbols) SetName(o Object, name string) {
 
 // Name returns an object's name, or its number in hexadecimal.
 func (s *Symbols) Name(o Object) string {
-	if name, ok := s.LookupName(o); ok {
-		return name
+	if s != nil {
+		if name, ok := s.names[o]; ok {
+			return name
+		}
 	}
 	return fmt.Sprintf("%#x", uint64(o))
-}
-
-// LookupName returns the name that SetName gave to an object, and whether it
-// has one.
-func (s *Symbols) LookupName(o Object) (name string, ok bool) {
-	if s != nil {
-		name, ok = s.names[o]
-	}
-	return name, ok
 }

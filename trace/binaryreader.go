@@ -94,7 +94,7 @@ func (r *BinaryReader) nextBlock() error {
 		}
 		return nil
 	case endBlock:
-		if count, n := binary.Uvarint(payload); n != len(payload) || count != r.count {
+		if count, n := binary.Uvarint(payload); n <= 0 || n != len(payload) || count != r.count {
 			return r.blocks.corrupt(fmt.Sprintf("end after %d records", r.count), errors.New("not as many as were written"))
 		}
 		return io.EOF

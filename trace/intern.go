@@ -1,36 +1,74 @@
 package trace
 
-import "hash/maphash"
+import (
+	"encoding/binary"
+	"hash/maphash"
+	"math/bits"
+	"math/rand/v2"
+)
 
 // interner numbers byte strings densely from 0 in order of first appearance.
-// It is a hash table with open addressing: a lookup costs one hash and, as a
-// rule, one comparison, and allocates nothing. The hash is seeded at random, so
-// that no trace can be made to collide.
+// It is a hash table with open addressing. Strings of up to 15 bytes, which is
+// nearly all that stands in a trace, are packed into two words and live in the
+// table itself: a lookup is a multiplication and, as a rule, one memory access.
+// Hashes are seeded at random, so that no trace can be made to collide.
 type interner struct {
-	seed  maphash.Seed
 	slots []internSlot // a power of two long, at most half full
-	keys  []string
+	count uint32
+	long  []string // strings that do not fit their slot
+	seed  [2]uint64
+	hash  maphash.Seed // of long strings
 }
 
+// internSlot is a string and its number. A short string is its bytes
+// from lo on, its length plus 1 in the top byte of hi, so that none equals an
+// empty slot. A long one has longString there, its
+// hash in the rest of hi, and in lo where it stands in interner.long.
 type internSlot struct {
-	hash uint32
-	id   uint32 // number plus 1; 0 is an empty slot
+	lo, hi uint64
+	id     uint32 // number plus 1; 0 is an empty slot
 }
+
+const (
+	maxShort   = 15
+	longString = 0xff << 56
+)
 
 func newInterner() interner {
-	return interner{seed: maphash.MakeSeed(), slots: make([]internSlot, 64)}
+	return interner{
+		slots: make([]internSlot, 64),
+		seed:  [2]uint64{rand.Uint64(), rand.Uint64()},
+		hash:  maphash.MakeSeed(),
+	}
 }
 
 // find returns the number of b and whether it has one.
 func (t *interner) find(b []byte) (uint32, bool) {
-	hash := uint32(maphash.Bytes(t.seed, b))
-	mask := uint32(len(t.slots) - 1)
-	for i := hash & mask; ; i = (i + 1) & mask {
-		s := t.slots[i]
+	if len(b) > maxShort {
+		return t.findLong(b)
+	}
+	lo, hi := pack(b)
+	mask := uint64(len(t.slots) - 1)
+	for i := t.home(lo, hi); ; i++ {
+		s := &t.slots[i&mask]
+		if s.lo == lo && s.hi == hi {
+			return s.id - 1, true
+		}
 		if s.id == 0 {
 			return 0, false
 		}
-		if s.hash == hash && t.keys[s.id-1] == string(b) {
+	}
+}
+
+func (t *interner) findLong(b []byte) (uint32, bool) {
+	hi := t.longHash(b)
+	mask := uint64(len(t.slots) - 1)
+	for i := t.home(0, hi); ; i++ {
+		s := &t.slots[i&mask]
+		if s.id == 0 {
+			return 0, false
+		}
+		if s.hi == hi && t.long[s.lo] == string(b) {
 			return s.id - 1, true
 		}
 	}
@@ -38,9 +76,15 @@ func (t *interner) find(b []byte) (uint32, bool) {
 
 // add numbers b, which has no number yet.
 func (t *interner) add(b []byte) uint32 {
-	t.keys = append(t.keys, string(b))
-	id := uint32(len(t.keys))
-	if len(t.keys)*2 > len(t.slots) {
+	t.count++
+	s := internSlot{id: t.count}
+	if len(b) > maxShort {
+		s.lo, s.hi = uint64(len(t.long)), t.longHash(b)
+		t.long = append(t.long, string(b))
+	} else {
+		s.lo, s.hi = pack(b)
+	}
+	if int(t.count)*2 > len(t.slots) {
 		old := t.slots
 		t.slots = make([]internSlot, 2*len(old))
 		for _, s := range old {
@@ -49,15 +93,51 @@ func (t *interner) add(b []byte) uint32 {
 			}
 		}
 	}
-	t.place(internSlot{uint32(maphash.Bytes(t.seed, b)), id})
-	return id - 1
+	t.place(s)
+	return t.count - 1
 }
 
 func (t *interner) place(s internSlot) {
-	mask := uint32(len(t.slots) - 1)
-	i := s.hash & mask
-	for t.slots[i].id != 0 {
-		i = (i + 1) & mask
+	key := s.lo
+	if s.hi >= longString {
+		key = 0
 	}
-	t.slots[i] = s
+	mask := uint64(len(t.slots) - 1)
+	i := t.home(key, s.hi)
+	for t.slots[i&mask].id != 0 {
+		i++
+	}
+	t.slots[i&mask] = s
+}
+
+// home returns the hash of two words.
+func (t *interner) home(lo, hi uint64) uint64 {
+	h, l := bits.Mul64(lo^t.seed[0], hi^t.seed[1])
+	return h ^ l
+}
+
+func (t *interner) longHash(b []byte) uint64 {
+	return maphash.Bytes(t.hash, b)>>8 | longString
+}
+
+// pack returns the bytes and the length of a short string as two words. Where
+// the slice's capacity allows, it loads both at once and masks what lies
+// behind the string.
+func pack(b []byte) (lo, hi uint64) {
+	n := len(b)
+	if cap(b) >= 16 {
+		w := b[:16]
+		lo, hi = binary.LittleEndian.Uint64(w), binary.LittleEndian.Uint64(w[8:])
+		if n < 8 {
+			lo &= 1<<(8*n) - 1
+			hi = 0
+		} else {
+			hi &= 1<<(8*(n-8)) - 1
+		}
+	} else {
+		var w [16]byte
+		copy(w[:], b)
+		lo, hi = binary.LittleEndian.Uint64(w[:]), binary.LittleEndian.Uint64(w[8:])
+	}
+	return lo, hi | (uint64(n)+1)<<56
 }

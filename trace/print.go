@@ -65,7 +65,7 @@ func AppendRecord(b []byte, rec *heisen.Record, event uint64, symbols *heisen.Sy
 	switch {
 	case rec.Code == heisen.Fork || rec.Code == heisen.Join:
 		b = append(b, oneLine(threadName(symbols, rec.Obj.Thread()))...)
-	case rec.Obj != 0 || stdWords[rec.Code%heisen.Op(heisen.NumOps)].required:
+	case rec.Obj != 0 || rec.Code.Valid() && stdWords[rec.Code].required:
 		b = append(b, oneLine(symbols.Name(rec.Obj))...)
 	default:
 		b = append(b, '-')

@@ -31,8 +31,9 @@ type Reader struct {
 }
 
 // NewReader looks at the first bytes of r and returns a reader of the trace:
-// binary if it starts like one, else text. Either may be compressed with gzip.
-// An empty input is a text trace without events.
+// binary if it starts like one, else text. Either may be compressed with gzip;
+// such a one cannot be read on when it has grown. An empty input is a text trace
+// without events.
 func NewReader(r io.Reader) (*Reader, error) { return newReader(r, "") }
 
 // Open opens the trace file at path, for Close to close. Errors of the reader

@@ -29,7 +29,7 @@ const (
 // hostile trace could spend memory without bound. So the steps may not outgrow
 // the trace.
 const (
-	freeSteps     = 1 << 22
+	freeSteps     = 1 << 20
 	stepsPerEvent = 64
 )
 
@@ -142,7 +142,7 @@ func (r *STDReader) fill() error {
 // parse reads one line into rec. It reports whether the line is an event, or
 // the reason why it is neither an event nor one of the lines passed over.
 func (r *STDReader) parse(line []byte, rec *heisen.Record) (delivered bool, reason string) {
-	if len(line) > 0 && line[len(line)-1] == '\r' {
+	for len(line) > 0 && line[len(line)-1] == '\r' {
 		line = line[:len(line)-1]
 	}
 	if r.line == 1 {
@@ -160,57 +160,62 @@ func (r *STDReader) parse(line []byte, rec *heisen.Record) (delivered bool, reas
 		return false, reason
 	}
 
-	operation, site := line[bar+1:], []byte(nil)
-	if bar := bytes.IndexByte(operation, '|'); bar >= 0 {
-		operation, site = operation[:bar], operation[bar+1:]
+	text, site := line[bar+1:], []byte(nil)
+	if bar := bytes.IndexByte(text, '|'); bar >= 0 {
+		text, site = text[:bar], text[bar+1:]
 	}
-	var value uint64
-	var flags heisen.Flags
-	text := operation
-	if last := len(operation) - 1; last > 0 && operation[last] != ')' {
-		if i := bytes.IndexByte(operation, ')'); i >= 0 && operation[i+1] == '=' {
-			var ok bool
-			if value, ok = parseNumber(operation[i+2:]); !ok {
-				return false, "bad value after ="
-			}
-			flags = heisen.HasValue
-			text = operation[:i+1]
-		}
+	op, value, flags, reason := r.operation(text)
+	if reason != "" || op.code == heisen.Invalid {
+		return false, reason
 	}
-	id, ok := r.opTexts.find(text)
-	if !ok {
-		op, reason := r.parseOp(text)
-		if reason != "" {
-			return false, reason
-		}
-		id = r.opTexts.add(text)
-		r.ops = append(r.ops, op)
-	}
-	op := r.ops[id]
-	if flags != 0 && !hasLength(op.code) {
-		return false, "value of an operation that has none"
-	}
-	if op.code == heisen.Invalid {
-		return false, ""
-	}
-
-	loc := heisen.Site(0)
-	if len(site) > 0 {
-		id, ok := r.siteTexts.find(site)
-		if !ok {
-			id = r.siteTexts.add(site)
-			r.sites = append(r.sites, r.symbols.AddSite(heisen.SiteInfo{Text: string(site)}))
-		}
-		loc = r.sites[id]
-	}
-
 	t := &r.threads[tid]
 	*rec = heisen.Record{
-		Obj: op.obj, Val: op.val | value, TID: tid, Loc: loc, Ctx: t.ctx,
+		Obj: op.obj, Val: op.val | value, TID: tid, Loc: r.site(site), Ctx: t.ctx,
 		Len: op.len, Code: op.code, Flags: flags,
 	}
 	r.events++
 	return true, r.step(t, rec)
+}
+
+// operation reads the middle field of a line: an operation that is looked up as
+// a whole, and a value, which is different each time.
+func (r *STDReader) operation(text []byte) (op stdOp, value uint64, flags heisen.Flags, reason string) {
+	if last := len(text) - 1; last > 0 && text[last] != ')' {
+		if i := bytes.IndexByte(text, ')'); i >= 0 && text[i+1] == '=' {
+			var ok bool
+			if value, ok = parseNumber(text[i+2:]); !ok {
+				return op, 0, 0, "bad value after ="
+			}
+			flags = heisen.HasValue
+			text = text[:i+1]
+		}
+	}
+	id, ok := r.opTexts.find(text)
+	if !ok {
+		if op, reason = r.parseOp(text); reason != "" {
+			return op, 0, 0, reason
+		}
+		id = r.opTexts.add(text)
+		r.ops = append(r.ops, op)
+	}
+	op = r.ops[id]
+	if flags != 0 && !hasLength(op.code) {
+		return op, 0, 0, "value of an operation that has none"
+	}
+	return op, value, flags, ""
+}
+
+// site returns the number of a site's text; 0 if there is none.
+func (r *STDReader) site(text []byte) heisen.Site {
+	if len(text) == 0 {
+		return 0
+	}
+	id, ok := r.siteTexts.find(text)
+	if !ok {
+		id = r.siteTexts.add(text)
+		r.sites = append(r.sites, r.symbols.AddSite(heisen.SiteInfo{Text: string(text)}))
+	}
+	return r.sites[id]
 }
 
 // thread returns the number of the thread called name, or the reason why there

@@ -26,8 +26,8 @@ func SiteNumbers() STDOption {
 // object, site, and for accesses length and value; an STDReader finds contexts
 // again by following locks and calls. What the text says is always
 // unambiguous: different threads and different objects of a class get
-// different names, if need be with #number appended; characters that may not
-// stand in a name become underscores. Sites with equal texts become one.
+// different names, if need be with #number appended; what may not stand in
+// a name becomes an underscore. Sites with equal texts become one.
 //
 // A writer is a heisen.Detector, so that it can stand in a heisen.Tee. It
 // belongs to one goroutine.
@@ -214,12 +214,7 @@ func (w *STDWriter) object(class objectClass, rec *heisen.Record) string {
 
 // unique makes name fit to stand in the text for one thing only.
 func (w *STDWriter) unique(class objectClass, name string, number uint64) string {
-	name = strings.Map(func(r rune) rune {
-		if r < ' ' || r == '|' || r == '(' || r == ')' || r == 0x7f || r == byteOrderMark {
-			return '_'
-		}
-		return r
-	}, name)
+	name = strings.NewReplacer("|", "_", "(", "_", ")", "_", "\n", "_", string(byteOrderMark), "_").Replace(name)
 	text := name
 	for _, address := parseAddress([]byte(text)); text == "" || address || w.taken[stdName{class, text}]; address = false {
 		text += fmt.Sprintf("#%d", number)
@@ -239,12 +234,7 @@ func (w *STDWriter) site(site heisen.Site) string {
 	}
 	text := "|" + strconv.FormatUint(uint64(site), 10)
 	if known := w.symbols.Site(site); !w.siteNumbers && known.String() != (heisen.SiteInfo{}).String() {
-		text = "|" + strings.Map(func(r rune) rune {
-			if r < ' ' || r == 0x7f {
-				return ' '
-			}
-			return r
-		}, known.String())
+		text = "|" + strings.TrimRight(strings.ReplaceAll(known.String(), "\n", " "), "\r")
 	}
 	if w.symbols != nil && int(site) < w.symbols.NumSites() {
 		for len(w.sites) < w.symbols.NumSites() {

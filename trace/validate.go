@@ -9,29 +9,29 @@ import (
 	"github.com/heisen-go/heisen"
 )
 
-// Kinds of problems, for errors.Is. The first group is errors: no execution
-// has such a trace.
+// Kinds of problems that are errors, for errors.Is: no execution that keeps to
+// the discipline of locks and threads has such a trace.
 var (
-	ErrOp               = errors.New("op is not valid")
-	ErrReleaseUnheld    = errors.New("release of a lock that nobody holds")
-	ErrReleaseForeign   = errors.New("release of a lock that another thread holds")
-	ErrAcquireHeld      = errors.New("acquire of a lock that is held")
-	ErrMode             = errors.New("release in another mode than the acquire")
-	ErrBeforeFork       = errors.New("thread acts before its fork")
-	ErrForkTwice        = errors.New("thread is forked twice")
-	ErrSelf             = errors.New("thread forks or joins itself")
-	ErrBeginNotFirst    = errors.New("begin is not the thread's first event")
-	ErrAfterEnd         = errors.New("thread acts after its end")
-	ErrJoinUnknown      = errors.New("join of an unknown thread")
-	ErrAfterJoin        = errors.New("thread acts after it was joined")
-	ErrExitWithoutEnter = errors.New("exit without enter")
-	ErrReturnWithout    = errors.New("return without call")
-	ErrRevealWithout    = errors.New("reveal without hide")
-	ErrRange            = errors.New("address range is empty or wraps around")
+	ErrOp                = errors.New("op is not valid")
+	ErrReleaseUnheld     = errors.New("release of a lock that nobody holds")
+	ErrReleaseForeign    = errors.New("release of a lock that another thread holds") // legal for Go's sync.Mutex
+	ErrAcquireHeld       = errors.New("acquire of a lock that is held")
+	ErrMode              = errors.New("release in another mode than the acquire")
+	ErrBeforeFork        = errors.New("thread acts before its fork")
+	ErrForkTwice         = errors.New("thread is forked twice")
+	ErrSelf              = errors.New("thread forks or joins itself")
+	ErrBeginNotFirst     = errors.New("begin is not the thread's first event")
+	ErrAfterEnd          = errors.New("thread acts after its end")
+	ErrJoinUnknown       = errors.New("join of an unknown thread")
+	ErrAfterJoin         = errors.New("thread acts after it was joined")
+	ErrExitWithoutEnter  = errors.New("exit without enter")
+	ErrReturnWithoutCall = errors.New("return without call")
+	ErrRevealWithoutHide = errors.New("reveal without hide")
+	ErrRange             = errors.New("address range is empty or wraps around")
 )
 
-// Warnings: executions have such traces, but seldom, or when they are cut
-// short.
+// Kinds of problems that are warnings: executions have such traces, but seldom,
+// or when they are cut short.
 var (
 	ErrFreeUnknown = errors.New("free of a range that no alloc started")
 	ErrStillHeld   = errors.New("trace ends while a lock is held")
@@ -52,7 +52,11 @@ type ValidationError struct {
 
 // Error implements error.
 func (e *ValidationError) Error() string {
-	s := fmt.Sprintf("event %d: thread %s: %v", e.Event, e.who, e.Kind)
+	who := e.who
+	if who == "" {
+		who = fmt.Sprintf("T%d", e.Thread)
+	}
+	s := fmt.Sprintf("event %d: thread %s: %v", e.Event, who, e.Kind)
 	if e.what != "" {
 		s += ": " + e.what
 	}
@@ -276,7 +280,7 @@ func (v *Validator) check(rec *heisen.Record) {
 		t.calls++
 	case heisen.Return:
 		if t.calls == 0 {
-			v.problem(ErrReturnWithout, rec, 0, "")
+			v.problem(ErrReturnWithoutCall, rec, 0, "")
 		} else {
 			t.calls--
 		}
@@ -290,7 +294,7 @@ func (v *Validator) check(rec *heisen.Record) {
 		t.hides = append(t.hides, v.events)
 	case heisen.Reveal:
 		if !pop(&t.hides) {
-			v.problem(ErrRevealWithout, rec, 0, "")
+			v.problem(ErrRevealWithoutHide, rec, 0, "")
 		}
 	case heisen.Alloc, heisen.Free:
 		v.checkRange(rec)

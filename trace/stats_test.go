@@ -1,0 +1,121 @@
+package trace_test
+
+import (
+	"bytes"
+	"math"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/heisen-go/heisen"
+	"github.com/heisen-go/heisen/trace"
+)
+
+func TestStats(t *testing.T) {
+	records, _ := readSTD(t, `A|acq(L)|1
+A|racq(M)|2
+A|fork(B)|3
+B|w(x)|4
+A|r(x)|4
+A|r(x)|4
+A|w(y)|5
+A|call|6
+A|call|6
+A|return|7
+A|rrel(M)|8
+A|rel(L)|9
+B|send(m)
+A|recv(m)
+B|stop
+A|join(B)
+C|alloc(z,100)
+`)
+	s := trace.NewStats()
+	s.HandleRecords(records[:5])
+	for i := range records[5:] {
+		s.Handle(&records[5+i])
+	}
+	const want = `events                           17
+threads                           3
+threads alive at once             2
+variables                         2
+variables shared                  1
+locks                             2
+locks held at once                2
+messages                          1
+sites                             9
+contexts                          7
+calls open at once                2
+bytes allocated                 100
+  read                            2
+  write                           2
+  acquire                         1
+  release                         1
+  acquire-shared                  1
+  release-shared                  1
+  fork                            1
+  end                             1
+  join                            1
+  send                            1
+  receive                         1
+  call                            2
+  return                          1
+  alloc                           1
+`
+	var got bytes.Buffer
+	n, err := s.WriteTo(&got)
+	if err != nil || n != int64(got.Len()) {
+		t.Errorf("WriteTo: %d, %v", n, err)
+	}
+	if diff := cmp.Diff(squeeze(want), squeeze(got.String())); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	if err := s.Flush(); err != nil {
+		t.Error(err)
+	}
+}
+
+// Numbers out of all proportion cost no memory.
+func TestStatsHostileNumbers(t *testing.T) {
+	s := trace.NewStats()
+	s.HandleRecords([]heisen.Record{{Code: heisen.Read, TID: math.MaxUint32, Loc: math.MaxUint32, Ctx: math.MaxUint32}, {Code: 200}})
+	if s.Threads != 1 || s.Sites != 1 || s.Contexts != 1 || s.Events != 2 {
+		t.Errorf("%+v", s)
+	}
+}
+
+func TestPrinter(t *testing.T) {
+	symbols := heisen.NewSymbols()
+	site := symbols.AddSite(heisen.SiteInfo{Frames: []heisen.Frame{{Func: "main.f", File: "f.go", Line: 3}}})
+	symbols.SetName(8, "evil\nname")
+	ctx := symbols.Context(symbols.Acquire(symbols.Call(heisen.Cursor{}, site), heisen.Held{Lock: 8}))
+	records := []heisen.Record{
+		{Code: heisen.Write, TID: 3, Obj: 0xc000000000, Loc: site, Ctx: ctx, Len: 4, Val: 9, Flags: heisen.HasValue},
+		{Code: heisen.Fork, Obj: 3},
+		{Code: heisen.Alloc, Obj: 16, Val: 64},
+		{Code: 99},
+	}
+	const want = `       1  T3       write          0xc000000000 = 9  4 bytes  at f.go:3  holding "evil\nname"  calls 1
+       2  T0       fork           T3
+       3  T0       alloc          0x10  64 bytes
+       4  T0       op?            -
+`
+	var got bytes.Buffer
+	p := trace.NewPrinter(&got, symbols)
+	p.HandleRecords(records[:1])
+	for i := range records[1:] {
+		p.Handle(&records[1+i])
+	}
+	if err := p.Flush(); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(want, got.String()); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	// Without symbols there are numbers.
+	bare := string(trace.AppendRecord(nil, &records[0], 1, nil))
+	if want := "       1  T3       write          0xc000000000 = 9  4 bytes  at ?"; !strings.HasPrefix(bare, want) {
+		t.Errorf("%q", bare)
+	}
+}
