@@ -1,0 +1,228 @@
+package vclock_test
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"runtime"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/heisen-go/heisen"
+	"github.com/heisen-go/heisen/bench/workload"
+	"github.com/heisen-go/heisen/vclock"
+)
+
+// kinds of random traces: few threads and objects, so that everything meets.
+var kinds = []struct {
+	name string
+	workload.Small
+}{
+	{"words", workload.Small{Threads: 4, Events: 40, Vars: 3, Syncs: 3}},
+	{"ranges", workload.Small{Threads: 4, Events: 40, Vars: 3, Syncs: 3, Ranges: true}},
+	{"lives", workload.Small{Threads: 4, Events: 50, Vars: 3, Syncs: 3, Ranges: true, Lives: true}},
+	{"same sites", workload.Small{Threads: 3, Events: 50, Vars: 2, Syncs: 2, Lives: true, Sites: 3}},
+	{"many threads", workload.Small{Threads: 12, Events: 60, Vars: 2, Syncs: 2}},
+	{"wild", workload.Small{Threads: 5, Events: 50, Vars: 3, Syncs: 2, Ranges: true, Lives: true, Wild: true}},
+}
+
+// forRandomTraces calls check with n random traces of each kind, on all cores.
+func forRandomTraces(t *testing.T, n int, check func(trace []heisen.Record) error) {
+	for _, kind := range kinds {
+		t.Run(kind.name, func(t *testing.T) {
+			var wg sync.WaitGroup
+			workers := runtime.GOMAXPROCS(0)
+			for w := range workers {
+				wg.Add(1)
+				go func() {
+					defer wg.Done()
+					for seed := w; seed < n; seed += workers {
+						rng := rand.New(rand.NewPCG(uint64(seed), 7))
+						trace := workload.Random(rng, kind.Small)
+						if err := check(trace); err != nil {
+							t.Errorf("seed %d: %v\n%s", seed, err, show(trace))
+							return
+						}
+					}
+				}()
+			}
+			wg.Wait()
+		})
+	}
+}
+
+func show(trace []heisen.Record) string {
+	var b strings.Builder
+	for i, r := range trace {
+		fmt.Fprintf(&b, "%4d  thread %d  %v %d", i+1, r.TID, r.Code, r.Obj)
+		if r.Len+uint16(r.Val) > 0 {
+			fmt.Fprintf(&b, "+%d", uint64(r.Len)+r.Val)
+		}
+		fmt.Fprintf(&b, "  site %d ctx %d\n", r.Loc, r.Ctx)
+	}
+	return b.String()
+}
+
+// findingsOf runs a detector over a trace.
+func findingsOf(trace []heisen.Record, detector func(heisen.Sink) heisen.Detector) ([]heisen.Finding, error) {
+	var all []heisen.Finding
+	d := detector(func(f heisen.Finding) { all = append(all, f) })
+	_, err := heisen.Run(context.Background(), heisen.Slice(trace), d)
+	return all, err
+}
+
+func fastTrack(s heisen.Sink) heisen.Detector { return vclock.NewFastTrack(s) }
+func reference(s heisen.Sink) heisen.Detector { return vclock.NewReference(s) }
+
+// TestReferenceIsReachability compares the reference with the definition of
+// happens-before, pair by pair.
+func TestReferenceIsReachability(t *testing.T) {
+	forRandomTraces(t, 5000, func(trace []heisen.Record) error {
+		want := judge(trace)
+		found, err := findingsOf(trace, reference)
+		if err != nil {
+			return err
+		}
+		got := map[pair]bool{}
+		for _, f := range found {
+			got[pairOf(f)] = true
+			if err := consistent(trace, f, want); err != nil {
+				return err
+			}
+		}
+		if diff := cmp.Diff(want.pairs, got, cmp.AllowUnexported(pair{})); diff != "" {
+			return fmt.Errorf("pairs (-reachability +reference):\n%s", diff)
+		}
+		return nil
+	})
+}
+
+// consistent checks a finding of the reference against the trace by itself.
+func consistent(trace []heisen.Record, f heisen.Finding, v verdict) error {
+	for _, a := range f.Accesses {
+		if a.Index < 1 || a.Index > uint64(len(trace)) {
+			return fmt.Errorf("index %d in %+v", a.Index, f)
+		}
+		if want := heisen.AccessOf(&trace[a.Index-1], a.Index); a != want {
+			return fmt.Errorf("access %+v, but the event is %+v", a, want)
+		}
+	}
+	if at := [2]uint64{f.Accesses[0].Index, f.Accesses[1].Index}; len(v.meet[at]) == 0 {
+		return fmt.Errorf("events %v do not race, but were reported", at)
+	}
+	return nil
+}
+
+// TestFastTrackPromise checks what FastTrack promises against the reference:
+// nothing but pairs that the reference has, and the first race of every byte.
+func TestFastTrackPromise(t *testing.T) {
+	forRandomTraces(t, 20000, func(trace []heisen.Record) error {
+		hb, err := findingsOf(trace, reference)
+		if err != nil {
+			return err
+		}
+		ft, err := findingsOf(trace, fastTrack)
+		if err != nil {
+			return err
+		}
+		// What the reference found, by what FastTrack says of a pair, and the
+		// bytes where it meets.
+		type half struct {
+			op     heisen.Op
+			thread heisen.Thread
+			site   heisen.Site
+			ctx    heisen.Context
+			later  uint64
+		}
+		halfOf := func(f heisen.Finding) half {
+			a := f.Accesses[0]
+			return half{a.Op, a.Thread, a.Site, a.Context, f.Accesses[1].Index}
+		}
+		meet := map[half]map[heisen.Object]bool{}
+		first := map[heisen.Object]uint64{}
+		for _, f := range hb {
+			h := halfOf(f)
+			if meet[h] == nil {
+				meet[h] = map[heisen.Object]bool{}
+			}
+			for b := range shared(trace, f) {
+				meet[h][b] = true
+				if at, ok := first[b]; !ok || h.later < at {
+					first[b] = h.later
+				}
+			}
+		}
+		got := map[heisen.Object]uint64{}
+		for _, f := range ft {
+			h := halfOf(f)
+			if !meet[h][f.Object] || f.Accesses[0].Object != f.Object {
+				return fmt.Errorf("not a race of the reference: %+v", f)
+			}
+			later := f.Accesses[1]
+			if want := heisen.AccessOf(&trace[later.Index-1], later.Index); later != want {
+				return fmt.Errorf("access %+v, but the event is %+v", later, want)
+			}
+			for b := range meet[h] {
+				if at, ok := got[b]; !ok || h.later < at {
+					got[b] = h.later
+				}
+			}
+		}
+		if diff := cmp.Diff(first, got); diff != "" {
+			return fmt.Errorf("first race by byte (-hb +fasttrack):\n%s", diff)
+		}
+		return nil
+	})
+}
+
+// shared returns the bytes that both accesses of a finding touch in the same
+// life.
+func shared(trace []heisen.Record, f heisen.Finding) map[heisen.Object]bool {
+	a, b := f.Accesses[0], f.Accesses[1]
+	bytes := map[heisen.Object]bool{}
+	end := min(a.Object+heisen.Object(a.Size), b.Object+heisen.Object(b.Size))
+	for o := max(a.Object, b.Object); o < end; o++ {
+		bytes[o] = true
+	}
+	for _, r := range trace[a.Index:b.Index] {
+		if r.Code == heisen.Alloc || r.Code == heisen.Free {
+			for o := range bytes {
+				if o >= r.Obj && uint64(o-r.Obj) < r.Val {
+					delete(bytes, o)
+				}
+			}
+		}
+	}
+	return bytes
+}
+
+// TestHandleIsHandleRecords feeds events one by one, as foreign Events too.
+func TestHandleIsHandleRecords(t *testing.T) {
+	type foreign struct{ heisen.Event }
+	for seed := range uint64(200) {
+		trace := workload.Random(rand.New(rand.NewPCG(seed, 3)),
+			workload.Small{Threads: 4, Events: 60, Vars: 3, Syncs: 3})
+		for i := range trace {
+			trace[i].Ctx = 0 // which a foreign event does not have
+		}
+		for _, detector := range []func(heisen.Sink) heisen.Detector{fastTrack, reference} {
+			want, _ := findingsOf(trace, detector)
+			for _, wrap := range []func(*heisen.Record) heisen.Event{
+				func(r *heisen.Record) heisen.Event { return r },
+				func(r *heisen.Record) heisen.Event { return foreign{r} },
+			} {
+				var got []heisen.Finding
+				d := detector(func(f heisen.Finding) { got = append(got, f) })
+				for i := range trace {
+					d.Handle(wrap(&trace[i]))
+				}
+				if diff := cmp.Diff(want, got); diff != "" {
+					t.Fatalf("seed %d (-HandleRecords +Handle):\n%s", seed, diff)
+				}
+			}
+		}
+	}
+}
