@@ -44,6 +44,10 @@ func randomFamily(seed uint64, threads int) []heisen.Record {
 			f.step(m)
 			continue
 		}
+		// Most threads wait for their children before they end.
+		if f.wait(m); len(m.children) > 0 && f.rng.IntN(8) > 0 {
+			continue
+		}
 		// Sometimes a thread does something after its last message.
 		if f.rng.IntN(8) > 0 {
 			f.add(m.id, heisen.Send, done(m.id))
@@ -68,27 +72,37 @@ func (f *family) access(t heisen.Thread) {
 
 func (f *family) step(m *member) {
 	switch n := f.rng.IntN(12); {
-	case n < 3 && f.next < f.limit && len(f.running) < 100:
+	case n < 3 && f.next < f.limit && len(f.running) < 30:
 		f.add(m.id, heisen.Fork, heisen.Object(f.next))
 		m.children = append(m.children, f.next)
-		f.running = append(f.running, &member{id: f.next, steps: 1 + f.rng.IntN(20)})
+		f.running = append(f.running, &member{id: f.next, steps: 1 + f.rng.IntN(30)})
 		f.next++
-	case n < 6 && len(m.children) > 0:
-		child := m.children[f.rng.IntN(len(m.children))]
-		switch {
-		case f.rng.IntN(2) == 0:
-			f.add(m.id, heisen.Receive, done(child))
-		case !f.isRunning(child):
-			f.add(m.id, heisen.Join, heisen.Object(child))
-		}
-	case n < 7:
-		lock := heisen.Object(1<<20 + 64*f.rng.IntN(20))
+	case n < 6:
+		f.wait(m)
+	case n < 9:
+		lock := heisen.Object(1<<20 + 64*f.rng.IntN(5))
 		f.add(m.id, heisen.Acquire, lock)
 		f.access(m.id)
 		f.add(m.id, heisen.Release, lock)
 	default:
 		f.access(m.id)
 	}
+}
+
+// wait waits for the children of m that have ended.
+func (f *family) wait(m *member) {
+	var running []heisen.Thread
+	for _, child := range m.children {
+		switch {
+		case f.isRunning(child):
+			running = append(running, child)
+		case f.rng.IntN(2) == 0:
+			f.add(m.id, heisen.Receive, done(child))
+		default:
+			f.add(m.id, heisen.Join, heisen.Object(child))
+		}
+	}
+	m.children = running
 }
 
 func (f *family) isRunning(t heisen.Thread) bool {
