@@ -6,6 +6,7 @@ import (
 	"maps"
 	"math/rand/v2"
 	"runtime"
+	"runtime/debug"
 	"strings"
 	"sync"
 	"testing"
@@ -73,6 +74,13 @@ func findingsOf(trace []heisen.Record, detector func(heisen.Sink) heisen.Detecto
 	d := detector(func(f heisen.Finding) { all = append(all, f) })
 	_, err := heisen.Run(context.Background(), heisen.Slice(trace), d)
 	return all, err
+}
+
+// TestMain lets the garbage collector rest: the tests make many short-lived
+// detectors.
+func TestMain(m *testing.M) {
+	debug.SetGCPercent(400)
+	m.Run()
 }
 
 func fastTrack(s heisen.Sink) heisen.Detector { return vclock.NewFastTrack(s) }
