@@ -207,60 +207,50 @@ func (c *Clock) join(p *pool, d *Clock) {
 		return
 	}
 	for i, b := range d.v.blocks {
-		a := c.block(i)
-		if b == nil || a == b {
-			continue
-		}
-		var ahead, behind bool // c of d, c behind d
-		if a == nil {
-			behind = true
-		} else {
-			ahead, behind = a.compare(b)
-		}
-		switch {
-		case !behind:
-		case !ahead: // d's block will do
-			v := c.own(p, len(d.v.blocks))
-			v.blocks[i].release(p)
-			b.refs++
-			v.blocks[i] = b
-		default:
-			v := c.own(p, len(d.v.blocks))
-			if a.refs == 1 {
-				a.max(a, b)
-				continue
-			}
-			fresh := p.block()
-			fresh.max(a, b)
-			a.refs--
-			v.blocks[i] = fresh
+		if a := c.block(i); b != nil && a != b {
+			c.joinBlock(p, i, a, b)
 		}
 	}
 }
 
-// compare reports whether a slot's time is later in a than in b, and whether one
-// is earlier. It stops as soon as both are known to be so.
-func (a *block) compare(b *block) (later, earlier bool) {
-	for i := range a.times {
-		x, y := a.times[i], b.times[i]
-		if x == y {
-			continue
-		}
-		if x > y {
-			later = true
-		} else {
-			earlier = true
-		}
-		if later && earlier {
-			break
-		}
+// joinBlock makes block i of c, which is a, the maximum of a and b. Where the
+// maximum is one of the two, that one is shared.
+func (c *Clock) joinBlock(p *pool, i int, a, b *block) {
+	switch {
+	case a == nil:
+		b.refs++
+		c.own(p, i+1).blocks[i] = b
+		return
+	case a.refs == 1 && c.v.refs == 1:
+		a.max(a, b)
+		return
 	}
-	return later, earlier
+	fresh := p.block()
+	switch aLess, bLess := fresh.max(a, b); {
+	case !aLess:
+		fresh.release(p)
+		return
+	case !bLess:
+		fresh.release(p)
+		fresh = b
+		b.refs++
+	}
+	v := c.own(p, i+1)
+	v.blocks[i].release(p) // a, which v may hold a second time now
+	v.blocks[i] = fresh
 }
 
-// max sets b to the pointwise maximum of x and y.
-func (b *block) max(x, y *block) {
+// max sets b, which may be x or y, to the pointwise maximum of x and y, and
+// reports whether x and y are less than that somewhere. It has no branches that
+// depend on the times, for those would be taken at random.
+func (b *block) max(x, y *block) (xLess, yLess bool) {
+	var xDiff, yDiff uint64
 	for i := range b.times {
-		b.times[i] = max(x.times[i], y.times[i])
+		xt, yt := x.times[i], y.times[i]
+		m := max(xt, yt)
+		xDiff |= m ^ xt
+		yDiff |= m ^ yt
+		b.times[i] = m
 	}
+	return xDiff != 0, yDiff != 0
 }

@@ -29,10 +29,9 @@ import (
 //   - a plain or atomic read or an atomic write takes the place of the same
 //     kind of access that happens before it: of its own slot, or, in the case of
 //     READ EXCLUSIVE, of another one;
-//   - an access in the same epoch as a remembered one, of a kind that conflicts
-//     with no less, is itself forgotten; no race that involves it is new, for
-//     whoever happens after that epoch happens after both, and nobody has
-//     learnt of one but not of the other.
+//   - an access is not remembered if its thread has done the same, or a plain
+//     write, in the same epoch and that is remembered: no clock tells the two
+//     apart, and what conflicts with the one conflicts with the other.
 //
 // An atomic write does not forget plain reads, for a later atomic write would
 // race with them but not with it. Bytes share a state only as long as every
@@ -42,8 +41,7 @@ import (
 // # Costs
 //
 // An access in the same epoch as the last one costs a few nanoseconds and
-// memory 37 bytes per touched word in a full page; see package Order for
-// synchronisation. A variable that is read by threads in no order, or accessed
+// memory 37 bytes per touched word; see Order for synchronisation. A variable that is read by threads in no order, or accessed
 // atomically, takes about 20 to 40 bytes for each of them besides. In steady
 // state nothing is allocated but findings.
 type FastTrack struct {

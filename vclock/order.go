@@ -35,8 +35,8 @@ import (
 // step per slot at most, blocks of 64 slots that both clocks share counting as
 // one. Memory is about 600 bytes per 512 bytes of address space with
 // synchronisation objects in it, 64 bytes per object, a clock for every thread
-// and object that cannot share one, and 24 bytes for every thread that ever
-// was. In steady state nothing is allocated.
+// and object that cannot share one, and about 30 bytes for every thread that
+// ever was. In steady state nothing is allocated.
 //
 // An Order belongs to one goroutine.
 type Order struct {
@@ -65,7 +65,7 @@ type stamp struct {
 // NewOrder returns the order of an empty stream.
 func NewOrder() *Order {
 	o := new(Order)
-	o.threads.pool = &o.pool
+	o.threads = newThreads(&o.pool)
 	o.objects = shadow.New(nil, o.forget)
 	return o
 }

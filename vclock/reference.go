@@ -16,9 +16,9 @@ import (
 // finding each, in stream order. Both accesses are complete, the index included,
 // except that accesses which no finding could tell apart but by their index
 // count as one, the first: those with the same op, object, size, site and
-// context by the same thread between two of its publications, so far as they
-// are the thread's last ones on the bytes. The pairs of an earlier place and a
-// later event are therefore all there.
+// context by the same thread between two of its publications, if they are not
+// many accesses apart. The pairs of an earlier place and a later event are
+// therefore all there.
 //
 // It costs a step per thread that touched the variable and per finding, and
 // about 48 bytes per remembered access and word, which are never given back
@@ -146,13 +146,11 @@ func (d *Reference) judge(t *thread, r *heisen.Record, l *log) {
 	}
 }
 
-// add appends a, unless an access of the same epoch stands for it.
+// add appends a, unless one of the last accesses of the same epoch stands for
+// it.
 func (l *log) add(a access) {
-	for _, e := range slices.Backward(l.accesses) {
-		if e.epoch != a.epoch {
-			break
-		}
-		if e.accessKey == a.accessKey {
+	for _, e := range slices.Backward(l.accesses[max(0, len(l.accesses)-64):]) {
+		if e.epoch == a.epoch && e.accessKey == a.accessKey {
 			return
 		}
 	}

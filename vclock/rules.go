@@ -19,13 +19,14 @@ func (f *FastTrack) read(t *thread, v *variable, r *heisen.Record, at heisen.Obj
 		f.checkWrite(t, v, r, at)
 		f.checkAll(t, x, atomicWrite, r, at)
 		f.checkAll(t, x, atomicUpdate, r, at)
-		reads.put(here) // [FT READ SHARED]
+		f.histories.put(reads, here) // [FT READ SHARED]
 	case t.covers(v.read): // [FT READ EXCLUSIVE]
 		f.checkWrite(t, v, r, at)
 		v.read, v.readPlace = here.epoch, here.place
 	default: // [FT READ SHARE]
 		f.checkWrite(t, v, r, at)
-		f.histories.extend(v).kinds[plainRead].put(here)
+		x := f.histories.extend(v)
+		f.histories.put(&x.kinds[plainRead], here)
 	}
 	t.touch()
 }
@@ -66,7 +67,7 @@ func (f *FastTrack) atomicRange(t *thread, r *heisen.Record) {
 		if k != atomicRead {
 			f.checkAll(t, x, plainRead, r, c.Object())
 		}
-		x.kinds[k].put(mark{t.epoch, placeOf(r)})
+		f.histories.put(&x.kinds[k], mark{t.epoch, placeOf(r)})
 	}
 	t.touch()
 	f.found = f.found[:0]

@@ -7,6 +7,7 @@ import (
 	"sort"
 
 	"github.com/heisen-go/heisen"
+	"github.com/heisen-go/heisen/internal/shadow"
 )
 
 // Errors that Order.Err wraps.
@@ -66,14 +67,12 @@ const (
 
 	// takeoverScan is how many ended threads a new thread looks at for a slot.
 	takeoverScan = 16
-
-	threadPage = 1024
 )
 
 // threads is the table of all threads, and of the slots.
 type threads struct {
 	pool  *pool
-	pages [][]*thread // by number; forgotten for one whose clock is forgotten
+	byID  *shadow.Memory[*thread] // forgotten for one whose clock is forgotten
 	slots []slot
 	ended []uint32 // slots whose thread has ended, in no order
 	hand  int      // where in ended the next scan starts
@@ -86,24 +85,22 @@ type threads struct {
 // changed.
 var forgotten = &thread{ended: true}
 
+func newThreads(p *pool) threads {
+	return threads{pool: p, byID: shadow.New[*thread](nil, nil)}
+}
+
 // find returns the entry for id, or nil.
 func (ts *threads) find(id heisen.Thread) *thread {
-	if i := int(id / threadPage); i < len(ts.pages) && ts.pages[i] != nil {
-		return ts.pages[i][id%threadPage]
+	if t := ts.byID.Peek(entry(id)); t != nil {
+		return *t
 	}
 	return nil
 }
 
-func (ts *threads) set(id heisen.Thread, t *thread) {
-	i := int(id / threadPage)
-	if i >= len(ts.pages) {
-		ts.pages = slices.Grow(ts.pages, i+1-len(ts.pages))[:i+1]
-	}
-	if ts.pages[i] == nil {
-		ts.pages[i] = make([]*thread, threadPage)
-	}
-	ts.pages[i][id%threadPage] = t
-}
+func (ts *threads) set(id heisen.Thread, t *thread) { *ts.byID.At(entry(id)) = t }
+
+// entry returns where byID has a thread: at a word of its own, the densest way.
+func entry(id heisen.Thread) heisen.Object { return 8 * heisen.Object(id) }
 
 // get returns the running thread id: one that nobody forked starts with an empty
 // clock, and one that has ended goes on. It returns nil once there are too many.

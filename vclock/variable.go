@@ -1,6 +1,10 @@
 package vclock
 
-import "github.com/heisen-go/heisen"
+import (
+	"math/bits"
+
+	"github.com/heisen-go/heisen"
+)
 
 // variable is FastTrack's state of a class of bytes: 32 bytes, without pointers.
 //
@@ -88,10 +92,18 @@ func (m *marks) find(slot uint32) *mark {
 	}
 }
 
+// histories holds histories by handle, and the tables of freed and grown marks
+// for the next use.
+type histories struct {
+	all    []*history // the first is not used
+	free   uint32
+	tables [timeBits][][]mark // zero, by the logarithm of their length
+}
+
 // put remembers an access, instead of the slot's last.
-func (m *marks) put(k mark) {
+func (h *histories) put(m *marks, k mark) {
 	if 4*(m.count+1) > 3*len(m.table) {
-		m.grow()
+		h.grow(m)
 	}
 	at := m.find(k.epoch.Slot())
 	if at.epoch == 0 {
@@ -100,37 +112,29 @@ func (m *marks) put(k mark) {
 	*at = k
 }
 
-func (m *marks) grow() {
+func (h *histories) grow(m *marks) {
 	old := m.table
-	m.table = make([]mark, max(4, 2*len(old)))
+	size := max(4, 2*len(old))
+	if free := &h.tables[bits.Len(uint(size))]; len(*free) > 0 {
+		m.table = (*free)[len(*free)-1]
+		*free = (*free)[:len(*free)-1]
+	} else {
+		m.table = make([]mark, size)
+	}
 	for _, k := range old {
 		if k.epoch != 0 {
 			*m.find(k.epoch.Slot()) = k
 		}
 	}
+	h.recycle(old)
 }
 
-func (m *marks) clear() {
-	if m.count > 0 {
-		clear(m.table)
-		m.count = 0
+func (h *histories) recycle(table []mark) {
+	if table != nil {
+		clear(table)
+		free := &h.tables[bits.Len(uint(len(table)))]
+		*free = append(*free, table)
 	}
-}
-
-func (m *marks) copyFrom(n *marks) {
-	m.clear()
-	for _, k := range n.table {
-		if k.epoch != 0 {
-			m.put(k)
-		}
-	}
-}
-
-// histories holds histories by handle. Freed ones keep their tables for the next
-// use.
-type histories struct {
-	all  []*history // the first is not used
-	free uint32
 }
 
 func (h *histories) of(v *variable) *history { return h.all[v.read-handleBase] }
@@ -143,7 +147,7 @@ func (h *histories) extend(v *variable) *history {
 	last := mark{v.read, v.readPlace}
 	x := h.attach(v)
 	if last.epoch != 0 {
-		x.kinds[plainRead].put(last)
+		h.put(&x.kinds[plainRead], last)
 	}
 	return x
 }
@@ -170,7 +174,8 @@ func (h *histories) forget(v *variable) {
 	if v.extended() {
 		x := h.of(v)
 		for k := range x.kinds {
-			x.kinds[k].clear()
+			h.recycle(x.kinds[k].table)
+			x.kinds[k] = marks{}
 		}
 		x.nextFree, h.free = h.free, uint32(v.read-handleBase)
 	}
@@ -185,6 +190,10 @@ func (h *histories) clone(v *variable) {
 	from := h.of(v)
 	to := h.attach(v)
 	for k := range to.kinds {
-		to.kinds[k].copyFrom(&from.kinds[k])
+		for _, m := range from.kinds[k].table {
+			if m.epoch != 0 {
+				h.put(&to.kinds[k], m)
+			}
+		}
 	}
 }

@@ -1,0 +1,238 @@
+package vclock_test
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"runtime"
+	"runtime/debug"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/heisen-go/heisen"
+	"github.com/heisen-go/heisen/bench/workload"
+	"github.com/heisen-go/heisen/vclock"
+)
+
+// kinds of random traces: few threads and objects, so that everything meets.
+var kinds = []struct {
+	name string
+	workload.Small
+}{
+	{"words", workload.Small{Threads: 4, Events: 40, Vars: 3, Syncs: 3}},
+	{"ranges", workload.Small{Threads: 4, Events: 40, Vars: 3, Syncs: 3, Ranges: true}},
+	{"lives", workload.Small{Threads: 4, Events: 50, Vars: 3, Syncs: 3, Ranges: true, Lives: true}},
+	{"same sites", workload.Small{Threads: 3, Events: 50, Vars: 2, Syncs: 2, Lives: true, Sites: 3}},
+	{"many threads", workload.Small{Threads: 12, Events: 60, Vars: 2, Syncs: 2}},
+	{"wild", workload.Small{Threads: 5, Events: 50, Vars: 3, Syncs: 2, Ranges: true, Lives: true, Wild: true}},
+}
+
+// forRandomTraces calls check with n random traces of each kind, on all cores.
+func forRandomTraces(t *testing.T, n int, check func(trace []heisen.Record) error) {
+	for _, kind := range kinds {
+		t.Run(kind.name, func(t *testing.T) {
+			var wg sync.WaitGroup
+			workers := runtime.GOMAXPROCS(0)
+			for w := range workers {
+				wg.Add(1)
+				go func() {
+					defer wg.Done()
+					for seed := w; seed < n; seed += workers {
+						rng := rand.New(rand.NewPCG(uint64(seed), 7))
+						trace := workload.Random(rng, kind.Small)
+						if err := check(trace); err != nil {
+							t.Errorf("seed %d: %v\n%s", seed, err, show(trace))
+							return
+						}
+					}
+				}()
+			}
+			wg.Wait()
+		})
+	}
+}
+
+func show(trace []heisen.Record) string {
+	var b strings.Builder
+	for i, r := range trace {
+		fmt.Fprintf(&b, "%4d  thread %d  %v %d", i+1, r.TID, r.Code, r.Obj)
+		if r.Len+uint16(r.Val) > 0 {
+			fmt.Fprintf(&b, "+%d", uint64(r.Len)+r.Val)
+		}
+		fmt.Fprintf(&b, "  site %d ctx %d\n", r.Loc, r.Ctx)
+	}
+	return b.String()
+}
+
+// findingsOf runs a detector over a trace.
+func findingsOf(trace []heisen.Record, detector func(heisen.Sink) heisen.Detector) ([]heisen.Finding, error) {
+	var all []heisen.Finding
+	d := detector(func(f heisen.Finding) { all = append(all, f) })
+	_, err := heisen.Run(context.Background(), heisen.Slice(trace), d)
+	return all, err
+}
+
+// TestMain lets the garbage collector rest: the tests make many short-lived
+// detectors.
+func TestMain(m *testing.M) {
+	debug.SetGCPercent(400)
+	m.Run()
+}
+
+func fastTrack(s heisen.Sink) heisen.Detector { return vclock.NewFastTrack(s) }
+func reference(s heisen.Sink) heisen.Detector { return vclock.NewReference(s) }
+
+// TestReferenceIsReachability compares the reference with the definition of
+// happens-before, pair by pair.
+func TestReferenceIsReachability(t *testing.T) {
+	forRandomTraces(t, 4000, func(trace []heisen.Record) error {
+		want := judge(trace)
+		found, err := findingsOf(trace, reference)
+		if err != nil {
+			return err
+		}
+		got := map[pair]bool{}
+		for _, f := range found {
+			got[pairOf(f)] = true
+			if err := consistent(trace, f, want); err != nil {
+				return err
+			}
+		}
+		if !maps.Equal(want.pairs, got) {
+			return fmt.Errorf("pairs (-reachability +reference):\n%s",
+				cmp.Diff(want.pairs, got, cmp.AllowUnexported(pair{})))
+		}
+		return nil
+	})
+}
+
+// consistent checks a finding of the reference against the trace by itself.
+func consistent(trace []heisen.Record, f heisen.Finding, v verdict) error {
+	for _, a := range f.Accesses {
+		if a.Index < 1 || a.Index > uint64(len(trace)) {
+			return fmt.Errorf("index %d in %+v", a.Index, f)
+		}
+		if want := heisen.AccessOf(&trace[a.Index-1], a.Index); a != want {
+			return fmt.Errorf("access %+v, but the event is %+v", a, want)
+		}
+	}
+	if at := [2]uint64{f.Accesses[0].Index, f.Accesses[1].Index}; len(v.meet[at]) == 0 {
+		return fmt.Errorf("events %v do not race, but were reported", at)
+	}
+	return nil
+}
+
+// TestFastTrackPromise checks what FastTrack promises against the reference:
+// nothing but pairs that the reference has, and the first race of every byte.
+func TestFastTrackPromise(t *testing.T) {
+	forRandomTraces(t, 17000, func(trace []heisen.Record) error {
+		hb, err := findingsOf(trace, reference)
+		if err != nil {
+			return err
+		}
+		ft, err := findingsOf(trace, fastTrack)
+		if err != nil {
+			return err
+		}
+		// What the reference found, by what FastTrack says of a pair, and the
+		// bytes where it meets.
+		type half struct {
+			op     heisen.Op
+			thread heisen.Thread
+			site   heisen.Site
+			ctx    heisen.Context
+			later  uint64
+		}
+		halfOf := func(f heisen.Finding) half {
+			a := f.Accesses[0]
+			return half{a.Op, a.Thread, a.Site, a.Context, f.Accesses[1].Index}
+		}
+		meet := map[half]bytes{}
+		var first, got [64]uint64 // first later access of a race, by byte; 0 if there is none
+		note := func(at *[64]uint64, where bytes, later uint64) {
+			for b := range at {
+				if where.has(heisen.Object(b)) && (at[b] == 0 || later < at[b]) {
+					at[b] = later
+				}
+			}
+		}
+		for _, f := range hb {
+			h := halfOf(f)
+			meet[h] |= shared(trace, f)
+			note(&first, meet[h], h.later)
+		}
+		for _, f := range ft {
+			h := halfOf(f)
+			if !meet[h].has(f.Object) || f.Accesses[0].Object != f.Object {
+				return fmt.Errorf("not a race of the reference: %+v", f)
+			}
+			later := f.Accesses[1]
+			if want := heisen.AccessOf(&trace[later.Index-1], later.Index); later != want {
+				return fmt.Errorf("access %+v, but the event is %+v", later, want)
+			}
+			note(&got, meet[h], h.later)
+		}
+		if first != got {
+			return fmt.Errorf("first race by byte (-hb +fasttrack):\n%s", cmp.Diff(first, got))
+		}
+		return nil
+	})
+}
+
+// bytes is a set of addresses below 64, where all variables of these traces are.
+type bytes uint64
+
+func (s bytes) has(o heisen.Object) bool { return s>>o&1 != 0 }
+
+// span returns the set of n bytes from o.
+func span(o heisen.Object, n uint64) bytes {
+	if n >= 64 {
+		n = 64
+	}
+	return bytes(1<<n-1) << o
+}
+
+// shared returns the bytes that both accesses of a finding touch in the same
+// life.
+func shared(trace []heisen.Record, f heisen.Finding) bytes {
+	a, b := f.Accesses[0], f.Accesses[1]
+	both := span(a.Object, a.Size) & span(b.Object, b.Size)
+	for _, r := range trace[a.Index:b.Index] {
+		if r.Code == heisen.Alloc || r.Code == heisen.Free {
+			both &^= span(r.Obj, r.Val)
+		}
+	}
+	return both
+}
+
+// TestHandleIsHandleRecords feeds events one by one, as foreign Events too.
+func TestHandleIsHandleRecords(t *testing.T) {
+	type foreign struct{ heisen.Event }
+	for seed := range uint64(200) {
+		trace := workload.Random(rand.New(rand.NewPCG(seed, 3)),
+			workload.Small{Threads: 4, Events: 60, Vars: 3, Syncs: 3})
+		for i := range trace {
+			trace[i].Ctx = 0 // which a foreign event does not have
+		}
+		for _, detector := range []func(heisen.Sink) heisen.Detector{fastTrack, reference} {
+			want, _ := findingsOf(trace, detector)
+			for _, wrap := range []func(*heisen.Record) heisen.Event{
+				func(r *heisen.Record) heisen.Event { return r },
+				func(r *heisen.Record) heisen.Event { return foreign{r} },
+			} {
+				var got []heisen.Finding
+				d := detector(func(f heisen.Finding) { got = append(got, f) })
+				for i := range trace {
+					d.Handle(wrap(&trace[i]))
+				}
+				if diff := cmp.Diff(want, got); diff != "" {
+					t.Fatalf("seed %d (-HandleRecords +Handle):\n%s", seed, diff)
+				}
+			}
+		}
+	}
+}

@@ -1,0 +1,140 @@
+package vclock_test
+
+import "github.com/heisen-go/heisen"
+
+// pair is a race: the earlier access as a finding shows it, and the position of
+// the later one.
+type pair struct {
+	op     heisen.Op
+	thread heisen.Thread
+	obj    heisen.Object
+	size   uint64
+	site   heisen.Site
+	ctx    heisen.Context
+	later  uint64
+}
+
+func pairOf(f heisen.Finding) pair {
+	a := f.Accesses[0]
+	return pair{a.Op, a.Thread, a.Object, a.Size, a.Site, a.Context, f.Accesses[1].Index}
+}
+
+// verdict is what reachability says of a trace.
+type verdict struct {
+	pairs map[pair]bool
+	// meet has the bytes at which the accesses of a pair, given by their
+	// positions, race.
+	meet map[[2]uint64][]heisen.Object
+	// first has the position of the first later access of a race at a byte.
+	first map[heisen.Object]uint64
+	// later has the positions of all accesses that race with an earlier one.
+	later map[uint64]bool
+}
+
+// graph is happens-before by its definition: the doc comments of heisen.Op as
+// edges between events, and reachability. It shares nothing with vector clocks.
+type graph struct {
+	trace   []heisen.Record
+	reach   []map[int]bool // by event: those before it, itself included
+	last    map[heisen.Thread]int
+	pending map[heisen.Thread][]int // forks of a thread that has done nothing since
+	pub     map[heisen.Object][]int
+	readers map[heisen.Object][]int
+}
+
+func judge(trace []heisen.Record) verdict {
+	g := &graph{
+		trace:   trace,
+		last:    map[heisen.Thread]int{},
+		pending: map[heisen.Thread][]int{},
+		pub:     map[heisen.Object][]int{},
+		readers: map[heisen.Object][]int{},
+	}
+	v := verdict{map[pair]bool{}, map[[2]uint64][]heisen.Object{}, map[heisen.Object]uint64{}, map[uint64]bool{}}
+	alive := map[heisen.Object][]int{} // accesses by byte, in its present life
+	for j := range trace {
+		g.add(j)
+		r := &trace[j]
+		if r.Code == heisen.Alloc || r.Code == heisen.Free {
+			for b := r.Obj; b < r.Obj+heisen.Object(r.Val); b++ {
+				delete(alive, b)
+			}
+		}
+		if !r.Code.IsAccess() {
+			continue
+		}
+		for b := r.Obj; b < r.Obj+heisen.Object(r.Size()); b++ {
+			for _, i := range alive[b] {
+				e := &trace[i]
+				if e.TID == r.TID || !e.Code.Conflicts(r.Code) || g.reach[j][i] {
+					continue
+				}
+				later := uint64(j + 1)
+				v.pairs[pair{e.Code, e.TID, e.Obj, e.Size(), e.Loc, e.Ctx, later}] = true
+				at := [2]uint64{uint64(i + 1), later}
+				v.meet[at] = append(v.meet[at], b)
+				v.later[later] = true
+				if _, ok := v.first[b]; !ok {
+					v.first[b] = later
+				}
+			}
+			alive[b] = append(alive[b], j)
+		}
+	}
+	return v
+}
+
+// add adds event j and its edges.
+func (g *graph) add(j int) {
+	r := &g.trace[j]
+	before := map[int]bool{j: true}
+	after := func(events ...int) {
+		for _, i := range events {
+			for k := range g.reach[i] {
+				before[k] = true
+			}
+		}
+	}
+	if i, ok := g.last[r.TID]; ok {
+		after(i)
+	}
+	after(g.pending[r.TID]...)
+	delete(g.pending, r.TID)
+
+	switch r.Code {
+	case heisen.AtomicRead, heisen.AtomicUpdate, heisen.AcquireShared, heisen.Receive:
+		after(g.pub[r.Obj]...)
+	case heisen.Acquire:
+		after(g.pub[r.Obj]...)
+		after(g.readers[r.Obj]...)
+	case heisen.Join:
+		if i, ok := g.last[r.Obj.Thread()]; ok {
+			after(i)
+		}
+		// A thread that was forked and has done nothing ends all the same.
+		if r.Obj.Thread() != r.TID {
+			after(g.pending[r.Obj.Thread()]...)
+		}
+	case heisen.Alloc, heisen.Free:
+		for b := r.Obj; b < r.Obj+heisen.Object(r.Val); b++ {
+			delete(g.pub, b)
+			delete(g.readers, b)
+		}
+	}
+	g.reach = append(g.reach, before)
+	g.last[r.TID] = j
+
+	switch r.Code {
+	case heisen.AtomicWrite:
+		g.pub[r.Obj] = []int{j}
+		delete(g.readers, r.Obj)
+	case heisen.AtomicUpdate, heisen.Release, heisen.Send:
+		g.pub[r.Obj] = append(g.pub[r.Obj], j)
+	case heisen.ReleaseShared:
+		g.readers[r.Obj] = append(g.readers[r.Obj], j)
+	case heisen.Fork:
+		if r.Obj.Thread() != r.TID {
+			g.pending[r.Obj.Thread()] = append(g.pending[r.Obj.Thread()], j)
+		}
+	}
+}

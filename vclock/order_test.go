@@ -1,0 +1,60 @@
+package vclock_test
+
+import (
+	"fmt"
+	"maps"
+	"testing"
+
+	"github.com/heisen-go/heisen"
+	"github.com/heisen-go/heisen/vclock"
+)
+
+// TestOrderAlone builds a detector from what Order exports, as other packages
+// do, and compares it with reachability. On the way, Before must agree with the
+// clocks.
+func TestOrderAlone(t *testing.T) {
+	type past struct {
+		index  uint64
+		epoch  vclock.Epoch
+		record heisen.Record
+	}
+	forRandomTraces(t, 500, func(trace []heisen.Record) error {
+		want := judge(trace).later
+		got := map[uint64]bool{}
+		order := vclock.NewOrder()
+		alive := map[heisen.Object][]past{}
+		for i := range trace {
+			r := &trace[i]
+			order.Arrive(r)
+			if r.Code == heisen.Alloc || r.Code == heisen.Free {
+				for o := range heisen.Object(r.Val) {
+					delete(alive, r.Obj+o)
+				}
+			}
+			if r.Code.IsAccess() {
+				now := past{uint64(i + 1), order.Touch(r.TID), *r}
+				if order.Thread(now.epoch) != r.TID {
+					return fmt.Errorf("event %d: epoch %v is of thread %d", now.index, now.epoch, order.Thread(now.epoch))
+				}
+				clock := order.Clock(r.TID)
+				for o := range heisen.Object(r.Size()) {
+					for _, p := range alive[r.Obj+o] {
+						before := order.Before(p.epoch, r.TID)
+						if clock.Covers(p.epoch) != before {
+							return fmt.Errorf("event %d: Before(%v) is %v, the clock says otherwise", now.index, p.epoch, before)
+						}
+						if !before && p.record.Code.Conflicts(r.Code) {
+							got[now.index] = true
+						}
+					}
+					alive[r.Obj+o] = append(alive[r.Obj+o], now)
+				}
+			}
+			order.Leave(r)
+		}
+		if !maps.Equal(want, got) {
+			return fmt.Errorf("later sides of races: %v, want %v", got, want)
+		}
+		return order.Err()
+	})
+}
