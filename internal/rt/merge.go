@@ -28,10 +28,11 @@ type merger struct {
 type goroutine struct {
 	id     heisen.Thread
 	next   uint64   // words received without a gap
-	queue  []uint64 // of those, what could not be consumed
-	early  []run    // what came after a gap, by position
-	forked bool     // its Fork was emitted
-	awake  bool     // its Begin was emitted
+	queue  []uint64 // from head on: of those, what could not be consumed
+	head   int
+	early  []run // what came after a gap, by position
+	forked bool  // its Fork was emitted
+	awake  bool  // its Begin was emitted
 
 	cursor  heisen.Cursor
 	context heisen.Context // of cursor, unless stale
@@ -100,12 +101,16 @@ func (m *merger) deliver(g *goroutine, at uint64, words []uint64) error {
 // extend consumes words that follow directly on what g has, or queues them.
 func (m *merger) extend(g *goroutine, words []uint64) error {
 	g.next += uint64(len(words))
-	if len(g.queue) == 0 {
+	if g.head == len(g.queue) {
 		n, err := m.consume(g, words)
 		if err != nil {
 			return err
 		}
 		words = words[n:]
+	}
+	if g.head > 0 && len(g.queue)+len(words) > cap(g.queue) {
+		g.queue = g.queue[:copy(g.queue, g.queue[g.head:])]
+		g.head = 0
 	}
 	g.queue = append(g.queue, words...)
 	m.held += uint64(len(words))
@@ -123,15 +128,14 @@ func (m *merger) release() error {
 		} else {
 			return nil
 		}
-		n, err := m.consume(g, g.queue)
+		n, err := m.consume(g, g.queue[g.head:])
 		m.held -= uint64(n)
+		g.head += n
 		if err != nil {
 			return err
 		}
-		if n == len(g.queue) {
-			g.queue = g.queue[:0]
-		} else {
-			g.queue = g.queue[n:]
+		if g.head == len(g.queue) {
+			g.queue, g.head = g.queue[:0], 0
 		}
 	}
 }
@@ -309,7 +313,7 @@ func (m *merger) sync(g *goroutine, op, arg uint64, site heisen.Site) error {
 		}
 		child.forked = true
 		syms.SetThread(child.id, heisen.ThreadInfo{Forked: true, Parent: g.id, Site: site, Context: g.context})
-		if len(child.queue) > 0 {
+		if child.head < len(child.queue) {
 			m.ready = append(m.ready, child)
 		}
 	}

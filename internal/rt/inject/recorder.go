@@ -63,7 +63,7 @@ const (
 	heisenBegin     = 1        // words of a begin record
 	heisenSlab      = 256      // goroutine states made at a time
 	heisenStripes   = 256      // locks for atomic operations
-	heisenSpins     = 64       // before a spinning M yields its thread
+	heisenSpins     = 64       // before a waiting M sleeps
 )
 
 // heisenBuf is the event buffer of a P. Only the P's M appends; anyone may send
@@ -104,21 +104,28 @@ type heisenStripe struct {
 
 var heisenAtomicLocks [heisenStripes]heisenStripe
 
-// heisenLock spins until it has set *l.
+// heisenLock takes a lock that is 0 when free, 1 when held and 2 when held and
+// waited for. A holder may wait for the analyser, so waiters sleep.
 //
 //go:nosplit
 func heisenLock(l *uint32) {
-	for i := 0; !atomic.Cas(l, 0, 1); i++ {
-		if i < heisenSpins {
-			procyield(10)
-		} else {
-			osyield()
+	for range heisenSpins {
+		if atomic.Cas(l, 0, 1) {
+			return
 		}
+		procyield(10)
+	}
+	for atomic.Xchg(l, 2) != 0 {
+		futexsleep(l, 2, -1)
 	}
 }
 
 //go:nosplit
-func heisenUnlock(l *uint32) { atomic.Store(l, 0) }
+func heisenUnlock(l *uint32) {
+	if atomic.Xchg(l, 0) == 2 {
+		futexwakeup(l, 1)
+	}
+}
 
 // heisenNewG returns a state for a new goroutine. It must run on the system
 // stack.
