@@ -87,10 +87,9 @@ func (b *Builder) list(ctx context.Context, dir string, args ...string) ([]strin
 	return strings.Fields(string(out)), nil
 }
 
-// Flags returns the build flags that inject the recorder, for go build, go test
-// and go vet alike.
-func (b *Builder) Flags() []string {
-	flags := []string{"-overlay=" + b.overlay}
+// flags returns the build flags that inject the recorder.
+func (b *Builder) flags(tags []string) []string {
+	flags := []string{"-overlay=" + b.overlay, "-tags=" + strings.Join(tags, ",")}
 	for _, f := range b.gcflags {
 		flags = append(flags, "-gcflags="+f)
 	}
@@ -98,10 +97,38 @@ func (b *Builder) Flags() []string {
 }
 
 // Command returns a go command with the recorder injected: verb is build or
-// test, args what follows the injected flags.
+// test, args the flags and arguments that follow the injected flags.
+//
+// The build has the tag race: the recorder's parts of the standard library carry
+// it, and the program's own files say by it what they want to be different under
+// a race detector, such as tests that count allocations.
 func (b *Builder) Command(ctx context.Context, verb string, args ...string) *exec.Cmd {
-	all := append([]string{verb}, b.Flags()...)
+	tags, args := cutTags(args)
+	if tags == nil {
+		tags, _ = cutTags(strings.Fields(b.Toolchain.Flags))
+	}
+	all := append([]string{verb}, b.flags(append([]string{"race"}, tags...))...)
 	return exec.CommandContext(ctx, b.Toolchain.Go, append(all, args...)...)
+}
+
+// cutTags takes the -tags flag out of the arguments of a go command. Of several
+// the last counts, as for the go command itself.
+func cutTags(args []string) (tags, rest []string) {
+	for i := 0; i < len(args); i++ {
+		name, value, ok := strings.Cut(strings.TrimPrefix(strings.TrimPrefix(args[i], "-"), "-"), "=")
+		switch {
+		case args[i] == "-args" || args[i] == "--args":
+			return tags, append(rest, args[i:]...)
+		case name != "tags" || !strings.HasPrefix(args[i], "-"):
+			rest = append(rest, args[i])
+			continue
+		case !ok && i+1 < len(args):
+			i++
+			value = args[i]
+		}
+		tags = strings.FieldsFunc(value, func(r rune) bool { return r == ',' || r == ' ' })
+	}
+	return tags, rest
 }
 
 // Build compiles a package, or the files of one, to an executable at output.

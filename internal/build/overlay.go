@@ -17,7 +17,7 @@ import (
 )
 
 // overlay is the set of files that stand in for files of GOROOT, or are added to
-// it, by their path below GOROOT/src.
+// it, by their path below GOROOT/src. A nil file is one taken away.
 type overlay map[string][]byte
 
 // newOverlay makes the overlay for a toolchain from its own sources.
@@ -40,8 +40,11 @@ func newOverlay(t *Toolchain) (overlay, error) {
 	for name, text := range injected {
 		o["runtime/heisen_"+name] = text
 	}
-	o["runtime/race0.go"] = o["runtime/heisen_hooks.go"]
+	o["runtime/race.go"] = o["runtime/heisen_hooks.go"]
 	delete(o, "runtime/heisen_hooks.go")
+	for _, goarch := range architectures() {
+		o["runtime/race_"+goarch+".s"] = nil // calls into the C library of the race detector
+	}
 	roots, err := stdRoots(src)
 	if err != nil {
 		return nil, err
@@ -63,7 +66,7 @@ func newOverlay(t *Toolchain) (overlay, error) {
 	if err != nil {
 		return nil, err
 	}
-	if o["internal/race/norace.go"], err = raceAnnotations(norace); err != nil {
+	if o["internal/race/race.go"], err = raceAnnotations(norace); err != nil {
 		return nil, err
 	}
 	if err := o.addAtomics(read); err != nil {
@@ -139,6 +142,13 @@ func raceAnnotations(norace []byte) ([]byte, error) {
 	if !enabled {
 		return nil, fmt.Errorf("%w GOROOT: %s: no constant Enabled", ErrUnsupported, path)
 	}
+	for _, group := range s.file.Comments {
+		for _, c := range group.List {
+			if strings.HasPrefix(c.Text, "//go:build ") {
+				s.replace(c, "//go:build race")
+			}
+		}
+	}
 	var b strings.Builder
 	for _, f := range rt.LockAnnotations {
 		name, _, _ := strings.Cut(f, "(")
@@ -146,6 +156,15 @@ func raceAnnotations(norace []byte) ([]byte, error) {
 	}
 	s.insert(s.file.FileEnd, b.String())
 	return s.result()
+}
+
+// architectures are those of Platforms.
+func architectures() (archs []string) {
+	for _, platform := range Platforms {
+		_, goarch, _ := strings.Cut(platform, "/")
+		archs = append(archs, goarch)
+	}
+	return archs
 }
 
 // syscallPackage is the import path of the runtime's own system call package,
@@ -196,9 +215,12 @@ func (o overlay) write(dir, goroot string) (string, error) {
 	var description struct{ Replace map[string]string }
 	description.Replace = map[string]string{}
 	for _, path := range paths {
-		file := filepath.Join(dir, strings.ReplaceAll(path, "/", "_"))
-		if err := writeOnce(file, o[path]); err != nil {
-			return "", err
+		var file string // the go command's word for a file that is not there
+		if o[path] != nil {
+			file = filepath.Join(dir, strings.ReplaceAll(path, "/", "_"))
+			if err := writeOnce(file, o[path]); err != nil {
+				return "", err
+			}
 		}
 		description.Replace[filepath.Join(goroot, "src", filepath.FromSlash(path))] = file
 	}

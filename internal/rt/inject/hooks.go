@@ -9,7 +9,7 @@ import (
 )
 
 // The race detector's interface to the runtime, the compiler and the standard
-// library, answered by the recorder. This file takes the place of race0.go.
+// library, answered by the recorder. This file takes the place of race.go.
 
 const raceenabled = true
 
