@@ -21,11 +21,12 @@ import (
 //
 // Threads are many, so vector clocks are indexed by slots, which threads hand
 // on. A new thread takes over the slot of an ended one, and goes on with its
-// time, if everything that one did and published happens before its own start;
-// the order that clocks express is then the same as if every thread had a slot
-// of its own. A program with ten million goroutines, of which a hundred run at a
-// time and are waited for, has clocks of about a hundred times. A goroutine that
-// nobody ever waits for keeps its slot. Thread gives the way back.
+// time, if every access of that one happens before its own start; the order
+// between accesses that clocks express is then the same as if every thread had a
+// slot of its own. A program with ten million goroutines, of which a hundred run
+// at a time and are waited for, directly or through a semaphore, has clocks of
+// about a hundred times. A goroutine whose accesses nobody is ever ordered after
+// keeps its slot. Thread gives the way back.
 //
 // # Costs
 //
@@ -58,7 +59,7 @@ type object struct {
 type stamp struct {
 	clock Clock
 	// last, if not zero, says that the stamp is exactly one thread's clock at
-	// the end of this epoch. A clock that covers last then covers it all.
+	// the end of this epoch. Who knows last then knows it all.
 	last Epoch
 }
 
@@ -187,7 +188,7 @@ func threadOf(obj heisen.Object) (heisen.Thread, bool) {
 func (o *Order) see(t *thread, s *stamp) {
 	if s.last == 0 {
 		t.clock.join(&o.pool, &s.clock)
-	} else if !t.covers(s.last) {
+	} else if !o.threads.knows(t, s.last) {
 		t.clock.join(&o.pool, &s.clock)
 		t.clock.raise(&o.pool, s.last)
 	}
@@ -196,7 +197,7 @@ func (o *Order) see(t *thread, s *stamp) {
 // seen reports whether t covers all of a stamp.
 func (o *Order) seen(t *thread, s *stamp) bool {
 	if s.last != 0 {
-		return t.covers(s.last)
+		return o.threads.knows(t, s.last)
 	}
 	return s.clock.lessEqBut(&t.clock, t.epoch.Slot())
 }

@@ -232,6 +232,40 @@ func TestMillionGoroutines(t *testing.T) {
 	}
 }
 
+// TestSemaphore bounds the goroutines by a semaphore, and waits for them only
+// once, at the end: what each publishes last is seen by nobody until then, but
+// its accesses are, and its slot must be free for the next.
+func TestSemaphore(t *testing.T) {
+	const goroutines, width = 100_000, 50
+	races := 0
+	d := vclock.NewFastTrack(func(heisen.Finding) { races++ })
+	var batch []heisen.Record
+	add := func(t heisen.Thread, op heisen.Op, o heisen.Object) {
+		batch = append(batch, heisen.Record{TID: t, Code: op, Obj: o})
+	}
+	const wg, semaphore, own = 0x1000, 0x2000, 0x4000
+	for g := heisen.Thread(1); g <= goroutines; g++ {
+		batch = batch[:0]
+		place := 8 * heisen.Object(g%width)
+		add(0, heisen.Receive, semaphore+place)
+		add(0, heisen.Send, semaphore+place)
+		add(0, heisen.Fork, heisen.Object(g))
+		add(g, heisen.Write, own+place)
+		add(g, heisen.Receive, semaphore+place)
+		add(g, heisen.Send, semaphore+place)
+		add(g, heisen.Send, wg)
+		add(g, heisen.End, heisen.Object(g))
+		d.HandleRecords(batch)
+	}
+	d.HandleRecords([]heisen.Record{{TID: 0, Code: heisen.Receive, Obj: wg}, {TID: 0, Code: heisen.Read, Obj: own, Len: 8 * width}})
+	if err := d.Flush(); err != nil || races != 0 {
+		t.Errorf("%d races, error %v", races, err)
+	}
+	if d.Slots() > 2*width {
+		t.Errorf("%d slots", d.Slots())
+	}
+}
+
 // TestLateJoin joins a thread whose slot and clock are gone: what it did must
 // not race, and the loss of precision must be told.
 func TestLateJoin(t *testing.T) {

@@ -30,9 +30,9 @@ type thread struct {
 	ended bool
 	holds bool  // whether it still holds its slot, if it has ended
 	epoch Epoch // its present epoch
-	// last is the latest epoch in which it accessed or published something: a
-	// clock that covers it covers everything that others can learn of this
-	// thread.
+	// last is the latest epoch in which it, or an earlier holder of its slot,
+	// accessed something: a clock that covers it is ordered after all accesses
+	// of the slot.
 	last  Epoch
 	clock Clock // the time of its own slot is out of date
 }
@@ -42,17 +42,20 @@ func (t *thread) covers(e Epoch) bool {
 	return e>>timeBits == t.epoch>>timeBits || t.clock.Covers(e)
 }
 
-// touch notes that t did something in its present epoch.
+// touch notes that t accessed something in its present epoch.
 func (t *thread) touch() { t.last = t.epoch }
 
-// tenure is a thread's hold of a slot, from a time on.
+// tenure is a thread's hold of a slot, from a time on. What the slot's earlier
+// holders had published up to the time known happens before it.
 type tenure struct {
 	from   uint64
+	known  uint64
 	thread heisen.Thread
 }
 
-// slot of all vector clocks. Its tenures follow each other in happens-before
-// order, so that the slot as a whole behaves like one long thread.
+// slot of all vector clocks. The accesses of its tenures follow each other in
+// happens-before order, so that for asking whether an access was earlier the slot
+// as a whole behaves like one long thread.
 type slot struct {
 	holder  *thread
 	tenures []tenure
@@ -124,7 +127,7 @@ func (ts *threads) get(id heisen.Thread) *thread {
 	default:
 		// Its past is in another slot now.
 		t.clock.raise(ts.pool, t.epoch)
-		if !ts.enter(t, uint32(len(ts.slots)), 1) {
+		if !ts.enter(t, uint32(len(ts.slots)), 1, 0) {
 			return nil
 		}
 	}
@@ -140,15 +143,16 @@ func (ts *threads) start(id heisen.Thread, parent *thread) *thread {
 		t, ts.free = ts.free[n-1], ts.free[:n-1]
 	}
 	*t = thread{id: id}
-	s, from := uint32(len(ts.slots)), uint64(1)
+	s, from, known := uint32(len(ts.slots)), uint64(1), uint64(0)
 	if parent != nil {
 		t.clock = parent.clock.Copy()
 		t.clock.raise(ts.pool, parent.epoch)
 		if free, ok := ts.takeover(parent); ok {
 			s, from = free, ts.slots[free].holder.epoch.Time()+1
+			known = t.clock.Time(free)
 		}
 	}
-	if !ts.enter(t, s, from) {
+	if !ts.enter(t, s, from, known) {
 		return nil
 	}
 	ts.set(id, t)
@@ -156,9 +160,11 @@ func (ts *threads) start(id heisen.Thread, parent *thread) *thread {
 }
 
 // takeover looks for the slot of an ended thread that a child of parent may
-// have, and takes it off the list: everything the ended thread did and published
-// must happen before the parent's present. Then no clock can tell the two
-// threads in one slot from one thread, and neither loses nor gains any order.
+// have, and takes it off the list: every access of the ended thread must happen
+// before the parent's present. Then no clock can tell the accesses of the two
+// threads in one slot from those of one thread. Of what the ended thread has
+// published and the parent not seen (as it last told a WaitGroup that it is done)
+// see knows.
 func (ts *threads) takeover(parent *thread) (uint32, bool) {
 	for range min(takeoverScan, len(ts.ended)) {
 		if ts.hand >= len(ts.ended) {
@@ -176,9 +182,31 @@ func (ts *threads) takeover(parent *thread) (uint32, bool) {
 	return 0, false
 }
 
+// knows reports whether t has seen everything that the thread at e, an epoch that
+// it published, had seen then. To cover e is enough while the slot's time, as t
+// knows it, is of the same tenure. Time of the next tenure may have come to t
+// without what was published in between, unless that tenure began with it; of
+// later ones no more is asked, for not to know is always safe.
+func (ts *threads) knows(t *thread, e Epoch) bool {
+	if !t.covers(e) {
+		return false
+	}
+	tenures := ts.slots[e.Slot()].tenures
+	if e.Time() >= tenures[len(tenures)-1].from {
+		return true
+	}
+	next := sort.Search(len(tenures), func(i int) bool { return tenures[i].from > e.Time() })
+	seen := t.epoch.Time()
+	if t.epoch.Slot() != e.Slot() {
+		seen = t.clock.Time(e.Slot())
+	}
+	return seen < tenures[next].from ||
+		e.Time() <= tenures[next].known && (next+1 == len(tenures) || seen < tenures[next+1].from)
+}
+
 // enter gives slot s to t, from a time on. It reports false if the slot or the
 // time does not exist.
-func (ts *threads) enter(t *thread, s uint32, from uint64) bool {
+func (ts *threads) enter(t *thread, s uint32, from, known uint64) bool {
 	if s >= MaxSlots || from > maxTime {
 		ts.fail(t.id)
 		return false
@@ -199,7 +227,7 @@ func (ts *threads) enter(t *thread, s uint32, from uint64) bool {
 		}
 	}
 	sl.holder = t
-	sl.tenures = append(sl.tenures, tenure{from, t.id})
+	sl.tenures = append(sl.tenures, tenure{from, known, t.id})
 	t.holds = true
 	return true
 }
@@ -211,7 +239,6 @@ func (ts *threads) fail(id heisen.Thread) {
 
 // advance ends t's epoch, which has just been published.
 func (ts *threads) advance(t *thread) {
-	t.touch()
 	if t.epoch&maxTime == maxTime {
 		ts.fail(t.id)
 		return
