@@ -76,6 +76,26 @@ func (m *merger) goroutine(id uint64) (*goroutine, error) {
 // pending returns how many words have come that could not be emitted.
 func (m *merger) pending() uint64 { return m.held }
 
+// lost counts the events among them.
+func (m *merger) lost() (events uint64) {
+	count := func(words []uint64) {
+		for len(words) > 0 {
+			op := words[0] >> opShift
+			if op != opCall && op != opReturn {
+				events++
+			}
+			words = words[recordWords[op]:]
+		}
+	}
+	for _, g := range m.gs {
+		count(g.queue)
+		for _, r := range g.early {
+			count(r.words)
+		}
+	}
+	return events
+}
+
 // deliver takes words of g, of which at came before in its life.
 func (m *merger) deliver(g *goroutine, at uint64, words []uint64) error {
 	if at > g.next {

@@ -43,6 +43,7 @@ type Stream struct {
 
 	words   []uint64 // the message being read
 	offset  int64    // of the message in the stream, for errors
+	next    int64    // offset of the one after it
 	buffers []bufferState
 	merge   merger
 
@@ -123,7 +124,7 @@ func (s *Stream) read() error {
 		return s.end()
 	}
 	if err != nil {
-		return errors.Join(err, s.end())
+		return err
 	}
 	switch kind {
 	case msgWords:
@@ -145,8 +146,8 @@ func (s *Stream) read() error {
 
 // end is what the stream ends with when the program is gone.
 func (s *Stream) end() error {
-	if left := s.merge.pending(); left > 0 {
-		return &LostError{(left + 2) / 3}
+	if left := s.merge.lost(); left > 0 {
+		return &LostError{left}
 	}
 	return io.EOF
 }
@@ -157,6 +158,7 @@ func (s *Stream) corrupt(format string, args ...any) error {
 
 // readMessage fills s.words and returns how many words came.
 func (s *Stream) readMessage() (kind, id uint32, n int, err error) {
+	s.offset = s.next
 	var header [headerBytes]byte
 	if _, err := io.ReadFull(s.r, header[:]); err != nil {
 		if err == io.ErrUnexpectedEOF {
@@ -181,7 +183,7 @@ func (s *Stream) readMessage() (kind, id uint32, n int, err error) {
 			return 0, 0, 0, err
 		}
 	}
-	s.offset += headerBytes + int64(size)
+	s.next += headerBytes + int64(size)
 	return kind, id, n, nil
 }
 
