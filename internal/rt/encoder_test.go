@@ -11,8 +11,9 @@ import (
 
 // testText and testPID are what the recordings of the tests begin with.
 const (
-	testText = 0x401000
-	testPID  = 4321
+	testText     = 0x401000
+	testTextSize = 64 << 20
+	testPID      = 4321
 )
 
 // word packs an op and its argument.
@@ -31,7 +32,7 @@ func message(rec []byte, kind, id uint32, words ...uint64) []byte {
 
 // hello starts a recording.
 func helloMessage() []byte {
-	return message(nil, msgHello, 0, version, testText, testPID, 1)
+	return message(nil, msgHello, 0, version, testText, testTextSize, testPID)
 }
 
 // messages cuts a recording after each of its messages, the first being hello.

@@ -55,7 +55,10 @@ type Stream struct {
 
 const sitePage = 4096
 
-type hello struct{ version, text, pid, goid uint64 }
+// maxText bounds the size of a program's text.
+const maxText = 1 << 31
+
+type hello struct{ version, text, size, pid uint64 }
 
 // bufferState is where the words of a P's buffer are.
 type bufferState struct {
@@ -84,6 +87,10 @@ func NewStream(r io.Reader, symbolizer Symbolizer) (*Stream, error) {
 	if s.hello.version != version {
 		return nil, fmt.Errorf("start of recording: %w: version %d, not %d", ErrCorrupt, s.hello.version, version)
 	}
+	if s.hello.size > maxText {
+		return nil, fmt.Errorf("start of recording: %w: %d bytes of text", ErrCorrupt, s.hello.size)
+	}
+	s.pages = make([]*[sitePage]heisen.Site, (s.hello.size+sitePage-1)/sitePage)
 	return s, nil
 }
 
@@ -236,11 +243,12 @@ func (s *Stream) take(id uint32, words []uint64) error {
 	return nil
 }
 
-// site returns the number of the site at a text offset, 0 for offset 0.
+// site returns the number of the site at a text offset, 0 for offset 0 and where
+// there is no text.
 func (s *Stream) site(pc uint32) heisen.Site {
 	page := pc / sitePage
 	if int(page) >= len(s.pages) {
-		s.pages = append(s.pages, make([]*[sitePage]heisen.Site, int(page)+1-len(s.pages))...)
+		return 0
 	}
 	sites := s.pages[page]
 	if sites == nil {
