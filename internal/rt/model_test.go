@@ -140,7 +140,7 @@ func TestModel(t *testing.T) {
 	for _, shape := range shapes {
 		t.Run(shape.name, func(t *testing.T) {
 			t.Parallel()
-			n := max(40_000/shape.steps, 20)
+			n := max(20_000/shape.steps, 10)
 			races := 0
 			for seed := range n {
 				rng := rand.New(rand.NewPCG(uint64(seed), 11))
