@@ -8,14 +8,16 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"sync/atomic"
 	"time"
 )
 
 // Listener is where instrumented programs connect. Close it when no program will
 // come any more.
 type Listener struct {
-	dir string
-	l   *net.UnixListener
+	dir     string
+	l       *net.UnixListener
+	stopped atomic.Bool
 }
 
 // Listen makes a socket in a new temporary folder.
@@ -29,7 +31,7 @@ func Listen() (*Listener, error) {
 		os.RemoveAll(dir)
 		return nil, fmt.Errorf("socket for events: %w", err)
 	}
-	return &Listener{dir, l}, nil
+	return &Listener{dir: dir, l: l}, nil
 }
 
 // Env returns the environment variable that makes an instrumented program, and
@@ -39,6 +41,9 @@ func (l *Listener) Env() string { return socketEnv + "=" + l.l.Addr().String() }
 // Accept waits for the next program. After Stop or Close it returns
 // net.ErrClosed.
 func (l *Listener) Accept() (*Program, error) {
+	if l.stopped.Load() {
+		l.l.SetDeadline(time.Now().Add(backlogTime))
+	}
 	conn, err := l.l.AcceptUnix()
 	if errors.Is(err, os.ErrDeadlineExceeded) {
 		return nil, net.ErrClosed
@@ -49,13 +54,16 @@ func (l *Listener) Accept() (*Program, error) {
 	return &Program{conn: conn}, nil
 }
 
-// backlogTime is how long a stopped listener still accepts programs that
+// backlogTime is how long a stopped listener waits for each of the programs that
 // connected before, and may have ended since.
 const backlogTime = 20 * time.Millisecond
 
 // Stop makes Accept return net.ErrClosed when it has returned every program that
 // is connected already.
-func (l *Listener) Stop() error { return l.l.SetDeadline(time.Now().Add(backlogTime)) }
+func (l *Listener) Stop() error {
+	l.stopped.Store(true)
+	return l.l.SetDeadline(time.Now().Add(backlogTime))
+}
 
 // Close removes the socket and its folder. Programs that were accepted stay
 // connected.
@@ -90,13 +98,13 @@ func (p *Program) Open() (*Stream, error) {
 // ends. Unlike all else it may be called by any goroutine.
 func (p *Program) Abandon() { p.conn.CloseRead() }
 
-// Close ends the connection. status is what a program that has ended regularly
-// will exit with; it waits for that.
+// Close ends the connection. status is what a program that ends regularly will
+// exit with; it waits for that. Close waits for the end of a program that is
+// still running, and drops what it sends.
 func (p *Program) Close(status int32) error {
-	var err error
-	if p.stream != nil && p.stream.Finished() {
-		_, err = p.conn.Write(binary.LittleEndian.AppendUint32(nil, uint32(status)))
-	} else {
+	// A program that has not ended yet finds its answer when it does.
+	_, err := p.conn.Write(binary.LittleEndian.AppendUint32(nil, uint32(status)))
+	if p.stream == nil || !p.stream.Finished() {
 		_, err = io.Copy(io.Discard, p.conn) // what nobody reads must not block the program
 	}
 	if p.solver != nil {

@@ -1,7 +1,10 @@
 package rt
 
 import (
+	"cmp"
 	"fmt"
+	"maps"
+	"slices"
 
 	"github.com/heisen-go/heisen"
 )
@@ -15,11 +18,13 @@ import (
 // before it.
 type merger struct {
 	s    *Stream
-	gs   []*goroutine // by number; nil before the first and after the last event
-	next uint64       // the stamp that comes next
+	gs   map[uint64]*goroutine // by number, until their last event
+	next uint64                // the stamp that comes next
 	// waiting holds the goroutine whose first unconsumed word is the
-	// synchronisation event with stamp t, at t modulo its length.
-	waiting []*goroutine
+	// synchronisation event with stamp t, at t modulo its length; far holds those
+	// that are further away than that.
+	waiting [maxNear]*goroutine
+	far     map[uint64]*goroutine
 	ready   []*goroutine // forked while their words waited
 	held    uint64       // words that wait
 }
@@ -44,22 +49,22 @@ type run struct {
 	words []uint64
 }
 
-// maxGoroutines bounds what a corrupt number can make us allocate at once.
-const maxGoroutines = 1 << 31
+// maxNear is how many stamps ahead the goroutines that wait are found fastest.
+const maxNear = 1 << 12
+
+// maxGoroutines is how many numbers goroutines can have.
+const maxGoroutines = 1 << 32
 
 func (m *merger) init(s *Stream) {
 	m.s = s
-	m.waiting = make([]*goroutine, 1<<10)
+	m.gs = map[uint64]*goroutine{}
+	m.far = map[uint64]*goroutine{}
 }
 
 // goroutine returns the state of a goroutine by number.
 func (m *merger) goroutine(id uint64) (*goroutine, error) {
-	// Numbers are dense: a new one is at most what is running ahead.
-	if id >= maxGoroutines || id > uint64(len(m.gs))+1<<24 {
+	if id >= maxGoroutines {
 		return nil, m.s.corrupt("goroutine %d", id)
-	}
-	for uint64(len(m.gs)) <= id {
-		m.gs = append(m.gs, nil)
 	}
 	g := m.gs[id]
 	if g == nil {
@@ -71,6 +76,26 @@ func (m *merger) goroutine(id uint64) (*goroutine, error) {
 
 // pending returns how many words have come that could not be emitted.
 func (m *merger) pending() uint64 { return m.held }
+
+// lost counts the events among them.
+func (m *merger) lost() (events uint64) {
+	count := func(words []uint64) {
+		for len(words) > 0 {
+			op := words[0] >> opShift
+			if op != opCall && op != opReturn {
+				events++
+			}
+			words = words[recordWords[op]:]
+		}
+	}
+	for _, g := range m.gs {
+		count(g.queue)
+		for _, r := range g.early {
+			count(r.words)
+		}
+	}
+	return events
+}
 
 // deliver takes words of g, of which at came before in its life.
 func (m *merger) deliver(g *goroutine, at uint64, words []uint64) error {
@@ -120,9 +145,11 @@ func (m *merger) extend(g *goroutine, words []uint64) error {
 // release consumes what waited for the events emitted since.
 func (m *merger) release() error {
 	for {
-		g := m.waiting[m.next%uint64(len(m.waiting))]
+		g := m.waiting[m.next%maxNear]
 		if g != nil {
-			m.waiting[m.next%uint64(len(m.waiting))] = nil
+			m.waiting[m.next%maxNear] = nil
+		} else if g = m.far[m.next]; g != nil {
+			delete(m.far, m.next)
 		} else if last := len(m.ready) - 1; last >= 0 {
 			g, m.ready = m.ready[last], m.ready[:last]
 		} else {
@@ -145,18 +172,15 @@ func (m *merger) wait(g *goroutine, stamp uint64) error {
 	if stamp < m.next {
 		return m.s.corrupt("stamp %d comes again", stamp)
 	}
-	if stamp-m.next > 1<<32 {
-		return m.s.corrupt("stamp %d, when %d is the next", stamp, m.next)
-	}
-	for stamp-m.next >= uint64(len(m.waiting)) {
-		old := m.waiting
-		m.waiting = make([]*goroutine, 2*len(old))
-		for t := m.next; t < m.next+uint64(len(old)); t++ {
-			m.waiting[t%uint64(len(m.waiting))] = old[t%uint64(len(old))]
+	if stamp-m.next >= maxNear {
+		if old := m.far[stamp]; old != nil {
+			return m.s.corrupt("goroutines %d and %d both have stamp %d", old.id, g.id, stamp)
 		}
+		m.far[stamp] = g
+		return nil
 	}
-	at := &m.waiting[stamp%uint64(len(m.waiting))]
-	if *at != nil && *at != g {
+	at := &m.waiting[stamp%maxNear]
+	if *at != nil {
 		return m.s.corrupt("goroutines %d and %d both have stamp %d", (*at).id, g.id, stamp)
 	}
 	*at = g
@@ -195,7 +219,7 @@ func (m *merger) consume(g *goroutine, words []uint64) (int, error) {
 			g.stale = true
 			i++
 		case opReturn:
-			for range min(arg, 1<<20) {
+			for ; arg > 0 && g.cursor.Calls != 0; arg-- {
 				g.cursor = syms.Return(g.cursor)
 			}
 			g.stale = true
@@ -221,7 +245,7 @@ func (m *merger) consume(g *goroutine, words []uint64) (int, error) {
 				if i < len(words) {
 					return i, m.s.corrupt("goroutine %d goes on after its end", g.id)
 				}
-				m.gs[g.id] = nil
+				delete(m.gs, uint64(g.id))
 				return i, nil
 			}
 		}
@@ -277,8 +301,8 @@ const collector heisen.Object = 1 << 55
 // collected emits what makes everything so far happen before the finalizers that
 // g is about to run. Goroutines that have ended have sent theirs.
 func (m *merger) collected(g *goroutine) {
-	for _, h := range m.gs {
-		if h != nil && h != g && h.awake {
+	for _, id := range slices.Sorted(maps.Keys(m.gs)) {
+		if h := m.gs[id]; h != g && h.awake {
 			m.emit(h, heisen.Record{Code: heisen.Send, Obj: collector})
 		}
 	}
@@ -327,10 +351,14 @@ func (m *merger) drop(g *goroutine, lock heisen.Object, shared bool) {
 		g.cursor, g.stale = cursor, true
 		return
 	}
+	var holders []*goroutine
 	for _, h := range m.gs {
-		if h == nil {
-			continue
+		if h.cursor.Locks != 0 {
+			holders = append(holders, h)
 		}
+	}
+	slices.SortFunc(holders, func(a, b *goroutine) int { return cmp.Compare(a.id, b.id) })
+	for _, h := range holders {
 		if cursor, ok := m.s.syms.Release(h.cursor, lock, shared); ok {
 			h.cursor, h.stale = cursor, true
 			return

@@ -43,6 +43,7 @@ type Stream struct {
 
 	words   []uint64 // the message being read
 	offset  int64    // of the message in the stream, for errors
+	next    int64    // offset of the one after it
 	buffers []bufferState
 	merge   merger
 
@@ -54,7 +55,10 @@ type Stream struct {
 
 const sitePage = 4096
 
-type hello struct{ version, text, pid, goid uint64 }
+// maxText bounds the size of a program's text.
+const maxText = 1 << 31
+
+type hello struct{ version, text, size, pid uint64 }
 
 // bufferState is where the words of a P's buffer are.
 type bufferState struct {
@@ -83,6 +87,10 @@ func NewStream(r io.Reader, symbolizer Symbolizer) (*Stream, error) {
 	if s.hello.version != version {
 		return nil, fmt.Errorf("start of recording: %w: version %d, not %d", ErrCorrupt, s.hello.version, version)
 	}
+	if s.hello.size > maxText {
+		return nil, fmt.Errorf("start of recording: %w: %d bytes of text", ErrCorrupt, s.hello.size)
+	}
+	s.pages = make([]*[sitePage]heisen.Site, (s.hello.size+sitePage-1)/sitePage)
 	return s, nil
 }
 
@@ -123,7 +131,7 @@ func (s *Stream) read() error {
 		return s.end()
 	}
 	if err != nil {
-		return errors.Join(err, s.end())
+		return err
 	}
 	switch kind {
 	case msgWords:
@@ -145,8 +153,8 @@ func (s *Stream) read() error {
 
 // end is what the stream ends with when the program is gone.
 func (s *Stream) end() error {
-	if left := s.merge.pending(); left > 0 {
-		return &LostError{(left + 2) / 3}
+	if left := s.merge.lost(); left > 0 {
+		return &LostError{left}
 	}
 	return io.EOF
 }
@@ -157,6 +165,7 @@ func (s *Stream) corrupt(format string, args ...any) error {
 
 // readMessage fills s.words and returns how many words came.
 func (s *Stream) readMessage() (kind, id uint32, n int, err error) {
+	s.offset = s.next
 	var header [headerBytes]byte
 	if _, err := io.ReadFull(s.r, header[:]); err != nil {
 		if err == io.ErrUnexpectedEOF {
@@ -181,7 +190,7 @@ func (s *Stream) readMessage() (kind, id uint32, n int, err error) {
 			return 0, 0, 0, err
 		}
 	}
-	s.offset += headerBytes + int64(size)
+	s.next += headerBytes + int64(size)
 	return kind, id, n, nil
 }
 
@@ -234,11 +243,12 @@ func (s *Stream) take(id uint32, words []uint64) error {
 	return nil
 }
 
-// site returns the number of the site at a text offset, 0 for offset 0.
+// site returns the number of the site at a text offset, 0 for offset 0 and where
+// there is no text.
 func (s *Stream) site(pc uint32) heisen.Site {
 	page := pc / sitePage
 	if int(page) >= len(s.pages) {
-		s.pages = append(s.pages, make([]*[sitePage]heisen.Site, int(page)+1-len(s.pages))...)
+		return 0
 	}
 	sites := s.pages[page]
 	if sites == nil {

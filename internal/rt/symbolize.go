@@ -67,8 +67,10 @@ func (p *processSymbolizer) Frames(offsets []uint32) ([][]heisen.Frame, error) {
 	return frames, <-written
 }
 
-// maxName bounds a function's or file's name.
-const maxName = 1 << 16
+const (
+	maxName    = 1 << 16 // length of a function's or file's name
+	maxInlined = 255     // frames of one program counter
+)
 
 func readFrames(r io.Reader, n int) ([][]heisen.Frame, error) {
 	frames := make([][]heisen.Frame, n)
@@ -77,7 +79,10 @@ func readFrames(r io.Reader, n int) ([][]heisen.Frame, error) {
 		if err := binary.Read(r, binary.LittleEndian, &count); err != nil {
 			return nil, err
 		}
-		for range min(count, 255) {
+		if count > maxInlined {
+			return nil, fmt.Errorf("%w: %d frames at one place", ErrCorrupt, count)
+		}
+		for range count {
 			var f heisen.Frame
 			var line uint32
 			if err := binary.Read(r, binary.LittleEndian, &line); err != nil {
@@ -106,8 +111,8 @@ func readFrames(r io.Reader, n int) ([][]heisen.Frame, error) {
 
 func (p *processSymbolizer) close() {
 	if p.cmd != nil {
-		p.in.Close()
 		if p.cmd.Process != nil {
+			p.cmd.Process.Kill() // it may be writing what nobody reads
 			p.cmd.Wait()
 		}
 	}

@@ -35,7 +35,7 @@ func init() {
 		exit(1)
 	}
 	heisen.fd = fd
-	hello := [4]uint64{heisenVersion, uint64(firstmoduledata.text), uint64(heisenGetpid()), uint64(getg().goid)}
+	hello := [4]uint64{heisenVersion, uint64(firstmoduledata.text), uint64(firstmoduledata.etext - firstmoduledata.text), uint64(heisenGetpid())}
 	heisenSend(heisenMsgHello, 0, unsafe.Pointer(&hello), unsafe.Sizeof(hello))
 	heisen.on = true
 }
