@@ -8,3 +8,5 @@ require (
 	go.uber.org/goleak v1.3.0
 	pgregory.net/rapid v1.3.0
 )
+
+require github.com/rogpeppe/go-internal v1.16.0 // indirect

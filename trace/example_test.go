@@ -84,16 +84,16 @@ func ExampleSTDReader_Next() {
 
 func ExampleValidate() {
 	v, err := trace.Validate(trace.NewSTDReader(strings.NewReader(
-		"T0|fork(T1)|1\nT0|acq(L)|2\nT1|rel(L)|3\nT0|acq(M)|4\n")))
+		"T0|fork(T1)|1\nT0|acq(L)|2\nT1|rel(M)|3\nT1|rel(L)|4\n")))
 	if err != nil {
 		panic(err)
 	}
 	for _, p := range v.Problems() {
-		fmt.Println(p, "- foreign release:", errors.Is(p, trace.ErrReleaseForeign), "- warning:", p.Warning)
+		fmt.Println(p, "- unheld:", errors.Is(p, trace.ErrReleaseUnheld), "- warning:", p.Warning)
 	}
 	// Output:
-	// event 3: thread T1: release of a lock that another thread holds: L (see event 2) - foreign release: true - warning: false
-	// event 4: thread T0: trace ends while a lock is held: M - foreign release: false - warning: true
+	// event 3: thread T1: release of a lock that nobody holds: M - unheld: true - warning: false
+	// event 4: thread T1: release of a lock that another thread holds: L (see event 2) - unheld: false - warning: true
 }
 
 func ExampleStats() {

@@ -1,9 +1,9 @@
 package trace
 
 import (
+	"context"
 	"errors"
 	"fmt"
-	"io"
 	"math"
 
 	"github.com/heisen-go/heisen"
@@ -14,7 +14,6 @@ import (
 var (
 	ErrOp                = errors.New("op is not valid")
 	ErrReleaseUnheld     = errors.New("release of a lock that nobody holds")
-	ErrReleaseForeign    = errors.New("release of a lock that another thread holds") // legal for Go's sync.Mutex
 	ErrAcquireHeld       = errors.New("acquire of a lock that is held")
 	ErrMode              = errors.New("release in another mode than the acquire")
 	ErrBeforeFork        = errors.New("thread acts before its fork")
@@ -31,12 +30,14 @@ var (
 )
 
 // Kinds of problems that are warnings: executions have such traces, but seldom,
-// or when they are cut short.
+// or when they are cut short. One thread may release what another has acquired
+// where locks have no owner, as those of Go's sync package.
 var (
-	ErrFreeUnknown = errors.New("free of a range that no alloc started")
-	ErrStillHeld   = errors.New("trace ends while a lock is held")
-	ErrStillInside = errors.New("trace ends within a transaction")
-	ErrStillHidden = errors.New("trace ends within untraced code")
+	ErrReleaseForeign = errors.New("release of a lock that another thread holds")
+	ErrFreeUnknown    = errors.New("free of a range that no alloc started")
+	ErrStillHeld      = errors.New("trace ends while a lock is held")
+	ErrStillInside    = errors.New("trace ends within a transaction")
+	ErrStillHidden    = errors.New("trace ends within untraced code")
 )
 
 // A ValidationError is a problem of a trace.
@@ -87,8 +88,8 @@ func KeepProblems(n int) ValidatorOption {
 const defaultKeep = 100
 
 // Validator is a heisen.Detector that checks whether a stream of events can be
-// that of an execution: locks are held by one thread and released by their
-// holders, threads begin, end, are forked and joined once and in that order,
+// that of an execution: locks are held by one thread and released when they are
+// held, threads begin, end, are forked and joined once and in that order,
 // calls and sections nest. After a problem it goes on with what is most likely
 // meant, so that one mistake is reported once.
 //
@@ -162,16 +163,8 @@ func Validate(source heisen.Source, options ...ValidatorOption) (*Validator, err
 	if err != nil {
 		return nil, err
 	}
-	batch := make([]heisen.Record, 1024)
-	for err == nil {
-		var n int
-		n, err = source.Next(batch)
-		v.HandleRecords(batch[:n])
-	}
-	if errors.Is(err, io.EOF) {
-		err = nil
-	}
-	return v, errors.Join(err, v.Flush())
+	_, err = heisen.Run(context.Background(), source, v)
+	return v, err
 }
 
 // Problems returns the first problems, in the order in which they were found.
@@ -234,6 +227,14 @@ func (v *Validator) report(e *ValidationError) {
 // problem reports an error that the current event shows.
 func (v *Validator) problem(kind error, rec *heisen.Record, earlier uint64, what string) {
 	v.report(&ValidationError{Event: v.events, Thread: rec.TID, Kind: kind, Object: rec.Obj, Earlier: earlier, what: what})
+}
+
+// foreign reports that the current event releases what another thread holds.
+func (v *Validator) foreign(rec *heisen.Record, holder hold) {
+	v.report(&ValidationError{
+		Event: v.events, Thread: rec.TID, Kind: ErrReleaseForeign, Warning: true,
+		Object: rec.Obj, Earlier: holder.event, what: v.symbols.Name(rec.Obj),
+	})
 }
 
 func (v *Validator) warn(kind error, event uint64, t heisen.Thread, o heisen.Object, what string) {

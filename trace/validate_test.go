@@ -2,6 +2,7 @@ package trace_test
 
 import (
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 
@@ -28,6 +29,12 @@ func TestCorpusIsValid(t *testing.T) {
 			t.Errorf("%d problems in %d events", v.Total(), v.Events())
 		}
 	})
+}
+
+// warnings are the kinds of problems that executions can have.
+var warnings = []error{
+	trace.ErrReleaseForeign, trace.ErrFreeUnknown,
+	trace.ErrStillHeld, trace.ErrStillInside, trace.ErrStillHidden,
 }
 
 func TestValidateKinds(t *testing.T) {
@@ -76,7 +83,7 @@ func TestValidateKinds(t *testing.T) {
 		if !errors.Is(err, c.kind) || err.Error() != c.want {
 			t.Errorf("%s:\n got %v\nwant %s", c.text, err, c.want)
 		}
-		warning := c.kind == trace.ErrFreeUnknown || c.kind == trace.ErrStillHeld || c.kind == trace.ErrStillInside || c.kind == trace.ErrStillHidden
+		warning := slices.Contains(warnings, c.kind)
 		if v.Problems()[0].Warning != warning || (v.Errors() == 0) != warning {
 			t.Errorf("%s: warning %v, %d errors", c.text, v.Problems()[0].Warning, v.Errors())
 		}

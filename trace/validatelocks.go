@@ -32,7 +32,7 @@ func (v *Validator) checkLock(rec *heisen.Record) {
 	case heisen.Release:
 		switch {
 		case l.exclusive && l.owner.thread != rec.TID:
-			v.problem(ErrReleaseForeign, rec, l.owner.event, v.symbols.Name(rec.Obj))
+			v.foreign(rec, l.owner)
 		case !l.exclusive && len(l.readers) > 0:
 			v.problem(ErrMode, rec, l.readers[0].event, v.symbols.Name(rec.Obj))
 		case !l.exclusive:
@@ -48,7 +48,7 @@ func (v *Validator) checkLock(rec *heisen.Record) {
 		case len(l.readers) == 0:
 			v.problem(ErrReleaseUnheld, rec, 0, v.symbols.Name(rec.Obj))
 		case i < 0:
-			v.problem(ErrReleaseForeign, rec, l.readers[0].event, v.symbols.Name(rec.Obj))
+			v.foreign(rec, l.readers[0])
 			l.readers = l.readers[1:]
 		default:
 			l.readers = slices.Delete(l.readers, i, i+1)

@@ -1,8 +1,8 @@
 package cli
 
 import (
+	"context"
 	"errors"
-	"fmt"
 	"time"
 
 	"github.com/heisen-go/heisen"
@@ -14,27 +14,17 @@ import (
 func (inv *invocation) analyze() (int, error) {
 	detect := inv.detectFlag()
 	asJSON := inv.flags.Bool("json", false, "print findings as JSON, one a line")
-	if err := inv.parse(); err != nil {
+	files, err := inv.parseFiles()
+	if err != nil {
 		return Misused, err
 	}
-	files := append(inv.args, inv.rest...)
-	if len(files) == 0 {
-		return Misused, misuse("no trace")
-	}
-	found := newFindings(nil)
-	done := inv.progress("analysing", time.Second)
-	var failed error
-	for _, file := range files {
-		failed = errors.Join(failed, analyzeFile(inv, file, *detect, found))
-	}
-	done()
+	found := newFindings(nil) // names may come at the end of a trace: printed when all are known
+	failed := inv.analyzeFiles(files, *detect, found)
 	print := report.WriteText
 	if *asJSON {
 		print = report.Encode
 	}
-	if err := found.write(inv.Out, print); err != nil {
-		failed = errors.Join(failed, err)
-	}
+	failed = errors.Join(failed, found.write(inv.Out, print))
 	if !*asJSON {
 		found.summary(inv.Out)
 	}
@@ -47,16 +37,25 @@ func (inv *invocation) analyze() (int, error) {
 	return Clean, nil
 }
 
-func analyzeFile(inv *invocation, file string, detect detection, found *findings) error {
-	r, err := trace.Open(file)
-	if err != nil {
-		return err
+// analyzeFiles goes on with the next file after one that is damaged.
+func (inv *invocation) analyzeFiles(files []string, detect detection, found *findings) (failed error) {
+	done := inv.progress("analysing", time.Second)
+	defer done()
+	ctx, stop := inv.interruptible()
+	defer stop()
+	for _, file := range files {
+		err := inv.withTrace(file, func(r *trace.Reader) error { return analyzeTrace(ctx, r, detect, found) })
+		failed = errors.Join(failed, err)
+		if ctx.Err() != nil {
+			break
+		}
 	}
-	defer r.Close()
+	return failed
+}
+
+func analyzeTrace(ctx context.Context, r *trace.Reader, detect detection, found *findings) error {
 	collector, done := found.collect(r.Symbols())
 	defer done()
-	if _, err := heisen.Run(inv.ctx, r, detect.build(collector.Add)...); err != nil {
-		return fmt.Errorf("%w", err)
-	}
-	return nil
+	_, err := heisen.Run(ctx, r, detect.build(collector.Add)...)
+	return err
 }

@@ -32,17 +32,8 @@ type command struct {
 	name  string
 	args  string // for the usage line
 	short string // what it does, on one line
+	long  string // what else there is to know, in lines
 	run   func(*invocation) (int, error)
-}
-
-func commands() []command {
-	return []command{
-		{"test", "[packages] [-- test flags]", "run tests and report the races in them", (*invocation).test},
-		{"run", "[package | files] [-- arguments]", "run a program and report the races in it", (*invocation).runProgram},
-		{"record", "-o trace.heisen (test | run) ...", "record a program's events, to be analysed later", (*invocation).record},
-		{"analyze", "trace...", "report the races in recorded traces", (*invocation).analyze},
-		{"trace", "(stat | validate | convert | print) trace...", "look at traces", (*invocation).trace},
-	}
 }
 
 // invocation is one run of a subcommand.
@@ -52,17 +43,7 @@ type invocation struct {
 	name  string        // of the subcommand
 	args  []string      // what follows it, up to "--"
 	rest  []string      // what follows "--"
-	dash  bool          // whether there was a "--"
 	flags *flag.FlagSet // for the subcommand to fill and parse
-}
-
-// usageError is a mistake in the command line.
-type usageError struct{ text string }
-
-func (e *usageError) Error() string { return e.text }
-
-func misuse(format string, args ...any) error {
-	return &usageError{fmt.Sprintf(format, args...)}
 }
 
 // Main runs the command with the given arguments, without the program's name,
@@ -73,24 +54,31 @@ func Main(ctx context.Context, args []string, std Streams) int {
 		usage(std.Err)
 		return Misused
 	}
-	switch args[0] {
-	case "help", "-h", "-help", "--help":
+	name, args := args[0], args[1:]
+	switch name {
+	case "-h", "-help", "--help":
 		usage(std.Out)
 		return Clean
+	case "help":
+		if len(args) == 0 {
+			usage(std.Out)
+			return Clean
+		}
+		name, args = args[0], append(slices.Clone(args[1:]), "-h")
 	}
 	all := commands()
-	i := slices.IndexFunc(all, func(c command) bool { return c.name == args[0] })
+	i := slices.IndexFunc(all, func(c command) bool { return c.name == name })
 	if i < 0 {
-		fmt.Fprintf(std.Err, "heisen: unknown command %q; see heisen help\n", args[0])
+		fmt.Fprintf(std.Err, "heisen: unknown command %q; see heisen help\n", name)
 		return Misused
 	}
-	return all[i].invoke(ctx, args[1:], std)
+	return all[i].invoke(ctx, args, std)
 }
 
 func (c command) invoke(ctx context.Context, args []string, std Streams) int {
 	inv := &invocation{Streams: std, ctx: ctx, name: c.name, args: args}
 	if i := slices.Index(args, "--"); i >= 0 {
-		inv.args, inv.rest, inv.dash = args[:i:i], args[i+1:], true
+		inv.args, inv.rest = args[:i:i], args[i+1:]
 	}
 	inv.flags = flag.NewFlagSet("heisen "+c.name, flag.ContinueOnError)
 	inv.flags.SetOutput(io.Discard) // errors are printed below, once
@@ -102,10 +90,10 @@ func (c command) invoke(ctx context.Context, args []string, std Streams) int {
 		c.help(inv)
 		return Clean
 	case errors.As(err, &wrong):
-		fmt.Fprintf(std.Err, "heisen %s: %v; see heisen %s -h\n", c.name, err, c.name)
+		fmt.Fprintf(std.Err, "heisen %s: %v; see heisen help %s\n", c.name, err, c.name)
 		return Misused
 	default:
-		fmt.Fprintf(std.Err, "heisen %s: %v\n", c.name, err)
+		printError(std.Err, c.name, err)
 		if status == Clean {
 			status = Failed
 		}
@@ -113,41 +101,43 @@ func (c command) invoke(ctx context.Context, args []string, std Streams) int {
 	return status
 }
 
-func (c command) help(inv *invocation) {
-	fmt.Fprintf(inv.Out, "usage: heisen %s [flags] %s\n\n%s\n\nflags:\n", c.name, c.args, strings.ToUpper(c.short[:1])+c.short[1:]+".")
-	inv.flags.SetOutput(inv.Out)
-	inv.flags.PrintDefaults()
-	if c.name == "test" || c.name == "run" || c.name == "analyze" {
-		fmt.Fprint(inv.Out, "\ndetectors for -detect:\n")
-		for _, d := range detectors {
-			fmt.Fprintf(inv.Out, "  %-10s %s\n", d.name, d.promise)
-		}
-	}
-	fmt.Fprint(inv.Out, "\nexit status: 0 nothing found, 66 findings, 2 wrong usage, 1 anything else;\na program's own failure is passed on.\n")
-}
-
-func usage(w io.Writer) {
-	fmt.Fprint(w, "heisen finds concurrency bugs in Go programs.\n\nusage: heisen <command> [flags] [arguments]\n\ncommands:\n")
-	for _, c := range commands() {
-		fmt.Fprintf(w, "  %-9s %s\n", c.name, c.short)
-	}
-	fmt.Fprint(w, "\nheisen <command> -h tells more of a command.\n")
-}
-
-// parse reads the flags that a subcommand has defined and leaves the other
+// parseFlags reads the flags that a subcommand has defined and leaves the other
 // arguments in inv.args.
-func (inv *invocation) parse() error {
-	if err := inv.flags.Parse(inv.args); err != nil {
-		if errors.Is(err, flag.ErrHelp) {
-			return err
-		}
-		return misuse("%v", err)
-	}
+func (inv *invocation) parseFlags() error {
+	err := inv.flags.Parse(inv.args)
 	inv.args = inv.flags.Args()
+	if err != nil && !errors.Is(err, flag.ErrHelp) {
+		err = misuse("%v", err)
+	}
+	return err
+}
+
+// noFlags refuses flags among the arguments, where nobody would read them.
+func (inv *invocation) noFlags() error {
 	for _, a := range inv.args {
-		if strings.HasPrefix(a, "-") && a != "-" {
+		if strings.HasPrefix(a, "-") && a != stdStream {
 			return misuse("flag %s after the first argument: heisen's flags come first, those of the program or of go test after --", a)
 		}
 	}
 	return nil
+}
+
+// parse is parseFlags for subcommands whose arguments are only names.
+func (inv *invocation) parse() error {
+	if err := inv.parseFlags(); err != nil {
+		return err
+	}
+	return inv.noFlags()
+}
+
+// parseFiles is parse for subcommands that take files, after "--" too.
+func (inv *invocation) parseFiles() (files []string, err error) {
+	if err := inv.parse(); err != nil {
+		return nil, err
+	}
+	files = append(inv.args, inv.rest...)
+	if len(files) == 0 {
+		return nil, misuse("no trace")
+	}
+	return files, nil
 }

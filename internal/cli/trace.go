@@ -1,10 +1,10 @@
 package cli
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"time"
 
 	"github.com/heisen-go/heisen"
@@ -17,35 +17,40 @@ func (inv *invocation) trace() (int, error) {
 		return Misused, misuse("none of stat, validate, convert, print")
 	}
 	verb := inv.args[0]
-	inv.args = inv.args[1:]
-	var work func(*trace.Reader, string) error
-	before := func(file string, several bool) {}
+	var work func(context.Context, *trace.Reader, string) error
+	heading := false
 	switch verb {
 	case "stat":
-		work = inv.stat
-		before = inv.heading
+		work, heading = inv.stat, true
 	case "validate":
 		work = inv.validate
 	case "print":
-		work = inv.print
+		work, heading = inv.print, true
 	case "convert":
+		inv.args = inv.args[1:]
 		return inv.convert()
 	case "-h", "-help", "--help":
-		inv.args = []string{verb}
+		return Clean, inv.parse()
 	default:
 		return Misused, misuse("%q is none of stat, validate, convert, print", verb)
 	}
-	if err := inv.parse(); err != nil {
+	inv.args = inv.args[1:]
+	files, err := inv.parseFiles()
+	if err != nil {
 		return Misused, err
 	}
-	files := append(inv.args, inv.rest...)
-	if len(files) == 0 {
-		return Misused, misuse("no trace")
-	}
+	ctx, stop := inv.interruptible()
+	defer stop()
 	var failed error
 	for _, file := range files {
-		before(file, len(files) > 1)
-		failed = errors.Join(failed, withTrace(file, func(r *trace.Reader) error { return work(r, file) }))
+		if heading && len(files) > 1 {
+			fmt.Fprintf(inv.Out, "%s:\n", file)
+		}
+		err := inv.withTrace(file, func(r *trace.Reader) error { return work(ctx, r, file) })
+		failed = errors.Join(failed, err)
+		if ctx.Err() != nil {
+			break
+		}
 	}
 	if failed != nil {
 		return Failed, failed
@@ -53,54 +58,42 @@ func (inv *invocation) trace() (int, error) {
 	return Clean, nil
 }
 
-// withTrace opens a trace, in either format, for work.
-func withTrace(file string, work func(*trace.Reader) error) error {
-	r, err := trace.Open(file)
-	if err != nil {
-		return err
-	}
-	defer r.Close()
-	return work(r)
-}
-
-// heading tells the traces of one command apart.
-func (inv *invocation) heading(file string, several bool) {
-	if several {
-		fmt.Fprintf(inv.Out, "%s:\n", file)
-	}
-}
-
-func (inv *invocation) stat(r *trace.Reader, _ string) error {
+func (inv *invocation) stat(ctx context.Context, r *trace.Reader, _ string) error {
 	stats := trace.NewStats()
-	_, err := heisen.Run(inv.ctx, r, stats)
+	_, err := heisen.Run(ctx, r, stats)
 	_, werr := stats.WriteTo(inv.Out)
 	return errors.Join(err, werr)
 }
 
-// validate prints what is impossible in a trace.
-func (inv *invocation) validate(r *trace.Reader, file string) error {
-	v, err := trace.Validate(r)
-	if v == nil {
+// validate prints what is impossible in a trace, and what is odd.
+func (inv *invocation) validate(ctx context.Context, r *trace.Reader, file string) error {
+	v, err := trace.NewValidator(r.Symbols())
+	if err != nil {
 		return err
 	}
+	events, err := heisen.Run(ctx, r, v)
 	for _, problem := range v.Problems() {
-		fmt.Fprintf(inv.Out, "%s: %v\n", file, problem)
+		severity := "error"
+		if problem.Warning {
+			severity = "warning"
+		}
+		fmt.Fprintf(inv.Out, "%s: %s: %v\n", file, severity, problem)
 	}
 	if more := v.Total() - uint64(len(v.Problems())); more > 0 {
 		fmt.Fprintf(inv.Out, "%s: and %d more\n", file, more)
 	}
-	if err != nil {
+	switch {
+	case err != nil:
 		return err
+	case v.Errors() > 0:
+		return fmt.Errorf("%s: %d of %d events are impossible", file, v.Errors(), events)
 	}
-	if v.Errors() > 0 {
-		return fmt.Errorf("%s: %d of %d events are impossible", file, v.Errors(), v.Events())
-	}
-	fmt.Fprintf(inv.Out, "%s: %d events, valid\n", file, v.Events())
+	fmt.Fprintf(inv.Out, "%s: %d events, valid\n", file, events)
 	return nil
 }
 
-func (inv *invocation) print(r *trace.Reader, _ string) error {
-	_, err := heisen.Run(inv.ctx, r, trace.NewPrinter(inv.Out, r.Symbols()))
+func (inv *invocation) print(ctx context.Context, r *trace.Reader, _ string) error {
+	_, err := heisen.Run(ctx, r, trace.NewPrinter(inv.Out, r.Symbols()))
 	return err
 }
 
@@ -108,34 +101,29 @@ func (inv *invocation) print(r *trace.Reader, _ string) error {
 func (inv *invocation) convert() (int, error) {
 	out := inv.flags.String("o", "", "write to `file`; - is standard output")
 	to := inv.flags.String("to", "", "target `format`: std or binary (default: the other one)")
-	if err := inv.parse(); err != nil {
+	numbers := inv.flags.Bool("numbers", false, "sites in text as numbers, for analysers that read no others")
+	files, err := inv.parseFiles()
+	switch {
+	case err != nil:
 		return Misused, err
-	}
-	files := append(inv.args, inv.rest...)
-	if *out == "" || len(files) != 1 {
-		return Misused, misuse("convert takes -o and one trace")
-	}
-	if *to != "" && *to != string(trace.STD) && *to != string(trace.Binary) {
+	case *out == "":
+		return Misused, misuse("convert without -o file")
+	case len(files) > 1:
+		return Misused, misuse("convert takes one trace")
+	case *to != "" && *to != string(trace.STD) && *to != string(trace.Binary):
 		return Misused, misuse("unknown format %q", *to)
 	}
 	done := inv.progress("converting", time.Second)
 	defer done()
-	err := withTrace(files[0], func(r *trace.Reader) error {
-		format := trace.Format(*to)
-		if format == "" {
-			format = trace.Binary
-			if r.Format() == trace.Binary {
-				format = trace.STD
-			}
-		}
-		if *out == "-" {
-			return inv.writeAs(inv.Out, r, format)
-		}
-		f, err := os.Create(*out)
+	ctx, stop := inv.interruptible()
+	defer stop()
+	err = inv.withTrace(files[0], func(r *trace.Reader) error {
+		f, err := inv.create(*out, files[0])
 		if err != nil {
 			return err
 		}
-		return errors.Join(inv.writeAs(f, r, format), f.Close())
+		err = copyTrace(ctx, f, r, targetFormat(*to, r.Format()), *numbers)
+		return errors.Join(err, f.Close())
 	})
 	if err != nil {
 		return Failed, err
@@ -143,23 +131,38 @@ func (inv *invocation) convert() (int, error) {
 	return Clean, nil
 }
 
-// writeAs copies a trace. What comes before a damaged place is written, and the
-// copy is complete in itself.
-func (inv *invocation) writeAs(w io.Writer, r *trace.Reader, format trace.Format) error {
+// targetFormat is the format asked for, if any, else the one that source is not.
+func targetFormat(asked string, source trace.Format) trace.Format {
+	switch {
+	case asked != "":
+		return trace.Format(asked)
+	case source == trace.Binary:
+		return trace.STD
+	}
+	return trace.Binary
+}
+
+// copyTrace writes what r reads. What comes before a damaged place is written,
+// and the copy is complete in itself.
+func copyTrace(ctx context.Context, w io.Writer, r *trace.Reader, format trace.Format, numbers bool) error {
 	type writer interface {
 		heisen.Detector
 		Close() error
 	}
 	var out writer
 	var err error
-	if format == trace.STD {
-		out, err = trace.NewSTDWriter(w, r.Symbols())
-	} else {
+	if format == trace.Binary {
 		out, err = trace.NewWriter(w, r.Symbols())
+	} else {
+		var options []trace.STDOption
+		if numbers {
+			options = append(options, trace.SiteNumbers())
+		}
+		out, err = trace.NewSTDWriter(w, r.Symbols(), options...)
 	}
 	if err != nil {
 		return err
 	}
-	_, err = heisen.Run(inv.ctx, r, out)
+	_, err = heisen.Run(ctx, r, out)
 	return errors.Join(err, out.Close())
 }

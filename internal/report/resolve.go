@@ -98,15 +98,29 @@ func (r resolver) site(site heisen.Site) string {
 }
 
 // stack is empty where no frame is known: a text trace knows sites, not
-// functions.
+// functions. As in Go's own reports it ends with the function that the goroutine
+// was started with, without the runtime's frames around.
 func (r resolver) stack(site heisen.Site, ctx heisen.Context) []Frame {
 	stack := frames(r.symbols.Stack(site, ctx))
+	for len(stack) > 1 && startsGoroutines(stack[len(stack)-1].Func) {
+		stack = stack[:len(stack)-1]
+	}
 	for _, f := range stack {
 		if f.File != "" {
 			return stack
 		}
 	}
 	return []Frame{}
+}
+
+// startsGoroutines reports whether a function of the runtime is what calls the
+// first function of a goroutine, main.main or an init function.
+func startsGoroutines(function string) bool {
+	switch function {
+	case "runtime.goexit", "runtime.main", "runtime.doInit", "runtime.doInit1":
+		return true
+	}
+	return false
 }
 
 func frames(in []heisen.Frame) []Frame {

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/heisen-go/heisen"
@@ -61,6 +62,37 @@ func TestUserFrame(t *testing.T) {
 		{[]Frame{{Func: "12"}, user}, user},
 	} {
 		if got := userFrame(test.stack); got != test.want {
+			t.Errorf("%v: %v, want %v", test.stack, got, test.want)
+		}
+	}
+}
+
+// TestStackEnds: the runtime's frames around a goroutine's first function are
+// left out, but those within a stack, and a stack of nothing else, are not.
+func TestStackEnds(t *testing.T) {
+	for _, test := range []struct{ stack, want []string }{
+		{[]string{"main.f", "main.main.func1", "runtime.goexit"}, []string{"main.f", "main.main.func1"}},
+		{[]string{"main.f", "main.main", "runtime.main", "runtime.goexit"}, []string{"main.f", "main.main"}},
+		{[]string{"main.init.0", "runtime.doInit1", "runtime.doInit", "runtime.main"}, []string{"main.init.0"}},
+		{[]string{"runtime.main", "main.f"}, []string{"runtime.main", "main.f"}},
+		{[]string{"main.f", "runtime.mainly"}, []string{"main.f", "runtime.mainly"}},
+		{[]string{"runtime.main", "runtime.goexit"}, []string{"runtime.main"}},
+	} {
+		s := heisen.NewSymbols()
+		at := func(function string) heisen.Site {
+			return s.AddSite(heisen.SiteInfo{Frames: []heisen.Frame{{Func: function, File: "file.go", Line: 1}}})
+		}
+		var c heisen.Cursor
+		for _, f := range slices.Backward(test.stack[1:]) {
+			c = s.Call(c, at(f))
+		}
+		access := heisen.Access{Op: heisen.Write, Site: at(test.stack[0]), Context: s.Context(c)}
+		f := Resolve(Item{Finding: heisen.Finding{Kind: heisen.Race, Accesses: []heisen.Access{access}}}, s, nil)
+		var got []string
+		for _, frame := range f.Accesses[0].Stack {
+			got = append(got, frame.Func)
+		}
+		if !slices.Equal(got, test.want) {
 			t.Errorf("%v: %v, want %v", test.stack, got, test.want)
 		}
 	}

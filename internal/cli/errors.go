@@ -1,0 +1,45 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/heisen-go/heisen/internal/build"
+)
+
+// usageError is a mistake in the command line.
+type usageError struct{ text string }
+
+func (e *usageError) Error() string { return e.text }
+
+func misuse(format string, args ...any) error {
+	return &usageError{fmt.Sprintf(format, args...)}
+}
+
+// errInterrupted is the end of work that a signal has ended.
+var errInterrupted = errors.New("interrupted")
+
+// printError prints err, and errors that are joined in it a line each. What a
+// compiler says comes as the go command prints it, with a line of heisen's own
+// below.
+func printError(w io.Writer, command string, err error) {
+	var failed *build.Error
+	if errors.As(err, &failed) && strings.Contains(failed.Said, "\n") {
+		fmt.Fprintln(w, failed.Said)
+		err = errors.New("the program does not build")
+	}
+	if errors.Is(err, context.Canceled) {
+		err = errInterrupted
+	}
+	last := ""
+	for line := range strings.Lines(err.Error()) {
+		// An error that ended two things is said once.
+		if line = strings.TrimSpace(line); line != "" && line != last {
+			fmt.Fprintf(w, "heisen %s: %s\n", command, line)
+			last = line
+		}
+	}
+}

@@ -1,0 +1,113 @@
+package cli
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/heisen-go/heisen/internal/build"
+)
+
+// excluded are flags of go test that would undo the instrumentation, run
+// something else than the tests, or see the recorder as part of the program.
+var excluded = []string{"race", "msan", "asan", "overlay", "gcflags", "c", "exec", "n", "vet"}
+
+// testCommand returns go test on packages, with the recorder injected.
+func (inv *invocation) testCommand(packages []string) (*exec.Cmd, error) {
+	// Vet would look at the overlay's packages, and fail.
+	args := []string{"-vet=off"}
+	counted, err := checkTestFlags(inv.rest)
+	if err != nil {
+		return nil, err
+	}
+	if !counted { // a cached result has no events
+		args = append(args, "-count=1")
+	}
+	b, err := build.New(inv.ctx, "", "")
+	if err != nil {
+		return nil, err
+	}
+	args = slices.Concat(args, packages, inv.rest)
+	return inv.attach(b.Command(inv.ctx, "test", args...)), nil
+}
+
+// checkTestFlags refuses flags of go test that are excluded, and reports whether
+// -count is among the others.
+func checkTestFlags(flags []string) (counted bool, err error) {
+	for _, flag := range flags {
+		if flag == "-args" || flag == "--args" {
+			break
+		}
+		if !strings.HasPrefix(flag, "-") {
+			continue
+		}
+		name, _, _ := strings.Cut(strings.TrimLeft(flag, "-"), "=")
+		name = strings.TrimPrefix(name, "test.")
+		if slices.Contains(excluded, name) {
+			return false, misuse("the go test flag -%s cannot be combined with heisen", name)
+		}
+		counted = counted || name == "count"
+	}
+	return counted, nil
+}
+
+// programCommand builds a package, or the files of one, and returns the command
+// that runs the program, and a function that removes it.
+func (inv *invocation) programCommand(packages []string) (cmd *exec.Cmd, remove func(), err error) {
+	if len(packages) == 0 {
+		packages = []string{"."}
+	}
+	if len(packages) > 1 && !strings.HasSuffix(packages[0], ".go") {
+		return nil, nil, misuse("more than one package; arguments of the program come after --")
+	}
+	dir, err := os.MkdirTemp("", "heisen-run-")
+	if err != nil {
+		return nil, nil, err
+	}
+	remove = func() { os.RemoveAll(dir) }
+	program := filepath.Join(dir, programName(packages[0]))
+	if err := inv.buildProgram(program, packages); err != nil {
+		remove()
+		return nil, nil, err
+	}
+	return inv.attach(exec.CommandContext(inv.ctx, program, inv.rest...)), remove, nil
+}
+
+func (inv *invocation) buildProgram(program string, packages []string) error {
+	done := inv.progress("building", time.Second)
+	defer done()
+	ctx, stop := inv.interruptible()
+	defer stop()
+	b, err := build.New(ctx, "", "")
+	if err == nil {
+		err = b.Build(ctx, "", program, nil, packages...)
+	}
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	if err != nil {
+		return err
+	}
+	if info, err := os.Stat(program); err != nil || !info.Mode().IsRegular() || info.Mode().Perm()&0o111 == 0 {
+		return fmt.Errorf("%s is not a main package", packages[0])
+	}
+	return nil
+}
+
+// programName is what go build would call the program.
+func programName(pkg string) string {
+	name := filepath.Base(pkg)
+	if abs, err := filepath.Abs(pkg); err == nil && (name == "." || name == "..") {
+		name = filepath.Base(abs)
+	}
+	return strings.TrimSuffix(name, ".go")
+}
+
+func (inv *invocation) attach(cmd *exec.Cmd) *exec.Cmd {
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = inv.In, inv.Out, inv.Err
+	return cmd
+}

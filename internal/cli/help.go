@@ -1,0 +1,96 @@
+package cli
+
+import (
+	"flag"
+	"fmt"
+	"io"
+	"strings"
+)
+
+func commands() []command {
+	return []command{
+		{
+			name: "test", args: "[packages] [-- test flags]",
+			short: "run tests and report the races in them",
+			long: `The tests run under go test with the recorder inside. A race that is found
+fails them.
+`,
+			run: (*invocation).test,
+		},
+		{
+			name: "run", args: "[package | files] [-- arguments]",
+			short: "run a program and report the races in it",
+			long: `Races are reported as they are found, on standard error.
+`,
+			run: (*invocation).runProgram,
+		},
+		{
+			name: "record", args: "-o trace.heisen (test | run) [packages] [-- arguments]",
+			short: "record a program's events, to be analysed later",
+			long: `The trace can be read while it is written. A command that starts several
+instrumented programs, as go test does, makes a trace of each: t.heisen,
+t-2.heisen and so on.
+`,
+			run: (*invocation).record,
+		},
+		{
+			name: "analyze", args: "trace...",
+			short: "report the races in recorded traces",
+			long: `Traces are in heisen's binary format or in the STD text format; the name - is
+standard input. What is complete before a damaged place is analysed.
+`,
+			run: (*invocation).analyze,
+		},
+		{
+			name: "trace", args: "(stat | validate | convert | print) trace...",
+			short: "look at traces",
+			long: `  stat       count what is in traces
+  validate   check that traces can be those of executions
+  convert    write a trace in the other format: -o file [-to std|binary] trace
+  print      print the events of traces, one a line
+
+The name - is standard input.
+`,
+			run: (*invocation).trace,
+		},
+		{
+			name:  "version",
+			short: "print the version of heisen and what it supports",
+			run:   (*invocation).version,
+		},
+	}
+}
+
+func usage(w io.Writer) {
+	fmt.Fprint(w, "heisen finds concurrency bugs in Go programs.\n\nusage: heisen <command> [flags] [arguments]\n\ncommands:\n")
+	for _, c := range commands() {
+		fmt.Fprintf(w, "  %-9s %s\n", c.name, c.short)
+	}
+	fmt.Fprint(w, "\nheisen help <command> tells more of a command.\n")
+}
+
+// help prints what there is to know of a subcommand, whose flags have been
+// defined.
+func (c command) help(inv *invocation) {
+	fmt.Fprintf(inv.Out, "usage: %s\n\n%s.\n", strings.TrimSpace("heisen "+c.name+" "+c.args), strings.ToUpper(c.short[:1])+c.short[1:])
+	if c.long != "" {
+		fmt.Fprintf(inv.Out, "\n%s", c.long)
+	}
+	defined := false
+	inv.flags.VisitAll(func(*flag.Flag) { defined = true })
+	if defined {
+		fmt.Fprint(inv.Out, "\nflags:\n")
+		inv.flags.SetOutput(inv.Out)
+		inv.flags.PrintDefaults()
+	}
+	if inv.flags.Lookup("detect") != nil {
+		fmt.Fprint(inv.Out, "\ndetectors:\n")
+		for _, d := range detectors {
+			fmt.Fprintf(inv.Out, "  %-10s %s\n", d.name, d.promise)
+		}
+	}
+	fmt.Fprint(inv.Out, `
+exit status: 0 nothing found, 66 findings, 2 wrong usage, 1 anything else, also
+if there are findings before it; a program's own failure is passed on.
+`)
+}

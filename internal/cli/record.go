@@ -1,0 +1,90 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+
+	"github.com/heisen-go/heisen"
+	"github.com/heisen-go/heisen/internal/rt"
+	"github.com/heisen-go/heisen/trace"
+)
+
+// record is heisen record: the events go to a file, unanalysed.
+func (inv *invocation) record() (int, error) {
+	out := inv.flags.String("o", "", "write the trace to `file`")
+	if err := inv.parseFlags(); err != nil {
+		return Misused, err
+	}
+	if *out == "" {
+		return Misused, misuse("no -o file")
+	}
+	if err := inv.noFlags(); err != nil {
+		return Misused, err
+	}
+	if len(inv.args) == 0 {
+		return Misused, misuse("neither test nor run")
+	}
+	cmd, remove, err := inv.commandOf(inv.args[0], inv.args[1:])
+	if err != nil {
+		return Failed, err
+	}
+	defer remove()
+	s, err := newSession(inv.Err, func(number int, stream *rt.Stream) (int32, error) {
+		return Clean, inv.writeTrace(numbered(*out, number), stream)
+	})
+	if err != nil {
+		return Failed, err
+	}
+	status, err := s.run(cmd)
+	if status == Clean && err == nil && s.seen == 0 {
+		err = errors.New("no instrumented program ran, nothing was recorded")
+	}
+	if status == Clean && err != nil {
+		status = Failed
+	}
+	return status, err
+}
+
+// commandOf is the command that a subcommand called verb would run, and a
+// function that removes what was made for it.
+func (inv *invocation) commandOf(verb string, args []string) (cmd *exec.Cmd, remove func(), err error) {
+	switch verb {
+	case "test":
+		cmd, err = inv.testCommand(args)
+		return cmd, func() {}, err
+	case "run":
+		return inv.programCommand(args)
+	}
+	return nil, nil, misuse("%q is neither test nor run", verb)
+}
+
+// numbered returns the file name for the n-th process, from 0: the name itself,
+// then name-2.ext and so on.
+func numbered(name string, n int) string {
+	if n == 0 {
+		return name
+	}
+	ext := filepath.Ext(name)
+	return fmt.Sprintf("%s-%d%s", strings.TrimSuffix(name, ext), n+1, ext)
+}
+
+// writeTrace writes a stream to a new file. Whatever ends the stream, the file is
+// a complete trace of what came.
+func (inv *invocation) writeTrace(name string, stream *rt.Stream) error {
+	f, err := os.Create(name)
+	if err != nil {
+		return err
+	}
+	w, err := trace.NewWriter(f, stream.Symbols())
+	if err != nil {
+		return errors.Join(err, f.Close())
+	}
+	events, err := heisen.Run(inv.ctx, stream, w)
+	err = errors.Join(err, w.Close(), f.Close())
+	fmt.Fprintf(inv.Err, "heisen: %s: %d events\n", name, events)
+	return err
+}

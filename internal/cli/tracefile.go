@@ -1,0 +1,46 @@
+package cli
+
+import (
+	"io"
+	"os"
+
+	"github.com/heisen-go/heisen/trace"
+)
+
+// stdStream is the file name that stands for standard input or output.
+const stdStream = "-"
+
+// withTrace opens a trace, in either format, for work.
+func (inv *invocation) withTrace(file string, work func(*trace.Reader) error) error {
+	r, err := inv.openTrace(file)
+	if err != nil {
+		return err
+	}
+	defer r.Close()
+	return work(r)
+}
+
+func (inv *invocation) openTrace(file string) (*trace.Reader, error) {
+	if file == stdStream {
+		return trace.NewReader(inv.In)
+	}
+	return trace.Open(file)
+}
+
+// create opens a file for writing, which must not be the one that is read.
+func (inv *invocation) create(out, in string) (io.WriteCloser, error) {
+	if out == stdStream {
+		return keepOpen{inv.Out}, nil
+	}
+	if a, err := os.Stat(out); err == nil {
+		if b, err := os.Stat(in); err == nil && os.SameFile(a, b) {
+			return nil, misuse("%s is the trace to be read", out)
+		}
+	}
+	return os.Create(out)
+}
+
+// keepOpen is a writer that is not ours to close.
+type keepOpen struct{ io.Writer }
+
+func (keepOpen) Close() error { return nil }

@@ -1,0 +1,28 @@
+package cli
+
+import (
+	"fmt"
+	"runtime"
+	"runtime/debug"
+	"strings"
+
+	"github.com/heisen-go/heisen/internal/build"
+)
+
+// version is heisen version.
+func (inv *invocation) version() (int, error) {
+	if err := inv.parse(); err != nil {
+		return Misused, err
+	}
+	if len(inv.args)+len(inv.rest) > 0 {
+		return Misused, misuse("it takes no arguments")
+	}
+	version := "unknown"
+	if info, ok := debug.ReadBuildInfo(); ok && info.Main.Version != "" {
+		version = info.Main.Version
+	}
+	fmt.Fprintf(inv.Out, "heisen %s, built with %s\n", version, runtime.Version())
+	fmt.Fprintf(inv.Out, "instruments programs with Go %s for %s\n",
+		strings.Join(build.Releases, " and "), strings.Join(build.Platforms, " and "))
+	return Clean, nil
+}
