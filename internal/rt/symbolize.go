@@ -3,6 +3,7 @@ package rt
 import (
 	"bufio"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -20,7 +21,13 @@ type processSymbolizer struct {
 	out *bufio.Reader
 }
 
+// newProcessSymbolizer prepares to ask the executable of process pid. A process
+// that was itself started to be asked refuses: where the executable is no
+// instrumented program but one that uses this package, that ends the chain.
 func newProcessSymbolizer(pid int) (*processSymbolizer, error) {
+	if os.Getenv(symbolizeEnv) != "" {
+		return nil, errors.New("asked for symbols, not to ask for them")
+	}
 	exe, err := os.Open(fmt.Sprintf("/proc/%d/exe", pid))
 	if err != nil {
 		return nil, err
