@@ -89,7 +89,7 @@ func (m *merger) lost() (events uint64) {
 		}
 	}
 	for _, g := range m.gs {
-		count(g.queue)
+		count(g.queue[g.head:])
 		for _, r := range g.early {
 			count(r.words)
 		}
