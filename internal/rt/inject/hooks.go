@@ -416,21 +416,15 @@ func race_WriteObjectPC(t *abi.Type, addr unsafe.Pointer, callerpc, pc uintptr) 
 
 //go:linkname race_Acquire internal/race.Acquire
 //go:nosplit
-func race_Acquire(addr unsafe.Pointer) {
-	heisenSyncG(getg(), heisenOpReceive, uintptr(addr), getcallerfp())
-}
+func race_Acquire(addr unsafe.Pointer) { raceacquire(addr) }
 
 //go:linkname race_Release internal/race.Release
 //go:nosplit
-func race_Release(addr unsafe.Pointer) {
-	heisenSyncG(getg(), heisenOpSend, uintptr(addr), getcallerfp())
-}
+func race_Release(addr unsafe.Pointer) { racerelease(addr) }
 
 //go:linkname race_ReleaseMerge internal/race.ReleaseMerge
 //go:nosplit
-func race_ReleaseMerge(addr unsafe.Pointer) {
-	heisenSyncG(getg(), heisenOpSend, uintptr(addr), getcallerfp())
-}
+func race_ReleaseMerge(addr unsafe.Pointer) { racereleasemerge(addr) }
 
 //go:linkname race_Disable internal/race.Disable
 //go:nosplit
