@@ -7,6 +7,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"github.com/heisen-go/heisen"
 	"github.com/heisen-go/heisen/internal/rt"
@@ -83,8 +84,23 @@ func (inv *invocation) writeTrace(name string, stream *rt.Stream) error {
 	if err != nil {
 		return errors.Join(err, f.Close())
 	}
-	events, err := heisen.Run(inv.ctx, stream, w)
+	events, err := heisen.Run(inv.ctx, stream, &growing{Writer: w})
 	err = errors.Join(err, w.Close(), f.Close())
 	fmt.Fprintf(inv.Err, "heisen: %s: %d events\n", name, events)
 	return err
+}
+
+// growing writes a trace that others may read meanwhile: what has come is in the
+// file after a second at most, as long as more comes.
+type growing struct {
+	*trace.Writer
+	flushed time.Time
+}
+
+func (g *growing) HandleRecords(records []heisen.Record) {
+	g.Writer.HandleRecords(records)
+	if now := time.Now(); now.Sub(g.flushed) >= time.Second {
+		g.Flush() // an error stays with the writer until it is closed
+		g.flushed = now
+	}
 }

@@ -76,6 +76,7 @@ func NewStream(r io.Reader, symbolizer Symbolizer) (*Stream, error) {
 		words: make([]uint64, maxPayload/8),
 	}
 	s.merge.init(s)
+	s.syms.SetName(collector, "garbage collector")
 	kind, _, n, err := s.readMessage()
 	if err != nil {
 		return nil, fmt.Errorf("start of recording: %w", err)
