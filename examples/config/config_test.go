@@ -1,0 +1,64 @@
+package main
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/heisen-go/heisen/examples/internal/heisentest"
+	"github.com/heisen-go/heisen/internal/cli"
+)
+
+func TestMain(m *testing.M) { heisentest.Main(m) }
+
+// The requests come one after the other, so that the first one loads the
+// settings and the others find them: every access of theirs to the pointer and
+// the fields races with the first one's write. FastTrack leaves out accesses that
+// no clock tells from one before.
+const (
+	firstRaces = `race on c.loaded
+	read of c.loaded in main.(*cache).get at "if c.loaded == nil {" holding nothing
+	write of c.loaded in main.(*cache).get at "c.loaded = load()" holding c.mu (write)
+race on s.greeting
+	read of s.greeting in main.handle at "return fmt.Sprintf(\"%s %s (%d retries)\", s.greeting, r.name, s.retries)" holding nothing
+	write of s.greeting in main.load at "s.greeting = \"hello\"" holding c.mu (write)
+race on s.retries
+	read of s.retries in main.handle at "return fmt.Sprintf(\"%s %s (%d retries)\", s.greeting, r.name, s.retries)" holding nothing
+	write of s.retries in main.load at "s.retries = 3" holding c.mu (write)
+`
+	secondRead = `race on c.loaded
+	read of c.loaded in main.(*cache).get at "return c.loaded" holding nothing
+	write of c.loaded in main.(*cache).get at "c.loaded = load()" holding c.mu (write)
+`
+)
+
+func TestFindings(t *testing.T) {
+	for _, test := range []struct{ detector, want string }{
+		{"fasttrack", firstRaces},
+		{"hb", strings.Replace(firstRaces, "race on s.", secondRead+"race on s.", 1)},
+	} {
+		r := heisentest.Run(t, "run", "-json", "-detect", test.detector, ".")
+		if r.Status != cli.Findings {
+			t.Errorf("%s: exit status %d\n%s", test.detector, r.Status, r.Err)
+		}
+		if diff := cmp.Diff(test.want, heisentest.Describe(t, r.Findings)); diff != "" {
+			t.Errorf("%s: -want +got:\n%s", test.detector, diff)
+		}
+	}
+}
+
+func TestReport(t *testing.T) {
+	r := heisentest.Run(t, "run", ".")
+	if r.Status != cli.Findings {
+		t.Errorf("exit status %d", r.Status)
+	}
+	heisentest.Golden(t, "report.golden", r.Err)
+}
+
+func TestFixed(t *testing.T) {
+	r := heisentest.Run(t, "run", "-detect", "fasttrack,hb", ".", "--", "-fixed")
+	if r.Status != cli.Clean || r.Err != "" {
+		t.Errorf("exit status %d, report:\n%s", r.Status, r.Err)
+	}
+}

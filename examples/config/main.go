@@ -1,0 +1,99 @@
+// Command config serves requests by a pool of workers that share a
+// configuration, which the first of them loads: by a double-checked lock whose
+// first check looks at the pointer without the lock. A worker that finds the
+// pointer set has no guarantee to see what it points to.
+//
+//	heisen run ./examples/config
+//	heisen run ./examples/config -- -fixed
+package main
+
+import (
+	"flag"
+	"fmt"
+	"sync"
+	"time"
+)
+
+// settings is what the workers need to know.
+type settings struct {
+	greeting string
+	retries  int
+}
+
+func load() *settings {
+	s := new(settings)
+	s.greeting = "hello"
+	s.retries = 3
+	return s
+}
+
+// cache holds the settings once somebody has asked for them.
+type cache struct {
+	mu     sync.Mutex
+	loaded *settings // guarded by mu
+}
+
+// get loads the settings at the first call.
+func (c *cache) get() *settings {
+	if c.loaded == nil { // the bug: looks without the lock
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		if c.loaded == nil {
+			c.loaded = load()
+		}
+	}
+	return c.loaded
+}
+
+// getFixed looks with the lock only.
+func (c *cache) getFixed() *settings {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.loaded == nil {
+		c.loaded = load()
+	}
+	return c.loaded
+}
+
+// request is a request and when it comes in.
+type request struct {
+	name string
+	at   time.Duration
+}
+
+var requests = []request{
+	{"ann", 0},
+	{"bob", 50 * time.Millisecond},
+	{"eve", 100 * time.Millisecond},
+}
+
+// handle answers one request.
+func handle(get func() *settings, r request) string {
+	s := get()
+	return fmt.Sprintf("%s %s (%d retries)", s.greeting, r.name, s.retries)
+}
+
+func main() {
+	fixed := flag.Bool("fixed", false, "look at the settings with the lock only")
+	flag.Parse()
+	c := new(cache)
+	get := c.get
+	if *fixed {
+		get = c.getFixed
+	}
+
+	answers := make([]string, len(requests))
+	var workers sync.WaitGroup
+	for i, r := range requests {
+		workers.Add(1)
+		go func() {
+			defer workers.Done()
+			time.Sleep(r.at)
+			answers[i] = handle(get, r)
+		}()
+	}
+	workers.Wait()
+	for _, a := range answers {
+		fmt.Println(a)
+	}
+}
