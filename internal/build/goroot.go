@@ -62,7 +62,7 @@ func (t *Toolchain) check() error {
 			ErrUnsupported, platform, strings.Join(Platforms, " and "))
 	}
 	for _, flag := range strings.Fields(t.Flags) {
-		name, _, _ := strings.Cut(strings.TrimLeft(flag, "-"), "=")
+		name, _, _ := strings.Cut(strings.TrimLeft(flag, `-'"`), "=") // the list may have quotes
 		if slices.Contains([]string{"race", "msan", "asan", "overlay", "gcflags"}, name) {
 			return fmt.Errorf("%w: GOFLAGS contains %s, which heisen sets or excludes itself", ErrUnsupported, flag)
 		}

@@ -196,9 +196,20 @@ func replaceSelectors(from, to string) patch {
 // dropImport removes an import that the patches have left without use.
 func dropImport(path string) patch {
 	return func(s *source) error {
-		for _, spec := range s.file.Imports {
-			if spec.Path.Value == `"`+path+`"` {
-				s.replace(spec, "")
+		for _, d := range s.file.Decls {
+			decl, ok := d.(*ast.GenDecl)
+			if !ok || decl.Tok != token.IMPORT {
+				continue
+			}
+			for _, spec := range decl.Specs {
+				if spec.(*ast.ImportSpec).Path.Value != `"`+path+`"` {
+					continue
+				}
+				if decl.Lparen.IsValid() {
+					s.replace(spec, "")
+				} else {
+					s.replace(decl, "")
+				}
 				return nil
 			}
 		}

@@ -1,0 +1,319 @@
+package build
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"go/ast"
+	"go/build"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// installation is the Go installation that runs the tests.
+func installation(t *testing.T) *Toolchain {
+	t.Helper()
+	toolchain, err := FindToolchain(t.Context(), "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return toolchain
+}
+
+// TestOverlay: all that is generated is valid Go, and what is patched keeps its
+// lines, so that stack traces of the program still fit the sources.
+func TestOverlay(t *testing.T) {
+	toolchain := installation(t)
+	o, err := newOverlay(toolchain)
+	if err != nil {
+		t.Fatal(err)
+	}
+	patched := 0
+	for path, text := range o {
+		if !strings.HasSuffix(path, ".go") {
+			continue
+		}
+		after := declared(t, string(text))
+		original, err := os.ReadFile(filepath.Join(toolchain.Root, "src", path))
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		if path == "runtime/race0.go" || path == "internal/race/norace.go" {
+			continue // written anew; it has no code that could stand in a stack trace
+		}
+		patched++
+		before := declared(t, string(original))
+		for name, line := range after {
+			if before[name] != line {
+				t.Errorf("%s: %s was on line %d and is on line %d", path, name, before[name], line)
+			}
+		}
+	}
+	if want := len(patches) + 2; patched != want {
+		t.Errorf("%d files patched, not %d", patched, want)
+	}
+
+	again, err := newOverlay(toolchain)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if d := cmp.Diff(o, again); d != "" {
+		t.Errorf("a second overlay differs:\n%s", d)
+	}
+}
+
+// TestOverlayFolder: the same overlay has the same folder, which is written once,
+// however many builds start at a time.
+func TestOverlayFolder(t *testing.T) {
+	dir := t.TempDir()
+	o := overlay{"runtime/a.go": []byte("package runtime\n"), "sync/b.go": []byte("package sync\n")}
+	var wg sync.WaitGroup
+	files := make([]string, 8)
+	for i := range files {
+		wg.Add(1)
+		go func() {
+			defer wg.Done()
+			file, err := o.write(dir, "/goroot")
+			if err != nil {
+				t.Error(err)
+			}
+			files[i] = file
+		}()
+	}
+	wg.Wait()
+	for _, file := range files {
+		if file != files[0] {
+			t.Errorf("descriptions %s and %s", files[0], file)
+		}
+	}
+
+	info := func() map[string]os.FileInfo {
+		infos := map[string]os.FileInfo{}
+		entries, err := os.ReadDir(filepath.Dir(files[0]))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, e := range entries {
+			if infos[e.Name()], err = e.Info(); err != nil {
+				t.Fatal(err)
+			}
+		}
+		return infos
+	}
+	before := info()
+	if names := slices.Sorted(maps.Keys(before)); !slices.Equal(names, []string{"overlay.json", "runtime_a.go", "sync_b.go"}) {
+		t.Errorf("files %v", names)
+	}
+	if file, err := o.write(dir, "/goroot"); file != files[0] || err != nil {
+		t.Errorf("description %s, error %v", file, err)
+	}
+	for name, after := range info() {
+		if !os.SameFile(before[name], after) || before[name].ModTime() != after.ModTime() {
+			t.Errorf("%s was written again", name)
+		}
+	}
+
+	text, err := os.ReadFile(files[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	var description struct{ Replace map[string]string }
+	if err := json.Unmarshal(text, &description); err != nil {
+		t.Fatal(err)
+	}
+	want := map[string]string{
+		"/goroot/src/runtime/a.go": filepath.Join(filepath.Dir(files[0]), "runtime_a.go"),
+		"/goroot/src/sync/b.go":    filepath.Join(filepath.Dir(files[0]), "sync_b.go"),
+	}
+	if d := cmp.Diff(want, description.Replace); d != "" {
+		t.Error(d)
+	}
+
+	// A damaged file is repaired; other content or another installation has a
+	// folder of its own.
+	if err := os.WriteFile(want["/goroot/src/sync/b.go"], nil, 0o666); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := o.write(dir, "/goroot"); err != nil {
+		t.Fatal(err)
+	}
+	if text, _ := os.ReadFile(want["/goroot/src/sync/b.go"]); string(text) != "package sync\n" {
+		t.Errorf("a damaged file stays %q", text)
+	}
+	other, err := o.write(dir, "/other")
+	if err != nil || other == files[0] {
+		t.Errorf("description %s, error %v", other, err)
+	}
+	o["sync/b.go"] = []byte("package sync // changed\n")
+	if changed, err := o.write(dir, "/goroot"); err != nil || changed == files[0] {
+		t.Errorf("description %s, error %v", changed, err)
+	}
+	if _, err := o.write(files[0], "/goroot"); err == nil {
+		t.Error("a file serves as folder")
+	}
+}
+
+// TestStrangeGOROOT takes from a GOROOT what the overlay needs, thing by thing:
+// every time it is refused, and the refusal names what is missing.
+func TestStrangeGOROOT(t *testing.T) {
+	toolchain := installation(t)
+	o, err := newOverlay(toolchain)
+	if err != nil {
+		t.Fatal(err)
+	}
+	needed := []string{"sync/atomic/doc.go", "sync/atomic/doc_64.go"}
+	for path := range o {
+		if _, err := os.Stat(filepath.Join(toolchain.Root, "src", path)); err == nil && path != "runtime/race0.go" && strings.HasSuffix(path, ".go") {
+			needed = append(needed, path)
+		}
+	}
+	root := t.TempDir()
+	for _, path := range needed {
+		text, err := os.ReadFile(filepath.Join(toolchain.Root, "src", path))
+		if err != nil {
+			t.Skipf("this release has no %s", path)
+		}
+		file := filepath.Join(root, "src", path)
+		os.MkdirAll(filepath.Dir(file), 0o777)
+		if err := os.WriteFile(file, text, 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	strange := &Toolchain{Root: root}
+	if _, err := newOverlay(strange); err != nil {
+		t.Fatalf("the files the overlay is made of do not suffice: %v", err)
+	}
+	for _, path := range needed {
+		file := filepath.Join(root, "src", path)
+		if err := os.Rename(file, file+".gone"); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := newOverlay(strange); !errors.Is(err, ErrUnsupported) || !strings.Contains(err.Error(), path) {
+			t.Errorf("without %s: error %v", path, err)
+		}
+		os.Rename(file+".gone", file)
+	}
+	for _, change := range []struct{ path, from, to, want string }{
+		{"runtime/mgc.go", "func gcSweep(", "func gcSweep2(", "no function gcSweep"},
+		{"runtime/proc.go", "func sysmon(", "func sysmonitor(", "no function sysmon"},
+		{"internal/sync/mutex.go", "race.Release(", "race.Let(", "0 calls of race.Release(unsafe.Pointer(m)) in Mutex.Unlock, not 1"},
+		{"internal/race/norace.go", "const Enabled = false", "const Enabled = true", "no constant Enabled"},
+		{"internal/race/norace.go", "func Acquire(", "func Obtain(", "unknown function Obtain"},
+	} {
+		file := filepath.Join(root, "src", change.path)
+		text, err := os.ReadFile(file)
+		if err != nil || !strings.Contains(string(text), change.from) {
+			t.Fatalf("%s in %s: %v", change.from, change.path, err)
+		}
+		if err := os.WriteFile(file, []byte(strings.ReplaceAll(string(text), change.from, change.to)), 0o666); err != nil {
+			t.Fatal(err)
+		}
+		want := fmt.Sprintf("unsupported GOROOT: %s: %s", change.path, change.want)
+		if _, err := newOverlay(strange); !errors.Is(err, ErrUnsupported) || err.Error() != want {
+			t.Errorf("error %v, want %s", err, want)
+		}
+		os.WriteFile(file, text, 0o666)
+	}
+}
+
+// TestAtomicCallers compares the list of packages that call functions of
+// sync/atomic with the sources of the running release.
+func TestAtomicCallers(t *testing.T) {
+	listed := map[string]bool{}
+	for _, pkg := range atomicCallers {
+		listed[pkg] = true
+	}
+	// Not listed, for the reasons that stand there.
+	for _, pkg := range []string{"sync", "internal/sync", "crypto/internal/entropy/v1.0.0"} {
+		listed[pkg] = true
+	}
+	called := map[string]bool{}
+	src := filepath.Join(installation(t).Root, "src")
+	for _, platform := range Platforms {
+		context := build.Default
+		context.GOOS, context.GOARCH, _ = strings.Cut(platform, "/")
+		err := filepath.WalkDir(src, func(path string, d fs.DirEntry, err error) error {
+			if err != nil {
+				return err
+			}
+			if d.IsDir() && (d.Name() == "testdata" || path == filepath.Join(src, "cmd")) {
+				return fs.SkipDir
+			}
+			if d.IsDir() || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") {
+				return nil
+			}
+			if match, err := context.MatchFile(filepath.Dir(path), d.Name()); err != nil || !match {
+				return err
+			}
+			text, err := os.ReadFile(path)
+			if err != nil || !strings.Contains(string(text), `"sync/atomic"`) {
+				return err
+			}
+			names, err := atomicFunctions(string(text))
+			if len(names) > 0 {
+				pkg, _ := filepath.Rel(src, filepath.Dir(path))
+				called[filepath.ToSlash(pkg)] = true
+				if !listed[filepath.ToSlash(pkg)] {
+					t.Errorf("%s uses %v of sync/atomic", path, names)
+				}
+			}
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	for pkg := range listed {
+		_, err := os.Stat(filepath.Join(src, pkg))
+		if err == nil && !called[pkg] && pkg != "os/exec" { // os/exec does since 1.26
+			t.Errorf("%s is listed for nothing", pkg)
+		}
+	}
+}
+
+// atomicFunctions returns the functions of sync/atomic that a file of a library
+// package refers to.
+func atomicFunctions(text string) (names []string, err error) {
+	file, err := parser.ParseFile(token.NewFileSet(), "", text, 0)
+	if err != nil || file.Name.Name == "main" {
+		return nil, err
+	}
+	local := ""
+	for _, spec := range file.Imports {
+		if spec.Path.Value == `"sync/atomic"` {
+			local = "atomic"
+			if spec.Name != nil {
+				local = spec.Name.Name
+			}
+		}
+	}
+	ast.Inspect(file, func(n ast.Node) bool {
+		if sel, ok := n.(*ast.SelectorExpr); ok {
+			if pkg, ok := sel.X.(*ast.Ident); ok && pkg.Name == local && !atomicTypes[sel.Sel.Name] {
+				names = append(names, sel.Sel.Name)
+			}
+		}
+		return true
+	})
+	return names, nil
+}
+
+// atomicTypes are the types of sync/atomic; all else that it exports is
+// functions.
+var atomicTypes = map[string]bool{
+	"Bool": true, "Int32": true, "Int64": true, "Uint32": true, "Uint64": true,
+	"Uintptr": true, "Pointer": true, "Value": true,
+}
