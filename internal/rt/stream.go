@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"syscall"
 	"unsafe"
 
 	"github.com/heisen-go/heisen"
@@ -127,7 +128,7 @@ func (s *Stream) Next(batch []heisen.Record) (int, error) {
 // read takes the next message.
 func (s *Stream) read() error {
 	kind, id, n, err := s.readMessage()
-	if err == io.EOF {
+	if err == io.EOF || errors.Is(err, syscall.ECONNRESET) { // the latter if it had an answer to read
 		return s.end()
 	}
 	if err != nil {

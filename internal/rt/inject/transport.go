@@ -37,7 +37,21 @@ func init() {
 	heisen.fd = fd
 	hello := [4]uint64{heisenVersion, uint64(firstmoduledata.text), uint64(firstmoduledata.etext - firstmoduledata.text), uint64(heisenGetpid())}
 	heisenSend(heisenMsgHello, 0, unsafe.Pointer(&hello), unsafe.Sizeof(hello))
-	heisen.on = true
+	// The analyser looks at this process before it may end. One that does not want
+	// the recording has closed the connection.
+	if _, ok := heisenAnswer(); ok {
+		heisen.on = true
+	}
+}
+
+// heisenAnswer waits for the analyser's answer.
+func heisenAnswer() (answer int32, ok bool) {
+	for {
+		n := read(heisen.fd, noescape(unsafe.Pointer(&answer)), int32(unsafe.Sizeof(answer)))
+		if n != -_EINTR {
+			return answer, n == int32(unsafe.Sizeof(answer))
+		}
+	}
 }
 
 // heisenSend sends one message. Where the connection is gone, recording ends and
@@ -154,14 +168,8 @@ func heisenFinish() (status int32) {
 		lost := heisen.lost
 		heisenSend(heisenMsgBye, 0, unsafe.Pointer(&lost), unsafe.Sizeof(lost))
 		heisen.on = false
-		for {
-			n := read(heisen.fd, noescape(unsafe.Pointer(&status)), int32(unsafe.Sizeof(status)))
-			if n != -_EINTR {
-				if n != int32(unsafe.Sizeof(status)) {
-					status = 0
-				}
-				return
-			}
+		if answer, ok := heisenAnswer(); ok {
+			status = answer
 		}
 	})
 	return status
