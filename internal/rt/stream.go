@@ -104,8 +104,8 @@ func (s *Stream) PID() int { return int(s.hello.pid) }
 // SetSymbolizer sets who resolves the sites of events that are still to come.
 func (s *Stream) SetSymbolizer(symbolizer Symbolizer) { s.solve = symbolizer }
 
-// Finished reports whether the program has ended regularly and waits for its
-// exit status.
+// Finished reports whether the program has sent all that it recorded. It has
+// ended then, or waits for its exit status.
 func (s *Stream) Finished() bool { return s.bye }
 
 // Next implements heisen.Source.

@@ -103,14 +103,14 @@ func heisenSendWords(b *heisenBuf) {
 }
 
 // heisenFlushAll sends what is complete in every buffer. It gives up on a buffer
-// whose lock it cannot get within the given number of spins, 0 meaning never.
-func heisenFlushAll(spins int) {
+// whose lock it cannot get; patience is that of heisenTryLock.
+func heisenFlushAll(patience int64) {
 	for i := range heisenAllBufs {
 		b := heisenAllBufs[i]
 		if b == nil {
 			break
 		}
-		if !heisenTryLock(&b.lock, spins) {
+		if !heisenTryLock(&b.lock, patience) {
 			continue
 		}
 		heisenSendWords(b)
@@ -118,12 +118,21 @@ func heisenFlushAll(spins int) {
 	}
 }
 
-func heisenTryLock(l *uint32, spins int) bool {
-	for i := 1; !atomic.Cas(l, 0, 1); i++ {
-		if i == spins {
+// heisenForever is the patience of who knows that the lock's holder will go on.
+const heisenForever = -1
+
+// heisenTryLock tries to get a lock for so many nanoseconds.
+func heisenTryLock(l *uint32, patience int64) bool {
+	start := nanotime()
+	for i := 0; !atomic.Cas(l, 0, 1); i++ {
+		if patience != heisenForever && nanotime()-start >= patience {
 			return false
 		}
-		osyield()
+		if i < heisenSpins {
+			osyield()
+		} else {
+			usleep(50)
+		}
 	}
 	return true
 }
@@ -134,7 +143,7 @@ func heisenTryLock(l *uint32, spins int) bool {
 // accesses to the former and the next life of an address cannot mix.
 func heisenBarrier() {
 	if heisen.on {
-		heisenFlushAll(0)
+		heisenFlushAll(heisenForever)
 		heisenSend(heisenMsgBarrier, 0, nil, 0)
 	}
 }
@@ -152,7 +161,7 @@ func heisenPoll() {
 		return
 	}
 	heisenPolled = now
-	heisenFlushAll(1)
+	heisenFlushAll(0)
 }
 
 // heisenFinish ends the recording of a program that exits with status 0 and
@@ -164,10 +173,7 @@ func heisenFinish() (status int32) {
 		if !heisen.on {
 			return
 		}
-		heisenFlushAll(0)
-		lost := heisen.lost
-		heisenSend(heisenMsgBye, 0, unsafe.Pointer(&lost), unsafe.Sizeof(lost))
-		heisen.on = false
+		heisenBye()
 		if answer, ok := heisenAnswer(); ok {
 			status = answer
 		}
@@ -175,9 +181,32 @@ func heisenFinish() (status int32) {
 	return status
 }
 
-// heisenAbort sends what it can before the program ends in another way: a status
-// other than 0, a panic, a fatal error, a signal. It may run in a signal handler
-// on top of any other function of the recorder, so it does not insist on locks.
+// heisenBye sends the rest and ends the recording.
+func heisenBye() {
+	heisenFlushAll(heisenForever)
+	lost := heisen.lost
+	heisenSend(heisenMsgBye, 0, unsafe.Pointer(&lost), unsafe.Sizeof(lost))
+	heisen.on = false
+}
+
+// heisenStop ends the recording of a program that exits with another status, or
+// panics. Its thread is in none of the recorder's functions, so it waits for the
+// threads that are; however far the analyser is behind, nothing is lost.
+//
+//go:nosplit
+func heisenStop() {
+	systemstack(func() {
+		if heisen.on {
+			heisenBye()
+		}
+	})
+}
+
+const heisenAbortPatience = 1000 * 1000 * 1000 // ns
+
+// heisenAbort sends what it can before the program ends in another way: a fatal
+// error, a signal. It may run in a signal handler on top of any other function of
+// the recorder, so it does not insist on locks.
 //
 //go:nosplit
 func heisenAbort() {
@@ -185,9 +214,9 @@ func heisenAbort() {
 		return
 	}
 	systemstack(func() {
-		if heisenTryLock(&heisen.sendLock, 1000) {
+		if heisenTryLock(&heisen.sendLock, heisenAbortPatience) {
 			heisenUnlock(&heisen.sendLock)
-			heisenFlushAll(1000)
+			heisenFlushAll(heisenAbortPatience)
 		}
 	})
 }
