@@ -38,6 +38,9 @@ func New(ctx context.Context, dir, cacheDir string) (*Builder, error) {
 		}
 		cacheDir = filepath.Join(base, "heisen")
 	}
+	if err := t.leaveModules(cacheDir); err != nil {
+		return nil, fmt.Errorf("toolchain %s: %w", t.Version, err)
+	}
 	o, err := newOverlay(t)
 	if err != nil {
 		return nil, err
@@ -82,7 +85,7 @@ func (b *Builder) chooseFlags(ctx context.Context, dir string) error {
 }
 
 func (b *Builder) list(ctx context.Context, dir string, args ...string) ([]string, error) {
-	cmd := exec.CommandContext(ctx, b.Toolchain.Go, args...)
+	cmd := b.Toolchain.command(ctx, args...)
 	cmd.Dir = dir
 	out, err := cmd.Output()
 	if err != nil {
@@ -112,7 +115,7 @@ func (b *Builder) Command(ctx context.Context, verb string, args ...string) *exe
 		tags, _ = cutTags(strings.Fields(b.Toolchain.Flags))
 	}
 	all := append([]string{verb}, b.flags(append([]string{"race"}, tags...))...)
-	return exec.CommandContext(ctx, b.Toolchain.Go, append(all, args...)...)
+	return b.Toolchain.command(ctx, append(all, args...)...)
 }
 
 // cutTags takes the -tags flag out of the arguments of a go command. Of several

@@ -2,10 +2,15 @@ package build
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
+	"os"
 	"os/exec"
+	"path/filepath"
 	"slices"
 	"strings"
 )
@@ -28,6 +33,9 @@ type Toolchain struct {
 	GOOS    string
 	GOARCH  string
 	Flags   string // GOFLAGS
+
+	modules string   // GOMODCACHE
+	env     []string // what its commands need in their environment besides
 }
 
 // FindToolchain asks the go command in dir (its go.mod may choose a toolchain)
@@ -38,18 +46,50 @@ func FindToolchain(ctx context.Context, dir string) (*Toolchain, error) {
 	if err != nil {
 		return nil, fmt.Errorf("the go command: %w", err)
 	}
-	cmd := exec.CommandContext(ctx, path, "env", "-json", "GOROOT", "GOVERSION", "GOOS", "GOARCH", "GOFLAGS")
+	cmd := exec.CommandContext(ctx, path, "env", "-json", "GOROOT", "GOVERSION", "GOOS", "GOARCH", "GOFLAGS", "GOMODCACHE")
 	cmd.Dir = dir
 	out, err := cmd.Output()
 	if err != nil {
 		return nil, commandError("go env", err)
 	}
-	var env struct{ GOROOT, GOVERSION, GOOS, GOARCH, GOFLAGS string }
+	var env struct{ GOROOT, GOVERSION, GOOS, GOARCH, GOFLAGS, GOMODCACHE string }
 	if err := json.Unmarshal(out, &env); err != nil {
 		return nil, fmt.Errorf("go env: %w", err)
 	}
-	t := &Toolchain{path, env.GOROOT, env.GOVERSION, env.GOOS, env.GOARCH, env.GOFLAGS}
+	t := &Toolchain{
+		Go: path, Root: env.GOROOT, Version: env.GOVERSION,
+		GOOS: env.GOOS, GOARCH: env.GOARCH, Flags: env.GOFLAGS, modules: env.GOMODCACHE,
+	}
 	return t, t.check()
+}
+
+// leaveModules gives a toolchain that the go command has downloaded to its module
+// cache, where it accepts no overlay, another path: that of a symbolic link in
+// dir.
+func (t *Toolchain) leaveModules(dir string) error {
+	if rel, err := filepath.Rel(t.modules, t.Root); err != nil || !filepath.IsLocal(rel) {
+		return nil
+	}
+	if err := os.MkdirAll(dir, 0o777); err != nil {
+		return err
+	}
+	hash := sha256.Sum256([]byte(t.Root))
+	link := filepath.Join(dir, t.Version+"-"+hex.EncodeToString(hash[:4]))
+	if err := os.Symlink(t.Root, link); err != nil && !errors.Is(err, fs.ErrExist) {
+		return err
+	}
+	t.Root, t.Go = link, filepath.Join(link, "bin", "go")
+	t.env = []string{"GOROOT=" + link, "GOTOOLCHAIN=local"}
+	return nil
+}
+
+// command returns a go command.
+func (t *Toolchain) command(ctx context.Context, args ...string) *exec.Cmd {
+	cmd := exec.CommandContext(ctx, t.Go, args...)
+	if len(t.env) > 0 {
+		cmd.Env = append(os.Environ(), t.env...)
+	}
+	return cmd
 }
 
 func (t *Toolchain) check() error {

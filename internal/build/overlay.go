@@ -82,12 +82,15 @@ var patches = []struct {
 }{
 	{"runtime/proc.go", []patch{
 		inEndlessLoop("sysmon", "heisenPoll()"),
-		atStart("os_beforeExit", "if exitCode != 0 { heisenAbort() }"),
+		// The monitor thread is about to sleep, for the whole program is idle; the
+		// call it would make does nothing on Linux.
+		replaceCalls("sysmon", "osRelax(true)", "heisenPoll()", 1),
+		atStart("os_beforeExit", "if exitCode != 0 { heisenStop() }"),
 	}},
 	{"runtime/mgc.go", []patch{atStart("gcSweep", "heisenBarrier()")}},
 	{"runtime/panic.go", []patch{
 		atStart("fatalthrow", "heisenAbort()"),
-		atStart("fatalpanic", "heisenAbort()"),
+		atStart("fatalpanic", "heisenStop()"),
 	}},
 	{"runtime/signal_unix.go", []patch{atStart("dieFromSignal", "heisenAbort()")}},
 	{"runtime/atomic_pointer.go", []patch{

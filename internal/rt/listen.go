@@ -91,7 +91,14 @@ func (p *Program) Open() (*Stream, error) {
 		stream.SetSymbolizer(solver)
 	}
 	p.stream = stream
+	// Only now may the program go on, and end. If it is gone the stream will show.
+	p.answer(0)
 	return stream, nil
+}
+
+func (p *Program) answer(v int32) error {
+	_, err := p.conn.Write(binary.LittleEndian.AppendUint32(nil, uint32(v)))
+	return err
 }
 
 // Abandon breaks the connection of a program that is still running; its stream
@@ -100,12 +107,15 @@ func (p *Program) Abandon() { p.conn.CloseRead() }
 
 // Close ends the connection. status is what a program that ends regularly will
 // exit with; it waits for that. Close waits for the end of a program that is
-// still running, and drops what it sends.
+// still running, and drops what it sends; one whose Open failed it leaves alone.
 func (p *Program) Close(status int32) error {
-	// A program that has not ended yet finds its answer when it does.
-	_, err := p.conn.Write(binary.LittleEndian.AppendUint32(nil, uint32(status)))
-	if p.stream == nil || !p.stream.Finished() {
-		_, err = io.Copy(io.Discard, p.conn) // what nobody reads must not block the program
+	var err error
+	if p.stream != nil {
+		// A program that has not ended yet finds its answer when it does.
+		err = p.answer(status)
+		if !p.stream.Finished() {
+			_, err = io.Copy(io.Discard, p.conn) // what nobody reads must not block the program
+		}
 	}
 	if p.solver != nil {
 		p.solver.close()

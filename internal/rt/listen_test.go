@@ -74,7 +74,7 @@ func connect(t *testing.T, l *Listener) *net.UnixConn {
 	return conn
 }
 
-// hello is the start of a recording of this process, so that there is an
+// ownHello is the start of a recording of this process, so that there is an
 // executable.
 func ownHello() []byte {
 	return message(nil, msgHello, 0, version, testText, testTextSize, uint64(os.Getpid()))
@@ -89,6 +89,7 @@ func accept(t *testing.T, l *Listener) *Program {
 	return p
 }
 
+// open opens a program that has sent ownHello.
 func open(t *testing.T, p *Program) *Stream {
 	t.Helper()
 	s, err := p.Open()
@@ -101,7 +102,7 @@ func open(t *testing.T, p *Program) *Stream {
 	return s
 }
 
-// status is the answer that a program waits for.
+// status is the answer that a program waits for, when it starts and when it ends.
 func status(t *testing.T, conn io.Reader) int32 {
 	t.Helper()
 	var b [4]byte
@@ -117,6 +118,9 @@ func TestProgram(t *testing.T) {
 	conn.Write(ownHello())
 	p := accept(t, l)
 	s := open(t, p)
+	if got := status(t, conn); got != 0 {
+		t.Errorf("the program may start: %d", got)
+	}
 
 	r := newRecorder(1)
 	r.goroutine(0, true)
@@ -147,6 +151,7 @@ func TestCloseEarly(t *testing.T) {
 	conn.Write(ownHello())
 	p := accept(t, l)
 	s := open(t, p)
+	status(t, conn)
 	conn.Write(message(nil, 77, 0))
 	if _, err := s.Next(make([]heisen.Record, 1)); !errors.Is(err, ErrCorrupt) {
 		t.Errorf("error %v", err)
@@ -201,6 +206,10 @@ func TestNoRecording(t *testing.T) {
 			t.Errorf("a program that says %q is opened", start)
 		}
 		p.Close(0)
+		// The program need not wait for anything.
+		if n, err := conn.Read(make([]byte, 4)); err == nil {
+			t.Errorf("it is sent %d bytes", n)
+		}
 		conn.Close()
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"syscall"
 	"unsafe"
 
 	"github.com/heisen-go/heisen"
@@ -104,8 +105,8 @@ func (s *Stream) PID() int { return int(s.hello.pid) }
 // SetSymbolizer sets who resolves the sites of events that are still to come.
 func (s *Stream) SetSymbolizer(symbolizer Symbolizer) { s.solve = symbolizer }
 
-// Finished reports whether the program has ended regularly and waits for its
-// exit status.
+// Finished reports whether the program has sent all that it recorded. It has
+// ended then, or waits for its exit status.
 func (s *Stream) Finished() bool { return s.bye }
 
 // Next implements heisen.Source.
@@ -128,7 +129,7 @@ func (s *Stream) Next(batch []heisen.Record) (int, error) {
 // read takes the next message.
 func (s *Stream) read() error {
 	kind, id, n, err := s.readMessage()
-	if err == io.EOF {
+	if err == io.EOF || errors.Is(err, syscall.ECONNRESET) { // the latter if it had an answer to read
 		return s.end()
 	}
 	if err != nil {

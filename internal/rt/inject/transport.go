@@ -37,7 +37,21 @@ func init() {
 	heisen.fd = fd
 	hello := [4]uint64{heisenVersion, uint64(firstmoduledata.text), uint64(firstmoduledata.etext - firstmoduledata.text), uint64(heisenGetpid())}
 	heisenSend(heisenMsgHello, 0, unsafe.Pointer(&hello), unsafe.Sizeof(hello))
-	heisen.on = true
+	// The analyser looks at this process before it may end. One that does not want
+	// the recording has closed the connection.
+	if _, ok := heisenAnswer(); ok {
+		heisen.on = true
+	}
+}
+
+// heisenAnswer waits for the analyser's answer.
+func heisenAnswer() (answer int32, ok bool) {
+	for {
+		n := read(heisen.fd, noescape(unsafe.Pointer(&answer)), int32(unsafe.Sizeof(answer)))
+		if n != -_EINTR {
+			return answer, n == int32(unsafe.Sizeof(answer))
+		}
+	}
 }
 
 // heisenSend sends one message. Where the connection is gone, recording ends and
@@ -89,14 +103,14 @@ func heisenSendWords(b *heisenBuf) {
 }
 
 // heisenFlushAll sends what is complete in every buffer. It gives up on a buffer
-// whose lock it cannot get within the given number of spins, 0 meaning never.
-func heisenFlushAll(spins int) {
+// whose lock it cannot get; patience is that of heisenTryLock.
+func heisenFlushAll(patience int64) {
 	for i := range heisenAllBufs {
 		b := heisenAllBufs[i]
 		if b == nil {
 			break
 		}
-		if !heisenTryLock(&b.lock, spins) {
+		if !heisenTryLock(&b.lock, patience) {
 			continue
 		}
 		heisenSendWords(b)
@@ -104,12 +118,21 @@ func heisenFlushAll(spins int) {
 	}
 }
 
-func heisenTryLock(l *uint32, spins int) bool {
-	for i := 1; !atomic.Cas(l, 0, 1); i++ {
-		if i == spins {
+// heisenForever is the patience of who knows that the lock's holder will go on.
+const heisenForever = -1
+
+// heisenTryLock tries to get a lock for so many nanoseconds.
+func heisenTryLock(l *uint32, patience int64) bool {
+	start := nanotime()
+	for i := 0; !atomic.Cas(l, 0, 1); i++ {
+		if patience != heisenForever && nanotime()-start >= patience {
 			return false
 		}
-		osyield()
+		if i < heisenSpins {
+			osyield()
+		} else {
+			usleep(50)
+		}
 	}
 	return true
 }
@@ -120,7 +143,7 @@ func heisenTryLock(l *uint32, spins int) bool {
 // accesses to the former and the next life of an address cannot mix.
 func heisenBarrier() {
 	if heisen.on {
-		heisenFlushAll(0)
+		heisenFlushAll(heisenForever)
 		heisenSend(heisenMsgBarrier, 0, nil, 0)
 	}
 }
@@ -138,7 +161,7 @@ func heisenPoll() {
 		return
 	}
 	heisenPolled = now
-	heisenFlushAll(1)
+	heisenFlushAll(0)
 }
 
 // heisenFinish ends the recording of a program that exits with status 0 and
@@ -150,26 +173,40 @@ func heisenFinish() (status int32) {
 		if !heisen.on {
 			return
 		}
-		heisenFlushAll(0)
-		lost := heisen.lost
-		heisenSend(heisenMsgBye, 0, unsafe.Pointer(&lost), unsafe.Sizeof(lost))
-		heisen.on = false
-		for {
-			n := read(heisen.fd, noescape(unsafe.Pointer(&status)), int32(unsafe.Sizeof(status)))
-			if n != -_EINTR {
-				if n != int32(unsafe.Sizeof(status)) {
-					status = 0
-				}
-				return
-			}
+		heisenBye()
+		if answer, ok := heisenAnswer(); ok {
+			status = answer
 		}
 	})
 	return status
 }
 
-// heisenAbort sends what it can before the program ends in another way: a status
-// other than 0, a panic, a fatal error, a signal. It may run in a signal handler
-// on top of any other function of the recorder, so it does not insist on locks.
+// heisenBye sends the rest and ends the recording.
+func heisenBye() {
+	heisenFlushAll(heisenForever)
+	lost := heisen.lost
+	heisenSend(heisenMsgBye, 0, unsafe.Pointer(&lost), unsafe.Sizeof(lost))
+	heisen.on = false
+}
+
+// heisenStop ends the recording of a program that exits with another status, or
+// panics. Its thread is in none of the recorder's functions, so it waits for the
+// threads that are; however far the analyser is behind, nothing is lost.
+//
+//go:nosplit
+func heisenStop() {
+	systemstack(func() {
+		if heisen.on {
+			heisenBye()
+		}
+	})
+}
+
+const heisenAbortPatience = 1000 * 1000 * 1000 // ns
+
+// heisenAbort sends what it can before the program ends in another way: a fatal
+// error, a signal. It may run in a signal handler on top of any other function of
+// the recorder, so it does not insist on locks.
 //
 //go:nosplit
 func heisenAbort() {
@@ -177,9 +214,9 @@ func heisenAbort() {
 		return
 	}
 	systemstack(func() {
-		if heisenTryLock(&heisen.sendLock, 1000) {
+		if heisenTryLock(&heisen.sendLock, heisenAbortPatience) {
 			heisenUnlock(&heisen.sendLock)
-			heisenFlushAll(1000)
+			heisenFlushAll(heisenAbortPatience)
 		}
 	})
 }

@@ -41,7 +41,7 @@ const (
 // A message is a header of four 32-bit words (kind, buffer, length of the
 // payload in bytes, 0) and the payload.
 const (
-	heisenMsgHello   = 1 // payload: version, text start, text size, pid
+	heisenMsgHello   = 1 // payload: version, text start, text size, pid; the receiver answers when it is ready
 	heisenMsgWords   = 2 // payload: words of the buffer, in order
 	heisenMsgBarrier = 3 // everything recorded before has been sent
 	heisenMsgBye     = 4 // payload: events lost; the receiver answers with the exit status

@@ -1,0 +1,444 @@
+package build
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/heisen-go/heisen"
+	"github.com/heisen-go/heisen/internal/rt"
+)
+
+// TestVerdicts runs the programs that have a race and those that have none: the
+// detector must report a race in the former, at places in the program itself, and
+// none in the latter.
+func TestVerdicts(t *testing.T) {
+	verdicts(t, program(t))
+}
+
+func verdicts(t *testing.T, exe string) {
+	list, err := exec.Command(exe).Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	names := strings.Fields(string(list))
+	if len(names) < 100 {
+		t.Fatalf("only %d programs", len(names)/2)
+	}
+	for pair := range slices.Chunk(names, 2) {
+		racy, name := pair[0] == "race", pair[1]
+		t.Run(pair[0]+"/"+name, func(t *testing.T) {
+			t.Parallel()
+			rec := record(t, run{exe: exe, args: []string{name}, answer: 5})
+			if rec.err != nil || !rec.finished || rec.programs != 1 {
+				t.Fatalf("error %v, finished %v, %d programs", rec.err, rec.finished, rec.programs)
+			}
+			if rec.status != 5 {
+				t.Errorf("status %d: %s", rec.status, rec.stderr)
+			}
+			for _, f := range rec.races {
+				if !racy {
+					t.Errorf("false alarm\n%s", rec.describe(f))
+				}
+				for _, a := range f.Accesses {
+					frames := rec.syms.Site(a.Site).Frames
+					if len(frames) == 0 || !strings.HasPrefix(frames[0].Func, "main.") {
+						t.Errorf("a race outside of the program\n%s", rec.describe(f))
+					}
+				}
+			}
+			if racy && len(rec.races) == 0 {
+				t.Error("no race found")
+			}
+		})
+	}
+}
+
+// TestUnrecorded: without a socket to send to the program is what it always was.
+func TestUnrecorded(t *testing.T) {
+	out, err := exec.Command(program(t), "long-copy").CombinedOutput()
+	if err != nil || string(out) != "299999\n" {
+		t.Errorf("%q, error %v", out, err)
+	}
+	cmd := exec.Command(program(t), "return")
+	cmd.Env = append(os.Environ(), "HEISEN_SOCKET="+filepath.Join(t.TempDir(), "gone"))
+	out, err = cmd.CombinedOutput()
+	if err == nil || !strings.HasPrefix(string(out), "heisen: cannot reach the analyser at ") {
+		t.Errorf("%q, error %v", out, err)
+	}
+}
+
+func TestGoroutines(t *testing.T) {
+	rec := record(t, run{exe: program(t), args: []string{"goroutines"}})
+	forks := rec.at(t, "go", heisen.Fork)
+	if len(forks) != 1 {
+		t.Fatalf("%d forks", len(forks))
+	}
+	child := forks[0].Obj.Thread()
+	info := rec.syms.Thread(child)
+	if !info.Forked || info.Parent != 0 || info.Site != forks[0].Loc || !strings.HasPrefix(info.Name, "goroutine ") {
+		t.Errorf("the goroutine is known as %+v", info)
+	}
+	if name := rec.syms.Thread(0).Name; name != "main goroutine" {
+		t.Errorf("thread 0 is called %q", name)
+	}
+	var ops []heisen.Op
+	for _, r := range rec.events {
+		if r.TID == child {
+			ops = append(ops, r.Code)
+		}
+	}
+	if len(ops) < 5 || ops[0] != heisen.Begin || ops[len(ops)-1] != heisen.End {
+		t.Errorf("the goroutine does %v", ops)
+	}
+	if got := rec.at(t, "child", heisen.Write); len(got) != 1 || got[0].TID != child {
+		t.Errorf("its accesses are %+v", got)
+	}
+}
+
+func TestLocks(t *testing.T) {
+	rec := record(t, run{exe: program(t), args: []string{"locks"}})
+	for _, test := range []struct {
+		at   string
+		op   heisen.Op
+		held string
+	}{
+		{"lock", heisen.Acquire, ""},
+		{"rlock", heisen.AcquireShared, "lock"},
+		{"both-held", heisen.Write, "lock, rlock (shared)"},
+		{"unlock", heisen.Release, "lock, rlock (shared)"},
+		{"one-held", heisen.Write, "rlock (shared)"},
+		{"none-held", heisen.Write, ""},
+		{"wlock", heisen.Acquire, ""},
+		{"w-held", heisen.Write, "wlock"},
+		{"wunlock", heisen.Release, "wlock"},
+		{"deferred-lock", heisen.Acquire, ""},
+		{"deferred-held", heisen.Write, "deferred-lock"},
+		{"after-deferred", heisen.Write, ""},
+		{"try", heisen.Acquire, ""},
+		{"try-held", heisen.Write, "try"},
+	} {
+		events := rec.at(t, test.at, test.op)
+		if len(events) != 1 {
+			t.Errorf("%s: %d events", test.at, len(events))
+			continue
+		}
+		if held := rec.locks(t, events[0]); held != test.held {
+			t.Errorf("%s: holding %q, not %q", test.at, held, test.held)
+		}
+	}
+	if lock, unlock := rec.at(t, "lock", heisen.Acquire), rec.at(t, "unlock", heisen.Release); lock[0].Obj != unlock[0].Obj {
+		t.Error("another lock is released than was acquired")
+	}
+}
+
+func TestAtomics(t *testing.T) {
+	rec := record(t, run{exe: program(t), args: []string{"atomics"}})
+	all := []heisen.Op{heisen.AtomicRead, heisen.AtomicWrite, heisen.AtomicUpdate}
+	for at, want := range map[string]heisen.Op{
+		"load": heisen.AtomicRead, "store": heisen.AtomicWrite, "add": heisen.AtomicUpdate,
+		"cas": heisen.AtomicUpdate, "failed-cas": heisen.AtomicRead, "swap": heisen.AtomicUpdate,
+		"function": heisen.AtomicRead,
+	} {
+		if got := rec.at(t, at, all...); len(got) != 1 || got[0].Code != want {
+			t.Errorf("%s: events %+v, want one %v", at, got, want)
+		}
+	}
+}
+
+// TestStacks looks at call stacks after returns and after panics, which leave
+// functions without returning.
+func TestStacks(t *testing.T) {
+	rec := record(t, run{exe: program(t), args: []string{"stacks"}})
+	for at, want := range map[string][]string{
+		"inner": {
+			"inner < call-from-outer < call-outer",
+			"inner < call-from-outer < call-panicking",
+			"inner < main.inner < call-from-outer < call-panicking",
+			"inner < main.inner < main.inner < call-from-outer < call-panicking",
+			"inner < call-from-outer < call-repeated",
+			"inner < main.inner < call-from-outer < call-repeated",
+			"inner < call-from-outer < call-repeated",
+			"inner < main.inner < call-from-outer < call-repeated",
+			"inner < call-from-outer < call-repeated",
+			"inner < main.inner < call-from-outer < call-repeated",
+			"inner < call-inner",
+		},
+		"after-outer": {"after-outer"},
+		// A deferred call stands on top of the functions that panicked.
+		"in-recover":  {"in-recover < runtime.gopanic < main.inner < main.inner < call-from-outer < call-panicking"},
+		"after-panic": {"after-panic"},
+	} {
+		var stacks []string
+		for _, r := range rec.at(t, at, heisen.Write) {
+			stacks = append(stacks, rec.stack(t, r))
+		}
+		if d := cmp.Diff(want, stacks); d != "" {
+			t.Errorf("%s (-want +got):\n%s", at, d)
+		}
+	}
+}
+
+// TestDeepRecursion goes deeper than the recorder follows, and comes back.
+func TestDeepRecursion(t *testing.T) {
+	rec := record(t, run{exe: program(t), args: []string{"deep"}})
+	if rec.err != nil || rec.status != 0 {
+		t.Fatalf("error %v, status %d: %s", rec.err, rec.status, rec.stderr)
+	}
+	deepest, after := rec.at(t, "deepest", heisen.Write), rec.at(t, "after-deep", heisen.Write)
+	if len(deepest) != 1 || len(after) != 1 {
+		t.Fatalf("%d and %d events", len(deepest), len(after))
+	}
+	if n := len(rec.syms.Calls(deepest[0].Ctx)); n < 1000 {
+		t.Errorf("%d calls are known at the deepest place", n)
+	}
+	if s := rec.stack(t, after[0]); strings.Contains(s, "main.deep") {
+		t.Errorf("afterwards the stack is %s", s)
+	}
+}
+
+func TestCopy(t *testing.T) {
+	rec := record(t, run{exe: program(t), args: []string{"long-copy"}})
+	for _, op := range []heisen.Op{heisen.Read, heisen.Write} {
+		total, next := uint64(0), heisen.Object(0)
+		for _, r := range rec.at(t, "long-copy", op) {
+			if next != 0 && r.Obj != next {
+				t.Errorf("%v of %d bytes at %#x, not at %#x", op, r.Size(), uint64(r.Obj), uint64(next))
+			}
+			next = r.Obj + heisen.Object(r.Size())
+			total += r.Size()
+		}
+		if total != 299_999 {
+			t.Errorf("%v of %d bytes", op, total)
+		}
+	}
+}
+
+// TestManyGoroutines: each of ten thousand is forked, begins and ends.
+func TestManyGoroutines(t *testing.T) {
+	rec := record(t, run{exe: program(t), args: []string{"many"}})
+	if rec.err != nil {
+		t.Fatal(rec.err)
+	}
+	const n = 10_000
+	counts := map[heisen.Op]int{}
+	threads := map[heisen.Thread]bool{}
+	for _, r := range rec.events {
+		if r.Code == heisen.Fork || r.Code == heisen.Begin || r.Code == heisen.End {
+			counts[r.Code]++
+		}
+		threads[r.TID] = true
+	}
+	if counts[heisen.Fork] < n || counts[heisen.Begin] < n+1 || counts[heisen.Begin] != len(threads) {
+		t.Errorf("counts %v of %d threads", counts, len(threads))
+	}
+	if counts[heisen.End] < n-100 { // the last may still be about to end
+		t.Errorf("%d have ended", counts[heisen.End])
+	}
+	if got := len(rec.at(t, "many", heisen.Write)); got != n {
+		t.Errorf("%d writes", got)
+	}
+	if len(rec.races) == 0 {
+		t.Error("no race among them")
+	}
+}
+
+// TestEnds: however a program ends, what it did before is recorded, and its exit
+// status is its own, or, if it ends well, the one it is told.
+func TestEnds(t *testing.T) {
+	for _, test := range []struct {
+		name     string
+		status   int
+		stderr   string
+		finished bool
+	}{
+		{"return", 66, "", true},
+		{"exit-0", 66, "", true},
+		{"exit-3", 3, "", true},
+		{"panic", 2, "panic: for the test", true},
+		{"fatal-log", 1, "for the test", true},
+		{"deadlock", 2, "all goroutines are asleep - deadlock!", false},
+		{"throw", 2, "fatal error: sync: unlock of unlocked mutex", false},
+		{"nil-dereference", 2, "nil pointer dereference", true},
+		{"abort", -1, "", false},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			rec := record(t, run{exe: program(t), args: []string{test.name}, answer: 66})
+			if rec.err != nil || rec.finished != test.finished {
+				t.Errorf("error %v, finished %v", rec.err, rec.finished)
+			}
+			if rec.status != test.status {
+				t.Errorf("status %d, not %d", rec.status, test.status)
+			}
+			if !strings.Contains(rec.stderr, test.stderr) || test.stderr == "" && rec.stderr != "" {
+				t.Errorf("it says %q", rec.stderr)
+			}
+			if got := rec.at(t, test.name, heisen.Write); len(got) != 1 {
+				t.Errorf("%d writes among %d events", len(got), len(rec.events))
+			}
+		})
+	}
+}
+
+// TestKilled kills a program while it sends: what came is delivered.
+func TestKilled(t *testing.T) {
+	rec := record(t, run{exe: program(t), args: []string{"forever"}, whilst: func(cmd *exec.Cmd, out *syncer) {
+		out.waitFor("ready")
+		time.Sleep(20 * time.Millisecond)
+		cmd.Process.Signal(syscall.SIGKILL)
+	}})
+	var lost *rt.LostError
+	if rec.err != nil && !errors.As(rec.err, &lost) {
+		t.Error(rec.err)
+	}
+	if rec.finished || rec.status != -1 {
+		t.Errorf("finished %v, status %d", rec.finished, rec.status)
+	}
+	if len(rec.at(t, "forever", heisen.Write)) == 0 {
+		t.Error("nothing was recorded")
+	}
+}
+
+// TestIdle: a program that does nothing more has sent what it did.
+func TestIdle(t *testing.T) {
+	rec := record(t, run{exe: program(t), args: []string{"idle"}, whilst: func(cmd *exec.Cmd, out *syncer) {
+		out.waitFor("ready")
+		time.Sleep(100 * time.Millisecond) // the monitor thread wakes every 10 ms
+		cmd.Process.Signal(syscall.SIGKILL)
+	}})
+	if rec.err != nil || len(rec.at(t, "idle", heisen.Write)) != 1 {
+		t.Errorf("error %v, %d writes", rec.err, len(rec.at(t, "idle", heisen.Write)))
+	}
+}
+
+// TestChild: a program that the program starts is recorded by itself, and is told
+// its own status.
+func TestChild(t *testing.T) {
+	rec := record(t, run{exe: program(t), args: []string{"parent"}, answer: 7})
+	if rec.programs != 2 || rec.status != 7 || rec.stdout != "exit status 7\n" {
+		t.Errorf("%d programs, status %d, %q", rec.programs, rec.status, rec.stdout)
+	}
+	if len(rec.at(t, "parent", heisen.Write)) != 1 || len(rec.at(t, "return", heisen.Write)) != 0 {
+		t.Error("the recordings are mixed up")
+	}
+}
+
+// TestSchedulers runs programs under unusual settings of the runtime.
+func TestSchedulers(t *testing.T) {
+	for _, env := range []string{"GOMAXPROCS=1", "GOMAXPROCS=64", "GOGC=1", "GODEBUG=gccheckmark=1", "GODEBUG=asyncpreemptoff=1", "GODEBUG=clobberfree=1"} {
+		for _, name := range []string{"mutex", "lives", "sync-map", "finalizer"} {
+			t.Run(fmt.Sprint(env, "/", name), func(t *testing.T) {
+				t.Parallel()
+				rec := record(t, run{exe: program(t), args: []string{name}, env: []string{env}})
+				if rec.err != nil || rec.status != 0 {
+					t.Errorf("error %v, status %d: %s", rec.err, rec.status, rec.stderr)
+				}
+				for _, f := range rec.races {
+					t.Errorf("false alarm\n%s", rec.describe(f))
+				}
+			})
+		}
+	}
+}
+
+// TestOtherReleases does the same with the other supported releases of Go. Where
+// their toolchains cannot be had, it is skipped, except in continuous
+// integration.
+func TestOtherReleases(t *testing.T) {
+	for _, toolchain := range []string{"go1.25.5", "go1.26.0"} {
+		if releaseOf(toolchain) == releaseOf(installation(t).Version) {
+			continue
+		}
+		t.Run(toolchain, func(t *testing.T) {
+			t.Setenv("GOTOOLCHAIN", toolchain)
+			if out, err := exec.Command("go", "version").CombinedOutput(); err != nil {
+				if os.Getenv("CI") == "true" {
+					t.Fatalf("toolchain %s: %v\n%s", toolchain, err, out)
+				}
+				t.Skipf("toolchain %s cannot be had: %s", toolchain, out)
+			}
+			exe := filepath.Join(t.TempDir(), "prog")
+			if err := buildProgram(t.Context(), exe); err != nil {
+				t.Fatal(err)
+			}
+			verdicts(t, exe)
+		})
+	}
+}
+
+// TestCgo does the same with a program that has C in it.
+func TestCgo(t *testing.T) {
+	t.Setenv("CGO_ENABLED", "1")
+	out, err := exec.Command("go", "env", "CC").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := exec.LookPath(strings.Fields(string(out))[0]); err != nil {
+		t.Skipf("no C compiler: %v", err)
+	}
+	exe := filepath.Join(t.TempDir(), "prog")
+	if err := buildProgram(t.Context(), exe); err != nil {
+		t.Fatal(err)
+	}
+	verdicts(t, exe)
+}
+
+// TestCrossBuild builds the program for the platforms that it does not run on
+// here.
+func TestCrossBuild(t *testing.T) {
+	for _, platform := range Platforms {
+		goos, goarch, _ := strings.Cut(platform, "/")
+		if here := installation(t); here.GOOS == goos && here.GOARCH == goarch {
+			continue
+		}
+		t.Run(platform, func(t *testing.T) {
+			t.Setenv("GOOS", goos)
+			t.Setenv("GOARCH", goarch)
+			exe := filepath.Join(t.TempDir(), "prog")
+			if err := buildProgram(t.Context(), exe); err != nil {
+				t.Fatal(err)
+			}
+			if info, err := os.Stat(exe); err != nil || info.Size() < 1<<20 {
+				t.Errorf("%v, error %v", info, err)
+			}
+		})
+	}
+}
+
+// TestBuildErrors: what the compiler says is the error.
+func TestBuildErrors(t *testing.T) {
+	dir := t.TempDir()
+	for name, text := range map[string]string{
+		"go.mod":  "module broken\n\ngo 1.25\n",
+		"main.go": "package main\n\nfunc main() { undefined() }\n",
+	} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	b, err := New(t.Context(), dir, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = b.Build(t.Context(), dir, filepath.Join(dir, "out"), nil, ".")
+	var said *Error
+	if !errors.As(err, &said) || !strings.Contains(said.Said, "main.go:3:15: undefined: undefined") {
+		t.Errorf("error %v", err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := b.Build(ctx, dir, filepath.Join(dir, "out"), nil, "."); !errors.Is(err, context.Canceled) {
+		t.Errorf("error %v", err)
+	}
+}

@@ -1,0 +1,290 @@
+package build
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/heisen-go/heisen"
+	"github.com/heisen-go/heisen/internal/rt"
+	"github.com/heisen-go/heisen/vclock"
+)
+
+// prog is the source of the program that the tests record.
+const prog = "testdata/prog"
+
+// built is the instrumented program: the first test that asks for it builds it.
+var built struct {
+	once sync.Once
+	dir  string
+	err  error
+}
+
+func TestMain(m *testing.M) {
+	os.Setenv("CGO_ENABLED", "0") // where C is linked the runtime finds no deadlocks
+	status := m.Run()
+	os.RemoveAll(built.dir)
+	os.Exit(status)
+}
+
+// program returns the path of the instrumented program.
+func program(t *testing.T) string {
+	t.Helper()
+	built.once.Do(func() {
+		if built.dir, built.err = os.MkdirTemp("", "heisen-test-"); built.err != nil {
+			return
+		}
+		built.err = buildProgram(context.Background(), filepath.Join(built.dir, "prog"))
+	})
+	if built.err != nil {
+		t.Fatal(built.err)
+	}
+	return filepath.Join(built.dir, "prog")
+}
+
+// buildProgram builds the program for the toolchain and platform that the
+// environment asks for. The overlay has its usual place, so that the go command's
+// cache spares all but the first run of the tests the standard library.
+func buildProgram(ctx context.Context, output string) error {
+	b, err := New(ctx, prog, "")
+	if err != nil {
+		return err
+	}
+	return b.Build(ctx, prog, output, nil, ".")
+}
+
+// recording is what a run of the program sent and did.
+type recording struct {
+	syms     *heisen.Symbols
+	events   []heisen.Record
+	err      error // of the stream
+	finished bool
+	races    []heisen.Finding
+	programs int // that connected
+
+	status         int
+	stdout, stderr string
+}
+
+// run is how a program is to be run.
+type run struct {
+	exe    string
+	args   []string
+	env    []string
+	answer int32                            // the exit status that it is told
+	whilst func(cmd *exec.Cmd, out *syncer) // called when it has started
+}
+
+// syncer is a buffer that is written and read at the same time.
+type syncer struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+func (s *syncer) Write(p []byte) (int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.b.Write(p)
+}
+
+func (s *syncer) String() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.b.String()
+}
+
+// waitFor returns when s has the text in it.
+func (s *syncer) waitFor(text string) {
+	for !strings.Contains(s.String(), text) {
+		time.Sleep(time.Millisecond)
+	}
+}
+
+// record runs the program and records it. Of a program that starts others the
+// recording is that of the first.
+func record(t *testing.T, r run) *recording {
+	t.Helper()
+	listener, err := rt.Listen()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer listener.Close()
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, r.exe, r.args...)
+	cmd.Env = append(append(os.Environ(), listener.Env()), r.env...)
+	var stdout, stderr syncer
+	cmd.Stdout, cmd.Stderr = &stdout, &stderr
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+
+	var first recording
+	var programs sync.WaitGroup
+	accepted := make(chan error)
+	go func() {
+		for {
+			p, err := listener.Accept()
+			if err != nil {
+				accepted <- err
+				return
+			}
+			rec := &first
+			if first.programs++; first.programs > 1 {
+				rec = &recording{}
+			}
+			programs.Add(1)
+			go func() {
+				defer programs.Done()
+				rec.receive(p, r.answer)
+			}()
+		}
+	}()
+	if r.whilst != nil {
+		r.whilst(cmd, &stdout)
+	}
+	err = cmd.Wait()
+	listener.Stop()
+	<-accepted
+	programs.Wait()
+
+	var exit *exec.ExitError
+	if err != nil && !errors.As(err, &exit) {
+		t.Fatal(err)
+	}
+	if ctx.Err() != nil {
+		t.Fatalf("%v hangs: %s", r.args, stderr.String())
+	}
+	first.status = cmd.ProcessState.ExitCode()
+	first.stdout, first.stderr = stdout.String(), stderr.String()
+	return &first
+}
+
+// receive consumes the stream of one program.
+func (rec *recording) receive(p *rt.Program, answer int32) {
+	defer p.Close(answer)
+	stream, err := p.Open()
+	if err != nil {
+		rec.err = err
+		return
+	}
+	rec.syms = stream.Symbols()
+	keep := collect(func(r *heisen.Record) { rec.events = append(rec.events, *r) })
+	races := vclock.NewFastTrack(func(f heisen.Finding) { rec.races = append(rec.races, f) })
+	_, rec.err = heisen.Run(context.Background(), stream, keep, races)
+	rec.finished = stream.Finished()
+}
+
+// collect is a detector that hands on events.
+type collect func(*heisen.Record)
+
+func (c collect) Handle(e heisen.Event) { c(heisen.AsRecord(e)) }
+func (c collect) Flush() error          { return nil }
+
+// marks match the names that lines of the program have.
+var marks = regexp.MustCompile(`// at: ([a-z0-9-]+)$`)
+
+// lines returns the lines of the program that have names.
+func lines(t *testing.T) map[string]int {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join(prog, "closer.go"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	named := map[string]int{}
+	for i, line := range strings.Split(string(text), "\n") {
+		if m := marks.FindStringSubmatch(line); m != nil {
+			named[m[1]] = i + 1
+		}
+	}
+	if len(named) < 30 {
+		t.Fatalf("only %d lines have names", len(named))
+	}
+	return named
+}
+
+// place writes where a frame is: a line of closer.go by its name, all else by its
+// function.
+func place(named map[string]int, f heisen.Frame) string {
+	if filepath.Base(f.File) == "closer.go" {
+		for name, line := range named {
+			if line == f.Line {
+				return name
+			}
+		}
+	}
+	return f.Func
+}
+
+// at returns the events that are at a named line, without those of the given ops.
+func (rec *recording) at(t *testing.T, name string, ops ...heisen.Op) (events []heisen.Record) {
+	t.Helper()
+	named := lines(t)
+	if named[name] == 0 {
+		t.Fatalf("no line is called %s", name)
+	}
+	for _, r := range rec.events {
+		frames := rec.syms.Site(r.Loc).Frames
+		if len(frames) > 0 && place(named, frames[0]) == name {
+			for _, op := range ops {
+				if r.Code == op {
+					events = append(events, r)
+				}
+			}
+		}
+	}
+	return events
+}
+
+// stack writes the calls of an event, innermost first, down to the function that
+// is one of the programs.
+func (rec *recording) stack(t *testing.T, r heisen.Record) string {
+	named := lines(t)
+	var places []string
+	for _, f := range rec.syms.Stack(r.Loc, r.Ctx) {
+		p := place(named, f)
+		if strings.HasPrefix(p, "main.closer.") || f.Func == "main.main" {
+			break
+		}
+		places = append(places, p)
+	}
+	return strings.Join(places, " < ")
+}
+
+// locks writes the locks held at an event by the places where they were taken.
+func (rec *recording) locks(t *testing.T, r heisen.Record) string {
+	named := lines(t)
+	var held []string
+	for _, h := range rec.syms.Locks(r.Ctx) {
+		name := "?"
+		if frames := rec.syms.Site(h.Site).Frames; len(frames) > 0 {
+			name = place(named, frames[0])
+		}
+		if h.Shared {
+			name += " (shared)"
+		}
+		held = append(held, name)
+	}
+	return strings.Join(held, ", ")
+}
+
+// describe writes a race for a failure's message.
+func (rec *recording) describe(f heisen.Finding) string {
+	var b strings.Builder
+	for _, a := range f.Accesses {
+		fmt.Fprintf(&b, "%v of %#x by %s\n", a.Op, uint64(a.Object), rec.syms.Thread(a.Thread).Name)
+		for _, frame := range rec.syms.Stack(a.Site, a.Context) {
+			fmt.Fprintf(&b, "\t%s %s:%d\n", frame.Func, frame.File, frame.Line)
+		}
+	}
+	return b.String()
+}

@@ -1,0 +1,206 @@
+package main
+
+import (
+	"fmt"
+	"log"
+	"os"
+	"os/exec"
+	"runtime"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// The comments "// at: name" give names to lines, by which the tests look for
+// events.
+
+var v [16]int // shared
+
+func closer() map[string]func() {
+	return map[string]func(){
+		"goroutines": func() {
+			done := make(chan bool)
+			go child(done) // at: go
+			<-done
+			for range 3 {
+				runtime.Gosched() // let it end
+			}
+		},
+		"locks": func() {
+			var mu sync.Mutex
+			var rw sync.RWMutex
+			p, q := &mu, &rw
+			p.Lock()   // at: lock
+			q.RLock()  // at: rlock
+			v[0]++     // at: both-held
+			p.Unlock() // at: unlock
+			v[1]++     // at: one-held
+			q.RUnlock()
+			v[2]++     // at: none-held
+			q.Lock()   // at: wlock
+			v[3]++     // at: w-held
+			q.Unlock() // at: wunlock
+			func() {
+				p.Lock() // at: deferred-lock
+				defer p.Unlock()
+				v[4]++ // at: deferred-held
+			}()
+			v[5]++           // at: after-deferred
+			if p.TryLock() { // at: try
+				v[6]++ // at: try-held
+			}
+			p.Unlock()
+		},
+		"atomics": func() {
+			p := &counter
+			p.Load()                 // at: load
+			p.Store(1)               // at: store
+			p.Add(1)                 // at: add
+			p.CompareAndSwap(2, 3)   // at: cas
+			p.CompareAndSwap(2, 4)   // at: failed-cas
+			p.Swap(5)                // at: swap
+			atomic.LoadInt64(number) // at: function
+		},
+		"stacks": func() {
+			outer(0) // at: call-outer
+			v[0]++   // at: after-outer
+			func() {
+				defer func() {
+					recover()
+					v[1]++ // at: in-recover
+				}()
+				outer(3) // at: call-panicking
+			}()
+			v[2]++ // at: after-panic
+			for range 3 {
+				func() {
+					defer func() { recover() }()
+					outer(2) // at: call-repeated
+				}()
+			}
+			inner(0) // at: call-inner
+		},
+		"deep": func() {
+			deep(100_000)
+			v[0]++ // at: after-deep
+		},
+		"long-copy": func() {
+			a, b := make([]byte, 300_000), make([]byte, 300_000)
+			n := copy(a[1:], b) // at: long-copy
+			fmt.Println(n)
+		},
+		"many": func() {
+			var wg sync.WaitGroup
+			hold := make(chan bool)
+			for i := range 10_000 {
+				wg.Add(1)
+				go func() {
+					defer wg.Done()
+					if i%2 == 0 {
+						<-hold
+					}
+					v[i%16] = v[(i+1)%16] // at: many
+				}()
+			}
+			close(hold)
+			wg.Wait()
+		},
+		"exit-0": func() {
+			v[0]++ // at: exit-0
+			os.Exit(0)
+		},
+		"exit-3": func() {
+			v[0]++ // at: exit-3
+			os.Exit(3)
+		},
+		"return": func() {
+			v[0]++ // at: return
+		},
+		"panic": func() {
+			v[0]++ // at: panic
+			panic("for the test")
+		},
+		"fatal-log": func() {
+			v[0]++ // at: fatal-log
+			log.Fatal("for the test")
+		},
+		"deadlock": func() {
+			v[0]++ // at: deadlock
+			select {}
+		},
+		"throw": func() {
+			v[0]++ // at: throw
+			var mu sync.Mutex
+			p := &mu
+			p.Unlock()
+		},
+		"nil-dereference": func() {
+			v[0]++ // at: nil-dereference
+			var p *pair
+			fmt.Println(p.b)
+		},
+		"abort": func() {
+			v[0]++ // at: abort
+			p, err := os.FindProcess(os.Getpid())
+			if err == nil {
+				p.Signal(os.Interrupt)
+			}
+			time.Sleep(time.Minute)
+		},
+		"forever": func() {
+			fmt.Println("ready")
+			for i := 0; ; i++ {
+				v[i%16]++ // at: forever
+			}
+		},
+		"parent": func() {
+			v[0]++ // at: parent
+			cmd := exec.Command(os.Args[0], "return")
+			cmd.Stdout, cmd.Stderr = os.Stdout, os.Stderr
+			if err := cmd.Run(); err != nil {
+				fmt.Println(err)
+			}
+		},
+		"idle": func() {
+			v[0]++ // at: idle
+			fmt.Println("ready")
+			time.Sleep(time.Hour)
+		},
+	}
+}
+
+//go:noinline
+func child(done chan bool) {
+	v[0]++ // at: child
+	done <- true
+}
+
+var (
+	number  = new(int64)
+	counter atomic.Int64
+)
+
+//go:noinline
+func outer(n int) {
+	inner(n) // at: call-from-outer
+}
+
+//go:noinline
+func inner(n int) {
+	v[10]++ // at: inner
+	if n == 1 {
+		panic("!")
+	}
+	if n > 0 {
+		inner(n - 1)
+	}
+}
+
+//go:noinline
+func deep(n int) int {
+	if n == 0 {
+		v[1]++ // at: deepest
+		return 0
+	}
+	return deep(n-1) + 1
+}

@@ -1,0 +1,41 @@
+// Command prog is what the tests of the recorder record: programs in one, chosen
+// by the first argument.
+package main
+
+import (
+	"fmt"
+	"maps"
+	"os"
+	"slices"
+)
+
+// race and norace hold programs with and without a data race in any schedule,
+// others those that the tests look at closer.
+var race, norace, others map[string]func()
+
+func init() {
+	race, norace, others = races(), noRaces(), closer()
+}
+
+func main() {
+	if len(os.Args) < 2 {
+		for _, name := range slices.Sorted(maps.Keys(race)) {
+			fmt.Println("race", name)
+		}
+		for _, name := range slices.Sorted(maps.Keys(norace)) {
+			fmt.Println("norace", name)
+		}
+		return
+	}
+	var chosen []func()
+	for _, programs := range []map[string]func(){race, norace, others} {
+		if f, ok := programs[os.Args[1]]; ok {
+			chosen = append(chosen, f)
+		}
+	}
+	if len(chosen) != 1 {
+		fmt.Fprintln(os.Stderr, len(chosen), "programs are called", os.Args[1])
+		os.Exit(9)
+	}
+	chosen[0]()
+}

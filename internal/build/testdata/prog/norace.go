@@ -1,0 +1,580 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"iter"
+	"log"
+	"math/rand"
+	"net"
+	"os"
+	"os/signal"
+	"reflect"
+	"runtime"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"time"
+	"unique"
+)
+
+func gc() { runtime.GC() }
+
+// crowd runs f in n goroutines.
+func crowd(n int, f func(i int)) {
+	var wg sync.WaitGroup
+	for i := range n {
+		wg.Add(1)
+		go func() {
+			defer wg.Done()
+			f(i)
+		}()
+	}
+	wg.Wait()
+}
+
+func noRaces() map[string]func() {
+	return map[string]func(){
+		"mutex": func() {
+			x, mu := new(int), new(sync.Mutex)
+			crowd(20, func(int) {
+				for range 50 {
+					mu.Lock()
+					*x++
+					mu.Unlock()
+				}
+			})
+			*x++
+		},
+		"try-lock": func() {
+			x, mu := new(int), new(sync.Mutex)
+			crowd(8, func(int) {
+				for !mu.TryLock() {
+					runtime.Gosched()
+				}
+				defer mu.Unlock()
+				*x++
+			})
+		},
+		"rwmutex": func() {
+			x, mu := new(int), new(sync.RWMutex)
+			crowd(20, func(i int) {
+				for range 20 {
+					if i%4 == 0 {
+						mu.Lock()
+						*x++
+						mu.Unlock()
+					} else {
+						mu.RLock()
+						_ = *x
+						mu.RUnlock()
+					}
+				}
+			})
+		},
+		"rwmutex-try": func() {
+			x, mu := new(int), new(sync.RWMutex)
+			crowd(8, func(i int) {
+				for {
+					if i%2 == 0 && mu.TryLock() {
+						*x++
+						mu.Unlock()
+						return
+					}
+					if i%2 == 1 && mu.TryRLock() {
+						_ = *x
+						mu.RUnlock()
+						return
+					}
+					runtime.Gosched()
+				}
+			})
+		},
+		"rlocker": func() {
+			x, mu := new(int), new(sync.RWMutex)
+			both(func() { l := mu.RLocker(); l.Lock(); _ = *x; l.Unlock() }, func() { mu.Lock(); *x++; mu.Unlock() })
+		},
+		"unlock-elsewhere": func() {
+			x, mu := new(int), new(sync.Mutex)
+			mu.Lock()
+			both(func() { *x = 1; mu.Unlock() }, func() { mu.Lock(); *x = 2; mu.Unlock() })
+		},
+		"unlock-in-panic": func() {
+			x, mu := new(int), new(sync.Mutex)
+			crowd(4, func(int) {
+				defer func() { recover() }()
+				mu.Lock()
+				defer mu.Unlock()
+				*x++
+				panic("!")
+			})
+		},
+		"goexit": func() {
+			x, done := new(int), make(chan bool)
+			go func() {
+				defer close(done)
+				*x = 1
+				runtime.Goexit()
+			}()
+			<-done
+			*x = 2
+		},
+		"unbuffered": func() {
+			x, c := new(int), make(chan bool)
+			both(func() { *x = 1; c <- true }, func() { <-c; *x = 2 })
+		},
+		"unbuffered-back": func() {
+			x, c := new(int), make(chan bool)
+			both(func() { *x = 1; <-c }, func() { c <- true; *x = 2 })
+		},
+		"buffered": func() {
+			x, c := new(int), make(chan int, 3)
+			both(func() {
+				for i := range 10 {
+					*x = i
+					c <- i
+				}
+				c <- -1
+			}, func() {
+				for <-c >= 0 {
+				}
+				*x = 2
+			})
+		},
+		"semaphore": func() {
+			x, c := new(int), make(chan bool, 1)
+			crowd(10, func(int) { c <- true; *x++; <-c })
+		},
+		"zero-size-elements": func() {
+			x, c := new(int), make(chan struct{}, 1)
+			both(func() { *x = 1; c <- struct{}{} }, func() { <-c; *x = 2 })
+		},
+		"close": func() {
+			x, c := new(int), make(chan bool)
+			both(func() { *x = 1; close(c) }, func() {
+				for range c {
+				}
+				*x = 2
+			})
+		},
+		"select": func() {
+			x, c, d := new(int), make(chan bool), make(chan bool)
+			both(func() { *x = 1; c <- true; d <- true }, func() {
+				for range 2 {
+					select {
+					case <-c:
+					case <-d:
+					}
+				}
+				*x = 2
+			})
+		},
+		"select-default": func() {
+			x, c := new(int), make(chan bool, 1)
+			both(func() { *x = 1; c <- true }, func() {
+				for {
+					select {
+					case <-c:
+						*x = 2
+						return
+					default:
+						runtime.Gosched()
+					}
+				}
+			})
+		},
+		"pipeline": func() {
+			stage := func(in chan *pair) chan *pair {
+				out := make(chan *pair, 2)
+				go func() {
+					defer close(out)
+					for p := range in {
+						p.a++
+						out <- p
+					}
+				}()
+				return out
+			}
+			first := make(chan *pair)
+			last := stage(stage(stage(first)))
+			go func() {
+				for range 50 {
+					first <- new(pair)
+				}
+				close(first)
+			}()
+			for p := range last {
+				if p.a != 3 {
+					panic(p.a)
+				}
+			}
+		},
+		"wait-group": func() {
+			xs, wg := make([]int, 10), new(sync.WaitGroup)
+			for i := range xs {
+				wg.Go(func() { xs[i]++ })
+			}
+			wg.Wait()
+			for i := range xs {
+				xs[i]++
+			}
+		},
+		"once": func() {
+			x, once := new(int), new(sync.Once)
+			crowd(10, func(int) {
+				once.Do(func() { *x = 1 })
+				_ = *x
+			})
+		},
+		"once-value": func() {
+			f := sync.OnceValue(func() *pair { return &pair{1, 2} })
+			crowd(10, func(int) { _ = f().a })
+		},
+		"cond": func() {
+			x, mu := new(int), new(sync.Mutex)
+			cond := sync.NewCond(mu)
+			both(func() {
+				mu.Lock()
+				*x = 1
+				mu.Unlock()
+				cond.Broadcast()
+			}, func() {
+				mu.Lock()
+				for *x == 0 {
+					cond.Wait()
+				}
+				mu.Unlock()
+				*x = 2
+			})
+		},
+		"sync-map": func() {
+			var m sync.Map
+			crowd(8, func(i int) {
+				p := &pair{i, i}
+				if other, loaded := m.LoadOrStore(i/2, p); loaded {
+					_ = other.(*pair).a
+				}
+				m.Range(func(k, v any) bool { _ = v.(*pair).b; return true })
+			})
+		},
+		"pool": func() {
+			pool := sync.Pool{New: func() any { return new(pair) }}
+			crowd(20, func(int) {
+				for range 20 {
+					p := pool.Get().(*pair)
+					p.a++
+					pool.Put(p)
+				}
+			})
+		},
+		"atomic-flag": func() {
+			x, flag := new(int), new(atomic.Bool)
+			both(func() { *x = 1; flag.Store(true) }, func() {
+				for !flag.Load() {
+				}
+				*x = 2
+			})
+		},
+		"atomic-functions": func() {
+			x, flag := new(int), new(uint32)
+			both(func() { *x = 1; atomic.StoreUint32(flag, 1) }, func() {
+				for atomic.LoadUint32(flag) == 0 {
+				}
+				*x = 2
+			})
+		},
+		"atomic-lock": func() {
+			x, held := new(int), new(int64)
+			crowd(6, func(int) {
+				for !atomic.CompareAndSwapInt64(held, 0, 1) {
+					runtime.Gosched()
+				}
+				*x++
+				atomic.StoreInt64(held, 0)
+			})
+		},
+		"atomic-count": func() {
+			x, n := make([]int, 5), new(atomic.Int64)
+			crowd(5, func(i int) {
+				x[i] = i
+				if n.Add(1) == 5 {
+					for j := range x {
+						x[j]++
+					}
+				}
+			})
+		},
+		"atomic-bits": func() {
+			x, n := make([]int, 5), new(atomic.Uint32)
+			crowd(5, func(i int) {
+				x[i] = i
+				if n.Or(1<<i)|1<<i == 31 {
+					for j := range x {
+						x[j]++
+					}
+				}
+			})
+		},
+		"atomic-pointer": func() {
+			var at atomic.Pointer[pair]
+			crowd(6, func(i int) {
+				at.Store(&pair{i, i})
+				_ = at.Load().a
+				p := at.Swap(&pair{i, i})
+				_ = p.b
+				at.CompareAndSwap(at.Load(), &pair{})
+			})
+		},
+		"atomic-value": func() {
+			var at atomic.Value
+			crowd(6, func(i int) {
+				at.Store(&pair{i, i})
+				_ = at.Load().(*pair).a
+				_ = at.Swap(&pair{i, i}).(*pair).b
+			})
+		},
+		"neighbours": func() {
+			var x [8]byte
+			p := &x
+			crowd(8, func(i int) { p[i] = 1 })
+			fmt.Fprint(io.Discard, x)
+		},
+		"context": func() {
+			x := new(int)
+			ctx, cancel := context.WithCancel(context.Background())
+			both(func() { *x = 1; cancel() }, func() { <-ctx.Done(); *x = 2 })
+		},
+		"context-after-func": func() {
+			x, done := new(int), make(chan bool)
+			ctx, cancel := context.WithCancel(context.Background())
+			context.AfterFunc(ctx, func() { *x++; close(done) })
+			*x++
+			cancel()
+			<-done
+			*x++
+		},
+		"context-timeout": func() {
+			ctx, cancel := context.WithTimeout(context.Background(), time.Millisecond)
+			defer cancel()
+			crowd(3, func(int) { <-ctx.Done(); _ = ctx.Err() })
+		},
+		"after-func": func() {
+			x, done := new(int), make(chan bool)
+			*x = 1
+			time.AfterFunc(time.Millisecond, func() { *x = 2; close(done) })
+			<-done
+			*x = 3
+		},
+		"timers": func() {
+			x := new(int)
+			both(func() { <-time.After(time.Millisecond) }, func() {
+				t := time.NewTimer(time.Hour)
+				t.Reset(time.Millisecond)
+				<-t.C
+				tick := time.NewTicker(time.Millisecond)
+				<-tick.C
+				<-tick.C
+				tick.Stop()
+				*x++
+			})
+		},
+		"finalizer": func() {
+			x := new(int)
+			done := make(chan bool)
+			func() {
+				p := &pair{1, 2}
+				runtime.SetFinalizer(p, func(p *pair) { *x = p.a; close(done) })
+				crowd(4, func(int) { _ = p.b })
+				p.a = 7
+				*x = 1
+			}()
+			collect(done)
+			*x++
+		},
+		"cleanup": func() {
+			x := new(int)
+			done := make(chan bool)
+			func() {
+				p := &pair{1, 2}
+				*x = 1
+				runtime.AddCleanup(p, func(int) { *x = 2; close(done) }, 0)
+				p.a = 7
+			}()
+			collect(done)
+			*x++
+		},
+		"lives": func() {
+			// Addresses wander between goroutines by way of the collector.
+			var stop atomic.Bool
+			both(func() {
+				for !stop.Load() {
+					gc()
+				}
+			}, func() {
+				crowd(4, func(i int) {
+					for range 20_000 {
+						p := &pair{i, i}
+						keep[i] = p
+						p.a++
+					}
+				})
+				stop.Store(true)
+			})
+		},
+		"big-lives": func() {
+			crowd(4, func(i int) {
+				for range 20 {
+					b := make([]byte, 100_000)
+					clear(b)
+					big[i] = b
+					gc()
+				}
+			})
+		},
+		"gomaxprocs": func() {
+			x, mu := new(int), new(sync.Mutex)
+			n := runtime.GOMAXPROCS(0)
+			both(func() {
+				for i := range 40 {
+					runtime.GOMAXPROCS(1 + i%8)
+				}
+				runtime.GOMAXPROCS(n)
+			}, func() {
+				crowd(10, func(int) {
+					for range 50 {
+						mu.Lock()
+						*x++
+						mu.Unlock()
+						runtime.Gosched()
+					}
+				})
+			})
+		},
+		"stack-growth": func() {
+			crowd(4, func(int) {
+				x := new(int)
+				if grow(5000, x) != 5000 {
+					panic(*x)
+				}
+			})
+		},
+		"iter-pull": func() {
+			x := new(int)
+			next, stop := iter.Pull(func(yield func(int) bool) {
+				for i := range 10 {
+					*x++
+					if !yield(i) {
+						return
+					}
+				}
+			})
+			for range 5 {
+				next()
+				*x++
+			}
+			stop()
+			*x++
+		},
+		"unique": func() {
+			crowd(8, func(i int) {
+				h := unique.Make(fmt.Sprint("name", i%3))
+				_ = h.Value()
+			})
+		},
+		"std": func() {
+			l := log.New(io.Discard, "", log.LstdFlags)
+			crowd(8, func(i int) {
+				l.Println("message", i)
+				fmt.Fprintf(io.Discard, "%d %v %s\n", rand.Int(), pair{i, i}, time.Now())
+				b, err := json.Marshal(map[string]any{"a": []pair{{1, 2}}, "b": i})
+				if err != nil {
+					panic(err)
+				}
+				var v any
+				if err := json.Unmarshal(b, &v); err != nil {
+					panic(err)
+				}
+				reflect.DeepEqual(v, pair{})
+				os.Getenv("HOME")
+				os.Setenv("PROG", "x")
+			})
+		},
+		"io-pipe": func() {
+			x := new(int)
+			r, w := io.Pipe()
+			both(func() { *x = 1; w.Write([]byte("hello")); w.Close() }, func() { io.ReadAll(r); *x = 2 })
+		},
+		"os-pipe": func() {
+			x := new(int)
+			r, w, err := os.Pipe()
+			if err != nil {
+				panic(err)
+			}
+			both(func() { *x = 1; w.Write([]byte("hello")); w.Close() }, func() { io.ReadAll(r); *x = 2; r.Close() })
+		},
+		"net": func() {
+			l, err := net.Listen("tcp", "127.0.0.1:0")
+			if err != nil {
+				panic(err)
+			}
+			x := new(int)
+			both(func() {
+				c, err := l.Accept()
+				if err != nil {
+					panic(err)
+				}
+				io.Copy(io.Discard, c)
+				*x = 2
+				c.Close()
+			}, func() {
+				c, err := net.Dial("tcp", l.Addr().String())
+				if err != nil {
+					panic(err)
+				}
+				*x = 1
+				c.Write(bytes.Repeat([]byte("x"), 100_000))
+				c.Close()
+			})
+			l.Close()
+		},
+		"signal": func() {
+			x, c := new(int), make(chan os.Signal, 1)
+			signal.Notify(c, syscall.SIGUSR1)
+			*x = 1
+			syscall.Kill(os.Getpid(), syscall.SIGUSR1)
+			<-c
+			*x = 2
+			signal.Stop(c)
+		},
+	}
+}
+
+var (
+	keep [4]*pair
+	big  [4][]byte
+)
+
+// collect runs the collector until done is closed.
+func collect(done chan bool) {
+	for {
+		gc()
+		select {
+		case <-done:
+			return
+		case <-time.After(time.Millisecond):
+		}
+	}
+}
+
+func grow(n int, x *int) int {
+	if n == 0 {
+		return *x
+	}
+	*x++
+	var pad [10]int
+	pad[n%10] = n
+	return grow(n-1, x) + pad[n%10] - n
+}

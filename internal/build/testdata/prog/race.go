@@ -1,0 +1,168 @@
+package main
+
+import (
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// both runs f and g concurrently and returns when both have ended. Its edges are
+// before the first and after the last step of both.
+func both(f, g func()) {
+	done := make(chan bool)
+	go func() {
+		f()
+		done <- true
+	}()
+	g()
+	<-done
+}
+
+type pair struct{ a, b int }
+
+// later returns after what the other goroutine does at once, without ordering
+// the two.
+func later() { time.Sleep(20 * time.Millisecond) }
+
+func races() map[string]func() {
+	return map[string]func(){
+		"write-write": func() {
+			x := new(int)
+			both(func() { *x = 1 }, func() { *x = 2 })
+		},
+		"read-write": func() {
+			x := new(int)
+			both(func() { println(*x) }, func() { *x = 2 })
+		},
+		"global": func() { both(func() { global++ }, func() { global++ }) },
+		"one-locks": func() {
+			x, mu := new(int), new(sync.Mutex)
+			both(func() { mu.Lock(); *x++; mu.Unlock() }, func() { *x++ })
+		},
+		"two-locks": func() {
+			x, mu1, mu2 := new(int), new(sync.Mutex), new(sync.Mutex)
+			both(func() { mu1.Lock(); *x++; mu1.Unlock() }, func() { mu2.Lock(); *x++; mu2.Unlock() })
+		},
+		"write-under-rlock": func() {
+			x, mu := new(int), new(sync.RWMutex)
+			both(func() { mu.RLock(); *x++; mu.RUnlock() }, func() { mu.RLock(); *x++; mu.RUnlock() })
+		},
+		"after-unlock": func() {
+			x, mu := new(int), new(sync.Mutex)
+			both(func() { mu.Lock(); mu.Unlock(); *x++ }, func() { later(); *x++; mu.Lock(); mu.Unlock() })
+		},
+		"after-send": func() {
+			x, c := new(int), make(chan bool, 1)
+			both(func() { c <- true; *x = 1 }, func() { <-c; *x = 2 })
+		},
+		"semaphore-of-two": func() {
+			x, c := new(int), make(chan bool, 2)
+			f := func() { c <- true; *x++; <-c }
+			both(f, f)
+		},
+		"after-close": func() {
+			x, c := new(int), make(chan bool)
+			both(func() { close(c); *x = 1 }, func() { <-c; *x = 2 })
+		},
+		"after-done": func() {
+			x, wg := new(int), new(sync.WaitGroup)
+			wg.Add(1)
+			both(func() { wg.Done(); *x = 1 }, func() { wg.Wait(); *x = 2 })
+		},
+		"outside-of-once": func() {
+			x, once := new(int), new(sync.Once)
+			both(func() { once.Do(func() {}); *x = 1 }, func() { once.Do(func() {}); *x = 2 })
+		},
+		"atomic-and-plain": func() {
+			x := new(int32)
+			both(func() { atomic.AddInt32(x, 1) }, func() { *x++ })
+		},
+		"atomic-reads-only": func() {
+			x, flag := new(int), new(atomic.Bool)
+			both(func() { *x = 1; flag.Load() }, func() { flag.Load(); *x = 2 })
+		},
+		"atomic-too-early": func() {
+			x, flag := new(int), new(atomic.Bool)
+			both(func() { flag.Store(true); *x = 1 }, func() {
+				for !flag.Load() {
+				}
+				*x = 2
+			})
+		},
+		"map": func() {
+			m := map[int]int{}
+			both(func() { m[1] = 1 }, func() { later(); m[2] = 2 })
+		},
+		"map-read": func() {
+			m := map[string]int{"a": 1}
+			both(func() { m["b"] = 1 }, func() { later(); println(m["a"]) })
+		},
+		"copy": func() {
+			a, b := make([]byte, 100), make([]byte, 100)
+			both(func() { copy(a, b) }, func() { a[99] = 1 })
+		},
+		"struct": func() {
+			x := new(pair)
+			both(func() { *x = pair{1, 2} }, func() { println(x.b) })
+		},
+		"interface": func() {
+			x := new(any)
+			both(func() { *x = 1 }, func() { *x = "a" })
+		},
+		"append": func() {
+			s := make([]int, 1, 2)
+			both(func() { _ = append(s, 1) }, func() { _ = append(s, 2) })
+		},
+		"channel-carries-pointer": func() {
+			c := make(chan *pair, 1)
+			both(func() { p := new(pair); c <- p; p.a = 1 }, func() { p := <-c; p.a = 2 })
+		},
+		"deferred": func() {
+			x := new(int)
+			f := func() {
+				defer func() { recover(); *x++ }()
+				panic("!")
+			}
+			both(f, f)
+		},
+		"timer": func() {
+			x, done := new(int), make(chan bool)
+			time.AfterFunc(time.Millisecond, func() { *x = 1; close(done) })
+			*x = 2
+			<-done
+		},
+		"after-select": func() {
+			x, c, d := new(int), make(chan bool, 1), make(chan bool, 1)
+			both(func() { c <- true; *x = 1 }, func() {
+				select {
+				case <-c:
+				case <-d:
+				}
+				*x = 2
+			})
+		},
+		"sub-slice": func() {
+			a := make([]byte, 16)
+			f := func(s []byte) {
+				for i := range s {
+					s[i] = 1
+				}
+			}
+			both(func() { f(a[3:9]) }, func() { f(a[8:]) })
+		},
+		"across-gc": func() {
+			x := new(int)
+			both(func() { *x = 1 }, func() { gc(); gc(); *x = 2 })
+		},
+		"dead-parent": func() {
+			x, done := new(int), make(chan bool, 2)
+			go func() {
+				go func() { *x = 1; done <- true }()
+			}()
+			*x = 2
+			<-done
+		},
+	}
+}
+
+var global int
