@@ -2,7 +2,6 @@ package bench
 
 import (
 	"fmt"
-	"runtime"
 	"testing"
 
 	"github.com/heisen-go/heisen"
@@ -29,10 +28,6 @@ var detectors = []struct {
 	{"hb", func(s heisen.Sink) heisen.Detector { return vclock.NewReference(s) }},
 }
 
-// benchEvents is how many events each workload has: enough that the state of a
-// detector no longer grows for most of them.
-const benchEvents = 1 << 20
-
 // BenchmarkDetectors runs each detector over each workload, whole, with a fresh
 // detector each time. B/event and allocs/event are therefore what building up
 // the state costs, spread over the events.
@@ -43,26 +38,12 @@ func BenchmarkDetectors(b *testing.B) {
 		for _, d := range detectors {
 			b.Run(w.name+"/"+d.name, func(b *testing.B) {
 				findings := 0
-				var before, after runtime.MemStats
-				runtime.GC()
-				runtime.ReadMemStats(&before)
-				b.ResetTimer()
-				for range b.N {
-					if err := run(d.make(func(heisen.Finding) { findings++ }), trace); err != nil {
-						b.Fatal(err)
-					}
-				}
-				b.StopTimer()
-				runtime.ReadMemStats(&after)
+				measure(b, len(trace), func() error {
+					return run(d.make(func(heisen.Finding) { findings++ }), trace)
+				})
 				if findings != 0 {
 					b.Fatalf("%d findings in a trace without races", findings)
 				}
-				events := float64(b.N) * float64(len(trace))
-				b.ReportMetric(0, "ns/op")
-				b.ReportMetric(float64(b.Elapsed().Nanoseconds())/events, "ns/event")
-				b.ReportMetric(events/b.Elapsed().Seconds(), "events/s")
-				b.ReportMetric(float64(after.TotalAlloc-before.TotalAlloc)/events, "B/event")
-				b.ReportMetric(float64(after.Mallocs-before.Mallocs)/events, "allocs/event")
 			})
 		}
 	}
