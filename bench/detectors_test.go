@@ -28,10 +28,6 @@ var detectors = []struct {
 	{"hb", func(s heisen.Sink) heisen.Detector { return vclock.NewReference(s) }},
 }
 
-// benchEvents is how many events each workload has: enough that the state of a
-// detector no longer grows for most of them.
-const benchEvents = 1 << 20
-
 // BenchmarkDetectors runs each detector over each workload, whole, with a fresh
 // detector each time. B/event and allocs/event are therefore what building up
 // the state costs, spread over the events.
@@ -42,7 +38,7 @@ func BenchmarkDetectors(b *testing.B) {
 		for _, d := range detectors {
 			b.Run(w.name+"/"+d.name, func(b *testing.B) {
 				findings := 0
-				perEvent(b, len(trace), func() error {
+				measure(b, len(trace), func() error {
 					return run(d.make(func(heisen.Finding) { findings++ }), trace)
 				})
 				if findings != 0 {

@@ -2,105 +2,181 @@ package bench
 
 import (
 	"bytes"
-	"context"
 	"fmt"
+	"io"
 	"testing"
 
 	"github.com/heisen-go/heisen"
-	"github.com/heisen-go/heisen/bench/workload"
 	"github.com/heisen-go/heisen/trace"
 )
 
-// namedTrace is a mostly lock-protected workload with the names that text traces
-// have: T3, V17, L2 and numbered sites.
-func namedTrace() ([]heisen.Record, *heisen.Symbols) {
-	records := workload.LockProtected(workload.Params{Threads: 16, Vars: 4096, Events: benchEvents, Seed: 1})
-	symbols := heisen.NewSymbols()
-	for i := range records {
-		r := &records[i]
-		for symbols.NumSites() <= int(r.Loc) {
-			symbols.AddSite(heisen.SiteInfo{Text: fmt.Sprint(symbols.NumSites())})
-		}
-		symbols.SetThread(r.TID, heisen.ThreadInfo{Name: fmt.Sprint("T", r.TID)})
-		switch r.Code {
-		case heisen.Read, heisen.Write:
-			symbols.SetName(r.Obj, fmt.Sprint("V", uint64(r.Obj)/8))
-		case heisen.Acquire, heisen.Release:
-			symbols.SetName(r.Obj, fmt.Sprint("L", uint64(r.Obj)/8))
-		}
-	}
-	return records, symbols
-}
-
+// traceWriter is what the writers of both formats are.
 type traceWriter interface {
 	Write([]heisen.Record) error
 	Close() error
 }
 
-var traceFormats = []struct {
+var formats = []struct {
 	name string
-	open func(*bytes.Buffer, *heisen.Symbols) (traceWriter, error)
-	read func(*bytes.Reader) (heisen.Source, error)
+	open func(io.Writer, *heisen.Symbols) (traceWriter, error)
 }{
-	{
-		"std",
-		func(w *bytes.Buffer, s *heisen.Symbols) (traceWriter, error) { return trace.NewSTDWriter(w, s) },
-		func(r *bytes.Reader) (heisen.Source, error) { return trace.NewSTDReader(r), nil },
-	},
-	{
-		"binary",
-		func(w *bytes.Buffer, s *heisen.Symbols) (traceWriter, error) { return trace.NewWriter(w, s) },
-		func(r *bytes.Reader) (heisen.Source, error) { return trace.NewBinaryReader(r) },
-	},
-	{
-		"binary-stored",
-		func(w *bytes.Buffer, s *heisen.Symbols) (traceWriter, error) {
-			return trace.NewWriter(w, s, trace.Compression(0))
-		},
-		func(r *bytes.Reader) (heisen.Source, error) { return trace.NewBinaryReader(r) },
-	},
+	{"std", func(w io.Writer, s *heisen.Symbols) (traceWriter, error) { return trace.NewSTDWriter(w, s) }},
+	{"binary", func(w io.Writer, s *heisen.Symbols) (traceWriter, error) { return trace.NewWriter(w, s) }},
+	{"binary-uncompressed", func(w io.Writer, s *heisen.Symbols) (traceWriter, error) {
+		return trace.NewWriter(w, s, trace.Compression(0))
+	}},
 }
 
-// BenchmarkTrace writes and reads the same trace in each format. MB/s are of the
-// bytes in the file; filebytes/event is what an event takes there.
-func BenchmarkTrace(b *testing.B) {
-	records, symbols := namedTrace()
-	for _, f := range traceFormats {
+// nameAll returns symbols in which the sites of a trace are numbers and its
+// objects have names such as analysers exchange.
+func nameAll(records []heisen.Record) *heisen.Symbols {
+	symbols := heisen.NewSymbols()
+	named := map[heisen.Object]bool{}
+	for i := range records {
+		r := &records[i]
+		for heisen.Site(symbols.NumSites()) <= r.Loc {
+			symbols.AddSite(heisen.SiteInfo{Text: fmt.Sprint(symbols.NumSites())})
+		}
+		if prefix := namePrefix(r.Code); prefix != "" && !named[r.Obj] {
+			named[r.Obj] = true
+			symbols.SetName(r.Obj, fmt.Sprint(prefix, len(named)))
+		}
+	}
+	return symbols
+}
+
+func namePrefix(op heisen.Op) string {
+	switch op {
+	case heisen.Read, heisen.Write:
+		return "V"
+	case heisen.Acquire, heisen.Release:
+		return "L"
+	case heisen.Send, heisen.Receive:
+		return "M"
+	case heisen.AtomicUpdate:
+		return "A"
+	}
+	return ""
+}
+
+// eachTrace runs a benchmark for each workload in each format. Files are in
+// memory, so that it is the format that is measured.
+func eachTrace(b *testing.B, bench func(b *testing.B, format int, records []heisen.Record, symbols *heisen.Symbols)) {
+	for _, w := range workloads {
+		w.params.Events, w.params.Seed = benchEvents, 1
+		records := w.generate(w.params)
+		symbols := nameAll(records)
+		for i, f := range formats {
+			b.Run(w.name+"/"+f.name, func(b *testing.B) { bench(b, i, records, symbols) })
+		}
+	}
+}
+
+// write writes a whole trace.
+func write(to io.Writer, format int, records []heisen.Record, symbols *heisen.Symbols) error {
+	w, err := formats[format].open(to, symbols)
+	if err != nil {
+		return err
+	}
+	if err := w.Write(records); err != nil {
+		return err
+	}
+	return w.Close()
+}
+
+// BenchmarkReaders reads each workload in each format, whole, by the reader that
+// trace.NewReader chooses. bytes/event is the size of the file.
+func BenchmarkReaders(b *testing.B) {
+	eachTrace(b, func(b *testing.B, format int, records []heisen.Record, symbols *heisen.Symbols) {
 		var file bytes.Buffer
-		write := func() error {
-			file.Reset()
-			w, err := f.open(&file, symbols)
+		if err := write(&file, format, records, symbols); err != nil {
+			b.Fatal(err)
+		}
+		b.SetBytes(int64(file.Len()))
+		batch := make([]heisen.Record, 1024)
+		measure(b, len(records), func() error {
+			r, err := trace.NewReader(bytes.NewReader(file.Bytes()))
 			if err != nil {
 				return err
 			}
-			if err := w.Write(records); err != nil {
-				return err
+			total := 0
+			for err == nil {
+				var n int
+				n, err = r.Next(batch)
+				total += n
 			}
-			return w.Close()
-		}
-		if err := write(); err != nil {
-			b.Fatal(err)
-		}
-		size := file.Len()
-		b.Run(f.name+"/write", func(b *testing.B) {
-			b.SetBytes(int64(size))
-			perEvent(b, len(records), write)
-			b.ReportMetric(float64(size)/float64(len(records)), "filebytes/event")
+			if err != io.EOF || total != len(records) {
+				return fmt.Errorf("%d of %d events: %w", total, len(records), err)
+			}
+			return nil
 		})
-		b.Run(f.name+"/read", func(b *testing.B) {
-			b.SetBytes(int64(size))
-			perEvent(b, len(records), func() error {
-				r, err := f.read(bytes.NewReader(file.Bytes()))
-				if err != nil {
-					return err
-				}
-				n, err := heisen.Run(context.Background(), r)
-				if err == nil && n != uint64(len(records)) {
-					err = fmt.Errorf("%d events, not %d", n, len(records))
-				}
-				return err
-			})
-			b.ReportMetric(float64(size)/float64(len(records)), "filebytes/event")
+		b.ReportMetric(float64(file.Len())/float64(len(records)), "bytes/event")
+	})
+}
+
+// BenchmarkWriters writes each workload in each format.
+func BenchmarkWriters(b *testing.B) {
+	eachTrace(b, func(b *testing.B, format int, records []heisen.Record, symbols *heisen.Symbols) {
+		var file bytes.Buffer
+		measure(b, len(records), func() error {
+			file.Reset()
+			return write(&file, format, records, symbols)
 		})
+		b.SetBytes(int64(file.Len()))
+		b.ReportMetric(float64(file.Len())/float64(len(records)), "bytes/event")
+	})
+}
+
+// TestTracesComeBack: what the benchmarks read is what was generated.
+func TestTracesComeBack(t *testing.T) {
+	for _, w := range workloads {
+		w.params.Events, w.params.Seed = 1<<14, 1
+		records := w.generate(w.params)
+		for i, f := range formats {
+			var file bytes.Buffer
+			if err := write(&file, i, records, nameAll(records)); err != nil {
+				t.Fatal(err)
+			}
+			r, err := trace.NewReader(&file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			checkSame(t, w.name+"/"+f.name, r, records)
+		}
+	}
+}
+
+// checkSame compares what does not depend on how a format numbers threads,
+// objects and sites: ops, and where equal ones stand.
+func checkSame(t *testing.T, name string, r *trace.Reader, want []heisen.Record) {
+	t.Helper()
+	var got []heisen.Record
+	batch := make([]heisen.Record, 1024)
+	for {
+		n, err := r.Next(batch)
+		got = append(got, batch[:n]...)
+		if err == io.EOF {
+			break
+		}
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+	}
+	if len(got) != len(want) {
+		t.Fatalf("%s: %d events, want %d", name, len(got), len(want))
+	}
+	threads, sites := map[heisen.Thread]heisen.Thread{}, map[heisen.Site]heisen.Site{}
+	for i := range want {
+		g, w := &got[i], &want[i]
+		if known, ok := threads[w.TID]; ok && known != g.TID {
+			t.Fatalf("%s: event %d: thread %d is now %d, then %d", name, i+1, w.TID, known, g.TID)
+		}
+		if known, ok := sites[w.Loc]; ok && known != g.Loc {
+			t.Fatalf("%s: event %d: site %d is now %d, then %d", name, i+1, w.Loc, known, g.Loc)
+		}
+		threads[w.TID], sites[w.Loc] = g.TID, g.Loc
+		if g.Code != w.Code {
+			t.Fatalf("%s: event %d: %v, want %v", name, i+1, g.Code, w.Code)
+		}
 	}
 }

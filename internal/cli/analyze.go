@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/heisen-go/heisen"
-	"github.com/heisen-go/heisen/internal/report"
 	"github.com/heisen-go/heisen/trace"
 )
 
@@ -20,12 +19,10 @@ func (inv *invocation) analyze() (int, error) {
 	}
 	found := newFindings(nil) // names may come at the end of a trace: printed when all are known
 	failed := inv.analyzeFiles(files, *detect, found)
-	print := report.WriteText
 	if *asJSON {
-		print = report.Encode
-	}
-	failed = errors.Join(failed, found.write(inv.Out, print))
-	if !*asJSON {
+		failed = errors.Join(failed, found.writeJSON(inv.Out))
+	} else {
+		failed = errors.Join(failed, found.writeText(inv.Out))
 		found.summary(inv.Out)
 	}
 	switch {

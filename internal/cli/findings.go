@@ -15,15 +15,31 @@ import (
 type findings struct {
 	mu      sync.Mutex
 	sources *report.Sources
-	order   []string
-	known   map[string]*report.Finding
+	order   []findingKey
+	known   map[findingKey]*report.Finding
 	text    io.Writer // where to print each as it is first seen; nil: not at all
+}
+
+// findingKey is what makes two findings the same.
+type findingKey struct {
+	detector, fingerprint string
+	reverse               bool
+}
+
+func keyOf(item report.Item) findingKey {
+	return findingKey{item.Finding.Detector, item.Fingerprint, item.Reverse}
+}
+
+// twin is the key of the same race in the other order. As text the two are one.
+func (k findingKey) twin() findingKey {
+	k.reverse = !k.reverse
+	return k
 }
 
 func newFindings(text io.Writer) *findings {
 	return &findings{
 		sources: report.NewSources(),
-		known:   map[string]*report.Finding{},
+		known:   map[findingKey]*report.Finding{},
 		text:    text,
 	}
 }
@@ -36,7 +52,7 @@ func (f *findings) collect(symbols *heisen.Symbols) (c *report.Collector, done f
 		f.mu.Lock()
 		defer f.mu.Unlock()
 		for _, item := range c.All() {
-			f.known[item.Finding.Detector+item.Fingerprint].Count += item.Count
+			f.known[keyOf(item)].Count += item.Count
 		}
 	}
 }
@@ -45,12 +61,12 @@ func (f *findings) collect(symbols *heisen.Symbols) (c *report.Collector, done f
 func (f *findings) see(item report.Item, symbols *heisen.Symbols) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	key := item.Finding.Detector + item.Fingerprint
+	key := keyOf(item)
 	if f.known[key] != nil {
 		return
 	}
 	found := report.Resolve(item, symbols, f.sources)
-	if f.text != nil {
+	if f.text != nil && f.known[key.twin()] == nil {
 		report.WriteText(f.text, &found) // what cannot be printed is still counted
 	}
 	found.Count = 0 // the streams' counts come when they end
@@ -58,19 +74,41 @@ func (f *findings) see(item report.Item, symbols *heisen.Symbols) {
 	f.order = append(f.order, key)
 }
 
-// count returns how many different findings there are.
+// count returns how many findings there are.
 func (f *findings) count() int {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return len(f.order)
 }
 
-// write prints all findings, with their final counts, by the given function.
-func (f *findings) write(w io.Writer, print func(io.Writer, *report.Finding) error) error {
+// writeJSON writes all findings, one a line, with their final counts. Races in
+// both orders are two lines with one fingerprint.
+func (f *findings) writeJSON(w io.Writer) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	for _, key := range f.order {
-		if err := print(w, f.known[key]); err != nil {
+		if err := report.Encode(w, f.known[key]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// writeText writes all findings, with their final counts, for people.
+func (f *findings) writeText(w io.Writer) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	written := map[findingKey]bool{}
+	for _, key := range f.order {
+		if written[key.twin()] {
+			continue
+		}
+		written[key] = true
+		found := *f.known[key]
+		if other := f.known[key.twin()]; other != nil {
+			found.Count += other.Count
+		}
+		if err := report.WriteText(w, &found); err != nil {
 			return err
 		}
 	}
@@ -78,14 +116,17 @@ func (f *findings) write(w io.Writer, print func(io.Writer, *report.Finding) err
 }
 
 // summary says how many findings there are, in the words of Go's race detector.
+// What several detectors have found counts once.
 func (f *findings) summary(w io.Writer) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	kinds := map[heisen.Kind]int{}
-	var times uint64
-	for _, found := range f.known {
-		kinds[found.Kind]++
-		times += found.Count
+	counted := map[string]bool{}
+	for _, key := range f.order {
+		if !counted[key.fingerprint] {
+			counted[key.fingerprint] = true
+			kinds[f.known[key].Kind]++
+		}
 	}
 	names := []struct {
 		kind heisen.Kind
@@ -95,8 +136,5 @@ func (f *findings) summary(w io.Writer) {
 		if kinds[n.kind] > 0 {
 			fmt.Fprintf(w, "Found %d %s\n", kinds[n.kind], n.name)
 		}
-	}
-	if times > uint64(len(f.order)) {
-		fmt.Fprintf(w, "(seen %d times in all)\n", times)
 	}
 }

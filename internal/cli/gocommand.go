@@ -61,7 +61,10 @@ func (inv *invocation) programCommand(packages []string) (cmd *exec.Cmd, remove 
 	if len(packages) == 0 {
 		packages = []string{"."}
 	}
-	if len(packages) > 1 && !strings.HasSuffix(packages[0], ".go") {
+	switch {
+	case strings.Contains(packages[0], "..."):
+		return nil, nil, misuse("%s stands for several packages", packages[0])
+	case len(packages) > 1 && !strings.HasSuffix(packages[0], ".go"):
 		return nil, nil, misuse("more than one package; arguments of the program come after --")
 	}
 	dir, err := os.MkdirTemp("", "heisen-run-")

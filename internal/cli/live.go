@@ -5,7 +5,6 @@ import (
 	"os/exec"
 
 	"github.com/heisen-go/heisen"
-	"github.com/heisen-go/heisen/internal/report"
 	"github.com/heisen-go/heisen/internal/rt"
 )
 
@@ -77,7 +76,7 @@ func (w *watch) run(inv *invocation, cmd *exec.Cmd) (int, error) {
 	}
 	status, err := s.run(cmd)
 	if *w.json {
-		err = errors.Join(err, w.found.write(inv.Out, report.Encode))
+		err = errors.Join(err, w.found.writeJSON(inv.Out))
 	}
 	w.found.summary(inv.Err)
 	switch {

@@ -29,6 +29,11 @@ func (inv *invocation) record() (int, error) {
 	if len(inv.args) == 0 {
 		return Misused, misuse("neither test nor run")
 	}
+	if dir, err := os.Stat(filepath.Dir(*out)); err != nil {
+		return Failed, err // sooner than after the program has run
+	} else if !dir.IsDir() {
+		return Failed, fmt.Errorf("%s is not a folder", filepath.Dir(*out))
+	}
 	cmd, remove, err := inv.commandOf(inv.args[0], inv.args[1:])
 	if err != nil {
 		return Failed, err

@@ -12,6 +12,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/heisen-go/heisen"
 	"github.com/heisen-go/heisen/internal/rt"
 )
 
@@ -104,11 +105,23 @@ func (s *session) program(number int, p *rt.Program) error {
 		s.mu.Unlock()
 	}()
 	status, err := s.handle(number, stream)
+	drain(stream)
 	if err != nil {
 		err = fmt.Errorf("process %d: %w", stream.PID(), err)
 	}
 	p.Close(status) // a program that is gone needs no answer
 	return err
+}
+
+// drain reads what a handler that failed has left, for the program waits until
+// everything is read.
+func drain(stream *rt.Stream) {
+	batch := make([]heisen.Record, 1024)
+	for {
+		if _, err := stream.Next(batch); err != nil {
+			return
+		}
+	}
 }
 
 // abandon lets go of the programs that are still running. Those that are gone

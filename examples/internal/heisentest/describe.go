@@ -11,7 +11,7 @@ import (
 )
 
 // Describe says of each finding what does not depend on the schedule, one line
-// for each side of it, sorted:
+// for each side of it, sorted and without repetition:
 //
 //	race on c.n
 //		read of c.n in main.work at "c.n++" holding mu (write)
@@ -42,7 +42,7 @@ func Describe(t *testing.T, findings []report.Finding) string {
 		described = append(described, fmt.Sprintf("%s on %s\n%s", f.Kind, f.Variable, strings.Join(sides, "")))
 	}
 	slices.Sort(described)
-	return strings.Join(described, "")
+	return strings.Join(slices.Compact(described), "")
 }
 
 // sourceLine returns the code on a frame's line, without a comment after it.

@@ -1,0 +1,186 @@
+package cli_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/heisen-go/heisen"
+	"github.com/heisen-go/heisen/internal/cli"
+	"github.com/heisen-go/heisen/internal/report"
+	"github.com/heisen-go/heisen/trace"
+)
+
+// TestMain makes the test binary the heisen command of the scripts.
+func TestMain(m *testing.M) {
+	testscript.Main(m, map[string]func(){
+		"heisen": func() {
+			streams := cli.Streams{In: os.Stdin, Out: os.Stdout, Err: os.Stderr}
+			os.Exit(cli.Main(context.Background(), os.Args[1:], streams))
+		},
+	})
+}
+
+// TestScripts runs the scripts in testdata/script: the command as users and
+// other programs see it. Beside the commands of testscript there are
+//
+//	exits N command...   the command ends with exit status N
+//	trace file           write a binary trace, see writeTrace
+//	cut file N           drop the last N bytes of a file
+//	flip file N          flip a bit of byte N of a file; from its end if negative
+//	corpus file          copy a trace of package trace's corpus
+//	fingerprints in out  extract the sorted fingerprints from findings in JSON
+func TestScripts(t *testing.T) {
+	testscript.Run(t, testscript.Params{
+		Dir:                 filepath.Join("testdata", "script"),
+		Setup:               setup(t),
+		RequireUniqueNames:  true,
+		RequireExplicitExec: true,
+		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){
+			"exits":  exits,
+			"trace":  writeTrace,
+			"cut":    cut,
+			"flip":   flip,
+			"corpus": copyCorpus,
+
+			"fingerprints": fingerprints,
+		},
+	})
+}
+
+// setup lets the scripts share the caches of the user who runs the tests, and
+// keeps the go command from the network.
+func setup(t *testing.T) func(*testscript.Env) error {
+	out, err := exec.Command("go", "env", "-json", "GOCACHE", "GOMODCACHE").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var caches map[string]string
+	if err := json.Unmarshal(out, &caches); err != nil {
+		t.Fatal(err)
+	}
+	user, err := os.UserCacheDir()
+	if err != nil {
+		t.Fatal(err)
+	}
+	self, err := exec.LookPath("heisen")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return func(env *testscript.Env) error {
+		env.Setenv("HEISEN_DIR", filepath.Dir(self))
+		for name, dir := range caches {
+			env.Setenv(name, dir)
+		}
+		env.Setenv("XDG_CACHE_HOME", user)
+		env.Setenv("GOPROXY", "off")
+		env.Setenv("GOTOOLCHAIN", "local")
+		env.Setenv("GOFLAGS", "")
+		return nil
+	}
+}
+
+func noNegation(ts *testscript.TestScript, neg bool, args []string, n int, usage string) {
+	if neg || len(args) < n {
+		ts.Fatalf("usage: %s", usage)
+	}
+}
+
+func exits(ts *testscript.TestScript, neg bool, args []string) {
+	noNegation(ts, neg, args, 2, "exits status command...")
+	err := ts.Exec(args[1], args[2:]...)
+	var exit *exec.ExitError
+	status := 0
+	if errors.As(err, &exit) {
+		status = exit.ExitCode()
+	} else {
+		ts.Check(err)
+	}
+	if strconv.Itoa(status) != args[0] {
+		ts.Fatalf("exit status %d, want %s", status, args[0])
+	}
+}
+
+// writeTrace writes a binary trace of two races, the second in a block of its
+// own: goroutines 1 and 2 write x at the sites first and second, and then y at
+// third and fourth.
+func writeTrace(ts *testscript.TestScript, neg bool, args []string) {
+	noNegation(ts, neg, args, 1, "trace file")
+	symbols := heisen.NewSymbols()
+	at := func(text string) heisen.Site { return symbols.AddSite(heisen.SiteInfo{Text: text}) }
+	const x, y = 0x200000, 0x200008
+	symbols.SetName(x, "x")
+	symbols.SetName(y, "y")
+	blocks := [][]heisen.Record{
+		{
+			{Code: heisen.Fork, TID: 0, Obj: 1},
+			{Code: heisen.Fork, TID: 0, Obj: 2},
+			{Code: heisen.Write, TID: 1, Obj: x, Loc: at("first")},
+			{Code: heisen.Write, TID: 2, Obj: x, Loc: at("second")},
+		},
+		{
+			{Code: heisen.Write, TID: 1, Obj: y, Loc: at("third")},
+			{Code: heisen.Write, TID: 2, Obj: y, Loc: at("fourth")},
+		},
+	}
+	var out bytes.Buffer
+	w, err := trace.NewWriter(&out, symbols)
+	ts.Check(err)
+	for _, block := range blocks {
+		ts.Check(w.Write(block))
+		ts.Check(w.Flush())
+	}
+	ts.Check(w.Close())
+	ts.Check(os.WriteFile(ts.MkAbs(args[0]), out.Bytes(), 0o666))
+}
+
+func cut(ts *testscript.TestScript, neg bool, args []string) {
+	noNegation(ts, neg, args, 2, "cut file bytes")
+	n, err := strconv.Atoi(args[1])
+	ts.Check(err)
+	text := ts.ReadFile(args[0])
+	ts.Check(os.WriteFile(ts.MkAbs(args[0]), []byte(text[:len(text)-n]), 0o666))
+}
+
+func flip(ts *testscript.TestScript, neg bool, args []string) {
+	noNegation(ts, neg, args, 2, "flip file byte")
+	n, err := strconv.Atoi(args[1])
+	ts.Check(err)
+	text := []byte(ts.ReadFile(args[0]))
+	if n < 0 {
+		n += len(text)
+	}
+	text[n] ^= 4
+	ts.Check(os.WriteFile(ts.MkAbs(args[0]), text, 0o666))
+}
+
+func copyCorpus(ts *testscript.TestScript, neg bool, args []string) {
+	noNegation(ts, neg, args, 1, "corpus file")
+	text, err := os.ReadFile(filepath.Join(corpus, "std", args[0]))
+	ts.Check(err)
+	ts.Check(os.WriteFile(ts.MkAbs(args[0]), text, 0o666))
+}
+
+func fingerprints(ts *testscript.TestScript, neg bool, args []string) {
+	noNegation(ts, neg, args, 2, "fingerprints in out")
+	var found []string
+	for line := range strings.Lines(ts.ReadFile(args[0])) {
+		if strings.HasPrefix(line, "{") {
+			findings, err := report.Decode(strings.NewReader(line))
+			ts.Check(err)
+			found = append(found, findings[0].Fingerprint+"\n")
+		}
+	}
+	slices.Sort(found)
+	ts.Check(os.WriteFile(ts.MkAbs(args[1]), []byte(strings.Join(found, "")), 0o666))
+}
