@@ -22,7 +22,7 @@ func closer() map[string]func() {
 			done := make(chan bool)
 			go child(done) // at: go
 			<-done
-			for range 3 {
+			for runtime.NumGoroutine() > 1 {
 				runtime.Gosched() // let it end
 			}
 		},
