@@ -20,11 +20,12 @@
 //   - internal/build: the overlay that carries the recorder into a program with
 //     the stock go command.
 //   - internal/report: findings as text and as JSON lines.
-//   - internal/cli: the heisen command's subcommands.
+//   - internal/cli: the heisen command's subcommands, flags and exit statuses.
 //   - cmd/heisen: main.
 //   - bench: benchmarks and the workload generators that tests share.
-//   - examples: small real programs with real bugs.
+//   - examples: small real programs with real bugs, each with a test of what
+//     the command says about it.
 //
-// A first program, which reports the races of a recorded trace, is the example
-// of package vclock.
+// A first program, which reports the races of a recorded trace, is the package
+// example below.
 package heisen
