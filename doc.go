@@ -11,12 +11,11 @@
 //     Run feeds a Source to Detectors.
 //   - internal/shadow: shadow memory, the per-variable state of detectors.
 //   - trace: trace files and streams. The STD text format and heisen's own
-//     binary format, validation, statistics, and the merge of per-goroutine
-//     events into one order.
+//     binary format, validation, statistics, printing.
 //   - vclock: vector clocks and epochs; the happens-before detectors FastTrack
 //     and Reference.
-//   - internal/rt: the recorder that is injected into programs, and the reader
-//     of what it sends.
+//   - internal/rt: the recorder that is injected into programs, and what receives
+//     its events and merges the goroutines' into one order.
 //   - internal/build: the overlay that carries the recorder into a program with
 //     the stock go command.
 //   - internal/report: findings as text and as JSON lines.
