@@ -20,13 +20,6 @@ const (
 	Findings = 66 // something was found; the status of Go's own race detector
 )
 
-// Streams are the standard streams of the command.
-type Streams struct {
-	In  io.Reader
-	Out io.Writer
-	Err io.Writer
-}
-
 // A command is a subcommand.
 type command struct {
 	name  string
@@ -50,6 +43,7 @@ type invocation struct {
 // and returns its exit status. It prints to the given streams only and leaves
 // nothing running.
 func Main(ctx context.Context, args []string, std Streams) int {
+	std = std.shared()
 	if len(args) == 0 {
 		usage(std.Err)
 		return Misused

@@ -1,0 +1,41 @@
+package cli
+
+import (
+	"io"
+	"os"
+	"sync"
+)
+
+// Streams are the standard streams of the command. Programs that it runs get
+// them too.
+type Streams struct {
+	In  io.Reader
+	Out io.Writer
+	Err io.Writer
+}
+
+// shared returns streams that the command's goroutines may write to at the same
+// time: a program's output is copied while findings are printed. Files allow
+// that by themselves, and programs inherit them as they are.
+func (s Streams) shared() Streams {
+	mu := new(sync.Mutex) // one, for both may be the same writer
+	return Streams{In: s.In, Out: share(s.Out, mu), Err: share(s.Err, mu)}
+}
+
+func share(w io.Writer, mu *sync.Mutex) io.Writer {
+	if f, ok := w.(*os.File); ok {
+		return f
+	}
+	return &sharedWriter{mu, w}
+}
+
+type sharedWriter struct {
+	mu *sync.Mutex
+	w  io.Writer
+}
+
+func (s *sharedWriter) Write(p []byte) (int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.w.Write(p)
+}
