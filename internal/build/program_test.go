@@ -295,7 +295,6 @@ func TestEnds(t *testing.T) {
 func TestKilled(t *testing.T) {
 	rec := record(t, run{exe: program(t), args: []string{"forever"}, whilst: func(cmd *exec.Cmd, out *syncer) {
 		out.waitFor("ready")
-		time.Sleep(20 * time.Millisecond)
 		cmd.Process.Signal(syscall.SIGKILL)
 	}})
 	var lost *rt.LostError
@@ -314,7 +313,7 @@ func TestKilled(t *testing.T) {
 func TestIdle(t *testing.T) {
 	rec := record(t, run{exe: program(t), args: []string{"idle"}, whilst: func(cmd *exec.Cmd, out *syncer) {
 		out.waitFor("ready")
-		time.Sleep(100 * time.Millisecond) // the monitor thread wakes every 10 ms
+		time.Sleep(time.Second) // the monitor thread wakes every 10 ms
 		cmd.Process.Signal(syscall.SIGKILL)
 	}})
 	if rec.err != nil || len(rec.at(t, "idle", heisen.Write)) != 1 {

@@ -148,9 +148,11 @@ func closer() map[string]func() {
 			time.Sleep(time.Minute)
 		},
 		"forever": func() {
-			fmt.Println("ready")
 			for i := 0; ; i++ {
 				v[i%16]++ // at: forever
+				if i == 100_000 {
+					fmt.Println("ready") // buffers have been sent by now
+				}
 			}
 		},
 		"parent": func() {
