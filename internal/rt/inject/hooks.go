@@ -175,7 +175,12 @@ func racegostart(pc uintptr) uintptr {
 	gp := getg()
 	parent := gp.m.curg
 	if parent == nil {
-		parent = gp
+		return heisenStart(pc, gp.racectx)
+	}
+	if heisenLayer(pc) == heisenCore { // WaitGroup.Go and the like start it for somebody
+		if user := heisenCallerOn(parent, parent.sched.bp); user != 0 {
+			pc = user
+		}
 	}
 	return heisenStart(pc, parent.racectx)
 }

@@ -385,11 +385,18 @@ func heisenSyncG(gp *g, op uint64, obj uintptr, fp uintptr) {
 // none.
 //
 //go:nosplit
-func heisenCaller(fp uintptr) (best uintptr) {
+func heisenCaller(fp uintptr) uintptr {
 	gp := getg()
-	if fp == 0 || gp != gp.m.curg {
+	if gp != gp.m.curg {
 		return 0 // frame pointers of system stacks do not lead to the program
 	}
+	return heisenCallerOn(gp, fp)
+}
+
+// heisenCallerOn is heisenCaller for a frame pointer into the stack of gp.
+//
+//go:nosplit
+func heisenCallerOn(gp *g, fp uintptr) (best uintptr) {
 	for i := 0; i < 24 && fp-gp.stack.lo < gp.stack.hi-gp.stack.lo-16; i++ {
 		pc := *(*uintptr)(unsafe.Pointer(fp + goarch.PtrSize))
 		if pc == 0 {
