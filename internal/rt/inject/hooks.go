@@ -49,20 +49,12 @@ func racefuncenter(callpc uintptr) {
 		return
 	}
 	base := uint32(gp.stack.hi - sys.GetCallerSP())
+	h.leave(base)
 	d := h.depth
-	// Frames at or below this one were left without racefuncexit, by a panic.
-	for d > 0 && h.frame(d-1).base >= base {
-		d--
-	}
-	if d < h.low {
-		h.low = d
-	}
 	if d == h.size {
 		if d == heisenMaxFrames {
-			h.depth = d
 			return
 		}
-		h.depth = d
 		systemstack(func() { heisenGrow(h) })
 	}
 	f := h.frame(d)
@@ -83,15 +75,7 @@ func racefuncexit() {
 	if h == nil {
 		return
 	}
-	base := uint32(gp.stack.hi - sys.GetCallerSP())
-	d := h.depth
-	for d > 0 && h.frame(d-1).base >= base {
-		d--
-	}
-	h.depth = d
-	if d < h.low {
-		h.low = d
-	}
+	h.leave(uint32(gp.stack.hi - sys.GetCallerSP()))
 }
 
 // What the runtime calls.

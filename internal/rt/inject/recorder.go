@@ -181,6 +181,19 @@ func (h *heisenG) frame(i uint32) *heisenFrame {
 	return (*heisenFrame)(add(unsafe.Pointer(h.frames), uintptr(i)*unsafe.Sizeof(heisenFrame{})))
 }
 
+// leave takes the frame at base off the shadow stack, and those below it: a panic
+// leaves them without racefuncexit.
+//
+//go:nosplit
+func (h *heisenG) leave(base uint32) {
+	d := h.depth
+	for d > 0 && h.frame(d-1).base >= base {
+		d--
+	}
+	h.depth = d
+	h.low = min(h.low, d)
+}
+
 // heisenNewBuf returns an empty buffer for a P.
 //
 //go:nosplit
