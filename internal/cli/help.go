@@ -61,18 +61,18 @@ The name - is standard input.
 	}
 }
 
-func usage(w io.Writer) {
-	fmt.Fprint(w, "heisen finds concurrency bugs in Go programs.\n\nusage: heisen <command> [flags] [arguments]\n\ncommands:\n")
+func (t Tool) usage(w io.Writer) {
+	fmt.Fprintf(w, "%s finds concurrency bugs in Go programs.\n\nusage: %[1]s <command> [flags] [arguments]\n\ncommands:\n", t.Name)
 	for _, c := range commands() {
 		fmt.Fprintf(w, "  %-9s %s\n", c.name, c.short)
 	}
-	fmt.Fprint(w, "\nheisen help <command> tells more of a command.\n")
+	fmt.Fprintf(w, "\n%s help <command> tells more of a command.\n", t.Name)
 }
 
 // help prints what there is to know of a subcommand, whose flags have been
 // defined.
 func (c command) help(inv *invocation) {
-	fmt.Fprintf(inv.Out, "usage: %s\n\n%s.\n", strings.TrimSpace("heisen "+c.name+" "+c.args), strings.ToUpper(c.short[:1])+c.short[1:])
+	fmt.Fprintf(inv.Out, "usage: %s\n\n%s.\n", strings.TrimSpace(inv.tool.Name+" "+c.name+" "+c.args), strings.ToUpper(c.short[:1])+c.short[1:])
 	if c.long != "" {
 		fmt.Fprintf(inv.Out, "\n%s", c.long)
 	}
@@ -85,8 +85,8 @@ func (c command) help(inv *invocation) {
 	}
 	if inv.flags.Lookup("detect") != nil {
 		fmt.Fprint(inv.Out, "\ndetectors:\n")
-		for _, d := range detectors {
-			fmt.Fprintf(inv.Out, "  %-10s %s\n", d.name, d.promise)
+		for _, d := range inv.tool.detectors() {
+			fmt.Fprintf(inv.Out, "  %-10s %s\n", d.Name, d.Promise)
 		}
 	}
 	fmt.Fprint(inv.Out, `

@@ -62,10 +62,14 @@ func (w *watch) run(inv *invocation, cmd *exec.Cmd) (int, error) {
 		text = nil
 	}
 	w.found = newFindings(text)
-	s, err := newSession(inv.Err, func(_ int, stream *rt.Stream) (int32, error) {
+	s, err := newSession(inv, func(_ int, stream *rt.Stream) (int32, error) {
 		collector, done := w.found.collect(stream.Symbols())
-		_, err := heisen.Run(inv.ctx, stream, w.detect.build(collector.Add)...)
-		done()
+		defer done()
+		detectors, err := w.detect.build(stream.Symbols(), collector.Add)
+		if err != nil {
+			return Failed, err
+		}
+		_, err = heisen.Run(inv.ctx, stream, detectors...)
 		if collector.Len() > 0 {
 			return Findings, err
 		}

@@ -39,7 +39,7 @@ func (inv *invocation) record() (int, error) {
 		return Failed, err
 	}
 	defer remove()
-	s, err := newSession(inv.Err, func(number int, stream *rt.Stream) (int32, error) {
+	s, err := newSession(inv, func(number int, stream *rt.Stream) (int32, error) {
 		return Clean, inv.writeTrace(numbered(*out, number), stream)
 	})
 	if err != nil {
@@ -91,7 +91,7 @@ func (inv *invocation) writeTrace(name string, stream *rt.Stream) error {
 	}
 	events, err := heisen.Run(inv.ctx, stream, &growing{Writer: w})
 	err = errors.Join(err, w.Close(), f.Close())
-	fmt.Fprintf(inv.Err, "heisen: %s: %d events\n", name, events)
+	fmt.Fprintf(inv.Err, "%s: %s: %d events\n", inv.tool.Name, name, events)
 	return err
 }
 
