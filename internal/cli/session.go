@@ -22,6 +22,7 @@ import (
 type session struct {
 	listener *rt.Listener
 	handle   handler
+	mode     rt.Mode
 	name     string    // of the tool
 	errors   io.Writer // standard error
 
@@ -91,7 +92,7 @@ func (s *session) accept() {
 }
 
 func (s *session) program(number int, p *rt.Program) error {
-	stream, err := p.Open()
+	stream, err := p.Open(s.mode)
 	if err != nil {
 		p.Close(Clean)
 		return err
