@@ -107,6 +107,15 @@ var patches = []struct {
 		replaceSelectors("atomic.AddInt32", "race.AddInt32"),
 		dropImport("sync/atomic"),
 	}},
+	// Whatever runs a test, benchmark, fuzz target or example says so. Those that
+	// have a goroutine to themselves need not say when it ends.
+	{"testing/testing.go", []patch{
+		atStart("tRunner", "heisenTask(t.name)"),
+		atEnd("func heisenTask(name string) { race.Task(name) }"),
+	}},
+	{"testing/fuzz.go", []patch{atStart("fRunner", "heisenTask(f.name)")}},
+	{"testing/benchmark.go", []patch{atStart("B.runN", `heisenTask(b.name); defer heisenTask("")`)}},
+	{"testing/run_example.go", []patch{atStart("runExample", `heisenTask(eg.Name); defer heisenTask("")`)}},
 	{"sync/rwmutex.go", []patch{
 		replaceCalls("RWMutex.RLock", "race.Acquire(unsafe.Pointer(&rw.readerSem))", "race.RLocked(unsafe.Pointer(rw))", 1),
 		replaceCalls("RWMutex.TryRLock", "race.Acquire(unsafe.Pointer(&rw.readerSem))", "race.RLocked(unsafe.Pointer(rw))", 1),
@@ -153,7 +162,7 @@ func raceAnnotations(norace []byte) ([]byte, error) {
 		}
 	}
 	var b strings.Builder
-	for _, f := range rt.LockAnnotations {
+	for _, f := range rt.AddedAnnotations {
 		name, _, _ := strings.Cut(f, "(")
 		fmt.Fprintf(&b, "\n//go:linkname %s\nfunc %s\n", name, f)
 	}

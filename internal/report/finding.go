@@ -46,6 +46,7 @@ type Access struct {
 	Op        string        `json:"op"`
 	Thread    heisen.Thread `json:"thread"`
 	Goroutine string        `json:"goroutine"`       // the thread's name for people
+	Test      string        `json:"test,omitempty"`  // that the goroutine, or what started it, ran
 	Object    string        `json:"object"`          // name, or address in hexadecimal
 	Size      uint64        `json:"size,omitempty"`  // bytes
 	Index     uint64        `json:"index,omitempty"` // position in the stream, from 1

@@ -87,7 +87,11 @@ func writeAccesses(b *strings.Builder, f *Finding) {
 		case f.Kind == heisen.Atomicity && i > 0:
 			op = "then " + op
 		}
-		fmt.Fprintf(b, "\n%s by %s at %s:\n", capital(op), a.Goroutine, a.Object)
+		who := a.Goroutine
+		if a.Test != "" {
+			who += " (" + a.Test + ")"
+		}
+		fmt.Fprintf(b, "\n%s by %s at %s:\n", capital(op), who, a.Object)
 		writeAccess(b, a)
 	}
 }
