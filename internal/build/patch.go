@@ -131,14 +131,6 @@ func atStart(name, statement string) patch {
 	}
 }
 
-// atEnd adds a declaration to the end of the file.
-func atEnd(declaration string) patch {
-	return func(s *source) error {
-		s.insert(s.file.FileEnd, "\n"+declaration+"\n")
-		return nil
-	}
-}
-
 // inEndlessLoop puts a statement at the start of the first "for {" directly in a
 // function's body.
 func inEndlessLoop(name, statement string) patch {
