@@ -19,7 +19,7 @@ const corpus = "../../trace/testdata/corpus"
 // heisenCommand runs the command in this process.
 func heisenCommand(args ...string) (status int, stdout, stderr string) {
 	var out, err bytes.Buffer
-	status = cli.Main(context.Background(), args, cli.Streams{In: strings.NewReader(""), Out: &out, Err: &err})
+	status = cli.Main(context.Background(), cli.Tool{}, args, cli.Streams{In: strings.NewReader(""), Out: &out, Err: &err})
 	return status, out.String(), err.String()
 }
 

@@ -212,7 +212,10 @@ func (m *merger) consume(g *goroutine, words []uint64) (int, error) {
 		op, arg := w>>opShift, w&argMask
 		switch op {
 		case opRead, opWrite:
-			m.access(g, heisen.Object(arg), words[i+1], eventOps[op])
+			m.access(g, heisen.Object(arg), words[i+1], eventOps[op], 0)
+			i += 2
+		case opReadAgain, opWriteAgain:
+			m.access(g, heisen.Object(arg), words[i+1], eventOps[op], Repeated)
 			i += 2
 		case opCall:
 			g.cursor = syms.Call(g.cursor, m.s.site(uint32(arg)))
@@ -266,16 +269,16 @@ func (m *merger) emit(g *goroutine, r heisen.Record) {
 const maxAccess = 1<<16 - 8
 
 // access emits an access, in pieces if it is longer than a Record can say.
-func (m *merger) access(g *goroutine, obj heisen.Object, w uint64, op heisen.Op) {
+func (m *merger) access(g *goroutine, obj heisen.Object, w uint64, op heisen.Op, flags heisen.Flags) {
 	size := uint64(uint32(w))
 	site := m.s.site(uint32(w >> 32))
 	for size > maxAccess {
 		n := maxAccess - uint64(obj)%8
-		m.emit(g, heisen.Record{Code: op, Obj: obj, Loc: site, Len: uint16(n)})
+		m.emit(g, heisen.Record{Code: op, Obj: obj, Loc: site, Len: uint16(n), Flags: flags})
 		obj += heisen.Object(n)
 		size -= n
 	}
-	m.emit(g, heisen.Record{Code: op, Obj: obj, Loc: site, Len: uint16(size)})
+	m.emit(g, heisen.Record{Code: op, Obj: obj, Loc: site, Len: uint16(size), Flags: flags})
 }
 
 // begin emits the first event of a goroutine.

@@ -48,10 +48,11 @@ type Stream struct {
 	buffers []bufferState
 	merge   merger
 
-	out  []heisen.Record
-	done int // how many of out were delivered
-	bye  bool
-	err  error // what ends the stream once out is delivered
+	out     []heisen.Record
+	done    int    // how many of out were delivered
+	skipped uint64 // accesses that the recorder passed over
+	bye     bool
+	err     error // what ends the stream once out is delivered
 }
 
 const sitePage = 4096
@@ -104,6 +105,10 @@ func (s *Stream) PID() int { return int(s.hello.pid) }
 
 // SetSymbolizer sets who resolves the sites of events that are still to come.
 func (s *Stream) SetSymbolizer(symbolizer Symbolizer) { s.solve = symbolizer }
+
+// Skipped returns how many accesses the program's recorder has passed over so far
+// because they repeat others; see Mode.
+func (s *Stream) Skipped() uint64 { return s.skipped }
 
 // Finished reports whether the program has sent all that it recorded. It has
 // ended then, or waits for its exit status.
@@ -178,6 +183,7 @@ func (s *Stream) readMessage() (kind, id uint32, n int, err error) {
 	kind = binary.LittleEndian.Uint32(header[0:])
 	id = binary.LittleEndian.Uint32(header[4:])
 	size := binary.LittleEndian.Uint32(header[8:])
+	s.skipped += uint64(binary.LittleEndian.Uint32(header[12:]))
 	if size > maxPayload || size%8 != 0 {
 		return 0, 0, 0, s.corrupt("message of %d bytes", size)
 	}
