@@ -123,7 +123,7 @@ func observe(ctx context.Context, cmd *exec.Cmd) (verdict, error) {
 // analyse consumes the recording of a program.
 func analyse(ctx context.Context, p *rt.Program) (v verdict) {
 	defer p.Close(0)
-	stream, err := p.Open()
+	stream, err := p.Open(rt.Unrepeated)
 	if err != nil {
 		v.problem = err.Error()
 		return v
