@@ -55,6 +55,24 @@ func (d detection) build(sink heisen.Sink) (built []heisen.Detector) {
 	return built
 }
 
+// NewDetectors returns new detectors that report to sink, by a list as -detect
+// takes it; "all" stands for every detector but the slow reference, and "" for
+// none.
+func NewDetectors(list string, sink heisen.Sink) ([]heisen.Detector, error) {
+	var d detection
+	switch list {
+	case "":
+		return nil, nil
+	case "all":
+		d = slices.DeleteFunc(detectorNames(), func(name string) bool { return name == "hb" })
+	default:
+		if err := d.Set(list); err != nil {
+			return nil, err
+		}
+	}
+	return d.build(sink), nil
+}
+
 // detectFlag defines -detect.
 func (inv *invocation) detectFlag() *detection {
 	d := &detection{"fasttrack"}
