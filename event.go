@@ -38,6 +38,9 @@ type Flags uint8
 const (
 	// HasValue says that Val is the value read or written.
 	HasValue Flags = 1 << iota
+	// NoWait says that an Acquire or AcquireShared is one that would have failed
+	// rather than waited: a TryLock.
+	NoWait
 )
 
 // Record is the fixed-size event (32 bytes) that streams and hot loops carry.
