@@ -72,13 +72,14 @@ import (
 // effort of about a million steps and 64 for each acquisition.
 //
 // Each live lock takes about 150 bytes, each lock with a set of held locks and a
-// site that it was taken with about 200. Of each such, one dependency of up to
-// 16 pairs of thread and time is remembered, preferably such that nothing later
-// is known to come after them; 48 bytes each, and a vector clock between two
-// messages. Limit bounds their number. What a thread that ended with its locks
-// released leaves is only these. Alloc and Free of a lock's memory forget all
-// dependencies that want or hold it. Memory for the order of messages is that
-// of vclock.Order.
+// site that it was taken with about 200. Of each such, 8 moments are remembered,
+// a thread and a time, of 40 bytes and a vector clock that the moments of a
+// thread between two messages share; Limit bounds their number. If there are
+// more, one goes that happens before another, and if there is none, the new one. So cycles of two are missed only if more than 8 threads that
+// nothing orders take the lock in the same way; longer ones also if one thread
+// takes it at more than 8 times between messages, and the cycle needs an earlier
+// time than the last 8. Alloc and Free of a lock's memory forget all that want or
+// hold it. Memory for the order of messages is that of vclock.Order.
 type LockOrder struct {
 	sink  heisen.Sink
 	limit int
@@ -106,7 +107,7 @@ type LockOrder struct {
 }
 
 // DefaultLimit is how many dependencies a LockOrder remembers if no Limit is
-// given: less than 200 MB of them.
+// given: about 150 MB of them.
 const DefaultLimit = 1 << 20
 
 // ErrLimit is wrapped by the error of LockOrder's Flush if there were more

@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/heisen-go/heisen"
+	"github.com/heisen-go/heisen/bench/workload"
 	"github.com/heisen-go/heisen/lockset"
 )
 
@@ -128,6 +129,7 @@ func TestLockOrder(t *testing.T) {
 		{name: "guarded by two of three", trace: forks + "1+G 1+A 1+B 1-B 1-A 1-G 2+B 2+C 2-C 2-B 3+G 3+C 3+A 3-A 3-C 3-G"},
 		{name: "two of three ordered", trace: forks + "1+A 1+B 1-B 1-A 1s:m 2r:m 2+B 2+C 2-C 2-B 3+C 3+A 3-A 3-C"},
 		{name: "unordered only before", trace: forks + "1+A 1+B@2 1-B 1-A 2+B 2+C@3 2-C 2-B 1s:m 2r:m 2+B 2+C@3 2-C 2-B 3+C 3+A 3-A 3-C", want: []string{"1B 2C 3A"}},
+		{name: "each two unordered at another time", trace: forks + "1+A 1+B@2 1-B 1-A 2+B 2+C@3 2-C 2-B 2s:n 1s:m 2r:m 2+B 2+C@3 2-C 2-B 3r:n 3+C 3+A 3-A 3-C"},
 		{name: "one bug, many philosophers", trace: forks + "1+A@1 1+B@2 1-B 1-A 2+B@1 2+A@2 2-A 2-B 1+B@1 1+C@2 1-C 1-B 3+C@1 3+B@2 3-B 3-C", want: []string{"1B 2A"}},
 		{name: "reentrant", trace: forks + "1+A 1+A 1-A 1-A 2+A 2+A 2-A 2-A"},
 		{name: "reentrant, still held", trace: forks + "1+A 1+A 1-A 1+B 1-B 1-A 2+B 2+A 2-A 2-B", want: []string{"1B 2A"}},
@@ -187,6 +189,37 @@ func TestLockOrderMessage(t *testing.T) {
 	}
 }
 
+// TestLockOrderRemembers: what one thread does again and again, between
+// messages, does not push out what others did, and 8 of them are remembered.
+func TestLockOrderRemembers(t *testing.T) {
+	text := "0>1 0>2 "
+	for range 20 {
+		text += "1r:m 1+A@1 1+B@2 1-B 1-A "
+	}
+	found, err := lockOrder(t, script(t, text+"2+A@1 2+B@2 2-B 2-A 1+B@3 1+A@4"))
+	if err != nil {
+		t.Error(err)
+	}
+	if want := []string{"2B 1A"}; !slices.Equal(found, want) {
+		t.Errorf("found %q, want %q", found, want)
+	}
+
+	text = "0>1 0>2 0>3 0>4 0>5 0>6 0>7 0>8 "
+	for i := 1; i <= 8; i++ {
+		text += fmt.Sprintf("%d+A@1 %[1]d+B@2 %[1]d-B %[1]d-A ", i)
+		if i < 8 {
+			text += fmt.Sprintf("%ds:m ", i)
+		}
+	}
+	found, err = lockOrder(t, script(t, text+"9r:m 9+B@3 9+A@4"))
+	if err != nil {
+		t.Error(err)
+	}
+	if want := []string{"8B 9A"}; !slices.Equal(found, want) {
+		t.Errorf("found %q, want %q", found, want)
+	}
+}
+
 func TestLockOrderLimit(t *testing.T) {
 	if _, err := lockset.NewLockOrder(func(heisen.Finding) {}, lockset.Limit(0)); !errors.Is(err, lockset.ErrOption) {
 		t.Errorf("no dependencies: %v", err)
@@ -202,6 +235,35 @@ func TestLockOrderLimit(t *testing.T) {
 	}
 	if _, err := lockOrder(t, trace, lockset.Limit(6)); err != nil {
 		t.Errorf("all are within the limit: %v", err)
+	}
+}
+
+// TestLockOrderDoesNotAllocate repeats traces that a LockOrder has seen, with and
+// without messages in between.
+func TestLockOrderDoesNotAllocate(t *testing.T) {
+	params := workload.Params{Threads: 12, Vars: 300, Events: 20000, Seed: 1}
+	for name, trace := range map[string][]heisen.Record{
+		"nested":         workload.NestedLocks(params),
+		"lock-protected": workload.LockProtected(params),
+		"sync-heavy":     workload.SyncHeavy(params),
+		"hand over hand": script(t, "0>1 0>2 1+A 1+B 1-A 1*C 1-B 1/C 2+C 2+D 2-C 2!E 2-D 2/E"),
+	} {
+		t.Run(name, func(t *testing.T) {
+			var repeat []heisen.Record
+			for _, r := range trace {
+				if r.Code != heisen.Fork && r.Code != heisen.End && r.TID != 0 {
+					repeat = append(repeat, r)
+				}
+			}
+			d := newLockOrder(t, func(f heisen.Finding) { t.Errorf("%+v", f) })
+			d.HandleRecords(trace)
+			for range 20 {
+				d.HandleRecords(repeat)
+			}
+			if n := testing.AllocsPerRun(10, func() { d.HandleRecords(repeat) }); n != 0 {
+				t.Errorf("%v allocations in %d events", n, len(repeat))
+			}
+		})
 	}
 }
 

@@ -41,13 +41,12 @@ type moment struct {
 }
 
 // maxTimes bounds the moments of one dependency.
-const maxTimes = 16
+const maxTimes = 8
 
 // concurrent reports whether two moments are of different threads and not
-// ordered. In one slot of the clocks threads follow each other.
+// ordered.
 func concurrent(x, y *moment) bool {
-	return x.thread != y.thread && x.epoch.Slot() != y.epoch.Slot() &&
-		!x.clock.Covers(y.epoch) && !y.clock.Covers(x.epoch)
+	return x.thread != y.thread && !x.clock.Covers(y.epoch) && !y.clock.Covers(x.epoch)
 }
 
 // dependency returns the one of that kind, which may be new.
@@ -159,7 +158,7 @@ func (d *LockOrder) remember(dep *dependency, t *locker, now moment) *moment {
 		return nil
 	}
 	if len(dep.times) == maxTimes || len(dep.times) > 0 && d.count >= d.limit {
-		old := slices.IndexFunc(dep.times, func(m moment) bool { return d.order.Before(m.epoch, t.id) })
+		old := d.dispensable(dep, t)
 		if old < 0 {
 			if len(dep.times) < maxTimes {
 				d.dropped++
@@ -174,6 +173,26 @@ func (d *LockOrder) remember(dep *dependency, t *locker, now moment) *moment {
 	now.clock = t.knows(d).Copy()
 	dep.times = append(dep.times, now)
 	return &dep.times[len(dep.times)-1]
+}
+
+// dispensable returns which moment to forget for one of t at present: the first
+// that happens before it or before another one, for what comes later and is
+// unordered with the former is unordered with the latter, too. It returns -1 if
+// there is none.
+func (d *LockOrder) dispensable(dep *dependency, t *locker) int {
+	for i := range dep.times {
+		if d.order.Before(dep.times[i].epoch, t.id) {
+			return i
+		}
+	}
+	for i := range dep.times {
+		for j := i + 1; j < len(dep.times); j++ {
+			if dep.times[j].clock.Covers(dep.times[i].epoch) || dep.times[j].thread == dep.times[i].thread {
+				return i
+			}
+		}
+	}
+	return -1
 }
 
 // look searches for cycles through a moment of t at present.
