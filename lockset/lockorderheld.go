@@ -71,7 +71,7 @@ func (s *heldSets) with(set *heldSet, l *lockNode, m mode) *heldSet {
 }
 
 // of returns the set of holds.
-func (s *heldSets) of(holds []hold) *heldSet {
+func (s *heldSets) of(holds []taken) *heldSet {
 	s.scratch = s.scratch[:0]
 	for _, h := range holds {
 		s.scratch = insertHeld(s.scratch, h.lock, h.mode)
@@ -158,8 +158,8 @@ func (set *heldSet) place(l *lockNode, at int) {
 	}
 }
 
-// hold is one of the locks that a thread holds.
-type hold struct {
+// taken is one of the locks that a thread holds.
+type taken struct {
 	lock   *lockNode
 	mode   mode
 	before *heldSet // what was held when it was taken
@@ -169,7 +169,7 @@ type hold struct {
 type locker struct {
 	id   heisen.Thread
 	at   int    // among all
-	held []hold // in order of acquisition
+	held []taken // in order of acquisition
 	set  *heldSet
 
 	moment  uint64       // of the order, at which the epoch was asked for
@@ -217,7 +217,7 @@ func (t *locker) knows(d *LockOrder) *vclock.Clock {
 }
 
 func (t *locker) hold(l *lockNode, m mode, after *heldSet) {
-	t.held = append(t.held, hold{l, m, t.set})
+	t.held = append(t.held, taken{l, m, t.set})
 	t.set = after
 	if m == writing {
 		l.writer = t
@@ -240,7 +240,7 @@ func (t *locker) release(d *LockOrder, l *lockNode, m mode) bool {
 	t.drop(d, i)
 	if m == reading {
 		l.readers--
-	} else if !slices.ContainsFunc(t.held, func(h hold) bool { return h.lock == l && h.mode == m }) {
+	} else if !slices.ContainsFunc(t.held, func(h taken) bool { return h.lock == l && h.mode == m }) {
 		l.writer = nil
 	}
 	return true
