@@ -25,7 +25,7 @@ type Keeper struct {
 func (t *Table) Compact(keep func(*Keeper)) {
 	k := &Keeper{
 		old:  &t.store,
-		next: store{sets: make([]set, 1)},
+		next: store{sets: make([]set, 1), most: t.most},
 		now:  make([]ID, len(t.sets)),
 		used: make([]bool, len(t.entries)),
 	}
@@ -64,7 +64,7 @@ func (k *Keeper) Lock(l Lock) { k.used[l] = true }
 // move copies a set to the new table, without its place in the index.
 func (k *Keeper) move(h *set) ID {
 	moved := *h
-	if h.n > BitmapAbove {
+	if h.n > k.old.most {
 		b := k.old.bitmaps[h.at]
 		moved.at = uint32(len(k.next.bitmaps))
 		k.next.bitmaps = append(k.next.bitmaps, b)

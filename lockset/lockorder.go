@@ -3,6 +3,7 @@ package lockset
 import (
 	"errors"
 	"fmt"
+	"math"
 
 	"github.com/heisen-go/heisen"
 	"github.com/heisen-go/heisen/internal/shadow"
@@ -115,29 +116,28 @@ const DefaultLimit = 1 << 20
 // follow: potential deadlocks may have been missed.
 var ErrLimit = errors.New("lockset: the lock-order graph is incomplete")
 
-// ErrOption is wrapped by the errors of options that cannot be.
-var ErrOption = errors.New("lockset: invalid option")
+// LockOrderOption is an option of NewLockOrder.
+type LockOrderOption func(*LockOrder)
 
-// A LockOrderOption changes how a LockOrder works.
-type LockOrderOption func(*LockOrder) error
-
-// Limit bounds how many dependencies are remembered, from 1. Later ones are
-// still compared with those; see ErrLimit.
+// Limit sets how many dependencies are remembered; the default is DefaultLimit,
+// and below 1 is no limit. Later ones are still compared with those; see
+// ErrLimit.
 func Limit(dependencies int) LockOrderOption {
-	return func(d *LockOrder) error {
-		if dependencies < 1 {
-			return fmt.Errorf("%w: limit of %d dependencies", ErrOption, dependencies)
+	return func(d *LockOrder) {
+		if d.limit = dependencies; dependencies < 1 {
+			d.limit = math.MaxInt
 		}
-		d.limit = dependencies
-		return nil
 	}
 }
 
-// NewLockOrder returns a LockOrder that reports to sink. The accesses of its
-// findings are acquisitions, each of which waits for a lock that the next one
+// NewLockOrder returns a LockOrder that reports to sink; nil is a sink that
+// discards. The accesses of its findings are acquisitions, each of which waits for a lock that the next one
 // holds, and the last for one that the first holds; the last is the latest. Their
 // contexts say where the locks held were taken.
-func NewLockOrder(sink heisen.Sink, options ...LockOrderOption) (*LockOrder, error) {
+func NewLockOrder(sink heisen.Sink, options ...LockOrderOption) *LockOrder {
+	if sink == nil {
+		sink = func(heisen.Finding) {}
+	}
 	d := &LockOrder{
 		sink:    sink,
 		limit:   DefaultLimit,
@@ -150,11 +150,9 @@ func NewLockOrder(sink heisen.Sink, options ...LockOrderOption) (*LockOrder, err
 	d.graph.init()
 	d.search.init(d)
 	for _, option := range options {
-		if err := option(d); err != nil {
-			return nil, err
-		}
+		option(d)
 	}
-	return d, nil
+	return d
 }
 
 // Handle implements heisen.Detector.

@@ -69,20 +69,11 @@ func script(t testing.TB, text string) (trace []heisen.Record) {
 	return trace
 }
 
-func newLockOrder(t testing.TB, sink heisen.Sink, options ...lockset.LockOrderOption) *lockset.LockOrder {
-	t.Helper()
-	d, err := lockset.NewLockOrder(sink, options...)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return d
-}
-
 // lockOrder returns the findings in a trace, as the threads and locks of their
 // accesses in the order in which they wait.
 func lockOrder(t testing.TB, trace []heisen.Record, options ...lockset.LockOrderOption) (found []string, err error) {
 	t.Helper()
-	d := newLockOrder(t, func(f heisen.Finding) {
+	d := lockset.NewLockOrder(func(f heisen.Finding) {
 		if f.Kind != heisen.Deadlock || f.Detector != "lockorder" {
 			t.Errorf("%s by %s", f.Kind, f.Detector)
 		}
@@ -180,7 +171,7 @@ func TestLockOrderMessage(t *testing.T) {
 		{"1+A 1+B 1-B 1-A 2+B 2+C 2-C 2-B 3+C 3+A", "3 threads can wait in a circle for each other's locks"},
 		{"1*A 1*A 1/A 1/A 2+A", "two threads can wait for each other's locks; a writer that waits keeps new readers out"},
 	} {
-		d := newLockOrder(t, func(f heisen.Finding) {
+		d := lockset.NewLockOrder(func(f heisen.Finding) {
 			if f.Message != test.want {
 				t.Errorf("%s: %q, want %q", test.trace, f.Message, test.want)
 			}
@@ -221,9 +212,6 @@ func TestLockOrderRemembers(t *testing.T) {
 }
 
 func TestLockOrderLimit(t *testing.T) {
-	if _, err := lockset.NewLockOrder(func(heisen.Finding) {}, lockset.Limit(0)); !errors.Is(err, lockset.ErrOption) {
-		t.Errorf("no dependencies: %v", err)
-	}
 	trace := script(t, "1+A 1+B 1-B 1-A 2+B 2+A 2-A 2-B 3+C 3+D 3-D 3-C")
 	found, err := lockOrder(t, trace, lockset.Limit(2))
 	if !errors.Is(err, lockset.ErrLimit) {
@@ -233,8 +221,10 @@ func TestLockOrderLimit(t *testing.T) {
 	if want := []string{"1B 2A"}; !slices.Equal(found, want) {
 		t.Errorf("found %q, want %q", found, want)
 	}
-	if _, err := lockOrder(t, trace, lockset.Limit(6)); err != nil {
-		t.Errorf("all are within the limit: %v", err)
+	for _, n := range []int{6, 0, -1} {
+		if _, err := lockOrder(t, trace, lockset.Limit(n)); err != nil {
+			t.Errorf("all are within the limit of %d: %v", n, err)
+		}
 	}
 }
 
@@ -255,7 +245,7 @@ func TestLockOrderDoesNotAllocate(t *testing.T) {
 					repeat = append(repeat, r)
 				}
 			}
-			d := newLockOrder(t, func(f heisen.Finding) { t.Errorf("%+v", f) })
+			d := lockset.NewLockOrder(func(f heisen.Finding) { t.Errorf("%+v", f) })
 			d.HandleRecords(trace)
 			for range 20 {
 				d.HandleRecords(repeat)
@@ -276,16 +266,12 @@ func ExampleNewLockOrder() {
 		{TID: 2, Code: heisen.Acquire, Obj: 0xb0, Loc: 21},
 		{TID: 2, Code: heisen.Acquire, Obj: 0xa0, Loc: 22},
 	}
-	detector, err := lockset.NewLockOrder(func(f heisen.Finding) {
+	detector := lockset.NewLockOrder(func(f heisen.Finding) {
 		fmt.Println(f.Message)
 		for _, a := range f.Accesses {
 			fmt.Printf("thread %d wants %#x at site %d\n", a.Thread, a.Object, a.Site)
 		}
 	})
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
 	if _, err := heisen.Run(context.Background(), heisen.Slice(trace), detector); err != nil {
 		fmt.Println(err)
 	}

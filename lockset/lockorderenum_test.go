@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/heisen-go/heisen"
+	"github.com/heisen-go/heisen/lockset"
 )
 
 // program is what each thread does, in order, without any choice. Thread 0 runs
@@ -314,7 +315,7 @@ func TestLockOrderFindsEveryDeadlock(t *testing.T) {
 // reports returns the events of each finding.
 func reports(t testing.TB, trace []heisen.Record) (events [][]uint64) {
 	t.Helper()
-	d := newLockOrder(t, func(f heisen.Finding) {
+	d := lockset.NewLockOrder(func(f heisen.Finding) {
 		var indices []uint64
 		for _, a := range f.Accesses {
 			indices = append(indices, a.Index)

@@ -168,7 +168,7 @@ type taken struct {
 // locker is a thread that takes locks.
 type locker struct {
 	id   heisen.Thread
-	at   int    // among all
+	at   int     // among all
 	held []taken // in order of acquisition
 	set  *heldSet
 

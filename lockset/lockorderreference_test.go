@@ -10,6 +10,7 @@ import (
 
 	"github.com/heisen-go/heisen"
 	"github.com/heisen-go/heisen/bench/workload"
+	"github.com/heisen-go/heisen/lockset"
 )
 
 // plain is the definition in LockOrder's documentation, word by word and without
@@ -271,7 +272,7 @@ func agree(t testing.TB, trace []heisen.Record) (reports, circles int) {
 	p := newPlain()
 	var reported []cycle
 	var fresh []heisen.Finding
-	d := newLockOrder(t, func(f heisen.Finding) { fresh = append(fresh, f) })
+	d := lockset.NewLockOrder(func(f heisen.Finding) { fresh = append(fresh, f) })
 	for i, r := range trace {
 		fresh = nil
 		d.HandleRecords(trace[i : i+1])
