@@ -40,6 +40,15 @@ type Detector struct {
 	Name string
 	// Promise is what it finds, on one line, for the help text.
 	Promise string
+	// Unrepeated says that the detector finds the same without accesses that repeat
+	// one of the same goroutine: the same instruction, kind and bytes, and nothing
+	// that the goroutine did in between has become known to others without the
+	// repetition. Unless the user gives -filter none, such accesses are then left
+	// out, mostly in the program itself, which costs far less than recording them.
+	// Detectors that count accesses, or look at their order within a goroutine, are
+	// to get all of them. It makes no difference unless all detectors that run say
+	// so; those of the module that follow happens-before do.
+	Unrepeated bool
 	// Flags defines flags of its own, which users give as -name.flag. It is
 	// called once for each run of the command, before New, and may be nil.
 	Flags func(*flag.FlagSet)
@@ -74,7 +83,11 @@ func WithDetector(d Detector) Option {
 		case d.New == nil:
 			return fmt.Errorf("%w: detector %s has no New", ErrOption, d.Name)
 		}
-		t.Detectors = append(t.Detectors, cli.Detector(d))
+		added := cli.Detector{Name: d.Name, Promise: d.Promise, Flags: d.Flags, New: d.New}
+		if d.Unrepeated {
+			added.Filter = cli.RecorderFiltered
+		}
+		t.Detectors = append(t.Detectors, added)
 		return nil
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/heisen-go/heisen"
+	"github.com/heisen-go/heisen/internal/rt"
 	"github.com/heisen-go/heisen/vclock"
 )
 
@@ -15,11 +16,12 @@ import (
 var detectors = []struct {
 	name    string
 	promise string
+	filter  Filter
 	make    func(heisen.Sink) heisen.Detector
 }{
-	{"fasttrack", "at least the first race of every variable that races in the observed order; no false alarm",
+	{"fasttrack", "at least the first race of every variable that races in the observed order; no false alarm", RecorderFiltered,
 		func(sink heisen.Sink) heisen.Detector { return vclock.NewFastTrack(sink) }},
-	{"hb", "all racy pairs of the observed order; slow",
+	{"hb", "all racy pairs of the observed order; slow", RecorderFiltered,
 		func(sink heisen.Sink) heisen.Detector { return vclock.NewReference(sink) }},
 }
 
@@ -27,6 +29,7 @@ var detectors = []struct {
 type Detector struct {
 	Name    string
 	Promise string
+	Filter  Filter
 	Flags   func(*flag.FlagSet) // defines flags of its own; nil if there are none
 	New     func(*heisen.Symbols, heisen.Sink) (heisen.Detector, error)
 }
@@ -43,7 +46,7 @@ func DetectorNames() (names []string) {
 func (t Tool) detectors() (all []Detector) {
 	for _, d := range detectors {
 		all = append(all, Detector{
-			Name: d.name, Promise: d.promise,
+			Name: d.name, Promise: d.promise, Filter: d.filter,
 			New: func(_ *heisen.Symbols, sink heisen.Sink) (heisen.Detector, error) { return d.make(sink), nil },
 		})
 	}
@@ -97,6 +100,34 @@ func (d *detection) build(symbols *heisen.Symbols, sink heisen.Sink) (built []he
 		}
 	}
 	return built, err
+}
+
+// Chosen is detectors by a list as -detect takes it; "all" stands for every
+// detector but the slow reference, and "" for none.
+type Chosen struct{ d detection }
+
+// Choose returns the detectors of a list.
+func Choose(list string) (Chosen, error) {
+	d := detection{known: Tool{}.detectors()}
+	switch list {
+	case "":
+	case "all":
+		d.chosen = slices.DeleteFunc(DetectorNames(), func(name string) bool { return name == "hb" })
+	default:
+		if err := d.Set(list); err != nil {
+			return Chosen{}, err
+		}
+	}
+	return Chosen{d}, nil
+}
+
+// Mode returns what heisen test has programs record for them.
+func (c Chosen) Mode() rt.Mode { return filtering(true).mode(&c.d) }
+
+// New returns new detectors for a stream with the given symbols, which report to
+// sink.
+func (c Chosen) New(symbols *heisen.Symbols, sink heisen.Sink) ([]heisen.Detector, error) {
+	return c.d.build(symbols, sink)
 }
 
 // detectFlag defines -detect, and for each flag that a detector has of its own

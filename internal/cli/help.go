@@ -29,7 +29,8 @@ fails them.
 			short: "record a program's events, to be analysed later",
 			long: `The trace can be read while it is written. A command that starts several
 instrumented programs, as go test does, makes a trace of each: t.heisen,
-t-2.heisen and so on.
+t-2.heisen and so on. With -filter tree accesses are left out that make no
+difference to detectors that follow happens-before.
 `,
 			run: (*invocation).record,
 		},

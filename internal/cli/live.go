@@ -53,6 +53,7 @@ func (inv *invocation) runProgram() (int, error) {
 // watch is the flags of heisen test and heisen run, and what is found.
 type watch struct {
 	detect *detection
+	filter *filtering
 	json   *bool
 	events *testEvents // the output of go test -json, if it is that
 	found  *findings
@@ -61,6 +62,7 @@ type watch struct {
 func (inv *invocation) watchFlags() *watch {
 	return &watch{
 		detect: inv.detectFlag(),
+		filter: inv.filterFlag(true),
 		json:   inv.flags.Bool("json", false, "print findings as JSON, one a line, on standard output when the program has ended"),
 	}
 }
@@ -76,7 +78,7 @@ func (w *watch) run(inv *invocation, cmd *exec.Cmd) (int, error) {
 		live = nil
 	}
 	w.found = newFindings(live)
-	s, err := newSession(inv, func(_ int, p *rt.Program, stream *rt.Stream) (int32, error) {
+	s, err := newSession(inv, w.filter.mode(w.detect), func(_ int, p *rt.Program, stream *rt.Stream) (int32, error) {
 		collector, done := w.found.collect(stream.Symbols(), testedPackage(p))
 		defer done()
 		detectors, err := w.detect.build(stream.Symbols(), collector.Add)

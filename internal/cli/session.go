@@ -41,12 +41,12 @@ const grace = 10 * time.Second
 // program which ends regularly is to have.
 type handler func(number int, p *rt.Program, stream *rt.Stream) (status int32, err error)
 
-func newSession(inv *invocation, handle handler) (*session, error) {
+func newSession(inv *invocation, mode rt.Mode, handle handler) (*session, error) {
 	l, err := rt.Listen()
 	if err != nil {
 		return nil, err
 	}
-	return &session{listener: l, handle: handle, name: inv.tool.Name, errors: inv.Err, open: map[*rt.Program]int{}}, nil
+	return &session{listener: l, handle: handle, mode: mode, name: inv.tool.Name, errors: inv.Err, open: map[*rt.Program]int{}}, nil
 }
 
 // run starts cmd and consumes the streams of every instrumented program below

@@ -388,7 +388,12 @@ func (m *merger) sync(g *goroutine, op, arg uint64, site heisen.Site) error {
 	case opEnd:
 		m.emit(g, heisen.Record{Code: heisen.Send, Obj: collector})
 	}
-	m.emit(g, heisen.Record{Code: eventOps[op], Obj: heisen.Object(arg), Loc: site})
+	r := heisen.Record{Code: eventOps[op], Obj: heisen.Object(arg), Loc: site}
+	switch op {
+	case opAcquire, opRelease, opAcquireShared, opReleaseShared:
+		r.Flags = heisen.LockWord
+	}
+	m.emit(g, r)
 	switch op {
 	case opAcquire, opAcquireShared:
 		g.cursor = syms.Acquire(g.cursor, heisen.Held{Lock: heisen.Object(arg), Shared: op == opAcquireShared, Site: site})
