@@ -75,7 +75,7 @@ const (
 // threads is the table of all threads, and of the slots.
 type threads struct {
 	pool  *pool
-	byID  *shadow.Memory[*thread] // forgotten for one whose clock is forgotten
+	byID  *shadow.Memory[known]
 	slots []slot
 	ended []uint32 // slots whose thread has ended, in no order
 	hand  int      // where in ended the next scan starts
@@ -84,23 +84,43 @@ type threads struct {
 	dead  bool // ErrTooMany has happened
 }
 
+// known is what is known of a thread for ever.
+type known struct {
+	thread *thread // forgotten for one whose clock is forgotten
+	from   Epoch   // its first
+}
+
 // forgotten stands for threads whose clock has been forgotten. It is never
 // changed.
 var forgotten = &thread{ended: true}
 
 func newThreads(p *pool) threads {
-	return threads{pool: p, byID: shadow.New[*thread](nil, nil)}
+	return threads{pool: p, byID: shadow.New[known](nil, nil)}
 }
 
 // find returns the entry for id, or nil.
 func (ts *threads) find(id heisen.Thread) *thread {
-	if t := ts.byID.Peek(entry(id)); t != nil {
-		return *t
+	if k := ts.byID.Peek(entry(id)); k != nil {
+		return k.thread
 	}
 	return nil
 }
 
-func (ts *threads) set(id heisen.Thread, t *thread) { *ts.byID.At(entry(id)) = t }
+// past returns the epoch of a thread, which may have ended, after it had published
+// so many times. It reports false if there is none.
+func (ts *threads) past(id heisen.Thread, published uint64) (Epoch, bool) {
+	k := ts.byID.Peek(entry(id))
+	if k == nil {
+		if ts.get(id) == nil {
+			return 0, false
+		}
+		k = ts.byID.Peek(entry(id))
+	}
+	if published > maxTime-k.from.Time() {
+		return 0, false
+	}
+	return k.from + Epoch(published), true
+}
 
 // entry returns where byID has a thread: at a word of its own, the densest way.
 func entry(id heisen.Thread) heisen.Object { return 8 * heisen.Object(id) }
@@ -155,7 +175,8 @@ func (ts *threads) start(id heisen.Thread, parent *thread) *thread {
 	if !ts.enter(t, s, from, known) {
 		return nil
 	}
-	ts.set(id, t)
+	k := ts.byID.At(entry(id))
+	k.thread, k.from = t, t.epoch
 	return t
 }
 
@@ -222,7 +243,7 @@ func (ts *threads) enter(t *thread, s uint32, from, known uint64) bool {
 		old.holds = false
 		if old.id >= keepClocks {
 			old.clock.drop(ts.pool)
-			ts.set(old.id, forgotten)
+			ts.byID.At(entry(old.id)).thread = forgotten
 			ts.free = append(ts.free, old)
 		}
 	}

@@ -27,6 +27,34 @@ func (rec *recording) checkMarks(t *testing.T) {
 	}
 }
 
+// checkLate checks the promise of rt.Lazy on a recording in the mode
+// rt.MarkedLazy: FastTrack finds the same words to race by everything that
+// happened and by what Lazy delivers.
+func (rec *recording) checkLate(t *testing.T) {
+	t.Helper()
+	var all, lazy []heisen.Record
+	for _, r := range rec.events {
+		access := r.Code == heisen.Read || r.Code == heisen.Write
+		if !access || r.Flags&vclock.Late == 0 {
+			all = append(all, r)
+		}
+		if r.Flags&rt.Repeated == 0 {
+			lazy = append(lazy, r)
+		}
+	}
+	if d := cmp.Diff(racingWords(all), racingWords(lazy)); d != "" {
+		t.Errorf("with late accesses the racing words are others (-all +lazy):\n%s", d)
+	}
+}
+
+// racingWords returns the words in which FastTrack finds races.
+func racingWords(events []heisen.Record) map[heisen.Object]bool {
+	words := map[heisen.Object]bool{}
+	ft := vclock.NewFastTrack(func(f heisen.Finding) { words[f.Object&^7] = true })
+	ft.HandleRecords(events)
+	return words
+}
+
 // racingPairs returns the pairs of sites that race, by the reference detector.
 func (rec *recording) racingPairs(events []heisen.Record) map[string]bool {
 	pairs := map[string]bool{}

@@ -39,30 +39,40 @@ func verdicts(t *testing.T, exe string) {
 		racy, name := pair[0] == "race", pair[1]
 		t.Run(pair[0]+"/"+name, func(t *testing.T) {
 			t.Parallel()
-			rec := record(t, run{exe: exe, args: []string{name}, mode: rt.Marked, answer: 5})
-			if rec.err != nil || !rec.finished || rec.programs != 1 {
-				t.Fatalf("error %v, finished %v, %d programs", rec.err, rec.finished, rec.programs)
-			}
-			if rec.status != 5 {
-				t.Errorf("status %d: %s", rec.status, rec.stderr)
-			}
-			for _, f := range rec.races {
-				if !racy {
-					t.Errorf("false alarm\n%s", rec.describe(f))
-				}
-				for _, a := range f.Accesses {
-					frames := rec.syms.Site(a.Site).Frames
-					if len(frames) == 0 || !strings.HasPrefix(frames[0].Func, "main.") {
-						t.Errorf("a race outside of the program\n%s", rec.describe(f))
-					}
-				}
-			}
-			if racy && len(rec.races) == 0 {
-				t.Error("no race found")
-			}
+			rec := checkVerdict(t, exe, name, racy, rt.Marked)
 			rec.checkMarks(t)
+			rec = checkVerdict(t, exe, name, racy, rt.MarkedLazy)
+			rec.checkLate(t)
+			checkVerdict(t, exe, name, racy, rt.Lazy)
 		})
 	}
+}
+
+// checkVerdict records a program in a mode, and checks what is found in it.
+func checkVerdict(t *testing.T, exe, name string, racy bool, mode rt.Mode) *recording {
+	t.Helper()
+	rec := record(t, run{exe: exe, args: []string{name}, mode: mode, answer: 5})
+	if rec.err != nil || !rec.finished || rec.programs != 1 {
+		t.Fatalf("error %v, finished %v, %d programs", rec.err, rec.finished, rec.programs)
+	}
+	if rec.status != 5 {
+		t.Errorf("status %d: %s", rec.status, rec.stderr)
+	}
+	for _, f := range rec.races {
+		if !racy {
+			t.Errorf("false alarm\n%s", rec.describe(f))
+		}
+		for _, a := range f.Accesses {
+			frames := rec.syms.Site(a.Site).Frames
+			if len(frames) == 0 || !strings.HasPrefix(frames[0].Func, "main.") {
+				t.Errorf("a race outside of the program\n%s", rec.describe(f))
+			}
+		}
+	}
+	if racy && len(rec.races) == 0 {
+		t.Error("no race found")
+	}
+	return rec
 }
 
 // TestUnrecorded: without a socket to send to the program is what it always was.

@@ -19,7 +19,7 @@ var detectors = []struct {
 	filter  Filter
 	make    func(heisen.Sink) heisen.Detector
 }{
-	{"fasttrack", "at least the first race of every variable that races in the observed order; no false alarm", RecorderFiltered,
+	{"fasttrack", "at least the first race of every variable that races in the observed order; no false alarm", LazilyFed,
 		func(sink heisen.Sink) heisen.Detector { return vclock.NewFastTrack(sink) }},
 	{"hb", "all racy pairs of the observed order; slow", RecorderFiltered,
 		func(sink heisen.Sink) heisen.Detector { return vclock.NewReference(sink) }},

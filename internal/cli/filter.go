@@ -16,6 +16,8 @@ const (
 	// RecorderFiltered detectors may go without those that the recorder leaves out
 	// in the mode rt.Unrepeated.
 	RecorderFiltered
+	// LazilyFed detectors may moreover get accesses late, as in the mode rt.Lazy.
+	LazilyFed
 )
 
 // filtering is the value of a -filter flag: whether redundant accesses are left
@@ -50,11 +52,17 @@ func (inv *invocation) filterFlag(on filtering) *filtering {
 
 // mode returns what the programs are to record for the chosen detectors.
 func (f filtering) mode(d *detection) rt.Mode {
-	needs := func(known Detector) bool {
-		return slices.Contains(d.chosen, known.Name) && known.Filter != RecorderFiltered
+	lowest := LazilyFed
+	for _, known := range d.known {
+		if slices.Contains(d.chosen, known.Name) {
+			lowest = min(lowest, known.Filter)
+		}
 	}
-	if !bool(f) || slices.ContainsFunc(d.known, needs) {
+	switch {
+	case !bool(f) || lowest == Unfiltered:
 		return rt.Everything
+	case lowest == RecorderFiltered || len(d.chosen) == 0:
+		return rt.Unrepeated
 	}
-	return rt.Unrepeated
+	return rt.Lazy
 }

@@ -78,6 +78,9 @@ type recorder struct {
 	ps    []pBuffer
 	gs    map[int]*recordedG
 	stamp uint64
+
+	places map[uint64]uint64 // numbers by parent and pc
+	fresh  []uint64          // that were not sent
 }
 
 type pBuffer struct {
@@ -90,14 +93,55 @@ type recordedG struct {
 	p      int // buffer of its latest words, + 1
 	orphan bool
 	begun  bool
+	calls  []uint64 // places
 }
 
 func newRecorder(ps int) *recorder {
-	return &recorder{rec: helloMessage(), ps: make([]pBuffer, ps), gs: map[int]*recordedG{}}
+	return &recorder{rec: helloMessage(), ps: make([]pBuffer, ps), gs: map[int]*recordedG{}, places: map[uint64]uint64{}}
 }
 
 // goroutine makes g known. An orphan begins by itself, others by their fork.
 func (r *recorder) goroutine(g int, orphan bool) { r.gs[g] = &recordedG{orphan: orphan} }
+
+// place returns the number of the place of g at pc.
+func (r *recorder) place(g int, pc uint32) uint64 {
+	node := uint64(pc)
+	if calls := r.gs[g].calls; len(calls) > 0 {
+		node |= calls[len(calls)-1] << 32
+	}
+	id := r.places[node]
+	if id == 0 {
+		id = uint64(len(r.places) + 1)
+		r.places[node] = id
+		r.fresh = append(r.fresh, node)
+	}
+	return id
+}
+
+// call makes g call from pc.
+func (r *recorder) call(g int, pc uint32) {
+	r.gs[g].calls = append(r.gs[g].calls, r.place(g, pc))
+}
+
+// leave makes g return from so many calls.
+func (r *recorder) leave(g, calls int) {
+	h := r.gs[g]
+	h.calls = h.calls[:len(h.calls)-calls]
+}
+
+// task makes a task known, to be begun by a call from taskPlace|id.
+func (r *recorder) task(id uint32, name string) {
+	r.rec = message(r.rec, msgTask, id, textWords(name)...)
+}
+
+// textWords returns a text with zero bytes up to a whole word.
+func textWords(text string) (words []uint64) {
+	bytes := append([]byte(text), make([]byte, 7)...)
+	for ; len(bytes) >= 8; bytes = bytes[8:] {
+		words = append(words, binary.LittleEndian.Uint64(bytes))
+	}
+	return words
+}
 
 // put writes a record of g to the buffer of P p.
 func (r *recorder) put(p, g int, words ...uint64) {
@@ -123,17 +167,21 @@ func (r *recorder) put(p, g int, words ...uint64) {
 
 // sync writes a synchronisation record with the next stamp.
 func (r *recorder) sync(p, g int, op, obj uint64, pc uint32) {
-	r.put(p, g, word(op, obj), r.stamp, uint64(pc))
+	r.put(p, g, word(op, obj), r.stamp, r.place(g, pc))
 	r.stamp++
 }
 
 // access writes a record of an access, an allocation or a free.
 func (r *recorder) access(p, g int, op, obj uint64, pc uint32, size uint64) {
-	r.put(p, g, word(op, obj), uint64(pc)<<32|size)
+	r.put(p, g, word(op, obj), r.place(g, pc)<<32|size)
 }
 
 func (r *recorder) flush(p int) {
 	if b := &r.ps[p]; len(b.words) > 0 {
+		if len(r.fresh) > 0 {
+			r.rec = message(r.rec, msgPlaces, 0, r.fresh...)
+			r.fresh = r.fresh[:0]
+		}
 		r.rec = message(r.rec, msgWords, uint32(p), b.words...)
 		b.words = b.words[:0]
 	}

@@ -10,11 +10,17 @@ import (
 type step struct {
 	g       int
 	op      uint64 // 0 for a barrier
-	obj     uint64 // of opReturn the number of calls
+	obj     uint64 // of opLeave the number of calls
 	pc      uint32 // unique, or 0
 	size    uint64
 	foreign bool // a release of somebody else's lock
 }
+
+// Steps that are no records: calls, and the returns from some.
+const (
+	opCall  = numOps + 1
+	opLeave = numOps + 2
+)
 
 // shape says what a random execution is like.
 type shape struct {
@@ -86,7 +92,7 @@ func randomExecution(rng *rand.Rand, s shape) []step {
 func (g *generator) add(s step) {
 	g.pc += 1 + uint32(g.rng.IntN(3000))
 	s.pc = g.pc
-	if s.op >= opAcquire && s.op != opEnd && g.rng.IntN(10) == 0 {
+	if s.op >= opAcquire && s.op <= opFork && g.rng.IntN(10) == 0 {
 		s.pc = 0
 	}
 	g.steps = append(g.steps, s)
@@ -125,7 +131,7 @@ func (g *generator) step(t int) {
 		if d := g.depth[t]; d > 0 && g.rng.IntN(2) == 0 {
 			out := 1 + g.rng.IntN(d)
 			g.depth[t] -= out
-			g.add(step{g: t, op: opReturn, obj: uint64(out)})
+			g.add(step{g: t, op: opLeave, obj: uint64(out)})
 		} else {
 			g.depth[t]++
 			g.add(step{g: t, op: opCall})
@@ -227,9 +233,9 @@ func record(rng *rand.Rand, s shape, steps []step) []byte {
 		case opRead, opWrite, opAlloc, opFree:
 			r.access(p, st.g, st.op, st.obj, st.pc, st.size)
 		case opCall:
-			r.put(p, st.g, word(opCall, uint64(st.pc)))
-		case opReturn:
-			r.put(p, st.g, word(opReturn, st.obj))
+			r.call(st.g, st.pc)
+		case opLeave:
+			r.leave(st.g, int(st.obj))
 		case opEnd:
 			if r.gs[st.g].begun { // nobody has heard of it otherwise
 				r.sync(p, st.g, st.op, st.obj, st.pc)

@@ -24,9 +24,10 @@ func FuzzStream(f *testing.F) {
 		f.Add(rec[len(helloMessage()):])
 	}
 	f.Add(message(nil, msgWords, 0, word(opSwitch, 1<<31), 0, word(opBegin, orphan), word(opSend, 1), 1<<60, 1<<31))
-	f.Add(message(nil, msgWords, 0, word(opSwitch, 0), 0, word(opBegin, orphan), word(opReturn, argMask), word(opWrite, 8), 1<<32-1))
-	f.Add(message(nil, msgWords, 0, slices.Concat([]uint64{word(opSwitch, 0), 0, word(opBegin, orphan)},
-		taskWords("outer"), taskWords("in a long name"), []uint64{word(opCall, 3)}, taskWords(""), []uint64{word(opRead, 8), 1 << 32})...))
+	f.Add(slices.Concat(message(nil, msgTask, 7, textWords("task")...),
+		message(nil, msgPlaces, 0, 5, 1<<32|taskPlace|7, 2<<32|9, 2<<32|8),
+		message(nil, msgWords, 0, word(opSwitch, 0), 0, word(opBegin, orphan), word(opWrite, 8), 3<<32|1<<31,
+			word(opTurn, 0), 0, word(opWriteLate, 16), 4<<32|0xf5, 5<<32|6, word(opCollected, 1), 1, 1, word(opEnd, 3), 2, 0)))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		if len(data) > 16<<10 || accessed(data) > 256<<20 {
 			t.Skip("what this stands for is large")

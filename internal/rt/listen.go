@@ -99,10 +99,18 @@ const (
 	Unrepeated Mode = wantFilter
 	// Marked is Everything, with the flag Repeated on what Unrepeated leaves out.
 	Marked Mode = wantFilter | wantMarks
+	// Lazy is Unrepeated, and keeps accesses to a word back as long as it is used by
+	// one goroutine at a time; when another comes, those that still matter come with
+	// the flag vclock.Late. It is for vclock.FastTrack only, which finds the same
+	// bytes to race. In what it finds the locks held at a late access are missing.
+	Lazy Mode = wantCells
+	// MarkedLazy is Lazy together with what Lazy leaves out, which has the flag
+	// Repeated.
+	MarkedLazy Mode = wantCells | wantMarks
 )
 
-// Repeated is the flag of an access that a recording in the mode Marked tells to
-// be redundant.
+// Repeated is the flag of an access that a recording in the mode Marked, or
+// MarkedLazy, tells to be redundant.
 const Repeated heisen.Flags = 1 << 7
 
 // Open reads the start of the program's recording and asks for the rest in the

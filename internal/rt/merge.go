@@ -4,9 +4,11 @@ import (
 	"cmp"
 	"fmt"
 	"maps"
+	"math/bits"
 	"slices"
 
 	"github.com/heisen-go/heisen"
+	"github.com/heisen-go/heisen/vclock"
 )
 
 // merger puts the goroutines' words into one order of events.
@@ -27,7 +29,6 @@ type merger struct {
 	far     map[uint64]*goroutine
 	ready   []*goroutine // forked while their words waited
 	held    uint64       // words that wait
-	tasks   map[string]heisen.Site
 }
 
 // goroutine is the state of one goroutine's part of the stream.
@@ -40,7 +41,6 @@ type goroutine struct {
 	forked bool  // its Fork was emitted
 	awake  bool  // its Begin was emitted
 
-	task    []byte // as much of a task's name as has come
 	cursor  heisen.Cursor
 	context heisen.Context // of cursor, unless stale
 	stale   bool
@@ -61,7 +61,6 @@ func (m *merger) init(s *Stream) {
 	m.s = s
 	m.gs = map[uint64]*goroutine{}
 	m.far = map[uint64]*goroutine{}
-	m.tasks = map[string]heisen.Site{}
 }
 
 // goroutine returns the state of a goroutine by number.
@@ -85,7 +84,7 @@ func (m *merger) lost() (events uint64) {
 	count := func(words []uint64) {
 		for len(words) > 0 {
 			op := words[0] >> opShift
-			if op != opCall && op != opReturn && op != opTask {
+			if op != opTurn && op != opReadLate && op != opWriteLate {
 				events++
 			}
 			words = words[recordWords[op]:]
@@ -209,36 +208,38 @@ func (m *merger) consume(g *goroutine, words []uint64) (int, error) {
 		m.begin(g, w&goidMax)
 		i = 1
 	}
-	syms := m.s.syms
 	for i < len(words) {
 		w := words[i]
 		op, arg := w>>opShift, w&argMask
 		switch op {
 		case opRead, opWrite:
-			m.access(g, heisen.Object(arg), words[i+1], eventOps[op], 0)
-			i += 2
-		case opReadAgain, opWriteAgain:
-			m.access(g, heisen.Object(arg), words[i+1], eventOps[op], Repeated)
-			i += 2
-		case opCall:
-			g.cursor = syms.Call(g.cursor, m.s.site(uint32(arg)))
-			g.stale = true
-			i++
-		case opTask:
-			if err := m.task(g, arg); err != nil {
+			if err := m.access(g, heisen.Object(arg), words[i+1], eventOps[op], 0); err != nil {
 				return i, err
 			}
-			i++
-		case opReturn:
-			for ; arg > 0 && g.cursor.Calls != 0; arg-- {
-				g.cursor = syms.Return(g.cursor)
+			i += 2
+		case opReadAgain, opWriteAgain:
+			if err := m.access(g, heisen.Object(arg), words[i+1], eventOps[op], Repeated); err != nil {
+				return i, err
 			}
-			g.stale = true
-			i++
+			i += 2
+		case opReadLate, opWriteLate:
+			if err := m.late(heisen.Object(arg), words[i+1], words[i+2], eventOps[op]); err != nil {
+				return i, err
+			}
+			i += 3
+		case opTurn:
+			if stamp := words[i+1]; stamp != m.next {
+				return i, m.wait(g, stamp)
+			}
+			m.next++
+			i += 2
 		case opAlloc, opFree:
+			site, err := m.at(g, words[i+1]>>32)
+			if err != nil {
+				return i, err
+			}
 			m.emit(g, heisen.Record{
-				Code: eventOps[op], Obj: heisen.Object(arg),
-				Loc: m.s.site(uint32(words[i+1] >> 32)), Val: uint64(uint32(words[i+1])),
+				Code: eventOps[op], Obj: heisen.Object(arg), Loc: site, Val: uint64(uint32(words[i+1])),
 			})
 			i += 2
 		case opBegin, opSwitch:
@@ -247,8 +248,12 @@ func (m *merger) consume(g *goroutine, words []uint64) (int, error) {
 			if stamp := words[i+1]; stamp != m.next {
 				return i, m.wait(g, stamp)
 			}
+			site, err := m.at(g, words[i+2])
+			if err != nil {
+				return i, err
+			}
 			m.next++
-			if err := m.sync(g, op, arg, m.s.site(uint32(words[i+2]))); err != nil {
+			if err := m.sync(g, op, arg, site); err != nil {
 				return i, err
 			}
 			i += 3
@@ -276,10 +281,25 @@ func (m *merger) emit(g *goroutine, r heisen.Record) {
 // maxAccess is the longest access of one Record, a multiple of 8.
 const maxAccess = 1<<16 - 8
 
+// at moves g to a place and returns the place's site.
+func (m *merger) at(g *goroutine, place uint64) (heisen.Site, error) {
+	p, err := m.s.place(place)
+	if err != nil {
+		return 0, err
+	}
+	if g.cursor.Calls != p.calls {
+		g.cursor.Calls, g.stale = p.calls, true
+	}
+	return p.site, nil
+}
+
 // access emits an access, in pieces if it is longer than a Record can say.
-func (m *merger) access(g *goroutine, obj heisen.Object, w uint64, op heisen.Op, flags heisen.Flags) {
+func (m *merger) access(g *goroutine, obj heisen.Object, w uint64, op heisen.Op, flags heisen.Flags) error {
 	size := uint64(uint32(w))
-	site := m.s.site(uint32(w >> 32))
+	site, err := m.at(g, w>>32)
+	if err != nil {
+		return err
+	}
 	for size > maxAccess {
 		n := maxAccess - uint64(obj)%8
 		m.emit(g, heisen.Record{Code: op, Obj: obj, Loc: site, Len: uint16(n), Flags: flags})
@@ -287,6 +307,27 @@ func (m *merger) access(g *goroutine, obj heisen.Object, w uint64, op heisen.Op,
 		size -= n
 	}
 	m.emit(g, heisen.Record{Code: op, Obj: obj, Loc: site, Len: uint16(size), Flags: flags})
+	return nil
+}
+
+// late emits what was kept back of the accesses to some bytes of a word. The locks
+// held then are not known.
+func (m *merger) late(word heisen.Object, w, when uint64, op heisen.Op) error {
+	p, err := m.s.place(w >> 32)
+	if err != nil {
+		return err
+	}
+	ctx := m.s.syms.Context(heisen.Cursor{Calls: p.calls})
+	for bytes := uint8(w); bytes != 0; {
+		first := bits.TrailingZeros8(bytes)
+		n := bits.TrailingZeros8(^(bytes >> first))
+		bytes &^= uint8(1<<n-1) << first
+		m.s.out = append(m.s.out, heisen.Record{
+			Code: op, TID: heisen.Thread(when >> 32), Obj: word + heisen.Object(first), Len: uint16(n),
+			Loc: p.site, Ctx: ctx, Val: when & (1<<32 - 1), Flags: vclock.Late,
+		})
+	}
+	return nil
 }
 
 // begin emits the first event of a goroutine.
@@ -304,74 +345,22 @@ func (m *merger) begin(g *goroutine, goid uint64) {
 	m.emit(g, heisen.Record{Code: heisen.Begin, Val: goid})
 }
 
-// maxTask bounds a task's name, in bytes.
-const maxTask = 1 << 12
-
-// task takes seven bytes of a task's name. With the last of them g begins the
-// task: a call in its path.
-func (m *merger) task(g *goroutine, bytes uint64) error {
-	for range 7 {
-		b := byte(bytes)
-		bytes >>= 8
-		if b != 0 {
-			g.task = append(g.task, b)
-			continue
-		}
-		if bytes != 0 {
-			return m.s.corrupt("a task's name goes on after its end")
-		}
-		name := string(g.task)
-		g.task, g.stale = g.task[:0], true
-		if name == "" {
-			g.cursor = m.endTask(g.cursor)
-			return nil
-		}
-		site, known := m.tasks[name]
-		if !known {
-			site = m.s.syms.AddSite(heisen.SiteInfo{Task: name})
-			m.tasks[name] = site
-		}
-		g.cursor = m.s.syms.Call(g.cursor, site)
-		return nil
-	}
-	if len(g.task) > maxTask {
-		return m.s.corrupt("a task's name of more than %d bytes", maxTask)
-	}
-	return nil
-}
-
-// endTask takes the innermost task out of a path. There may be calls above it:
-// those that a panic is about to leave.
-func (m *merger) endTask(c heisen.Cursor) heisen.Cursor {
-	syms := m.s.syms
-	_, calls, _, _ := syms.Tables()
-	var above []heisen.Site
-	for at := c; at.Calls != 0; at = syms.Return(at) {
-		site := calls[at.Calls].Site
-		if syms.Site(site).Task == "" {
-			above = append(above, site)
-			continue
-		}
-		at = syms.Return(at)
-		for _, call := range slices.Backward(above) {
-			at = syms.Call(at, call)
-		}
-		return at
-	}
-	return c
-}
-
 // collector is the message by which goroutines tell the garbage collector, and
 // it the finalizers, that they are done with an object. It is no address that a
 // Go program can have.
 const collector heisen.Object = 1 << 55
 
 // collected emits what makes everything so far happen before the finalizers that
-// g is about to run. Goroutines that have ended have sent theirs.
-func (m *merger) collected(g *goroutine) {
+// g is about to run. Goroutines that have ended have sent theirs. A recorder with
+// cells does not count what it has not recorded.
+func (m *merger) collected(g *goroutine, uncounted bool) {
 	for _, id := range slices.Sorted(maps.Keys(m.gs)) {
 		if h := m.gs[id]; h != g && h.awake {
-			m.emit(h, heisen.Record{Code: heisen.Send, Obj: collector})
+			r := heisen.Record{Code: heisen.Send, Obj: collector}
+			if uncounted {
+				r.Flags = vclock.Late
+			}
+			m.emit(h, r)
 		}
 	}
 	m.emit(g, heisen.Record{Code: heisen.Receive, Obj: collector})
@@ -383,7 +372,7 @@ func (m *merger) sync(g *goroutine, op, arg uint64, site heisen.Site) error {
 	syms := m.s.syms
 	switch op {
 	case opCollected:
-		m.collected(g)
+		m.collected(g, arg != 0)
 		return nil
 	case opEnd:
 		m.emit(g, heisen.Record{Code: heisen.Send, Obj: collector})
@@ -392,6 +381,11 @@ func (m *merger) sync(g *goroutine, op, arg uint64, site heisen.Site) error {
 	switch op {
 	case opAcquire, opRelease, opAcquireShared, opReleaseShared:
 		r.Flags = heisen.LockWord
+	case opEnd:
+		r.Obj = 0
+		if arg != 0 {
+			r.Val, r.Flags = arg-1, vclock.Late
+		}
 	}
 	m.emit(g, r)
 	switch op {

@@ -72,6 +72,9 @@ func expect(steps []step) (per map[int][]event, order []heisen.Record) {
 	epoch, stamp := 0, 0
 	add := func(g int, e event) {
 		e.calls, e.locks = m.context(g)
+		if e.op == heisen.Begin {
+			e.calls = "[]" // whatever it did before there was something to record
+		}
 		e.g, e.epoch = g, epoch
 		per[g] = append(per[g], e)
 		r := heisen.Record{Code: e.op, TID: heisen.Thread(g), Obj: heisen.Object(e.obj), Loc: heisen.Site(e.pc)}
@@ -96,6 +99,14 @@ func expect(steps []step) (per map[int][]event, order []heisen.Record) {
 			continue
 		}
 		g := s.g
+		switch s.op {
+		case opCall:
+			m.calls[g] = append(m.calls[g], testText+uint64(s.pc))
+			continue
+		case opLeave:
+			m.calls[g] = m.calls[g][:len(m.calls[g])-int(s.obj)]
+			continue
+		}
 		if !begun[g] {
 			if s.op == opEnd {
 				continue
@@ -112,10 +123,6 @@ func expect(steps []step) (per map[int][]event, order []heisen.Record) {
 			e.stamp = stamp
 		}
 		switch s.op {
-		case opCall:
-			m.calls[g] = append(m.calls[g], e.pc)
-		case opReturn:
-			m.calls[g] = m.calls[g][:len(m.calls[g])-int(s.obj)]
 		case opCollected:
 			add(g, event{op: heisen.Receive, obj: uint64(collector), stamp: e.stamp})
 		case opEnd:

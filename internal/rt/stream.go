@@ -42,6 +42,11 @@ type Stream struct {
 	fresh []uint32                 // pcs of sites that are not resolved
 	solve Symbolizer
 
+	places []place
+	tasks  map[uint32]heisen.Site // by number
+	names  map[string]heisen.Site // of tasks
+	path   []uint32               // scratch of callsOf
+
 	words   []uint64 // the message being read
 	offset  int64    // of the message in the stream, for errors
 	next    int64    // offset of the one after it
@@ -76,6 +81,10 @@ func NewStream(r io.Reader, symbolizer Symbolizer) (*Stream, error) {
 		syms:  heisen.NewSymbols(),
 		solve: symbolizer,
 		words: make([]uint64, maxPayload/8),
+
+		places: make([]place, 1),
+		tasks:  map[uint32]heisen.Site{},
+		names:  map[string]heisen.Site{},
 	}
 	s.merge.init(s)
 	s.syms.SetName(collector, "garbage collector")
@@ -143,6 +152,10 @@ func (s *Stream) read() error {
 	switch kind {
 	case msgWords:
 		return s.take(id, s.words[:n])
+	case msgPlaces:
+		return s.addPlaces(s.words[:n])
+	case msgTask:
+		return s.addTask(id, s.words[:n])
 	case msgBarrier:
 		if left := s.merge.pending(); left > 0 {
 			return s.corrupt("%d words cannot be merged at a collection", left)

@@ -50,7 +50,7 @@ func TestTruncated(t *testing.T) {
 
 // TestMissingMessage leaves out one message, as nothing but a recorder at fault
 // would: of each goroutine a prefix is read, synchronisation has no gap, and what
-// came but cannot be placed is counted. (That the next message of the same buffer
+// came but cannot be placed is counted. (That it has no definitions, and that the next message of the same buffer
 // begins with a switch is the test's condition: otherwise its words would belong
 // to nobody.)
 func TestMissingMessage(t *testing.T) {
@@ -67,7 +67,7 @@ func TestMissingMessage(t *testing.T) {
 			t.Fatal(err)
 		}
 		for i := 1; i < len(parts); i++ {
-			if !switchFollows(parts[i+1:], parts[i][4]) {
+			if parts[i][0] == msgPlaces || !switchFollows(parts[i+1:], parts[i][4]) {
 				continue
 			}
 			s, out, err := readAll(t, slices.Concat(append(slices.Clone(parts[:i]), parts[i+1:]...)...))
@@ -106,22 +106,21 @@ func TestMissingMessage(t *testing.T) {
 // switch.
 func switchFollows(parts [][]byte, buffer byte) bool {
 	for _, part := range parts {
-		if part[4] == buffer {
+		if part[0] == msgWords && part[4] == buffer {
 			return part[headerBytes+7] == opSwitch
 		}
 	}
 	return true
 }
 
-// TestLostEvents counts what waits exactly: calls and returns are no events.
+// TestLostEvents counts what waits exactly: turns are no events.
 func TestLostEvents(t *testing.T) {
 	r := newRecorder(1)
 	r.goroutine(0, true)
 	r.access(0, 0, opWrite, varBase, 1, 1)
 	r.stamp = 1 // stamp 0 never comes
-	r.put(0, 0, word(opCall, 7), word(opCall, 8))
 	r.sync(0, 0, opSend, msgBase, 2)
-	r.put(0, 0, word(opReturn, 2))
+	r.put(0, 0, word(opTurn, 0), 2)
 	r.access(0, 0, opRead, varBase, 3, 1)
 	r.goroutine(1, false) // its fork never comes
 	r.access(0, 1, opRead, varBase, 4, 1)
@@ -166,14 +165,14 @@ func TestCorrupt(t *testing.T) {
 		{"size", append(helloMessage(), 2, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 0xff, 0xff, 0, 0, 0, 0), "message of 4294967295 bytes"},
 		{"odd size", append(helloMessage(), 2, 0, 0, 0, 0, 0, 0, 0, 9, 0, 0, 0, 0, 0, 0, 0), "message of 9 bytes"},
 		{"op 0", begun(0), "record 0x0"},
-		{"op", begun(word(numOps, 5)), "record 0x18"},
+		{"op", begun(word(numOps, 5)), "record 0x19"},
 		{"half record", begun(word(opRead, varBase)), "record 0x5"},
 		{"half switch", begun(word(opSwitch, 0)), "record 0x1"},
-		{"nobody", message(helloMessage(), msgWords, 0, word(opCall, 1)), "words of no goroutine"},
+		{"nobody", message(helloMessage(), msgWords, 0, word(opTurn, 0), 0), "words of no goroutine"},
 		{"goroutine", begun(word(opSwitch, 1<<40), 0), "goroutine 1099511627776"},
-		{"no begin", message(helloMessage(), msgWords, 0, word(opSwitch, 0), 0, word(opCall, 1)), "begins with"},
+		{"no begin", message(helloMessage(), msgWords, 0, word(opSwitch, 0), 0, word(opTurn, 0), 0), "begins with"},
 		{"two begins", begun(word(opBegin, 1)), "begins again"},
-		{"repetition", begun(word(opSwitch, 0), 0, word(opCall, 1)), "comes again"},
+		{"repetition", begun(word(opSwitch, 0), 0, word(opTurn, 0), 0), "comes again"},
 		{"old stamp", begun(word(opSend, msgBase), 0, 0, word(opSend, msgBase), 0, 0), "stamp 0 comes again"},
 		{"same stamp", begun(word(opSend, msgBase), 1, 0,
 			word(opSwitch, 1), 0, word(opBegin, orphan), word(opSend, msgBase), 1, 0), "both have stamp 1"},
@@ -183,9 +182,13 @@ func TestCorrupt(t *testing.T) {
 		{"fork of an orphan", begun(word(opSwitch, 1), 0, word(opBegin, orphan),
 			word(opSwitch, 0), 1, word(opFork, 1), 0, 0), "goroutine 1 is started again"},
 		{"fork of itself", begun(word(opFork, 0), 0, 0), "goroutine 0 is started again"},
-		{"a task's end", begun(word(opTask, 1<<48|1)), "a task's name goes on after its end"},
-		{"a long task", begun(slices.Repeat([]uint64{word(opTask, argMask)}, maxTask/7+1)...), "a task's name of more than 4096 bytes"},
-		{"after the end", begun(word(opEnd, 0), 0, 0, word(opCall, 1)), "goes on after its end"},
+		{"place", begun(word(opRead, varBase), 1<<32|1), "unknown place 1"},
+		{"place of a lock", begun(word(opAcquire, lockBase), 0, 1<<40), "unknown place"},
+		{"parent", message(helloMessage(), msgPlaces, 0, 5, 2<<32|5), "place 2 before its parent 2"},
+		{"task", message(helloMessage(), msgPlaces, 0, taskPlace|4), "place 1 is unknown task 4"},
+		{"no name", message(helloMessage(), msgTask, 4), "task 4"},
+		{"task number", message(helloMessage(), msgTask, taskPlace, 'x'), "task 2147483648"},
+		{"after the end", begun(word(opEnd, 0), 0, 0, word(opTurn, 0), 0), "goes on after its end"},
 	} {
 		_, _, err := readAll(t, test.rec)
 		if !errors.Is(err, ErrCorrupt) || !strings.Contains(err.Error(), test.want) {
@@ -411,53 +414,39 @@ func (s *stub) Frames(offsets []uint32) ([][]heisen.Frame, error) {
 	return frames, nil
 }
 
-// taskWords are the records of a task's beginning, or of the latest one's end.
-func taskWords(name string) (words []uint64) {
-	for text := name + "\x00"; text != ""; text = text[min(len(text), 7):] {
-		var bytes uint64
-		for i := range min(len(text), 7) {
-			bytes |= uint64(text[i]) << (8 * i)
-		}
-		words = append(words, word(opTask, bytes))
-	}
-	return words
-}
-
-// TestTasks: tasks nest with calls, however they come to their end, and their
-// names may have any length.
+// TestTasks: tasks nest with calls, and their names may have any length.
 func TestTasks(t *testing.T) {
 	r := newRecorder(1)
 	r.goroutine(0, true)
 	at := func(pc uint32) { r.access(0, 0, opRead, varBase, pc, 1) }
-	long := strings.Repeat("x", maxTask)
-	r.put(0, 0, word(opCall, 1))
+	long := strings.Repeat("x", 4096)
+	r.task(1, "a")
+	r.task(3, long)
+	r.call(0, 1)
 	at(10)
-	r.put(0, 0, taskWords("sevenis")...)
-	r.put(0, 0, word(opCall, 2))
+	r.call(0, taskPlace|1)
+	r.call(0, 2)
 	at(11)
-	r.put(0, 0, taskWords(long)...)
-	r.put(0, 0, word(opCall, 3), word(opCall, 4))
+	r.call(0, taskPlace|3)
+	r.call(0, 3)
+	r.call(0, 4)
 	at(12)
-	r.put(0, 0, taskWords("")...) // a panic is on its way up
+	r.leave(0, 3)
 	at(13)
-	r.put(0, 0, word(opReturn, 2))
+	r.leave(0, 2)
+	r.call(0, 2)
 	at(14)
-	r.put(0, 0, taskWords("")...)
-	at(15)
-	r.put(0, 0, word(opReturn, 1))
-	r.put(0, 0, taskWords("")...) // without a beginning
-	at(16)
 	s, out, err := readAll(t, r.bye(0))
 	if err != nil {
 		t.Fatal(err)
 	}
-	type place struct {
+	type where struct {
 		task  string
 		calls []uint64
 	}
-	var got []place
+	var got []where
 	for _, e := range out[1:] {
-		p := place{task: s.Symbols().Task(0, e.Ctx)}
+		p := where{task: s.Symbols().Task(0, e.Ctx)}
 		for _, call := range s.Symbols().Calls(e.Ctx) {
 			if info := s.Symbols().Site(call); info.Task == "" {
 				p.calls = append(p.calls, info.PC-testText)
@@ -465,11 +454,10 @@ func TestTasks(t *testing.T) {
 		}
 		got = append(got, p)
 	}
-	want := []place{
-		{"", []uint64{1}}, {"sevenis", []uint64{2, 1}}, {long, []uint64{4, 3, 2, 1}},
-		{"sevenis", []uint64{4, 3, 2, 1}}, {"sevenis", []uint64{2, 1}}, {"", []uint64{2, 1}}, {"", []uint64{1}},
+	want := []where{
+		{"", []uint64{1}}, {"a", []uint64{2, 1}}, {long, []uint64{4, 3, 2, 1}}, {"a", []uint64{2, 1}}, {"", []uint64{2, 1}},
 	}
-	if d := cmp.Diff(want, got, cmp.AllowUnexported(place{})); d != "" {
+	if d := cmp.Diff(want, got, cmp.AllowUnexported(where{})); d != "" {
 		t.Errorf("-want +got:\n%s", d)
 	}
 }

@@ -12,8 +12,7 @@ const (
 
 	opSwitch        = 1
 	opBegin         = 2
-	opReturn        = 3
-	opCall          = 4
+	opTurn          = 3
 	opRead          = 5
 	opWrite         = 6
 	opAlloc         = 7
@@ -32,8 +31,9 @@ const (
 	opCollected     = 20
 	opReadAgain     = 21
 	opWriteAgain    = 22
-	opTask          = 23
-	numOps          = 24
+	opReadLate      = 23
+	opWriteLate     = 24
+	numOps          = 25
 )
 
 const (
@@ -41,10 +41,15 @@ const (
 	msgWords   = 2
 	msgBarrier = 3
 	msgBye     = 4
+	msgPlaces  = 5
+	msgTask    = 6
 
-	version     = 2
+	taskPlace = 1 << 31
+
+	version     = 3
 	wantFilter  = 1
 	wantMarks   = 2
+	wantCells   = 4
 	headerBytes = 16
 	helloBytes  = 32
 	byeBytes    = 8
@@ -60,12 +65,12 @@ const (
 
 // recordWords is the length of a record by op; 0 is no op.
 var recordWords = [256]uint8{
-	opSwitch: 2, opBegin: 1, opReturn: 1, opCall: 1,
+	opSwitch: 2, opBegin: 1, opTurn: 2,
 	opRead: 2, opWrite: 2, opAlloc: 2, opFree: 2,
 	opAtomicRead: 3, opAtomicWrite: 3, opAtomicUpdate: 3,
 	opAcquire: 3, opRelease: 3, opAcquireShared: 3, opReleaseShared: 3,
 	opSend: 3, opReceive: 3, opFork: 3, opEnd: 3, opCollected: 3,
-	opReadAgain: 2, opWriteAgain: 2, opTask: 1,
+	opReadAgain: 2, opWriteAgain: 2, opReadLate: 3, opWriteLate: 3,
 }
 
 // eventOps maps the recorder's ops to those of events.
@@ -73,6 +78,7 @@ var eventOps = [numOps]heisen.Op{
 	opBegin: heisen.Begin,
 	opRead:  heisen.Read, opWrite: heisen.Write,
 	opReadAgain: heisen.Read, opWriteAgain: heisen.Write,
+	opReadLate: heisen.Read, opWriteLate: heisen.Write,
 	opAlloc: heisen.Alloc, opFree: heisen.Free,
 	opAtomicRead: heisen.AtomicRead, opAtomicWrite: heisen.AtomicWrite, opAtomicUpdate: heisen.AtomicUpdate,
 	opAcquire: heisen.Acquire, opRelease: heisen.Release,

@@ -26,6 +26,9 @@ func heisenAtomicBegin(addr unsafe.Pointer) *heisenStripe {
 		uintptr(addr)-gp.stack.lo < gp.stack.hi-gp.stack.lo || !heisenShared(uintptr(addr)) {
 		return nil
 	}
+	if heisen.cells {
+		heisenExposeAt((*heisenG)(unsafe.Pointer(gp.racectx)), uintptr(addr))
+	}
 	s := &heisenAtomicLocks[uintptr(addr)>>3*0x9E3779B1>>8%heisenStripes]
 	heisenLock(&s.held)
 	return s

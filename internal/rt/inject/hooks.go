@@ -4,6 +4,7 @@ package runtime
 
 import (
 	"internal/abi"
+	"internal/runtime/atomic"
 	"internal/runtime/sys"
 	"unsafe"
 )
@@ -23,12 +24,16 @@ var (
 
 //go:nosplit
 func raceread(addr uintptr) {
-	heisenAccess(heisenOpRead, addr, 1, sys.GetCallerPC())
+	if !heisenReadNoted(addr) {
+		heisenAccess(heisenOpRead, addr, 1, sys.GetCallerPC())
+	}
 }
 
 //go:nosplit
 func racewrite(addr uintptr) {
-	heisenAccess(heisenOpWrite, addr, 1, sys.GetCallerPC())
+	if !heisenWriteNoted(addr) {
+		heisenAccess(heisenOpWrite, addr, 1, sys.GetCallerPC())
+	}
 }
 
 //go:nosplit
@@ -58,7 +63,7 @@ func racefuncenter(callpc uintptr) {
 		systemstack(func() { heisenGrow(h) })
 	}
 	f := h.frame(d)
-	f.pc, f.base = uint32(heisenPC(callpc)), base
+	f.pc, f.base, f.place = uint32(heisenPC(callpc)), base, 0
 	h.depth = d + 1
 }
 
@@ -130,18 +135,13 @@ func racemalloc(p unsafe.Pointer, sz uintptr) {
 	if !heisen.on || h == nil || uintptr(p) == gp.stack.lo {
 		return
 	}
+	if heisen.cells && !heisenClear(uintptr(p), sz) {
+		return // the receiver knows nothing of a former life
+	}
 	pc := heisenPC(heisenCaller(getcallerfp()))
 	for addr, left := uintptr(p), sz; left > 0; {
-		b := heisenOpen(h, 2)
-		if b == nil {
-			return
-		}
 		n := min(left, 1<<31)
-		i := b.pos
-		b.words[i] = heisenOpAlloc<<heisenOpShift | uint64(addr)
-		b.words[i+1] = pc<<32 | uint64(n)
-		h.words += 2
-		b.commit(i + 2)
+		heisenPutAccess(h, heisenOpAlloc, addr, n, pc)
 		addr, left = addr+n, left-n
 	}
 }
@@ -204,10 +204,10 @@ func racectxend(racectx uintptr) {
 	if h == nil {
 		return
 	}
-	h.depth, h.low = 0, 0
+	h.depth = 0
 	if heisen.on && h.started {
 		if b := heisenOpen(h, 3); b != nil {
-			heisenPut(b, h, heisenOpEnd, 0, heisenStamp(), 0)
+			heisenPut(b, h, heisenOpEnd, uintptr(h.last), heisenStamp(), 0)
 		}
 	}
 	heisenFreeG(h)
@@ -219,7 +219,12 @@ func racectxend(racectx uintptr) {
 //go:nosplit
 func racefingo() {
 	if h := (*heisenG)(unsafe.Pointer(getg().racectx)); heisen.on && h != nil {
-		heisenSync(h, heisenOpCollected, 0, 0)
+		if !heisen.cells {
+			heisenSync(h, heisenOpCollected, 0, 0)
+			return
+		}
+		heisenSync(h, heisenOpCollected, 1, 0)
+		atomic.Xadd(&heisen.collections, 1)
 	}
 }
 
@@ -436,24 +441,10 @@ func heisenTask(name string) {
 	if !heisen.on || h == nil {
 		return
 	}
-	name = name[:min(len(name), heisenMaxTask)]
-	for {
-		n := min(len(name), 7)
-		var bytes uint64
-		for i := range n {
-			bytes |= uint64(name[i]) << (8 * i)
-		}
-		b := heisenOpen(h, 1)
-		if b == nil {
-			return
-		}
-		b.words[b.pos] = heisenOpTask<<heisenOpShift | bytes
-		h.words++
-		b.commit(b.pos + 1)
-		if n < 7 {
-			return
-		}
-		name = name[n:]
+	if name == "" {
+		heisenEndTask(h)
+	} else {
+		heisenBeginTask(h, name[:min(len(name), heisenMaxTask)])
 	}
 }
 

@@ -32,14 +32,18 @@ type heisenG struct {
 	words uint64     // words written on its behalf so far
 	buf   *heisenBuf // where the latest of them stands
 
-	// The shadow stack: frames[:depth] are the calls of instrumented functions
-	// that the goroutine is in. The receiver knows frames[:sent]; of those,
-	// frames[:low] are still the same.
+	// The shadow stack: frames[:depth] are the calls of instrumented functions, and
+	// the tasks, that the goroutine is in.
 	frames *heisenFrame
 	size   uint32 // capacity of frames
 	depth  uint32
-	low    uint32
-	sent   uint32
+
+	// What it is in cells; see cells.go.
+	owner  uint64 // as it stands in heads, 0 if it does not
+	epoch  uint64 // as it stands in notes
+	last   uint64 // one more than the epoch of its last access
+	turn   uint64 // one more than its latest stamp
+	lookup uint32 // heisen.collections, when it last looked
 
 	span     uint64 // of its accesses; see filter.go
 	released uint32
@@ -53,9 +57,10 @@ type heisenG struct {
 // change when the stack moves: frames that a panic has unwound are recognised by
 // it.
 type heisenFrame struct {
-	_    sys.NotInHeap
-	pc   uint32 // return address in the caller
-	base uint32
+	_     sys.NotInHeap
+	pc    uint32 // return address in the caller
+	base  uint32
+	place uint32 // of the call, once it has been needed; see paths.go
 }
 
 const (
@@ -63,7 +68,6 @@ const (
 	heisenMaxFrames = 64 << 10 // deeper calls are not kept
 	heisenMinFrames = 32       // what a new goroutine starts with
 	heisenMaxTask   = 4 << 10  // bytes of a task's name
-	heisenMaxRecord = 4        // words of the longest record
 	heisenHeader    = 2        // words of a switch to another goroutine
 	heisenBegin     = 1        // words of a begin record
 	heisenSlab      = 256      // goroutine states made at a time
@@ -83,6 +87,7 @@ type heisenBuf struct {
 	next  *heisenBuf
 	words [heisenBufWords]uint64
 
+	places [heisenCachePlaces]heisenCached
 	filter heisenFilter
 	told   uint64 // of filter.skipped, what was sent
 }
@@ -90,10 +95,13 @@ type heisenBuf struct {
 var heisen struct {
 	on       bool   // hooks record
 	filter   bool   // all but repeated accesses
+	cells    bool   // only accesses to what several goroutines use
 	marks    bool   // those too, marked
 	fd       int32  // the connection
 	sendLock uint32 // serialises messages
 	era      uint64 // what was seen in another one may have been forgotten since
+
+	collections uint32 // after which finalizers ran
 
 	lock  mutex // guards the rest of this block
 	ids   uint32
@@ -156,7 +164,10 @@ func heisenNewG() *heisenG {
 	unlock(&heisen.lock)
 
 	frames, size := h.frames, h.size
-	*h = heisenG{id: id, frames: frames, size: size, span: 1<<63 | uint64(id)}
+	*h = heisenG{id: id, frames: frames, size: size, span: 1<<63 | uint64(id), lookup: heisen.collections}
+	if id < heisenMaxOwner {
+		h.owner = uint64(id+1) << heisenOwnerShift
+	}
 	if frames == nil {
 		heisenGrow(h)
 	}
@@ -202,7 +213,6 @@ func (h *heisenG) leave(base uint32) {
 		d--
 	}
 	h.depth = d
-	h.low = min(h.low, d)
 }
 
 // heisenNewBuf returns an empty buffer for a P.
@@ -235,17 +245,16 @@ func heisenNewBuf() (b *heisenBuf) {
 var heisenAllBufs [4096]*heisenBuf
 
 // heisenOpen makes room for n words (and what may have to come before them) in
-// the buffer of the current P, switches it to h and brings the receiver's idea
-// of h's calls up to date. It returns nil where there is no P.
+// the buffer of the current P, and switches it to h. It returns nil where there
+// is no P.
 //
 //go:nosplit
 func heisenOpen(h *heisenG, n uintptr) *heisenBuf {
-	pp := getg().m.p.ptr()
-	if pp == nil || pp.raceprocctx == 0 {
+	b := heisenBufOfP()
+	if b == nil {
 		atomic.Xadd64(&heisen.lost, 1)
 		return nil
 	}
-	b := (*heisenBuf)(unsafe.Pointer(pp.raceprocctx))
 	if b.pos+heisenHeader+heisenBegin+n > heisenBufWords {
 		heisenFlush(b)
 	}
@@ -260,10 +269,17 @@ func heisenOpen(h *heisenG, n uintptr) *heisenBuf {
 			heisenWriteBegin(b, h)
 		}
 	}
-	if h.depth != h.sent || h.low != h.sent {
-		heisenSendCalls(b, h, n)
-	}
 	return b
+}
+
+// heisenBufOfP returns the buffer of the current P, nil where there is none.
+//
+//go:nosplit
+func heisenBufOfP() *heisenBuf {
+	if pp := getg().m.p.ptr(); pp != nil {
+		return (*heisenBuf)(unsafe.Pointer(pp.raceprocctx))
+	}
+	return nil
 }
 
 // commit makes the words before end visible to whoever sends them.
@@ -292,30 +308,6 @@ func heisenWriteBegin(b *heisenBuf, h *heisenG) {
 	b.commit(b.pos + 1)
 }
 
-// heisenSendCalls writes the returns and calls since the last time, and keeps n
-// words free.
-//
-//go:nosplit
-func heisenSendCalls(b *heisenBuf, h *heisenG, n uintptr) {
-	if b.pos+1+n > heisenBufWords {
-		heisenFlush(b)
-	}
-	if h.sent > h.low {
-		b.words[b.pos] = heisenOpReturn<<heisenOpShift | uint64(h.sent-h.low)
-		h.words++
-		b.commit(b.pos + 1)
-	}
-	for i := h.low; i < h.depth; i++ {
-		if b.pos+1+n > heisenBufWords {
-			heisenFlush(b)
-		}
-		b.words[b.pos] = heisenOpCall<<heisenOpShift | uint64(h.frame(i).pc)
-		h.words++
-		b.commit(b.pos + 1)
-	}
-	h.low, h.sent = h.depth, h.depth
-}
-
 // heisenAccess records that the current goroutine is about to touch size bytes
 // at addr. Stacks are private to their goroutine, and memory outside of the
 // heap and the data segments cannot be told from memory that C reuses: both are
@@ -331,32 +323,42 @@ func heisenAccess(op uint64, addr, size, pc uintptr) {
 	if addr-gp.stack.lo < gp.stack.hi-gp.stack.lo || !heisenShared(addr) {
 		return
 	}
-	access := op<<heisenOpShift | uint64(addr)
-	where := heisenPC(pc)<<32 | uint64(min(size, 1<<32-1))
-	var seen *heisenSeen
-	if pp := gp.m.p.ptr(); heisen.filter && pp != nil && pp.raceprocctx != 0 {
-		var repeated bool
-		b := (*heisenBuf)(unsafe.Pointer(pp.raceprocctx))
-		if seen, repeated = b.filter.repeated(h, access, where); repeated {
-			if !heisen.marks {
-				return
-			}
-			access += (heisenOpReadAgain - heisenOpRead) << heisenOpShift
-			seen = nil
-		}
+	if heisen.cells {
+		heisenCellAccess(h, op, addr, size, heisenPC(pc))
+	} else if b := heisenBufOfP(); b == nil || !heisen.filter {
+		heisenPutAccess(h, op, addr, size, heisenPC(pc))
+	} else {
+		heisenFiltered(b, h, op, addr, size, heisenPC(pc))
 	}
+}
+
+// heisenFiltered records an access that is not redundant in its span.
+//
+//go:nosplit
+func heisenFiltered(b *heisenBuf, h *heisenG, op uint64, addr, size uintptr, pc uint64) {
+	access := op<<heisenOpShift | uint64(addr)
+	where := pc<<32 | uint64(min(size, 1<<32-1))
+	seen, repeated := b.filter.repeated(h, access, where)
+	switch {
+	case !repeated:
+		heisenPutAccess(h, op, addr, size, pc)
+		*seen = heisenSeen{access, where, h.span, heisen.era}
+	case heisen.marks:
+		heisenPutAccess(h, op+heisenOpReadAgain-heisenOpRead, addr, size, pc)
+	}
+}
+
+//go:nosplit
+func heisenPutAccess(h *heisenG, op uint64, addr, size uintptr, pc uint64) {
 	b := heisenOpen(h, 2)
 	if b == nil {
 		return
 	}
 	p := b.pos
-	b.words[p] = access
-	b.words[p+1] = where
+	b.words[p] = op<<heisenOpShift | uint64(addr)
+	b.words[p+1] = heisenPlace(b, h, pc)<<32 | uint64(min(size, 1<<32-1))
 	h.words += 2
 	b.commit(p + 2)
-	if seen != nil {
-		*seen = heisenSeen{access, where, h.span, heisen.era}
-	}
 }
 
 // heisenShared reports whether addr lies in the heap or in the data segments.
@@ -388,7 +390,7 @@ func heisenSync(h *heisenG, op uint64, obj uintptr, fp uintptr) {
 	if b == nil {
 		return
 	}
-	heisenPut(b, h, op, obj, atomic.Xadd64(&heisen.stamp, 1)-1, pc)
+	heisenPut(b, h, op, obj, heisenStamp(), pc)
 }
 
 //go:nosplit
@@ -396,11 +398,14 @@ func heisenPut(b *heisenBuf, h *heisenG, op uint64, obj uintptr, stamp, pc uint6
 	p := b.pos
 	b.words[p] = op<<heisenOpShift | uint64(obj)
 	b.words[p+1] = stamp
-	b.words[p+2] = pc
+	b.words[p+2] = heisenPlace(b, h, pc)
 	h.words += 3
 	b.commit(p + 3)
 	if heisen.filter {
 		heisenPublish(b, h, op, obj)
+	}
+	if heisen.cells {
+		heisenCellSync(h, op, obj, stamp)
 	}
 }
 
@@ -418,6 +423,9 @@ func heisenSyncG(gp *g, op uint64, obj uintptr, fp uintptr) {
 	if !heisen.on || h == nil || self.raceignore != 0 || !heisenShared(obj) ||
 		obj-self.stack.lo < self.stack.hi-self.stack.lo {
 		return
+	}
+	if heisen.cells && heisenLocking>>op&1 != 0 {
+		heisenExposeAt(h, obj) // it takes part in races like an atomic operation
 	}
 	heisenSync(h, op, obj, fp)
 }

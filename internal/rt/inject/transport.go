@@ -40,8 +40,13 @@ func init() {
 	// The analyser looks at this process before it may end. One that does not want
 	// the recording has closed the connection.
 	if answer, ok := heisenAnswer(); ok {
-		heisen.filter = answer&heisenWantFilter != 0
+		if !heisenInitPlaces() {
+			print("heisen: no address space for call paths; this run is not recorded\n")
+			return
+		}
+		heisen.filter = answer&(heisenWantFilter|heisenWantCells) != 0
 		heisen.marks = answer&heisenWantMarks != 0
+		heisen.cells = answer&heisenWantCells != 0 && heisenInitCells()
 		heisen.on = true
 	}
 }
@@ -61,7 +66,8 @@ func heisenAnswer() (answer int32, ok bool) {
 func heisenSend(kind, id, skipped uint32, p unsafe.Pointer, n uintptr) {
 	header := [4]uint32{kind, id, uint32(n), skipped}
 	heisenLock(&heisen.sendLock)
-	ok := heisenSendAll(unsafe.Pointer(&header), unsafe.Sizeof(header)) && heisenSendAll(p, n)
+	ok := kind != heisenMsgWords || heisenSendPlaces()
+	ok = ok && heisenSendAll(unsafe.Pointer(&header), unsafe.Sizeof(header)) && heisenSendAll(p, n)
 	heisenUnlock(&heisen.sendLock)
 	if !ok && heisen.on {
 		heisen.on = false

@@ -5,8 +5,8 @@ package runtime
 // The layout of what the recorder sends; internal/rt/wire.go is its twin.
 //
 // A record is one to three words. The highest byte of the first is the op, the
-// rest its argument: an address, a number or a program counter, the latter
-// always as an offset into the program's text.
+// rest its argument: an address or a number. A place is the number of one that
+// was defined before, see paths.go.
 const (
 	heisenOpShift = 56
 	heisenArgMask = 1<<heisenOpShift - 1
@@ -14,16 +14,15 @@ const (
 
 	heisenOpSwitch = 1 // arg: goroutine; word 1: words of that goroutine before
 	heisenOpBegin  = 2 // arg: goid
-	heisenOpReturn = 3 // arg: how many calls are left
-	heisenOpCall   = 4 // arg: pc of the call
+	heisenOpTurn   = 3 // word 1: stamp; it does nothing but wait for its turn
 
-	// word 1: pc<<32 | size
+	// word 1: place<<32 | size
 	heisenOpRead  = 5
 	heisenOpWrite = 6
 	heisenOpAlloc = 7
 	heisenOpFree  = 8
 
-	// word 1: stamp; word 2: pc
+	// word 1: stamp; word 2: place
 	heisenOpAtomicRead    = 9
 	heisenOpAtomicWrite   = 10
 	heisenOpAtomicUpdate  = 11
@@ -34,16 +33,17 @@ const (
 	heisenOpSend          = 16
 	heisenOpReceive       = 17
 	heisenOpFork          = 18 // arg: goroutine
-	heisenOpEnd           = 19
-	heisenOpCollected     = 20 // what everyone did so far happened before
+	heisenOpEnd           = 19 // arg: one more than the epoch of its last access, if it has cells
+	heisenOpCollected     = 20 // what everyone did so far happened before; arg: 1 if there are cells
 
-	// as 5 and 6, of accesses that would be skipped
+	// as 5 and 6, of accesses that would be skipped or kept back
 	heisenOpReadAgain  = 21
 	heisenOpWriteAgain = 22
 
-	// arg: seven bytes of a task's name, the first lowest. As many follow each other
-	// as it takes for the last to end with a zero byte. No name at all ends the task.
-	heisenOpTask = 23
+	// accesses that were kept back; arg: address of the word; word 1: place<<32 |
+	// its bytes; word 2: goroutine<<32 | epoch; see cells.go
+	heisenOpReadLate  = 23
+	heisenOpWriteLate = 24
 )
 
 // A message is a header of four 32-bit words (kind, buffer, length of the
@@ -54,9 +54,14 @@ const (
 	heisenMsgWords   = 2 // payload: words of the buffer, in order
 	heisenMsgBarrier = 3 // everything recorded before has been sent
 	heisenMsgBye     = 4 // payload: events lost; the receiver answers with the exit status
+	heisenMsgPlaces  = 5 // payload: parent<<32 | pc of the places that come next in number, from 1
+	heisenMsgTask    = 6 // buffer: its number; payload: its name, with zero bytes up to a whole word
 
-	heisenVersion = 2
+	heisenTaskPlace = 1 << 31 // in the pc of a place: the rest is the number of a task
+
+	heisenVersion = 3
 
 	heisenWantFilter = 1 // no access that is redundant
-	heisenWantMarks  = 2 // with the above: rather mark them
+	heisenWantMarks  = 2 // with one of the others: rather mark them
+	heisenWantCells  = 4 // no access to what only one goroutine uses, until another comes
 )

@@ -1,0 +1,259 @@
+//go:build heisen_inject
+
+package runtime
+
+import (
+	"internal/runtime/atomic"
+	"internal/runtime/sys"
+	"unsafe"
+)
+
+// Places. A place is a program counter and the calls that led to it: a node of
+// the tree of all call paths that were needed so far, whose parent is the place
+// of the innermost call. Equal places have equal numbers, so one number in a
+// record or a cell says it all. A task is a call of its own.
+//
+// The numbers are dense. What the receiver does not know of the tree is sent
+// before the words that may use it.
+
+const (
+	heisenPlaceBits = 24
+	heisenMaxPlaces = 1 << heisenPlaceBits
+	// heisenSparePlaces are kept for places without a path, of which there are few.
+	heisenSparePlaces = 1 << 20
+	heisenCachePlaces = 1 << heisenCacheBits // of a P
+	heisenCacheBits   = 10
+)
+
+// heisenPlaces is the tree, and the hash table by which its nodes are found.
+var heisenPlaces struct {
+	nodes uintptr // 64 bits each: parent<<32 | pc, by number; the first is not used
+	count uint32  // of nodes, including that; all before it are complete
+	table *heisenTable
+	lock  uint32 // for additions
+	full  bool
+	told  uint32 // nodes that the receiver has; guarded by heisen.sendLock
+}
+
+// heisenTable is a table of numbers with open addressing. One that is too small
+// is replaced, and stays for those who still look into it.
+type heisenTable struct {
+	_       sys.NotInHeap
+	shift   uint8   // of the hash
+	entries uintptr // of 32 bits each
+}
+
+// heisenCached is an entry of a P's cache of places.
+type heisenCached struct {
+	node uint64
+	id   uint32
+}
+
+// heisenInitPlaces makes the empty tree.
+func heisenInitPlaces() bool {
+	heisenPlaces.nodes = uintptr(heisenReserve(heisenMaxPlaces * 8))
+	heisenPlaces.count, heisenPlaces.told = 1, 1
+	heisenPlaces.table = heisenNewTable(12)
+	return heisenPlaces.nodes != 0
+}
+
+func heisenNewTable(bits uint8) *heisenTable {
+	t := (*heisenTable)(persistentalloc(unsafe.Sizeof(heisenTable{}), 8, &memstats.other_sys))
+	t.shift = 64 - bits
+	t.entries = uintptr(sysAlloc(uintptr(4)<<bits, &memstats.other_sys, "heisen call paths"))
+	if t.entries == 0 {
+		throw("heisen: no memory for call paths")
+	}
+	return t
+}
+
+//go:nosplit
+func (t *heisenTable) entry(i uint64) *uint32 {
+	return (*uint32)(unsafe.Pointer(t.entries + uintptr(i)*4))
+}
+
+//go:nosplit
+func heisenNode(id uint32) *uint64 {
+	return (*uint64)(unsafe.Pointer(heisenPlaces.nodes + uintptr(id)*8))
+}
+
+//go:nosplit
+func heisenHash(node uint64) uint64 { return (node ^ node>>29) * 0x9E3779B97F4A7C15 }
+
+// find returns the number of a node, or 0 and the entry where it would be.
+//
+//go:nosplit
+func (t *heisenTable) find(node uint64) (id uint32, at *uint32) {
+	mask := uint64(1)<<(64-t.shift) - 1
+	for i := heisenHash(node) >> t.shift; ; i = (i + 1) & mask {
+		at = t.entry(i)
+		if id = atomic.Load(at); id == 0 || *heisenNode(id) == node {
+			return id, at
+		}
+	}
+}
+
+// place returns the number of a node, or 0 if there can be no more.
+//
+//go:nosplit
+func (b *heisenBuf) place(parent, pc uint32) uint32 {
+	node := uint64(parent)<<32 | uint64(pc)
+	c := &b.places[heisenHash(node)>>(64-heisenCacheBits)]
+	if c.node == node && c.id != 0 {
+		return c.id
+	}
+	t := (*heisenTable)(atomic.Loadp(unsafe.Pointer(&heisenPlaces.table)))
+	id, _ := t.find(node)
+	if id == 0 {
+		systemstack(func() { id = heisenAddPlace(node) })
+	}
+	c.node, c.id = node, id
+	return id
+}
+
+// heisenAddPlace adds a node, or finds that another thread has.
+func heisenAddPlace(node uint64) uint32 {
+	p := &heisenPlaces
+	heisenLock(&p.lock)
+	id, at := p.table.find(node)
+	switch {
+	case id != 0:
+	case p.count >= heisenMaxPlaces-heisenSparePlaces && (node>>32 != 0 || p.count == heisenMaxPlaces):
+		if !p.full {
+			p.full = true
+			print("heisen: too many call paths; stacks are incomplete from here on\n")
+		}
+	default:
+		id = p.count
+		*heisenNode(id) = node
+		atomic.Store(&p.count, id+1)
+		atomic.Store(at, id)
+		if size := uint32(1) << (64 - p.table.shift); id > size/2 {
+			t := heisenNewTable(64 - p.table.shift + 1)
+			for i := uint32(1); i <= id; i++ {
+				_, at := t.find(*heisenNode(i))
+				*at = i
+			}
+			atomic.StorepNoWB(unsafe.Pointer(&p.table), unsafe.Pointer(t))
+		}
+	}
+	heisenUnlock(&p.lock)
+	return id
+}
+
+// path returns the place of the innermost call that h is in, 0 if there is none.
+// A path that there is no number for goes without its innermost calls.
+//
+//go:nosplit
+func (h *heisenG) path(b *heisenBuf) (id uint32) {
+	known := h.depth
+	for known > 0 && h.frame(known-1).place == 0 {
+		known--
+	}
+	if known > 0 {
+		id = h.frame(known - 1).place
+	}
+	for ; known < h.depth; known++ {
+		f := h.frame(known)
+		if next := b.place(id, f.pc); next != 0 {
+			id = next
+		}
+		f.place = id
+	}
+	return id
+}
+
+// heisenPlace returns the place of h at pc, a text offset, or what is known of it.
+//
+//go:nosplit
+func heisenPlace(b *heisenBuf, h *heisenG, pc uint64) uint64 {
+	id := b.place(h.path(b), uint32(pc))
+	if id == 0 {
+		id = b.place(0, uint32(pc))
+	}
+	return uint64(id)
+}
+
+// heisenSendPlaces sends what the receiver does not know of the tree. The caller
+// holds heisen.sendLock.
+func heisenSendPlaces() bool {
+	count := atomic.Load(&heisenPlaces.count)
+	for heisenPlaces.told < count {
+		n := min(count-heisenPlaces.told, heisenBufWords)
+		header := [4]uint32{heisenMsgPlaces, 0, n * 8, 0}
+		if !heisenSendAll(unsafe.Pointer(&header), unsafe.Sizeof(header)) ||
+			!heisenSendAll(unsafe.Pointer(heisenNode(heisenPlaces.told)), uintptr(n)*8) {
+			return false
+		}
+		heisenPlaces.told += n
+	}
+	return true
+}
+
+// heisenTasks numbers tasks, and has room for the name of the latest.
+var heisenTasks struct {
+	lock  uint32
+	count uint32
+	name  [heisenMaxTask]byte
+}
+
+// heisenBeginTask puts a task on the shadow stack of h, as a call that its caller
+// has made: it ends with the caller, if not before.
+//
+//go:nosplit
+func heisenBeginTask(h *heisenG, name string) {
+	if h.depth >= heisenMaxFrames {
+		return
+	}
+	var task uint32
+	systemstack(func() {
+		if h.depth == h.size {
+			heisenGrow(h)
+		}
+		t := &heisenTasks
+		heisenLock(&t.lock)
+		t.count = (t.count + 1) % heisenTaskPlace
+		task = t.count
+		clear(t.name[:])
+		n := uintptr(copy(t.name[:], name))
+		heisenSend(heisenMsgTask, task, 0, unsafe.Pointer(&t.name), alignUp(n, 8))
+		heisenUnlock(&t.lock)
+	})
+	var base uint32
+	if h.depth > 0 {
+		base = h.frame(h.depth - 1).base
+	}
+	*h.frame(h.depth) = heisenFrame{pc: heisenTaskPlace | task, base: base}
+	h.depth++
+}
+
+// heisenEndTask takes the innermost task off the shadow stack. There may be calls
+// above it: those that a panic is about to leave.
+//
+//go:nosplit
+func heisenEndTask(h *heisenG) {
+	for i := h.depth; i > 0; i-- {
+		if h.frame(i-1).pc&heisenTaskPlace == 0 {
+			continue
+		}
+		for ; i < h.depth; i++ {
+			f := h.frame(i - 1)
+			*f = *h.frame(i)
+			f.place = 0
+		}
+		h.depth--
+		return
+	}
+}
+
+// heisenNoReserve is MAP_NORESERVE: memory that is never touched costs nothing.
+const heisenNoReserve = 0x4000
+
+// heisenReserve returns zeroed memory that takes room where it is touched, or nil.
+func heisenReserve(n uintptr) unsafe.Pointer {
+	p, err := mmap(nil, n, _PROT_READ|_PROT_WRITE, _MAP_ANON|_MAP_PRIVATE|heisenNoReserve, -1, 0)
+	if err != 0 {
+		return nil
+	}
+	return p
+}
