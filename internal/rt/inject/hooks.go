@@ -135,7 +135,7 @@ func racemalloc(p unsafe.Pointer, sz uintptr) {
 	if !heisen.on || h == nil || uintptr(p) == gp.stack.lo {
 		return
 	}
-	if heisen.cells && !heisenClear(uintptr(p), sz) {
+	if heisen.cells && !heisenClear(uintptr(p), sz) && !heisen.marks {
 		return // the receiver knows nothing of a former life
 	}
 	pc := heisenPC(heisenCaller(getcallerfp()))
