@@ -186,6 +186,36 @@ func heisenWriteNoted(addr uintptr) bool {
 	return atomic.Load64(&c.head)&(heisenOwnerMask|heisenLocked) == h.owner && h.owner != 0
 }
 
+// heisenRangeNoted returns how many of the first of size bytes at addr are in words
+// of which heisenReadNoted, or heisenWriteNoted, holds.
+//
+//go:nosplit
+func heisenRangeNoted(write bool, addr, size uintptr) (n uintptr) {
+	h := (*heisenG)(unsafe.Pointer(getg().racectx))
+	if !heisenCells.fast || h == nil || h.owner == 0 || h.lookup != heisen.collections {
+		return 0
+	}
+	for n < size {
+		c := heisenCellAt(addr + n)
+		if c == nil {
+			return n
+		}
+		next := min((addr+n)&^7+8, addr+size)
+		mask := (uint64(1)<<(next-addr-n) - 1) << ((addr + n) & 7)
+		all, want := heisenEpochMask|mask, h.epoch|mask
+		if write {
+			all, want = all|heisenIsWrite, want|heisenIsWrite
+		}
+		if (write || atomic.Load64(&c.notes[1])&all != want) &&
+			atomic.Load64(&c.notes[0])&all != want && atomic.Load64(&c.notes[2])&all != want ||
+			atomic.Load64(&c.head)&(heisenOwnerMask|heisenLocked) != h.owner {
+			return n
+		}
+		n = next - addr
+	}
+	return n
+}
+
 // What is to be done about an access, after its cell has been seen to.
 const (
 	heisenWithhold = iota // nothing

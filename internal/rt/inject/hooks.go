@@ -38,12 +38,16 @@ func racewrite(addr uintptr) {
 
 //go:nosplit
 func racereadrange(addr, size uintptr) {
-	heisenAccess(heisenOpRead, addr, size, sys.GetCallerPC())
+	if n := heisenRangeNoted(false, addr, size); n < size {
+		heisenAccess(heisenOpRead, addr+n, size-n, sys.GetCallerPC())
+	}
 }
 
 //go:nosplit
 func racewriterange(addr, size uintptr) {
-	heisenAccess(heisenOpWrite, addr, size, sys.GetCallerPC())
+	if n := heisenRangeNoted(true, addr, size); n < size {
+		heisenAccess(heisenOpWrite, addr+n, size-n, sys.GetCallerPC())
+	}
 }
 
 //go:nosplit
