@@ -241,9 +241,13 @@ func heisenCellAccess(h *heisenG, op uint64, addr, size uintptr, pc uint64) {
 	from, do := addr, heisenWithhold
 	end := addr + size
 	for at := addr; at < end; {
-		next := min(at&^7+8, end)
-		mask := (uint64(1)<<(next-at) - 1) << (at & 7)
-		is := heisenNote(b, h, op == heisenOpWrite, at&^7, mask, pc)
+		is := heisenWithhold
+		next := at + heisenRangeNoted(op == heisenOpWrite, at, end-at)
+		if next == at {
+			next = min(at&^7+8, end)
+			mask := (uint64(1)<<(next-at) - 1) << (at & 7)
+			is = heisenNote(b, h, op == heisenOpWrite, at&^7, mask, pc)
+		}
 		if is != do {
 			heisenDo(b, h, do, op, from, at-from, pc)
 			from, do = at, is
@@ -326,9 +330,19 @@ func heisenNote(b *heisenBuf, h *heisenG, write bool, word uintptr, mask, pc uin
 			return heisenTellOnce
 		case head == 0:
 			heisenMarkPage(word, heisenPageNoted)
-			atomic.Store64(c.note(slot), note) // the others are empty
+			atomic.StoreRel64(c.note(slot), note) // the others are empty
 			h.last = h.epoch/heisenEpoch + 1
-			atomic.Store64(&c.head, h.owner)
+			atomic.StoreRel64(&c.head, h.owner)
+			return heisenWithhold
+		case own && head&heisenIsShared == 0 && c.notes[2] == 0 && *c.note(slot)&^mask&heisenBytes == 0 &&
+			(!write || c.notes[1]&^mask&heisenBytes == 0):
+			// It takes the place of all notes that it does not leave alone.
+			if write && c.notes[1] != 0 {
+				atomic.StoreRel64(&c.notes[1], 0)
+			}
+			atomic.StoreRel64(c.note(slot), note)
+			h.last = h.epoch/heisenEpoch + 1
+			atomic.StoreRel64(&c.head, head)
 			return heisenWithhold
 		case own:
 			do, done := heisenNoteOwn(b, h, c, word, head, note, slot, room)
@@ -352,11 +366,11 @@ func heisenNote(b *heisenBuf, h *heisenG, write bool, word uintptr, mask, pc uin
 		}
 		end := heisenPutLate(b, h, head, word, c.notes[0], c.notes[1], c.notes[2])
 		for i := range c.notes {
-			atomic.Store64(&c.notes[i], 0)
+			atomic.StoreRel64(&c.notes[i], 0)
 		}
-		atomic.Store64(c.note(slot), note|heisenDelivered)
+		atomic.StoreRel64(c.note(slot), note|heisenDelivered)
 		h.last = h.epoch/heisenEpoch + 1
-		atomic.Store64(&c.head, h.owner|heisenIsShared|(head&heisenTurnsMask+heisenTurns))
+		atomic.StoreRel64(&c.head, h.owner|heisenIsShared|(head&heisenTurnsMask+heisenTurns))
 		heisenCommitLate(b, h, end)
 		return heisenTell
 	}
@@ -378,7 +392,7 @@ func heisenNoteOwn(b *heisenBuf, h *heisenG, c *heisenCell, word uintptr, head, 
 		}
 	}
 	if mask&^noted == 0 {
-		atomic.Store64(&c.head, head)
+		atomic.StoreRel64(&c.head, head)
 		return heisenWithhold, true
 	}
 	do = heisenWithhold
@@ -414,7 +428,7 @@ func heisenNoteOwn(b *heisenBuf, h *heisenG, c *heisenCell, word uintptr, head, 
 	}
 	if *left.note(slot) != 0 && *left.note(slot)&heisenDelivered == 0 {
 		if !room {
-			atomic.Store64(&c.head, head)
+			atomic.StoreRel64(&c.head, head)
 			return heisenWithhold, false
 		}
 		if head&heisenTurnsMask == heisenMaxTurns*heisenTurns {
@@ -426,10 +440,10 @@ func heisenNoteOwn(b *heisenBuf, h *heisenG, c *heisenCell, word uintptr, head, 
 	}
 	*left.note(slot) = note
 	for i := range left.notes {
-		atomic.Store64(&c.notes[i], left.notes[i])
+		atomic.StoreRel64(&c.notes[i], left.notes[i])
 	}
 	h.last = h.epoch/heisenEpoch + 1
-	atomic.Store64(&c.head, head)
+	atomic.StoreRel64(&c.head, head)
 	if end != 0 {
 		heisenCommitLate(b, h, end)
 	}
@@ -491,10 +505,10 @@ func heisenPutTurn(h *heisenG) {
 //go:nosplit
 func heisenExpose(b *heisenBuf, h *heisenG, c *heisenCell, word uintptr, head uint64) {
 	end := heisenPutLate(b, h, head, word, c.notes[0], c.notes[1], c.notes[2])
-	atomic.Store64(&c.notes[0], h.turn)
-	atomic.Store64(&c.notes[1], 0)
-	atomic.Store64(&c.notes[2], 0)
-	atomic.Store64(&c.head, heisenExposed)
+	atomic.StoreRel64(&c.notes[0], h.turn)
+	atomic.StoreRel64(&c.notes[1], 0)
+	atomic.StoreRel64(&c.notes[2], 0)
+	atomic.StoreRel64(&c.head, heisenExposed)
 	heisenMarkPage(word, heisenPageNoted)
 	heisenCommitLate(b, h, end)
 }
@@ -622,13 +636,13 @@ func (c *heisenCell) clear(bytes uint64) {
 			if n&heisenBytes == 0 {
 				n = 0
 			}
-			atomic.Store64(&c.notes[i], n)
+			atomic.StoreRel64(&c.notes[i], n)
 			left |= n
 		}
 		if left == 0 {
 			head = 0
 		}
-		atomic.Store64(&c.head, head)
+		atomic.StoreRel64(&c.head, head)
 		return
 	}
 }

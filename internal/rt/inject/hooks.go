@@ -313,6 +313,10 @@ func heisenAccessPC(op uint64, addr unsafe.Pointer, sz, callerpc, pc uintptr) {
 	if gp := getg(); gp != gp.m.curg || sz == 0 {
 		return // runtime code on a system stack speaks for no goroutine
 	}
+	noted := heisenRangeNoted(op == heisenOpWrite, uintptr(addr), sz)
+	if noted == sz {
+		return
+	}
 	if callerpc == 0 {
 		callerpc = pc
 	}
@@ -321,7 +325,7 @@ func heisenAccessPC(op uint64, addr unsafe.Pointer, sz, callerpc, pc uintptr) {
 			callerpc = user
 		}
 	}
-	heisenAccess(op, uintptr(addr), sz, callerpc)
+	heisenAccess(op, uintptr(addr)+noted, sz-noted, callerpc)
 }
 
 // An access to a composite is one to all its bytes, for a write may go to any
