@@ -32,22 +32,23 @@ type groups struct {
 
 func (s *groups) at(i uint32) *group { return &s.all[i] }
 
-// find returns the group of the accesses like the one given, or 0. One that is far down the
-// list comes to its front, so that groups in use are found soon and the last of
-// the list has not been used for long.
-func (s *groups) find(v *history, site heisen.Site, op heisen.Op, held Held) uint32 {
+// find returns the group of the accesses like the one given, or 0, and after how
+// many others it found it or not. One that is far down the list comes to its
+// front, so that groups in use are found soon and the last of the list has not
+// been used for long.
+func (s *groups) find(v *history, site heisen.Site, op heisen.Op, held Held) (own uint32, steps int) {
 	before := uint32(0)
-	for i, steps := v.first, 0; i != 0; steps++ {
+	for i := v.first; i != 0; steps++ {
 		g := &s.all[i]
 		if g.site == site && g.held == held && g.op == op {
 			if steps > 4 {
 				s.all[before].next, g.next, v.first = g.next, v.first, i
 			}
-			return i
+			return i, steps
 		}
 		before, i = i, g.next
 	}
-	return 0
+	return 0, steps
 }
 
 // of returns the group's access by a slot, or nil.
@@ -144,10 +145,9 @@ func (g *group) merge(m member) uint32 {
 	return 1
 }
 
-// evict drops one access of a history, which has some: of the largest group, for
-// there others like it are left, and if all have one member only, one that has
-// not been accessed for long.
-func (s *groups) evict(v *history) {
+// evictMember drops one access of a history, which has some: of the largest group,
+// for there others like it are left, or else one that evictGroup drops.
+func (s *groups) evictMember(v *history) {
 	largest, size := uint32(0), uint32(0)
 	for i := v.first; i != 0; i = s.all[i].next {
 		if n := s.all[i].others.count; n > size {
@@ -158,13 +158,21 @@ func (s *groups) evict(v *history) {
 		s.all[largest].others.removeAny()
 		return
 	}
+	s.evictGroup(v)
+}
+
+// evictGroup drops a group that has not been accessed for long, and returns how
+// many accesses that had.
+func (s *groups) evictGroup(v *history) uint32 {
 	link := &v.first
 	for s.all[*link].next != 0 {
 		link = &s.all[*link].next
 	}
 	i := *link
 	*link = 0
+	n := 1 + s.all[i].others.count
 	s.release(i)
+	return n
 }
 
 func (s *groups) release(i uint32) {

@@ -71,9 +71,7 @@ func show(trace []heisen.Record) string {
 // accessOf is what a finding says of an event.
 func accessOf(r *heisen.Record, index uint64) heisen.Access {
 	a := heisen.AccessOf(r, index)
-	if r.Flags&heisen.LockWord != 0 {
-		a.Op = heisen.AtomicUpdate
-	}
+	a.Op = r.Access()
 	return a
 }
 
