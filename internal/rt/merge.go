@@ -24,7 +24,7 @@ type merger struct {
 	// that are further away than that.
 	waiting [maxNear]*goroutine
 	far     map[uint64]*goroutine
-	ready   []*goroutine // forked while their words waited
+	ready   []*goroutine // whose words wait for nothing
 	held    uint64       // words that wait
 
 	limits limits
@@ -40,6 +40,7 @@ type goroutine struct {
 	early  []run // what came after a gap, by position
 	forked bool  // its Fork was emitted
 	awake  bool  // its Begin was emitted
+	ready  bool  // it is in merger.ready
 
 	cursor  heisen.Cursor
 	context heisen.Context // of cursor, unless stale
@@ -102,23 +103,27 @@ func (m *merger) lost() (events uint64) {
 	return events
 }
 
-// deliver takes words of g up to a switch to another goroutine, and returns how
-// many they are. at is how many came before in g's life.
+// deliver takes words of g up to a switch to another goroutine, or fewer if they
+// make enough events, and returns how many it took. at is how many came before
+// in g's life.
 func (m *merger) deliver(g *goroutine, at uint64, words []uint64) (n int, err error) {
 	switch {
 	case at == g.next && g.head == len(g.queue):
 		// As a rule nothing waits, and the words need not be looked at twice.
-		if n, err = m.consume(g, words); err != nil {
+		var waits bool
+		if n, waits, err = m.consume(g, words); err != nil {
 			return n, err
 		}
 		g.next += uint64(n)
-		if n < len(words) && words[n]>>opShift != opSwitch {
+		if waits {
 			rest, err := m.run(words[n:])
 			if err != nil {
 				return n, err
 			}
 			m.enqueue(g, rest)
 			n += len(rest)
+		} else if n < len(words) && words[n]>>opShift != opSwitch {
+			return n, nil
 		}
 	case at < g.next:
 		return 0, m.s.corrupt("goroutine %d has %d words, and word %d comes again", g.id, g.next, at)
@@ -139,9 +144,10 @@ func (m *merger) deliver(g *goroutine, at uint64, words []uint64) (n int, err er
 		if r := g.early[i]; r.at == g.next {
 			g.early = append(g.early[:i], g.early[i+1:]...)
 			m.held -= uint64(len(r.words))
-			if err := m.extend(g, r.words); err != nil {
-				return n, err
+			if g.head == len(g.queue) {
+				m.resume(g)
 			}
+			m.enqueue(g, r.words)
 			i = -1
 		}
 	}
@@ -165,21 +171,15 @@ func (m *merger) run(words []uint64) ([]uint64, error) {
 	return words[:n], nil
 }
 
-// extend consumes words that follow directly on what g has, or queues them.
-func (m *merger) extend(g *goroutine, words []uint64) error {
-	if g.head == len(g.queue) {
-		n, err := m.consume(g, words)
-		if err != nil {
-			return err
-		}
-		g.next += uint64(n)
-		words = words[n:]
+// resume makes release look at the words of g.
+func (m *merger) resume(g *goroutine) {
+	if !g.ready {
+		g.ready = true
+		m.ready = append(m.ready, g)
 	}
-	m.enqueue(g, words)
-	return nil
 }
 
-// enqueue keeps words that g's first unconsumed one makes wait.
+// enqueue keeps words that cannot be consumed yet.
 func (m *merger) enqueue(g *goroutine, words []uint64) {
 	g.next += uint64(len(words))
 	if g.head > 0 && len(g.queue)+len(words) > cap(g.queue) {
@@ -190,9 +190,10 @@ func (m *merger) enqueue(g *goroutine, words []uint64) {
 	m.held += uint64(len(words))
 }
 
-// release consumes what waited for the events emitted since.
+// release consumes what waited for the events emitted since, until there are
+// enough to deliver.
 func (m *merger) release() error {
-	for {
+	for !m.s.full() {
 		g := m.waiting[m.next%maxNear]
 		if g != nil {
 			m.waiting[m.next%maxNear] = nil
@@ -200,10 +201,11 @@ func (m *merger) release() error {
 			delete(m.far, m.next)
 		} else if last := len(m.ready) - 1; last >= 0 {
 			g, m.ready = m.ready[last], m.ready[:last]
+			g.ready = false
 		} else {
 			return nil
 		}
-		n, err := m.consume(g, g.queue[g.head:])
+		n, waits, err := m.consume(g, g.queue[g.head:])
 		m.held -= uint64(n)
 		g.head += n
 		if err != nil {
@@ -211,8 +213,11 @@ func (m *merger) release() error {
 		}
 		if g.head == len(g.queue) {
 			g.queue, g.head = g.queue[:0], 0
+		} else if !waits {
+			m.resume(g)
 		}
 	}
+	return nil
 }
 
 // wait notes that g stops at the event with the given stamp.
@@ -236,31 +241,31 @@ func (m *merger) wait(g *goroutine, stamp uint64) error {
 }
 
 // consume emits the events that words, the next of g, stand for. It returns how
-// many words it got through before one had to wait, or stood for a switch.
-func (m *merger) consume(g *goroutine, words []uint64) (int, error) {
-	i := 0
+// many words it got through: all, or those before a switch or before one that
+// waits, or as many as make enough events.
+func (m *merger) consume(g *goroutine, words []uint64) (i int, waits bool, err error) {
 	if !g.awake {
 		if len(words) == 0 {
-			return 0, nil
+			return 0, false, nil
 		}
 		w := words[0]
 		if w>>opShift != opBegin {
-			return 0, m.s.corrupt("goroutine %d begins with %#x", g.id, w)
+			return 0, false, m.s.corrupt("goroutine %d begins with %#x", g.id, w)
 		}
 		if w&orphan == 0 && !g.forked {
-			return 0, nil
+			return 0, true, nil
 		}
 		g.awake = true
 		m.begin(g, w&goidMax)
 		i = 1
 	}
-	for i < len(words) {
+	for i < len(words) && !m.s.full() {
 		w := words[i]
 		op, arg := w>>opShift, w&argMask
 		record := words[i:]
 		size := int(recordWords[op])
 		if size == 0 || size > len(record) {
-			return i, m.s.corrupt("record %#x", w)
+			return i, false, m.s.corrupt("record %#x", w)
 		}
 		switch op {
 		case opRead, opWrite:
@@ -280,29 +285,29 @@ func (m *merger) consume(g *goroutine, words []uint64) (int, error) {
 			r.Code, r.Obj = eventOps[op], heisen.Object(arg)
 			r.Loc, r.Val = m.s.site(uint32(record[1]>>32)), uint64(uint32(record[1]))
 		case opBegin:
-			return i, m.s.corrupt("goroutine %d begins again", g.id)
+			return i, false, m.s.corrupt("goroutine %d begins again", g.id)
 		case opSwitch:
-			return i, nil
+			return i, false, nil
 		default:
 			if stamp := record[1]; stamp != m.next {
-				return i, m.wait(g, stamp)
+				return i, true, m.wait(g, stamp)
 			}
 			m.next++
 			if err := m.sync(g, op, arg, m.s.site(uint32(record[2]))); err != nil {
-				return i, err
+				return i, false, err
 			}
 			if op == opEnd {
 				i += size
 				if i < len(words) && words[i]>>opShift != opSwitch {
-					return i, m.s.corrupt("goroutine %d goes on after its end", g.id)
+					return i, false, m.s.corrupt("goroutine %d goes on after its end", g.id)
 				}
 				delete(m.gs, uint64(g.id))
-				return i, nil
+				return i, false, nil
 			}
 		}
 		i += size
 	}
-	return i, nil
+	return i, false, nil
 }
 
 // emit adds an event of g, for the caller to fill in what is not its thread and
@@ -312,8 +317,15 @@ func (m *merger) emit(g *goroutine) *heisen.Record {
 		g.context = m.context(g.cursor)
 		g.stale = false
 	}
-	m.s.out = append(m.s.out, heisen.Record{TID: g.id, Ctx: g.context})
-	return &m.s.out[len(m.s.out)-1]
+	n := len(m.s.out)
+	if n == cap(m.s.out) {
+		m.s.out = slices.Grow(m.s.out, batchSize)
+	}
+	m.s.out = m.s.out[:n+1]
+	r := &m.s.out[n]
+	// Field by field: a literal would be made elsewhere and copied.
+	r.Obj, r.Val, r.TID, r.Loc, r.Ctx, r.Len, r.Code, r.Flags = 0, 0, g.id, 0, g.context, 0, 0, 0
+	return r
 }
 
 // maxAccess is the longest access of one Record, a multiple of 8.
@@ -395,7 +407,7 @@ func (m *merger) sync(g *goroutine, op, arg uint64, site heisen.Site) error {
 		child.forked = true
 		m.s.syms.SetThread(child.id, heisen.ThreadInfo{Forked: true, Parent: g.id, Site: site, Context: g.context})
 		if child.head < len(child.queue) {
-			m.ready = append(m.ready, child)
+			m.resume(child)
 		}
 	}
 	return nil

@@ -40,10 +40,12 @@ type Stream struct {
 	solve Symbolizer
 
 	buffers []bufferState
+	from    *bufferState // whose words come now
+	rest    []uint64     // those that were not taken yet
 	merge   merger
 
-	out  []heisen.Record
-	done int // how many of out were delivered
+	out  []heisen.Record // a batch, or somewhat more
+	done int             // how many of out were delivered
 	bye  bool
 	err  error // what ends the stream once out is delivered
 }
@@ -124,16 +126,17 @@ func (s *Stream) NextBatch() ([]heisen.Record, error) {
 		return nil, err
 	}
 	batch := s.out[s.done:]
-	if len(batch) > maxBatch {
-		batch = batch[:maxBatch]
-	}
-	s.done += len(batch)
+	s.done = len(s.out)
 	return batch, nil
 }
 
-// maxBatch bounds what NextBatch returns: records that stay in the first-level
-// cache while each detector has its turn.
-const maxBatch = 512
+// batchSize is how many events are made ahead of their delivery: records that
+// stay in the first-level cache while each detector has its turn. Few kinds of
+// words make more at a time.
+const batchSize = 512
+
+// full reports whether there are enough events to deliver.
+func (s *Stream) full() bool { return len(s.out) >= batchSize }
 
 // more waits until there are events to deliver, or none will come.
 func (s *Stream) more() error {
@@ -142,12 +145,23 @@ func (s *Stream) more() error {
 		if s.err != nil {
 			return s.err
 		}
-		if err := s.read(); err != nil {
+		if err := s.step(); err != nil {
 			s.err = err
 		}
 		s.resolve()
 	}
 	return nil
+}
+
+// step goes on where events can be had without reading, or else reads.
+func (s *Stream) step() error {
+	if err := s.merge.release(); err != nil || s.full() {
+		return err
+	}
+	if len(s.rest) > 0 {
+		return s.take()
+	}
+	return s.read()
 }
 
 // read takes the next message.
@@ -161,7 +175,14 @@ func (s *Stream) read() error {
 	}
 	switch m.kind {
 	case msgWords:
-		return s.take(m.id, m.words)
+		if m.id >= maxBuffers {
+			return s.corrupt("buffer %d", m.id)
+		}
+		for int(m.id) >= len(s.buffers) {
+			s.buffers = append(s.buffers, bufferState{})
+		}
+		s.from, s.rest = &s.buffers[m.id], m.words
+		return s.take()
 	case msgBarrier:
 		if left := s.merge.pending(); left > 0 {
 			return s.corrupt("%d words cannot be merged at a collection", left)
@@ -197,16 +218,10 @@ func corruptAt(offset int64, format string, args ...any) error {
 const maxBuffers = 4096
 
 // take splits the words of a buffer into runs of one goroutine each, by the
-// switches between them.
-func (s *Stream) take(id uint32, words []uint64) error {
-	if id >= maxBuffers {
-		return s.corrupt("buffer %d", id)
-	}
-	for int(id) >= len(s.buffers) {
-		s.buffers = append(s.buffers, bufferState{})
-	}
-	b := &s.buffers[id]
-	for len(words) > 0 {
+// switches between them, until there are enough events.
+func (s *Stream) take() error {
+	for b := s.from; len(s.rest) > 0 && !s.full(); {
+		words := s.rest
 		if words[0]>>opShift == opSwitch {
 			if len(words) < 2 {
 				return s.corrupt("record %#x", words[0])
@@ -216,7 +231,7 @@ func (s *Stream) take(id uint32, words []uint64) error {
 				return err
 			}
 			b.g, b.at = g, words[1]
-			words = words[2:]
+			s.rest = words[2:]
 			continue
 		}
 		if b.g == nil {
@@ -227,7 +242,7 @@ func (s *Stream) take(id uint32, words []uint64) error {
 			return err
 		}
 		b.at += uint64(n)
-		words = words[n:]
+		s.rest = words[n:]
 	}
 	return nil
 }
