@@ -67,6 +67,7 @@ type watch struct {
 }
 
 func (inv *invocation) watchFlags() *watch {
+	inv.pkgsFlag()
 	return &watch{
 		detect: inv.detectFlag(),
 		filter: inv.filterFlag(true),
