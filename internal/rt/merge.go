@@ -392,15 +392,17 @@ func (m *merger) sync(g *goroutine, op, arg uint64, site heisen.Site) error {
 	switch op {
 	case opAcquire, opRelease, opAcquireShared, opReleaseShared:
 		r.Flags = heisen.LockWord
+	case opTryAcquire, opTryAcquireShared:
+		r.Flags = heisen.LockWord | heisen.NoWait
 	}
 	m.emit(g, r)
-	switch op {
-	case opAcquire, opAcquireShared:
-		g.cursor = syms.Acquire(g.cursor, heisen.Held{Lock: heisen.Object(arg), Shared: op == opAcquireShared, Site: site})
+	switch r.Code {
+	case heisen.Acquire, heisen.AcquireShared:
+		g.cursor = syms.Acquire(g.cursor, heisen.Held{Lock: r.Obj, Shared: r.Code == heisen.AcquireShared, Site: site})
 		g.stale = true
-	case opRelease, opReleaseShared:
-		m.drop(g, heisen.Object(arg), op == opReleaseShared)
-	case opFork:
+	case heisen.Release, heisen.ReleaseShared:
+		m.drop(g, r.Obj, r.Code == heisen.ReleaseShared)
+	case heisen.Fork:
 		child, err := m.goroutine(arg)
 		if err != nil {
 			return err
