@@ -9,9 +9,10 @@ import (
 
 // Frame is one function of a call stack.
 type Frame struct {
-	Func string // package-qualified function name
-	File string // path as the compiler recorded it
-	Line int    // from 1; 0 if unknown
+	Func  string // package-qualified function name
+	File  string // path as the compiler recorded it
+	Line  int    // from 1; 0 if unknown
+	Start int    // line on which the function begins, from 1; 0 if unknown
 }
 
 // SiteInfo says what a Site is. Sites of real programs have a program counter
@@ -43,11 +44,15 @@ func (i SiteInfo) String() string {
 	return "?"
 }
 
-// fingerprint is the site's identity across runs and machines: no directory
-// and no address in it where frames or a text are known.
+// fingerprint is the site's identity across runs, machines and versions of the
+// program: no directory and no address in it where frames or a text are known,
+// and no file and line where it is known how far into the function it is.
 func (i SiteInfo) fingerprint() string {
 	if i.Text == "" && len(i.Frames) > 0 {
 		f := i.Frames[0]
+		if f.Start > 0 && f.Line > 0 {
+			return fmt.Sprintf("%s +%d", f.Func, f.Line-f.Start)
+		}
 		return fmt.Sprintf("%s %s:%d", f.Func, path.Base(strings.ReplaceAll(f.File, `\`, "/")), f.Line)
 	}
 	return i.String()

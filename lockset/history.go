@@ -7,7 +7,7 @@ import (
 
 // history is what Hybrid remembers of a class of bytes.
 type history struct {
-	first uint32 // list of groups, the newest first
+	first uint32 // list of groups
 	count uint32 // accesses in them
 }
 
@@ -33,14 +33,20 @@ type groups struct {
 
 func (s *groups) at(i uint32) *group { return &s.all[i] }
 
-// find returns the group of the accesses like r, or 0.
+// find returns the group of the accesses like r, or 0. One that is far down the
+// list comes to its front, so that groups in use are found soon and the last of
+// the list has not been used for long.
 func (s *groups) find(v *history, r *heisen.Record, held Held) uint32 {
-	for i := v.first; i != 0; {
+	before := uint32(0)
+	for i, steps := v.first, 0; i != 0; steps++ {
 		g := &s.all[i]
 		if g.site == r.Loc && g.held == held && g.op == r.Code {
+			if steps > 4 {
+				s.all[before].next, g.next, v.first = g.next, v.first, i
+			}
 			return i
 		}
-		i = g.next
+		before, i = i, g.next
 	}
 	return 0
 }
@@ -136,6 +142,9 @@ func (s *groups) allocTable() uint32 {
 // dropOthers drops those members of a group, but for group.member, for which
 // gone holds, and returns how many.
 func (s *groups) dropOthers(i uint32, gone func(vclock.Epoch) bool) (dropped uint32) {
+	if s.all[i].more == 0 {
+		return 0
+	}
 	t := &s.tables[s.all[i].more]
 	s.kept = s.kept[:0]
 	for _, m := range t.places {
@@ -153,8 +162,54 @@ func (s *groups) dropOthers(i uint32, gone func(vclock.Epoch) bool) (dropped uin
 	return dropped
 }
 
+// settle takes the locks that have ended out of the groups' locks, for nobody can
+// hold them any more, and makes one group of those that then are alike. It
+// returns how many members were thereby dropped.
+func (s *groups) settle(v *history, living func(ID) ID) (dropped uint32) {
+	changed := false
+	for i := v.first; i != 0; i = s.all[i].next {
+		g := &s.all[i]
+		held := Held{living(g.held.Any), living(g.held.Exclusive)}
+		changed = changed || held != g.held
+		g.held = held
+	}
+	for i := v.first; changed && i != 0; i = s.all[i].next {
+		for link := &s.all[i].next; *link != 0; {
+			j := *link
+			g, other := &s.all[i], &s.all[j]
+			if g.site != other.site || g.op != other.op || g.held != other.held {
+				link = &other.next
+				continue
+			}
+			dropped += s.merge(i, other.member)
+			for _, m := range s.others(other) {
+				if m.epoch != 0 {
+					dropped += s.merge(i, m)
+				}
+			}
+			*link = other.next
+			s.release(j)
+		}
+	}
+	return dropped
+}
+
+// merge adds m to a group. Of two members of a slot the later stays; it returns
+// how many were dropped.
+func (s *groups) merge(i uint32, m member) uint32 {
+	slot := m.epoch.Slot()
+	if have := s.last(i, slot); have == 0 {
+		s.add(i, m)
+		return 0
+	} else if have < m.epoch {
+		s.replace(i, m)
+	}
+	return 1
+}
+
 // evict drops one access of a history, which has some: of the largest group, for
-// there others like it are left, and if all have one member only, the oldest.
+// there others like it are left, and if all have one member only, one that has
+// not been accessed for long.
 func (s *groups) evict(v *history) {
 	largest, size := uint32(0), uint32(0)
 	for i := v.first; i != 0; i = s.all[i].next {

@@ -13,8 +13,13 @@ import (
 // forgotten, so that pairs may be missing. See Remember.
 var ErrForgotten = errors.New("lockset: accesses were forgotten")
 
-// defaultRemember is how many accesses of a variable a Hybrid keeps.
-const defaultRemember = 128
+const (
+	// defaultRemember is how many accesses of a variable a Hybrid keeps.
+	defaultRemember = 512
+
+	// lookAgain is how often makeRoom looks for nothing after it found nothing.
+	lookAgain = 64
+)
 
 // Hybrid reports pairs of places whose accesses may race in another schedule:
 // the hybrid of locksets and happens-before of O'Callahan and Choi (PPoPP 2003),
@@ -66,7 +71,8 @@ const defaultRemember = 128
 // thread, for a, which comes before b, would come before r. So b and r are a
 // potential race of the same places. The same argument allows to drop from a
 // group all accesses that come before a new one, which is done where the group
-// would have to grow. And a repeated access (same group and slot, nothing
+// would have to grow. Locks that have ended, which nobody can hold any more, are
+// taken out of the groups' locks where there are many groups. And a repeated access (same group and slot, nothing
 // published in between) needs no judgement: what came before it was judged with
 // the access that it repeats, or has been judged since.
 //
@@ -91,7 +97,9 @@ type Hybrid struct {
 	remember     uint32
 
 	now       now
+	vain      uint32                  // how often makeRoom need not look
 	before    func(vclock.Epoch) bool // whether it is ordered before now
+	living    func(ID) ID             // the locks of a set that have not ended
 	gone      heisen.Record           // a Free, for the next object whose messages are gone
 	events    uint64
 	forgotten uint64
@@ -122,7 +130,7 @@ type HybridOption func(*Hybrid)
 func OrderAtomics() HybridOption { return func(d *Hybrid) { d.orderAtomics = true } }
 
 // Remember sets how many accesses of a variable are kept, of those that must be
-// for no pair to be lost; the default is 128, and below 1 is no limit. An access
+// for no pair to be lost; the default is 512, and below 1 is no limit. An access
 // that is one too many takes the place of another one, Forgotten counts that, and
 // Flush returns an error. Pairs that are reported are right nonetheless.
 func Remember(accesses int) HybridOption {
@@ -141,6 +149,7 @@ func NewHybrid(sink heisen.Sink, options ...HybridOption) *Hybrid {
 		gone: heisen.Record{Code: heisen.Free, Val: 1},
 	}
 	d.holds = NewHolds(d.table)
+	d.living = d.table.living
 	d.before = func(e vclock.Epoch) bool { return d.order.Before(e, d.now.thread) }
 	d.memory = shadow.New(d.groups.clone, d.groups.forget)
 	for _, option := range options {
@@ -292,17 +301,14 @@ func (d *Hybrid) report(r *heisen.Record, g *group, m member, p pair, at heisen.
 // keep remembers r, of which own is the group, if there is one.
 func (d *Hybrid) keep(r *heisen.Record, v *history, own uint32) {
 	m := member{d.now.epoch, r.Ctx}
-	switch {
-	case own != 0 && d.groups.replace(own, m):
+	if own != 0 && d.groups.replace(own, m) {
 		return
-	case own != 0 && d.groups.full(own):
-		// Those that come before r are not needed any more.
+	}
+	if own != 0 && d.groups.full(own) {
 		v.count -= d.groups.dropOthers(own, d.before)
 	}
 	if d.remember > 0 && v.count >= d.remember {
-		d.groups.evict(v)
-		v.count--
-		d.forgotten++
+		d.makeRoom(v, own)
 		own = d.groups.find(v, r, d.now.held) // it may be gone
 	}
 	v.count++
@@ -313,11 +319,33 @@ func (d *Hybrid) keep(r *heisen.Record, v *history, own uint32) {
 	}
 }
 
+// makeRoom drops an access of v: one that is not needed, if there is one. In a
+// history where all are needed it would look for that in vain again and again, so
+// it looks only now and then.
+func (d *Hybrid) makeRoom(v *history, own uint32) {
+	if d.vain == 0 {
+		before := v.count
+		if own != 0 {
+			v.count -= d.groups.dropOthers(own, d.before)
+		}
+		v.count -= d.groups.settle(v, d.living)
+		if v.count < before {
+			return
+		}
+		d.vain = lookAgain
+	}
+	d.vain--
+	d.groups.evict(v)
+	v.count--
+	d.forgotten++
+}
+
 // compact gives up the sets that are no longer used, if there are many.
 func (d *Hybrid) compact() {
 	if !d.table.Grown() {
 		return
 	}
+	d.memory.Each(func(v *history) { v.count -= d.groups.settle(v, d.living) })
 	d.table.Compact(func(k *Keeper) {
 		d.holds.Keep(k)
 		d.memory.Each(func(v *history) {

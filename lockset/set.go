@@ -43,7 +43,9 @@ type Table struct {
 	unused  []Lock
 	ended   func(Lock) // told of the end of each lock; may be nil
 
-	scratch []Lock
+	scratch []Lock // of those that make sets
+	ofSet   []Lock // scratch of living
+	keeper  Keeper // of Compact
 }
 
 // store is the sets, by ID.

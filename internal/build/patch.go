@@ -173,14 +173,14 @@ func replaceCalls(name, call, with string, expected int) patch {
 	}
 }
 
-// dropCalls takes a call that is a statement, given in gofmt's form, out of the
-// whole file; there must be as many as expected.
-func dropCalls(call string, expected int) patch {
+// replaceStatements replaces a statement that is a call, given in gofmt's form, in
+// the whole file; there must be as many as expected.
+func replaceStatements(call, with string, expected int) patch {
 	return func(s *source) error {
 		found := 0
 		ast.Inspect(s.file, func(n ast.Node) bool {
 			if stmt, ok := n.(*ast.ExprStmt); ok && s.printed(stmt) == call {
-				s.replace(stmt, "")
+				s.replace(stmt, with)
 				found++
 				return false
 			}

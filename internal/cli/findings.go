@@ -17,7 +17,7 @@ type findings struct {
 	sources *report.Sources
 	order   []*finding
 	known   map[findingKey]*finding
-	text    io.Writer // where to print each as it is first seen; nil: not at all
+	print   func(*report.Finding) error // each as it is first seen; nil: not at all
 }
 
 type finding struct {
@@ -32,18 +32,18 @@ func keyOf(item report.Item) findingKey {
 	return findingKey{item.Finding.Detector, item.Fingerprint}
 }
 
-func newFindings(text io.Writer) *findings {
+func newFindings(print func(*report.Finding) error) *findings {
 	return &findings{
 		sources: report.NewSources(),
 		known:   map[findingKey]*finding{},
-		text:    text,
+		print:   print,
 	}
 }
 
-// collect returns a collector for one stream, and a function that adds its
-// counts when the stream has ended.
-func (f *findings) collect(symbols *heisen.Symbols) (c *report.Collector, done func()) {
-	c = report.NewCollector(symbols, func(item report.Item) { f.see(item, symbols) })
+// collect returns a collector for one stream, that of the tests of a package if
+// pkg is not empty, and a function that adds its counts when the stream has ended.
+func (f *findings) collect(symbols *heisen.Symbols, pkg string) (c *report.Collector, done func()) {
+	c = report.NewCollector(symbols, func(item report.Item) { f.see(item, symbols, pkg) })
 	return c, func() {
 		f.mu.Lock()
 		defer f.mu.Unlock()
@@ -58,7 +58,7 @@ func (f *findings) collect(symbols *heisen.Symbols) (c *report.Collector, done f
 }
 
 // see takes a finding that is new in its stream, or new there in this order.
-func (f *findings) see(item report.Item, symbols *heisen.Symbols) {
+func (f *findings) see(item report.Item, symbols *heisen.Symbols, pkg string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	known := f.known[keyOf(item)]
@@ -71,8 +71,9 @@ func (f *findings) see(item report.Item, symbols *heisen.Symbols) {
 		known.Reverse.Count = 0 // the streams' counts come when they end
 		return
 	}
-	if f.text != nil {
-		report.WriteText(f.text, &resolved) // what cannot be printed is still counted
+	resolved.Package = pkg
+	if f.print != nil {
+		f.print(&resolved) // what cannot be printed is still counted
 	}
 	resolved.Count = 0
 	known = &finding{resolved, item.Reverse}
@@ -87,25 +88,26 @@ func (f *findings) count() int {
 	return len(f.order)
 }
 
-// writeJSON writes all findings, one a line, with their final counts.
-func (f *findings) writeJSON(w io.Writer) error {
-	return f.write(w, report.Encode)
-}
-
-// writeText writes all findings, with their final counts, for people.
-func (f *findings) writeText(w io.Writer) error {
-	return f.write(w, report.WriteText)
-}
-
-func (f *findings) write(w io.Writer, one func(io.Writer, *report.Finding) error) error {
+// writeAll hands all findings, with their final counts, to write.
+func (f *findings) writeAll(write func(*report.Finding) error) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	for _, known := range f.order {
-		if err := one(w, &known.Finding); err != nil {
+		if err := write(&known.Finding); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// jsonTo returns a function that writes findings as lines of JSON.
+func jsonTo(w io.Writer) func(*report.Finding) error {
+	return func(f *report.Finding) error { return report.Encode(w, f) }
+}
+
+// textTo returns a function that writes findings for people.
+func textTo(w io.Writer) func(*report.Finding) error {
+	return func(f *report.Finding) error { return report.WriteText(w, f) }
 }
 
 // summary says how many findings there are, in the words of Go's race detector.
@@ -129,7 +131,7 @@ func (f *findings) summary(w io.Writer) {
 	for _, kind := range kinds {
 		fmt.Fprintf(w, "Found %d %s\n", numbers[kind], plural(kind))
 	}
-	if f.text == nil {
+	if f.print == nil {
 		return
 	}
 	for _, known := range f.order {
