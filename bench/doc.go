@@ -2,5 +2,7 @@
 //
 //	go test -bench . ./bench
 //
-// Its subpackage workload generates the traces they and other tests run on.
+// Its subpackage overhead is a command that measures what whole programs cost
+// under heisen and under Go's race detector, workload generates the
+// traces that benchmarks and tests run on.
 package bench

@@ -21,7 +21,11 @@ func drawSymbols(t *rapid.T) *heisen.Symbols {
 		for range rapid.IntRange(0, 3).Draw(t, "frames") {
 			info.Frames = append(info.Frames, heisen.Frame{
 				Func: text.Draw(t, "func"), File: text.Draw(t, "file"), Line: rapid.IntRange(0, 1<<30).Draw(t, "line"),
+				Start: rapid.IntRange(0, 1<<30).Draw(t, "start"),
 			})
+		}
+		if rapid.IntRange(0, 5).Draw(t, "kind of site") == 0 {
+			info = heisen.SiteInfo{Task: rapid.StringN(1, -1, -1).Draw(t, "task")}
 		}
 		s.AddSite(info)
 	}

@@ -20,6 +20,7 @@ const (
 	threadEntry     = 5 // what is known of a thread
 	nameEntry       = 6 // the name of an object
 	siteUpdateEntry = 7 // more about an earlier site
+	taskEntry       = 8 // the next site, a task
 )
 
 // tableEncoder writes what a Symbols has gained since it last looked.
@@ -74,6 +75,11 @@ func (e *tableEncoder) next(b []byte, limit int) (_ []byte, more bool) {
 	for ; e.sites < len(sites); e.sites++ {
 		if len(b) >= limit {
 			return b, true
+		}
+		if task := sites[e.sites].Task; task != "" {
+			b = append(b, taskEntry)
+			b = appendString(b, task)
+			continue
 		}
 		b = append(b, siteEntry)
 		b = appendSite(b, &sites[e.sites])
@@ -137,6 +143,7 @@ func appendSite(b []byte, info *heisen.SiteInfo) []byte {
 		b = appendString(b, f.Func)
 		b = appendString(b, f.File)
 		b = binary.AppendUvarint(b, uint64(max(f.Line, 0)))
+		b = binary.AppendUvarint(b, uint64(max(f.Start, 0)))
 	}
 	return b
 }
@@ -184,6 +191,11 @@ func (d *tableDecoder) entry(tag byte) error {
 	case siteEntry:
 		if info := d.site(); !d.bad {
 			d.symbols.AddSite(info)
+		}
+	case taskEntry:
+		task := d.string()
+		if d.bad = d.bad || task == ""; !d.bad {
+			d.symbols.AddSite(heisen.SiteInfo{Task: task})
 		}
 	case siteUpdateEntry:
 		site := d.number(numSites)
@@ -240,10 +252,10 @@ var errTwice = errors.New("entry stands twice")
 func (d *tableDecoder) site() (info heisen.SiteInfo) {
 	info.Text = d.string()
 	info.PC = d.uvarint()
-	frames := d.number(len(d.in)/3 + 1) // a frame has three fields
+	frames := d.number(len(d.in)/4 + 1) // a frame has four fields
 	for ; frames > 0 && !d.bad; frames-- {
 		info.Frames = append(info.Frames, heisen.Frame{
-			Func: d.string(), File: d.string(), Line: int(d.number(math.MaxInt32)),
+			Func: d.string(), File: d.string(), Line: int(d.number(math.MaxInt32)), Start: int(d.number(math.MaxInt32)),
 		})
 	}
 	return info

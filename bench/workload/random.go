@@ -2,20 +2,23 @@ package workload
 
 import (
 	"math/rand/v2"
+	"slices"
 
 	"github.com/heisen-go/heisen"
 )
 
 // Small describes small random traces.
 type Small struct {
-	Threads int  // at least 1
-	Events  int  // about as many
-	Vars    int  // variables, 8 bytes apart; at least 1
-	Syncs   int  // synchronisation objects; at least 1
-	Ranges  bool // accesses to several bytes, and to parts of variables
-	Lives   bool // Alloc and Free of variables and synchronisation objects
-	Wild    bool // not well-formed: any thread may do anything at any time
-	Sites   int  // sites to choose from; 0 gives event i the site i+1
+	Threads   int  // at least 1
+	Events    int  // about as many
+	Vars      int  // variables, 8 bytes apart; at least 1
+	Syncs     int  // synchronisation objects; at least 1
+	Ranges    bool // accesses to several bytes, and to parts of variables
+	LockWords bool // every second lock is a variable
+	Lives     bool // Alloc and Free of variables and synchronisation objects
+	Wild      bool // not well-formed: any thread may do anything at any time
+	Sites     int  // sites to choose from; 0 gives event i the site i+1
+	Nested    bool // threads take locks again that they hold, in both modes
 }
 
 // Random returns a random trace that uses every op that orders or accesses
@@ -46,6 +49,7 @@ const (
 
 type lockState struct {
 	writer  int   // thread + 1, or 0
+	again   int   // how often the writer has taken it besides
 	readers []int // threads
 }
 
@@ -142,7 +146,20 @@ func (g *random) lock(t int) {
 				mine = at
 			}
 		}
+		nest := g.Nested && (l.writer == t+1 || mine >= 0) && g.rng.IntN(3) == 0
 		switch {
+		case nest && l.writer == t+1 && g.rng.IntN(2) == 0:
+			op = heisen.Acquire
+			l.again++
+		case nest:
+			op = heisen.AcquireShared
+			l.readers = append(l.readers, t)
+		case l.writer == t+1 && mine >= 0 && g.rng.IntN(2) == 0:
+			op = heisen.ReleaseShared
+			l.readers = slices.Delete(l.readers, mine, mine+1)
+		case l.writer == t+1 && l.again > 0:
+			op = heisen.Release
+			l.again--
 		case l.writer == t+1:
 			op, l.writer = heisen.Release, 0
 		case l.writer != 0:
@@ -159,7 +176,11 @@ func (g *random) lock(t int) {
 			op, l.writer = heisen.Acquire, t+1
 		}
 	}
-	g.add(t, heisen.Record{Code: op, Obj: lockAt(i)})
+	r := heisen.Record{Code: op, Obj: lockAt(i)}
+	if g.LockWords && i%2 == 0 {
+		r.Obj, r.Flags = heisen.Object(8*(1+i%g.Vars)), heisen.LockWord
+	}
+	g.add(t, r)
 }
 
 func (g *random) thread(t int) {

@@ -173,6 +173,26 @@ func replaceCalls(name, call, with string, expected int) patch {
 	}
 }
 
+// replaceStatements replaces a statement that is a call, given in gofmt's form, in
+// the whole file; there must be as many as expected.
+func replaceStatements(call, with string, expected int) patch {
+	return func(s *source) error {
+		found := 0
+		ast.Inspect(s.file, func(n ast.Node) bool {
+			if stmt, ok := n.(*ast.ExprStmt); ok && s.printed(stmt) == call {
+				s.replace(stmt, with)
+				found++
+				return false
+			}
+			return true
+		})
+		if found != expected {
+			return fmt.Errorf("%d calls of %s, not %d", found, call, expected)
+		}
+		return nil
+	}
+}
+
 // replaceSelectors replaces the selector expression from, such as pkg.F,
 // wherever it stands in the file, at least once.
 func replaceSelectors(from, to string) patch {

@@ -20,9 +20,9 @@ func (inv *invocation) analyze() (int, error) {
 	found := newFindings(nil) // names may come at the end of a trace: printed when all are known
 	failed := inv.analyzeFiles(files, detect, found)
 	if *asJSON {
-		failed = errors.Join(failed, found.writeJSON(inv.Out))
+		failed = errors.Join(failed, found.writeAll(jsonTo(inv.Out)))
 	} else {
-		failed = errors.Join(failed, found.writeText(inv.Out))
+		failed = errors.Join(failed, found.writeAll(textTo(inv.Out)))
 		found.summary(inv.Out)
 	}
 	switch {
@@ -51,7 +51,7 @@ func (inv *invocation) analyzeFiles(files []string, detect *detection, found *fi
 }
 
 func analyzeTrace(ctx context.Context, r *trace.Reader, detect *detection, found *findings) error {
-	collector, done := found.collect(r.Symbols())
+	collector, done := found.collect(r.Symbols(), "")
 	defer done()
 	detectors, err := detect.build(r.Symbols(), collector.Add)
 	if err != nil {

@@ -80,6 +80,9 @@ func TestCorpus(t *testing.T) {
 func laterSites(findings []report.Finding) (sites []string) {
 	for _, f := range findings {
 		sites = append(sites, f.Accesses[len(f.Accesses)-1].Site)
+		if f.Reverse != nil {
+			sites = append(sites, f.Reverse.Accesses[len(f.Reverse.Accesses)-1].Site)
+		}
 	}
 	slices.SortFunc(sites, func(a, b string) int {
 		m, _ := strconv.Atoi(a)

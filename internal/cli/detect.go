@@ -8,6 +8,8 @@ import (
 	"strings"
 
 	"github.com/heisen-go/heisen"
+	"github.com/heisen-go/heisen/internal/rt"
+	"github.com/heisen-go/heisen/lockset"
 	"github.com/heisen-go/heisen/vclock"
 )
 
@@ -22,6 +24,10 @@ var detectors = []struct {
 		func(sink heisen.Sink) heisen.Detector { return vclock.NewFastTrack(sink) }},
 	{"hb", "all racy pairs of the observed order; slow", RecorderFiltered,
 		func(sink heisen.Sink) heisen.Detector { return vclock.NewReference(sink) }},
+	{"eraser", "every violation of the locking discipline; not every one is a race", Unfiltered,
+		func(sink heisen.Sink) heisen.Detector { return lockset.NewEraser(sink) }},
+	{"hybrid", "the places of all races that locks and messages allow, in any schedule; not every one can happen", RecorderFiltered,
+		func(sink heisen.Sink) heisen.Detector { return lockset.NewHybrid(sink) }},
 }
 
 // Detector is a detector that -detect can name.
@@ -99,6 +105,34 @@ func (d *detection) build(symbols *heisen.Symbols, sink heisen.Sink) (built []he
 		}
 	}
 	return built, err
+}
+
+// Chosen is detectors by a list as -detect takes it; "all" stands for every
+// detector but the slow reference, and "" for none.
+type Chosen struct{ d detection }
+
+// Choose returns the detectors of a list.
+func Choose(list string) (Chosen, error) {
+	d := detection{known: Tool{}.detectors()}
+	switch list {
+	case "":
+	case "all":
+		d.chosen = slices.DeleteFunc(DetectorNames(), func(name string) bool { return name == "hb" })
+	default:
+		if err := d.Set(list); err != nil {
+			return Chosen{}, err
+		}
+	}
+	return Chosen{d}, nil
+}
+
+// Mode returns what heisen test has programs record for them.
+func (c Chosen) Mode() rt.Mode { return filtering(true).mode(&c.d) }
+
+// New returns new detectors for a stream with the given symbols, which report to
+// sink.
+func (c Chosen) New(symbols *heisen.Symbols, sink heisen.Sink) ([]heisen.Detector, error) {
+	return c.d.build(symbols, sink)
 }
 
 // detectFlag defines -detect, and for each flag that a detector has of its own

@@ -16,15 +16,17 @@ import (
 // something else than the tests, or see the recorder as part of the program.
 var excluded = []string{"race", "msan", "asan", "overlay", "gcflags", "c", "exec", "n", "vet"}
 
+// testFlags is what the flags of go test ask for.
+type testFlags struct {
+	count bool // -count is among them
+	json  bool // -json is
+}
+
 // testCommand returns go test on packages, with the recorder injected.
-func (inv *invocation) testCommand(packages []string) (*exec.Cmd, error) {
+func (inv *invocation) testCommand(packages []string, flags testFlags) (*exec.Cmd, error) {
 	// Vet would look at the overlay's packages, and fail.
 	args := []string{"-vet=off"}
-	counted, err := checkTestFlags(inv.rest)
-	if err != nil {
-		return nil, err
-	}
-	if !counted { // a cached result has no events
+	if !flags.count { // a cached result has no events
 		args = append(args, "-count=1")
 	}
 	b, err := build.New(inv.ctx, "", "")
@@ -35,24 +37,29 @@ func (inv *invocation) testCommand(packages []string) (*exec.Cmd, error) {
 	return inv.attach(b.Command(inv.ctx, "test", args...)), nil
 }
 
-// checkTestFlags refuses flags of go test that are excluded, and reports whether
-// -count is among the others.
-func checkTestFlags(flags []string) (counted bool, err error) {
-	for _, flag := range flags {
+// checkTestFlags refuses flags of go test that are excluded, and reports what the
+// others ask for.
+func checkTestFlags(args []string) (flags testFlags, err error) {
+	for _, flag := range args {
 		if flag == "-args" || flag == "--args" {
 			break
 		}
 		if !strings.HasPrefix(flag, "-") {
 			continue
 		}
-		name, _, _ := strings.Cut(strings.TrimLeft(flag, "-"), "=")
+		name, value, _ := strings.Cut(strings.TrimLeft(flag, "-"), "=")
 		name = strings.TrimPrefix(name, "test.")
 		if slices.Contains(excluded, name) {
-			return false, misuse("the go test flag -%s cannot be combined with heisen", name)
+			return flags, misuse("the go test flag -%s cannot be combined with heisen", name)
 		}
-		counted = counted || name == "count"
+		switch name {
+		case "count":
+			flags.count = true
+		case "json":
+			flags.json = value == "" || value == "true" || value == "1"
+		}
 	}
-	return counted, nil
+	return flags, nil
 }
 
 // programCommand builds a package, or the files of one, and returns the command

@@ -58,6 +58,7 @@ func (r resolver) access(a heisen.Access) (Access, *Excerpt) {
 		Op:        a.Op.String(),
 		Thread:    a.Thread,
 		Goroutine: r.name(a.Thread),
+		Test:      r.symbols.Task(a.Thread, a.Context),
 		Object:    r.symbols.Name(a.Object),
 		Size:      a.Size,
 		Index:     a.Index,
@@ -130,7 +131,7 @@ func startsGoroutines(function string) bool {
 func frames(in []heisen.Frame) []Frame {
 	out := make([]Frame, len(in))
 	for i, f := range in {
-		out[i] = Frame(f)
+		out[i] = Frame{f.Func, f.File, f.Line}
 	}
 	return out
 }

@@ -7,6 +7,7 @@ import (
 	"io"
 	"math/rand/v2"
 	"runtime"
+	"slices"
 	"testing"
 
 	"github.com/heisen-go/heisen"
@@ -24,6 +25,8 @@ func FuzzStream(f *testing.F) {
 	}
 	f.Add(message(nil, msgWords, 0, word(opSwitch, 1<<31), 0, word(opBegin, orphan), word(opSend, 1), 1<<60, 1<<31))
 	f.Add(message(nil, msgWords, 0, word(opSwitch, 0), 0, word(opBegin, orphan), word(opReturn, argMask), word(opWrite, 8), 1<<32-1))
+	f.Add(message(nil, msgWords, 0, slices.Concat([]uint64{word(opSwitch, 0), 0, word(opBegin, orphan)},
+		taskWords("outer"), taskWords("in a long name"), []uint64{word(opCall, 3)}, taskWords(""), []uint64{word(opRead, 8), 1 << 32})...))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		if len(data) > 16<<10 || accessed(data) > 256<<20 {
 			t.Skip("what this stands for is large")
@@ -44,6 +47,7 @@ func FuzzStream(f *testing.F) {
 				}
 				s.Symbols().Stack(r.Loc, r.Ctx)
 				s.Symbols().Locks(r.Ctx)
+				s.Symbols().Task(r.TID, r.Ctx)
 			}
 		}
 		var lost *LostError
@@ -73,6 +77,7 @@ func answer(frames [][]heisen.Frame) (out []byte) {
 		out = binary.LittleEndian.AppendUint32(out, uint32(len(stack)))
 		for _, f := range stack {
 			out = binary.LittleEndian.AppendUint32(out, uint32(f.Line))
+			out = binary.LittleEndian.AppendUint32(out, uint32(f.Start))
 			for _, name := range []string{f.Func, f.File} {
 				out = binary.LittleEndian.AppendUint32(out, uint32(len(name)))
 				out = append(out, name...)
@@ -85,7 +90,7 @@ func answer(frames [][]heisen.Frame) (out []byte) {
 // FuzzFrames reads arbitrary answers of a symboliser. One that is accepted is
 // what its encoding says.
 func FuzzFrames(f *testing.F) {
-	f.Add(uint8(2), answer([][]heisen.Frame{{{Func: "main.f", File: "f.go", Line: 3}, {Func: "main.main", File: "m.go", Line: 1}}, nil}))
+	f.Add(uint8(2), answer([][]heisen.Frame{{{Func: "main.f", File: "f.go", Line: 3, Start: 2}, {Func: "main.main", File: "m.go", Line: 1}}, nil}))
 	f.Add(uint8(1), []byte{255, 255, 255, 255, 1, 0, 0, 0, 255, 255, 255, 255})
 	f.Fuzz(func(t *testing.T, n uint8, data []byte) {
 		r := bytes.NewReader(data)

@@ -27,6 +27,7 @@ type merger struct {
 	far     map[uint64]*goroutine
 	ready   []*goroutine // forked while their words waited
 	held    uint64       // words that wait
+	tasks   map[string]heisen.Site
 }
 
 // goroutine is the state of one goroutine's part of the stream.
@@ -39,6 +40,7 @@ type goroutine struct {
 	forked bool  // its Fork was emitted
 	awake  bool  // its Begin was emitted
 
+	task    []byte // as much of a task's name as has come
 	cursor  heisen.Cursor
 	context heisen.Context // of cursor, unless stale
 	stale   bool
@@ -59,6 +61,7 @@ func (m *merger) init(s *Stream) {
 	m.s = s
 	m.gs = map[uint64]*goroutine{}
 	m.far = map[uint64]*goroutine{}
+	m.tasks = map[string]heisen.Site{}
 }
 
 // goroutine returns the state of a goroutine by number.
@@ -82,7 +85,7 @@ func (m *merger) lost() (events uint64) {
 	count := func(words []uint64) {
 		for len(words) > 0 {
 			op := words[0] >> opShift
-			if op != opCall && op != opReturn {
+			if op != opCall && op != opReturn && op != opTask {
 				events++
 			}
 			words = words[recordWords[op]:]
@@ -221,6 +224,11 @@ func (m *merger) consume(g *goroutine, words []uint64) (int, error) {
 			g.cursor = syms.Call(g.cursor, m.s.site(uint32(arg)))
 			g.stale = true
 			i++
+		case opTask:
+			if err := m.task(g, arg); err != nil {
+				return i, err
+			}
+			i++
 		case opReturn:
 			for ; arg > 0 && g.cursor.Calls != 0; arg-- {
 				g.cursor = syms.Return(g.cursor)
@@ -296,6 +304,63 @@ func (m *merger) begin(g *goroutine, goid uint64) {
 	m.emit(g, heisen.Record{Code: heisen.Begin, Val: goid})
 }
 
+// maxTask bounds a task's name, in bytes.
+const maxTask = 1 << 12
+
+// task takes seven bytes of a task's name. With the last of them g begins the
+// task: a call in its path.
+func (m *merger) task(g *goroutine, bytes uint64) error {
+	for range 7 {
+		b := byte(bytes)
+		bytes >>= 8
+		if b != 0 {
+			g.task = append(g.task, b)
+			continue
+		}
+		if bytes != 0 {
+			return m.s.corrupt("a task's name goes on after its end")
+		}
+		name := string(g.task)
+		g.task, g.stale = g.task[:0], true
+		if name == "" {
+			g.cursor = m.endTask(g.cursor)
+			return nil
+		}
+		site, known := m.tasks[name]
+		if !known {
+			site = m.s.syms.AddSite(heisen.SiteInfo{Task: name})
+			m.tasks[name] = site
+		}
+		g.cursor = m.s.syms.Call(g.cursor, site)
+		return nil
+	}
+	if len(g.task) > maxTask {
+		return m.s.corrupt("a task's name of more than %d bytes", maxTask)
+	}
+	return nil
+}
+
+// endTask takes the innermost task out of a path. There may be calls above it:
+// those that a panic is about to leave.
+func (m *merger) endTask(c heisen.Cursor) heisen.Cursor {
+	syms := m.s.syms
+	_, calls, _, _ := syms.Tables()
+	var above []heisen.Site
+	for at := c; at.Calls != 0; at = syms.Return(at) {
+		site := calls[at.Calls].Site
+		if syms.Site(site).Task == "" {
+			above = append(above, site)
+			continue
+		}
+		at = syms.Return(at)
+		for _, call := range slices.Backward(above) {
+			at = syms.Call(at, call)
+		}
+		return at
+	}
+	return c
+}
+
 // collector is the message by which goroutines tell the garbage collector, and
 // it the finalizers, that they are done with an object. It is no address that a
 // Go program can have.
@@ -323,7 +388,12 @@ func (m *merger) sync(g *goroutine, op, arg uint64, site heisen.Site) error {
 	case opEnd:
 		m.emit(g, heisen.Record{Code: heisen.Send, Obj: collector})
 	}
-	m.emit(g, heisen.Record{Code: eventOps[op], Obj: heisen.Object(arg), Loc: site})
+	r := heisen.Record{Code: eventOps[op], Obj: heisen.Object(arg), Loc: site}
+	switch op {
+	case opAcquire, opRelease, opAcquireShared, opReleaseShared:
+		r.Flags = heisen.LockWord
+	}
+	m.emit(g, r)
 	switch op {
 	case opAcquire, opAcquireShared:
 		g.cursor = syms.Acquire(g.cursor, heisen.Held{Lock: heisen.Object(arg), Shared: op == opAcquireShared, Site: site})

@@ -16,7 +16,7 @@ import (
 
 func TestReadFrames(t *testing.T) {
 	want := [][]heisen.Frame{
-		{{Func: "main.inlined", File: "/src/a.go", Line: 12}, {Func: "main.main", File: "/src/a.go", Line: 40}},
+		{{Func: "main.inlined", File: "/src/a.go", Line: 12, Start: 10}, {Func: "main.main", File: "/src/a.go", Line: 40, Start: 30}},
 		nil,
 		{{Func: strings.Repeat("x", maxName), File: "", Line: 0}},
 	}

@@ -32,7 +32,8 @@ const (
 	opCollected     = 20
 	opReadAgain     = 21
 	opWriteAgain    = 22
-	numOps          = 23
+	opTask          = 23
+	numOps          = 24
 )
 
 const (
@@ -64,7 +65,7 @@ var recordWords = [256]uint8{
 	opAtomicRead: 3, opAtomicWrite: 3, opAtomicUpdate: 3,
 	opAcquire: 3, opRelease: 3, opAcquireShared: 3, opReleaseShared: 3,
 	opSend: 3, opReceive: 3, opFork: 3, opEnd: 3, opCollected: 3,
-	opReadAgain: 2, opWriteAgain: 2,
+	opReadAgain: 2, opWriteAgain: 2, opTask: 1,
 }
 
 // eventOps maps the recorder's ops to those of events.

@@ -62,6 +62,7 @@ const (
 	heisenBufWords  = 8 << 10  // 64 KiB per P
 	heisenMaxFrames = 64 << 10 // deeper calls are not kept
 	heisenMinFrames = 32       // what a new goroutine starts with
+	heisenMaxTask   = 4 << 10  // bytes of a task's name
 	heisenMaxRecord = 4        // words of the longest record
 	heisenHeader    = 2        // words of a switch to another goroutine
 	heisenBegin     = 1        // words of a begin record

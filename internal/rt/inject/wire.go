@@ -40,6 +40,10 @@ const (
 	// as 5 and 6, of accesses that would be skipped
 	heisenOpReadAgain  = 21
 	heisenOpWriteAgain = 22
+
+	// arg: seven bytes of a task's name, the first lowest. As many follow each other
+	// as it takes for the last to end with a zero byte. No name at all ends the task.
+	heisenOpTask = 23
 )
 
 // A message is a header of four 32-bit words (kind, buffer, length of the

@@ -1,0 +1,118 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"runtime/pprof"
+	"syscall"
+
+	"github.com/heisen-go/heisen"
+	"github.com/heisen-go/heisen/internal/cli"
+	"github.com/heisen-go/heisen/internal/report"
+	"github.com/heisen-go/heisen/internal/rt"
+)
+
+// The analyser is this program again, as a process of its own, so that its CPU
+// time and memory are its own. It does what heisen run does: it starts the
+// program and consumes its events.
+const (
+	analyserVerb = "-analyse"
+	reportEnv    = "OVERHEAD_REPORT"
+	profileEnv   = "OVERHEAD_PROFILE"
+)
+
+// analysis is what the analyser reports of itself and of the program.
+type analysis struct {
+	CPU      float64 // its own
+	Memory   float64 // its own peak in MiB
+	Program  float64 // the program's peak
+	Events   uint64
+	Findings int
+}
+
+func analyserMain(detectors string, args []string) int {
+	a, err := analyse(detectors, args)
+	if err == nil {
+		err = a.write(os.Getenv(reportEnv))
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "analyser:", err)
+		return 1
+	}
+	return 0
+}
+
+func analyse(detectors string, args []string) (a analysis, err error) {
+	listener, err := rt.Listen()
+	if err != nil {
+		return a, err
+	}
+	defer listener.Close()
+	cmd := exec.Command(args[0], args[1:]...)
+	cmd.Env = append(cmd.Environ(), listener.Env())
+	cmd.Stdout, cmd.Stderr = os.Stdout, os.Stderr
+	// Started first: a process inherits its parent's size as its own peak.
+	if err := cmd.Start(); err != nil {
+		return a, err
+	}
+	if path := os.Getenv(profileEnv); path != "" {
+		f, err := os.Create(path)
+		if err != nil {
+			return a, err
+		}
+		defer f.Close()
+		if err := pprof.StartCPUProfile(f); err != nil {
+			return a, err
+		}
+		defer pprof.StopCPUProfile()
+	}
+	err = a.consume(listener, detectors)
+	if err := errors.Join(err, cmd.Wait()); err != nil {
+		return a, err
+	}
+	a.Program = float64(cmd.ProcessState.SysUsage().(*syscall.Rusage).Maxrss) * 1024 / mib
+	return a, nil
+}
+
+// consume runs the detectors on the events of the program that connects.
+func (a *analysis) consume(listener *rt.Listener, detectors string) error {
+	chosen, err := cli.Choose(detectors)
+	if err != nil {
+		return err
+	}
+	program, err := listener.Accept()
+	if err != nil {
+		return err
+	}
+	stream, err := program.Open(chosen.Mode())
+	if err != nil {
+		return err
+	}
+	collector := report.NewCollector(stream.Symbols(), nil)
+	built, err := chosen.New(stream.Symbols(), collector.Add)
+	if err != nil {
+		return err
+	}
+	a.Events, err = heisen.Run(context.Background(), stream, built...)
+	a.Findings = collector.Len()
+	return errors.Join(err, program.Close(0))
+}
+
+// write adds what the analyser itself took and leaves all in a file.
+func (a *analysis) write(path string) error {
+	var usage syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &usage); err != nil {
+		return err
+	}
+	a.CPU = float64(usage.Utime.Nano()+usage.Stime.Nano()) / 1e9
+	a.Memory = float64(usage.Maxrss) * 1024 / mib
+	text, err := json.Marshal(a)
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(path, text, 0o666)
+}

@@ -1,0 +1,108 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+
+	"github.com/heisen-go/heisen/internal/build"
+)
+
+// runner builds and runs benchmarks below a folder.
+type runner struct {
+	dir     string
+	profile string
+	scale   float64
+}
+
+// source is where the files of a module are.
+func (r *runner) source(b benchmark) string {
+	return filepath.Join(r.dir, strings.ReplaceAll(b.module, "/", "_"))
+}
+
+// program is where the test program of a benchmark's package is.
+func (r *runner) program(b benchmark, kind string) string {
+	return filepath.Join(r.dir, strings.ReplaceAll(b.module+"/"+b.pkg, "/", "_")+"."+kind)
+}
+
+// build fetches the module and compiles the programs that are not there yet.
+func (r *runner) build(ctx context.Context, b benchmark, ways []way) error {
+	if _, err := os.Stat(r.source(b)); err != nil {
+		if err := r.fetch(ctx, b); err != nil {
+			return err
+		}
+	}
+	dir := filepath.Join(r.source(b), filepath.FromSlash(b.pkg))
+	for _, w := range ways {
+		output := r.program(b, w.program)
+		if _, err := os.Stat(output); err == nil {
+			continue
+		}
+		args := []string{"-c", "-mod=mod", "-vet=off", "-o", output, "."}
+		var cmd *exec.Cmd
+		switch w.program {
+		case "plain":
+			cmd = exec.CommandContext(ctx, "go", append([]string{"test"}, args...)...)
+		case "race":
+			cmd = exec.CommandContext(ctx, "go", append([]string{"test", "-race"}, args...)...)
+		case "heisen":
+			builder, err := build.New(ctx, dir, "")
+			if err != nil {
+				return err
+			}
+			cmd = builder.Command(ctx, "test", args...)
+		}
+		cmd.Dir = dir
+		if _, err := output1(cmd); err != nil {
+			return fmt.Errorf("building %s: %w", w.program, err)
+		}
+	}
+	return nil
+}
+
+// fetch copies the module's files out of the module cache, where the go command
+// may complete go.sum.
+func (r *runner) fetch(ctx context.Context, b benchmark) error {
+	cmd := exec.CommandContext(ctx, "go", "mod", "download", "-json", b.module+"@"+b.version)
+	cmd.Dir = r.dir
+	cmd.Env = append(cmd.Environ(), "GOWORK=off", "GOFLAGS=")
+	out, err := output1(cmd)
+	if err != nil {
+		return err
+	}
+	var found struct{ Dir string }
+	if err := json.Unmarshal(out, &found); err != nil {
+		return fmt.Errorf("go mod download: %w", err)
+	}
+	to := r.source(b)
+	if err := os.CopyFS(to, os.DirFS(found.Dir)); err != nil {
+		return err
+	}
+	return filepath.WalkDir(to, func(path string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		return os.Chmod(path, 0o755)
+	})
+}
+
+// output1 runs a command and returns its standard output; what it said on
+// standard error is in the error.
+func output1(cmd *exec.Cmd) ([]byte, error) {
+	var said bytes.Buffer
+	cmd.Stderr = &said
+	out, err := cmd.Output()
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w\n%s", strings.Join(cmd.Args[:2], " "), err, said.Bytes())
+	}
+	return out, nil
+}
+
+// removeAll removes a folder.
+func removeAll(dir string) { os.RemoveAll(dir) }

@@ -1,0 +1,108 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"math"
+	"slices"
+	"text/tabwriter"
+)
+
+// row is the runs of a benchmark, by way.
+type row struct {
+	bench benchmark
+	runs  map[string][]cost
+}
+
+// median returns the median of what of the runs of a way, 0 if there are none.
+func (r row) median(way string, what func(cost) float64) float64 {
+	var values []float64
+	for _, c := range r.runs[way] {
+		values = append(values, what(c))
+	}
+	if len(values) == 0 {
+		return 0
+	}
+	slices.Sort(values)
+	n := len(values)
+	return (values[(n-1)/2] + values[n/2]) / 2
+}
+
+// printTables prints a table for each kind of cost: what the plain run took, and
+// how many times as much the others, with geometric means.
+func printTables(w io.Writer, ways []way, rows []row) {
+	for _, t := range []struct {
+		title string
+		what  func(cost) float64
+	}{
+		{"CPU s", func(c cost) float64 { return c.CPU }},
+		{"wall s", func(c cost) float64 { return c.Wall }},
+		{"MiB", func(c cost) float64 { return c.Memory }},
+	} {
+		printTable(w, t.title, ways, rows, t.what)
+		fmt.Fprintln(w)
+	}
+	out := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
+	fmt.Fprintf(out, "heisen\tevents\tanalyser CPU s\tns/event\tits MiB\tfindings\t\n")
+	for _, r := range rows {
+		for _, way := range ways {
+			if !way.analyser {
+				continue
+			}
+			events := r.median(way.name, func(c cost) float64 { return float64(c.Events) })
+			cpu := r.median(way.name, func(c cost) float64 { return c.Analyser })
+			fmt.Fprintf(out, "%s %s\t%.0f\t%.2f\t%.0f\t%.0f\t%.0f\t\n", r.bench, way.name, events, cpu, cpu*1e9/events,
+				r.median(way.name, func(c cost) float64 { return c.Host }),
+				r.median(way.name, func(c cost) float64 { return float64(c.Findings) }))
+		}
+	}
+	out.Flush()
+}
+
+func printTable(w io.Writer, title string, ways []way, rows []row, what func(cost) float64) {
+	out := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
+	fmt.Fprintf(out, "%s\t", title)
+	for _, way := range ways {
+		fmt.Fprintf(out, "%s\t", way.name)
+	}
+	for _, way := range ways {
+		if way.analyser {
+			fmt.Fprintf(out, "%s/race\t", way.name)
+		}
+	}
+	fmt.Fprintln(out)
+	logs := make([]float64, 2*len(ways))
+	for _, r := range rows {
+		plain, race := r.median("plain", what), r.median("race", what)
+		fmt.Fprintf(out, "%s\t", r.bench)
+		for i, way := range ways {
+			v := r.median(way.name, what)
+			if i == 0 {
+				fmt.Fprintf(out, "%.2f\t", v)
+				continue
+			}
+			logs[i] += math.Log(v / plain)
+			fmt.Fprintf(out, "%.2f (%.1fx)\t", v, v/plain)
+		}
+		for i, way := range ways {
+			if way.analyser {
+				v := r.median(way.name, what)
+				logs[len(ways)+i] += math.Log(v / race)
+				fmt.Fprintf(out, "%.2fx\t", v/race)
+			}
+		}
+		fmt.Fprintln(out)
+	}
+	fmt.Fprint(out, "geometric mean\t\t")
+	n := float64(len(rows))
+	for i := range ways[1:] {
+		fmt.Fprintf(out, "%.1fx\t", math.Exp(logs[i+1]/n))
+	}
+	for i, way := range ways {
+		if way.analyser {
+			fmt.Fprintf(out, "%.2fx\t", math.Exp(logs[len(ways)+i]/n))
+		}
+	}
+	fmt.Fprintln(out)
+	out.Flush()
+}

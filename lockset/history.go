@@ -1,0 +1,210 @@
+package lockset
+
+import (
+	"github.com/heisen-go/heisen"
+	"github.com/heisen-go/heisen/vclock"
+)
+
+// history is what Hybrid remembers of a class of bytes.
+type history struct {
+	first uint32 // list of groups
+	count uint32 // accesses in them
+}
+
+// group is the remembered accesses to a class of bytes by one op at one site
+// with the same locks, at most one for each slot. It fills a cache line.
+type group struct {
+	held   Held
+	site   heisen.Site
+	next   uint32 // next group of the history, or next free one
+	op     heisen.Op
+	member member // one of them
+	others table
+}
+
+// groups holds groups by number; the first is not used. Free groups keep their
+// tables for the next use.
+type groups struct {
+	all  []group
+	free uint32
+	kept []member // scratch
+}
+
+func (s *groups) at(i uint32) *group { return &s.all[i] }
+
+// find returns the group of the accesses like the one given, or 0. One that is far down the
+// list comes to its front, so that groups in use are found soon and the last of
+// the list has not been used for long.
+func (s *groups) find(v *history, site heisen.Site, op heisen.Op, held Held) uint32 {
+	before := uint32(0)
+	for i, steps := v.first, 0; i != 0; steps++ {
+		g := &s.all[i]
+		if g.site == site && g.held == held && g.op == op {
+			if steps > 4 {
+				s.all[before].next, g.next, v.first = g.next, v.first, i
+			}
+			return i
+		}
+		before, i = i, g.next
+	}
+	return 0
+}
+
+// of returns the group's access by a slot, or nil.
+func (g *group) of(slot uint32) *member {
+	if g.member.epoch.Slot() == slot {
+		return &g.member
+	}
+	return g.others.get(slot)
+}
+
+// push makes a new group of one member.
+func (s *groups) push(v *history, site heisen.Site, op heisen.Op, held Held, m member) {
+	i := s.alloc()
+	s.all[i] = group{held: held, site: site, op: op, member: m, next: v.first, others: s.all[i].others}
+	v.first = i
+}
+
+func (s *groups) alloc() uint32 {
+	i := s.free
+	if i != 0 {
+		s.free = s.all[i].next
+		return i
+	}
+	if len(s.all) == 0 {
+		s.all = make([]group, 1, 64)
+	}
+	s.all = append(s.all, group{})
+	return uint32(len(s.all) - 1)
+}
+
+// dropOthers drops those members of a group, but for group.member, for which
+// gone holds, and returns how many.
+func (s *groups) dropOthers(i uint32, gone func(vclock.Epoch) bool) (dropped uint32) {
+	t := &s.all[i].others
+	s.kept = s.kept[:0]
+	for _, m := range t.places {
+		if m.epoch != 0 && !gone(m.epoch) {
+			s.kept = append(s.kept, m)
+		}
+	}
+	dropped = t.count - uint32(len(s.kept))
+	if dropped > 0 {
+		t.clear()
+		for _, m := range s.kept {
+			t.add(m)
+		}
+	}
+	return dropped
+}
+
+// settle takes the locks that have ended out of the groups' locks, for nobody can
+// hold them any more, and makes one group of those that then are alike. It
+// returns how many members were thereby dropped.
+func (s *groups) settle(v *history, living func(ID) ID) (dropped uint32) {
+	changed := false
+	for i := v.first; i != 0; i = s.all[i].next {
+		g := &s.all[i]
+		held := Held{living(g.held.Any), living(g.held.Exclusive)}
+		changed = changed || held != g.held
+		g.held = held
+	}
+	for i := v.first; changed && i != 0; i = s.all[i].next {
+		for link := &s.all[i].next; *link != 0; {
+			j := *link
+			g, other := &s.all[i], &s.all[j]
+			if g.site != other.site || g.op != other.op || g.held != other.held {
+				link = &other.next
+				continue
+			}
+			dropped += g.merge(other.member)
+			for _, m := range other.others.places {
+				if m.epoch != 0 {
+					dropped += g.merge(m)
+				}
+			}
+			*link = other.next
+			s.release(j)
+		}
+	}
+	return dropped
+}
+
+// merge adds m to a group. Of two members of a slot the later stays; it returns
+// how many were dropped.
+func (g *group) merge(m member) uint32 {
+	have := g.of(m.epoch.Slot())
+	if have == nil {
+		g.others.add(m)
+		return 0
+	}
+	if have.epoch < m.epoch {
+		*have = m
+	}
+	return 1
+}
+
+// evict drops one access of a history, which has some: of the largest group, for
+// there others like it are left, and if all have one member only, one that has
+// not been accessed for long.
+func (s *groups) evict(v *history) {
+	largest, size := uint32(0), uint32(0)
+	for i := v.first; i != 0; i = s.all[i].next {
+		if n := s.all[i].others.count; n > size {
+			largest, size = i, n
+		}
+	}
+	if largest != 0 {
+		s.all[largest].others.removeAny()
+		return
+	}
+	link := &v.first
+	for s.all[*link].next != 0 {
+		link = &s.all[*link].next
+	}
+	i := *link
+	*link = 0
+	s.release(i)
+}
+
+func (s *groups) release(i uint32) {
+	g := &s.all[i]
+	g.others.clear()
+	*g = group{next: s.free, others: g.others}
+	s.free = i
+}
+
+// forget makes v an empty history.
+func (s *groups) forget(v *history) {
+	for i := v.first; i != 0; {
+		next := s.all[i].next
+		s.release(i)
+		i = next
+	}
+	*v = history{}
+}
+
+// clone gives v, a copy of another history, groups of its own.
+func (s *groups) clone(v *history) {
+	from := v.first
+	v.first = 0
+	last := uint32(0)
+	for ; from != 0; from = s.all[from].next {
+		i := s.alloc()
+		own := s.all[i].others
+		for _, m := range s.all[from].others.places {
+			if m.epoch != 0 {
+				own.add(m)
+			}
+		}
+		s.all[i] = s.all[from]
+		s.all[i].others = own
+		s.all[i].next = 0
+		if last == 0 {
+			v.first = i
+		} else {
+			s.all[last].next = i
+		}
+		last = i
+	}
+}
