@@ -171,10 +171,6 @@ func (f *Filter) keep(r *heisen.Record) bool {
 			f.dropped++
 			return false
 		}
-	case heisen.Acquire:
-		f.acquire(t, r.Obj)
-	case heisen.Release:
-		f.release(t, r.Obj)
 	default:
 		f.synchronise(t, r)
 	}
@@ -213,6 +209,10 @@ func (f *Filter) redundant(t *thread, r *heisen.Record) bool {
 // detectors count.
 func (f *Filter) synchronise(t *thread, r *heisen.Record) {
 	switch r.Code {
+	case heisen.Acquire:
+		f.acquire(t, r.Obj)
+	case heisen.Release:
+		f.release(t, r.Obj)
 	case heisen.AcquireShared:
 		f.acquireShared(t, r.Obj)
 	case heisen.ReleaseShared:
@@ -224,10 +224,11 @@ func (f *Filter) synchronise(t *thread, r *heisen.Record) {
 		f.publish(t)
 	case heisen.AtomicRead:
 		f.mix(r.Obj, false)
-		f.history.share(t, r)
-	case heisen.AtomicWrite, heisen.AtomicUpdate:
+	case heisen.AtomicWrite:
+		f.overwrite(r.Obj)
+		f.publish(t)
+	case heisen.AtomicUpdate:
 		f.mix(r.Obj, true)
-		f.history.share(t, r)
 		f.publish(t)
 	case heisen.Fork:
 		f.publish(t)
@@ -240,5 +241,8 @@ func (f *Filter) synchronise(t *thread, r *heisen.Record) {
 	case heisen.Alloc, heisen.Free:
 		f.objects.Clear(r.Obj, r.Val)
 		f.history.clear(r.Obj, r.Val)
+	}
+	if r.Code.IsAtomic() || r.Flags&heisen.LockWord != 0 {
+		f.history.share(t, r)
 	}
 }

@@ -254,13 +254,21 @@ func (f *Filter) mix(o heisen.Object, publishes bool) {
 	case s == nil:
 		*p = &f.mixed
 	case s != &f.mixed:
-		f.break_(s)
+		f.breakAll(s)
 		s.mixed = true
 	}
 }
 
-// break_ breaks all pledges of s.
-func (f *Filter) break_(s *object) {
+// overwrite notes an atomic store to o, which ends the life of a lock there.
+func (f *Filter) overwrite(o heisen.Object) {
+	if p := f.objects.Peek(o); p != nil && *p != nil && *p != &f.mixed {
+		f.retire(*p)
+	}
+	f.mix(o, true)
+}
+
+// breakAll breaks the pledges of s.
+func (f *Filter) breakAll(s *object) {
 	if s.release.by != nil {
 		f.seen(&s.release)
 	}
@@ -276,7 +284,7 @@ func (f *Filter) break_(s *object) {
 
 // retire ends the life of a lock. Who holds it, holds it no more.
 func (f *Filter) retire(s *object) {
-	f.break_(s)
+	f.breakAll(s)
 	if s.owner != nil {
 		f.publish(s.owner)
 	}
