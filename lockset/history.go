@@ -101,14 +101,19 @@ func (s *groups) dropOthers(i uint32, gone func(vclock.Epoch) bool) (dropped uin
 
 // settle takes the locks that have ended out of the groups' locks, for nobody can
 // hold them any more, and makes one group of those that then are alike. It
-// returns how many members were thereby dropped.
+// returns how many members were thereby dropped. What comes later relates to the
+// accesses as before; what came before, and may have held those locks too, is to
+// be judged again with the next access of each member's slot.
 func (s *groups) settle(v *history, living func(ID) ID) (dropped uint32) {
 	changed := false
 	for i := v.first; i != 0; i = s.all[i].next {
 		g := &s.all[i]
 		held := Held{living(g.held.Any), living(g.held.Exclusive)}
-		changed = changed || held != g.held
-		g.held = held
+		if held != g.held {
+			changed = true
+			g.held = held
+			g.unjudge()
+		}
 	}
 	for i := v.first; changed && i != 0; i = s.all[i].next {
 		for link := &s.all[i].next; *link != 0; {
@@ -139,10 +144,22 @@ func (g *group) merge(m member) uint32 {
 		g.others.add(m)
 		return 0
 	}
-	if have.epoch < m.epoch {
+	switch {
+	case have.epoch < m.epoch:
 		*have = m
+	case have.epoch == m.epoch:
+		have.judged = have.judged || m.judged
 	}
 	return 1
+}
+
+// unjudge notes that the members were judged under locks that are not those of
+// the group any more.
+func (g *group) unjudge() {
+	g.member.judged = false
+	for i := range g.others.places {
+		g.others.places[i].judged = false
+	}
 }
 
 // evictMember drops one access of a history, which has some: of the largest group,

@@ -78,7 +78,8 @@ const (
 // would have to grow. Locks that have ended, which nobody can hold any more, are
 // taken out of the groups' locks where there are many groups. And a repeated access (same group and slot, nothing
 // published in between) needs no judgement: what came before it was judged with
-// the access that it repeats, or has been judged since.
+// the access that it repeats, or has been judged since. (Where locks were taken
+// out of a group that is not so, and the next access is judged.)
 //
 // # Costs
 //
@@ -253,7 +254,7 @@ func (d *Hybrid) access(r *heisen.Record, op heisen.Op) {
 func (d *Hybrid) accessClass(r *heisen.Record, op heisen.Op, v *history, at heisen.Object) {
 	own, _ := d.groups.find(v, r.Loc, op, d.now.held)
 	if own != 0 {
-		if m := d.groups.at(own).of(d.now.epoch.Slot()); m != nil && m.epoch == d.now.epoch {
+		if m := d.groups.at(own).of(d.now.epoch.Slot()); m != nil && m.epoch == d.now.epoch && m.judged {
 			return
 		}
 	}
@@ -327,7 +328,7 @@ func (d *Hybrid) report(r *heisen.Record, op heisen.Op, g *group, m member, p pa
 
 // keep remembers r, of which own is the group, if there is one.
 func (d *Hybrid) keep(r *heisen.Record, op heisen.Op, v *history, own uint32) {
-	m := member{d.now.epoch, r.Ctx}
+	m := member{d.now.epoch, r.Ctx, true}
 	if own != 0 {
 		g := d.groups.at(own)
 		if last := g.of(m.epoch.Slot()); last != nil {
@@ -386,6 +387,7 @@ func (d *Hybrid) compact() {
 	if !d.table.Grown() {
 		return
 	}
+	d.now.known = false
 	d.memory.Each(func(v *history) { v.count -= d.groups.settle(v, d.living) })
 	d.table.Compact(func(k *Keeper) {
 		d.holds.Keep(k)

@@ -91,3 +91,17 @@ func TestMain(m *testing.M) {
 	debug.SetGCPercent(400)
 	m.Run()
 }
+
+// compacting is a detector that compacts every few events.
+type compacting struct {
+	heisen.Detector
+	compact func()
+	events  int
+}
+
+func (c *compacting) Handle(e heisen.Event) {
+	if c.events++; c.events%3 == 0 {
+		c.compact()
+	}
+	c.Detector.Handle(e)
+}
