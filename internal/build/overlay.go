@@ -129,6 +129,9 @@ var patches = []struct {
 		replaceCalls("Read", "race.Acquire(unsafe.Pointer(&ioSync))", "race.AcquireByChance(unsafe.Pointer(&ioSync))", 1),
 		replaceCalls("Pread", "race.Acquire(unsafe.Pointer(&ioSync))", "race.AcquireByChance(unsafe.Pointer(&ioSync))", 1),
 	}},
+	// It runs on the little stack that is left below assembly, and writes to what is
+	// its caller's alone.
+	{"reflect/makefunc.go", []patch{directed("moveMakeFuncArgPtrs", "//go:norace")}},
 	{"sync/rwmutex.go", []patch{
 		// The lock operations count as accesses. What is left is what the reads are
 		// for besides: a nil lock panics before synchronisation is disabled.

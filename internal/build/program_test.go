@@ -329,7 +329,7 @@ func TestKilled(t *testing.T) {
 		t.Errorf("finished %v, status %d", rec.finished, rec.status)
 	}
 	if len(rec.at(t, "forever", heisen.Write)) == 0 {
-		t.Error("nothing was recorded")
+		t.Errorf("nothing was recorded: %d events, %d sites, error %v, %q", len(rec.events), rec.syms.NumSites(), rec.err, rec.stderr)
 	}
 }
 
