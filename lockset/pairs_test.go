@@ -152,7 +152,8 @@ func allPairs(trace []heisen.Record, atomics bool) map[spots]map[[2]int]bool {
 	return out
 }
 
-// TestHybridIsAllPairs compares with the definition, pair by pair.
+// TestHybridIsAllPairs compares with the definition, pair by pair; also if it
+// compacts all the time.
 func TestHybridIsAllPairs(t *testing.T) {
 	for _, atomics := range []bool{false, true} {
 		t.Run(fmt.Sprintf("atomics order %v", atomics), func(t *testing.T) {
@@ -162,7 +163,13 @@ func TestHybridIsAllPairs(t *testing.T) {
 			}
 			forRandomTraces(t, 2500, func(trace []heisen.Record) error {
 				want := allPairs(trace, atomics)
-				found, err := findingsOf(trace, hybrid(options...))
+				found, err := findingsOf(trace, func(s heisen.Sink) heisen.Detector {
+					d := lockset.NewHybrid(s, options...)
+					if atomics {
+						return d
+					}
+					return &compacting{Detector: d, compact: d.CompactNow}
+				})
 				if err != nil {
 					return err
 				}
