@@ -457,6 +457,15 @@ func heisenTask(name string) {
 	}
 }
 
+// What sync.Pool and package syscall call where they order what has little to do
+// with each other: everybody who uses a pool, a read after all writes to anything.
+
+//go:linkname race_AcquireByChance internal/race.AcquireByChance
+//go:nosplit
+func race_AcquireByChance(addr unsafe.Pointer) {
+	heisenSyncG(getg(), heisenOpChanceReceive, uintptr(addr), getcallerfp())
+}
+
 // What the patched sync.Mutex and sync.RWMutex call, so that the recording shows
 // locks and not mere messages.
 
