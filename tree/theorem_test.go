@@ -42,7 +42,7 @@ var kinds = []struct {
 
 // perKind is how many traces of each kind the theorem is tested on: all kinds
 // together have 220,000.
-const perKind = 22000
+const perKind = 8000
 
 // TestMain lets the garbage collector rest: the tests make many short-lived
 // detectors.
