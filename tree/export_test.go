@@ -55,3 +55,9 @@ func (l *literal) names(at uint32) []string {
 	}
 	return names
 }
+
+// SetBudget sets a budget that Memory would refuse.
+func SetBudget(f *Filter, bytes uint64) { f.budget = bytes }
+
+// Forgets reports whether f has had to forget something for its budget.
+func Forgets(f *Filter) bool { return f.history.old != nil }
