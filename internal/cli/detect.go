@@ -28,6 +28,8 @@ var detectors = []struct {
 		func(sink heisen.Sink) heisen.Detector { return lockset.NewEraser(sink) }},
 	{"hybrid", "the places of all races that locks and messages allow, in any schedule; not every one can happen", RecorderFiltered,
 		func(sink heisen.Sink) heisen.Detector { return lockset.NewHybrid(sink) }},
+	{"lockorder", "potential deadlocks: cycles of the lock-order graph that no gate lock, fork, join or message excludes; claims no deadlock", RecorderFiltered,
+		func(sink heisen.Sink) heisen.Detector { return lockset.NewLockOrder(sink) }},
 }
 
 // Detector is a detector that -detect can name.

@@ -29,7 +29,7 @@ func (inv *invocation) testCommand(packages []string, flags testFlags) (*exec.Cm
 	if !flags.count { // a cached result has no events
 		args = append(args, "-count=1")
 	}
-	b, err := build.New(inv.ctx, "", "")
+	b, err := build.New(inv.ctx, "", "", inv.pkgs...)
 	if err != nil {
 		return nil, err
 	}
@@ -92,7 +92,7 @@ func (inv *invocation) buildProgram(program string, packages []string) error {
 	defer done()
 	ctx, stop := inv.interruptible()
 	defer stop()
-	b, err := build.New(ctx, "", "")
+	b, err := build.New(ctx, "", "", inv.pkgs...)
 	if err == nil {
 		err = b.Build(ctx, "", program, nil, packages...)
 	}
@@ -120,4 +120,25 @@ func programName(pkg string) string {
 func (inv *invocation) attach(cmd *exec.Cmd) *exec.Cmd {
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = inv.In, inv.Out, inv.Err
 	return cmd
+}
+
+// patterns is the value of a -pkgs flag.
+type patterns []string
+
+func (p *patterns) String() string { return strings.Join(*p, ",") }
+
+func (p *patterns) Set(list string) error {
+	*p = nil
+	for _, pattern := range strings.Split(list, ",") {
+		if pattern = strings.TrimSpace(pattern); pattern == "" {
+			return misuse("an empty pattern")
+		}
+		*p = append(*p, pattern)
+	}
+	return nil
+}
+
+// pkgsFlag defines -pkgs.
+func (inv *invocation) pkgsFlag() {
+	inv.flags.Var(&inv.pkgs, "pkgs", "record accesses in packages that match one of the `patterns`; \"all\" is\neverything with the standard library (default: the main module)")
 }
