@@ -181,3 +181,38 @@ func TestEraserByObject(t *testing.T) {
 		t.Errorf("%d violations behind the filter, want none", n)
 	}
 }
+
+// TestPositionsAreThoseOfTheStream: what detectors say of positions does not
+// depend on the filter.
+func TestPositionsAreThoseOfTheStream(t *testing.T) {
+	trace := slices.Concat(
+		[]heisen.Record{do(0, heisen.Fork, 1)},
+		under(A, 0, at(1, 0, heisen.Write, x)),
+		under(A, 0, at(1, 0, heisen.Write, x)),
+		under(A, 0, at(1, 0, heisen.Write, x), at(1, 0, heisen.Write, x), at(2, 0, heisen.Write, x)),
+		[]heisen.Record{at(3, 1, heisen.Write, x)},
+	)
+	for name, d := range map[string]func(heisen.Sink) heisen.Detector{
+		"hb": reference, "fasttrack": fastTrack, "hybrid": hybrid,
+		"eraser": func(s heisen.Sink) heisen.Detector { return lockset.NewEraser(s) },
+		"tee":    func(s heisen.Sink) heisen.Detector { return heisen.Tee(reference(s), hybrid(s)) },
+	} {
+		found := 0
+		f, err := tree.NewFilter(d(func(f heisen.Finding) {
+			found++
+			if at := f.Accesses[1].Index; at != uint64(len(trace)) {
+				t.Errorf("%s: the race is at event %d, not %d", name, at, len(trace))
+			}
+		}))
+		if err != nil {
+			t.Fatal(err)
+		}
+		f.HandleRecords(trace[:8])
+		for i := range trace[8:] {
+			f.Handle(&trace[8+i])
+		}
+		if found == 0 {
+			t.Errorf("%s has found nothing", name)
+		}
+	}
+}
