@@ -38,7 +38,9 @@ difference to detectors that follow happens-before.
 			name: "analyze", args: "trace...",
 			short: "report the races in recorded traces",
 			long: `Traces are in heisen's binary format or in the STD text format; the name - is
-standard input. What is complete before a damaged place is analysed.
+standard input. What is complete before a damaged place is analysed. With
+-filter tree detectors go without accesses that say nothing new to them, if
+there are such: that pays for slow ones, hb, eraser and hybrid.
 `,
 			run: (*invocation).analyze,
 		},
