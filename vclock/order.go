@@ -150,10 +150,7 @@ func (o *Order) arrive(t *thread, r *heisen.Record) {
 			o.see(t, &(*s).published)
 		}
 	case heisen.Acquire:
-		if s := o.objects.Peek(r.Obj); s != nil && *s != nil {
-			o.see(t, &(*s).published)
-			o.see(t, &(*s).readers)
-		}
+		o.acquire(t, r.Obj)
 	case heisen.Join:
 		if id, ok := threadOf(r.Obj); ok {
 			o.threads.join(t, id)
@@ -167,30 +164,46 @@ func (o *Order) leave(t *thread, r *heisen.Record) {
 	switch r.Code {
 	case heisen.AtomicWrite:
 		s := o.object(r.Obj)
-		o.replace(t, &s.published)
+		o.replace(t, &s.published, t.present())
 		o.reset(&s.readers)
+		o.threads.publish(t)
 	case heisen.AtomicUpdate, heisen.Send:
 		o.merge(t, &o.object(r.Obj).published)
 	case heisen.Release:
-		s := o.object(r.Obj)
-		o.merge(t, &s.published)
-		if o.seen(t, &s.readers) { // the writer publishes on their behalf
-			o.reset(&s.readers)
-		}
+		o.release(t, r.Obj)
 	case heisen.ReleaseShared:
 		o.merge(t, &o.object(r.Obj).readers)
 	case heisen.Fork:
 		if id, ok := threadOf(r.Obj); ok {
 			o.threads.fork(t, id)
 		}
-		return
 	case heisen.End:
 		o.threads.end(t)
-		return
-	default:
+	}
+}
+
+func (o *Order) acquire(t *thread, obj heisen.Object) {
+	p := o.objects.Peek(obj)
+	if p == nil || *p == nil {
 		return
 	}
-	o.threads.advance(t)
+	s := *p
+	if !t.published(s.published.last) {
+		o.see(t, &s.published)
+	}
+	if !s.readers.zero() {
+		o.see(t, &s.readers)
+	}
+}
+
+func (o *Order) release(t *thread, obj heisen.Object) {
+	s := o.object(obj)
+	if s.published.last != t.present() { // otherwise all is as it was
+		o.merge(t, &s.published)
+	}
+	if !s.readers.zero() && o.seen(t, &s.readers) { // the writer publishes on their behalf
+		o.reset(&s.readers)
+	}
 }
 
 // threadOf returns the thread that the object of a Fork or Join names, and
@@ -202,8 +215,12 @@ func threadOf(obj heisen.Object) (heisen.Thread, bool) {
 // see joins t's clock with a stamp.
 func (o *Order) see(t *thread, s *stamp) {
 	if s.last == 0 {
-		t.clock.join(&o.pool, &s.clock)
+		if !s.zero() {
+			t.learn()
+			t.clock.join(&o.pool, &s.clock)
+		}
 	} else if !o.threads.knows(t, s.last) {
+		t.learn()
 		t.clock.join(&o.pool, &s.clock)
 		t.clock.raise(&o.pool, s.last)
 	}
@@ -217,29 +234,36 @@ func (o *Order) seen(t *thread, s *stamp) bool {
 	return s.clock.lessEqBut(&t.clock, t.epoch.Slot())
 }
 
-// replace makes t's clock all that the stamp holds: in constant time, for the
-// stamp shares it.
-func (o *Order) replace(t *thread, s *stamp) {
-	o.reset(s)
-	s.clock, s.last = t.clock.Copy(), t.epoch
+// replace makes t's clock, at the end of epoch e, all that the stamp holds: in
+// constant time, for the stamp shares it.
+func (o *Order) replace(t *thread, s *stamp, e Epoch) {
+	if s.clock.v != t.clock.v {
+		s.clock.drop(&o.pool)
+		s.clock = t.clock.Copy()
+	}
+	s.last = e
 }
 
-// merge adds t's clock to the stamp.
+// merge publishes t's clock through the stamp, besides what is there.
 func (o *Order) merge(t *thread, s *stamp) {
+	e := t.present()
 	if o.seen(t, s) {
-		o.replace(t, s)
-		return
+		o.replace(t, s, e)
+	} else {
+		s.clock.join(&o.pool, &t.clock)
+		s.clock.raise(&o.pool, s.last)
+		s.clock.raise(&o.pool, e)
+		s.last = 0
 	}
-	s.clock.join(&o.pool, &t.clock)
-	s.clock.raise(&o.pool, s.last)
-	s.clock.raise(&o.pool, t.epoch)
-	s.last = 0
+	o.threads.publish(t)
 }
 
 func (o *Order) reset(s *stamp) {
 	s.clock.drop(&o.pool)
 	s.last = 0
 }
+
+func (s *stamp) zero() bool { return s.last == 0 && s.clock.v == nil }
 
 // object returns the object whose first byte is obj, making it if need be.
 func (o *Order) object(obj heisen.Object) *object {

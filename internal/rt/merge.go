@@ -463,13 +463,15 @@ func (m *merger) sync(g *goroutine, op, arg uint64, site heisen.Site) error {
 	switch op {
 	case opAcquire, opRelease, opAcquireShared, opReleaseShared:
 		r.Flags = heisen.LockWord
+	case opTryAcquire, opTryAcquireShared:
+		r.Flags = heisen.LockWord | heisen.NoWait
 	}
-	switch op {
-	case opAcquire, opAcquireShared:
-		m.hold(g, heisen.Held{Lock: heisen.Object(arg), Shared: op == opAcquireShared, Site: site})
-	case opRelease, opReleaseShared:
-		m.drop(g, heisen.Object(arg), op == opReleaseShared)
-	case opFork:
+	switch code := r.Code; code {
+	case heisen.Acquire, heisen.AcquireShared:
+		m.hold(g, heisen.Held{Lock: heisen.Object(arg), Shared: code == heisen.AcquireShared, Site: site})
+	case heisen.Release, heisen.ReleaseShared:
+		m.drop(g, heisen.Object(arg), code == heisen.ReleaseShared)
+	case heisen.Fork:
 		child, err := m.goroutine(arg)
 		if err != nil {
 			return err
