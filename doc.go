@@ -20,6 +20,7 @@
 //     the stock go command.
 //   - internal/report: findings as text and as JSON lines.
 //   - internal/cli: the heisen command's subcommands, flags and exit statuses.
+//   - driver: the command as a package, for tools with detectors of their own.
 //   - cmd/heisen: main.
 //   - bench: benchmarks and the workload generators that tests share.
 //   - examples: small real programs with real bugs, each with a test of what

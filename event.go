@@ -38,6 +38,11 @@ type Flags uint8
 const (
 	// HasValue says that Val is the value read or written.
 	HasValue Flags = 1 << iota
+	// LockWord says that the lock that the record acquires or releases is memory
+	// of the program: the operation changes the byte at Obj like an AtomicUpdate
+	// of it, apart from ordering, which is that of the op. Who overwrites or copies
+	// the lock meanwhile races with it. Locks of other streams are mere names.
+	LockWord
 )
 
 // Record is the fixed-size event (32 bytes) that streams and hot loops carry.
@@ -76,6 +81,19 @@ func (r *Record) Context() Context { return r.Ctx }
 
 // Size returns how many bytes an access touches, at least 1.
 func (r *Record) Size() uint64 { return max(uint64(r.Len), 1) }
+
+// Access returns the op by which r takes part in data races: its own if that is
+// an access, AtomicUpdate for an operation on a lock that is memory of the
+// program (see LockWord), and Invalid for all else.
+func (r *Record) Access() Op {
+	switch {
+	case r.Code.IsAccess():
+		return r.Code
+	case r.Flags&LockWord != 0 && lockOps.has(r.Code):
+		return AtomicUpdate
+	}
+	return Invalid
+}
 
 // AsRecord returns e as a *Record: e itself when it is one, otherwise a new
 // Record with the four answers that every Event gives.

@@ -15,6 +15,16 @@ const (
 	Race      Kind = "race"      // unordered conflicting accesses
 	Atomicity Kind = "atomicity" // a section whose steps were or can be torn apart
 	Deadlock  Kind = "deadlock"  // a cycle of waiting threads
+
+	// Discipline is a violation of the locking discipline: threads share a
+	// variable and write it, and no one lock was held at all accesses. It
+	// claims no race, for the accesses may be ordered by other means.
+	Discipline Kind = "discipline"
+
+	// PotentialRace is two conflicting accesses that no common lock and no
+	// message keeps apart. Another schedule may make a race of them; it claims
+	// none, for what the accesses depend on may forbid that schedule.
+	PotentialRace Kind = "potential-race"
 )
 
 // Access is one side of a Finding.
@@ -46,6 +56,7 @@ type Finding struct {
 	Object   Object   // the variable, lock or section concerned
 	Message  string   // one line for people, without the places
 	Accesses []Access // the two or more accesses, in stream order, the later last
+	Locks    []Object // locks concerned besides those held at the accesses; see the detector
 	Witness  []Record // a schedule that shows the bug, if the detector has one
 }
 

@@ -150,6 +150,7 @@ var (
 	accessOps = setOf(Read, Write, AtomicRead, AtomicWrite, AtomicUpdate)
 	writeOps  = setOf(Write, AtomicWrite, AtomicUpdate)
 	atomicOps = setOf(AtomicRead, AtomicWrite, AtomicUpdate)
+	lockOps   = setOf(Acquire, Release, AcquireShared, ReleaseShared)
 	syncOps   = setOf(AtomicRead, AtomicWrite, AtomicUpdate,
 		Acquire, Release, AcquireShared, ReleaseShared,
 		Fork, Join, Send, Receive)

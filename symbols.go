@@ -16,7 +16,12 @@ type Frame struct {
 
 // SiteInfo says what a Site is. Sites of real programs have a program counter
 // and frames, those of text traces a text.
+//
+// A site that has a Task is no place in the program: as a call in a call path it
+// says that a thread works on that task, such as a test, until the call's return.
+// It has nothing else.
 type SiteInfo struct {
+	Task   string  // name of the task, or empty
 	Text   string  // the site as it stands in a text trace, or empty
 	PC     uint64  // program counter, 0 if there is none
 	Frames []Frame // innermost first: more than one where calls were inlined
@@ -32,6 +37,8 @@ func (i SiteInfo) String() string {
 		return fmt.Sprintf("%s:%d", i.Frames[0].File, i.Frames[0].Line)
 	case i.PC != 0:
 		return fmt.Sprintf("%#x", i.PC)
+	case i.Task != "":
+		return i.Task
 	}
 	return "?"
 }
@@ -254,7 +261,7 @@ func (s *Symbols) Cursor(ctx Context) Cursor {
 	return s.contexts.keys[ctx]
 }
 
-// Calls returns the call sites of a context, innermost first.
+// Calls returns the call sites of a context, innermost first, tasks among them.
 func (s *Symbols) Calls(ctx Context) (sites []Site) {
 	for id := s.Cursor(ctx).Calls; id != 0; id = s.calls.keys[id].Parent {
 		sites = append(sites, s.calls.keys[id].Site)
@@ -271,13 +278,36 @@ func (s *Symbols) Locks(ctx Context) (held []Held) {
 	return held
 }
 
+// Task returns what a thread works on in a context: the innermost task there,
+// else what the thread that started it worked on when it did so, and so on. It is
+// empty if there is none.
+func (s *Symbols) Task(t Thread, ctx Context) string {
+	if s == nil {
+		return ""
+	}
+	for range len(s.threads) + 1 { // a damaged trace may claim a cycle
+		for id := s.Cursor(ctx).Calls; id != 0; id = s.calls.keys[id].Parent {
+			if task := s.Site(s.calls.keys[id].Site).Task; task != "" {
+				return task
+			}
+		}
+		info := s.threads[t]
+		if !info.Forked {
+			return ""
+		}
+		t, ctx = info.Parent, info.Context
+	}
+	return ""
+}
+
 // Stack returns the frames of a thread that stands at site in a context,
-// innermost first. Where the site or a call site has no frames, its String
-// stands in the frame's Func.
+// innermost first, without tasks. Where the site or a call site has no frames,
+// its String stands in the frame's Func.
 func (s *Symbols) Stack(site Site, ctx Context) (stack []Frame) {
 	for _, at := range append([]Site{site}, s.Calls(ctx)...) {
 		info := s.Site(at)
 		switch {
+		case info.Task != "":
 		case len(info.Frames) > 0:
 			stack = append(stack, info.Frames...)
 		case at != 0:

@@ -194,6 +194,40 @@ func TestSites(t *testing.T) {
 	}
 }
 
+// TestTask: the innermost task counts, then those of who started the thread.
+func TestTask(t *testing.T) {
+	s := NewSymbols()
+	task := func(name string) Site { return s.AddSite(SiteInfo{Task: name}) }
+	call := s.AddSite(SiteInfo{Frames: []Frame{{"f", "f.go", 3}}})
+	outer := s.Call(s.Call(Cursor{}, task("outer")), call)
+	inner := s.Call(s.Call(s.Call(outer, call), task("inner")), call)
+	s.SetThread(1, ThreadInfo{Forked: true, Context: s.Context(inner)})
+	s.SetThread(2, ThreadInfo{Forked: true, Parent: 1, Context: s.Context(s.Call(Cursor{}, call))})
+	s.SetThread(3, ThreadInfo{Forked: true, Parent: 2})
+	s.SetThread(4, ThreadInfo{Forked: true})
+	s.SetThread(5, ThreadInfo{Forked: true, Parent: 6}) // a cycle
+	s.SetThread(6, ThreadInfo{Forked: true, Parent: 5})
+	for _, test := range []struct {
+		thread Thread
+		at     Cursor
+		want   string
+	}{
+		{0, Cursor{}, ""}, {0, outer, "outer"}, {0, inner, "inner"}, {0, s.Return(s.Return(inner)), "outer"},
+		{1, Cursor{}, "inner"}, {1, outer, "outer"}, {2, Cursor{}, "inner"}, {3, Cursor{}, "inner"},
+		{4, Cursor{}, ""}, {5, Cursor{}, ""}, {6, outer, "outer"}, {7, Cursor{}, ""},
+	} {
+		if got := s.Task(test.thread, s.Context(test.at)); got != test.want {
+			t.Errorf("thread %d works on %q, want %q", test.thread, got, test.want)
+		}
+	}
+	if got := s.Stack(0, s.Context(inner)); len(got) != 3 {
+		t.Errorf("tasks are in the stack %v", got)
+	}
+	if got := s.Site(task("x")).String(); got != "x" {
+		t.Errorf("a task is the site %q", got)
+	}
+}
+
 func TestNames(t *testing.T) {
 	s := NewSymbols()
 	s.SetName(16, "mu")
@@ -212,6 +246,9 @@ func TestNilSymbols(t *testing.T) {
 	if s.Site(3).String() != "?" || s.Name(17) != "0x11" || s.Thread(1) != (ThreadInfo{}) ||
 		s.Cursor(5) != (Cursor{}) || s.Calls(5) != nil || s.Locks(5) != nil || s.NumSites() != 0 {
 		t.Error("the nil table knows something")
+	}
+	if got := s.Task(3, 5); got != "" {
+		t.Errorf("task %q", got)
 	}
 	if got := s.Stack(3, 5); len(got) != 1 || got[0].Func != "?" {
 		t.Errorf("stack %v", got)

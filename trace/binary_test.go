@@ -289,6 +289,10 @@ func TestBinaryCorruptContents(t *testing.T) {
 		{"kind", forge([]byte{9}), "block 1 at byte 12: unknown kind 9"},
 		{"count", forge([]byte{3, 1}), "block 1 at byte 12: end after 0 records: not as many as were written"},
 		{"no count", forge([]byte{3}), "block 1 at byte 12: end after 0 records: not as many as were written"},
+		{"skipped", forge([]byte{3, 0, 9}), ""},
+		{"none skipped", forge([]byte{3, 0, 0}), "block 1 at byte 12: bad end: not a number of skipped accesses"},
+		{"half a number", forge([]byte{3, 0, 0x80}), "block 1 at byte 12: bad end: not a number of skipped accesses"},
+		{"left over at the end", forge([]byte{3, 0, 1, 1}), "block 1 at byte 12: bad end: not a number of skipped accesses"},
 		{"no records", forge([]byte{2}), "block 1 at byte 12: bad records: bad number of records"},
 		{"zero records", forge([]byte{2, 0}), "block 1 at byte 12: bad records: bad number of records"},
 		{"many records", forge([]byte{2, 0xff, 0xff, 0xff, 0xff, 0x0f}), "block 1 at byte 12: bad records: bad number of records"},
@@ -582,5 +586,32 @@ func TestBinaryAllocations(t *testing.T) {
 	read()
 	if n := testing.AllocsPerRun(100, read); n != 0 {
 		t.Errorf("reader: %v allocations in a block", n)
+	}
+}
+
+// What a filter left out is counted at the end of the trace.
+func TestSkipped(t *testing.T) {
+	var file bytes.Buffer
+	w, err := trace.NewWriter(&file, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.HandleRecords([]heisen.Record{{Code: heisen.Read, Obj: 8}})
+	w.AddSkipped(5)
+	w.AddSkipped(4)
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	r, err := trace.NewReader(&file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	stats := trace.NewStats()
+	if _, err := heisen.Run(t.Context(), r, stats); err != nil || r.Skipped() != 9 {
+		t.Errorf("%d skipped, error %v", r.Skipped(), err)
+	}
+	stats.Skipped = r.Skipped()
+	if want := "of plain accesses           90.0%"; !strings.Contains(stats.String(), want) {
+		t.Errorf("no %q in\n%s", want, stats)
 	}
 }

@@ -21,6 +21,7 @@ type BinaryReader struct {
 	tables  tableDecoder
 	records recordDecoder
 	count   uint64 // records delivered
+	skipped uint64
 	err     error
 }
 
@@ -40,6 +41,10 @@ func NewBinaryReader(r io.Reader) (*BinaryReader, error) {
 // It grows with each call of Next; what is learned late (the functions and
 // lines of sites) may come with the last one.
 func (r *BinaryReader) Symbols() *heisen.Symbols { return r.tables.symbols }
+
+// Skipped returns how many accesses are not in the trace because a filter found
+// them redundant. It is known at the end of the trace, and 0 before.
+func (r *BinaryReader) Skipped() uint64 { return r.skipped }
 
 // Next implements heisen.Source. A block that is not what was written is a
 // *CorruptError, which is final. An input without end block is a
@@ -94,8 +99,16 @@ func (r *BinaryReader) nextBlock() error {
 		}
 		return nil
 	case endBlock:
-		if count, n := binary.Uvarint(payload); n <= 0 || n != len(payload) || count != r.count {
+		count, n := binary.Uvarint(payload)
+		if n <= 0 || count != r.count {
 			return r.blocks.corrupt(fmt.Sprintf("end after %d records", r.count), errors.New("not as many as were written"))
+		}
+		if rest := payload[n:]; len(rest) > 0 {
+			skipped, n := binary.Uvarint(rest)
+			if n != len(rest) || skipped == 0 {
+				return r.blocks.corrupt("bad end", errors.New("not a number of skipped accesses"))
+			}
+			r.skipped = skipped
 		}
 		return io.EOF
 	}

@@ -70,6 +70,7 @@ type Writer struct {
 	level   int
 	block   int
 	count   uint64 // records taken
+	skipped uint64 // and those that others left out
 	err     error
 }
 
@@ -157,6 +158,11 @@ func (w *Writer) check(rec *heisen.Record) error {
 	return nil
 }
 
+// AddSkipped says that n more accesses are not in the trace because a filter in
+// front of the writer found them redundant. Close writes the sum, for Skipped of
+// a reader.
+func (w *Writer) AddSkipped(n uint64) { w.skipped += n }
+
 // Flush writes what is known so far as complete blocks. It returns the first
 // error that the writer met.
 func (w *Writer) Flush() error {
@@ -172,7 +178,11 @@ func (w *Writer) Close() error {
 	if err := w.Flush(); err != nil {
 		return err
 	}
-	if err := w.blocks.write(endBlock, binary.AppendUvarint(nil, w.count)); err != nil {
+	end := binary.AppendUvarint(nil, w.count)
+	if w.skipped > 0 {
+		end = binary.AppendUvarint(end, w.skipped)
+	}
+	if err := w.blocks.write(endBlock, end); err != nil {
 		w.err = fmt.Errorf("writing trace: %w", err)
 		return w.err
 	}

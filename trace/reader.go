@@ -95,6 +95,15 @@ func (r *Reader) Next(batch []heisen.Record) (int, error) { return r.source.Next
 // It grows with each call of Next.
 func (r *Reader) Symbols() *heisen.Symbols { return r.source.Symbols() }
 
+// Skipped returns how many accesses are not in the trace because a filter found
+// them redundant. Only binary traces say, at their end; it is 0 before.
+func (r *Reader) Skipped() uint64 {
+	if b, ok := r.source.(*BinaryReader); ok {
+		return b.Skipped()
+	}
+	return 0
+}
+
 // Format returns the trace's format.
 func (r *Reader) Format() Format { return r.format }
 

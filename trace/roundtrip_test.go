@@ -23,6 +23,9 @@ func drawSymbols(t *rapid.T) *heisen.Symbols {
 				Func: text.Draw(t, "func"), File: text.Draw(t, "file"), Line: rapid.IntRange(0, 1<<30).Draw(t, "line"),
 			})
 		}
+		if rapid.IntRange(0, 5).Draw(t, "kind of site") == 0 {
+			info = heisen.SiteInfo{Task: rapid.StringN(1, -1, -1).Draw(t, "task")}
+		}
 		s.AddSite(info)
 	}
 	site := rapid.Custom(func(t *rapid.T) heisen.Site {

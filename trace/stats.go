@@ -25,6 +25,7 @@ type Stats struct {
 	MaxCalls  int                   // most calls open in one thread at a time
 	MaxAlive  int                   // most threads between their first event and their end or join at a time
 	Allocated uint64                // bytes of all Alloc events
+	Skipped   uint64                // accesses that a filter kept out of the trace, which the events do not tell: set it from Reader.Skipped
 
 	threads   map[heisen.Thread]*threadStats
 	variables map[heisen.Object]variableStats
@@ -173,6 +174,16 @@ func (s *Stats) String() string {
 	row("contexts", uint64(s.Contexts))
 	row("calls open at once", uint64(s.MaxCalls))
 	row("bytes allocated", s.Allocated)
+	if s.Skipped > 0 {
+		var kept uint64
+		for op, n := range s.Ops {
+			if heisen.Op(op) == heisen.Read || heisen.Op(op) == heisen.Write {
+				kept += n
+			}
+		}
+		row("accesses skipped", s.Skipped)
+		fmt.Fprintf(&b, "%-22s %11.1f%%\n", "  of plain accesses", 100*float64(s.Skipped)/float64(s.Skipped+kept))
+	}
 	for op, n := range s.Ops {
 		if n > 0 {
 			row("  "+heisen.Op(op).String(), n)

@@ -20,6 +20,7 @@ const (
 	threadEntry     = 5 // what is known of a thread
 	nameEntry       = 6 // the name of an object
 	siteUpdateEntry = 7 // more about an earlier site
+	taskEntry       = 8 // the next site, a task
 )
 
 // tableEncoder writes what a Symbols has gained since it last looked.
@@ -74,6 +75,11 @@ func (e *tableEncoder) next(b []byte, limit int) (_ []byte, more bool) {
 	for ; e.sites < len(sites); e.sites++ {
 		if len(b) >= limit {
 			return b, true
+		}
+		if task := sites[e.sites].Task; task != "" {
+			b = append(b, taskEntry)
+			b = appendString(b, task)
+			continue
 		}
 		b = append(b, siteEntry)
 		b = appendSite(b, &sites[e.sites])
@@ -184,6 +190,11 @@ func (d *tableDecoder) entry(tag byte) error {
 	case siteEntry:
 		if info := d.site(); !d.bad {
 			d.symbols.AddSite(info)
+		}
+	case taskEntry:
+		task := d.string()
+		if d.bad = d.bad || task == ""; !d.bad {
+			d.symbols.AddSite(heisen.SiteInfo{Task: task})
 		}
 	case siteUpdateEntry:
 		site := d.number(numSites)

@@ -23,12 +23,12 @@ var kinds = []struct {
 	name string
 	workload.Small
 }{
-	{"words", workload.Small{Threads: 4, Events: 40, Vars: 3, Syncs: 3}},
-	{"ranges", workload.Small{Threads: 4, Events: 40, Vars: 3, Syncs: 3, Ranges: true}},
-	{"lives", workload.Small{Threads: 4, Events: 50, Vars: 3, Syncs: 3, Ranges: true, Lives: true}},
+	{"words", workload.Small{Threads: 4, Events: 40, Vars: 3, Syncs: 3, LockWords: true}},
+	{"ranges", workload.Small{Threads: 4, Events: 40, Vars: 3, Syncs: 3, Ranges: true, LockWords: true}},
+	{"lives", workload.Small{Threads: 4, Events: 50, Vars: 3, Syncs: 3, Ranges: true, Lives: true, LockWords: true}},
 	{"same sites", workload.Small{Threads: 3, Events: 50, Vars: 2, Syncs: 2, Lives: true, Sites: 3}},
 	{"many threads", workload.Small{Threads: 12, Events: 60, Vars: 2, Syncs: 2}},
-	{"wild", workload.Small{Threads: 5, Events: 50, Vars: 3, Syncs: 2, Ranges: true, Lives: true, Wild: true}},
+	{"wild", workload.Small{Threads: 5, Events: 50, Vars: 3, Syncs: 2, Ranges: true, Lives: true, Wild: true, LockWords: true}},
 }
 
 // forRandomTraces calls check with n random traces of each kind, on all cores.
@@ -62,6 +62,9 @@ func show(trace []heisen.Record) string {
 		fmt.Fprintf(&b, "%4d  thread %d  %v %d", i+1, r.TID, r.Code, r.Obj)
 		if r.Len+uint16(r.Val) > 0 {
 			fmt.Fprintf(&b, "+%d", uint64(r.Len)+r.Val)
+		}
+		if r.Flags&heisen.LockWord != 0 {
+			b.WriteString(" (a variable)")
 		}
 		fmt.Fprintf(&b, "  site %d ctx %d\n", r.Loc, r.Ctx)
 	}
@@ -116,7 +119,7 @@ func consistent(trace []heisen.Record, f heisen.Finding, v verdict) error {
 		if a.Index < 1 || a.Index > uint64(len(trace)) {
 			return fmt.Errorf("index %d in %+v", a.Index, f)
 		}
-		if want := heisen.AccessOf(&trace[a.Index-1], a.Index); a != want {
+		if want := accessOf(&trace[a.Index-1], a.Index); a != want {
 			return fmt.Errorf("access %+v, but the event is %+v", a, want)
 		}
 	}
@@ -124,6 +127,15 @@ func consistent(trace []heisen.Record, f heisen.Finding, v verdict) error {
 		return fmt.Errorf("events %v do not race, but were reported", at)
 	}
 	return nil
+}
+
+// accessOf is what a finding says of an event.
+func accessOf(r *heisen.Record, index uint64) heisen.Access {
+	a := heisen.AccessOf(r, index)
+	if r.Flags&heisen.LockWord != 0 {
+		a.Op = heisen.AtomicUpdate
+	}
+	return a
 }
 
 // TestFastTrackPromise checks what FastTrack promises against the reference:
@@ -171,7 +183,7 @@ func TestFastTrackPromise(t *testing.T) {
 				return fmt.Errorf("not a race of the reference: %+v", f)
 			}
 			later := f.Accesses[1]
-			if want := heisen.AccessOf(&trace[later.Index-1], later.Index); later != want {
+			if want := accessOf(&trace[later.Index-1], later.Index); later != want {
 				return fmt.Errorf("access %+v, but the event is %+v", later, want)
 			}
 			note(&got, meet[h], h.later)

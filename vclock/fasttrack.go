@@ -120,6 +120,9 @@ func (f *FastTrack) handle(r *heisen.Record) {
 		f.order.arrive(t, r)
 	default: // [FT ACQUIRE], [FT RELEASE], [FT FORK], [FT JOIN] and their kin
 		f.order.arrive(t, r)
+		if r.Flags != 0 && r.Access() != heisen.Invalid { // a lock in memory
+			f.atomicRange(t, r)
+		}
 		f.order.leave(t, r)
 	}
 }

@@ -60,17 +60,19 @@ func judge(trace []heisen.Record) verdict {
 				delete(alive, b)
 			}
 		}
-		if !r.Code.IsAccess() {
+		op := accessOf(r, 0).Op
+		if !op.IsAccess() {
 			continue
 		}
 		for b := r.Obj; b < r.Obj+heisen.Object(r.Size()); b++ {
 			for _, i := range alive[b] {
 				e := &trace[i]
-				if e.TID == r.TID || !e.Code.Conflicts(r.Code) || g.reach[j][i] {
+				earlier := accessOf(e, 0).Op
+				if e.TID == r.TID || !earlier.Conflicts(op) || g.reach[j][i] {
 					continue
 				}
 				later := uint64(j + 1)
-				v.pairs[pair{e.Code, e.TID, e.Obj, e.Size(), e.Loc, e.Ctx, later}] = true
+				v.pairs[pair{earlier, e.TID, e.Obj, e.Size(), e.Loc, e.Ctx, later}] = true
 				at := [2]uint64{uint64(i + 1), later}
 				v.meet[at] = append(v.meet[at], b)
 				v.later[later] = true

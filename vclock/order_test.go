@@ -31,7 +31,7 @@ func TestOrderAlone(t *testing.T) {
 					delete(alive, r.Obj+o)
 				}
 			}
-			if r.Code.IsAccess() {
+			if r.Access() != heisen.Invalid {
 				now := past{uint64(i + 1), order.Touch(r.TID), *r}
 				if order.Thread(now.epoch) != r.TID {
 					return fmt.Errorf("event %d: epoch %v is of thread %d", now.index, now.epoch, order.Thread(now.epoch))
@@ -43,7 +43,7 @@ func TestOrderAlone(t *testing.T) {
 						if clock.Covers(p.epoch) != before {
 							return fmt.Errorf("event %d: Before(%v) is %v, the clock says otherwise", now.index, p.epoch, before)
 						}
-						if !before && p.record.Code.Conflicts(r.Code) {
+						if !before && p.record.Access().Conflicts(r.Access()) {
 							got[now.index] = true
 						}
 					}

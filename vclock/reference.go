@@ -96,7 +96,7 @@ func (d *Reference) handle(r *heisen.Record) {
 	}
 	d.order.arrive(t, r)
 	switch {
-	case r.Code.IsAccess():
+	case r.Access() != heisen.Invalid:
 		d.access(t, r)
 	case r.Code == heisen.Alloc || r.Code == heisen.Free:
 		d.memory.Clear(r.Obj, r.Val)
@@ -108,7 +108,7 @@ func (d *Reference) handle(r *heisen.Record) {
 // them.
 func (d *Reference) access(t *thread, r *heisen.Record) {
 	t.touch()
-	a := access{d.events, t.epoch, accessKey{r.Obj, r.Loc, r.Ctx, uint16(r.Size()), r.Code}}
+	a := access{d.events, t.epoch, accessKey{r.Obj, r.Loc, r.Ctx, uint16(r.Size()), r.Access()}}
 	d.found = d.found[:0]
 	for c := d.memory.Range(r.Obj, r.Size()); c.Next(); {
 		logs := c.State()
@@ -140,7 +140,7 @@ func (d *Reference) judge(t *thread, r *heisen.Record, l *log) {
 		if t.covers(e.epoch) {
 			return
 		}
-		if r.Code.Conflicts(e.op) {
+		if r.Access().Conflicts(e.op) {
 			d.found = append(d.found, e)
 		}
 	}
@@ -159,14 +159,15 @@ func (l *log) add(a access) {
 
 func (d *Reference) report(r *heisen.Record, e access) {
 	d.races++
+	later := accessOf(r, d.events)
 	d.sink(heisen.Finding{
 		Detector: "hb",
 		Kind:     heisen.Race,
 		Object:   max(r.Obj, e.obj), // the first byte that both touch
-		Message:  raceMessage(r.Code, e.op),
+		Message:  raceMessage(later.Op, e.op),
 		Accesses: []heisen.Access{{
 			Op: e.op, Thread: d.order.Thread(e.epoch), Object: e.obj, Size: uint64(e.size),
 			Site: e.site, Context: e.ctx, Index: e.index,
-		}, heisen.AccessOf(r, d.events)},
+		}, later},
 	})
 }

@@ -51,10 +51,10 @@ func (f *FastTrack) write(t *thread, v *variable, r *heisen.Record, at heisen.Ob
 
 // atomicRange is the rule of sync/atomic operations, which the paper leaves out:
 // they conflict with plain accesses, of which one must be a write, and not with
-// each other.
+// each other. Locks in memory are updated atomically.
 func (f *FastTrack) atomicRange(t *thread, r *heisen.Record) {
 	k := atomicRead
-	switch r.Code {
+	switch r.Access() {
 	case heisen.AtomicWrite:
 		k = atomicWrite
 	case heisen.AtomicUpdate:
@@ -114,16 +114,25 @@ func (f *FastTrack) report(r *heisen.Record, at heisen.Object, e earlier) {
 		f.found = append(f.found, e)
 	}
 	f.races++
+	later := accessOf(r, f.events)
 	f.sink(heisen.Finding{
 		Detector: "fasttrack",
 		Kind:     heisen.Race,
 		Object:   at,
-		Message:  raceMessage(r.Code, e.op),
+		Message:  raceMessage(later.Op, e.op),
 		Accesses: []heisen.Access{{
 			Op: e.op, Thread: f.order.Thread(e.epoch), Object: at, Size: 1,
 			Site: e.place.site, Context: e.place.ctx,
-		}, heisen.AccessOf(r, f.events)},
+		}, later},
 	})
+}
+
+// accessOf is heisen.AccessOf of a record that takes part in a race, as what it
+// does so.
+func accessOf(r *heisen.Record, index uint64) heisen.Access {
+	a := heisen.AccessOf(r, index)
+	a.Op = r.Access()
+	return a
 }
 
 // raceMessage is the message of a race between two accesses.

@@ -80,16 +80,20 @@ func analyse(detectors string, args []string) (a analysis, err error) {
 
 // consume runs the detectors on the events of the program that connects.
 func (a *analysis) consume(listener *rt.Listener, detectors string) error {
+	chosen, err := cli.Choose(detectors)
+	if err != nil {
+		return err
+	}
 	program, err := listener.Accept()
 	if err != nil {
 		return err
 	}
-	stream, err := program.Open()
+	stream, err := program.Open(chosen.Mode())
 	if err != nil {
 		return err
 	}
 	collector := report.NewCollector(stream.Symbols(), nil)
-	built, err := cli.NewDetectors(detectors, collector.Add)
+	built, err := chosen.New(stream.Symbols(), collector.Add)
 	if err != nil {
 		return err
 	}

@@ -8,14 +8,15 @@ import (
 
 // Small describes small random traces.
 type Small struct {
-	Threads int  // at least 1
-	Events  int  // about as many
-	Vars    int  // variables, 8 bytes apart; at least 1
-	Syncs   int  // synchronisation objects; at least 1
-	Ranges  bool // accesses to several bytes, and to parts of variables
-	Lives   bool // Alloc and Free of variables and synchronisation objects
-	Wild    bool // not well-formed: any thread may do anything at any time
-	Sites   int  // sites to choose from; 0 gives event i the site i+1
+	Threads   int  // at least 1
+	Events    int  // about as many
+	Vars      int  // variables, 8 bytes apart; at least 1
+	Syncs     int  // synchronisation objects; at least 1
+	Ranges    bool // accesses to several bytes, and to parts of variables
+	LockWords bool // every second lock is a variable
+	Lives     bool // Alloc and Free of variables and synchronisation objects
+	Wild      bool // not well-formed: any thread may do anything at any time
+	Sites     int  // sites to choose from; 0 gives event i the site i+1
 }
 
 // Random returns a random trace that uses every op that orders or accesses
@@ -159,7 +160,11 @@ func (g *random) lock(t int) {
 			op, l.writer = heisen.Acquire, t+1
 		}
 	}
-	g.add(t, heisen.Record{Code: op, Obj: lockAt(i)})
+	r := heisen.Record{Code: op, Obj: lockAt(i)}
+	if g.LockWords && i%2 == 0 {
+		r.Obj, r.Flags = heisen.Object(8*(1+i%g.Vars)), heisen.LockWord
+	}
+	g.add(t, r)
 }
 
 func (g *random) thread(t int) {

@@ -2,12 +2,9 @@
 package main
 
 import (
-	"context"
 	"os"
 
-	"github.com/heisen-go/heisen/internal/cli"
+	"github.com/heisen-go/heisen/driver"
 )
 
-func main() {
-	os.Exit(cli.Main(context.Background(), os.Args[1:], cli.Streams{In: os.Stdin, Out: os.Stdout, Err: os.Stderr}))
-}
+func main() { os.Exit(driver.Main()) }

@@ -5,8 +5,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/heisen-go/heisen/driver"
 	"github.com/heisen-go/heisen/examples/internal/heisentest"
-	"github.com/heisen-go/heisen/internal/cli"
 )
 
 func TestMain(m *testing.M) { heisentest.Main(m) }
@@ -24,7 +24,7 @@ race on to.balance
 func TestFindings(t *testing.T) {
 	for _, detector := range []string{"fasttrack", "hb"} {
 		r := heisentest.Run(t, "run", "-json", "-detect", detector, ".")
-		if r.Status != cli.Findings {
+		if r.Status != driver.Findings {
 			t.Errorf("%s: exit status %d\n%s", detector, r.Status, r.Err)
 		}
 		if diff := cmp.Diff(want, heisentest.Describe(t, r.Findings)); diff != "" {
@@ -35,7 +35,7 @@ func TestFindings(t *testing.T) {
 
 func TestReport(t *testing.T) {
 	r := heisentest.Run(t, "run", ".")
-	if r.Status != cli.Findings {
+	if r.Status != driver.Findings {
 		t.Errorf("exit status %d", r.Status)
 	}
 	heisentest.Golden(t, "report.golden", r.Err)
@@ -43,7 +43,7 @@ func TestReport(t *testing.T) {
 
 func TestFixed(t *testing.T) {
 	r := heisentest.Run(t, "run", "-detect", "fasttrack,hb", ".", "--", "-fixed")
-	if r.Status != cli.Clean || r.Err != "" {
+	if r.Status != driver.Clean || r.Err != "" {
 		t.Errorf("exit status %d, report:\n%s", r.Status, r.Err)
 	}
 }

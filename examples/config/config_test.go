@@ -6,8 +6,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/heisen-go/heisen/driver"
 	"github.com/heisen-go/heisen/examples/internal/heisentest"
-	"github.com/heisen-go/heisen/internal/cli"
 )
 
 func TestMain(m *testing.M) { heisentest.Main(m) }
@@ -39,7 +39,7 @@ func TestFindings(t *testing.T) {
 		{"hb", strings.Replace(firstRaces, "race on s.", secondRead+"race on s.", 1)},
 	} {
 		r := heisentest.Run(t, "run", "-json", "-detect", test.detector, ".")
-		if r.Status != cli.Findings {
+		if r.Status != driver.Findings {
 			t.Errorf("%s: exit status %d\n%s", test.detector, r.Status, r.Err)
 		}
 		if diff := cmp.Diff(test.want, heisentest.Describe(t, r.Findings)); diff != "" {
@@ -50,7 +50,7 @@ func TestFindings(t *testing.T) {
 
 func TestReport(t *testing.T) {
 	r := heisentest.Run(t, "run", ".")
-	if r.Status != cli.Findings {
+	if r.Status != driver.Findings {
 		t.Errorf("exit status %d", r.Status)
 	}
 	heisentest.Golden(t, "report.golden", r.Err)
@@ -58,7 +58,7 @@ func TestReport(t *testing.T) {
 
 func TestFixed(t *testing.T) {
 	r := heisentest.Run(t, "run", "-detect", "fasttrack,hb", ".", "--", "-fixed")
-	if r.Status != cli.Clean || r.Err != "" {
+	if r.Status != driver.Clean || r.Err != "" {
 		t.Errorf("exit status %d, report:\n%s", r.Status, r.Err)
 	}
 }

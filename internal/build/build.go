@@ -84,6 +84,10 @@ func (b *Builder) chooseFlags(ctx context.Context, dir string) error {
 	return nil
 }
 
+// Overlay returns the path of the description of the files that take the place of
+// those in GOROOT, as the go command's -overlay takes it.
+func (b *Builder) Overlay() string { return b.overlay }
+
 func (b *Builder) list(ctx context.Context, dir string, args ...string) ([]string, error) {
 	cmd := b.Toolchain.command(ctx, args...)
 	cmd.Dir = dir

@@ -173,6 +173,26 @@ func replaceCalls(name, call, with string, expected int) patch {
 	}
 }
 
+// dropCalls takes a call that is a statement, given in gofmt's form, out of the
+// whole file; there must be as many as expected.
+func dropCalls(call string, expected int) patch {
+	return func(s *source) error {
+		found := 0
+		ast.Inspect(s.file, func(n ast.Node) bool {
+			if stmt, ok := n.(*ast.ExprStmt); ok && s.printed(stmt) == call {
+				s.replace(stmt, "")
+				found++
+				return false
+			}
+			return true
+		})
+		if found != expected {
+			return fmt.Errorf("%d calls of %s, not %d", found, call, expected)
+		}
+		return nil
+	}
+}
+
 // replaceSelectors replaces the selector expression from, such as pkg.F,
 // wherever it stands in the file, at least once.
 func replaceSelectors(from, to string) patch {

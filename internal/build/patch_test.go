@@ -37,7 +37,7 @@ func (t U) m() { atomic.AddInt32(nil, 1); b.AddInt32() }
 //go:linkname bare other.bare
 func bare(p *int)
 
-func once() { c.F(); Load(nil); x.Load(nil) }
+func once() { c.F(); Load(nil); x.Load(nil); y = f(x) }
 `
 
 func TestPatches(t *testing.T) {
@@ -64,6 +64,10 @@ func TestPatches(t *testing.T) {
 		{name: "too few calls", patch: replaceCalls("f", "g(x, 2)", "h()", 2), err: "1 calls of g(x, 2) in f, not 2"},
 		{name: "too many calls", patch: replaceCalls("f", "g(x, 1)", "h()", 1), err: "2 calls of g(x, 1) in f, not 1"},
 		{name: "calls in nothing", patch: replaceCalls("gone", "g(x, 1)", "h()", 1), err: "no function gone"},
+
+		{name: "calls out", patch: dropCalls("g(x, 1)", 2), want: [2]string{"for {  }", "for { g( x,1 ) }"}},
+		{name: "too few calls out", patch: dropCalls("c.F()", 2), err: "1 calls of c.F(), not 2"},
+		{name: "no calls that are statements", patch: dropCalls("f(x)", 1), err: "0 calls of f(x), not 1"},
 
 		{name: "selectors", patch: replaceSelectors("atomic.AddInt32", "race.Add"), want: [2]string{"race.Add(nil, 1); b.AddInt32()", "atomic.AddInt32(nil, 1); b.AddInt32()"}},
 		{name: "no selectors", patch: replaceSelectors("atomic.AddInt64", "race.Add"), err: "no atomic.AddInt64"},

@@ -39,7 +39,7 @@ func verdicts(t *testing.T, exe string) {
 		racy, name := pair[0] == "race", pair[1]
 		t.Run(pair[0]+"/"+name, func(t *testing.T) {
 			t.Parallel()
-			rec := record(t, run{exe: exe, args: []string{name}, answer: 5})
+			rec := record(t, run{exe: exe, args: []string{name}, mode: rt.Marked, answer: 5})
 			if rec.err != nil || !rec.finished || rec.programs != 1 {
 				t.Fatalf("error %v, finished %v, %d programs", rec.err, rec.finished, rec.programs)
 			}
@@ -60,6 +60,7 @@ func verdicts(t *testing.T, exe string) {
 			if racy && len(rec.races) == 0 {
 				t.Error("no race found")
 			}
+			rec.checkMarks(t)
 		})
 	}
 }

@@ -68,6 +68,7 @@ type recording struct {
 	events   []heisen.Record
 	err      error // of the stream
 	finished bool
+	skipped  uint64
 	races    []heisen.Finding
 	programs int // that connected
 
@@ -80,7 +81,8 @@ type run struct {
 	exe    string
 	args   []string
 	env    []string
-	answer int32                            // the exit status that it is told
+	answer int32 // the exit status that it is told
+	mode   rt.Mode
 	whilst func(cmd *exec.Cmd, out *syncer) // called when it has started
 }
 
@@ -145,7 +147,7 @@ func record(t *testing.T, r run) *recording {
 			programs.Add(1)
 			go func() {
 				defer programs.Done()
-				rec.receive(p, r.answer)
+				rec.receive(p, r.mode, r.answer)
 			}()
 		}
 	}()
@@ -170,9 +172,9 @@ func record(t *testing.T, r run) *recording {
 }
 
 // receive consumes the stream of one program.
-func (rec *recording) receive(p *rt.Program, answer int32) {
+func (rec *recording) receive(p *rt.Program, mode rt.Mode, answer int32) {
 	defer p.Close(answer)
-	stream, err := p.Open()
+	stream, err := p.Open(mode)
 	if err != nil {
 		rec.err = err
 		return
@@ -181,7 +183,7 @@ func (rec *recording) receive(p *rt.Program, answer int32) {
 	keep := collect(func(r *heisen.Record) { rec.events = append(rec.events, *r) })
 	races := vclock.NewFastTrack(func(f heisen.Finding) { rec.races = append(rec.races, f) })
 	_, rec.err = heisen.Run(context.Background(), stream, keep, races)
-	rec.finished = stream.Finished()
+	rec.finished, rec.skipped = stream.Finished(), stream.Skipped()
 }
 
 // collect is a detector that hands on events.

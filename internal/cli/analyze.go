@@ -18,7 +18,7 @@ func (inv *invocation) analyze() (int, error) {
 		return Misused, err
 	}
 	found := newFindings(nil) // names may come at the end of a trace: printed when all are known
-	failed := inv.analyzeFiles(files, *detect, found)
+	failed := inv.analyzeFiles(files, detect, found)
 	if *asJSON {
 		failed = errors.Join(failed, found.writeJSON(inv.Out))
 	} else {
@@ -35,7 +35,7 @@ func (inv *invocation) analyze() (int, error) {
 }
 
 // analyzeFiles goes on with the next file after one that is damaged.
-func (inv *invocation) analyzeFiles(files []string, detect detection, found *findings) (failed error) {
+func (inv *invocation) analyzeFiles(files []string, detect *detection, found *findings) (failed error) {
 	done := inv.progress("analysing", time.Second)
 	defer done()
 	ctx, stop := inv.interruptible()
@@ -50,9 +50,13 @@ func (inv *invocation) analyzeFiles(files []string, detect detection, found *fin
 	return failed
 }
 
-func analyzeTrace(ctx context.Context, r *trace.Reader, detect detection, found *findings) error {
+func analyzeTrace(ctx context.Context, r *trace.Reader, detect *detection, found *findings) error {
 	collector, done := found.collect(r.Symbols())
 	defer done()
-	_, err := heisen.Run(ctx, r, detect.build(collector.Add)...)
+	detectors, err := detect.build(r.Symbols(), collector.Add)
+	if err != nil {
+		return err
+	}
+	_, err = heisen.Run(ctx, r, detectors...)
 	return err
 }

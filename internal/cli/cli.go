@@ -29,11 +29,18 @@ type command struct {
 	run   func(*invocation) (int, error)
 }
 
+// Tool is the command as a main function makes it. The zero Tool is heisen.
+type Tool struct {
+	Name      string     // what it calls itself; "heisen" if empty
+	Detectors []Detector // that -detect can name beside the command's own
+	Detect    []string   // those that run without -detect; FastTrack if empty
+}
+
 // invocation is one run of a subcommand.
 type invocation struct {
 	Streams
+	tool  Tool
 	ctx   context.Context
-	name  string        // of the subcommand
 	args  []string      // what follows it, up to "--"
 	rest  []string      // what follows "--"
 	flags *flag.FlagSet // for the subcommand to fill and parse
@@ -42,20 +49,23 @@ type invocation struct {
 // Main runs the command with the given arguments, without the program's name,
 // and returns its exit status. It prints to the given streams only and leaves
 // nothing running.
-func Main(ctx context.Context, args []string, std Streams) int {
+func Main(ctx context.Context, tool Tool, args []string, std Streams) int {
 	std = std.shared()
+	if tool.Name == "" {
+		tool.Name = "heisen"
+	}
 	if len(args) == 0 {
-		usage(std.Err)
+		tool.usage(std.Err)
 		return Misused
 	}
 	name, args := args[0], args[1:]
 	switch name {
 	case "-h", "-help", "--help":
-		usage(std.Out)
+		tool.usage(std.Out)
 		return Clean
 	case "help":
 		if len(args) == 0 {
-			usage(std.Out)
+			tool.usage(std.Out)
 			return Clean
 		}
 		name, args = args[0], append(slices.Clone(args[1:]), "-h")
@@ -63,18 +73,18 @@ func Main(ctx context.Context, args []string, std Streams) int {
 	all := commands()
 	i := slices.IndexFunc(all, func(c command) bool { return c.name == name })
 	if i < 0 {
-		fmt.Fprintf(std.Err, "heisen: unknown command %q; see heisen help\n", name)
+		fmt.Fprintf(std.Err, "%s: unknown command %q; see %[1]s help\n", tool.Name, name)
 		return Misused
 	}
-	return all[i].invoke(ctx, args, std)
+	return all[i].invoke(&invocation{Streams: std, tool: tool, ctx: ctx, args: args})
 }
 
-func (c command) invoke(ctx context.Context, args []string, std Streams) int {
-	inv := &invocation{Streams: std, ctx: ctx, name: c.name, args: args}
+func (c command) invoke(inv *invocation) int {
+	args := inv.args
 	if i := slices.Index(args, "--"); i >= 0 {
 		inv.args, inv.rest = args[:i:i], args[i+1:]
 	}
-	inv.flags = flag.NewFlagSet("heisen "+c.name, flag.ContinueOnError)
+	inv.flags = flag.NewFlagSet(inv.tool.Name+" "+c.name, flag.ContinueOnError)
 	inv.flags.SetOutput(io.Discard) // errors are printed below, once
 	status, err := c.run(inv)
 	var wrong *usageError
@@ -84,10 +94,10 @@ func (c command) invoke(ctx context.Context, args []string, std Streams) int {
 		c.help(inv)
 		return Clean
 	case errors.As(err, &wrong):
-		fmt.Fprintf(std.Err, "heisen %s: %v; see heisen help %s\n", c.name, err, c.name)
+		fmt.Fprintf(inv.Err, "%s %s: %v; see %[1]s help %[2]s\n", inv.tool.Name, c.name, err)
 		return Misused
 	default:
-		printError(std.Err, c.name, err)
+		printError(inv.Err, inv.tool.Name+" "+c.name, err)
 		if status == Clean {
 			status = Failed
 		}

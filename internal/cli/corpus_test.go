@@ -19,7 +19,7 @@ const corpus = "../../trace/testdata/corpus"
 // heisenCommand runs the command in this process.
 func heisenCommand(args ...string) (status int, stdout, stderr string) {
 	var out, err bytes.Buffer
-	status = cli.Main(context.Background(), args, cli.Streams{In: strings.NewReader(""), Out: &out, Err: &err})
+	status = cli.Main(context.Background(), cli.Tool{}, args, cli.Streams{In: strings.NewReader(""), Out: &out, Err: &err})
 	return status, out.String(), err.String()
 }
 
@@ -80,6 +80,9 @@ func TestCorpus(t *testing.T) {
 func laterSites(findings []report.Finding) (sites []string) {
 	for _, f := range findings {
 		sites = append(sites, f.Accesses[len(f.Accesses)-1].Site)
+		if f.Reverse != nil {
+			sites = append(sites, f.Reverse.Accesses[len(f.Reverse.Accesses)-1].Site)
+		}
 	}
 	slices.SortFunc(sites, func(a, b string) int {
 		m, _ := strconv.Atoi(a)

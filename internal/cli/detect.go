@@ -1,81 +1,150 @@
 package cli
 
 import (
+	"errors"
+	"flag"
+	"fmt"
 	"slices"
 	"strings"
 
 	"github.com/heisen-go/heisen"
+	"github.com/heisen-go/heisen/internal/rt"
 	"github.com/heisen-go/heisen/vclock"
 )
 
-// detectors are those that -detect can name.
+// detectors are those that -detect can name in every tool.
 var detectors = []struct {
 	name    string
 	promise string
+	filter  Filter
 	make    func(heisen.Sink) heisen.Detector
 }{
-	{"fasttrack", "at least the first race of every variable that races in the observed order; no false alarm",
+	{"fasttrack", "at least the first race of every variable that races in the observed order; no false alarm", RecorderFiltered,
 		func(sink heisen.Sink) heisen.Detector { return vclock.NewFastTrack(sink) }},
-	{"hb", "all racy pairs of the observed order; slow",
+	{"hb", "all racy pairs of the observed order; slow", RecorderFiltered,
 		func(sink heisen.Sink) heisen.Detector { return vclock.NewReference(sink) }},
 }
 
-// detection is the value of a -detect flag: names of detectors.
-type detection []string
-
-func (d *detection) String() string { return strings.Join(*d, ",") }
-
-func (d *detection) Set(list string) error {
-	*d = nil
-	for _, name := range strings.Split(list, ",") {
-		if !slices.Contains(detectorNames(), name) {
-			return misuse("unknown detector %q; there are %s", name, strings.Join(detectorNames(), ", "))
-		}
-		if !slices.Contains(*d, name) {
-			*d = append(*d, name)
-		}
-	}
-	return nil
+// Detector is a detector that -detect can name.
+type Detector struct {
+	Name    string
+	Promise string
+	Filter  Filter
+	Flags   func(*flag.FlagSet) // defines flags of its own; nil if there are none
+	New     func(*heisen.Symbols, heisen.Sink) (heisen.Detector, error)
 }
 
-func detectorNames() (names []string) {
+// DetectorNames returns the names of the detectors that every tool has.
+func DetectorNames() (names []string) {
 	for _, d := range detectors {
 		names = append(names, d.name)
 	}
 	return names
 }
 
-// build returns new detectors that report to sink.
-func (d detection) build(sink heisen.Sink) (built []heisen.Detector) {
-	for _, known := range detectors {
-		if slices.Contains(d, known.name) {
-			built = append(built, known.make(sink))
-		}
+// detectors returns the tool's detectors, heisen's first.
+func (t Tool) detectors() (all []Detector) {
+	for _, d := range detectors {
+		all = append(all, Detector{
+			Name: d.name, Promise: d.promise, Filter: d.filter,
+			New: func(_ *heisen.Symbols, sink heisen.Sink) (heisen.Detector, error) { return d.make(sink), nil },
+		})
 	}
-	return built
+	return append(all, t.Detectors...)
 }
 
-// NewDetectors returns new detectors that report to sink, by a list as -detect
-// takes it; "all" stands for every detector but the slow reference, and "" for
-// none.
-func NewDetectors(list string, sink heisen.Sink) ([]heisen.Detector, error) {
-	var d detection
+// detection is the value of a -detect flag.
+type detection struct {
+	known  []Detector
+	chosen []string
+}
+
+func (d *detection) String() string { return strings.Join(d.chosen, ",") }
+
+func (d *detection) Set(list string) error {
+	d.chosen = nil
+	for _, name := range strings.Split(list, ",") {
+		if !slices.ContainsFunc(d.known, func(k Detector) bool { return k.Name == name }) {
+			var names []string
+			for _, k := range d.known {
+				names = append(names, k.Name)
+			}
+			return misuse("unknown detector %q; there are %s", name, strings.Join(names, ", "))
+		}
+		if !slices.Contains(d.chosen, name) {
+			d.chosen = append(d.chosen, name)
+		}
+	}
+	return nil
+}
+
+// build returns new detectors for a stream, which report to sink.
+func (d *detection) build(symbols *heisen.Symbols, sink heisen.Sink) (built []heisen.Detector, err error) {
+	for _, known := range d.known {
+		if !slices.Contains(d.chosen, known.Name) {
+			continue
+		}
+		detector, wrong := known.New(symbols, func(f heisen.Finding) {
+			if f.Detector == "" {
+				f.Detector = known.Name
+			}
+			sink(f)
+		})
+		switch {
+		case wrong != nil:
+			err = errors.Join(err, fmt.Errorf("detector %s: %w", known.Name, wrong))
+		case detector == nil:
+			err = errors.Join(err, fmt.Errorf("detector %s: its New has returned none", known.Name))
+		default:
+			built = append(built, detector)
+		}
+	}
+	return built, err
+}
+
+// Chosen is detectors by a list as -detect takes it; "all" stands for every
+// detector but the slow reference, and "" for none.
+type Chosen struct{ d detection }
+
+// Choose returns the detectors of a list.
+func Choose(list string) (Chosen, error) {
+	d := detection{known: Tool{}.detectors()}
 	switch list {
 	case "":
-		return nil, nil
 	case "all":
-		d = slices.DeleteFunc(detectorNames(), func(name string) bool { return name == "hb" })
+		d.chosen = slices.DeleteFunc(DetectorNames(), func(name string) bool { return name == "hb" })
 	default:
 		if err := d.Set(list); err != nil {
-			return nil, err
+			return Chosen{}, err
 		}
 	}
-	return d.build(sink), nil
+	return Chosen{d}, nil
 }
 
-// detectFlag defines -detect.
+// Mode returns what heisen test has programs record for them.
+func (c Chosen) Mode() rt.Mode { return filtering(true).mode(&c.d) }
+
+// New returns new detectors for a stream with the given symbols, which report to
+// sink.
+func (c Chosen) New(symbols *heisen.Symbols, sink heisen.Sink) ([]heisen.Detector, error) {
+	return c.d.build(symbols, sink)
+}
+
+// detectFlag defines -detect, and for each flag that a detector has of its own
+// -name.flag.
 func (inv *invocation) detectFlag() *detection {
-	d := &detection{"fasttrack"}
+	d := &detection{known: inv.tool.detectors(), chosen: inv.tool.Detect}
+	if len(d.chosen) == 0 {
+		d.chosen = []string{"fasttrack"}
+	}
 	inv.flags.Var(d, "detect", "comma-separated `list` of detectors")
+	for _, known := range d.known {
+		if known.Flags == nil {
+			continue
+		}
+		own := flag.NewFlagSet(known.Name, flag.ContinueOnError)
+		known.Flags(own)
+		own.VisitAll(func(f *flag.Flag) { inv.flags.Var(f.Value, known.Name+"."+f.Name, f.Usage) })
+	}
 	return d
 }

@@ -38,7 +38,7 @@ func printError(w io.Writer, command string, err error) {
 	for line := range strings.Lines(err.Error()) {
 		// An error that ended two things is said once.
 		if line = strings.TrimSpace(line); line != "" && line != last {
-			fmt.Fprintf(w, "heisen %s: %s\n", command, line)
+			fmt.Fprintf(w, "%s: %s\n", command, line)
 			last = line
 		}
 	}

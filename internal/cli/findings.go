@@ -15,31 +15,27 @@ import (
 type findings struct {
 	mu      sync.Mutex
 	sources *report.Sources
-	order   []findingKey
-	known   map[findingKey]*report.Finding
+	order   []*finding
+	known   map[findingKey]*finding
 	text    io.Writer // where to print each as it is first seen; nil: not at all
 }
 
-// findingKey is what makes two findings the same.
-type findingKey struct {
-	detector, fingerprint string
-	reverse               bool
+type finding struct {
+	report.Finding
+	reverse bool // which order of the accesses was seen first
 }
+
+// findingKey is what makes two findings the same.
+type findingKey struct{ detector, fingerprint string }
 
 func keyOf(item report.Item) findingKey {
-	return findingKey{item.Finding.Detector, item.Fingerprint, item.Reverse}
-}
-
-// twin is the key of the same race in the other order. As text the two are one.
-func (k findingKey) twin() findingKey {
-	k.reverse = !k.reverse
-	return k
+	return findingKey{item.Finding.Detector, item.Fingerprint}
 }
 
 func newFindings(text io.Writer) *findings {
 	return &findings{
 		sources: report.NewSources(),
-		known:   map[findingKey]*report.Finding{},
+		known:   map[findingKey]*finding{},
 		text:    text,
 	}
 }
@@ -52,26 +48,36 @@ func (f *findings) collect(symbols *heisen.Symbols) (c *report.Collector, done f
 		f.mu.Lock()
 		defer f.mu.Unlock()
 		for _, item := range c.All() {
-			f.known[keyOf(item)].Count += item.Count
+			known := f.known[keyOf(item)]
+			known.Count += item.Count
+			if item.Reverse != known.reverse {
+				known.Reverse.Count += item.Count
+			}
 		}
 	}
 }
 
-// see takes a finding that is new in its stream.
+// see takes a finding that is new in its stream, or new there in this order.
 func (f *findings) see(item report.Item, symbols *heisen.Symbols) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	key := keyOf(item)
-	if f.known[key] != nil {
+	known := f.known[keyOf(item)]
+	if known != nil && (known.reverse == item.Reverse || known.Reverse != nil) {
 		return
 	}
-	found := report.Resolve(item, symbols, f.sources)
-	if f.text != nil && f.known[key.twin()] == nil {
-		report.WriteText(f.text, &found) // what cannot be printed is still counted
+	resolved := report.Resolve(item, symbols, f.sources)
+	if known != nil {
+		known.Reverse = resolved.Order()
+		known.Reverse.Count = 0 // the streams' counts come when they end
+		return
 	}
-	found.Count = 0 // the streams' counts come when they end
-	f.known[key] = &found
-	f.order = append(f.order, key)
+	if f.text != nil {
+		report.WriteText(f.text, &resolved) // what cannot be printed is still counted
+	}
+	resolved.Count = 0
+	known = &finding{resolved, item.Reverse}
+	f.known[keyOf(item)] = known
+	f.order = append(f.order, known)
 }
 
 // count returns how many findings there are.
@@ -81,34 +87,21 @@ func (f *findings) count() int {
 	return len(f.order)
 }
 
-// writeJSON writes all findings, one a line, with their final counts. Races in
-// both orders are two lines with one fingerprint.
+// writeJSON writes all findings, one a line, with their final counts.
 func (f *findings) writeJSON(w io.Writer) error {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	for _, key := range f.order {
-		if err := report.Encode(w, f.known[key]); err != nil {
-			return err
-		}
-	}
-	return nil
+	return f.write(w, report.Encode)
 }
 
 // writeText writes all findings, with their final counts, for people.
 func (f *findings) writeText(w io.Writer) error {
+	return f.write(w, report.WriteText)
+}
+
+func (f *findings) write(w io.Writer, one func(io.Writer, *report.Finding) error) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	written := map[findingKey]bool{}
-	for _, key := range f.order {
-		if written[key.twin()] {
-			continue
-		}
-		written[key] = true
-		found := *f.known[key]
-		if other := f.known[key.twin()]; other != nil {
-			found.Count += other.Count
-		}
-		if err := report.WriteText(w, &found); err != nil {
+	for _, known := range f.order {
+		if err := one(w, &known.Finding); err != nil {
 			return err
 		}
 	}
@@ -116,25 +109,44 @@ func (f *findings) writeText(w io.Writer) error {
 }
 
 // summary says how many findings there are, in the words of Go's race detector.
-// What several detectors have found counts once.
+// What several detectors have found counts once. Where findings were printed as
+// they were seen, it says how often each of them was.
 func (f *findings) summary(w io.Writer) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	kinds := map[heisen.Kind]int{}
 	counted := map[string]bool{}
-	for _, key := range f.order {
-		if !counted[key.fingerprint] {
-			counted[key.fingerprint] = true
-			kinds[f.known[key].Kind]++
+	numbers := map[heisen.Kind]int{}
+	var kinds []heisen.Kind
+	for _, known := range f.order {
+		if counted[known.Fingerprint] {
+			continue
+		}
+		counted[known.Fingerprint] = true
+		if numbers[known.Kind]++; numbers[known.Kind] == 1 {
+			kinds = append(kinds, known.Kind)
 		}
 	}
-	names := []struct {
-		kind heisen.Kind
-		name string
-	}{{heisen.Race, "data race(s)"}, {heisen.Atomicity, "atomicity violation(s)"}, {heisen.Deadlock, "potential deadlock(s)"}}
-	for _, n := range names {
-		if kinds[n.kind] > 0 {
-			fmt.Fprintf(w, "Found %d %s\n", kinds[n.kind], n.name)
+	for _, kind := range kinds {
+		fmt.Fprintf(w, "Found %d %s\n", numbers[kind], plural(kind))
+	}
+	if f.text == nil {
+		return
+	}
+	for _, known := range f.order {
+		if times := report.Times(&known.Finding); times != "" {
+			fmt.Fprintf(w, "  %s (%s): %s\n", known.Fingerprint, known.Detector, times)
 		}
 	}
+}
+
+func plural(kind heisen.Kind) string {
+	switch kind {
+	case heisen.Race:
+		return "data race(s)"
+	case heisen.Atomicity:
+		return "atomicity violation(s)"
+	case heisen.Deadlock:
+		return "potential deadlock(s)"
+	}
+	return string(kind) + " finding(s)"
 }

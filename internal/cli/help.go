@@ -29,7 +29,8 @@ fails them.
 			short: "record a program's events, to be analysed later",
 			long: `The trace can be read while it is written. A command that starts several
 instrumented programs, as go test does, makes a trace of each: t.heisen,
-t-2.heisen and so on.
+t-2.heisen and so on. With -filter tree accesses are left out that make no
+difference to detectors that follow happens-before.
 `,
 			run: (*invocation).record,
 		},
@@ -61,18 +62,18 @@ The name - is standard input.
 	}
 }
 
-func usage(w io.Writer) {
-	fmt.Fprint(w, "heisen finds concurrency bugs in Go programs.\n\nusage: heisen <command> [flags] [arguments]\n\ncommands:\n")
+func (t Tool) usage(w io.Writer) {
+	fmt.Fprintf(w, "%s finds concurrency bugs in Go programs.\n\nusage: %[1]s <command> [flags] [arguments]\n\ncommands:\n", t.Name)
 	for _, c := range commands() {
 		fmt.Fprintf(w, "  %-9s %s\n", c.name, c.short)
 	}
-	fmt.Fprint(w, "\nheisen help <command> tells more of a command.\n")
+	fmt.Fprintf(w, "\n%s help <command> tells more of a command.\n", t.Name)
 }
 
 // help prints what there is to know of a subcommand, whose flags have been
 // defined.
 func (c command) help(inv *invocation) {
-	fmt.Fprintf(inv.Out, "usage: %s\n\n%s.\n", strings.TrimSpace("heisen "+c.name+" "+c.args), strings.ToUpper(c.short[:1])+c.short[1:])
+	fmt.Fprintf(inv.Out, "usage: %s\n\n%s.\n", strings.TrimSpace(inv.tool.Name+" "+c.name+" "+c.args), strings.ToUpper(c.short[:1])+c.short[1:])
 	if c.long != "" {
 		fmt.Fprintf(inv.Out, "\n%s", c.long)
 	}
@@ -85,8 +86,8 @@ func (c command) help(inv *invocation) {
 	}
 	if inv.flags.Lookup("detect") != nil {
 		fmt.Fprint(inv.Out, "\ndetectors:\n")
-		for _, d := range detectors {
-			fmt.Fprintf(inv.Out, "  %-10s %s\n", d.name, d.promise)
+		for _, d := range inv.tool.detectors() {
+			fmt.Fprintf(inv.Out, "  %-10s %s\n", d.Name, d.Promise)
 		}
 	}
 	fmt.Fprint(inv.Out, `

@@ -43,6 +43,7 @@ func (inv *invocation) runProgram() (int, error) {
 // watch is the flags of heisen test and heisen run, and what is found.
 type watch struct {
 	detect *detection
+	filter *filtering
 	json   *bool
 	found  *findings
 }
@@ -50,6 +51,7 @@ type watch struct {
 func (inv *invocation) watchFlags() *watch {
 	return &watch{
 		detect: inv.detectFlag(),
+		filter: inv.filterFlag(true),
 		json:   inv.flags.Bool("json", false, "print findings as JSON, one a line, on standard output when the program has ended"),
 	}
 }
@@ -62,10 +64,14 @@ func (w *watch) run(inv *invocation, cmd *exec.Cmd) (int, error) {
 		text = nil
 	}
 	w.found = newFindings(text)
-	s, err := newSession(inv.Err, func(_ int, stream *rt.Stream) (int32, error) {
+	s, err := newSession(inv, w.filter.mode(w.detect), func(_ int, stream *rt.Stream) (int32, error) {
 		collector, done := w.found.collect(stream.Symbols())
-		_, err := heisen.Run(inv.ctx, stream, w.detect.build(collector.Add)...)
-		done()
+		defer done()
+		detectors, err := w.detect.build(stream.Symbols(), collector.Add)
+		if err != nil {
+			return Failed, err
+		}
+		_, err = heisen.Run(inv.ctx, stream, detectors...)
 		if collector.Len() > 0 {
 			return Findings, err
 		}

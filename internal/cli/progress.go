@@ -30,7 +30,7 @@ func (inv *invocation) progress(what string, delay time.Duration) (done func()) 
 		for {
 			select {
 			case <-ticker.C:
-				fmt.Fprintf(f, "\rheisen: %s, %d s ", what, int(time.Since(start).Seconds()))
+				fmt.Fprintf(f, "\r%s: %s, %d s ", inv.tool.Name, what, int(time.Since(start).Seconds()))
 				shown = true
 			case <-stop:
 				if shown {

@@ -17,6 +17,7 @@ import (
 // record is heisen record: the events go to a file, unanalysed.
 func (inv *invocation) record() (int, error) {
 	out := inv.flags.String("o", "", "write the trace to `file`")
+	filter := inv.filterFlag(false)
 	if err := inv.parseFlags(); err != nil {
 		return Misused, err
 	}
@@ -39,7 +40,11 @@ func (inv *invocation) record() (int, error) {
 		return Failed, err
 	}
 	defer remove()
-	s, err := newSession(inv.Err, func(number int, stream *rt.Stream) (int32, error) {
+	mode := rt.Everything
+	if *filter {
+		mode = rt.Unrepeated
+	}
+	s, err := newSession(inv, mode, func(number int, stream *rt.Stream) (int32, error) {
 		return Clean, inv.writeTrace(numbered(*out, number), stream)
 	})
 	if err != nil {
@@ -90,8 +95,9 @@ func (inv *invocation) writeTrace(name string, stream *rt.Stream) error {
 		return errors.Join(err, f.Close())
 	}
 	events, err := heisen.Run(inv.ctx, stream, &growing{Writer: w})
+	w.AddSkipped(stream.Skipped())
 	err = errors.Join(err, w.Close(), f.Close())
-	fmt.Fprintf(inv.Err, "heisen: %s: %d events\n", name, events)
+	fmt.Fprintf(inv.Err, "%s: %s: %d events\n", inv.tool.Name, name, events)
 	return err
 }
 

@@ -26,7 +26,7 @@ func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){
 		"heisen": func() {
 			streams := cli.Streams{In: os.Stdin, Out: os.Stdout, Err: os.Stderr}
-			os.Exit(cli.Main(context.Background(), os.Args[1:], streams))
+			os.Exit(cli.Main(context.Background(), cli.Tool{}, os.Args[1:], streams))
 		},
 	})
 }

@@ -22,7 +22,9 @@ import (
 type session struct {
 	listener *rt.Listener
 	handle   handler
-	errors   io.Writer
+	mode     rt.Mode
+	name     string    // of the tool
+	errors   io.Writer // standard error
 
 	programs sync.WaitGroup
 	mu       sync.Mutex
@@ -39,12 +41,12 @@ const grace = 10 * time.Second
 // program which ends regularly is to have.
 type handler func(number int, stream *rt.Stream) (status int32, err error)
 
-func newSession(errors io.Writer, handle handler) (*session, error) {
+func newSession(inv *invocation, mode rt.Mode, handle handler) (*session, error) {
 	l, err := rt.Listen()
 	if err != nil {
 		return nil, err
 	}
-	return &session{listener: l, handle: handle, errors: errors, open: map[*rt.Program]int{}}, nil
+	return &session{listener: l, handle: handle, mode: mode, name: inv.tool.Name, errors: inv.Err, open: map[*rt.Program]int{}}, nil
 }
 
 // run starts cmd and consumes the streams of every instrumented program below
@@ -90,7 +92,7 @@ func (s *session) accept() {
 }
 
 func (s *session) program(number int, p *rt.Program) error {
-	stream, err := p.Open()
+	stream, err := p.Open(s.mode)
 	if err != nil {
 		p.Close(Clean)
 		return err
@@ -131,7 +133,7 @@ func (s *session) abandon() {
 	defer s.mu.Unlock()
 	for p, pid := range s.open {
 		if syscall.Kill(pid, 0) == nil {
-			fmt.Fprintf(s.errors, "heisen: process %d outlives the command; the rest of its run is not observed\n", pid)
+			fmt.Fprintf(s.errors, "%s: process %d outlives the command; the rest of its run is not observed\n", s.name, pid)
 			p.Abandon()
 		}
 	}
@@ -146,7 +148,7 @@ func (s *session) fail(err error) {
 		s.failed = err
 		return
 	}
-	fmt.Fprintf(s.errors, "heisen: %v\n", err)
+	fmt.Fprintf(s.errors, "%s: %v\n", s.name, err)
 }
 
 // runCommand runs cmd to its end and returns its exit status, 128 plus the

@@ -61,6 +61,7 @@ func (inv *invocation) trace() (int, error) {
 func (inv *invocation) stat(ctx context.Context, r *trace.Reader, _ string) error {
 	stats := trace.NewStats()
 	_, err := heisen.Run(ctx, r, stats)
+	stats.Skipped = r.Skipped()
 	_, werr := stats.WriteTo(inv.Out)
 	return errors.Join(err, werr)
 }
@@ -164,5 +165,8 @@ func copyTrace(ctx context.Context, w io.Writer, r *trace.Reader, format trace.F
 		return err
 	}
 	_, err = heisen.Run(ctx, r, out)
+	if binary, ok := out.(*trace.Writer); ok {
+		binary.AddSkipped(r.Skipped())
+	}
 	return errors.Join(err, out.Close())
 }

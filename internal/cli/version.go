@@ -21,7 +21,7 @@ func (inv *invocation) version() (int, error) {
 	if info, ok := debug.ReadBuildInfo(); ok && info.Main.Version != "" {
 		version = info.Main.Version
 	}
-	fmt.Fprintf(inv.Out, "heisen %s, built with %s\n", version, runtime.Version())
+	fmt.Fprintf(inv.Out, "%s %s, built with %s\n", inv.tool.Name, version, runtime.Version())
 	fmt.Fprintf(inv.Out, "instruments programs with Go %s for %s\n",
 		strings.Join(build.Releases, " and "), strings.Join(build.Platforms, " and "))
 	return Clean, nil

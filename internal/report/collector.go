@@ -21,10 +21,11 @@ type Item struct {
 
 // Collector folds findings of the same detector with the same fingerprint into
 // one Item, but races of the same places in different orders into two: which
-// access came later is part of what a detector says. Its Add is a heisen.Sink. It keeps the first finding of each and a
-// few bytes for each set of program locations; repeating a finding costs one
-// map lookup and no allocation, so that a detector may report a pair of
-// locations millions of times.
+// access came later is part of what a detector says, and Finding.Reverse keeps
+// it. Its Add is a heisen.Sink. It keeps the first finding of each and a few
+// bytes for each set of program locations; repeating a finding costs one map
+// lookup and no allocation, so that a detector may report a pair of locations
+// millions of times.
 //
 // A Collector belongs to one goroutine.
 type Collector struct {

@@ -2,7 +2,8 @@
 //
 // A detector's Finding is made of numbers. The way from there is:
 //
-//	Collector   folds repeated findings into one Item with a count
+//	Collector   folds repeated findings into one Item with a count, a race that
+//	            was seen in both orders into two
 //	Resolve     turns an Item, the stream's Symbols and the source files into a
 //	            Finding whose every field can be read without them
 //	WriteText   prints a Finding in the manner of Go's own race reports

@@ -8,7 +8,7 @@ type Finding struct {
 	Detector    string      `json:"detector"`    // as the -detect flag takes it
 	Kind        heisen.Kind `json:"kind"`        // race, atomicity, deadlock
 	Fingerprint string      `json:"fingerprint"` // equal across runs and machines
-	Count       uint64      `json:"count"`       // how often it was found, from 1
+	Count       uint64      `json:"count"`       // how often it was found, from 1, in either order
 	Message     string      `json:"message"`     // one line, without the places
 
 	Variable string   `json:"variable,omitempty"` // expression of the later access, if known
@@ -18,8 +18,27 @@ type Finding struct {
 	// them, each once.
 	Goroutines []Goroutine `json:"goroutines,omitempty"`
 
+	// Reverse is set for a race that was also seen in the other order.
+	Reverse *Order `json:"reverse,omitempty"`
+
 	Witness []Step `json:"witness,omitempty"` // a schedule that shows the bug
 	Replay  string `json:"replay,omitempty"`  // the command that repeats it
+}
+
+// Order is how a race looked when its accesses came in the other order than in
+// the Finding that it belongs to.
+type Order struct {
+	Count      uint64      `json:"count"` // how many of the Finding's Count
+	Message    string      `json:"message"`
+	Variable   string      `json:"variable,omitempty"`
+	Accesses   []Access    `json:"accesses"` // in stream order, the later last
+	Goroutines []Goroutine `json:"goroutines,omitempty"`
+}
+
+// Order returns f's own order, to be the Reverse of a finding with the same
+// fingerprint.
+func (f *Finding) Order() *Order {
+	return &Order{Count: f.Count, Message: f.Message, Variable: f.Variable, Accesses: f.Accesses, Goroutines: f.Goroutines}
 }
 
 // Access is one side of a Finding.
@@ -27,6 +46,7 @@ type Access struct {
 	Op        string        `json:"op"`
 	Thread    heisen.Thread `json:"thread"`
 	Goroutine string        `json:"goroutine"`       // the thread's name for people
+	Test      string        `json:"test,omitempty"`  // that the goroutine, or what started it, ran
 	Object    string        `json:"object"`          // name, or address in hexadecimal
 	Size      uint64        `json:"size,omitempty"`  // bytes
 	Index     uint64        `json:"index,omitempty"` // position in the stream, from 1

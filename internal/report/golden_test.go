@@ -92,6 +92,16 @@ func raceFinding() Finding {
 	return f
 }
 
+// bothOrders is a race that was seen in both orders.
+func bothOrders() Finding {
+	f := raceFinding()
+	reverse := f
+	reverse.Accesses = []Access{f.Accesses[1], f.Accesses[0]}
+	reverse.Message, reverse.Variable, reverse.Count = "read is not ordered with an earlier write", f.Accesses[0].Variable, 2
+	f.Reverse, f.Count = reverse.Order(), 5
+	return f
+}
+
 func atomicityFinding() Finding {
 	b := newBank()
 	read, write := b.depositing(heisen.Read), b.depositing(heisen.Write)
@@ -165,6 +175,7 @@ func longFinding() Finding {
 func allFindings() map[string]Finding {
 	return map[string]Finding{
 		"race":      raceFinding(),
+		"orders":    bothOrders(),
 		"atomicity": atomicityFinding(),
 		"deadlock":  deadlockFinding(),
 		"std":       textTraceFinding(),

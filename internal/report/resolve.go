@@ -58,6 +58,7 @@ func (r resolver) access(a heisen.Access) (Access, *Excerpt) {
 		Op:        a.Op.String(),
 		Thread:    a.Thread,
 		Goroutine: r.name(a.Thread),
+		Test:      r.symbols.Task(a.Thread, a.Context),
 		Object:    r.symbols.Name(a.Object),
 		Size:      a.Size,
 		Index:     a.Index,

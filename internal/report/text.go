@@ -27,7 +27,11 @@ func WriteText(w io.Writer, f *Finding) error {
 		fmt.Fprintf(&b, "%s: ", f.Variable)
 	}
 	fmt.Fprintf(&b, "%s\n", f.Message)
-	fmt.Fprintf(&b, "Found by %s%s, fingerprint %s\n", f.Detector, times(f.Count), f.Fingerprint)
+	fmt.Fprintf(&b, "Found by %s", f.Detector)
+	if times := Times(f); times != "" {
+		fmt.Fprintf(&b, " %s", times)
+	}
+	fmt.Fprintf(&b, ", fingerprint %s\n", f.Fingerprint)
 	writeAccesses(&b, f)
 	for i := range f.Goroutines {
 		writeGoroutine(&b, f, &f.Goroutines[i])
@@ -55,11 +59,15 @@ func title(kind heisen.Kind) string {
 	return strings.ToUpper(string(kind))
 }
 
-func times(n uint64) string {
-	if n > 1 {
-		return fmt.Sprintf(" %d times", n)
+// Times says how often a finding was found; nothing if once.
+func Times(f *Finding) string {
+	switch {
+	case f.Count <= 1:
+		return ""
+	case f.Reverse != nil && f.Reverse.Count > 0:
+		return fmt.Sprintf("%d times, %d of them in the other order", f.Count, f.Reverse.Count)
 	}
-	return ""
+	return fmt.Sprintf("%d times", f.Count)
 }
 
 // writeAccesses prints the sides of a race from the latest back, as Go does;
@@ -79,7 +87,11 @@ func writeAccesses(b *strings.Builder, f *Finding) {
 		case f.Kind == heisen.Atomicity && i > 0:
 			op = "then " + op
 		}
-		fmt.Fprintf(b, "\n%s by %s at %s:\n", capital(op), a.Goroutine, a.Object)
+		who := a.Goroutine
+		if a.Test != "" {
+			who += " (" + a.Test + ")"
+		}
+		fmt.Fprintf(b, "\n%s by %s at %s:\n", capital(op), who, a.Object)
 		writeAccess(b, a)
 	}
 }

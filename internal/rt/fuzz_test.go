@@ -7,6 +7,7 @@ import (
 	"io"
 	"math/rand/v2"
 	"runtime"
+	"slices"
 	"testing"
 
 	"github.com/heisen-go/heisen"
@@ -24,6 +25,8 @@ func FuzzStream(f *testing.F) {
 	}
 	f.Add(message(nil, msgWords, 0, word(opSwitch, 1<<31), 0, word(opBegin, orphan), word(opSend, 1), 1<<60, 1<<31))
 	f.Add(message(nil, msgWords, 0, word(opSwitch, 0), 0, word(opBegin, orphan), word(opReturn, argMask), word(opWrite, 8), 1<<32-1))
+	f.Add(message(nil, msgWords, 0, slices.Concat([]uint64{word(opSwitch, 0), 0, word(opBegin, orphan)},
+		taskWords("outer"), taskWords("in a long name"), []uint64{word(opCall, 3)}, taskWords(""), []uint64{word(opRead, 8), 1 << 32})...))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		if len(data) > 16<<10 || accessed(data) > 256<<20 {
 			t.Skip("what this stands for is large")
@@ -44,6 +47,7 @@ func FuzzStream(f *testing.F) {
 				}
 				s.Symbols().Stack(r.Loc, r.Ctx)
 				s.Symbols().Locks(r.Ctx)
+				s.Symbols().Task(r.TID, r.Ctx)
 			}
 		}
 		var lost *LostError

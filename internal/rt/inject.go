@@ -45,9 +45,10 @@ var Annotations = []string{
 	"ReadPC", "WritePC", "ReadObjectPC", "WriteObjectPC",
 }
 
-// LockAnnotations are the signatures of those that it adds there for the patched
-// locks of package sync.
-var LockAnnotations = []string{
+// AddedAnnotations are the signatures of those that it adds there for the patched
+// locks of package sync and the patched package testing.
+var AddedAnnotations = []string{
+	"Task(name string)",
 	"Locked(lock unsafe.Pointer)",
 	"Unlocking(lock unsafe.Pointer)",
 	"RLocked(lock unsafe.Pointer)",

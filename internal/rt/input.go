@@ -50,6 +50,7 @@ func (in *input) take(n int) ([]uint64, error) {
 // received is a message of a recorder. Its words are valid until the next one.
 type received struct {
 	kind, id uint32
+	skipped  uint32 // accesses that the recorder passed over meanwhile
 	words    []uint64
 }
 
@@ -62,6 +63,7 @@ func (in *input) message() (m received, err error) {
 	}
 	m.kind, m.id = uint32(header[0]), uint32(header[0]>>32)
 	size := uint32(header[1])
+	m.skipped = uint32(header[1] >> 32)
 	if size > maxPayload || size%8 != 0 {
 		return m, corruptAt(in.offset, "message of %d bytes", size)
 	}

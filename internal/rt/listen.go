@@ -10,6 +10,8 @@ import (
 	"path/filepath"
 	"sync/atomic"
 	"time"
+
+	"github.com/heisen-go/heisen"
 )
 
 // Listener is where instrumented programs connect. Close it when no program will
@@ -78,9 +80,34 @@ type Program struct {
 	solver *processSymbolizer
 }
 
-// Open reads the start of the program's recording. It blocks until the program
-// has sent it.
-func (p *Program) Open() (*Stream, error) {
+// Mode is what of a program's run is recorded.
+type Mode int32
+
+const (
+	// Everything is every access that the compiler has instrumented.
+	Everything Mode = 0
+	// Unrepeated leaves out an access if the same goroutine has made the same one
+	// (instruction, kind, bytes) before in the same span, that is, without having
+	// made known to others in between what it did. For detectors that follow
+	// happens-before, with lock edges or without, and for those that compare the
+	// locks held on top of that, the set of unique racing pairs of sites is the
+	// same; those that follow the states of a variable, as Eraser does, or the
+	// order of accesses within a goroutine need Everything. It is the redundancy
+	// within a thread of TREE (section 3.3), made safe for detectors that follow
+	// lock edges. A goroutine whose lock another one releases may be taken to hold it
+	// still until its next synchronisation.
+	Unrepeated Mode = wantFilter
+	// Marked is Everything, with the flag Repeated on what Unrepeated leaves out.
+	Marked Mode = wantFilter | wantMarks
+)
+
+// Repeated is the flag of an access that a recording in the mode Marked tells to
+// be redundant.
+const Repeated heisen.Flags = 1 << 7
+
+// Open reads the start of the program's recording and asks for the rest in the
+// given mode. It blocks until the program has sent the start.
+func (p *Program) Open(mode Mode) (*Stream, error) {
 	stream, err := NewStream(p.conn, nil)
 	if err != nil {
 		return nil, err
@@ -92,7 +119,7 @@ func (p *Program) Open() (*Stream, error) {
 	}
 	p.stream = stream
 	// Only now may the program go on, and end. If it is gone the stream will show.
-	p.answer(0)
+	p.answer(int32(mode))
 	return stream, nil
 }
 

@@ -26,6 +26,7 @@ type merger struct {
 	far     map[uint64]*goroutine
 	ready   []*goroutine // whose words wait for nothing
 	held    uint64       // words that wait
+	tasks   map[string]heisen.Site
 
 	limits limits
 	coarse bool // a limit was reached
@@ -42,6 +43,7 @@ type goroutine struct {
 	awake  bool  // its Begin was emitted
 	ready  bool  // it is in merger.ready
 
+	task    []byte // as much of a task's name as has come
 	cursor  heisen.Cursor
 	context heisen.Context // of cursor, unless stale
 	stale   bool
@@ -65,6 +67,7 @@ func (m *merger) init(s *Stream) {
 	m.limits = defaultLimits
 	m.gs = map[uint64]*goroutine{}
 	m.far = map[uint64]*goroutine{}
+	m.tasks = map[string]heisen.Site{}
 }
 
 // goroutine returns the state of a goroutine by number.
@@ -88,7 +91,7 @@ func (m *merger) lost() (events uint64) {
 	count := func(words []uint64) {
 		for len(words) > 0 {
 			op := words[0] >> opShift
-			if op != opCall && op != opReturn {
+			if op != opCall && op != opReturn && op != opTask {
 				events++
 			}
 			words = words[recordWords[op]:]
@@ -269,15 +272,15 @@ func (m *merger) consume(g *goroutine, words []uint64) (i int, waits bool, err e
 		}
 		switch op {
 		case opRead, opWrite:
-			loc := record[1]
-			if size := uint32(loc); size <= maxAccess {
-				r := m.emit(g)
-				r.Code, r.Obj, r.Loc, r.Len = eventOps[op], heisen.Object(arg), m.s.site(uint32(loc>>32)), uint16(size)
-			} else {
-				m.longAccess(g, heisen.Object(arg), loc, eventOps[op])
-			}
+			m.access(g, heisen.Object(arg), record[1], eventOps[op], 0)
+		case opReadAgain, opWriteAgain:
+			m.access(g, heisen.Object(arg), record[1], eventOps[op], Repeated)
 		case opCall:
 			m.call(g, uint32(arg))
+		case opTask:
+			if err := m.task(g, arg); err != nil {
+				return i, false, err
+			}
 		case opReturn:
 			m.back(g, arg)
 		case opAlloc, opFree:
@@ -331,17 +334,19 @@ func (m *merger) emit(g *goroutine) *heisen.Record {
 // maxAccess is the longest access of one Record, a multiple of 8.
 const maxAccess = 1<<16 - 8
 
-// longAccess emits an access in pieces, for a Record cannot say how long it is.
-func (m *merger) longAccess(g *goroutine, obj heisen.Object, w uint64, op heisen.Op) {
+// access emits an access, in pieces if it is longer than a Record can say.
+func (m *merger) access(g *goroutine, obj heisen.Object, w uint64, op heisen.Op, flags heisen.Flags) {
 	size := uint64(uint32(w))
 	site := m.s.site(uint32(w >> 32))
-	for size > 0 {
-		n := min(size, maxAccess-uint64(obj)%8)
+	for size > maxAccess {
+		n := maxAccess - uint64(obj)%8
 		r := m.emit(g)
-		r.Code, r.Obj, r.Loc, r.Len = op, obj, site, uint16(n)
+		r.Code, r.Obj, r.Loc, r.Len, r.Flags = op, obj, site, uint16(n), flags
 		obj += heisen.Object(n)
 		size -= n
 	}
+	r := m.emit(g)
+	r.Code, r.Obj, r.Loc, r.Len, r.Flags = op, obj, site, uint16(size), flags
 }
 
 // begin emits the first event of a goroutine.
@@ -358,6 +363,63 @@ func (m *merger) begin(g *goroutine, goid uint64) {
 	m.s.syms.SetThread(g.id, info)
 	r := m.emit(g)
 	r.Code, r.Val = heisen.Begin, goid
+}
+
+// maxTask bounds a task's name, in bytes.
+const maxTask = 1 << 12
+
+// task takes seven bytes of a task's name. With the last of them g begins the
+// task: a call in its path.
+func (m *merger) task(g *goroutine, bytes uint64) error {
+	for range 7 {
+		b := byte(bytes)
+		bytes >>= 8
+		if b != 0 {
+			g.task = append(g.task, b)
+			continue
+		}
+		if bytes != 0 {
+			return m.s.corrupt("a task's name goes on after its end")
+		}
+		name := string(g.task)
+		g.task, g.stale = g.task[:0], true
+		if name == "" {
+			g.cursor = m.endTask(g.cursor)
+			return nil
+		}
+		site, known := m.tasks[name]
+		if !known {
+			site = m.s.syms.AddSite(heisen.SiteInfo{Task: name})
+			m.tasks[name] = site
+		}
+		g.cursor = m.s.syms.Call(g.cursor, site)
+		return nil
+	}
+	if len(g.task) > maxTask {
+		return m.s.corrupt("a task's name of more than %d bytes", maxTask)
+	}
+	return nil
+}
+
+// endTask takes the innermost task out of a path. There may be calls above it:
+// those that a panic is about to leave.
+func (m *merger) endTask(c heisen.Cursor) heisen.Cursor {
+	syms := m.s.syms
+	_, calls, _, _ := syms.Tables()
+	var above []heisen.Site
+	for at := c; at.Calls != 0; at = syms.Return(at) {
+		site := calls[at.Calls].Site
+		if syms.Site(site).Task == "" {
+			above = append(above, site)
+			continue
+		}
+		at = syms.Return(at)
+		for _, call := range slices.Backward(above) {
+			at = syms.Call(at, call)
+		}
+		return at
+	}
+	return c
 }
 
 // collector is the message by which goroutines tell the garbage collector, and
@@ -391,6 +453,10 @@ func (m *merger) sync(g *goroutine, op, arg uint64, site heisen.Site) error {
 	}
 	r := m.emit(g)
 	r.Code, r.Obj, r.Loc = eventOps[op], heisen.Object(arg), site
+	switch op {
+	case opAcquire, opRelease, opAcquireShared, opReleaseShared:
+		r.Flags = heisen.LockWord
+	}
 	switch op {
 	case opAcquire, opAcquireShared:
 		m.hold(g, heisen.Held{Lock: heisen.Object(arg), Shared: op == opAcquireShared, Site: site})

@@ -44,10 +44,11 @@ type Stream struct {
 	rest    []uint64     // those that were not taken yet
 	merge   merger
 
-	out  []heisen.Record // a batch, or somewhat more
-	done int             // how many of out were delivered
-	bye  bool
-	err  error // what ends the stream once out is delivered
+	out     []heisen.Record // a batch, or somewhat more
+	done    int             // how many of out were delivered
+	skipped uint64          // accesses that the recorder passed over
+	bye     bool
+	err     error // what ends the stream once out is delivered
 }
 
 const sitePage = 4096
@@ -100,6 +101,10 @@ func (s *Stream) PID() int { return int(s.hello.pid) }
 
 // SetSymbolizer sets who resolves the sites of events that are still to come.
 func (s *Stream) SetSymbolizer(symbolizer Symbolizer) { s.solve = symbolizer }
+
+// Skipped returns how many accesses the program's recorder has passed over so far
+// because they repeat others; see Mode.
+func (s *Stream) Skipped() uint64 { return s.skipped }
 
 // Finished reports whether the program has sent all that it recorded. It has
 // ended then, or waits for its exit status.
@@ -173,6 +178,7 @@ func (s *Stream) read() error {
 	if err != nil {
 		return err
 	}
+	s.skipped += uint64(m.skipped)
 	switch m.kind {
 	case msgWords:
 		if m.id >= maxBuffers {

@@ -166,7 +166,7 @@ func TestCorrupt(t *testing.T) {
 		{"size", append(helloMessage(), 2, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 0xff, 0xff, 0, 0, 0, 0), "message of 4294967295 bytes"},
 		{"odd size", append(helloMessage(), 2, 0, 0, 0, 0, 0, 0, 0, 9, 0, 0, 0, 0, 0, 0, 0), "message of 9 bytes"},
 		{"op 0", begun(0), "record 0x0"},
-		{"op", begun(word(numOps, 5)), "record 0x15"},
+		{"op", begun(word(numOps, 5)), "record 0x18"},
 		{"half record", begun(word(opRead, varBase)), "record 0x5"},
 		{"half switch", begun(word(opSwitch, 0)), "record 0x1"},
 		{"nobody", message(helloMessage(), msgWords, 0, word(opCall, 1)), "words of no goroutine"},
@@ -183,6 +183,8 @@ func TestCorrupt(t *testing.T) {
 		{"fork of an orphan", begun(word(opSwitch, 1), 0, word(opBegin, orphan),
 			word(opSwitch, 0), 1, word(opFork, 1), 0, 0), "goroutine 1 is started again"},
 		{"fork of itself", begun(word(opFork, 0), 0, 0), "goroutine 0 is started again"},
+		{"a task's end", begun(word(opTask, 1<<48|1)), "a task's name goes on after its end"},
+		{"a long task", begun(slices.Repeat([]uint64{word(opTask, argMask)}, maxTask/7+1)...), "a task's name of more than 4096 bytes"},
 		{"after the end", begun(word(opEnd, 0), 0, 0, word(opCall, 1)), "goes on after its end"},
 	} {
 		_, _, err := readAll(t, test.rec)
@@ -407,6 +409,69 @@ func (s *stub) Frames(offsets []uint32) ([][]heisen.Frame, error) {
 		frames[i] = []heisen.Frame{{Func: "main.f", File: "f.go", Line: int(off)}}
 	}
 	return frames, nil
+}
+
+// taskWords are the records of a task's beginning, or of the latest one's end.
+func taskWords(name string) (words []uint64) {
+	for text := name + "\x00"; text != ""; text = text[min(len(text), 7):] {
+		var bytes uint64
+		for i := range min(len(text), 7) {
+			bytes |= uint64(text[i]) << (8 * i)
+		}
+		words = append(words, word(opTask, bytes))
+	}
+	return words
+}
+
+// TestTasks: tasks nest with calls, however they come to their end, and their
+// names may have any length.
+func TestTasks(t *testing.T) {
+	r := newRecorder(1)
+	r.goroutine(0, true)
+	at := func(pc uint32) { r.access(0, 0, opRead, varBase, pc, 1) }
+	long := strings.Repeat("x", maxTask)
+	r.put(0, 0, word(opCall, 1))
+	at(10)
+	r.put(0, 0, taskWords("sevenis")...)
+	r.put(0, 0, word(opCall, 2))
+	at(11)
+	r.put(0, 0, taskWords(long)...)
+	r.put(0, 0, word(opCall, 3), word(opCall, 4))
+	at(12)
+	r.put(0, 0, taskWords("")...) // a panic is on its way up
+	at(13)
+	r.put(0, 0, word(opReturn, 2))
+	at(14)
+	r.put(0, 0, taskWords("")...)
+	at(15)
+	r.put(0, 0, word(opReturn, 1))
+	r.put(0, 0, taskWords("")...) // without a beginning
+	at(16)
+	s, out, err := readAll(t, r.bye(0))
+	if err != nil {
+		t.Fatal(err)
+	}
+	type place struct {
+		task  string
+		calls []uint64
+	}
+	var got []place
+	for _, e := range out[1:] {
+		p := place{task: s.Symbols().Task(0, e.Ctx)}
+		for _, call := range s.Symbols().Calls(e.Ctx) {
+			if info := s.Symbols().Site(call); info.Task == "" {
+				p.calls = append(p.calls, info.PC-testText)
+			}
+		}
+		got = append(got, p)
+	}
+	want := []place{
+		{"", []uint64{1}}, {"sevenis", []uint64{2, 1}}, {long, []uint64{4, 3, 2, 1}},
+		{"sevenis", []uint64{4, 3, 2, 1}}, {"sevenis", []uint64{2, 1}}, {"", []uint64{2, 1}}, {"", []uint64{1}},
+	}
+	if d := cmp.Diff(want, got, cmp.AllowUnexported(place{})); d != "" {
+		t.Errorf("-want +got:\n%s", d)
+	}
 }
 
 // TestSites: a site is asked for once, before the events that use it are

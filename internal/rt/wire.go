@@ -30,7 +30,10 @@ const (
 	opFork          = 18
 	opEnd           = 19
 	opCollected     = 20
-	numOps          = 21
+	opReadAgain     = 21
+	opWriteAgain    = 22
+	opTask          = 23
+	numOps          = 24
 )
 
 const (
@@ -39,7 +42,9 @@ const (
 	msgBarrier = 3
 	msgBye     = 4
 
-	version     = 1
+	version     = 2
+	wantFilter  = 1
+	wantMarks   = 2
 	headerBytes = 16
 	helloBytes  = 32
 	byeBytes    = 8
@@ -60,12 +65,14 @@ var recordWords = [256]uint8{
 	opAtomicRead: 3, opAtomicWrite: 3, opAtomicUpdate: 3,
 	opAcquire: 3, opRelease: 3, opAcquireShared: 3, opReleaseShared: 3,
 	opSend: 3, opReceive: 3, opFork: 3, opEnd: 3, opCollected: 3,
+	opReadAgain: 2, opWriteAgain: 2, opTask: 1,
 }
 
 // eventOps maps the recorder's ops to those of events.
 var eventOps = [numOps]heisen.Op{
 	opBegin: heisen.Begin,
 	opRead:  heisen.Read, opWrite: heisen.Write,
+	opReadAgain: heisen.Read, opWriteAgain: heisen.Write,
 	opAlloc: heisen.Alloc, opFree: heisen.Free,
 	opAtomicRead: heisen.AtomicRead, opAtomicWrite: heisen.AtomicWrite, opAtomicUpdate: heisen.AtomicUpdate,
 	opAcquire: heisen.Acquire, opRelease: heisen.Release,

@@ -135,6 +135,37 @@ func (m *Memory[T]) Peek(o heisen.Object) *T {
 	return nil
 }
 
+// Each calls visit with every state, in no order. visit may change the state, and
+// must not use the Memory otherwise. It costs a step per word of every page.
+func (m *Memory[T]) Each(visit func(*T)) {
+	for i := range m.chunks.places {
+		c := m.chunks.places[i].chunk
+		if c == nil {
+			continue
+		}
+		for _, p := range c.pages {
+			if p != nil {
+				m.eachOf(p, visit)
+			}
+		}
+	}
+}
+
+func (m *Memory[T]) eachOf(p *page[T], visit func(*T)) {
+	for w := range p.mask {
+		if p.mask[w] == 0 {
+			continue
+		}
+		visit(&p.state[w])
+		if r := p.more[w]; r != 0 {
+			states := m.extra.states(r)
+			for i := range m.extra.masks(r).len() {
+				visit(&states[i])
+			}
+		}
+	}
+}
+
 // Range returns a cursor over the states of size bytes from o, as one access to
 // all of them. A range that would leave the address space ends with it.
 func (m *Memory[T]) Range(o heisen.Object, size uint64) Cursor[T] {

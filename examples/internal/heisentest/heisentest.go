@@ -5,14 +5,13 @@ package heisentest
 
 import (
 	"bytes"
-	"context"
 	"errors"
 	"os"
 	"os/exec"
 	"strings"
 	"testing"
 
-	"github.com/heisen-go/heisen/internal/cli"
+	"github.com/heisen-go/heisen/driver"
 	"github.com/heisen-go/heisen/internal/report"
 )
 
@@ -20,14 +19,14 @@ import (
 // command. So the command is that of the sources that the tests were built from.
 const asCommand = "HEISENTEST_COMMAND"
 
-// Main is for the TestMain of packages whose tests call Run.
-func Main(m *testing.M) {
+// Main is for the TestMain of packages whose tests call Run. The options are
+// those of the command.
+func Main(m *testing.M, options ...driver.Option) {
 	if os.Getenv(asCommand) == "" {
 		os.Exit(m.Run())
 	}
 	os.Unsetenv(asCommand)
-	streams := cli.Streams{In: os.Stdin, Out: os.Stdout, Err: os.Stderr}
-	os.Exit(cli.Main(context.Background(), os.Args[1:], streams))
+	os.Exit(driver.Main(options...))
 }
 
 // Result is how a run of the command ended.

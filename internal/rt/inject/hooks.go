@@ -426,6 +426,37 @@ func race_Enable() { RaceEnable() }
 //go:linkname race_Errors internal/race.Errors
 func race_Errors() int { return RaceErrors() }
 
+// heisenTask records that the current goroutine begins a task, or, without a
+// name, ends the latest. Package testing is patched to call it.
+//
+//go:linkname heisenTask internal/race.Task
+//go:nosplit
+func heisenTask(name string) {
+	h := (*heisenG)(unsafe.Pointer(getg().racectx))
+	if !heisen.on || h == nil {
+		return
+	}
+	name = name[:min(len(name), heisenMaxTask)]
+	for {
+		n := min(len(name), 7)
+		var bytes uint64
+		for i := range n {
+			bytes |= uint64(name[i]) << (8 * i)
+		}
+		b := heisenOpen(h, 1)
+		if b == nil {
+			return
+		}
+		b.words[b.pos] = heisenOpTask<<heisenOpShift | bytes
+		h.words++
+		b.commit(b.pos + 1)
+		if n < 7 {
+			return
+		}
+		name = name[n:]
+	}
+}
+
 // What the patched sync.Mutex and sync.RWMutex call, so that the recording shows
 // locks and not mere messages.
 

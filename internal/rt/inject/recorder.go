@@ -41,6 +41,10 @@ type heisenG struct {
 	low    uint32
 	sent   uint32
 
+	span     uint64 // of its accesses; see filter.go
+	released uint32
+	locks    [heisenMaxReleased]heisenReleased // the first so many are released locks
+
 	next *heisenG // in the list of free ones
 }
 
@@ -58,6 +62,7 @@ const (
 	heisenBufWords  = 8 << 10  // 64 KiB per P
 	heisenMaxFrames = 64 << 10 // deeper calls are not kept
 	heisenMinFrames = 32       // what a new goroutine starts with
+	heisenMaxTask   = 4 << 10  // bytes of a task's name
 	heisenMaxRecord = 4        // words of the longest record
 	heisenHeader    = 2        // words of a switch to another goroutine
 	heisenBegin     = 1        // words of a begin record
@@ -77,12 +82,18 @@ type heisenBuf struct {
 	sent  uintptr  // words sent
 	next  *heisenBuf
 	words [heisenBufWords]uint64
+
+	filter heisenFilter
+	told   uint64 // of filter.skipped, what was sent
 }
 
 var heisen struct {
 	on       bool   // hooks record
+	filter   bool   // all but repeated accesses
+	marks    bool   // those too, marked
 	fd       int32  // the connection
 	sendLock uint32 // serialises messages
+	era      uint64 // what was seen in another one may have been forgotten since
 
 	lock  mutex // guards the rest of this block
 	ids   uint32
@@ -145,7 +156,7 @@ func heisenNewG() *heisenG {
 	unlock(&heisen.lock)
 
 	frames, size := h.frames, h.size
-	*h = heisenG{id: id, frames: frames, size: size}
+	*h = heisenG{id: id, frames: frames, size: size, span: 1<<63 | uint64(id)}
 	if frames == nil {
 		heisenGrow(h)
 	}
@@ -320,15 +331,32 @@ func heisenAccess(op uint64, addr, size, pc uintptr) {
 	if addr-gp.stack.lo < gp.stack.hi-gp.stack.lo || !heisenShared(addr) {
 		return
 	}
+	access := op<<heisenOpShift | uint64(addr)
+	where := heisenPC(pc)<<32 | uint64(min(size, 1<<32-1))
+	var seen *heisenSeen
+	if pp := gp.m.p.ptr(); heisen.filter && pp != nil && pp.raceprocctx != 0 {
+		var repeated bool
+		b := (*heisenBuf)(unsafe.Pointer(pp.raceprocctx))
+		if seen, repeated = b.filter.repeated(h, access, where); repeated {
+			if !heisen.marks {
+				return
+			}
+			access += (heisenOpReadAgain - heisenOpRead) << heisenOpShift
+			seen = nil
+		}
+	}
 	b := heisenOpen(h, 2)
 	if b == nil {
 		return
 	}
 	p := b.pos
-	b.words[p] = op<<heisenOpShift | uint64(addr)
-	b.words[p+1] = heisenPC(pc)<<32 | uint64(min(size, 1<<32-1))
+	b.words[p] = access
+	b.words[p+1] = where
 	h.words += 2
 	b.commit(p + 2)
+	if seen != nil {
+		*seen = heisenSeen{access, where, h.span, heisen.era}
+	}
 }
 
 // heisenShared reports whether addr lies in the heap or in the data segments.
@@ -371,6 +399,9 @@ func heisenPut(b *heisenBuf, h *heisenG, op uint64, obj uintptr, stamp, pc uint6
 	b.words[p+2] = pc
 	h.words += 3
 	b.commit(p + 3)
+	if heisen.filter {
+		heisenPublish(b, h, op, obj)
+	}
 }
 
 // heisenSyncG is heisenSync for goroutine gp, which is the current one or

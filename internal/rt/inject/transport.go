@@ -36,10 +36,12 @@ func init() {
 	}
 	heisen.fd = fd
 	hello := [4]uint64{heisenVersion, uint64(firstmoduledata.text), uint64(firstmoduledata.etext - firstmoduledata.text), uint64(heisenGetpid())}
-	heisenSend(heisenMsgHello, 0, unsafe.Pointer(&hello), unsafe.Sizeof(hello))
+	heisenSend(heisenMsgHello, 0, 0, unsafe.Pointer(&hello), unsafe.Sizeof(hello))
 	// The analyser looks at this process before it may end. One that does not want
 	// the recording has closed the connection.
-	if _, ok := heisenAnswer(); ok {
+	if answer, ok := heisenAnswer(); ok {
+		heisen.filter = answer&heisenWantFilter != 0
+		heisen.marks = answer&heisenWantMarks != 0
 		heisen.on = true
 	}
 }
@@ -56,8 +58,8 @@ func heisenAnswer() (answer int32, ok bool) {
 
 // heisenSend sends one message. Where the connection is gone, recording ends and
 // the program goes on.
-func heisenSend(kind, id uint32, p unsafe.Pointer, n uintptr) {
-	header := [4]uint32{kind, id, uint32(n), 0}
+func heisenSend(kind, id, skipped uint32, p unsafe.Pointer, n uintptr) {
+	header := [4]uint32{kind, id, uint32(n), skipped}
 	heisenLock(&heisen.sendLock)
 	ok := heisenSendAll(unsafe.Pointer(&header), unsafe.Sizeof(header)) && heisenSendAll(p, n)
 	heisenUnlock(&heisen.sendLock)
@@ -96,10 +98,12 @@ func heisenFlush(b *heisenBuf) {
 // the owner may go on appending.
 func heisenSendWords(b *heisenBuf) {
 	end := atomic.Loaduintptr(&b.pos)
-	if heisen.on && end > b.sent {
-		heisenSend(heisenMsgWords, b.id, unsafe.Pointer(&b.words[b.sent]), (end-b.sent)*8)
+	skipped := min(atomic.Load64(&b.filter.skipped)-b.told, 1<<32-1)
+	if heisen.on && (end > b.sent || skipped > 0) {
+		heisenSend(heisenMsgWords, b.id, uint32(skipped), add(unsafe.Pointer(&b.words), b.sent*8), (end-b.sent)*8)
 	}
 	b.sent = end
+	b.told += skipped
 }
 
 // heisenFlushAll sends what is complete in every buffer. It gives up on a buffer
@@ -143,8 +147,9 @@ func heisenTryLock(l *uint32, patience int64) bool {
 // accesses to the former and the next life of an address cannot mix.
 func heisenBarrier() {
 	if heisen.on {
+		heisen.era++ // addresses begin new lives
 		heisenFlushAll(heisenForever)
-		heisenSend(heisenMsgBarrier, 0, nil, 0)
+		heisenSend(heisenMsgBarrier, 0, 0, nil, 0)
 	}
 }
 
@@ -185,7 +190,7 @@ func heisenFinish() (status int32) {
 func heisenBye() {
 	heisenFlushAll(heisenForever)
 	lost := heisen.lost
-	heisenSend(heisenMsgBye, 0, unsafe.Pointer(&lost), unsafe.Sizeof(lost))
+	heisenSend(heisenMsgBye, 0, 0, unsafe.Pointer(&lost), unsafe.Sizeof(lost))
 	heisen.on = false
 }
 

@@ -36,15 +36,27 @@ const (
 	heisenOpFork          = 18 // arg: goroutine
 	heisenOpEnd           = 19
 	heisenOpCollected     = 20 // what everyone did so far happened before
+
+	// as 5 and 6, of accesses that would be skipped
+	heisenOpReadAgain  = 21
+	heisenOpWriteAgain = 22
+
+	// arg: seven bytes of a task's name, the first lowest. As many follow each other
+	// as it takes for the last to end with a zero byte. No name at all ends the task.
+	heisenOpTask = 23
 )
 
 // A message is a header of four 32-bit words (kind, buffer, length of the
-// payload in bytes, 0) and the payload.
+// payload in bytes, accesses skipped since the buffer's last message) and the
+// payload.
 const (
-	heisenMsgHello   = 1 // payload: version, text start, text size, pid; the receiver answers when it is ready
+	heisenMsgHello   = 1 // payload: version, text start, text size, pid; the receiver answers with what it wants when it is ready
 	heisenMsgWords   = 2 // payload: words of the buffer, in order
 	heisenMsgBarrier = 3 // everything recorded before has been sent
 	heisenMsgBye     = 4 // payload: events lost; the receiver answers with the exit status
 
-	heisenVersion = 1
+	heisenVersion = 2
+
+	heisenWantFilter = 1 // no access that is redundant
+	heisenWantMarks  = 2 // with the above: rather mark them
 )

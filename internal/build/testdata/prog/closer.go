@@ -51,6 +51,100 @@ func closer() map[string]func() {
 			}
 			p.Unlock()
 		},
+		"spans": func() {
+			var mu1, mu2 sync.Mutex
+			var mu3 sync.RWMutex
+			p, q, r := &mu1, &mu2, &mu3
+			for range 10 {
+				v[0]++ // at: again
+			}
+			for range 10 {
+				v[1]++ // at: before-publication
+				counter.Add(1)
+			}
+			for range 10 {
+				v[2]++ // at: before-load
+				counter.Load()
+			}
+			for range 10 {
+				p.Lock()
+				v[3]++ // at: relocked
+				p.Unlock()
+			}
+			for range 10 {
+				p.Lock()
+				q.Lock()
+				v[4]++ // at: relocked-both
+				p.Unlock()
+				q.Unlock()
+			}
+			for range 10 {
+				r.RLock()
+				v[5]++ // at: relocked-shared
+				r.RUnlock()
+			}
+			for range 10 {
+				p.Lock()
+				p.Unlock()
+				v[6]++ // at: after-unlock
+			}
+			for range 10 {
+				p.Lock()
+				v[7]++ // at: between-locks
+				p.Unlock()
+				q.Lock()
+				q.Unlock()
+			}
+			touch := func() {
+				v[8]++ // at: downgraded
+			}
+			r.Lock()
+			touch()
+			r.Unlock()
+			r.RLock()
+			touch()
+			r.RUnlock()
+			for range 2 {
+				v[9]++ // at: collected
+				runtime.GC()
+			}
+		},
+		"turns": func() {
+			var mu sync.Mutex
+			turn := 0
+			player := func(me int) {
+				for n := 0; n < 10; runtime.Gosched() {
+					mu.Lock()
+					if turn%2 == me {
+						v[0]++ // at: in-turn
+						turn++
+						n++
+					}
+					mu.Unlock()
+				}
+			}
+			go player(1)
+			player(0)
+		},
+		"unlocked-by-other": func() {
+			var mu sync.Mutex
+			var held, done atomic.Bool
+			p := &mu
+			go func() {
+				for !held.Load() {
+				}
+				time.Sleep(10 * time.Millisecond)
+				p.Unlock()
+				done.Store(true)
+			}()
+			p.Lock()
+			held.Store(true)
+			for range 2 {
+				v[0]++ // at: held-no-more
+				for !done.Load() {
+				}
+			}
+		},
 		"atomics": func() {
 			p := &counter
 			p.Load()                 // at: load

@@ -38,6 +38,14 @@ func crowd(n int, f func(i int)) {
 
 func noRaces() map[string]func() {
 	return map[string]func(){
+		"lock-overwritten-by-its-last-user": func() {
+			mu, c := new(sync.Mutex), make(chan bool, 1)
+			both(func() { mu.Lock(); mu.Unlock(); c <- true }, func() { <-c; *mu = sync.Mutex{}; mu.Lock(); mu.Unlock() })
+		},
+		"lock-copied-while-held": func() {
+			x := new(guarded)
+			both(func() { x.mu.Lock(); copied = *x; x.mu.Unlock() }, func() { x.mu.Lock(); x.x++; x.mu.Unlock() })
+		},
 		"mutex": func() {
 			x, mu := new(int), new(sync.Mutex)
 			crowd(20, func(int) {

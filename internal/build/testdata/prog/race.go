@@ -20,6 +20,13 @@ func both(f, g func()) {
 
 type pair struct{ a, b int }
 
+type guarded struct {
+	mu sync.Mutex
+	x  int
+}
+
+var copied guarded
+
 // later returns after what the other goroutine does at once, without ordering
 // the two.
 func later() { time.Sleep(20 * time.Millisecond) }
@@ -46,6 +53,23 @@ func races() map[string]func() {
 		"write-under-rlock": func() {
 			x, mu := new(int), new(sync.RWMutex)
 			both(func() { mu.RLock(); *x++; mu.RUnlock() }, func() { mu.RLock(); *x++; mu.RUnlock() })
+		},
+		"lock-overwritten": func() {
+			mu := new(sync.Mutex)
+			both(func() { *mu = sync.Mutex{} }, func() { later(); mu.Lock(); mu.Unlock() })
+		},
+		"lock-overwritten-after-unlock": func() {
+			mu := new(sync.Mutex)
+			mu.Lock()
+			both(func() { later(); *mu = sync.Mutex{} }, func() { mu.Unlock() })
+		},
+		"lock-copied": func() {
+			x := new(guarded)
+			both(func() { copied = *x }, func() { later(); x.mu.Lock(); x.mu.Unlock() })
+		},
+		"rlock-overwritten": func() {
+			mu := new(sync.RWMutex)
+			both(func() { mu.RLock(); mu.RUnlock() }, func() { later(); *mu = sync.RWMutex{} })
 		},
 		"after-unlock": func() {
 			x, mu := new(int), new(sync.Mutex)

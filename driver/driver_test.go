@@ -1,0 +1,130 @@
+package driver_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/heisen-go/heisen"
+	"github.com/heisen-go/heisen/driver"
+)
+
+// newNothing makes a detector that never finds anything.
+func newNothing(*heisen.Symbols, heisen.Sink) (heisen.Detector, error) { return heisen.Tee(), nil }
+
+func TestBadOptions(t *testing.T) {
+	ok := driver.Detector{Name: "mine", Promise: "nothing", New: newNothing}
+	with := func(change func(*driver.Detector)) driver.Option {
+		d := ok
+		change(&d)
+		return driver.WithDetector(d)
+	}
+	for name, options := range map[string][]driver.Option{
+		"empty name":      {with(func(d *driver.Detector) { d.Name = "" })},
+		"name of a list":  {with(func(d *driver.Detector) { d.Name = "a,b" })},
+		"name of a flag":  {with(func(d *driver.Detector) { d.Name = "-a" })},
+		"name with dot":   {with(func(d *driver.Detector) { d.Name = "a.b" })},
+		"module's name":   {with(func(d *driver.Detector) { d.Name = "fasttrack" })},
+		"name twice":      {driver.WithDetector(ok), driver.WithDetector(ok)},
+		"no promise":      {with(func(d *driver.Detector) { d.Promise = "" })},
+		"long promise":    {with(func(d *driver.Detector) { d.Promise = "a\nb" })},
+		"no New":          {with(func(d *driver.Detector) { d.New = nil })},
+		"unknown default": {driver.WithDefault("mine"), driver.WithDetector(ok)},
+		"empty tool name": {driver.WithName("")},
+		"tool name":       {driver.WithName("my tool")},
+	} {
+		var out bytes.Buffer
+		status, err := driver.Run(context.Background(), []string{"version"}, nil, &out, &out, options...)
+		if !errors.Is(err, driver.ErrOption) || status != driver.Misused || out.Len() > 0 {
+			t.Errorf("%s: status %d, error %v, output %q", name, status, err, &out)
+		}
+	}
+}
+
+// TestNewFails: what New refuses, and what it forgets to return, ends the
+// analysis with an error.
+func TestNewFails(t *testing.T) {
+	for want, answer := range map[string]error{
+		"heisen analyze: detector mine: it rains":                  errors.New("it rains"),
+		"heisen analyze: detector mine: its New has returned none": nil,
+	} {
+		var out, errs bytes.Buffer
+		args := []string{"analyze", "-detect", "hb,mine", "-"}
+		status, err := driver.Run(context.Background(), args, strings.NewReader("T0|w(x)|1\n"), &out, &errs,
+			driver.WithDetector(driver.Detector{
+				Name: "mine", Promise: "nothing",
+				New: func(*heisen.Symbols, heisen.Sink) (heisen.Detector, error) { return nil, answer },
+			}))
+		if err != nil || status != driver.Failed || errs.String() != want+"\n" {
+			t.Errorf("status %d, error %v, printed %q, want %q", status, err, &errs, want)
+		}
+	}
+}
+
+// lastWriter reports who wrote each variable last.
+type lastWriter struct {
+	symbols *heisen.Symbols
+	sink    heisen.Sink
+	last    *heisen.Record
+}
+
+func (l *lastWriter) Handle(e heisen.Event) {
+	if e.Op() == heisen.Write {
+		r := *heisen.AsRecord(e)
+		l.last = &r
+	}
+}
+
+func (l *lastWriter) Flush() error {
+	if l.last != nil {
+		l.sink(heisen.Finding{
+			Kind:     "last-write",
+			Message:  "the last write is to " + l.symbols.Name(l.last.Obj),
+			Accesses: []heisen.Access{heisen.AccessOf(l.last, 0)},
+		})
+	}
+	return nil
+}
+
+// A tool with a detector of its own has every subcommand and flag of heisen.
+func Example() {
+	dir, err := os.MkdirTemp("", "")
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer os.RemoveAll(dir)
+	trace := filepath.Join(dir, "trace.std")
+	if err := os.WriteFile(trace, []byte("T0|w(x)|1\nT0|w(balance)|2\nT0|r(x)|3\n"), 0o666); err != nil {
+		fmt.Println(err)
+		return
+	}
+
+	mine := driver.Detector{
+		Name:    "lastwriter",
+		Promise: "the last write of an execution",
+		New: func(symbols *heisen.Symbols, sink heisen.Sink) (heisen.Detector, error) {
+			return &lastWriter{symbols: symbols, sink: sink}, nil
+		},
+	}
+	// In a main function: os.Exit(driver.Main(driver.WithDetector(mine)))
+	args := []string{"analyze", "-detect", "lastwriter,fasttrack", trace}
+	status, err := driver.Run(context.Background(), args, nil, os.Stdout, os.Stderr, driver.WithDetector(mine))
+	fmt.Println("exit status", status, err)
+	// Output:
+	// ==================
+	// WARNING: LAST-WRITE
+	// the last write is to balance
+	// Found by lastwriter, fingerprint 9edc9f1db97c107c
+	//
+	// Write by T0 at balance:
+	//   2
+	//   holding no locks
+	// ==================
+	// exit status 66 <nil>
+}

@@ -1,0 +1,99 @@
+package build
+
+import (
+	"fmt"
+	"maps"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/heisen-go/heisen"
+	"github.com/heisen-go/heisen/internal/rt"
+	"github.com/heisen-go/heisen/vclock"
+)
+
+// checkMarks checks the promise of rt.Unrepeated on a recording in the mode
+// rt.Marked: without the marked accesses the same pairs of sites race.
+func (rec *recording) checkMarks(t *testing.T) {
+	t.Helper()
+	kept := make([]heisen.Record, 0, len(rec.events))
+	for _, r := range rec.events {
+		if r.Flags&rt.Repeated == 0 {
+			kept = append(kept, r)
+		}
+	}
+	if d := cmp.Diff(rec.racingPairs(rec.events), rec.racingPairs(kept)); d != "" {
+		t.Errorf("without repeated accesses the racing pairs are others (-all +kept):\n%s", d)
+	}
+}
+
+// racingPairs returns the pairs of sites that race, by the reference detector.
+func (rec *recording) racingPairs(events []heisen.Record) map[string]bool {
+	pairs := map[string]bool{}
+	hb := vclock.NewReference(func(f heisen.Finding) {
+		a, b := f.Accesses[0], f.Accesses[1]
+		pairs[fmt.Sprint(min(a.Site, b.Site), max(a.Site, b.Site), a.Op.IsWrite() && b.Op.IsWrite())] = true
+	})
+	hb.HandleRecords(events)
+	return pairs
+}
+
+// TestSpans looks at which accesses the recorder takes for redundant.
+func TestSpans(t *testing.T) {
+	for name, want := range map[string]map[string]string{
+		"spans": {
+			"again":              "2 of 20 kept",
+			"before-publication": "20 of 20 kept",
+			"before-load":        "2 of 20 kept",
+			"relocked":           "2 of 20 kept",
+			"relocked-both":      "2 of 20 kept",
+			"relocked-shared":    "2 of 20 kept",
+			"after-unlock":       "20 of 20 kept",
+			"between-locks":      "20 of 20 kept",
+			"downgraded":         "4 of 4 kept",
+			"collected":          "4 of 4 kept",
+		},
+		"turns":             {"in-turn": "40 of 40 kept"},
+		"unlocked-by-other": {"held-no-more": "4 of 4 kept"},
+	} {
+		rec := record(t, run{exe: program(t), args: []string{name}, mode: rt.Marked})
+		if rec.err != nil || rec.status != 0 {
+			t.Fatalf("%s: error %v, status %d: %s", name, rec.err, rec.status, rec.stderr)
+		}
+		got := maps.Clone(want)
+		for at := range want {
+			events := rec.at(t, at, heisen.Read, heisen.Write)
+			kept := 0
+			for _, r := range events {
+				if r.Flags&rt.Repeated == 0 {
+					kept++
+				}
+			}
+			got[at] = fmt.Sprintf("%d of %d kept", kept, len(events))
+		}
+		if d := cmp.Diff(want, got); d != "" {
+			t.Errorf("%s (-want +got):\n%s", name, d)
+		}
+		rec.checkMarks(t)
+	}
+}
+
+// TestSkipped: what is marked in one mode is missing, and counted, in the other.
+func TestSkipped(t *testing.T) {
+	all := record(t, run{exe: program(t), args: []string{"spans"}})
+	some := record(t, run{exe: program(t), args: []string{"spans"}, mode: rt.Unrepeated})
+	if all.err != nil || some.err != nil {
+		t.Fatal(all.err, some.err)
+	}
+	accesses := func(rec *recording) (n uint64) {
+		for _, r := range rec.events {
+			if r.Code == heisen.Read || r.Code == heisen.Write {
+				n++
+			}
+		}
+		return n
+	}
+	if all.skipped != 0 || some.skipped < 90 || accesses(some)+some.skipped != accesses(all) {
+		t.Errorf("%d accesses and %d skipped, or %d and %d", accesses(all), all.skipped, accesses(some), some.skipped)
+	}
+}

@@ -1,0 +1,60 @@
+package cli
+
+import (
+	"slices"
+
+	"github.com/heisen-go/heisen/internal/rt"
+)
+
+// Filter is how far redundant accesses may be kept from a detector without
+// changing what it finds.
+type Filter uint8
+
+const (
+	// Unfiltered detectors get every access.
+	Unfiltered Filter = iota
+	// RecorderFiltered detectors may go without those that the recorder leaves out
+	// in the mode rt.Unrepeated.
+	RecorderFiltered
+)
+
+// filtering is the value of a -filter flag: whether redundant accesses are left
+// out where detectors allow it.
+type filtering bool
+
+func (f *filtering) String() string {
+	if *f {
+		return "tree"
+	}
+	return "none"
+}
+
+func (f *filtering) Set(name string) error {
+	switch name {
+	case "tree":
+		*f = true
+	case "none":
+		*f = false
+	default:
+		return misuse("unknown filter %q; there are tree, none", name)
+	}
+	return nil
+}
+
+// filterFlag defines -filter.
+func (inv *invocation) filterFlag(on filtering) *filtering {
+	f := &on
+	inv.flags.Var(f, "filter", "`filter` that leaves out redundant accesses: tree or none")
+	return f
+}
+
+// mode returns what the programs are to record for the chosen detectors.
+func (f filtering) mode(d *detection) rt.Mode {
+	needs := func(known Detector) bool {
+		return slices.Contains(d.chosen, known.Name) && known.Filter != RecorderFiltered
+	}
+	if !bool(f) || slices.ContainsFunc(d.known, needs) {
+		return rt.Everything
+	}
+	return rt.Unrepeated
+}

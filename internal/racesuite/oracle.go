@@ -1,0 +1,81 @@
+package main
+
+import (
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// function is a test function of the data. Its name is the oracle.
+type function struct {
+	name string
+	file string
+	racy bool
+}
+
+// exception says of a function that its verdict does not decide the exit status.
+type exception struct {
+	class  string
+	reason string
+}
+
+// exceptions are all functions that are not in scope.
+var exceptions = map[string]exception{
+	"TestRaceRangeFuncIterator":   {"skipped", "Go skips it: golang.org/issue/72925"},
+	"TestNoRaceRangeFuncIterator": {"skipped", "Go skips it: golang.org/issue/72925"},
+
+	"TestNoRaceCgoSync": {"cgo", "what synchronises is C code, in a program that it starts by go run -race"},
+
+	"TestNoRaceFin":           {"finalizers", "ordered by the garbage collector alone"},
+	"TestNoRaceFinGlobal":     {"finalizers", "ordered by the garbage collector alone"},
+	"TestRaceFin":             {"finalizers", "ordered by the garbage collector alone"},
+	"TestNoRaceCleanup":       {"finalizers", "ordered by the garbage collector alone"},
+	"TestRaceBetweenCleanups": {"finalizers", "ordered by the garbage collector alone"},
+
+	"TestRaceSynctestGoroutinesExit":      {"synctest", "in a bubble with its own clock"},
+	"TestNoRaceSynctestGoroutinesExit":    {"synctest", "in a bubble with its own clock"},
+	"TestRaceSynctestGoroutinesRecv":      {"synctest", "in a bubble with its own clock"},
+	"TestRaceSynctestGoroutinesUnblocked": {"synctest", "in a bubble with its own clock"},
+	"TestRaceSynctestGoroutinesSleep":     {"synctest", "in a bubble with its own clock"},
+	"TestRaceSynctestTimers":              {"synctest", "in a bubble with its own clock"},
+}
+
+// functions returns the test functions in a folder, by file and position.
+func functions(dir string) ([]function, error) {
+	files, err := testFiles(dir)
+	if err != nil {
+		return nil, err
+	}
+	var all []function
+	for _, path := range files {
+		file, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.SkipObjectResolution)
+		if err != nil {
+			return nil, err
+		}
+		for _, d := range file.Decls {
+			f, ok := d.(*ast.FuncDecl)
+			if !ok || f.Recv != nil {
+				continue
+			}
+			racy := strings.HasPrefix(f.Name.Name, "TestRace")
+			if racy || strings.HasPrefix(f.Name.Name, "TestNoRace") {
+				all = append(all, function{f.Name.Name, filepath.Base(path), racy})
+			}
+		}
+	}
+	return all, nil
+}
+
+// testFiles returns the paths of the data's files, in order.
+func testFiles(dir string) ([]string, error) {
+	files, err := filepath.Glob(filepath.Join(dir, "*_test.go"))
+	if err == nil && len(files) == 0 {
+		err = fmt.Errorf("no test data in %s: Go installations that the go command downloads come without; name that of another one with -testdata", dir)
+	}
+	slices.Sort(files)
+	return files, err
+}

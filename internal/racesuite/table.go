@@ -1,0 +1,159 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"slices"
+	"text/tabwriter"
+)
+
+// tally is what the runs of a function at one number of processors came to.
+type tally struct {
+	function
+	procs int
+	runs  []verdict
+}
+
+// wrong returns what is wrong with the runs, nothing if all were right.
+func (t *tally) wrong() (faults []string) {
+	missed, alarms := 0, 0
+	for _, v := range t.runs {
+		switch {
+		case v.problem != "":
+			faults = append(faults, v.problem)
+		case v.skipped:
+		case t.racy && !v.reported:
+			missed++
+		case !t.racy && v.reported:
+			alarms++
+		}
+	}
+	if missed > 0 {
+		faults = append(faults, fmt.Sprintf("missed in %d of %d runs", missed, len(t.runs)))
+	}
+	if alarms > 0 {
+		faults = append(faults, fmt.Sprintf("false alarm in %d of %d runs", alarms, len(t.runs)))
+	}
+	return faults
+}
+
+// skipped reports whether the function skipped itself.
+func (t *tally) skipped() bool {
+	return slices.ContainsFunc(t.runs, func(v verdict) bool { return v.skipped })
+}
+
+// score counts functions, by whether they have a race.
+type score struct{ right, all [2]int }
+
+func (s *score) add(t *tally) {
+	i := 0
+	if !t.racy {
+		i = 1
+	}
+	s.all[i]++
+	if t.wrong() == nil {
+		s.right[i]++
+	}
+}
+
+func (s *score) String() string {
+	return fmt.Sprintf("%d/%d\t%d/%d", s.right[0], s.all[0], s.right[1], s.all[1])
+}
+
+// printTable prints how many functions were right, by file and by class; a
+// function that was wrong once is wrong.
+func printTable(out io.Writer, tallies []*tally, procs []int) {
+	var rows []string
+	scores := map[string]map[int]*score{}
+	count := func(row string, t *tally) {
+		if scores[row] == nil {
+			rows = append(rows, row)
+			scores[row] = map[int]*score{}
+			for _, p := range procs {
+				scores[row][p] = new(score)
+			}
+		}
+		scores[row][t.procs].add(t)
+	}
+	for _, t := range tallies {
+		if !t.skipped() {
+			count(t.file, t)
+		}
+	}
+	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', tabwriter.AlignRight)
+	heading := func(what string) {
+		fmt.Fprint(w, what)
+		for _, p := range procs {
+			fmt.Fprintf(w, "\tRace %s\tNoRace", processors(p))
+		}
+		fmt.Fprintln(w, "\t")
+	}
+	print := func() {
+		for _, row := range rows {
+			fmt.Fprint(w, row)
+			for _, p := range procs {
+				fmt.Fprintf(w, "\t%v", scores[row][p])
+			}
+			fmt.Fprintln(w, "\t")
+		}
+		rows = nil
+	}
+	heading("file")
+	print()
+	for _, t := range tallies {
+		if t.skipped() {
+			continue
+		}
+		if e, ok := exceptions[t.name]; ok {
+			count("of these "+e.class, t)
+		} else {
+			count("of these in scope", t)
+		}
+		count("all", t)
+	}
+	print()
+	w.Flush()
+}
+
+func processors(n int) string {
+	if n == 0 {
+		return "(all processors)"
+	}
+	return fmt.Sprintf("(GOMAXPROCS=%d)", n)
+}
+
+// printWrong lists the functions that were wrong, and those that did not run,
+// and returns how many of the former are in scope. verbose adds what the first
+// run of each printed.
+func printWrong(out io.Writer, tallies []*tally, verbose bool) (inScope int) {
+	skipped := map[string]bool{}
+	for _, t := range tallies {
+		e, excepted := exceptions[t.name]
+		note := ""
+		if excepted {
+			note = fmt.Sprintf(" (%s: %s)", e.class, e.reason)
+		}
+		if t.skipped() && !skipped[t.name] {
+			skipped[t.name] = true
+			fmt.Fprintf(out, "skipped: %s %s%s\n", t.file, t.name, note)
+			if !excepted {
+				inScope++
+			}
+		}
+		faults := t.wrong()
+		if faults == nil {
+			continue
+		}
+		if !excepted {
+			inScope++
+		}
+		for _, fault := range faults {
+			fmt.Fprintf(out, "wrong: %s %s %s: %s%s\n", t.file, t.name, processors(t.procs), fault, note)
+		}
+		if verbose {
+			i := slices.IndexFunc(t.runs, func(v verdict) bool { return v.problem != "" || v.reported != t.racy })
+			fmt.Fprintf(out, "%s\n", t.runs[i].said)
+		}
+	}
+	return inScope
+}

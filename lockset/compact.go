@@ -1,0 +1,84 @@
+package lockset
+
+// compactAbove is how many bytes of sets are too few to be worth compacting.
+const compactAbove = 1 << 20
+
+// Grown reports whether the sets take more than a MiB and twice as much as
+// after the last Compact, so that a Compact now, and whenever Grown says so,
+// keeps them within twice what is in use at a cost that is a constant per set
+// ever made and, for the caller's part, one visit of what it keeps per MiB of
+// new sets.
+func (t *Table) Grown() bool { return t.bytes > t.limit }
+
+// A Keeper says what a Compact is to keep.
+type Keeper struct {
+	old  *store
+	next store
+	now  []ID   // by old ID; Empty if not kept so far
+	used []bool // by Lock
+}
+
+// Compact forgets all sets but those that keep names, and gives these new IDs:
+// an ID that keep did not hand to the Keeper is not valid any more. Numbers of
+// ended locks that are in no such set go to new locks, so a Lock that is kept
+// outside of sets is to be named, too.
+func (t *Table) Compact(keep func(*Keeper)) {
+	k := &Keeper{
+		old:  &t.store,
+		next: store{sets: make([]set, 1)},
+		now:  make([]ID, len(t.sets)),
+		used: make([]bool, len(t.entries)),
+	}
+	keep(k)
+	t.store = k.next
+	t.limit = max(compactAbove, 2*t.bytes)
+	size := 64
+	for size < 2*len(t.sets) {
+		size *= 2
+	}
+	t.rebuild(size)
+	t.with, t.without, t.meet, t.apart = memo{}, memo{}, memo{}, memo{}
+	for l := range t.entries {
+		if e := &t.entries[l]; e.state == dead && !k.used[l] {
+			e.state = free
+			t.unused = append(t.unused, Lock(l))
+		}
+	}
+}
+
+// Set keeps the set *id and sets *id to its new ID. Each variable that holds an
+// ID must be given exactly once.
+func (k *Keeper) Set(id *ID) {
+	if *id == Empty {
+		return
+	}
+	if k.now[*id] == Empty {
+		k.now[*id] = k.move(&k.old.sets[*id])
+	}
+	*id = k.now[*id]
+}
+
+// Lock keeps the number l.
+func (k *Keeper) Lock(l Lock) { k.used[l] = true }
+
+// move copies a set to the new table, without its place in the index.
+func (k *Keeper) move(h *set) ID {
+	moved := *h
+	if h.n > BitmapAbove {
+		b := k.old.bitmaps[h.at]
+		moved.at = uint32(len(k.next.bitmaps))
+		k.next.bitmaps = append(k.next.bitmaps, b)
+		k.next.bytes += b.GetSizeInBytes()
+		b.Iterate(func(l uint32) bool { k.used[l] = true; return true })
+	} else {
+		moved.at = uint32(len(k.next.locks))
+		k.next.locks = append(k.next.locks, k.old.small(h)...)
+		k.next.bytes += 4 * uint64(h.n)
+		for _, l := range k.old.small(h) {
+			k.used[l] = true
+		}
+	}
+	k.next.sets = append(k.next.sets, moved)
+	k.next.bytes += setBytes
+	return ID(len(k.next.sets) - 1)
+}

@@ -1,0 +1,126 @@
+package lockset
+
+import (
+	"math/bits"
+	"slices"
+
+	"github.com/RoaringBitmap/roaring/v2"
+)
+
+// The hash of a set is the sum of its locks' hashes, so that the hash of a set
+// with a lock more or less is known before the set is made.
+
+// hashOf mixes a lock's number: the finaliser of splitmix64.
+func hashOf(l Lock) uint64 {
+	x := uint64(l) * 0x9e3779b97f4a7c15
+	x = (x ^ x>>30) * 0xbf58476d1ce4e5b9
+	x = (x ^ x>>27) * 0x94d049bb133111eb
+	return x ^ x>>31
+}
+
+func signOf(l Lock) uint64 { return 1 << (l % 64) }
+
+// internLocks returns the set of at most BitmapAbove sorted locks.
+func (t *Table) internLocks(locks []Lock) ID {
+	want := set{n: uint32(len(locks))}
+	for _, l := range locks {
+		want.hash += hashOf(l)
+		want.sign |= signOf(l)
+	}
+	return t.intern(want, locks)
+}
+
+// intern returns the set of the given sorted locks, of which want says all but
+// where they are. The locks are copied if the set is new.
+func (t *Table) intern(want set, locks []Lock) ID {
+	if want.n == 0 {
+		return Empty
+	}
+	if want.n > BitmapAbove {
+		same := func(b *roaring.Bitmap) bool {
+			return !slices.ContainsFunc(locks, func(l Lock) bool { return !b.Contains(uint32(l)) })
+		}
+		return t.internBitmap(want, same, func() *roaring.Bitmap {
+			b := roaring.New()
+			for _, l := range locks {
+				b.Add(uint32(l))
+			}
+			return b
+		})
+	}
+	i := t.home(want.hash)
+	for ; t.index[i] != Empty; i = t.next(i) {
+		if h := &t.sets[t.index[i]]; h.hash == want.hash && h.n == want.n && slices.Equal(t.small(h), locks) {
+			return t.index[i]
+		}
+	}
+	want.at = uint32(len(t.locks))
+	t.locks = append(t.locks, locks...)
+	t.bytes += 4 * uint64(len(locks))
+	return t.insert(i, want)
+}
+
+// internBitmap returns the set of more than BitmapAbove locks that want
+// describes, but for its sign if the set may be there: same tells it from
+// others of the same hash and length, and fresh makes it.
+func (t *Table) internBitmap(want set, same func(*roaring.Bitmap) bool, fresh func() *roaring.Bitmap) ID {
+	i := t.home(want.hash)
+	for ; t.index[i] != Empty; i = t.next(i) {
+		if h := &t.sets[t.index[i]]; h.hash == want.hash && h.n == want.n && same(t.bitmaps[h.at]) {
+			return t.index[i]
+		}
+	}
+	b := fresh()
+	b.RunOptimize()
+	want.sign = describe(b).sign
+	want.at = uint32(len(t.bitmaps))
+	t.bitmaps = append(t.bitmaps, b)
+	t.bytes += b.GetSizeInBytes()
+	return t.insert(i, want)
+}
+
+// describe returns what is known of the set of a bitmap's locks.
+func describe(b *roaring.Bitmap) (h set) {
+	for it := b.Iterator(); it.HasNext(); {
+		l := Lock(it.Next())
+		h.hash += hashOf(l)
+		h.sign |= signOf(l)
+		h.n++
+	}
+	return h
+}
+
+// insert adds a set, for which place i of the index is free.
+func (t *Table) insert(i int, h set) ID {
+	id := ID(len(t.sets))
+	t.sets = append(t.sets, h)
+	t.bytes += setBytes
+	t.index[i] = id
+	if 2*len(t.sets) > len(t.index) {
+		t.rebuild(2 * len(t.index))
+	}
+	return id
+}
+
+// rebuild makes an index of the given size, a power of two.
+func (t *Table) rebuild(size int) {
+	if size > cap(t.index) {
+		t.index = make([]ID, size)
+	}
+	t.index = t.index[:size]
+	clear(t.index)
+	for id := 1; id < len(t.sets); id++ {
+		i := t.home(t.sets[id].hash)
+		for t.index[i] != Empty {
+			i = t.next(i)
+		}
+		t.index[i] = ID(id)
+	}
+}
+
+// home returns where in the index the search for a hash starts.
+func (t *Table) home(hash uint64) int {
+	return int(hash >> (64 - bits.TrailingZeros(uint(len(t.index)))))
+}
+
+func (t *Table) next(i int) int { return (i + 1) & (len(t.index) - 1) }

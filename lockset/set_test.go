@@ -1,0 +1,143 @@
+package lockset_test
+
+import (
+	"maps"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/heisen-go/heisen"
+	"github.com/heisen-go/heisen/lockset"
+)
+
+// locks is a set of locks as a map.
+type locks map[lockset.Lock]bool
+
+func (s locks) sorted() []lockset.Lock { return slices.Sorted(maps.Keys(s)) }
+
+func with(s locks, l lockset.Lock) locks {
+	out := maps.Clone(s)
+	out[l] = true
+	return out
+}
+
+func without(s locks, l lockset.Lock) locks {
+	out := maps.Clone(s)
+	delete(out, l)
+	return out
+}
+
+func common(a, b locks) locks {
+	out := locks{}
+	for l := range a {
+		if b[l] {
+			out[l] = true
+		}
+	}
+	return out
+}
+
+// TestTableMatchesMaps does random operations on sets and on maps, over few
+// locks, so that sets come again, and over many, so that they become bitmaps.
+// Now and then some sets are given up and the table is compacted.
+func TestTableMatchesMaps(t *testing.T) {
+	for seed := range uint64(60) {
+		rng := rand.New(rand.NewPCG(seed, 3))
+		numbers := []int{6, 40, 3 * lockset.BitmapAbove}[seed%3]
+		table := lockset.NewTable()
+		numbered := make([]lockset.Lock, numbers)
+		for i := range numbered {
+			numbered[i] = table.Lock(heisen.Object(64 * (i + 1)))
+		}
+		ids, model := []lockset.ID{lockset.Empty}, []locks{{}}
+		if numbers > lockset.BitmapAbove { // big sets to start with
+			for _, skip := range []int{2, 3, 5} {
+				id, s := lockset.Empty, locks{}
+				for i, l := range numbered {
+					if i%skip > 0 {
+						id, s = table.With(id, l), with(s, l)
+					}
+				}
+				ids, model = append(ids, id), append(model, s)
+			}
+		}
+		for step := range 1500 {
+			i, j, l := rng.IntN(len(ids)), rng.IntN(len(ids)), numbered[rng.IntN(numbers)]
+			var id lockset.ID
+			var s locks
+			switch rng.IntN(3) {
+			case 0:
+				id, s = table.With(ids[i], l), with(model[i], l)
+			case 1:
+				id, s = table.Without(ids[i], l), without(model[i], l)
+			default:
+				id, s = table.Intersect(ids[i], ids[j]), common(model[i], model[j])
+			}
+			if got := table.Append(nil, id); !slices.Equal(got, s.sorted()) {
+				t.Fatalf("seed %d, step %d: %v, want %v", seed, step, got, s.sorted())
+			}
+			if table.Len(id) != len(s) || table.Has(id, l) != s[l] {
+				t.Fatalf("seed %d, step %d: Len %d or Has %v is wrong of %v", seed, step, table.Len(id), table.Has(id, l), s)
+			}
+			for k := range ids {
+				if (ids[k] == id) != maps.Equal(model[k], s) {
+					t.Fatalf("seed %d, step %d: IDs %d and %d of sets %v and %v", seed, step, ids[k], id, model[k], s)
+				}
+			}
+			if table.Disjoint(ids[i], id) != (len(common(model[i], s)) == 0) {
+				t.Fatalf("seed %d, step %d: Disjoint of %v and %v", seed, step, model[i], s)
+			}
+			if len(ids) < 40 {
+				ids, model = append(ids, id), append(model, s)
+			} else {
+				k := rng.IntN(len(ids))
+				ids[k], model[k] = id, s
+			}
+			if step%97 == 0 {
+				table.Compact(func(k *lockset.Keeper) {
+					for i := range ids {
+						k.Set(&ids[i])
+					}
+				})
+				distinct := map[lockset.ID]bool{lockset.Empty: true}
+				for _, id := range ids {
+					distinct[id] = true
+				}
+				if table.Sets() != len(distinct) {
+					t.Fatalf("seed %d, step %d: %d sets after Compact, want %d", seed, step, table.Sets(), len(distinct))
+				}
+			}
+		}
+	}
+}
+
+// TestLockLives ends the lives of addresses: a lock there is another one then,
+// and its number goes to nobody else while a set that is kept has it.
+func TestLockLives(t *testing.T) {
+	table := lockset.NewTable()
+	a, b := table.Lock(64), table.Lock(128)
+	if table.Lock(64) != a || table.Find(64) != a || table.Find(65) != 0 || a == b {
+		t.Fatal("numbers are not the address's own")
+	}
+	both := table.With(table.With(lockset.Empty, a), b)
+	table.End(60, 10)
+	if table.Alive(a) || !table.Alive(b) || table.Find(64) != 0 {
+		t.Fatal("End did not end the lock, or another one")
+	}
+	again := table.Lock(64)
+	if again == a || table.Has(both, again) || !table.Has(both, a) {
+		t.Fatal("the lock of a new life counts as the old one")
+	}
+	table.Compact(func(k *lockset.Keeper) { k.Set(&both) })
+	if l := table.Lock(256); l == a || !slices.Equal(table.Locks(both), []heisen.Object{64, 128}) {
+		t.Fatal("the number of a lock in a set was given away")
+	}
+	table.Compact(func(k *lockset.Keeper) { k.Lock(a) })
+	if l := table.Lock(512); l == a {
+		t.Fatal("a number that was to be kept was given away")
+	}
+	table.Compact(func(*lockset.Keeper) {})
+	if l := table.Lock(1024); l != a {
+		t.Fatalf("the number %d of a lock that nobody knows was not used again", a)
+	}
+}
