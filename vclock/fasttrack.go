@@ -112,18 +112,33 @@ func (f *FastTrack) handle(r *heisen.Record) {
 			f.write(t, v, r, r.Obj)
 		}
 	case heisen.AtomicRead, heisen.AtomicWrite, heisen.AtomicUpdate:
-		f.order.arrive(t, r)
-		f.atomicRange(t, r)
-		f.order.leave(t, r)
+		s := f.order.peek(r.Obj)
+		f.order.enter(t, r.Code, s)
+		f.atomic(t, r, r.Code)
+		if r.Code != heisen.AtomicRead {
+			f.order.publish(t, r, s)
+		}
 	case heisen.Alloc, heisen.Free:
 		f.memory.Clear(r.Obj, r.Val)
 		f.order.arrive(t, r)
-	default: // [FT ACQUIRE], [FT RELEASE], [FT FORK], [FT JOIN] and their kin
+	case heisen.Acquire, heisen.AcquireShared, heisen.Receive: // [FT ACQUIRE]
+		f.order.enter(t, r.Code, f.order.peek(r.Obj))
+		f.lockWord(t, r)
+	case heisen.Release, heisen.ReleaseShared, heisen.Send: // [FT RELEASE]
+		f.lockWord(t, r)
+		f.order.publish(t, r, nil)
+	default: // [FT FORK], [FT JOIN] and their kin
 		f.order.arrive(t, r)
-		if r.Flags != 0 && r.Access() != heisen.Invalid { // a lock in memory
-			f.atomicRange(t, r)
-		}
 		f.order.leave(t, r)
+	}
+}
+
+// lockWord judges what an operation on a lock does to the lock's memory.
+func (f *FastTrack) lockWord(t *thread, r *heisen.Record) {
+	if r.Flags != 0 {
+		if op := r.Access(); op != heisen.Invalid {
+			f.atomic(t, r, op)
+		}
 	}
 }
 

@@ -130,15 +130,8 @@ func (o *Order) Err() error { return o.threads.err }
 
 func (o *Order) arrive(t *thread, r *heisen.Record) {
 	switch r.Code {
-	case heisen.AtomicRead, heisen.AtomicUpdate, heisen.AcquireShared, heisen.Receive:
-		if s := o.objects.Peek(r.Obj); s != nil && *s != nil {
-			o.see(t, &(*s).published)
-		}
-	case heisen.Acquire:
-		if s := o.objects.Peek(r.Obj); s != nil && *s != nil {
-			o.see(t, &(*s).published)
-			o.see(t, &(*s).readers)
-		}
+	case heisen.AtomicRead, heisen.AtomicUpdate, heisen.AcquireShared, heisen.Receive, heisen.Acquire:
+		o.enter(t, r.Code, o.peek(r.Obj))
 	case heisen.Join:
 		if id, ok := threadOf(r.Obj); ok {
 			o.threads.join(t, id)
@@ -148,32 +141,50 @@ func (o *Order) arrive(t *thread, r *heisen.Record) {
 	}
 }
 
+// enter orders t after what its event sees through the object s, if there is
+// one.
+func (o *Order) enter(t *thread, op heisen.Op, s *object) {
+	if s == nil || op == heisen.AtomicWrite {
+		return
+	}
+	o.see(t, &s.published)
+	if op == heisen.Acquire {
+		o.see(t, &s.readers)
+	}
+}
+
 func (o *Order) leave(t *thread, r *heisen.Record) {
 	switch r.Code {
+	case heisen.AtomicWrite, heisen.AtomicUpdate, heisen.Send, heisen.Release, heisen.ReleaseShared:
+		o.publish(t, r, nil)
+	case heisen.Fork:
+		if id, ok := threadOf(r.Obj); ok {
+			o.threads.fork(t, id)
+		}
+	case heisen.End:
+		o.threads.end(t)
+	}
+}
+
+// publish makes what t has done known through the event's object, which is s
+// unless that is nil.
+func (o *Order) publish(t *thread, r *heisen.Record, s *object) {
+	if s == nil {
+		s = o.object(r.Obj)
+	}
+	switch r.Code {
 	case heisen.AtomicWrite:
-		s := o.object(r.Obj)
 		o.replace(t, &s.published)
 		o.reset(&s.readers)
 	case heisen.AtomicUpdate, heisen.Send:
-		o.merge(t, &o.object(r.Obj).published)
+		o.merge(t, &s.published)
 	case heisen.Release:
-		s := o.object(r.Obj)
 		o.merge(t, &s.published)
 		if o.seen(t, &s.readers) { // the writer publishes on their behalf
 			o.reset(&s.readers)
 		}
 	case heisen.ReleaseShared:
-		o.merge(t, &o.object(r.Obj).readers)
-	case heisen.Fork:
-		if id, ok := threadOf(r.Obj); ok {
-			o.threads.fork(t, id)
-		}
-		return
-	case heisen.End:
-		o.threads.end(t)
-		return
-	default:
-		return
+		o.merge(t, &s.readers)
 	}
 	o.threads.advance(t)
 }
@@ -199,14 +210,18 @@ func (o *Order) seen(t *thread, s *stamp) bool {
 	if s.last != 0 {
 		return o.threads.knows(t, s.last)
 	}
-	return s.clock.lessEqBut(&t.clock, t.epoch.Slot())
+	return s.clock.lessEqBut(&o.pool, &t.clock, t.epoch.Slot())
 }
 
 // replace makes t's clock all that the stamp holds: in constant time, for the
-// stamp shares it.
+// stamp shares it, or has the memory for a copy of a short one, so that t need not
+// copy it when it goes on.
 func (o *Order) replace(t *thread, s *stamp) {
-	o.reset(s)
-	s.clock, s.last = t.clock.Copy(), t.epoch
+	if s.clock.v != t.clock.v && !s.clock.overwrite(&o.pool, &t.clock) {
+		o.reset(s)
+		s.clock = t.clock.Copy()
+	}
+	s.last = t.epoch
 }
 
 // merge adds t's clock to the stamp.
@@ -224,6 +239,14 @@ func (o *Order) merge(t *thread, s *stamp) {
 func (o *Order) reset(s *stamp) {
 	s.clock.drop(&o.pool)
 	s.last = 0
+}
+
+// peek returns the object whose first byte is obj, or nil.
+func (o *Order) peek(obj heisen.Object) *object {
+	if s := o.objects.Peek(obj); s != nil {
+		return *s
+	}
+	return nil
 }
 
 // object returns the object whose first byte is obj, making it if need be.

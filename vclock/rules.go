@@ -49,28 +49,44 @@ func (f *FastTrack) write(t *thread, v *variable, r *heisen.Record, at heisen.Ob
 	t.touch()
 }
 
-// atomicRange is the rule of sync/atomic operations, which the paper leaves out:
+// atomic is the rule of sync/atomic operations, which the paper leaves out:
 // they conflict with plain accesses, of which one must be a write, and not with
 // each other. Locks in memory are updated atomically.
-func (f *FastTrack) atomicRange(t *thread, r *heisen.Record) {
+func (f *FastTrack) atomic(t *thread, r *heisen.Record, op heisen.Op) {
 	k := atomicRead
-	switch r.Access() {
+	switch op {
 	case heisen.AtomicWrite:
 		k = atomicWrite
 	case heisen.AtomicUpdate:
 		k = atomicUpdate
 	}
-	for c := f.memory.Range(r.Obj, r.Size()); c.Next(); {
-		v := c.State()
-		x := f.histories.extend(v)
-		f.checkWrite(t, v, r, c.Object())
-		if k != atomicRead {
-			f.checkAll(t, x, plainRead, r, c.Object())
+	if r.Len <= 1 {
+		f.atomicAt(t, f.memory.At(r.Obj), k, r, r.Obj)
+	} else {
+		for c := f.memory.Range(r.Obj, r.Size()); c.Next(); {
+			f.atomicAt(t, c.State(), k, r, c.Object())
 		}
-		f.histories.put(&x.kinds[k], mark{t.epoch, placeOf(r)})
+		f.found = f.found[:0]
 	}
 	t.touch()
-	f.found = f.found[:0]
+}
+
+func (f *FastTrack) atomicAt(t *thread, v *variable, k kind, r *heisen.Record, at heisen.Object) {
+	x := f.histories.extend(v)
+	same := &x.kinds[k]
+	last := same.get(t.epoch.Slot())
+	if last != nil && last.epoch == t.epoch {
+		return // a load, for the others end the epoch
+	}
+	f.checkWrite(t, v, r, at)
+	if k != atomicRead {
+		f.checkAll(t, x, plainRead, r, at)
+	}
+	if now := (mark{t.epoch, placeOf(r)}); last != nil {
+		*last = now
+	} else {
+		f.histories.put(same, now)
+	}
 }
 
 // checkWrite reports a race with the last plain write, if there is one.

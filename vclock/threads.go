@@ -213,6 +213,7 @@ func (ts *threads) enter(t *thread, s uint32, from, known uint64) bool {
 	}
 	if int(s) == len(ts.slots) {
 		ts.slots = append(ts.slots, slot{})
+		ts.pool.slots = len(ts.slots)
 	}
 	sl := &ts.slots[s]
 	t.epoch = MakeEpoch(s, from)
