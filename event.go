@@ -43,6 +43,9 @@ const (
 	// of it, apart from ordering, which is that of the op. Who overwrites or copies
 	// the lock meanwhile races with it. Locks of other streams are mere names.
 	LockWord
+	// NoWait says that the lock was acquired by an operation that would have
+	// failed rather than waited, as TryLock does.
+	NoWait
 )
 
 // Record is the fixed-size event (32 bytes) that streams and hot loops carry.

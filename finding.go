@@ -67,6 +67,13 @@ type Sink func(Finding)
 // for findings of the same kind between the same program locations, whichever
 // access came first and whatever the addresses were. It is 16 hexadecimal
 // digits. symbols may be nil; then site numbers take the place of locations.
+//
+// A location is a function and a line counted from the function's first, as far
+// as that is known, so that a fingerprint outlives changes of the program outside
+// of the functions concerned; otherwise a file's name and a line. It does not
+// outlive that a line is added to or taken from the function above the access,
+// that the function or its package is renamed, nor, for a function literal, that
+// one is added to or taken from the same function above it.
 func (f *Finding) Fingerprint(symbols *Symbols) string {
 	places := make([]string, len(f.Accesses))
 	for i, a := range f.Accesses {

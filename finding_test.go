@@ -77,6 +77,33 @@ func TestFingerprint(t *testing.T) {
 	})
 }
 
+// TestFingerprintMoves: where it is known on which line a function begins, only
+// the distance from there counts.
+func TestFingerprintMoves(t *testing.T) {
+	of := func(frame Frame) string {
+		s := NewSymbols()
+		f := Finding{Kind: Race, Accesses: []Access{{Op: Write, Site: s.AddSite(SiteInfo{Frames: []Frame{frame}})}}}
+		return f.Fingerprint(s)
+	}
+	at := Frame{Func: "p.f", File: "/src/a.go", Line: 20, Start: 15}
+	if of(at) != of(Frame{Func: "p.f", File: "/src/b.go", Line: 120, Start: 115}) {
+		t.Error("another fingerprint of the same line of a function that has moved")
+	}
+	for _, other := range []Frame{
+		{Func: "p.f", File: "/src/a.go", Line: 20, Start: 14},
+		{Func: "p.f", File: "/src/a.go", Line: 21, Start: 15},
+		{Func: "p.g", File: "/src/a.go", Line: 20, Start: 15},
+		{Func: "p.f", File: "/src/a.go", Line: 20},
+	} {
+		if of(at) == of(other) {
+			t.Errorf("one fingerprint of %+v and %+v", at, other)
+		}
+	}
+	if of(Frame{Func: "p.f", File: "/src/a.go", Line: 20}) == of(Frame{Func: "p.f", File: "/src/a.go", Line: 21}) {
+		t.Error("one fingerprint of two lines")
+	}
+}
+
 func TestFingerprintForm(t *testing.T) {
 	f := Finding{Kind: Race, Accesses: []Access{{Op: Read, Site: 1}, {Op: Write, Site: 2}}}
 	byNumber := f.Fingerprint(nil)

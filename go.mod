@@ -4,6 +4,7 @@ go 1.25
 
 require (
 	github.com/RoaringBitmap/roaring/v2 v2.30.0
+	github.com/google/btree v1.1.3
 	github.com/google/go-cmp v0.7.0
 	github.com/klauspost/compress v1.20.3
 	github.com/rogpeppe/go-internal v1.16.0

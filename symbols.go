@@ -9,9 +9,10 @@ import (
 
 // Frame is one function of a call stack.
 type Frame struct {
-	Func string // package-qualified function name
-	File string // path as the compiler recorded it
-	Line int    // from 1; 0 if unknown
+	Func  string // package-qualified function name
+	File  string // path as the compiler recorded it
+	Line  int    // from 1; 0 if unknown
+	Start int    // line on which the function begins, from 1; 0 if unknown
 }
 
 // SiteInfo says what a Site is. Sites of real programs have a program counter
@@ -43,11 +44,15 @@ func (i SiteInfo) String() string {
 	return "?"
 }
 
-// fingerprint is the site's identity across runs and machines: no directory
-// and no address in it where frames or a text are known.
+// fingerprint is the site's identity across runs, machines and versions of the
+// program: no directory and no address in it where frames or a text are known,
+// and no file and line where it is known how far into the function it is.
 func (i SiteInfo) fingerprint() string {
 	if i.Text == "" && len(i.Frames) > 0 {
 		f := i.Frames[0]
+		if f.Start > 0 && f.Line > 0 {
+			return fmt.Sprintf("%s +%d", f.Func, f.Line-f.Start)
+		}
 		return fmt.Sprintf("%s %s:%d", f.Func, path.Base(strings.ReplaceAll(f.File, `\`, "/")), f.Line)
 	}
 	return i.String()
@@ -106,7 +111,7 @@ type Symbols struct {
 	locks    numbering[LockNode]
 	contexts numbering[Cursor]
 
-	threads map[Thread]ThreadInfo
+	threads threadTable
 	names   map[Object]string
 
 	updates Updates
@@ -127,7 +132,7 @@ func NewSymbols() *Symbols {
 		calls:    newNumbering[CallNode](),
 		locks:    newNumbering[LockNode](),
 		contexts: newNumbering[Cursor](),
-		threads:  map[Thread]ThreadInfo{},
+		threads:  newThreadTable(),
 		names:    map[Object]string{},
 	}
 }
@@ -285,13 +290,13 @@ func (s *Symbols) Task(t Thread, ctx Context) string {
 	if s == nil {
 		return ""
 	}
-	for range len(s.threads) + 1 { // a damaged trace may claim a cycle
+	for range s.threads.count + 1 { // a damaged trace may claim a cycle
 		for id := s.Cursor(ctx).Calls; id != 0; id = s.calls.keys[id].Parent {
 			if task := s.Site(s.calls.keys[id].Site).Task; task != "" {
 				return task
 			}
 		}
-		info := s.threads[t]
+		info, _ := s.threads.get(t)
 		if !info.Forked {
 			return ""
 		}
@@ -332,10 +337,10 @@ func (s *Symbols) Updates() Updates { return s.updates }
 
 // SetThread records what is known of a thread.
 func (s *Symbols) SetThread(t Thread, info ThreadInfo) {
-	if old, known := s.threads[t]; known && old == info {
+	if old, known := s.threads.get(t); known && old == info {
 		return
 	}
-	s.threads[t] = info
+	s.threads.set(t, info)
 	s.updates.Threads = append(s.updates.Threads, t)
 }
 
@@ -344,7 +349,8 @@ func (s *Symbols) Thread(t Thread) ThreadInfo {
 	if s == nil {
 		return ThreadInfo{}
 	}
-	return s.threads[t]
+	info, _ := s.threads.get(t)
+	return info
 }
 
 // SetName names an object.

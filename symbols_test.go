@@ -172,7 +172,7 @@ func TestSites(t *testing.T) {
 	if a != 1 || b != 2 || s.NumSites() != 3 {
 		t.Errorf("sites %d and %d of %d", a, b, s.NumSites())
 	}
-	late := SiteInfo{PC: 0x10, Frames: []Frame{{"f", "f.go", 3}, {"main", "main.go", 9}}}
+	late := SiteInfo{PC: 0x10, Frames: []Frame{{Func: "f", File: "f.go", Line: 3}, {Func: "main", File: "main.go", Line: 9}}}
 	s.SetSite(a, late)
 	s.SetSite(0, late)
 	s.SetSite(9, late)
@@ -185,7 +185,7 @@ func TestSites(t *testing.T) {
 		t.Errorf("a site without frames is %q", got)
 	}
 	ctx := s.Context(s.Call(s.Call(Cursor{}, b), a))
-	want := []Frame{{"f", "f.go", 3}, {"main", "main.go", 9}, {Func: "b"}}
+	want := []Frame{{Func: "f", File: "f.go", Line: 3}, {Func: "main", File: "main.go", Line: 9}, {Func: "b"}}
 	if diff := cmp.Diff(want, s.Stack(0, ctx)); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
 	}
@@ -198,7 +198,7 @@ func TestSites(t *testing.T) {
 func TestTask(t *testing.T) {
 	s := NewSymbols()
 	task := func(name string) Site { return s.AddSite(SiteInfo{Task: name}) }
-	call := s.AddSite(SiteInfo{Frames: []Frame{{"f", "f.go", 3}}})
+	call := s.AddSite(SiteInfo{Frames: []Frame{{Func: "f", File: "f.go", Line: 3}}})
 	outer := s.Call(s.Call(Cursor{}, task("outer")), call)
 	inner := s.Call(s.Call(s.Call(outer, call), task("inner")), call)
 	s.SetThread(1, ThreadInfo{Forked: true, Context: s.Context(inner)})

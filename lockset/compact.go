@@ -12,25 +12,30 @@ func (t *Table) Grown() bool { return t.bytes > t.limit }
 
 // A Keeper says what a Compact is to keep.
 type Keeper struct {
-	old  *store
-	next store
-	now  []ID   // by old ID; Empty if not kept so far
-	used []bool // by Lock
+	old   *store
+	next  store
+	now   []ID   // by old ID; Empty if not kept so far
+	used  []bool // by Lock
+	spare store  // the last but one, whose memory next is made of
 }
 
 // Compact forgets all sets but those that keep names, and gives these new IDs:
 // an ID that keep did not hand to the Keeper is not valid any more. Numbers of
 // ended locks that are in no such set go to new locks, so a Lock that is kept
-// outside of sets is to be named, too.
+// outside of sets is to be named, too. The Keeper is only valid during the call.
 func (t *Table) Compact(keep func(*Keeper)) {
-	k := &Keeper{
-		old:  &t.store,
-		next: store{sets: make([]set, 1)},
-		now:  make([]ID, len(t.sets)),
-		used: make([]bool, len(t.entries)),
+	k := &t.keeper
+	clear(k.spare.bitmaps)
+	k.old, k.next = &t.store, store{
+		sets:    append(k.spare.sets[:0], set{}),
+		locks:   k.spare.locks[:0],
+		bitmaps: k.spare.bitmaps[:0],
+		most:    t.most,
 	}
+	k.now = append(k.now[:0], make([]ID, len(t.sets))...)
+	k.used = append(k.used[:0], make([]bool, len(t.entries))...)
 	keep(k)
-	t.store = k.next
+	t.store, k.spare = k.next, t.store
 	t.limit = max(compactAbove, 2*t.bytes)
 	size := 64
 	for size < 2*len(t.sets) {
@@ -64,7 +69,7 @@ func (k *Keeper) Lock(l Lock) { k.used[l] = true }
 // move copies a set to the new table, without its place in the index.
 func (k *Keeper) move(h *set) ID {
 	moved := *h
-	if h.n > BitmapAbove {
+	if h.n > k.old.most {
 		b := k.old.bitmaps[h.at]
 		moved.at = uint32(len(k.next.bitmaps))
 		k.next.bitmaps = append(k.next.bitmaps, b)

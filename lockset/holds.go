@@ -47,6 +47,11 @@ type Holds struct {
 	uses    []use // by Lock
 	threads *shadow.Memory[holding]
 	scratch []Lock
+
+	// What Of said last, if known.
+	known  bool
+	thread heisen.Thread
+	held   Held
 }
 
 // use is who holds a lock.
@@ -79,10 +84,17 @@ func NewHolds(table *Table) *Holds {
 
 // Of returns what a thread holds.
 func (h *Holds) Of(t heisen.Thread) Held {
-	if p := h.threads.Peek(threadEntry(t)); p != nil {
-		return p.Held
+	if !h.known || h.thread != t {
+		h.look(t)
 	}
-	return Held{}
+	return h.held
+}
+
+func (h *Holds) look(t heisen.Thread) {
+	h.known, h.thread, h.held = true, t, Held{}
+	if p := h.threads.Peek(threadEntry(t)); p != nil {
+		h.held = p.Held
+	}
 }
 
 // threadEntry is where a Memory has a thread: at a word of its own.
@@ -92,7 +104,7 @@ func threadEntry(t heisen.Thread) heisen.Object { return 8 * heisen.Object(t) }
 // release locks, end threads or begin or end lives of memory. Of, asked before,
 // says what was held before the event, and asked after, what is held now.
 func (h *Holds) Handle(r *heisen.Record) {
-	switch r.Code {
+	switch h.known = false; r.Code {
 	case heisen.Acquire:
 		h.acquire(r.TID, r.Obj)
 	case heisen.AcquireShared:
@@ -114,6 +126,7 @@ func (h *Holds) Handle(r *heisen.Record) {
 
 // Keep names to k the sets that threads hold.
 func (h *Holds) Keep(k *Keeper) {
+	h.known = false
 	h.threads.Each(func(p *holding) {
 		k.Set(&p.Any)
 		k.Set(&p.Exclusive)

@@ -20,7 +20,7 @@ func hashOf(l Lock) uint64 {
 
 func signOf(l Lock) uint64 { return 1 << (l % 64) }
 
-// internLocks returns the set of at most BitmapAbove sorted locks.
+// internLocks returns the set of sorted locks, few enough for a small set.
 func (t *Table) internLocks(locks []Lock) ID {
 	want := set{n: uint32(len(locks))}
 	for _, l := range locks {
@@ -36,7 +36,7 @@ func (t *Table) intern(want set, locks []Lock) ID {
 	if want.n == 0 {
 		return Empty
 	}
-	if want.n > BitmapAbove {
+	if want.n > t.most {
 		same := func(b *roaring.Bitmap) bool {
 			return !slices.ContainsFunc(locks, func(l Lock) bool { return !b.Contains(uint32(l)) })
 		}
@@ -60,7 +60,7 @@ func (t *Table) intern(want set, locks []Lock) ID {
 	return t.insert(i, want)
 }
 
-// internBitmap returns the set of more than BitmapAbove locks that want
+// internBitmap returns the set of too many locks for a small one that want
 // describes, but for its sign if the set may be there: same tells it from
 // others of the same hash and length, and fresh makes it.
 func (t *Table) internBitmap(want set, same func(*roaring.Bitmap) bool, fresh func() *roaring.Bitmap) ID {

@@ -49,6 +49,17 @@ func (t *Table) Alive(l Lock) bool { return t.entries[l].state == alive }
 // from now on. The sets that have the old ones keep them.
 func (t *Table) End(o heisen.Object, size uint64) { t.numbers.Clear(o, size) }
 
+// living returns the locks of s that have not ended.
+func (t *Table) living(s ID) ID {
+	t.ofSet = t.Append(t.ofSet[:0], s)
+	for _, l := range t.ofSet {
+		if !t.Alive(l) {
+			s = t.Without(s, l)
+		}
+	}
+	return s
+}
+
 // number returns a number for a lock at o.
 func (t *Table) number(o heisen.Object) Lock {
 	n := len(t.unused)

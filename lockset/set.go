@@ -22,9 +22,10 @@ const Empty ID = 0
 //
 // # Costs
 //
-// A set costs about 40 bytes and 4 for each of its locks; one of more than
-// BitmapAbove locks is a compressed bitmap, which for locks that were first
-// taken one after another is much less. With, Without, Intersect and Disjoint
+// A set costs about 40 bytes and 4 for each of its locks. One of more than 1024
+// locks is a compressed bitmap, which for locks that were first taken one after
+// another, as where a thread locks all of many shards, is much less; below that
+// size bitmaps are slower (BenchmarkSets in package bench). With, Without, Intersect and Disjoint
 // cost a few nanoseconds where the same question was asked not long ago, and
 // otherwise a step for each lock of the sets. They allocate only to make a set
 // that the Table has never had.
@@ -42,7 +43,9 @@ type Table struct {
 	unused  []Lock
 	ended   func(Lock) // told of the end of each lock; may be nil
 
-	scratch []Lock
+	scratch []Lock // of those that make sets
+	ofSet   []Lock // scratch of living
+	keeper  Keeper // of Compact
 }
 
 // store is the sets, by ID.
@@ -51,26 +54,26 @@ type store struct {
 	locks   []Lock            // of the small sets, each in a stretch of its own
 	bitmaps []*roaring.Bitmap // of the others
 	bytes   uint64            // about what all sets take
+	most    uint32            // locks of a small set
 }
 
 // set is what is known of a set besides its locks.
 type set struct {
 	hash uint64 // sum of the locks' hashes
 	sign uint64 // a bit for each lock: sets with no common bit have no common lock
-	at   uint32 // index into bitmaps if n is above BitmapAbove, else into locks
+	at   uint32 // index into bitmaps if n is above most, else into locks
 	n    uint32
 }
 
-// BitmapAbove is the number of locks from which on a set is a bitmap. At about
-// this size both kinds cost the same; see BenchmarkSets in package bench.
-const BitmapAbove = 128
+// bitmapAbove is how many locks a set has at most that is no bitmap.
+const bitmapAbove = 1024
 
 const setBytes = 36 // of set and its share of index
 
 // NewTable returns a table that has the empty set only.
 func NewTable() *Table {
 	t := &Table{
-		store:   store{sets: make([]set, 1)},
+		store:   store{sets: make([]set, 1), most: bitmapAbove},
 		entries: make([]entry, 1),
 		index:   make([]ID, 64),
 		limit:   compactAbove,
@@ -143,7 +146,7 @@ func (t *Table) Has(s ID, l Lock) bool {
 	switch {
 	case h.sign&signOf(l) == 0:
 		return false
-	case h.n > BitmapAbove:
+	case h.n > t.most:
 		return t.bitmaps[h.at].Contains(uint32(l))
 	}
 	_, ok := slices.BinarySearch(t.small(h), l)
@@ -156,7 +159,7 @@ func (t *Table) Len(s ID) int { return int(t.sets[s].n) }
 // Append appends the locks of s to dst, in increasing order.
 func (t *Table) Append(dst []Lock, s ID) []Lock {
 	h := &t.sets[s]
-	if h.n <= BitmapAbove {
+	if h.n <= t.most {
 		return append(dst, t.small(h)...)
 	}
 	for it := t.bitmaps[h.at].Iterator(); it.HasNext(); {
@@ -188,7 +191,7 @@ func (t *Table) add(s ID, l Lock) ID {
 	}
 	h := &t.sets[s]
 	want := set{hash: h.hash + hashOf(l), sign: h.sign | signOf(l), n: h.n + 1}
-	if want.n > BitmapAbove+1 {
+	if want.n > t.most+1 {
 		from := t.bitmaps[h.at]
 		return t.internBitmap(want, func(b *roaring.Bitmap) bool {
 			return b.Contains(uint32(l)) && b.AndCardinality(from) == uint64(h.n)
@@ -209,7 +212,7 @@ func (t *Table) remove(s ID, l Lock) ID {
 		return s
 	}
 	h := &t.sets[s]
-	if h.n > BitmapAbove+1 {
+	if h.n > t.most+1 {
 		from := t.bitmaps[h.at]
 		want := set{hash: h.hash - hashOf(l), n: h.n - 1}
 		return t.internBitmap(want, func(b *roaring.Bitmap) bool {
@@ -234,9 +237,9 @@ func (t *Table) intersect(a, b ID) ID {
 	}
 	common := t.scratch[:0]
 	switch {
-	case y.n <= BitmapAbove:
+	case y.n <= t.most:
 		common = appendCommon(common, t.small(x), t.small(y))
-	case x.n <= BitmapAbove:
+	case x.n <= t.most:
 		for _, l := range t.small(x) {
 			if t.bitmaps[y.at].Contains(uint32(l)) {
 				common = append(common, l)
@@ -248,7 +251,7 @@ func (t *Table) intersect(a, b ID) ID {
 		if n == uint64(x.n) {
 			return a
 		}
-		if n > BitmapAbove {
+		if n > uint64(t.most) {
 			both := roaring.And(p, q)
 			return t.internBitmap(describe(both),
 				func(r *roaring.Bitmap) bool { return r.Equals(both) },
@@ -289,9 +292,9 @@ func (t *Table) disjoint(a, b ID) bool {
 		x, y = y, x
 	}
 	switch {
-	case x.n > BitmapAbove:
+	case x.n > t.most:
 		return !t.bitmaps[x.at].Intersects(t.bitmaps[y.at])
-	case y.n > BitmapAbove:
+	case y.n > t.most:
 		return !slices.ContainsFunc(t.small(x), func(l Lock) bool { return t.bitmaps[y.at].Contains(uint32(l)) })
 	}
 	p, q := t.small(x), t.small(y)

@@ -41,16 +41,18 @@ func common(a, b locks) locks {
 // locks, so that sets come again, and over many, so that they become bitmaps.
 // Now and then some sets are given up and the table is compacted.
 func TestTableMatchesMaps(t *testing.T) {
+	const most = 64
 	for seed := range uint64(60) {
 		rng := rand.New(rand.NewPCG(seed, 3))
-		numbers := []int{6, 40, 3 * lockset.BitmapAbove}[seed%3]
+		numbers := []int{6, 40, 3 * most}[seed%3]
 		table := lockset.NewTable()
+		table.SetMost(most)
 		numbered := make([]lockset.Lock, numbers)
 		for i := range numbered {
 			numbered[i] = table.Lock(heisen.Object(64 * (i + 1)))
 		}
 		ids, model := []lockset.ID{lockset.Empty}, []locks{{}}
-		if numbers > lockset.BitmapAbove { // big sets to start with
+		if numbers > most { // big sets to start with
 			for _, skip := range []int{2, 3, 5} {
 				id, s := lockset.Empty, locks{}
 				for i, l := range numbered {

@@ -21,6 +21,7 @@ func drawSymbols(t *rapid.T) *heisen.Symbols {
 		for range rapid.IntRange(0, 3).Draw(t, "frames") {
 			info.Frames = append(info.Frames, heisen.Frame{
 				Func: text.Draw(t, "func"), File: text.Draw(t, "file"), Line: rapid.IntRange(0, 1<<30).Draw(t, "line"),
+				Start: rapid.IntRange(0, 1<<30).Draw(t, "start"),
 			})
 		}
 		if rapid.IntRange(0, 5).Draw(t, "kind of site") == 0 {

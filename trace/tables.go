@@ -143,6 +143,7 @@ func appendSite(b []byte, info *heisen.SiteInfo) []byte {
 		b = appendString(b, f.Func)
 		b = appendString(b, f.File)
 		b = binary.AppendUvarint(b, uint64(max(f.Line, 0)))
+		b = binary.AppendUvarint(b, uint64(max(f.Start, 0)))
 	}
 	return b
 }
@@ -251,10 +252,10 @@ var errTwice = errors.New("entry stands twice")
 func (d *tableDecoder) site() (info heisen.SiteInfo) {
 	info.Text = d.string()
 	info.PC = d.uvarint()
-	frames := d.number(len(d.in)/3 + 1) // a frame has three fields
+	frames := d.number(len(d.in)/4 + 1) // a frame has four fields
 	for ; frames > 0 && !d.bad; frames-- {
 		info.Frames = append(info.Frames, heisen.Frame{
-			Func: d.string(), File: d.string(), Line: int(d.number(math.MaxInt32)),
+			Func: d.string(), File: d.string(), Line: int(d.number(math.MaxInt32)), Start: int(d.number(math.MaxInt32)),
 		})
 	}
 	return info

@@ -117,6 +117,21 @@ func (o *Order) Clock(id heisen.Thread) Clock {
 	return c
 }
 
+// Seen returns what a thread has seen of others: its vector clock, in which the
+// time of its own slot may be out of date. It takes constant time. A detector
+// that keeps clocks and has no more use for one gives it back with Drop.
+func (o *Order) Seen(id heisen.Thread) Clock {
+	t := o.threads.get(id)
+	if t == nil {
+		return Clock{}
+	}
+	return t.clock.Copy()
+}
+
+// Drop makes c, which came from the order or is a Copy of such, zero, and lets
+// the order use its memory again.
+func (o *Order) Drop(c *Clock) { c.drop(&o.pool) }
+
 // Thread returns the thread that touched e. It takes time logarithmic in the
 // number of threads that had the slot.
 func (o *Order) Thread(e Epoch) heisen.Thread { return o.threads.threadOf(e) }

@@ -2,6 +2,7 @@ package workload
 
 import (
 	"math/rand/v2"
+	"slices"
 
 	"github.com/heisen-go/heisen"
 )
@@ -17,6 +18,7 @@ type Small struct {
 	Lives     bool // Alloc and Free of variables and synchronisation objects
 	Wild      bool // not well-formed: any thread may do anything at any time
 	Sites     int  // sites to choose from; 0 gives event i the site i+1
+	Nested    bool // threads take locks again that they hold, in both modes
 }
 
 // Random returns a random trace that uses every op that orders or accesses
@@ -47,6 +49,7 @@ const (
 
 type lockState struct {
 	writer  int   // thread + 1, or 0
+	again   int   // how often the writer has taken it besides
 	readers []int // threads
 }
 
@@ -143,7 +146,20 @@ func (g *random) lock(t int) {
 				mine = at
 			}
 		}
+		nest := g.Nested && (l.writer == t+1 || mine >= 0) && g.rng.IntN(3) == 0
 		switch {
+		case nest && l.writer == t+1 && g.rng.IntN(2) == 0:
+			op = heisen.Acquire
+			l.again++
+		case nest:
+			op = heisen.AcquireShared
+			l.readers = append(l.readers, t)
+		case l.writer == t+1 && mine >= 0 && g.rng.IntN(2) == 0:
+			op = heisen.ReleaseShared
+			l.readers = slices.Delete(l.readers, mine, mine+1)
+		case l.writer == t+1 && l.again > 0:
+			op = heisen.Release
+			l.again--
 		case l.writer == t+1:
 			op, l.writer = heisen.Release, 0
 		case l.writer != 0:

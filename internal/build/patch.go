@@ -173,14 +173,14 @@ func replaceCalls(name, call, with string, expected int) patch {
 	}
 }
 
-// dropCalls takes a call that is a statement, given in gofmt's form, out of the
-// whole file; there must be as many as expected.
-func dropCalls(call string, expected int) patch {
+// replaceStatements replaces a statement that is a call, given in gofmt's form, in
+// the whole file; there must be as many as expected.
+func replaceStatements(call, with string, expected int) patch {
 	return func(s *source) error {
 		found := 0
 		ast.Inspect(s.file, func(n ast.Node) bool {
 			if stmt, ok := n.(*ast.ExprStmt); ok && s.printed(stmt) == call {
-				s.replace(stmt, "")
+				s.replace(stmt, with)
 				found++
 				return false
 			}
@@ -209,6 +209,22 @@ func replaceSelectors(from, to string) patch {
 		if !found {
 			return fmt.Errorf("no %s", from)
 		}
+		return nil
+	}
+}
+
+// directed gives a function a compiler directive, in place of the first line of
+// its comment.
+func directed(name, directive string) patch {
+	return func(s *source) error {
+		f, err := s.function(name)
+		if err != nil {
+			return err
+		}
+		if f.Doc == nil || strings.HasPrefix(f.Doc.List[0].Text, "//go:") {
+			return fmt.Errorf("function %s has no comment", name)
+		}
+		s.replace(f.Doc.List[0], directive)
 		return nil
 	}
 }

@@ -65,12 +65,18 @@ func TestPatches(t *testing.T) {
 		{name: "too many calls", patch: replaceCalls("f", "g(x, 1)", "h()", 1), err: "2 calls of g(x, 1) in f, not 1"},
 		{name: "calls in nothing", patch: replaceCalls("gone", "g(x, 1)", "h()", 1), err: "no function gone"},
 
-		{name: "calls out", patch: dropCalls("g(x, 1)", 2), want: [2]string{"for {  }", "for { g( x,1 ) }"}},
-		{name: "too few calls out", patch: dropCalls("c.F()", 2), err: "1 calls of c.F(), not 2"},
-		{name: "no calls that are statements", patch: dropCalls("f(x)", 1), err: "0 calls of f(x), not 1"},
+		{name: "statements", patch: replaceStatements("g(x, 1)", "_ = x", 2), want: [2]string{"for { _ = x }", "for { g( x,1 ) }"}},
+		{name: "statements out", patch: replaceStatements("g(x, 1)", "", 2), want: [2]string{"for {  }", "for { g( x,1 ) }"}},
+		{name: "too few statements", patch: replaceStatements("c.F()", "", 2), err: "1 calls of c.F(), not 2"},
+		{name: "calls that are no statements", patch: replaceStatements("f(x)", "", 1), err: "0 calls of f(x), not 1"},
 
 		{name: "selectors", patch: replaceSelectors("atomic.AddInt32", "race.Add"), want: [2]string{"race.Add(nil, 1); b.AddInt32()", "atomic.AddInt32(nil, 1); b.AddInt32()"}},
 		{name: "no selectors", patch: replaceSelectors("atomic.AddInt64", "race.Add"), err: "no atomic.AddInt64"},
+
+		{name: "directive", patch: directed("f", "//go:norace"), want: [2]string{"\n//go:norace\nfunc f(", "// f is a function.\n"}},
+		{name: "directive for nothing", patch: directed("gone", "//go:norace"), err: "no function gone"},
+		{name: "directive without a place", patch: directed("bare", "//go:norace"), err: "function bare has no comment"},
+		{name: "directive without a comment", patch: directed("once", "//go:norace"), err: "function once has no comment"},
 
 		{name: "import", patch: dropImport("sync/atomic"), want: [2]string{"\"a/b\"\n\t\n)", "\"a/b\"\n\t\"sync/atomic\"\n)"}},
 		{name: "import by itself", patch: dropImport("c"), want: [2]string{"\n)\n\n\n\n", "\n)\n\nimport \"c\"\n\n"}},

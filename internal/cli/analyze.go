@@ -12,19 +12,25 @@ import (
 // analyze is heisen analyze: detectors over traces that exist already.
 func (inv *invocation) analyze() (int, error) {
 	detect := inv.detectFlag()
+	known := inv.knownFlags()
 	asJSON := inv.flags.Bool("json", false, "print findings as JSON, one a line")
 	files, err := inv.parseFiles()
 	if err != nil {
 		return Misused, err
 	}
-	found := newFindings(nil) // names may come at the end of a trace: printed when all are known
+	if err := known.read(); err != nil {
+		return Failed, err
+	}
+	found := newFindings(nil, known) // names may come at the end of a trace: printed when all are known
 	failed := inv.analyzeFiles(files, detect, found)
 	if *asJSON {
-		failed = errors.Join(failed, found.writeJSON(inv.Out))
+		failed = errors.Join(failed, found.writeAll(jsonTo(inv.Out)))
+		known.summary(inv.Err, found.hidden)
 	} else {
-		failed = errors.Join(failed, found.writeText(inv.Out))
+		failed = errors.Join(failed, found.writeAll(textTo(inv.Out)))
 		found.summary(inv.Out)
 	}
+	failed = errors.Join(failed, known.writeBaseline(found))
 	switch {
 	case failed != nil:
 		return Failed, failed
@@ -51,7 +57,7 @@ func (inv *invocation) analyzeFiles(files []string, detect *detection, found *fi
 }
 
 func analyzeTrace(ctx context.Context, r *trace.Reader, detect *detection, found *findings) error {
-	collector, done := found.collect(r.Symbols())
+	collector, done := found.collect(r.Symbols(), "")
 	defer done()
 	detectors, err := detect.build(r.Symbols(), collector.Add)
 	if err != nil {

@@ -15,14 +15,17 @@ import (
 type findings struct {
 	mu      sync.Mutex
 	sources *report.Sources
-	order   []*finding
+	order   []*finding // those that are reported, as they were first seen
 	known   map[findingKey]*finding
-	text    io.Writer // where to print each as it is first seen; nil: not at all
+	print   func(*report.Finding) error // each as it is first seen; nil: not at all
+	expect  *known                      // what is not to be reported
+	hidden  map[string]*report.Suppression
 }
 
 type finding struct {
 	report.Finding
 	reverse bool // which order of the accesses was seen first
+	hidden  bool // it is not reported
 }
 
 // findingKey is what makes two findings the same.
@@ -32,19 +35,22 @@ func keyOf(item report.Item) findingKey {
 	return findingKey{item.Finding.Detector, item.Fingerprint}
 }
 
-func newFindings(text io.Writer) *findings {
+func newFindings(print func(*report.Finding) error, expect *known) *findings {
 	return &findings{
 		sources: report.NewSources(),
 		known:   map[findingKey]*finding{},
-		text:    text,
+		print:   print,
+		expect:  expect,
+		hidden:  map[string]*report.Suppression{},
 	}
 }
 
-// collect returns a collector for one stream, and a function that adds its
-// counts when the stream has ended.
-func (f *findings) collect(symbols *heisen.Symbols) (c *report.Collector, done func()) {
-	c = report.NewCollector(symbols, func(item report.Item) { f.see(item, symbols) })
-	return c, func() {
+// collect returns a collector for one stream, that of the tests of a package if
+// pkg is not empty, and a function that adds its counts when the stream has ended,
+// and returns how many of its findings are to be reported.
+func (f *findings) collect(symbols *heisen.Symbols, pkg string) (c *report.Collector, done func() int) {
+	c = report.NewCollector(symbols, func(item report.Item) { f.see(item, symbols, pkg) })
+	return c, func() (reported int) {
 		f.mu.Lock()
 		defer f.mu.Unlock()
 		for _, item := range c.All() {
@@ -53,12 +59,16 @@ func (f *findings) collect(symbols *heisen.Symbols) (c *report.Collector, done f
 			if item.Reverse != known.reverse {
 				known.Reverse.Count += item.Count
 			}
+			if !known.hidden {
+				reported++
+			}
 		}
+		return reported
 	}
 }
 
 // see takes a finding that is new in its stream, or new there in this order.
-func (f *findings) see(item report.Item, symbols *heisen.Symbols) {
+func (f *findings) see(item report.Item, symbols *heisen.Symbols, pkg string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	known := f.known[keyOf(item)]
@@ -71,49 +81,58 @@ func (f *findings) see(item report.Item, symbols *heisen.Symbols) {
 		known.Reverse.Count = 0 // the streams' counts come when they end
 		return
 	}
-	if f.text != nil {
-		report.WriteText(f.text, &resolved) // what cannot be printed is still counted
-	}
-	resolved.Count = 0
-	known = &finding{resolved, item.Reverse}
+	resolved.Package = pkg
+	by, hidden := f.expect.hides(&resolved)
+	known = &finding{resolved, item.Reverse, hidden}
+	known.Count = 0
 	f.known[keyOf(item)] = known
+	if hidden {
+		f.hidden[item.Fingerprint] = by
+		return
+	}
 	f.order = append(f.order, known)
+	if f.print != nil {
+		f.print(&resolved) // what cannot be printed is still counted
+	}
 }
 
-// count returns how many findings there are.
+// count returns how many findings are reported.
 func (f *findings) count() int {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return len(f.order)
 }
 
-// writeJSON writes all findings, one a line, with their final counts.
-func (f *findings) writeJSON(w io.Writer) error {
-	return f.write(w, report.Encode)
-}
-
-// writeText writes all findings, with their final counts, for people.
-func (f *findings) writeText(w io.Writer) error {
-	return f.write(w, report.WriteText)
-}
-
-func (f *findings) write(w io.Writer, one func(io.Writer, *report.Finding) error) error {
+// writeAll hands all findings that are reported, with their final counts, to write.
+func (f *findings) writeAll(write func(*report.Finding) error) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	for _, known := range f.order {
-		if err := one(w, &known.Finding); err != nil {
+		if err := write(&known.Finding); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// summary says how many findings there are, in the words of Go's race detector.
+// jsonTo returns a function that writes findings as lines of JSON.
+func jsonTo(w io.Writer) func(*report.Finding) error {
+	return func(f *report.Finding) error { return report.Encode(w, f) }
+}
+
+// textTo returns a function that writes findings for people.
+func textTo(w io.Writer) func(*report.Finding) error {
+	return func(f *report.Finding) error { return report.WriteText(w, f) }
+}
+
+// summary says how many findings are reported, in the words of Go's race detector.
 // What several detectors have found counts once. Where findings were printed as
-// they were seen, it says how often each of them was.
+// they were seen, it says how often each of them was. At the end stands what is
+// not reported.
 func (f *findings) summary(w io.Writer) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
+	defer f.expect.summary(w, f.hidden)
 	counted := map[string]bool{}
 	numbers := map[heisen.Kind]int{}
 	var kinds []heisen.Kind
@@ -129,7 +148,7 @@ func (f *findings) summary(w io.Writer) {
 	for _, kind := range kinds {
 		fmt.Fprintf(w, "Found %d %s\n", numbers[kind], plural(kind))
 	}
-	if f.text == nil {
+	if f.print == nil {
 		return
 	}
 	for _, known := range f.order {

@@ -16,18 +16,20 @@ import (
 // something else than the tests, or see the recorder as part of the program.
 var excluded = []string{"race", "msan", "asan", "overlay", "gcflags", "c", "exec", "n", "vet"}
 
+// testFlags is what the flags of go test ask for.
+type testFlags struct {
+	count bool // -count is among them
+	json  bool // -json is
+}
+
 // testCommand returns go test on packages, with the recorder injected.
-func (inv *invocation) testCommand(packages []string) (*exec.Cmd, error) {
+func (inv *invocation) testCommand(packages []string, flags testFlags) (*exec.Cmd, error) {
 	// Vet would look at the overlay's packages, and fail.
 	args := []string{"-vet=off"}
-	counted, err := checkTestFlags(inv.rest)
-	if err != nil {
-		return nil, err
-	}
-	if !counted { // a cached result has no events
+	if !flags.count { // a cached result has no events
 		args = append(args, "-count=1")
 	}
-	b, err := build.New(inv.ctx, "", "")
+	b, err := build.New(inv.ctx, "", "", inv.pkgs...)
 	if err != nil {
 		return nil, err
 	}
@@ -35,24 +37,29 @@ func (inv *invocation) testCommand(packages []string) (*exec.Cmd, error) {
 	return inv.attach(b.Command(inv.ctx, "test", args...)), nil
 }
 
-// checkTestFlags refuses flags of go test that are excluded, and reports whether
-// -count is among the others.
-func checkTestFlags(flags []string) (counted bool, err error) {
-	for _, flag := range flags {
+// checkTestFlags refuses flags of go test that are excluded, and reports what the
+// others ask for.
+func checkTestFlags(args []string) (flags testFlags, err error) {
+	for _, flag := range args {
 		if flag == "-args" || flag == "--args" {
 			break
 		}
 		if !strings.HasPrefix(flag, "-") {
 			continue
 		}
-		name, _, _ := strings.Cut(strings.TrimLeft(flag, "-"), "=")
+		name, value, _ := strings.Cut(strings.TrimLeft(flag, "-"), "=")
 		name = strings.TrimPrefix(name, "test.")
 		if slices.Contains(excluded, name) {
-			return false, misuse("the go test flag -%s cannot be combined with heisen", name)
+			return flags, misuse("the go test flag -%s cannot be combined with heisen", name)
 		}
-		counted = counted || name == "count"
+		switch name {
+		case "count":
+			flags.count = true
+		case "json":
+			flags.json = value == "" || value == "true" || value == "1"
+		}
 	}
-	return counted, nil
+	return flags, nil
 }
 
 // programCommand builds a package, or the files of one, and returns the command
@@ -85,7 +92,7 @@ func (inv *invocation) buildProgram(program string, packages []string) error {
 	defer done()
 	ctx, stop := inv.interruptible()
 	defer stop()
-	b, err := build.New(ctx, "", "")
+	b, err := build.New(ctx, "", "", inv.pkgs...)
 	if err == nil {
 		err = b.Build(ctx, "", program, nil, packages...)
 	}
@@ -113,4 +120,25 @@ func programName(pkg string) string {
 func (inv *invocation) attach(cmd *exec.Cmd) *exec.Cmd {
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = inv.In, inv.Out, inv.Err
 	return cmd
+}
+
+// patterns is the value of a -pkgs flag.
+type patterns []string
+
+func (p *patterns) String() string { return strings.Join(*p, ",") }
+
+func (p *patterns) Set(list string) error {
+	*p = nil
+	for _, pattern := range strings.Split(list, ",") {
+		if pattern = strings.TrimSpace(pattern); pattern == "" {
+			return misuse("an empty pattern")
+		}
+		*p = append(*p, pattern)
+	}
+	return nil
+}
+
+// pkgsFlag defines -pkgs.
+func (inv *invocation) pkgsFlag() {
+	inv.flags.Var(&inv.pkgs, "pkgs", "record accesses in packages that match one of the `patterns`; \"all\" is\neverything with the standard library (default: the main module)")
 }

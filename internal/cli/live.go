@@ -1,8 +1,10 @@
 package cli
 
 import (
+	"debug/buildinfo"
 	"errors"
 	"os/exec"
+	"strings"
 
 	"github.com/heisen-go/heisen"
 	"github.com/heisen-go/heisen/internal/rt"
@@ -15,9 +17,20 @@ func (inv *invocation) test() (int, error) {
 	if err := inv.parse(); err != nil {
 		return Misused, err
 	}
-	cmd, err := inv.testCommand(inv.args)
+	if err := watch.known.read(); err != nil {
+		return Failed, err
+	}
+	flags, err := checkTestFlags(inv.rest)
+	if err != nil {
+		return Misused, err
+	}
+	cmd, err := inv.testCommand(inv.args, flags)
 	if err != nil {
 		return Failed, err
+	}
+	if flags.json {
+		watch.events = &testEvents{w: inv.Out}
+		cmd.Stdout, cmd.WaitDelay = watch.events, grace
 	}
 	status, err := watch.run(inv, cmd)
 	if status == Failed && watch.found.count() > 0 {
@@ -32,6 +45,9 @@ func (inv *invocation) runProgram() (int, error) {
 	if err := inv.parse(); err != nil {
 		return Misused, err
 	}
+	if err := watch.known.read(); err != nil {
+		return Failed, err
+	}
 	cmd, remove, err := inv.programCommand(inv.args)
 	if err != nil {
 		return Failed, err
@@ -45,13 +61,17 @@ type watch struct {
 	detect *detection
 	filter *filtering
 	json   *bool
+	known  *known
+	events *testEvents // the output of go test -json, if it is that
 	found  *findings
 }
 
 func (inv *invocation) watchFlags() *watch {
+	inv.pkgsFlag()
 	return &watch{
 		detect: inv.detectFlag(),
 		filter: inv.filterFlag(true),
+		known:  inv.knownFlags(),
 		json:   inv.flags.Bool("json", false, "print findings as JSON, one a line, on standard output when the program has ended"),
 	}
 }
@@ -59,20 +79,22 @@ func (inv *invocation) watchFlags() *watch {
 // run runs a command and reports what the detectors find in the programs below
 // it.
 func (w *watch) run(inv *invocation, cmd *exec.Cmd) (int, error) {
-	text := inv.Err
-	if *w.json {
-		text = nil
+	live, end := textTo(inv.Err), jsonTo(inv.Out)
+	if w.events != nil {
+		live, end = w.events.text, w.events.finding
 	}
-	w.found = newFindings(text)
-	s, err := newSession(inv, w.filter.mode(w.detect), func(_ int, stream *rt.Stream) (int32, error) {
-		collector, done := w.found.collect(stream.Symbols())
-		defer done()
+	if *w.json {
+		live = nil
+	}
+	w.found = newFindings(live, w.known)
+	s, err := newSession(inv, w.filter.mode(w.detect), func(_ int, p *rt.Program, stream *rt.Stream) (int32, error) {
+		collector, done := w.found.collect(stream.Symbols(), testedPackage(p))
 		detectors, err := w.detect.build(stream.Symbols(), collector.Add)
 		if err != nil {
 			return Failed, err
 		}
 		_, err = heisen.Run(inv.ctx, stream, detectors...)
-		if collector.Len() > 0 {
+		if done() > 0 {
 			return Findings, err
 		}
 		return Clean, err
@@ -81,9 +103,13 @@ func (w *watch) run(inv *invocation, cmd *exec.Cmd) (int, error) {
 		return Failed, err
 	}
 	status, err := s.run(cmd)
-	if *w.json {
-		err = errors.Join(err, w.found.writeJSON(inv.Out))
+	if w.events != nil {
+		err = errors.Join(err, w.events.Close())
 	}
+	if *w.json {
+		err = errors.Join(err, w.found.writeAll(end))
+	}
+	err = errors.Join(err, w.known.writeBaseline(w.found))
 	w.found.summary(inv.Err)
 	switch {
 	case status == Clean && err != nil:
@@ -92,4 +118,19 @@ func (w *watch) run(inv *invocation, cmd *exec.Cmd) (int, error) {
 		status = Findings
 	}
 	return status, err
+}
+
+// testedPackage is the import path of the package whose tests a program runs,
+// empty if it does not say.
+func testedPackage(p *rt.Program) string {
+	exe := p.Executable()
+	if exe == nil {
+		return ""
+	}
+	info, err := buildinfo.Read(exe)
+	if err != nil {
+		return ""
+	}
+	path, _ := strings.CutSuffix(info.Path, ".test")
+	return path
 }

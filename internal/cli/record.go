@@ -18,6 +18,7 @@ import (
 func (inv *invocation) record() (int, error) {
 	out := inv.flags.String("o", "", "write the trace to `file`")
 	filter := inv.filterFlag(false)
+	inv.pkgsFlag()
 	if err := inv.parseFlags(); err != nil {
 		return Misused, err
 	}
@@ -44,7 +45,7 @@ func (inv *invocation) record() (int, error) {
 	if *filter {
 		mode = rt.Unrepeated
 	}
-	s, err := newSession(inv, mode, func(number int, stream *rt.Stream) (int32, error) {
+	s, err := newSession(inv, mode, func(number int, _ *rt.Program, stream *rt.Stream) (int32, error) {
 		return Clean, inv.writeTrace(numbered(*out, number), stream)
 	})
 	if err != nil {
@@ -65,7 +66,11 @@ func (inv *invocation) record() (int, error) {
 func (inv *invocation) commandOf(verb string, args []string) (cmd *exec.Cmd, remove func(), err error) {
 	switch verb {
 	case "test":
-		cmd, err = inv.testCommand(args)
+		flags, err := checkTestFlags(inv.rest)
+		if err != nil {
+			return nil, nil, err
+		}
+		cmd, err = inv.testCommand(args, flags)
 		return cmd, func() {}, err
 	case "run":
 		return inv.programCommand(args)

@@ -1,6 +1,7 @@
 package cli_test
 
 import (
+	"bufio"
 	"bytes"
 	"context"
 	"encoding/json"
@@ -12,6 +13,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
 
@@ -39,6 +41,7 @@ func TestMain(m *testing.M) {
 //	cut file N           drop the last N bytes of a file
 //	flip file N          flip a bit of byte N of a file; from its end if negative
 //	corpus file          copy a trace of package trace's corpus
+//	events file             check that a file is the output of go test -json
 //	fingerprints in out  extract the sorted fingerprints from findings in JSON
 func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{
@@ -52,6 +55,7 @@ func TestScripts(t *testing.T) {
 			"cut":    cut,
 			"flip":   flip,
 			"corpus": copyCorpus,
+			"events": checkEvents,
 
 			"fingerprints": fingerprints,
 		},
@@ -169,6 +173,37 @@ func copyCorpus(ts *testscript.TestScript, neg bool, args []string) {
 	text, err := os.ReadFile(filepath.Join(corpus, "std", args[0]))
 	ts.Check(err)
 	ts.Check(os.WriteFile(ts.MkAbs(args[0]), text, 0o666))
+}
+
+// checkEvents reads a file as strictly as readers of test2json's format do: each
+// line is an event, of a known kind and with known fields but for heisen's own,
+// and short enough for the usual buffer.
+func checkEvents(ts *testscript.TestScript, neg bool, args []string) {
+	noNegation(ts, neg, args, 1, "events file")
+	actions := []string{"start", "run", "pause", "cont", "pass", "bench", "fail", "output", "skip"}
+	lines := bufio.NewScanner(strings.NewReader(ts.ReadFile(args[0])))
+	last := ""
+	for lines.Scan() {
+		var event struct {
+			Time                          time.Time
+			Action, Package, Test, Output string
+			Elapsed                       float64
+			FailedBuild                   string
+			Finding                       json.RawMessage
+		}
+		dec := json.NewDecoder(strings.NewReader(lines.Text()))
+		dec.DisallowUnknownFields()
+		if err := dec.Decode(&event); err != nil || !slices.Contains(actions, event.Action) || event.Package != "example.com/m" {
+			ts.Fatalf("%v, error %v: %s", event, err, lines.Text())
+		}
+		if event.Test == "" && event.Action != "output" {
+			last = event.Action
+		}
+	}
+	ts.Check(lines.Err())
+	if last != "fail" {
+		ts.Fatalf("the package's last event is %q, want fail", last)
+	}
 }
 
 func fingerprints(ts *testscript.TestScript, neg bool, args []string) {

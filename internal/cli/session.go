@@ -39,7 +39,7 @@ const grace = 10 * time.Second
 
 // A handler consumes a program's stream and returns the exit status that a
 // program which ends regularly is to have.
-type handler func(number int, stream *rt.Stream) (status int32, err error)
+type handler func(number int, p *rt.Program, stream *rt.Stream) (status int32, err error)
 
 func newSession(inv *invocation, mode rt.Mode, handle handler) (*session, error) {
 	l, err := rt.Listen()
@@ -106,7 +106,7 @@ func (s *session) program(number int, p *rt.Program) error {
 		delete(s.open, p)
 		s.mu.Unlock()
 	}()
-	status, err := s.handle(number, stream)
+	status, err := s.handle(number, p, stream)
 	drain(stream)
 	if err != nil {
 		err = fmt.Errorf("process %d: %w", stream.PID(), err)

@@ -28,20 +28,10 @@ var exceptions = map[string]exception{
 	"TestRaceRangeFuncIterator":   {"skipped", "Go skips it: golang.org/issue/72925"},
 	"TestNoRaceRangeFuncIterator": {"skipped", "Go skips it: golang.org/issue/72925"},
 
-	"TestNoRaceCgoSync": {"cgo", "what synchronises is C code, in a program that it starts by go run -race"},
+	"TestNoRaceCgoSync": {"cgo", "what synchronises is C code, in another program, which it starts by go run -race"},
 
-	"TestNoRaceFin":           {"finalizers", "ordered by the garbage collector alone"},
-	"TestNoRaceFinGlobal":     {"finalizers", "ordered by the garbage collector alone"},
-	"TestRaceFin":             {"finalizers", "ordered by the garbage collector alone"},
-	"TestNoRaceCleanup":       {"finalizers", "ordered by the garbage collector alone"},
-	"TestRaceBetweenCleanups": {"finalizers", "ordered by the garbage collector alone"},
-
-	"TestRaceSynctestGoroutinesExit":      {"synctest", "in a bubble with its own clock"},
-	"TestNoRaceSynctestGoroutinesExit":    {"synctest", "in a bubble with its own clock"},
-	"TestRaceSynctestGoroutinesRecv":      {"synctest", "in a bubble with its own clock"},
-	"TestRaceSynctestGoroutinesUnblocked": {"synctest", "in a bubble with its own clock"},
-	"TestRaceSynctestGoroutinesSleep":     {"synctest", "in a bubble with its own clock"},
-	"TestRaceSynctestTimers":              {"synctest", "in a bubble with its own clock"},
+	"TestRaceIssue5567":  {"library", "hash/crc32 reads, and the standard library's accesses are not instrumented"},
+	"TestRaceIssue51618": {"library", "hash/crc32 reads, and the standard library's accesses are not instrumented"},
 }
 
 // functions returns the test functions in a folder, by file and position.
@@ -74,7 +64,7 @@ func functions(dir string) ([]function, error) {
 func testFiles(dir string) ([]string, error) {
 	files, err := filepath.Glob(filepath.Join(dir, "*_test.go"))
 	if err == nil && len(files) == 0 {
-		err = fmt.Errorf("no test data in %s: Go installations that the go command downloads come without; name that of another one with -testdata", dir)
+		err = fmt.Errorf("no test data in %s; that of another Go installation can be named with -testdata", dir)
 	}
 	slices.Sort(files)
 	return files, err

@@ -7,9 +7,9 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strings"
 
 	"github.com/heisen-go/heisen/internal/build"
+	"github.com/heisen-go/heisen/internal/rt"
 )
 
 // suitePackage is the import path that the test data is built under. The data
@@ -17,55 +17,74 @@ import (
 // its first element is none of Go's, by which the recorder knows it as a program.
 const suitePackage = "racesuite"
 
+// The race detectors that can be measured.
+const (
+	toolHeisen = "heisen"
+	toolRace   = "race" // that of go test -race
+)
+
 // suite is the test data, built.
 type suite struct {
-	tool      string // "heisen" or "race"
+	tool     string
+	detector string  // of heisen
+	mode     rt.Mode // of heisen's recorder
+
 	toolchain *build.Toolchain
 	data      string // folder with the files
 	exe       string
 }
 
-// buildSuite builds the test data in a folder, that of the Go installation if
+// String says what is measured.
+func (s *suite) String() string {
+	with := fmt.Sprintf("%s %s/%s", s.toolchain.Version, s.toolchain.GOOS, s.toolchain.GOARCH)
+	if s.tool == toolRace {
+		return "go test -race, " + with
+	}
+	filter := "tree"
+	if s.mode == rt.Everything {
+		filter = "none"
+	}
+	return fmt.Sprintf("heisen -detect %s -filter %s, %s", s.detector, filter, with)
+}
+
+// build builds the test data in the folder s.data, that of the Go installation if
 // empty, to an executable in the folder work.
-func buildSuite(ctx context.Context, tool, data, work string) (*suite, error) {
+func (s *suite) build(ctx context.Context, work string) error {
 	if err := os.WriteFile(filepath.Join(work, "go.mod"), []byte("module work\n\ngo 1.25\n"), 0o666); err != nil {
-		return nil, err
+		return err
 	}
 	b, err := build.New(ctx, work, "")
 	if err != nil {
-		return nil, err
+		return err
 	}
-	s := &suite{tool: tool, toolchain: b.Toolchain, data: data, exe: filepath.Join(work, "suite.test")}
-	if data == "" {
+	s.toolchain, s.exe = b.Toolchain, filepath.Join(work, "suite.test")
+	if s.data == "" {
 		s.data = filepath.Join(b.Toolchain.Root, "src", "runtime", "race", "testdata")
 	}
 	base := ""
-	if tool == "heisen" {
+	if s.tool == toolHeisen {
 		base = b.Overlay()
 	}
 	overlay, err := s.overlay(base, work)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	// Vet looks for the folder itself. Of flags that are given twice the go command
 	// takes the latter.
 	args := []string{"-c", "-vet=off", "-o", s.exe, "-overlay=" + overlay}
 	var cmd *exec.Cmd
-	switch tool {
-	case "heisen":
+	if s.tool == toolHeisen {
 		args = append(args, "-gcflags="+suitePackage+"...=-race", suitePackage)
 		cmd = b.Command(ctx, "test", args...)
-	case "race":
+	} else {
 		args = append([]string{"test", "-race"}, append(args, suitePackage)...)
 		cmd = exec.CommandContext(ctx, b.Toolchain.Go, args...)
-	default:
-		return nil, fmt.Errorf("unknown tool %q; there are heisen and race", tool)
 	}
 	cmd.Dir = work
 	if out, err := cmd.CombinedOutput(); err != nil {
-		return nil, fmt.Errorf("%s: %w\n%s", strings.Join(cmd.Args[:2], " "), err, out)
+		return fmt.Errorf("go test -c: %w\n%s", err, out)
 	}
-	return s, nil
+	return nil
 }
 
 // overlay writes the description of an overlay that has, besides the files of

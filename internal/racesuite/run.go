@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/heisen-go/heisen"
@@ -16,6 +17,12 @@ import (
 	"github.com/heisen-go/heisen/internal/rt"
 	"github.com/heisen-go/heisen/vclock"
 )
+
+// detectors are those that judge a recording, by name.
+var detectors = map[string]func(heisen.Sink) heisen.Detector{
+	"fasttrack": func(sink heisen.Sink) heisen.Detector { return vclock.NewFastTrack(sink) },
+	"hb":        func(sink heisen.Sink) heisen.Detector { return vclock.NewReference(sink) },
+}
 
 // patience is how long a function may run: the slowest takes seconds.
 const patience = 2 * time.Minute
@@ -26,6 +33,53 @@ type verdict struct {
 	skipped  bool   // by the function itself
 	problem  string // what went wrong besides, if anything
 	said     string // the reports and the program's output
+}
+
+// runAll runs the chosen functions as planned and tells how far it is.
+func (s *suite) runAll(ctx context.Context, p plan, progress func(string)) ([]*tally, error) {
+	all, err := functions(s.data)
+	if err != nil {
+		return nil, err
+	}
+	var tallies []*tally
+	for _, f := range all {
+		if !p.chosen(f) {
+			continue
+		}
+		for _, n := range p.procs {
+			tallies = append(tallies, &tally{function: f, procs: n, runs: make([]verdict, p.repetitions)})
+		}
+	}
+	if len(tallies) == 0 {
+		return nil, errors.New("no function is chosen")
+	}
+	var (
+		mu         sync.Mutex
+		next, done int
+		wg         sync.WaitGroup
+	)
+	total := len(tallies) * p.repetitions
+	for range p.parallel {
+		wg.Add(1)
+		go func() {
+			defer wg.Done()
+			mu.Lock()
+			defer mu.Unlock()
+			for next < total && ctx.Err() == nil {
+				t, i := tallies[next/p.repetitions], next%p.repetitions
+				next++
+				mu.Unlock()
+				v := s.run(ctx, t.function, t.procs)
+				mu.Lock()
+				t.runs[i] = v
+				done++
+				progress(fmt.Sprintf("%d of %d runs", done, total))
+			}
+		}()
+	}
+	wg.Wait()
+	progress("")
+	return tallies, ctx.Err()
 }
 
 // run runs a function once. procs is the number of processors, 0 for all.
@@ -40,11 +94,11 @@ func (s *suite) run(ctx context.Context, f function, procs int) verdict {
 
 	var v verdict
 	var err error
-	if s.tool == "race" {
+	if s.tool == toolRace {
 		err = cmd.Run()
 		v.reported = strings.Contains(afterStart(out.String()), "WARNING: DATA RACE")
 	} else {
-		v, err = observe(ctx, cmd)
+		v, err = s.observe(ctx, cmd)
 	}
 	v.said += out.String()
 	v.skipped = strings.Contains(out.String(), "--- SKIP: "+f.name)
@@ -64,7 +118,7 @@ func (s *suite) run(ctx context.Context, f function, procs int) verdict {
 // runtime notices some of maps, too, and ends the program. Go's race detector
 // makes every run fail, for the initialisation of the data's packages has one.
 func (s *suite) expected(f function, v verdict) bool {
-	return f.racy && v.reported || s.tool == "race" && strings.Contains(v.said, "race detected")
+	return f.racy && v.reported || s.tool == toolRace && strings.Contains(v.said, "race detected")
 }
 
 // environment is what a function's process gets: without the variables that
@@ -94,7 +148,7 @@ func afterStart(output string) string {
 
 // observe runs an instrumented command and listens to it. The error is the
 // command's.
-func observe(ctx context.Context, cmd *exec.Cmd) (verdict, error) {
+func (s *suite) observe(ctx context.Context, cmd *exec.Cmd) (verdict, error) {
 	listener, err := rt.Listen()
 	if err != nil {
 		return verdict{problem: err.Error()}, nil
@@ -112,7 +166,7 @@ func observe(ctx context.Context, cmd *exec.Cmd) (verdict, error) {
 		} else if err != nil {
 			observed <- verdict{problem: err.Error()}
 		} else {
-			observed <- analyse(ctx, p)
+			observed <- s.analyse(ctx, p)
 		}
 	}()
 	err = cmd.Wait()
@@ -121,9 +175,9 @@ func observe(ctx context.Context, cmd *exec.Cmd) (verdict, error) {
 }
 
 // analyse consumes the recording of a program.
-func analyse(ctx context.Context, p *rt.Program) (v verdict) {
+func (s *suite) analyse(ctx context.Context, p *rt.Program) (v verdict) {
 	defer p.Close(0)
-	stream, err := p.Open(rt.Unrepeated)
+	stream, err := p.Open(s.mode)
 	if err != nil {
 		v.problem = err.Error()
 		return v
@@ -134,7 +188,7 @@ func analyse(ctx context.Context, p *rt.Program) (v verdict) {
 		report.WriteText(&said, &f)
 	})
 	test := &gate{symbols: stream.Symbols()}
-	test.detector = vclock.NewFastTrack(func(f heisen.Finding) {
+	test.detector = detectors[s.detector](func(f heisen.Finding) {
 		if test.open {
 			found.Add(f)
 		}

@@ -56,63 +56,49 @@ func (s *score) add(t *tally) {
 	}
 }
 
-func (s *score) String() string {
-	return fmt.Sprintf("%d/%d\t%d/%d", s.right[0], s.all[0], s.right[1], s.all[1])
-}
-
 // printTable prints how many functions were right, by file and by class; a
 // function that was wrong once is wrong.
 func printTable(out io.Writer, tallies []*tally, procs []int) {
-	var rows []string
-	scores := map[string]map[int]*score{}
-	count := func(row string, t *tally) {
-		if scores[row] == nil {
-			rows = append(rows, row)
-			scores[row] = map[int]*score{}
-			for _, p := range procs {
-				scores[row][p] = new(score)
-			}
-		}
-		scores[row][t.procs].add(t)
-	}
-	for _, t := range tallies {
-		if !t.skipped() {
-			count(t.file, t)
-		}
-	}
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', tabwriter.AlignRight)
-	heading := func(what string) {
-		fmt.Fprint(w, what)
-		for _, p := range procs {
-			fmt.Fprintf(w, "\tRace %s\tNoRace", processors(p))
-		}
-		fmt.Fprintln(w, "\t")
+	fmt.Fprint(w, "file")
+	for _, p := range procs {
+		fmt.Fprintf(w, "\tRace %s\tNoRace", processors(p))
 	}
-	print := func() {
-		for _, row := range rows {
-			fmt.Fprint(w, row)
-			for _, p := range procs {
-				fmt.Fprintf(w, "\t%v", scores[row][p])
-			}
-			fmt.Fprintln(w, "\t")
+	fmt.Fprintln(w, "\t")
+	printRows(w, tallies, procs, func(t *tally) string { return t.file })
+	printRows(w, tallies, procs, func(t *tally) string {
+		if e, ok := exceptions[t.name]; ok {
+			return e.class
 		}
-		rows = nil
-	}
-	heading("file")
-	print()
+		return "in scope"
+	})
+	printRows(w, tallies, procs, func(*tally) string { return "all" })
+	w.Flush()
+}
+
+// printRows prints a row for each group of functions, in the order in which they
+// come.
+func printRows(w io.Writer, tallies []*tally, procs []int, group func(*tally) string) {
+	var rows []string
+	scores := map[string][]score{}
 	for _, t := range tallies {
 		if t.skipped() {
 			continue
 		}
-		if e, ok := exceptions[t.name]; ok {
-			count("of these "+e.class, t)
-		} else {
-			count("of these in scope", t)
+		row := group(t)
+		if scores[row] == nil {
+			rows = append(rows, row)
+			scores[row] = make([]score, len(procs))
 		}
-		count("all", t)
+		scores[row][slices.Index(procs, t.procs)].add(t)
 	}
-	print()
-	w.Flush()
+	for _, row := range rows {
+		fmt.Fprint(w, row)
+		for _, s := range scores[row] {
+			fmt.Fprintf(w, "\t%d/%d\t%d/%d", s.right[0], s.all[0], s.right[1], s.all[1])
+		}
+		fmt.Fprintln(w, "\t")
+	}
 }
 
 func processors(n int) string {

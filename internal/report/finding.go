@@ -11,6 +11,7 @@ type Finding struct {
 	Count       uint64      `json:"count"`       // how often it was found, from 1, in either order
 	Message     string      `json:"message"`     // one line, without the places
 
+	Package  string   `json:"package,omitempty"`  // import path of the package whose tests ran
 	Variable string   `json:"variable,omitempty"` // expression of the later access, if known
 	Accesses []Access `json:"accesses"`           // in stream order, the later last
 

@@ -131,7 +131,7 @@ func startsGoroutines(function string) bool {
 func frames(in []heisen.Frame) []Frame {
 	out := make([]Frame, len(in))
 	for i, f := range in {
-		out[i] = Frame(f)
+		out[i] = Frame{f.Func, f.File, f.Line}
 	}
 	return out
 }

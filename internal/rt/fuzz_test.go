@@ -77,6 +77,7 @@ func answer(frames [][]heisen.Frame) (out []byte) {
 		out = binary.LittleEndian.AppendUint32(out, uint32(len(stack)))
 		for _, f := range stack {
 			out = binary.LittleEndian.AppendUint32(out, uint32(f.Line))
+			out = binary.LittleEndian.AppendUint32(out, uint32(f.Start))
 			for _, name := range []string{f.Func, f.File} {
 				out = binary.LittleEndian.AppendUint32(out, uint32(len(name)))
 				out = append(out, name...)
@@ -89,7 +90,7 @@ func answer(frames [][]heisen.Frame) (out []byte) {
 // FuzzFrames reads arbitrary answers of a symboliser. One that is accepted is
 // what its encoding says.
 func FuzzFrames(f *testing.F) {
-	f.Add(uint8(2), answer([][]heisen.Frame{{{Func: "main.f", File: "f.go", Line: 3}, {Func: "main.main", File: "m.go", Line: 1}}, nil}))
+	f.Add(uint8(2), answer([][]heisen.Frame{{{Func: "main.f", File: "f.go", Line: 3, Start: 2}, {Func: "main.main", File: "m.go", Line: 1}}, nil}))
 	f.Add(uint8(1), []byte{255, 255, 255, 255, 1, 0, 0, 0, 255, 255, 255, 255})
 	f.Fuzz(func(t *testing.T, n uint8, data []byte) {
 		r := bytes.NewReader(data)

@@ -49,9 +49,8 @@ func (in *input) take(n int) ([]uint64, error) {
 
 // received is a message of a recorder. Its words are valid until the next one.
 type received struct {
-	kind, id uint32
-	skipped  uint32 // accesses that the recorder passed over meanwhile
-	words    []uint64
+	kind, id, skipped uint32
+	words             []uint64
 }
 
 // message takes the next message.
@@ -62,8 +61,8 @@ func (in *input) message() (m received, err error) {
 		return m, err
 	}
 	m.kind, m.id = uint32(header[0]), uint32(header[0]>>32)
-	size := uint32(header[1])
-	m.skipped = uint32(header[1] >> 32)
+	size, skipped := uint32(header[1]), uint32(header[1]>>32)
+	m.skipped = skipped
 	if size > maxPayload || size%8 != 0 {
 		return m, corruptAt(in.offset, "message of %d bytes", size)
 	}

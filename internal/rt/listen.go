@@ -123,6 +123,15 @@ func (p *Program) Open(mode Mode) (*Stream, error) {
 	return stream, nil
 }
 
+// Executable is the file that the program runs, until Close; nil if it cannot be
+// read, and before Open.
+func (p *Program) Executable() io.ReaderAt {
+	if p.solver == nil {
+		return nil
+	}
+	return p.solver.exe
+}
+
 func (p *Program) answer(v int32) error {
 	_, err := p.conn.Write(binary.LittleEndian.AppendUint32(nil, uint32(v)))
 	return err

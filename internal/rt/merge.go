@@ -271,18 +271,27 @@ func (m *merger) consume(g *goroutine, words []uint64) (i int, waits bool, err e
 			return i, false, m.s.corrupt("record %#x", w)
 		}
 		switch op {
-		case opRead, opWrite:
-			m.access(g, heisen.Object(arg), record[1], eventOps[op], 0)
-		case opReadAgain, opWriteAgain:
-			m.access(g, heisen.Object(arg), record[1], eventOps[op], Repeated)
+		case opRead, opWrite, opReadAgain, opWriteAgain:
+			var flags heisen.Flags
+			if op >= opReadAgain {
+				flags = Repeated
+			}
+			loc := record[1]
+			if size := uint32(loc); size <= maxAccess {
+				r := m.emit(g)
+				r.Code, r.Obj, r.Loc, r.Len = eventOps[op], heisen.Object(arg), m.s.site(uint32(loc>>32)), uint16(size)
+				r.Flags = flags
+			} else {
+				m.longAccess(g, heisen.Object(arg), loc, eventOps[op], flags)
+			}
 		case opCall:
 			m.call(g, uint32(arg))
+		case opReturn:
+			m.back(g, arg)
 		case opTask:
 			if err := m.task(g, arg); err != nil {
 				return i, false, err
 			}
-		case opReturn:
-			m.back(g, arg)
 		case opAlloc, opFree:
 			r := m.emit(g)
 			r.Code, r.Obj = eventOps[op], heisen.Object(arg)
@@ -334,19 +343,17 @@ func (m *merger) emit(g *goroutine) *heisen.Record {
 // maxAccess is the longest access of one Record, a multiple of 8.
 const maxAccess = 1<<16 - 8
 
-// access emits an access, in pieces if it is longer than a Record can say.
-func (m *merger) access(g *goroutine, obj heisen.Object, w uint64, op heisen.Op, flags heisen.Flags) {
+// longAccess emits an access in pieces, for a Record cannot say how long it is.
+func (m *merger) longAccess(g *goroutine, obj heisen.Object, w uint64, op heisen.Op, flags heisen.Flags) {
 	size := uint64(uint32(w))
 	site := m.s.site(uint32(w >> 32))
-	for size > maxAccess {
-		n := maxAccess - uint64(obj)%8
+	for size > 0 {
+		n := min(size, maxAccess-uint64(obj)%8)
 		r := m.emit(g)
 		r.Code, r.Obj, r.Loc, r.Len, r.Flags = op, obj, site, uint16(n), flags
 		obj += heisen.Object(n)
 		size -= n
 	}
-	r := m.emit(g)
-	r.Code, r.Obj, r.Loc, r.Len, r.Flags = op, obj, site, uint16(size), flags
 }
 
 // begin emits the first event of a goroutine.

@@ -46,9 +46,9 @@ type Stream struct {
 
 	out     []heisen.Record // a batch, or somewhat more
 	done    int             // how many of out were delivered
-	skipped uint64          // accesses that the recorder passed over
 	bye     bool
-	err     error // what ends the stream once out is delivered
+	skipped uint64 // accesses that the recorder passed over
+	err     error  // what ends the stream once out is delivered
 }
 
 const sitePage = 4096

@@ -91,11 +91,11 @@ func readFrames(r io.Reader, n int) ([][]heisen.Frame, error) {
 		}
 		for range count {
 			var f heisen.Frame
-			var line uint32
-			if err := binary.Read(r, binary.LittleEndian, &line); err != nil {
+			var lines [2]uint32
+			if err := binary.Read(r, binary.LittleEndian, &lines); err != nil {
 				return nil, err
 			}
-			f.Line = int(line)
+			f.Line, f.Start = int(lines[0]), int(lines[1])
 			for _, name := range []*string{&f.Func, &f.File} {
 				var size uint32
 				if err := binary.Read(r, binary.LittleEndian, &size); err != nil {

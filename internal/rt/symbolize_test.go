@@ -16,7 +16,7 @@ import (
 
 func TestReadFrames(t *testing.T) {
 	want := [][]heisen.Frame{
-		{{Func: "main.inlined", File: "/src/a.go", Line: 12}, {Func: "main.main", File: "/src/a.go", Line: 40}},
+		{{Func: "main.inlined", File: "/src/a.go", Line: 12, Start: 10}, {Func: "main.main", File: "/src/a.go", Line: 40, Start: 30}},
 		nil,
 		{{Func: strings.Repeat("x", maxName), File: "", Line: 0}},
 	}
@@ -98,12 +98,12 @@ func TestHostileSymbolizer(t *testing.T) {
 // TestSymbolizer asks a program, twice, that gives the same answer to
 // everything, and that is removed before it is asked.
 func TestSymbolizer(t *testing.T) {
-	want := []heisen.Frame{{Func: "f", File: "g", Line: 7}}
+	want := []heisen.Frame{{Func: "f", File: "g", Line: 7, Start: 5}}
 	p := symbolizerOf(t, `
 [ "$HEISEN_SYMBOLIZE" = 1 ] || exit 1
 for _ in 1 2; do
 	head -c 12 >/dev/null
-	for _ in 1 2; do printf '\001\000\000\000\007\000\000\000\001\000\000\000f\001\000\000\000g'; done
+	for _ in 1 2; do printf '\001\000\000\000\007\000\000\000\005\000\000\000\001\000\000\000f\001\000\000\000g'; done
 done`)
 	defer p.close()
 	for range 2 {

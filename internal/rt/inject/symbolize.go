@@ -13,8 +13,9 @@ import (
 // calls, and it knows them whether or not the linker kept debug information.
 //
 // A request is a count and as many text offsets, all 32-bit. The answer to each
-// is a count of frames, innermost first, each a line, and the lengths and bytes
-// of the function's and the file's name, again with 32-bit numbers.
+// is a count of frames, innermost first, each a line, the line on which the
+// function begins, and the lengths and bytes of the function's and the file's
+// name, again with 32-bit numbers.
 const heisenSymbolizeEnv = "HEISEN_SYMBOLIZE"
 
 func heisenSymbolize() {
@@ -59,6 +60,7 @@ func heisenAppendFrames(out []byte, pc uintptr) []byte {
 		file, line := u.fileLine(uf)
 		out[count]++
 		out = heisenAppend32(out, uint32(line))
+		out = heisenAppend32(out, uint32(fn.startLine))
 		for _, s := range [...]string{funcNameForPrint(fn.name()), file} {
 			out = heisenAppend32(out, uint32(len(s)))
 			out = append(out, s...)

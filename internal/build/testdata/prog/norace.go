@@ -42,6 +42,25 @@ func noRaces() map[string]func() {
 			mu, c := new(sync.Mutex), make(chan bool, 1)
 			both(func() { mu.Lock(); mu.Unlock(); c <- true }, func() { <-c; *mu = sync.Mutex{}; mu.Lock(); mu.Unlock() })
 		},
+		"nil-locks": func() {
+			// What panics in a lock must not keep what comes after from being recorded.
+			x, mu := new(int), new(sync.Mutex)
+			for _, f := range []func(*sync.RWMutex){
+				(*sync.RWMutex).RLock, (*sync.RWMutex).RUnlock, (*sync.RWMutex).Lock, (*sync.RWMutex).Unlock,
+				func(rw *sync.RWMutex) { rw.TryLock() }, func(rw *sync.RWMutex) { rw.TryRLock() },
+				func(rw *sync.RWMutex) { (*sync.Mutex)(nil).Lock() }, func(rw *sync.RWMutex) { (*sync.Mutex)(nil).Unlock() },
+			} {
+				func() {
+					defer func() {
+						if recover() == nil {
+							panic("no panic")
+						}
+					}()
+					f(nil)
+				}()
+			}
+			both(func() { mu.Lock(); *x++; mu.Unlock() }, func() { mu.Lock(); *x++; mu.Unlock() })
+		},
 		"lock-copied-while-held": func() {
 			x := new(guarded)
 			both(func() { x.mu.Lock(); copied = *x; x.mu.Unlock() }, func() { x.mu.Lock(); x.x++; x.mu.Unlock() })

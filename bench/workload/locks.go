@@ -1,0 +1,60 @@
+package workload
+
+import "github.com/heisen-go/heisen"
+
+// NestedLocks is a trace of threads that take a lock of a group and then, while
+// they hold it, one or two of the locks below it: of Vars locks, every hundredth
+// is a group's. Every eighth time a thread then sends a message or receives one.
+// The locks are in an order, so that no deadlock is possible.
+func NestedLocks(p Params) []heisen.Record {
+	b := newBuilder(p)
+	for len(b.out) < p.Events {
+		t := b.thread()
+		group := b.rng.IntN(max(1, b.Vars/100)) * 100
+		b.nested(t, group, group+1+b.rng.IntN(50), group+51+b.rng.IntN(49))
+		switch b.rng.IntN(16) {
+		case 0:
+			b.add(t, heisen.Send, signalAt(b.rng.IntN(16)))
+		case 1:
+			b.add(t, heisen.Receive, signalAt(b.rng.IntN(16)))
+		}
+	}
+	return b.end()
+}
+
+// OrderedPairs is a trace of threads that take any two of Vars locks, in the
+// order of their numbers, as one takes the accounts of a transfer: nearly every
+// pair is new. No deadlock is possible.
+func OrderedPairs(p Params) []heisen.Record {
+	b := newBuilder(p)
+	for len(b.out) < p.Events {
+		i, j := b.rng.IntN(b.Vars), b.rng.IntN(b.Vars)
+		if i != j {
+			b.nested(b.thread(), min(i, j), max(i, j))
+		}
+	}
+	return b.end()
+}
+
+// GatedPairs is a trace of threads that take any two of Vars locks in any order,
+// under one gate lock, so that no deadlock is possible.
+func GatedPairs(p Params) []heisen.Record {
+	b := newBuilder(p)
+	for len(b.out) < p.Events {
+		i, j := b.rng.IntN(b.Vars), b.rng.IntN(b.Vars)
+		if i != j {
+			b.nested(b.thread(), -1, i, j)
+		}
+	}
+	return b.end()
+}
+
+// nested takes locks one after the other and releases them in reverse.
+func (b *builder) nested(t heisen.Thread, locks ...int) {
+	for _, l := range locks {
+		b.add(t, heisen.Acquire, lockAt(l))
+	}
+	for i := range locks {
+		b.add(t, heisen.Release, lockAt(locks[len(locks)-1-i]))
+	}
+}

@@ -1,0 +1,70 @@
+package lockset_test
+
+import (
+	"testing"
+
+	"github.com/heisen-go/heisen"
+	"github.com/heisen-go/heisen/bench/workload"
+	"github.com/heisen-go/heisen/lockset"
+)
+
+// TestSteadyStateDoesNotAllocate repeats traces that a detector has seen.
+func TestSteadyStateDoesNotAllocate(t *testing.T) {
+	params := workload.Params{Threads: 70, Vars: 200, Events: 20000, Seed: 1}
+	var mixed []heisen.Record
+	for i := range heisen.Object(1000) {
+		t := heisen.Thread(i % 7)
+		lock := 1<<22 + i%10*64
+		mixed = append(mixed,
+			heisen.Record{TID: t, Code: heisen.AtomicUpdate, Obj: 1<<20 + i%50*8},
+			heisen.Record{TID: t, Code: heisen.Send, Obj: 1<<23 + i%5*64},
+			heisen.Record{TID: t, Code: heisen.AcquireShared, Obj: lock},
+			heisen.Record{TID: t, Code: heisen.AcquireShared, Obj: lock + 640},
+			heisen.Record{TID: t, Code: heisen.AcquireShared, Obj: lock},
+			heisen.Record{TID: t, Code: heisen.Read, Obj: 1<<21 + i*3, Len: 20},
+			heisen.Record{TID: t, Code: heisen.ReleaseShared, Obj: lock},
+			heisen.Record{TID: t, Code: heisen.ReleaseShared, Obj: lock},
+			heisen.Record{TID: t, Code: heisen.Read, Obj: 1<<21 + i*3, Len: 20},
+			heisen.Record{TID: t, Code: heisen.ReleaseShared, Obj: lock + 640},
+			heisen.Record{TID: t, Code: heisen.Alloc, Obj: 1<<20 + i%7*64, Val: 64},
+			heisen.Record{TID: t, Code: heisen.Receive, Obj: 1<<23 + i%5*64},
+			// A lock that is locked for somebody else, and one that goes away.
+			heisen.Record{TID: t, Code: heisen.Acquire, Obj: 1 << 24},
+			heisen.Record{TID: t + 1, Code: heisen.Release, Obj: 1 << 24},
+			heisen.Record{TID: t, Code: heisen.Acquire, Obj: 1<<20 + i%7*64},
+		)
+	}
+	for name, trace := range map[string][]heisen.Record{
+		"lock-protected": workload.LockProtected(params),
+		"sync-heavy":     workload.SyncHeavy(params),
+		"thread-local":   workload.ThreadLocal(params),
+		"read-shared":    workload.ReadShared(params),
+		"mixed":          mixed,
+	} {
+		var repeat []heisen.Record
+		for _, r := range trace {
+			if r.Code != heisen.Fork && r.Code != heisen.End && (r.TID != 0 || name == "mixed") {
+				repeat = append(repeat, r)
+			}
+		}
+		for _, d := range []struct {
+			name     string
+			detector heisen.RecordHandler
+		}{
+			{"eraser", lockset.NewEraser(nil)},
+			{"eraser by object", lockset.NewEraser(nil, lockset.ByObject())},
+			{"hybrid", lockset.NewHybrid(nil)},
+			{"hybrid, bounded", lockset.NewHybrid(nil, lockset.Remember(3))},
+		} {
+			t.Run(name+"/"+d.name, func(t *testing.T) {
+				d.detector.HandleRecords(trace)
+				for range 20 {
+					d.detector.HandleRecords(repeat)
+				}
+				if n := testing.AllocsPerRun(10, func() { d.detector.HandleRecords(repeat) }); n != 0 {
+					t.Errorf("%v allocations in %d events", n, len(repeat))
+				}
+			})
+		}
+	}
+}

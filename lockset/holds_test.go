@@ -1,0 +1,106 @@
+package lockset_test
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+
+	"github.com/heisen-go/heisen"
+	"github.com/heisen-go/heisen/lockset"
+)
+
+// TestHoldsIsNaive compares what each thread holds, after each event of random
+// traces, with the plain version. Now and then the table is compacted.
+func TestHoldsIsNaive(t *testing.T) {
+	forRandomTraces(t, 1000, func(trace []heisen.Record) error {
+		table := lockset.NewTable()
+		holds := lockset.NewHolds(table)
+		naive := newNaiveHolds()
+		for i := range trace {
+			holds.Handle(&trace[i])
+			naive.handle(&trace[i])
+			for thread := range heisen.Thread(12) {
+				got := holds.Of(thread)
+				any, exclusive := naive.held(thread)
+				for _, c := range []struct {
+					id   lockset.ID
+					want lives
+				}{{got.Any, any}, {got.Exclusive, exclusive}} {
+					addresses := table.Locks(c.id)
+					slices.Sort(addresses)
+					if fmtObjects(addresses) != fmtObjects(c.want.addresses()) {
+						return fmt.Errorf("event %d: thread %d holds %v, want %v", i+1, thread, addresses, c.want.addresses())
+					}
+				}
+			}
+			if i%13 == 0 {
+				table.Compact(holds.Keep)
+			}
+		}
+		return nil
+	})
+}
+
+// locked is the accesses of a test about locks: by thread 1 under l, then by
+// thread 2 under l.
+func locked(between ...heisen.Record) []heisen.Record {
+	return slices.Concat(
+		[]heisen.Record{do(1, heisen.Acquire, l, 0), do(1, wr, x, 1)}, between,
+		[]heisen.Record{do(2, heisen.Acquire, l, 0), do(2, wr, x, 2), do(2, heisen.Release, l, 0)},
+	)
+}
+
+// TestLocksThatDoNotExclude: if anything but a release by its holder ends a hold
+// then the lock has kept nobody away, so that Hybrid must report the pair.
+func TestLocksThatDoNotExclude(t *testing.T) {
+	release := do(1, heisen.Release, l, 0)
+	for name, test := range map[string]struct {
+		trace []heisen.Record
+		want  string
+	}{
+		"released by its holder":          {locked(release), ""},
+		"taken twice, released twice":     {locked(do(1, heisen.Acquire, l, 0), release, do(1, wr, x, 3), release), ""},
+		"taken twice, released once":      {locked(do(1, heisen.Acquire, l, 0), release), "(1,2)"},
+		"another lock is released":        {locked(do(1, heisen.Release, m, 0), release), ""},
+		"released out of order":           {locked(do(1, heisen.Acquire, m, 0), release, do(1, heisen.Release, m, 0)), ""},
+		"released twice":                  {locked(release, release), "(1,2)"},
+		"released by another thread":      {locked(do(3, heisen.Release, l, 0)), "(1,2)"},
+		"released for reading":            {locked(do(1, heisen.ReleaseShared, l, 0)), "(1,2)"},
+		"not released":                    {locked(), "(1,2)"},
+		"the holder ends":                 {locked(do(1, heisen.End, 1, 0)), "(1,2)"},
+		"its memory is freed":             {locked(heisen.Record{TID: 1, Code: heisen.Free, Obj: l - 8, Val: 16}), "(1,2)"},
+		"its memory is another lock's":    {locked(release, heisen.Record{TID: 2, Code: heisen.Alloc, Obj: l, Val: 8}), "(1,2)"},
+		"the next word is another lock's": {locked(release, heisen.Record{TID: 2, Code: heisen.Alloc, Obj: l + 8, Val: 8}), ""},
+	} {
+		found, err := findingsOf(test.trace, hybrid())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := sitePairs(found); got != test.want {
+			t.Errorf("%s: pairs %q, want %q", name, got, test.want)
+		}
+	}
+}
+
+// TestReadLocks: two holds for reading exclude nothing, one for writing excludes
+// both kinds.
+func TestReadLocks(t *testing.T) {
+	under := func(t heisen.Thread, shared bool, op heisen.Op, site heisen.Site) []heisen.Record {
+		if shared {
+			return []heisen.Record{do(t, heisen.AcquireShared, l, 0), do(t, op, x, site), do(t, heisen.ReleaseShared, l, 0)}
+		}
+		return []heisen.Record{do(t, heisen.Acquire, l, 0), do(t, op, x, site), do(t, heisen.Release, l, 0)}
+	}
+	for _, test := range []struct {
+		first, second bool // for reading
+		want          string
+	}{{true, true, "(1,2)"}, {true, false, ""}, {false, true, ""}, {false, false, ""}} {
+		found, err := findingsOf(slices.Concat(under(1, test.first, wr, 1), under(2, test.second, rd, 2)), hybrid())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := sitePairs(found); got != test.want {
+			t.Errorf("for reading %v and %v: pairs %q, want %q", test.first, test.second, got, test.want)
+		}
+	}
+}

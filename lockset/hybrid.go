@@ -1,0 +1,359 @@
+package lockset
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/heisen-go/heisen"
+	"github.com/heisen-go/heisen/internal/shadow"
+	"github.com/heisen-go/heisen/vclock"
+)
+
+// ErrForgotten is what the error of Hybrid.Flush wraps if accesses had to be
+// forgotten, so that pairs may be missing. See Remember.
+var ErrForgotten = errors.New("lockset: accesses were forgotten")
+
+const (
+	// defaultRemember is how many accesses of a variable a Hybrid keeps.
+	defaultRemember = 512
+
+	// lookAgain is how often makeRoom looks for nothing after it found nothing.
+	lookAgain = 64
+)
+
+// Hybrid reports pairs of places whose accesses may race in another schedule:
+// the hybrid of locksets and happens-before of O'Callahan and Choi (PPoPP 2003),
+// as the first phase of RaceFuzzer (Sen, PLDI 2008, section 2.2) states it. Its
+// name in findings is "hybrid", their Kind heisen.PotentialRace.
+//
+// Two accesses are a potential race if they touch a common byte, in one life of
+// it, by different threads, conflict (see heisen.Op.Conflicts: one writes, and
+// not both are atomic), are not excluded from each other by a lock that both
+// threads hold, one of them exclusively, and are not ordered by messages: by
+// what Fork, Join, Send and Receive events order, and each thread's own steps.
+// Places are a site together with an op. Each unordered pair of places is
+// reported once, with the first two accesses that showed it: of the earlier one
+// the index is unknown, the object is the byte where the two meet, and the size
+// is 1.
+//
+// # Promise
+//
+// In every stream, the places of each race of happens-before (each finding of
+// vclock.Reference) are a reported pair: locks that exclude order too (see
+// Holds), and messages are only a part of what orders. More than that, Hybrid
+// reports the places of all races of all other schedules in which the threads
+// take the same steps, locks exclude, and a Receive comes after those Sends that
+// it came after, a Join after the thread's end, and a thread after its Fork: for
+// what is excluded or ordered by these is so in each such schedule. What a read
+// or atomic operation sees need not be the same.
+//
+// That is why atomic operations order nothing here, though by Go's memory model
+// they do. Which of two sync/atomic operations comes first is, as with two
+// critical sections of a mutex, for the scheduler to say; two goroutines that
+// count with atomic.Add do not wait for each other. A list from which other tools
+// take what to try must not leave out such races. The price is that data
+// published by an atomic store to who loads it are reported as well as those
+// that are handed over under a mutex; OrderAtomics leaves out the former, with
+// those races that an order of atomic operations hides. The promise for
+// happens-before holds for it as well.
+//
+// # What is remembered
+//
+// Of the accesses to a variable so far, those at the same place with the same
+// locks are a group, and of a group at most one access by each slot of
+// vclock.Order is kept, the last. No pair is lost by that. Let a be an access
+// that is dropped because b, of the same group, came later, and a happens before
+// b by messages or is by the same slot, the accesses of which follow each other
+// in that order. Take any later access r with which a is a potential race, so
+// that r does not come after a in the order. Then r does not come after b
+// either, for it would come after a; r conflicts with b as with a and is excluded
+// from it as little, for the op and the locks are the same; and b is not by r's
+// thread, for a, which comes before b, would come before r. So b and r are a
+// potential race of the same places. The same argument allows to drop from a
+// group all accesses that come before a new one, which is done where the group
+// would have to grow. Locks that have ended, which nobody can hold any more, are
+// taken out of the groups' locks where there are many groups. And a repeated access (same group and slot, nothing
+// published in between) needs no judgement: what came before it was judged with
+// the access that it repeats, or has been judged since.
+//
+// # Costs
+//
+// A repeated access costs a few nanoseconds; others a few for each group of the
+// variable, and a step for each access of the groups that conflict and are not
+// excluded. Memory is 13 bytes per touched word, 48 per group and 16 per further
+// access; see Table, Holds and vclock.Order for locks and messages. In steady
+// state nothing is allocated.
+type Hybrid struct {
+	table *Table
+	holds *Holds
+	order *vclock.Order // of messages only
+
+	memory *shadow.Memory[history]
+	groups groups
+	pairs  map[pair]struct{}
+	sink   heisen.Sink
+
+	orderAtomics bool
+	remember     uint32
+
+	now       now
+	vain      uint32                  // how often makeRoom need not look
+	before    func(vclock.Epoch) bool // whether it is ordered before now
+	living    func(ID) ID             // the locks of a set that have not ended
+	gone      heisen.Record           // a Free, for the next object whose messages are gone
+	events    uint64
+	forgotten uint64
+}
+
+// now is where the thread of the last access stands.
+type now struct {
+	known  bool // false if it may have moved since
+	thread heisen.Thread
+	epoch  vclock.Epoch
+	held   Held
+}
+
+// spot is a place of a pair: a site and an op.
+type spot uint64
+
+func spotOf(site heisen.Site, op heisen.Op) spot { return spot(site)<<8 | spot(op) }
+
+// pair is two spots, the lesser first.
+type pair [2]spot
+
+// HybridOption is an option of NewHybrid.
+type HybridOption func(*Hybrid)
+
+// OrderAtomics lets atomic operations order as package heisen defines it: a load
+// comes after the stores it may have seen, and so on. Then fewer pairs are
+// reported; see the promise of Hybrid.
+func OrderAtomics() HybridOption { return func(d *Hybrid) { d.orderAtomics = true } }
+
+// Remember sets how many accesses of a variable are kept, of those that must be
+// for no pair to be lost; the default is 512, and below 1 is no limit. An access
+// that is one too many takes the place of another one, Forgotten counts that, and
+// Flush returns an error. Pairs that are reported are right nonetheless.
+func Remember(accesses int) HybridOption {
+	return func(d *Hybrid) { d.remember = uint32(max(0, min(accesses, 1<<31))) }
+}
+
+// NewHybrid returns a detector that reports to sink; nil is a sink that
+// discards.
+func NewHybrid(sink heisen.Sink, options ...HybridOption) *Hybrid {
+	if sink == nil {
+		sink = func(heisen.Finding) {}
+	}
+	d := &Hybrid{
+		table: NewTable(), order: vclock.NewOrder(),
+		pairs: map[pair]struct{}{}, sink: sink, remember: defaultRemember,
+		gone: heisen.Record{Code: heisen.Free, Val: 1},
+	}
+	d.holds = NewHolds(d.table)
+	d.living = d.table.living
+	d.before = func(e vclock.Epoch) bool { return d.order.Before(e, d.now.thread) }
+	d.memory = shadow.New(d.groups.clone, d.groups.forget)
+	for _, option := range options {
+		option(d)
+	}
+	return d
+}
+
+// Handle implements heisen.Detector.
+func (d *Hybrid) Handle(e heisen.Event) { d.handle(heisen.AsRecord(e)) }
+
+// HandleRecords implements heisen.RecordHandler.
+func (d *Hybrid) HandleRecords(batch []heisen.Record) {
+	for i := range batch {
+		d.handle(&batch[i])
+	}
+}
+
+// Flush implements heisen.Detector. The error is that of vclock.Order.Err, and
+// one that wraps ErrForgotten if accesses had to be forgotten.
+func (d *Hybrid) Flush() error {
+	var err error
+	if d.forgotten > 0 {
+		err = fmt.Errorf("%w: %d, for more than %d of one variable mattered", ErrForgotten, d.forgotten, d.remember)
+	}
+	return errors.Join(d.order.Err(), err)
+}
+
+// Pairs returns how many findings there were.
+func (d *Hybrid) Pairs() int { return len(d.pairs) }
+
+// Forgotten returns how many accesses were forgotten that had to be kept for no
+// pair to be lost.
+func (d *Hybrid) Forgotten() uint64 { return d.forgotten }
+
+func (d *Hybrid) handle(r *heisen.Record) {
+	d.events++
+	switch r.Code {
+	case heisen.Read, heisen.Write:
+		d.access(r)
+	case heisen.AtomicRead, heisen.AtomicWrite, heisen.AtomicUpdate:
+		if d.orderAtomics {
+			d.order.Arrive(r)
+			d.access(r)
+			d.order.Leave(r)
+			d.now.known = false
+			return
+		}
+		d.access(r)
+		if r.Code == heisen.AtomicWrite { // what was sent to it cannot be received any more
+			d.gone.TID, d.gone.Obj = r.TID, r.Obj
+			d.order.Arrive(&d.gone)
+		}
+	case heisen.Acquire, heisen.Release, heisen.AcquireShared, heisen.ReleaseShared:
+		d.holds.Handle(r)
+		d.now.known = false
+		d.compact()
+	case heisen.Alloc, heisen.Free:
+		d.memory.Clear(r.Obj, r.Val)
+		fallthrough
+	case heisen.Fork, heisen.Join, heisen.End, heisen.Send, heisen.Receive:
+		d.holds.Handle(r)
+		d.order.Arrive(r)
+		d.order.Leave(r)
+		d.now.known = false
+	}
+}
+
+// access judges the access r and remembers it.
+func (d *Hybrid) access(r *heisen.Record) {
+	if !d.now.known || d.now.thread != r.TID {
+		d.now = now{true, r.TID, d.order.Touch(r.TID), d.holds.Of(r.TID)}
+	}
+	if d.now.epoch == 0 {
+		return // vclock.ErrTooMany
+	}
+	if r.Len <= 1 {
+		d.accessClass(r, d.memory.At(r.Obj), r.Obj)
+		return
+	}
+	for c := d.memory.Range(r.Obj, r.Size()); c.Next(); {
+		d.accessClass(r, c.State(), c.Object())
+	}
+}
+
+// accessClass is the access r to a class of bytes with the lowest byte at.
+func (d *Hybrid) accessClass(r *heisen.Record, v *history, at heisen.Object) {
+	own := d.groups.find(v, r, d.now.held)
+	if own != 0 && d.groups.last(own, d.now.epoch.Slot()) == d.now.epoch {
+		return
+	}
+	for i := v.first; i != 0; i = d.groups.at(i).next {
+		g := d.groups.at(i)
+		if !g.op.Conflicts(r.Code) || d.exclude(g.held) {
+			continue
+		}
+		if p := pairOf(spotOf(g.site, g.op), spotOf(r.Loc, r.Code)); !d.known(p) {
+			d.judge(r, g, p, at)
+		}
+	}
+	d.keep(r, v, own)
+}
+
+func pairOf(a, b spot) pair { return pair{min(a, b), max(a, b)} }
+
+func (d *Hybrid) known(p pair) bool {
+	_, known := d.pairs[p]
+	return known
+}
+
+// exclude reports whether the locks held now keep an access away that was made
+// with the given ones.
+func (d *Hybrid) exclude(held Held) bool {
+	mine := d.now.held
+	if held.Any == held.Exclusive && mine.Any == mine.Exclusive {
+		return !d.table.Disjoint(held.Any, mine.Any)
+	}
+	return !d.table.Disjoint(held.Any, mine.Exclusive) || !d.table.Disjoint(held.Exclusive, mine.Any)
+}
+
+// judge reports the pair p if an access of g is not ordered before the present.
+func (d *Hybrid) judge(r *heisen.Record, g *group, p pair, at heisen.Object) {
+	if !d.before(g.member.epoch) {
+		d.report(r, g, g.member, p, at)
+		return
+	}
+	for _, m := range d.groups.others(g) {
+		if m.epoch != 0 && !d.before(m.epoch) {
+			d.report(r, g, m, p, at)
+			return
+		}
+	}
+}
+
+func (d *Hybrid) report(r *heisen.Record, g *group, m member, p pair, at heisen.Object) {
+	d.pairs[p] = struct{}{}
+	d.sink(heisen.Finding{
+		Detector: "hybrid",
+		Kind:     heisen.PotentialRace,
+		Object:   at,
+		Message:  r.Code.String() + " may race with " + g.op.String(),
+		Accesses: []heisen.Access{{
+			Op: g.op, Thread: d.order.Thread(m.epoch), Object: at, Size: 1,
+			Site: g.site, Context: m.ctx,
+		}, heisen.AccessOf(r, d.events)},
+	})
+}
+
+// keep remembers r, of which own is the group, if there is one.
+func (d *Hybrid) keep(r *heisen.Record, v *history, own uint32) {
+	m := member{d.now.epoch, r.Ctx}
+	if own != 0 && d.groups.replace(own, m) {
+		return
+	}
+	if own != 0 && d.groups.full(own) {
+		v.count -= d.groups.dropOthers(own, d.before)
+	}
+	if d.remember > 0 && v.count >= d.remember {
+		d.makeRoom(v, own)
+		own = d.groups.find(v, r, d.now.held) // it may be gone
+	}
+	v.count++
+	if own == 0 {
+		d.groups.push(v, r, d.now.held, m)
+	} else {
+		d.groups.add(own, m)
+	}
+}
+
+// makeRoom drops an access of v: one that is not needed, if there is one. In a
+// history where all are needed it would look for that in vain again and again, so
+// it looks only now and then.
+func (d *Hybrid) makeRoom(v *history, own uint32) {
+	if d.vain == 0 {
+		before := v.count
+		if own != 0 {
+			v.count -= d.groups.dropOthers(own, d.before)
+		}
+		v.count -= d.groups.settle(v, d.living)
+		if v.count < before {
+			return
+		}
+		d.vain = lookAgain
+	}
+	d.vain--
+	d.groups.evict(v)
+	v.count--
+	d.forgotten++
+}
+
+// compact gives up the sets that are no longer used, if there are many.
+func (d *Hybrid) compact() {
+	if !d.table.Grown() {
+		return
+	}
+	d.memory.Each(func(v *history) { v.count -= d.groups.settle(v, d.living) })
+	d.table.Compact(func(k *Keeper) {
+		d.holds.Keep(k)
+		d.memory.Each(func(v *history) {
+			for i := v.first; i != 0; i = d.groups.at(i).next {
+				g := d.groups.at(i)
+				k.Set(&g.held.Any)
+				k.Set(&g.held.Exclusive)
+			}
+		})
+	})
+}

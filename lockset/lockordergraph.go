@@ -1,0 +1,172 @@
+package lockset
+
+import (
+	"cmp"
+	"slices"
+)
+
+// vertex is something that threads hold and wait for: a lock, or one of the two
+// sides of a read-write lock.
+type vertex struct {
+	component *component
+	at        int // among the component's
+	out, in   []*edge
+}
+
+// edge says that to was wanted while from was held.
+type edge struct {
+	from, to *vertex
+	deps     []*dependency
+	atOut    int // among those out of from
+	atIn     int // among those into to
+}
+
+// component is a set of vertices that includes a strongly connected component of
+// the graph, exactly one as long as no vertex has gone. An edge between two
+// leads from the lesser rank to the greater.
+type component struct {
+	rank     int64
+	vertices []*vertex
+	reached  uint64 // the latest search that came here from the edge's end
+	reaches  uint64 // and the latest that came from its start, backwards
+}
+
+// lockGraph keeps the components and their order while edges come, by the
+// algorithm of Pearce and Kelly (A dynamic topological sort algorithm for
+// directed acyclic graphs, JEA 2007): an edge against the order makes two
+// searches, between the ranks of its ends only. Where they meet is a new
+// component.
+type lockGraph struct {
+	edges    map[edgeKey]*edge
+	rank     int64
+	searches uint64
+	ahead    []*component // scratch
+	behind   []*component // scratch
+	ranks    []int64      // scratch
+}
+
+type edgeKey struct{ from, to *vertex }
+
+func (g *lockGraph) init() { g.edges = map[edgeKey]*edge{} }
+
+func (g *lockGraph) newVertex() *vertex {
+	g.rank++
+	v := &vertex{component: &component{rank: g.rank}}
+	v.component.vertices = []*vertex{v}
+	return v
+}
+
+// connect returns the edge between two different vertices.
+func (g *lockGraph) connect(from, to *vertex) *edge {
+	key := edgeKey{from, to}
+	if e := g.edges[key]; e != nil {
+		return e
+	}
+	e := &edge{from: from, to: to, atOut: len(from.out), atIn: len(to.in)}
+	g.edges[key] = e
+	from.out = append(from.out, e)
+	to.in = append(to.in, e)
+	if from.component.rank > to.component.rank {
+		g.reorder(from.component, to.component)
+	}
+	return e
+}
+
+// reorder mends the order after an edge from a component to one of lesser rank.
+func (g *lockGraph) reorder(from, to *component) {
+	g.searches++
+	now := g.searches
+	g.ahead = append(g.ahead[:0], to)
+	to.reached = now
+	for i := 0; i < len(g.ahead); i++ {
+		for _, v := range g.ahead[i].vertices {
+			for _, e := range v.out {
+				if c := e.to.component; c.rank <= from.rank && c.reached != now {
+					c.reached = now
+					g.ahead = append(g.ahead, c)
+				}
+			}
+		}
+	}
+	g.behind = append(g.behind[:0], from)
+	from.reaches = now
+	for i := 0; i < len(g.behind); i++ {
+		for _, v := range g.behind[i].vertices {
+			for _, e := range v.in {
+				if c := e.from.component; c.rank >= to.rank && c.reaches != now {
+					c.reaches = now
+					g.behind = append(g.behind, c)
+				}
+			}
+		}
+	}
+	// What is behind gets the least of the ranks, what is ahead the greatest,
+	// each in the order it has.
+	byRank := func(a, b *component) int { return cmp.Compare(a.rank, b.rank) }
+	slices.SortFunc(g.ahead, byRank)
+	slices.SortFunc(g.behind, byRank)
+	g.ranks = g.ranks[:0]
+	for _, c := range g.ahead {
+		g.ranks = append(g.ranks, c.rank)
+	}
+	for _, c := range g.behind {
+		if c.reached != now {
+			g.ranks = append(g.ranks, c.rank)
+		}
+	}
+	slices.Sort(g.ranks)
+	low, high := 0, len(g.ranks)
+	for _, c := range g.behind {
+		if c.reached != now {
+			c.rank = g.ranks[low]
+			low++
+		}
+	}
+	for _, c := range slices.Backward(g.ahead) {
+		if c.reaches != now {
+			high--
+			c.rank = g.ranks[high]
+		}
+	}
+	if low < high { // the edge closes a cycle
+		g.merge(g.ranks[low], now)
+	}
+	clear(g.ahead)
+	clear(g.behind)
+}
+
+// merge makes one component of those that the search came to from both ends.
+func (g *lockGraph) merge(rank int64, search uint64) {
+	var whole *component
+	for _, c := range g.ahead {
+		if c.reaches == search && (whole == nil || len(c.vertices) > len(whole.vertices)) {
+			whole = c
+		}
+	}
+	for _, c := range g.ahead {
+		if c.reaches != search || c == whole {
+			continue
+		}
+		for _, v := range c.vertices {
+			v.component, v.at = whole, len(whole.vertices)
+			whole.vertices = append(whole.vertices, v)
+		}
+		c.vertices = nil
+	}
+	whole.rank = rank
+}
+
+// disconnect removes an edge. The order stays one.
+func (g *lockGraph) disconnect(e *edge) {
+	delete(g.edges, edgeKey{e.from, e.to})
+	e.from.out = removeAt(e.from.out, e.atOut, func(moved *edge) { moved.atOut = e.atOut })
+	e.to.in = removeAt(e.to.in, e.atIn, func(moved *edge) { moved.atIn = e.atIn })
+}
+
+// removeVertex removes a vertex that has no edges left; nil is none.
+func (g *lockGraph) removeVertex(v *vertex) {
+	if v != nil {
+		c := v.component
+		c.vertices = removeAt(c.vertices, v.at, func(moved *vertex) { moved.at = v.at })
+	}
+}

@@ -1,0 +1,348 @@
+package lockset
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/heisen-go/heisen"
+	"github.com/heisen-go/heisen/vclock"
+)
+
+// mode is how a lock is held: for reading, for writing, or both.
+type mode uint8
+
+const (
+	reading mode = 1 << iota
+	writing
+)
+
+// lockNode is a lock during one life of its memory.
+type lockNode struct {
+	id      uint64 // never used again
+	object  heisen.Object
+	writer  *locker // who holds it for writing
+	readers int     // holds for reading
+	shared  bool    // whether it has ever been taken for reading
+
+	gate  *vertex // what readers and writers wait for, and writers hold; or nil
+	drain *vertex // what writers then wait for, and readers hold; or nil
+
+	wanted []*dependency // those that want it
+	sets   []*heldSet    // those that it is in
+}
+
+// heldSet is a set of locks that a thread holds. Equal sets are the same
+// pointer, unless they are not interned.
+type heldSet struct {
+	id       uint64
+	hash     uint64
+	locks    []heldLock // by id
+	interned bool
+	next     *heldSet      // with the same hash
+	deps     []*dependency // those that hold it
+}
+
+type heldLock struct {
+	lock *lockNode
+	mode mode
+	at   int // of the set among the lock's, if it is interned
+}
+
+// heldSets interns sets.
+type heldSets struct {
+	byHash  map[uint64]*heldSet
+	ids     uint64
+	count   int
+	limit   *int
+	empty   *heldSet
+	scratch []heldLock
+}
+
+func (s *heldSets) init(limit *int) {
+	s.limit = limit
+	s.byHash = map[uint64]*heldSet{}
+	s.empty = &heldSet{interned: true}
+}
+
+// with returns the set with a lock more.
+func (s *heldSets) with(set *heldSet, l *lockNode, m mode) *heldSet {
+	s.scratch = insertHeld(append(s.scratch[:0], set.locks...), l, m)
+	return s.intern()
+}
+
+// of returns the set of holds.
+func (s *heldSets) of(holds []taken) *heldSet {
+	s.scratch = s.scratch[:0]
+	for _, h := range holds {
+		s.scratch = insertHeld(s.scratch, h.lock, h.mode)
+	}
+	return s.intern()
+}
+
+// insertHeld adds a hold to a sorted list. Who may write may read.
+func insertHeld(locks []heldLock, l *lockNode, m mode) []heldLock {
+	i, ok := slices.BinarySearchFunc(locks, l.id, func(h heldLock, id uint64) int { return cmp.Compare(h.lock.id, id) })
+	if ok {
+		locks[i].mode |= m
+		return locks
+	}
+	return slices.Insert(locks, i, heldLock{lock: l, mode: m})
+}
+
+// intern returns the set that is in scratch.
+func (s *heldSets) intern() *heldSet {
+	if len(s.scratch) == 0 {
+		return s.empty
+	}
+	hash := uint64(0)
+	for _, h := range s.scratch {
+		hash = (hash ^ (h.lock.id<<2 | uint64(h.mode))) * 0x9e3779b97f4a7c15
+		hash ^= hash >> 29
+	}
+	for set := s.byHash[hash]; set != nil; set = set.next {
+		if slices.EqualFunc(set.locks, s.scratch, func(a, b heldLock) bool { return a.lock == b.lock && a.mode == b.mode }) {
+			return set
+		}
+	}
+	s.ids++
+	set := &heldSet{id: s.ids, hash: hash, locks: slices.Clone(s.scratch)}
+	if s.count >= *s.limit {
+		return set
+	}
+	s.count++
+	set.interned = true
+	set.next = s.byHash[hash]
+	s.byHash[hash] = set
+	for i := range set.locks {
+		h := &set.locks[i]
+		h.at = len(h.lock.sets)
+		h.lock.sets = append(h.lock.sets, set)
+	}
+	return set
+}
+
+// remove forgets a set.
+func (s *heldSets) remove(set *heldSet) {
+	s.count--
+	set.interned = false
+	if s.byHash[set.hash] == set {
+		if set.next == nil {
+			delete(s.byHash, set.hash)
+		} else {
+			s.byHash[set.hash] = set.next
+		}
+	} else {
+		p := s.byHash[set.hash]
+		for p.next != set {
+			p = p.next
+		}
+		p.next = set.next
+	}
+	for i := range set.locks {
+		h := &set.locks[i]
+		sets := h.lock.sets
+		moved := sets[len(sets)-1]
+		sets[h.at] = moved
+		moved.place(h.lock, h.at)
+		sets[len(sets)-1] = nil
+		h.lock.sets = sets[:len(sets)-1]
+	}
+}
+
+// place notes where the set stands among those of l.
+func (set *heldSet) place(l *lockNode, at int) {
+	for i := range set.locks {
+		if set.locks[i].lock == l {
+			set.locks[i].at = at
+		}
+	}
+}
+
+// taken is one of the locks that a thread holds.
+type taken struct {
+	lock   *lockNode
+	mode   mode
+	before *heldSet // what was held when it was taken
+}
+
+// locker is a thread that takes locks.
+type locker struct {
+	id   heisen.Thread
+	at   int     // among all
+	held []taken // in order of acquisition
+	set  *heldSet
+
+	moment  uint64       // of the order, at which the epoch was asked for
+	epoch   vclock.Epoch // present, if moment is
+	version uint64       // of what it knows of others
+	stamp   uint64       // changes with the epoch and the version
+	stamped uint64       // the version that stamp stands for
+
+	clock   vclock.Clock // what it knows, as of clocked
+	clocked uint64       // version of clock, 0 for none
+
+	recent [8]recent
+}
+
+// recent is a dependency that has been dealt with when the thread's stamp was
+// stamp.
+type recent struct {
+	dep   *dependency
+	stamp uint64
+}
+
+func (t *locker) recentOf(l *lockNode, site heisen.Site) *recent {
+	return &t.recent[(l.id*5^t.set.id*3^uint64(site))%uint64(len(t.recent))]
+}
+
+// refresh brings the epoch and the stamp up to date.
+func (t *locker) refresh(d *LockOrder) {
+	if t.moment == d.moment {
+		return
+	}
+	t.moment = d.moment
+	if e := d.order.Touch(t.id); e != t.epoch || t.version != t.stamped {
+		t.epoch, t.stamped = e, t.version
+		t.stamp++
+	}
+}
+
+// knows returns what t knows of others.
+func (t *locker) knows(d *LockOrder) *vclock.Clock {
+	if t.clocked != t.version {
+		d.order.Drop(&t.clock)
+		t.clock, t.clocked = d.order.Seen(t.id), t.version
+	}
+	return &t.clock
+}
+
+func (t *locker) hold(l *lockNode, m mode, after *heldSet) {
+	t.held = append(t.held, taken{l, m, t.set})
+	t.set = after
+	if m == writing {
+		l.writer = t
+	} else {
+		l.readers++
+	}
+}
+
+// release ends t's latest hold of l in a mode and reports whether there was one.
+func (t *locker) release(d *LockOrder, l *lockNode, m mode) bool {
+	i := len(t.held) - 1
+	for ; i >= 0; i-- {
+		if h := &t.held[i]; h.lock == l && h.mode == m {
+			break
+		}
+	}
+	if i < 0 {
+		return false
+	}
+	t.drop(d, i)
+	if m == reading {
+		l.readers--
+	} else if !slices.ContainsFunc(t.held, func(h taken) bool { return h.lock == l && h.mode == m }) {
+		l.writer = nil
+	}
+	return true
+}
+
+// drop takes out one of the holds, and finds out what was held since.
+func (t *locker) drop(d *LockOrder, i int) {
+	t.set = t.held[i].before
+	t.held = slices.Delete(t.held, i, i+1)
+	for j := i; j < len(t.held); j++ {
+		h := &t.held[j]
+		h.before = t.set
+		t.set = d.sets.with(t.set, h.lock, h.mode)
+	}
+}
+
+// reads returns how many holds of l for reading t has.
+func (t *locker) reads(l *lockNode) (n int) {
+	for _, h := range t.held {
+		if h.lock == l && h.mode == reading {
+			n++
+		}
+	}
+	return n
+}
+
+// find returns what is known of a thread, or nil.
+func (d *LockOrder) find(id heisen.Thread) *locker {
+	if d.last != nil && d.last.id == id {
+		return d.last
+	}
+	if p := d.lockers.Peek(lockerAt(id)); p != nil && *p != nil {
+		d.last = *p
+		return *p
+	}
+	return nil
+}
+
+// lockerAt returns where lockers has a thread: at a word of its own.
+func lockerAt(id heisen.Thread) heisen.Object { return 8 * heisen.Object(id) }
+
+func (d *LockOrder) lockerOf(id heisen.Thread) *locker {
+	if t := d.find(id); t != nil {
+		return t
+	}
+	d.version++
+	t := &locker{id: id, at: len(d.all), set: d.sets.empty, version: d.version}
+	t.moment = d.moment - 1
+	d.all = append(d.all, t)
+	*d.lockers.At(lockerAt(id)) = t
+	d.last = t
+	return t
+}
+
+// end forgets a thread that has ended and holds nothing.
+func (d *LockOrder) end(id heisen.Thread) {
+	t := d.find(id)
+	if t == nil || len(t.held) > 0 {
+		return
+	}
+	d.order.Drop(&t.clock)
+	n := len(d.all) - 1
+	d.all[t.at] = d.all[n]
+	d.all[t.at].at = t.at
+	d.all[n] = nil
+	d.all = d.all[:n]
+	d.lockers.Clear(lockerAt(id), 1)
+	d.last = nil
+}
+
+func (d *LockOrder) lockAt(o heisen.Object) *lockNode {
+	p := d.locks.At(o)
+	if *p == nil {
+		d.ids++
+		*p = &lockNode{id: d.ids, object: o}
+	}
+	return *p
+}
+
+// endLife forgets a lock whose memory has ended its life.
+func (d *LockOrder) endLife(p **lockNode) {
+	l := *p
+	if l == nil {
+		return
+	}
+	*p = nil
+	if l.writer != nil || l.readers > 0 {
+		for _, t := range d.all {
+			for t.release(d, l, reading) || t.release(d, l, writing) {
+			}
+		}
+	}
+	for len(l.wanted) > 0 {
+		d.forget(l.wanted[len(l.wanted)-1])
+	}
+	for len(l.sets) > 0 {
+		set := l.sets[len(l.sets)-1]
+		for len(set.deps) > 0 {
+			d.forget(set.deps[len(set.deps)-1])
+		}
+		d.sets.remove(set)
+	}
+	d.graph.removeVertex(l.gate)
+	d.graph.removeVertex(l.drain)
+}

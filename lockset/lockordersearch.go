@@ -1,0 +1,306 @@
+package lockset
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/heisen-go/heisen"
+)
+
+// step is a thread that waits: the moment of a dependency, and for which of its
+// two sides.
+type step struct {
+	dep   *dependency
+	drain bool
+	at    moment
+}
+
+// search finds cycles of steps.
+type search struct {
+	d    *LockOrder
+	path []step // each waits for the next
+	// closing are the vertices that the first step's thread holds and that can
+	// be on a cycle with what it wants.
+	closing []*vertex
+
+	words   map[string]bool                 // cycles of sites, reported
+	reports map[heisen.Site][][]heisen.Site // their sites, by the least of them
+	sites   []heisen.Site                   // scratch
+	effort  uint64                          // steps tried
+	cut     uint64                          // searches that were not finished
+	stop    bool
+}
+
+const (
+	// effortAtFirst and effortEach bound the steps that searches for cycles of
+	// more than two try, in all.
+	effortAtFirst = 1 << 20
+	effortEach    = 64
+)
+
+func (s *search) init(d *LockOrder) {
+	s.d = d
+	s.words = map[string]bool{}
+	s.reports = map[heisen.Site][][]heisen.Site{}
+}
+
+// from looks for cycles through a step that waits for to.
+func (s *search) from(first step, to *vertex) {
+	s.path = append(s.path[:0], first)
+	s.closing = s.closing[:0]
+	for i := range first.dep.set.locks {
+		h := &first.dep.set.locks[i]
+		if h.mode&writing != 0 {
+			s.closeAt(h.lock.gate, to)
+		}
+		if h.mode&reading != 0 {
+			s.closeAt(h.lock.drain, to)
+		}
+	}
+	if first.drain {
+		s.closeAt(first.dep.lock.gate, to)
+	}
+	for _, v := range s.closing {
+		if e := s.d.graph.edges[edgeKey{to, v}]; e != nil {
+			s.pairs(e)
+		}
+	}
+	s.stop = false
+	s.extend(to)
+	clear(s.path)
+}
+
+func (s *search) closeAt(v, to *vertex) {
+	if v != nil && (v.component == to.component || !s.path[0].dep.kept) {
+		s.closing = append(s.closing, v)
+	}
+}
+
+// pairs looks for cycles of the first step and one with an edge that closes
+// them.
+func (s *search) pairs(e *edge) {
+	for _, dep := range e.deps {
+		next := step{dep: dep, drain: e.to == dep.lock.drain}
+		if s.excluded(&next) {
+			continue
+		}
+		for i := range dep.times {
+			next.at = dep.times[i]
+			s.effort++
+			if concurrent(&s.path[0].at, &next.at) {
+				s.path = append(s.path, next)
+				s.report()
+				s.path = s.path[:1]
+			}
+		}
+	}
+}
+
+// extend looks for the cycles of more than two that the path begins, whose last
+// step waits for v.
+func (s *search) extend(v *vertex) {
+	for _, e := range v.out {
+		if e.to.component != v.component {
+			continue
+		}
+		drain := false
+		for _, dep := range e.deps {
+			drain = e.to == dep.lock.drain
+			next := step{dep: dep, drain: drain}
+			if !s.try() {
+				return
+			}
+			if s.excluded(&next) {
+				continue
+			}
+			s.path = append(s.path, next)
+			if !s.repeats() {
+				s.moments(e)
+			}
+			s.path = s.path[:len(s.path)-1]
+			if s.stop {
+				return
+			}
+		}
+	}
+}
+
+// moments goes on with each moment of the last step, whose edge is e.
+func (s *search) moments(e *edge) {
+	n := len(s.path)
+	for i := range s.path[n-1].dep.times {
+		if !s.try() {
+			return
+		}
+		at := s.path[n-1].dep.times[i]
+		if slices.ContainsFunc(s.path[:n-1], func(other step) bool { return !concurrent(&other.at, &at) }) {
+			continue
+		}
+		s.path[n-1].at = at
+		if n > 2 && slices.Contains(s.closing, e.to) {
+			s.report()
+		}
+		s.extend(e.to)
+		if s.stop {
+			return
+		}
+	}
+}
+
+// try counts a step and reports whether there may be one more.
+func (s *search) try() bool {
+	s.effort++
+	if !s.stop && s.effort > effortAtFirst+effortEach*s.d.acquisitions {
+		s.stop = true
+		s.cut++
+	}
+	return !s.stop
+}
+
+// excluded reports whether a gate lock keeps the step apart from one of the
+// path.
+func (s *search) excluded(next *step) bool {
+	for i := range s.path {
+		if excludes(&s.path[i], next) {
+			return true
+		}
+	}
+	return false
+}
+
+// excludes reports whether two threads cannot be at two steps at once because of
+// what they hold: a lock that one of them has for writing, or both wait for the
+// readers of.
+func excludes(a, b *step) bool {
+	x, y := a.dep.set.locks, b.dep.set.locks
+	for len(x) > 0 && len(y) > 0 {
+		switch {
+		case x[0].lock.id < y[0].lock.id:
+			x = x[1:]
+		case x[0].lock.id > y[0].lock.id:
+			y = y[1:]
+		case (x[0].mode|y[0].mode)&writing != 0:
+			return true
+		default:
+			x, y = x[1:], y[1:]
+		}
+	}
+	return a.drain && (b.dep.set.writes(a.dep.lock) || b.drain && a.dep.lock == b.dep.lock) ||
+		b.drain && a.dep.set.writes(b.dep.lock)
+}
+
+// writes reports whether l is in the set for writing.
+func (set *heldSet) writes(l *lockNode) bool {
+	return slices.ContainsFunc(set.locks, func(h heldLock) bool { return h.lock == l && h.mode&writing != 0 })
+}
+
+// repeats reports whether the path passes a site twice and a cycle with no other
+// sites than the path's has been reported.
+func (s *search) repeats() bool {
+	s.sites = s.sites[:0]
+	for i := range s.path {
+		s.sites = append(s.sites, s.path[i].dep.site)
+	}
+	slices.Sort(s.sites)
+	distinct := slices.Compact(s.sites)
+	if len(distinct) == len(s.path) {
+		return false
+	}
+	for i, site := range distinct {
+		for _, reported := range s.reports[site] {
+			if subset(reported, distinct[i:]) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// subset reports whether all of a are among b; both are sorted.
+func subset(a, b []heisen.Site) bool {
+	for _, site := range a {
+		i, ok := slices.BinarySearch(b, site)
+		if !ok {
+			return false
+		}
+		b = b[i:]
+	}
+	return true
+}
+
+// report reports the path, which is a cycle, unless that has been done.
+func (s *search) report() {
+	if s.repeats() {
+		return
+	}
+	word := s.word()
+	if s.words[word] {
+		return
+	}
+	s.words[word] = true
+	s.sites = s.sites[:0]
+	for i := range s.path {
+		s.sites = append(s.sites, s.path[i].dep.site)
+	}
+	slices.Sort(s.sites)
+	distinct := slices.Clone(slices.Compact(s.sites))
+	s.reports[distinct[0]] = append(s.reports[distinct[0]], distinct)
+
+	f := heisen.Finding{
+		Detector: "lockorder",
+		Kind:     heisen.Deadlock,
+		Object:   s.path[0].dep.lock.object,
+		Message:  s.message(),
+	}
+	for _, p := range append(s.path[1:len(s.path):len(s.path)], s.path[0]) {
+		f.Accesses = append(f.Accesses, heisen.Access{
+			Op: p.dep.mode.op(), Thread: p.at.thread, Object: p.dep.lock.object,
+			Site: p.dep.site, Context: p.at.ctx, Index: p.at.index,
+		})
+	}
+	s.d.sink(f)
+}
+
+func (m mode) op() heisen.Op {
+	if m == reading {
+		return heisen.AcquireShared
+	}
+	return heisen.Acquire
+}
+
+// word returns the path's cycle of sites, the same wherever the path begins.
+func (s *search) word() string {
+	n := len(s.path)
+	at := func(start, i int) heisen.Site { return s.path[(start+i)%n].dep.site }
+	best := 0
+	for start := 1; start < n; start++ {
+		for i := range n {
+			if a, b := at(start, i), at(best, i); a != b {
+				if a < b {
+					best = start
+				}
+				break
+			}
+		}
+	}
+	var word strings.Builder
+	for i := range n {
+		fmt.Fprintf(&word, "%d ", at(best, i))
+	}
+	return word.String()
+}
+
+func (s *search) message() string {
+	text := "two threads can wait for each other's locks"
+	if n := len(s.path); n > 2 {
+		text = fmt.Sprintf("%d threads can wait in a circle for each other's locks", n)
+	}
+	for i := range s.path {
+		next := &s.path[(i+1)%len(s.path)]
+		if s.path[i].dep.mode == reading && next.drain && next.dep.lock == s.path[i].dep.lock {
+			return text + "; a writer that waits keeps new readers out"
+		}
+	}
+	return text
+}

@@ -1,0 +1,238 @@
+package lockset_test
+
+import (
+	"maps"
+	"slices"
+
+	"github.com/heisen-go/heisen"
+)
+
+// What the detectors do, written down as plainly as possible: maps of Go sets,
+// a state for every byte, every pair of accesses, reachability in a graph.
+
+// life is one life of a lock's address.
+type life struct{ at heisen.Object }
+
+type naiveHold struct {
+	thread heisen.Thread
+	shared bool
+}
+
+// naiveHolds has all holds of all locks.
+type naiveHolds struct {
+	lives map[heisen.Object]*life
+	holds map[*life][]naiveHold
+}
+
+func newNaiveHolds() *naiveHolds {
+	return &naiveHolds{map[heisen.Object]*life{}, map[*life][]naiveHold{}}
+}
+
+func (n *naiveHolds) retire(o heisen.Object) {
+	delete(n.holds, n.lives[o])
+	delete(n.lives, o)
+}
+
+func (n *naiveHolds) handle(r *heisen.Record) {
+	switch r.Code {
+	case heisen.Acquire, heisen.AcquireShared:
+		w := naiveHold{r.TID, r.Code == heisen.AcquireShared}
+		for _, h := range n.holds[n.lives[r.Obj]] {
+			if h.thread != r.TID && !(h.shared && w.shared) {
+				n.retire(r.Obj)
+				break
+			}
+		}
+		if n.lives[r.Obj] == nil {
+			n.lives[r.Obj] = &life{r.Obj}
+		}
+		l := n.lives[r.Obj]
+		n.holds[l] = append(n.holds[l], w)
+	case heisen.Release, heisen.ReleaseShared:
+		l := n.lives[r.Obj]
+		i := slices.Index(n.holds[l], naiveHold{r.TID, r.Code == heisen.ReleaseShared})
+		if i < 0 {
+			n.retire(r.Obj)
+			return
+		}
+		n.holds[l] = slices.Delete(n.holds[l], i, i+1)
+	case heisen.End:
+		n.end(r.TID)
+	case heisen.Join:
+		if t := r.Obj.Thread(); heisen.Object(t) == r.Obj && t != r.TID {
+			n.end(t)
+		}
+	case heisen.Alloc, heisen.Free:
+		for o := range n.lives {
+			if uint64(o-r.Obj) < r.Val && o >= r.Obj {
+				n.retire(o)
+			}
+		}
+	}
+}
+
+func (n *naiveHolds) end(t heisen.Thread) {
+	any, _ := n.held(t)
+	for l := range any {
+		n.retire(l.at)
+	}
+}
+
+type lives map[*life]bool
+
+// held returns the locks that t holds in any mode, and exclusively.
+func (n *naiveHolds) held(t heisen.Thread) (any, exclusive lives) {
+	any, exclusive = lives{}, lives{}
+	for l, holds := range n.holds {
+		for _, h := range holds {
+			if h.thread == t {
+				any[l] = true
+				if !h.shared {
+					exclusive[l] = true
+				}
+			}
+		}
+	}
+	return any, exclusive
+}
+
+func (s lives) addresses() (out []heisen.Object) {
+	for l := range s {
+		out = append(out, l.at)
+	}
+	slices.Sort(out)
+	return out
+}
+
+func (s lives) and(other lives) lives {
+	out := maps.Clone(s)
+	maps.DeleteFunc(out, func(l *life, _ bool) bool { return !other[l] })
+	return out
+}
+
+// naiveVariable has the attributes of the paper: lkset, rdonly, shar.
+type naiveVariable struct {
+	lkset          lives // nil: all locks
+	written, shar  bool
+	reported       bool
+	lastNonEmpty   lives
+	emptiedEarlier bool
+	accesses       []naiveAccess
+}
+
+type naiveAccess struct {
+	heisen.Record
+	at heisen.Object
+}
+
+// naiveViolation is what Eraser's findings say, but for the message.
+type naiveViolation struct {
+	event   uint64
+	object  heisen.Object
+	earlier heisen.Access
+	locks   string
+}
+
+// naiveEraser returns all violations, with an object for every byte.
+func naiveEraser(trace []heisen.Record, byObject bool) (out []naiveViolation) {
+	holds := newNaiveHolds()
+	atomic := &life{}
+	bytes := map[heisen.Object]*naiveVariable{}
+	type ownedBy struct {
+		base     heisen.Object
+		variable *naiveVariable
+	}
+	owner := map[heisen.Object]*ownedBy{} // by byte
+	for i := range trace {
+		r := &trace[i]
+		holds.handle(r)
+		if r.Code == heisen.Alloc || r.Code == heisen.Free {
+			fresh := &ownedBy{r.Obj, &naiveVariable{}}
+			for b := range r.Val {
+				delete(bytes, r.Obj+heisen.Object(b))
+				delete(owner, r.Obj+heisen.Object(b))
+				if r.Code == heisen.Alloc {
+					owner[r.Obj+heisen.Object(b)] = fresh
+				}
+			}
+		}
+		if !r.Code.IsAccess() {
+			continue
+		}
+		any, exclusive := holds.held(r.TID)
+		locks := any
+		if r.Code.IsWrite() {
+			locks = exclusive
+		}
+		if r.Code.IsAtomic() {
+			locks[atomic] = true
+		}
+		var run heisen.Object
+		var before *ownedBy
+		for b := r.Obj; b < r.Obj+heisen.Object(r.Size()); b++ {
+			object, at := b, b
+			v := bytes[b]
+			if v == nil {
+				v = &naiveVariable{}
+				bytes[b] = v
+			}
+			o := owner[b]
+			if byObject && o != nil {
+				if o != before {
+					run = b
+				}
+				object, at, v = o.base, run, o.variable
+			}
+			before = o
+			if last := v.step(r, at, locks); last != nil {
+				delete(last, atomic)
+				earlier := v.earlier(r.TID)
+				out = append(out, naiveViolation{
+					event: uint64(i + 1), object: object, locks: fmtObjects(last.addresses()),
+					earlier: heisen.Access{
+						Op: earlier.Code, Thread: earlier.TID, Object: earlier.at, Size: 1,
+						Site: earlier.Loc, Context: earlier.Ctx,
+					},
+				})
+			}
+			v.accesses = append(v.accesses, naiveAccess{*r, at})
+		}
+	}
+	return out
+}
+
+// earlier returns the last access by another thread.
+func (v *naiveVariable) earlier(t heisen.Thread) naiveAccess {
+	for _, a := range slices.Backward(v.accesses) {
+		if a.TID != t {
+			return a
+		}
+	}
+	panic("a variable that one thread accesses is reported")
+}
+
+// step returns the last candidates if the access breaks the discipline.
+func (v *naiveVariable) step(r *heisen.Record, at heisen.Object, locks lives) lives {
+	if v.reported {
+		return nil
+	}
+	if len(v.accesses) == 0 || !v.shar && v.accesses[0].TID == r.TID {
+		return nil
+	}
+	v.shar = true
+	if v.lkset == nil {
+		v.lkset, v.lastNonEmpty = maps.Clone(locks), lives{}
+	} else if len(v.lkset) > 0 {
+		v.lastNonEmpty = v.lkset
+		v.lkset = v.lkset.and(locks)
+	}
+	if len(v.lkset) > 0 {
+		v.lastNonEmpty = v.lkset
+	}
+	v.written = v.written || r.Code.IsWrite()
+	if len(v.lkset) == 0 && v.written {
+		v.reported = true
+		return maps.Clone(v.lastNonEmpty)
+	}
+	return nil
+}

@@ -1,0 +1,83 @@
+package lockset_test
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"runtime"
+	"runtime/debug"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/heisen-go/heisen"
+	"github.com/heisen-go/heisen/bench/workload"
+)
+
+// kinds of random traces: few threads and objects, so that everything meets.
+var kinds = []struct {
+	name string
+	workload.Small
+}{
+	{"words", workload.Small{Threads: 4, Events: 50, Vars: 3, Syncs: 3}},
+	{"ranges", workload.Small{Threads: 4, Events: 50, Vars: 3, Syncs: 3, Ranges: true}},
+	{"lives", workload.Small{Threads: 4, Events: 60, Vars: 3, Syncs: 3, Ranges: true, Lives: true}},
+	{"same sites", workload.Small{Threads: 3, Events: 60, Vars: 2, Syncs: 2, Lives: true, Sites: 4}},
+	{"nested", workload.Small{Threads: 3, Events: 70, Vars: 2, Syncs: 3, Nested: true}},
+	{"many threads", workload.Small{Threads: 12, Events: 70, Vars: 2, Syncs: 2}},
+	{"wild", workload.Small{Threads: 5, Events: 60, Vars: 3, Syncs: 2, Ranges: true, Lives: true, Wild: true}},
+}
+
+// forRandomTraces calls check with n random traces of each kind, on all cores.
+func forRandomTraces(t *testing.T, n int, check func(trace []heisen.Record) error) {
+	t.Helper()
+	for _, kind := range kinds {
+		t.Run(kind.name, func(t *testing.T) {
+			var wg sync.WaitGroup
+			workers := runtime.GOMAXPROCS(0)
+			for w := range workers {
+				wg.Add(1)
+				go func() {
+					defer wg.Done()
+					for seed := w; seed < n; seed += workers {
+						trace := workload.Random(rand.New(rand.NewPCG(uint64(seed), 17)), kind.Small)
+						if err := check(trace); err != nil {
+							t.Errorf("seed %d: %v\n%s", seed, err, show(trace))
+							return
+						}
+					}
+				}()
+			}
+			wg.Wait()
+		})
+	}
+}
+
+func show(trace []heisen.Record) string {
+	var b strings.Builder
+	for i, r := range trace {
+		fmt.Fprintf(&b, "%4d  thread %d  %v %d", i+1, r.TID, r.Code, r.Obj)
+		if r.Len+uint16(r.Val) > 0 {
+			fmt.Fprintf(&b, "+%d", uint64(r.Len)+r.Val)
+		}
+		fmt.Fprintf(&b, "  site %d ctx %d\n", r.Loc, r.Ctx)
+	}
+	return b.String()
+}
+
+func fmtObjects(objects []heisen.Object) string { return fmt.Sprint(objects) }
+
+// findingsOf runs a detector over a trace.
+func findingsOf(trace []heisen.Record, detector func(heisen.Sink) heisen.Detector) ([]heisen.Finding, error) {
+	var all []heisen.Finding
+	d := detector(func(f heisen.Finding) { all = append(all, f) })
+	_, err := heisen.Run(context.Background(), heisen.Slice(trace), d)
+	return all, err
+}
+
+// TestMain lets the garbage collector rest: the tests make many short-lived
+// detectors.
+func TestMain(m *testing.M) {
+	debug.SetGCPercent(400)
+	m.Run()
+}

@@ -1,0 +1,114 @@
+package lockset
+
+import "github.com/heisen-go/heisen"
+
+// state is Eraser's state of a variable.
+type state uint8
+
+const (
+	virgin state = iota
+	exclusive
+	shared
+	sharedUnprotected // shared, and no candidate is left; candidates are the last
+	sharedModified
+	violated // reported
+)
+
+// place is who accessed a variable, and where.
+type place struct {
+	thread heisen.Thread
+	site   heisen.Site
+	ctx    heisen.Context
+}
+
+// variable is Eraser's state of a class of bytes or of an object: 32 bytes,
+// without pointers.
+type variable struct {
+	candidates ID // once it is shared
+	state      state
+	lastOp     heisen.Op
+	otherOp    heisen.Op
+	last       place // of the last access
+	other      place // of the last one by another thread than that
+}
+
+// note remembers r as the last access.
+func (v *variable) note(r *heisen.Record) {
+	if v.last.thread != r.TID {
+		v.other, v.otherOp = v.last, v.lastOp
+	}
+	v.last, v.lastOp = place{r.TID, r.Loc, r.Ctx}, r.Code
+}
+
+// violation says what an access has done to a variable.
+type violation struct {
+	broken     bool
+	readOnly   bool  // no candidate was left before, but nobody had written
+	candidates ID    // the last; Empty if the first shared access had no lock
+	earlier    place // of the last access by another thread
+	op         heisen.Op
+
+	// Set by the caller: violations that agree in this too are one.
+	event  uint64
+	object *object // nil if it is a variable's
+}
+
+// step is the transition of v's state by the access r.
+func (d *Eraser) step(v *variable, r *heisen.Record) (why violation) {
+	switch {
+	case v.state == violated:
+		return why
+	case v.state == virgin:
+		v.state = exclusive
+		fallthrough
+	case v.state == exclusive && v.last.thread == r.TID:
+		v.last, v.lastOp = place{r.TID, r.Loc, r.Ctx}, r.Code
+		return why
+	}
+	locks := d.locksOf(r)
+	last := v.candidates
+	switch v.state {
+	case exclusive: // so far all locks
+		v.state, v.candidates = shared, locks
+	case shared, sharedModified:
+		if locks != last {
+			v.candidates = d.table.Intersect(last, locks)
+		}
+	}
+	write := r.Code.IsWrite()
+	switch empty := v.candidates == Empty; {
+	case v.state == sharedUnprotected && write:
+		why.broken, why.readOnly = true, true
+	case empty && (write || v.state == sharedModified):
+		why.broken = true
+	case empty:
+		v.state, v.candidates = sharedUnprotected, last
+	case write && v.state == shared:
+		v.state = sharedModified
+	}
+	if !why.broken {
+		v.note(r)
+		return why
+	}
+	why.candidates = last
+	why.earlier, why.op = v.other, v.otherOp
+	if v.last.thread != r.TID {
+		why.earlier, why.op = v.last, v.lastOp
+	}
+	v.state, v.candidates = violated, Empty
+	return why
+}
+
+// locksOf returns the locks under which r accesses something, as far as they
+// protect it against the accesses that conflict with r.
+func (d *Eraser) locksOf(r *heisen.Record) ID {
+	held := d.holds.Of(r.TID)
+	locks := held.Any
+	if r.Code.IsWrite() {
+		locks = held.Exclusive
+	}
+	if r.Code.IsAtomic() {
+		locks = d.table.With(locks, d.atomic)
+	}
+	return locks
+}
