@@ -98,10 +98,14 @@ func cutNumber(name string) (prefix string, number uint64, ok bool) {
 	for i < len(name)-1 && name[i] == '0' {
 		i++ // these zeros belong to the prefix
 	}
-	if number, err := strconv.ParseUint(name[i:], 10, 64); err == nil {
-		return name[:i], number, true
+	if i == len(name) {
+		return name, 0, false
 	}
-	return name, 0, false
+	number, err := strconv.ParseUint(name[i:], 10, 64)
+	if err != nil { // too large
+		return name, 0, false
+	}
+	return name[:i], number, true
 }
 
 func hashText(s string) uint64 {

@@ -58,7 +58,7 @@ func compareErasers(trace []heisen.Record, byObject bool) error {
 	got := map[said]bool{}
 	for _, f := range found {
 		later := f.Accesses[1]
-		if w := heisen.AccessOf(&trace[later.Index-1], later.Index); later != w {
+		if w := accessOf(&trace[later.Index-1], later.Index); later != w {
 			return fmt.Errorf("access %+v, but the event is %+v", later, w)
 		}
 		slices.Sort(f.Locks)

@@ -30,8 +30,9 @@ const (
 // it, by different threads, conflict (see heisen.Op.Conflicts: one writes, and
 // not both are atomic), are not excluded from each other by a lock that both
 // threads hold, one of them exclusively, and are not ordered by messages: by
-// what Fork, Join, Send and Receive events order, and each thread's own steps.
-// Places are a site together with an op. Each unordered pair of places is
+// what Fork, Join, Send and Receive events order, and each thread's own steps. A
+// lock that is memory of the program (heisen.LockWord) is accessed by who takes or
+// releases it, under the locks held before. Places are a site together with an op. Each unordered pair of places is
 // reported once, with the first two accesses that showed it: of the earlier one
 // the index is unknown, the object is the byte where the two meet, and the size
 // is 1.
@@ -80,7 +81,7 @@ const (
 //
 // A repeated access costs a few nanoseconds; others a few for each group of the
 // variable, and a step for each access of the groups that conflict and are not
-// excluded. Memory is 13 bytes per touched word, 48 per group and 16 per further
+// excluded. Memory is 13 bytes per touched word, 72 per group and 16 per further
 // access; see Table, Holds and vclock.Order for locks and messages. In steady
 // state nothing is allocated.
 type Hybrid struct {
@@ -189,21 +190,29 @@ func (d *Hybrid) handle(r *heisen.Record) {
 	d.events++
 	switch r.Code {
 	case heisen.Read, heisen.Write:
-		d.access(r)
-	case heisen.AtomicRead, heisen.AtomicWrite, heisen.AtomicUpdate:
+		d.access(r, r.Code)
+	case heisen.AtomicRead, heisen.AtomicUpdate, heisen.AtomicWrite:
 		if d.orderAtomics {
 			d.order.Arrive(r)
-			d.access(r)
+			d.now.known = false
+		}
+		d.access(r, r.Code)
+		switch {
+		case d.orderAtomics:
 			d.order.Leave(r)
 			d.now.known = false
-			return
-		}
-		d.access(r)
-		if r.Code == heisen.AtomicWrite { // what was sent to it cannot be received any more
+		case r.Code == heisen.AtomicWrite: // what was sent to it cannot be received any more
 			d.gone.TID, d.gone.Obj = r.TID, r.Obj
 			d.order.Arrive(&d.gone)
 		}
+		if r.Code == heisen.AtomicWrite {
+			d.holds.Handle(r)
+			d.now.known = false
+		}
 	case heisen.Acquire, heisen.Release, heisen.AcquireShared, heisen.ReleaseShared:
+		if r.Flags != 0 && r.Access() != heisen.Invalid { // a lock in memory
+			d.access(r, r.Access())
+		}
 		d.holds.Handle(r)
 		d.now.known = false
 		d.compact()
@@ -218,39 +227,38 @@ func (d *Hybrid) handle(r *heisen.Record) {
 	}
 }
 
-// access judges the access r and remembers it.
-func (d *Hybrid) access(r *heisen.Record) {
+// access judges r, an access by op, and remembers it.
+func (d *Hybrid) access(r *heisen.Record, op heisen.Op) {
 	if !d.now.known || d.now.thread != r.TID {
-		d.now = now{true, r.TID, d.order.Touch(r.TID), d.holds.Of(r.TID)}
+		d.now = now{known: true, thread: r.TID, epoch: d.order.Touch(r.TID), held: d.holds.Of(r.TID)}
 	}
 	if d.now.epoch == 0 {
 		return // vclock.ErrTooMany
 	}
 	if r.Len <= 1 {
-		d.accessClass(r, d.memory.At(r.Obj), r.Obj)
+		d.accessClass(r, op, d.memory.At(r.Obj), r.Obj)
 		return
 	}
 	for c := d.memory.Range(r.Obj, r.Size()); c.Next(); {
-		d.accessClass(r, c.State(), c.Object())
+		d.accessClass(r, op, c.State(), c.Object())
 	}
 }
 
-// accessClass is the access r to a class of bytes with the lowest byte at.
-func (d *Hybrid) accessClass(r *heisen.Record, v *history, at heisen.Object) {
-	own := d.groups.find(v, r, d.now.held)
-	if own != 0 && d.groups.last(own, d.now.epoch.Slot()) == d.now.epoch {
-		return
+// accessClass takes r as an access by op to a class of bytes with the lowest byte
+// at.
+func (d *Hybrid) accessClass(r *heisen.Record, op heisen.Op, v *history, at heisen.Object) {
+	own := d.groups.find(v, r.Loc, op, d.now.held)
+	if own != 0 {
+		if m := d.groups.at(own).of(d.now.epoch.Slot()); m != nil && m.epoch == d.now.epoch {
+			return
+		}
 	}
 	for i := v.first; i != 0; i = d.groups.at(i).next {
-		g := d.groups.at(i)
-		if !g.op.Conflicts(r.Code) || d.exclude(g.held) {
-			continue
-		}
-		if p := pairOf(spotOf(g.site, g.op), spotOf(r.Loc, r.Code)); !d.known(p) {
-			d.judge(r, g, p, at)
+		if g := d.groups.at(i); g.op.Conflicts(op) && !d.exclude(g.held) {
+			d.judge(r, op, g, at)
 		}
 	}
-	d.keep(r, v, own)
+	d.keep(r, op, v, own)
 }
 
 func pairOf(a, b spot) pair { return pair{min(a, b), max(a, b)} }
@@ -270,52 +278,71 @@ func (d *Hybrid) exclude(held Held) bool {
 	return !d.table.Disjoint(held.Any, mine.Exclusive) || !d.table.Disjoint(held.Exclusive, mine.Any)
 }
 
-// judge reports the pair p if an access of g is not ordered before the present.
-func (d *Hybrid) judge(r *heisen.Record, g *group, p pair, at heisen.Object) {
-	if !d.before(g.member.epoch) {
-		d.report(r, g, g.member, p, at)
+// judge reports g and r as a pair, unless it is known, if an access of g is not
+// ordered before the present.
+func (d *Hybrid) judge(r *heisen.Record, op heisen.Op, g *group, at heisen.Object) {
+	p := pairOf(spotOf(g.site, g.op), spotOf(r.Loc, op))
+	if g.others.count > 0 && d.known(p) {
 		return
 	}
-	for _, m := range d.groups.others(g) {
-		if m.epoch != 0 && !d.before(m.epoch) {
-			d.report(r, g, m, p, at)
-			return
-		}
+	m := g.member
+	if d.before(m.epoch) {
+		m = d.unordered(&g.others)
+	}
+	if m.epoch != 0 && !d.known(p) {
+		d.report(r, op, g, m, p, at)
 	}
 }
 
-func (d *Hybrid) report(r *heisen.Record, g *group, m member, p pair, at heisen.Object) {
+// unordered returns a member of t that is not ordered before the present, or
+// none.
+func (d *Hybrid) unordered(t *table) member {
+	if t.count > 0 {
+		for _, m := range t.places {
+			if m.epoch != 0 && !d.before(m.epoch) {
+				return m
+			}
+		}
+	}
+	return member{}
+}
+
+func (d *Hybrid) report(r *heisen.Record, op heisen.Op, g *group, m member, p pair, at heisen.Object) {
 	d.pairs[p] = struct{}{}
 	d.sink(heisen.Finding{
 		Detector: "hybrid",
 		Kind:     heisen.PotentialRace,
 		Object:   at,
-		Message:  r.Code.String() + " may race with " + g.op.String(),
+		Message:  op.String() + " may race with " + g.op.String(),
 		Accesses: []heisen.Access{{
 			Op: g.op, Thread: d.order.Thread(m.epoch), Object: at, Size: 1,
 			Site: g.site, Context: m.ctx,
-		}, heisen.AccessOf(r, d.events)},
+		}, accessOf(r, op, d.events)},
 	})
 }
 
 // keep remembers r, of which own is the group, if there is one.
-func (d *Hybrid) keep(r *heisen.Record, v *history, own uint32) {
+func (d *Hybrid) keep(r *heisen.Record, op heisen.Op, v *history, own uint32) {
 	m := member{d.now.epoch, r.Ctx}
-	if own != 0 && d.groups.replace(own, m) {
-		return
-	}
-	if own != 0 && d.groups.full(own) {
-		v.count -= d.groups.dropOthers(own, d.before)
+	if own != 0 {
+		g := d.groups.at(own)
+		if last := g.of(m.epoch.Slot()); last != nil {
+			*last = m
+			return
+		}
+		if g.others.count > 0 && g.others.full() {
+			v.count -= d.groups.dropOthers(own, d.before)
+		}
 	}
 	if d.remember > 0 && v.count >= d.remember {
 		d.makeRoom(v, own)
-		own = d.groups.find(v, r, d.now.held) // it may be gone
+		own = d.groups.find(v, r.Loc, op, d.now.held) // it may be gone
 	}
 	v.count++
 	if own == 0 {
-		d.groups.push(v, r, d.now.held, m)
+		d.groups.push(v, r.Loc, op, d.now.held, m)
 	} else {
-		d.groups.add(own, m)
+		d.groups.at(own).others.add(m)
 	}
 }
 

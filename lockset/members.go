@@ -17,10 +17,20 @@ type member struct {
 type table struct {
 	places []member // length 0 or a power of two; at least a quarter are free
 	count  uint32
-	next   uint32 // in the list of free tables
 }
 
 func (t *table) full() bool { return 4*(int(t.count)+1) > 3*len(t.places) }
+
+// get returns the slot's member, or nil.
+func (t *table) get(slot uint32) *member {
+	if t.count == 0 {
+		return nil
+	}
+	if at := t.find(slot); at.epoch != 0 {
+		return at
+	}
+	return nil
+}
 
 // find returns the place of a slot's member, or the free one where it belongs.
 // The table must not have length 0.
@@ -68,6 +78,8 @@ func (t *table) removeAny() {
 }
 
 func (t *table) clear() {
-	clear(t.places)
-	t.count = 0
+	if t.count > 0 {
+		clear(t.places)
+		t.count = 0
+	}
 }

@@ -121,24 +121,26 @@ func allPairs(trace []heisen.Record, atomics bool) map[spots]map[[2]int]bool {
 	for j := range trace {
 		r := &trace[j]
 		g.add(j, r, atomics)
+		held[j].any, held[j].exclusive = holds.held(r.TID)
 		holds.handle(r)
 		if r.Code == heisen.Alloc || r.Code == heisen.Free {
 			for b := range r.Val {
 				delete(alive, r.Obj+heisen.Object(b))
 			}
 		}
-		if !r.Code.IsAccess() {
+		op := accessOf(r, 0).Op
+		if !op.IsAccess() {
 			continue
 		}
-		held[j].any, held[j].exclusive = holds.held(r.TID)
 		for b := r.Obj; b < r.Obj+heisen.Object(r.Size()); b++ {
 			for _, i := range alive[b] {
 				e := &trace[i]
-				if e.TID == r.TID || !e.Code.Conflicts(r.Code) || g.reach[j].has(i) ||
+				earlier := accessOf(e, 0).Op
+				if e.TID == r.TID || !earlier.Conflicts(op) || g.reach[j].has(i) ||
 					len(held[i].any.and(held[j].exclusive))+len(held[i].exclusive.and(held[j].any)) > 0 {
 					continue
 				}
-				p := spotsOf(spot{e.Loc, e.Code}, spot{r.Loc, r.Code})
+				p := spotsOf(spot{e.Loc, earlier}, spot{r.Loc, op})
 				if out[p] == nil {
 					out[p] = map[[2]int]bool{}
 				}
@@ -189,12 +191,12 @@ func TestHybridIsAllPairs(t *testing.T) {
 // example checks that the accesses of a finding are a potential race.
 func example(trace []heisen.Record, f heisen.Finding, pairs map[[2]int]bool) error {
 	a, b := f.Accesses[0], f.Accesses[1]
-	if want := heisen.AccessOf(&trace[b.Index-1], b.Index); b != want {
+	if want := accessOf(&trace[b.Index-1], b.Index); b != want {
 		return fmt.Errorf("access %+v, but the event is %+v", b, want)
 	}
 	for p := range pairs {
 		e := &trace[p[0]]
-		if p[1] == int(b.Index-1) && a.Op == e.Code && a.Thread == e.TID && a.Site == e.Loc &&
+		if p[1] == int(b.Index-1) && a.Op == accessOf(e, 0).Op && a.Thread == e.TID && a.Site == e.Loc &&
 			a.Context == e.Ctx && uint64(f.Object-e.Obj) < e.Size() && a.Object == f.Object {
 			return nil
 		}

@@ -159,19 +159,24 @@ func (o *Order) arrive(t *thread, r *heisen.Record) {
 // enter orders t after what its event sees through the object s, if there is
 // one.
 func (o *Order) enter(t *thread, op heisen.Op, s *object) {
-	if s == nil || op == heisen.AtomicWrite {
-		return
-	}
-	o.see(t, &s.published)
-	if op == heisen.Acquire {
-		o.see(t, &s.readers)
+	switch {
+	case s == nil || op == heisen.AtomicWrite:
+	case op != heisen.Acquire:
+		o.see(t, &s.published)
+	default:
+		if !t.published(s.published.last) {
+			o.see(t, &s.published)
+		}
+		if !s.readers.zero() {
+			o.see(t, &s.readers)
+		}
 	}
 }
 
 func (o *Order) leave(t *thread, r *heisen.Record) {
 	switch r.Code {
 	case heisen.AtomicWrite, heisen.AtomicUpdate, heisen.Send, heisen.Release, heisen.ReleaseShared:
-		o.publish(t, r, nil)
+		o.publish(t, r.Code, o.object(r.Obj))
 	case heisen.Fork:
 		if id, ok := threadOf(r.Obj); ok {
 			o.threads.fork(t, id)
@@ -181,27 +186,25 @@ func (o *Order) leave(t *thread, r *heisen.Record) {
 	}
 }
 
-// publish makes what t has done known through the event's object, which is s
-// unless that is nil.
-func (o *Order) publish(t *thread, r *heisen.Record, s *object) {
-	if s == nil {
-		s = o.object(r.Obj)
-	}
-	switch r.Code {
+// publish makes what t has done known through the object s.
+func (o *Order) publish(t *thread, op heisen.Op, s *object) {
+	switch op {
 	case heisen.AtomicWrite:
-		o.replace(t, &s.published)
+		o.replace(t, &s.published, t.present())
 		o.reset(&s.readers)
+		o.threads.publish(t)
 	case heisen.AtomicUpdate, heisen.Send:
 		o.merge(t, &s.published)
 	case heisen.Release:
-		o.merge(t, &s.published)
-		if o.seen(t, &s.readers) { // the writer publishes on their behalf
+		if s.published.last != t.present() { // otherwise all is as it was
+			o.merge(t, &s.published)
+		}
+		if !s.readers.zero() && o.seen(t, &s.readers) { // the writer publishes on their behalf
 			o.reset(&s.readers)
 		}
 	case heisen.ReleaseShared:
 		o.merge(t, &s.readers)
 	}
-	o.threads.advance(t)
 }
 
 // threadOf returns the thread that the object of a Fork or Join names, and
@@ -213,8 +216,12 @@ func threadOf(obj heisen.Object) (heisen.Thread, bool) {
 // see joins t's clock with a stamp.
 func (o *Order) see(t *thread, s *stamp) {
 	if s.last == 0 {
-		t.clock.join(&o.pool, &s.clock)
+		if !s.zero() {
+			t.learn()
+			t.clock.join(&o.pool, &s.clock)
+		}
 	} else if !o.threads.knows(t, s.last) {
+		t.learn()
 		t.clock.join(&o.pool, &s.clock)
 		t.clock.raise(&o.pool, s.last)
 	}
@@ -228,33 +235,37 @@ func (o *Order) seen(t *thread, s *stamp) bool {
 	return s.clock.lessEqBut(&o.pool, &t.clock, t.epoch.Slot())
 }
 
-// replace makes t's clock all that the stamp holds: in constant time, for the
-// stamp shares it, or has the memory for a copy of a short one, so that t need not
-// copy it when it goes on.
-func (o *Order) replace(t *thread, s *stamp) {
+// replace makes t's clock, at the end of epoch e, all that the stamp holds: in
+// constant time, for the stamp shares it, or has the memory for a copy of a short
+// one, so that t need not copy it when it goes on.
+func (o *Order) replace(t *thread, s *stamp, e Epoch) {
 	if s.clock.v != t.clock.v && !s.clock.overwrite(&o.pool, &t.clock) {
-		o.reset(s)
+		s.clock.drop(&o.pool)
 		s.clock = t.clock.Copy()
 	}
-	s.last = t.epoch
+	s.last = e
 }
 
-// merge adds t's clock to the stamp.
+// merge publishes t's clock through the stamp, besides what is there.
 func (o *Order) merge(t *thread, s *stamp) {
+	e := t.present()
 	if o.seen(t, s) {
-		o.replace(t, s)
-		return
+		o.replace(t, s, e)
+	} else {
+		s.clock.join(&o.pool, &t.clock)
+		s.clock.raise(&o.pool, s.last)
+		s.clock.raise(&o.pool, e)
+		s.last = 0
 	}
-	s.clock.join(&o.pool, &t.clock)
-	s.clock.raise(&o.pool, s.last)
-	s.clock.raise(&o.pool, t.epoch)
-	s.last = 0
+	o.threads.publish(t)
 }
 
 func (o *Order) reset(s *stamp) {
 	s.clock.drop(&o.pool)
 	s.last = 0
 }
+
+func (s *stamp) zero() bool { return s.last == 0 && s.clock.v == nil }
 
 // peek returns the object whose first byte is obj, or nil.
 func (o *Order) peek(obj heisen.Object) *object {

@@ -34,6 +34,8 @@ type thread struct {
 	// accessed something: a clock that covers it is ordered after all accesses
 	// of the slot.
 	last  Epoch
+	from  Epoch // where its hold of its slot begins
+	said  Epoch // the epoch that it published last, or unsaid if its clock has changed since
 	clock Clock // the time of its own slot is out of date
 }
 
@@ -41,6 +43,25 @@ type thread struct {
 func (t *thread) covers(e Epoch) bool {
 	return e>>timeBits == t.epoch>>timeBits || t.clock.Covers(e)
 }
+
+// published reports whether e is an epoch of t itself. If not, it may still be
+// one of an earlier hold of a slot.
+func (t *thread) published(e Epoch) bool { return e>>timeBits == t.epoch>>timeBits && e >= t.from }
+
+// present returns the epoch that t publishes next. While it has neither accessed
+// nor learnt anything since it published last, that is once more the same: nobody
+// can tell.
+func (t *thread) present() Epoch {
+	if t.said == t.epoch-1 && t.last != t.epoch {
+		return t.said
+	}
+	return t.epoch
+}
+
+// learn notes that t's clock is about to change.
+func (t *thread) learn() { t.said = unsaid }
+
+const unsaid = ^Epoch(0)
 
 // touch notes that t accessed something in its present epoch.
 func (t *thread) touch() { t.last = t.epoch }
@@ -217,6 +238,7 @@ func (ts *threads) enter(t *thread, s uint32, from, known uint64) bool {
 	}
 	sl := &ts.slots[s]
 	t.epoch = MakeEpoch(s, from)
+	t.from, t.said = t.epoch, unsaid
 	t.last = MakeEpoch(s, 0)
 	if old := sl.holder; old != nil {
 		t.last = old.last
@@ -238,12 +260,21 @@ func (ts *threads) fail(id heisen.Thread) {
 	ts.err = errors.Join(ts.err, fmt.Errorf("%w: thread %d", ErrTooMany, id))
 }
 
+// publish ends t's epoch, which has just been published, unless it is present
+// that has been published.
+func (ts *threads) publish(t *thread) {
+	if t.present() == t.epoch {
+		ts.advance(t)
+	}
+}
+
 // advance ends t's epoch, which has just been published.
 func (ts *threads) advance(t *thread) {
 	if t.epoch&maxTime == maxTime {
 		ts.fail(t.id)
 		return
 	}
+	t.said = t.epoch
 	t.epoch++
 }
 
@@ -257,6 +288,7 @@ func (ts *threads) fork(parent *thread, id heisen.Thread) {
 		ts.start(id, parent)
 	default:
 		if child = ts.get(id); child != nil {
+			child.learn()
 			child.clock.join(ts.pool, &parent.clock)
 			child.clock.raise(ts.pool, parent.epoch)
 		}
@@ -284,6 +316,7 @@ func (ts *threads) join(t *thread, id heisen.Thread) {
 		ts.barrier(t)
 		return
 	}
+	t.learn()
 	t.clock.join(ts.pool, &u.clock)
 	t.clock.raise(ts.pool, u.epoch)
 	if u.holds {
@@ -294,6 +327,7 @@ func (ts *threads) join(t *thread, id heisen.Thread) {
 
 // barrier orders t after everything that has happened so far.
 func (ts *threads) barrier(t *thread) {
+	t.learn()
 	for i := range ts.slots {
 		if u := ts.slots[i].holder; u != t {
 			t.clock.join(ts.pool, &u.clock)

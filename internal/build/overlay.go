@@ -110,7 +110,7 @@ var patches = []struct {
 	{"internal/sync/mutex.go", []patch{
 		replaceCalls("Mutex.Lock", "race.Acquire(unsafe.Pointer(m))", "race.Locked(unsafe.Pointer(m))", 1),
 		replaceCalls("Mutex.lockSlow", "race.Acquire(unsafe.Pointer(m))", "race.Locked(unsafe.Pointer(m))", 1),
-		replaceCalls("Mutex.TryLock", "race.Acquire(unsafe.Pointer(m))", "race.Locked(unsafe.Pointer(m))", 1),
+		replaceCalls("Mutex.TryLock", "race.Acquire(unsafe.Pointer(m))", "race.TryLocked(unsafe.Pointer(m))", 1),
 		replaceCalls("Mutex.Unlock", "race.Release(unsafe.Pointer(m))", "race.Unlocking(unsafe.Pointer(m))", 1),
 		replaceSelectors("atomic.CompareAndSwapInt32", "race.CompareAndSwapInt32"),
 		replaceSelectors("atomic.AddInt32", "race.AddInt32"),
@@ -131,10 +131,10 @@ var patches = []struct {
 		replaceStatements("race.Read(unsafe.Pointer(&rw.w))", "_ = rw.readerSem", 6),
 		replaceStatements("race.Acquire(unsafe.Pointer(&rw.writerSem))", "", 2),
 		replaceCalls("RWMutex.RLock", "race.Acquire(unsafe.Pointer(&rw.readerSem))", "race.RLocked(unsafe.Pointer(rw))", 1),
-		replaceCalls("RWMutex.TryRLock", "race.Acquire(unsafe.Pointer(&rw.readerSem))", "race.RLocked(unsafe.Pointer(rw))", 1),
+		replaceCalls("RWMutex.TryRLock", "race.Acquire(unsafe.Pointer(&rw.readerSem))", "race.TryRLocked(unsafe.Pointer(rw))", 1),
 		replaceCalls("RWMutex.RUnlock", "race.ReleaseMerge(unsafe.Pointer(&rw.writerSem))", "race.RUnlocking(unsafe.Pointer(rw))", 1),
 		replaceCalls("RWMutex.Lock", "race.Acquire(unsafe.Pointer(&rw.readerSem))", "race.Locked(unsafe.Pointer(rw))", 1),
-		replaceCalls("RWMutex.TryLock", "race.Acquire(unsafe.Pointer(&rw.readerSem))", "race.Locked(unsafe.Pointer(rw))", 1),
+		replaceCalls("RWMutex.TryLock", "race.Acquire(unsafe.Pointer(&rw.readerSem))", "race.TryLocked(unsafe.Pointer(rw))", 1),
 		replaceCalls("RWMutex.Unlock", "race.Release(unsafe.Pointer(&rw.readerSem))", "race.Unlocking(unsafe.Pointer(rw))", 1),
 	}},
 }

@@ -128,11 +128,17 @@ func TestLocks(t *testing.T) {
 		{"after-deferred", heisen.Write, ""},
 		{"try", heisen.Acquire, ""},
 		{"try-held", heisen.Write, "try"},
+		{"try-rlock", heisen.AcquireShared, ""},
+		{"try-wlock", heisen.Acquire, ""},
 	} {
 		events := rec.at(t, test.at, test.op)
 		if len(events) != 1 {
 			t.Errorf("%s: %d events", test.at, len(events))
 			continue
+		}
+		acquires := test.op == heisen.Acquire || test.op == heisen.AcquireShared
+		if try := strings.HasPrefix(test.at, "try"); events[0].Flags&heisen.NoWait != 0 != (try && acquires) {
+			t.Errorf("%s: flags %#x", test.at, events[0].Flags)
 		}
 		if held := rec.locks(t, events[0]); held != test.held {
 			t.Errorf("%s: holding %q, not %q", test.at, held, test.held)
@@ -306,7 +312,7 @@ func TestKilled(t *testing.T) {
 		t.Errorf("finished %v, status %d", rec.finished, rec.status)
 	}
 	if len(rec.at(t, "forever", heisen.Write)) == 0 {
-		t.Error("nothing was recorded")
+		t.Errorf("nothing was recorded: %d events, %d sites, error %v, %q", len(rec.events), rec.syms.NumSites(), rec.err, rec.stderr)
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 
 	"github.com/heisen-go/heisen"
 	"github.com/heisen-go/heisen/internal/rt"
+	"github.com/heisen-go/heisen/lockset"
 	"github.com/heisen-go/heisen/vclock"
 )
 
@@ -23,6 +24,12 @@ var detectors = []struct {
 		func(sink heisen.Sink) heisen.Detector { return vclock.NewFastTrack(sink) }},
 	{"hb", "all racy pairs of the observed order; slow", RecorderFiltered,
 		func(sink heisen.Sink) heisen.Detector { return vclock.NewReference(sink) }},
+	{"eraser", "every violation of the locking discipline; not every one is a race", Unfiltered,
+		func(sink heisen.Sink) heisen.Detector { return lockset.NewEraser(sink) }},
+	{"hybrid", "the places of all races that locks and messages allow, in any schedule; not every one can happen", RecorderFiltered,
+		func(sink heisen.Sink) heisen.Detector { return lockset.NewHybrid(sink) }},
+	{"lockorder", "potential deadlocks: cycles of the lock-order graph that no gate lock, fork, join or message excludes; claims no deadlock", RecorderFiltered,
+		func(sink heisen.Sink) heisen.Detector { return lockset.NewLockOrder(sink) }},
 }
 
 // Detector is a detector that -detect can name.

@@ -166,6 +166,10 @@ func plural(kind heisen.Kind) string {
 		return "atomicity violation(s)"
 	case heisen.Deadlock:
 		return "potential deadlock(s)"
+	case heisen.PotentialRace:
+		return "potential data race(s)"
+	case heisen.Discipline:
+		return "violation(s) of the locking discipline"
 	}
 	return string(kind) + " finding(s)"
 }

@@ -91,7 +91,7 @@ func (c command) help(inv *invocation) {
 		}
 	}
 	fmt.Fprint(inv.Out, `
-exit status: 0 nothing found, 66 findings, 2 wrong usage, 1 anything else, also
-if there are findings before it; a program's own failure is passed on.
+exit status: 0 nothing found, 66 findings of any kind, 2 wrong usage, 1 anything
+else, also if there are findings before it; a program's own failure is passed on.
 `)
 }

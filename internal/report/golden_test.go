@@ -135,6 +135,77 @@ func deadlockFinding() Finding {
 	return Resolve(c.All()[0], b.Symbols, NewSources())
 }
 
+// sameExpression is a deadlock of two locks with the same name, at one line.
+func sameExpression() Finding {
+	b := newBank()
+	site := b.at("main.(*account).transfer", 23)
+	hold := func(lock heisen.Object) heisen.Context {
+		return b.Context(b.Acquire(heisen.Cursor{}, heisen.Held{Lock: lock, Site: b.at("main.(*account).transfer", 22)}))
+	}
+	c := NewCollector(b.Symbols, nil)
+	c.Add(heisen.Finding{
+		Detector: "lockorder", Kind: heisen.Deadlock, Object: lockA,
+		Message: "two threads can wait for each other's locks",
+		Accesses: []heisen.Access{
+			{Op: heisen.AcquireShared, Thread: 0, Object: lockB, Site: site, Context: hold(lockA)},
+			{Op: heisen.AcquireShared, Thread: 2, Object: lockA, Site: site, Context: hold(lockB)},
+		},
+	})
+	return Resolve(c.All()[0], b.Symbols, NewSources())
+}
+
+// waitingWriter is a deadlock of three threads and two locks in a text trace, in
+// which the second holds nothing: it waits for the third, a reader, and keeps the
+// first out.
+func waitingWriter() Finding {
+	s := heisen.NewSymbols()
+	for t, name := range []string{"T0", "T1", "T2"} {
+		s.SetThread(heisen.Thread(t), heisen.ThreadInfo{Name: name})
+	}
+	s.SetName(8, "L1")
+	s.SetName(16, "L2")
+	site := func(text string) heisen.Site { return s.AddSite(heisen.SiteInfo{Text: text}) }
+	hold := func(lock heisen.Object, shared bool, text string) heisen.Context {
+		return s.Context(s.Acquire(heisen.Cursor{}, heisen.Held{Lock: lock, Shared: shared, Site: site(text)}))
+	}
+	c := NewCollector(s, nil)
+	c.Add(heisen.Finding{
+		Detector: "lockorder", Kind: heisen.Deadlock, Object: 16,
+		Message: "3 threads can wait in a circle for each other's locks; a writer that waits keeps new readers out",
+		Accesses: []heisen.Access{
+			{Op: heisen.AcquireShared, Thread: 0, Object: 8, Site: site("2"), Context: hold(16, false, "1")},
+			{Op: heisen.Acquire, Thread: 1, Object: 8, Site: site("3")},
+			{Op: heisen.Acquire, Thread: 2, Object: 16, Site: site("5"), Context: hold(8, true, "4")},
+		},
+	})
+	return Resolve(c.All()[0], s, nil)
+}
+
+// disciplineFinding is about two locks: one is held at the earlier access, the
+// other one nowhere in sight.
+func disciplineFinding() Finding {
+	b := newBank()
+	c := NewCollector(b.Symbols, nil)
+	c.Add(heisen.Finding{
+		Detector: "eraser", Kind: heisen.Discipline, Object: balance,
+		Message:  "read without any of the 2 locks that were held at all accesses since it is shared",
+		Accesses: []heisen.Access{b.depositing(heisen.Write), b.reporting()},
+		Locks:    []heisen.Object{lockA, lockB},
+	})
+	return Resolve(c.All()[0], b.Symbols, NewSources())
+}
+
+func potentialRaceFinding() Finding {
+	b := newBank()
+	c := NewCollector(b.Symbols, nil)
+	c.Add(heisen.Finding{
+		Detector: "hybrid", Kind: heisen.PotentialRace, Object: balance,
+		Message:  "write may race with read",
+		Accesses: []heisen.Access{b.reporting(), b.depositing(heisen.Write)},
+	})
+	return Resolve(c.All()[0], b.Symbols, NewSources())
+}
+
 // textTraceFinding is one in an STD trace: named threads and objects, sites that
 // are text, no stack.
 func textTraceFinding() Finding {
@@ -179,7 +250,12 @@ func allFindings() map[string]Finding {
 		"atomicity": atomicityFinding(),
 		"deadlock":  deadlockFinding(),
 		"std":       textTraceFinding(),
-		"long":      longFinding(),
+
+		"same-expression": sameExpression(),
+		"waiting-writer":  waitingWriter(),
+		"discipline":      disciplineFinding(),
+		"potential-race":  potentialRaceFinding(),
+		"long":            longFinding(),
 		"nosymbols": Resolve(Item{
 			Finding: heisen.Finding{
 				Detector: "hb", Kind: "livelock", Message: "nothing is known of the numbers",

@@ -164,10 +164,10 @@ func (g *generator) lock(t, i int) {
 		g.add(step{g: t, op: opReleaseShared, obj: obj})
 	case len(l.readers) == 0 && g.rng.IntN(2) == 0:
 		l.writer = t + 1
-		g.add(step{g: t, op: opAcquire, obj: obj})
+		g.add(step{g: t, op: []uint64{opAcquire, opTryAcquire}[g.rng.IntN(2)], obj: obj})
 	default:
 		l.readers = append(l.readers, t)
-		g.add(step{g: t, op: opAcquireShared, obj: obj})
+		g.add(step{g: t, op: []uint64{opAcquireShared, opTryAcquireShared}[g.rng.IntN(2)], obj: obj})
 	}
 }
 

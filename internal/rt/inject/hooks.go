@@ -466,6 +466,12 @@ func race_Locked(lock unsafe.Pointer) {
 	heisenSyncG(getg(), heisenOpAcquire, uintptr(lock), getcallerfp())
 }
 
+//go:linkname race_TryLocked internal/race.TryLocked
+//go:nosplit
+func race_TryLocked(lock unsafe.Pointer) {
+	heisenSyncG(getg(), heisenOpTryAcquire, uintptr(lock), getcallerfp())
+}
+
 //go:linkname race_Unlocking internal/race.Unlocking
 //go:nosplit
 func race_Unlocking(lock unsafe.Pointer) {
@@ -476,6 +482,12 @@ func race_Unlocking(lock unsafe.Pointer) {
 //go:nosplit
 func race_RLocked(lock unsafe.Pointer) {
 	heisenSyncG(getg(), heisenOpAcquireShared, uintptr(lock), getcallerfp())
+}
+
+//go:linkname race_TryRLocked internal/race.TryRLocked
+//go:nosplit
+func race_TryRLocked(lock unsafe.Pointer) {
+	heisenSyncG(getg(), heisenOpTryAcquireShared, uintptr(lock), getcallerfp())
 }
 
 //go:linkname race_RUnlocking internal/race.RUnlocking

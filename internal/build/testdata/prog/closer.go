@@ -50,6 +50,12 @@ func closer() map[string]func() {
 				v[6]++ // at: try-held
 			}
 			p.Unlock()
+			if q.TryRLock() { // at: try-rlock
+				q.RUnlock()
+			}
+			if q.TryLock() { // at: try-wlock
+				q.Unlock()
+			}
 		},
 		"spans": func() {
 			var mu1, mu2 sync.Mutex
