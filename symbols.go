@@ -296,7 +296,7 @@ func (s *Symbols) Task(t Thread, ctx Context) string {
 				return task
 			}
 		}
-		info, _ := s.threads.get(t)
+		info := s.threads.get(t)
 		if !info.Forked {
 			return ""
 		}
@@ -337,11 +337,9 @@ func (s *Symbols) Updates() Updates { return s.updates }
 
 // SetThread records what is known of a thread.
 func (s *Symbols) SetThread(t Thread, info ThreadInfo) {
-	if old, known := s.threads.get(t); known && old == info {
-		return
+	if s.threads.set(t, info) {
+		s.updates.Threads = append(s.updates.Threads, t)
 	}
-	s.threads.set(t, info)
-	s.updates.Threads = append(s.updates.Threads, t)
 }
 
 // Thread returns what is known of a thread.
@@ -349,8 +347,7 @@ func (s *Symbols) Thread(t Thread) ThreadInfo {
 	if s == nil {
 		return ThreadInfo{}
 	}
-	info, _ := s.threads.get(t)
-	return info
+	return s.threads.get(t)
 }
 
 // SetName names an object.

@@ -40,10 +40,10 @@ func newThreadTable() threadTable {
 	}
 }
 
-func (t *threadTable) get(id Thread) (info ThreadInfo, known bool) {
+func (t *threadTable) get(id Thread) (info ThreadInfo) {
 	page := t.pages[id/threadPage]
 	if page == nil {
-		return info, false
+		return info
 	}
 	row := &page[id%threadPage]
 	info.Name = t.prefixes.keys[row.name>>threadFlags]
@@ -52,21 +52,18 @@ func (t *threadTable) get(id Thread) (info ThreadInfo, known bool) {
 	}
 	info.Forked = row.name&threadForked != 0
 	info.Parent, info.Site, info.Context = row.parent, row.site, row.context
-	return info, row.name&threadKnown != 0
+	return info
 }
 
-func (t *threadTable) set(id Thread, info ThreadInfo) {
+// set reports whether info is new.
+func (t *threadTable) set(id Thread, info ThreadInfo) bool {
 	page := t.pages[id/threadPage]
 	if page == nil {
 		page = new([threadPage]threadRow)
 		t.pages[id/threadPage] = page
 	}
-	row := &page[id%threadPage]
-	if row.name&threadKnown == 0 {
-		t.count++
-	}
 	prefix, number, numbered := cutNumber(info.Name)
-	*row = threadRow{number: number, parent: info.Parent, site: info.Site, context: info.Context}
+	row := threadRow{number: number, parent: info.Parent, site: info.Site, context: info.Context}
 	row.name = t.prefix(prefix)<<threadFlags | threadKnown
 	if numbered {
 		row.name |= threadNumbered
@@ -74,6 +71,15 @@ func (t *threadTable) set(id Thread, info ThreadInfo) {
 	if info.Forked {
 		row.name |= threadForked
 	}
+	old := &page[id%threadPage]
+	if *old == row {
+		return false
+	}
+	if old.name&threadKnown == 0 {
+		t.count++
+	}
+	*old = row
+	return true
 }
 
 func (t *threadTable) prefix(text string) uint32 {

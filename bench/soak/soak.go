@@ -9,7 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime"
+	"runtime/metrics"
 	"strconv"
 	"sync/atomic"
 	"time"
@@ -137,7 +137,8 @@ func sampleMemory(pid int, counts *census, stop chan struct{}, o options) (sampl
 	tick := time.NewTicker(o.every)
 	defer tick.Stop()
 	start := time.Now()
-	fmt.Fprintf(o.out, "%8s %14s %12s %12s %12s %12s\n", "s", "events", "goroutines", "program MiB", "analyser MiB", "its heap")
+	live := []metrics.Sample{{Name: "/gc/heap/live:bytes"}} // after the latest collection
+	fmt.Fprintf(o.out, "%8s %14s %12s %12s %12s %12s\n", "s", "events", "goroutines", "program MiB", "analyser MiB", "live of it")
 	for {
 		select {
 		case <-stop:
@@ -145,10 +146,9 @@ func sampleMemory(pid int, counts *census, stop chan struct{}, o options) (sampl
 		case <-tick.C:
 		}
 		s := sample{counts.events.Load(), counts.threads.Load(), resident(pid), resident(os.Getpid())}
-		var m runtime.MemStats
-		runtime.ReadMemStats(&m)
+		metrics.Read(live)
 		fmt.Fprintf(o.out, "%8.0f %14d %12d %12d %12d %12d\n", time.Since(start).Seconds(), s.events, s.threads,
-			s.program>>20, s.analyser>>20, m.HeapAlloc>>20)
+			s.program>>20, s.analyser>>20, live[0].Value.Uint64()>>20)
 		samples = append(samples, s)
 	}
 }
