@@ -26,9 +26,9 @@ import (
 // forgotten in these ways only:
 //   - a plain write forgets everything before it, which all conflicts with it
 //     and so happens before it, and itself conflicts with every access;
-//   - a plain or atomic read or an atomic write takes the place of the same
-//     kind of access that happens before it: of its own slot, or, in the case of
-//     READ EXCLUSIVE, of another one;
+//   - a plain or atomic read, an atomic write or update takes the place of the same
+//     kind of access that happens before it: of its own slot, or, as in the case
+//     of READ EXCLUSIVE, of another one;
 //   - an access is not remembered if its thread has done the same, or a plain
 //     write, in the same epoch and that is remembered: no clock tells the two
 //     apart, and what conflicts with the one conflicts with the other.
@@ -76,6 +76,9 @@ func (f *FastTrack) HandleRecords(batch []heisen.Record) {
 	}
 }
 
+// Skip implements heisen.Skipper.
+func (f *FastTrack) Skip(events uint64) { f.events += events }
+
 // Flush implements heisen.Detector. The error is that of Order.Err.
 func (f *FastTrack) Flush() error { return f.order.Err() }
 
@@ -116,16 +119,27 @@ func (f *FastTrack) handle(r *heisen.Record) {
 			f.write(t, v, r, r.Obj)
 		}
 	case heisen.AtomicRead, heisen.AtomicWrite, heisen.AtomicUpdate:
-		f.order.arrive(t, r)
-		f.atomicRange(t, r)
-		f.order.leave(t, r)
+		s := f.order.peek(r.Obj)
+		f.order.enter(t, r.Code, s)
+		if r.Len > 1 {
+			f.atomicRange(t, r)
+		} else {
+			f.atomic(t, f.memory.At(r.Obj), r, r.Obj)
+		}
+		if r.Code == heisen.AtomicRead {
+			return
+		}
+		if s == nil {
+			s = f.order.object(r.Obj)
+		}
+		f.order.publish(t, r.Code, s)
 	case heisen.Alloc, heisen.Free:
 		f.memory.Clear(r.Obj, r.Val)
 		f.order.arrive(t, r)
 	default: // [FT ACQUIRE], [FT RELEASE], [FT FORK], [FT JOIN] and their kin
 		f.order.arrive(t, r)
 		if r.Flags != 0 && r.Access() != heisen.Invalid { // a lock in memory
-			f.atomicRange(t, r)
+			f.atomic(t, f.memory.At(r.Obj), r, r.Obj)
 		}
 		f.order.leave(t, r)
 	}
@@ -145,6 +159,13 @@ func (f *FastTrack) writeRange(t *thread, r *heisen.Record) {
 		if v := c.State(); v.write != t.epoch {
 			f.write(t, v, r, c.Object())
 		}
+	}
+	f.found = f.found[:0]
+}
+
+func (f *FastTrack) atomicRange(t *thread, r *heisen.Record) {
+	for c := f.memory.Range(r.Obj, r.Size()); c.Next(); {
+		f.atomic(t, c.State(), r, c.Object())
 	}
 	f.found = f.found[:0]
 }

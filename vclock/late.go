@@ -46,13 +46,19 @@ const Late heisen.Flags = 1 << 6
 func (f *FastTrack) late(r *heisen.Record) {
 	ts := &f.order.threads
 	switch r.Code {
+	case heisen.Begin:
+		if t := ts.get(r.TID); t != nil {
+			t.counted = true
+		}
 	case heisen.Read, heisen.Write:
 		if e, ok := ts.past(r.TID, r.Val); ok {
 			f.lateAccess(r, mark{e, placeOf(r)})
 		}
 	case heisen.Send:
 		if t := ts.get(r.TID); t != nil {
+			epoch := t.epoch
 			f.order.merge(t, &f.order.object(r.Obj).published)
+			t.epoch, t.said = epoch, unsaid
 		}
 	case heisen.End:
 		if t := ts.get(r.TID); t != nil {
@@ -93,14 +99,14 @@ func (f *FastTrack) lateRead(v *variable, m mark) {
 	case v.extended():
 		reads := &f.histories.of(v).kinds[plainRead]
 		if last := reads.get(m.epoch.Slot()); last == nil || last.epoch < m.epoch {
-			f.histories.put(reads, m)
+			f.histories.add(reads, m)
 		}
 	case v.read == 0 || sameSlot(v.read, m.epoch):
 		if v.read < m.epoch {
 			v.read, v.readPlace = m.epoch, m.place
 		}
 	default: // whether the other read is ordered before it cannot be told any more
-		f.histories.put(&f.histories.extend(v).kinds[plainRead], m)
+		f.histories.add(&f.histories.extend(v).kinds[plainRead], m)
 	}
 }
 

@@ -91,6 +91,7 @@ func newExecution(rng *rand.Rand) *execution {
 func (e *execution) worker() *worker {
 	w := &worker{id: len(e.workers), knows: map[int]bool{}}
 	e.workers = append(e.workers, w)
+	e.put(w, heisen.Record{Code: heisen.Begin, Flags: Late}, false)
 	return w
 }
 
@@ -395,9 +396,9 @@ func racing(records []heisen.Record, split bool) map[heisen.Object]bool {
 }
 
 func TestLate(t *testing.T) {
-	n := 100_000
+	n := 20_000
 	if testing.Short() {
-		n = 10_000
+		n = 5_000
 	}
 	races, late, clean := 0, 0, 0
 	for seed := range n {

@@ -19,14 +19,14 @@ func (f *FastTrack) read(t *thread, v *variable, r *heisen.Record, at heisen.Obj
 		f.checkWrite(t, v, r, at)
 		f.checkAll(t, x, atomicWrite, r, at)
 		f.checkAll(t, x, atomicUpdate, r, at)
-		f.histories.put(reads, here) // [FT READ SHARED]
+		f.histories.put(reads, here, t) // [FT READ SHARED]
 	case t.covers(v.read): // [FT READ EXCLUSIVE]
 		f.checkWrite(t, v, r, at)
 		v.read, v.readPlace = here.epoch, here.place
 	default: // [FT READ SHARE]
 		f.checkWrite(t, v, r, at)
 		x := f.histories.extend(v)
-		f.histories.put(&x.kinds[plainRead], here)
+		f.histories.put(&x.kinds[plainRead], here, t)
 	}
 	t.touch()
 }
@@ -49,28 +49,28 @@ func (f *FastTrack) write(t *thread, v *variable, r *heisen.Record, at heisen.Ob
 	t.touch()
 }
 
-// atomicRange is the rule of sync/atomic operations, which the paper leaves out:
-// they conflict with plain accesses, of which one must be a write, and not with
-// each other. Locks in memory are updated atomically.
-func (f *FastTrack) atomicRange(t *thread, r *heisen.Record) {
-	k := atomicRead
-	switch r.Access() {
+// atomic is the rule of sync/atomic operations, which the paper leaves out: they
+// conflict with plain accesses, of which one must be a write, and not with each
+// other. Locks in memory are updated atomically.
+func (f *FastTrack) atomic(t *thread, v *variable, r *heisen.Record, at heisen.Object) {
+	k := atomicUpdate
+	switch r.Code {
+	case heisen.AtomicRead:
+		k = atomicRead
 	case heisen.AtomicWrite:
 		k = atomicWrite
-	case heisen.AtomicUpdate:
-		k = atomicUpdate
 	}
-	for c := f.memory.Range(r.Obj, r.Size()); c.Next(); {
-		v := c.State()
-		x := f.histories.extend(v)
-		f.checkWrite(t, v, r, c.Object())
-		if k != atomicRead {
-			f.checkAll(t, x, plainRead, r, c.Object())
-		}
-		f.histories.put(&x.kinds[k], mark{t.epoch, placeOf(r)})
+	x := f.histories.extend(v)
+	marks := &x.kinds[k]
+	if last := marks.get(t.epoch.Slot()); last != nil && last.epoch == t.epoch {
+		return // the same epoch, as of reads
 	}
+	f.checkWrite(t, v, r, at)
+	if k != atomicRead {
+		f.checkAll(t, x, plainRead, r, at)
+	}
+	f.histories.put(marks, mark{t.epoch, placeOf(r)}, t)
 	t.touch()
-	f.found = f.found[:0]
 }
 
 // checkWrite reports a race with the last plain write, if there is one.
@@ -82,12 +82,17 @@ func (f *FastTrack) checkWrite(t *thread, v *variable, r *heisen.Record, at heis
 
 // checkAll reports the races with the remembered accesses of a kind.
 func (f *FastTrack) checkAll(t *thread, x *history, k kind, r *heisen.Record, at heisen.Object) {
-	if x.kinds[k].count == 0 {
-		return
-	}
-	for _, m := range x.kinds[k].table {
-		if !t.covers(m.epoch) {
-			f.report(r, at, earlier{k.op(), m})
+	switch marks := &x.kinds[k]; marks.count {
+	case 0:
+	case 1:
+		if !t.covers(marks.only.epoch) {
+			f.report(r, at, earlier{k.op(), marks.only})
+		}
+	default:
+		for _, m := range marks.table {
+			if !t.covers(m.epoch) {
+				f.report(r, at, earlier{k.op(), m})
+			}
 		}
 	}
 }

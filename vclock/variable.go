@@ -62,18 +62,26 @@ func (k kind) op() heisen.Op {
 	}[k]
 }
 
-// marks is a set of accesses, one per slot: a hash table with open addressing
-// whose hash is the slot itself, so that the usual slots, which are small and
-// dense, never collide.
+// marks is a set of accesses, one per slot. Accesses that are ordered, such as
+// those of a lock's holders, make a set of one. Others are in a hash table with
+// open addressing whose hash is the slot itself, so that the usual slots, which
+// are small and dense, never collide.
 type marks struct {
-	table []mark // empty where epoch is 0; length a power of two
+	only  mark   // if count is 1
+	table []mark // if count is more; empty where epoch is 0; length a power of two
 	count int
 }
 
 // get returns the mark of a slot, or nil.
 func (m *marks) get(slot uint32) *mark {
-	if m.count == 0 {
+	switch m.count {
+	case 0:
 		return nil
+	case 1:
+		if m.only.epoch.Slot() != slot {
+			return nil
+		}
+		return &m.only
 	}
 	if at := m.find(slot); at.epoch != 0 {
 		return at
@@ -100,9 +108,26 @@ type histories struct {
 	tables [timeBits][][]mark // zero, by the logarithm of their length
 }
 
-// put remembers an access, instead of the slot's last.
-func (h *histories) put(m *marks, k mark) {
-	if 4*(m.count+1) > 3*len(m.table) {
+// put remembers an access by t, instead of the slot's last, or of the only one if
+// that happens before it.
+func (h *histories) put(m *marks, k mark, t *thread) {
+	if m.count == 1 && t.covers(m.only.epoch) {
+		m.only = k
+	} else {
+		h.add(m, k)
+	}
+}
+
+// add is put where it is not known what happens before the access.
+func (h *histories) add(m *marks, k mark) {
+	switch {
+	case m.count == 0 || m.count == 1 && m.only.epoch.Slot() == k.epoch.Slot():
+		m.only, m.count = k, 1
+		return
+	case m.count == 1:
+		m.table = h.newTable(4)
+		*m.find(m.only.epoch.Slot()) = m.only
+	case 4*(m.count+1) > 3*len(m.table):
 		h.grow(m)
 	}
 	at := m.find(k.epoch.Slot())
@@ -114,19 +139,25 @@ func (h *histories) put(m *marks, k mark) {
 
 func (h *histories) grow(m *marks) {
 	old := m.table
-	size := max(4, 2*len(old))
-	if free := &h.tables[bits.Len(uint(size))]; len(*free) > 0 {
-		m.table = (*free)[len(*free)-1]
-		*free = (*free)[:len(*free)-1]
-	} else {
-		m.table = make([]mark, size)
-	}
+	m.table = h.newTable(2 * len(old))
 	for _, k := range old {
 		if k.epoch != 0 {
 			*m.find(k.epoch.Slot()) = k
 		}
 	}
 	h.recycle(old)
+}
+
+// newTable returns an empty table.
+func (h *histories) newTable(size int) []mark {
+	free := &h.tables[bits.Len(uint(size))]
+	n := len(*free)
+	if n == 0 {
+		return make([]mark, size)
+	}
+	table := (*free)[n-1]
+	*free = (*free)[:n-1]
+	return table
 }
 
 func (h *histories) recycle(table []mark) {
@@ -147,7 +178,7 @@ func (h *histories) extend(v *variable) *history {
 	last := mark{v.read, v.readPlace}
 	x := h.attach(v)
 	if last.epoch != 0 {
-		h.put(&x.kinds[plainRead], last)
+		x.kinds[plainRead] = marks{only: last, count: 1}
 	}
 	return x
 }
@@ -189,11 +220,11 @@ func (h *histories) clone(v *variable) {
 	}
 	from := h.of(v)
 	to := h.attach(v)
+	to.kinds = from.kinds
 	for k := range to.kinds {
-		for _, m := range from.kinds[k].table {
-			if m.epoch != 0 {
-				h.put(&to.kinds[k], m)
-			}
+		if table := from.kinds[k].table; table != nil {
+			to.kinds[k].table = h.newTable(len(table))
+			copy(to.kinds[k].table, table)
 		}
 	}
 }

@@ -18,7 +18,8 @@ type Params struct {
 	Seed    uint64
 }
 
-// Where the objects of these traces are. Variables are 8 bytes apart, as words
+// Where the objects of these traces are. As in recordings of programs they are
+// all in memory, locks too. Variables are 8 bytes apart, as words
 // of a program are, synchronisation objects 64.
 const (
 	varBase    heisen.Object = 1 << 20
@@ -152,7 +153,11 @@ func (b *builder) access(t heisen.Thread, v, reads int) {
 // half of the threads.
 func (b *builder) add(t heisen.Thread, op heisen.Op, o heisen.Object) {
 	site := 1 + (uint32(o>>3)%61*uint32(heisen.NumOps)+uint32(op))*2 + uint32(t%2)
-	b.out = append(b.out, heisen.Record{Code: op, TID: t, Obj: o, Loc: heisen.Site(site)})
+	r := heisen.Record{Code: op, TID: t, Obj: o, Loc: heisen.Site(site)}
+	if op == heisen.Acquire || op == heisen.Release {
+		r.Flags = heisen.LockWord
+	}
+	b.out = append(b.out, r)
 }
 
 func (b *builder) end() []heisen.Record {

@@ -89,6 +89,7 @@ func (s *suite) run(ctx context.Context, f function, procs int) verdict {
 	cmd := exec.CommandContext(ctx, s.exe, "-test.v", "-test.run=^"+f.name+"$")
 	cmd.Dir = s.data // some functions read their own source
 	cmd.Env = environment(procs)
+	cmd.WaitDelay = time.Second // for programs that it has started
 	var out bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &out
 
@@ -105,9 +106,9 @@ func (s *suite) run(ctx context.Context, f function, procs int) verdict {
 	switch {
 	case ctx.Err() != nil:
 		v.problem = "it does not end"
-	case v.problem != "":
 	case !strings.Contains(out.String(), "=== RUN   "+f.name+"\n"):
 		v.problem = "it did not run"
+	case v.problem != "":
 	case err != nil && !s.expected(f, v):
 		v.problem = err.Error()
 	}
@@ -194,8 +195,11 @@ func (s *suite) analyse(ctx context.Context, p *rt.Program) (v verdict) {
 		}
 	})
 	_, err = heisen.Run(ctx, stream, test)
-	if err != nil {
+	switch {
+	case err != nil:
 		v.problem = err.Error()
+	case !test.open:
+		v.problem = "its start was not recorded"
 	}
 	v.reported = found.Len() > 0
 	v.said = said.String()

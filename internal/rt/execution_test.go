@@ -92,7 +92,7 @@ func randomExecution(rng *rand.Rand, s shape) []step {
 func (g *generator) add(s step) {
 	g.pc += 1 + uint32(g.rng.IntN(3000))
 	s.pc = g.pc
-	if s.op >= opAcquire && s.op <= opFork && g.rng.IntN(10) == 0 {
+	if s.op >= opAcquire && s.op != opEnd && s.op < numOps && g.rng.IntN(10) == 0 {
 		s.pc = 0
 	}
 	g.steps = append(g.steps, s)
@@ -170,10 +170,10 @@ func (g *generator) lock(t, i int) {
 		g.add(step{g: t, op: opReleaseShared, obj: obj})
 	case len(l.readers) == 0 && g.rng.IntN(2) == 0:
 		l.writer = t + 1
-		g.add(step{g: t, op: opAcquire, obj: obj})
+		g.add(step{g: t, op: []uint64{opAcquire, opTryAcquire}[g.rng.IntN(2)], obj: obj})
 	default:
 		l.readers = append(l.readers, t)
-		g.add(step{g: t, op: opAcquireShared, obj: obj})
+		g.add(step{g: t, op: []uint64{opAcquireShared, opTryAcquireShared}[g.rng.IntN(2)], obj: obj})
 	}
 }
 
@@ -202,7 +202,7 @@ func (g *generator) life(t, i int) {
 	default:
 		if !l.knows[t] {
 			l.knows[t] = true
-			g.add(step{g: t, op: opReceive, obj: msg})
+			g.add(step{g: t, op: []uint64{opReceive, opChanceReceive}[g.rng.IntN(2)], obj: msg})
 		}
 		g.add(step{g: t, op: opRead + uint64(g.rng.IntN(2)), obj: obj + 8*uint64(g.rng.IntN(lifeWords)), size: 1})
 	}

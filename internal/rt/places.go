@@ -16,6 +16,7 @@ type place struct {
 	calls      uint32 // of a heisen.Cursor there
 	inside     uint32 // of a heisen.Cursor in the call that is made there; 0 if not known
 	resolved   bool   // site and calls are known
+	cut        bool   // inside lacks the innermost calls
 }
 
 // addPlaces defines the places that come next in number.
@@ -81,11 +82,26 @@ func (s *Stream) callsOf(id uint32) uint32 {
 		s.path = append(s.path, id)
 		id = s.places[id].parent
 	}
-	at := heisen.Cursor{Calls: s.places[id].inside}
+	at, cut := heisen.Cursor{Calls: s.places[id].inside}, s.places[id].cut
 	for i := len(s.path) - 1; i >= 0; i-- {
 		p := &s.places[s.path[i]]
-		at = s.syms.Call(at, s.siteOf(p))
-		p.inside = at.Calls
+		if !cut {
+			at, cut = s.call(at, s.siteOf(p))
+		}
+		p.inside, p.cut = at.Calls, cut
 	}
 	return at.Calls
+}
+
+// call returns the cursor in a call, or that of the caller where calls are cut:
+// beyond the limit of paths, and so are those that they make.
+func (s *Stream) call(c heisen.Cursor, site heisen.Site) (in heisen.Cursor, cut bool) {
+	if in, ok := s.syms.FindCall(c, site); ok {
+		return in, false
+	}
+	if calls, _, _ := s.syms.Sizes(); calls >= s.merge.limits.calls {
+		s.merge.coarse = true
+		return c, true
+	}
+	return s.syms.Call(c, site), false
 }

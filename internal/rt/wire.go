@@ -8,7 +8,8 @@ const (
 	opShift = 56
 	argMask = 1<<opShift - 1
 	orphan  = 1 << 55
-	goidMax = orphan - 1
+	counted = 1 << 54
+	goidMax = counted - 1
 
 	opSwitch        = 1
 	opBegin         = 2
@@ -32,8 +33,13 @@ const (
 	opReadAgain     = 21
 	opWriteAgain    = 22
 	opReadLate      = 23
-	opWriteLate     = 24
-	numOps          = 25
+
+	opTryAcquire       = 24
+	opTryAcquireShared = 25
+	opChanceReceive    = 26
+	opWriteLate        = 27
+
+	numOps = 28
 )
 
 const (
@@ -71,6 +77,7 @@ var recordWords = [256]uint8{
 	opAcquire: 3, opRelease: 3, opAcquireShared: 3, opReleaseShared: 3,
 	opSend: 3, opReceive: 3, opFork: 3, opEnd: 3, opCollected: 3,
 	opReadAgain: 2, opWriteAgain: 2, opReadLate: 3, opWriteLate: 3,
+	opTryAcquire: 3, opTryAcquireShared: 3, opChanceReceive: 3,
 }
 
 // eventOps maps the recorder's ops to those of events.
@@ -83,6 +90,8 @@ var eventOps = [numOps]heisen.Op{
 	opAtomicRead: heisen.AtomicRead, opAtomicWrite: heisen.AtomicWrite, opAtomicUpdate: heisen.AtomicUpdate,
 	opAcquire: heisen.Acquire, opRelease: heisen.Release,
 	opAcquireShared: heisen.AcquireShared, opReleaseShared: heisen.ReleaseShared,
-	opSend: heisen.Send, opReceive: heisen.Receive,
+	opTryAcquire: heisen.Acquire, opTryAcquireShared: heisen.AcquireShared,
+	opChanceReceive: heisen.Receive,
+	opSend:          heisen.Send, opReceive: heisen.Receive,
 	opFork: heisen.Fork, opEnd: heisen.End,
 }

@@ -96,7 +96,8 @@ const (
 	heisenPageSent   = 2       // the receiver knows addresses there
 	heisenPublishing = 1<<heisenOpAtomicWrite | 1<<heisenOpAtomicUpdate | 1<<heisenOpRelease |
 		1<<heisenOpReleaseShared | 1<<heisenOpSend | 1<<heisenOpFork
-	heisenLocking = 1<<heisenOpAcquire | 1<<heisenOpRelease | 1<<heisenOpAcquireShared | 1<<heisenOpReleaseShared
+	heisenLocking = 1<<heisenOpAcquire | 1<<heisenOpRelease | 1<<heisenOpAcquireShared | 1<<heisenOpReleaseShared |
+		1<<heisenOpTryAcquire | 1<<heisenOpTryAcquireShared
 )
 
 // heisenInitCells reserves address space for the cells, and reports whether there

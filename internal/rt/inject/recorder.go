@@ -84,6 +84,7 @@ type heisenBuf struct {
 	cur   *heisenG // whose words come now
 	pos   uintptr  // words complete
 	sent  uintptr  // words sent
+	moved bool     // earlier words of goroutines may wait in other buffers
 	next  *heisenBuf
 	words [heisenBufWords]uint64
 
@@ -259,6 +260,9 @@ func heisenOpen(h *heisenG, n uintptr) *heisenBuf {
 		heisenFlush(b)
 	}
 	if b.cur != h || h.buf != b {
+		if old := h.buf; old != nil && old != b && old.sent != old.pos {
+			b.moved = true
+		}
 		b.cur, h.buf = h, b
 		p := b.pos
 		b.words[p] = heisenOpSwitch<<heisenOpShift | uint64(h.id)
@@ -299,9 +303,12 @@ func heisenWriteBegin(b *heisenBuf, h *heisenG) {
 	if gp := getg().m.curg; gp != nil && gp.racectx == uintptr(unsafe.Pointer(h)) {
 		goid = gp.goid
 	}
-	w := heisenOpBegin<<heisenOpShift | goid&heisenArgMask
+	w := heisenOpBegin<<heisenOpShift | goid&(heisenCounted-1)
 	if h.orphan {
 		w |= heisenOrphan
+	}
+	if heisen.cells {
+		w |= heisenCounted
 	}
 	b.words[b.pos] = w
 	h.words++

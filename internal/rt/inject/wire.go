@@ -11,6 +11,7 @@ const (
 	heisenOpShift = 56
 	heisenArgMask = 1<<heisenOpShift - 1
 	heisenOrphan  = 1 << 55 // in the argument of a begin record
+	heisenCounted = 1 << 54 // in the same: there will be late accesses
 
 	heisenOpSwitch = 1 // arg: goroutine; word 1: words of that goroutine before
 	heisenOpBegin  = 2 // arg: goid
@@ -43,7 +44,12 @@ const (
 	// accesses that were kept back; arg: address of the word; word 1: place<<32 |
 	// its bytes; word 2: goroutine<<32 | epoch; see cells.go
 	heisenOpReadLate  = 23
-	heisenOpWriteLate = 24
+	heisenOpWriteLate = 27
+
+	// as 12 and 14, but rather than wait they would have failed
+	heisenOpTryAcquire       = 24
+	heisenOpTryAcquireShared = 25
+	heisenOpChanceReceive    = 26 // as 17, but from whoever happened to be before
 )
 
 // A message is a header of four 32-bit words (kind, buffer, length of the
