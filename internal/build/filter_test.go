@@ -113,6 +113,44 @@ func TestSpans(t *testing.T) {
 	}
 }
 
+// TestCells looks at what of words the recorder keeps back while they have one
+// owner, and what it delivers late.
+func TestCells(t *testing.T) {
+	want := map[string]string{
+		"owned":       "0 of 20 at once, 1 late",
+		"taken-over":  "2 of 20 at once, 1 late",
+		"taken-back":  "1 of 3 at once, 0 late",
+		"read-by-one": "0 of 3 at once, 1 late",
+		"read-by-two": "1 of 3 at once, 0 late",
+	}
+	rec := record(t, run{exe: program(t), args: []string{"owned"}, mode: rt.MarkedLazy})
+	if rec.err != nil || rec.status != 0 {
+		t.Fatalf("error %v, status %d: %s", rec.err, rec.status, rec.stderr)
+	}
+	got := maps.Clone(want)
+	for at := range want {
+		all, once, late := 0, 0, 0
+		for _, r := range rec.at(t, at, heisen.Read, heisen.Write) {
+			switch {
+			case r.Flags&vclock.Late != 0:
+				late++
+				continue
+			case r.Flags&rt.Repeated == 0:
+				once++
+			}
+			all++
+		}
+		got[at] = fmt.Sprintf("%d of %d at once, %d late", once, all, late)
+	}
+	if d := cmp.Diff(want, got); d != "" {
+		t.Errorf("-want +got:\n%s", d)
+	}
+	if len(rec.races) > 0 {
+		t.Errorf("%d false alarms", len(rec.races))
+	}
+	rec.checkLate(t)
+}
+
 // TestSkipped: what is marked in one mode is missing, and counted, in the other.
 func TestSkipped(t *testing.T) {
 	all := record(t, run{exe: program(t), args: []string{"spans"}})

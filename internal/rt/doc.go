@@ -11,4 +11,10 @@
 // happens-before relation. When the garbage collector is about to free memory,
 // everything recorded so far is sent and merged first, so the lives of an address
 // do not mix.
+//
+// Where an event happened is a place: a program counter and the calls that led to
+// it, a node of a tree that the recorder keeps and sends as it grows (paths.go,
+// places.go). In the mode Lazy most accesses never leave the program: those to
+// words that one goroutine uses at a time are noted beside the word, and what
+// still matters is sent when another goroutine comes (cells.go, vclock.Late).
 package rt

@@ -247,7 +247,9 @@ func heisenCellAccess(h *heisenG, op uint64, addr, size uintptr, pc uint64) {
 		if next == at {
 			next = min(at&^7+8, end)
 			mask := (uint64(1)<<(next-at) - 1) << (at & 7)
-			is = heisenNote(b, h, op == heisenOpWrite, at&^7, mask, pc)
+			if is = heisenNote(b, h, op == heisenOpWrite, at&^7, mask, pc); is == heisenTellOnce {
+				heisenAfterExposure(h, at)
+			}
 		}
 		if is != do {
 			heisenDo(b, h, do, op, from, at-from, pc)
@@ -307,9 +309,6 @@ func heisenNote(b *heisenBuf, h *heisenG, write bool, word uintptr, mask, pc uin
 	for room := false; ; {
 		head := atomic.Load64(&c.head)
 		if head&heisenExposed != 0 {
-			if h.turn < atomic.Load64(&c.notes[0]) {
-				heisenPutTurn(h)
-			}
 			return heisenTellOnce
 		}
 		own := head&heisenOwnerMask == h.owner
@@ -490,13 +489,20 @@ func heisenCommitLate(b *heisenBuf, h *heisenG, end uintptr) {
 	b.commit(end)
 }
 
-// heisenPutTurn makes what h sends from here on come after everything that has a
-// stamp now.
+// heisenAfterExposure makes what h sends from here on come after the exposure of
+// the word at addr.
 //
 //go:nosplit
-func heisenPutTurn(h *heisenG) {
-	if b := heisenOpen(h, heisenMaxLate); b != nil {
-		heisenCommitLate(b, h, heisenPutLate(b, h, 0, 0, 0, 0, 0))
+func heisenAfterExposure(h *heisenG, addr uintptr) {
+	c := heisenCellAt(addr)
+	if c == nil || h.turn >= atomic.Load64(&c.notes[0]) {
+		return
+	}
+	if b := heisenOpen(h, 2); b != nil {
+		stamp := heisenStamp()
+		h.turn = stamp + 1
+		heisenWords2(add(unsafe.Pointer(&b.words), b.pos*8), heisenOpTurn<<heisenOpShift, stamp)
+		heisenCommitLate(b, h, b.pos+2)
 	}
 }
 

@@ -255,5 +255,6 @@ func heisenReserve(n uintptr) unsafe.Pointer {
 	if err != 0 {
 		return nil
 	}
+	sysNoHugePage(p, n) // what is touched is scattered
 	return p
 }

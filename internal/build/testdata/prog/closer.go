@@ -131,6 +131,38 @@ func closer() map[string]func() {
 				runtime.GC()
 			}
 		},
+		"owned": func() {
+			for range 10 {
+				v[0]++ // at: owned
+				counter.Add(1)
+			}
+			sum := 0
+			for range 3 {
+				sum += v[1] // at: read-by-one
+				counter.Add(1)
+			}
+			next := make(chan bool)
+			go func() {
+				<-next
+				for range 10 {
+					v[0]++ // at: taken-over
+					counter.Add(1)
+				}
+				sum := 0
+				for range 3 {
+					sum += v[1] // at: read-by-two
+				}
+				runtime.KeepAlive(sum)
+				next <- true
+			}()
+			next <- true
+			<-next
+			for range 3 {
+				sum += v[0] // at: taken-back
+				counter.Add(1)
+			}
+			runtime.KeepAlive(sum)
+		},
 		"turns": func() {
 			var mu sync.Mutex
 			turn := 0
