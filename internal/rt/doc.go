@@ -11,4 +11,7 @@
 // happens-before relation. When the garbage collector is about to free memory,
 // everything recorded so far is sent and merged first, so the lives of an address
 // do not mix.
+//
+// Package testing is patched to say which test a goroutine begins to run; in the
+// Symbols that is a call at a site that has a Task.
 package rt
