@@ -150,8 +150,15 @@ func (s *Stream) read() error {
 		return nil
 	case msgBye:
 		s.bye = true
-		if n == byeBytes/8 && s.words[0] > 0 {
-			return &LostError{s.words[0]}
+		var lost, stamps uint64
+		if n == byeBytes/8 {
+			lost, stamps = s.words[0], s.words[1]
+		}
+		if s.merge.next < stamps {
+			lost += s.merge.lost()
+		} // else what waits comes after the end
+		if lost > 0 {
+			return &LostError{lost}
 		}
 		return io.EOF
 	}
