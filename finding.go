@@ -55,7 +55,7 @@ type Finding struct {
 	Kind     Kind     // what kind of bug
 	Object   Object   // the variable, lock or section concerned
 	Message  string   // one line for people, without the places
-	Accesses []Access // the two or more accesses, in stream order, the later last
+	Accesses []Access // the two or more accesses, in stream order, the later last; of a deadlock see its detector
 	Locks    []Object // locks concerned besides those held at the accesses; see the detector
 	Witness  []Record // a schedule that shows the bug, if the detector has one
 }

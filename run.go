@@ -16,6 +16,16 @@ type Source interface {
 	Next(batch []Record) (int, error)
 }
 
+// BatchSource is an optional capability of a Source: to hand out its own records
+// instead of copying them. Run asks for it by type assertion.
+type BatchSource interface {
+	Source
+	// NextBatch is Next with a batch of the source's own: at least one event,
+	// in a slice that is valid until the next call and not to be changed, or an
+	// error.
+	NextBatch() ([]Record, error)
+}
+
 // ErrSource is the error of Run for a Source that breaks its contract.
 var ErrSource = errors.New("heisen: source is at fault")
 
@@ -30,26 +40,36 @@ const batchSize = 1024
 // error.
 func Run(ctx context.Context, source Source, detectors ...Detector) (events uint64, err error) {
 	handle := handlerOf(Tee(detectors...))
-	batch := make([]Record, batchSize)
+	next := nextOf(source)
 	for err == nil {
 		if err = ctx.Err(); err != nil {
 			break
 		}
-		var n int
-		n, err = source.Next(batch)
-		if n < 0 || n > len(batch) {
-			err = errors.Join(fmt.Errorf("%w: it filled %d of %d records", ErrSource, n, len(batch)), err)
-			break
-		}
-		if n > 0 {
-			handle(batch[:n])
-			events += uint64(n)
+		var batch []Record
+		if batch, err = next(); len(batch) > 0 {
+			handle(batch)
+			events += uint64(len(batch))
 		}
 	}
 	if err == io.EOF { // wrapped, it would be the end of something in the stream
 		err = nil
 	}
 	return events, errors.Join(err, Tee(detectors...).Flush())
+}
+
+// nextOf returns the fastest way to get batches from source.
+func nextOf(source Source) func() ([]Record, error) {
+	if s, ok := source.(BatchSource); ok {
+		return s.NextBatch
+	}
+	batch := make([]Record, batchSize)
+	return func() ([]Record, error) {
+		n, err := source.Next(batch)
+		if n < 0 || n > len(batch) {
+			return nil, errors.Join(fmt.Errorf("%w: it filled %d of %d records", ErrSource, n, len(batch)), err)
+		}
+		return batch[:n], err
+	}
 }
 
 // Slice returns a Source that delivers the given records.

@@ -103,19 +103,15 @@ type LockNode struct {
 // things get equal numbers, numbers are dense and never change their meaning.
 //
 // It belongs to one goroutine at a time. Call paths and held locks are
-// hash-consed, so contexts cost about 40 bytes per distinct path, however often
-// it is taken.
+// hash-consed, so a distinct path costs 16 bytes, one of locks 40, and a context
+// 16, however often it is taken.
 type Symbols struct {
 	sites    []SiteInfo
-	calls    []CallNode
-	locks    []LockNode
-	contexts []Cursor
+	calls    numbering[CallNode]
+	locks    numbering[LockNode]
+	contexts numbering[Cursor]
 
-	callIndex    map[CallNode]uint32
-	lockIndex    map[LockNode]uint32
-	contextIndex map[Cursor]Context
-
-	threads map[Thread]ThreadInfo
+	threads threadTable
 	names   map[Object]string
 
 	updates Updates
@@ -132,15 +128,12 @@ type Updates struct {
 // NewSymbols returns a table that knows only the zero numbers.
 func NewSymbols() *Symbols {
 	return &Symbols{
-		sites:        make([]SiteInfo, 1),
-		calls:        make([]CallNode, 1),
-		locks:        make([]LockNode, 1),
-		contexts:     make([]Cursor, 1),
-		callIndex:    map[CallNode]uint32{},
-		lockIndex:    map[LockNode]uint32{},
-		contextIndex: map[Cursor]Context{{}: 0},
-		threads:      map[Thread]ThreadInfo{},
-		names:        map[Object]string{},
+		sites:    make([]SiteInfo, 1),
+		calls:    newNumbering[CallNode](),
+		locks:    newNumbering[LockNode](),
+		contexts: newNumbering[Cursor](),
+		threads:  newThreadTable(),
+		names:    map[Object]string{},
 	}
 }
 
@@ -178,30 +171,43 @@ func (s *Symbols) NumSites() int {
 // Call returns the cursor of a thread that stood at c and made a call at site.
 func (s *Symbols) Call(c Cursor, site Site) Cursor {
 	node := CallNode{c.Calls, site}
-	id, ok := s.callIndex[node]
-	if !ok {
-		id = uint32(len(s.calls))
-		s.calls = append(s.calls, node)
-		s.callIndex[node] = id
+	hash := hashCall(node)
+	id := s.calls.find(node, hash)
+	if id == 0 {
+		id = s.calls.add(node, hash, hashCall)
 	}
 	return Cursor{id, c.Locks}
 }
 
+// FindCall is Call where that adds nothing; it reports false where it would.
+func (s *Symbols) FindCall(c Cursor, site Site) (Cursor, bool) {
+	node := CallNode{c.Calls, site}
+	id := s.calls.find(node, hashCall(node))
+	return Cursor{id, c.Locks}, id != 0
+}
+
 // Return undoes the innermost Call; at the start of a thread it does nothing.
 func (s *Symbols) Return(c Cursor) Cursor {
-	return Cursor{s.calls[c.Calls].Parent, c.Locks}
+	return Cursor{s.calls.keys[c.Calls].Parent, c.Locks}
 }
 
 // Acquire returns the cursor of a thread that stood at c and took a lock.
 func (s *Symbols) Acquire(c Cursor, h Held) Cursor {
 	node := LockNode{c.Locks, h}
-	id, ok := s.lockIndex[node]
-	if !ok {
-		id = uint32(len(s.locks))
-		s.locks = append(s.locks, node)
-		s.lockIndex[node] = id
+	hash := hashLock(node)
+	id := s.locks.find(node, hash)
+	if id == 0 {
+		id = s.locks.add(node, hash, hashLock)
 	}
 	return Cursor{c.Calls, id}
+}
+
+// FindAcquire is Acquire where that adds nothing; it reports false where it
+// would.
+func (s *Symbols) FindAcquire(c Cursor, h Held) (Cursor, bool) {
+	node := LockNode{c.Locks, h}
+	id := s.locks.find(node, hashLock(node))
+	return Cursor{c.Calls, id}, id != 0
 }
 
 // Release drops the latest hold of lock with the given mode, wherever it
@@ -209,8 +215,8 @@ func (s *Symbols) Acquire(c Cursor, h Held) Cursor {
 // c is returned unchanged. It costs a step per lock acquired since.
 func (s *Symbols) Release(c Cursor, lock Object, shared bool) (Cursor, bool) {
 	var above []Held
-	for id := c.Locks; id != 0; id = s.locks[id].Parent {
-		n := s.locks[id]
+	for id := c.Locks; id != 0; id = s.locks.keys[id].Parent {
+		n := s.locks.keys[id]
 		if n.Lock == lock && n.Shared == shared {
 			out := Cursor{c.Calls, n.Parent}
 			for _, h := range slices.Backward(above) {
@@ -225,35 +231,53 @@ func (s *Symbols) Release(c Cursor, lock Object, shared bool) (Cursor, bool) {
 
 // Context returns the number of the context in which a cursor stands.
 func (s *Symbols) Context(c Cursor) Context {
-	id, ok := s.contextIndex[c]
-	if !ok {
-		id = Context(len(s.contexts))
-		s.contexts = append(s.contexts, c)
-		s.contextIndex[c] = id
+	if c == (Cursor{}) {
+		return 0
 	}
-	return id
+	hash := hashContext(c)
+	id := s.contexts.find(c, hash)
+	if id == 0 {
+		id = s.contexts.add(c, hash, hashContext)
+	}
+	return Context(id)
+}
+
+// FindContext is Context where that adds nothing; it reports false where it
+// would.
+func (s *Symbols) FindContext(c Cursor) (Context, bool) {
+	if c == (Cursor{}) {
+		return 0, true
+	}
+	id := s.contexts.find(c, hashContext(c))
+	return Context(id), id != 0
+}
+
+// Sizes returns how many paths of calls, paths of held locks and contexts there
+// are, the empty ones included: what a source that bounds them looks at.
+func (s *Symbols) Sizes() (calls, locks, contexts int) {
+	return len(s.calls.keys), len(s.locks.keys), len(s.contexts.keys)
 }
 
 // Cursor returns the cursor that a context number stands for.
 func (s *Symbols) Cursor(ctx Context) Cursor {
-	if s == nil || int(ctx) >= len(s.contexts) {
+	if s == nil || int(ctx) >= len(s.contexts.keys) {
 		return Cursor{}
 	}
-	return s.contexts[ctx]
+	return s.contexts.keys[ctx]
 }
 
 // Calls returns the call sites of a context, innermost first, tasks among them.
 func (s *Symbols) Calls(ctx Context) (sites []Site) {
-	for id := s.Cursor(ctx).Calls; id != 0; id = s.calls[id].Parent {
-		sites = append(sites, s.calls[id].Site)
+	for id := s.Cursor(ctx).Calls; id != 0; id = s.calls.keys[id].Parent {
+		sites = append(sites, s.calls.keys[id].Site)
 	}
 	return sites
 }
 
 // Locks returns the locks held in a context, in order of acquisition.
 func (s *Symbols) Locks(ctx Context) (held []Held) {
-	for id := s.Cursor(ctx).Locks; id != 0; id = s.locks[id].Parent {
-		held = append(held, s.locks[id].Held)
+	for id := s.Cursor(ctx).Locks; id != 0; id = s.locks.keys[id].Parent {
+		held = append(held, s.locks.keys[id].Held)
 	}
 	slices.Reverse(held)
 	return held
@@ -266,13 +290,13 @@ func (s *Symbols) Task(t Thread, ctx Context) string {
 	if s == nil {
 		return ""
 	}
-	for range len(s.threads) + 1 { // a damaged trace may claim a cycle
-		for id := s.Cursor(ctx).Calls; id != 0; id = s.calls[id].Parent {
-			if task := s.Site(s.calls[id].Site).Task; task != "" {
+	for range s.threads.count + 1 { // a damaged trace may claim a cycle
+		for id := s.Cursor(ctx).Calls; id != 0; id = s.calls.keys[id].Parent {
+			if task := s.Site(s.calls.keys[id].Site).Task; task != "" {
 				return task
 			}
 		}
-		info := s.threads[t]
+		info := s.threads.get(t)
 		if !info.Forked {
 			return ""
 		}
@@ -303,7 +327,7 @@ func (s *Symbols) Stack(site Site, ctx Context) (stack []Frame) {
 // so a reader that repeats those calls in the same order gets the same numbers.
 // The slices are views, to be read only, and only until the next addition.
 func (s *Symbols) Tables() (sites []SiteInfo, calls []CallNode, locks []LockNode, contexts []Cursor) {
-	return s.sites, s.calls, s.locks, s.contexts
+	return s.sites, s.calls.keys, s.locks.keys, s.contexts.keys
 }
 
 // Updates returns what SetSite, SetThread and SetName changed so far, for
@@ -313,11 +337,9 @@ func (s *Symbols) Updates() Updates { return s.updates }
 
 // SetThread records what is known of a thread.
 func (s *Symbols) SetThread(t Thread, info ThreadInfo) {
-	if old, known := s.threads[t]; known && old == info {
-		return
+	if s.threads.set(t, info) {
+		s.updates.Threads = append(s.updates.Threads, t)
 	}
-	s.threads[t] = info
-	s.updates.Threads = append(s.updates.Threads, t)
 }
 
 // Thread returns what is known of a thread.
@@ -325,7 +347,7 @@ func (s *Symbols) Thread(t Thread) ThreadInfo {
 	if s == nil {
 		return ThreadInfo{}
 	}
-	return s.threads[t]
+	return s.threads.get(t)
 }
 
 // SetName names an object.

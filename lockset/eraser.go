@@ -24,30 +24,32 @@ import (
 // read-only. If then no candidate is left of a variable that is not read-only,
 // the access at hand is reported, and the variable is not looked at any more.
 //
-// Agarwal, Sasturkar, Wang and Stoller, "Optimized run-time race detection and
-// atomicity checking using partial discovered types" (section 2.1) state it so,
+// Agarwal, Sasturkar, Wang and Stoller, "Optimized Run-Time Race Detection and
+// Atomicity Checking Using Partial Discovered Types" (section 2.1), state it so,
 // with the attributes lkset, shar and rdonly. In the states of Savage et al.,
 // which are kept here: not yet accessed is virgin; not shared is exclusive;
 // shared and read-only is shared; the rest is shared-modified. In particular the
 // locks of the first thread before the hand-over do not count, its writes then
 // do not end being read-only, and the access that hands over is judged already.
 //
-// Read-write locks are those of Savage et al., section 2.4: a read takes away
-// the locks that its thread holds in no mode, a write those that its thread does
-// not hold exclusively.
+// Read-write locks are those of Savage et al.: a read takes away the locks that
+// its thread holds in no mode, a write those that its thread does not hold
+// exclusively.
 //
 // Operations of sync/atomic need no lock among themselves: they count as
 // accesses under one more lock, which belongs to them all and which no other
 // access holds. So a variable that is accessed atomically after its hand-over
 // needs no other lock, nor does one that is accessed under a mutex, now plainly
 // and now atomically; but plain accesses without a lock that the atomic ones hold
-// too violate the discipline, as soon as there is a write.
+// too violate the discipline, as soon as there is a write. A lock that is memory
+// of the program (heisen.LockWord) is updated atomically by who takes or releases
+// it, under the locks held before.
 //
-// Of a variable without a finding is known, therefore: one thread alone accessed
-// it, or nobody wrote it since the hand-over, or all accesses since then held a
-// common lock, all writes exclusively, or all were atomic. The reverse is not
-// promised: a variable that is written under two locks and read under either is
-// reported, although it is safe.
+// If there is no finding for a variable, then, one thread alone accessed it, or
+// nobody wrote it since the hand-over, or all accesses since then held a common
+// lock, writes exclusively, or all were atomic. The reverse is not promised: a
+// variable that is written under two locks and read under either is reported,
+// although it is safe.
 //
 // # Findings
 //
@@ -113,6 +115,9 @@ func (d *Eraser) HandleRecords(batch []heisen.Record) {
 	}
 }
 
+// Skip implements heisen.Skipper.
+func (d *Eraser) Skip(events uint64) { d.events += events }
+
 // Flush implements heisen.Detector. There is never an error.
 func (d *Eraser) Flush() error { return nil }
 
@@ -123,13 +128,9 @@ func (d *Eraser) handle(r *heisen.Record) {
 	d.events++
 	switch r.Code {
 	case heisen.Read, heisen.Write, heisen.AtomicRead, heisen.AtomicWrite, heisen.AtomicUpdate:
-		switch {
-		case d.objects != nil:
-			d.accessObjects(r)
-		case r.Len > 1:
-			d.accessRange(r, r.Obj, r.Size())
-		default:
-			d.accessByte(r)
+		d.access(r, r.Code)
+		if r.Code == heisen.AtomicWrite {
+			d.holds.Handle(r)
 		}
 	case heisen.Alloc, heisen.Free:
 		d.memory.Clear(r.Obj, r.Val)
@@ -141,41 +142,56 @@ func (d *Eraser) handle(r *heisen.Record) {
 		}
 		d.holds.Handle(r)
 	default:
+		if r.Flags != 0 && r.Access() != heisen.Invalid { // a lock in memory
+			d.access(r, r.Access())
+		}
 		d.holds.Handle(r)
 		d.compact()
 	}
 }
 
-func (d *Eraser) accessByte(r *heisen.Record) {
+// access takes r as an access by op.
+func (d *Eraser) access(r *heisen.Record, op heisen.Op) {
+	switch {
+	case d.objects != nil:
+		d.accessObjects(r, op)
+	case r.Len > 1:
+		d.accessRange(r, op, r.Obj, r.Size())
+	default:
+		d.accessByte(r, op)
+	}
+}
+
+func (d *Eraser) accessByte(r *heisen.Record, op heisen.Op) {
 	v := d.memory.At(r.Obj)
 	if v.state == exclusive && v.last.thread == r.TID {
-		v.last, v.lastOp = place{r.TID, r.Loc, r.Ctx}, r.Code
+		v.last, v.lastOp = place{r.TID, r.Loc, r.Ctx}, op
 		return
 	}
 	if v.state == violated {
 		return
 	}
-	if why := d.step(v, r); why.broken {
-		d.report(r, r.Obj, r.Obj, why)
+	if why := d.step(v, r, op); why.broken {
+		d.report(r, op, r.Obj, r.Obj, why)
 	}
 }
 
-func (d *Eraser) accessRange(r *heisen.Record, o heisen.Object, size uint64) {
+func (d *Eraser) accessRange(r *heisen.Record, op heisen.Op, o heisen.Object, size uint64) {
 	for c := d.memory.Range(o, size); c.Next(); {
-		if why := d.step(c.State(), r); why.broken {
-			d.report(r, c.Object(), c.Object(), why)
+		if why := d.step(c.State(), r, op); why.broken {
+			d.report(r, op, c.Object(), c.Object(), why)
 		}
 	}
 }
 
-// accessObjects is the access r to whole objects, and to variables where there
-// is no object.
-func (d *Eraser) accessObjects(r *heisen.Record) {
+// accessObjects takes r as an access to whole objects, and to variables where
+// there is no object.
+func (d *Eraser) accessObjects(r *heisen.Record, op heisen.Op) {
 	if r.Len <= 1 {
 		if o := d.objects.at(r.Obj); o != nil {
-			d.accessObject(r, o, r.Obj)
+			d.accessObject(r, op, o, r.Obj)
 		} else {
-			d.accessByte(r)
+			d.accessByte(r, op)
 		}
 		return
 	}
@@ -184,9 +200,9 @@ func (d *Eraser) accessObjects(r *heisen.Record) {
 		o, end := d.objects.find(first)
 		end = min(end, last)
 		if o != nil {
-			d.accessObject(r, o, first)
+			d.accessObject(r, op, o, first)
 		} else {
-			d.accessRange(r, first, uint64(end-first)+1)
+			d.accessRange(r, op, first, uint64(end-first)+1)
 		}
 		if end == last {
 			return
@@ -195,14 +211,14 @@ func (d *Eraser) accessObjects(r *heisen.Record) {
 	}
 }
 
-func (d *Eraser) accessObject(r *heisen.Record, o *object, at heisen.Object) {
+func (d *Eraser) accessObject(r *heisen.Record, op heisen.Op, o *object, at heisen.Object) {
 	other := o.otherAt
 	if o.state != virgin && o.last.thread != r.TID {
 		other = o.lastAt
 	}
-	if why := d.step(&o.variable, r); why.broken {
+	if why := d.step(&o.variable, r, op); why.broken {
 		why.object = o
-		d.report(r, o.base, other, why)
+		d.report(r, op, o.base, other, why)
 	}
 	o.lastAt, o.otherAt = at, other
 }
@@ -222,9 +238,9 @@ func (d *Eraser) compact() {
 	})
 }
 
-// report makes a finding of the access r, which why judges, to the variable or
-// object at, unless it is the same as that of a neighbour.
-func (d *Eraser) report(r *heisen.Record, at, earlier heisen.Object, why violation) {
+// report makes a finding of r, an access by op to the variable or object at which
+// why judges, unless it is the same as that of a neighbour.
+func (d *Eraser) report(r *heisen.Record, op heisen.Op, at, earlier heisen.Object, why violation) {
 	why.event = d.events
 	if why == d.found {
 		return
@@ -236,13 +252,20 @@ func (d *Eraser) report(r *heisen.Record, at, earlier heisen.Object, why violati
 		Detector: "eraser",
 		Kind:     heisen.Discipline,
 		Object:   at,
-		Message:  why.message(r.Code, len(locks), atomically),
+		Message:  why.message(op, len(locks), atomically),
 		Accesses: []heisen.Access{{
 			Op: why.op, Thread: why.earlier.thread, Object: earlier, Size: 1,
 			Site: why.earlier.site, Context: why.earlier.ctx,
-		}, heisen.AccessOf(r, d.events)},
+		}, accessOf(r, op, d.events)},
 		Locks: locks,
 	})
+}
+
+// accessOf is heisen.AccessOf of a record that is an access by op.
+func accessOf(r *heisen.Record, op heisen.Op, index uint64) heisen.Access {
+	a := heisen.AccessOf(r, index)
+	a.Op = op
+	return a
 }
 
 // lastCandidates returns the real locks of a set, and whether it has the one of

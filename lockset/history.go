@@ -12,89 +12,57 @@ type history struct {
 }
 
 // group is the remembered accesses to a class of bytes by one op at one site
-// with the same locks, at most one for each slot.
+// with the same locks, at most one for each slot. It fills a cache line.
 type group struct {
 	held   Held
 	site   heisen.Site
+	next   uint32 // next group of the history, or next free one
 	op     heisen.Op
 	member member // one of them
-	more   uint32 // the others: number of a table, or 0
-	next   uint32 // next group of the history, or next free one
+	others table
 }
 
-// groups holds groups and tables by number. The first of each is not used.
+// groups holds groups by number; the first is not used. Free groups keep their
+// tables for the next use.
 type groups struct {
-	all       []group
-	free      uint32
-	tables    []table
-	freeTable uint32
-	kept      []member // scratch
+	all  []group
+	free uint32
+	kept []member // scratch
 }
 
 func (s *groups) at(i uint32) *group { return &s.all[i] }
 
-// find returns the group of the accesses like r, or 0. One that is far down the
-// list comes to its front, so that groups in use are found soon and the last of
-// the list has not been used for long.
-func (s *groups) find(v *history, r *heisen.Record, held Held) uint32 {
+// find returns the group of the accesses like the one given, or 0, and after how
+// many others it found it or not. One that is far down the list comes to its
+// front, so that groups in use are found soon and the last of the list has not
+// been used for long.
+func (s *groups) find(v *history, site heisen.Site, op heisen.Op, held Held) (own uint32, steps int) {
 	before := uint32(0)
-	for i, steps := v.first, 0; i != 0; steps++ {
+	for i := v.first; i != 0; steps++ {
 		g := &s.all[i]
-		if g.site == r.Loc && g.held == held && g.op == r.Code {
+		if g.site == site && g.held == held && g.op == op {
 			if steps > 4 {
 				s.all[before].next, g.next, v.first = g.next, v.first, i
 			}
-			return i
+			return i, steps
 		}
 		before, i = i, g.next
 	}
-	return 0
+	return 0, steps
 }
 
-// last returns the epoch of the group's access by a slot, or 0.
-func (s *groups) last(i, slot uint32) vclock.Epoch {
-	g := &s.all[i]
+// of returns the group's access by a slot, or nil.
+func (g *group) of(slot uint32) *member {
 	if g.member.epoch.Slot() == slot {
-		return g.member.epoch
+		return &g.member
 	}
-	if g.more == 0 {
-		return 0
-	}
-	return s.tables[g.more].find(slot).epoch
-}
-
-// others returns the members of g but for g.member, and empty places.
-func (s *groups) others(g *group) []member {
-	if g.more == 0 {
-		return nil
-	}
-	return s.tables[g.more].places
-}
-
-// replace puts m in the place of the group's access by the same slot, and
-// reports whether there was one.
-func (s *groups) replace(i uint32, m member) bool {
-	g := &s.all[i]
-	slot := m.epoch.Slot()
-	if g.member.epoch.Slot() == slot {
-		g.member = m
-		return true
-	}
-	if g.more == 0 {
-		return false
-	}
-	at := s.tables[g.more].find(slot)
-	if at.epoch == 0 {
-		return false
-	}
-	*at = m
-	return true
+	return g.others.get(slot)
 }
 
 // push makes a new group of one member.
-func (s *groups) push(v *history, r *heisen.Record, held Held, m member) {
+func (s *groups) push(v *history, site heisen.Site, op heisen.Op, held Held, m member) {
 	i := s.alloc()
-	s.all[i] = group{held: held, site: r.Loc, op: r.Code, member: m, next: v.first}
+	s.all[i] = group{held: held, site: site, op: op, member: m, next: v.first, others: s.all[i].others}
 	v.first = i
 }
 
@@ -111,41 +79,10 @@ func (s *groups) alloc() uint32 {
 	return uint32(len(s.all) - 1)
 }
 
-// full reports whether the group's table must grow for another member.
-func (s *groups) full(i uint32) bool {
-	g := &s.all[i]
-	return g.more != 0 && s.tables[g.more].full()
-}
-
-// add adds a member of a slot that the group has not yet.
-func (s *groups) add(i uint32, m member) {
-	g := &s.all[i]
-	if g.more == 0 {
-		g.more = s.allocTable()
-	}
-	s.tables[g.more].add(m)
-}
-
-func (s *groups) allocTable() uint32 {
-	i := s.freeTable
-	if i != 0 {
-		s.freeTable = s.tables[i].next
-		return i
-	}
-	if len(s.tables) == 0 {
-		s.tables = make([]table, 1, 16)
-	}
-	s.tables = append(s.tables, table{})
-	return uint32(len(s.tables) - 1)
-}
-
 // dropOthers drops those members of a group, but for group.member, for which
 // gone holds, and returns how many.
 func (s *groups) dropOthers(i uint32, gone func(vclock.Epoch) bool) (dropped uint32) {
-	if s.all[i].more == 0 {
-		return 0
-	}
-	t := &s.tables[s.all[i].more]
+	t := &s.all[i].others
 	s.kept = s.kept[:0]
 	for _, m := range t.places {
 		if m.epoch != 0 && !gone(m.epoch) {
@@ -164,14 +101,19 @@ func (s *groups) dropOthers(i uint32, gone func(vclock.Epoch) bool) (dropped uin
 
 // settle takes the locks that have ended out of the groups' locks, for nobody can
 // hold them any more, and makes one group of those that then are alike. It
-// returns how many members were thereby dropped.
+// returns how many members were thereby dropped. What comes later relates to the
+// accesses as before; what came before, and may have held those locks too, is to
+// be judged again with the next access of each member's slot.
 func (s *groups) settle(v *history, living func(ID) ID) (dropped uint32) {
 	changed := false
 	for i := v.first; i != 0; i = s.all[i].next {
 		g := &s.all[i]
 		held := Held{living(g.held.Any), living(g.held.Exclusive)}
-		changed = changed || held != g.held
-		g.held = held
+		if held != g.held {
+			changed = true
+			g.held = held
+			g.unjudge()
+		}
 	}
 	for i := v.first; changed && i != 0; i = s.all[i].next {
 		for link := &s.all[i].next; *link != 0; {
@@ -181,10 +123,10 @@ func (s *groups) settle(v *history, living func(ID) ID) (dropped uint32) {
 				link = &other.next
 				continue
 			}
-			dropped += s.merge(i, other.member)
-			for _, m := range s.others(other) {
+			dropped += g.merge(other.member)
+			for _, m := range other.others.places {
 				if m.epoch != 0 {
-					dropped += s.merge(i, m)
+					dropped += g.merge(m)
 				}
 			}
 			*link = other.next
@@ -196,48 +138,64 @@ func (s *groups) settle(v *history, living func(ID) ID) (dropped uint32) {
 
 // merge adds m to a group. Of two members of a slot the later stays; it returns
 // how many were dropped.
-func (s *groups) merge(i uint32, m member) uint32 {
-	slot := m.epoch.Slot()
-	if have := s.last(i, slot); have == 0 {
-		s.add(i, m)
+func (g *group) merge(m member) uint32 {
+	have := g.of(m.epoch.Slot())
+	if have == nil {
+		g.others.add(m)
 		return 0
-	} else if have < m.epoch {
-		s.replace(i, m)
+	}
+	switch {
+	case have.epoch < m.epoch:
+		*have = m
+	case have.epoch == m.epoch:
+		have.judged = have.judged || m.judged
 	}
 	return 1
 }
 
-// evict drops one access of a history, which has some: of the largest group, for
-// there others like it are left, and if all have one member only, one that has
-// not been accessed for long.
-func (s *groups) evict(v *history) {
+// unjudge notes that the members were judged under locks that are not those of
+// the group any more.
+func (g *group) unjudge() {
+	g.member.judged = false
+	for i := range g.others.places {
+		g.others.places[i].judged = false
+	}
+}
+
+// evictMember drops one access of a history, which has some: of the largest group,
+// for there others like it are left, or else one that evictGroup drops.
+func (s *groups) evictMember(v *history) {
 	largest, size := uint32(0), uint32(0)
 	for i := v.first; i != 0; i = s.all[i].next {
-		if more := s.all[i].more; more != 0 && s.tables[more].count > size {
-			largest, size = i, s.tables[more].count
+		if n := s.all[i].others.count; n > size {
+			largest, size = i, n
 		}
 	}
 	if largest != 0 {
-		s.tables[s.all[largest].more].removeAny()
+		s.all[largest].others.removeAny()
 		return
 	}
+	s.evictGroup(v)
+}
+
+// evictGroup drops a group that has not been accessed for long, and returns how
+// many accesses that had.
+func (s *groups) evictGroup(v *history) uint32 {
 	link := &v.first
 	for s.all[*link].next != 0 {
 		link = &s.all[*link].next
 	}
 	i := *link
 	*link = 0
+	n := 1 + s.all[i].others.count
 	s.release(i)
+	return n
 }
 
 func (s *groups) release(i uint32) {
 	g := &s.all[i]
-	if g.more != 0 {
-		t := &s.tables[g.more]
-		t.clear()
-		t.next, s.freeTable = s.freeTable, g.more
-	}
-	*g = group{next: s.free}
+	g.others.clear()
+	*g = group{next: s.free, others: g.others}
 	s.free = i
 }
 
@@ -258,17 +216,14 @@ func (s *groups) clone(v *history) {
 	last := uint32(0)
 	for ; from != 0; from = s.all[from].next {
 		i := s.alloc()
-		s.all[i] = s.all[from]
-		s.all[i].more = 0
-		if more := s.all[from].more; more != 0 && s.tables[more].count > 0 {
-			t := s.allocTable()
-			for _, m := range s.tables[more].places {
-				if m.epoch != 0 {
-					s.tables[t].add(m)
-				}
+		own := s.all[i].others
+		for _, m := range s.all[from].others.places {
+			if m.epoch != 0 {
+				own.add(m)
 			}
-			s.all[i].more = t
 		}
+		s.all[i] = s.all[from]
+		s.all[i].others = own
 		s.all[i].next = 0
 		if last == 0 {
 			v.first = i

@@ -31,6 +31,8 @@ type Held struct {
 //     holder is done with it);
 //   - it is taken while somebody else holds it in a mode that excludes that;
 //   - a thread ends, or is joined, while it holds it;
+//   - an atomic store goes to its address, which by heisen.AtomicWrite hides what
+//     its holders have published;
 //   - its memory is given away, by Alloc or Free.
 //
 // # Costs
@@ -104,7 +106,7 @@ func threadEntry(t heisen.Thread) heisen.Object { return 8 * heisen.Object(t) }
 // release locks, end threads or begin or end lives of memory. Of, asked before,
 // says what was held before the event, and asked after, what is held now.
 func (h *Holds) Handle(r *heisen.Record) {
-	switch h.known = false; r.Code {
+	switch r.Code {
 	case heisen.Acquire:
 		h.acquire(r.TID, r.Obj)
 	case heisen.AcquireShared:
@@ -119,9 +121,15 @@ func (h *Holds) Handle(r *heisen.Record) {
 		if t := r.Obj.Thread(); heisen.Object(t) == r.Obj && t != r.TID {
 			h.end(t)
 		}
+	case heisen.AtomicWrite:
+		if l := h.table.Find(r.Obj); l != 0 {
+			h.table.retire(l)
+		}
+		return
 	case heisen.Alloc, heisen.Free:
 		h.table.End(r.Obj, r.Val)
 	}
+	h.known = false
 }
 
 // Keep names to k the sets that threads hold.
@@ -278,6 +286,7 @@ func (h *Holds) end(t heisen.Thread) {
 
 // forget lets go of a lock that has ended.
 func (h *Holds) forget(l Lock) {
+	h.known = false
 	u := h.use(l)
 	switch {
 	case u.shares > 0:

@@ -17,6 +17,9 @@ const (
 	// defaultRemember is how many accesses of a variable a Hybrid keeps.
 	defaultRemember = 512
 
+	// maxGroups is of how many places and locks they are at most.
+	maxGroups = 128
+
 	// lookAgain is how often makeRoom looks for nothing after it found nothing.
 	lookAgain = 64
 )
@@ -30,22 +33,25 @@ const (
 // it, by different threads, conflict (see heisen.Op.Conflicts: one writes, and
 // not both are atomic), are not excluded from each other by a lock that both
 // threads hold, one of them exclusively, and are not ordered by messages: by
-// what Fork, Join, Send and Receive events order, and each thread's own steps.
-// Places are a site together with an op. Each unordered pair of places is
-// reported once, with the first two accesses that showed it: of the earlier one
-// the index is unknown, the object is the byte where the two meet, and the size
-// is 1.
+// what Fork, Join, Send and Receive events order, and each thread's own steps. A
+// lock that is memory of the program (heisen.LockWord) is accessed by who takes or
+// releases it, under the locks held before.
+//
+// A place is a site together with an op. Each unordered pair of places is reported
+// once, with the first two accesses that showed it: of the earlier one the index
+// is unknown, the object is the byte where the two meet, and the size is 1.
 //
 // # Promise
 //
 // In every stream, the places of each race of happens-before (each finding of
 // vclock.Reference) are a reported pair: locks that exclude order too (see
-// Holds), and messages are only a part of what orders. More than that, Hybrid
-// reports the places of all races of all other schedules in which the threads
-// take the same steps, locks exclude, and a Receive comes after those Sends that
-// it came after, a Join after the thread's end, and a thread after its Fork: for
-// what is excluded or ordered by these is so in each such schedule. What a read
-// or atomic operation sees need not be the same.
+// Holds), and messages are only a part of what orders. More than that, of a
+// well-formed stream Hybrid reports the places of all races of all other schedules
+// in which the threads take the same steps, locks exclude, and a Receive comes
+// after those Sends that it came after, a Join after the thread's end, and a
+// thread after its Fork: for what is excluded or ordered by these is so in each
+// such schedule. What a read or atomic operation sees need not be the same. Both
+// hold as long as nothing had to be forgotten, which Flush tells.
 //
 // That is why atomic operations order nothing here, though by Go's memory model
 // they do. Which of two sync/atomic operations comes first is, as with two
@@ -72,15 +78,18 @@ const (
 // potential race of the same places. The same argument allows to drop from a
 // group all accesses that come before a new one, which is done where the group
 // would have to grow. Locks that have ended, which nobody can hold any more, are
-// taken out of the groups' locks where there are many groups. And a repeated access (same group and slot, nothing
-// published in between) needs no judgement: what came before it was judged with
-// the access that it repeats, or has been judged since.
+// taken out of the groups' locks where there are many groups.
+//
+// A repeated access (same group and slot, nothing published in between) needs no
+// judgement: what came before it was judged with the access that it repeats, or
+// has been judged since. Where locks were taken out of a group that is not so, and
+// the next access is judged.
 //
 // # Costs
 //
 // A repeated access costs a few nanoseconds; others a few for each group of the
 // variable, and a step for each access of the groups that conflict and are not
-// excluded. Memory is 13 bytes per touched word, 48 per group and 16 per further
+// excluded. Memory is 13 bytes per touched word, 72 per group and 16 per further
 // access; see Table, Holds and vclock.Order for locks and messages. In steady
 // state nothing is allocated.
 type Hybrid struct {
@@ -130,9 +139,10 @@ type HybridOption func(*Hybrid)
 func OrderAtomics() HybridOption { return func(d *Hybrid) { d.orderAtomics = true } }
 
 // Remember sets how many accesses of a variable are kept, of those that must be
-// for no pair to be lost; the default is 512, and below 1 is no limit. An access
-// that is one too many takes the place of another one, Forgotten counts that, and
-// Flush returns an error. Pairs that are reported are right nonetheless.
+// for no pair to be lost; the default is 512. They are of 128 combinations of
+// place and locks at most. Below 1 there is no limit. An access that is one too
+// many takes the place of others, Forgotten counts these, and Flush returns an
+// error. Pairs that are reported are right nonetheless.
 func Remember(accesses int) HybridOption {
 	return func(d *Hybrid) { d.remember = uint32(max(0, min(accesses, 1<<31))) }
 }
@@ -168,12 +178,15 @@ func (d *Hybrid) HandleRecords(batch []heisen.Record) {
 	}
 }
 
+// Skip implements heisen.Skipper.
+func (d *Hybrid) Skip(events uint64) { d.events += events }
+
 // Flush implements heisen.Detector. The error is that of vclock.Order.Err, and
 // one that wraps ErrForgotten if accesses had to be forgotten.
 func (d *Hybrid) Flush() error {
 	var err error
 	if d.forgotten > 0 {
-		err = fmt.Errorf("%w: %d, for more than %d of one variable mattered", ErrForgotten, d.forgotten, d.remember)
+		err = fmt.Errorf("%w: %d of variables with too many; pairs may be missing", ErrForgotten, d.forgotten)
 	}
 	return errors.Join(d.order.Err(), err)
 }
@@ -181,29 +194,37 @@ func (d *Hybrid) Flush() error {
 // Pairs returns how many findings there were.
 func (d *Hybrid) Pairs() int { return len(d.pairs) }
 
-// Forgotten returns how many accesses were forgotten that had to be kept for no
-// pair to be lost.
+// Forgotten returns how many accesses were forgotten without being known not to
+// matter.
 func (d *Hybrid) Forgotten() uint64 { return d.forgotten }
 
 func (d *Hybrid) handle(r *heisen.Record) {
 	d.events++
 	switch r.Code {
 	case heisen.Read, heisen.Write:
-		d.access(r)
-	case heisen.AtomicRead, heisen.AtomicWrite, heisen.AtomicUpdate:
+		d.access(r, r.Code)
+	case heisen.AtomicRead, heisen.AtomicUpdate, heisen.AtomicWrite:
 		if d.orderAtomics {
 			d.order.Arrive(r)
-			d.access(r)
+			d.now.known = false
+		}
+		d.access(r, r.Code)
+		switch {
+		case d.orderAtomics:
 			d.order.Leave(r)
 			d.now.known = false
-			return
-		}
-		d.access(r)
-		if r.Code == heisen.AtomicWrite { // what was sent to it cannot be received any more
+		case r.Code == heisen.AtomicWrite: // what was sent to it cannot be received any more
 			d.gone.TID, d.gone.Obj = r.TID, r.Obj
 			d.order.Arrive(&d.gone)
 		}
+		if r.Code == heisen.AtomicWrite {
+			d.holds.Handle(r)
+			d.now.known = false
+		}
 	case heisen.Acquire, heisen.Release, heisen.AcquireShared, heisen.ReleaseShared:
+		if r.Flags != 0 && r.Access() != heisen.Invalid { // a lock in memory
+			d.access(r, r.Access())
+		}
 		d.holds.Handle(r)
 		d.now.known = false
 		d.compact()
@@ -218,39 +239,38 @@ func (d *Hybrid) handle(r *heisen.Record) {
 	}
 }
 
-// access judges the access r and remembers it.
-func (d *Hybrid) access(r *heisen.Record) {
+// access judges r, an access by op, and remembers it.
+func (d *Hybrid) access(r *heisen.Record, op heisen.Op) {
 	if !d.now.known || d.now.thread != r.TID {
-		d.now = now{true, r.TID, d.order.Touch(r.TID), d.holds.Of(r.TID)}
+		d.now = now{known: true, thread: r.TID, epoch: d.order.Touch(r.TID), held: d.holds.Of(r.TID)}
 	}
 	if d.now.epoch == 0 {
 		return // vclock.ErrTooMany
 	}
 	if r.Len <= 1 {
-		d.accessClass(r, d.memory.At(r.Obj), r.Obj)
+		d.accessClass(r, op, d.memory.At(r.Obj), r.Obj)
 		return
 	}
 	for c := d.memory.Range(r.Obj, r.Size()); c.Next(); {
-		d.accessClass(r, c.State(), c.Object())
+		d.accessClass(r, op, c.State(), c.Object())
 	}
 }
 
-// accessClass is the access r to a class of bytes with the lowest byte at.
-func (d *Hybrid) accessClass(r *heisen.Record, v *history, at heisen.Object) {
-	own := d.groups.find(v, r, d.now.held)
-	if own != 0 && d.groups.last(own, d.now.epoch.Slot()) == d.now.epoch {
-		return
+// accessClass takes r as an access by op to a class of bytes with the lowest byte
+// at.
+func (d *Hybrid) accessClass(r *heisen.Record, op heisen.Op, v *history, at heisen.Object) {
+	own, _ := d.groups.find(v, r.Loc, op, d.now.held)
+	if own != 0 {
+		if m := d.groups.at(own).of(d.now.epoch.Slot()); m != nil && m.epoch == d.now.epoch && m.judged {
+			return
+		}
 	}
 	for i := v.first; i != 0; i = d.groups.at(i).next {
-		g := d.groups.at(i)
-		if !g.op.Conflicts(r.Code) || d.exclude(g.held) {
-			continue
-		}
-		if p := pairOf(spotOf(g.site, g.op), spotOf(r.Loc, r.Code)); !d.known(p) {
-			d.judge(r, g, p, at)
+		if g := d.groups.at(i); g.op.Conflicts(op) && !d.exclude(g.held) {
+			d.judge(r, op, g, at)
 		}
 	}
-	d.keep(r, v, own)
+	d.keep(r, op, v, own)
 }
 
 func pairOf(a, b spot) pair { return pair{min(a, b), max(a, b)} }
@@ -270,74 +290,103 @@ func (d *Hybrid) exclude(held Held) bool {
 	return !d.table.Disjoint(held.Any, mine.Exclusive) || !d.table.Disjoint(held.Exclusive, mine.Any)
 }
 
-// judge reports the pair p if an access of g is not ordered before the present.
-func (d *Hybrid) judge(r *heisen.Record, g *group, p pair, at heisen.Object) {
-	if !d.before(g.member.epoch) {
-		d.report(r, g, g.member, p, at)
+// judge reports g and r as a pair, unless it is known, if an access of g is not
+// ordered before the present.
+func (d *Hybrid) judge(r *heisen.Record, op heisen.Op, g *group, at heisen.Object) {
+	p := pairOf(spotOf(g.site, g.op), spotOf(r.Loc, op))
+	if g.others.count > 0 && d.known(p) {
 		return
 	}
-	for _, m := range d.groups.others(g) {
-		if m.epoch != 0 && !d.before(m.epoch) {
-			d.report(r, g, m, p, at)
-			return
-		}
+	m := g.member
+	if d.before(m.epoch) {
+		m = d.unordered(&g.others)
+	}
+	if m.epoch != 0 && !d.known(p) {
+		d.report(r, op, g, m, p, at)
 	}
 }
 
-func (d *Hybrid) report(r *heisen.Record, g *group, m member, p pair, at heisen.Object) {
+// unordered returns a member of t that is not ordered before the present, or
+// none.
+func (d *Hybrid) unordered(t *table) member {
+	if t.count > 0 {
+		for _, m := range t.places {
+			if m.epoch != 0 && !d.before(m.epoch) {
+				return m
+			}
+		}
+	}
+	return member{}
+}
+
+func (d *Hybrid) report(r *heisen.Record, op heisen.Op, g *group, m member, p pair, at heisen.Object) {
 	d.pairs[p] = struct{}{}
 	d.sink(heisen.Finding{
 		Detector: "hybrid",
 		Kind:     heisen.PotentialRace,
 		Object:   at,
-		Message:  r.Code.String() + " may race with " + g.op.String(),
+		Message:  op.String() + " may race with " + g.op.String(),
 		Accesses: []heisen.Access{{
 			Op: g.op, Thread: d.order.Thread(m.epoch), Object: at, Size: 1,
 			Site: g.site, Context: m.ctx,
-		}, heisen.AccessOf(r, d.events)},
+		}, accessOf(r, op, d.events)},
 	})
 }
 
 // keep remembers r, of which own is the group, if there is one.
-func (d *Hybrid) keep(r *heisen.Record, v *history, own uint32) {
-	m := member{d.now.epoch, r.Ctx}
-	if own != 0 && d.groups.replace(own, m) {
-		return
+func (d *Hybrid) keep(r *heisen.Record, op heisen.Op, v *history, own uint32) {
+	m := member{d.now.epoch, r.Ctx, true}
+	if own != 0 {
+		g := d.groups.at(own)
+		if last := g.of(m.epoch.Slot()); last != nil {
+			*last = m
+			return
+		}
+		if g.others.count > 0 && g.others.full() {
+			v.count -= d.groups.dropOthers(own, d.before)
+		}
 	}
-	if own != 0 && d.groups.full(own) {
-		v.count -= d.groups.dropOthers(own, d.before)
-	}
-	if d.remember > 0 && v.count >= d.remember {
-		d.makeRoom(v, own)
-		own = d.groups.find(v, r, d.now.held) // it may be gone
+	if d.remember > 0 {
+		own = d.makeRoom(r, op, v)
 	}
 	v.count++
 	if own == 0 {
-		d.groups.push(v, r, d.now.held, m)
+		d.groups.push(v, r.Loc, op, d.now.held, m)
 	} else {
-		d.groups.add(own, m)
+		d.groups.at(own).others.add(m)
 	}
 }
 
-// makeRoom drops an access of v: one that is not needed, if there is one. In a
-// history where all are needed it would look for that in vain again and again, so
-// it looks only now and then.
-func (d *Hybrid) makeRoom(v *history, own uint32) {
+// makeRoom makes room for r in v and returns its group, if there is one. It drops
+// what is not needed, if there is anything. In a history where all is needed it
+// would look for that in vain again and again, so it looks only now and then.
+func (d *Hybrid) makeRoom(r *heisen.Record, op heisen.Op, v *history) uint32 {
+	own, groups := d.groups.find(v, r.Loc, op, d.now.held)
+	full := func() bool { return v.count >= d.remember || own == 0 && groups >= maxGroups }
+	if !full() {
+		return own
+	}
 	if d.vain == 0 {
-		before := v.count
 		if own != 0 {
 			v.count -= d.groups.dropOthers(own, d.before)
 		}
 		v.count -= d.groups.settle(v, d.living)
-		if v.count < before {
-			return
+		if own, groups = d.groups.find(v, r.Loc, op, d.now.held); !full() {
+			return own
 		}
 		d.vain = lookAgain
 	}
 	d.vain--
-	d.groups.evict(v)
-	v.count--
-	d.forgotten++
+	n := uint32(1)
+	if own == 0 && groups >= maxGroups {
+		n = d.groups.evictGroup(v)
+	} else {
+		d.groups.evictMember(v)
+	}
+	v.count -= n
+	d.forgotten += uint64(n)
+	own, _ = d.groups.find(v, r.Loc, op, d.now.held) // it may be gone
+	return own
 }
 
 // compact gives up the sets that are no longer used, if there are many.
@@ -345,6 +394,7 @@ func (d *Hybrid) compact() {
 	if !d.table.Grown() {
 		return
 	}
+	d.now.known = false
 	d.memory.Each(func(v *history) { v.count -= d.groups.settle(v, d.living) })
 	d.table.Compact(func(k *Keeper) {
 		d.holds.Keep(k)

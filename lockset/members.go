@@ -9,6 +9,9 @@ import (
 type member struct {
 	epoch vclock.Epoch // 0 if there is none
 	ctx   heisen.Context
+	// judged says that all that came before it, or since, was judged with it or
+	// with an access that it stands for, under the group's locks.
+	judged bool
 }
 
 // table is a set of members, at most one for each slot: a hash table with open
@@ -17,10 +20,20 @@ type member struct {
 type table struct {
 	places []member // length 0 or a power of two; at least a quarter are free
 	count  uint32
-	next   uint32 // in the list of free tables
 }
 
 func (t *table) full() bool { return 4*(int(t.count)+1) > 3*len(t.places) }
+
+// get returns the slot's member, or nil.
+func (t *table) get(slot uint32) *member {
+	if t.count == 0 {
+		return nil
+	}
+	if at := t.find(slot); at.epoch != 0 {
+		return at
+	}
+	return nil
+}
 
 // find returns the place of a slot's member, or the free one where it belongs.
 // The table must not have length 0.
@@ -68,6 +81,8 @@ func (t *table) removeAny() {
 }
 
 func (t *table) clear() {
-	clear(t.places)
-	t.count = 0
+	if t.count > 0 {
+		clear(t.places)
+		t.count = 0
+	}
 }

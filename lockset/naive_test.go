@@ -62,6 +62,8 @@ func (n *naiveHolds) handle(r *heisen.Record) {
 		if t := r.Obj.Thread(); heisen.Object(t) == r.Obj && t != r.TID {
 			n.end(t)
 		}
+	case heisen.AtomicWrite:
+		n.retire(r.Obj)
 	case heisen.Alloc, heisen.Free:
 		for o := range n.lives {
 			if uint64(o-r.Obj) < r.Val && o >= r.Obj {
@@ -112,12 +114,11 @@ func (s lives) and(other lives) lives {
 
 // naiveVariable has the attributes of the paper: lkset, rdonly, shar.
 type naiveVariable struct {
-	lkset          lives // nil: all locks
-	written, shar  bool
-	reported       bool
-	lastNonEmpty   lives
-	emptiedEarlier bool
-	accesses       []naiveAccess
+	lkset         lives // nil: all locks
+	written, shar bool  // written: not rdonly
+	reported      bool
+	lastNonEmpty  lives // lkset when it last had some, but not all
+	accesses      []naiveAccess
 }
 
 type naiveAccess struct {
@@ -145,6 +146,7 @@ func naiveEraser(trace []heisen.Record, byObject bool) (out []naiveViolation) {
 	owner := map[heisen.Object]*ownedBy{} // by byte
 	for i := range trace {
 		r := &trace[i]
+		any, exclusive := holds.held(r.TID)
 		holds.handle(r)
 		if r.Code == heisen.Alloc || r.Code == heisen.Free {
 			fresh := &ownedBy{r.Obj, &naiveVariable{}}
@@ -156,15 +158,15 @@ func naiveEraser(trace []heisen.Record, byObject bool) (out []naiveViolation) {
 				}
 			}
 		}
-		if !r.Code.IsAccess() {
+		op := accessOf(r, 0).Op
+		if !op.IsAccess() {
 			continue
 		}
-		any, exclusive := holds.held(r.TID)
 		locks := any
-		if r.Code.IsWrite() {
+		if op.IsWrite() {
 			locks = exclusive
 		}
-		if r.Code.IsAtomic() {
+		if op.IsAtomic() {
 			locks[atomic] = true
 		}
 		var run heisen.Object
@@ -184,13 +186,13 @@ func naiveEraser(trace []heisen.Record, byObject bool) (out []naiveViolation) {
 				object, at, v = o.base, run, o.variable
 			}
 			before = o
-			if last := v.step(r, at, locks); last != nil {
+			if last := v.step(r.TID, op, locks); last != nil {
 				delete(last, atomic)
 				earlier := v.earlier(r.TID)
 				out = append(out, naiveViolation{
 					event: uint64(i + 1), object: object, locks: fmtObjects(last.addresses()),
 					earlier: heisen.Access{
-						Op: earlier.Code, Thread: earlier.TID, Object: earlier.at, Size: 1,
+						Op: accessOf(&earlier.Record, 0).Op, Thread: earlier.TID, Object: earlier.at, Size: 1,
 						Site: earlier.Loc, Context: earlier.Ctx,
 					},
 				})
@@ -212,11 +214,11 @@ func (v *naiveVariable) earlier(t heisen.Thread) naiveAccess {
 }
 
 // step returns the last candidates if the access breaks the discipline.
-func (v *naiveVariable) step(r *heisen.Record, at heisen.Object, locks lives) lives {
+func (v *naiveVariable) step(t heisen.Thread, op heisen.Op, locks lives) lives {
 	if v.reported {
 		return nil
 	}
-	if len(v.accesses) == 0 || !v.shar && v.accesses[0].TID == r.TID {
+	if len(v.accesses) == 0 || !v.shar && v.accesses[0].TID == t {
 		return nil
 	}
 	v.shar = true
@@ -229,7 +231,7 @@ func (v *naiveVariable) step(r *heisen.Record, at heisen.Object, locks lives) li
 	if len(v.lkset) > 0 {
 		v.lastNonEmpty = v.lkset
 	}
-	v.written = v.written || r.Code.IsWrite()
+	v.written = v.written || op.IsWrite()
 	if len(v.lkset) == 0 && v.written {
 		v.reported = true
 		return maps.Clone(v.lastNonEmpty)

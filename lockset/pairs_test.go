@@ -121,24 +121,26 @@ func allPairs(trace []heisen.Record, atomics bool) map[spots]map[[2]int]bool {
 	for j := range trace {
 		r := &trace[j]
 		g.add(j, r, atomics)
+		held[j].any, held[j].exclusive = holds.held(r.TID)
 		holds.handle(r)
 		if r.Code == heisen.Alloc || r.Code == heisen.Free {
 			for b := range r.Val {
 				delete(alive, r.Obj+heisen.Object(b))
 			}
 		}
-		if !r.Code.IsAccess() {
+		op := accessOf(r, 0).Op
+		if !op.IsAccess() {
 			continue
 		}
-		held[j].any, held[j].exclusive = holds.held(r.TID)
 		for b := r.Obj; b < r.Obj+heisen.Object(r.Size()); b++ {
 			for _, i := range alive[b] {
 				e := &trace[i]
-				if e.TID == r.TID || !e.Code.Conflicts(r.Code) || g.reach[j].has(i) ||
+				earlier := accessOf(e, 0).Op
+				if e.TID == r.TID || !earlier.Conflicts(op) || g.reach[j].has(i) ||
 					len(held[i].any.and(held[j].exclusive))+len(held[i].exclusive.and(held[j].any)) > 0 {
 					continue
 				}
-				p := spotsOf(spot{e.Loc, e.Code}, spot{r.Loc, r.Code})
+				p := spotsOf(spot{e.Loc, earlier}, spot{r.Loc, op})
 				if out[p] == nil {
 					out[p] = map[[2]int]bool{}
 				}
@@ -150,7 +152,8 @@ func allPairs(trace []heisen.Record, atomics bool) map[spots]map[[2]int]bool {
 	return out
 }
 
-// TestHybridIsAllPairs compares with the definition, pair by pair.
+// TestHybridIsAllPairs compares with the definition, pair by pair; also if it
+// compacts all the time.
 func TestHybridIsAllPairs(t *testing.T) {
 	for _, atomics := range []bool{false, true} {
 		t.Run(fmt.Sprintf("atomics order %v", atomics), func(t *testing.T) {
@@ -158,9 +161,15 @@ func TestHybridIsAllPairs(t *testing.T) {
 			if atomics {
 				options = append(options, lockset.OrderAtomics())
 			}
-			forRandomTraces(t, 2500, func(trace []heisen.Record) error {
+			forRandomTraces(t, 1000, func(trace []heisen.Record) error {
 				want := allPairs(trace, atomics)
-				found, err := findingsOf(trace, hybrid(options...))
+				found, err := findingsOf(trace, func(s heisen.Sink) heisen.Detector {
+					d := lockset.NewHybrid(s, options...)
+					if atomics {
+						return d
+					}
+					return &compacting{Detector: d, compact: d.CompactNow}
+				})
 				if err != nil {
 					return err
 				}
@@ -189,12 +198,12 @@ func TestHybridIsAllPairs(t *testing.T) {
 // example checks that the accesses of a finding are a potential race.
 func example(trace []heisen.Record, f heisen.Finding, pairs map[[2]int]bool) error {
 	a, b := f.Accesses[0], f.Accesses[1]
-	if want := heisen.AccessOf(&trace[b.Index-1], b.Index); b != want {
+	if want := accessOf(&trace[b.Index-1], b.Index); b != want {
 		return fmt.Errorf("access %+v, but the event is %+v", b, want)
 	}
 	for p := range pairs {
 		e := &trace[p[0]]
-		if p[1] == int(b.Index-1) && a.Op == e.Code && a.Thread == e.TID && a.Site == e.Loc &&
+		if p[1] == int(b.Index-1) && a.Op == accessOf(e, 0).Op && a.Thread == e.TID && a.Site == e.Loc &&
 			a.Context == e.Ctx && uint64(f.Object-e.Obj) < e.Size() && a.Object == f.Object {
 			return nil
 		}
@@ -206,7 +215,7 @@ func example(trace []heisen.Record, f heisen.Finding, pairs map[[2]int]bool) err
 // are as wild as they come.
 func TestHybridFindsRaces(t *testing.T) {
 	for _, options := range [][]lockset.HybridOption{nil, {lockset.OrderAtomics()}} {
-		forRandomTraces(t, 1500, func(trace []heisen.Record) error {
+		forRandomTraces(t, 800, func(trace []heisen.Record) error {
 			hb, err := findingsOf(trace, func(s heisen.Sink) heisen.Detector { return vclock.NewReference(s) })
 			if err != nil {
 				return err
@@ -232,7 +241,7 @@ func TestHybridFindsRaces(t *testing.T) {
 // TestBoundedHybrid remembers few accesses: what it reports is right, and if
 // something is missing it says so.
 func TestBoundedHybrid(t *testing.T) {
-	forRandomTraces(t, 700, func(trace []heisen.Record) error {
+	forRandomTraces(t, 400, func(trace []heisen.Record) error {
 		want := allPairs(trace, false)
 		for remember := 1; remember <= 4; remember++ {
 			var d *lockset.Hybrid

@@ -20,12 +20,12 @@ var kinds = []struct {
 	workload.Small
 }{
 	{"words", workload.Small{Threads: 4, Events: 50, Vars: 3, Syncs: 3}},
-	{"ranges", workload.Small{Threads: 4, Events: 50, Vars: 3, Syncs: 3, Ranges: true}},
-	{"lives", workload.Small{Threads: 4, Events: 60, Vars: 3, Syncs: 3, Ranges: true, Lives: true}},
+	{"ranges", workload.Small{Threads: 4, Events: 50, Vars: 3, Syncs: 3, Ranges: true, LockWords: true}},
+	{"lives", workload.Small{Threads: 4, Events: 60, Vars: 3, Syncs: 3, Ranges: true, Lives: true, LockWords: true}},
 	{"same sites", workload.Small{Threads: 3, Events: 60, Vars: 2, Syncs: 2, Lives: true, Sites: 4}},
-	{"nested", workload.Small{Threads: 3, Events: 70, Vars: 2, Syncs: 3, Nested: true}},
+	{"nested", workload.Small{Threads: 3, Events: 70, Vars: 2, Syncs: 3, Nested: true, LockWords: true}},
 	{"many threads", workload.Small{Threads: 12, Events: 70, Vars: 2, Syncs: 2}},
-	{"wild", workload.Small{Threads: 5, Events: 60, Vars: 3, Syncs: 2, Ranges: true, Lives: true, Wild: true}},
+	{"wild", workload.Small{Threads: 5, Events: 60, Vars: 3, Syncs: 2, Ranges: true, Lives: true, Wild: true, LockWords: true}},
 }
 
 // forRandomTraces calls check with n random traces of each kind, on all cores.
@@ -60,9 +60,19 @@ func show(trace []heisen.Record) string {
 		if r.Len+uint16(r.Val) > 0 {
 			fmt.Fprintf(&b, "+%d", uint64(r.Len)+r.Val)
 		}
+		if r.Flags&heisen.LockWord != 0 {
+			b.WriteString(" (a variable)")
+		}
 		fmt.Fprintf(&b, "  site %d ctx %d\n", r.Loc, r.Ctx)
 	}
 	return b.String()
+}
+
+// accessOf is what a finding says of an event.
+func accessOf(r *heisen.Record, index uint64) heisen.Access {
+	a := heisen.AccessOf(r, index)
+	a.Op = r.Access()
+	return a
 }
 
 func fmtObjects(objects []heisen.Object) string { return fmt.Sprint(objects) }
@@ -80,4 +90,18 @@ func findingsOf(trace []heisen.Record, detector func(heisen.Sink) heisen.Detecto
 func TestMain(m *testing.M) {
 	debug.SetGCPercent(400)
 	m.Run()
+}
+
+// compacting is a detector that compacts every few events.
+type compacting struct {
+	heisen.Detector
+	compact func()
+	events  int
+}
+
+func (c *compacting) Handle(e heisen.Event) {
+	if c.events++; c.events%3 == 0 {
+		c.compact()
+	}
+	c.Detector.Handle(e)
 }

@@ -82,8 +82,9 @@ func (s *schedules) explore(at []int) {
 		}
 		for _, other := range next {
 			a, b := &s.trace[other], &s.trace[e]
-			if a.Code.Conflicts(b.Code) && overlap(a, b) {
-				s.races[spotsOf(spot{a.Loc, a.Code}, spot{b.Loc, b.Code})] = true
+			p, q := spot{a.Loc, accessOf(a, 0).Op}, spot{b.Loc, accessOf(b, 0).Op}
+			if p.op.Conflicts(q.op) && overlap(a, b) {
+				s.races[spotsOf(p, q)] = true
 			}
 		}
 		next = append(next, e)
@@ -133,7 +134,7 @@ func overlap(a, b *heisen.Record) bool {
 func TestHybridFindsRacesOfAllSchedules(t *testing.T) {
 	all, hidden := 0, 0
 	for seed := range uint64(1500) {
-		small := workload.Small{Threads: 3, Events: 16, Vars: 2, Syncs: 2, Ranges: seed%3 == 0, Nested: seed%2 == 0}
+		small := workload.Small{Threads: 3, Events: 16, Vars: 2, Syncs: 2, Ranges: seed%3 == 0, Nested: seed%2 == 0, LockWords: seed%5 == 0}
 		trace := workload.Random(rand.New(rand.NewPCG(seed, 5)), small)
 		found, err := findingsOf(trace, hybrid())
 		if err != nil {

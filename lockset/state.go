@@ -32,12 +32,12 @@ type variable struct {
 	other      place // of the last one by another thread than that
 }
 
-// note remembers r as the last access.
-func (v *variable) note(r *heisen.Record) {
+// note remembers r, an access by op, as the last one.
+func (v *variable) note(r *heisen.Record, op heisen.Op) {
 	if v.last.thread != r.TID {
 		v.other, v.otherOp = v.last, v.lastOp
 	}
-	v.last, v.lastOp = place{r.TID, r.Loc, r.Ctx}, r.Code
+	v.last, v.lastOp = place{r.TID, r.Loc, r.Ctx}, op
 }
 
 // violation says what an access has done to a variable.
@@ -53,8 +53,8 @@ type violation struct {
 	object *object // nil if it is a variable's
 }
 
-// step is the transition of v's state by the access r.
-func (d *Eraser) step(v *variable, r *heisen.Record) (why violation) {
+// step is the transition of v's state by r, an access by op.
+func (d *Eraser) step(v *variable, r *heisen.Record, op heisen.Op) (why violation) {
 	switch {
 	case v.state == violated:
 		return why
@@ -62,10 +62,10 @@ func (d *Eraser) step(v *variable, r *heisen.Record) (why violation) {
 		v.state = exclusive
 		fallthrough
 	case v.state == exclusive && v.last.thread == r.TID:
-		v.last, v.lastOp = place{r.TID, r.Loc, r.Ctx}, r.Code
+		v.last, v.lastOp = place{r.TID, r.Loc, r.Ctx}, op
 		return why
 	}
-	locks := d.locksOf(r)
+	locks := d.locksOf(r.TID, op)
 	last := v.candidates
 	switch v.state {
 	case exclusive: // so far all locks
@@ -75,7 +75,7 @@ func (d *Eraser) step(v *variable, r *heisen.Record) (why violation) {
 			v.candidates = d.table.Intersect(last, locks)
 		}
 	}
-	write := r.Code.IsWrite()
+	write := op.IsWrite()
 	switch empty := v.candidates == Empty; {
 	case v.state == sharedUnprotected && write:
 		why.broken, why.readOnly = true, true
@@ -87,7 +87,7 @@ func (d *Eraser) step(v *variable, r *heisen.Record) (why violation) {
 		v.state = sharedModified
 	}
 	if !why.broken {
-		v.note(r)
+		v.note(r, op)
 		return why
 	}
 	why.candidates = last
@@ -99,15 +99,15 @@ func (d *Eraser) step(v *variable, r *heisen.Record) (why violation) {
 	return why
 }
 
-// locksOf returns the locks under which r accesses something, as far as they
-// protect it against the accesses that conflict with r.
-func (d *Eraser) locksOf(r *heisen.Record) ID {
-	held := d.holds.Of(r.TID)
+// locksOf returns the locks under which a thread now accesses something by op, as
+// far as they protect it against accesses that conflict.
+func (d *Eraser) locksOf(t heisen.Thread, op heisen.Op) ID {
+	held := d.holds.Of(t)
 	locks := held.Any
-	if r.Code.IsWrite() {
+	if op.IsWrite() {
 		locks = held.Exclusive
 	}
-	if r.Code.IsAtomic() {
+	if op.IsAtomic() {
 		locks = d.table.With(locks, d.atomic)
 	}
 	return locks

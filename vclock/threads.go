@@ -3,6 +3,7 @@ package vclock
 import (
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"sort"
 
@@ -34,6 +35,8 @@ type thread struct {
 	// accessed something: a clock that covers it is ordered after all accesses
 	// of the slot.
 	last  Epoch
+	from  Epoch // where its hold of its slot begins
+	said  Epoch // the epoch that it published last, or unsaid if its clock has changed since
 	clock Clock // the time of its own slot is out of date
 }
 
@@ -42,15 +45,47 @@ func (t *thread) covers(e Epoch) bool {
 	return e>>timeBits == t.epoch>>timeBits || t.clock.Covers(e)
 }
 
+// published reports whether e is an epoch of t itself. If not, it may still be
+// one of an earlier hold of a slot.
+func (t *thread) published(e Epoch) bool { return e>>timeBits == t.epoch>>timeBits && e >= t.from }
+
+// present returns the epoch that t publishes next. While it has neither accessed
+// nor learnt anything since it published last, that is once more the same: nobody
+// can tell.
+func (t *thread) present() Epoch {
+	if t.said == t.epoch-1 && t.last != t.epoch {
+		return t.said
+	}
+	return t.epoch
+}
+
+// learn notes that t's clock is about to change.
+func (t *thread) learn() { t.said = unsaid }
+
+const unsaid = ^Epoch(0)
+
 // touch notes that t accessed something in its present epoch.
 func (t *thread) touch() { t.last = t.epoch }
 
 // tenure is a thread's hold of a slot, from a time on. What the slot's earlier
-// holders had published up to the time known happens before it.
+// holders had published happens before it, but for as many of the last times as
+// unknown says; one that does not fit stands for all.
 type tenure struct {
-	from   uint64
-	known  uint64
-	thread heisen.Thread
+	from    uint64
+	thread  heisen.Thread
+	unknown uint32
+}
+
+func newTenure(id heisen.Thread, from, known uint64) tenure {
+	return tenure{from, id, uint32(min(from-known, math.MaxUint32))}
+}
+
+// known returns up to which time what was published happens before the tenure.
+func (t *tenure) known() uint64 {
+	if t.unknown == math.MaxUint32 {
+		return 0
+	}
+	return t.from - uint64(t.unknown)
 }
 
 // slot of all vector clocks. The accesses of its tenures follow each other in
@@ -201,7 +236,7 @@ func (ts *threads) knows(t *thread, e Epoch) bool {
 		seen = t.clock.Time(e.Slot())
 	}
 	return seen < tenures[next].from ||
-		e.Time() <= tenures[next].known && (next+1 == len(tenures) || seen < tenures[next+1].from)
+		e.Time() <= tenures[next].known() && (next+1 == len(tenures) || seen < tenures[next+1].from)
 }
 
 // enter gives slot s to t, from a time on. It reports false if the slot or the
@@ -213,9 +248,11 @@ func (ts *threads) enter(t *thread, s uint32, from, known uint64) bool {
 	}
 	if int(s) == len(ts.slots) {
 		ts.slots = append(ts.slots, slot{})
+		ts.pool.slots = len(ts.slots)
 	}
 	sl := &ts.slots[s]
 	t.epoch = MakeEpoch(s, from)
+	t.from, t.said = t.epoch, unsaid
 	t.last = MakeEpoch(s, 0)
 	if old := sl.holder; old != nil {
 		t.last = old.last
@@ -227,7 +264,7 @@ func (ts *threads) enter(t *thread, s uint32, from, known uint64) bool {
 		}
 	}
 	sl.holder = t
-	sl.tenures = append(sl.tenures, tenure{from, known, t.id})
+	sl.tenures = append(sl.tenures, newTenure(t.id, from, known))
 	t.holds = true
 	return true
 }
@@ -237,12 +274,21 @@ func (ts *threads) fail(id heisen.Thread) {
 	ts.err = errors.Join(ts.err, fmt.Errorf("%w: thread %d", ErrTooMany, id))
 }
 
+// publish ends t's epoch, which has just been published, unless it is present
+// that has been published.
+func (ts *threads) publish(t *thread) {
+	if t.present() == t.epoch {
+		ts.advance(t)
+	}
+}
+
 // advance ends t's epoch, which has just been published.
 func (ts *threads) advance(t *thread) {
 	if t.epoch&maxTime == maxTime {
 		ts.fail(t.id)
 		return
 	}
+	t.said = t.epoch
 	t.epoch++
 }
 
@@ -256,6 +302,7 @@ func (ts *threads) fork(parent *thread, id heisen.Thread) {
 		ts.start(id, parent)
 	default:
 		if child = ts.get(id); child != nil {
+			child.learn()
 			child.clock.join(ts.pool, &parent.clock)
 			child.clock.raise(ts.pool, parent.epoch)
 		}
@@ -283,6 +330,7 @@ func (ts *threads) join(t *thread, id heisen.Thread) {
 		ts.barrier(t)
 		return
 	}
+	t.learn()
 	t.clock.join(ts.pool, &u.clock)
 	t.clock.raise(ts.pool, u.epoch)
 	if u.holds {
@@ -293,6 +341,7 @@ func (ts *threads) join(t *thread, id heisen.Thread) {
 
 // barrier orders t after everything that has happened so far.
 func (ts *threads) barrier(t *thread) {
+	t.learn()
 	for i := range ts.slots {
 		if u := ts.slots[i].holder; u != t {
 			t.clock.join(ts.pool, &u.clock)

@@ -24,9 +24,11 @@ type Builder struct {
 
 // New prepares builds in the folder dir, the working directory if empty. The
 // overlay is kept in cacheDir, below the user's cache folder if empty, and shared
-// by all builds of the same Go installation. Errors that wrap ErrUnsupported
-// say that this Go installation cannot be instrumented.
-func New(ctx context.Context, dir, cacheDir string) (*Builder, error) {
+// by all builds of the same Go installation. patterns, as the go command takes
+// them in -gcflags, say in which packages accesses are recorded; without any it is
+// those of the main module or modules, and those that the build names. Errors that
+// wrap ErrUnsupported say that this Go installation cannot be instrumented.
+func New(ctx context.Context, dir, cacheDir string, patterns ...string) (*Builder, error) {
 	t, err := FindToolchain(ctx, dir)
 	if err != nil {
 		return nil, err
@@ -49,26 +51,35 @@ func New(ctx context.Context, dir, cacheDir string) (*Builder, error) {
 	if b.overlay, err = o.write(cacheDir, t.Root); err != nil {
 		return nil, fmt.Errorf("overlay: %w", err)
 	}
-	return b, b.chooseFlags(ctx, dir)
+	return b, b.chooseFlags(ctx, dir, patterns)
 }
 
-// instrument makes the compiler report accesses, calls and atomic operations.
-const instrument = "-race"
+// How packages are compiled. Every package outside of the standard library must
+// be compiled in one of these ways, for an atomic operation that goes unseen takes
+// its happens-before edge with it, and false alarms follow.
+const (
+	// Accesses, calls and atomic operations are reported.
+	instrument = "-race"
+	// The same of packages whose functions might be expanded in packages that are
+	// compiled otherwise, and their accesses be lost there.
+	instrumentAlone = instrument + " -l"
+	// Atomic operations are: the compiler makes them calls, and of everything else
+	// that it would expand in place too (package math/bits, say).
+	atomicsOnly = "-d=ssa/intrinsics/off"
+)
 
 // atomicCallers are the packages of the standard library that call functions of
 // sync/atomic instead of methods of its types (see addAtomics), apart from those
-// that sync is made of. A pattern that matches nothing in some release does no
-// harm. crypto/internal/entropy is left out: it measures how long its own
+// that sync is made of, and how they are compiled at least. A pattern that matches
+// nothing in some release does no harm. crypto/internal/entropy is left out: it measures how long its own
 // accesses to memory take, and orders nothing else.
 var atomicCallers = []string{
 	"go/types", "internal/bisect", "internal/poll", "net", "net/http", "os/exec", "runtime/trace",
 }
 
 // chooseFlags decides how each package is compiled; of the patterns that match a
-// package the go command takes the last. Dependencies are instrumented like the
-// main module: the compiler offers no way to see their atomic operations alone,
-// and without those there would be false alarms.
-func (b *Builder) chooseFlags(ctx context.Context, dir string) error {
+// package the go command takes the last.
+func (b *Builder) chooseFlags(ctx context.Context, dir string, patterns []string) error {
 	modules, err := b.list(ctx, dir, "list", "-m")
 	if err != nil {
 		return err
@@ -76,12 +87,47 @@ func (b *Builder) chooseFlags(ctx context.Context, dir string) error {
 	if slices.Contains(modules, "std") || slices.Contains(modules, "cmd") {
 		return fmt.Errorf("%w: the main module is the standard library itself", ErrUnsupported)
 	}
-	b.gcflags = append(b.gcflags, "all="+instrument, "std=")
+	b.gcflags = append(b.gcflags, "all="+atomicsOnly, "std=")
+	for _, pkg := range atomicCallers {
+		b.gcflags = append(b.gcflags, pkg+"="+atomicsOnly)
+	}
 	// Of the packages sync is made of the compiler reports atomic operations only.
-	for _, pkg := range append([]string{"sync", "sync/atomic", "internal/sync"}, atomicCallers...) {
+	for _, pkg := range []string{"sync", "sync/atomic", "internal/sync"} {
 		b.gcflags = append(b.gcflags, pkg+"="+instrument)
 	}
+	if len(patterns) == 0 {
+		// The second is for what the build names: files, or a package of another module.
+		b.gcflags = append(b.gcflags, "work="+instrument, instrument)
+	}
+	for _, pattern := range patterns {
+		how, err := b.patternFlags(ctx, dir, pattern)
+		if err != nil {
+			return err
+		}
+		b.gcflags = append(b.gcflags, pattern+"="+how)
+	}
 	return nil
+}
+
+// patternFlags returns how the packages that match a pattern are compiled. A
+// pattern that no package matches, which the go command ignores, is an error.
+func (b *Builder) patternFlags(ctx context.Context, dir, pattern string) (flags string, err error) {
+	if pattern == "" || strings.ContainsAny(pattern, "= \t") || pattern[0] == '-' {
+		return "", fmt.Errorf("%q is not a pattern of packages", pattern)
+	}
+	if pattern == "all" { // there is nothing else to be expanded in
+		return instrument, nil
+	}
+	matches, err := b.list(ctx, dir, "list", pattern)
+	switch {
+	case err != nil:
+		return "", err
+	case len(matches) == 0:
+		return "", fmt.Errorf("no package matches %s", pattern)
+	case slices.Contains(matches, "runtime"): // it relies on what is expanded
+		return instrument, nil
+	}
+	return instrumentAlone, nil
 }
 
 // Overlay returns the path of the description of the files that take the place of

@@ -46,19 +46,22 @@ func FindToolchain(ctx context.Context, dir string) (*Toolchain, error) {
 	if err != nil {
 		return nil, fmt.Errorf("the go command: %w", err)
 	}
-	cmd := exec.CommandContext(ctx, path, "env", "-json", "GOROOT", "GOVERSION", "GOOS", "GOARCH", "GOFLAGS", "GOMODCACHE")
+	cmd := exec.CommandContext(ctx, path, "env", "-json", "GOROOT", "GOVERSION", "GOOS", "GOARCH", "GOFLAGS", "GOMODCACHE", "GO111MODULE")
 	cmd.Dir = dir
 	out, err := cmd.Output()
 	if err != nil {
 		return nil, commandError("go env", err)
 	}
-	var env struct{ GOROOT, GOVERSION, GOOS, GOARCH, GOFLAGS, GOMODCACHE string }
+	var env struct{ GOROOT, GOVERSION, GOOS, GOARCH, GOFLAGS, GOMODCACHE, GO111MODULE string }
 	if err := json.Unmarshal(out, &env); err != nil {
 		return nil, fmt.Errorf("go env: %w", err)
 	}
 	t := &Toolchain{
 		Go: path, Root: env.GOROOT, Version: env.GOVERSION,
 		GOOS: env.GOOS, GOARCH: env.GOARCH, Flags: env.GOFLAGS, modules: env.GOMODCACHE,
+	}
+	if env.GO111MODULE == "off" {
+		return nil, fmt.Errorf("%w: GO111MODULE is off, and without modules it is not clear which packages are the program's own", ErrUnsupported)
 	}
 	return t, t.check()
 }

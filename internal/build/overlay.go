@@ -110,7 +110,7 @@ var patches = []struct {
 	{"internal/sync/mutex.go", []patch{
 		replaceCalls("Mutex.Lock", "race.Acquire(unsafe.Pointer(m))", "race.Locked(unsafe.Pointer(m))", 1),
 		replaceCalls("Mutex.lockSlow", "race.Acquire(unsafe.Pointer(m))", "race.Locked(unsafe.Pointer(m))", 1),
-		replaceCalls("Mutex.TryLock", "race.Acquire(unsafe.Pointer(m))", "race.Locked(unsafe.Pointer(m))", 1),
+		replaceCalls("Mutex.TryLock", "race.Acquire(unsafe.Pointer(m))", "race.TryLocked(unsafe.Pointer(m))", 1),
 		replaceCalls("Mutex.Unlock", "race.Release(unsafe.Pointer(m))", "race.Unlocking(unsafe.Pointer(m))", 1),
 		replaceSelectors("atomic.CompareAndSwapInt32", "race.CompareAndSwapInt32"),
 		replaceSelectors("atomic.AddInt32", "race.AddInt32"),
@@ -122,16 +122,26 @@ var patches = []struct {
 	{"testing/fuzz.go", []patch{atStart("fRunner", "heisenTask(f.name)")}},
 	{"testing/benchmark.go", []patch{atStart("B.runN", `heisenTask(b.name); defer heisenTask("")`)}},
 	{"testing/run_example.go", []patch{atStart("runExample", `heisenTask(eg.Name); defer heisenTask("")`)}},
+	{"sync/pool.go", []patch{
+		replaceCalls("Pool.Get", "race.Acquire(poolRaceAddr(x))", "race.AcquireByChance(poolRaceAddr(x))", 1),
+	}},
+	{"syscall/syscall_unix.go", []patch{
+		replaceCalls("Read", "race.Acquire(unsafe.Pointer(&ioSync))", "race.AcquireByChance(unsafe.Pointer(&ioSync))", 1),
+		replaceCalls("Pread", "race.Acquire(unsafe.Pointer(&ioSync))", "race.AcquireByChance(unsafe.Pointer(&ioSync))", 1),
+	}},
+	// It runs on the little stack that is left below assembly, and writes to what is
+	// its caller's alone.
+	{"reflect/makefunc.go", []patch{directed("moveMakeFuncArgPtrs", "//go:norace")}},
 	{"sync/rwmutex.go", []patch{
 		// The lock operations count as accesses. What is left is what the reads are
 		// for besides: a nil lock panics before synchronisation is disabled.
 		replaceStatements("race.Read(unsafe.Pointer(&rw.w))", "_ = rw.readerSem", 6),
 		replaceStatements("race.Acquire(unsafe.Pointer(&rw.writerSem))", "", 2),
 		replaceCalls("RWMutex.RLock", "race.Acquire(unsafe.Pointer(&rw.readerSem))", "race.RLocked(unsafe.Pointer(rw))", 1),
-		replaceCalls("RWMutex.TryRLock", "race.Acquire(unsafe.Pointer(&rw.readerSem))", "race.RLocked(unsafe.Pointer(rw))", 1),
+		replaceCalls("RWMutex.TryRLock", "race.Acquire(unsafe.Pointer(&rw.readerSem))", "race.TryRLocked(unsafe.Pointer(rw))", 1),
 		replaceCalls("RWMutex.RUnlock", "race.ReleaseMerge(unsafe.Pointer(&rw.writerSem))", "race.RUnlocking(unsafe.Pointer(rw))", 1),
 		replaceCalls("RWMutex.Lock", "race.Acquire(unsafe.Pointer(&rw.readerSem))", "race.Locked(unsafe.Pointer(rw))", 1),
-		replaceCalls("RWMutex.TryLock", "race.Acquire(unsafe.Pointer(&rw.readerSem))", "race.Locked(unsafe.Pointer(rw))", 1),
+		replaceCalls("RWMutex.TryLock", "race.Acquire(unsafe.Pointer(&rw.readerSem))", "race.TryLocked(unsafe.Pointer(rw))", 1),
 		replaceCalls("RWMutex.Unlock", "race.Release(unsafe.Pointer(&rw.readerSem))", "race.Unlocking(unsafe.Pointer(rw))", 1),
 	}},
 }

@@ -213,6 +213,22 @@ func replaceSelectors(from, to string) patch {
 	}
 }
 
+// directed gives a function a compiler directive, in place of the first line of
+// its comment.
+func directed(name, directive string) patch {
+	return func(s *source) error {
+		f, err := s.function(name)
+		if err != nil {
+			return err
+		}
+		if f.Doc == nil || strings.HasPrefix(f.Doc.List[0].Text, "//go:") {
+			return fmt.Errorf("function %s has no comment", name)
+		}
+		s.replace(f.Doc.List[0], directive)
+		return nil
+	}
+}
+
 // dropImport removes an import that the patches have left without use.
 func dropImport(path string) patch {
 	return func(s *source) error {

@@ -73,6 +73,11 @@ func TestPatches(t *testing.T) {
 		{name: "selectors", patch: replaceSelectors("atomic.AddInt32", "race.Add"), want: [2]string{"race.Add(nil, 1); b.AddInt32()", "atomic.AddInt32(nil, 1); b.AddInt32()"}},
 		{name: "no selectors", patch: replaceSelectors("atomic.AddInt64", "race.Add"), err: "no atomic.AddInt64"},
 
+		{name: "directive", patch: directed("f", "//go:norace"), want: [2]string{"\n//go:norace\nfunc f(", "// f is a function.\n"}},
+		{name: "directive for nothing", patch: directed("gone", "//go:norace"), err: "no function gone"},
+		{name: "directive without a place", patch: directed("bare", "//go:norace"), err: "function bare has no comment"},
+		{name: "directive without a comment", patch: directed("once", "//go:norace"), err: "function once has no comment"},
+
 		{name: "import", patch: dropImport("sync/atomic"), want: [2]string{"\"a/b\"\n\t\n)", "\"a/b\"\n\t\"sync/atomic\"\n)"}},
 		{name: "import by itself", patch: dropImport("c"), want: [2]string{"\n)\n\n\n\n", "\n)\n\nimport \"c\"\n\n"}},
 		{name: "no import", patch: dropImport("d"), err: "no import of d"},

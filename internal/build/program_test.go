@@ -128,11 +128,17 @@ func TestLocks(t *testing.T) {
 		{"after-deferred", heisen.Write, ""},
 		{"try", heisen.Acquire, ""},
 		{"try-held", heisen.Write, "try"},
+		{"try-rlock", heisen.AcquireShared, ""},
+		{"try-wlock", heisen.Acquire, ""},
 	} {
 		events := rec.at(t, test.at, test.op)
 		if len(events) != 1 {
 			t.Errorf("%s: %d events", test.at, len(events))
 			continue
+		}
+		acquires := test.op == heisen.Acquire || test.op == heisen.AcquireShared
+		if try := strings.HasPrefix(test.at, "try"); events[0].Flags&heisen.NoWait != 0 != (try && acquires) {
+			t.Errorf("%s: flags %#x", test.at, events[0].Flags)
 		}
 		if held := rec.locks(t, events[0]); held != test.held {
 			t.Errorf("%s: holding %q, not %q", test.at, held, test.held)
@@ -140,6 +146,23 @@ func TestLocks(t *testing.T) {
 	}
 	if lock, unlock := rec.at(t, "lock", heisen.Acquire), rec.at(t, "unlock", heisen.Release); lock[0].Obj != unlock[0].Obj {
 		t.Error("another lock is released than was acquired")
+	}
+}
+
+// TestChance: who is ordered with whom by a pool or by input and output is a
+// matter of chance, by a channel it is not.
+func TestChance(t *testing.T) {
+	rec := record(t, run{exe: program(t), args: []string{"chance"}})
+	for at, want := range map[string]heisen.Flags{"pool-get": heisen.Chance, "pipe-read": heisen.Chance, "channel-receive": 0} {
+		events := rec.at(t, at, heisen.Receive)
+		if len(events) == 0 {
+			t.Errorf("%s: no event", at)
+		}
+		for _, r := range events {
+			if r.Flags != want {
+				t.Errorf("%s: flags %#x, not %#x", at, r.Flags, want)
+			}
+		}
 	}
 }
 
@@ -321,7 +344,7 @@ func TestKilled(t *testing.T) {
 		t.Errorf("finished %v, status %d", rec.finished, rec.status)
 	}
 	if len(rec.at(t, "forever", heisen.Write)) == 0 {
-		t.Error("nothing was recorded")
+		t.Errorf("nothing was recorded: %d events, %d sites, error %v, %q", len(rec.events), rec.syms.NumSites(), rec.err, rec.stderr)
 	}
 }
 

@@ -12,19 +12,30 @@ import (
 // analyze is heisen analyze: detectors over traces that exist already.
 func (inv *invocation) analyze() (int, error) {
 	detect := inv.detectFlag()
+	filter := inv.filterFlag(false)
+	known := inv.knownFlags()
 	asJSON := inv.flags.Bool("json", false, "print findings as JSON, one a line")
 	files, err := inv.parseFiles()
 	if err != nil {
 		return Misused, err
 	}
-	found := newFindings(nil) // names may come at the end of a trace: printed when all are known
+	if err := known.read(); err != nil {
+		return Failed, err
+	}
+	if *filter {
+		detect.fronts = &fronts{}
+	}
+	found := newFindings(nil, known) // names may come at the end of a trace: printed when all are known
 	failed := inv.analyzeFiles(files, detect, found)
 	if *asJSON {
 		failed = errors.Join(failed, found.writeAll(jsonTo(inv.Out)))
+		known.summary(inv.Err, found.hidden)
 	} else {
 		failed = errors.Join(failed, found.writeAll(textTo(inv.Out)))
 		found.summary(inv.Out)
 	}
+	detect.fronts.summary(inv.Err, inv.tool.Name)
+	failed = errors.Join(failed, known.writeBaseline(found))
 	switch {
 	case failed != nil:
 		return Failed, failed

@@ -44,6 +44,8 @@ type invocation struct {
 	args  []string      // what follows it, up to "--"
 	rest  []string      // what follows "--"
 	flags *flag.FlagSet // for the subcommand to fill and parse
+	pkgs  patterns      // in which accesses are recorded
+	tags  string        // with which the program is built
 }
 
 // Main runs the command with the given arguments, without the program's name,

@@ -15,14 +15,17 @@ import (
 type findings struct {
 	mu      sync.Mutex
 	sources *report.Sources
-	order   []*finding
+	order   []*finding // those that are reported, as they were first seen
 	known   map[findingKey]*finding
 	print   func(*report.Finding) error // each as it is first seen; nil: not at all
+	expect  *known                      // what is not to be reported
+	hidden  map[string]*report.Suppression
 }
 
 type finding struct {
 	report.Finding
 	reverse bool // which order of the accesses was seen first
+	hidden  bool // it is not reported
 }
 
 // findingKey is what makes two findings the same.
@@ -32,19 +35,22 @@ func keyOf(item report.Item) findingKey {
 	return findingKey{item.Finding.Detector, item.Fingerprint}
 }
 
-func newFindings(print func(*report.Finding) error) *findings {
+func newFindings(print func(*report.Finding) error, expect *known) *findings {
 	return &findings{
 		sources: report.NewSources(),
 		known:   map[findingKey]*finding{},
 		print:   print,
+		expect:  expect,
+		hidden:  map[string]*report.Suppression{},
 	}
 }
 
 // collect returns a collector for one stream, that of the tests of a package if
-// pkg is not empty, and a function that adds its counts when the stream has ended.
-func (f *findings) collect(symbols *heisen.Symbols, pkg string) (c *report.Collector, done func()) {
+// pkg is not empty, and a function that adds its counts when the stream has ended,
+// and returns how many of its findings are to be reported.
+func (f *findings) collect(symbols *heisen.Symbols, pkg string) (c *report.Collector, done func() int) {
 	c = report.NewCollector(symbols, func(item report.Item) { f.see(item, symbols, pkg) })
-	return c, func() {
+	return c, func() (reported int) {
 		f.mu.Lock()
 		defer f.mu.Unlock()
 		for _, item := range c.All() {
@@ -53,7 +59,11 @@ func (f *findings) collect(symbols *heisen.Symbols, pkg string) (c *report.Colle
 			if item.Reverse != known.reverse {
 				known.Reverse.Count += item.Count
 			}
+			if !known.hidden {
+				reported++
+			}
 		}
+		return reported
 	}
 }
 
@@ -72,23 +82,28 @@ func (f *findings) see(item report.Item, symbols *heisen.Symbols, pkg string) {
 		return
 	}
 	resolved.Package = pkg
+	by, hidden := f.expect.hides(&resolved)
+	known = &finding{resolved, item.Reverse, hidden}
+	known.Count = 0
+	f.known[keyOf(item)] = known
+	if hidden {
+		f.hidden[item.Fingerprint] = by
+		return
+	}
+	f.order = append(f.order, known)
 	if f.print != nil {
 		f.print(&resolved) // what cannot be printed is still counted
 	}
-	resolved.Count = 0
-	known = &finding{resolved, item.Reverse}
-	f.known[keyOf(item)] = known
-	f.order = append(f.order, known)
 }
 
-// count returns how many findings there are.
+// count returns how many findings are reported.
 func (f *findings) count() int {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return len(f.order)
 }
 
-// writeAll hands all findings, with their final counts, to write.
+// writeAll hands all findings that are reported, with their final counts, to write.
 func (f *findings) writeAll(write func(*report.Finding) error) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -110,12 +125,14 @@ func textTo(w io.Writer) func(*report.Finding) error {
 	return func(f *report.Finding) error { return report.WriteText(w, f) }
 }
 
-// summary says how many findings there are, in the words of Go's race detector.
+// summary says how many findings are reported, in the words of Go's race detector.
 // What several detectors have found counts once. Where findings were printed as
-// they were seen, it says how often each of them was.
+// they were seen, it says how often each of them was. At the end stands what is
+// not reported.
 func (f *findings) summary(w io.Writer) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
+	defer f.expect.summary(w, f.hidden)
 	counted := map[string]bool{}
 	numbers := map[heisen.Kind]int{}
 	var kinds []heisen.Kind
@@ -149,6 +166,10 @@ func plural(kind heisen.Kind) string {
 		return "atomicity violation(s)"
 	case heisen.Deadlock:
 		return "potential deadlock(s)"
+	case heisen.PotentialRace:
+		return "potential data race(s)"
+	case heisen.Discipline:
+		return "violation(s) of the locking discipline"
 	}
 	return string(kind) + " finding(s)"
 }

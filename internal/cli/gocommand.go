@@ -26,10 +26,11 @@ type testFlags struct {
 func (inv *invocation) testCommand(packages []string, flags testFlags) (*exec.Cmd, error) {
 	// Vet would look at the overlay's packages, and fail.
 	args := []string{"-vet=off"}
+	args = append(args, inv.goFlags()...)
 	if !flags.count { // a cached result has no events
 		args = append(args, "-count=1")
 	}
-	b, err := build.New(inv.ctx, "", "")
+	b, err := build.New(inv.ctx, "", "", inv.pkgs...)
 	if err != nil {
 		return nil, err
 	}
@@ -92,9 +93,9 @@ func (inv *invocation) buildProgram(program string, packages []string) error {
 	defer done()
 	ctx, stop := inv.interruptible()
 	defer stop()
-	b, err := build.New(ctx, "", "")
+	b, err := build.New(ctx, "", "", inv.pkgs...)
 	if err == nil {
-		err = b.Build(ctx, "", program, nil, packages...)
+		err = b.Build(ctx, "", program, inv.goFlags(), packages...)
 	}
 	if ctx.Err() != nil {
 		return ctx.Err()
@@ -120,4 +121,34 @@ func programName(pkg string) string {
 func (inv *invocation) attach(cmd *exec.Cmd) *exec.Cmd {
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = inv.In, inv.Out, inv.Err
 	return cmd
+}
+
+// goFlags are flags of heisen's own that are for the go command.
+func (inv *invocation) goFlags() []string {
+	if inv.tags == "" {
+		return nil
+	}
+	return []string{"-tags=" + inv.tags}
+}
+
+// patterns is the value of a -pkgs flag.
+type patterns []string
+
+func (p *patterns) String() string { return strings.Join(*p, ",") }
+
+func (p *patterns) Set(list string) error {
+	*p = nil
+	for _, pattern := range strings.Split(list, ",") {
+		if pattern = strings.TrimSpace(pattern); pattern == "" {
+			return misuse("an empty pattern")
+		}
+		*p = append(*p, pattern)
+	}
+	return nil
+}
+
+// buildFlags defines -pkgs and -tags.
+func (inv *invocation) buildFlags() {
+	inv.flags.StringVar(&inv.tags, "tags", "", "comma-separated `list` of build tags")
+	inv.flags.Var(&inv.pkgs, "pkgs", "record accesses in packages that match one of the `patterns`; \"all\" is\neverything with the standard library (default: the main module)")
 }

@@ -17,6 +17,9 @@ func (inv *invocation) test() (int, error) {
 	if err := inv.parse(); err != nil {
 		return Misused, err
 	}
+	if err := watch.known.read(); err != nil {
+		return Failed, err
+	}
 	flags, err := checkTestFlags(inv.rest)
 	if err != nil {
 		return Misused, err
@@ -42,6 +45,9 @@ func (inv *invocation) runProgram() (int, error) {
 	if err := inv.parse(); err != nil {
 		return Misused, err
 	}
+	if err := watch.known.read(); err != nil {
+		return Failed, err
+	}
 	cmd, remove, err := inv.programCommand(inv.args)
 	if err != nil {
 		return Failed, err
@@ -55,14 +61,17 @@ type watch struct {
 	detect *detection
 	filter *filtering
 	json   *bool
+	known  *known
 	events *testEvents // the output of go test -json, if it is that
 	found  *findings
 }
 
 func (inv *invocation) watchFlags() *watch {
+	inv.buildFlags()
 	return &watch{
 		detect: inv.detectFlag(),
 		filter: inv.filterFlag(true),
+		known:  inv.knownFlags(),
 		json:   inv.flags.Bool("json", false, "print findings as JSON, one a line, on standard output when the program has ended"),
 	}
 }
@@ -77,16 +86,15 @@ func (w *watch) run(inv *invocation, cmd *exec.Cmd) (int, error) {
 	if *w.json {
 		live = nil
 	}
-	w.found = newFindings(live)
+	w.found = newFindings(live, w.known)
 	s, err := newSession(inv, w.filter.mode(w.detect), func(_ int, p *rt.Program, stream *rt.Stream) (int32, error) {
 		collector, done := w.found.collect(stream.Symbols(), testedPackage(p))
-		defer done()
 		detectors, err := w.detect.build(stream.Symbols(), collector.Add)
 		if err != nil {
 			return Failed, err
 		}
 		_, err = heisen.Run(inv.ctx, stream, detectors...)
-		if collector.Len() > 0 {
+		if done() > 0 {
 			return Findings, err
 		}
 		return Clean, err
@@ -101,6 +109,7 @@ func (w *watch) run(inv *invocation, cmd *exec.Cmd) (int, error) {
 	if *w.json {
 		err = errors.Join(err, w.found.writeAll(end))
 	}
+	err = errors.Join(err, w.known.writeBaseline(w.found))
 	w.found.summary(inv.Err)
 	switch {
 	case status == Clean && err != nil:

@@ -6,14 +6,23 @@ import "github.com/heisen-go/heisen"
 // public one: fields may be added, never renamed or removed.
 type Finding struct {
 	Detector    string      `json:"detector"`    // as the -detect flag takes it
-	Kind        heisen.Kind `json:"kind"`        // race, atomicity, deadlock
+	Kind        heisen.Kind `json:"kind"`        // race, potential-race, discipline, atomicity, deadlock, or a custom detector's
 	Fingerprint string      `json:"fingerprint"` // equal across runs and machines
 	Count       uint64      `json:"count"`       // how often it was found, from 1, in either order
 	Message     string      `json:"message"`     // one line, without the places
 
 	Package  string   `json:"package,omitempty"`  // import path of the package whose tests ran
 	Variable string   `json:"variable,omitempty"` // expression of the later access, if known
-	Accesses []Access `json:"accesses"`           // in stream order, the later last
+	Accesses []Access `json:"accesses"`           // in stream order, the later last; see Cycle
+
+	// Cycle has the locks of a deadlock among locks: where one is held, the next
+	// one is wanted; the last is the first again. Each access wants a lock that
+	// the next one holds, and the last access, which is the latest, one that the
+	// first holds.
+	Cycle []string `json:"cycle,omitempty"`
+	// Locks are concerned besides those held at the accesses: of a violation of
+	// the locking discipline, those that were held at all accesses before.
+	Locks []Lock `json:"locks,omitempty"`
 
 	// Goroutines are those of the accesses and the ancestors that started
 	// them, each once.
@@ -66,11 +75,11 @@ type Frame struct {
 	Line int    `json:"line"`
 }
 
-// Lock is a lock that is held.
+// Lock is a lock that is held, or was.
 type Lock struct {
 	Lock     string `json:"lock"`               // name, or address in hexadecimal
-	Mode     string `json:"mode"`               // "read" or "write"
-	Site     string `json:"site"`               // where it was acquired
+	Mode     string `json:"mode"`               // "read" or "write", empty if not known
+	Site     string `json:"site"`               // where it was acquired, empty if not known
 	Variable string `json:"variable,omitempty"` // the lock's expression there, if known
 }
 

@@ -102,6 +102,27 @@ func bothOrders() Finding {
 	return f
 }
 
+// inTests is a race between two tests, one of which started a goroutine for the
+// access by way of a function that starts goroutines for others.
+func inTests() Finding {
+	b := newBank()
+	task := func(name string) heisen.Cursor {
+		return b.Call(heisen.Cursor{}, b.AddSite(heisen.SiteInfo{Task: name}))
+	}
+	start := b.at("main.start", 37)
+	b.SetThread(1, heisen.ThreadInfo{Forked: true, Site: start, Context: b.Context(b.Call(task("TestPay/twice"), start))})
+	earlier, later := b.reporting(), b.depositing(heisen.Write)
+	earlier.Context = b.Context(task("TestReport"))
+	c := NewCollector(b.Symbols, nil)
+	c.Add(heisen.Finding{
+		Detector: "fasttrack", Kind: heisen.Race, Object: balance, Message: "write races with earlier read",
+		Accesses: []heisen.Access{earlier, later},
+	})
+	f := Resolve(c.All()[0], b.Symbols, NewSources())
+	f.Package = "example.com/bank"
+	return f
+}
+
 func atomicityFinding() Finding {
 	b := newBank()
 	read, write := b.depositing(heisen.Read), b.depositing(heisen.Write)
@@ -131,6 +152,77 @@ func deadlockFinding() Finding {
 			{Op: heisen.AcquireShared, Thread: 1, Object: lockB, Site: b.at("main.(*account).transfer", 23), Context: hold(lockA, 22, false)},
 			{Op: heisen.Acquire, Thread: 2, Object: lockA, Site: b.at("main.(*account).transfer", 22), Context: hold(lockB, 23, true)},
 		},
+	})
+	return Resolve(c.All()[0], b.Symbols, NewSources())
+}
+
+// sameExpression is a deadlock of two locks with the same name, at one line.
+func sameExpression() Finding {
+	b := newBank()
+	site := b.at("main.(*account).transfer", 23)
+	hold := func(lock heisen.Object) heisen.Context {
+		return b.Context(b.Acquire(heisen.Cursor{}, heisen.Held{Lock: lock, Site: b.at("main.(*account).transfer", 22)}))
+	}
+	c := NewCollector(b.Symbols, nil)
+	c.Add(heisen.Finding{
+		Detector: "lockorder", Kind: heisen.Deadlock, Object: lockA,
+		Message: "two threads can wait for each other's locks",
+		Accesses: []heisen.Access{
+			{Op: heisen.AcquireShared, Thread: 0, Object: lockB, Site: site, Context: hold(lockA)},
+			{Op: heisen.AcquireShared, Thread: 2, Object: lockA, Site: site, Context: hold(lockB)},
+		},
+	})
+	return Resolve(c.All()[0], b.Symbols, NewSources())
+}
+
+// waitingWriter is a deadlock of three threads and two locks in a text trace, in
+// which the second holds nothing: it waits for the third, a reader, and keeps the
+// first out.
+func waitingWriter() Finding {
+	s := heisen.NewSymbols()
+	for t, name := range []string{"T0", "T1", "T2"} {
+		s.SetThread(heisen.Thread(t), heisen.ThreadInfo{Name: name})
+	}
+	s.SetName(8, "L1")
+	s.SetName(16, "L2")
+	site := func(text string) heisen.Site { return s.AddSite(heisen.SiteInfo{Text: text}) }
+	hold := func(lock heisen.Object, shared bool, text string) heisen.Context {
+		return s.Context(s.Acquire(heisen.Cursor{}, heisen.Held{Lock: lock, Shared: shared, Site: site(text)}))
+	}
+	c := NewCollector(s, nil)
+	c.Add(heisen.Finding{
+		Detector: "lockorder", Kind: heisen.Deadlock, Object: 16,
+		Message: "3 threads can wait in a circle for each other's locks; a writer that waits keeps new readers out",
+		Accesses: []heisen.Access{
+			{Op: heisen.AcquireShared, Thread: 0, Object: 8, Site: site("2"), Context: hold(16, false, "1")},
+			{Op: heisen.Acquire, Thread: 1, Object: 8, Site: site("3")},
+			{Op: heisen.Acquire, Thread: 2, Object: 16, Site: site("5"), Context: hold(8, true, "4")},
+		},
+	})
+	return Resolve(c.All()[0], s, nil)
+}
+
+// disciplineFinding is about two locks: one is held at the earlier access, the
+// other one nowhere in sight.
+func disciplineFinding() Finding {
+	b := newBank()
+	c := NewCollector(b.Symbols, nil)
+	c.Add(heisen.Finding{
+		Detector: "eraser", Kind: heisen.Discipline, Object: balance,
+		Message:  "read without any of the 2 locks that were held at all accesses since it is shared",
+		Accesses: []heisen.Access{b.depositing(heisen.Write), b.reporting()},
+		Locks:    []heisen.Object{lockA, lockB},
+	})
+	return Resolve(c.All()[0], b.Symbols, NewSources())
+}
+
+func potentialRaceFinding() Finding {
+	b := newBank()
+	c := NewCollector(b.Symbols, nil)
+	c.Add(heisen.Finding{
+		Detector: "hybrid", Kind: heisen.PotentialRace, Object: balance,
+		Message:  "write may race with read",
+		Accesses: []heisen.Access{b.reporting(), b.depositing(heisen.Write)},
 	})
 	return Resolve(c.All()[0], b.Symbols, NewSources())
 }
@@ -176,10 +268,16 @@ func allFindings() map[string]Finding {
 	return map[string]Finding{
 		"race":      raceFinding(),
 		"orders":    bothOrders(),
+		"tests":     inTests(),
 		"atomicity": atomicityFinding(),
 		"deadlock":  deadlockFinding(),
 		"std":       textTraceFinding(),
-		"long":      longFinding(),
+
+		"same-expression": sameExpression(),
+		"waiting-writer":  waitingWriter(),
+		"discipline":      disciplineFinding(),
+		"potential-race":  potentialRaceFinding(),
+		"long":            longFinding(),
 		"nosymbols": Resolve(Item{
 			Finding: heisen.Finding{
 				Detector: "hb", Kind: "livelock", Message: "nothing is known of the numbers",

@@ -32,7 +32,13 @@ func Resolve(item Item, symbols *heisen.Symbols, sources *Sources) Finding {
 	for i, a := range f.Accesses {
 		out.Accesses[i], excerpts[i] = r.access(a)
 	}
-	for i, c := range choose(excerpts) {
+	chosen := choose(excerpts)
+	if f.Kind == heisen.Deadlock { // accesses to different locks
+		for i := range excerpts {
+			chosen[i] = choose(excerpts[i : i+1])[0]
+		}
+	}
+	for i, c := range chosen {
 		if c != nil {
 			out.Accesses[i].Variable = c.text
 			out.Accesses[i].Source = c.statement
@@ -41,6 +47,10 @@ func Resolve(item Item, symbols *heisen.Symbols, sources *Sources) Finding {
 	if n := len(out.Accesses); n > 0 {
 		out.Variable = out.Accesses[n-1].Variable
 	}
+	if isCycle(&f) {
+		out.Cycle = cycle(&f, out.Accesses)
+	}
+	out.Locks = r.ruled(&f)
 	out.Goroutines = r.goroutines(f.Accesses)
 	for i := range f.Witness {
 		out.Witness = append(out.Witness, r.step(&f.Witness[i]))
@@ -188,7 +198,11 @@ func (r resolver) goroutines(accesses []heisen.Access) (out []Goroutine) {
 			if info.Forked {
 				parent := info.Parent
 				g.Parent = &parent
-				g.Stack = r.stack(info.Site, info.Context)
+				site := info.Site
+				if calls := r.symbols.Calls(info.Context); len(calls) > 0 && calls[0] == site {
+					site = 0 // it is the call of a function that starts goroutines for others
+				}
+				g.Stack = r.stack(site, info.Context)
 				if len(g.Stack) == 0 && info.Site != 0 {
 					g.Stack = []Frame{{Func: r.site(info.Site)}}
 				}

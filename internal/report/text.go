@@ -23,15 +23,22 @@ const (
 func WriteText(w io.Writer, f *Finding) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s\nWARNING: %s\n", frameLine, title(f.Kind))
-	if f.Variable != "" {
-		fmt.Fprintf(&b, "%s: ", f.Variable)
+	switch {
+	case len(f.Cycle) > 0:
+		fmt.Fprintf(&b, "%s: %s\n", f.Message, strings.Join(f.Cycle, " -> "))
+	case f.Variable != "":
+		fmt.Fprintf(&b, "%s: %s\n", f.Variable, f.Message)
+	default:
+		fmt.Fprintf(&b, "%s\n", f.Message)
 	}
-	fmt.Fprintf(&b, "%s\n", f.Message)
 	fmt.Fprintf(&b, "Found by %s", f.Detector)
 	if times := Times(f); times != "" {
 		fmt.Fprintf(&b, " %s", times)
 	}
 	fmt.Fprintf(&b, ", fingerprint %s\n", f.Fingerprint)
+	if len(f.Locks) > 0 {
+		fmt.Fprintf(&b, "Held until then: %s\n", held(f.Locks))
+	}
 	writeAccesses(&b, f)
 	for i := range f.Goroutines {
 		writeGoroutine(&b, f, &f.Goroutines[i])
@@ -55,6 +62,10 @@ func title(kind heisen.Kind) string {
 		return "ATOMICITY VIOLATION"
 	case heisen.Deadlock:
 		return "POTENTIAL DEADLOCK"
+	case heisen.PotentialRace:
+		return "POTENTIAL DATA RACE"
+	case heisen.Discipline:
+		return "LOCKING DISCIPLINE"
 	}
 	return strings.ToUpper(string(kind))
 }
@@ -70,6 +81,28 @@ func Times(f *Finding) string {
 	return fmt.Sprintf("%d times", f.Count)
 }
 
+// latestFirst reports whether the accesses of a kind are sides of the latest one,
+// and not steps.
+func latestFirst(kind heisen.Kind) bool {
+	return kind == heisen.Race || kind == heisen.PotentialRace || kind == heisen.Discipline
+}
+
+// held names locks.
+func held(locks []Lock) string {
+	var names []string
+	for _, l := range locks {
+		names = append(names, nameAndObject(l.Variable, l.Lock))
+	}
+	return strings.Join(names, ", ")
+}
+
+func nameAndObject(variable, object string) string {
+	if variable == "" {
+		return object
+	}
+	return variable + " " + object
+}
+
 // writeAccesses prints the sides of a race from the latest back, as Go does;
 // the steps of other bugs in their order, for that is the bug.
 func writeAccesses(b *strings.Builder, f *Finding) {
@@ -78,7 +111,7 @@ func writeAccesses(b *strings.Builder, f *Finding) {
 		a := &f.Accesses[i]
 		op := strings.ReplaceAll(a.Op, "-", " ")
 		switch {
-		case f.Kind == heisen.Race:
+		case latestFirst(f.Kind):
 			a = &f.Accesses[n-1-i]
 			op = strings.ReplaceAll(a.Op, "-", " ")
 			if i > 0 {
@@ -91,9 +124,21 @@ func writeAccesses(b *strings.Builder, f *Finding) {
 		if a.Test != "" {
 			who += " (" + a.Test + ")"
 		}
-		fmt.Fprintf(b, "\n%s by %s at %s:\n", capital(op), who, a.Object)
+		if len(f.Cycle) > 0 {
+			fmt.Fprintf(b, "\n%s wants %s (%s):\n", heading(who), nameAndObject(a.Variable, a.Object), wantedMode(a.Op))
+		} else {
+			fmt.Fprintf(b, "\n%s by %s at %s:\n", capital(op), who, a.Object)
+		}
 		writeAccess(b, a)
 	}
+}
+
+// wantedMode is the mode of Lock that an acquisition brings about.
+func wantedMode(op string) string {
+	if op == heisen.AcquireShared.String() {
+		return "read"
+	}
+	return "write"
 }
 
 func writeAccess(b *strings.Builder, a *Access) {
@@ -102,11 +147,7 @@ func writeAccess(b *strings.Builder, a *Access) {
 	}
 	writeStack(b, a.Stack, a.Source)
 	for _, l := range a.Locks {
-		name := l.Lock
-		if l.Variable != "" {
-			name = l.Variable + " " + name
-		}
-		fmt.Fprintf(b, "  holding %s (%s), acquired at %s\n", name, l.Mode, l.Site)
+		fmt.Fprintf(b, "  holding %s (%s), acquired at %s\n", nameAndObject(l.Variable, l.Lock), l.Mode, l.Site)
 	}
 	if len(a.Locks) == 0 {
 		fmt.Fprintf(b, "  holding no locks\n")
@@ -171,7 +212,7 @@ func writeWitness(b *strings.Builder, steps []Step) {
 // heading is a thread's name at the start of a sentence. The names of a text
 // trace are not ours to change.
 func heading(name string) string {
-	if strings.HasPrefix(name, "goroutine ") {
+	if strings.HasPrefix(name, "goroutine ") || strings.HasPrefix(name, "main goroutine") {
 		return capital(name)
 	}
 	return name

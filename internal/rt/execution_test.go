@@ -164,10 +164,10 @@ func (g *generator) lock(t, i int) {
 		g.add(step{g: t, op: opReleaseShared, obj: obj})
 	case len(l.readers) == 0 && g.rng.IntN(2) == 0:
 		l.writer = t + 1
-		g.add(step{g: t, op: opAcquire, obj: obj})
+		g.add(step{g: t, op: []uint64{opAcquire, opTryAcquire}[g.rng.IntN(2)], obj: obj})
 	default:
 		l.readers = append(l.readers, t)
-		g.add(step{g: t, op: opAcquireShared, obj: obj})
+		g.add(step{g: t, op: []uint64{opAcquireShared, opTryAcquireShared}[g.rng.IntN(2)], obj: obj})
 	}
 }
 
@@ -196,7 +196,7 @@ func (g *generator) life(t, i int) {
 	default:
 		if !l.knows[t] {
 			l.knows[t] = true
-			g.add(step{g: t, op: opReceive, obj: msg})
+			g.add(step{g: t, op: []uint64{opReceive, opChanceReceive}[g.rng.IntN(2)], obj: msg})
 		}
 		g.add(step{g: t, op: opRead + uint64(g.rng.IntN(2)), obj: obj + 8*uint64(g.rng.IntN(lifeWords)), size: 1})
 	}

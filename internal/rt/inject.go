@@ -50,9 +50,12 @@ var Annotations = []string{
 var AddedAnnotations = []string{
 	"Task(name string)",
 	"Locked(lock unsafe.Pointer)",
+	"TryLocked(lock unsafe.Pointer)",
 	"Unlocking(lock unsafe.Pointer)",
 	"RLocked(lock unsafe.Pointer)",
+	"TryRLocked(lock unsafe.Pointer)",
 	"RUnlocking(lock unsafe.Pointer)",
+	"AcquireByChance(addr unsafe.Pointer)",
 	"CompareAndSwapInt32(addr *int32, old, new int32) bool",
 	"AddInt32(addr *int32, delta int32) int32",
 }

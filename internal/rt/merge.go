@@ -1,7 +1,6 @@
 package rt
 
 import (
-	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -25,9 +24,13 @@ type merger struct {
 	// that are further away than that.
 	waiting [maxNear]*goroutine
 	far     map[uint64]*goroutine
-	ready   []*goroutine // forked while their words waited
+	ready   []*goroutine // whose words wait for nothing
 	held    uint64       // words that wait
+	free    []*goroutine // that have ended
 	tasks   map[string]heisen.Site
+
+	limits limits
+	coarse bool // a limit was reached
 }
 
 // goroutine is the state of one goroutine's part of the stream.
@@ -39,11 +42,15 @@ type goroutine struct {
 	early  []run // what came after a gap, by position
 	forked bool  // its Fork was emitted
 	awake  bool  // its Begin was emitted
+	ready  bool  // it is in merger.ready
+	ended  bool  // its End was emitted; the state is free
 
 	task    []byte // as much of a task's name as has come
 	cursor  heisen.Cursor
 	context heisen.Context // of cursor, unless stale
 	stale   bool
+	unkept  uint64     // innermost calls that are not in cursor
+	holds   []heldLock // in order of acquisition
 }
 
 type run struct {
@@ -59,6 +66,7 @@ const maxGoroutines = 1 << 32
 
 func (m *merger) init(s *Stream) {
 	m.s = s
+	m.limits = defaultLimits
 	m.gs = map[uint64]*goroutine{}
 	m.far = map[uint64]*goroutine{}
 	m.tasks = map[string]heisen.Site{}
@@ -71,10 +79,36 @@ func (m *merger) goroutine(id uint64) (*goroutine, error) {
 	}
 	g := m.gs[id]
 	if g == nil {
-		g = &goroutine{id: heisen.Thread(id)}
+		g = m.newGoroutine()
+		g.id = heisen.Thread(id)
 		m.gs[id] = g
 	}
 	return g, nil
+}
+
+// newGoroutine returns an empty state, if it can one that has served: programs
+// start millions of goroutines.
+func (m *merger) newGoroutine() *goroutine {
+	last := len(m.free) - 1
+	if last < 0 {
+		return new(goroutine)
+	}
+	g := m.free[last]
+	m.free = m.free[:last]
+	*g = goroutine{queue: g.queue[:0], holds: g.holds[:0], task: g.task[:0]}
+	return g
+}
+
+// maxKept bounds the queue, in words, that a free state keeps.
+const maxKept = 1 << 10
+
+// forget takes back the state of a goroutine that has ended.
+func (m *merger) forget(g *goroutine) {
+	delete(m.gs, uint64(g.id))
+	if cap(g.queue) <= maxKept {
+		g.ended = true
+		m.free = append(m.free, g)
+	}
 }
 
 // pending returns how many words have come that could not be emitted.
@@ -100,54 +134,97 @@ func (m *merger) lost() (events uint64) {
 	return events
 }
 
-// deliver takes words of g, of which at came before in its life.
-func (m *merger) deliver(g *goroutine, at uint64, words []uint64) error {
-	if at > g.next {
-		g.early = append(g.early, run{at, append([]uint64(nil), words...)})
-		m.held += uint64(len(words))
-		return nil
-	}
-	if at < g.next {
-		return m.s.corrupt("goroutine %d has %d words, and word %d comes again", g.id, g.next, at)
-	}
-	if err := m.extend(g, words); err != nil {
-		return err
+// deliver takes words of g up to a switch to another goroutine, or fewer if they
+// make enough events, and returns how many it took. at is how many came before
+// in g's life.
+func (m *merger) deliver(g *goroutine, at uint64, words []uint64) (n int, err error) {
+	switch {
+	case at == g.next && g.head == len(g.queue):
+		// As a rule nothing waits, and the words need not be looked at twice.
+		var waits bool
+		if n, waits, err = m.consume(g, words); err != nil {
+			return n, err
+		}
+		g.next += uint64(n)
+		if waits {
+			rest, err := m.run(words[n:])
+			if err != nil {
+				return n, err
+			}
+			m.enqueue(g, rest)
+			n += len(rest)
+		} else if n < len(words) && words[n]>>opShift != opSwitch {
+			return n, nil
+		}
+	case at < g.next:
+		return 0, m.s.corrupt("goroutine %d has %d words, and word %d comes again", g.id, g.next, at)
+	default:
+		part, err := m.run(words)
+		if err != nil {
+			return 0, err
+		}
+		n = len(part)
+		if at > g.next {
+			g.early = append(g.early, run{at, append([]uint64(nil), part...)})
+			m.held += uint64(n)
+			return n, nil
+		}
+		m.enqueue(g, part)
 	}
 	for i := 0; i < len(g.early); i++ {
 		if r := g.early[i]; r.at == g.next {
 			g.early = append(g.early[:i], g.early[i+1:]...)
 			m.held -= uint64(len(r.words))
-			if err := m.extend(g, r.words); err != nil {
-				return err
+			if g.head == len(g.queue) {
+				m.resume(g)
 			}
+			m.enqueue(g, r.words)
 			i = -1
 		}
 	}
-	return m.release()
+	return n, m.release()
 }
 
-// extend consumes words that follow directly on what g has, or queues them.
-func (m *merger) extend(g *goroutine, words []uint64) error {
-	g.next += uint64(len(words))
-	if g.head == len(g.queue) {
-		n, err := m.consume(g, words)
-		if err != nil {
-			return err
+// run returns the words before a switch.
+func (m *merger) run(words []uint64) ([]uint64, error) {
+	n := 0
+	for n < len(words) {
+		op := words[n] >> opShift
+		if op == opSwitch {
+			break
 		}
-		words = words[n:]
+		size := int(recordWords[op])
+		if size == 0 || n+size > len(words) {
+			return nil, m.s.corrupt("record %#x", words[n])
+		}
+		n += size
 	}
+	return words[:n], nil
+}
+
+// resume makes release look at the words of g.
+func (m *merger) resume(g *goroutine) {
+	if !g.ready {
+		g.ready = true
+		m.ready = append(m.ready, g)
+	}
+}
+
+// enqueue keeps words that cannot be consumed yet.
+func (m *merger) enqueue(g *goroutine, words []uint64) {
+	g.next += uint64(len(words))
 	if g.head > 0 && len(g.queue)+len(words) > cap(g.queue) {
 		g.queue = g.queue[:copy(g.queue, g.queue[g.head:])]
 		g.head = 0
 	}
 	g.queue = append(g.queue, words...)
 	m.held += uint64(len(words))
-	return nil
 }
 
-// release consumes what waited for the events emitted since.
+// release consumes what waited for the events emitted since, until there are
+// enough to deliver.
 func (m *merger) release() error {
-	for {
+	for !m.s.full() {
 		g := m.waiting[m.next%maxNear]
 		if g != nil {
 			m.waiting[m.next%maxNear] = nil
@@ -155,10 +232,11 @@ func (m *merger) release() error {
 			delete(m.far, m.next)
 		} else if last := len(m.ready) - 1; last >= 0 {
 			g, m.ready = m.ready[last], m.ready[:last]
+			g.ready = false
 		} else {
 			return nil
 		}
-		n, err := m.consume(g, g.queue[g.head:])
+		n, waits, err := m.consume(g, g.queue[g.head:])
 		m.held -= uint64(n)
 		g.head += n
 		if err != nil {
@@ -166,8 +244,11 @@ func (m *merger) release() error {
 		}
 		if g.head == len(g.queue) {
 			g.queue, g.head = g.queue[:0], 0
+		} else if !waits {
+			m.resume(g)
 		}
 	}
+	return nil
 }
 
 // wait notes that g stops at the event with the given stamp.
@@ -190,103 +271,117 @@ func (m *merger) wait(g *goroutine, stamp uint64) error {
 	return nil
 }
 
-// consume emits the events that words, the next of g, stand for, and returns
-// how many words it got through before one had to wait.
-func (m *merger) consume(g *goroutine, words []uint64) (int, error) {
-	i := 0
+// consume emits the events that words, the next of g, stand for. It returns how
+// many words it got through: all, or those before a switch or before one that
+// waits, or as many as make enough events.
+func (m *merger) consume(g *goroutine, words []uint64) (i int, waits bool, err error) {
 	if !g.awake {
 		if len(words) == 0 {
-			return 0, nil
+			return 0, false, nil
 		}
 		w := words[0]
 		if w>>opShift != opBegin {
-			return 0, m.s.corrupt("goroutine %d begins with %#x", g.id, w)
+			return 0, false, m.s.corrupt("goroutine %d begins with %#x", g.id, w)
 		}
 		if w&orphan == 0 && !g.forked {
-			return 0, nil
+			return 0, true, nil
 		}
 		g.awake = true
 		m.begin(g, w&goidMax)
 		i = 1
 	}
-	syms := m.s.syms
-	for i < len(words) {
+	for i < len(words) && !m.s.full() {
 		w := words[i]
 		op, arg := w>>opShift, w&argMask
+		record := words[i:]
+		size := int(recordWords[op])
+		if size == 0 || size > len(record) {
+			return i, false, m.s.corrupt("record %#x", w)
+		}
 		switch op {
-		case opRead, opWrite:
-			m.access(g, heisen.Object(arg), words[i+1], eventOps[op], 0)
-			i += 2
-		case opReadAgain, opWriteAgain:
-			m.access(g, heisen.Object(arg), words[i+1], eventOps[op], Repeated)
-			i += 2
+		case opRead, opWrite, opReadAgain, opWriteAgain:
+			var flags heisen.Flags
+			if op >= opReadAgain {
+				flags = Repeated
+			}
+			loc := record[1]
+			if size := uint32(loc); size <= maxAccess {
+				r := m.emit(g)
+				r.Code, r.Obj, r.Loc, r.Len = eventOps[op], heisen.Object(arg), m.s.site(uint32(loc>>32)), uint16(size)
+				r.Flags = flags
+			} else {
+				m.longAccess(g, heisen.Object(arg), loc, eventOps[op], flags)
+			}
 		case opCall:
-			g.cursor = syms.Call(g.cursor, m.s.site(uint32(arg)))
-			g.stale = true
-			i++
+			m.call(g, uint32(arg))
+		case opReturn:
+			m.back(g, arg)
 		case opTask:
 			if err := m.task(g, arg); err != nil {
-				return i, err
+				return i, false, err
 			}
-			i++
-		case opReturn:
-			for ; arg > 0 && g.cursor.Calls != 0; arg-- {
-				g.cursor = syms.Return(g.cursor)
-			}
-			g.stale = true
-			i++
 		case opAlloc, opFree:
-			m.emit(g, heisen.Record{
-				Code: eventOps[op], Obj: heisen.Object(arg),
-				Loc: m.s.site(uint32(words[i+1] >> 32)), Val: uint64(uint32(words[i+1])),
-			})
-			i += 2
-		case opBegin, opSwitch:
-			return i, m.s.corrupt("goroutine %d begins again", g.id)
+			r := m.emit(g)
+			r.Code, r.Obj = eventOps[op], heisen.Object(arg)
+			r.Loc, r.Val = m.s.site(uint32(record[1]>>32)), uint64(uint32(record[1]))
+		case opBegin:
+			return i, false, m.s.corrupt("goroutine %d begins again", g.id)
+		case opSwitch:
+			return i, false, nil
 		default:
-			if stamp := words[i+1]; stamp != m.next {
-				return i, m.wait(g, stamp)
+			if stamp := record[1]; stamp != m.next {
+				return i, true, m.wait(g, stamp)
 			}
 			m.next++
-			if err := m.sync(g, op, arg, m.s.site(uint32(words[i+2]))); err != nil {
-				return i, err
+			if err := m.sync(g, op, arg, m.s.site(uint32(record[2]))); err != nil {
+				return i, false, err
 			}
-			i += 3
 			if op == opEnd {
-				if i < len(words) {
-					return i, m.s.corrupt("goroutine %d goes on after its end", g.id)
+				i += size
+				if i < len(words) && words[i]>>opShift != opSwitch {
+					return i, false, m.s.corrupt("goroutine %d goes on after its end", g.id)
 				}
-				delete(m.gs, uint64(g.id))
-				return i, nil
+				m.forget(g)
+				return i, false, nil
 			}
 		}
+		i += size
 	}
-	return i, nil
+	return i, false, nil
 }
 
-func (m *merger) emit(g *goroutine, r heisen.Record) {
+// emit adds an event of g, for the caller to fill in what is not its thread and
+// context.
+func (m *merger) emit(g *goroutine) *heisen.Record {
 	if g.stale {
-		g.context = m.s.syms.Context(g.cursor)
+		g.context = m.context(g.cursor)
 		g.stale = false
 	}
-	r.TID, r.Ctx = g.id, g.context
-	m.s.out = append(m.s.out, r)
+	n := len(m.s.out)
+	if n == cap(m.s.out) {
+		m.s.out = slices.Grow(m.s.out, batchSize)
+	}
+	m.s.out = m.s.out[:n+1]
+	r := &m.s.out[n]
+	// Field by field: a literal would be made elsewhere and copied.
+	r.Obj, r.Val, r.TID, r.Loc, r.Ctx, r.Len, r.Code, r.Flags = 0, 0, g.id, 0, g.context, 0, 0, 0
+	return r
 }
 
 // maxAccess is the longest access of one Record, a multiple of 8.
 const maxAccess = 1<<16 - 8
 
-// access emits an access, in pieces if it is longer than a Record can say.
-func (m *merger) access(g *goroutine, obj heisen.Object, w uint64, op heisen.Op, flags heisen.Flags) {
+// longAccess emits an access in pieces, for a Record cannot say how long it is.
+func (m *merger) longAccess(g *goroutine, obj heisen.Object, w uint64, op heisen.Op, flags heisen.Flags) {
 	size := uint64(uint32(w))
 	site := m.s.site(uint32(w >> 32))
-	for size > maxAccess {
-		n := maxAccess - uint64(obj)%8
-		m.emit(g, heisen.Record{Code: op, Obj: obj, Loc: site, Len: uint16(n), Flags: flags})
+	for size > 0 {
+		n := min(size, maxAccess-uint64(obj)%8)
+		r := m.emit(g)
+		r.Code, r.Obj, r.Loc, r.Len, r.Flags = op, obj, site, uint16(n), flags
 		obj += heisen.Object(n)
 		size -= n
 	}
-	m.emit(g, heisen.Record{Code: op, Obj: obj, Loc: site, Len: uint16(size), Flags: flags})
 }
 
 // begin emits the first event of a goroutine.
@@ -301,7 +396,8 @@ func (m *merger) begin(g *goroutine, goid uint64) {
 		info.Name = "runtime timers"
 	}
 	m.s.syms.SetThread(g.id, info)
-	m.emit(g, heisen.Record{Code: heisen.Begin, Val: goid})
+	r := m.emit(g)
+	r.Code, r.Val = heisen.Begin, goid
 }
 
 // maxTask bounds a task's name, in bytes.
@@ -371,36 +467,41 @@ const collector heisen.Object = 1 << 55
 func (m *merger) collected(g *goroutine) {
 	for _, id := range slices.Sorted(maps.Keys(m.gs)) {
 		if h := m.gs[id]; h != g && h.awake {
-			m.emit(h, heisen.Record{Code: heisen.Send, Obj: collector})
+			r := m.emit(h)
+			r.Code, r.Obj = heisen.Send, collector
 		}
 	}
-	m.emit(g, heisen.Record{Code: heisen.Receive, Obj: collector})
+	r := m.emit(g)
+	r.Code, r.Obj = heisen.Receive, collector
 }
 
 // sync emits a synchronisation event and follows what it does to the locks held
 // and to the goroutines that exist.
 func (m *merger) sync(g *goroutine, op, arg uint64, site heisen.Site) error {
-	syms := m.s.syms
 	switch op {
 	case opCollected:
 		m.collected(g)
 		return nil
 	case opEnd:
-		m.emit(g, heisen.Record{Code: heisen.Send, Obj: collector})
+		r := m.emit(g)
+		r.Code, r.Obj = heisen.Send, collector
 	}
-	r := heisen.Record{Code: eventOps[op], Obj: heisen.Object(arg), Loc: site}
+	r := m.emit(g)
+	r.Code, r.Obj, r.Loc = eventOps[op], heisen.Object(arg), site
 	switch op {
 	case opAcquire, opRelease, opAcquireShared, opReleaseShared:
 		r.Flags = heisen.LockWord
+	case opTryAcquire, opTryAcquireShared:
+		r.Flags = heisen.LockWord | heisen.NoWait
+	case opChanceReceive:
+		r.Flags = heisen.Chance
 	}
-	m.emit(g, r)
-	switch op {
-	case opAcquire, opAcquireShared:
-		g.cursor = syms.Acquire(g.cursor, heisen.Held{Lock: heisen.Object(arg), Shared: op == opAcquireShared, Site: site})
-		g.stale = true
-	case opRelease, opReleaseShared:
-		m.drop(g, heisen.Object(arg), op == opReleaseShared)
-	case opFork:
+	switch code := r.Code; code {
+	case heisen.Acquire, heisen.AcquireShared:
+		m.hold(g, heisen.Held{Lock: heisen.Object(arg), Shared: code == heisen.AcquireShared, Site: site})
+	case heisen.Release, heisen.ReleaseShared:
+		m.drop(g, heisen.Object(arg), code == heisen.ReleaseShared)
+	case heisen.Fork:
 		child, err := m.goroutine(arg)
 		if err != nil {
 			return err
@@ -409,32 +510,10 @@ func (m *merger) sync(g *goroutine, op, arg uint64, site heisen.Site) error {
 			return m.s.corrupt("goroutine %d is started again", arg)
 		}
 		child.forked = true
-		syms.SetThread(child.id, heisen.ThreadInfo{Forked: true, Parent: g.id, Site: site, Context: g.context})
+		m.s.syms.SetThread(child.id, heisen.ThreadInfo{Forked: true, Parent: g.id, Site: site, Context: g.context})
 		if child.head < len(child.queue) {
-			m.ready = append(m.ready, child)
+			m.resume(child)
 		}
 	}
 	return nil
-}
-
-// drop ends a hold of lock: g's own, or, for Go lets any goroutine unlock a
-// mutex, that of whoever has one.
-func (m *merger) drop(g *goroutine, lock heisen.Object, shared bool) {
-	if cursor, ok := m.s.syms.Release(g.cursor, lock, shared); ok {
-		g.cursor, g.stale = cursor, true
-		return
-	}
-	var holders []*goroutine
-	for _, h := range m.gs {
-		if h.cursor.Locks != 0 {
-			holders = append(holders, h)
-		}
-	}
-	slices.SortFunc(holders, func(a, b *goroutine) int { return cmp.Compare(a.id, b.id) })
-	for _, h := range holders {
-		if cursor, ok := m.s.syms.Release(h.cursor, lock, shared); ok {
-			h.cursor, h.stale = cursor, true
-			return
-		}
-	}
 }

@@ -125,8 +125,8 @@ func expect(steps []step) (per map[int][]event, order []heisen.Record) {
 			add(g, e)
 		}
 		switch s.op {
-		case opAcquire, opAcquireShared:
-			m.acquire(g, hold{s.obj, s.op == opAcquireShared, e.pc})
+		case opAcquire, opTryAcquire, opAcquireShared, opTryAcquireShared:
+			m.acquire(g, hold{s.obj, e.op == heisen.AcquireShared, e.pc})
 		case opRelease, opReleaseShared:
 			m.release(g, s.obj, s.op == opReleaseShared)
 		}

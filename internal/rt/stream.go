@@ -1,13 +1,10 @@
 package rt
 
 import (
-	"bufio"
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
 	"syscall"
-	"unsafe"
 
 	"github.com/heisen-go/heisen"
 )
@@ -35,24 +32,23 @@ type Symbolizer interface {
 // Stream is the events of one program, merged into one order: a heisen.Source.
 // It belongs to one goroutine.
 type Stream struct {
-	r     *bufio.Reader
+	in    input
 	hello hello
 	syms  *heisen.Symbols
 	pages []*[sitePage]heisen.Site // sites by pc
 	fresh []uint32                 // pcs of sites that are not resolved
 	solve Symbolizer
 
-	words   []uint64 // the message being read
-	offset  int64    // of the message in the stream, for errors
-	next    int64    // offset of the one after it
 	buffers []bufferState
+	from    *bufferState // whose words come now
+	rest    []uint64     // those that were not taken yet
 	merge   merger
 
-	out     []heisen.Record
-	done    int    // how many of out were delivered
-	skipped uint64 // accesses that the recorder passed over
+	out     []heisen.Record // a batch, or somewhat more
+	done    int             // how many of out were delivered
 	bye     bool
-	err     error // what ends the stream once out is delivered
+	skipped uint64 // accesses that the recorder passed over
+	err     error  // what ends the stream once out is delivered
 }
 
 const sitePage = 4096
@@ -65,28 +61,29 @@ type hello struct{ version, text, size, pid uint64 }
 // bufferState is where the words of a P's buffer are.
 type bufferState struct {
 	g  *goroutine
-	at uint64 // words of g before
+	id heisen.Thread // of g; another one has g's state once it has ended
+	at uint64        // words of g before
 }
 
 // NewStream reads the start of a recording. symbolizer may be nil; then sites
 // have program counters and no frames.
 func NewStream(r io.Reader, symbolizer Symbolizer) (*Stream, error) {
 	s := &Stream{
-		r:     bufio.NewReaderSize(r, 2*maxPayload),
+		in:    newInput(r),
 		syms:  heisen.NewSymbols(),
 		solve: symbolizer,
-		words: make([]uint64, maxPayload/8),
 	}
 	s.merge.init(s)
 	s.syms.SetName(collector, "garbage collector")
-	kind, _, n, err := s.readMessage()
+	s.syms.SetName(unkept, "one of many locks")
+	m, err := s.in.message()
 	if err != nil {
 		return nil, fmt.Errorf("start of recording: %w", err)
 	}
-	if kind != msgHello || n != helloBytes/8 {
+	if m.kind != msgHello || len(m.words) != helloBytes/8 {
 		return nil, fmt.Errorf("start of recording: %w", ErrCorrupt)
 	}
-	s.hello = hello{s.words[0], s.words[1], s.words[2], s.words[3]}
+	s.hello = hello{m.words[0], m.words[1], m.words[2], m.words[3]}
 	if s.hello.version != version {
 		return nil, fmt.Errorf("start of recording: %w: version %d, not %d", ErrCorrupt, s.hello.version, version)
 	}
@@ -114,35 +111,85 @@ func (s *Stream) Skipped() uint64 { return s.skipped }
 // ended then, or waits for its exit status.
 func (s *Stream) Finished() bool { return s.bye }
 
+// Coarse reports whether the program has taken so many different locks, or made
+// calls in so many ways, that some contexts lack locks or innermost calls. Events
+// are not affected.
+func (s *Stream) Coarse() bool { return s.merge.coarse }
+
 // Next implements heisen.Source.
 func (s *Stream) Next(batch []heisen.Record) (int, error) {
-	for s.done == len(s.out) {
-		s.out, s.done = s.out[:0], 0
-		if s.err != nil {
-			return 0, s.err
-		}
-		if err := s.read(); err != nil {
-			s.err = err
-		}
-		s.resolve()
+	if err := s.more(); err != nil {
+		return 0, err
 	}
 	n := copy(batch, s.out[s.done:])
 	s.done += n
 	return n, nil
 }
 
+// NextBatch implements heisen.BatchSource.
+func (s *Stream) NextBatch() ([]heisen.Record, error) {
+	if err := s.more(); err != nil {
+		return nil, err
+	}
+	batch := s.out[s.done:]
+	s.done = len(s.out)
+	return batch, nil
+}
+
+// batchSize is how many events are made ahead of their delivery: records that
+// stay in the first-level cache while each detector has its turn. Few kinds of
+// words make more at a time.
+const batchSize = 512
+
+// full reports whether there are enough events to deliver.
+func (s *Stream) full() bool { return len(s.out) >= batchSize }
+
+// more waits until there are events to deliver, or none will come.
+func (s *Stream) more() error {
+	for s.done == len(s.out) {
+		s.out, s.done = s.out[:0], 0
+		if s.err != nil {
+			return s.err
+		}
+		if err := s.step(); err != nil {
+			s.err = err
+		}
+		s.resolve()
+	}
+	return nil
+}
+
+// step goes on where events can be had without reading, or else reads.
+func (s *Stream) step() error {
+	if err := s.merge.release(); err != nil || s.full() {
+		return err
+	}
+	if len(s.rest) > 0 {
+		return s.take()
+	}
+	return s.read()
+}
+
 // read takes the next message.
 func (s *Stream) read() error {
-	kind, id, n, err := s.readMessage()
+	m, err := s.in.message()
 	if err == io.EOF || errors.Is(err, syscall.ECONNRESET) { // the latter if it had an answer to read
 		return s.end()
 	}
 	if err != nil {
 		return err
 	}
-	switch kind {
+	s.skipped += uint64(m.skipped)
+	switch m.kind {
 	case msgWords:
-		return s.take(id, s.words[:n])
+		if m.id >= maxBuffers {
+			return s.corrupt("buffer %d", m.id)
+		}
+		for int(m.id) >= len(s.buffers) {
+			s.buffers = append(s.buffers, bufferState{})
+		}
+		s.from, s.rest = &s.buffers[m.id], m.words
+		return s.take()
 	case msgBarrier:
 		if left := s.merge.pending(); left > 0 {
 			return s.corrupt("%d words cannot be merged at a collection", left)
@@ -151,8 +198,8 @@ func (s *Stream) read() error {
 	case msgBye:
 		s.bye = true
 		var lost, stamps uint64
-		if n == byeBytes/8 {
-			lost, stamps = s.words[0], s.words[1]
+		if len(m.words) == byeBytes/8 {
+			lost, stamps = m.words[0], m.words[1]
 		}
 		if s.merge.next < stamps {
 			lost += s.merge.lost()
@@ -162,7 +209,7 @@ func (s *Stream) read() error {
 		}
 		return io.EOF
 	}
-	return s.corrupt("message of kind %d", kind)
+	return s.corrupt("message of kind %d", m.kind)
 }
 
 // end is what the stream ends with when the program is gone.
@@ -174,86 +221,45 @@ func (s *Stream) end() error {
 }
 
 func (s *Stream) corrupt(format string, args ...any) error {
-	return fmt.Errorf("%w at byte %d: %s", ErrCorrupt, s.offset, fmt.Sprintf(format, args...))
+	return corruptAt(s.in.offset, format, args...)
 }
 
-// readMessage fills s.words and returns how many words came.
-func (s *Stream) readMessage() (kind, id uint32, n int, err error) {
-	s.offset = s.next
-	var header [headerBytes]byte
-	if _, err := io.ReadFull(s.r, header[:]); err != nil {
-		if err == io.ErrUnexpectedEOF {
-			err = io.EOF // the program died while sending
-		}
-		return 0, 0, 0, err
-	}
-	kind = binary.LittleEndian.Uint32(header[0:])
-	id = binary.LittleEndian.Uint32(header[4:])
-	size := binary.LittleEndian.Uint32(header[8:])
-	s.skipped += uint64(binary.LittleEndian.Uint32(header[12:]))
-	if size > maxPayload || size%8 != 0 {
-		return 0, 0, 0, s.corrupt("message of %d bytes", size)
-	}
-	n = int(size / 8)
-	if n > 0 {
-		// Recorder and receiver run on the same little-endian machine.
-		payload := unsafe.Slice((*byte)(unsafe.Pointer(&s.words[0])), size)
-		if _, err := io.ReadFull(s.r, payload); err != nil {
-			if err == io.ErrUnexpectedEOF {
-				err = io.EOF
-			}
-			return 0, 0, 0, err
-		}
-	}
-	s.next += headerBytes + int64(size)
-	return kind, id, n, nil
+func corruptAt(offset int64, format string, args ...any) error {
+	return fmt.Errorf("%w at byte %d: %s", ErrCorrupt, offset, fmt.Sprintf(format, args...))
 }
 
 // maxBuffers is how many Ps a program may have.
 const maxBuffers = 4096
 
-// take splits the words of a buffer into runs of one goroutine each.
-func (s *Stream) take(id uint32, words []uint64) error {
-	if id >= maxBuffers {
-		return s.corrupt("buffer %d", id)
-	}
-	for int(id) >= len(s.buffers) {
-		s.buffers = append(s.buffers, bufferState{})
-	}
-	b := &s.buffers[id]
-	for len(words) > 0 {
-		run := 0
-		for run < len(words) {
-			op := words[run] >> opShift
-			if op == opSwitch {
-				break
+// take splits the words of a buffer into runs of one goroutine each, by the
+// switches between them, until there are enough events.
+func (s *Stream) take() error {
+	for b := s.from; len(s.rest) > 0 && !s.full(); {
+		words := s.rest
+		if words[0]>>opShift == opSwitch {
+			if len(words) < 2 {
+				return s.corrupt("record %#x", words[0])
 			}
-			n := int(recordWords[op])
-			if n == 0 || run+n > len(words) {
-				return s.corrupt("record %#x", words[run])
-			}
-			run += n
-		}
-		if run > 0 {
-			if b.g == nil {
-				return s.corrupt("words of no goroutine")
-			}
-			if err := s.merge.deliver(b.g, b.at, words[:run]); err != nil {
+			g, err := s.merge.goroutine(words[0] & argMask)
+			if err != nil {
 				return err
 			}
-			b.at += uint64(run)
-			words = words[run:]
+			b.g, b.id, b.at = g, g.id, words[1]
+			s.rest = words[2:]
 			continue
 		}
-		if len(words) < 2 {
-			return s.corrupt("record %#x", words[0])
+		if b.g == nil {
+			return s.corrupt("words of no goroutine")
 		}
-		g, err := s.merge.goroutine(words[0] & argMask)
+		if b.g.ended || b.g.id != b.id {
+			return s.corrupt("goroutine %d goes on after its end", b.id)
+		}
+		n, err := s.merge.deliver(b.g, b.at, words)
 		if err != nil {
 			return err
 		}
-		b.g, b.at = g, words[1]
-		words = words[2:]
+		b.at += uint64(n)
+		s.rest = words[n:]
 	}
 	return nil
 }

@@ -57,7 +57,7 @@ func symbolizerOf(t *testing.T, script string) *processSymbolizer {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &processSymbolizer{exe: exe}
+	return &processSymbolizer{exe: exe, env: []string{symbolizeEnv + "=1"}}
 }
 
 // TestHostileSymbolizer runs programs that are no symbolisers. Whatever they do,
@@ -98,12 +98,12 @@ func TestHostileSymbolizer(t *testing.T) {
 // TestSymbolizer asks a program, twice, that gives the same answer to
 // everything, and that is removed before it is asked.
 func TestSymbolizer(t *testing.T) {
-	want := []heisen.Frame{{Func: "f", File: "g", Line: 7}}
+	want := []heisen.Frame{{Func: "f", File: "g", Line: 7, Start: 5}}
 	p := symbolizerOf(t, `
 [ "$HEISEN_SYMBOLIZE" = 1 ] || exit 1
 for _ in 1 2; do
 	head -c 12 >/dev/null
-	for _ in 1 2; do printf '\001\000\000\000\007\000\000\000\001\000\000\000f\001\000\000\000g'; done
+	for _ in 1 2; do printf '\001\000\000\000\007\000\000\000\005\000\000\000\001\000\000\000f\001\000\000\000g'; done
 done`)
 	defer p.close()
 	for range 2 {

@@ -33,7 +33,12 @@ const (
 	opReadAgain     = 21
 	opWriteAgain    = 22
 	opTask          = 23
-	numOps          = 24
+
+	opTryAcquire       = 24
+	opTryAcquireShared = 25
+	opChanceReceive    = 26
+
+	numOps = 27
 )
 
 const (
@@ -66,6 +71,7 @@ var recordWords = [256]uint8{
 	opAcquire: 3, opRelease: 3, opAcquireShared: 3, opReleaseShared: 3,
 	opSend: 3, opReceive: 3, opFork: 3, opEnd: 3, opCollected: 3,
 	opReadAgain: 2, opWriteAgain: 2, opTask: 1,
+	opTryAcquire: 3, opTryAcquireShared: 3, opChanceReceive: 3,
 }
 
 // eventOps maps the recorder's ops to those of events.
@@ -77,6 +83,8 @@ var eventOps = [numOps]heisen.Op{
 	opAtomicRead: heisen.AtomicRead, opAtomicWrite: heisen.AtomicWrite, opAtomicUpdate: heisen.AtomicUpdate,
 	opAcquire: heisen.Acquire, opRelease: heisen.Release,
 	opAcquireShared: heisen.AcquireShared, opReleaseShared: heisen.ReleaseShared,
-	opSend: heisen.Send, opReceive: heisen.Receive,
+	opTryAcquire: heisen.Acquire, opTryAcquireShared: heisen.AcquireShared,
+	opChanceReceive: heisen.Receive,
+	opSend:          heisen.Send, opReceive: heisen.Receive,
 	opFork: heisen.Fork, opEnd: heisen.End,
 }

@@ -1,50 +1,156 @@
 package shadow
 
-// node is a further class of a word.
-type node[T any] struct {
-	mask  uint8
-	next  uint32 // next class of the word, or next free node
-	state T
+import (
+	"math/bits"
+	"unsafe"
+)
+
+// Further classes of a word stand side by side in a group, which an arena holds
+// by number, so that pages need no pointers to it. A word has 8 classes at most,
+// 7 besides the first; groups come in three sizes.
+
+// ref names a group: its size in the high 2 bits, then its number in the arena
+// of that size plus 1. The zero ref is no group.
+type ref uint32
+
+const (
+	sizes    = 3
+	refShift = 30
+)
+
+func (r ref) size() uint32  { return uint32(r >> refShift) }
+func (r ref) index() uint32 { return uint32(r&(1<<refShift-1)) - 1 }
+
+// capacity is how many classes fit into a group of a size.
+func capacity(size uint32) int { return 2<<size - 1 }
+
+// masks is the byte masks of a group's classes, in the order of their states: a
+// byte each, 0 where there is none.
+type masks uint64
+
+const lowBits = 0x0101010101010101
+
+// find returns which class holds the byte whose number is given, or reports
+// false.
+func (m masks) find(b int) (int, bool) {
+	has := uint64(m) >> b & lowBits
+	return bits.TrailingZeros64(has) / 8, has != 0
+}
+
+func (m masks) at(i int) uint8 { return uint8(m >> (8 * i)) }
+
+func (m *masks) set(i int, mask uint8) { *m = *m&^(0xff<<(8*i)) | masks(mask)<<(8*i) }
+
+// len returns how many classes there are.
+func (m masks) len() int { return (bits.Len64(uint64(m)) + 7) / 8 }
+
+// all returns the bytes of all classes.
+func (m masks) all() uint8 {
+	m |= m >> 32
+	m |= m >> 16
+	return uint8(m | m>>8)
 }
 
 const arenaBlock = 256
 
-// arena holds nodes by number, so that pages need no pointers to them. Numbers
-// start at 1; nodes never move.
+// arena holds the groups of one size.
 type arena[T any] struct {
-	blocks []*[arenaBlock]node[T]
-	free   uint32 // list of free nodes
-	used   int
+	masks  [][arenaBlock]masks
+	states [][]T  // arenaBlock groups
+	free   uint32 // list of free groups by number plus 1, linked by their masks
 }
 
-func (a *arena[T]) at(i uint32) *node[T] {
-	return &a.blocks[i/arenaBlock][i%arenaBlock]
+// groups holds all groups.
+type groups[T any] struct {
+	arenas  [sizes]arena[T]
+	classes int // in all groups
 }
 
-// alloc returns a node with arbitrary content.
-func (a *arena[T]) alloc() (uint32, *node[T]) {
+// masks returns the masks of a group.
+func (g *groups[T]) masks(r ref) *masks {
+	i := r.index()
+	return &g.arenas[r.size()].masks[i/arenaBlock][i%arenaBlock]
+}
+
+// states returns the states of a group.
+func (g *groups[T]) states(r ref) []T {
+	i, n := int(r.index()), capacity(r.size())
+	return g.arenas[r.size()].states[i/arenaBlock][i%arenaBlock*n:][:n]
+}
+
+// alloc returns an empty group.
+func (g *groups[T]) alloc(size uint32) ref {
+	a := &g.arenas[size]
 	if a.free == 0 {
-		a.grow()
+		a.grow(capacity(size))
 	}
-	i := a.free
-	n := a.at(i)
-	a.free = n.next
-	a.used++
-	return i, n
+	i := a.free - 1
+	m := &a.masks[i/arenaBlock][i%arenaBlock]
+	a.free, *m = uint32(*m), 0
+	return ref(size<<refShift | (i + 1))
 }
 
-// grow adds a block of free nodes, lowest number first in the list.
-func (a *arena[T]) grow() {
-	start := len(a.blocks) * arenaBlock
-	a.blocks = append(a.blocks, new([arenaBlock]node[T]))
-	for i := start + arenaBlock - 1; i >= max(start, 1); i-- {
-		a.at(uint32(i)).next = a.free
-		a.free = uint32(i)
+// grow adds a block of free groups, lowest number first in the list.
+func (a *arena[T]) grow(capacity int) {
+	start := len(a.masks) * arenaBlock
+	a.masks = append(a.masks, [arenaBlock]masks{})
+	a.states = append(a.states, make([]T, arenaBlock*capacity))
+	block := &a.masks[len(a.masks)-1]
+	for i := arenaBlock - 1; i >= 0; i-- {
+		block[i] = masks(a.free)
+		a.free = uint32(start + i + 1)
 	}
 }
 
-func (a *arena[T]) release(i uint32) {
-	*a.at(i) = node[T]{next: a.free}
-	a.free = i
-	a.used--
+// release gives a group back. Its states must be zero.
+func (g *groups[T]) release(r ref) {
+	a := &g.arenas[r.size()]
+	*g.masks(r) = masks(a.free)
+	a.free = r.index() + 1
+}
+
+// add puts a class into the group r, which may be none, and returns where it is
+// then and its state, which is zero.
+func (g *groups[T]) add(r ref, mask uint8) (ref, *T) {
+	g.classes++
+	if r == 0 {
+		r = g.alloc(0)
+	}
+	n := g.masks(r).len()
+	if n == capacity(r.size()) {
+		old := r
+		r = g.alloc(old.size() + 1)
+		*g.masks(r) = *g.masks(old)
+		copy(g.states(r), g.states(old))
+		clear(g.states(old))
+		g.release(old)
+	}
+	g.masks(r).set(n, mask)
+	return r, &g.states(r)[n]
+}
+
+// remove takes class i out of the group r, and returns where the group is then.
+func (g *groups[T]) remove(r ref, i int) ref {
+	g.classes--
+	m, states := g.masks(r), g.states(r)
+	last := m.len() - 1
+	m.set(i, m.at(last))
+	m.set(last, 0)
+	states[i] = states[last]
+	clear(states[last : last+1])
+	if last == 0 {
+		g.release(r)
+		return 0
+	}
+	return r
+}
+
+// bytes returns how much memory the groups take, free ones included.
+func (g *groups[T]) bytes() (n uint64) {
+	var state T
+	for size := range g.arenas {
+		group := 8 + uint64(capacity(uint32(size)))*uint64(unsafe.Sizeof(state))
+		n += uint64(len(g.arenas[size].masks)) * arenaBlock * group
+	}
+	return n
 }

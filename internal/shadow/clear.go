@@ -9,7 +9,7 @@ import (
 
 // Clear forgets the states of size bytes from o. Classes that lie only partly
 // within the range keep their other bytes. It costs a step per existing chunk
-// or per 64 KiB of the range, whichever are fewer, and a step per word of the
+// or per MiB of the range, whichever are fewer, and a step per word of the
 // pages it meets.
 func (m *Memory[T]) Clear(o heisen.Object, size uint64) {
 	if size == 0 {
@@ -87,18 +87,18 @@ func (m *Memory[T]) clearPage(p *page[T], base, first, last uint64) {
 
 // clearWord forgets the bytes of mask in word w, which has a class.
 func (m *Memory[T]) clearWord(p *page[T], w uint64, mask uint8) {
-	for link := &p.more[w]; *link != 0; {
-		n := m.extra.at(*link)
-		if n.mask &^= mask; n.mask != 0 {
-			link = &n.next
-			continue
+	if r := p.more[w]; r != 0 {
+		for i := m.extra.masks(r).len() - 1; i >= 0; i-- {
+			masks := m.extra.masks(r)
+			if left := masks.at(i) &^ mask; left != 0 {
+				masks.set(i, left)
+				continue
+			}
+			if m.drop != nil {
+				m.drop(&m.extra.states(r)[i])
+			}
+			p.more[w] = m.extra.remove(r, i)
 		}
-		if m.drop != nil {
-			m.drop(&n.state)
-		}
-		i := *link
-		*link = n.next
-		m.extra.release(i)
 	}
 	if p.mask[w] &^= mask; p.mask[w] != 0 {
 		return
@@ -106,16 +106,16 @@ func (m *Memory[T]) clearWord(p *page[T], w uint64, mask uint8) {
 	if m.drop != nil {
 		m.drop(&p.state[w])
 	}
-	i := p.more[w]
-	if i == 0 {
+	r := p.more[w]
+	if r == 0 {
 		clear(p.state[w : w+1])
 		p.words--
 		m.words--
 		return
 	}
-	n := m.extra.at(i)
-	p.mask[w], p.state[w], p.more[w] = n.mask, n.state, n.next
-	m.extra.release(i)
+	last := m.extra.masks(r).len() - 1
+	p.mask[w], p.state[w] = m.extra.masks(r).at(last), m.extra.states(r)[last]
+	p.more[w] = m.extra.remove(r, last)
 }
 
 // Stats is how much a Memory holds.
@@ -130,11 +130,11 @@ type Stats struct {
 func (m *Memory[T]) Stats() Stats {
 	return Stats{
 		Words:   m.words,
-		Classes: m.words + m.extra.used,
+		Classes: m.words + m.extra.classes,
 		Pages:   m.pages,
 		Bytes: uint64(m.pages+len(m.freePages))*uint64(unsafe.Sizeof(page[T]{})) +
 			uint64(m.chunks.count+len(m.freeChunks))*uint64(unsafe.Sizeof(chunk[T]{})) +
 			uint64(len(m.chunks.places))*uint64(unsafe.Sizeof(place[T]{})) +
-			uint64(len(m.extra.blocks))*uint64(unsafe.Sizeof([arenaBlock]node[T]{})),
+			m.extra.bytes(),
 	}
 }

@@ -16,11 +16,11 @@
 // # Layout and costs
 //
 // A page of 64 words is a structure of arrays, without pointers if T has none.
-// Pages hang in chunks of 64 KiB of address space, and chunks in an open hash
+// Pages hang in chunks of 1 MiB of address space, and chunks in an open hash
 // table with a cache of the last chunk. A touched word costs 5 + sizeof(T)
-// bytes if its page is full, a page 64 times as much and a chunk 1 KiB; a
-// further class of a word costs 8 + sizeof(T) bytes. What Clear frees is used
-// again, never given back.
+// bytes if its page is full, a page 64 times as much and a chunk 16 KiB; the
+// further classes of a word cost 8 bytes and 1, 3 or 7 times sizeof(T). What
+// Clear frees is used again, never given back.
 package shadow
 
 import (
@@ -33,7 +33,7 @@ import (
 const (
 	wordShift  = 3
 	pageShift  = 9
-	chunkShift = 16
+	chunkShift = 20
 
 	wordBytes  = 1 << wordShift
 	pageWords  = 1 << (pageShift - wordShift)
@@ -42,12 +42,12 @@ const (
 )
 
 // page holds the classes of 64 words. The first class of a word stands in the
-// page itself, further ones in a list in the overflow arena. The state of a word
-// without a class is zero.
+// page itself, further ones in a group. The state of a word without a class is
+// zero.
 type page[T any] struct {
-	mask  [pageWords]uint8  // bytes of the first class; 0 if the word has none
-	more  [pageWords]uint32 // list of further classes; 0 if there are none
-	words uint32            // words with a class
+	mask  [pageWords]uint8 // bytes of the first class; 0 if the word has none
+	more  [pageWords]ref   // group of the further classes
+	words uint32           // words with a class
 	state [pageWords]T
 }
 
@@ -63,7 +63,7 @@ type chunk[T any] struct {
 type Memory[T any] struct {
 	last   *chunk[T] // the chunk of the latest access, never nil
 	chunks chunkTable[T]
-	extra  arena[T]
+	extra  groups[T]
 
 	clone func(*T)
 	drop  func(*T)
@@ -127,12 +127,10 @@ func (m *Memory[T]) Peek(o heisen.Object) *T {
 	if p.mask[w]&bit != 0 {
 		return &p.state[w]
 	}
-	for i := p.more[w]; i != 0; {
-		n := m.extra.at(i)
-		if n.mask&bit != 0 {
-			return &n.state
+	if r := p.more[w]; r != 0 {
+		if i, ok := m.extra.masks(r).find(int(o % wordBytes)); ok {
+			return &m.extra.states(r)[i]
 		}
-		i = n.next
 	}
 	return nil
 }
@@ -159,10 +157,11 @@ func (m *Memory[T]) eachOf(p *page[T], visit func(*T)) {
 			continue
 		}
 		visit(&p.state[w])
-		for i := p.more[w]; i != 0; {
-			n := m.extra.at(i)
-			visit(&n.state)
-			i = n.next
+		if r := p.more[w]; r != 0 {
+			states := m.extra.states(r)
+			for i := range m.extra.masks(r).len() {
+				visit(&states[i])
+			}
 		}
 	}
 }
@@ -205,13 +204,35 @@ type Cursor[T any] struct {
 
 // Next moves to the next class and reports whether there is one.
 func (c *Cursor[T]) Next() bool {
-	if c.todo == 0 && !c.nextWord() {
-		return false
+	if c.todo == 0 {
+		if c.nextWhole() {
+			return true
+		}
+		if !c.nextWord() {
+			return false
+		}
 	}
 	var class uint8
 	c.state, class = c.m.class(c.page, c.word>>wordShift%pageWords, c.todo)
 	c.first = uint8(bits.TrailingZeros8(class))
 	c.todo &^= class
+	return true
+}
+
+// nextWhole moves to the next word if that is whole in the range, one class and
+// on the same page, which is nearly always so in long ranges.
+func (c *Cursor[T]) nextWhole() bool {
+	if c.page == nil || c.done || c.next%pageBytes == 0 || c.next%wordBytes != 0 || c.end-c.next < wordBytes-1 {
+		return false
+	}
+	w := c.next >> wordShift % pageWords
+	if c.page.mask[w] != 0xff {
+		return false
+	}
+	c.state = &c.page.state[w]
+	c.word, c.first = c.next, 0
+	c.done = c.end-c.next < wordBytes
+	c.next += wordBytes
 	return true
 }
 
@@ -274,37 +295,36 @@ func (m *Memory[T]) class(p *page[T], w uint64, mask uint8) (*T, uint8) {
 		return &p.state[w], first & mask
 	}
 	free := mask &^ first
-	for i := p.more[w]; i != 0; {
-		n := m.extra.at(i)
-		if n.mask&lowest != 0 {
-			if rest := n.mask &^ mask; rest != 0 {
-				m.split(p, w, rest, n.state)
-				n.mask &= mask
+	if r := p.more[w]; r != 0 {
+		masks := m.extra.masks(r)
+		if i, ok := masks.find(bits.TrailingZeros8(mask)); ok {
+			class := masks.at(i)
+			if rest := class &^ mask; rest != 0 {
+				masks.set(i, class&mask)
+				m.split(p, w, rest, m.extra.states(r)[i])
+				r = p.more[w]
 			}
-			return &n.state, n.mask
+			return &m.extra.states(r)[i], class & mask
 		}
-		free &^= n.mask
-		i = n.next
+		free &^= masks.all()
 	}
-	var zero T
-	return &m.push(p, w, free, zero).state, free
+	return m.push(p, w, free), free
 }
 
 // split gives the bytes of mask, cut off from a class in the given state, a
 // class of their own.
 func (m *Memory[T]) split(p *page[T], w uint64, mask uint8, state T) {
-	n := m.push(p, w, mask, state)
+	s := m.push(p, w, mask)
+	*s = state
 	if m.clone != nil {
-		m.clone(&n.state)
+		m.clone(s)
 	}
 }
 
 // push adds a further class to word w.
-func (m *Memory[T]) push(p *page[T], w uint64, mask uint8, state T) *node[T] {
-	i, n := m.extra.alloc()
-	*n = node[T]{mask: mask, next: p.more[w], state: state}
-	p.more[w] = i
-	return n
+func (m *Memory[T]) push(p *page[T], w uint64, mask uint8) (state *T) {
+	p.more[w], state = m.extra.add(p.more[w], mask)
+	return state
 }
 
 // pageOf returns the page that holds addr, making it if there is none.

@@ -77,10 +77,10 @@ const heisenMaxReleased = 4
 //go:nosplit
 func heisenPublish(b *heisenBuf, h *heisenG, op uint64, obj uintptr) {
 	switch op {
-	case heisenOpAtomicRead, heisenOpReceive:
-	case heisenOpAcquire:
+	case heisenOpAtomicRead, heisenOpReceive, heisenOpChanceReceive:
+	case heisenOpAcquire, heisenOpTryAcquire:
 		h.acquired(b, obj, false)
-	case heisenOpAcquireShared:
+	case heisenOpAcquireShared, heisenOpTryAcquireShared:
 		h.acquired(b, obj, true)
 	case heisenOpRelease:
 		h.release(b, obj, false)

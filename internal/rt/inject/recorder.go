@@ -80,6 +80,7 @@ type heisenBuf struct {
 	cur   *heisenG // whose words come now
 	pos   uintptr  // words complete
 	sent  uintptr  // words sent
+	moved bool     // earlier words of goroutines may wait in other buffers
 	next  *heisenBuf
 	words [heisenBufWords]uint64
 
@@ -253,6 +254,9 @@ func heisenOpen(h *heisenG, n uintptr) *heisenBuf {
 		heisenFlush(b)
 	}
 	if b.cur != h || h.buf != b {
+		if old := h.buf; old != nil && old != b && old.sent != old.pos {
+			b.moved = true
+		}
 		b.cur, h.buf = h, b
 		p := b.pos
 		b.words[p] = heisenOpSwitch<<heisenOpShift | uint64(h.id)

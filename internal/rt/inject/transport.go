@@ -91,6 +91,12 @@ func heisenFlush(b *heisenBuf) {
 		heisenSendWords(b)
 		b.pos, b.sent = 0, 0
 		heisenUnlock(&b.lock)
+		if b.moved {
+			// Without what these goroutines did on other Ps the receiver cannot use
+			// the words, and the program may be killed before those fill theirs.
+			b.moved = false
+			heisenFlushAll(0)
+		}
 	})
 }
 

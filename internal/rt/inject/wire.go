@@ -44,6 +44,11 @@ const (
 	// arg: seven bytes of a task's name, the first lowest. As many follow each other
 	// as it takes for the last to end with a zero byte. No name at all ends the task.
 	heisenOpTask = 23
+
+	// as 12 and 14, but rather than wait they would have failed
+	heisenOpTryAcquire       = 24
+	heisenOpTryAcquireShared = 25
+	heisenOpChanceReceive    = 26 // as 17, but from whoever happened to be before
 )
 
 // A message is a header of four 32-bit words (kind, buffer, length of the

@@ -50,6 +50,28 @@ func closer() map[string]func() {
 				v[6]++ // at: try-held
 			}
 			p.Unlock()
+			if q.TryRLock() { // at: try-rlock
+				q.RUnlock()
+			}
+			if q.TryLock() { // at: try-wlock
+				q.Unlock()
+			}
+		},
+		"chance": func() {
+			pool := new(sync.Pool)
+			for range 100 { // Put throws some away under a race detector
+				pool.Put(new(int))
+				pool.Get() // at: pool-get
+			}
+			r, w, err := os.Pipe()
+			if err != nil {
+				panic(err)
+			}
+			fmt.Fprint(w, "a")
+			r.Read(make([]byte, 1)) // at: pipe-read
+			done := make(chan bool, 1)
+			done <- true
+			<-done // at: channel-receive
 		},
 		"spans": func() {
 			var mu1, mu2 sync.Mutex

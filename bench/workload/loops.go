@@ -1,0 +1,204 @@
+package workload
+
+import (
+	"math/rand/v2"
+
+	"github.com/heisen-go/heisen"
+)
+
+// Loops returns a trace of threads that run the same few pieces of code in
+// loops, as programs do: the same accesses again and again, under locks and
+// without, between messages, atomic operations and other threads' steps. Of s it
+// uses Threads, Events (at most as many), Vars, Syncs, Ranges, Lives and Sites
+// (how many sites there are; 0 gives every place of the code its own).
+//
+// Traces are well-formed, except that a thread whose next lock is never free
+// stays where it is; locks are used as nothing else.
+func Loops(rng *rand.Rand, s Small) []heisen.Record {
+	g := &loops{Small: s, rng: rng, site: 1}
+	for range 1 + rng.IntN(3) {
+		g.bodies = append(g.bodies, g.body(1+rng.IntN(4), 0))
+	}
+	for t := range s.Threads {
+		g.threads = append(g.threads, g.program(t))
+	}
+	g.locks = make([]lockState, s.Syncs)
+	g.run()
+	return g.out
+}
+
+type loops struct {
+	Small
+	rng     *rand.Rand
+	site    heisen.Site
+	bodies  [][]heisen.Record
+	threads []*looping
+	locks   []lockState
+	out     []heisen.Record
+}
+
+type looping struct {
+	code    []heisen.Record // what is still to be done
+	started bool
+	ended   bool
+}
+
+// body returns a piece of code of n statements, in which Obj of a Fork or Join
+// is still to be filled in.
+func (g *loops) body(n, depth int) (code []heisen.Record) {
+	at := func(r heisen.Record) heisen.Record {
+		r.Loc = g.site
+		if g.Sites > 0 {
+			r.Loc = heisen.Site(1 + g.rng.IntN(g.Sites))
+		}
+		g.site++
+		return r
+	}
+	for range n {
+		switch k := g.rng.IntN(16); {
+		case k < 7:
+			r := heisen.Record{Code: pick(g.rng, heisen.Read, heisen.Write), Obj: g.variable()}
+			if g.Ranges && g.rng.IntN(2) == 0 {
+				r.Obj += heisen.Object(g.rng.IntN(4))
+				r.Len = uint16(1 + g.rng.IntN(11))
+			}
+			code = append(code, at(r))
+		case k < 12 && depth < 2:
+			lock := lockAt(g.rng.IntN(g.Syncs))
+			from, to := heisen.Acquire, heisen.Release
+			if g.rng.IntN(3) == 0 {
+				from, to = heisen.AcquireShared, heisen.ReleaseShared
+			}
+			taken := false // at an outer level
+			inner := g.body(1+g.rng.IntN(3), depth+1)
+			for _, r := range inner {
+				taken = taken || r.Obj == lock
+			}
+			if !taken {
+				code = append(code, at(heisen.Record{Code: from, Obj: lock}))
+			}
+			code = append(code, inner...)
+			if !taken {
+				code = append(code, at(heisen.Record{Code: to, Obj: lock}))
+			}
+		case k == 12:
+			code = append(code, at(heisen.Record{Code: pick(g.rng, heisen.Send, heisen.Receive), Obj: signalAt(g.rng.IntN(g.Syncs))}))
+		case k == 13:
+			code = append(code, at(heisen.Record{
+				Code: pick(g.rng, heisen.AtomicRead, heisen.AtomicWrite, heisen.AtomicUpdate), Obj: g.variable(),
+			}))
+		case k == 14 && depth == 0:
+			code = append(code, at(heisen.Record{Code: pick(g.rng, heisen.Fork, heisen.Join)}))
+		case k == 15 && g.Lives:
+			code = append(code, at(heisen.Record{
+				Code: pick(g.rng, heisen.Alloc, heisen.Free), Obj: g.variable() + heisen.Object(g.rng.IntN(8)), Val: uint64(1 + g.rng.IntN(12)),
+			}))
+		}
+	}
+	return code
+}
+
+func (g *loops) variable() heisen.Object { return heisen.Object(8 * (1 + g.rng.IntN(g.Vars))) }
+
+// program returns a thread that runs some of the bodies, each a few times.
+func (g *loops) program(t int) *looping {
+	p := &looping{started: t == 0 || g.rng.IntN(3) == 0}
+	for range 1 + g.rng.IntN(3) {
+		body := g.bodies[g.rng.IntN(len(g.bodies))]
+		for range 1 + g.rng.IntN(6) {
+			p.code = append(p.code, body...)
+		}
+	}
+	return p
+}
+
+// run lets the threads run in bursts.
+func (g *loops) run() {
+	t := 0
+	for idle := 0; len(g.out) < g.Events && idle < 8*g.Threads; {
+		if g.rng.IntN(6) == 0 {
+			t = g.rng.IntN(g.Threads)
+		}
+		if g.step(t) {
+			idle = 0
+		} else {
+			idle++
+			t = g.rng.IntN(g.Threads)
+		}
+	}
+}
+
+// step lets a thread take its next step, and reports whether it could.
+func (g *loops) step(t int) bool {
+	p := g.threads[t]
+	switch {
+	case !p.started || p.ended:
+		return false
+	case len(p.code) == 0:
+		p.ended = true
+		if g.rng.IntN(2) == 0 {
+			g.add(t, heisen.Record{Code: heisen.End, Obj: heisen.Object(t), Loc: g.site})
+		}
+		return true
+	}
+	r := p.code[0]
+	switch r.Code {
+	case heisen.Acquire, heisen.AcquireShared, heisen.Release, heisen.ReleaseShared:
+		if !g.lock(t, r) {
+			return false
+		}
+	case heisen.Fork, heisen.Join:
+		other := -1
+		for i, q := range g.threads {
+			if r.Code == heisen.Fork && !q.started || r.Code == heisen.Join && q.ended && i != t {
+				other = i
+			}
+		}
+		if other < 0 {
+			p.code = p.code[1:]
+			return true
+		}
+		g.threads[other].started = true
+		r.Obj = heisen.Object(other)
+	}
+	p.code = p.code[1:]
+	g.add(t, r)
+	return true
+}
+
+func (g *loops) add(t int, r heisen.Record) {
+	r.TID = heisen.Thread(t)
+	g.out = append(g.out, r)
+}
+
+// lock lets a thread take or release a lock, and reports whether it could.
+func (g *loops) lock(t int, r heisen.Record) bool {
+	var l *lockState
+	for i := range g.locks {
+		if lockAt(i) == r.Obj {
+			l = &g.locks[i]
+		}
+	}
+	switch r.Code {
+	case heisen.Acquire:
+		if l.writer != 0 || len(l.readers) > 0 {
+			return false
+		}
+		l.writer = t + 1
+	case heisen.AcquireShared:
+		if l.writer != 0 {
+			return false
+		}
+		l.readers = append(l.readers, t)
+	case heisen.Release:
+		l.writer = 0
+	case heisen.ReleaseShared:
+		for i, reader := range l.readers {
+			if reader == t {
+				l.readers = append(l.readers[:i], l.readers[i+1:]...)
+				break
+			}
+		}
+	}
+	return true
+}

@@ -1,0 +1,109 @@
+package workload
+
+import (
+	"math/rand/v2"
+
+	"github.com/heisen-go/heisen"
+)
+
+// Micro are the dimensions of the micro-benchmarks of TREE and RDIT, section
+// 5.1.3. Values below 1 count as 1.
+type Micro struct {
+	Threads    int // besides thread 0, which starts them
+	Iterations int // of each thread
+	Locks      int // taken in each iteration, and released in the same order
+	// Burst is how many iterations a thread makes before another one, chosen at
+	// random, goes on. Where threads take the same locks, this is what decides
+	// how often a lock changes hands.
+	Burst int
+	Seed  uint64
+}
+
+// SharedLocks is Figure 5.1: threads that increment one variable, in a loop,
+// while they hold all of some locks. It has no races.
+func SharedLocks(m Micro) []heisen.Record {
+	return m.generate(func(b *microBuilder, t heisen.Thread) {
+		b.iteration(t, 0)
+	}, false)
+}
+
+// PrivateLocks is Figure 5.3: the same, but each thread has locks of its own, and
+// thread 0 increments the variable before it starts each thread. All increments
+// by the threads race with each other.
+func PrivateLocks(m Micro) []heisen.Record {
+	return m.generate(func(b *microBuilder, t heisen.Thread) {
+		b.iteration(t, int(t)*b.Locks)
+	}, true)
+}
+
+type microBuilder struct {
+	Micro
+	out []heisen.Record
+}
+
+// Sites of the micro-benchmarks.
+const (
+	microFork heisen.Site = 1 + iota
+	microInit
+	microLock
+	microRead
+	microWrite
+	microUnlock
+	microEnd
+)
+
+const microVariable = varBase
+
+func (m Micro) generate(iteration func(*microBuilder, heisen.Thread), initialise bool) []heisen.Record {
+	m.Threads, m.Iterations = max(m.Threads, 1), max(m.Iterations, 1)
+	m.Locks, m.Burst = max(m.Locks, 1), max(m.Burst, 1)
+	rng := rand.New(rand.NewPCG(m.Seed, 0x9e3779b97f4a7c15))
+	b := &microBuilder{Micro: m}
+	b.out = make([]heisen.Record, 0, m.Threads*(m.Iterations*(2*m.Locks+2)+8))
+	var running []heisen.Thread
+	left := make([]int, m.Threads+1)
+	for i := 1; i <= m.Threads; i++ {
+		t := heisen.Thread(i)
+		if initialise {
+			b.add(0, heisen.Read, microVariable, microInit)
+			b.add(0, heisen.Write, microVariable, microInit)
+		}
+		b.add(0, heisen.Fork, heisen.Object(t), microFork)
+		b.add(t, heisen.Begin, heisen.Object(t), microFork)
+		running = append(running, t)
+		left[t] = m.Iterations
+	}
+	for len(running) > 0 {
+		i := rng.IntN(len(running))
+		t := running[i]
+		for range min(m.Burst, left[t]) {
+			iteration(b, t)
+			left[t]--
+		}
+		if left[t] == 0 {
+			b.add(t, heisen.Send, signalAt(-1), microEnd)
+			b.add(t, heisen.End, heisen.Object(t), microEnd)
+			running[i] = running[len(running)-1]
+			running = running[:len(running)-1]
+		}
+	}
+	b.add(0, heisen.Receive, signalAt(-1), microEnd)
+	return b.out
+}
+
+// iteration takes locks from the given one on, increments the variable, and
+// releases them.
+func (b *microBuilder) iteration(t heisen.Thread, first int) {
+	for i := range b.Locks {
+		b.add(t, heisen.Acquire, lockAt(first+i), microLock)
+	}
+	b.add(t, heisen.Read, microVariable, microRead)
+	b.add(t, heisen.Write, microVariable, microWrite)
+	for i := range b.Locks {
+		b.add(t, heisen.Release, lockAt(first+i), microUnlock)
+	}
+}
+
+func (b *microBuilder) add(t heisen.Thread, op heisen.Op, o heisen.Object, site heisen.Site) {
+	b.out = append(b.out, heisen.Record{Code: op, TID: t, Obj: o, Loc: site})
+}

@@ -1,0 +1,273 @@
+package tree
+
+import (
+	"errors"
+	"fmt"
+	"unsafe"
+
+	"github.com/heisen-go/heisen"
+	"github.com/heisen-go/heisen/internal/shadow"
+)
+
+// Filter is a heisen.Detector that hands events on to another one, but for
+// redundant plain accesses. Those that it leaves out count as positions of the
+// stream for detectors that are a heisen.Skipper. It belongs to one goroutine.
+type Filter struct {
+	next   heisen.Detector
+	handle func([]heisen.Record)
+	skip   func(uint64) // nil if the detector need not know
+	left   uint64       // events left out since the last that was handed on
+
+	spans    bool      // redundancy within spans, whatever the site
+	contexts *contexts // with MessageOrder
+	literal  *literal  // with Literal
+	budget   uint64
+
+	current *thread
+	recent  [numRecent]*thread
+	threads *shadow.Memory[*thread]
+	numbers []*thread // by number; nil where there is none
+	unused  []uint32
+	time    uint64 // the latest time
+
+	objects     *shadow.Memory[*object] // locks, by their first byte
+	lately      [numLately]*object
+	mixed       object // stands for an object that is no lock
+	free        *object
+	freePledges []*pledge
+	known       int    // locks
+	lives       uint64 // of locks
+	broken      uint64 // pledges that were called back and seen all the same
+
+	history history
+
+	events, accesses, dropped uint64
+}
+
+func newFilter(d heisen.Detector, spans bool, options []Option) (*Filter, error) {
+	if d == nil {
+		return nil, fmt.Errorf("%w: there is no detector", ErrOption)
+	}
+	f := &Filter{
+		next:    d,
+		handle:  handlerOf(d),
+		spans:   spans,
+		threads: shadow.New[*thread](nil, nil),
+		history: newHistory(),
+	}
+	if s, ok := d.(heisen.Skipper); ok {
+		f.skip = s.Skip
+	}
+	f.objects = shadow.New(nil, f.forget)
+	for _, option := range options {
+		if err := option(f); err != nil {
+			return nil, err
+		}
+	}
+	if f.budget != 0 && f.contexts != nil {
+		f.contexts.limit = min(f.contexts.limit, int(f.budget/8/24))
+	}
+	return f, nil
+}
+
+// handlerOf returns the fastest way to hand batches to d.
+func handlerOf(d heisen.Detector) func([]heisen.Record) {
+	if h, ok := d.(heisen.RecordHandler); ok {
+		return h.HandleRecords
+	}
+	return func(batch []heisen.Record) {
+		for i := range batch {
+			d.Handle(&batch[i])
+		}
+	}
+}
+
+// Handle implements heisen.Detector.
+func (f *Filter) Handle(e heisen.Event) {
+	if !f.keep(heisen.AsRecord(e)) {
+		f.left++
+		return
+	}
+	if f.left > 0 {
+		f.tell()
+	}
+	f.next.Handle(e)
+}
+
+// HandleRecords implements heisen.RecordHandler. It hands on maximal runs of
+// kept records without copying them.
+func (f *Filter) HandleRecords(batch []heisen.Record) {
+	for i := 0; i < len(batch); {
+		if !f.keep(&batch[i]) {
+			f.left++
+			i++
+			continue
+		}
+		if f.left > 0 {
+			f.tell()
+		}
+		start := i
+		for i++; i < len(batch) && f.keep(&batch[i]); i++ {
+		}
+		f.handle(batch[start:i])
+		if i < len(batch) {
+			f.left++
+			i++
+		}
+	}
+}
+
+// tell tells the detector how many events it goes without before the next one.
+func (f *Filter) tell() {
+	if f.skip != nil {
+		f.skip(f.left)
+	}
+	f.left = 0
+}
+
+// Flush implements heisen.Detector. Besides the detector's own error it returns
+// one that wraps ErrLock if findings may be missing because the stream did with
+// a lock what locks do not do: while a thread held it, and accesses were dropped
+// because whoever would get the lock next was to be ordered after them, somebody
+// else got it, or read what was released through it. See the package
+// documentation.
+func (f *Filter) Flush() error {
+	err := f.next.Flush()
+	if f.broken > 0 {
+		err = errors.Join(err, fmt.Errorf("%w, %d times: findings may be missing that need accesses made meanwhile", ErrLock, f.broken))
+	}
+	return err
+}
+
+// Stats is what a Filter has done so far.
+type Stats struct {
+	Events   uint64 // all that came in
+	Accesses uint64 // plain accesses among them
+	Dropped  uint64 // accesses not handed on
+	Pairs    uint64 // distinct pairs of an access's location and its context; one that was forgotten counts again
+	Bytes    uint64 // taken from the heap
+}
+
+// Stats returns what the filter has done so far. It costs some nanoseconds.
+func (f *Filter) Stats() Stats {
+	s := Stats{
+		Events: f.events, Accesses: f.accesses, Dropped: f.dropped,
+		Pairs: f.history.pairs,
+		Bytes: f.history.bytes() + f.otherBytes(),
+	}
+	if f.literal != nil {
+		s.Pairs = f.literal.pairs
+	}
+	return s
+}
+
+// otherBytes is how much is taken by what is not history.
+func (f *Filter) otherBytes() uint64 {
+	n := f.threads.Stats().Bytes + f.objects.Stats().Bytes
+	n += uint64(len(f.numbers)) * uint64(unsafe.Sizeof(thread{})+8)
+	n += uint64(f.known) * uint64(unsafe.Sizeof(object{}))
+	if f.contexts != nil {
+		n += f.contexts.bytes()
+	}
+	if f.literal != nil {
+		n += f.literal.bytes()
+	}
+	return n
+}
+
+// allowance is how much the history may take.
+func (f *Filter) allowance() uint64 { return f.budget - min(f.budget, f.otherBytes()) }
+
+// keep reports whether r is to be handed on.
+func (f *Filter) keep(r *heisen.Record) bool {
+	f.events++
+	t := f.current
+	if t == nil || t.id != r.TID {
+		if f.literal != nil {
+			return f.keepLiteral(r)
+		}
+		t = f.thread(r.TID)
+		f.current = t
+	}
+	switch r.Code {
+	case heisen.Read, heisen.Write:
+		f.accesses++
+		if f.redundant(t, r) {
+			f.dropped++
+			return false
+		}
+	default:
+		f.synchronise(t, r)
+	}
+	return true
+}
+
+// redundant reports whether an access is redundant, and notes it if it is not.
+func (f *Filter) redundant(t *thread, r *heisen.Record) bool {
+	if t.unsure {
+		t.settle()
+	}
+	if t.stale {
+		f.locate(t)
+	}
+	who := t.who | uint64(r.Code&heisen.Write)<<(whoShift-2)
+	if !f.spans {
+		who |= uint64(r.Loc)
+	}
+	if r.Len > 1 {
+		return f.ranged(t, r, who)
+	}
+	if v := f.history.young.Peek(r.Obj); v != nil {
+		if v.first.who == who && v.first.time >= t.exposed {
+			f.across(t, v.first.time)
+			return true
+		}
+		if v.second.who == who && v.second.time >= t.exposed {
+			f.across(t, v.second.time)
+			return true
+		}
+	}
+	return f.scalar(t, r.Obj, who)
+}
+
+// synchronise follows what others may have seen of t, and what of its accesses
+// detectors count.
+func (f *Filter) synchronise(t *thread, r *heisen.Record) {
+	switch r.Code {
+	case heisen.Acquire:
+		f.acquire(t, r.Obj)
+	case heisen.Release:
+		f.release(t, r.Obj)
+	case heisen.AcquireShared:
+		f.acquireShared(t, r.Obj)
+	case heisen.ReleaseShared:
+		f.releaseShared(t, r.Obj)
+	case heisen.Receive:
+		f.mix(r.Obj, false)
+	case heisen.Send:
+		f.mix(r.Obj, true)
+		f.publish(t)
+	case heisen.AtomicRead:
+		f.mix(r.Obj, false)
+	case heisen.AtomicWrite:
+		f.overwrite(r.Obj)
+		f.publish(t)
+	case heisen.AtomicUpdate:
+		f.mix(r.Obj, true)
+		f.publish(t)
+	case heisen.Fork:
+		f.publish(t)
+	case heisen.Join:
+		if o := r.Obj.Thread(); heisen.Object(o) == r.Obj && o != r.TID {
+			f.end(o)
+		}
+	case heisen.End:
+		f.end(r.TID)
+	case heisen.Alloc, heisen.Free:
+		f.objects.Clear(r.Obj, r.Val)
+		f.history.clear(r.Obj, r.Val)
+	}
+	if r.Code.IsAtomic() || r.Flags&heisen.LockWord != 0 {
+		f.history.share(t, r)
+	}
+}

@@ -1,0 +1,250 @@
+package tree
+
+import (
+	"unsafe"
+
+	"github.com/heisen-go/heisen"
+	"github.com/heisen-go/heisen/internal/shadow"
+)
+
+// entry says that an access was handed on: who is its context, op and site, and
+// time the span it was in. The zero entry is none.
+type entry struct {
+	who, time uint64
+}
+
+// Layout of entry.who: 31 bits of context, one for writes, 32 of site.
+const (
+	whoShift    = 33
+	whoWrite    = 1 << 32
+	maxContexts = 1<<31 - 1
+)
+
+// variable is the concurrency history of a class of bytes: 40 bytes, without
+// pointers. The entries that do not fit in are in the overflow table, under the
+// variable's number.
+type variable struct {
+	owner         uint32 // who accessed it first, as its id+1, or shared
+	id            uint32 // number in the overflow table, or 0
+	first, second entry
+}
+
+const shared = 1<<32 - 1
+
+// history remembers accesses that were handed on, by the bytes that they touch.
+// It may forget any of them at any time: then the next access is handed on too.
+//
+// With a limit there are two generations, of which the young one takes what is
+// new or used again. When it has half of the room, the old one is forgotten and
+// the young one is the old one.
+type history struct {
+	young, old *shadow.Memory[variable]
+	more       overflow
+	ids        uint32 // the latest number of a variable in the overflow table
+	pairs      uint64 // entries made
+}
+
+func newHistory() history {
+	return history{young: newGeneration()}
+}
+
+func newGeneration() *shadow.Memory[variable] {
+	return shadow.New(func(v *variable) { v.id = 0 }, nil)
+}
+
+// bytes returns how much the history takes.
+func (h *history) bytes() uint64 {
+	n := h.young.Stats().Bytes + h.more.bytes()
+	if h.old != nil {
+		n += h.old.Stats().Bytes
+	}
+	return n
+}
+
+// clear forgets size bytes from o.
+func (h *history) clear(o heisen.Object, size uint64) {
+	h.young.Clear(o, size)
+	if h.old != nil {
+		h.old.Clear(o, size)
+	}
+}
+
+// What a page, a chunk and a block of further classes of a word take, at most.
+const (
+	pageCost  = 64*(5+unsafe.Sizeof(variable{})) + 64
+	chunkCost = 1200
+	blockCost = 256 * (unsafe.Sizeof(variable{}) + 16)
+
+	minBudget = 1 << 18
+)
+
+// makeRoom makes sure that an access of so many bytes can be noted within the
+// limit, and reports whether it can.
+func (h *history) makeRoom(size, limit uint64) bool {
+	pages := size/512 + 2
+	need := pages*uint64(pageCost) + (pages/128+2)*chunkCost + (size/2048+1)*uint64(blockCost)
+	h.more.limit = limit / 4
+	have := h.young.Stats().Bytes
+	have += have / 16 // the table of chunks may be about to grow
+	if have+need > (limit-min(limit, h.more.bytes()))/2 {
+		h.old, h.young = h.young, newGeneration()
+	}
+	return h.shrink(need, limit)
+}
+
+// shrink forgets as much as is needed for so many more bytes, and reports
+// whether there is room for them.
+func (h *history) shrink(need, limit uint64) bool {
+	if h.bytes()+need > limit {
+		h.old = nil
+	}
+	if h.bytes()+need > limit {
+		h.forgetAll()
+	}
+	return h.bytes()+need <= limit
+}
+
+func (h *history) forgetAll() {
+	h.young, h.old = newGeneration(), nil
+	h.more = overflow{limit: h.more.limit}
+}
+
+// scalar reports whether an access of one byte is redundant that fits none of
+// the entries at hand, and notes it if it is not.
+func (f *Filter) scalar(t *thread, o heisen.Object, who uint64) bool {
+	h := &f.history
+	if f.budget != 0 && !h.makeRoom(1, f.allowance()) {
+		return false
+	}
+	v := h.young.At(o)
+	if v.owner == 0 && h.old != nil {
+		if old := h.old.Peek(o); old != nil {
+			*v = variable{owner: old.owner, first: old.first, second: old.second}
+		}
+	}
+	return f.has(t, v, who) || f.lookFurther(t, v, who)
+}
+
+// ranged is scalar for any access: it is redundant if every byte of it is.
+func (f *Filter) ranged(t *thread, r *heisen.Record, who uint64) bool {
+	h := &f.history
+	if f.budget != 0 && !h.makeRoom(r.Size(), f.allowance()) {
+		return false
+	}
+	all := true
+	for c := h.young.Range(r.Obj, r.Size()); c.Next(); {
+		if v := c.State(); !f.has(t, v, who) && !f.lookFurther(t, v, who) {
+			all = false
+		}
+	}
+	return all
+}
+
+// has reports whether one of v's entries stands for an access by t.
+func (f *Filter) has(t *thread, v *variable, who uint64) bool {
+	if v.first.who == who && v.first.time >= t.exposed {
+		f.across(t, v.first.time)
+		return true
+	}
+	if v.second.who == who && v.second.time >= t.exposed {
+		f.across(t, v.second.time)
+		return true
+	}
+	if f.spans && who&whoWrite == 0 {
+		return f.has(t, v, who|whoWrite) // a write stands for a read too
+	}
+	return false
+}
+
+// across notes that an access is redundant because of one in an earlier span.
+func (f *Filter) across(t *thread, time uint64) {
+	if time != t.now {
+		t.across++
+	}
+}
+
+// lookFurther reports whether the overflow table has an entry that stands for an
+// access by t, and otherwise makes one.
+func (f *Filter) lookFurther(t *thread, v *variable, who uint64) bool {
+	h := &f.history
+	if me := uint32(t.id) + 1; !f.spans && v.owner != me && v.owner != shared {
+		if v.owner == 0 {
+			v.owner = me
+		} else {
+			*v = variable{owner: shared}
+		}
+	}
+	if v.id != 0 {
+		e := entry{who, h.more.get(v.id, who)}
+		if f.spans && who&whoWrite == 0 && e.time < t.exposed {
+			e.time = h.more.get(v.id, who|whoWrite)
+		}
+		if e.time >= t.exposed {
+			f.across(t, e.time)
+			return true
+		}
+	}
+	now := entry{who, t.now}
+	switch {
+	case v.first.who == who:
+		v.first = now
+		return false
+	case v.second.who == who:
+		v.second = now
+		return false
+	}
+	h.pairs++
+	switch {
+	case f.dead(v.first):
+		v.first = now
+	case f.dead(v.second):
+		v.second = now
+	default:
+		if v.id == 0 {
+			if h.ids++; h.ids == 0 {
+				h.forgetAll() // numbers begin anew
+				return false
+			}
+			v.id = h.ids
+		}
+		older := &v.first
+		if v.second.time < older.time {
+			older = &v.second
+		}
+		h.more.put(f, v.id, *older)
+		*older = now
+	}
+	return false
+}
+
+// dead reports whether an entry can stand for nothing any more.
+func (f *Filter) dead(e entry) bool {
+	n := uint32(e.who >> whoShift)
+	if c := f.contexts; c != nil {
+		if int(n) >= len(c.nodes) {
+			return true
+		}
+		n = c.nodes[n].thread
+	}
+	t := f.numbers[n]
+	return t == nil || e.time < t.base
+}
+
+// share notes an access by t that is handed on anyway: it may make t the second
+// thread. The bytes concerned are forgotten; others of their class are not.
+func (h *history) share(t *thread, r *heisen.Record) {
+	last := r.Obj + heisen.Object(min(r.Size()-1, uint64(^r.Obj)))
+	for _, memory := range []*shadow.Memory[variable]{h.young, h.old} {
+		if memory == nil {
+			continue
+		}
+		for o := r.Obj; ; o++ {
+			if v := memory.Peek(o); v != nil && v.owner != uint32(t.id)+1 && v.owner != shared {
+				memory.Clear(o, 1)
+			}
+			if o == last {
+				break
+			}
+		}
+	}
+}

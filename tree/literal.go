@@ -1,0 +1,293 @@
+package tree
+
+import (
+	"slices"
+	"unsafe"
+
+	"github.com/heisen-go/heisen"
+	"github.com/heisen-go/heisen/internal/shadow"
+)
+
+// literal is TREE as the thesis has it: a concurrency context Γ for each thread,
+// which is a path of locks held and messages sent and received in program order,
+// and a concurrency history Θ for each program location, which has for each
+// context the first two threads that were there.
+type literal struct {
+	contexts *contexts
+	threads  *shadow.Memory[*gamma]
+	live     []*gamma
+	locks    *shadow.Memory[uint64] // number of the lock
+	sent     *shadow.Memory[uint64] // latest message sent to an object
+	numbers  uint64                 // of locks and messages
+	theta    theta
+	former   theta // what theta was before it filled its half of the memory
+	pairs    uint64
+}
+
+// Steps of a path: the number of a lock or message, and below it which it is.
+const (
+	stepLock uint64 = iota
+	stepRead        // a lock held for reading
+	stepMessage
+	stepHistory // all that was sent and received by a time
+	stepBits    = 2
+)
+
+// gamma is Γ of a thread: the node of the messages before the earliest lock
+// held, and the steps after it, with their nodes.
+type gamma struct {
+	thread heisen.Thread
+	root   uint32
+	steps  []uint64
+	path   []uint32
+}
+
+func (g *gamma) node() uint32 {
+	if n := len(g.path); n > 0 {
+		return g.path[n-1]
+	}
+	return g.root
+}
+
+func newLiteral() *literal {
+	return &literal{
+		contexts: newContexts(defaultContexts),
+		threads:  shadow.New[*gamma](nil, nil),
+		locks:    shadow.New[uint64](nil, nil),
+		sent:     shadow.New[uint64](nil, nil),
+	}
+}
+
+// keepLiteral is Algorithm 1.
+func (f *Filter) keepLiteral(r *heisen.Record) bool {
+	l := f.literal
+	g := l.of(r.TID)
+	switch r.Code {
+	case heisen.Read, heisen.Write:
+		f.accesses++
+		if l.redundant(g, r.Loc, f.budget) {
+			f.dropped++
+			return false
+		}
+	case heisen.Acquire:
+		l.add(g, l.lock(r.Obj)|stepLock)
+	case heisen.Release:
+		l.remove(g, l.lock(r.Obj)|stepLock)
+	case heisen.AcquireShared:
+		l.add(g, l.lock(r.Obj)|stepRead)
+	case heisen.ReleaseShared:
+		l.remove(g, l.lock(r.Obj)|stepRead)
+	case heisen.Send, heisen.AtomicWrite:
+		l.send(g, r.Obj)
+	case heisen.Receive, heisen.AtomicRead:
+		l.receive(g, r.Obj)
+	case heisen.AtomicUpdate:
+		l.receive(g, r.Obj)
+		l.send(g, r.Obj)
+	case heisen.Fork, heisen.Join: // a message of which the other side's part is in no context
+		l.add(g, l.number()|stepMessage)
+	case heisen.End:
+		l.threads.Clear(entryOf(r.TID), 8)
+		l.live = slices.DeleteFunc(l.live, func(other *gamma) bool { return other == g })
+	case heisen.Alloc, heisen.Free:
+		l.locks.Clear(r.Obj, r.Val)
+		l.sent.Clear(r.Obj, r.Val)
+	}
+	return true
+}
+
+func (l *literal) of(id heisen.Thread) *gamma {
+	p := l.threads.At(entryOf(id))
+	if *p == nil {
+		*p = &gamma{thread: id}
+		l.live = append(l.live, *p)
+	}
+	return *p
+}
+
+func (l *literal) number() uint64 {
+	l.numbers++
+	return l.numbers << stepBits
+}
+
+func (l *literal) lock(o heisen.Object) uint64 {
+	p := l.locks.At(o)
+	if *p == 0 {
+		*p = l.number()
+	}
+	return *p
+}
+
+func (l *literal) send(g *gamma, o heisen.Object) {
+	n := l.number()
+	*l.sent.At(o) = n
+	l.add(g, n|stepMessage)
+}
+
+func (l *literal) receive(g *gamma, o heisen.Object) {
+	if n := l.sent.Peek(o); n != nil && *n != 0 {
+		l.add(g, *n|stepMessage)
+	}
+}
+
+// add is Γ.add. A lock that is held already is not added again.
+func (l *literal) add(g *gamma, step uint64) {
+	if step&stepMessage == 0 && slices.Contains(g.steps, step) {
+		return
+	}
+	if l.contexts.full(1) {
+		l.compact()
+	}
+	next := l.contexts.child(g.node(), step, 0)
+	if len(g.steps) == 0 && step&stepMessage != 0 {
+		g.root = next
+		return
+	}
+	g.steps = append(g.steps, step)
+	g.path = append(g.path, next)
+}
+
+// remove is Γ.remove: what came after the lock is walked again.
+func (l *literal) remove(g *gamma, step uint64) {
+	i := len(g.steps) - 1
+	for i >= 0 && g.steps[i] != step {
+		i--
+	}
+	if i < 0 {
+		return
+	}
+	after := g.steps[i+1:]
+	g.steps, g.path = g.steps[:i], g.path[:i]
+	for _, step := range after { // each stands one place behind where it goes
+		l.add(g, step)
+	}
+}
+
+// compact forgets the contexts that no thread is in, nor will come back to by
+// releasing locks.
+func (l *literal) compact() {
+	c := l.contexts
+	for _, g := range l.live {
+		// Messages are never taken back, so nobody comes to where this one was
+		// before.
+		if n := &c.nodes[g.root]; g.root != 0 && n.step&stepHistory != stepHistory {
+			*n = node{step: l.number() | stepHistory}
+		}
+	}
+	renumbered := c.keep(func(yield func(uint32) bool) {
+		for _, g := range l.live {
+			if !yield(g.node()) {
+				return
+			}
+		}
+	})
+	for _, g := range l.live {
+		g.root = renumbered[g.root]
+		for i, at := range g.path {
+			g.path[i] = renumbered[at]
+		}
+	}
+	l.theta.renumber(renumbered)
+	l.former.renumber(renumbered)
+	c.limit = max(c.limit, 2*len(c.nodes))
+}
+
+func (l *literal) bytes() uint64 {
+	return l.contexts.bytes() + l.theta.bytes() + l.former.bytes() +
+		l.threads.Stats().Bytes + l.locks.Stats().Bytes + l.sent.Stats().Bytes
+}
+
+// redundant is Algorithm 2.
+func (l *literal) redundant(g *gamma, loc heisen.Site, budget uint64) bool {
+	n := l.theta.find(loc, g.node())
+	if n == nil {
+		if budget != 0 && l.theta.grows() && l.bytes()+l.theta.bytes() > budget/2 {
+			l.former, l.theta = l.theta, theta{}
+		}
+		n = l.theta.insert(loc, g.node())
+		if old := l.former.find(loc, g.node()); old != nil {
+			n.threads, n.count = old.threads, old.count
+		} else {
+			l.pairs++
+		}
+	}
+	switch {
+	case n.count > 0 && n.threads[0] == g.thread, n.count > 1:
+		return true
+	}
+	n.threads[n.count] = g.thread
+	n.count++
+	return false
+}
+
+// theta is Θ of all locations: for a location the nodes of the trie of contexts
+// that accesses were made in, with at most two threads each.
+type theta struct {
+	table []thetaNode // with open addressing; length a power of two
+	count int
+}
+
+type thetaNode struct {
+	loc     heisen.Site
+	context uint32
+	threads [2]heisen.Thread
+	count   uint8
+	used    bool
+}
+
+func (th *theta) bytes() uint64 {
+	return uint64(len(th.table)) * uint64(unsafe.Sizeof(thetaNode{}))
+}
+
+func (th *theta) place(loc heisen.Site, context uint32) *thetaNode {
+	mask := uint32(len(th.table) - 1)
+	h := (uint64(loc)<<32 | uint64(context)) * 0x9e3779b97f4a7c15
+	for i := uint32(h>>32) & mask; ; i = (i + 1) & mask {
+		n := &th.table[i]
+		if !n.used || n.loc == loc && n.context == context {
+			return n
+		}
+	}
+}
+
+func (th *theta) find(loc heisen.Site, context uint32) *thetaNode {
+	if th.count == 0 {
+		return nil
+	}
+	if n := th.place(loc, context); n.used {
+		return n
+	}
+	return nil
+}
+
+// grows reports whether the next insert takes memory.
+func (th *theta) grows() bool { return 2*(th.count+1) > len(th.table) }
+
+// insert adds a node that is not there.
+func (th *theta) insert(loc heisen.Site, context uint32) *thetaNode {
+	if th.grows() {
+		old := th.table
+		th.table = make([]thetaNode, max(64, 2*len(old)))
+		for _, n := range old {
+			if n.used {
+				*th.place(n.loc, n.context) = n
+			}
+		}
+	}
+	th.count++
+	n := th.place(loc, context)
+	*n = thetaNode{loc: loc, context: context, used: true}
+	return n
+}
+
+// renumber takes over new numbers of contexts, and forgets those that have none.
+func (th *theta) renumber(numbers []uint32) {
+	old := th.table
+	*th = theta{}
+	for _, n := range old {
+		if n.used && (n.context == 0 || numbers[n.context] != 0) {
+			to := th.insert(n.loc, numbers[n.context])
+			to.threads, to.count = n.threads, n.count
+		}
+	}
+}

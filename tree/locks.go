@@ -1,0 +1,335 @@
+package tree
+
+import "github.com/heisen-go/heisen"
+
+// object is what is known of a lock.
+//
+// A lock about which the stream shows what locks do not do (it is released by
+// who does not hold it, taken while it is held, its memory given away) ends
+// there, and a new one begins at its address: detectors that compare locksets
+// may see it so.
+type object struct {
+	at    heisen.Object
+	life  uint64 // unlike that of any other lock
+	owner *thread
+	depth int // of owner's holds
+	reads int // holds for reading, of all threads
+
+	// mixed says that the address is used for messages too, or atomically.
+	// Then what is released can be seen without taking the lock.
+	mixed bool
+
+	release pledge    // of the latest Release
+	readers []*pledge // of ReleaseShared, one a thread
+
+	next *object // in the list of free objects
+}
+
+// maxReaders bounds the pledges of readers.
+const maxReaders = 16
+
+const numLately = 64
+
+// object returns what is known of the lock at o.
+func (f *Filter) object(o heisen.Object) *object {
+	lately := &f.lately[o>>3*0x9e3779b97f4a7c15>>58]
+	if s := *lately; s != nil && s.at == o {
+		return s
+	}
+	s := f.find(o)
+	*lately = s
+	return s
+}
+
+func (f *Filter) find(o heisen.Object) *object {
+	p := f.objects.At(o)
+	s := *p
+	if s != nil && s != &f.mixed {
+		return s
+	}
+	mixed := s != nil
+	if s = f.free; s != nil {
+		f.free = s.next
+		s.next = nil
+	} else {
+		s = new(object)
+	}
+	f.lives++
+	f.known++
+	s.at, s.life, s.mixed = o, f.lives, mixed
+	*p = s
+	return s
+}
+
+func (f *Filter) acquire(t *thread, o heisen.Object) {
+	s := f.object(o)
+	if s.owner != t && s.owner != nil || s.reads > 0 && s.reads > t.reads(s) {
+		f.retire(s)
+	}
+	s.owner = t
+	s.depth++
+	if f.contexts != nil {
+		t.take(s.life << 1)
+		return
+	}
+	if s.release.by == t {
+		t.callBack(&s.release)
+	} else if s.release.by != nil {
+		f.seen(&s.release)
+	}
+	if len(s.readers) > 0 {
+		f.seeReaders(t, s)
+	}
+}
+
+// seeReaders says that t has seen what readers of s have released.
+func (f *Filter) seeReaders(t *thread, s *object) {
+	mine := s.readers[:0]
+	for _, p := range s.readers {
+		if p.by == t {
+			t.callBack(p)
+			mine = append(mine, p)
+			continue
+		}
+		if p.by != nil {
+			f.seen(p)
+		}
+		f.freePledges = append(f.freePledges, p)
+	}
+	clear(s.readers[len(mine):])
+	s.readers = mine
+}
+
+// seen says that somebody else has seen what p is of: the pledge is broken.
+func (f *Filter) seen(p *pledge) {
+	t := p.by
+	if p.pending {
+		t.pending--
+	} else if t.across != p.across {
+		f.broken++
+	}
+	t.expose(p.time)
+	p.by, p.pending = nil, false
+}
+
+func (f *Filter) release(t *thread, o heisen.Object) {
+	s := f.object(o)
+	if s.owner != t {
+		f.retire(s)
+		f.publish(t)
+		return
+	}
+	if s.depth--; s.depth == 0 {
+		s.owner = nil
+	}
+	if f.contexts != nil {
+		t.drop(s.life << 1)
+		return
+	}
+	if s.mixed {
+		f.publish(t)
+		return
+	}
+	if s.release.by != t && s.release.by != nil {
+		f.seen(&s.release)
+	}
+	for i, p := range s.readers {
+		if p.by == t { // now the release has it all
+			f.dropPledge(p)
+			s.readers = remove(s.readers, i)
+			break
+		}
+	}
+	f.pledge(t, &s.release)
+}
+
+func (f *Filter) acquireShared(t *thread, o heisen.Object) {
+	s := f.object(o)
+	if s.owner != t && s.owner != nil {
+		f.retire(s)
+	}
+	s.reads++
+	t.shared = append(t.shared, share{s, s.life})
+	if f.contexts != nil {
+		t.take(s.life<<1 | 1)
+		return
+	}
+	// What was released before is seen; by t itself, it may still be seen by
+	// another reader.
+	if p := &s.release; p.by != t && p.by != nil {
+		f.seen(p)
+	}
+	// What readers released is seen by who takes the lock exclusively.
+	for _, p := range s.readers {
+		if p.by == t {
+			t.callBack(p)
+			break
+		}
+	}
+}
+
+func (f *Filter) releaseShared(t *thread, o heisen.Object) {
+	s := f.object(o)
+	if !t.unshare(s) {
+		f.retire(s)
+		f.publish(t)
+		return
+	}
+	s.reads--
+	if f.contexts != nil {
+		t.drop(s.life<<1 | 1)
+		return
+	}
+	if s.mixed {
+		f.publish(t)
+		return
+	}
+	for _, p := range s.readers {
+		if p.by == t {
+			f.pledge(t, p)
+			return
+		}
+	}
+	if len(s.readers) >= maxReaders && !f.dropReader(s) {
+		f.publish(t)
+		return
+	}
+	p := f.newPledge()
+	s.readers = append(s.readers, p)
+	f.pledge(t, p)
+}
+
+// dropReader makes room for a reader's pledge in s, and reports whether it could.
+func (f *Filter) dropReader(s *object) bool {
+	for i, p := range s.readers {
+		if p.pending {
+			f.seen(p)
+			f.freePledges = append(f.freePledges, p)
+			s.readers = remove(s.readers, i)
+			return true
+		}
+	}
+	return false
+}
+
+func (f *Filter) newPledge() *pledge {
+	n := len(f.freePledges)
+	if n == 0 {
+		return new(pledge)
+	}
+	p := f.freePledges[n-1]
+	f.freePledges = f.freePledges[:n-1]
+	return p
+}
+
+// dropPledge lets p go without exposing anything.
+func (f *Filter) dropPledge(p *pledge) {
+	if p.pending {
+		p.by.pending--
+	}
+	p.by, p.pending = nil, false
+	f.freePledges = append(f.freePledges, p)
+}
+
+func remove(list []*pledge, i int) []*pledge {
+	n := len(list) - 1
+	list[i] = list[n]
+	list[n] = nil
+	return list[:n]
+}
+
+// mix notes that o is used for messages or atomically. Only what is published
+// so needs an entry if there is none.
+func (f *Filter) mix(o heisen.Object, publishes bool) {
+	if f.contexts != nil {
+		return // there locks publish nothing
+	}
+	var p **object
+	if publishes {
+		p = f.objects.At(o)
+	} else if p = f.objects.Peek(o); p == nil {
+		return
+	}
+	switch s := *p; {
+	case s == nil:
+		*p = &f.mixed
+	case s != &f.mixed:
+		f.breakAll(s)
+		s.mixed = true
+	}
+}
+
+// overwrite notes an atomic store to o, which ends the life of a lock there.
+func (f *Filter) overwrite(o heisen.Object) {
+	if p := f.objects.Peek(o); p != nil && *p != nil && *p != &f.mixed {
+		f.retire(*p)
+	}
+	f.mix(o, true)
+}
+
+// breakAll breaks the pledges of s.
+func (f *Filter) breakAll(s *object) {
+	if s.release.by != nil {
+		f.seen(&s.release)
+	}
+	for _, p := range s.readers {
+		if p.by != nil {
+			f.seen(p)
+		}
+		f.freePledges = append(f.freePledges, p)
+	}
+	clear(s.readers)
+	s.readers = s.readers[:0]
+}
+
+// retire ends the life of a lock. Who holds it, holds it no more.
+func (f *Filter) retire(s *object) {
+	f.breakAll(s)
+	if s.owner != nil {
+		f.publish(s.owner)
+	}
+	if s.reads > 0 {
+		f.publishAll() // who the readers are is not worth knowing
+	}
+	f.lives++
+	s.life, s.owner, s.depth, s.reads = f.lives, nil, 0, 0
+}
+
+// forget ends the life of a lock whose memory is given away: what was published
+// through it is lost.
+func (f *Filter) forget(p **object) {
+	s := *p
+	*p = nil
+	if s == nil || s == &f.mixed {
+		return
+	}
+	broken := f.broken
+	f.retire(s)
+	f.broken = broken
+	f.lately[s.at>>3*0x9e3779b97f4a7c15>>58] = nil
+	*s = object{readers: s.readers, next: f.free}
+	f.free = s
+	f.known--
+}
+
+// reads counts t's holds of s for reading.
+func (t *thread) reads(s *object) (n int) {
+	for _, other := range t.shared {
+		if other == (share{s, s.life}) {
+			n++
+		}
+	}
+	return n
+}
+
+// unshare takes away one of t's holds of s for reading, and reports whether
+// there was one.
+func (t *thread) unshare(s *object) bool {
+	for i := len(t.shared) - 1; i >= 0; i-- {
+		if t.shared[i] == (share{s, s.life}) {
+			t.shared = append(t.shared[:i], t.shared[i+1:]...)
+			return true
+		}
+	}
+	return false
+}

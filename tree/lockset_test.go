@@ -1,0 +1,105 @@
+package tree_test
+
+import (
+	"errors"
+	"fmt"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/heisen-go/heisen"
+	"github.com/heisen-go/heisen/lockset"
+	"github.com/heisen-go/heisen/tree"
+)
+
+func hybrid(s heisen.Sink) heisen.Detector {
+	return lockset.NewHybrid(s, lockset.Remember(0))
+}
+func hybridOrderingAtomics(s heisen.Sink) heisen.Detector {
+	return lockset.NewHybrid(s, lockset.Remember(0), lockset.OrderAtomics())
+}
+
+// TestPotentialRacesAreUnchanged is the theorem for the hybrid detector, which
+// reports unordered pairs of places: behind either filter they are the same.
+func TestPotentialRacesAreUnchanged(t *testing.T) {
+	for _, test := range []struct {
+		name     string
+		detector func(heisen.Sink) heisen.Detector
+		options  []tree.Option
+	}{
+		{"default", hybrid, nil},
+		{"MessageOrder", hybrid, []tree.Option{tree.MessageOrder()}},
+		{"MessageOrder, atomics order", hybridOrderingAtomics, []tree.Option{tree.MessageOrder()}},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			forRandomTraces(t, perKind, func(trace []heisen.Record) (outcome, error) {
+				return sameLocations(trace, test.detector, test.options...)
+			})
+		})
+	}
+}
+
+// violation is what of Eraser's findings does not depend on which other access
+// was the last one.
+type violation struct {
+	object heisen.Object
+	later  heisen.Access
+	locks  string
+}
+
+// TestViolationsAreUnchanged is the theorem for Eraser: behind either filter the
+// same variables are reported, at the same accesses, with the same locks.
+func TestViolationsAreUnchanged(t *testing.T) {
+	for _, options := range [][]tree.Option{nil, {tree.MessageOrder()}} {
+		t.Run(fmt.Sprintf("%d options", len(options)), func(t *testing.T) {
+			forRandomTraces(t, perKind, func(trace []heisen.Record) (outcome, error) {
+				want, _, err := violations(trace, nil)
+				if err != nil {
+					return outcome{}, err
+				}
+				got, stats, err := violations(trace, func(d heisen.Detector) (*tree.Filter, error) { return tree.NewFilter(d, options...) })
+				o := outcome{Stats: stats, races: len(want), refused: errors.Is(err, tree.ErrLock)}
+				if err == nil || o.refused {
+					err = nil
+				}
+				if diff := cmp.Diff(want, got, cmp.AllowUnexported(violation{})); diff != "" && !o.refused && err == nil {
+					err = fmt.Errorf("violations (-all +filtered):\n%s", diff)
+				}
+				return o, err
+			})
+		})
+	}
+}
+
+func violations(trace []heisen.Record, filter func(heisen.Detector) (*tree.Filter, error)) (map[violation]bool, tree.Stats, error) {
+	found := map[violation]bool{}
+	event := uint64(0)
+	var d heisen.Detector = lockset.NewEraser(func(f heisen.Finding) {
+		later := f.Accesses[1]
+		later.Index = event
+		// Neighbours that one access violates are one finding if the access
+		// before is the same, which it need not be.
+		v := violation{f.Object, later, fmt.Sprint(f.Locks)}
+		if later.Size > 1 {
+			v.object, v.locks = 0, ""
+		}
+		found[v] = true
+	})
+	var f *tree.Filter
+	if filter != nil {
+		var err error
+		if f, err = filter(d); err != nil {
+			return nil, tree.Stats{}, err
+		}
+		d = f
+	}
+	for i := range trace {
+		event = uint64(i + 1)
+		d.Handle(&trace[i])
+	}
+	err := d.Flush()
+	if f == nil {
+		return found, tree.Stats{}, err
+	}
+	return found, f.Stats(), err
+}

@@ -1,0 +1,66 @@
+package tree
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/heisen-go/heisen"
+)
+
+// ErrOption is wrapped by the errors of NewFilter and NewSpanFilter.
+var ErrOption = errors.New("tree: wrong option")
+
+// ErrLock is wrapped by the error of Filter.Flush if accesses were dropped that
+// should not have been, see there.
+var ErrLock = errors.New("tree: lock was seen by others while it was held")
+
+// Option changes what a Filter does.
+type Option func(*Filter) error
+
+// MessageOrder is for detectors that compare locksets and take nothing but
+// messages as order, such as hybrid race detectors, and for Eraser: releases of
+// locks publish nothing to them, so that accesses are redundant across releases,
+// whoever takes the lock in between. In front of a detector that takes locks as
+// order, as all of package vclock do, it loses races.
+func MessageOrder() Option {
+	return func(f *Filter) error {
+		if f.literal != nil || f.spans {
+			return fmt.Errorf("%w: MessageOrder goes with neither Literal nor span filters", ErrOption)
+		}
+		f.contexts = newContexts(defaultContexts)
+		return nil
+	}
+}
+
+// Literal takes the thesis at its word: Algorithms 1 and 2, with Γ a path of
+// held locks and messages and Θ looked up by program location alone, for at most
+// two threads. It drops more than any other, and loses races, see the package
+// documentation; it is there for comparison.
+func Literal() Option {
+	return func(f *Filter) error {
+		if f.contexts != nil || f.spans {
+			return fmt.Errorf("%w: Literal goes with neither MessageOrder nor span filters", ErrOption)
+		}
+		f.literal = newLiteral()
+		return nil
+	}
+}
+
+// Memory sets how many bytes the filter may take, at least 256 KiB; without it
+// there is no bound. What has not been of use for the longest time is forgotten,
+// which costs time, never a finding. What is needed of threads and locks, about
+// 200 bytes for each, is never forgotten; the histories have what that leaves.
+func Memory(bytes uint64) Option {
+	return func(f *Filter) error {
+		if bytes < minBudget {
+			return fmt.Errorf("%w: %d bytes of memory are too few, the least is %d", ErrOption, bytes, minBudget)
+		}
+		f.budget = bytes
+		return nil
+	}
+}
+
+// NewFilter returns a filter in front of d.
+func NewFilter(d heisen.Detector, options ...Option) (*Filter, error) {
+	return newFilter(d, false, options)
+}

@@ -1,0 +1,92 @@
+package tree
+
+import "unsafe"
+
+// overflow is a hash table of entries that do not fit into their variables. An
+// entry stands at one of a few places; where they are all taken the least useful
+// one makes room, or the table grows if it may.
+type overflow struct {
+	table []numbered // length a power of two
+	limit uint64     // of bytes, 0 if there is none
+}
+
+type numbered struct {
+	entry
+	id uint32 // of the variable; 0 if the place is free
+}
+
+const (
+	firstOverflow = 1 << 10
+	overflowWays  = 4
+)
+
+func (o *overflow) bytes() uint64 { return uint64(len(o.table)) * uint64(unsafe.Sizeof(numbered{})) }
+
+// places returns the first of the places where an entry may be.
+func (o *overflow) places(id uint32, who uint64) int {
+	h := (who ^ uint64(id)<<20) * 0x9e3779b97f4a7c15
+	return int(h>>32) & (len(o.table) - 1) &^ (overflowWays - 1)
+}
+
+// get returns the time of an entry, or 0.
+func (o *overflow) get(id uint32, who uint64) uint64 {
+	if len(o.table) == 0 {
+		return 0
+	}
+	at := o.places(id, who)
+	for i := range o.table[at : at+overflowWays] {
+		if e := &o.table[at+i]; e.id == id && e.who == who {
+			return e.time
+		}
+	}
+	return 0
+}
+
+// put adds an entry, or does not if the limit is too small for any.
+func (o *overflow) put(f *Filter, id uint32, e entry) {
+	if len(o.table) == 0 && !o.resize(f, firstOverflow) {
+		return
+	}
+	for {
+		place, free := o.place(f, id, e.who)
+		if free || !o.resize(f, 2*len(o.table)) {
+			*place = numbered{e, id}
+			return
+		}
+	}
+}
+
+// place returns where an entry is to stand, and whether nothing of use stands
+// there.
+func (o *overflow) place(f *Filter, id uint32, who uint64) (place *numbered, free bool) {
+	at := o.places(id, who)
+	for i := range o.table[at : at+overflowWays] {
+		e := &o.table[at+i]
+		switch {
+		case e.id == id && e.who == who:
+			return e, true
+		case !free && (e.id == 0 || f.dead(e.entry)):
+			place, free = e, true
+		case place == nil || !free && e.time < place.time:
+			place = e
+		}
+	}
+	return place, free
+}
+
+// resize makes the table so long, if that is within the limit, and reports
+// whether it did. What is dead is left behind.
+func (o *overflow) resize(f *Filter, length int) bool {
+	if o.limit != 0 && uint64(length)*uint64(unsafe.Sizeof(numbered{})) > o.limit {
+		return false
+	}
+	old := o.table
+	o.table = make([]numbered, length)
+	for _, e := range old {
+		if e.id != 0 && !f.dead(e.entry) {
+			place, _ := o.place(f, e.id, e.who)
+			*place = e
+		}
+	}
+	return true
+}

@@ -1,0 +1,204 @@
+package tree_test
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"runtime"
+	"runtime/debug"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/heisen-go/heisen"
+	"github.com/heisen-go/heisen/bench/workload"
+	"github.com/heisen-go/heisen/tree"
+	"github.com/heisen-go/heisen/vclock"
+)
+
+// kinds of random traces: few threads, objects and sites, so that accesses
+// repeat and meet.
+var kinds = []struct {
+	name string
+	workload.Small
+	generate func(*rand.Rand, workload.Small) []heisen.Record
+	apart    bool // locks are used as nothing else: no trace is refused
+}{
+	{"loops", workload.Small{Threads: 3, Events: 90, Vars: 2, Syncs: 3}, workload.Loops, true},
+	{"loops, many threads", workload.Small{Threads: 8, Events: 160, Vars: 3, Syncs: 3}, workload.Loops, true},
+	{"loops, ranges and lives", workload.Small{Threads: 4, Events: 90, Vars: 3, Syncs: 2, Ranges: true, Lives: true}, workload.Loops, true},
+	{"loops, few sites", workload.Small{Threads: 4, Events: 90, Vars: 2, Syncs: 2, Lives: true, Sites: 2}, workload.Loops, true},
+	{"loops, one variable", workload.Small{Threads: 6, Events: 140, Vars: 1, Syncs: 2}, workload.Loops, true},
+	{"steps", workload.Small{Threads: 4, Events: 80, Vars: 1, Syncs: 2, Sites: 2}, workload.Random, false},
+	{"steps, locks in memory", workload.Small{Threads: 4, Events: 80, Vars: 2, Syncs: 2, Sites: 2, LockWords: true, Nested: true}, workload.Random, false},
+	{"steps, ranges and lives", workload.Small{Threads: 3, Events: 90, Vars: 2, Syncs: 2, Ranges: true, Lives: true, LockWords: true, Sites: 1}, workload.Random, false},
+	{"steps, many threads", workload.Small{Threads: 12, Events: 120, Vars: 1, Syncs: 2, Sites: 2}, workload.Random, false},
+	{"wild", workload.Small{Threads: 3, Events: 80, Vars: 1, Syncs: 2, Lives: true, Wild: true, Sites: 1, LockWords: true, Nested: true}, workload.Random, false},
+}
+
+// perKind is how many traces of each kind a test has. There are ten kinds; all
+// the tests that use them together have 230,000 traces.
+const perKind = 2000
+
+// TestMain lets the garbage collector rest: the tests make many short-lived
+// detectors.
+func TestMain(m *testing.M) {
+	debug.SetGCPercent(400)
+	m.Run()
+}
+
+// outcome is what a check says of a trace.
+type outcome struct {
+	tree.Stats
+	races   int
+	refused bool
+}
+
+// forRandomTraces calls check with n random traces of each kind, on all cores,
+// and makes sure that the traces were worth it.
+func forRandomTraces(t *testing.T, n int, check func([]heisen.Record) (outcome, error)) {
+	for _, kind := range kinds {
+		t.Run(kind.name, func(t *testing.T) {
+			var wg sync.WaitGroup
+			var dropped, accesses, races, refused atomic.Int64
+			workers := runtime.GOMAXPROCS(0)
+			for w := range workers {
+				wg.Add(1)
+				go func() {
+					defer wg.Done()
+					for seed := w; seed < n; seed += workers {
+						rng := rand.New(rand.NewPCG(uint64(seed), 11))
+						trace := kind.generate(rng, kind.Small)
+						o, err := check(trace)
+						if err != nil {
+							t.Errorf("seed %d: %v\n%s", seed, err, show(trace))
+							return
+						}
+						dropped.Add(int64(o.Dropped))
+						accesses.Add(int64(o.Accesses))
+						races.Add(int64(o.races))
+						if o.refused {
+							refused.Add(1)
+						}
+					}
+				}()
+			}
+			wg.Wait()
+			t.Logf("%d traces: %d%% of %d accesses dropped, %d racy pairs of locations, %d traces refused",
+				n, 100*dropped.Load()/max(1, accesses.Load()), accesses.Load(), races.Load(), refused.Load())
+			if 20*dropped.Load() < accesses.Load() || 2*races.Load() < int64(n) {
+				t.Error("too little is dropped, or races, for the test to mean much")
+			}
+			if kind.apart && refused.Load() > 0 || 2*refused.Load() > int64(n) {
+				t.Errorf("%d traces refused", refused.Load())
+			}
+		})
+	}
+}
+
+func show(trace []heisen.Record) string {
+	var b strings.Builder
+	for i, r := range trace {
+		fmt.Fprintf(&b, "%4d  thread %d  %v %d", i+1, r.TID, r.Code, r.Obj)
+		if r.Len+uint16(r.Val) > 0 {
+			fmt.Fprintf(&b, "+%d", uint64(r.Len)+r.Val)
+		}
+		fmt.Fprintf(&b, "  site %d\n", r.Loc)
+	}
+	return b.String()
+}
+
+// location is a half of a racy pair: what was done, and where.
+type location struct {
+	op   heisen.Op
+	site heisen.Site
+}
+
+// locations are an unordered pair.
+type locations [2]location
+
+func locationsOf(f heisen.Finding) locations {
+	a, b := f.Accesses[0], f.Accesses[1]
+	p := locations{{a.Op, a.Site}, {b.Op, b.Site}}
+	if p[1].site < p[0].site || p[1].site == p[0].site && p[1].op < p[0].op {
+		p[0], p[1] = p[1], p[0]
+	}
+	return p
+}
+
+// result is what a detector has found in a trace.
+type result struct {
+	pairs map[locations]bool
+	first map[heisen.Object]uint64 // event that first races with an earlier one, by byte
+	stats tree.Stats
+	err   error
+}
+
+// analyse runs a detector over a trace, behind a filter if there is one.
+func analyse(t []heisen.Record, detector func(heisen.Sink) heisen.Detector, filter func(heisen.Detector, ...tree.Option) (*tree.Filter, error), options ...tree.Option) result {
+	r := result{pairs: map[locations]bool{}, first: map[heisen.Object]uint64{}}
+	event := uint64(0)
+	d := detector(func(f heisen.Finding) {
+		r.pairs[locationsOf(f)] = true
+		a, b := f.Accesses[0], f.Accesses[1]
+		from := max(a.Object, b.Object)
+		to := min(a.Object+heisen.Object(a.Size), b.Object+heisen.Object(b.Size))
+		for o := from; o < to; o++ {
+			if r.first[o] == 0 {
+				r.first[o] = event
+			}
+		}
+	})
+	var f *tree.Filter
+	if filter != nil {
+		var err error
+		if f, err = filter(d, options...); err != nil {
+			r.err = err
+			return r
+		}
+		d = f
+	}
+	for i := range t {
+		event = uint64(i + 1)
+		d.Handle(&t[i])
+	}
+	r.err = d.Flush()
+	if f != nil {
+		r.stats = f.Stats()
+	}
+	return r
+}
+
+func fastTrack(s heisen.Sink) heisen.Detector { return vclock.NewFastTrack(s) }
+func reference(s heisen.Sink) heisen.Detector { return vclock.NewReference(s) }
+
+// TestRacyLocationsAreUnchanged is the theorem for happens-before: behind the
+// filter all pairs have the same locations, or the filter says that the stream
+// does not keep to its locks.
+func TestRacyLocationsAreUnchanged(t *testing.T) {
+	forRandomTraces(t, 5*perKind, func(trace []heisen.Record) (outcome, error) {
+		return sameLocations(trace, reference)
+	})
+}
+
+func sameLocations(trace []heisen.Record, detector func(heisen.Sink) heisen.Detector, options ...tree.Option) (outcome, error) {
+	want := analyse(trace, detector, nil)
+	got := analyse(trace, detector, tree.NewFilter, options...)
+	o := outcome{Stats: got.stats, races: len(want.pairs), refused: errors.Is(got.err, tree.ErrLock)}
+	switch {
+	case want.err != nil:
+		return o, want.err
+	case o.refused:
+		return o, nil
+	case got.err != nil:
+		return o, got.err
+	case !maps.Equal(want.pairs, got.pairs):
+		return o, fmt.Errorf("racy locations (-all +filtered):\n%s",
+			cmp.Diff(want.pairs, got.pairs, cmp.AllowUnexported(location{})))
+	}
+	return o, nil
+}

@@ -1,0 +1,190 @@
+package tree
+
+import "github.com/heisen-go/heisen"
+
+// thread is the concurrency context of a thread: what decides whether an access
+// that is in the history stands for the thread's next one.
+type thread struct {
+	id     heisen.Thread
+	number uint32 // dense among live threads; a number is used again
+
+	// The spans of a thread are numbered by times that never repeat, across
+	// threads: a span begins when the thread starts or publishes something.
+	now     uint64 // the present span
+	base    uint64 // what was published before this span cannot be called back
+	exposed uint64 // the first span that nothing published has left since; at least base
+
+	// The pledges that the thread has given, by time, with some that it has
+	// called back or given again since; pending counts those that it has not.
+	given   []given
+	pending int
+	unsure  bool   // exposed is not that of given
+	across  uint64 // accesses dropped that a pledge which was called back allows
+
+	shared []share // holds for reading
+
+	// With MessageOrder, the locks held, and the path that they make.
+	who   uint64 // the context's number as entries have it
+	held  []uint64
+	path  []uint32 // path[i] is the node of held[:i]
+	stale bool     // who is not that of held
+}
+
+// share is a hold for reading: of an object in its life.
+type share struct {
+	object *object
+	life   uint64
+}
+
+// pledge is a publication through a lock that nobody has seen: the thread's
+// release of the lock. If the same thread takes the lock again before anybody
+// else has seen it, then whoever sees it later sees also what the thread does
+// while it holds the lock: the thread has called it back.
+type pledge struct {
+	by      *thread // nil if the pledge is none
+	time    uint64
+	across  uint64 // by.across when it was called back
+	pending bool   // given and not called back
+}
+
+// given is a pledge as it was at a time.
+type given struct {
+	pledge *pledge
+	time   uint64
+}
+
+// expose says that nothing from before the span that begins at time stands for
+// what the thread does next.
+func (t *thread) expose(time uint64) {
+	if time > t.base {
+		t.base, t.unsure = time, true
+	}
+}
+
+// settle makes exposed what it should be: the time of the latest pending pledge,
+// or base. Each pledge is passed over once.
+func (t *thread) settle() {
+	t.exposed, t.unsure = t.base, false
+	for n := len(t.given); n > 0; n-- {
+		if g := t.given[n-1]; g.pending() {
+			t.exposed = max(t.base, g.time)
+			t.given = t.given[:n]
+			return
+		}
+	}
+	t.given = t.given[:0]
+}
+
+func (g given) pending() bool { return g.pledge.time == g.time && g.pledge.pending }
+
+// pledge begins a span of t with a release that can be called back.
+func (f *Filter) pledge(t *thread, p *pledge) {
+	f.time++
+	if !p.pending {
+		t.pending++
+	}
+	p.by, p.time, p.pending = t, f.time, true
+	if n := len(t.given); n == cap(t.given) {
+		t.tidy()
+	}
+	t.given = append(t.given, given{p, f.time})
+	t.now, t.exposed, t.unsure = f.time, f.time, false
+}
+
+// tidy takes out of t.given what is not pending, if that is half of it or more.
+func (t *thread) tidy() {
+	if 2*t.pending > len(t.given) {
+		return
+	}
+	kept := t.given[:0]
+	for _, g := range t.given {
+		if g.pending() {
+			kept = append(kept, g)
+		}
+	}
+	t.given = kept
+}
+
+// callBack says that t has taken p's lock again.
+func (t *thread) callBack(p *pledge) {
+	if p.pending {
+		p.pending, p.across = false, t.across
+		t.pending--
+		t.unsure = true
+	}
+}
+
+// thread returns the live thread id.
+func (f *Filter) thread(id heisen.Thread) *thread {
+	if t := f.recent[id%numRecent]; t != nil && t.id == id {
+		return t
+	}
+	p := f.threads.At(entryOf(id))
+	if *p == nil {
+		*p = f.start(id)
+	}
+	f.recent[id%numRecent] = *p
+	return *p
+}
+
+// entryOf is where the table of threads has a thread: at a word of its own.
+func entryOf(id heisen.Thread) heisen.Object { return 8 * heisen.Object(id) }
+
+const numRecent = 64
+
+func (f *Filter) start(id heisen.Thread) *thread {
+	t := &thread{id: id}
+	if n := len(f.unused); n > 0 {
+		t.number = f.unused[n-1]
+		f.unused = f.unused[:n-1]
+		f.numbers[t.number] = t
+	} else {
+		t.number = uint32(len(f.numbers))
+		f.numbers = append(f.numbers, t)
+	}
+	t.who = uint64(t.number) << whoShift
+	t.stale = f.contexts != nil
+	f.publish(t)
+	return t
+}
+
+// end forgets a thread. If it goes on all the same, it is a new one.
+func (f *Filter) end(id heisen.Thread) {
+	p := f.threads.Peek(entryOf(id))
+	if p == nil || *p == nil {
+		return
+	}
+	t := *p
+	for len(t.shared) > 0 {
+		s := t.shared[len(t.shared)-1]
+		t.shared = t.shared[:len(t.shared)-1]
+		if s.object.life == s.life {
+			f.retire(s.object) // a lock that is never released guards nothing
+		}
+	}
+	for _, g := range t.given {
+		if g.pending() {
+			g.pledge.by, g.pledge.pending = nil, false
+		}
+	}
+	f.numbers[t.number] = nil
+	f.unused = append(f.unused, t.number)
+	f.recent[id%numRecent] = nil
+	f.threads.Clear(entryOf(id), 8)
+	f.current = nil
+}
+
+// publish begins a span: what t did so far may become known to anybody.
+func (f *Filter) publish(t *thread) {
+	f.time++
+	t.now, t.base, t.exposed = f.time, f.time, f.time
+}
+
+// publishAll begins a span of every thread.
+func (f *Filter) publishAll() {
+	for _, t := range f.numbers {
+		if t != nil {
+			f.publish(t)
+		}
+	}
+}
