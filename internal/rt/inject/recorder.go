@@ -86,10 +86,13 @@ type heisenBuf struct {
 
 	filter heisenFilter
 	told   uint64 // of filter.skipped, what was sent
+	synced uint64 // synchronisation events written, in all
 }
 
 var heisen struct {
 	on       bool   // hooks record
+	open     bool   // what they record is sent
+	ending   uint32 // 1 when a thread ends the recording
 	filter   bool   // all but repeated accesses
 	marks    bool   // those too, marked
 	fd       int32  // the connection
@@ -403,6 +406,10 @@ func heisenPut(b *heisenBuf, h *heisenG, op uint64, obj uintptr, stamp, pc uint6
 	b.words[p+2] = pc
 	h.words += 3
 	b.commit(p + 3)
+	if GOARCH != "amd64" {
+		publicationBarrier()
+	}
+	b.synced++
 	if heisen.filter {
 		heisenPublish(b, h, op, obj)
 	}
