@@ -8,4 +8,6 @@
 // Table interns locksets: small sorted sets with a dense ID, equal IDs for equal
 // sets, and memoised operations. Holds follows which locks each thread of a
 // stream holds, in which mode. Both are for the use of other detectors too.
+// LockOrder does without them, for it asks which sets have a lock, and forgets
+// them with it.
 package lockset
