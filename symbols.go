@@ -111,7 +111,7 @@ type Symbols struct {
 	locks    numbering[LockNode]
 	contexts numbering[Cursor]
 
-	threads map[Thread]ThreadInfo
+	threads threadTable
 	names   map[Object]string
 
 	updates Updates
@@ -132,7 +132,7 @@ func NewSymbols() *Symbols {
 		calls:    newNumbering[CallNode](),
 		locks:    newNumbering[LockNode](),
 		contexts: newNumbering[Cursor](),
-		threads:  map[Thread]ThreadInfo{},
+		threads:  newThreadTable(),
 		names:    map[Object]string{},
 	}
 }
@@ -290,13 +290,13 @@ func (s *Symbols) Task(t Thread, ctx Context) string {
 	if s == nil {
 		return ""
 	}
-	for range len(s.threads) + 1 { // a damaged trace may claim a cycle
+	for range s.threads.count + 1 { // a damaged trace may claim a cycle
 		for id := s.Cursor(ctx).Calls; id != 0; id = s.calls.keys[id].Parent {
 			if task := s.Site(s.calls.keys[id].Site).Task; task != "" {
 				return task
 			}
 		}
-		info := s.threads[t]
+		info := s.threads.get(t)
 		if !info.Forked {
 			return ""
 		}
@@ -337,11 +337,9 @@ func (s *Symbols) Updates() Updates { return s.updates }
 
 // SetThread records what is known of a thread.
 func (s *Symbols) SetThread(t Thread, info ThreadInfo) {
-	if old, known := s.threads[t]; known && old == info {
-		return
+	if s.threads.set(t, info) {
+		s.updates.Threads = append(s.updates.Threads, t)
 	}
-	s.threads[t] = info
-	s.updates.Threads = append(s.updates.Threads, t)
 }
 
 // Thread returns what is known of a thread.
@@ -349,7 +347,7 @@ func (s *Symbols) Thread(t Thread) ThreadInfo {
 	if s == nil {
 		return ThreadInfo{}
 	}
-	return s.threads[t]
+	return s.threads.get(t)
 }
 
 // SetName names an object.

@@ -35,21 +35,23 @@ const (
 // threads hold, one of them exclusively, and are not ordered by messages: by
 // what Fork, Join, Send and Receive events order, and each thread's own steps. A
 // lock that is memory of the program (heisen.LockWord) is accessed by who takes or
-// releases it, under the locks held before. Places are a site together with an op. Each unordered pair of places is
-// reported once, with the first two accesses that showed it: of the earlier one
-// the index is unknown, the object is the byte where the two meet, and the size
-// is 1.
+// releases it, under the locks held before.
+//
+// A place is a site together with an op. Each unordered pair of places is reported
+// once, with the first two accesses that showed it: of the earlier one the index
+// is unknown, the object is the byte where the two meet, and the size is 1.
 //
 // # Promise
 //
 // In every stream, the places of each race of happens-before (each finding of
 // vclock.Reference) are a reported pair: locks that exclude order too (see
-// Holds), and messages are only a part of what orders. More than that, Hybrid
-// reports the places of all races of all other schedules in which the threads
-// take the same steps, locks exclude, and a Receive comes after those Sends that
-// it came after, a Join after the thread's end, and a thread after its Fork: for
-// what is excluded or ordered by these is so in each such schedule. What a read
-// or atomic operation sees need not be the same.
+// Holds), and messages are only a part of what orders. More than that, of a
+// well-formed stream Hybrid reports the places of all races of all other schedules
+// in which the threads take the same steps, locks exclude, and a Receive comes
+// after those Sends that it came after, a Join after the thread's end, and a
+// thread after its Fork: for what is excluded or ordered by these is so in each
+// such schedule. What a read or atomic operation sees need not be the same. Both
+// hold as long as nothing had to be forgotten, which Flush tells.
 //
 // That is why atomic operations order nothing here, though by Go's memory model
 // they do. Which of two sync/atomic operations comes first is, as with two
@@ -76,10 +78,12 @@ const (
 // potential race of the same places. The same argument allows to drop from a
 // group all accesses that come before a new one, which is done where the group
 // would have to grow. Locks that have ended, which nobody can hold any more, are
-// taken out of the groups' locks where there are many groups. And a repeated access (same group and slot, nothing
-// published in between) needs no judgement: what came before it was judged with
-// the access that it repeats, or has been judged since. (Where locks were taken
-// out of a group that is not so, and the next access is judged.)
+// taken out of the groups' locks where there are many groups.
+//
+// A repeated access (same group and slot, nothing published in between) needs no
+// judgement: what came before it was judged with the access that it repeats, or
+// has been judged since. Where locks were taken out of a group that is not so, and
+// the next access is judged.
 //
 // # Costs
 //
@@ -173,6 +177,9 @@ func (d *Hybrid) HandleRecords(batch []heisen.Record) {
 		d.handle(&batch[i])
 	}
 }
+
+// Skip implements heisen.Skipper.
+func (d *Hybrid) Skip(events uint64) { d.events += events }
 
 // Flush implements heisen.Detector. The error is that of vclock.Order.Err, and
 // one that wraps ErrForgotten if accesses had to be forgotten.

@@ -161,7 +161,7 @@ func TestHybridIsAllPairs(t *testing.T) {
 			if atomics {
 				options = append(options, lockset.OrderAtomics())
 			}
-			forRandomTraces(t, 2500, func(trace []heisen.Record) error {
+			forRandomTraces(t, 1000, func(trace []heisen.Record) error {
 				want := allPairs(trace, atomics)
 				found, err := findingsOf(trace, func(s heisen.Sink) heisen.Detector {
 					d := lockset.NewHybrid(s, options...)
@@ -215,7 +215,7 @@ func example(trace []heisen.Record, f heisen.Finding, pairs map[[2]int]bool) err
 // are as wild as they come.
 func TestHybridFindsRaces(t *testing.T) {
 	for _, options := range [][]lockset.HybridOption{nil, {lockset.OrderAtomics()}} {
-		forRandomTraces(t, 1500, func(trace []heisen.Record) error {
+		forRandomTraces(t, 800, func(trace []heisen.Record) error {
 			hb, err := findingsOf(trace, func(s heisen.Sink) heisen.Detector { return vclock.NewReference(s) })
 			if err != nil {
 				return err
@@ -241,7 +241,7 @@ func TestHybridFindsRaces(t *testing.T) {
 // TestBoundedHybrid remembers few accesses: what it reports is right, and if
 // something is missing it says so.
 func TestBoundedHybrid(t *testing.T) {
-	forRandomTraces(t, 700, func(trace []heisen.Record) error {
+	forRandomTraces(t, 400, func(trace []heisen.Record) error {
 		want := allPairs(trace, false)
 		for remember := 1; remember <= 4; remember++ {
 			var d *lockset.Hybrid

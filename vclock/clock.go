@@ -57,10 +57,10 @@ func (c *Clock) Copy() Clock {
 
 // LessEq reports whether no slot's time is later in c than in d: what c has seen
 // d has seen.
-func (c *Clock) LessEq(d *Clock) bool { return c.lessEqBut(d, MaxSlots) }
+func (c *Clock) LessEq(d *Clock) bool { return c.lessEqBut(nil, d, MaxSlots) }
 
 // lessEqBut is LessEq that leaves out one slot.
-func (c *Clock) lessEqBut(d *Clock, slot uint32) bool {
+func (c *Clock) lessEqBut(p *pool, d *Clock, slot uint32) bool {
 	if c.v == nil || c.v == d.v {
 		return true
 	}
@@ -72,7 +72,7 @@ func (c *Clock) lessEqBut(d *Clock, slot uint32) bool {
 		if b == nil {
 			b = &zeroBlock
 		}
-		for j := range a.times {
+		for j := range p.used(i) {
 			if a.times[j] > b.times[j] && uint32(i*blockSlots+j) != slot {
 				return false
 			}
@@ -95,6 +95,15 @@ func (c *Clock) block(i int) *block {
 type pool struct {
 	vectors []*vector
 	blocks  []*block
+	slots   int // those from here on are zero in every clock
+}
+
+// used returns how many times of block i may not be zero.
+func (p *pool) used(i int) int {
+	if p == nil {
+		return blockSlots
+	}
+	return min(max(p.slots-i*blockSlots, 0), blockSlots)
 }
 
 func (p *pool) vector() *vector {
@@ -222,11 +231,13 @@ func (c *Clock) joinBlock(p *pool, i int, a, b *block) {
 		c.own(p, i+1).blocks[i] = b
 		return
 	case a.refs == 1 && c.v.refs == 1:
-		a.max(a, b)
+		a.max(a, b, p.used(i))
 		return
 	}
 	fresh := p.block()
-	switch aLess, bLess := fresh.max(a, b); {
+	used := p.used(i)
+	clear(fresh.times[used:])
+	switch aLess, bLess := fresh.max(a, b, used); {
 	case !aLess:
 		fresh.release(p)
 		return
@@ -240,17 +251,32 @@ func (c *Clock) joinBlock(p *pool, i int, a, b *block) {
 	v.blocks[i] = fresh
 }
 
-// max sets b, which may be x or y, to the pointwise maximum of x and y, and
-// reports whether x and y are less than that somewhere. It has no branches that
-// depend on the times, for those would be taken at random.
-func (b *block) max(x, y *block) (xLess, yLess bool) {
+// max sets the first n times of b, which may be x or y, to the pointwise maximum
+// of x and y, and reports whether x and y are less than that somewhere. It has no
+// branches that depend on the times, for those would be taken at random.
+func (b *block) max(x, y *block, n int) (xLess, yLess bool) {
 	var xDiff, yDiff uint64
-	for i := range b.times {
-		xt, yt := x.times[i], y.times[i]
+	xs, ys, out := x.times[:n], y.times[:n], b.times[:n]
+	for i, xt := range xs {
+		yt := ys[i]
 		m := max(xt, yt)
 		xDiff |= m ^ xt
 		yDiff |= m ^ yt
-		b.times[i] = m
+		out[i] = m
 	}
 	return xDiff != 0, yDiff != 0
+}
+
+// overwrite sets c to d if both are a block long and c's is its own, and reports
+// whether that was so.
+func (c *Clock) overwrite(p *pool, d *Clock) bool {
+	if c.v == nil || d.v == nil || c.v.refs > 1 || len(c.v.blocks) != 1 || len(d.v.blocks) != 1 {
+		return false
+	}
+	a, b := c.v.blocks[0], d.v.blocks[0]
+	if a == nil || b == nil || a.refs > 1 {
+		return false
+	}
+	copy(a.times[:p.used(0)], b.times[:])
+	return true
 }

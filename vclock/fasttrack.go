@@ -76,6 +76,9 @@ func (f *FastTrack) HandleRecords(batch []heisen.Record) {
 	}
 }
 
+// Skip implements heisen.Skipper.
+func (f *FastTrack) Skip(events uint64) { f.events += events }
+
 // Flush implements heisen.Detector. The error is that of Order.Err.
 func (f *FastTrack) Flush() error { return f.order.Err() }
 
@@ -112,13 +115,20 @@ func (f *FastTrack) handle(r *heisen.Record) {
 			f.write(t, v, r, r.Obj)
 		}
 	case heisen.AtomicRead, heisen.AtomicWrite, heisen.AtomicUpdate:
-		f.order.arrive(t, r)
+		s := f.order.peek(r.Obj)
+		f.order.enter(t, r.Code, s)
 		if r.Len > 1 {
 			f.atomicRange(t, r)
 		} else {
 			f.atomic(t, f.memory.At(r.Obj), r, r.Obj)
 		}
-		f.order.leave(t, r)
+		if r.Code == heisen.AtomicRead {
+			return
+		}
+		if s == nil {
+			s = f.order.object(r.Obj)
+		}
+		f.order.publish(t, r.Code, s)
 	case heisen.Alloc, heisen.Free:
 		f.memory.Clear(r.Obj, r.Val)
 		f.order.arrive(t, r)

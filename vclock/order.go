@@ -145,12 +145,8 @@ func (o *Order) Err() error { return o.threads.err }
 
 func (o *Order) arrive(t *thread, r *heisen.Record) {
 	switch r.Code {
-	case heisen.AtomicRead, heisen.AtomicUpdate, heisen.AcquireShared, heisen.Receive:
-		if s := o.objects.Peek(r.Obj); s != nil && *s != nil {
-			o.see(t, &(*s).published)
-		}
-	case heisen.Acquire:
-		o.acquire(t, r.Obj)
+	case heisen.AtomicRead, heisen.AtomicUpdate, heisen.AcquireShared, heisen.Receive, heisen.Acquire:
+		o.enter(t, r.Code, o.peek(r.Obj))
 	case heisen.Join:
 		if id, ok := threadOf(r.Obj); ok {
 			o.threads.join(t, id)
@@ -160,19 +156,27 @@ func (o *Order) arrive(t *thread, r *heisen.Record) {
 	}
 }
 
+// enter orders t after what its event sees through the object s, if there is
+// one.
+func (o *Order) enter(t *thread, op heisen.Op, s *object) {
+	switch {
+	case s == nil || op == heisen.AtomicWrite:
+	case op != heisen.Acquire:
+		o.see(t, &s.published)
+	default:
+		if !t.published(s.published.last) {
+			o.see(t, &s.published)
+		}
+		if !s.readers.zero() {
+			o.see(t, &s.readers)
+		}
+	}
+}
+
 func (o *Order) leave(t *thread, r *heisen.Record) {
 	switch r.Code {
-	case heisen.AtomicWrite:
-		s := o.object(r.Obj)
-		o.replace(t, &s.published, t.present())
-		o.reset(&s.readers)
-		o.threads.publish(t)
-	case heisen.AtomicUpdate, heisen.Send:
-		o.merge(t, &o.object(r.Obj).published)
-	case heisen.Release:
-		o.release(t, r.Obj)
-	case heisen.ReleaseShared:
-		o.merge(t, &o.object(r.Obj).readers)
+	case heisen.AtomicWrite, heisen.AtomicUpdate, heisen.Send, heisen.Release, heisen.ReleaseShared:
+		o.publish(t, r.Code, o.object(r.Obj))
 	case heisen.Fork:
 		if id, ok := threadOf(r.Obj); ok {
 			o.threads.fork(t, id)
@@ -182,27 +186,24 @@ func (o *Order) leave(t *thread, r *heisen.Record) {
 	}
 }
 
-func (o *Order) acquire(t *thread, obj heisen.Object) {
-	p := o.objects.Peek(obj)
-	if p == nil || *p == nil {
-		return
-	}
-	s := *p
-	if !t.published(s.published.last) {
-		o.see(t, &s.published)
-	}
-	if !s.readers.zero() {
-		o.see(t, &s.readers)
-	}
-}
-
-func (o *Order) release(t *thread, obj heisen.Object) {
-	s := o.object(obj)
-	if s.published.last != t.present() { // otherwise all is as it was
-		o.merge(t, &s.published)
-	}
-	if !s.readers.zero() && o.seen(t, &s.readers) { // the writer publishes on their behalf
+// publish makes what t has done known through the object s.
+func (o *Order) publish(t *thread, op heisen.Op, s *object) {
+	switch op {
+	case heisen.AtomicWrite:
+		o.replace(t, &s.published, t.present())
 		o.reset(&s.readers)
+		o.threads.publish(t)
+	case heisen.AtomicUpdate, heisen.Send:
+		o.merge(t, &s.published)
+	case heisen.Release:
+		if s.published.last != t.present() { // otherwise all is as it was
+			o.merge(t, &s.published)
+		}
+		if !s.readers.zero() && o.seen(t, &s.readers) { // the writer publishes on their behalf
+			o.reset(&s.readers)
+		}
+	case heisen.ReleaseShared:
+		o.merge(t, &s.readers)
 	}
 }
 
@@ -231,13 +232,14 @@ func (o *Order) seen(t *thread, s *stamp) bool {
 	if s.last != 0 {
 		return o.threads.knows(t, s.last)
 	}
-	return s.clock.lessEqBut(&t.clock, t.epoch.Slot())
+	return s.clock.lessEqBut(&o.pool, &t.clock, t.epoch.Slot())
 }
 
 // replace makes t's clock, at the end of epoch e, all that the stamp holds: in
-// constant time, for the stamp shares it.
+// constant time, for the stamp shares it, or has the memory for a copy of a short
+// one, so that t need not copy it when it goes on.
 func (o *Order) replace(t *thread, s *stamp, e Epoch) {
-	if s.clock.v != t.clock.v {
+	if s.clock.v != t.clock.v && !s.clock.overwrite(&o.pool, &t.clock) {
 		s.clock.drop(&o.pool)
 		s.clock = t.clock.Copy()
 	}
@@ -264,6 +266,14 @@ func (o *Order) reset(s *stamp) {
 }
 
 func (s *stamp) zero() bool { return s.last == 0 && s.clock.v == nil }
+
+// peek returns the object whose first byte is obj, or nil.
+func (o *Order) peek(obj heisen.Object) *object {
+	if s := o.objects.Peek(obj); s != nil {
+		return *s
+	}
+	return nil
+}
 
 // object returns the object whose first byte is obj, making it if need be.
 func (o *Order) object(obj heisen.Object) *object {

@@ -3,6 +3,7 @@ package vclock
 import (
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"sort"
 
@@ -67,11 +68,24 @@ const unsaid = ^Epoch(0)
 func (t *thread) touch() { t.last = t.epoch }
 
 // tenure is a thread's hold of a slot, from a time on. What the slot's earlier
-// holders had published up to the time known happens before it.
+// holders had published happens before it, but for as many of the last times as
+// unknown says; one that does not fit stands for all.
 type tenure struct {
-	from   uint64
-	known  uint64
-	thread heisen.Thread
+	from    uint64
+	thread  heisen.Thread
+	unknown uint32
+}
+
+func newTenure(id heisen.Thread, from, known uint64) tenure {
+	return tenure{from, id, uint32(min(from-known, math.MaxUint32))}
+}
+
+// known returns up to which time what was published happens before the tenure.
+func (t *tenure) known() uint64 {
+	if t.unknown == math.MaxUint32 {
+		return 0
+	}
+	return t.from - uint64(t.unknown)
 }
 
 // slot of all vector clocks. The accesses of its tenures follow each other in
@@ -222,7 +236,7 @@ func (ts *threads) knows(t *thread, e Epoch) bool {
 		seen = t.clock.Time(e.Slot())
 	}
 	return seen < tenures[next].from ||
-		e.Time() <= tenures[next].known && (next+1 == len(tenures) || seen < tenures[next+1].from)
+		e.Time() <= tenures[next].known() && (next+1 == len(tenures) || seen < tenures[next+1].from)
 }
 
 // enter gives slot s to t, from a time on. It reports false if the slot or the
@@ -234,6 +248,7 @@ func (ts *threads) enter(t *thread, s uint32, from, known uint64) bool {
 	}
 	if int(s) == len(ts.slots) {
 		ts.slots = append(ts.slots, slot{})
+		ts.pool.slots = len(ts.slots)
 	}
 	sl := &ts.slots[s]
 	t.epoch = MakeEpoch(s, from)
@@ -249,7 +264,7 @@ func (ts *threads) enter(t *thread, s uint32, from, known uint64) bool {
 		}
 	}
 	sl.holder = t
-	sl.tenures = append(sl.tenures, tenure{from, known, t.id})
+	sl.tenures = append(sl.tenures, newTenure(t.id, from, known))
 	t.holds = true
 	return true
 }

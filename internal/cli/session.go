@@ -108,6 +108,9 @@ func (s *session) program(number int, p *rt.Program) error {
 	}()
 	status, err := s.handle(number, p, stream)
 	drain(stream)
+	if stream.Coarse() {
+		fmt.Fprintf(s.errors, "%s: process %d makes calls in so many ways, or takes so many locks, that some findings lack locks or innermost calls\n", s.name, stream.PID())
+	}
 	if err != nil {
 		err = fmt.Errorf("process %d: %w", stream.PID(), err)
 	}

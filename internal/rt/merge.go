@@ -26,6 +26,7 @@ type merger struct {
 	far     map[uint64]*goroutine
 	ready   []*goroutine // whose words wait for nothing
 	held    uint64       // words that wait
+	free    []*goroutine // that have ended
 	tasks   map[string]heisen.Site
 
 	limits limits
@@ -42,6 +43,7 @@ type goroutine struct {
 	forked bool  // its Fork was emitted
 	awake  bool  // its Begin was emitted
 	ready  bool  // it is in merger.ready
+	ended  bool  // its End was emitted; the state is free
 
 	task    []byte // as much of a task's name as has come
 	cursor  heisen.Cursor
@@ -77,10 +79,36 @@ func (m *merger) goroutine(id uint64) (*goroutine, error) {
 	}
 	g := m.gs[id]
 	if g == nil {
-		g = &goroutine{id: heisen.Thread(id)}
+		g = m.newGoroutine()
+		g.id = heisen.Thread(id)
 		m.gs[id] = g
 	}
 	return g, nil
+}
+
+// newGoroutine returns an empty state, if it can one that has served: programs
+// start millions of goroutines.
+func (m *merger) newGoroutine() *goroutine {
+	last := len(m.free) - 1
+	if last < 0 {
+		return new(goroutine)
+	}
+	g := m.free[last]
+	m.free = m.free[:last]
+	*g = goroutine{queue: g.queue[:0], holds: g.holds[:0], task: g.task[:0]}
+	return g
+}
+
+// maxKept bounds the queue, in words, that a free state keeps.
+const maxKept = 1 << 10
+
+// forget takes back the state of a goroutine that has ended.
+func (m *merger) forget(g *goroutine) {
+	delete(m.gs, uint64(g.id))
+	if cap(g.queue) <= maxKept {
+		g.ended = true
+		m.free = append(m.free, g)
+	}
 }
 
 // pending returns how many words have come that could not be emitted.
@@ -313,7 +341,7 @@ func (m *merger) consume(g *goroutine, words []uint64) (i int, waits bool, err e
 				if i < len(words) && words[i]>>opShift != opSwitch {
 					return i, false, m.s.corrupt("goroutine %d goes on after its end", g.id)
 				}
-				delete(m.gs, uint64(g.id))
+				m.forget(g)
 				return i, false, nil
 			}
 		}

@@ -61,7 +61,8 @@ type hello struct{ version, text, size, pid uint64 }
 // bufferState is where the words of a P's buffer are.
 type bufferState struct {
 	g  *goroutine
-	at uint64 // words of g before
+	id heisen.Thread // of g; another one has g's state once it has ended
+	at uint64        // words of g before
 }
 
 // NewStream reads the start of a recording. symbolizer may be nil; then sites
@@ -236,12 +237,15 @@ func (s *Stream) take() error {
 			if err != nil {
 				return err
 			}
-			b.g, b.at = g, words[1]
+			b.g, b.id, b.at = g, g.id, words[1]
 			s.rest = words[2:]
 			continue
 		}
 		if b.g == nil {
 			return s.corrupt("words of no goroutine")
+		}
+		if b.g.ended || b.g.id != b.id {
+			return s.corrupt("goroutine %d goes on after its end", b.id)
 		}
 		n, err := s.merge.deliver(b.g, b.at, words)
 		if err != nil {

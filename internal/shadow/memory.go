@@ -204,13 +204,35 @@ type Cursor[T any] struct {
 
 // Next moves to the next class and reports whether there is one.
 func (c *Cursor[T]) Next() bool {
-	if c.todo == 0 && !c.nextWord() {
-		return false
+	if c.todo == 0 {
+		if c.nextWhole() {
+			return true
+		}
+		if !c.nextWord() {
+			return false
+		}
 	}
 	var class uint8
 	c.state, class = c.m.class(c.page, c.word>>wordShift%pageWords, c.todo)
 	c.first = uint8(bits.TrailingZeros8(class))
 	c.todo &^= class
+	return true
+}
+
+// nextWhole moves to the next word if that is whole in the range, one class and
+// on the same page, which is nearly always so in long ranges.
+func (c *Cursor[T]) nextWhole() bool {
+	if c.page == nil || c.done || c.next%pageBytes == 0 || c.next%wordBytes != 0 || c.end-c.next < wordBytes-1 {
+		return false
+	}
+	w := c.next >> wordShift % pageWords
+	if c.page.mask[w] != 0xff {
+		return false
+	}
+	c.state = &c.page.state[w]
+	c.word, c.first = c.next, 0
+	c.done = c.end-c.next < wordBytes
+	c.next += wordBytes
 	return true
 }
 

@@ -1,0 +1,210 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime/metrics"
+	"strconv"
+	"sync/atomic"
+	"time"
+
+	"github.com/heisen-go/heisen"
+	"github.com/heisen-go/heisen/internal/build"
+	"github.com/heisen-go/heisen/internal/cli"
+	"github.com/heisen-go/heisen/internal/rt"
+)
+
+type options struct {
+	goroutines, touched, heap int
+	every                     time.Duration
+	out                       io.Writer
+}
+
+// sample is the memory of both processes at some time, in bytes.
+type sample struct {
+	events, threads   uint64
+	program, analyser uint64
+}
+
+type result struct {
+	samples  []sample
+	events   uint64
+	begun    uint64 // goroutines that began
+	threads  uint64 // one more than the largest number
+	findings int
+	coarse   bool
+}
+
+// census counts what goes by; its counts may be read while it runs.
+type census struct {
+	events, begun, threads atomic.Uint64
+}
+
+func (c *census) HandleRecords(batch []heisen.Record) {
+	for i := range batch {
+		if r := &batch[i]; r.Code == heisen.Begin {
+			c.begun.Add(1)
+			c.threads.Store(max(c.threads.Load(), uint64(r.TID)+1))
+		}
+	}
+	c.events.Add(uint64(len(batch)))
+}
+
+func (c *census) Handle(e heisen.Event) { c.HandleRecords([]heisen.Record{*heisen.AsRecord(e)}) }
+
+func (c *census) Flush() error { return nil }
+
+// soak builds the program, runs it and analyses it as heisen run does.
+func soak(ctx context.Context, o options) (res result, err error) {
+	dir, err := os.MkdirTemp("", "heisen-soak-")
+	if err != nil {
+		return res, err
+	}
+	defer os.RemoveAll(dir)
+	program := filepath.Join(dir, "churn")
+	builder, err := build.New(ctx, "", "")
+	if err != nil {
+		return res, err
+	}
+	if err := builder.Build(ctx, "", program, nil, "github.com/heisen-go/heisen/bench/soak/churn"); err != nil {
+		return res, err
+	}
+	listener, err := rt.Listen()
+	if err != nil {
+		return res, err
+	}
+	defer listener.Close()
+	cmd := exec.CommandContext(ctx, program,
+		"-goroutines", strconv.Itoa(o.goroutines), "-touched", strconv.Itoa(o.touched), "-heap", strconv.Itoa(o.heap))
+	cmd.Env = append(cmd.Environ(), listener.Env())
+	var said bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &said, &said
+	if err := cmd.Start(); err != nil {
+		return res, err
+	}
+	err = res.watch(ctx, listener, cmd.Process.Pid, o)
+	if err != nil {
+		cmd.Process.Kill()
+	}
+	if werr := cmd.Wait(); err == nil && werr != nil {
+		err = fmt.Errorf("the program: %w\n%s", werr, said.Bytes())
+	}
+	return res, err
+}
+
+// watch analyses the program that connects, and samples memory meanwhile.
+func (res *result) watch(ctx context.Context, listener *rt.Listener, pid int, o options) error {
+	chosen, err := cli.Choose("fasttrack")
+	if err != nil {
+		return err
+	}
+	program, err := listener.Accept()
+	if err != nil {
+		return err
+	}
+	stream, err := program.Open(chosen.Mode())
+	if err != nil {
+		return errors.Join(err, program.Close(0))
+	}
+	built, err := chosen.New(stream.Symbols(), func(f heisen.Finding) {
+		if res.findings++; res.findings <= 10 {
+			fmt.Fprintf(o.out, "%+v\n", f)
+		}
+	})
+	if err != nil {
+		return errors.Join(err, program.Close(0))
+	}
+	counts := new(census)
+	stop := make(chan struct{})
+	sampled := make(chan []sample)
+	go func() { sampled <- sampleMemory(pid, counts, stop, o) }()
+	res.events, err = heisen.Run(ctx, stream, append(built, counts)...)
+	close(stop)
+	res.samples = <-sampled
+	res.begun, res.threads = counts.begun.Load(), counts.threads.Load()
+	res.coarse = stream.Coarse()
+	return errors.Join(err, program.Close(0))
+}
+
+// sampleMemory prints a line and keeps a sample again and again.
+func sampleMemory(pid int, counts *census, stop chan struct{}, o options) (samples []sample) {
+	tick := time.NewTicker(o.every)
+	defer tick.Stop()
+	start := time.Now()
+	live := []metrics.Sample{{Name: "/gc/heap/live:bytes"}} // after the latest collection
+	fmt.Fprintf(o.out, "%8s %14s %12s %12s %12s %12s\n", "s", "events", "goroutines", "program MiB", "analyser MiB", "live of it")
+	for {
+		select {
+		case <-stop:
+			return samples
+		case <-tick.C:
+		}
+		s := sample{counts.events.Load(), counts.threads.Load(), resident(pid), resident(os.Getpid())}
+		metrics.Read(live)
+		fmt.Fprintf(o.out, "%8.0f %14d %12d %12d %12d %12d\n", time.Since(start).Seconds(), s.events, s.threads,
+			s.program>>20, s.analyser>>20, live[0].Value.Uint64()>>20)
+		samples = append(samples, s)
+	}
+}
+
+// resident returns how much memory a process has, 0 if it is gone.
+func resident(pid int) uint64 {
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/statm", pid))
+	if err != nil {
+		return 0
+	}
+	fields := bytes.Fields(text)
+	if len(fields) < 2 {
+		return 0
+	}
+	pages, _ := strconv.ParseUint(string(fields[1]), 10, 64)
+	return pages * uint64(os.Getpagesize())
+}
+
+// perThread is what the analyser keeps of each goroutine for good.
+const perThread = 60
+
+// verdict says what is wrong with a result.
+func (res *result) verdict(o options) error {
+	var errs []error
+	if res.findings > 0 {
+		errs = append(errs, fmt.Errorf("%d findings in a program without bugs", res.findings))
+	}
+	// Batches that would begin beyond the number are not started.
+	if res.begun > res.threads || res.threads < uint64(o.goroutines)*9/10 {
+		errs = append(errs, fmt.Errorf("%d goroutines began, with numbers below %d, of %d", res.begun, res.threads, o.goroutines))
+	}
+	n := len(res.samples)
+	if n < 8 {
+		return errors.Join(append(errs, fmt.Errorf("%d samples are too few to tell whether memory is flat", n))...)
+	}
+	early, late := peak(res.samples[n/4:n/2]), peak(res.samples[n-n/4:])
+	for _, p := range []struct {
+		name        string
+		early, late uint64
+	}{
+		{"program", early.program, late.program},
+		{"analyser", early.analyser, late.analyser - min(late.analyser, perThread*(late.threads-early.threads))},
+	} {
+		if p.late > p.early+p.early/4 {
+			errs = append(errs, fmt.Errorf("the %s grows: %d MiB in the second quarter, %d MiB in the last", p.name, p.early>>20, p.late>>20))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// peak is the largest of each number.
+func peak(samples []sample) (p sample) {
+	for _, s := range samples {
+		p.threads = max(p.threads, s.threads)
+		p.program = max(p.program, s.program)
+		p.analyser = max(p.analyser, s.analyser)
+	}
+	return p
+}
