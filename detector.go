@@ -23,6 +23,14 @@ type RecordHandler interface {
 	HandleRecords([]Record)
 }
 
+// Skipper is an optional capability of a Detector that numbers events: being told
+// of events that are kept from it, so that Access.Index is the position in the
+// stream all the same. Filters that leave out redundant events use it.
+type Skipper interface {
+	// Skip says that so many events come before the next one that is handed on.
+	Skip(events uint64)
+}
+
 // handlerOf returns the fastest way to hand batches to d.
 func handlerOf(d Detector) func([]Record) {
 	if h, ok := d.(RecordHandler); ok {
@@ -59,6 +67,15 @@ func (t *tee) Handle(e Event) {
 func (t *tee) HandleRecords(batch []Record) {
 	for _, h := range t.handlers {
 		h(batch)
+	}
+}
+
+// Skip implements Skipper for those of the detectors that do.
+func (t *tee) Skip(events uint64) {
+	for _, d := range t.detectors {
+		if s, ok := d.(Skipper); ok {
+			s.Skip(events)
+		}
 	}
 }
 

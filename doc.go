@@ -14,6 +14,8 @@
 //     binary format, validation, statistics, printing.
 //   - vclock: vector clocks and epochs; the happens-before detectors FastTrack
 //     and Reference.
+//   - lockset: interned sets of locks and who holds them; the locking discipline
+//     (Eraser), potential races (Hybrid) and the order in which locks are taken.
 //   - internal/rt: the recorder that is injected into programs, and what receives
 //     its events and merges the goroutines' into one order.
 //   - internal/build: the overlay that carries the recorder into a program with

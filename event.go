@@ -46,6 +46,11 @@ const (
 	// NoWait says that the lock was acquired by an operation that would have
 	// failed rather than waited, as TryLock does.
 	NoWait
+	// Chance says that a Receive might as well have come after other Sends than
+	// those before it, or before them all, as when a sync.Pool hands out whatever
+	// it has. It orders like any other; but who asks what else could have happened
+	// had better not rely on it.
+	Chance
 )
 
 // Record is the fixed-size event (32 bytes) that streams and hot loops carry.

@@ -126,5 +126,6 @@ func Example() {
 	//   2
 	//   holding no locks
 	// ==================
+	// Found 1 last-write finding(s)
 	// exit status 66 <nil>
 }

@@ -24,17 +24,17 @@ import (
 // read-only. If then no candidate is left of a variable that is not read-only,
 // the access at hand is reported, and the variable is not looked at any more.
 //
-// Agarwal, Sasturkar, Wang and Stoller, "Optimized run-time race detection and
-// atomicity checking using partial discovered types" (section 2.1) state it so,
+// Agarwal, Sasturkar, Wang and Stoller, "Optimized Run-Time Race Detection and
+// Atomicity Checking Using Partial Discovered Types" (section 2.1), state it so,
 // with the attributes lkset, shar and rdonly. In the states of Savage et al.,
 // which are kept here: not yet accessed is virgin; not shared is exclusive;
 // shared and read-only is shared; the rest is shared-modified. In particular the
 // locks of the first thread before the hand-over do not count, its writes then
 // do not end being read-only, and the access that hands over is judged already.
 //
-// Read-write locks are those of Savage et al., section 2.4: a read takes away
-// the locks that its thread holds in no mode, a write those that its thread does
-// not hold exclusively.
+// Read-write locks are those of Savage et al.: a read takes away the locks that
+// its thread holds in no mode, a write those that its thread does not hold
+// exclusively.
 //
 // Operations of sync/atomic need no lock among themselves: they count as
 // accesses under one more lock, which belongs to them all and which no other
@@ -45,11 +45,11 @@ import (
 // of the program (heisen.LockWord) is updated atomically by who takes or releases
 // it, under the locks held before.
 //
-// Of a variable without a finding is known, therefore: one thread alone accessed
-// it, or nobody wrote it since the hand-over, or all accesses since then held a
-// common lock, all writes exclusively, or all were atomic. The reverse is not
-// promised: a variable that is written under two locks and read under either is
-// reported, although it is safe.
+// If there is no finding for a variable, then, one thread alone accessed it, or
+// nobody wrote it since the hand-over, or all accesses since then held a common
+// lock, writes exclusively, or all were atomic. The reverse is not promised: a
+// variable that is written under two locks and read under either is reported,
+// although it is safe.
 //
 // # Findings
 //
@@ -114,6 +114,9 @@ func (d *Eraser) HandleRecords(batch []heisen.Record) {
 		d.handle(&batch[i])
 	}
 }
+
+// Skip implements heisen.Skipper.
+func (d *Eraser) Skip(events uint64) { d.events += events }
 
 // Flush implements heisen.Detector. There is never an error.
 func (d *Eraser) Flush() error { return nil }

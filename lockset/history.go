@@ -32,22 +32,23 @@ type groups struct {
 
 func (s *groups) at(i uint32) *group { return &s.all[i] }
 
-// find returns the group of the accesses like the one given, or 0. One that is far down the
-// list comes to its front, so that groups in use are found soon and the last of
-// the list has not been used for long.
-func (s *groups) find(v *history, site heisen.Site, op heisen.Op, held Held) uint32 {
+// find returns the group of the accesses like the one given, or 0, and after how
+// many others it found it or not. One that is far down the list comes to its
+// front, so that groups in use are found soon and the last of the list has not
+// been used for long.
+func (s *groups) find(v *history, site heisen.Site, op heisen.Op, held Held) (own uint32, steps int) {
 	before := uint32(0)
-	for i, steps := v.first, 0; i != 0; steps++ {
+	for i := v.first; i != 0; steps++ {
 		g := &s.all[i]
 		if g.site == site && g.held == held && g.op == op {
 			if steps > 4 {
 				s.all[before].next, g.next, v.first = g.next, v.first, i
 			}
-			return i
+			return i, steps
 		}
 		before, i = i, g.next
 	}
-	return 0
+	return 0, steps
 }
 
 // of returns the group's access by a slot, or nil.
@@ -100,14 +101,19 @@ func (s *groups) dropOthers(i uint32, gone func(vclock.Epoch) bool) (dropped uin
 
 // settle takes the locks that have ended out of the groups' locks, for nobody can
 // hold them any more, and makes one group of those that then are alike. It
-// returns how many members were thereby dropped.
+// returns how many members were thereby dropped. What comes later relates to the
+// accesses as before; what came before, and may have held those locks too, is to
+// be judged again with the next access of each member's slot.
 func (s *groups) settle(v *history, living func(ID) ID) (dropped uint32) {
 	changed := false
 	for i := v.first; i != 0; i = s.all[i].next {
 		g := &s.all[i]
 		held := Held{living(g.held.Any), living(g.held.Exclusive)}
-		changed = changed || held != g.held
-		g.held = held
+		if held != g.held {
+			changed = true
+			g.held = held
+			g.unjudge()
+		}
 	}
 	for i := v.first; changed && i != 0; i = s.all[i].next {
 		for link := &s.all[i].next; *link != 0; {
@@ -138,16 +144,27 @@ func (g *group) merge(m member) uint32 {
 		g.others.add(m)
 		return 0
 	}
-	if have.epoch < m.epoch {
+	switch {
+	case have.epoch < m.epoch:
 		*have = m
+	case have.epoch == m.epoch:
+		have.judged = have.judged || m.judged
 	}
 	return 1
 }
 
-// evict drops one access of a history, which has some: of the largest group, for
-// there others like it are left, and if all have one member only, one that has
-// not been accessed for long.
-func (s *groups) evict(v *history) {
+// unjudge notes that the members were judged under locks that are not those of
+// the group any more.
+func (g *group) unjudge() {
+	g.member.judged = false
+	for i := range g.others.places {
+		g.others.places[i].judged = false
+	}
+}
+
+// evictMember drops one access of a history, which has some: of the largest group,
+// for there others like it are left, or else one that evictGroup drops.
+func (s *groups) evictMember(v *history) {
 	largest, size := uint32(0), uint32(0)
 	for i := v.first; i != 0; i = s.all[i].next {
 		if n := s.all[i].others.count; n > size {
@@ -158,13 +175,21 @@ func (s *groups) evict(v *history) {
 		s.all[largest].others.removeAny()
 		return
 	}
+	s.evictGroup(v)
+}
+
+// evictGroup drops a group that has not been accessed for long, and returns how
+// many accesses that had.
+func (s *groups) evictGroup(v *history) uint32 {
 	link := &v.first
 	for s.all[*link].next != 0 {
 		link = &s.all[*link].next
 	}
 	i := *link
 	*link = 0
+	n := 1 + s.all[i].others.count
 	s.release(i)
+	return n
 }
 
 func (s *groups) release(i uint32) {

@@ -12,7 +12,7 @@ import (
 // TestHoldsIsNaive compares what each thread holds, after each event of random
 // traces, with the plain version. Now and then the table is compacted.
 func TestHoldsIsNaive(t *testing.T) {
-	forRandomTraces(t, 1000, func(trace []heisen.Record) error {
+	forRandomTraces(t, 500, func(trace []heisen.Record) error {
 		table := lockset.NewTable()
 		holds := lockset.NewHolds(table)
 		naive := newNaiveHolds()

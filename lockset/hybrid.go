@@ -17,6 +17,9 @@ const (
 	// defaultRemember is how many accesses of a variable a Hybrid keeps.
 	defaultRemember = 512
 
+	// maxGroups is of how many places and locks they are at most.
+	maxGroups = 128
+
 	// lookAgain is how often makeRoom looks for nothing after it found nothing.
 	lookAgain = 64
 )
@@ -32,21 +35,23 @@ const (
 // threads hold, one of them exclusively, and are not ordered by messages: by
 // what Fork, Join, Send and Receive events order, and each thread's own steps. A
 // lock that is memory of the program (heisen.LockWord) is accessed by who takes or
-// releases it, under the locks held before. Places are a site together with an op. Each unordered pair of places is
-// reported once, with the first two accesses that showed it: of the earlier one
-// the index is unknown, the object is the byte where the two meet, and the size
-// is 1.
+// releases it, under the locks held before.
+//
+// A place is a site together with an op. Each unordered pair of places is reported
+// once, with the first two accesses that showed it: of the earlier one the index
+// is unknown, the object is the byte where the two meet, and the size is 1.
 //
 // # Promise
 //
 // In every stream, the places of each race of happens-before (each finding of
 // vclock.Reference) are a reported pair: locks that exclude order too (see
-// Holds), and messages are only a part of what orders. More than that, Hybrid
-// reports the places of all races of all other schedules in which the threads
-// take the same steps, locks exclude, and a Receive comes after those Sends that
-// it came after, a Join after the thread's end, and a thread after its Fork: for
-// what is excluded or ordered by these is so in each such schedule. What a read
-// or atomic operation sees need not be the same.
+// Holds), and messages are only a part of what orders. More than that, of a
+// well-formed stream Hybrid reports the places of all races of all other schedules
+// in which the threads take the same steps, locks exclude, and a Receive comes
+// after those Sends that it came after, a Join after the thread's end, and a
+// thread after its Fork: for what is excluded or ordered by these is so in each
+// such schedule. What a read or atomic operation sees need not be the same. Both
+// hold as long as nothing had to be forgotten, which Flush tells.
 //
 // That is why atomic operations order nothing here, though by Go's memory model
 // they do. Which of two sync/atomic operations comes first is, as with two
@@ -73,9 +78,12 @@ const (
 // potential race of the same places. The same argument allows to drop from a
 // group all accesses that come before a new one, which is done where the group
 // would have to grow. Locks that have ended, which nobody can hold any more, are
-// taken out of the groups' locks where there are many groups. And a repeated access (same group and slot, nothing
-// published in between) needs no judgement: what came before it was judged with
-// the access that it repeats, or has been judged since.
+// taken out of the groups' locks where there are many groups.
+//
+// A repeated access (same group and slot, nothing published in between) needs no
+// judgement: what came before it was judged with the access that it repeats, or
+// has been judged since. Where locks were taken out of a group that is not so, and
+// the next access is judged.
 //
 // # Costs
 //
@@ -131,9 +139,10 @@ type HybridOption func(*Hybrid)
 func OrderAtomics() HybridOption { return func(d *Hybrid) { d.orderAtomics = true } }
 
 // Remember sets how many accesses of a variable are kept, of those that must be
-// for no pair to be lost; the default is 512, and below 1 is no limit. An access
-// that is one too many takes the place of another one, Forgotten counts that, and
-// Flush returns an error. Pairs that are reported are right nonetheless.
+// for no pair to be lost; the default is 512. They are of 128 combinations of
+// place and locks at most. Below 1 there is no limit. An access that is one too
+// many takes the place of others, Forgotten counts these, and Flush returns an
+// error. Pairs that are reported are right nonetheless.
 func Remember(accesses int) HybridOption {
 	return func(d *Hybrid) { d.remember = uint32(max(0, min(accesses, 1<<31))) }
 }
@@ -169,12 +178,15 @@ func (d *Hybrid) HandleRecords(batch []heisen.Record) {
 	}
 }
 
+// Skip implements heisen.Skipper.
+func (d *Hybrid) Skip(events uint64) { d.events += events }
+
 // Flush implements heisen.Detector. The error is that of vclock.Order.Err, and
 // one that wraps ErrForgotten if accesses had to be forgotten.
 func (d *Hybrid) Flush() error {
 	var err error
 	if d.forgotten > 0 {
-		err = fmt.Errorf("%w: %d, for more than %d of one variable mattered", ErrForgotten, d.forgotten, d.remember)
+		err = fmt.Errorf("%w: %d of variables with too many; pairs may be missing", ErrForgotten, d.forgotten)
 	}
 	return errors.Join(d.order.Err(), err)
 }
@@ -182,8 +194,8 @@ func (d *Hybrid) Flush() error {
 // Pairs returns how many findings there were.
 func (d *Hybrid) Pairs() int { return len(d.pairs) }
 
-// Forgotten returns how many accesses were forgotten that had to be kept for no
-// pair to be lost.
+// Forgotten returns how many accesses were forgotten without being known not to
+// matter.
 func (d *Hybrid) Forgotten() uint64 { return d.forgotten }
 
 func (d *Hybrid) handle(r *heisen.Record) {
@@ -247,9 +259,9 @@ func (d *Hybrid) access(r *heisen.Record, op heisen.Op) {
 // accessClass takes r as an access by op to a class of bytes with the lowest byte
 // at.
 func (d *Hybrid) accessClass(r *heisen.Record, op heisen.Op, v *history, at heisen.Object) {
-	own := d.groups.find(v, r.Loc, op, d.now.held)
+	own, _ := d.groups.find(v, r.Loc, op, d.now.held)
 	if own != 0 {
-		if m := d.groups.at(own).of(d.now.epoch.Slot()); m != nil && m.epoch == d.now.epoch {
+		if m := d.groups.at(own).of(d.now.epoch.Slot()); m != nil && m.epoch == d.now.epoch && m.judged {
 			return
 		}
 	}
@@ -323,7 +335,7 @@ func (d *Hybrid) report(r *heisen.Record, op heisen.Op, g *group, m member, p pa
 
 // keep remembers r, of which own is the group, if there is one.
 func (d *Hybrid) keep(r *heisen.Record, op heisen.Op, v *history, own uint32) {
-	m := member{d.now.epoch, r.Ctx}
+	m := member{d.now.epoch, r.Ctx, true}
 	if own != 0 {
 		g := d.groups.at(own)
 		if last := g.of(m.epoch.Slot()); last != nil {
@@ -334,9 +346,8 @@ func (d *Hybrid) keep(r *heisen.Record, op heisen.Op, v *history, own uint32) {
 			v.count -= d.groups.dropOthers(own, d.before)
 		}
 	}
-	if d.remember > 0 && v.count >= d.remember {
-		d.makeRoom(v, own)
-		own = d.groups.find(v, r.Loc, op, d.now.held) // it may be gone
+	if d.remember > 0 {
+		own = d.makeRoom(r, op, v)
 	}
 	v.count++
 	if own == 0 {
@@ -346,25 +357,36 @@ func (d *Hybrid) keep(r *heisen.Record, op heisen.Op, v *history, own uint32) {
 	}
 }
 
-// makeRoom drops an access of v: one that is not needed, if there is one. In a
-// history where all are needed it would look for that in vain again and again, so
-// it looks only now and then.
-func (d *Hybrid) makeRoom(v *history, own uint32) {
+// makeRoom makes room for r in v and returns its group, if there is one. It drops
+// what is not needed, if there is anything. In a history where all is needed it
+// would look for that in vain again and again, so it looks only now and then.
+func (d *Hybrid) makeRoom(r *heisen.Record, op heisen.Op, v *history) uint32 {
+	own, groups := d.groups.find(v, r.Loc, op, d.now.held)
+	full := func() bool { return v.count >= d.remember || own == 0 && groups >= maxGroups }
+	if !full() {
+		return own
+	}
 	if d.vain == 0 {
-		before := v.count
 		if own != 0 {
 			v.count -= d.groups.dropOthers(own, d.before)
 		}
 		v.count -= d.groups.settle(v, d.living)
-		if v.count < before {
-			return
+		if own, groups = d.groups.find(v, r.Loc, op, d.now.held); !full() {
+			return own
 		}
 		d.vain = lookAgain
 	}
 	d.vain--
-	d.groups.evict(v)
-	v.count--
-	d.forgotten++
+	n := uint32(1)
+	if own == 0 && groups >= maxGroups {
+		n = d.groups.evictGroup(v)
+	} else {
+		d.groups.evictMember(v)
+	}
+	v.count -= n
+	d.forgotten += uint64(n)
+	own, _ = d.groups.find(v, r.Loc, op, d.now.held) // it may be gone
+	return own
 }
 
 // compact gives up the sets that are no longer used, if there are many.
@@ -372,6 +394,7 @@ func (d *Hybrid) compact() {
 	if !d.table.Grown() {
 		return
 	}
+	d.now.known = false
 	d.memory.Each(func(v *history) { v.count -= d.groups.settle(v, d.living) })
 	d.table.Compact(func(k *Keeper) {
 		d.holds.Keep(k)

@@ -54,9 +54,10 @@ import (
 // can keep them apart: locks that were taken and released again earlier, data,
 // messages. So a report claims no deadlock.
 //
-// All messages count as order, for that is how a Go program waits for
-// goroutines. Where another message might have come instead, as from a channel
-// that is a semaphore, a deadlock can be missed. Atomic operations are no order
+// Messages count as order, for that is how a Go program waits for goroutines, but
+// for those with the flag heisen.Chance. Where another message might have come
+// instead all the same, as from a channel that is a semaphore, a deadlock can be
+// missed. Atomic operations are no order
 // here.
 //
 // An acquisition that never ended is in no trace: a deadlock that does happen is
@@ -190,6 +191,9 @@ func (d *LockOrder) handle(r *heisen.Record) {
 	case heisen.ReleaseShared:
 		d.release(r, reading)
 	case heisen.Receive, heisen.Join:
+		if r.Flags&heisen.Chance != 0 {
+			return
+		}
 		d.follow(r)
 		d.learn(d.find(r.TID))
 	case heisen.Fork:

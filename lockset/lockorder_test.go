@@ -22,6 +22,7 @@ import (
 //	1+A 1-A     acquires and releases A      1*A 1/A   the same for reading
 //	1?A 1!A     TryLock, TryRLock            1>2 1<2   forks, joins thread 2
 //	1s:m 1r:m   sends, receives message m    1=A       A's memory is allocated again
+//	1c:m        receives it by chance
 //	1.          ends
 func script(t testing.TB, text string) (trace []heisen.Record) {
 	t.Helper()
@@ -57,6 +58,8 @@ func script(t testing.TB, text string) (trace []heisen.Record) {
 			r.Code = heisen.Send
 		case 'r':
 			r.Code = heisen.Receive
+		case 'c':
+			r.Code, r.Flags = heisen.Receive, heisen.Chance
 		case '=':
 			r.Code, r.Val = heisen.Alloc, 64
 		case '.':
@@ -112,6 +115,7 @@ func TestLockOrder(t *testing.T) {
 		{name: "siblings, one after the other's join", trace: "0>1 1+A 1+B 1-B 1-A 1. 0<1 0>2 2+B 2+A 2-A 2-B"},
 		{name: "siblings, not joined", trace: "0>1 1+A 1+B 1-B 1-A 1. 0>2 2+B 2+A 2-A 2-B", want: []string{"1B 2A"}},
 		{name: "ordered by a message", trace: forks + "1+A 1+B 1-B 1-A 1s:m 2r:m 2+B 2+A 2-A 2-B"},
+		{name: "ordered by chance", trace: forks + "1+A 1+B 1-B 1-A 1s:m 2c:m 2+B 2+A 2-A 2-B", want: []string{"1B 2A"}},
 		{name: "sent before", trace: forks + "1s:m 1+A 1+B 1-B 1-A 2r:m 2+B 2+A 2-A 2-B", want: []string{"1B 2A"}},
 		{name: "again after the message", trace: forks + "1+A@1 1+B@2 1-B 1-A 1s:m 2r:m 2+B 2+A@3 2-A 2-B 1+A@1 1+B@2 1-B 1-A", want: []string{"2A 1B"}},
 		{name: "three philosophers", trace: forks + "1+A 1+B 1-B 1-A 2+B 2+C 2-C 2-B 3+C 3+A 3-A 3-C", want: []string{"1B 2C 3A"}},

@@ -98,7 +98,9 @@ func (p *plain) handle(r heisen.Record) (circles [][]plainStep) {
 		}
 		p.messages[r.Obj].join(c)
 	case heisen.Receive:
-		c.join(p.messages[r.Obj])
+		if r.Flags&heisen.Chance == 0 {
+			c.join(p.messages[r.Obj])
+		}
 	case heisen.Alloc, heisen.Free:
 		p.endLives(r.Obj, r.Val)
 	case heisen.Release, heisen.ReleaseShared:
@@ -374,6 +376,9 @@ func lockTrace(rng *rand.Rand, threads, locks, events, sites int) (trace []heise
 			r.Code, r.Obj = heisen.Send, heisen.Object(8*(1+rng.IntN(2)))
 			if rng.IntN(2) == 0 {
 				r.Code = heisen.Receive
+				if rng.IntN(8) == 0 {
+					r.Flags = heisen.Chance
+				}
 			}
 		case n < 12 && lives:
 			r.Code, r.Obj, r.Val = heisen.Free, heisen.Object(64*(1+rng.IntN(locks))), 64

@@ -9,6 +9,9 @@ import (
 type member struct {
 	epoch vclock.Epoch // 0 if there is none
 	ctx   heisen.Context
+	// judged says that all that came before it, or since, was judged with it or
+	// with an access that it stands for, under the group's locks.
+	judged bool
 }
 
 // table is a set of members, at most one for each slot: a hash table with open

@@ -152,7 +152,8 @@ func allPairs(trace []heisen.Record, atomics bool) map[spots]map[[2]int]bool {
 	return out
 }
 
-// TestHybridIsAllPairs compares with the definition, pair by pair.
+// TestHybridIsAllPairs compares with the definition, pair by pair; also if it
+// compacts all the time.
 func TestHybridIsAllPairs(t *testing.T) {
 	for _, atomics := range []bool{false, true} {
 		t.Run(fmt.Sprintf("atomics order %v", atomics), func(t *testing.T) {
@@ -160,9 +161,15 @@ func TestHybridIsAllPairs(t *testing.T) {
 			if atomics {
 				options = append(options, lockset.OrderAtomics())
 			}
-			forRandomTraces(t, 2500, func(trace []heisen.Record) error {
+			forRandomTraces(t, 1000, func(trace []heisen.Record) error {
 				want := allPairs(trace, atomics)
-				found, err := findingsOf(trace, hybrid(options...))
+				found, err := findingsOf(trace, func(s heisen.Sink) heisen.Detector {
+					d := lockset.NewHybrid(s, options...)
+					if atomics {
+						return d
+					}
+					return &compacting{Detector: d, compact: d.CompactNow}
+				})
 				if err != nil {
 					return err
 				}
@@ -208,7 +215,7 @@ func example(trace []heisen.Record, f heisen.Finding, pairs map[[2]int]bool) err
 // are as wild as they come.
 func TestHybridFindsRaces(t *testing.T) {
 	for _, options := range [][]lockset.HybridOption{nil, {lockset.OrderAtomics()}} {
-		forRandomTraces(t, 1500, func(trace []heisen.Record) error {
+		forRandomTraces(t, 800, func(trace []heisen.Record) error {
 			hb, err := findingsOf(trace, func(s heisen.Sink) heisen.Detector { return vclock.NewReference(s) })
 			if err != nil {
 				return err
@@ -234,7 +241,7 @@ func TestHybridFindsRaces(t *testing.T) {
 // TestBoundedHybrid remembers few accesses: what it reports is right, and if
 // something is missing it says so.
 func TestBoundedHybrid(t *testing.T) {
-	forRandomTraces(t, 700, func(trace []heisen.Record) error {
+	forRandomTraces(t, 400, func(trace []heisen.Record) error {
 		want := allPairs(trace, false)
 		for remember := 1; remember <= 4; remember++ {
 			var d *lockset.Hybrid

@@ -71,9 +71,7 @@ func show(trace []heisen.Record) string {
 // accessOf is what a finding says of an event.
 func accessOf(r *heisen.Record, index uint64) heisen.Access {
 	a := heisen.AccessOf(r, index)
-	if r.Flags&heisen.LockWord != 0 {
-		a.Op = heisen.AtomicUpdate
-	}
+	a.Op = r.Access()
 	return a
 }
 
@@ -92,4 +90,18 @@ func findingsOf(trace []heisen.Record, detector func(heisen.Sink) heisen.Detecto
 func TestMain(m *testing.M) {
 	debug.SetGCPercent(400)
 	m.Run()
+}
+
+// compacting is a detector that compacts every few events.
+type compacting struct {
+	heisen.Detector
+	compact func()
+	events  int
+}
+
+func (c *compacting) Handle(e heisen.Event) {
+	if c.events++; c.events%3 == 0 {
+		c.compact()
+	}
+	c.Detector.Handle(e)
 }

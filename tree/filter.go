@@ -10,10 +10,13 @@ import (
 )
 
 // Filter is a heisen.Detector that hands events on to another one, but for
-// redundant plain accesses. It belongs to one goroutine.
+// redundant plain accesses. Those that it leaves out count as positions of the
+// stream for detectors that are a heisen.Skipper. It belongs to one goroutine.
 type Filter struct {
 	next   heisen.Detector
 	handle func([]heisen.Record)
+	skip   func(uint64) // nil if the detector need not know
+	left   uint64       // events left out since the last that was handed on
 
 	spans    bool      // redundancy within spans, whatever the site
 	contexts *contexts // with MessageOrder
@@ -52,6 +55,9 @@ func newFilter(d heisen.Detector, spans bool, options []Option) (*Filter, error)
 		threads: shadow.New[*thread](nil, nil),
 		history: newHistory(),
 	}
+	if s, ok := d.(heisen.Skipper); ok {
+		f.skip = s.Skip
+	}
 	f.objects = shadow.New(nil, f.forget)
 	for _, option := range options {
 		if err := option(f); err != nil {
@@ -78,26 +84,45 @@ func handlerOf(d heisen.Detector) func([]heisen.Record) {
 
 // Handle implements heisen.Detector.
 func (f *Filter) Handle(e heisen.Event) {
-	if f.keep(heisen.AsRecord(e)) {
-		f.next.Handle(e)
+	if !f.keep(heisen.AsRecord(e)) {
+		f.left++
+		return
 	}
+	if f.left > 0 {
+		f.tell()
+	}
+	f.next.Handle(e)
 }
 
 // HandleRecords implements heisen.RecordHandler. It hands on maximal runs of
 // kept records without copying them.
 func (f *Filter) HandleRecords(batch []heisen.Record) {
-	start := 0
-	for i := range batch {
+	for i := 0; i < len(batch); {
 		if !f.keep(&batch[i]) {
-			if start < i {
-				f.handle(batch[start:i])
-			}
-			start = i + 1
+			f.left++
+			i++
+			continue
+		}
+		if f.left > 0 {
+			f.tell()
+		}
+		start := i
+		for i++; i < len(batch) && f.keep(&batch[i]); i++ {
+		}
+		f.handle(batch[start:i])
+		if i < len(batch) {
+			f.left++
+			i++
 		}
 	}
-	if start < len(batch) {
-		f.handle(batch[start:])
+}
+
+// tell tells the detector how many events it goes without before the next one.
+func (f *Filter) tell() {
+	if f.skip != nil {
+		f.skip(f.left)
 	}
+	f.left = 0
 }
 
 // Flush implements heisen.Detector. Besides the detector's own error it returns

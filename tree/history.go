@@ -24,7 +24,7 @@ const (
 // pointers. The entries that do not fit in are in the overflow table, under the
 // variable's number.
 type variable struct {
-	owner         uint32 // who accessed it first, as number+1, or shared
+	owner         uint32 // who accessed it first, as its id+1, or shared
 	id            uint32 // number in the overflow table, or 0
 	first, second entry
 }
@@ -167,7 +167,7 @@ func (f *Filter) across(t *thread, time uint64) {
 // access by t, and otherwise makes one.
 func (f *Filter) lookFurther(t *thread, v *variable, who uint64) bool {
 	h := &f.history
-	if me := t.number + 1; !f.spans && v.owner != me && v.owner != shared {
+	if me := uint32(t.id) + 1; !f.spans && v.owner != me && v.owner != shared {
 		if v.owner == 0 {
 			v.owner = me
 		} else {
@@ -230,7 +230,8 @@ func (f *Filter) dead(e entry) bool {
 	return t == nil || e.time < t.base
 }
 
-// share notes an access by t that is handed on anyway.
+// share notes an access by t that is handed on anyway: it may make t the second
+// thread. The bytes concerned are forgotten; others of their class are not.
 func (h *history) share(t *thread, r *heisen.Record) {
 	last := r.Obj + heisen.Object(min(r.Size()-1, uint64(^r.Obj)))
 	for _, memory := range []*shadow.Memory[variable]{h.young, h.old} {
@@ -238,8 +239,8 @@ func (h *history) share(t *thread, r *heisen.Record) {
 			continue
 		}
 		for o := r.Obj; ; o++ {
-			if v := memory.Peek(o); v != nil && v.owner != t.number+1 && v.owner != shared && v.owner != 0 {
-				*v = variable{owner: shared}
+			if v := memory.Peek(o); v != nil && v.owner != uint32(t.id)+1 && v.owner != shared {
+				memory.Clear(o, 1)
 			}
 			if o == last {
 				break

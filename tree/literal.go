@@ -29,7 +29,8 @@ const (
 	stepLock uint64 = iota
 	stepRead        // a lock held for reading
 	stepMessage
-	stepBits = 2
+	stepHistory // all that was sent and received by a time
+	stepBits    = 2
 )
 
 // gamma is Γ of a thread: the node of the messages before the earliest lock
@@ -166,6 +167,13 @@ func (l *literal) remove(g *gamma, step uint64) {
 // releasing locks.
 func (l *literal) compact() {
 	c := l.contexts
+	for _, g := range l.live {
+		// Messages are never taken back, so nobody comes to where this one was
+		// before.
+		if n := &c.nodes[g.root]; g.root != 0 && n.step&stepHistory != stepHistory {
+			*n = node{step: l.number() | stepHistory}
+		}
+	}
 	renumbered := c.keep(func(yield func(uint32) bool) {
 		for _, g := range l.live {
 			if !yield(g.node()) {

@@ -32,7 +32,7 @@ func TestPotentialRacesAreUnchanged(t *testing.T) {
 		{"MessageOrder, atomics order", hybridOrderingAtomics, []tree.Option{tree.MessageOrder()}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			forRandomTraces(t, perKind/4, func(trace []heisen.Record) (outcome, error) {
+			forRandomTraces(t, perKind, func(trace []heisen.Record) (outcome, error) {
 				return sameLocations(trace, test.detector, test.options...)
 			})
 		})
@@ -52,7 +52,7 @@ type violation struct {
 func TestViolationsAreUnchanged(t *testing.T) {
 	for _, options := range [][]tree.Option{nil, {tree.MessageOrder()}} {
 		t.Run(fmt.Sprintf("%d options", len(options)), func(t *testing.T) {
-			forRandomTraces(t, perKind/4, func(trace []heisen.Record) (outcome, error) {
+			forRandomTraces(t, perKind, func(trace []heisen.Record) (outcome, error) {
 				want, _, err := violations(trace, nil)
 				if err != nil {
 					return outcome{}, err

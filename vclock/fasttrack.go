@@ -76,6 +76,9 @@ func (f *FastTrack) HandleRecords(batch []heisen.Record) {
 	}
 }
 
+// Skip implements heisen.Skipper.
+func (f *FastTrack) Skip(events uint64) { f.events += events }
+
 // Flush implements heisen.Detector. The error is that of Order.Err.
 func (f *FastTrack) Flush() error { return f.order.Err() }
 

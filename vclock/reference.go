@@ -82,6 +82,9 @@ func (d *Reference) HandleRecords(batch []heisen.Record) {
 	}
 }
 
+// Skip implements heisen.Skipper.
+func (d *Reference) Skip(events uint64) { d.events += events }
+
 // Flush implements heisen.Detector. The error is that of Order.Err.
 func (d *Reference) Flush() error { return d.order.Err() }
 

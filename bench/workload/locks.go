@@ -58,3 +58,32 @@ func (b *builder) nested(t heisen.Thread, locks ...int) {
 		b.add(t, heisen.Release, lockAt(locks[len(locks)-1-i]))
 	}
 }
+
+// SharedObjects is a trace of threads that allocate objects of eight words where
+// earlier ones were, fill them in and from then on share them, each with a lock
+// of its own in its first word. Vars words are taken by objects in all. It has no
+// races and no violations of the locking discipline.
+func SharedObjects(p Params) []heisen.Record {
+	b := newBuilder(p)
+	const words = 8
+	objects := max(1, b.Vars/words)
+	for len(b.out) < p.Events {
+		t := b.thread()
+		first := b.rng.IntN(objects) * words
+		lock := varAt(first)
+		if b.rng.IntN(8) == 0 {
+			b.add(t, heisen.Alloc, lock)
+			b.out[len(b.out)-1].Val = 8 * words
+			for i := 1; i < words; i++ {
+				b.add(t, heisen.Write, varAt(first+i))
+			}
+			continue
+		}
+		b.add(t, heisen.Acquire, lock)
+		for range 2 + b.rng.IntN(6) {
+			b.access(t, first+1+b.rng.IntN(words-1), 3)
+		}
+		b.add(t, heisen.Release, lock)
+	}
+	return b.end()
+}

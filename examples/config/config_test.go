@@ -4,9 +4,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
-	"github.com/heisen-go/heisen/driver"
 	"github.com/heisen-go/heisen/examples/internal/heisentest"
 )
 
@@ -33,32 +30,9 @@ race on s.retries
 `
 )
 
-func TestFindings(t *testing.T) {
-	for _, test := range []struct{ detector, want string }{
-		{"fasttrack", firstRaces},
-		{"hb", strings.Replace(firstRaces, "race on s.", secondRead+"race on s.", 1)},
-	} {
-		r := heisentest.Run(t, "run", "-json", "-detect", test.detector, ".")
-		if r.Status != driver.Findings {
-			t.Errorf("%s: exit status %d\n%s", test.detector, r.Status, r.Err)
-		}
-		if diff := cmp.Diff(test.want, heisentest.Describe(t, r.Findings)); diff != "" {
-			t.Errorf("%s: -want +got:\n%s", test.detector, diff)
-		}
-	}
-}
-
-func TestReport(t *testing.T) {
-	r := heisentest.Run(t, "run", ".")
-	if r.Status != driver.Findings {
-		t.Errorf("exit status %d", r.Status)
-	}
-	heisentest.Golden(t, "report.golden", r.Err)
-}
-
-func TestFixed(t *testing.T) {
-	r := heisentest.Run(t, "run", "-detect", "fasttrack,hb", ".", "--", "-fixed")
-	if r.Status != driver.Clean || r.Err != "" {
-		t.Errorf("exit status %d, report:\n%s", r.Status, r.Err)
-	}
+func TestExample(t *testing.T) {
+	heisentest.Example(t, map[string]string{
+		"fasttrack": firstRaces,
+		"hb":        strings.Replace(firstRaces, "race on s.", secondRead+"race on s.", 1),
+	})
 }

@@ -3,9 +3,6 @@ package main
 import (
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
-	"github.com/heisen-go/heisen/driver"
 	"github.com/heisen-go/heisen/examples/internal/heisentest"
 )
 
@@ -21,29 +18,6 @@ race on c.n
 	write of c.n in main.(*registry).add at "c.n += n" holding r.mu (read)
 `
 
-func TestFindings(t *testing.T) {
-	for _, detector := range []string{"fasttrack", "hb"} {
-		r := heisentest.Run(t, "run", "-json", "-detect", detector, ".")
-		if r.Status != driver.Findings {
-			t.Errorf("%s: exit status %d\n%s", detector, r.Status, r.Err)
-		}
-		if diff := cmp.Diff(want, heisentest.Describe(t, r.Findings)); diff != "" {
-			t.Errorf("%s: -want +got:\n%s", detector, diff)
-		}
-	}
-}
-
-func TestReport(t *testing.T) {
-	r := heisentest.Run(t, "run", ".")
-	if r.Status != driver.Findings {
-		t.Errorf("exit status %d", r.Status)
-	}
-	heisentest.Golden(t, "report.golden", r.Err)
-}
-
-func TestFixed(t *testing.T) {
-	r := heisentest.Run(t, "run", "-detect", "fasttrack,hb", ".", "--", "-fixed")
-	if r.Status != driver.Clean || r.Err != "" {
-		t.Errorf("exit status %d, report:\n%s", r.Status, r.Err)
-	}
+func TestExample(t *testing.T) {
+	heisentest.Example(t, map[string]string{"fasttrack": want, "hb": want})
 }

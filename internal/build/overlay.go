@@ -122,6 +122,13 @@ var patches = []struct {
 	{"testing/fuzz.go", []patch{atStart("fRunner", "heisenTask(f.name)")}},
 	{"testing/benchmark.go", []patch{atStart("B.runN", `heisenTask(b.name); defer heisenTask("")`)}},
 	{"testing/run_example.go", []patch{atStart("runExample", `heisenTask(eg.Name); defer heisenTask("")`)}},
+	{"sync/pool.go", []patch{
+		replaceCalls("Pool.Get", "race.Acquire(poolRaceAddr(x))", "race.AcquireByChance(poolRaceAddr(x))", 1),
+	}},
+	{"syscall/syscall_unix.go", []patch{
+		replaceCalls("Read", "race.Acquire(unsafe.Pointer(&ioSync))", "race.AcquireByChance(unsafe.Pointer(&ioSync))", 1),
+		replaceCalls("Pread", "race.Acquire(unsafe.Pointer(&ioSync))", "race.AcquireByChance(unsafe.Pointer(&ioSync))", 1),
+	}},
 	// It runs on the little stack that is left below assembly, and writes to what is
 	// its caller's alone.
 	{"reflect/makefunc.go", []patch{directed("moveMakeFuncArgPtrs", "//go:norace")}},

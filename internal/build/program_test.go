@@ -149,6 +149,23 @@ func TestLocks(t *testing.T) {
 	}
 }
 
+// TestChance: who is ordered with whom by a pool or by input and output is a
+// matter of chance, by a channel it is not.
+func TestChance(t *testing.T) {
+	rec := record(t, run{exe: program(t), args: []string{"chance"}})
+	for at, want := range map[string]heisen.Flags{"pool-get": heisen.Chance, "pipe-read": heisen.Chance, "channel-receive": 0} {
+		events := rec.at(t, at, heisen.Receive)
+		if len(events) == 0 {
+			t.Errorf("%s: no event", at)
+		}
+		for _, r := range events {
+			if r.Flags != want {
+				t.Errorf("%s: flags %#x, not %#x", at, r.Flags, want)
+			}
+		}
+	}
+}
+
 func TestAtomics(t *testing.T) {
 	rec := record(t, run{exe: program(t), args: []string{"atomics"}})
 	all := []heisen.Op{heisen.AtomicRead, heisen.AtomicWrite, heisen.AtomicUpdate}

@@ -12,6 +12,7 @@ import (
 // analyze is heisen analyze: detectors over traces that exist already.
 func (inv *invocation) analyze() (int, error) {
 	detect := inv.detectFlag()
+	filter := inv.filterFlag(false)
 	known := inv.knownFlags()
 	asJSON := inv.flags.Bool("json", false, "print findings as JSON, one a line")
 	files, err := inv.parseFiles()
@@ -20,6 +21,9 @@ func (inv *invocation) analyze() (int, error) {
 	}
 	if err := known.read(); err != nil {
 		return Failed, err
+	}
+	if *filter {
+		detect.fronts = &fronts{}
 	}
 	found := newFindings(nil, known) // names may come at the end of a trace: printed when all are known
 	failed := inv.analyzeFiles(files, detect, found)
@@ -30,6 +34,7 @@ func (inv *invocation) analyze() (int, error) {
 		failed = errors.Join(failed, found.writeAll(textTo(inv.Out)))
 		found.summary(inv.Out)
 	}
+	detect.fronts.summary(inv.Err, inv.tool.Name)
 	failed = errors.Join(failed, known.writeBaseline(found))
 	switch {
 	case failed != nil:

@@ -45,6 +45,7 @@ type invocation struct {
 	rest  []string      // what follows "--"
 	flags *flag.FlagSet // for the subcommand to fill and parse
 	pkgs  patterns      // in which accesses are recorded
+	tags  string        // with which the program is built
 }
 
 // Main runs the command with the given arguments, without the program's name,

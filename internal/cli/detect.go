@@ -18,17 +18,18 @@ var detectors = []struct {
 	name    string
 	promise string
 	filter  Filter
+	front   front
 	make    func(heisen.Sink) heisen.Detector
 }{
-	{"fasttrack", "at least the first race of every variable that races in the observed order; no false alarm", RecorderFiltered,
+	{"fasttrack", "at least the first race of every variable that races in the observed order; no false alarm", RecorderFiltered, treeFilter,
 		func(sink heisen.Sink) heisen.Detector { return vclock.NewFastTrack(sink) }},
-	{"hb", "all racy pairs of the observed order; slow", RecorderFiltered,
+	{"hb", "all racy pairs of the observed order; slow", RecorderFiltered, treeFilter,
 		func(sink heisen.Sink) heisen.Detector { return vclock.NewReference(sink) }},
-	{"eraser", "every violation of the locking discipline; not every one is a race", Unfiltered,
+	{"eraser", "every violation of the locking discipline; not every one is a race", Unfiltered, messageFilter,
 		func(sink heisen.Sink) heisen.Detector { return lockset.NewEraser(sink) }},
-	{"hybrid", "the places of all races that locks and messages allow, in any schedule; not every one can happen", RecorderFiltered,
+	{"hybrid", "the places of all races that locks and messages allow, in any schedule; not every one can happen", RecorderFiltered, messageFilter,
 		func(sink heisen.Sink) heisen.Detector { return lockset.NewHybrid(sink) }},
-	{"lockorder", "potential deadlocks: cycles of the lock-order graph that no gate lock, fork, join or message excludes; claims no deadlock", RecorderFiltered,
+	{"lockorder", "potential deadlocks: cycles of the lock-order graph that no gate lock, fork, join or message excludes; claims no deadlock", RecorderFiltered, treeFilter,
 		func(sink heisen.Sink) heisen.Detector { return lockset.NewLockOrder(sink) }},
 }
 
@@ -39,6 +40,7 @@ type Detector struct {
 	Filter  Filter
 	Flags   func(*flag.FlagSet) // defines flags of its own; nil if there are none
 	New     func(*heisen.Symbols, heisen.Sink) (heisen.Detector, error)
+	front   front // of heisen's own detectors
 }
 
 // DetectorNames returns the names of the detectors that every tool has.
@@ -53,7 +55,7 @@ func DetectorNames() (names []string) {
 func (t Tool) detectors() (all []Detector) {
 	for _, d := range detectors {
 		all = append(all, Detector{
-			Name: d.name, Promise: d.promise, Filter: d.filter,
+			Name: d.name, Promise: d.promise, Filter: d.filter, front: d.front,
 			New: func(_ *heisen.Symbols, sink heisen.Sink) (heisen.Detector, error) { return d.make(sink), nil },
 		})
 	}
@@ -64,6 +66,7 @@ func (t Tool) detectors() (all []Detector) {
 type detection struct {
 	known  []Detector
 	chosen []string
+	fronts *fronts // filters between traces and detectors; nil if there are none
 }
 
 func (d *detection) String() string { return strings.Join(d.chosen, ",") }
@@ -103,6 +106,10 @@ func (d *detection) build(symbols *heisen.Symbols, sink heisen.Sink) (built []he
 		case detector == nil:
 			err = errors.Join(err, fmt.Errorf("detector %s: its New has returned none", known.Name))
 		default:
+			if d.fronts != nil {
+				detector, wrong = d.fronts.wrap(known, detector)
+				err = errors.Join(err, wrong)
+			}
 			built = append(built, detector)
 		}
 	}

@@ -26,6 +26,7 @@ type testFlags struct {
 func (inv *invocation) testCommand(packages []string, flags testFlags) (*exec.Cmd, error) {
 	// Vet would look at the overlay's packages, and fail.
 	args := []string{"-vet=off"}
+	args = append(args, inv.goFlags()...)
 	if !flags.count { // a cached result has no events
 		args = append(args, "-count=1")
 	}
@@ -94,7 +95,7 @@ func (inv *invocation) buildProgram(program string, packages []string) error {
 	defer stop()
 	b, err := build.New(ctx, "", "", inv.pkgs...)
 	if err == nil {
-		err = b.Build(ctx, "", program, nil, packages...)
+		err = b.Build(ctx, "", program, inv.goFlags(), packages...)
 	}
 	if ctx.Err() != nil {
 		return ctx.Err()
@@ -122,6 +123,14 @@ func (inv *invocation) attach(cmd *exec.Cmd) *exec.Cmd {
 	return cmd
 }
 
+// goFlags are flags of heisen's own that are for the go command.
+func (inv *invocation) goFlags() []string {
+	if inv.tags == "" {
+		return nil
+	}
+	return []string{"-tags=" + inv.tags}
+}
+
 // patterns is the value of a -pkgs flag.
 type patterns []string
 
@@ -138,7 +147,8 @@ func (p *patterns) Set(list string) error {
 	return nil
 }
 
-// pkgsFlag defines -pkgs.
-func (inv *invocation) pkgsFlag() {
+// buildFlags defines -pkgs and -tags.
+func (inv *invocation) buildFlags() {
+	inv.flags.StringVar(&inv.tags, "tags", "", "comma-separated `list` of build tags")
 	inv.flags.Var(&inv.pkgs, "pkgs", "record accesses in packages that match one of the `patterns`; \"all\" is\neverything with the standard library (default: the main module)")
 }

@@ -13,15 +13,19 @@ func commands() []command {
 			name: "test", args: "[packages] [-- test flags]",
 			short: "run tests and report the races in them",
 			long: `The tests run under go test with the recorder inside. A race that is found
-fails them.
-`,
+fails them, and names the tests whose goroutines made the accesses.
+
+With -json among the test flags the output is that of go test -json, and what
+is found stands between its lines, as output of the package; with heisen's -json
+too, each finding is such a line, with the finding in its field Finding.
+` + knownHelp,
 			run: (*invocation).test,
 		},
 		{
 			name: "run", args: "[package | files] [-- arguments]",
 			short: "run a program and report the races in it",
 			long: `Races are reported as they are found, on standard error.
-`,
+` + knownHelp,
 			run: (*invocation).runProgram,
 		},
 		{
@@ -38,8 +42,10 @@ difference to detectors that follow happens-before.
 			name: "analyze", args: "trace...",
 			short: "report the races in recorded traces",
 			long: `Traces are in heisen's binary format or in the STD text format; the name - is
-standard input. What is complete before a damaged place is analysed.
-`,
+standard input. What is complete before a damaged place is analysed. With
+-filter tree detectors go without accesses that say nothing new to them, if
+there are such: that pays for slow ones, hb, eraser and hybrid.
+` + knownHelp,
 			run: (*invocation).analyze,
 		},
 		{
@@ -61,6 +67,19 @@ The name - is standard input.
 		},
 	}
 }
+
+// knownHelp is about the flags of knownFlags.
+const knownHelp = `
+A baseline is a file of findings as -json prints them. Equal ones, by
+fingerprint, are neither reported nor counted. A suppressions file has lines like
+
+  package example.com/old/...   # why
+  function main.(*cache).get    # why
+  variable c.hits               # why
+
+for findings one of whose accesses is made in the package, in the function or a
+literal in it, or to the variable.
+`
 
 func (t Tool) usage(w io.Writer) {
 	fmt.Fprintf(w, "%s finds concurrency bugs in Go programs.\n\nusage: %[1]s <command> [flags] [arguments]\n\ncommands:\n", t.Name)

@@ -23,9 +23,9 @@ type known struct {
 // knownFlags defines -baseline, -write-baseline and -suppress.
 func (inv *invocation) knownFlags() *known {
 	k := &known{}
-	inv.flags.StringVar(&k.baseline, "baseline", "", "do not report the findings in `file`, lines of JSON as -json prints them")
-	inv.flags.StringVar(&k.write, "write-baseline", "", "write all findings to `file`, and those of -baseline")
-	inv.flags.StringVar(&k.suppress, "suppress", "", "do not report what `file` names: lines such as\n\"function main.f # why\", also package and variable")
+	inv.flags.StringVar(&k.baseline, "baseline", "", "do not report the findings in `file`")
+	inv.flags.StringVar(&k.write, "write-baseline", "", "write the findings to `file`, after those of -baseline")
+	inv.flags.StringVar(&k.suppress, "suppress", "", "do not report what `file` names")
 	return k
 }
 

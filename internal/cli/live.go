@@ -67,7 +67,7 @@ type watch struct {
 }
 
 func (inv *invocation) watchFlags() *watch {
-	inv.pkgsFlag()
+	inv.buildFlags()
 	return &watch{
 		detect: inv.detectFlag(),
 		filter: inv.filterFlag(true),

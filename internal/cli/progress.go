@@ -8,8 +8,8 @@ import (
 )
 
 // progress shows on a terminal that something takes its time, from the given
-// delay on, until the returned function is called, which takes the line away.
-// In a pipe it shows nothing.
+// delay on, until the returned function is called, and then how long it took. In a
+// pipe it shows nothing.
 func (inv *invocation) progress(what string, delay time.Duration) (done func()) {
 	f, ok := inv.Err.(*os.File)
 	if !ok {
@@ -34,7 +34,7 @@ func (inv *invocation) progress(what string, delay time.Duration) (done func()) 
 				shown = true
 			case <-stop:
 				if shown {
-					fmt.Fprint(f, "\r\x1b[K")
+					fmt.Fprintf(f, "\r\x1b[K%s: %s took %d s\n", inv.tool.Name, what, int(time.Since(start).Seconds()))
 				}
 				return
 			}

@@ -18,7 +18,7 @@ import (
 func (inv *invocation) record() (int, error) {
 	out := inv.flags.String("o", "", "write the trace to `file`")
 	filter := inv.filterFlag(false)
-	inv.pkgsFlag()
+	inv.buildFlags()
 	if err := inv.parseFlags(); err != nil {
 		return Misused, err
 	}

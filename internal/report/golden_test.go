@@ -102,6 +102,27 @@ func bothOrders() Finding {
 	return f
 }
 
+// inTests is a race between two tests, one of which started a goroutine for the
+// access by way of a function that starts goroutines for others.
+func inTests() Finding {
+	b := newBank()
+	task := func(name string) heisen.Cursor {
+		return b.Call(heisen.Cursor{}, b.AddSite(heisen.SiteInfo{Task: name}))
+	}
+	start := b.at("main.start", 37)
+	b.SetThread(1, heisen.ThreadInfo{Forked: true, Site: start, Context: b.Context(b.Call(task("TestPay/twice"), start))})
+	earlier, later := b.reporting(), b.depositing(heisen.Write)
+	earlier.Context = b.Context(task("TestReport"))
+	c := NewCollector(b.Symbols, nil)
+	c.Add(heisen.Finding{
+		Detector: "fasttrack", Kind: heisen.Race, Object: balance, Message: "write races with earlier read",
+		Accesses: []heisen.Access{earlier, later},
+	})
+	f := Resolve(c.All()[0], b.Symbols, NewSources())
+	f.Package = "example.com/bank"
+	return f
+}
+
 func atomicityFinding() Finding {
 	b := newBank()
 	read, write := b.depositing(heisen.Read), b.depositing(heisen.Write)
@@ -247,6 +268,7 @@ func allFindings() map[string]Finding {
 	return map[string]Finding{
 		"race":      raceFinding(),
 		"orders":    bothOrders(),
+		"tests":     inTests(),
 		"atomicity": atomicityFinding(),
 		"deadlock":  deadlockFinding(),
 		"std":       textTraceFinding(),

@@ -198,7 +198,11 @@ func (r resolver) goroutines(accesses []heisen.Access) (out []Goroutine) {
 			if info.Forked {
 				parent := info.Parent
 				g.Parent = &parent
-				g.Stack = r.stack(info.Site, info.Context)
+				site := info.Site
+				if calls := r.symbols.Calls(info.Context); len(calls) > 0 && calls[0] == site {
+					site = 0 // it is the call of a function that starts goroutines for others
+				}
+				g.Stack = r.stack(site, info.Context)
 				if len(g.Stack) == 0 && info.Site != 0 {
 					g.Stack = []Frame{{Func: r.site(info.Site)}}
 				}

@@ -55,6 +55,7 @@ var AddedAnnotations = []string{
 	"RLocked(lock unsafe.Pointer)",
 	"TryRLocked(lock unsafe.Pointer)",
 	"RUnlocking(lock unsafe.Pointer)",
+	"AcquireByChance(addr unsafe.Pointer)",
 	"CompareAndSwapInt32(addr *int32, old, new int32) bool",
 	"AddInt32(addr *int32, delta int32) int32",
 }

@@ -493,6 +493,8 @@ func (m *merger) sync(g *goroutine, op, arg uint64, site heisen.Site) error {
 		r.Flags = heisen.LockWord
 	case opTryAcquire, opTryAcquireShared:
 		r.Flags = heisen.LockWord | heisen.NoWait
+	case opChanceReceive:
+		r.Flags = heisen.Chance
 	}
 	switch code := r.Code; code {
 	case heisen.Acquire, heisen.AcquireShared:

@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"strings"
 
 	"github.com/heisen-go/heisen"
 )
@@ -16,6 +17,7 @@ import (
 // knows its inlined calls, whatever the linker has stripped.
 type processSymbolizer struct {
 	exe *os.File // keeps an executable that is deleted while it runs
+	env []string // what it needs in its environment
 	cmd *exec.Cmd
 	in  io.WriteCloser
 	out *bufio.Reader
@@ -32,13 +34,28 @@ func newProcessSymbolizer(pid int) (*processSymbolizer, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &processSymbolizer{exe: exe}, nil
+	return &processSymbolizer{exe: exe, env: append(libraryPath(pid), symbolizeEnv+"=1")}, nil
+}
+
+// libraryPath is where process pid was told to look for the shared libraries that
+// it is linked with, as programs that use C may be.
+func libraryPath(pid int) []string {
+	all, err := os.ReadFile(fmt.Sprintf("/proc/%d/environ", pid))
+	if err != nil {
+		return nil
+	}
+	for variable := range strings.SplitSeq(string(all), "\x00") {
+		if strings.HasPrefix(variable, "LD_LIBRARY_PATH=") {
+			return []string{variable}
+		}
+	}
+	return nil
 }
 
 // start runs the process; most programs that are stopped early never need it.
 func (p *processSymbolizer) start() error {
 	p.cmd = exec.Command(fmt.Sprintf("/proc/%d/fd/%d", os.Getpid(), p.exe.Fd()))
-	p.cmd.Env = []string{symbolizeEnv + "=1"}
+	p.cmd.Env = p.env
 	in, err := p.cmd.StdinPipe()
 	if err != nil {
 		return err

@@ -57,7 +57,7 @@ func symbolizerOf(t *testing.T, script string) *processSymbolizer {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &processSymbolizer{exe: exe}
+	return &processSymbolizer{exe: exe, env: []string{symbolizeEnv + "=1"}}
 }
 
 // TestHostileSymbolizer runs programs that are no symbolisers. Whatever they do,

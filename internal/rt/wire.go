@@ -36,8 +36,9 @@ const (
 
 	opTryAcquire       = 24
 	opTryAcquireShared = 25
+	opChanceReceive    = 26
 
-	numOps = 26
+	numOps = 27
 )
 
 const (
@@ -70,7 +71,7 @@ var recordWords = [256]uint8{
 	opAcquire: 3, opRelease: 3, opAcquireShared: 3, opReleaseShared: 3,
 	opSend: 3, opReceive: 3, opFork: 3, opEnd: 3, opCollected: 3,
 	opReadAgain: 2, opWriteAgain: 2, opTask: 1,
-	opTryAcquire: 3, opTryAcquireShared: 3,
+	opTryAcquire: 3, opTryAcquireShared: 3, opChanceReceive: 3,
 }
 
 // eventOps maps the recorder's ops to those of events.
@@ -83,6 +84,7 @@ var eventOps = [numOps]heisen.Op{
 	opAcquire: heisen.Acquire, opRelease: heisen.Release,
 	opAcquireShared: heisen.AcquireShared, opReleaseShared: heisen.ReleaseShared,
 	opTryAcquire: heisen.Acquire, opTryAcquireShared: heisen.AcquireShared,
-	opSend: heisen.Send, opReceive: heisen.Receive,
+	opChanceReceive: heisen.Receive,
+	opSend:          heisen.Send, opReceive: heisen.Receive,
 	opFork: heisen.Fork, opEnd: heisen.End,
 }

@@ -103,6 +103,13 @@ func (m *model) check() {
 	if s.Words != len(words) || s.Classes != len(owners) || len(owners) != len(m.owned) {
 		m.t.Fatalf("%+v, want %d words and %d classes; %d entries are owned", s, len(words), len(owners), len(m.owned))
 	}
+	visited := map[int]int{}
+	m.mem.Each(func(h *history) { visited[h.owned]++ })
+	for owned := range owners {
+		if visited[owned] != 1 || len(visited) != len(owners) {
+			m.t.Fatalf("Each visits %v, want each of %v once", visited, owners)
+		}
+	}
 	if len(m.bytes) == 0 && s.Pages != 0 {
 		m.t.Fatalf("%d pages in use, but there is no state", s.Pages)
 	}

@@ -77,7 +77,7 @@ const heisenMaxReleased = 4
 //go:nosplit
 func heisenPublish(b *heisenBuf, h *heisenG, op uint64, obj uintptr) {
 	switch op {
-	case heisenOpAtomicRead, heisenOpReceive:
+	case heisenOpAtomicRead, heisenOpReceive, heisenOpChanceReceive:
 	case heisenOpAcquire, heisenOpTryAcquire:
 		h.acquired(b, obj, false)
 	case heisenOpAcquireShared, heisenOpTryAcquireShared:

@@ -48,6 +48,7 @@ const (
 	// as 12 and 14, but rather than wait they would have failed
 	heisenOpTryAcquire       = 24
 	heisenOpTryAcquireShared = 25
+	heisenOpChanceReceive    = 26 // as 17, but from whoever happened to be before
 )
 
 // A message is a header of four 32-bit words (kind, buffer, length of the

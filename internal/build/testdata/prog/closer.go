@@ -57,6 +57,22 @@ func closer() map[string]func() {
 				q.Unlock()
 			}
 		},
+		"chance": func() {
+			pool := new(sync.Pool)
+			for range 100 { // Put throws some away under a race detector
+				pool.Put(new(int))
+				pool.Get() // at: pool-get
+			}
+			r, w, err := os.Pipe()
+			if err != nil {
+				panic(err)
+			}
+			fmt.Fprint(w, "a")
+			r.Read(make([]byte, 1)) // at: pipe-read
+			done := make(chan bool, 1)
+			done <- true
+			<-done // at: channel-receive
+		},
 		"spans": func() {
 			var mu1, mu2 sync.Mutex
 			var mu3 sync.RWMutex

@@ -1,0 +1,67 @@
+package cli
+
+import (
+	"fmt"
+	"io"
+	"slices"
+
+	"github.com/heisen-go/heisen"
+	"github.com/heisen-go/heisen/tree"
+)
+
+// front makes the filter that may stand between a trace and a detector without
+// changing what that finds; nil is none.
+type front func(heisen.Detector) (*tree.Filter, error)
+
+func treeFilter(d heisen.Detector) (*tree.Filter, error) { return tree.NewFilter(d) }
+
+// messageFilter is for detectors that take only messages as order.
+func messageFilter(d heisen.Detector) (*tree.Filter, error) {
+	return tree.NewFilter(d, tree.MessageOrder())
+}
+
+// fronts are the filters that stand before detectors, those of all traces.
+type fronts struct {
+	names   []string // of the detectors
+	filters []*tree.Filter
+}
+
+// wrap puts a filter before a detector, if there is one for it. What the recorder
+// may keep from a detector treeFilter may too.
+func (f *fronts) wrap(known Detector, d heisen.Detector) (heisen.Detector, error) {
+	if known.front == nil && known.Filter == RecorderFiltered {
+		known.front = treeFilter
+	}
+	if known.front == nil {
+		return d, nil
+	}
+	filter, err := known.front(d)
+	if err != nil {
+		return d, fmt.Errorf("detector %s: %w", known.Name, err)
+	}
+	f.names = append(f.names, known.Name)
+	f.filters = append(f.filters, filter)
+	return filter, nil
+}
+
+// summary tells how many accesses each detector went without, in all traces.
+func (f *fronts) summary(to io.Writer, tool string) {
+	if f == nil {
+		return
+	}
+	var sums []tree.Stats
+	var names []string
+	for i, filter := range f.filters {
+		at := slices.Index(names, f.names[i])
+		if at < 0 {
+			at = len(names)
+			names, sums = append(names, f.names[i]), append(sums, tree.Stats{})
+		}
+		s := filter.Stats()
+		sums[at].Dropped += s.Dropped
+		sums[at].Accesses += s.Accesses
+	}
+	for i, s := range sums {
+		fmt.Fprintf(to, "%s: %s went without %d of %d accesses, which were redundant\n", tool, names[i], s.Dropped, s.Accesses)
+	}
+}

@@ -1,0 +1,71 @@
+package cli
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/heisen-go/heisen/internal/report"
+)
+
+// TestEventsBetweenLines: whatever pieces go test's output comes in, events stand
+// between its lines, and nothing of it is lost, not even a line without an end.
+func TestEventsBetweenLines(t *testing.T) {
+	var out bytes.Buffer
+	events := &testEvents{w: &out}
+	const lines = 200
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		var text strings.Builder
+		for i := range lines {
+			fmt.Fprintf(&text, `{"Action":"output","Package":"p","Output":"%d %s\n"}`+"\n", i, strings.Repeat("x", i%37))
+		}
+		text.WriteString("FAIL\tq [setup failed]")
+		for rest := text.String(); rest != ""; {
+			n := min(len(rest), 1+len(rest)%61)
+			if m, err := events.Write([]byte(rest[:n])); m != n || err != nil {
+				t.Errorf("%d of %d bytes, error %v", m, n, err)
+			}
+			rest = rest[n:]
+		}
+	})
+	f := &report.Finding{Kind: "race", Package: "p", Fingerprint: "0123", Message: "a <- b"}
+	for range lines {
+		if err := events.finding(f); err != nil {
+			t.Error(err)
+		}
+	}
+	wg.Wait()
+	if err := events.Close(); err != nil {
+		t.Fatal(err)
+	}
+	text, last, _ := strings.Cut(out.String(), "FAIL\t")
+	if last != "q [setup failed]" {
+		t.Errorf("the last line is %q", last)
+	}
+	next, found := 0, 0
+	for line := range strings.Lines(text) {
+		var event testEvent
+		if err := json.Unmarshal([]byte(line), &event); err != nil {
+			t.Fatalf("%v: %q", err, line)
+		}
+		if event.Finding == nil {
+			if !strings.HasPrefix(event.Output, fmt.Sprint(next, " ")) {
+				t.Fatalf("line %d is %q", next, line)
+			}
+			next++
+			continue
+		}
+		found++
+		if event.Action != "output" || event.Package != "p" || event.Time.IsZero() || event.Finding.Fingerprint != "0123" ||
+			event.Output != "heisen: race: a <- b, fingerprint 0123\n" || !strings.Contains(line, "a <- b") {
+			t.Fatalf("%q", line)
+		}
+	}
+	if next != lines || found != lines {
+		t.Errorf("%d lines of go test and %d findings, want %d of each", next, found, lines)
+	}
+}

@@ -1,0 +1,58 @@
+package lockset_test
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/heisen-go/heisen"
+	"github.com/heisen-go/heisen/lockset"
+)
+
+// One goroutine increments a counter under its own lock, another under another
+// one.
+var twoLocks = []heisen.Record{
+	{TID: 0, Code: heisen.Write, Obj: 0x1000, Loc: 1},
+	{TID: 0, Code: heisen.Fork, Obj: 1},
+	{TID: 0, Code: heisen.Fork, Obj: 2},
+	{TID: 1, Code: heisen.Acquire, Obj: 0x2000},
+	{TID: 1, Code: heisen.Write, Obj: 0x1000, Loc: 10},
+	{TID: 1, Code: heisen.Release, Obj: 0x2000},
+	{TID: 2, Code: heisen.Acquire, Obj: 0x3000},
+	{TID: 2, Code: heisen.Write, Obj: 0x1000, Loc: 20},
+	{TID: 2, Code: heisen.Release, Obj: 0x3000},
+}
+
+func ExampleEraser() {
+	detector := lockset.NewEraser(func(f heisen.Finding) {
+		fmt.Printf("site %d: %s: %#x\n", f.Accesses[1].Site, f.Message, f.Locks)
+	})
+	if _, err := heisen.Run(context.Background(), heisen.Slice(twoLocks), detector); err != nil {
+		fmt.Println(err)
+	}
+	// Output: site 20: write without the lock that was held at all accesses since it is shared: [0x2000]
+}
+
+func ExampleHybrid() {
+	detector := lockset.NewHybrid(func(f heisen.Finding) {
+		fmt.Printf("%s, sites %d and %d\n", f.Message, f.Accesses[0].Site, f.Accesses[1].Site)
+	})
+	if _, err := heisen.Run(context.Background(), heisen.Slice(twoLocks), detector); err != nil {
+		fmt.Println(err)
+	}
+	// Output: write may race with write, sites 10 and 20
+}
+
+// A Table and its Holds say what a thread holds, for a detector of one's own.
+func ExampleHolds() {
+	table := lockset.NewTable()
+	holds := lockset.NewHolds(table)
+	for _, r := range []heisen.Record{
+		{TID: 1, Code: heisen.Acquire, Obj: 0x2000},
+		{TID: 1, Code: heisen.AcquireShared, Obj: 0x3000},
+	} {
+		holds.Handle(&r)
+	}
+	held := holds.Of(1)
+	fmt.Printf("%#x, exclusively %#x\n", table.Locks(held.Any), table.Locks(held.Exclusive))
+	// Output: [0x2000 0x3000], exclusively [0x2000]
+}

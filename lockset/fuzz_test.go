@@ -1,0 +1,83 @@
+package lockset_test
+
+import (
+	"testing"
+
+	"github.com/heisen-go/heisen"
+	"github.com/heisen-go/heisen/lockset"
+	"github.com/heisen-go/heisen/vclock"
+)
+
+// recordsOf makes records of arbitrary bytes, four each.
+func recordsOf(data []byte) (trace []heisen.Record) {
+	for ; len(data) >= 4 && len(trace) < 80; data = data[4:] {
+		r := heisen.Record{
+			Code: heisen.Op(data[0] & 31), Flags: heisen.Flags(data[0] >> 5),
+			TID: heisen.Thread(data[1]), Obj: heisen.Object(data[2]), Loc: heisen.Site(data[2] >> 4),
+			Len: uint16(data[3]), Val: uint64(data[3]),
+		}
+		if data[3] > 250 { // far corners
+			r.Obj, r.TID, r.Val = ^r.Obj, ^r.TID, ^uint64(0)
+		}
+		trace = append(trace, r)
+	}
+	return trace
+}
+
+// FuzzDetectors feeds arbitrary records: no detector may panic, and each agrees
+// with its plain version where that can follow, which goes byte by byte.
+func FuzzDetectors(f *testing.F) {
+	acquire, release := byte(heisen.Acquire), byte(heisen.Release)
+	f.Add([]byte{
+		byte(heisen.Fork), 0, 1, 0, acquire, 0, 64, 0, byte(heisen.Write), 0, 8, 0, release, 0, 64, 0,
+		acquire, 1, 64, 0, byte(heisen.Write), 1, 8, 4, release, 1, 64, 0, byte(heisen.Read), 1, 9, 0,
+	})
+	f.Add([]byte{
+		byte(heisen.Alloc), 0, 8, 16, byte(heisen.Write), 0, 8, 8, byte(heisen.AtomicWrite), 3, 8, 8,
+		byte(heisen.Free), 0, 0, 255, byte(heisen.Read), 1, 9, 4, acquire | byte(heisen.LockWord)<<5, 1, 8, 0,
+	})
+	f.Fuzz(func(t *testing.T, data []byte) {
+		trace := recordsOf(data)
+		far := false
+		for i := range trace {
+			far = far || trace[i].Val > 255
+		}
+		for _, d := range []heisen.Detector{
+			lockset.NewEraser(nil), lockset.NewEraser(nil, lockset.ByObject()),
+			lockset.NewHybrid(nil, lockset.Remember(2)), lockset.NewHybrid(nil, lockset.OrderAtomics()),
+		} {
+			for i := range trace {
+				d.Handle(&trace[i])
+			}
+			d.Flush()
+		}
+		hb, err := findingsOf(trace, func(s heisen.Sink) heisen.Detector { return vclock.NewReference(s) })
+		if err != nil {
+			return
+		}
+		found, err := findingsOf(trace, hybrid(lockset.Remember(0)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		pairs := map[spots]bool{}
+		for _, f := range found {
+			pairs[spotsOfFinding(f)] = true
+		}
+		for _, f := range hb {
+			if !pairs[spotsOfFinding(f)] {
+				t.Fatalf("a race, but no potential one: %+v\n%s", f, show(trace))
+			}
+		}
+		if far {
+			return
+		}
+		if want := allPairs(trace, false); len(want) != len(pairs) {
+			t.Fatalf("%d pairs, want %d\n%s", len(pairs), len(want), show(trace))
+		}
+		for _, byObject := range []bool{false, true} {
+			if err := compareErasers(trace, byObject); err != nil {
+				t.Fatalf("%v\n%s", err, show(trace))
+			}
+		}
+	})
+}

@@ -1,0 +1,159 @@
+package lockset_test
+
+import (
+	"errors"
+	"runtime"
+	"testing"
+
+	"github.com/heisen-go/heisen"
+	"github.com/heisen-go/heisen/lockset"
+)
+
+// churn is a program that again and again allocates an object with a lock and a
+// counter, which some goroutines then increment under the lock and another one
+// that all have in common, and drops it. What the goroutines hold is a new set
+// each time. It gives each batch to handle.
+func churn(objects int, handle func([]heisen.Record)) {
+	const common, size = 1 << 30, 64
+	var batch []heisen.Record
+	for i := range objects {
+		o := heisen.Object(1<<20 + i%32*size)
+		batch = append(batch[:0],
+			heisen.Record{TID: 1, Code: heisen.Alloc, Obj: o, Val: size},
+			heisen.Record{TID: 1, Code: heisen.Write, Obj: o + 8, Loc: 1})
+		for t := range heisen.Thread(3) {
+			batch = append(batch,
+				heisen.Record{TID: t, Code: heisen.Acquire, Obj: common},
+				heisen.Record{TID: t, Code: heisen.Acquire, Obj: o},
+				heisen.Record{TID: t, Code: heisen.Write, Obj: o + 8, Loc: 2},
+				heisen.Record{TID: t, Code: heisen.Write, Obj: common + 8, Loc: 3}, // under ever new locks
+				heisen.Record{TID: t, Code: heisen.Release, Obj: common},
+				heisen.Record{TID: t, Code: heisen.Release, Obj: o})
+		}
+		handle(batch)
+	}
+}
+
+// TestManyLocks: locks that are created and dropped leave nothing behind.
+func TestManyLocks(t *testing.T) {
+	const first, rest = 100_000, 200_000
+	for name, detector := range map[string]interface {
+		heisen.Detector
+		heisen.RecordHandler
+	}{
+		"eraser":           lockset.NewEraser(fail(t)),
+		"eraser by object": lockset.NewEraser(fail(t), lockset.ByObject()),
+		"hybrid": lockset.NewHybrid(func(f heisen.Finding) {
+			// The object is handed over without a message, so its
+			// initialisation may race for all that is known.
+			if sitePairs([]heisen.Finding{f}) != "(1,2)" {
+				t.Errorf("%+v", f)
+			}
+		}),
+	} {
+		churn(first, detector.HandleRecords)
+		before := heap()
+		churn(rest, detector.HandleRecords)
+		if grown := heap() - before; grown > 1<<20 {
+			t.Errorf("%s: %d bytes more after %d more locks", name, grown, rest)
+		}
+		if err := detector.Flush(); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+func fail(t *testing.T) heisen.Sink {
+	return func(f heisen.Finding) { t.Errorf("%+v", f) }
+}
+
+func heap() int {
+	runtime.GC()
+	var stats runtime.MemStats
+	runtime.ReadMemStats(&stats)
+	return int(stats.HeapAlloc)
+}
+
+// TestManyAtOnce: a thread that takes ten thousand locks, one after the other,
+// and releases them in either order.
+func TestManyAtOnce(t *testing.T) {
+	const n = 10_000
+	table := lockset.NewTable()
+	holds := lockset.NewHolds(table)
+	at := func(i int) heisen.Object { return heisen.Object(64 * (i + 1)) }
+	for round := range 2 {
+		for i := range n {
+			holds.Handle(&heisen.Record{TID: 1, Code: heisen.Acquire, Obj: at(i)})
+			if got := table.Len(holds.Of(1).Any); got != i+1 {
+				t.Fatalf("%d locks held, want %d", got, i+1)
+			}
+		}
+		for i := range n {
+			j := i
+			if round == 1 {
+				j = n - 1 - i
+			}
+			holds.Handle(&heisen.Record{TID: 1, Code: heisen.Release, Obj: at(j)})
+		}
+		if held := holds.Of(1); held != (lockset.Held{}) {
+			t.Fatalf("%+v held in the end", held)
+		}
+	}
+}
+
+// TestForgotten: a variable that more goroutines access, unordered, than are
+// remembered, or that is accessed at too many places.
+func TestForgotten(t *testing.T) {
+	const remember = 100
+	feed := func(threads heisen.Thread) *lockset.Hybrid {
+		d := lockset.NewHybrid(nil, lockset.Remember(remember))
+		for t := range threads {
+			d.Handle(&heisen.Record{TID: t, Code: heisen.Read, Obj: x, Loc: 1})
+		}
+		return d
+	}
+	if d := feed(remember); d.Forgotten() != 0 || d.Flush() != nil {
+		t.Errorf("%d forgotten, error %v", d.Forgotten(), d.Flush())
+	}
+	if d := feed(remember + 7); d.Forgotten() != 7 || !errors.Is(d.Flush(), lockset.ErrForgotten) {
+		t.Errorf("%d forgotten, error %v", d.Forgotten(), d.Flush())
+	}
+	for _, test := range []struct {
+		sites  heisen.Site
+		option int
+		want   uint64
+	}{{128, 512, 0}, {129, 512, 1}, {300, 0, 0}} {
+		d := lockset.NewHybrid(nil, lockset.Remember(test.option))
+		for site := range test.sites {
+			d.Handle(&heisen.Record{TID: 1, Code: heisen.Read, Obj: x, Loc: site})
+		}
+		if d.Forgotten() != test.want {
+			t.Errorf("%d sites, Remember(%d): %d forgotten, want %d", test.sites, test.option, d.Forgotten(), test.want)
+		}
+	}
+}
+
+// TestMillionGoroutines: goroutines that are waited for leave nothing behind,
+// though they all access the same variable without a lock.
+func TestMillionGoroutines(t *testing.T) {
+	const goroutines, width = 1_000_000, 50
+	d := lockset.NewHybrid(nil)
+	var batch []heisen.Record
+	for first := heisen.Thread(1); first < goroutines; first += width {
+		batch = batch[:0]
+		for g := first; g < first+width; g++ {
+			batch = append(batch,
+				heisen.Record{TID: 0, Code: heisen.Fork, Obj: heisen.Object(g)},
+				heisen.Record{TID: g, Code: heisen.Read, Obj: x, Loc: 1},
+				heisen.Record{TID: g, Code: heisen.Send, Obj: ch},
+				heisen.Record{TID: g, Code: heisen.End, Obj: heisen.Object(g)})
+		}
+		batch = append(batch,
+			heisen.Record{TID: 0, Code: heisen.Receive, Obj: ch},
+			heisen.Record{TID: 0, Code: heisen.Write, Obj: x, Loc: 2})
+		d.HandleRecords(batch)
+	}
+	if err := d.Flush(); err != nil || d.Pairs() != 0 {
+		t.Errorf("%d pairs, error %v", d.Pairs(), err)
+	}
+}

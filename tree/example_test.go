@@ -1,0 +1,83 @@
+package tree_test
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/heisen-go/heisen"
+	"github.com/heisen-go/heisen/lockset"
+	"github.com/heisen-go/heisen/tree"
+	"github.com/heisen-go/heisen/vclock"
+)
+
+// loop is a goroutine that writes a variable a hundred times under a lock, and
+// another one that writes it without.
+func loop() []heisen.Record {
+	trace := []heisen.Record{{TID: 0, Code: heisen.Fork, Obj: 1, Loc: 10}}
+	for range 100 {
+		trace = append(trace,
+			heisen.Record{TID: 0, Code: heisen.Acquire, Obj: 0x2000, Loc: 11},
+			heisen.Record{TID: 0, Code: heisen.Write, Obj: 0x1000, Loc: 12},
+			heisen.Record{TID: 0, Code: heisen.Release, Obj: 0x2000, Loc: 13})
+	}
+	return append(trace, heisen.Record{TID: 1, Code: heisen.Write, Obj: 0x1000, Loc: 14})
+}
+
+func ExampleNewFilter() {
+	detector := vclock.NewReference(func(f heisen.Finding) {
+		fmt.Printf("%s, sites %d and %d\n", f.Message, f.Accesses[0].Site, f.Accesses[1].Site)
+	})
+	filter, err := tree.NewFilter(detector)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	if _, err := heisen.Run(context.Background(), heisen.Slice(loop()), filter); err != nil {
+		fmt.Println(err)
+	}
+	s := filter.Stats()
+	fmt.Printf("%d of %d accesses were redundant\n", s.Dropped, s.Accesses)
+	// Output:
+	// write races with earlier write, sites 12 and 14
+	// 99 of 101 accesses were redundant
+}
+
+// In front of a detector that compares locksets and orders by messages only, it
+// does not matter who takes the lock in between.
+func ExampleMessageOrder() {
+	detector := lockset.NewHybrid(func(f heisen.Finding) {
+		fmt.Printf("%s, sites %d and %d\n", f.Message, f.Accesses[0].Site, f.Accesses[1].Site)
+	})
+	filter, err := tree.NewFilter(detector, tree.MessageOrder(), tree.Memory(64<<20))
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	if _, err := heisen.Run(context.Background(), heisen.Slice(loop()), filter); err != nil {
+		fmt.Println(err)
+	}
+	fmt.Println(filter.Stats().Dropped, "accesses dropped")
+	// Output:
+	// write may race with write, sites 12 and 14
+	// 99 accesses dropped
+}
+
+// In front of a detector that reports the first race of a variable, the first
+// accesses of a span are enough.
+func ExampleNewSpanFilter() {
+	trace := []heisen.Record{
+		{TID: 0, Code: heisen.Write, Obj: 0x1000, Loc: 1},
+		{TID: 0, Code: heisen.Read, Obj: 0x1000, Loc: 2},
+		{TID: 0, Code: heisen.Write, Obj: 0x1000, Loc: 3},
+	}
+	filter, err := tree.NewSpanFilter(vclock.NewFastTrack(nil))
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	if _, err := heisen.Run(context.Background(), heisen.Slice(trace), filter); err != nil {
+		fmt.Println(err)
+	}
+	fmt.Println(filter.Stats().Dropped, "of 3 accesses dropped")
+	// Output: 2 of 3 accesses dropped
+}
