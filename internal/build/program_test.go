@@ -319,7 +319,7 @@ func TestEnds(t *testing.T) {
 // processors, are in the middle of events: everything that came before is
 // recorded.
 func TestExitAmidEvents(t *testing.T) {
-	for i := range 20 {
+	for i := range 5 {
 		rec := record(t, run{exe: program(t), args: []string{"exit-amid-events"}, env: []string{"GOMAXPROCS=8"}})
 		if rec.err != nil || !rec.finished || rec.status != 0 {
 			t.Errorf("run %d: error %v, finished %v, status %d: %s", i, rec.err, rec.finished, rec.status, rec.stderr)
