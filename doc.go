@@ -16,6 +16,7 @@
 //     and Reference.
 //   - lockset: interned sets of locks and who holds them; the locking discipline
 //     (Eraser), potential races (Hybrid) and the order in which locks are taken.
+//   - tree: a filter that keeps redundant accesses from detectors.
 //   - internal/rt: the recorder that is injected into programs, and what receives
 //     its events and merges the goroutines' into one order.
 //   - internal/build: the overlay that carries the recorder into a program with
@@ -24,7 +25,10 @@
 //   - internal/cli: the heisen command's subcommands, flags and exit statuses.
 //   - driver: the command as a package, for tools with detectors of their own.
 //   - cmd/heisen: main.
-//   - bench: benchmarks and the workload generators that tests share.
+//   - internal/racesuite: heisen's verdicts on the test data of Go's race
+//     detector.
+//   - bench: benchmarks, of whole programs too, and the workload generators that
+//     tests share.
 //   - examples: small real programs with real bugs, each with a test of what
 //     the command says about it.
 //

@@ -104,7 +104,7 @@ type LockNode struct {
 //
 // It belongs to one goroutine at a time. Call paths and held locks are
 // hash-consed, so a distinct path costs 16 bytes, one of locks 40, and a context
-// 16, however often it is taken.
+// 16, however often it is taken; a thread costs about 30.
 type Symbols struct {
 	sites    []SiteInfo
 	calls    numbering[CallNode]

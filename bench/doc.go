@@ -2,7 +2,8 @@
 //
 //	go test -bench . ./bench
 //
-// Its subpackage overhead is a command that measures what whole programs cost
-// under heisen and under Go's race detector, workload generates the
-// traces that benchmarks and tests run on.
+// Its subpackages are commands that measure whole programs under heisen:
+// overhead what they cost, and what they cost under Go's race detector, soak
+// whether memory stays bounded in long runs. Package workload generates the traces
+// that benchmarks and tests run on.
 package bench

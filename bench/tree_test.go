@@ -36,6 +36,8 @@ var fronts = []struct {
 	{"span", "fasttrack", func(d heisen.Detector) (*tree.Filter, error) { return tree.NewSpanFilter(d) }},
 	{"literal", "fasttrack", func(d heisen.Detector) (*tree.Filter, error) { return tree.NewFilter(d, tree.Literal()) }},
 	{"tree", "hb", func(d heisen.Detector) (*tree.Filter, error) { return tree.NewFilter(d) }},
+	{"messages", "eraser", func(d heisen.Detector) (*tree.Filter, error) { return tree.NewFilter(d, tree.MessageOrder()) }},
+	{"messages", "hybrid", func(d heisen.Detector) (*tree.Filter, error) { return tree.NewFilter(d, tree.MessageOrder()) }},
 }
 
 // BenchmarkTREE runs detectors with and without a filter in front of them, by

@@ -12,7 +12,7 @@ type history struct {
 }
 
 // group is the remembered accesses to a class of bytes by one op at one site
-// with the same locks, at most one for each slot. It fills a cache line.
+// with the same locks, at most one for each slot.
 type group struct {
 	held   Held
 	site   heisen.Site

@@ -70,15 +70,6 @@ func (s *heldSets) with(set *heldSet, l *lockNode, m mode) *heldSet {
 	return s.intern()
 }
 
-// of returns the set of holds.
-func (s *heldSets) of(holds []taken) *heldSet {
-	s.scratch = s.scratch[:0]
-	for _, h := range holds {
-		s.scratch = insertHeld(s.scratch, h.lock, h.mode)
-	}
-	return s.intern()
-}
-
 // insertHeld adds a hold to a sorted list. Who may write may read.
 func insertHeld(locks []heldLock, l *lockNode, m mode) []heldLock {
 	i, ok := slices.BinarySearchFunc(locks, l.id, func(h heldLock, id uint64) int { return cmp.Compare(h.lock.id, id) })

@@ -24,6 +24,7 @@ var kinds = []struct {
 	{"lives", workload.Small{Threads: 4, Events: 60, Vars: 3, Syncs: 3, Ranges: true, Lives: true, LockWords: true}},
 	{"same sites", workload.Small{Threads: 3, Events: 60, Vars: 2, Syncs: 2, Lives: true, Sites: 4}},
 	{"nested", workload.Small{Threads: 3, Events: 70, Vars: 2, Syncs: 3, Nested: true, LockWords: true}},
+	{"crowd", workload.Small{Threads: 12, Events: 80, Vars: 1, Syncs: 1, Sites: 2}},
 	{"many threads", workload.Small{Threads: 12, Events: 70, Vars: 2, Syncs: 2}},
 	{"wild", workload.Small{Threads: 5, Events: 60, Vars: 3, Syncs: 2, Ranges: true, Lives: true, Wild: true, LockWords: true}},
 }

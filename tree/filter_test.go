@@ -264,7 +264,7 @@ func TestBudgetsLoseNothing(t *testing.T) {
 		tight := func(d heisen.Detector, options ...tree.Option) (_ *tree.Filter, err error) {
 			f, err = tree.NewFilter(d)
 			if err == nil {
-				tree.SetBudget(f, 80<<10)
+				tree.SetBudget(f, 480<<10)
 			}
 			return f, err
 		}

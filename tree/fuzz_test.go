@@ -58,7 +58,7 @@ func FuzzFilter(f *testing.F) {
 		}
 		for _, build := range []func(heisen.Detector) (*tree.Filter, error){
 			func(d heisen.Detector) (*tree.Filter, error) { return tree.NewFilter(d) },
-			func(d heisen.Detector) (*tree.Filter, error) { return tree.NewFilter(d, tree.Memory(1<<18)) },
+			func(d heisen.Detector) (*tree.Filter, error) { return tree.NewFilter(d, tree.Memory(1<<20)) },
 			func(d heisen.Detector) (*tree.Filter, error) { return tree.NewFilter(d, tree.MessageOrder()) },
 			func(d heisen.Detector) (*tree.Filter, error) { return tree.NewFilter(d, tree.Literal()) },
 			func(d heisen.Detector) (*tree.Filter, error) { return tree.NewSpanFilter(d) },

@@ -69,20 +69,24 @@ func (h *history) clear(o heisen.Object, size uint64) {
 	}
 }
 
-// What a page, a chunk and a block of further classes of a word take, at most.
+// What the shadow memory takes at most for another page, another chunk of pages,
+// and the further classes of words: a block of each of three sizes.
 const (
 	pageCost  = 64*(5+unsafe.Sizeof(variable{})) + 64
-	chunkCost = 1200
-	blockCost = 256 * (unsafe.Sizeof(variable{}) + 16)
+	chunkCost = 17000
+	blockCost = 256 * (1 + 3 + 7) * (unsafe.Sizeof(variable{}) + 16)
 
-	minBudget = 1 << 18
+	minBudget = 1 << 20
 )
 
 // makeRoom makes sure that an access of so many bytes can be noted within the
 // limit, and reports whether it can.
 func (h *history) makeRoom(size, limit uint64) bool {
-	pages := size/512 + 2
-	need := pages*uint64(pageCost) + (pages/128+2)*chunkCost + (size/2048+1)*uint64(blockCost)
+	pages := size/512 + 1
+	need := pages*uint64(pageCost) + (pages/2048+1)*chunkCost + (size/2048+1)*uint64(blockCost)
+	if size > 1 { // it may begin at the end of a page and of a chunk
+		need += uint64(pageCost) + chunkCost
+	}
 	h.more.limit = limit / 4
 	have := h.young.Stats().Bytes
 	have += have / 16 // the table of chunks may be about to grow
@@ -194,12 +198,11 @@ func (f *Filter) lookFurther(t *thread, v *variable, who uint64) bool {
 		return false
 	}
 	h.pairs++
-	switch {
-	case f.dead(v.first):
-		v.first = now
-	case f.dead(v.second):
-		v.second = now
-	default:
+	older := &v.first
+	if v.second.time < older.time {
+		older = &v.second
+	}
+	if !f.dead(*older) {
 		if v.id == 0 {
 			if h.ids++; h.ids == 0 {
 				h.forgetAll() // numbers begin anew
@@ -207,13 +210,9 @@ func (f *Filter) lookFurther(t *thread, v *variable, who uint64) bool {
 			}
 			v.id = h.ids
 		}
-		older := &v.first
-		if v.second.time < older.time {
-			older = &v.second
-		}
 		h.more.put(f, v.id, *older)
-		*older = now
 	}
+	*older = now
 	return false
 }
 

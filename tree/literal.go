@@ -70,13 +70,13 @@ func (f *Filter) keepLiteral(r *heisen.Record) bool {
 			return false
 		}
 	case heisen.Acquire:
-		l.add(g, l.lock(r.Obj)|stepLock)
+		l.add(g, l.lock(r.Obj)+stepLock)
 	case heisen.Release:
-		l.remove(g, l.lock(r.Obj)|stepLock)
+		l.remove(g, l.lock(r.Obj)+stepLock)
 	case heisen.AcquireShared:
-		l.add(g, l.lock(r.Obj)|stepRead)
+		l.add(g, l.lock(r.Obj)+stepRead)
 	case heisen.ReleaseShared:
-		l.remove(g, l.lock(r.Obj)|stepRead)
+		l.remove(g, l.lock(r.Obj)+stepRead)
 	case heisen.Send, heisen.AtomicWrite:
 		l.send(g, r.Obj)
 	case heisen.Receive, heisen.AtomicRead:

@@ -46,7 +46,7 @@ func Literal() Option {
 	}
 }
 
-// Memory sets how many bytes the filter may take, at least 256 KiB; without it
+// Memory sets how many bytes the filter may take, at least 1 MiB; without it
 // there is no bound. What has not been of use for the longest time is forgotten,
 // which costs time, never a finding. What is needed of threads and locks, about
 // 200 bytes for each, is never forgotten; the histories have what that leaves.

@@ -58,7 +58,7 @@ func (f *FastTrack) late(r *heisen.Record) {
 		if t := ts.get(r.TID); t != nil {
 			epoch := t.epoch
 			f.order.merge(t, &f.order.object(r.Obj).published)
-			t.epoch, t.said = epoch, unsaid
+			t.epoch, t.said, t.shown = epoch, unsaid, epoch
 		}
 	case heisen.End:
 		if t := ts.get(r.TID); t != nil {

@@ -331,6 +331,7 @@ func (e *execution) step() {
 	case k < 38:
 		if w.id != 0 {
 			e.sync(w, heisen.Record{Code: heisen.Send, Obj: lateMsgs + 8*(n%3)})
+			e.sync(w, heisen.Record{Code: heisen.Send, Obj: lateMsgs - 8}) // it is done with what it leaves
 			e.happened = append(e.happened, heisen.Record{Code: heisen.End, TID: heisen.Thread(w.id)})
 			end := heisen.Record{Code: heisen.End}
 			if w.last > 0 {

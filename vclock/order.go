@@ -215,16 +215,19 @@ func threadOf(obj heisen.Object) (heisen.Thread, bool) {
 
 // see joins t's clock with a stamp.
 func (o *Order) see(t *thread, s *stamp) {
-	if s.last == 0 {
-		if !s.zero() {
-			t.learn()
-			t.clock.join(&o.pool, &s.clock)
-		}
-	} else if !o.threads.knows(t, s.last) {
-		t.learn()
-		t.clock.join(&o.pool, &s.clock)
-		t.clock.raise(&o.pool, s.last)
+	if s.zero() || s.last != 0 && o.threads.knows(t, s.last) {
+		return
 	}
+	if t.said != unsaid && s.clock.Covers(t.said) {
+		// Whoever covers what t said knows all that t knows, for t has learnt
+		// nothing since: so it is when a lock comes back to t.
+		t.clock.drop(&o.pool)
+		t.clock = s.clock.Copy()
+	} else {
+		t.clock.join(&o.pool, &s.clock)
+	}
+	t.learn()
+	t.clock.raise(&o.pool, s.last)
 }
 
 // seen reports whether t covers all of a stamp.
@@ -244,6 +247,10 @@ func (o *Order) replace(t *thread, s *stamp, e Epoch) {
 		s.clock = t.clock.Copy()
 	}
 	s.last = e
+	if e == t.shown {
+		s.clock.raise(&o.pool, e)
+		s.last = 0
+	}
 }
 
 // merge publishes t's clock through the stamp, besides what is there.

@@ -40,7 +40,10 @@ type thread struct {
 	// counted says that every publication begins an epoch, though the thread may
 	// seem to have done nothing in between; see Late.
 	counted bool
-	clock   Clock // the time of its own slot is out of date
+	// shown is an epoch that was published without its end, so that to cover it is
+	// not to know what is published at its end.
+	shown Epoch
+	clock Clock // the time of its own slot is out of date
 }
 
 // covers reports whether e happens before what t does next.
@@ -313,6 +316,9 @@ func (ts *threads) advance(t *thread) {
 		return
 	}
 	t.said = t.epoch
+	if t.shown == t.epoch {
+		t.said = unsaid
+	}
 	t.epoch++
 }
 

@@ -67,6 +67,11 @@ func measureMain(ctx context.Context) error {
 
 	runner := &runner{dir: dir, profile: *profile, scale: *scale}
 	var rows []row
+	defer func() {
+		if !*asJSON {
+			printTables(os.Stdout, chosen, rows) // those that there are
+		}
+	}()
 	for _, b := range suite {
 		if !match.MatchString(b.String()) {
 			continue
@@ -98,9 +103,6 @@ func measureMain(ctx context.Context) error {
 			fmt.Fprintf(os.Stderr, "%s: %d of %d\n", b, n+1, *count)
 		}
 		rows = append(rows, r)
-	}
-	if !*asJSON {
-		printTables(os.Stdout, chosen, rows)
 	}
 	return nil
 }

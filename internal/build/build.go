@@ -59,7 +59,11 @@ func New(ctx context.Context, dir, cacheDir string, patterns ...string) (*Builde
 // its happens-before edge with it, and false alarms follow.
 const (
 	// Accesses, calls and atomic operations are reported.
-	instrument = "-race"
+	//
+	// The checks of pointer arithmetic that come with -race are left out: a
+	// function that is marked go:nocheckptr would be checked where it is inlined
+	// from a package without them.
+	instrument = "-race -d=checkptr=0"
 	// The same of packages whose functions might be expanded in packages that are
 	// compiled otherwise, and their accesses be lost there.
 	instrumentAlone = instrument + " -l"

@@ -325,6 +325,21 @@ func TestEnds(t *testing.T) {
 	}
 }
 
+// TestExitAmidEvents ends programs whose threads, many more than there are
+// processors, are in the middle of events: everything that came before is
+// recorded.
+func TestExitAmidEvents(t *testing.T) {
+	for i := range 5 {
+		rec := record(t, run{exe: program(t), args: []string{"exit-amid-events"}, env: []string{"GOMAXPROCS=8"}})
+		if rec.err != nil || !rec.finished || rec.status != 0 {
+			t.Errorf("run %d: error %v, finished %v, status %d: %s", i, rec.err, rec.finished, rec.status, rec.stderr)
+		}
+		if got := len(rec.at(t, "exit-amid-events", heisen.Write)); got != 1 {
+			t.Errorf("run %d: %d writes among %d events", i, got, len(rec.events))
+		}
+	}
+}
+
 // TestKilled kills a program while it sends: what came is delivered.
 func TestKilled(t *testing.T) {
 	rec := record(t, run{exe: program(t), args: []string{"forever"}, whilst: func(cmd *exec.Cmd, out *syncer) {

@@ -43,8 +43,8 @@ difference to detectors that follow happens-before.
 			short: "report the races in recorded traces",
 			long: `Traces are in heisen's binary format or in the STD text format; the name - is
 standard input. What is complete before a damaged place is analysed. With
--filter tree detectors go without accesses that say nothing new to them, if
-there are such: that pays for slow ones, hb, eraser and hybrid.
+-filter tree detectors go without accesses that say nothing new to them: that
+pays for hb, which is slow, and where the same races are found again and again.
 ` + knownHelp,
 			run: (*invocation).analyze,
 		},

@@ -9,6 +9,8 @@
 //	WriteText   prints a Finding in the manner of Go's own race reports
 //	Encode      prints it as one line of JSON; Decode reads such lines back
 //
+// A Suppression, a line of a suppressions file, says which findings not to report.
+//
 // Sources finds the statement and the variable behind a source line. It works
 // from syntax and from as much type information as the package's own files
 // give, so it needs neither the go command nor compiled dependencies.

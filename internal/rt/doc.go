@@ -17,4 +17,7 @@
 // places.go). In the mode Lazy most accesses never leave the program: those to
 // words that one goroutine uses at a time are noted beside the word, and what
 // still matters is sent when another goroutine comes (cells.go, vclock.Late).
+//
+// Package testing is patched to say which test a goroutine begins to run; in the
+// Symbols that is a call at a site that has a Task.
 package rt

@@ -201,7 +201,7 @@ func (r *recorder) barrier() {
 // bye flushes everything and ends the recording.
 func (r *recorder) bye(lost uint64) []byte {
 	r.flushAll()
-	r.rec = message(r.rec, msgBye, 0, lost)
+	r.rec = message(r.rec, msgBye, 0, lost, r.stamp)
 	return r.rec
 }
 

@@ -296,7 +296,7 @@ func TestClose(t *testing.T) {
 		t.Errorf("folder of the socket: %v", err)
 	}
 	s := open(t, p)
-	conn.Write(message(nil, msgBye, 0, 0))
+	conn.Write(message(nil, msgBye, 0, 0, 0))
 	if _, err := drain(s); err != nil {
 		t.Error(err)
 	}

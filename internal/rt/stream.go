@@ -210,8 +210,15 @@ func (s *Stream) read() error {
 		return nil
 	case msgBye:
 		s.bye = true
-		if len(m.words) == byeBytes/8 && m.words[0] > 0 {
-			return &LostError{m.words[0]}
+		var lost, stamps uint64
+		if len(m.words) == byeBytes/8 {
+			lost, stamps = m.words[0], m.words[1]
+		}
+		if s.merge.next < stamps {
+			lost += s.merge.lost()
+		} // else what waits comes after the end
+		if lost > 0 {
+			return &LostError{lost}
 		}
 		return io.EOF
 	}

@@ -138,13 +138,16 @@ func TestLostEvents(t *testing.T) {
 	if _, _, err := readAll(t, message(r.rec, msgBarrier, 0)); !errors.Is(err, ErrCorrupt) {
 		t.Errorf("a barrier that words cannot come before: error %v", err)
 	}
-	// Other goroutines go on while the program ends; what they do is of no
-	// interest any more.
-	if _, _, err := readAll(t, message(r.rec, msgBye, 0, 0)); err != nil {
+	// Other goroutines go on while the program ends; what they do, from the stamps
+	// on that were given out by then, is of no interest any more.
+	if _, _, err := readAll(t, message(r.rec, msgBye, 0, 0, 0)); err != nil {
 		t.Errorf("a regular end: error %v", err)
 	}
-	if _, _, err := readAll(t, message(r.rec, msgBye, 0, 3)); !errors.As(err, &lost) || lost.Events != 3 {
+	if _, _, err := readAll(t, message(r.rec, msgBye, 0, 3, 0)); !errors.As(err, &lost) || lost.Events != 3 {
 		t.Errorf("a regular end after losses: error %v", err)
+	}
+	if _, _, err := readAll(t, message(r.rec, msgBye, 0, 3, 1)); !errors.As(err, &lost) || lost.Events != 3+2+2+1 {
+		t.Errorf("an end without an event that has a stamp: error %v", err)
 	}
 }
 

@@ -58,7 +58,7 @@ const (
 	wantCells   = 4
 	headerBytes = 16
 	helloBytes  = 32
-	byeBytes    = 8
+	byeBytes    = 16
 	// maxPayload is the size of a P's buffer.
 	maxPayload = 64 << 10
 )

@@ -487,6 +487,7 @@ func heisenWords2(p unsafe.Pointer, x, y uint64) {
 func heisenCommitLate(b *heisenBuf, h *heisenG, end uintptr) {
 	h.words += uint64(end - b.pos)
 	b.commit(end)
+	b.wrote()
 }
 
 // heisenAfterExposure makes what h sends from here on come after the exposure of

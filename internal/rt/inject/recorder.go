@@ -91,10 +91,13 @@ type heisenBuf struct {
 	places [heisenCachePlaces]heisenCached
 	filter heisenFilter
 	told   uint64 // of filter.skipped, what was sent
+	synced uint64 // synchronisation events written, in all
 }
 
 var heisen struct {
 	on       bool   // hooks record
+	open     bool   // what they record is sent
+	ending   uint32 // 1 when a thread ends the recording
 	filter   bool   // all but repeated accesses
 	cells    bool   // only accesses to what several goroutines use
 	marks    bool   // those too, marked
@@ -296,6 +299,16 @@ func (b *heisenBuf) commit(end uintptr) {
 	b.pos = end
 }
 
+// wrote counts a record with a stamp, which is complete.
+//
+//go:nosplit
+func (b *heisenBuf) wrote() {
+	if GOARCH != "amd64" {
+		publicationBarrier()
+	}
+	b.synced++
+}
+
 //go:nosplit
 func heisenWriteBegin(b *heisenBuf, h *heisenG) {
 	var goid uint64
@@ -408,6 +421,7 @@ func heisenPut(b *heisenBuf, h *heisenG, op uint64, obj uintptr, stamp, pc uint6
 	b.words[p+2] = heisenPlace(b, h, pc)
 	h.words += 3
 	b.commit(p + 3)
+	b.wrote()
 	if heisen.filter {
 		heisenPublish(b, h, op, obj)
 	}

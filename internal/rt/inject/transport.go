@@ -47,7 +47,7 @@ func init() {
 		heisen.filter = answer&(heisenWantFilter|heisenWantCells) != 0
 		heisen.marks = answer&heisenWantMarks != 0
 		heisen.cells = answer&heisenWantCells != 0 && heisenInitCells()
-		heisen.on = true
+		heisen.on, heisen.open = true, true
 	}
 }
 
@@ -69,8 +69,8 @@ func heisenSend(kind, id, skipped uint32, p unsafe.Pointer, n uintptr) {
 	ok := kind != heisenMsgWords || heisenSendPlaces()
 	ok = ok && heisenSendAll(unsafe.Pointer(&header), unsafe.Sizeof(header)) && heisenSendAll(p, n)
 	heisenUnlock(&heisen.sendLock)
-	if !ok && heisen.on {
-		heisen.on = false
+	if !ok && heisen.open {
+		heisen.on, heisen.open = false, false
 		print("heisen: the analyser is gone; the rest of this run is not recorded\n")
 	}
 }
@@ -111,7 +111,7 @@ func heisenFlush(b *heisenBuf) {
 func heisenSendWords(b *heisenBuf) {
 	end := atomic.Loaduintptr(&b.pos)
 	skipped := min(atomic.Load64(&b.filter.skipped)-b.told, 1<<32-1)
-	if heisen.on && (end > b.sent || skipped > 0) {
+	if heisen.open && (end > b.sent || skipped > 0) {
 		heisenSend(heisenMsgWords, b.id, uint32(skipped), add(unsafe.Pointer(&b.words), b.sent*8), (end-b.sent)*8)
 	}
 	b.sent = end
@@ -187,23 +187,14 @@ func heisenPoll() {
 //go:nosplit
 func heisenFinish() (status int32) {
 	systemstack(func() {
-		if !heisen.on {
+		if !heisenBye() {
 			return
 		}
-		heisenBye()
 		if answer, ok := heisenAnswer(); ok {
 			status = answer
 		}
 	})
 	return status
-}
-
-// heisenBye sends the rest and ends the recording.
-func heisenBye() {
-	heisenFlushAll(heisenForever)
-	lost := heisen.lost
-	heisenSend(heisenMsgBye, 0, 0, unsafe.Pointer(&lost), unsafe.Sizeof(lost))
-	heisen.on = false
 }
 
 // heisenStop ends the recording of a program that exits with another status, or
@@ -212,14 +203,64 @@ func heisenBye() {
 //
 //go:nosplit
 func heisenStop() {
-	systemstack(func() {
-		if heisen.on {
-			heisenBye()
-		}
-	})
+	systemstack(func() { heisenBye() })
 }
 
-const heisenAbortPatience = 1000 * 1000 * 1000 // ns
+// heisenBye sends the rest and ends the recording. It reports whether it did: of
+// several threads that end the program one does, and the others wait for it.
+func heisenBye() bool {
+	if !heisen.open {
+		return false
+	}
+	if !atomic.Cas(&heisen.ending, 0, 1) {
+		for heisen.open {
+			usleep(100)
+		}
+		return false
+	}
+	stamps := heisenSettle(heisenEndPatience)
+	heisenFlushAll(heisenForever)
+	bye := [2]uint64{heisen.lost, stamps}
+	heisenSend(heisenMsgBye, 0, 0, unsafe.Pointer(&bye), unsafe.Sizeof(bye))
+	heisen.open = false
+	return true
+}
+
+// Patience for threads that are in a hook: with that of the processors and of the
+// analyser they go on, but the end of a program is worth no more.
+const (
+	heisenEndPatience   = 10 * 1000 * 1000 * 1000 // ns
+	heisenAbortPatience = 1000 * 1000 * 1000      // ns
+)
+
+// heisenSettle stops the recording and waits until every event that has a stamp
+// is written: without it nothing that comes after could be merged. A thread that
+// has a stamp may have lost its processor. It returns how many stamps there are;
+// a hook that was about to take one may still do so, after the end.
+func heisenSettle(patience int64) (stamps uint64) {
+	heisen.on = false
+	start := nanotime()
+	for i := 0; ; i++ {
+		var synced uint64
+		for _, b := range &heisenAllBufs {
+			if b == nil {
+				break
+			}
+			synced += atomic.Load64(&b.synced)
+		}
+		// Counted one after the other, they are at most as many as there are stamps
+		// now; if they are as many, none was under way.
+		stamps = atomic.Load64(&heisen.stamp)
+		if synced == stamps || nanotime()-start >= patience {
+			return stamps
+		}
+		if i < heisenSpins {
+			osyield()
+		} else {
+			usleep(50)
+		}
+	}
+}
 
 // heisenAbort sends what it can before the program ends in another way: a fatal
 // error, a signal. It may run in a signal handler on top of any other function of
@@ -231,6 +272,7 @@ func heisenAbort() {
 		return
 	}
 	systemstack(func() {
+		heisenSettle(heisenAbortPatience)
 		if heisenTryLock(&heisen.sendLock, heisenAbortPatience) {
 			heisenUnlock(&heisen.sendLock)
 			heisenFlushAll(heisenAbortPatience)

@@ -59,7 +59,7 @@ const (
 	heisenMsgHello   = 1 // payload: version, text start, text size, pid; the receiver answers with what it wants when it is ready
 	heisenMsgWords   = 2 // payload: words of the buffer, in order
 	heisenMsgBarrier = 3 // everything recorded before has been sent
-	heisenMsgBye     = 4 // payload: events lost; the receiver answers with the exit status
+	heisenMsgBye     = 4 // payload: events lost, stamps given out; the receiver answers with the exit status
 	heisenMsgPlaces  = 5 // payload: parent<<32 | pc of the places that come next in number, from 1
 	heisenMsgTask    = 6 // buffer: its number; payload: its name, with zero bytes up to a whole word
 

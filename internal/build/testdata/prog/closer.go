@@ -253,6 +253,21 @@ func closer() map[string]func() {
 			close(hold)
 			wg.Wait()
 		},
+		"exit-amid-events": func() {
+			var started sync.WaitGroup
+			started.Add(8)
+			for range 8 {
+				go func() {
+					started.Done()
+					for mu := new(sync.Mutex); ; {
+						mu.Lock()
+						mu.Unlock()
+					}
+				}()
+			}
+			started.Wait()
+			v[0] = 1 // at: exit-amid-events
+		},
 		"exit-0": func() {
 			v[0]++ // at: exit-0
 			os.Exit(0)
