@@ -230,7 +230,7 @@ func (e *execution) keep(w *worker, write bool, word heisen.Object, mask uint8) 
 	if mask&^noted == 0 {
 		return true
 	}
-	n.delivered = c.shared && mask&^compared != 0
+	n.delivered = c.shared && mask&^compared != 0 || e.rng.IntN(6) == 0
 	for i := range c.notes {
 		if write || !c.notes[i].write {
 			c.notes[i].mask &^= mask

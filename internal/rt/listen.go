@@ -102,7 +102,7 @@ const (
 	// Lazy is Unrepeated, and keeps accesses to a word back as long as it is used by
 	// one goroutine at a time; when another comes, those that still matter come with
 	// the flag vclock.Late. It is for vclock.FastTrack only, which finds the same
-	// bytes to race. In what it finds the locks held at a late access are missing.
+	// bytes to race. Accesses by a goroutine that holds locks do not come late.
 	Lazy Mode = wantCells
 	// MarkedLazy is Lazy together with what Lazy leaves out, which has the flag
 	// Repeated.

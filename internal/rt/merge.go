@@ -415,8 +415,8 @@ func (m *merger) at(g *goroutine, place uint64) (heisen.Site, error) {
 	return p.site, nil
 }
 
-// late emits what was kept back of the accesses to some bytes of a word. The locks
-// held then are not known.
+// late emits what was kept back of the accesses to some bytes of a word. No
+// locks were held then.
 func (m *merger) late(word heisen.Object, w, when uint64, op heisen.Op) error {
 	p, err := m.s.place(w >> 32)
 	if err != nil {

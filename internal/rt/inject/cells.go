@@ -26,6 +26,8 @@ import (
 //     those. Later ones need not be: what happens before an access happens before
 //     the later ones of the same goroutine, and if the first races then the byte is
 //     known to race.
+//   - What a goroutine does while it holds locks is noted as well, but sent at once:
+//     the receiver knows which locks those are.
 //   - A word that goes to and fro, that several goroutines read, that is accessed
 //     atomically, or in too many ways for the notes, is exposed: it has no owner,
 //     and all its accesses are sent, but for those that filter.go finds redundant.
@@ -306,6 +308,11 @@ func heisenNote(b *heisenBuf, h *heisenG, write bool, word uintptr, mask, pc uin
 		note |= heisenIsWrite
 		slot = 0
 	}
+	do := heisenWithhold
+	if h.held > 0 { // or nobody would know which locks
+		do = heisenTell
+		note |= heisenDelivered
+	}
 	for room := false; ; {
 		head := atomic.Load64(&c.head)
 		if head&heisenExposed != 0 {
@@ -333,7 +340,7 @@ func heisenNote(b *heisenBuf, h *heisenG, write bool, word uintptr, mask, pc uin
 			atomic.StoreRel64(c.note(slot), note) // the others are empty
 			h.last = h.epoch/heisenEpoch + 1
 			atomic.StoreRel64(&c.head, h.owner)
-			return heisenWithhold
+			return do
 		case own && head&heisenIsShared == 0 && c.notes[2] == 0 && *c.note(slot)&^mask&heisenBytes == 0 &&
 			(!write || c.notes[1]&^mask&heisenBytes == 0):
 			// It takes the place of all notes that it does not leave alone.
@@ -343,11 +350,11 @@ func heisenNote(b *heisenBuf, h *heisenG, write bool, word uintptr, mask, pc uin
 			atomic.StoreRel64(c.note(slot), note)
 			h.last = h.epoch/heisenEpoch + 1
 			atomic.StoreRel64(&c.head, head)
-			return heisenWithhold
+			return do
 		case own:
-			do, done := heisenNoteOwn(b, h, c, word, head, note, slot, room)
+			is, done := heisenNoteOwn(b, h, c, word, head, note, slot, room)
 			if done {
-				return do
+				return is
 			}
 			if heisenOpen(h, heisenMaxLate) == nil {
 				return heisenWithhold
@@ -396,7 +403,7 @@ func heisenNoteOwn(b *heisenBuf, h *heisenG, c *heisenCell, word uintptr, head, 
 		return heisenWithhold, true
 	}
 	do = heisenWithhold
-	if head&heisenIsShared != 0 && mask&^compared != 0 {
+	if note&heisenDelivered != 0 || head&heisenIsShared != 0 && mask&^compared != 0 {
 		do = heisenTell
 		note |= heisenDelivered
 	}
@@ -553,6 +560,12 @@ func heisenExposeAt(h *heisenG, addr uintptr) {
 //go:nosplit
 func heisenCellSync(h *heisenG, op uint64, obj uintptr, stamp uint64) {
 	h.turn = stamp + 1
+	switch {
+	case op == heisenOpRelease || op == heisenOpReleaseShared:
+		h.held -= min(h.held, 1)
+	case heisenLocking>>op&1 != 0:
+		h.held++
+	}
 	if heisenPublishing>>op&1 != 0 {
 		if h.epoch += heisenEpoch; h.epoch > heisenEpochMask {
 			h.owner, h.epoch = 0, 0 // there are no more

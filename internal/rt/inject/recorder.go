@@ -44,6 +44,7 @@ type heisenG struct {
 	last   uint64 // one more than the epoch of its last access
 	turn   uint64 // one more than its latest stamp
 	lookup uint32 // heisen.collections, when it last looked
+	held   uint32 // locks
 
 	span     uint64 // of its accesses; see filter.go
 	released uint32
