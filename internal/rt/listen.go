@@ -102,7 +102,8 @@ const (
 	// Lazy is Unrepeated, and keeps accesses to a word back as long as it is used by
 	// one goroutine at a time; when another comes, those that still matter come with
 	// the flag vclock.Late. It is for vclock.FastTrack only, which finds the same
-	// bytes to race. Accesses by a goroutine that holds locks do not come late.
+	// bytes to race. Accesses by a goroutine that holds locks do not come late,
+	// but for locks that the standard library took for itself: those are missing then.
 	Lazy Mode = wantCells
 	// MarkedLazy is Lazy together with what Lazy leaves out, which has the flag
 	// Repeated.

@@ -558,12 +558,13 @@ func heisenExposeAt(h *heisenG, addr uintptr) {
 // heisenCellSync is told of every synchronisation record of h.
 //
 //go:nosplit
-func heisenCellSync(h *heisenG, op uint64, obj uintptr, stamp uint64) {
+func heisenCellSync(h *heisenG, op uint64, obj uintptr, stamp, pc uint64) {
 	h.turn = stamp + 1
-	switch {
+	switch { // locks that the standard library has for itself do not count
+	case heisenLocking>>op&1 == 0 || heisenLayer(firstmoduledata.text+uintptr(pc)) != heisenProgram:
 	case op == heisenOpRelease || op == heisenOpReleaseShared:
 		h.held -= min(h.held, 1)
-	case heisenLocking>>op&1 != 0:
+	default:
 		h.held++
 	}
 	if heisenPublishing>>op&1 != 0 {

@@ -427,7 +427,7 @@ func heisenPut(b *heisenBuf, h *heisenG, op uint64, obj uintptr, stamp, pc uint6
 		heisenPublish(b, h, op, obj)
 	}
 	if heisen.cells {
-		heisenCellSync(h, op, obj, stamp)
+		heisenCellSync(h, op, obj, stamp, pc)
 	}
 }
 
