@@ -114,6 +114,19 @@ func (m *Memory[T]) at(o heisen.Object) *T {
 // Peek returns the state of the byte o, or nil if it has none. It changes
 // nothing but the cache.
 func (m *Memory[T]) Peek(o heisen.Object) *T {
+	if c := m.last; c.number == uint64(o)>>chunkShift {
+		if p := c.pages[uint64(o)>>pageShift%chunkPages]; p != nil {
+			w := uint64(o) >> wordShift % pageWords
+			if p.mask[w] == 1<<(o%wordBytes) {
+				return &p.state[w]
+			}
+		}
+	}
+	return m.peek(o)
+}
+
+// peek is Peek without a fast path.
+func (m *Memory[T]) peek(o heisen.Object) *T {
 	c := m.find(uint64(o) >> chunkShift)
 	if c == nil {
 		return nil
