@@ -27,7 +27,7 @@ var table = map[string]room{
 	"vclock":    {floor: 1, library: true},
 	"lockset":   {floor: 1, step: 1, library: true, only: []string{".", "internal/shadow", "vclock"}},
 	"tree":      {floor: 1, library: true},
-	"atomrace":  {floor: 1, library: true},
+	"atomrace":  {floor: 1, library: true, stdOnly: true, only: []string{".", "internal/shadow", "internal/watch"}},
 	"atomicity": {floor: 1, library: true},
 
 	// What combines cores.
