@@ -1,10 +1,18 @@
 package rt
 
 import (
+	"bytes"
 	"embed"
 	"fmt"
+	"go/ast"
+	"go/format"
+	"go/parser"
+	"go/token"
+	"go/types"
 	"io/fs"
 	"strings"
+
+	"github.com/heisen-go/heisen/internal/watch"
 )
 
 //go:embed inject/*.go
@@ -34,7 +42,48 @@ func Sources(syscallPackage string) (map[string][]byte, error) {
 		}
 		files[e.Name()] = []byte(strings.ReplaceAll(body, `"internal/runtime/syscall/linux"`, `"`+syscallPackage+`"`))
 	}
+	if files["watch_core.go"], err = watchCore(); err != nil {
+		return nil, err
+	}
 	return files, nil
+}
+
+// watchCore returns the core of package internal/watch as it goes into package
+// runtime: what it declares has names of its own there, and its atomic types are
+// the runtime's.
+func watchCore() ([]byte, error) {
+	fset := token.NewFileSet()
+	file, err := parser.ParseFile(fset, "core.go", watch.Core, parser.ParseComments)
+	if err != nil {
+		return nil, err
+	}
+	file.Name.Name = "runtime"
+	for _, spec := range file.Imports {
+		if spec.Path.Value == `"sync/atomic"` {
+			spec.Path.Value = `"internal/runtime/atomic"`
+		}
+	}
+	rename := func(id *ast.Ident) { id.Name = "heisenWatch" + strings.ToUpper(id.Name[:1]) + id.Name[1:] }
+	for _, id := range file.Unresolved { // its host's
+		if id.Name != "atomic" && types.Universe.Lookup(id.Name) == nil {
+			rename(id)
+		}
+	}
+	var own []*ast.Ident
+	ast.Inspect(file, func(n ast.Node) bool {
+		if id, ok := n.(*ast.Ident); ok && id.Obj != nil && file.Scope.Lookup(id.Name) == id.Obj {
+			own = append(own, id)
+		}
+		return true
+	})
+	for _, id := range own {
+		rename(id)
+	}
+	var b bytes.Buffer
+	if err := format.Node(&b, fset, file); err != nil {
+		return nil, err
+	}
+	return b.Bytes(), nil
 }
 
 // Annotations are the functions of package internal/race that the recorder
@@ -49,6 +98,7 @@ var Annotations = []string{
 // locks of package sync and the patched package testing.
 var AddedAnnotations = []string{
 	"Task(name string)",
+	"Locking()",
 	"Locked(lock unsafe.Pointer)",
 	"TryLocked(lock unsafe.Pointer)",
 	"Unlocking(lock unsafe.Pointer)",
