@@ -359,7 +359,7 @@ const heisenMaxWait = 100 * 1000
 func heisenNoiseAt(fp uintptr) {
 	gp := getg()
 	h := (*heisenG)(unsafe.Pointer(gp.racectx))
-	if h == nil || !h.watch.actives != 0 || gp != gp.m.curg || gp.raceignore != 0 || gp.m.locks != 0 || gp.m.mallocing != 0 ||
+	if h == nil || h.watch.actives == 0 || gp != gp.m.curg || gp.raceignore != 0 || gp.m.locks != 0 || gp.m.mallocing != 0 ||
 		gp.m.preemptoff != "" || gp.bubble != nil { // in a bubble of package synctest, time is not to pass
 		return
 	}
