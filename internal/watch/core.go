@@ -141,6 +141,7 @@ type Table struct {
 	roles    [maxLocations]locationRoles
 	rules    [maxSections]sectionRule
 	endRules [maxEnds]endRule
+	seen     [maxEnds]atomic.Uint32
 }
 
 // Thread is what a thread has pending. Its zero value is ready. It belongs to the
