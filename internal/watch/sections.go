@@ -38,12 +38,14 @@ const (
 
 	maxLocations = 4096
 	maxSections  = 4096
+	maxEntries   = 8192
 	maxEnds      = 8192
 
 	activeLocked   = 1 << 0
 	activeRead     = 1 << 1 // there is a reader among the suspects
 	activeWritten  = 1 << 2 // there is a writer
-	activeShift    = 3      // of the byte mask
+	activeReversed = 1 << 3 // and it came before the reader, if there is one
+	activeShift    = 4      // of the byte mask
 	activeBytes    = 0xFF << activeShift
 	activeTagShift = 13
 	activeTagBits  = 61 - activeBits
@@ -57,14 +59,20 @@ type Violation struct {
 	Entry, End  uint64 // who, of the section's own accesses
 	Reader      uint64 // who read first, if Read
 	Writer      uint64 // who wrote first, if Wrote
+	WriterFirst bool   // the writer came before the reader
 }
 
-// sectionRule is a section, except for its ends.
+// sectionRule is a section, except for its entries and ends.
 type sectionRule struct {
-	next      uint32 // the next section with the same entry
 	above     uint32
 	circular  bool
 	recursive bool
+}
+
+// entryRule is an entry of a section.
+type entryRule struct {
+	next    uint32 // the next entry at the same location
+	section uint32
 }
 
 // endRule is an end of a section.
@@ -74,8 +82,8 @@ type endRule struct {
 	reads, writes bool // allowed
 }
 
-// locationRoles is what a location is to sections: the first that is entered there,
-// and the first end there.
+// locationRoles is what a location is to sections: the first entry there and the first
+// end there.
 type locationRoles struct {
 	entry, end uint32
 }
@@ -100,22 +108,43 @@ type activeSection struct {
 	fresh   bool   // entered by the access that is pending
 }
 
-// AddSection adds a section that is entered at a location, a number up to 4096,
+// AddSection adds a section that is entered at a location, a number from 1 to 4096,
 // and returns its number, the first being 1, or 0 if there is no room. It is given up
 // when the thread returns from the function that is above calls above that of the
-// entry. Sections are added before the first access.
+// entry.
+//
+// Sections are added before the first access. Only what concerns a location that no
+// access has had yet can be added later, by one thread at a time.
 //
 //go:nosplit
 func (t *Table) AddSection(entry, above uint32, circular, recursive bool) uint32 {
 	n := t.sections
-	if entry == 0 || entry > maxLocations || n >= maxSections {
+	if n >= maxSections {
 		return 0
 	}
 	r := &t.rules[n]
 	r.above, r.circular, r.recursive = above, circular, recursive
-	r.next, t.roles[entry-1].entry = t.roles[entry-1].entry, n+1
 	t.sections = n + 1
+	if !t.AddEntry(n+1, entry) {
+		t.sections = n
+		return 0
+	}
 	return n + 1
+}
+
+// AddEntry adds another entry to a section, and reports whether there was room.
+//
+//go:nosplit
+func (t *Table) AddEntry(section, at uint32) bool {
+	n := t.entries
+	if section == 0 || section > t.sections || at == 0 || at > maxLocations || n >= maxEntries {
+		return false
+	}
+	e := &t.entryRules[n]
+	t.entries = n + 1
+	e.section = section
+	e.next, t.roles[at-1].entry = t.roles[at-1].entry, n+1
+	return true
 }
 
 // AddEnd adds an end to a section, which allows others to read or write the variable
@@ -147,19 +176,19 @@ func (t *Table) Exit(th *Thread, depth uint32, hits *Hits) {
 	}
 }
 
-// AtomExit gives up the thread's sections on the variable at addr, as the paper's
-// atomExit does with an end that allows everything. It comes after the thread's latest
-// access, which may have been at an end.
+// AtomExit gives up the thread's sections on variables at the addresses from first to
+// last, as the paper's atomExit does with an end that allows everything. It comes after
+// the thread's latest access, which may have been at an end.
 //
 //go:nosplit
-func (t *Table) AtomExit(th *Thread, addr uint64, hits *Hits) {
+func (t *Table) AtomExit(th *Thread, first, last uint64, hits *Hits) {
 	hits.Overlaps, hits.Violations = 0, 0
 	if t.sections == 0 {
 		return
 	}
 	t.finish(th, hits)
 	for i := uint32(0); i < th.actives && i < maxActive; {
-		if th.active[i].addr == addr {
+		if addr := th.active[i].addr; first <= addr && addr <= last {
 			t.drop(th, i)
 		} else {
 			i++
@@ -256,6 +285,7 @@ func (t *Table) check(th *Thread, r *activeSection, e uint32, hits *Hits) {
 	v := &hits.Broken[n]
 	v.Section, v.Addr, v.Entry, v.End = r.section, r.addr, owner, th.who
 	v.Read, v.Reader, v.Wrote, v.Writer = read, reader, wrote, writer
+	v.WriterFirst = k&activeReversed != 0
 	hits.Violations = n + 1
 }
 
@@ -293,10 +323,10 @@ func (t *Table) suspect(a *Access, from, to uint64) {
 					break
 				}
 				if b.keys[i].CompareAndSwap(k, k|activeLocked) {
-					if a.Write {
-						storeRelease(&b.writers[i], a.Who)
-					} else {
+					if !a.Write {
 						storeRelease(&b.readers[i], a.Who)
+					} else if storeRelease(&b.writers[i], a.Who); k&activeRead == 0 {
+						k |= activeReversed
 					}
 					storeRelease(&b.keys[i], k|mark)
 					break
@@ -320,10 +350,10 @@ func (t *Table) enter(th *Thread, a *Access, to uint64) {
 	if t.Single && t.followed(a, to) {
 		return
 	}
-	for s := t.roles[(a.Loc-1)%maxLocations].entry; s != 0 && s <= maxSections; {
-		rule := &t.rules[s-1]
+	for e := t.roles[(a.Loc-1)%maxLocations].entry; e != 0 && e <= maxEntries; e = t.entryRules[e-1].next {
+		s := t.entryRules[e-1].section
+		rule := &t.rules[(s-1)%maxSections]
 		if t.reenter(th, s, a.Addr, rule) {
-			s = rule.next
 			continue
 		}
 		if slot == 0 && th.actives < maxActive {
@@ -332,13 +362,12 @@ func (t *Table) enter(th *Thread, a *Access, to uint64) {
 		n := th.actives
 		if slot == 0 || n >= maxActive {
 			t.dropped.Add(1)
-		} else {
-			r := &th.active[n]
-			r.addr, r.slot, r.section, r.count, r.fresh = a.Addr, slot, s, 1, true
-			r.home = a.Depth - min(rule.above, a.Depth)
-			th.actives = n + 1
+			continue
 		}
-		s = rule.next
+		r := &th.active[n]
+		r.addr, r.slot, r.section, r.count, r.fresh = a.Addr, slot, s, 1, true
+		r.home = a.Depth - min(rule.above, a.Depth)
+		th.actives = n + 1
 	}
 }
 
