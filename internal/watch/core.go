@@ -139,10 +139,10 @@ type Table struct {
 
 	fullWide, long, busy, found, dropped atomic.Uint64
 
-	roles      [maxLocations]locationRoles
-	rules      [maxSections]sectionRule
-	entryRules [maxEntries]entryRule
-	endRules   [maxEnds]endRule
+	roles      [MaxLocations]locationRoles
+	rules      [MaxSections]sectionRule
+	entryRules [MaxEntries]entryRule
+	endRules   [MaxEnds]endRule
 }
 
 // Thread is what a thread has pending. Its zero value is ready. It belongs to the

@@ -36,10 +36,11 @@ const (
 	maxActive     = 16 // sections that a thread is in
 	maxViolations = 4
 
-	maxLocations = 4096
-	maxSections  = 4096
-	maxEntries   = 8192
-	maxEnds      = 8192
+	// What a table has room for.
+	MaxLocations = 4096
+	MaxSections  = 4096
+	MaxEntries   = 8192
+	MaxEnds      = 8192
 
 	activeLocked   = 1 << 0
 	activeRead     = 1 << 1 // there is a reader among the suspects
@@ -108,24 +109,24 @@ type activeSection struct {
 	fresh   bool   // entered by the access that is pending
 }
 
-// AddSection adds a section that is entered at a location, a number from 1 to 4096,
-// and returns its number, the first being 1, or 0 if there is no room. It is given up
-// when the thread returns from the function that is above calls above that of the
-// entry.
+// AddSection adds a section that is entered at a location, a number from 1 to
+// MaxLocations, or 0 if AddEntry is to say where. It returns the section's number, the
+// first being 1, or 0 if there is no room. The section is given up when the thread
+// returns from the function that is above calls above that of the entry.
 //
-// Sections are added before the first access. Only what concerns a location that no
+// Sections are added before the first access. Entries and ends at a location that no
 // access has had yet can be added later, by one thread at a time.
 //
 //go:nosplit
 func (t *Table) AddSection(entry, above uint32, circular, recursive bool) uint32 {
 	n := t.sections
-	if n >= maxSections {
+	if n >= MaxSections {
 		return 0
 	}
 	r := &t.rules[n]
 	r.above, r.circular, r.recursive = above, circular, recursive
 	t.sections = n + 1
-	if !t.AddEntry(n+1, entry) {
+	if entry != 0 && !t.AddEntry(n+1, entry) {
 		t.sections = n
 		return 0
 	}
@@ -137,7 +138,7 @@ func (t *Table) AddSection(entry, above uint32, circular, recursive bool) uint32
 //go:nosplit
 func (t *Table) AddEntry(section, at uint32) bool {
 	n := t.entries
-	if section == 0 || section > t.sections || at == 0 || at > maxLocations || n >= maxEntries {
+	if section == 0 || section > t.sections || at == 0 || at > MaxLocations || n >= MaxEntries {
 		return false
 	}
 	e := &t.entryRules[n]
@@ -153,7 +154,7 @@ func (t *Table) AddEntry(section, at uint32) bool {
 //go:nosplit
 func (t *Table) AddEnd(section, at uint32, reads, writes bool) bool {
 	n := t.ends
-	if section == 0 || section > t.sections || at == 0 || at > maxLocations || n >= maxEnds {
+	if section == 0 || section > t.sections || at == 0 || at > MaxLocations || n >= MaxEnds {
 		return false
 	}
 	e := &t.endRules[n]
@@ -212,7 +213,7 @@ func (t *Table) follow(th *Thread, a *Access, first, last uint64, hits *Hits) {
 		words++
 	}
 	th.loc, th.addr = a.Loc, a.Addr
-	if a.Loc != 0 && a.Loc <= maxLocations {
+	if a.Loc != 0 && a.Loc <= MaxLocations {
 		t.enter(th, a, min(first|7, last))
 	}
 }
@@ -226,7 +227,7 @@ func (t *Table) finish(th *Thread, hits *Hits) {
 	}
 	loc := th.loc
 	th.loc = 0
-	if loc == 0 || loc > maxLocations {
+	if loc == 0 || loc > MaxLocations {
 		return
 	}
 	for i := uint32(0); i < th.actives && i < maxActive; {
@@ -254,11 +255,11 @@ func (t *Table) finish(th *Thread, hits *Hits) {
 //
 //go:nosplit
 func (t *Table) endAt(r *activeSection, loc uint32) uint32 {
-	if r.fresh && r.section-1 < maxSections && t.rules[r.section-1].circular {
+	if r.fresh && r.section-1 < MaxSections && t.rules[r.section-1].circular {
 		return 0
 	}
-	e := t.roles[(loc-1)%maxLocations].end
-	for e != 0 && e <= maxEnds && t.endRules[e-1].section != r.section {
+	e := t.roles[(loc-1)%MaxLocations].end
+	for e != 0 && e <= MaxEnds && t.endRules[e-1].section != r.section {
 		e = t.endRules[e-1].next
 	}
 	return e
@@ -272,7 +273,7 @@ func (t *Table) check(th *Thread, r *activeSection, e uint32, hits *Hits) {
 	k := b.lockActive(way)
 	owner, reader, writer := b.owners[way].Load(), b.readers[way].Load(), b.writers[way].Load()
 	storeRelease(&b.keys[way], k)
-	rule := &t.endRules[(e-1)%maxEnds]
+	rule := &t.endRules[(e-1)%MaxEnds]
 	read, wrote := k&activeRead != 0 && !rule.reads, k&activeWritten != 0 && !rule.writes
 	if !read && !wrote {
 		return
@@ -350,9 +351,9 @@ func (t *Table) enter(th *Thread, a *Access, to uint64) {
 	if t.Single && t.followed(a, to) {
 		return
 	}
-	for e := t.roles[(a.Loc-1)%maxLocations].entry; e != 0 && e <= maxEntries; e = t.entryRules[e-1].next {
+	for e := t.roles[(a.Loc-1)%MaxLocations].entry; e != 0 && e <= MaxEntries; e = t.entryRules[e-1].next {
 		s := t.entryRules[e-1].section
-		rule := &t.rules[(s-1)%maxSections]
+		rule := &t.rules[(s-1)%MaxSections]
 		if t.reenter(th, s, a.Addr, rule) {
 			continue
 		}

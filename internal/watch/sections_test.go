@@ -254,12 +254,12 @@ func TestSectionBounds(t *testing.T) {
 	})
 	t.Run("a full repository", func(t *testing.T) {
 		table := new(Table)
-		for i := range uint32(maxSections) {
-			if s := table.AddSection(1+i%maxLocations, 0, false, false); s != i+1 {
+		for i := range uint32(MaxSections) {
+			if s := table.AddSection(1+i%MaxLocations, 0, false, false); s != i+1 {
 				t.Fatalf("section %d is numbered %d", i+1, s)
 			}
-			for at := range uint32(maxEnds / maxSections) {
-				if !table.AddEnd(i+1, maxLocations-at, true, false) {
+			for at := range uint32(MaxEnds / MaxSections) {
+				if !table.AddEnd(i+1, MaxLocations-at, true, false) {
 					t.Fatal("no room for an end")
 				}
 			}
@@ -288,16 +288,16 @@ func TestSectionBounds(t *testing.T) {
 	})
 	t.Run("no such location or section", func(t *testing.T) {
 		table := new(Table)
-		if table.AddSection(0, 0, false, false) != 0 || table.AddSection(maxLocations+1, 0, false, false) != 0 {
+		if table.AddSection(MaxLocations+1, 0, false, false) != 0 {
 			t.Error("a section was added")
 		}
-		s := table.AddSection(maxLocations, 0, false, false)
-		if table.AddEnd(s, 0, false, false) || table.AddEnd(s, maxLocations+1, false, false) || table.AddEnd(s+1, 1, false, false) || table.AddEnd(0, 1, false, false) ||
-			table.AddEntry(s+1, 1) || table.AddEntry(s, 0) || table.AddEntry(s, maxLocations+1) {
+		s := table.AddSection(MaxLocations, 0, false, false)
+		if table.AddEnd(s, 0, false, false) || table.AddEnd(s, MaxLocations+1, false, false) || table.AddEnd(s+1, 1, false, false) || table.AddEnd(0, 1, false, false) ||
+			table.AddEntry(s+1, 1) || table.AddEntry(s, 0) || table.AddEntry(s, MaxLocations+1) {
 			t.Error("an end was added")
 		}
 		th := new(Thread)
-		table.Before(th, &Access{Addr: 8, Loc: maxLocations + 1}, new(Hits))
+		table.Before(th, &Access{Addr: 8, Loc: MaxLocations + 1}, new(Hits))
 		table.After(th, new(Hits))
 	})
 }
