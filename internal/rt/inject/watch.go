@@ -390,11 +390,10 @@ func heisenReport(b *heisenBuf, h *heisenG) {
 	for i := uint32(0); i < b.hits.Violations; i++ {
 		v := &b.hits.Broken[i]
 		section := v.Entry<<32 | uint64(v.Rule)<<16 | uint64(v.Section)
-		if v.Read {
-			heisenPutOverlap(b, h, v.Addr, v.End, v.Reader, 1<<48|v.Addr, section)
-		}
 		if v.Wrote {
 			heisenPutOverlap(b, h, v.Addr, v.End, v.Writer, 1<<48|v.Addr, section)
+		} else if v.Read {
+			heisenPutOverlap(b, h, v.Addr, v.End, v.Reader, 1<<48|v.Addr, section)
 		}
 	}
 }
