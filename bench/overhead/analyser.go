@@ -93,7 +93,7 @@ func (a *analysis) consume(listener *rt.Listener, detectors string) error {
 		return err
 	}
 	collector := report.NewCollector(stream.Symbols(), nil)
-	built, err := chosen.New(stream.Symbols(), collector.Add)
+	built, err := chosen.New(stream, collector.Add)
 	if err != nil {
 		return err
 	}

@@ -152,10 +152,11 @@ func (c Chosen) Live() *rt.Live {
 	return &rt.Live{}
 }
 
-// New returns new detectors for a stream with the given symbols, which report to
-// sink.
-func (c Chosen) New(symbols *heisen.Symbols, sink heisen.Sink) ([]heisen.Detector, error) {
-	return c.d.build(symbols, sink)
+// New returns new detectors for a stream, which report to sink, and has those that
+// work in the program report there too.
+func (c Chosen) New(stream *rt.Stream, sink heisen.Sink) ([]heisen.Detector, error) {
+	stream.OnOverlap(func(o rt.Overlap) { sink(overlapFinding(o)) })
+	return c.d.build(stream.Symbols(), sink)
 }
 
 // detectFlag defines -detect, and for each flag that a detector has of its own

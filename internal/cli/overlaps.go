@@ -170,8 +170,8 @@ func variablesOf(inv *invocation, name string) ([]atomrace.Location, error) {
 	return nil, errors.New("not yet")
 }
 
-// finding is what a program has found, as a finding.
-func (o *overlaps) finding(found rt.Overlap) heisen.Finding {
+// overlapFinding is what a program has found, as a finding.
+func overlapFinding(found rt.Overlap) heisen.Finding {
 	f := heisen.Finding{
 		Detector: atomraceName, Kind: heisen.Race, Object: found.Accesses[0].Object,
 		Message: "two goroutines access it at the same time", Accesses: found.Accesses,

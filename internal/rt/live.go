@@ -149,28 +149,19 @@ func (s *Stream) OnOverlap(told func(Overlap)) { s.overlap = told }
 
 // overlaps tells of an overlap that g has found.
 func (m *merger) overlaps(g *goroutine, record []uint64) error {
-	entry, section := record[5]>>32, int(uint16(record[5]))-1
-	self, err := m.accessAt(heisen.Thread(g.id), record[0]&argMask, record[2], heisen.Op(uint8(record[2])))
-	if err != nil {
-		return err
-	}
-	self.Size = max(uint64(uint16(record[2]>>8)), 1)
-	other, err := m.accessAt(heisen.Thread(record[3]>>32), record[4]&(1<<48-1), record[3]<<32, heisen.Op(record[4]>>56))
-	if err != nil {
-		return err
-	}
-	o := Overlap{Section: section, Accesses: []heisen.Access{other, self}}
+	who, other, section := record[2], record[3], int(uint32(record[5]))-1
+	o := Overlap{Section: section}
 	if section >= 0 {
-		first, err := m.accessAt(self.Thread, uint64(self.Object), entry<<32, heisen.Op(uint8(record[5]>>16)))
-		if err != nil {
+		entry := uint64(g.id)<<32 | record[5]>>32
+		if err := m.addAccess(&o, entry, record[0]&argMask, 1); err != nil {
 			return err
 		}
-		o.Accesses = []heisen.Access{first, other, self}
 	}
-	for _, a := range o.Accesses {
-		if !a.Op.IsAccess() {
-			return m.s.corrupt("overlap of operations %d", a.Op)
-		}
+	if err := m.addAccess(&o, other, record[4]&(1<<48-1), 1); err != nil {
+		return err
+	}
+	if err := m.addAccess(&o, who, record[0]&argMask, max(record[4]>>48, 1)); err != nil {
+		return err
 	}
 	if m.s.overlap != nil {
 		m.s.overlaps = append(m.s.overlaps, o) // until its sites have names
@@ -178,14 +169,22 @@ func (m *merger) overlaps(g *goroutine, record []uint64) error {
 	return nil
 }
 
-// accessAt is an access at the place in the upper half of w.
-func (m *merger) accessAt(t heisen.Thread, addr, w uint64, op heisen.Op) (heisen.Access, error) {
-	p, err := m.s.place(w >> 32)
+// addAccess adds an access to o: by whom, how and where is in who.
+func (m *merger) addAccess(o *Overlap, who, addr, size uint64) error {
+	p, err := m.s.place(who & (1<<placeBits - 1))
 	if err != nil {
-		return heisen.Access{}, err
+		return err
 	}
-	return heisen.Access{
-		Op: op, Thread: t, Object: heisen.Object(addr), Size: 1,
+	op := heisen.Op(who >> placeBits)
+	if !op.IsAccess() {
+		return m.s.corrupt("overlap of operation %d", op)
+	}
+	o.Accesses = append(o.Accesses, heisen.Access{
+		Op: op, Thread: heisen.Thread(who >> 32), Object: heisen.Object(addr), Size: size,
 		Site: p.site, Context: m.context(heisen.Cursor{Calls: p.calls}),
-	}, nil
+	})
+	return nil
 }
+
+// placeBits is how many bits the number of a place has.
+const placeBits = 24

@@ -11,16 +11,21 @@ import (
 	"github.com/heisen-go/heisen/atomrace"
 )
 
+// who is how a record of an overlap tells of an access.
+func who(goroutine uint64, op heisen.Op, place uint64) uint64 {
+	return goroutine<<32 | uint64(op)<<placeBits | place
+}
+
 // TestOverlaps reads what a program has found by itself, of two goroutines.
 func TestOverlaps(t *testing.T) {
 	rec := message(helloMessage(), msgPlaces, 0, 0x100, 0x200, 0x300)
 	rec = message(rec, msgWords, 0,
 		word(opSwitch, 0), 0, word(opBegin, orphan|1), word(opFork, 1), 0, 0,
 		word(opSwitch, 1), 0, word(opBegin, 5),
-		word(opOverlap, varBase), 1, 2<<32|8<<8|uint64(heisen.Write), 0<<32|1, uint64(heisen.Read)<<56|varBase+4, 0,
+		word(opOverlap, varBase), 1, who(1, heisen.Write, 2), who(0, heisen.Read, 1), 8<<48|(varBase+4), 0,
 		word(opSwitch, 0), 4,
-		word(opOverlap, varBase), 2, 3<<32|1<<8|uint64(heisen.AtomicWrite), 1<<32|2, uint64(heisen.Write)<<56|varBase,
-		1<<32|uint64(heisen.AtomicRead)<<16|8)
+		word(opOverlap, varBase), 2, who(0, heisen.AtomicWrite, 3), who(1, heisen.Write, 2), 1<<48|varBase,
+		who(0, heisen.AtomicRead, 1)<<32|8)
 	s, err := NewStream(bytes.NewReader(rec), nil)
 	if err != nil {
 		t.Fatal(err)
@@ -47,7 +52,7 @@ func TestOverlaps(t *testing.T) {
 // TestOverlapsUntold reads the same where nobody wants to be told.
 func TestOverlapsUntold(t *testing.T) {
 	rec := message(helloMessage(), msgWords, 0, word(opSwitch, 0), 0, word(opBegin, orphan),
-		word(opOverlap, varBase), 0, 1, 0, uint64(heisen.Read)<<56|varBase, 0)
+		word(opOverlap, varBase), 0, who(0, heisen.Write, 0), who(0, heisen.Read, 0), varBase, 0)
 	if _, _, err := readAll(t, rec); err != nil && err != io.EOF {
 		t.Error(err)
 	}

@@ -191,8 +191,8 @@ func TestCorrupt(t *testing.T) {
 		{"task", message(helloMessage(), msgPlaces, 0, taskPlace|4), "place 1 is unknown task 4"},
 		{"no name", message(helloMessage(), msgTask, 4), "task 4"},
 		{"task number", message(helloMessage(), msgTask, taskPlace, 'x'), "task 2147483648"},
-		{"overlap of ops", begun(word(opOverlap, varBase), 0, 99, 0, varBase, 0), "overlap of operations"},
-		{"place of an overlap", begun(word(opOverlap, varBase), 0, 7<<32|1, 0, 1<<56|varBase, 0), "unknown place 7"},
+		{"overlap of ops", begun(word(opOverlap, varBase), 0, who(0, 99, 0), who(0, heisen.Read, 0), varBase, 0), "overlap of operation 99"},
+		{"place of an overlap", begun(word(opOverlap, varBase), 0, who(0, heisen.Write, 7), who(0, heisen.Read, 0), varBase, 0), "unknown place 7"},
 		{"after the end", begun(word(opEnd, 0), 0, 0, word(opTurn, 0), 0), "goes on after its end"},
 	} {
 		_, _, err := readAll(t, test.rec)

@@ -78,16 +78,20 @@ type Overlap struct {
 
 // Hits is what was found. Each call that takes one overwrites it.
 type Hits struct {
-	Overlaps uint32 // how many of At are set
-	At       [maxOverlaps]Overlap
+	Overlaps   uint32 // how many of At are set
+	Violations uint32 // how many of Broken are set
+	At         [maxOverlaps]Overlap
+	Broken     [maxViolations]Violation
 }
 
 // Losses counts what could not be followed because a bound was reached.
 type Losses struct {
 	Full  uint64 // words of accesses, and wide accesses, that others could not see
 	Long  uint64 // accesses that were compared with those to their first words only
-	Busy  uint64 // overlaps that were there, but not long enough to tell with whom
-	Found uint64 // overlaps for which Hits had no room
+	Busy  uint64 // overlaps and suspects that were there, but not to be told in time with whom
+	Found uint64 // overlaps and violations for which Hits had no room
+
+	Sections uint64 // entries into sections that were not followed
 }
 
 // entryBucket is a cache line of entries.
@@ -116,6 +120,7 @@ type wideEntry struct {
 type Table struct {
 	buckets [1 << bucketBits]entryBucket
 	wide    [maxWide]wideEntry
+	active  [1 << activeBits]activeBucket
 
 	// What every access loads and few change.
 	wides atomic.Uint64 // a bit for each of wide that is taken
@@ -123,12 +128,19 @@ type Table struct {
 
 	// Single makes an access of up to four words leave no entry in a word while another
 	// thread's access to the same bytes is pending, as in figure 2, where a variable has
-	// room for one. Races with a second reader are lost. It is set before the first
-	// access.
-	Single bool
-	_      [51]byte
+	// room for one, and not follow sections on a variable that another thread is
+	// followed on, as in figure 3. Races with a second reader are lost. It is set
+	// before the first access.
+	Single   bool
+	sections uint32 // how many of rules are set
+	ends     uint32 // how many of endRules are set
+	_        [40]byte
 
-	fullWide, long, busy, found atomic.Uint64
+	fullWide, long, busy, found, dropped atomic.Uint64
+
+	roles    [maxLocations]locationRoles
+	rules    [maxSections]sectionRule
+	endRules [maxEnds]endRule
 }
 
 // Thread is what a thread has pending. Its zero value is ready. It belongs to the
@@ -140,11 +152,20 @@ type Thread struct {
 	wide   uint32 // one more than its index among wide ones; 0 if it is none
 	at     [maxPieces]uint32
 	keys   [maxPieces]uint64
+
+	// Where the latest access was, until its section's ends have been seen to; and the
+	// sections the thread is in.
+	loc     uint32
+	actives uint32
+	addr    uint64
+	active  [maxActive]activeSection
 }
 
 // Before says that a thread is about to make an access, and looks for accesses of
 // other threads that conflict with it and are pending now: accesses that share a byte,
-// one of them a write. It first ends the thread's latest access, as After does.
+// one of them a write. It first ends the thread's latest access, as After does. Then
+// sections: the access is a suspect in those that other threads are in on the
+// variable, and begins those whose entry it is.
 //
 // Accesses by the same thread number never conflict. An atomic operation leaves no
 // entry, for it is over when the next event comes, and what comes after it may be ordered by it;
@@ -152,12 +173,15 @@ type Thread struct {
 //
 //go:nosplit
 func (t *Table) Before(th *Thread, a *Access, hits *Hits) {
-	hits.Overlaps = 0
+	hits.Overlaps, hits.Violations = 0, 0
 	first, last := a.Addr, a.Addr+a.Size-1
 	if last < first || a.Size == 0 {
 		if last = first; a.Size != 0 {
 			last = 1<<64 - 1 // the end of the address space
 		}
+	}
+	if t.sections != 0 {
+		t.follow(th, a, first, last, hits)
 	}
 	if last>>3 != first>>3 || a.Atomic || !t.again(th, a, first, last, hits) {
 		t.end(th)
@@ -180,16 +204,21 @@ func (t *Table) Before(th *Thread, a *Access, hits *Hits) {
 }
 
 // After says that the thread's latest access is over, which it is at the thread's
-// next event at the latest, before whatever that event publishes takes effect.
+// next event at the latest, before whatever that event publishes takes effect. It
+// ends the sections of which the access is an end.
 //
 //go:nosplit
 func (t *Table) After(th *Thread, hits *Hits) {
-	hits.Overlaps = 0
+	hits.Overlaps, hits.Violations = 0, 0
+	if t.sections != 0 {
+		t.finish(th, hits)
+	}
 	t.end(th)
 }
 
-// Forget drops all pending accesses, as if they were over. It is called while no
-// thread is inside another method: when memory may get another life.
+// Forget drops all pending accesses, as if they were over, and gives up all sections
+// that threads are in. It is called while no thread is inside another method: when
+// memory may get another life.
 //
 //go:nosplit
 func (t *Table) Forget() {
@@ -208,6 +237,17 @@ func (t *Table) Forget() {
 		}
 	}
 	t.wides.Store(0)
+	if t.sections == 0 {
+		return
+	}
+	for i := range t.active {
+		b := &t.active[i]
+		for j := range b.keys {
+			if b.keys[j].Load() != 0 {
+				storeRelease(&b.keys[j], 0)
+			}
+		}
+	}
 }
 
 // Missed returns what was lost so far. It takes time proportional to the table.
@@ -219,6 +259,7 @@ func (t *Table) Missed() (l Losses) {
 		l.Full += uint64(t.buckets[i].full.Load())
 	}
 	l.Long, l.Busy, l.Found = t.long.Load(), t.busy.Load(), t.found.Load()
+	l.Sections = t.dropped.Load()
 	return l
 }
 

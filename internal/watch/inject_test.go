@@ -9,21 +9,37 @@ import (
 	"testing"
 )
 
-// TestInjectable holds core.go to the rules of package runtime, and to what lets
-// whoever injects it rename its top-level names word by word.
+// TestInjectable holds the injected files to the rules of package runtime, and to what
+// lets whoever injects them rename their top-level names word by word.
 func TestInjectable(t *testing.T) {
 	fset := token.NewFileSet()
-	file, err := parser.ParseFile(fset, "core.go", nil, parser.ParseComments)
+	var files []*ast.File
+	entries, err := Source.ReadDir(".")
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(file.Imports) != 1 || file.Imports[0].Path.Value != `"sync/atomic"` {
-		t.Errorf("it imports other than sync/atomic")
+	for _, e := range entries {
+		text, err := Source.ReadFile(e.Name())
+		if err != nil {
+			t.Fatal(err)
+		}
+		file, err := parser.ParseFile(fset, e.Name(), text, parser.ParseComments)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(file.Imports) != 1 || file.Imports[0].Path.Value != `"sync/atomic"` {
+			t.Errorf("%s imports other than sync/atomic", e.Name())
+		}
+		files = append(files, file)
 	}
 	fault := func(n ast.Node, what string) { t.Errorf("%s: %s", fset.Position(n.Pos()), what) }
 
 	top := map[string]bool{}
-	for _, d := range file.Decls {
+	var declarations []ast.Decl
+	for _, file := range files {
+		declarations = append(declarations, file.Decls...)
+	}
+	for _, d := range declarations {
 		switch d := d.(type) {
 		case *ast.FuncDecl:
 			if d.Doc == nil || !strings.HasSuffix(d.Doc.List[len(d.Doc.List)-1].Text, "//go:nosplit") {
@@ -61,7 +77,7 @@ func TestInjectable(t *testing.T) {
 		}
 	}
 	allowed := map[string]bool{"uint32": true, "uint64": true, "min": true, "max": true, "range": true}
-	ast.Inspect(file, func(n ast.Node) bool {
+	inspect := func(n ast.Node) bool {
 		switch n := n.(type) {
 		case *ast.FuncDecl:
 			names(n.Recv)
@@ -98,5 +114,8 @@ func TestInjectable(t *testing.T) {
 			}
 		}
 		return true
-	})
+	}
+	for _, file := range files {
+		ast.Inspect(file, inspect)
+	}
 }

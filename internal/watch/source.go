@@ -1,8 +1,8 @@
 package watch
 
-import _ "embed"
+import "embed"
 
-// Core is the text of core.go, for the injection.
+// Source is the files that are injected into package runtime.
 //
-//go:embed core.go
-var Core string
+//go:embed core.go sections.go
+var Source embed.FS

@@ -97,7 +97,7 @@ func racefuncexit() {
 		return
 	}
 	h.leave(uint32(gp.stack.hi - sys.GetCallerSP()))
-	if h.watch.Active() {
+	if h.watch.actives != 0 {
 		heisenLeave(h)
 	}
 }
@@ -231,7 +231,7 @@ func racectxend(racectx uintptr) {
 	}
 	h.depth = 0
 	heisenUnwatch(h)
-	if h.watch.Active() {
+	if h.watch.actives != 0 {
 		heisenLeave(h)
 	}
 	if heisen.on && h.started {

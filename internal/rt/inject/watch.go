@@ -103,12 +103,14 @@ func heisenInitWatch() bool {
 	for i := uint32(1); i <= locations; i++ {
 		*w.location(i) = heisenLocation{file: uintptr(next()), line: next(), flags: next()}
 	}
-	for i := uint32(1); i <= sections; i++ {
+	for range sections {
 		entry, kind, above, ends := next(), next(), next(), next()
-		w.table.AddSection(i, entry, kind&1 != 0, kind&2 != 0, above)
+		section := w.table.AddSection(entry, above, kind&1 != 0, kind&2 != 0)
 		for ; ends > 0; ends-- {
-			loc, allow := next(), next()
-			w.table.AddEnd(i, loc, uint8(allow))
+			at, allow := next(), next()
+			if !w.table.AddEnd(section, at, allow&1 != 0, allow&2 != 0) {
+				return false
+			}
 		}
 	}
 	w.sections = sections > 0
@@ -209,7 +211,7 @@ func (l *heisenLocation) named(name string) bool {
 //
 //go:nosplit
 func heisenUnwatch(h *heisenG) {
-	if heisen.watch && h != nil && h.watch.pieces|h.watch.wide != 0 {
+	if heisen.watch && h != nil && h.watch.pieces|h.watch.wide|h.watch.loc != 0 {
 		heisenWatched.end(h)
 	}
 }
@@ -222,7 +224,14 @@ func (w *heisenWatching) end(h *heisenG) {
 		return
 	}
 	w.table.After(&h.watch, &b.hits)
-	if b.hits.Overlaps > 0 {
+	b.report(h)
+}
+
+// report sends what the current hook of h has found, if anything.
+//
+//go:nosplit
+func (b *heisenBuf) report(h *heisenG) {
+	if b.hits.Overlaps|b.hits.Violations != 0 {
 		systemstack(func() { heisenReport(b, h) })
 	}
 }
@@ -244,13 +253,15 @@ func heisenWatch(h *heisenG, write bool, addr, size uintptr, pc uint64) {
 	if w.count > 0 {
 		number, inlined = heisenLocate(pc, write)
 	}
+	op := uint64(heisenRead)
+	if write {
+		op = heisenWrite
+	}
 	a := &b.access
-	a.Addr, a.Size, a.Who = uint64(addr), uint64(size), uint64(h.id)<<32|heisenPlace(b, h, pc)
+	a.Addr, a.Size, a.Who = uint64(addr), uint64(size), uint64(h.id)<<32|op<<heisenPlaceBits|heisenPlace(b, h, pc)
 	a.Loc, a.Depth, a.Write, a.Atomic = number, h.depth+inlined, write, false
 	w.table.Before(&h.watch, a, &b.hits)
-	if b.hits.Overlaps > 0 {
-		systemstack(func() { heisenReport(b, h) })
-	}
+	b.report(h)
 	if w.strength > 0 && (w.everywhere || number > 0 && w.location(number).flags&heisenLocationNoise != 0) {
 		w.roll(h, pc)
 	}
@@ -270,20 +281,31 @@ func heisenWatchAtomic(h *heisenG, write bool, addr uintptr, pc uint64) {
 		}
 	}
 	number, inlined := heisenLocate(pc, write)
+	op := uint64(heisenAtomicRead)
+	if write {
+		op = heisenAtomicWrite
+	}
 	a := &b.access
-	a.Addr, a.Size, a.Who = uint64(addr), 1, uint64(h.id)<<32|heisenPlace(b, h, pc)
+	a.Addr, a.Size, a.Who = uint64(addr), 1, uint64(h.id)<<32|op<<heisenPlaceBits|heisenPlace(b, h, pc)
 	a.Loc, a.Depth, a.Write, a.Atomic = number, h.depth+inlined, write, true
 	w.table.Before(&h.watch, a, &b.hits)
+	b.report(h)
 	w.table.After(&h.watch, &b.hits)
-	if b.hits.Overlaps > 0 {
-		systemstack(func() { heisenReport(b, h) })
-	}
+	b.report(h)
 }
 
 // heisenLeave gives up the sections of calls that h is not in any more.
 //
 //go:nosplit
-func heisenLeave(h *heisenG) { heisenWatched.table.Exit(&h.watch, h.depth) }
+func heisenLeave(h *heisenG) {
+	b := heisenBufOfP()
+	if b == nil {
+		heisenWatched.table.Exit(&h.watch, h.depth, &heisenNoHits)
+		return
+	}
+	heisenWatched.table.Exit(&h.watch, h.depth, &b.hits)
+	b.report(h)
+}
 
 // roll decides whether h is to wait, the next time that it can.
 //
@@ -337,7 +359,7 @@ const heisenMaxWait = 100 * 1000
 func heisenNoiseAt(fp uintptr) {
 	gp := getg()
 	h := (*heisenG)(unsafe.Pointer(gp.racectx))
-	if h == nil || !h.watch.Active() || gp != gp.m.curg || gp.raceignore != 0 || gp.m.locks != 0 || gp.m.mallocing != 0 ||
+	if h == nil || h.watch.actives == 0 || gp != gp.m.curg || gp.raceignore != 0 || gp.m.locks != 0 || gp.m.mallocing != 0 ||
 		gp.m.preemptoff != "" || gp.bubble != nil { // in a bubble of package synctest, time is not to pass
 		return
 	}
@@ -355,18 +377,28 @@ func heisenNoiseAt(fp uintptr) {
 	atomic.Xaddint64(&w.budget, start-nanotime())
 }
 
-// heisenReport sends what the current hook of h has found about b.access.
+// heisenReport sends what the current hook of h has found, about b.access if it is
+// a race.
 func heisenReport(b *heisenBuf, h *heisenG) {
 	a := &b.access
 	for i := uint32(0); i < b.hits.Overlaps; i++ {
 		o := &b.hits.At[i]
-		heisenPutOverlap(b, h, a.Who, a.Addr, a.Size<<8|heisenAccessOp(a.Write, a.Atomic), o.Who, o.Addr, heisenAccessOp(o.Write, false), 0)
+		heisenPutOverlap(b, h, a.Addr, a.Who, o.Who, min(a.Size, 1<<16-1)<<48|o.Addr, 0)
+	}
+	for i := uint32(0); i < b.hits.Violations; i++ {
+		v := &b.hits.Broken[i]
+		section := v.Entry<<32 | uint64(v.Section)
+		if v.Read {
+			heisenPutOverlap(b, h, v.Addr, v.End, v.Reader, 1<<48|v.Addr, section)
+		}
+		if v.Wrote {
+			heisenPutOverlap(b, h, v.Addr, v.End, v.Writer, 1<<48|v.Addr, section)
+		}
 	}
 }
 
-// heisenPutOverlap writes a record of an overlap. The arguments are those of the
-// record.
-func heisenPutOverlap(b *heisenBuf, h *heisenG, who, addr, access, other, otherAddr, otherOp, section uint64) {
+// heisenPutOverlap writes a record of an overlap. The arguments are its words.
+func heisenPutOverlap(b *heisenBuf, h *heisenG, addr, who, other, where, section uint64) {
 	pair := who<<32 | other&(1<<32-1)
 	told := &heisenWatched.told[(pair^section)*0x9E3779B97F4A7C15>>(64-heisenToldBits)]
 	if *told != pair {
@@ -381,30 +413,11 @@ func heisenPutOverlap(b *heisenBuf, h *heisenG, who, addr, access, other, otherA
 	p := b.pos
 	b.words[p] = heisenOpOverlap<<heisenOpShift | addr
 	b.words[p+1] = stamp
-	b.words[p+2] = who<<32 | access
+	b.words[p+2] = who
 	b.words[p+3] = other
-	b.words[p+4] = otherOp<<heisenOpShift | otherAddr
+	b.words[p+4] = where
 	b.words[p+5] = section
 	h.words += 6
 	b.commit(p + 6)
 	b.wrote()
 }
-
-func heisenAccessOp(write, atomically bool) uint64 {
-	switch {
-	case write && atomically:
-		return heisenAtomicWrite
-	case write:
-		return heisenWrite
-	case atomically:
-		return heisenAtomicRead
-	}
-	return heisenRead
-}
-
-// Sections are not followed yet.
-
-func (th *heisenWatchThread) Active() bool                                                     { return false }
-func (t *heisenWatchTable) Exit(th *heisenWatchThread, depth uint32)                           {}
-func (t *heisenWatchTable) AddSection(i, entry uint32, circular, recursive bool, above uint32) {}
-func (t *heisenWatchTable) AddEnd(i, loc uint32, allow uint8)                                  {}

@@ -51,10 +51,10 @@ const (
 	heisenOpTryAcquireShared = 25
 	heisenOpChanceReceive    = 26 // as 17, but from whoever happened to be before
 
-	// accesses that overlap, see watch.go; arg: address; word 1: stamp; word 2:
-	// place<<32 | size<<8 | op; word 3: the other's goroutine<<32 | place; word 4: its
-	// op<<56 | address; word 5: of a section, place of the entry<<32 | op of the
-	// entry<<16 | one more than the section's number
+	// accesses that overlap, see watch.go; arg: address; word 1: stamp; words 2 and 3:
+	// who and the other, each goroutine<<32 | op<<24 | place, with the op as in package
+	// heisen; word 4: size<<48 | the other's address; word 5: of a section, the low half
+	// of who entered it <<32 | its number, from 1
 	heisenOpOverlap = 28
 )
 
