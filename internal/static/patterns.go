@@ -1,0 +1,106 @@
+package static
+
+import (
+	"reflect"
+
+	"golang.org/x/tools/go/analysis"
+
+	"github.com/heisen-go/heisen/atomrace"
+)
+
+// Analyzers returns the analysers of the patterns, in the order of precedence:
+// load-and-store, test-and-use, consecutive. Their diagnostics are at the entries of
+// sections.
+func Analyzers() []*analysis.Analyzer {
+	return []*analysis.Analyzer{LoadAndStore, TestAndUse, Consecutive}
+}
+
+// LoadAndStore finds variables that are read and then written with what was made of
+// the value read, as x++ does (section 4.1 of the paper). A write of another goroutine in
+// between is lost.
+var LoadAndStore = newAnalyzer(&pattern{
+	name:   "load-and-store",
+	begins: func(a *access) bool { return a.mode == atomrace.Reads && a.value() != nil },
+	judge:  judgeStore,
+}, "loadandstore", `find variables that are written with what was made of their value
+
+The store may be in a later statement, and the value go through local variables,
+calls and conversions: x++, x = x + f(), s = append(s, e), m[k]++,
+v := x; ...; x = v + 1, and a.Store(a.Load() + 1) of atomic variables. A
+compare-and-swap or a swap checks what it overwrites and is no such store.`)
+
+func judgeStore(f *follower, fr *frame, _ state, met *access) verdict {
+	if met.mode == atomrace.Reads || !f.entry.sameElement(met) {
+		return passes
+	}
+	if met.exact {
+		return voids
+	}
+	for _, v := range met.stored {
+		if fr.derived[v] {
+			return ends
+		}
+	}
+	return voids
+}
+
+// TestAndUse finds variables that are tested and then used in a branch that the
+// test decides on (section 4.1). A write of another goroutine in between makes the
+// test worthless.
+var TestAndUse = newAnalyzer(&pattern{
+	name:   "test-and-use",
+	begins: func(a *access) bool { return a.mode == atomrace.Reads && a.value() != nil },
+	judge:  judgeUse,
+	tests:  true,
+}, "testanduse", `find variables that are used in a branch that a test of them decides on
+
+The test is the condition of an if, switch or loop, or of && and ||, that something
+read from the variable goes into; the use is the next access to it, of either
+kind, in a branch that control comes to only by how the test came out, also if
+that is the code after an early return: if p != nil { p.f() },
+if _, ok := m[k]; !ok { m[k] = v }, if len(s) > i { s[i]++ }, if !done { done = true }.`)
+
+func judgeUse(f *follower, _ *frame, at state, met *access) verdict {
+	switch {
+	case !f.entry.sameElement(met):
+		return passes
+	case met.exact:
+		return voids
+	case at.test != nil:
+		return ends
+	case met.mode == atomrace.Writes:
+		return voids
+	}
+	return passes
+}
+
+// Consecutive finds accesses to a variable of which one comes next after the other
+// (section 4.2): candidates for access interleaving invariants, of which most mean
+// nothing until runs have refined them.
+var Consecutive = newAnalyzer(&pattern{
+	name:    "consecutive",
+	begins:  func(a *access) bool { return !a.exact },
+	judge:   judgeNext,
+	callers: true,
+}, "consecutive", `find accesses to a variable that come one after the other
+
+They may be in functions that the entry's function calls, or in its callers. What
+others may do in between is the complement of what no serial order explains: after
+a write and before a write, writes; otherwise reads.`)
+
+func judgeNext(_ *follower, _ *frame, _ state, met *access) verdict {
+	if met.exact {
+		return voids
+	}
+	return ends
+}
+
+func newAnalyzer(p *pattern, name, doc string) *analysis.Analyzer {
+	return &analysis.Analyzer{
+		Name:       name,
+		Doc:        doc,
+		Run:        p.run,
+		Requires:   []*analysis.Analyzer{accesses},
+		ResultType: reflect.TypeFor[*result](),
+	}
+}

@@ -1,0 +1,17 @@
+package static_test
+
+import (
+	"testing"
+
+	"golang.org/x/tools/go/analysis/analysistest"
+
+	"github.com/heisen-go/heisen/internal/static"
+)
+
+func TestLoadAndStore(t *testing.T) {
+	analysistest.Run(t, analysistest.TestData(), static.LoadAndStore, "loadandstore")
+}
+
+func TestTestAndUse(t *testing.T) {
+	analysistest.Run(t, analysistest.TestData(), static.TestAndUse, "testanduse")
+}
