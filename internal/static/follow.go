@@ -129,7 +129,7 @@ func (f *follower) section() (found, bool) {
 	}
 	block := f.entry.ins.Block()
 	next := slices.Index(block.Instrs, f.entry.ins) + 1
-	exits := f.follow(fr, block, next, state{holds: f.hold(f.p.locks.at(f.entry.ins))})
+	exits := f.follow(fr, block, next, state{holds: f.hold(f.p.locks.at(f.entry.ins), fr.path)})
 	if f.pattern.callers && len(exits) > 0 {
 		f.returnFrom(fr)
 	}
@@ -195,10 +195,10 @@ func (p *program) place(a *access) place {
 	return place{at.Filename, at.Line, a.mode}
 }
 
-// hold returns the set of some holds.
-func (f *follower) hold(held []hold) (set uint64) {
+// hold returns the set of those holds that are for a variable.
+func (f *follower) hold(held []hold, variable path) (set uint64) {
 	for _, h := range held {
-		if len(f.holds) < 64 {
+		if len(f.holds) < 64 && h.protects(variable) {
 			set |= 1 << len(f.holds)
 			f.holds = append(f.holds, h)
 		}
@@ -233,7 +233,7 @@ func (f *follower) returnFrom(fr *frame) {
 		next := slices.Index(call.Block().Instrs, ssa.Instruction(call)) + 1
 		holds := f.holds
 		f.holds = nil
-		if len(f.follow(caller, call.Block(), next, state{holds: f.hold(f.p.locks.at(call))})) > 0 {
+		if len(f.follow(caller, call.Block(), next, state{holds: f.hold(f.p.locks.at(call), p)})) > 0 {
 			f.returnFrom(caller)
 		}
 		f.holds = holds

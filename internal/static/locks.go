@@ -193,3 +193,84 @@ func (l *locking) solve(fn *ssa.Function) [][]hold {
 func contains(held []hold, h hold) bool {
 	return slices.ContainsFunc(held, func(other hold) bool { return other.by == h.by })
 }
+
+// protects reports whether a lock is one that may be meant for a variable: it is a
+// package-level one, or both are reached from the same value. Two accounts have a
+// lock each, and that of one is not for the balance of the other.
+func (h hold) protects(variable path) bool {
+	if isGlobal(h.lock.root) {
+		return true
+	}
+	from := sources(variable.root)
+	for v := range sources(h.lock.root) {
+		if from[v] {
+			return true
+		}
+	}
+	return false
+}
+
+// sources returns the parameters, variables and results that a value is reached
+// from, through pointers, elements and interfaces, and through the methods that
+// return it.
+func sources(v ssa.Value) map[ssa.Value]bool {
+	out := map[ssa.Value]bool{}
+	seen := map[ssa.Value]bool{}
+	var follow func(v ssa.Value)
+	follow = func(v ssa.Value) {
+		if seen[v] {
+			return
+		}
+		seen[v] = true
+		switch v := v.(type) {
+		case *ssa.UnOp:
+			follow(v.X)
+		case *ssa.FieldAddr:
+			follow(v.X)
+		case *ssa.Field:
+			follow(v.X)
+		case *ssa.IndexAddr:
+			follow(v.X)
+		case *ssa.Index:
+			follow(v.X)
+		case *ssa.Lookup:
+			follow(v.X)
+		case *ssa.Extract:
+			follow(v.Tuple)
+		case *ssa.TypeAssert:
+			follow(v.X)
+		case *ssa.MakeInterface:
+			follow(v.X)
+		case *ssa.ChangeInterface:
+			follow(v.X)
+		case *ssa.ChangeType:
+			follow(v.X)
+		case *ssa.Convert:
+			follow(v.X)
+		case *ssa.Slice:
+			follow(v.X)
+		case *ssa.Next:
+			follow(v.Iter)
+		case *ssa.Range:
+			follow(v.X)
+		case *ssa.Phi:
+			for _, edge := range v.Edges {
+				follow(edge)
+			}
+		case *ssa.Call:
+			switch {
+			case v.Call.IsInvoke():
+				follow(v.Call.Value)
+			case v.Call.Signature().Recv() != nil && len(v.Call.Args) > 0:
+				follow(v.Call.Args[0])
+			default:
+				out[v] = true
+			}
+		case *ssa.Const:
+		default:
+			out[v] = true
+		}
+	}
+	follow(v)
+	return out
+}

@@ -15,3 +15,15 @@ func TestLoadAndStore(t *testing.T) {
 func TestTestAndUse(t *testing.T) {
 	analysistest.Run(t, analysistest.TestData(), static.TestAndUse, "testanduse")
 }
+
+func TestConsecutive(t *testing.T) {
+	analysistest.Run(t, analysistest.TestData(), static.Consecutive, "consecutive")
+}
+
+func TestSharing(t *testing.T) {
+	analysistest.Run(t, analysistest.TestData(), static.LoadAndStore, "sharing")
+}
+
+func TestLocks(t *testing.T) {
+	analysistest.Run(t, analysistest.TestData(), static.LoadAndStore, "locks")
+}

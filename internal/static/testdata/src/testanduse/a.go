@@ -24,72 +24,74 @@ func use(*T)   {}
 func use1(int) {}
 
 func pointers(t *T) {
-	if t.next != nil { // want `test-and-use of t.next, ends at 0$`
+	if t.next != nil { // want `test-and-use of t.next, ends at a.go:28$`
 		t.next.n = 1
 	}
-	if p := t.next; p != nil { // want `test-and-use of t.next, ends at 0$`
+	if p := t.next; p != nil { // want `test-and-use of t.next, ends at a.go:31$`
 		use(t.next)
 	}
-	if t.next != nil && t.limit > 0 { // want `test-and-use of t.next, ends at 0$`
+	if t.next != nil && t.limit > 0 { // want `test-and-use of t.next, ends at a.go:34$`
 		use(t.next)
 	}
-	if t.next == nil { // want `test-and-use of t.next, ends at 0$`
+	if t.next == nil { // want `test-and-use of t.next, ends at a.go:37$`
 		t.next = new(T)
 	}
 	use(t.next)
 }
 
 func lazy() *T {
-	if instance == nil { // want `test-and-use of instance, ends at 0$`
+	if instance == nil { // want `test-and-use of instance, ends at a.go:44$`
 		instance = new(T)
 	}
 	return instance
 }
 
 func early(t *T) {
-	if t.next == nil { // want `test-and-use of t.next, ends at 0$`
+	if t.next == nil { // want `test-and-use of t.next, ends at a.go:53$`
 		return
 	}
 	use(t.next)
 }
 
 func panics(t *T) {
-	if t.n > t.limit { // want `test-and-use of t.n, ends at 0$`
+	if t.n > t.limit { // want `test-and-use of t.n, ends at a.go:60$`
 		panic("too many")
 	}
 	t.n = 3
 }
 
 func maps(t *T, k, other string) {
-	if _, ok := t.set[k]; !ok { // want `test-and-use of t.set, ends at 0$`
+	if _, ok := t.set[k]; !ok { // want `test-and-use of t.set, ends at a.go:65$`
 		t.set[k] = true
 	}
-	if t.set[k] { // want `test-and-use of t.set, ends at 0$`
+	if t.set[k] { // want `test-and-use of t.set, ends at a.go:68$`
 		delete(t.set, k)
 	}
-	if len(t.set) > 10 { // want `test-and-use of t.set, ends at 0$`
+	if len(t.set) > 10 { // want `test-and-use of t.set, ends at a.go:71$`
 		clear(t.set)
 	}
 }
 
+func (t *T) grow() { t.list = append(t.list, 1) }
+
 func slices(t *T, i int) {
-	if len(t.list) > i { // want `test-and-use of t.list, ends at 0$`
+	if len(t.list) > i { // want `test-and-use of t.list, ends at a.go:79$`
 		use1(t.list[i])
 	}
-	for i := 0; i < len(t.list); i++ { // want `test-and-use of t.list, ends at 0$`
+	for i := 0; i < len(t.list); i++ { // want `test-and-use of t.list, ends at a.go:82$`
 		use1(t.list[i])
 	}
 }
 
 func closes(t *T) {
-	if !t.closed { // want `test-and-use of t.closed, ends at 0$`
+	if !t.closed { // want `test-and-use of t.closed, ends at a.go:88$`
 		t.closed = true
 		close(t.ch)
 	}
 }
 
 func switches(t *T) {
-	switch t.state { // want `test-and-use of t.state, ends at 0$`
+	switch t.state { // want `test-and-use of t.state, ends at a.go:96, a.go:100, a.go:102$`
 	case 0, 1:
 		t.state = 2
 	case 2:
@@ -102,10 +104,10 @@ func switches(t *T) {
 }
 
 func atomics(t *T) {
-	if !t.flag.Load() { // want `test-and-use of t.flag, ends at 0$`
+	if !t.flag.Load() { // want `test-and-use of t.flag, ends at a.go:108$`
 		t.flag.Store(true)
 	}
-	if t.count.Load() < 10 { // want `test-and-use of t.count, ends at 0$`
+	if t.count.Load() < 10 { // want `test-and-use of t.count, ends at a.go:111$`
 		t.count.Add(1)
 	}
 }
@@ -126,7 +128,7 @@ func swaps(t *T) {
 func (t *T) start() { t.ready = true }
 
 func starts(t *T) {
-	if !t.ready { // want `test-and-use of t.ready, ends at 0$`
+	if !t.ready { // want `test-and-use of t.ready, ends at a.go:128$`
 		t.start()
 	}
 }
@@ -172,7 +174,7 @@ func own(t *T) {
 
 // On one line; nothing comes back to the test.
 func line(t *T) {
-	if t.next != nil && t.next.n > 0 { // want `test-and-use of t.next, ends at 0$`
+	if t.next != nil && t.next.n > 0 { // want `test-and-use of t.next, ends at a.go:177$`
 		use(t)
 	}
 }
@@ -187,25 +189,33 @@ func lines(t *T) {
 	}
 }
 
-// The use can be reached from the test by way of the other outcome.
-func around(t *T, again bool) {
-	for i := range 3 {
-		if i == 0 && t.next == nil {
-			goto use
+// In a later turn the use is made without the test. A section that the test of an
+// earlier turn began would still be open.
+func stale(t *T, a bool) {
+	for range 3 {
+		ok := true
+		if a {
+			ok = t.next != nil
 		}
-		if again {
-		use:
+		if ok {
 			use(t.next)
 		}
 	}
 }
 
+// The same without a loop: whichever way control takes, the use belongs to it.
+func either(t *T, a bool) {
+	if a || t.next != nil { // want `test-and-use of t.next, ends at a.go:209$`
+		use(t.next)
+	}
+}
+
 // In a condition of a loop the test is made before each turn.
 func loop(t *T) {
-	for t.n > 0 { // want `test-and-use of t.n, ends at 0$`
+	for t.n > 0 { // want `test-and-use of t.n, ends at a.go:216$`
 		t.n = 0
 	}
-	for !t.closed { // want `test-and-use of t.closed, ends at 0$`
+	for !t.closed { // want `test-and-use of t.closed, ends at a.go:221$`
 		use(t)
 	}
 	t.closed = false
@@ -217,7 +227,7 @@ var once sync.Once
 func literals() func() {
 	done := false
 	go func() {
-		if !done { // want `test-and-use of done, ends at 0$`
+		if !done { // want `test-and-use of done, ends at a.go:231$`
 			done = true
 		}
 	}()
