@@ -19,7 +19,7 @@ func Analyzers() []*analysis.Analyzer {
 // the value read, as x++ does (section 4.1 of the paper). A write of another goroutine in
 // between is lost.
 var LoadAndStore = newAnalyzer(&pattern{
-	name:   "load-and-store",
+	name:   loadAndStore,
 	begins: func(a *access) bool { return a.mode == atomrace.Reads && a.value() != nil },
 	judge:  judgeStore,
 }, "loadandstore", `find variables that are written with what was made of their value
@@ -48,7 +48,7 @@ func judgeStore(f *follower, fr *frame, _ state, met *access) verdict {
 // test decides on (section 4.1). A write of another goroutine in between makes the
 // test worthless.
 var TestAndUse = newAnalyzer(&pattern{
-	name:   "test-and-use",
+	name:   testAndUse,
 	begins: func(a *access) bool { return a.mode == atomrace.Reads && a.value() != nil },
 	judge:  judgeUse,
 	tests:  true,
@@ -78,7 +78,7 @@ func judgeUse(f *follower, _ *frame, at state, met *access) verdict {
 // (section 4.2): candidates for access interleaving invariants, of which most mean
 // nothing until runs have refined them.
 var Consecutive = newAnalyzer(&pattern{
-	name:    "consecutive",
+	name:    consecutive,
 	begins:  func(a *access) bool { return !a.exact },
 	judge:   judgeNext,
 	callers: true,
@@ -94,6 +94,13 @@ func judgeNext(_ *follower, _ *frame, _ state, met *access) verdict {
 	}
 	return ends
 }
+
+// The names of the patterns, in sections files and as users choose them.
+const (
+	loadAndStore = "load-and-store"
+	testAndUse   = "test-and-use"
+	consecutive  = "consecutive"
+)
 
 func newAnalyzer(p *pattern, name, doc string) *analysis.Analyzer {
 	return &analysis.Analyzer{
