@@ -486,6 +486,8 @@ func (p *program) message(s found) string {
 // run is the Run function of a pattern's analyser.
 func (pattern *pattern) run(pass *analysis.Pass) (any, error) {
 	p := pass.ResultOf[accesses].(*program)
+	p.mu.Lock()
+	defer p.mu.Unlock()
 	out, gaveUp := p.sections(pattern)
 	for _, s := range out {
 		if !s.locked {

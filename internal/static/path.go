@@ -192,8 +192,37 @@ func sameValue(a, b ssa.Value) bool {
 	case *ssa.Field:
 		b, ok := b.(*ssa.Field)
 		return ok && a.Field == b.Field && sameValue(a.X, b.X)
+	case *ssa.BinOp:
+		b, ok := b.(*ssa.BinOp)
+		return ok && a.Op == b.Op && sameValue(a.X, b.X) && sameValue(a.Y, b.Y)
+	case *ssa.Extract:
+		b, ok := b.(*ssa.Extract)
+		return ok && a.Index == b.Index && sameValue(a.Tuple, b.Tuple)
+	case *ssa.Lookup:
+		b, ok := b.(*ssa.Lookup)
+		return ok && sameValue(a.X, b.X) && sameValue(a.Index, b.Index)
+	case *ssa.FieldAddr:
+		b, ok := b.(*ssa.FieldAddr)
+		return ok && pointee(a).equal(pointee(b))
+	case *ssa.Call:
+		b, ok := b.(*ssa.Call)
+		return ok && sameLook(&a.Call, &b.Call)
 	}
 	return false
+}
+
+// sameLook reports whether two calls look at the same thing and change nothing:
+// len, cap and the atomic loads.
+func sameLook(a, b *ssa.CallCommon) bool {
+	if len(a.Args) != 1 || len(b.Args) != 1 || !sameValue(a.Args[0], b.Args[0]) {
+		return false
+	}
+	if f, ok := a.Value.(*ssa.Builtin); ok {
+		g, ok := b.Value.(*ssa.Builtin)
+		return ok && f.Name() == g.Name()
+	}
+	f, g := a.StaticCallee(), b.StaticCallee()
+	return isAtomic(f) && f == g && strings.HasPrefix(f.Name(), "Load")
 }
 
 // translate returns the path in a callee by which it reaches the variable that is

@@ -4,6 +4,7 @@ import (
 	"reflect"
 
 	"golang.org/x/tools/go/analysis"
+	"golang.org/x/tools/go/ssa"
 
 	"github.com/heisen-go/heisen/atomrace"
 )
@@ -58,13 +59,15 @@ The test is the condition of an if, switch or loop, or of && and ||, that someth
 read from the variable goes into; the use is the next access to it, of either
 kind, in a branch that control comes to only by how the test came out, also if
 that is the code after an early return: if p != nil { p.f() },
-if _, ok := m[k]; !ok { m[k] = v }, if len(s) > i { s[i]++ }, if !done { done = true }.`)
+if _, ok := m[k]; !ok { m[k] = v }, if len(s) > i { s[i]++ }, if !done { done = true }.
+To make the same test again, as double-checked locking does, is no use: it makes
+sure that the condition still holds.`)
 
 func judgeUse(f *follower, _ *frame, at state, met *access) verdict {
 	switch {
 	case !f.entry.sameElement(met):
 		return passes
-	case met.exact:
+	case met.exact, at.test != nil && testsAgain(at.test, met):
 		return voids
 	case at.test != nil:
 		return ends
@@ -72,6 +75,25 @@ func judgeUse(f *follower, _ *frame, at state, met *access) verdict {
 		return voids
 	}
 	return passes
+}
+
+// testsAgain reports whether what an access reads goes into the same test as that
+// at the end of a block.
+func testsAgain(first *ssa.BasicBlock, met *access) bool {
+	if met.mode == atomrace.Writes || met.value() == nil {
+		return false
+	}
+	cond := first.Instrs[len(first.Instrs)-1].(*ssa.If).Cond
+	values := derived([]ssa.Value{met.value()}, nil)
+	for _, b := range met.ins.Parent().Blocks {
+		if b == first || len(b.Instrs) == 0 {
+			continue
+		}
+		if test, ok := b.Instrs[len(b.Instrs)-1].(*ssa.If); ok && values[test.Cond] && sameValue(cond, test.Cond) {
+			return true
+		}
+	}
+	return false
 }
 
 // Consecutive finds accesses to a variable of which one comes next after the other

@@ -5,6 +5,7 @@ import (
 	"go/ast"
 	"go/types"
 	"reflect"
+	"sync"
 
 	"golang.org/x/tools/go/analysis"
 	"golang.org/x/tools/go/ssa"
@@ -22,6 +23,10 @@ var accesses = &analysis.Analyzer{
 
 // program is a package under analysis.
 type program struct {
+	// The analysers of a package run at the same time, and much of what is below is
+	// found out when one asks.
+	mu sync.Mutex
+
 	pass   *analysis.Pass
 	funcs  []*ssa.Function // those with source, literals too, in its order
 	spots  *spots

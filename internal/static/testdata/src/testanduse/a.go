@@ -46,28 +46,70 @@ func lazy() *T {
 	return instance
 }
 
+var mu sync.Mutex
+
+// Double-checked locking tests again what it uses.
+func again(t *T, k string) {
+	if t.next == nil {
+		mu.Lock()
+		defer mu.Unlock()
+		if t.next == nil {
+			t.next = new(T)
+		}
+	}
+}
+
+func againMap(t *T, k string) {
+	if _, ok := t.set[k]; !ok {
+		mu.Lock()
+		defer mu.Unlock()
+		if _, ok := t.set[k]; !ok {
+			t.set[k] = true
+		}
+	}
+}
+
+func againAtomic(t *T) {
+	if t.count.Load() == 0 {
+		mu.Lock()
+		defer mu.Unlock()
+		if t.count.Load() == 0 {
+			t.count.Store(1)
+		}
+	}
+}
+
+// Another test is a use.
+func narrower(t *T) {
+	if t.state > 0 { // want `test-and-use of t.state, ends at a.go:85$`
+		if t.state > 1 { // want `test-and-use of t.state, ends at a.go:86$`
+			t.state = 1
+		}
+	}
+}
+
 func early(t *T) {
-	if t.next == nil { // want `test-and-use of t.next, ends at a.go:53$`
+	if t.next == nil { // want `test-and-use of t.next, ends at a.go:95$`
 		return
 	}
 	use(t.next)
 }
 
 func panics(t *T) {
-	if t.n > t.limit { // want `test-and-use of t.n, ends at a.go:60$`
+	if t.n > t.limit { // want `test-and-use of t.n, ends at a.go:102$`
 		panic("too many")
 	}
 	t.n = 3
 }
 
 func maps(t *T, k, other string) {
-	if _, ok := t.set[k]; !ok { // want `test-and-use of t.set, ends at a.go:65$`
+	if _, ok := t.set[k]; !ok { // want `test-and-use of t.set, ends at a.go:107$`
 		t.set[k] = true
 	}
-	if t.set[k] { // want `test-and-use of t.set, ends at a.go:68$`
+	if t.set[k] { // want `test-and-use of t.set, ends at a.go:110$`
 		delete(t.set, k)
 	}
-	if len(t.set) > 10 { // want `test-and-use of t.set, ends at a.go:71$`
+	if len(t.set) > 10 { // want `test-and-use of t.set, ends at a.go:113$`
 		clear(t.set)
 	}
 }
@@ -75,23 +117,23 @@ func maps(t *T, k, other string) {
 func (t *T) grow() { t.list = append(t.list, 1) }
 
 func slices(t *T, i int) {
-	if len(t.list) > i { // want `test-and-use of t.list, ends at a.go:79$`
+	if len(t.list) > i { // want `test-and-use of t.list, ends at a.go:121$`
 		use1(t.list[i])
 	}
-	for i := 0; i < len(t.list); i++ { // want `test-and-use of t.list, ends at a.go:82$`
+	for i := 0; i < len(t.list); i++ { // want `test-and-use of t.list, ends at a.go:124$`
 		use1(t.list[i])
 	}
 }
 
 func closes(t *T) {
-	if !t.closed { // want `test-and-use of t.closed, ends at a.go:88$`
+	if !t.closed { // want `test-and-use of t.closed, ends at a.go:130$`
 		t.closed = true
 		close(t.ch)
 	}
 }
 
 func switches(t *T) {
-	switch t.state { // want `test-and-use of t.state, ends at a.go:96, a.go:100, a.go:102$`
+	switch t.state { // want `test-and-use of t.state, ends at a.go:138, a.go:142, a.go:144$`
 	case 0, 1:
 		t.state = 2
 	case 2:
@@ -104,10 +146,10 @@ func switches(t *T) {
 }
 
 func atomics(t *T) {
-	if !t.flag.Load() { // want `test-and-use of t.flag, ends at a.go:108$`
+	if !t.flag.Load() { // want `test-and-use of t.flag, ends at a.go:150$`
 		t.flag.Store(true)
 	}
-	if t.count.Load() < 10 { // want `test-and-use of t.count, ends at a.go:111$`
+	if t.count.Load() < 10 { // want `test-and-use of t.count, ends at a.go:153$`
 		t.count.Add(1)
 	}
 }
@@ -128,7 +170,7 @@ func swaps(t *T) {
 func (t *T) start() { t.ready = true }
 
 func starts(t *T) {
-	if !t.ready { // want `test-and-use of t.ready, ends at a.go:128$`
+	if !t.ready { // want `test-and-use of t.ready, ends at a.go:170$`
 		t.start()
 	}
 }
@@ -174,7 +216,7 @@ func own(t *T) {
 
 // On one line; nothing comes back to the test.
 func line(t *T) {
-	if t.next != nil && t.next.n > 0 { // want `test-and-use of t.next, ends at a.go:177$`
+	if t.next != nil && t.next.n > 0 { // want `test-and-use of t.next, ends at a.go:219$`
 		use(t)
 	}
 }
@@ -205,17 +247,17 @@ func stale(t *T, a bool) {
 
 // The same without a loop: whichever way control takes, the use belongs to it.
 func either(t *T, a bool) {
-	if a || t.next != nil { // want `test-and-use of t.next, ends at a.go:209$`
+	if a || t.next != nil { // want `test-and-use of t.next, ends at a.go:251$`
 		use(t.next)
 	}
 }
 
 // In a condition of a loop the test is made before each turn.
 func loop(t *T) {
-	for t.n > 0 { // want `test-and-use of t.n, ends at a.go:216$`
+	for t.n > 0 { // want `test-and-use of t.n, ends at a.go:258$`
 		t.n = 0
 	}
-	for !t.closed { // want `test-and-use of t.closed, ends at a.go:221$`
+	for !t.closed { // want `test-and-use of t.closed, ends at a.go:263$`
 		use(t)
 	}
 	t.closed = false
@@ -227,7 +269,7 @@ var once sync.Once
 func literals() func() {
 	done := false
 	go func() {
-		if !done { // want `test-and-use of done, ends at a.go:231$`
+		if !done { // want `test-and-use of done, ends at a.go:273$`
 			done = true
 		}
 	}()
