@@ -21,4 +21,11 @@
 // Once a thread has read a.balance at line 31, others may read it until the thread
 // has written it at line 33; where it writes at line 36, they may not even have
 // read it.
+//
+// # Noise
+//
+// Accesses that can meet seldom do. A [Noise] makes the threads of a program wait
+// within accesses, so that they meet more often: anywhere ([NewRandomNoise]), or,
+// once something is suspected, at some variables ([NewVariableNoise]) or places
+// ([NewLocationNoise]). It makes no false alarm; it costs time, which is bounded.
 package atomrace

@@ -51,6 +51,7 @@ var table = map[string]room{
 	"bench/...":          {floor: 5},
 	"examples/...":       {floor: 5},
 	"internal/racesuite": {floor: 5},
+	"internal/randprog":  {floor: 5},
 }
 
 // forbidden are the packages that libraries do not import, and why.

@@ -31,6 +31,8 @@ var detectors = []struct {
 		func(sink heisen.Sink) heisen.Detector { return lockset.NewHybrid(sink) }},
 	{"lockorder", "potential deadlocks: cycles of the lock-order graph that no gate lock, fork, join or message excludes; claims no deadlock", RecorderFiltered, treeFilter,
 		func(sink heisen.Sink) heisen.Detector { return lockset.NewLockOrder(sink) }},
+	{atomraceName, "only true races, as accesses that overlap, and atomic sections that others came into; finds more with noise", Unfiltered, treeFilter,
+		func(sink heisen.Sink) heisen.Detector { return nil }},
 }
 
 // Detector is a detector that -detect can name.
@@ -41,6 +43,7 @@ type Detector struct {
 	Flags   func(*flag.FlagSet) // defines flags of its own; nil if there are none
 	New     func(*heisen.Symbols, heisen.Sink) (heisen.Detector, error)
 	front   front // of heisen's own detectors
+	live    bool  // in running programs it works by itself; New is for traces
 }
 
 // DetectorNames returns the names of the detectors that every tool has.
@@ -56,7 +59,8 @@ func (t Tool) detectors() (all []Detector) {
 	for _, d := range detectors {
 		all = append(all, Detector{
 			Name: d.name, Promise: d.promise, Filter: d.filter, front: d.front,
-			New: func(_ *heisen.Symbols, sink heisen.Sink) (heisen.Detector, error) { return d.make(sink), nil },
+			live: d.name == atomraceName,
+			New:  func(_ *heisen.Symbols, sink heisen.Sink) (heisen.Detector, error) { return d.make(sink), nil },
 		})
 	}
 	return append(all, t.Detectors...)
@@ -67,6 +71,7 @@ type detection struct {
 	known  []Detector
 	chosen []string
 	fronts *fronts // filters between traces and detectors; nil if there are none
+	live   bool    // the streams are of programs that look for overlaps themselves
 }
 
 func (d *detection) String() string { return strings.Join(d.chosen, ",") }
@@ -91,7 +96,7 @@ func (d *detection) Set(list string) error {
 // build returns new detectors for a stream, which report to sink.
 func (d *detection) build(symbols *heisen.Symbols, sink heisen.Sink) (built []heisen.Detector, err error) {
 	for _, known := range d.known {
-		if !slices.Contains(d.chosen, known.Name) {
+		if !slices.Contains(d.chosen, known.Name) || known.live && d.live {
 			continue
 		}
 		detector, wrong := known.New(symbols, func(f heisen.Finding) {
@@ -122,7 +127,7 @@ type Chosen struct{ d detection }
 
 // Choose returns the detectors of a list.
 func Choose(list string) (Chosen, error) {
-	d := detection{known: Tool{}.detectors()}
+	d := detection{known: Tool{}.detectors(), live: true}
 	switch list {
 	case "":
 	case "all":
@@ -138,10 +143,20 @@ func Choose(list string) (Chosen, error) {
 // Mode returns what heisen test has programs record for them.
 func (c Chosen) Mode() rt.Mode { return filtering(true).mode(&c.d) }
 
-// New returns new detectors for a stream with the given symbols, which report to
-// sink.
-func (c Chosen) New(symbols *heisen.Symbols, sink heisen.Sink) ([]heisen.Detector, error) {
-	return c.d.build(symbols, sink)
+// Live returns what programs are to look for by themselves for them, nil if that is
+// nothing.
+func (c Chosen) Live() *rt.Live {
+	if !slices.Contains(c.d.chosen, atomraceName) {
+		return nil
+	}
+	return &rt.Live{}
+}
+
+// New returns new detectors for a stream, which report to sink, and has those that
+// work in the program report there too.
+func (c Chosen) New(stream *rt.Stream, sink heisen.Sink) ([]heisen.Detector, error) {
+	stream.OnOverlap(func(o rt.Overlap) { sink(overlapFinding(o)) })
+	return c.d.build(stream.Symbols(), sink)
 }
 
 // detectFlag defines -detect, and for each flag that a detector has of its own

@@ -39,6 +39,9 @@ type Stream struct {
 	fresh []uint32                 // pcs of sites that are not resolved
 	solve Symbolizer
 
+	overlap  func(Overlap)
+	overlaps []Overlap // that it was not told of yet
+
 	places []place
 	tasks  map[uint32]heisen.Site // by number
 	names  map[string]heisen.Site // of tasks
@@ -164,6 +167,10 @@ func (s *Stream) more() error {
 			s.err = err
 		}
 		s.resolve()
+		for _, o := range s.overlaps {
+			s.overlap(o)
+		}
+		s.overlaps = s.overlaps[:0]
 	}
 	return nil
 }
