@@ -3,6 +3,7 @@ package cli
 import (
 	"fmt"
 	"io"
+	"path"
 	"sync"
 
 	"github.com/heisen-go/heisen"
@@ -94,6 +95,21 @@ func (f *findings) see(item report.Item, symbols *heisen.Symbols, pkg string) {
 	if f.print != nil {
 		f.print(&resolved) // what cannot be printed is still counted
 	}
+}
+
+// isAbout reports whether one of the accesses of a finding is to a variable whose
+// name matches a pattern, or has no known name.
+func (f *findings) isAbout(finding heisen.Finding, symbols *heisen.Symbols, pattern string) bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	resolved := report.Resolve(report.Item{Finding: finding}, symbols, f.sources)
+	for i := range resolved.Accesses {
+		name := resolved.Accesses[i].Variable
+		if ok, err := path.Match(pattern, name); name == "" || ok && err == nil {
+			return true
+		}
+	}
+	return false
 }
 
 // count returns how many findings are reported.
