@@ -3,10 +3,11 @@ package cli
 import (
 	"fmt"
 	"io"
-	"path"
+
 	"sync"
 
 	"github.com/heisen-go/heisen"
+	"github.com/heisen-go/heisen/atomrace"
 	"github.com/heisen-go/heisen/internal/report"
 )
 
@@ -97,15 +98,15 @@ func (f *findings) see(item report.Item, symbols *heisen.Symbols, pkg string) {
 	}
 }
 
-// isAbout reports whether one of the accesses of a finding is to a variable whose
-// name matches a pattern, or has no known name.
-func (f *findings) isAbout(finding heisen.Finding, symbols *heisen.Symbols, pattern string) bool {
+// isAbout reports whether one of the accesses of a finding is to a variable that a
+// section is about, or that has no known name.
+func (f *findings) isAbout(finding heisen.Finding, symbols *heisen.Symbols, section *atomrace.Section) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	resolved := report.Resolve(report.Item{Finding: finding}, symbols, f.sources)
 	for i := range resolved.Accesses {
 		name := resolved.Accesses[i].Variable
-		if ok, err := path.Match(pattern, name); name == "" || ok && err == nil {
+		if name == "" || section.Covers(name) {
 			return true
 		}
 	}

@@ -208,7 +208,7 @@ func (o *overlaps) observe(stream *rt.Stream, found *findings, told func(rt.Over
 			q := question{overlap.Section, f.Accesses[0].Site, f.Accesses[len(f.Accesses)-1].Site}
 			concerned, known := answers[q]
 			if !known {
-				concerned = found.isAbout(f, stream.Symbols(), o.read[overlap.Section].Variable)
+				concerned = found.isAbout(f, stream.Symbols(), &o.read[overlap.Section])
 				answers[q] = concerned
 			}
 			if !concerned {
