@@ -37,19 +37,22 @@ import "sync/atomic"
 
 const (
 	bucketBits  = 14
-	bucketWays  = 3       // entries of a bucket
-	maxPieces   = 4       // words of an access that has entries; longer ones are wide
-	maxWide     = 64      // wide accesses at a time, as many as a mask has bits
-	maxSearched = 64      // words of a wide access in which it looks for narrow ones
-	maxTries    = 1 << 10 // to read an entry
-	maxOverlaps = 4
+	bucketWays  = 3 // entries of a bucket
+	heldBits    = 4
+	maxHeld     = 1 << heldBits // entries that a thread holds
+	maxPieces   = 4             // words of an access that has entries; longer ones are wide
+	maxWide     = 64            // wide accesses at a time, as many as a mask has bits
+	maxSearched = 64            // words of a wide access in which it looks for narrow ones
+	maxTries    = 1 << 10       // to read an entry
+	maxOverlaps = 8
 
 	keyTurn     = 1 << 0
 	keyWrite    = 1 << 1
 	keyShift    = 8 // of the byte mask
 	keyBytes    = 0xFF << keyShift
+	keyLow      = keyBytes | keyWrite | keyTurn
 	keyTagShift = 17
-	keyTagBits  = 61 - bucketBits
+	keyTagBits  = 61 - bucketBits // of 58, the others choose the buckets of a line
 
 	spread = 0x9E3779B97F4A7C15 // 2^64 divided by the golden ratio
 )
@@ -149,35 +152,94 @@ type Table struct {
 // Thread is what a thread has pending. Its zero value is ready. It belongs to the
 // thread.
 type Thread struct {
-	who    uint64
-	life   uint32 // of the table, when the access began
-	pieces uint32 // words of the access that have an entry
-	wide   uint32 // one more than its index among wide ones; 0 if it is none
-	at     [maxPieces]uint32
-	keys   [maxPieces]uint64
+	kept uint32 // a bit for each of held that may have an entry
+	life uint32 // of the table, when the latest access began
+	wide uint32 // one more than its index among wide ones; 0 if it is none
 
 	// Where the latest access was, until its section's ends have been seen to; and the
 	// sections the thread is in.
 	loc     uint32
 	actives uint32
+	who     uint64 // of the latest access
 	addr    uint64
-	active  [maxActive]activeSection
+
+	held   [maxHeld]heldEntry
+	active [maxActive]activeSection
+}
+
+// heldEntry is an entry of the table that a thread holds. The thread's entry for a word
+// is always at the same index, which is the first heldBits bits of the word's hash.
+type heldEntry struct {
+	word uint64 // its address, divided by 8
+	low  uint32 // the low bits of its key; without a byte there is no entry
+	at   uint32 // the bucket, above two bits for which of its entries
 }
 
 // Idle reports whether the thread has nothing pending and is in no section.
 //
 //go:nosplit
-func (th *Thread) Idle() bool { return th.pieces|th.wide|th.loc|th.actives == 0 }
+func (th *Thread) Idle() bool { return th.kept|th.wide|th.loc|th.actives == 0 }
+
+// Pending reports whether an access to the byte at addr is pending already, by an
+// entry that says as much: then Before has nothing to do but for sections.
+//
+//go:nosplit
+func (t *Table) Pending(th *Thread, addr uint64, write bool) bool {
+	need := uint32(1) << keyShift << (addr & 7)
+	if write {
+		need |= keyWrite
+	}
+	e := &th.held[heldIndex(addr)]
+	return e.word == addr>>3 && need&^e.low == 0 && th.life == t.life.Load()
+}
+
+// Touch is the quick half of Before, for an access to the byte at addr where there are
+// no sections. If the access is not pending then, Before is to be called. If it is, but
+// there are others, Search is.
+//
+//go:nosplit
+func (t *Table) Touch(th *Thread, addr, who uint64, write bool) (pending, alone bool) {
+	b, key := t.locate(addr, addr, write)
+	i := heldIndex(addr)
+	e := &th.held[i]
+	at, low, k := e.at, e.low, b.keys[0].Load()
+	if low != 0 && e.word == addr>>3 || k&keyBytes != 0 || th.wide != 0 || th.life != t.life.Load() {
+		return false, false
+	}
+	if key |= ^k & keyTurn; !b.keys[0].CompareAndSwap(k, key) {
+		return false, false
+	}
+	b.complete(0, who)
+	e.word, e.low, e.at = addr>>3, uint32(key&keyLow), bucketIndex(addr)<<2
+	th.kept |= 1 << i
+	t.release(at, low)
+	return true, (b.keys[1].Load()|b.keys[2].Load())&keyBytes == 0 && t.wides.Load() == 0
+}
+
+// Search looks for accesses of other threads that conflict with a, which Touch has made
+// pending.
+//
+//go:nosplit
+func (t *Table) Search(a *Access, hits *Hits) {
+	hits.Overlaps, hits.Violations = 0, 0
+	b, key := t.locate(a.Addr, a.Addr, a.Write)
+	t.scan(b, bucketWays, key, a.Who, a.Addr, hits)
+	t.scanWide(maxWide, a, a.Addr, a.Addr, hits)
+}
 
 // Before says that a thread is about to make an access, and looks for accesses of
 // other threads that conflict with it and are pending now: accesses that share a byte,
-// one of them a write. It first ends the thread's latest access, as After does. Then
-// sections: the access is a suspect in those that other threads are in on the
-// variable, and begins those whose entry it is.
+// one of them a write. Then sections: the access is a suspect in those that other threads
+// are in on the variable, and begins those whose entry it is.
 //
-// Accesses by the same thread number never conflict. An atomic operation leaves no
-// entry, for it is over when the next event comes, and what comes after it may be ordered by it;
-// it looks for plain accesses that are pending.
+// The access is pending until After, or until room is needed for a later one of the
+// thread. An access that adds nothing to what the thread has pending is not looked at
+// again: whoever came since has found the earlier one.
+//
+// Accesses by the same thread number never conflict. An atomic operation ends what is
+// pending, as After does, and leaves no entry, for it is over when the next event
+// comes, and what comes after it may be ordered by it; it looks for plain accesses that
+// are pending.
 //
 //go:nosplit
 func (t *Table) Before(th *Thread, a *Access, hits *Hits) {
@@ -191,19 +253,22 @@ func (t *Table) Before(th *Thread, a *Access, hits *Hits) {
 	if t.sections != 0 {
 		t.follow(th, a, first, last, hits)
 	}
-	if last>>3 != first>>3 || a.Atomic || !t.again(th, a, first, last, hits) {
+	th.who = a.Who
+	if life := t.life.Load(); a.Atomic || t.Single || th.life != life {
 		t.end(th)
-		th.who = a.Who
-		th.life = t.life.Load()
-		if last>>3-first>>3 >= maxPieces {
-			t.beforeWide(th, a, first, last, hits)
-			return
-		}
-		for from := first; ; from = (from | 7) + 1 {
-			t.beforePiece(th, a, from, min(from|7, last), hits)
-			if from>>3 == last>>3 {
-				break
-			}
+		th.life = life
+	} else if th.wide != 0 {
+		t.endWide(th.wide - 1)
+		th.wide = 0
+	}
+	if last>>3-first>>3 >= maxPieces {
+		t.beforeWide(th, a, first, last, hits)
+		return
+	}
+	for from := first; ; from = (from | 7) + 1 {
+		t.beforePiece(th, a, from, min(from|7, last), hits)
+		if from>>3 == last>>3 {
+			break
 		}
 	}
 	if t.wides.Load() != 0 {
@@ -211,9 +276,9 @@ func (t *Table) Before(th *Thread, a *Access, hits *Hits) {
 	}
 }
 
-// After says that the thread's latest access is over, which it is at the thread's
-// next event at the latest, before whatever that event publishes takes effect. It
-// ends the sections of which the access is an end.
+// After says that the thread's accesses are over, which they are when the thread
+// publishes something at the latest, before that takes effect. It ends the sections of
+// which the latest access is an end.
 //
 //go:nosplit
 func (t *Table) After(th *Thread, hits *Hits) {
@@ -271,66 +336,64 @@ func (t *Table) Missed() (l Losses) {
 	return l
 }
 
-// end takes back the entries of the thread's pending access, unless they were
+// end takes back the entries of the thread's pending accesses, unless they were
 // forgotten meanwhile.
 //
 //go:nosplit
 func (t *Table) end(th *Thread) {
-	if th.pieces|th.wide == 0 {
-		return
-	}
-	if th.life == t.life.Load() {
-		for i := uint32(0); i < th.pieces && i < maxPieces; i++ {
-			b := &t.buckets[th.at[i]>>2&(1<<bucketBits-1)]
-			if own := th.at[i] & 3; own < bucketWays {
-				storeRelease(&b.keys[own], th.keys[i]&keyTurn)
-			}
+	alive := th.life == t.life.Load()
+	for kept := th.kept; kept != 0; kept &= kept - 1 {
+		e := &th.held[lowestBit(kept)%maxHeld]
+		if alive {
+			t.release(e.at, e.low)
 		}
-		if th.wide != 0 {
-			t.endWide(th.wide - 1)
-		}
+		e.low = 0
 	}
-	th.pieces, th.wide = 0, 0
+	if th.wide != 0 && alive {
+		t.endWide(th.wide - 1)
+	}
+	th.kept, th.wide = 0, 0
 }
 
-// again handles an access to the word that the thread's pending access is to, which
-// is most often the same access in a loop, or a write after a read: the entry stays,
-// and is claimed anew by its holder. It reports whether it was such an access. One that
-// is the same in all has been found by whoever has come since it was published, and
-// needs nothing.
+// release takes back an entry whose key has the given low bits, if it is one.
 //
 //go:nosplit
-func (t *Table) again(th *Thread, a *Access, first, last uint64, hits *Hits) bool {
-	at, old := th.at[0], th.keys[0]
-	b, key := t.locate(first, last, a.Write)
-	own := at & 3
-	if th.pieces != 1 || own >= bucketWays || (old^key)>>keyTagShift != 0 ||
-		at>>2 != bucketIndex(first) || th.life != t.life.Load() {
-		return false
+func (t *Table) release(at, low uint32) {
+	b := &t.buckets[at>>2%(1<<bucketBits)]
+	if own := at & 3; low != 0 && own < bucketWays {
+		storeRelease(&b.keys[own], uint64(low&keyTurn))
 	}
-	if (old^key)&^keyTurn == 0 && th.who == a.Who {
-		return true
-	}
-	th.who = a.Who
-	th.keys[0] = key | ^old&keyTurn
-	b.keys[own].Swap(th.keys[0])
-	b.complete(own, a.Who)
-	t.scan(b, own, key, a.Who, first, hits)
-	return true
 }
 
-// beforePiece is Before for the part of an access that lies in one word.
+// beforePiece is Before for the part of an access that lies in one word. If the thread
+// has an entry for the word, that says where the thread accesses it from now on;
+// most often this is the write after a read.
 //
 //go:nosplit
 func (t *Table) beforePiece(th *Thread, a *Access, from, to uint64, hits *Hits) {
 	b, key := t.locate(from, to, a.Write)
 	own := uint32(bucketWays)
 	if !a.Atomic && !(t.Single && t.taken(b, key, a.Who)) {
-		if own = b.claim(key, a.Who); own < bucketWays {
-			i := th.pieces % maxPieces // there are fewer
-			th.at[i] = bucketIndex(from)<<2 | own
-			th.keys[i] = b.keys[own].Load()
-			th.pieces = i + 1
+		i := heldIndex(from)
+		e := &th.held[i]
+		at, low := e.at, e.low
+		if low != 0 && e.word == from>>3 {
+			if uint32(key&keyLow)&^low == 0 {
+				return
+			}
+			own = at & 3
+			if key |= ^uint64(low) & keyTurn; own < bucketWays {
+				b.keys[own].Swap(key)
+				b.complete(own, a.Who)
+			}
+			e.low = uint32(key & keyLow)
+		} else {
+			e.low = 0
+			if own = b.claim(key, a.Who); own < bucketWays {
+				e.word, e.low, e.at = from>>3, uint32(b.keys[own].Load()&keyLow), bucketIndex(from)<<2|own
+				th.kept |= 1 << i
+			}
+			t.release(at, low)
 		}
 	}
 	t.scan(b, own, key, a.Who, from, hits)
@@ -338,15 +401,18 @@ func (t *Table) beforePiece(th *Thread, a *Access, from, to uint64, hits *Hits) 
 
 //go:nosplit
 func bucketIndex(addr uint64) uint32 {
-	return uint32(addr >> 3 * spread >> keyTagBits & (1<<bucketBits - 1))
+	return uint32(addr>>6*spread>>keyTagBits<<3|addr>>3&7) % (1 << bucketBits)
 }
+
+//go:nosplit
+func heldIndex(addr uint64) uint64 { return (addr>>6*spread>>(64-heldBits) + addr>>3) % maxHeld }
 
 // locate returns the bucket of an access to the bytes from from to to, which are in
 // one word, and the key of its entry but for the turn bit.
 //
 //go:nosplit
 func (t *Table) locate(from, to uint64, write bool) (*entryBucket, uint64) {
-	key := from>>3*spread<<keyTagShift | (2<<(to&7)-1)&^(1<<(from&7)-1)<<keyShift
+	key := from>>6*spread<<keyTagShift | (2<<(to&7)-1)&^(1<<(from&7)-1)<<keyShift
 	if write {
 		key |= keyWrite
 	}
@@ -385,6 +451,13 @@ func (b *entryBucket) complete(i uint32, who uint64) {
 //go:nosplit
 func conflicting(k, key uint64) bool {
 	return (k^key)>>keyTagShift == 0 && k&key&keyBytes != 0 && (k|key)&keyWrite != 0
+}
+
+// used reports whether there is an entry.
+//
+//go:nosplit
+func (b *entryBucket) used() bool {
+	return (b.keys[0].Load()|b.keys[1].Load()|b.keys[2].Load())&keyBytes != 0
 }
 
 // scan looks in b for entries that conflict with an access by who in the word of addr,
@@ -497,8 +570,9 @@ func (t *Table) beforeWide(th *Thread, a *Access, first, last uint64, hits *Hits
 	t.scanWide(own, a, first, last, hits)
 	words := uint32(0)
 	for from := first; ; from = (from | 7) + 1 {
-		b, key := t.locate(from, min(from|7, last), a.Write)
-		t.scan(b, bucketWays, key, a.Who, from, hits)
+		if b, key := t.locate(from, min(from|7, last), a.Write); b.used() {
+			t.scan(b, bucketWays, key, a.Who, from, hits)
+		}
 		if from>>3 == last>>3 {
 			return
 		}

@@ -1,6 +1,7 @@
 package watch
 
 import (
+	"math/bits"
 	"runtime"
 	"sync/atomic"
 )
@@ -13,6 +14,9 @@ func storeRelease(x *atomic.Uint64, v uint64) { x.Store(v) }
 
 //go:nosplit
 func storeRelease32(x *atomic.Uint32, v uint32) { x.Store(v) }
+
+//go:nosplit
+func lowestBit(x uint32) uint32 { return uint32(bits.TrailingZeros32(x)) }
 
 // pauseSpinning is called between attempts to see what another thread is about to
 // finish writing.

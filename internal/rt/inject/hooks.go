@@ -24,6 +24,9 @@ var (
 
 //go:nosplit
 func raceread(addr uintptr) {
+	if heisenPending(false, addr) {
+		return
+	}
 	if !heisenReadNoted(addr) {
 		heisenAccess(heisenOpRead, addr, 1, sys.GetCallerPC())
 	}
@@ -34,6 +37,9 @@ func raceread(addr uintptr) {
 
 //go:nosplit
 func racewrite(addr uintptr) {
+	if heisenPending(true, addr) {
+		return
+	}
 	if !heisenWriteNoted(addr) {
 		heisenAccess(heisenOpWrite, addr, 1, sys.GetCallerPC())
 	}

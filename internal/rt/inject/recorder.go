@@ -109,6 +109,7 @@ var heisen struct {
 	filter   bool   // all but repeated accesses
 	cells    bool   // only accesses to what several goroutines use
 	watch    bool   // overlaps are looked for
+	light    bool   // and nothing else is done
 	noisy    bool   // accesses may have to wait
 	quiet    bool   // nothing else is recorded than which goroutines there are
 	marks    bool   // those too, marked

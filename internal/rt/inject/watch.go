@@ -5,6 +5,7 @@ package runtime
 import (
 	"internal/goarch"
 	"internal/runtime/atomic"
+	"internal/runtime/sys"
 	"unsafe"
 )
 
@@ -73,6 +74,9 @@ func heisenWatchStoreRelease(x *atomic.Uint64, v uint64) { x.StoreRelease(v) }
 
 //go:nosplit
 func heisenWatchStoreRelease32(x *atomic.Uint32, v uint32) { x.StoreRelease(v) }
+
+//go:nosplit
+func heisenWatchLowestBit(x uint32) uint32 { return uint32(sys.TrailingZeros32(x)) }
 
 //go:nosplit
 func heisenWatchPauseSpinning() { procyield(20) }
@@ -208,12 +212,21 @@ func (l *heisenLocation) named(name string) bool {
 	return unsafe.String((*byte)(unsafe.Pointer(l.file+4)), *(*uint32)(unsafe.Pointer(l.file))) == name
 }
 
+// heisenPending reports whether an access of the current goroutine is pending already
+// and that is all that matters.
+//
+//go:nosplit
+func heisenPending(write bool, addr uintptr) bool {
+	h := (*heisenG)(unsafe.Pointer(getg().racectx))
+	return heisen.light && h != nil && heisenWatched.table.Pending(&h.watch, uint64(addr), write)
+}
+
 // heisenUnwatch ends what h has pending. It comes first in every hook that tells of
 // something that h does.
 //
 //go:nosplit
 func heisenUnwatch(h *heisenG) {
-	if heisen.watch && h != nil && h.watch.pieces|h.watch.wide|h.watch.loc != 0 {
+	if heisen.watch && h != nil && h.watch.kept|h.watch.wide|h.watch.loc != 0 {
 		heisenWatched.end(h)
 	}
 }
@@ -259,10 +272,21 @@ func heisenWatch(h *heisenG, write bool, addr, size uintptr, pc uint64) {
 	if write {
 		op = heisenWrite
 	}
+	who := uint64(h.id)<<32 | op<<heisenPlaceBits | heisenPlace(b, h, pc)
+	pending, alone := false, false
+	if heisen.light && size == 1 {
+		if pending, alone = w.table.Touch(&h.watch, uint64(addr), who, write); alone {
+			return
+		}
+	}
 	a := &b.access
-	a.Addr, a.Size, a.Who = uint64(addr), uint64(size), uint64(h.id)<<32|op<<heisenPlaceBits|heisenPlace(b, h, pc)
+	a.Addr, a.Size, a.Who = uint64(addr), uint64(size), who
 	a.Loc, a.Depth, a.Write, a.Atomic = number, h.depth+inlined, write, false
-	w.table.Before(&h.watch, a, &b.hits)
+	if pending {
+		w.table.Search(a, &b.hits)
+	} else {
+		w.table.Before(&h.watch, a, &b.hits)
+	}
 	b.report(h)
 	if w.strength > 0 && (w.everywhere || number > 0 && w.location(number).flags&heisenLocationNoise != 0) {
 		w.roll(h, pc)
