@@ -37,13 +37,12 @@ import "sync/atomic"
 
 const (
 	bucketBits  = 14
-	bucketWays  = 3 // entries of a bucket
-	heldBits    = 4
-	maxHeld     = 1 << heldBits // entries that a thread holds
-	maxPieces   = 4             // words of an access that has entries; longer ones are wide
-	maxWide     = 64            // wide accesses at a time, as many as a mask has bits
-	maxSearched = 64            // words of a wide access in which it looks for narrow ones
-	maxTries    = 1 << 10       // to read an entry
+	bucketWays  = 3       // entries of a bucket
+	maxHeld     = 16      // entries that a thread holds
+	maxPieces   = 8       // words of an access that has entries; longer ones are wide
+	maxWide     = 64      // wide accesses at a time, as many as a mask has bits
+	maxSearched = 64      // words of a wide access in which it looks for narrow ones
+	maxTries    = 1 << 10 // to read an entry
 	maxOverlaps = 8
 
 	keyTurn     = 1 << 0
@@ -125,9 +124,11 @@ type Table struct {
 	wide    [maxWide]wideEntry
 	active  [1 << activeBits]activeBucket
 
-	// What every access loads and few change.
 	wides atomic.Uint64 // a bit for each of wide that is taken
-	life  atomic.Uint32 // times that everything was forgotten
+	_     [56]byte
+
+	// What every access loads and few change.
+	life atomic.Uint32 // times that everything was forgotten
 
 	// Single makes an access of up to four words leave no entry in a word while another
 	// thread's access to the same bytes is pending, as in figure 2, where a variable has
@@ -138,7 +139,7 @@ type Table struct {
 	sections uint32 // how many of rules are set
 	entries  uint32 // how many of entryRules are set
 	ends     uint32 // how many of endRules are set
-	_        [36]byte
+	_        [44]byte
 
 	fullWide, long, busy, found, dropped atomic.Uint64
 
@@ -168,7 +169,7 @@ type Thread struct {
 }
 
 // heldEntry is an entry of the table that a thread holds. The thread's entry for a word
-// is always at the same index, which is the first heldBits bits of the word's hash.
+// is always at the same index, see heldIndex.
 type heldEntry struct {
 	word uint64 // its address, divided by 8
 	low  uint32 // the low bits of its key; without a byte there is no entry
@@ -199,20 +200,32 @@ func (t *Table) Pending(th *Thread, addr uint64, write bool) bool {
 //
 //go:nosplit
 func (t *Table) Touch(th *Thread, addr, who uint64, write bool) (pending, alone bool) {
+	if th.wide != 0 || th.life != t.life.Load() {
+		return false, false
+	}
 	b, key := t.locate(addr, addr, write)
 	i := heldIndex(addr)
 	e := &th.held[i]
-	at, low, k := e.at, e.low, b.keys[0].Load()
-	if low != 0 && e.word == addr>>3 || k&keyBytes != 0 || th.wide != 0 || th.life != t.life.Load() {
-		return false, false
+	at, low := e.at, e.low
+	if low != 0 && e.word == addr>>3 {
+		if at&3 != 0 {
+			return false, false
+		}
+		key |= ^uint64(low) & keyTurn
+		b.keys[0].Swap(key)
+		b.complete(0, who)
+		e.low = uint32(key & keyLow)
+	} else {
+		k := b.keys[0].Load()
+		key |= ^k & keyTurn
+		if k&keyBytes != 0 || !b.keys[0].CompareAndSwap(k, key) {
+			return false, false
+		}
+		b.complete(0, who)
+		e.word, e.low, e.at = addr>>3, uint32(key&keyLow), bucketIndex(addr)<<2
+		th.kept |= 1 << i
+		t.release(at, low)
 	}
-	if key |= ^k & keyTurn; !b.keys[0].CompareAndSwap(k, key) {
-		return false, false
-	}
-	b.complete(0, who)
-	e.word, e.low, e.at = addr>>3, uint32(key&keyLow), bucketIndex(addr)<<2
-	th.kept |= 1 << i
-	t.release(at, low)
 	return true, (b.keys[1].Load()|b.keys[2].Load())&keyBytes == 0 && t.wides.Load() == 0
 }
 
@@ -404,8 +417,11 @@ func bucketIndex(addr uint64) uint32 {
 	return uint32(addr>>6*spread>>keyTagBits<<3|addr>>3&7) % (1 << bucketBits)
 }
 
+// heldIndex returns where a thread holds the entry for the word of addr. The words of an
+// access have different places, unless it crosses a multiple of 512.
+//
 //go:nosplit
-func heldIndex(addr uint64) uint64 { return (addr>>6*spread>>(64-heldBits) + addr>>3) % maxHeld }
+func heldIndex(addr uint64) uint64 { return (addr>>3 + addr>>9 + addr>>13) % maxHeld }
 
 // locate returns the bucket of an access to the bytes from from to to, which are in
 // one word, and the key of its entry but for the turn bit.
@@ -570,7 +586,8 @@ func (t *Table) beforeWide(th *Thread, a *Access, first, last uint64, hits *Hits
 	t.scanWide(own, a, first, last, hits)
 	words := uint32(0)
 	for from := first; ; from = (from | 7) + 1 {
-		if b, key := t.locate(from, min(from|7, last), a.Write); b.used() {
+		if t.buckets[bucketIndex(from)].used() {
+			b, key := t.locate(from, min(from|7, last), a.Write)
 			t.scan(b, bucketWays, key, a.Who, from, hits)
 		}
 		if from>>3 == last>>3 {

@@ -237,7 +237,7 @@ func TestBounds(t *testing.T) {
 		table := new(Table)
 		var all []*Thread
 		for i := range uint64(maxWide + 1) {
-			th, _ := before(table, Access{Addr: i << 20, Size: 64, Who: i << 32, Write: true})
+			th, _ := before(table, Access{Addr: i << 20, Size: 100, Who: i << 32, Write: true})
 			all = append(all, th)
 		}
 		if l := table.Missed(); l != (Losses{Full: 1}) {
@@ -523,8 +523,11 @@ func TestSizes(t *testing.T) {
 	if n := unsafe.Offsetof(table.wides); n%64 != 0 {
 		t.Errorf("wides is at %d", n)
 	}
-	if n := unsafe.Offsetof(table.fullWide) - unsafe.Offsetof(table.wides); n != 64 {
-		t.Errorf("the counters are %d bytes after wides", n)
+	if n := unsafe.Offsetof(table.life); n%64 != 0 {
+		t.Errorf("life is at %d", n)
+	}
+	if n := unsafe.Offsetof(table.fullWide) - unsafe.Offsetof(table.life); n != 64 {
+		t.Errorf("the counters are %d bytes after life", n)
 	}
 	t.Logf("Table %d bytes, Thread %d", unsafe.Sizeof(table), unsafe.Sizeof(Thread{}))
 }

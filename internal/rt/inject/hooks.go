@@ -24,7 +24,10 @@ var (
 
 //go:nosplit
 func raceread(addr uintptr) {
-	if heisenPending(false, addr) {
+	if heisen.light {
+		if !heisenPending(false, addr) {
+			heisenTouch(false, addr, sys.GetCallerPC())
+		}
 		return
 	}
 	if !heisenReadNoted(addr) {
@@ -37,7 +40,10 @@ func raceread(addr uintptr) {
 
 //go:nosplit
 func racewrite(addr uintptr) {
-	if heisenPending(true, addr) {
+	if heisen.light {
+		if !heisenPending(true, addr) {
+			heisenTouch(true, addr, sys.GetCallerPC())
+		}
 		return
 	}
 	if !heisenWriteNoted(addr) {

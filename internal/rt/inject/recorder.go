@@ -38,6 +38,8 @@ type heisenG struct {
 	size   uint32 // capacity of frames
 	depth  uint32
 
+	watch heisenWatchThread // what is pending; see watch.go
+
 	// What it is in cells; see cells.go.
 	owner  uint64 // as it stands in heads, 0 if it does not
 	epoch  uint64 // as it stands in notes
@@ -50,9 +52,8 @@ type heisenG struct {
 	released uint32
 	locks    [heisenMaxReleased]heisenReleased // the first so many are released locks
 
-	watch heisenWatchThread // what is pending; see watch.go
-	noise uint64            // state of the generator of random numbers
-	wait  bool              // it is to wait
+	noise uint64 // state of the generator of random numbers
+	wait  bool   // it is to wait
 
 	next *heisenG // in the list of free ones
 }
@@ -109,7 +110,7 @@ var heisen struct {
 	filter   bool   // all but repeated accesses
 	cells    bool   // only accesses to what several goroutines use
 	watch    bool   // overlaps are looked for
-	light    bool   // and nothing else is done
+	light    bool   // overlaps of two accesses are, and nothing else is done
 	noisy    bool   // accesses may have to wait
 	quiet    bool   // nothing else is recorded than which goroutines there are
 	marks    bool   // those too, marked
@@ -462,7 +463,9 @@ func heisenSyncG(gp *g, op uint64, obj uintptr, fp uintptr) {
 		fp = 0 // this is not where gp stands
 	}
 	h := (*heisenG)(unsafe.Pointer(gp.racectx))
-	heisenUnwatch(h)
+	if heisenAcquiring>>op&1 == 0 || heisenWatched.sections {
+		heisenUnwatch(h)
+	}
 	if !heisen.on || h == nil || self.raceignore != 0 || !heisenShared(obj) ||
 		obj-self.stack.lo < self.stack.hi-self.stack.lo {
 		return

@@ -49,6 +49,10 @@ const (
 	heisenAtomicWrite = 5
 )
 
+// heisenAcquiring is the ops after which nobody knows more of what the goroutine did.
+const heisenAcquiring = 1<<heisenOpAcquire | 1<<heisenOpTryAcquire | 1<<heisenOpAcquireShared |
+	1<<heisenOpTryAcquireShared | 1<<heisenOpReceive | 1<<heisenOpChanceReceive
+
 // heisenNoHits takes what is found where nothing can be reported.
 var heisenNoHits heisenWatchHits
 
@@ -69,11 +73,27 @@ const (
 
 // What core.go of package internal/watch needs of its host.
 
-//go:nosplit
-func heisenWatchStoreRelease(x *atomic.Uint64, v uint64) { x.StoreRelease(v) }
+// A release store of package atomic is an exchange on amd64, which costs as much as a
+// compare-and-swap. There every store is a release store, and the compiler keeps
+// stores in order with each other and with atomic operations.
 
 //go:nosplit
-func heisenWatchStoreRelease32(x *atomic.Uint32, v uint32) { x.StoreRelease(v) }
+func heisenWatchStoreRelease(x *atomic.Uint64, v uint64) {
+	if GOARCH == "amd64" {
+		*(*uint64)(unsafe.Pointer(x)) = v
+	} else {
+		x.StoreRelease(v)
+	}
+}
+
+//go:nosplit
+func heisenWatchStoreRelease32(x *atomic.Uint32, v uint32) {
+	if GOARCH == "amd64" {
+		*(*uint32)(unsafe.Pointer(x)) = v
+	} else {
+		x.StoreRelease(v)
+	}
+}
 
 //go:nosplit
 func heisenWatchLowestBit(x uint32) uint32 { return uint32(sys.TrailingZeros32(x)) }
@@ -212,13 +232,47 @@ func (l *heisenLocation) named(name string) bool {
 	return unsafe.String((*byte)(unsafe.Pointer(l.file+4)), *(*uint32)(unsafe.Pointer(l.file))) == name
 }
 
-// heisenPending reports whether an access of the current goroutine is pending already
-// and that is all that matters.
+// heisenPending reports whether an access of the current goroutine adds nothing to what
+// it has pending.
 //
 //go:nosplit
 func heisenPending(write bool, addr uintptr) bool {
 	h := (*heisenG)(unsafe.Pointer(getg().racectx))
-	return heisen.light && h != nil && heisenWatched.table.Pending(&h.watch, uint64(addr), write)
+	return h != nil && heisenWatched.table.Pending(&h.watch, uint64(addr), write)
+}
+
+// heisenTouch is heisenAccess, for the byte at addr, where nothing else is done than
+// looking for overlaps.
+//
+//go:nosplit
+func heisenTouch(write bool, addr, pc uintptr) {
+	gp := getg()
+	h := (*heisenG)(unsafe.Pointer(gp.racectx))
+	if h == nil || addr-gp.stack.lo < gp.stack.hi-gp.stack.lo || !heisenShared(addr) {
+		return
+	}
+	b := heisenBufOfP()
+	if b == nil || !h.started {
+		heisenWatch(h, write, addr, 1, heisenPC(pc))
+		return
+	}
+	op := uint64(heisenRead)
+	if write {
+		op = heisenWrite
+	}
+	who := uint64(h.id)<<32 | op<<heisenPlaceBits | heisenPlace(b, h, heisenPC(pc))
+	pending, alone := heisenWatched.table.Touch(&h.watch, uint64(addr), who, write)
+	if alone {
+		return
+	}
+	a := &b.access
+	a.Addr, a.Size, a.Who, a.Write, a.Atomic = uint64(addr), 1, who, write, false
+	if pending {
+		heisenWatched.table.Search(a, &b.hits)
+	} else {
+		heisenWatched.table.Before(&h.watch, a, &b.hits)
+	}
+	b.report(h)
 }
 
 // heisenUnwatch ends what h has pending. It comes first in every hook that tells of
@@ -272,21 +326,10 @@ func heisenWatch(h *heisenG, write bool, addr, size uintptr, pc uint64) {
 	if write {
 		op = heisenWrite
 	}
-	who := uint64(h.id)<<32 | op<<heisenPlaceBits | heisenPlace(b, h, pc)
-	pending, alone := false, false
-	if heisen.light && size == 1 {
-		if pending, alone = w.table.Touch(&h.watch, uint64(addr), who, write); alone {
-			return
-		}
-	}
 	a := &b.access
-	a.Addr, a.Size, a.Who = uint64(addr), uint64(size), who
+	a.Addr, a.Size, a.Who = uint64(addr), uint64(size), uint64(h.id)<<32|op<<heisenPlaceBits|heisenPlace(b, h, pc)
 	a.Loc, a.Depth, a.Write, a.Atomic = number, h.depth+inlined, write, false
-	if pending {
-		w.table.Search(a, &b.hits)
-	} else {
-		w.table.Before(&h.watch, a, &b.hits)
-	}
+	w.table.Before(&h.watch, a, &b.hits)
 	b.report(h)
 	if w.strength > 0 && (w.everywhere || number > 0 && w.location(number).flags&heisenLocationNoise != 0) {
 		w.roll(h, pc)
