@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"go/token"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -189,8 +190,10 @@ func (r *result) extend(to *atomrace.Section, s found) {
 	slices.SortFunc(to.Ends, func(a, b atomrace.End) int { return compareLocations(a.At, b.At) })
 }
 
-func (r *result) location(a *access) atomrace.Location {
-	at := r.fset.Position(a.at)
+func (r *result) location(a *access) atomrace.Location { return location(r.fset, a) }
+
+func location(fset *token.FileSet, a *access) atomrace.Location {
+	at := fset.Position(a.at)
 	return atomrace.Location{File: filepath.ToSlash(filepath.Clean(at.Filename)), Line: at.Line, Mode: a.mode}
 }
 
