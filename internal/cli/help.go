@@ -61,7 +61,7 @@ The name - is standard input.
 			run: (*invocation).trace,
 		},
 		{
-			name: "sections", args: "infer [packages]",
+			name: "sections", args: "(infer | refine) [packages] [-- test flags]",
 			short: "obtain atomic sections from source",
 			long: `A section is accesses to one variable that are meant to be atomic. There are
 patterns of code for which that is likely:

@@ -1,10 +1,10 @@
 package cli
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"os"
-	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -14,6 +14,7 @@ import (
 	"github.com/heisen-go/heisen/atomrace"
 	"github.com/heisen-go/heisen/internal/report"
 	"github.com/heisen-go/heisen/internal/rt"
+	"github.com/heisen-go/heisen/internal/static"
 )
 
 // overlaps is what atomrace is to look for in running programs: the values of the
@@ -27,14 +28,16 @@ type overlaps struct {
 	seed     uint64
 	budget   time.Duration
 
-	read []atomrace.Section
+	relative []atomrace.Section // as they stand in the file
+	read     []atomrace.Section // with absolute names of files
+	dir      string             // of the file
 }
 
 // overlapFlags defines -sections and the flags that say where goroutines are made
 // to wait.
 func (inv *invocation) overlapFlags() *overlaps {
 	o := &overlaps{}
-	inv.flags.StringVar(&o.sections, "sections", "", "atomrace: watch the atomic sections in `file`")
+	o.sectionsFlag(inv)
 	inv.flags.StringVar(&o.noise, "noise", "none", "atomrace: make goroutines wait while they access memory: none, `random`, loc (at the places of -from) or var (wherever the variables of -from are accessed)")
 	inv.flags.StringVar(&o.from, "from", "", "atomrace: findings for -noise, a `file` as -json prints it")
 	inv.flags.IntVar(&o.strength, "noise-strength", 50, "how many of a thousand accesses wait")
@@ -42,6 +45,11 @@ func (inv *invocation) overlapFlags() *overlaps {
 	inv.flags.Uint64Var(&o.seed, "noise-seed", 1, "what the choice of accesses depends on, besides the goroutines' numbers")
 	inv.flags.DurationVar(&o.budget, "noise-budget", 20*time.Second, "how long at most all waits of a program take together")
 	return o
+}
+
+// sectionsFlag defines -sections.
+func (o *overlaps) sectionsFlag(inv *invocation) {
+	inv.flags.StringVar(&o.sections, "sections", "", "atomrace: watch the atomic sections in `file`")
 }
 
 // live returns what programs are to look for, nil if none of the chosen detectors
@@ -60,7 +68,7 @@ func (o *overlaps) live(inv *invocation, d *detection) (*rt.Live, error) {
 	l := &rt.Live{Noise: rt.Noise{For: o.wait, Seed: o.seed, Budget: o.budget}}
 	var err error
 	if o.sections != "" {
-		if o.read, err = readSections(o.sections); err != nil {
+		if err := o.readSections(); err != nil {
 			return nil, err
 		}
 		l.Sections = o.read
@@ -91,45 +99,61 @@ func (o *overlaps) live(inv *invocation, d *detection) (*rt.Live, error) {
 // atomraceName is the detector that works in running programs.
 const atomraceName = "atomrace"
 
-// readSections reads a sections file. What is relative in it is so to its folder.
-func readSections(name string) ([]atomrace.Section, error) {
-	f, err := os.Open(name)
+// readSections reads the sections file.
+func (o *overlaps) readSections() error {
+	f, err := os.Open(o.sections)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	defer f.Close()
-	sections, err := atomrace.ReadSections(f)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", name, err)
+	if o.relative, err = atomrace.ReadSections(f); err != nil {
+		return fmt.Errorf("%s: %w", o.sections, err)
 	}
-	dir, err := filepath.Abs(filepath.Dir(name))
-	if err != nil {
-		return nil, err
+	if o.dir, err = absolute(filepath.Dir(o.sections)); err != nil {
+		return err
 	}
-	absolute := func(l *atomrace.Location) {
-		if file := filepath.FromSlash(l.File); !filepath.IsAbs(file) {
-			l.File = filepath.ToSlash(filepath.Join(dir, file))
-		}
-	}
-	for i := range sections {
-		absolute(&sections[i].Entry)
-		for j := range sections[i].Ends {
-			absolute(&sections[i].Ends[j].At)
-		}
-	}
-	return sections, nil
+	o.read = o.absolute(o.relative)
+	return nil
 }
 
-// findingsIn reads a file of findings.
-func findingsIn(name string) ([]report.Finding, error) {
-	f, err := os.Open(name)
+// absolute returns sections of the file with absolute names of files.
+func (o *overlaps) absolute(sections []atomrace.Section) []atomrace.Section {
+	full := func(l atomrace.Location) atomrace.Location {
+		if file := filepath.FromSlash(l.File); !filepath.IsAbs(file) {
+			l.File = filepath.ToSlash(filepath.Join(o.dir, file))
+		}
+		return l
+	}
+	sections = slices.Clone(sections)
+	for i := range sections {
+		s := &sections[i]
+		s.Entry, s.Ends = full(s.Entry), slices.Clone(s.Ends)
+		for j := range s.Ends {
+			s.Ends[j].At = full(s.Ends[j].At)
+		}
+	}
+	return sections
+}
+
+// findingsIn reads a file of findings: what -json has printed, in which there may be
+// lines that the program has printed, or what -write-baseline has written.
+func findingsIn(name string) (findings []report.Finding, err error) {
+	text, err := os.ReadFile(name)
 	if err != nil {
 		return nil, err
 	}
-	defer f.Close()
-	findings, err := report.Decode(f)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", name, err)
+	n := 0
+	for line := range strings.Lines(string(text)) {
+		n++
+		start := strings.Index(line, `{"detector":`)
+		if start < 0 {
+			continue
+		}
+		found, err := report.Decode(strings.NewReader(line[start:]))
+		if err != nil {
+			return nil, fmt.Errorf("%s:%d: %w", name, n, err)
+		}
+		findings = append(findings, found...)
 	}
 	if len(findings) == 0 {
 		return nil, fmt.Errorf("%s: no findings", name)
@@ -165,34 +189,79 @@ func locationsOf(name string) ([]atomrace.Location, error) {
 }
 
 // variablesOf returns the places where the variables in a file of findings are
-// accessed.
+// accessed, in the packages that are tested or run.
 func variablesOf(inv *invocation, name string) ([]atomrace.Location, error) {
-	return nil, errors.New("not yet")
+	findings, err := findingsIn(name)
+	if err != nil {
+		return nil, err
+	}
+	var of []static.Access
+	for i := range findings {
+		for _, a := range findings[i].Accesses {
+			if len(a.Stack) == 0 || a.Variable == "" {
+				continue
+			}
+			access := static.Access{File: a.Stack[0].File, Line: a.Stack[0].Line, Expr: a.Variable}
+			if !slices.Contains(of, access) {
+				of = append(of, access)
+			}
+		}
+	}
+	if len(of) == 0 {
+		return nil, fmt.Errorf("%s: the findings name no variables", name)
+	}
+	done := inv.progress("looking for variables", time.Second)
+	defer done()
+	ctx, stop := inv.interruptible()
+	defer stop()
+	source := static.Source{Packages: inv.args, Tests: true}
+	if inv.tags != "" {
+		source.Tags = strings.Split(inv.tags, ",")
+	}
+	locations, err := static.Uses(ctx, source, of...)
+	if len(locations) == 0 {
+		return nil, fmt.Errorf("%s: %w", name, cmp.Or(err, errors.New("none of the variables is accessed in these packages")))
+	}
+	if errors.Is(err, static.ErrNoVariable) {
+		err = nil // a variable of another package
+	}
+	return locations, err
 }
 
 // overlapFinding is what a program has found, as a finding.
 func overlapFinding(found rt.Overlap) heisen.Finding {
-	f := heisen.Finding{
-		Detector: atomraceName, Kind: heisen.Race, Object: found.Accesses[0].Object,
-		Message: "two goroutines access it at the same time", Accesses: found.Accesses,
-	}
+	f := atomrace.RaceOf(found.Accesses[0], found.Accesses[1])
 	if found.Section >= 0 {
-		f.Kind = heisen.Atomicity
-		f.Message = "another goroutine's access comes into an atomic section"
+		f = atomrace.ViolationOf(found.Accesses)
 	}
+	f.Detector = atomraceName
 	return f
 }
 
-// concerns reports whether a finding is about the variable that its section names.
-func (o *overlaps) concerns(section int, f *report.Finding) bool {
-	if section < 0 || o.read[section].Variable == "" {
-		return true
+// observe has told be called with what a program finds, as a finding too, but for
+// violations of sections that are about another variable than the one at hand.
+func (o *overlaps) observe(stream *rt.Stream, found *findings, told func(rt.Overlap, heisen.Finding)) {
+	type question struct {
+		section    int
+		entry, end heisen.Site
 	}
-	pattern := o.read[section].Variable
-	for _, a := range f.Accesses {
-		if ok, err := path.Match(pattern, a.Variable); a.Variable == "" || ok && err == nil {
-			return true
+	answers := map[question]bool{}
+	stream.OnOverlap(func(overlap rt.Overlap) {
+		f := overlapFinding(overlap)
+		if overlap.Section >= len(o.read) {
+			return
 		}
-	}
-	return false
+		if overlap.Section >= 0 && o.read[overlap.Section].Variable != "" {
+			q := question{overlap.Section, f.Accesses[0].Site, f.Accesses[len(f.Accesses)-1].Site}
+			concerned, known := answers[q]
+			if !known {
+				concerned = found.isAbout(f, stream.Symbols(), &o.read[overlap.Section])
+				answers[q] = concerned
+			}
+			if !concerned {
+				return
+			}
+		}
+		told(overlap, f)
+	})
 }

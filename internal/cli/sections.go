@@ -15,17 +15,20 @@ import (
 // sections is heisen sections, which has subcommands of its own.
 func (inv *invocation) sections() (int, error) {
 	if len(inv.args) == 0 {
-		return Misused, misuse("no infer")
+		return Misused, misuse("neither infer nor refine")
 	}
 	verb := inv.args[0]
 	switch verb {
 	case "infer":
 		inv.args = inv.args[1:]
 		return inv.infer()
+	case "refine":
+		inv.args = inv.args[1:]
+		return inv.refine()
 	case "-h", "-help", "--help":
 		return inv.infer()
 	}
-	return Misused, misuse("%q is not infer", verb)
+	return Misused, misuse("%q is neither infer nor refine", verb)
 }
 
 // infer is heisen sections infer: it writes a sections file.

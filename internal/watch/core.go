@@ -133,14 +133,17 @@ type Table struct {
 	// before the first access.
 	Single   bool
 	sections uint32 // how many of rules are set
+	entries  uint32 // how many of entryRules are set
 	ends     uint32 // how many of endRules are set
-	_        [40]byte
+	_        [36]byte
 
 	fullWide, long, busy, found, dropped atomic.Uint64
 
-	roles    [maxLocations]locationRoles
-	rules    [maxSections]sectionRule
-	endRules [maxEnds]endRule
+	roles      [MaxLocations]locationRoles
+	rules      [MaxSections]sectionRule
+	entryRules [MaxEntries]entryRule
+	endRules   [MaxEnds]endRule
+	seen       [MaxEnds]atomic.Uint32
 }
 
 // Thread is what a thread has pending. Its zero value is ready. It belongs to the
@@ -160,6 +163,11 @@ type Thread struct {
 	addr    uint64
 	active  [maxActive]activeSection
 }
+
+// Idle reports whether the thread has nothing pending and is in no section.
+//
+//go:nosplit
+func (th *Thread) Idle() bool { return th.pieces|th.wide|th.loc|th.actives == 0 }
 
 // Before says that a thread is about to make an access, and looks for accesses of
 // other threads that conflict with it and are pending now: accesses that share a byte,

@@ -36,14 +36,17 @@ const (
 	maxActive     = 16 // sections that a thread is in
 	maxViolations = 4
 
-	maxLocations = 4096
-	maxSections  = 4096
-	maxEnds      = 8192
+	// What a table has room for.
+	MaxLocations = 4096
+	MaxSections  = 4096
+	MaxEntries   = 8192
+	MaxEnds      = 8192
 
 	activeLocked   = 1 << 0
 	activeRead     = 1 << 1 // there is a reader among the suspects
 	activeWritten  = 1 << 2 // there is a writer
-	activeShift    = 3      // of the byte mask
+	activeReversed = 1 << 3 // and it came before the reader, if there is one
+	activeShift    = 4      // of the byte mask
 	activeBytes    = 0xFF << activeShift
 	activeTagShift = 13
 	activeTagBits  = 61 - activeBits
@@ -52,19 +55,26 @@ const (
 // Violation is a section that other threads broke into.
 type Violation struct {
 	Section     uint32 // as AddSection numbered it
+	Rule        uint32 // its end, by the order in which ends were added, from 1
 	Read, Wrote bool   // the kinds of access by others that the end does not allow
 	Addr        uint64 // of the variable
 	Entry, End  uint64 // who, of the section's own accesses
 	Reader      uint64 // who read first, if Read
 	Writer      uint64 // who wrote first, if Wrote
+	WriterFirst bool   // the writer came before the reader
 }
 
-// sectionRule is a section, except for its ends.
+// sectionRule is a section, except for its entries and ends.
 type sectionRule struct {
-	next      uint32 // the next section with the same entry
 	above     uint32
 	circular  bool
 	recursive bool
+}
+
+// entryRule is an entry of a section.
+type entryRule struct {
+	next    uint32 // the next entry at the same location
+	section uint32
 }
 
 // endRule is an end of a section.
@@ -74,8 +84,8 @@ type endRule struct {
 	reads, writes bool // allowed
 }
 
-// locationRoles is what a location is to sections: the first that is entered there,
-// and the first end there.
+// locationRoles is what a location is to sections: the first entry there and the first
+// end there.
 type locationRoles struct {
 	entry, end uint32
 }
@@ -100,22 +110,43 @@ type activeSection struct {
 	fresh   bool   // entered by the access that is pending
 }
 
-// AddSection adds a section that is entered at a location, a number up to 4096,
-// and returns its number, the first being 1, or 0 if there is no room. It is given up
-// when the thread returns from the function that is above calls above that of the
-// entry. Sections are added before the first access.
+// AddSection adds a section that is entered at a location, a number from 1 to
+// MaxLocations, or 0 if AddEntry is to say where. It returns the section's number, the
+// first being 1, or 0 if there is no room. The section is given up when the thread
+// returns from the function that is above calls above that of the entry.
+//
+// Sections are added before the first access. Entries and ends at a location that no
+// access has had yet can be added later, by one thread at a time.
 //
 //go:nosplit
 func (t *Table) AddSection(entry, above uint32, circular, recursive bool) uint32 {
 	n := t.sections
-	if entry == 0 || entry > maxLocations || n >= maxSections {
+	if n >= MaxSections {
 		return 0
 	}
 	r := &t.rules[n]
 	r.above, r.circular, r.recursive = above, circular, recursive
-	r.next, t.roles[entry-1].entry = t.roles[entry-1].entry, n+1
 	t.sections = n + 1
+	if entry != 0 && !t.AddEntry(n+1, entry) {
+		t.sections = n
+		return 0
+	}
 	return n + 1
+}
+
+// AddEntry adds another entry to a section, and reports whether there was room.
+//
+//go:nosplit
+func (t *Table) AddEntry(section, at uint32) bool {
+	n := t.entries
+	if section == 0 || section > t.sections || at == 0 || at > MaxLocations || n >= MaxEntries {
+		return false
+	}
+	e := &t.entryRules[n]
+	t.entries = n + 1
+	e.section = section
+	e.next, t.roles[at-1].entry = t.roles[at-1].entry, n+1
+	return true
 }
 
 // AddEnd adds an end to a section, which allows others to read or write the variable
@@ -124,7 +155,7 @@ func (t *Table) AddSection(entry, above uint32, circular, recursive bool) uint32
 //go:nosplit
 func (t *Table) AddEnd(section, at uint32, reads, writes bool) bool {
 	n := t.ends
-	if section == 0 || section > t.sections || at == 0 || at > maxLocations || n >= maxEnds {
+	if section == 0 || section > t.sections || at == 0 || at > MaxLocations || n >= MaxEnds {
 		return false
 	}
 	e := &t.endRules[n]
@@ -133,6 +164,12 @@ func (t *Table) AddEnd(section, at uint32, reads, writes bool) bool {
 	e.next, t.roles[at-1].end = t.roles[at-1].end, n+1
 	return true
 }
+
+// Seen reports whether a thread has gone through a section to the end that was added
+// as the n-th, from 1.
+//
+//go:nosplit
+func (t *Table) Seen(n uint32) bool { return t.seen[(n-1)%MaxEnds].Load() != 0 }
 
 // Exit gives up the sections that the thread entered in calls that are over, when it
 // is in depth calls. It comes after the thread's latest access, which may have been
@@ -147,19 +184,19 @@ func (t *Table) Exit(th *Thread, depth uint32, hits *Hits) {
 	}
 }
 
-// AtomExit gives up the thread's sections on the variable at addr, as the paper's
-// atomExit does with an end that allows everything. It comes after the thread's latest
-// access, which may have been at an end.
+// AtomExit gives up the thread's sections on variables at the addresses from first to
+// last, as the paper's atomExit does with an end that allows everything. It comes after
+// the thread's latest access, which may have been at an end.
 //
 //go:nosplit
-func (t *Table) AtomExit(th *Thread, addr uint64, hits *Hits) {
+func (t *Table) AtomExit(th *Thread, first, last uint64, hits *Hits) {
 	hits.Overlaps, hits.Violations = 0, 0
 	if t.sections == 0 {
 		return
 	}
 	t.finish(th, hits)
 	for i := uint32(0); i < th.actives && i < maxActive; {
-		if th.active[i].addr == addr {
+		if addr := th.active[i].addr; first <= addr && addr <= last {
 			t.drop(th, i)
 		} else {
 			i++
@@ -183,7 +220,7 @@ func (t *Table) follow(th *Thread, a *Access, first, last uint64, hits *Hits) {
 		words++
 	}
 	th.loc, th.addr = a.Loc, a.Addr
-	if a.Loc != 0 && a.Loc <= maxLocations {
+	if a.Loc != 0 && a.Loc <= MaxLocations {
 		t.enter(th, a, min(first|7, last))
 	}
 }
@@ -197,7 +234,7 @@ func (t *Table) finish(th *Thread, hits *Hits) {
 	}
 	loc := th.loc
 	th.loc = 0
-	if loc == 0 || loc > maxLocations {
+	if loc == 0 || loc > MaxLocations {
 		return
 	}
 	for i := uint32(0); i < th.actives && i < maxActive; {
@@ -225,11 +262,11 @@ func (t *Table) finish(th *Thread, hits *Hits) {
 //
 //go:nosplit
 func (t *Table) endAt(r *activeSection, loc uint32) uint32 {
-	if r.fresh && r.section-1 < maxSections && t.rules[r.section-1].circular {
+	if r.fresh && r.section-1 < MaxSections && t.rules[r.section-1].circular {
 		return 0
 	}
-	e := t.roles[(loc-1)%maxLocations].end
-	for e != 0 && e <= maxEnds && t.endRules[e-1].section != r.section {
+	e := t.roles[(loc-1)%MaxLocations].end
+	for e != 0 && e <= MaxEnds && t.endRules[e-1].section != r.section {
 		e = t.endRules[e-1].next
 	}
 	return e
@@ -243,7 +280,10 @@ func (t *Table) check(th *Thread, r *activeSection, e uint32, hits *Hits) {
 	k := b.lockActive(way)
 	owner, reader, writer := b.owners[way].Load(), b.readers[way].Load(), b.writers[way].Load()
 	storeRelease(&b.keys[way], k)
-	rule := &t.endRules[(e-1)%maxEnds]
+	if seen := &t.seen[(e-1)%MaxEnds]; seen.Load() == 0 {
+		seen.Store(1)
+	}
+	rule := &t.endRules[(e-1)%MaxEnds]
 	read, wrote := k&activeRead != 0 && !rule.reads, k&activeWritten != 0 && !rule.writes
 	if !read && !wrote {
 		return
@@ -254,8 +294,9 @@ func (t *Table) check(th *Thread, r *activeSection, e uint32, hits *Hits) {
 		return
 	}
 	v := &hits.Broken[n]
-	v.Section, v.Addr, v.Entry, v.End = r.section, r.addr, owner, th.who
+	v.Section, v.Rule, v.Addr, v.Entry, v.End = r.section, e, r.addr, owner, th.who
 	v.Read, v.Reader, v.Wrote, v.Writer = read, reader, wrote, writer
+	v.WriterFirst = k&activeReversed != 0
 	hits.Violations = n + 1
 }
 
@@ -293,10 +334,10 @@ func (t *Table) suspect(a *Access, from, to uint64) {
 					break
 				}
 				if b.keys[i].CompareAndSwap(k, k|activeLocked) {
-					if a.Write {
-						storeRelease(&b.writers[i], a.Who)
-					} else {
+					if !a.Write {
 						storeRelease(&b.readers[i], a.Who)
+					} else if storeRelease(&b.writers[i], a.Who); k&activeRead == 0 {
+						k |= activeReversed
 					}
 					storeRelease(&b.keys[i], k|mark)
 					break
@@ -320,10 +361,10 @@ func (t *Table) enter(th *Thread, a *Access, to uint64) {
 	if t.Single && t.followed(a, to) {
 		return
 	}
-	for s := t.roles[(a.Loc-1)%maxLocations].entry; s != 0 && s <= maxSections; {
-		rule := &t.rules[s-1]
+	for e := t.roles[(a.Loc-1)%MaxLocations].entry; e != 0 && e <= MaxEntries; e = t.entryRules[e-1].next {
+		s := t.entryRules[e-1].section
+		rule := &t.rules[(s-1)%MaxSections]
 		if t.reenter(th, s, a.Addr, rule) {
-			s = rule.next
 			continue
 		}
 		if slot == 0 && th.actives < maxActive {
@@ -332,13 +373,12 @@ func (t *Table) enter(th *Thread, a *Access, to uint64) {
 		n := th.actives
 		if slot == 0 || n >= maxActive {
 			t.dropped.Add(1)
-		} else {
-			r := &th.active[n]
-			r.addr, r.slot, r.section, r.count, r.fresh = a.Addr, slot, s, 1, true
-			r.home = a.Depth - min(rule.above, a.Depth)
-			th.actives = n + 1
+			continue
 		}
-		s = rule.next
+		r := &th.active[n]
+		r.addr, r.slot, r.section, r.count, r.fresh = a.Addr, slot, s, 1, true
+		r.home = a.Depth - min(rule.above, a.Depth)
+		th.actives = n + 1
 	}
 }
 

@@ -41,10 +41,13 @@ func violations(h *Hits) string {
 	var found []string
 	for _, v := range h.Broken[:h.Violations] {
 		s := fmt.Sprintf("S%d %d-%d", v.Section, uint32(v.Entry), uint32(v.End))
+		if v.Wrote && v.WriterFirst {
+			s += fmt.Sprintf(" w%d", uint32(v.Writer))
+		}
 		if v.Read {
 			s += fmt.Sprintf(" r%d", uint32(v.Reader))
 		}
-		if v.Wrote {
+		if v.Wrote && !v.WriterFirst {
 			s += fmt.Sprintf(" w%d", uint32(v.Writer))
 		}
 		found = append(found, s)
@@ -187,7 +190,7 @@ func TestSections(t *testing.T) {
 				case "exit":
 					table.Exit(th, e.depth, &hits)
 				case "atomExit":
-					table.AtomExit(th, e.addr, &hits)
+					table.AtomExit(th, e.addr, e.addr, &hits)
 				default:
 					s := step{thread: e.thread, addr: e.addr, size: 1, mode: e.what}
 					a := s.access(uint32(i + 1))
@@ -200,8 +203,9 @@ func TestSections(t *testing.T) {
 			}
 			for _, th := range threads {
 				table.After(th, new(Hits))
-				for addr := range uint64(32) {
-					table.AtomExit(th, addr, new(Hits))
+				table.AtomExit(th, 0, 1<<64-1, new(Hits))
+				if !th.Idle() {
+					t.Error("a thread is not idle")
 				}
 			}
 			checkEmpty(t, table)
@@ -250,12 +254,12 @@ func TestSectionBounds(t *testing.T) {
 	})
 	t.Run("a full repository", func(t *testing.T) {
 		table := new(Table)
-		for i := range uint32(maxSections) {
-			if s := table.AddSection(1+i%maxLocations, 0, false, false); s != i+1 {
+		for i := range uint32(MaxSections) {
+			if s := table.AddSection(1+i%MaxLocations, 0, false, false); s != i+1 {
 				t.Fatalf("section %d is numbered %d", i+1, s)
 			}
-			for at := range uint32(maxEnds / maxSections) {
-				if !table.AddEnd(i+1, maxLocations-at, true, false) {
+			for at := range uint32(MaxEnds / MaxSections) {
+				if !table.AddEnd(i+1, MaxLocations-at, true, false) {
 					t.Fatal("no room for an end")
 				}
 			}
@@ -264,17 +268,36 @@ func TestSectionBounds(t *testing.T) {
 			t.Error("there was room")
 		}
 	})
+	t.Run("several entries", func(t *testing.T) {
+		table := new(Table)
+		s := table.AddSection(1, 0, false, false)
+		if !table.AddEntry(s, 3) || !table.AddEnd(s, 2, false, false) {
+			t.Fatal("no room")
+		}
+		var one, two Thread
+		var hits Hits
+		for i, loc := range []uint32{1, 3} {
+			table.Before(&one, &Access{Addr: 8, Loc: loc, Who: 1 << 32}, &hits)
+			table.Before(&two, &Access{Addr: 8, Who: 2 << 32}, &hits)
+			table.Before(&one, &Access{Addr: 8, Loc: 2, Who: 1 << 32}, &hits)
+			table.After(&one, &hits)
+			if hits.Violations != 1 {
+				t.Errorf("entry %d: %q", i, violations(&hits))
+			}
+		}
+	})
 	t.Run("no such location or section", func(t *testing.T) {
 		table := new(Table)
-		if table.AddSection(0, 0, false, false) != 0 || table.AddSection(maxLocations+1, 0, false, false) != 0 {
+		if table.AddSection(MaxLocations+1, 0, false, false) != 0 {
 			t.Error("a section was added")
 		}
-		s := table.AddSection(maxLocations, 0, false, false)
-		if table.AddEnd(s, 0, false, false) || table.AddEnd(s, maxLocations+1, false, false) || table.AddEnd(s+1, 1, false, false) || table.AddEnd(0, 1, false, false) {
+		s := table.AddSection(MaxLocations, 0, false, false)
+		if table.AddEnd(s, 0, false, false) || table.AddEnd(s, MaxLocations+1, false, false) || table.AddEnd(s+1, 1, false, false) || table.AddEnd(0, 1, false, false) ||
+			table.AddEntry(s+1, 1) || table.AddEntry(s, 0) || table.AddEntry(s, MaxLocations+1) {
 			t.Error("an end was added")
 		}
 		th := new(Thread)
-		table.Before(th, &Access{Addr: 8, Loc: maxLocations + 1}, new(Hits))
+		table.Before(th, &Access{Addr: 8, Loc: MaxLocations + 1}, new(Hits))
 		table.After(th, new(Hits))
 	})
 }
@@ -359,18 +382,18 @@ func TestSectionsModel(t *testing.T) {
 						kept = append(kept, s)
 						continue
 					}
-					v := fmt.Sprintf("S%d %d-%d", s.rule+1, s.entry, last[who])
-					bad := false
+					var bad []string
 					if s.read != 0 && !strings.Contains(allow, "r") {
-						v += fmt.Sprintf(" r%d", s.read)
-						bad = true
+						bad = append(bad, fmt.Sprintf("r%d", s.read))
 					}
 					if s.writer != 0 && !strings.Contains(allow, "w") {
-						v += fmt.Sprintf(" w%d", s.writer)
-						bad = true
+						bad = append(bad, fmt.Sprintf("w%d", s.writer))
 					}
-					if bad {
-						want = append(want, v)
+					if len(bad) == 2 && s.writer < s.read {
+						slices.Reverse(bad)
+					}
+					if bad != nil {
+						want = append(want, fmt.Sprintf("S%d %d-%d %s", s.rule+1, s.entry, last[who], strings.Join(bad, " ")))
 					}
 				}
 				in[who], loc[who] = kept, 0
@@ -390,7 +413,7 @@ func TestSectionsModel(t *testing.T) {
 			case 2:
 				v := 8 + 8*rng.Uint64N(2)
 				in[who] = slices.DeleteFunc(in[who], func(s *modelSection) bool { return s.addr == v })
-				table.AtomExit(&ths[who], v, &hits)
+				table.AtomExit(&ths[who], v, v, &hits)
 			default:
 				a := &Access{
 					Addr: 8 + 8*rng.Uint64N(2), Size: 1, Who: uint64(who)<<32 | uint64(n),
