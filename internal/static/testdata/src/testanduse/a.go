@@ -294,7 +294,7 @@ var work stack
 func (s *stack) size() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return len(s.jobs) // want `test-and-use of s.jobs, ends at 0$`
+	return len(s.jobs) // want `test-and-use of s.jobs, ends at a.go:303$`
 }
 
 func (s *stack) take() {
