@@ -198,6 +198,39 @@ section m.go:8 read
 	}
 }
 
+// TestUnite infers sections of variables one of whose names is a pattern that the
+// others match: they are one section.
+func TestUnite(t *testing.T) {
+	dir := write(t, map[string]string{
+		"go.mod": "module example.com/m\n\ngo 1.25\n",
+		"m.go": `package m
+
+type T struct{ p *int }
+
+func (t *T) set(p *int) { t.p = p }
+
+func F(t *T) {
+	v := *t.p
+	t.p = new(int)
+	*t.p = v + 1
+	if *t.p > 3 {
+		*t.p = 3
+	}
+}
+`})
+	const want = `
+section m.go:11 read
+    variable *t.p
+    pattern test-and-use
+    end m.go:12 read {read}
+    end m.go:12 write {read}
+`
+	found := infer(t, static.Source{Dir: dir})
+	if diff := cmp.Diff(want, text(t, dir, found.Sections)); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
 // TestSources infers from what is not plain source: tests, build tags, generated
 // files with line directives, vendored packages, and packages that do not compile.
 func TestSources(t *testing.T) {
