@@ -183,6 +183,8 @@ func TestCheckSections(t *testing.T) {
 		{second(func(s *Section) {}), "section 2, a.go:1 read: another section of the variable has the same entry: make them one section"},
 		{second(func(s *Section) { s.Variable = "" }), "section 2, a.go:1 read: another section of the variable has the same entry: make them one section"},
 		{second(func(s *Section) { s.Variable = "a.*" }), "section 2, a.go:1 read: another section of the variable has the same entry: make them one section"},
+		{append(with(func(s *Section) { s.Variable = "" }), good()), "section 2, a.go:1 read: another section of the variable has the same entry: make them one section"},
+		{append(with(func(s *Section) { s.Variable = "a.*" }), good()), "section 2, a.go:1 read: another section of the variable has the same entry: make them one section"},
 		{second(func(s *Section) { s.Variable = "b.*" }), ""},
 		{second(func(s *Section) { s.Variable = "a.m" }), ""},
 	} {

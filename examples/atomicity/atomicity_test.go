@@ -1,5 +1,3 @@
-// Package atomicity has five programs with classic bugs of atomicity: each access
-// holds a lock or is atomic, and what belongs together is torn apart all the same.
 package atomicity
 
 import (

@@ -100,7 +100,7 @@ func (w *watch) run(inv *invocation, cmd *exec.Cmd) (int, error) {
 	w.found = newFindings(live, w.known)
 	s, err := newSession(inv, w.filter.mode(w.detect), w.live, func(_ int, p *rt.Program, stream *rt.Stream) (int32, error) {
 		collector, done := w.found.collect(stream.Symbols(), testedPackage(p))
-		stream.OnOverlap(func(o rt.Overlap) { collector.Add(overlapFinding(o)) })
+		w.overlaps.observe(stream, w.found, func(_ rt.Overlap, f heisen.Finding) { collector.Add(f) })
 		detectors, err := w.detect.build(stream.Symbols(), collector.Add)
 		if err != nil {
 			return Failed, err

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -27,7 +26,9 @@ type overlaps struct {
 	seed     uint64
 	budget   time.Duration
 
-	read []atomrace.Section
+	relative []atomrace.Section // as they stand in the file
+	read     []atomrace.Section // with absolute names of files
+	dir      string             // of the file
 }
 
 // overlapFlags defines -sections and the flags that say where goroutines are made
@@ -60,7 +61,7 @@ func (o *overlaps) live(inv *invocation, d *detection) (*rt.Live, error) {
 	l := &rt.Live{Noise: rt.Noise{For: o.wait, Seed: o.seed, Budget: o.budget}}
 	var err error
 	if o.sections != "" {
-		if o.read, err = readSections(o.sections); err != nil {
+		if err := o.readSections(); err != nil {
 			return nil, err
 		}
 		l.Sections = o.read
@@ -91,33 +92,40 @@ func (o *overlaps) live(inv *invocation, d *detection) (*rt.Live, error) {
 // atomraceName is the detector that works in running programs.
 const atomraceName = "atomrace"
 
-// readSections reads a sections file. What is relative in it is so to its folder.
-func readSections(name string) ([]atomrace.Section, error) {
-	f, err := os.Open(name)
+// readSections reads the sections file.
+func (o *overlaps) readSections() error {
+	f, err := os.Open(o.sections)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	defer f.Close()
-	sections, err := atomrace.ReadSections(f)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", name, err)
+	if o.relative, err = atomrace.ReadSections(f); err != nil {
+		return fmt.Errorf("%s: %w", o.sections, err)
 	}
-	dir, err := filepath.Abs(filepath.Dir(name))
-	if err != nil {
-		return nil, err
+	if o.dir, err = absolute(filepath.Dir(o.sections)); err != nil {
+		return err
 	}
-	absolute := func(l *atomrace.Location) {
+	o.read = o.absolute(o.relative)
+	return nil
+}
+
+// absolute returns sections of the file with absolute names of files.
+func (o *overlaps) absolute(sections []atomrace.Section) []atomrace.Section {
+	full := func(l atomrace.Location) atomrace.Location {
 		if file := filepath.FromSlash(l.File); !filepath.IsAbs(file) {
-			l.File = filepath.ToSlash(filepath.Join(dir, file))
+			l.File = filepath.ToSlash(filepath.Join(o.dir, file))
 		}
+		return l
 	}
+	sections = slices.Clone(sections)
 	for i := range sections {
-		absolute(&sections[i].Entry)
-		for j := range sections[i].Ends {
-			absolute(&sections[i].Ends[j].At)
+		s := &sections[i]
+		s.Entry, s.Ends = full(s.Entry), slices.Clone(s.Ends)
+		for j := range s.Ends {
+			s.Ends[j].At = full(s.Ends[j].At)
 		}
 	}
-	return sections, nil
+	return sections
 }
 
 // findingsIn reads a file of findings.
@@ -183,16 +191,30 @@ func overlapFinding(found rt.Overlap) heisen.Finding {
 	return f
 }
 
-// concerns reports whether a finding is about the variable that its section names.
-func (o *overlaps) concerns(section int, f *report.Finding) bool {
-	if section < 0 || o.read[section].Variable == "" {
-		return true
+// observe has told be called with what a program finds, as a finding too, but for
+// violations of sections that are about another variable than the one at hand.
+func (o *overlaps) observe(stream *rt.Stream, found *findings, told func(rt.Overlap, heisen.Finding)) {
+	type question struct {
+		section    int
+		entry, end heisen.Site
 	}
-	pattern := o.read[section].Variable
-	for _, a := range f.Accesses {
-		if ok, err := path.Match(pattern, a.Variable); a.Variable == "" || ok && err == nil {
-			return true
+	answers := map[question]bool{}
+	stream.OnOverlap(func(overlap rt.Overlap) {
+		f := overlapFinding(overlap)
+		if overlap.Section >= len(o.read) {
+			return
 		}
-	}
-	return false
+		if overlap.Section >= 0 && o.read[overlap.Section].Variable != "" {
+			q := question{overlap.Section, f.Accesses[0].Site, f.Accesses[len(f.Accesses)-1].Site}
+			concerned, known := answers[q]
+			if !known {
+				concerned = found.isAbout(f, stream.Symbols(), &o.read[overlap.Section])
+				answers[q] = concerned
+			}
+			if !concerned {
+				return
+			}
+		}
+		told(overlap, f)
+	})
 }

@@ -137,6 +137,9 @@ type Overlap struct {
 	// Section is the index in Live.Sections of one that others came into, or -1: the
 	// two accesses were pending at the same time.
 	Section int
+	// End is the number of the section's end, from 0, counting the ends of all
+	// sections in their order.
+	End int
 	// Accesses are, of a race, the one that was pending and the one that came; of a
 	// section its entry, the access that came in between, and the end.
 	Accesses []heisen.Access
@@ -147,11 +150,41 @@ type Overlap struct {
 // those of the stream's Symbols.
 func (s *Stream) OnOverlap(told func(Overlap)) { s.overlap = told }
 
+// Watched is what came of Live at the end of a program that ended regularly.
+type Watched struct {
+	// Ended says that the program has sent the rest.
+	Ended bool
+	// Seen says of every end, numbered as in Overlap, whether a goroutine has gone
+	// through the section to it.
+	Seen []bool
+	// Unnoticed counts what could not be followed because too much happened at a time:
+	// accesses and sections that others could not see, or not wholly. What they
+	// overlapped may have been missed.
+	Unnoticed uint64
+}
+
+// Watched returns what came of Live, once the stream has ended.
+func (s *Stream) Watched() Watched { return s.watched }
+
+func (s *Stream) setWatched(ends uint32, words []uint64) error {
+	if len(words) < lossWords || uint64(len(words)-lossWords) != (uint64(ends)+63)/64 {
+		return s.corrupt("%d words of %d ends", len(words), ends)
+	}
+	s.watched = Watched{Ended: true, Seen: make([]bool, ends)}
+	for _, lost := range words[:lossWords] {
+		s.watched.Unnoticed += lost
+	}
+	for i := range s.watched.Seen {
+		s.watched.Seen[i] = words[lossWords+i/64]>>(i%64)&1 != 0
+	}
+	return nil
+}
+
 // overlaps tells of an overlap that g has found.
 func (m *merger) overlaps(g *goroutine, record []uint64) error {
-	who, other, section := record[2], record[3], int(uint32(record[5]))-1
-	o := Overlap{Section: section}
-	if section >= 0 {
+	who, other := record[2], record[3]
+	o := Overlap{Section: int(uint16(record[5])) - 1, End: int(uint16(record[5]>>16)) - 1}
+	if o.Section >= 0 {
 		entry := uint64(g.id)<<32 | record[5]>>32
 		if err := m.addAccess(&o, entry, record[0]&argMask, 1); err != nil {
 			return err

@@ -25,7 +25,7 @@ func TestOverlaps(t *testing.T) {
 		word(opOverlap, varBase), 1, who(1, heisen.Write, 2), who(0, heisen.Read, 1), 8<<48|(varBase+4), 0,
 		word(opSwitch, 0), 4,
 		word(opOverlap, varBase), 2, who(0, heisen.AtomicWrite, 3), who(1, heisen.Write, 2), 1<<48|varBase,
-		who(0, heisen.AtomicRead, 1)<<32|8)
+		who(0, heisen.AtomicRead, 1)<<32|12<<16|8)
 	s, err := NewStream(bytes.NewReader(rec), nil)
 	if err != nil {
 		t.Fatal(err)
@@ -40,12 +40,33 @@ func TestOverlaps(t *testing.T) {
 		return heisen.Access{Op: op, Thread: thread, Object: at, Size: size, Site: site(pc)}
 	}
 	want := []Overlap{
-		{-1, []heisen.Access{access(heisen.Read, 0, varBase+4, 1, 0x100), access(heisen.Write, 1, varBase, 8, 0x200)}},
-		{7, []heisen.Access{access(heisen.AtomicRead, 0, varBase, 1, 0x100),
+		{-1, -1, []heisen.Access{access(heisen.Read, 0, varBase+4, 1, 0x100), access(heisen.Write, 1, varBase, 8, 0x200)}},
+		{7, 11, []heisen.Access{access(heisen.AtomicRead, 0, varBase, 1, 0x100),
 			access(heisen.Write, 1, varBase, 1, 0x200), access(heisen.AtomicWrite, 0, varBase, 1, 0x300)}},
 	}
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf("overlaps\n%+v\nwant\n%+v", got, want)
+	}
+}
+
+// TestWatched reads what a program tells at its end.
+func TestWatched(t *testing.T) {
+	rec := message(helloMessage(), msgWatched, 66, 1, 0, 2, 0, 4, 1<<3, 1<<1)
+	s, _, err := readAll(t, message(rec, msgBye, 0, 0, 0))
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := s.Watched()
+	if !got.Ended || got.Unnoticed != 7 || len(got.Seen) != 66 {
+		t.Errorf("%+v", got)
+	}
+	for i, seen := range got.Seen {
+		if seen != (i == 3 || i == 65) {
+			t.Errorf("end %d: seen is %v", i, seen)
+		}
+	}
+	if _, _, err := readAll(t, message(helloMessage(), msgWatched, 66, 1, 0, 2, 0, 4, 8)); err == nil {
+		t.Error("no error about a word that is missing")
 	}
 }
 

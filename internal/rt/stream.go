@@ -41,6 +41,7 @@ type Stream struct {
 
 	overlap  func(Overlap)
 	overlaps []Overlap // that it was not told of yet
+	watched  Watched
 
 	places []place
 	tasks  map[uint32]heisen.Site // by number
@@ -210,6 +211,8 @@ func (s *Stream) read() error {
 		return s.addPlaces(m.words)
 	case msgTask:
 		return s.addTask(m.id, m.words)
+	case msgWatched:
+		return s.setWatched(m.id, m.words)
 	case msgBarrier:
 		if left := s.merge.pending(); left > 0 {
 			return s.corrupt("%d words cannot be merged at a collection", left)

@@ -50,6 +50,9 @@ const (
 	msgBye     = 4
 	msgPlaces  = 5
 	msgTask    = 6
+	msgWatched = 7
+
+	lossWords = 5
 
 	taskPlace = 1 << 31
 

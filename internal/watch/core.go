@@ -143,6 +143,7 @@ type Table struct {
 	rules      [MaxSections]sectionRule
 	entryRules [MaxEntries]entryRule
 	endRules   [MaxEnds]endRule
+	seen       [MaxEnds]atomic.Uint32
 }
 
 // Thread is what a thread has pending. Its zero value is ready. It belongs to the

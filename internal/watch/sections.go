@@ -55,6 +55,7 @@ const (
 // Violation is a section that other threads broke into.
 type Violation struct {
 	Section     uint32 // as AddSection numbered it
+	Rule        uint32 // its end, by the order in which ends were added, from 1
 	Read, Wrote bool   // the kinds of access by others that the end does not allow
 	Addr        uint64 // of the variable
 	Entry, End  uint64 // who, of the section's own accesses
@@ -163,6 +164,12 @@ func (t *Table) AddEnd(section, at uint32, reads, writes bool) bool {
 	e.next, t.roles[at-1].end = t.roles[at-1].end, n+1
 	return true
 }
+
+// Seen reports whether a thread has gone through a section to the end that was added
+// as the n-th, from 1.
+//
+//go:nosplit
+func (t *Table) Seen(n uint32) bool { return t.seen[(n-1)%MaxEnds].Load() != 0 }
 
 // Exit gives up the sections that the thread entered in calls that are over, when it
 // is in depth calls. It comes after the thread's latest access, which may have been
@@ -273,6 +280,9 @@ func (t *Table) check(th *Thread, r *activeSection, e uint32, hits *Hits) {
 	k := b.lockActive(way)
 	owner, reader, writer := b.owners[way].Load(), b.readers[way].Load(), b.writers[way].Load()
 	storeRelease(&b.keys[way], k)
+	if seen := &t.seen[(e-1)%MaxEnds]; seen.Load() == 0 {
+		seen.Store(1)
+	}
 	rule := &t.endRules[(e-1)%MaxEnds]
 	read, wrote := k&activeRead != 0 && !rule.reads, k&activeWritten != 0 && !rule.writes
 	if !read && !wrote {
@@ -284,7 +294,7 @@ func (t *Table) check(th *Thread, r *activeSection, e uint32, hits *Hits) {
 		return
 	}
 	v := &hits.Broken[n]
-	v.Section, v.Addr, v.Entry, v.End = r.section, r.addr, owner, th.who
+	v.Section, v.Rule, v.Addr, v.Entry, v.End = r.section, e, r.addr, owner, th.who
 	v.Read, v.Reader, v.Wrote, v.Writer = read, reader, wrote, writer
 	v.WriterFirst = k&activeReversed != 0
 	hits.Violations = n + 1

@@ -88,7 +88,7 @@ func run(w io.Writer, fixed bool) {
 			sum := uint32(id)
 			for i := range requests {
 				// What comes next depends on the answers so far.
-				s := &all[(id*shards/workers+i/8+int(sum%3))%shards]
+				s := &all[(i/8+int(sum%3))%shards]
 				get := s.get
 				if fixed {
 					get = s.getFixed

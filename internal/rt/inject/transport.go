@@ -230,6 +230,9 @@ func heisenBye() bool {
 	}
 	stamps := heisenSettle(heisenEndPatience)
 	heisenFlushAll(heisenForever)
+	if heisen.watch {
+		heisenSendWatched()
+	}
 	bye := [2]uint64{heisen.lost, stamps}
 	heisenSend(heisenMsgBye, 0, 0, unsafe.Pointer(&bye), unsafe.Sizeof(bye))
 	heisen.open = false

@@ -30,6 +30,7 @@ type heisenWatching struct {
 	strength   uint32 // of noise, per mille
 	everywhere bool
 	sections   bool
+	ends       uint32
 	wait       int64 // ns; 0: only yield
 	seed       uint64
 	budget     int64 // ns left
@@ -106,6 +107,7 @@ func heisenInitWatch() bool {
 	for range sections {
 		entry, kind, above, ends := next(), next(), next(), next()
 		section := w.table.AddSection(entry, above, kind&1 != 0, kind&2 != 0)
+		w.ends += ends
 		for ; ends > 0; ends-- {
 			at, allow := next(), next()
 			if !w.table.AddEnd(section, at, allow&1 != 0, allow&2 != 0) {
@@ -387,12 +389,11 @@ func heisenReport(b *heisenBuf, h *heisenG) {
 	}
 	for i := uint32(0); i < b.hits.Violations; i++ {
 		v := &b.hits.Broken[i]
-		section := v.Entry<<32 | uint64(v.Section)
-		if v.Read {
-			heisenPutOverlap(b, h, v.Addr, v.End, v.Reader, 1<<48|v.Addr, section)
-		}
+		section := v.Entry<<32 | uint64(v.Rule)<<16 | uint64(v.Section)
 		if v.Wrote {
 			heisenPutOverlap(b, h, v.Addr, v.End, v.Writer, 1<<48|v.Addr, section)
+		} else if v.Read {
+			heisenPutOverlap(b, h, v.Addr, v.End, v.Reader, 1<<48|v.Addr, section)
 		}
 	}
 }
@@ -420,4 +421,19 @@ func heisenPutOverlap(b *heisenBuf, h *heisenG, addr, who, other, where, section
 	h.words += 6
 	b.commit(p + 6)
 	b.wrote()
+}
+
+// heisenSendWatched tells what was lost, and which ends of sections were seen.
+func heisenSendWatched() {
+	t := &heisenWatched.table
+	lost := t.Missed()
+	words := (*[heisenLossWords + 1<<16/64]uint64)(persistentalloc(heisenLossWords*8+1<<16/8, 8, &memstats.other_sys))
+	words[0], words[1], words[2], words[3], words[4] = lost.Full, lost.Long, lost.Busy, lost.Found, lost.Sections
+	n := heisenWatched.ends
+	for i := range n {
+		if t.Seen(i + 1) {
+			words[heisenLossWords+i/64] |= 1 << (i % 64)
+		}
+	}
+	heisenSend(heisenMsgWatched, n, 0, unsafe.Pointer(words), (heisenLossWords+uintptr(n+63)/64)*8)
 }

@@ -54,7 +54,7 @@ const (
 	// accesses that overlap, see watch.go; arg: address; word 1: stamp; words 2 and 3:
 	// who and the other, each goroutine<<32 | op<<24 | place, with the op as in package
 	// heisen; word 4: size<<48 | the other's address; word 5: of a section, the low half
-	// of who entered it <<32 | its number, from 1
+	// of who entered it <<32 | number of the end, among all, <<16 | its own; both from 1
 	heisenOpOverlap = 28
 )
 
@@ -68,6 +68,9 @@ const (
 	heisenMsgBye     = 4 // payload: events lost, stamps given out; the receiver answers with the exit status
 	heisenMsgPlaces  = 5 // payload: parent<<32 | pc of the places that come next in number, from 1
 	heisenMsgTask    = 6 // buffer: its number; payload: its name, with zero bytes up to a whole word
+	heisenMsgWatched = 7 // before the last: what came of heisenWantWatch; buffer: number of ends; payload: losses, a bit for each end that was seen
+
+	heisenLossWords = 5
 
 	heisenTaskPlace = 1 << 31 // in the pc of a place: the rest is the number of a task
 
