@@ -62,11 +62,7 @@ func (d *Detector) races(th *thread, later heisen.Access, stream bool) {
 		if !d.fresh(0, earlier, later) {
 			continue
 		}
-		d.report(heisen.Finding{
-			Kind: heisen.Race, Object: max(earlier.Object, later.Object),
-			Message:  later.Op.String() + " races with earlier " + earlier.Op.String() + ", which is not over",
-			Accesses: []heisen.Access{earlier, later},
-		})
+		d.report(RaceOf(earlier, later))
 	}
 }
 
@@ -94,11 +90,29 @@ func (d *Detector) violations(th *thread, end *heisen.Access) {
 		if !d.fresh(v.Section, accesses...) {
 			continue
 		}
-		d.report(heisen.Finding{
-			Kind: heisen.Atomicity, Object: heisen.Object(v.Addr),
-			Message:  tornMessage(accesses),
-			Accesses: append([]heisen.Access(nil), accesses...),
-		})
+		d.report(ViolationOf(accesses))
+	}
+}
+
+// RaceOf returns what a Detector reports when an access comes while a conflicting one
+// is pending; a Finding without the detector's name. It is for programs that find
+// overlaps by other means than a Detector.
+func RaceOf(pending, later heisen.Access) heisen.Finding {
+	return heisen.Finding{
+		Kind: heisen.Race, Object: max(pending.Object, later.Object),
+		Message:  later.Op.String() + " races with earlier " + pending.Op.String() + ", which is not over",
+		Accesses: []heisen.Access{pending, later},
+	}
+}
+
+// ViolationOf returns what a Detector reports of a section that others came into, as
+// RaceOf does of a race: accesses are that at the section's entry, those of others
+// that the end does not allow, in their order, and that at the end; three at least.
+func ViolationOf(accesses []heisen.Access) heisen.Finding {
+	return heisen.Finding{
+		Kind: heisen.Atomicity, Object: accesses[len(accesses)-1].Object,
+		Message:  tornMessage(accesses),
+		Accesses: append([]heisen.Access(nil), accesses...),
 	}
 }
 

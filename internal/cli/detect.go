@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/heisen-go/heisen"
+	"github.com/heisen-go/heisen/atomrace"
 	"github.com/heisen-go/heisen/internal/rt"
 	"github.com/heisen-go/heisen/lockset"
 	"github.com/heisen-go/heisen/vclock"
@@ -32,7 +33,7 @@ var detectors = []struct {
 	{"lockorder", "potential deadlocks: cycles of the lock-order graph that no gate lock, fork, join or message excludes; claims no deadlock", RecorderFiltered, treeFilter,
 		func(sink heisen.Sink) heisen.Detector { return lockset.NewLockOrder(sink) }},
 	{atomraceName, "only true races, as accesses that overlap, and atomic sections that others came into; finds more with noise", Unfiltered, treeFilter,
-		func(sink heisen.Sink) heisen.Detector { return nil }},
+		nil},
 }
 
 // Detector is a detector that -detect can name.
@@ -72,6 +73,8 @@ type detection struct {
 	chosen []string
 	fronts *fronts // filters between traces and detectors; nil if there are none
 	live   bool    // the streams are of programs that look for overlaps themselves
+
+	sections []atomrace.Section // for traces; their files are absolute
 }
 
 func (d *detection) String() string { return strings.Join(d.chosen, ",") }
@@ -99,12 +102,19 @@ func (d *detection) build(symbols *heisen.Symbols, sink heisen.Sink) (built []he
 		if !slices.Contains(d.chosen, known.Name) || known.live && d.live {
 			continue
 		}
-		detector, wrong := known.New(symbols, func(f heisen.Finding) {
+		named := func(f heisen.Finding) {
 			if f.Detector == "" {
 				f.Detector = known.Name
 			}
 			sink(f)
-		})
+		}
+		var detector heisen.Detector
+		var wrong error
+		if known.Name == atomraceName && len(d.sections) > 0 {
+			detector, wrong = atomrace.NewDetector(named, atomrace.WithSections(d.sections, atomrace.LocateIn(symbols, "")))
+		} else {
+			detector, wrong = known.New(symbols, named)
+		}
 		switch {
 		case wrong != nil:
 			err = errors.Join(err, fmt.Errorf("detector %s: %w", known.Name, wrong))
