@@ -266,27 +266,38 @@ func TestStreamSections(t *testing.T) {
 // TestLocateIn finds places in symbols of programs and of text traces.
 func TestLocateIn(t *testing.T) {
 	s := heisen.NewSymbols()
-	locator := atomrace.LocateIn(s, "/src/bank/")
 	for _, test := range []struct {
 		info heisen.SiteInfo
-		file string
-		line int
+		file string // of the section, if it is found there
+		not  string // where it is not found
 	}{
-		{heisen.SiteInfo{Frames: []heisen.Frame{{File: "/src/bank/a/b.go", Line: 3}, {File: "/src/c.go", Line: 4}}}, "a/b.go", 3},
-		{heisen.SiteInfo{Frames: []heisen.Frame{{File: "/src/banks.go", Line: 3}}}, "/src/banks.go", 3},
-		{heisen.SiteInfo{Text: "src/x.go:12"}, "src/x.go", 12},
-		{heisen.SiteInfo{Text: "/src/bank/x.go:12"}, "x.go", 12},
-		{heisen.SiteInfo{Text: "L9"}, "", 0},
-		{heisen.SiteInfo{Text: "a:b"}, "", 0},
-		{heisen.SiteInfo{PC: 12}, "", 0},
+		{heisen.SiteInfo{Frames: []heisen.Frame{{File: "/src/bank/a/b.go", Line: 3}, {File: "/src/c.go", Line: 3}}}, "a/b.go", "/src/c.go"},
+		{heisen.SiteInfo{Frames: []heisen.Frame{{File: "/src/bank/b.go", Line: 3}}}, "/src/bank/b.go", "/src/banks/b.go"},
+		{heisen.SiteInfo{Frames: []heisen.Frame{{File: "/src/banks/b.go", Line: 3}}}, "../banks/b.go", "b.go"},
+		{heisen.SiteInfo{Text: "x.go:3"}, "/src/bank/x.go", "x.go:3"},
+		{heisen.SiteInfo{Text: "./x.go:3"}, "x.go", "x"},
+		{heisen.SiteInfo{Text: "L9"}, "", "L9"},
+		{heisen.SiteInfo{Text: "a:b"}, "", "a"},
+		{heisen.SiteInfo{PC: 12}, "", "12"},
 	} {
-		file, line, variable := locator.Site(s.AddSite(test.info))
-		if file != test.file || line != test.line || variable != "" {
-			t.Errorf("%+v is at %s:%d, %s", test.info, file, line, variable)
+		site := s.AddSite(test.info)
+		for file, want := range map[string]int{test.file: 1, test.not: 0} {
+			if file == "" {
+				continue
+			}
+			section := atomrace.Section{
+				Entry: atomrace.Location{File: file, Line: 3, Mode: atomrace.Reads},
+				Ends:  []atomrace.End{{At: atomrace.Location{File: file, Line: 3, Mode: atomrace.Writes}}},
+			}
+			got := bothWays(t, []call{whole(1, read, 8, site), whole(2, write, 8, 0), whole(1, write, 8, site)},
+				atomrace.WithSections([]atomrace.Section{section}, atomrace.LocateIn(s, "/src/bank/")))
+			if len(got) != want {
+				t.Errorf("%+v: in %q found %q", test.info, file, got)
+			}
 		}
 	}
 	ctx := s.Context(s.Call(s.Call(heisen.Cursor{}, 1), 2))
-	if d := locator.Depth(ctx); d != 2 {
+	if d := atomrace.LocateIn(s, "").Depth(ctx); d != 2 {
 		t.Errorf("depth %d", d)
 	}
 }
