@@ -201,7 +201,7 @@ func TestScenarios(t *testing.T) {
 					switch {
 					case i.Serialisable() && len(got) != 0:
 						t.Errorf("%v: found %q", i, got)
-					case !i.Serialisable() && (len(got) != 1 || !strings.HasPrefix(got[0], "atomicity 1") || !strings.Contains(messages[0], i.String()+": "+i.Description())):
+					case !i.Serialisable() && (len(got) != 1 || !strings.HasPrefix(got[0], "atomicity 1") || !strings.HasSuffix(messages[0], "of an atomic section, "+i.String())):
 						t.Errorf("%v: found %q, %q", i, got, messages)
 					case !i.Serialisable():
 						violations++

@@ -117,7 +117,7 @@ func ViolationOf(accesses []heisen.Access) heisen.Finding {
 }
 
 // tornMessage says what others did to a section that they were not allowed to, and
-// which rows of table 1 that is.
+// which rows of table 1 that is; Interleaving.Description says more.
 func tornMessage(accesses []heisen.Access) string {
 	var parts []string
 	first, last := accesses[0], accesses[len(accesses)-1]
@@ -127,7 +127,7 @@ func tornMessage(accesses []heisen.Access) string {
 		if i.Serialisable() {
 			part += ", which does not allow it"
 		} else {
-			part += ", " + i.String() + ": " + i.Description()
+			part += ", " + i.String()
 		}
 		parts = append(parts, part)
 	}

@@ -16,13 +16,16 @@ import (
 // functions are called once for each number, mode and so on, not for each event; of a
 // Detector that is driven by BeforeAccess, from any of its goroutines, one at a time.
 type Locator struct {
-	// Site returns the file and the line of a site, the file as the sections have it
-	// (what is relative there is relative to something the caller knows), and the name of
-	// the variable that is accessed there, or "" if it is not known. Sections with a name
-	// are for accesses whose variable has it. An access whose variable is not known may be
-	// to any, unless sections with different names have the place in common: then it is
-	// to none.
+	// Site returns the file, with slashes, and the line of a site, and the name of the
+	// variable that is accessed there, or "" if it is not known. Sections with a name are
+	// for accesses whose variable has it. An access whose variable is not known may be to
+	// any, unless sections with different names have the place in common: then it is to
+	// none.
 	Site func(heisen.Site) (file string, line int, variable string)
+
+	// Folder is what paths of files are relative to that are not absolute, those that
+	// Site returns and those of the sections.
+	Folder string
 
 	// Depth returns how many calls a thread in a context is in. It is for streams whose
 	// records have contexts, and is nil for streams with Call and Return events.
@@ -31,8 +34,7 @@ type Locator struct {
 
 // LocateIn returns a Locator for a stream with the given symbols: sites are located by
 // their frames or, in text traces, by a text that ends in a colon and a line, and depths
-// by call paths. Variables are not named. Files are those of the symbols, absolute paths
-// for most programs, or relative to folder if they lie in it and folder is not "".
+// by call paths. Variables are not named. For folder see Locator.
 func LocateIn(symbols *heisen.Symbols, folder string) Locator {
 	return Locator{
 		Site: func(s heisen.Site) (file string, line int, variable string) {
@@ -46,15 +48,19 @@ func LocateIn(symbols *heisen.Symbols, folder string) Locator {
 				}
 				file, line = info.Text[:at], n
 			}
-			if folder != "" {
-				if below, ok := strings.CutPrefix(file, path.Clean(folder)+"/"); ok {
-					file = below
-				}
-			}
 			return file, line, ""
 		},
-		Depth: func(c heisen.Context) int { return len(symbols.Calls(c)) },
+		Folder: folder,
+		Depth:  func(c heisen.Context) int { return len(symbols.Calls(c)) },
 	}
+}
+
+// place is a place as all ways to write it are understood.
+func (l *Locator) place(file string, line int, mode Modes) Location {
+	if !path.IsAbs(file) {
+		file = path.Join(l.Folder, file)
+	}
+	return Location{path.Clean(file), line, mode}
 }
 
 // repository is the sections of a detector, by the sites that they mean.
@@ -91,9 +97,11 @@ func newRepository(table *watch.Table, sections []Section, locator Locator) (*re
 	ends := 0
 	for i := range r.sections {
 		s := &r.sections[i]
-		r.roles[s.Entry] = append(r.roles[s.Entry], role{i, -1})
-		for j := range s.Ends {
-			r.roles[s.Ends[j].At] = append(r.roles[s.Ends[j].At], role{i, j})
+		entry := locator.place(s.Entry.File, s.Entry.Line, s.Entry.Mode)
+		r.roles[entry] = append(r.roles[entry], role{i, -1})
+		for j, e := range s.Ends {
+			end := locator.place(e.At.File, e.At.Line, e.At.Mode)
+			r.roles[end] = append(r.roles[end], role{i, j})
 			ends++
 		}
 		if s.Above > 1<<30 {
@@ -130,7 +138,10 @@ func (r *repository) locate(site heisen.Site, mode Modes) uint32 {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	file, line, variable := r.locator.Site(site)
-	place := Location{file, line, mode}
+	if file == "" {
+		return 0
+	}
+	place := r.locator.place(file, line, mode)
 	meant := r.meant(place, variable)
 	if len(meant) == 0 {
 		return 0

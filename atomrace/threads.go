@@ -26,9 +26,11 @@ func (d *Detector) thread(t heisen.Thread) *thread {
 	if th := slot.Load(); th != nil {
 		return th
 	}
-	th := new(thread)
+	var th *thread
 	if n := len(d.idle); n > 0 {
 		th, d.idle = d.idle[n-1], d.idle[:n-1]
+	} else {
+		th = new(thread)
 	}
 	slot.Store(th) // a thread number is one goroutine's
 	return th

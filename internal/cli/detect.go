@@ -4,6 +4,7 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"os"
 	"slices"
 	"strings"
 
@@ -32,8 +33,8 @@ var detectors = []struct {
 		func(sink heisen.Sink) heisen.Detector { return lockset.NewHybrid(sink) }},
 	{"lockorder", "potential deadlocks: cycles of the lock-order graph that no gate lock, fork, join or message excludes; claims no deadlock", RecorderFiltered, treeFilter,
 		func(sink heisen.Sink) heisen.Detector { return lockset.NewLockOrder(sink) }},
-	{atomraceName, "only true races, as accesses that overlap, and atomic sections that others came into; finds more with noise", Unfiltered, treeFilter,
-		nil},
+	{atomraceName, "only true races, as accesses that overlap, and atomic sections that others came into; finds more with noise", Unfiltered, nil,
+		nil}, // see newAtomRace; a filter in front of it would take accesses from sections
 }
 
 // Detector is a detector that -detect can name.
@@ -110,8 +111,8 @@ func (d *detection) build(symbols *heisen.Symbols, sink heisen.Sink) (built []he
 		}
 		var detector heisen.Detector
 		var wrong error
-		if known.Name == atomraceName && len(d.sections) > 0 {
-			detector, wrong = atomrace.NewDetector(named, atomrace.WithSections(d.sections, atomrace.LocateIn(symbols, "")))
+		if known.live {
+			detector, wrong = newAtomRace(symbols, d.sections, named)
 		} else {
 			detector, wrong = known.New(symbols, named)
 		}
@@ -129,6 +130,19 @@ func (d *detection) build(symbols *heisen.Symbols, sink heisen.Sink) (built []he
 		}
 	}
 	return built, err
+}
+
+// newAtomRace returns the detector for a trace, whose files are relative to where the
+// command runs unless they are absolute.
+func newAtomRace(symbols *heisen.Symbols, sections []atomrace.Section, sink heisen.Sink) (heisen.Detector, error) {
+	if len(sections) == 0 {
+		return atomrace.NewDetector(sink)
+	}
+	here, err := os.Getwd()
+	if err != nil {
+		return nil, err
+	}
+	return atomrace.NewDetector(sink, atomrace.WithSections(sections, atomrace.LocateIn(symbols, here)))
 }
 
 // Chosen is detectors by a list as -detect takes it; "all" stands for every
