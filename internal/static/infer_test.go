@@ -282,6 +282,33 @@ func TestSources(t *testing.T) {
 	}
 }
 
+// TestWorkspace infers in two modules of a workspace, one of which uses the other.
+func TestWorkspace(t *testing.T) {
+	dir := write(t, map[string]string{
+		"go.work":  "go 1.25\n\nuse (\n\t./a\n\t./b\n)\n",
+		"a/go.mod": "module example.com/a\n\ngo 1.25\n\nrequire example.com/b v0.0.0\n",
+		"a/a.go":   "package a\n\nimport \"example.com/b\"\n\nfunc Add() { b.N++ }\n",
+		"b/go.mod": "module example.com/b\n\ngo 1.25\n",
+		"b/b.go":   "package b\n\nvar N int\n\nfunc Sub() { N-- }\n",
+	})
+	t.Setenv("GOWORK", "")
+	found := infer(t, static.Source{Dir: dir, Packages: []string{"./a/...", "./b/..."}})
+	const want = `
+section a/a.go:5 read
+    variable b.N
+    pattern load-and-store
+    end a/a.go:5 write {read}
+
+section b/b.go:5 read
+    variable N
+    pattern load-and-store
+    end b/b.go:5 write {read}
+`
+	if diff := cmp.Diff(want, text(t, dir, found.Sections)); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
 func TestGOFLAGS(t *testing.T) {
 	dir := write(t, map[string]string{
 		"go.mod": "module example.com/m\n\ngo 1.25\n",
