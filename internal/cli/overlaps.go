@@ -38,12 +38,12 @@ type overlaps struct {
 func (inv *invocation) overlapFlags() *overlaps {
 	o := &overlaps{}
 	o.sectionsFlag(inv)
-	inv.flags.StringVar(&o.noise, "noise", "none", "atomrace: make goroutines wait while they access memory: none, `random`, loc (at the places of -from) or var (wherever the variables of -from are accessed)")
+	inv.flags.StringVar(&o.noise, "noise", "none", "atomrace: make goroutines wait while they access memory, by a `heuristic`: none, random, loc (at the places in -from) or var (wherever the variables in -from are accessed)")
 	inv.flags.StringVar(&o.from, "from", "", "atomrace: findings for -noise, a `file` as -json prints it")
-	inv.flags.IntVar(&o.strength, "noise-strength", 50, "how many of a thousand accesses wait")
-	inv.flags.DurationVar(&o.wait, "noise-wait", 50*time.Microsecond, "how long; 0: only let others run")
-	inv.flags.Uint64Var(&o.seed, "noise-seed", 1, "what the choice of accesses depends on, besides the goroutines' numbers")
-	inv.flags.DurationVar(&o.budget, "noise-budget", 20*time.Second, "how long at most all waits of a program take together")
+	inv.flags.IntVar(&o.strength, "noise-strength", 50, "atomrace: how many of a thousand accesses wait")
+	inv.flags.DurationVar(&o.wait, "noise-wait", 50*time.Microsecond, "atomrace: how long they wait; 0: only let others run")
+	inv.flags.Uint64Var(&o.seed, "noise-seed", 1, "atomrace: what the choice of accesses depends on, besides the goroutines' numbers")
+	inv.flags.DurationVar(&o.budget, "noise-budget", 20*time.Second, "atomrace: how long at most all waits of a program take together")
 	return o
 }
 

@@ -100,10 +100,10 @@ func testsAgain(first *ssa.BasicBlock, met *access) bool {
 // (section 4.2): candidates for access interleaving invariants, of which most mean
 // nothing until runs have refined them.
 var Consecutive = newAnalyzer(&pattern{
-	name:    consecutive,
-	begins:  func(a *access) bool { return !a.exact },
-	judge:   judgeNext,
-	callers: true,
+	name:   consecutive,
+	begins: func(a *access) bool { return !a.exact },
+	judge:  judgeNext,
+	pairs:  true,
 }, "consecutive", `find accesses to a variable that come one after the other
 
 They may be in functions that the entry's function calls, or in its callers. What

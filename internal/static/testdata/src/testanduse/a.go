@@ -281,3 +281,63 @@ func literals() func() {
 	}()
 	return func() { done = true }
 }
+
+// The test is in the caller of the function that reads: nobody else calls it, and
+// not through an interface.
+type stack struct {
+	mu   sync.Mutex
+	jobs []int
+}
+
+var work stack
+
+func (s *stack) size() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return len(s.jobs) // want `test-and-use of s.jobs, ends at a.go:303$`
+}
+
+func (s *stack) take() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.jobs = s.jobs[1:]
+}
+
+func latest() {
+	if work.size() > 0 {
+		work.take()
+	}
+}
+
+// A caller that comes to the use without the test.
+type pile struct{ jobs []int }
+
+var heap pile
+
+func (p *pile) size() int { return len(p.jobs) }
+
+func (p *pile) take() { p.jobs = p.jobs[1:] }
+
+func first() {
+	if heap.size() > 0 {
+		heap.take()
+	}
+}
+
+func second() {
+	use1(heap.size())
+	heap.take()
+}
+
+// Exported: others call it.
+type Pile struct{ jobs []int }
+
+func (p *Pile) Size() int { return len(p.jobs) }
+
+func (p *Pile) Take() { p.jobs = nil }
+
+func third(p *Pile) {
+	if p.Size() > 0 {
+		p.Take()
+	}
+}
