@@ -112,6 +112,9 @@ func (s *session) program(number int, p *rt.Program) error {
 	if stream.Coarse() {
 		fmt.Fprintf(s.errors, "%s: process %d makes calls in so many ways, or takes so many locks, that some findings lack locks or innermost calls\n", s.name, stream.PID())
 	}
+	if n := stream.Watched().Unnoticed; n > 0 {
+		fmt.Fprintf(s.errors, "%s: process %d had so much under way at a time that %d overlaps or sections could not be followed\n", s.name, stream.PID(), n)
+	}
 	if err != nil {
 		err = fmt.Errorf("process %d: %w", stream.PID(), err)
 	}

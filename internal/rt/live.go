@@ -157,9 +157,9 @@ type Watched struct {
 	// Seen says of every end, numbered as in Overlap, whether a goroutine has gone
 	// through the section to it.
 	Seen []bool
-	// Unnoticed counts what could not be followed because too much happened at a time:
-	// accesses and sections that others could not see, or not wholly. What they
-	// overlapped may have been missed.
+	// Unnoticed counts sections and overlaps that could not be followed because too
+	// many were under way at a time. Accesses that others could not see for there are
+	// three of other goroutines to the same variable do not count.
 	Unnoticed uint64
 }
 
@@ -171,7 +171,7 @@ func (s *Stream) setWatched(ends uint32, words []uint64) error {
 		return s.corrupt("%d words of %d ends", len(words), ends)
 	}
 	s.watched = Watched{Ended: true, Seen: make([]bool, ends)}
-	for _, lost := range words[:lossWords] {
+	for _, lost := range words[lossBusy:lossWords] {
 		s.watched.Unnoticed += lost
 	}
 	for i := range s.watched.Seen {
@@ -218,6 +218,10 @@ func (m *merger) addAccess(o *Overlap, who, addr, size uint64) error {
 	})
 	return nil
 }
+
+// lossBusy is the place of Busy in package watch's Losses, after those that say
+// that an access was compared with others, but not they with it, or not wholly.
+const lossBusy = 2
 
 // placeBits is how many bits the number of a place has.
 const placeBits = 24

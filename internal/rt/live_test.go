@@ -51,7 +51,7 @@ func TestOverlaps(t *testing.T) {
 
 // TestWatched reads what a program tells at its end.
 func TestWatched(t *testing.T) {
-	rec := message(helloMessage(), msgWatched, 66, 1, 0, 2, 0, 4, 1<<3, 1<<1)
+	rec := message(helloMessage(), msgWatched, 66, 70, 50, 3, 0, 4, 1<<3, 1<<1)
 	s, _, err := readAll(t, message(rec, msgBye, 0, 0, 0))
 	if err != nil {
 		t.Fatal(err)
