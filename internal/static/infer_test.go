@@ -198,6 +198,39 @@ section m.go:8 read
 	}
 }
 
+// TestUnite infers sections of variables one of whose names is a pattern that the
+// others match: they are one section.
+func TestUnite(t *testing.T) {
+	dir := write(t, map[string]string{
+		"go.mod": "module example.com/m\n\ngo 1.25\n",
+		"m.go": `package m
+
+type T struct{ p *int }
+
+func (t *T) set(p *int) { t.p = p }
+
+func F(t *T) {
+	v := *t.p
+	t.p = new(int)
+	*t.p = v + 1
+	if *t.p > 3 {
+		*t.p = 3
+	}
+}
+`})
+	const want = `
+section m.go:11 read
+    variable *t.p
+    pattern test-and-use
+    end m.go:12 read {read}
+    end m.go:12 write {read}
+`
+	found := infer(t, static.Source{Dir: dir})
+	if diff := cmp.Diff(want, text(t, dir, found.Sections)); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
 // TestSources infers from what is not plain source: tests, build tags, generated
 // files with line directives, vendored packages, and packages that do not compile.
 func TestSources(t *testing.T) {
@@ -246,6 +279,33 @@ func TestSources(t *testing.T) {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
 		})
+	}
+}
+
+// TestWorkspace infers in two modules of a workspace, one of which uses the other.
+func TestWorkspace(t *testing.T) {
+	dir := write(t, map[string]string{
+		"go.work":  "go 1.25\n\nuse (\n\t./a\n\t./b\n)\n",
+		"a/go.mod": "module example.com/a\n\ngo 1.25\n\nrequire example.com/b v0.0.0\n",
+		"a/a.go":   "package a\n\nimport \"example.com/b\"\n\nfunc Add() { b.N++ }\n",
+		"b/go.mod": "module example.com/b\n\ngo 1.25\n",
+		"b/b.go":   "package b\n\nvar N int\n\nfunc Sub() { N-- }\n",
+	})
+	t.Setenv("GOWORK", "")
+	found := infer(t, static.Source{Dir: dir, Packages: []string{"./a/...", "./b/..."}})
+	const want = `
+section a/a.go:5 read
+    variable b.N
+    pattern load-and-store
+    end a/a.go:5 write {read}
+
+section b/b.go:5 read
+    variable N
+    pattern load-and-store
+    end b/b.go:5 write {read}
+`
+	if diff := cmp.Diff(want, text(t, dir, found.Sections)); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
 	}
 }
 

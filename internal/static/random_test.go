@@ -26,7 +26,7 @@ func TestRandom(t *testing.T) {
 	g.emit("func id(v int) int { return v }")
 	g.emit("func c() bool")
 	var functions [][]*node
-	for i := range 600 {
+	for i := range 400 {
 		g.emit(fmt.Sprintf("func F%d(s *T) int {", i))
 		g.emit("a, b, d := 0, 0, 0")
 		functions = append(functions, g.block(3, 0))
@@ -60,7 +60,7 @@ func TestRandom(t *testing.T) {
 				ended += n
 			}
 		}
-		if ended < 200 {
+		if ended < 100 {
 			t.Errorf("%s: sections came only %d to an end", pattern, ended)
 		}
 		t.Logf("%s: %d sections, which came to an end %d times", pattern, len(found.Sections), ended)
