@@ -109,7 +109,8 @@ func (d *Detector) AfterAccess(t heisen.Thread) {
 
 // AtomExit says that the thread has left the sections on a variable that it was in, on
 // a way on which they are not to be checked: the paper's atomExitEvent with an end that
-// allows everything. It may be called like BeforeAccess.
+// allows everything. It is also to be called before a variable's memory becomes another
+// variable, if the thread may be in sections on it. It may be called like BeforeAccess.
 func (d *Detector) AtomExit(t heisen.Thread, variable heisen.Object) {
 	th := d.thread(t)
 	d.table.AtomExit(&th.watch, uint64(variable), uint64(variable), &th.hits)

@@ -7,8 +7,9 @@ import "sync/atomic"
 // A thread that is about to access a variable leaves an entry that says so, and then
 // looks for entries of others that conflict: first publish, then scan. Of two
 // accesses that do so, the one that publishes later finds the other's entry, if that
-// is still there when it has looked. So none of two accesses that are pending at
-// the same time escapes, and whatever is found was pending at that moment.
+// is still there when it has looked. So of two accesses that are pending at the same
+// time at least one finds the other, and whatever is found was pending at that moment.
+// Where a bound is in the way of the former, that is counted.
 //
 // Entries are found by the 8-byte word of their address. A word's entries are in one
 // bucket, a cache line with room for three; a product with an odd constant is a
@@ -176,8 +177,8 @@ func (th *Thread) Idle() bool { return th.pieces|th.wide|th.loc|th.actives == 0 
 // variable, and begins those whose entry it is.
 //
 // Accesses by the same thread number never conflict. An atomic operation leaves no
-// entry, for it is over when the next event comes, and what comes after it may be ordered by it;
-// it looks for plain accesses that are pending.
+// entry, for it may order whatever comes after it; it looks for plain accesses that are
+// pending.
 //
 //go:nosplit
 func (t *Table) Before(th *Thread, a *Access, hits *Hits) {
