@@ -37,8 +37,13 @@
 //     line of source and not at an instruction, control could come to an end's line
 //     after it has left the section for good, on another turn of a loop; then
 //     there is no such section. What deferred functions do is not followed.
-//   - Functions that call a section's entry (patterns consecutive only) are those
-//     that call it by name in its package, at most two calls above.
+//   - Calls. Control is followed three calls down, into functions of the package
+//     that are called by name, and two calls up, to callers by name in the package. A
+//     test in a caller, or a store by one, of what a function has read makes a
+//     section only if all its callers are known: it is not exported, not used as a
+//     value, and no method of its name is called through an interface.
+//   - What has been tested again in the branch, as double-checked locking does, and
+//     what a compare-and-swap or a swap checks, is no section.
 //
 // Accesses are at the lines that the compiler gives them, which line directives
 // change as they change the compiler's. Functions init are left out: other
