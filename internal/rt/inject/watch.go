@@ -81,12 +81,12 @@ func heisenWatchPauseSpinning() { procyield(20) }
 // heisenInitWatch reads what to watch. It reports whether it could.
 func heisenInitWatch() bool {
 	var size uint32
-	if !heisenReceive(noescape(unsafe.Pointer(&size)), 4) || size > heisenMaxWatched {
+	if !heisenReadAll(heisen.fd, noescape(unsafe.Pointer(&size)), 4) || size > heisenMaxWatched {
 		return false
 	}
 	w := &heisenWatched
 	w.message = uintptr(sysAlloc(alignUp(uintptr(size), physPageSize), &memstats.other_sys, "heisen sections"))
-	if w.message == 0 || !heisenReceive(unsafe.Pointer(w.message), uintptr(size)) {
+	if w.message == 0 || !heisenReadAll(heisen.fd, unsafe.Pointer(w.message), uintptr(size)) {
 		return false
 	}
 	at := w.message
@@ -125,20 +125,6 @@ func heisenInitWatch() bool {
 	for i := uint32(1); i <= locations; i++ {
 		l := w.location(i)
 		l.file = names[l.file]
-	}
-	return true
-}
-
-func heisenReceive(p unsafe.Pointer, n uintptr) bool {
-	for n > 0 {
-		k := read(heisen.fd, p, int32(n))
-		if k == -_EINTR {
-			continue
-		}
-		if k <= 0 {
-			return false
-		}
-		p, n = add(p, uintptr(k)), n-uintptr(k)
 	}
 	return true
 }
