@@ -57,19 +57,25 @@ func (p *program) sections(pattern *pattern) (out []found, gaveUp []*access) {
 			continue
 		}
 		for _, a := range p.byFn[fn] {
-			if !pattern.begins(a) || p.writes.final(a.path) || !p.shared.shared(a.path, a.ins) {
+			if !pattern.begins(a) || p.writes.final(a.path) || !p.shared.shared(a.path, nil) {
 				continue
 			}
 			f := &follower{p: p, pattern: pattern, entry: a, steps: maxSteps}
 			section, ok := f.section()
 			if f.steps < 0 {
 				gaveUp = append(gaveUp, a)
-			} else if ok {
+			} else if ok && p.sharedBefore(section.ends) {
 				out = append(out, section)
 			}
 		}
 	}
 	return out, gaveUp
+}
+
+// sharedBefore reports whether other goroutines may reach the variable before one
+// of the ends, though perhaps not yet at the entry.
+func (p *program) sharedBefore(ends []foundEnd) bool {
+	return slices.ContainsFunc(ends, func(e foundEnd) bool { return p.shared.shared(e.path, e.ins) })
 }
 
 // Bounds on how far one entry is followed.

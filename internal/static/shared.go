@@ -217,7 +217,7 @@ func isAtomic(fn *ssa.Function) bool {
 }
 
 // shared reports whether other goroutines may reach the variable at path when
-// control is at ins.
+// control is at ins, or ever if ins is nil.
 func (s *sharing) shared(p path, ins ssa.Instruction) bool {
 	direct := true
 	for _, step := range p.steps {
@@ -382,12 +382,12 @@ func (s *sharing) param(param *ssa.Parameter, visiting map[*ssa.Parameter]bool) 
 	return false
 }
 
-// escaped reports whether what root has made may be shared when control is at ins:
-// it has escaped on some way there since it was made.
+// escaped reports whether what root has made may be shared when control is at ins, or
+// ever if that is nil: it has escaped on some way there since it was made.
 func (s *sharing) escaped(root ssa.Value, ins ssa.Instruction) bool {
 	made, _ := root.(ssa.Instruction)
 	for _, from := range s.escapesOf(root) {
-		if from.Parent() != ins.Parent() || leadsTo(from, ins, made.Block()) {
+		if ins == nil || from.Parent() != ins.Parent() || leadsTo(from, ins, made.Block()) {
 			return true
 		}
 	}
