@@ -57,5 +57,5 @@ func ExampleWithSections() {
 	if _, err := heisen.Run(context.Background(), heisen.Slice(stream), d); err != nil {
 		log.Fatal(err)
 	}
-	// Output: write between read and write of an atomic section, read-write-write: the write relies on a value that the other thread has changed
+	// Output: write between read and write of an atomic section, read-write-write
 }

@@ -4,8 +4,10 @@ import (
 	"context"
 	"encoding/binary"
 	"fmt"
+	"io"
 	"maps"
 	"math/rand/v2"
+	"path/filepath"
 	"slices"
 	"testing"
 
@@ -14,6 +16,7 @@ import (
 	"github.com/heisen-go/heisen"
 	"github.com/heisen-go/heisen/atomrace"
 	"github.com/heisen-go/heisen/bench/workload"
+	"github.com/heisen-go/heisen/trace"
 	"github.com/heisen-go/heisen/vclock"
 )
 
@@ -155,6 +158,47 @@ func ordered(t *testing.T, trace []heisen.Record, pairs map[pair]bool) {
 			t.Fatalf("%v are ordered", p)
 		}
 	}
+}
+
+// TestCorpus runs over traces that other analysers are tried on: what is found are
+// races in the happens-before order.
+func TestCorpus(t *testing.T) {
+	files, err := filepath.Glob("../trace/testdata/corpus/std/*")
+	if err != nil || len(files) < 50 {
+		t.Fatalf("%d traces, %v", len(files), err)
+	}
+	total, found := 0, 0
+	for _, file := range files {
+		r, err := trace.Open(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var events []heisen.Record
+		batch := make([]heisen.Record, 1000)
+		for {
+			n, err := r.Next(batch)
+			events = append(events, batch[:n]...)
+			if err == io.EOF {
+				break
+			}
+			if err != nil {
+				t.Fatalf("%s: %v", file, err)
+			}
+		}
+		r.Close()
+		pairs := map[pair]bool{}
+		d := newDetector(t, func(f heisen.Finding) { pairs[pair{f.Accesses[0].Index, f.Accesses[1].Index}] = true }, atomrace.Remember(0))
+		d.HandleRecords(events)
+		ordered(t, events, pairs)
+		total += len(pairs)
+		if len(pairs) > 0 {
+			found++
+		}
+	}
+	if found == 0 {
+		t.Error("nothing was found")
+	}
+	t.Logf("%d races in %d of %d traces", total, found, len(files))
 }
 
 // TestCorrect: traces of correct programs have nothing to find, with every pair of
