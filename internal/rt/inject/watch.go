@@ -170,6 +170,12 @@ func heisenFindLocation(pc uintptr, write bool) (found uint64) {
 		return 0
 	}
 	u, uf := newInlineUnwinder(f, pc)
+	for uf.valid() && heisenNameLayer(u.srcFunc(uf).name()) != heisenProgram {
+		uf = u.next(uf) // a method of sync/atomic
+	}
+	if !uf.valid() {
+		return 0
+	}
 	name, at := u.fileLine(uf)
 	w := &heisenWatched
 	mode := uint32(heisenLocationReads)
