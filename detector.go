@@ -31,6 +31,35 @@ type Skipper interface {
 	Skip(events uint64)
 }
 
+// LockUse is what a detector takes lock operations for.
+type LockUse uint8
+
+const (
+	// LockEvents are events like any other: whether there is one, and how many
+	// there are, may matter.
+	LockEvents LockUse = iota
+	// LockOrder is order: all that counts is which accesses (heisen.Op.IsAccess)
+	// the operations order. The detector may go without each Acquire of a lock
+	// that the same thread released last and to which nobody else has published
+	// since, and without each Release by a thread that has published the same
+	// there already: since its last Release of this lock that was handed on
+	// nothing of the thread was but such releases, nobody else has used the
+	// lock, and the thread has learnt nothing.
+	LockOrder
+	// LockSets are the locks that a thread holds at an access: all that counts is
+	// which they are. The detector may go without an Acquire and the Release that
+	// goes with it if no event was handed on in between.
+	LockSets
+)
+
+// LockUser is an optional capability of a Detector: saying what it takes lock
+// operations for, so that filters can leave out those that tell it nothing. This
+// is not meant for those that change memory of the program, see LockWord.
+type LockUser interface {
+	// LockUse returns the same at all times.
+	LockUse() LockUse
+}
+
 // handlerOf returns the fastest way to hand batches to d.
 func handlerOf(d Detector) func([]Record) {
 	if h, ok := d.(RecordHandler); ok {
@@ -77,6 +106,22 @@ func (t *tee) Skip(events uint64) {
 			s.Skip(events)
 		}
 	}
+}
+
+// LockUse implements LockUser: it is that of all the detectors, if they agree.
+func (t *tee) LockUse() LockUse {
+	use := LockEvents
+	for i, d := range t.detectors {
+		var its LockUse
+		if u, ok := d.(LockUser); ok {
+			its = u.LockUse()
+		}
+		if i > 0 && its != use {
+			return LockEvents
+		}
+		use = its
+	}
+	return use
 }
 
 func (t *tee) Flush() error {

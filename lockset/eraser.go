@@ -118,6 +118,9 @@ func (d *Eraser) HandleRecords(batch []heisen.Record) {
 // Skip implements heisen.Skipper.
 func (d *Eraser) Skip(events uint64) { d.events += events }
 
+// LockUse implements heisen.LockUser.
+func (*Eraser) LockUse() heisen.LockUse { return heisen.LockSets }
+
 // Flush implements heisen.Detector. There is never an error.
 func (d *Eraser) Flush() error { return nil }
 

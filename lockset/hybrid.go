@@ -181,6 +181,9 @@ func (d *Hybrid) HandleRecords(batch []heisen.Record) {
 // Skip implements heisen.Skipper.
 func (d *Hybrid) Skip(events uint64) { d.events += events }
 
+// LockUse implements heisen.LockUser.
+func (*Hybrid) LockUse() heisen.LockUse { return heisen.LockSets }
+
 // Flush implements heisen.Detector. The error is that of vclock.Order.Err, and
 // one that wraps ErrForgotten if accesses had to be forgotten.
 func (d *Hybrid) Flush() error {

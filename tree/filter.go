@@ -17,6 +17,8 @@ type Filter struct {
 	handle func([]heisen.Record)
 	skip   func(uint64) // nil if the detector need not know
 	left   uint64       // events left out since the last that was handed on
+	use    heisen.LockUse
+	wait   waiting
 
 	spans    bool      // redundancy within spans, whatever the site
 	contexts *contexts // with MessageOrder
@@ -42,6 +44,7 @@ type Filter struct {
 	history history
 
 	events, accesses, dropped uint64
+	locks                     uint64 // operations left out
 }
 
 func newFilter(d heisen.Detector, spans bool, options []Option) (*Filter, error) {
@@ -57,6 +60,9 @@ func newFilter(d heisen.Detector, spans bool, options []Option) (*Filter, error)
 	}
 	if s, ok := d.(heisen.Skipper); ok {
 		f.skip = s.Skip
+	}
+	if u, ok := d.(heisen.LockUser); ok {
+		f.use = u.LockUse()
 	}
 	f.objects = shadow.New(nil, f.forget)
 	for _, option := range options {
@@ -84,12 +90,13 @@ func handlerOf(d heisen.Detector) func([]heisen.Record) {
 
 // Handle implements heisen.Detector.
 func (f *Filter) Handle(e heisen.Event) {
+	f.events++
 	if !f.keep(heisen.AsRecord(e)) {
 		f.left++
 		return
 	}
 	if f.left > 0 {
-		f.tell()
+		f.catchUp()
 	}
 	f.next.Handle(e)
 }
@@ -97,29 +104,35 @@ func (f *Filter) Handle(e heisen.Event) {
 // HandleRecords implements heisen.RecordHandler. It hands on maximal runs of
 // kept records without copying them.
 func (f *Filter) HandleRecords(batch []heisen.Record) {
-	for i := 0; i < len(batch); {
-		if !f.keep(&batch[i]) {
-			f.left++
-			i++
+	f.events += uint64(len(batch))
+	start := 0
+	for i := range batch {
+		if f.keep(&batch[i]) {
+			if f.left > 0 {
+				f.catchUp()
+			}
 			continue
 		}
-		if f.left > 0 {
-			f.tell()
+		if start < i {
+			f.handle(batch[start:i])
 		}
-		start := i
-		for i++; i < len(batch) && f.keep(&batch[i]); i++ {
-		}
-		f.handle(batch[start:i])
-		if i < len(batch) {
-			f.left++
-			i++
-		}
+		f.left++
+		start = i + 1
+	}
+	if start < len(batch) {
+		f.handle(batch[start:])
 	}
 }
 
-// tell tells the detector how many events it goes without before the next one.
-func (f *Filter) tell() {
-	if f.skip != nil {
+// catchUp brings the detector to where an event is to be handed on: with what
+// waited for that, and with how many events it goes without.
+func (f *Filter) catchUp() {
+	if f.wait.count > 0 {
+		late := f.wait.take()
+		f.left -= uint64(len(late))
+		f.handle(late)
+	}
+	if f.skip != nil && f.left > 0 {
 		f.skip(f.left)
 	}
 	f.left = 0
@@ -144,6 +157,7 @@ type Stats struct {
 	Events   uint64 // all that came in
 	Accesses uint64 // plain accesses among them
 	Dropped  uint64 // accesses not handed on
+	Locks    uint64 // lock operations not handed on
 	Pairs    uint64 // distinct pairs of an access's location and its context; one that was forgotten counts again
 	Bytes    uint64 // taken from the heap
 }
@@ -151,7 +165,7 @@ type Stats struct {
 // Stats returns what the filter has done so far. It costs some nanoseconds.
 func (f *Filter) Stats() Stats {
 	s := Stats{
-		Events: f.events, Accesses: f.accesses, Dropped: f.dropped,
+		Events: f.events, Accesses: f.accesses, Dropped: f.dropped, Locks: f.locks,
 		Pairs: f.history.pairs,
 		Bytes: f.history.bytes() + f.otherBytes(),
 	}
@@ -180,7 +194,6 @@ func (f *Filter) allowance() uint64 { return f.budget - min(f.budget, f.otherByt
 
 // keep reports whether r is to be handed on.
 func (f *Filter) keep(r *heisen.Record) bool {
-	f.events++
 	t := f.current
 	if t == nil || t.id != r.TID {
 		if f.literal != nil {
@@ -194,6 +207,14 @@ func (f *Filter) keep(r *heisen.Record) bool {
 		f.accesses++
 		if f.redundant(t, r) {
 			f.dropped++
+			return false
+		}
+	case heisen.Acquire:
+		if f.acquire(t, r) {
+			return false
+		}
+	case heisen.Release:
+		if f.release(t, r) {
 			return false
 		}
 	default:
@@ -215,7 +236,11 @@ func (f *Filter) redundant(t *thread, r *heisen.Record) bool {
 		who |= uint64(r.Loc)
 	}
 	if r.Len > 1 {
-		return f.ranged(t, r, who)
+		if f.ranged(t, r, who) {
+			return true
+		}
+		t.version++
+		return false
 	}
 	if v := f.history.young.Peek(r.Obj); v != nil {
 		if v.first.who == who && v.first.time >= t.exposed {
@@ -227,17 +252,19 @@ func (f *Filter) redundant(t *thread, r *heisen.Record) bool {
 			return true
 		}
 	}
-	return f.scalar(t, r.Obj, who)
+	if f.scalar(t, r.Obj, who) {
+		return true
+	}
+	t.version++
+	return false
 }
 
-// synchronise follows what others may have seen of t, and what of its accesses
+// synchronise takes any event but accesses and operations of locks held
+// exclusively. It follows what others may have seen of t, and what of its accesses
 // detectors count.
 func (f *Filter) synchronise(t *thread, r *heisen.Record) {
+	t.version++
 	switch r.Code {
-	case heisen.Acquire:
-		f.acquire(t, r.Obj)
-	case heisen.Release:
-		f.release(t, r.Obj)
 	case heisen.AcquireShared:
 		f.acquireShared(t, r.Obj)
 	case heisen.ReleaseShared:
@@ -257,6 +284,7 @@ func (f *Filter) synchronise(t *thread, r *heisen.Record) {
 		f.publish(t)
 	case heisen.Fork:
 		f.publish(t)
+		f.teach(r.Obj)
 	case heisen.Join:
 		if o := r.Obj.Thread(); heisen.Object(o) == r.Obj && o != r.TID {
 			f.end(o)
@@ -269,5 +297,17 @@ func (f *Filter) synchronise(t *thread, r *heisen.Record) {
 	}
 	if r.Code.IsAtomic() || r.Flags&heisen.LockWord != 0 {
 		f.history.share(t, r)
+	}
+	f.flagged(r)
+}
+
+// ordinary are the flags that change nothing for the filter.
+const ordinary = heisen.HasValue | heisen.NoWait | heisen.Chance
+
+// flagged stops leaving out lock operations if r has a flag that might need
+// them.
+func (f *Filter) flagged(r *heisen.Record) {
+	if r.Flags&^(ordinary|heisen.LockWord) != 0 {
+		f.use = heisen.LockEvents
 	}
 }

@@ -10,16 +10,19 @@ import "github.com/heisen-go/heisen"
 // may see it so.
 type object struct {
 	at    heisen.Object
-	life  uint64 // unlike that of any other lock
 	owner *thread
-	depth int // of owner's holds
-	reads int // holds for reading, of all threads
+	depth int32 // of owner's holds
+	reads int32 // holds for reading, of all threads
+
+	release pledge // of the latest Release
+	told    uint64 // release.by.version when that was handed on last
+	waits   int32  // where in Filter.wait its Acquire is, from 1; 0 if it is not
 
 	// mixed says that the address is used for messages too, or atomically.
 	// Then what is released can be seen without taking the lock.
 	mixed bool
 
-	release pledge    // of the latest Release
+	life    uint64    // unlike that of any other lock
 	readers []*pledge // of ReleaseShared, one a thread
 
 	next *object // in the list of free objects
@@ -61,8 +64,44 @@ func (f *Filter) find(o heisen.Object) *object {
 	return s
 }
 
-func (f *Filter) acquire(t *thread, o heisen.Object) {
-	s := f.object(o)
+// acquire takes an Acquire, and reports whether the detector can do without it,
+// at least for now.
+func (f *Filter) acquire(t *thread, r *heisen.Record) bool {
+	s := f.object(r.Obj)
+	free := s.owner == nil && s.reads == 0
+	if s.release.by == t && len(s.readers) == 0 { // then nobody else holds it
+		s.owner = t
+		s.depth++
+		t.callBack(&s.release)
+		if f.use == heisen.LockOrder && r.Flags&^ordinary == 0 {
+			f.locks++
+			return true
+		}
+	} else if free && f.contexts != nil {
+		s.owner = t
+		s.depth = 1
+		t.take(s.life << 1)
+	} else {
+		f.acquireAny(t, s)
+	}
+	if r.Flags&^ordinary != 0 {
+		f.lockWord(t, r)
+	} else if free && f.use == heisen.LockSets && f.wait.add(s, r) {
+		return true
+	}
+	t.version++
+	return false
+}
+
+// lockWord takes an operation of a lock that is memory.
+func (f *Filter) lockWord(t *thread, r *heisen.Record) {
+	if r.Flags&heisen.LockWord != 0 {
+		f.history.share(t, r)
+	}
+	f.flagged(r)
+}
+
+func (f *Filter) acquireAny(t *thread, s *object) {
 	if s.owner != t && s.owner != nil || s.reads > 0 && s.reads > t.reads(s) {
 		f.retire(s)
 	}
@@ -112,21 +151,49 @@ func (f *Filter) seen(p *pledge) {
 	p.by, p.pending = nil, false
 }
 
-func (f *Filter) release(t *thread, o heisen.Object) {
-	s := f.object(o)
+// release takes a Release, and reports whether the detector can do without it.
+func (f *Filter) release(t *thread, r *heisen.Record) bool {
+	s := f.object(r.Obj)
 	if s.owner != t {
 		f.retire(s)
 		f.publish(t)
-		return
+		t.version++
+		f.lockWord(t, r)
+		return false
 	}
 	if s.depth--; s.depth == 0 {
 		s.owner = nil
 	}
+	needless := false
+	if s.waits != 0 && s.depth == 0 && r.Flags&^ordinary == 0 {
+		f.wait.remove(s)
+		f.locks += 2
+		needless = true
+	}
 	if f.contexts != nil {
 		t.drop(s.life << 1)
-		return
+	} else if s.release.by == t && s.told == t.version && len(s.readers) == 0 && r.Flags&^ordinary == 0 {
+		f.again(t, &s.release)
+		if f.use == heisen.LockOrder {
+			f.locks++
+			return true
+		}
+	} else {
+		f.releaseAny(t, s)
 	}
+	if needless {
+		return true
+	}
+	if r.Flags&^ordinary != 0 {
+		t.version++
+		f.lockWord(t, r)
+	}
+	return false
+}
+
+func (f *Filter) releaseAny(t *thread, s *object) {
 	if s.mixed {
+		t.version++
 		f.publish(t)
 		return
 	}
@@ -141,6 +208,7 @@ func (f *Filter) release(t *thread, o heisen.Object) {
 		}
 	}
 	f.pledge(t, &s.release)
+	s.told = t.version
 }
 
 func (f *Filter) acquireShared(t *thread, o heisen.Object) {
@@ -313,7 +381,7 @@ func (f *Filter) forget(p **object) {
 }
 
 // reads counts t's holds of s for reading.
-func (t *thread) reads(s *object) (n int) {
+func (t *thread) reads(s *object) (n int32) {
 	for _, other := range t.shared {
 		if other == (share{s, s.life}) {
 			n++

@@ -46,6 +46,15 @@ func Literal() Option {
 	}
 }
 
+// EveryLock hands on all lock operations, also to a detector that is a
+// heisen.LockUser.
+func EveryLock() Option {
+	return func(f *Filter) error {
+		f.use = heisen.LockEvents
+		return nil
+	}
+}
+
 // Memory sets how many bytes the filter may take, at least 1 MiB; without it
 // there is no bound. What has not been of use for the longest time is forgotten,
 // which costs time, never a finding. What is needed of threads and locks, about
@@ -60,7 +69,8 @@ func Memory(bytes uint64) Option {
 	}
 }
 
-// NewFilter returns a filter in front of d.
+// NewFilter returns a filter in front of d. If d is a heisen.LockUser, it goes
+// without those lock operations too that it can do without; see EveryLock.
 func NewFilter(d heisen.Detector, options ...Option) (*Filter, error) {
 	return newFilter(d, false, options)
 }

@@ -79,6 +79,9 @@ func (f *FastTrack) HandleRecords(batch []heisen.Record) {
 // Skip implements heisen.Skipper.
 func (f *FastTrack) Skip(events uint64) { f.events += events }
 
+// LockUse implements heisen.LockUser.
+func (*FastTrack) LockUse() heisen.LockUse { return heisen.LockOrder }
+
 // Flush implements heisen.Detector. The error is that of Order.Err.
 func (f *FastTrack) Flush() error { return f.order.Err() }
 
