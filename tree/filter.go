@@ -92,6 +92,7 @@ func handlerOf(d heisen.Detector) func([]heisen.Record) {
 func (f *Filter) Handle(e heisen.Event) {
 	f.events++
 	if !f.keep(heisen.AsRecord(e)) {
+		f.wait.own()
 		f.left++
 		return
 	}
@@ -105,9 +106,14 @@ func (f *Filter) Handle(e heisen.Event) {
 // kept records without copying them.
 func (f *Filter) HandleRecords(batch []heisen.Record) {
 	f.events += uint64(len(batch))
+	order := f.use == heisen.LockOrder
+	sections := f.use == heisen.LockSets && f.contexts != nil
 	start := 0
 	for i := range batch {
-		if f.keep(&batch[i]) {
+		r := &batch[i]
+		if isLock := r.Code-heisen.Acquire <= heisen.Release-heisen.Acquire; isLock && order && f.isAgain(r) || isLock && sections && f.isSection(r) {
+			// the usual case, and the detector can do without it
+		} else if f.keep(r) {
 			if f.left > 0 {
 				f.catchUp()
 			}
@@ -122,6 +128,7 @@ func (f *Filter) HandleRecords(batch []heisen.Record) {
 	if start < len(batch) {
 		f.handle(batch[start:])
 	}
+	f.wait.own()
 }
 
 // catchUp brings the detector to where an event is to be handed on: with what

@@ -184,6 +184,12 @@ func (f *Filter) lookFurther(t *thread, v *variable, who uint64) bool {
 			e.time = h.more.get(v.id, who|whoWrite)
 		}
 		if e.time >= t.exposed {
+			if e.who == who { // the next one is likely to be the same
+				if !f.dead(v.second) {
+					h.more.put(f, v.id, v.second)
+				}
+				v.first, v.second = e, v.first
+			}
 			f.across(t, e.time)
 			return true
 		}

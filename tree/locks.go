@@ -64,6 +64,83 @@ func (f *Filter) find(o heisen.Object) *object {
 	return s
 }
 
+// near returns the lock of r if it is at hand, and r's thread is the one that was
+// there last; otherwise nil.
+func (f *Filter) near(r *heisen.Record) *object {
+	s := f.lately[r.Obj>>3*0x9e3779b97f4a7c15>>58]
+	if s == nil || s.at != r.Obj || r.Flags&^ordinary != 0 || f.current == nil || f.current.id != r.TID {
+		return nil
+	}
+	return s
+}
+
+// isSection takes the beginning and the end of a critical section of which the
+// detector need not know, in the usual case. It reports false, and leaves all as
+// it is, if r is not such.
+func (f *Filter) isSection(r *heisen.Record) bool {
+	s := f.near(r)
+	if s == nil {
+		return false
+	}
+	t := f.current
+	if r.Code == heisen.Acquire {
+		if s.owner != nil || s.reads > 0 || !f.wait.add(s, r) {
+			return false
+		}
+		s.owner = t
+		s.depth = 1
+		t.take(s.life << 1)
+		return true
+	}
+	if s.waits == 0 || s.depth > 1 || s.owner != t {
+		return false
+	}
+	f.wait.remove(s)
+	s.owner, s.depth = nil, 0
+	t.drop(s.life << 1)
+	f.locks += 2
+	return true
+}
+
+// isAgain takes operations by which a thread takes or releases a lock once more
+// that nobody else has used since, and publishes nothing new. It reports false,
+// and leaves all as it is, if r is not such.
+func (f *Filter) isAgain(r *heisen.Record) bool {
+	s := f.near(r)
+	if s == nil {
+		return false
+	}
+	t := f.current
+	p := &s.release
+	if p.by != t || len(s.readers) > 0 {
+		return false
+	}
+	if r.Code == heisen.Acquire {
+		f.locks++
+		s.owner = t
+		s.depth++
+		if p.pending {
+			p.pending, p.across = false, t.across
+			t.unsure = true
+			if t.pending--; t.pending == 0 {
+				t.exposed, t.unsure = t.base, false
+			}
+		}
+		return true
+	}
+	if s.told != t.version || s.owner != t || p.pending || !p.listed {
+		return false
+	}
+	f.locks++
+	if s.depth--; s.depth == 0 {
+		s.owner = nil
+	}
+	p.pending = true
+	t.pending++
+	t.exposed = max(t.exposed, p.time)
+	return true
+}
+
 // acquire takes an Acquire, and reports whether the detector can do without it,
 // at least for now.
 func (f *Filter) acquire(t *thread, r *heisen.Record) bool {

@@ -8,13 +8,16 @@ import "github.com/heisen-go/heisen"
 type waiting struct {
 	list  []acquisition // in stream order
 	count int           // of those that are left
+	owned int           // how many of the list have records that are in copies
 	late  []heisen.Record
+
+	copies []heisen.Record
 }
 
 // acquisition is an Acquire that waits, or has waited if its object is nil.
 type acquisition struct {
 	object *object
-	record heisen.Record
+	record *heisen.Record
 }
 
 // maxWaiting bounds the list.
@@ -25,7 +28,7 @@ func (w *waiting) add(s *object, r *heisen.Record) bool {
 	if len(w.list) == maxWaiting {
 		return false
 	}
-	w.list = append(w.list, acquisition{s, *r})
+	w.list = append(w.list, acquisition{s, r})
 	w.count++
 	s.waits = int32(len(w.list))
 	return true
@@ -36,7 +39,7 @@ func (w *waiting) remove(s *object) {
 	w.list[s.waits-1].object = nil
 	s.waits = 0
 	if w.count--; w.count == 0 {
-		w.list = w.list[:0]
+		w.list, w.owned = w.list[:0], 0
 	}
 }
 
@@ -47,9 +50,27 @@ func (w *waiting) take() []heisen.Record {
 	for i := range w.list {
 		if a := &w.list[i]; a.object != nil {
 			a.object.waits = 0
-			w.late = append(w.late, a.record)
+			w.late = append(w.late, *a.record)
 		}
 	}
-	w.list, w.count = w.list[:0], 0
+	w.list, w.count, w.owned = w.list[:0], 0, 0
 	return w.late
+}
+
+// own copies the records, which are valid only as long as the batch that they
+// came in.
+func (w *waiting) own() {
+	if len(w.list) == w.owned {
+		return
+	}
+	if w.copies == nil {
+		w.copies = make([]heisen.Record, maxWaiting)
+	}
+	for i := w.owned; i < len(w.list); i++ {
+		if a := &w.list[i]; a.object != nil {
+			w.copies[i] = *a.record
+			a.record = &w.copies[i]
+		}
+	}
+	w.owned = len(w.list)
 }
