@@ -1,6 +1,9 @@
 package heisen
 
-import "errors"
+import (
+	"errors"
+	"time"
+)
 
 // Detector consumes a stream of events and reports Findings to the Sink it was
 // built with. A Detector belongs to one goroutine unless its doc says
@@ -58,6 +61,15 @@ const (
 type LockUser interface {
 	// LockUse returns the same at all times.
 	LockUse() LockUse
+}
+
+// Coster is an optional capability of a Detector: saying what an event costs it,
+// so that who stands in front of it can tell whether it pays to keep events from
+// it.
+type Coster interface {
+	// EventCost returns roughly what an event costs, access or synchronisation,
+	// on a machine of today; 0 is unknown. It returns the same at all times.
+	EventCost() time.Duration
 }
 
 // handlerOf returns the fastest way to hand batches to d.
@@ -122,6 +134,21 @@ func (t *tee) LockUse() LockUse {
 		use = its
 	}
 	return use
+}
+
+// EventCost implements Coster: it is the sum, if all are known.
+func (t *tee) EventCost() (sum time.Duration) {
+	for _, d := range t.detectors {
+		var its time.Duration
+		if c, ok := d.(Coster); ok {
+			its = c.EventCost()
+		}
+		if its == 0 {
+			return 0
+		}
+		sum += its
+	}
+	return sum
 }
 
 func (t *tee) Flush() error {

@@ -19,6 +19,7 @@ type Filter struct {
 	left   uint64       // events left out since the last that was handed on
 	use    heisen.LockUse
 	wait   waiting
+	rest   rest
 
 	spans    bool      // redundancy within spans, whatever the site
 	contexts *contexts // with MessageOrder
@@ -30,6 +31,7 @@ type Filter struct {
 	threads *shadow.Memory[*thread]
 	numbers []*thread // by number; nil where there is none
 	unused  []uint32
+	spare   []*thread
 	time    uint64 // the latest time
 
 	objects     *shadow.Memory[*object] // locks, by their first byte
@@ -45,6 +47,7 @@ type Filter struct {
 
 	events, accesses, dropped uint64
 	locks                     uint64 // operations left out
+	rested                    uint64 // events that it has not looked at
 }
 
 func newFilter(d heisen.Detector, spans bool, options []Option) (*Filter, error) {
@@ -64,6 +67,7 @@ func newFilter(d heisen.Detector, spans bool, options []Option) (*Filter, error)
 	if u, ok := d.(heisen.LockUser); ok {
 		f.use = u.LockUse()
 	}
+	f.restable(d)
 	f.objects = shadow.New(nil, f.forget)
 	for _, option := range options {
 		if err := option(f); err != nil {
@@ -90,7 +94,14 @@ func handlerOf(d heisen.Detector) func([]heisen.Record) {
 
 // Handle implements heisen.Detector.
 func (f *Filter) Handle(e heisen.Event) {
+	if f.events >= f.rest.due {
+		f.turn()
+	}
 	f.events++
+	if f.rest.asleep {
+		f.next.Handle(e)
+		return
+	}
 	if !f.keep(heisen.AsRecord(e)) {
 		f.wait.own()
 		f.left++
@@ -105,7 +116,14 @@ func (f *Filter) Handle(e heisen.Event) {
 // HandleRecords implements heisen.RecordHandler. It hands on maximal runs of
 // kept records without copying them.
 func (f *Filter) HandleRecords(batch []heisen.Record) {
+	if f.events >= f.rest.due {
+		f.turn()
+	}
 	f.events += uint64(len(batch))
+	if f.rest.asleep {
+		f.handle(batch)
+		return
+	}
 	order := f.use == heisen.LockOrder
 	sections := f.use == heisen.LockSets && f.contexts != nil
 	start := 0
@@ -162,7 +180,8 @@ func (f *Filter) Flush() error {
 // Stats is what a Filter has done so far.
 type Stats struct {
 	Events   uint64 // all that came in
-	Accesses uint64 // plain accesses among them
+	Rested   uint64 // those that it did not look at, because it did not pay
+	Accesses uint64 // plain accesses among the others
 	Dropped  uint64 // accesses not handed on
 	Locks    uint64 // lock operations not handed on
 	Pairs    uint64 // distinct pairs of an access's location and its context; one that was forgotten counts again
@@ -172,9 +191,12 @@ type Stats struct {
 // Stats returns what the filter has done so far. It costs some nanoseconds.
 func (f *Filter) Stats() Stats {
 	s := Stats{
-		Events: f.events, Accesses: f.accesses, Dropped: f.dropped, Locks: f.locks,
+		Events: f.events, Rested: f.rested, Accesses: f.accesses, Dropped: f.dropped, Locks: f.locks,
 		Pairs: f.history.pairs,
 		Bytes: f.history.bytes() + f.otherBytes(),
+	}
+	if f.rest.asleep {
+		s.Rested += f.events - f.rest.since
 	}
 	if f.literal != nil {
 		s.Pairs = f.literal.pairs
@@ -185,7 +207,7 @@ func (f *Filter) Stats() Stats {
 // otherBytes is how much is taken by what is not history.
 func (f *Filter) otherBytes() uint64 {
 	n := f.threads.Stats().Bytes + f.objects.Stats().Bytes
-	n += uint64(len(f.numbers)) * uint64(unsafe.Sizeof(thread{})+8)
+	n += uint64(len(f.numbers)+len(f.spare)) * uint64(unsafe.Sizeof(thread{})+8)
 	n += uint64(f.known) * uint64(unsafe.Sizeof(object{}))
 	if f.contexts != nil {
 		n += f.contexts.bytes()
@@ -316,5 +338,6 @@ const ordinary = heisen.HasValue | heisen.NoWait | heisen.Chance
 func (f *Filter) flagged(r *heisen.Record) {
 	if r.Flags&^(ordinary|heisen.LockWord) != 0 {
 		f.use = heisen.LockEvents
+		f.neverRest()
 	}
 }

@@ -42,6 +42,7 @@ type history struct {
 	more       overflow
 	ids        uint32 // the latest number of a variable in the overflow table
 	pairs      uint64 // entries made
+	since      uint64 // entries before this time are of no use
 }
 
 func newHistory() history {
@@ -171,6 +172,9 @@ func (f *Filter) across(t *thread, time uint64) {
 // access by t, and otherwise makes one.
 func (f *Filter) lookFurther(t *thread, v *variable, who uint64) bool {
 	h := &f.history
+	if v.first.time < h.since && v.second.time < h.since {
+		*v = variable{}
+	}
 	if me := uint32(t.id) + 1; !f.spans && v.owner != me && v.owner != shared {
 		if v.owner == 0 {
 			v.owner = me
@@ -230,6 +234,9 @@ func (f *Filter) dead(e entry) bool {
 			return true
 		}
 		n = c.nodes[n].thread
+	}
+	if e.time < f.history.since {
+		return true
 	}
 	t := f.numbers[n]
 	return t == nil || e.time < t.base

@@ -316,7 +316,11 @@ func (f *Filter) acquireShared(t *thread, o heisen.Object) {
 func (f *Filter) releaseShared(t *thread, o heisen.Object) {
 	s := f.object(o)
 	if !t.unshare(s) {
-		f.retire(s)
+		// It may have taken the lock while the filter rested, and then those who
+		// read as well are none the wiser.
+		if !f.hasRested() || s.owner != nil || s.release.by != nil {
+			f.retire(s)
+		}
 		f.publish(t)
 		return
 	}

@@ -28,6 +28,7 @@ func MessageOrder() Option {
 			return fmt.Errorf("%w: MessageOrder goes with neither Literal nor span filters", ErrOption)
 		}
 		f.contexts = newContexts(defaultContexts)
+		f.neverRest()
 		return nil
 	}
 }
@@ -42,6 +43,7 @@ func Literal() Option {
 			return fmt.Errorf("%w: Literal goes with neither MessageOrder nor span filters", ErrOption)
 		}
 		f.literal = newLiteral()
+		f.neverRest()
 		return nil
 	}
 }
@@ -51,6 +53,18 @@ func Literal() Option {
 func EveryLock() Option {
 	return func(f *Filter) error {
 		f.use = heisen.LockEvents
+		return nil
+	}
+}
+
+// NoRest lets the filter look at all events, also where that does not pay. Without
+// it, in front of a heisen.Coster to which locks are order (heisen.LockOrder), it
+// hands on all events for a while when it has left out too few of the last ones
+// for what they cost; then it looks again. Nothing is lost by that, and it depends
+// on nothing but the stream.
+func NoRest() Option {
+	return func(f *Filter) error {
+		f.neverRest()
 		return nil
 	}
 }

@@ -1,6 +1,8 @@
 package vclock
 
 import (
+	"time"
+
 	"github.com/heisen-go/heisen"
 	"github.com/heisen-go/heisen/internal/shadow"
 )
@@ -81,6 +83,9 @@ func (f *FastTrack) Skip(events uint64) { f.events += events }
 
 // LockUse implements heisen.LockUser.
 func (*FastTrack) LockUse() heisen.LockUse { return heisen.LockOrder }
+
+// EventCost implements heisen.Coster: 13 nanoseconds.
+func (*FastTrack) EventCost() time.Duration { return 13 }
 
 // Flush implements heisen.Detector. The error is that of Order.Err.
 func (f *FastTrack) Flush() error { return f.order.Err() }

@@ -1,0 +1,98 @@
+package tree_test
+
+import (
+	"errors"
+	"fmt"
+	"sync/atomic"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/heisen-go/heisen"
+	"github.com/heisen-go/heisen/tree"
+)
+
+// everyLock and restless are NewFilter with options, and restlessly makes a filter
+// that rests for a few events after every few.
+func everyLock(d heisen.Detector, options ...tree.Option) (*tree.Filter, error) {
+	return tree.NewFilter(d, append(options, tree.EveryLock(), tree.NoRest())...)
+}
+
+func restlessly(d heisen.Detector, options ...tree.Option) (*tree.Filter, error) {
+	f, err := tree.NewFilter(d, options...)
+	if err == nil {
+		tree.SetRest(f, 10)
+	}
+	return f, err
+}
+
+// findings is what a detector says of a trace, in order, behind a filter.
+func findings(trace []heisen.Record, detector func(heisen.Sink) heisen.Detector, filter func(heisen.Detector, ...tree.Option) (*tree.Filter, error), options ...tree.Option) (found []heisen.Finding, stats tree.Stats, err error) {
+	d := detector(func(f heisen.Finding) { found = append(found, f) })
+	f, err := filter(d, options...)
+	if err != nil {
+		return nil, stats, err
+	}
+	for len(trace) > 0 {
+		n := min(7, len(trace))
+		f.HandleRecords(trace[:n])
+		trace = trace[n:]
+	}
+	err = f.Flush()
+	return found, f.Stats(), err
+}
+
+// TestLockOperationsThatSayNothing: whether a detector gets all lock operations
+// or only those that tell it something, it finds the same, to the letter.
+func TestLockOperationsThatSayNothing(t *testing.T) {
+	for _, test := range []struct {
+		name     string
+		detector func(heisen.Sink) heisen.Detector
+		options  []tree.Option
+	}{
+		{"hb", reference, nil},
+		{"fasttrack", fastTrack, nil},
+		{"hybrid", hybrid, []tree.Option{tree.MessageOrder()}},
+		{"hybrid by default", hybrid, nil},
+		{"hybrid, atomics order", hybridOrderingAtomics, []tree.Option{tree.MessageOrder()}},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			var left, traces atomic.Int64
+			forRandomTraces(t, perKind/2, func(trace []heisen.Record) (outcome, error) {
+				want, stats, wrong := findings(trace, test.detector, everyLock, test.options...)
+				got, fewer, err := findings(trace, test.detector, tree.NewFilter, test.options...)
+				left.Add(int64(fewer.Locks))
+				traces.Add(1)
+				o := outcome{Stats: fewer, races: len(want), refused: errors.Is(wrong, tree.ErrLock)}
+				if diff := cmp.Diff(want, got); diff != "" {
+					return o, fmt.Errorf("findings (-all lock operations +those that say something):\n%s", diff)
+				}
+				if fmt.Sprint(wrong) != fmt.Sprint(err) || stats.Dropped != fewer.Dropped || stats.Locks != 0 {
+					return o, fmt.Errorf("%v, %+v; with all lock operations %v, %+v", err, fewer, wrong, stats)
+				}
+				return o, nil
+			})
+			if left.Load() < traces.Load() {
+				t.Errorf("only %d lock operations were left out of %d traces", left.Load(), traces.Load())
+			}
+		})
+	}
+}
+
+// TestRestLosesNothing is the theorem for a filter that rests now and then.
+func TestRestLosesNothing(t *testing.T) {
+	var rested atomic.Int64
+	forRandomTraces(t, perKind, func(trace []heisen.Record) (outcome, error) {
+		want := analyse(trace, reference, nil)
+		got := analyse(trace, reference, restlessly)
+		rested.Add(int64(got.stats.Rested))
+		o := outcome{Stats: got.stats, races: len(want.pairs), refused: errors.Is(got.err, tree.ErrLock)}
+		if diff := cmp.Diff(want.pairs, got.pairs, cmp.AllowUnexported(location{})); diff != "" && !o.refused {
+			return o, errors.New(diff)
+		}
+		return o, nil
+	})
+	if rested.Load() < 10*perKind*20 {
+		t.Errorf("it rested for %d events only", rested.Load())
+	}
+}
