@@ -45,9 +45,9 @@ type Filter struct {
 
 	history history
 
-	events, accesses, dropped uint64
-	locks                     uint64 // operations left out
-	rested                    uint64 // events that it has not looked at
+	slept bool // threads may hold locks unknown to the filter
+
+	effort
 }
 
 func newFilter(d heisen.Detector, spans bool, options []Option) (*Filter, error) {
@@ -98,7 +98,7 @@ func (f *Filter) Handle(e heisen.Event) {
 		f.turn()
 	}
 	f.events++
-	if f.rest.asleep {
+	if f.rest.state == asleep {
 		f.next.Handle(e)
 		return
 	}
@@ -120,18 +120,20 @@ func (f *Filter) HandleRecords(batch []heisen.Record) {
 		f.turn()
 	}
 	f.events += uint64(len(batch))
-	if f.rest.asleep {
+	if f.rest.state == asleep {
 		f.handle(batch)
 		return
 	}
+	dozing := f.rest.state == dozing
 	order := f.use == heisen.LockOrder
 	sections := f.use == heisen.LockSets && f.contexts != nil
 	start := 0
 	for i := range batch {
 		r := &batch[i]
-		if isLock := r.Code-heisen.Acquire <= heisen.Release-heisen.Acquire; isLock && order && f.isAgain(r) || isLock && sections && f.isSection(r) {
+		isLock := r.Code-heisen.Acquire <= heisen.Release-heisen.Acquire
+		if isLock && order && f.isAgain(r) || isLock && sections && f.isSection(r) {
 			// the usual case, and the detector can do without it
-		} else if f.keep(r) {
+		} else if dozing && r.Code-heisen.Read <= heisen.Write-heisen.Read || f.keep(r) {
 			if f.left > 0 {
 				f.catchUp()
 			}
@@ -180,7 +182,7 @@ func (f *Filter) Flush() error {
 // Stats is what a Filter has done so far.
 type Stats struct {
 	Events   uint64 // all that came in
-	Rested   uint64 // those that it did not look at, because it did not pay
+	Rested   uint64 // those that came while it rested, because it did not pay
 	Accesses uint64 // plain accesses among the others
 	Dropped  uint64 // accesses not handed on
 	Locks    uint64 // lock operations not handed on
@@ -195,8 +197,8 @@ func (f *Filter) Stats() Stats {
 		Pairs: f.history.pairs,
 		Bytes: f.history.bytes() + f.otherBytes(),
 	}
-	if f.rest.asleep {
-		s.Rested += f.events - f.rest.since
+	if f.rest.state != awake {
+		s.Rested += f.events - f.rest.begun.events
 	}
 	if f.literal != nil {
 		s.Pairs = f.literal.pairs
@@ -230,9 +232,16 @@ func (f *Filter) keep(r *heisen.Record) bool {
 		}
 		t = f.thread(r.TID)
 		f.current = t
+		f.changes++
+	}
+	if f.rest.state == dozing {
+		t.version++ // for the accesses that were handed on before
 	}
 	switch r.Code {
 	case heisen.Read, heisen.Write:
+		if f.rest.state == dozing {
+			return true
+		}
 		f.accesses++
 		if f.redundant(t, r) {
 			f.dropped++

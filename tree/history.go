@@ -172,6 +172,7 @@ func (f *Filter) across(t *thread, time uint64) {
 // access by t, and otherwise makes one.
 func (f *Filter) lookFurther(t *thread, v *variable, who uint64) bool {
 	h := &f.history
+	f.further++
 	if v.first.time < h.since && v.second.time < h.since {
 		*v = variable{}
 	}

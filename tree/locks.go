@@ -31,11 +31,14 @@ type object struct {
 // maxReaders bounds the pledges of readers.
 const maxReaders = 16
 
-const numLately = 64
+const (
+	latelyShift = 54
+	numLately   = 1 << (64 - latelyShift)
+)
 
 // object returns what is known of the lock at o.
 func (f *Filter) object(o heisen.Object) *object {
-	lately := &f.lately[o>>3*0x9e3779b97f4a7c15>>58]
+	lately := &f.lately[o>>3*0x9e3779b97f4a7c15>>latelyShift]
 	if s := *lately; s != nil && s.at == o {
 		return s
 	}
@@ -67,7 +70,7 @@ func (f *Filter) find(o heisen.Object) *object {
 // near returns the lock of r if it is at hand, and r's thread is the one that was
 // there last; otherwise nil.
 func (f *Filter) near(r *heisen.Record) *object {
-	s := f.lately[r.Obj>>3*0x9e3779b97f4a7c15>>58]
+	s := f.lately[r.Obj>>3*0x9e3779b97f4a7c15>>latelyShift]
 	if s == nil || s.at != r.Obj || r.Flags&^ordinary != 0 || f.current == nil || f.current.id != r.TID {
 		return nil
 	}
@@ -316,9 +319,9 @@ func (f *Filter) acquireShared(t *thread, o heisen.Object) {
 func (f *Filter) releaseShared(t *thread, o heisen.Object) {
 	s := f.object(o)
 	if !t.unshare(s) {
-		// It may have taken the lock while the filter rested, and then those who
+		// It may have taken the lock while the filter slept, and then those who
 		// read as well are none the wiser.
-		if !f.hasRested() || s.owner != nil || s.release.by != nil {
+		if !f.slept || s.owner != nil || s.release.by != nil {
 			f.retire(s)
 		}
 		f.publish(t)
@@ -455,7 +458,7 @@ func (f *Filter) forget(p **object) {
 	broken := f.broken
 	f.retire(s)
 	f.broken = broken
-	f.lately[s.at>>3*0x9e3779b97f4a7c15>>58] = nil
+	f.lately[s.at>>3*0x9e3779b97f4a7c15>>latelyShift] = nil
 	*s = object{readers: s.readers, next: f.free}
 	f.free = s
 	f.known--

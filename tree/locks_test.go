@@ -12,18 +12,21 @@ import (
 	"github.com/heisen-go/heisen/tree"
 )
 
-// everyLock and restless are NewFilter with options, and restlessly makes a filter
-// that rests for a few events after every few.
+// everyLock is NewFilter with the options that keep the filter from leaving out
+// anything but accesses, and from resting.
 func everyLock(d heisen.Detector, options ...tree.Option) (*tree.Filter, error) {
 	return tree.NewFilter(d, append(options, tree.EveryLock(), tree.NoRest())...)
 }
 
-func restlessly(d heisen.Detector, options ...tree.Option) (*tree.Filter, error) {
-	f, err := tree.NewFilter(d, options...)
-	if err == nil {
-		tree.SetRest(f, 10)
+// restless makes filters that rest for ten events after every ten.
+func restless(doze bool) func(heisen.Detector, ...tree.Option) (*tree.Filter, error) {
+	return func(d heisen.Detector, options ...tree.Option) (*tree.Filter, error) {
+		f, err := tree.NewFilter(d, options...)
+		if err == nil {
+			tree.SetRest(f, 10, doze)
+		}
+		return f, err
 	}
-	return f, err
 }
 
 // findings is what a detector says of a trace, in order, behind a filter.
@@ -81,18 +84,32 @@ func TestLockOperationsThatSayNothing(t *testing.T) {
 
 // TestRestLosesNothing is the theorem for a filter that rests now and then.
 func TestRestLosesNothing(t *testing.T) {
-	var rested atomic.Int64
-	forRandomTraces(t, perKind, func(trace []heisen.Record) (outcome, error) {
-		want := analyse(trace, reference, nil)
-		got := analyse(trace, reference, restlessly)
-		rested.Add(int64(got.stats.Rested))
-		o := outcome{Stats: got.stats, races: len(want.pairs), refused: errors.Is(got.err, tree.ErrLock)}
-		if diff := cmp.Diff(want.pairs, got.pairs, cmp.AllowUnexported(location{})); diff != "" && !o.refused {
-			return o, errors.New(diff)
-		}
-		return o, nil
-	})
-	if rested.Load() < 10*perKind*20 {
-		t.Errorf("it rested for %d events only", rested.Load())
+	for _, test := range []struct {
+		name     string
+		detector func(heisen.Sink) heisen.Detector
+		doze     bool
+		options  []tree.Option
+	}{
+		{"hb asleep", reference, false, nil},
+		{"hb dozing", reference, true, nil},
+		{"hybrid dozing", hybrid, true, []tree.Option{tree.MessageOrder()}},
+		{"hybrid dozing, default", hybrid, true, nil},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			var rested atomic.Int64
+			forRandomTraces(t, perKind, func(trace []heisen.Record) (outcome, error) {
+				want := analyse(trace, test.detector, nil)
+				got := analyse(trace, test.detector, restless(test.doze), test.options...)
+				rested.Add(int64(got.stats.Rested))
+				o := outcome{Stats: got.stats, races: len(want.pairs), refused: errors.Is(got.err, tree.ErrLock)}
+				if diff := cmp.Diff(want.pairs, got.pairs, cmp.AllowUnexported(location{})); diff != "" && !o.refused {
+					return o, errors.New(diff)
+				}
+				return o, nil
+			})
+			if rested.Load() < 10*perKind*20 {
+				t.Errorf("it rested for %d events only", rested.Load())
+			}
+		})
 	}
 }

@@ -28,7 +28,7 @@ func MessageOrder() Option {
 			return fmt.Errorf("%w: MessageOrder goes with neither Literal nor span filters", ErrOption)
 		}
 		f.contexts = newContexts(defaultContexts)
-		f.neverRest()
+		f.rest.sleeps = false
 		return nil
 	}
 }
@@ -58,10 +58,10 @@ func EveryLock() Option {
 }
 
 // NoRest lets the filter look at all events, also where that does not pay. Without
-// it, in front of a heisen.Coster to which locks are order (heisen.LockOrder), it
-// hands on all events for a while when it has left out too few of the last ones
-// for what they cost; then it looks again. Nothing is lost by that, and it depends
-// on nothing but the stream.
+// it, in front of a heisen.Coster, it hands on all accesses for a while, or all
+// events, when what it left out of the last ones was worth less than the look;
+// then it looks again. Nothing is lost by that, and it depends on nothing but the
+// stream.
 func NoRest() Option {
 	return func(f *Filter) error {
 		f.neverRest()

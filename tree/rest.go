@@ -8,44 +8,63 @@ import (
 
 // rest is when the filter stands aside because it does not pay.
 //
-// In front of a detector that says what an event costs it, it looks at a number
-// of events, and if all that it left out of them was worth less than the look, it
-// hands on a larger number as they come. Then it begins anew. What it knew of
-// threads, locks and accesses is forgotten, which takes no more than to publish
-// all that threads did: a lock that a thread holds unknown to the filter is as
-// good as none, for its release is then one of a lock that the thread does not
-// hold, and publishes. It does not rest while accesses have been dropped because
-// a thread holds a lock, for it must see what becomes of the lock.
+// In front of a detector that says what an event costs it, the filter looks at a
+// number of events, and if all that it left out of them was worth less than the
+// look, it rests for a larger number and then looks again. It dozes or sleeps.
 //
-// Locksets are another matter (a lock that is taken while somebody holds it, as
-// ErrLock has it, takes protection from accesses that were made under it), so the
-// filter rests only in front of a detector to which locks are order.
+// Dozing, it hands on all accesses as they come and sees everything else. When it
+// wakes up it forgets the accesses that it knew, as it may at any time.
+//
+// Asleep, it hands on all events. When it wakes up it forgets the threads and
+// locks too, which takes no more than to publish all that threads did: a lock
+// that a thread holds unknown to the filter is as good as none, for its release
+// is then one of a lock that the thread does not hold, and publishes. It does not
+// fall asleep while accesses have been dropped because a thread holds a lock, for
+// it must see what becomes of the lock; nor in front of a detector to which locks
+// are not just order, for there it must see who takes a lock that somebody holds,
+// or gives its memory away: the lock ends, with all that it protected.
 type rest struct {
 	worth   int64 // what an event costs the detector, in nanoseconds; 0 if the filter never rests
-	asleep  bool
-	look    uint64 // for how many events it looks before it judges, longest at most
-	longest uint64
-	factor  uint64 // for how many times as long it rests then
-	due     uint64 // number of the event at which it judges, or wakes up
-	since   uint64 // number of the event at which it has begun to look, or to rest
-	left    uint64 // events left out by then
+	sleeps  bool  // whether the filter may fall asleep, not only doze
+	state   wakefulness
+	look    uint64         // for how many events it looks before it judges
+	longest uint64         // look at most
+	factor  uint64         // for how many times as long it rests
+	due     uint64         // number of the event before which it judges, or wakes up
+	begun   effort         // the filter's when it began to look, or to rest
+	use     heisen.LockUse // the detector's, while the filter dozes: then that is LockEvents
 }
 
-const (
-	firstLook  = 1 << 13
-	maxLook    = 1 << 17
-	restFactor = 16
+type wakefulness uint8
 
-	// What the filter takes for an event, roughly, in nanoseconds.
-	costOfLeavingOut = 5
-	costOfKeeping    = 10
+const (
+	awake wakefulness = iota
+	dozing
+	asleep
 )
 
-// restable lets the filter rest in front of d, if that makes sense.
+const (
+	firstLook   = 1 << 11
+	longestLook = 1 << 15
+	restFactor  = 64
+)
+
+// effort is what the filter has done, in numbers of times.
+type effort struct {
+	events, rested   uint64 // all that came in, and those of them not looked at
+	accesses         uint64 // looked at
+	dropped, locks   uint64 // accesses and lock operations left out
+	further, changes uint64 // accesses that took a look further than at their variable; other threads came
+}
+
+// restable lets the filter rest in front of d, if d says what an event costs.
 func (f *Filter) restable(d heisen.Detector) {
-	f.rest = rest{due: math.MaxUint64}
-	if c, ok := d.(heisen.Coster); ok && c.EventCost() > 0 && f.use == heisen.LockOrder {
-		f.rest = rest{worth: c.EventCost().Nanoseconds(), look: firstLook, longest: maxLook, factor: restFactor, due: firstLook}
+	f.neverRest()
+	if c, ok := d.(heisen.Coster); ok && c.EventCost() > 0 {
+		f.rest = rest{
+			worth: c.EventCost().Nanoseconds(), sleeps: f.use == heisen.LockOrder,
+			look: firstLook, longest: longestLook, factor: restFactor, due: firstLook,
+		}
 	}
 }
 
@@ -55,37 +74,55 @@ func (f *Filter) neverRest() { f.rest = rest{due: math.MaxUint64} }
 // turn judges what is to become of the next events.
 func (f *Filter) turn() {
 	s := &f.rest
-	switch {
-	case s.asleep:
-		f.rested += f.events - s.since
+	if s.state != awake {
+		f.rested += f.events - s.begun.events
 		f.wake()
-		s.asleep = false
-	case f.pays():
+	} else if f.pays() {
 		s.look = min(s.look, firstLook)
-	case f.mayRest():
+	} else {
 		f.catchUp()
-		s.asleep, s.since, s.due = true, f.events, f.events+s.factor*s.look
+		s.state, s.use = dozing, f.use
+		if s.sleeps && f.maySleep() {
+			s.state = asleep
+		} else {
+			f.use = heisen.LockEvents
+		}
+		s.begun, s.due = f.effort, f.events+s.factor*s.look
 		s.look = min(2*s.look, s.longest)
 		return
 	}
-	s.since, s.left, s.due = f.events, f.dropped+f.locks, f.events+s.look
+	s.begun, s.due = f.effort, f.events+s.look
 }
 
 // pays reports whether what was left out since the last judgement was worth the
 // look at all events.
 func (f *Filter) pays() bool {
-	s := &f.rest
-	left := int64(f.dropped + f.locks - s.left)
-	kept := int64(f.events-s.since) - left
-	return left*(s.worth-costOfLeavingOut) >= kept*costOfKeeping
+	was, is := &f.rest.begun, &f.effort
+	events, accesses := is.events-was.events, is.accesses-was.accesses
+	left := is.dropped - was.dropped + is.locks - was.locks
+	further, changes := is.further-was.further, is.changes-was.changes
+	const toSee, toHandOn, toLookFurther, toChange = 5, 5, 10, 15 // nanoseconds
+	costs := toSee*events + toHandOn*(events-left) + toChange*changes +
+		accesses*missing(f.history.young.Stats().Bytes) +
+		further*(toLookFurther+missing(f.history.more.bytes()))
+	return int64(left)*f.rest.worth >= int64(costs)
 }
 
-// hasRested reports whether threads may hold locks unknown to the filter.
-func (f *Filter) hasRested() bool { return f.history.since > 0 }
+// missing is how many nanoseconds a look at a table of so many bytes takes
+// because caches do not have it.
+func missing(bytes uint64) uint64 {
+	switch {
+	case bytes < 1<<17:
+		return 0
+	case bytes < 1<<20:
+		return 4
+	}
+	return 10
+}
 
-// mayRest reports whether no access has been dropped that would have to be handed
+// maySleep reports whether no access has been dropped that would have to be handed
 // on if somebody else came to a lock.
-func (f *Filter) mayRest() bool {
+func (f *Filter) maySleep() bool {
 	may := true
 	f.objects.Each(func(p **object) {
 		if s := *p; s != nil && s != &f.mixed {
@@ -101,8 +138,20 @@ func (f *Filter) mayRest() bool {
 // free reports whether no access has been dropped because p was called back.
 func (p *pledge) free() bool { return p.by == nil || p.pending || p.across == p.by.across }
 
-// wake forgets everything.
+// wake forgets what the filter has not followed since it began to rest.
 func (f *Filter) wake() {
+	if f.rest.state == asleep {
+		f.forgetThreads()
+		f.slept = true
+	}
+	f.rest.state, f.use = awake, f.rest.use
+	f.time++
+	f.history.since = f.time
+	f.publishAll()
+}
+
+// forgetThreads forgets all threads and locks.
+func (f *Filter) forgetThreads() {
 	f.objects.Each(func(p **object) {
 		if s := *p; s != nil && s != &f.mixed {
 			s.owner, s.depth, s.reads, s.release = nil, 0, 0, pledge{}
@@ -124,6 +173,4 @@ func (f *Filter) wake() {
 	f.threads.Clear(0, math.MaxUint64)
 	clear(f.recent[:])
 	f.current = nil
-	f.time++
-	f.history.since = f.time
 }
