@@ -41,13 +41,12 @@ const (
 	// LockEvents are events like any other: whether there is one, and how many
 	// there are, may matter.
 	LockEvents LockUse = iota
-	// LockOrder is order: all that counts is which accesses (heisen.Op.IsAccess)
-	// the operations order. The detector may go without each Acquire of a lock
-	// that the same thread released last and to which nobody else has published
-	// since, and without each Release by a thread that has published the same
-	// there already: since its last Release of this lock that was handed on
-	// nothing of the thread was but such releases, nobody else has used the
-	// lock, and the thread has learnt nothing.
+	// LockOrder is order: all that counts is which accesses (see Op.IsAccess) the
+	// operations order. The detector may go without an Acquire of a lock that the
+	// same thread released last, if nobody else has published anything there
+	// since; and without a Release by a thread that has published the same there
+	// already: since its last Release of the lock that was handed on, nobody else
+	// has used the lock, and of the thread nothing was handed on but releases.
 	LockOrder
 	// LockSets are the locks that a thread holds at an access: all that counts is
 	// which they are. The detector may go without an Acquire and the Release that

@@ -3,12 +3,14 @@ package tree_test
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"sync/atomic"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/heisen-go/heisen"
+	"github.com/heisen-go/heisen/bench/workload"
 	"github.com/heisen-go/heisen/tree"
 )
 
@@ -61,7 +63,7 @@ func TestLockOperationsThatSayNothing(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			var left, traces atomic.Int64
-			forRandomTraces(t, perKind/2, func(trace []heisen.Record) (outcome, error) {
+			forRandomTraces(t, perKind/4, func(trace []heisen.Record) (outcome, error) {
 				want, stats, wrong := findings(trace, test.detector, everyLock, test.options...)
 				got, fewer, err := findings(trace, test.detector, tree.NewFilter, test.options...)
 				left.Add(int64(fewer.Locks))
@@ -97,7 +99,7 @@ func TestRestLosesNothing(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			var rested atomic.Int64
-			forRandomTraces(t, perKind, func(trace []heisen.Record) (outcome, error) {
+			forRandomTraces(t, perKind/2, func(trace []heisen.Record) (outcome, error) {
 				want := analyse(trace, test.detector, nil)
 				got := analyse(trace, test.detector, restless(test.doze), test.options...)
 				rested.Add(int64(got.stats.Rested))
@@ -107,9 +109,36 @@ func TestRestLosesNothing(t *testing.T) {
 				}
 				return o, nil
 			})
-			if rested.Load() < 10*perKind*20 {
+			if rested.Load() < 10*perKind/2*20 {
 				t.Errorf("it rested for %d events only", rested.Load())
 			}
 		})
+	}
+}
+
+// TestRestsWhereItDoesNotPay: it does where threads repeat themselves, and does
+// not where another thread takes the lock each time.
+func TestRestsWhereItDoesNotPay(t *testing.T) {
+	for _, test := range []struct {
+		burst   int
+		options []tree.Option
+		rests   bool
+	}{
+		{100, nil, false},
+		{1, nil, true},
+		{1, []tree.Option{tree.NoRest()}, false},
+	} {
+		trace := workload.SharedLocks(workload.Micro{Threads: 16, Iterations: 2000, Locks: 1, Burst: test.burst})
+		f, err := tree.NewFilter(fastTrack(nil), test.options...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for batch := range slices.Chunk(trace, 1000) {
+			f.HandleRecords(batch)
+		}
+		s := f.Stats()
+		if rests := 4*s.Rested > 3*s.Events; rests != test.rests || !rests && s.Rested > 0 {
+			t.Errorf("bursts of %d, %d options: it rested for %d of %d events", test.burst, len(test.options), s.Rested, s.Events)
+		}
 	}
 }

@@ -27,7 +27,8 @@ type rest struct {
 	worth   int64 // what an event costs the detector, in nanoseconds; 0 if the filter never rests
 	sleeps  bool  // whether the filter may fall asleep, not only doze
 	state   wakefulness
-	look    uint64         // for how many events it looks before it judges
+	warm    bool           // whether it has looked long enough to begin to judge
+	look    uint64         // for how many events it looks before that, and then again
 	longest uint64         // look at most
 	factor  uint64         // for how many times as long it rests
 	due     uint64         // number of the event before which it judges, or wakes up
@@ -77,6 +78,9 @@ func (f *Filter) turn() {
 	if s.state != awake {
 		f.rested += f.events - s.begun.events
 		f.wake()
+		s.warm = false
+	} else if !s.warm {
+		s.warm = true
 	} else if f.pays() {
 		s.look = min(s.look, firstLook)
 	} else {
@@ -101,7 +105,7 @@ func (f *Filter) pays() bool {
 	events, accesses := is.events-was.events, is.accesses-was.accesses
 	left := is.dropped - was.dropped + is.locks - was.locks
 	further, changes := is.further-was.further, is.changes-was.changes
-	const toSee, toHandOn, toLookFurther, toChange = 5, 5, 10, 15 // nanoseconds
+	const toSee, toHandOn, toLookFurther, toChange = 5, 5, 10, 12 // nanoseconds
 	costs := toSee*events + toHandOn*(events-left) + toChange*changes +
 		accesses*missing(f.history.young.Stats().Bytes) +
 		further*(toLookFurther+missing(f.history.more.bytes()))

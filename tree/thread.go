@@ -175,9 +175,11 @@ func entryOf(id heisen.Thread) heisen.Object { return 8 * heisen.Object(id) }
 const numRecent = 64
 
 func (f *Filter) start(id heisen.Thread) *thread {
-	t := new(thread)
+	var t *thread
 	if n := len(f.spare); n > 0 {
 		t, f.spare = f.spare[n-1], f.spare[:n-1]
+	} else {
+		t = new(thread)
 	}
 	t.id = id
 	if n := len(f.unused); n > 0 {
