@@ -125,15 +125,17 @@ func (f *Filter) HandleRecords(batch []heisen.Record) {
 		return
 	}
 	dozing := f.rest.state == dozing
-	order := f.use == heisen.LockOrder
-	sections := f.use == heisen.LockSets && f.contexts != nil
 	start := 0
 	for i := range batch {
 		r := &batch[i]
-		isLock := r.Code-heisen.Acquire <= heisen.Release-heisen.Acquire
-		if isLock && order && f.isAgain(r) || isLock && sections && f.isSection(r) {
-			// the usual case, and the detector can do without it
-		} else if dozing && r.Code-heisen.Read <= heisen.Write-heisen.Read || f.keep(r) {
+		isAccess := r.Code-heisen.Read <= heisen.Write-heisen.Read
+		switch {
+		case isAccess && dozing: // then nothing is left out
+			continue
+		case isAccess && f.isRepeated(r):
+		case r.Code-heisen.Acquire <= heisen.Release-heisen.Acquire &&
+			(f.use == heisen.LockOrder && f.isAgain(r) || f.use == heisen.LockSets && f.isSection(r)):
+		case f.keep(r):
 			if f.left > 0 {
 				f.catchUp()
 			}
@@ -261,6 +263,40 @@ func (f *Filter) keep(r *heisen.Record) bool {
 	return true
 }
 
+// isRepeated takes an access that is redundant, in the usual case. It reports
+// false, and leaves all as it is, if r is not such.
+func (f *Filter) isRepeated(r *heisen.Record) bool {
+	t := f.current
+	if t == nil || t.id != r.TID || r.Len > 1 {
+		return false
+	}
+	if t.unsure {
+		t.settle()
+	}
+	if t.stale {
+		f.locate(t)
+	}
+	v := f.history.young.Peek(r.Obj)
+	if v == nil {
+		return false
+	}
+	who := t.who | uint64(r.Code&heisen.Write)<<(whoShift-2)
+	if !f.spans {
+		who |= uint64(r.Loc)
+	}
+	e := &v.first
+	if e.who != who {
+		e = &v.second
+	}
+	if e.who != who || e.time < t.exposed {
+		return false
+	}
+	f.across(t, e.time)
+	f.accesses++
+	f.dropped++
+	return true
+}
+
 // redundant reports whether an access is redundant, and notes it if it is not.
 func (f *Filter) redundant(t *thread, r *heisen.Record) bool {
 	if t.unsure {
@@ -342,10 +378,13 @@ func (f *Filter) synchronise(t *thread, r *heisen.Record) {
 // ordinary are the flags that change nothing for the filter.
 const ordinary = heisen.HasValue | heisen.NoWait | heisen.Chance
 
-// flagged stops leaving out lock operations if r has a flag that might need
-// them.
+// flagged stops leaving out lock operations, and resting, if r has a flag that
+// might need them.
 func (f *Filter) flagged(r *heisen.Record) {
 	if r.Flags&^(ordinary|heisen.LockWord) != 0 {
+		if f.rest.state == dozing {
+			f.wake()
+		}
 		f.use = heisen.LockEvents
 		f.neverRest()
 	}

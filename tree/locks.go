@@ -82,7 +82,7 @@ func (f *Filter) near(r *heisen.Record) *object {
 // it is, if r is not such.
 func (f *Filter) isSection(r *heisen.Record) bool {
 	s := f.near(r)
-	if s == nil {
+	if s == nil || f.contexts == nil {
 		return false
 	}
 	t := f.current
