@@ -150,6 +150,8 @@ func (q *queue) push(step uint64) {
 	q.steps = append(q.steps, step)
 }
 
+func (q *queue) clear() { q.steps = q.all[:0] }
+
 // remove takes away a step.
 func (q *queue) remove(step uint64) {
 	last := len(q.steps) - 1
@@ -169,16 +171,20 @@ func (q *queue) remove(step uint64) {
 	}
 }
 
-// take adds a step to what t holds, and drop takes such a step away. The
-// path is only made when somebody asks for it.
-func (t *thread) take(step uint64) {
-	t.held.push(step)
-	t.stale = true
+// take adds a step to what t holds, and drop takes such a step away. The path is
+// only made when somebody asks for it.
+func (f *Filter) take(t *thread, step uint64) {
+	if f.rest.state == awake { // otherwise see recollect
+		t.held.push(step)
+		t.stale = true
+	}
 }
 
-func (t *thread) drop(step uint64) {
-	t.held.remove(step)
-	t.stale = true
+func (f *Filter) drop(t *thread, step uint64) {
+	if f.rest.state == awake {
+		t.held.remove(step)
+		t.stale = true
+	}
 }
 
 // locate makes t.who the number of t's context.

@@ -129,11 +129,12 @@ func (f *Filter) HandleRecords(batch []heisen.Record) {
 	for i := range batch {
 		r := &batch[i]
 		isAccess := r.Code-heisen.Read <= heisen.Write-heisen.Read
+		isLock := r.Code-heisen.Acquire <= heisen.Release-heisen.Acquire
 		switch {
-		case isAccess && dozing: // then nothing is left out
+		case dozing && (isAccess || isLock && f.isOrdinary(r)): // nothing is left out then
 			continue
 		case isAccess && f.isRepeated(r):
-		case r.Code-heisen.Acquire <= heisen.Release-heisen.Acquire &&
+		case isLock &&
 			(f.use == heisen.LockOrder && f.isAgain(r) || f.use == heisen.LockSets && f.isSection(r)):
 		case f.keep(r):
 			if f.left > 0 {

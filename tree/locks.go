@@ -92,7 +92,7 @@ func (f *Filter) isSection(r *heisen.Record) bool {
 		}
 		s.owner = t
 		s.depth = 1
-		t.take(s.life << 1)
+		f.take(t, s.life<<1)
 		return true
 	}
 	if s.waits == 0 || s.depth > 1 || s.owner != t {
@@ -100,7 +100,7 @@ func (f *Filter) isSection(r *heisen.Record) bool {
 	}
 	f.wait.remove(s)
 	s.owner, s.depth = nil, 0
-	t.drop(s.life << 1)
+	f.drop(t, s.life<<1)
 	f.locks += 2
 	return true
 }
@@ -160,7 +160,7 @@ func (f *Filter) acquire(t *thread, r *heisen.Record) bool {
 	} else if free && f.contexts != nil {
 		s.owner = t
 		s.depth = 1
-		t.take(s.life << 1)
+		f.take(t, s.life<<1)
 	} else {
 		f.acquireAny(t, s)
 	}
@@ -188,7 +188,7 @@ func (f *Filter) acquireAny(t *thread, s *object) {
 	s.owner = t
 	s.depth++
 	if f.contexts != nil {
-		t.take(s.life << 1)
+		f.take(t, s.life<<1)
 		return
 	}
 	if s.release.by == t {
@@ -251,7 +251,7 @@ func (f *Filter) release(t *thread, r *heisen.Record) bool {
 		needless = true
 	}
 	if f.contexts != nil {
-		t.drop(s.life << 1)
+		f.drop(t, s.life<<1)
 	} else if s.release.by == t && s.told == t.version && len(s.readers) == 0 && r.Flags&^ordinary == 0 {
 		f.again(t, &s.release)
 		if f.use == heisen.LockOrder {
@@ -299,7 +299,7 @@ func (f *Filter) acquireShared(t *thread, o heisen.Object) {
 	s.reads++
 	t.shared = append(t.shared, share{s, s.life})
 	if f.contexts != nil {
-		t.take(s.life<<1 | 1)
+		f.take(t, s.life<<1|1)
 		return
 	}
 	// What was released before is seen; by t itself, it may still be seen by
@@ -329,7 +329,7 @@ func (f *Filter) releaseShared(t *thread, o heisen.Object) {
 	}
 	s.reads--
 	if f.contexts != nil {
-		t.drop(s.life<<1 | 1)
+		f.drop(t, s.life<<1|1)
 		return
 	}
 	if s.mixed {

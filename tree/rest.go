@@ -45,8 +45,8 @@ const (
 )
 
 const (
-	firstLook   = 1 << 11
-	longestLook = 1 << 15
+	firstLook   = 1 << 13
+	longestLook = 1 << 16
 	restFactor  = 64
 )
 
@@ -152,6 +152,55 @@ func (f *Filter) wake() {
 	f.time++
 	f.history.since = f.time
 	f.publishAll()
+	if f.contexts != nil {
+		f.recollect()
+	}
+}
+
+// isOrdinary takes what locks are taken and released by most, while the filter
+// dozes. It reports false, and leaves all as it is, if r is not such.
+func (f *Filter) isOrdinary(r *heisen.Record) bool {
+	s := f.near(r)
+	if s == nil || f.contexts == nil || s.reads > 0 {
+		return false
+	}
+	t := f.current
+	if r.Code == heisen.Acquire {
+		if s.owner != nil {
+			return false
+		}
+		s.owner, s.depth = t, 1
+		return true
+	}
+	if s.owner != t || s.depth != 1 {
+		return false
+	}
+	s.owner, s.depth = nil, 0
+	return true
+}
+
+// recollect makes what threads hold what it is by what is known of locks, for
+// threads do not follow it while the filter dozes. Any order of the locks will do.
+func (f *Filter) recollect() {
+	for _, t := range f.numbers {
+		if t == nil {
+			continue
+		}
+		t.held.clear()
+		t.stale = true
+		for _, s := range t.shared {
+			if s.object.life == s.life {
+				t.held.push(s.life<<1 | 1)
+			}
+		}
+	}
+	f.objects.Each(func(p **object) {
+		if s := *p; s != nil && s != &f.mixed && s.owner != nil {
+			for range s.depth {
+				s.owner.held.push(s.life << 1)
+			}
+		}
+	})
 }
 
 // forgetThreads forgets all threads and locks.
