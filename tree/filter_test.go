@@ -207,7 +207,7 @@ func TestMemoryIsBounded(t *testing.T) {
 	const budget = 1 << 20
 	trace := racy(150000, 60000)
 	for name, options := range map[string][]tree.Option{
-		"default": nil, "MessageOrder": {tree.MessageOrder()},
+		"default": {tree.NoRest()}, "MessageOrder": {tree.MessageOrder(), tree.NoRest()},
 	} {
 		d := hybrid
 		if name == "default" {

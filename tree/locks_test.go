@@ -63,7 +63,7 @@ func TestLockOperationsThatSayNothing(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			var left, traces atomic.Int64
-			forRandomTraces(t, perKind/4, func(trace []heisen.Record) (outcome, error) {
+			forRandomTraces(t, perKind/8, func(trace []heisen.Record) (outcome, error) {
 				want, stats, wrong := findings(trace, test.detector, everyLock, test.options...)
 				got, fewer, err := findings(trace, test.detector, tree.NewFilter, test.options...)
 				left.Add(int64(fewer.Locks))
@@ -99,7 +99,7 @@ func TestRestLosesNothing(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			var rested atomic.Int64
-			forRandomTraces(t, perKind/2, func(trace []heisen.Record) (outcome, error) {
+			forRandomTraces(t, perKind/4, func(trace []heisen.Record) (outcome, error) {
 				want := analyse(trace, test.detector, nil)
 				got := analyse(trace, test.detector, restless(test.doze), test.options...)
 				rested.Add(int64(got.stats.Rested))
@@ -109,7 +109,7 @@ func TestRestLosesNothing(t *testing.T) {
 				}
 				return o, nil
 			})
-			if rested.Load() < 10*perKind/2*20 {
+			if rested.Load() < 10*perKind/4*20 {
 				t.Errorf("it rested for %d events only", rested.Load())
 			}
 		})

@@ -41,7 +41,7 @@ var kinds = []struct {
 }
 
 // perKind is how many traces of each kind a test has. There are ten kinds; all
-// the tests that use them together have 300,000 traces.
+// the tests that use them together have 260,000 traces.
 const perKind = 2000
 
 // TestMain lets the garbage collector rest: the tests make many short-lived
