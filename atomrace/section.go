@@ -1,6 +1,11 @@
 package atomrace
 
-import "strings"
+import (
+	"cmp"
+	"fmt"
+	"path"
+	"strings"
+)
 
 // Modes is a set of ways to access a variable: the set A that section 3.2
 // attaches to an end of an atomic section, of what other threads may do to the
@@ -38,6 +43,20 @@ type Location struct {
 	Mode Modes
 }
 
+// String returns the location as it stands in a sections file, such as
+// "bank.go:31 read".
+func (l Location) String() string {
+	return word(fmt.Sprintf("%s:%d", l.File, l.Line)) + " " + strings.Trim(l.Mode.String(), "{}")
+}
+
+func compareLocations(a, b Location) int {
+	return cmp.Or(
+		strings.Compare(a.File, b.File),
+		cmp.Compare(a.Line, b.Line),
+		cmp.Compare(a.Mode, b.Mode),
+	)
+}
+
 // End is one of the ends of a Section.
 type End struct {
 	At Location
@@ -55,8 +74,8 @@ type End struct {
 // section anew, unless it is Recursive.
 type Section struct {
 	// Variable names the variable as reports name it, such as "a.balance", or is a
-	// pattern of path.Match with such names. It is empty for any variable that is
-	// accessed at the entry. The variable itself is known by its address.
+	// pattern of path.Match with such names; see Covers. It is empty for any variable
+	// that is accessed at the entry. The variable itself is known by its address.
 	Variable string
 	Entry    Location
 	Ends     []End
@@ -76,4 +95,24 @@ type Section struct {
 	// "test-and-use", "consecutive" (the access interleaving invariants of section
 	// 4.2), or whatever its author writes, in letters and dashes. It decides nothing.
 	Pattern string
+
+	// Comment is what its author says of it, in lines without a last line end. It
+	// decides nothing.
+	Comment string
+}
+
+// Covers reports whether the section is about a variable of this name: if its
+// Variable is empty, the name itself, or a pattern that the name matches. A
+// Variable that is no pattern in the sense of path.Match stands for itself only.
+func (s *Section) Covers(variable string) bool {
+	if s.Variable == "" || s.Variable == variable {
+		return true
+	}
+	ok, err := path.Match(s.Variable, variable)
+	return ok && err == nil
+}
+
+// compareSections orders sections as they stand in a file.
+func compareSections(a, b Section) int {
+	return cmp.Or(compareLocations(a.Entry, b.Entry), strings.Compare(a.Variable, b.Variable))
 }

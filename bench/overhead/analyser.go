@@ -88,12 +88,12 @@ func (a *analysis) consume(listener *rt.Listener, detectors string) error {
 	if err != nil {
 		return err
 	}
-	stream, err := program.Open(chosen.Mode())
+	stream, err := program.Open(chosen.Mode(), chosen.Live())
 	if err != nil {
 		return err
 	}
 	collector := report.NewCollector(stream.Symbols(), nil)
-	built, err := chosen.New(stream.Symbols(), collector.Add)
+	built, err := chosen.New(stream, collector.Add)
 	if err != nil {
 		return err
 	}

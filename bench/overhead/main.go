@@ -13,6 +13,7 @@
 //
 // The ways are plain; race (go test -race); record (heisen without detectors:
 // the program's side, transport and merge); fasttrack (what heisen test does);
+// atomrace (without noise: the program looks for overlaps and sends only those);
 // and all (every detector that heisen test can run, but for the reference).
 package main
 

@@ -52,5 +52,6 @@ var ways = []way{
 	{name: "race", program: "race"},
 	{name: "record", program: "heisen", analyser: true},
 	{name: "fasttrack", program: "heisen", analyser: true, detectors: "fasttrack"},
+	{name: "atomrace", program: "heisen", analyser: true, detectors: "atomrace"},
 	{name: "all", program: "heisen", analyser: true, detectors: "all"},
 }

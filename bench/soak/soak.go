@@ -108,11 +108,11 @@ func (res *result) watch(ctx context.Context, listener *rt.Listener, pid int, o 
 	if err != nil {
 		return err
 	}
-	stream, err := program.Open(chosen.Mode())
+	stream, err := program.Open(chosen.Mode(), chosen.Live())
 	if err != nil {
 		return errors.Join(err, program.Close(0))
 	}
-	built, err := chosen.New(stream.Symbols(), func(f heisen.Finding) {
+	built, err := chosen.New(stream, func(f heisen.Finding) {
 		if res.findings++; res.findings <= 10 {
 			fmt.Fprintf(o.out, "%+v\n", f)
 		}

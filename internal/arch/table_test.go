@@ -27,7 +27,7 @@ var table = map[string]room{
 	"vclock":    {floor: 1, library: true},
 	"lockset":   {floor: 1, step: 1, library: true, only: []string{".", "internal/shadow", "vclock"}},
 	"tree":      {floor: 1, library: true},
-	"atomrace":  {floor: 1, library: true},
+	"atomrace":  {floor: 1, library: true, stdOnly: true, only: []string{".", "internal/shadow", "internal/watch"}},
 	"atomicity": {floor: 1, library: true},
 
 	// What combines cores.
@@ -39,7 +39,7 @@ var table = map[string]room{
 	// The machinery of the command: cli on build, rt and report, build on rt.
 	"internal/arch":   {floor: 3, step: 0, stdOnly: true, only: []string{}},
 	"internal/rt":     {floor: 3, step: 0},
-	"internal/static": {floor: 3, step: 0},
+	"internal/static": {floor: 3, step: 0, only: []string{"atomrace"}},
 	"internal/report": {floor: 3, step: 0, stdOnly: true, only: []string{"."}},
 	"internal/build":  {floor: 3, step: 1},
 	"internal/cli":    {floor: 3, step: 2},
@@ -51,6 +51,7 @@ var table = map[string]room{
 	"bench/...":          {floor: 5},
 	"examples/...":       {floor: 5},
 	"internal/racesuite": {floor: 5},
+	"internal/randprog":  {floor: 5},
 }
 
 // forbidden are the packages that libraries do not import, and why.

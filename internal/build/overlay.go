@@ -108,6 +108,7 @@ var patches = []struct {
 		dropDeclaration("sync_atomic_CompareAndSwapUintptr"),
 	}},
 	{"internal/sync/mutex.go", []patch{
+		atStart("Mutex.Lock", "if race.Enabled { race.Locking() }"),
 		replaceCalls("Mutex.Lock", "race.Acquire(unsafe.Pointer(m))", "race.Locked(unsafe.Pointer(m))", 1),
 		replaceCalls("Mutex.lockSlow", "race.Acquire(unsafe.Pointer(m))", "race.Locked(unsafe.Pointer(m))", 1),
 		replaceCalls("Mutex.TryLock", "race.Acquire(unsafe.Pointer(m))", "race.TryLocked(unsafe.Pointer(m))", 1),
@@ -135,6 +136,8 @@ var patches = []struct {
 	{"sync/rwmutex.go", []patch{
 		// The lock operations count as accesses. What is left is what the reads are
 		// for besides: a nil lock panics before synchronisation is disabled.
+		atStart("RWMutex.Lock", "if race.Enabled { race.Locking() }"),
+		atStart("RWMutex.RLock", "if race.Enabled { race.Locking() }"),
 		replaceStatements("race.Read(unsafe.Pointer(&rw.w))", "_ = rw.readerSem", 6),
 		replaceStatements("race.Acquire(unsafe.Pointer(&rw.writerSem))", "", 2),
 		replaceCalls("RWMutex.RLock", "race.Acquire(unsafe.Pointer(&rw.readerSem))", "race.RLocked(unsafe.Pointer(rw))", 1),

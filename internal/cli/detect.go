@@ -4,10 +4,12 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"os"
 	"slices"
 	"strings"
 
 	"github.com/heisen-go/heisen"
+	"github.com/heisen-go/heisen/atomrace"
 	"github.com/heisen-go/heisen/internal/rt"
 	"github.com/heisen-go/heisen/lockset"
 	"github.com/heisen-go/heisen/vclock"
@@ -31,6 +33,8 @@ var detectors = []struct {
 		func(sink heisen.Sink) heisen.Detector { return lockset.NewHybrid(sink) }},
 	{"lockorder", "potential deadlocks: cycles of the lock-order graph that no gate lock, fork, join or message excludes; claims no deadlock", RecorderFiltered, treeFilter,
 		func(sink heisen.Sink) heisen.Detector { return lockset.NewLockOrder(sink) }},
+	{atomraceName, "only true races, as accesses that overlap, and atomic sections that others came into; finds more with noise", Unfiltered, nil,
+		nil}, // see newAtomRace; a filter in front of it would take accesses from sections
 }
 
 // Detector is a detector that -detect can name.
@@ -41,6 +45,7 @@ type Detector struct {
 	Flags   func(*flag.FlagSet) // defines flags of its own; nil if there are none
 	New     func(*heisen.Symbols, heisen.Sink) (heisen.Detector, error)
 	front   front // of heisen's own detectors
+	live    bool  // in running programs it works by itself; New is for traces
 }
 
 // DetectorNames returns the names of the detectors that every tool has.
@@ -56,7 +61,8 @@ func (t Tool) detectors() (all []Detector) {
 	for _, d := range detectors {
 		all = append(all, Detector{
 			Name: d.name, Promise: d.promise, Filter: d.filter, front: d.front,
-			New: func(_ *heisen.Symbols, sink heisen.Sink) (heisen.Detector, error) { return d.make(sink), nil },
+			live: d.name == atomraceName,
+			New:  func(_ *heisen.Symbols, sink heisen.Sink) (heisen.Detector, error) { return d.make(sink), nil },
 		})
 	}
 	return append(all, t.Detectors...)
@@ -67,6 +73,9 @@ type detection struct {
 	known  []Detector
 	chosen []string
 	fronts *fronts // filters between traces and detectors; nil if there are none
+	live   bool    // the streams are of programs that look for overlaps themselves
+
+	sections []atomrace.Section // for traces; their files are absolute
 }
 
 func (d *detection) String() string { return strings.Join(d.chosen, ",") }
@@ -91,15 +100,22 @@ func (d *detection) Set(list string) error {
 // build returns new detectors for a stream, which report to sink.
 func (d *detection) build(symbols *heisen.Symbols, sink heisen.Sink) (built []heisen.Detector, err error) {
 	for _, known := range d.known {
-		if !slices.Contains(d.chosen, known.Name) {
+		if !slices.Contains(d.chosen, known.Name) || known.live && d.live {
 			continue
 		}
-		detector, wrong := known.New(symbols, func(f heisen.Finding) {
+		named := func(f heisen.Finding) {
 			if f.Detector == "" {
 				f.Detector = known.Name
 			}
 			sink(f)
-		})
+		}
+		var detector heisen.Detector
+		var wrong error
+		if known.live {
+			detector, wrong = newAtomRace(symbols, d.sections, named)
+		} else {
+			detector, wrong = known.New(symbols, named)
+		}
 		switch {
 		case wrong != nil:
 			err = errors.Join(err, fmt.Errorf("detector %s: %w", known.Name, wrong))
@@ -116,13 +132,26 @@ func (d *detection) build(symbols *heisen.Symbols, sink heisen.Sink) (built []he
 	return built, err
 }
 
+// newAtomRace returns the detector for a trace, whose files are relative to where the
+// command runs unless they are absolute.
+func newAtomRace(symbols *heisen.Symbols, sections []atomrace.Section, sink heisen.Sink) (heisen.Detector, error) {
+	if len(sections) == 0 {
+		return atomrace.NewDetector(sink)
+	}
+	here, err := os.Getwd()
+	if err != nil {
+		return nil, err
+	}
+	return atomrace.NewDetector(sink, atomrace.WithSections(sections, atomrace.LocateIn(symbols, here)))
+}
+
 // Chosen is detectors by a list as -detect takes it; "all" stands for every
 // detector but the slow reference, and "" for none.
 type Chosen struct{ d detection }
 
 // Choose returns the detectors of a list.
 func Choose(list string) (Chosen, error) {
-	d := detection{known: Tool{}.detectors()}
+	d := detection{known: Tool{}.detectors(), live: true}
 	switch list {
 	case "":
 	case "all":
@@ -138,10 +167,20 @@ func Choose(list string) (Chosen, error) {
 // Mode returns what heisen test has programs record for them.
 func (c Chosen) Mode() rt.Mode { return filtering(true).mode(&c.d) }
 
-// New returns new detectors for a stream with the given symbols, which report to
-// sink.
-func (c Chosen) New(symbols *heisen.Symbols, sink heisen.Sink) ([]heisen.Detector, error) {
-	return c.d.build(symbols, sink)
+// Live returns what programs are to look for by themselves for them, nil if that is
+// nothing.
+func (c Chosen) Live() *rt.Live {
+	if !slices.Contains(c.d.chosen, atomraceName) {
+		return nil
+	}
+	return &rt.Live{}
+}
+
+// New returns new detectors for a stream, which report to sink, and has those that
+// work in the program report there too.
+func (c Chosen) New(stream *rt.Stream, sink heisen.Sink) ([]heisen.Detector, error) {
+	stream.OnOverlap(func(o rt.Overlap) { sink(overlapFinding(o)) })
+	return c.d.build(stream.Symbols(), sink)
 }
 
 // detectFlag defines -detect, and for each flag that a detector has of its own

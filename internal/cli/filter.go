@@ -52,13 +52,15 @@ func (inv *invocation) filterFlag(on filtering) *filtering {
 
 // mode returns what the programs are to record for the chosen detectors.
 func (f filtering) mode(d *detection) rt.Mode {
-	lowest := LazilyFed
+	lowest, fed := LazilyFed, len(d.chosen) == 0
 	for _, known := range d.known {
-		if slices.Contains(d.chosen, known.Name) {
-			lowest = min(lowest, known.Filter)
+		if slices.Contains(d.chosen, known.Name) && !known.live {
+			lowest, fed = min(lowest, known.Filter), true
 		}
 	}
 	switch {
+	case !fed:
+		return rt.Nothing
 	case !bool(f) || lowest == Unfiltered:
 		return rt.Everything
 	case lowest == RecorderFiltered || len(d.chosen) == 0:

@@ -3,9 +3,11 @@ package cli
 import (
 	"fmt"
 	"io"
+
 	"sync"
 
 	"github.com/heisen-go/heisen"
+	"github.com/heisen-go/heisen/atomrace"
 	"github.com/heisen-go/heisen/internal/report"
 )
 
@@ -94,6 +96,21 @@ func (f *findings) see(item report.Item, symbols *heisen.Symbols, pkg string) {
 	if f.print != nil {
 		f.print(&resolved) // what cannot be printed is still counted
 	}
+}
+
+// isAbout reports whether one of the accesses of a finding is to a variable that a
+// section is about, or that has no known name.
+func (f *findings) isAbout(finding heisen.Finding, symbols *heisen.Symbols, section *atomrace.Section) bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	resolved := report.Resolve(report.Item{Finding: finding}, symbols, f.sources)
+	for i := range resolved.Accesses {
+		name := resolved.Accesses[i].Variable
+		if name == "" || section.Covers(name) {
+			return true
+		}
+	}
+	return false
 }
 
 // count returns how many findings are reported.

@@ -61,6 +61,30 @@ The name - is standard input.
 			run: (*invocation).trace,
 		},
 		{
+			name: "sections", args: "(infer | refine) [packages] [-- test flags]",
+			short: "obtain atomic sections from source, and prune them by runs of tests",
+			long: `A section is accesses to one variable that are meant to be atomic. There are
+patterns of code for which that is likely:
+
+  load-and-store   a variable is written with what was made of its value: x++
+  test-and-use     it is used in a branch that a test of it decides on:
+                   if p != nil { p.f() }
+  consecutive      it is accessed twice, and no order of whole accesses explains
+                   what others may see: candidates, to be refined by runs
+
+Left out are variables that no other goroutine can reach, as far as can be seen
+in one package, and sections around which one lock is held, which is to say by
+the same function. Names of source files are relative to the folder of the file
+that is written. Nothing is run; what the packages import is compiled if it has to be.
+
+refine runs the tests a number of times with the sections of -sections watched,
+and takes out what a run breaks whose tests pass; tests that fail prove nothing.
+It ends after -calm such runs that break nothing new, drops what was never seen,
+and writes what is left. Noise makes it see more.
+`,
+			run: (*invocation).sections,
+		},
+		{
 			name:  "version",
 			short: "print the version of heisen and what it supports",
 			run:   (*invocation).version,

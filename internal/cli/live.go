@@ -17,7 +17,7 @@ func (inv *invocation) test() (int, error) {
 	if err := inv.parse(); err != nil {
 		return Misused, err
 	}
-	if err := watch.known.read(); err != nil {
+	if err := watch.prepare(inv); err != nil {
 		return Failed, err
 	}
 	flags, err := checkTestFlags(inv.rest)
@@ -45,7 +45,7 @@ func (inv *invocation) runProgram() (int, error) {
 	if err := inv.parse(); err != nil {
 		return Misused, err
 	}
-	if err := watch.known.read(); err != nil {
+	if err := watch.prepare(inv); err != nil {
 		return Failed, err
 	}
 	cmd, remove, err := inv.programCommand(inv.args)
@@ -58,22 +58,33 @@ func (inv *invocation) runProgram() (int, error) {
 
 // watch is the flags of heisen test and heisen run, and what is found.
 type watch struct {
-	detect *detection
-	filter *filtering
-	json   *bool
-	known  *known
-	events *testEvents // the output of go test -json, if it is that
-	found  *findings
+	detect   *detection
+	filter   *filtering
+	json     *bool
+	known    *known
+	overlaps *overlaps
+	live     *rt.Live
+	events   *testEvents // the output of go test -json, if it is that
+	found    *findings
 }
 
 func (inv *invocation) watchFlags() *watch {
 	inv.buildFlags()
 	return &watch{
-		detect: inv.detectFlag(),
-		filter: inv.filterFlag(true),
-		known:  inv.knownFlags(),
-		json:   inv.flags.Bool("json", false, "print findings as JSON, one a line, on standard output when the program has ended"),
+		detect:   inv.detectFlag(),
+		filter:   inv.filterFlag(true),
+		known:    inv.knownFlags(),
+		overlaps: inv.overlapFlags(),
+		json:     inv.flags.Bool("json", false, "print findings as JSON, one a line, on standard output when the program has ended"),
 	}
+}
+
+// prepare reads the files that flags name.
+func (w *watch) prepare(inv *invocation) (err error) {
+	if w.live, err = w.overlaps.live(inv, w.detect); err != nil {
+		return err
+	}
+	return w.known.read()
 }
 
 // run runs a command and reports what the detectors find in the programs below
@@ -87,8 +98,9 @@ func (w *watch) run(inv *invocation, cmd *exec.Cmd) (int, error) {
 		live = nil
 	}
 	w.found = newFindings(live, w.known)
-	s, err := newSession(inv, w.filter.mode(w.detect), func(_ int, p *rt.Program, stream *rt.Stream) (int32, error) {
+	s, err := newSession(inv, w.filter.mode(w.detect), w.live, func(_ int, p *rt.Program, stream *rt.Stream) (int32, error) {
 		collector, done := w.found.collect(stream.Symbols(), testedPackage(p))
+		w.overlaps.observe(stream, w.found, func(_ rt.Overlap, f heisen.Finding) { collector.Add(f) })
 		detectors, err := w.detect.build(stream.Symbols(), collector.Add)
 		if err != nil {
 			return Failed, err

@@ -45,7 +45,7 @@ func (inv *invocation) record() (int, error) {
 	if *filter {
 		mode = rt.Unrepeated
 	}
-	s, err := newSession(inv, mode, func(number int, _ *rt.Program, stream *rt.Stream) (int32, error) {
+	s, err := newSession(inv, mode, nil, func(number int, _ *rt.Program, stream *rt.Stream) (int32, error) {
 		return Clean, inv.writeTrace(numbered(*out, number), stream)
 	})
 	if err != nil {

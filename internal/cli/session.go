@@ -23,6 +23,7 @@ type session struct {
 	listener *rt.Listener
 	handle   handler
 	mode     rt.Mode
+	live     *rt.Live  // what programs look for themselves; may be nil
 	name     string    // of the tool
 	errors   io.Writer // standard error
 
@@ -41,12 +42,12 @@ const grace = 10 * time.Second
 // program which ends regularly is to have.
 type handler func(number int, p *rt.Program, stream *rt.Stream) (status int32, err error)
 
-func newSession(inv *invocation, mode rt.Mode, handle handler) (*session, error) {
+func newSession(inv *invocation, mode rt.Mode, live *rt.Live, handle handler) (*session, error) {
 	l, err := rt.Listen()
 	if err != nil {
 		return nil, err
 	}
-	return &session{listener: l, handle: handle, mode: mode, name: inv.tool.Name, errors: inv.Err, open: map[*rt.Program]int{}}, nil
+	return &session{listener: l, handle: handle, mode: mode, live: live, name: inv.tool.Name, errors: inv.Err, open: map[*rt.Program]int{}}, nil
 }
 
 // run starts cmd and consumes the streams of every instrumented program below
@@ -92,7 +93,7 @@ func (s *session) accept() {
 }
 
 func (s *session) program(number int, p *rt.Program) error {
-	stream, err := p.Open(s.mode)
+	stream, err := p.Open(s.mode, s.live)
 	if err != nil {
 		p.Close(Clean)
 		return err
@@ -110,6 +111,9 @@ func (s *session) program(number int, p *rt.Program) error {
 	drain(stream)
 	if stream.Coarse() {
 		fmt.Fprintf(s.errors, "%s: process %d makes calls in so many ways, or takes so many locks, that some findings lack locks or innermost calls\n", s.name, stream.PID())
+	}
+	if n := stream.Watched().Unnoticed; n > 0 {
+		fmt.Fprintf(s.errors, "%s: process %d had so much under way at a time that %d overlaps or sections could not be followed\n", s.name, stream.PID(), n)
 	}
 	if err != nil {
 		err = fmt.Errorf("process %d: %w", stream.PID(), err)

@@ -26,8 +26,9 @@ const (
 // suite is the test data, built.
 type suite struct {
 	tool     string
-	detector string  // of heisen
-	mode     rt.Mode // of heisen's recorder
+	detector string   // of heisen
+	mode     rt.Mode  // of heisen's recorder
+	live     *rt.Live // what the functions look for by themselves
 
 	toolchain *build.Toolchain
 	data      string // folder with the files
@@ -39,6 +40,9 @@ func (s *suite) String() string {
 	with := fmt.Sprintf("%s %s/%s", s.toolchain.Version, s.toolchain.GOOS, s.toolchain.GOARCH)
 	if s.tool == toolRace {
 		return "go test -race, " + with
+	}
+	if s.live != nil {
+		return fmt.Sprintf("heisen -detect %s with noise at %d of 1000 accesses, %s", s.detector, s.live.Noise.Strength, with)
 	}
 	filter := "tree"
 	if s.mode == rt.Everything {

@@ -22,6 +22,7 @@ import (
 var detectors = map[string]func(heisen.Sink) heisen.Detector{
 	"fasttrack": func(sink heisen.Sink) heisen.Detector { return vclock.NewFastTrack(sink) },
 	"hb":        func(sink heisen.Sink) heisen.Detector { return vclock.NewReference(sink) },
+	"atomrace":  nil, // the program itself
 }
 
 // patience is how long a function may run: the slowest takes seconds.
@@ -47,7 +48,7 @@ func (s *suite) runAll(ctx context.Context, p plan, progress func(string)) ([]*t
 			continue
 		}
 		for _, n := range p.procs {
-			tallies = append(tallies, &tally{function: f, procs: n, runs: make([]verdict, p.repetitions)})
+			tallies = append(tallies, &tally{function: f, procs: n, mayMiss: s.live != nil, runs: make([]verdict, p.repetitions)})
 		}
 	}
 	if len(tallies) == 0 {
@@ -178,7 +179,7 @@ func (s *suite) observe(ctx context.Context, cmd *exec.Cmd) (verdict, error) {
 // analyse consumes the recording of a program.
 func (s *suite) analyse(ctx context.Context, p *rt.Program) (v verdict) {
 	defer p.Close(0)
-	stream, err := p.Open(s.mode)
+	stream, err := p.Open(s.mode, s.live)
 	if err != nil {
 		v.problem = err.Error()
 		return v
@@ -188,10 +189,20 @@ func (s *suite) analyse(ctx context.Context, p *rt.Program) (v verdict) {
 		f := report.Resolve(item, stream.Symbols(), nil)
 		report.WriteText(&said, &f)
 	})
-	test := &gate{symbols: stream.Symbols()}
-	test.detector = detectors[s.detector](func(f heisen.Finding) {
-		if test.open {
-			found.Add(f)
+	test := &gate{symbols: stream.Symbols(), detector: heisen.Tee()}
+	if s.live == nil {
+		test.detector = detectors[s.detector](func(f heisen.Finding) {
+			if test.open {
+				found.Add(f)
+			}
+		})
+	}
+	stream.OnOverlap(func(o rt.Overlap) {
+		for _, a := range o.Accesses { // a test's, not one of what comes before
+			if stream.Symbols().Task(a.Thread, a.Context) != "" {
+				found.Add(heisen.Finding{Detector: "atomrace", Kind: heisen.Race, Object: a.Object, Accesses: o.Accesses})
+				break
+			}
 		}
 	})
 	_, err = heisen.Run(ctx, stream, test)

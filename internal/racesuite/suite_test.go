@@ -181,16 +181,16 @@ func TestParse(t *testing.T) {
 func TestTable(t *testing.T) {
 	ok, alarm := verdict{}, verdict{reported: true}
 	tallies := []*tally{
-		{function{"TestRaceA", "a_test.go", true}, 1, []verdict{alarm, alarm}},
-		{function{"TestRaceA", "a_test.go", true}, 0, []verdict{alarm, ok}},
-		{function{"TestNoRaceB", "a_test.go", false}, 1, []verdict{ok, ok}},
-		{function{"TestNoRaceB", "a_test.go", false}, 0, []verdict{alarm, ok}},
-		{function{"TestNoRaceC", "c_test.go", false}, 1, []verdict{ok, ok}},
-		{function{"TestNoRaceC", "c_test.go", false}, 0, []verdict{ok, {problem: "exit status 2", said: "panic"}}},
-		{function{"TestRaceIssue5567", "c_test.go", true}, 1, []verdict{ok, ok}},
-		{function{"TestRaceIssue5567", "c_test.go", true}, 0, []verdict{alarm, alarm}},
-		{function{"TestRaceSkip", "d_test.go", true}, 1, []verdict{{skipped: true}, {skipped: true}}},
-		{function{"TestRaceSkip", "d_test.go", true}, 0, []verdict{{skipped: true}, {skipped: true}}},
+		{function{"TestRaceA", "a_test.go", true}, 1, false, []verdict{alarm, alarm}},
+		{function{"TestRaceA", "a_test.go", true}, 0, false, []verdict{alarm, ok}},
+		{function{"TestNoRaceB", "a_test.go", false}, 1, false, []verdict{ok, ok}},
+		{function{"TestNoRaceB", "a_test.go", false}, 0, false, []verdict{alarm, ok}},
+		{function{"TestNoRaceC", "c_test.go", false}, 1, false, []verdict{ok, ok}},
+		{function{"TestNoRaceC", "c_test.go", false}, 0, false, []verdict{ok, {problem: "exit status 2", said: "panic"}}},
+		{function{"TestRaceIssue5567", "c_test.go", true}, 1, false, []verdict{ok, ok}},
+		{function{"TestRaceIssue5567", "c_test.go", true}, 0, false, []verdict{alarm, alarm}},
+		{function{"TestRaceSkip", "d_test.go", true}, 1, false, []verdict{{skipped: true}, {skipped: true}}},
+		{function{"TestRaceSkip", "d_test.go", true}, 0, false, []verdict{{skipped: true}, {skipped: true}}},
 	}
 	var out strings.Builder
 	printTable(&out, tallies, []int{1, 0})

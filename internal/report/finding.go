@@ -24,6 +24,14 @@ type Finding struct {
 	// the locking discipline, those that were held at all accesses before.
 	Locks []Lock `json:"locks,omitempty"`
 
+	// Unserializable says, of a violated atomic section, how: for each way in which
+	// others accessed the variable that no serial order explains, the modes of the
+	// access at the section's entry, of the other, and of the access at its end, such
+	// as "read-write-read". The entry is the first of Accesses, the end the last, those
+	// of other goroutines stand between. It is empty if the section allows less than
+	// would be serialisable.
+	Unserializable []string `json:"unserializable,omitempty"`
+
 	// Goroutines are those of the accesses and the ancestors that started
 	// them, each once.
 	Goroutines []Goroutine `json:"goroutines,omitempty"`

@@ -129,6 +129,7 @@ func atomicityFinding() Finding {
 	other := b.reporting()
 	other.Op, other.Thread, other.Site = heisen.Write, 1, b.at("main.(*account).transfer", 24)
 	other.Context = 0
+	other.Index, write.Index = 41, 42
 	c := NewCollector(b.Symbols, nil)
 	c.Add(heisen.Finding{
 		Detector: "atomrace", Kind: heisen.Atomicity, Object: balance,
@@ -136,6 +137,53 @@ func atomicityFinding() Finding {
 		Accesses: []heisen.Access{read, other, write},
 	})
 	return Resolve(c.All()[0], b.Symbols, NewSources())
+}
+
+// interruptedTwice is a section of a text trace in which a variable is changed
+// atomically twice, and two other threads come in between: what one of them does
+// could be serialised.
+func interruptedTwice() Finding {
+	s := heisen.NewSymbols()
+	for t, name := range []string{"T0", "a long name", "Ω"} {
+		s.SetThread(heisen.Thread(t), heisen.ThreadInfo{Name: name})
+	}
+	s.SetName(8, "V3")
+	at := func(t heisen.Thread, op heisen.Op, text string) heisen.Access {
+		return heisen.Access{Op: op, Thread: t, Object: 8, Size: 8, Site: s.AddSite(heisen.SiteInfo{Text: text})}
+	}
+	c := NewCollector(s, nil)
+	c.Add(heisen.Finding{
+		Detector: "atomrace", Kind: heisen.Atomicity, Object: 8,
+		Message: "2 accesses by others came between atomic-update and atomic-write",
+		Accesses: []heisen.Access{
+			at(2, heisen.AtomicUpdate, "src/till.go:7"), at(0, heisen.Write, "src/other.go:12"),
+			at(1, heisen.AtomicRead, "L9"), at(2, heisen.AtomicWrite, "src/till.go:9"),
+		},
+	})
+	return Resolve(c.All()[0], s, nil)
+}
+
+// unallowed is a section that allows less than could be serialised.
+func unallowed() Finding {
+	b := newBank()
+	first, last := b.depositing(heisen.Read), b.depositing(heisen.Read)
+	first.Index = 7
+	c := NewCollector(b.Symbols, nil)
+	c.Add(heisen.Finding{
+		Detector: "atomrace", Kind: heisen.Atomicity, Object: balance,
+		Message:  "a read came between two reads of one section",
+		Accesses: []heisen.Access{first, b.reporting(), last},
+	})
+	return Resolve(c.All()[0], b.Symbols, NewSources())
+}
+
+// transactionFinding is a violation of another notion of atomicity: two
+// transactions take turns.
+func transactionFinding() Finding {
+	f := atomicityFinding()
+	f.Detector, f.Unserializable = "serial", nil
+	f.Accesses = append(f.Accesses, f.Accesses[1])
+	return f
 }
 
 func deadlockFinding() Finding {
@@ -270,6 +318,9 @@ func allFindings() map[string]Finding {
 		"orders":    bothOrders(),
 		"tests":     inTests(),
 		"atomicity": atomicityFinding(),
+		"twice":     interruptedTwice(),
+		"unallowed": unallowed(),
+		"serial":    transactionFinding(),
 		"deadlock":  deadlockFinding(),
 		"std":       textTraceFinding(),
 

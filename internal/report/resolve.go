@@ -50,6 +50,9 @@ func Resolve(item Item, symbols *heisen.Symbols, sources *Sources) Finding {
 	if isCycle(&f) {
 		out.Cycle = cycle(&f, out.Accesses)
 	}
+	if isSection(&out) {
+		out.Unserializable = interleavings(f.Accesses)
+	}
 	out.Locks = r.ruled(&f)
 	out.Goroutines = r.goroutines(f.Accesses)
 	for i := range f.Witness {

@@ -39,6 +39,9 @@ func WriteText(w io.Writer, f *Finding) error {
 	if len(f.Locks) > 0 {
 		fmt.Fprintf(&b, "Held until then: %s\n", held(f.Locks))
 	}
+	if isSection(f) {
+		writeSection(&b, f)
+	}
 	writeAccesses(&b, f)
 	for i := range f.Goroutines {
 		writeGoroutine(&b, f, &f.Goroutines[i])
@@ -107,16 +110,23 @@ func nameAndObject(variable, object string) string {
 // the steps of other bugs in their order, for that is the bug.
 func writeAccesses(b *strings.Builder, f *Finding) {
 	n := len(f.Accesses)
+	section := isSection(f)
 	for i := range f.Accesses {
 		a := &f.Accesses[i]
-		op := strings.ReplaceAll(a.Op, "-", " ")
+		op := words(a.Op)
 		switch {
 		case latestFirst(f.Kind):
 			a = &f.Accesses[n-1-i]
-			op = strings.ReplaceAll(a.Op, "-", " ")
+			op = words(a.Op)
 			if i > 0 {
 				op = "previous " + op
 			}
+		case section && i == 0:
+			op = "entry: " + op
+		case section && i == n-1:
+			op = "end: " + op
+		case section:
+			op = "in between: " + op
 		case f.Kind == heisen.Atomicity && i > 0:
 			op = "then " + op
 		}

@@ -1,10 +1,18 @@
 package rt
 
 import (
+	"bytes"
 	"embed"
 	"fmt"
+	"go/ast"
+	"go/format"
+	"go/parser"
+	"go/token"
+	"go/types"
 	"io/fs"
 	"strings"
+
+	"github.com/heisen-go/heisen/internal/watch"
 )
 
 //go:embed inject/*.go
@@ -34,7 +42,66 @@ func Sources(syscallPackage string) (map[string][]byte, error) {
 		}
 		files[e.Name()] = []byte(strings.ReplaceAll(body, `"internal/runtime/syscall/linux"`, `"`+syscallPackage+`"`))
 	}
+	if err := addWatch(files); err != nil {
+		return nil, err
+	}
 	return files, nil
+}
+
+// addWatch adds the files of package internal/watch as they go into package
+// runtime: what they declare has names of its own there, and the atomic types are
+// the runtime's.
+func addWatch(files map[string][]byte) error {
+	entries, err := fs.ReadDir(watch.Source, ".")
+	if err != nil {
+		return err
+	}
+	fset := token.NewFileSet()
+	parsed := map[string]*ast.File{}
+	own := map[string]bool{} // what the files declare
+	for _, e := range entries {
+		text, err := fs.ReadFile(watch.Source, e.Name())
+		if err != nil {
+			return err
+		}
+		file, err := parser.ParseFile(fset, e.Name(), text, parser.ParseComments)
+		if err != nil {
+			return err
+		}
+		parsed[e.Name()] = file
+		for name := range file.Scope.Objects {
+			own[name] = true
+		}
+	}
+	for name, file := range parsed {
+		var rename []*ast.Ident
+		for _, id := range file.Unresolved { // declared in another file, or by the host
+			if own[id.Name] || id.Name != "atomic" && types.Universe.Lookup(id.Name) == nil {
+				rename = append(rename, id)
+			}
+		}
+		ast.Inspect(file, func(n ast.Node) bool {
+			if id, ok := n.(*ast.Ident); ok && id.Obj != nil && file.Scope.Lookup(id.Name) == id.Obj {
+				rename = append(rename, id)
+			}
+			return true
+		})
+		for _, id := range rename {
+			id.Name = "heisenWatch" + strings.ToUpper(id.Name[:1]) + id.Name[1:]
+		}
+		file.Name.Name = "runtime"
+		for _, spec := range file.Imports {
+			if spec.Path.Value == `"sync/atomic"` {
+				spec.Path.Value = `"internal/runtime/atomic"`
+			}
+		}
+		var b bytes.Buffer
+		if err := format.Node(&b, fset, file); err != nil {
+			return err
+		}
+		files["watch_"+name] = b.Bytes()
+	}
+	return nil
 }
 
 // Annotations are the functions of package internal/race that the recorder
@@ -49,6 +116,7 @@ var Annotations = []string{
 // locks of package sync and the patched package testing.
 var AddedAnnotations = []string{
 	"Task(name string)",
+	"Locking()",
 	"Locked(lock unsafe.Pointer)",
 	"TryLocked(lock unsafe.Pointer)",
 	"Unlocking(lock unsafe.Pointer)",

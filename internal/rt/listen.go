@@ -108,6 +108,9 @@ const (
 	// MarkedLazy is Lazy together with what Lazy leaves out, which has the flag
 	// Repeated.
 	MarkedLazy Mode = wantCells | wantMarks
+	// Nothing is no access and no synchronisation, only which goroutines there are:
+	// for programs that look for overlaps themselves and do nothing else.
+	Nothing Mode = wantNothing
 )
 
 // Repeated is the flag of an access that a recording in the mode Marked, or
@@ -115,8 +118,18 @@ const (
 const Repeated heisen.Flags = 1 << 7
 
 // Open reads the start of the program's recording and asks for the rest in the
-// given mode. It blocks until the program has sent the start.
-func (p *Program) Open(mode Mode) (*Stream, error) {
+// given mode, and for a look at overlaps if live is not nil. It blocks until the
+// program has sent the start.
+func (p *Program) Open(mode Mode, live *Live) (*Stream, error) {
+	answer := binary.LittleEndian.AppendUint32(nil, uint32(mode))
+	if live != nil {
+		what, err := live.encode()
+		if err != nil {
+			return nil, err
+		}
+		binary.LittleEndian.PutUint32(answer, uint32(mode)|wantWatch)
+		answer = append(binary.LittleEndian.AppendUint32(answer, uint32(len(what))), what...)
+	}
 	stream, err := NewStream(p.conn, nil)
 	if err != nil {
 		return nil, err
@@ -128,7 +141,7 @@ func (p *Program) Open(mode Mode) (*Stream, error) {
 	}
 	p.stream = stream
 	// Only now may the program go on, and end. If it is gone the stream will show.
-	p.answer(int32(mode))
+	p.conn.Write(answer)
 	return stream, nil
 }
 

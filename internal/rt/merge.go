@@ -343,6 +343,14 @@ func (m *merger) consume(g *goroutine, words []uint64) (i int, waits bool, err e
 			r.Code, r.Obj, r.Loc, r.Val = eventOps[op], heisen.Object(arg), site, uint64(uint32(record[1]))
 		case opBegin:
 			return i, false, m.s.corrupt("goroutine %d begins again", g.id)
+		case opOverlap:
+			if stamp := record[1]; stamp != m.next {
+				return i, true, m.wait(g, stamp)
+			}
+			m.next++
+			if err := m.overlaps(g, record); err != nil {
+				return i, false, err
+			}
 		case opSwitch:
 			return i, false, nil
 		default:

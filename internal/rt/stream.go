@@ -39,6 +39,10 @@ type Stream struct {
 	fresh []uint32                 // pcs of sites that are not resolved
 	solve Symbolizer
 
+	overlap  func(Overlap)
+	overlaps []Overlap // that it was not told of yet
+	watched  Watched
+
 	places []place
 	tasks  map[uint32]heisen.Site // by number
 	names  map[string]heisen.Site // of tasks
@@ -164,6 +168,10 @@ func (s *Stream) more() error {
 			s.err = err
 		}
 		s.resolve()
+		for _, o := range s.overlaps {
+			s.overlap(o)
+		}
+		s.overlaps = s.overlaps[:0]
 	}
 	return nil
 }
@@ -203,6 +211,8 @@ func (s *Stream) read() error {
 		return s.addPlaces(m.words)
 	case msgTask:
 		return s.addTask(m.id, m.words)
+	case msgWatched:
+		return s.setWatched(m.id, m.words)
 	case msgBarrier:
 		if left := s.merge.pending(); left > 0 {
 			return s.corrupt("%d words cannot be merged at a collection", left)

@@ -168,7 +168,7 @@ func TestCorrupt(t *testing.T) {
 		{"size", append(helloMessage(), 2, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 0xff, 0xff, 0, 0, 0, 0), "message of 4294967295 bytes"},
 		{"odd size", append(helloMessage(), 2, 0, 0, 0, 0, 0, 0, 0, 9, 0, 0, 0, 0, 0, 0, 0), "message of 9 bytes"},
 		{"op 0", begun(0), "record 0x0"},
-		{"op", begun(word(numOps, 5)), "record 0x1c"},
+		{"op", begun(word(numOps, 5)), "record 0x1d"},
 		{"half record", begun(word(opRead, varBase)), "record 0x5"},
 		{"half switch", begun(word(opSwitch, 0)), "record 0x1"},
 		{"nobody", message(helloMessage(), msgWords, 0, word(opTurn, 0), 0), "words of no goroutine"},
@@ -191,6 +191,8 @@ func TestCorrupt(t *testing.T) {
 		{"task", message(helloMessage(), msgPlaces, 0, taskPlace|4), "place 1 is unknown task 4"},
 		{"no name", message(helloMessage(), msgTask, 4), "task 4"},
 		{"task number", message(helloMessage(), msgTask, taskPlace, 'x'), "task 2147483648"},
+		{"overlap of ops", begun(word(opOverlap, varBase), 0, who(0, 99, 0), who(0, heisen.Read, 0), varBase, 0), "overlap of operation 99"},
+		{"place of an overlap", begun(word(opOverlap, varBase), 0, who(0, heisen.Write, 7), who(0, heisen.Read, 0), varBase, 0), "unknown place 7"},
 		{"after the end", begun(word(opEnd, 0), 0, 0, word(opTurn, 0), 0), "goes on after its end"},
 	} {
 		_, _, err := readAll(t, test.rec)

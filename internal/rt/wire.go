@@ -38,8 +38,9 @@ const (
 	opTryAcquireShared = 25
 	opChanceReceive    = 26
 	opWriteLate        = 27
+	opOverlap          = 28
 
-	numOps = 28
+	numOps = 29
 )
 
 const (
@@ -49,6 +50,9 @@ const (
 	msgBye     = 4
 	msgPlaces  = 5
 	msgTask    = 6
+	msgWatched = 7
+
+	lossWords = 5
 
 	taskPlace = 1 << 31
 
@@ -56,6 +60,8 @@ const (
 	wantFilter  = 1
 	wantMarks   = 2
 	wantCells   = 4
+	wantWatch   = 8
+	wantNothing = 16
 	headerBytes = 16
 	helloBytes  = 32
 	byeBytes    = 16
@@ -78,6 +84,7 @@ var recordWords = [256]uint8{
 	opSend: 3, opReceive: 3, opFork: 3, opEnd: 3, opCollected: 3,
 	opReadAgain: 2, opWriteAgain: 2, opReadLate: 3, opWriteLate: 3,
 	opTryAcquire: 3, opTryAcquireShared: 3, opChanceReceive: 3,
+	opOverlap: 6,
 }
 
 // eventOps maps the recorder's ops to those of events.

@@ -22,7 +22,11 @@ import (
 func heisenAtomicBegin(addr unsafe.Pointer) *heisenStripe {
 	gp := getg()
 	_ = *(*uint8)(addr)
-	if !heisen.on || gp.racectx == 0 || gp.raceignore != 0 || gp.m.p == 0 ||
+	heisenUnwatch((*heisenG)(unsafe.Pointer(gp.racectx)))
+	if heisen.noisy {
+		heisenNoiseAt(getcallerfp())
+	}
+	if !heisen.on || heisen.quiet && !heisenWatched.sections || gp.racectx == 0 || gp.raceignore != 0 || gp.m.p == 0 ||
 		uintptr(addr)-gp.stack.lo < gp.stack.hi-gp.stack.lo || !heisenShared(uintptr(addr)) {
 		return nil
 	}
@@ -43,9 +47,16 @@ func heisenAtomicEnd(s *heisenStripe, op uint64, addr unsafe.Pointer) {
 	if s == nil {
 		return
 	}
+	h := (*heisenG)(unsafe.Pointer(getg().racectx))
+	if heisenWatched.sections {
+		heisenWatchAtomic(h, op != heisenOpAtomicRead, uintptr(addr), heisenPC(heisenCaller(getcallerfp())))
+		if heisen.quiet {
+			heisenUnlock(&s.held)
+			return
+		}
+	}
 	stamp := heisenStamp()
 	heisenUnlock(&s.held)
-	h := (*heisenG)(unsafe.Pointer(getg().racectx))
 	pc := heisenPC(heisenCaller(getcallerfp()))
 	// A P was there when the lock was taken, and hooks are not preempted.
 	heisenPut(heisenOpen(h, 3), h, op, uintptr(addr), stamp, pc)

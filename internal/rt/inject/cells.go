@@ -121,7 +121,7 @@ func heisenInitCells() bool {
 			return false
 		}
 		c.heap.span = span
-		c.fast = !heisen.marks
+		c.fast = !heisen.marks && !heisen.watch
 		return true
 	}
 	return false

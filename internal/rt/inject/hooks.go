@@ -27,12 +27,18 @@ func raceread(addr uintptr) {
 	if !heisenReadNoted(addr) {
 		heisenAccess(heisenOpRead, addr, 1, sys.GetCallerPC())
 	}
+	if heisen.noisy {
+		heisenNoise()
+	}
 }
 
 //go:nosplit
 func racewrite(addr uintptr) {
 	if !heisenWriteNoted(addr) {
 		heisenAccess(heisenOpWrite, addr, 1, sys.GetCallerPC())
+	}
+	if heisen.noisy {
+		heisenNoise()
 	}
 }
 
@@ -41,12 +47,18 @@ func racereadrange(addr, size uintptr) {
 	if n := heisenRangeNoted(false, addr, size); n < size {
 		heisenAccess(heisenOpRead, addr+n, size-n, sys.GetCallerPC())
 	}
+	if heisen.noisy {
+		heisenNoise()
+	}
 }
 
 //go:nosplit
 func racewriterange(addr, size uintptr) {
 	if n := heisenRangeNoted(true, addr, size); n < size {
 		heisenAccess(heisenOpWrite, addr+n, size-n, sys.GetCallerPC())
+	}
+	if heisen.noisy {
+		heisenNoise()
 	}
 }
 
@@ -85,6 +97,9 @@ func racefuncexit() {
 		return
 	}
 	h.leave(uint32(gp.stack.hi - sys.GetCallerSP()))
+	if h.watch.actives != 0 {
+		heisenLeave(h)
+	}
 }
 
 // What the runtime calls.
@@ -141,7 +156,7 @@ func racemapshadow(addr unsafe.Pointer, size uintptr) {
 func racemalloc(p unsafe.Pointer, sz uintptr) {
 	gp := getg()
 	h := (*heisenG)(unsafe.Pointer(gp.racectx))
-	if !heisen.on || h == nil || uintptr(p) == gp.stack.lo {
+	if !heisen.on || heisen.quiet || h == nil || uintptr(p) == gp.stack.lo {
 		return
 	}
 	if heisen.cells && !heisenClear(uintptr(p), sz) && !heisen.marks {
@@ -187,6 +202,7 @@ func racectxstart(pc, spawnctx uintptr) uintptr { return heisenStart(pc, spawnct
 func heisenStart(pc, spawnctx uintptr) (ctx uintptr) {
 	systemstack(func() { ctx = uintptr(unsafe.Pointer(heisenNewG())) })
 	child, parent := (*heisenG)(unsafe.Pointer(ctx)), (*heisenG)(unsafe.Pointer(spawnctx))
+	heisenUnwatch(parent)
 	if !heisen.on || parent == nil {
 		child.orphan = true
 		return ctx
@@ -214,6 +230,10 @@ func racectxend(racectx uintptr) {
 		return
 	}
 	h.depth = 0
+	heisenUnwatch(h)
+	if h.watch.actives != 0 {
+		heisenLeave(h)
+	}
 	if heisen.on && h.started {
 		if b := heisenOpen(h, 3); b != nil {
 			heisenPut(b, h, heisenOpEnd, uintptr(h.last), heisenStamp(), 0)
@@ -228,6 +248,7 @@ func racectxend(racectx uintptr) {
 //go:nosplit
 func racefingo() {
 	if h := (*heisenG)(unsafe.Pointer(getg().racectx)); heisen.on && h != nil {
+		heisenUnwatch(h)
 		if !heisen.cells {
 			heisenSync(h, heisenOpCollected, 0, 0)
 			return
@@ -472,6 +493,15 @@ func race_AcquireByChance(addr unsafe.Pointer) {
 
 // What the patched sync.Mutex and sync.RWMutex call, so that the recording shows
 // locks and not mere messages.
+
+// race_Locking comes before a lock is taken, where a goroutine may wait.
+//
+//go:linkname race_Locking internal/race.Locking
+func race_Locking() {
+	if heisen.noisy {
+		heisenNoiseAt(getcallerfp())
+	}
+}
 
 //go:linkname race_Locked internal/race.Locked
 //go:nosplit

@@ -50,6 +50,10 @@ type heisenG struct {
 	released uint32
 	locks    [heisenMaxReleased]heisenReleased // the first so many are released locks
 
+	watch heisenWatchThread // what is pending; see watch.go
+	noise uint64            // state of the generator of random numbers
+	wait  bool              // it is to wait
+
 	next *heisenG // in the list of free ones
 }
 
@@ -93,6 +97,9 @@ type heisenBuf struct {
 	filter heisenFilter
 	told   uint64 // of filter.skipped, what was sent
 	synced uint64 // synchronisation events written, in all
+
+	access heisenWatchAccess // what a hook hands to package watch, for stack is short
+	hits   heisenWatchHits
 }
 
 var heisen struct {
@@ -101,6 +108,9 @@ var heisen struct {
 	ending   uint32 // 1 when a thread ends the recording
 	filter   bool   // all but repeated accesses
 	cells    bool   // only accesses to what several goroutines use
+	watch    bool   // overlaps are looked for
+	noisy    bool   // accesses may have to wait
+	quiet    bool   // nothing else is recorded than which goroutines there are
 	marks    bool   // those too, marked
 	fd       int32  // the connection
 	sendLock uint32 // serialises messages
@@ -344,6 +354,12 @@ func heisenAccess(op uint64, addr, size, pc uintptr) {
 	if addr-gp.stack.lo < gp.stack.hi-gp.stack.lo || !heisenShared(addr) {
 		return
 	}
+	if heisen.watch {
+		heisenWatch(h, op == heisenOpWrite, addr, size, heisenPC(pc))
+	}
+	if heisen.quiet {
+		return
+	}
 	if heisen.cells {
 		heisenCellAccess(h, op, addr, size, heisenPC(pc))
 	} else if b := heisenBufOfP(); b == nil || !heisen.filter {
@@ -406,6 +422,9 @@ func heisenPC(pc uintptr) uint64 {
 //
 //go:nosplit
 func heisenSync(h *heisenG, op uint64, obj uintptr, fp uintptr) {
+	if heisen.quiet {
+		return
+	}
 	pc := heisenPC(heisenCaller(fp))
 	b := heisenOpen(h, 3)
 	if b == nil {
@@ -442,6 +461,7 @@ func heisenSyncG(gp *g, op uint64, obj uintptr, fp uintptr) {
 		fp = 0 // this is not where gp stands
 	}
 	h := (*heisenG)(unsafe.Pointer(gp.racectx))
+	heisenUnwatch(h)
 	if !heisen.on || h == nil || self.raceignore != 0 || !heisenShared(obj) ||
 		obj-self.stack.lo < self.stack.hi-self.stack.lo {
 		return

@@ -46,6 +46,13 @@ func init() {
 		}
 		heisen.filter = answer&(heisenWantFilter|heisenWantCells) != 0
 		heisen.marks = answer&heisenWantMarks != 0
+		heisen.quiet = answer&heisenWantNothing != 0
+		heisen.watch = answer&heisenWantWatch != 0
+		if heisen.watch && !heisenInitWatch() {
+			print("heisen: no word, or no room, of what to watch; this run is not recorded\n")
+			return
+		}
+		heisen.noisy = heisen.watch && heisenWatched.strength > 0
 		heisen.cells = answer&heisenWantCells != 0 && heisenInitCells()
 		heisen.on, heisen.open = true, true
 	}
@@ -160,6 +167,9 @@ func heisenTryLock(l *uint32, patience int64) bool {
 func heisenBarrier() {
 	if heisen.on {
 		heisen.era++ // addresses begin new lives
+		if heisen.watch {
+			heisenWatched.table.Forget()
+		}
 		heisenFlushAll(heisenForever)
 		heisenSend(heisenMsgBarrier, 0, 0, nil, 0)
 	}
@@ -220,6 +230,9 @@ func heisenBye() bool {
 	}
 	stamps := heisenSettle(heisenEndPatience)
 	heisenFlushAll(heisenForever)
+	if heisen.watch {
+		heisenSendWatched()
+	}
 	bye := [2]uint64{heisen.lost, stamps}
 	heisenSend(heisenMsgBye, 0, 0, unsafe.Pointer(&bye), unsafe.Sizeof(bye))
 	heisen.open = false

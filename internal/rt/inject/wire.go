@@ -4,7 +4,7 @@ package runtime
 
 // The layout of what the recorder sends; internal/rt/wire.go is its twin.
 //
-// A record is one to three words. The highest byte of the first is the op, the
+// A record is one to six words. The highest byte of the first is the op, the
 // rest its argument: an address or a number. A place is the number of one that
 // was defined before, see paths.go.
 const (
@@ -50,6 +50,12 @@ const (
 	heisenOpTryAcquire       = 24
 	heisenOpTryAcquireShared = 25
 	heisenOpChanceReceive    = 26 // as 17, but from whoever happened to be before
+
+	// accesses that overlap, see watch.go; arg: address; word 1: stamp; words 2 and 3:
+	// who and the other, each goroutine<<32 | op<<24 | place, with the op as in package
+	// heisen; word 4: size<<48 | the other's address; word 5: of a section, the low half
+	// of who entered it <<32 | number of the end, among all, <<16 | its own; both from 1
+	heisenOpOverlap = 28
 )
 
 // A message is a header of four 32-bit words (kind, buffer, length of the
@@ -62,12 +68,17 @@ const (
 	heisenMsgBye     = 4 // payload: events lost, stamps given out; the receiver answers with the exit status
 	heisenMsgPlaces  = 5 // payload: parent<<32 | pc of the places that come next in number, from 1
 	heisenMsgTask    = 6 // buffer: its number; payload: its name, with zero bytes up to a whole word
+	heisenMsgWatched = 7 // before the last: what came of heisenWantWatch; buffer: number of ends; payload: losses, a bit for each end that was seen
+
+	heisenLossWords = 5
 
 	heisenTaskPlace = 1 << 31 // in the pc of a place: the rest is the number of a task
 
 	heisenVersion = 3
 
-	heisenWantFilter = 1 // no access that is redundant
-	heisenWantMarks  = 2 // with one of the others: rather mark them
-	heisenWantCells  = 4 // no access to what only one goroutine uses, until another comes
+	heisenWantFilter  = 1  // no access that is redundant
+	heisenWantMarks   = 2  // with one of the others: rather mark them
+	heisenWantCells   = 4  // no access to what only one goroutine uses, until another comes
+	heisenWantWatch   = 8  // overlaps; after the answer comes the number of bytes that say what to watch, and these
+	heisenWantNothing = 16 // of all else, only which goroutines there are
 )

@@ -1,0 +1,326 @@
+package atomrace
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// ErrSections is wrapped by the errors about atomic sections, in a file or not,
+// that are not what they should be.
+var ErrSections = errors.New("bad atomic sections")
+
+// header is the first line of a sections file. The number is the version of the
+// format; what is written under it stays readable.
+const (
+	headerWords = "heisen sections"
+	header      = headerWords + " 1"
+)
+
+// ReadSections reads a sections file, in the order of the file. The format is
+// text, made to be written by hand and compared line by line:
+//
+//	heisen sections 1
+//
+//	# The balance is written back as it was read.
+//	section bank.go:31 read
+//		variable a.balance
+//		pattern load-and-store
+//		end bank.go:33 write {read}
+//		end bank.go:36 write {}
+//
+// The first line names the format and its version. The line "section" begins a
+// Section with its Entry, a place and how that is accessed, read or write; the
+// lines that follow belong to it, in any order:
+//
+//	end PLACE MODE ALLOW   an End; ALLOW is {}, {read}, {write} or {read,write}
+//	variable NAME          Variable
+//	pattern NAME           Pattern
+//	circular               Circular
+//	recursive              Recursive
+//	above N                Above
+//
+// All but end stand once at most. Words are separated by blanks; one with blanks
+// in it, or that begins with # or ", is quoted as in Go, a place together with its
+// line: "my bank.go:31". Blank lines and indentation mean nothing. A # where a word
+// could begin starts a comment, to the end of the line. A comment behind a line of
+// a section, or on the lines directly above one, goes into the section's Comment;
+// others are passed over.
+//
+// A file that has anything wrong with it, which includes all that CheckSections
+// refuses, is refused as a whole. The error wraps ErrSections and names the first
+// line at fault, or is that of r. Cost and memory are in proportion to the file.
+func ReadSections(r io.Reader) ([]Section, error) {
+	p := sectionsParser{}
+	for in := bufio.NewReader(r); ; {
+		line, err := in.ReadString('\n')
+		if err != nil && err != io.EOF {
+			return nil, fmt.Errorf("atomrace: read sections: line %d: %w", p.line+1, err)
+		}
+		if line != "" {
+			p.line++
+			if err := p.parse(strings.TrimSpace(line)); err != nil {
+				return nil, fmt.Errorf("%w: line %d: %w", ErrSections, p.line, err)
+			}
+		}
+		if err == io.EOF {
+			break
+		}
+	}
+	if p.line == 0 {
+		return nil, fmt.Errorf("%w: line 1: %w", ErrSections, errHeader)
+	}
+	if i, err := check(p.sections); err != nil {
+		return nil, fmt.Errorf("%w: line %d: %w", ErrSections, p.starts[i], err)
+	}
+	return p.sections, nil
+}
+
+var errHeader = fmt.Errorf("the first line of a sections file is %q", header)
+
+type sectionsParser struct {
+	sections []Section
+	line     int             // number of the line, from 1
+	starts   []int           // of each section the line
+	once     map[string]bool // what the section has had that stands once
+	comments []string        // of the section
+	above    []string        // comments on the lines directly above
+}
+
+// parse takes in the next line, without the space around it.
+func (p *sectionsParser) parse(line string) error {
+	if p.line == 1 {
+		return parseHeader(line)
+	}
+	if line == "" {
+		p.above = nil
+		return nil
+	}
+	words, comment, err := splitWords(line)
+	if err != nil {
+		return err
+	}
+	if len(words) == 0 {
+		p.above = append(p.above, comment)
+		return nil
+	}
+	what, arguments := words[0], words[1:]
+	switch {
+	case what == "section":
+		s, err := parseSection(arguments)
+		if err != nil {
+			return err
+		}
+		p.sections = append(p.sections, s)
+		p.starts = append(p.starts, p.line)
+		p.once, p.comments = map[string]bool{}, nil
+	case len(p.sections) == 0:
+		return fmt.Errorf("%q stands before the first section", what)
+	case p.once[what]:
+		return fmt.Errorf("%q stands twice in one section", what)
+	default:
+		p.once[what] = what != "end"
+		if err := parsePart(&p.sections[len(p.sections)-1], what, arguments); err != nil {
+			return err
+		}
+	}
+	p.comments = append(p.comments, p.above...)
+	if comment != "" {
+		p.comments = append(p.comments, comment)
+	}
+	p.above = nil
+	p.sections[len(p.sections)-1].Comment = strings.Join(p.comments, "\n")
+	return nil
+}
+
+func parseHeader(line string) error {
+	version, ok := strings.CutPrefix(line, headerWords+" ")
+	switch {
+	case line == header:
+		return nil
+	case ok:
+		return fmt.Errorf("version %q of the format is not known, only 1", version)
+	}
+	return errHeader
+}
+
+func parseSection(words []string) (s Section, err error) {
+	if len(words) != 2 {
+		return s, errors.New("a section has a place and a mode: section FILE:LINE read")
+	}
+	s.Entry, err = parseLocation(words[0], words[1])
+	return s, err
+}
+
+// parsePart takes in a line of a section, which begins with what.
+func parsePart(s *Section, what string, words []string) (err error) {
+	arguments := map[string]int{"end": 3, "variable": 1, "pattern": 1, "above": 1, "circular": 0, "recursive": 0}
+	n, known := arguments[what]
+	switch {
+	case !known:
+		return fmt.Errorf("%q is none of section, end, variable, pattern, circular, recursive, above", what)
+	case len(words) != n && what == "end":
+		return errors.New("an end has a place, a mode and what is allowed: end FILE:LINE write {read}")
+	case len(words) != n:
+		return fmt.Errorf("%q takes %d words, not %d", what, n, len(words))
+	}
+	switch what {
+	case "end":
+		var end End
+		if end.At, err = parseLocation(words[0], words[1]); err != nil {
+			return err
+		}
+		if end.Allow, err = parseAllow(words[2]); err != nil {
+			return err
+		}
+		s.Ends = append(s.Ends, end)
+	case "variable":
+		s.Variable = words[0]
+	case "pattern":
+		s.Pattern = words[0]
+	case "circular":
+		s.Circular = true
+	case "recursive":
+		s.Recursive = true
+	case "above":
+		s.Above, err = parseNumber(words[0])
+	}
+	return err
+}
+
+func parseLocation(place, mode string) (l Location, err error) {
+	colon := strings.LastIndexByte(place, ':')
+	if colon <= 0 {
+		return l, fmt.Errorf("%q is no place: a file and a line with a colon between", place)
+	}
+	if l.Line, err = parseNumber(place[colon+1:]); err != nil {
+		return l, fmt.Errorf("%q is no place: %w", place, err)
+	}
+	l.File = path.Clean(place[:colon])
+	switch mode {
+	case "read":
+		l.Mode = Reads
+	case "write":
+		l.Mode = Writes
+	default:
+		return l, fmt.Errorf("mode %q is neither read nor write", mode)
+	}
+	return l, nil
+}
+
+func parseAllow(text string) (Modes, error) {
+	for m := range Reads | Writes + 1 {
+		if text == m.String() {
+			return m, nil
+		}
+	}
+	return 0, fmt.Errorf("%q is none of {}, {read}, {write}, {read,write}", text)
+}
+
+// parseNumber accepts a number in one form only, so that a file has no two forms
+// of one place.
+func parseNumber(text string) (int, error) {
+	n, err := strconv.Atoi(text)
+	if err != nil || strconv.Itoa(n) != text {
+		return 0, fmt.Errorf("%q is no number", text)
+	}
+	return n, nil
+}
+
+// splitWords returns the words of a line and the comment after them.
+func splitWords(line string) (words []string, comment string, err error) {
+	for {
+		line = strings.TrimLeftFunc(line, unicode.IsSpace)
+		switch {
+		case line == "":
+			return words, "", nil
+		case line[0] == '#':
+			return words, strings.TrimRightFunc(strings.TrimPrefix(line[1:], " "), unicode.IsSpace), nil
+		case line[0] == '"':
+			quoted, err := strconv.QuotedPrefix(line)
+			if err != nil {
+				return nil, "", fmt.Errorf("a quoted word has no end or is not as in Go: %s", line)
+			}
+			word, _ := strconv.Unquote(quoted)
+			line = line[len(quoted):]
+			if next, _ := utf8.DecodeRuneInString(line); line != "" && !unicode.IsSpace(next) {
+				return nil, "", fmt.Errorf("no blank after %s", quoted)
+			}
+			words = append(words, word)
+		default:
+			end := strings.IndexFunc(line, unicode.IsSpace)
+			if end < 0 {
+				end = len(line)
+			}
+			words = append(words, line[:end])
+			line = line[end:]
+		}
+	}
+}
+
+// word returns s as one word of a sections file.
+func word(s string) string {
+	if s == "" || s[0] == '#' || s[0] == '"' || !utf8.ValidString(s) ||
+		strings.ContainsFunc(s, func(r rune) bool { return unicode.IsSpace(r) || !unicode.IsPrint(r) }) {
+		return strconv.Quote(s)
+	}
+	return s
+}
+
+// WriteSections writes sections as a file that ReadSections reads, always the
+// same for the same sections: ordered by entry and variable, the ends by place.
+// sections is not changed. The error wraps ErrSections if CheckSections refuses
+// them, then nothing is written; or it is that of w.
+func WriteSections(w io.Writer, sections []Section) error {
+	if err := CheckSections(sections); err != nil {
+		return err
+	}
+	sorted := slices.Clone(sections)
+	slices.SortFunc(sorted, compareSections)
+	out := bufio.NewWriter(w)
+	fmt.Fprintln(out, header)
+	for i := range sorted {
+		writeSection(out, &sorted[i])
+	}
+	if err := out.Flush(); err != nil {
+		return fmt.Errorf("atomrace: write sections: %w", err)
+	}
+	return nil
+}
+
+func writeSection(w io.Writer, s *Section) {
+	fmt.Fprintln(w)
+	if s.Comment != "" {
+		for line := range strings.SplitSeq(s.Comment, "\n") {
+			fmt.Fprintln(w, strings.TrimRightFunc("# "+line, unicode.IsSpace))
+		}
+	}
+	fmt.Fprintf(w, "section %v\n", s.Entry)
+	if s.Variable != "" {
+		fmt.Fprintf(w, "\tvariable %s\n", word(s.Variable))
+	}
+	if s.Pattern != "" {
+		fmt.Fprintf(w, "\tpattern %s\n", s.Pattern)
+	}
+	if s.Circular {
+		fmt.Fprintf(w, "\tcircular\n")
+	}
+	if s.Recursive {
+		fmt.Fprintf(w, "\trecursive\n")
+	}
+	if s.Above != 0 {
+		fmt.Fprintf(w, "\tabove %d\n", s.Above)
+	}
+	ends := slices.Clone(s.Ends)
+	slices.SortFunc(ends, func(a, b End) int { return compareLocations(a.At, b.At) })
+	for _, e := range ends {
+		fmt.Fprintf(w, "\tend %v %v\n", e.At, e.Allow)
+	}
+}

@@ -1,0 +1,120 @@
+// Command registry lets teams of a company claim host names. A claim looks whether
+// the name is taken, prepares what is to stand behind it, and enters it. Each step
+// holds the registry's lock, but the claim as a whole does not: what was found free
+// may be taken by the time it is entered, and then two teams believe they own it.
+//
+// There is no data race for a race detector to find, and the damage is rare. The
+// file heisen.sections says which accesses belong together.
+//
+//	heisen run -detect atomrace -sections heisen.sections ./examples/atomicity/registry
+//	heisen run -detect atomrace -sections heisen.sections ./examples/atomicity/registry -- -fixed
+package main
+
+import (
+	"crypto/sha256"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"sync"
+)
+
+// certificate is what a team gets for a name.
+type certificate struct {
+	owner string
+	key   [sha256.Size]byte
+}
+
+// registry holds the names that are taken.
+type registry struct {
+	mu    sync.Mutex
+	names map[string]*certificate // guarded by mu
+}
+
+// claim enters a name for a team and reports whether the team owns it now.
+func (r *registry) claim(name, team string) bool {
+	r.mu.Lock()
+	_, taken := r.names[name]
+	r.mu.Unlock()
+	if taken {
+		return false
+	}
+	c := issue(name, team) // takes its time, so nobody else should wait for it
+	r.mu.Lock()
+	r.names[name] = c // the bug: the name may have been taken meanwhile
+	r.mu.Unlock()
+	return true
+}
+
+// claimFixed looks again when it has the lock for entering the name.
+func (r *registry) claimFixed(name, team string) bool {
+	r.mu.Lock()
+	_, taken := r.names[name]
+	r.mu.Unlock()
+	if taken {
+		return false
+	}
+	c := issue(name, team)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if _, taken := r.names[name]; taken {
+		return false
+	}
+	r.names[name] = c
+	return true
+}
+
+// issue makes a certificate.
+func issue(name, team string) *certificate {
+	return &certificate{owner: team, key: sha256.Sum256([]byte(team + "/" + name))}
+}
+
+// effort is the work that a team has with a name before it claims it.
+func effort(name string) byte {
+	sum := sha256.Sum256([]byte(name))
+	for range 100 {
+		sum = sha256.Sum256(sum[:])
+	}
+	return sum[0]
+}
+
+const (
+	teams = 4
+	hosts = 64
+)
+
+// run lets all teams claim all names and prints how many claims were granted.
+func run(w io.Writer, fixed bool) {
+	r := &registry{names: map[string]*certificate{}}
+	claim := r.claim
+	if fixed {
+		claim = r.claimFixed
+	}
+	granted := make([]int, teams)
+	var working sync.WaitGroup
+	for t := range teams {
+		working.Go(func() {
+			team := fmt.Sprintf("team %d", t)
+			for i := range hosts {
+				// Each team begins elsewhere, so they seldom want the same at once.
+				name := fmt.Sprintf("host%02d", (i+t*hosts/teams)%hosts)
+				effort(name)
+				if claim(name, team) {
+					granted[t]++
+				}
+			}
+		})
+	}
+	working.Wait()
+	sum := 0
+	for _, n := range granted {
+		sum += n
+	}
+	fmt.Fprintf(w, "%d names granted of %d\n", sum, len(r.names))
+}
+
+func main() {
+	fixed := flag.Bool("fixed", false, "look for the name again when it is entered")
+	flag.Parse()
+	run(os.Stdout, *fixed)
+}

@@ -1,0 +1,267 @@
+package cli
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/heisen-go/heisen"
+	"github.com/heisen-go/heisen/atomrace"
+	"github.com/heisen-go/heisen/internal/report"
+	"github.com/heisen-go/heisen/internal/rt"
+	"github.com/heisen-go/heisen/internal/static"
+)
+
+// overlaps is what atomrace is to look for in running programs: the values of the
+// flags that concern it.
+type overlaps struct {
+	sections string // file
+	noise    string // heuristic
+	from     string // file of findings
+	strength int
+	wait     time.Duration
+	seed     uint64
+	budget   time.Duration
+
+	relative []atomrace.Section // as they stand in the file
+	read     []atomrace.Section // with absolute names of files
+	dir      string             // of the file
+}
+
+// overlapFlags defines -sections and the flags that say where goroutines are made
+// to wait.
+func (inv *invocation) overlapFlags() *overlaps {
+	o := &overlaps{}
+	o.sectionsFlag(inv)
+	inv.flags.StringVar(&o.noise, "noise", "none", "atomrace: make goroutines wait while they access memory, by a `heuristic`: none, random, loc (at the places in -from) or var (wherever the variables in -from are accessed)")
+	inv.flags.StringVar(&o.from, "from", "", "atomrace: findings for -noise, a `file` as -json prints it")
+	inv.flags.IntVar(&o.strength, "noise-strength", 50, "atomrace: how many of a thousand accesses wait")
+	inv.flags.DurationVar(&o.wait, "noise-wait", 50*time.Microsecond, "atomrace: how long they wait; 0: only let others run")
+	inv.flags.Uint64Var(&o.seed, "noise-seed", 1, "atomrace: what the choice of accesses depends on, besides the goroutines' numbers")
+	inv.flags.DurationVar(&o.budget, "noise-budget", 20*time.Second, "atomrace: how long at most all waits of a program take together")
+	return o
+}
+
+// sectionsFlag defines -sections.
+func (o *overlaps) sectionsFlag(inv *invocation) {
+	inv.flags.StringVar(&o.sections, "sections", "", "atomrace: watch the atomic sections in `file`")
+}
+
+// live returns what programs are to look for, nil if none of the chosen detectors
+// works in them.
+func (o *overlaps) live(inv *invocation, d *detection) (*rt.Live, error) {
+	d.live = true
+	chosen := slices.Contains(d.chosen, atomraceName)
+	if !chosen {
+		for _, name := range []string{"sections", "noise", "from"} {
+			if f := inv.flags.Lookup(name); f.Value.String() != f.DefValue {
+				return nil, misuse("-%s is for the detector %s: -detect %[2]s", name, atomraceName)
+			}
+		}
+		return nil, nil
+	}
+	l := &rt.Live{Noise: rt.Noise{For: o.wait, Seed: o.seed, Budget: o.budget}}
+	var err error
+	if o.sections != "" {
+		if err := o.readSections(); err != nil {
+			return nil, err
+		}
+		l.Sections = o.read
+	}
+	switch {
+	case o.strength < 0 || o.strength > 1000:
+		return nil, misuse("-noise-strength %d is not between 0 and 1000", o.strength)
+	case o.wait < 0 || o.budget < 0:
+		return nil, misuse("a negative time")
+	case o.noise == "none":
+		return l, nil
+	case (o.noise == "loc" || o.noise == "var") && o.from == "":
+		return nil, misuse("-noise %s needs findings: -from file", o.noise)
+	}
+	l.Noise.Strength = o.strength
+	switch o.noise {
+	case "random":
+	case "loc":
+		l.Noise.At, err = locationsOf(o.from)
+	case "var":
+		l.Noise.At, err = variablesOf(inv, o.from)
+	default:
+		return nil, misuse("unknown noise %q; there are none, random, loc, var", o.noise)
+	}
+	return l, err
+}
+
+// atomraceName is the detector that works in running programs.
+const atomraceName = "atomrace"
+
+// readSections reads the sections file.
+func (o *overlaps) readSections() error {
+	f, err := os.Open(o.sections)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	if o.relative, err = atomrace.ReadSections(f); err != nil {
+		return fmt.Errorf("%s: %w", o.sections, err)
+	}
+	if o.dir, err = absolute(filepath.Dir(o.sections)); err != nil {
+		return err
+	}
+	o.read = o.absolute(o.relative)
+	return nil
+}
+
+// absolute returns sections of the file with absolute names of files.
+func (o *overlaps) absolute(sections []atomrace.Section) []atomrace.Section {
+	full := func(l atomrace.Location) atomrace.Location {
+		if file := filepath.FromSlash(l.File); !filepath.IsAbs(file) {
+			l.File = filepath.ToSlash(filepath.Join(o.dir, file))
+		}
+		return l
+	}
+	sections = slices.Clone(sections)
+	for i := range sections {
+		s := &sections[i]
+		s.Entry, s.Ends = full(s.Entry), slices.Clone(s.Ends)
+		for j := range s.Ends {
+			s.Ends[j].At = full(s.Ends[j].At)
+		}
+	}
+	return sections
+}
+
+// findingsIn reads a file of findings: what -json has printed, in which there may be
+// lines that the program has printed, or what -write-baseline has written.
+func findingsIn(name string) (findings []report.Finding, err error) {
+	text, err := os.ReadFile(name)
+	if err != nil {
+		return nil, err
+	}
+	n := 0
+	for line := range strings.Lines(string(text)) {
+		n++
+		start := strings.Index(line, `{"detector":`)
+		if start < 0 {
+			continue
+		}
+		found, err := report.Decode(strings.NewReader(line[start:]))
+		if err != nil {
+			return nil, fmt.Errorf("%s:%d: %w", name, n, err)
+		}
+		findings = append(findings, found...)
+	}
+	if len(findings) == 0 {
+		return nil, fmt.Errorf("%s: no findings", name)
+	}
+	return findings, nil
+}
+
+// locationsOf returns the places of the accesses in a file of findings.
+func locationsOf(name string) ([]atomrace.Location, error) {
+	findings, err := findingsIn(name)
+	if err != nil {
+		return nil, err
+	}
+	locations := []atomrace.Location{}
+	for i := range findings {
+		for _, a := range findings[i].Accesses {
+			if len(a.Stack) == 0 {
+				continue
+			}
+			at := atomrace.Location{File: a.Stack[0].File, Line: a.Stack[0].Line, Mode: atomrace.Reads}
+			if strings.Contains(a.Op, "write") || strings.Contains(a.Op, "update") {
+				at.Mode = atomrace.Writes
+			}
+			if !slices.Contains(locations, at) {
+				locations = append(locations, at)
+			}
+		}
+	}
+	if len(locations) == 0 {
+		return nil, fmt.Errorf("%s: the findings have no stacks", name)
+	}
+	return locations, nil
+}
+
+// variablesOf returns the places where the variables in a file of findings are
+// accessed, in the packages that are tested or run.
+func variablesOf(inv *invocation, name string) ([]atomrace.Location, error) {
+	findings, err := findingsIn(name)
+	if err != nil {
+		return nil, err
+	}
+	var of []static.Access
+	for i := range findings {
+		for _, a := range findings[i].Accesses {
+			if len(a.Stack) == 0 || a.Variable == "" {
+				continue
+			}
+			access := static.Access{File: a.Stack[0].File, Line: a.Stack[0].Line, Expr: a.Variable}
+			if !slices.Contains(of, access) {
+				of = append(of, access)
+			}
+		}
+	}
+	if len(of) == 0 {
+		return nil, fmt.Errorf("%s: the findings name no variables", name)
+	}
+	done := inv.progress("looking for variables", time.Second)
+	defer done()
+	ctx, stop := inv.interruptible()
+	defer stop()
+	source := static.Source{Packages: inv.args, Tests: true}
+	if inv.tags != "" {
+		source.Tags = strings.Split(inv.tags, ",")
+	}
+	locations, err := static.Uses(ctx, source, of...)
+	if len(locations) == 0 {
+		return nil, fmt.Errorf("%s: %w", name, cmp.Or(err, errors.New("none of the variables is accessed in these packages")))
+	}
+	if errors.Is(err, static.ErrNoVariable) {
+		err = nil // a variable of another package
+	}
+	return locations, err
+}
+
+// overlapFinding is what a program has found, as a finding.
+func overlapFinding(found rt.Overlap) heisen.Finding {
+	f := atomrace.RaceOf(found.Accesses[0], found.Accesses[1])
+	if found.Section >= 0 {
+		f = atomrace.ViolationOf(found.Accesses)
+	}
+	f.Detector = atomraceName
+	return f
+}
+
+// observe has told be called with what a program finds, as a finding too, but for
+// violations of sections that are about another variable than the one at hand.
+func (o *overlaps) observe(stream *rt.Stream, found *findings, told func(rt.Overlap, heisen.Finding)) {
+	type question struct {
+		section    int
+		entry, end heisen.Site
+	}
+	answers := map[question]bool{}
+	stream.OnOverlap(func(overlap rt.Overlap) {
+		f := overlapFinding(overlap)
+		if overlap.Section >= len(o.read) {
+			return
+		}
+		if overlap.Section >= 0 && o.read[overlap.Section].Variable != "" {
+			q := question{overlap.Section, f.Accesses[0].Site, f.Accesses[len(f.Accesses)-1].Site}
+			concerned, known := answers[q]
+			if !known {
+				concerned = found.isAbout(f, stream.Symbols(), &o.read[overlap.Section])
+				answers[q] = concerned
+			}
+			if !concerned {
+				return
+			}
+		}
+		told(overlap, f)
+	})
+}

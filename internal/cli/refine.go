@@ -1,0 +1,165 @@
+package cli
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"sync"
+
+	"github.com/heisen-go/heisen"
+	"github.com/heisen-go/heisen/atomrace"
+	"github.com/heisen-go/heisen/internal/rt"
+)
+
+// refine is heisen sections refine: it runs tests and takes out of a sections file
+// what correct runs violate (section 4.3 of the paper).
+func (inv *invocation) refine() (int, error) {
+	inv.buildFlags()
+	o := inv.overlapFlags()
+	runs := inv.flags.Int("runs", 20, "run the tests `n` times at most")
+	calm := inv.flags.Int("calm", 3, "stop after `n` correct runs that change nothing")
+	out := inv.flags.String("o", "", "write the sections to `file` (default: that of -sections)")
+	if err := inv.parse(); err != nil {
+		return Misused, err
+	}
+	if o.sections == "" {
+		return Misused, misuse("no -sections file")
+	}
+	if *runs < 1 || *calm < 1 {
+		return Misused, misuse("-runs and -calm are at least 1")
+	}
+	flags, err := checkTestFlags(inv.rest)
+	if err != nil {
+		return Misused, err
+	}
+	flags.count = false // results that are not new tell nothing
+	live, err := o.live(inv, &detection{chosen: []string{atomraceName}})
+	if err != nil {
+		return Failed, err
+	}
+	refiner, err := atomrace.NewRefiner(o.relative, *calm)
+	if err != nil {
+		return Failed, fmt.Errorf("%s: %w", o.sections, err)
+	}
+	correct, done := 0, 0
+	for done < *runs && !refiner.Done() && inv.ctx.Err() == nil {
+		watched := *live
+		watched.Noise.Seed += uint64(done)
+		watched.Sections = o.absolute(refiner.Sections())
+		run, err := inv.refiningRun(o, &watched, flags)
+		if err != nil {
+			return Failed, err
+		}
+		pruned, err := refiner.Add(run)
+		if err != nil {
+			return Failed, err
+		}
+		done++
+		verdict := "tests fail, nothing is concluded"
+		if run.Correct {
+			correct++
+			verdict = fmt.Sprintf("correct, %d of %d pairs seen, %d violated, %d of them new", len(run.Seen), pairs(o.read), len(run.Violated), len(pruned))
+		}
+		fmt.Fprintf(inv.Err, "run %d: %s\n", done, verdict)
+	}
+	if correct == 0 {
+		return Failed, errors.New("no run was correct: the sections stay as they are")
+	}
+	refined := refiner.Refined()
+	if err := inv.writeSections(cmp.Or(*out, o.sections), refined); err != nil {
+		return Failed, err
+	}
+	settled := ""
+	if !refiner.Done() {
+		settled = "; the last runs still changed something"
+	}
+	fmt.Fprintf(inv.Err, "%d runs, %d correct; %d of %d sections are left, with %d of %d ends%s\n",
+		done, correct, len(refined), len(o.read), pairs(refined), pairs(o.read), settled)
+	return Clean, nil
+}
+
+// pairs counts the ends of sections.
+func pairs(sections []atomrace.Section) (n int) {
+	for i := range sections {
+		n += len(sections[i].Ends)
+	}
+	return n
+}
+
+// refiningRun runs the tests once, whose verdict is the oracle.
+func (inv *invocation) refiningRun(o *overlaps, live *rt.Live, flags testFlags) (atomrace.Run, error) {
+	cmd, err := inv.testCommand(inv.args, flags)
+	if err != nil {
+		return atomrace.Run{}, err
+	}
+	cmd.Stdout = io.Discard // it is about sections, and tests fail on purpose
+	var run atomrace.Run
+	var mu sync.Mutex
+	found := newFindings(nil, &known{})
+	all := flatten(o.relative)
+	s, err := newSession(inv, rt.Nothing, live, func(_ int, _ *rt.Program, stream *rt.Stream) (int32, error) {
+		o.observe(stream, found, func(overlap rt.Overlap, _ heisen.Finding) {
+			if overlap.Section >= 0 && overlap.End < len(all) {
+				mu.Lock()
+				defer mu.Unlock()
+				run.Violated = add(run.Violated, all[overlap.End])
+			}
+		})
+		_, err := heisen.Run(inv.ctx, stream)
+		mu.Lock()
+		defer mu.Unlock()
+		for i, seen := range stream.Watched().Seen {
+			if seen && i < len(all) {
+				run.Seen = add(run.Seen, all[i])
+			}
+		}
+		return Clean, err
+	})
+	if err != nil {
+		return run, err
+	}
+	status, err := s.run(cmd)
+	run.Correct = status == Clean
+	if err == nil && s.seen == 0 {
+		err = errors.New("no instrumented test ran")
+	}
+	return run, err
+}
+
+// add adds a pair to a set.
+func add(set []atomrace.Pair, pair atomrace.Pair) []atomrace.Pair {
+	if slices.Contains(set, pair) {
+		return set
+	}
+	return append(set, pair)
+}
+
+// flatten returns the pairs of sections as programs number their ends.
+func flatten(sections []atomrace.Section) (all []atomrace.Pair) {
+	for i := range sections {
+		for j := range sections[i].Ends {
+			all = append(all, sections[i].Pair(j))
+		}
+	}
+	return all
+}
+
+// writeSections writes a sections file. Whoever reads it meanwhile sees the old one
+// or the new one.
+func (inv *invocation) writeSections(name string, sections []atomrace.Section) error {
+	if name == stdStream {
+		return atomrace.WriteSections(inv.Out, sections)
+	}
+	f, err := os.Create(name + ".new")
+	if err != nil {
+		return err
+	}
+	defer os.Remove(f.Name())
+	if err := errors.Join(atomrace.WriteSections(f, sections), f.Close()); err != nil {
+		return err
+	}
+	return os.Rename(f.Name(), name)
+}

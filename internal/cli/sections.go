@@ -1,0 +1,186 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/heisen-go/heisen/atomrace"
+	"github.com/heisen-go/heisen/internal/static"
+)
+
+// sections is heisen sections, which has subcommands of its own.
+func (inv *invocation) sections() (int, error) {
+	if len(inv.args) == 0 {
+		return Misused, misuse("neither infer nor refine")
+	}
+	verb := inv.args[0]
+	switch verb {
+	case "infer":
+		inv.args = inv.args[1:]
+		return inv.infer()
+	case "refine":
+		inv.args = inv.args[1:]
+		return inv.refine()
+	case "-h", "-help", "--help":
+		return inv.infer()
+	}
+	return Misused, misuse("%q is neither infer nor refine", verb)
+}
+
+// infer is heisen sections infer: it writes a sections file.
+func (inv *invocation) infer() (int, error) {
+	var source static.Source
+	var opts []static.Option
+	out := inv.flags.String("o", stdStream, "write the sections to `file`")
+	verbose := inv.flags.Bool("v", false, "list the sections on standard error")
+	locked := inv.flags.Bool("locked", false, "include sections around which a lock is held")
+	inv.flags.BoolVar(&source.Tests, "tests", false, "analyse tests too")
+	inv.flags.Func("tags", "comma-separated `list` of build tags", func(list string) error {
+		source.Tags = strings.Split(list, ",")
+		return nil
+	})
+	inv.flags.Func("patterns", "`list` of patterns, or all (default load-and-store,test-and-use)", func(list string) error {
+		names := strings.Split(list, ",")
+		if list == "all" {
+			names = static.PatternNames()
+		}
+		for _, name := range names {
+			if !slices.Contains(static.PatternNames(), name) {
+				return fmt.Errorf("unknown pattern %q; there are %s", name, strings.Join(static.PatternNames(), ", "))
+			}
+		}
+		opts = append(opts, static.Patterns(names...))
+		return nil
+	})
+	if err := inv.parse(); err != nil {
+		return Misused, err
+	}
+	if len(inv.rest) > 0 {
+		return Misused, misuse("nothing is run: no arguments after --")
+	}
+	if *locked {
+		opts = append(opts, static.Locked())
+	}
+	source.Packages = inv.args
+
+	done := inv.progress("analysing", time.Second)
+	ctx, stop := inv.interruptible()
+	defer stop()
+	found, err := static.Infer(ctx, source, opts...)
+	done()
+	if found == nil {
+		return Failed, err
+	}
+	if found.Packages == 0 && err != nil {
+		return Failed, err // rather than to overwrite a file with nothing
+	}
+	if err = errors.Join(err, inv.writeInferred(found, *out, *verbose)); err != nil {
+		return Failed, err
+	}
+	return Clean, nil
+}
+
+// writeInferred writes a sections file, with the names of source files relative to
+// its folder, and says on standard error what is in it.
+func (inv *invocation) writeInferred(found *static.Inferred, file string, verbose bool) error {
+	dir := "."
+	if file != stdStream {
+		dir = filepath.Dir(file)
+	}
+	dir, err := absolute(dir)
+	if err != nil {
+		return err
+	}
+	here, err := absolute(".")
+	if err != nil {
+		return err
+	}
+	for _, note := range found.Notes {
+		note.File = relative(here, note.File)
+		fmt.Fprintf(inv.Err, "%s: %v\n", inv.tool.Name, note)
+	}
+	count := map[string]int{}
+	for i := range found.Sections {
+		s := &found.Sections[i]
+		count[s.Pattern]++
+		if verbose {
+			fmt.Fprintln(inv.Err, listing(s, here))
+		}
+		s.Entry.File = relative(dir, s.Entry.File)
+		for j := range s.Ends {
+			s.Ends[j].At.File = relative(dir, s.Ends[j].At.File)
+		}
+	}
+	w, err := inv.create(file, "")
+	if err != nil {
+		return err
+	}
+	if err := errors.Join(atomrace.WriteSections(w, found.Sections), w.Close()); err != nil {
+		return err
+	}
+	fmt.Fprintf(inv.Err, "%s: %s in %s%s\n", inv.tool.Name,
+		counted(len(found.Sections), "section"), counted(found.Packages, "package"), details(count, found.Locked))
+	return nil
+}
+
+// listing is a section on a line, for people.
+func listing(s *atomrace.Section, dir string) string {
+	var ends []string
+	for _, e := range s.Ends {
+		ends = append(ends, fmt.Sprintf("%s:%d", relative(dir, e.At.File), e.At.Line))
+	}
+	return fmt.Sprintf("%s:%d: %s of %s, ends at %s",
+		relative(dir, s.Entry.File), s.Entry.Line, s.Pattern, s.Variable, strings.Join(slices.Compact(ends), ", "))
+}
+
+// details says how many sections there are by each pattern, and how many there
+// would be.
+func details(count map[string]int, locked int) string {
+	var parts []string
+	for _, name := range static.PatternNames() {
+		if n := count[name]; n > 0 {
+			parts = append(parts, fmt.Sprintf("%d %s", n, name))
+		}
+	}
+	out := ""
+	if len(parts) > 0 {
+		out = ": " + strings.Join(parts, ", ")
+	}
+	if locked > 0 {
+		out += fmt.Sprintf("; %d left out that a lock is held around", locked)
+	}
+	return out
+}
+
+func counted(n int, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return fmt.Sprintf("%d %ss", n, what)
+}
+
+// absolute returns the absolute path of a folder, without symbolic links, as the
+// go command names source files.
+func absolute(dir string) (string, error) {
+	dir, err := filepath.Abs(dir)
+	if err != nil {
+		return "", err
+	}
+	if real, err := filepath.EvalSymlinks(dir); err == nil {
+		return real, nil
+	}
+	return dir, nil
+}
+
+// relative returns a file's name as seen from a folder, with slashes, or as it is
+// if there is none.
+func relative(dir, file string) string {
+	if rel, err := filepath.Rel(dir, filepath.FromSlash(file)); err == nil {
+		return filepath.ToSlash(rel)
+	}
+	return file
+}

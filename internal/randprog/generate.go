@@ -1,0 +1,515 @@
+package main
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"strings"
+)
+
+// A generator writes one random program: a function that starts goroutines which
+// share variables. Every variable has a discipline that orders its accesses, so
+// the program has no data race, unless it is told to break one.
+type generator struct {
+	*rand.Rand
+	out     strings.Builder
+	depth   int
+	workers int
+}
+
+// A variable is shared, by a discipline.
+type variable struct {
+	name string
+	kind *kind
+	// use writes an access by a goroutine; 0 is the one that starts the others.
+	use func(goroutine int)
+	// first writes what goroutine 0 does when it has started the others, before
+	// anything else; it may be nil.
+	first func()
+	// last writes an access when the others have ended; nil is any access.
+	last func()
+	// broken says that use leaves the discipline out now and then.
+	broken bool
+}
+
+// A kind is a type of variables, and statements that access them: $ stands for
+// the variable and # for a small number.
+type kind struct {
+	name, init    string
+	reads, writes []string
+}
+
+// harmless is how many of the kinds, the first, do no harm when they are torn.
+const harmless = 2
+
+var kinds = []*kind{
+	{"int", "1",
+		[]string{"sink($)", "if $ > # { sink($) }"},
+		[]string{"$++", "$ += #", "$ = # + $"}},
+	{"[9]byte", "[9]byte{}",
+		[]string{"sink(int($[#]))", "{ b := $; sink(int(b[#])) }"},
+		[]string{"$[#]++", "$ = [9]byte{}"}},
+	{"record", "record{n: 2}",
+		[]string{"sink($.n)", "{ r := record{$.n, $.s, $.a, $.in}; use(&r) }", "{ r := $; sink(r.a[#%4] + r.n) }", "sink(len($.s))", "sink($.in.x)"},
+		[]string{"$.n++", "$ = record{n: #}", "$.a[#%4]++", "$.s += \"x\"", "$.in.y = #", "{ r := $; r.n++; $ = r }"}},
+	{"[]int", "[]int{1, 2, 3, 4, 5, 6, 7, 8, 9}",
+		[]string{"sink(len($))", "for _, v := range $ { sink(v) }", "sink($[#])"},
+		[]string{"$ = append($, #)", "$[#]++", "copy($, $[1:])"}},
+	{"map[int]int", "map[int]int{1: 1}",
+		[]string{"sink($[#])", "for k := range $ { sink(k) }", "sink(len($))", "if v, ok := $[#]; ok { sink(v) }"},
+		[]string{"$[#]++", "$[#] = #", "delete($, #)"}},
+	{"*record", "&record{}",
+		[]string{"if $ != nil { sink($.n) }", "sink($.a[#%4])"},
+		[]string{"$ = &record{n: $.n + 1}", "$.n++"}},
+	{"any", "any(1)",
+		[]string{"if v, ok := $.(int); ok { sink(v) }"},
+		[]string{"$ = #", "$ = \"s\""}},
+	{"string", `"s"`,
+		[]string{"sink(len($))"},
+		[]string{"$ += \"x\"", "$ = \"\""}},
+}
+
+// program writes a program as a function of the given name. A broken one leaves
+// out the synchronisation at some accesses to one of its variables.
+func program(seed uint64, name string, broken bool) string {
+	g := &generator{Rand: rand.New(rand.NewPCG(seed, 0x68656973656e))}
+	g.workers = 1 + g.IntN(3)
+	g.block(fmt.Sprintf("func %s() {", name), "}", func() {
+		var shared []*variable
+		for i := range 1 + g.IntN(4) {
+			v := &variable{name: fmt.Sprintf("x%d", i), kind: kinds[g.IntN(len(kinds))]}
+			choice := disciplines
+			if broken && i == 0 {
+				choice, v.broken, v.kind = breakable, true, kinds[g.IntN(harmless)]
+			}
+			choice[g.IntN(len(choice))](g, v)
+			shared = append(shared, v)
+		}
+		g.line("var all sync.WaitGroup")
+		for worker := 1; worker <= g.workers; worker++ {
+			if g.IntN(2) == 0 {
+				g.line("all.Add(1)")
+				g.block("go func() {", "}()", func() {
+					g.line("defer all.Done()")
+					g.body(shared, worker)
+				})
+			} else {
+				g.block("all.Go(func() {", "})", func() { g.body(shared, worker) })
+			}
+		}
+		for _, v := range shared {
+			if v.first != nil {
+				v.first()
+			}
+		}
+		g.body(shared, 0)
+		g.line("all.Wait()")
+		for _, v := range shared {
+			if v.last != nil {
+				v.last()
+			} else {
+				g.access(v)
+			}
+		}
+	})
+	return g.out.String()
+}
+
+// line writes a line.
+func (g *generator) line(format string, args ...any) {
+	g.out.WriteString(strings.Repeat("\t", g.depth))
+	fmt.Fprintf(&g.out, format+"\n", args...)
+}
+
+// block writes what inside writes, between two lines.
+func (g *generator) block(open, end string, inside func()) {
+	g.line("%s", open)
+	g.depth++
+	inside()
+	g.depth--
+	g.line("%s", end)
+}
+
+// body writes what a goroutine does.
+func (g *generator) body(shared []*variable, goroutine int) {
+	for range 2 + g.IntN(5) {
+		v := shared[g.IntN(len(shared))]
+		switch g.IntN(6) {
+		case 0:
+			g.block("func() {", "}()", func() { v.use(goroutine) })
+		case 1:
+			g.block("for range 2 {", "}", func() { v.use(goroutine) })
+		default:
+			v.use(goroutine)
+		}
+	}
+}
+
+// expand writes one of the statements about a variable called name.
+func (g *generator) expand(statements []string, name string) {
+	s := statements[g.IntN(len(statements))]
+	s = strings.ReplaceAll(s, "$", name)
+	g.line("%s", strings.ReplaceAll(s, "#", fmt.Sprint(g.IntN(8))))
+}
+
+func (g *generator) read(v *variable)  { g.expand(v.kind.reads, v.name) }
+func (g *generator) write(v *variable) { g.expand(v.kind.writes, v.name) }
+
+// access writes some reads and writes.
+func (g *generator) access(v *variable) {
+	for range 1 + g.IntN(2) {
+		if g.IntN(2) == 0 {
+			g.read(v)
+		} else {
+			g.write(v)
+		}
+	}
+}
+
+// declare declares a variable, sometimes with a write of its own.
+func (g *generator) declare(v *variable) {
+	g.line("var %s %s = %s", v.name, v.kind.name, v.kind.init)
+	g.line("use(&%s)", v.name)
+	if g.IntN(3) == 0 {
+		g.write(v)
+	}
+}
+
+// guarded writes an access between two statements, or without them if v is broken
+// and it so happens.
+func (g *generator) guarded(v *variable, before, after string, access func(*variable)) {
+	switch {
+	case v.broken && g.IntN(2) == 0:
+		access(v)
+	case after != "" && g.IntN(3) == 0:
+		g.block("func() {", "}()", func() {
+			g.line("%s", before)
+			g.line("defer %s", after)
+			access(v)
+		})
+	default:
+		g.line("%s", before)
+		access(v)
+		g.line("%s", after)
+	}
+}
+
+// The disciplines.
+
+var disciplines = []func(*generator, *variable){
+	(*generator).mutex, (*generator).mutex, (*generator).readWrite, (*generator).channel,
+	(*generator).spin, (*generator).try, (*generator).token, (*generator).published,
+	(*generator).once, (*generator).slots, (*generator).bytes, (*generator).condition,
+	(*generator).closed, (*generator).syncMap, (*generator).pool, (*generator).timer,
+	(*generator).canceled, (*generator).nested, (*generator).handed, (*generator).swapped,
+}
+
+// breakable are those that can be broken.
+var breakable = []func(*generator, *variable){
+	(*generator).mutex, (*generator).readWrite, (*generator).channel, (*generator).spin,
+}
+
+func (g *generator) mutex(v *variable) {
+	g.declare(v)
+	g.line("var %s_mu sync.Mutex", v.name)
+	g.line("use(&%s_mu)", v.name)
+	v.use = func(int) { g.guarded(v, v.name+"_mu.Lock()", v.name+"_mu.Unlock()", g.access) }
+}
+
+func (g *generator) readWrite(v *variable) {
+	g.declare(v)
+	g.line("var %s_mu sync.RWMutex", v.name)
+	g.line("use(&%s_mu)", v.name)
+	v.use = func(int) {
+		if g.IntN(2) == 0 {
+			g.guarded(v, v.name+"_mu.RLock()", v.name+"_mu.RUnlock()", g.read)
+		} else {
+			g.guarded(v, v.name+"_mu.Lock()", v.name+"_mu.Unlock()", g.access)
+		}
+	}
+}
+
+// channel uses a buffered channel as a lock.
+func (g *generator) channel(v *variable) {
+	g.declare(v)
+	element, value := "struct{}", "struct{}{}"
+	if g.IntN(2) == 0 {
+		element, value = "int", "0"
+	}
+	g.line("%s_c := make(chan %s, 1)", v.name, element)
+	g.line("use(%s_c)", v.name)
+	v.use = func(int) { g.guarded(v, v.name+"_c <- "+value, "func() { <-"+v.name+"_c }()", g.access) }
+}
+
+// spin is a lock of atomic operations.
+func (g *generator) spin(v *variable) {
+	g.declare(v)
+	g.line("var %s_l atomic.Int32", v.name)
+	g.line("use(&%s_l)", v.name)
+	v.use = func(int) {
+		g.guarded(v, fmt.Sprintf("for !%s_l.CompareAndSwap(0, 1) { runtime.Gosched() }", v.name), v.name+"_l.Store(0)", g.access)
+	}
+}
+
+func (g *generator) try(v *variable) {
+	g.declare(v)
+	g.line("var %s_mu sync.Mutex", v.name)
+	g.line("use(&%s_mu)", v.name)
+	v.use = func(int) {
+		g.block("if "+v.name+"_mu.TryLock() {", "}", func() {
+			g.access(v)
+			g.line("%s_mu.Unlock()", v.name)
+		})
+	}
+}
+
+// token hands a pointer around.
+func (g *generator) token(v *variable) {
+	g.line("%s_c := make(chan *%s, 1)", v.name, v.kind.name)
+	g.block("{", "}", func() {
+		g.line("var first %s = %s", v.kind.name, v.kind.init)
+		g.line("%s_c <- &first", v.name)
+	})
+	use := func() {
+		g.block("{", "}", func() {
+			g.line("p := <-%s_c", v.name)
+			g.access(&variable{name: "(*p)", kind: v.kind})
+			g.line("%s_c <- p", v.name)
+		})
+	}
+	v.use, v.last = func(int) { use() }, use
+}
+
+// published is written before an atomic store, and read after a load of it.
+func (g *generator) published(v *variable) {
+	g.declare(v)
+	g.line("var %s_ready atomic.Bool", v.name)
+	g.line("use(&%s_ready)", v.name)
+	v.first = func() {
+		g.write(v)
+		g.line("%s_ready.Store(true)", v.name)
+	}
+	v.use = func(int) { g.block("if "+v.name+"_ready.Load() {", "}", func() { g.read(v) }) }
+}
+
+func (g *generator) once(v *variable) {
+	g.declare(v)
+	g.line("var %s_once sync.Once", v.name)
+	g.line("use(&%s_once)", v.name)
+	v.use = func(int) {
+		g.block(v.name+"_once.Do(func() {", "})", func() { g.write(v) })
+		g.read(v)
+	}
+}
+
+// slots gives every goroutine an element.
+func (g *generator) slots(v *variable) {
+	g.line("var %s [4]%s", v.name, v.kind.name)
+	g.line("for i := range %s { %[1]s[i] = %s }", v.name, v.kind.init)
+	of := func(i int) *variable { return &variable{name: fmt.Sprintf("%s[%d]", v.name, i), kind: v.kind} }
+	v.use = func(goroutine int) { g.access(of(goroutine)) }
+	v.last = func() { g.access(of(g.IntN(4))) }
+}
+
+// bytes gives every goroutine two neighbouring bytes.
+func (g *generator) bytes(v *variable) {
+	g.line("%s := make([]byte, 11)", v.name)
+	v.use = func(goroutine int) {
+		g.line("%s[%d]++", v.name, 2*goroutine+g.IntN(2))
+		g.line("copy(%s[%d:], []byte{1, 2})", v.name, 2*goroutine)
+	}
+	v.last = func() { g.line("for i := range %s { %[1]s[i]++ }", v.name) }
+}
+
+func (g *generator) condition(v *variable) {
+	g.declare(v)
+	g.line("var %s_mu sync.Mutex", v.name)
+	g.line("use(&%s_mu)", v.name)
+	g.line("%s_c, %[1]s_done := sync.NewCond(&%[1]s_mu), false", v.name)
+	g.line("use(%s_c, &%[1]s_done)", v.name)
+	v.first = func() {
+		g.write(v)
+		g.line("%s_mu.Lock()", v.name)
+		g.line("%s_done = true", v.name)
+		g.line("%s_mu.Unlock()", v.name)
+		g.line("%s_c.Broadcast()", v.name)
+	}
+	v.use = func(int) {
+		g.line("%s_mu.Lock()", v.name)
+		g.line("for !%s_done { %[1]s_c.Wait() }", v.name)
+		g.line("%s_mu.Unlock()", v.name)
+		g.read(v)
+	}
+}
+
+// closed is published by closing a channel.
+func (g *generator) closed(v *variable) {
+	g.declare(v)
+	g.line("%s_c := make(chan bool, %d)", v.name, g.IntN(2))
+	g.line("use(%s_c)", v.name)
+	v.first = func() {
+		g.write(v)
+		g.line("close(%s_c)", v.name)
+	}
+	v.use = func(int) {
+		switch g.IntN(3) {
+		case 0:
+			g.line("<-%s_c", v.name)
+			g.read(v)
+		case 1:
+			g.block("for range "+v.name+"_c {", "}", func() {})
+			g.read(v)
+		default:
+			g.block("select {", "}", func() {
+				g.line("case <-%s_c:", v.name)
+				g.read(v)
+				g.line("default:")
+			})
+		}
+	}
+}
+
+func (g *generator) syncMap(v *variable) {
+	g.line("var %s sync.Map", v.name)
+	g.line("use(&%s)", v.name)
+	store := func() {
+		g.block("{", "}", func() {
+			g.line("var made %s = %s", v.kind.name, v.kind.init)
+			g.write(&variable{name: "made", kind: v.kind})
+			g.line("%s.%s(%d, &made)", v.name, []string{"Store", "LoadOrStore", "Swap"}[g.IntN(3)], g.IntN(3))
+		})
+	}
+	load := func() {
+		g.block(fmt.Sprintf("if p, ok := %s.Load(%d); ok {", v.name, g.IntN(3)), "}", func() {
+			g.line("p := p.(*%s)", v.kind.name)
+			g.read(&variable{name: "(*p)", kind: v.kind})
+		})
+	}
+	v.use = func(int) {
+		if g.IntN(2) == 0 {
+			store()
+		} else {
+			load()
+		}
+	}
+	v.last = load
+}
+
+func (g *generator) pool(v *variable) {
+	g.line("%s := sync.Pool{New: func() any { var made %s = %s; return &made }}", v.name, v.kind.name, v.kind.init)
+	g.line("use(&%s)", v.name)
+	use := func() {
+		g.block("{", "}", func() {
+			g.line("p := %s.Get().(*%s)", v.name, v.kind.name)
+			g.access(&variable{name: "(*p)", kind: v.kind})
+			g.line("%s.Put(p)", v.name)
+		})
+	}
+	v.use, v.last = func(int) { use() }, use
+}
+
+// timer has a variable of its own in every use, which a timer's function accesses.
+func (g *generator) timer(v *variable) {
+	use := func() {
+		g.block("{", "}", func() {
+			g.line("var mine %s = %s", v.kind.name, v.kind.init)
+			g.line("use(&mine)")
+			mine := &variable{name: "mine", kind: v.kind}
+			g.line("done := make(chan bool)")
+			g.block(fmt.Sprintf("time.AfterFunc(%d, func() {", g.IntN(1000)), "})", func() {
+				g.access(mine)
+				g.line("close(done)")
+			})
+			g.line("<-done")
+			g.access(mine)
+		})
+	}
+	v.use, v.last = func(int) { use() }, use
+}
+
+// canceled is published by the end of a context.
+func (g *generator) canceled(v *variable) {
+	g.declare(v)
+	g.line("%s_ctx, %[1]s_cancel := context.WithCancel(context.Background())", v.name)
+	g.line("use(%s_ctx)", v.name)
+	v.first = func() {
+		g.write(v)
+		g.line("%s_cancel()", v.name)
+	}
+	v.use = func(int) {
+		g.line("<-%s_ctx.Done()", v.name)
+		g.read(v)
+	}
+}
+
+// nested has a variable of its own in every use, which a further goroutine has for
+// a while.
+func (g *generator) nested(v *variable) {
+	use := func() {
+		g.block("{", "}", func() {
+			g.line("var mine %s = %s", v.kind.name, v.kind.init)
+			g.line("use(&mine)")
+			mine := &variable{name: "mine", kind: v.kind}
+			g.access(mine)
+			if g.IntN(2) == 0 {
+				g.line("done := make(chan int, %d)", g.IntN(2))
+				g.block("go func() {", "}()", func() {
+					g.access(mine)
+					g.line("done <- 1")
+				})
+				g.line("<-done")
+			} else {
+				g.line("var done sync.WaitGroup")
+				g.block("done.Go(func() {", "})", func() { g.access(mine) })
+				g.line("done.Wait()")
+			}
+			g.access(mine)
+		})
+	}
+	v.use, v.last = func(int) { use() }, use
+}
+
+// handed is sent to whoever starts last: each use sends a fresh variable to a
+// goroutine that keeps it.
+func (g *generator) handed(v *variable) {
+	use := func() {
+		g.block("{", "}", func() {
+			g.line("c := make(chan *%s)", v.kind.name)
+			g.line("end := make(chan bool)")
+			g.block("go func() {", "}()", func() {
+				g.line("defer close(end)")
+				g.block("for p := range c {", "}", func() { g.access(&variable{name: "(*p)", kind: v.kind}) })
+			})
+			g.block("for range 2 {", "}", func() {
+				g.line("var made %s = %s", v.kind.name, v.kind.init)
+				g.access(&variable{name: "made", kind: v.kind})
+				g.line("c <- &made")
+			})
+			g.line("close(c)")
+			g.line("<-end")
+		})
+	}
+	v.use, v.last = func(int) { use() }, use
+}
+
+// swapped is a pointer to what is never changed again, put in place atomically.
+func (g *generator) swapped(v *variable) {
+	g.line("var %s atomic.Pointer[%s]", v.name, v.kind.name)
+	g.line("use(&%s)", v.name)
+	load := func() {
+		g.block("if p := "+v.name+".Load(); p != nil {", "}", func() {
+			g.read(&variable{name: "(*p)", kind: v.kind})
+		})
+	}
+	v.use = func(int) {
+		if g.IntN(2) == 0 {
+			load()
+			return
+		}
+		g.block("{", "}", func() {
+			g.line("var made %s = %s", v.kind.name, v.kind.init)
+			g.write(&variable{name: "made", kind: v.kind})
+			g.line("%s.Store(&made)", v.name)
+		})
+	}
+	v.last = load
+}

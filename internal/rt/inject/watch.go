@@ -1,0 +1,439 @@
+//go:build heisen_inject
+
+package runtime
+
+import (
+	"internal/goarch"
+	"internal/runtime/atomic"
+	"unsafe"
+)
+
+// Overlaps. While an access is pending, from just before it to the goroutine's
+// next hook, it stands in a table (core.go of package internal/watch), where
+// whoever accesses the same bytes sees it. Every release is reported before it
+// takes effect, and ends what is pending then: so two accesses that are pending
+// at the same time are not ordered. See the documentation of package atomrace.
+//
+// What is pending when the garbage collector is about to free memory is
+// forgotten, for the address may become something else.
+
+var heisenWatched heisenWatching
+
+type heisenWatching struct {
+	table heisenWatchTable
+
+	// The locations that matter: lines of the program, numbered from 1.
+	locations *heisenLocation
+	count     uint32
+	message   uintptr // what the receiver has sent; the names of files stand in it
+
+	strength   uint32 // of noise, per mille
+	everywhere bool
+	sections   bool
+	ends       uint32
+	wait       int64 // ns; 0: only yield
+	seed       uint64
+	budget     int64 // ns left
+
+	told [1 << heisenToldBits]uint64 // pairs of places that were reported
+}
+
+const heisenToldBits = 10
+
+// The ops in records of overlaps are those of package heisen.
+const (
+	heisenRead        = 1
+	heisenWrite       = 2
+	heisenAtomicRead  = 4
+	heisenAtomicWrite = 5
+)
+
+// heisenNoHits takes what is found where nothing can be reported.
+var heisenNoHits heisenWatchHits
+
+// heisenLocation is a line of the program's source.
+type heisenLocation struct {
+	file  uintptr // its name, behind the name's length
+	line  uint32
+	flags uint32
+}
+
+const (
+	heisenLocationReads  = 1 << 0
+	heisenLocationWrites = 1 << 1
+	heisenLocationNoise  = 1 << 2
+
+	heisenMaxWatched = 64 << 20 // bytes that say what to watch
+)
+
+// What core.go of package internal/watch needs of its host.
+
+//go:nosplit
+func heisenWatchStoreRelease(x *atomic.Uint64, v uint64) { x.StoreRelease(v) }
+
+//go:nosplit
+func heisenWatchStoreRelease32(x *atomic.Uint32, v uint32) { x.StoreRelease(v) }
+
+//go:nosplit
+func heisenWatchPauseSpinning() { procyield(20) }
+
+// heisenInitWatch reads what to watch. It reports whether it could.
+func heisenInitWatch() bool {
+	var size uint32
+	if !heisenReceive(noescape(unsafe.Pointer(&size)), 4) || size > heisenMaxWatched {
+		return false
+	}
+	w := &heisenWatched
+	w.message = uintptr(sysAlloc(alignUp(uintptr(size), physPageSize), &memstats.other_sys, "heisen sections"))
+	if w.message == 0 || !heisenReceive(unsafe.Pointer(w.message), uintptr(size)) {
+		return false
+	}
+	at := w.message
+	next := func() uint32 {
+		v := *(*uint32)(unsafe.Pointer(at))
+		at += 4
+		return v
+	}
+	next64 := func() uint64 { return uint64(next()) | uint64(next())<<32 }
+	w.strength, w.everywhere = next(), next() != 0
+	w.wait, w.seed, w.budget = int64(next64()), next64(), int64(next64())
+	files, locations, sections := next(), next(), next()
+	next()
+	w.count = locations
+	w.locations = (*heisenLocation)(persistentalloc((uintptr(locations)+1)*unsafe.Sizeof(heisenLocation{}), goarch.PtrSize, &memstats.other_sys))
+	for i := uint32(1); i <= locations; i++ {
+		*w.location(i) = heisenLocation{file: uintptr(next()), line: next(), flags: next()}
+	}
+	for range sections {
+		entry, kind, above, ends := next(), next(), next(), next()
+		section := w.table.AddSection(entry, above, kind&1 != 0, kind&2 != 0)
+		w.ends += ends
+		for ; ends > 0; ends-- {
+			at, allow := next(), next()
+			if !w.table.AddEnd(section, at, allow&1 != 0, allow&2 != 0) {
+				return false
+			}
+		}
+	}
+	w.sections = sections > 0
+	names := (*[1 << 16]uintptr)(persistentalloc(uintptr(files+1)*8, 8, &memstats.other_sys))
+	for i := range files {
+		names[i] = at
+		at += 4 + alignUp(uintptr(*(*uint32)(unsafe.Pointer(at))), 4)
+	}
+	for i := uint32(1); i <= locations; i++ {
+		l := w.location(i)
+		l.file = names[l.file]
+	}
+	return true
+}
+
+func heisenReceive(p unsafe.Pointer, n uintptr) bool {
+	for n > 0 {
+		k := read(heisen.fd, p, int32(n))
+		if k == -_EINTR {
+			continue
+		}
+		if k <= 0 {
+			return false
+		}
+		p, n = add(p, uintptr(k)), n-uintptr(k)
+	}
+	return true
+}
+
+//go:nosplit
+func (w *heisenWatching) location(i uint32) *heisenLocation {
+	return (*heisenLocation)(add(unsafe.Pointer(w.locations), uintptr(i)*unsafe.Sizeof(heisenLocation{})))
+}
+
+// heisenLines remembers the locations of program counters, as one word each: the
+// offset into the text and whether it is a write, above the number of the location
+// (0 is none) and how many functions are inlined there.
+var heisenLines [1 << heisenLineBits]uint64
+
+const (
+	heisenLineBits  = 12
+	heisenLineShift = 24
+)
+
+// heisenLocate returns the location of an access, and how many calls were inlined
+// where it stands.
+//
+//go:nosplit
+func heisenLocate(pc uint64, write bool) (number, inlined uint32) {
+	key := pc << 1
+	if write {
+		key |= 1
+	}
+	e := &heisenLines[key*0x9E3779B97F4A7C15>>(64-heisenLineBits)]
+	v := atomic.Load64(e)
+	if v>>heisenLineShift != key || v == 0 {
+		systemstack(func() { v = key<<heisenLineShift | heisenFindLocation(uintptr(pc), write) })
+		atomic.Store64(e, v)
+	}
+	return uint32(v>>8) & 0xffff, uint32(v & 0xff)
+}
+
+// heisenFindLocation is heisenLocate without the memory.
+func heisenFindLocation(pc uintptr, write bool) (found uint64) {
+	pc += firstmoduledata.text - 1
+	f := findfunc(pc)
+	if !f.valid() {
+		return 0
+	}
+	u, uf := newInlineUnwinder(f, pc)
+	name, at := u.fileLine(uf)
+	w := &heisenWatched
+	mode := uint32(heisenLocationReads)
+	if write {
+		mode = heisenLocationWrites
+	}
+	for i := uint32(1); i <= w.count; i++ {
+		l := w.location(i)
+		if int(l.line) == at && l.flags&mode != 0 && l.named(name) {
+			found = uint64(i) << 8
+			break
+		}
+	}
+	depth := uint64(0)
+	for uf = u.next(uf); uf.valid(); uf = u.next(uf) {
+		depth++
+	}
+	return found | min(depth, 0xff)
+}
+
+// named reports whether the location's file has the given name.
+func (l *heisenLocation) named(name string) bool {
+	return unsafe.String((*byte)(unsafe.Pointer(l.file+4)), *(*uint32)(unsafe.Pointer(l.file))) == name
+}
+
+// heisenUnwatch ends what h has pending. It comes first in every hook that tells of
+// something that h does.
+//
+//go:nosplit
+func heisenUnwatch(h *heisenG) {
+	if heisen.watch && h != nil && h.watch.pieces|h.watch.wide|h.watch.loc != 0 {
+		heisenWatched.end(h)
+	}
+}
+
+//go:nosplit
+func (w *heisenWatching) end(h *heisenG) {
+	b := heisenBufOfP()
+	if b == nil {
+		w.table.After(&h.watch, &heisenNoHits)
+		return
+	}
+	w.table.After(&h.watch, &b.hits)
+	b.report(h)
+}
+
+// report sends what the current hook of h has found, if anything.
+//
+//go:nosplit
+func (b *heisenBuf) report(h *heisenG) {
+	if b.hits.Overlaps|b.hits.Violations != 0 {
+		systemstack(func() { heisenReport(b, h) })
+	}
+}
+
+// heisenWatch makes an access of h, which is the current goroutine, pending, and
+// decides whether it is given noise.
+//
+//go:nosplit
+func heisenWatch(h *heisenG, write bool, addr, size uintptr, pc uint64) {
+	b := heisenBufOfP()
+	if b == nil || !h.started {
+		if b = heisenOpen(h, 0); b == nil {
+			heisenWatched.table.After(&h.watch, &heisenNoHits)
+			return
+		}
+	}
+	w := &heisenWatched
+	number, inlined := uint32(0), uint32(0)
+	if w.count > 0 {
+		number, inlined = heisenLocate(pc, write)
+	}
+	op := uint64(heisenRead)
+	if write {
+		op = heisenWrite
+	}
+	a := &b.access
+	a.Addr, a.Size, a.Who = uint64(addr), uint64(size), uint64(h.id)<<32|op<<heisenPlaceBits|heisenPlace(b, h, pc)
+	a.Loc, a.Depth, a.Write, a.Atomic = number, h.depth+inlined, write, false
+	w.table.Before(&h.watch, a, &b.hits)
+	b.report(h)
+	if w.strength > 0 && (w.everywhere || number > 0 && w.location(number).flags&heisenLocationNoise != 0) {
+		w.roll(h, pc)
+	}
+}
+
+// heisenWatchAtomic makes an atomic operation that has just happened take part in
+// sections. No other on the same address can happen meanwhile, so it is over when
+// it returns.
+//
+//go:nosplit
+func heisenWatchAtomic(h *heisenG, write bool, addr uintptr, pc uint64) {
+	w := &heisenWatched
+	b := heisenBufOfP()
+	if b == nil || !h.started {
+		if b = heisenOpen(h, 0); b == nil {
+			return
+		}
+	}
+	number, inlined := heisenLocate(pc, write)
+	op := uint64(heisenAtomicRead)
+	if write {
+		op = heisenAtomicWrite
+	}
+	a := &b.access
+	a.Addr, a.Size, a.Who = uint64(addr), 1, uint64(h.id)<<32|op<<heisenPlaceBits|heisenPlace(b, h, pc)
+	a.Loc, a.Depth, a.Write, a.Atomic = number, h.depth+inlined, write, true
+	w.table.Before(&h.watch, a, &b.hits)
+	b.report(h)
+	w.table.After(&h.watch, &b.hits)
+	b.report(h)
+}
+
+// heisenLeave gives up the sections of calls that h is not in any more.
+//
+//go:nosplit
+func heisenLeave(h *heisenG) {
+	b := heisenBufOfP()
+	if b == nil {
+		heisenWatched.table.Exit(&h.watch, h.depth, &heisenNoHits)
+		return
+	}
+	heisenWatched.table.Exit(&h.watch, h.depth, &b.hits)
+	b.report(h)
+}
+
+// roll decides whether h is to wait, the next time that it can.
+//
+//go:nosplit
+func (w *heisenWatching) roll(h *heisenG, pc uint64) {
+	x := h.noise
+	if x == 0 {
+		x = (w.seed ^ uint64(h.id)<<32) + 0x9E3779B97F4A7C15 | 1
+	}
+	x ^= x << 13
+	x ^= x >> 7
+	x ^= x << 17
+	h.noise = x
+	h.wait = uint32((x>>32)*1000>>32) < w.strength && heisenLayer(firstmoduledata.text+uintptr(pc)) == heisenProgram
+}
+
+// heisenNoise makes the current goroutine wait if that was decided, while its
+// access is pending. It is called where the compiler has put a call into the
+// program, between instructions that belong together: there a goroutine must not
+// be stopped, for what is on its stack may be half done. So its thread sleeps, with
+// the processor, and the goroutine is preempted as soon as it may be, its access
+// still pending as a rule.
+//
+//go:nosplit
+func heisenNoise() {
+	gp := getg()
+	h := (*heisenG)(unsafe.Pointer(gp.racectx))
+	if h == nil || !h.wait {
+		return
+	}
+	h.wait = false
+	w := &heisenWatched
+	if gp != gp.m.curg || gp.m.locks != 0 || atomic.Loadint64(&w.budget) <= 0 {
+		return
+	}
+	if w.wait > 0 {
+		start := nanotime()
+		usleep(uint32(min(w.wait/1000, heisenMaxWait)))
+		atomic.Xaddint64(&w.budget, start-nanotime())
+	}
+	gp.preempt = true
+	gp.stackguard0 = stackPreempt
+}
+
+// heisenMaxWait bounds a wait that keeps the processor, in microseconds.
+const heisenMaxWait = 100 * 1000
+
+// heisenNoiseAt lets the current goroutine wait before it synchronises, if it is in
+// a section: there, between two of its steps, others have time to come. The
+// program has called for this, so it may be stopped like anywhere else.
+func heisenNoiseAt(fp uintptr) {
+	gp := getg()
+	h := (*heisenG)(unsafe.Pointer(gp.racectx))
+	if h == nil || h.watch.actives == 0 || gp != gp.m.curg || gp.raceignore != 0 || gp.m.locks != 0 || gp.m.mallocing != 0 ||
+		gp.m.preemptoff != "" || gp.bubble != nil { // in a bubble of package synctest, time is not to pass
+		return
+	}
+	w := &heisenWatched
+	w.roll(h, heisenPC(heisenCaller(fp)))
+	if !h.wait || atomic.Loadint64(&w.budget) <= 0 {
+		return
+	}
+	h.wait = false
+	start := nanotime()
+	if w.wait > 0 {
+		timeSleep(w.wait)
+	}
+	Gosched()
+	atomic.Xaddint64(&w.budget, start-nanotime())
+}
+
+// heisenReport sends what the current hook of h has found, about b.access if it is
+// a race.
+func heisenReport(b *heisenBuf, h *heisenG) {
+	a := &b.access
+	for i := uint32(0); i < b.hits.Overlaps; i++ {
+		o := &b.hits.At[i]
+		heisenPutOverlap(b, h, a.Addr, a.Who, o.Who, min(a.Size, 1<<16-1)<<48|o.Addr, 0)
+	}
+	for i := uint32(0); i < b.hits.Violations; i++ {
+		v := &b.hits.Broken[i]
+		section := v.Entry<<32 | uint64(v.Rule)<<16 | uint64(v.Section)
+		if v.Wrote {
+			heisenPutOverlap(b, h, v.Addr, v.End, v.Writer, 1<<48|v.Addr, section)
+		} else if v.Read {
+			heisenPutOverlap(b, h, v.Addr, v.End, v.Reader, 1<<48|v.Addr, section)
+		}
+	}
+}
+
+// heisenPutOverlap writes a record of an overlap. The arguments are its words.
+func heisenPutOverlap(b *heisenBuf, h *heisenG, addr, who, other, where, section uint64) {
+	pair := who<<32 | other&(1<<32-1)
+	told := &heisenWatched.told[(pair^section)*0x9E3779B97F4A7C15>>(64-heisenToldBits)]
+	if *told != pair {
+		*told = pair
+		// The receiver is to know both goroutines when it hears of them.
+		heisenFlushAll(0)
+	}
+	if heisenOpen(h, 6) == nil {
+		return
+	}
+	stamp := heisenStamp()
+	p := b.pos
+	b.words[p] = heisenOpOverlap<<heisenOpShift | addr
+	b.words[p+1] = stamp
+	b.words[p+2] = who
+	b.words[p+3] = other
+	b.words[p+4] = where
+	b.words[p+5] = section
+	h.words += 6
+	b.commit(p + 6)
+	b.wrote()
+}
+
+// heisenSendWatched tells what was lost, and which ends of sections were seen.
+func heisenSendWatched() {
+	t := &heisenWatched.table
+	lost := t.Missed()
+	words := (*[heisenLossWords + 1<<16/64]uint64)(persistentalloc(heisenLossWords*8+1<<16/8, 8, &memstats.other_sys))
+	words[0], words[1], words[2], words[3], words[4] = lost.Full, lost.Long, lost.Busy, lost.Found, lost.Sections
+	n := heisenWatched.ends
+	for i := range n {
+		if t.Seen(i + 1) {
+			words[heisenLossWords+i/64] |= 1 << (i % 64)
+		}
+	}
+	heisenSend(heisenMsgWatched, n, 0, unsafe.Pointer(words), (heisenLossWords+uintptr(n+63)/64)*8)
+}

@@ -1,0 +1,227 @@
+package rt
+
+import (
+	"encoding/binary"
+	"fmt"
+	"time"
+
+	"github.com/heisen-go/heisen"
+	"github.com/heisen-go/heisen/atomrace"
+)
+
+// Live is what a program itself looks for while it runs, whatever it records:
+// accesses that overlap, and sections that others come into (package atomrace).
+// What it finds comes with the stream, see Stream.OnOverlap.
+type Live struct {
+	// Sections are watched besides races. Their files are as the compiler has
+	// recorded them: absolute, unless the build trims paths.
+	Sections []atomrace.Section
+	Noise    Noise
+}
+
+// Noise makes goroutines wait now and then while their access is pending, in the
+// program, so that others have time to come (section 3.3 of the paper).
+type Noise struct {
+	// Strength is how many of a thousand points, up to 1000, are given noise. 0 is
+	// none.
+	Strength int
+	// At are the only places where there is noise; everywhere in the program if it is
+	// nil.
+	At []atomrace.Location
+	// For is how long a goroutine waits; without it, it only yields.
+	For    time.Duration
+	Seed   uint64
+	Budget time.Duration // of all waits together
+}
+
+// Limits of what a program can be asked to watch.
+const (
+	maxLiveLocations = 1<<12 - 1
+	maxLiveSections  = 1 << 11
+	maxLiveFile      = 1 << 12 // bytes of a file's name
+)
+
+// Roles of a location in the message to the program.
+const (
+	locationReads  = 1 << 0
+	locationWrites = 1 << 1
+	locationNoise  = 1 << 2
+)
+
+// encode returns the message to the program.
+func (l *Live) encode() ([]byte, error) {
+	var files []string
+	fileOf := map[string]uint32{}
+	type location struct{ file, line, flags uint32 }
+	var locations []location
+	numberOf := map[atomrace.Location]uint32{}
+	number := func(at atomrace.Location) uint32 {
+		n, known := numberOf[at]
+		if !known {
+			file, known := fileOf[at.File]
+			if !known {
+				file = uint32(len(files))
+				fileOf[at.File] = file
+				files = append(files, at.File)
+			}
+			flags := uint32(0)
+			if at.Mode&atomrace.Reads != 0 {
+				flags |= locationReads
+			}
+			if at.Mode&atomrace.Writes != 0 {
+				flags |= locationWrites
+			}
+			locations = append(locations, location{file, uint32(at.Line), flags})
+			n = uint32(len(locations)) // 0 is no location
+			numberOf[at] = n
+		}
+		return n
+	}
+
+	var sections []byte
+	put := func(b []byte, v ...uint32) []byte {
+		for _, v := range v {
+			b = binary.LittleEndian.AppendUint32(b, v)
+		}
+		return b
+	}
+	for _, s := range l.Sections {
+		kind := uint32(0)
+		if s.Circular {
+			kind |= 1
+		}
+		if s.Recursive {
+			kind |= 2
+		}
+		sections = put(sections, number(s.Entry), kind, uint32(s.Above), uint32(len(s.Ends)))
+		for _, e := range s.Ends {
+			sections = put(sections, number(e.At), uint32(e.Allow))
+		}
+	}
+	everywhere := uint32(0)
+	if l.Noise.At == nil {
+		everywhere = 1
+	}
+	for _, at := range l.Noise.At {
+		locations[number(at)-1].flags |= locationNoise
+	}
+	switch {
+	case len(locations) > maxLiveLocations:
+		return nil, fmt.Errorf("%d places to watch are more than the %d that a program can", len(locations), maxLiveLocations)
+	case len(l.Sections) > maxLiveSections:
+		return nil, fmt.Errorf("%d sections are more than the %d that a program can watch", len(l.Sections), maxLiveSections)
+	}
+
+	b := put(nil, uint32(l.Noise.Strength), everywhere)
+	for _, v := range []uint64{uint64(l.Noise.For), l.Noise.Seed, uint64(l.Noise.Budget)} {
+		b = binary.LittleEndian.AppendUint64(b, v)
+	}
+	b = put(b, uint32(len(files)), uint32(len(locations)), uint32(len(l.Sections)), 0)
+	for _, at := range locations {
+		b = put(b, at.file, at.line, at.flags)
+	}
+	b = append(b, sections...)
+	for _, f := range files {
+		if len(f) > maxLiveFile {
+			return nil, fmt.Errorf("a file's name of %d bytes", len(f))
+		}
+		b = put(b, uint32(len(f)))
+		b = append(b, f...)
+		b = append(b, make([]byte, -len(f)&3)...)
+	}
+	return b, nil
+}
+
+// Overlap is what a program has found while it ran.
+type Overlap struct {
+	// Section is the index in Live.Sections of one that others came into, or -1: the
+	// two accesses were pending at the same time.
+	Section int
+	// End is the number of the section's end, from 0, counting the ends of all
+	// sections in their order.
+	End int
+	// Accesses are, of a race, the one that was pending and the one that came; of a
+	// section its entry, the access that came in between, and the end.
+	Accesses []heisen.Access
+}
+
+// OnOverlap sets who is told of what the program has found, on the goroutine that
+// reads the stream, in the order in which it was found. The threads and sites are
+// those of the stream's Symbols.
+func (s *Stream) OnOverlap(told func(Overlap)) { s.overlap = told }
+
+// Watched is what came of Live at the end of a program that ended regularly.
+type Watched struct {
+	// Ended says that the program has sent the rest.
+	Ended bool
+	// Seen says of every end, numbered as in Overlap, whether a goroutine has gone
+	// through the section to it.
+	Seen []bool
+	// Unnoticed counts sections and overlaps that could not be followed because too
+	// many were under way at a time. Accesses that others could not see for there are
+	// three of other goroutines to the same variable do not count.
+	Unnoticed uint64
+}
+
+// Watched returns what came of Live, once the stream has ended.
+func (s *Stream) Watched() Watched { return s.watched }
+
+func (s *Stream) setWatched(ends uint32, words []uint64) error {
+	if len(words) < lossWords || uint64(len(words)-lossWords) != (uint64(ends)+63)/64 {
+		return s.corrupt("%d words of %d ends", len(words), ends)
+	}
+	s.watched = Watched{Ended: true, Seen: make([]bool, ends)}
+	for _, lost := range words[lossBusy:lossWords] {
+		s.watched.Unnoticed += lost
+	}
+	for i := range s.watched.Seen {
+		s.watched.Seen[i] = words[lossWords+i/64]>>(i%64)&1 != 0
+	}
+	return nil
+}
+
+// overlaps tells of an overlap that g has found.
+func (m *merger) overlaps(g *goroutine, record []uint64) error {
+	who, other := record[2], record[3]
+	o := Overlap{Section: int(uint16(record[5])) - 1, End: int(uint16(record[5]>>16)) - 1}
+	if o.Section >= 0 {
+		entry := uint64(g.id)<<32 | record[5]>>32
+		if err := m.addAccess(&o, entry, record[0]&argMask, 1); err != nil {
+			return err
+		}
+	}
+	if err := m.addAccess(&o, other, record[4]&(1<<48-1), 1); err != nil {
+		return err
+	}
+	if err := m.addAccess(&o, who, record[0]&argMask, max(record[4]>>48, 1)); err != nil {
+		return err
+	}
+	if m.s.overlap != nil {
+		m.s.overlaps = append(m.s.overlaps, o) // until its sites have names
+	}
+	return nil
+}
+
+// addAccess adds an access to o: by whom, how and where is in who.
+func (m *merger) addAccess(o *Overlap, who, addr, size uint64) error {
+	p, err := m.s.place(who & (1<<placeBits - 1))
+	if err != nil {
+		return err
+	}
+	op := heisen.Op(who >> placeBits)
+	if !op.IsAccess() {
+		return m.s.corrupt("overlap of operation %d", op)
+	}
+	o.Accesses = append(o.Accesses, heisen.Access{
+		Op: op, Thread: heisen.Thread(who >> 32), Object: heisen.Object(addr), Size: size,
+		Site: p.site, Context: m.context(heisen.Cursor{Calls: p.calls}),
+	})
+	return nil
+}
+
+// lossBusy is the place of Busy in package watch's Losses, after those that say
+// that an access was compared with others, but not they with it, or not wholly.
+const lossBusy = 2
+
+// placeBits is how many bits the number of a place has.
+const placeBits = 24

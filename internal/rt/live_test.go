@@ -1,0 +1,107 @@
+package rt
+
+import (
+	"bytes"
+	"io"
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/heisen-go/heisen"
+	"github.com/heisen-go/heisen/atomrace"
+)
+
+// who is how a record of an overlap tells of an access.
+func who(goroutine uint64, op heisen.Op, place uint64) uint64 {
+	return goroutine<<32 | uint64(op)<<placeBits | place
+}
+
+// TestOverlaps reads what a program has found by itself, of two goroutines.
+func TestOverlaps(t *testing.T) {
+	rec := message(helloMessage(), msgPlaces, 0, 0x100, 0x200, 0x300)
+	rec = message(rec, msgWords, 0,
+		word(opSwitch, 0), 0, word(opBegin, orphan|1), word(opFork, 1), 0, 0,
+		word(opSwitch, 1), 0, word(opBegin, 5),
+		word(opOverlap, varBase), 1, who(1, heisen.Write, 2), who(0, heisen.Read, 1), 8<<48|(varBase+4), 0,
+		word(opSwitch, 0), 4,
+		word(opOverlap, varBase), 2, who(0, heisen.AtomicWrite, 3), who(1, heisen.Write, 2), 1<<48|varBase,
+		who(0, heisen.AtomicRead, 1)<<32|12<<16|8)
+	s, err := NewStream(bytes.NewReader(rec), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []Overlap
+	s.OnOverlap(func(o Overlap) { got = append(got, o) })
+	if _, err := drain(s); err != nil {
+		t.Fatal(err)
+	}
+	site := func(pc uint32) heisen.Site { return s.site(pc) }
+	access := func(op heisen.Op, thread heisen.Thread, at heisen.Object, size uint64, pc uint32) heisen.Access {
+		return heisen.Access{Op: op, Thread: thread, Object: at, Size: size, Site: site(pc)}
+	}
+	want := []Overlap{
+		{-1, -1, []heisen.Access{access(heisen.Read, 0, varBase+4, 1, 0x100), access(heisen.Write, 1, varBase, 8, 0x200)}},
+		{7, 11, []heisen.Access{access(heisen.AtomicRead, 0, varBase, 1, 0x100),
+			access(heisen.Write, 1, varBase, 1, 0x200), access(heisen.AtomicWrite, 0, varBase, 1, 0x300)}},
+	}
+	if !reflect.DeepEqual(got, want) {
+		t.Errorf("overlaps\n%+v\nwant\n%+v", got, want)
+	}
+}
+
+// TestWatched reads what a program tells at its end.
+func TestWatched(t *testing.T) {
+	rec := message(helloMessage(), msgWatched, 66, 70, 50, 3, 0, 4, 1<<3, 1<<1)
+	s, _, err := readAll(t, message(rec, msgBye, 0, 0, 0))
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := s.Watched()
+	if !got.Ended || got.Unnoticed != 7 || len(got.Seen) != 66 {
+		t.Errorf("%+v", got)
+	}
+	for i, seen := range got.Seen {
+		if seen != (i == 3 || i == 65) {
+			t.Errorf("end %d: seen is %v", i, seen)
+		}
+	}
+	if _, _, err := readAll(t, message(helloMessage(), msgWatched, 66, 1, 0, 2, 0, 4, 8)); err == nil {
+		t.Error("no error about a word that is missing")
+	}
+}
+
+// TestOverlapsUntold reads the same where nobody wants to be told.
+func TestOverlapsUntold(t *testing.T) {
+	rec := message(helloMessage(), msgWords, 0, word(opSwitch, 0), 0, word(opBegin, orphan),
+		word(opOverlap, varBase), 0, who(0, heisen.Write, 0), who(0, heisen.Read, 0), varBase, 0)
+	if _, _, err := readAll(t, rec); err != nil && err != io.EOF {
+		t.Error(err)
+	}
+}
+
+// TestLiveLimits refuses what a program has no room for.
+func TestLiveLimits(t *testing.T) {
+	at := func(line int) atomrace.Location {
+		return atomrace.Location{File: "a.go", Line: line, Mode: atomrace.Reads}
+	}
+	var many, sections Live
+	for line := range maxLiveLocations + 1 {
+		many.Noise.At = append(many.Noise.At, at(line+1))
+	}
+	for range maxLiveSections + 1 {
+		sections.Sections = append(sections.Sections, atomrace.Section{Entry: at(1), Ends: []atomrace.End{{At: at(2)}}})
+	}
+	long := Live{Noise: Noise{At: []atomrace.Location{{File: strings.Repeat("x", maxLiveFile+1), Line: 1, Mode: atomrace.Reads}}}}
+	for name, test := range map[string]struct {
+		live *Live
+		want string
+	}{
+		"locations": {&many, "4096 places"},
+		"sections":  {&sections, "2049 sections"},
+		"file":      {&long, "name of 4097 bytes"},
+	} {
+		if _, err := test.live.encode(); err == nil || !strings.Contains(err.Error(), test.want) {
+			t.Errorf("%s: error %v, want one about %q", name, err, test.want)
+		}
+	}
+}
