@@ -31,7 +31,8 @@ type heisenWatching struct {
 	everywhere bool
 	sections   bool
 	ends       uint32
-	wait       int64 // ns; 0: only yield
+	met        uint32 // 1 if one of the locations was
+	wait       int64  // ns; 0: only yield
 	seed       uint64
 	budget     int64 // ns left
 
@@ -153,7 +154,7 @@ func (w *heisenWatching) location(i uint32) *heisenLocation {
 var heisenLines [1 << heisenLineBits]uint64
 
 const (
-	heisenLineBits  = 12
+	heisenLineBits  = 14
 	heisenLineShift = 24
 )
 
@@ -193,6 +194,7 @@ func heisenFindLocation(pc uintptr, write bool) (found uint64) {
 		l := w.location(i)
 		if int(l.line) == at && l.flags&mode != 0 && l.named(name) {
 			found = uint64(i) << 8
+			atomic.Store(&w.met, 1)
 			break
 		}
 	}
@@ -427,13 +429,14 @@ func heisenPutOverlap(b *heisenBuf, h *heisenG, addr, who, other, where, section
 func heisenSendWatched() {
 	t := &heisenWatched.table
 	lost := t.Missed()
-	words := (*[heisenLossWords + 1<<16/64]uint64)(persistentalloc(heisenLossWords*8+1<<16/8, 8, &memstats.other_sys))
+	words := (*[heisenWatchedWords + 1<<16/64]uint64)(persistentalloc(heisenWatchedWords*8+1<<16/8, 8, &memstats.other_sys))
 	words[0], words[1], words[2], words[3], words[4] = lost.Full, lost.Long, lost.Busy, lost.Found, lost.Sections
+	words[5] = uint64(heisenWatched.met)
 	n := heisenWatched.ends
 	for i := range n {
 		if t.Seen(i + 1) {
-			words[heisenLossWords+i/64] |= 1 << (i % 64)
+			words[heisenWatchedWords+i/64] |= 1 << (i % 64)
 		}
 	}
-	heisenSend(heisenMsgWatched, n, 0, unsafe.Pointer(words), (heisenLossWords+uintptr(n+63)/64)*8)
+	heisenSend(heisenMsgWatched, n, 0, unsafe.Pointer(words), (heisenWatchedWords+uintptr(n+63)/64)*8)
 }
