@@ -91,8 +91,7 @@
 // filter watches whether it pays. If not, it hands on all accesses, or all events,
 // for a while, and forgets what it knew: the first accesses thereafter are handed
 // on. Of locks that it has not seen taken it takes the release for a publication.
-// So the theorem holds. When it rests depends on the stream alone, on numbers of
-// events and not on clocks. NoRest keeps it awake.
+// So the theorem holds. When it rests depends on numbers of events, not on clocks. NoRest keeps it awake.
 //
 // # Detectors
 //

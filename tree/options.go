@@ -61,7 +61,7 @@ func EveryLock() Option {
 // it, in front of a heisen.Coster, it hands on all accesses for a while, or all
 // events, when what it left out of the last ones was worth less than the look;
 // then it looks again. Nothing is lost by that, and it depends on nothing but the
-// stream.
+// stream and how it is cut into batches.
 func NoRest() Option {
 	return func(f *Filter) error {
 		f.neverRest()
