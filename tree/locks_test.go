@@ -12,6 +12,7 @@ import (
 	"github.com/heisen-go/heisen"
 	"github.com/heisen-go/heisen/bench/workload"
 	"github.com/heisen-go/heisen/tree"
+	"github.com/heisen-go/heisen/vclock"
 )
 
 // everyLock is NewFilter with the options that keep the filter from leaving out
@@ -139,6 +140,32 @@ func TestRestsWhereItDoesNotPay(t *testing.T) {
 		s := f.Stats()
 		if rests := 4*s.Rested > 3*s.Events; rests != test.rests || !rests && s.Rested > 0 {
 			t.Errorf("bursts of %d, %d options: it rested for %d of %d events", test.burst, len(test.options), s.Rested, s.Events)
+		}
+	}
+}
+
+// TestAccessesWhileItDozesArePublished: a release is handed on if it is the first
+// after accesses that came while the filter dozed.
+func TestAccessesWhileItDozesArePublished(t *testing.T) {
+	trace := slices.Concat(
+		[]heisen.Record{do(0, heisen.Fork, 1)},
+		under(A, 0), // from here on it dozes
+		[]heisen.Record{at(1, 0, heisen.Write, x)},
+		under(A, 0), // from here on it does not
+		under(A, 1, at(2, 1, heisen.Write, x)),
+	)
+	for i := range 3 {
+		races := 0
+		f, err := tree.NewFilter(vclock.NewReference(func(heisen.Finding) { races++ }))
+		if err != nil {
+			t.Fatal(err)
+		}
+		tree.SetRest(f, uint64(1+i), true)
+		for i := range trace {
+			f.HandleRecords(trace[i : i+1])
+		}
+		if races != 0 {
+			t.Errorf("resting after %d events: %d races", 1+i, races)
 		}
 	}
 }

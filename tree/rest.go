@@ -152,6 +152,11 @@ func (f *Filter) wake() {
 	f.time++
 	f.history.since = f.time
 	f.publishAll()
+	for _, t := range f.numbers {
+		if t != nil {
+			t.version++ // for accesses that were handed on
+		}
+	}
 	if f.contexts != nil {
 		f.recollect()
 	}
