@@ -107,13 +107,20 @@ func RaceOf(pending, later heisen.Access) heisen.Finding {
 
 // ViolationOf returns what a Detector reports of a section that others came into, as
 // RaceOf does of a race: accesses are that at the section's entry, those of others
-// that the end does not allow, in their order, and that at the end; three at least.
+// that the end does not allow, in their order, and that at the end. Of fewer than three
+// the Finding says no more than they do.
 func ViolationOf(accesses []heisen.Access) heisen.Finding {
-	return heisen.Finding{
-		Kind: heisen.Atomicity, Object: accesses[len(accesses)-1].Object,
-		Message:  tornMessage(accesses),
+	f := heisen.Finding{
+		Kind: heisen.Atomicity, Message: "an atomic section was violated",
 		Accesses: append([]heisen.Access(nil), accesses...),
 	}
+	if len(accesses) > 0 {
+		f.Object = accesses[len(accesses)-1].Object
+	}
+	if len(accesses) > 2 {
+		f.Message = tornMessage(accesses)
+	}
+	return f
 }
 
 // tornMessage says what others did to a section that they were not allowed to, and

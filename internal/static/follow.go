@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"go/token"
-	"go/types"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -58,19 +57,25 @@ func (p *program) sections(pattern *pattern) (out []found, gaveUp []*access) {
 			continue
 		}
 		for _, a := range p.byFn[fn] {
-			if !pattern.begins(a) || p.writes.final(a.path) || !p.shared.shared(a.path, a.ins) {
+			if !pattern.begins(a) || p.writes.final(a.path) || !p.shared.shared(a.path, nil) {
 				continue
 			}
 			f := &follower{p: p, pattern: pattern, entry: a, steps: maxSteps}
 			section, ok := f.section()
 			if f.steps < 0 {
 				gaveUp = append(gaveUp, a)
-			} else if ok {
+			} else if ok && p.sharedBefore(section.ends) {
 				out = append(out, section)
 			}
 		}
 	}
 	return out, gaveUp
+}
+
+// sharedBefore reports whether other goroutines may reach the variable before one
+// of the ends, though perhaps not yet at the entry.
+func (p *program) sharedBefore(ends []foundEnd) bool {
+	return slices.ContainsFunc(ends, func(e foundEnd) bool { return p.shared.shared(e.path, e.ins) })
 }
 
 // Bounds on how far one entry is followed.
@@ -278,14 +283,6 @@ func (fr *frame) returned(call *ssa.Call) (out []ssa.Value) {
 	return out
 }
 
-// callersKnown reports whether a function is called by name only, and in this
-// package only.
-func (p *program) callersKnown(fn *ssa.Function) bool {
-	obj := fn.Object()
-	return obj != nil && !p.shared.taken[fn] && !p.invoked[obj.Name()] &&
-		(!obj.Exported() || p.pass.Pkg.Name() == "main")
-}
-
 // follow follows control from an instruction of a block to where it leaves the
 // frame's function, and returns the states in which it returns.
 func (f *follower) follow(fr *frame, from *ssa.BasicBlock, next int, st state) (exits []state) {
@@ -434,164 +431,6 @@ func (f *follower) release(call *ssa.Call, set uint64) uint64 {
 		}
 	}
 	return set
-}
-
-// touches reports whether a function or what it calls may access the variable that
-// a path of its caller leads to, going by the names of fields and variables.
-func (p *program) touches(fn *ssa.Function, variable path) bool {
-	if len(p.reach) == 0 {
-		for changed := true; changed; {
-			changed = false
-			for _, fn := range p.funcs {
-				if p.collectTouched(fn) {
-					changed = true
-				}
-			}
-		}
-	}
-	return p.reach[fn][class(variable)]
-}
-
-func (p *program) collectTouched(fn *ssa.Function) (changed bool) {
-	known := p.reach[fn]
-	if known == nil {
-		known = map[types.Object]bool{}
-		p.reach[fn] = known
-	}
-	before := len(known)
-	for _, a := range p.byFn[fn] {
-		known[class(a.path)] = true
-	}
-	for _, b := range fn.Blocks {
-		for _, ins := range b.Instrs {
-			if call, ok := ins.(*ssa.Call); ok {
-				if callee := p.body(&call.Call); callee != nil {
-					for obj := range p.reach[callee] {
-						known[obj] = true
-					}
-				}
-			}
-		}
-	}
-	return len(known) > before
-}
-
-// class returns the field or package-level variable that a path ends in; others
-// are one class, nil.
-func class(p path) types.Object {
-	switch last := p.last().(type) {
-	case *types.Var:
-		return last
-	case *ssa.Global:
-		return last.Object()
-	}
-	return nil
-}
-
-// derived returns the values that are computed from others in a function in which
-// control begins at the end of start, or at its own beginning if that is nil. A
-// value merged of several is derived if each is that control can bring there, or if
-// a derived test decides which. Values from earlier turns of a loop around start are
-// not.
-func derived(seeds []ssa.Value, start *ssa.BasicBlock) map[ssa.Value]bool {
-	reached := reachedFrom(start)
-	mixed := map[*ssa.Phi]bool{}
-	for {
-		out := closure(seeds, func(phi *ssa.Phi) bool {
-			return mixed[phi] || start != nil && phi.Block().Dominates(start)
-		})
-		before := len(mixed)
-		for v := range out {
-			phi, ok := v.(*ssa.Phi)
-			if !ok {
-				continue
-			}
-			if above := phi.Block().Idom(); above != nil {
-				if test, ok := above.Instrs[len(above.Instrs)-1].(*ssa.If); ok && out[test.Cond] {
-					continue
-				}
-			}
-			for i, edge := range phi.Edges {
-				if !out[edge] && (start == nil || reached.has(phi.Block().Preds[i].Index)) {
-					mixed[phi] = true
-				}
-			}
-		}
-		if len(mixed) == before {
-			return out
-		}
-	}
-}
-
-// reachedFrom returns start and the blocks that control can come to from its end
-// before it comes to a block that dominates start.
-func reachedFrom(start *ssa.BasicBlock) set {
-	if start == nil {
-		return nil
-	}
-	out := newSet(len(start.Parent().Blocks))
-	out.add(start.Index)
-	work := []*ssa.BasicBlock{start}
-	for len(work) > 0 {
-		b := work[len(work)-1]
-		work = work[:len(work)-1]
-		for _, succ := range b.Succs {
-			if !out.has(succ.Index) && !succ.Dominates(start) {
-				out.add(succ.Index)
-				work = append(work, succ)
-			}
-		}
-	}
-	return out
-}
-
-// closure returns the values that others go into, without those merges that do
-// not count.
-func closure(seeds []ssa.Value, skip func(*ssa.Phi) bool) map[ssa.Value]bool {
-	out := map[ssa.Value]bool{}
-	work := slices.Clone(seeds)
-	for len(work) > 0 {
-		v := work[len(work)-1]
-		work = work[:len(work)-1]
-		if out[v] {
-			continue
-		}
-		out[v] = true
-		if v.Referrers() == nil {
-			continue
-		}
-		for _, ref := range *v.Referrers() {
-			switch ref := ref.(type) {
-			case *ssa.Store:
-				if ref.Val == v {
-					work = append(work, loads(ref.Addr)...)
-				}
-			case *ssa.MakeClosure:
-			case *ssa.Phi:
-				if !skip(ref) {
-					work = append(work, ref)
-				}
-			case ssa.Value:
-				work = append(work, ref)
-			}
-		}
-	}
-	return out
-}
-
-// loads returns what is read from a local variable that stays in its function, such
-// as the results of a function that defers.
-func loads(addr ssa.Value) (out []ssa.Value) {
-	local, ok := addr.(*ssa.Alloc)
-	if !ok || local.Heap {
-		return nil
-	}
-	for _, ref := range *local.Referrers() {
-		if load, ok := ref.(*ssa.UnOp); ok {
-			out = append(out, load)
-		}
-	}
-	return out
 }
 
 // message says what was found, for people.

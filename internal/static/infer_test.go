@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -330,5 +331,49 @@ func TestOptions(t *testing.T) {
 	cancel()
 	if _, err := static.Infer(ctx, static.Source{}); !errors.Is(err, context.Canceled) {
 		t.Errorf("error %v, want context.Canceled", err)
+	}
+}
+
+// TestByHand infers in the examples the sections that people have written for them:
+// an inferred one has the same entry, and the same end unless it goes on to a store of
+// what the entry read.
+func TestByHand(t *testing.T) {
+	t.Setenv("GOFLAGS", "")
+	files, err := filepath.Glob("../../examples/atomicity/*/heisen.sections")
+	if err != nil || len(files) < 5 {
+		t.Fatalf("%d sections files, error %v", len(files), err)
+	}
+	for _, file := range files {
+		f, err := os.Open(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		byHand, err := atomrace.ReadSections(f)
+		f.Close()
+		if err != nil {
+			t.Fatal(err)
+		}
+		found := infer(t, static.Source{Dir: filepath.Dir(file)}, static.Locked(), static.Patterns(static.PatternNames()...))
+		for _, want := range byHand {
+			i := slices.IndexFunc(found.Sections, func(s atomrace.Section) bool {
+				return s.Entry.Line == want.Entry.Line && s.Variable == want.Variable
+			})
+			if i < 0 {
+				t.Errorf("%s: no section of %s at %v", file, want.Variable, want.Entry)
+				continue
+			}
+			got := found.Sections[i]
+			for _, end := range want.Ends {
+				if !slices.ContainsFunc(got.Ends, func(e atomrace.End) bool {
+					return e.At.Line == end.At.Line && e.At.Mode == end.At.Mode && e.Allow == end.Allow ||
+						got.Pattern == "load-and-store" && e.At.Line > end.At.Line
+				}) {
+					t.Errorf("%s: section of %s at %v: ends %v, want %v", file, want.Variable, want.Entry, got.Ends, end)
+				}
+			}
+			if got.Above != want.Above {
+				t.Errorf("%s: section of %s at %v: above %d, want %d", file, want.Variable, want.Entry, got.Above, want.Above)
+			}
+		}
 	}
 }

@@ -84,7 +84,7 @@ func (s *spots) add(n ast.Node, parents []ast.Node) {
 	case *ast.IndexExpr:
 		found := s.spot(n.Lbrack)
 		found.name, found.read = nameOf(n), n.Lbrack
-		if _, ok := coreType(s.info.TypeOf(n.X)).(*types.Map); ok {
+		if _, ok := underlying(s.info.TypeOf(n.X)).(*types.Map); ok {
 			found.name = nameOf(n.X)
 			if at := commaOk(n, parents); at.IsValid() {
 				found.read = at
@@ -156,7 +156,7 @@ func callee(call *ast.CallExpr) string {
 // written where it is indexed.
 func (s *spots) target(e ast.Expr, at token.Pos) {
 	if index, ok := ast.Unparen(e).(*ast.IndexExpr); ok {
-		if _, ok := coreType(s.info.TypeOf(index.X)).(*types.Map); ok {
+		if _, ok := underlying(s.info.TypeOf(index.X)).(*types.Map); ok {
 			at = index.Lbrack
 		}
 	}
@@ -254,7 +254,7 @@ func anchor(info *types.Info, e ast.Expr, parents []ast.Node) token.Pos {
 			return parent.Lbrace
 		case *ast.KeyValueExpr:
 			if lit, ok := parents[i-1].(*ast.CompositeLit); ok {
-				if _, ok := coreType(info.TypeOf(lit)).(*types.Struct); !ok {
+				if _, ok := underlying(info.TypeOf(lit)).(*types.Struct); !ok {
 					return lit.Lbrace
 				}
 			}
@@ -290,7 +290,7 @@ func boxed(info *types.Info, call *ast.CallExpr, arg ast.Expr) bool {
 		return true
 	}
 	t := info.TypeOf(arg)
-	sig, ok := coreType(info.TypeOf(call.Fun)).(*types.Signature)
+	sig, ok := underlying(info.TypeOf(call.Fun)).(*types.Signature)
 	if !ok || t == nil || types.IsInterface(t) {
 		return false
 	}
@@ -344,11 +344,11 @@ func (s *spots) addRanges(fn *ssa.Function) {
 			if n.Value == nil || isName(n.Value, "_") {
 				break
 			}
-			switch t := coreType(s.info.TypeOf(n.X)).(type) {
+			switch t := underlying(s.info.TypeOf(n.X)).(type) {
 			case *types.Slice:
 				clauses = append(clauses, n)
 			case *types.Pointer:
-				if _, ok := coreType(t.Elem()).(*types.Array); ok {
+				if _, ok := underlying(t.Elem()).(*types.Array); ok {
 					clauses = append(clauses, n)
 				}
 			}
@@ -401,7 +401,8 @@ func (s *spots) implicit(load *ssa.UnOp) token.Pos {
 	return token.NoPos
 }
 
-func coreType(t types.Type) types.Type {
+// underlying returns the type under t, or nil if t is not known.
+func underlying(t types.Type) types.Type {
 	if t == nil {
 		return nil
 	}

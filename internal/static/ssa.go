@@ -112,30 +112,6 @@ func (p *program) addFunc(fn *ssa.Function) {
 	}
 }
 
-// origin returns the function that an instance of a generic one is made of: that
-// is the one with a body here.
-func origin(fn *ssa.Function) *ssa.Function {
-	if o := fn.Origin(); o != nil {
-		return o
-	}
-	return fn
-}
-
-// body returns the function of this package that a call is known to call, or nil.
-func (p *program) body(call *ssa.CallCommon) *ssa.Function {
-	callee := call.StaticCallee()
-	if callee == nil {
-		return nil
-	}
-	if callee = origin(callee); len(callee.Blocks) == 0 {
-		return nil
-	}
-	if _, ok := p.byFn[callee]; ok || callee.Pkg != nil && callee.Pkg.Pkg == p.pass.Pkg {
-		return callee
-	}
-	return nil
-}
-
 // noReturn knows the functions of the standard library that never return.
 func noReturn(fn *types.Func) bool {
 	switch fn.FullName() {

@@ -81,12 +81,12 @@ func heisenWatchPauseSpinning() { procyield(20) }
 // heisenInitWatch reads what to watch. It reports whether it could.
 func heisenInitWatch() bool {
 	var size uint32
-	if !heisenReceive(noescape(unsafe.Pointer(&size)), 4) || size > heisenMaxWatched {
+	if !heisenReadAll(heisen.fd, noescape(unsafe.Pointer(&size)), 4) || size > heisenMaxWatched {
 		return false
 	}
 	w := &heisenWatched
 	w.message = uintptr(sysAlloc(alignUp(uintptr(size), physPageSize), &memstats.other_sys, "heisen sections"))
-	if w.message == 0 || !heisenReceive(unsafe.Pointer(w.message), uintptr(size)) {
+	if w.message == 0 || !heisenReadAll(heisen.fd, unsafe.Pointer(w.message), uintptr(size)) {
 		return false
 	}
 	at := w.message
@@ -125,20 +125,6 @@ func heisenInitWatch() bool {
 	for i := uint32(1); i <= locations; i++ {
 		l := w.location(i)
 		l.file = names[l.file]
-	}
-	return true
-}
-
-func heisenReceive(p unsafe.Pointer, n uintptr) bool {
-	for n > 0 {
-		k := read(heisen.fd, p, int32(n))
-		if k == -_EINTR {
-			continue
-		}
-		if k <= 0 {
-			return false
-		}
-		p, n = add(p, uintptr(k)), n-uintptr(k)
 	}
 	return true
 }
@@ -184,6 +170,12 @@ func heisenFindLocation(pc uintptr, write bool) (found uint64) {
 		return 0
 	}
 	u, uf := newInlineUnwinder(f, pc)
+	for uf.valid() && heisenNameLayer(u.srcFunc(uf).name()) != heisenProgram {
+		uf = u.next(uf) // a method of sync/atomic
+	}
+	if !uf.valid() {
+		return 0
+	}
 	name, at := u.fileLine(uf)
 	w := &heisenWatched
 	mode := uint32(heisenLocationReads)
