@@ -1,6 +1,9 @@
 package heisen
 
-import "errors"
+import (
+	"errors"
+	"time"
+)
 
 // Detector consumes a stream of events and reports Findings to the Sink it was
 // built with. A Detector belongs to one goroutine unless its doc says
@@ -29,6 +32,43 @@ type RecordHandler interface {
 type Skipper interface {
 	// Skip says that so many events come before the next one that is handed on.
 	Skip(events uint64)
+}
+
+// LockUse is what a detector takes lock operations for.
+type LockUse uint8
+
+const (
+	// LockEvents are events like any other: whether there is one, and how many
+	// there are, may matter.
+	LockEvents LockUse = iota
+	// LockOrder is order: all that counts is which accesses (see Op.IsAccess) the
+	// operations order. The detector may go without an Acquire of a lock that the
+	// same thread released last, if nobody else has published anything there
+	// since; and without a Release by a thread that has published the same there
+	// already: since its last Release of the lock that was handed on, nobody else
+	// has used the lock, and of the thread nothing was handed on but releases.
+	LockOrder
+	// LockSets are the locks that a thread holds at an access: all that counts is
+	// which they are. The detector may go without an Acquire and the Release that
+	// goes with it if no event was handed on in between.
+	LockSets
+)
+
+// LockUser is an optional capability of a Detector: saying what it takes lock
+// operations for, so that filters can leave out those that tell it nothing. This
+// is not meant for those that change memory of the program, see LockWord.
+type LockUser interface {
+	// LockUse returns the same at all times.
+	LockUse() LockUse
+}
+
+// Coster is an optional capability of a Detector: saying what an event costs it,
+// so that who stands in front of it can tell whether it pays to keep events from
+// it.
+type Coster interface {
+	// EventCost returns roughly what an event costs, access or synchronisation,
+	// on a machine of today; 0 is unknown. It returns the same at all times.
+	EventCost() time.Duration
 }
 
 // handlerOf returns the fastest way to hand batches to d.
@@ -77,6 +117,37 @@ func (t *tee) Skip(events uint64) {
 			s.Skip(events)
 		}
 	}
+}
+
+// LockUse implements LockUser: it is that of all the detectors, if they agree.
+func (t *tee) LockUse() LockUse {
+	use := LockEvents
+	for i, d := range t.detectors {
+		var its LockUse
+		if u, ok := d.(LockUser); ok {
+			its = u.LockUse()
+		}
+		if i > 0 && its != use {
+			return LockEvents
+		}
+		use = its
+	}
+	return use
+}
+
+// EventCost implements Coster: it is the sum, if all are known.
+func (t *tee) EventCost() (sum time.Duration) {
+	for _, d := range t.detectors {
+		var its time.Duration
+		if c, ok := d.(Coster); ok {
+			its = c.EventCost()
+		}
+		if its == 0 {
+			return 0
+		}
+		sum += its
+	}
+	return sum
 }
 
 func (t *tee) Flush() error {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
@@ -158,4 +159,40 @@ func ExampleFilter() {
 	// Output:
 	// all: 1 2
 	// of thread 1: 1 1
+}
+
+// capable is a detector that says what it takes locks for and what an event costs.
+type capable struct {
+	Detector
+	use  LockUse
+	cost time.Duration
+}
+
+func (c capable) LockUse() LockUse         { return c.use }
+func (c capable) EventCost() time.Duration { return c.cost }
+
+// TestTeeSaysWhatAllSay: of several detectors the one that needs more decides.
+func TestTeeSaysWhatAllSay(t *testing.T) {
+	order, sets := capable{use: LockOrder, cost: 3}, capable{use: LockSets, cost: 4}
+	var mute struct{ Detector }
+	for _, test := range []struct {
+		detectors []Detector
+		use       LockUse
+		cost      time.Duration
+	}{
+		{nil, LockEvents, 0},
+		{[]Detector{order}, LockOrder, 3},
+		{[]Detector{order, order}, LockOrder, 6},
+		{[]Detector{order, sets}, LockEvents, 7},
+		{[]Detector{mute, order}, LockEvents, 0},
+		{[]Detector{sets, mute}, LockEvents, 0},
+	} {
+		tee := Tee(test.detectors...)
+		if use := tee.(LockUser).LockUse(); use != test.use {
+			t.Errorf("%d detectors: locks are %d, want %d", len(test.detectors), use, test.use)
+		}
+		if cost := tee.(Coster).EventCost(); cost != test.cost {
+			t.Errorf("%d detectors: an event costs %v, want %v", len(test.detectors), cost, test.cost)
+		}
+	}
 }

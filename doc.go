@@ -17,6 +17,10 @@
 //   - lockset: interned sets of locks and who holds them; the locking discipline
 //     (Eraser), potential races (Hybrid) and the order in which locks are taken.
 //   - tree: a filter that keeps redundant accesses from detectors.
+//   - internal/watch: what is being accessed right now, by lock-free tables that
+//     also go into programs.
+//   - atomrace: races as accesses that overlap, violations of atomic sections as
+//     accesses that come in between; sections files, noise.
 //   - internal/rt: the recorder that is injected into programs, and what receives
 //     its events and merges the goroutines' into one order.
 //   - internal/build: the overlay that carries the recorder into a program with

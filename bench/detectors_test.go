@@ -31,6 +31,7 @@ var detectors = []struct {
 	{"eraser", false, func(s heisen.Sink) heisen.Detector { return lockset.NewEraser(s) }},
 	{"eraser-by-object", false, func(s heisen.Sink) heisen.Detector { return lockset.NewEraser(s, lockset.ByObject()) }},
 	{"hybrid", false, func(s heisen.Sink) heisen.Detector { return lockset.NewHybrid(s) }},
+	{"atomrace", true, func(s heisen.Sink) heisen.Detector { return newAtomRace(s) }},
 }
 
 // BenchmarkDetectors runs each detector over each workload, whole, with a fresh

@@ -127,45 +127,87 @@ func (c *contexts) bytes() uint64 {
 	return uint64(cap(c.nodes))*16 + uint64(len(c.table))*4
 }
 
-// take adds a step to what t holds, and drop takes the last such step away. The
-// path is only made when somebody asks for it.
-func (t *thread) take(step uint64) {
-	t.held = append(t.held, step)
-	t.stale = true
+// step is a step of a thread's path, and the node that it leads to.
+type step struct {
+	lock uint64
+	node uint32
 }
 
-func (t *thread) drop(step uint64) {
-	last := len(t.held) - 1
-	i := last
-	if i >= 0 && t.held[i] != step {
-		if i = 0; t.held[i] != step { // what was taken first often goes first
-			for i = last; i >= 0 && t.held[i] != step; i-- {
+// queue is the steps that a thread stands on, in the order in which it took
+// them. They go from either end, seldom from the middle.
+type queue struct {
+	steps []uint64
+	all   []uint64 // from the beginning of the memory that steps is part of
+}
+
+func (q *queue) push(step uint64) {
+	if len(q.steps) == cap(q.steps) {
+		if 2*len(q.steps) >= cap(q.all) {
+			q.all = make([]uint64, 0, max(8, 2*cap(q.all)))
+		}
+		q.steps = append(q.all, q.steps...)
+	}
+	q.steps = append(q.steps, step)
+}
+
+func (q *queue) clear() { q.steps = q.all[:0] }
+
+// remove takes away a step.
+func (q *queue) remove(step uint64) {
+	last := len(q.steps) - 1
+	switch {
+	case last < 0:
+	case q.steps[last] == step:
+		q.steps = q.steps[:last]
+	case q.steps[0] == step:
+		q.steps = q.steps[1:]
+	default:
+		for i := last - 1; i > 0; i-- {
+			if q.steps[i] == step {
+				q.steps = append(q.steps[:i], q.steps[i+1:]...)
+				return
 			}
 		}
 	}
-	if i < 0 {
-		return
+}
+
+// take adds a step to what t holds, and drop takes such a step away. The path is
+// only made when somebody asks for it.
+func (f *Filter) take(t *thread, step uint64) {
+	if f.rest.state == awake { // otherwise see recollect
+		t.held.push(step)
+		t.stale = true
 	}
-	t.held = append(t.held[:i], t.held[i+1:]...)
-	if len(t.path) > i+1 {
-		t.path = t.path[:i+1]
+}
+
+func (f *Filter) drop(t *thread, step uint64) {
+	if f.rest.state == awake {
+		t.held.remove(step)
+		t.stale = true
 	}
-	t.stale = true
 }
 
 // locate makes t.who the number of t's context.
 func (f *Filter) locate(t *thread) {
 	c := f.contexts
-	if c.full(len(t.held) + 2) {
+	held := t.held.steps
+	if c.full(len(held) + 2) {
 		f.resetContexts()
 	}
 	if len(t.path) == 0 {
-		t.path = append(t.path, c.child(0, uint64(t.id)<<1, t.number))
+		t.path = append(t.path, step{node: c.child(0, uint64(t.id)<<1, t.number)})
 	}
-	for i := len(t.path) - 1; i < len(t.held); i++ {
-		t.path = append(t.path, c.child(t.path[i], t.held[i], t.number))
+	n := 0 // steps of the path that are right
+	for n < len(held) && n+1 < len(t.path) && t.path[n+1].lock == held[n] {
+		n++
 	}
-	t.who = uint64(t.path[len(t.held)]) << whoShift
+	if n < len(held) {
+		t.path = t.path[:n+1]
+		for _, lock := range held[n:] {
+			t.path = append(t.path, step{lock, c.child(t.path[len(t.path)-1].node, lock, t.number)})
+		}
+	}
+	t.who = uint64(t.path[len(held)].node) << whoShift
 	t.stale = false
 }
 

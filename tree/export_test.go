@@ -61,3 +61,9 @@ func SetBudget(f *Filter, bytes uint64) { f.budget = bytes }
 
 // Forgets reports whether f has had to forget something for its budget.
 func Forgets(f *Filter) bool { return f.history.old != nil }
+
+// SetRest makes f rest after every so many events, for as many: asleep if it may
+// be, unless it is only to doze.
+func SetRest(f *Filter, events uint64, doze bool) {
+	f.rest = rest{worth: 1, warm: true, sleeps: f.use == heisen.LockOrder && f.contexts == nil && !doze, look: events, longest: events, factor: 1, due: events}
+}

@@ -17,6 +17,9 @@ type Filter struct {
 	handle func([]heisen.Record)
 	skip   func(uint64) // nil if the detector need not know
 	left   uint64       // events left out since the last that was handed on
+	use    heisen.LockUse
+	wait   waiting
+	rest   rest
 
 	spans    bool      // redundancy within spans, whatever the site
 	contexts *contexts // with MessageOrder
@@ -28,6 +31,7 @@ type Filter struct {
 	threads *shadow.Memory[*thread]
 	numbers []*thread // by number; nil where there is none
 	unused  []uint32
+	spare   []*thread
 	time    uint64 // the latest time
 
 	objects     *shadow.Memory[*object] // locks, by their first byte
@@ -41,7 +45,9 @@ type Filter struct {
 
 	history history
 
-	events, accesses, dropped uint64
+	slept bool // threads may hold locks unknown to the filter
+
+	effort
 }
 
 func newFilter(d heisen.Detector, spans bool, options []Option) (*Filter, error) {
@@ -58,6 +64,10 @@ func newFilter(d heisen.Detector, spans bool, options []Option) (*Filter, error)
 	if s, ok := d.(heisen.Skipper); ok {
 		f.skip = s.Skip
 	}
+	if u, ok := d.(heisen.LockUser); ok {
+		f.use = u.LockUse()
+	}
+	f.restable(d)
 	f.objects = shadow.New(nil, f.forget)
 	for _, option := range options {
 		if err := option(f); err != nil {
@@ -84,12 +94,21 @@ func handlerOf(d heisen.Detector) func([]heisen.Record) {
 
 // Handle implements heisen.Detector.
 func (f *Filter) Handle(e heisen.Event) {
+	if f.events >= f.rest.due {
+		f.turn()
+	}
+	f.events++
+	if f.rest.state == asleep {
+		f.next.Handle(e)
+		return
+	}
 	if !f.keep(heisen.AsRecord(e)) {
+		f.wait.own()
 		f.left++
 		return
 	}
 	if f.left > 0 {
-		f.tell()
+		f.catchUp()
 	}
 	f.next.Handle(e)
 }
@@ -97,29 +116,53 @@ func (f *Filter) Handle(e heisen.Event) {
 // HandleRecords implements heisen.RecordHandler. It hands on maximal runs of
 // kept records without copying them.
 func (f *Filter) HandleRecords(batch []heisen.Record) {
-	for i := 0; i < len(batch); {
-		if !f.keep(&batch[i]) {
-			f.left++
-			i++
+	if f.events >= f.rest.due {
+		f.turn()
+	}
+	f.events += uint64(len(batch))
+	if f.rest.state == asleep {
+		f.handle(batch)
+		return
+	}
+	dozing := f.rest.state == dozing
+	start := 0
+	for i := range batch {
+		r := &batch[i]
+		isAccess := r.Code-heisen.Read <= heisen.Write-heisen.Read
+		isLock := r.Code-heisen.Acquire <= heisen.Release-heisen.Acquire
+		switch {
+		case dozing && (isAccess || isLock && f.isOrdinary(r)): // nothing is left out then
+			continue
+		case isAccess && f.isRepeated(r):
+		case isLock &&
+			(f.use == heisen.LockOrder && f.isAgain(r) || f.use == heisen.LockSets && f.isSection(r)):
+		case f.keep(r):
+			if f.left > 0 {
+				f.catchUp()
+			}
 			continue
 		}
-		if f.left > 0 {
-			f.tell()
+		if start < i {
+			f.handle(batch[start:i])
 		}
-		start := i
-		for i++; i < len(batch) && f.keep(&batch[i]); i++ {
-		}
-		f.handle(batch[start:i])
-		if i < len(batch) {
-			f.left++
-			i++
-		}
+		f.left++
+		start = i + 1
 	}
+	if start < len(batch) {
+		f.handle(batch[start:])
+	}
+	f.wait.own()
 }
 
-// tell tells the detector how many events it goes without before the next one.
-func (f *Filter) tell() {
-	if f.skip != nil {
+// catchUp brings the detector to where an event is to be handed on: with what
+// waited for that, and with how many events it goes without.
+func (f *Filter) catchUp() {
+	if f.wait.count > 0 {
+		late := f.wait.take()
+		f.left -= uint64(len(late))
+		f.handle(late)
+	}
+	if f.skip != nil && f.left > 0 {
 		f.skip(f.left)
 	}
 	f.left = 0
@@ -142,8 +185,10 @@ func (f *Filter) Flush() error {
 // Stats is what a Filter has done so far.
 type Stats struct {
 	Events   uint64 // all that came in
-	Accesses uint64 // plain accesses among them
+	Rested   uint64 // those that came while it rested, because it did not pay
+	Accesses uint64 // plain accesses among the others
 	Dropped  uint64 // accesses not handed on
+	Locks    uint64 // lock operations not handed on
 	Pairs    uint64 // distinct pairs of an access's location and its context; one that was forgotten counts again
 	Bytes    uint64 // taken from the heap
 }
@@ -151,9 +196,12 @@ type Stats struct {
 // Stats returns what the filter has done so far. It costs some nanoseconds.
 func (f *Filter) Stats() Stats {
 	s := Stats{
-		Events: f.events, Accesses: f.accesses, Dropped: f.dropped,
+		Events: f.events, Rested: f.rested, Accesses: f.accesses, Dropped: f.dropped, Locks: f.locks,
 		Pairs: f.history.pairs,
 		Bytes: f.history.bytes() + f.otherBytes(),
+	}
+	if f.rest.state != awake {
+		s.Rested += f.events - f.rest.begun.events
 	}
 	if f.literal != nil {
 		s.Pairs = f.literal.pairs
@@ -164,7 +212,7 @@ func (f *Filter) Stats() Stats {
 // otherBytes is how much is taken by what is not history.
 func (f *Filter) otherBytes() uint64 {
 	n := f.threads.Stats().Bytes + f.objects.Stats().Bytes
-	n += uint64(len(f.numbers)) * uint64(unsafe.Sizeof(thread{})+8)
+	n += uint64(len(f.numbers)+len(f.spare)) * uint64(unsafe.Sizeof(thread{})+8)
 	n += uint64(f.known) * uint64(unsafe.Sizeof(object{}))
 	if f.contexts != nil {
 		n += f.contexts.bytes()
@@ -180,7 +228,6 @@ func (f *Filter) allowance() uint64 { return f.budget - min(f.budget, f.otherByt
 
 // keep reports whether r is to be handed on.
 func (f *Filter) keep(r *heisen.Record) bool {
-	f.events++
 	t := f.current
 	if t == nil || t.id != r.TID {
 		if f.literal != nil {
@@ -188,17 +235,66 @@ func (f *Filter) keep(r *heisen.Record) bool {
 		}
 		t = f.thread(r.TID)
 		f.current = t
+		f.changes++
+	}
+	if f.rest.state == dozing {
+		t.version++ // for the accesses that were handed on before
 	}
 	switch r.Code {
 	case heisen.Read, heisen.Write:
+		if f.rest.state == dozing {
+			return true
+		}
 		f.accesses++
 		if f.redundant(t, r) {
 			f.dropped++
 			return false
 		}
+	case heisen.Acquire:
+		if f.acquire(t, r) {
+			return false
+		}
+	case heisen.Release:
+		if f.release(t, r) {
+			return false
+		}
 	default:
 		f.synchronise(t, r)
 	}
+	return true
+}
+
+// isRepeated takes an access that is redundant, in the usual case. It reports
+// false, and leaves all as it is, if r is not such.
+func (f *Filter) isRepeated(r *heisen.Record) bool {
+	t := f.current
+	if t == nil || t.id != r.TID || r.Len > 1 {
+		return false
+	}
+	if t.unsure {
+		t.settle()
+	}
+	if t.stale {
+		f.locate(t)
+	}
+	v := f.history.young.Peek(r.Obj)
+	if v == nil {
+		return false
+	}
+	who := t.who | uint64(r.Code&heisen.Write)<<(whoShift-2)
+	if !f.spans {
+		who |= uint64(r.Loc)
+	}
+	e := &v.first
+	if e.who != who {
+		e = &v.second
+	}
+	if e.who != who || e.time < t.exposed {
+		return false
+	}
+	f.across(t, e.time)
+	f.accesses++
+	f.dropped++
 	return true
 }
 
@@ -215,7 +311,11 @@ func (f *Filter) redundant(t *thread, r *heisen.Record) bool {
 		who |= uint64(r.Loc)
 	}
 	if r.Len > 1 {
-		return f.ranged(t, r, who)
+		if f.ranged(t, r, who) {
+			return true
+		}
+		t.version++
+		return false
 	}
 	if v := f.history.young.Peek(r.Obj); v != nil {
 		if v.first.who == who && v.first.time >= t.exposed {
@@ -227,17 +327,19 @@ func (f *Filter) redundant(t *thread, r *heisen.Record) bool {
 			return true
 		}
 	}
-	return f.scalar(t, r.Obj, who)
+	if f.scalar(t, r.Obj, who) {
+		return true
+	}
+	t.version++
+	return false
 }
 
-// synchronise follows what others may have seen of t, and what of its accesses
+// synchronise takes any event but accesses and operations of locks held
+// exclusively. It follows what others may have seen of t, and what of its accesses
 // detectors count.
 func (f *Filter) synchronise(t *thread, r *heisen.Record) {
+	t.version++
 	switch r.Code {
-	case heisen.Acquire:
-		f.acquire(t, r.Obj)
-	case heisen.Release:
-		f.release(t, r.Obj)
 	case heisen.AcquireShared:
 		f.acquireShared(t, r.Obj)
 	case heisen.ReleaseShared:
@@ -257,6 +359,7 @@ func (f *Filter) synchronise(t *thread, r *heisen.Record) {
 		f.publish(t)
 	case heisen.Fork:
 		f.publish(t)
+		f.teach(r.Obj)
 	case heisen.Join:
 		if o := r.Obj.Thread(); heisen.Object(o) == r.Obj && o != r.TID {
 			f.end(o)
@@ -269,5 +372,21 @@ func (f *Filter) synchronise(t *thread, r *heisen.Record) {
 	}
 	if r.Code.IsAtomic() || r.Flags&heisen.LockWord != 0 {
 		f.history.share(t, r)
+	}
+	f.flagged(r)
+}
+
+// ordinary are the flags that change nothing for the filter.
+const ordinary = heisen.HasValue | heisen.NoWait | heisen.Chance
+
+// flagged stops leaving out lock operations, and resting, if r has a flag that
+// might need them.
+func (f *Filter) flagged(r *heisen.Record) {
+	if r.Flags&^(ordinary|heisen.LockWord) != 0 {
+		if f.rest.state == dozing {
+			f.wake()
+		}
+		f.use = heisen.LockEvents
+		f.neverRest()
 	}
 }

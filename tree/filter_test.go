@@ -207,7 +207,7 @@ func TestMemoryIsBounded(t *testing.T) {
 	const budget = 1 << 20
 	trace := racy(150000, 60000)
 	for name, options := range map[string][]tree.Option{
-		"default": nil, "MessageOrder": {tree.MessageOrder()},
+		"default": {tree.NoRest()}, "MessageOrder": {tree.MessageOrder(), tree.NoRest()},
 	} {
 		d := hybrid
 		if name == "default" {
@@ -353,23 +353,31 @@ func TestSteadyStateDoesNotAllocate(t *testing.T) {
 			return r.Code == heisen.Fork || r.Code == heisen.End || r.Code == heisen.Join
 		})
 		for kind, options := range map[string][]tree.Option{"default": nil, "MessageOrder": {tree.MessageOrder()}} {
-			f, err := tree.NewFilter(nothing{}, options...)
-			if err != nil {
-				t.Fatal(err)
-			}
-			for range 20 {
-				f.HandleRecords(trace)
-			}
-			if n := testing.AllocsPerRun(5, func() { f.HandleRecords(trace) }); n != 0 {
-				t.Errorf("%s, %s: %v allocations in %d events", name, kind, n, len(trace))
+			for _, d := range []nothing{{heisen.LockEvents}, {heisen.LockOrder}, {heisen.LockSets}} {
+				for _, rests := range []bool{false, true} {
+					f, err := tree.NewFilter(d, options...)
+					if err != nil {
+						t.Fatal(err)
+					}
+					if rests {
+						tree.SetRest(f, 1000, false)
+					}
+					for range 20 {
+						f.HandleRecords(trace)
+					}
+					if n := testing.AllocsPerRun(5, func() { f.HandleRecords(trace) }); n != 0 {
+						t.Errorf("%s, %s, %v, rests %v: %v allocations in %d events", name, kind, d, rests, n, len(trace))
+					}
+				}
 			}
 		}
 	}
 }
 
 // nothing is a detector that keeps nothing.
-type nothing struct{}
+type nothing struct{ use heisen.LockUse }
 
 func (nothing) Handle(heisen.Event)           {}
 func (nothing) HandleRecords([]heisen.Record) {}
 func (nothing) Flush() error                  { return nil }
+func (n nothing) LockUse() heisen.LockUse     { return n.use }

@@ -42,6 +42,7 @@ type history struct {
 	more       overflow
 	ids        uint32 // the latest number of a variable in the overflow table
 	pairs      uint64 // entries made
+	since      uint64 // entries before this time are of no use
 }
 
 func newHistory() history {
@@ -171,6 +172,10 @@ func (f *Filter) across(t *thread, time uint64) {
 // access by t, and otherwise makes one.
 func (f *Filter) lookFurther(t *thread, v *variable, who uint64) bool {
 	h := &f.history
+	f.further++
+	if v.first.time < h.since && v.second.time < h.since {
+		*v = variable{}
+	}
 	if me := uint32(t.id) + 1; !f.spans && v.owner != me && v.owner != shared {
 		if v.owner == 0 {
 			v.owner = me
@@ -184,6 +189,12 @@ func (f *Filter) lookFurther(t *thread, v *variable, who uint64) bool {
 			e.time = h.more.get(v.id, who|whoWrite)
 		}
 		if e.time >= t.exposed {
+			if e.who == who { // the next one is likely to be the same
+				if !f.dead(v.second) {
+					h.more.put(f, v.id, v.second)
+				}
+				v.first, v.second = e, v.first
+			}
 			f.across(t, e.time)
 			return true
 		}
@@ -224,6 +235,9 @@ func (f *Filter) dead(e entry) bool {
 			return true
 		}
 		n = c.nodes[n].thread
+	}
+	if e.time < f.history.since {
+		return true
 	}
 	t := f.numbers[n]
 	return t == nil || e.time < t.base

@@ -10,16 +10,19 @@ import "github.com/heisen-go/heisen"
 // may see it so.
 type object struct {
 	at    heisen.Object
-	life  uint64 // unlike that of any other lock
 	owner *thread
-	depth int // of owner's holds
-	reads int // holds for reading, of all threads
+	depth int32 // of owner's holds
+	reads int32 // holds for reading, of all threads
+
+	release pledge // of the latest Release
+	told    uint64 // release.by.version when that was handed on last
+	waits   int32  // where in Filter.wait its Acquire is, from 1; 0 if it is not
 
 	// mixed says that the address is used for messages too, or atomically.
 	// Then what is released can be seen without taking the lock.
 	mixed bool
 
-	release pledge    // of the latest Release
+	life    uint64    // unlike that of any other lock
 	readers []*pledge // of ReleaseShared, one a thread
 
 	next *object // in the list of free objects
@@ -28,11 +31,14 @@ type object struct {
 // maxReaders bounds the pledges of readers.
 const maxReaders = 16
 
-const numLately = 64
+const (
+	latelyShift = 54
+	numLately   = 1 << (64 - latelyShift)
+)
 
 // object returns what is known of the lock at o.
 func (f *Filter) object(o heisen.Object) *object {
-	lately := &f.lately[o>>3*0x9e3779b97f4a7c15>>58]
+	lately := &f.lately[o>>3*0x9e3779b97f4a7c15>>latelyShift]
 	if s := *lately; s != nil && s.at == o {
 		return s
 	}
@@ -61,15 +67,128 @@ func (f *Filter) find(o heisen.Object) *object {
 	return s
 }
 
-func (f *Filter) acquire(t *thread, o heisen.Object) {
-	s := f.object(o)
+// near returns the lock of r if it is at hand, and r's thread is the one that was
+// there last; otherwise nil.
+func (f *Filter) near(r *heisen.Record) *object {
+	s := f.lately[r.Obj>>3*0x9e3779b97f4a7c15>>latelyShift]
+	if s == nil || s.at != r.Obj || r.Flags&^ordinary != 0 || f.current == nil || f.current.id != r.TID {
+		return nil
+	}
+	return s
+}
+
+// isSection takes the beginning and the end of a critical section of which the
+// detector need not know, in the usual case. It reports false, and leaves all as
+// it is, if r is not such.
+func (f *Filter) isSection(r *heisen.Record) bool {
+	s := f.near(r)
+	if s == nil || f.contexts == nil {
+		return false
+	}
+	t := f.current
+	if r.Code == heisen.Acquire {
+		if s.owner != nil || s.reads > 0 || !f.wait.add(s, r) {
+			return false
+		}
+		s.owner = t
+		s.depth = 1
+		f.take(t, s.life<<1)
+		return true
+	}
+	if s.waits == 0 || s.depth > 1 || s.owner != t {
+		return false
+	}
+	f.wait.remove(s)
+	s.owner, s.depth = nil, 0
+	f.drop(t, s.life<<1)
+	f.locks += 2
+	return true
+}
+
+// isAgain takes operations by which a thread takes or releases a lock once more
+// that nobody else has used since, and publishes nothing new. It reports false,
+// and leaves all as it is, if r is not such.
+func (f *Filter) isAgain(r *heisen.Record) bool {
+	s := f.near(r)
+	if s == nil {
+		return false
+	}
+	t := f.current
+	p := &s.release
+	if p.by != t || len(s.readers) > 0 {
+		return false
+	}
+	if r.Code == heisen.Acquire {
+		f.locks++
+		s.owner = t
+		s.depth++
+		if p.pending {
+			p.pending, p.across = false, t.across
+			t.unsure = true
+			if t.pending--; t.pending == 0 {
+				t.exposed, t.unsure = t.base, false
+			}
+		}
+		return true
+	}
+	if s.told != t.version || s.owner != t || p.pending || !p.listed {
+		return false
+	}
+	f.locks++
+	if s.depth--; s.depth == 0 {
+		s.owner = nil
+	}
+	p.pending = true
+	t.pending++
+	t.exposed = max(t.exposed, p.time)
+	return true
+}
+
+// acquire takes an Acquire, and reports whether the detector can do without it,
+// at least for now.
+func (f *Filter) acquire(t *thread, r *heisen.Record) bool {
+	s := f.object(r.Obj)
+	free := s.owner == nil && s.reads == 0
+	if s.release.by == t && len(s.readers) == 0 { // then nobody else holds it
+		s.owner = t
+		s.depth++
+		t.callBack(&s.release)
+		if f.use == heisen.LockOrder && r.Flags&^ordinary == 0 {
+			f.locks++
+			return true
+		}
+	} else if free && f.contexts != nil {
+		s.owner = t
+		s.depth = 1
+		f.take(t, s.life<<1)
+	} else {
+		f.acquireAny(t, s)
+	}
+	if r.Flags&^ordinary != 0 {
+		f.lockWord(t, r)
+	} else if free && f.use == heisen.LockSets && f.wait.add(s, r) {
+		return true
+	}
+	t.version++
+	return false
+}
+
+// lockWord takes an operation of a lock that is memory.
+func (f *Filter) lockWord(t *thread, r *heisen.Record) {
+	if r.Flags&heisen.LockWord != 0 {
+		f.history.share(t, r)
+	}
+	f.flagged(r)
+}
+
+func (f *Filter) acquireAny(t *thread, s *object) {
 	if s.owner != t && s.owner != nil || s.reads > 0 && s.reads > t.reads(s) {
 		f.retire(s)
 	}
 	s.owner = t
 	s.depth++
 	if f.contexts != nil {
-		t.take(s.life << 1)
+		f.take(t, s.life<<1)
 		return
 	}
 	if s.release.by == t {
@@ -112,21 +231,49 @@ func (f *Filter) seen(p *pledge) {
 	p.by, p.pending = nil, false
 }
 
-func (f *Filter) release(t *thread, o heisen.Object) {
-	s := f.object(o)
+// release takes a Release, and reports whether the detector can do without it.
+func (f *Filter) release(t *thread, r *heisen.Record) bool {
+	s := f.object(r.Obj)
 	if s.owner != t {
 		f.retire(s)
 		f.publish(t)
-		return
+		t.version++
+		f.lockWord(t, r)
+		return false
 	}
 	if s.depth--; s.depth == 0 {
 		s.owner = nil
 	}
-	if f.contexts != nil {
-		t.drop(s.life << 1)
-		return
+	needless := false
+	if s.waits != 0 && s.depth == 0 && r.Flags&^ordinary == 0 {
+		f.wait.remove(s)
+		f.locks += 2
+		needless = true
 	}
+	if f.contexts != nil {
+		f.drop(t, s.life<<1)
+	} else if s.release.by == t && s.told == t.version && len(s.readers) == 0 && r.Flags&^ordinary == 0 {
+		f.again(t, &s.release)
+		if f.use == heisen.LockOrder {
+			f.locks++
+			return true
+		}
+	} else {
+		f.releaseAny(t, s)
+	}
+	if needless {
+		return true
+	}
+	if r.Flags&^ordinary != 0 {
+		t.version++
+		f.lockWord(t, r)
+	}
+	return false
+}
+
+func (f *Filter) releaseAny(t *thread, s *object) {
 	if s.mixed {
+		t.version++
 		f.publish(t)
 		return
 	}
@@ -141,6 +288,7 @@ func (f *Filter) release(t *thread, o heisen.Object) {
 		}
 	}
 	f.pledge(t, &s.release)
+	s.told = t.version
 }
 
 func (f *Filter) acquireShared(t *thread, o heisen.Object) {
@@ -151,7 +299,7 @@ func (f *Filter) acquireShared(t *thread, o heisen.Object) {
 	s.reads++
 	t.shared = append(t.shared, share{s, s.life})
 	if f.contexts != nil {
-		t.take(s.life<<1 | 1)
+		f.take(t, s.life<<1|1)
 		return
 	}
 	// What was released before is seen; by t itself, it may still be seen by
@@ -171,13 +319,17 @@ func (f *Filter) acquireShared(t *thread, o heisen.Object) {
 func (f *Filter) releaseShared(t *thread, o heisen.Object) {
 	s := f.object(o)
 	if !t.unshare(s) {
-		f.retire(s)
+		// It may have taken the lock while the filter slept, and then those who
+		// read as well are none the wiser.
+		if !f.slept || s.owner != nil || s.release.by != nil {
+			f.retire(s)
+		}
 		f.publish(t)
 		return
 	}
 	s.reads--
 	if f.contexts != nil {
-		t.drop(s.life<<1 | 1)
+		f.drop(t, s.life<<1|1)
 		return
 	}
 	if s.mixed {
@@ -306,14 +458,14 @@ func (f *Filter) forget(p **object) {
 	broken := f.broken
 	f.retire(s)
 	f.broken = broken
-	f.lately[s.at>>3*0x9e3779b97f4a7c15>>58] = nil
+	f.lately[s.at>>3*0x9e3779b97f4a7c15>>latelyShift] = nil
 	*s = object{readers: s.readers, next: f.free}
 	f.free = s
 	f.known--
 }
 
 // reads counts t's holds of s for reading.
-func (t *thread) reads(s *object) (n int) {
+func (t *thread) reads(s *object) (n int32) {
 	for _, other := range t.shared {
 		if other == (share{s, s.life}) {
 			n++

@@ -28,6 +28,7 @@ func MessageOrder() Option {
 			return fmt.Errorf("%w: MessageOrder goes with neither Literal nor span filters", ErrOption)
 		}
 		f.contexts = newContexts(defaultContexts)
+		f.rest.sleeps = false
 		return nil
 	}
 }
@@ -42,6 +43,28 @@ func Literal() Option {
 			return fmt.Errorf("%w: Literal goes with neither MessageOrder nor span filters", ErrOption)
 		}
 		f.literal = newLiteral()
+		f.neverRest()
+		return nil
+	}
+}
+
+// EveryLock hands on all lock operations, also to a detector that is a
+// heisen.LockUser.
+func EveryLock() Option {
+	return func(f *Filter) error {
+		f.use = heisen.LockEvents
+		return nil
+	}
+}
+
+// NoRest lets the filter look at all events, also where that does not pay. Without
+// it, in front of a heisen.Coster, it hands on all accesses for a while, or all
+// events, when what it left out of the last ones was worth less than the look;
+// then it looks again. Nothing is lost by that, and it depends on nothing but the
+// stream and how it is cut into batches.
+func NoRest() Option {
+	return func(f *Filter) error {
+		f.neverRest()
 		return nil
 	}
 }
@@ -60,7 +83,8 @@ func Memory(bytes uint64) Option {
 	}
 }
 
-// NewFilter returns a filter in front of d.
+// NewFilter returns a filter in front of d. If d is a heisen.LockUser, it goes
+// without those lock operations too that it can do without; see EveryLock.
 func NewFilter(d heisen.Detector, options ...Option) (*Filter, error) {
 	return newFilter(d, false, options)
 }

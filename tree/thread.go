@@ -5,8 +5,11 @@ import "github.com/heisen-go/heisen"
 // thread is the concurrency context of a thread: what decides whether an access
 // that is in the history stands for the thread's next one.
 type thread struct {
-	id     heisen.Thread
-	number uint32 // dense among live threads; a number is used again
+	id      heisen.Thread
+	number  uint32 // dense among live threads; a number is used again
+	pending int32  // pledges that it has given and not called back
+	unsure  bool   // exposed is not that of given
+	stale   bool   // with MessageOrder, who is not that of held
 
 	// The spans of a thread are numbered by times that never repeat, across
 	// threads: a span begins when the thread starts or publishes something.
@@ -14,20 +17,18 @@ type thread struct {
 	base    uint64 // what was published before this span cannot be called back
 	exposed uint64 // the first span that nothing published has left since; at least base
 
-	// The pledges that the thread has given, by time, with some that it has
-	// called back or given again since; pending counts those that it has not.
-	given   []given
-	pending int
-	unsure  bool   // exposed is not that of given
+	who     uint64 // with MessageOrder the number of the context, as entries have it
 	across  uint64 // accesses dropped that a pledge which was called back allows
+	version uint64 // events handed on, but for releases with a pledge
 
+	// The pledges that the thread has given, by time, with some that it has
+	// called back or given again since.
+	given  []given
 	shared []share // holds for reading
 
 	// With MessageOrder, the locks held, and the path that they make.
-	who   uint64 // the context's number as entries have it
-	held  []uint64
-	path  []uint32 // path[i] is the node of held[:i]
-	stale bool     // who is not that of held
+	held queue
+	path []step
 }
 
 // share is a hold for reading: of an object in its life.
@@ -45,6 +46,7 @@ type pledge struct {
 	time    uint64
 	across  uint64 // by.across when it was called back
 	pending bool   // given and not called back
+	listed  bool   // by.given has it, at its time
 }
 
 // given is a pledge as it was at a time.
@@ -70,6 +72,8 @@ func (t *thread) settle() {
 			t.exposed = max(t.base, g.time)
 			t.given = t.given[:n]
 			return
+		} else {
+			g.unlist()
 		}
 	}
 	t.given = t.given[:0]
@@ -77,13 +81,20 @@ func (t *thread) settle() {
 
 func (g given) pending() bool { return g.pledge.time == g.time && g.pledge.pending }
 
+// unlist notes that g is taken out of its list.
+func (g given) unlist() {
+	if g.pledge.time == g.time {
+		g.pledge.listed = false
+	}
+}
+
 // pledge begins a span of t with a release that can be called back.
 func (f *Filter) pledge(t *thread, p *pledge) {
 	f.time++
 	if !p.pending {
 		t.pending++
 	}
-	p.by, p.time, p.pending = t, f.time, true
+	p.by, p.time, p.pending, p.listed = t, f.time, true, true
 	if n := len(t.given); n == cap(t.given) {
 		t.tidy()
 	}
@@ -91,15 +102,32 @@ func (f *Filter) pledge(t *thread, p *pledge) {
 	t.now, t.exposed, t.unsure = f.time, f.time, false
 }
 
+// again is pledge where t has made no entry since it gave p last: then the old
+// time does as well as a new one.
+func (f *Filter) again(t *thread, p *pledge) {
+	if p.pending {
+		return
+	}
+	if !p.listed {
+		f.pledge(t, p)
+		return
+	}
+	p.pending = true
+	t.pending++
+	t.exposed = max(t.exposed, p.time)
+}
+
 // tidy takes out of t.given what is not pending, if that is half of it or more.
 func (t *thread) tidy() {
-	if 2*t.pending > len(t.given) {
+	if 2*int(t.pending) > len(t.given) {
 		return
 	}
 	kept := t.given[:0]
 	for _, g := range t.given {
 		if g.pending() {
 			kept = append(kept, g)
+		} else {
+			g.unlist()
 		}
 	}
 	t.given = kept
@@ -111,6 +139,20 @@ func (t *thread) callBack(p *pledge) {
 		p.pending, p.across = false, t.across
 		t.pending--
 		t.unsure = true
+		if t.pending == 0 {
+			t.exposed, t.unsure = t.base, false
+		}
+	}
+}
+
+// teach notes that a running thread may have learnt something by what another
+// one did.
+func (f *Filter) teach(o heisen.Object) {
+	if heisen.Object(o.Thread()) != o {
+		return
+	}
+	if p := f.threads.Peek(entryOf(o.Thread())); p != nil && *p != nil {
+		(*p).version++
 	}
 }
 
@@ -133,7 +175,13 @@ func entryOf(id heisen.Thread) heisen.Object { return 8 * heisen.Object(id) }
 const numRecent = 64
 
 func (f *Filter) start(id heisen.Thread) *thread {
-	t := &thread{id: id}
+	var t *thread
+	if n := len(f.spare); n > 0 {
+		t, f.spare = f.spare[n-1], f.spare[:n-1]
+	} else {
+		t = new(thread)
+	}
+	t.id = id
 	if n := len(f.unused); n > 0 {
 		t.number = f.unused[n-1]
 		f.unused = f.unused[:n-1]

@@ -85,6 +85,9 @@ func (d *Reference) HandleRecords(batch []heisen.Record) {
 // Skip implements heisen.Skipper.
 func (d *Reference) Skip(events uint64) { d.events += events }
 
+// LockUse implements heisen.LockUser.
+func (*Reference) LockUse() heisen.LockUse { return heisen.LockOrder }
+
 // Flush implements heisen.Detector. The error is that of Order.Err.
 func (d *Reference) Flush() error { return d.order.Err() }
 

@@ -16,14 +16,17 @@ type Micro struct {
 	// random, goes on. Where threads take the same locks, this is what decides
 	// how often a lock changes hands.
 	Burst int
+	// Sites is how many increments there are in the program, of which each
+	// iteration makes another one.
+	Sites int
 	Seed  uint64
 }
 
 // SharedLocks is Figure 5.1: threads that increment one variable, in a loop,
 // while they hold all of some locks. It has no races.
 func SharedLocks(m Micro) []heisen.Record {
-	return m.generate(func(b *microBuilder, t heisen.Thread) {
-		b.iteration(t, 0)
+	return m.generate(func(b *microBuilder, t heisen.Thread, round int) {
+		b.iteration(t, round, 0)
 	}, false)
 }
 
@@ -31,8 +34,8 @@ func SharedLocks(m Micro) []heisen.Record {
 // thread 0 increments the variable before it starts each thread. All increments
 // by the threads race with each other.
 func PrivateLocks(m Micro) []heisen.Record {
-	return m.generate(func(b *microBuilder, t heisen.Thread) {
-		b.iteration(t, int(t)*b.Locks)
+	return m.generate(func(b *microBuilder, t heisen.Thread, round int) {
+		b.iteration(t, round, int(t)*b.Locks)
 	}, true)
 }
 
@@ -54,9 +57,9 @@ const (
 
 const microVariable = varBase
 
-func (m Micro) generate(iteration func(*microBuilder, heisen.Thread), initialise bool) []heisen.Record {
+func (m Micro) generate(iteration func(b *microBuilder, t heisen.Thread, round int), initialise bool) []heisen.Record {
 	m.Threads, m.Iterations = max(m.Threads, 1), max(m.Iterations, 1)
-	m.Locks, m.Burst = max(m.Locks, 1), max(m.Burst, 1)
+	m.Locks, m.Burst, m.Sites = max(m.Locks, 1), max(m.Burst, 1), max(m.Sites, 1)
 	rng := rand.New(rand.NewPCG(m.Seed, 0x9e3779b97f4a7c15))
 	b := &microBuilder{Micro: m}
 	b.out = make([]heisen.Record, 0, m.Threads*(m.Iterations*(2*m.Locks+2)+8))
@@ -77,8 +80,8 @@ func (m Micro) generate(iteration func(*microBuilder, heisen.Thread), initialise
 		i := rng.IntN(len(running))
 		t := running[i]
 		for range min(m.Burst, left[t]) {
-			iteration(b, t)
 			left[t]--
+			iteration(b, t, left[t])
 		}
 		if left[t] == 0 {
 			b.add(t, heisen.Send, signalAt(-1), microEnd)
@@ -93,12 +96,16 @@ func (m Micro) generate(iteration func(*microBuilder, heisen.Thread), initialise
 
 // iteration takes locks from the given one on, increments the variable, and
 // releases them.
-func (b *microBuilder) iteration(t heisen.Thread, first int) {
+func (b *microBuilder) iteration(t heisen.Thread, round, first int) {
+	read, write := microRead, microWrite
+	if n := heisen.Site(round % b.Sites); n > 0 {
+		read, write = microEnd+2*n-1, microEnd+2*n
+	}
 	for i := range b.Locks {
 		b.add(t, heisen.Acquire, lockAt(first+i), microLock)
 	}
-	b.add(t, heisen.Read, microVariable, microRead)
-	b.add(t, heisen.Write, microVariable, microWrite)
+	b.add(t, heisen.Read, microVariable, read)
+	b.add(t, heisen.Write, microVariable, write)
 	for i := range b.Locks {
 		b.add(t, heisen.Release, lockAt(first+i), microUnlock)
 	}

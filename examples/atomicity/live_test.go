@@ -3,6 +3,8 @@ package atomicity
 import (
 	"bytes"
 	"encoding/json"
+	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -34,6 +36,31 @@ func TestLive(t *testing.T) {
 				t.Errorf("with -fixed: %v", found)
 			}
 		})
+	}
+}
+
+// TestLiveOldest does so with the oldest release of Go that is supported, whose
+// methods of atomic types are compiled in another way.
+func TestLiveOldest(t *testing.T) {
+	if testing.Short() {
+		t.Skip("builds instrumented programs")
+	}
+	const oldest = "go1.25.5"
+	t.Setenv("GOTOOLCHAIN", oldest)
+	if out, err := exec.Command("go", "version").CombinedOutput(); err != nil {
+		if os.Getenv("CI") == "true" {
+			t.Fatalf("toolchain %s: %v\n%s", oldest, err, out)
+		}
+		t.Skipf("toolchain %s cannot be had: %s", oldest, out)
+	}
+	for _, name := range []string{"counter", "lazy", "registry"} {
+		found := violations(t, name)
+		for i := 0; len(found) == 0 && i < 5; i++ {
+			found = violations(t, name)
+		}
+		if len(found) == 0 {
+			t.Errorf("%s: the bug is not found", name)
+		}
 	}
 }
 

@@ -15,12 +15,20 @@ func (inv *invocation) analyze() (int, error) {
 	filter := inv.filterFlag(false)
 	known := inv.knownFlags()
 	asJSON := inv.flags.Bool("json", false, "print findings as JSON, one a line")
+	o := &overlaps{}
+	o.sectionsFlag(inv)
 	files, err := inv.parseFiles()
 	if err != nil {
 		return Misused, err
 	}
 	if err := known.read(); err != nil {
 		return Failed, err
+	}
+	if o.sections != "" {
+		if err := o.readSections(); err != nil {
+			return Failed, err
+		}
+		detect.sections = o.read
 	}
 	if *filter {
 		detect.fronts = &fronts{}

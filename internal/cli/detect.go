@@ -4,10 +4,12 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"os"
 	"slices"
 	"strings"
 
 	"github.com/heisen-go/heisen"
+	"github.com/heisen-go/heisen/atomrace"
 	"github.com/heisen-go/heisen/internal/rt"
 	"github.com/heisen-go/heisen/lockset"
 	"github.com/heisen-go/heisen/vclock"
@@ -31,8 +33,8 @@ var detectors = []struct {
 		func(sink heisen.Sink) heisen.Detector { return lockset.NewHybrid(sink) }},
 	{"lockorder", "potential deadlocks: cycles of the lock-order graph that no gate lock, fork, join or message excludes; claims no deadlock", RecorderFiltered, treeFilter,
 		func(sink heisen.Sink) heisen.Detector { return lockset.NewLockOrder(sink) }},
-	{atomraceName, "only true races, as accesses that overlap, and atomic sections that others came into; finds more with noise", Unfiltered, treeFilter,
-		func(sink heisen.Sink) heisen.Detector { return nil }},
+	{atomraceName, "only true races, as accesses that overlap, and atomic sections that others came into; finds more with noise", Unfiltered, nil,
+		nil}, // see newAtomRace; a filter in front of it would take accesses from sections
 }
 
 // Detector is a detector that -detect can name.
@@ -72,6 +74,8 @@ type detection struct {
 	chosen []string
 	fronts *fronts // filters between traces and detectors; nil if there are none
 	live   bool    // the streams are of programs that look for overlaps themselves
+
+	sections []atomrace.Section // for traces; their files are absolute
 }
 
 func (d *detection) String() string { return strings.Join(d.chosen, ",") }
@@ -99,12 +103,19 @@ func (d *detection) build(symbols *heisen.Symbols, sink heisen.Sink) (built []he
 		if !slices.Contains(d.chosen, known.Name) || known.live && d.live {
 			continue
 		}
-		detector, wrong := known.New(symbols, func(f heisen.Finding) {
+		named := func(f heisen.Finding) {
 			if f.Detector == "" {
 				f.Detector = known.Name
 			}
 			sink(f)
-		})
+		}
+		var detector heisen.Detector
+		var wrong error
+		if known.live {
+			detector, wrong = newAtomRace(symbols, d.sections, named)
+		} else {
+			detector, wrong = known.New(symbols, named)
+		}
 		switch {
 		case wrong != nil:
 			err = errors.Join(err, fmt.Errorf("detector %s: %w", known.Name, wrong))
@@ -119,6 +130,19 @@ func (d *detection) build(symbols *heisen.Symbols, sink heisen.Sink) (built []he
 		}
 	}
 	return built, err
+}
+
+// newAtomRace returns the detector for a trace, whose files are relative to where the
+// command runs unless they are absolute.
+func newAtomRace(symbols *heisen.Symbols, sections []atomrace.Section, sink heisen.Sink) (heisen.Detector, error) {
+	if len(sections) == 0 {
+		return atomrace.NewDetector(sink)
+	}
+	here, err := os.Getwd()
+	if err != nil {
+		return nil, err
+	}
+	return atomrace.NewDetector(sink, atomrace.WithSections(sections, atomrace.LocateIn(symbols, here)))
 }
 
 // Chosen is detectors by a list as -detect takes it; "all" stands for every

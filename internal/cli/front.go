@@ -60,8 +60,13 @@ func (f *fronts) summary(to io.Writer, tool string) {
 		s := filter.Stats()
 		sums[at].Dropped += s.Dropped
 		sums[at].Accesses += s.Accesses
+		sums[at].Rested += s.Rested
 	}
 	for i, s := range sums {
-		fmt.Fprintf(to, "%s: %s went without %d of %d accesses, which were redundant\n", tool, names[i], s.Dropped, s.Accesses)
+		fmt.Fprintf(to, "%s: %s went without %d of %d accesses, which were redundant", tool, names[i], s.Dropped, s.Accesses)
+		if s.Rested > 0 {
+			fmt.Fprintf(to, "; it took %d other events as they came, for to look at them did not pay", s.Rested)
+		}
+		fmt.Fprintln(to)
 	}
 }

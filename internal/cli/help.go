@@ -62,7 +62,7 @@ The name - is standard input.
 		},
 		{
 			name: "sections", args: "(infer | refine) [packages] [-- test flags]",
-			short: "obtain atomic sections from source",
+			short: "obtain atomic sections from source, and prune them by runs of tests",
 			long: `A section is accesses to one variable that are meant to be atomic. There are
 patterns of code for which that is likely:
 
@@ -76,6 +76,11 @@ Left out are variables that no other goroutine can reach, as far as can be seen
 in one package, and sections around which one lock is held, which is to say by
 the same function. Names of source files are relative to the folder of the file
 that is written. Nothing is run; what the packages import is compiled if it has to be.
+
+refine runs the tests a number of times with the sections of -sections watched,
+and takes out what a run breaks whose tests pass; tests that fail prove nothing.
+It ends after -calm such runs that break nothing new, drops what was never seen,
+and writes what is left. Noise makes it see more.
 `,
 			run: (*invocation).sections,
 		},

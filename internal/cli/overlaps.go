@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"os"
@@ -13,6 +14,7 @@ import (
 	"github.com/heisen-go/heisen/atomrace"
 	"github.com/heisen-go/heisen/internal/report"
 	"github.com/heisen-go/heisen/internal/rt"
+	"github.com/heisen-go/heisen/internal/static"
 )
 
 // overlaps is what atomrace is to look for in running programs: the values of the
@@ -35,14 +37,19 @@ type overlaps struct {
 // to wait.
 func (inv *invocation) overlapFlags() *overlaps {
 	o := &overlaps{}
-	inv.flags.StringVar(&o.sections, "sections", "", "atomrace: watch the atomic sections in `file`")
-	inv.flags.StringVar(&o.noise, "noise", "none", "atomrace: make goroutines wait while they access memory: none, `random`, loc (at the places of -from) or var (wherever the variables of -from are accessed)")
+	o.sectionsFlag(inv)
+	inv.flags.StringVar(&o.noise, "noise", "none", "atomrace: make goroutines wait while they access memory, by a `heuristic`: none, random, loc (at the places in -from) or var (wherever the variables in -from are accessed)")
 	inv.flags.StringVar(&o.from, "from", "", "atomrace: findings for -noise, a `file` as -json prints it")
-	inv.flags.IntVar(&o.strength, "noise-strength", 50, "how many of a thousand accesses wait")
-	inv.flags.DurationVar(&o.wait, "noise-wait", 50*time.Microsecond, "how long; 0: only let others run")
-	inv.flags.Uint64Var(&o.seed, "noise-seed", 1, "what the choice of accesses depends on, besides the goroutines' numbers")
-	inv.flags.DurationVar(&o.budget, "noise-budget", 20*time.Second, "how long at most all waits of a program take together")
+	inv.flags.IntVar(&o.strength, "noise-strength", 50, "atomrace: how many of a thousand accesses wait")
+	inv.flags.DurationVar(&o.wait, "noise-wait", 50*time.Microsecond, "atomrace: how long they wait; 0: only let others run")
+	inv.flags.Uint64Var(&o.seed, "noise-seed", 1, "atomrace: what the choice of accesses depends on, besides the goroutines' numbers")
+	inv.flags.DurationVar(&o.budget, "noise-budget", 20*time.Second, "atomrace: how long at most all waits of a program take together")
 	return o
+}
+
+// sectionsFlag defines -sections.
+func (o *overlaps) sectionsFlag(inv *invocation) {
+	inv.flags.StringVar(&o.sections, "sections", "", "atomrace: watch the atomic sections in `file`")
 }
 
 // live returns what programs are to look for, nil if none of the chosen detectors
@@ -128,16 +135,25 @@ func (o *overlaps) absolute(sections []atomrace.Section) []atomrace.Section {
 	return sections
 }
 
-// findingsIn reads a file of findings.
-func findingsIn(name string) ([]report.Finding, error) {
-	f, err := os.Open(name)
+// findingsIn reads a file of findings: what -json has printed, in which there may be
+// lines that the program has printed, or what -write-baseline has written.
+func findingsIn(name string) (findings []report.Finding, err error) {
+	text, err := os.ReadFile(name)
 	if err != nil {
 		return nil, err
 	}
-	defer f.Close()
-	findings, err := report.Decode(f)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", name, err)
+	n := 0
+	for line := range strings.Lines(string(text)) {
+		n++
+		start := strings.Index(line, `{"detector":`)
+		if start < 0 {
+			continue
+		}
+		found, err := report.Decode(strings.NewReader(line[start:]))
+		if err != nil {
+			return nil, fmt.Errorf("%s:%d: %w", name, n, err)
+		}
+		findings = append(findings, found...)
 	}
 	if len(findings) == 0 {
 		return nil, fmt.Errorf("%s: no findings", name)
@@ -173,21 +189,52 @@ func locationsOf(name string) ([]atomrace.Location, error) {
 }
 
 // variablesOf returns the places where the variables in a file of findings are
-// accessed.
+// accessed, in the packages that are tested or run.
 func variablesOf(inv *invocation, name string) ([]atomrace.Location, error) {
-	return nil, errors.New("not yet")
+	findings, err := findingsIn(name)
+	if err != nil {
+		return nil, err
+	}
+	var of []static.Access
+	for i := range findings {
+		for _, a := range findings[i].Accesses {
+			if len(a.Stack) == 0 || a.Variable == "" {
+				continue
+			}
+			access := static.Access{File: a.Stack[0].File, Line: a.Stack[0].Line, Expr: a.Variable}
+			if !slices.Contains(of, access) {
+				of = append(of, access)
+			}
+		}
+	}
+	if len(of) == 0 {
+		return nil, fmt.Errorf("%s: the findings name no variables", name)
+	}
+	done := inv.progress("looking for variables", time.Second)
+	defer done()
+	ctx, stop := inv.interruptible()
+	defer stop()
+	source := static.Source{Packages: inv.args, Tests: true}
+	if inv.tags != "" {
+		source.Tags = strings.Split(inv.tags, ",")
+	}
+	locations, err := static.Uses(ctx, source, of...)
+	if len(locations) == 0 {
+		return nil, fmt.Errorf("%s: %w", name, cmp.Or(err, errors.New("none of the variables is accessed in these packages")))
+	}
+	if errors.Is(err, static.ErrNoVariable) {
+		err = nil // a variable of another package
+	}
+	return locations, err
 }
 
 // overlapFinding is what a program has found, as a finding.
 func overlapFinding(found rt.Overlap) heisen.Finding {
-	f := heisen.Finding{
-		Detector: atomraceName, Kind: heisen.Race, Object: found.Accesses[0].Object,
-		Message: "two goroutines access it at the same time", Accesses: found.Accesses,
-	}
+	f := atomrace.RaceOf(found.Accesses[0], found.Accesses[1])
 	if found.Section >= 0 {
-		f.Kind = heisen.Atomicity
-		f.Message = "another goroutine's access comes into an atomic section"
+		f = atomrace.ViolationOf(found.Accesses)
 	}
+	f.Detector = atomraceName
 	return f
 }
 

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"sync"
 
 	"github.com/heisen-go/heisen"
@@ -75,8 +76,8 @@ func (inv *invocation) refine() (int, error) {
 	if !refiner.Done() {
 		settled = "; the last runs still changed something"
 	}
-	fmt.Fprintf(inv.Err, "%d runs, %d correct; %d sections with %d ends, of %d with %d%s\n",
-		done, correct, len(refined), pairs(refined), len(o.read), pairs(o.read), settled)
+	fmt.Fprintf(inv.Err, "%d runs, %d correct; %d of %d sections are left, with %d of %d ends%s\n",
+		done, correct, len(refined), len(o.read), pairs(refined), pairs(o.read), settled)
 	return Clean, nil
 }
 
@@ -103,8 +104,8 @@ func (inv *invocation) refiningRun(o *overlaps, live *rt.Live, flags testFlags) 
 		o.observe(stream, found, func(overlap rt.Overlap, _ heisen.Finding) {
 			if overlap.Section >= 0 && overlap.End < len(all) {
 				mu.Lock()
-				run.Violated = append(run.Violated, all[overlap.End])
-				mu.Unlock()
+				defer mu.Unlock()
+				run.Violated = add(run.Violated, all[overlap.End])
 			}
 		})
 		_, err := heisen.Run(inv.ctx, stream)
@@ -112,7 +113,7 @@ func (inv *invocation) refiningRun(o *overlaps, live *rt.Live, flags testFlags) 
 		defer mu.Unlock()
 		for i, seen := range stream.Watched().Seen {
 			if seen && i < len(all) {
-				run.Seen = append(run.Seen, all[i])
+				run.Seen = add(run.Seen, all[i])
 			}
 		}
 		return Clean, err
@@ -126,6 +127,14 @@ func (inv *invocation) refiningRun(o *overlaps, live *rt.Live, flags testFlags) 
 		err = errors.New("no instrumented test ran")
 	}
 	return run, err
+}
+
+// add adds a pair to a set.
+func add(set []atomrace.Pair, pair atomrace.Pair) []atomrace.Pair {
+	if slices.Contains(set, pair) {
+		return set
+	}
+	return append(set, pair)
 }
 
 // flatten returns the pairs of sections as programs number their ends.

@@ -3,6 +3,7 @@ package cli
 import (
 	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -66,6 +67,11 @@ func (inv *invocation) infer() (int, error) {
 		opts = append(opts, static.Locked())
 	}
 	source.Packages = inv.args
+	if dir, err := os.Stat(filepath.Dir(*out)); err != nil {
+		return Failed, err // sooner than after the work
+	} else if !dir.IsDir() {
+		return Failed, fmt.Errorf("%s is not a folder", filepath.Dir(*out))
+	}
 
 	done := inv.progress("analysing", time.Second)
 	ctx, stop := inv.interruptible()

@@ -30,6 +30,7 @@ type session struct {
 	programs sync.WaitGroup
 	mu       sync.Mutex
 	seen     int                 // programs that connected
+	met      bool                // one of them came to a place that live names, or did not say
 	failed   error               // the first error of a program
 	open     map[*rt.Program]int // process numbers
 }
@@ -66,6 +67,9 @@ func (s *session) run(cmd *exec.Cmd) (int, error) {
 	orphans := time.AfterFunc(grace, s.abandon)
 	s.programs.Wait()
 	orphans.Stop()
+	if s.live.Places() > 0 && s.seen > 0 && !s.met {
+		fmt.Fprintf(s.errors, "%s: none of the places of the sections or of the noise was reached: they may be of other sources, or in packages that are not recorded\n", s.name)
+	}
 	if err == nil {
 		err = s.failed
 	}
@@ -112,6 +116,13 @@ func (s *session) program(number int, p *rt.Program) error {
 	if stream.Coarse() {
 		fmt.Fprintf(s.errors, "%s: process %d makes calls in so many ways, or takes so many locks, that some findings lack locks or innermost calls\n", s.name, stream.PID())
 	}
+	watched := stream.Watched()
+	if n := watched.Unnoticed; n > 0 {
+		fmt.Fprintf(s.errors, "%s: process %d had so much under way at a time that %d overlaps or sections could not be followed\n", s.name, stream.PID(), n)
+	}
+	s.mu.Lock()
+	s.met = s.met || watched.Met || !watched.Ended
+	s.mu.Unlock()
 	if err != nil {
 		err = fmt.Errorf("process %d: %w", stream.PID(), err)
 	}

@@ -12,6 +12,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/heisen-go/heisen/internal/rt"
 )
 
 // built is the test data, instrumented; the tests share it.
@@ -76,6 +78,36 @@ func TestVerdicts(t *testing.T) {
 	}
 	if races < 200 || len(tallies)-races < 100 {
 		t.Errorf("only %d functions, %d with a race", len(tallies), races)
+	}
+}
+
+// TestOverlaps runs every function in scope with atomrace: what it reports is a race,
+// and noise lets it find many.
+func TestOverlaps(t *testing.T) {
+	s := *built
+	s.mode, s.live = rt.Nothing, &rt.Live{Noise: rt.Noise{Strength: 200, For: 50 * time.Microsecond, Seed: 1, Budget: 500 * time.Millisecond}}
+	p := plan{
+		chosen:      func(f function) bool { return exceptions[f.name] == exception{} },
+		procs:       []int{2},
+		repetitions: 1,
+		parallel:    runtime.NumCPU(),
+	}
+	tallies, err := s.runAll(t.Context(), p, func(string) {})
+	if err != nil {
+		t.Fatal(err)
+	}
+	races := 0
+	for _, y := range tallies {
+		v := y.runs[0]
+		for _, fault := range y.wrong() {
+			t.Errorf("%s %s: %s\n%s", y.file, y.name, fault, v.said)
+		}
+		if y.racy && v.reported {
+			races++
+		}
+	}
+	if races < 100 {
+		t.Errorf("%d races found in %d functions", races, len(tallies))
 	}
 }
 

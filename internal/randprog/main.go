@@ -12,6 +12,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
 	"time"
 )
 
@@ -56,12 +57,7 @@ type result struct {
 }
 
 func (r result) String() string {
-	var b strings.Builder
-	for _, w := range r.wrong {
-		fmt.Fprintf(&b, "false alarm: %s\n", w)
-	}
-	fmt.Fprintf(&b, "%d programs, %d of them with races (%d pairs of places), %d false alarms", r.programs, r.racy, r.races, len(r.wrong))
-	return b.String()
+	return fmt.Sprintf("%d programs, %d of them with races (%d pairs of places), %d false alarms", r.programs, r.racy, r.races, len(r.wrong))
 }
 
 // run generates and runs the programs.
@@ -75,23 +71,42 @@ func (s settings) run(ctx context.Context) (all result, err error) {
 	if out, err := exec.CommandContext(ctx, "go", "build", "-o", heisen, "github.com/heisen-go/heisen/cmd/heisen").CombinedOutput(); err != nil {
 		return all, fmt.Errorf("go build: %w\n%s", err, out)
 	}
-	start := time.Now()
-	for done := 0; done < s.programs; {
-		n := min(batch, s.programs-done)
-		r, err := s.batch(ctx, heisen, filepath.Join(dir, fmt.Sprint(done)), s.seed+uint64(done), n)
-		if err != nil {
-			return all, err
-		}
-		done += n
-		all.programs += n
-		all.races += r.races
-		all.racy += r.racy
-		all.wrong = append(all.wrong, r.wrong...)
-		if s.progress != nil {
-			fmt.Fprintf(s.progress, "%d programs, %v\n", done, time.Since(start).Round(time.Second))
-		}
+	// Two batches at a time: one is compiled while the other mostly sleeps.
+	var (
+		start = time.Now()
+		next  int
+		mu    sync.Mutex // guards next, all and err
+		both  sync.WaitGroup
+	)
+	for range 2 {
+		both.Go(func() {
+			mu.Lock()
+			defer mu.Unlock()
+			for next < s.programs && err == nil {
+				first, n := next, min(batch, s.programs-next)
+				next += n
+				mu.Unlock()
+				r, wrong := s.batch(ctx, heisen, filepath.Join(dir, fmt.Sprint(first)), s.seed+uint64(first), n)
+				mu.Lock()
+				if wrong != nil {
+					err = wrong
+					return
+				}
+				all.programs += n
+				all.races += r.races
+				all.racy += r.racy
+				all.wrong = append(all.wrong, r.wrong...)
+				if s.progress != nil {
+					for _, w := range r.wrong {
+						fmt.Fprintf(s.progress, "false alarm: %s\n", w)
+					}
+					fmt.Fprintf(s.progress, "%d programs, %v\n", all.programs, time.Since(start).Round(time.Second))
+				}
+			}
+		})
 	}
-	return all, nil
+	both.Wait()
+	return all, err
 }
 
 // batch compiles some programs into one executable and runs it.

@@ -18,6 +18,10 @@
 // words that one goroutine uses at a time are noted beside the word, and what
 // still matters is sent when another goroutine comes (cells.go, vclock.Late).
 //
+// A program can also look for overlapping accesses itself (Live, watch.go): then the
+// table of package internal/watch, which is injected with the recorder, has what each
+// goroutine is accessing, and what is found comes with the stream.
+//
 // Package testing is patched to say which test a goroutine begins to run; in the
 // Symbols that is a call at a site that has a Task.
 package rt

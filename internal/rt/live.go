@@ -34,6 +34,17 @@ type Noise struct {
 	Budget time.Duration // of all waits together
 }
 
+// Places counts the places that l names, with repetition. l may be nil.
+func (l *Live) Places() (n int) {
+	if l == nil {
+		return 0
+	}
+	for i := range l.Sections {
+		n += 1 + len(l.Sections[i].Ends)
+	}
+	return n + len(l.Noise.At)
+}
+
 // Limits of what a program can be asked to watch.
 const (
 	maxLiveLocations = 1<<12 - 1
@@ -157,25 +168,27 @@ type Watched struct {
 	// Seen says of every end, numbered as in Overlap, whether a goroutine has gone
 	// through the section to it.
 	Seen []bool
-	// Unnoticed counts what could not be followed because too much happened at a time:
-	// accesses and sections that others could not see, or not wholly. What they
-	// overlapped may have been missed.
+	// Unnoticed counts sections and overlaps that could not be followed because too
+	// many were under way at a time. Accesses that others could not see for there are
+	// three of other goroutines to the same variable do not count.
 	Unnoticed uint64
+	// Met says that an access was made at one of the places of sections or noise.
+	Met bool
 }
 
 // Watched returns what came of Live, once the stream has ended.
 func (s *Stream) Watched() Watched { return s.watched }
 
 func (s *Stream) setWatched(ends uint32, words []uint64) error {
-	if len(words) < lossWords || uint64(len(words)-lossWords) != (uint64(ends)+63)/64 {
+	if len(words) < watchedWords || uint64(len(words)-watchedWords) != (uint64(ends)+63)/64 {
 		return s.corrupt("%d words of %d ends", len(words), ends)
 	}
-	s.watched = Watched{Ended: true, Seen: make([]bool, ends)}
-	for _, lost := range words[:lossWords] {
+	s.watched = Watched{Ended: true, Seen: make([]bool, ends), Met: words[lossKinds] != 0}
+	for _, lost := range words[lossBusy:lossKinds] {
 		s.watched.Unnoticed += lost
 	}
 	for i := range s.watched.Seen {
-		s.watched.Seen[i] = words[lossWords+i/64]>>(i%64)&1 != 0
+		s.watched.Seen[i] = words[watchedWords+i/64]>>(i%64)&1 != 0
 	}
 	return nil
 }
@@ -218,6 +231,13 @@ func (m *merger) addAccess(o *Overlap, who, addr, size uint64) error {
 	})
 	return nil
 }
+
+// The five kinds of package watch's Losses, and the place of Busy, after those that
+// say that an access was compared with others, but not they with it, or not wholly.
+const (
+	lossKinds = 5
+	lossBusy  = 2
+)
 
 // placeBits is how many bits the number of a place has.
 const placeBits = 24

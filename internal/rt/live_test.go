@@ -51,13 +51,13 @@ func TestOverlaps(t *testing.T) {
 
 // TestWatched reads what a program tells at its end.
 func TestWatched(t *testing.T) {
-	rec := message(helloMessage(), msgWatched, 66, 1, 0, 2, 0, 4, 1<<3, 1<<1)
+	rec := message(helloMessage(), msgWatched, 66, 70, 50, 3, 0, 4, 1, 1<<3, 1<<1)
 	s, _, err := readAll(t, message(rec, msgBye, 0, 0, 0))
 	if err != nil {
 		t.Fatal(err)
 	}
 	got := s.Watched()
-	if !got.Ended || got.Unnoticed != 7 || len(got.Seen) != 66 {
+	if !got.Ended || !got.Met || got.Unnoticed != 7 || len(got.Seen) != 66 {
 		t.Errorf("%+v", got)
 	}
 	for i, seen := range got.Seen {
@@ -65,7 +65,7 @@ func TestWatched(t *testing.T) {
 			t.Errorf("end %d: seen is %v", i, seen)
 		}
 	}
-	if _, _, err := readAll(t, message(helloMessage(), msgWatched, 66, 1, 0, 2, 0, 4, 8)); err == nil {
+	if _, _, err := readAll(t, message(helloMessage(), msgWatched, 66, 1, 0, 2, 0, 4, 0, 8)); err == nil {
 		t.Error("no error about a word that is missing")
 	}
 }

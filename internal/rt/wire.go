@@ -52,7 +52,7 @@ const (
 	msgTask    = 6
 	msgWatched = 7
 
-	lossWords = 5
+	watchedWords = 6
 
 	taskPlace = 1 << 31
 

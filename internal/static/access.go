@@ -34,7 +34,7 @@ func (p *program) accessOf(ins ssa.Instruction) *access {
 	a := &access{ins: ins, mode: atomrace.Reads}
 	switch ins := ins.(type) {
 	case *ssa.UnOp:
-		if ins.Op != token.MUL {
+		if ins.Op != token.MUL || !needed(ins) {
 			return nil
 		}
 		a.path = pointee(ins.X)
@@ -116,6 +116,26 @@ func (a *access) call(c *ssa.CallCommon) bool {
 		return false
 	}
 	return true
+}
+
+// needed reports whether anything is done with a value. What is not, such as the
+// array of a range clause without a second variable, the compiler does not load.
+func needed(v ssa.Value) bool {
+	for _, ref := range *v.Referrers() {
+		switch ref := ref.(type) {
+		case *ssa.FieldAddr:
+			if needed(ref) {
+				return true
+			}
+		case *ssa.UnOp:
+			if ref.Op != token.MUL || needed(ref) {
+				return true
+			}
+		default:
+			return true
+		}
+	}
+	return false
 }
 
 // value returns what a read gives.

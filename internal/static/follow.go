@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"go/token"
-	"go/types"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -25,8 +24,8 @@ type pattern struct {
 	// judge says what an access means that control meets on its way from the entry.
 	judge func(f *follower, fr *frame, at state, met *access) verdict
 
-	tests   bool // sections end in branches of tests of what was read
-	callers bool // sections may end after the entry's function has returned
+	tests bool // sections end in branches of tests of what was read
+	pairs bool // any two accesses make a section, whatever has become of the value
 }
 
 type verdict uint8
@@ -58,19 +57,25 @@ func (p *program) sections(pattern *pattern) (out []found, gaveUp []*access) {
 			continue
 		}
 		for _, a := range p.byFn[fn] {
-			if !pattern.begins(a) || p.writes.final(a.path) || !p.shared.shared(a.path, a.ins) {
+			if !pattern.begins(a) || p.writes.final(a.path) || !p.shared.shared(a.path, nil) {
 				continue
 			}
 			f := &follower{p: p, pattern: pattern, entry: a, steps: maxSteps}
 			section, ok := f.section()
 			if f.steps < 0 {
 				gaveUp = append(gaveUp, a)
-			} else if ok {
+			} else if ok && p.sharedBefore(section.ends) {
 				out = append(out, section)
 			}
 		}
 	}
 	return out, gaveUp
+}
+
+// sharedBefore reports whether other goroutines may reach the variable before one
+// of the ends, though perhaps not yet at the entry.
+func (p *program) sharedBefore(ends []foundEnd) bool {
+	return slices.ContainsFunc(ends, func(e foundEnd) bool { return p.shared.shared(e.path, e.ins) })
 }
 
 // Bounds on how far one entry is followed.
@@ -104,7 +109,7 @@ type frame struct {
 	fn      *ssa.Function
 	path    path               // by which it reaches the variable
 	derived map[ssa.Value]bool // from what the entry read
-	entry   bool               // it is that of the entry
+	start   *ssa.BasicBlock    // where control has begun in it, if not by a call
 	depth   int
 	outer   *frame
 }
@@ -123,24 +128,28 @@ type state struct {
 // those on which the section makes no sense any more, and if one of them comes to
 // a place where an end is, there is no section.
 func (f *follower) section() (found, bool) {
-	fr := &frame{fn: f.entry.ins.Parent(), path: f.entry.path, entry: true}
-	if v := f.entry.value(); v != nil {
-		fr.derived = derived([]ssa.Value{v}, f.entry.ins.Block())
-	}
 	block := f.entry.ins.Block()
+	fr := &frame{fn: f.entry.ins.Parent(), path: f.entry.path, start: block}
+	if v := f.entry.value(); v != nil {
+		fr.derived = derived([]ssa.Value{v}, block)
+	}
 	next := slices.Index(block.Instrs, f.entry.ins) + 1
 	exits := f.follow(fr, block, next, state{holds: f.hold(f.p.locks.at(f.entry.ins), fr.path)})
-	if f.pattern.callers && len(exits) > 0 {
-		f.returnFrom(fr)
-	}
+	f.returnFrom(fr, exits)
 
+	above := 0
+	for _, m := range f.met {
+		if m.end {
+			above = max(above, m.above)
+		}
+	}
 	wrong := map[place]bool{}
 	for _, m := range f.met {
-		if !m.end {
+		if !m.end && m.above <= above {
 			wrong[f.p.place(m.access)] = true
 		}
 	}
-	out := found{pattern: f.pattern.name, entry: f.entry, locked: true}
+	out := found{pattern: f.pattern.name, entry: f.entry, above: above, locked: true}
 	index := map[place]int{}
 	for _, m := range f.met {
 		at := f.p.place(m.access)
@@ -161,7 +170,6 @@ func (f *follower) section() (found, bool) {
 			}
 			out.ends = append(out.ends, end)
 		}
-		out.above = max(out.above, m.above)
 		out.locked = out.locked && m.safe
 	}
 	if out.locked {
@@ -217,27 +225,62 @@ func (f *follower) safe(set uint64, end *access) bool {
 	return false
 }
 
-// returnFrom follows control into the callers of a frame's function.
-func (f *follower) returnFrom(fr *frame) {
-	if f.level == maxAbove {
+// returnFrom follows control from where a frame's function returns into its
+// callers. Those that are not known matter only to a pattern for which any two
+// accesses will do: elsewhere they might come to an end without the test, say, that
+// makes it one.
+func (f *follower) returnFrom(fr *frame, exits []state) {
+	if f.level == maxAbove || len(exits) == 0 || !f.pattern.pairs && !f.p.callersKnown(fr.fn) {
 		return
 	}
 	f.level++
-	defer func() { f.level-- }()
+	holds := f.holds
 	for _, call := range f.p.calls[fr.fn] {
 		p, ok := fr.path.back(&call.Call, fr.fn)
-		if !ok {
+		seeds := fr.returned(call)
+		if !ok || len(seeds) == 0 && !f.pattern.pairs {
 			continue
 		}
-		caller := &frame{fn: call.Parent(), path: p}
-		next := slices.Index(call.Block().Instrs, ssa.Instruction(call)) + 1
-		holds := f.holds
 		f.holds = nil
-		if len(f.follow(caller, call.Block(), next, state{holds: f.hold(f.p.locks.at(call), p)})) > 0 {
-			f.returnFrom(caller)
+		held := f.hold(f.p.locks.at(call), p)
+		caller := &frame{fn: call.Parent(), path: p, start: call.Block(), derived: derived(seeds, call.Block())}
+		next := slices.Index(call.Block().Instrs, ssa.Instruction(call)) + 1
+		var out []state
+		for _, void := range []bool{false, true} {
+			if slices.ContainsFunc(exits, func(st state) bool { return st.void == void }) {
+				out = append(out, f.follow(caller, call.Block(), next, state{void: void, holds: held})...)
+			}
 		}
-		f.holds = holds
+		f.returnFrom(caller, out)
 	}
+	f.holds = holds
+	f.level--
+}
+
+// returned returns the results of a call of the frame's function that are derived
+// from what the entry read.
+func (fr *frame) returned(call *ssa.Call) (out []ssa.Value) {
+	results := fr.fn.Signature.Results().Len()
+	for i := range results {
+		derived := false
+		for _, b := range fr.fn.Blocks {
+			if ret, ok := b.Instrs[len(b.Instrs)-1].(*ssa.Return); ok && i < len(ret.Results) && fr.derived[ret.Results[i]] {
+				derived = true
+			}
+		}
+		if !derived {
+			continue
+		}
+		if results == 1 {
+			return []ssa.Value{call}
+		}
+		for _, ref := range *call.Referrers() {
+			if part, ok := ref.(*ssa.Extract); ok && part.Index == i {
+				out = append(out, part)
+			}
+		}
+	}
+	return out
 }
 
 // follow follows control from an instruction of a block to where it leaves the
@@ -303,7 +346,7 @@ func (f *follower) follow(fr *frame, from *ssa.BasicBlock, next int, st state) (
 
 // enter returns the state in which control comes from one block into the next.
 func (f *follower) enter(fr *frame, from, to *ssa.BasicBlock, st state) state {
-	if !fr.entry {
+	if fr.start == nil {
 		return st
 	}
 	if f.pattern.tests {
@@ -314,7 +357,7 @@ func (f *follower) enter(fr *frame, from, to *ssa.BasicBlock, st state) state {
 			st.test = nil
 		}
 	}
-	if !f.pattern.callers && to.Dominates(f.entry.ins.Block()) {
+	if !f.pattern.pairs && to.Dominates(fr.start) {
 		st.void = true // another turn of a loop around the entry
 	}
 	return st
@@ -329,7 +372,7 @@ func (f *follower) instruction(fr *frame, ins ssa.Instruction, st state) (_ stat
 	if a := f.p.byIns[ins]; a != nil {
 		switch {
 		case ins == f.entry.ins && fr.path.equal(a.path):
-			f.met = append(f.met, meeting{a, f.pattern.callers && !st.void, f.level, f.safe(st.holds, a)})
+			f.met = append(f.met, meeting{a, f.pattern.pairs && !st.void, f.level, f.safe(st.holds, a)})
 			return st, nil, true
 		case fr.path.equal(a.path):
 			verdict := passes
@@ -388,89 +431,6 @@ func (f *follower) release(call *ssa.Call, set uint64) uint64 {
 		}
 	}
 	return set
-}
-
-// touches reports whether a function or what it calls may access the variable that
-// a path of its caller leads to, going by the names of fields and variables.
-func (p *program) touches(fn *ssa.Function, variable path) bool {
-	if len(p.reach) == 0 {
-		for changed := true; changed; {
-			changed = false
-			for _, fn := range p.funcs {
-				if p.collectTouched(fn) {
-					changed = true
-				}
-			}
-		}
-	}
-	return p.reach[fn][class(variable)]
-}
-
-func (p *program) collectTouched(fn *ssa.Function) (changed bool) {
-	known := p.reach[fn]
-	if known == nil {
-		known = map[types.Object]bool{}
-		p.reach[fn] = known
-	}
-	before := len(known)
-	for _, a := range p.byFn[fn] {
-		known[class(a.path)] = true
-	}
-	for _, b := range fn.Blocks {
-		for _, ins := range b.Instrs {
-			if call, ok := ins.(*ssa.Call); ok {
-				if callee := p.body(&call.Call); callee != nil {
-					for obj := range p.reach[callee] {
-						known[obj] = true
-					}
-				}
-			}
-		}
-	}
-	return len(known) > before
-}
-
-// class returns the field or package-level variable that a path ends in; others
-// are one class, nil.
-func class(p path) types.Object {
-	switch last := p.last().(type) {
-	case *types.Var:
-		return last
-	case *ssa.Global:
-		return last.Object()
-	}
-	return nil
-}
-
-// derived returns the values that are computed from others, without those that
-// merge what comes from earlier turns of a loop around entry.
-func derived(seeds []ssa.Value, entry *ssa.BasicBlock) map[ssa.Value]bool {
-	out := map[ssa.Value]bool{}
-	for len(seeds) > 0 {
-		v := seeds[len(seeds)-1]
-		seeds = seeds[:len(seeds)-1]
-		if out[v] {
-			continue
-		}
-		out[v] = true
-		if v.Referrers() == nil {
-			continue
-		}
-		for _, ref := range *v.Referrers() {
-			next, ok := ref.(ssa.Value)
-			if !ok {
-				continue
-			}
-			if phi, ok := ref.(*ssa.Phi); ok && entry != nil && phi.Block().Dominates(entry) {
-				continue
-			}
-			if closure, ok := ref.(*ssa.MakeClosure); ok && closure != v {
-				continue
-			}
-			seeds = append(seeds, next)
-		}
-	}
-	return out
 }
 
 // message says what was found, for people.

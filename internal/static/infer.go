@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"go/token"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -119,6 +120,7 @@ func Infer(ctx context.Context, source Source, opts ...Option) (*Inferred, error
 	slices.SortFunc(out.Sections, func(a, b atomrace.Section) int {
 		return cmp.Or(compareLocations(a.Entry, b.Entry), cmp.Compare(a.Variable, b.Variable))
 	})
+	out.Sections = unite(out.Sections)
 	slices.SortFunc(out.Notes, func(a, b Note) int {
 		return cmp.Or(cmp.Compare(a.File, b.File), cmp.Compare(a.Line, b.Line), cmp.Compare(a.Text, b.Text))
 	})
@@ -128,12 +130,8 @@ func Infer(ctx context.Context, source Source, opts ...Option) (*Inferred, error
 
 // merge adds what the patterns have found in a package.
 func (out *Inferred) merge(results []*result, locked bool) {
-	type key struct {
-		atomrace.Location
-		variable string
-	}
-	index := map[key]int{}
-	ends := map[*access][]foundEnd{} // of each entry, from the patterns before
+	index := map[atomrace.Location][]int{} // the sections with an entry
+	ends := map[*access][]foundEnd{}       // of each entry, from the patterns before
 	for _, r := range results {
 		for _, a := range r.gaveUp {
 			at := r.location(a)
@@ -153,16 +151,52 @@ func (out *Inferred) merge(results []*result, locked bool) {
 			if len(s.ends) == 0 {
 				continue
 			}
-			k := key{r.location(s.entry), s.entry.name}
-			i, ok := index[k]
-			if !ok {
-				i = len(out.Sections)
-				index[k] = i
-				out.Sections = append(out.Sections, atomrace.Section{Variable: k.variable, Entry: k.Location, Pattern: s.pattern})
+			entry := r.location(s.entry)
+			i := -1
+			for _, j := range index[entry] {
+				if out.Sections[j].Variable == s.entry.name {
+					i = j
+				}
 			}
-			r.extend(&out.Sections[i], s)
+			if i < 0 {
+				i = len(out.Sections)
+				index[entry] = append(index[entry], i)
+				out.Sections = append(out.Sections, atomrace.Section{Variable: s.entry.name, Entry: entry, Pattern: s.pattern})
+			}
+			to := &out.Sections[i]
+			for _, e := range s.ends {
+				extend(to, atomrace.End{At: r.location(e.access), Allow: e.allow})
+			}
+			to.Above = max(to.Above, s.above)
 		}
 	}
+}
+
+// unite makes one section of those that have the same entry and may be about the same
+// variable: a name such as *p is also a pattern. The sections are sorted by entry.
+func unite(sections []atomrace.Section) (out []atomrace.Section) {
+	for _, s := range sections {
+		for i := len(out) - 1; i >= 0 && out[i].Entry == s.Entry; i-- {
+			other := out[i]
+			switch {
+			case other.Covers(s.Variable):
+				s.Variable = other.Variable
+			case !s.Covers(other.Variable):
+				continue
+			}
+			if slices.Index(PatternNames(), other.Pattern) < slices.Index(PatternNames(), s.Pattern) {
+				s.Pattern = other.Pattern
+			}
+			s.Above = max(s.Above, other.Above)
+			for _, e := range other.Ends {
+				extend(&s, e)
+			}
+			out = slices.Delete(out, i, i+1)
+			i = len(out) // those before may be covered now
+		}
+		out = append(out, s)
+	}
+	return out
 }
 
 // before reports whether an end, found by a later pattern, lies on the way to one
@@ -173,24 +207,22 @@ func (s *found) before(e foundEnd, known []foundEnd) bool {
 	})
 }
 
-// extend adds the ends of a section that was found.
-func (r *result) extend(to *atomrace.Section, s found) {
-	for _, e := range s.ends {
-		at := r.location(e.access)
-		i := slices.IndexFunc(to.Ends, func(known atomrace.End) bool { return known.At == at })
-		if i < 0 {
-			to.Ends = append(to.Ends, atomrace.End{At: at, Allow: e.allow})
-		} else {
-			to.Ends[i].Allow &= e.allow
-		}
-		to.Circular = to.Circular || at == to.Entry
+// extend adds an end to a section.
+func extend(to *atomrace.Section, end atomrace.End) {
+	i := slices.IndexFunc(to.Ends, func(known atomrace.End) bool { return known.At == end.At })
+	if i >= 0 {
+		to.Ends[i].Allow &= end.Allow
+	} else {
+		to.Ends = append(to.Ends, end)
 	}
-	to.Above = max(to.Above, s.above)
+	to.Circular = to.Circular || end.At == to.Entry
 	slices.SortFunc(to.Ends, func(a, b atomrace.End) int { return compareLocations(a.At, b.At) })
 }
 
-func (r *result) location(a *access) atomrace.Location {
-	at := r.fset.Position(a.at)
+func (r *result) location(a *access) atomrace.Location { return location(r.fset, a) }
+
+func location(fset *token.FileSet, a *access) atomrace.Location {
+	at := fset.Position(a.at)
 	return atomrace.Location{File: filepath.ToSlash(filepath.Clean(at.Filename)), Line: at.Line, Mode: a.mode}
 }
 

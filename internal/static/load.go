@@ -79,15 +79,12 @@ func (s Source) load(ctx context.Context) (*loaded, error) {
 		if pkg.ForTest == "" && variants[pkg.PkgPath] || strings.HasSuffix(pkg.ID, ".test") {
 			continue
 		}
-		for _, e := range pkg.Errors {
-			if text := errorText(e); !said[text] {
-				said[text] = true
-				failed = append(failed, fmt.Errorf("%w: %s", ErrPackages, text))
-			}
-		}
-		if len(pkg.Errors) > 0 || pkg.IllTyped {
-			if len(pkg.Errors) == 0 {
-				failed = append(failed, fmt.Errorf("%w: %s: what it imports does not compile", ErrPackages, pkg.PkgPath))
+		if wrong := errorTexts(pkg); len(wrong) > 0 {
+			for _, text := range wrong {
+				if !said[text] {
+					said[text] = true
+					failed = append(failed, fmt.Errorf("%w: %s", ErrPackages, text))
+				}
 			}
 			continue
 		}
@@ -101,13 +98,28 @@ func (s Source) load(ctx context.Context) (*loaded, error) {
 	return out, nil
 }
 
-// errorText returns the place and the first line of what a compiler says.
-func errorText(e packages.Error) string {
-	text, _, _ := strings.Cut(strings.TrimPrefix(strings.TrimSpace(e.Msg), "# "), "\n")
-	if e.Pos == "" || e.Pos == "-" {
-		return text
+// errorTexts returns what is wrong with a package, each thing in a line with its
+// place. What the type checker says is preferred to the compiler's words for it.
+func errorTexts(pkg *packages.Package) (out []string) {
+	var compiler []string
+	for _, e := range pkg.Errors {
+		header, said, _ := strings.Cut(strings.TrimSpace(e.Msg), "\n")
+		switch {
+		case strings.HasPrefix(header, "# "):
+			compiler = append(compiler, strings.Split(said, "\n")...)
+		case e.Pos == "" || e.Pos == "-":
+			out = append(out, header)
+		default:
+			out = append(out, e.Pos+": "+header)
+		}
 	}
-	return e.Pos + ": " + text
+	if len(out) == 0 {
+		out = compiler
+	}
+	if len(out) == 0 && pkg.IllTyped {
+		out = []string{pkg.PkgPath + ": what it imports does not compile"}
+	}
+	return out
 }
 
 // tagsOfGOFLAGS returns the build tags that are set in the environment, which

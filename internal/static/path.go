@@ -228,9 +228,6 @@ func sameLook(a, b *ssa.CallCommon) bool {
 // translate returns the path in a callee by which it reaches the variable that is
 // p in its caller, if there is one.
 func (p path) translate(call *ssa.CallCommon, callee *ssa.Function) (path, bool) {
-	if _, ok := p.root.(*ssa.Global); ok {
-		return p, p.movable()
-	}
 	best, found := path{}, false
 	try := func(inside, outside ssa.Value) {
 		base := pointee(outside)
@@ -251,6 +248,9 @@ func (p path) translate(call *ssa.CallCommon, callee *ssa.Function) (path, bool)
 		for i, bound := range closure.Bindings {
 			try(callee.FreeVars[i], bound)
 		}
+	}
+	if !found && isGlobal(p.root) {
+		return p, p.movable()
 	}
 	return best, found
 }

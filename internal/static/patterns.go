@@ -1,6 +1,7 @@
 package static
 
 import (
+	"go/token"
 	"reflect"
 
 	"golang.org/x/tools/go/analysis"
@@ -89,21 +90,43 @@ func testsAgain(first *ssa.BasicBlock, met *access) bool {
 		if b == first || len(b.Instrs) == 0 {
 			continue
 		}
-		if test, ok := b.Instrs[len(b.Instrs)-1].(*ssa.If); ok && values[test.Cond] && sameValue(cond, test.Cond) {
+		if test, ok := b.Instrs[len(b.Instrs)-1].(*ssa.If); ok && values[test.Cond] && sameTest(cond, test.Cond) {
 			return true
 		}
 	}
 	return false
 }
 
+// sameTest reports whether two conditions are the same or each other's opposite.
+func sameTest(a, b ssa.Value) bool {
+	if not, ok := a.(*ssa.UnOp); ok && not.Op == token.NOT {
+		return sameTest(not.X, b)
+	}
+	if not, ok := b.(*ssa.UnOp); ok && not.Op == token.NOT {
+		return sameTest(a, not.X)
+	}
+	x, isBinary := a.(*ssa.BinOp)
+	y, areBinary := b.(*ssa.BinOp)
+	if !isBinary || !areBinary {
+		return sameValue(a, b)
+	}
+	return (x.Op == y.Op || x.Op == opposite[y.Op]) && sameValue(x.X, y.X) && sameValue(x.Y, y.Y)
+}
+
+var opposite = map[token.Token]token.Token{
+	token.EQL: token.NEQ, token.NEQ: token.EQL,
+	token.LSS: token.GEQ, token.GEQ: token.LSS,
+	token.GTR: token.LEQ, token.LEQ: token.GTR,
+}
+
 // Consecutive finds accesses to a variable of which one comes next after the other
 // (section 4.2): candidates for access interleaving invariants, of which most mean
 // nothing until runs have refined them.
 var Consecutive = newAnalyzer(&pattern{
-	name:    consecutive,
-	begins:  func(a *access) bool { return !a.exact },
-	judge:   judgeNext,
-	callers: true,
+	name:   consecutive,
+	begins: func(a *access) bool { return !a.exact },
+	judge:  judgeNext,
+	pairs:  true,
 }, "consecutive", `find accesses to a variable that come one after the other
 
 They may be in functions that the entry's function calls, or in its callers. What

@@ -79,12 +79,12 @@ func (s *spots) add(n ast.Node, parents []ast.Node) {
 	case *ast.SelectorExpr:
 		*s.spot(n.Sel.Pos()) = spot{name: nameOf(n), read: n.X.End(), write: s.spot(n.Sel.Pos()).write, field: true}
 		if _, imported := s.info.Uses[n.Sel].(*types.Var); imported && s.info.Selections[n] == nil {
-			s.spot(n.Sel.Pos()).read = anchor(n, parents) // a variable of another package
+			s.spot(n.Sel.Pos()).read = anchor(s.info, n, parents) // a variable of another package
 		}
 	case *ast.IndexExpr:
 		found := s.spot(n.Lbrack)
 		found.name, found.read = nameOf(n), n.Lbrack
-		if _, ok := coreType(s.info.TypeOf(n.X)).(*types.Map); ok {
+		if _, ok := underlying(s.info.TypeOf(n.X)).(*types.Map); ok {
 			found.name = nameOf(n.X)
 			if at := commaOk(n, parents); at.IsValid() {
 				found.read = at
@@ -100,7 +100,7 @@ func (s *spots) add(n ast.Node, parents []ast.Node) {
 			}
 		}
 		found := s.spot(n.Pos())
-		found.name, found.read = n.Name, anchor(n, parents)
+		found.name, found.read = n.Name, anchor(s.info, n, parents)
 	case *ast.AssignStmt:
 		for _, left := range n.Lhs {
 			s.target(left, n.TokPos)
@@ -156,7 +156,7 @@ func callee(call *ast.CallExpr) string {
 // written where it is indexed.
 func (s *spots) target(e ast.Expr, at token.Pos) {
 	if index, ok := ast.Unparen(e).(*ast.IndexExpr); ok {
-		if _, ok := coreType(s.info.TypeOf(index.X)).(*types.Map); ok {
+		if _, ok := underlying(s.info.TypeOf(index.X)).(*types.Map); ok {
 			at = index.Lbrack
 		}
 	}
@@ -217,7 +217,7 @@ func commaOk(e ast.Expr, parents []ast.Node) token.Pos {
 // anchor returns where the compiler has the load of a variable that a name
 // denotes. Names have no line of their own in compiled code, but that of the
 // innermost operation around them.
-func anchor(e ast.Expr, parents []ast.Node) token.Pos {
+func anchor(info *types.Info, e ast.Expr, parents []ast.Node) token.Pos {
 	for i := len(parents) - 1; i >= 0; i-- {
 		switch parent := parents[i].(type) {
 		case *ast.ParenExpr:
@@ -225,6 +225,9 @@ func anchor(e ast.Expr, parents []ast.Node) token.Pos {
 		case *ast.SelectorExpr:
 			return parent.X.End()
 		case *ast.IndexExpr:
+			if at := commaOk(parent, parents[:i]); at.IsValid() {
+				return at
+			}
 			return parent.Lbrack
 		case *ast.SliceExpr:
 			return parent.Lbrack
@@ -235,14 +238,34 @@ func anchor(e ast.Expr, parents []ast.Node) token.Pos {
 		case *ast.BinaryExpr:
 			return parent.OpPos
 		case *ast.CallExpr:
-			if i > 0 && isName(parent.Fun, "append") {
-				if assign, ok := parents[i-1].(*ast.AssignStmt); ok {
-					return assign.TokPos
-				}
+			if info.Types[parent.Fun].IsType() || boxed(info, parent, e) { // a conversion
+				return e.Pos()
+			}
+			if assign, ok := parents[i-1].(*ast.AssignStmt); ok && isName(parent.Fun, "append") {
+				return assign.TokPos
 			}
 			return parent.Lparen
 		case *ast.TypeAssertExpr:
+			if at := commaOk(parent, parents[:i]); at.IsValid() {
+				return at
+			}
 			return parent.X.End()
+		case *ast.CompositeLit:
+			return parent.Lbrace
+		case *ast.KeyValueExpr:
+			if lit, ok := parents[i-1].(*ast.CompositeLit); ok {
+				if _, ok := underlying(info.TypeOf(lit)).(*types.Struct); !ok {
+					return lit.Lbrace
+				}
+			}
+			return parent.Pos()
+		case *ast.CaseClause:
+			if s, ok := parents[i-2].(*ast.SwitchStmt); ok && s.Tag == nil {
+				return s.Switch
+			}
+			return parent.Case
+		case *ast.SwitchStmt:
+			return parent.Switch
 		case *ast.AssignStmt:
 			return parent.TokPos
 		case *ast.IncDecStmt:
@@ -259,6 +282,29 @@ func anchor(e ast.Expr, parents []ast.Node) token.Pos {
 		break
 	}
 	return e.Pos()
+}
+
+// boxed reports whether a call converts an argument to an interface.
+func boxed(info *types.Info, call *ast.CallExpr, arg ast.Expr) bool {
+	if isName(call.Fun, "panic") {
+		return true
+	}
+	t := info.TypeOf(arg)
+	sig, ok := underlying(info.TypeOf(call.Fun)).(*types.Signature)
+	if !ok || t == nil || types.IsInterface(t) {
+		return false
+	}
+	for i, a := range call.Args {
+		if ast.Unparen(a) != arg {
+			continue
+		}
+		if last := sig.Params().Len() - 1; sig.Variadic() && i >= last {
+			slice, ok := sig.Params().At(last).Type().(*types.Slice)
+			return ok && !call.Ellipsis.IsValid() && types.IsInterface(slice.Elem())
+		}
+		return i < sig.Params().Len() && types.IsInterface(sig.Params().At(i).Type())
+	}
+	return false
 }
 
 func isName(e ast.Expr, name string) bool {
@@ -298,11 +344,11 @@ func (s *spots) addRanges(fn *ssa.Function) {
 			if n.Value == nil || isName(n.Value, "_") {
 				break
 			}
-			switch t := coreType(s.info.TypeOf(n.X)).(type) {
+			switch t := underlying(s.info.TypeOf(n.X)).(type) {
 			case *types.Slice:
 				clauses = append(clauses, n)
 			case *types.Pointer:
-				if _, ok := coreType(t.Elem()).(*types.Array); ok {
+				if _, ok := underlying(t.Elem()).(*types.Array); ok {
 					clauses = append(clauses, n)
 				}
 			}
@@ -355,7 +401,8 @@ func (s *spots) implicit(load *ssa.UnOp) token.Pos {
 	return token.NoPos
 }
 
-func coreType(t types.Type) types.Type {
+// underlying returns the type under t, or nil if t is not known.
+func underlying(t types.Type) types.Type {
 	if t == nil {
 		return nil
 	}

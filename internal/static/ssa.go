@@ -27,17 +27,18 @@ type program struct {
 	// found out when one asks.
 	mu sync.Mutex
 
-	pass   *analysis.Pass
-	funcs  []*ssa.Function // those with source, literals too, in its order
-	spots  *spots
-	byIns  map[ssa.Instruction]*access
-	byFn   map[*ssa.Function][]*access
-	calls  map[*ssa.Function][]*ssa.Call // by callee, where it is known
-	shared *sharing
-	writes *written
-	locks  *locking
-	graphs map[*ssa.Function]*graph
-	reach  map[*ssa.Function]map[types.Object]bool
+	pass    *analysis.Pass
+	funcs   []*ssa.Function // those with source, literals too, in its order
+	spots   *spots
+	byIns   map[ssa.Instruction]*access
+	byFn    map[*ssa.Function][]*access
+	calls   map[*ssa.Function][]*ssa.Call // by callee, where it is known
+	invoked map[string]bool               // names of methods that are called through interfaces
+	shared  *sharing
+	writes  *written
+	locks   *locking
+	graphs  map[*ssa.Function]*graph
+	reach   map[*ssa.Function]map[types.Object]bool
 }
 
 func newProgram(pass *analysis.Pass) (*program, error) {
@@ -50,12 +51,13 @@ func newProgram(pass *analysis.Pass) (*program, error) {
 	pkg.Build()
 
 	p := &program{
-		pass:   pass,
-		byIns:  map[ssa.Instruction]*access{},
-		byFn:   map[*ssa.Function][]*access{},
-		calls:  map[*ssa.Function][]*ssa.Call{},
-		graphs: map[*ssa.Function]*graph{},
-		reach:  map[*ssa.Function]map[types.Object]bool{},
+		pass:    pass,
+		byIns:   map[ssa.Instruction]*access{},
+		byFn:    map[*ssa.Function][]*access{},
+		calls:   map[*ssa.Function][]*ssa.Call{},
+		invoked: map[string]bool{},
+		graphs:  map[*ssa.Function]*graph{},
+		reach:   map[*ssa.Function]map[types.Object]bool{},
 	}
 	for _, file := range pass.Files {
 		for _, decl := range file.Decls {
@@ -82,6 +84,9 @@ func newProgram(pass *analysis.Pass) (*program, error) {
 	for _, fn := range p.funcs {
 		for _, b := range fn.Blocks {
 			for _, ins := range b.Instrs {
+				if call, ok := ins.(ssa.CallInstruction); ok && call.Common().IsInvoke() {
+					p.invoked[call.Common().Method.Name()] = true
+				}
 				if call, ok := ins.(*ssa.Call); ok {
 					if callee := call.Call.StaticCallee(); callee != nil {
 						p.calls[origin(callee)] = append(p.calls[origin(callee)], call)
@@ -105,30 +110,6 @@ func (p *program) addFunc(fn *ssa.Function) {
 	for _, literal := range fn.AnonFuncs {
 		p.addFunc(literal)
 	}
-}
-
-// origin returns the function that an instance of a generic one is made of: that
-// is the one with a body here.
-func origin(fn *ssa.Function) *ssa.Function {
-	if o := fn.Origin(); o != nil {
-		return o
-	}
-	return fn
-}
-
-// body returns the function of this package that a call is known to call, or nil.
-func (p *program) body(call *ssa.CallCommon) *ssa.Function {
-	callee := call.StaticCallee()
-	if callee == nil {
-		return nil
-	}
-	if callee = origin(callee); len(callee.Blocks) == 0 {
-		return nil
-	}
-	if _, ok := p.byFn[callee]; ok || callee.Pkg != nil && callee.Pkg.Pkg == p.pass.Pkg {
-		return callee
-	}
-	return nil
 }
 
 // noReturn knows the functions of the standard library that never return.

@@ -7,8 +7,9 @@ import "sync/atomic"
 // A thread that is about to access a variable leaves an entry that says so, and then
 // looks for entries of others that conflict: first publish, then scan. Of two
 // accesses that do so, the one that publishes later finds the other's entry, if that
-// is still there when it has looked. So none of two accesses that are pending at
-// the same time escapes, and whatever is found was pending at that moment.
+// is still there when it has looked. So of two accesses that are pending at the same
+// time at least one finds the other, and whatever is found was pending at that moment.
+// Where a bound is in the way of the former, that is counted.
 //
 // Entries are found by the 8-byte word of their address. A word's entries are in one
 // bucket, a cache line with room for three; a product with an odd constant is a
@@ -34,6 +35,18 @@ import "sync/atomic"
 // Where the turn bit disagrees, the claim is a store or two from being complete, and
 // the reader tries again. If the other thread has been interrupted just there it gives
 // up in the end, and counts that.
+//
+// A thread keeps its entry for a word when it accesses the word in another way, as in a
+// write after a read: it claims anew what it holds. So it never has two for a word.
+//
+// How long an access may be pending. That the access itself goes on is not needed, only
+// that its thread has published nothing since. Let accesses of two threads be pending at
+// the same moment. For one to be ordered before the other its thread had to release
+// something after it, and the other thread to acquire that before its own access. But
+// that access had begun at that moment, and the release was yet to come. So a host that
+// calls After before each release can let accesses be pending until then (Table.Keep).
+// That finds more, and an access that repeats what is pending costs but a look at the
+// thread's own memory (Pending).
 
 const (
 	bucketBits  = 14
@@ -135,7 +148,11 @@ type Table struct {
 	// room for one, and not follow sections on a variable that another thread is
 	// followed on, as in figure 3. Races with a second reader are lost. It is set
 	// before the first access.
-	Single   bool
+	Single bool
+	// Keep makes accesses pending until After, or until the thread has too many. It is for
+	// hosts that call After before whatever the thread publishes, and set before the first
+	// access.
+	Keep     bool
 	sections uint32 // how many of rules are set
 	entries  uint32 // how many of entryRules are set
 	ends     uint32 // how many of endRules are set
@@ -182,7 +199,8 @@ type heldEntry struct {
 func (th *Thread) Idle() bool { return th.kept|th.wide|th.loc|th.actives == 0 }
 
 // Pending reports whether an access to the byte at addr is pending already, by an
-// entry that says as much: then Before has nothing to do but for sections.
+// entry that says as much: then Before has nothing to do but for sections, if accesses are
+// kept.
 //
 //go:nosplit
 func (t *Table) Pending(th *Thread, addr uint64, write bool) bool {
@@ -195,7 +213,7 @@ func (t *Table) Pending(th *Thread, addr uint64, write bool) bool {
 }
 
 // Touch is the quick half of Before, for an access to the byte at addr where there are
-// no sections. If the access is not pending then, Before is to be called. If it is, but
+// no sections and accesses are kept. If the access is not pending then, Before is to be called. If it is, but
 // there are others, Search is.
 //
 //go:nosplit
@@ -245,14 +263,13 @@ func (t *Table) Search(a *Access, hits *Hits) {
 // one of them a write. Then sections: the access is a suspect in those that other threads
 // are in on the variable, and begins those whose entry it is.
 //
-// The access is pending until After, or until room is needed for a later one of the
-// thread. An access that adds nothing to what the thread has pending is not looked at
-// again: whoever came since has found the earlier one.
+// The access is pending until After or, unless the table is to Keep it, the thread's
+// next Before. What the thread already has pending, in all its bytes and at least as
+// strongly, is not looked for again: whoever has come since has found it.
 //
 // Accesses by the same thread number never conflict. An atomic operation ends what is
-// pending, as After does, and leaves no entry, for it is over when the next event
-// comes, and what comes after it may be ordered by it; it looks for plain accesses that
-// are pending.
+// pending, as After does, and leaves no entry, for it may order whatever comes after it;
+// it looks for plain accesses that are pending.
 //
 //go:nosplit
 func (t *Table) Before(th *Thread, a *Access, hits *Hits) {
@@ -267,7 +284,7 @@ func (t *Table) Before(th *Thread, a *Access, hits *Hits) {
 		t.follow(th, a, first, last, hits)
 	}
 	th.who = a.Who
-	if life := t.life.Load(); a.Atomic || t.Single || th.life != life {
+	if life := t.life.Load(); !t.Keep || a.Atomic || th.life != life {
 		t.end(th)
 		th.life = life
 	} else if th.wide != 0 {

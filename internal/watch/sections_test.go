@@ -518,3 +518,114 @@ func TestSectionsConcurrent(t *testing.T) {
 		t.Logf("torn %v: %d violations, missed %+v", torn, found.Load(), l)
 	}
 }
+
+// TestSectionsRacy lets goroutines enter sections on the bytes of one word and access
+// them without a lock, and judges the violations by a clock. Who is held against a
+// section has accessed its variable since the entry was asked for and before the end was
+// over; and who did so in between for certain has been found, or somebody else who did
+// the same.
+func TestSectionsRacy(t *testing.T) {
+	type done struct {
+		Access
+		asked, told, over uint64 // when Before was called, when it returned, when After had
+	}
+	type broken struct {
+		entry, end uint64 // who
+		v          *Violation
+	}
+	const threads, rounds = 3, 1500
+	table := new(Table)
+	add(t, table, []rule{{entry: 1, ends: map[uint32]string{2: ""}}})
+	var clock, arrived atomic.Uint64
+	logs := make([][]done, threads)
+	sections := make([][]broken, threads)
+	var wg sync.WaitGroup
+	for id := range uint64(threads) {
+		wg.Add(1)
+		go func() {
+			defer wg.Done()
+			rng := rand.New(rand.NewPCG(id, 4))
+			var th Thread
+			access := func(addr uint64, loc uint32, hits *Hits) {
+				d := done{Access: Access{Addr: addr, Who: id<<32 | uint64(len(logs[id])), Loc: loc, Write: rng.IntN(2) == 0}}
+				d.asked = clock.Add(1)
+				table.Before(&th, &d.Access, hits)
+				d.told = clock.Add(1)
+				if rng.IntN(8) == 0 {
+					runtime.Gosched()
+				}
+				table.After(&th, hits)
+				d.over = clock.Add(1)
+				logs[id] = append(logs[id], d)
+			}
+			for n := range uint64(rounds) {
+				variable := 8 + rng.Uint64N(3)
+				var hits Hits
+				entry := id<<32 | uint64(len(logs[id]))
+				access(variable, 1, &hits)
+				if n%50 == 0 { // all are in a section now
+					for arrived.Add(1); arrived.Load() < threads*(n/50+1); {
+						runtime.Gosched()
+					}
+				}
+				for range 1 + rng.IntN(2) {
+					access(8+rng.Uint64N(3), 0, &hits)
+				}
+				end := id<<32 | uint64(len(logs[id]))
+				access(variable, 2, &hits)
+				b := broken{entry: entry, end: end}
+				if hits.Violations > 0 {
+					b.v = &hits.Broken[0]
+				}
+				sections[id] = append(sections[id], b)
+			}
+		}()
+	}
+	wg.Wait()
+	checkInactive(t, table)
+	if l := table.Missed(); l.Sections+l.Found != 0 {
+		t.Fatalf("missed %+v", l)
+	}
+	find := func(who uint64) *done { return &logs[who>>32][uint32(who)] }
+	violations, certain := 0, 0
+	for id := range sections {
+		for _, s := range sections[id] {
+			entry, end := find(s.entry), find(s.end)
+			read, wrote := false, false
+			for other := range logs {
+				for i := range logs[other] {
+					if d := &logs[other][i]; other != id && d.Addr == entry.Addr && d.asked > entry.told && d.told < end.asked {
+						read, wrote = read || !d.Write, wrote || d.Write
+						certain++
+					}
+				}
+			}
+			if (read && (s.v == nil || !s.v.Read) || wrote && (s.v == nil || !s.v.Wrote)) && table.Missed().Busy == 0 {
+				t.Fatalf("the section from %+v to %+v: read %v, wrote %v, found %+v", *entry, *end, read, wrote, s.v)
+			}
+			if s.v == nil {
+				continue
+			}
+			violations++
+			check := func(who uint64, write bool) {
+				d := find(who)
+				if d.Who>>32 == uint64(id) || d.Addr != entry.Addr || d.Write != write || d.told < entry.asked || d.asked > end.over {
+					t.Fatalf("the section from %+v to %+v found %+v", *entry, *end, *d)
+				}
+			}
+			if s.v.Entry != s.entry || s.v.End != s.end {
+				t.Fatalf("the section from %+v to %+v is found as %+v", *entry, *end, *s.v)
+			}
+			if s.v.Read {
+				check(s.v.Reader, false)
+			}
+			if s.v.Wrote {
+				check(s.v.Writer, true)
+			}
+		}
+	}
+	if violations == 0 {
+		t.Error("there was nothing to find")
+	}
+	t.Logf("%d violations; %d accesses in between for certain", violations, certain)
+}

@@ -545,7 +545,11 @@ func heisenFindLayer(pc uintptr) uintptr {
 	if !f.valid() {
 		return heisenCore
 	}
-	name := funcname(f)
+	return heisenNameLayer(funcname(f))
+}
+
+// heisenNameLayer tells the layer of a function by its name.
+func heisenNameLayer(name string) uintptr {
 	end := 0
 	for end < len(name) && name[end] != '/' && name[end] != '.' && name[end] != '[' {
 		end++

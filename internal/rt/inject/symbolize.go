@@ -21,11 +21,11 @@ const heisenSymbolizeEnv = "HEISEN_SYMBOLIZE"
 func heisenSymbolize() {
 	for {
 		offsets := make([]uint32, 1)
-		if !heisenReadAll(unsafe.Pointer(&offsets[0]), 4) || offsets[0] > 1<<20 {
+		if !heisenReadAll(0, unsafe.Pointer(&offsets[0]), 4) || offsets[0] > 1<<20 {
 			return
 		}
 		if offsets = make([]uint32, offsets[0]); len(offsets) > 0 &&
-			!heisenReadAll(unsafe.Pointer(&offsets[0]), 4*uintptr(len(offsets))) {
+			!heisenReadAll(0, unsafe.Pointer(&offsets[0]), 4*uintptr(len(offsets))) {
 			return
 		}
 		var out []byte
@@ -73,9 +73,10 @@ func heisenAppend32(out []byte, v uint32) []byte {
 	return append(out, byte(v), byte(v>>8), byte(v>>16), byte(v>>24))
 }
 
-func heisenReadAll(p unsafe.Pointer, n uintptr) bool {
+// heisenReadAll reads so many bytes, and reports whether there were.
+func heisenReadAll(fd int32, p unsafe.Pointer, n uintptr) bool {
 	for n > 0 {
-		k := read(0, p, int32(n))
+		k := read(fd, p, int32(n))
 		if k == -_EINTR {
 			continue
 		}

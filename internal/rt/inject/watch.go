@@ -9,11 +9,12 @@ import (
 	"unsafe"
 )
 
-// Overlaps. While an access is pending, from just before it to the goroutine's
-// next hook, it stands in a table (core.go of package internal/watch), where
-// whoever accesses the same bytes sees it. Every release is reported before it
-// takes effect, and ends what is pending then: so two accesses that are pending
-// at the same time are not ordered. See the documentation of package atomrace.
+// Overlaps. An access is pending from just before it until its goroutine publishes
+// something, as a rule. While it is, it stands in a table (core.go of package
+// internal/watch), where whoever accesses the same bytes sees it. Every release is
+// reported before it takes effect, and ends what is pending then: so two accesses that
+// are pending at the same time are not ordered. See the documentation of package
+// atomrace.
 //
 // What is pending when the garbage collector is about to free memory is
 // forgotten, for the address may become something else.
@@ -32,7 +33,8 @@ type heisenWatching struct {
 	everywhere bool
 	sections   bool
 	ends       uint32
-	wait       int64 // ns; 0: only yield
+	met        uint32 // 1 if one of the locations was
+	wait       int64  // ns; 0: only yield
 	seed       uint64
 	budget     int64 // ns left
 
@@ -104,14 +106,15 @@ func heisenWatchPauseSpinning() { procyield(20) }
 // heisenInitWatch reads what to watch. It reports whether it could.
 func heisenInitWatch() bool {
 	var size uint32
-	if !heisenReceive(noescape(unsafe.Pointer(&size)), 4) || size > heisenMaxWatched {
+	if !heisenReadAll(heisen.fd, noescape(unsafe.Pointer(&size)), 4) || size > heisenMaxWatched {
 		return false
 	}
 	w := &heisenWatched
 	w.message = uintptr(sysAlloc(alignUp(uintptr(size), physPageSize), &memstats.other_sys, "heisen sections"))
-	if w.message == 0 || !heisenReceive(unsafe.Pointer(w.message), uintptr(size)) {
+	if w.message == 0 || !heisenReadAll(heisen.fd, unsafe.Pointer(w.message), uintptr(size)) {
 		return false
 	}
+	w.table.Keep = true
 	at := w.message
 	next := func() uint32 {
 		v := *(*uint32)(unsafe.Pointer(at))
@@ -152,20 +155,6 @@ func heisenInitWatch() bool {
 	return true
 }
 
-func heisenReceive(p unsafe.Pointer, n uintptr) bool {
-	for n > 0 {
-		k := read(heisen.fd, p, int32(n))
-		if k == -_EINTR {
-			continue
-		}
-		if k <= 0 {
-			return false
-		}
-		p, n = add(p, uintptr(k)), n-uintptr(k)
-	}
-	return true
-}
-
 //go:nosplit
 func (w *heisenWatching) location(i uint32) *heisenLocation {
 	return (*heisenLocation)(add(unsafe.Pointer(w.locations), uintptr(i)*unsafe.Sizeof(heisenLocation{})))
@@ -177,7 +166,7 @@ func (w *heisenWatching) location(i uint32) *heisenLocation {
 var heisenLines [1 << heisenLineBits]uint64
 
 const (
-	heisenLineBits  = 12
+	heisenLineBits  = 14
 	heisenLineShift = 24
 )
 
@@ -207,6 +196,12 @@ func heisenFindLocation(pc uintptr, write bool) (found uint64) {
 		return 0
 	}
 	u, uf := newInlineUnwinder(f, pc)
+	for uf.valid() && heisenNameLayer(u.srcFunc(uf).name()) != heisenProgram {
+		uf = u.next(uf) // a method of sync/atomic
+	}
+	if !uf.valid() {
+		return 0
+	}
 	name, at := u.fileLine(uf)
 	w := &heisenWatched
 	mode := uint32(heisenLocationReads)
@@ -217,6 +212,7 @@ func heisenFindLocation(pc uintptr, write bool) (found uint64) {
 		l := w.location(i)
 		if int(l.line) == at && l.flags&mode != 0 && l.named(name) {
 			found = uint64(i) << 8
+			atomic.Store(&w.met, 1)
 			break
 		}
 	}
@@ -276,7 +272,8 @@ func heisenTouch(write bool, addr, pc uintptr) {
 }
 
 // heisenUnwatch ends what h has pending. It comes first in every hook that tells of
-// something that h does.
+// something that h may publish, and of more if there are sections, whose ends are to be
+// noticed soon.
 //
 //go:nosplit
 func heisenUnwatch(h *heisenG) {
@@ -356,12 +353,23 @@ func heisenWatchAtomic(h *heisenG, write bool, addr uintptr, pc uint64) {
 	}
 	a := &b.access
 	a.Addr, a.Size, a.Who = uint64(addr), 1, uint64(h.id)<<32|op<<heisenPlaceBits|heisenPlace(b, h, pc)
-	a.Loc, a.Depth, a.Write, a.Atomic = number, h.depth+inlined, write, true
+	// The call at pc may be that of a method of sync/atomic, which is over soon.
+	depth := h.depth
+	for i := depth; i > 0 && i+heisenAtomicFrames > depth; i-- {
+		if uint64(h.frame(i-1).pc) == pc {
+			depth = i - 1
+			break
+		}
+	}
+	a.Loc, a.Depth, a.Write, a.Atomic = number, depth+inlined, write, true
 	w.table.Before(&h.watch, a, &b.hits)
 	b.report(h)
 	w.table.After(&h.watch, &b.hits)
 	b.report(h)
 }
+
+// heisenAtomicFrames is how many calls within sync/atomic an operation takes at most.
+const heisenAtomicFrames = 4
 
 // heisenLeave gives up the sections of calls that h is not in any more.
 //
@@ -494,13 +502,14 @@ func heisenPutOverlap(b *heisenBuf, h *heisenG, addr, who, other, where, section
 func heisenSendWatched() {
 	t := &heisenWatched.table
 	lost := t.Missed()
-	words := (*[heisenLossWords + 1<<16/64]uint64)(persistentalloc(heisenLossWords*8+1<<16/8, 8, &memstats.other_sys))
+	words := (*[heisenWatchedWords + 1<<16/64]uint64)(persistentalloc(heisenWatchedWords*8+1<<16/8, 8, &memstats.other_sys))
 	words[0], words[1], words[2], words[3], words[4] = lost.Full, lost.Long, lost.Busy, lost.Found, lost.Sections
+	words[5] = uint64(heisenWatched.met)
 	n := heisenWatched.ends
 	for i := range n {
 		if t.Seen(i + 1) {
-			words[heisenLossWords+i/64] |= 1 << (i % 64)
+			words[heisenWatchedWords+i/64] |= 1 << (i % 64)
 		}
 	}
-	heisenSend(heisenMsgWatched, n, 0, unsafe.Pointer(words), (heisenLossWords+uintptr(n+63)/64)*8)
+	heisenSend(heisenMsgWatched, n, 0, unsafe.Pointer(words), (heisenWatchedWords+uintptr(n+63)/64)*8)
 }

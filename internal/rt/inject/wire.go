@@ -68,9 +68,9 @@ const (
 	heisenMsgBye     = 4 // payload: events lost, stamps given out; the receiver answers with the exit status
 	heisenMsgPlaces  = 5 // payload: parent<<32 | pc of the places that come next in number, from 1
 	heisenMsgTask    = 6 // buffer: its number; payload: its name, with zero bytes up to a whole word
-	heisenMsgWatched = 7 // before the last: what came of heisenWantWatch; buffer: number of ends; payload: losses, a bit for each end that was seen
+	heisenMsgWatched = 7 // before the last: what came of heisenWantWatch; buffer: number of ends; payload: five kinds of losses, whether a location was met, a bit for each end that was seen
 
-	heisenLossWords = 5
+	heisenWatchedWords = 6
 
 	heisenTaskPlace = 1 << 31 // in the pc of a place: the rest is the number of a task
 

@@ -115,3 +115,11 @@ func Fill(list []int, p *int) {
 	list[1]++ // want `load-and-store of list\[1\]`
 	*p++      // want `load-and-store of \*p`
 }
+
+// Shared on the way.
+func between() {
+	n := 1
+	v := n // want `load-and-store of n`
+	go func() { n = 0 }()
+	n = v + 1
+}

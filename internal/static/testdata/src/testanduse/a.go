@@ -79,37 +79,49 @@ func againAtomic(t *T) {
 	}
 }
 
+func opposite(t *T) *T {
+	if next := t.next; next != nil {
+		return next
+	}
+	mu.Lock()
+	defer mu.Unlock()
+	if t.next == nil {
+		t.next = new(T)
+	}
+	return t.next
+}
+
 // Another test is a use.
 func narrower(t *T) {
-	if t.state > 0 { // want `test-and-use of t.state, ends at a.go:85$`
-		if t.state > 1 { // want `test-and-use of t.state, ends at a.go:86$`
+	if t.state > 0 { // want `test-and-use of t.state, ends at a.go:97$`
+		if t.state > 1 { // want `test-and-use of t.state, ends at a.go:98$`
 			t.state = 1
 		}
 	}
 }
 
 func early(t *T) {
-	if t.next == nil { // want `test-and-use of t.next, ends at a.go:95$`
+	if t.next == nil { // want `test-and-use of t.next, ends at a.go:107$`
 		return
 	}
 	use(t.next)
 }
 
 func panics(t *T) {
-	if t.n > t.limit { // want `test-and-use of t.n, ends at a.go:102$`
+	if t.n > t.limit { // want `test-and-use of t.n, ends at a.go:114$`
 		panic("too many")
 	}
 	t.n = 3
 }
 
 func maps(t *T, k, other string) {
-	if _, ok := t.set[k]; !ok { // want `test-and-use of t.set, ends at a.go:107$`
+	if _, ok := t.set[k]; !ok { // want `test-and-use of t.set, ends at a.go:119$`
 		t.set[k] = true
 	}
-	if t.set[k] { // want `test-and-use of t.set, ends at a.go:110$`
+	if t.set[k] { // want `test-and-use of t.set, ends at a.go:122$`
 		delete(t.set, k)
 	}
-	if len(t.set) > 10 { // want `test-and-use of t.set, ends at a.go:113$`
+	if len(t.set) > 10 { // want `test-and-use of t.set, ends at a.go:125$`
 		clear(t.set)
 	}
 }
@@ -117,23 +129,23 @@ func maps(t *T, k, other string) {
 func (t *T) grow() { t.list = append(t.list, 1) }
 
 func slices(t *T, i int) {
-	if len(t.list) > i { // want `test-and-use of t.list, ends at a.go:121$`
+	if len(t.list) > i { // want `test-and-use of t.list, ends at a.go:133$`
 		use1(t.list[i])
 	}
-	for i := 0; i < len(t.list); i++ { // want `test-and-use of t.list, ends at a.go:124$`
+	for i := 0; i < len(t.list); i++ { // want `test-and-use of t.list, ends at a.go:136$`
 		use1(t.list[i])
 	}
 }
 
 func closes(t *T) {
-	if !t.closed { // want `test-and-use of t.closed, ends at a.go:130$`
+	if !t.closed { // want `test-and-use of t.closed, ends at a.go:142$`
 		t.closed = true
 		close(t.ch)
 	}
 }
 
 func switches(t *T) {
-	switch t.state { // want `test-and-use of t.state, ends at a.go:138, a.go:142, a.go:144$`
+	switch t.state { // want `test-and-use of t.state, ends at a.go:150, a.go:154, a.go:156$`
 	case 0, 1:
 		t.state = 2
 	case 2:
@@ -146,10 +158,10 @@ func switches(t *T) {
 }
 
 func atomics(t *T) {
-	if !t.flag.Load() { // want `test-and-use of t.flag, ends at a.go:150$`
+	if !t.flag.Load() { // want `test-and-use of t.flag, ends at a.go:162$`
 		t.flag.Store(true)
 	}
-	if t.count.Load() < 10 { // want `test-and-use of t.count, ends at a.go:153$`
+	if t.count.Load() < 10 { // want `test-and-use of t.count, ends at a.go:165$`
 		t.count.Add(1)
 	}
 }
@@ -170,7 +182,7 @@ func swaps(t *T) {
 func (t *T) start() { t.ready = true }
 
 func starts(t *T) {
-	if !t.ready { // want `test-and-use of t.ready, ends at a.go:170$`
+	if !t.ready { // want `test-and-use of t.ready, ends at a.go:182$`
 		t.start()
 	}
 }
@@ -216,7 +228,7 @@ func own(t *T) {
 
 // On one line; nothing comes back to the test.
 func line(t *T) {
-	if t.next != nil && t.next.n > 0 { // want `test-and-use of t.next, ends at a.go:219$`
+	if t.next != nil && t.next.n > 0 { // want `test-and-use of t.next, ends at a.go:231$`
 		use(t)
 	}
 }
@@ -247,17 +259,17 @@ func stale(t *T, a bool) {
 
 // The same without a loop: whichever way control takes, the use belongs to it.
 func either(t *T, a bool) {
-	if a || t.next != nil { // want `test-and-use of t.next, ends at a.go:251$`
+	if a || t.next != nil { // want `test-and-use of t.next, ends at a.go:263$`
 		use(t.next)
 	}
 }
 
 // In a condition of a loop the test is made before each turn.
 func loop(t *T) {
-	for t.n > 0 { // want `test-and-use of t.n, ends at a.go:258$`
+	for t.n > 0 { // want `test-and-use of t.n, ends at a.go:270$`
 		t.n = 0
 	}
-	for !t.closed { // want `test-and-use of t.closed, ends at a.go:263$`
+	for !t.closed { // want `test-and-use of t.closed, ends at a.go:275$`
 		use(t)
 	}
 	t.closed = false
@@ -269,7 +281,7 @@ var once sync.Once
 func literals() func() {
 	done := false
 	go func() {
-		if !done { // want `test-and-use of done, ends at a.go:273$`
+		if !done { // want `test-and-use of done, ends at a.go:285$`
 			done = true
 		}
 	}()
@@ -280,4 +292,64 @@ func literals() func() {
 		}
 	}()
 	return func() { done = true }
+}
+
+// The test is in the caller of the function that reads: nobody else calls it, and
+// not through an interface.
+type stack struct {
+	mu   sync.Mutex
+	jobs []int
+}
+
+var work stack
+
+func (s *stack) size() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return len(s.jobs) // want `test-and-use of s.jobs, ends at a.go:315$`
+}
+
+func (s *stack) take() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.jobs = s.jobs[1:]
+}
+
+func latest() {
+	if work.size() > 0 {
+		work.take()
+	}
+}
+
+// A caller that comes to the use without the test.
+type pile struct{ jobs []int }
+
+var heap pile
+
+func (p *pile) size() int { return len(p.jobs) }
+
+func (p *pile) take() { p.jobs = p.jobs[1:] }
+
+func first() {
+	if heap.size() > 0 {
+		heap.take()
+	}
+}
+
+func second() {
+	use1(heap.size())
+	heap.take()
+}
+
+// Exported: others call it.
+type Pile struct{ jobs []int }
+
+func (p *Pile) Size() int { return len(p.jobs) }
+
+func (p *Pile) Take() { p.jobs = nil }
+
+func third(p *Pile) {
+	if p.Size() > 0 {
+		p.Take()
+	}
 }

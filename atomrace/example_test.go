@@ -1,0 +1,61 @@
+package atomrace_test
+
+import (
+	"context"
+	"fmt"
+	"log"
+
+	"github.com/heisen-go/heisen"
+	"github.com/heisen-go/heisen/atomrace"
+)
+
+// Two threads access a variable at the same time. The detector is told of each access
+// before and after it.
+func Example() {
+	const balance = 0x1000
+	d, err := atomrace.NewDetector(func(f heisen.Finding) {
+		fmt.Printf("%s of threads %d and %d: %s\n", f.Kind, f.Accesses[0].Thread, f.Accesses[1].Thread, f.Message)
+	})
+	if err != nil {
+		log.Fatal(err)
+	}
+	d.BeforeAccess(1, balance, 31, heisen.Read)
+	d.BeforeAccess(2, balance, 40, heisen.Write) // while thread 1 is reading
+	d.AfterAccess(2)
+	d.AfterAccess(1)
+	// Output: race of threads 1 and 2: write races with earlier read, which is not over
+}
+
+// A stream of events. Each access is under a lock, so there are no races; but the lock
+// is released between reading the balance and writing it back.
+func ExampleWithSections() {
+	const balance, lock = 0x1000, 0x2000
+	sections := []atomrace.Section{{
+		Entry: atomrace.Location{File: "bank.go", Line: 31, Mode: atomrace.Reads},
+		Ends: []atomrace.End{{
+			At:    atomrace.Location{File: "bank.go", Line: 33, Mode: atomrace.Writes},
+			Allow: atomrace.Allowed(atomrace.Reads, atomrace.Writes),
+		}},
+	}}
+	lines := atomrace.Locator{Site: func(s heisen.Site) (file string, line int, variable string) {
+		return "bank.go", int(s), "" // the sites of this stream are lines
+	}}
+	d, err := atomrace.NewDetector(func(f heisen.Finding) { fmt.Println(f.Message) }, atomrace.WithSections(sections, lines))
+	if err != nil {
+		log.Fatal(err)
+	}
+	var stream []heisen.Record
+	locked := func(t heisen.Thread, op heisen.Op, line heisen.Site) {
+		stream = append(stream,
+			heisen.Record{Code: heisen.Acquire, TID: t, Obj: lock},
+			heisen.Record{Code: op, TID: t, Obj: balance, Loc: line},
+			heisen.Record{Code: heisen.Release, TID: t, Obj: lock})
+	}
+	locked(1, heisen.Read, 31)
+	locked(2, heisen.Write, 50)
+	locked(1, heisen.Write, 33)
+	if _, err := heisen.Run(context.Background(), heisen.Slice(stream), d); err != nil {
+		log.Fatal(err)
+	}
+	// Output: write between read and write of an atomic section, read-write-write
+}

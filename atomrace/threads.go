@@ -1,0 +1,112 @@
+package atomrace
+
+import (
+	"sync/atomic"
+
+	"github.com/heisen-go/heisen"
+	"github.com/heisen-go/heisen/internal/watch"
+)
+
+// thread is what the detector knows of a thread.
+type thread struct {
+	watch watch.Thread
+	hits  watch.Hits // of the event that is being handled
+
+	// In streams:
+	latest heisen.Access // its latest access
+	depth  uint32        // calls it is in
+	busyAt int           // one more than its index in Detector.busy; 0 if it is not there
+}
+
+type threadSlot struct{ atomic.Pointer[thread] }
+
+// thread returns the state of a thread.
+func (d *Detector) thread(t heisen.Thread) *thread {
+	slot := d.threads.at(uint32(t))
+	if th := slot.Load(); th != nil {
+		return th
+	}
+	var th *thread
+	if n := len(d.idle); n > 0 {
+		th, d.idle = d.idle[n-1], d.idle[:n-1]
+	} else {
+		th = new(thread)
+	}
+	slot.Store(th) // a thread number is one goroutine's
+	return th
+}
+
+// who is what others are told of an access.
+func who(t heisen.Thread, place uint32) uint64 { return uint64(t)<<32 | uint64(place) }
+
+// A place fits into 32 bits: the op in the high 3 and the site in the others. In streams
+// it can be more than that; then the op is notPacked, and the rest an index of places.
+const (
+	opShift   = 29
+	notPacked = 7
+)
+
+func packPlace(site heisen.Site, op heisen.Op) uint32 {
+	if site >= 1<<opShift {
+		site = 0
+	}
+	return uint32(op)<<opShift | uint32(site)
+}
+
+// placed is what a place says of an access.
+type placed struct {
+	site heisen.Site
+	ctx  heisen.Context
+	op   heisen.Op
+	size uint16
+}
+
+// places numbers places of a stream. The zero value is ready.
+type places struct {
+	all     []placed
+	numbers map[placed]uint32
+	recent  [1 << recentBits]uint32 // one more than indexes of all, by hash
+}
+
+const recentBits = 10
+
+// pack returns the place of an access.
+func (p *places) pack(r *heisen.Record, op heisen.Op) uint32 {
+	if r.Ctx == 0 && r.Len <= 1 && r.Loc < 1<<opShift {
+		return packPlace(r.Loc, op)
+	}
+	at := placed{r.Loc, r.Ctx, op, uint16(r.Size())}
+	h := (uint64(at.site)<<32|uint64(at.ctx))*0x9E3779B97F4A7C15 + uint64(at.op)<<59 + uint64(at.size)<<54
+	slot := &p.recent[h>>(64-recentBits)]
+	if n := *slot; n != 0 && p.all[n-1] == at {
+		return notPacked<<opShift | (n - 1)
+	}
+	n, ok := p.numbers[at]
+	switch {
+	case ok:
+	case len(p.all) >= 1<<opShift:
+		return packPlace(r.Loc, op)
+	default:
+		if p.numbers == nil {
+			p.numbers = map[placed]uint32{}
+		}
+		n = uint32(len(p.all))
+		p.all = append(p.all, at)
+		p.numbers[at] = n
+	}
+	*slot = n + 1
+	return notPacked<<opShift | n
+}
+
+// access returns what a who says of an access to a variable.
+func (p *places) access(w uint64, variable uint64) heisen.Access {
+	a := heisen.Access{Thread: heisen.Thread(w >> 32), Object: heisen.Object(variable), Size: 1}
+	place := uint32(w)
+	if rest := place & (1<<opShift - 1); place>>opShift == notPacked {
+		at := p.all[rest]
+		a.Op, a.Site, a.Context, a.Size = at.op, at.site, at.ctx, uint64(at.size)
+	} else {
+		a.Op, a.Site = heisen.Op(place>>opShift), heisen.Site(rest)
+	}
+	return a
+}

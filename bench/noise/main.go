@@ -1,0 +1,230 @@
+// Command noise measures how noise helps atomrace to find races that rarely show
+// (table 2 of the paper): it runs a server with several racy variables, with none
+// and with each of the three heuristics of section 3.3, and prints how many races
+// were found in a run, and over how many distinct variables, on average.
+//
+//	go run ./bench/noise [-runs n] [-requests n] [-procs list]
+//
+// Locations and variables are those of all races that random noise finds in some
+// runs before.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"os/signal"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/heisen-go/heisen"
+	"github.com/heisen-go/heisen/atomrace"
+	"github.com/heisen-go/heisen/internal/build"
+	"github.com/heisen-go/heisen/internal/report"
+	"github.com/heisen-go/heisen/internal/rt"
+	"github.com/heisen-go/heisen/internal/static"
+)
+
+// program is what is run.
+const program = "github.com/heisen-go/heisen/examples/server"
+
+// way is a heuristic with its strength and how long it waits, in microseconds.
+type way struct {
+	noise          string
+	strength, wait int
+}
+
+func (w way) String() string {
+	if w.noise == "none" {
+		return w.noise
+	}
+	return fmt.Sprintf("%s %d/%d", w.noise, w.strength, w.wait)
+}
+
+// ways are those of table 2. What that calls CT is another tool's.
+var ways = []way{
+	{"none", 0, 0},
+	{"random", 50, 50},
+	{"loc", 1000, 50},
+	{"var", 500, 50}, {"var", 500, 150}, {"var", 750, 50}, {"var", 1000, 50},
+}
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	runs := flag.Int("runs", 20, "runs of each way")
+	requests := flag.Int("requests", 4000, "`number` of requests that the server answers in a run")
+	procs := flag.String("procs", "2", "comma-separated `list` of GOMAXPROCS")
+	flag.Parse()
+	if flag.NArg() > 0 || *runs < 1 || *requests < 1 {
+		flag.Usage()
+		os.Exit(2)
+	}
+	if err := measure(ctx, os.Stdout, *runs, *requests, strings.Split(*procs, ",")); err != nil {
+		fmt.Fprintln(os.Stderr, "noise:", err)
+		os.Exit(1)
+	}
+}
+
+func measure(ctx context.Context, w io.Writer, runs, requests int, procs []string) error {
+	dir, err := os.MkdirTemp("", "heisen-noise-")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(dir)
+	e := &experiment{exe: filepath.Join(dir, "server"), requests: requests, sources: report.NewSources()}
+	b, err := build.New(ctx, "", "")
+	if err != nil {
+		return err
+	}
+	if err := b.Build(ctx, "", e.exe, nil, program); err != nil {
+		return err
+	}
+	if err := e.prepare(ctx); err != nil {
+		return err
+	}
+	fmt.Fprintf(w, "races / variables in a run with %d requests, means of %d runs; noise of strength/microseconds\n", requests, runs)
+	fmt.Fprintf(w, "%d locations and %d accesses to their variables are given noise; the variables are %s\n\n",
+		len(e.locations), len(e.uses), strings.Join(e.names, ", "))
+	out := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
+	fmt.Fprint(out, "GOMAXPROCS\t")
+	for _, way := range ways {
+		fmt.Fprintf(out, "%v\t", way)
+	}
+	fmt.Fprintln(out)
+	for _, n := range procs {
+		if _, err := strconv.Atoi(n); err != nil {
+			return fmt.Errorf("GOMAXPROCS %q", n)
+		}
+		fmt.Fprintf(out, "%s\t", n)
+		for _, way := range ways {
+			var races, variables int
+			for i := range runs {
+				r, err := e.run(ctx, e.noise(way, uint64(i+1)), n)
+				if err != nil {
+					return fmt.Errorf("%v: %w", way, err)
+				}
+				races += r.races
+				variables += len(r.variables)
+			}
+			fmt.Fprintf(out, "%.2f / %.2f\t", float64(races)/float64(runs), float64(variables)/float64(runs))
+		}
+		fmt.Fprintln(out)
+	}
+	return out.Flush()
+}
+
+// experiment is a program and what is known of its races.
+type experiment struct {
+	exe      string
+	requests int
+
+	locations []atomrace.Location // of races
+	uses      []atomrace.Location // of the variables of races
+	names     []string            // of these
+
+	sources *report.Sources
+}
+
+// outcome is what a run found.
+type outcome struct {
+	races     int
+	variables map[string]bool
+	accesses  []report.Access // of one race of each kind
+}
+
+// prepare finds races by random noise.
+func (e *experiment) prepare(ctx context.Context) error {
+	var of []static.Access
+	for seed := range uint64(10) {
+		r, err := e.run(ctx, e.noise(way{"random", 500, 50}, seed+100), "2")
+		if err != nil {
+			return err
+		}
+		for _, a := range r.accesses {
+			at := atomrace.Location{File: a.Stack[0].File, Line: a.Stack[0].Line, Mode: atomrace.Reads}
+			if a.Op == heisen.Write.String() {
+				at.Mode = atomrace.Writes
+			}
+			if !slices.Contains(e.locations, at) {
+				e.locations = append(e.locations, at)
+				of = append(of, static.Access{File: at.File, Line: at.Line, Expr: a.Variable})
+			}
+		}
+		for name := range r.variables {
+			if !slices.Contains(e.names, name) {
+				e.names = append(e.names, name)
+			}
+		}
+	}
+	slices.Sort(e.names)
+	if len(of) == 0 {
+		return errors.New("random noise finds no race")
+	}
+	var err error
+	e.uses, err = static.Uses(ctx, static.Source{Packages: []string{program}}, of...)
+	return err
+}
+
+func (e *experiment) noise(w way, seed uint64) rt.Noise {
+	n := rt.Noise{Strength: w.strength, For: time.Duration(w.wait) * time.Microsecond, Seed: seed, Budget: time.Minute}
+	switch w.noise {
+	case "loc":
+		n.At = e.locations
+	case "var":
+		n.At = e.uses
+	}
+	return n
+}
+
+// run runs the program once.
+func (e *experiment) run(ctx context.Context, noise rt.Noise, procs string) (r outcome, err error) {
+	listener, err := rt.Listen()
+	if err != nil {
+		return r, err
+	}
+	defer listener.Close()
+	cmd := exec.CommandContext(ctx, e.exe, "-requests", strconv.Itoa(e.requests))
+	cmd.Env = append(cmd.Environ(), listener.Env(), "GOMAXPROCS="+procs)
+	if err := cmd.Start(); err != nil {
+		return r, err
+	}
+	r, err = e.consume(ctx, listener, noise)
+	return r, errors.Join(err, cmd.Wait())
+}
+
+func (e *experiment) consume(ctx context.Context, listener *rt.Listener, noise rt.Noise) (r outcome, err error) {
+	p, err := listener.Accept()
+	if err != nil {
+		return r, err
+	}
+	defer p.Close(0)
+	stream, err := p.Open(rt.Nothing, &rt.Live{Noise: noise})
+	if err != nil {
+		return r, err
+	}
+	r.variables = map[string]bool{}
+	seen := map[[2]heisen.Site]string{} // sites are numbered anew in every stream
+	stream.OnOverlap(func(o rt.Overlap) {
+		r.races++
+		sites := [2]heisen.Site{o.Accesses[0].Site, o.Accesses[1].Site}
+		name, known := seen[sites]
+		if !known {
+			f := report.Resolve(report.Item{Finding: atomrace.RaceOf(o.Accesses[0], o.Accesses[1])}, stream.Symbols(), e.sources)
+			name = f.Variable[strings.LastIndexByte(f.Variable, '.')+1:]
+			seen[sites] = name
+			r.accesses = append(r.accesses, f.Accesses...)
+		}
+		r.variables[name] = true
+	})
+	_, err = heisen.Run(ctx, stream)
+	return r, err
+}

@@ -1,0 +1,171 @@
+package tree_test
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"sync/atomic"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/heisen-go/heisen"
+	"github.com/heisen-go/heisen/bench/workload"
+	"github.com/heisen-go/heisen/tree"
+	"github.com/heisen-go/heisen/vclock"
+)
+
+// everyLock is NewFilter with the options that keep the filter from leaving out
+// anything but accesses, and from resting.
+func everyLock(d heisen.Detector, options ...tree.Option) (*tree.Filter, error) {
+	return tree.NewFilter(d, append(options, tree.EveryLock(), tree.NoRest())...)
+}
+
+// restless makes filters that rest for ten events after every ten.
+func restless(doze bool) func(heisen.Detector, ...tree.Option) (*tree.Filter, error) {
+	return func(d heisen.Detector, options ...tree.Option) (*tree.Filter, error) {
+		f, err := tree.NewFilter(d, options...)
+		if err == nil {
+			tree.SetRest(f, 10, doze)
+		}
+		return f, err
+	}
+}
+
+// findings is what a detector says of a trace, in order, behind a filter.
+func findings(trace []heisen.Record, detector func(heisen.Sink) heisen.Detector, filter func(heisen.Detector, ...tree.Option) (*tree.Filter, error), options ...tree.Option) (found []heisen.Finding, stats tree.Stats, err error) {
+	d := detector(func(f heisen.Finding) { found = append(found, f) })
+	f, err := filter(d, options...)
+	if err != nil {
+		return nil, stats, err
+	}
+	for len(trace) > 0 {
+		n := min(7, len(trace))
+		f.HandleRecords(trace[:n])
+		trace = trace[n:]
+	}
+	err = f.Flush()
+	return found, f.Stats(), err
+}
+
+// TestLockOperationsThatSayNothing: whether a detector gets all lock operations
+// or only those that tell it something, it finds the same, to the letter.
+func TestLockOperationsThatSayNothing(t *testing.T) {
+	for _, test := range []struct {
+		name     string
+		detector func(heisen.Sink) heisen.Detector
+		options  []tree.Option
+	}{
+		{"hb", reference, nil},
+		{"fasttrack", fastTrack, nil},
+		{"hybrid", hybrid, []tree.Option{tree.MessageOrder()}},
+		{"hybrid by default", hybrid, nil},
+		{"hybrid, atomics order", hybridOrderingAtomics, []tree.Option{tree.MessageOrder()}},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			var left, traces atomic.Int64
+			forRandomTraces(t, perKind/8, func(trace []heisen.Record) (outcome, error) {
+				want, stats, wrong := findings(trace, test.detector, everyLock, test.options...)
+				got, fewer, err := findings(trace, test.detector, tree.NewFilter, test.options...)
+				left.Add(int64(fewer.Locks))
+				traces.Add(1)
+				o := outcome{Stats: fewer, races: len(want), refused: errors.Is(wrong, tree.ErrLock)}
+				if diff := cmp.Diff(want, got); diff != "" {
+					return o, fmt.Errorf("findings (-all lock operations +those that say something):\n%s", diff)
+				}
+				if fmt.Sprint(wrong) != fmt.Sprint(err) || stats.Dropped != fewer.Dropped || stats.Locks != 0 {
+					return o, fmt.Errorf("%v, %+v; with all lock operations %v, %+v", err, fewer, wrong, stats)
+				}
+				return o, nil
+			})
+			if left.Load() < traces.Load() {
+				t.Errorf("only %d lock operations were left out of %d traces", left.Load(), traces.Load())
+			}
+		})
+	}
+}
+
+// TestRestLosesNothing is the theorem for a filter that rests now and then.
+func TestRestLosesNothing(t *testing.T) {
+	for _, test := range []struct {
+		name     string
+		detector func(heisen.Sink) heisen.Detector
+		doze     bool
+		options  []tree.Option
+	}{
+		{"hb asleep", reference, false, nil},
+		{"hb dozing", reference, true, nil},
+		{"hybrid dozing", hybrid, true, []tree.Option{tree.MessageOrder()}},
+		{"hybrid dozing, default", hybrid, true, nil},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			var rested atomic.Int64
+			forRandomTraces(t, perKind/4, func(trace []heisen.Record) (outcome, error) {
+				want := analyse(trace, test.detector, nil)
+				got := analyse(trace, test.detector, restless(test.doze), test.options...)
+				rested.Add(int64(got.stats.Rested))
+				o := outcome{Stats: got.stats, races: len(want.pairs), refused: errors.Is(got.err, tree.ErrLock)}
+				if diff := cmp.Diff(want.pairs, got.pairs, cmp.AllowUnexported(location{})); diff != "" && !o.refused {
+					return o, errors.New(diff)
+				}
+				return o, nil
+			})
+			if rested.Load() < 10*perKind/4*20 {
+				t.Errorf("it rested for %d events only", rested.Load())
+			}
+		})
+	}
+}
+
+// TestRestsWhereItDoesNotPay: it does where threads repeat themselves, and does
+// not where another thread takes the lock each time.
+func TestRestsWhereItDoesNotPay(t *testing.T) {
+	for _, test := range []struct {
+		burst   int
+		options []tree.Option
+		rests   bool
+	}{
+		{100, nil, false},
+		{1, nil, true},
+		{1, []tree.Option{tree.NoRest()}, false},
+	} {
+		trace := workload.SharedLocks(workload.Micro{Threads: 16, Iterations: 2000, Locks: 1, Burst: test.burst})
+		f, err := tree.NewFilter(fastTrack(nil), test.options...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for batch := range slices.Chunk(trace, 1000) {
+			f.HandleRecords(batch)
+		}
+		s := f.Stats()
+		if rests := 4*s.Rested > 3*s.Events; rests != test.rests || !rests && s.Rested > 0 {
+			t.Errorf("bursts of %d, %d options: it rested for %d of %d events", test.burst, len(test.options), s.Rested, s.Events)
+		}
+	}
+}
+
+// TestAccessesWhileItDozesArePublished: a release is handed on if it is the first
+// after accesses that came while the filter dozed.
+func TestAccessesWhileItDozesArePublished(t *testing.T) {
+	trace := slices.Concat(
+		[]heisen.Record{do(0, heisen.Fork, 1)},
+		under(A, 0), // from here on it dozes
+		[]heisen.Record{at(1, 0, heisen.Write, x)},
+		under(A, 0), // from here on it does not
+		under(A, 1, at(2, 1, heisen.Write, x)),
+	)
+	for i := range 3 {
+		races := 0
+		f, err := tree.NewFilter(vclock.NewReference(func(heisen.Finding) { races++ }))
+		if err != nil {
+			t.Fatal(err)
+		}
+		tree.SetRest(f, uint64(1+i), true)
+		for i := range trace {
+			f.HandleRecords(trace[i : i+1])
+		}
+		if races != 0 {
+			t.Errorf("resting after %d events: %d races", 1+i, races)
+		}
+	}
+}
