@@ -20,10 +20,11 @@
 // the two. Section 3.1 of the paper argues that there is for sure no synchronisation
 // between beforeAccess and the access, nor between the access and afterAccess.
 //
-// Where nobody says when an access is over, as in recorded streams and in programs that
-// the Go compiler instruments, it is over at the thread's next event: the next access,
-// the next operation on a lock or a channel, its end. The argument holds for this longer
-// time too. For the pending access to be ordered before the other one, its thread would
+// Where nobody says when an access is over, as in recorded streams, it is over at the
+// thread's next event: the next access, the next operation on a lock or a channel, its
+// end. In programs that the Go compiler instruments even the next access does not end it,
+// but the next release, or too many accesses in between. The argument holds for this
+// longer time too. For the pending access to be ordered before the other one, its thread would
 // have to release something after it that the other thread acquires before it goes on.
 // Every release is an event, which comes before the release takes effect, and the access
 // is over with it. For the other access to be ordered before the pending one, its thread
@@ -33,9 +34,9 @@
 // another life.
 //
 // A thread that initialises a variable and then publishes it does not race with those who
-// find it there: it synchronises, or it has moved on to other accesses, and its writes
-// are over. (If it publishes it by a plain write of a pointer, that write may race, and
-// should be reported.)
+// find it there: it synchronises, and its writes are over. (If it publishes it by a plain
+// write of a pointer, that write may race, and should be reported, and what it has
+// initialised is not ordered before the reads of others either.)
 //
 // Atomic operations never conflict with each other, as volatile variables in the paper
 // are not monitored. An atomic operation is over at once, for it may order what comes

@@ -212,9 +212,9 @@ func (t *Table) Pending(th *Thread, addr uint64, write bool) bool {
 	return e.word == addr>>3 && need&^e.low == 0 && th.life == t.life.Load()
 }
 
-// Touch is the quick half of Before, for an access to the byte at addr where there are
-// no sections and accesses are kept. If the access is not pending then, Before is to be called. If it is, but
-// there are others, Search is.
+// Touch does what Before does first, and as a rule all of it, for an access to the byte
+// at addr, where there are no sections and accesses are kept. If the access is not pending
+// then, Before is to be called. If it is, but not alone, Search is.
 //
 //go:nosplit
 func (t *Table) Touch(th *Thread, addr, who uint64, write bool) (pending, alone bool) {

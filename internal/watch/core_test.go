@@ -550,3 +550,24 @@ func TestSteadyStateDoesNotAllocate(t *testing.T) {
 		t.Errorf("%v allocations", n)
 	}
 }
+
+// BenchmarkKept is what an access costs that repeats one that is pending, one in a new
+// word, and a write after a read.
+func BenchmarkKept(b *testing.B) {
+	for name, script := range map[string]func(i uint64) (addr uint64, write bool){
+		"again": func(i uint64) (uint64, bool) { return i % 4 * 8, false },
+		"new":   func(i uint64) (uint64, bool) { return i % 1024 * 8, false },
+		"wrote": func(i uint64) (uint64, bool) { return i / 2 % 1024 * 8, i%2 == 1 },
+	} {
+		b.Run(name, func(b *testing.B) {
+			table, th, hits := &Table{Keep: true}, new(Thread), new(Hits)
+			for i := range uint64(b.N) {
+				addr, write := script(i)
+				ways[1](table, th, &Access{Addr: addr, Who: 1 << 32, Write: write}, hits)
+			}
+			if hits.Overlaps != 0 {
+				b.Error("finds itself")
+			}
+		})
+	}
+}

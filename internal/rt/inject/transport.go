@@ -78,7 +78,7 @@ func heisenSend(kind, id, skipped uint32, p unsafe.Pointer, n uintptr) {
 	ok = ok && heisenSendAll(unsafe.Pointer(&header), unsafe.Sizeof(header)) && heisenSendAll(p, n)
 	heisenUnlock(&heisen.sendLock)
 	if !ok && heisen.open {
-		heisen.on, heisen.open = false, false
+		heisen.on, heisen.light, heisen.open = false, false, false
 		print("heisen: the analyser is gone; the rest of this run is not recorded\n")
 	}
 }
@@ -252,7 +252,7 @@ const (
 // has a stamp may have lost its processor. It returns how many stamps there are;
 // a hook that was about to take one may still do so, after the end.
 func heisenSettle(patience int64) (stamps uint64) {
-	heisen.on = false
+	heisen.on, heisen.light = false, false
 	start := nanotime()
 	for i := 0; ; i++ {
 		var synced uint64
