@@ -52,7 +52,7 @@ const (
 	bucketBits  = 14
 	bucketWays  = 3       // entries of a bucket
 	maxHeld     = 16      // entries that a thread holds
-	maxPieces   = 8       // words of an access that has entries; longer ones are wide
+	maxPieces   = 4       // words of an access that has entries; longer ones are wide
 	maxWide     = 64      // wide accesses at a time, as many as a mask has bits
 	maxSearched = 64      // words of a wide access in which it looks for narrow ones
 	maxTries    = 1 << 10 // to read an entry
