@@ -279,7 +279,7 @@ func TestBudgetsLoseNothing(t *testing.T) {
 		}
 		return o, nil
 	})
-	if forgot.Load() < perKind/4 {
+	if !raced && forgot.Load() < perKind/4 {
 		t.Errorf("something was forgotten in %d traces only", forgot.Load())
 	}
 }

@@ -61,6 +61,9 @@ type outcome struct {
 // forRandomTraces calls check with n random traces of each kind, on all cores,
 // and makes sure that the traces were worth it.
 func forRandomTraces(t *testing.T, n int, check func([]heisen.Record) (outcome, error)) {
+	if raced {
+		n /= 20
+	}
 	for _, kind := range kinds {
 		t.Run(kind.name, func(t *testing.T) {
 			var wg sync.WaitGroup
