@@ -17,6 +17,11 @@ type Live struct {
 	// recorded them: absolute, unless the build trims paths.
 	Sections []atomrace.Section
 	Noise    Noise
+	// Brief makes an access pending until the goroutine's next hook only, which is
+	// nearest to the paper's primitive atomic sections. Without it, and without
+	// sections, it is pending until the goroutine releases something: more is found,
+	// and it costs less.
+	Brief bool
 }
 
 // Noise makes goroutines wait now and then while their access is pending, in the
@@ -127,7 +132,11 @@ func (l *Live) encode() ([]byte, error) {
 	for _, v := range []uint64{uint64(l.Noise.For), l.Noise.Seed, uint64(l.Noise.Budget)} {
 		b = binary.LittleEndian.AppendUint64(b, v)
 	}
-	b = put(b, uint32(len(files)), uint32(len(locations)), uint32(len(l.Sections)), 0)
+	brief := uint32(0)
+	if l.Brief {
+		brief = 1
+	}
+	b = put(b, uint32(len(files)), uint32(len(locations)), uint32(len(l.Sections)), brief)
 	for _, at := range locations {
 		b = put(b, at.file, at.line, at.flags)
 	}

@@ -463,7 +463,7 @@ func heisenSyncG(gp *g, op uint64, obj uintptr, fp uintptr) {
 		fp = 0 // this is not where gp stands
 	}
 	h := (*heisenG)(unsafe.Pointer(gp.racectx))
-	if heisenAcquiring>>op&1 == 0 || heisenWatched.sections {
+	if heisenAcquiring>>op&1 == 0 || heisenWatched.sections || heisenWatched.brief {
 		heisenUnwatch(h)
 	}
 	if !heisen.on || h == nil || self.raceignore != 0 || !heisenShared(obj) ||

@@ -53,7 +53,7 @@ func init() {
 			return
 		}
 		heisen.noisy = heisen.watch && heisenWatched.strength > 0
-		heisen.light = heisen.watch && heisen.quiet && !heisen.noisy && !heisenWatched.sections
+		heisen.light = heisen.watch && heisen.quiet && !heisen.noisy && !heisenWatched.sections && !heisenWatched.brief
 		heisen.cells = answer&heisenWantCells != 0 && heisenInitCells()
 		heisen.on, heisen.open = true, true
 	}

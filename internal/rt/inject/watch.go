@@ -32,6 +32,7 @@ type heisenWatching struct {
 	strength   uint32 // of noise, per mille
 	everywhere bool
 	sections   bool
+	brief      bool // an access is over with the goroutine's next hook
 	ends       uint32
 	met        uint32 // 1 if one of the locations was
 	wait       int64  // ns; 0: only yield
@@ -114,7 +115,6 @@ func heisenInitWatch() bool {
 	if w.message == 0 || !heisenReadAll(heisen.fd, unsafe.Pointer(w.message), uintptr(size)) {
 		return false
 	}
-	w.table.Keep = true
 	at := w.message
 	next := func() uint32 {
 		v := *(*uint32)(unsafe.Pointer(at))
@@ -125,7 +125,8 @@ func heisenInitWatch() bool {
 	w.strength, w.everywhere = next(), next() != 0
 	w.wait, w.seed, w.budget = int64(next64()), next64(), int64(next64())
 	files, locations, sections := next(), next(), next()
-	next()
+	w.brief = next() != 0
+	w.table.Keep = !w.brief
 	w.count = locations
 	w.locations = (*heisenLocation)(persistentalloc((uintptr(locations)+1)*unsafe.Sizeof(heisenLocation{}), goarch.PtrSize, &memstats.other_sys))
 	for i := uint32(1); i <= locations; i++ {
