@@ -45,7 +45,7 @@ type Detector struct {
 	Flags   func(*flag.FlagSet) // defines flags of its own; nil if there are none
 	New     func(*heisen.Symbols, heisen.Sink) (heisen.Detector, error)
 	front   front // of heisen's own detectors
-	live    bool  // in running programs it works by itself; New is for traces
+	live    bool  // in running programs it works by itself; for traces see newAtomRace
 }
 
 // DetectorNames returns the names of the detectors that every tool has.
@@ -59,11 +59,11 @@ func DetectorNames() (names []string) {
 // detectors returns the tool's detectors, heisen's first.
 func (t Tool) detectors() (all []Detector) {
 	for _, d := range detectors {
-		all = append(all, Detector{
-			Name: d.name, Promise: d.promise, Filter: d.filter, front: d.front,
-			live: d.name == atomraceName,
-			New:  func(_ *heisen.Symbols, sink heisen.Sink) (heisen.Detector, error) { return d.make(sink), nil },
-		})
+		known := Detector{Name: d.name, Promise: d.promise, Filter: d.filter, front: d.front, live: d.make == nil}
+		if !known.live {
+			known.New = func(_ *heisen.Symbols, sink heisen.Sink) (heisen.Detector, error) { return d.make(sink), nil }
+		}
+		all = append(all, known)
 	}
 	return append(all, t.Detectors...)
 }

@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -66,25 +65,19 @@ func (k *known) read() error {
 }
 
 // writeBaseline writes the old baseline and what was found beside it, if asked to.
-// Whoever reads the file meanwhile sees the old one or the new one.
 func (k *known) writeBaseline(found *findings) error {
 	if k.write == "" {
 		return nil
 	}
-	f, err := os.Create(k.write + ".new")
-	if err != nil {
-		return err
-	}
-	defer os.Remove(f.Name())
-	write := jsonTo(f)
-	for i := range k.old {
-		err = errors.Join(err, write(&k.old[i]))
-	}
-	err = errors.Join(err, found.writeAll(write), f.Close())
-	if err != nil {
-		return err
-	}
-	return os.Rename(f.Name(), k.write)
+	return replaceFile(k.write, func(w io.Writer) error {
+		write := jsonTo(w)
+		for i := range k.old {
+			if err := write(&k.old[i]); err != nil {
+				return err
+			}
+		}
+		return found.writeAll(write)
+	})
 }
 
 // hides reports whether a finding need not be reported, and the suppression that

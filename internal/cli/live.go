@@ -81,6 +81,7 @@ func (inv *invocation) watchFlags() *watch {
 
 // prepare reads the files that flags name.
 func (w *watch) prepare(inv *invocation) (err error) {
+	w.detect.live = true
 	if w.live, err = w.overlaps.live(inv, w.detect); err != nil {
 		return err
 	}

@@ -55,9 +55,7 @@ func (o *overlaps) sectionsFlag(inv *invocation) {
 // live returns what programs are to look for, nil if none of the chosen detectors
 // works in them.
 func (o *overlaps) live(inv *invocation, d *detection) (*rt.Live, error) {
-	d.live = true
-	chosen := slices.Contains(d.chosen, atomraceName)
-	if !chosen {
+	if !slices.Contains(d.chosen, atomraceName) {
 		for _, name := range []string{"sections", "noise", "from"} {
 			if f := inv.flags.Lookup(name); f.Value.String() != f.DefValue {
 				return nil, misuse("-%s is for the detector %s: -detect %[2]s", name, atomraceName)

@@ -1,11 +1,11 @@
 package cli
 
 import (
+	"bytes"
 	"cmp"
 	"errors"
 	"fmt"
-	"io"
-	"os"
+	"path/filepath"
 	"slices"
 	"sync"
 
@@ -44,12 +44,17 @@ func (inv *invocation) refine() (int, error) {
 	if err != nil {
 		return Failed, fmt.Errorf("%s: %w", o.sections, err)
 	}
+	ctx, stop := inv.interruptible()
+	defer stop()
 	correct, done := 0, 0
-	for done < *runs && !refiner.Done() && inv.ctx.Err() == nil {
+	for done < *runs && !refiner.Done() {
 		watched := *live
 		watched.Noise.Seed += uint64(done)
 		watched.Sections = o.absolute(refiner.Sections())
 		run, err := inv.refiningRun(o, &watched, flags)
+		if ctx.Err() != nil {
+			return Failed, errors.New("interrupted: the sections stay as they are")
+		}
 		if err != nil {
 			return Failed, err
 		}
@@ -69,7 +74,7 @@ func (inv *invocation) refine() (int, error) {
 		return Failed, errors.New("no run was correct: the sections stay as they are")
 	}
 	refined := refiner.Refined()
-	if err := inv.writeSections(cmp.Or(*out, o.sections), refined); err != nil {
+	if err := inv.writeRefined(o, cmp.Or(*out, o.sections), refined); err != nil {
 		return Failed, err
 	}
 	settled := ""
@@ -79,6 +84,29 @@ func (inv *invocation) refine() (int, error) {
 	fmt.Fprintf(inv.Err, "%d runs, %d correct; %d of %d sections are left, with %d of %d ends%s\n",
 		done, correct, len(refined), len(o.read), pairs(refined), pairs(o.read), settled)
 	return Clean, nil
+}
+
+// writeRefined writes sections of o's file to another one, or to that itself.
+func (inv *invocation) writeRefined(o *overlaps, name string, sections []atomrace.Section) error {
+	folder := "."
+	if name != stdStream {
+		folder = filepath.Dir(name)
+	}
+	folder, err := absolute(folder)
+	if err != nil {
+		return err
+	}
+	if folder != o.dir { // to which the names of files are relative
+		sections = o.absolute(sections)
+		for i := range sections {
+			s := &sections[i]
+			s.Entry.File = relative(folder, s.Entry.File)
+			for j := range s.Ends {
+				s.Ends[j].At.File = relative(folder, s.Ends[j].At.File)
+			}
+		}
+	}
+	return inv.writeSections(name, sections)
 }
 
 // pairs counts the ends of sections.
@@ -95,7 +123,8 @@ func (inv *invocation) refiningRun(o *overlaps, live *rt.Live, flags testFlags) 
 	if err != nil {
 		return atomrace.Run{}, err
 	}
-	cmd.Stdout = io.Discard // it is about sections, and tests fail on purpose
+	var said bytes.Buffer // of interest if tests fail
+	cmd.Stdout = &said
 	var run atomrace.Run
 	var mu sync.Mutex
 	found := newFindings(nil, &known{})
@@ -122,7 +151,9 @@ func (inv *invocation) refiningRun(o *overlaps, live *rt.Live, flags testFlags) 
 		return run, err
 	}
 	status, err := s.run(cmd)
-	run.Correct = status == Clean
+	if run.Correct = status == Clean; !run.Correct {
+		inv.Err.Write(said.Bytes())
+	}
 	if err == nil && s.seen == 0 {
 		err = errors.New("no instrumented test ran")
 	}
@@ -145,21 +176,4 @@ func flatten(sections []atomrace.Section) (all []atomrace.Pair) {
 		}
 	}
 	return all
-}
-
-// writeSections writes a sections file. Whoever reads it meanwhile sees the old one
-// or the new one.
-func (inv *invocation) writeSections(name string, sections []atomrace.Section) error {
-	if name == stdStream {
-		return atomrace.WriteSections(inv.Out, sections)
-	}
-	f, err := os.Create(name + ".new")
-	if err != nil {
-		return err
-	}
-	defer os.Remove(f.Name())
-	if err := errors.Join(atomrace.WriteSections(f, sections), f.Close()); err != nil {
-		return err
-	}
-	return os.Rename(f.Name(), name)
 }

@@ -121,11 +121,7 @@ func (inv *invocation) writeInferred(found *static.Inferred, file string, verbos
 			s.Ends[j].At.File = relative(dir, s.Ends[j].At.File)
 		}
 	}
-	w, err := inv.create(file, "")
-	if err != nil {
-		return err
-	}
-	if err := errors.Join(atomrace.WriteSections(w, found.Sections), w.Close()); err != nil {
+	if err := inv.writeSections(file, found.Sections); err != nil {
 		return err
 	}
 	fmt.Fprintf(inv.Err, "%s: %s in %s%s\n", inv.tool.Name,

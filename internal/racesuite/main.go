@@ -5,7 +5,6 @@ import (
 	"errors"
 	"flag"
 	"fmt"
-	"maps"
 	"os"
 	"os/signal"
 	"regexp"
@@ -92,6 +91,7 @@ func parse(args []string) (s *suite, p plan, verbose bool, err error) {
 	if err = flags.Parse(args); err != nil {
 		return
 	}
+	_, known := detectors[s.detector]
 	switch {
 	case flags.NArg() > 0:
 		err = fmt.Errorf("argument %s is none of the flags", flags.Arg(0))
@@ -99,7 +99,7 @@ func parse(args []string) (s *suite, p plan, verbose bool, err error) {
 		err = errors.New("-count and -parallel are at least 1")
 	case s.tool != toolHeisen && s.tool != toolRace:
 		err = fmt.Errorf("unknown tool %q; there are %s and %s", s.tool, toolHeisen, toolRace)
-	case !slices.Contains(slices.Collect(maps.Keys(detectors)), s.detector):
+	case !known:
 		err = fmt.Errorf("unknown detector %q; there are fasttrack, hb and atomrace", s.detector)
 	case s.detector == "atomrace":
 		s.mode = rt.Nothing

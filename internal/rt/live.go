@@ -7,6 +7,7 @@ import (
 
 	"github.com/heisen-go/heisen"
 	"github.com/heisen-go/heisen/atomrace"
+	"github.com/heisen-go/heisen/internal/watch"
 )
 
 // Live is what a program itself looks for while it runs, whatever it records:
@@ -50,12 +51,8 @@ func (l *Live) Places() (n int) {
 	return n + len(l.Noise.At)
 }
 
-// Limits of what a program can be asked to watch.
-const (
-	maxLiveLocations = 1<<12 - 1
-	maxLiveSections  = 1 << 11
-	maxLiveFile      = 1 << 12 // bytes of a file's name
-)
+// maxLiveFile bounds the length of a file's name, in bytes.
+const maxLiveFile = 1 << 12
 
 // Roles of a location in the message to the program.
 const (
@@ -101,7 +98,9 @@ func (l *Live) encode() ([]byte, error) {
 		}
 		return b
 	}
+	ends := 0
 	for _, s := range l.Sections {
+		ends += len(s.Ends)
 		kind := uint32(0)
 		if s.Circular {
 			kind |= 1
@@ -122,10 +121,12 @@ func (l *Live) encode() ([]byte, error) {
 		locations[number(at)-1].flags |= locationNoise
 	}
 	switch {
-	case len(locations) > maxLiveLocations:
-		return nil, fmt.Errorf("%d places to watch are more than the %d that a program can", len(locations), maxLiveLocations)
-	case len(l.Sections) > maxLiveSections:
-		return nil, fmt.Errorf("%d sections are more than the %d that a program can watch", len(l.Sections), maxLiveSections)
+	case len(locations) > watch.MaxLocations:
+		return nil, fmt.Errorf("%d places to watch are more than the %d that a program can", len(locations), watch.MaxLocations)
+	case len(l.Sections) > watch.MaxSections:
+		return nil, fmt.Errorf("%d sections are more than the %d that a program can watch", len(l.Sections), watch.MaxSections)
+	case ends > watch.MaxEnds:
+		return nil, fmt.Errorf("sections with %d ends are more than the %d that a program can watch", ends, watch.MaxEnds)
 	}
 
 	b := put(nil, uint32(l.Noise.Strength), everywhere)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/heisen-go/heisen"
 	"github.com/heisen-go/heisen/atomrace"
+	"github.com/heisen-go/heisen/internal/watch"
 )
 
 // who is how a record of an overlap tells of an access.
@@ -84,20 +85,28 @@ func TestLiveLimits(t *testing.T) {
 	at := func(line int) atomrace.Location {
 		return atomrace.Location{File: "a.go", Line: line, Mode: atomrace.Reads}
 	}
-	var many, sections Live
-	for line := range maxLiveLocations + 1 {
+	var many, sections, ends Live
+	for line := range watch.MaxLocations + 1 {
 		many.Noise.At = append(many.Noise.At, at(line+1))
 	}
-	for range maxLiveSections + 1 {
+	for range watch.MaxSections + 1 {
 		sections.Sections = append(sections.Sections, atomrace.Section{Entry: at(1), Ends: []atomrace.End{{At: at(2)}}})
+	}
+	for range 3 {
+		s := atomrace.Section{Entry: at(1)}
+		for line := range watch.MaxEnds/3 + 1 {
+			s.Ends = append(s.Ends, atomrace.End{At: at(line + 2)})
+		}
+		ends.Sections = append(ends.Sections, s)
 	}
 	long := Live{Noise: Noise{At: []atomrace.Location{{File: strings.Repeat("x", maxLiveFile+1), Line: 1, Mode: atomrace.Reads}}}}
 	for name, test := range map[string]struct {
 		live *Live
 		want string
 	}{
-		"locations": {&many, "4096 places"},
-		"sections":  {&sections, "2049 sections"},
+		"locations": {&many, "4097 places"},
+		"sections":  {&sections, "4097 sections"},
+		"ends":      {&ends, "8193 ends"},
 		"file":      {&long, "name of 4097 bytes"},
 	} {
 		if _, err := test.live.encode(); err == nil || !strings.Contains(err.Error(), test.want) {

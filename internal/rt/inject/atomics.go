@@ -48,8 +48,10 @@ func heisenAtomicEnd(s *heisenStripe, op uint64, addr unsafe.Pointer) {
 		return
 	}
 	h := (*heisenG)(unsafe.Pointer(getg().racectx))
+	var pc uint64
 	if heisenWatched.sections {
-		heisenWatchAtomic(h, op != heisenOpAtomicRead, uintptr(addr), heisenPC(heisenCaller(getcallerfp())))
+		pc = heisenPC(heisenCaller(getcallerfp()))
+		heisenWatchAtomic(h, op != heisenOpAtomicRead, uintptr(addr), pc)
 		if heisen.quiet {
 			heisenUnlock(&s.held)
 			return
@@ -57,7 +59,9 @@ func heisenAtomicEnd(s *heisenStripe, op uint64, addr unsafe.Pointer) {
 	}
 	stamp := heisenStamp()
 	heisenUnlock(&s.held)
-	pc := heisenPC(heisenCaller(getcallerfp()))
+	if !heisenWatched.sections { // not while others wait for the lock
+		pc = heisenPC(heisenCaller(getcallerfp()))
+	}
 	// A P was there when the lock was taken, and hooks are not preempted.
 	heisenPut(heisenOpen(h, 3), h, op, uintptr(addr), stamp, pc)
 }

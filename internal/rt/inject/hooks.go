@@ -33,9 +33,6 @@ func raceread(addr uintptr) {
 	if !heisenReadNoted(addr) {
 		heisenAccess(heisenOpRead, addr, 1, sys.GetCallerPC())
 	}
-	if heisen.noisy {
-		heisenNoise()
-	}
 }
 
 //go:nosplit
@@ -49,9 +46,6 @@ func racewrite(addr uintptr) {
 	if !heisenWriteNoted(addr) {
 		heisenAccess(heisenOpWrite, addr, 1, sys.GetCallerPC())
 	}
-	if heisen.noisy {
-		heisenNoise()
-	}
 }
 
 //go:nosplit
@@ -59,18 +53,12 @@ func racereadrange(addr, size uintptr) {
 	if n := heisenRangeNoted(false, addr, size); n < size {
 		heisenAccess(heisenOpRead, addr+n, size-n, sys.GetCallerPC())
 	}
-	if heisen.noisy {
-		heisenNoise()
-	}
 }
 
 //go:nosplit
 func racewriterange(addr, size uintptr) {
 	if n := heisenRangeNoted(true, addr, size); n < size {
 		heisenAccess(heisenOpWrite, addr+n, size-n, sys.GetCallerPC())
-	}
-	if heisen.noisy {
-		heisenNoise()
 	}
 }
 

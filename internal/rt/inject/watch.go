@@ -331,6 +331,9 @@ func heisenWatch(h *heisenG, write bool, addr, size uintptr, pc uint64) {
 	b.report(h)
 	if w.strength > 0 && (w.everywhere || number > 0 && w.location(number).flags&heisenLocationNoise != 0) {
 		w.roll(h, pc)
+		if h.wait {
+			heisenNoise(h)
+		}
 	}
 }
 
@@ -385,7 +388,7 @@ func heisenLeave(h *heisenG) {
 	b.report(h)
 }
 
-// roll decides whether h is to wait, the next time that it can.
+// roll decides whether h is to wait.
 //
 //go:nosplit
 func (w *heisenWatching) roll(h *heisenG, pc uint64) {
@@ -400,20 +403,16 @@ func (w *heisenWatching) roll(h *heisenG, pc uint64) {
 	h.wait = uint32((x>>32)*1000>>32) < w.strength && heisenLayer(firstmoduledata.text+uintptr(pc)) == heisenProgram
 }
 
-// heisenNoise makes the current goroutine wait if that was decided, while its
-// access is pending. It is called where the compiler has put a call into the
+// heisenNoise makes the current goroutine wait while its access is pending. It is
+// called where the compiler has put a call into the
 // program, between instructions that belong together: there a goroutine must not
 // be stopped, for what is on its stack may be half done. So its thread sleeps, with
 // the processor, and the goroutine is preempted as soon as it may be, its access
 // still pending as a rule.
 //
 //go:nosplit
-func heisenNoise() {
+func heisenNoise(h *heisenG) {
 	gp := getg()
-	h := (*heisenG)(unsafe.Pointer(gp.racectx))
-	if h == nil || !h.wait {
-		return
-	}
 	h.wait = false
 	w := &heisenWatched
 	if gp != gp.m.curg || gp.m.locks != 0 || atomic.Loadint64(&w.budget) <= 0 {

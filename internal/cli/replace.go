@@ -1,0 +1,31 @@
+package cli
+
+import (
+	"errors"
+	"io"
+	"os"
+
+	"github.com/heisen-go/heisen/atomrace"
+)
+
+// replaceFile writes a file anew. Whoever reads it meanwhile sees the old content or
+// the new one, and after an error the old one stays.
+func replaceFile(name string, write func(io.Writer) error) error {
+	f, err := os.Create(name + ".new")
+	if err != nil {
+		return err
+	}
+	defer os.Remove(f.Name())
+	if err := errors.Join(write(f), f.Close()); err != nil {
+		return err
+	}
+	return os.Rename(f.Name(), name)
+}
+
+// writeSections writes a sections file, or to standard output.
+func (inv *invocation) writeSections(name string, sections []atomrace.Section) error {
+	if name == stdStream {
+		return atomrace.WriteSections(inv.Out, sections)
+	}
+	return replaceFile(name, func(w io.Writer) error { return atomrace.WriteSections(w, sections) })
+}
