@@ -96,6 +96,9 @@ func TestRaceDetector(t *testing.T) {
 		t.Skip("builds with -race")
 	}
 	if out, err := exec.Command("go", "list", "-race", "runtime/race").CombinedOutput(); err != nil {
+		if os.Getenv("CI") == "true" {
+			t.Fatalf("no race detector: %s", out)
+		}
 		t.Skipf("no race detector here: %s", out)
 	}
 	dir := build(t, "-race")
