@@ -10,9 +10,9 @@ const (
 	// Race is that two tasks were about to make conflicting accesses, at places First
 	// or Second, when the first of them went on.
 	Race MeetingKind = iota
-	// Violation is that the first task went on to an access at Remote while the second
-	// stood between its accesses at Entry and End to the same memory, about to make
-	// the latter.
+	// Violation is that the first task made an access at Remote after the second had
+	// made one at Entry and before it made one at End, all to the same memory. It is
+	// noted when the second goes on to the latter.
 	Violation
 )
 
@@ -32,34 +32,31 @@ type Side struct {
 	Write      bool
 }
 
-// meet notes whom task i meets when it goes on.
+// meet notes with whom task i is in a race when it goes on.
 func (p *Picker) meet(tasks []Task, i int) {
 	t := &tasks[i]
-	if t.Kind != Access || t.Roles&(First|Second|Remote) == 0 {
+	if !racy(t) {
 		return
 	}
 	for j := range tasks {
-		if j == i {
-			continue
-		}
-		if conflict(t, &tasks[j]) {
-			p.note(Race, t, &tasks[j])
-		}
-		if t.Roles&Remote != 0 && atEnd(&tasks[j]) && touches(&tasks[j], t.Addr, t.Size) {
-			p.note(Violation, t, &tasks[j])
+		if j != i && conflict(t, &tasks[j]) {
+			if m := p.note(Race, p.steps); m != nil {
+				m.First.set(t)
+				m.Second.set(&tasks[j])
+			}
 		}
 	}
 }
 
-func (p *Picker) note(kind MeetingKind, first, second *Task) {
+// note returns a new meeting to be filled in, nil if there is no room.
+func (p *Picker) note(kind MeetingKind, step uint64) *Meeting {
 	if p.NumMet == len(p.Met) {
-		return
+		return nil
 	}
 	m := &p.Met[p.NumMet]
 	p.NumMet++
-	m.Kind, m.Step = kind, p.steps
-	m.First.set(first)
-	m.Second.set(second)
+	m.Kind, m.Step = kind, step
+	return m
 }
 
 func (s *Side) set(t *Task) {
@@ -78,25 +75,4 @@ func conflict(t, u *Task) bool {
 // touches reports whether the task is about to access any of the bytes.
 func touches(t *Task, addr, size uint64) bool {
 	return t.Addr < addr+max(size, 1) && addr < t.Addr+max(t.Size, 1)
-}
-
-// A task's section is what it has accessed at Entry: the address in Own[0] and the size
-// in Own[1], which is 0 if there is no section.
-
-// atEnd reports whether the task is about to end a section that it has entered.
-func atEnd(t *Task) bool {
-	return t.Kind == Access && t.Roles&End != 0 && t.Own[1] != 0 && touches(t, t.Own[0], t.Own[1])
-}
-
-// pass notes what it means for sections that the task goes on.
-func (p *Picker) pass(t *Task) {
-	if t.Kind != Access || t.Roles&(Entry|End) == 0 {
-		return
-	}
-	if atEnd(t) {
-		t.Own[1] = 0
-	}
-	if t.Roles&Entry != 0 {
-		t.Own[0], t.Own[1] = t.Addr, max(t.Size, 1)
-	}
 }

@@ -3,7 +3,7 @@ package pick
 // MaxDepth is the greatest depth of PCT.
 const MaxDepth = 16
 
-// A task's priority is in Own[2], the higher the earlier it goes on, 0 if it has none
+// A task's priority is in Own, the higher the earlier it goes on, 0 if it has none
 // yet. Priorities start in the upper half of all numbers. The i-th change puts a task
 // at changed+i, and each time a task gives way it is put below all others so far.
 const (
@@ -23,8 +23,8 @@ func (p *Picker) pct(tasks []Task) int {
 	starving := false
 	for i := range tasks {
 		t := &tasks[i]
-		if t.Own[2] == 0 {
-			t.Own[2] = initial | p.choices.next()>>1
+		if t.Own == 0 {
+			t.Own = initial | p.choices.next()>>1
 		}
 		if t.Kind == Yield && t.Mark == 0 {
 			t.Mark = 1
@@ -35,7 +35,7 @@ func (p *Picker) pct(tasks []Task) int {
 	top := highest(tasks)
 	for i := range p.config.Depth - 1 {
 		if p.changes[i] == p.steps {
-			tasks[top].Own[2] = changed + i
+			tasks[top].Own = changed + i
 			top = highest(tasks)
 		}
 	}
@@ -48,13 +48,13 @@ func (p *Picker) pct(tasks []Task) int {
 
 func (p *Picker) putLast(t *Task) {
 	p.yields++
-	t.Own[2] = changed - p.yields
+	t.Own = changed - p.yields
 }
 
 func highest(tasks []Task) int {
 	top := 0
 	for i := range tasks {
-		if tasks[i].Own[2] > tasks[top].Own[2] {
+		if tasks[i].Own > tasks[top].Own {
 			top = i
 		}
 	}

@@ -52,10 +52,10 @@ type Task struct {
 	// Mark belongs to the strategy. The host sets it to 0 whenever the task comes to
 	// something else, and keeps it meanwhile.
 	Mark uint64
-	// Own belongs to the strategy too. The host sets it to zeros when the task is
+	// Own belongs to the strategy too. The host sets it to 0 when the task is
 	// created and keeps it as long as the task lives, also while it is not among
 	// those that can go on.
-	Own [3]uint64
+	Own uint64
 }
 
 // Strategy is how a Picker chooses.
@@ -75,8 +75,8 @@ const (
 	RaceDirected
 	// DeadlockDirected does the same with tasks at places Inner, all that it can get.
 	DeadlockDirected
-	// SectionDirected lets a task make the access at Remote while another stands
-	// between its accesses at Entry and End.
+	// SectionDirected lets a task make the access at Remote while another is between
+	// its accesses at Entry and End.
 	SectionDirected
 	// Replay makes the default choice but where Choices says otherwise.
 	Replay
@@ -107,7 +107,7 @@ type Config struct {
 }
 
 // DefaultPatience is for how many steps tasks are kept back if the host doesn't say.
-const DefaultPatience = 10000
+const DefaultPatience = 1 << 17
 
 // None is the ID of no task.
 const None = ^uint32(0)
@@ -140,6 +140,9 @@ type Picker struct {
 	changes [MaxDepth]uint64 // the steps at which PCT changes priorities
 	yields  uint64           // how often PCT has put a task last
 
+	sections [MaxSections]section // those that tasks are in
+	evict    int                  // which makes room next
+
 	choices generator // the strategy's
 	data    generator // the program's
 }
@@ -167,28 +170,36 @@ func (p *Picker) Start(c *Config) {
 //
 // It takes a few steps for each task and changes Mark and Own of any.
 func (p *Picker) Next(tasks []Task, running uint32) int {
-	i := 0
+	i := p.choose(tasks, running)
+	p.Record(tasks, i, running)
+	return i
+}
+
+func (p *Picker) choose(tasks []Task, running uint32) int {
 	switch p.config.Strategy {
 	case PCT:
-		i = p.pct(tasks)
+		return p.pct(tasks)
 	case RaceDirected:
-		i = p.raceDirected(tasks)
+		return p.raceDirected(tasks)
 	case DeadlockDirected:
-		i = p.deadlockDirected(tasks)
+		return p.deadlockDirected(tasks)
 	case SectionDirected:
-		i = p.sectionDirected(tasks)
+		return p.sectionDirected(tasks)
 	case Replay:
-		i = p.replay(tasks, running)
+		return p.replay(tasks, running)
 	case Follow:
-		i = p.follow(tasks, running)
-	default:
-		i = p.walk(tasks)
+		return p.follow(tasks, running)
 	}
+	return p.walk(tasks)
+}
+
+// Record takes down that task i goes on: whom it meets, whether that is a deviation.
+// Next does so by itself; Record is for hosts that choose without it.
+func (p *Picker) Record(tasks []Task, i int, running uint32) {
 	p.log(tasks, i, running)
 	p.meet(tasks, i)
-	p.pass(&tasks[i])
+	p.passSection(&tasks[i])
 	p.steps++
-	return i
 }
 
 // Steps returns how often Next has been called: during the first call the step is 0.

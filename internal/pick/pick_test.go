@@ -24,7 +24,7 @@ type script struct {
 	tasks   [][]step
 	pool    []Task
 	at      []int
-	owns    [][3]uint64
+	owns    []uint64
 	holders map[int]int
 	waiting map[int][]int
 	order   []uint32 // who made its next step
@@ -33,7 +33,7 @@ type script struct {
 }
 
 func run(t testing.TB, c Config, tasks ...[]step) *script {
-	s := &script{tasks: tasks, at: make([]int, len(tasks)), owns: make([][3]uint64, len(tasks)),
+	s := &script{tasks: tasks, at: make([]int, len(tasks)), owns: make([]uint64, len(tasks)),
 		holders: map[int]int{}, waiting: map[int][]int{}}
 	c.Log = make([]Choice, 4)
 	s.picker.Start(&c)
@@ -220,7 +220,40 @@ func TestSectionDirected(t *testing.T) {
 		}
 		m := s.met[0]
 		if s.order[m.Step] != m.First.ID || s.order[m.Step+1] != m.Second.ID {
-			t.Fatalf("seed %d: the end does not come next", seed)
+			t.Fatalf("seed %d: who is in the section does not come next", seed)
+		}
+	}
+}
+
+// TestLockedSection has accesses that are each made under a lock: who stands at its
+// last has the lock that others need.
+func TestLockedSection(t *testing.T) {
+	locked := func(x step) []step {
+		x.kind, x.addr = Access, 8
+		return []step{{kind: Lock, take: 1}, x, {kind: Sync, give: 1}}
+	}
+	section := slices.Concat(locked(step{roles: Entry}), locked(step{roles: End, write: true}))
+	remote := slices.Concat(repeat(50, plain), locked(step{roles: Remote, write: true}))
+	directed, walk := 0, 0
+	for seed := range uint64(200) {
+		directed += len(run(t, Config{Strategy: SectionDirected, Seed: seed}, section, remote, remote).met)
+		walk += len(run(t, Config{Strategy: RandomWalk, Seed: seed}, section, remote, remote).met)
+	}
+	if directed != 200 || walk > 20 {
+		t.Errorf("violated in %d, by a random walk in %d", directed, walk)
+	}
+}
+
+// TestManySections has more tasks in sections than are followed.
+func TestManySections(t *testing.T) {
+	var tasks [][]step
+	for range MaxSections + 10 {
+		tasks = append(tasks, []step{
+			{kind: Access, roles: Entry, addr: 8}, {kind: Access, roles: End | Remote, addr: 8, write: true}})
+	}
+	for seed := range uint64(20) {
+		if s := run(t, Config{Strategy: SectionDirected, Seed: seed}, tasks...); len(s.met) == 0 || s.deadlocked() {
+			t.Fatalf("seed %d: %d meetings", seed, len(s.met))
 		}
 	}
 }
