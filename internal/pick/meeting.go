@@ -67,9 +67,9 @@ func (s *Side) set(t *Task) {
 func racy(t *Task) bool { return t.Kind == Access && t.Roles&(First|Second) != 0 }
 
 // conflict is Algorithm 2 for two tasks: both are about to make an access of the pair,
-// to the same memory, and one of them writes.
+// to the same memory, one of them writes, and not both are atomic.
 func conflict(t, u *Task) bool {
-	return racy(t) && racy(u) && (t.Write || u.Write) && touches(t, u.Addr, u.Size)
+	return racy(t) && racy(u) && (t.Write || u.Write) && !(t.Atomic && u.Atomic) && touches(t, u.Addr, u.Size)
 }
 
 // touches reports whether the task is about to access any of the bytes.

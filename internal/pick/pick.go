@@ -40,8 +40,10 @@ const (
 type Task struct {
 	ID    uint32 // dense, in order of creation
 	Kind  Kind
-	Write bool  // of Access: it may change the memory
-	Roles Roles // of the place, if Kind is Access or Lock
+	Write bool // of Access: it may change the memory
+	// Atomic says of an Access that it is an atomic operation. Two of these are no race.
+	Atomic bool
+	Roles  Roles // of the place, if Kind is Access or Lock
 	// Place is the host's number of the place.
 	Place uint32
 	// Addr and Size are the bytes accessed; of Lock, Addr is the lock. Size 0 counts
