@@ -97,7 +97,7 @@ func (s *session) accept() {
 }
 
 func (s *session) program(number int, p *rt.Program) error {
-	stream, err := p.Open(s.mode, s.live)
+	stream, err := p.Open(s.mode, s.live, nil)
 	if err != nil {
 		p.Close(Clean)
 		return err

@@ -44,24 +44,27 @@ const (
 )
 
 const (
-	msgHello   = 1
-	msgWords   = 2
-	msgBarrier = 3
-	msgBye     = 4
-	msgPlaces  = 5
-	msgTask    = 6
-	msgWatched = 7
+	msgHello     = 1
+	msgWords     = 2
+	msgBarrier   = 3
+	msgBye       = 4
+	msgPlaces    = 5
+	msgTask      = 6
+	msgWatched   = 7
+	msgExecution = 8
+	msgStuck     = 9
 
 	watchedWords = 6
 
 	taskPlace = 1 << 31
 
-	version     = 3
+	version     = 4
 	wantFilter  = 1
 	wantMarks   = 2
 	wantCells   = 4
 	wantWatch   = 8
 	wantNothing = 16
+	wantSched   = 32
 	headerBytes = 16
 	helloBytes  = 32
 	byeBytes    = 16

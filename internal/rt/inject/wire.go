@@ -69,16 +69,22 @@ const (
 	heisenMsgPlaces  = 5 // payload: parent<<32 | pc of the places that come next in number, from 1
 	heisenMsgTask    = 6 // buffer: its number; payload: its name, with zero bytes up to a whole word
 	heisenMsgWatched = 7 // before the last: what came of heisenWantWatch; buffer: number of ends; payload: five kinds of losses, whether a location was met, a bit for each end that was seen
+	// Of deterministic runs. Meetings: see heisenSendMet. The last before the end, what came of it: steps, hash of the
+	// choices, time that has passed, 1 if a target was met, and of each influence how
+	// many and the first one's text offset.
+	heisenMsgExecution = 8
+	heisenMsgStuck     = 9 // buffer: why; payload: of each goroutine its number, what it waits for, place, length of the reason and the reason, with zero bytes up to a whole word
 
 	heisenWatchedWords = 6
 
 	heisenTaskPlace = 1 << 31 // in the pc of a place: the rest is the number of a task
 
-	heisenVersion = 3
+	heisenVersion = 4
 
 	heisenWantFilter  = 1  // no access that is redundant
 	heisenWantMarks   = 2  // with one of the others: rather mark them
 	heisenWantCells   = 4  // no access to what only one goroutine uses, until another comes
 	heisenWantWatch   = 8  // overlaps; after the answer comes the number of bytes that say what to watch, and these
 	heisenWantNothing = 16 // of all else, only which goroutines there are
+	heisenWantSched   = 32 // a deterministic run; how comes as what to watch does, after it
 )
