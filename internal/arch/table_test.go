@@ -39,13 +39,14 @@ var table = map[string]room{
 	"heal":      {floor: 2, library: true},
 
 	// The machinery of the command: cli on build, rt and report, build on rt.
-	"internal/arch":   {floor: 3, step: 0, stdOnly: true, only: []string{}},
-	"internal/rt":     {floor: 3, step: 0},
-	"internal/static": {floor: 3, step: 0, only: []string{"atomrace"}},
-	"internal/report": {floor: 3, step: 0, stdOnly: true, only: []string{"."}},
-	"internal/build":  {floor: 3, step: 1},
-	"internal/cli":    {floor: 3, step: 2},
-	"driver":          {floor: 3, step: 3},
+	"internal/arch":     {floor: 3, step: 0, stdOnly: true, only: []string{}},
+	"internal/rt":       {floor: 3, step: 0},
+	"internal/static":   {floor: 3, step: 0, only: []string{"atomrace"}},
+	"internal/report":   {floor: 3, step: 0, stdOnly: true, only: []string{"."}},
+	"internal/build":    {floor: 3, step: 1},
+	"internal/campaign": {floor: 3, step: 2},
+	"internal/cli":      {floor: 3, step: 3},
+	"driver":            {floor: 3, step: 4},
 
 	"cmd/heisen": {floor: 4},
 
