@@ -58,15 +58,8 @@ func (g *G) operate(x op) {
 	}
 	x.site, g.site = g.site, 0
 	g.op = x
-	t := &g.task
-	t.Kind, t.Write, t.Addr, t.Size = x.code.task()
-	t.Roles, t.Place = g.run.roles[x.site], uint32(x.site)
-	switch t.Kind {
-	case Access:
-		t.Addr, t.Size = uint64(x.v.number), wordSize
-	case Lock:
-		t.Addr = uint64(x.l.number)
-	}
+	x.task(&g.task)
+	g.task.Roles, g.task.Place = g.run.roles[x.site], uint32(x.site)
 	if !g.yield(struct{}{}) {
 		g.unwinding = true
 		panic(unwound{})

@@ -57,17 +57,23 @@ var opNames = [...]string{
 
 func (c opCode) String() string { return opNames[c] }
 
-// task says what the operation is to a strategy.
-func (c opCode) task() (kind Kind, write bool, addr, size uint64) {
-	switch c {
-	case opRead, opWrite:
-		return Access, c == opWrite, 0, 0
+// task says in t what the operation is to a strategy.
+func (x *op) task(t *Task) {
+	t.Write, t.Atomic, t.Addr, t.Size = false, false, 0, 0
+	switch x.code {
+	case opRead, opWrite, opLoad, opStore, opAdd, opCompareAndSwap:
+		t.Kind = Access
+		t.Write = x.code != opRead && x.code != opLoad
+		t.Atomic = x.code != opRead && x.code != opWrite
+		t.Addr, t.Size = uint64(x.v.number), wordSize
 	case opLock, opRLock:
-		return Lock, false, 0, 0
+		t.Kind = Lock
+		t.Addr = uint64(x.l.number)
 	case opYield:
-		return Yield, false, 0, 0
+		t.Kind = Yield
+	default:
+		t.Kind = Sync
 	}
-	return Sync, false, 0, 0
 }
 
 // object names what the operation is made to.
@@ -87,7 +93,7 @@ func (x *op) object() string {
 	return ""
 }
 
-// can reports whether g can make the operation.
+// can reports whether g can make the operation as things are.
 func (x *op) can(g *G) bool {
 	switch x.code {
 	case opJoin:
@@ -100,6 +106,8 @@ func (x *op) can(g *G) bool {
 		return x.c.closed || len(x.c.buffer) > 0 || len(x.c.senders) > 0
 	case opWait:
 		return x.w.count == 0
+	case opCompareAndSwap:
+		g.task.Write = x.v.value == x.old // if it is made now
 	}
 	return true
 }
@@ -128,12 +136,12 @@ func (x *op) do(g *G) {
 		g.access(heisen.AtomicUpdate, x.v, x.value)
 		x.v.value = x.value
 	case opCompareAndSwap:
-		if x.ok = x.v.value == x.old; !x.ok {
+		if x.ok = x.v.value == x.old; x.ok {
+			g.access(heisen.AtomicUpdate, x.v, x.value)
+			x.v.value = x.value
+		} else {
 			g.access(heisen.AtomicRead, x.v, x.v.value)
-			break
 		}
-		g.access(heisen.AtomicUpdate, x.v, x.value)
-		x.v.value = x.value
 	case opLock:
 		x.l.lock(g)
 	case opUnlock:
