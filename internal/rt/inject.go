@@ -93,7 +93,11 @@ func addCore(files map[string][]byte, pkg string, source embed.FS) error {
 			return true
 		})
 		for _, id := range rename {
-			id.Name = "heisen" + capital(pkg) + capital(id.Name)
+			name := capital(id.Name)
+			if name != id.Name && own[name] {
+				name = "_" + id.Name // it would not be the only one
+			}
+			id.Name = "heisen" + capital(pkg) + name
 		}
 		file.Name.Name = "runtime"
 		for _, spec := range file.Imports {

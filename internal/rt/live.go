@@ -169,19 +169,27 @@ func (m *merger) overlaps(g *goroutine, record []uint64) error {
 
 // addAccess adds an access to o: by whom, how and where is in who.
 func (m *merger) addAccess(o *Overlap, who, addr, size uint64) error {
+	a, err := m.access(who, addr, size)
+	if err == nil {
+		o.Accesses = append(o.Accesses, a)
+	}
+	return err
+}
+
+// access returns an access that the program has described.
+func (m *merger) access(who, addr, size uint64) (a heisen.Access, err error) {
 	p, err := m.s.place(who & (1<<placeBits - 1))
 	if err != nil {
-		return err
+		return a, err
 	}
 	op := heisen.Op(who >> placeBits)
 	if !op.IsAccess() {
-		return m.s.corrupt("overlap of operation %d", op)
+		return a, m.s.corrupt("access of operation %d", op)
 	}
-	o.Accesses = append(o.Accesses, heisen.Access{
+	return heisen.Access{
 		Op: op, Thread: heisen.Thread(who >> 32), Object: heisen.Object(addr), Size: size,
 		Site: p.site, Context: m.context(heisen.Cursor{Calls: p.calls}),
-	})
-	return nil
+	}, nil
 }
 
 // The five kinds of package watch's Losses, and the place of Busy, after those that

@@ -3,6 +3,7 @@ package rt
 import (
 	"encoding/binary"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/heisen-go/heisen"
@@ -16,13 +17,14 @@ import (
 // goroutine can go on. The same program, arguments and Schedule make the same
 // choices, as long as nothing from outside decides (Execution.Influences).
 type Schedule struct {
+	// Pick is the strategy. Its Log is not used.
 	Pick pick.Config
 	// Targets are places at which goroutines can be stopped besides.
 	Targets []Target
 	// Procs is what the program is told of GOMAXPROCS and of the number of processors;
 	// 0 is 4.
 	Procs int
-	// Log asks for the choices, see Execution.Choices.
+	// Log asks for the choices other than the default, see Execution.Choices.
 	Log bool
 	// Start is what the clock says at first; if it is zero, the start of 2026.
 	Start time.Time
@@ -65,6 +67,9 @@ const (
 	OnLock  TargetMode = locationLocks
 )
 
+// maxFollowed bounds the number of choices to follow, as the size of a message does.
+const maxFollowed = 1 << 22
+
 // MaxTargets is how many targets a Schedule can have.
 const MaxTargets = 1<<16 - 1
 
@@ -91,6 +96,15 @@ func (s *Schedule) encode() ([]byte, error) {
 	}
 	b := append32(nil, uint32(s.Pick.Strategy), or(s.Procs, defaultProcs), or(s.Spin, defaultSpin), log)
 	b = append64(b, s.Pick.Seed, s.MaxSteps, uint64(virtual), uint64(start.UnixNano()))
+	b = append64(b, s.Pick.Patience, s.Pick.Depth, s.Pick.Length)
+	if n := max(len(s.Pick.Choices), len(s.Pick.Order)); n > maxFollowed {
+		return nil, fmt.Errorf("a schedule of %d choices, at most %d", n, maxFollowed)
+	}
+	b = append32(b, uint32(len(s.Pick.Choices)))
+	for _, c := range s.Pick.Choices {
+		b = append32(append64(b, c.Step), c.ID)
+	}
+	b = append32(append32(b, uint32(len(s.Pick.Order))), s.Pick.Order...)
 	var at locations
 	for _, t := range s.Targets {
 		if t.Mode == 0 || t.Mode > OnRead|OnWrite|OnLock || t.Line <= 0 {
@@ -103,8 +117,9 @@ func (s *Schedule) encode() ([]byte, error) {
 
 // Meeting is that goroutines were at places of interest at the same time.
 type Meeting struct {
+	Kind pick.MeetingKind
 	Step uint64
-	// Accesses are what they were about to do; the first of them went on.
+	// Accesses are what they were about to do; the first of them went on first.
 	Accesses []heisen.Access
 }
 
@@ -120,6 +135,13 @@ type Execution struct {
 	Steps uint64
 	// Hash is of the sequence of choices.
 	Hash uint64
+	// Choices are those that were not the default ones (pick.Choice), if the Schedule
+	// asks for them, by step; of a program that was killed the last may be missing.
+	// Lost counts those that were too many to be kept.
+	Choices []pick.Choice
+	Lost    uint64
+	// Diverged counts the choices of the Schedule that could not be followed.
+	Diverged uint64
 	// Virtual is the time that has passed in the program.
 	Virtual time.Duration
 	// Met says that a goroutine came to a target.
@@ -222,7 +244,7 @@ func (s *Stream) setExecution(words []uint64) error {
 	if e.Ended {
 		return s.corrupt("the execution ends again")
 	}
-	e.Ended, e.Steps, e.Hash, e.Virtual, e.Met = true, words[0], words[1], time.Duration(words[2]), words[3] != 0
+	e.Ended, e.Steps, e.Hash, e.Virtual, e.Met, e.Diverged = true, words[0], words[1], time.Duration(words[2]), words[3] != 0, words[4]
 	for kind := range numInfluences {
 		count, first := words[executionWords+2*kind], words[executionWords+2*kind+1]
 		if first > s.hello.size {
@@ -235,8 +257,46 @@ func (s *Stream) setExecution(words []uint64) error {
 	return nil
 }
 
-// executionWords is how many words come before the influences.
-const executionWords = 4
+// maxChoices is how many choices of an execution are kept.
+const maxChoices = 1 << 22
+
+func (s *Stream) addChoices(words []uint64) error {
+	if len(words)%2 != 0 {
+		return s.corrupt("choices in %d words", len(words))
+	}
+	e := &s.execution
+	for i := 0; i < len(words); i += 2 {
+		c := pick.Choice{Step: words[i], ID: uint32(words[i+1])}
+		last := len(e.Choices) - 1
+		if words[i+1] >= maxGoroutines || last >= 0 && c.Step <= e.Choices[last].Step {
+			return s.corrupt("choice of goroutine %d at step %d", words[i+1], words[i])
+		}
+		if last+1 == maxChoices {
+			e.Lost += uint64(len(words)-i) / 2
+			break
+		}
+		e.Choices = append(e.Choices, c)
+	}
+	return nil
+}
+
+func (s *Stream) addMeeting(words []uint64) error {
+	if len(words) != 8 || words[0] > uint64(pick.Violation) {
+		return s.corrupt("meeting in %d words", len(words))
+	}
+	m := Meeting{Kind: pick.MeetingKind(words[0]), Step: words[1]}
+	for side := range slices.Chunk(words[2:], 3) {
+		a, err := s.merge.access(side[0], side[1], side[2])
+		if err != nil {
+			return err
+		}
+		m.Accesses = append(m.Accesses, a)
+	}
+	if s.meeting != nil {
+		s.meetings = append(s.meetings, m) // until its sites have names
+	}
+	return nil
+}
 
 // maxReason bounds the length of Blocked.Reason.
 const maxReason = 64

@@ -225,6 +225,10 @@ func (s *Stream) read() error {
 		return s.setExecution(m.words)
 	case msgStuck:
 		return s.addStuck(m.id, m.words)
+	case msgMeeting:
+		return s.addMeeting(m.words)
+	case msgChoices:
+		return s.addChoices(m.words)
 	case msgBarrier:
 		if left := s.merge.pending(); left > 0 {
 			return s.corrupt("%d words cannot be merged at a collection", left)

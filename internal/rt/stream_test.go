@@ -162,7 +162,7 @@ func TestCorrupt(t *testing.T) {
 		rec  []byte
 		want string
 	}{
-		{"kind", message(helloMessage(), 9, 0), "message of kind 9"},
+		{"kind", message(helloMessage(), 99, 0), "message of kind 99"},
 		{"second hello", append(helloMessage(), helloMessage()...), "message of kind 1"},
 		{"buffer", message(helloMessage(), msgWords, maxBuffers, begin...), "buffer 4096"},
 		{"size", append(helloMessage(), 2, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 0xff, 0xff, 0, 0, 0, 0), "message of 4294967295 bytes"},
@@ -191,7 +191,7 @@ func TestCorrupt(t *testing.T) {
 		{"task", message(helloMessage(), msgPlaces, 0, taskPlace|4), "place 1 is unknown task 4"},
 		{"no name", message(helloMessage(), msgTask, 4), "task 4"},
 		{"task number", message(helloMessage(), msgTask, taskPlace, 'x'), "task 2147483648"},
-		{"overlap of ops", begun(word(opOverlap, varBase), 0, who(0, 99, 0), who(0, heisen.Read, 0), varBase, 0), "overlap of operation 99"},
+		{"overlap of ops", begun(word(opOverlap, varBase), 0, who(0, 99, 0), who(0, heisen.Read, 0), varBase, 0), "access of operation 99"},
 		{"place of an overlap", begun(word(opOverlap, varBase), 0, who(0, heisen.Write, 7), who(0, heisen.Read, 0), varBase, 0), "unknown place 7"},
 		{"after the end", begun(word(opEnd, 0), 0, 0, word(opTurn, 0), 0), "goes on after its end"},
 	} {

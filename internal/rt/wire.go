@@ -53,6 +53,10 @@ const (
 	msgWatched   = 7
 	msgExecution = 8
 	msgStuck     = 9
+	msgMeeting   = 10
+	msgChoices   = 11
+
+	executionWords = 5
 
 	watchedWords = 6
 

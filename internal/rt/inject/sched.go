@@ -47,7 +47,6 @@ type heisenScheduling struct {
 
 	running uint32 // who was chosen last
 	turn    uint32 // how often in a row
-	hash    uint64 // of all choices
 
 	waited int64 // ns in a row for what is outside
 	retake heisenRetaking
@@ -81,6 +80,20 @@ func heisenInitSched() bool {
 	var c heisenPickConfig
 	c.Strategy, s.procs, s.spin, s.logging = heisenPickStrategy(m.next()), int32(m.next()), m.next(), m.next() != 0
 	c.Seed, s.maxSteps, s.maxClock, s.wallStart = m.next64(), m.next64(), int64(m.next64()), int64(m.next64())
+	c.Patience, c.Depth, c.Length = m.next64(), m.next64(), m.next64()
+	if n := m.next(); n > 0 {
+		c.Choices = heisenChoices(uintptr(n))
+		for i := range c.Choices {
+			c.Choices[i].Step, c.Choices[i].ID = m.next64(), m.next()
+		}
+	}
+	if n := m.next(); n > 0 {
+		c.Order = unsafe.Slice((*uint32)(unsafe.Pointer(m.at)), n) // where it stands
+		m.at += uintptr(n) * 4
+	}
+	if s.logging {
+		c.Log = heisenChoices(heisenLogged)
+	}
 	s.locations.read(&m)
 	s.picker.Start(&c)
 	s.running = heisenPickNone
@@ -115,6 +128,14 @@ func heisenInitSched() bool {
 	return true
 }
 
+// heisenLogged is how many choices are sent at a time.
+const heisenLogged = 1 << 10
+
+func heisenChoices(n uintptr) []heisenPickChoice {
+	p := persistentalloc(n*unsafe.Sizeof(heisenPickChoice{}), 8, &memstats.other_sys)
+	return unsafe.Slice((*heisenPickChoice)(p), n)
+}
+
 // heisenMayStop reports whether the goroutine gp, which is the current one, may be
 // stopped where it has called for something.
 //
@@ -143,7 +164,7 @@ func heisenPointAt(kind heisenPickKind, on unsafe.Pointer, mode uint32, fp uintp
 		return
 	}
 	t := &h.task.next
-	t.Kind, t.Addr, t.Size = kind, uint64(uintptr(on)), 0
+	t.Kind, t.Addr = kind, uint64(uintptr(on))
 	h.task.on = t.Addr
 	if mode != 0 && s.locations.count > 0 {
 		pc := heisenPC(heisenCaller(fp))
@@ -151,7 +172,7 @@ func heisenPointAt(kind heisenPickKind, on unsafe.Pointer, mode uint32, fp uintp
 			t.Roles = heisenPickRoles(s.locations.at(number).flags >> heisenLocationRoles)
 			t.Write = mode == heisenLocationWrites
 			if kind == heisenPickSync {
-				t.Kind, t.Size = heisenPickAccess, 1
+				t.Kind, t.Atomic = heisenPickAccess, true
 			}
 			t.Place = uint32(heisenPlace(heisenBufOfP(), h, pc))
 		}
@@ -434,7 +455,7 @@ func (s *heisenScheduling) choose() *g {
 	h := (*heisenG)(unsafe.Pointer(gp.racectx))
 	t := &h.task.next
 	*t = *s.task(i)
-	t.Kind, t.Write, t.Roles, t.Place, t.Addr, t.Size, t.Mark = heisenPickResume, false, 0, 0, 0, 0, 0
+	t.Kind, t.Write, t.Atomic, t.Roles, t.Place, t.Addr, t.Size, t.Mark = heisenPickResume, false, false, 0, 0, 0, 0, 0
 	s.count--
 	*s.task(i), *s.g(i) = *s.task(s.count), *s.g(s.count)
 
@@ -444,27 +465,61 @@ func (s *heisenScheduling) choose() *g {
 		s.turn = 0
 	}
 	s.running = h.id
-	s.hash = (s.hash ^ uint64(h.id)) * 0x9E3779B97F4A7C15
-	s.hash ^= s.hash >> 32
 	s.clock += heisenTick
+	if s.picker.NumMet > 0 {
+		s.sendMet()
+	}
+	if s.logging && s.picker.NumLog == heisenLogged {
+		s.sendLog()
+	}
 	if s.maxSteps > 0 && s.picker.Steps() >= s.maxSteps {
 		heisenGiveUp(heisenStuckSteps, "heisen: the program has made the most steps that it may")
 	}
 	return gp
 }
 
-// heisenSendExecution sends what came of the schedule.
+// sendMet tells of meetings.
+func (s *heisenScheduling) sendMet() {
+	heisenFlushAll(0) // the receiver is to know the goroutines
+	for i := range s.picker.NumMet {
+		m := &s.picker.Met[i]
+		words := [8]uint64{uint64(m.Kind), m.Step,
+			m.First.who(), m.First.Addr, m.First.Size, m.Second.who(), m.Second.Addr, m.Second.Size}
+		heisenSend(heisenMsgMeeting, 0, 0, unsafe.Pointer(&words), unsafe.Sizeof(words))
+	}
+	s.picker.NumMet = 0
+}
+
+// who is as in a record of an overlap.
+func (s *heisenPickSide) who() uint64 {
+	op := uint64(heisenRead)
+	if s.Write {
+		op = heisenWrite
+	}
+	return uint64(s.ID)<<32 | op<<heisenPlaceBits | uint64(s.Place)
+}
+
+// sendLog tells of the latest choices.
+func (s *heisenScheduling) sendLog() {
+	if s.picker.NumLog > 0 {
+		heisenSend(heisenMsgChoices, 0, 0, unsafe.Pointer(&s.picker.Log[0]), uintptr(s.picker.NumLog)*unsafe.Sizeof(heisenPickChoice{}))
+	}
+	s.picker.NumLog = 0
+}
+
+// heisenSendExecution tells what came of the schedule.
 func heisenSendExecution() {
 	s := &heisenSched
 	if !s.on || s.ended {
 		return
 	}
 	s.ended = true
-	var words [4 + 2*heisenInfluences]uint64
-	words[0], words[1], words[2], words[3] = s.picker.Steps(), s.hash, uint64(s.clock-heisenClockStart), uint64(s.locations.met)
+	s.sendLog()
+	words := [heisenExecutionWords + 2*heisenInfluences]uint64{s.picker.Steps(), s.picker.Hash,
+		uint64(s.clock - heisenClockStart), uint64(s.locations.met), s.picker.Diverged}
 	for i := range s.influences {
-		words[4+2*i] = atomic.Load64(&s.influences[i].count)
-		words[5+2*i] = uint64(s.influences[i].first)
+		at := heisenExecutionWords + 2*i
+		words[at], words[at+1] = atomic.Load64(&s.influences[i].count), uint64(s.influences[i].first)
 	}
 	heisenSend(heisenMsgExecution, 0, 0, unsafe.Pointer(&words), unsafe.Sizeof(words))
 }

@@ -69,13 +69,14 @@ const (
 	heisenMsgPlaces  = 5 // payload: parent<<32 | pc of the places that come next in number, from 1
 	heisenMsgTask    = 6 // buffer: its number; payload: its name, with zero bytes up to a whole word
 	heisenMsgWatched = 7 // before the last: what came of heisenWantWatch; buffer: number of ends; payload: five kinds of losses, whether a location was met, a bit for each end that was seen
-	// Of deterministic runs. Meetings: see heisenSendMet. The last before the end, what came of it: steps, hash of the
-	// choices, time that has passed, 1 if a target was met, and of each influence how
-	// many and the first one's text offset.
-	heisenMsgExecution = 8
-	heisenMsgStuck     = 9 // buffer: why; payload: of each goroutine its number, what it waits for, place, length of the reason and the reason, with zero bytes up to a whole word
+	// Of deterministic runs, see sched.go.
+	heisenMsgExecution = 8  // before the last: steps, hash of the choices, time passed, 1 if a target was met, choices that could not be followed, and of each influence how many and the first one's text offset
+	heisenMsgStuck     = 9  // buffer: why; payload: of each goroutine its number, what it waits for, place, length of the reason and the reason, with zero bytes up to a whole word
+	heisenMsgMeeting   = 10 // payload: kind, step, and of both sides who (as for an overlap), address and size
+	heisenMsgChoices   = 11 // payload: step and goroutine of each
 
-	heisenWatchedWords = 6
+	heisenExecutionWords = 5
+	heisenWatchedWords   = 6
 
 	heisenTaskPlace = 1 << 31 // in the pc of a place: the rest is the number of a task
 
