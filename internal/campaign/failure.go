@@ -15,26 +15,32 @@ func Anything(p *Program, strategy pick.Strategy) *Suspect {
 	return &Suspect{Program: p, Strategy: strategy, Finding: failure(p, Outcome{})}
 }
 
-// Failures returns a verdict for each way in which a program that was suspected of
-// anything has failed, the worst first.
-func (v *Verdict) Failures() (all []*Verdict) {
+// Failures returns a verdict for each way in which executions failed that were to
+// show something else and did not: the program fails, for a reason that is not known.
+// usual is how it ends without being directed, which is known already.
+func (v *Verdict) Failures(usual Outcome) (all []*Verdict) {
+	anything := v.Suspect.Finding.Kind == heisen.Failure
 	for _, e := range v.Endings {
-		if !e.Confirmed {
+		if e.Outcome.Class == Passed || e.Outcome.Same(usual) || e.Confirmed && !anything {
 			continue
 		}
+		suspect := *v.Suspect
+		suspect.Finding = failure(v.Suspect.Program, e.Outcome)
+		e.Confirmed = true
 		all = append(all, &Verdict{
-			Suspect: v.Suspect, Finding: failure(v.Suspect.Program, e.Outcome),
+			Suspect: &suspect, Finding: suspect.Finding,
 			Tried: v.Tried, Confirmed: e.Count, Endings: []Ending{e},
 		})
 	}
 	return all
 }
 
-// Failed returns the verdict on an execution that was made for another purpose, nil if
-// it passed.
-func Failed(p *Program, strategy pick.Strategy, seed uint64, e *Execution) *Verdict {
-	v := judge(Anything(p, strategy), []*Trial{{Seed: seed, Execution: e, Confirmed: e.Outcome.Class != Passed, First: -1}})
-	if all := v.Failures(); len(all) > 0 {
+// Failed returns the verdict on the execution by which a survey looked at a program,
+// nil if it passed.
+func Failed(p *Program, e *Execution) *Verdict {
+	s := Anything(p, pick.Replay)
+	v := judge(s, []*Trial{{Execution: e, Confirmed: e.Outcome.Class != Passed, First: -1}})
+	if all := v.Failures(Outcome{Class: Passed}); len(all) > 0 {
 		return all[0]
 	}
 	return nil

@@ -88,7 +88,7 @@ func (h *Hunt) record(ctx context.Context, s *Suspect, schedule *rt.Schedule) (*
 	e, err := s.Program.Execute(ctx, Plan{
 		Schedule: schedule, Mode: rt.Everything, Tests: s.Tests, Limit: h.Limit,
 		Detect: func(symbols *heisen.Symbols) ([]heisen.Detector, error) {
-			story = newStory(symbols, schedule.Targets)
+			story = newStory(symbols, h.Sources.std, schedule.Targets)
 			return []heisen.Detector{story}, nil
 		},
 		OnMeeting: func(*Meeting) { story.meeting() },

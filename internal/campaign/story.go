@@ -13,6 +13,7 @@ import (
 // operations at targets.
 type story struct {
 	symbols *heisen.Symbols
+	std     string // the folder of the standard library
 	targets []rt.Target
 	places  map[heisen.Site]*place
 
@@ -35,8 +36,8 @@ const (
 	maxAfter  = 20
 )
 
-func newStory(symbols *heisen.Symbols, targets []rt.Target) *story {
-	return &story{symbols: symbols, targets: targets, places: map[heisen.Site]*place{}}
+func newStory(symbols *heisen.Symbols, std string, targets []rt.Target) *story {
+	return &story{symbols: symbols, std: std, targets: targets, places: map[heisen.Site]*place{}}
 }
 
 // Handle implements heisen.Detector.
@@ -119,10 +120,10 @@ func (s *story) place(site heisen.Site) *place {
 	p = &place{}
 	s.places[site] = p
 	for _, f := range s.symbols.Site(site).Frames {
-		if f.File == "" || report.Synchronises(f.Func) || strings.HasPrefix(f.Func, "testing.") {
+		if f.File == "" || report.Synchronises(f.Func) {
 			continue
 		}
-		p.program = true
+		p.program = !strings.HasPrefix(f.File, s.std)
 		for i := range s.targets {
 			if t := &s.targets[i]; t.File == f.File && t.Line == f.Line {
 				p.targets = append(p.targets, t)

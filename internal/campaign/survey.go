@@ -3,12 +3,14 @@ package campaign
 import (
 	"context"
 	"fmt"
+	"path/filepath"
 	"slices"
 	"sync"
 	"time"
 
 	"github.com/heisen-go/heisen"
 	"github.com/heisen-go/heisen/atomrace"
+	"github.com/heisen-go/heisen/internal/build"
 	"github.com/heisen-go/heisen/internal/pick"
 	"github.com/heisen-go/heisen/internal/report"
 	"github.com/heisen-go/heisen/internal/rt"
@@ -19,10 +21,13 @@ import (
 type Sources struct {
 	mu      sync.Mutex
 	sources *report.Sources
+	std     string // the folder of the standard library
 }
 
-// NewSources returns an empty Sources.
-func NewSources() *Sources { return &Sources{sources: report.NewSources()} }
+// NewSources returns an empty Sources for programs made with a toolchain.
+func NewSources(with *build.Toolchain) *Sources {
+	return &Sources{sources: report.NewSources(), std: filepath.Join(with.Root, "src") + string(filepath.Separator)}
+}
 
 func (s *Sources) resolve(f heisen.Finding, symbols *heisen.Symbols) report.Finding {
 	s.mu.Lock()
@@ -43,8 +48,7 @@ func (s *Sources) influence(in rt.Influence, symbols *heisen.Symbols) string {
 
 // Survey is how a program is looked at for suspects.
 type Survey struct {
-	Seed      uint64 // of the random walk
-	Races     bool   // whatever locks and messages allow
+	Races     bool // whatever locks and messages allow
 	Deadlocks bool
 	Sections  []atomrace.Section // with absolute names of files
 	// More are further detectors whose findings are suspects; it may be nil.
@@ -55,20 +59,17 @@ type Survey struct {
 	Sources        *Sources
 }
 
-// Run executes a program once, in a random schedule that is the same every time, and
-// returns what is suspected in the order in which it was found. What cannot be brought
-// about is in passed, with the reason.
+// Run executes a program once, with the default choices, which switch only where a
+// goroutine cannot go on, and returns what is suspected in the order in which it was
+// found. What cannot be brought about is in passed, with the reason.
 func (s *Survey) Run(ctx context.Context, p *Program) (suspects []*Suspect, passed []string, e *Execution, err error) {
 	mode := rt.Unrepeated
 	if len(s.Sections) > 0 { // a repeated access may be the end of a section
 		mode = rt.Everything
 	}
 	e, err = p.Execute(ctx, Plan{
-		Schedule: &rt.Schedule{
-			Pick:  pick.Config{Strategy: pick.RandomWalk, Seed: s.Seed},
-			Procs: s.Procs, MaxVirtual: s.Virtual,
-		},
-		Mode: mode, Limit: s.Limit,
+		Schedule: &rt.Schedule{Pick: pick.Config{Strategy: pick.Replay}, Procs: s.Procs, MaxVirtual: s.Virtual},
+		Mode:     mode, Limit: s.Limit,
 		Detect: func(symbols *heisen.Symbols) ([]heisen.Detector, error) {
 			known := map[string]bool{}
 			sink := func(f heisen.Finding) {

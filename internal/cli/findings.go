@@ -203,6 +203,8 @@ func plural(kind heisen.Kind) string {
 		return "potential deadlock(s)"
 	case heisen.PotentialRace:
 		return "potential data race(s)"
+	case heisen.Failure:
+		return "failing execution(s)"
 	case heisen.Discipline:
 		return "violation(s) of the locking discipline"
 	}

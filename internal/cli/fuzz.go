@@ -36,11 +36,19 @@ type fuzzing struct {
 	from, to    uint64 // seeds
 	part, parts int    // shard part of parts, from 1
 	origin      campaign.Origin
+	resolver    *campaign.Sources
 	usual       map[*campaign.Program]campaign.Outcome // how programs end that are not directed
 	hunt        *campaign.Hunt
 	found       *findings
 
-	mu                                   sync.Mutex // guards the rest
+	// How programs failed that were to show something else, and failures that what was
+	// confirmed explains.
+	unexplained []*campaign.Verdict
+	explained   map[*campaign.Program][]campaign.Outcome
+	failures    int // of the former, those that were reported
+
+	mu sync.Mutex // guards the rest
+
 	suspects, judged, confirmed, harmful int
 	executions, tried                    int // to be made, and made
 	started                              time.Time
@@ -98,7 +106,7 @@ func (inv *invocation) fuzz() (int, error) {
 	switch {
 	case err != nil:
 		return Failed, err
-	case f.confirmed > 0 && f.found.count() > 0:
+	case f.confirmed+f.failures > 0 && f.found.count() > 0:
 		return Findings, nil
 	}
 	return Clean, nil
@@ -177,17 +185,17 @@ func (f *fuzzing) run(ctx context.Context) error {
 		return err
 	}
 	defer remove()
-	f.usual = map[*campaign.Program]campaign.Outcome{}
-	sources := campaign.NewSources()
+	f.usual, f.explained = map[*campaign.Program]campaign.Outcome{}, map[*campaign.Program][]campaign.Outcome{}
 	f.hunt = &campaign.Hunt{
 		From: f.from, To: f.to, Parallel: f.parallel, Limit: f.limit, Virtual: f.virtual,
-		Procs: f.procs, Patience: f.patience, Sources: sources,
+		Procs: f.procs, Patience: f.patience, Sources: f.resolver,
 		Depth: uint64(f.depth),
 	}
 	var suspects []*campaign.Suspect
 	failed := f.survey(ctx, programs, &suspects)
 	suspects = part(suspects, f.part, f.parts)
 	err = errors.Join(failed, f.bring(ctx, suspects))
+	f.leftOver(ctx)
 	return err
 }
 
@@ -205,6 +213,7 @@ func (f *fuzzing) build(ctx context.Context) (programs []*campaign.Program, remo
 		err = fmt.Errorf("no tests in %s", strings.Join(f.origin.Packages, " "))
 	}
 	if err == nil {
+		f.resolver = campaign.NewSources(with)
 		f.origin.Version, f.origin.Platform = with.Version, with.GOOS+"/"+with.GOARCH
 		f.origin.Folder, err = os.Getwd()
 	}
@@ -249,9 +258,8 @@ func (f *fuzzing) survey(ctx context.Context, programs []*campaign.Program, susp
 			found = []*campaign.Suspect{s}
 		}
 		*suspects = append(*suspects, found...)
-		if v := campaign.Failed(p, campaign.Walk, survey.Seed, e); v != nil && f.part == 1 {
-			f.usual[p] = e.Outcome
-			f.judge(ctx, v)
+		if v := campaign.Failed(p, e); v != nil && f.part == 1 {
+			f.unexplained = append(f.unexplained, v)
 		}
 	}
 	return nil
@@ -315,36 +323,48 @@ func (f *fuzzing) state() string {
 
 // verdict reports what became of a suspect.
 func (f *fuzzing) verdict(ctx context.Context, v *campaign.Verdict) {
-	if v.Suspect.Finding.Kind != heisen.Failure {
-		f.judge(ctx, v)
+	f.mu.Lock()
+	f.judged++
+	f.mu.Unlock()
+	usual := f.usual[v.Suspect.Program]
+	f.unexplained = append(f.unexplained, v.Failures(usual)...)
+	for _, e := range v.Endings {
+		if e.Confirmed && v.Suspect.Finding.Kind != heisen.Failure {
+			f.explained[v.Suspect.Program] = append(f.explained[v.Suspect.Program], e.Outcome)
+		}
+	}
+	if v.Suspect.Finding.Kind == heisen.Failure {
 		return
 	}
-	for _, failure := range v.Failures() {
-		f.judge(ctx, failure)
-	}
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.judged++
-}
-
-func (f *fuzzing) judge(ctx context.Context, v *campaign.Verdict) {
-	finding := v.Report(f.usual[v.Suspect.Program])
+	finding := v.Report(usual)
 	if v.Confirmed > 0 {
 		f.pin(ctx, v, &finding)
-	}
-	f.mu.Lock()
-	if v.Suspect.Finding.Kind != heisen.Failure {
-		f.judged++
-	}
-	if v.Confirmed > 0 {
+		f.mu.Lock()
 		f.confirmed++
 		if finding.Trials.Harmful {
 			f.harmful++
 		}
+		f.mu.Unlock()
 	}
-	f.mu.Unlock()
 	if v.Confirmed > 0 || f.json || f.verbose {
 		f.found.add(finding)
+	}
+}
+
+// leftOver reports the ways in which programs failed that nothing explains that was
+// confirmed, or was reported before.
+func (f *fuzzing) leftOver(ctx context.Context) {
+	for _, v := range f.unexplained {
+		p := v.Suspect.Program
+		explained := slices.ContainsFunc(f.explained[p], func(o campaign.Outcome) bool { return o.Same(v.Endings[0].Outcome) })
+		if explained {
+			continue
+		}
+		f.explained[p] = append(f.explained[p], v.Endings[0].Outcome)
+		finding := v.Report(campaign.Outcome{Class: campaign.Passed})
+		f.pin(ctx, v, &finding)
+		f.found.add(finding)
+		f.failures++
 	}
 }
 

@@ -56,11 +56,11 @@ func (inv *invocation) replay() (int, error) {
 	if schedule.Go != "" && schedule.Go != with.Version {
 		fmt.Fprintf(inv.Err, "%s: the schedule is of %s, this is %s: the execution may differ\n", inv.tool.Name, schedule.Go, with.Version)
 	}
-	return inv.repeat(ctx, programs[0], plan, schedule, *limit, *asJSON)
+	return inv.repeat(ctx, programs[0], campaign.NewSources(with), plan, schedule, *limit, *asJSON)
 }
 
 // repeat executes a program under a schedule and says what happens.
-func (inv *invocation) repeat(ctx context.Context, p *campaign.Program, plan *rt.Schedule, schedule *racefuzz.Schedule, limit time.Duration, asJSON bool) (int, error) {
+func (inv *invocation) repeat(ctx context.Context, p *campaign.Program, sources *campaign.Sources, plan *rt.Schedule, schedule *racefuzz.Schedule, limit time.Duration, asJSON bool) (int, error) {
 	printed := map[string]bool{}
 	print := textTo(inv.Err)
 	if asJSON {
@@ -81,7 +81,7 @@ func (inv *invocation) repeat(ctx context.Context, p *campaign.Program, plan *rt
 			}
 			print(&f)
 		},
-	}, campaign.NewSources())
+	}, sources)
 	if err != nil {
 		return Failed, err
 	}

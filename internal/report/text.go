@@ -74,6 +74,8 @@ func title(f *Finding) string {
 		return "POTENTIAL DATA RACE"
 	case heisen.Discipline:
 		return "LOCKING DISCIPLINE"
+	case heisen.Failure:
+		return "FAILING EXECUTION"
 	}
 	return strings.ToUpper(string(f.Kind))
 }
