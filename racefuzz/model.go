@@ -174,11 +174,7 @@ func (r *run) offer() {
 	r.alive = slices.DeleteFunc(r.alive, func(g *G) bool { return g.returned })
 	r.tasks = r.tasks[:0]
 	for _, g := range r.alive {
-		can := !g.queued && g.op.can(g)
-		if can && !g.could {
-			g.task.Since = r.record.Steps()
-		}
-		if g.could = can; can {
+		if !g.queued && g.op.can(g) {
 			r.tasks = append(r.tasks, g.task)
 		}
 	}
@@ -224,7 +220,6 @@ func (r *run) advance(g *G) {
 		r.emit(g, heisen.Record{Code: heisen.End})
 		return
 	}
-	g.could = true
 	g.task.Mark, g.task.Since = 0, r.record.Steps()
 }
 
