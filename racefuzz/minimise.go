@@ -64,8 +64,11 @@ func Minimise(ctx context.Context, choices []Choice, same func(context.Context, 
 			return Minimised{}, err
 		}
 	}
-	if !m.try(ctx, m.best) && m.err == nil {
-		m.err = ErrOtherwise
+	if !m.try(ctx, m.best) {
+		if m.err == nil {
+			m.err = ErrOtherwise
+		}
+		return Minimised{Attempts: m.attempts}, m.err
 	}
 	minimal := false
 	for m.more() {
@@ -73,9 +76,6 @@ func Minimise(ctx context.Context, choices []Choice, same func(context.Context, 
 		if minimal = m.more() && !m.shift(ctx) && m.more(); minimal {
 			break
 		}
-	}
-	if errors.Is(m.err, ErrOtherwise) || m.attempts == 0 {
-		return Minimised{Attempts: m.attempts}, m.err
 	}
 	return Minimised{Choices: m.best, Attempts: m.attempts, Minimal: minimal}, m.err
 }
