@@ -6,7 +6,7 @@ package pick
 const (
 	arrived   = iota // not looked at yet
 	postponed        // kept back
-	free             // no longer kept back, by the monitor; may be met all the same
+	free             // not kept back, or no longer, by the monitor; may be met all the same
 	last             // goes on when none is to go first
 	first            // goes on before all others
 )
