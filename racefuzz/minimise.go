@@ -58,6 +58,9 @@ func Progress(f func(attempts, left int)) MinimiseOption {
 // of ctx, or of same; with it comes what has been reached, if the choices had the
 // effect at all. n choices, of which k are needed, take about k*k + k*log n attempts.
 func Minimise(ctx context.Context, choices []Choice, same func(context.Context, []Choice) (bool, error), options ...MinimiseOption) (Minimised, error) {
+	if same == nil {
+		return Minimised{}, fmt.Errorf("%w: nothing says what is the same", ErrConfig)
+	}
 	m := &minimiser{same: same, limit: 1000, best: slices.Clone(choices)}
 	for _, o := range options {
 		if err := o(m); err != nil {

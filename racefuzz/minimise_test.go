@@ -176,7 +176,11 @@ func TestMinimiseStops(t *testing.T) {
 	if !errors.Is(err, context.Canceled) || len(least.Choices) != 32 {
 		t.Errorf("canceled: %+v, %v", least, err)
 	}
-	if _, err := racefuzz.Minimise(ctx, all, nil, racefuzz.Attempts(0)); !errors.Is(err, racefuzz.ErrConfig) {
+	never := func(context.Context, []racefuzz.Choice) (bool, error) { return false, nil }
+	if _, err := racefuzz.Minimise(ctx, all, never, racefuzz.Attempts(0)); !errors.Is(err, racefuzz.ErrConfig) {
+		t.Error(err)
+	}
+	if _, err := racefuzz.Minimise(ctx, all, nil); !errors.Is(err, racefuzz.ErrConfig) {
 		t.Error(err)
 	}
 }

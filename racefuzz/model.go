@@ -83,8 +83,11 @@ func Trace(d heisen.Detector) RunOption {
 // end. Calls of Run may be concurrent if they share neither strategy nor detector nor
 // what the program uses besides the model.
 //
-// The error is one of the options, of ctx, or wraps ErrStrategy.
+// The error is that of ctx, or wraps ErrConfig or ErrStrategy.
 func Run(ctx context.Context, program Program, strategy Strategy, seed uint64, options ...RunOption) (*Result, error) {
+	if program == nil || strategy == nil {
+		return nil, fmt.Errorf("%w: no program, or no strategy", ErrConfig)
+	}
 	r := &run{strategy: strategy, limit: DefaultLimit, sites: map[string]heisen.Site{}, roles: make([]Roles, 1),
 		result: &Result{Symbols: heisen.NewSymbols(), Seed: seed}, objects: 8}
 	for _, o := range options {

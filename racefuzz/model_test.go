@@ -306,6 +306,14 @@ func TestMisuse(t *testing.T) {
 	if _, err := racefuzz.Run(context.Background(), yields, wrong{racefuzz.RandomWalk()}, 0); !errors.Is(err, racefuzz.ErrStrategy) {
 		t.Errorf("%v", err)
 	}
+	for i, err := range []error{
+		func() error { _, err := racefuzz.Run(context.Background(), nil, racefuzz.RandomWalk(), 0); return err }(),
+		func() error { _, err := racefuzz.Run(context.Background(), yields, nil, 0); return err }(),
+	} {
+		if !errors.Is(err, racefuzz.ErrConfig) {
+			t.Errorf("nothing %d: %v", i, err)
+		}
+	}
 	for i, o := range []racefuzz.RunOption{racefuzz.Limit(0), racefuzz.At(0, "1"), racefuzz.At(1<<7, "1"),
 		racefuzz.At(racefuzz.First, ""), racefuzz.Trace(nil)} {
 		if _, err := racefuzz.Run(context.Background(), yields, racefuzz.RandomWalk(), 0, o); !errors.Is(err, racefuzz.ErrConfig) {
