@@ -263,7 +263,7 @@ func (r rate) String() string {
 // TestAgainstExhaustive holds whatever strategies do on random models against all that
 // there is.
 func TestAgainstExhaustive(t *testing.T) {
-	models := 120
+	models := 60
 	if testing.Short() {
 		models = 30
 	}

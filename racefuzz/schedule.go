@@ -120,8 +120,11 @@ func (s *Schedule) MarshalText() ([]byte, error) {
 			line(key, strconv.FormatUint(n, 10))
 		}
 	}
-	if s.Procs < 0 {
+	switch {
+	case s.Procs < 0 || s.Procs > math.MaxInt32:
 		return nil, fmt.Errorf("%w: %d processors", ErrConfig, s.Procs)
+	case s.Outcome == "" && s.Message != "":
+		return nil, fmt.Errorf("%w: a message without an outcome", ErrConfig)
 	}
 	if s.Go != "" || s.Platform != "" {
 		line("go", s.Go, s.Platform)
@@ -318,8 +321,9 @@ func (s *Schedule) set(key string, words []string) (err error) {
 	case "outcome":
 		if s.Outcome = words[0]; len(words) == 2 {
 			s.Message = words[1]
-		} else if len(words) > 2 {
-			err = errors.New("more than an outcome and a message")
+		}
+		if len(words) > 2 || s.Outcome == "" {
+			return errors.New("more, or less, than an outcome and a message")
 		}
 	case "strategy":
 		s.Strategy = words[0]

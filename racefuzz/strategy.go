@@ -96,9 +96,9 @@ var ErrConfig = errors.New("racefuzz: invalid configuration")
 type StrategyOption func(*pick.Config) error
 
 // Patience sets for how many steps a strategy keeps a task back at most, or waits for
-// it: at least 1, 131072 unless said. It has to be kept back no longer for a program that
-// spins until the task has gone on to end; a smaller number makes that quicker, a larger
-// one lets tasks meet that come to their places at more different times.
+// it: at least 1, 131072 unless said. A program that spins until the task has gone on is
+// through sooner with less of it; with more of it tasks meet that come to their places at
+// more different times. It halves each time that it was in vain, but not below 100.
 func Patience(steps uint64) StrategyOption {
 	return func(c *pick.Config) error {
 		if steps == 0 {

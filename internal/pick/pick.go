@@ -94,7 +94,7 @@ type Config struct {
 	// Seed determines all choices and all random numbers.
 	Seed uint64
 	// Patience is for how many steps a task is kept back at most, or waited for; 0 is
-	// DefaultPatience.
+	// DefaultPatience. It halves each time that it was in vain, to leastPatience.
 	Patience uint64
 	// Depth and Length are those of PCT: how many changes of order a bug needs, from
 	// 1 to MaxDepth, and how many steps an execution has, at least 1. What is out of
@@ -110,6 +110,10 @@ type Config struct {
 
 // DefaultPatience is for how many steps tasks are kept back if the host doesn't say.
 const DefaultPatience = 1 << 17
+
+// leastPatience is what is left of it at last. A program in which one task comes to a
+// place over and over, and others never rest, would take for ever otherwise.
+const leastPatience = 100
 
 // None is the ID of no task.
 const None = ^uint32(0)
@@ -139,6 +143,8 @@ type Picker struct {
 	next   int    // what comes next of Choices or Order
 	missed uint64 // steps in a row at which that could not be followed
 
+	patience uint64 // what is left of it
+
 	changes [MaxDepth]uint64 // the steps at which PCT changes priorities
 	yields  uint64           // how often PCT has put a task last
 
@@ -160,6 +166,7 @@ func (p *Picker) Start(c *Config) {
 	if p.config.Patience == 0 {
 		p.config.Patience = DefaultPatience
 	}
+	p.patience = p.config.Patience
 	if c.Strategy == PCT {
 		p.startPCT()
 	}

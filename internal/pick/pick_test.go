@@ -378,6 +378,28 @@ func TestPatience(t *testing.T) {
 	}
 }
 
+// TestPatienceEnds has a task that comes to its place over and over while others never
+// rest.
+func TestPatienceEnds(t *testing.T) {
+	for _, c := range []struct {
+		strategy Strategy
+		x        step
+	}{
+		{RaceDirected, step{kind: Access, roles: First, addr: 8, write: true}},
+		{DeadlockDirected, step{kind: Lock, roles: Inner}},
+		{SectionDirected, step{kind: Access, roles: Remote}},
+	} {
+		s := run(t, Config{Strategy: c.strategy, Patience: 5000}, repeat(200, c.x), repeat(60000, step{kind: Yield}))
+		end := len(s.order)
+		for s.order[end-1] != 0 {
+			end--
+		}
+		if end > 2*5000+200*2*leastPatience {
+			t.Errorf("%d: step %d", c.strategy, end)
+		}
+	}
+}
+
 func TestLog(t *testing.T) {
 	var p Picker
 	p.Start(&Config{Strategy: RandomWalk, Log: make([]Choice, 2)})

@@ -6,7 +6,7 @@ package pick
 const (
 	arrived   = iota // not looked at yet
 	postponed        // kept back
-	free             // no longer kept back, by the monitor; may be met all the same
+	free             // not kept back, or no longer, by the monitor; may be met all the same
 	last             // goes on when none is to go first
 	first            // goes on before all others
 )
@@ -29,15 +29,19 @@ func chosen(tasks []Task) int {
 // It is the monitor too: who has been postponed for too long is no longer, for others
 // may be spinning until it goes on.
 func (p *Picker) others(tasks []Task) int {
-	count := uint64(0)
+	count, vain := uint64(0), false
 	for i := range tasks {
 		t := &tasks[i]
-		if t.Mark == postponed && p.steps-t.Since > p.config.Patience {
+		if t.Mark == postponed && p.steps-t.Since > p.patience {
 			t.Mark = free
+			vain = true
 		}
 		if t.Mark != postponed {
 			count++
 		}
+	}
+	if vain {
+		p.losePatience()
 	}
 	if count == 0 {
 		return -1
@@ -53,4 +57,9 @@ func (p *Picker) others(tasks []Task) int {
 		n--
 	}
 	return -1
+}
+
+// losePatience is called when patience was in vain.
+func (p *Picker) losePatience() {
+	p.patience = max(p.patience/2, min(p.config.Patience, leastPatience))
 }

@@ -32,6 +32,7 @@ func (p *Picker) sectionDirected(tasks []Task) int {
 			p.hurry(tasks, t)
 			return i
 		}
+		t.Mark = free
 		s := p.sectionOf(t.ID)
 		if s != nil && !s.torn {
 			t.Mark = postponed
@@ -52,7 +53,7 @@ func (p *Picker) sectionDirected(tasks []Task) int {
 // remote reports whether the task is about to make an access that tears sections.
 func remote(t *Task) bool { return t.Kind == Access && t.Roles&Remote != 0 }
 
-// torn reports whether the section is torn when t goes on.
+// tornBy reports whether the section is torn when t goes on.
 func (s *section) tornBy(t *Task) bool {
 	return s.open && !s.torn && s.id != t.ID && touches(t, s.addr, s.size)
 }
