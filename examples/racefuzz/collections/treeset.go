@@ -72,7 +72,7 @@ func (s *treeSet) lift(n *node) {
 	if n == p.left {
 		p.left = n.right // race:tree.turn.left
 		if p.left != nil {
-			p.left.parent = p // race:tree.turn.left.parent
+			p.left.parent = p
 		}
 		n.right = p // race:tree.lift.right
 	} else {

@@ -81,7 +81,7 @@ type account struct {
 // transfer moves an amount from one account to another. The bug: two transfers can
 // take the locks in opposite orders.
 func transfer(from, to *account, amount int) {
-	from.mu.Lock() // race:outer
+	from.mu.Lock()
 	defer from.mu.Unlock()
 	to.mu.Lock() // race:inner
 	defer to.mu.Unlock()
