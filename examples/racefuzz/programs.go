@@ -255,7 +255,8 @@ func collection(of string) Program {
 			harmfuls("read array.check", "write array.add.modified", "write array.remove.modified", "write array.clear.modified"),
 			harmfuls("read array.hasnext", "write array.add", "write array.remove", "write array.clear"),
 			harmfuls("read array.data", "write array.add", "write array.remove", "write array.clear"),
-			harmfuls("read array.next", "write array.add", "write array.shift"),
+			harmfuls("read array.next", "write array.add"),
+			[]Pair{{"read array.next", "write array.shift", true, true}},
 		)
 	case "linkedlist":
 		p.Races = join(
@@ -298,9 +299,6 @@ func collection(of string) Program {
 		p.Apart = join(
 			pairs("read tree.get", "write tree.value"),
 			pairs("write tree.new", "read tree.up", "read tree.climb", "read tree.parent"),
-			pairs("write tree.add.left", "read tree.first", "read tree.down"),
-			pairs("write tree.turn.left", "read tree.first", "read tree.down"),
-			pairs("write tree.lift.right", "read tree.right", "read tree.up"),
 			pairs("write tree.add.right", "read tree.up"),
 		)
 	}

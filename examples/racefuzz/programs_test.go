@@ -177,6 +177,25 @@ func TestTable(t *testing.T) {
 	}
 }
 
+// TestDeadlock: the lock-order detector suspects the deadlock of the hidden test.
+func TestDeadlock(t *testing.T) {
+	if testing.Short() {
+		t.Skip("builds instrumented programs")
+	}
+	for _, p := range Programs() {
+		if p.Deadlock == nil {
+			continue
+		}
+		want := [][2]Place{p.Deadlock.places()}
+		if found := suspects(t, &p, "lockorder")["lockorder"]; !slices.Equal(found, want) {
+			t.Errorf("%s: the deadlocks %q are suspected, want %q", p.Name, found, want)
+		}
+		if found := suspects(t, &p, "lockorder", "-fixed")["lockorder"]; len(found) > 0 {
+			t.Errorf("%s -fixed: the deadlocks %q are suspected", p.Name, found)
+		}
+	}
+}
+
 // places returns the pair in an order of its own.
 func (p Pair) places() [2]Place {
 	if p.B < p.A {

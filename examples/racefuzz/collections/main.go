@@ -89,12 +89,10 @@ func main() {
 	working.Go(func() { one.equal(other) })
 	working.Go(func() { one.addAll(other) })
 	working.Go(func() {
-		other.clear()
-		other.add(elements + 1)
-	})
-	working.Go(func() {
 		other.add(elements)
 		other.remove(1)
+		other.clear()
+		other.add(elements + 1)
 	})
 	working.Wait()
 
