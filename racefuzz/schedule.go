@@ -32,7 +32,7 @@ import (
 // Each line is a key and words; a word that is empty or has blanks, quotes or what
 // cannot be printed in it is quoted as in Go. Keys of which nothing is said are left
 // out. A choice is a number of steps after the one before it (the first: after step 0),
-// a colon, and a task; *n says that n choices are alike. Their number stands before
+// a colon, and a task, or "wait" if nobody went on until time had passed; *n says that n choices are alike. Their number stands before
 // them, and "end" after them, so that a text that was cut off is known as such.
 type Schedule struct {
 	Go       string // release of Go, such as go1.26.8
@@ -211,6 +211,9 @@ func writeChoices(b *bytes.Buffer, choices []Choice) error {
 		}
 		i += n
 		word := fmt.Sprintf("%d:%d", delta, c.ID)
+		if c.ID == None {
+			word = fmt.Sprintf("%d:%s", delta, waiting)
+		}
 		if n > 1 {
 			word += fmt.Sprintf("*%d", n)
 		}
@@ -377,12 +380,18 @@ func (p *parser) choices(s *Schedule, words []string) error {
 	return ErrCutOff
 }
 
+// waiting stands in place of a task where nobody went on until time had passed.
+const waiting = "wait"
+
 // parseChoice appends what a word says, if that are no more than limit.
 func parseChoice(choices []Choice, word string, limit uint64) ([]Choice, error) {
 	deltaText, rest, ok := strings.Cut(word, ":")
 	idText, times, repeated := strings.Cut(rest, "*")
 	delta, err := decimal(deltaText, math.MaxUint64)
-	id, err2 := decimal(idText, math.MaxUint32-1)
+	id, err2 := uint64(None), error(nil)
+	if idText != waiting {
+		id, err2 = decimal(idText, math.MaxUint32-1)
+	}
 	n := uint64(1)
 	var err3 error
 	if repeated {

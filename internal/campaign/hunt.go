@@ -21,6 +21,7 @@ type Hunt struct {
 	Virtual  time.Duration // the same of the program's own time
 	Procs    int           // what a program is told that GOMAXPROCS is
 	Patience uint64        // steps for which a goroutine is kept back; 0 is pick's default
+	Wait     time.Duration // how long by the program's clock, while all others only wait for time to pass
 	Depth    uint64        // of PCT
 	Sources  *Sources
 
@@ -101,7 +102,7 @@ func (h *Hunt) Run(ctx context.Context, suspects []*Suspect) ([]*Verdict, error)
 
 // schedule is that of a directed execution.
 func (h *Hunt) schedule(s *Suspect, seed uint64) *rt.Schedule {
-	config := pick.Config{Strategy: s.Strategy, Seed: seed, Patience: h.Patience}
+	config := pick.Config{Strategy: s.Strategy, Seed: seed, Patience: h.Patience, Wait: uint64(h.Wait)}
 	if s.Strategy == pick.PCT {
 		config.Depth, config.Length = h.Depth, max(s.Length, 1)
 	}

@@ -36,7 +36,7 @@ type parameter struct {
 }
 
 func parameters(c *pick.Config) []parameter {
-	return []parameter{{"patience", &c.Patience}, {"depth", &c.Depth}, {"length", &c.Length}}
+	return []parameter{{"patience", &c.Patience}, {"wait", &c.Wait}, {"depth", &c.Depth}, {"length", &c.Length}}
 }
 
 // parseStrategy is the inverse of strategyText.

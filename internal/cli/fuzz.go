@@ -24,7 +24,7 @@ type fuzzing struct {
 	*invocation
 	seeds, shard, strategy string
 	parallel, procs        int
-	limit, virtual         time.Duration
+	limit, virtual, wait   time.Duration
 	patience               uint64
 	depth                  int
 	minimise               int
@@ -68,6 +68,7 @@ func (inv *invocation) fuzz() (int, error) {
 	fs.DurationVar(&f.limit, "limit", time.Minute, "stop an execution after this time")
 	fs.DurationVar(&f.virtual, "virtual", 10*time.Minute, "stop it after this time by its own clock, which jumps to the next timer when nothing else can go on")
 	fs.Uint64Var(&f.patience, "patience", 0, "for how many steps a goroutine is kept back for another to come (default 10000)")
+	fs.DurationVar(&f.wait, "wait", time.Second, "for how long by the program's own clock it is kept back while all others only wait for time to pass")
 	fs.IntVar(&f.minimise, "minimise", 60, "shrink the schedule of what is confirmed in at most `n` executions")
 	fs.StringVar(&f.folder, "o", "heisen-fuzz", "write schedules to `folder`")
 	fs.BoolVar(&f.json, "json", false, "print suspects as JSON, one a line, on standard output, those that were not confirmed too")
@@ -126,8 +127,8 @@ func (f *fuzzing) check() error {
 		return misuse("unknown strategy %q; there are directed, walk, pct", f.strategy)
 	case f.parallel < 1 || f.procs < 1 || f.depth < 1:
 		return misuse("-j, -procs and -depth are at least 1")
-	case f.minimise < 0 || f.limit <= 0 || f.virtual <= 0:
-		return misuse("-minimise is not negative, -limit and -virtual are more than 0")
+	case f.minimise < 0 || f.limit <= 0 || f.virtual <= 0 || f.wait < 0:
+		return misuse("-minimise and -wait are not negative, -limit and -virtual are more than 0")
 	}
 	return nil
 }
@@ -188,7 +189,7 @@ func (f *fuzzing) run(ctx context.Context) error {
 	f.usual, f.explained = map[*campaign.Program]campaign.Outcome{}, map[*campaign.Program][]campaign.Outcome{}
 	f.hunt = &campaign.Hunt{
 		From: f.from, To: f.to, Parallel: f.parallel, Limit: f.limit, Virtual: f.virtual,
-		Procs: f.procs, Patience: f.patience, Sources: f.resolver,
+		Procs: f.procs, Patience: f.patience, Wait: f.wait, Sources: f.resolver,
 		Depth: uint64(f.depth),
 	}
 	var suspects []*campaign.Suspect

@@ -16,6 +16,9 @@ func (p *Picker) deadlockDirected(tasks []Task) int {
 	if i := p.others(tasks); i >= 0 {
 		return i
 	}
+	if p.mayWait() {
+		return Wait
+	}
 	for i := range tasks {
 		tasks[i].Mark = first
 	}

@@ -19,7 +19,7 @@ func (p *Picker) raceDirected(tasks []Task) int {
 	if i := p.others(tasks); i >= 0 {
 		return i
 	}
-	return p.walk(tasks) // all are postponed: one goes on
+	return p.release(tasks)
 }
 
 // racing returns the first of the tasks with which task i is in a race and which came

@@ -96,6 +96,9 @@ type Config struct {
 	// Patience is for how many steps a task is kept back at most, or waited for; 0 is
 	// DefaultPatience. It halves each time that it was in vain, to leastPatience.
 	Patience uint64
+	// Wait is how long tasks are kept back at most while all others wait for time to
+	// pass, in the unit of Picker.Timer; 0 is not at all.
+	Wait uint64
 	// Depth and Length are those of PCT: how many changes of order a bug needs, from
 	// 1 to MaxDepth, and how many steps an execution has, at least 1. What is out of
 	// bounds is taken for the next that is not.
@@ -115,8 +118,11 @@ const DefaultPatience = 1 << 17
 // place over and over, and others never rest, would take for ever otherwise.
 const leastPatience = 100
 
-// None is the ID of no task.
+// None is the ID of no task. As a Choice it is to wait.
 const None = ^uint32(0)
+
+// Wait is what Next returns if none of the tasks is to go on until time has passed.
+const Wait = -1
 
 // Picker chooses. Start it before use. One goroutine at a time may use it.
 type Picker struct {
@@ -133,6 +139,9 @@ type Picker struct {
 	LostLog uint64
 	// Hash is a hash of all choices so far.
 	Hash uint64
+	// Timer is set by the host before each Next: after how much time another task could
+	// go on if none of these did; 0 is never.
+	Timer uint64
 	// Diverged counts the steps of Choices and Order that could not be followed.
 	Diverged uint64
 
@@ -144,6 +153,7 @@ type Picker struct {
 	missed uint64 // steps in a row at which that could not be followed
 
 	patience uint64 // what is left of it
+	waited   uint64 // time, since a task that was kept back last went on
 
 	changes [MaxDepth]uint64 // the steps at which PCT changes priorities
 	yields  uint64           // how often PCT has put a task last
@@ -177,6 +187,9 @@ func (p *Picker) Start(c *Config) {
 // the same choices. running is the ID of the task that went on last, None at first; it
 // need not be among the tasks.
 //
+// If Timer is not 0 it may also return Wait: then the host lets so much time pass, and
+// asks again.
+//
 // It takes a few steps for each task and changes Mark and Own of any.
 func (p *Picker) Next(tasks []Task, running uint32) int {
 	i := p.choose(tasks, running)
@@ -202,12 +215,14 @@ func (p *Picker) choose(tasks []Task, running uint32) int {
 	return p.walk(tasks)
 }
 
-// Record takes down that task i goes on: whom it meets, whether that is a deviation.
+// Record takes down that task i goes on, or none if it is Wait: whom it meets, whether that is a deviation.
 // Next does so by itself; Record is for hosts that choose without it.
 func (p *Picker) Record(tasks []Task, i int, running uint32) {
 	p.log(tasks, i, running)
-	p.meet(tasks, i)
-	p.passSection(&tasks[i])
+	if i != Wait {
+		p.meet(tasks, i)
+		p.passSection(&tasks[i])
+	}
 	p.steps++
 }
 

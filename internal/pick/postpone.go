@@ -59,6 +59,25 @@ func (p *Picker) others(tasks []Task) int {
 	return -1
 }
 
+// release is what happens when all tasks are postponed: time passes, if others wait
+// for that, as it would if these were slow; or else a random one goes on.
+func (p *Picker) release(tasks []Task) int {
+	if p.mayWait() {
+		return Wait
+	}
+	return p.walk(tasks)
+}
+
+// mayWait reports whether time may pass until another task can go on.
+func (p *Picker) mayWait() bool {
+	if p.Timer == 0 || p.Timer > p.config.Wait || p.waited > p.config.Wait-p.Timer {
+		p.waited = 0
+		return false
+	}
+	p.waited += p.Timer
+	return true
+}
+
 // losePatience is called when patience was in vain.
 func (p *Picker) losePatience() {
 	p.patience = max(p.patience/2, min(p.config.Patience, leastPatience))

@@ -47,7 +47,7 @@ func (p *Picker) sectionDirected(tasks []Task) int {
 	if i := p.others(tasks); i >= 0 {
 		return i
 	}
-	return p.walk(tasks)
+	return p.release(tasks)
 }
 
 // remote reports whether the task is about to make an access that tears sections.
