@@ -35,7 +35,8 @@ type Program struct {
 	// Deadlock is two places where locks are taken, at which two goroutines can come to
 	// wait for each other; nil if there are none.
 	Deadlock *Pair
-	// Section is an atomic section that others can come into; nil if there is none.
+	// Section is an atomic section that others can come into; nil if there is none. It
+	// stands in the file heisen.sections of the package.
 	Section *Section
 }
 
@@ -231,7 +232,7 @@ func Programs() []Program {
 		Program{
 			Name: "reserve", Package: "hidden", Test: "TestReserve",
 			Harm:    "one seat is reserved for two",
-			Section: &Section{Entry: "read free", Remote: "write take", End: "write take"},
+			Section: &Section{Entry: "read look", Remote: "write take", End: "write take"},
 		},
 	)
 }

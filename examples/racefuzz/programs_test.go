@@ -12,6 +12,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/heisen-go/heisen/atomrace"
 	"github.com/heisen-go/heisen/driver"
 	"github.com/heisen-go/heisen/internal/report"
 	"github.com/heisen-go/heisen/lockset"
@@ -173,6 +174,38 @@ func TestTable(t *testing.T) {
 			if !used[p.Package+" "+mark] {
 				t.Errorf("%v: nobody needs the mark %q", at, mark)
 			}
+		}
+	}
+}
+
+// TestSections: the sections are those in the packages' files.
+func TestSections(t *testing.T) {
+	for _, p := range Programs() {
+		if p.Section == nil {
+			continue
+		}
+		file, err := os.Open(filepath.Join(p.Package, "heisen.sections"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer file.Close()
+		sections, err := atomrace.ReadSections(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		lines, err := p.Lines()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(sections) != 1 || len(sections[0].Ends) != 1 {
+			t.Fatalf("%s: sections %v, want one with one end", p.Name, sections)
+		}
+		entry, end := lines[p.Section.Entry.Mark()], lines[p.Section.End.Mark()]
+		if at := sections[0].Entry; at.Line != entry.Line || at.File != filepath.Base(entry.File) {
+			t.Errorf("%s: the section begins at %v, want %v", p.Name, at, entry)
+		}
+		if at := sections[0].Ends[0].At; at.Line != end.Line || at.File != filepath.Base(end.File) {
+			t.Errorf("%s: the section ends at %v, want %v", p.Name, at, end)
 		}
 	}
 }

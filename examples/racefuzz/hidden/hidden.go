@@ -106,30 +106,21 @@ func transferFixed(from, to *account, amount int) {
 // hall has seats, and who has reserved them.
 type hall struct {
 	mu    sync.Mutex
-	seats []string // guarded by mu
-}
-
-// free reports whether nobody has a seat.
-func (h *hall) free(seat int) bool {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	return h.seats[seat] == "" // race:free
-}
-
-// take gives a seat to somebody.
-func (h *hall) take(seat int, who string) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	h.seats[seat] = who // race:take
+	seats map[int]string // guarded by mu
 }
 
 // reserve reports whether the seat is now reserved for who. The bug: a seat that was
 // free may not be free any more when it is taken.
 func (h *hall) reserve(seat int, who string) bool {
-	if !h.free(seat) {
+	h.mu.Lock()
+	_, taken := h.seats[seat] // race:look
+	h.mu.Unlock()
+	if taken {
 		return false
 	}
-	h.take(seat, who)
+	h.mu.Lock()
+	h.seats[seat] = who // race:take
+	h.mu.Unlock()
 	return true
 }
 
@@ -137,7 +128,7 @@ func (h *hall) reserve(seat int, who string) bool {
 func (h *hall) reserveFixed(seat int, who string) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if h.seats[seat] != "" {
+	if _, taken := h.seats[seat]; taken {
 		return false
 	}
 	h.seats[seat] = who

@@ -45,7 +45,7 @@ func TestTransfer(t *testing.T) {
 }
 
 func TestReserve(t *testing.T) {
-	h := &hall{seats: make([]string, 3)}
+	h := &hall{seats: map[int]string{}}
 	reserve := h.reserve
 	if *fixed {
 		reserve = h.reserveFixed
