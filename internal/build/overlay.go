@@ -99,6 +99,7 @@ var patches = []struct {
 		replaceCalls("sysmon", "netpoll(0)", "heisenNetpoll(0)", 1),
 		replaceCalls("retake", "preemptone(pp)", "heisenPreempt(pp)", 1),
 		atStart("retake", "if !heisenMayRetake() { return 0 }"),
+		replaceCalls("startm", "mget()", "heisenMget()", 1),
 		atStart("goschedImpl", "heisenGosched(gp, preempted)"),
 		oneOf(atStart("exitsyscallNoP", "heisenBack(gp)"), atStart("exitsyscall0", "heisenBack(gp)")),
 		atEnd("newproc", "heisenPoint(nil)"),

@@ -132,11 +132,15 @@ type heisenRetaking struct {
 // heisenPatience is how long a system call may take before others go on, in ns.
 const heisenPatience = 50 * 1000 * 1000
 
+// heisenAsking says that it is not known yet whether the run is to be deterministic.
+var heisenAsking = true
+
 // heisenMayRetake reports whether the monitor thread may look for a P to take away: if
-// it has been in a system call for long.
+// it has been in a system call for long. As long as it is not known whether the run is to
+// be deterministic, it may not.
 func heisenMayRetake() bool {
 	if !heisenSched.on {
-		return true
+		return !heisenAsking
 	}
 	r := &heisenSched.retake
 	pp := allp[0]

@@ -110,6 +110,20 @@ func heisenInitSched() bool {
 	stw := stopTheWorldGC(stwGOMAXPROCS)
 	newprocs = 1
 	startTheWorldGC(stw)
+	// Threads are made from the program's heap, and when one is needed depends on how
+	// soon another has gone to sleep: some that sleep are there from the start.
+	for range heisenSpareThreads {
+		systemstack(func() { newm(heisenSpareThread, nil, -1) })
+	}
+	for range heisenSpareWait {
+		lock(&sched.lock)
+		asleep := sched.nmidle
+		unlock(&sched.lock)
+		if asleep >= heisenSpareThreads {
+			break
+		}
+		usleep(100)
+	}
 	// The collector works while the world stands still, and never because of the time;
 	// its worker is there from the start.
 	gcBgMarkStartWorkers()
@@ -127,6 +141,33 @@ func heisenInitSched() bool {
 		hashkey[i] = uintptr(s.picker.Random())
 	}
 	return true
+}
+
+const (
+	heisenSpareThreads = 8
+	heisenSpareWait    = 10_000 // times 100 µs, at most
+	heisenWakeWait     = 100    // the same, once all are in use
+)
+
+// heisenSpareThread is what a thread does that sleeps until it is needed.
+func heisenSpareThread() {
+	stopm()
+	schedule()
+}
+
+// heisenMget takes the place of mget where a new thread would be made if none sleeps: one
+// may be about to. sched.lock is held.
+func heisenMget() *m {
+	mp := mget()
+	if heisenSched.on {
+		for i := 0; mp == nil && i < heisenWakeWait; i++ {
+			unlock(&sched.lock)
+			usleep(100)
+			lock(&sched.lock)
+			mp = mget()
+		}
+	}
+	return mp
 }
 
 // heisenLogged is how many choices are sent at a time.

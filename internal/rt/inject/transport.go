@@ -20,6 +20,7 @@ const (
 // Recording starts with the runtime's own initialisation, before that of any
 // package of the program.
 func init() {
+	defer func() { heisenAsking = false }()
 	if gogetenv(heisenSymbolizeEnv) != "" {
 		heisenSymbolize()
 		exit(0)
