@@ -42,12 +42,25 @@ func (h *Hunt) Pin(ctx context.Context, v *Verdict, attempts int) (*Proof, error
 	}
 	proof.Execution, proof.Steps = again, steps
 	proof.Replayed = again.Hash == ending.Trial.Execution.Hash && v.Suspect.repeats(ending, again)
-	if !proof.Replayed || attempts == 0 || again.Lost > 0 {
+	if !proof.Replayed || attempts == 0 {
+		return proof, nil
+	}
+	seed := ending.Trial.Seed
+	calm, tried, err := h.calm(ctx, v.Suspect, ending, &seed, attempts/4)
+	if err != nil {
+		return proof, err
+	}
+	if calm != nil && len(calm.Choices) < len(again.Choices) {
+		again = calm
+	} else {
+		seed = ending.Trial.Seed
+	}
+	if again.Lost > 0 || len(again.Choices) > racefuzz.MaxChoices {
 		return proof, nil
 	}
 	replaying := func(choices []pick.Choice) *rt.Schedule {
 		schedule := *proof.Schedule
-		schedule.Pick = pick.Config{Strategy: pick.Replay, Seed: ending.Trial.Seed, Choices: choices}
+		schedule.Pick = pick.Config{Strategy: pick.Replay, Seed: seed, Choices: choices}
 		return &schedule
 	}
 	same := func(ctx context.Context, choices []pick.Choice) (bool, error) {
@@ -59,7 +72,7 @@ func (h *Hunt) Pin(ctx context.Context, v *Verdict, attempts int) (*Proof, error
 		}
 		return v.Suspect.repeats(ending, e), nil
 	}
-	shrunk, err := racefuzz.Minimise(ctx, again.Choices, same, racefuzz.Attempts(attempts))
+	shrunk, err := racefuzz.Minimise(ctx, again.Choices, same, racefuzz.Attempts(max(attempts-tried, 1)))
 	if err != nil {
 		return proof, fmt.Errorf("shrink the schedule of %s: %w", v.Finding.Fingerprint, err)
 	}
@@ -72,8 +85,32 @@ func (h *Hunt) Pin(ctx context.Context, v *Verdict, attempts int) (*Proof, error
 		return proof, nil
 	}
 	proof.Schedule, proof.Execution, proof.Steps = schedule, last, steps
-	proof.Shrunk, proof.Minimal, proof.Attempts = true, shrunk.Minimal, shrunk.Attempts
+	proof.Shrunk, proof.Minimal, proof.Attempts = true, shrunk.Minimal, tried+shrunk.Attempts
 	return proof, nil
+}
+
+// calm looks for an execution that ends like others, and in which goroutines go on by
+// default but for those that are kept back. It tries so many seeds, from *seed on, and
+// leaves the one that did it there.
+func (h *Hunt) calm(ctx context.Context, s *Suspect, ending *Ending, seed *uint64, seeds int) (found *Execution, tried int, err error) {
+	switch s.Strategy {
+	case pick.RaceDirected, pick.DeadlockDirected, pick.SectionDirected:
+	default:
+		return nil, 0, nil
+	}
+	for ; tried < seeds; *seed++ {
+		schedule := h.schedule(s, *seed)
+		schedule.Pick.Calm, schedule.Log = true, true
+		e, err := s.Program.Execute(ctx, Plan{Schedule: schedule, Mode: rt.Nothing, Tests: s.Tests, Limit: h.Limit}, h.Sources)
+		if err != nil {
+			return nil, tried, err
+		}
+		tried++
+		if e.Lost == 0 && s.repeats(ending, e) {
+			return e, tried, nil
+		}
+	}
+	return nil, tried, nil
 }
 
 // repeats reports whether an execution shows the suspect and ends like others.

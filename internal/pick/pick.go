@@ -96,6 +96,9 @@ type Config struct {
 	// Patience is for how many steps a task is kept back at most, or waited for; 0 is
 	// DefaultPatience. It halves each time that it was in vain, to leastPatience.
 	Patience uint64
+	// Calm makes directed strategies choose among the tasks that are not kept back by
+	// default and not at random: then most choices are the default ones.
+	Calm bool
 	// Wait is how long tasks are kept back at most while all others wait for time to
 	// pass, in the unit of Picker.Timer; 0 is not at all.
 	Wait uint64

@@ -25,7 +25,8 @@ func chosen(tasks []Task) int {
 	return later
 }
 
-// others returns a random one of the tasks that are not postponed, -1 if there is none.
+// others returns a random one of the tasks that are not postponed (see Config.Calm), -1 if
+// there is none.
 // It is the monitor too: who has been postponed for too long is no longer, for others
 // may be spinning until it goes on.
 func (p *Picker) others(tasks []Task) int {
@@ -46,6 +47,9 @@ func (p *Picker) others(tasks []Task) int {
 	if count == 0 {
 		return -1
 	}
+	if p.config.Calm {
+		return p.calm(tasks)
+	}
 	n := p.choices.below(count)
 	for i := range tasks {
 		if tasks[i].Mark == postponed {
@@ -57,6 +61,23 @@ func (p *Picker) others(tasks []Task) int {
 		n--
 	}
 	return -1
+}
+
+// calm returns the default choice among the tasks that are not postponed, of which there
+// is one.
+func (p *Picker) calm(tasks []Task) int {
+	best := -1
+	for i := range tasks {
+		t := &tasks[i]
+		switch {
+		case t.Mark == postponed:
+		case t.ID == p.last && t.Kind != Yield && p.turn < Turn:
+			return i
+		case best < 0 || t.Since < tasks[best].Since || t.Since == tasks[best].Since && t.ID < tasks[best].ID:
+			best = i
+		}
+	}
+	return best
 }
 
 // release is what happens when all tasks are postponed: time passes, if others wait

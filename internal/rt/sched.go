@@ -84,7 +84,7 @@ func (s *Schedule) encode() ([]byte, error) {
 		}
 		return uint32(v)
 	}
-	start, virtual, log := s.Start, s.MaxVirtual, uint32(0)
+	start, virtual, flags := s.Start, s.MaxVirtual, uint32(0)
 	if start.IsZero() {
 		start = defaultStart
 	}
@@ -92,9 +92,12 @@ func (s *Schedule) encode() ([]byte, error) {
 		virtual = defaultVirtual
 	}
 	if s.Log {
-		log = 1
+		flags |= 1
 	}
-	b := append32(nil, uint32(s.Pick.Strategy), or(s.Procs, defaultProcs), or(s.Spin, defaultSpin), log)
+	if s.Pick.Calm {
+		flags |= 2
+	}
+	b := append32(nil, uint32(s.Pick.Strategy), or(s.Procs, defaultProcs), or(s.Spin, defaultSpin), flags)
 	b = append64(b, s.Pick.Seed, s.MaxSteps, uint64(virtual), uint64(start.UnixNano()))
 	b = append64(b, s.Pick.Patience, s.Pick.Wait, s.Pick.Depth, s.Pick.Length)
 	if n := max(len(s.Pick.Choices), len(s.Pick.Order)); n > maxFollowed {

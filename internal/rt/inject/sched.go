@@ -79,7 +79,9 @@ func heisenInitSched() bool {
 	}
 	s := &heisenSched
 	var c heisenPickConfig
-	c.Strategy, s.procs, s.spin, s.logging = heisenPickStrategy(m.next()), int32(m.next()), m.next(), m.next() != 0
+	c.Strategy, s.procs, s.spin = heisenPickStrategy(m.next()), int32(m.next()), m.next()
+	flags := m.next()
+	s.logging, c.Calm = flags&1 != 0, flags&2 != 0
 	c.Seed, s.maxSteps, s.maxClock, s.wallStart = m.next64(), m.next64(), int64(m.next64()), int64(m.next64())
 	c.Patience, c.Wait, c.Depth, c.Length = m.next64(), m.next64(), m.next64(), m.next64()
 	if n := m.next(); n > 0 {
