@@ -68,7 +68,7 @@ func (inv *invocation) fuzz() (int, error) {
 	fs.DurationVar(&f.limit, "limit", time.Minute, "stop an execution after this time")
 	fs.DurationVar(&f.virtual, "virtual", 10*time.Minute, "stop it after this time by its own clock, which jumps to the next timer when nothing else can go on")
 	fs.Uint64Var(&f.patience, "patience", 0, "for how many steps a goroutine is kept back for another to come (default 10000)")
-	fs.DurationVar(&f.wait, "wait", time.Second, "for how long by the program's own clock it is kept back while all others only wait for time to pass")
+	fs.DurationVar(&f.wait, "wait", 100*time.Millisecond, "for how long by the program's own clock it is kept back while all others only wait for time to pass")
 	fs.IntVar(&f.minimise, "minimise", 60, "shrink the schedule of what is confirmed in at most `n` executions")
 	fs.StringVar(&f.folder, "o", "heisen-fuzz", "write schedules to `folder`")
 	fs.BoolVar(&f.json, "json", false, "print suspects as JSON, one a line, on standard output, those that were not confirmed too")

@@ -156,6 +156,7 @@ type Picker struct {
 	missed uint64 // steps in a row at which that could not be followed
 
 	patience uint64 // what is left of it
+	wait     uint64 // what is left of Config.Wait, which halves each time it is in vain
 	waited   uint64 // time, since a task that was kept back last went on
 
 	changes [MaxDepth]uint64 // the steps at which PCT changes priorities
@@ -179,7 +180,7 @@ func (p *Picker) Start(c *Config) {
 	if p.config.Patience == 0 {
 		p.config.Patience = DefaultPatience
 	}
-	p.patience = p.config.Patience
+	p.patience, p.wait = p.config.Patience, p.config.Wait
 	if c.Strategy == PCT {
 		p.startPCT()
 	}

@@ -91,8 +91,10 @@ func (p *Picker) release(tasks []Task) int {
 
 // mayWait reports whether time may pass until another task can go on.
 func (p *Picker) mayWait() bool {
-	if p.Timer == 0 || p.Timer > p.config.Wait || p.waited > p.config.Wait-p.Timer {
-		p.waited = 0
+	if p.Timer == 0 || p.Timer > p.wait || p.waited > p.wait-p.Timer {
+		if p.waited > 0 { // in vain
+			p.waited, p.wait = 0, max(p.wait/2, min(p.wait, p.Timer))
+		}
 		return false
 	}
 	p.waited += p.Timer
