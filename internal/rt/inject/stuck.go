@@ -26,17 +26,19 @@ func heisenGiveUp(why uint32, message string) {
 	forEachGRace(func(gp *g) {
 		status := readgstatus(gp) &^ _Gscan
 		h := (*heisenG)(unsafe.Pointer(gp.racectx))
-		if h == nil || status == _Gidle || status == _Gdead || !heisenInProgram(gp, h) || isSystemGoroutine(gp, false) {
-			return
-		}
-		reason := "runnable"
+		reason := ""
 		switch status {
 		case _Gwaiting:
 			reason = gp.waitreason.String()
-			blocked++
 		case _Gsyscall:
 			reason = "syscall"
+		case _Grunnable, _Grunning, _Gpreempted:
+			reason = "runnable"
 		}
+		if h == nil || reason == "" || !heisenInProgram(gp, h) || isSystemGoroutine(gp, false) {
+			return
+		}
+		blocked++
 		if used+4+8 > uintptr(len(words)) {
 			flush()
 		}
