@@ -483,3 +483,62 @@ func TestEvents(t *testing.T) {
 	}
 	t.Logf("%d of 60 models have races", racy)
 }
+
+// TestNames holds the texts of strategies, which stand in schedules.
+func TestNames(t *testing.T) {
+	strategy := must(t)
+	for _, c := range []struct {
+		s    racefuzz.Strategy
+		want string
+	}{
+		{racefuzz.RandomWalk(), "random-walk"},
+		{strategy(racefuzz.PCT(3, 100)), "pct depth=3 steps=100"},
+		{strategy(racefuzz.PCT(3, 100, racefuzz.Patience(7))), "pct depth=3 steps=100 patience=7"},
+		{strategy(racefuzz.RaceDirected()), "race-directed"},
+		{strategy(racefuzz.DeadlockDirected()), "deadlock-directed"},
+		{strategy(racefuzz.SectionDirected(racefuzz.Patience(9))), "section-directed patience=9"},
+		{strategy(racefuzz.Replay(nil)), "replay"},
+		{strategy(racefuzz.Follow(nil)), "follow"},
+		{racefuzz.NewExhaustive(), "exhaustive"},
+	} {
+		if got := c.s.(interface{ String() string }).String(); got != c.want {
+			t.Errorf("%q, not %q", got, c.want)
+		}
+	}
+}
+
+// TestRandomNumbers holds that a program's random numbers come from the seed and not
+// from the choices, and that a replay with the seed draws the same.
+func TestRandomNumbers(t *testing.T) {
+	var drawn []int
+	program := func(g *racefuzz.G) {
+		for range 2 {
+			g.Go("g", func(g *racefuzz.G) {
+				g.Yield()
+				drawn = append(drawn, g.Random(1000))
+				g.Yield()
+			})
+		}
+	}
+	draw := func(s racefuzz.Strategy, seed uint64) []int {
+		drawn = nil
+		run(t, program, s, seed)
+		return drawn
+	}
+	walk, replay := racefuzz.RandomWalk(), must(t)(racefuzz.Replay(nil))
+	if a, b := draw(walk, 1), draw(walk, 2); slices.Equal(a, b) {
+		t.Errorf("two seeds, and %v both times", a)
+	}
+	for seed := range uint64(20) {
+		if a, b := draw(walk, seed), draw(replay, seed); !slices.Equal(a, b) {
+			t.Errorf("seed %d: %v, and %v in another order", seed, a, b)
+		}
+	}
+	drawn = nil
+	for all := racefuzz.NewExhaustive(); all.More(); {
+		run(t, func(g *racefuzz.G) { drawn = append(drawn, 10*g.Random(2)+g.Random(3)) }, all, 0)
+	}
+	if want := []int{0, 1, 2, 10, 11, 12}; !slices.Equal(drawn, want) {
+		t.Errorf("all numbers are %v", drawn)
+	}
+}
