@@ -2,7 +2,7 @@ package pick
 
 // How a directed strategy keeps tasks back, in Mark. Who comes to a place of interest
 // is postponed at once and not, as in the paper, only when it is chosen the next time.
-// Nothing that it does comes of the difference, and tasks meet no later.
+// No task can tell the difference, but that tasks may meet sooner.
 const (
 	arrived   = iota // not looked at yet
 	postponed        // kept back
