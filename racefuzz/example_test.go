@@ -158,3 +158,31 @@ func ExampleSchedule() {
 	//   4:1 1:2
 	// end
 }
+
+// roundRobin lets each task make a step in turn.
+type roundRobin struct{}
+
+func (roundRobin) Start(uint64)           {}
+func (roundRobin) Random(n uint64) uint64 { return 0 }
+func (roundRobin) Next(tasks []racefuzz.Task, running uint32) int {
+	for i, t := range tasks {
+		if running == racefuzz.None || t.ID > running {
+			return i // the host of models has them in the order of their IDs
+		}
+	}
+	return 0
+}
+
+// A strategy of one's own is three methods.
+func ExampleStrategy() {
+	r, err := racefuzz.Run(context.Background(), account, roundRobin{}, 0)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	for _, id := range r.Order {
+		fmt.Print(r.Names[id], " ")
+	}
+	fmt.Println("and it has", r.Outcome)
+	// Output: main main ann main ann bob ann bob and it has failed
+}

@@ -175,6 +175,42 @@ func TestOperations(t *testing.T) {
 			m.Go("s", func(g g) { c.Send(g, 1) })
 			c.Close(m)
 		}, "panic: send on closed channel c"},
+		{"receiving from any", func(m g) {
+			c, d := m.NewChan("c", 0), m.NewChan("d", 1)
+			for i, to := range []*racefuzz.Chan{c, d} {
+				m.Go("s", func(g g) { to.Send(g, i) })
+			}
+			m.Yield()
+			i, v, ok := m.ReceiveAny(c, d)
+			m.Assert(ok && i == v, "%d from %d", v, i)
+			j, v, ok := m.ReceiveAny(c, d)
+			m.Assert(ok && j == v && i != j, "%d from %d", v, j)
+			m.Assert(i == 0, "d first")
+		}, "failed: d first|finished"},
+		{"receiving from any, when both are ready", func(m g) {
+			c, d := m.NewChan("c", 1), m.NewChan("d", 0)
+			c.Send(m, 5)
+			d.Close(m)
+			i, v, ok := m.ReceiveAny(c, d)
+			m.Assert(i == 1 || ok && v == 5, "%d", v)
+			m.Assert(i == 0 || !ok && v == 0, "closed, and %d", v)
+			m.Assert(i == 0, "d")
+		}, "failed: d|finished"},
+		{"receiving from none", func(m g) { m.ReceiveAny() }, "deadlock"},
+		{"trying to receive", func(m g) {
+			c, done := m.NewChan("c", 0), m.NewVar("done")
+			m.Go("s", func(g g) {
+				c.Send(g, 7)
+				done.Store(g, 1)
+			})
+			v, ok, received := c.TryReceive(m)
+			m.Assert(received == ok && (v == 7) == ok, "%d %t %t", v, ok, received)
+			if !received {
+				m.Assert(done.Load(m) == 0, "sent to nobody")
+				c.Receive(m)
+			}
+			m.Assert(received, "not yet")
+		}, "failed: not yet|finished"},
 		{"closed twice", func(m g) {
 			c := m.NewChan("c", 0)
 			c.Close(m)
@@ -253,6 +289,8 @@ func TestWhoWaits(t *testing.T) {
 			b.Lock(g.At("3"))
 			a.Lock(g.At("4"))
 		})
+		c, d := g.NewChan("c", 0), g.NewChan("d", 1)
+		g.Go("third", func(g *racefuzz.G) { g.ReceiveAny(c, d) })
 		g.Join(first)
 	}
 	s := must(t)(racefuzz.DeadlockDirected())
@@ -265,6 +303,7 @@ func TestWhoWaits(t *testing.T) {
 		"main waits to join first",
 		"first waits to lock B at 2, holding A",
 		"second waits to lock A at 4, holding B",
+		"third waits to receive from any of c, d",
 	}
 	if r.Outcome != racefuzz.Deadlocked || !slices.Equal(lines, want) {
 		t.Errorf("%v: %q", r.Outcome, lines)
@@ -482,4 +521,63 @@ func TestEvents(t *testing.T) {
 		}
 	}
 	t.Logf("%d of 60 models have races", racy)
+}
+
+// TestNames holds the texts of strategies, which stand in schedules.
+func TestNames(t *testing.T) {
+	strategy := must(t)
+	for _, c := range []struct {
+		s    racefuzz.Strategy
+		want string
+	}{
+		{racefuzz.RandomWalk(), "random-walk"},
+		{strategy(racefuzz.PCT(3, 100)), "pct depth=3 steps=100"},
+		{strategy(racefuzz.PCT(3, 100, racefuzz.Patience(7))), "pct depth=3 steps=100 patience=7"},
+		{strategy(racefuzz.RaceDirected()), "race-directed"},
+		{strategy(racefuzz.DeadlockDirected()), "deadlock-directed"},
+		{strategy(racefuzz.SectionDirected(racefuzz.Patience(9))), "section-directed patience=9"},
+		{strategy(racefuzz.Replay(nil)), "replay"},
+		{strategy(racefuzz.Follow(nil)), "follow"},
+		{racefuzz.NewExhaustive(), "exhaustive"},
+	} {
+		if got := c.s.(interface{ String() string }).String(); got != c.want {
+			t.Errorf("%q, not %q", got, c.want)
+		}
+	}
+}
+
+// TestRandomNumbers holds that a program's random numbers come from the seed and not
+// from the choices, and that a replay with the seed draws the same.
+func TestRandomNumbers(t *testing.T) {
+	var drawn []int
+	program := func(g *racefuzz.G) {
+		for range 2 {
+			g.Go("g", func(g *racefuzz.G) {
+				g.Yield()
+				drawn = append(drawn, g.Random(1000))
+				g.Yield()
+			})
+		}
+	}
+	draw := func(s racefuzz.Strategy, seed uint64) []int {
+		drawn = nil
+		run(t, program, s, seed)
+		return drawn
+	}
+	walk, replay := racefuzz.RandomWalk(), must(t)(racefuzz.Replay(nil))
+	if a, b := draw(walk, 1), draw(walk, 2); slices.Equal(a, b) {
+		t.Errorf("two seeds, and %v both times", a)
+	}
+	for seed := range uint64(20) {
+		if a, b := draw(walk, seed), draw(replay, seed); !slices.Equal(a, b) {
+			t.Errorf("seed %d: %v, and %v in another order", seed, a, b)
+		}
+	}
+	drawn = nil
+	for all := racefuzz.NewExhaustive(); all.More(); {
+		run(t, func(g *racefuzz.G) { drawn = append(drawn, 10*g.Random(2)+g.Random(3)) }, all, 0)
+	}
+	if want := []int{0, 1, 2, 10, 11, 12}; !slices.Equal(drawn, want) {
+		t.Errorf("all numbers are %v", drawn)
+	}
 }

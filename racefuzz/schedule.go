@@ -79,20 +79,20 @@ func (e *ScheduleError) Unwrap() error { return e.Err }
 
 // What is wrong with a schedule, beside lines that have the wrong words.
 var (
-	ErrNoSchedule   = errors.New("not a heisen schedule")
-	ErrVersion      = errors.New("a version of schedules that is not known")
-	ErrCutOff       = errors.New("the schedule is cut off")
-	ErrTooManySteps = errors.New("more choices than there can be")
+	ErrNoSchedule     = errors.New("not a heisen schedule")
+	ErrVersion        = errors.New("a version of schedules that is not known")
+	ErrCutOff         = errors.New("the schedule is cut off")
+	ErrTooManyChoices = errors.New("more choices than there can be")
 )
 
 const (
 	scheduleHeader  = "heisen schedule"
 	scheduleVersion = "1"
 	lineLength      = 76
-
-	// MaxChoices is how many choices a schedule has at most.
-	MaxChoices = 1 << 22
 )
+
+// MaxChoices is how many choices a Schedule has at most.
+const MaxChoices = 1 << 22
 
 // roleNames are the roles by bit.
 var roleNames = [...]string{"first", "second", "entry", "remote", "end", "inner"}
@@ -362,7 +362,7 @@ func (p *parser) choices(s *Schedule, words []string) error {
 		return err
 	}
 	if count > MaxChoices {
-		return fmt.Errorf("%w: %d", ErrTooManySteps, count)
+		return fmt.Errorf("%w: %d", ErrTooManyChoices, count)
 	}
 	for p.next() {
 		if p.line == "end" {
@@ -401,7 +401,7 @@ func parseChoice(choices []Choice, word string, limit uint64) ([]Choice, error) 
 		return nil, fmt.Errorf("%q is no choice", word)
 	}
 	if n > limit-uint64(len(choices)) {
-		return nil, fmt.Errorf("%w: the number that stands before them is %d", ErrTooManySteps, limit)
+		return nil, fmt.Errorf("%w: the number that stands before them is %d", ErrTooManyChoices, limit)
 	}
 	step := uint64(0)
 	if len(choices) > 0 {
