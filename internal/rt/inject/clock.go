@@ -4,13 +4,15 @@ package runtime
 
 import _ "unsafe"
 
-// The clock of deterministic runs. It advances a little with every choice and whenever
-// the program looks at it, so that waiting for it comes to an end, and, when no
-// goroutine can go on, to the next timer.
+// The clock of deterministic runs. It advances a little with every choice, with the
+// accesses of a goroutine that does nothing else, and whenever the program looks at it,
+// so that waiting for it comes to an end, and, when no goroutine can go on, to the next
+// timer.
 
 const (
 	heisenClockStart = 1 << 60 // ns; later than anything the runtime has noted before
 	heisenTick       = 1000    // ns
+	heisenHookTime   = 10      // ns, of an access
 )
 
 // heisenNow is what package time is told.

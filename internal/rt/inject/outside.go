@@ -149,7 +149,42 @@ func heisenMayRetake() bool {
 		r.tick, r.since = tick, now
 		return false
 	}
-	return now-r.since >= heisenPatience
+	// The thread may just have no processor.
+	return now-r.since >= heisenPatience && heisenSleeps(pp)
+}
+
+// heisenSleeps reports whether the thread that is in a system call with a P sleeps there,
+// as far as the operating system says.
+func heisenSleeps(pp *p) bool {
+	mp := pp.m.ptr()
+	for m := (*m)(atomic.Loadp(unsafe.Pointer(&allm))); mp == nil && m != nil; m = m.alllink {
+		if m.oldp.ptr() == pp && m.curg != nil && readgstatus(m.curg)&^_Gscan == _Gsyscall {
+			mp = m
+		}
+	}
+	if mp == nil {
+		return false
+	}
+	const before, after = "/proc/self/task/", "/stat\x00"
+	var path [64]byte
+	n := copy(path[:], before)
+	var digits [20]byte
+	n += copy(path[n:], itoa(digits[:], mp.procid))
+	copy(path[n:], after)
+	fd := open(&path[0], 0 /* O_RDONLY */, 0)
+	if fd < 0 {
+		return true
+	}
+	var text [256]byte
+	got := read(fd, noescape(unsafe.Pointer(&text)), int32(len(text)))
+	closefd(fd)
+	// The state comes after the name, which is in parentheses.
+	for i := int(got) - 3; i >= 0; i-- {
+		if text[i] == ')' {
+			return text[i+2] != 'R' && text[i+2] != 'D'
+		}
+	}
+	return true
 }
 
 // heisenPreempt takes the place of preemptone where a goroutine has had its time.

@@ -263,7 +263,9 @@ func heisenPointAccess(write bool, addr, size, pc uintptr) {
 	}
 	t := &h.task.next
 	t.Kind = heisenPickYield
-	if number != 0 {
+	if number == 0 {
+		s.clock += int64(s.spin) * heisenHookTime
+	} else {
 		t.Kind, t.Write, t.Addr, t.Size = heisenPickAccess, write, uint64(addr), uint64(size)
 		t.Roles = heisenPickRoles(s.locations.at(number).flags >> heisenLocationRoles)
 		t.Place = uint32(heisenPlace(heisenBufOfP(), h, heisenPC(pc)))
