@@ -1,5 +1,7 @@
 package heisen
 
+import "math"
+
 // Thread is a dense goroutine number; 0 is the first thread of the program.
 // Numbers are given in order of creation and are not reused within a trace.
 type Thread uint32
@@ -62,7 +64,7 @@ const (
 // byte.
 type Record struct {
 	Obj   Object  // what it happened to
-	Val   uint64  // value if HasValue is set; the length in bytes for Alloc and Free
+	Val   uint64  // value if HasValue is set; for Alloc and Free the length in bytes, for Hide the Reach
 	TID   Thread  // who did it
 	Loc   Site    // where in the program
 	Ctx   Context // calls and held locks just before the event took effect
@@ -86,6 +88,14 @@ func (r *Record) Site() Site { return r.Loc }
 // Context returns the calls and locks of the event's thread just before the
 // event took effect.
 func (r *Record) Context() Context { return r.Ctx }
+
+// Reach returns the set of objects that the code which a Hide enters may touch.
+func (r *Record) Reach() Reach {
+	if r.Val > math.MaxUint32 {
+		return 0
+	}
+	return Reach(r.Val)
+}
 
 // Size returns how many bytes an access touches, at least 1.
 func (r *Record) Size() uint64 { return max(uint64(r.Len), 1) }

@@ -84,12 +84,27 @@ const (
 	// Exit ends the innermost Enter. No ordering.
 	Exit
 
-	// Hide enters code that is not traced; o names the call, and the code may
-	// touch or synchronise on the objects that its BarrierPair lists (TREE and
-	// RDIT, section 4.2). No ordering by itself.
+	// Hide enters code that is not traced: it and the Reveal that ends it are a
+	// BarrierPair (TREE and RDIT, section 4.2). o names the call, and the
+	// record's Reach is the set of objects that the code may touch or
+	// synchronise on. Pairs nest. Between a Hide and its Reveal t may do what
+	// is traced, as in a callback; those events, and the two themselves, are
+	// the pair's.
+	//
+	// What the code does is unknown, so it may have waited for anything that
+	// happened before to what it reaches. An event of a pair is therefore ordered
+	// with every other event of the trace, in the order of the trace, if both may
+	// touch the same object: the pair's event whatever the pair reaches, any
+	// event what it names (an access the bytes accessed, Fork, Join, Begin and
+	// End the thread), an event of another pair whatever that reaches. A pair
+	// that reaches everything is ordered with all events. Alloc and Free forget:
+	// what touched their range before does not meet what touches it after. This
+	// order is part of happens-before for a detector that says that it accepts
+	// BarrierPairs; others take no ordering from it.
 	Hide
-	// Reveal returns from the code that the matching Hide entered. No ordering
-	// by itself.
+	// Reveal returns from the code that t's latest open Hide with the same o
+	// entered, and from what was hidden within, as a panic does. One that matches
+	// no Hide belongs to no pair. See Hide for the ordering.
 	Reveal
 
 	// Branch is a control-flow decision that may depend on t's earlier reads.

@@ -98,7 +98,7 @@ type LockNode struct {
 }
 
 // Symbols says what the numbers in a stream's records stand for: sites,
-// contexts, threads, object names. A Source fills it as it reads, before it
+// contexts, threads, object names, sets of objects. A Source fills it as it reads, before it
 // delivers the records that use the numbers; sinks and reports read it. Equal
 // things get equal numbers, numbers are dense and never change their meaning.
 //
@@ -113,6 +113,7 @@ type Symbols struct {
 
 	threads threadTable
 	names   map[Object]string
+	reaches reaches
 
 	updates Updates
 }
@@ -134,6 +135,7 @@ func NewSymbols() *Symbols {
 		contexts: newNumbering[Cursor](),
 		threads:  newThreadTable(),
 		names:    map[Object]string{},
+		reaches:  newReaches(),
 	}
 }
 

@@ -18,6 +18,14 @@ import (
 	"github.com/heisen-go/heisen/trace"
 )
 
+// reaches returns the sets of objects that have a number.
+func reaches(s *heisen.Symbols) (sets []heisen.Objects) {
+	for r := range s.NumReaches() {
+		sets = append(sets, s.Reach(heisen.Reach(r)))
+	}
+	return sets
+}
+
 // equalSymbols compares everything two tables say. Updates are how they came
 // about, not what they say.
 func equalSymbols(t testing.TB, want, got *heisen.Symbols) {
@@ -33,6 +41,9 @@ func equalSymbols(t testing.TB, want, got *heisen.Symbols) {
 		if diff != "" {
 			t.Errorf("tables (-want +got):\n%s", diff)
 		}
+	}
+	if diff := cmp.Diff(reaches(want), reaches(got)); diff != "" {
+		t.Errorf("sets of objects (-want +got):\n%s", diff)
 	}
 	for _, th := range want.Updates().Threads {
 		if diff := cmp.Diff(want.Thread(th), got.Thread(th)); diff != "" {
@@ -251,7 +262,7 @@ type forged struct {
 // seal makes a binary trace of blocks, with right checksums.
 func seal(blocks ...forged) []byte {
 	table := crc32.MakeTable(crc32.Castagnoli)
-	out := append([]byte("\x89heisen\n"), 1, 0, 0, 0)
+	out := append([]byte("\x89heisen\n"), 2, 0, 0, 0)
 	sum := crc32.Checksum(out, table)
 	for _, b := range blocks {
 		header := make([]byte, 16)
@@ -284,7 +295,7 @@ func TestBinaryCorruptContents(t *testing.T) {
 	}{
 		{"empty trace", forge(end), ""},
 		{"no end", forge(), "block 1 at byte 12: trace is cut off"},
-		{"version", []byte("\x89heisen\n\x02\x00\x00\x00"), "file header: version 2: unknown version of the trace format"},
+		{"version", []byte("\x89heisen\n\x03\x00\x00\x00"), "file header: version 3: unknown version of the trace format"},
 		{"magic", []byte("\x89heisen\r\n\x02\x00\x00"), "file header: not a binary trace"},
 		{"kind", forge([]byte{9}), "block 1 at byte 12: unknown kind 9"},
 		{"count", forge([]byte{3, 1}), "block 1 at byte 12: end after 0 records: not as many as were written"},
@@ -323,6 +334,13 @@ func TestBinaryCorruptContents(t *testing.T) {
 		{"context twice", forge([]byte{1, 4, 0, 0}), "block 1 at byte 12: bad symbols: entry stands twice"},
 		{"thread in nowhere", forge([]byte{1, 5, 1, 0, 0, 0, 0, 1}), "block 1 at byte 12: bad symbols: bad field in an entry of kind 5"},
 		{"update of an unknown site", forge([]byte{1, 7, 1, 0, 0, 0}), "block 1 at byte 12: bad symbols: bad field in an entry of kind 7"},
+		{"set of objects", forge([]byte{1, 9, 2, 8, 8, 0, 8, 9, 0}, []byte{2, 1, 1, 0, 1, 1, 1, 0, 3, 0xd5, 0, 0, 2, 0, 0, 2}, []byte{3, 1}), ""},
+		{"unknown set of objects", forge([]byte{1, 9, 0}, []byte{2, 1, 1, 0, 1, 1, 1, 0, 3, 0xd5, 0, 0, 2, 0, 0, 2}), "block 2 at byte 30: bad record: bad set of objects"},
+		{"set of objects twice", forge([]byte{1, 9, 1, 8, 8, 9, 1, 8, 8}), "block 1 at byte 12: bad symbols: entry stands twice"},
+		{"set 0 again", forge([]byte{1, 9, 1, 0, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 1}), "block 1 at byte 12: bad symbols: entry stands twice"},
+		{"empty span", forge([]byte{1, 9, 1, 8, 0}), "block 1 at byte 12: bad symbols: bad field in an entry of kind 9"},
+		{"many spans", forge([]byte{1, 9, 4, 8, 8}), "block 1 at byte 12: bad symbols: bad field in an entry of kind 9"},
+		{"span beyond the end", forge([]byte{1, 9, 1, 8, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 1}), "block 1 at byte 12: bad symbols: bad field in an entry of kind 9"},
 		{"nameless", forge([]byte{1, 6, 8}), "block 1 at byte 12: bad symbols: bad field in an entry of kind 6"},
 	} {
 		_, _, err := readBinary(t, c.data)
@@ -334,7 +352,7 @@ func TestBinaryCorruptContents(t *testing.T) {
 			t.Errorf("%s:\n got %s\nwant %s", c.name, got, c.want)
 		}
 	}
-	if _, _, err := readBinary(t, []byte("\x89heisen\n\x02\x00\x00\x00")); !errors.Is(err, trace.ErrVersion) {
+	if _, _, err := readBinary(t, []byte("\x89heisen\n\x03\x00\x00\x00")); !errors.Is(err, trace.ErrVersion) {
 		t.Errorf("%v is not ErrVersion", err)
 	}
 }

@@ -15,7 +15,7 @@ import (
 // megabytes for blocks and a small multiple of the input for Symbols.
 //
 // What it delivers is within bounds: ops are Valid, threads are below
-// MaxThreads, sites and contexts are in Symbols.
+// MaxThreads, sites, contexts and sets of objects are in Symbols.
 type BinaryReader struct {
 	blocks  blockReader
 	tables  tableDecoder
@@ -81,7 +81,9 @@ func (r *BinaryReader) Next(batch []heisen.Record) (n int, err error) {
 // records; all others are done with.
 func (r *BinaryReader) nextBlock() error {
 	if r.blocks.block == 0 {
-		return r.blocks.start()
+		err := r.blocks.start()
+		r.tables.version = r.blocks.version
+		return err
 	}
 	kind, payload, err := r.blocks.next()
 	if err != nil {
@@ -94,7 +96,11 @@ func (r *BinaryReader) nextBlock() error {
 		}
 	case recordsBlock:
 		sites, _, _, contexts := r.tables.symbols.Tables()
-		if err := r.records.start(payload, len(sites), len(contexts)); err != nil {
+		reaches := r.tables.symbols.NumReaches()
+		if r.blocks.version == firstVersion {
+			reaches = 0
+		}
+		if err := r.records.start(payload, len(sites), len(contexts), reaches); err != nil {
 			return r.blocks.corrupt("bad records", err)
 		}
 		return nil

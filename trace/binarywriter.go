@@ -111,8 +111,8 @@ func NewWriter(w io.Writer, symbols *heisen.Symbols, options ...WriterOption) (*
 }
 
 // Write appends records to the trace. It refuses a record whose op is not
-// Valid, whose thread is not below MaxThreads or whose site or context is not
-// in the Symbols. An error is final: nothing is written after it.
+// Valid, whose thread is not below MaxThreads or whose site, context or set of
+// objects is not in the Symbols. An error is final: nothing is written after it.
 func (w *Writer) Write(records []heisen.Record) error {
 	for i := range records {
 		if w.err != nil {
@@ -154,6 +154,9 @@ func (w *Writer) check(rec *heisen.Record) error {
 	}
 	if int(rec.Ctx) >= len(contexts) {
 		return fmt.Errorf("trace: event %d: context %d is not in the symbols", w.count+1, rec.Ctx)
+	}
+	if rec.Code == heisen.Hide && rec.Val >= uint64(w.tables.symbols.NumReaches()) {
+		return fmt.Errorf("trace: event %d: set of objects %d is not in the symbols", w.count+1, rec.Val)
 	}
 	return nil
 }

@@ -15,7 +15,10 @@ const (
 	// magic opens a binary trace. Its first byte is no text, its last is
 	// mangled by transfers that rewrite line ends.
 	magic   = "\x89heisen\n"
-	version = 1
+	version = 2
+
+	// firstVersion is the oldest that is still read. It has no sets of objects.
+	firstVersion = 1
 
 	fileHeader  = len(magic) + 4
 	blockHeader = 16
@@ -95,6 +98,7 @@ func blockSum(before uint32, block []byte) uint32 {
 
 // blockReader reads a trace's blocks, no byte further than it has to.
 type blockReader struct {
+	version uint32 // of the file, once its header is read
 	r       io.Reader
 	file    string
 	decoder *zstd.Decoder
@@ -152,9 +156,10 @@ func (r *blockReader) start() error {
 	if string(r.in[:len(magic)]) != magic {
 		return r.corrupt("not a binary trace", nil)
 	}
-	if v := binary.LittleEndian.Uint32(r.in[len(magic):]); v != version {
+	if v := binary.LittleEndian.Uint32(r.in[len(magic):]); v < firstVersion || v > version {
 		return r.corrupt(fmt.Sprintf("version %d", v), ErrVersion)
 	}
+	r.version = binary.LittleEndian.Uint32(r.in[len(magic):])
 	r.sum = crc32.Checksum(r.in, crcTable)
 	r.done()
 	return nil

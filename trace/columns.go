@@ -146,6 +146,7 @@ type recordDecoder struct {
 	current uint32
 	sites   uint64 // bounds of the numbers that records may use
 	ctxs    uint64
+	reaches uint64
 
 	control                                     []byte // of the records still to come
 	switches, siteCol, objects, contexts, extra column
@@ -187,13 +188,13 @@ func (c *column) cut(n uint64) (column, bool) {
 	return head, true
 }
 
-// start takes a block's payload. sites and contexts bound what records may
-// refer to.
-func (d *recordDecoder) start(payload []byte, sites, contexts int) error {
+// start takes a block's payload. sites, contexts and reaches bound what records
+// may refer to; reaches is 0 where a Hide does not refer to a set.
+func (d *recordDecoder) start(payload []byte, sites, contexts, reaches int) error {
 	d.predictor = predictor{}
 	d.threads = d.threads[:0]
 	d.current = 0
-	d.sites, d.ctxs = uint64(sites), uint64(contexts)
+	d.sites, d.ctxs, d.reaches = uint64(sites), uint64(contexts), uint64(reaches)
 	d.control = nil
 
 	p := column(payload)
@@ -301,6 +302,12 @@ func (d *recordDecoder) decode(c byte, rec *heisen.Record) error {
 		if err := d.decodeExtra(rec); err != nil {
 			return err
 		}
+	}
+	if op == heisen.Hide && rec.Val >= d.reaches {
+		if d.reaches > 0 {
+			return errors.New("bad set of objects")
+		}
+		rec.Val = 0
 	}
 	if (op == heisen.Fork || op == heisen.Join) && rec.Obj >= MaxThreads {
 		return errors.New("bad thread")

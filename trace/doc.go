@@ -46,11 +46,16 @@
 //	start stop          Begin, End: a thread's first and last event
 //	call return         Call, Return
 //	hide(f) reveal(f)   Hide, Reveal
+//	hide(f)=o(x)t(T1)   Hide of a call that reaches x and the thread T1 only
 //	alloc(x,n) free(x,n)  Alloc, Free of n bytes
 //	w4(x) w(x)=17       an access of 4 bytes; of the value 17; also w4(x)=17
 //
 // Those without parentheses may have a name in parentheses too; without, their
 // object is 0.
+//
+// What a hidden call reaches is any number of o(x), the variable and the lock
+// called x, also with a number of bytes, o64(x), and t(t), the thread called t; or
+// none. Without, it is everything.
 //
 // The same name is another object as a variable or message, as a lock and as a
 // section (all others). Each has a number that is a multiple of 8, from 8 on,

@@ -137,15 +137,17 @@ func TestFormatDescription(t *testing.T) {
 	})
 }
 
-// Version 1 stays readable: the golden files were written by its first writer,
-// one of them compressed. What is not compressed is also still written so.
+// Both versions stay readable: the golden files were written by their first
+// writers, one of each compressed. What is not compressed is also still written so.
 func TestGolden(t *testing.T) {
-	const plain, zipped = "testdata/golden/v1.heisen", "testdata/golden/v1zstd.heisen"
+	const plain, zipped = "testdata/golden/v2.heisen", "testdata/golden/v2zstd.heisen"
+	const first, firstZipped = "testdata/golden/v1.heisen", "testdata/golden/v1zstd.heisen"
 	text, err := os.ReadFile("testdata/corpus/std/t000.std")
 	if err != nil {
 		t.Fatal(err)
 	}
-	want, symbols := readSTD(t, string(text))
+	old, _ := readSTD(t, string(text))
+	want, symbols := readSTD(t, string(text)+"T0|hide(f)=o(x)o64(0xc000012340)t(T1)\nT0|reveal(f)\n")
 	storedTrace := writeBinary(t, want, symbols, trace.Compression(0))
 	if *update {
 		if err := os.WriteFile(plain, storedTrace, 0o666); err != nil {
@@ -162,7 +164,7 @@ func TestGolden(t *testing.T) {
 	if !bytes.Equal(golden, storedTrace) {
 		t.Error("the writer writes other bytes; if format.md has changed, so must the version")
 	}
-	for _, file := range []string{plain, zipped} {
+	for file, want := range map[string][]heisen.Record{plain: want, zipped: want, first: old, firstZipped: old} {
 		r, err := trace.Open(file)
 		if err != nil {
 			t.Fatal(err)

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/heisen-go/heisen"
 	"github.com/heisen-go/heisen/trace"
 )
@@ -20,6 +22,9 @@ func checkDelivered(t *testing.T, records []heisen.Record, symbols *heisen.Symbo
 	for i, r := range records {
 		if !r.Code.Valid() || r.TID >= trace.MaxThreads || int(r.Loc) >= symbols.NumSites() || int(r.Ctx) >= len(contexts) {
 			t.Fatalf("record %d is out of bounds: %+v", i, r)
+		}
+		if r.Code == heisen.Hide && r.Val >= uint64(symbols.NumReaches()) {
+			t.Fatalf("record %d reaches %d", i, r.Val)
 		}
 		if (r.Code == heisen.Fork || r.Code == heisen.Join) && r.Obj >= trace.MaxThreads {
 			t.Fatalf("record %d is of thread %d", i, r.Obj)
@@ -36,6 +41,7 @@ func FuzzSTDReader(f *testing.F) {
 	f.Add([]byte("T0|fork(T1)|129\nT0|acq(L)|one\r\n\nT0|w4(V x)=12|14\nT1|begin|2\nT0|req(L)|1\nT0|branch\n"))
 	f.Add([]byte("T|alloc(x,64)\nT|w64(x)\nT|w4096(0xc000000000)\nT|racq(L)\nT|rrel(L)\nT|call|1\nT|return\nT|hide(f)\n"))
 	f.Add([]byte("\uFEFFT|r(V)|x"))
+	f.Add([]byte("T|acq(x)\nT|hide(f)=o(x)o4(y)o64(0xc000012340)t(U)\nU|w4(y)\nT|hide(g)=none\nT|reveal(g)\nT|reveal(f)\n"))
 	f.Fuzz(func(t *testing.T, text []byte) {
 		r := trace.NewSTDReader(bytes.NewReader(text))
 		records, err := collect(r, 16)
@@ -61,8 +67,9 @@ func FuzzSTDReader(f *testing.F) {
 		if err := errors.Join(w.Write(records), w.Close()); err != nil {
 			t.Fatal(err)
 		}
-		again, err := collect(trace.NewSTDReader(&out), 16)
-		if err != nil || !slices.Equal(records, again) {
+		reader := trace.NewSTDReader(&out)
+		again, err := collect(reader, 16)
+		if err != nil || !slices.Equal(records, again) || !cmp.Equal(reaches(r.Symbols()), reaches(reader.Symbols())) {
 			t.Fatalf("%q reads as %+v, but what is written of it as %+v, %v", text, records, again, err)
 		}
 	})

@@ -81,6 +81,51 @@ func newNamedObjects() namedObjects {
 	return namedObjects{names: newInterner(), low: lowNames, high: highNames}
 }
 
+// named returns the numbers of whatever is called name in a set of objects: the
+// variable and the lock. What has no number yet gets the same as the other, as
+// the set does not say which of the two is meant.
+func (n *namedObjects) named(name []byte, size uint64) (numbers []heisen.Object, isNew bool, reason string) {
+	classes := [...]objectClass{variableClass, lockClass}
+	var known [2]*namedObject
+	for i, class := range classes {
+		n.key = append(append(n.key[:0], byte(class)), name...)
+		if id, ok := n.names.find(n.key); ok {
+			known[i] = &n.objects[id]
+		}
+	}
+	switch {
+	case known[0] == nil && known[1] == nil:
+		var o heisen.Object
+		if o, _, reason = n.number(variableClass, name, size); reason != "" {
+			return nil, false, reason
+		}
+		isNew = true
+		n.alias(lockClass, name, namedObject{o, nameSize(size)})
+		return []heisen.Object{o}, true, ""
+	case known[0] == nil:
+		n.alias(variableClass, name, *known[1])
+		known[0] = known[1]
+	case known[1] == nil:
+		n.alias(lockClass, name, *known[0])
+		known[1] = known[0]
+	}
+	numbers = []heisen.Object{known[0].number}
+	if known[1].number != known[0].number {
+		numbers = append(numbers, known[1].number)
+	}
+	if size > known[0].size {
+		return nil, false, "name was given " + strconv.FormatUint(known[0].size, 10) + " bytes where it first stood, not " + strconv.FormatUint(size, 10)
+	}
+	return numbers, false, ""
+}
+
+// alias makes name, which is new in class, a name of an object that has a number.
+func (n *namedObjects) alias(class objectClass, name []byte, o namedObject) {
+	n.key = append(append(n.key[:0], byte(class)), name...)
+	n.names.add(n.key)
+	n.objects = append(n.objects, o)
+}
+
 // nameSize is how many bytes a name gets that is first touched over size bytes.
 func nameSize(size uint64) uint64 {
 	return max(size+nameAlignment-1, nameAlignment) &^ (nameAlignment - 1)

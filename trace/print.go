@@ -13,7 +13,7 @@ import (
 //	12  T1       acquire        L0  at 17  holding L2, L3  calls 4
 //
 // are the event's number from 1, its thread, op and object, and, where known,
-// the value, the bytes touched, the site, the locks held and the number of
+// the value, the bytes touched, what a hidden call reaches, the site, the locks held and the number of
 // calls the thread is in. It is the raw twin of both trace formats: nothing is
 // interpreted.
 type Printer struct {
@@ -70,7 +70,9 @@ func AppendRecord(b []byte, rec *heisen.Record, event uint64, symbols *heisen.Sy
 	default:
 		b = append(b, '-')
 	}
-	if rec.Flags&heisen.HasValue != 0 {
+	if rec.Code == heisen.Hide {
+		b = appendReached(b, rec.Reach(), symbols)
+	} else if rec.Flags&heisen.HasValue != 0 {
 		b = fmt.Appendf(b, " = %d", rec.Val)
 	} else if hasRange(rec.Code) {
 		b = fmt.Appendf(b, "  %d bytes", rec.Val)
@@ -92,6 +94,38 @@ func AppendRecord(b []byte, rec *heisen.Record, event uint64, symbols *heisen.Sy
 		}
 		if calls := len(symbols.Calls(rec.Ctx)); calls > 0 {
 			b = fmt.Appendf(b, "  calls %d", calls)
+		}
+	}
+	return b
+}
+
+// printedSpans is how many spans of a set of objects a line shows.
+const printedSpans = 8
+
+// appendReached appends what a Hide reaches.
+func appendReached(b []byte, r heisen.Reach, symbols *heisen.Symbols) []byte {
+	b = append(b, "  reaches "...)
+	if r == 0 || symbols == nil || int(r) >= symbols.NumReaches() {
+		return append(b, "everything"...)
+	}
+	objects := symbols.Reach(r)
+	if len(objects) == 0 {
+		return append(b, "nothing"...)
+	}
+	for i, s := range objects {
+		if i > 0 {
+			b = append(b, ", "...)
+		}
+		if i == printedSpans {
+			return fmt.Appendf(b, "and %d more", len(objects)-i)
+		}
+		if t, ok := s.Start.AsThread(); ok {
+			b = append(b, oneLine(threadName(symbols, t))...)
+		} else {
+			b = append(b, oneLine(symbols.Name(s.Start))...)
+		}
+		if s.Len > 1 {
+			b = fmt.Appendf(b, "+%d", s.Len)
 		}
 	}
 	return b

@@ -58,6 +58,9 @@ func drawSymbols(t *rapid.T) *heisen.Symbols {
 			Site: site.Draw(t, "fork"), Context: heisen.Context(rapid.IntRange(0, len(contexts)-1).Draw(t, "ctx")),
 		})
 	}
+	for range rapid.IntRange(0, 5).Draw(t, "sets") {
+		s.AddReach(drawObjects(t))
+	}
 	for range rapid.IntRange(0, 5).Draw(t, "names") {
 		s.SetName(drawObject(t), text.Draw(t, "name"))
 	}
@@ -74,6 +77,17 @@ func drawObject(t *rapid.T) heisen.Object {
 		rapid.Uint64Range(0xc000000000, 0xc000001000),
 		rapid.Uint64(),
 	).Draw(t, "object"))
+}
+
+func drawObjects(t *rapid.T) heisen.Objects {
+	var spans []heisen.Span
+	for range rapid.IntRange(0, 6).Draw(t, "spans") {
+		spans = append(spans, heisen.Span{Start: drawObject(t), Len: rapid.OneOf(rapid.Uint64Range(0, 40), rapid.Uint64()).Draw(t, "span")})
+	}
+	if rapid.Bool().Draw(t, "with a thread") {
+		spans = append(spans, heisen.Span{Start: heisen.ThreadObject(drawThread(t)), Len: 1})
+	}
+	return heisen.NewObjects(spans...)
 }
 
 func drawRecord(t *rapid.T, s *heisen.Symbols) heisen.Record {
@@ -93,6 +107,9 @@ func drawRecord(t *rapid.T, s *heisen.Symbols) heisen.Record {
 		r.Len = rapid.Uint16().Draw(t, "len")
 		r.Flags = heisen.Flags(rapid.Byte().Draw(t, "flags"))
 	}
+	if r.Code == heisen.Hide {
+		r.Val = uint64(rapid.IntRange(0, s.NumReaches()-1).Draw(t, "reach"))
+	}
 	return r
 }
 
@@ -111,6 +128,8 @@ func TestBinaryRoundTrip(t *testing.T) {
 		var want []heisen.Record
 		for range rapid.IntRange(0, 60).Draw(t, "records") {
 			switch rapid.IntRange(0, 9).Draw(t, "do") {
+			case 3:
+				symbols.AddReach(drawObjects(t))
 			case 0:
 				symbols.AddSite(heisen.SiteInfo{PC: uint64(len(want))})
 			case 1:
@@ -151,11 +170,13 @@ func same(t *rapid.T, want, got *heisen.Symbols) {
 		Calls    []heisen.CallNode
 		Locks    []heisen.LockNode
 		Contexts []heisen.Cursor
+		Reaches  []heisen.Objects
 		Threads  map[heisen.Thread]heisen.ThreadInfo
 		Names    map[heisen.Object]string
 	}
 	all := func(s *heisen.Symbols) (all tables) {
 		all.Sites, all.Calls, all.Locks, all.Contexts = s.Tables()
+		all.Reaches = reaches(s)
 		all.Threads, all.Names = map[heisen.Thread]heisen.ThreadInfo{}, map[heisen.Object]string{}
 		for _, th := range s.Updates().Threads {
 			all.Threads[th] = s.Thread(th)

@@ -25,6 +25,7 @@ type Stats struct {
 	MaxCalls  int                   // most calls open in one thread at a time
 	MaxAlive  int                   // most threads between their first event and their end or join at a time
 	Allocated uint64                // bytes of all Alloc events
+	Unbounded uint64                // Hide events that reach every object
 	Skipped   uint64                // accesses that a filter kept out of the trace, which the events do not tell: set it from Reader.Skipped
 
 	threads   map[heisen.Thread]*threadStats
@@ -114,6 +115,10 @@ func (s *Stats) add(rec *heisen.Record) {
 		if joined := s.threads[rec.Obj.Thread()]; joined != nil {
 			s.setAlive(joined, false)
 		}
+	case heisen.Hide:
+		if rec.Reach() == 0 {
+			s.Unbounded++
+		}
 	case heisen.Alloc:
 		s.Allocated += rec.Val
 	}
@@ -183,6 +188,9 @@ func (s *Stats) String() string {
 		}
 		row("accesses skipped", s.Skipped)
 		fmt.Fprintf(&b, "%-22s %11.1f%%\n", "  of plain accesses", 100*float64(s.Skipped)/float64(s.Skipped+kept))
+	}
+	if s.Ops[heisen.Hide] > 0 {
+		row("hides of everything", s.Unbounded)
 	}
 	for op, n := range s.Ops {
 		if n > 0 {

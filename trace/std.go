@@ -181,7 +181,7 @@ func (r *STDReader) parse(line []byte, rec *heisen.Record) (delivered bool, reas
 // a whole, and a value, which is different each time.
 func (r *STDReader) operation(text []byte) (op stdOp, value uint64, flags heisen.Flags, reason string) {
 	if last := len(text) - 1; last > 0 && text[last] != ')' {
-		if i := bytes.IndexByte(text, ')'); i >= 0 && text[i+1] == '=' {
+		if i := bytes.IndexByte(text, ')'); i >= 0 && text[i+1] == '=' && !bytes.HasPrefix(text, hideWord) {
 			var ok bool
 			if value, ok = parseNumber(text[i+2:]); !ok {
 				return op, 0, 0, "bad value after ="

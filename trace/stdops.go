@@ -69,6 +69,17 @@ type stdOp struct {
 // parseOp reads an operation without its value. reason is not empty if there
 // is no such operation.
 func (r *STDReader) parseOp(text []byte) (op stdOp, reason string) {
+	if bytes.HasPrefix(text, hideWord) {
+		var set []byte
+		if i := bytes.Index(text, []byte(")=")); i >= 0 {
+			text, set = text[:i+1], text[i+2:]
+			reach, reason := r.parseReach(set)
+			if reason != "" {
+				return op, reason
+			}
+			op.val = uint64(reach)
+		}
+	}
 	word, arg, hasArg := bytes.Cut(text, []byte("("))
 	if hasArg {
 		var closed bool

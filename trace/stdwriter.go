@@ -43,6 +43,7 @@ type STDWriter struct {
 	objects map[stdObject]stdText
 	taken   map[stdName]bool
 	sites   []string // by site, with the bar before; empty if not made yet
+	reaches []string // by set of objects, with the = before; empty if not made yet
 }
 
 type stdObject struct {
@@ -169,6 +170,9 @@ func (w *STDWriter) appendOp(b []byte, rec *heisen.Record) []byte {
 		b = strconv.AppendUint(b, rec.Val, 10)
 	}
 	b = append(b, ')')
+	if rec.Code == heisen.Hide {
+		b = w.appendReach(b, rec.Reach())
+	}
 	if hasLength(rec.Code) && rec.Flags&heisen.HasValue != 0 {
 		b = append(b, '=')
 		b = strconv.AppendUint(b, rec.Val, 10)

@@ -21,17 +21,19 @@ const (
 	nameEntry       = 6 // the name of an object
 	siteUpdateEntry = 7 // more about an earlier site
 	taskEntry       = 8 // the next site, a task
+	reachEntry      = 9 // the next set of objects; not in version 1
 )
 
 // tableEncoder writes what a Symbols has gained since it last looked.
 type tableEncoder struct {
 	symbols                       *heisen.Symbols
 	sites, calls, locks, contexts int // entries written
+	reaches                       int
 	updates                       struct{ sites, threads, names int }
 }
 
 func newTableEncoder(symbols *heisen.Symbols) tableEncoder {
-	return tableEncoder{symbols: symbols, sites: 1, calls: 1, locks: 1, contexts: 1} // 0 is implied
+	return tableEncoder{symbols: symbols, sites: 1, calls: 1, locks: 1, contexts: 1, reaches: 1} // 0 is implied
 }
 
 // check refuses tables whose entries refer to sites that are not there, as no
@@ -110,6 +112,13 @@ func (e *tableEncoder) next(b []byte, limit int) (_ []byte, more bool) {
 		b = binary.AppendUvarint(b, uint64(contexts[e.contexts].Calls))
 		b = binary.AppendUvarint(b, uint64(contexts[e.contexts].Locks))
 	}
+	for ; e.reaches < e.symbols.NumReaches(); e.reaches++ {
+		if len(b) >= limit {
+			return b, true
+		}
+		b = append(b, reachEntry)
+		b = appendObjects(b, e.symbols.Reach(heisen.Reach(e.reaches)))
+	}
 	for ; e.updates.threads < len(updates.Threads); e.updates.threads++ {
 		if len(b) >= limit {
 			return b, true
@@ -148,6 +157,19 @@ func appendSite(b []byte, info *heisen.SiteInfo) []byte {
 	return b
 }
 
+// appendObjects writes spans by the gaps before them. The lengths of objects that
+// follow each other are mostly alike, which the compressor sees.
+func appendObjects(b []byte, objects heisen.Objects) []byte {
+	b = binary.AppendUvarint(b, uint64(len(objects)))
+	next := heisen.Object(0)
+	for _, s := range objects {
+		b = binary.AppendUvarint(b, uint64(s.Start-next))
+		b = binary.AppendUvarint(b, s.Len)
+		next = s.Start + heisen.Object(s.Len)
+	}
+	return b
+}
+
 func appendString(b []byte, s string) []byte {
 	b = binary.AppendUvarint(b, uint64(len(s)))
 	return append(b, s...)
@@ -163,8 +185,10 @@ func bit(v bool) byte {
 // tableDecoder adds the entries of symbols blocks to a Symbols.
 type tableDecoder struct {
 	symbols *heisen.Symbols
+	version uint32
 	in      column
-	bad     bool // a field was missing or out of bounds
+	objects heisen.Objects // scratch
+	bad     bool           // a field was missing or out of bounds
 }
 
 // read adds a block's entries. Every number in them must be known already, and
@@ -241,6 +265,18 @@ func (d *tableDecoder) entry(tag byte) error {
 		if !d.bad {
 			d.symbols.SetName(heisen.Object(o), name)
 		}
+	case reachEntry:
+		if d.version == firstVersion {
+			return fmt.Errorf("entry of kind %d in version %d", tag, d.version)
+		}
+		numReaches := d.symbols.NumReaches()
+		d.readObjects()
+		if d.bad {
+			return nil
+		}
+		if r := d.symbols.AddReach(d.objects); int(r) != numReaches {
+			return errTwice
+		}
 	default:
 		return fmt.Errorf("entry of unknown kind %d", tag)
 	}
@@ -259,6 +295,18 @@ func (d *tableDecoder) site() (info heisen.SiteInfo) {
 		})
 	}
 	return info
+}
+
+func (d *tableDecoder) readObjects() {
+	d.objects = d.objects[:0]
+	spans := d.number(min(heisen.MaxSpans, len(d.in)/2) + 1) // a span has two fields
+	next := heisen.Object(0)
+	for ; spans > 0 && !d.bad; spans-- {
+		s := heisen.Span{Start: next + heisen.Object(d.uvarint()), Len: d.uvarint()}
+		d.objects = append(d.objects, s)
+		next = s.Start + heisen.Object(s.Len)
+	}
+	d.bad = d.bad || !d.objects.Canonical()
 }
 
 func (d *tableDecoder) uvarint() uint64 {

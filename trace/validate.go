@@ -26,6 +26,8 @@ var (
 	ErrExitWithoutEnter  = errors.New("exit without enter")
 	ErrReturnWithoutCall = errors.New("return without call")
 	ErrRevealWithoutHide = errors.New("reveal without hide")
+	ErrRevealOther       = errors.New("reveal of another call than the one hidden last")
+	ErrReach             = errors.New("set of objects is not in the symbols")
 	ErrRange             = errors.New("address range is empty or wraps around")
 )
 
@@ -118,7 +120,14 @@ type Validator struct {
 type threadCheck struct {
 	first, forked, ended, joined uint64
 	calls                        uint64   // open ones
-	enters, hides                []uint64 // events that opened those still open
+	enters                       []uint64 // events that opened those still open
+	hides                        []opened
+}
+
+// opened is a Hide that is still open.
+type opened struct {
+	event uint64
+	call  heisen.Object
 }
 
 // lockCheck is who holds a lock.
@@ -197,8 +206,8 @@ func (v *Validator) Flush() error {
 		for _, event := range c.enters {
 			v.warn(ErrStillInside, event, t, 0, "")
 		}
-		for _, event := range c.hides {
-			v.warn(ErrStillHidden, event, t, 0, "")
+		for _, h := range c.hides {
+			v.warn(ErrStillHidden, h.event, t, 0, "")
 		}
 	}
 	for _, o := range sortedLocks(v.locks) {
@@ -292,11 +301,12 @@ func (v *Validator) check(rec *heisen.Record) {
 			v.problem(ErrExitWithoutEnter, rec, 0, "")
 		}
 	case heisen.Hide:
-		t.hides = append(t.hides, v.events)
-	case heisen.Reveal:
-		if !pop(&t.hides) {
-			v.problem(ErrRevealWithoutHide, rec, 0, "")
+		t.hides = append(t.hides, opened{v.events, rec.Obj})
+		if v.symbols != nil && rec.Val >= uint64(v.symbols.NumReaches()) {
+			v.problem(ErrReach, rec, 0, fmt.Sprintf("set %d", rec.Val))
 		}
+	case heisen.Reveal:
+		v.checkReveal(t, rec)
 	case heisen.Alloc, heisen.Free:
 		v.checkRange(rec)
 	}
@@ -311,6 +321,27 @@ func pop(open *[]uint64) bool {
 	}
 	*open = (*open)[:len(*open)-1]
 	return true
+}
+
+// checkReveal ends the latest Hide of rec's call, and those within it, or the
+// latest of all if there is none.
+func (v *Validator) checkReveal(t *threadCheck, rec *heisen.Record) {
+	last := len(t.hides) - 1
+	if last < 0 {
+		v.problem(ErrRevealWithoutHide, rec, 0, "")
+		return
+	}
+	i := last
+	for i > 0 && t.hides[i].call != rec.Obj {
+		i--
+	}
+	if t.hides[i].call != rec.Obj {
+		i = last
+	}
+	if i < last || t.hides[i].call != rec.Obj {
+		v.problem(ErrRevealOther, rec, t.hides[last].event, v.symbols.Name(rec.Obj))
+	}
+	t.hides = t.hides[:i]
 }
 
 func (v *Validator) checkForkJoin(rec *heisen.Record) {

@@ -65,6 +65,8 @@ func TestValidateKinds(t *testing.T) {
 		{"A|end", trace.ErrExitWithoutEnter, "event 1: thread A: exit without enter"},
 		{"A|begin B|end A|end", trace.ErrExitWithoutEnter, "event 2: thread B: exit without enter"},
 		{"A|return", trace.ErrReturnWithoutCall, "event 1: thread A: return without call"},
+		{"A|hide(f) A|reveal(g)", trace.ErrRevealOther, "event 2: thread A: reveal of another call than the one hidden last: g (see event 1)"},
+		{"A|hide(f) A|hide(g) A|reveal(f)", trace.ErrRevealOther, "event 3: thread A: reveal of another call than the one hidden last: f (see event 2)"},
 		{"A|reveal(f)", trace.ErrRevealWithoutHide, "event 1: thread A: reveal without hide"},
 		{"A|alloc(x,0)", trace.ErrRange, "event 1: thread A: address range is empty or wraps around: alloc of 0 bytes at x"},
 		{"A|alloc(0xc000000000,18446744073709551615)", trace.ErrRange, "event 1: thread A: address range is empty or wraps around: alloc of 18446744073709551615 bytes at 0xc000000000"},
