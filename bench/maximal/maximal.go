@@ -12,6 +12,7 @@ import (
 // Formula is what all race queries about a trace have in common.
 type Formula struct {
 	order.Problem
+	Sees  []order.Lit  // that each read sees what it saw: to be preferred
 	Place order.Node   // where the race is: the prefix comes before it
 	Node  []order.Node // by record
 
@@ -142,6 +143,17 @@ func (f *Formula) readConsistently(accesses []int) {
 			continue
 		}
 		sees := []order.Lit{{Before: f.Place, After: f.Node[i]}}
+		observed := order.Lit{}
+		if r.Val == 0 { // the value before all writes
+			b := f.newBool()
+			sees = append(sees, b)
+			observed = b
+			for _, k := range accesses {
+				if o := &f.records[k]; o.Code == heisen.Write && o.Val != 0 {
+					f.Clauses = append(f.Clauses, []order.Lit{b.Not(), {Before: f.Node[i], After: f.Node[k]}})
+				}
+			}
+		}
 		for _, j := range accesses {
 			w := &f.records[j]
 			if w.Code != heisen.Write || w.Val != r.Val || w.TID == r.TID && j > i {
@@ -149,6 +161,9 @@ func (f *Formula) readConsistently(accesses []int) {
 			}
 			b := f.newBool()
 			sees = append(sees, b)
+			if j < i {
+				observed = b
+			}
 			f.Clauses = append(f.Clauses, []order.Lit{b.Not(), {Before: f.Node[j], After: f.Node[i]}})
 			for _, k := range accesses {
 				if o := &f.records[k]; o.Code == heisen.Write && o.Val != r.Val {
@@ -158,16 +173,8 @@ func (f *Formula) readConsistently(accesses []int) {
 				}
 			}
 		}
-		if r.Val == 0 { // the value before all writes
-			b := f.newBool()
-			sees = append(sees, b)
-			for _, k := range accesses {
-				if o := &f.records[k]; o.Code == heisen.Write && o.Val != 0 {
-					f.Clauses = append(f.Clauses, []order.Lit{b.Not(), {Before: f.Node[i], After: f.Node[k]}})
-				}
-			}
-		}
 		f.Clauses = append(f.Clauses, sees)
+		f.Sees = append(f.Sees, observed)
 	}
 }
 
@@ -237,9 +244,9 @@ func disjoint(a, b []heisen.Object) bool {
 	return true
 }
 
-// Hint returns the observed order, with the place of the race first: what need
+// hint returns the observed order, with the place of the race first: what need
 // not come before the race comes after it.
-func (f *Formula) Hint() []order.Node {
+func (f *Formula) hint() []order.Node {
 	out := []order.Node{f.Place}
 	for _, n := range f.Node {
 		out = append(out, n)
@@ -247,5 +254,16 @@ func (f *Formula) Hint() []order.Node {
 	return out
 }
 
-// Sink is the option for the place of the race.
-func (f *Formula) Sink() order.Option { return order.Sink(len(f.Chains) - 1) }
+// Solver returns a Solver that was told the formula and how the trace was.
+func (f *Formula) Solver(opts ...order.Option) (*order.Solver, error) {
+	s, err := f.Problem.Solver(append(opts, order.Sink(len(f.Chains)-1))...)
+	if err != nil {
+		return nil, err
+	}
+	for _, l := range f.Sees {
+		if err := s.Prefer(l); err != nil {
+			return nil, err
+		}
+	}
+	return s, s.Phase(f.hint())
+}

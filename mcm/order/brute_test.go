@@ -91,8 +91,9 @@ func interleavings(chains []int) int {
 	return out
 }
 
-// smallProblem returns a random problem with at most 9 nodes, and its sinks.
-func smallProblem(rng *rand.Rand) (p order.Problem, sinks []int) {
+// smallProblem returns a random problem with at most 9 nodes, and a chain that may
+// be its sink, -1 if there is none.
+func smallProblem(rng *rand.Rand) (p order.Problem, sink int) {
 	for {
 		p.Chains = p.Chains[:0]
 		left := 2 + rng.IntN(8)
@@ -115,12 +116,7 @@ func smallProblem(rng *rand.Rand) (p order.Problem, sinks []int) {
 	for range rng.IntN(4 + rng.IntN(16)) {
 		p.Clauses = append(p.Clauses, randomClause(rng, &p))
 	}
-	for c, n := range p.Chains {
-		if n == 1 && rng.IntN(3) == 0 {
-			sinks = append(sinks, c)
-		}
-	}
-	return p, sinks
+	return p, slices.Index(p.Chains, 1)
 }
 
 func randomClause(rng *rand.Rand, p *order.Problem) []order.Lit {
