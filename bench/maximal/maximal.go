@@ -5,6 +5,9 @@
 package maximal
 
 import (
+	"cmp"
+	"slices"
+
 	"github.com/heisen-go/heisen"
 	"github.com/heisen-go/heisen/mcm/order"
 )
@@ -137,32 +140,25 @@ func (f *Formula) exclude(sections []section) {
 // value that they saw. A boolean for each read and write says that the read sees
 // that write, or one of the same value that comes later.
 func (f *Formula) readConsistently(accesses []int) {
-	for _, i := range accesses {
+	for at, i := range accesses {
 		r := &f.records[i]
 		if r.Code != heisen.Read {
 			continue
 		}
 		sees := []order.Lit{{Before: f.Place, After: f.Node[i]}}
-		observed := order.Lit{}
-		if r.Val == 0 { // the value before all writes
-			b := f.newBool()
-			sees = append(sees, b)
-			observed = b
-			for _, k := range accesses {
-				if o := &f.records[k]; o.Code == heisen.Write && o.Val != 0 {
-					f.Clauses = append(f.Clauses, []order.Lit{b.Not(), {Before: f.Node[i], After: f.Node[k]}})
-				}
-			}
-		}
-		for _, j := range accesses {
+		observed, seen := order.Lit{}, false
+		// The nearest first: solvers try what is older, other things being equal.
+		near := append(accesses[at+1:len(accesses):len(accesses)], accesses[:at]...)
+		slices.SortFunc(near, func(j, k int) int { return cmp.Compare(max(j-i, i-j), max(k-i, i-k)) })
+		for _, j := range near {
 			w := &f.records[j]
 			if w.Code != heisen.Write || w.Val != r.Val || w.TID == r.TID && j > i {
 				continue
 			}
 			b := f.newBool()
 			sees = append(sees, b)
-			if j < i {
-				observed = b
+			if j < i && !seen {
+				observed, seen = b, true
 			}
 			f.Clauses = append(f.Clauses, []order.Lit{b.Not(), {Before: f.Node[j], After: f.Node[i]}})
 			for _, k := range accesses {
@@ -170,6 +166,18 @@ func (f *Formula) readConsistently(accesses []int) {
 					f.Clauses = append(f.Clauses, []order.Lit{
 						b.Not(), {Before: f.Node[k], After: f.Node[j]}, {Before: f.Node[i], After: f.Node[k]},
 					})
+				}
+			}
+		}
+		if r.Val == 0 { // the value before all writes
+			b := f.newBool()
+			sees = append(sees, b)
+			if !seen {
+				observed = b
+			}
+			for _, k := range accesses {
+				if o := &f.records[k]; o.Code == heisen.Write && o.Val != 0 {
+					f.Clauses = append(f.Clauses, []order.Lit{b.Not(), {Before: f.Node[i], After: f.Node[k]}})
 				}
 			}
 		}

@@ -220,14 +220,12 @@ func nodesOf(p *order.Problem) (all []order.Node) {
 // checks that it is an order of all nodes that contains the chains.
 func modelOf(s *order.Solver, p *order.Problem) (model, error) {
 	all := nodesOf(p)
-	m := model{where: make([]int, len(all))}
+	m := model{where: make([]int, len(all)), bools: make([]bool, p.Bools)}
 	for k := range p.Bools {
 		if s.Holds(order.Bool(k)) == s.Holds(order.Bool(k).Not()) {
 			return m, fmt.Errorf("boolean %d and its negation", k)
 		}
-		if s.Holds(order.Bool(k)) {
-			m.bools |= 1 << k
-		}
+		m.bools[k] = s.Holds(order.Bool(k))
 	}
 	for _, a := range all {
 		for _, b := range all {

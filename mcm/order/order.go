@@ -147,9 +147,13 @@ func New(chains []int, opts ...Option) (*Solver, error) {
 		if n < 0 {
 			return nil, fmt.Errorf("order: chain %d has length %d: %w", c, n, ErrOption)
 		}
-		if n > math.MaxInt32-nodes {
-			return nil, fmt.Errorf("order: %w: more than %d nodes", ErrSize, math.MaxInt32)
+		if n >= math.MaxInt32/len(chains)-nodes {
+			return nil, fmt.Errorf("order: %w: more than %d nodes in %d chains", ErrSize, nodes, len(chains))
 		}
+		nodes += n
+	}
+	nodes = 0
+	for c, n := range chains {
 		s.first = append(s.first, Node(nodes))
 		s.chains = append(s.chains, int32(n))
 		for i := range n {
@@ -161,9 +165,6 @@ func New(chains []int, opts ...Option) (*Solver, error) {
 	s.width = len(chains)
 	if c := s.cfg.sink; c >= 0 && (c >= len(chains) || chains[c] != 1) {
 		return nil, fmt.Errorf("order: chain %d as the sink: %w: it must have one node", c, ErrOption)
-	}
-	if (nodes+1)*s.width > math.MaxInt32 {
-		return nil, fmt.Errorf("order: %w: %d nodes in %d chains", ErrSize, nodes, s.width)
 	}
 	s.rows.init(s)
 	s.atoms.init(nodes * s.width)

@@ -44,18 +44,21 @@ func (s *Solver) search(check func(order []Node) [][]Lit) Verdict {
 	conflicts, propagations := s.stats.Conflicts, s.stats.Propagations
 	run, runs := s.stats.Conflicts, int64(1)
 	for {
-		if !s.propagate() {
+		clashed := !s.propagate()
+		if clashed {
 			s.resolve()
 			if s.false0 {
 				return No
 			}
-			continue
 		}
 		if b := s.budget.conflicts; b > 0 && s.stats.Conflicts-conflicts >= b {
 			return Unknown
 		}
 		if b := s.budget.propagations; b > 0 && s.stats.Propagations-propagations >= b {
 			return Unknown
+		}
+		if clashed {
+			continue
 		}
 		if u := int64(s.cfg.restarts); u > 0 && s.stats.Conflicts-run >= u*luby(runs) {
 			run = s.stats.Conflicts
