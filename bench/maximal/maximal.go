@@ -255,11 +255,7 @@ func disjoint(a, b []heisen.Object) bool {
 // hint returns the observed order, with the place of the race first: what need
 // not come before the race comes after it.
 func (f *Formula) hint() []order.Node {
-	out := []order.Node{f.Place}
-	for _, n := range f.Node {
-		out = append(out, n)
-	}
-	return out
+	return append([]order.Node{f.Place}, f.Node...)
 }
 
 // Solver returns a Solver that was told the formula and how the trace was.

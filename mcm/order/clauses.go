@@ -12,16 +12,13 @@ type clauses struct {
 	wasted  int         // words of the arena in deleted clauses
 }
 
-// A clause's words before its literals.
+// A clause's words before its literals: first four times the number of literals,
+// and flags; then its note, of a permanent clause which literal last made it hold,
+// of a learned one of how many levels its literals were (LBD).
 const (
-	// clauseHead: four times the number of literals, and flags.
-	clauseHead = 0
-	// clauseNote: of a permanent clause, which literal last made it true; of a
-	// learned one, how many levels its literals were of (LBD).
 	clauseNote  = 1
 	clauseWords = 2
 )
-
 const (
 	flagLearned = 1
 	flagDeleted = 2
