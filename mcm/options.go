@@ -1,0 +1,77 @@
+package mcm
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/heisen-go/heisen"
+)
+
+// ErrOption is what the error of a constructor wraps if an option is out of
+// bounds.
+var ErrOption = errors.New("mcm: option out of bounds")
+
+// Option is an option of NewModel, and of NewDetector, which hands it on.
+type Option func(*settings) error
+
+// settings are what a model is built with.
+type settings struct {
+	controlFlow  bool
+	reach        func(*heisen.Record) heisen.Objects
+	conflicts    int
+	propagations int
+
+	// For tests, which compare the ways to an answer.
+	eager   bool // all constraints from the start
+	fresh   bool // a solver for each question
+	slow    bool // no quick stages
+	literal bool // Algorithm 9 to the letter
+}
+
+const (
+	defaultConflicts    = 2000
+	defaultPropagations = 2_000_000
+)
+
+func defaults() settings {
+	return settings{
+		reach:        func(*heisen.Record) heisen.Objects { return (*heisen.Symbols)(nil).Reach(0) },
+		conflicts:    defaultConflicts,
+		propagations: defaultPropagations,
+	}
+}
+
+// ControlFlow lets reads see other values if no decision depends on them: only
+// the reads before a Branch event that comes before what is asked for, by the
+// same thread, and those that the values of these were made from, see what they
+// saw. So there are more orders. It is right only for streams that have a Branch
+// event for every decision, the choice of an address from a value among them.
+// Atomic reads and updates count as decisions.
+func ControlFlow() Option {
+	return func(s *settings) error {
+		s.controlFlow = true
+		return nil
+	}
+}
+
+// Reaches says which objects the code behind a Hide event may touch, by the
+// stream's symbols. Without it the code may touch everything.
+func Reaches(symbols *heisen.Symbols) Option {
+	return func(s *settings) error {
+		s.reach = func(r *heisen.Record) heisen.Objects { return symbols.Reach(r.Reach()) }
+		return nil
+	}
+}
+
+// Budget bounds the work on one question, in the solver's conflicts and
+// propagations, so that what is found does not depend on the machine. The default
+// is 2000 and 2,000,000. Questions that cost more have the answer Unknown.
+func Budget(conflicts, propagations int) Option {
+	return func(s *settings) error {
+		if conflicts < 1 || propagations < 1 {
+			return fmt.Errorf("%w: a budget of %d conflicts and %d propagations", ErrOption, conflicts, propagations)
+		}
+		s.conflicts, s.propagations = conflicts, propagations
+		return nil
+	}
+}
