@@ -83,7 +83,13 @@ func (e *brute) enter(s bruteState) {
 		e.p.misread[i] = s.misread>>i&1 != 0
 		if e.p.done[i] {
 			e.p.next[e.p.thread[i]]++
-			h.apply(&e.p.window.Records[i])
+			r := &e.p.window.Records[i]
+			switch r.Code {
+			case heisen.Acquire, heisen.AcquireShared:
+				h.apply(r)
+			case heisen.Release, heisen.ReleaseShared:
+				h.release(r.Obj, e.p.owner[i], r.Code == heisen.ReleaseShared)
+			}
 		}
 	}
 	copy(e.p.writer, s.writer)

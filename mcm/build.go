@@ -317,10 +317,12 @@ func (b *builder) checkLocks() {
 				s.ordered = true
 			}
 		default:
-			if g := s.gripOf(b.thread[i], shared); g >= 0 {
-				s.drop(g)
-			} else {
+			g := s.gripOf(b.thread[i], shared)
+			if g < 0 || s.grips[g].thread != b.thread[i] && s.grips[g].times > 1 {
 				s.ordered = true
+			}
+			if g >= 0 {
+				s.drop(g)
 			}
 		}
 	}
@@ -414,15 +416,22 @@ func (b *builder) matters(i int) bool {
 	if at, ok := b.otherCell(r); ok && b.uses[at].shared && b.uses[at].ordered {
 		return true
 	}
+	if s := b.syncs[r.Obj]; s != nil && s.shared && (isLockOp(r.Code) || isMessage(r.Code) || r.Code.IsAtomic()) {
+		return true
+	}
 	switch {
-	case isLockOp(r.Code), isMessage(r.Code), r.Code.IsAtomic():
-		s := b.syncs[r.Obj]
-		return s != nil && s.shared
 	case r.Code == heisen.Fork || r.Code == heisen.Join:
 		t, ok := b.threadOf[r.Obj.Thread()]
 		return ok && t != b.thread[i]
 	}
-	return r.Code == heisen.Branch && b.controlFlow
+	return b.controlFlow && b.decides(r)
+}
+
+// decides reports whether what a thread does next may depend on what it has read
+// before r, or in it.
+func (b *builder) decides(r *heisen.Record) bool {
+	from, to := b.accessed(r)
+	return r.Code == heisen.Branch || from < to && isReading(r) && r.Code != heisen.Read
 }
 
 // number numbers the nodes.
@@ -513,6 +522,9 @@ func (b *builder) findValues() {
 func isRead(op heisen.Op) bool {
 	return op == heisen.Read || op == heisen.AtomicRead || op == heisen.AtomicUpdate
 }
+
+// isReading reports whether what r does to memory depends on what is there.
+func isReading(r *heisen.Record) bool { return isRead(r.Access()) }
 
 // writes reports whether r changes the cells that it touches.
 func writes(r *heisen.Record) bool { return isLife(r.Code) || r.Access().IsWrite() }
@@ -685,7 +697,7 @@ func (b *builder) touch(r *heisen.Record, n order.Node) (list []touch) {
 			u.cell = int32(len(b.cells))
 		}
 		t := touch{cell: u.cell - 1, read: -1, write: writes(r)}
-		if isRead(r.Code) || isLockOp(r.Code) {
+		if isReading(r) {
 			t.read = int32(len(b.reads))
 			b.reads = append(b.reads, b.readOf(r, n, c))
 		}
@@ -834,6 +846,6 @@ func (b *builder) finish() {
 	}
 	b.row(b.goal)[width-1] = 1
 	if b.controlFlow {
-		b.flow = newFlow(b.Model)
+		b.flow = newFlow(b)
 	}
 }

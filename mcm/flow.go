@@ -3,7 +3,6 @@ package mcm
 import (
 	"sort"
 
-	"github.com/heisen-go/heisen"
 	"github.com/heisen-go/heisen/mcm/order"
 )
 
@@ -18,7 +17,8 @@ type flow struct {
 	decisions [][]order.Node // by chain, in order
 }
 
-func newFlow(m *Model) *flow {
+func newFlow(b *builder) *flow {
+	m := b.Model
 	f := &flow{m: m, width: len(m.base) - 1}
 	f.depends = make([]int32, len(m.rows))
 	f.decisions = make([][]order.Node, f.width)
@@ -27,12 +27,10 @@ func newFlow(m *Model) *flow {
 		if p := m.prev(n); p != none {
 			copy(row, f.row(p))
 		}
-		reads := false
 		for _, t := range m.touches[m.touchAt[n]:m.touchAt[n+1]] {
 			if t.read < 0 {
 				continue
 			}
-			reads = true
 			row[m.chain[n]] = m.pos(n) + 1
 			if w := m.reads[t.read].saw; w != none {
 				for c, v := range f.row(w) {
@@ -40,7 +38,7 @@ func newFlow(m *Model) *flow {
 				}
 			}
 		}
-		if op := m.records[m.event[n]].Code; op == heisen.Branch || reads && op != heisen.Read {
+		if b.decides(&m.records[m.event[n]]) {
 			f.decisions[m.chain[n]] = append(f.decisions[m.chain[n]], n)
 		}
 	}

@@ -44,8 +44,9 @@ type replayer struct {
 	place    []int32 // by record: how many records of its thread are before it
 	steps    [][]int32
 	dense    map[heisen.Thread]int32
-	forkOf   []int32 // by record: the fork of its thread before it, or -1
-	joins    []int32 // by Join: how many records of the thread come before it
+	forkOf   []int32         // by record: the fork of its thread before it, or -1
+	owner    []heisen.Thread // by release: whose hold it ends
+	joins    []int32         // by Join: how many records of the thread come before it
 	bounds   []heisen.Object
 	from, to []int32   // by record: the pieces of memory that it accesses
 	saw      [][]int32 // by record: the last writer of each piece, -1 if there is none in the window
@@ -72,6 +73,7 @@ func newReplayer(w *Window, s settings) *replayer {
 	p.thread, p.place = make([]int32, n), make([]int32, n)
 	p.forkOf, p.joins = make([]int32, n), make([]int32, n)
 	p.from, p.to = make([]int32, n), make([]int32, n)
+	p.owner = make([]heisen.Thread, n)
 	forks := map[heisen.Thread]int32{}
 	for i := range w.Records {
 		r := &w.Records[i]
@@ -139,9 +141,11 @@ func (p *replayer) findMixed() {
 			holders.apply(r)
 		case heisen.Release, heisen.ReleaseShared:
 			uses[r.Obj] |= asLock
-			if !canGive(holders.held[r.Obj], r.Code == heisen.ReleaseShared) {
+			g, ok := holders.released(r)
+			if !ok || g.thread != r.TID && g.times > 1 {
 				p.mixed[r.Obj] = true
 			}
+			p.owner[i] = g.thread
 			holders.apply(r)
 		case heisen.Send, heisen.Receive:
 			uses[r.Obj] |= asMessage
@@ -167,11 +171,6 @@ func canTake(grips []grip, thread heisen.Thread, shared bool) bool {
 		}
 	}
 	return true
-}
-
-// canGive reports whether there is a hold to release.
-func canGive(grips []grip, shared bool) bool {
-	return slices.ContainsFunc(grips, func(g grip) bool { return g.shared == shared })
 }
 
 // findPieces cuts memory where an access starts or ends.
@@ -461,8 +460,9 @@ func (p *replayer) can(i int) error {
 			return fmt.Errorf("%w: record %d takes lock %d, which is held", ErrReplay, i, r.Obj)
 		}
 	case heisen.Release, heisen.ReleaseShared:
-		if !p.mixed[r.Obj] && !canGive(p.held[r.Obj], r.Code == heisen.ReleaseShared) {
-			return fmt.Errorf("%w: record %d releases lock %d, which nobody holds", ErrReplay, i, r.Obj)
+		shared := r.Code == heisen.ReleaseShared
+		if !p.mixed[r.Obj] && !slices.ContainsFunc(p.held[r.Obj], func(g grip) bool { return g.thread == p.owner[i] && g.shared == shared }) {
+			return fmt.Errorf("%w: record %d releases lock %d, which thread %d does not hold", ErrReplay, i, r.Obj, p.owner[i])
 		}
 	case heisen.Join:
 		if t, ok := p.dense[r.Obj.Thread()]; ok && p.next[t] < p.joins[i] {
@@ -492,9 +492,12 @@ func (p *replayer) step(i int) {
 	p.done[i] = true
 	p.next[p.thread[i]]++
 	switch r.Code {
-	case heisen.Acquire, heisen.AcquireShared, heisen.Release, heisen.ReleaseShared:
+	case heisen.Acquire, heisen.AcquireShared:
 		h := holdings{held: p.held}
 		h.apply(r)
+	case heisen.Release, heisen.ReleaseShared:
+		h := holdings{held: p.held}
+		h.release(r.Obj, p.owner[i], r.Code == heisen.ReleaseShared)
 	}
 	if r.Access().IsWrite() || r.Code == heisen.Alloc || r.Code == heisen.Free {
 		for k := p.from[i]; k < p.to[i]; k++ {
@@ -544,7 +547,7 @@ func (p *replayer) depends() error {
 				}
 				break
 			}
-			if p.saw[list[k]] != nil && r.Access() != heisen.Read {
+			if len(p.saw[list[k]]) > 0 && r.Access() != heisen.Read {
 				if err := look(int32(t), k+1); err != nil {
 					return err
 				}

@@ -69,28 +69,9 @@ func (h *holdings) apply(r *heisen.Record) {
 		}
 		h.held[r.Obj] = append(grips, grip{r.TID, shared, 1})
 	case heisen.Release, heisen.ReleaseShared:
-		shared := r.Code == heisen.ReleaseShared
-		grips := h.held[r.Obj]
-		at := -1 // of the thread itself, else of anyone: locks of Go have no owner
-		for i := range grips {
-			if grips[i].shared == shared && (at < 0 || grips[i].thread == r.TID) {
-				at = i
-				if grips[i].thread == r.TID {
-					break
-				}
-			}
+		if g, ok := h.released(r); ok {
+			h.release(r.Obj, g.thread, g.shared)
 		}
-		if at < 0 {
-			return
-		}
-		if grips[at].times--; grips[at].times > 0 {
-			return
-		}
-		if len(grips) == 1 {
-			delete(h.held, r.Obj)
-			return
-		}
-		h.held[r.Obj] = slices.Delete(grips, at, at+1)
 	case heisen.Alloc, heisen.Free:
 		if r.Val > 1<<12 || r.Val > uint64(len(h.held)) {
 			for lock := range h.held {
@@ -103,6 +84,41 @@ func (h *holdings) apply(r *heisen.Record) {
 		for lock := r.Obj; lock < r.Obj+heisen.Object(r.Val); lock++ {
 			delete(h.held, lock)
 		}
+	}
+}
+
+// released returns the hold that a release ends: its thread's, else, for locks of Go
+// have no owner, of those in the same mode the one that is listed first.
+func (h *holdings) released(r *heisen.Record) (found grip, ok bool) {
+	shared := r.Code == heisen.ReleaseShared
+	for _, g := range h.held[r.Obj] {
+		if g.shared != shared {
+			continue
+		}
+		if g.thread == r.TID {
+			return g, true
+		}
+		if !ok {
+			found, ok = g, true
+		}
+	}
+	return found, ok
+}
+
+// release ends a hold, once.
+func (h *holdings) release(lock heisen.Object, thread heisen.Thread, shared bool) {
+	grips := h.held[lock]
+	for i := range grips {
+		if grips[i].thread != thread || grips[i].shared != shared {
+			continue
+		}
+		if grips[i].times--; grips[i].times == 0 {
+			h.held[lock] = slices.Delete(grips, i, i+1)
+		}
+		if len(h.held[lock]) == 0 {
+			delete(h.held, lock)
+		}
+		return
 	}
 }
 
