@@ -34,9 +34,9 @@ var table = map[string]room{
 	// What combines cores.
 	"mcm/order": {floor: 2, library: true, stdOnly: true, only: []string{}},
 	"mcm":       {floor: 2, step: 1, library: true},
-	"focus":     {floor: 2, library: true},
-	"racefuzz":  {floor: 2, library: true},
-	"heal":      {floor: 2, library: true},
+	"focus":     {floor: 2, step: 1, library: true},
+	"racefuzz":  {floor: 2, step: 1, library: true},
+	"heal":      {floor: 2, step: 1, library: true},
 
 	// The machinery of the command: cli on build, rt and report, build on rt.
 	"internal/arch":   {floor: 3, step: 0, stdOnly: true, only: []string{}},

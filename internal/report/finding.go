@@ -39,8 +39,9 @@ type Finding struct {
 	// Reverse is set for a race that was also seen in the other order.
 	Reverse *Order `json:"reverse,omitempty"`
 
-	Witness []Step `json:"witness,omitempty"` // a schedule that shows the bug
-	Replay  string `json:"replay,omitempty"`  // the command that repeats it
+	Trials  *Trials `json:"trials,omitempty"`  // executions that were to show the bug
+	Witness []Step  `json:"witness,omitempty"` // a schedule that shows the bug
+	Replay  string  `json:"replay,omitempty"`  // the command that repeats it
 }
 
 // Order is how a race looked when its accesses came in the other order than in
