@@ -462,7 +462,7 @@ func (b *builder) number() {
 	next := slices.Clone(b.base)
 	b.event = make([]int32, total+1)
 	b.chain = make([]int32, total+1)
-	b.hint = make([]order.Node, 0, total+1)
+	b.hint = append(make([]order.Node, 0, total+1), b.goal) // as few events before it as will do
 	for i, relevant := range b.relevant {
 		if relevant {
 			c := chainOf[b.thread[i]]
@@ -473,7 +473,6 @@ func (b *builder) number() {
 		}
 	}
 	b.event[b.goal], b.chain[b.goal] = -1, int32(len(b.base)-2)
-	b.hint = append(b.hint, b.goal)
 }
 
 // findValues finds which writes wrote the same value.
@@ -491,7 +490,7 @@ func (b *builder) findValues() {
 	b.values = map[valueKey][]order.Node{}
 	b.inits = map[int32]valueKey{}
 	written := make([]bool, len(b.points))
-	for _, n := range b.hint[:len(b.hint)-1] {
+	for _, n := range b.hint[1:] {
 		r := &b.records[b.event[n]]
 		if isLife(r.Code) {
 			for c, to := b.reached(life(r)); c < to; c++ {

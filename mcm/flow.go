@@ -22,7 +22,7 @@ func newFlow(b *builder) *flow {
 	f := &flow{m: m, width: len(m.base) - 1}
 	f.depends = make([]int32, len(m.rows))
 	f.decisions = make([][]order.Node, f.width)
-	for _, n := range m.hint[:len(m.hint)-1] {
+	for _, n := range m.hint[1:] {
 		row := f.row(n)
 		if p := m.prev(n); p != none {
 			copy(row, f.row(p))

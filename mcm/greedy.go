@@ -51,7 +51,7 @@ func (s *solving) preserving(q *query) []order.Node {
 		}
 	}
 	nodes := s.nodes[:0]
-	for _, n := range m.hint[:len(m.hint)-1] {
+	for _, n := range m.hint[1:] {
 		if prefix[m.chain[n]] > m.pos(n) {
 			nodes = append(nodes, n)
 		}

@@ -29,7 +29,7 @@ type Model struct {
 	base    []order.Node // by chain: its first node; and one more
 	threads []heisen.Thread
 	goal    order.Node
-	hint    []order.Node // all nodes as they were observed, the goal last
+	hint    []order.Node // the goal, then all nodes as they were observed
 
 	edges []edge  // what comes before what in any case, besides each thread's steps
 	seen  []edge  // likewise, of reads and what they saw

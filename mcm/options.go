@@ -21,6 +21,12 @@ type settings struct {
 	conflicts    int
 	propagations int
 
+	// Of detectors.
+	window, overlap int // in events
+	parallel        int
+	occurrences     int
+	questions       int
+
 	// For tests, which compare the ways to an answer.
 	eager   bool // all constraints from the start
 	fresh   bool // a solver for each question
@@ -31,13 +37,21 @@ type settings struct {
 const (
 	defaultConflicts    = 2000
 	defaultPropagations = 2_000_000
+	defaultWindow       = 2000
+	defaultOccurrences  = 8
+	defaultQuestions    = 2000
 )
+
+// step is how far one window starts after the one before.
+func (s *settings) step() int { return s.window - s.overlap }
 
 func defaults() settings {
 	return settings{
 		reach:        func(*heisen.Record) heisen.Objects { return (*heisen.Symbols)(nil).Reach(0) },
 		conflicts:    defaultConflicts,
 		propagations: defaultPropagations,
+		window:       defaultWindow, overlap: defaultWindow / 2,
+		parallel: 1, occurrences: defaultOccurrences, questions: defaultQuestions,
 	}
 }
 
@@ -72,6 +86,44 @@ func Budget(conflicts, propagations int) Option {
 			return fmt.Errorf("%w: a budget of %d conflicts and %d propagations", ErrOption, conflicts, propagations)
 		}
 		s.conflicts, s.propagations = conflicts, propagations
+		return nil
+	}
+}
+
+// Windows sets how many events a Detector's windows have and how many of these are
+// in the next one as well. The default is 2000 and 1000. Events that say nothing
+// about orders, such as calls, do not count.
+func Windows(events, overlap int) Option {
+	return func(s *settings) error {
+		if events < 1 || events > 1<<20 || overlap < 0 || overlap >= events {
+			return fmt.Errorf("%w: windows of %d events, %d of them in the next", ErrOption, events, overlap)
+		}
+		s.window, s.overlap = events, overlap
+		return nil
+	}
+}
+
+// Parallel sets how many windows a Detector solves at a time; the default is 1.
+// What it finds does not depend on it.
+func Parallel(n int) Option {
+	return func(s *settings) error {
+		if n < 1 {
+			return fmt.Errorf("%w: %d windows at a time", ErrOption, n)
+		}
+		s.parallel = n
+		return nil
+	}
+}
+
+// Occurrences bounds how often a Detector asks about the same places in a window,
+// until the answer is yes, and how many questions it asks of a window in all. The
+// defaults are 8 and 2000.
+func Occurrences(same, all int) Option {
+	return func(s *settings) error {
+		if same < 1 || all < 1 {
+			return fmt.Errorf("%w: %d questions about the same places, %d in all", ErrOption, same, all)
+		}
+		s.occurrences, s.questions = same, all
 		return nil
 	}
 }

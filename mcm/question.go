@@ -294,7 +294,7 @@ func (m *Model) Race(i, j int) (Verdict, *Witness, error) {
 	if err := m.conflicting(i, j); err != nil {
 		return Unknown, nil, err
 	}
-	return m.ask(&query{next: []order.Node{m.node[i], m.node[j]}}, i, j)
+	return m.ask(candidate{q: query{next: []order.Node{m.node[i], m.node[j]}}})
 }
 
 // conflicting checks that two records are accesses of different threads that
@@ -317,10 +317,92 @@ func (m *Model) conflicting(i, j int) error {
 	return nil
 }
 
-func (m *Model) ask(q *query, last ...int) (Verdict, *Witness, error) {
+// Deadlock asks whether threads can wait for each other in a circle: whether the
+// records, acquisitions by different threads each of which wants a lock that the
+// next one's thread holds there, the last one's wanting one of the first one's, can
+// all be next at the same time. If so it returns a witness.
+func (m *Model) Deadlock(records ...int) (Verdict, *Witness, error) {
+	q := &query{}
+	if len(records) < 2 {
+		return Unknown, nil, fmt.Errorf("%w: a deadlock of %d threads", ErrQuestion, len(records))
+	}
+	for k, i := range records {
+		n, err := m.at(i)
+		if err != nil {
+			return Unknown, nil, err
+		}
+		for _, j := range records[:k] {
+			if m.records[i].TID == m.records[j].TID {
+				return Unknown, nil, fmt.Errorf("%w: records %d and %d are by one thread", ErrQuestion, i, j)
+			}
+		}
+		if n == none || m.begins[n] < 0 {
+			return Unknown, nil, fmt.Errorf("%w: record %d takes no lock that threads share", ErrQuestion, i)
+		}
+		q.next = append(q.next, n)
+	}
+	masks := m.masks()
+	for k, n := range q.next {
+		x := &m.sections[m.begins[n]]
+		if x.lock >= 64 {
+			continue // masks do not know it
+		}
+		bit := uint64(1) << x.lock
+		holder := masks[q.next[(k+1)%len(q.next)]]
+		if holder.exclusive&bit == 0 && (x.shared || holder.any&bit == 0) {
+			return Unknown, nil, fmt.Errorf("%w: record %d does not wait for the next", ErrQuestion, records[k])
+		}
+	}
+	return m.ask(candidate{q: *q, at: asInt32(records)})
+}
+
+// Between asks whether record j, of one thread, can come between the records i and
+// k of another, i before k: whether there is an order in which k is next and i and
+// j have come, in this order, or j is next as well. If so it returns a witness. All
+// three access the same memory in a way that no serial order explains.
+func (m *Model) Between(i, j, k int) (Verdict, *Witness, error) {
+	for _, at := range [3]int{i, j, k} {
+		if n, err := m.at(at); err != nil {
+			return Unknown, nil, err
+		} else if n == none {
+			return Unknown, nil, fmt.Errorf("%w: what record %d accesses is not shared", ErrQuestion, at)
+		}
+	}
+	a, r, b := &m.records[i], &m.records[j], &m.records[k]
+	if i >= k || a.TID != b.TID || a.TID == r.TID || !torn(a.Access(), r.Access(), b.Access()) {
+		return Unknown, nil, fmt.Errorf("%w: records %d, %d and %d", ErrQuestion, i, j, k)
+	}
+	return m.ask(candidate{
+		q:  meanwhile(m.node[j], m.node[k]),
+		or: between(m.node[i], m.node[j], m.node[k]),
+		at: []int32{int32(i), int32(j), int32(k)},
+	})
+}
+
+func asInt32(list []int) (out []int32) {
+	for _, i := range list {
+		out = append(out, int32(i))
+	}
+	return out
+}
+
+// ask answers the question of a candidate and checks the witness.
+func (m *Model) ask(c candidate) (Verdict, *Witness, error) {
+	q := &c.q
 	verdict, nodes, err := m.answer(q)
+	if verdict != Possible && err == nil && c.or != nil {
+		first := verdict
+		q = c.or
+		if verdict, nodes, err = m.answer(q); verdict == Impossible {
+			verdict = first
+		}
+	}
 	if verdict != Possible || err != nil {
 		return verdict, nil, err
+	}
+	var last []int
+	for _, n := range q.next {
+		last = append(last, int(m.event[n]))
 	}
 	w := m.witness(nodes, last)
 	if m.literal {
