@@ -1,0 +1,49 @@
+package mcm
+
+import (
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/heisen-go/heisen"
+	"github.com/heisen-go/heisen/bench/workload"
+)
+
+var profiles = map[string]func(workload.Params) []heisen.Record{
+	"mixed": workload.Mixed, "hot": workload.Hot, "locky": workload.Locky,
+}
+
+func TestTable(t *testing.T) {
+	if os.Getenv("TABLE") == "" {
+		t.Skip("no table is asked for")
+	}
+	for _, text := range strings.Fields(os.Getenv("TABLE")) {
+		f := strings.Split(text, ",")
+		size, _ := strconv.Atoi(f[1])
+		threads, _ := strconv.Atoi(f[2])
+		w := Window{Records: profiles[f[0]](workload.Params{Threads: threads, Events: size, Seed: 1})}
+		start := time.Now()
+		m, err := NewModel(w)
+		if err != nil {
+			t.Fatal(err)
+		}
+		built := time.Since(start)
+		pairs := 0
+		var slowest time.Duration
+		m.racePairs(func(places) bool { return true }, func(c candidate) {
+			pairs++
+			if time.Since(start) > 5*time.Second {
+				return
+			}
+			at := time.Now()
+			if _, _, err := m.ask(c); err != nil {
+				t.Fatal(err)
+			}
+			slowest = max(slowest, time.Since(at))
+		})
+		fmt.Printf("%s: pairs %d, build %v, total %v, slowest %v, %+v\n", text, pairs, built, time.Since(start), slowest, m.Stats())
+	}
+}
