@@ -94,9 +94,10 @@ const (
 	// What the code does is unknown, so it may have waited for anything that
 	// happened before to what it reaches. An event of a pair is therefore ordered
 	// with every other event of the trace, in the order of the trace, if both may
-	// touch the same object: the pair's event whatever the pair reaches, any
-	// event what it names (an access the bytes accessed, Fork, Join, Begin and
-	// End the thread), an event of another pair whatever that reaches. A pair
+	// touch the same object: the pair's event whatever the pair reaches, an
+	// event of another pair whatever that reaches, and any event what it is
+	// about: the bytes accessed, the lock or message, or the thread that a Fork,
+	// Join, Begin or End names (see ThreadObject). A pair
 	// that reaches everything is ordered with all events. Alloc and Free forget:
 	// what touched their range before does not meet what touches it after. This
 	// order is part of happens-before for a detector that says that it accepts
