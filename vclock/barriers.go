@@ -1,6 +1,8 @@
 package vclock
 
 import (
+	"slices"
+
 	"github.com/google/btree"
 
 	"github.com/heisen-go/heisen"
@@ -25,7 +27,10 @@ import (
 // what the whole had.
 type barriers struct {
 	symbols *heisen.Symbols
-	open    map[heisen.Thread][]pair
+	open    map[heisen.Thread][]*pair
+	all     []*pair         // of all threads
+	meet    map[uint64]bool // whether two sets intersect, by both numbers
+	marks   uint64          // events so far that a pair may have overheard
 
 	regions *btree.BTreeG[*region] // by start; they do not overlap
 	cuts    uint64                 // changes of regions so far
@@ -44,6 +49,14 @@ type barriers struct {
 type pair struct {
 	call  heisen.Object
 	reach heisen.Reach
+	group *group
+}
+
+// group is open pairs that reach each other, if need be by way of others of the
+// group: what the code of one sees, that of all may pass on.
+type group struct {
+	seen stamp
+	mark uint64 // the latest event that touches what the group reaches
 }
 
 // region is a range of objects.
@@ -66,7 +79,8 @@ const regionDegree = 32
 func (o *Order) acceptBarriers(symbols *heisen.Symbols) {
 	b := &barriers{
 		symbols: symbols,
-		open:    map[heisen.Thread][]pair{},
+		open:    map[heisen.Thread][]*pair{},
+		meet:    map[uint64]bool{},
 		regions: btree.NewG(regionDegree, func(a, b *region) bool { return a.start < b.start }),
 		cuts:    1,
 	}
@@ -86,11 +100,14 @@ func (o *Order) enterBarriers(t *thread, r *heisen.Record) {
 	b := o.barriers
 	switch r.Code {
 	case heisen.Hide:
-		b.open[t.id] = append(b.open[t.id], pair{r.Obj, r.Reach()})
+		b.hide(o, t.id, r)
 	case heisen.Alloc, heisen.Free:
 		b.forget(o, r.Obj, r.Val)
+		o.see(t, &b.unbounded)
+		return
 	}
 	o.see(t, &b.unbounded)
+	b.overhear(t.id, r, func(g *group) { o.see(t, &g.seen) })
 	pairs := b.open[t.id]
 	for _, p := range pairs {
 		if p.reach == 0 {
@@ -118,6 +135,10 @@ func (o *Order) enterBarriers(t *thread, r *heisen.Record) {
 // leaveBarriers publishes what t has done, r included.
 func (o *Order) leaveBarriers(t *thread, r *heisen.Record) {
 	b := o.barriers
+	if r.Code == heisen.Alloc || r.Code == heisen.Free {
+		return
+	}
+	b.overhear(t.id, r, func(g *group) { o.merge(t, &g.seen) })
 	pairs := b.open[t.id]
 	unbounded := false
 	for _, p := range pairs {
@@ -136,9 +157,9 @@ func (o *Order) leaveBarriers(t *thread, r *heisen.Record) {
 	}
 	switch r.Code {
 	case heisen.Reveal:
-		b.reveal(t.id, r.Obj)
+		b.reveal(o, t.id, r.Obj)
 	case heisen.End:
-		delete(b.open, t.id)
+		b.close(o, t.id, 0)
 	}
 }
 
@@ -160,15 +181,120 @@ func (b *barriers) publish(o *Order, t *thread, r *heisen.Record) {
 	}
 }
 
+// hide opens a pair, and makes one group of all that it reaches.
+func (b *barriers) hide(o *Order, id heisen.Thread, r *heisen.Record) {
+	p := &pair{call: r.Obj, reach: r.Reach(), group: new(group)}
+	for _, q := range b.all {
+		if q.group != p.group && b.meets(p.reach, q.reach) {
+			old := q.group
+			o.join(&p.group.seen, &old.seen)
+			for _, other := range b.all {
+				if other.group == old {
+					other.group = p.group
+				}
+			}
+		}
+	}
+	b.all = append(b.all, p)
+	b.open[id] = append(b.open[id], p)
+}
+
 // reveal ends the latest pair of the thread for the call, and those within it.
-func (b *barriers) reveal(id heisen.Thread, call heisen.Object) {
+func (b *barriers) reveal(o *Order, id heisen.Thread, call heisen.Object) {
 	pairs := b.open[id]
 	for i := len(pairs) - 1; i >= 0; i-- {
 		if pairs[i].call == call {
-			b.open[id] = pairs[:i]
+			b.close(o, id, i)
 			return
 		}
 	}
+}
+
+// close ends the pairs of a thread from the n-th on. What is left of their groups
+// may fall apart; each part has seen the same.
+func (b *barriers) close(o *Order, id heisen.Thread, n int) {
+	pairs := b.open[id]
+	if len(pairs) == n {
+		return
+	}
+	left := map[*group]bool{}
+	for _, p := range pairs[n:] {
+		left[p.group] = true
+		b.all = slices.DeleteFunc(b.all, func(q *pair) bool { return q == p })
+	}
+	if n == 0 {
+		delete(b.open, id)
+	} else {
+		b.open[id] = pairs[:n]
+	}
+	for _, p := range b.all {
+		if left[p.group] {
+			seen := &p.group.seen
+			b.regroup(p, p.group, &group{seen: stamp{seen.clock.Copy(), seen.last}})
+		}
+	}
+	for g := range left {
+		o.reset(&g.seen)
+	}
+}
+
+// regroup moves p, and the pairs of its old group that it is connected with, to a
+// new one.
+func (b *barriers) regroup(p *pair, from, to *group) {
+	p.group = to
+	for _, q := range b.all {
+		if q.group == from && b.meets(p.reach, q.reach) {
+			b.regroup(q, from, to)
+		}
+	}
+}
+
+// meets reports whether two sets have an object in common.
+func (b *barriers) meets(r, s heisen.Reach) bool {
+	if r > s {
+		r, s = s, r
+	}
+	key := uint64(r)<<32 | uint64(s)
+	meet, known := b.meet[key]
+	if !known {
+		meet = b.symbols.Reach(r).Intersects(b.symbols.Reach(s))
+		b.meet[key] = meet
+	}
+	return meet
+}
+
+// overhear calls do with the groups of open pairs whose code may pass on what the
+// event does, or have passed on to it.
+func (b *barriers) overhear(id heisen.Thread, r *heisen.Record, do func(*group)) {
+	if len(b.all) == 0 {
+		return
+	}
+	own := b.open[id]
+	if len(own) == 0 && !r.Code.IsSync() && r.Code != heisen.Begin && r.Code != heisen.End {
+		return
+	}
+	start, size := ordinary(r)
+	b.marks++
+	for _, p := range b.all {
+		if p.group.mark != b.marks && b.touches(own, start, size, p) {
+			p.group.mark = b.marks
+			do(p.group)
+		}
+	}
+}
+
+// touches reports whether an event, of some pairs and about some objects, touches
+// what p reaches.
+func (b *barriers) touches(own []*pair, start heisen.Object, size uint64, p *pair) bool {
+	if b.symbols.Reach(p.reach).Meets(start, size) {
+		return true
+	}
+	for _, q := range own {
+		if b.meets(p.reach, q.reach) {
+			return true
+		}
+	}
+	return false
 }
 
 // ordinary returns the objects that an event touches apart from pairs, none for

@@ -39,7 +39,7 @@ func forHidden(t *testing.T, n int, overlap bool, check func([]heisen.Record, *h
 // TestBarrierPairsAreReachability compares the reference with the definition of
 // what BarrierPairs order, pair by pair.
 func TestBarrierPairsAreReachability(t *testing.T) {
-	forHidden(t, 600, false, func(trace []heisen.Record, symbols *heisen.Symbols) error {
+	forHidden(t, 250, false, func(trace []heisen.Record, symbols *heisen.Symbols) error {
 		_, reference := with(symbols)
 		return reachable(trace, judge(trace, symbols), reference)
 	})
@@ -47,7 +47,7 @@ func TestBarrierPairsAreReachability(t *testing.T) {
 
 // TestFastTrackPromiseWithBarrierPairs checks FastTrack against the reference.
 func TestFastTrackPromiseWithBarrierPairs(t *testing.T) {
-	forHidden(t, 1200, false, func(trace []heisen.Record, symbols *heisen.Symbols) error {
+	forHidden(t, 500, false, func(trace []heisen.Record, symbols *heisen.Symbols) error {
 		fastTrack, reference := with(symbols)
 		return promise(trace, fastTrack, reference)
 	})
@@ -56,7 +56,7 @@ func TestFastTrackPromiseWithBarrierPairs(t *testing.T) {
 // TestOverlappingSets: where sets of objects overlap in part, or lose a part, there
 // is no false alarm.
 func TestOverlappingSets(t *testing.T) {
-	forHidden(t, 300, true, func(trace []heisen.Record, symbols *heisen.Symbols) error {
+	forHidden(t, 120, true, func(trace []heisen.Record, symbols *heisen.Symbols) error {
 		want := judge(trace, symbols)
 		fastTrack, reference := with(symbols)
 		found, err := findingsOf(trace, reference)

@@ -138,6 +138,43 @@ var figures = []struct {
 		with:    []string{"2-3"},
 	},
 	{
+		// The code of a may wait for the message s and then send u.
+		name: "4.4, what a call passes on",
+		trace: `
+			T1|hide(a)=o(s)o(u)
+			T3|w(v)
+			T3|send(s)
+			T2|recv(u)
+			T2|r(v)
+			T1|reveal(a)`,
+		without: []string{"2-5"},
+	},
+	{
+		name: "4.4, what a call and another one pass on",
+		trace: `
+			T1|hide(a)=o(s)o(p)
+			T4|hide(b)=o(u)o(p)
+			T3|w(v)
+			T3|send(s)
+			T2|recv(u)
+			T2|r(v)
+			T4|reveal(b)
+			T1|reveal(a)`,
+		without: []string{"3-6"},
+	},
+	{
+		name: "4.4, what ended calls do not pass on",
+		trace: `
+			T1|hide(a)=o(s)o(u)
+			T1|reveal(a)
+			T3|w(v)
+			T3|send(s)
+			T2|recv(u)
+			T2|r(v)`,
+		without: []string{"3-6"},
+		with:    []string{"3-6"},
+	},
+	{
 		// c and e reach nothing in common, but both something with f.
 		name: "4.5, caveat 4",
 		trace: `

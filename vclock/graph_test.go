@@ -42,13 +42,15 @@ type graph struct {
 	readers map[heisen.Object][]int
 	hidden  *heisen.Symbols // nil if BarrierPairs order nothing
 	open    map[heisen.Thread][]*heisen.Record
-	within  []map[heisen.Reach]bool // by event: what the pairs reach that it is of
+	heard   map[*heisen.Record]map[int]bool // by open Hide: events that its code may pass on
+	within  []map[heisen.Reach]bool         // by event: what the pairs reach that it is of
 }
 
 func judge(trace []heisen.Record, hidden *heisen.Symbols) verdict {
 	g := &graph{
 		hidden:  hidden,
 		open:    map[heisen.Thread][]*heisen.Record{},
+		heard:   map[*heisen.Record]map[int]bool{},
 		trace:   trace,
 		last:    map[heisen.Thread]int{},
 		pending: map[heisen.Thread][]int{},
@@ -155,27 +157,95 @@ func (g *graph) pairs(j int) (earlier []int) {
 	r := &g.trace[j]
 	if r.Code == heisen.Hide {
 		g.open[r.TID] = append(g.open[r.TID], r)
+		g.heard[r] = map[int]bool{}
+	}
+	if r.Code == heisen.Alloc || r.Code == heisen.Free {
+		g.within = append(g.within, nil)
+		for i := range j {
+			if g.within[i][0] {
+				earlier = append(earlier, i)
+			}
+		}
+		return earlier
 	}
 	reaches := map[heisen.Reach]bool{}
 	for _, hide := range g.open[r.TID] {
 		reaches[hide.Reach()] = true
 	}
 	g.within = append(g.within, reaches)
+	earlier = g.overhear(j)
 	if r.Code == heisen.Reveal {
 		open := g.open[r.TID]
 		for k := len(open) - 1; k >= 0; k-- {
 			if open[k].Obj == r.Obj {
 				g.open[r.TID] = open[:k]
+				for _, hide := range open[k:] {
+					delete(g.heard, hide)
+				}
 				break
 			}
 		}
 	}
 	if r.Code == heisen.End {
+		for _, hide := range g.open[r.TID] {
+			delete(g.heard, hide)
+		}
 		delete(g.open, r.TID)
 	}
 	for i := range j {
 		if g.meet(i, j) {
 			earlier = append(earlier, i)
+		}
+	}
+	return earlier
+}
+
+// overhear returns the events that open pairs may have passed on to j, and lets
+// them hear j.
+func (g *graph) overhear(j int) (earlier []int) {
+	r := &g.trace[j]
+	if len(g.within[j]) == 0 && !r.Code.IsSync() && r.Code != heisen.Begin && r.Code != heisen.End {
+		return nil
+	}
+	touches := func(hide *heisen.Record) bool {
+		reached := g.hidden.Reach(hide.Reach())
+		if start, size := named(r); reached.Meets(start, size) {
+			return true
+		}
+		for mine := range g.within[j] {
+			if g.hidden.Reach(mine).Intersects(reached) {
+				return true
+			}
+		}
+		return false
+	}
+	// What one hears, those that it is connected with hear.
+	for changed := true; changed; {
+		changed = false
+		for p, heard := range g.heard {
+			for q, other := range g.heard {
+				if p == q || !g.hidden.Reach(p.Reach()).Intersects(g.hidden.Reach(q.Reach())) {
+					continue
+				}
+				for i := range heard {
+					changed = changed || !other[i]
+					other[i] = true
+				}
+			}
+		}
+		for hide, heard := range g.heard {
+			if touches(hide) && !heard[j] {
+				heard[j], changed = true, true
+			}
+		}
+	}
+	for hide, heard := range g.heard {
+		if touches(hide) {
+			for i := range heard {
+				if i != j {
+					earlier = append(earlier, i)
+				}
+			}
 		}
 	}
 	return earlier
