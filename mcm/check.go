@@ -14,6 +14,9 @@ type simulation struct {
 	open   [][]int32    // by lock: sections that have not ended
 	sent   [][]order.Node
 	prefix []int32 // by chain
+
+	solver  *order.Solver      // for booleans; nil where nobody looks at clauses
+	choices map[*read][]choice // of the solver
 }
 
 func newSimulation(m *Model) *simulation {
@@ -65,7 +68,7 @@ func (s *simulation) violated(nodes []order.Node) (clauses [][]order.Lit) {
 		for _, t := range m.touches[m.touchAt[n]:m.touchAt[n+1]] {
 			if t.read >= 0 && (needed == nil || m.pos(n) < needed[m.chain[n]]) {
 				if r := &m.reads[t.read]; !r.accepts(s.last[t.cell] - 1) {
-					clauses = append(clauses, s.misread(r, s.last[t.cell]-1))
+					clauses = s.misread(r, s.last[t.cell]-1, clauses)
 				}
 			}
 			if t.write {
@@ -120,43 +123,79 @@ func (m *Model) overtaken(receive, send order.Node) []order.Lit {
 }
 
 // misread says that a read sees what it may. w is what it sees instead.
-func (s *simulation) misread(r *read, w order.Node) (clause []order.Lit) {
-	clause = s.unless(r)
-	if w == none {
-		// Nothing was written yet: one of what it may see has to come before it.
-		if r.saw != none {
-			clause = append(clause, order.Lit{Before: r.saw, After: r.node})
+func (s *simulation) misread(r *read, w order.Node, clauses [][]order.Lit) [][]order.Lit {
+	guard := s.unless(r)
+	if len(r.same) == 0 && !(r.init && r.saw != none) {
+		// One choice: it comes before the read, and w not in between.
+		if r.saw != none && s.place[r.saw] > s.place[r.node] {
+			return append(clauses, append(guard, order.Lit{Before: r.saw, After: r.node}))
 		}
-		for _, o := range r.same {
-			if o != r.saw && o != r.node {
-				clause = append(clause, order.Lit{Before: o, After: r.node})
+		if r.saw != none {
+			guard = append(guard, order.Lit{Before: w, After: r.saw})
+		}
+		return append(clauses, append(guard, order.Lit{Before: r.node, After: w}))
+	}
+	return s.choose(r, w, guard, clauses)
+}
+
+// choice is that a read sees a write: a boolean of the solver.
+type choice struct {
+	write order.Node
+	lit   order.Lit
+}
+
+// choose says that a read makes a choice, when that is new, and keeps w away from
+// what it has chosen.
+func (s *simulation) choose(r *read, w order.Node, guard []order.Lit, clauses [][]order.Lit) [][]order.Lit {
+	m := s.m
+	if s.solver == nil {
+		return append(clauses, nil) // nobody looks at what is violated
+	}
+	list, known := s.choices[r]
+	if !known {
+		clause := guard
+		add := func(o order.Node) {
+			if o != none && (o == r.node || m.before(r.node, o)) {
+				return
+			}
+			for _, x := range m.cells[r.cell].writes { // is one always in between?
+				if x != o && x != r.node && !r.accepts(x) && m.before(x, r.node) && (o == none || m.before(o, x)) {
+					return
+				}
+			}
+			c := choice{o, s.solver.NewBool()}
+			list = append(list, c)
+			clause = append(clause, c.lit)
+			if o != none && !m.before(o, r.node) {
+				clauses = append(clauses, []order.Lit{c.lit.Not(), {Before: o, After: r.node}})
 			}
 		}
-		return clause
-	}
-	// Each write that it may see comes after w and before the read, or w comes after
-	// the read. Of each such condition the half is taken that does not hold.
-	late := r.init
-	between := func(o order.Node) {
-		switch {
-		case o == none || o == r.node:
-		case s.place[o] < s.place[w]:
-			clause = append(clause, order.Lit{Before: w, After: o})
-			late = true
-		default:
-			clause = append(clause, order.Lit{Before: o, After: r.node})
+		add(r.saw)
+		if r.init && r.saw != none {
+			add(none)
 		}
-	}
-	between(r.saw)
-	for _, o := range r.same {
-		if o != r.saw {
-			between(o)
+		for _, o := range r.same {
+			if o != r.saw {
+				add(o)
+			}
 		}
+		s.choices[r] = list
+		clauses = append(clauses, clause)
 	}
-	if late {
-		clause = append(clause, order.Lit{Before: r.node, After: w})
+	if w == none {
+		return clauses
 	}
-	return clause
+	for _, c := range list {
+		if c.write != none && s.place[c.write] > s.place[w] || known && !s.solver.Holds(c.lit) {
+			continue
+		}
+		clause := []order.Lit{c.lit.Not(), {Before: r.node, After: w}}
+		if c.write != none {
+			clause = append(clause, order.Lit{Before: w, After: c.write})
+		}
+		clauses = append(clauses, clause)
+	}
+	return clauses
 }
 
 // unless says what makes a read not matter.

@@ -113,6 +113,7 @@ type solving struct {
 	m       *Model
 	closure *closure
 	sim     *simulation
+	lazy    *simulation // for the solver
 	solver  *order.Solver
 
 	prefix     []int32
@@ -128,7 +129,7 @@ type solving struct {
 func newSolving(m *Model) *solving {
 	width := len(m.base) - 1
 	return &solving{
-		m: m, closure: newClosure(m), sim: newSimulation(m),
+		m: m, closure: newClosure(m), sim: newSimulation(m), lazy: newSimulation(m),
 		prefix: make([]int32, width), next: make([]int32, width), wait: make([]int32, width), waitFor: make([]int32, width),
 		last: make([]order.Node, len(m.cells)), initial: make([]int32, len(m.cells)), pending: make([]int32, m.goal),
 		open: make([][]int32, len(m.locks)),
@@ -178,7 +179,7 @@ func (s *solving) solve(q *query) (Verdict, []order.Node, error) {
 	for _, e := range q.edges(m) {
 		assume = append(assume, order.Lit{Before: e.from, After: e.to})
 	}
-	check := s.sim.violated
+	check := s.lazy.violated
 	if m.literal {
 		check = func([]order.Node) [][]order.Lit { return nil }
 	}
@@ -232,7 +233,7 @@ func (s *solving) start() error {
 			}
 		}
 	}
-	s.solver = solver
+	s.solver, s.lazy.solver, s.lazy.choices = solver, solver, map[*read][]choice{}
 	return nil
 }
 

@@ -88,7 +88,7 @@ func (a *analysis) consume(listener *rt.Listener, detectors string) error {
 	if err != nil {
 		return err
 	}
-	stream, err := program.Open(chosen.Mode(), chosen.Live())
+	stream, err := program.Open(chosen.Mode(), chosen.Live(), nil)
 	if err != nil {
 		return err
 	}

@@ -174,7 +174,7 @@ func record(t *testing.T, r run) *recording {
 // receive consumes the stream of one program.
 func (rec *recording) receive(p *rt.Program, mode rt.Mode, answer int32) {
 	defer p.Close(answer)
-	stream, err := p.Open(mode, nil)
+	stream, err := p.Open(mode, nil, nil)
 	if err != nil {
 		rec.err = err
 		return

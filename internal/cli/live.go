@@ -103,7 +103,11 @@ func (w *watch) run(inv *invocation, cmd *exec.Cmd) (int, error) {
 		live = nil
 	}
 	w.found = newFindings(live, w.known)
-	s, err := newSession(inv, w.filter.mode(w.detect), w.live, func(_ int, p *rt.Program, stream *rt.Stream) (int32, error) {
+	mode := w.filter.mode(w.detect)
+	if inv.hidden != nil {
+		w.detect.hidden, mode = true, rt.Everything
+	}
+	s, err := newSession(inv, mode, w.live, func(_ int, p *rt.Program, stream *rt.Stream) (int32, error) {
 		collector, done := w.found.collect(stream.Symbols(), testedPackage(p))
 		w.overlaps.observe(stream, w.found, func(_ rt.Overlap, f heisen.Finding) { collector.Add(f) })
 		detectors, err := w.detect.build(stream.Symbols(), collector.Add)

@@ -179,7 +179,7 @@ func (s *suite) observe(ctx context.Context, cmd *exec.Cmd) (verdict, error) {
 // analyse consumes the recording of a program.
 func (s *suite) analyse(ctx context.Context, p *rt.Program) (v verdict) {
 	defer p.Close(0)
-	stream, err := p.Open(s.mode, s.live)
+	stream, err := p.Open(s.mode, s.live, nil)
 	if err != nil {
 		v.problem = err.Error()
 		return v

@@ -75,6 +75,10 @@ func (l *Listener) Close() error {
 
 // Program is a connected program.
 type Program struct {
+	// Stripped says that the program has no symbol table, so that a pointer to a
+	// variable reaches all variables. Open sets it, if packages are hidden.
+	Stripped bool
+
 	conn   *net.UnixConn
 	stream *Stream
 	solver *processSymbolizer
@@ -118,9 +122,13 @@ const (
 const Repeated heisen.Flags = 1 << 7
 
 // Open reads the start of the program's recording and asks for the rest in the
-// given mode, and for a look at overlaps if live is not nil. It blocks until the
-// program has sent the start.
-func (p *Program) Open(mode Mode, live *Live) (*Stream, error) {
+// given mode, and for a look at overlaps if live is not nil. What hidden names, if it is not nil, is
+// not recorded; the mode must be Everything then. It blocks until the program has
+// sent the start.
+func (p *Program) Open(mode Mode, live *Live, hidden *Hidden) (*Stream, error) {
+	if hidden != nil && mode != Everything {
+		return nil, errors.New("where packages are hidden, everything else must be recorded")
+	}
 	answer := binary.LittleEndian.AppendUint32(nil, uint32(mode))
 	if live != nil {
 		what, err := live.encode()
@@ -138,6 +146,15 @@ func (p *Program) Open(mode Mode, live *Live) (*Stream, error) {
 	if solver, err := newProcessSymbolizer(stream.PID()); err == nil {
 		p.solver = solver
 		stream.SetSymbolizer(solver)
+	}
+	if hidden != nil {
+		what, err := hidden.encode(p.Executable(), stream.hello.text)
+		if what == nil {
+			return nil, err
+		}
+		p.Stripped = err != nil
+		binary.LittleEndian.PutUint32(answer, binary.LittleEndian.Uint32(answer)|wantHidden)
+		answer = append(binary.LittleEndian.AppendUint32(answer, uint32(len(what))), what...)
 	}
 	p.stream = stream
 	// Only now may the program go on, and end. If it is gone the stream will show.

@@ -39,8 +39,10 @@ const (
 	opChanceReceive    = 26
 	opWriteLate        = 27
 	opOverlap          = 28
+	opHide             = 29
+	opReveal           = 30
 
-	numOps = 29
+	numOps = 31
 )
 
 const (
@@ -51,17 +53,19 @@ const (
 	msgPlaces  = 5
 	msgTask    = 6
 	msgWatched = 7
+	msgReach   = 8
 
 	watchedWords = 6
 
 	taskPlace = 1 << 31
 
-	version     = 3
+	version     = 4
 	wantFilter  = 1
 	wantMarks   = 2
 	wantCells   = 4
 	wantWatch   = 8
 	wantNothing = 16
+	wantHidden  = 32
 	headerBytes = 16
 	helloBytes  = 32
 	byeBytes    = 16
@@ -84,7 +88,7 @@ var recordWords = [256]uint8{
 	opSend: 3, opReceive: 3, opFork: 3, opEnd: 3, opCollected: 3,
 	opReadAgain: 2, opWriteAgain: 2, opReadLate: 3, opWriteLate: 3,
 	opTryAcquire: 3, opTryAcquireShared: 3, opChanceReceive: 3,
-	opOverlap: 6,
+	opOverlap: 6, opHide: 4, opReveal: 3,
 }
 
 // eventOps maps the recorder's ops to those of events.
@@ -101,4 +105,5 @@ var eventOps = [numOps]heisen.Op{
 	opChanceReceive: heisen.Receive,
 	opSend:          heisen.Send, opReceive: heisen.Receive,
 	opFork: heisen.Fork, opEnd: heisen.End,
+	opHide: heisen.Hide, opReveal: heisen.Reveal,
 }

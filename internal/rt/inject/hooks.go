@@ -30,6 +30,9 @@ func raceread(addr uintptr) {
 		}
 		return
 	}
+	if heisen.hides && heisenIsHidden(sys.GetCallerSP()) {
+		return
+	}
 	if !heisenReadNoted(addr) {
 		heisenAccess(heisenOpRead, addr, 1, sys.GetCallerPC())
 	}
@@ -43,6 +46,9 @@ func racewrite(addr uintptr) {
 		}
 		return
 	}
+	if heisen.hides && heisenIsHidden(sys.GetCallerSP()) {
+		return
+	}
 	if !heisenWriteNoted(addr) {
 		heisenAccess(heisenOpWrite, addr, 1, sys.GetCallerPC())
 	}
@@ -50,6 +56,9 @@ func racewrite(addr uintptr) {
 
 //go:nosplit
 func racereadrange(addr, size uintptr) {
+	if heisen.hides && heisenIsHidden(sys.GetCallerSP()) {
+		return
+	}
 	if n := heisenRangeNoted(false, addr, size); n < size {
 		heisenAccess(heisenOpRead, addr+n, size-n, sys.GetCallerPC())
 	}
@@ -57,6 +66,9 @@ func racereadrange(addr, size uintptr) {
 
 //go:nosplit
 func racewriterange(addr, size uintptr) {
+	if heisen.hides && heisenIsHidden(sys.GetCallerSP()) {
+		return
+	}
 	if n := heisenRangeNoted(true, addr, size); n < size {
 		heisenAccess(heisenOpWrite, addr+n, size-n, sys.GetCallerPC())
 	}
@@ -81,6 +93,9 @@ func racefuncenter(callpc uintptr) {
 	f := h.frame(d)
 	f.pc, f.base, f.place = uint32(heisenPC(callpc)), base, 0
 	h.depth = d + 1
+	if heisen.hides {
+		heisenEntered(h, sys.GetCallerPC(), sys.GetCallerSP())
+	}
 }
 
 // racefuncenterfp is the entry hook of functions that pass their frame pointer
@@ -229,7 +244,7 @@ func racectxend(racectx uintptr) {
 	if h == nil {
 		return
 	}
-	h.depth = 0
+	h.leave(0)
 	heisenUnwatch(h)
 	if h.watch.actives != 0 {
 		heisenLeave(h)
@@ -271,7 +286,7 @@ func raceacquireg(gp *g, addr unsafe.Pointer) {
 //go:nosplit
 func raceacquirectx(racectx uintptr, addr unsafe.Pointer) {
 	h := (*heisenG)(unsafe.Pointer(racectx))
-	if heisen.on && h != nil && heisenShared(uintptr(addr)) {
+	if heisen.on && h != nil && !h.hidden && heisenShared(uintptr(addr)) {
 		heisenSync(h, heisenOpReceive, uintptr(addr), 0)
 	}
 }

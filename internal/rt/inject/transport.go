@@ -54,6 +54,13 @@ func init() {
 		}
 		heisen.noisy = heisen.watch && heisenWatched.strength > 0
 		heisen.light = heisen.watch && heisen.quiet && !heisen.noisy && !heisenWatched.sections && !heisenWatched.brief
+		if answer&heisenWantHidden != 0 {
+			if !heisenInitHidden() {
+				print("heisen: no word, or no room, of what is hidden; this run is not recorded\n")
+				return
+			}
+			heisen.hides = true
+		}
 		heisen.cells = answer&heisenWantCells != 0 && heisenInitCells()
 		heisen.on, heisen.open = true, true
 	}

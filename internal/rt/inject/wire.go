@@ -56,6 +56,9 @@ const (
 	// heisen; word 4: size<<48 | the other's address; word 5: of a section, the low half
 	// of who entered it <<32 | number of the end, among all, <<16 | its own; both from 1
 	heisenOpOverlap = 28
+
+	heisenOpHide   = 29 // arg: address of the function; words 1 and 2 as 9; word 3: number of a set of objects
+	heisenOpReveal = 30 // as 9
 )
 
 // A message is a header of four 32-bit words (kind, buffer, length of the
@@ -70,15 +73,18 @@ const (
 	heisenMsgTask    = 6 // buffer: its number; payload: its name, with zero bytes up to a whole word
 	heisenMsgWatched = 7 // before the last: what came of heisenWantWatch; buffer: number of ends; payload: five kinds of losses, whether a location was met, a bit for each end that was seen
 
+	heisenMsgReach = 8 // buffer: number of a set of objects, from 1; payload: start and size of each, in no order; 0 is all objects
+
 	heisenWatchedWords = 6
 
 	heisenTaskPlace = 1 << 31 // in the pc of a place: the rest is the number of a task
 
-	heisenVersion = 3
+	heisenVersion = 4
 
 	heisenWantFilter  = 1  // no access that is redundant
 	heisenWantMarks   = 2  // with one of the others: rather mark them
 	heisenWantCells   = 4  // no access to what only one goroutine uses, until another comes
 	heisenWantWatch   = 8  // overlaps; after the answer comes the number of bytes that say what to watch, and these
 	heisenWantNothing = 16 // of all else, only which goroutines there are
+	heisenWantHidden  = 32 // nothing of some packages; after the answer, and what heisenWantWatch adds, comes the number of bytes that say of which, and these
 )
