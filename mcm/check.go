@@ -164,6 +164,9 @@ func (s *simulation) choose(r *read, w order.Node, guard []order.Lit, clauses []
 				}
 			}
 			c := choice{o, s.solver.NewBool()}
+			if o == r.saw {
+				s.solver.Prefer(c.lit) // it is valid
+			}
 			list = append(list, c)
 			clause = append(clause, c.lit)
 			if o != none && !m.before(o, r.node) {

@@ -88,8 +88,10 @@ func (s *solving) include(n order.Node) bool {
 
 // greedy looks for an answer with the events only that come before the goal in any
 // case: of the events that are possible next the one is taken that was observed
-// first. It returns the nodes up to the goal, or nil.
-func (s *solving) greedy() []order.Node {
+// first. Bold, it takes reads first that can see their value now, and writes whatever
+// else is still to be read; otherwise it keeps what was written until all have read
+// it that saw it. It returns the nodes up to the goal, or nil.
+func (s *solving) greedy(bold bool) []order.Node {
 	m, c := s.m, s.closure
 	goal := c.row(m.goal)
 	width := len(m.base) - 1
@@ -99,6 +101,7 @@ func (s *solving) greedy() []order.Node {
 	}
 	clear(s.last)
 	clear(s.pending)
+	clear(s.initial)
 	for i := range s.open {
 		s.open[i] = s.open[i][:0]
 		for _, id := range m.locks[i].sections {
@@ -129,7 +132,8 @@ func (s *solving) greedy() []order.Node {
 				continue
 			}
 			n := m.base[k] + order.Node(next[k])
-			if best != none && m.event[n] > m.event[best] {
+			if best != none && s.writes(n, bold) == s.writes(best, bold) && m.event[n] > m.event[best] ||
+				best != none && s.writes(n, bold) && !s.writes(best, bold) {
 				continue
 			}
 			wait[k] = -1
@@ -139,7 +143,7 @@ func (s *solving) greedy() []order.Node {
 					break
 				}
 			}
-			if wait[k] < 0 && s.possible(n) {
+			if wait[k] < 0 && s.possible(n, bold) {
 				best = n
 			}
 		}
@@ -154,11 +158,24 @@ func (s *solving) greedy() []order.Node {
 	return nodes
 }
 
+// writes reports whether a node is to wait for those that do not write.
+func (s *solving) writes(n order.Node, bold bool) bool {
+	m := s.m
+	if bold {
+		for _, t := range m.touches[m.touchAt[n]:m.touchAt[n+1]] {
+			if t.write {
+				return true
+			}
+		}
+	}
+	return false
+}
+
 // unwritten counts the reads to come of what was in a cell before the window.
 func (s *solving) unwritten(cell int32, by int32) { s.initial[cell] += by }
 
 // possible reports whether n can come next without hindering a read.
-func (s *solving) possible(n order.Node) bool {
+func (s *solving) possible(n order.Node, bold bool) bool {
 	m := s.m
 	for _, t := range m.touches[m.touchAt[n]:m.touchAt[n+1]] {
 		last := s.last[t.cell] - 1
@@ -172,7 +189,7 @@ func (s *solving) possible(n order.Node) bool {
 				own = 1
 			}
 		}
-		if t.write {
+		if t.write && !bold {
 			if last == none && s.initial[t.cell] > own || last != none && s.pending[last] > own {
 				return false
 			}

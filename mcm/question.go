@@ -159,9 +159,14 @@ func (m *Model) answer(q *query) (Verdict, []order.Node, error) {
 			m.stats.Closure++
 			return Impossible, nil, nil
 		}
-		if nodes := s.greedy(); nodes != nil && len(s.sim.violated(nodes)) == 0 {
-			m.stats.Greedy++
-			return Possible, nodes, nil
+		for _, bold := range [2]bool{false, true} {
+			if bold && !m.soft {
+				break
+			}
+			if nodes := s.greedy(bold); nodes != nil && len(s.sim.violated(nodes)) == 0 {
+				m.stats.Greedy++
+				return Possible, nodes, nil
+			}
 		}
 	}
 	return s.solve(q)
