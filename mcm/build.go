@@ -22,6 +22,10 @@ type builder struct {
 
 	relevant []bool // by record
 	barriers []barrier
+	wasOpen  int       // how many BarrierPairs were open before the window
+	opens    []int32   // by record: the BarrierPair that it opens, or -1
+	closes   [][]int32 // by record: those that it closes
+	relays   []relay   // that are open
 	inside   [][]int32 // by record: the open BarrierPairs of its thread that matter; nil if there are none
 
 	values map[valueKey][]order.Node
@@ -551,7 +555,18 @@ func (b *builder) constrain() {
 	latest := make([]order.Node, len(b.present)) // by thread: its latest node, plus one
 	forked := make([]order.Node, len(b.present)) // by thread: its fork, plus one
 	touches := make([][]touch, nodes)
+	for k := range b.wasOpen {
+		b.opened(int32(k))
+	}
 	for i := range b.records {
+		if i > 0 && b.closes != nil {
+			for _, k := range b.closes[i-1] {
+				b.closed(k)
+			}
+		}
+		if b.opens != nil && b.opens[i] >= 0 {
+			b.opened(b.opens[i])
+		}
 		n := b.node[i]
 		if n == none {
 			continue
@@ -636,6 +651,7 @@ func (b *builder) lines(i int, n order.Node) {
 		return
 	}
 	if b.inside != nil {
+		b.relay(i, n)
 		for _, k := range b.inside[i] {
 			for _, c := range b.barriers[k].uses {
 				b.line(&b.uses[c], n, true)

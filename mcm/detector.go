@@ -181,6 +181,8 @@ func (d *Detector) pass(r *heisen.Record) {
 	switch r.Code {
 	case heisen.Hide:
 		d.hidden[r.TID] = append(d.hidden[r.TID], *r)
+	case heisen.End:
+		delete(d.hidden, r.TID)
 	case heisen.Reveal:
 		list := d.hidden[r.TID]
 		for k := len(list) - 1; k >= 0; k-- {

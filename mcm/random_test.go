@@ -183,7 +183,7 @@ func randomWindow(rng *rand.Rand, s shape) (*Window, *heisen.Symbols) {
 			case 2:
 				r.Val = uint64(symbols.AddReach(heisen.NewObjects(heisen.Span{Start: 8, Len: 4}, heisen.Span{Start: variable(), Len: 8})))
 			case 3:
-				r.Val = uint64(symbols.AddReach(heisen.NewObjects(heisen.Span{Start: lockBase, Len: 8})))
+				r.Val = uint64(symbols.AddReach(heisen.NewObjects(heisen.Span{Start: lockBase, Len: uint64(1 + rng.IntN(16))}, heisen.Span{Start: messageBase, Len: 1})))
 			default:
 				r.Val = uint64(symbols.AddReach(heisen.NewObjects(heisen.Span{Start: 8, Len: 4})))
 			}

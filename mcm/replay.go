@@ -56,6 +56,7 @@ type replayer struct {
 	mixed    map[heisen.Object]bool // objects whose events keep their order
 	special  []int32                // records that keep an order with others
 	is       []bool                 // by record: whether it is one of them
+	heard    []map[int]bool         // by record: records that open BarrierPairs may have passed on to it
 	reaches  [][]heisen.Objects     // by record: what the open BarrierPairs of its thread reach
 
 	// The state.
@@ -226,14 +227,18 @@ func (p *replayer) findPieces() {
 // than what they see.
 func (p *replayer) findSpecial() {
 	p.is = make([]bool, len(p.window.Records))
-	type hidden struct {
-		call heisen.Object
-		what heisen.Objects
+	open := map[heisen.Thread][]*hidden{}
+	enter := func(r *heisen.Record) {
+		open[r.TID] = append(open[r.TID], &hidden{r.Obj, p.settings.reach(r), map[int]bool{}})
 	}
-	open := map[heisen.Thread][]hidden{}
+	all := func() (list []*hidden) {
+		for _, calls := range open {
+			list = append(list, calls...)
+		}
+		return list
+	}
 	for i := range p.window.Hidden {
-		h := &p.window.Hidden[i]
-		open[h.TID] = append(open[h.TID], hidden{h.Obj, p.settings.reach(h)})
+		enter(&p.window.Hidden[i])
 	}
 	any := len(p.window.Hidden) > 0
 	for i := range p.window.Records {
@@ -241,13 +246,14 @@ func (p *replayer) findSpecial() {
 	}
 	if any {
 		p.reaches = make([][]heisen.Objects, len(p.window.Records))
+		p.heard = make([]map[int]bool, len(p.window.Records))
 	}
 	for i := range p.window.Records {
 		r := &p.window.Records[i]
 		after := -1
 		switch r.Code {
 		case heisen.Hide:
-			open[r.TID] = append(open[r.TID], hidden{r.Obj, p.settings.reach(r)})
+			enter(r)
 		case heisen.Reveal:
 			for k, h := range open[r.TID] {
 				if h.call == r.Obj {
@@ -257,12 +263,20 @@ func (p *replayer) findSpecial() {
 		case heisen.Alloc, heisen.Free:
 			p.is[i] = true
 		}
-		for _, h := range open[r.TID] {
-			p.reaches[i] = append(p.reaches[i], h.what)
-			p.is[i] = true
+		if r.Code != heisen.Alloc && r.Code != heisen.Free {
+			for _, h := range open[r.TID] {
+				p.reaches[i] = append(p.reaches[i], h.what)
+				p.is[i] = true
+			}
+		}
+		if any {
+			p.hear(i, all())
+		}
+		if r.Code == heisen.End {
+			after = 0
 		}
 		if after >= 0 {
-			open[r.TID] = open[r.TID][:after]
+			open[r.TID] = open[r.TID][:min(after, len(open[r.TID]))]
 		}
 		if p.mixed[r.Obj] && orders(r.Code) {
 			p.is[i] = true
@@ -270,6 +284,51 @@ func (p *replayer) findSpecial() {
 		if p.is[i] {
 			p.special = append(p.special, int32(i))
 		}
+	}
+}
+
+// hidden is a call of code that is not traced, while it lasts.
+type hidden struct {
+	call  heisen.Object
+	what  heisen.Objects
+	heard map[int]bool // the records that it may know of
+}
+
+// hear notes which records the calls that last, all of them given, may have passed on
+// to record i, and lets them know of it.
+func (p *replayer) hear(i int, calls []*hidden) {
+	for changed := true; changed; { // what one knows those know that it has an object in common with
+		changed = false
+		for _, a := range calls {
+			for _, b := range calls {
+				if a == b || !a.what.Intersects(b.what) {
+					continue
+				}
+				for k := range a.heard {
+					changed = changed || !b.heard[k]
+					b.heard[k] = true
+				}
+			}
+		}
+	}
+	r := &p.window.Records[i]
+	if len(p.reaches[i]) == 0 && !r.Code.IsSync() && r.Code != heisen.Begin && r.Code != heisen.End {
+		return
+	}
+	own := names(r)
+	for _, a := range calls {
+		if !a.what.Meets(own.Start, own.Len) &&
+			!slices.ContainsFunc(p.reaches[i], func(what heisen.Objects) bool { return what.Intersects(a.what) }) {
+			continue
+		}
+		for k := range a.heard {
+			if p.heard[i] == nil {
+				p.heard[i] = map[int]bool{}
+			}
+			p.heard[i][k] = true
+			p.is[i] = true
+		}
+		defer func() { a.heard[i] = true }()
 	}
 }
 
@@ -317,6 +376,9 @@ func (p *replayer) keeps(i, j int) bool {
 	}
 	if p.reaches == nil {
 		return false
+	}
+	if p.heard[j][i] {
+		return true
 	}
 	for _, ra := range p.reaches[i] {
 		if ra.Meets(y.Start, y.Len) {
