@@ -8,13 +8,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/heisen-go/heisen"
 	"github.com/heisen-go/heisen/bench/workload"
 )
-
-var profiles = map[string]func(workload.Params) []heisen.Record{
-	"mixed": workload.Mixed, "hot": workload.Hot, "locky": workload.Locky,
-}
 
 func TestTable(t *testing.T) {
 	if os.Getenv("TABLE") == "" {
