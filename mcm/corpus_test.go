@@ -105,7 +105,17 @@ func readTrace(t *testing.T, file string) ([]heisen.Record, *heisen.Symbols) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var records []heisen.Record
+	return readAll(t, r)
+}
+
+// source is a reader of traces.
+type source interface {
+	heisen.Source
+	Symbols() *heisen.Symbols
+}
+
+func readAll(t *testing.T, r source) (records []heisen.Record, symbols *heisen.Symbols) {
+	t.Helper()
 	batch := make([]heisen.Record, 256)
 	for {
 		n, err := r.Next(batch)
