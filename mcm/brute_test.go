@@ -30,7 +30,10 @@ func (s bruteState) key() string {
 	return string(b)
 }
 
-func enumerate(w *Window, options ...Option) *brute {
+func enumerate(w *Window, options ...Option) *brute { return enumerateWithout(w, nil, options...) }
+
+// enumerateWithout leaves out the steps that never says are not taken.
+func enumerateWithout(w *Window, never func(done []bool, i int) bool, options ...Option) *brute {
 	s := defaults()
 	for _, option := range options {
 		if err := option(&s); err != nil {
@@ -48,7 +51,7 @@ func enumerate(w *Window, options ...Option) *brute {
 			e.states = append(e.states, at)
 		}
 		for i := range w.Records {
-			if e.p.done[i] || e.p.can(i) != nil {
+			if e.p.done[i] || e.p.can(i) != nil || never != nil && never(e.p.done, i) {
 				continue
 			}
 			e.p.step(i)

@@ -10,7 +10,7 @@ import (
 type shape struct {
 	threads, events, vars, locks int
 
-	values, branches, barriers, messages, atomics, shared, ranges, lives, held, wild bool
+	values, branches, barriers, messages, atomics, shared, ranges, lives, held, wild, nested bool
 }
 
 // randomShape chooses what to mix.
@@ -77,7 +77,11 @@ func randomWindow(rng *rand.Rand, s shape) (*Window, *heisen.Symbols) {
 		if !alive[t] || ended[t] {
 			continue
 		}
-		switch n := rng.IntN(20); {
+		n := rng.IntN(20)
+		if s.nested && rng.IntN(2) == 0 {
+			n = 9 // a lock
+		}
+		switch {
 		case n < 9:
 			r.Code, r.Obj = heisen.Read, variable()
 			if rng.IntN(5) < 2 {
@@ -108,7 +112,7 @@ func randomWindow(rng *rand.Rand, s shape) (*Window, *heisen.Symbols) {
 				r.Flags, r.Val = 0, 0
 			}
 		case n < 14:
-			if len(holds[t]) > 0 && rng.IntN(2) == 0 {
+			if len(holds[t]) > 0 && (rng.IntN(2) == 0 || s.nested && len(holds[t]) == s.locks) {
 				k := rng.IntN(len(holds[t]))
 				a := holds[t][k]
 				holds[t] = append(holds[t][:k:k], holds[t][k+1:]...)
@@ -116,7 +120,7 @@ func randomWindow(rng *rand.Rand, s shape) (*Window, *heisen.Symbols) {
 				if a.Code == heisen.AcquireShared {
 					r.Code = heisen.ReleaseShared
 				}
-				if rng.IntN(12) == 0 { // Go's locks have no owner
+				if !s.nested && rng.IntN(12) == 0 { // Go's locks have no owner
 					if u := rng.IntN(s.threads); alive[u] && !ended[u] {
 						r.TID = heisen.Thread(u)
 					}
