@@ -1,44 +1,37 @@
-package mcm
+package mcm_test
 
 import (
 	"fmt"
-	"os"
-	"strconv"
-	"strings"
 	"testing"
-	"time"
 
+	"github.com/heisen-go/heisen"
 	"github.com/heisen-go/heisen/bench/workload"
+	"github.com/heisen-go/heisen/mcm"
 )
 
-func TestTable(t *testing.T) {
-	if os.Getenv("TABLE") == "" {
-		t.Skip("no table is asked for")
-	}
-	for _, text := range strings.Fields(os.Getenv("TABLE")) {
-		f := strings.Split(text, ",")
-		size, _ := strconv.Atoi(f[1])
-		threads, _ := strconv.Atoi(f[2])
-		w := Window{Records: profiles[f[0]](workload.Params{Threads: threads, Events: size, Seed: 1})}
-		start := time.Now()
-		m, err := NewModel(w)
-		if err != nil {
-			t.Fatal(err)
-		}
-		built := time.Since(start)
-		pairs := 0
-		var slowest time.Duration
-		m.racePairs(func(places) bool { return true }, func(c candidate) {
-			pairs++
-			if time.Since(start) > 5*time.Second {
-				return
+func BenchmarkDetector(b *testing.B) {
+	for name, profile := range map[string]func(workload.Params) []heisen.Record{
+		"mixed": workload.Mixed, "hot": workload.Hot, "locky": workload.Locky, "protected": workload.LockProtected,
+	} {
+		b.Run(name, func(b *testing.B) {
+			records := profile(workload.Params{Threads: 8, Events: 50000, Vars: 0, Seed: 1})
+			if name == "protected" {
+				records = profile(workload.Params{Threads: 8, Events: 50000, Vars: 1000, Seed: 1})
 			}
-			at := time.Now()
-			if _, _, err := m.ask(c); err != nil {
-				t.Fatal(err)
+			var s mcm.DetectorStats
+			for b.Loop() {
+				d, err := mcm.NewDetector(nil, nil)
+				if err != nil {
+					b.Fatal(err)
+				}
+				d.HandleRecords(records)
+				if err := d.Flush(); err != nil {
+					b.Fatal(err)
+				}
+				s = d.Stats()
 			}
-			slowest = max(slowest, time.Since(at))
+			b.ReportMetric(float64(len(records))*float64(b.N)/b.Elapsed().Seconds(), "events/s")
+			fmt.Printf("%+v\n", s)
 		})
-		fmt.Printf("%s: pairs %d, build %v, total %v, slowest %v, %+v\n", text, pairs, built, time.Since(start), slowest, m.Stats())
 	}
 }

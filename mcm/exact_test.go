@@ -46,7 +46,7 @@ func TestExact(t *testing.T) {
 		rng := rand.New(rand.NewPCG(uint64(seed), 1))
 		s := randomShape(rng, 14)
 		w, symbols := randomWindow(rng, s)
-		options := []Option{Reaches(symbols)}
+		options := []Option{Reaches(symbols), Budget(1<<20, 1<<30)}
 		if s.branches {
 			options = append(options, ControlFlow())
 		}

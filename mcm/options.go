@@ -35,8 +35,9 @@ type settings struct {
 }
 
 const (
-	defaultConflicts    = 2000
-	defaultPropagations = 2_000_000
+	defaultConflicts    = 200
+	defaultPropagations = 200_000
+	questionsPerWindow  = 20 // how many questions may spend all of their budget
 	defaultWindow       = 2000
 	defaultOccurrences  = 8
 	defaultQuestions    = 2000
@@ -79,7 +80,8 @@ func Reaches(symbols *heisen.Symbols) Option {
 
 // Budget bounds the work on one question, in the solver's conflicts and
 // propagations, so that what is found does not depend on the machine. The default
-// is 2000 and 2,000,000. Questions that cost more have the answer Unknown.
+// is 200 and 200,000. Questions that cost more have the answer Unknown, and once a
+// Model's questions have cost twenty times as much, so have all that need the solver.
 func Budget(conflicts, propagations int) Option {
 	return func(s *settings) error {
 		if conflicts < 1 || propagations < 1 {

@@ -180,6 +180,11 @@ func (s *solving) solve(q *query) (Verdict, []order.Node, error) {
 			return Unknown, nil, err
 		}
 	}
+	if spent := s.solver.Stats(); spent.Conflicts > questionsPerWindow*int64(m.conflicts) ||
+		spent.Propagations > questionsPerWindow*int64(m.propagations) {
+		m.stats.Unknown++
+		return Unknown, nil, nil
+	}
 	var assume []order.Lit
 	for _, e := range q.edges(m) {
 		assume = append(assume, order.Lit{Before: e.from, After: e.to})

@@ -28,7 +28,7 @@ func askZ3(t *testing.T, z3 string, m *Model, i, j int) string {
 	if err := m.WriteSMTLIB(&text, i, j); err != nil {
 		t.Fatal(err)
 	}
-	cmd := exec.Command(z3, "-in", "-T:10")
+	cmd := exec.Command(z3, "-in", "-T:5")
 	cmd.Stdin = &text
 	out, err := cmd.Output()
 	switch answer := strings.TrimSpace(string(out)); {
@@ -98,21 +98,21 @@ func TestSMT(t *testing.T) {
 	var lines strings.Builder
 	n := count(t, 24)
 	if *update {
-		n = max(n, 120)
+		n = max(n, 210)
 	}
 	asked, open := 0, 0
 	for k := range n {
 		rng := rand.New(rand.NewPCG(uint64(k), 3))
 		name := []string{"mixed", "hot", "locky"}[k%3]
-		events := 100 + rng.IntN(901)
+		events := 100 + rng.IntN(k*4+1)
 		if name == "hot" {
-			events = 100 + rng.IntN(100) // z3 needs minutes for more
+			events = 40 + rng.IntN(50) // z3 needs minutes for more
 		} else if k < 24 {
-			events = 100 + rng.IntN(300)
+			events = 100 + rng.IntN(100)
 		}
 		w := Window{Records: profiles[name](workload.Params{Threads: 2 + rng.IntN(6), Events: events, Seed: uint64(k)})}
 		pairs := racyPairs(&w)
-		m, err := NewModel(w)
+		m, err := NewModel(w, Budget(1<<20, 1<<30))
 		if err != nil {
 			t.Fatal(err)
 		}

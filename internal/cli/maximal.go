@@ -23,7 +23,7 @@ type maximal struct {
 func (inv *invocation) maximalFlags() *maximal {
 	m := &maximal{}
 	inv.flags.IntVar(&m.window, "window", 2000, "`events` that mcm looks at together; half of them are in the next window, too")
-	inv.flags.IntVar(&m.budget, "budget", 2000, "`conflicts` that mcm's solver may run into before it leaves a question open")
+	inv.flags.IntVar(&m.budget, "budget", 200, "`conflicts` that mcm's solver may run into before it leaves a question open")
 	inv.flags.IntVar(&m.parallel, "j", 1, "`windows` that mcm solves at a time")
 	return m
 }
