@@ -15,6 +15,7 @@ import (
 	"github.com/heisen-go/heisen"
 	"github.com/heisen-go/heisen/internal/report"
 	"github.com/heisen-go/heisen/internal/rt"
+	"github.com/heisen-go/heisen/mcm"
 	"github.com/heisen-go/heisen/vclock"
 )
 
@@ -22,7 +23,21 @@ import (
 var detectors = map[string]func(heisen.Sink) heisen.Detector{
 	"fasttrack": func(sink heisen.Sink) heisen.Detector { return vclock.NewFastTrack(sink) },
 	"hb":        func(sink heisen.Sink) heisen.Detector { return vclock.NewReference(sink) },
+	"mcm":       predicted,
 	"atomrace":  nil, // the program itself
+}
+
+// predicted are the races of other orders than the observed one, too.
+func predicted(sink heisen.Sink) heisen.Detector {
+	d, err := mcm.NewDetector(nil, func(f heisen.Finding) {
+		if f.Kind == heisen.Race {
+			sink(f)
+		}
+	})
+	if err != nil {
+		panic(err) // there are no options
+	}
+	return d
 }
 
 // patience is how long a function may run: the slowest takes seconds.
