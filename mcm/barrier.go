@@ -46,6 +46,7 @@ func (b *builder) findBarriers() {
 		b.barriers = append(b.barriers, barrier{thread: t, call: r.Obj, spans: b.reach(r)})
 		if b.inside == nil {
 			b.inside = make([][]int32, len(b.records))
+			b.within = make([][]int32, len(b.records))
 			b.opens, b.closes = fill(len(b.records)), make([][]int32, len(b.records))
 		}
 		return k
@@ -67,6 +68,7 @@ func (b *builder) findBarriers() {
 		}
 		if !isLife(r.Code) { // allocation is nobody's step
 			b.inside[i] = slices.Clone(list)
+			b.within[i] = b.inside[i]
 		}
 		keep := len(list)
 		switch r.Code {
@@ -135,7 +137,7 @@ func (b *builder) closed(k int32) {
 // relay keeps n in order with what relays may have passed on to it.
 func (b *builder) relay(i int, n order.Node) {
 	r := &b.records[i]
-	inside := b.inside[i]
+	inside := b.within[i]
 	if len(inside) == 0 && !r.Code.IsSync() && r.Code != heisen.Begin && r.Code != heisen.End {
 		return
 	}
@@ -189,7 +191,7 @@ func (b *builder) useBarriers() {
 		p.uses = slices.DeleteFunc(p.uses, func(c int32) bool { return !b.uses[c].shared })
 	}
 	for i, list := range b.inside {
-		b.inside[i] = slices.DeleteFunc(list, func(k int32) bool { return len(b.barriers[k].uses) == 0 })
+		b.inside[i] = slices.DeleteFunc(slices.Clone(list), func(k int32) bool { return len(b.barriers[k].uses) == 0 })
 	}
 }
 

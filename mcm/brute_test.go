@@ -120,7 +120,7 @@ func racyPairs(w *Window) (pairs [][2]int) {
 		for i := range j {
 			a, b := &w.Records[i], &w.Records[j]
 			if a.TID != b.TID && a.Access().Conflicts(b.Access()) &&
-				a.Obj < b.Obj+heisen.Object(b.Size()) && b.Obj < a.Obj+heisen.Object(a.Size()) {
+				(heisen.Objects{extent(a)}).Meets(extent(b).Start, extent(b).Len) {
 				pairs = append(pairs, [2]int{i, j})
 			}
 		}

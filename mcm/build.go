@@ -26,6 +26,7 @@ type builder struct {
 	opens    []int32   // by record: the BarrierPair that it opens, or -1
 	closes   [][]int32 // by record: those that it closes
 	relays   []relay   // that are open
+	within   [][]int32 // by record: the open BarrierPairs of its thread
 	inside   [][]int32 // by record: the open BarrierPairs of its thread that matter; nil if there are none
 
 	values map[valueKey][]order.Node
@@ -150,6 +151,9 @@ func (b *builder) findPoints() {
 		case r.Code.IsAccess():
 			add(heisen.Span{Start: r.Obj, Len: r.Size()})
 		case !b.blocks:
+			if b.ranges && r.Access() != heisen.Invalid { // a lock that a range may cover
+				add(heisen.Span{Start: r.Obj, Len: 1})
+			}
 		case isLife(r.Code):
 			add(life(r))
 		default:
@@ -624,8 +628,8 @@ func (b *builder) edge(from, to order.Node) {
 	b.raise(from, to)
 }
 
-// sees notes that a read sees what from wrote in any case. That is no condition
-// for the read to be next.
+// sees notes that to, in any case, sees what from wrote or releases what it took.
+// That is no condition for it to be next.
 func (b *builder) sees(from, to order.Node) {
 	if from == to || b.before(from, to) {
 		return
@@ -834,7 +838,7 @@ func (b *builder) release(s *syncUse, t int32, shared bool, n order.Node) {
 	x.release = n
 	b.ends[n] = id
 	if x.acquire != none {
-		b.edge(x.acquire, n) // known, unless another thread releases
+		b.sees(x.acquire, n) // known, unless another thread releases
 	}
 }
 

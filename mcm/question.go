@@ -322,7 +322,7 @@ func (m *Model) conflicting(i, j int) error {
 		return fmt.Errorf("%w: records %d and %d are by one thread", ErrQuestion, i, j)
 	case !a.Access().Conflicts(b.Access()):
 		return fmt.Errorf("%w: %v and %v do not conflict", ErrQuestion, a.Code, b.Code)
-	case a.Obj >= b.Obj+heisen.Object(b.Size()) || b.Obj >= a.Obj+heisen.Object(a.Size()):
+	case !(heisen.Objects{extent(a)}).Meets(extent(b).Start, extent(b).Len):
 		return fmt.Errorf("%w: records %d and %d touch different objects", ErrQuestion, i, j)
 	}
 	return nil
@@ -395,6 +395,14 @@ func asInt32(list []int) (out []int32) {
 		out = append(out, int32(i))
 	}
 	return out
+}
+
+// extent returns what an access touches: of a lock in memory one byte.
+func extent(r *heisen.Record) heisen.Span {
+	if r.Code.IsAccess() {
+		return heisen.Span{Start: r.Obj, Len: r.Size()}
+	}
+	return heisen.Span{Start: r.Obj, Len: 1}
 }
 
 // ask answers the question of a candidate and checks the witness.

@@ -52,7 +52,6 @@ type replayer struct {
 	saw      [][]int32 // by record: the last writer of each piece, -1 if there is none in the window
 	initial  []int32   // by piece: a read that shows what was there before, or -1
 	sent     map[heisen.Object][]int32
-	plain    map[heisen.Object]bool // lock words that are accessed otherwise, too
 	mixed    map[heisen.Object]bool // objects whose events keep their order
 	special  []int32                // records that keep an order with others
 	is       []bool                 // by record: whether it is one of them
@@ -94,7 +93,7 @@ func newReplayer(w *Window, s settings) *replayer {
 		case heisen.Fork:
 			forks[r.Obj.Thread()] = int32(i)
 		case heisen.Join:
-			if joined, ok := p.dense[r.Obj.Thread()]; ok {
+			if joined, ok := p.dense[r.Obj.Thread()]; ok && joined != t {
 				p.joins[i] = int32(len(p.steps[joined]))
 			}
 		}
@@ -117,7 +116,7 @@ func (p *replayer) findMixed() {
 		asAtomic
 	)
 	uses := map[heisen.Object]int{}
-	p.plain, p.mixed = map[heisen.Object]bool{}, map[heisen.Object]bool{}
+	p.mixed = map[heisen.Object]bool{}
 	p.sent = map[heisen.Object][]int32{}
 	holders := newHoldings()
 	for _, h := range p.window.Held {
@@ -177,9 +176,8 @@ func canTake(grips []grip, thread heisen.Thread, shared bool) bool {
 // findPieces cuts memory where an access starts or ends.
 func (p *replayer) findPieces() {
 	for i := range p.window.Records {
-		if r := &p.window.Records[i]; r.Code.IsAccess() {
-			p.bounds = append(p.bounds, r.Obj, r.Obj+heisen.Object(r.Size()))
-			p.plain[r.Obj] = true
+		if r := &p.window.Records[i]; r.Access() != heisen.Invalid {
+			p.bounds = append(p.bounds, r.Obj, r.Obj+heisen.Object(extent(r).Len))
 		}
 		if r := &p.window.Records[i]; r.Code == heisen.Alloc || r.Code == heisen.Free {
 			p.bounds = append(p.bounds, r.Obj, r.Obj+heisen.Object(max(r.Val, 1)))
@@ -210,13 +208,7 @@ func (p *replayer) findPieces() {
 	}
 	for i := range p.window.Records {
 		if r := &p.window.Records[i]; !r.Code.IsAccess() && r.Access() != heisen.Invalid {
-			a, _ := slices.BinarySearchFunc(p.bounds, r.Obj, func(b, o heisen.Object) int {
-				if b <= o {
-					return -1
-				}
-				return 1
-			})
-			if a--; a >= 0 && covered[a] { // a lock in memory that is accessed
+			if a, _ := slices.BinarySearch(p.bounds, r.Obj); covered[a] { // a lock in memory that is accessed
 				p.from[i], p.to[i] = int32(a), int32(a+1)
 			}
 		}
@@ -527,7 +519,7 @@ func (p *replayer) can(i int) error {
 			return fmt.Errorf("%w: record %d releases lock %d, which thread %d does not hold", ErrReplay, i, r.Obj, p.owner[i])
 		}
 	case heisen.Join:
-		if t, ok := p.dense[r.Obj.Thread()]; ok && p.next[t] < p.joins[i] {
+		if p.joins[i] > 0 && p.next[p.dense[r.Obj.Thread()]] < p.joins[i] {
 			return fmt.Errorf("%w: record %d joins thread %d, which has not ended", ErrReplay, i, r.Obj)
 		}
 	case heisen.Receive:
