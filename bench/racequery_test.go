@@ -38,7 +38,7 @@ func BenchmarkRaceQuery(b *testing.B) {
 			var count [3]int
 			for i := range b.N {
 				b.StopTimer()
-				s, err := solverOf(f)
+				s, err := f.Solver()
 				if err != nil {
 					b.Fatal(err)
 				}
@@ -52,7 +52,7 @@ func BenchmarkRaceQuery(b *testing.B) {
 		b.Run(name+"/told", func(b *testing.B) {
 			b.ReportMetric(float64(len(f.Clauses)), "clauses")
 			for i := range b.N {
-				s, err := solverOf(f)
+				s, err := f.Solver()
 				if err != nil {
 					b.Fatal(err)
 				}
@@ -67,7 +67,7 @@ func BenchmarkRaceQuery(b *testing.B) {
 				if i%len(pairs) == 0 {
 					b.StopTimer()
 					var err error
-					if s, err = solverOf(f); err != nil {
+					if s, err = f.Solver(); err != nil {
 						b.Fatal(err)
 					}
 					b.StartTimer()
@@ -77,12 +77,4 @@ func BenchmarkRaceQuery(b *testing.B) {
 			}
 		})
 	}
-}
-
-func solverOf(f *maximal.Formula) (*order.Solver, error) {
-	s, err := f.Solver(f.Sink())
-	if err != nil {
-		return nil, err
-	}
-	return s, s.Phase(f.Hint())
 }

@@ -5,6 +5,9 @@
 package maximal
 
 import (
+	"cmp"
+	"slices"
+
 	"github.com/heisen-go/heisen"
 	"github.com/heisen-go/heisen/mcm/order"
 )
@@ -12,6 +15,7 @@ import (
 // Formula is what all race queries about a trace have in common.
 type Formula struct {
 	order.Problem
+	Sees  []order.Lit  // that each read sees what it saw: to be preferred
 	Place order.Node   // where the race is: the prefix comes before it
 	Node  []order.Node // by record
 
@@ -136,19 +140,26 @@ func (f *Formula) exclude(sections []section) {
 // value that they saw. A boolean for each read and write says that the read sees
 // that write, or one of the same value that comes later.
 func (f *Formula) readConsistently(accesses []int) {
-	for _, i := range accesses {
+	for at, i := range accesses {
 		r := &f.records[i]
 		if r.Code != heisen.Read {
 			continue
 		}
 		sees := []order.Lit{{Before: f.Place, After: f.Node[i]}}
-		for _, j := range accesses {
+		observed, seen := order.Lit{}, false
+		// The nearest first: solvers try what is older, other things being equal.
+		near := append(accesses[at+1:len(accesses):len(accesses)], accesses[:at]...)
+		slices.SortFunc(near, func(j, k int) int { return cmp.Compare(max(j-i, i-j), max(k-i, i-k)) })
+		for _, j := range near {
 			w := &f.records[j]
 			if w.Code != heisen.Write || w.Val != r.Val || w.TID == r.TID && j > i {
 				continue
 			}
 			b := f.newBool()
 			sees = append(sees, b)
+			if j < i && !seen {
+				observed, seen = b, true
+			}
 			f.Clauses = append(f.Clauses, []order.Lit{b.Not(), {Before: f.Node[j], After: f.Node[i]}})
 			for _, k := range accesses {
 				if o := &f.records[k]; o.Code == heisen.Write && o.Val != r.Val {
@@ -161,6 +172,9 @@ func (f *Formula) readConsistently(accesses []int) {
 		if r.Val == 0 { // the value before all writes
 			b := f.newBool()
 			sees = append(sees, b)
+			if !seen {
+				observed = b
+			}
 			for _, k := range accesses {
 				if o := &f.records[k]; o.Code == heisen.Write && o.Val != 0 {
 					f.Clauses = append(f.Clauses, []order.Lit{b.Not(), {Before: f.Node[i], After: f.Node[k]}})
@@ -168,6 +182,7 @@ func (f *Formula) readConsistently(accesses []int) {
 			}
 		}
 		f.Clauses = append(f.Clauses, sees)
+		f.Sees = append(f.Sees, observed)
 	}
 }
 
@@ -237,15 +252,22 @@ func disjoint(a, b []heisen.Object) bool {
 	return true
 }
 
-// Hint returns the observed order, with the place of the race first: what need
+// hint returns the observed order, with the place of the race first: what need
 // not come before the race comes after it.
-func (f *Formula) Hint() []order.Node {
-	out := []order.Node{f.Place}
-	for _, n := range f.Node {
-		out = append(out, n)
-	}
-	return out
+func (f *Formula) hint() []order.Node {
+	return append([]order.Node{f.Place}, f.Node...)
 }
 
-// Sink is the option for the place of the race.
-func (f *Formula) Sink() order.Option { return order.Sink(len(f.Chains) - 1) }
+// Solver returns a Solver that was told the formula and how the trace was.
+func (f *Formula) Solver(opts ...order.Option) (*order.Solver, error) {
+	s, err := f.Problem.Solver(append(opts, order.Sink(len(f.Chains)-1))...)
+	if err != nil {
+		return nil, err
+	}
+	for _, l := range f.Sees {
+		if err := s.Prefer(l); err != nil {
+			return nil, err
+		}
+	}
+	return s, s.Phase(f.hint())
+}
