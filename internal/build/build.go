@@ -113,6 +113,29 @@ func (b *Builder) chooseFlags(ctx context.Context, dir string, patterns []string
 	return nil
 }
 
+// Hide has the packages that match the patterns compiled so that their functions'
+// calls can be told from others; it returns their import paths. They are compiled
+// as recorded ones are, whatever New was told of them.
+func (b *Builder) Hide(ctx context.Context, dir string, patterns ...string) (packages []string, err error) {
+	for _, pattern := range patterns {
+		if _, err := b.patternFlags(ctx, dir, pattern); err != nil {
+			return nil, err
+		}
+		matches, err := b.list(ctx, dir, "list", pattern)
+		if err != nil {
+			return nil, err
+		}
+		for _, path := range matches {
+			if path == "runtime" || strings.HasPrefix(path, "runtime/") || path == "sync" || strings.HasPrefix(path, "internal/") {
+				return nil, fmt.Errorf("%s cannot be hidden: it is part of how programs run", path)
+			}
+		}
+		packages = append(packages, matches...)
+		b.gcflags = append(b.gcflags, pattern+"="+instrumentAlone)
+	}
+	return packages, nil
+}
+
 // patternFlags returns how the packages that match a pattern are compiled. A
 // pattern that no package matches, which the go command ignores, is an error.
 func (b *Builder) patternFlags(ctx context.Context, dir, pattern string) (flags string, err error) {

@@ -362,7 +362,12 @@ func (m *merger) consume(g *goroutine, words []uint64) (i int, waits bool, err e
 				return i, false, err
 			}
 			m.next++
-			if err := m.sync(g, op, arg, site); err != nil {
+			if op == opHide {
+				err = m.hide(g, arg, site, record[3])
+			} else {
+				err = m.sync(g, op, arg, site)
+			}
+			if err != nil {
 				return i, false, err
 			}
 			if op == opEnd {

@@ -29,7 +29,7 @@ func heisenAtomicBegin(op uint64, addr unsafe.Pointer) *heisenStripe {
 	if heisen.noisy {
 		heisenNoiseAt(getcallerfp())
 	}
-	if !heisen.on || heisen.quiet && !heisenWatched.sections || gp.racectx == 0 || gp.raceignore != 0 || gp.m.p == 0 ||
+	if !heisen.on || heisen.quiet && !heisenWatched.sections || gp.racectx == 0 || (*heisenG)(unsafe.Pointer(gp.racectx)).hidden || gp.raceignore != 0 || gp.m.p == 0 ||
 		uintptr(addr)-gp.stack.lo < gp.stack.hi-gp.stack.lo || !heisenShared(uintptr(addr)) {
 		return nil
 	}

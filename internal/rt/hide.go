@@ -1,0 +1,187 @@
+package rt
+
+import (
+	"debug/elf"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/heisen-go/heisen"
+)
+
+// Hidden is packages of which nothing is recorded but the calls of their functions
+// by others, as Hide and Reveal events. They are compiled like those that are
+// recorded.
+type Hidden struct {
+	Packages []string // import paths
+	// Limit is how many objects a call may reach before it counts as reaching all;
+	// DefaultReach if 0, MaxReach at most.
+	Limit int
+}
+
+const (
+	// DefaultReach is how many objects a hidden call may reach unless it is told
+	// otherwise.
+	DefaultReach = 1024
+	// MaxReach bounds Hidden.Limit.
+	MaxReach = 4096
+
+	globalRoot = 1 << 63 // in the size of a variable: of a hidden package
+)
+
+// ErrStripped says that a program has no symbol table.
+var ErrStripped = errors.New("the program has no symbol table")
+
+// encode returns the message to a program whose text starts at an address. exe is
+// its executable: without its symbols a pointer to any variable reaches all of
+// them, and the error is ErrStripped.
+func (h *Hidden) encode(exe io.ReaderAt, text uint64) (message []byte, err error) {
+	prefixes := make([]string, len(h.Packages))
+	for i, path := range h.Packages {
+		prefixes[i] = symbolPrefix(path) + "."
+	}
+	globals, err := globalsOf(exe, text, prefixes)
+	if err != nil { // all data may be the hidden packages'
+		globals = nil
+	}
+	limit := h.Limit
+	if limit == 0 {
+		limit = DefaultReach
+	}
+	if limit < 0 || limit > MaxReach {
+		return nil, fmt.Errorf("a hidden call cannot be followed to %d objects, but to %d at most", limit, MaxReach)
+	}
+	b := binary.LittleEndian.AppendUint64(nil, uint64(limit))
+	b = binary.LittleEndian.AppendUint64(b, uint64(len(prefixes)))
+	b = binary.LittleEndian.AppendUint64(b, uint64(len(globals)))
+	for _, g := range globals {
+		b = binary.LittleEndian.AppendUint64(b, g.start)
+		b = binary.LittleEndian.AppendUint64(b, g.size)
+	}
+	for _, p := range prefixes {
+		b = binary.LittleEndian.AppendUint64(b, uint64(len(p)))
+		b = append(b, p...)
+		b = append(b, make([]byte, -len(b)&7)...)
+	}
+	return b, err
+}
+
+// symbolPrefix is how the compiler writes an import path before the names of
+// functions and variables.
+func symbolPrefix(path string) string {
+	slash := strings.LastIndexByte(path, '/')
+	var b strings.Builder
+	for i := range len(path) {
+		switch c := path[i]; {
+		case c <= ' ' || i > slash && c == '.' || c == '%' || c == '"' || c >= 0x7f:
+			fmt.Fprintf(&b, "%%%02x", c)
+		default:
+			b.WriteByte(c)
+		}
+	}
+	return b.String()
+}
+
+type global struct{ start, size uint64 }
+
+// globalsOf returns the variables of a program, by address. Those of packages with
+// the prefixes have globalRoot in their size.
+func globalsOf(exe io.ReaderAt, text uint64, prefixes []string) (globals []global, err error) {
+	if exe == nil {
+		return nil, ErrStripped
+	}
+	file, err := elf.NewFile(exe)
+	if err != nil {
+		return nil, err
+	}
+	symbols, err := file.Symbols()
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrStripped, err)
+	}
+	var moved uint64 // how far from where it is linked for
+	found := false
+	for _, s := range symbols {
+		if s.Name == "runtime.text" {
+			moved, found = text-s.Value, true
+		}
+	}
+	if !found {
+		return nil, ErrStripped
+	}
+	for _, s := range symbols {
+		if elf.ST_TYPE(s.Info) != elf.STT_OBJECT || s.Size == 0 || s.Section == elf.SHN_UNDEF || int(s.Section) >= len(file.Sections) {
+			continue
+		}
+		if file.Sections[s.Section].Flags&elf.SHF_WRITE == 0 {
+			continue
+		}
+		g := global{s.Value + moved, s.Size}
+		if slices.ContainsFunc(prefixes, func(p string) bool { return strings.HasPrefix(s.Name, p) }) {
+			g.size |= globalRoot
+		}
+		globals = append(globals, g)
+	}
+	slices.SortFunc(globals, func(a, b global) int {
+		switch {
+		case a.start < b.start:
+			return -1
+		case a.start > b.start:
+			return 1
+		}
+		return 0
+	})
+	return globals, nil
+}
+
+// addReach defines a set of objects.
+func (s *Stream) addReach(id uint32, words []uint64) error {
+	if int(id) != len(s.reach) || len(words)%2 != 0 {
+		return s.corrupt("set %d of objects, in %d words", id, len(words))
+	}
+	spans := make([]heisen.Span, 0, len(words)/2)
+	for i := 0; i < len(words); i += 2 {
+		spans = append(spans, heisen.Span{Start: heisen.Object(words[i]), Len: words[i+1]})
+	}
+	s.reach = append(s.reach, s.syms.AddReach(heisen.NewObjects(spans...)))
+	return nil
+}
+
+// hide emits the call of a hidden function.
+func (m *merger) hide(g *goroutine, function uint64, site heisen.Site, reach uint64) error {
+	if reach >= uint64(len(m.s.reach)) {
+		return m.s.corrupt("unknown set %d of objects", reach)
+	}
+	r := m.emit(g)
+	r.Code, r.Obj, r.Loc, r.Val = heisen.Hide, heisen.Object(function), site, uint64(m.s.reach[reach])
+	if off := function - m.s.hello.text; off < m.s.hello.size && !m.s.called[uint32(off)] {
+		m.s.called[uint32(off)] = true
+		m.s.unsaid = append(m.s.unsaid, uint32(off))
+	}
+	return nil
+}
+
+// nameCalls asks for the names of hidden functions, which name their calls.
+func (s *Stream) nameCalls() {
+	if len(s.unsaid) == 0 || s.solve == nil {
+		return
+	}
+	// A site is what comes after a call, so the symboliser looks at the byte before.
+	at := make([]uint32, len(s.unsaid))
+	for i, off := range s.unsaid {
+		at[i] = off + 1
+	}
+	frames, err := s.solve.Frames(at)
+	if err != nil {
+		s.solve = nil
+		return
+	}
+	for i, off := range s.unsaid {
+		if n := len(frames[i]); n > 0 {
+			s.syms.SetName(heisen.Object(s.hello.text+uint64(off)), frames[i][n-1].Func)
+		}
+	}
+	s.unsaid = s.unsaid[:0]
+}
