@@ -20,7 +20,13 @@ type Hidden struct {
 	// Limit is how many objects a call may reach before it counts as reaching all;
 	// DefaultReach if 0, MaxReach at most.
 	Limit int
+	// Show has what the packages do recorded all the same, with the flag Covered: as
+	// if they were not hidden, and as if they were, in one run.
+	Show bool
 }
+
+// Covered is the flag of an event of hidden code, in a recording that shows it.
+const Covered heisen.Flags = 1 << 5
 
 const (
 	// DefaultReach is how many objects a hidden call may reach unless it is told
@@ -57,6 +63,11 @@ func (h *Hidden) encode(exe io.ReaderAt, text uint64) (message []byte, err error
 	b := binary.LittleEndian.AppendUint64(nil, uint64(limit))
 	b = binary.LittleEndian.AppendUint64(b, uint64(len(prefixes)))
 	b = binary.LittleEndian.AppendUint64(b, uint64(len(globals)))
+	show := uint64(0)
+	if h.Show {
+		show = 1
+	}
+	b = binary.LittleEndian.AppendUint64(b, show)
 	for _, g := range globals {
 		b = binary.LittleEndian.AppendUint64(b, g.start)
 		b = binary.LittleEndian.AppendUint64(b, g.size)

@@ -26,7 +26,7 @@ func heisenAtomicBegin(addr unsafe.Pointer) *heisenStripe {
 	if heisen.noisy {
 		heisenNoiseAt(getcallerfp())
 	}
-	if !heisen.on || heisen.quiet && !heisenWatched.sections || gp.racectx == 0 || (*heisenG)(unsafe.Pointer(gp.racectx)).hidden || gp.raceignore != 0 || gp.m.p == 0 ||
+	if !heisen.on || heisen.quiet && !heisenWatched.sections || gp.racectx == 0 || (*heisenG)(unsafe.Pointer(gp.racectx)).mute || gp.raceignore != 0 || gp.m.p == 0 ||
 		uintptr(addr)-gp.stack.lo < gp.stack.hi-gp.stack.lo || !heisenShared(uintptr(addr)) {
 		return nil
 	}

@@ -100,6 +100,7 @@ func heisenInitHidden() bool {
 	}
 	w.limit = min(uintptr(next()), heisenMaxReach)
 	w.count, w.vars = uint32(next()), uintptr(next())
+	heisen.shows = next() != 0
 	w.globals = at
 	at += w.vars * unsafe.Sizeof(heisenSpan{})
 	w.prefixes = at
@@ -161,12 +162,13 @@ func heisenEntered(h *heisenG, pc, sp uintptr) {
 	f.hidden, f.opened = h.hidden, false
 	switch heisenKind(pc) {
 	case heisenKindVisible:
-		f.hidden, h.hidden = false, false
+		f.hidden = false
+		h.shade(false)
 	case heisenKindHidden:
 		f.hidden = true
 		if !h.hidden {
 			heisenHide(h, f, pc, sp)
-			h.hidden = true
+			h.shade(true)
 		}
 	}
 }
@@ -180,10 +182,10 @@ func heisenIsHidden(sp uintptr) bool {
 	gp := getg()
 	h := (*heisenG)(unsafe.Pointer(gp.racectx))
 	if h == nil || !h.hidden || gp != gp.m.curg {
-		return h != nil && h.hidden
+		return h != nil && h.mute
 	}
 	h.leave(uint32(gp.stack.hi-sp) + 1)
-	return h.hidden
+	return h.mute
 }
 
 // heisenHide records that h calls the hidden function at pc. Whoever has no
@@ -248,7 +250,29 @@ func (h *heisenG) reveal(d uint32) {
 			heisenPut(b, h, heisenOpReveal, firstmoduledata.text+uintptr(f.call), heisenStamp(), uint64(f.pc))
 		}
 	}
-	h.hidden = d > 0 && h.frame(d-1).hidden
+	h.shade(d > 0 && h.frame(d-1).hidden)
+}
+
+// shade notes whether h is in hidden code.
+//
+//go:nosplit
+func (h *heisenG) shade(hidden bool) {
+	if h.hidden == hidden {
+		return
+	}
+	h.hidden, h.mute = hidden, hidden && !heisen.shows
+	if !heisen.shows || !heisen.on {
+		return
+	}
+	if b := heisenOpen(h, 1); b != nil {
+		w := uint64(heisenOpShade) << heisenOpShift
+		if hidden {
+			w |= 1
+		}
+		b.words[b.pos] = w
+		h.words++
+		b.commit(b.pos + 1)
+	}
 }
 
 // heisenReach returns the number of the set of objects that the function at pc may
@@ -306,6 +330,9 @@ func (w *heisenHiddenState) scan(s heisenSpan) {
 		if span := spanOf(s.start); span == nil || span.spanclass.noscan() {
 			return
 		}
+	} else if m := &firstmoduledata; (s.start+s.size <= m.data || s.start >= m.edata) &&
+		(s.start+s.size <= m.bss || s.start >= m.ebss) {
+		return // a variable without pointers
 	}
 	n := s.size / goarch.PtrSize
 	if w.words += n; w.words > heisenMaxWords {

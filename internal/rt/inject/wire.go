@@ -59,6 +59,7 @@ const (
 
 	heisenOpHide   = 29 // arg: address of the function; words 1 and 2 as 9; word 3: number of a set of objects
 	heisenOpReveal = 30 // as 9
+	heisenOpShade  = 31 // arg: whether what comes next is of hidden code; it is recorded on demand
 )
 
 // A message is a header of four 32-bit words (kind, buffer, length of the
