@@ -35,7 +35,8 @@ const (
 	// MaxReach bounds Hidden.Limit.
 	MaxReach = 4096
 
-	globalRoot = 1 << 63 // in the size of a variable: of a hidden package
+	globalRoot   = 1 << 63 // in the size of a variable: of a hidden package
+	globalOpaque = 1 << 62 // in the same: of the runtime
 )
 
 // ErrStripped says that a program has no symbol table.
@@ -99,7 +100,7 @@ func symbolPrefix(path string) string {
 type global struct{ start, size uint64 }
 
 // globalsOf returns the variables of a program, by address. Those of packages with
-// the prefixes have globalRoot in their size.
+// the prefixes have globalRoot in their size, those of the runtime globalOpaque.
 func globalsOf(exe io.ReaderAt, text uint64, prefixes []string) (globals []global, err error) {
 	if exe == nil {
 		return nil, ErrStripped
@@ -132,6 +133,8 @@ func globalsOf(exe io.ReaderAt, text uint64, prefixes []string) (globals []globa
 		g := global{s.Value + moved, s.Size}
 		if slices.ContainsFunc(prefixes, func(p string) bool { return strings.HasPrefix(s.Name, p) }) {
 			g.size |= globalRoot
+		} else if strings.HasPrefix(s.Name, "runtime.") || strings.HasPrefix(s.Name, "internal/runtime/") {
+			g.size |= globalOpaque
 		}
 		globals = append(globals, g)
 	}

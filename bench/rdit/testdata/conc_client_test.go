@@ -15,6 +15,7 @@ func TestClient(t *testing.T) {
 	p := pool.New().WithMaxGoroutines(4)
 	started := 0 // nobody takes care of it
 	for i := range jobs {
+		i := i
 		jobs[i].in = i
 		p.Go(func() {
 			started++

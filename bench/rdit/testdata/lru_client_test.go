@@ -26,7 +26,7 @@ func TestClient(t *testing.T) {
 	hits := 0 // nobody takes care of it
 	done := make(chan bool)
 	go func() {
-		for i := range n {
+		for i := 0; i < n; i++ {
 			cache.Add(i, &page{"http://example.com/", i})
 			fresh.Add(i, &page{"http://example.com/fresh", i})
 		}
@@ -34,7 +34,7 @@ func TestClient(t *testing.T) {
 		done <- true
 	}()
 	sum := 0
-	for i := range n {
+	for i := 0; i < n; i++ {
 		for {
 			if p, ok := fresh.Get(i); ok {
 				sum += p.size + len(p.url)

@@ -38,6 +38,7 @@ const (
 	heisenSetBits   = 16
 	heisenMaxSpans  = 1 << 22 // spans of all sets
 	heisenIsRoot    = 1 << 63 // in the size of a global: a variable of a hidden package
+	heisenIsOpaque  = 1 << 62 // in the same: a variable of the runtime, which the program cannot touch
 	heisenMaxHidden = 64 << 20
 )
 
@@ -368,8 +369,8 @@ func (w *heisenHiddenState) word(p uintptr) {
 	}
 }
 
-// heisenOfRuntime reports whether an object is a goroutine or a processor of the
-// scheduler, which wait queues lead to: the program cannot touch them.
+// heisenOfRuntime reports whether an object is the scheduler's, a goroutine, thread or
+// processor, which wait queues lead to: the program cannot touch it.
 func heisenOfRuntime(base, size uintptr) bool {
 	if size >= unsafe.Sizeof(g{}) && size < unsafe.Sizeof(g{})+unsafe.Sizeof(g{})/4 {
 		gp := (*g)(unsafe.Pointer(base))
@@ -379,9 +380,15 @@ func heisenOfRuntime(base, size uintptr) bool {
 			}
 		}
 	}
-	if size >= unsafe.Sizeof(p{}) {
+	if size >= unsafe.Sizeof(g{}) {
 		for _, pp := range allp {
-			if uintptr(unsafe.Pointer(pp)) == base {
+			if uintptr(unsafe.Pointer(pp))-base < size {
+				return true
+			}
+		}
+		for mp := allm; mp != nil; mp = mp.alllink {
+			if uintptr(unsafe.Pointer(mp))-base < size ||
+				uintptr(unsafe.Pointer(mp.g0)) == base || uintptr(unsafe.Pointer(mp.gsignal)) == base {
 				return true
 			}
 		}
@@ -427,6 +434,9 @@ func (w *heisenHiddenState) data(p uintptr) {
 	}
 	if lo > 0 {
 		v := w.global(lo - 1)
+		if v.size&heisenIsOpaque != 0 {
+			return
+		}
 		start = v.start
 		if after := start + v.size&^heisenIsRoot; p < after {
 			end = after
@@ -437,8 +447,9 @@ func (w *heisenHiddenState) data(p uintptr) {
 	w.add(start&^7, alignUp(end, 8)-start&^7)
 }
 
-// stack looks at the frame that has a variable of the goroutine's own stack: the
-// variable is its own, but may point to others.
+// stack looks at a variable on the goroutine's own stack: nobody else has it, but it
+// may point to what others have. Where no variable is known the whole frame is
+// looked at.
 func (w *heisenHiddenState) stack(p uintptr) {
 	for i := range w.framed {
 		if f := w.frames[i]; p-f.start < f.size {
@@ -453,6 +464,18 @@ func (w *heisenHiddenState) stack(p uintptr) {
 	for u.initAt(w.pc, w.sp, 0, w.gp, unwindSilentErrors); u.valid(); u.next() {
 		if f := &u.frame; p-f.sp < f.fp-f.sp {
 			s := heisenSpan{f.sp, f.fp - f.sp}
+			_, _, objects := f.getStackMap(false)
+			for i := range objects {
+				o := &objects[i]
+				at := f.varp
+				if o.off >= 0 {
+					at = f.argp
+				}
+				if at += uintptr(o.off); p-at < uintptr(o.size) {
+					s = heisenSpan{at, uintptr(o.size)}
+					break
+				}
+			}
 			w.frames[w.framed] = s
 			w.framed++
 			if w.words += s.size / goarch.PtrSize; w.words > heisenMaxWords {
