@@ -90,12 +90,19 @@ func measure() error {
 			return fmt.Errorf("%s: %w", s.name, err)
 		}
 		hidden := rt.Hidden{Packages: b.hidden, Limit: *limit}
-		row, err := b.compare(hidden)
-		if err != nil {
-			return fmt.Errorf("%s: %w", s.name, err)
+		for _, once := range []bool{false, true} {
+			hidden, name := hidden, s.name
+			if hidden.Once = once; once {
+				name = "once"
+			}
+			row, err := b.compare(hidden)
+			if err != nil {
+				return fmt.Errorf("%s: %w", s.name, err)
+			}
+			races = append(races, name+"\t"+row)
 		}
-		races = append(races, s.name+"\t"+row)
-		if row, err = b.cost(hidden, *runs); err != nil {
+		row, err := b.cost(hidden, *runs)
+		if err != nil {
 			return fmt.Errorf("%s: %w", s.name, err)
 		}
 		costs = append(costs, s.name+"\t"+row)
@@ -106,7 +113,7 @@ func measure() error {
 		fmt.Fprintln(w, row)
 	}
 	fmt.Fprintln(w)
-	fmt.Fprintln(w, "\tas it is\tall recorded\tevents\thidden, no pairs\tpairs\t")
+	fmt.Fprintln(w, "\tas it is\tall recorded\tevents\thidden, no pairs\tpairs\tonce\t")
 	for _, row := range costs {
 		fmt.Fprintln(w, row)
 	}
@@ -256,7 +263,7 @@ func (p *program) compare(hidden rt.Hidden) (row string, err error) {
 
 // cost makes a row of the table of costs: the least times, and sizes in events.
 func (p *program) cost(hidden rt.Hidden, runs int) (row string, err error) {
-	asIs, all, bare, pairs := time.Hour, time.Hour, time.Hour, time.Hour
+	asIs, all, bare, pairs, once := time.Hour, time.Hour, time.Hour, time.Hour, time.Hour
 	var events uint64
 	none := func(*heisen.Symbols) []heisen.Detector { return nil }
 	for range runs {
@@ -280,10 +287,18 @@ func (p *program) cost(hidden rt.Hidden, runs int) (row string, err error) {
 			return "", err
 		}
 		pairs = min(pairs, took)
+		quick := hidden
+		quick.Once = true
+		if _, took, err = p.watch(&quick, none); err != nil {
+			return "", err
+		}
+		once = min(once, took)
 	}
 	ms := func(d time.Duration) string { return fmt.Sprintf("%.0f ms", float64(d)/1e6) }
-	return fmt.Sprintf("%s\t%s\t%d\t%s\t%s (%+.0f%%)\t", ms(asIs), ms(all), events, ms(bare), ms(pairs),
-		100*(float64(pairs)/float64(bare)-1)), nil
+	more := func(d time.Duration) string {
+		return fmt.Sprintf("%s (%+.0f%%)", ms(d), 100*(float64(d)/float64(bare)-1))
+	}
+	return fmt.Sprintf("%s\t%s\t%d\t%s\t%s\t%s\t", ms(asIs), ms(all), events, ms(bare), more(pairs), more(once)), nil
 }
 
 // races are pairs of places, each a file and line.

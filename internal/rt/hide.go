@@ -20,6 +20,10 @@ type Hidden struct {
 	// Limit is how many objects a call may reach before it counts as reaching all;
 	// DefaultReach if 0, MaxReach at most.
 	Limit int
+	// Once has what an object reaches looked at once, until a pointer is written there
+	// (section 4.4.3 of the paper). It misses pointers that are written where nothing is
+	// instrumented; what only they lead to had better not be synchronised on.
+	Once bool
 	// Show has what the packages do recorded all the same, with the flag Covered: as
 	// if they were not hidden, and as if they were, in one run.
 	Show bool
@@ -64,11 +68,14 @@ func (h *Hidden) encode(exe io.ReaderAt, text uint64) (message []byte, err error
 	b := binary.LittleEndian.AppendUint64(nil, uint64(limit))
 	b = binary.LittleEndian.AppendUint64(b, uint64(len(prefixes)))
 	b = binary.LittleEndian.AppendUint64(b, uint64(len(globals)))
-	show := uint64(0)
+	flags := uint64(0)
 	if h.Show {
-		show = 1
+		flags |= hiddenShow
 	}
-	b = binary.LittleEndian.AppendUint64(b, show)
+	if h.Once {
+		flags |= hiddenOnce
+	}
+	b = binary.LittleEndian.AppendUint64(b, flags)
 	for _, g := range globals {
 		b = binary.LittleEndian.AppendUint64(b, g.start)
 		b = binary.LittleEndian.AppendUint64(b, g.size)
@@ -158,6 +165,22 @@ func (s *Stream) addReach(id uint32, words []uint64) error {
 	spans := make([]heisen.Span, 0, len(words)/2)
 	for i := 0; i < len(words); i += 2 {
 		spans = append(spans, heisen.Span{Start: heisen.Object(words[i]), Len: words[i+1]})
+	}
+	s.reach = append(s.reach, s.syms.AddReach(heisen.NewObjects(spans...)))
+	return nil
+}
+
+// addUnion defines a set of objects as the union of others.
+func (s *Stream) addUnion(id uint32, words []uint64) error {
+	if int(id) != len(s.reach) {
+		return s.corrupt("set %d of objects", id)
+	}
+	var spans []heisen.Span
+	for _, part := range words {
+		if part >= uint64(len(s.reach)) {
+			return s.corrupt("unknown set %d of objects", part)
+		}
+		spans = append(spans, s.syms.Reach(s.reach[part])...)
 	}
 	s.reach = append(s.reach, s.syms.AddReach(heisen.NewObjects(spans...)))
 	return nil

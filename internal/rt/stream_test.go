@@ -162,7 +162,7 @@ func TestCorrupt(t *testing.T) {
 		rec  []byte
 		want string
 	}{
-		{"kind", message(helloMessage(), 9, 0), "message of kind 9"},
+		{"kind", message(helloMessage(), 10, 0), "message of kind 10"},
 		{"second hello", append(helloMessage(), helloMessage()...), "message of kind 1"},
 		{"buffer", message(helloMessage(), msgWords, maxBuffers, begin...), "buffer 4096"},
 		{"size", append(helloMessage(), 2, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 0xff, 0xff, 0, 0, 0, 0), "message of 4294967295 bytes"},
@@ -191,6 +191,8 @@ func TestCorrupt(t *testing.T) {
 		{"task", message(helloMessage(), msgPlaces, 0, taskPlace|4), "place 1 is unknown task 4"},
 		{"set of objects", message(helloMessage(), msgReach, 2), "set 2 of objects"},
 		{"half a set of objects", message(helloMessage(), msgReach, 1, 5), "set 1 of objects, in 1 words"},
+		{"union", message(helloMessage(), msgUnion, 2), "set 2 of objects"},
+		{"union of an unknown set", message(helloMessage(), msgUnion, 1, 1), "unknown set 1 of objects"},
 		{"unknown set of objects", begun(word(opHide, 1), 0, 0, 1), "unknown set 1 of objects"},
 		{"no name", message(helloMessage(), msgTask, 4), "task 4"},
 		{"task number", message(helloMessage(), msgTask, taskPlace, 'x'), "task 2147483648"},

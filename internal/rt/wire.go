@@ -55,10 +55,14 @@ const (
 	msgTask    = 6
 	msgWatched = 7
 	msgReach   = 8
+	msgUnion   = 9
 
 	watchedWords = 6
 
 	taskPlace = 1 << 31
+
+	hiddenShow = 1
+	hiddenOnce = 2
 
 	version     = 4
 	wantFilter  = 1

@@ -22,6 +22,9 @@ import (
 func heisenAtomicBegin(addr unsafe.Pointer) *heisenStripe {
 	gp := getg()
 	_ = *(*uint8)(addr)
+	if heisen.once {
+		heisenWritten(uintptr(addr), 1)
+	}
 	heisenUnwatch((*heisenG)(unsafe.Pointer(gp.racectx)))
 	if heisen.noisy {
 		heisenNoiseAt(getcallerfp())

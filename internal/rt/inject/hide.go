@@ -75,10 +75,9 @@ type heisenHiddenState struct {
 	gp     *g
 	pc, sp uintptr // of the function that is entered
 
-	sets  uintptr // a table of heisenSets
-	known uint32
-	ids   uint32
-	sent  uintptr // spans
+	sets uintptr // a table of heisenSets
+	ids  uint32
+	sent uintptr // spans
 }
 
 var heisenHidden heisenHiddenState
@@ -101,7 +100,11 @@ func heisenInitHidden() bool {
 	}
 	w.limit = min(uintptr(next()), heisenMaxReach)
 	w.count, w.vars = uint32(next()), uintptr(next())
-	heisen.shows = next() != 0
+	flags := next()
+	heisen.shows, heisen.once = flags&heisenHiddenShow != 0, flags&heisenHiddenOnce != 0
+	if heisen.once && !heisenInitTrees() {
+		return false
+	}
 	w.globals = at
 	at += w.vars * unsafe.Sizeof(heisenSpan{})
 	w.prefixes = at
@@ -281,12 +284,9 @@ func (h *heisenG) shade(hidden bool) {
 func heisenReach(gp *g, pc, sp uintptr) uint32 {
 	w := &heisenHidden
 	heisenLock(&w.lock)
-	w.n, w.framed, w.words, w.full = 0, 0, 0, false
+	w.begin()
+	w.framed = 0
 	w.gp, w.pc, w.sp = gp, pc, sp
-	if w.turn++; w.turn == 0 { // what is seen would seem to be of this turn
-		clear(w.seen[:])
-		w.turn = 1
-	}
 	for i := range w.vars {
 		if v := w.global(i); v.size&heisenIsRoot != 0 {
 			w.add(v.start, v.size&^heisenIsRoot)
@@ -301,15 +301,34 @@ func heisenReach(gp *g, pc, sp uintptr) uint32 {
 	} else {
 		w.full = true
 	}
-	for i := uintptr(0); i < w.n && !w.full; i++ {
-		w.scan(w.spans[i])
-	}
 	var id uint32
-	if !w.full {
-		id = w.number()
+	switch {
+	case w.full:
+	case heisen.once:
+		id = w.union()
+	default:
+		if w.follow(); !w.full {
+			id = w.number()
+		}
 	}
 	heisenUnlock(&w.lock)
 	return id
+}
+
+// begin starts an empty set.
+func (w *heisenHiddenState) begin() {
+	w.n, w.words, w.full = 0, 0, false
+	if w.turn++; w.turn == 0 { // what is seen would seem to be of this turn
+		clear(w.seen[:])
+		w.turn = 1
+	}
+}
+
+// follow adds what the objects in the set point to, and so on.
+func (w *heisenHiddenState) follow() {
+	for i := uintptr(0); i < w.n && !w.full; i++ {
+		w.scan(w.spans[i])
+	}
 }
 
 func (w *heisenHiddenState) global(i uintptr) *heisenSpan {
@@ -499,23 +518,31 @@ func (w *heisenHiddenState) number() uint32 {
 		set.sum += heisenHash(x)
 		set.other += heisenHash(x*0xD6E8FEB86659FD93 + 1)
 	}
+	id, isNew := w.find(set)
+	if isNew {
+		w.sent += w.n
+		heisenSend(heisenMsgReach, id, 0, unsafe.Pointer(&w.spans), w.n*unsafe.Sizeof(heisenSpan{}))
+	}
+	return id
+}
+
+// find returns the number of a set, 0 if there are too many, and whether it is new.
+func (w *heisenHiddenState) find(set heisenSet) (id uint32, isNew bool) {
 	const mask = 1<<heisenSetBits - 1
 	i := (set.sum ^ set.other>>17) & mask
 	for ; ; i = (i + 1) & mask {
 		e := (*heisenSet)(unsafe.Pointer(w.sets + uintptr(i)*unsafe.Sizeof(heisenSet{})))
 		if e.id == 0 {
-			if w.sent += w.n; w.sent > heisenMaxSpans || w.known > mask/2 {
-				return 0
+			if w.sent > heisenMaxSpans || w.ids > mask/2 {
+				return 0, false
 			}
 			w.ids++
-			w.known++
 			set.id = w.ids
 			*e = set
-			heisenSend(heisenMsgReach, set.id, 0, unsafe.Pointer(&w.spans), w.n*unsafe.Sizeof(heisenSpan{}))
-			return set.id
+			return set.id, true
 		}
 		if e.sum == set.sum && e.other == set.other {
-			return e.id
+			return e.id, false
 		}
 	}
 }

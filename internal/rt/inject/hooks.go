@@ -46,6 +46,9 @@ func racewrite(addr uintptr) {
 		}
 		return
 	}
+	if heisen.once {
+		heisenWritten(addr, 1)
+	}
 	if heisen.hides && heisenIsHidden(sys.GetCallerSP()) {
 		return
 	}
@@ -66,6 +69,9 @@ func racereadrange(addr, size uintptr) {
 
 //go:nosplit
 func racewriterange(addr, size uintptr) {
+	if heisen.once {
+		heisenWritten(addr, size)
+	}
 	if heisen.hides && heisenIsHidden(sys.GetCallerSP()) {
 		return
 	}

@@ -120,6 +120,7 @@ var heisen struct {
 	light    bool   // overlaps of two accesses are, and nothing else is done
 	noisy    bool   // accesses may have to wait
 	hides    bool   // some packages are hidden
+	once     bool   // what an object reaches is looked at once, as far as possible
 	shows    bool   // what they do is recorded all the same, marked
 	quiet    bool   // nothing else is recorded than which goroutines there are
 	marks    bool   // those too, marked

@@ -76,11 +76,16 @@ const (
 
 	heisenMsgReach = 8 // buffer: number of a set of objects, from 1; payload: start and size of each, in no order; 0 is all objects
 
+	heisenMsgUnion = 9 // buffer: as of the former; payload: numbers of the sets that it is the union of
+
 	heisenWatchedWords = 6
 
 	heisenTaskPlace = 1 << 31 // in the pc of a place: the rest is the number of a task
 
 	heisenVersion = 4
+
+	heisenHiddenShow = 1 // what hidden packages do is recorded, marked
+	heisenHiddenOnce = 2 // see trees.go
 
 	heisenWantFilter  = 1  // no access that is redundant
 	heisenWantMarks   = 2  // with one of the others: rather mark them
