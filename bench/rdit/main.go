@@ -56,8 +56,9 @@ var subjects = []subject{
 	{"xsync", "github.com/puzpuzpuz/xsync/v4", "v4.5.0", ".", []string{"github.com/puzpuzpuz/xsync/v4"}, "xsync_client_test.go", "^TestClient$"},
 	{"golang-lru", "github.com/hashicorp/golang-lru/v2", "v2.0.7", "expirable", []string{"github.com/hashicorp/golang-lru/v2/..."}, "lru_client_test.go", "^TestClient$"},
 	{"conc", "github.com/sourcegraph/conc", "v0.3.0", "pool", []string{"github.com/sourcegraph/conc/..."}, "conc_client_test.go", "^TestClient$"},
-	{"pond", "github.com/alitto/pond/v2", "v2.6.0", ".", []string{"github.com/alitto/pond/v2/internal/future", "github.com/alitto/pond/v2/internal/linkedbuffer"}, "", "^TestPool|^TestGroup|^TestResult"},
-	{"ristretto", "github.com/dgraph-io/ristretto/v2", "v2.4.0", ".", []string{"github.com/dgraph-io/ristretto/v2/z/..."}, "", "^TestCache(Get|Set|Del|Clear)|^TestPolicy"},
+	{"btree", "github.com/google/btree", "v1.1.3", ".", []string{"github.com/google/btree"}, "btree_client_test.go", "^TestClient$"},
+	{"pond", "github.com/alitto/pond/v2", "v2.6.0", ".", []string{"github.com/alitto/pond/v2/internal/future", "github.com/alitto/pond/v2/internal/linkedbuffer"}, "", "^TestResult"},
+	{"ristretto", "github.com/dgraph-io/ristretto/v2", "v2.4.0", ".", []string{"github.com/dgraph-io/ristretto/v2/z/..."}, "", "^TestCache(Get|Del|Clear|Set|GetTTL|SetDel)$|^TestPolicy"},
 }
 
 func main() {
@@ -148,9 +149,11 @@ func (s subject) prepare(ctx context.Context, dir string) (*program, error) {
 	if err != nil {
 		return nil, err
 	}
-	if p.hidden, err = b.Hide(ctx, p.dir, s.hide...); err != nil {
+	hiding, err := b.Hide(ctx, p.dir, nil, s.hide...)
+	if err != nil {
 		return nil, err
 	}
+	p.hidden = hiding.Packages
 	p.path, p.plain = filepath.Join(dir, s.name+".test"), filepath.Join(dir, s.name+".plain")
 	args := func(out string) []string { return []string{"-c", "-mod=mod", "-vet=off", "-o", out, "."} }
 	if err := command(p.dir, b.Command(ctx, "test", args(p.path)...)); err != nil {

@@ -150,11 +150,14 @@ func (inv *invocation) hidePackages(ctx context.Context, b *build.Builder) error
 	if len(inv.hide) == 0 {
 		return nil
 	}
-	packages, err := b.Hide(ctx, "", inv.hide...)
+	hiding, err := b.Hide(ctx, "", inv.goFlags(), inv.hide...)
 	if err != nil {
 		return err
 	}
-	inv.hidden = &rt.Hidden{Packages: packages, Limit: inv.limit, Once: inv.once}
+	inv.hidden = &rt.Hidden{Packages: hiding.Packages, Limit: inv.limit, Once: inv.once}
+	for _, r := range hiding.Reaches {
+		inv.hidden.Variables = append(inv.hidden.Variables, r.Variable)
+	}
 	return nil
 }
 

@@ -17,6 +17,9 @@ import (
 // recorded.
 type Hidden struct {
 	Packages []string // import paths
+	// Variables are used by hidden code without having been given to it, besides
+	// those of the packages: import path, dot, name.
+	Variables []string
 	// Limit is how many objects a call may reach before it counts as reaching all;
 	// DefaultReach if 0, MaxReach at most.
 	Limit int
@@ -54,7 +57,12 @@ func (h *Hidden) encode(exe io.ReaderAt, text uint64) (message []byte, err error
 	for i, path := range h.Packages {
 		prefixes[i] = symbolPrefix(path) + "."
 	}
-	globals, err := globalsOf(exe, text, prefixes)
+	wanted := map[string]bool{}
+	for _, v := range h.Variables {
+		dot := strings.LastIndexByte(v, '.')
+		wanted[symbolPrefix(v[:max(dot, 0)])+v[max(dot, 0):]] = true
+	}
+	globals, err := globalsOf(exe, text, prefixes, wanted)
 	if err != nil { // all data may be the hidden packages'
 		globals = nil
 	}
@@ -107,8 +115,8 @@ func symbolPrefix(path string) string {
 type global struct{ start, size uint64 }
 
 // globalsOf returns the variables of a program, by address. Those of packages with
-// the prefixes have globalRoot in their size, those of the runtime globalOpaque.
-func globalsOf(exe io.ReaderAt, text uint64, prefixes []string) (globals []global, err error) {
+// the prefixes, and those that are wanted, have globalRoot in their size, those of the runtime globalOpaque.
+func globalsOf(exe io.ReaderAt, text uint64, prefixes []string, wanted map[string]bool) (globals []global, err error) {
 	if exe == nil {
 		return nil, ErrStripped
 	}
@@ -138,7 +146,7 @@ func globalsOf(exe io.ReaderAt, text uint64, prefixes []string) (globals []globa
 			continue
 		}
 		g := global{s.Value + moved, s.Size}
-		if slices.ContainsFunc(prefixes, func(p string) bool { return strings.HasPrefix(s.Name, p) }) {
+		if wanted[s.Name] || slices.ContainsFunc(prefixes, func(p string) bool { return strings.HasPrefix(s.Name, p) }) {
 			g.size |= globalRoot
 		} else if strings.HasPrefix(s.Name, "runtime.") || strings.HasPrefix(s.Name, "internal/runtime/") {
 			g.size |= globalOpaque

@@ -18,7 +18,7 @@ import (
 const (
 	heisenMaxRoots   = 64
 	heisenTreeBits   = 13
-	heisenTreePages  = 27
+	heisenTreePages  = 251
 	heisenPagesSpan  = 1 << 38 // of the heap
 	heisenVersionBit = 13      // of the size of a page
 )
