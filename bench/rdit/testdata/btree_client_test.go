@@ -15,7 +15,7 @@ type entry struct {
 // A tree that does not change is read by two goroutines; it is written by nobody any
 // more, but counts are.
 func TestClient(t *testing.T) {
-	const n, rounds = 400, 4000
+	const n, rounds = 200, 4000
 	tree := btree.NewG(4, func(a, b *entry) bool { return a.key < b.key })
 	for i := 0; i < n; i++ {
 		text := "text"

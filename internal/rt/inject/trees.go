@@ -21,6 +21,7 @@ const (
 	heisenTreePages  = 251
 	heisenPagesSpan  = 1 << 38 // of the heap
 	heisenVersionBit = 13      // of the size of a page
+	heisenTooLarge   = 1 << 31 // in place of the number of a set: of all objects
 )
 
 // heisenTree is the set of a root. A page is an index into the versions.
@@ -177,24 +178,25 @@ func (w *heisenHiddenState) tree(root heisenSpan) uint32 {
 	e := (*heisenTree)(unsafe.Pointer(heisenTrees.entries +
 		uintptr(heisenHash(uint64(root.start))>>(64-heisenTreeBits))*unsafe.Sizeof(heisenTree{})))
 	if e.root == root.start && e.id != 0 && e.version() == e.sum {
+		w.full = e.id == heisenTooLarge
 		return e.id
 	}
 	w.begin()
 	w.add(root.start, root.size)
-	w.follow()
-	if w.full {
-		return 0
-	}
-	id := w.number()
-	if id == 0 {
-		w.full = true
-		return 0
+	id := uint32(heisenTooLarge)
+	if w.follow(); !w.full {
+		if id = w.number(); id == 0 {
+			w.full = true
+			return 0
+		}
 	}
 	e.root, e.id, e.count = root.start, id, 0
 	for i := range w.n {
 		if !e.note(w.spans[i]) {
-			e.id = 0
-			return id
+			if id != heisenTooLarge { // which is safe, however old it is
+				e.id = 0
+			}
+			break
 		}
 	}
 	e.sum = e.version()
