@@ -226,6 +226,8 @@ func (s *Stream) read() error {
 		return s.addTask(m.id, m.words)
 	case msgReach:
 		return s.addReach(m.id, m.words)
+	case msgUnion:
+		return s.addUnion(m.id, m.words)
 	case msgWatched:
 		return s.setWatched(m.id, m.words)
 	case msgExecution:

@@ -40,6 +40,9 @@ func racewrite(addr uintptr) {
 	if heisen.detour && heisenDetour(true, addr, sys.GetCallerPC()) {
 		return
 	}
+	if heisen.once {
+		heisenWritten(addr, 1)
+	}
 	if heisen.hides && heisenIsHidden(sys.GetCallerSP()) {
 		return
 	}
@@ -65,6 +68,9 @@ func racereadrange(addr, size uintptr) {
 func racewriterange(addr, size uintptr) {
 	if heisenSched.on {
 		heisenPointAccess(true, addr, size, sys.GetCallerPC())
+	}
+	if heisen.once {
+		heisenWritten(addr, size)
 	}
 	if heisen.hides && heisenIsHidden(sys.GetCallerSP()) {
 		return
@@ -300,7 +306,7 @@ func raceacquireg(gp *g, addr unsafe.Pointer) {
 //go:nosplit
 func raceacquirectx(racectx uintptr, addr unsafe.Pointer) {
 	h := (*heisenG)(unsafe.Pointer(racectx))
-	if heisen.on && h != nil && !h.hidden && heisenShared(uintptr(addr)) {
+	if heisen.on && h != nil && !h.mute && heisenShared(uintptr(addr)) {
 		heisenSync(h, heisenOpReceive, uintptr(addr), 0)
 	}
 }

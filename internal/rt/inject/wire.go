@@ -59,6 +59,7 @@ const (
 
 	heisenOpHide   = 29 // arg: address of the function; words 1 and 2 as 9; word 3: number of a set of objects
 	heisenOpReveal = 30 // as 9
+	heisenOpShade  = 31 // arg: whether what comes next is of hidden code; it is recorded on demand
 )
 
 // A message is a header of four 32-bit words (kind, buffer, length of the
@@ -80,12 +81,17 @@ const (
 
 	heisenMsgReach = 12 // buffer: number of a set of objects, from 1; payload: start and size of each, in no order; 0 is all objects
 
+	heisenMsgUnion = 13 // buffer: as of the former; payload: numbers of the sets that it is the union of
+
 	heisenExecutionWords = 5
 	heisenWatchedWords   = 6
 
 	heisenTaskPlace = 1 << 31 // in the pc of a place: the rest is the number of a task
 
 	heisenVersion = 4
+
+	heisenHiddenShow = 1 // what hidden packages do is recorded, marked
+	heisenHiddenOnce = 2 // see trees.go
 
 	heisenWantFilter  = 1  // no access that is redundant
 	heisenWantMarks   = 2  // with one of the others: rather mark them
