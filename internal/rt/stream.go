@@ -43,9 +43,16 @@ type Stream struct {
 	overlaps []Overlap // that it was not told of yet
 	watched  Watched
 
+	meeting   func(Meeting)
+	meetings  []Meeting // that it was not told of yet
+	execution Execution
+
 	places []place
 	tasks  map[uint32]heisen.Site // by number
 	names  map[string]heisen.Site // of tasks
+	reach  []heisen.Reach         // by number in the recording
+	called map[uint32]bool        // hidden functions that have, or will have, a name, by text offset
+	unsaid []uint32               // those that have none yet
 	path   []uint32               // scratch of callsOf
 
 	buffers []bufferState
@@ -85,6 +92,8 @@ func NewStream(r io.Reader, symbolizer Symbolizer) (*Stream, error) {
 		places: make([]place, 1),
 		tasks:  map[uint32]heisen.Site{},
 		names:  map[string]heisen.Site{},
+		reach:  make([]heisen.Reach, 1),
+		called: map[uint32]bool{},
 	}
 	s.merge.init(s)
 	s.syms.SetName(collector, "garbage collector")
@@ -172,6 +181,10 @@ func (s *Stream) more() error {
 			s.overlap(o)
 		}
 		s.overlaps = s.overlaps[:0]
+		for _, m := range s.meetings {
+			s.meeting(m)
+		}
+		s.meetings = s.meetings[:0]
 	}
 	return nil
 }
@@ -211,8 +224,20 @@ func (s *Stream) read() error {
 		return s.addPlaces(m.words)
 	case msgTask:
 		return s.addTask(m.id, m.words)
+	case msgReach:
+		return s.addReach(m.id, m.words)
+	case msgUnion:
+		return s.addUnion(m.id, m.words)
 	case msgWatched:
 		return s.setWatched(m.id, m.words)
+	case msgExecution:
+		return s.setExecution(m.words)
+	case msgStuck:
+		return s.addStuck(m.id, m.words)
+	case msgMeeting:
+		return s.addMeeting(m.words)
+	case msgChoices:
+		return s.addChoices(m.words)
 	case msgBarrier:
 		if left := s.merge.pending(); left > 0 {
 			return s.corrupt("%d words cannot be merged at a collection", left)
@@ -311,6 +336,7 @@ func (s *Stream) site(pc uint32) heisen.Site {
 // resolve asks what the new sites are. A symboliser that fails is not asked
 // again: its sites stay program counters.
 func (s *Stream) resolve() {
+	s.nameCalls()
 	if len(s.fresh) == 0 || s.solve == nil {
 		return
 	}
