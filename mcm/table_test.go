@@ -36,6 +36,9 @@ func TestTable(t *testing.T) {
 			}
 			slowest = max(slowest, time.Since(at))
 		})
+		if m.solving.solver != nil {
+			fmt.Printf("%s: %+v\n", text, m.solving.solver.Stats())
+		}
 		fmt.Printf("%s: pairs %d, build %v, total %v, slowest %v, %+v\n", text, pairs, built, time.Since(start), slowest, m.Stats())
 	}
 }
