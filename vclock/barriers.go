@@ -1,8 +1,6 @@
 package vclock
 
 import (
-	"slices"
-
 	"github.com/google/btree"
 
 	"github.com/heisen-go/heisen"
@@ -29,6 +27,7 @@ type barriers struct {
 	symbols *heisen.Symbols
 	open    map[heisen.Thread][]*pair
 	all     []*pair         // of all threads
+	wide    int             // of these, pairs that reach everything; then there is but one group
 	meet    map[uint64]bool // whether two sets intersect, by both numbers
 	marks   uint64          // events so far that a pair may have overheard
 
@@ -41,8 +40,11 @@ type barriers struct {
 	into    *stamp // where touched goes as it is cleared; nil where it is forgotten
 
 	// unbounded is what the events of pairs have published that reach everything:
-	// they come after all that was before them, and before all that follows.
+	// they come after all that was before them, and before all that follows. Since
+	// the latest of them only the threads in acted have done anything.
 	unbounded stamp
+	acted     []*thread
+	turn      uint64
 }
 
 // pair is a BarrierPair that is open.
@@ -50,6 +52,7 @@ type pair struct {
 	call  heisen.Object
 	reach heisen.Reach
 	group *group
+	at    int // in barriers.all
 }
 
 // group is open pairs that reach each other, if need be by way of others of the
@@ -83,6 +86,7 @@ func (o *Order) acceptBarriers(symbols *heisen.Symbols) {
 		meet:    map[uint64]bool{},
 		regions: btree.NewG(regionDegree, func(a, b *region) bool { return a.start < b.start }),
 		cuts:    1,
+		turn:    1,
 	}
 	b.touched = shadow.New(
 		func(s *stamp) { s.clock = s.clock.Copy() },
@@ -98,6 +102,10 @@ func (o *Order) acceptBarriers(symbols *heisen.Symbols) {
 // enterBarriers orders t after what r may have waited for.
 func (o *Order) enterBarriers(t *thread, r *heisen.Record) {
 	b := o.barriers
+	if t.acted != b.turn {
+		t.acted = b.turn
+		b.acted = append(b.acted, t)
+	}
 	switch r.Code {
 	case heisen.Hide:
 		b.hide(o, t.id, r)
@@ -111,7 +119,7 @@ func (o *Order) enterBarriers(t *thread, r *heisen.Record) {
 	pairs := b.open[t.id]
 	for _, p := range pairs {
 		if p.reach == 0 {
-			o.threads.barrier(t)
+			o.catchUp(t)
 			return
 		}
 	}
@@ -130,6 +138,24 @@ func (o *Order) enterBarriers(t *thread, r *heisen.Record) {
 		}
 		start = min(next, end)
 	}
+}
+
+// catchUp orders t, which has seen what is unbounded, after everything so far. Whoever
+// has given up its state to another thread meanwhile has done so when a parent had
+// seen all its accesses, and that has acted too.
+func (o *Order) catchUp(t *thread) {
+	b := o.barriers
+	t.learn()
+	for _, u := range b.acted {
+		if u != t {
+			t.clock.join(&o.pool, &u.clock)
+			t.clock.raise(&o.pool, u.epoch)
+			o.threads.advance(u)
+		}
+	}
+	b.turn++
+	t.acted = b.turn
+	b.acted = append(b.acted[:0], t)
 }
 
 // leaveBarriers publishes what t has done, r included.
@@ -183,17 +209,31 @@ func (b *barriers) publish(o *Order, t *thread, r *heisen.Record) {
 
 // hide opens a pair, and makes one group of all that it reaches.
 func (b *barriers) hide(o *Order, id heisen.Thread, r *heisen.Record) {
-	p := &pair{call: r.Obj, reach: r.Reach(), group: new(group)}
+	p := &pair{call: r.Obj, reach: r.Reach(), at: len(b.all)}
+	if p.reach == 0 {
+		b.wide++
+	}
 	for _, q := range b.all {
-		if q.group != p.group && b.meets(p.reach, q.reach) {
-			old := q.group
-			o.join(&p.group.seen, &old.seen)
-			for _, other := range b.all {
-				if other.group == old {
-					other.group = p.group
-				}
+		if q.group == p.group || !b.meets(p.reach, q.reach) {
+			continue
+		}
+		if p.group == nil {
+			if p.group = q.group; b.wide > 0 && p.reach != 0 {
+				break // all are one
+			}
+			continue
+		}
+		old := q.group
+		o.join(&p.group.seen, &old.seen)
+		o.reset(&old.seen)
+		for _, other := range b.all {
+			if other.group == old {
+				other.group = p.group
 			}
 		}
+	}
+	if p.group == nil {
+		p.group = new(group)
 	}
 	b.all = append(b.all, p)
 	b.open[id] = append(b.open[id], p)
@@ -220,12 +260,20 @@ func (b *barriers) close(o *Order, id heisen.Thread, n int) {
 	left := map[*group]bool{}
 	for _, p := range pairs[n:] {
 		left[p.group] = true
-		b.all = slices.DeleteFunc(b.all, func(q *pair) bool { return q == p })
+		last := b.all[len(b.all)-1]
+		b.all[p.at], last.at = last, p.at
+		b.all = b.all[:len(b.all)-1]
+		if p.reach == 0 {
+			b.wide--
+		}
 	}
 	if n == 0 {
 		delete(b.open, id)
 	} else {
 		b.open[id] = pairs[:n]
+	}
+	if b.wide > 0 {
+		return // all are one still
 	}
 	for _, p := range b.all {
 		if left[p.group] {
@@ -279,6 +327,9 @@ func (b *barriers) overhear(id heisen.Thread, r *heisen.Record, do func(*group))
 		if p.group.mark != b.marks && b.touches(own, start, size, p) {
 			p.group.mark = b.marks
 			do(p.group)
+			if b.wide > 0 {
+				return
+			}
 		}
 	}
 }

@@ -113,29 +113,6 @@ func (b *Builder) chooseFlags(ctx context.Context, dir string, patterns []string
 	return nil
 }
 
-// Hide has the packages that match the patterns compiled so that their functions'
-// calls can be told from others; it returns their import paths. They are compiled
-// as recorded ones are, whatever New was told of them.
-func (b *Builder) Hide(ctx context.Context, dir string, patterns ...string) (packages []string, err error) {
-	for _, pattern := range patterns {
-		if _, err := b.patternFlags(ctx, dir, pattern); err != nil {
-			return nil, err
-		}
-		matches, err := b.list(ctx, dir, "list", pattern)
-		if err != nil {
-			return nil, err
-		}
-		for _, path := range matches {
-			if path == "runtime" || strings.HasPrefix(path, "runtime/") || path == "sync" || strings.HasPrefix(path, "internal/") {
-				return nil, fmt.Errorf("%s cannot be hidden: it is part of how programs run", path)
-			}
-		}
-		packages = append(packages, matches...)
-		b.gcflags = append(b.gcflags, pattern+"="+instrumentAlone)
-	}
-	return packages, nil
-}
-
 // patternFlags returns how the packages that match a pattern are compiled. A
 // pattern that no package matches, which the go command ignores, is an error.
 func (b *Builder) patternFlags(ctx context.Context, dir, pattern string) (flags string, err error) {
@@ -162,13 +139,19 @@ func (b *Builder) patternFlags(ctx context.Context, dir, pattern string) (flags 
 func (b *Builder) Overlay() string { return b.overlay }
 
 func (b *Builder) list(ctx context.Context, dir string, args ...string) ([]string, error) {
+	lines, err := b.listLines(ctx, dir, args...)
+	return strings.Fields(strings.Join(lines, " ")), err
+}
+
+// listLines returns the lines of what a go command prints that are not empty.
+func (b *Builder) listLines(ctx context.Context, dir string, args ...string) (lines []string, err error) {
 	cmd := b.Toolchain.command(ctx, args...)
 	cmd.Dir = dir
 	out, err := cmd.Output()
 	if err != nil {
 		return nil, commandError("go "+strings.Join(args, " "), err)
 	}
-	return strings.Fields(string(out)), nil
+	return strings.FieldsFunc(string(out), func(r rune) bool { return r == '\n' || r == '\r' }), nil
 }
 
 // flags returns the build flags that inject the recorder.

@@ -50,6 +50,7 @@ type invocation struct {
 	tags  string        // with which the program is built
 	hide  patterns      // of packages that are hidden
 	limit int           // of what a hidden call reaches
+	once  bool          // that is looked at once
 
 	hidden *rt.Hidden // those packages, once the program is built; nil if there are none
 }

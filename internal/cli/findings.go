@@ -84,18 +84,36 @@ func (f *findings) see(item report.Item, symbols *heisen.Symbols, pkg string) {
 		return
 	}
 	resolved.Package = pkg
-	by, hidden := f.expect.hides(&resolved)
-	known = &finding{resolved, item.Reverse, hidden}
+	known = f.enter(resolved, item.Reverse)
 	known.Count = 0
-	f.known[keyOf(item)] = known
+}
+
+// add takes a finding that no stream of this invocation has, with its count. It
+// reports whether it is to be reported.
+func (f *findings) add(resolved report.Finding) bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if known := f.known[findingKey{resolved.Detector, resolved.Fingerprint}]; known != nil {
+		known.Count += resolved.Count
+		return !known.hidden
+	}
+	return !f.enter(resolved, false).hidden
+}
+
+// enter enters a finding that is not known.
+func (f *findings) enter(resolved report.Finding, reverse bool) *finding {
+	by, hidden := f.expect.hides(&resolved)
+	known := &finding{resolved, reverse, hidden}
+	f.known[findingKey{resolved.Detector, resolved.Fingerprint}] = known
 	if hidden {
-		f.hidden[item.Fingerprint] = by
-		return
+		f.hidden[resolved.Fingerprint] = by
+		return known
 	}
 	f.order = append(f.order, known)
 	if f.print != nil {
 		f.print(&resolved) // what cannot be printed is still counted
 	}
+	return known
 }
 
 // isAbout reports whether one of the accesses of a finding is to a variable that a
@@ -151,19 +169,20 @@ func (f *findings) summary(w io.Writer) {
 	defer f.mu.Unlock()
 	defer f.expect.summary(w, f.hidden)
 	counted := map[string]bool{}
-	numbers := map[heisen.Kind]int{}
-	var kinds []heisen.Kind
+	numbers := map[string]int{}
+	var kinds []string
 	for _, known := range f.order {
 		if counted[known.Fingerprint] {
 			continue
 		}
 		counted[known.Fingerprint] = true
-		if numbers[known.Kind]++; numbers[known.Kind] == 1 {
-			kinds = append(kinds, known.Kind)
+		kind := plural(&known.Finding)
+		if numbers[kind]++; numbers[kind] == 1 {
+			kinds = append(kinds, kind)
 		}
 	}
 	for _, kind := range kinds {
-		fmt.Fprintf(w, "Found %d %s\n", numbers[kind], plural(kind))
+		fmt.Fprintf(w, "Found %d %s\n", numbers[kind], kind)
 	}
 	if f.print == nil {
 		return
@@ -175,18 +194,23 @@ func (f *findings) summary(w io.Writer) {
 	}
 }
 
-func plural(kind heisen.Kind) string {
-	switch kind {
+func plural(f *report.Finding) string {
+	switch f.Kind {
 	case heisen.Race:
 		return "data race(s)"
 	case heisen.Atomicity:
 		return "atomicity violation(s)"
 	case heisen.Deadlock:
+		if f.Trials != nil && f.Trials.Confirmed > 0 {
+			return "deadlock(s)"
+		}
 		return "potential deadlock(s)"
 	case heisen.PotentialRace:
 		return "potential data race(s)"
+	case heisen.Failure:
+		return "failing execution(s)"
 	case heisen.Discipline:
 		return "violation(s) of the locking discipline"
 	}
-	return string(kind) + " finding(s)"
+	return string(f.Kind) + " finding(s)"
 }

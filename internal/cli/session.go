@@ -98,7 +98,7 @@ func (s *session) accept() {
 }
 
 func (s *session) program(number int, p *rt.Program) error {
-	stream, err := p.Open(s.mode, s.live, s.hidden)
+	stream, err := p.Open(rt.Want{Mode: s.mode, Live: s.live, Hidden: s.hidden})
 	if err != nil {
 		p.Close(Clean)
 		return err

@@ -201,7 +201,7 @@ func (s *suite) observe(ctx context.Context, cmd *exec.Cmd) (verdict, error) {
 // analyse consumes the recording of a program.
 func (s *suite) analyse(ctx context.Context, p *rt.Program) (v verdict) {
 	defer p.Close(0)
-	stream, err := p.Open(s.mode, s.live, nil)
+	stream, err := p.Open(rt.Want{Mode: s.mode, Live: s.live})
 	if err != nil {
 		v.problem = err.Error()
 		return v

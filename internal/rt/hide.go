@@ -17,10 +17,23 @@ import (
 // recorded.
 type Hidden struct {
 	Packages []string // import paths
+	// Variables are used by hidden code without having been given to it, besides
+	// those of the packages: import path, dot, name.
+	Variables []string
 	// Limit is how many objects a call may reach before it counts as reaching all;
 	// DefaultReach if 0, MaxReach at most.
 	Limit int
+	// Once has what an object reaches looked at once, until a pointer is written there
+	// (section 4.4.3 of the paper). It misses pointers that are written where nothing is
+	// instrumented; what only they lead to had better not be synchronised on.
+	Once bool
+	// Show has what the packages do recorded all the same, with the flag Covered: as
+	// if they were not hidden, and as if they were, in one run.
+	Show bool
 }
+
+// Covered is the flag of an event of hidden code, in a recording that shows it.
+const Covered heisen.Flags = 1 << 5
 
 const (
 	// DefaultReach is how many objects a hidden call may reach unless it is told
@@ -29,7 +42,8 @@ const (
 	// MaxReach bounds Hidden.Limit.
 	MaxReach = 4096
 
-	globalRoot = 1 << 63 // in the size of a variable: of a hidden package
+	globalRoot   = 1 << 63 // in the size of a variable: of a hidden package
+	globalOpaque = 1 << 62 // in the same: of the runtime
 )
 
 // ErrStripped says that a program has no symbol table.
@@ -43,7 +57,12 @@ func (h *Hidden) encode(exe io.ReaderAt, text uint64) (message []byte, err error
 	for i, path := range h.Packages {
 		prefixes[i] = symbolPrefix(path) + "."
 	}
-	globals, err := globalsOf(exe, text, prefixes)
+	wanted := map[string]bool{}
+	for _, v := range h.Variables {
+		dot := strings.LastIndexByte(v, '.')
+		wanted[symbolPrefix(v[:max(dot, 0)])+v[max(dot, 0):]] = true
+	}
+	globals, err := globalsOf(exe, text, prefixes, wanted)
 	if err != nil { // all data may be the hidden packages'
 		globals = nil
 	}
@@ -57,6 +76,14 @@ func (h *Hidden) encode(exe io.ReaderAt, text uint64) (message []byte, err error
 	b := binary.LittleEndian.AppendUint64(nil, uint64(limit))
 	b = binary.LittleEndian.AppendUint64(b, uint64(len(prefixes)))
 	b = binary.LittleEndian.AppendUint64(b, uint64(len(globals)))
+	flags := uint64(0)
+	if h.Show {
+		flags |= hiddenShow
+	}
+	if h.Once {
+		flags |= hiddenOnce
+	}
+	b = binary.LittleEndian.AppendUint64(b, flags)
 	for _, g := range globals {
 		b = binary.LittleEndian.AppendUint64(b, g.start)
 		b = binary.LittleEndian.AppendUint64(b, g.size)
@@ -88,8 +115,8 @@ func symbolPrefix(path string) string {
 type global struct{ start, size uint64 }
 
 // globalsOf returns the variables of a program, by address. Those of packages with
-// the prefixes have globalRoot in their size.
-func globalsOf(exe io.ReaderAt, text uint64, prefixes []string) (globals []global, err error) {
+// the prefixes, and those that are wanted, have globalRoot in their size, those of the runtime globalOpaque.
+func globalsOf(exe io.ReaderAt, text uint64, prefixes []string, wanted map[string]bool) (globals []global, err error) {
 	if exe == nil {
 		return nil, ErrStripped
 	}
@@ -119,8 +146,10 @@ func globalsOf(exe io.ReaderAt, text uint64, prefixes []string) (globals []globa
 			continue
 		}
 		g := global{s.Value + moved, s.Size}
-		if slices.ContainsFunc(prefixes, func(p string) bool { return strings.HasPrefix(s.Name, p) }) {
+		if wanted[s.Name] || slices.ContainsFunc(prefixes, func(p string) bool { return strings.HasPrefix(s.Name, p) }) {
 			g.size |= globalRoot
+		} else if strings.HasPrefix(s.Name, "runtime.") || strings.HasPrefix(s.Name, "internal/runtime/") {
+			g.size |= globalOpaque
 		}
 		globals = append(globals, g)
 	}
@@ -144,6 +173,22 @@ func (s *Stream) addReach(id uint32, words []uint64) error {
 	spans := make([]heisen.Span, 0, len(words)/2)
 	for i := 0; i < len(words); i += 2 {
 		spans = append(spans, heisen.Span{Start: heisen.Object(words[i]), Len: words[i+1]})
+	}
+	s.reach = append(s.reach, s.syms.AddReach(heisen.NewObjects(spans...)))
+	return nil
+}
+
+// addUnion defines a set of objects as the union of others.
+func (s *Stream) addUnion(id uint32, words []uint64) error {
+	if int(id) != len(s.reach) {
+		return s.corrupt("set %d of objects", id)
+	}
+	var spans []heisen.Span
+	for _, part := range words {
+		if part >= uint64(len(s.reach)) {
+			return s.corrupt("unknown set %d of objects", part)
+		}
+		spans = append(spans, s.syms.Reach(s.reach[part])...)
 	}
 	s.reach = append(s.reach, s.syms.AddReach(heisen.NewObjects(spans...)))
 	return nil

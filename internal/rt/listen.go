@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
+	"math/rand/v2"
 	"net"
 	"os"
 	"path/filepath"
@@ -22,9 +24,11 @@ type Listener struct {
 	stopped atomic.Bool
 }
 
-// Listen makes a socket in a new temporary folder.
+// Listen makes a socket in a new temporary folder. The length of its name is always
+// the same: programs keep it in their memory, and addresses in two runs that are to be
+// the same must not depend on it.
 func Listen() (*Listener, error) {
-	dir, err := os.MkdirTemp("", "heisen-")
+	dir, err := makeDir()
 	if err != nil {
 		return nil, err
 	}
@@ -34,6 +38,16 @@ func Listen() (*Listener, error) {
 		return nil, fmt.Errorf("socket for events: %w", err)
 	}
 	return &Listener{dir: dir, l: l}, nil
+}
+
+func makeDir() (dir string, err error) {
+	for range 1000 {
+		dir = filepath.Join(os.TempDir(), fmt.Sprintf("heisen-%08x", rand.Uint32()))
+		if err = os.Mkdir(dir, 0o700); !errors.Is(err, fs.ErrExist) {
+			break
+		}
+	}
+	return dir, err
 }
 
 // Env returns the environment variable that makes an instrumented program, and
@@ -121,22 +135,34 @@ const (
 // MarkedLazy, tells to be redundant.
 const Repeated heisen.Flags = 1 << 7
 
-// Open reads the start of the program's recording and asks for the rest in the
-// given mode, and for a look at overlaps if live is not nil. What hidden names, if it is not nil, is
-// not recorded; the mode must be Everything then. It blocks until the program has
-// sent the start.
-func (p *Program) Open(mode Mode, live *Live, hidden *Hidden) (*Stream, error) {
-	if hidden != nil && mode != Everything {
+// Want is what a program is asked for.
+type Want struct {
+	Mode Mode
+	// Live is what to look for while it runs; nil if nothing.
+	Live *Live
+	// Hidden is what is not recorded; the mode must be Everything then. nil if nothing.
+	Hidden *Hidden
+	// Schedule makes the run deterministic; nil if it is to run freely.
+	Schedule *Schedule
+}
+
+// Open reads the start of the program's recording and asks for the rest. It blocks until
+// the program has sent the start.
+func (p *Program) Open(want Want) (*Stream, error) {
+	if want.Hidden != nil && want.Mode != Everything {
 		return nil, errors.New("where packages are hidden, everything else must be recorded")
 	}
-	answer := binary.LittleEndian.AppendUint32(nil, uint32(mode))
-	if live != nil {
-		what, err := live.encode()
-		if err != nil {
+	var live, schedule []byte
+	var err error
+	if want.Live != nil {
+		if live, err = want.Live.encode(); err != nil {
 			return nil, err
 		}
-		binary.LittleEndian.PutUint32(answer, uint32(mode)|wantWatch)
-		answer = append(binary.LittleEndian.AppendUint32(answer, uint32(len(what))), what...)
+	}
+	if want.Schedule != nil {
+		if schedule, err = want.Schedule.encode(); err != nil {
+			return nil, err
+		}
 	}
 	stream, err := NewStream(p.conn, nil)
 	if err != nil {
@@ -147,18 +173,29 @@ func (p *Program) Open(mode Mode, live *Live, hidden *Hidden) (*Stream, error) {
 		p.solver = solver
 		stream.SetSymbolizer(solver)
 	}
-	if hidden != nil {
-		what, err := hidden.encode(p.Executable(), stream.hello.text)
-		if what == nil {
+	flags := uint32(want.Mode)
+	var messages []byte
+	add := func(flag uint32, message []byte) {
+		flags |= flag
+		messages = append(append32(messages, uint32(len(message))), message...)
+	}
+	if want.Live != nil {
+		add(wantWatch, live)
+	}
+	if want.Hidden != nil {
+		message, err := want.Hidden.encode(p.Executable(), stream.hello.text)
+		if message == nil {
 			return nil, err
 		}
 		p.Stripped = err != nil
-		binary.LittleEndian.PutUint32(answer, binary.LittleEndian.Uint32(answer)|wantHidden)
-		answer = append(binary.LittleEndian.AppendUint32(answer, uint32(len(what))), what...)
+		add(wantHidden, message)
+	}
+	if want.Schedule != nil {
+		add(wantSched, schedule)
 	}
 	p.stream = stream
 	// Only now may the program go on, and end. If it is gone the stream will show.
-	p.conn.Write(answer)
+	p.conn.Write(append(append32(nil, flags), messages...))
 	return stream, nil
 }
 

@@ -162,13 +162,13 @@ func TestCorrupt(t *testing.T) {
 		rec  []byte
 		want string
 	}{
-		{"kind", message(helloMessage(), 9, 0), "message of kind 9"},
+		{"kind", message(helloMessage(), 99, 0), "message of kind 99"},
 		{"second hello", append(helloMessage(), helloMessage()...), "message of kind 1"},
 		{"buffer", message(helloMessage(), msgWords, maxBuffers, begin...), "buffer 4096"},
 		{"size", append(helloMessage(), 2, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 0xff, 0xff, 0, 0, 0, 0), "message of 4294967295 bytes"},
 		{"odd size", append(helloMessage(), 2, 0, 0, 0, 0, 0, 0, 0, 9, 0, 0, 0, 0, 0, 0, 0), "message of 9 bytes"},
 		{"op 0", begun(0), "record 0x0"},
-		{"op", begun(word(numOps, 5)), "record 0x1d"},
+		{"op", begun(word(numOps, 5)), "record 0x20"},
 		{"half record", begun(word(opRead, varBase)), "record 0x5"},
 		{"half switch", begun(word(opSwitch, 0)), "record 0x1"},
 		{"nobody", message(helloMessage(), msgWords, 0, word(opTurn, 0), 0), "words of no goroutine"},
@@ -189,9 +189,14 @@ func TestCorrupt(t *testing.T) {
 		{"place of a lock", begun(word(opAcquire, lockBase), 0, 1<<40), "unknown place"},
 		{"parent", message(helloMessage(), msgPlaces, 0, 5, 2<<32|5), "place 2 before its parent 2"},
 		{"task", message(helloMessage(), msgPlaces, 0, taskPlace|4), "place 1 is unknown task 4"},
+		{"set of objects", message(helloMessage(), msgReach, 2), "set 2 of objects"},
+		{"half a set of objects", message(helloMessage(), msgReach, 1, 5), "set 1 of objects, in 1 words"},
+		{"union", message(helloMessage(), msgUnion, 2), "set 2 of objects"},
+		{"union of an unknown set", message(helloMessage(), msgUnion, 1, 1), "unknown set 1 of objects"},
+		{"unknown set of objects", begun(word(opHide, 1), 0, 0, 1), "unknown set 1 of objects"},
 		{"no name", message(helloMessage(), msgTask, 4), "task 4"},
 		{"task number", message(helloMessage(), msgTask, taskPlace, 'x'), "task 2147483648"},
-		{"overlap of ops", begun(word(opOverlap, varBase), 0, who(0, 99, 0), who(0, heisen.Read, 0), varBase, 0), "overlap of operation 99"},
+		{"overlap of ops", begun(word(opOverlap, varBase), 0, who(0, 99, 0), who(0, heisen.Read, 0), varBase, 0), "access of operation 99"},
 		{"place of an overlap", begun(word(opOverlap, varBase), 0, who(0, heisen.Write, 7), who(0, heisen.Read, 0), varBase, 0), "unknown place 7"},
 		{"after the end", begun(word(opEnd, 0), 0, 0, word(opTurn, 0), 0), "goes on after its end"},
 	} {

@@ -41,23 +41,34 @@ const (
 	opOverlap          = 28
 	opHide             = 29
 	opReveal           = 30
+	opShade            = 31
 
-	numOps = 31
+	numOps = 32
 )
 
 const (
-	msgHello   = 1
-	msgWords   = 2
-	msgBarrier = 3
-	msgBye     = 4
-	msgPlaces  = 5
-	msgTask    = 6
-	msgWatched = 7
-	msgReach   = 8
+	msgHello     = 1
+	msgWords     = 2
+	msgBarrier   = 3
+	msgBye       = 4
+	msgPlaces    = 5
+	msgTask      = 6
+	msgWatched   = 7
+	msgExecution = 8
+	msgStuck     = 9
+	msgMeeting   = 10
+	msgChoices   = 11
+	msgReach     = 12
+	msgUnion     = 13
+
+	executionWords = 5
 
 	watchedWords = 6
 
 	taskPlace = 1 << 31
+
+	hiddenShow = 1
+	hiddenOnce = 2
 
 	version     = 4
 	wantFilter  = 1
@@ -65,7 +76,8 @@ const (
 	wantCells   = 4
 	wantWatch   = 8
 	wantNothing = 16
-	wantHidden  = 32
+	wantSched   = 32
+	wantHidden  = 64
 	headerBytes = 16
 	helloBytes  = 32
 	byeBytes    = 16
@@ -88,7 +100,7 @@ var recordWords = [256]uint8{
 	opSend: 3, opReceive: 3, opFork: 3, opEnd: 3, opCollected: 3,
 	opReadAgain: 2, opWriteAgain: 2, opReadLate: 3, opWriteLate: 3,
 	opTryAcquire: 3, opTryAcquireShared: 3, opChanceReceive: 3,
-	opOverlap: 6, opHide: 4, opReveal: 3,
+	opOverlap: 6, opHide: 4, opReveal: 3, opShade: 1,
 }
 
 // eventOps maps the recorder's ops to those of events.

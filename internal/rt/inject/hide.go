@@ -38,6 +38,7 @@ const (
 	heisenSetBits   = 16
 	heisenMaxSpans  = 1 << 22 // spans of all sets
 	heisenIsRoot    = 1 << 63 // in the size of a global: a variable of a hidden package
+	heisenIsOpaque  = 1 << 62 // in the same: a variable of the runtime, which the program cannot touch
 	heisenMaxHidden = 64 << 20
 )
 
@@ -74,10 +75,9 @@ type heisenHiddenState struct {
 	gp     *g
 	pc, sp uintptr // of the function that is entered
 
-	sets  uintptr // a table of heisenSets
-	known uint32
-	ids   uint32
-	sent  uintptr // spans
+	sets uintptr // a table of heisenSets
+	ids  uint32
+	sent uintptr // spans
 }
 
 var heisenHidden heisenHiddenState
@@ -100,6 +100,11 @@ func heisenInitHidden() bool {
 	}
 	w.limit = min(uintptr(next()), heisenMaxReach)
 	w.count, w.vars = uint32(next()), uintptr(next())
+	flags := next()
+	heisen.shows, heisen.once = flags&heisenHiddenShow != 0, flags&heisenHiddenOnce != 0
+	if heisen.once && !heisenInitTrees() {
+		return false
+	}
 	w.globals = at
 	at += w.vars * unsafe.Sizeof(heisenSpan{})
 	w.prefixes = at
@@ -161,12 +166,13 @@ func heisenEntered(h *heisenG, pc, sp uintptr) {
 	f.hidden, f.opened = h.hidden, false
 	switch heisenKind(pc) {
 	case heisenKindVisible:
-		f.hidden, h.hidden = false, false
+		f.hidden = false
+		h.shade(false)
 	case heisenKindHidden:
 		f.hidden = true
 		if !h.hidden {
 			heisenHide(h, f, pc, sp)
-			h.hidden = true
+			h.shade(true)
 		}
 	}
 }
@@ -180,10 +186,10 @@ func heisenIsHidden(sp uintptr) bool {
 	gp := getg()
 	h := (*heisenG)(unsafe.Pointer(gp.racectx))
 	if h == nil || !h.hidden || gp != gp.m.curg {
-		return h != nil && h.hidden
+		return h != nil && h.mute
 	}
 	h.leave(uint32(gp.stack.hi-sp) + 1)
-	return h.hidden
+	return h.mute
 }
 
 // heisenHide records that h calls the hidden function at pc. Whoever has no
@@ -248,7 +254,29 @@ func (h *heisenG) reveal(d uint32) {
 			heisenPut(b, h, heisenOpReveal, firstmoduledata.text+uintptr(f.call), heisenStamp(), uint64(f.pc))
 		}
 	}
-	h.hidden = d > 0 && h.frame(d-1).hidden
+	h.shade(d > 0 && h.frame(d-1).hidden)
+}
+
+// shade notes whether h is in hidden code.
+//
+//go:nosplit
+func (h *heisenG) shade(hidden bool) {
+	if h.hidden == hidden {
+		return
+	}
+	h.hidden, h.mute = hidden, hidden && !heisen.shows
+	if !heisen.shows || !heisen.on {
+		return
+	}
+	if b := heisenOpen(h, 1); b != nil {
+		w := uint64(heisenOpShade) << heisenOpShift
+		if hidden {
+			w |= 1
+		}
+		b.words[b.pos] = w
+		h.words++
+		b.commit(b.pos + 1)
+	}
 }
 
 // heisenReach returns the number of the set of objects that the function at pc may
@@ -256,12 +284,9 @@ func (h *heisenG) reveal(d uint32) {
 func heisenReach(gp *g, pc, sp uintptr) uint32 {
 	w := &heisenHidden
 	heisenLock(&w.lock)
-	w.n, w.framed, w.words, w.full = 0, 0, 0, false
+	w.begin()
+	w.framed = 0
 	w.gp, w.pc, w.sp = gp, pc, sp
-	if w.turn++; w.turn == 0 { // what is seen would seem to be of this turn
-		clear(w.seen[:])
-		w.turn = 1
-	}
 	for i := range w.vars {
 		if v := w.global(i); v.size&heisenIsRoot != 0 {
 			w.add(v.start, v.size&^heisenIsRoot)
@@ -276,15 +301,34 @@ func heisenReach(gp *g, pc, sp uintptr) uint32 {
 	} else {
 		w.full = true
 	}
-	for i := uintptr(0); i < w.n && !w.full; i++ {
-		w.scan(w.spans[i])
-	}
 	var id uint32
-	if !w.full {
-		id = w.number()
+	switch {
+	case w.full:
+	case heisen.once:
+		id = w.union()
+	default:
+		if w.follow(); !w.full {
+			id = w.number()
+		}
 	}
 	heisenUnlock(&w.lock)
 	return id
+}
+
+// begin starts an empty set.
+func (w *heisenHiddenState) begin() {
+	w.n, w.words, w.full = 0, 0, false
+	if w.turn++; w.turn == 0 { // what is seen would seem to be of this turn
+		clear(w.seen[:])
+		w.turn = 1
+	}
+}
+
+// follow adds what the objects in the set point to, and so on.
+func (w *heisenHiddenState) follow() {
+	for i := uintptr(0); i < w.n && !w.full; i++ {
+		w.scan(w.spans[i])
+	}
 }
 
 func (w *heisenHiddenState) global(i uintptr) *heisenSpan {
@@ -306,6 +350,9 @@ func (w *heisenHiddenState) scan(s heisenSpan) {
 		if span := spanOf(s.start); span == nil || span.spanclass.noscan() {
 			return
 		}
+	} else if m := &firstmoduledata; (s.start+s.size <= m.data || s.start >= m.edata) &&
+		(s.start+s.size <= m.bss || s.start >= m.ebss) {
+		return // a variable without pointers
 	}
 	n := s.size / goarch.PtrSize
 	if w.words += n; w.words > heisenMaxWords {
@@ -333,7 +380,7 @@ func (w *heisenHiddenState) word(p uintptr) {
 			return
 		}
 		base := s.base() + s.objIndex(p)*s.elemsize
-		if !heisenOfRuntime(base, s.elemsize) {
+		if !heisenRuntimeOwns(base, s.elemsize) {
 			w.add(base, s.elemsize)
 		}
 	case p-racedatastart < racedataend-racedatastart:
@@ -341,9 +388,9 @@ func (w *heisenHiddenState) word(p uintptr) {
 	}
 }
 
-// heisenOfRuntime reports whether an object is a goroutine or a processor of the
-// scheduler, which wait queues lead to: the program cannot touch them.
-func heisenOfRuntime(base, size uintptr) bool {
+// heisenRuntimeOwns reports whether an object is the scheduler's, a goroutine, thread or
+// processor, which wait queues lead to: the program cannot touch it.
+func heisenRuntimeOwns(base, size uintptr) bool {
 	if size >= unsafe.Sizeof(g{}) && size < unsafe.Sizeof(g{})+unsafe.Sizeof(g{})/4 {
 		gp := (*g)(unsafe.Pointer(base))
 		if lo, hi := gp.stack.lo, gp.stack.hi; gp.goid != 0 && hi > lo && (hi-lo)&(hi-lo-1) == 0 && heisenInHeap(lo) {
@@ -352,9 +399,15 @@ func heisenOfRuntime(base, size uintptr) bool {
 			}
 		}
 	}
-	if size >= unsafe.Sizeof(p{}) {
+	if size >= unsafe.Sizeof(g{}) {
 		for _, pp := range allp {
-			if uintptr(unsafe.Pointer(pp)) == base {
+			if uintptr(unsafe.Pointer(pp))-base < size {
+				return true
+			}
+		}
+		for mp := allm; mp != nil; mp = mp.alllink {
+			if uintptr(unsafe.Pointer(mp))-base < size ||
+				uintptr(unsafe.Pointer(mp.g0)) == base || uintptr(unsafe.Pointer(mp.gsignal)) == base {
 				return true
 			}
 		}
@@ -400,6 +453,9 @@ func (w *heisenHiddenState) data(p uintptr) {
 	}
 	if lo > 0 {
 		v := w.global(lo - 1)
+		if v.size&heisenIsOpaque != 0 {
+			return
+		}
 		start = v.start
 		if after := start + v.size&^heisenIsRoot; p < after {
 			end = after
@@ -410,8 +466,9 @@ func (w *heisenHiddenState) data(p uintptr) {
 	w.add(start&^7, alignUp(end, 8)-start&^7)
 }
 
-// stack looks at the frame that has a variable of the goroutine's own stack: the
-// variable is its own, but may point to others.
+// stack looks at a variable on the goroutine's own stack: nobody else has it, but it
+// may point to what others have. Where no variable is known the whole frame is
+// looked at.
 func (w *heisenHiddenState) stack(p uintptr) {
 	for i := range w.framed {
 		if f := w.frames[i]; p-f.start < f.size {
@@ -426,6 +483,18 @@ func (w *heisenHiddenState) stack(p uintptr) {
 	for u.initAt(w.pc, w.sp, 0, w.gp, unwindSilentErrors); u.valid(); u.next() {
 		if f := &u.frame; p-f.sp < f.fp-f.sp {
 			s := heisenSpan{f.sp, f.fp - f.sp}
+			_, _, objects := f.getStackMap(false)
+			for i := range objects {
+				o := &objects[i]
+				at := f.varp
+				if o.off >= 0 {
+					at = f.argp
+				}
+				if at += uintptr(o.off); p-at < uintptr(o.size) {
+					s = heisenSpan{at, uintptr(o.size)}
+					break
+				}
+			}
 			w.frames[w.framed] = s
 			w.framed++
 			if w.words += s.size / goarch.PtrSize; w.words > heisenMaxWords {
@@ -449,23 +518,31 @@ func (w *heisenHiddenState) number() uint32 {
 		set.sum += heisenHash(x)
 		set.other += heisenHash(x*0xD6E8FEB86659FD93 + 1)
 	}
+	id, isNew := w.find(set)
+	if isNew {
+		w.sent += w.n
+		heisenSend(heisenMsgReach, id, 0, unsafe.Pointer(&w.spans), w.n*unsafe.Sizeof(heisenSpan{}))
+	}
+	return id
+}
+
+// find returns the number of a set, 0 if there are too many, and whether it is new.
+func (w *heisenHiddenState) find(set heisenSet) (id uint32, isNew bool) {
 	const mask = 1<<heisenSetBits - 1
 	i := (set.sum ^ set.other>>17) & mask
 	for ; ; i = (i + 1) & mask {
 		e := (*heisenSet)(unsafe.Pointer(w.sets + uintptr(i)*unsafe.Sizeof(heisenSet{})))
 		if e.id == 0 {
-			if w.sent += w.n; w.sent > heisenMaxSpans || w.known > mask/2 {
-				return 0
+			if w.sent > heisenMaxSpans || w.ids > mask/2 {
+				return 0, false
 			}
 			w.ids++
-			w.known++
 			set.id = w.ids
 			*e = set
-			heisenSend(heisenMsgReach, set.id, 0, unsafe.Pointer(&w.spans), w.n*unsafe.Sizeof(heisenSpan{}))
-			return set.id
+			return set.id, true
 		}
 		if e.sum == set.sum && e.other == set.other {
-			return e.id
+			return e.id, false
 		}
 	}
 }

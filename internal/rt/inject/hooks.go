@@ -24,10 +24,7 @@ var (
 
 //go:nosplit
 func raceread(addr uintptr) {
-	if heisen.light {
-		if !heisenPending(false, addr) {
-			heisenTouch(false, addr, sys.GetCallerPC())
-		}
+	if heisen.detour && heisenDetour(false, addr, sys.GetCallerPC()) {
 		return
 	}
 	if heisen.hides && heisenIsHidden(sys.GetCallerSP()) {
@@ -40,11 +37,11 @@ func raceread(addr uintptr) {
 
 //go:nosplit
 func racewrite(addr uintptr) {
-	if heisen.light {
-		if !heisenPending(true, addr) {
-			heisenTouch(true, addr, sys.GetCallerPC())
-		}
+	if heisen.detour && heisenDetour(true, addr, sys.GetCallerPC()) {
 		return
+	}
+	if heisen.once {
+		heisenWritten(addr, 1)
 	}
 	if heisen.hides && heisenIsHidden(sys.GetCallerSP()) {
 		return
@@ -56,6 +53,9 @@ func racewrite(addr uintptr) {
 
 //go:nosplit
 func racereadrange(addr, size uintptr) {
+	if heisenSched.on {
+		heisenPointAccess(false, addr, size, sys.GetCallerPC())
+	}
 	if heisen.hides && heisenIsHidden(sys.GetCallerSP()) {
 		return
 	}
@@ -66,12 +66,32 @@ func racereadrange(addr, size uintptr) {
 
 //go:nosplit
 func racewriterange(addr, size uintptr) {
+	if heisenSched.on {
+		heisenPointAccess(true, addr, size, sys.GetCallerPC())
+	}
+	if heisen.once {
+		heisenWritten(addr, size)
+	}
 	if heisen.hides && heisenIsHidden(sys.GetCallerSP()) {
 		return
 	}
 	if n := heisenRangeNoted(true, addr, size); n < size {
 		heisenAccess(heisenOpWrite, addr+n, size-n, sys.GetCallerPC())
 	}
+}
+
+// heisenDetour does what comes before an access is recorded, and reports whether that
+// is all.
+//
+//go:nosplit
+func heisenDetour(write bool, addr, pc uintptr) bool {
+	if heisenSched.on {
+		heisenPointAccess(write, addr, 1, pc)
+	}
+	if heisen.light && !heisenPending(write, addr) {
+		heisenTouch(write, addr, pc)
+	}
+	return heisen.light
 }
 
 //go:nosplit
@@ -286,7 +306,7 @@ func raceacquireg(gp *g, addr unsafe.Pointer) {
 //go:nosplit
 func raceacquirectx(racectx uintptr, addr unsafe.Pointer) {
 	h := (*heisenG)(unsafe.Pointer(racectx))
-	if heisen.on && h != nil && !h.hidden && heisenShared(uintptr(addr)) {
+	if heisen.on && h != nil && !h.mute && heisenShared(uintptr(addr)) {
 		heisenSync(h, heisenOpReceive, uintptr(addr), 0)
 	}
 }
@@ -354,19 +374,30 @@ func heisenAccessPC(op uint64, addr unsafe.Pointer, sz, callerpc, pc uintptr) {
 	if gp := getg(); gp != gp.m.curg || sz == 0 {
 		return // runtime code on a system stack speaks for no goroutine
 	}
+	if heisenSched.on {
+		heisenPointAccess(op == heisenOpWrite, uintptr(addr), sz, heisenAskedAt(callerpc, pc, getcallerfp()))
+	}
 	noted := heisenRangeNoted(op == heisenOpWrite, uintptr(addr), sz)
 	if noted == sz {
 		return
 	}
+	callerpc = heisenAskedAt(callerpc, pc, getcallerfp())
+	heisenAccess(op, uintptr(addr)+noted, sz-noted, callerpc)
+}
+
+// heisenAskedAt returns where the program has asked for an access that the runtime makes.
+//
+//go:nosplit
+func heisenAskedAt(callerpc, pc, fp uintptr) uintptr {
 	if callerpc == 0 {
 		callerpc = pc
 	}
 	if heisenLayer(callerpc) != heisenProgram {
-		if user := heisenCaller(getcallerfp()); user != 0 {
-			callerpc = user
+		if user := heisenCaller(fp); user != 0 {
+			return user
 		}
 	}
-	heisenAccess(op, uintptr(addr)+noted, sz-noted, callerpc)
+	return callerpc
 }
 
 // An access to a composite is one to all its bytes, for a write may go to any
@@ -512,10 +543,33 @@ func race_AcquireByChance(addr unsafe.Pointer) {
 // race_Locking comes before a lock is taken, where a goroutine may wait.
 //
 //go:linkname race_Locking internal/race.Locking
-func race_Locking() {
+func race_Locking(lock unsafe.Pointer) {
+	if heisenSched.on && getg().raceignore == 0 {
+		heisenPointAt(heisenPickLock, lock, heisenLocationLocks, getcallerfp())
+	}
 	if heisen.noisy {
 		heisenNoiseAt(getcallerfp())
 	}
+}
+
+// race_Synchronizing comes before what the goroutine synchronises by other than locks
+// and atomic operations.
+//
+//go:linkname race_Synchronizing internal/race.Synchronizing
+func race_Synchronizing(on unsafe.Pointer) {
+	if heisenSched.on {
+		heisenPoint(on)
+	}
+}
+
+// race_Input comes after something was read from outside of the program. It orders the
+// read after all writes to anything.
+//
+//go:linkname race_Input internal/race.Input
+//go:nosplit
+func race_Input(addr unsafe.Pointer) {
+	heisenOutside(heisenByInput)
+	race_AcquireByChance(addr)
 }
 
 //go:linkname race_Locked internal/race.Locked

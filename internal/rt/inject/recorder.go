@@ -38,7 +38,8 @@ type heisenG struct {
 	size   uint32 // capacity of frames
 	depth  uint32
 	pairs  uint32 // hidden calls among them; see hide.go
-	hidden bool   // what it does is not recorded
+	hidden bool   // it is in hidden code
+	mute   bool   // what it does is not recorded
 
 	watch heisenWatchThread // what is pending; see watch.go
 
@@ -57,6 +58,8 @@ type heisenG struct {
 	noise uint64 // state of the generator of random numbers
 	wait  bool   // it is to wait
 
+	task heisenWay // in a deterministic run; see sched.go
+
 	next *heisenG // in the list of free ones
 }
 
@@ -71,7 +74,7 @@ type heisenFrame struct {
 	place uint32 // of the call, once it has been needed; see paths.go
 	call  uint32 // entry of the function, if opened
 
-	hidden bool // what the function does is not recorded
+	hidden bool // it is hidden code
 	opened bool // it is hidden and its caller is not
 }
 
@@ -116,9 +119,12 @@ var heisen struct {
 	filter   bool   // all but repeated accesses
 	cells    bool   // only accesses to what several goroutines use
 	watch    bool   // overlaps are looked for
+	detour   bool   // accesses have to be looked at in another way first: light, or in a deterministic run
 	light    bool   // overlaps of two accesses are, and nothing else is done
 	noisy    bool   // accesses may have to wait
 	hides    bool   // some packages are hidden
+	once     bool   // what an object reaches is looked at once, as far as possible
+	shows    bool   // what they do is recorded all the same, marked
 	quiet    bool   // nothing else is recorded than which goroutines there are
 	marks    bool   // those too, marked
 	fd       int32  // the connection
@@ -360,7 +366,7 @@ func heisenWriteBegin(b *heisenBuf, h *heisenG) {
 func heisenAccess(op uint64, addr, size, pc uintptr) {
 	gp := getg()
 	h := (*heisenG)(unsafe.Pointer(gp.racectx))
-	if !heisen.on || h == nil || h.hidden {
+	if !heisen.on || h == nil || h.mute {
 		return
 	}
 	if addr-gp.stack.lo < gp.stack.hi-gp.stack.lo || !heisenShared(addr) {
@@ -476,7 +482,7 @@ func heisenSyncG(gp *g, op uint64, obj uintptr, fp uintptr) {
 	if heisenAcquiring>>op&1 == 0 || heisenWatched.sections || heisenWatched.brief {
 		heisenUnwatch(h)
 	}
-	if !heisen.on || h == nil || h.hidden || self.raceignore != 0 || !heisenShared(obj) ||
+	if !heisen.on || h == nil || h.mute || self.raceignore != 0 || !heisenShared(obj) ||
 		obj-self.stack.lo < self.stack.hi-self.stack.lo {
 		return
 	}
