@@ -12,6 +12,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/heisen-go/heisen"
 	"github.com/heisen-go/heisen/internal/pick"
 	"github.com/heisen-go/heisen/internal/rt"
@@ -34,8 +36,12 @@ func (rec *recording) traceHash() string {
 // outcome is all of a run that another with the same schedule must have.
 func (rec *recording) outcome() string {
 	e := rec.execution
-	return fmt.Sprintf("status %d, influences %+v, %d steps, choices %x, virtual %v, trace of %d events %s, output\n%s%s",
-		rec.status, e.Influences, e.Steps, e.Hash, e.Virtual, len(rec.events), rec.traceHash(), rec.stdout, rec.stderr)
+	var influences []string
+	for _, in := range e.Influences {
+		influences = append(influences, fmt.Sprint(in.Count, " of ", in.Kind))
+	}
+	return fmt.Sprintf("status %d, influences %q, %d steps, choices %x, virtual %v, trace of %d events %s, output\n%s%s",
+		rec.status, influences, e.Steps, e.Hash, e.Virtual, len(rec.events), rec.traceHash(), rec.stdout, rec.stderr)
 }
 
 // TestReplay: the same program with the same seed does the same, prints the same and
@@ -50,7 +56,7 @@ func TestReplay(t *testing.T) {
 			first, again := record(t, r), record(t, r)
 			all++
 			if want, got := first.outcome(), again.outcome(); got != want {
-				t.Errorf("%s with seed %d:\n%s\nand again:\n%s", name, seed, want, got)
+				t.Errorf("%s with seed %d:\n%s", name, seed, cmp.Diff(want, got))
 				continue
 			}
 			same++
@@ -398,7 +404,7 @@ func TestFails(t *testing.T) {
 		r := run{exe: exe, args: []string{"-test.v", "-test.timeout=0"}, schedule: &rt.Schedule{Pick: pick.Config{Seed: seed}}}
 		first, again := record(t, r), record(t, r)
 		if want, got := first.outcome(), again.outcome(); got != want {
-			t.Errorf("seed %d:\n%s\nand again:\n%s", seed, want, got)
+			t.Errorf("seed %d:\n%s", seed, cmp.Diff(want, got))
 		}
 		if want := "(180"; !strings.Contains(first.stdout, want) { // seconds of each subtest
 			t.Errorf("no %s in\n%s", want, first.stdout)

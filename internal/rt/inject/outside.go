@@ -57,7 +57,8 @@ func heisenSignalled(s uint32) {
 	}
 }
 
-// heisenBack is called when gp comes back from a system call and has lost its P.
+// heisenBack is called when gp comes back from a system call and has lost its P: it is
+// said where that was.
 func heisenBack(gp *g) {
 	if h := (*heisenG)(unsafe.Pointer(gp.racectx)); heisenSched.on && h != nil {
 		h.task.back = true
@@ -185,6 +186,14 @@ func heisenSleeps(pp *p) bool {
 		}
 	}
 	return true
+}
+
+// heisenRetaken counts the Ps that the monitor thread has taken away.
+func heisenRetaken(n uint32) uint32 {
+	if heisenSched.on {
+		atomic.Xadd64(&heisenSched.influences[heisenBySyscall].count, int64(n))
+	}
+	return n
 }
 
 // heisenPreempt takes the place of preemptone where a goroutine has had its time.

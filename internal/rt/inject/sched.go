@@ -434,7 +434,9 @@ func (s *heisenScheduling) sort(gp *g) {
 		h.task.stays = false
 		if h.task.back {
 			h.task.back = false
-			heisenInfluenced(heisenBySyscall, heisenCallerOn(gp, gp.sched.bp))
+			if in := &s.influences[heisenBySyscall]; in.first == 0 {
+				in.first = uint32(heisenPC(heisenCallerOn(gp, gp.sched.bp)))
+			}
 		}
 		s.add(gp, h)
 	}
