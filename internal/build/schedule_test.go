@@ -24,11 +24,21 @@ var replays = flag.Int("replays", 4, "how many seeds TestReplay tries for each p
 // replayed are programs that print what depends on the schedule.
 var replayed = []string{"det-channels", "det-select", "det-maps", "det-timers", "det-pool", "det-group", "det-collections"}
 
-// traceHash is a hash of all that was recorded, addresses included.
+// traceHash is a hash of all that was recorded, addresses and call paths included, but
+// not the numbers that the receiver has given to places.
 func (rec *recording) traceHash() string {
+	type place struct {
+		site heisen.Site
+		ctx  heisen.Context
+	}
+	places := map[place]string{}
 	h := sha256.New()
 	for _, r := range rec.events {
-		fmt.Fprintln(h, r.Code, r.Flags, r.TID, r.Loc, r.Ctx, r.Obj, r.Val, r.Len)
+		at := place{r.Loc, r.Ctx}
+		if places[at] == "" {
+			places[at] = fmt.Sprint(rec.syms.Stack(at.site, at.ctx), len(rec.syms.Locks(at.ctx)), rec.syms.Task(r.TID, at.ctx))
+		}
+		fmt.Fprintln(h, r.Code, r.Flags, r.TID, r.Obj, r.Val, r.Len, places[at])
 	}
 	return hex.EncodeToString(h.Sum(nil)[:8])
 }
