@@ -89,18 +89,27 @@ const (
 	// record's Reach is the set of objects that the code may touch or
 	// synchronise on. Pairs nest. Between a Hide and its Reveal t may do what
 	// is traced, as in a callback; those events, and the two themselves, are
-	// the pair's.
+	// the pair's. Alloc and Free are no pair's.
 	//
 	// What the code does is unknown, so it may have waited for anything that
 	// happened before to what it reaches. An event of a pair is therefore ordered
 	// with every other event of the trace, in the order of the trace, if both may
-	// touch the same object: the pair's event whatever the pair reaches, any
-	// event what it names (an access the bytes accessed, Fork, Join, Begin and
-	// End the thread), an event of another pair whatever that reaches. A pair
-	// that reaches everything is ordered with all events. Alloc and Free forget:
-	// what touched their range before does not meet what touches it after. This
-	// order is part of happens-before for a detector that says that it accepts
-	// BarrierPairs; others take no ordering from it.
+	// touch the same object: the pair's event whatever the pair reaches, an
+	// event of another pair whatever that reaches, and any event what it is
+	// about: the bytes accessed, the lock or message, or the thread that a Fork,
+	// Join, Begin or End names (see ThreadObject). A pair that reaches everything
+	// is ordered with all events. Alloc and Free forget: what touched their range
+	// before does not meet what touches it after.
+	//
+	// The code may also pass on what it sees. As long as a pair is open, events
+	// that touch what it reaches are ordered with each other, in the order of the
+	// trace, if they are a pair's, or IsSync, or Begin or End. (A plain access
+	// synchronises nothing.) The same holds of events that touch what other pairs
+	// reach that are open then, if these have an object in common, and so on from
+	// pair to pair.
+	//
+	// This order is part of happens-before for a detector that says that it
+	// accepts BarrierPairs; others take no ordering from it.
 	Hide
 	// Reveal returns from the code that t's latest open Hide with the same o
 	// entered, and from what was hidden within, as a panic does. One that matches

@@ -5,8 +5,8 @@ import "github.com/heisen-go/heisen/internal/pick"
 // RaceDirected brings tasks to the places First and Second at the same time. It is
 // Algorithm 1 of Sen: Race Directed Random Testing of Concurrent Programs (PLDI 2008):
 // a random walk in which who is about to access memory at one of the places is
-// postponed until another is about to make an access there that conflicts, to the same
-// memory and one of them a write. A coin then says whether the newcomer goes on or those
+// postponed until another is about to make an access there that conflicts: to the same
+// memory, one of them a write, and not both atomic. A coin then says whether the newcomer goes on or those
 // that it met. If all are postponed, a random one goes on.
 //
 // Promise: every meeting is a race. It does not depend on how much else the tasks do

@@ -20,7 +20,8 @@
 // shared variables, locks and channels and starts goroutines that use them, and [Run]
 // executes it. A model shows in microseconds whether an idea of a bug is right, and its
 // executions can be enumerated; a strategy of one's own is tried on it before it goes
-// anywhere else.
+// anywhere else. Models have no condition variables, and of
+// select statements those that receive.
 //
 // # Schedules
 //

@@ -7,55 +7,10 @@ import (
 	"testing"
 
 	"github.com/heisen-go/heisen"
+	"github.com/heisen-go/heisen/bench/models"
 	"github.com/heisen-go/heisen/lockset"
 	"github.com/heisen-go/heisen/racefuzz"
 )
-
-// figure1 is figure 1 of Sen: Race Directed Random Testing of Concurrent Programs; the
-// places are its statement numbers.
-func figure1(g *racefuzz.G) {
-	x, y, z, l := g.NewVar("x"), g.NewVar("y"), g.NewVar("z"), g.NewMutex("L")
-	g.Go("thread1", func(g *racefuzz.G) {
-		x.Write(g.At("1"), 1)
-		l.Lock(g.At("2"))
-		y.Write(g.At("3"), 1)
-		l.Unlock(g.At("4"))
-		if z.Read(g.At("5")) == 1 {
-			g.Assert(false, "ERROR1")
-		}
-	})
-	g.Go("thread2", func(g *racefuzz.G) {
-		z.Write(g.At("7"), 1)
-		l.Lock(g.At("8"))
-		if y.Read(g.At("9")) == 1 {
-			if x.Read(g.At("10")) != 1 {
-				g.Assert(false, "ERROR2")
-			}
-		}
-		l.Unlock(g.At("14"))
-	})
-}
-
-// figure2 is figure 2, with so many statements before statement 8.
-func figure2(before int) racefuzz.Program {
-	return func(g *racefuzz.G) {
-		x, l, f := g.NewVar("x"), g.NewMutex("L"), g.NewVar("f")
-		g.Go("thread1", func(g *racefuzz.G) {
-			l.Lock(g.At("1"))
-			for range before - 2 {
-				f.Read(g)
-			}
-			l.Unlock(g.At("7"))
-			g.Assert(x.Read(g.At("8")) != 0, "ERROR")
-		})
-		g.Go("thread2", func(g *racefuzz.G) {
-			x.Write(g.At("10"), 1)
-			l.Lock(g.At("11"))
-			f.Read(g)
-			l.Unlock(g.At("13"))
-		})
-	}
-}
 
 // about reports whether n of so many tosses of a coin is within five standard
 // deviations of what is to be expected.
@@ -91,7 +46,7 @@ func TestFigure1Phase1(t *testing.T) {
 		h := lockset.NewHybrid(func(f heisen.Finding) {
 			found = append(found, [2]heisen.Site{f.Accesses[0].Site, f.Accesses[1].Site})
 		})
-		r := run(t, figure1, racefuzz.RandomWalk(), seed, racefuzz.Trace(h))
+		r := run(t, models.Figure1, racefuzz.RandomWalk(), seed, racefuzz.Trace(h))
 		for _, f := range found {
 			pair := []string{r.Symbols.Site(f[0]).String(), r.Symbols.Site(f[1]).String()}
 			slices.Sort(pair)
@@ -108,7 +63,7 @@ func TestFigure1(t *testing.T) {
 	s := must(t)(racefuzz.RaceDirected())
 	errors := 0
 	for seed := range uint64(seeds) {
-		r := run(t, figure1, s, seed, racefuzz.At(racefuzz.First, "5"), racefuzz.At(racefuzz.Second, "7"))
+		r := run(t, models.Figure1, s, seed, racefuzz.At(racefuzz.First, "5"), racefuzz.At(racefuzz.Second, "7"))
 		if len(r.Meetings) == 0 {
 			t.Fatalf("seed %d: pair (5, 7) is not confirmed", seed)
 		}
@@ -123,7 +78,7 @@ func TestFigure1(t *testing.T) {
 		case r.Outcome != racefuzz.Finished:
 			t.Fatalf("seed %d: %v %s", seed, r.Outcome, r.Message)
 		}
-		r = run(t, figure1, s, seed, racefuzz.At(racefuzz.First, "1"), racefuzz.At(racefuzz.Second, "10"))
+		r = run(t, models.Figure1, s, seed, racefuzz.At(racefuzz.First, "1"), racefuzz.At(racefuzz.Second, "10"))
 		if len(r.Meetings) > 0 || r.Message == "ERROR2" {
 			t.Fatalf("seed %d: pair (1, 10) is confirmed", seed)
 		}
@@ -138,7 +93,7 @@ func TestFigure2(t *testing.T) {
 	for before, seeds := range map[int]int{10: 1000, 1000: 200, 100000: 10} {
 		errors := 0
 		for seed := range uint64(seeds) {
-			r := run(t, figure2(before), s, seed, racefuzz.At(racefuzz.First, "8"), racefuzz.At(racefuzz.Second, "10"))
+			r := run(t, models.Figure2(before), s, seed, racefuzz.At(racefuzz.First, "8"), racefuzz.At(racefuzz.Second, "10"))
 			if len(r.Meetings) != 1 {
 				t.Fatalf("%d statements, seed %d: %d meetings", before, seed, len(r.Meetings))
 			}
@@ -153,7 +108,7 @@ func TestFigure2(t *testing.T) {
 	walk, met := racefuzz.RandomWalk(), map[int]int{}
 	for _, before := range []int{10, 1000} {
 		for seed := range uint64(200) {
-			r := run(t, figure2(before), walk, seed, racefuzz.At(racefuzz.First, "8"), racefuzz.At(racefuzz.Second, "10"))
+			r := run(t, models.Figure2(before), walk, seed, racefuzz.At(racefuzz.First, "8"), racefuzz.At(racefuzz.Second, "10"))
 			met[before] += len(r.Meetings)
 		}
 	}

@@ -25,7 +25,6 @@ type G struct {
 	held      []*lock
 	fault     any  // what the operation made panics with
 	queued    bool // its operation is for another to complete
-	could     bool // whether it could go on at the latest step
 	returned  bool
 	unwinding bool
 }

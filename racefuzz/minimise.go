@@ -58,14 +58,20 @@ func Progress(f func(attempts, left int)) MinimiseOption {
 // of ctx, or of same; with it comes what has been reached, if the choices had the
 // effect at all. n choices, of which k are needed, take about k*k + k*log n attempts.
 func Minimise(ctx context.Context, choices []Choice, same func(context.Context, []Choice) (bool, error), options ...MinimiseOption) (Minimised, error) {
+	if same == nil {
+		return Minimised{}, fmt.Errorf("%w: nothing says what is the same", ErrConfig)
+	}
 	m := &minimiser{same: same, limit: 1000, best: slices.Clone(choices)}
 	for _, o := range options {
 		if err := o(m); err != nil {
 			return Minimised{}, err
 		}
 	}
-	if !m.try(ctx, m.best) && m.err == nil {
-		m.err = ErrOtherwise
+	if !m.try(ctx, m.best) {
+		if m.err == nil {
+			m.err = ErrOtherwise
+		}
+		return Minimised{Attempts: m.attempts}, m.err
 	}
 	minimal := false
 	for m.more() {
@@ -73,9 +79,6 @@ func Minimise(ctx context.Context, choices []Choice, same func(context.Context, 
 		if minimal = m.more() && !m.shift(ctx) && m.more(); minimal {
 			break
 		}
-	}
-	if errors.Is(m.err, ErrOtherwise) || m.attempts == 0 {
-		return Minimised{Attempts: m.attempts}, m.err
 	}
 	return Minimised{Choices: m.best, Attempts: m.attempts, Minimal: minimal}, m.err
 }

@@ -83,8 +83,11 @@ func Trace(d heisen.Detector) RunOption {
 // end. Calls of Run may be concurrent if they share neither strategy nor detector nor
 // what the program uses besides the model.
 //
-// The error is one of the options, of ctx, or wraps ErrStrategy.
+// The error is that of ctx, or wraps ErrConfig or ErrStrategy.
 func Run(ctx context.Context, program Program, strategy Strategy, seed uint64, options ...RunOption) (*Result, error) {
+	if program == nil || strategy == nil {
+		return nil, fmt.Errorf("%w: no program, or no strategy", ErrConfig)
+	}
 	r := &run{strategy: strategy, limit: DefaultLimit, sites: map[string]heisen.Site{}, roles: make([]Roles, 1),
 		result: &Result{Symbols: heisen.NewSymbols(), Seed: seed}, objects: 8}
 	for _, o := range options {
@@ -174,11 +177,7 @@ func (r *run) offer() {
 	r.alive = slices.DeleteFunc(r.alive, func(g *G) bool { return g.returned })
 	r.tasks = r.tasks[:0]
 	for _, g := range r.alive {
-		can := !g.queued && g.op.can(g)
-		if can && !g.could {
-			g.task.Since = r.record.Steps()
-		}
-		if g.could = can; can {
+		if !g.queued && g.op.can(g) {
 			r.tasks = append(r.tasks, g.task)
 		}
 	}
@@ -224,7 +223,6 @@ func (r *run) advance(g *G) {
 		r.emit(g, heisen.Record{Code: heisen.End})
 		return
 	}
-	g.could = true
 	g.task.Mark, g.task.Since = 0, r.record.Steps()
 }
 

@@ -3,6 +3,7 @@ package racefuzz
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/heisen-go/heisen"
 )
@@ -15,9 +16,12 @@ type op struct {
 	v          *Var
 	l          *lock
 	c          *Chan
+	any        []*Chan
 	w          *WaitGroup
 	g          *G // to join, or started
 	value, old int
+	index      int  // of the channel received from
+	received   bool // from it, at all
 	ok         bool
 	message    heisen.Object // sent without a buffer
 
@@ -43,6 +47,8 @@ const (
 	opRUnlock
 	opSend
 	opReceive
+	opTryReceive
+	opReceiveAny
 	opClose
 	opDone
 	opWait
@@ -52,7 +58,8 @@ var opNames = [...]string{
 	opGo: "go", opJoin: "join", opYield: "yield", opRead: "read", opWrite: "write",
 	opLoad: "load", opStore: "store", opAdd: "add", opCompareAndSwap: "compare and swap",
 	opLock: "lock", opUnlock: "unlock", opRLock: "read-lock", opRUnlock: "read-unlock",
-	opSend: "send", opReceive: "receive", opClose: "close", opDone: "add to", opWait: "wait",
+	opSend: "send to", opReceive: "receive from", opTryReceive: "try to receive from",
+	opReceiveAny: "receive from any of", opClose: "close", opDone: "add to", opWait: "wait",
 }
 
 func (c opCode) String() string { return opNames[c] }
@@ -85,6 +92,12 @@ func (x *op) object() string {
 		return x.l.name
 	case x.c != nil:
 		return x.c.name
+	case x.code == opReceiveAny:
+		var names []string
+		for _, c := range x.any {
+			names = append(names, c.name)
+		}
+		return strings.Join(names, ", ")
 	case x.w != nil:
 		return x.w.name
 	case x.g != nil:
@@ -103,7 +116,9 @@ func (x *op) can(g *G) bool {
 	case opSend:
 		return x.c.closed || x.c.capacity == 0 || len(x.c.buffer) < x.c.capacity
 	case opReceive:
-		return x.c.closed || len(x.c.buffer) > 0 || len(x.c.senders) > 0
+		return x.c.ready()
+	case opReceiveAny:
+		return slices.ContainsFunc(x.any, (*Chan).ready)
 	case opWait:
 		return x.w.count == 0
 	case opCompareAndSwap:
@@ -156,6 +171,12 @@ func (x *op) do(g *G) {
 		x.c.send(g)
 	case opReceive:
 		x.c.receive(g)
+	case opTryReceive:
+		if x.received = x.c.ready(); x.received {
+			x.c.receive(g)
+		}
+	case opReceiveAny:
+		receiveAny(g)
 	case opClose:
 		x.c.close(g)
 	case opDone:
@@ -354,6 +375,38 @@ func (c *Chan) Receive(g *G) (value int, ok bool) {
 	x := c.operate(g, op{code: opReceive})
 	return x.value, x.ok
 }
+
+// TryReceive is a select statement of a Receive and a default: it reports whether there
+// was something to receive, without waiting for it. value and ok are as from Receive.
+func (c *Chan) TryReceive(g *G) (value int, ok, received bool) {
+	x := c.operate(g, op{code: opTryReceive})
+	return x.value, x.ok, x.received
+}
+
+// ReceiveAny is a select statement of receives from the channels: it receives from one of
+// those that it can, which is for the strategy's random numbers to say, and returns which
+// it was. Without channels it waits for ever. It is a step.
+func (g *G) ReceiveAny(channels ...*Chan) (index, value int, ok bool) {
+	for _, c := range channels {
+		g.own(c.run)
+	}
+	g.operate(op{code: opReceiveAny, any: channels})
+	return g.op.index, g.op.value, g.op.ok
+}
+
+func receiveAny(g *G) {
+	var ready []int
+	for i, c := range g.op.any {
+		if c.ready() {
+			ready = append(ready, i)
+		}
+	}
+	g.op.index = ready[g.run.strategy.Random(uint64(len(ready)))]
+	g.op.any[g.op.index].receive(g)
+}
+
+// ready reports whether there is something to receive, be it that the channel is closed.
+func (c *Chan) ready() bool { return c.closed || len(c.buffer) > 0 || len(c.senders) > 0 }
 
 // Close closes the channel; it panics if that is done already.
 func (c *Chan) Close(g *G) { c.operate(g, op{code: opClose}) }

@@ -76,7 +76,7 @@ func randomModel(rng *rand.Rand, disciplined bool) model {
 				add(steps[len(steps)-2].do[:1]+"unlock", 0)
 				room -= 3
 			case 3:
-				add([]string{"send", "receive"}[rng.IntN(2)], rng.IntN(2))
+				add([]string{"send", "send", "receive", "try", "any", "close"}[rng.IntN(6)], rng.IntN(2))
 				room--
 			case 4:
 				add([]string{"load", "store", "add"}[rng.IntN(3)], rng.IntN(2))
@@ -135,6 +135,12 @@ func (m model) program(main *racefuzz.G) {
 					channels[s.which].Send(g, i)
 				case "receive":
 					read, _ = channels[s.which].Receive(g)
+				case "try":
+					read, _, _ = channels[s.which].TryReceive(g)
+				case "any":
+					_, read, _ = g.ReceiveAny(channels...)
+				case "close":
+					channels[s.which].Close(g)
 				case "done":
 					group.Add(g, 1-2*(i%2))
 				case "wait":
@@ -167,9 +173,17 @@ type recorder []heisen.Record
 func (r *recorder) Handle(e heisen.Event) { *r = append(*r, *heisen.AsRecord(e)) }
 func (r *recorder) Flush() error          { return nil }
 
-// execution identifies an execution by all that happened in it.
-func execution(r *racefuzz.Result) string {
-	return fmt.Sprint(r.Outcome, r.Message, r.Waiting, r.Order)
+// execute returns with the result the events of the execution, and what identifies it:
+// all that happened in it.
+func (m model) execute(t *testing.T, s racefuzz.Strategy, seed uint64, options ...racefuzz.RunOption) (*racefuzz.Result, recorder, string) {
+	t.Helper()
+	var events recorder
+	r := run(t, m.program, s, seed, append(options, racefuzz.Trace(&events))...)
+	what := slices.Clone(events)
+	for i := range what {
+		what[i].Loc = 0 // places have numbers as they come, also in options
+	}
+	return r, events, fmt.Sprint(r.Outcome, r.Message, r.Waiting, r.Order, what)
 }
 
 // oracle is what all executions of a model show, by their events alone.
@@ -187,13 +201,11 @@ func (m model) explore(t *testing.T, most int) *oracle {
 		if len(o.executions) == most {
 			return nil
 		}
-		var events recorder
-		r := run(t, m.program, e, 0, racefuzz.Trace(&events))
-		if x := execution(r); o.executions[x] {
+		r, events, x := m.execute(t, e, 0)
+		if o.executions[x] {
 			t.Fatal("the same execution twice: ", x)
-		} else {
-			o.executions[x] = true
 		}
+		o.executions[x] = true
 		o.deadlocks = o.deadlocks || r.Outcome == racefuzz.Deadlocked
 		o.learn(r, events)
 		if e.Err() != nil {
@@ -263,7 +275,7 @@ func (r rate) String() string {
 // TestAgainstExhaustive holds whatever strategies do on random models against all that
 // there is.
 func TestAgainstExhaustive(t *testing.T) {
-	models := 120
+	models := 60
 	if testing.Short() {
 		models = 30
 	}
@@ -323,9 +335,9 @@ func (m model) checkPossible(t *testing.T, o *oracle) {
 	}
 	for _, s := range strategies(t) {
 		for seed := range uint64(10) {
-			r := run(t, m.program, s, seed, options...)
-			if !o.executions[execution(r)] {
-				t.Fatalf("%v: %v, seed %d: %s is not possible", m, s, seed, execution(r))
+			r, _, this := m.execute(t, s, seed, options...)
+			if !o.executions[this] {
+				t.Fatalf("%v: %v, seed %d: %s is not possible", m, s, seed, this)
 			}
 			for _, x := range r.Meetings {
 				a, b := r.Place(x.First.Place), r.Place(x.Second.Place)
@@ -340,15 +352,15 @@ func (m model) checkPossible(t *testing.T, o *oracle) {
 				}
 			}
 			again := must(t)(racefuzz.Replay(r.Choices))
-			if q := run(t, m.program, again, seed, options...); execution(q) != execution(r) || q.Hash != r.Hash ||
+			if q, _, x := m.execute(t, again, seed, options...); x != this || q.Hash != r.Hash ||
 				!slices.Equal(q.Meetings, r.Meetings) || !slices.Equal(q.Choices, r.Choices) || q.Diverged != 0 {
 				t.Fatalf("%v: %v, seed %d: the replay differs", m, s, seed)
 			}
 			follow := must(t)(racefuzz.Follow(r.Order))
-			if q := run(t, m.program, follow, seed, options...); execution(q) != execution(r) || q.Diverged != 0 {
+			if q, _, x := m.execute(t, follow, seed, options...); x != this || q.Diverged != 0 {
 				t.Fatalf("%v: %v, seed %d: following differs", m, s, seed)
 			}
-			if q := run(t, m.program, s, seed, options...); execution(q) != execution(r) {
+			if _, _, x := m.execute(t, s, seed, options...); x != this {
 				t.Fatalf("%v: %v, seed %d: the same seed differs", m, s, seed)
 			}
 		}
@@ -405,9 +417,9 @@ func TestDeadlocks(t *testing.T) {
 		}
 		n++
 		for seed := range uint64(20) {
-			r := run(t, m.program, some, seed, racefuzz.At(racefuzz.Inner, inner...))
-			if !o.executions[execution(r)] {
-				t.Fatalf("%v, seed %d: %s is not possible", m, seed, execution(r))
+			r, _, x := m.execute(t, some, seed, racefuzz.At(racefuzz.Inner, inner...))
+			if !o.executions[x] {
+				t.Fatalf("%v, seed %d: %s is not possible", m, seed, x)
 			}
 			if o.deadlocks {
 				directed.add(r.Outcome == racefuzz.Deadlocked)

@@ -32,7 +32,7 @@ import (
 // Each line is a key and words; a word that is empty or has blanks, quotes or what
 // cannot be printed in it is quoted as in Go. Keys of which nothing is said are left
 // out. A choice is a number of steps after the one before it (the first: after step 0),
-// a colon, and a task; *n says that n choices are alike. Their number stands before
+// a colon, and a task, or "wait" if nobody went on until time had passed; *n says that n choices are alike. Their number stands before
 // them, and "end" after them, so that a text that was cut off is known as such.
 type Schedule struct {
 	Go       string // release of Go, such as go1.26.8
@@ -79,20 +79,20 @@ func (e *ScheduleError) Unwrap() error { return e.Err }
 
 // What is wrong with a schedule, beside lines that have the wrong words.
 var (
-	ErrNoSchedule   = errors.New("not a heisen schedule")
-	ErrVersion      = errors.New("a version of schedules that is not known")
-	ErrCutOff       = errors.New("the schedule is cut off")
-	ErrTooManySteps = errors.New("more choices than there can be")
+	ErrNoSchedule     = errors.New("not a heisen schedule")
+	ErrVersion        = errors.New("a version of schedules that is not known")
+	ErrCutOff         = errors.New("the schedule is cut off")
+	ErrTooManyChoices = errors.New("more choices than there can be")
 )
 
 const (
 	scheduleHeader  = "heisen schedule"
 	scheduleVersion = "1"
 	lineLength      = 76
-
-	// MaxChoices is how many choices a schedule has at most.
-	MaxChoices = 1 << 22
 )
+
+// MaxChoices is how many choices a Schedule has at most.
+const MaxChoices = 1 << 22
 
 // roleNames are the roles by bit.
 var roleNames = [...]string{"first", "second", "entry", "remote", "end", "inner"}
@@ -120,8 +120,11 @@ func (s *Schedule) MarshalText() ([]byte, error) {
 			line(key, strconv.FormatUint(n, 10))
 		}
 	}
-	if s.Procs < 0 {
+	switch {
+	case s.Procs < 0 || s.Procs > math.MaxInt32:
 		return nil, fmt.Errorf("%w: %d processors", ErrConfig, s.Procs)
+	case s.Outcome == "" && s.Message != "":
+		return nil, fmt.Errorf("%w: a message without an outcome", ErrConfig)
 	}
 	if s.Go != "" || s.Platform != "" {
 		line("go", s.Go, s.Platform)
@@ -208,6 +211,9 @@ func writeChoices(b *bytes.Buffer, choices []Choice) error {
 		}
 		i += n
 		word := fmt.Sprintf("%d:%d", delta, c.ID)
+		if c.ID == None {
+			word = fmt.Sprintf("%d:%s", delta, waiting)
+		}
 		if n > 1 {
 			word += fmt.Sprintf("*%d", n)
 		}
@@ -318,8 +324,9 @@ func (s *Schedule) set(key string, words []string) (err error) {
 	case "outcome":
 		if s.Outcome = words[0]; len(words) == 2 {
 			s.Message = words[1]
-		} else if len(words) > 2 {
-			err = errors.New("more than an outcome and a message")
+		}
+		if len(words) > 2 || s.Outcome == "" {
+			return errors.New("more, or less, than an outcome and a message")
 		}
 	case "strategy":
 		s.Strategy = words[0]
@@ -355,7 +362,7 @@ func (p *parser) choices(s *Schedule, words []string) error {
 		return err
 	}
 	if count > MaxChoices {
-		return fmt.Errorf("%w: %d", ErrTooManySteps, count)
+		return fmt.Errorf("%w: %d", ErrTooManyChoices, count)
 	}
 	for p.next() {
 		if p.line == "end" {
@@ -373,12 +380,18 @@ func (p *parser) choices(s *Schedule, words []string) error {
 	return ErrCutOff
 }
 
+// waiting stands in place of a task where nobody went on until time had passed.
+const waiting = "wait"
+
 // parseChoice appends what a word says, if that are no more than limit.
 func parseChoice(choices []Choice, word string, limit uint64) ([]Choice, error) {
 	deltaText, rest, ok := strings.Cut(word, ":")
 	idText, times, repeated := strings.Cut(rest, "*")
 	delta, err := decimal(deltaText, math.MaxUint64)
-	id, err2 := decimal(idText, math.MaxUint32-1)
+	id, err2 := uint64(None), error(nil)
+	if idText != waiting {
+		id, err2 = decimal(idText, math.MaxUint32-1)
+	}
 	n := uint64(1)
 	var err3 error
 	if repeated {
@@ -388,7 +401,7 @@ func parseChoice(choices []Choice, word string, limit uint64) ([]Choice, error) 
 		return nil, fmt.Errorf("%q is no choice", word)
 	}
 	if n > limit-uint64(len(choices)) {
-		return nil, fmt.Errorf("%w: the number that stands before them is %d", ErrTooManySteps, limit)
+		return nil, fmt.Errorf("%w: the number that stands before them is %d", ErrTooManyChoices, limit)
 	}
 	step := uint64(0)
 	if len(choices) > 0 {

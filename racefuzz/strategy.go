@@ -93,18 +93,18 @@ const None = pick.None
 var ErrConfig = errors.New("racefuzz: invalid configuration")
 
 // StrategyOption sets up a Strategy.
-type StrategyOption func(*pick.Config) error
+type StrategyOption func(*picked) error
 
 // Patience sets for how many steps a strategy keeps a task back at most, or waits for
-// it: at least 1, 131072 unless said. It has to be kept back no longer for a program that
-// spins until the task has gone on to end; a smaller number makes that quicker, a larger
-// one lets tasks meet that come to their places at more different times.
+// it: at least 1, 131072 unless said. A program that spins until the task has gone on is
+// through sooner with less of it; with more of it tasks meet that come to their places at
+// more different times. It halves each time that it was in vain, but not below 100.
 func Patience(steps uint64) StrategyOption {
-	return func(c *pick.Config) error {
+	return func(p *picked) error {
 		if steps == 0 {
 			return fmt.Errorf("%w: a patience of no steps", ErrConfig)
 		}
-		c.Patience = steps
+		p.config.Patience = steps
 		return nil
 	}
 }
@@ -117,16 +117,15 @@ type picked struct {
 }
 
 func newPicked(c pick.Config, name string, options []StrategyOption) (Strategy, error) {
-	c.Patience = pick.DefaultPatience
+	p := &picked{config: c, name: name}
 	for _, o := range options {
-		if err := o(&c); err != nil {
+		if err := o(p); err != nil {
 			return nil, err
 		}
 	}
-	if c.Patience != pick.DefaultPatience {
-		name = fmt.Sprintf("%s patience=%d", name, c.Patience)
+	if p.config.Patience != 0 {
+		p.name = fmt.Sprintf("%s patience=%d", name, p.config.Patience)
 	}
-	p := &picked{config: c, name: name}
 	p.Start(0)
 	return p, nil
 }

@@ -35,25 +35,31 @@ var kinds = []struct {
 func forRandomTraces(t *testing.T, n int, check func(trace []heisen.Record) error) {
 	for _, kind := range kinds {
 		t.Run(kind.name, func(t *testing.T) {
-			var wg sync.WaitGroup
-			workers := runtime.GOMAXPROCS(0)
-			for w := range workers {
-				wg.Add(1)
-				go func() {
-					defer wg.Done()
-					for seed := w; seed < n; seed += workers {
-						rng := rand.New(rand.NewPCG(uint64(seed), 7))
-						trace := workload.Random(rng, kind.Small)
-						if err := check(trace); err != nil {
-							t.Errorf("seed %d: %v\n%s", seed, err, show(trace))
-							return
-						}
-					}
-				}()
-			}
-			wg.Wait()
+			forSeeds(t, n, func(rng *rand.Rand) ([]heisen.Record, error) {
+				trace := workload.Random(rng, kind.Small)
+				return trace, check(trace)
+			})
 		})
 	}
+}
+
+// forSeeds calls check with n generators of random numbers, on all cores.
+func forSeeds(t *testing.T, n int, check func(*rand.Rand) ([]heisen.Record, error)) {
+	var wg sync.WaitGroup
+	workers := runtime.GOMAXPROCS(0)
+	for w := range workers {
+		wg.Add(1)
+		go func() {
+			defer wg.Done()
+			for seed := w; seed < n; seed += workers {
+				if trace, err := check(rand.New(rand.NewPCG(uint64(seed), 7))); err != nil {
+					t.Errorf("seed %d: %v\n%s", seed, err, show(trace))
+					return
+				}
+			}
+		}()
+	}
+	wg.Wait()
 }
 
 func show(trace []heisen.Record) string {
@@ -93,24 +99,28 @@ func reference(s heisen.Sink) heisen.Detector { return vclock.NewReference(s) }
 // happens-before, pair by pair.
 func TestReferenceIsReachability(t *testing.T) {
 	forRandomTraces(t, 4000, func(trace []heisen.Record) error {
-		want := judge(trace)
-		found, err := findingsOf(trace, reference)
-		if err != nil {
+		return reachable(trace, judge(trace, nil), reference)
+	})
+}
+
+// reachable checks a reference against reachability.
+func reachable(trace []heisen.Record, want verdict, reference func(heisen.Sink) heisen.Detector) error {
+	found, err := findingsOf(trace, reference)
+	if err != nil {
+		return err
+	}
+	got := map[pair]bool{}
+	for _, f := range found {
+		got[pairOf(f)] = true
+		if err := consistent(trace, f, want); err != nil {
 			return err
 		}
-		got := map[pair]bool{}
-		for _, f := range found {
-			got[pairOf(f)] = true
-			if err := consistent(trace, f, want); err != nil {
-				return err
-			}
-		}
-		if !maps.Equal(want.pairs, got) {
-			return fmt.Errorf("pairs (-reachability +reference):\n%s",
-				cmp.Diff(want.pairs, got, cmp.AllowUnexported(pair{})))
-		}
-		return nil
-	})
+	}
+	if !maps.Equal(want.pairs, got) {
+		return fmt.Errorf("pairs (-reachability +reference):\n%s",
+			cmp.Diff(want.pairs, got, cmp.AllowUnexported(pair{})))
+	}
+	return nil
 }
 
 // consistent checks a finding of the reference against the trace by itself.
@@ -142,57 +152,62 @@ func accessOf(r *heisen.Record, index uint64) heisen.Access {
 // nothing but pairs that the reference has, and the first race of every byte.
 func TestFastTrackPromise(t *testing.T) {
 	forRandomTraces(t, 17000, func(trace []heisen.Record) error {
-		hb, err := findingsOf(trace, reference)
-		if err != nil {
-			return err
-		}
-		ft, err := findingsOf(trace, fastTrack)
-		if err != nil {
-			return err
-		}
-		// What the reference found, by what FastTrack says of a pair, and the
-		// bytes where it meets.
-		type half struct {
-			op     heisen.Op
-			thread heisen.Thread
-			site   heisen.Site
-			ctx    heisen.Context
-			later  uint64
-		}
-		halfOf := func(f heisen.Finding) half {
-			a := f.Accesses[0]
-			return half{a.Op, a.Thread, a.Site, a.Context, f.Accesses[1].Index}
-		}
-		meet := map[half]bytes{}
-		var first, got [64]uint64 // first later access of a race, by byte; 0 if there is none
-		note := func(at *[64]uint64, where bytes, later uint64) {
-			for b := range at {
-				if where.has(heisen.Object(b)) && (at[b] == 0 || later < at[b]) {
-					at[b] = later
-				}
-			}
-		}
-		for _, f := range hb {
-			h := halfOf(f)
-			meet[h] |= shared(trace, f)
-			note(&first, meet[h], h.later)
-		}
-		for _, f := range ft {
-			h := halfOf(f)
-			if !meet[h].has(f.Object) || f.Accesses[0].Object != f.Object {
-				return fmt.Errorf("not a race of the reference: %+v", f)
-			}
-			later := f.Accesses[1]
-			if want := accessOf(&trace[later.Index-1], later.Index); later != want {
-				return fmt.Errorf("access %+v, but the event is %+v", later, want)
-			}
-			note(&got, meet[h], h.later)
-		}
-		if first != got {
-			return fmt.Errorf("first race by byte (-hb +fasttrack):\n%s", cmp.Diff(first, got))
-		}
-		return nil
+		return promise(trace, fastTrack, reference)
 	})
+}
+
+// promise checks a FastTrack against a reference.
+func promise(trace []heisen.Record, fastTrack, reference func(heisen.Sink) heisen.Detector) error {
+	hb, err := findingsOf(trace, reference)
+	if err != nil {
+		return err
+	}
+	ft, err := findingsOf(trace, fastTrack)
+	if err != nil {
+		return err
+	}
+	// What the reference found, by what FastTrack says of a pair, and the
+	// bytes where it meets.
+	type half struct {
+		op     heisen.Op
+		thread heisen.Thread
+		site   heisen.Site
+		ctx    heisen.Context
+		later  uint64
+	}
+	halfOf := func(f heisen.Finding) half {
+		a := f.Accesses[0]
+		return half{a.Op, a.Thread, a.Site, a.Context, f.Accesses[1].Index}
+	}
+	meet := map[half]bytes{}
+	var first, got [64]uint64 // first later access of a race, by byte; 0 if there is none
+	note := func(at *[64]uint64, where bytes, later uint64) {
+		for b := range at {
+			if where.has(heisen.Object(b)) && (at[b] == 0 || later < at[b]) {
+				at[b] = later
+			}
+		}
+	}
+	for _, f := range hb {
+		h := halfOf(f)
+		meet[h] |= shared(trace, f)
+		note(&first, meet[h], h.later)
+	}
+	for _, f := range ft {
+		h := halfOf(f)
+		if !meet[h].has(f.Object) || f.Accesses[0].Object != f.Object {
+			return fmt.Errorf("not a race of the reference: %+v", f)
+		}
+		later := f.Accesses[1]
+		if want := accessOf(&trace[later.Index-1], later.Index); later != want {
+			return fmt.Errorf("access %+v, but the event is %+v", later, want)
+		}
+		note(&got, meet[h], h.later)
+	}
+	if first != got {
+		return fmt.Errorf("first race by byte (-hb +fasttrack):\n%s", cmp.Diff(first, got))
+	}
+	return nil
 }
 
 // bytes is a set of addresses below 64, where all variables of these traces are.

@@ -59,11 +59,11 @@ type FastTrack struct {
 
 // NewFastTrack returns a detector that reports to sink; nil is a sink that
 // discards.
-func NewFastTrack(sink heisen.Sink) *FastTrack {
+func NewFastTrack(sink heisen.Sink, options ...Option) *FastTrack {
 	if sink == nil {
 		sink = func(heisen.Finding) {}
 	}
-	f := &FastTrack{order: NewOrder(), sink: sink, current: forgotten}
+	f := &FastTrack{order: NewOrder(options...), sink: sink, current: forgotten}
 	f.memory = shadow.New(f.histories.clone, f.histories.forget)
 	return f
 }
@@ -105,6 +105,12 @@ func (f *FastTrack) handle(r *heisen.Record) {
 			return
 		}
 		f.current = t
+	}
+	if f.order.barriers != nil {
+		f.order.arrive(t, r)
+		f.judge(t, r)
+		f.order.leave(t, r)
+		return
 	}
 	switch r.Code {
 	case heisen.Read:
@@ -150,6 +156,23 @@ func (f *FastTrack) handle(r *heisen.Record) {
 			f.atomic(t, f.memory.At(r.Obj), r, r.Obj)
 		}
 		f.order.leave(t, r)
+	}
+}
+
+// judge compares an event that has been ordered with the past and remembers it.
+// It is what handle does apart from ordering.
+func (f *FastTrack) judge(t *thread, r *heisen.Record) {
+	switch r.Access() {
+	case heisen.Invalid:
+		if r.Code == heisen.Alloc || r.Code == heisen.Free {
+			f.memory.Clear(r.Obj, r.Val)
+		}
+	case heisen.Read:
+		f.readRange(t, r)
+	case heisen.Write:
+		f.writeRange(t, r)
+	default:
+		f.atomicRange(t, r)
 	}
 }
 

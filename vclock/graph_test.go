@@ -40,10 +40,17 @@ type graph struct {
 	pending map[heisen.Thread][]int // forks of a thread that has done nothing since
 	pub     map[heisen.Object][]int
 	readers map[heisen.Object][]int
+	hidden  *heisen.Symbols // nil if BarrierPairs order nothing
+	open    map[heisen.Thread][]*heisen.Record
+	heard   map[*heisen.Record]map[int]bool // by open Hide: events that its code may pass on
+	within  []map[heisen.Reach]bool         // by event: what the pairs reach that it is of
 }
 
-func judge(trace []heisen.Record) verdict {
+func judge(trace []heisen.Record, hidden *heisen.Symbols) verdict {
 	g := &graph{
+		hidden:  hidden,
+		open:    map[heisen.Thread][]*heisen.Record{},
+		heard:   map[*heisen.Record]map[int]bool{},
 		trace:   trace,
 		last:    map[heisen.Thread]int{},
 		pending: map[heisen.Thread][]int{},
@@ -123,6 +130,9 @@ func (g *graph) add(j int) {
 			delete(g.readers, b)
 		}
 	}
+	if g.hidden != nil {
+		after(g.pairs(j)...)
+	}
 	g.reach = append(g.reach, before)
 	g.last[r.TID] = j
 
@@ -139,4 +149,172 @@ func (g *graph) add(j int) {
 			g.pending[r.Obj.Thread()] = append(g.pending[r.Obj.Thread()], j)
 		}
 	}
+}
+
+// pairs returns the events that j comes after because of BarrierPairs: by the
+// doc comment of heisen.Hide, event by event.
+func (g *graph) pairs(j int) (earlier []int) {
+	r := &g.trace[j]
+	if r.Code == heisen.Hide {
+		g.open[r.TID] = append(g.open[r.TID], r)
+		g.heard[r] = map[int]bool{}
+	}
+	if r.Code == heisen.Alloc || r.Code == heisen.Free {
+		g.within = append(g.within, nil)
+		for i := range j {
+			if g.within[i][0] {
+				earlier = append(earlier, i)
+			}
+		}
+		return earlier
+	}
+	reaches := map[heisen.Reach]bool{}
+	for _, hide := range g.open[r.TID] {
+		reaches[hide.Reach()] = true
+	}
+	g.within = append(g.within, reaches)
+	earlier = g.overhear(j)
+	if r.Code == heisen.Reveal {
+		open := g.open[r.TID]
+		for k := len(open) - 1; k >= 0; k-- {
+			if open[k].Obj == r.Obj {
+				g.open[r.TID] = open[:k]
+				for _, hide := range open[k:] {
+					delete(g.heard, hide)
+				}
+				break
+			}
+		}
+	}
+	if r.Code == heisen.End {
+		for _, hide := range g.open[r.TID] {
+			delete(g.heard, hide)
+		}
+		delete(g.open, r.TID)
+	}
+	for i := range j {
+		if g.meet(i, j) {
+			earlier = append(earlier, i)
+		}
+	}
+	return earlier
+}
+
+// overhear returns the events that open pairs may have passed on to j, and lets
+// them hear j.
+func (g *graph) overhear(j int) (earlier []int) {
+	r := &g.trace[j]
+	if len(g.within[j]) == 0 && !r.Code.IsSync() && r.Code != heisen.Begin && r.Code != heisen.End {
+		return nil
+	}
+	touches := func(hide *heisen.Record) bool {
+		reached := g.hidden.Reach(hide.Reach())
+		if start, size := named(r); reached.Meets(start, size) {
+			return true
+		}
+		for mine := range g.within[j] {
+			if g.hidden.Reach(mine).Intersects(reached) {
+				return true
+			}
+		}
+		return false
+	}
+	// What one hears, those that it is connected with hear.
+	for changed := true; changed; {
+		changed = false
+		for p, heard := range g.heard {
+			for q, other := range g.heard {
+				if p == q || !g.hidden.Reach(p.Reach()).Intersects(g.hidden.Reach(q.Reach())) {
+					continue
+				}
+				for i := range heard {
+					changed = changed || !other[i]
+					other[i] = true
+				}
+			}
+		}
+		for hide, heard := range g.heard {
+			if touches(hide) && !heard[j] {
+				heard[j], changed = true, true
+			}
+		}
+	}
+	for hide, heard := range g.heard {
+		if touches(hide) {
+			for i := range heard {
+				if i != j {
+					earlier = append(earlier, i)
+				}
+			}
+		}
+	}
+	return earlier
+}
+
+// meet reports whether an event of a pair, i or j, and the other one may touch
+// the same object in the same life.
+func (g *graph) meet(i, j int) bool {
+	if g.within[i][0] || g.within[j][0] {
+		return true
+	}
+	objects := func(e int) (o []heisen.Object) {
+		for start, size := named(&g.trace[e]); size > 0; size-- {
+			o = append(o, start)
+			start++
+		}
+		return o
+	}
+	reached := func(e int, o heisen.Object) bool {
+		for r := range g.within[e] {
+			if g.hidden.Reach(r).Meets(o, 1) {
+				return true
+			}
+		}
+		return false
+	}
+	alive := func(o heisen.Object) bool {
+		for k := i + 1; k <= j; k++ {
+			r := &g.trace[k]
+			if (r.Code == heisen.Alloc || r.Code == heisen.Free) && o >= r.Obj && uint64(o-r.Obj) < r.Val {
+				return false
+			}
+		}
+		return true
+	}
+	for _, o := range objects(i) {
+		if reached(j, o) && alive(o) {
+			return true
+		}
+	}
+	for _, o := range objects(j) {
+		if reached(i, o) && alive(o) {
+			return true
+		}
+	}
+	for r := range g.within[i] {
+		for _, s := range g.hidden.Reach(r) {
+			for k := range s.Len {
+				if o := s.Start + heisen.Object(k); reached(j, o) && alive(o) {
+					return true
+				}
+			}
+		}
+	}
+	return false
+}
+
+// named returns the objects that an event is about.
+func named(r *heisen.Record) (start heisen.Object, size uint64) {
+	switch r.Code {
+	case heisen.Fork, heisen.Join:
+		return heisen.ThreadObject(r.Obj.Thread()), 1
+	case heisen.Begin, heisen.End:
+		return heisen.ThreadObject(r.TID), 1
+	case heisen.Send, heisen.Receive, heisen.Acquire, heisen.Release, heisen.AcquireShared, heisen.ReleaseShared:
+		return r.Obj, 1
+	}
+	if r.Code.IsAccess() {
+		return r.Obj, r.Size()
+	}
+	return 0, 0
 }

@@ -19,7 +19,7 @@ func TestOrderAlone(t *testing.T) {
 		record heisen.Record
 	}
 	forRandomTraces(t, 500, func(trace []heisen.Record) error {
-		want := judge(trace).later
+		want := judge(trace, nil).later
 		got := map[uint64]bool{}
 		order := vclock.NewOrder()
 		alive := map[heisen.Object][]past{}

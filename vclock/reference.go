@@ -57,11 +57,11 @@ type accessKey struct {
 
 // NewReference returns a detector that reports to sink; nil is a sink that
 // discards.
-func NewReference(sink heisen.Sink) *Reference {
+func NewReference(sink heisen.Sink, options ...Option) *Reference {
 	if sink == nil {
 		sink = func(heisen.Finding) {}
 	}
-	return &Reference{order: NewOrder(), sink: sink, memory: shadow.New(cloneLogs, nil)}
+	return &Reference{order: NewOrder(options...), sink: sink, memory: shadow.New(cloneLogs, nil)}
 }
 
 func cloneLogs(logs *[]log) {

@@ -43,7 +43,8 @@ type thread struct {
 	// shown is an epoch that was published without its end, so that to cover it is
 	// not to know what is published at its end.
 	shown Epoch
-	clock Clock // the time of its own slot is out of date
+	acted uint64 // when it acted last; see barriers
+	clock Clock  // the time of its own slot is out of date
 }
 
 // covers reports whether e happens before what t does next.

@@ -19,6 +19,10 @@ type Small struct {
 	Wild      bool // not well-formed: any thread may do anything at any time
 	Sites     int  // sites to choose from; 0 gives event i the site i+1
 	Nested    bool // threads take locks again that they hold, in both modes
+
+	// Hidden, if not nil, has sets of objects, and threads make hidden calls that
+	// reach one of those, which nest.
+	Hidden *heisen.Symbols
 }
 
 // Random returns a random trace that uses every op that orders or accesses
@@ -33,6 +37,7 @@ func Random(rng *rand.Rand, s Small) []heisen.Record {
 	g.state = make([]threadState, s.Threads)
 	g.state[0] = running
 	g.locks = make([]lockState, s.Syncs)
+	g.open = make([]int, s.Threads)
 	for len(g.out) < s.Events {
 		g.step()
 	}
@@ -59,6 +64,7 @@ type random struct {
 	out   []heisen.Record
 	state []threadState
 	locks []lockState
+	open  []int // hidden calls by thread
 }
 
 func (g *random) add(t int, r heisen.Record) {
@@ -83,6 +89,10 @@ func (g *random) step() {
 			return
 		}
 	}
+	if g.Hidden != nil && g.rng.IntN(5) == 0 {
+		g.hide(t)
+		return
+	}
 	switch n := g.rng.IntN(20); {
 	case n < 9:
 		g.access(t)
@@ -104,6 +114,54 @@ func (g *random) step() {
 		}
 		g.add(t, heisen.Record{Code: pick(g.rng, heisen.Alloc, heisen.Free), Obj: o, Val: size})
 	}
+}
+
+// Sets returns symbols with n sets of the objects and threads of random traces, of
+// one to three words each; if they overlap, of any spans.
+func Sets(rng *rand.Rand, s Small, n int, overlap bool) *heisen.Symbols {
+	symbols := heisen.NewSymbols()
+	for range n {
+		var spans []heisen.Span
+		for range 1 + rng.IntN(3) {
+			span := heisen.Span{Start: heisen.Object(8 * (1 + rng.IntN(s.Vars))), Len: 8}
+			switch rng.IntN(4) {
+			case 0:
+				span.Start = lockAt(rng.IntN(s.Syncs))
+			case 1:
+				span = heisen.Span{Start: heisen.ThreadObject(heisen.Thread(rng.IntN(s.Threads))), Len: 1}
+			}
+			if overlap {
+				span.Start += heisen.Object(rng.IntN(6))
+				span.Len = uint64(1 + rng.IntN(12))
+			}
+			spans = append(spans, span)
+		}
+		symbols.AddReach(heisen.NewObjects(spans...))
+	}
+	return symbols
+}
+
+// hide begins a hidden call, or ends one.
+func (g *random) hide(t int) {
+	r := heisen.Record{Code: heisen.Hide, Obj: heisen.Object(8 * (1 + g.open[t]))}
+	switch {
+	case g.Wild && g.rng.IntN(4) == 0:
+		r.Obj = heisen.Object(8 * (1 + g.rng.IntN(3)))
+		if g.rng.IntN(2) == 0 {
+			r.Code = heisen.Reveal
+		}
+	case g.open[t] > 0 && g.rng.IntN(3) > 0:
+		r.Code, r.Obj = heisen.Reveal, heisen.Object(8*g.open[t])
+		g.open[t]--
+	default:
+		g.open[t]++
+	}
+	if r.Code == heisen.Hide {
+		if r.Val = uint64(g.rng.IntN(g.Hidden.NumReaches())); r.Val == 0 && g.rng.IntN(4) > 0 {
+			r.Val = uint64(g.Hidden.NumReaches() - 1)
+		}
+	}
+	g.add(t, r)
 }
 
 func (g *random) access(t int) {

@@ -139,13 +139,19 @@ func (b *Builder) patternFlags(ctx context.Context, dir, pattern string) (flags 
 func (b *Builder) Overlay() string { return b.overlay }
 
 func (b *Builder) list(ctx context.Context, dir string, args ...string) ([]string, error) {
+	lines, err := b.listLines(ctx, dir, args...)
+	return strings.Fields(strings.Join(lines, " ")), err
+}
+
+// listLines returns the lines of what a go command prints that are not empty.
+func (b *Builder) listLines(ctx context.Context, dir string, args ...string) (lines []string, err error) {
 	cmd := b.Toolchain.command(ctx, args...)
 	cmd.Dir = dir
 	out, err := cmd.Output()
 	if err != nil {
 		return nil, commandError("go "+strings.Join(args, " "), err)
 	}
-	return strings.Fields(string(out)), nil
+	return strings.FieldsFunc(string(out), func(r rune) bool { return r == '\n' || r == '\r' }), nil
 }
 
 // flags returns the build flags that inject the recorder.

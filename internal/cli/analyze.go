@@ -3,6 +3,8 @@ package cli
 import (
 	"context"
 	"errors"
+	"io"
+	"os"
 	"time"
 
 	"github.com/heisen-go/heisen"
@@ -43,6 +45,7 @@ func (inv *invocation) analyze() (int, error) {
 		found.summary(inv.Out)
 	}
 	detect.fronts.summary(inv.Err, inv.tool.Name)
+	detect.maximal.summary(inv.Err, inv.tool.Name)
 	failed = errors.Join(failed, known.writeBaseline(found))
 	switch {
 	case failed != nil:
@@ -60,6 +63,7 @@ func (inv *invocation) analyzeFiles(files []string, detect *detection, found *fi
 	ctx, stop := inv.interruptible()
 	defer stop()
 	for _, file := range files {
+		detect.hidden = inv.hasHidden(ctx, file)
 		err := inv.withTrace(file, func(r *trace.Reader) error { return analyzeTrace(ctx, r, detect, found) })
 		failed = errors.Join(failed, err)
 		if ctx.Err() != nil {
@@ -78,4 +82,40 @@ func analyzeTrace(ctx context.Context, r *trace.Reader, detect *detection, found
 	}
 	_, err = heisen.Run(ctx, r, detectors...)
 	return err
+}
+
+// hasHidden reports whether there are hidden calls in a trace, or may be: what can
+// be read once only is not looked at. Detectors that follow happens-before take
+// them into account at a price that other traces need not pay.
+func (inv *invocation) hasHidden(ctx context.Context, file string) bool {
+	if info, err := os.Stat(file); file == stdStream || err != nil || !info.Mode().IsRegular() {
+		return true
+	}
+	found := &hides{}
+	err := inv.withTrace(file, func(r *trace.Reader) error {
+		_, err := heisen.Run(ctx, untilHidden{r, found})
+		return err
+	})
+	_ = err // the one that analyses will see it too
+	return found.any
+}
+
+// hides is whether there was a hidden call.
+type hides struct{ any bool }
+
+// untilHidden is a trace as far as its first hidden call.
+type untilHidden struct {
+	heisen.Source
+	found *hides
+}
+
+func (s untilHidden) Next(batch []heisen.Record) (int, error) {
+	n, err := s.Source.Next(batch)
+	for i := range batch[:n] {
+		if batch[i].Code == heisen.Hide {
+			s.found.any = true
+			return i, io.EOF
+		}
+	}
+	return n, err
 }

@@ -10,6 +10,8 @@ import (
 	"io"
 	"slices"
 	"strings"
+
+	"github.com/heisen-go/heisen/internal/rt"
 )
 
 // Exit statuses.
@@ -46,6 +48,11 @@ type invocation struct {
 	flags *flag.FlagSet // for the subcommand to fill and parse
 	pkgs  patterns      // in which accesses are recorded
 	tags  string        // with which the program is built
+	hide  patterns      // of packages that are hidden
+	limit int           // of what a hidden call reaches
+	once  bool          // that is looked at once
+
+	hidden *rt.Hidden // those packages, once the program is built; nil if there are none
 }
 
 // Main runs the command with the given arguments, without the program's name,

@@ -22,19 +22,24 @@ var detectors = []struct {
 	filter  Filter
 	front   front
 	make    func(heisen.Sink) heisen.Detector
+	hidden  func(heisen.Sink, vclock.Option) heisen.Detector // where calls are hidden; nil if that makes no difference to it
 }{
 	{"fasttrack", "at least the first race of every variable that races in the observed order; no false alarm", LazilyFed, treeFilter,
-		func(sink heisen.Sink) heisen.Detector { return vclock.NewFastTrack(sink) }},
+		func(sink heisen.Sink) heisen.Detector { return vclock.NewFastTrack(sink) },
+		func(sink heisen.Sink, o vclock.Option) heisen.Detector { return vclock.NewFastTrack(sink, o) }},
 	{"hb", "all racy pairs of the observed order; slow", RecorderFiltered, treeFilter,
-		func(sink heisen.Sink) heisen.Detector { return vclock.NewReference(sink) }},
+		func(sink heisen.Sink) heisen.Detector { return vclock.NewReference(sink) },
+		func(sink heisen.Sink, o vclock.Option) heisen.Detector { return vclock.NewReference(sink, o) }},
 	{"eraser", "every violation of the locking discipline; not every one is a race", Unfiltered, messageFilter,
-		func(sink heisen.Sink) heisen.Detector { return lockset.NewEraser(sink) }},
+		func(sink heisen.Sink) heisen.Detector { return lockset.NewEraser(sink) }, nil},
 	{"hybrid", "the places of all races that locks and messages allow, in any schedule; not every one can happen", RecorderFiltered, messageFilter,
-		func(sink heisen.Sink) heisen.Detector { return lockset.NewHybrid(sink) }},
+		func(sink heisen.Sink) heisen.Detector { return lockset.NewHybrid(sink) }, nil},
 	{"lockorder", "potential deadlocks: cycles of the lock-order graph that no gate lock, fork, join or message excludes; claims no deadlock", RecorderFiltered, treeFilter,
-		func(sink heisen.Sink) heisen.Detector { return lockset.NewLockOrder(sink) }},
+		func(sink heisen.Sink) heisen.Detector { return lockset.NewLockOrder(sink) }, nil},
+	{mcmName, "races, deadlocks and torn transactions that another order of the same events shows, each with a schedule; within a window of events", Unfiltered, nil,
+		nil, nil}, // see maximal; it always knows of hidden calls, and a witness has all events
 	{atomraceName, "only true races, as accesses that overlap, and atomic sections that others came into; finds more with noise", Unfiltered, nil,
-		nil}, // see newAtomRace; a filter in front of it would take accesses from sections
+		nil, nil}, // see newAtomRace; a filter in front of it would take accesses from sections
 }
 
 // Detector is a detector that -detect can name.
@@ -45,7 +50,8 @@ type Detector struct {
 	Flags   func(*flag.FlagSet) // defines flags of its own; nil if there are none
 	New     func(*heisen.Symbols, heisen.Sink) (heisen.Detector, error)
 	front   front // of heisen's own detectors
-	live    bool  // in running programs it works by itself; for traces see newAtomRace
+	hidden  func(heisen.Sink, vclock.Option) heisen.Detector
+	live    bool // in running programs it works by itself; for traces see newAtomRace
 }
 
 // DetectorNames returns the names of the detectors that every tool has.
@@ -59,8 +65,8 @@ func DetectorNames() (names []string) {
 // detectors returns the tool's detectors, heisen's first.
 func (t Tool) detectors() (all []Detector) {
 	for _, d := range detectors {
-		known := Detector{Name: d.name, Promise: d.promise, Filter: d.filter, front: d.front, live: d.make == nil}
-		if !known.live {
+		known := Detector{Name: d.name, Promise: d.promise, Filter: d.filter, front: d.front, hidden: d.hidden, live: d.name == atomraceName}
+		if d.make != nil {
 			known.New = func(_ *heisen.Symbols, sink heisen.Sink) (heisen.Detector, error) { return d.make(sink), nil }
 		}
 		all = append(all, known)
@@ -74,8 +80,10 @@ type detection struct {
 	chosen []string
 	fronts *fronts // filters between traces and detectors; nil if there are none
 	live   bool    // the streams are of programs that look for overlaps themselves
+	hidden bool    // there are hidden calls in the streams
 
 	sections []atomrace.Section // for traces; their files are absolute
+	maximal  *maximal
 }
 
 func (d *detection) String() string { return strings.Join(d.chosen, ",") }
@@ -97,6 +105,13 @@ func (d *detection) Set(list string) error {
 	return nil
 }
 
+// add adds a detector to those chosen.
+func (d *detection) add(name string) {
+	if !slices.Contains(d.chosen, name) {
+		d.chosen = append(slices.Clone(d.chosen), name)
+	}
+}
+
 // build returns new detectors for a stream, which report to sink.
 func (d *detection) build(symbols *heisen.Symbols, sink heisen.Sink) (built []heisen.Detector, err error) {
 	for _, known := range d.known {
@@ -111,9 +126,14 @@ func (d *detection) build(symbols *heisen.Symbols, sink heisen.Sink) (built []he
 		}
 		var detector heisen.Detector
 		var wrong error
-		if known.live {
+		switch {
+		case known.live:
 			detector, wrong = newAtomRace(symbols, d.sections, named)
-		} else {
+		case known.Name == mcmName:
+			detector, wrong = d.maximal.build(symbols, named)
+		case d.hidden && known.hidden != nil:
+			detector = known.hidden(named, vclock.BarrierPairs(symbols))
+		default:
 			detector, wrong = known.New(symbols, named)
 		}
 		switch {
@@ -122,7 +142,7 @@ func (d *detection) build(symbols *heisen.Symbols, sink heisen.Sink) (built []he
 		case detector == nil:
 			err = errors.Join(err, fmt.Errorf("detector %s: its New has returned none", known.Name))
 		default:
-			if d.fronts != nil {
+			if d.fronts != nil && !d.hidden { // what is redundant they do not know
 				detector, wrong = d.fronts.wrap(known, detector)
 				err = errors.Join(err, wrong)
 			}
@@ -186,7 +206,7 @@ func (c Chosen) New(stream *rt.Stream, sink heisen.Sink) ([]heisen.Detector, err
 // detectFlag defines -detect, and for each flag that a detector has of its own
 // -name.flag.
 func (inv *invocation) detectFlag() *detection {
-	d := &detection{known: inv.tool.detectors(), chosen: inv.tool.Detect}
+	d := &detection{known: inv.tool.detectors(), chosen: inv.tool.Detect, maximal: inv.maximalFlags()}
 	if len(d.chosen) == 0 {
 		d.chosen = []string{"fasttrack"}
 	}

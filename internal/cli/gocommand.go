@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"os/exec"
@@ -10,6 +11,7 @@ import (
 	"time"
 
 	"github.com/heisen-go/heisen/internal/build"
+	"github.com/heisen-go/heisen/internal/rt"
 )
 
 // excluded are flags of go test that would undo the instrumentation, run
@@ -18,8 +20,9 @@ var excluded = []string{"race", "msan", "asan", "overlay", "gcflags", "c", "exec
 
 // testFlags is what the flags of go test ask for.
 type testFlags struct {
-	count bool // -count is among them
-	json  bool // -json is
+	count  bool // -count is among them
+	json   bool // -json is
+	linked bool // -ldflags is
 }
 
 // testCommand returns go test on packages, with the recorder injected.
@@ -31,8 +34,14 @@ func (inv *invocation) testCommand(packages []string, flags testFlags) (*exec.Cm
 		args = append(args, "-count=1")
 	}
 	b, err := build.New(inv.ctx, "", "", inv.pkgs...)
+	if err == nil {
+		err = inv.hidePackages(inv.ctx, b)
+	}
 	if err != nil {
 		return nil, err
+	}
+	if inv.hidden != nil && !flags.linked { // go test has symbols stripped otherwise
+		args = append(args, "-ldflags=-s=false")
 	}
 	args = slices.Concat(args, packages, inv.rest)
 	return inv.attach(b.Command(inv.ctx, "test", args...)), nil
@@ -54,6 +63,8 @@ func checkTestFlags(args []string) (flags testFlags, err error) {
 			return flags, misuse("the go test flag -%s cannot be combined with heisen", name)
 		}
 		switch name {
+		case "ldflags":
+			flags.linked = true
 		case "count":
 			flags.count = true
 		case "json":
@@ -95,6 +106,9 @@ func (inv *invocation) buildProgram(program string, packages []string) error {
 	defer stop()
 	b, err := build.New(ctx, "", "", inv.pkgs...)
 	if err == nil {
+		err = inv.hidePackages(ctx, b)
+	}
+	if err == nil {
 		err = b.Build(ctx, "", program, inv.goFlags(), packages...)
 	}
 	if ctx.Err() != nil {
@@ -131,7 +145,23 @@ func (inv *invocation) goFlags() []string {
 	return []string{"-tags=" + inv.tags}
 }
 
-// patterns is the value of a -pkgs flag.
+// hidePackages has the packages of -hide built as hidden ones.
+func (inv *invocation) hidePackages(ctx context.Context, b *build.Builder) error {
+	if len(inv.hide) == 0 {
+		return nil
+	}
+	hiding, err := b.Hide(ctx, "", inv.goFlags(), inv.hide...)
+	if err != nil {
+		return err
+	}
+	inv.hidden = &rt.Hidden{Packages: hiding.Packages, Limit: inv.limit, Once: inv.once}
+	for _, r := range hiding.Reaches {
+		inv.hidden.Variables = append(inv.hidden.Variables, r.Variable)
+	}
+	return nil
+}
+
+// patterns is the value of a -pkgs or -hide flag.
 type patterns []string
 
 func (p *patterns) String() string { return strings.Join(*p, ",") }
@@ -147,8 +177,11 @@ func (p *patterns) Set(list string) error {
 	return nil
 }
 
-// buildFlags defines -pkgs and -tags.
+// buildFlags defines -pkgs, -tags and -hide.
 func (inv *invocation) buildFlags() {
 	inv.flags.StringVar(&inv.tags, "tags", "", "comma-separated `list` of build tags")
 	inv.flags.Var(&inv.pkgs, "pkgs", "record accesses in packages that match one of the `patterns`; \"all\" is\neverything with the standard library (default: the main module)")
+	inv.flags.Var(&inv.hide, "hide", "record nothing of packages that match one of the `patterns` but the calls of\ntheir functions by others, and the objects that those may touch")
+	inv.flags.BoolVar(&inv.once, "hide.once", false, "look but once for what an object leads to, until instrumented code writes a\npointer there: quicker, and right unless what other code puts there is\nsynchronised on")
+	inv.flags.IntVar(&inv.limit, "hide.limit", rt.DefaultReach, "hidden calls that may touch more than so `many` objects count as touching all")
 }

@@ -14,8 +14,12 @@ import (
 // events here.
 func (inv *invocation) test() (int, error) {
 	watch := inv.watchFlags()
+	predict := inv.flags.Bool("predict", false, "add mcm to the detectors: what other schedules of the same tests would show")
 	if err := inv.parse(); err != nil {
 		return Misused, err
+	}
+	if *predict {
+		watch.detect.add(mcmName)
 	}
 	if err := watch.prepare(inv); err != nil {
 		return Failed, err
@@ -99,7 +103,11 @@ func (w *watch) run(inv *invocation, cmd *exec.Cmd) (int, error) {
 		live = nil
 	}
 	w.found = newFindings(live, w.known)
-	s, err := newSession(inv, w.filter.mode(w.detect), w.live, func(_ int, p *rt.Program, stream *rt.Stream) (int32, error) {
+	mode := w.filter.mode(w.detect)
+	if inv.hidden != nil {
+		w.detect.hidden, mode = true, rt.Everything
+	}
+	s, err := newSession(inv, mode, w.live, func(_ int, p *rt.Program, stream *rt.Stream) (int32, error) {
 		collector, done := w.found.collect(stream.Symbols(), testedPackage(p))
 		w.overlaps.observe(stream, w.found, func(_ rt.Overlap, f heisen.Finding) { collector.Add(f) })
 		detectors, err := w.detect.build(stream.Symbols(), collector.Add)
@@ -124,6 +132,7 @@ func (w *watch) run(inv *invocation, cmd *exec.Cmd) (int, error) {
 	}
 	err = errors.Join(err, w.known.writeBaseline(w.found))
 	w.found.summary(inv.Err)
+	w.detect.maximal.summary(inv.Err, inv.tool.Name)
 	switch {
 	case status == Clean && err != nil:
 		status = Failed

@@ -42,7 +42,7 @@ func (inv *invocation) record() (int, error) {
 	}
 	defer remove()
 	mode := rt.Everything
-	if *filter {
+	if *filter && inv.hidden == nil {
 		mode = rt.Unrepeated
 	}
 	s, err := newSession(inv, mode, nil, func(number int, _ *rt.Program, stream *rt.Stream) (int32, error) {

@@ -23,7 +23,8 @@ type session struct {
 	listener *rt.Listener
 	handle   handler
 	mode     rt.Mode
-	live     *rt.Live  // what programs look for themselves; may be nil
+	live     *rt.Live // what programs look for themselves; may be nil
+	hidden   *rt.Hidden
 	name     string    // of the tool
 	errors   io.Writer // standard error
 
@@ -48,7 +49,7 @@ func newSession(inv *invocation, mode rt.Mode, live *rt.Live, handle handler) (*
 	if err != nil {
 		return nil, err
 	}
-	return &session{listener: l, handle: handle, mode: mode, live: live, name: inv.tool.Name, errors: inv.Err, open: map[*rt.Program]int{}}, nil
+	return &session{listener: l, handle: handle, mode: mode, live: live, hidden: inv.hidden, name: inv.tool.Name, errors: inv.Err, open: map[*rt.Program]int{}}, nil
 }
 
 // run starts cmd and consumes the streams of every instrumented program below
@@ -97,10 +98,13 @@ func (s *session) accept() {
 }
 
 func (s *session) program(number int, p *rt.Program) error {
-	stream, err := p.Open(s.mode, s.live, nil)
+	stream, err := p.Open(rt.Want{Mode: s.mode, Live: s.live, Hidden: s.hidden})
 	if err != nil {
 		p.Close(Clean)
 		return err
+	}
+	if p.Stripped {
+		fmt.Fprintf(s.errors, "%s: process %d has no symbol table, so hidden calls that may touch a variable may touch all; it is linked with -s\n", s.name, stream.PID())
 	}
 	s.mu.Lock()
 	s.seen++

@@ -4,20 +4,28 @@ package pick
 // go on. Then all of them take it, one after the other; if each waits for a lock that
 // another holds, that is the deadlock, which is for the host to see.
 func (p *Picker) deadlockDirected(tasks []Task) int {
-	if i := chosen(tasks); i >= 0 {
-		return i
+	g := p.look(tasks)
+	if g.now >= 0 {
+		return g.now
 	}
-	for i := range tasks {
+	for i := g.from; g.fresh > 0; i++ {
 		t := &tasks[i]
-		if t.Mark == arrived && t.Kind == Lock && t.Roles&Inner != 0 {
-			t.Mark = postponed
+		if t.Mark != arrived {
+			continue
+		}
+		g.fresh--
+		t.Mark = free
+		if t.Kind == Lock && t.Roles&Inner != 0 {
+			g.postpone(t)
 		}
 	}
-	if i := p.others(tasks); i >= 0 {
-		return i
+	if g.others == 0 {
+		if p.mayWait() {
+			return Wait
+		}
+		for i := range tasks {
+			tasks[i].Mark = hurried
+		}
 	}
-	for i := range tasks {
-		tasks[i].Mark = first
-	}
-	return p.walk(tasks)
+	return p.among(tasks, g)
 }

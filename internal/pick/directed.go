@@ -3,23 +3,26 @@ package pick
 // raceDirected is one turn of the loop of Algorithm 1, or several where tasks are
 // postponed. Meetings are noted when one of the tasks goes on.
 func (p *Picker) raceDirected(tasks []Task) int {
-	if i := chosen(tasks); i >= 0 {
-		return i
+	g := p.look(tasks)
+	if g.now >= 0 {
+		return g.now
 	}
-	for i := range tasks {
+	for i := g.from; g.fresh > 0; i++ {
 		t := &tasks[i]
-		if t.Mark != arrived || !racy(t) {
+		if t.Mark != arrived {
 			continue
 		}
-		t.Mark = postponed
+		g.fresh--
+		t.Mark = free
+		if !racy(t) {
+			continue
+		}
+		g.postpone(t)
 		if j := racing(tasks, i); j >= 0 {
 			return p.resolve(tasks, i, j)
 		}
 	}
-	if i := p.others(tasks); i >= 0 {
-		return i
-	}
-	return p.walk(tasks) // all are postponed: one goes on
+	return p.among(tasks, g)
 }
 
 // racing returns the first of the tasks with which task i is in a race and which came
@@ -41,7 +44,7 @@ func (p *Picker) resolve(tasks []Task, i, j int) int {
 	}
 	for k := j; k < len(tasks); k++ {
 		if k != i && tasks[k].Mark != arrived && conflict(&tasks[i], &tasks[k]) {
-			tasks[k].Mark = first
+			tasks[k].Mark = hurried
 		}
 	}
 	return j

@@ -28,10 +28,13 @@ func (p *Picker) byDefault(tasks []Task, running uint32) int {
 	return oldest
 }
 
-// log notes that task i goes on.
+// log notes that task i goes on, or none.
 func (p *Picker) log(tasks []Task, i int, running uint32) {
-	id := tasks[i].ID
-	if len(tasks) > 1 && p.byDefault(tasks, running) != i {
+	id := uint32(None)
+	if i != Wait {
+		id = tasks[i].ID
+	}
+	if i == Wait || len(tasks) > 1 && p.byDefault(tasks, running) != i {
 		if p.NumLog < len(p.Log) {
 			p.Log[p.NumLog].Step = p.steps
 			p.Log[p.NumLog].ID = id

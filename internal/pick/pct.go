@@ -20,7 +20,7 @@ func (p *Picker) startPCT() {
 }
 
 func (p *Picker) pct(tasks []Task) int {
-	starving := false
+	top, starving := 0, false
 	for i := range tasks {
 		t := &tasks[i]
 		if t.Own == 0 {
@@ -30,9 +30,11 @@ func (p *Picker) pct(tasks []Task) int {
 			t.Mark = 1
 			p.putLast(t)
 		}
+		if t.Own > tasks[top].Own {
+			top = i
+		}
 		starving = starving || p.steps-t.Since > p.config.Length+p.config.Patience
 	}
-	top := highest(tasks)
 	for i := range p.config.Depth - 1 {
 		if p.changes[i] == p.steps {
 			tasks[top].Own = changed + i

@@ -94,8 +94,14 @@ type Config struct {
 	// Seed determines all choices and all random numbers.
 	Seed uint64
 	// Patience is for how many steps a task is kept back at most, or waited for; 0 is
-	// DefaultPatience.
+	// DefaultPatience. It halves each time that it was in vain, to leastPatience.
 	Patience uint64
+	// Calm makes directed strategies choose among the tasks that are not kept back by
+	// default and not at random: then most choices are the default ones.
+	Calm bool
+	// Wait is how long tasks are kept back at most while all others wait for time to
+	// pass, in the unit of Picker.Timer; 0 is not at all.
+	Wait uint64
 	// Depth and Length are those of PCT: how many changes of order a bug needs, from
 	// 1 to MaxDepth, and how many steps an execution has, at least 1. What is out of
 	// bounds is taken for the next that is not.
@@ -111,8 +117,15 @@ type Config struct {
 // DefaultPatience is for how many steps tasks are kept back if the host doesn't say.
 const DefaultPatience = 1 << 17
 
-// None is the ID of no task.
+// leastPatience is what is left of it at last. A program in which one task comes to a
+// place over and over, and others never rest, would take for ever otherwise.
+const leastPatience = 100
+
+// None is the ID of no task. As a Choice it is to wait.
 const None = ^uint32(0)
+
+// Wait is what Next returns if none of the tasks is to go on until time has passed.
+const Wait = -1
 
 // Picker chooses. Start it before use. One goroutine at a time may use it.
 type Picker struct {
@@ -129,6 +142,9 @@ type Picker struct {
 	LostLog uint64
 	// Hash is a hash of all choices so far.
 	Hash uint64
+	// Timer is set by the host before each Next: after how much time another task could
+	// go on if none of these did; 0 is never.
+	Timer uint64
 	// Diverged counts the steps of Choices and Order that could not be followed.
 	Diverged uint64
 
@@ -138,6 +154,10 @@ type Picker struct {
 	turn   uint64 // how often it has been chosen in a row
 	next   int    // what comes next of Choices or Order
 	missed uint64 // steps in a row at which that could not be followed
+
+	patience uint64 // what is left of it
+	wait     uint64 // what is left of Config.Wait, which halves each time it is in vain
+	waited   uint64 // time, since a task that was kept back last went on
 
 	changes [MaxDepth]uint64 // the steps at which PCT changes priorities
 	yields  uint64           // how often PCT has put a task last
@@ -160,6 +180,7 @@ func (p *Picker) Start(c *Config) {
 	if p.config.Patience == 0 {
 		p.config.Patience = DefaultPatience
 	}
+	p.patience, p.wait = p.config.Patience, p.config.Wait
 	if c.Strategy == PCT {
 		p.startPCT()
 	}
@@ -169,6 +190,9 @@ func (p *Picker) Start(c *Config) {
 // is up to the host, as long as it is the same in every execution that came so far by
 // the same choices. running is the ID of the task that went on last, None at first; it
 // need not be among the tasks.
+//
+// If Timer is not 0 it may also return Wait: then the host lets so much time pass, and
+// asks again.
 //
 // It takes a few steps for each task and changes Mark and Own of any.
 func (p *Picker) Next(tasks []Task, running uint32) int {
@@ -195,12 +219,14 @@ func (p *Picker) choose(tasks []Task, running uint32) int {
 	return p.walk(tasks)
 }
 
-// Record takes down that task i goes on: whom it meets, whether that is a deviation.
+// Record takes down that task i goes on, or none if it is Wait: whom it meets, whether that is a deviation.
 // Next does so by itself; Record is for hosts that choose without it.
 func (p *Picker) Record(tasks []Task, i int, running uint32) {
 	p.log(tasks, i, running)
-	p.meet(tasks, i)
-	p.passSection(&tasks[i])
+	if i != Wait {
+		p.meet(tasks, i)
+		p.passSection(&tasks[i])
+	}
 	p.steps++
 }
 

@@ -12,6 +12,7 @@ type step struct {
 	place uint32
 	addr  uint64
 	write bool
+	atom  bool
 	take  int // lock to take from here on, from 1
 	give  int // lock to give back
 }
@@ -64,7 +65,7 @@ func (s *script) arrive(id int) {
 		return
 	}
 	x := s.tasks[id][s.at[id]]
-	s.pool = append(s.pool, Task{ID: uint32(id), Kind: x.kind, Write: x.write, Roles: x.roles, Place: x.place,
+	s.pool = append(s.pool, Task{ID: uint32(id), Kind: x.kind, Write: x.write, Atomic: x.atom, Roles: x.roles, Place: x.place,
 		Addr: x.addr, Since: s.picker.Steps(), Own: s.owns[id]})
 }
 
@@ -165,6 +166,32 @@ func TestDistinctMemoryNeverMeets(t *testing.T) {
 	}
 }
 
+// TestAtomic has two operations that don't race, and one that does with both.
+func TestAtomic(t *testing.T) {
+	atomic := step{kind: Access, roles: First, addr: 8, write: true, atom: true}
+	for seed := range uint64(50) {
+		c := Config{Strategy: RaceDirected, Seed: seed}
+		if s := run(t, c, []step{atomic}, []step{atomic}); len(s.met) > 0 {
+			t.Fatalf("seed %d: %v", seed, s.met)
+		}
+		if s := run(t, c, []step{atomic}, []step{{kind: Access, roles: Second, addr: 8}}); len(s.met) != 1 {
+			t.Fatalf("seed %d: %d meetings", seed, len(s.met))
+		}
+	}
+}
+
+// TestAllPostponed has tasks that are all postponed and meet nobody: any goes on.
+func TestAllPostponed(t *testing.T) {
+	lone := func(i uint64) []step { return []step{{kind: Access, roles: First, addr: 8 * i, write: true}} }
+	firsts := map[uint32]bool{}
+	for seed := range uint64(50) {
+		firsts[run(t, Config{Strategy: RaceDirected, Seed: seed}, lone(1), lone(2), lone(3)).order[0]] = true
+	}
+	if len(firsts) != 3 {
+		t.Errorf("first goes %v", firsts)
+	}
+}
+
 func TestOverlap(t *testing.T) {
 	for _, c := range []struct {
 		a, n, b, m uint64
@@ -206,6 +233,18 @@ func TestDeadlockDirected(t *testing.T) {
 	}
 	if hits[DeadlockDirected] != seeds || hits[RandomWalk] > seeds/2 {
 		t.Errorf("deadlocks: %v", hits)
+	}
+}
+
+// TestReleasedTogether has tasks at places that are Inner, which all go on before any of
+// them makes another step.
+func TestReleasedTogether(t *testing.T) {
+	task := append([]step{{kind: Lock, roles: Inner}}, repeat(20, plain)...)
+	for seed := range uint64(20) {
+		s := run(t, Config{Strategy: DeadlockDirected, Seed: seed}, task, task, task)
+		if got := slices.Sorted(slices.Values(s.order[:3])); !slices.Equal(got, []uint32{0, 1, 2}) {
+			t.Fatalf("seed %d: %v", seed, s.order)
+		}
 	}
 }
 
@@ -258,6 +297,65 @@ func TestManySections(t *testing.T) {
 	}
 }
 
+// TestTearing has a third task with much to do, which is not to come in between when two
+// have found each other.
+func TestTearing(t *testing.T) {
+	access := func(r Roles) []step { return []step{{kind: Access, roles: r, addr: 8}} }
+	busy := repeat(500, plain)
+	for seed := range uint64(100) {
+		c := Config{Strategy: SectionDirected, Seed: seed}
+		// Task 1 waits at Remote first.
+		s := run(t, c, slices.Concat(repeat(30, plain), access(Entry), repeat(30, plain), access(End)), access(Remote), busy)
+		entry := nth(s.order, 0, 30)
+		if s.order[entry+1] != 1 || s.order[entry+2] != 0 || len(s.met) != 1 {
+			t.Fatalf("seed %d: after step %d: %v", seed, entry, s.order)
+		}
+		// Task 0 waits in its section first.
+		s = run(t, c, slices.Concat(access(Entry), repeat(30, plain), access(End)), append(repeat(30, plain), access(Remote)...), busy)
+		remote := nth(s.order, 1, 30)
+		if s.order[remote-1] != 1 || s.order[remote+1] != 0 || len(s.met) != 1 {
+			t.Fatalf("seed %d: around step %d: %v", seed, remote, s.order)
+		}
+	}
+}
+
+// nth returns at which step the task makes its n-th, from 0.
+func nth(order []uint32, id uint32, n int) int {
+	for i, x := range order {
+		if x == id {
+			if n == 0 {
+				return i
+			}
+			n--
+		}
+	}
+	return -1
+}
+
+// TestTorn is about which accesses make a violation.
+func TestTorn(t *testing.T) {
+	access := func(r Roles) step { return step{kind: Access, roles: r, place: uint32(r), addr: 8} }
+	// The first that comes in between counts.
+	s := run(t, Config{Strategy: Follow, Order: []uint32{0, 1, 2, 0}},
+		[]step{access(Entry), access(End)}, []step{access(Remote)}, []step{access(Remote)})
+	want := Side{ID: 1, Place: uint32(Remote), Addr: 8, Size: 1}
+	if len(s.met) != 1 || s.met[0].First != want || s.met[0].Step != 1 {
+		t.Errorf("%+v", s.met)
+	}
+	// A section ends only once.
+	s = run(t, Config{Strategy: Follow, Order: []uint32{0, 0, 1, 0}},
+		[]step{access(Entry), access(End), access(End)}, []step{access(Remote)})
+	if len(s.met) != 0 {
+		t.Errorf("%+v", s.met)
+	}
+	// A new entry is a new section.
+	s = run(t, Config{Strategy: Follow, Order: []uint32{0, 1, 0, 0}},
+		[]step{access(Entry), access(Entry), access(End)}, []step{access(Remote)})
+	if len(s.met) != 0 {
+		t.Errorf("%+v", s.met)
+	}
+}
+
 // TestSectionsOfOthers is about accesses at Remote that don't violate anything: none has
 // entered, other memory, or the section is over.
 func TestSectionsOfOthers(t *testing.T) {
@@ -303,10 +401,12 @@ func TestPCTOrder(t *testing.T) {
 // TestYieldLetsOthers has a task that gives way until another has done its steps.
 func TestYieldLetsOthers(t *testing.T) {
 	for strategy := RandomWalk; strategy <= Follow; strategy++ {
-		s := run(t, Config{Strategy: strategy, Seed: 3, Depth: 2, Length: 10},
-			repeat(5000, step{kind: Yield}), repeat(50, plain), repeat(5000, step{kind: Yield}))
-		if last := slices.Index(slices.Clone(s.order), 1); last > 100 {
-			t.Errorf("%d: task 1 starts at step %d", strategy, last)
+		for seed := range uint64(10) {
+			s := run(t, Config{Strategy: strategy, Seed: seed, Depth: 2, Length: 10},
+				repeat(5000, step{kind: Yield}), repeat(50, plain), repeat(5000, step{kind: Yield}))
+			if at := slices.Index(s.order, 1); at > 100 {
+				t.Errorf("%d, seed %d: task 1 starts at step %d", strategy, seed, at)
+			}
 		}
 	}
 }
@@ -316,6 +416,11 @@ func TestTurn(t *testing.T) {
 	s := run(t, Config{Strategy: Replay}, repeat(5000, plain), repeat(2, plain))
 	if at := slices.Index(s.order, 1); at != Turn {
 		t.Errorf("task 1 starts at step %d", at)
+	}
+	// It is a turn in a row.
+	s = run(t, Config{Strategy: Replay, Choices: []Choice{{500, 1}}}, repeat(5000, plain), repeat(5000, plain))
+	if at := slices.Index(s.order[500:], 0); at != Turn {
+		t.Errorf("task 1 has a turn of %d", at)
 	}
 	s = run(t, Config{Strategy: PCT, Depth: 1, Length: 10, Patience: 90, Seed: 1},
 		repeat(5000, plain), repeat(5000, plain), repeat(5000, plain), repeat(1, plain))
@@ -349,6 +454,11 @@ func TestReplay(t *testing.T) {
 	if r.picker.Diverged != 1 {
 		t.Errorf("%d choices could not be followed", r.picker.Diverged)
 	}
+	// Steps that do not ascend are past.
+	r = run(t, Config{Strategy: Replay, Choices: []Choice{{3, 1}, {2, 2}}}, tasks...)
+	if r.picker.Diverged != 1 || r.order[4] != 1 {
+		t.Errorf("%d choices could not be followed, %v", r.picker.Diverged, r.order)
+	}
 }
 
 func TestFollow(t *testing.T) {
@@ -374,6 +484,28 @@ func TestPatience(t *testing.T) {
 		s := run(t, Config{Strategy: c.strategy, Patience: 50}, []step{c.x}, repeat(1000, step{kind: Yield}))
 		if at := slices.Index(s.order, 0); at < 50 || at > 150 {
 			t.Errorf("%d: step %d", c.strategy, at)
+		}
+	}
+}
+
+// TestPatienceEnds has a task that comes to its place over and over while others never
+// rest.
+func TestPatienceEnds(t *testing.T) {
+	for _, c := range []struct {
+		strategy Strategy
+		x        step
+	}{
+		{RaceDirected, step{kind: Access, roles: First, addr: 8, write: true}},
+		{DeadlockDirected, step{kind: Lock, roles: Inner}},
+		{SectionDirected, step{kind: Access, roles: Remote}},
+	} {
+		s := run(t, Config{Strategy: c.strategy, Patience: 5000}, repeat(200, c.x), repeat(60000, step{kind: Yield}))
+		end := len(s.order)
+		for s.order[end-1] != 0 {
+			end--
+		}
+		if end > 2*5000+200*2*leastPatience {
+			t.Errorf("%d: step %d", c.strategy, end)
 		}
 	}
 }

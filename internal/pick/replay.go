@@ -8,6 +8,9 @@ func (p *Picker) replay(tasks []Task, running uint32) int {
 		if i := find(tasks, c.ID); i >= 0 && c.Step == p.steps {
 			return i
 		}
+		if c.ID == None && c.Step == p.steps && p.Timer != 0 {
+			return Wait
+		}
 		p.Diverged++
 	}
 	return p.byDefault(tasks, running)

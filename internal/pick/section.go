@@ -20,39 +20,39 @@ type section struct {
 // a lock of its own; to wait until one stands at its last would be too late, for then it
 // has the lock. Who is in a section that has been torn goes on next.
 func (p *Picker) sectionDirected(tasks []Task) int {
-	if i := chosen(tasks); i >= 0 {
-		return i
+	g := p.look(tasks)
+	if g.now >= 0 {
+		return g.now
 	}
-	for i := range tasks {
+	for i := g.from; g.fresh > 0; i++ {
 		t := &tasks[i]
 		if t.Mark != arrived {
 			continue
 		}
+		g.fresh--
+		t.Mark = free
 		if remote(t) && p.tears(t) {
 			p.hurry(tasks, t)
 			return i
 		}
 		s := p.sectionOf(t.ID)
 		if s != nil && !s.torn {
-			t.Mark = postponed
+			g.postpone(t)
 			if j := tearing(tasks, s); j >= 0 {
 				p.hurry(tasks, &tasks[j])
 				return j
 			}
 		} else if remote(t) {
-			t.Mark = postponed
+			g.postpone(t)
 		}
 	}
-	if i := p.others(tasks); i >= 0 {
-		return i
-	}
-	return p.walk(tasks)
+	return p.among(tasks, g)
 }
 
 // remote reports whether the task is about to make an access that tears sections.
 func remote(t *Task) bool { return t.Kind == Access && t.Roles&Remote != 0 }
 
-// torn reports whether the section is torn when t goes on.
+// tornBy reports whether the section is torn when t goes on.
 func (s *section) tornBy(t *Task) bool {
 	return s.open && !s.torn && s.id != t.ID && touches(t, s.addr, s.size)
 }
@@ -81,7 +81,7 @@ func tearing(tasks []Task, s *section) int {
 func (p *Picker) hurry(tasks []Task, t *Task) {
 	for i := range tasks {
 		if s := p.sectionOf(tasks[i].ID); s != nil && s.tornBy(t) {
-			tasks[i].Mark = last
+			tasks[i].Mark = hurried
 		}
 	}
 }

@@ -232,6 +232,9 @@ func (r resolver) step(rec *heisen.Record) Step {
 	}
 	if rec.Code == heisen.Fork || rec.Code == heisen.Join {
 		s.Object = r.name(rec.Obj.Thread())
+	} else {
+		frame := userFrame(frames(r.symbols.Site(rec.Loc).Frames))
+		s.Variable = r.sources.At(frame, rec.Code).Variable()
 	}
 	if rec.Flags&heisen.HasValue != 0 {
 		v := rec.Val

@@ -46,6 +46,7 @@ func WriteText(w io.Writer, f *Finding) error {
 	for i := range f.Goroutines {
 		writeGoroutine(&b, f, &f.Goroutines[i])
 	}
+	writeBlocked(&b, f.Blocked)
 	writeTrials(&b, f)
 	writeWitness(&b, f.Witness)
 	if f.Replay != "" {
@@ -73,6 +74,8 @@ func title(f *Finding) string {
 		return "POTENTIAL DATA RACE"
 	case heisen.Discipline:
 		return "LOCKING DISCIPLINE"
+	case heisen.Failure:
+		return "FAILING EXECUTION"
 	}
 	return strings.ToUpper(string(f.Kind))
 }
@@ -222,7 +225,7 @@ func writeWitness(b *strings.Builder, steps []Step) {
 		steps = steps[more:]
 	}
 	for _, s := range steps {
-		fmt.Fprintf(b, "  %s: %s %s at %s\n", s.Name, s.Op, s.Object, s.Site)
+		fmt.Fprintf(b, "  %s: %s %s at %s\n", s.Name, words(s.Op), nameAndObject(s.Variable, s.Object), s.Site)
 	}
 }
 

@@ -15,6 +15,12 @@ type Trials struct {
 	// program is not to end: a panic, a test that failed, a deadlock.
 	Harmful bool     `json:"harmful"`
 	Endings []Ending `json:"endings"` // the worst first
+	// Replayed says that the execution of Schedule was made again with the same result.
+	Replayed bool `json:"replayed,omitempty"`
+	// Choices is how many choices of that schedule differ from the default, which
+	// switches only where it has to: preemptions, and which of several waiting
+	// goroutines goes on.
+	Choices int `json:"choices,omitempty"`
 	// Outside lists what the executions depended on beside the schedule, such as the
 	// network, if anything: then the same schedule may not give the same execution.
 	Outside []string `json:"outside,omitempty"`
@@ -65,6 +71,14 @@ func writeTrials(b *strings.Builder, f *Finding) {
 		b.WriteString("Harmful: the program does not survive it\n")
 	case t.Confirmed > 0:
 		b.WriteString("No visible harm in these executions\n")
+	}
+	if t.Confirmed > 0 && f.Replay != "" {
+		switch {
+		case !t.Replayed:
+			b.WriteString("The same schedule did not give the same execution again\n")
+		default:
+			fmt.Fprintf(b, "Repeated by a schedule with %d choices of its own\n", t.Choices)
+		}
 	}
 	if len(t.Outside) > 0 {
 		fmt.Fprintf(b, "Depends on more than the schedule, so a replay may differ: %s\n", strings.Join(t.Outside, "; "))

@@ -44,6 +44,7 @@ type goroutine struct {
 	forked bool  // its Fork was emitted
 	awake  bool  // its Begin was emitted
 	ready  bool  // it is in merger.ready
+	shaded bool  // what it does is of hidden code
 	ended  bool  // its End was emitted; the state is free
 
 	cursor  heisen.Cursor
@@ -299,8 +300,11 @@ func (m *merger) consume(g *goroutine, words []uint64) (i int, waits bool, err e
 		switch op {
 		case opRead, opWrite, opReadAgain, opWriteAgain:
 			var flags heisen.Flags
+			if g.shaded {
+				flags = Covered
+			}
 			if op >= opReadAgain {
-				flags = Repeated
+				flags |= Repeated
 			}
 			site, err := m.at(g, record[1]>>32)
 			if err != nil {
@@ -341,6 +345,8 @@ func (m *merger) consume(g *goroutine, words []uint64) (i int, waits bool, err e
 			}
 			r := m.emit(g)
 			r.Code, r.Obj, r.Loc, r.Val = eventOps[op], heisen.Object(arg), site, uint64(uint32(record[1]))
+		case opShade:
+			g.shaded = arg != 0
 		case opBegin:
 			return i, false, m.s.corrupt("goroutine %d begins again", g.id)
 		case opOverlap:
@@ -362,7 +368,16 @@ func (m *merger) consume(g *goroutine, words []uint64) (i int, waits bool, err e
 				return i, false, err
 			}
 			m.next++
-			if err := m.sync(g, op, arg, site); err != nil {
+			first := len(m.s.out)
+			if op == opHide {
+				err = m.hide(g, arg, site, record[3])
+			} else {
+				err = m.sync(g, op, arg, site)
+			}
+			if g.shaded && op != opReveal && op != opHide {
+				m.cover(first)
+			}
+			if err != nil {
 				return i, false, err
 			}
 			if op == opEnd {
@@ -377,6 +392,17 @@ func (m *merger) consume(g *goroutine, words []uint64) (i int, waits bool, err e
 		i += size
 	}
 	return i, false, nil
+}
+
+// cover marks the events from first on that are not the existence of goroutines.
+func (m *merger) cover(first int) {
+	for i := range m.s.out[first:] {
+		switch r := &m.s.out[first+i]; r.Code {
+		case heisen.Fork, heisen.Begin, heisen.End:
+		default:
+			r.Flags |= Covered
+		}
+	}
 }
 
 // emit adds an event of g, for the caller to fill in what is not its thread and

@@ -84,7 +84,7 @@ func (s *Schedule) encode() ([]byte, error) {
 		}
 		return uint32(v)
 	}
-	start, virtual, log := s.Start, s.MaxVirtual, uint32(0)
+	start, virtual, flags := s.Start, s.MaxVirtual, uint32(0)
 	if start.IsZero() {
 		start = defaultStart
 	}
@@ -92,11 +92,14 @@ func (s *Schedule) encode() ([]byte, error) {
 		virtual = defaultVirtual
 	}
 	if s.Log {
-		log = 1
+		flags |= 1
 	}
-	b := append32(nil, uint32(s.Pick.Strategy), or(s.Procs, defaultProcs), or(s.Spin, defaultSpin), log)
+	if s.Pick.Calm {
+		flags |= 2
+	}
+	b := append32(nil, uint32(s.Pick.Strategy), or(s.Procs, defaultProcs), or(s.Spin, defaultSpin), flags)
 	b = append64(b, s.Pick.Seed, s.MaxSteps, uint64(virtual), uint64(start.UnixNano()))
-	b = append64(b, s.Pick.Patience, s.Pick.Depth, s.Pick.Length)
+	b = append64(b, s.Pick.Patience, s.Pick.Wait, s.Pick.Depth, s.Pick.Length)
 	if n := max(len(s.Pick.Choices), len(s.Pick.Order)); n > maxFollowed {
 		return nil, fmt.Errorf("a schedule of %d choices, at most %d", n, maxFollowed)
 	}
@@ -268,7 +271,7 @@ func (s *Stream) addChoices(words []uint64) error {
 	for i := 0; i < len(words); i += 2 {
 		c := pick.Choice{Step: words[i], ID: uint32(words[i+1])}
 		last := len(e.Choices) - 1
-		if words[i+1] >= maxGoroutines || last >= 0 && c.Step <= e.Choices[last].Step {
+		if c.ID != pick.None && words[i+1] >= maxGoroutines || last >= 0 && c.Step <= e.Choices[last].Step {
 			return s.corrupt("choice of goroutine %d at step %d", words[i+1], words[i])
 		}
 		if last+1 == maxChoices {

@@ -50,6 +50,9 @@ type Stream struct {
 	places []place
 	tasks  map[uint32]heisen.Site // by number
 	names  map[string]heisen.Site // of tasks
+	reach  []heisen.Reach         // by number in the recording
+	called map[uint32]bool        // hidden functions that have, or will have, a name, by text offset
+	unsaid []uint32               // those that have none yet
 	path   []uint32               // scratch of callsOf
 
 	buffers []bufferState
@@ -89,6 +92,8 @@ func NewStream(r io.Reader, symbolizer Symbolizer) (*Stream, error) {
 		places: make([]place, 1),
 		tasks:  map[uint32]heisen.Site{},
 		names:  map[string]heisen.Site{},
+		reach:  make([]heisen.Reach, 1),
+		called: map[uint32]bool{},
 	}
 	s.merge.init(s)
 	s.syms.SetName(collector, "garbage collector")
@@ -219,6 +224,10 @@ func (s *Stream) read() error {
 		return s.addPlaces(m.words)
 	case msgTask:
 		return s.addTask(m.id, m.words)
+	case msgReach:
+		return s.addReach(m.id, m.words)
+	case msgUnion:
+		return s.addUnion(m.id, m.words)
 	case msgWatched:
 		return s.setWatched(m.id, m.words)
 	case msgExecution:
@@ -327,6 +336,7 @@ func (s *Stream) site(pc uint32) heisen.Site {
 // resolve asks what the new sites are. A symboliser that fails is not asked
 // again: its sites stay program counters.
 func (s *Stream) resolve() {
+	s.nameCalls()
 	if len(s.fresh) == 0 || s.solve == nil {
 		return
 	}

@@ -39,8 +39,11 @@ const (
 	opChanceReceive    = 26
 	opWriteLate        = 27
 	opOverlap          = 28
+	opHide             = 29
+	opReveal           = 30
+	opShade            = 31
 
-	numOps = 29
+	numOps = 32
 )
 
 const (
@@ -55,12 +58,17 @@ const (
 	msgStuck     = 9
 	msgMeeting   = 10
 	msgChoices   = 11
+	msgReach     = 12
+	msgUnion     = 13
 
 	executionWords = 5
 
 	watchedWords = 6
 
 	taskPlace = 1 << 31
+
+	hiddenShow = 1
+	hiddenOnce = 2
 
 	version     = 4
 	wantFilter  = 1
@@ -69,6 +77,7 @@ const (
 	wantWatch   = 8
 	wantNothing = 16
 	wantSched   = 32
+	wantHidden  = 64
 	headerBytes = 16
 	helloBytes  = 32
 	byeBytes    = 16
@@ -91,7 +100,7 @@ var recordWords = [256]uint8{
 	opSend: 3, opReceive: 3, opFork: 3, opEnd: 3, opCollected: 3,
 	opReadAgain: 2, opWriteAgain: 2, opReadLate: 3, opWriteLate: 3,
 	opTryAcquire: 3, opTryAcquireShared: 3, opChanceReceive: 3,
-	opOverlap: 6,
+	opOverlap: 6, opHide: 4, opReveal: 3, opShade: 1,
 }
 
 // eventOps maps the recorder's ops to those of events.
@@ -108,4 +117,5 @@ var eventOps = [numOps]heisen.Op{
 	opChanceReceive: heisen.Receive,
 	opSend:          heisen.Send, opReceive: heisen.Receive,
 	opFork: heisen.Fork, opEnd: heisen.End,
+	opHide: heisen.Hide, opReveal: heisen.Reveal,
 }

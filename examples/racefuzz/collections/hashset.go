@@ -44,7 +44,7 @@ func (s *hashSet) add(x int) bool {
 	b.value = x         // race:hash.value
 	b.next = s.table[i] // race:hash.new
 	s.table[i] = b      // race:hash.add
-	s.length++          // race:hash.add.length
+	s.length++
 	return true
 }
 
@@ -68,8 +68,8 @@ func (s *hashSet) remove(x int) bool {
 	for at := &s.table[i]; *at != nil; at = &(*at).next {
 		if (*at).value == x {
 			*at = (*at).next // race:hash.unlink
-			s.length--       // race:hash.remove.length
-			s.modified++     // race:hash.remove.modified
+			s.length--
+			s.modified++ // race:hash.remove.modified
 			return true
 		}
 	}
@@ -81,7 +81,7 @@ func (s *hashSet) clear() {
 	for i := range s.table {
 		s.table[i] = nil // race:hash.clear
 	}
-	s.length = 0 // race:hash.clear.length
+	s.length = 0
 }
 
 func (s *hashSet) iterator() iterator {

@@ -65,7 +65,7 @@ var kinds = map[string]func() collection{
 	"treeset":    func() collection { return new(treeSet) },
 }
 
-const elements = 6
+const elements = 8
 
 func main() {
 	of := flag.String("of", "arraylist", "vector, arraylist, linkedlist, hashset or treeset")
@@ -91,8 +91,6 @@ func main() {
 	working.Go(func() {
 		other.add(elements)
 		other.remove(1)
-	})
-	working.Go(func() {
 		other.clear()
 		other.add(elements + 1)
 	})

@@ -56,7 +56,7 @@ func (s *treeSet) add(x int) bool {
 	case parent == nil:
 		s.root = n
 	case x < parent.value:
-		parent.left = n // race:tree.add.left
+		parent.left = n
 	default:
 		parent.right = n // race:tree.add.right
 	}
@@ -70,11 +70,11 @@ func (s *treeSet) add(x int) bool {
 func (s *treeSet) lift(n *node) {
 	p := n.parent
 	if n == p.left {
-		p.left = n.right // race:tree.turn.left
+		p.left = n.right
 		if p.left != nil {
-			p.left.parent = p // race:tree.turn.left.parent
+			p.left.parent = p
 		}
-		n.right = p // race:tree.lift.right
+		n.right = p
 	} else {
 		p.right = n.left // race:tree.turn.right
 		if p.right != nil {

@@ -21,7 +21,7 @@ func (v *vector) add(x int) bool {
 	if v.count == len(v.data) {
 		data := make([]int, 2*v.count+4)
 		copy(data, v.data)
-		v.data = data // race:vector.grow
+		v.data = data
 	}
 	v.data[v.count] = x // race:vector.set
 	v.count++           // race:vector.add
@@ -56,7 +56,7 @@ func (it *vectorIterator) hasNext() bool {
 
 // next returns the next element, or the last that was there.
 func (it *vectorIterator) next() int {
-	data := it.v.data // race:vector.data
+	data := it.v.data
 	it.i++
 	return data[it.i-1] // race:vector.next
 }

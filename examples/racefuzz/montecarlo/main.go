@@ -96,7 +96,7 @@ func (s *study) walk(n int) *result {
 func (s *study) add(r *result) (last bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.results = append(s.results, r)
+	s.results = append(s.results, r) // race:add
 	return len(s.results) == s.walks
 }
 

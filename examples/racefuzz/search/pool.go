@@ -1,14 +1,9 @@
 package main
 
-import (
-	"context"
-	"sync"
-)
+import "sync"
 
-// pool is workers that share tasks.
+// pool is tasks that workers share.
 type pool struct {
-	tasks []*task
-
 	mu       sync.Mutex
 	waiting  []*task // guarded by mu
 	answered int     // guarded by mu
@@ -16,9 +11,10 @@ type pool struct {
 }
 
 // work runs tasks until there are none.
-func (p *pool) work(ctx context.Context, run func(*task, context.Context) error) {
+func (p *pool) work(run func(*task)) {
 	for t := p.next(); t != nil; t = p.next() {
-		if err := run(t, ctx); err == nil {
+		run(t)
+		if t.failed == nil {
 			p.answer()
 		}
 	}
@@ -52,13 +48,11 @@ func (p *pool) answers() int {
 	return p.answered
 }
 
-// close takes back the tasks that wait, and returns those that do not.
-func (p *pool) close() []*task {
+// close takes back the tasks that nobody has taken.
+func (p *pool) close() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	begun := p.tasks[:len(p.tasks)-len(p.waiting)]
 	p.waiting = nil
-	return begun
 }
 
 // done reports whether all workers have left.

@@ -24,12 +24,15 @@ func heisenAtomicBegin(op uint64, addr unsafe.Pointer) *heisenStripe {
 	if heisenSched.on {
 		heisenPointAtomic(op, addr, getcallerfp())
 	}
+	if heisen.once {
+		heisenWritten(uintptr(addr), 1)
+	}
 	gp := getg()
 	heisenUnwatch((*heisenG)(unsafe.Pointer(gp.racectx)))
 	if heisen.noisy {
 		heisenNoiseAt(getcallerfp())
 	}
-	if !heisen.on || heisen.quiet && !heisenWatched.sections || gp.racectx == 0 || gp.raceignore != 0 || gp.m.p == 0 ||
+	if !heisen.on || heisen.quiet && !heisenWatched.sections || gp.racectx == 0 || (*heisenG)(unsafe.Pointer(gp.racectx)).mute || gp.raceignore != 0 || gp.m.p == 0 ||
 		uintptr(addr)-gp.stack.lo < gp.stack.hi-gp.stack.lo || !heisenShared(uintptr(addr)) {
 		return nil
 	}

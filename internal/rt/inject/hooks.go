@@ -27,6 +27,9 @@ func raceread(addr uintptr) {
 	if heisen.detour && heisenDetour(false, addr, sys.GetCallerPC()) {
 		return
 	}
+	if heisen.hides && heisenIsHidden(sys.GetCallerSP()) {
+		return
+	}
 	if !heisenReadNoted(addr) {
 		heisenAccess(heisenOpRead, addr, 1, sys.GetCallerPC())
 	}
@@ -35,6 +38,12 @@ func raceread(addr uintptr) {
 //go:nosplit
 func racewrite(addr uintptr) {
 	if heisen.detour && heisenDetour(true, addr, sys.GetCallerPC()) {
+		return
+	}
+	if heisen.once {
+		heisenWritten(addr, 1)
+	}
+	if heisen.hides && heisenIsHidden(sys.GetCallerSP()) {
 		return
 	}
 	if !heisenWriteNoted(addr) {
@@ -47,6 +56,9 @@ func racereadrange(addr, size uintptr) {
 	if heisenSched.on {
 		heisenPointAccess(false, addr, size, sys.GetCallerPC())
 	}
+	if heisen.hides && heisenIsHidden(sys.GetCallerSP()) {
+		return
+	}
 	if n := heisenRangeNoted(false, addr, size); n < size {
 		heisenAccess(heisenOpRead, addr+n, size-n, sys.GetCallerPC())
 	}
@@ -56,6 +68,12 @@ func racereadrange(addr, size uintptr) {
 func racewriterange(addr, size uintptr) {
 	if heisenSched.on {
 		heisenPointAccess(true, addr, size, sys.GetCallerPC())
+	}
+	if heisen.once {
+		heisenWritten(addr, size)
+	}
+	if heisen.hides && heisenIsHidden(sys.GetCallerSP()) {
+		return
 	}
 	if n := heisenRangeNoted(true, addr, size); n < size {
 		heisenAccess(heisenOpWrite, addr+n, size-n, sys.GetCallerPC())
@@ -95,6 +113,9 @@ func racefuncenter(callpc uintptr) {
 	f := h.frame(d)
 	f.pc, f.base, f.place = uint32(heisenPC(callpc)), base, 0
 	h.depth = d + 1
+	if heisen.hides {
+		heisenEntered(h, sys.GetCallerPC(), sys.GetCallerSP())
+	}
 }
 
 // racefuncenterfp is the entry hook of functions that pass their frame pointer
@@ -243,7 +264,7 @@ func racectxend(racectx uintptr) {
 	if h == nil {
 		return
 	}
-	h.depth = 0
+	h.leave(0)
 	heisenUnwatch(h)
 	if h.watch.actives != 0 {
 		heisenLeave(h)
@@ -285,7 +306,7 @@ func raceacquireg(gp *g, addr unsafe.Pointer) {
 //go:nosplit
 func raceacquirectx(racectx uintptr, addr unsafe.Pointer) {
 	h := (*heisenG)(unsafe.Pointer(racectx))
-	if heisen.on && h != nil && heisenShared(uintptr(addr)) {
+	if heisen.on && h != nil && !h.mute && heisenShared(uintptr(addr)) {
 		heisenSync(h, heisenOpReceive, uintptr(addr), 0)
 	}
 }

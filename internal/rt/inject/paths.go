@@ -223,7 +223,7 @@ func heisenBeginTask(h *heisenG, name string) {
 	if h.depth > 0 {
 		base = h.frame(h.depth - 1).base
 	}
-	*h.frame(h.depth) = heisenFrame{pc: heisenTaskPlace | task, base: base}
+	*h.frame(h.depth) = heisenFrame{pc: heisenTaskPlace | task, base: base, hidden: h.hidden}
 	h.depth++
 }
 

@@ -37,6 +37,9 @@ type heisenG struct {
 	frames *heisenFrame
 	size   uint32 // capacity of frames
 	depth  uint32
+	pairs  uint32 // hidden calls among them; see hide.go
+	hidden bool   // it is in hidden code
+	mute   bool   // what it does is not recorded
 
 	watch heisenWatchThread // what is pending; see watch.go
 
@@ -69,6 +72,10 @@ type heisenFrame struct {
 	pc    uint32 // return address in the caller
 	base  uint32
 	place uint32 // of the call, once it has been needed; see paths.go
+	call  uint32 // entry of the function, if opened
+
+	hidden bool // it is hidden code
+	opened bool // it is hidden and its caller is not
 }
 
 const (
@@ -115,6 +122,9 @@ var heisen struct {
 	detour   bool   // accesses have to be looked at in another way first: light, or in a deterministic run
 	light    bool   // overlaps of two accesses are, and nothing else is done
 	noisy    bool   // accesses may have to wait
+	hides    bool   // some packages are hidden
+	once     bool   // what an object reaches is looked at once, as far as possible
+	shows    bool   // what they do is recorded all the same, marked
 	quiet    bool   // nothing else is recorded than which goroutines there are
 	marks    bool   // those too, marked
 	fd       int32  // the connection
@@ -231,6 +241,9 @@ func (h *heisenG) leave(base uint32) {
 	d := h.depth
 	for d > 0 && h.frame(d-1).base >= base {
 		d--
+	}
+	if h.pairs != 0 && d < h.depth {
+		h.reveal(d)
 	}
 	h.depth = d
 }
@@ -353,7 +366,7 @@ func heisenWriteBegin(b *heisenBuf, h *heisenG) {
 func heisenAccess(op uint64, addr, size, pc uintptr) {
 	gp := getg()
 	h := (*heisenG)(unsafe.Pointer(gp.racectx))
-	if !heisen.on || h == nil {
+	if !heisen.on || h == nil || h.mute {
 		return
 	}
 	if addr-gp.stack.lo < gp.stack.hi-gp.stack.lo || !heisenShared(addr) {
@@ -469,7 +482,7 @@ func heisenSyncG(gp *g, op uint64, obj uintptr, fp uintptr) {
 	if heisenAcquiring>>op&1 == 0 || heisenWatched.sections || heisenWatched.brief {
 		heisenUnwatch(h)
 	}
-	if !heisen.on || h == nil || self.raceignore != 0 || !heisenShared(obj) ||
+	if !heisen.on || h == nil || h.mute || self.raceignore != 0 || !heisenShared(obj) ||
 		obj-self.stack.lo < self.stack.hi-self.stack.lo {
 		return
 	}

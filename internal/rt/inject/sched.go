@@ -44,6 +44,7 @@ type heisenScheduling struct {
 	system gQueue   // of the runtime
 	stay   guintptr // goes on without a choice
 	chosen guintptr // has been chosen, and is to go on
+	waits  bool     // nobody is to go on until the next timer
 
 	running uint32 // who was chosen last
 	turn    uint32 // how often in a row
@@ -78,9 +79,11 @@ func heisenInitSched() bool {
 	}
 	s := &heisenSched
 	var c heisenPickConfig
-	c.Strategy, s.procs, s.spin, s.logging = heisenPickStrategy(m.next()), int32(m.next()), m.next(), m.next() != 0
+	c.Strategy, s.procs, s.spin = heisenPickStrategy(m.next()), int32(m.next()), m.next()
+	flags := m.next()
+	s.logging, c.Calm = flags&1 != 0, flags&2 != 0
 	c.Seed, s.maxSteps, s.maxClock, s.wallStart = m.next64(), m.next64(), int64(m.next64()), int64(m.next64())
-	c.Patience, c.Depth, c.Length = m.next64(), m.next64(), m.next64()
+	c.Patience, c.Wait, c.Depth, c.Length = m.next64(), m.next64(), m.next64(), m.next64()
 	if n := m.next(); n > 0 {
 		c.Choices = heisenChoices(uintptr(n))
 		for i := range c.Choices {
@@ -300,10 +303,12 @@ func heisenDecide(gp *g) {
 		s.gather(pp)
 		if s.system.empty() {
 			s.add(gp, h)
-			if chosen := s.choose(); chosen != gp {
-				s.chosen.set(chosen)
-			} else {
+			switch chosen := s.choose(pp); chosen {
+			case gp:
 				gogo(&gp.sched)
+			case nil:
+			default:
+				s.chosen.set(chosen)
 			}
 		} else {
 			s.add(gp, h)
@@ -362,9 +367,12 @@ func heisenRunqget(pp *p) (gp *g, inheritTime bool) {
 		if netpollAnyWaiters() && s.pollNetwork(0) {
 			continue
 		}
-		if s.count > 0 {
-			return s.choose(), false
+		if s.count > 0 && !s.waits {
+			if gp := s.choose(pp); gp != nil {
+				return gp, false
+			}
 		}
+		s.waits = false
 		s.idle(pp)
 	}
 }
@@ -493,9 +501,18 @@ func (s *heisenScheduling) grow() {
 	s.room = room
 }
 
-// choose takes out of the pool who goes on.
-func (s *heisenScheduling) choose() *g {
+// choose takes out of the pool who goes on; nil if time is to pass first.
+func (s *heisenScheduling) choose(pp *p) *g {
+	s.picker.Timer = 0
+	if when := pp.timers.wakeTime(); when > s.clock {
+		s.picker.Timer = uint64(when - s.clock)
+	}
 	i := s.picker.Next(unsafe.Slice(s.task(0), s.count), s.running)
+	if i == heisenPickWait {
+		s.stepped()
+		s.waits = true
+		return nil
+	}
 	gp := s.g(i).ptr()
 	h := (*heisenG)(unsafe.Pointer(gp.racectx))
 	t := &h.task.next
@@ -510,6 +527,12 @@ func (s *heisenScheduling) choose() *g {
 		s.turn = 0
 	}
 	s.running = h.id
+	s.stepped()
+	return gp
+}
+
+// stepped is what follows every choice.
+func (s *heisenScheduling) stepped() {
 	s.clock += heisenTick
 	if s.picker.NumMet > 0 {
 		s.sendMet()
@@ -520,7 +543,6 @@ func (s *heisenScheduling) choose() *g {
 	if s.maxSteps > 0 && s.picker.Steps() >= s.maxSteps {
 		heisenGiveUp(heisenStuckSteps, "heisen: the program has made the most steps that it may")
 	}
-	return gp
 }
 
 // sendMet tells of meetings.

@@ -56,6 +56,10 @@ const (
 	// heisen; word 4: size<<48 | the other's address; word 5: of a section, the low half
 	// of who entered it <<32 | number of the end, among all, <<16 | its own; both from 1
 	heisenOpOverlap = 28
+
+	heisenOpHide   = 29 // arg: address of the function; words 1 and 2 as 9; word 3: number of a set of objects
+	heisenOpReveal = 30 // as 9
+	heisenOpShade  = 31 // arg: whether what comes next is of hidden code; it is recorded on demand
 )
 
 // A message is a header of four 32-bit words (kind, buffer, length of the
@@ -75,6 +79,10 @@ const (
 	heisenMsgMeeting   = 10 // payload: kind, step, and of both sides who (as for an overlap), address and size
 	heisenMsgChoices   = 11 // payload: step and goroutine of each
 
+	heisenMsgReach = 12 // buffer: number of a set of objects, from 1; payload: start and size of each, in no order; 0 is all objects
+
+	heisenMsgUnion = 13 // buffer: as of the former; payload: numbers of the sets that it is the union of
+
 	heisenExecutionWords = 5
 	heisenWatchedWords   = 6
 
@@ -82,10 +90,14 @@ const (
 
 	heisenVersion = 4
 
+	heisenHiddenShow = 1 // what hidden packages do is recorded, marked
+	heisenHiddenOnce = 2 // see trees.go
+
 	heisenWantFilter  = 1  // no access that is redundant
 	heisenWantMarks   = 2  // with one of the others: rather mark them
 	heisenWantCells   = 4  // no access to what only one goroutine uses, until another comes
 	heisenWantWatch   = 8  // overlaps; after the answer comes the number of bytes that say what to watch, and these
 	heisenWantNothing = 16 // of all else, only which goroutines there are
-	heisenWantSched   = 32 // a deterministic run; how comes as what to watch does, after it
+	heisenWantSched   = 32 // a deterministic run; how comes as what to watch does, after that of hidden packages
+	heisenWantHidden  = 64 // nothing of some packages; after the answer, and what heisenWantWatch adds, comes the number of bytes that say of which, and these
 )

@@ -1,0 +1,368 @@
+// Command rdit measures what BarrierPairs are worth on public modules: tables 5.3
+// and 5.4 of TREE and RDIT.
+//
+//	go run ./bench/rdit [-j dir] [-run pattern] [-runs n]
+//
+// Each row of the first table is one run of a client of a module, of which the
+// packages that synchronise are hidden. The recording shows them all the same, so
+// the same run is looked at four times: as it was (the truth: all racy pairs of
+// places by happens-before), by happens-before without what the hidden packages
+// did, and by happens-before with BarrierPairs in its place. What is no race of
+// the truth is a false alarm.
+//
+// The second table is what the capture costs: the same client without the hidden
+// packages' events, without and with BarrierPairs.
+package main
+
+import (
+	"bytes"
+	"context"
+	"embed"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/heisen-go/heisen"
+	"github.com/heisen-go/heisen/internal/build"
+	"github.com/heisen-go/heisen/internal/rt"
+	"github.com/heisen-go/heisen/vclock"
+)
+
+//go:embed testdata/*.go
+var clients embed.FS
+
+// subject is a client of a module: its test functions that match run.
+type subject struct {
+	name            string
+	module, version string
+	pkg             string   // below the module, where the client is
+	hide            []string // patterns
+	client          string   // in testdata, copied into the package; empty if the module has it
+	run             string
+}
+
+var subjects = []subject{
+	{"bbolt", "go.etcd.io/bbolt", "v1.5.0", ".", []string{"go.etcd.io/bbolt", "go.etcd.io/bbolt/internal/..."}, "bbolt_client_test.go", "^TestClient$"},
+	{"xsync", "github.com/puzpuzpuz/xsync/v4", "v4.5.0", ".", []string{"github.com/puzpuzpuz/xsync/v4"}, "xsync_client_test.go", "^TestClient$"},
+	{"golang-lru", "github.com/hashicorp/golang-lru/v2", "v2.0.7", "expirable", []string{"github.com/hashicorp/golang-lru/v2/..."}, "lru_client_test.go", "^TestClient$"},
+	{"conc", "github.com/sourcegraph/conc", "v0.3.0", "pool", []string{"github.com/sourcegraph/conc/..."}, "conc_client_test.go", "^TestClient$"},
+	{"btree", "github.com/google/btree", "v1.1.3", ".", []string{"github.com/google/btree"}, "btree_client_test.go", "^TestClient$"},
+	{"pond", "github.com/alitto/pond/v2", "v2.6.0", ".", []string{"github.com/alitto/pond/v2/internal/future", "github.com/alitto/pond/v2/internal/linkedbuffer"}, "", "^TestResult"},
+	{"ristretto", "github.com/dgraph-io/ristretto/v2", "v2.4.0", ".", []string{"github.com/dgraph-io/ristretto/v2/z/..."}, "", "^TestCache(Get|Del|Clear|Set|GetTTL|SetDel)$|^TestPolicy"},
+}
+
+func main() {
+	if err := measure(); err != nil {
+		fmt.Fprintln(os.Stderr, "rdit:", err)
+		os.Exit(1)
+	}
+}
+
+func measure() error {
+	dir := flag.String("dir", filepath.Join(os.TempDir(), "heisen-rdit"), "keep modules and programs in this `folder`")
+	pattern := flag.String("run", "", "only subjects whose name matches this `expression`")
+	runs := flag.Int("runs", 3, "runs that a time is the least of")
+	limit := flag.Int("limit", rt.DefaultReach, "objects that a hidden call reaches at most")
+	flag.Parse()
+	chosen, err := regexp.Compile(*pattern)
+	if err != nil {
+		return err
+	}
+	if err := os.MkdirAll(*dir, 0o777); err != nil {
+		return err
+	}
+	var races, costs []string
+	for _, s := range subjects {
+		if !chosen.MatchString(s.name) {
+			continue
+		}
+		b, err := s.prepare(context.Background(), *dir)
+		if err != nil {
+			return fmt.Errorf("%s: %w", s.name, err)
+		}
+		hidden := rt.Hidden{Packages: b.hidden, Limit: *limit}
+		for _, once := range []bool{false, true} {
+			hidden, name := hidden, s.name
+			if hidden.Once = once; once {
+				name = "once"
+			}
+			row, err := b.compare(hidden)
+			if err != nil {
+				return fmt.Errorf("%s: %w", s.name, err)
+			}
+			races = append(races, name+"\t"+row)
+		}
+		row, err := b.cost(hidden, *runs)
+		if err != nil {
+			return fmt.Errorf("%s: %w", s.name, err)
+		}
+		costs = append(costs, s.name+"\t"+row)
+	}
+	w := tabwriter.NewWriter(os.Stdout, 0, 0, 2, ' ', tabwriter.AlignRight)
+	fmt.Fprintln(w, "\tevents\tof hidden code\tpairs\tof everything\tobjects\ttrue\tHB\tfalse\tpairs\tfalse\t")
+	for _, row := range races {
+		fmt.Fprintln(w, row)
+	}
+	fmt.Fprintln(w)
+	fmt.Fprintln(w, "\tas it is\tall recorded\tevents\thidden, no pairs\tpairs\tonce\t")
+	for _, row := range costs {
+		fmt.Fprintln(w, row)
+	}
+	return w.Flush()
+}
+
+// program is a client's test binary with the recorder inside.
+type program struct {
+	subject
+	dir, path, plain string
+	hidden           []string
+}
+
+func (s subject) prepare(ctx context.Context, dir string) (*program, error) {
+	source := filepath.Join(dir, strings.ReplaceAll(s.module+"@"+s.version, "/", "_"))
+	if _, err := os.Stat(source); err != nil {
+		if err := fetch(ctx, s.module+"@"+s.version, source, dir); err != nil {
+			return nil, err
+		}
+	}
+	p := &program{subject: s, dir: filepath.Join(source, filepath.FromSlash(s.pkg))}
+	if s.client != "" {
+		text, err := clients.ReadFile("testdata/" + s.client)
+		if err != nil {
+			return nil, err
+		}
+		if err := os.WriteFile(filepath.Join(p.dir, s.client), text, 0o666); err != nil {
+			return nil, err
+		}
+	}
+	b, err := build.New(ctx, p.dir, "")
+	if err != nil {
+		return nil, err
+	}
+	hiding, err := b.Hide(ctx, p.dir, nil, s.hide...)
+	if err != nil {
+		return nil, err
+	}
+	p.hidden = hiding.Packages
+	p.path, p.plain = filepath.Join(dir, s.name+".test"), filepath.Join(dir, s.name+".plain")
+	args := func(out string) []string { return []string{"-c", "-mod=mod", "-vet=off", "-o", out, "."} }
+	if err := command(p.dir, b.Command(ctx, "test", args(p.path)...)); err != nil {
+		return nil, err
+	}
+	return p, command(p.dir, exec.CommandContext(ctx, "go", append([]string{"test"}, args(p.plain)...)...))
+}
+
+func command(dir string, cmd *exec.Cmd) error {
+	var said bytes.Buffer
+	cmd.Dir, cmd.Stdout, cmd.Stderr = dir, &said, &said
+	if err := cmd.Run(); err != nil {
+		return fmt.Errorf("%w\n%s", err, said.Bytes())
+	}
+	return nil
+}
+
+// fetch copies a module out of the module cache, so that it can be changed.
+func fetch(ctx context.Context, module, to, dir string) error {
+	cmd := exec.CommandContext(ctx, "go", "mod", "download", "-json", module)
+	cmd.Dir = dir
+	cmd.Env = append(cmd.Environ(), "GOWORK=off", "GOFLAGS=-mod=mod")
+	out, err := cmd.Output()
+	if err != nil {
+		return fmt.Errorf("go mod download %s: %w %s", module, err, out)
+	}
+	var found struct{ Dir string }
+	if err := json.Unmarshal(out, &found); err != nil {
+		return err
+	}
+	if err := os.CopyFS(to, os.DirFS(found.Dir)); err != nil {
+		return err
+	}
+	return filepath.WalkDir(to, func(path string, _ fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		return os.Chmod(path, 0o755)
+	})
+}
+
+// watch runs the client and detectors on what it does. It returns how long the
+// client took.
+func (p *program) watch(hidden *rt.Hidden, with func(*heisen.Symbols) []heisen.Detector) (events uint64, took time.Duration, err error) {
+	l, err := rt.Listen()
+	if err != nil {
+		return 0, 0, err
+	}
+	defer l.Close()
+	cmd := exec.Command(p.path, "-test.run="+p.run, "-test.count=1")
+	cmd.Dir = p.dir
+	cmd.Env = append(cmd.Environ(), l.Env())
+	var said bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &said, &said
+	start := time.Now()
+	if err := cmd.Start(); err != nil {
+		return 0, 0, err
+	}
+	connected, err := l.Accept()
+	if err != nil {
+		return 0, 0, err
+	}
+	stream, err := connected.Open(rt.Want{Hidden: hidden})
+	if err != nil {
+		return 0, 0, err
+	}
+	if connected.Stripped {
+		return 0, 0, rt.ErrStripped
+	}
+	events, err = heisen.Run(context.Background(), stream, with(stream.Symbols())...)
+	err = errors.Join(err, connected.Close(0))
+	if failed := cmd.Wait(); failed != nil {
+		err = errors.Join(err, fmt.Errorf("%w\n%s", failed, said.Bytes()))
+	}
+	return events, time.Since(start), err
+}
+
+// compare makes a row of the table of races.
+func (p *program) compare(hidden rt.Hidden) (row string, err error) {
+	hidden.Show = true
+	truth, plain, paired := races{}, races{}, races{}
+	counts := &counter{}
+	events, _, err := p.watch(&hidden, func(symbols *heisen.Symbols) []heisen.Detector {
+		counts.symbols = symbols
+		return []heisen.Detector{
+			&part{Detector: vclock.NewReference(truth.sink(symbols)), covered: true},
+			&part{Detector: vclock.NewFastTrack(plain.sink(symbols))},
+			&part{Detector: vclock.NewFastTrack(paired.sink(symbols), vclock.BarrierPairs(symbols)), pairs: true},
+			counts,
+		}
+	})
+	if err != nil {
+		return "", err
+	}
+	for _, r := range []races{truth, plain, paired} {
+		for pair := range r {
+			if os.Getenv("RDIT_VERBOSE") != "" {
+				fmt.Fprintln(os.Stderr, pair, "true:", truth[pair], "HB:", plain[pair], "pairs:", paired[pair])
+			}
+		}
+	}
+	objects := 0.0
+	if n := counts.pairs - counts.unbounded; n > 0 {
+		objects = float64(counts.objects) / float64(n)
+	}
+	return fmt.Sprintf("%d\t%d\t%d\t%.1f%%\t%.0f\t%d\t%d\t%d\t%d\t%d\t", events, counts.covered, counts.pairs,
+		100*float64(counts.unbounded)/float64(max(counts.pairs, 1)), objects,
+		len(truth), len(plain), plain.beyond(truth), len(paired), paired.beyond(truth)), nil
+}
+
+// cost makes a row of the table of costs: the least times, and sizes in events.
+func (p *program) cost(hidden rt.Hidden, runs int) (row string, err error) {
+	asIs, all, bare, pairs, once := time.Hour, time.Hour, time.Hour, time.Hour, time.Hour
+	var events uint64
+	none := func(*heisen.Symbols) []heisen.Detector { return nil }
+	for range runs {
+		start := time.Now()
+		if err := command(p.dir, exec.Command(p.plain, "-test.run="+p.run)); err != nil {
+			return "", err
+		}
+		asIs = min(asIs, time.Since(start))
+		_, took, err := p.watch(nil, none)
+		if err != nil {
+			return "", err
+		}
+		all = min(all, took)
+		unbounded := hidden
+		unbounded.Limit = 1 // nothing is followed
+		if _, took, err = p.watch(&unbounded, none); err != nil {
+			return "", err
+		}
+		bare = min(bare, took)
+		if events, took, err = p.watch(&hidden, none); err != nil {
+			return "", err
+		}
+		pairs = min(pairs, took)
+		quick := hidden
+		quick.Once = true
+		if _, took, err = p.watch(&quick, none); err != nil {
+			return "", err
+		}
+		once = min(once, took)
+	}
+	ms := func(d time.Duration) string { return fmt.Sprintf("%.0f ms", float64(d)/1e6) }
+	more := func(d time.Duration) string {
+		return fmt.Sprintf("%s (%+.0f%%)", ms(d), 100*(float64(d)/float64(bare)-1))
+	}
+	return fmt.Sprintf("%s\t%s\t%d\t%s\t%s\t%s\t", ms(asIs), ms(all), events, ms(bare), more(pairs), more(once)), nil
+}
+
+// races are pairs of places, each a file and line.
+type races map[string]bool
+
+func (r races) sink(symbols *heisen.Symbols) heisen.Sink {
+	return func(f heisen.Finding) {
+		pair := []string{place(symbols, f.Accesses[0].Site), place(symbols, f.Accesses[1].Site)}
+		slices.Sort(pair)
+		r[strings.Join(pair, " ")] = true
+	}
+}
+
+func place(symbols *heisen.Symbols, site heisen.Site) string {
+	return fmt.Sprintf("%x", symbols.Site(site).PC) // frames may not be known yet
+}
+
+func (r races) beyond(truth races) (n int) {
+	for pair := range r {
+		if !truth[pair] {
+			n++
+		}
+	}
+	return n
+}
+
+// part is a detector that gets a part of a recording: with or without what hidden
+// code did, and BarrierPairs.
+type part struct {
+	heisen.Detector
+	covered, pairs bool
+}
+
+func (p *part) Handle(e heisen.Event) {
+	r := *heisen.AsRecord(e)
+	if r.Flags&rt.Covered != 0 && !p.covered || !p.pairs && (r.Code == heisen.Hide || r.Code == heisen.Reveal) {
+		return
+	}
+	r.Flags &^= rt.Covered
+	p.Detector.Handle(&r)
+}
+
+// counter counts BarrierPairs.
+type counter struct {
+	symbols                            *heisen.Symbols
+	covered, pairs, unbounded, objects int
+}
+
+func (c *counter) Handle(e heisen.Event) {
+	r := heisen.AsRecord(e)
+	if r.Flags&rt.Covered != 0 {
+		c.covered++
+	}
+	if r.Code == heisen.Hide {
+		c.pairs++
+		if r.Reach() == 0 {
+			c.unbounded++
+		} else {
+			c.objects += len(c.symbols.Reach(r.Reach()))
+		}
+	}
+}
+
+func (*counter) Flush() error { return nil }

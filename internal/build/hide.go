@@ -1,0 +1,98 @@
+package build
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+)
+
+// Hiding is what is to be known of hidden packages when the program runs.
+type Hiding struct {
+	Packages []string  // import paths
+	Reaches  []Reached // by directives
+}
+
+// Reached is a variable of a package that hidden code uses by itself, without
+// having been given it, as a directive says.
+type Reached struct {
+	Variable string // import path, dot, name
+	At       string // file:line of the directive
+}
+
+// reachesDirective stands on a line of its own in a Go file of the main module or of
+// a hidden package, before the import path and the name of a variable:
+//
+//	//heisen:reaches net/http.DefaultClient
+//
+// It is the annotation of global variables of TREE and RDIT (section 4.3, caveat 5),
+// for all hidden calls. The variables of the hidden packages themselves need none.
+const reachesDirective = "//heisen:reaches "
+
+// Hide has the packages that match the patterns compiled so that calls of their
+// functions can be told from others. They are compiled as recorded ones are,
+// whatever New was told of them. flags are build flags, which may decide which files
+// there are.
+func (b *Builder) Hide(ctx context.Context, dir string, flags []string, patterns ...string) (hiding Hiding, err error) {
+	for _, pattern := range patterns {
+		if _, err := b.patternFlags(ctx, dir, pattern); err != nil {
+			return hiding, err
+		}
+		matches, err := b.list(ctx, dir, "list", pattern)
+		if err != nil {
+			return hiding, err
+		}
+		for _, path := range matches {
+			if path == "runtime" || strings.HasPrefix(path, "runtime/") || path == "sync" || strings.HasPrefix(path, "internal/") {
+				return hiding, fmt.Errorf("%s cannot be hidden: it is part of how programs run", path)
+			}
+		}
+		hiding.Packages = append(hiding.Packages, matches...)
+		b.gcflags = append(b.gcflags, pattern+"="+instrumentAlone)
+	}
+	roots, err := b.list(ctx, dir, "list", "-m", "-f", "{{.Dir}}/...")
+	if err != nil {
+		return hiding, err
+	}
+	const files = "{{$dir := .Dir}}{{range .GoFiles}}{{$dir}}/{{.}}\n{{end}}{{range .TestGoFiles}}{{$dir}}/{{.}}\n{{end}}{{range .XTestGoFiles}}{{$dir}}/{{.}}\n{{end}}"
+	paths, err := b.listLines(ctx, dir, slices.Concat([]string{"list", "-e", "-f", files}, flags, roots, patterns)...)
+	if err != nil {
+		return hiding, err
+	}
+	seen := map[string]bool{}
+	for _, path := range paths {
+		if !seen[path] {
+			seen[path] = true
+			if err := hiding.read(path); err != nil {
+				return hiding, err
+			}
+		}
+	}
+	return hiding, nil
+}
+
+// read collects the directives in a Go file.
+func (h *Hiding) read(path string) error {
+	f, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	lines := bufio.NewScanner(f)
+	lines.Buffer(nil, 1<<24)
+	for n := 1; lines.Scan(); n++ {
+		rest, ok := strings.CutPrefix(strings.TrimLeft(lines.Text(), " \t"), reachesDirective)
+		if !ok {
+			continue
+		}
+		at := fmt.Sprintf("%s:%d", path, n)
+		name, _, _ := strings.Cut(strings.TrimSpace(rest), " ")
+		if dot := strings.LastIndexByte(name, '.'); dot < 1 || dot < strings.LastIndexByte(name, '/') || dot == len(name)-1 {
+			return fmt.Errorf("%s: %q is not an import path, a dot and a variable", at, name)
+		}
+		h.Reaches = append(h.Reaches, Reached{name, at})
+	}
+	return lines.Err()
+}

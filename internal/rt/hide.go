@@ -1,0 +1,232 @@
+package rt
+
+import (
+	"debug/elf"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/heisen-go/heisen"
+)
+
+// Hidden is packages of which nothing is recorded but the calls of their functions
+// by others, as Hide and Reveal events. They are compiled like those that are
+// recorded.
+type Hidden struct {
+	Packages []string // import paths
+	// Variables are used by hidden code without having been given to it, besides
+	// those of the packages: import path, dot, name.
+	Variables []string
+	// Limit is how many objects a call may reach before it counts as reaching all;
+	// DefaultReach if 0, MaxReach at most.
+	Limit int
+	// Once has what an object reaches looked at once, until a pointer is written there
+	// (section 4.4.3 of the paper). It misses pointers that are written where nothing is
+	// instrumented; what only they lead to had better not be synchronised on.
+	Once bool
+	// Show has what the packages do recorded all the same, with the flag Covered: as
+	// if they were not hidden, and as if they were, in one run.
+	Show bool
+}
+
+// Covered is the flag of an event of hidden code, in a recording that shows it.
+const Covered heisen.Flags = 1 << 5
+
+const (
+	// DefaultReach is how many objects a hidden call may reach unless it is told
+	// otherwise.
+	DefaultReach = 1024
+	// MaxReach bounds Hidden.Limit.
+	MaxReach = 4096
+
+	globalRoot   = 1 << 63 // in the size of a variable: of a hidden package
+	globalOpaque = 1 << 62 // in the same: of the runtime
+)
+
+// ErrStripped says that a program has no symbol table.
+var ErrStripped = errors.New("the program has no symbol table")
+
+// encode returns the message to a program whose text starts at an address. exe is
+// its executable: without its symbols a pointer to any variable reaches all of
+// them, and the error is ErrStripped.
+func (h *Hidden) encode(exe io.ReaderAt, text uint64) (message []byte, err error) {
+	prefixes := make([]string, len(h.Packages))
+	for i, path := range h.Packages {
+		prefixes[i] = symbolPrefix(path) + "."
+	}
+	wanted := map[string]bool{}
+	for _, v := range h.Variables {
+		dot := strings.LastIndexByte(v, '.')
+		wanted[symbolPrefix(v[:max(dot, 0)])+v[max(dot, 0):]] = true
+	}
+	globals, err := globalsOf(exe, text, prefixes, wanted)
+	if err != nil { // all data may be the hidden packages'
+		globals = nil
+	}
+	limit := h.Limit
+	if limit == 0 {
+		limit = DefaultReach
+	}
+	if limit < 0 || limit > MaxReach {
+		return nil, fmt.Errorf("a hidden call cannot be followed to %d objects, but to %d at most", limit, MaxReach)
+	}
+	b := binary.LittleEndian.AppendUint64(nil, uint64(limit))
+	b = binary.LittleEndian.AppendUint64(b, uint64(len(prefixes)))
+	b = binary.LittleEndian.AppendUint64(b, uint64(len(globals)))
+	flags := uint64(0)
+	if h.Show {
+		flags |= hiddenShow
+	}
+	if h.Once {
+		flags |= hiddenOnce
+	}
+	b = binary.LittleEndian.AppendUint64(b, flags)
+	for _, g := range globals {
+		b = binary.LittleEndian.AppendUint64(b, g.start)
+		b = binary.LittleEndian.AppendUint64(b, g.size)
+	}
+	for _, p := range prefixes {
+		b = binary.LittleEndian.AppendUint64(b, uint64(len(p)))
+		b = append(b, p...)
+		b = append(b, make([]byte, -len(b)&7)...)
+	}
+	return b, err
+}
+
+// symbolPrefix is how the compiler writes an import path before the names of
+// functions and variables.
+func symbolPrefix(path string) string {
+	slash := strings.LastIndexByte(path, '/')
+	var b strings.Builder
+	for i := range len(path) {
+		switch c := path[i]; {
+		case c <= ' ' || i > slash && c == '.' || c == '%' || c == '"' || c >= 0x7f:
+			fmt.Fprintf(&b, "%%%02x", c)
+		default:
+			b.WriteByte(c)
+		}
+	}
+	return b.String()
+}
+
+type global struct{ start, size uint64 }
+
+// globalsOf returns the variables of a program, by address. Those of packages with
+// the prefixes, and those that are wanted, have globalRoot in their size, those of the runtime globalOpaque.
+func globalsOf(exe io.ReaderAt, text uint64, prefixes []string, wanted map[string]bool) (globals []global, err error) {
+	if exe == nil {
+		return nil, ErrStripped
+	}
+	file, err := elf.NewFile(exe)
+	if err != nil {
+		return nil, err
+	}
+	symbols, err := file.Symbols()
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrStripped, err)
+	}
+	var moved uint64 // how far from where it is linked for
+	found := false
+	for _, s := range symbols {
+		if s.Name == "runtime.text" {
+			moved, found = text-s.Value, true
+		}
+	}
+	if !found {
+		return nil, ErrStripped
+	}
+	for _, s := range symbols {
+		if elf.ST_TYPE(s.Info) != elf.STT_OBJECT || s.Size == 0 || s.Section == elf.SHN_UNDEF || int(s.Section) >= len(file.Sections) {
+			continue
+		}
+		if file.Sections[s.Section].Flags&elf.SHF_WRITE == 0 {
+			continue
+		}
+		g := global{s.Value + moved, s.Size}
+		if wanted[s.Name] || slices.ContainsFunc(prefixes, func(p string) bool { return strings.HasPrefix(s.Name, p) }) {
+			g.size |= globalRoot
+		} else if strings.HasPrefix(s.Name, "runtime.") || strings.HasPrefix(s.Name, "internal/runtime/") {
+			g.size |= globalOpaque
+		}
+		globals = append(globals, g)
+	}
+	slices.SortFunc(globals, func(a, b global) int {
+		switch {
+		case a.start < b.start:
+			return -1
+		case a.start > b.start:
+			return 1
+		}
+		return 0
+	})
+	return globals, nil
+}
+
+// addReach defines a set of objects.
+func (s *Stream) addReach(id uint32, words []uint64) error {
+	if int(id) != len(s.reach) || len(words)%2 != 0 {
+		return s.corrupt("set %d of objects, in %d words", id, len(words))
+	}
+	spans := make([]heisen.Span, 0, len(words)/2)
+	for i := 0; i < len(words); i += 2 {
+		spans = append(spans, heisen.Span{Start: heisen.Object(words[i]), Len: words[i+1]})
+	}
+	s.reach = append(s.reach, s.syms.AddReach(heisen.NewObjects(spans...)))
+	return nil
+}
+
+// addUnion defines a set of objects as the union of others.
+func (s *Stream) addUnion(id uint32, words []uint64) error {
+	if int(id) != len(s.reach) {
+		return s.corrupt("set %d of objects", id)
+	}
+	var spans []heisen.Span
+	for _, part := range words {
+		if part >= uint64(len(s.reach)) {
+			return s.corrupt("unknown set %d of objects", part)
+		}
+		spans = append(spans, s.syms.Reach(s.reach[part])...)
+	}
+	s.reach = append(s.reach, s.syms.AddReach(heisen.NewObjects(spans...)))
+	return nil
+}
+
+// hide emits the call of a hidden function.
+func (m *merger) hide(g *goroutine, function uint64, site heisen.Site, reach uint64) error {
+	if reach >= uint64(len(m.s.reach)) {
+		return m.s.corrupt("unknown set %d of objects", reach)
+	}
+	r := m.emit(g)
+	r.Code, r.Obj, r.Loc, r.Val = heisen.Hide, heisen.Object(function), site, uint64(m.s.reach[reach])
+	if off := function - m.s.hello.text; off < m.s.hello.size && !m.s.called[uint32(off)] {
+		m.s.called[uint32(off)] = true
+		m.s.unsaid = append(m.s.unsaid, uint32(off))
+	}
+	return nil
+}
+
+// nameCalls asks for the names of hidden functions, which name their calls.
+func (s *Stream) nameCalls() {
+	if len(s.unsaid) == 0 || s.solve == nil {
+		return
+	}
+	// A site is what comes after a call, so the symboliser looks at the byte before.
+	at := make([]uint32, len(s.unsaid))
+	for i, off := range s.unsaid {
+		at[i] = off + 1
+	}
+	frames, err := s.solve.Frames(at)
+	if err != nil {
+		s.solve = nil
+		return
+	}
+	for i, off := range s.unsaid {
+		if n := len(frames[i]); n > 0 {
+			s.syms.SetName(heisen.Object(s.hello.text+uint64(off)), frames[i][n-1].Func)
+		}
+	}
+	s.unsaid = s.unsaid[:0]
+}

@@ -1,0 +1,548 @@
+//go:build heisen_inject
+
+package runtime
+
+import (
+	"internal/goarch"
+	"internal/runtime/atomic"
+	"internal/runtime/sys"
+	"unsafe"
+)
+
+// Hidden packages. What their functions do is not recorded: a call of one by a
+// function that is not hidden becomes a Hide and its return a Reveal, and in
+// between accesses and synchronisation of the goroutine are dropped, but for those
+// of functions that are called back. Hidden packages are compiled with the same
+// hooks as others; the hook at a function's entry tells which it is. Functions of
+// the standard library that are not hidden themselves belong to their caller.
+//
+// A Hide carries the objects that the call may touch: what is reachable from the
+// pointers that are live at the function's entry (its arguments, receiver and
+// captured variables, by its stack map) and from the variables of the hidden
+// packages. Every word of an object that may have pointers is taken for one.
+
+// The kinds of functions, by the 16 bytes of text that the kinds table has an entry
+// for.
+const (
+	heisenKindShift   = 4
+	heisenKindStd     = 0
+	heisenKindVisible = 1
+	heisenKindHidden  = 2
+)
+
+const (
+	heisenMaxReach  = 4096    // spans of a set, as many as a message holds
+	heisenMaxWords  = 1 << 17 // words looked at for a set
+	heisenMaxFramed = 64      // frames looked at for pointers to stack variables
+	heisenReachBits = 13
+	heisenSetBits   = 16
+	heisenMaxSpans  = 1 << 22 // spans of all sets
+	heisenIsRoot    = 1 << 63 // in the size of a global: a variable of a hidden package
+	heisenIsOpaque  = 1 << 62 // in the same: a variable of the runtime, which the program cannot touch
+	heisenMaxHidden = 64 << 20
+)
+
+type heisenSpan struct{ start, size uintptr }
+
+// heisenSet is an entry of the table of sets that were sent, by two hashes.
+type heisenSet struct {
+	sum, other uint64
+	id         uint32
+}
+
+// heisenHiddenState is what is hidden, and the set that is being made.
+type heisenHiddenState struct {
+	_        sys.NotInHeap
+	kinds    uintptr
+	limit    uintptr // spans of a set; a larger one is that of all objects
+	prefixes uintptr
+	count    uint32  // of prefixes
+	globals  uintptr // heisenSpans of all variables, by address
+	vars     uintptr // how many
+
+	lock   uint32 // guards the rest
+	spans  [heisenMaxReach]heisenSpan
+	n      uintptr // of spans
+	full   bool
+	words  uintptr
+	frames [heisenMaxFramed]heisenSpan
+	framed uintptr
+	turn   uint32
+	seen   [1 << heisenReachBits]struct {
+		start uintptr
+		turn  uint32
+	}
+	gp     *g
+	pc, sp uintptr // of the function that is entered
+
+	sets uintptr // a table of heisenSets
+	ids  uint32
+	sent uintptr // spans
+}
+
+var heisenHidden heisenHiddenState
+
+// heisenInitHidden reads what is hidden, and reports whether it could.
+func heisenInitHidden() bool {
+	var size uint32
+	if !heisenReadAll(heisen.fd, noescape(unsafe.Pointer(&size)), 4) || size > heisenMaxHidden {
+		return false
+	}
+	w := &heisenHidden
+	at := uintptr(sysAlloc(alignUp(uintptr(size), physPageSize), &memstats.other_sys, "heisen hidden packages"))
+	if at == 0 || !heisenReadAll(heisen.fd, unsafe.Pointer(at), uintptr(size)) {
+		return false
+	}
+	next := func() uint64 {
+		v := *(*uint64)(unsafe.Pointer(at))
+		at += 8
+		return v
+	}
+	w.limit = min(uintptr(next()), heisenMaxReach)
+	w.count, w.vars = uint32(next()), uintptr(next())
+	flags := next()
+	heisen.shows, heisen.once = flags&heisenHiddenShow != 0, flags&heisenHiddenOnce != 0
+	if heisen.once && !heisenInitTrees() {
+		return false
+	}
+	w.globals = at
+	at += w.vars * unsafe.Sizeof(heisenSpan{})
+	w.prefixes = at
+	w.sets = uintptr(heisenReserve(unsafe.Sizeof(heisenSet{}) << heisenSetBits))
+	m := &firstmoduledata
+	w.kinds = uintptr(heisenReserve((m.etext-m.text)>>heisenKindShift + 1))
+	if w.sets == 0 || w.kinds == 0 {
+		return false
+	}
+	for i := range m.ftab[:len(m.ftab)-1] {
+		entry, end := m.textAddr(m.ftab[i].entryoff), m.textAddr(m.ftab[i+1].entryoff)
+		f := findfunc(entry)
+		if !f.valid() || entry-m.text >= m.etext-m.text || end > m.etext {
+			continue
+		}
+		kind := w.kindOf(funcname(f))
+		if kind == heisenKindStd {
+			continue
+		}
+		for pc := entry; pc < end; pc += 1 << heisenKindShift {
+			*(*uint8)(unsafe.Pointer(w.kinds + (pc-m.text)>>heisenKindShift)) = kind
+		}
+	}
+	return true
+}
+
+// kindOf tells the kind of a function by its name.
+func (w *heisenHiddenState) kindOf(name string) uint8 {
+	at := w.prefixes
+	for range w.count {
+		n := *(*uint64)(unsafe.Pointer(at))
+		prefix := unsafe.String((*byte)(unsafe.Pointer(at+8)), int(n))
+		if len(name) >= len(prefix) && name[:len(prefix)] == prefix {
+			return heisenKindHidden
+		}
+		at += 8 + alignUp(uintptr(n), 8)
+	}
+	if heisenNameLayer(name) == heisenProgram {
+		return heisenKindVisible
+	}
+	return heisenKindStd
+}
+
+//go:nosplit
+func heisenKind(pc uintptr) uint8 {
+	off := pc - firstmoduledata.text
+	if off >= firstmoduledata.etext-firstmoduledata.text {
+		return heisenKindStd
+	}
+	return *(*uint8)(unsafe.Pointer(heisenHidden.kinds + off>>heisenKindShift))
+}
+
+// heisenEntered is called when h has entered the function at pc, whose frame on the
+// shadow stack is there already.
+//
+//go:nosplit
+func heisenEntered(h *heisenG, pc, sp uintptr) {
+	f := h.frame(h.depth - 1)
+	f.hidden, f.opened = h.hidden, false
+	switch heisenKind(pc) {
+	case heisenKindVisible:
+		f.hidden = false
+		h.shade(false)
+	case heisenKindHidden:
+		f.hidden = true
+		if !h.hidden {
+			heisenHide(h, f, pc, sp)
+			h.shade(true)
+		}
+	}
+}
+
+// heisenIsHidden reports whether what the current goroutine does, in a frame whose
+// stack pointer is sp, is not to be recorded. Frames that a panic has left are
+// found out first.
+//
+//go:nosplit
+func heisenIsHidden(sp uintptr) bool {
+	gp := getg()
+	h := (*heisenG)(unsafe.Pointer(gp.racectx))
+	if h == nil || !h.hidden || gp != gp.m.curg {
+		return h != nil && h.mute
+	}
+	h.leave(uint32(gp.stack.hi-sp) + 1)
+	return h.mute
+}
+
+// heisenHide records that h calls the hidden function at pc. Whoever has no
+// recorded function below is a goroutine of the hidden packages, or is called by
+// one that is not known: what it has is not known either.
+//
+//go:nosplit
+func heisenHide(h *heisenG, f *heisenFrame, pc, sp uintptr) {
+	h.pairs++
+	f.opened = true
+	if !heisen.on {
+		return
+	}
+	h.depth--
+	var reach uint32
+	if h.depth > 0 {
+		gp := getg()
+		systemstack(func() { reach = heisenReach(gp, pc, sp) })
+	}
+	if b := heisenOpen(h, 4); b != nil {
+		p := b.pos
+		b.words[p] = heisenOpHide<<heisenOpShift | uint64(heisenEntry(pc))
+		b.words[p+1] = heisenStamp()
+		b.words[p+2] = heisenPlace(b, h, uint64(f.pc))
+		b.words[p+3] = uint64(reach)
+		h.words += 4
+		b.commit(p + 4)
+		b.wrote()
+	}
+	f.call = uint32(heisenEntry(pc) - firstmoduledata.text)
+	h.depth++
+}
+
+// heisenEntry returns the address of the function at pc, which names the call.
+//
+//go:nosplit
+func heisenEntry(pc uintptr) (entry uintptr) {
+	systemstack(func() {
+		if f := findfunc(pc); f.valid() {
+			entry = f.entry()
+		}
+	})
+	return entry
+}
+
+// reveal records the returns of hidden calls among the frames from d on, which are
+// left.
+//
+//go:nosplit
+func (h *heisenG) reveal(d uint32) {
+	for h.depth > d {
+		h.depth--
+		f := h.frame(h.depth)
+		if !f.opened {
+			continue
+		}
+		h.pairs--
+		if !heisen.on {
+			continue
+		}
+		if b := heisenOpen(h, 3); b != nil {
+			heisenPut(b, h, heisenOpReveal, firstmoduledata.text+uintptr(f.call), heisenStamp(), uint64(f.pc))
+		}
+	}
+	h.shade(d > 0 && h.frame(d-1).hidden)
+}
+
+// shade notes whether h is in hidden code.
+//
+//go:nosplit
+func (h *heisenG) shade(hidden bool) {
+	if h.hidden == hidden {
+		return
+	}
+	h.hidden, h.mute = hidden, hidden && !heisen.shows
+	if !heisen.shows || !heisen.on {
+		return
+	}
+	if b := heisenOpen(h, 1); b != nil {
+		w := uint64(heisenOpShade) << heisenOpShift
+		if hidden {
+			w |= 1
+		}
+		b.words[b.pos] = w
+		h.words++
+		b.commit(b.pos + 1)
+	}
+}
+
+// heisenReach returns the number of the set of objects that the function at pc may
+// touch that gp has just entered, 0 for all. It must run on the system stack.
+func heisenReach(gp *g, pc, sp uintptr) uint32 {
+	w := &heisenHidden
+	heisenLock(&w.lock)
+	w.begin()
+	w.framed = 0
+	w.gp, w.pc, w.sp = gp, pc, sp
+	for i := range w.vars {
+		if v := w.global(i); v.size&heisenIsRoot != 0 {
+			w.add(v.start, v.size&^heisenIsRoot)
+		}
+	}
+	var u unwinder
+	u.initAt(pc, sp, 0, gp, unwindSilentErrors)
+	if u.valid() {
+		locals, args, _ := u.frame.getStackMap(false)
+		w.live(u.frame.varp-uintptr(locals.n)*goarch.PtrSize, locals)
+		w.live(u.frame.argp, args)
+	} else {
+		w.full = true
+	}
+	var id uint32
+	switch {
+	case w.full:
+	case heisen.once:
+		id = w.union()
+	default:
+		if w.follow(); !w.full {
+			id = w.number()
+		}
+	}
+	heisenUnlock(&w.lock)
+	return id
+}
+
+// begin starts an empty set.
+func (w *heisenHiddenState) begin() {
+	w.n, w.words, w.full = 0, 0, false
+	if w.turn++; w.turn == 0 { // what is seen would seem to be of this turn
+		clear(w.seen[:])
+		w.turn = 1
+	}
+}
+
+// follow adds what the objects in the set point to, and so on.
+func (w *heisenHiddenState) follow() {
+	for i := uintptr(0); i < w.n && !w.full; i++ {
+		w.scan(w.spans[i])
+	}
+}
+
+func (w *heisenHiddenState) global(i uintptr) *heisenSpan {
+	return (*heisenSpan)(unsafe.Pointer(w.globals + i*unsafe.Sizeof(heisenSpan{})))
+}
+
+// live looks at the live pointers of a frame.
+func (w *heisenHiddenState) live(base uintptr, bits bitvector) {
+	for i := range uintptr(bits.n) {
+		if bits.ptrbit(i) != 0 {
+			w.word(*(*uintptr)(unsafe.Pointer(base + i*goarch.PtrSize)))
+		}
+	}
+}
+
+// scan looks at the words of a span that may have pointers.
+func (w *heisenHiddenState) scan(s heisenSpan) {
+	if heisenInHeap(s.start) {
+		if span := spanOf(s.start); span == nil || span.spanclass.noscan() {
+			return
+		}
+	} else if m := &firstmoduledata; (s.start+s.size <= m.data || s.start >= m.edata) &&
+		(s.start+s.size <= m.bss || s.start >= m.ebss) {
+		return // a variable without pointers
+	}
+	n := s.size / goarch.PtrSize
+	if w.words += n; w.words > heisenMaxWords {
+		w.full = true
+		return
+	}
+	for i := uintptr(0); i < n && !w.full; i++ {
+		w.word(atomic.Loaduintptr((*uintptr)(unsafe.Pointer(s.start + i*goarch.PtrSize))))
+	}
+}
+
+//go:nosplit
+func heisenInHeap(p uintptr) bool { return p-racearenastart < racearenaend-racearenastart }
+
+// word takes p for a pointer and adds the object that it points into, if it does.
+func (w *heisenHiddenState) word(p uintptr) {
+	switch {
+	case heisenInHeap(p):
+		if p-w.gp.stack.lo < w.gp.stack.hi-w.gp.stack.lo {
+			w.stack(p)
+			return
+		}
+		s := spanOf(p)
+		if s == nil || s.state.get() != mSpanInUse || p < s.base() || p >= s.limit {
+			return
+		}
+		base := s.base() + s.objIndex(p)*s.elemsize
+		if !heisenOfRuntime(base, s.elemsize) {
+			w.add(base, s.elemsize)
+		}
+	case p-racedatastart < racedataend-racedatastart:
+		w.data(p)
+	}
+}
+
+// heisenOfRuntime reports whether an object is the scheduler's, a goroutine, thread or
+// processor, which wait queues lead to: the program cannot touch it.
+func heisenOfRuntime(base, size uintptr) bool {
+	if size >= unsafe.Sizeof(g{}) && size < unsafe.Sizeof(g{})+unsafe.Sizeof(g{})/4 {
+		gp := (*g)(unsafe.Pointer(base))
+		if lo, hi := gp.stack.lo, gp.stack.hi; gp.goid != 0 && hi > lo && (hi-lo)&(hi-lo-1) == 0 && heisenInHeap(lo) {
+			if s := spanOf(lo); s != nil && s.state.get() == mSpanManual {
+				return true
+			}
+		}
+	}
+	if size >= unsafe.Sizeof(g{}) {
+		for _, pp := range allp {
+			if uintptr(unsafe.Pointer(pp))-base < size {
+				return true
+			}
+		}
+		for mp := allm; mp != nil; mp = mp.alllink {
+			if uintptr(unsafe.Pointer(mp))-base < size ||
+				uintptr(unsafe.Pointer(mp.g0)) == base || uintptr(unsafe.Pointer(mp.gsignal)) == base {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// add adds an object that is not in the set yet.
+func (w *heisenHiddenState) add(start, size uintptr) {
+	mask := uintptr(len(w.seen) - 1)
+	for i := uintptr(heisenHash(uint64(start))) >> (64 - heisenReachBits); ; i++ {
+		e := &w.seen[i&mask]
+		if e.turn != w.turn {
+			if w.n == w.limit {
+				w.full = true
+				return
+			}
+			e.start, e.turn = start, w.turn
+			w.spans[w.n] = heisenSpan{start, size}
+			w.n++
+			return
+		}
+		if e.start == start {
+			return
+		}
+	}
+}
+
+// data adds the variable at p, or what lies between variables that are known.
+func (w *heisenHiddenState) data(p uintptr) {
+	lo, hi := uintptr(0), w.vars
+	for lo < hi {
+		mid := (lo + hi) / 2
+		if w.global(mid).start <= p {
+			lo = mid + 1
+		} else {
+			hi = mid
+		}
+	}
+	start, end := racedatastart, racedataend
+	if lo < w.vars {
+		end = min(end, w.global(lo).start)
+	}
+	if lo > 0 {
+		v := w.global(lo - 1)
+		if v.size&heisenIsOpaque != 0 {
+			return
+		}
+		start = v.start
+		if after := start + v.size&^heisenIsRoot; p < after {
+			end = after
+		} else {
+			start = after
+		}
+	}
+	w.add(start&^7, alignUp(end, 8)-start&^7)
+}
+
+// stack looks at a variable on the goroutine's own stack: nobody else has it, but it
+// may point to what others have. Where no variable is known the whole frame is
+// looked at.
+func (w *heisenHiddenState) stack(p uintptr) {
+	for i := range w.framed {
+		if f := w.frames[i]; p-f.start < f.size {
+			return
+		}
+	}
+	if w.framed == heisenMaxFramed {
+		w.full = true
+		return
+	}
+	var u unwinder
+	for u.initAt(w.pc, w.sp, 0, w.gp, unwindSilentErrors); u.valid(); u.next() {
+		if f := &u.frame; p-f.sp < f.fp-f.sp {
+			s := heisenSpan{f.sp, f.fp - f.sp}
+			_, _, objects := f.getStackMap(false)
+			for i := range objects {
+				o := &objects[i]
+				at := f.varp
+				if o.off >= 0 {
+					at = f.argp
+				}
+				if at += uintptr(o.off); p-at < uintptr(o.size) {
+					s = heisenSpan{at, uintptr(o.size)}
+					break
+				}
+			}
+			w.frames[w.framed] = s
+			w.framed++
+			if w.words += s.size / goarch.PtrSize; w.words > heisenMaxWords {
+				w.full = true
+			}
+			for at := s.start; at < s.start+s.size && !w.full; at += goarch.PtrSize {
+				w.word(*(*uintptr)(unsafe.Pointer(at)))
+			}
+			return
+		}
+	}
+	w.full = true
+}
+
+// number returns the number of the set, which is sent if it is new.
+func (w *heisenHiddenState) number() uint32 {
+	set := heisenSet{sum: uint64(w.n)}
+	for i := range w.n {
+		s := w.spans[i]
+		x := heisenHash(uint64(s.start)) ^ uint64(s.size)
+		set.sum += heisenHash(x)
+		set.other += heisenHash(x*0xD6E8FEB86659FD93 + 1)
+	}
+	id, isNew := w.find(set)
+	if isNew {
+		w.sent += w.n
+		heisenSend(heisenMsgReach, id, 0, unsafe.Pointer(&w.spans), w.n*unsafe.Sizeof(heisenSpan{}))
+	}
+	return id
+}
+
+// find returns the number of a set, 0 if there are too many, and whether it is new.
+func (w *heisenHiddenState) find(set heisenSet) (id uint32, isNew bool) {
+	const mask = 1<<heisenSetBits - 1
+	i := (set.sum ^ set.other>>17) & mask
+	for ; ; i = (i + 1) & mask {
+		e := (*heisenSet)(unsafe.Pointer(w.sets + uintptr(i)*unsafe.Sizeof(heisenSet{})))
+		if e.id == 0 {
+			if w.sent > heisenMaxSpans || w.ids > mask/2 {
+				return 0, false
+			}
+			w.ids++
+			set.id = w.ids
+			*e = set
+			return set.id, true
+		}
+		if e.sum == set.sum && e.other == set.other {
+			return e.id, false
+		}
+	}
+}

@@ -1,0 +1,85 @@
+package vclock_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/heisen-go/heisen"
+	"github.com/heisen-go/heisen/bench/workload"
+	"github.com/heisen-go/heisen/vclock"
+)
+
+// with returns the detectors that accept BarrierPairs.
+func with(symbols *heisen.Symbols) (fastTrack, reference func(heisen.Sink) heisen.Detector) {
+	pairs := vclock.BarrierPairs(symbols)
+	return func(s heisen.Sink) heisen.Detector { return vclock.NewFastTrack(s, pairs) },
+		func(s heisen.Sink) heisen.Detector { return vclock.NewReference(s, pairs) }
+}
+
+// forHidden calls check with n random traces of each kind that have hidden calls:
+// all kinds if their sets may overlap, otherwise those in which objects live and die
+// as a whole.
+func forHidden(t *testing.T, n int, overlap bool, check func([]heisen.Record, *heisen.Symbols) error) {
+	for _, kind := range kinds {
+		if kind.Lives && !overlap {
+			continue
+		}
+		t.Run(kind.name, func(t *testing.T) {
+			forSeeds(t, n, func(rng *rand.Rand) ([]heisen.Record, error) {
+				kind := kind.Small
+				kind.Hidden = workload.Sets(rng, kind, 1+rng.IntN(5), overlap)
+				trace := workload.Random(rng, kind)
+				return trace, check(trace, kind.Hidden)
+			})
+		})
+	}
+}
+
+// TestBarrierPairsAreReachability compares the reference with the definition of
+// what BarrierPairs order, pair by pair.
+func TestBarrierPairsAreReachability(t *testing.T) {
+	forHidden(t, 250, false, func(trace []heisen.Record, symbols *heisen.Symbols) error {
+		_, reference := with(symbols)
+		return reachable(trace, judge(trace, symbols), reference)
+	})
+}
+
+// TestFastTrackPromiseWithBarrierPairs checks FastTrack against the reference.
+func TestFastTrackPromiseWithBarrierPairs(t *testing.T) {
+	forHidden(t, 500, false, func(trace []heisen.Record, symbols *heisen.Symbols) error {
+		fastTrack, reference := with(symbols)
+		return promise(trace, fastTrack, reference)
+	})
+}
+
+// TestOverlappingSets: where sets of objects overlap in part, or lose a part, there
+// is no false alarm.
+func TestOverlappingSets(t *testing.T) {
+	forHidden(t, 120, true, func(trace []heisen.Record, symbols *heisen.Symbols) error {
+		want := judge(trace, symbols)
+		fastTrack, reference := with(symbols)
+		found, err := findingsOf(trace, reference)
+		if err != nil {
+			return err
+		}
+		for _, f := range found {
+			if err := consistent(trace, f, want); err != nil {
+				return err
+			}
+		}
+		return promise(trace, fastTrack, reference)
+	})
+}
+
+// TestWithoutHiddenCalls: on traces without BarrierPairs, to accept them changes
+// nothing.
+func TestWithoutHiddenCalls(t *testing.T) {
+	forRandomTraces(t, 300, func(trace []heisen.Record) error {
+		_, reference := with(nil)
+		if err := reachable(trace, judge(trace, nil), reference); err != nil {
+			return fmt.Errorf("accepting BarrierPairs: %w", err)
+		}
+		return nil
+	})
+}
