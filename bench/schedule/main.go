@@ -126,7 +126,7 @@ func run(ctx context.Context, schedule rt.Schedule, exe string, args ...string) 
 
 func consume(ctx context.Context, p *rt.Program, schedule rt.Schedule) (took time.Duration, steps uint64, err error) {
 	start := time.Now()
-	stream, err := p.Open(rt.Nothing, nil, &schedule)
+	stream, err := p.Open(rt.Want{Mode: rt.Nothing, Schedule: &schedule})
 	if err != nil {
 		return 0, 0, err
 	}

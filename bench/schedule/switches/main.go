@@ -17,10 +17,11 @@ func main() {
 	how := flag.String("how", "gosched", "gosched, lock, atomic or channel")
 	flag.Parse()
 	var mu sync.Mutex
+	done := 0
 	var count atomic.Int64
 	step, ok := map[string]func(){
 		"gosched": runtime.Gosched,
-		"lock":    func() { mu.Lock(); mu.Unlock() },
+		"lock":    func() { mu.Lock(); done++; mu.Unlock() },
 		"atomic":  func() { count.Add(1) },
 		"channel": func() {},
 	}[*how]
