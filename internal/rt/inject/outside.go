@@ -109,7 +109,9 @@ func (s *heisenScheduling) calls() (found bool) {
 	}
 	waiting := uint32(0)
 	forEachGRace(func(gp *g) {
-		if readgstatus(gp)&^_Gscan != _Gsyscall {
+		switch readgstatus(gp) &^ _Gscan {
+		case _Gsyscall, _Grunnable, _Grunning: // the latter are just coming back
+		default:
 			return
 		}
 		h := (*heisenG)(unsafe.Pointer(gp.racectx))
@@ -229,7 +231,7 @@ func heisenDraws() bool {
 		return false
 	}
 	h := (*heisenG)(unsafe.Pointer(gp.racectx))
-	return h != nil && h.task.kind != heisenOfRuntime
+	return h != nil && h.task.kind != heisenIsRuntime
 }
 
 // heisenRandom is the next random number of the schedule.
