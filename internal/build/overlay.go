@@ -97,6 +97,7 @@ var patches = []struct {
 		replaceCalls("findRunnable", "globrunqget()", "heisenGlobrunqget()", 1),
 		replaceCalls("findRunnable", "netpoll(0)", "heisenNetpoll(0)", 1),
 		replaceCalls("sysmon", "netpoll(0)", "heisenNetpoll(0)", 1),
+		replaceCalls("sysmon", "retake(now)", "heisenRetaken(retake(now))", 1),
 		replaceCalls("retake", "preemptone(pp)", "heisenPreempt(pp)", 1),
 		atStart("retake", "if !heisenMayRetake() { return 0 }"),
 		replaceCalls("startm", "mget()", "heisenMget()", 1),

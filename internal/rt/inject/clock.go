@@ -43,9 +43,11 @@ func heisenNano() int64 {
 // outside, lets the clock go to the next timer, or gives up.
 func (s *heisenScheduling) idle(pp *p) {
 	timers := &pp.timers
-	timers.lock()
-	timers.adjust(s.clock, true) // those that were stopped are none to wait for
-	timers.unlock()
+	if timers.zombies.Load() > 0 { // those that were stopped are none to wait for
+		timers.lock()
+		timers.adjust(s.clock, true)
+		timers.unlock()
+	}
 	when := timers.wakeTime()
 	network, calls := netpollAnyWaiters(), s.calls()
 	switch {

@@ -57,7 +57,8 @@ func heisenSignalled(s uint32) {
 	}
 }
 
-// heisenBack is called when gp comes back from a system call and has lost its P.
+// heisenBack is called when gp comes back from a system call and has lost its P: it is
+// said where that was.
 func heisenBack(gp *g) {
 	if h := (*heisenG)(unsafe.Pointer(gp.racectx)); heisenSched.on && h != nil {
 		h.task.back = true
@@ -108,7 +109,9 @@ func (s *heisenScheduling) calls() (found bool) {
 	}
 	waiting := uint32(0)
 	forEachGRace(func(gp *g) {
-		if readgstatus(gp)&^_Gscan != _Gsyscall {
+		switch readgstatus(gp) &^ _Gscan {
+		case _Gsyscall, _Grunnable, _Grunning: // the latter are just coming back
+		default:
 			return
 		}
 		h := (*heisenG)(unsafe.Pointer(gp.racectx))
@@ -187,6 +190,14 @@ func heisenSleeps(pp *p) bool {
 	return true
 }
 
+// heisenRetaken counts the Ps that the monitor thread has taken away.
+func heisenRetaken(n uint32) uint32 {
+	if heisenSched.on {
+		atomic.Xadd64(&heisenSched.influences[heisenBySyscall].count, int64(n))
+	}
+	return n
+}
+
 // heisenPreempt takes the place of preemptone where a goroutine has had its time.
 func heisenPreempt(pp *p) {
 	if !heisenSched.on {
@@ -220,7 +231,7 @@ func heisenDraws() bool {
 		return false
 	}
 	h := (*heisenG)(unsafe.Pointer(gp.racectx))
-	return h != nil && h.task.kind != heisenOfRuntime
+	return h != nil && h.task.kind != heisenIsRuntime
 }
 
 // heisenRandom is the next random number of the schedule.

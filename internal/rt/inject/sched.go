@@ -67,8 +67,8 @@ type heisenWay struct {
 }
 
 const (
-	heisenOfProgram = 1
-	heisenOfRuntime = 2
+	heisenIsProgram = 1
+	heisenIsRuntime = 2
 )
 
 // heisenInitSched reads how to schedule, and begins. It reports whether it could.
@@ -442,7 +442,9 @@ func (s *heisenScheduling) sort(gp *g) {
 		h.task.stays = false
 		if h.task.back {
 			h.task.back = false
-			heisenInfluenced(heisenBySyscall, heisenCallerOn(gp, gp.sched.bp))
+			if in := &s.influences[heisenBySyscall]; in.first == 0 {
+				in.first = uint32(heisenPC(heisenCallerOn(gp, gp.sched.bp)))
+			}
 		}
 		s.add(gp, h)
 	}
@@ -451,12 +453,12 @@ func (s *heisenScheduling) sort(gp *g) {
 // heisenInProgram reports whether gp belongs to the program, not to the runtime.
 func heisenInProgram(gp *g, h *heisenG) bool {
 	if h.task.kind == 0 {
-		h.task.kind = heisenOfProgram
+		h.task.kind = heisenIsProgram
 		if isSystemGoroutine(gp, true) {
-			h.task.kind = heisenOfRuntime
+			h.task.kind = heisenIsRuntime
 		}
 	}
-	return h.task.kind == heisenOfProgram
+	return h.task.kind == heisenIsProgram
 }
 
 // add puts gp into the pool.
