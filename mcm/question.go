@@ -2,6 +2,7 @@ package mcm
 
 import (
 	"fmt"
+	"iter"
 
 	"github.com/heisen-go/heisen"
 	"github.com/heisen-go/heisen/mcm/order"
@@ -159,17 +160,36 @@ func (m *Model) answer(q *query) (Verdict, []order.Node, error) {
 			m.stats.Closure++
 			return Impossible, nil, nil
 		}
-		for _, bold := range [2]bool{false, true} {
-			if bold && !m.soft {
-				break
-			}
-			if nodes := s.greedy(bold); nodes != nil && len(s.sim.violated(nodes)) == 0 {
-				m.stats.Greedy++
-				return Possible, nodes, nil
-			}
+		if nodes := s.schedule(); nodes != nil {
+			m.stats.Greedy++
+			return Possible, nodes, nil
 		}
 	}
 	return s.solve(q)
+}
+
+// schedule looks for an answer with greedy schedules: after the closure; then, if
+// reads have choices, boldly, and as if they had none.
+func (s *solving) schedule() []order.Node {
+	try := func(bold bool) []order.Node {
+		if nodes := s.greedy(bold); nodes != nil && len(s.sim.violated(nodes)) == 0 {
+			return nodes
+		}
+		return nil
+	}
+	if nodes := try(false); nodes != nil || !s.m.soft {
+		return nodes
+	}
+	if nodes := try(true); nodes != nil {
+		return nodes
+	}
+	s.closure.observed = true
+	possible := s.closure.saturate()
+	s.closure.observed = false
+	if !possible {
+		return nil
+	}
+	return try(false)
 }
 
 // solve asks the solver.
@@ -189,6 +209,12 @@ func (s *solving) solve(q *query) (Verdict, []order.Node, error) {
 	for _, e := range q.edges(m) {
 		assume = append(assume, order.Lit{Before: e.from, After: e.to})
 	}
+	for _, l := range s.lazy.prefer {
+		if err := s.solver.Prefer(l); err != nil {
+			return Unknown, nil, fmt.Errorf("mcm: %w", err)
+		}
+	}
+	s.lazy.prefer = s.lazy.prefer[:0]
 	check := s.lazy.violated
 	if m.literal {
 		check = func([]order.Node) [][]order.Lit { return nil }
@@ -244,6 +270,7 @@ func (s *solving) start() error {
 		}
 	}
 	s.solver, s.lazy.solver, s.lazy.choices = solver, solver, map[*read][]choice{}
+	s.lazy.prefer = nil
 	return nil
 }
 
@@ -434,6 +461,19 @@ func (m *Model) ask(c candidate) (Verdict, *Witness, error) {
 		return Unknown, nil, fmt.Errorf("mcm: a witness does not replay: %w", err)
 	}
 	return verdict, w, nil
+}
+
+// Pairs yields the pairs of records that Race is worth asking about, the earlier
+// one first: accesses by different threads that meet and conflict, that no common
+// lock excludes and that are not ordered in any case. All other pairs of accesses
+// are Impossible.
+func (m *Model) Pairs() iter.Seq2[int, int] {
+	return func(yield func(int, int) bool) {
+		on := true
+		m.racePairs(func(places) bool { return on }, func(c candidate) {
+			on = on && yield(int(c.at[0]), int(c.at[1]))
+		})
+	}
 }
 
 // Stats returns how the questions so far were answered.
