@@ -103,6 +103,7 @@ var patches = []struct {
 		replaceCalls("startm", "mget()", "heisenMget()", 1),
 		atStart("goschedImpl", "heisenGosched(gp, preempted)"),
 		oneOf(atStart("exitsyscallNoP", "heisenBack(gp)"), atStart("exitsyscall0", "heisenBack(gp)")),
+		atStart("entersyscallblock", "heisenWaits()"),
 		atEnd("newproc", "heisenPoint(nil)"),
 		atStart("LockOSThread", "heisenOutside(heisenByThread)"),
 		variable("randomizeScheduler"),

@@ -64,6 +64,7 @@ type heisenWay struct {
 	kind  uint8          // whose goroutine it is, once it is known
 	stays bool           // it is to go on without a choice
 	back  bool           // it comes back from a system call that took long
+	waits bool           // and that was to wait, in the runtime, for what is no goroutine
 }
 
 const (
@@ -442,9 +443,13 @@ func (s *heisenScheduling) sort(gp *g) {
 		h.task.stays = false
 		if h.task.back {
 			h.task.back = false
-			if in := &s.influences[heisenBySyscall]; in.first == 0 {
-				in.first = uint32(heisenPC(heisenCallerOn(gp, gp.sched.bp)))
+			pc := heisenCallerOn(gp, gp.sched.bp)
+			if in := &s.influences[heisenBySyscall]; h.task.waits {
+				heisenInfluenced(heisenBySyscall, pc)
+			} else if in.first == 0 {
+				in.first = uint32(heisenPC(pc))
 			}
+			h.task.waits = false
 		}
 		s.add(gp, h)
 	}
