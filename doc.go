@@ -21,6 +21,9 @@
 //     also go into programs.
 //   - atomrace: races as accesses that overlap, violations of atomic sections as
 //     accesses that come in between; sections files, noise.
+//   - internal/pick: which goroutine goes on, by strategies that also go into programs.
+//   - racefuzz: suspected bugs made to happen. Strategies, models of goroutines to try
+//     them on, schedules as text and their minimisation.
 //   - internal/rt: the recorder that is injected into programs, and what receives
 //     its events and merges the goroutines' into one order.
 //   - internal/build: the overlay that carries the recorder into a program with

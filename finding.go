@@ -25,6 +25,10 @@ const (
 	// message keeps apart. Another schedule may make a race of them; it claims
 	// none, for what the accesses depend on may forbid that schedule.
 	PotentialRace Kind = "potential-race"
+
+	// Failure is an execution that ended in a way in which the program is not to end,
+	// such as by a panic, where more is not known. It has no accesses.
+	Failure Kind = "failure"
 )
 
 // Access is one side of a Finding.

@@ -19,7 +19,7 @@ const (
 	defaultRemember = 512
 
 	// maxGroups is of how many places and locks they are at most.
-	maxGroups = 128
+	maxGroups = 512
 
 	// lookAgain is how often makeRoom looks for nothing after it found nothing.
 	lookAgain = 64

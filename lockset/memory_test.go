@@ -122,7 +122,7 @@ func TestForgotten(t *testing.T) {
 		sites  heisen.Site
 		option int
 		want   uint64
-	}{{128, 512, 0}, {129, 512, 1}, {300, 0, 0}} {
+	}{{512, 1024, 0}, {513, 1024, 1}, {300, 0, 0}} {
 		d := lockset.NewHybrid(nil, lockset.Remember(test.option))
 		for site := range test.sites {
 			d.Handle(&heisen.Record{TID: 1, Code: heisen.Read, Obj: x, Loc: site})

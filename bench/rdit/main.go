@@ -216,7 +216,8 @@ func (p *program) watch(hidden *rt.Hidden, with func(*heisen.Symbols) []heisen.D
 	if err != nil {
 		return 0, 0, err
 	}
-	stream, err := connected.Open(rt.Everything, nil, hidden)
+	connected.Hidden = hidden
+	stream, err := connected.Open(rt.Everything, nil, nil)
 	if err != nil {
 		return 0, 0, err
 	}

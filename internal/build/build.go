@@ -202,7 +202,12 @@ func cutTags(args []string) (tags, rest []string) {
 // flags are further build flags. What the compiler says is in the error.
 func (b *Builder) Build(ctx context.Context, dir, output string, flags []string, packages ...string) error {
 	args := append([]string{"-o", output}, flags...)
-	cmd := b.Command(ctx, "build", append(args, packages...)...)
+	return b.compile(ctx, dir, "build", append(args, packages...))
+}
+
+// compile runs a go command that compiles.
+func (b *Builder) compile(ctx context.Context, dir, verb string, args []string) error {
+	cmd := b.Command(ctx, verb, args...)
 	cmd.Dir = dir
 	var said bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &said, &said
@@ -213,7 +218,7 @@ func (b *Builder) Build(ctx context.Context, dir, output string, flags []string,
 		if said.Len() > 0 {
 			return &Error{Said: strings.TrimSpace(said.String())}
 		}
-		return fmt.Errorf("go build: %w", err)
+		return fmt.Errorf("go %s: %w", verb, err)
 	}
 	return nil
 }

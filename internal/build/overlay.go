@@ -62,6 +62,9 @@ func newOverlay(t *Toolchain) (overlay, error) {
 		}
 	}
 
+	if err := o.addClock(read); err != nil {
+		return nil, err
+	}
 	norace, err := read("internal/race/norace.go")
 	if err != nil {
 		return nil, err
@@ -90,13 +93,61 @@ var patches = []struct {
 	patches []patch
 }{
 	{"runtime/proc.go", []patch{
+		replaceCalls("findRunnable", "runqget(pp)", "heisenRunqget(pp)", 1),
+		replaceCalls("findRunnable", "globrunqget()", "heisenGlobrunqget()", 1),
+		replaceCalls("findRunnable", "netpoll(0)", "heisenNetpoll(0)", 1),
+		replaceCalls("sysmon", "netpoll(0)", "heisenNetpoll(0)", 1),
+		replaceCalls("retake", "preemptone(pp)", "heisenPreempt(pp)", 1),
+		atStart("retake", "if !heisenMayRetake() { return 0 }"),
+		replaceCalls("startm", "mget()", "heisenMget()", 1),
+		atStart("goschedImpl", "heisenGosched(gp, preempted)"),
+		oneOf(atStart("exitsyscallNoP", "heisenBack(gp)"), atStart("exitsyscall0", "heisenBack(gp)")),
+		atEnd("newproc", "heisenPoint(nil)"),
+		atStart("LockOSThread", "heisenOutside(heisenByThread)"),
+		variable("randomizeScheduler"),
 		inEndlessLoop("sysmon", "heisenPoll()"),
 		// The monitor thread is about to sleep, for the whole program is idle; the
 		// call it would make does nothing on Linux.
 		replaceCalls("sysmon", "osRelax(true)", "heisenPoll()", 1),
 		atStart("os_beforeExit", "if exitCode != 0 { heisenStop() }"),
 	}},
-	{"runtime/mgc.go", []patch{atStart("gcSweep", "heisenBarrier()")}},
+	{"runtime/mgc.go", []patch{
+		atStart("gcSweep", "heisenBarrier()"),
+		replaceCalls("gcStart", "Gosched()", "heisenStay()", 1),
+	}},
+	{"runtime/mgcmark.go", []patch{
+		replaceExpressions("scanframeworker", "isAsyncPreempt || isDebugCall", "isAsyncPreempt || isDebugCall || heisenStandsIn(frame.fn)", 1),
+		replaceExpressions("scanframeworker", "state.conservative || isAsyncPreempt || isDebugCall",
+			"state.conservative || isAsyncPreempt || isDebugCall || heisenStandsIn(frame.fn)", 1),
+	}},
+	// No more memory is given back in the background, for the time that takes.
+	{"runtime/mgcscavenge.go", []patch{atStart("scavengerState.run", "if heisenSched.on { return 0, 0 }")}},
+	{"runtime/chan.go", []patch{
+		atStart("chansend", "heisenPoint(unsafe.Pointer(c))"),
+		atStart("chanrecv", "heisenPoint(unsafe.Pointer(c))"),
+		atStart("closechan", "heisenPoint(unsafe.Pointer(c))"),
+	}},
+	{"runtime/select.go", []patch{
+		atStart("selectgo", "heisenPoint(nil)"),
+		replaceCalls("selectgo", "cheaprandn(uint32(norder + 1))", "heisenCheaprandn(uint32(norder + 1))", 1),
+	}},
+	{"runtime/time.go", []patch{
+		replaceCalls("timer.maybeAdd", "cheaprand()", "heisenCheaprand()", 1),
+		replaceCalls("time_runtimeNano", "nanotime()", "heisenNano()", 1),
+	}},
+	{"runtime/iface.go", []patch{
+		replaceCalls("typeAssert", "cheaprand()", "heisenCheaprand()", 2),
+		replaceCalls("interfaceSwitch", "cheaprand()", "heisenCheaprand()", 2),
+	}},
+	{"runtime/rand.go", []patch{atStart("rand", "if heisenDraws() { return heisenRandom() }")}},
+	{"runtime/vgetrandom_linux.go", []patch{atStart("vgetrandom", "if heisenDraws() { heisenGetrandom(p); return len(p), true }")}},
+	{"runtime/debug.go", []patch{
+		atStart("GOMAXPROCS", "if heisenSched.on { return int(heisenSched.procs) }"),
+		atStart("SetDefaultGOMAXPROCS", "if heisenSched.on { return }"),
+		atStart("NumCPU", "if heisenSched.on { return int(heisenSched.procs) }"),
+	}},
+	{"runtime/sigqueue.go", []patch{atStart("sigsend", "heisenSignalled(s)")}},
+	{"runtime/cgocall.go", []patch{atStart("cgocall", "heisenOutside(heisenByCgo)")}},
 	{"runtime/panic.go", []patch{
 		atStart("fatalthrow", "heisenAbort()"),
 		atStart("fatalpanic", "heisenStop()"),
@@ -108,7 +159,8 @@ var patches = []struct {
 		dropDeclaration("sync_atomic_CompareAndSwapUintptr"),
 	}},
 	{"internal/sync/mutex.go", []patch{
-		atStart("Mutex.Lock", "if race.Enabled { race.Locking() }"),
+		atStart("Mutex.Lock", "if race.Enabled { race.Locking(unsafe.Pointer(m)) }"),
+		atStart("Mutex.TryLock", "if race.Enabled { race.Locking(unsafe.Pointer(m)) }"),
 		replaceCalls("Mutex.Lock", "race.Acquire(unsafe.Pointer(m))", "race.Locked(unsafe.Pointer(m))", 1),
 		replaceCalls("Mutex.lockSlow", "race.Acquire(unsafe.Pointer(m))", "race.Locked(unsafe.Pointer(m))", 1),
 		replaceCalls("Mutex.TryLock", "race.Acquire(unsafe.Pointer(m))", "race.TryLocked(unsafe.Pointer(m))", 1),
@@ -123,12 +175,24 @@ var patches = []struct {
 	{"testing/fuzz.go", []patch{atStart("fRunner", "heisenTask(f.name)")}},
 	{"testing/benchmark.go", []patch{atStart("B.runN", `heisenTask(b.name); defer heisenTask("")`)}},
 	{"testing/run_example.go", []patch{atStart("runExample", `heisenTask(eg.Name); defer heisenTask("")`)}},
+	{"sync/waitgroup.go", []patch{
+		atStart("WaitGroup.Add", "if race.Enabled { race.Synchronizing(unsafe.Pointer(wg)) }"),
+		atStart("WaitGroup.Wait", "if race.Enabled { race.Synchronizing(unsafe.Pointer(wg)) }"),
+	}},
+	{"sync/cond.go", []patch{
+		addImport("internal/race"),
+		atStart("Cond.Wait", "if race.Enabled { race.Synchronizing(unsafe.Pointer(c)) }"),
+		atStart("Cond.Signal", "if race.Enabled { race.Synchronizing(unsafe.Pointer(c)) }"),
+		atStart("Cond.Broadcast", "if race.Enabled { race.Synchronizing(unsafe.Pointer(c)) }"),
+	}},
 	{"sync/pool.go", []patch{
+		atStart("Pool.Put", "if race.Enabled { race.Synchronizing(unsafe.Pointer(p)) }"),
+		atStart("Pool.Get", "if race.Enabled { race.Synchronizing(unsafe.Pointer(p)) }"),
 		replaceCalls("Pool.Get", "race.Acquire(poolRaceAddr(x))", "race.AcquireByChance(poolRaceAddr(x))", 1),
 	}},
 	{"syscall/syscall_unix.go", []patch{
-		replaceCalls("Read", "race.Acquire(unsafe.Pointer(&ioSync))", "race.AcquireByChance(unsafe.Pointer(&ioSync))", 1),
-		replaceCalls("Pread", "race.Acquire(unsafe.Pointer(&ioSync))", "race.AcquireByChance(unsafe.Pointer(&ioSync))", 1),
+		replaceCalls("Read", "race.Acquire(unsafe.Pointer(&ioSync))", "race.Input(unsafe.Pointer(&ioSync))", 1),
+		replaceCalls("Pread", "race.Acquire(unsafe.Pointer(&ioSync))", "race.Input(unsafe.Pointer(&ioSync))", 1),
 	}},
 	// It runs on the little stack that is left below assembly, and writes to what is
 	// its caller's alone.
@@ -136,8 +200,10 @@ var patches = []struct {
 	{"sync/rwmutex.go", []patch{
 		// The lock operations count as accesses. What is left is what the reads are
 		// for besides: a nil lock panics before synchronisation is disabled.
-		atStart("RWMutex.Lock", "if race.Enabled { race.Locking() }"),
-		atStart("RWMutex.RLock", "if race.Enabled { race.Locking() }"),
+		atStart("RWMutex.Lock", "if race.Enabled { race.Locking(unsafe.Pointer(rw)) }"),
+		atStart("RWMutex.TryLock", "if race.Enabled { race.Locking(unsafe.Pointer(rw)) }"),
+		atStart("RWMutex.RLock", "if race.Enabled { race.Locking(unsafe.Pointer(rw)) }"),
+		atStart("RWMutex.TryRLock", "if race.Enabled { race.Locking(unsafe.Pointer(rw)) }"),
 		replaceStatements("race.Read(unsafe.Pointer(&rw.w))", "_ = rw.readerSem", 6),
 		replaceStatements("race.Acquire(unsafe.Pointer(&rw.writerSem))", "", 2),
 		replaceCalls("RWMutex.RLock", "race.Acquire(unsafe.Pointer(&rw.readerSem))", "race.RLocked(unsafe.Pointer(rw))", 1),

@@ -62,7 +62,7 @@ func TestOverlay(t *testing.T) {
 			}
 		}
 	}
-	if want := len(patches) + 2; patched != want {
+	if want := len(patches) + 5; patched != want {
 		t.Errorf("%d files patched, not %d", patched, want)
 	}
 

@@ -131,6 +131,48 @@ func atStart(name, statement string) patch {
 	}
 }
 
+// atEnd puts a statement at the end of a function without results.
+func atEnd(name, statement string) patch {
+	return func(s *source) error {
+		f, err := s.body(name)
+		if err != nil {
+			return err
+		}
+		s.insert(f.Body.Rbrace, "; "+statement)
+		return nil
+	}
+}
+
+// oneOf makes the first patch that can be made.
+func oneOf(patches ...patch) patch {
+	return func(s *source) (err error) {
+		for _, p := range patches {
+			if err = p(s); err == nil {
+				return nil
+			}
+		}
+		return err
+	}
+}
+
+// variable makes a constant, which must be declared alone, a variable.
+func variable(name string) patch {
+	return func(s *source) error {
+		for _, d := range s.file.Decls {
+			decl, ok := d.(*ast.GenDecl)
+			if !ok || decl.Tok != token.CONST || decl.Lparen.IsValid() {
+				continue
+			}
+			if spec := decl.Specs[0].(*ast.ValueSpec); len(spec.Names) == 1 && spec.Names[0].Name == name {
+				at := s.offset(decl.TokPos)
+				s.edits = append(s.edits, edit{at, at + len("const"), "var"})
+				return nil
+			}
+		}
+		return fmt.Errorf("no constant %s", name)
+	}
+}
+
 // inEndlessLoop puts a statement at the start of the first "for {" directly in a
 // function's body.
 func inEndlessLoop(name, statement string) patch {
@@ -170,6 +212,43 @@ func replaceCalls(name, call, with string, expected int) patch {
 			return fmt.Errorf("%d calls of %s in %s, not %d", found, call, name, expected)
 		}
 		return nil
+	}
+}
+
+// replaceExpressions replaces a binary expression in a function, given in gofmt's form;
+// there must be as many as expected.
+func replaceExpressions(name, expression, with string, expected int) patch {
+	return func(s *source) error {
+		f, err := s.body(name)
+		if err != nil {
+			return err
+		}
+		found := 0
+		ast.Inspect(f.Body, func(n ast.Node) bool {
+			if x, ok := n.(*ast.BinaryExpr); ok && s.printed(x) == expression {
+				s.replace(x, with)
+				found++
+				return false
+			}
+			return true
+		})
+		if found != expected {
+			return fmt.Errorf("%d expressions %s in %s, not %d", found, expression, name, expected)
+		}
+		return nil
+	}
+}
+
+// addImport adds an import to those of a file.
+func addImport(path string) patch {
+	return func(s *source) error {
+		for _, d := range s.file.Decls {
+			if decl, ok := d.(*ast.GenDecl); ok && decl.Tok == token.IMPORT && decl.Lparen.IsValid() {
+				s.insert(decl.Lparen+1, " \""+path+"\";")
+				return nil
+			}
+		}
+		return fmt.Errorf("no list of imports")
 	}
 }
 

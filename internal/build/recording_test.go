@@ -72,18 +72,22 @@ type recording struct {
 	races    []heisen.Finding
 	programs int // that connected
 
+	execution *rt.Execution // of a deterministic run
+	meetings  []rt.Meeting
+
 	status         int
 	stdout, stderr string
 }
 
 // run is how a program is to be run.
 type run struct {
-	exe    string
-	args   []string
-	env    []string
-	answer int32 // the exit status that it is told
-	mode   rt.Mode
-	whilst func(cmd *exec.Cmd, out *syncer) // called when it has started
+	exe      string
+	args     []string
+	env      []string
+	answer   int32 // the exit status that it is told
+	mode     rt.Mode
+	schedule *rt.Schedule
+	whilst   func(cmd *exec.Cmd, out *syncer) // called when it has started
 }
 
 // syncer is a buffer that is written and read at the same time.
@@ -147,7 +151,7 @@ func record(t *testing.T, r run) *recording {
 			programs.Add(1)
 			go func() {
 				defer programs.Done()
-				rec.receive(p, r.mode, r.answer)
+				rec.receive(p, r)
 			}()
 		}
 	}()
@@ -172,14 +176,15 @@ func record(t *testing.T, r run) *recording {
 }
 
 // receive consumes the stream of one program.
-func (rec *recording) receive(p *rt.Program, mode rt.Mode, answer int32) {
-	defer p.Close(answer)
-	stream, err := p.Open(mode, nil, nil)
+func (rec *recording) receive(p *rt.Program, r run) {
+	defer p.Close(r.answer)
+	stream, err := p.Open(r.mode, nil, r.schedule)
 	if err != nil {
 		rec.err = err
 		return
 	}
-	rec.syms = stream.Symbols()
+	rec.syms, rec.execution = stream.Symbols(), stream.Execution()
+	stream.OnMeeting(func(m rt.Meeting) { rec.meetings = append(rec.meetings, m) })
 	keep := collect(func(r *heisen.Record) { rec.events = append(rec.events, *r) })
 	races := vclock.NewFastTrack(func(f heisen.Finding) { rec.races = append(rec.races, f) })
 	_, rec.err = heisen.Run(context.Background(), stream, keep, races)
@@ -195,10 +200,20 @@ func (c collect) Flush() error          { return nil }
 // marks match the names that lines of the program have.
 var marks = regexp.MustCompile(`// at: ([a-z0-9-]+)$`)
 
-// lines returns the lines of the program that have names.
+// lines returns the lines of closer.go that have names.
 func lines(t *testing.T) map[string]int {
 	t.Helper()
-	text, err := os.ReadFile(filepath.Join(prog, "closer.go"))
+	named := linesOf(t, "closer.go")
+	if len(named) < 30 {
+		t.Fatalf("only %d lines have names", len(named))
+	}
+	return named
+}
+
+// linesOf returns the lines of a file of the program that have names.
+func linesOf(t *testing.T, file string) map[string]int {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join(prog, file))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -207,9 +222,6 @@ func lines(t *testing.T) map[string]int {
 		if m := marks.FindStringSubmatch(line); m != nil {
 			named[m[1]] = i + 1
 		}
-	}
-	if len(named) < 30 {
-		t.Fatalf("only %d lines have names", len(named))
 	}
 	return named
 }

@@ -84,18 +84,36 @@ func (f *findings) see(item report.Item, symbols *heisen.Symbols, pkg string) {
 		return
 	}
 	resolved.Package = pkg
-	by, hidden := f.expect.hides(&resolved)
-	known = &finding{resolved, item.Reverse, hidden}
+	known = f.enter(resolved, item.Reverse)
 	known.Count = 0
-	f.known[keyOf(item)] = known
+}
+
+// add takes a finding that no stream of this invocation has, with its count. It
+// reports whether it is to be reported.
+func (f *findings) add(resolved report.Finding) bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if known := f.known[findingKey{resolved.Detector, resolved.Fingerprint}]; known != nil {
+		known.Count += resolved.Count
+		return !known.hidden
+	}
+	return !f.enter(resolved, false).hidden
+}
+
+// enter enters a finding that is not known.
+func (f *findings) enter(resolved report.Finding, reverse bool) *finding {
+	by, hidden := f.expect.hides(&resolved)
+	known := &finding{resolved, reverse, hidden}
+	f.known[findingKey{resolved.Detector, resolved.Fingerprint}] = known
 	if hidden {
-		f.hidden[item.Fingerprint] = by
-		return
+		f.hidden[resolved.Fingerprint] = by
+		return known
 	}
 	f.order = append(f.order, known)
 	if f.print != nil {
 		f.print(&resolved) // what cannot be printed is still counted
 	}
+	return known
 }
 
 // isAbout reports whether one of the accesses of a finding is to a variable that a
@@ -185,6 +203,8 @@ func plural(kind heisen.Kind) string {
 		return "potential deadlock(s)"
 	case heisen.PotentialRace:
 		return "potential data race(s)"
+	case heisen.Failure:
+		return "failing execution(s)"
 	case heisen.Discipline:
 		return "violation(s) of the locking discipline"
 	}

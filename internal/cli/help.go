@@ -29,6 +29,36 @@ too, each finding is such a line, with the finding in its field Finding.
 			run: (*invocation).runProgram,
 		},
 		{
+			name: "fuzz", args: "[test | run] [packages] [-- test flags | arguments]",
+			short: "make suspected bugs happen, and see whether they do harm",
+			long: `Programs run with one goroutine at a time. First each runs once, and what may race
+in another schedule, or deadlock, or come into an atomic section of -sections, is
+suspected. Then each suspect is tried under several seeds: a goroutine that comes
+to one of its places is kept back until another comes to the other place with a
+conflicting access to the same memory; one of the two goes first, by chance. What
+is reported has happened, together with how the program took it, and a schedule
+that heisen replay does again. The seed decides about select, the order of
+maps and random numbers too, and time is virtual: it jumps to the next timer
+when nothing else can go on.
+
+Suspects and seeds are independent of each other. With -shard and -seeds several
+machines share the work: the suspects are the same everywhere.
+
+Flags after -- are for the tests, or arguments of the program; of go test's flags
+those are allowed that concern a single execution.
+` + knownHelp,
+			run: (*invocation).fuzz,
+		},
+		{
+			name: "replay", args: "file.schedule",
+			short: "do the execution of a schedule again",
+			long: `The program is built from the sources as they are, in the folder in which heisen fuzz
+ran, and executed once under the schedule; its output is shown. If it goes another way
+than the schedule says, that is said too. The name - is standard input.
+`,
+			run: (*invocation).replay,
+		},
+		{
 			name: "record", args: "-o trace.heisen (test | run) [packages] [-- arguments]",
 			short: "record a program's events, to be analysed later",
 			long: `The trace can be read while it is written. A command that starts several

@@ -11,6 +11,11 @@ import (
 // delay on, until the returned function is called, and then how long it took. In a
 // pipe it shows nothing.
 func (inv *invocation) progress(what string, delay time.Duration) (done func()) {
+	return inv.progressOf(what, func() string { return what }, delay)
+}
+
+// progressOf is progress for what can say how far it has come.
+func (inv *invocation) progressOf(what string, now func() string, delay time.Duration) (done func()) {
 	f, ok := inv.Err.(*os.File)
 	if !ok {
 		return func() {}
@@ -30,7 +35,7 @@ func (inv *invocation) progress(what string, delay time.Duration) (done func()) 
 		for {
 			select {
 			case <-ticker.C:
-				fmt.Fprintf(f, "\r%s: %s, %d s ", inv.tool.Name, what, int(time.Since(start).Seconds()))
+				fmt.Fprintf(f, "\r\x1b[K%s: %s, %d s ", inv.tool.Name, now(), int(time.Since(start).Seconds()))
 				shown = true
 			case <-stop:
 				if shown {

@@ -98,7 +98,8 @@ func (s *session) accept() {
 }
 
 func (s *session) program(number int, p *rt.Program) error {
-	stream, err := p.Open(s.mode, s.live, s.hidden)
+	p.Hidden = s.hidden
+	stream, err := p.Open(s.mode, s.live, nil)
 	if err != nil {
 		p.Close(Clean)
 		return err

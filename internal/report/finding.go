@@ -39,8 +39,12 @@ type Finding struct {
 	// Reverse is set for a race that was also seen in the other order.
 	Reverse *Order `json:"reverse,omitempty"`
 
-	Witness []Step `json:"witness,omitempty"` // a schedule that shows the bug
-	Replay  string `json:"replay,omitempty"`  // the command that repeats it
+	// Blocked are, of a program that did not go on, the goroutines that had not ended.
+	Blocked []Blocked `json:"blocked,omitempty"`
+
+	Trials  *Trials `json:"trials,omitempty"`  // executions that were to show the bug
+	Witness []Step  `json:"witness,omitempty"` // a schedule that shows the bug
+	Replay  string  `json:"replay,omitempty"`  // the command that repeats it
 }
 
 // Order is how a race looked when its accesses came in the other order than in
@@ -105,6 +109,8 @@ type Step struct {
 	Thread heisen.Thread `json:"thread"`
 	Name   string        `json:"goroutine"`
 	Object string        `json:"object"`
-	Site   string        `json:"site"`
-	Value  *uint64       `json:"value,omitempty"` // read or written, if known
+	// Variable is the expression of the object there, if known.
+	Variable string  `json:"variable,omitempty"`
+	Site     string  `json:"site"`
+	Value    *uint64 `json:"value,omitempty"` // read or written, if known
 }

@@ -92,6 +92,31 @@ func raceFinding() Finding {
 	return f
 }
 
+// tried is a race that executions under control brought about.
+func tried() Finding {
+	f := raceFinding()
+	f.Detector, f.Count = "racefuzz", 9
+	first, second := 0, 1
+	f.Trials = &Trials{
+		Strategy: "race-directed", Executions: 10, Confirmed: 9, Harmful: true,
+		Endings: []Ending{
+			{Outcome: "panic", Message: "balance is negative", Confirmed: true, First: &second, Count: 4, Seed: 2, Schedule: "0123.schedule"},
+			{Outcome: "passed", Confirmed: true, First: &first, Count: 5, Seed: 1},
+			{Outcome: "passed", Count: 1, Seed: 7},
+		},
+		Outside: []string{"network: main.serve at bank.go:31"},
+	}
+	return f
+}
+
+// untried is a potential race that no execution brought about.
+func untried() Finding {
+	f := raceFinding()
+	f.Detector, f.Kind, f.Witness, f.Replay = "hybrid", heisen.PotentialRace, nil, ""
+	f.Trials = &Trials{Strategy: "race-directed", Executions: 10, Endings: []Ending{{Outcome: "passed", Count: 10, Seed: 1}}}
+	return f
+}
+
 // bothOrders is a race that was seen in both orders.
 func bothOrders() Finding {
 	f := raceFinding()
@@ -316,6 +341,8 @@ func allFindings() map[string]Finding {
 	return map[string]Finding{
 		"race":      raceFinding(),
 		"orders":    bothOrders(),
+		"tried":     tried(),
+		"untried":   untried(),
 		"tests":     inTests(),
 		"atomicity": atomicityFinding(),
 		"twice":     interruptedTwice(),

@@ -154,7 +154,7 @@ func frames(in []heisen.Frame) []Frame {
 // program asks for it. A stack of nothing else gives its innermost frame.
 func userFrame(stack []Frame) Frame {
 	for _, f := range stack {
-		if f.File != "" && !synchronises(f.Func) {
+		if f.File != "" && !Synchronises(f.Func) {
 			return f
 		}
 	}
@@ -164,7 +164,9 @@ func userFrame(stack []Frame) Frame {
 	return Frame{}
 }
 
-func synchronises(function string) bool {
+// Synchronises reports whether a function belongs to the packages that implement
+// synchronisation.
+func Synchronises(function string) bool {
 	for _, pkg := range [...]string{"sync.", "sync/atomic.", "internal/sync.", "internal/race.", "internal/runtime/", "runtime."} {
 		if strings.HasPrefix(function, pkg) {
 			return true
@@ -230,6 +232,9 @@ func (r resolver) step(rec *heisen.Record) Step {
 	}
 	if rec.Code == heisen.Fork || rec.Code == heisen.Join {
 		s.Object = r.name(rec.Obj.Thread())
+	} else {
+		frame := userFrame(frames(r.symbols.Site(rec.Loc).Frames))
+		s.Variable = r.sources.At(frame, rec.Code).Variable()
 	}
 	if rec.Flags&heisen.HasValue != 0 {
 		v := rec.Val

@@ -22,7 +22,7 @@ const (
 // searches logs for those finds these.
 func WriteText(w io.Writer, f *Finding) error {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s\nWARNING: %s\n", frameLine, title(f.Kind))
+	fmt.Fprintf(&b, "%s\nWARNING: %s\n", frameLine, title(f))
 	switch {
 	case len(f.Cycle) > 0:
 		fmt.Fprintf(&b, "%s: %s\n", f.Message, strings.Join(f.Cycle, " -> "))
@@ -46,6 +46,8 @@ func WriteText(w io.Writer, f *Finding) error {
 	for i := range f.Goroutines {
 		writeGoroutine(&b, f, &f.Goroutines[i])
 	}
+	writeBlocked(&b, f.Blocked)
+	writeTrials(&b, f)
 	writeWitness(&b, f.Witness)
 	if f.Replay != "" {
 		fmt.Fprintf(&b, "\nReplay: %s\n", f.Replay)
@@ -57,20 +59,25 @@ func WriteText(w io.Writer, f *Finding) error {
 	return nil
 }
 
-func title(kind heisen.Kind) string {
-	switch kind {
+func title(f *Finding) string {
+	switch f.Kind {
 	case heisen.Race:
 		return "DATA RACE"
 	case heisen.Atomicity:
 		return "ATOMICITY VIOLATION"
 	case heisen.Deadlock:
+		if f.Trials != nil && f.Trials.Confirmed > 0 {
+			return "DEADLOCK"
+		}
 		return "POTENTIAL DEADLOCK"
 	case heisen.PotentialRace:
 		return "POTENTIAL DATA RACE"
 	case heisen.Discipline:
 		return "LOCKING DISCIPLINE"
+	case heisen.Failure:
+		return "FAILING EXECUTION"
 	}
-	return strings.ToUpper(string(kind))
+	return strings.ToUpper(string(f.Kind))
 }
 
 // Times says how often a finding was found; nothing if once.
@@ -118,7 +125,10 @@ func writeAccesses(b *strings.Builder, f *Finding) {
 		case latestFirst(f.Kind):
 			a = &f.Accesses[n-1-i]
 			op = words(a.Op)
-			if i > 0 {
+			switch {
+			case i > 0 && f.Trials != nil: // either may have come first
+				op = "concurrent " + op
+			case i > 0:
 				op = "previous " + op
 			}
 		case section && i == 0:
@@ -215,7 +225,7 @@ func writeWitness(b *strings.Builder, steps []Step) {
 		steps = steps[more:]
 	}
 	for _, s := range steps {
-		fmt.Fprintf(b, "  %s: %s %s at %s\n", s.Name, s.Op, s.Object, s.Site)
+		fmt.Fprintf(b, "  %s: %s %s at %s\n", s.Name, words(s.Op), nameAndObject(s.Variable, s.Object), s.Site)
 	}
 }
 

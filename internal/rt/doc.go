@@ -22,6 +22,13 @@
 // table of package internal/watch, which is injected with the recorder, has what each
 // goroutine is accessing, and what is found comes with the stream.
 //
+// A program can be run deterministically (Schedule, sched.go): one goroutine at a time,
+// which, is chosen by the strategies of package internal/pick, which are injected, too.
+// Everything that decides what the program does comes from one seed then: the choices,
+// random numbers, the order of maps and select, and time, which is virtual (clock.go).
+// What comes from outside is counted (outside.go); a program that cannot go on is
+// ended, with a report of where its goroutines are (stuck.go).
+//
 // Package testing is patched to say which test a goroutine begins to run; in the
 // Symbols that is a call at a site that has a Task.
 package rt

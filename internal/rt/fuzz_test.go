@@ -28,6 +28,7 @@ func FuzzStream(f *testing.F) {
 		message(nil, msgPlaces, 0, 5, 1<<32|taskPlace|7, 2<<32|9, 2<<32|8),
 		message(nil, msgWords, 0, word(opSwitch, 0), 0, word(opBegin, orphan), word(opWrite, 8), 3<<32|1<<31,
 			word(opTurn, 0), 0, word(opWriteLate, 16), 4<<32|0xf5, 5<<32|6, word(opCollected, 1), 1, 1, word(opEnd, 3), 2, 0)))
+	f.Add(executionMessages())
 	f.Fuzz(func(t *testing.T, data []byte) {
 		if len(data) > 16<<10 || accessed(data) > 256<<20 {
 			t.Skip("what this stands for is large")
@@ -36,6 +37,11 @@ func FuzzStream(f *testing.F) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		s.OnMeeting(func(m Meeting) {
+			if len(m.Accesses) != 2 {
+				t.Fatalf("meeting %+v", m)
+			}
+		})
 		var before, after runtime.MemStats
 		runtime.ReadMemStats(&before)
 		batch := make([]heisen.Record, 64)

@@ -12,6 +12,7 @@ import (
 	"io/fs"
 	"strings"
 
+	"github.com/heisen-go/heisen/internal/pick"
 	"github.com/heisen-go/heisen/internal/watch"
 )
 
@@ -42,17 +43,22 @@ func Sources(syscallPackage string) (map[string][]byte, error) {
 		}
 		files[e.Name()] = []byte(strings.ReplaceAll(body, `"internal/runtime/syscall/linux"`, `"`+syscallPackage+`"`))
 	}
-	if err := addWatch(files); err != nil {
-		return nil, err
+	for _, core := range []struct {
+		name   string
+		source embed.FS
+	}{{"watch", watch.Source}, {"pick", pick.Source}} {
+		if err := addCore(files, core.name, core.source); err != nil {
+			return nil, err
+		}
 	}
 	return files, nil
 }
 
-// addWatch adds the files of package internal/watch as they go into package
-// runtime: what they declare has names of its own there, and the atomic types are
-// the runtime's.
-func addWatch(files map[string][]byte) error {
-	entries, err := fs.ReadDir(watch.Source, ".")
+// addCore adds the files of a package that is the core of what the recorder does, as
+// they go into package runtime: what they declare has names of its own there, and
+// the atomic types are the runtime's.
+func addCore(files map[string][]byte, pkg string, source embed.FS) error {
+	entries, err := fs.ReadDir(source, ".")
 	if err != nil {
 		return err
 	}
@@ -60,7 +66,7 @@ func addWatch(files map[string][]byte) error {
 	parsed := map[string]*ast.File{}
 	own := map[string]bool{} // what the files declare
 	for _, e := range entries {
-		text, err := fs.ReadFile(watch.Source, e.Name())
+		text, err := fs.ReadFile(source, e.Name())
 		if err != nil {
 			return err
 		}
@@ -87,7 +93,11 @@ func addWatch(files map[string][]byte) error {
 			return true
 		})
 		for _, id := range rename {
-			id.Name = "heisenWatch" + strings.ToUpper(id.Name[:1]) + id.Name[1:]
+			name := capital(id.Name)
+			if name != id.Name && own[name] {
+				name = "_" + id.Name // it would not be the only one
+			}
+			id.Name = "heisen" + capital(pkg) + name
 		}
 		file.Name.Name = "runtime"
 		for _, spec := range file.Imports {
@@ -99,10 +109,12 @@ func addWatch(files map[string][]byte) error {
 		if err := format.Node(&b, fset, file); err != nil {
 			return err
 		}
-		files["watch_"+name] = b.Bytes()
+		files[pkg+"_"+name] = b.Bytes()
 	}
 	return nil
 }
+
+func capital(name string) string { return strings.ToUpper(name[:1]) + name[1:] }
 
 // Annotations are the functions of package internal/race that the recorder
 // implements for the standard library's own annotations.
@@ -116,7 +128,9 @@ var Annotations = []string{
 // locks of package sync and the patched package testing.
 var AddedAnnotations = []string{
 	"Task(name string)",
-	"Locking()",
+	"Locking(lock unsafe.Pointer)",
+	"Synchronizing(on unsafe.Pointer)",
+	"Input(addr unsafe.Pointer)",
 	"Locked(lock unsafe.Pointer)",
 	"TryLocked(lock unsafe.Pointer)",
 	"Unlocking(lock unsafe.Pointer)",

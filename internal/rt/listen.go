@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
+	"math/rand/v2"
 	"net"
 	"os"
 	"path/filepath"
@@ -22,9 +24,11 @@ type Listener struct {
 	stopped atomic.Bool
 }
 
-// Listen makes a socket in a new temporary folder.
+// Listen makes a socket in a new temporary folder. The length of its name is always
+// the same: programs keep it in their memory, and addresses in two runs that are to be
+// the same must not depend on it.
 func Listen() (*Listener, error) {
-	dir, err := os.MkdirTemp("", "heisen-")
+	dir, err := makeDir()
 	if err != nil {
 		return nil, err
 	}
@@ -34,6 +38,16 @@ func Listen() (*Listener, error) {
 		return nil, fmt.Errorf("socket for events: %w", err)
 	}
 	return &Listener{dir: dir, l: l}, nil
+}
+
+func makeDir() (dir string, err error) {
+	for range 1000 {
+		dir = filepath.Join(os.TempDir(), fmt.Sprintf("heisen-%08x", rand.Uint32()))
+		if err = os.Mkdir(dir, 0o700); !errors.Is(err, fs.ErrExist) {
+			break
+		}
+	}
+	return dir, err
 }
 
 // Env returns the environment variable that makes an instrumented program, and
@@ -75,6 +89,9 @@ func (l *Listener) Close() error {
 
 // Program is a connected program.
 type Program struct {
+	// Hidden, if it is not nil, is packages of which nothing is to be recorded. It is
+	// set before Open, and the mode must be Everything then.
+	Hidden *Hidden
 	// Stripped says that the program has no symbol table, so that a pointer to a
 	// variable reaches all variables. Open sets it, if packages are hidden.
 	Stripped bool
@@ -122,21 +139,32 @@ const (
 const Repeated heisen.Flags = 1 << 7
 
 // Open reads the start of the program's recording and asks for the rest in the
-// given mode, and for a look at overlaps if live is not nil. What hidden names, if it is not nil, is
-// not recorded; the mode must be Everything then. It blocks until the program has
-// sent the start.
-func (p *Program) Open(mode Mode, live *Live, hidden *Hidden) (*Stream, error) {
-	if hidden != nil && mode != Everything {
+// given mode, for a look at overlaps if live is not nil, and for a deterministic run if
+// schedule is not nil. It blocks until the program has sent the start.
+func (p *Program) Open(mode Mode, live *Live, schedule *Schedule) (*Stream, error) {
+	if p.Hidden != nil && mode != Everything {
 		return nil, errors.New("where packages are hidden, everything else must be recorded")
 	}
-	answer := binary.LittleEndian.AppendUint32(nil, uint32(mode))
+	want := uint32(mode)
+	var messages []byte
+	add := func(message []byte) {
+		messages = append(append32(messages, uint32(len(message))), message...)
+	}
 	if live != nil {
-		what, err := live.encode()
+		message, err := live.encode()
 		if err != nil {
 			return nil, err
 		}
-		binary.LittleEndian.PutUint32(answer, uint32(mode)|wantWatch)
-		answer = append(binary.LittleEndian.AppendUint32(answer, uint32(len(what))), what...)
+		want |= wantWatch
+		add(message)
+	}
+	if schedule != nil {
+		message, err := schedule.encode()
+		if err != nil {
+			return nil, err
+		}
+		want |= wantSched
+		add(message)
 	}
 	stream, err := NewStream(p.conn, nil)
 	if err != nil {
@@ -147,15 +175,16 @@ func (p *Program) Open(mode Mode, live *Live, hidden *Hidden) (*Stream, error) {
 		p.solver = solver
 		stream.SetSymbolizer(solver)
 	}
-	if hidden != nil {
-		what, err := hidden.encode(p.Executable(), stream.hello.text)
-		if what == nil {
+	if p.Hidden != nil {
+		message, err := p.Hidden.encode(p.Executable(), stream.hello.text)
+		if message == nil {
 			return nil, err
 		}
 		p.Stripped = err != nil
-		binary.LittleEndian.PutUint32(answer, binary.LittleEndian.Uint32(answer)|wantHidden)
-		answer = append(binary.LittleEndian.AppendUint32(answer, uint32(len(what))), what...)
+		want |= wantHidden
+		add(message)
 	}
+	answer := append(append32(nil, want), messages...)
 	p.stream = stream
 	// Only now may the program go on, and end. If it is gone the stream will show.
 	p.conn.Write(answer)

@@ -1,7 +1,6 @@
 package rt
 
 import (
-	"encoding/binary"
 	"fmt"
 	"time"
 
@@ -51,53 +50,10 @@ func (l *Live) Places() (n int) {
 	return n + len(l.Noise.At)
 }
 
-// maxLiveFile bounds the length of a file's name, in bytes.
-const maxLiveFile = 1 << 12
-
-// Roles of a location in the message to the program.
-const (
-	locationReads  = 1 << 0
-	locationWrites = 1 << 1
-	locationNoise  = 1 << 2
-)
-
 // encode returns the message to the program.
 func (l *Live) encode() ([]byte, error) {
-	var files []string
-	fileOf := map[string]uint32{}
-	type location struct{ file, line, flags uint32 }
-	var locations []location
-	numberOf := map[atomrace.Location]uint32{}
-	number := func(at atomrace.Location) uint32 {
-		n, known := numberOf[at]
-		if !known {
-			file, known := fileOf[at.File]
-			if !known {
-				file = uint32(len(files))
-				fileOf[at.File] = file
-				files = append(files, at.File)
-			}
-			flags := uint32(0)
-			if at.Mode&atomrace.Reads != 0 {
-				flags |= locationReads
-			}
-			if at.Mode&atomrace.Writes != 0 {
-				flags |= locationWrites
-			}
-			locations = append(locations, location{file, uint32(at.Line), flags})
-			n = uint32(len(locations)) // 0 is no location
-			numberOf[at] = n
-		}
-		return n
-	}
-
+	var at locations
 	var sections []byte
-	put := func(b []byte, v ...uint32) []byte {
-		for _, v := range v {
-			b = binary.LittleEndian.AppendUint32(b, v)
-		}
-		return b
-	}
 	ends := 0
 	for _, s := range l.Sections {
 		ends += len(s.Ends)
@@ -108,49 +64,35 @@ func (l *Live) encode() ([]byte, error) {
 		if s.Recursive {
 			kind |= 2
 		}
-		sections = put(sections, number(s.Entry), kind, uint32(s.Above), uint32(len(s.Ends)))
+		sections = append32(sections, at.number(s.Entry), kind, uint32(s.Above), uint32(len(s.Ends)))
 		for _, e := range s.Ends {
-			sections = put(sections, number(e.At), uint32(e.Allow))
+			sections = append32(sections, at.number(e.At), uint32(e.Allow))
 		}
 	}
 	everywhere := uint32(0)
 	if l.Noise.At == nil {
 		everywhere = 1
 	}
-	for _, at := range l.Noise.At {
-		locations[number(at)-1].flags |= locationNoise
+	for _, noise := range l.Noise.At {
+		at.list[at.number(noise)-1].flags |= locationNoise
 	}
 	switch {
-	case len(locations) > watch.MaxLocations:
-		return nil, fmt.Errorf("%d places to watch are more than the %d that a program can", len(locations), watch.MaxLocations)
+	case len(at.list) > watch.MaxLocations:
+		return nil, fmt.Errorf("%d places to watch are more than the %d that a program can", len(at.list), watch.MaxLocations)
 	case len(l.Sections) > watch.MaxSections:
 		return nil, fmt.Errorf("%d sections are more than the %d that a program can watch", len(l.Sections), watch.MaxSections)
 	case ends > watch.MaxEnds:
 		return nil, fmt.Errorf("sections with %d ends are more than the %d that a program can watch", ends, watch.MaxEnds)
 	}
 
-	b := put(nil, uint32(l.Noise.Strength), everywhere)
-	for _, v := range []uint64{uint64(l.Noise.For), l.Noise.Seed, uint64(l.Noise.Budget)} {
-		b = binary.LittleEndian.AppendUint64(b, v)
-	}
+	b := append32(nil, uint32(l.Noise.Strength), everywhere)
+	b = append64(b, uint64(l.Noise.For), l.Noise.Seed, uint64(l.Noise.Budget))
 	brief := uint32(0)
 	if l.Brief {
 		brief = 1
 	}
-	b = put(b, uint32(len(files)), uint32(len(locations)), uint32(len(l.Sections)), brief)
-	for _, at := range locations {
-		b = put(b, at.file, at.line, at.flags)
-	}
-	b = append(b, sections...)
-	for _, f := range files {
-		if len(f) > maxLiveFile {
-			return nil, fmt.Errorf("a file's name of %d bytes", len(f))
-		}
-		b = put(b, uint32(len(f)))
-		b = append(b, f...)
-		b = append(b, make([]byte, -len(f)&3)...)
-	}
-	return b, nil
+	b = append32(b, brief, uint32(len(l.Sections)))
+	return at.encode(append(b, sections...))
 }
 
 // Overlap is what a program has found while it ran.
@@ -227,19 +169,27 @@ func (m *merger) overlaps(g *goroutine, record []uint64) error {
 
 // addAccess adds an access to o: by whom, how and where is in who.
 func (m *merger) addAccess(o *Overlap, who, addr, size uint64) error {
+	a, err := m.access(who, addr, size)
+	if err == nil {
+		o.Accesses = append(o.Accesses, a)
+	}
+	return err
+}
+
+// access returns an access that the program has described.
+func (m *merger) access(who, addr, size uint64) (a heisen.Access, err error) {
 	p, err := m.s.place(who & (1<<placeBits - 1))
 	if err != nil {
-		return err
+		return a, err
 	}
 	op := heisen.Op(who >> placeBits)
 	if !op.IsAccess() {
-		return m.s.corrupt("overlap of operation %d", op)
+		return a, m.s.corrupt("access of operation %d", op)
 	}
-	o.Accesses = append(o.Accesses, heisen.Access{
+	return heisen.Access{
 		Op: op, Thread: heisen.Thread(who >> 32), Object: heisen.Object(addr), Size: size,
 		Site: p.site, Context: m.context(heisen.Cursor{Calls: p.calls}),
-	})
-	return nil
+	}, nil
 }
 
 // The five kinds of package watch's Losses, and the place of Busy, after those that

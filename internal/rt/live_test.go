@@ -99,7 +99,7 @@ func TestLiveLimits(t *testing.T) {
 		}
 		ends.Sections = append(ends.Sections, s)
 	}
-	long := Live{Noise: Noise{At: []atomrace.Location{{File: strings.Repeat("x", maxLiveFile+1), Line: 1, Mode: atomrace.Reads}}}}
+	long := Live{Noise: Noise{At: []atomrace.Location{{File: strings.Repeat("x", maxFile+1), Line: 1, Mode: atomrace.Reads}}}}
 	for name, test := range map[string]struct {
 		live *Live
 		want string

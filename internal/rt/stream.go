@@ -43,6 +43,10 @@ type Stream struct {
 	overlaps []Overlap // that it was not told of yet
 	watched  Watched
 
+	meeting   func(Meeting)
+	meetings  []Meeting // that it was not told of yet
+	execution Execution
+
 	places []place
 	tasks  map[uint32]heisen.Site // by number
 	names  map[string]heisen.Site // of tasks
@@ -177,6 +181,10 @@ func (s *Stream) more() error {
 			s.overlap(o)
 		}
 		s.overlaps = s.overlaps[:0]
+		for _, m := range s.meetings {
+			s.meeting(m)
+		}
+		s.meetings = s.meetings[:0]
 	}
 	return nil
 }
@@ -222,6 +230,14 @@ func (s *Stream) read() error {
 		return s.addUnion(m.id, m.words)
 	case msgWatched:
 		return s.setWatched(m.id, m.words)
+	case msgExecution:
+		return s.setExecution(m.words)
+	case msgStuck:
+		return s.addStuck(m.id, m.words)
+	case msgMeeting:
+		return s.addMeeting(m.words)
+	case msgChoices:
+		return s.addChoices(m.words)
 	case msgBarrier:
 		if left := s.merge.pending(); left > 0 {
 			return s.corrupt("%d words cannot be merged at a collection", left)

@@ -162,7 +162,7 @@ func TestCorrupt(t *testing.T) {
 		rec  []byte
 		want string
 	}{
-		{"kind", message(helloMessage(), 10, 0), "message of kind 10"},
+		{"kind", message(helloMessage(), 99, 0), "message of kind 99"},
 		{"second hello", append(helloMessage(), helloMessage()...), "message of kind 1"},
 		{"buffer", message(helloMessage(), msgWords, maxBuffers, begin...), "buffer 4096"},
 		{"size", append(helloMessage(), 2, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 0xff, 0xff, 0, 0, 0, 0), "message of 4294967295 bytes"},
@@ -196,7 +196,7 @@ func TestCorrupt(t *testing.T) {
 		{"unknown set of objects", begun(word(opHide, 1), 0, 0, 1), "unknown set 1 of objects"},
 		{"no name", message(helloMessage(), msgTask, 4), "task 4"},
 		{"task number", message(helloMessage(), msgTask, taskPlace, 'x'), "task 2147483648"},
-		{"overlap of ops", begun(word(opOverlap, varBase), 0, who(0, 99, 0), who(0, heisen.Read, 0), varBase, 0), "overlap of operation 99"},
+		{"overlap of ops", begun(word(opOverlap, varBase), 0, who(0, 99, 0), who(0, heisen.Read, 0), varBase, 0), "access of operation 99"},
 		{"place of an overlap", begun(word(opOverlap, varBase), 0, who(0, heisen.Write, 7), who(0, heisen.Read, 0), varBase, 0), "unknown place 7"},
 		{"after the end", begun(word(opEnd, 0), 0, 0, word(opTurn, 0), 0), "goes on after its end"},
 	} {

@@ -47,15 +47,21 @@ const (
 )
 
 const (
-	msgHello   = 1
-	msgWords   = 2
-	msgBarrier = 3
-	msgBye     = 4
-	msgPlaces  = 5
-	msgTask    = 6
-	msgWatched = 7
-	msgReach   = 8
-	msgUnion   = 9
+	msgHello     = 1
+	msgWords     = 2
+	msgBarrier   = 3
+	msgBye       = 4
+	msgPlaces    = 5
+	msgTask      = 6
+	msgWatched   = 7
+	msgExecution = 8
+	msgStuck     = 9
+	msgMeeting   = 10
+	msgChoices   = 11
+	msgReach     = 12
+	msgUnion     = 13
+
+	executionWords = 5
 
 	watchedWords = 6
 
@@ -64,13 +70,14 @@ const (
 	hiddenShow = 1
 	hiddenOnce = 2
 
-	version     = 4
+	version     = 5
 	wantFilter  = 1
 	wantMarks   = 2
 	wantCells   = 4
 	wantWatch   = 8
 	wantNothing = 16
-	wantHidden  = 32
+	wantSched   = 32
+	wantHidden  = 64
 	headerBytes = 16
 	helloBytes  = 32
 	byeBytes    = 16

@@ -24,13 +24,7 @@ var (
 
 //go:nosplit
 func raceread(addr uintptr) {
-	if heisen.light {
-		if !heisenPending(false, addr) {
-			heisenTouch(false, addr, sys.GetCallerPC())
-		}
-		return
-	}
-	if heisen.hides && heisenIsHidden(sys.GetCallerSP()) {
+	if heisen.detour && heisenDetour(false, addr, 1, sys.GetCallerPC(), sys.GetCallerSP()) {
 		return
 	}
 	if !heisenReadNoted(addr) {
@@ -40,16 +34,7 @@ func raceread(addr uintptr) {
 
 //go:nosplit
 func racewrite(addr uintptr) {
-	if heisen.light {
-		if !heisenPending(true, addr) {
-			heisenTouch(true, addr, sys.GetCallerPC())
-		}
-		return
-	}
-	if heisen.once {
-		heisenWritten(addr, 1)
-	}
-	if heisen.hides && heisenIsHidden(sys.GetCallerSP()) {
+	if heisen.detour && heisenDetour(true, addr, 1, sys.GetCallerPC(), sys.GetCallerSP()) {
 		return
 	}
 	if !heisenWriteNoted(addr) {
@@ -59,7 +44,7 @@ func racewrite(addr uintptr) {
 
 //go:nosplit
 func racereadrange(addr, size uintptr) {
-	if heisen.hides && heisenIsHidden(sys.GetCallerSP()) {
+	if heisen.detour && heisenDetour(false, addr, size, sys.GetCallerPC(), sys.GetCallerSP()) {
 		return
 	}
 	if n := heisenRangeNoted(false, addr, size); n < size {
@@ -69,15 +54,32 @@ func racereadrange(addr, size uintptr) {
 
 //go:nosplit
 func racewriterange(addr, size uintptr) {
-	if heisen.once {
-		heisenWritten(addr, size)
-	}
-	if heisen.hides && heisenIsHidden(sys.GetCallerSP()) {
+	if heisen.detour && heisenDetour(true, addr, size, sys.GetCallerPC(), sys.GetCallerSP()) {
 		return
 	}
 	if n := heisenRangeNoted(true, addr, size); n < size {
 		heisenAccess(heisenOpWrite, addr+n, size-n, sys.GetCallerPC())
 	}
+}
+
+// heisenDetour does what comes before an access is recorded, and reports whether that
+// is all.
+//
+//go:nosplit
+func heisenDetour(write bool, addr, size, pc, sp uintptr) bool {
+	if heisenSched.on {
+		heisenPointAccess(write, addr, size, pc)
+	}
+	if heisen.light {
+		if size == 1 && !heisenPending(write, addr) {
+			heisenTouch(write, addr, pc)
+		}
+		return size == 1
+	}
+	if heisen.once && write {
+		heisenWritten(addr, size)
+	}
+	return heisen.hides && heisenIsHidden(sp)
 }
 
 //go:nosplit
@@ -360,19 +362,30 @@ func heisenAccessPC(op uint64, addr unsafe.Pointer, sz, callerpc, pc uintptr) {
 	if gp := getg(); gp != gp.m.curg || sz == 0 {
 		return // runtime code on a system stack speaks for no goroutine
 	}
+	if heisenSched.on {
+		heisenPointAccess(op == heisenOpWrite, uintptr(addr), sz, heisenAskedAt(callerpc, pc, getcallerfp()))
+	}
 	noted := heisenRangeNoted(op == heisenOpWrite, uintptr(addr), sz)
 	if noted == sz {
 		return
 	}
+	callerpc = heisenAskedAt(callerpc, pc, getcallerfp())
+	heisenAccess(op, uintptr(addr)+noted, sz-noted, callerpc)
+}
+
+// heisenAskedAt returns where the program has asked for an access that the runtime makes.
+//
+//go:nosplit
+func heisenAskedAt(callerpc, pc, fp uintptr) uintptr {
 	if callerpc == 0 {
 		callerpc = pc
 	}
 	if heisenLayer(callerpc) != heisenProgram {
-		if user := heisenCaller(getcallerfp()); user != 0 {
-			callerpc = user
+		if user := heisenCaller(fp); user != 0 {
+			return user
 		}
 	}
-	heisenAccess(op, uintptr(addr)+noted, sz-noted, callerpc)
+	return callerpc
 }
 
 // An access to a composite is one to all its bytes, for a write may go to any
@@ -518,10 +531,33 @@ func race_AcquireByChance(addr unsafe.Pointer) {
 // race_Locking comes before a lock is taken, where a goroutine may wait.
 //
 //go:linkname race_Locking internal/race.Locking
-func race_Locking() {
+func race_Locking(lock unsafe.Pointer) {
+	if heisenSched.on && getg().raceignore == 0 {
+		heisenPointAt(heisenPickLock, lock, heisenLocationLocks, getcallerfp())
+	}
 	if heisen.noisy {
 		heisenNoiseAt(getcallerfp())
 	}
+}
+
+// race_Synchronizing comes before what the goroutine synchronises by other than locks
+// and atomic operations.
+//
+//go:linkname race_Synchronizing internal/race.Synchronizing
+func race_Synchronizing(on unsafe.Pointer) {
+	if heisenSched.on {
+		heisenPoint(on)
+	}
+}
+
+// race_Input comes after something was read from outside of the program. It orders the
+// read after all writes to anything.
+//
+//go:linkname race_Input internal/race.Input
+//go:nosplit
+func race_Input(addr unsafe.Pointer) {
+	heisenOutside(heisenByInput)
+	race_AcquireByChance(addr)
 }
 
 //go:linkname race_Locked internal/race.Locked

@@ -58,6 +58,8 @@ type heisenG struct {
 	noise uint64 // state of the generator of random numbers
 	wait  bool   // it is to wait
 
+	task heisenWay // in a deterministic run; see sched.go
+
 	next *heisenG // in the list of free ones
 }
 
@@ -117,6 +119,7 @@ var heisen struct {
 	filter   bool   // all but repeated accesses
 	cells    bool   // only accesses to what several goroutines use
 	watch    bool   // overlaps are looked for
+	detour   bool   // accesses have to be looked at in another way first: light, or in a deterministic run
 	light    bool   // overlaps of two accesses are, and nothing else is done
 	noisy    bool   // accesses may have to wait
 	hides    bool   // some packages are hidden

@@ -20,6 +20,7 @@ const (
 // Recording starts with the runtime's own initialisation, before that of any
 // package of the program.
 func init() {
+	defer func() { heisenAsking = false }()
 	if gogetenv(heisenSymbolizeEnv) != "" {
 		heisenSymbolize()
 		exit(0)
@@ -54,6 +55,11 @@ func init() {
 		}
 		heisen.noisy = heisen.watch && heisenWatched.strength > 0
 		heisen.light = heisen.watch && heisen.quiet && !heisen.noisy && !heisenWatched.sections && !heisenWatched.brief
+		heisen.cells = answer&heisenWantCells != 0 && heisenInitCells()
+		if answer&heisenWantSched != 0 && !heisenInitSched() {
+			print("heisen: no word of how to schedule; this run is not recorded\n")
+			return
+		}
 		if answer&heisenWantHidden != 0 {
 			if !heisenInitHidden() {
 				print("heisen: no word, or no room, of what is hidden; this run is not recorded\n")
@@ -61,7 +67,7 @@ func init() {
 			}
 			heisen.hides = true
 		}
-		heisen.cells = answer&heisenWantCells != 0 && heisenInitCells()
+		heisen.detour = heisen.light || heisenSched.on || heisen.hides
 		heisen.on, heisen.open = true, true
 	}
 }
@@ -81,7 +87,7 @@ func heisenAnswer() (answer int32, ok bool) {
 func heisenSend(kind, id, skipped uint32, p unsafe.Pointer, n uintptr) {
 	header := [4]uint32{kind, id, uint32(n), skipped}
 	heisenLock(&heisen.sendLock)
-	ok := kind != heisenMsgWords || heisenSendPlaces()
+	ok := heisenSendPlaces()
 	ok = ok && heisenSendAll(unsafe.Pointer(&header), unsafe.Sizeof(header)) && heisenSendAll(p, n)
 	heisenUnlock(&heisen.sendLock)
 	if !ok && heisen.open {
@@ -154,9 +160,9 @@ const heisenForever = -1
 
 // heisenTryLock tries to get a lock for so many nanoseconds.
 func heisenTryLock(l *uint32, patience int64) bool {
-	start := nanotime()
+	start := nanotime1()
 	for i := 0; !atomic.Cas(l, 0, 1); i++ {
-		if patience != heisenForever && nanotime()-start >= patience {
+		if patience != heisenForever && nanotime1()-start >= patience {
 			return false
 		}
 		if i < heisenSpins {
@@ -191,7 +197,7 @@ func heisenPoll() {
 	if !heisen.on {
 		return
 	}
-	now := nanotime()
+	now := nanotime1()
 	if now-heisenPolled < heisenPollEvery && sched.npidle.Load() != gomaxprocs {
 		return
 	}
@@ -241,6 +247,7 @@ func heisenBye() bool {
 	if heisen.watch {
 		heisenSendWatched()
 	}
+	heisenSendExecution()
 	bye := [2]uint64{heisen.lost, stamps}
 	heisenSend(heisenMsgBye, 0, 0, unsafe.Pointer(&bye), unsafe.Sizeof(bye))
 	heisen.open = false
@@ -260,7 +267,7 @@ const (
 // a hook that was about to take one may still do so, after the end.
 func heisenSettle(patience int64) (stamps uint64) {
 	heisen.on, heisen.light = false, false
-	start := nanotime()
+	start := nanotime1()
 	for i := 0; ; i++ {
 		var synced uint64
 		for _, b := range &heisenAllBufs {
@@ -272,7 +279,7 @@ func heisenSettle(patience int64) (stamps uint64) {
 		// Counted one after the other, they are at most as many as there are stamps
 		// now; if they are as many, none was under way.
 		stamps = atomic.Load64(&heisen.stamp)
-		if synced == stamps || nanotime()-start >= patience {
+		if synced == stamps || nanotime1()-start >= patience {
 			return stamps
 		}
 		if i < heisenSpins {
@@ -297,6 +304,7 @@ func heisenAbort() {
 		if heisenTryLock(&heisen.sendLock, heisenAbortPatience) {
 			heisenUnlock(&heisen.sendLock)
 			heisenFlushAll(heisenAbortPatience)
+			heisenSendExecution()
 		}
 	})
 }

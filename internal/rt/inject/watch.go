@@ -3,7 +3,6 @@
 package runtime
 
 import (
-	"internal/goarch"
 	"internal/runtime/atomic"
 	"internal/runtime/sys"
 	"unsafe"
@@ -24,18 +23,14 @@ var heisenWatched heisenWatching
 type heisenWatching struct {
 	table heisenWatchTable
 
-	// The locations that matter: lines of the program, numbered from 1.
-	locations *heisenLocation
-	count     uint32
-	message   uintptr // what the receiver has sent; the names of files stand in it
+	locations heisenLocations
 
 	strength   uint32 // of noise, per mille
 	everywhere bool
 	sections   bool
 	brief      bool // an access is over with the goroutine's next hook
 	ends       uint32
-	met        uint32 // 1 if one of the locations was
-	wait       int64  // ns; 0: only yield
+	wait       int64 // ns; 0: only yield
 	seed       uint64
 	budget     int64 // ns left
 
@@ -58,21 +53,6 @@ const heisenAcquiring = 1<<heisenOpAcquire | 1<<heisenOpTryAcquire | 1<<heisenOp
 
 // heisenNoHits takes what is found where nothing can be reported.
 var heisenNoHits heisenWatchHits
-
-// heisenLocation is a line of the program's source.
-type heisenLocation struct {
-	file  uintptr // its name, behind the name's length
-	line  uint32
-	flags uint32
-}
-
-const (
-	heisenLocationReads  = 1 << 0
-	heisenLocationWrites = 1 << 1
-	heisenLocationNoise  = 1 << 2
-
-	heisenMaxWatched = 64 << 20 // bytes that say what to watch
-)
 
 // What core.go of package internal/watch needs of its host.
 
@@ -106,127 +86,30 @@ func heisenWatchPauseSpinning() { procyield(20) }
 
 // heisenInitWatch reads what to watch. It reports whether it could.
 func heisenInitWatch() bool {
-	var size uint32
-	if !heisenReadAll(heisen.fd, noescape(unsafe.Pointer(&size)), 4) || size > heisenMaxWatched {
+	m, ok := heisenReceive()
+	if !ok {
 		return false
 	}
 	w := &heisenWatched
-	w.message = uintptr(sysAlloc(alignUp(uintptr(size), physPageSize), &memstats.other_sys, "heisen sections"))
-	if w.message == 0 || !heisenReadAll(heisen.fd, unsafe.Pointer(w.message), uintptr(size)) {
-		return false
-	}
-	at := w.message
-	next := func() uint32 {
-		v := *(*uint32)(unsafe.Pointer(at))
-		at += 4
-		return v
-	}
-	next64 := func() uint64 { return uint64(next()) | uint64(next())<<32 }
-	w.strength, w.everywhere = next(), next() != 0
-	w.wait, w.seed, w.budget = int64(next64()), next64(), int64(next64())
-	files, locations, sections := next(), next(), next()
-	w.brief = next() != 0
+	w.strength, w.everywhere = m.next(), m.next() != 0
+	w.wait, w.seed, w.budget = int64(m.next64()), m.next64(), int64(m.next64())
+	w.brief = m.next() != 0
 	w.table.Keep = !w.brief
-	w.count = locations
-	w.locations = (*heisenLocation)(persistentalloc((uintptr(locations)+1)*unsafe.Sizeof(heisenLocation{}), goarch.PtrSize, &memstats.other_sys))
-	for i := uint32(1); i <= locations; i++ {
-		*w.location(i) = heisenLocation{file: uintptr(next()), line: next(), flags: next()}
-	}
+	sections := m.next()
 	for range sections {
-		entry, kind, above, ends := next(), next(), next(), next()
+		entry, kind, above, ends := m.next(), m.next(), m.next(), m.next()
 		section := w.table.AddSection(entry, above, kind&1 != 0, kind&2 != 0)
 		w.ends += ends
 		for ; ends > 0; ends-- {
-			at, allow := next(), next()
+			at, allow := m.next(), m.next()
 			if !w.table.AddEnd(section, at, allow&1 != 0, allow&2 != 0) {
 				return false
 			}
 		}
 	}
 	w.sections = sections > 0
-	names := (*[1 << 16]uintptr)(persistentalloc(uintptr(files+1)*8, 8, &memstats.other_sys))
-	for i := range files {
-		names[i] = at
-		at += 4 + alignUp(uintptr(*(*uint32)(unsafe.Pointer(at))), 4)
-	}
-	for i := uint32(1); i <= locations; i++ {
-		l := w.location(i)
-		l.file = names[l.file]
-	}
+	w.locations.read(&m)
 	return true
-}
-
-//go:nosplit
-func (w *heisenWatching) location(i uint32) *heisenLocation {
-	return (*heisenLocation)(add(unsafe.Pointer(w.locations), uintptr(i)*unsafe.Sizeof(heisenLocation{})))
-}
-
-// heisenLines remembers the locations of program counters, as one word each: the
-// offset into the text and whether it is a write, above the number of the location
-// (0 is none) and how many functions are inlined there.
-var heisenLines [1 << heisenLineBits]uint64
-
-const (
-	heisenLineBits  = 14
-	heisenLineShift = 24
-)
-
-// heisenLocate returns the location of an access, and how many calls were inlined
-// where it stands.
-//
-//go:nosplit
-func heisenLocate(pc uint64, write bool) (number, inlined uint32) {
-	key := pc << 1
-	if write {
-		key |= 1
-	}
-	e := &heisenLines[key*0x9E3779B97F4A7C15>>(64-heisenLineBits)]
-	v := atomic.Load64(e)
-	if v>>heisenLineShift != key || v == 0 {
-		systemstack(func() { v = key<<heisenLineShift | heisenFindLocation(uintptr(pc), write) })
-		atomic.Store64(e, v)
-	}
-	return uint32(v>>8) & 0xffff, uint32(v & 0xff)
-}
-
-// heisenFindLocation is heisenLocate without the memory.
-func heisenFindLocation(pc uintptr, write bool) (found uint64) {
-	pc += firstmoduledata.text - 1
-	f := findfunc(pc)
-	if !f.valid() {
-		return 0
-	}
-	u, uf := newInlineUnwinder(f, pc)
-	for uf.valid() && heisenNameLayer(u.srcFunc(uf).name()) != heisenProgram {
-		uf = u.next(uf) // a method of sync/atomic
-	}
-	if !uf.valid() {
-		return 0
-	}
-	name, at := u.fileLine(uf)
-	w := &heisenWatched
-	mode := uint32(heisenLocationReads)
-	if write {
-		mode = heisenLocationWrites
-	}
-	for i := uint32(1); i <= w.count; i++ {
-		l := w.location(i)
-		if int(l.line) == at && l.flags&mode != 0 && l.named(name) {
-			found = uint64(i) << 8
-			atomic.Store(&w.met, 1)
-			break
-		}
-	}
-	depth := uint64(0)
-	for uf = u.next(uf); uf.valid(); uf = u.next(uf) {
-		depth++
-	}
-	return found | min(depth, 0xff)
-}
-
-// named reports whether the location's file has the given name.
-func (l *heisenLocation) named(name string) bool {
-	return unsafe.String((*byte)(unsafe.Pointer(l.file+4)), *(*uint32)(unsafe.Pointer(l.file))) == name
 }
 
 // heisenPending reports whether an access of the current goroutine adds nothing to what
@@ -317,8 +200,8 @@ func heisenWatch(h *heisenG, write bool, addr, size uintptr, pc uint64) {
 	}
 	w := &heisenWatched
 	number, inlined := uint32(0), uint32(0)
-	if w.count > 0 {
-		number, inlined = heisenLocate(pc, write)
+	if w.locations.count > 0 {
+		number, inlined = w.locations.locate(pc, heisenMode(write))
 	}
 	op := uint64(heisenRead)
 	if write {
@@ -329,7 +212,7 @@ func heisenWatch(h *heisenG, write bool, addr, size uintptr, pc uint64) {
 	a.Loc, a.Depth, a.Write, a.Atomic = number, h.depth+inlined, write, false
 	w.table.Before(&h.watch, a, &b.hits)
 	b.report(h)
-	if w.strength > 0 && (w.everywhere || number > 0 && w.location(number).flags&heisenLocationNoise != 0) {
+	if w.strength > 0 && (w.everywhere || number > 0 && w.locations.at(number).flags&heisenLocationNoise != 0) {
 		w.roll(h, pc)
 		if h.wait {
 			heisenNoise(h)
@@ -350,7 +233,7 @@ func heisenWatchAtomic(h *heisenG, write bool, addr uintptr, pc uint64) {
 			return
 		}
 	}
-	number, inlined := heisenLocate(pc, write)
+	number, inlined := w.locations.locate(pc, heisenMode(write))
 	op := uint64(heisenAtomicRead)
 	if write {
 		op = heisenAtomicWrite
@@ -504,7 +387,7 @@ func heisenSendWatched() {
 	lost := t.Missed()
 	words := (*[heisenWatchedWords + 1<<16/64]uint64)(persistentalloc(heisenWatchedWords*8+1<<16/8, 8, &memstats.other_sys))
 	words[0], words[1], words[2], words[3], words[4] = lost.Full, lost.Long, lost.Busy, lost.Found, lost.Sections
-	words[5] = uint64(heisenWatched.met)
+	words[5] = uint64(heisenWatched.locations.met)
 	n := heisenWatched.ends
 	for i := range n {
 		if t.Seen(i + 1) {

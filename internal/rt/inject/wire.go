@@ -73,16 +73,21 @@ const (
 	heisenMsgPlaces  = 5 // payload: parent<<32 | pc of the places that come next in number, from 1
 	heisenMsgTask    = 6 // buffer: its number; payload: its name, with zero bytes up to a whole word
 	heisenMsgWatched = 7 // before the last: what came of heisenWantWatch; buffer: number of ends; payload: five kinds of losses, whether a location was met, a bit for each end that was seen
+	// Of deterministic runs, see sched.go.
+	heisenMsgExecution = 8  // before the last: steps, hash of the choices, time passed, 1 if a target was met, choices that could not be followed, and of each influence how many and the first one's text offset
+	heisenMsgStuck     = 9  // buffer: why; payload: of each goroutine its number, what it waits for, place, length of the reason and the reason, with zero bytes up to a whole word
+	heisenMsgMeeting   = 10 // payload: kind, step, and of both sides who (as for an overlap), address and size
+	heisenMsgChoices   = 11 // payload: step and goroutine of each
+	// Of hidden packages, see hide.go.
+	heisenMsgReach = 12 // buffer: number of a set of objects, from 1; payload: start and size of each, in no order; 0 is all objects
+	heisenMsgUnion = 13 // buffer: as of the former; payload: numbers of the sets that it is the union of
 
-	heisenMsgReach = 8 // buffer: number of a set of objects, from 1; payload: start and size of each, in no order; 0 is all objects
-
-	heisenMsgUnion = 9 // buffer: as of the former; payload: numbers of the sets that it is the union of
-
-	heisenWatchedWords = 6
+	heisenExecutionWords = 5
+	heisenWatchedWords   = 6
 
 	heisenTaskPlace = 1 << 31 // in the pc of a place: the rest is the number of a task
 
-	heisenVersion = 4
+	heisenVersion = 5
 
 	heisenHiddenShow = 1 // what hidden packages do is recorded, marked
 	heisenHiddenOnce = 2 // see trees.go
@@ -92,5 +97,6 @@ const (
 	heisenWantCells   = 4  // no access to what only one goroutine uses, until another comes
 	heisenWantWatch   = 8  // overlaps; after the answer comes the number of bytes that say what to watch, and these
 	heisenWantNothing = 16 // of all else, only which goroutines there are
-	heisenWantHidden  = 32 // nothing of some packages; after the answer, and what heisenWantWatch adds, comes the number of bytes that say of which, and these
+	heisenWantSched   = 32 // a deterministic run; how comes as what to watch does, after it
+	heisenWantHidden  = 64 // nothing of some packages; of which comes in the same way, last
 )

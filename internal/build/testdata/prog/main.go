@@ -10,11 +10,12 @@ import (
 )
 
 // race and norace hold programs with and without a data race in any schedule,
-// others those that the tests look at closer.
-var race, norace, others map[string]func()
+// others those that the tests look at closer, deterministic those that are for
+// deterministic runs.
+var race, norace, others, deterministic map[string]func()
 
 func init() {
-	race, norace, others = races(), noRaces(), closer()
+	race, norace, others, deterministic = races(), noRaces(), closer(), scheduled()
 }
 
 func main() {
@@ -28,7 +29,7 @@ func main() {
 		return
 	}
 	var chosen []func()
-	for _, programs := range []map[string]func(){race, norace, others} {
+	for _, programs := range []map[string]func(){race, norace, others, deterministic} {
 		if f, ok := programs[os.Args[1]]; ok {
 			chosen = append(chosen, f)
 		}

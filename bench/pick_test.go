@@ -1,0 +1,73 @@
+package bench
+
+import (
+	"context"
+	"fmt"
+	"testing"
+
+	"github.com/heisen-go/heisen/bench/models"
+	"github.com/heisen-go/heisen/internal/pick"
+	"github.com/heisen-go/heisen/racefuzz"
+)
+
+// BenchmarkPick measures what it costs to choose among so many tasks, most of which
+// synchronise; some come to places of interest, to memory of their own.
+func BenchmarkPick(b *testing.B) {
+	for _, s := range []struct {
+		name     string
+		strategy pick.Strategy
+	}{
+		{"walk", pick.RandomWalk}, {"pct", pick.PCT}, {"race", pick.RaceDirected}, {"deadlock", pick.DeadlockDirected},
+		{"section", pick.SectionDirected}, {"replay", pick.Replay}, {"follow", pick.Follow},
+	} {
+		for _, n := range []int{4, 64, 1024} {
+			b.Run(fmt.Sprintf("%s/tasks=%d", s.name, n), func(b *testing.B) {
+				b.ReportAllocs()
+				order := make([]uint32, 1<<16)
+				for i := range order {
+					order[i] = uint32(i*7) % uint32(n)
+				}
+				var p pick.Picker
+				config := pick.Config{Strategy: s.strategy, Depth: 3, Length: 1 << 20, Order: order, Log: make([]pick.Choice, 64)}
+				p.Start(&config)
+				tasks := make([]pick.Task, n)
+				for i := range tasks {
+					tasks[i] = pick.Task{ID: uint32(i), Kind: pick.Sync, Addr: uint64(8 * i)}
+				}
+				running := pick.None
+				for i := 0; b.Loop(); i++ {
+					if i%len(order) == 0 {
+						p.Start(&config)
+						for j := range tasks {
+							tasks[j].Since, tasks[j].Mark, tasks[j].Own = 0, 0, 0
+						}
+					}
+					t := &tasks[p.Next(tasks, running)]
+					running = t.ID
+					p.NumMet, p.NumLog = 0, 0
+					t.Since, t.Mark = p.Steps(), 0
+					t.Kind, t.Roles = pick.Sync, 0
+					switch i % 16 {
+					case 0:
+						t.Kind, t.Roles = pick.Access, pick.First|pick.Remote
+					case 8:
+						t.Kind, t.Roles = pick.Lock, pick.Inner
+					}
+				}
+			})
+		}
+	}
+}
+
+// BenchmarkModel measures what a step of a model costs, most of it switching between
+// coroutines.
+func BenchmarkModel(b *testing.B) {
+	const statements = 1 << 16
+	program := models.Figure2(statements)
+	for seed := uint64(0); b.Loop(); seed++ {
+		if _, err := racefuzz.Run(context.Background(), program, racefuzz.RandomWalk(), seed); err != nil {
+			b.Fatal(err)
+		}
+	}
+	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/statements, "ns/step")
+}

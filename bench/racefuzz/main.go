@@ -1,0 +1,133 @@
+// Command racefuzz measures how often strategies bring about the races of the figures of
+// Sen: Race Directed Random Testing of Concurrent Programs (PLDI 2008), on models.
+//
+//	go run ./bench/racefuzz -curves [-runs n] [-statements list]
+//
+// Figure 2 has a race between its statements 8 and 10, and so many statements before
+// the former that a scheduler which knows nothing of it hardly ever makes both at the
+// same time (section 3.2). The table has, for each number of statements, in how many of
+// the executions the two met and in how many the program came to its ERROR. All of it
+// follows from the seeds (1000 executions for each number, 100 for the last row):
+//
+//	                      race-directed         random walk         PCT, depth 1         PCT, depth 2
+//	      Figure 1, pair            met  error          met  error           met  error           met  error
+//	              (5, 7)          1.000  0.500        0.153  0.893         0.161  0.320         0.163  0.535
+//	             (1, 10)          0.000  1.000        0.000  0.893         0.000  0.320         0.000  0.535
+//	Figure 2, statements            met  error          met  error           met  error           met  error
+//	                  10          1.000  0.476        0.008  0.005         0.161  0.680         0.109  0.302
+//	                 100          1.000  0.472        0.000  0.000         0.161  0.680         0.016  0.056
+//	                1000          1.000  0.503        0.000  0.000         0.161  0.680         0.004  0.004
+//	               10000          1.000  0.469        0.000  0.000         0.161  0.680         0.001  0.000
+//	              100000          1.000  0.530        0.000  0.000         0.180  0.620         0.000  0.000
+//
+// Of figure 1 the error is ERROR1, which an execution can come to without a meeting. That
+// of PCT with depth 1 does not depend on the number of statements, for it is one of which
+// thread comes first.
+package main
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"strconv"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/heisen-go/heisen/bench/models"
+	"github.com/heisen-go/heisen/racefuzz"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	curves := flag.Bool("curves", false, "print how probable the races of figures 1 and 2 are, by strategy")
+	runs := flag.Int("runs", 1000, "executions for each number, a tenth of it with more than 10000 statements")
+	statements := flag.String("statements", "10,100,1000,10000,100000", "comma-separated `list` of numbers of statements before statement 8")
+	flag.Parse()
+	if flag.NArg() > 0 || *runs < 1 || !*curves {
+		flag.Usage()
+		os.Exit(2)
+	}
+	if err := print(ctx, os.Stdout, *runs, *statements); err != nil {
+		fmt.Fprintln(os.Stderr, "racefuzz:", err)
+		os.Exit(1)
+	}
+}
+
+// print writes the tables of both figures.
+func print(ctx context.Context, w io.Writer, runs int, statements string) error {
+	var list []int
+	for _, s := range strings.Split(statements, ",") {
+		n, err := strconv.Atoi(strings.TrimSpace(s))
+		if err != nil || n < 2 {
+			return fmt.Errorf("%q is no number of statements, of which there are 2 at least", s)
+		}
+		list = append(list, n)
+	}
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
+	columns := func() {
+		for range 4 {
+			fmt.Fprint(t, "\tmet\terror")
+		}
+		fmt.Fprint(t, "\t\n")
+	}
+	fmt.Fprint(t, "\trace-directed\t\trandom walk\t\tPCT, depth 1\t\tPCT, depth 2\t\t\nFigure 1, pair")
+	columns()
+	for _, pair := range [][2]string{{"5", "7"}, {"1", "10"}} {
+		fmt.Fprintf(t, "(%s, %s)", pair[0], pair[1])
+		if err := row(ctx, t, models.Figure1, 12, pair, runs); err != nil {
+			return err
+		}
+	}
+	fmt.Fprint(t, "Figure 2, statements")
+	columns()
+	for _, n := range list {
+		fmt.Fprint(t, n)
+		times := runs
+		if n > 10000 {
+			times = max(runs/10, 1)
+		}
+		if err := row(ctx, t, models.Figure2(n), uint64(n)+8, [2]string{"8", "10"}, times); err != nil {
+			return err
+		}
+	}
+	return t.Flush()
+}
+
+// row executes a program of so many steps under each strategy.
+func row(ctx context.Context, w io.Writer, program racefuzz.Program, steps uint64, pair [2]string, runs int) error {
+	directed, err := racefuzz.RaceDirected(racefuzz.Patience(4 * steps))
+	if err != nil {
+		return err
+	}
+	strategies := []racefuzz.Strategy{directed, racefuzz.RandomWalk()}
+	for depth := 1; depth <= 2; depth++ {
+		pct, err := racefuzz.PCT(depth, steps)
+		if err != nil {
+			return err
+		}
+		strategies = append(strategies, pct)
+	}
+	for _, s := range strategies {
+		met, failed := 0, 0
+		for seed := range uint64(runs) {
+			r, err := racefuzz.Run(ctx, program, s, seed, racefuzz.Limit(4*steps),
+				racefuzz.At(racefuzz.First, pair[0]), racefuzz.At(racefuzz.Second, pair[1]))
+			if err != nil {
+				return err
+			}
+			if len(r.Meetings) > 0 {
+				met++
+			}
+			if r.Outcome == racefuzz.Failed {
+				failed++
+			}
+		}
+		fmt.Fprintf(w, "\t%.3f\t%.3f", float64(met)/float64(runs), float64(failed)/float64(runs))
+	}
+	_, err = fmt.Fprint(w, "\t\n")
+	return err
+}

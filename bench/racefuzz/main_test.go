@@ -1,0 +1,31 @@
+package main
+
+import (
+	"context"
+	"strings"
+	"testing"
+)
+
+// TestPrint holds a small table. All of it follows from the seeds.
+func TestPrint(t *testing.T) {
+	var b strings.Builder
+	if err := print(context.Background(), &b, 40, "10, 100"); err != nil {
+		t.Fatal(err)
+	}
+	const want = `                        race-directed         random walk         PCT, depth 1         PCT, depth 2       
+        Figure 1, pair            met  error          met  error           met  error           met  error
+                (5, 7)          1.000  0.525        0.200  0.950         0.250  0.300         0.075  0.650
+               (1, 10)          0.000  1.000        0.000  0.950         0.000  0.300         0.000  0.650
+  Figure 2, statements            met  error          met  error           met  error           met  error
+                    10          1.000  0.400        0.000  0.000         0.250  0.700         0.050  0.200
+                   100          1.000  0.350        0.000  0.000         0.250  0.700         0.025  0.025
+`
+	if got := b.String(); got != want {
+		t.Errorf("got\n%s", got)
+	}
+	for _, list := range []string{"", "1", "x", "10,,10"} {
+		if err := print(context.Background(), &b, 1, list); err == nil {
+			t.Errorf("%q is a list", list)
+		}
+	}
+}

@@ -1,0 +1,34 @@
+package build
+
+import (
+	"fmt"
+	"strings"
+)
+
+// addClock makes the clocks of the runtime those of the schedule in a deterministic run.
+// On amd64 package time's is an assembly function of its own, which gets another name.
+func (o overlay) addClock(read func(string) ([]byte, error)) error {
+	const assembly = "runtime/time_linux_amd64.s"
+	text, err := read(assembly)
+	if err != nil {
+		return err
+	}
+	if strings.Count(string(text), "time·now<ABIInternal>") != 1 {
+		return fmt.Errorf("%w GOROOT: %s does not have one function time.now", ErrUnsupported, assembly)
+	}
+	o[assembly] = []byte(strings.Replace(string(text), "time·now<ABIInternal>", "runtime·heisenClock<ABIInternal>", 1))
+	for path, patches := range map[string][]patch{
+		"runtime/time_nofake.go": {atStart("nanotime", "if heisenSched.on { return heisenSched.clock }")},
+		"runtime/timeasm.go":     {dropDeclaration("time_now")},
+		"runtime/timestub.go":    {atStart("time_now", "if heisenSched.on { return heisenNow() }")},
+	} {
+		text, err := read(path)
+		if err != nil {
+			return err
+		}
+		if o[path], err = apply(path, text, patches...); err != nil {
+			return err
+		}
+	}
+	return nil
+}

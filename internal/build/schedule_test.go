@@ -1,0 +1,411 @@
+package build
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"flag"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/heisen-go/heisen"
+	"github.com/heisen-go/heisen/internal/pick"
+	"github.com/heisen-go/heisen/internal/rt"
+)
+
+var replays = flag.Int("replays", 4, "how many seeds TestReplay tries for each program")
+
+// replayed are programs that print what depends on the schedule.
+var replayed = []string{"det-channels", "det-select", "det-maps", "det-timers", "det-pool", "det-group", "det-collections"}
+
+// traceHash is a hash of all that was recorded, addresses included.
+func (rec *recording) traceHash() string {
+	h := sha256.New()
+	for _, r := range rec.events {
+		fmt.Fprintln(h, r.Code, r.Flags, r.TID, r.Loc, r.Ctx, r.Obj, r.Val, r.Len)
+	}
+	return hex.EncodeToString(h.Sum(nil)[:8])
+}
+
+// outcome is all of a run that another with the same schedule must have.
+func (rec *recording) outcome() string {
+	e := rec.execution
+	return fmt.Sprintf("status %d, influences %+v, %d steps, choices %x, virtual %v, trace of %d events %s, output\n%s%s",
+		rec.status, e.Influences, e.Steps, e.Hash, e.Virtual, len(rec.events), rec.traceHash(), rec.stdout, rec.stderr)
+}
+
+// TestReplay: the same program with the same seed does the same, prints the same and
+// is recorded the same; another seed makes another order. With -replays=100 the figure
+// that it logs is the one of 100 seeds and all programs.
+func TestReplay(t *testing.T) {
+	same, all := 0, 0
+	for _, name := range replayed {
+		outputs := map[string]bool{}
+		for seed := range uint64(*replays) {
+			r := run{exe: program(t), args: []string{name}, schedule: &rt.Schedule{Pick: pick.Config{Seed: seed}}}
+			first, again := record(t, r), record(t, r)
+			all++
+			if want, got := first.outcome(), again.outcome(); got != want {
+				t.Errorf("%s with seed %d:\n%s\nand again:\n%s", name, seed, want, got)
+				continue
+			}
+			same++
+			if first.status != 0 || first.err != nil || !first.execution.Replayable() {
+				t.Errorf("%s with seed %d: status %d, error %v, %+v", name, seed, first.status, first.err, first.execution.Influences)
+			}
+			outputs[first.stdout] = true
+		}
+		if len(outputs) == 1 && *replays > 1 {
+			t.Errorf("%s prints the same with all seeds: %v", name, outputs)
+		}
+	}
+	t.Logf("%d of %d", same, all)
+}
+
+// TestReplayUnrecorded: what is recorded changes nothing of what the program does.
+func TestReplayUnrecorded(t *testing.T) {
+	for _, name := range replayed {
+		var want string
+		for _, mode := range []rt.Mode{rt.Everything, rt.Nothing, rt.Lazy, rt.Unrepeated} {
+			rec := record(t, run{exe: program(t), args: []string{name}, mode: mode, schedule: &rt.Schedule{Pick: pick.Config{Seed: 1}}})
+			rec.events = nil
+			if got := rec.outcome(); want == "" {
+				want = got
+			} else if got != want {
+				t.Errorf("%s in mode %d:\n%s\nnot\n%s", name, mode, got, want)
+			}
+		}
+	}
+}
+
+// TestScheduledVerdicts: what races, races in a deterministic run, too; and the other
+// way round.
+func TestScheduledVerdicts(t *testing.T) {
+	list, err := exec.Command(program(t)).Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for pair := range slices.Chunk(strings.Fields(string(list)), 2) {
+		racy, name := pair[0] == "race", pair[1]
+		t.Run(pair[0]+"/"+name, func(t *testing.T) {
+			t.Parallel()
+			found := false
+			for seed := range uint64(2) {
+				rec := record(t, run{exe: program(t), args: []string{name}, schedule: &rt.Schedule{Pick: pick.Config{Seed: seed}}})
+				if rec.err != nil || !rec.finished || rec.status != 0 {
+					t.Errorf("error %v, finished %v, status %d: %s", rec.err, rec.finished, rec.status, rec.stderr)
+				}
+				for _, f := range rec.races {
+					found = true
+					if !racy {
+						t.Errorf("false alarm\n%s", rec.describe(f))
+					}
+				}
+			}
+			if racy && !found {
+				t.Error("no race found")
+			}
+		})
+	}
+}
+
+// TestScheduledEnds: however a deterministic run ends, its end is told.
+func TestScheduledEnds(t *testing.T) {
+	for _, test := range []struct {
+		name    string
+		status  int
+		says    string
+		stuck   rt.StuckReason
+		reasons []string // of the goroutines that are stuck
+	}{
+		{"det-dead-channel", 2, "all goroutines are asleep - deadlock!", rt.Deadlock, []string{"chan receive"}},
+		{"det-dead-group", 2, "all goroutines are asleep - deadlock!", rt.Deadlock, []string{"sync.WaitGroup.Wait"}},
+		{"det-dead-select", 2, "all goroutines are asleep - deadlock!", rt.Deadlock, []string{"select (no cases)", "select (no cases)"}},
+		{"det-dead-rwmutex", 2, "all goroutines are asleep - deadlock!", rt.Deadlock, []string{"sync.RWMutex.Lock"}},
+		{"det-dead-cond", 2, "all goroutines are asleep - deadlock!", rt.Deadlock, []string{"sync.Cond.Wait"}},
+		{"det-goexit", 2, "no goroutines (main called runtime.Goexit) - deadlock!", rt.Deadlock, nil},
+		{"det-ticker", 2, "heisen: the program's time has come to its bound", rt.OutOfTime, []string{"select (no cases)", "chan receive"}},
+		{"det-leak", 0, "", 0, nil},
+		{"det-panic", 2, "panic: for the test", 0, nil},
+		{"det-exit", 3, "", 0, nil},
+		{"det-spin", 0, "", 0, nil},
+		{"det-spin-atomic", 0, "", 0, nil},
+		{"det-busy", 0, "", 0, nil},
+		{"fatal-log", 1, "for the test", 0, nil},
+		{"nil-dereference", 2, "nil pointer dereference", 0, nil},
+		{"throw", 2, "fatal error: sync: unlock of unlocked mutex", 0, nil},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			rec := record(t, run{exe: program(t), args: []string{test.name}, schedule: &rt.Schedule{}})
+			e := rec.execution
+			if rec.err != nil || rec.status != test.status || !strings.Contains(rec.stderr, test.says) || !e.Ended || e.Steps == 0 {
+				t.Errorf("error %v, status %d, %+v: %s", rec.err, rec.status, e, rec.stderr)
+			}
+			var stuck rt.StuckReason
+			var reasons []string
+			if e.Stuck != nil {
+				stuck = e.Stuck.Why
+				for _, g := range e.Stuck.Goroutines {
+					reasons = append(reasons, g.Reason)
+					if frames := rec.syms.Site(g.Site).Frames; len(frames) == 0 || filepath.Base(frames[0].File) != "scheduled.go" {
+						t.Errorf("goroutine %d is stuck at %v", g.Thread, frames)
+					}
+				}
+			}
+			if stuck != test.stuck || !slices.Equal(reasons, test.reasons) {
+				t.Errorf("stuck for reason %d: %q", stuck, reasons)
+			}
+		})
+	}
+}
+
+// TestBounds: a program that does not come to an end is ended by the bound on its steps.
+func TestBounds(t *testing.T) {
+	rec := record(t, run{exe: program(t), args: []string{"det-ticker"}, schedule: &rt.Schedule{MaxSteps: 1000}})
+	if e := rec.execution; e.Stuck == nil || e.Stuck.Why != rt.OutOfSteps || e.Steps != 1000 || rec.status != 2 {
+		t.Errorf("status %d, %+v", rec.status, e)
+	}
+}
+
+// TestLockOrder: some schedules make the deadlock real, others do not, and the report has
+// both locks.
+func TestLockOrder(t *testing.T) {
+	dead, alive := 0, 0
+	for seed := uint64(0); dead == 0 || alive == 0; seed++ {
+		if seed == 100 {
+			t.Fatalf("%d deadlocks in 100 runs", dead)
+		}
+		rec := record(t, run{exe: program(t), args: []string{"det-ab-ba"}, schedule: &rt.Schedule{Pick: pick.Config{Seed: seed}}})
+		switch stuck := rec.execution.Stuck; {
+		case stuck == nil && rec.status == 0:
+			alive++
+		case stuck == nil || rec.status != 2 || len(stuck.Goroutines) != 2:
+			t.Fatalf("status %d, %+v", rec.status, stuck)
+		default:
+			dead++
+			a, b := stuck.Goroutines[0], stuck.Goroutines[1]
+			if a.Reason != "sync.Mutex.Lock" || b.Reason != a.Reason || a.Object == b.Object || a.Object == 0 || b.Object == 0 {
+				t.Errorf("%+v and %+v", a, b)
+			}
+		}
+	}
+}
+
+// TestOutside: what comes from outside is told, and programs that depend on it go on.
+func TestOutside(t *testing.T) {
+	for _, test := range []struct {
+		name, says string
+		by         rt.InfluenceKind
+	}{
+		{"out-http", "hello /", rt.Network},
+		{"out-timeout", "true", rt.Network},
+		{"out-exec", "out<nil> out<nil> signal: killed", rt.Syscall},
+		{"out-file", "true <nil>", rt.Input},
+		{"out-blocking", "1 <nil>", rt.Syscall},
+		{"out-signal", "user defined signal 1", rt.Signal},
+		{"out-thread", "1", rt.Thread},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			for seed := range uint64(2) {
+				rec := record(t, run{exe: program(t), args: []string{test.name}, schedule: &rt.Schedule{Pick: pick.Config{Seed: seed}}})
+				e := rec.execution
+				if rec.err != nil || rec.status != 0 || !strings.Contains(rec.stdout, test.says) {
+					t.Errorf("error %v, status %d: %s%s", rec.err, rec.status, rec.stdout, rec.stderr)
+				}
+				if !slices.ContainsFunc(e.Influences, func(in rt.Influence) bool { return in.Kind == test.by && in.Count > 0 }) {
+					t.Errorf("influences %+v", e.Influences)
+				}
+				if e.Replayable() != (test.by == rt.Input) {
+					t.Errorf("replayable %v with %+v", e.Replayable(), e.Influences)
+				}
+			}
+		})
+	}
+}
+
+// target is the target at a named line.
+func target(t *testing.T, name string, mode rt.TargetMode, roles pick.Roles) rt.Target {
+	t.Helper()
+	file, err := filepath.Abs(filepath.Join(prog, "scheduled.go"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	line := linesOf(t, "scheduled.go")[name]
+	if line == 0 {
+		t.Fatalf("no line is called %s", name)
+	}
+	return rt.Target{File: file, Line: line, Mode: mode, Roles: roles}
+}
+
+// TestMeetings: two goroutines are brought to the two places of a race, and go on in
+// either order.
+func TestMeetings(t *testing.T) {
+	for _, name := range []string{"race", "map"} {
+		firsts := map[heisen.Op]int{}
+		for seed := range uint64(10) {
+			rec := record(t, run{exe: program(t), args: []string{"at-" + name}, mode: rt.Nothing, schedule: &rt.Schedule{
+				Pick: pick.Config{Strategy: pick.RaceDirected, Seed: seed},
+				Targets: []rt.Target{
+					target(t, name+"-write", rt.OnWrite, pick.First), target(t, name+"-read", rt.OnRead, pick.Second),
+				},
+			}})
+			if len(rec.meetings) == 0 || !rec.execution.Met {
+				t.Fatalf("%s with seed %d: no meeting: error %v, %+v", name, seed, rec.err, rec.execution)
+			}
+			m := rec.meetings[0]
+			if m.Kind != pick.Race || len(m.Accesses) != 2 || m.Accesses[0].Thread == m.Accesses[1].Thread || m.Accesses[0].Object != m.Accesses[1].Object {
+				t.Fatalf("meeting %+v", m)
+			}
+			for _, a := range m.Accesses {
+				frames := rec.syms.Stack(a.Site, a.Context)
+				want := map[heisen.Op]string{heisen.Read: name + "-read", heisen.Write: name + "-write"}[a.Op]
+				if len(frames) == 0 || frames[0].Line != linesOf(t, "scheduled.go")[want] {
+					t.Errorf("%v at %+v", a.Op, frames)
+				}
+			}
+			firsts[m.Accesses[0].Op]++
+		}
+		if firsts[heisen.Read] == 0 || firsts[heisen.Write] == 0 {
+			t.Errorf("%s: first went %v", name, firsts)
+		}
+	}
+}
+
+// TestDirectedDeadlock: goroutines are brought to the places where each waits for the
+// other's lock.
+func TestDirectedDeadlock(t *testing.T) {
+	for seed := range uint64(5) {
+		rec := record(t, run{exe: program(t), args: []string{"at-locks"}, mode: rt.Nothing, schedule: &rt.Schedule{
+			Pick:    pick.Config{Strategy: pick.DeadlockDirected, Seed: seed},
+			Targets: []rt.Target{target(t, "lock-a", rt.OnLock, pick.Inner), target(t, "lock-b", rt.OnLock, pick.Inner)},
+		}})
+		if stuck := rec.execution.Stuck; stuck == nil || stuck.Why != rt.Deadlock {
+			t.Errorf("seed %d: %+v", seed, rec.execution)
+		}
+	}
+}
+
+// TestChoices: the choices that were logged are all that it takes to do a run again.
+func TestChoices(t *testing.T) {
+	for _, name := range []string{"det-channels", "det-pool", "det-timers"} {
+		for _, strategy := range []pick.Strategy{pick.RandomWalk, pick.PCT} {
+			r := run{exe: program(t), args: []string{name}, schedule: &rt.Schedule{
+				Pick: pick.Config{Strategy: strategy, Seed: 7, Depth: 3, Length: 500}, Log: true,
+			}}
+			first := record(t, r)
+			if len(first.execution.Choices) == 0 || first.execution.Lost != 0 {
+				t.Fatalf("%s: %+v", name, first.execution)
+			}
+			r.schedule = &rt.Schedule{Pick: pick.Config{Strategy: pick.Replay, Seed: 7, Choices: first.execution.Choices}}
+			again := record(t, r)
+			if want, got := first.outcome(), again.outcome(); got != want || again.execution.Diverged != 0 {
+				t.Errorf("%s with strategy %d:\n%s\nbut replayed, with %d choices that could not be made:\n%s", name, strategy, want, again.execution.Diverged, got)
+			}
+		}
+	}
+}
+
+// TestStopsAtCopies stops goroutines wherever the compiler reports accesses to structs
+// full of pointers, where it is wrong about what is on the stack, while the collector
+// runs all the time.
+func TestStopsAtCopies(t *testing.T) {
+	first, last := target(t, "first-struct", rt.OnRead|rt.OnWrite, pick.First), target(t, "last-struct", rt.OnRead, pick.First)
+	var targets []rt.Target
+	for at := first; at.Line <= last.Line; at.Line++ {
+		targets = append(targets, at)
+	}
+	for seed := range uint64(3) {
+		rec := record(t, run{exe: program(t), args: []string{"at-structs"}, mode: rt.Nothing,
+			env:      []string{"GODEBUG=clobberfree=1"},
+			schedule: &rt.Schedule{Pick: pick.Config{Seed: seed}, Targets: targets}})
+		if rec.err != nil || rec.status != 0 || rec.execution.Steps < 2000 {
+			t.Errorf("error %v, status %d, %d steps: %s", rec.err, rec.status, rec.execution.Steps, rec.stderr)
+		}
+	}
+}
+
+// TestScheduledTests runs tests, with package testing's own concurrency.
+func TestScheduledTests(t *testing.T) {
+	dir := t.TempDir()
+	for name, text := range map[string]string{
+		"go.mod": "module tests\n\ngo 1.25\n",
+		"x_test.go": `package tests
+
+import (
+	"fmt"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+func TestParallel(t *testing.T) {
+	for i := range 5 {
+		t.Run(fmt.Sprint(i), func(t *testing.T) {
+			t.Parallel()
+			t.Cleanup(func() { fmt.Println("clean", i) })
+			for range 3 {
+				time.Sleep(time.Minute)
+				fmt.Println("parallel", i)
+			}
+		})
+	}
+}
+
+func TestBubble(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		start := time.Now()
+		for i := range 3 {
+			go func() { time.Sleep(time.Second); fmt.Println("bubble", i) }()
+		}
+		time.Sleep(time.Hour)
+		synctest.Wait()
+		fmt.Println(time.Since(start))
+	})
+}
+
+func TestFails(t *testing.T) {
+	c := make(chan int)
+	go func() { c <- 1 }()
+	go func() { c <- 2 }()
+	if <-c == 2 {
+		t.Fatal("two")
+	}
+}
+`,
+	} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	b, err := New(t.Context(), dir, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	exe := filepath.Join(dir, "x.test")
+	cmd := b.Command(t.Context(), "test", "-c", "-vet=off", "-o", exe, ".")
+	cmd.Dir = dir
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	outputs, statuses := map[string]bool{}, map[int]bool{}
+	for seed := range uint64(8) {
+		r := run{exe: exe, args: []string{"-test.v", "-test.timeout=0"}, schedule: &rt.Schedule{Pick: pick.Config{Seed: seed}}}
+		first, again := record(t, r), record(t, r)
+		if want, got := first.outcome(), again.outcome(); got != want {
+			t.Errorf("seed %d:\n%s\nand again:\n%s", seed, want, got)
+		}
+		if want := "(180"; !strings.Contains(first.stdout, want) { // seconds of each subtest
+			t.Errorf("no %s in\n%s", want, first.stdout)
+		}
+		outputs[first.stdout], statuses[first.status] = true, true
+	}
+	if len(outputs) < 2 || len(statuses) != 2 {
+		t.Errorf("statuses %v, and %d outputs", statuses, len(outputs))
+	}
+}

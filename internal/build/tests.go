@@ -1,0 +1,58 @@
+package build
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+)
+
+// TestPackage is a package that has tests.
+type TestPackage struct {
+	Path string // import path
+	Dir  string // where its tests run
+}
+
+// TestPackages returns the packages with tests among those that patterns match, "."
+// if there are none, in the order of the go command. tags are the flags that choose
+// files.
+func (b *Builder) TestPackages(ctx context.Context, dir string, flags []string, patterns ...string) (tested []TestPackage, err error) {
+	tags, _ := cutTags(flags)
+	args := []string{"list", "-json=ImportPath,Dir,TestGoFiles,XTestGoFiles,DepsErrors,Error", "-e", "-test=false",
+		"-tags=" + strings.Join(append([]string{"race"}, tags...), ",")}
+	cmd := b.Toolchain.command(ctx, append(args, patterns...)...)
+	cmd.Dir = dir
+	out, err := cmd.Output()
+	if err != nil {
+		return nil, commandError("go list", err)
+	}
+	for dec := json.NewDecoder(bytes.NewReader(out)); ; {
+		var p struct {
+			ImportPath, Dir           string
+			TestGoFiles, XTestGoFiles []string
+			Error                     *struct{ Err string }
+		}
+		err := dec.Decode(&p)
+		switch {
+		case errors.Is(err, io.EOF):
+			return tested, nil
+		case err != nil:
+			return nil, fmt.Errorf("go list: %w", err)
+		case p.Error != nil:
+			return nil, &Error{Said: p.Error.Err}
+		case len(p.TestGoFiles)+len(p.XTestGoFiles) > 0:
+			tested = append(tested, TestPackage{p.ImportPath, p.Dir})
+		}
+	}
+}
+
+// BuildTest compiles the tests of a package to an executable at output, as go test
+// would run it. flags are further build flags. What the compiler says is in the error.
+func (b *Builder) BuildTest(ctx context.Context, dir, output string, flags []string, pkg string) error {
+	args := slices.Concat([]string{"-c", "-vet=off", "-o", output}, flags, []string{pkg})
+	return b.compile(ctx, dir, "test", args)
+}

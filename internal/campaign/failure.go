@@ -1,0 +1,56 @@
+package campaign
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+
+	"github.com/heisen-go/heisen"
+	"github.com/heisen-go/heisen/internal/pick"
+	"github.com/heisen-go/heisen/internal/report"
+)
+
+// Anything is the suspicion that a program can end in a way in which it is not to end,
+// which a strategy that is not directed may find.
+func Anything(p *Program, strategy pick.Strategy) *Suspect {
+	return &Suspect{Program: p, Strategy: strategy, Finding: failure(p, Outcome{})}
+}
+
+// Failures returns a verdict for each way in which executions failed that were to
+// show something else and did not: the program fails, for a reason that is not known.
+// usual is how it ends without being directed, which is known already.
+func (v *Verdict) Failures(usual Outcome) (all []*Verdict) {
+	anything := v.Suspect.Finding.Kind == heisen.Failure
+	for _, e := range v.Endings {
+		if e.Outcome.Class == Passed || e.Outcome.Same(usual) || e.Confirmed && !anything {
+			continue
+		}
+		suspect := *v.Suspect
+		suspect.Finding = failure(v.Suspect.Program, e.Outcome)
+		e.Confirmed = true
+		all = append(all, &Verdict{
+			Suspect: &suspect, Finding: suspect.Finding,
+			Tried: v.Tried, Confirmed: e.Count, Endings: []Ending{e},
+		})
+	}
+	return all
+}
+
+// Failed returns the verdict on the execution by which a survey looked at a program,
+// nil if it passed.
+func Failed(p *Program, e *Execution) *Verdict {
+	s := Anything(p, pick.Replay)
+	v := judge(s, []*Trial{{Execution: e, Confirmed: e.Outcome.Class != Passed, First: -1}})
+	if all := v.Failures(Outcome{Class: Passed}); len(all) > 0 {
+		return all[0]
+	}
+	return nil
+}
+
+func failure(p *Program, o Outcome) report.Finding {
+	said := numbers.ReplaceAllString(o.String(), "#")
+	sum := sha256.Sum256([]byte(string(heisen.Failure) + "\n" + p.Package + "\n" + said))
+	return report.Finding{
+		Detector: detectorName, Kind: heisen.Failure, Fingerprint: hex.EncodeToString(sum[:8]),
+		Message: o.String(), Count: 1, Accesses: []report.Access{},
+	}
+}

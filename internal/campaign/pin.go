@@ -1,0 +1,143 @@
+package campaign
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/heisen-go/heisen"
+	"github.com/heisen-go/heisen/internal/pick"
+	"github.com/heisen-go/heisen/internal/report"
+	"github.com/heisen-go/heisen/internal/rt"
+	"github.com/heisen-go/heisen/racefuzz"
+)
+
+// Proof is an execution that shows a bug, and that can be repeated.
+type Proof struct {
+	Ending   *Ending
+	Schedule *rt.Schedule // under which it happened
+	// Execution is the recorded one under Schedule.
+	Execution *Execution
+	Steps     []report.Step // the part of it that matters, to be read
+	// Replayed says that the same schedule gave the same execution again. Without
+	// that, nothing was shrunk.
+	Replayed bool
+	// Shrunk says that the schedule is one of few choices, found in Attempts
+	// executions; Minimal, that no choice of it can be left out.
+	Shrunk, Minimal bool
+	Attempts        int
+}
+
+// Pin repeats the worst execution in which the verdict's suspect happened, shrinks its
+// schedule in at most so many executions, and records the result.
+func (h *Hunt) Pin(ctx context.Context, v *Verdict, attempts int) (*Proof, error) {
+	if len(v.Endings) == 0 || !v.Endings[0].Confirmed {
+		return nil, fmt.Errorf("%s was not confirmed", v.Finding.Fingerprint)
+	}
+	ending := &v.Endings[0]
+	proof := &Proof{Ending: ending, Schedule: h.schedule(v.Suspect, ending.Trial.Seed)}
+	proof.Schedule.Log = true
+	again, steps, err := h.record(ctx, v.Suspect, proof.Schedule)
+	if err != nil {
+		return nil, err
+	}
+	proof.Execution, proof.Steps = again, steps
+	proof.Replayed = again.Hash == ending.Trial.Execution.Hash && v.Suspect.repeats(ending, again)
+	if !proof.Replayed || attempts == 0 {
+		return proof, nil
+	}
+	seed := ending.Trial.Seed
+	calm, tried, err := h.calm(ctx, v.Suspect, ending, &seed, attempts/4)
+	if err != nil {
+		return proof, err
+	}
+	if calm != nil && len(calm.Choices) < len(again.Choices) {
+		again = calm
+	} else {
+		seed = ending.Trial.Seed
+	}
+	if again.Lost > 0 || len(again.Choices) > racefuzz.MaxChoices {
+		return proof, nil
+	}
+	replaying := func(choices []pick.Choice) *rt.Schedule {
+		schedule := *proof.Schedule
+		schedule.Pick = pick.Config{Strategy: pick.Replay, Seed: seed, Choices: choices}
+		return &schedule
+	}
+	same := func(ctx context.Context, choices []pick.Choice) (bool, error) {
+		e, err := v.Suspect.Program.Execute(ctx, Plan{
+			Schedule: replaying(choices), Mode: rt.Nothing, Tests: v.Suspect.Tests, Limit: h.Limit,
+		}, h.Sources)
+		if err != nil {
+			return false, err
+		}
+		return v.Suspect.repeats(ending, e), nil
+	}
+	shrunk, err := racefuzz.Minimise(ctx, again.Choices, same, racefuzz.Attempts(max(attempts-tried, 1)))
+	if err != nil {
+		return proof, fmt.Errorf("shrink the schedule of %s: %w", v.Finding.Fingerprint, err)
+	}
+	schedule := replaying(shrunk.Choices)
+	last, steps, err := h.record(ctx, v.Suspect, schedule)
+	if err != nil {
+		return proof, err
+	}
+	if !v.Suspect.repeats(ending, last) {
+		return proof, nil
+	}
+	proof.Schedule, proof.Execution, proof.Steps = schedule, last, steps
+	proof.Shrunk, proof.Minimal, proof.Attempts = true, shrunk.Minimal, tried+shrunk.Attempts
+	return proof, nil
+}
+
+// calm looks for an execution that ends like others, and in which goroutines go on by
+// default but for those that are kept back. It tries so many seeds, from *seed on, and
+// leaves the one that did it there.
+func (h *Hunt) calm(ctx context.Context, s *Suspect, ending *Ending, seed *uint64, seeds int) (found *Execution, tried int, err error) {
+	switch s.Strategy {
+	case pick.RaceDirected, pick.DeadlockDirected, pick.SectionDirected:
+	default:
+		return nil, 0, nil
+	}
+	for ; tried < seeds; *seed++ {
+		schedule := h.schedule(s, *seed)
+		schedule.Pick.Calm, schedule.Log = true, true
+		e, err := s.Program.Execute(ctx, Plan{Schedule: schedule, Mode: rt.Nothing, Tests: s.Tests, Limit: h.Limit}, h.Sources)
+		if err != nil {
+			return nil, tried, err
+		}
+		tried++
+		if e.Lost == 0 && s.repeats(ending, e) {
+			return e, tried, nil
+		}
+	}
+	return nil, tried, nil
+}
+
+// repeats reports whether an execution shows the suspect and ends like others.
+func (s *Suspect) repeats(ending *Ending, e *Execution) bool {
+	confirmed, _ := s.confirmed(e)
+	return confirmed && e.Outcome.Same(ending.Outcome)
+}
+
+// record executes a suspect's program with everything recorded.
+func (h *Hunt) record(ctx context.Context, s *Suspect, schedule *rt.Schedule) (*Execution, []report.Step, error) {
+	var story *story
+	e, err := s.Program.Execute(ctx, Plan{
+		Schedule: schedule, Mode: rt.Everything, Tests: s.Tests, Limit: h.Limit,
+		Detect: func(symbols *heisen.Symbols) ([]heisen.Detector, error) {
+			story = newStory(symbols, h.Sources.std, schedule.Targets)
+			return []heisen.Detector{story}, nil
+		},
+		OnMeeting: func(*Meeting) { story.meeting() },
+		Finish: func(symbols *heisen.Symbols) {
+			story.steps = h.Sources.steps(story.told(), symbols)
+		},
+	}, h.Sources)
+	if err != nil {
+		return nil, nil, err
+	}
+	if story == nil {
+		return e, nil, nil
+	}
+	return e, story.steps, nil
+}

@@ -1,0 +1,118 @@
+package campaign
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/heisen-go/heisen"
+	"github.com/heisen-go/heisen/atomrace"
+	"github.com/heisen-go/heisen/internal/build"
+	"github.com/heisen-go/heisen/internal/pick"
+	"github.com/heisen-go/heisen/internal/report"
+	"github.com/heisen-go/heisen/internal/rt"
+	"github.com/heisen-go/heisen/lockset"
+)
+
+// Sources resolves findings of several executions at the same time.
+type Sources struct {
+	mu      sync.Mutex
+	sources *report.Sources
+	std     string // the folder of the standard library
+}
+
+// NewSources returns an empty Sources for programs made with a toolchain.
+func NewSources(with *build.Toolchain) *Sources {
+	return &Sources{sources: report.NewSources(), std: filepath.Join(with.Root, "src") + string(filepath.Separator)}
+}
+
+func (s *Sources) resolve(f heisen.Finding, symbols *heisen.Symbols) report.Finding {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	item := report.Item{Finding: f, Fingerprint: f.Fingerprint(symbols), Count: 1}
+	return report.Resolve(item, symbols, s.sources)
+}
+
+// influence says what came from outside, and where first.
+func (s *Sources) influence(in rt.Influence, symbols *heisen.Symbols) string {
+	text := in.Kind.String()
+	if in.Site == 0 {
+		return text
+	}
+	f := s.resolve(heisen.Finding{Accesses: []heisen.Access{{Site: in.Site}}}, symbols)
+	return text + " at " + f.Accesses[0].Site
+}
+
+// Survey is how a program is looked at for suspects.
+type Survey struct {
+	Races     bool // whatever locks and messages allow
+	Deadlocks bool
+	Sections  []atomrace.Section // with absolute names of files
+	// More are further detectors whose findings are suspects; it may be nil.
+	More func(*heisen.Symbols, heisen.Sink) ([]heisen.Detector, error)
+
+	Limit, Virtual time.Duration // as those of Hunt
+	Procs          int
+	Sources        *Sources
+}
+
+// Run executes a program once, with the default choices, which switch only where a
+// goroutine cannot go on, and returns what is suspected in the order in which it was
+// found. What cannot be brought about is in passed, with the reason.
+func (s *Survey) Run(ctx context.Context, p *Program) (suspects []*Suspect, passed []string, e *Execution, err error) {
+	mode := rt.Unrepeated
+	if len(s.Sections) > 0 { // a repeated access may be the end of a section
+		mode = rt.Everything
+	}
+	e, err = p.Execute(ctx, Plan{
+		Schedule: &rt.Schedule{Pick: pick.Config{Strategy: pick.Replay}, Procs: s.Procs, MaxVirtual: s.Virtual},
+		Mode:     mode, Limit: s.Limit,
+		Detect: func(symbols *heisen.Symbols) ([]heisen.Detector, error) {
+			known := map[string]bool{}
+			sink := func(f heisen.Finding) {
+				resolved := s.Sources.resolve(f, symbols)
+				if known[resolved.Fingerprint] {
+					return
+				}
+				known[resolved.Fingerprint] = true
+				suspect, err := suspectOf(p, &resolved)
+				if err != nil {
+					passed = append(passed, fmt.Sprintf("%s (%s): %v", resolved.Message, resolved.Fingerprint, err))
+					return
+				}
+				suspects = append(suspects, suspect)
+			}
+			return s.detectors(symbols, report.NewCollector(symbols, func(i report.Item) { sink(i.Finding) }).Add)
+		},
+	}, s.Sources)
+	return suspects, passed, e, err
+}
+
+func (s *Survey) detectors(symbols *heisen.Symbols, sink heisen.Sink) (all []heisen.Detector, err error) {
+	named := func(name string) heisen.Sink {
+		return func(f heisen.Finding) {
+			f.Detector = name
+			sink(f)
+		}
+	}
+	if s.Races {
+		all = append(all, lockset.NewHybrid(named("hybrid")))
+	}
+	if s.Deadlocks {
+		all = append(all, lockset.NewLockOrder(named("lockorder")))
+	}
+	if len(s.Sections) > 0 {
+		all = append(all, newTorn(s.Sections, symbols, sink))
+	}
+	if s.More != nil {
+		more, err := s.More(symbols, sink)
+		if err != nil {
+			return nil, err
+		}
+		all = slices.Concat(all, more)
+	}
+	return all, nil
+}

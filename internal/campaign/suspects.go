@@ -1,0 +1,150 @@
+package campaign
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/heisen-go/heisen"
+	"github.com/heisen-go/heisen/internal/pick"
+	"github.com/heisen-go/heisen/internal/report"
+	"github.com/heisen-go/heisen/internal/rt"
+)
+
+// Suspect is a bug that another schedule may show: two places that may race, locks
+// that may be waited for in a circle, a section that others may come into.
+type Suspect struct {
+	Program *Program
+	// Finding is what was found that makes it suspected. Its Kind is PotentialRace,
+	// Race, Deadlock or Atomicity.
+	Finding report.Finding
+	Targets []rt.Target
+	Tests   string // that it was seen in, as -test.run takes them; empty for all
+	// Strategy brings it about if it can happen.
+	Strategy pick.Strategy
+	Length   uint64 // how many steps an execution has, for PCT
+}
+
+// Strategies that need no suspicion in particular.
+const (
+	Walk       = pick.RandomWalk
+	Priorities = pick.PCT
+)
+
+// suspectOf makes a suspect of a finding in a program. Findings whose places are not
+// known as lines of files cannot be brought about; the error says why.
+func suspectOf(p *Program, f *report.Finding) (*Suspect, error) {
+	s := &Suspect{Program: p, Finding: *f}
+	var roles []pick.Roles
+	switch f.Kind {
+	case heisen.PotentialRace, heisen.Race:
+		s.Strategy, roles = pick.RaceDirected, []pick.Roles{pick.First, pick.Second}
+	case heisen.Atomicity:
+		s.Strategy, roles = pick.SectionDirected, []pick.Roles{pick.Entry, pick.Remote, pick.End}
+	case heisen.Deadlock:
+		s.Strategy, roles = pick.DeadlockDirected, slices.Repeat([]pick.Roles{pick.Inner}, len(f.Accesses))
+	}
+	if len(roles) == 0 || len(roles) != len(f.Accesses) {
+		return nil, fmt.Errorf("a %s of %d accesses cannot be brought about", f.Kind, len(f.Accesses))
+	}
+	var tests []string
+	for i := range f.Accesses {
+		a := &f.Accesses[i]
+		file, line, known := placeOf(a)
+		if !known {
+			return nil, fmt.Errorf("the place of its %s is not known", a.Op)
+		}
+		s.Targets = addTarget(s.Targets, rt.Target{File: file, Line: line, Mode: targetMode(a.Op), Roles: roles[i]})
+		if a.Test != "" {
+			top, _, _ := strings.Cut(a.Test, "/")
+			if !slices.Contains(tests, top) {
+				tests = append(tests, top)
+			}
+		}
+	}
+	if p.Test && len(tests) > 0 {
+		slices.Sort(tests)
+		for i := range tests {
+			tests[i] = regexp.QuoteMeta(tests[i])
+		}
+		s.Tests = "^(" + strings.Join(tests, "|") + ")$"
+	}
+	return s, nil
+}
+
+// addTarget adds a target; a place that has several roles is one.
+func addTarget(all []rt.Target, t rt.Target) []rt.Target {
+	for i := range all {
+		if all[i].File == t.File && all[i].Line == t.Line && all[i].Mode == t.Mode {
+			all[i].Roles |= t.Roles
+			return all
+		}
+	}
+	return append(all, t)
+}
+
+// placeOf returns the line in the program at which an access is made.
+func placeOf(a *report.Access) (file string, line int, known bool) {
+	for _, f := range a.Stack {
+		if f.File != "" && f.Line > 0 && !report.Synchronises(f.Func) {
+			return f.File, f.Line, true
+		}
+	}
+	return "", 0, false
+}
+
+func targetMode(op string) rt.TargetMode {
+	switch op {
+	case heisen.Read.String(), heisen.AtomicRead.String():
+		return rt.OnRead
+	case heisen.Acquire.String(), heisen.AcquireShared.String():
+		return rt.OnLock
+	}
+	return rt.OnWrite
+}
+
+// side returns the index of the finding's access at whose place the first of a meeting
+// was made, -1 if there is no such, or no telling.
+func (s *Suspect) side(m *Meeting) int {
+	if len(m.Finding.Accesses) < 2 {
+		return -1
+	}
+	found := -1
+	first := &m.Finding.Accesses[0]
+	for i := range s.Finding.Accesses {
+		if a := &s.Finding.Accesses[i]; a.Op == first.Op && samePlace(a, first) {
+			if found >= 0 {
+				return -1
+			}
+			found = i
+		}
+	}
+	return found
+}
+
+func samePlace(a, b *report.Access) bool {
+	file, line, known := placeOf(a)
+	other, otherLine, otherKnown := placeOf(b)
+	return known && otherKnown && file == other && line == otherLine
+}
+
+// blocks reports whether goroutines that do not go on stand at the places of a
+// suspected deadlock, each at one of its own.
+func (s *Suspect) blocks(e *Execution) bool {
+	taken := make([]bool, len(e.Blocked))
+	for i := range s.Finding.Accesses {
+		found := false
+		for j := range e.Blocked {
+			at := report.Access{Stack: e.Blocked[j].Stack}
+			if !taken[j] && samePlace(&s.Finding.Accesses[i], &at) {
+				taken[j], found = true, true
+				break
+			}
+		}
+		if !found {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,410 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/heisen-go/heisen"
+	"github.com/heisen-go/heisen/internal/campaign"
+	"github.com/heisen-go/heisen/internal/report"
+)
+
+// fuzzing is the flags of heisen fuzz, and what it has come to.
+type fuzzing struct {
+	*invocation
+	seeds, shard, strategy string
+	parallel, procs        int
+	limit, virtual, wait   time.Duration
+	patience               uint64
+	depth                  int
+	minimise               int
+	folder                 string
+	json, verbose          bool
+	overlaps               *overlaps
+	known                  *known
+
+	from, to    uint64 // seeds
+	part, parts int    // shard part of parts, from 1
+	origin      campaign.Origin
+	resolver    *campaign.Sources
+	usual       map[*campaign.Program]campaign.Outcome // how programs end that are not directed
+	hunt        *campaign.Hunt
+	found       *findings
+
+	// How programs failed that were to show something else, and failures that what was
+	// confirmed explains.
+	unexplained []*campaign.Verdict
+	explained   map[*campaign.Program][]campaign.Outcome
+	failures    int // of the former, those that were reported
+
+	mu sync.Mutex // guards the rest
+
+	suspects, judged, confirmed, harmful int
+	executions, tried                    int // to be made, and made
+	started                              time.Time
+}
+
+// fuzz is heisen fuzz.
+func (inv *invocation) fuzz() (int, error) {
+	inv.buildFlags()
+	f := &fuzzing{invocation: inv, overlaps: &overlaps{}, known: inv.knownFlags()}
+	fs := inv.flags
+	fs.StringVar(&f.seeds, "seeds", "1:10", "run each suspect with the seeds `a:b`")
+	fs.StringVar(&f.shard, "shard", "1/1", "only the `i/n`-th part of the suspects; the parts are the same everywhere")
+	fs.StringVar(&f.strategy, "strategy", "directed", "who goes on: directed (at suspects), or without suspects walk (anybody) or pct (priorities)")
+	fs.IntVar(&f.depth, "depth", 3, "pct: how many orders a bug depends on")
+	fs.IntVar(&f.parallel, "j", runtime.NumCPU(), "how many executions at a time")
+	fs.IntVar(&f.procs, "procs", 4, "what programs are told that GOMAXPROCS is")
+	fs.DurationVar(&f.limit, "limit", time.Minute, "stop an execution after this time")
+	fs.DurationVar(&f.virtual, "virtual", 10*time.Minute, "stop it after this time by its own clock, which jumps to the next timer when nothing else can go on")
+	fs.Uint64Var(&f.patience, "patience", 0, "for how many steps a goroutine is kept back for another to come (default 10000)")
+	fs.DurationVar(&f.wait, "wait", 100*time.Millisecond, "for how long by the program's own clock it is kept back while all others only wait for time to pass")
+	fs.IntVar(&f.minimise, "minimise", 60, "shrink the schedule of what is confirmed in at most `n` executions")
+	fs.StringVar(&f.folder, "o", "heisen-fuzz", "write schedules to `folder`")
+	fs.BoolVar(&f.json, "json", false, "print suspects as JSON, one a line, on standard output, those that were not confirmed too")
+	fs.BoolVar(&f.verbose, "v", false, "report suspects that were not confirmed, too")
+	f.overlaps.sectionsFlag(inv)
+	if err := inv.parse(); err != nil {
+		return Misused, err
+	}
+	if err := f.check(); err != nil {
+		return Misused, err
+	}
+	if err := f.known.read(); err != nil {
+		return Failed, err
+	}
+	if f.overlaps.sections != "" {
+		if err := f.overlaps.readSections(); err != nil {
+			return Failed, err
+		}
+	}
+	ctx, stop := inv.interruptible()
+	defer stop()
+	live := textTo(inv.Err)
+	if f.json {
+		live = nil
+	}
+	f.found = newFindings(live, f.known)
+	err := f.run(ctx)
+	if ctx.Err() != nil {
+		err = errors.New("interrupted")
+	}
+	if f.json {
+		err = errors.Join(err, f.found.writeAll(jsonTo(inv.Out)))
+	}
+	err = errors.Join(err, f.known.writeBaseline(f.found))
+	f.summary()
+	switch {
+	case err != nil:
+		return Failed, err
+	case f.confirmed+f.failures > 0 && f.found.count() > 0:
+		return Findings, nil
+	}
+	return Clean, nil
+}
+
+// check reads the flags that have a form of their own.
+func (f *fuzzing) check() error {
+	var err error
+	if f.from, f.to, err = seedRange(f.seeds); err != nil {
+		return err
+	}
+	if f.part, f.parts, err = shardOf(f.shard); err != nil {
+		return err
+	}
+	switch {
+	case !slices.Contains([]string{"directed", "walk", "pct"}, f.strategy):
+		return misuse("unknown strategy %q; there are directed, walk, pct", f.strategy)
+	case f.parallel < 1 || f.procs < 1 || f.depth < 1:
+		return misuse("-j, -procs and -depth are at least 1")
+	case f.minimise < 0 || f.limit <= 0 || f.virtual <= 0 || f.wait < 0:
+		return misuse("-minimise and -wait are not negative, -limit and -virtual are more than 0")
+	}
+	return nil
+}
+
+// seedRange reads a:b, or a single seed.
+func seedRange(s string) (from, to uint64, err error) {
+	first, last, several := strings.Cut(s, ":")
+	if !several {
+		last = first
+	}
+	if from, err = strconv.ParseUint(first, 10, 64); err == nil {
+		to, err = strconv.ParseUint(last, 10, 64)
+	}
+	if err != nil || to < from || to-from == math.MaxUint64 {
+		return 0, 0, misuse("-seeds %s: not a range a:b of numbers", s)
+	}
+	return from, to, nil
+}
+
+// shardOf reads i/n.
+func shardOf(s string) (part, parts int, err error) {
+	i, n, ok := strings.Cut(s, "/")
+	if ok {
+		if part, err = strconv.Atoi(i); err == nil {
+			parts, err = strconv.Atoi(n)
+		}
+	}
+	if !ok || err != nil || part < 1 || part > parts {
+		return 0, 0, misuse("-shard %s: not i/n with i from 1 to n", s)
+	}
+	return part, parts, nil
+}
+
+// run builds the programs, looks for suspects in them and brings those about.
+func (f *fuzzing) run(ctx context.Context) error {
+	f.origin.Source = campaign.Source{Verb: "test", Packages: f.args, Patterns: f.pkgs, Args: f.rest}
+	if f.tags != "" {
+		f.origin.Tags = strings.Split(f.tags, ",")
+	}
+	if len(f.args) > 0 && (f.args[0] == "test" || f.args[0] == "run") {
+		f.origin.Verb, f.origin.Packages = f.args[0], f.args[1:]
+	}
+	if len(f.origin.Packages) == 0 {
+		f.origin.Packages = []string{"."}
+	}
+	if f.origin.Verb == "test" {
+		flags, err := campaign.TestFlags(f.rest)
+		if err != nil {
+			return misuse("%v", err)
+		}
+		f.origin.Args = flags
+	}
+	programs, remove, err := f.build(ctx)
+	if err != nil {
+		return err
+	}
+	defer remove()
+	f.usual, f.explained = map[*campaign.Program]campaign.Outcome{}, map[*campaign.Program][]campaign.Outcome{}
+	f.hunt = &campaign.Hunt{
+		From: f.from, To: f.to, Parallel: f.parallel, Limit: f.limit, Virtual: f.virtual,
+		Procs: f.procs, Patience: f.patience, Wait: f.wait, Sources: f.resolver,
+		Depth: uint64(f.depth),
+	}
+	var suspects []*campaign.Suspect
+	failed := f.survey(ctx, programs, &suspects)
+	suspects = part(suspects, f.part, f.parts)
+	err = errors.Join(failed, f.bring(ctx, suspects))
+	f.leftOver(ctx)
+	return err
+}
+
+// build builds the programs into a folder, which remove removes.
+func (f *fuzzing) build(ctx context.Context) (programs []*campaign.Program, remove func(), err error) {
+	dir, err := os.MkdirTemp("", "heisen-fuzz-")
+	if err != nil {
+		return nil, nil, err
+	}
+	remove = func() { os.RemoveAll(dir) }
+	done := f.progress("building", time.Second)
+	programs, with, err := f.origin.Build(ctx, dir)
+	done()
+	if err == nil && len(programs) == 0 {
+		err = fmt.Errorf("no tests in %s", strings.Join(f.origin.Packages, " "))
+	}
+	if err == nil {
+		f.resolver = campaign.NewSources(with)
+		f.origin.Version, f.origin.Platform = with.Version, with.GOOS+"/"+with.GOARCH
+		f.origin.Folder, err = os.Getwd()
+	}
+	if err != nil {
+		remove()
+		return nil, nil, err
+	}
+	return programs, remove, nil
+}
+
+// survey appends the suspects in the programs. Programs that fail while they are
+// looked at are reported.
+func (f *fuzzing) survey(ctx context.Context, programs []*campaign.Program, suspects *[]*campaign.Suspect) error {
+	survey := &campaign.Survey{
+		Races: true, Deadlocks: true, Sections: f.overlaps.read,
+		Limit: f.limit, Virtual: f.virtual, Procs: f.procs, Sources: f.hunt.Sources,
+	}
+	if f.strategy != "directed" {
+		survey.Races, survey.Deadlocks, survey.Sections = false, false, nil
+	}
+	looked := 0
+	done := f.progressOf("looking for suspects", func() string {
+		return fmt.Sprintf("looking for suspects in %d of %d programs", looked+1, len(programs))
+	}, time.Second)
+	defer done()
+	for _, p := range programs {
+		found, passed, e, err := survey.Run(ctx, p)
+		if err != nil {
+			return fmt.Errorf("%s: %w", p.Package, err)
+		}
+		looked++
+		f.usual[p] = e.Outcome
+		for _, why := range passed {
+			fmt.Fprintf(f.Err, "%s: passed over: %s\n", f.tool.Name, why)
+		}
+		switch f.strategy {
+		case "walk":
+			found = []*campaign.Suspect{campaign.Anything(p, campaign.Walk)}
+		case "pct":
+			s := campaign.Anything(p, campaign.Priorities)
+			s.Length = e.Steps
+			found = []*campaign.Suspect{s}
+		}
+		*suspects = append(*suspects, found...)
+		if v := campaign.Failed(p, e); v != nil && f.part == 1 {
+			f.unexplained = append(f.unexplained, v)
+		}
+	}
+	return nil
+}
+
+// part returns the i-th of n parts, from 1.
+func part(all []*campaign.Suspect, i, n int) (mine []*campaign.Suspect) {
+	for k, s := range all {
+		if k%n == i-1 {
+			mine = append(mine, s)
+		}
+	}
+	return mine
+}
+
+// bring brings suspects about.
+func (f *fuzzing) bring(ctx context.Context, suspects []*campaign.Suspect) error {
+	f.mu.Lock()
+	f.suspects += len(suspects)
+	f.executions = len(suspects) * int(f.to-f.from+1)
+	f.started = time.Now()
+	f.mu.Unlock()
+	done := f.progressOf("trying suspects", f.state, time.Second)
+	defer done()
+	ready := make(chan *campaign.Verdict, len(suspects))
+	f.hunt.Done = func(v *campaign.Verdict) { ready <- v }
+	f.hunt.Tried = func(*campaign.Suspect, *campaign.Trial) {
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		f.tried++
+	}
+	told := make(chan struct{})
+	go func() { // a verdict that stands is told while others are still tried
+		defer close(told)
+		for v := range ready {
+			f.verdict(ctx, v)
+		}
+	}()
+	verdicts, err := f.hunt.Run(ctx, suspects)
+	close(ready)
+	<-told
+	for _, v := range verdicts { // of suspects that were not tried to the end
+		if v.Tried < int(f.to-f.from+1) {
+			f.verdict(ctx, v)
+		}
+	}
+	return err
+}
+
+// state says how far the trials have come.
+func (f *fuzzing) state() string {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	text := fmt.Sprintf("%d of %d suspects tried, %d confirmed", f.judged, f.suspects, f.confirmed)
+	if f.tried > 0 && f.tried < f.executions {
+		left := time.Since(f.started) / time.Duration(f.tried) * time.Duration(f.executions-f.tried)
+		text += fmt.Sprintf(", about %v left", left.Round(time.Second))
+	}
+	return text
+}
+
+// verdict reports what became of a suspect.
+func (f *fuzzing) verdict(ctx context.Context, v *campaign.Verdict) {
+	f.mu.Lock()
+	f.judged++
+	f.mu.Unlock()
+	usual := f.usual[v.Suspect.Program]
+	f.unexplained = append(f.unexplained, v.Failures(usual)...)
+	for _, e := range v.Endings {
+		if e.Confirmed && v.Suspect.Finding.Kind != heisen.Failure {
+			f.explained[v.Suspect.Program] = append(f.explained[v.Suspect.Program], e.Outcome)
+		}
+	}
+	if v.Suspect.Finding.Kind == heisen.Failure {
+		return
+	}
+	finding := v.Report(usual)
+	if v.Confirmed > 0 {
+		f.pin(ctx, v, &finding)
+		f.mu.Lock()
+		f.confirmed++
+		if finding.Trials.Harmful {
+			f.harmful++
+		}
+		f.mu.Unlock()
+	}
+	if v.Confirmed > 0 || f.json || f.verbose {
+		f.found.add(finding)
+	}
+}
+
+// leftOver reports the ways in which programs failed that nothing explains that was
+// confirmed, or was reported before.
+func (f *fuzzing) leftOver(ctx context.Context) {
+	for _, v := range f.unexplained {
+		p := v.Suspect.Program
+		explained := slices.ContainsFunc(f.explained[p], func(o campaign.Outcome) bool { return o.Same(v.Endings[0].Outcome) })
+		if explained {
+			continue
+		}
+		f.explained[p] = append(f.explained[p], v.Endings[0].Outcome)
+		finding := v.Report(campaign.Outcome{Class: campaign.Passed})
+		f.pin(ctx, v, &finding)
+		f.found.add(finding)
+		f.failures++
+	}
+}
+
+// pin adds to the report of what was confirmed how to repeat it.
+func (f *fuzzing) pin(ctx context.Context, v *campaign.Verdict, finding *report.Finding) {
+	proof, err := f.hunt.Pin(ctx, v, f.minimise)
+	if err != nil && ctx.Err() == nil {
+		fmt.Fprintf(f.Err, "%s: %v\n", f.tool.Name, err)
+	}
+	if proof == nil || proof.Execution == nil {
+		return
+	}
+	finding.Witness, finding.Blocked = proof.Steps, proof.Execution.Blocked
+	t := finding.Trials
+	t.Replayed, t.Choices = proof.Replayed, len(proof.Execution.Choices)
+	text, err := f.origin.Schedule(v.Suspect.Program, v.Suspect.Tests, proof.Schedule, proof.Execution).MarshalText()
+	if err == nil {
+		err = os.MkdirAll(f.folder, 0o777)
+	}
+	name := filepath.Join(f.folder, finding.Fingerprint+".schedule")
+	if err == nil {
+		err = os.WriteFile(name, text, 0o666)
+	}
+	if err != nil {
+		fmt.Fprintf(f.Err, "%s: the schedule of %s is not written: %v\n", f.tool.Name, finding.Fingerprint, err)
+		return
+	}
+	t.Endings[0].Schedule = name
+	finding.Replay = f.tool.Name + " replay " + filepath.ToSlash(name)
+}
+
+// summary says what has come of the suspects.
+func (f *fuzzing) summary() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.found.summary(f.Err)
+	if f.strategy == "directed" {
+		fmt.Fprintf(f.Err, "%s: %d of %d suspects confirmed in %d executions, %d of them harmful\n", f.tool.Name, f.confirmed, f.suspects, f.tried, f.harmful)
+	} else {
+		fmt.Fprintf(f.Err, "%s: %d executions\n", f.tool.Name, f.tried)
+	}
+}

@@ -1,0 +1,142 @@
+package cli
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"time"
+
+	"github.com/heisen-go/heisen/internal/campaign"
+	"github.com/heisen-go/heisen/internal/report"
+	"github.com/heisen-go/heisen/internal/rt"
+	"github.com/heisen-go/heisen/racefuzz"
+)
+
+// replay is heisen replay: it does the execution of a schedule again.
+func (inv *invocation) replay() (int, error) {
+	limit := inv.flags.Duration("limit", time.Minute, "stop the execution after this time")
+	asJSON := inv.flags.Bool("json", false, "print what happens as JSON, one finding a line, on standard output after the program's own")
+	if err := inv.parse(); err != nil {
+		return Misused, err
+	}
+	if len(inv.args) != 1 {
+		return Misused, misuse("one schedule")
+	}
+	schedule, err := readSchedule(inv.args[0], inv.In)
+	if err != nil {
+		return Failed, err
+	}
+	folder, err := os.Getwd()
+	if err != nil {
+		return Failed, err
+	}
+	source, plan, err := campaign.Restore(schedule, folder)
+	if err != nil {
+		return Failed, fmt.Errorf("%s: %w", inv.args[0], err)
+	}
+	ctx, stop := inv.interruptible()
+	defer stop()
+	dir, err := os.MkdirTemp("", "heisen-replay-")
+	if err != nil {
+		return Failed, err
+	}
+	defer os.RemoveAll(dir)
+	built := inv.progress("building", time.Second)
+	programs, with, err := source.Build(ctx, dir)
+	built()
+	if err != nil {
+		return Failed, err
+	}
+	if len(programs) != 1 {
+		return Failed, fmt.Errorf("%s: %d programs match %s", inv.args[0], len(programs), schedule.Program)
+	}
+	if schedule.Go != "" && schedule.Go != with.Version {
+		fmt.Fprintf(inv.Err, "%s: the schedule is of %s, this is %s: the execution may differ\n", inv.tool.Name, schedule.Go, with.Version)
+	}
+	return inv.repeat(ctx, programs[0], campaign.NewSources(with), plan, schedule, *limit, *asJSON)
+}
+
+// repeat executes a program under a schedule and says what happens.
+func (inv *invocation) repeat(ctx context.Context, p *campaign.Program, sources *campaign.Sources, plan *rt.Schedule, schedule *racefuzz.Schedule, limit time.Duration, asJSON bool) (int, error) {
+	printed := map[string]bool{}
+	print := textTo(inv.Err)
+	if asJSON {
+		print = jsonTo(inv.Out)
+	}
+	var later []*report.Finding
+	e, err := p.Execute(ctx, campaign.Plan{
+		Schedule: plan, Mode: rt.Unrepeated, Limit: limit, Input: inv.In, Output: inv.Out, Errors: inv.Err,
+		OnMeeting: func(m *campaign.Meeting) {
+			f := m.Finding
+			if printed[f.Fingerprint] {
+				return
+			}
+			printed[f.Fingerprint] = true
+			if asJSON {
+				later = append(later, &f)
+				return
+			}
+			print(&f)
+		},
+	}, sources)
+	if err != nil {
+		return Failed, err
+	}
+	for _, f := range later {
+		err = errors.Join(err, print(f))
+	}
+	if e.Stuck != nil {
+		for i := range e.Blocked {
+			report.WriteBlocked(inv.Err, &e.Blocked[i])
+		}
+	}
+	fmt.Fprintf(inv.Err, "%s: %v, after %d steps\n", inv.tool.Name, e.Outcome, e.Steps)
+	switch {
+	case e.Diverged > 0:
+		fmt.Fprintf(inv.Err, "%s: %d choices of the schedule could not be followed: the program is not the same\n", inv.tool.Name, e.Diverged)
+	case schedule.Hash != 0 && (schedule.Hash != e.Hash || schedule.Steps != e.Steps):
+		fmt.Fprintf(inv.Err, "%s: this is not the execution of the schedule: the program, or what it depends on, is not the same\n", inv.tool.Name)
+	case schedule.Hash != 0:
+		fmt.Fprintf(inv.Err, "%s: the execution is that of the schedule\n", inv.tool.Name)
+	}
+	for _, from := range e.Outside {
+		fmt.Fprintf(inv.Err, "%s: it also depends on %s\n", inv.tool.Name, from)
+	}
+	switch {
+	case len(printed) > 0 || e.Outcome.Class != campaign.Passed:
+		return Findings, err
+	case err != nil:
+		return Failed, err
+	}
+	return Clean, nil
+}
+
+// readSchedule reads a schedule from a file, or from standard input.
+func readSchedule(name string, in io.Reader) (*racefuzz.Schedule, error) {
+	if name != stdStream {
+		f, err := os.Open(name)
+		if err != nil {
+			return nil, err
+		}
+		defer f.Close()
+		in = f
+	}
+	text, err := io.ReadAll(bufio.NewReader(io.LimitReader(in, maxSchedule+1)))
+	if err == nil && len(text) > maxSchedule {
+		err = fmt.Errorf("more than %d bytes", maxSchedule)
+	}
+	var s racefuzz.Schedule
+	if err == nil {
+		err = s.UnmarshalText(text)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
+	return &s, nil
+}
+
+// maxSchedule bounds the size of a schedule's text.
+const maxSchedule = 256 << 20

@@ -1,0 +1,147 @@
+package pick
+
+// MaxSections is how many tasks are followed at a time that are in a section. If there
+// are more, some are forgotten and their violations missed.
+const MaxSections = 32
+
+// section is one that a task is in: it has made the access at Entry.
+type section struct {
+	open       bool
+	torn       bool // another has made an access at Remote meanwhile
+	id         uint32
+	addr, size uint64 // accessed at Entry
+	step       uint64 // at which the section was torn
+	remote     Side   // and by whom
+}
+
+// sectionDirected keeps back who is in a section, wherever it stands, until another has
+// made an access at Remote to the memory of the section, and who is about to make one
+// until another is in such a section. The accesses of a section may each be made under
+// a lock of its own; to wait until one stands at its last would be too late, for then it
+// has the lock. Who is in a section that has been torn goes on next.
+func (p *Picker) sectionDirected(tasks []Task) int {
+	g := p.look(tasks)
+	if g.now >= 0 {
+		return g.now
+	}
+	for i := g.from; g.fresh > 0; i++ {
+		t := &tasks[i]
+		if t.Mark != arrived {
+			continue
+		}
+		g.fresh--
+		t.Mark = free
+		if remote(t) && p.tears(t) {
+			p.hurry(tasks, t)
+			return i
+		}
+		s := p.sectionOf(t.ID)
+		if s != nil && !s.torn {
+			g.postpone(t)
+			if j := tearing(tasks, s); j >= 0 {
+				p.hurry(tasks, &tasks[j])
+				return j
+			}
+		} else if remote(t) {
+			g.postpone(t)
+		}
+	}
+	return p.among(tasks, g)
+}
+
+// remote reports whether the task is about to make an access that tears sections.
+func remote(t *Task) bool { return t.Kind == Access && t.Roles&Remote != 0 }
+
+// tornBy reports whether the section is torn when t goes on.
+func (s *section) tornBy(t *Task) bool {
+	return s.open && !s.torn && s.id != t.ID && touches(t, s.addr, s.size)
+}
+
+// tears reports whether a section is torn when t, which is at Remote, goes on.
+func (p *Picker) tears(t *Task) bool {
+	for i := range p.sections {
+		if p.sections[i].tornBy(t) {
+			return true
+		}
+	}
+	return false
+}
+
+// tearing returns the index of a task that tears the section when it goes on, or -1.
+func tearing(tasks []Task, s *section) int {
+	for j := range tasks {
+		if remote(&tasks[j]) && s.tornBy(&tasks[j]) {
+			return j
+		}
+	}
+	return -1
+}
+
+// hurry lets those go on next whose sections t tears.
+func (p *Picker) hurry(tasks []Task, t *Task) {
+	for i := range tasks {
+		if s := p.sectionOf(tasks[i].ID); s != nil && s.tornBy(t) {
+			tasks[i].Mark = hurried
+		}
+	}
+}
+
+// sectionOf returns the section that the task is in, or nil.
+func (p *Picker) sectionOf(id uint32) *section {
+	for i := range p.sections {
+		if s := &p.sections[i]; s.open && s.id == id {
+			return s
+		}
+	}
+	return nil
+}
+
+// passSection notes what it means for sections that the task goes on.
+func (p *Picker) passSection(t *Task) {
+	if t.Kind != Access || t.Roles&(Entry|Remote|End) == 0 {
+		return
+	}
+	if s := p.sectionOf(t.ID); s != nil && t.Roles&End != 0 && touches(t, s.addr, s.size) {
+		s.open = false
+		if s.torn {
+			p.violation(s, t)
+		}
+	}
+	if t.Roles&Remote != 0 {
+		p.tear(t)
+	}
+	if t.Roles&Entry != 0 {
+		p.enter(t)
+	}
+}
+
+func (p *Picker) violation(s *section, t *Task) {
+	if m := p.note(Violation, s.step); m != nil {
+		m.First = s.remote
+		m.Second.set(t)
+	}
+}
+
+func (p *Picker) tear(t *Task) {
+	for i := range p.sections {
+		if s := &p.sections[i]; s.tornBy(t) {
+			s.torn, s.step = true, p.steps
+			s.remote.set(t)
+		}
+	}
+}
+
+func (p *Picker) enter(t *Task) {
+	s := p.sectionOf(t.ID)
+	for i := range p.sections {
+		if s == nil && !p.sections[i].open {
+			s = &p.sections[i]
+		}
+	}
+	if s == nil {
+		s = &p.sections[p.evict]
+		p.evict = (p.evict + 1) % MaxSections
+	}
+	s.open, s.torn, s.id = true, false, t.ID
+	s.addr, s.size = t.Addr, max(t.Size, 1)
+}

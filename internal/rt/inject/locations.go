@@ -1,0 +1,149 @@
+//go:build heisen_inject
+
+package runtime
+
+import (
+	"internal/goarch"
+	"internal/runtime/atomic"
+	"unsafe"
+)
+
+// heisenLocations are lines of the program's source that matter, numbered from 1,
+// as the receiver has named them.
+type heisenLocations struct {
+	first uintptr // of count+1 heisenLocation; the first is not used
+	count uint32
+	met   uint32 // 1 if the program has come to one of them
+
+	// known remembers the locations of program counters, as one word each: the offset
+	// into the text and the mode, above the number of the location (0 is none) and how
+	// many functions are inlined there.
+	known [1 << heisenKnownBits]uint64
+}
+
+const (
+	heisenKnownBits  = 14
+	heisenKnownShift = 24
+)
+
+// heisenLocation is a line of the program's source.
+type heisenLocation struct {
+	file  uintptr // its name, behind the name's length
+	line  uint32
+	flags uint32
+}
+
+// Flags of a location. The first three, the modes, say of what operations it is.
+const (
+	heisenLocationReads  = 1 << 0
+	heisenLocationWrites = 1 << 1
+	heisenLocationLocks  = 1 << 2
+	heisenLocationNoise  = 1 << 3
+
+	heisenLocationRoles = 8 // from here on: what it is to the scheduler
+)
+
+// heisenMessage is a message that the receiver has sent at the start.
+type heisenMessage struct{ at uintptr }
+
+const heisenMaxMessage = 64 << 20 // bytes
+
+// heisenReceive reads a message, whose length comes first. It stays for good.
+func heisenReceive() (m heisenMessage, ok bool) {
+	var size uint32
+	if !heisenReadAll(heisen.fd, noescape(unsafe.Pointer(&size)), 4) || size > heisenMaxMessage {
+		return m, false
+	}
+	m.at = uintptr(sysAlloc(alignUp(uintptr(size)+1, physPageSize), &memstats.other_sys, "heisen message"))
+	return m, m.at != 0 && heisenReadAll(heisen.fd, unsafe.Pointer(m.at), uintptr(size))
+}
+
+func (m *heisenMessage) next() uint32 {
+	v := *(*uint32)(unsafe.Pointer(m.at))
+	m.at += 4
+	return v
+}
+
+func (m *heisenMessage) next64() uint64 { return uint64(m.next()) | uint64(m.next())<<32 }
+
+// read takes the locations from a message.
+func (l *heisenLocations) read(m *heisenMessage) {
+	l.count = m.next()
+	l.first = uintptr(persistentalloc((uintptr(l.count)+1)*unsafe.Sizeof(heisenLocation{}), goarch.PtrSize, &memstats.other_sys))
+	for i := uint32(1); i <= l.count; i++ {
+		*l.at(i) = heisenLocation{file: uintptr(m.next()), line: m.next(), flags: m.next()}
+	}
+	files := m.next()
+	names := (*[1 << 16]uintptr)(persistentalloc(uintptr(files+1)*8, 8, &memstats.other_sys))
+	for i := range files {
+		names[i] = m.at
+		m.at += alignUp(uintptr(m.next()), 4)
+	}
+	for i := uint32(1); i <= l.count; i++ {
+		l.at(i).file = names[l.at(i).file]
+	}
+}
+
+//go:nosplit
+func (l *heisenLocations) at(i uint32) *heisenLocation {
+	return (*heisenLocation)(unsafe.Pointer(l.first + uintptr(i)*unsafe.Sizeof(heisenLocation{})))
+}
+
+// locate returns the location of an operation, and how many calls were inlined
+// where it stands.
+//
+//go:nosplit
+func (l *heisenLocations) locate(pc uint64, mode uint32) (number, inlined uint32) {
+	key := pc<<3 | uint64(mode)
+	e := &l.known[key*0x9E3779B97F4A7C15>>(64-heisenKnownBits)]
+	v := atomic.Load64(e)
+	if v>>heisenKnownShift != key || v == 0 {
+		systemstack(func() { v = key<<heisenKnownShift | l.find(uintptr(pc), mode) })
+		atomic.Store64(e, v)
+	}
+	return uint32(v>>8) & 0xffff, uint32(v & 0xff)
+}
+
+// find is locate without the memory.
+func (l *heisenLocations) find(pc uintptr, mode uint32) (found uint64) {
+	pc += firstmoduledata.text - 1
+	f := findfunc(pc)
+	if !f.valid() {
+		return 0
+	}
+	u, uf := newInlineUnwinder(f, pc)
+	for uf.valid() && heisenNameLayer(u.srcFunc(uf).name()) != heisenProgram {
+		uf = u.next(uf) // a method of sync/atomic
+	}
+	if !uf.valid() {
+		return 0
+	}
+	name, line := u.fileLine(uf)
+	for i := uint32(1); i <= l.count; i++ {
+		if at := l.at(i); int(at.line) == line && at.flags&mode != 0 && at.named(name) {
+			found = uint64(i) << 8
+			atomic.Store(&l.met, 1)
+			break
+		}
+	}
+	depth := uint64(0)
+	for uf = u.next(uf); uf.valid(); uf = u.next(uf) {
+		depth++
+	}
+	return found | min(depth, 0xff)
+}
+
+// named reports whether the location's file has the given name.
+func (l *heisenLocation) named(name string) bool {
+	return unsafe.String((*byte)(unsafe.Pointer(l.file+4)), *(*uint32)(unsafe.Pointer(l.file))) == name
+}
+
+// heisenMode is the mode of an access.
+//
+//go:nosplit
+func heisenMode(write bool) uint32 {
+	if write {
+		return heisenLocationWrites
+	}
+	return heisenLocationReads
+}

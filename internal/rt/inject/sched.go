@@ -1,0 +1,590 @@
+//go:build heisen_inject
+
+package runtime
+
+import (
+	"internal/abi"
+	"internal/runtime/atomic"
+	"unsafe"
+)
+
+// The scheduler of deterministic runs. One goroutine of the program runs at a time, on
+// one P. Those that can go on stand in a pool, each with what it does next, and the
+// strategies of package internal/pick, which is injected with the recorder, choose among
+// them: whenever the running one comes to a point (before it synchronises, or makes an
+// access at a target), blocks or ends. Goroutines of the runtime itself have the ordinary
+// queues and go first.
+//
+// Nothing is modelled: whatever makes a goroutine runnable puts it into the run queues,
+// as always, and from there it goes to the pool. All of this belongs to whoever has
+// the P.
+
+var heisenSched heisenScheduling
+
+type heisenScheduling struct {
+	on bool
+
+	picker    heisenPickPicker
+	locations heisenLocations // the targets
+
+	procs     int32  // what the program is told of GOMAXPROCS
+	spin      uint32 // so many hooks, or choices of the same goroutine, make it give way
+	maxSteps  uint64
+	maxClock  int64
+	logging   bool
+	hooks     [4]uintptr // entries of the functions that the compiler calls for accesses
+	clock     int64      // what nanotime returns
+	wallStart int64      // what the wall clock says, in ns, when clock is heisenClockStart
+
+	// The pool: tasks[:count] and the goroutines that they are.
+	tasks  uintptr // of room heisenPickTask
+	gs     uintptr // of room guintptr
+	count  int
+	room   int
+	system gQueue   // of the runtime
+	stay   guintptr // goes on without a choice
+	chosen guintptr // has been chosen, and is to go on
+	waits  bool     // nobody is to go on until the next timer
+
+	running uint32 // who was chosen last
+	turn    uint32 // how often in a row
+
+	waited int64 // ns in a row for what is outside
+	retake heisenRetaking
+	ended  bool // the results were sent
+
+	influences [heisenInfluences]heisenInfluence
+}
+
+// heisenWay is what the scheduler keeps of a goroutine.
+type heisenWay struct {
+	next  heisenPickTask // what it does next, while it does not stand in the pool
+	on    uint64         // the lock or channel of its latest point
+	hooks uint32         // since its latest point
+	kind  uint8          // whose goroutine it is, once it is known
+	stays bool           // it is to go on without a choice
+	back  bool           // it comes back from a system call that took long
+}
+
+const (
+	heisenOfProgram = 1
+	heisenOfRuntime = 2
+)
+
+// heisenInitSched reads how to schedule, and begins. It reports whether it could.
+func heisenInitSched() bool {
+	m, ok := heisenReceive()
+	if !ok {
+		return false
+	}
+	s := &heisenSched
+	var c heisenPickConfig
+	c.Strategy, s.procs, s.spin = heisenPickStrategy(m.next()), int32(m.next()), m.next()
+	flags := m.next()
+	s.logging, c.Calm = flags&1 != 0, flags&2 != 0
+	c.Seed, s.maxSteps, s.maxClock, s.wallStart = m.next64(), m.next64(), int64(m.next64()), int64(m.next64())
+	c.Patience, c.Wait, c.Depth, c.Length = m.next64(), m.next64(), m.next64(), m.next64()
+	if n := m.next(); n > 0 {
+		c.Choices = heisenChoices(uintptr(n))
+		for i := range c.Choices {
+			c.Choices[i].Step, c.Choices[i].ID = m.next64(), m.next()
+		}
+	}
+	if n := m.next(); n > 0 {
+		c.Order = unsafe.Slice((*uint32)(unsafe.Pointer(m.at)), n) // where it stands
+		m.at += uintptr(n) * 4
+	}
+	if s.logging {
+		c.Log = heisenChoices(heisenLogged)
+	}
+	s.locations.read(&m)
+	s.picker.Start(&c)
+	s.running = heisenPickNone
+	s.hooks = [4]uintptr{
+		abi.FuncPCABIInternal(raceread), abi.FuncPCABIInternal(racewrite),
+		abi.FuncPCABIInternal(racereadrange), abi.FuncPCABIInternal(racewriterange),
+	}
+
+	// One P, for good.
+	lock(&sched.lock)
+	sched.customGOMAXPROCS = true
+	unlock(&sched.lock)
+	stw := stopTheWorldGC(stwGOMAXPROCS)
+	newprocs = 1
+	startTheWorldGC(stw)
+	// Threads are made from the program's heap, and when one is needed depends on how
+	// soon another has gone to sleep: some that sleep are there from the start.
+	for range heisenSpareThreads {
+		systemstack(func() { newm(heisenSpareThread, nil, -1) })
+	}
+	for range heisenSpareWait {
+		lock(&sched.lock)
+		asleep := sched.nmidle
+		unlock(&sched.lock)
+		if asleep >= heisenSpareThreads {
+			break
+		}
+		usleep(100)
+	}
+	// The collector works while the world stands still, and never because of the time;
+	// its worker is there from the start.
+	gcBgMarkStartWorkers()
+	debug.gcstoptheworld = 2
+	forcegcperiod = 1 << 62
+	randomizeScheduler = false
+
+	s.clock = heisenClockStart
+	s.maxClock += heisenClockStart
+	s.on = true
+	for i := range aeskeysched {
+		aeskeysched[i] = byte(s.picker.Random())
+	}
+	for i := range hashkey {
+		hashkey[i] = uintptr(s.picker.Random())
+	}
+	return true
+}
+
+const (
+	heisenSpareThreads = 8
+	heisenSpareWait    = 10_000 // times 100 µs, at most
+	heisenWakeWait     = 100    // the same, once all are in use
+)
+
+// heisenSpareThread is what a thread does that sleeps until it is needed.
+func heisenSpareThread() {
+	stopm()
+	schedule()
+}
+
+// heisenMget takes the place of mget where a new thread would be made if none sleeps: one
+// may be about to. sched.lock is held.
+func heisenMget() *m {
+	mp := mget()
+	if heisenSched.on {
+		for i := 0; mp == nil && i < heisenWakeWait; i++ {
+			unlock(&sched.lock)
+			usleep(100)
+			lock(&sched.lock)
+			mp = mget()
+		}
+	}
+	return mp
+}
+
+// heisenLogged is how many choices are sent at a time.
+const heisenLogged = 1 << 10
+
+func heisenChoices(n uintptr) []heisenPickChoice {
+	p := persistentalloc(n*unsafe.Sizeof(heisenPickChoice{}), 8, &memstats.other_sys)
+	return unsafe.Slice((*heisenPickChoice)(p), n)
+}
+
+// heisenMayStop reports whether the goroutine gp, which is the current one, may be
+// stopped where it has called for something.
+//
+//go:nosplit
+func heisenMayStop(gp *g) bool {
+	mp := gp.m
+	return gp == mp.curg && mp.locks == 0 && mp.mallocing == 0 && mp.throwing == 0 && mp.preemptoff == "" &&
+		mp.dying == 0 && mp.p != 0
+}
+
+// heisenPoint is a point before the current goroutine synchronises by the object on.
+//
+//go:nosplit
+func heisenPoint(on unsafe.Pointer) { heisenPointAt(heisenPickSync, on, 0, 0) }
+
+// heisenPointAt is a point before the current goroutine synchronises. kind is what it
+// does, and mode says for which targets it stands; then fp is the caller's frame
+// pointer.
+//
+//go:nosplit
+func heisenPointAt(kind heisenPickKind, on unsafe.Pointer, mode uint32, fp uintptr) {
+	gp := getg()
+	h := (*heisenG)(unsafe.Pointer(gp.racectx))
+	s := &heisenSched
+	if !s.on || h == nil || !heisenMayStop(gp) {
+		return
+	}
+	t := &h.task.next
+	t.Kind, t.Addr = kind, uint64(uintptr(on))
+	h.task.on = t.Addr
+	if mode != 0 && s.locations.count > 0 {
+		pc := heisenPC(heisenCaller(fp))
+		if number, _ := s.locations.locate(pc, mode); number != 0 {
+			t.Roles = heisenPickRoles(s.locations.at(number).flags >> heisenLocationRoles)
+			t.Write = mode == heisenLocationWrites
+			if kind == heisenPickSync {
+				t.Kind, t.Atomic = heisenPickAccess, true
+			}
+			t.Place = uint32(heisenPlace(heisenBufOfP(), h, pc))
+		}
+	}
+	h.task.hooks = 0
+	mcall(heisenDecide)
+}
+
+// heisenPointAtomic is a point before an atomic operation.
+//
+//go:nosplit
+func heisenPointAtomic(op uint64, addr unsafe.Pointer, fp uintptr) {
+	gp := getg()
+	if gp.raceignore != 0 || uintptr(addr)-gp.stack.lo < gp.stack.hi-gp.stack.lo {
+		return
+	}
+	heisenPointAt(heisenPickSync, addr, heisenMode(op != heisenOpAtomicRead), fp)
+}
+
+// heisenPointAccess is a point before an access, if there is a target or the current
+// goroutine has made too many.
+//
+// The compiler calls for accesses between instructions that belong together: what is on
+// the stack may be half done, and what the compiler says about it wrong. So from here
+// to mcall the stack neither grows nor moves, as long as the goroutine stands here
+// it does not shrink, and the collector scans the program's frame conservatively,
+// as where a goroutine was preempted by a signal (see heisenStandsIn).
+//
+//go:nosplit
+func heisenPointAccess(write bool, addr, size, pc uintptr) {
+	gp := getg()
+	h := (*heisenG)(unsafe.Pointer(gp.racectx))
+	if h == nil {
+		return
+	}
+	s := &heisenSched
+	h.task.hooks++
+	number := uint32(0)
+	if s.locations.count > 0 && addr-gp.stack.lo >= gp.stack.hi-gp.stack.lo && heisenShared(addr) {
+		number, _ = s.locations.locate(heisenPC(pc), heisenMode(write))
+	}
+	if number == 0 && h.task.hooks < s.spin || !heisenMayStop(gp) {
+		return
+	}
+	t := &h.task.next
+	t.Kind = heisenPickYield
+	if number == 0 {
+		s.clock += int64(s.spin) * heisenHookTime
+	} else {
+		t.Kind, t.Write, t.Addr, t.Size = heisenPickAccess, write, uint64(addr), uint64(size)
+		t.Roles = heisenPickRoles(s.locations.at(number).flags >> heisenLocationRoles)
+		t.Place = uint32(heisenPlace(heisenBufOfP(), h, heisenPC(pc)))
+	}
+	h.task.hooks = 0
+	gp.asyncSafePoint = true
+	mcall(heisenDecide)
+	gp.asyncSafePoint = false
+}
+
+// heisenStandsIn reports whether a function is one in which goroutines are stopped at
+// accesses. The collector asks.
+func heisenStandsIn(f funcInfo) bool {
+	if !heisenSched.on || !f.valid() {
+		return false
+	}
+	entry := f.entry()
+	for _, hook := range &heisenSched.hooks {
+		if entry == hook {
+			return true
+		}
+	}
+	return false
+}
+
+// heisenDecide asks who goes on, on the system stack of gp, which has come to a point.
+func heisenDecide(gp *g) {
+	s := &heisenSched
+	pp := gp.m.p.ptr()
+	h := (*heisenG)(unsafe.Pointer(gp.racectx))
+	if t := &h.task.next; t.Roles == 0 && s.turn >= s.spin && h.id == s.running {
+		t.Kind = heisenPickYield
+	}
+	if heisenCalm(pp) {
+		s.gather(pp)
+		if s.system.empty() {
+			s.add(gp, h)
+			switch chosen := s.choose(pp); chosen {
+			case gp:
+				gogo(&gp.sched)
+			case nil:
+			default:
+				s.chosen.set(chosen)
+			}
+		} else {
+			s.add(gp, h)
+		}
+	} else {
+		s.add(gp, h)
+	}
+	// As the runtime's goschedImpl.
+	trace := traceAcquire()
+	if trace.ok() {
+		trace.GoSched()
+	}
+	casgstatus(gp, _Grunning, _Grunnable)
+	if trace.ok() {
+		traceRelease(trace)
+	}
+	dropg()
+	schedule()
+}
+
+// heisenCalm reports whether there is nothing for the runtime's own scheduler to do
+// before a choice.
+func heisenCalm(pp *p) bool {
+	when := pp.timers.wakeTime()
+	return (when == 0 || when > heisenSched.clock) && !netpollAnyWaiters() && !sched.gcwaiting.Load() &&
+		pp.runSafePointFn == 0 && fingStatus.Load()&(fingWait|fingWake) != fingWait|fingWake &&
+		!gcCleanups.needsWake() && !traceEnabled()
+}
+
+// heisenRunqget takes the place of the runtime's runqget where a P needs work.
+//
+// Callers of schedule that have no P must not have write barriers, but here is one.
+//
+//go:yeswritebarrierrec
+func heisenRunqget(pp *p) (gp *g, inheritTime bool) {
+	s := &heisenSched
+	if !s.on {
+		return runqget(pp)
+	}
+	for {
+		s.gather(pp)
+		if !s.system.empty() {
+			return s.system.pop(), false
+		}
+		if sched.disable.user {
+			return nil, false // the collector is at work
+		}
+		if gp := s.stay.ptr(); gp != nil {
+			s.stay = 0
+			return gp, false
+		}
+		if gp := s.chosen.ptr(); gp != nil {
+			s.chosen = 0
+			return gp, false
+		}
+		if netpollAnyWaiters() && s.pollNetwork(0) {
+			continue
+		}
+		if s.count > 0 && !s.waits {
+			if gp := s.choose(pp); gp != nil {
+				return gp, false
+			}
+		}
+		s.waits = false
+		s.idle(pp)
+	}
+}
+
+// heisenGlobrunqget takes the place of globrunqget where it would pass by the local
+// queue.
+func heisenGlobrunqget() *g {
+	if heisenSched.on {
+		return nil
+	}
+	return globrunqget()
+}
+
+// heisenGosched is called where gp goes to the run queue by itself or, preempted, for
+// the runtime.
+func heisenGosched(gp *g, preempted bool) {
+	h := (*heisenG)(unsafe.Pointer(gp.racectx))
+	if !heisenSched.on || h == nil {
+		return
+	}
+	if preempted {
+		h.task.stays = true
+	} else if !h.task.stays {
+		h.task.next.Kind = heisenPickYield
+	}
+}
+
+// heisenStay takes the place of Gosched where the runtime stops a goroutine for its
+// own sake.
+func heisenStay() {
+	if h := (*heisenG)(unsafe.Pointer(getg().racectx)); heisenSched.on && h != nil {
+		h.task.stays = true
+	}
+	Gosched()
+}
+
+// gather empties the run queues.
+func (s *heisenScheduling) gather(pp *p) {
+	for {
+		gp, _ := runqget(pp)
+		if gp == nil {
+			break
+		}
+		s.sort(gp)
+	}
+	for !sched.runq.empty() {
+		lock(&sched.lock)
+		gp := globrunqget()
+		unlock(&sched.lock)
+		if gp == nil {
+			break
+		}
+		s.sort(gp)
+	}
+}
+
+// sort puts a goroutine where it belongs.
+func (s *heisenScheduling) sort(gp *g) {
+	h := (*heisenG)(unsafe.Pointer(gp.racectx))
+	switch {
+	case h == nil || !heisenInProgram(gp, h):
+		s.system.pushBack(gp)
+	case h.task.stays && s.stay == 0:
+		h.task.stays = false
+		s.stay.set(gp)
+	default:
+		h.task.stays = false
+		if h.task.back {
+			h.task.back = false
+			heisenInfluenced(heisenBySyscall, heisenCallerOn(gp, gp.sched.bp))
+		}
+		s.add(gp, h)
+	}
+}
+
+// heisenInProgram reports whether gp belongs to the program, not to the runtime.
+func heisenInProgram(gp *g, h *heisenG) bool {
+	if h.task.kind == 0 {
+		h.task.kind = heisenOfProgram
+		if isSystemGoroutine(gp, true) {
+			h.task.kind = heisenOfRuntime
+		}
+	}
+	return h.task.kind == heisenOfProgram
+}
+
+// add puts gp into the pool.
+func (s *heisenScheduling) add(gp *g, h *heisenG) {
+	if s.count == s.room {
+		s.grow()
+	}
+	t := &h.task.next
+	t.ID, t.Since = h.id, s.picker.Steps()
+	*s.task(s.count) = *t
+	*s.g(s.count) = 0
+	s.g(s.count).set(gp)
+	s.count++
+}
+
+func (s *heisenScheduling) task(i int) *heisenPickTask {
+	return (*heisenPickTask)(unsafe.Pointer(s.tasks + uintptr(i)*unsafe.Sizeof(heisenPickTask{})))
+}
+
+func (s *heisenScheduling) g(i int) *guintptr {
+	return (*guintptr)(unsafe.Pointer(s.gs + uintptr(i)*unsafe.Sizeof(guintptr(0))))
+}
+
+// grow doubles the room in the pool.
+func (s *heisenScheduling) grow() {
+	room := max(2*s.room, 1024)
+	larger := func(old, size uintptr) uintptr {
+		p := sysAlloc(alignUp(uintptr(room)*size, physPageSize), &memstats.other_sys, "heisen scheduler")
+		if p == nil {
+			throw("heisen: no memory for the scheduler")
+		}
+		if s.room > 0 {
+			memmove(p, unsafe.Pointer(old), uintptr(s.room)*size)
+			sysFree(unsafe.Pointer(old), alignUp(uintptr(s.room)*size, physPageSize), &memstats.other_sys)
+		}
+		return uintptr(p)
+	}
+	s.tasks = larger(s.tasks, unsafe.Sizeof(heisenPickTask{}))
+	s.gs = larger(s.gs, unsafe.Sizeof(guintptr(0)))
+	s.room = room
+}
+
+// choose takes out of the pool who goes on; nil if time is to pass first.
+func (s *heisenScheduling) choose(pp *p) *g {
+	s.picker.Timer = 0
+	if when := pp.timers.wakeTime(); when > s.clock {
+		s.picker.Timer = uint64(when - s.clock)
+	}
+	i := s.picker.Next(unsafe.Slice(s.task(0), s.count), s.running)
+	if i == heisenPickWait {
+		s.stepped()
+		s.waits = true
+		return nil
+	}
+	gp := s.g(i).ptr()
+	h := (*heisenG)(unsafe.Pointer(gp.racectx))
+	t := &h.task.next
+	*t = *s.task(i)
+	t.Kind, t.Write, t.Atomic, t.Roles, t.Place, t.Addr, t.Size, t.Mark = heisenPickResume, false, false, 0, 0, 0, 0, 0
+	s.count--
+	*s.task(i), *s.g(i) = *s.task(s.count), *s.g(s.count)
+
+	if h.id == s.running {
+		s.turn++
+	} else {
+		s.turn = 0
+	}
+	s.running = h.id
+	s.stepped()
+	return gp
+}
+
+// stepped is what follows every choice.
+func (s *heisenScheduling) stepped() {
+	s.clock += heisenTick
+	if s.picker.NumMet > 0 {
+		s.sendMet()
+	}
+	if s.logging && s.picker.NumLog == heisenLogged {
+		s.sendLog()
+	}
+	if s.maxSteps > 0 && s.picker.Steps() >= s.maxSteps {
+		heisenGiveUp(heisenStuckSteps, "heisen: the program has made the most steps that it may")
+	}
+}
+
+// sendMet tells of meetings.
+func (s *heisenScheduling) sendMet() {
+	heisenFlushAll(0) // the receiver is to know the goroutines
+	for i := range s.picker.NumMet {
+		m := &s.picker.Met[i]
+		words := [8]uint64{uint64(m.Kind), m.Step,
+			m.First.who(), m.First.Addr, m.First.Size, m.Second.who(), m.Second.Addr, m.Second.Size}
+		heisenSend(heisenMsgMeeting, 0, 0, unsafe.Pointer(&words), unsafe.Sizeof(words))
+	}
+	s.picker.NumMet = 0
+}
+
+// who is as in a record of an overlap.
+func (s *heisenPickSide) who() uint64 {
+	op := uint64(heisenRead)
+	if s.Write {
+		op = heisenWrite
+	}
+	return uint64(s.ID)<<32 | op<<heisenPlaceBits | uint64(s.Place)
+}
+
+// sendLog tells of the latest choices.
+func (s *heisenScheduling) sendLog() {
+	if s.picker.NumLog > 0 {
+		heisenSend(heisenMsgChoices, 0, 0, unsafe.Pointer(&s.picker.Log[0]), uintptr(s.picker.NumLog)*unsafe.Sizeof(heisenPickChoice{}))
+	}
+	s.picker.NumLog = 0
+}
+
+// heisenSendExecution tells what came of the schedule.
+func heisenSendExecution() {
+	s := &heisenSched
+	if !s.on || s.ended {
+		return
+	}
+	s.ended = true
+	s.sendLog()
+	words := [heisenExecutionWords + 2*heisenInfluences]uint64{s.picker.Steps(), s.picker.Hash,
+		uint64(s.clock - heisenClockStart), uint64(s.locations.met), s.picker.Diverged}
+	for i := range s.influences {
+		at := heisenExecutionWords + 2*i
+		words[at], words[at+1] = atomic.Load64(&s.influences[i].count), uint64(s.influences[i].first)
+	}
+	heisenSend(heisenMsgExecution, 0, 0, unsafe.Pointer(&words), unsafe.Sizeof(words))
+}

@@ -1,0 +1,61 @@
+//go:build heisen_inject
+
+package runtime
+
+import "unsafe"
+
+// What is reported of a deterministic run that cannot go on, or is not to.
+
+const (
+	heisenDeadlock   = 1 // no goroutine can ever go on
+	heisenStuckClock = 2 // the bound on the clock is reached
+	heisenStuckSteps = 3 // that on the number of steps
+)
+
+// heisenGiveUp reports where the goroutines of the program are, and ends it. For others
+// than a deadlock some of them may be able to go on.
+func heisenGiveUp(why uint32, message string) {
+	var words [1 << 9]uint64
+	used := uintptr(0)
+	flush := func() {
+		heisenSend(heisenMsgStuck, why, 0, unsafe.Pointer(&words), used*8)
+		used = 0
+	}
+	blocked := 0
+	heisenFlushAll(heisenForever)
+	forEachGRace(func(gp *g) {
+		status := readgstatus(gp) &^ _Gscan
+		h := (*heisenG)(unsafe.Pointer(gp.racectx))
+		reason := ""
+		switch status {
+		case _Gwaiting:
+			reason = gp.waitreason.String()
+		case _Gsyscall:
+			reason = "syscall"
+		case _Grunnable, _Grunning, _Gpreempted:
+			reason = "runnable"
+		}
+		if h == nil || reason == "" || !heisenInProgram(gp, h) || isSystemGoroutine(gp, false) {
+			return
+		}
+		blocked++
+		if used+4+8 > uintptr(len(words)) {
+			flush()
+		}
+		place := uint64(0)
+		if b := heisenBufOfP(); b != nil {
+			place = heisenPlace(b, h, heisenPC(heisenCallerOn(gp, gp.sched.bp)))
+		}
+		words[used], words[used+1], words[used+2] = uint64(h.id), h.task.on, place
+		text := (*[8 * 8]byte)(unsafe.Pointer(&words[used+4]))
+		n := uintptr(copy(text[:], reason))
+		words[used+3] = uint64(n)
+		clear(text[n:])
+		used += 4 + alignUp(n, 8)/8
+	})
+	flush()
+	if why == heisenDeadlock && blocked == 0 {
+		message = "no goroutines (main called runtime.Goexit) - deadlock!"
+	}
+	fatal(message)
+}

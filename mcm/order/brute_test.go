@@ -1,0 +1,152 @@
+package order_test
+
+import (
+	"math/rand/v2"
+	"slices"
+
+	"github.com/heisen-go/heisen/mcm/order"
+)
+
+// model is a total order, as the place of every node, and values of booleans.
+type model struct {
+	where []int
+	bools uint
+}
+
+func (m model) holds(l order.Lit) bool {
+	if l.Before >= 0 {
+		return m.where[l.Before] < m.where[l.After]
+	}
+	k := uint(-1-max(l.Before, l.After)) / 2
+	return (m.bools>>k&1 == 1) == (l.Before > l.After)
+}
+
+func (m model) satisfies(clause []order.Lit) bool { return slices.ContainsFunc(clause, m.holds) }
+
+func (m model) allHold(ls []order.Lit) bool {
+	for _, l := range ls {
+		if !m.holds(l) {
+			return false
+		}
+	}
+	return true
+}
+
+func (m model) solves(p *order.Problem) bool {
+	if !m.allHold(p.Require) {
+		return false
+	}
+	for _, c := range p.Clauses {
+		if !m.satisfies(c) {
+			return false
+		}
+	}
+	return true
+}
+
+// models enumerates all models of a problem without its assumptions: all
+// interleavings of its chains with all values of its booleans.
+func models(p *order.Problem) []model {
+	var out []model
+	var first []int
+	n := 0
+	for _, c := range p.Chains {
+		first = append(first, n)
+		n += c
+	}
+	done := make([]int, len(p.Chains))
+	where := make([]int, n)
+	var place func(i int)
+	place = func(i int) {
+		if i == n {
+			for b := range uint(1) << p.Bools {
+				if m := (model{where, b}); m.solves(p) {
+					out = append(out, model{slices.Clone(where), b})
+				}
+			}
+			return
+		}
+		for c := range done {
+			if done[c] < p.Chains[c] {
+				where[first[c]+done[c]] = i
+				done[c]++
+				place(i + 1)
+				done[c]--
+			}
+		}
+	}
+	place(0)
+	return out
+}
+
+// interleavings is how many there are of chains.
+func interleavings(chains []int) int {
+	n, out := 0, 1
+	for _, c := range chains {
+		for k := 1; k <= c; k++ {
+			n++
+			out = out * n / k // exact: a product of binomial coefficients
+		}
+	}
+	return out
+}
+
+// smallProblem returns a random problem with at most 9 nodes, and its sinks.
+func smallProblem(rng *rand.Rand) (p order.Problem, sinks []int) {
+	for {
+		p.Chains = p.Chains[:0]
+		left := 2 + rng.IntN(8)
+		for left > 0 {
+			c := 1 + rng.IntN(min(left, 4))
+			p.Chains = append(p.Chains, c)
+			left -= c
+		}
+		if rng.IntN(8) == 0 {
+			p.Chains = append(p.Chains, 0)
+		}
+		if len(p.Chains) > 1 && interleavings(p.Chains) <= 3000 {
+			break
+		}
+	}
+	p.Bools = rng.IntN(4)
+	for range rng.IntN(3) {
+		p.Require = append(p.Require, randomLit(rng, &p, false))
+	}
+	for range rng.IntN(4 + rng.IntN(16)) {
+		p.Clauses = append(p.Clauses, randomClause(rng, &p))
+	}
+	for c, n := range p.Chains {
+		if n == 1 && rng.IntN(3) == 0 {
+			sinks = append(sinks, c)
+		}
+	}
+	return p, sinks
+}
+
+func randomClause(rng *rand.Rand, p *order.Problem) []order.Lit {
+	var c []order.Lit
+	for range 1 + min(rng.IntN(3), rng.IntN(20)) + rng.IntN(2) {
+		c = append(c, randomLit(rng, p, true))
+	}
+	return c
+}
+
+func randomLit(rng *rand.Rand, p *order.Problem, bools bool) order.Lit {
+	n := 0
+	for _, c := range p.Chains {
+		n += c
+	}
+	if bools && p.Bools > 0 && rng.IntN(4) == 0 {
+		l := order.Bool(rng.IntN(p.Bools))
+		if rng.IntN(2) == 0 {
+			l = l.Not()
+		}
+		return l
+	}
+	a := order.Node(rng.IntN(n))
+	b := order.Node(rng.IntN(n - 1))
+	if b >= a {
+		b++
+	}
+	return order.Lit{Before: a, After: b}
+}

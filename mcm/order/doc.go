@@ -1,0 +1,79 @@
+// Package order decides whether events can be ordered: given chains of events
+// (threads), edges that must hold, and clauses over atoms "a comes before b", is
+// there a strict total order that contains the chains and the edges and satisfies
+// the clauses? It is a conflict-driven search, as in SAT solvers, with the theory
+// of strict orders over chains built in.
+//
+// # Why orders, and not integers
+//
+// Predicting a race asks for a reordering of a trace (TREE and RDIT, section
+// 4.4.4). The paper gives each event an integer and leaves the inequalities to an
+// SMT solver. Its theory of differences keeps a graph of weighted constraints and
+// looks for negative cycles. But all weights here are the same, and events come in
+// a few chains, the threads. Both make the theory much cheaper: an edge is a bit,
+// and what is known of an event is how far into each chain it can look back.
+//
+// # Rows
+//
+// The theory's state is, for every node n and chain c, the number of nodes of c
+// that come before n or are n: a vector clock, raised by the search. Whether a
+// comes before b is one comparison. An edge a to b that is new raises the rows of
+// b and of what comes after b, by the row of a and nothing else; the walk along a
+// chain ends at the first node that gains nothing. Old values are logged, and
+// backtracking restores them. An edge closes a cycle if b is already before a,
+// which is one comparison too.
+//
+// # Atoms
+//
+// Only pairs that occur in clauses or assumptions get a variable, one for both
+// directions, for the negation of a before b is b before a. Each node lists its
+// atoms by chain and position. A cell that rises from i to j decides exactly the
+// node's atoms with positions i to j-1 of that chain, so propagation is
+// exhaustive at the cost of what it finds: no atom is open that the edges decide.
+// (One exception: an atom made in the midst of a search is assigned at the level
+// where it is made. After backtracking it may be open though decided; then the
+// rows are asked before it is decided, or when its edge is added.)
+//
+// # Explanations
+//
+// An implied literal keeps no reason. If a conflict needs it, a breadth-first
+// search goes backwards along edges that are older than the literal, with chains,
+// required edges and facts free and literals at cost 1, and finds a path with the
+// fewest literals. The rows prune it: it never leaves what lies between the two
+// nodes, and it looks at each place of a chain once. Few implied literals are ever
+// asked about, which is why looking late is cheaper than noting early.
+//
+// # Search
+//
+// Conflicts are resolved to the first unique implication point, the clause is
+// minimised and learned; variables of recent conflicts are decided first (VSIDS);
+// restarts follow Luby's sequence; learned clauses of many levels are deleted as
+// they get many. Two things differ from the textbook. A variable is decided only
+// if one of its permanent clauses does not hold yet, and the search ends when all
+// hold, for the rest of the order is free: any linearisation of what was decided
+// will do, and the one nearest to the preferred order is taken. And a pair is
+// first tried the way the preferred order has it, for the observed trace satisfies
+// nearly everything.
+//
+// # Lazy clauses
+//
+// A trace of n events has up to n² mutual exclusions and n³ constraints of reads,
+// of which a query needs few. So a check may be shown the candidate order, and
+// returns clauses that it violates. They are permanent, and the search goes on
+// from the highest level where they leave something open.
+//
+// # Queries
+//
+// Assumptions are the first decisions. Learned clauses follow from permanent
+// clauses alone, so that they stay valid for other assumptions: a Solver gets
+// better at its window with every query. A query about a place in the order (are
+// these two accesses next, at one moment?) has a node for that place, on a chain
+// of its own, that clauses refer to and assumptions place: a Sink. Nothing is
+// concluded through a sink, so that its rows alone change: what comes before it
+// is an ordinary row, and what comes after it is a row of the first position in
+// each chain, found by bisection. A cycle through one sink is found when its last
+// edge is added. One through two sinks is found when the order is linearised.
+//
+// Budgets are numbers of conflicts and propagations. Nothing depends on time, on
+// addresses or on the order of a map: the same calls have the same results.
+package order

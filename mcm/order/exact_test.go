@@ -1,0 +1,265 @@
+package order_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/heisen-go/heisen/mcm/order"
+)
+
+// modes are the ways to use a Solver that must not differ in what they answer.
+var modes = []struct {
+	name  string
+	opts  []order.Option
+	lazy  bool // clauses come from the check
+	fresh bool // a Solver for each query
+	sinks bool
+}{
+	{name: "eager"},
+	{name: "lazy", lazy: true},
+	{name: "sinks", sinks: true},
+	{name: "lazy sinks", lazy: true, sinks: true},
+	{name: "fresh", fresh: true, sinks: true},
+	{name: "fresh lazy", fresh: true, lazy: true},
+	{name: "restarts", opts: []order.Option{order.Restarts(1)}, sinks: true},
+	{name: "no restarts, not minimised", opts: []order.Option{order.Restarts(0), order.Minimise(false)}, lazy: true},
+	{name: "reducing", opts: []order.Option{order.ReduceAt(1), order.Restarts(2)}, sinks: true},
+	{name: "lazy reducing", opts: []order.Option{order.ReduceAt(1), order.Minimise(false)}, lazy: true, sinks: true},
+}
+
+// TestExact compares verdicts with enumeration on small random problems, in all
+// modes, with queries in random order, and looks at every order, core and learned
+// clause.
+func TestExact(t *testing.T) {
+	problems := 6000
+	if testing.Short() {
+		problems = 1500
+	}
+	var yes, no, lost int
+	for seed := range problems {
+		rng := rand.New(rand.NewPCG(uint64(seed), 1))
+		p, sinks := smallProblem(rng)
+		all := models(&p)
+		queries := make([][]order.Lit, 1+rng.IntN(5))
+		for i := range queries {
+			for range rng.IntN(5) {
+				queries[i] = append(queries[i], randomLit(rng, &p, true))
+			}
+		}
+		for _, mode := range modes {
+			y, n, err := tryMode(rng, &p, sinks, all, queries, mode.opts, mode.lazy, mode.fresh, mode.sinks)
+			if err != nil {
+				t.Fatalf("problem %d, %s: %v\n%+v\nsinks %v\nqueries %v", seed, mode.name, err, p, sinks, queries)
+			}
+			yes, no = yes+y, no+n
+		}
+		if len(all) == 0 {
+			lost++
+		}
+	}
+	t.Logf("%d yes, %d no; %d of %d problems contradictory", yes, no, lost, problems)
+	if min(yes, no) < problems*5 || lost > problems/2 {
+		t.Error("the problems are too one-sided to tell much")
+	}
+}
+
+func tryMode(rng *rand.Rand, p *order.Problem, sinks []int, all []model, queries [][]order.Lit,
+	opts []order.Option, lazy, fresh, useSinks bool) (yes, no int, err error) {
+	if useSinks {
+		for _, c := range sinks {
+			opts = append(slices.Clip(opts), order.Sink(c))
+		}
+	}
+	told := *p
+	var later [][]order.Lit // clauses that are added between queries
+	if lazy {
+		told.Clauses = nil
+	} else if !fresh {
+		k := rng.IntN(len(p.Clauses) + 1)
+		told.Clauses, later = p.Clauses[:k], p.Clauses[k:]
+	}
+	hint := rng.Perm(len(nodesOf(p)))
+	var s *order.Solver
+	begin := func() error {
+		var err error
+		if s, err = told.Solver(opts...); err != nil {
+			return err
+		}
+		order.LogLearned(s, func(c []order.Lit) {
+			for _, m := range all {
+				if !m.satisfies(c) {
+					panic(fmt.Sprintf("learned %v, but there is a model %v", c, m))
+				}
+			}
+		})
+		if rng.IntN(2) == 0 {
+			var ns []order.Node
+			for _, n := range hint[:rng.IntN(len(hint)+1)] {
+				ns = append(ns, order.Node(n))
+			}
+			return s.Phase(ns)
+		}
+		return nil
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = fmt.Errorf("%v", r)
+		}
+	}()
+	if err := begin(); err != nil {
+		return 0, 0, err
+	}
+	known := told
+	for i := range queries {
+		if i > 0 && fresh {
+			if err := begin(); err != nil {
+				return 0, 0, err
+			}
+		}
+		if len(later) > 0 {
+			k := rng.IntN(len(later) + 1)
+			if i == len(queries)-1 {
+				k = len(later)
+			}
+			for _, c := range later[:k] {
+				if err := s.Add(c...); err != nil {
+					return 0, 0, err
+				}
+			}
+			known.Clauses = append(slices.Clip(known.Clauses), later[:k]...)
+			later = later[k:]
+		}
+		q := queries[i]
+		goal := &known
+		var check func([]order.Node) [][]order.Lit
+		if lazy {
+			goal = p
+			check = checkOf(rng, s, p)
+		}
+		v := s.Solve(q, check)
+		want := order.No
+		candidates := all
+		if !lazy && len(known.Clauses) < len(p.Clauses) {
+			candidates = models(&known)
+		}
+		for _, m := range candidates {
+			if m.allHold(q) {
+				want = order.Yes
+				break
+			}
+		}
+		if v != want {
+			return 0, 0, fmt.Errorf("query %d: %v, want %v (%v)", i, v, want, s.Err())
+		}
+		if v == order.Yes {
+			yes++
+			m, err := modelOf(s, goal)
+			if err != nil {
+				return 0, 0, err
+			}
+			if !m.solves(goal) || !m.allHold(q) {
+				return 0, 0, fmt.Errorf("query %d: the order found violates something", i)
+			}
+			continue
+		}
+		no++
+		core := s.Failed()
+		for _, l := range core {
+			if !slices.Contains(q, l) {
+				return 0, 0, fmt.Errorf("query %d: core %v is not of the assumptions", i, core)
+			}
+		}
+		for _, m := range candidates {
+			if m.allHold(core) {
+				return 0, 0, fmt.Errorf("query %d: core %v can hold", i, core)
+			}
+		}
+	}
+	return yes, no, nil
+}
+
+// checkOf returns a check that returns one or several clauses of p that the
+// candidate violates, sometimes others with them.
+func checkOf(rng *rand.Rand, s *order.Solver, p *order.Problem) func([]order.Node) [][]order.Lit {
+	return func([]order.Node) [][]order.Lit {
+		m, err := modelOf(s, p)
+		if err != nil {
+			panic(err)
+		}
+		var out [][]order.Lit
+		violated := 0
+		for _, i := range rng.Perm(len(p.Clauses)) {
+			c := p.Clauses[i]
+			if !m.satisfies(c) {
+				violated++
+				out = append(out, c)
+			} else if rng.IntN(8) == 0 {
+				out = append(out, c)
+			}
+			if violated > 0 && rng.IntN(3) == 0 {
+				break
+			}
+		}
+		if violated == 0 {
+			return nil
+		}
+		return out
+	}
+}
+
+func nodesOf(p *order.Problem) (all []order.Node) {
+	for _, c := range p.Chains {
+		for range c {
+			all = append(all, order.Node(len(all)))
+		}
+	}
+	return all
+}
+
+// modelOf reads a model through Holds, and through Order if there is one, and
+// checks that it is an order of all nodes that contains the chains.
+func modelOf(s *order.Solver, p *order.Problem) (model, error) {
+	all := nodesOf(p)
+	m := model{where: make([]int, len(all))}
+	for k := range p.Bools {
+		if s.Holds(order.Bool(k)) == s.Holds(order.Bool(k).Not()) {
+			return m, fmt.Errorf("boolean %d and its negation", k)
+		}
+		if s.Holds(order.Bool(k)) {
+			m.bools |= 1 << k
+		}
+	}
+	for _, a := range all {
+		for _, b := range all {
+			if a != b && s.Holds(order.Lit{Before: b, After: a}) {
+				m.where[a]++
+			}
+		}
+	}
+	seen := make([]bool, len(all))
+	for _, w := range m.where {
+		if seen[w] {
+			return m, fmt.Errorf("not a total order: %v", m.where)
+		}
+		seen[w] = true
+	}
+	n := 0
+	for _, c := range p.Chains {
+		for i := range c {
+			if i > 0 && m.where[n-1] > m.where[n] {
+				return m, fmt.Errorf("%d after %d", n-1, n)
+			}
+			n++
+		}
+	}
+	if o := s.Order(); len(o) > 0 {
+		for i, x := range o {
+			if m.where[x] != i {
+				return m, fmt.Errorf("Order %v and Holds differ", o)
+			}
+		}
+	}
+	return m, nil
+}

@@ -1,0 +1,120 @@
+package order
+
+// lineariser turns what is decided into a total order. It goes through the nodes
+// in the preferred order; where others must come before a node, it puts those
+// first, in the preferred order too. So what nothing was decided about stays as
+// it was preferred, and a decision moves only the nodes that it concerns.
+type lineariser struct {
+	hint  []Node  // the preferred order
+	rank  []int32 // by node: its place in hint
+	done  []int32 // by chain: how many of its nodes are placed
+	order []Node  // the candidate
+	stack []Node  // nodes that wait for others
+	waits []bool  // by node: it is on the stack
+}
+
+func (l *lineariser) init(nodes, width int) {
+	l.rank = make([]int32, nodes)
+	l.done = make([]int32, width)
+	l.waits = make([]bool, nodes)
+	l.reset()
+	l.nameRest()
+}
+
+func (l *lineariser) reset() {
+	l.hint = l.hint[:0]
+	for i := range l.rank {
+		l.rank[i] = -1
+	}
+}
+
+// name makes a node the next one that is preferred. It reports false if it was
+// named before.
+func (l *lineariser) name(n Node) bool {
+	if l.rank[n] >= 0 {
+		return false
+	}
+	l.rank[n] = int32(len(l.hint))
+	l.hint = append(l.hint, n)
+	return true
+}
+
+func (l *lineariser) nameRest() {
+	for n, r := range l.rank {
+		if r < 0 {
+			l.name(Node(n))
+		}
+	}
+}
+
+// linearise builds the candidate, in lin.order, and where each node is in it. It
+// reports false, with the conflict in clash, if there is a cycle, which can only
+// be one that passes through two sinks.
+func (s *Solver) linearise() bool {
+	l := &s.lin
+	clear(l.done)
+	l.order = l.order[:0]
+	for _, n := range l.hint {
+		if s.posOf[n] < l.done[s.chainOf[n]] {
+			continue
+		}
+		l.stack = append(l.stack[:0], n)
+		l.waits[n] = true
+		for len(l.stack) > 0 {
+			x := l.stack[len(l.stack)-1]
+			if y := s.firstBefore(x); y >= 0 {
+				l.stack = append(l.stack, y)
+				if l.waits[y] {
+					s.cycle(y)
+					return false
+				}
+				l.waits[y] = true
+				continue
+			}
+			l.stack = l.stack[:len(l.stack)-1]
+			l.waits[x] = false
+			l.done[s.chainOf[x]]++
+			s.where[x] = int32(len(l.order))
+			l.order = append(l.order, x)
+		}
+	}
+	return true
+}
+
+// firstBefore returns the node that must come before x, is not placed yet and is
+// the first of its chain and then in the preferred order, or -1.
+func (s *Solver) firstBefore(x Node) Node {
+	l := &s.lin
+	best := Node(-1)
+	row := s.rows.cell[int(x)*s.width : int(x)*s.width+s.width]
+	for c, n := range l.done {
+		if n < row[c] {
+			if y := s.first[c] + Node(n); y != x && (best < 0 || l.rank[y] < l.rank[best]) {
+				best = y
+			}
+		}
+	}
+	for _, k := range s.rows.sink {
+		if l.done[s.chainOf[k]] == 0 && s.before(k, x) && (best < 0 || l.rank[k] < l.rank[best]) {
+			best = k
+		}
+	}
+	return best
+}
+
+// cycle fills clash with the literals of the cycle that ends the stack, at y, and
+// takes all nodes off the stack.
+func (s *Solver) cycle(y Node) {
+	l := &s.lin
+	s.clash = s.clash[:0]
+	for i := len(l.stack) - 1; i > 0; i-- {
+		s.path(l.stack[i], l.stack[i-1], int32(len(s.trail)), &s.clash)
+		if l.stack[i-1] == y {
+			break
+		}
+	}
+	for _, n := range l.stack {
+		l.waits[n] = false
+	}
+	l.stack = l.stack[:0]
+}

@@ -1,0 +1,218 @@
+package order
+
+// rows holds what is known of the order: for every node, how many nodes of each
+// chain come before it or are it. One comparison answers whether a comes before
+// b. An edge raises the cells of the nodes past it, to the row of the node it
+// leaves; each raised cell is logged, and restored on backtracking.
+type rows struct {
+	cell []int32 // node by node, width cells each; then the rows of sinks
+	in   []int32 // by node: last edge that enters it, -1 if none
+	out  []int32 // by node: last edge that leaves it
+	edge []edge  // that told something new, in the order of the trail
+	log  []raised
+
+	sink  []Node  // the nodes through which nothing is concluded
+	sunk  []int32 // by node: index into sink, or -1
+	delta []gain  // scratch: what the edge being added brings
+	stack []Node  // scratch: nodes whose rows are to be raised
+}
+
+// edge orders two nodes of different chains. Both lists through edges are
+// stacks, so the last edge is always the first of its lists.
+type edge struct {
+	from, to Node
+	lit      lit   // that is the edge, or noLit if it is required
+	at       int32 // place of the literal on the trail, -1 if required
+	nextIn   int32
+	nextOut  int32
+}
+
+// raised is an entry of the log: a cell and what it was.
+type raised struct{ cell, old int32 }
+
+// gain is a cell of a row and what it is raised to.
+type gain struct{ chain, to int32 }
+
+func (r *rows) init(s *Solver) {
+	n := len(s.chainOf)
+	r.cell = make([]int32, (n+len(s.cfg.sinks))*s.width)
+	r.in, r.out, r.sunk = make([]int32, n), make([]int32, n), make([]int32, n)
+	for i := range n {
+		r.cell[i*s.width+int(s.chainOf[i])] = s.posOf[i] + 1
+		r.in[i], r.out[i], r.sunk[i] = -1, -1, -1
+	}
+	for _, c := range s.cfg.sinks {
+		node := s.first[c]
+		if r.sunk[node] >= 0 {
+			continue
+		}
+		r.sunk[node] = int32(len(r.sink))
+		r.sink = append(r.sink, node)
+		// A sink's second row: the first position of each chain that comes
+		// after it, the chain's length if none does.
+		copy(r.cell[s.afterRow(node):], s.chains)
+	}
+}
+
+// afterRow returns where in cell the second row of a sink is.
+func (s *Solver) afterRow(sink Node) int {
+	return (len(s.chainOf) + int(s.rows.sunk[sink])) * s.width
+}
+
+// before reports whether a is known to come before b.
+func (s *Solver) before(a, b Node) bool {
+	if s.rows.sunk[a] >= 0 {
+		return s.rows.cell[s.afterRow(a)+int(s.chainOf[b])] <= s.posOf[b] && a != b
+	}
+	return s.rows.cell[int(b)*s.width+int(s.chainOf[a])] > s.posOf[a] && a != b
+}
+
+// throughSink returns a sink r, other than a and b, such that b comes before r
+// and r before a, or -1: an edge from a to b would close a cycle that the rows do
+// not show.
+func (s *Solver) throughSink(a, b Node) Node {
+	for _, r := range s.rows.sink {
+		if r != a && r != b && s.before(b, r) && s.before(r, a) {
+			return r
+		}
+	}
+	return -1
+}
+
+// addEdge makes a come before b, which is neither known nor contradicts what is
+// known, and assigns all atoms that follow. It reports false, with the conflict
+// in clash, if one of them is already assigned the other way.
+func (s *Solver) addEdge(a, b Node, l lit, at int32) bool {
+	r := &s.rows
+	e := int32(len(r.edge))
+	r.edge = append(r.edge, edge{a, b, l, at, r.in[b], r.out[a]})
+	r.in[b], r.out[a] = e, e
+	if r.sunk[a] >= 0 {
+		return s.sinkBefore(a, b)
+	}
+	if !s.raise(a, b) {
+		return false
+	}
+	for _, k := range r.sink {
+		if k != b && s.before(k, a) && !s.before(k, b) && !s.sinkBefore(k, b) {
+			return false
+		}
+	}
+	return true
+}
+
+// raise raises the rows of b and of all that comes after it to the row of a.
+// Everything that is new about any of them comes through the edge from a to b,
+// so the row of a is all that any of them can gain; and a node that gains
+// nothing ends the walk, for what comes after it has at least its row.
+func (s *Solver) raise(a, b Node) bool {
+	r := &s.rows
+	w := s.width
+	from, to := r.cell[int(a)*w:int(a)*w+w], r.cell[int(b)*w:int(b)*w+w]
+	delta := r.delta[:0]
+	for c, v := range from {
+		if v > to[c] {
+			delta = append(delta, gain{int32(c), v})
+		}
+	}
+	r.delta = delta
+	logging := len(s.marks) > 0
+	stack := append(r.stack[:0], b)
+	cells := int64(0)
+	for len(stack) > 0 {
+		x := stack[len(stack)-1]
+		stack = stack[:len(stack)-1]
+		end := s.first[s.chainOf[x]] + Node(s.chains[s.chainOf[x]])
+		for ; x < end; x++ {
+			gained := false
+			base := int(x) * w
+			row := r.cell[base : base+w]
+			for _, d := range delta {
+				old := row[d.chain]
+				if old >= d.to {
+					continue
+				}
+				gained = true
+				cells++
+				row[d.chain] = d.to
+				if logging {
+					r.log = append(r.log, raised{int32(base) + d.chain, old})
+				}
+				if s.atoms.list[base+int(d.chain)].n > 0 && !s.implyBefore(base+int(d.chain), old, d.to) {
+					r.stack = stack
+					return false
+				}
+			}
+			if !gained {
+				break
+			}
+			if r.sunk[x] >= 0 {
+				break
+			}
+			for e := r.out[x]; e >= 0; e = r.edge[e].nextOut {
+				stack = append(stack, r.edge[e].to)
+			}
+		}
+	}
+	r.stack = stack
+	s.stats.Raised += cells
+	s.stats.Propagations += cells
+	return true
+}
+
+// sinkBefore makes the sink k come before b and all that is after b, which the
+// rows find by bisection: positions of a chain that are after b are an interval
+// up to its end.
+func (s *Solver) sinkBefore(k, b Node) bool {
+	r := &s.rows
+	row := s.afterRow(k)
+	cb, pb := int(s.chainOf[b]), s.posOf[b]
+	delta := r.delta[:0] // what the cells were
+	for c := range s.chains {
+		old := r.cell[row+c]
+		now := pb
+		if c != cb {
+			lo, hi := int32(0), old
+			for lo < hi {
+				m := (lo + hi) / 2
+				if r.cell[(int(s.first[c])+int(m))*s.width+cb] > pb {
+					hi = m
+				} else {
+					lo = m + 1
+				}
+			}
+			now = lo
+		}
+		if now >= old || s.first[c] == k {
+			continue
+		}
+		if len(s.marks) > 0 {
+			r.log = append(r.log, raised{int32(row + c), old})
+		}
+		r.cell[row+c] = now
+		delta = append(delta, gain{int32(c), old})
+		s.stats.Raised++
+		s.stats.Propagations++
+	}
+	r.delta = delta
+	// Explanations need the whole row, so atoms come when it is complete.
+	for _, d := range delta {
+		if !s.implyAfter(int(k)*s.width+int(d.chain), r.cell[row+int(d.chain)], d.to) {
+			return false
+		}
+	}
+	return true
+}
+
+// undo takes back edges and raised cells, down to the given lengths of the logs.
+func (r *rows) undo(edges, cells int32) {
+	for i := len(r.log) - 1; i >= int(cells); i-- {
+		r.cell[r.log[i].cell] = r.log[i].old
+	}
+	r.log = r.log[:cells]
+	for i := len(r.edge) - 1; i >= int(edges); i-- {
+		e := &r.edge[i]
+		r.in[e.to], r.out[e.from] = e.nextIn, e.nextOut
+	}
+	r.edge = r.edge[:edges]
+}

@@ -1,0 +1,188 @@
+package racefuzz_test
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/heisen-go/heisen"
+	"github.com/heisen-go/heisen/lockset"
+	"github.com/heisen-go/heisen/racefuzz"
+)
+
+// account is a model of a bank account whose balance is checked and then withdrawn from.
+func account(g *racefuzz.G) {
+	balance := g.NewVar("balance")
+	balance.Write(g, 100)
+	for _, name := range []string{"ann", "bob"} {
+		g.Go(name, func(g *racefuzz.G) {
+			if b := balance.Read(g.At("check")); b >= 100 {
+				g.Assert(balance.Read(g.At("look")) >= 100, "%s takes what is not there", name)
+				balance.Write(g.At("withdraw"), b-100)
+			}
+		})
+	}
+}
+
+// An analysis names pairs of places that may race, and a strategy makes them.
+func Example() {
+	// Phase 1: one execution, any, under a detector that predicts.
+	var suspects [][2]heisen.Site
+	detector := lockset.NewHybrid(func(f heisen.Finding) {
+		suspects = append(suspects, [2]heisen.Site{f.Accesses[0].Site, f.Accesses[1].Site})
+	})
+	ctx := context.Background()
+	first, err := racefuzz.Run(ctx, account, racefuzz.RandomWalk(), 3, racefuzz.Trace(detector))
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	// Phase 2: for each pair, some executions that are directed at it.
+	directed, err := racefuzz.RaceDirected()
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	for _, pair := range suspects {
+		a, b := first.Symbols.Site(pair[0]).String(), first.Symbols.Site(pair[1]).String()
+		confirmed, failed := 0, 0
+		for seed := range uint64(20) {
+			r, err := racefuzz.Run(ctx, account, directed, seed, racefuzz.At(racefuzz.First, a), racefuzz.At(racefuzz.Second, b))
+			if err != nil {
+				fmt.Println(err)
+				return
+			}
+			if len(r.Meetings) > 0 {
+				confirmed++
+			}
+			if r.Outcome == racefuzz.Failed {
+				failed++
+			}
+		}
+		fmt.Printf("%s and %s: confirmed in %d of 20, harmful: %t\n", a, b, confirmed, failed > 0)
+	}
+	// Output:
+	// check and withdraw: confirmed in 20 of 20, harmful: false
+	// withdraw and look: confirmed in 20 of 20, harmful: true
+}
+
+// All executions of a small model, and how they end.
+func ExampleNewExhaustive() {
+	ends := map[racefuzz.Outcome]int{}
+	all := racefuzz.NewExhaustive()
+	for all.More() {
+		r, err := racefuzz.Run(context.Background(), account, all, 0)
+		if err != nil {
+			fmt.Println(err)
+			return
+		}
+		ends[r.Outcome]++
+	}
+	fmt.Println(ends[racefuzz.Finished], "finish,", ends[racefuzz.Failed], "fail,", all.Err())
+	// Output: 25 finish, 10 fail, <nil>
+}
+
+// An execution that fails is brought down to the switches that it needs.
+func ExampleMinimise() {
+	ctx := context.Background()
+	busy := func(g *racefuzz.G) {
+		clients := g.NewVar("clients")
+		g.Go("clerk", func(g *racefuzz.G) {
+			for range 10 {
+				clients.Add(g, 1)
+			}
+		})
+		account(g)
+	}
+	fails := func(ctx context.Context, choices []racefuzz.Choice) (bool, error) {
+		replay, err := racefuzz.Replay(choices)
+		if err != nil {
+			return false, err
+		}
+		r, err := racefuzz.Run(ctx, busy, replay, 0)
+		return err == nil && r.Outcome == racefuzz.Failed, err
+	}
+	for seed := uint64(0); ; seed++ {
+		r, err := racefuzz.Run(ctx, busy, racefuzz.RandomWalk(), seed)
+		if err != nil {
+			fmt.Println(err)
+			return
+		}
+		if r.Outcome != racefuzz.Failed {
+			continue
+		}
+		least, err := racefuzz.Minimise(ctx, r.Choices, fails)
+		if err != nil {
+			fmt.Println(err)
+			return
+		}
+		fmt.Println(len(r.Choices), "choices, needed:", len(least.Choices))
+		for _, c := range least.Choices {
+			fmt.Printf("at step %d %s goes on\n", c.Step, r.Names[c.ID])
+		}
+		return
+	}
+	// Output:
+	// 8 choices, needed: 1
+	// at step 15 bob goes on
+}
+
+// A schedule as it goes into a bug report.
+func ExampleSchedule() {
+	s := racefuzz.Schedule{
+		Program:  "account",
+		Command:  "model",
+		Strategy: "random-walk",
+		Seed:     7,
+		Targets: []racefuzz.Target{
+			{Roles: racefuzz.First, Mode: "read", Place: "look"},
+			{Roles: racefuzz.Second, Mode: "write", Place: "withdraw"},
+		},
+		Outcome: "failed", Message: "ann takes what is not there",
+		Choices: []racefuzz.Choice{{Step: 4, ID: 1}, {Step: 5, ID: 2}},
+	}
+	text, err := s.MarshalText()
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Print(string(text))
+	// Output:
+	// heisen schedule 1
+	// command model account
+	// strategy random-walk
+	// seed 7
+	// target first read look ""
+	// target second write withdraw ""
+	// outcome failed "ann takes what is not there"
+	// choices 2
+	//   4:1 1:2
+	// end
+}
+
+// roundRobin lets each task make a step in turn.
+type roundRobin struct{}
+
+func (roundRobin) Start(uint64)           {}
+func (roundRobin) Random(n uint64) uint64 { return 0 }
+func (roundRobin) Next(tasks []racefuzz.Task, running uint32) int {
+	for i, t := range tasks {
+		if running == racefuzz.None || t.ID > running {
+			return i // the host of models has them in the order of their IDs
+		}
+	}
+	return 0
+}
+
+// A strategy of one's own is three methods.
+func ExampleStrategy() {
+	r, err := racefuzz.Run(context.Background(), account, roundRobin{}, 0)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	for _, id := range r.Order {
+		fmt.Print(r.Names[id], " ")
+	}
+	fmt.Println("and it has", r.Outcome)
+	// Output: main main ann main ann bob ann bob and it has failed
+}

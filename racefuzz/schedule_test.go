@@ -1,0 +1,200 @@
+package racefuzz_test
+
+import (
+	"bytes"
+	"errors"
+	"flag"
+	"math"
+	"math/rand/v2"
+	"os"
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/heisen-go/heisen/racefuzz"
+)
+
+var update = flag.Bool("update", false, "write golden files")
+
+var bank = racefuzz.Schedule{
+	Go: "go1.26.8", Platform: "linux/amd64",
+	Command: "test", Program: "./bank", Args: []string{"-test.run", "Test Transfer|Close"}, Tags: []string{"slow"},
+	Packages: []string{"./...", ""}, Procs: 4, Strategy: "race-directed patience=500", Seed: math.MaxUint64,
+	Targets: []racefuzz.Target{
+		{Roles: racefuzz.First | racefuzz.Remote, Mode: "read", Place: "bank.go:31", Func: "bank.(*Account).Withdraw"},
+		{Roles: racefuzz.Second, Mode: "write", Place: "my bank.go:44"},
+	},
+	Outcome: "panic", Message: "balance is \"-1\"\n",
+	Steps: 3104, Hash: 0xf01c2437ab0de55,
+	Choices: choices(0, 3, 4, 5, 6, 7, 100, 101, 200, 300, 400, 5000000000),
+}
+
+func choices(steps ...uint64) (list []racefuzz.Choice) {
+	for i, s := range steps {
+		list = append(list, racefuzz.Choice{Step: s, ID: uint32(i / 6)})
+	}
+	return list
+}
+
+func TestScheduleGolden(t *testing.T) {
+	long := bank
+	rng := rand.New(rand.NewPCG(1, 1))
+	long.Choices = nil
+	step := uint64(0)
+	for range 60 {
+		step += 1 + rng.Uint64N(30)
+		long.Choices = append(long.Choices, racefuzz.Choice{Step: step, ID: rng.Uint32N(12)})
+	}
+	var got []byte
+	for _, s := range []racefuzz.Schedule{bank, {}, long} {
+		text, err := s.MarshalText()
+		if err != nil {
+			t.Fatal(err)
+		}
+		got = append(append(got, text...), '\n')
+	}
+	const golden = "testdata/schedules.golden"
+	if *update {
+		if err := os.WriteFile(golden, got, 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(golden)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !bytes.Equal(got, want) {
+		t.Errorf("got:\n%s\nwant:\n%s", got, want)
+	}
+	var back racefuzz.Schedule
+	if err := back.UnmarshalText(got); err != nil || !reflect.DeepEqual(back, bank) {
+		t.Errorf("%+v, %v", back, err)
+	}
+	// As it comes out of a bug report.
+	pasted := strings.ReplaceAll("\n"+string(got), "\n", "\r\n\t  ")
+	if err := back.UnmarshalText([]byte(pasted)); err != nil || !reflect.DeepEqual(back, bank) {
+		t.Errorf("pasted: %+v, %v", back, err)
+	}
+}
+
+func TestScheduleRoundTrip(t *testing.T) {
+	rng := rand.New(rand.NewPCG(2, 2))
+	words := []string{"", "a", "a b", `"`, `\`, "\xff", "ä", "\u00a0", "\t", "end", "x:1*2", "\ufeff"}
+	word := func() string { return words[rng.IntN(len(words))] }
+	for range 2000 {
+		s := racefuzz.Schedule{Go: word(), Platform: word(), Command: word(), Program: word(), Strategy: word(),
+			Seed: rng.Uint64() >> rng.IntN(64), Outcome: word(), Steps: rng.Uint64N(3), Hash: rng.Uint64N(3), Procs: rng.IntN(3)}
+		if s.Outcome != "" {
+			s.Message = word()
+		}
+		for range rng.IntN(3) {
+			s.Args = append(s.Args, word())
+			s.Targets = append(s.Targets, racefuzz.Target{Roles: racefuzz.Roles(1 + rng.IntN(63)), Mode: word(), Place: word(), Func: word()})
+		}
+		step := uint64(rng.IntN(2))
+		for range rng.IntN(40) {
+			s.Choices = append(s.Choices, racefuzz.Choice{Step: step, ID: rng.Uint32N(2)})
+			step += 1 + rng.Uint64N(2)
+		}
+		text, err := s.MarshalText()
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, line := range strings.Split(string(text), "\n") {
+			if strings.HasPrefix(line, "  ") && len(line) > 76 {
+				t.Fatalf("a long line: %q", line)
+			}
+		}
+		var back racefuzz.Schedule
+		if err := back.UnmarshalText(text); err != nil || !reflect.DeepEqual(back, s) {
+			t.Fatalf("%s\n%v\n%+v\n%+v", text, err, s, back)
+		}
+	}
+}
+
+func TestScheduleErrors(t *testing.T) {
+	const head = "heisen schedule 1\n"
+	for _, c := range []struct {
+		text string
+		line int
+		is   error
+		says string
+	}{
+		{"", 1, racefuzz.ErrNoSchedule, ""},
+		{"heisen sections 1\n", 1, racefuzz.ErrNoSchedule, ""},
+		{"heisen schedule 2\n", 1, racefuzz.ErrVersion, `"2"`},
+		{head, 2, racefuzz.ErrCutOff, ""},
+		{head + "choices 1\n", 3, racefuzz.ErrCutOff, ""},
+		{head + "choices 1\n  3:1\n", 4, racefuzz.ErrCutOff, ""},
+		{head + "choices 2\n  3:1\nend\n", 4, nil, "1 choices, and there should be 2"},
+		{head + "choices 1\n  3:1 1:1\nend\n", 3, racefuzz.ErrTooManyChoices, ""},
+		{head + "choices 99999999\n", 2, racefuzz.ErrTooManyChoices, ""},
+		{head + "choices 4194304\n 1:1*99999999999999\n", 3, racefuzz.ErrTooManyChoices, ""},
+		{head + "choices 2\n18446744073709551615:1 1:1\nend", 3, nil, "too large"},
+		{head + "choices 2\n1:1 0:1\nend", 3, nil, `"0:1" is no choice`},
+		{head + "choices 1\n1\nend", 3, nil, `"1" is no choice`},
+		{head + "choices 1\n1:4294967295\nend", 3, nil, "is no choice"},
+		{head + "choices\n", 2, nil, "missing"},
+		{head + "\n\nseed x\n", 4, nil, `"x" is no number`},
+		{head + "seed 01\n", 2, nil, `"01" is no number`},
+		{head + "seed 1\nseed 1\n", 3, nil, "second time"},
+		{head + "seed 1 2\n", 2, nil, "has 2 words"},
+		{head + "hash xyz\n", 2, nil, "no hash"},
+		{head + "colour red\n", 2, nil, `"colour" is not known`},
+		{head + "args\n", 2, nil, "says nothing"},
+		{head + "target third read x y\n", 2, nil, `role "third"`},
+		{head + "target first,first read x y\n", 2, nil, "twice"},
+		{head + "target first read x\n", 2, nil, "has 3 words"},
+		{head + "args \"a\n", 2, nil, "no end"},
+		{head + "args \"a\"b\n", 2, nil, "right after"},
+		{head + "args a\"b\n", 2, nil, "quote within"},
+		{head + "outcome a b c\n", 2, nil, "more, or less"},
+		{head + "outcome \"\" b\n", 2, nil, "more, or less"},
+		{head + "procs 99999999999\n", 2, nil, "is no number"},
+	} {
+		s := bank
+		err := s.UnmarshalText([]byte(c.text))
+		var e *racefuzz.ScheduleError
+		if !errors.As(err, &e) || e.Line != c.line || c.is != nil && !errors.Is(err, c.is) || !strings.Contains(err.Error(), c.says) {
+			t.Errorf("%q: %v", c.text, err)
+		}
+		if !reflect.DeepEqual(s, bank) {
+			t.Errorf("%q changes the schedule", c.text)
+		}
+	}
+	for i, s := range []racefuzz.Schedule{
+		{Procs: -1}, {Targets: []racefuzz.Target{{}}}, {Targets: []racefuzz.Target{{Roles: 255}}},
+		{Choices: choices(3, 3)}, {Choices: choices(3, 2)}, {Message: "without an outcome"},
+	} {
+		if _, err := s.MarshalText(); !errors.Is(err, racefuzz.ErrConfig) {
+			t.Errorf("schedule %d: %v", i, err)
+		}
+	}
+}
+
+func FuzzSchedule(f *testing.F) {
+	text, err := bank.MarshalText()
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add(text)
+	f.Add([]byte("heisen schedule 1\nchoices 3\n 0:1 5:0*2\nend\n"))
+	f.Add([]byte("heisen schedule 1\nargs \"a b\" c\ntarget first,end read x.go:1 f\nchoices 0\nend"))
+	f.Fuzz(func(t *testing.T, text []byte) {
+		var s, back racefuzz.Schedule
+		if err := s.UnmarshalText(text); err != nil {
+			var e *racefuzz.ScheduleError
+			if !errors.As(err, &e) || e.Line < 1 || e.Line > bytes.Count(text, []byte("\n"))+2 {
+				t.Fatalf("%v", err)
+			}
+			return
+		}
+		out, err := s.MarshalText()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := back.UnmarshalText(out); err != nil || !reflect.DeepEqual(s, back) {
+			t.Fatalf("%v\n%+v\n%+v", err, s, back)
+		}
+	})
+}
