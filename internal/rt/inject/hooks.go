@@ -301,7 +301,14 @@ func raceacquirectx(racectx uintptr, addr unsafe.Pointer) {
 
 //go:nosplit
 func racerelease(addr unsafe.Pointer) {
-	heisenSyncG(getg(), heisenOpSend, uintptr(addr), getcallerfp())
+	gp := getg()
+	if h := (*heisenG)(unsafe.Pointer(gp.racectx)); heisen.hides && h != nil && h.mute && heisenSetsTimer(sys.GetCallerPC()) {
+		h.mute = false
+		heisenSyncG(gp, heisenOpSend, uintptr(addr), getcallerfp())
+		h.mute = true
+		return
+	}
+	heisenSyncG(gp, heisenOpSend, uintptr(addr), getcallerfp())
 }
 
 //go:nosplit
