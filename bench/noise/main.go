@@ -216,7 +216,7 @@ func (e *experiment) consume(ctx context.Context, listener *rt.Listener, noise r
 		return r, err
 	}
 	defer p.Close(0)
-	stream, err := p.Open(rt.Nothing, &rt.Live{Noise: noise, Brief: e.brief}, nil)
+	stream, err := p.Open(rt.Want{Mode: rt.Nothing, Live: &rt.Live{Noise: noise, Brief: e.brief}})
 	if err != nil {
 		return r, err
 	}

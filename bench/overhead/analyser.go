@@ -88,7 +88,7 @@ func (a *analysis) consume(listener *rt.Listener, detectors string) error {
 	if err != nil {
 		return err
 	}
-	stream, err := program.Open(chosen.Mode(), chosen.Live(), nil)
+	stream, err := program.Open(rt.Want{Mode: chosen.Mode(), Live: chosen.Live()})
 	if err != nil {
 		return err
 	}

@@ -216,8 +216,7 @@ func (p *program) watch(hidden *rt.Hidden, with func(*heisen.Symbols) []heisen.D
 	if err != nil {
 		return 0, 0, err
 	}
-	connected.Hidden = hidden
-	stream, err := connected.Open(rt.Everything, nil, nil)
+	stream, err := connected.Open(rt.Want{Hidden: hidden})
 	if err != nil {
 		return 0, 0, err
 	}

@@ -108,7 +108,7 @@ func (res *result) watch(ctx context.Context, listener *rt.Listener, pid int, o 
 	if err != nil {
 		return err
 	}
-	stream, err := program.Open(chosen.Mode(), chosen.Live(), nil)
+	stream, err := program.Open(rt.Want{Mode: chosen.Mode(), Live: chosen.Live()})
 	if err != nil {
 		return errors.Join(err, program.Close(0))
 	}

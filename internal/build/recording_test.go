@@ -178,7 +178,7 @@ func record(t *testing.T, r run) *recording {
 // receive consumes the stream of one program.
 func (rec *recording) receive(p *rt.Program, r run) {
 	defer p.Close(r.answer)
-	stream, err := p.Open(r.mode, nil, r.schedule)
+	stream, err := p.Open(rt.Want{Mode: r.mode, Schedule: r.schedule})
 	if err != nil {
 		rec.err = err
 		return

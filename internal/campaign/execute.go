@@ -197,7 +197,7 @@ func (r *receiver) accept(ctx context.Context) {
 // ignore lets a program run that is not of interest.
 func ignore(p *rt.Program) {
 	defer p.Close(0)
-	if stream, err := p.Open(rt.Nothing, nil, nil); err == nil {
+	if stream, err := p.Open(rt.Want{Mode: rt.Nothing}); err == nil {
 		drain(stream)
 	}
 }
@@ -213,7 +213,7 @@ func drain(stream *rt.Stream) {
 
 func (r *receiver) receive(ctx context.Context, p *rt.Program) error {
 	defer p.Close(0)
-	stream, err := p.Open(r.plan.Mode, nil, r.plan.Schedule)
+	stream, err := p.Open(rt.Want{Mode: r.plan.Mode, Schedule: r.plan.Schedule})
 	if err != nil {
 		return err
 	}

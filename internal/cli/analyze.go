@@ -45,6 +45,7 @@ func (inv *invocation) analyze() (int, error) {
 		found.summary(inv.Out)
 	}
 	detect.fronts.summary(inv.Err, inv.tool.Name)
+	detect.maximal.summary(inv.Err, inv.tool.Name)
 	failed = errors.Join(failed, known.writeBaseline(found))
 	switch {
 	case failed != nil:

@@ -36,6 +36,8 @@ var detectors = []struct {
 		func(sink heisen.Sink) heisen.Detector { return lockset.NewHybrid(sink) }, nil},
 	{"lockorder", "potential deadlocks: cycles of the lock-order graph that no gate lock, fork, join or message excludes; claims no deadlock", RecorderFiltered, treeFilter,
 		func(sink heisen.Sink) heisen.Detector { return lockset.NewLockOrder(sink) }, nil},
+	{mcmName, "races, deadlocks and torn transactions that another order of the same events shows, each with a schedule; within a window of events", Unfiltered, nil,
+		nil, nil}, // see maximal; it always knows of hidden calls, and a witness has all events
 	{atomraceName, "only true races, as accesses that overlap, and atomic sections that others came into; finds more with noise", Unfiltered, nil,
 		nil, nil}, // see newAtomRace; a filter in front of it would take accesses from sections
 }
@@ -63,8 +65,8 @@ func DetectorNames() (names []string) {
 // detectors returns the tool's detectors, heisen's first.
 func (t Tool) detectors() (all []Detector) {
 	for _, d := range detectors {
-		known := Detector{Name: d.name, Promise: d.promise, Filter: d.filter, front: d.front, hidden: d.hidden, live: d.make == nil}
-		if !known.live {
+		known := Detector{Name: d.name, Promise: d.promise, Filter: d.filter, front: d.front, hidden: d.hidden, live: d.name == atomraceName}
+		if d.make != nil {
 			known.New = func(_ *heisen.Symbols, sink heisen.Sink) (heisen.Detector, error) { return d.make(sink), nil }
 		}
 		all = append(all, known)
@@ -81,6 +83,7 @@ type detection struct {
 	hidden bool    // there are hidden calls in the streams
 
 	sections []atomrace.Section // for traces; their files are absolute
+	maximal  *maximal
 }
 
 func (d *detection) String() string { return strings.Join(d.chosen, ",") }
@@ -102,6 +105,13 @@ func (d *detection) Set(list string) error {
 	return nil
 }
 
+// add adds a detector to those chosen.
+func (d *detection) add(name string) {
+	if !slices.Contains(d.chosen, name) {
+		d.chosen = append(slices.Clone(d.chosen), name)
+	}
+}
+
 // build returns new detectors for a stream, which report to sink.
 func (d *detection) build(symbols *heisen.Symbols, sink heisen.Sink) (built []heisen.Detector, err error) {
 	for _, known := range d.known {
@@ -119,6 +129,8 @@ func (d *detection) build(symbols *heisen.Symbols, sink heisen.Sink) (built []he
 		switch {
 		case known.live:
 			detector, wrong = newAtomRace(symbols, d.sections, named)
+		case known.Name == mcmName:
+			detector, wrong = d.maximal.build(symbols, named)
 		case d.hidden && known.hidden != nil:
 			detector = known.hidden(named, vclock.BarrierPairs(symbols))
 		default:
@@ -194,7 +206,7 @@ func (c Chosen) New(stream *rt.Stream, sink heisen.Sink) ([]heisen.Detector, err
 // detectFlag defines -detect, and for each flag that a detector has of its own
 // -name.flag.
 func (inv *invocation) detectFlag() *detection {
-	d := &detection{known: inv.tool.detectors(), chosen: inv.tool.Detect}
+	d := &detection{known: inv.tool.detectors(), chosen: inv.tool.Detect, maximal: inv.maximalFlags()}
 	if len(d.chosen) == 0 {
 		d.chosen = []string{"fasttrack"}
 	}

@@ -14,8 +14,12 @@ import (
 // events here.
 func (inv *invocation) test() (int, error) {
 	watch := inv.watchFlags()
+	predict := inv.flags.Bool("predict", false, "add mcm to the detectors: what other schedules of the same tests would show")
 	if err := inv.parse(); err != nil {
 		return Misused, err
+	}
+	if *predict {
+		watch.detect.add(mcmName)
 	}
 	if err := watch.prepare(inv); err != nil {
 		return Failed, err
@@ -128,6 +132,7 @@ func (w *watch) run(inv *invocation, cmd *exec.Cmd) (int, error) {
 	}
 	err = errors.Join(err, w.known.writeBaseline(w.found))
 	w.found.summary(inv.Err)
+	w.detect.maximal.summary(inv.Err, inv.tool.Name)
 	switch {
 	case status == Clean && err != nil:
 		status = Failed

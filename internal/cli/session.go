@@ -98,8 +98,7 @@ func (s *session) accept() {
 }
 
 func (s *session) program(number int, p *rt.Program) error {
-	p.Hidden = s.hidden
-	stream, err := p.Open(s.mode, s.live, nil)
+	stream, err := p.Open(rt.Want{Mode: s.mode, Live: s.live, Hidden: s.hidden})
 	if err != nil {
 		p.Close(Clean)
 		return err

@@ -84,7 +84,7 @@ func parse(args []string) (s *suite, p plan, verbose bool, err error) {
 	flags.IntVar(&p.repetitions, "count", 1, "run each function `n` times")
 	flags.IntVar(&p.parallel, "parallel", runtime.NumCPU(), "run `n` processes at a time")
 	flags.StringVar(&s.tool, "tool", toolHeisen, "`name` of the race detector: heisen, or race for that of go test -race")
-	flags.StringVar(&s.detector, "detect", "fasttrack", "`name` of heisen's detector: fasttrack, hb or atomrace, which is right as long as it reports nothing that is no race")
+	flags.StringVar(&s.detector, "detect", "fasttrack", "`name` of heisen's detector: fasttrack, hb, mcm or atomrace, which is right as long as it reports nothing that is no race")
 	noise := flags.Int("noise", 200, "how many of a thousand accesses atomrace makes wait")
 	flags.StringVar(&s.data, "testdata", "", "`folder` of the test data, if not that of the Go installation")
 	flags.BoolVar(&verbose, "v", false, "print what the functions that were wrong have printed")
@@ -100,7 +100,7 @@ func parse(args []string) (s *suite, p plan, verbose bool, err error) {
 	case s.tool != toolHeisen && s.tool != toolRace:
 		err = fmt.Errorf("unknown tool %q; there are %s and %s", s.tool, toolHeisen, toolRace)
 	case !known:
-		err = fmt.Errorf("unknown detector %q; there are fasttrack, hb and atomrace", s.detector)
+		err = fmt.Errorf("unknown detector %q; there are fasttrack, hb, mcm and atomrace", s.detector)
 	case s.detector == "atomrace":
 		s.mode = rt.Nothing
 		s.live = &rt.Live{Noise: rt.Noise{Strength: *noise, For: 50 * time.Microsecond, Seed: 1, Budget: patience / 12}}

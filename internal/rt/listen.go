@@ -89,9 +89,6 @@ func (l *Listener) Close() error {
 
 // Program is a connected program.
 type Program struct {
-	// Hidden, if it is not nil, is packages of which nothing is to be recorded. It is
-	// set before Open, and the mode must be Everything then.
-	Hidden *Hidden
 	// Stripped says that the program has no symbol table, so that a pointer to a
 	// variable reaches all variables. Open sets it, if packages are hidden.
 	Stripped bool
@@ -138,33 +135,34 @@ const (
 // MarkedLazy, tells to be redundant.
 const Repeated heisen.Flags = 1 << 7
 
-// Open reads the start of the program's recording and asks for the rest in the
-// given mode, for a look at overlaps if live is not nil, and for a deterministic run if
-// schedule is not nil. It blocks until the program has sent the start.
-func (p *Program) Open(mode Mode, live *Live, schedule *Schedule) (*Stream, error) {
-	if p.Hidden != nil && mode != Everything {
+// Want is what a program is asked for.
+type Want struct {
+	Mode Mode
+	// Live is what to look for while it runs; nil if nothing.
+	Live *Live
+	// Hidden is what is not recorded; the mode must be Everything then. nil if nothing.
+	Hidden *Hidden
+	// Schedule makes the run deterministic; nil if it is to run freely.
+	Schedule *Schedule
+}
+
+// Open reads the start of the program's recording and asks for the rest. It blocks until
+// the program has sent the start.
+func (p *Program) Open(want Want) (*Stream, error) {
+	if want.Hidden != nil && want.Mode != Everything {
 		return nil, errors.New("where packages are hidden, everything else must be recorded")
 	}
-	want := uint32(mode)
-	var messages []byte
-	add := func(message []byte) {
-		messages = append(append32(messages, uint32(len(message))), message...)
-	}
-	if live != nil {
-		message, err := live.encode()
-		if err != nil {
+	var live, schedule []byte
+	var err error
+	if want.Live != nil {
+		if live, err = want.Live.encode(); err != nil {
 			return nil, err
 		}
-		want |= wantWatch
-		add(message)
 	}
-	if schedule != nil {
-		message, err := schedule.encode()
-		if err != nil {
+	if want.Schedule != nil {
+		if schedule, err = want.Schedule.encode(); err != nil {
 			return nil, err
 		}
-		want |= wantSched
-		add(message)
 	}
 	stream, err := NewStream(p.conn, nil)
 	if err != nil {
@@ -175,19 +173,29 @@ func (p *Program) Open(mode Mode, live *Live, schedule *Schedule) (*Stream, erro
 		p.solver = solver
 		stream.SetSymbolizer(solver)
 	}
-	if p.Hidden != nil {
-		message, err := p.Hidden.encode(p.Executable(), stream.hello.text)
+	flags := uint32(want.Mode)
+	var messages []byte
+	add := func(flag uint32, message []byte) {
+		flags |= flag
+		messages = append(append32(messages, uint32(len(message))), message...)
+	}
+	if want.Live != nil {
+		add(wantWatch, live)
+	}
+	if want.Hidden != nil {
+		message, err := want.Hidden.encode(p.Executable(), stream.hello.text)
 		if message == nil {
 			return nil, err
 		}
 		p.Stripped = err != nil
-		want |= wantHidden
-		add(message)
+		add(wantHidden, message)
 	}
-	answer := append(append32(nil, want), messages...)
+	if want.Schedule != nil {
+		add(wantSched, schedule)
+	}
 	p.stream = stream
 	// Only now may the program go on, and end. If it is gone the stream will show.
-	p.conn.Write(answer)
+	p.conn.Write(append(append32(nil, flags), messages...))
 	return stream, nil
 }
 

@@ -92,7 +92,7 @@ func accept(t *testing.T, l *Listener) *Program {
 // open opens a program that has sent ownHello.
 func open(t *testing.T, p *Program) *Stream {
 	t.Helper()
-	s, err := p.Open(Everything, nil, nil)
+	s, err := p.Open(Want{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -202,7 +202,7 @@ func TestNoRecording(t *testing.T) {
 		conn.Write(start)
 		conn.CloseWrite()
 		p := accept(t, l)
-		if _, err := p.Open(Everything, nil, nil); err == nil {
+		if _, err := p.Open(Want{}); err == nil {
 			t.Errorf("a program that says %q is opened", start)
 		}
 		p.Close(0)

@@ -70,7 +70,7 @@ const (
 	hiddenShow = 1
 	hiddenOnce = 2
 
-	version     = 5
+	version     = 4
 	wantFilter  = 1
 	wantMarks   = 2
 	wantCells   = 4

@@ -152,7 +152,7 @@ func (s *Solver) implyBefore(cell int, old, now int32) bool {
 	return true
 }
 
-// implyAfter assigns the atoms of a sink with the nodes of a chain that are now
+// implyAfter assigns the atoms of the sink with the nodes of a chain that are now
 // known to be after it.
 func (s *Solver) implyAfter(cell int, now, old int32) bool {
 	for _, x := range s.atoms.in(cell, now) {
@@ -188,6 +188,8 @@ func (s *Solver) newVariable(e ends) int32 {
 	s.reason = append(s.reason, decided)
 	s.place = append(s.place, 0)
 	s.phase = append(s.phase, 0)
+	k := s.rows.sink
+	s.lax = append(s.lax, k >= 0 && e.low == k, k >= 0 && e.high == k || e == noEnds)
 	if e == noEnds {
 		s.phase[v] = -1
 	}
@@ -240,11 +242,11 @@ func (s *Solver) literal(l Lit) lit {
 	s.atoms.insert(e, v)
 	low := int(e.low)*s.width + int(s.chainOf[e.high])
 	high := int(e.high)*s.width + int(s.chainOf[e.low])
-	// The column of a sink is never raised, so only sinks need a list there.
-	if s.rows.sunk[e.high] < 0 || s.rows.sunk[e.low] >= 0 {
+	// The column of the sink is never raised, so no list is needed there.
+	if e.high != s.rows.sink {
 		s.atoms.watch(low, atCell{s.posOf[e.high], lit(2*v + 1)})
 	}
-	if s.rows.sunk[e.low] < 0 || s.rows.sunk[e.high] >= 0 {
+	if e.low != s.rows.sink {
 		s.atoms.watch(high, atCell{s.posOf[e.low], lit(2 * v)})
 	}
 	s.catchUp(v)

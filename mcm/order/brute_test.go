@@ -10,15 +10,15 @@ import (
 // model is a total order, as the place of every node, and values of booleans.
 type model struct {
 	where []int
-	bools uint
+	bools []bool
 }
 
 func (m model) holds(l order.Lit) bool {
 	if l.Before >= 0 {
 		return m.where[l.Before] < m.where[l.After]
 	}
-	k := uint(-1-max(l.Before, l.After)) / 2
-	return (m.bools>>k&1 == 1) == (l.Before > l.After)
+	k := (-1 - max(l.Before, l.After)) / 2
+	return m.bools[k] == (l.Before > l.After)
 }
 
 func (m model) satisfies(clause []order.Lit) bool { return slices.ContainsFunc(clause, m.holds) }
@@ -56,12 +56,16 @@ func models(p *order.Problem) []model {
 	}
 	done := make([]int, len(p.Chains))
 	where := make([]int, n)
+	bools := make([]bool, p.Bools)
 	var place func(i int)
 	place = func(i int) {
 		if i == n {
-			for b := range uint(1) << p.Bools {
-				if m := (model{where, b}); m.solves(p) {
-					out = append(out, model{slices.Clone(where), b})
+			for b := range 1 << p.Bools {
+				for k := range bools {
+					bools[k] = b>>k&1 == 1
+				}
+				if (model{where, bools}).solves(p) {
+					out = append(out, model{slices.Clone(where), slices.Clone(bools)})
 				}
 			}
 			return
@@ -91,8 +95,9 @@ func interleavings(chains []int) int {
 	return out
 }
 
-// smallProblem returns a random problem with at most 9 nodes, and its sinks.
-func smallProblem(rng *rand.Rand) (p order.Problem, sinks []int) {
+// smallProblem returns a random problem with at most 9 nodes, and a chain that may
+// be its sink, -1 if there is none.
+func smallProblem(rng *rand.Rand) (p order.Problem, sink int) {
 	for {
 		p.Chains = p.Chains[:0]
 		left := 2 + rng.IntN(8)
@@ -115,12 +120,7 @@ func smallProblem(rng *rand.Rand) (p order.Problem, sinks []int) {
 	for range rng.IntN(4 + rng.IntN(16)) {
 		p.Clauses = append(p.Clauses, randomClause(rng, &p))
 	}
-	for c, n := range p.Chains {
-		if n == 1 && rng.IntN(3) == 0 {
-			sinks = append(sinks, c)
-		}
-	}
-	return p, sinks
+	return p, slices.Index(p.Chains, 1)
 }
 
 func randomClause(rng *rand.Rand, p *order.Problem) []order.Lit {

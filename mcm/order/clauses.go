@@ -12,16 +12,13 @@ type clauses struct {
 	wasted  int         // words of the arena in deleted clauses
 }
 
-// A clause's words before its literals.
+// A clause's words before its literals: first four times the number of literals,
+// and flags; then its note, of a permanent clause which literal last made it hold,
+// of a learned one of how many levels its literals were (LBD).
 const (
-	// clauseHead: four times the number of literals, and flags.
-	clauseHead = 0
-	// clauseNote: of a permanent clause, which literal last made it true; of a
-	// learned one, how many levels its literals were of (LBD).
 	clauseNote  = 1
 	clauseWords = 2
 )
-
 const (
 	flagLearned = 1
 	flagDeleted = 2
@@ -135,8 +132,10 @@ func (s *Solver) insert() {
 		}
 	}
 	ref := s.clauses.add(ls, 0, 0)
-	for _, l := range ls {
-		s.activity.add(int32(l >> 1))
+	if !s.satisfied(ref) {
+		for _, l := range ls {
+			s.activity.add(int32(l >> 1))
+		}
 	}
 	switch {
 	case s.value[ls[0]] < 0:
@@ -167,6 +166,9 @@ func (s *Solver) propagateClauses() bool {
 		s.stats.Propagations++
 		ws, kept := c.watch[p], 0
 		gone := p.not()
+		if s.lax[gone] {
+			s.wake(gone)
+		}
 	watchers:
 		for i := 0; i < len(ws); i++ {
 			w := ws[i]
@@ -215,20 +217,38 @@ func (s *Solver) propagateClauses() bool {
 	return true
 }
 
-// satisfied reports whether a permanent clause holds.
+// satisfied reports whether a permanent clause holds, be it by an open literal
+// that is lax.
 func (s *Solver) satisfied(ref int32) bool {
 	ls := s.clauses.literals(ref)
 	note := &s.clauses.arena[ref+clauseNote]
-	if s.value[ls[*note]] > 0 {
+	if s.holds(lit(ls[*note])) {
 		return true
 	}
 	for i, l := range ls {
-		if s.value[l] > 0 {
+		if s.holds(lit(l)) {
 			*note = int32(i)
 			return true
 		}
 	}
 	return false
+}
+
+func (s *Solver) holds(p lit) bool { return s.value[p] > 0 || s.value[p] == 0 && s.lax[p] }
+
+// wake puts the open variables of clauses into the heap that may not hold any
+// more because p, a lax literal, became false.
+func (s *Solver) wake(p lit) {
+	for _, ref := range s.clauses.occurs[p>>1] {
+		if s.satisfied(ref) {
+			continue
+		}
+		for _, l := range s.clauses.literals(ref) {
+			if s.value[l] == 0 {
+				s.activity.add(l >> 1)
+			}
+		}
+	}
 }
 
 // remove marks a learned clause as deleted; compact makes it disappear.

@@ -48,12 +48,17 @@
 // Conflicts are resolved to the first unique implication point, the clause is
 // minimised and learned; variables of recent conflicts are decided first (VSIDS);
 // restarts follow Luby's sequence; learned clauses of many levels are deleted as
-// they get many. Two things differ from the textbook. A variable is decided only
-// if one of its permanent clauses does not hold yet, and the search ends when all
-// hold, for the rest of the order is free: any linearisation of what was decided
-// will do, and the one nearest to the preferred order is taken. And a pair is
+// they get many. Three things differ from the textbook. A variable is decided only
+// for the sake of a permanent clause that does not hold yet, and the search ends
+// when all hold, for the rest of the order is free: any linearisation of what was
+// decided will do, and the one nearest to the preferred order is taken. A pair is
 // first tried the way the preferred order has it, for the observed trace satisfies
-// nearly everything.
+// nearly everything. And some literals are lax: they hold unless something was
+// decided against them, all at once and at no cost. A clause with one is left
+// alone until its lax literals have become false; then its variables enter the
+// heap from which decisions are taken. Lax are the negations of booleans, and that
+// a node comes after the sink (see below), so that a query's search touches only
+// the events that have to come before the place that it asks about.
 //
 // # Lazy clauses
 //
@@ -71,8 +76,9 @@
 // of its own, that clauses refer to and assumptions place: a Sink. Nothing is
 // concluded through a sink, so that its rows alone change: what comes before it
 // is an ordinary row, and what comes after it is a row of the first position in
-// each chain, found by bisection. A cycle through one sink is found when its last
-// edge is added. One through two sinks is found when the order is linearised.
+// each chain, found by bisection. A cycle through the sink is found when its last
+// edge is added: the sink is known to be before where it starts and after where it
+// ends. A linearisation places the sink as early as it can.
 //
 // Budgets are numbers of conflicts and propagations. Nothing depends on time, on
 // addresses or on the order of a map: the same calls have the same results.

@@ -15,18 +15,18 @@ var modes = []struct {
 	opts  []order.Option
 	lazy  bool // clauses come from the check
 	fresh bool // a Solver for each query
-	sinks bool
+	sink  bool
 }{
 	{name: "eager"},
 	{name: "lazy", lazy: true},
-	{name: "sinks", sinks: true},
-	{name: "lazy sinks", lazy: true, sinks: true},
-	{name: "fresh", fresh: true, sinks: true},
+	{name: "sink", sink: true},
+	{name: "lazy sink", lazy: true, sink: true},
+	{name: "fresh", fresh: true, sink: true},
 	{name: "fresh lazy", fresh: true, lazy: true},
-	{name: "restarts", opts: []order.Option{order.Restarts(1)}, sinks: true},
+	{name: "restarts", opts: []order.Option{order.Restarts(1)}, sink: true},
 	{name: "no restarts, not minimised", opts: []order.Option{order.Restarts(0), order.Minimise(false)}, lazy: true},
-	{name: "reducing", opts: []order.Option{order.ReduceAt(1), order.Restarts(2)}, sinks: true},
-	{name: "lazy reducing", opts: []order.Option{order.ReduceAt(1), order.Minimise(false)}, lazy: true, sinks: true},
+	{name: "reducing", opts: []order.Option{order.ReduceAt(1), order.Restarts(2)}, sink: true},
+	{name: "lazy reducing", opts: []order.Option{order.ReduceAt(1), order.Minimise(false)}, lazy: true, sink: true},
 }
 
 // TestExact compares verdicts with enumeration on small random problems, in all
@@ -40,7 +40,7 @@ func TestExact(t *testing.T) {
 	var yes, no, lost int
 	for seed := range problems {
 		rng := rand.New(rand.NewPCG(uint64(seed), 1))
-		p, sinks := smallProblem(rng)
+		p, sink := smallProblem(rng)
 		all := models(&p)
 		queries := make([][]order.Lit, 1+rng.IntN(5))
 		for i := range queries {
@@ -49,9 +49,9 @@ func TestExact(t *testing.T) {
 			}
 		}
 		for _, mode := range modes {
-			y, n, err := tryMode(rng, &p, sinks, all, queries, mode.opts, mode.lazy, mode.fresh, mode.sinks)
+			y, n, err := tryMode(rng, &p, sink, all, queries, mode.opts, mode.lazy, mode.fresh, mode.sink)
 			if err != nil {
-				t.Fatalf("problem %d, %s: %v\n%+v\nsinks %v\nqueries %v", seed, mode.name, err, p, sinks, queries)
+				t.Fatalf("problem %d, %s: %v\n%+v\nsink %d\nqueries %v", seed, mode.name, err, p, sink, queries)
 			}
 			yes, no = yes+y, no+n
 		}
@@ -65,12 +65,10 @@ func TestExact(t *testing.T) {
 	}
 }
 
-func tryMode(rng *rand.Rand, p *order.Problem, sinks []int, all []model, queries [][]order.Lit,
-	opts []order.Option, lazy, fresh, useSinks bool) (yes, no int, err error) {
-	if useSinks {
-		for _, c := range sinks {
-			opts = append(slices.Clip(opts), order.Sink(c))
-		}
+func tryMode(rng *rand.Rand, p *order.Problem, sink int, all []model, queries [][]order.Lit,
+	opts []order.Option, lazy, fresh, useSink bool) (yes, no int, err error) {
+	if useSink && sink >= 0 {
+		opts = append(slices.Clip(opts), order.Sink(sink))
 	}
 	told := *p
 	var later [][]order.Lit // clauses that are added between queries
@@ -222,14 +220,12 @@ func nodesOf(p *order.Problem) (all []order.Node) {
 // checks that it is an order of all nodes that contains the chains.
 func modelOf(s *order.Solver, p *order.Problem) (model, error) {
 	all := nodesOf(p)
-	m := model{where: make([]int, len(all))}
+	m := model{where: make([]int, len(all)), bools: make([]bool, p.Bools)}
 	for k := range p.Bools {
 		if s.Holds(order.Bool(k)) == s.Holds(order.Bool(k).Not()) {
 			return m, fmt.Errorf("boolean %d and its negation", k)
 		}
-		if s.Holds(order.Bool(k)) {
-			m.bools |= 1 << k
-		}
+		m.bools[k] = s.Holds(order.Bool(k))
 	}
 	for _, a := range all {
 		for _, b := range all {

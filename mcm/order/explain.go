@@ -41,11 +41,8 @@ func (s *Solver) path(a, b Node, place int32, clause *[]lit) {
 	}
 	w := s.width
 	ca, pa := int(s.chainOf[a]), s.posOf[a]
-	sink := r.sunk[a] >= 0
-	var after []int32
-	if sink {
-		after = r.cell[s.afterRow(a) : s.afterRow(a)+w]
-	}
+	sink := a == r.sink
+	after := r.cell[r.after : r.after+w]
 	x.seen = append(x.seen[:0], visit{b, -1, -1})
 	x.now, x.next = append(x.now[:0], 0), x.next[:0]
 	for len(x.now) > 0 {
@@ -82,7 +79,7 @@ func (s *Solver) path(a, b Node, place int32, clause *[]lit) {
 					}
 					switch {
 					case u == a:
-					case r.sunk[u] >= 0:
+					case u == r.sink:
 						continue
 					case sink:
 						if s.posOf[u] < after[s.chainOf[u]] {

@@ -150,13 +150,12 @@ func (s *Solver) minimise() {
 }
 
 func (s *Solver) redundant(p lit, now int32) bool {
-	r := s.reason[p>>1]
-	if r < 0 {
+	if s.reason[p>>1] == decided {
 		return false
 	}
-	for _, q := range s.clauses.literals(r) {
+	for _, q := range s.reasonOf(p) {
 		v := q >> 1
-		if lit(q) != p && s.level[v] > 0 && (!s.learn.seen[v] || s.level[v] == now) {
+		if s.level[v] > 0 && (!s.learn.seen[v] || s.level[v] == now) {
 			return false
 		}
 	}

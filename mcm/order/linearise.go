@@ -10,13 +10,11 @@ type lineariser struct {
 	done  []int32 // by chain: how many of its nodes are placed
 	order []Node  // the candidate
 	stack []Node  // nodes that wait for others
-	waits []bool  // by node: it is on the stack
 }
 
 func (l *lineariser) init(nodes, width int) {
 	l.rank = make([]int32, nodes)
 	l.done = make([]int32, width)
-	l.waits = make([]bool, nodes)
 	l.reset()
 	l.nameRest()
 }
@@ -47,42 +45,42 @@ func (l *lineariser) nameRest() {
 	}
 }
 
-// linearise builds the candidate, in lin.order, and where each node is in it. It
-// reports false, with the conflict in clash, if there is a cycle, which can only
-// be one that passes through two sinks.
-func (s *Solver) linearise() bool {
+// linearise builds the candidate, in lin.order, and where each node is in it. The
+// sink comes as early as it can, so that its lax literals hold.
+func (s *Solver) linearise() {
 	l := &s.lin
 	clear(l.done)
 	l.order = l.order[:0]
+	if k := s.rows.sink; k >= 0 {
+		s.put(k)
+	}
 	for _, n := range l.hint {
-		if s.posOf[n] < l.done[s.chainOf[n]] {
-			continue
-		}
-		l.stack = append(l.stack[:0], n)
-		l.waits[n] = true
-		for len(l.stack) > 0 {
-			x := l.stack[len(l.stack)-1]
-			if y := s.firstBefore(x); y >= 0 {
-				l.stack = append(l.stack, y)
-				if l.waits[y] {
-					s.cycle(y)
-					return false
-				}
-				l.waits[y] = true
-				continue
-			}
-			l.stack = l.stack[:len(l.stack)-1]
-			l.waits[x] = false
-			l.done[s.chainOf[x]]++
-			s.where[x] = int32(len(l.order))
-			l.order = append(l.order, x)
+		if s.posOf[n] >= l.done[s.chainOf[n]] {
+			s.put(n)
 		}
 	}
-	return true
+}
+
+// put appends a node to the candidate, and before it what must come before it.
+func (s *Solver) put(n Node) {
+	l := &s.lin
+	l.stack = append(l.stack[:0], n)
+	for len(l.stack) > 0 {
+		x := l.stack[len(l.stack)-1]
+		if y := s.firstBefore(x); y >= 0 {
+			l.stack = append(l.stack, y)
+			continue
+		}
+		l.stack = l.stack[:len(l.stack)-1]
+		l.done[s.chainOf[x]]++
+		s.where[x] = int32(len(l.order))
+		l.order = append(l.order, x)
+	}
 }
 
 // firstBefore returns the node that must come before x, is not placed yet and is
-// the first of its chain and then in the preferred order, or -1.
+// the first of its chain and then in the preferred order, or -1. Rows do not say
+// what comes after the sink; but the sink was placed before all that does.
 func (s *Solver) firstBefore(x Node) Node {
 	l := &s.lin
 	best := Node(-1)
@@ -94,27 +92,5 @@ func (s *Solver) firstBefore(x Node) Node {
 			}
 		}
 	}
-	for _, k := range s.rows.sink {
-		if l.done[s.chainOf[k]] == 0 && s.before(k, x) && (best < 0 || l.rank[k] < l.rank[best]) {
-			best = k
-		}
-	}
 	return best
-}
-
-// cycle fills clash with the literals of the cycle that ends the stack, at y, and
-// takes all nodes off the stack.
-func (s *Solver) cycle(y Node) {
-	l := &s.lin
-	s.clash = s.clash[:0]
-	for i := len(l.stack) - 1; i > 0; i-- {
-		s.path(l.stack[i], l.stack[i-1], int32(len(s.trail)), &s.clash)
-		if l.stack[i-1] == y {
-			break
-		}
-	}
-	for _, n := range l.stack {
-		l.waits[n] = false
-	}
-	l.stack = l.stack[:0]
 }

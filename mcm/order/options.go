@@ -6,7 +6,7 @@ import "fmt"
 type Option func(*config) error
 
 type config struct {
-	sinks        []int
+	sink         int // its chain, or -1
 	conflicts    int64
 	propagations int64
 	restarts     int // conflicts of the shortest run; 0: never
@@ -14,17 +14,23 @@ type config struct {
 	reduceAt     int // learned clauses before the first reduction; 0: never
 }
 
-var defaults = config{restarts: 64, minimise: true, reduceAt: 4000}
+var defaults = config{sink: -1, restarts: 64, minimise: true, reduceAt: 4000}
 
 // Sink declares that a chain, of one node, is used to ask: it stands for the
 // place in the order that a query is about, and clauses and assumptions place
 // other nodes before or after it. Nothing is concluded through it (that what is
 // before it precedes what is after it), only about it, which makes an edge from
 // it cost next to nothing, while an edge from an ordinary node is followed into
-// the rows of all that comes after. Answers do not change.
+// the rows of all that comes after. And nodes come after it unless there is a
+// reason: clauses that hold if a node does are left alone until something needs
+// that node to come before the sink. Answers do not change, only the time they
+// take. There is at most one sink.
 func Sink(chain int) Option {
 	return func(c *config) error {
-		c.sinks = append(c.sinks, chain)
+		if chain < 0 || c.sink >= 0 && c.sink != chain {
+			return fmt.Errorf("order: chain %d as the sink: %w", chain, ErrOption)
+		}
+		c.sink = chain
 		return nil
 	}
 }

@@ -102,12 +102,13 @@ type Solver struct {
 	reason []int32 // a clause, or one of the constants below
 	place  []int32 // where on the trail
 	phase  []int8  // the value last had, or preferred: of the positive literal
+	lax    []bool  // by literal: it holds unless there is a reason against it
 	trail  []lit   // what is assigned, in order
 	marks  []mark  // where on the trail, and in the other logs, each level begins
 	head   int     // of the trail, this many literals were propagated through clauses
 	edged  int     // and this many added to the rows
 	clash  []lit   // false literals: the conflict found last
-	idle   []int32 // variables taken from the heap because all their clauses held
+	idle   []int32 // variables that were taken from the heap
 	scaled []lit   // scratch: literals of a clause that is being added
 	asked  []lit   // the assumptions
 	askedL []Lit   // the same as they were given
@@ -146,9 +147,13 @@ func New(chains []int, opts ...Option) (*Solver, error) {
 		if n < 0 {
 			return nil, fmt.Errorf("order: chain %d has length %d: %w", c, n, ErrOption)
 		}
-		if n > math.MaxInt32-nodes {
-			return nil, fmt.Errorf("order: %w: more than %d nodes", ErrSize, math.MaxInt32)
+		if n >= math.MaxInt32/len(chains)-nodes {
+			return nil, fmt.Errorf("order: %w: more than %d nodes in %d chains", ErrSize, nodes, len(chains))
 		}
+		nodes += n
+	}
+	nodes = 0
+	for c, n := range chains {
 		s.first = append(s.first, Node(nodes))
 		s.chains = append(s.chains, int32(n))
 		for i := range n {
@@ -158,13 +163,8 @@ func New(chains []int, opts ...Option) (*Solver, error) {
 		nodes += n
 	}
 	s.width = len(chains)
-	for _, c := range s.cfg.sinks {
-		if c < 0 || c >= len(chains) || chains[c] != 1 {
-			return nil, fmt.Errorf("order: chain %d as a sink: %w: it must have one node", c, ErrOption)
-		}
-	}
-	if (nodes+len(s.cfg.sinks))*s.width > math.MaxInt32 {
-		return nil, fmt.Errorf("order: %w: %d nodes in %d chains", ErrSize, nodes, s.width)
+	if c := s.cfg.sink; c >= 0 && (c >= len(chains) || chains[c] != 1) {
+		return nil, fmt.Errorf("order: chain %d as the sink: %w: it must have one node", c, ErrOption)
 	}
 	s.rows.init(s)
 	s.atoms.init(nodes * s.width)
@@ -209,7 +209,7 @@ func (s *Solver) Require(a, b Node) bool {
 	case s.valid(Lit{a, b}) != nil || a < 0:
 		s.false0 = true
 	case s.false0 || s.before(a, b):
-	case s.before(b, a) || s.throughSink(a, b) >= 0 || !s.addEdge(a, b, noLit, -1) || !s.propagate():
+	case s.before(b, a) || s.throughSink(a, b) || !s.addEdge(a, b, noLit, -1) || !s.propagate():
 		s.false0 = true
 	}
 	return !s.false0
@@ -248,7 +248,9 @@ func (s *Solver) Phase(hint []Node) error {
 }
 
 // Prefer makes l the way that its pair or boolean is tried first. Without it,
-// pairs follow Phase and booleans are false.
+// pairs follow Phase. A boolean is false as long as all clauses that want it true
+// hold without it, whatever is preferred; to prefer it makes it the first choice
+// of such a clause.
 func (s *Solver) Prefer(l Lit) error {
 	if err := s.valid(l); err != nil {
 		return err
@@ -305,5 +307,5 @@ func (s *Solver) Holds(l Lit) bool {
 		return s.where[l.Before] < s.where[l.After]
 	}
 	k := int(-1-max(l.Before, l.After)) / 2
-	return k < len(s.truth) && s.truth[k] == (l.Before > l.After)
+	return (k < len(s.truth) && s.truth[k]) == (l.Before > l.After)
 }

@@ -5,16 +5,16 @@ package order
 // b. An edge raises the cells of the nodes past it, to the row of the node it
 // leaves; each raised cell is logged, and restored on backtracking.
 type rows struct {
-	cell []int32 // node by node, width cells each; then the rows of sinks
+	cell []int32 // node by node, width cells each; then the second row of the sink
 	in   []int32 // by node: last edge that enters it, -1 if none
 	out  []int32 // by node: last edge that leaves it
 	edge []edge  // that told something new, in the order of the trail
 	log  []raised
 
-	sink  []Node  // the nodes through which nothing is concluded
-	sunk  []int32 // by node: index into sink, or -1
-	delta []gain  // scratch: what the edge being added brings
-	stack []Node  // scratch: nodes whose rows are to be raised
+	sink  Node   // the node through which nothing is concluded, or -1
+	after int    // where in cell its second row is
+	delta []gain // scratch: what the edge being added brings
+	stack []Node // scratch: nodes whose rows are to be raised
 }
 
 // edge orders two nodes of different chains. Both lists through edges are
@@ -35,48 +35,35 @@ type gain struct{ chain, to int32 }
 
 func (r *rows) init(s *Solver) {
 	n := len(s.chainOf)
-	r.cell = make([]int32, (n+len(s.cfg.sinks))*s.width)
-	r.in, r.out, r.sunk = make([]int32, n), make([]int32, n), make([]int32, n)
+	r.cell = make([]int32, (n+1)*s.width)
+	r.in, r.out = make([]int32, n), make([]int32, n)
 	for i := range n {
 		r.cell[i*s.width+int(s.chainOf[i])] = s.posOf[i] + 1
-		r.in[i], r.out[i], r.sunk[i] = -1, -1, -1
+		r.in[i], r.out[i] = -1, -1
 	}
-	for _, c := range s.cfg.sinks {
-		node := s.first[c]
-		if r.sunk[node] >= 0 {
-			continue
-		}
-		r.sunk[node] = int32(len(r.sink))
-		r.sink = append(r.sink, node)
-		// A sink's second row: the first position of each chain that comes
-		// after it, the chain's length if none does.
-		copy(r.cell[s.afterRow(node):], s.chains)
+	r.sink, r.after = -1, n*s.width
+	if s.cfg.sink >= 0 {
+		r.sink = s.first[s.cfg.sink]
 	}
-}
-
-// afterRow returns where in cell the second row of a sink is.
-func (s *Solver) afterRow(sink Node) int {
-	return (len(s.chainOf) + int(s.rows.sunk[sink])) * s.width
+	// The second row has the first position of each chain that comes after the
+	// sink, the chain's length if none does.
+	copy(r.cell[r.after:], s.chains)
 }
 
 // before reports whether a is known to come before b.
 func (s *Solver) before(a, b Node) bool {
-	if s.rows.sunk[a] >= 0 {
-		return s.rows.cell[s.afterRow(a)+int(s.chainOf[b])] <= s.posOf[b] && a != b
+	r := &s.rows
+	if a == r.sink {
+		return r.cell[r.after+int(s.chainOf[b])] <= s.posOf[b] && a != b
 	}
-	return s.rows.cell[int(b)*s.width+int(s.chainOf[a])] > s.posOf[a] && a != b
+	return r.cell[int(b)*s.width+int(s.chainOf[a])] > s.posOf[a] && a != b
 }
 
-// throughSink returns a sink r, other than a and b, such that b comes before r
-// and r before a, or -1: an edge from a to b would close a cycle that the rows do
-// not show.
-func (s *Solver) throughSink(a, b Node) Node {
-	for _, r := range s.rows.sink {
-		if r != a && r != b && s.before(b, r) && s.before(r, a) {
-			return r
-		}
-	}
-	return -1
+// throughSink reports whether b comes before the sink and the sink before a: an
+// edge from a to b would close a cycle that rows do not show.
+func (s *Solver) throughSink(a, b Node) bool {
+	k := s.rows.sink
+	return k >= 0 && a != k && b != k && s.before(b, k) && s.before(k, a)
 }
 
 // addEdge makes a come before b, which is neither known nor contradicts what is
@@ -87,18 +74,14 @@ func (s *Solver) addEdge(a, b Node, l lit, at int32) bool {
 	e := int32(len(r.edge))
 	r.edge = append(r.edge, edge{a, b, l, at, r.in[b], r.out[a]})
 	r.in[b], r.out[a] = e, e
-	if r.sunk[a] >= 0 {
-		return s.sinkBefore(a, b)
+	k := r.sink
+	if a == k {
+		return s.sinkBefore(b)
 	}
 	if !s.raise(a, b) {
 		return false
 	}
-	for _, k := range r.sink {
-		if k != b && s.before(k, a) && !s.before(k, b) && !s.sinkBefore(k, b) {
-			return false
-		}
-	}
-	return true
+	return k < 0 || k == b || !s.before(k, a) || s.before(k, b) || s.sinkBefore(b)
 }
 
 // raise raises the rows of b and of all that comes after it to the row of a.
@@ -146,7 +129,7 @@ func (s *Solver) raise(a, b Node) bool {
 			if !gained {
 				break
 			}
-			if r.sunk[x] >= 0 {
+			if x == r.sink {
 				break
 			}
 			for e := r.out[x]; e >= 0; e = r.edge[e].nextOut {
@@ -160,12 +143,12 @@ func (s *Solver) raise(a, b Node) bool {
 	return true
 }
 
-// sinkBefore makes the sink k come before b and all that is after b, which the
+// sinkBefore makes the sink come before b and all that is after b, which the
 // rows find by bisection: positions of a chain that are after b are an interval
 // up to its end.
-func (s *Solver) sinkBefore(k, b Node) bool {
+func (s *Solver) sinkBefore(b Node) bool {
 	r := &s.rows
-	row := s.afterRow(k)
+	row := r.after
 	cb, pb := int(s.chainOf[b]), s.posOf[b]
 	delta := r.delta[:0] // what the cells were
 	for c := range s.chains {
@@ -183,7 +166,7 @@ func (s *Solver) sinkBefore(k, b Node) bool {
 			}
 			now = lo
 		}
-		if now >= old || s.first[c] == k {
+		if now >= old || s.first[c] == r.sink && s.chains[c] == 1 {
 			continue
 		}
 		if len(s.marks) > 0 {
@@ -197,7 +180,7 @@ func (s *Solver) sinkBefore(k, b Node) bool {
 	r.delta = delta
 	// Explanations need the whole row, so atoms come when it is complete.
 	for _, d := range delta {
-		if !s.implyAfter(int(k)*s.width+int(d.chain), r.cell[row+int(d.chain)], d.to) {
+		if !s.implyAfter(int(r.sink)*s.width+int(d.chain), r.cell[row+int(d.chain)], d.to) {
 			return false
 		}
 	}

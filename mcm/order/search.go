@@ -44,18 +44,21 @@ func (s *Solver) search(check func(order []Node) [][]Lit) Verdict {
 	conflicts, propagations := s.stats.Conflicts, s.stats.Propagations
 	run, runs := s.stats.Conflicts, int64(1)
 	for {
-		if !s.propagate() {
+		clashed := !s.propagate()
+		if clashed {
 			s.resolve()
 			if s.false0 {
 				return No
 			}
-			continue
 		}
 		if b := s.budget.conflicts; b > 0 && s.stats.Conflicts-conflicts >= b {
 			return Unknown
 		}
 		if b := s.budget.propagations; b > 0 && s.stats.Propagations-propagations >= b {
 			return Unknown
+		}
+		if clashed {
+			continue
 		}
 		if u := int64(s.cfg.restarts); u > 0 && s.stats.Conflicts-run >= u*luby(runs) {
 			run = s.stats.Conflicts
@@ -82,13 +85,7 @@ func (s *Solver) search(check func(order []Node) [][]Lit) Verdict {
 			continue
 		}
 		s.stats.Candidates++
-		if !s.linearise() {
-			s.resolve()
-			if s.false0 {
-				return No
-			}
-			continue
-		}
+		s.linearise()
 		s.bindBools()
 		if check == nil {
 			s.accept()
@@ -146,7 +143,8 @@ func (s *Solver) propagate() bool {
 			s.path(b, a, int32(len(s.trail)), &s.clash)
 			return false
 		}
-		if k := s.throughSink(a, b); k >= 0 {
+		if s.throughSink(a, b) {
+			k := s.rows.sink
 			s.clash = append(s.clash[:0], p.not())
 			s.path(b, k, int32(len(s.trail)), &s.clash)
 			s.path(k, a, int32(len(s.trail)), &s.clash)
@@ -186,11 +184,8 @@ func (s *Solver) cancel(level int32) {
 		v := int32(p >> 1)
 		s.value[p], s.value[p.not()] = 0, 0
 		s.phase[v] = 1 - 2*int8(p&1)
-		if len(s.clauses.occurs[v]) > 0 {
-			s.activity.add(v)
-		}
 	}
-	// What was left aside at a deeper level may matter again.
+	// What was taken from the heap at a deeper level may have to be decided.
 	for _, v := range s.idle[m.idle:] {
 		s.activity.add(v)
 	}
@@ -203,60 +198,87 @@ func (s *Solver) cancel(level int32) {
 
 // decide begins a level with an open literal of a permanent clause that does not
 // hold. It reports false if all hold.
+//
+// The heap has every open variable of such clauses: those of a clause come into
+// it when the clause is added or its last lax literal becomes false, and return
+// to it when the level is left at which they were taken out.
 func (s *Solver) decide() bool {
 	for {
 		v, ok := s.activity.pop()
 		if !ok {
 			return false
 		}
-		p := lit(2 * v)
-		if s.value[p] != 0 {
-			continue
+		p := noLit
+		if s.value[2*v] == 0 {
+			p = s.choose(v)
 		}
-		if !s.matters(v) {
+		if p == noLit {
 			s.idle = append(s.idle, v)
 			continue
 		}
-		// An atom that was made late may be open although the rows decide it.
-		if s.catchUp(v) {
-			return true
+		if int32(p>>1) != v {
+			s.activity.add(v)
 		}
-		if !s.positive(v) {
-			p = p.not()
+		// An atom that was made late may be open although the rows decide it.
+		if s.catchUp(int32(p >> 1)) {
+			s.activity.add(v)
+			return true
 		}
 		s.stats.Decisions++
 		s.deepen()
+		if int32(p>>1) == v {
+			s.idle = append(s.idle, v)
+		}
 		s.assign(p, decided)
 		return true
 	}
 }
 
-// matters reports whether a permanent clause with the variable does not hold.
-func (s *Solver) matters(v int32) bool {
+// choose returns the literal to decide for the sake of a permanent clause with v
+// that does not hold: that of v if it is the way that is tried first, else one
+// that is if there is one. It returns noLit if all clauses with v hold.
+func (s *Solver) choose(v int32) lit {
 	for _, ref := range s.clauses.occurs[v] {
-		if !s.satisfied(ref) {
-			return true
+		if s.satisfied(ref) {
+			continue
 		}
+		own, best := noLit, noLit
+		for _, l := range s.clauses.literals(ref) {
+			p := lit(l)
+			if s.value[p] != 0 {
+				continue
+			}
+			if int32(p>>1) == v {
+				own = p
+			}
+			if s.tried(p) && (best == noLit || s.activity.above(int32(p>>1), int32(best>>1))) {
+				best = p
+			}
+		}
+		if best == noLit || s.tried(own) {
+			return own
+		}
+		return best
 	}
-	return false
+	return noLit
 }
 
-// positive reports whether the positive literal of an open variable is the one to
-// try, and to suppose in candidates.
-func (s *Solver) positive(v int32) bool {
-	if ph := s.phase[v]; ph != 0 {
-		return ph > 0
+// tried reports whether p is the way that its variable is tried first.
+func (s *Solver) tried(p lit) bool {
+	v := p >> 1
+	up := s.phase[v] > 0
+	if s.phase[v] == 0 {
+		e := s.atoms.ends[v]
+		up = s.lin.rank[e.low] < s.lin.rank[e.high]
 	}
-	e := s.atoms.ends[v]
-	return s.lin.rank[e.low] < s.lin.rank[e.high]
+	return up == (p&1 == 0)
 }
 
 // bindBools fixes what booleans are in the candidate.
 func (s *Solver) bindBools() {
 	s.truth = s.truth[:0]
 	for _, v := range s.bools {
-		val := s.value[2*v]
-		s.truth = append(s.truth, val > 0 || val == 0 && s.phase[v] > 0)
+		s.truth = append(s.truth, s.value[2*v] > 0)
 	}
 }
 

@@ -21,11 +21,11 @@ import (
 //go:nosplit
 func heisenAtomicBegin(op uint64, addr unsafe.Pointer) *heisenStripe {
 	_ = *(*uint8)(addr)
-	if heisen.once {
-		heisenWritten(uintptr(addr), 1)
-	}
 	if heisenSched.on {
 		heisenPointAtomic(op, addr, getcallerfp())
+	}
+	if heisen.once {
+		heisenWritten(uintptr(addr), 1)
 	}
 	gp := getg()
 	heisenUnwatch((*heisenG)(unsafe.Pointer(gp.racectx)))

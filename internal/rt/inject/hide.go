@@ -397,7 +397,7 @@ func (w *heisenHiddenState) word(p uintptr) {
 			return
 		}
 		base := s.base() + s.objIndex(p)*s.elemsize
-		if !heisenOfScheduler(base, s.elemsize) {
+		if !heisenRuntimeOwns(base, s.elemsize) {
 			w.add(base, s.elemsize)
 		}
 	case p-racedatastart < racedataend-racedatastart:
@@ -405,9 +405,9 @@ func (w *heisenHiddenState) word(p uintptr) {
 	}
 }
 
-// heisenOfScheduler reports whether an object is the scheduler's, a goroutine, thread or
+// heisenRuntimeOwns reports whether an object is the scheduler's, a goroutine, thread or
 // processor, which wait queues lead to: the program cannot touch it.
-func heisenOfScheduler(base, size uintptr) bool {
+func heisenRuntimeOwns(base, size uintptr) bool {
 	if size >= unsafe.Sizeof(g{}) && size < unsafe.Sizeof(g{})+unsafe.Sizeof(g{})/4 {
 		gp := (*g)(unsafe.Pointer(base))
 		if lo, hi := gp.stack.lo, gp.stack.hi; gp.goid != 0 && hi > lo && (hi-lo)&(hi-lo-1) == 0 && heisenInHeap(lo) {

@@ -55,17 +55,17 @@ func init() {
 		}
 		heisen.noisy = heisen.watch && heisenWatched.strength > 0
 		heisen.light = heisen.watch && heisen.quiet && !heisen.noisy && !heisenWatched.sections && !heisenWatched.brief
-		heisen.cells = answer&heisenWantCells != 0 && heisenInitCells()
-		if answer&heisenWantSched != 0 && !heisenInitSched() {
-			print("heisen: no word of how to schedule; this run is not recorded\n")
-			return
-		}
 		if answer&heisenWantHidden != 0 {
 			if !heisenInitHidden() {
 				print("heisen: no word, or no room, of what is hidden; this run is not recorded\n")
 				return
 			}
 			heisen.hides = true
+		}
+		heisen.cells = answer&heisenWantCells != 0 && heisenInitCells()
+		if answer&heisenWantSched != 0 && !heisenInitSched() {
+			print("heisen: no word of how to schedule; this run is not recorded\n")
+			return
 		}
 		heisen.detour = heisen.light || heisenSched.on || heisen.hides
 		heisen.on, heisen.open = true, true

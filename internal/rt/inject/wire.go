@@ -78,8 +78,9 @@ const (
 	heisenMsgStuck     = 9  // buffer: why; payload: of each goroutine its number, what it waits for, place, length of the reason and the reason, with zero bytes up to a whole word
 	heisenMsgMeeting   = 10 // payload: kind, step, and of both sides who (as for an overlap), address and size
 	heisenMsgChoices   = 11 // payload: step and goroutine of each
-	// Of hidden packages, see hide.go.
+
 	heisenMsgReach = 12 // buffer: number of a set of objects, from 1; payload: start and size of each, in no order; 0 is all objects
+
 	heisenMsgUnion = 13 // buffer: as of the former; payload: numbers of the sets that it is the union of
 
 	heisenExecutionWords = 5
@@ -87,7 +88,7 @@ const (
 
 	heisenTaskPlace = 1 << 31 // in the pc of a place: the rest is the number of a task
 
-	heisenVersion = 5
+	heisenVersion = 4
 
 	heisenHiddenShow = 1 // what hidden packages do is recorded, marked
 	heisenHiddenOnce = 2 // see trees.go
@@ -97,6 +98,6 @@ const (
 	heisenWantCells   = 4  // no access to what only one goroutine uses, until another comes
 	heisenWantWatch   = 8  // overlaps; after the answer comes the number of bytes that say what to watch, and these
 	heisenWantNothing = 16 // of all else, only which goroutines there are
-	heisenWantSched   = 32 // a deterministic run; how comes as what to watch does, after it
-	heisenWantHidden  = 64 // nothing of some packages; of which comes in the same way, last
+	heisenWantSched   = 32 // a deterministic run; how comes as what to watch does, after that of hidden packages
+	heisenWantHidden  = 64 // nothing of some packages; after the answer, and what heisenWantWatch adds, comes the number of bytes that say of which, and these
 )

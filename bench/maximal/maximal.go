@@ -1,0 +1,273 @@
+// Package maximal writes race queries about traces as order problems, eagerly and
+// in the plainest way, so that solvers can be compared on the same formula. It is
+// the constraints of TREE and RDIT, section 4.4.4, in their maximal form: events
+// outside the prefix that leads to the race are free.
+package maximal
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/heisen-go/heisen"
+	"github.com/heisen-go/heisen/mcm/order"
+)
+
+// Formula is what all race queries about a trace have in common.
+type Formula struct {
+	order.Problem
+	Sees  []order.Lit  // that each read sees what it saw: to be preferred
+	Place order.Node   // where the race is: the prefix comes before it
+	Node  []order.Node // by record
+
+	records []heisen.Record
+	locks   [][]heisen.Object // by record: locks held
+}
+
+// section is a critical section; out is -1 if it does not end.
+type section struct {
+	thread  heisen.Thread
+	in, out order.Node
+}
+
+// Encode returns the formula of a trace of reads and writes, exclusive locks,
+// forks and joins. Variables that are read before they are written are 0.
+func Encode(records []heisen.Record) *Formula {
+	f := &Formula{records: records, Node: make([]order.Node, len(records)), locks: make([][]heisen.Object, len(records))}
+	threads := heisen.Thread(0)
+	for i := range records {
+		threads = max(threads, records[i].TID+1)
+	}
+	f.Chains = make([]int, threads+1)
+	for i := range records {
+		f.Chains[records[i].TID]++
+	}
+	next := make([]order.Node, threads+1)
+	for t := range threads {
+		next[t+1] = next[t] + order.Node(f.Chains[t])
+	}
+	f.Place, f.Chains[threads] = next[threads], 1
+
+	var (
+		began    = map[heisen.Object]order.Node{} // by thread
+		ended    = map[heisen.Object]order.Node{}
+		forked   = map[heisen.Object]order.Node{}
+		open     = map[heisen.Object]section{} // by lock
+		sections = map[heisen.Object][]section{}
+		held     = make([][]heisen.Object, threads)
+		locks    []heisen.Object // in the order of first use
+		vars     []heisen.Object
+		accesses = map[heisen.Object][]int{}
+	)
+	for i := range records {
+		r := &records[i]
+		n := next[r.TID]
+		next[r.TID]++
+		f.Node[i] = n
+		switch r.Code {
+		case heisen.Fork:
+			forked[r.Obj] = n
+		case heisen.Begin:
+			began[r.Obj] = n
+			if a, ok := forked[r.Obj]; ok {
+				f.Require = append(f.Require, order.Lit{Before: a, After: n})
+			}
+		case heisen.End:
+			ended[r.Obj] = n
+		case heisen.Join:
+			if a, ok := ended[r.Obj]; ok {
+				f.Require = append(f.Require, order.Lit{Before: a, After: n})
+			}
+		case heisen.Acquire:
+			if _, ok := sections[r.Obj]; !ok {
+				locks = append(locks, r.Obj)
+				sections[r.Obj] = nil
+			}
+			open[r.Obj] = section{r.TID, n, -1}
+			held[r.TID] = append(held[r.TID][:len(held[r.TID]):len(held[r.TID])], r.Obj)
+		case heisen.Release:
+			s := open[r.Obj]
+			s.out = n
+			sections[r.Obj] = append(sections[r.Obj], s)
+			delete(open, r.Obj)
+			var left []heisen.Object
+			for _, l := range held[r.TID] {
+				if l != r.Obj {
+					left = append(left, l)
+				}
+			}
+			held[r.TID] = left
+		case heisen.Read, heisen.Write:
+			if _, ok := accesses[r.Obj]; !ok {
+				vars = append(vars, r.Obj)
+			}
+			accesses[r.Obj] = append(accesses[r.Obj], i)
+		}
+		f.locks[i] = held[r.TID]
+	}
+	for _, l := range locks {
+		if s, ok := open[l]; ok {
+			sections[l] = append(sections[l], s)
+		}
+		f.exclude(sections[l])
+	}
+	for _, v := range vars {
+		f.readConsistently(accesses[v])
+	}
+	return f
+}
+
+// exclude makes sections of a lock follow each other, unless one of them begins
+// after the race.
+func (f *Formula) exclude(sections []section) {
+	for i, a := range sections {
+		for _, b := range sections[:i] {
+			if a.thread == b.thread {
+				continue
+			}
+			c := []order.Lit{{Before: f.Place, After: a.in}, {Before: f.Place, After: b.in}}
+			if a.out >= 0 {
+				c = append(c, order.Lit{Before: a.out, After: b.in})
+			}
+			if b.out >= 0 {
+				c = append(c, order.Lit{Before: b.out, After: a.in})
+			}
+			f.Clauses = append(f.Clauses, c)
+		}
+	}
+}
+
+// readConsistently makes reads of a variable that come before the race see the
+// value that they saw. A boolean for each read and write says that the read sees
+// that write, or one of the same value that comes later.
+func (f *Formula) readConsistently(accesses []int) {
+	for at, i := range accesses {
+		r := &f.records[i]
+		if r.Code != heisen.Read {
+			continue
+		}
+		sees := []order.Lit{{Before: f.Place, After: f.Node[i]}}
+		observed, seen := order.Lit{}, false
+		// The nearest first: solvers try what is older, other things being equal.
+		near := append(accesses[at+1:len(accesses):len(accesses)], accesses[:at]...)
+		slices.SortFunc(near, func(j, k int) int { return cmp.Compare(max(j-i, i-j), max(k-i, i-k)) })
+		for _, j := range near {
+			w := &f.records[j]
+			if w.Code != heisen.Write || w.Val != r.Val || w.TID == r.TID && j > i {
+				continue
+			}
+			b := f.newBool()
+			sees = append(sees, b)
+			if j < i && !seen {
+				observed, seen = b, true
+			}
+			f.Clauses = append(f.Clauses, []order.Lit{b.Not(), {Before: f.Node[j], After: f.Node[i]}})
+			for _, k := range accesses {
+				if o := &f.records[k]; o.Code == heisen.Write && o.Val != r.Val {
+					f.Clauses = append(f.Clauses, []order.Lit{
+						b.Not(), {Before: f.Node[k], After: f.Node[j]}, {Before: f.Node[i], After: f.Node[k]},
+					})
+				}
+			}
+		}
+		if r.Val == 0 { // the value before all writes
+			b := f.newBool()
+			sees = append(sees, b)
+			if !seen {
+				observed = b
+			}
+			for _, k := range accesses {
+				if o := &f.records[k]; o.Code == heisen.Write && o.Val != 0 {
+					f.Clauses = append(f.Clauses, []order.Lit{b.Not(), {Before: f.Node[i], After: f.Node[k]}})
+				}
+			}
+		}
+		f.Clauses = append(f.Clauses, sees)
+		f.Sees = append(f.Sees, observed)
+	}
+}
+
+func (f *Formula) newBool() order.Lit {
+	f.Bools++
+	return order.Bool(f.Bools - 1)
+}
+
+// Race returns the assumptions that make records i and j, accesses of different
+// threads, the next events of their threads at one moment.
+func (f *Formula) Race(i, j int) []order.Lit {
+	var out []order.Lit
+	for _, x := range []int{i, j} {
+		n := f.Node[x]
+		if x > 0 && !f.firstOf(x) {
+			out = append(out, order.Lit{Before: n - 1, After: f.Place})
+		}
+		out = append(out, order.Lit{Before: f.Place, After: n})
+	}
+	return out
+}
+
+func (f *Formula) firstOf(x int) bool {
+	n := order.Node(0)
+	for t := range f.records[x].TID {
+		n += order.Node(f.Chains[t])
+	}
+	return f.Node[x] == n
+}
+
+// Pairs returns pairs of conflicting accesses by different threads without a lock
+// in common, at most a number of them, evenly chosen.
+func (f *Formula) Pairs(most int) [][2]int {
+	var all [][2]int
+	byVar := map[heisen.Object][]int{}
+	for i := range f.records {
+		r := &f.records[i]
+		if r.Code != heisen.Read && r.Code != heisen.Write {
+			continue
+		}
+		for _, j := range byVar[r.Obj] {
+			o := &f.records[j]
+			if o.TID != r.TID && (o.Code == heisen.Write || r.Code == heisen.Write) && disjoint(f.locks[i], f.locks[j]) {
+				all = append(all, [2]int{j, i})
+			}
+		}
+		byVar[r.Obj] = append(byVar[r.Obj], i)
+	}
+	if len(all) <= most {
+		return all
+	}
+	out := make([][2]int, most)
+	for k := range out {
+		out[k] = all[k*len(all)/most]
+	}
+	return out
+}
+
+func disjoint(a, b []heisen.Object) bool {
+	for _, x := range a {
+		for _, y := range b {
+			if x == y {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// hint returns the observed order, with the place of the race first: what need
+// not come before the race comes after it.
+func (f *Formula) hint() []order.Node {
+	return append([]order.Node{f.Place}, f.Node...)
+}
+
+// Solver returns a Solver that was told the formula and how the trace was.
+func (f *Formula) Solver(opts ...order.Option) (*order.Solver, error) {
+	s, err := f.Problem.Solver(append(opts, order.Sink(len(f.Chains)-1))...)
+	if err != nil {
+		return nil, err
+	}
+	for _, l := range f.Sees {
+		if err := s.Prefer(l); err != nil {
+			return nil, err
+		}
+	}
+	return s, s.Phase(f.hint())
+}

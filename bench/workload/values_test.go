@@ -1,0 +1,80 @@
+package workload_test
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/heisen-go/heisen"
+	"github.com/heisen-go/heisen/bench/workload"
+)
+
+// TestValues replays the traces with values: locks are exclusive, reads see what
+// was written last, threads run between their Begin and End, and each profile has
+// the accesses without locks that it is for.
+func TestValues(t *testing.T) {
+	for name, f := range map[string]func(workload.Params) []heisen.Record{
+		"mixed": workload.Mixed, "hot": workload.Hot, "locky": workload.Locky,
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := workload.Params{Threads: 4, Events: 1000, Seed: 7}
+			records := f(p)
+			if len(records) < 950 || len(records) > 1100 {
+				t.Errorf("%d events", len(records))
+			}
+			if !slices.Equal(records, f(p)) {
+				t.Error("two runs differ")
+			}
+			holder := map[heisen.Object]heisen.Thread{}
+			held := map[heisen.Thread]int{}
+			memory := map[heisen.Object]uint64{}
+			running := map[heisen.Thread]bool{0: true}
+			free, guarded := 0, 0
+			for i, r := range records {
+				if r.Code != heisen.Begin && !running[r.TID] {
+					t.Fatalf("event %d: thread %d does not run", i, r.TID)
+				}
+				switch r.Code {
+				case heisen.Begin:
+					running[r.TID] = true
+				case heisen.End:
+					running[r.TID] = false
+				case heisen.Join:
+					if running[heisen.Thread(r.Obj)] {
+						t.Fatalf("event %d: joins a thread that runs", i)
+					}
+				case heisen.Acquire:
+					if holder[r.Obj] != 0 {
+						t.Fatalf("event %d: lock is taken", i)
+					}
+					holder[r.Obj] = r.TID
+					held[r.TID]++
+				case heisen.Release:
+					if holder[r.Obj] != r.TID {
+						t.Fatalf("event %d: lock is not held", i)
+					}
+					delete(holder, r.Obj)
+					held[r.TID]--
+				case heisen.Write:
+					memory[r.Obj] = r.Val
+				case heisen.Read:
+					if r.Val != memory[r.Obj] {
+						t.Fatalf("event %d: reads %d, which was not written", i, r.Val)
+					}
+				}
+				if r.Code.IsAccess() {
+					if r.Flags&heisen.HasValue == 0 {
+						t.Fatalf("event %d: no value", i)
+					}
+					if held[r.TID] > 0 {
+						guarded++
+					} else {
+						free++
+					}
+				}
+			}
+			if free < 15 || guarded < 60 {
+				t.Errorf("%d accesses without and %d with locks", free, guarded)
+			}
+		})
+	}
+}

@@ -1,0 +1,58 @@
+package cli
+
+import (
+	"fmt"
+	"io"
+	"sync"
+
+	"github.com/heisen-go/heisen"
+	"github.com/heisen-go/heisen/mcm"
+)
+
+const mcmName = "mcm"
+
+// maximal is the flags of the predictive detector, and what it left open.
+type maximal struct {
+	window, budget, parallel int
+
+	mu    sync.Mutex
+	built []*mcm.Detector
+}
+
+// maximalFlags defines -window, -budget and -j.
+func (inv *invocation) maximalFlags() *maximal {
+	m := &maximal{}
+	inv.flags.IntVar(&m.window, "window", 2000, "`events` that mcm looks at together; half of them are in the next window, too")
+	inv.flags.IntVar(&m.budget, "budget", 200, "`conflicts` that mcm's solver may run into before it leaves a question open")
+	inv.flags.IntVar(&m.parallel, "j", 1, "`windows` that mcm solves at a time")
+	return m
+}
+
+// build returns a detector. Without flags it is the default one.
+func (m *maximal) build(symbols *heisen.Symbols, sink heisen.Sink) (heisen.Detector, error) {
+	if m == nil {
+		return mcm.NewDetector(symbols, sink)
+	}
+	d, err := mcm.NewDetector(symbols, sink,
+		mcm.Windows(m.window, m.window/2), mcm.Budget(m.budget, 1000*m.budget), mcm.Parallel(m.parallel))
+	if err != nil {
+		return nil, err
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.built = append(m.built, d)
+	return d, nil
+}
+
+// summary says how many questions were left open, when all streams have ended.
+func (m *maximal) summary(to io.Writer, tool string) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	var sum mcm.Stats
+	for _, d := range m.built {
+		sum.Add(d.Stats().Stats)
+	}
+	if sum.Unknown > 0 {
+		fmt.Fprintf(to, "%s: mcm left %d of %d questions open, whose budget was spent; see -budget\n", tool, sum.Unknown, sum.Questions)
+	}
+}

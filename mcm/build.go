@@ -1,0 +1,870 @@
+package mcm
+
+import (
+	"slices"
+
+	"github.com/heisen-go/heisen"
+	"github.com/heisen-go/heisen/mcm/order"
+)
+
+// builder makes a Model.
+type builder struct {
+	*Model
+	thread   []int32 // by record
+	threadOf map[heisen.Thread]int32
+	present  []heisen.Thread // threads with records, by first appearance
+
+	points []heisen.Object // where cells start or end, sorted
+	ranges bool            // whether anything touches several cells
+	blocks bool            // whether there are lives and BarrierPairs
+	uses   []use           // by point: of the cell that starts there
+	syncs  map[heisen.Object]*syncUse
+
+	relevant []bool // by record
+	barriers []barrier
+	wasOpen  int       // how many BarrierPairs were open before the window
+	opens    []int32   // by record: the BarrierPair that it opens, or -1
+	closes   [][]int32 // by record: those that it closes
+	relays   []relay   // that are open
+	within   [][]int32 // by record: the open BarrierPairs of its thread
+	inside   [][]int32 // by record: the open BarrierPairs of its thread that matter; nil if there are none
+
+	values map[valueKey][]order.Node
+	inits  map[int32]valueKey // by point
+}
+
+// use says who touches a cell or object.
+type use struct {
+	thread  int32 // the first, plus one; 0 is nobody
+	shared  bool  // another one, too
+	plain   bool  // by accesses
+	written bool
+	ordered bool       // some touches keep their order with all others
+	line    line       // if it is ordered
+	last    order.Node // the last write, plus one
+	cell    int32      // its number, plus one
+}
+
+func (u *use) by(thread int32) {
+	switch u.thread {
+	case 0:
+		u.thread = thread + 1
+	case thread + 1:
+	default:
+		u.shared = true
+	}
+}
+
+// syncUse is a use of a lock or message.
+type syncUse struct {
+	use
+	lock, message bool
+	index         int32 // of the lock, plus one
+	queue         int32 // of the message, plus one
+	grips         []openGrip
+}
+
+// openGrip is a section that has not ended, and how often its thread holds the
+// lock.
+type openGrip struct {
+	section int32
+	thread  int32
+	shared  bool
+	times   int
+}
+
+// line keeps touches of an object in order: those that are barriers with all, and
+// others with barriers.
+type line struct {
+	barrier order.Node           // the last one, plus one
+	since   map[int32]order.Node // by chain: the last touch since then
+}
+
+// valueKey is a value of a cell: equal keys are equal bytes.
+type valueKey struct {
+	point  int32
+	offset uint16
+	length uint16
+	value  uint64
+}
+
+func newBuilder(m *Model) *builder {
+	return &builder{
+		Model:    m,
+		threadOf: map[heisen.Thread]int32{},
+		syncs:    map[heisen.Object]*syncUse{},
+	}
+}
+
+func (b *builder) build() {
+	b.findThreads()
+	b.findBarriers()
+	b.findPoints()
+	b.findUses()
+	b.findRelevant()
+	b.number()
+	b.findValues()
+	b.constrain()
+	b.finish()
+}
+
+func (b *builder) findThreads() {
+	b.thread = make([]int32, len(b.records))
+	last, known := heisen.Thread(0), int32(-1)
+	for i := range b.records {
+		id := b.records[i].TID
+		if known < 0 || id != last {
+			last, known = id, b.threadIndex(id)
+		}
+		b.thread[i] = known
+	}
+}
+
+func (b *builder) threadIndex(id heisen.Thread) int32 {
+	t, ok := b.threadOf[id]
+	if !ok {
+		t = int32(len(b.present))
+		b.threadOf[id] = t
+		b.present = append(b.present, id)
+	}
+	return t
+}
+
+// findPoints finds where cells start and end.
+func (b *builder) findPoints() {
+	for i := range b.records {
+		r := &b.records[i]
+		b.ranges = b.ranges || r.Code.IsAccess() && r.Len > 1
+		b.blocks = b.blocks || isLife(r.Code)
+	}
+	b.blocks = b.blocks || len(b.barriers) > 0
+	b.ranges = b.ranges || b.blocks
+	add := func(s heisen.Span) {
+		b.points = append(b.points, s.Start)
+		if b.ranges {
+			b.points = append(b.points, end(s))
+		}
+	}
+	for i := range b.records {
+		r := &b.records[i]
+		switch {
+		case r.Code.IsAccess():
+			add(heisen.Span{Start: r.Obj, Len: r.Size()})
+		case !b.blocks:
+			if b.ranges && r.Access() != heisen.Invalid { // a lock that a range may cover
+				add(heisen.Span{Start: r.Obj, Len: 1})
+			}
+		case isLife(r.Code):
+			add(life(r))
+		default:
+			if o, ok := other(r); ok {
+				add(heisen.Span{Start: o, Len: 1})
+			}
+		}
+	}
+	for i := range b.barriers {
+		for _, s := range b.barriers[i].spans {
+			add(s)
+		}
+	}
+	slices.Sort(b.points)
+	b.points = slices.Compact(b.points)
+	b.uses = make([]use, len(b.points))
+}
+
+// other returns the object that an event touches without being an access.
+func other(r *heisen.Record) (heisen.Object, bool) {
+	switch r.Code {
+	case heisen.Fork, heisen.Join:
+		return heisen.ThreadObject(r.Obj.Thread()), true
+	case heisen.Begin, heisen.End:
+		return heisen.ThreadObject(r.TID), true
+	}
+	return r.Obj, isLockOp(r.Code) || isMessage(r.Code)
+}
+
+// cellsOf returns the cells from start on, size bytes: a range of indices.
+func (b *builder) cellsOf(start heisen.Object, size uint64) (from, to int) {
+	from, _ = slices.BinarySearch(b.points, start)
+	if !b.ranges {
+		return from, from + 1
+	}
+	after := end(heisen.Span{Start: start, Len: size})
+	for to = from + 1; to < len(b.points) && b.points[to] < after; to++ {
+	}
+	return from, to
+}
+
+// accessed returns the cells that an access touches, none if r is none. Locks in
+// memory count if that memory is accessed otherwise, too.
+func (b *builder) accessed(r *heisen.Record) (from, to int) {
+	switch {
+	case r.Code.IsAccess():
+		return b.cellsOf(r.Obj, r.Size())
+	case r.Access() == heisen.Invalid:
+		return 0, 0
+	}
+	if at, ok := slices.BinarySearch(b.points, r.Obj); ok && b.uses[at].plain {
+		return at, at + 1
+	}
+	return 0, 0
+}
+
+func isLockOp(op heisen.Op) bool {
+	switch op {
+	case heisen.Acquire, heisen.Release, heisen.AcquireShared, heisen.ReleaseShared:
+		return true
+	}
+	return false
+}
+
+func isMessage(op heisen.Op) bool { return op == heisen.Send || op == heisen.Receive }
+
+func isLife(op heisen.Op) bool { return op == heisen.Alloc || op == heisen.Free }
+
+func (b *builder) sync(o heisen.Object) *syncUse {
+	s := b.syncs[o]
+	if s == nil {
+		s = new(syncUse)
+		b.syncs[o] = s
+	}
+	return s
+}
+
+// findUses finds which threads use what.
+func (b *builder) findUses() {
+	for i := range b.records {
+		r := &b.records[i]
+		if r.Code.IsAccess() {
+			from, to := b.cellsOf(r.Obj, r.Size())
+			for c := from; c < to; c++ {
+				u := &b.uses[c]
+				u.by(b.thread[i])
+				u.plain = true
+				u.written = u.written || r.Code.IsWrite()
+			}
+		}
+	}
+	for _, h := range b.window.Held {
+		s := b.sync(h.Lock)
+		s.lock = true
+		s.by(b.threadIndex(h.Thread))
+	}
+	for i := range b.records {
+		r := &b.records[i]
+		t := b.thread[i]
+		if isLockOp(r.Code) || isMessage(r.Code) {
+			s := b.sync(r.Obj)
+			s.by(t)
+			s.lock = s.lock || isLockOp(r.Code)
+			s.message = s.message || isMessage(r.Code)
+			from, to := b.accessed(r)
+			for c := from; c < to; c++ {
+				b.uses[c].by(t)
+				b.uses[c].written = true
+			}
+		}
+		if b.blocks {
+			if isLife(r.Code) {
+				from, to := b.reached(life(r))
+				for c := from; c < to; c++ {
+					b.uses[c].by(t)
+					b.uses[c].ordered = true
+				}
+			} else if at, ok := b.otherCell(r); ok {
+				b.uses[at].by(t)
+			}
+		}
+	}
+	// What is one thing for one thread and another for another keeps its order.
+	for i := range b.records {
+		if r := &b.records[i]; r.Code.IsAtomic() {
+			if s := b.syncs[r.Obj]; s != nil {
+				s.ordered = true
+				s.by(b.thread[i])
+			}
+		}
+	}
+	for _, s := range b.syncs {
+		s.ordered = s.ordered || s.lock && s.message
+	}
+	b.checkLocks()
+	b.useBarriers()
+}
+
+// otherCell returns the cell of what an event touches without being an access.
+func (b *builder) otherCell(r *heisen.Record) (at int, ok bool) {
+	if !b.blocks {
+		return 0, false
+	}
+	o, ok := other(r)
+	if !ok {
+		return 0, false
+	}
+	return slices.BinarySearch(b.points, o)
+}
+
+// checkLocks marks locks whose events no two threads that keep to the discipline
+// of locks can show: such a lock keeps the order of all its events.
+func (b *builder) checkLocks() {
+	for _, h := range b.window.Held {
+		s := b.sync(h.Lock)
+		if !s.grab(b.threadIndex(h.Thread), h.Shared) {
+			s.ordered = true
+		}
+	}
+	for i := range b.records {
+		r := &b.records[i]
+		if !isLockOp(r.Code) {
+			continue
+		}
+		s, shared := b.sync(r.Obj), r.Code == heisen.AcquireShared || r.Code == heisen.ReleaseShared
+		switch r.Code {
+		case heisen.Acquire, heisen.AcquireShared:
+			if !s.grab(b.thread[i], shared) {
+				s.ordered = true
+			}
+		default:
+			g := s.gripOf(b.thread[i], shared)
+			if g < 0 || s.grips[g].thread != b.thread[i] && s.grips[g].times > 1 {
+				s.ordered = true
+			}
+			if g >= 0 {
+				s.drop(g)
+			}
+		}
+	}
+	for _, s := range b.syncs {
+		s.grips = s.grips[:0]
+	}
+}
+
+// grab adds a hold of the lock by a thread and reports whether it can have it.
+func (s *syncUse) grab(thread int32, shared bool) bool {
+	own := -1
+	for i, g := range s.grips {
+		if g.thread != thread && !(shared && g.shared) {
+			return false
+		}
+		if g.thread == thread && g.shared == shared {
+			own = i
+		}
+	}
+	if own >= 0 {
+		s.grips[own].times++
+	} else {
+		s.grips = append(s.grips, openGrip{section: -1, thread: thread, shared: shared, times: 1})
+	}
+	return true
+}
+
+// gripOf returns the hold that a release by thread ends: its own, else anybody's,
+// for locks of Go have no owner; -1 if there is none.
+func (s *syncUse) gripOf(thread int32, shared bool) int {
+	at := -1
+	for i, g := range s.grips {
+		if g.shared == shared && (at < 0 || g.thread == thread) {
+			at = i
+			if g.thread == thread {
+				break
+			}
+		}
+	}
+	return at
+}
+
+// drop ends a hold, and reports whether the lock is then not held so any more.
+func (s *syncUse) drop(at int) bool {
+	if s.grips[at].times--; s.grips[at].times > 0 {
+		return false
+	}
+	s.grips = slices.Delete(s.grips, at, at+1)
+	return true
+}
+
+// findRelevant finds the records that are nodes. Where threads start and are joined
+// there is one, and what only one thread touches, or
+// nobody writes, is in any order that keeps each thread's steps as it was.
+func (b *builder) findRelevant() {
+	b.relevant = make([]bool, len(b.records))
+	latest := make([]int32, len(b.present)) // by thread: its latest record, plus one
+	started := make([]bool, len(b.present)) // by thread: whether its next record is the first after its fork
+	for i := range b.records {
+		t := b.thread[i]
+		b.relevant[i] = b.matters(i) || started[t]
+		started[t] = false
+		switch r := &b.records[i]; r.Code {
+		case heisen.Fork:
+			if child, ok := b.threadOf[r.Obj.Thread()]; ok {
+				started[child] = true
+			}
+		case heisen.Join:
+			if child, ok := b.threadOf[r.Obj.Thread()]; ok && latest[child] > 0 {
+				b.relevant[latest[child]-1] = true
+			}
+		}
+		latest[t] = int32(i) + 1
+	}
+}
+
+func (b *builder) matters(i int) bool {
+	r := &b.records[i]
+	if b.inside != nil && len(b.inside[i]) > 0 {
+		return true
+	}
+	from, to := b.accessed(r)
+	if isLife(r.Code) {
+		from, to = b.reached(life(r))
+	}
+	for c := from; c < to; c++ {
+		if u := &b.uses[c]; u.shared && (u.written || u.ordered) {
+			return true
+		}
+	}
+	if at, ok := b.otherCell(r); ok && b.uses[at].shared && b.uses[at].ordered {
+		return true
+	}
+	if s := b.syncs[r.Obj]; s != nil && s.shared && (isLockOp(r.Code) || isMessage(r.Code) || r.Code.IsAtomic()) {
+		return true
+	}
+	switch {
+	case r.Code == heisen.Fork || r.Code == heisen.Join:
+		t, ok := b.threadOf[r.Obj.Thread()]
+		return ok && t != b.thread[i]
+	}
+	return b.controlFlow && b.decides(r)
+}
+
+// decides reports whether what a thread does next may depend on what it has read
+// before r, or in it.
+func (b *builder) decides(r *heisen.Record) bool {
+	from, to := b.accessed(r)
+	return r.Code == heisen.Branch || from < to && isReading(r) && r.Code != heisen.Read
+}
+
+// number numbers the nodes.
+func (b *builder) number() {
+	counts := make([]int32, len(b.present))
+	b.node = make([]order.Node, len(b.records))
+	total := 0
+	for i, relevant := range b.relevant {
+		b.node[i] = none
+		if relevant {
+			counts[b.thread[i]]++
+			total++
+		}
+	}
+	// Threads without nodes have no chain.
+	chainOf := make([]int32, len(b.present))
+	at := order.Node(0)
+	for t, n := range counts {
+		chainOf[t] = int32(len(b.base))
+		if n > 0 {
+			b.base = append(b.base, at)
+			b.threads = append(b.threads, b.present[t])
+			at += order.Node(n)
+		}
+	}
+	b.goal = at
+	b.base = append(b.base, at, at+1)
+	next := slices.Clone(b.base)
+	b.event = make([]int32, total+1)
+	b.chain = make([]int32, total+1)
+	b.hint = append(make([]order.Node, 0, total+1), b.goal) // as few events before it as will do
+	for i, relevant := range b.relevant {
+		if relevant {
+			c := chainOf[b.thread[i]]
+			n := next[c]
+			next[c]++
+			b.node[i], b.event[n], b.chain[n] = n, int32(i), c
+			b.hint = append(b.hint, n)
+		}
+	}
+	b.event[b.goal], b.chain[b.goal] = -1, int32(len(b.base)-2)
+}
+
+// findValues finds which writes wrote the same value.
+func (b *builder) findValues() {
+	any := false
+	for i := range b.records {
+		if r := &b.records[i]; r.Flags&heisen.HasValue != 0 && b.relevant[i] && isRead(r.Code) {
+			any = true
+			break
+		}
+	}
+	if !any || b.controlFlow {
+		return
+	}
+	b.values = map[valueKey][]order.Node{}
+	b.inits = map[int32]valueKey{}
+	written := make([]bool, len(b.points))
+	for _, n := range b.hint[1:] {
+		r := &b.records[b.event[n]]
+		if isLife(r.Code) {
+			for c, to := b.reached(life(r)); c < to; c++ {
+				written[c] = true
+			}
+			continue
+		}
+		from, to := b.accessed(r)
+		for c := from; c < to; c++ {
+			key, ok := b.valueOf(r, c)
+			if ok && isRead(r.Code) && !written[c] {
+				if _, known := b.inits[int32(c)]; !known {
+					b.inits[int32(c)] = key
+				}
+			}
+			if ok && r.Code.IsWrite() {
+				b.values[key] = append(b.values[key], n)
+			}
+			written[c] = written[c] || writes(r)
+		}
+	}
+	for _, list := range b.values {
+		slices.Sort(list)
+	}
+}
+
+// isRead reports whether what an access by op sees is to stay as it was.
+func isRead(op heisen.Op) bool {
+	return op == heisen.Read || op == heisen.AtomicRead || op == heisen.AtomicUpdate
+}
+
+// isReading reports whether what r does to memory depends on what is there.
+func isReading(r *heisen.Record) bool { return isRead(r.Access()) }
+
+// writes reports whether r changes the cells that it touches.
+func writes(r *heisen.Record) bool { return isLife(r.Code) || r.Access().IsWrite() }
+
+// valueOf returns the value that r reads or writes, as far as it lies in the cell,
+// if it is known. What a read-modify-write reads and what it writes are not the
+// same, so neither is known.
+func (b *builder) valueOf(r *heisen.Record, c int) (valueKey, bool) {
+	if r.Flags&heisen.HasValue == 0 || r.Code == heisen.AtomicUpdate || !r.Code.IsAccess() {
+		return valueKey{}, false
+	}
+	return valueKey{int32(c), uint16(b.points[c] - r.Obj), uint16(r.Size()), r.Val}, true
+}
+
+// constrain goes through the nodes as they were observed.
+func (b *builder) constrain() {
+	nodes, width := int(b.goal)+1, len(b.base)-1
+	b.rows = make([]int32, nodes*width)
+	b.begins, b.ends = fill(nodes), fill(nodes)
+	b.message, b.rank = fill(nodes), make([]int32, nodes)
+	b.touchAt = make([]int32, nodes+1)
+	for _, h := range b.window.Held {
+		b.holdAtStart(h)
+	}
+	latest := make([]order.Node, len(b.present)) // by thread: its latest node, plus one
+	forked := make([]order.Node, len(b.present)) // by thread: its fork, plus one
+	touches := make([][]touch, nodes)
+	for k := range b.wasOpen {
+		b.opened(int32(k))
+	}
+	for i := range b.records {
+		if i > 0 && b.closes != nil {
+			for _, k := range b.closes[i-1] {
+				b.closed(k)
+			}
+		}
+		if b.opens != nil && b.opens[i] >= 0 {
+			b.opened(b.opens[i])
+		}
+		n := b.node[i]
+		if n == none {
+			continue
+		}
+		r := &b.records[i]
+		t := b.thread[i]
+		own := b.row(n)
+		if p := b.prev(n); p != none {
+			copy(own, b.row(p))
+		}
+		own[b.chain[n]] = b.pos(n) + 1
+		if f := forked[t]; f != 0 {
+			b.edge(f-1, n)
+			forked[t] = 0
+		}
+		switch r.Code {
+		case heisen.Fork:
+			if child, ok := b.threadOf[r.Obj.Thread()]; ok {
+				forked[child] = n + 1
+			}
+		case heisen.Join:
+			if child, ok := b.threadOf[r.Obj.Thread()]; ok && latest[child] != 0 {
+				b.edge(latest[child]-1, n)
+			}
+		}
+		b.lines(i, n)
+		touches[n] = b.touch(r, n)
+		b.synchronise(r, n, t)
+		latest[t] = n + 1
+	}
+	for n := range touches {
+		b.touchAt[n] = int32(len(b.touches))
+		b.touches = append(b.touches, touches[n]...)
+	}
+	b.touchAt[nodes] = int32(len(b.touches))
+}
+
+func fill(n int) []int32 {
+	s := make([]int32, n)
+	for i := range s {
+		s[i] = -1
+	}
+	return s
+}
+
+// edge notes that from comes before to in any case. to is the node that is being
+// looked at, so that nothing comes after it yet.
+func (b *builder) edge(from, to order.Node) {
+	if from == to || b.before(from, to) {
+		return
+	}
+	if b.chain[from] != b.chain[to] {
+		b.edges = append(b.edges, edge{from, to})
+	}
+	b.raise(from, to)
+}
+
+// sees notes that to, in any case, sees what from wrote or releases what it took.
+// That is no condition for it to be next.
+func (b *builder) sees(from, to order.Node) {
+	if from == to || b.before(from, to) {
+		return
+	}
+	b.seen = append(b.seen, edge{from, to})
+	b.raise(from, to)
+}
+
+func (b *builder) raise(from, to order.Node) {
+	row := b.row(to)
+	for c, v := range b.row(from) {
+		row[c] = max(row[c], v)
+	}
+}
+
+// lines keeps n in order with barriers, and, if n is one, with others.
+func (b *builder) lines(i int, n order.Node) {
+	r := &b.records[i]
+	if s := b.syncs[r.Obj]; s != nil && s.use.ordered && (isLockOp(r.Code) || isMessage(r.Code) || r.Code.IsAtomic()) {
+		b.line(&s.use, n, true)
+	}
+	if !b.blocks {
+		return
+	}
+	if b.inside != nil {
+		b.relay(i, n)
+		for _, k := range b.inside[i] {
+			for _, c := range b.barriers[k].uses {
+				b.line(&b.uses[c], n, true)
+			}
+		}
+	}
+	if isLife(r.Code) {
+		from, to := b.reached(life(r))
+		for c := from; c < to; c++ {
+			b.line(&b.uses[c], n, true)
+		}
+		return
+	}
+	from, to := b.accessed(r)
+	for c := from; c < to; c++ {
+		b.line(&b.uses[c], n, false)
+	}
+	if at, ok := b.otherCell(r); ok {
+		b.line(&b.uses[at], n, false)
+	}
+}
+
+// line puts n on the line of what it touches.
+func (b *builder) line(u *use, n order.Node, barrier bool) {
+	l := &u.line
+	if l.barrier != 0 {
+		b.edge(l.barrier-1, n)
+	}
+	switch {
+	case barrier:
+		for _, e := range l.since {
+			b.edge(e, n)
+		}
+		clear(l.since)
+		l.barrier = n + 1
+	case u.ordered:
+		if l.since == nil {
+			l.since = map[int32]order.Node{}
+		}
+		l.since[b.chain[n]] = n
+	}
+}
+
+// touch notes what a node reads and writes. The start and the end of a life
+// overwrite what was there.
+func (b *builder) touch(r *heisen.Record, n order.Node) (list []touch) {
+	from, to := b.accessed(r)
+	if isLife(r.Code) {
+		from, to = b.reached(life(r))
+	}
+	for c := from; c < to; c++ {
+		u := &b.uses[c]
+		if !u.shared || !u.written {
+			continue
+		}
+		if u.cell == 0 {
+			b.cells = append(b.cells, cell{})
+			u.cell = int32(len(b.cells))
+		}
+		t := touch{cell: u.cell - 1, read: -1, write: writes(r)}
+		if isReading(r) {
+			t.read = int32(len(b.reads))
+			b.reads = append(b.reads, b.readOf(r, n, c))
+		}
+		if t.write {
+			u.last = n + 1
+			b.cells[t.cell].writes = append(b.cells[t.cell].writes, n)
+		}
+		list = append(list, t)
+	}
+	return list
+}
+
+func (b *builder) readOf(r *heisen.Record, n order.Node, c int) read {
+	u := &b.uses[c]
+	rd := read{node: n, cell: u.cell - 1, saw: u.last - 1, hard: true}
+	if rd.saw == none {
+		rd.init = true
+	}
+	if key, ok := b.valueOf(r, c); ok && b.values != nil {
+		rd.same = b.values[key]
+		init, known := b.inits[int32(c)]
+		rd.init = rd.init || known && init == key
+		switch _, own := slices.BinarySearch(rd.same, rd.saw); {
+		case len(rd.same) == 0 && rd.init == (rd.saw == none), len(rd.same) == 1 && own && !rd.init:
+			rd.same = nil
+		default:
+			rd.hard = false
+		}
+	}
+	if b.controlFlow {
+		rd.hard = false
+	}
+	if rd.hard && rd.saw != none {
+		b.sees(rd.saw, n)
+	}
+	return rd
+}
+
+// holdAtStart begins the section of a lock that is held at the window's start.
+func (b *builder) holdAtStart(h Hold) {
+	s := b.syncs[h.Lock]
+	if s == nil || !s.shared || s.use.ordered {
+		return
+	}
+	b.acquire(s, h.Lock, b.threadOf[h.Thread], h.Shared, none)
+}
+
+// synchronise notes what a lock operation or message means for n.
+func (b *builder) synchronise(r *heisen.Record, n order.Node, t int32) {
+	s := b.syncs[r.Obj]
+	if s == nil || s.use.ordered {
+		return
+	}
+	shared := r.Code == heisen.AcquireShared || r.Code == heisen.ReleaseShared
+	switch r.Code {
+	case heisen.Acquire, heisen.AcquireShared:
+		b.acquire(s, r.Obj, t, shared, n)
+	case heisen.Release, heisen.ReleaseShared:
+		b.release(s, t, shared, n)
+	case heisen.Send:
+		q := b.queue(s)
+		b.message[n], b.rank[n] = q, int32(len(b.messages[q].sends))
+		b.messages[q].sends = append(b.messages[q].sends, n)
+	case heisen.Receive:
+		q := b.queue(s)
+		sends := b.messages[q].sends
+		b.message[n], b.rank[n] = q, int32(len(sends))
+		b.messages[q].receives = append(b.messages[q].receives, n)
+		// All sends so far come before it; of each chain the last is enough.
+		for i := len(sends) - 1; i >= 0; i-- {
+			b.edge(sends[i], n)
+		}
+	}
+}
+
+func (b *builder) queue(s *syncUse) int32 {
+	if s.queue == 0 {
+		b.messages = append(b.messages, message{})
+		s.queue = int32(len(b.messages))
+	}
+	return s.queue - 1
+}
+
+func (b *builder) acquire(s *syncUse, object heisen.Object, t int32, shared bool, n order.Node) {
+	for i := range s.grips {
+		if g := &s.grips[i]; g.thread == t && g.shared == shared {
+			g.times++ // it holds it already
+			return
+		}
+	}
+	if s.index == 0 {
+		b.locks = append(b.locks, lock{object: object})
+		s.index = int32(len(b.locks))
+	}
+	id := int32(len(b.sections))
+	chain := int32(-1)
+	if n != none {
+		chain = b.chain[n]
+		b.begins[n] = id
+	} else if at := slices.Index(b.threads, b.present[t]); at >= 0 {
+		chain = int32(at)
+	}
+	b.sections = append(b.sections, section{lock: s.index - 1, chain: chain, shared: shared, acquire: n, release: none})
+	l := &b.locks[s.index-1]
+	l.sections = append(l.sections, id)
+	s.grips = append(s.grips, openGrip{section: id, thread: t, shared: shared, times: 1})
+}
+
+func (b *builder) release(s *syncUse, t int32, shared bool, n order.Node) {
+	at := s.gripOf(t, shared)
+	if at < 0 {
+		return // checkLocks has excluded it
+	}
+	id := s.grips[at].section
+	if !s.drop(at) {
+		return
+	}
+	x := &b.sections[id]
+	x.release = n
+	b.ends[n] = id
+	if x.acquire != none {
+		b.sees(x.acquire, n) // known, unless another thread releases
+	}
+}
+
+// finish sorts what is to be searched.
+func (b *builder) finish() {
+	width := len(b.base) - 1
+	for i := range b.cells {
+		slices.Sort(b.cells[i].writes)
+	}
+	for i := range b.locks {
+		l := &b.locks[i]
+		slices.SortFunc(l.sections, func(x, y int32) int { return int(b.sections[x].acquire - b.sections[y].acquire) })
+	}
+	slices.SortStableFunc(b.edges, func(x, y edge) int { return int(x.to - y.to) })
+	b.intoAt = make([]int32, int(b.goal)+2)
+	for _, e := range b.edges {
+		b.intoAt[e.to+1]++
+	}
+	for n := range b.goal + 1 {
+		b.intoAt[n+1] += b.intoAt[n]
+	}
+	for i := range b.reads {
+		b.soft = b.soft || !b.reads[i].hard
+	}
+	b.row(b.goal)[width-1] = 1
+	if b.controlFlow {
+		b.flow = newFlow(b)
+	}
+}

@@ -1,0 +1,302 @@
+package mcm
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"sync"
+	"sync/atomic"
+
+	"github.com/heisen-go/heisen"
+)
+
+// Detector predicts races, deadlocks and atomicity violations from a stream of
+// events. Its name in findings is "mcm". It cuts the stream into windows that
+// overlap, makes the Model of each, and asks it about
+//
+//   - races: pairs of accesses that conflict and that no common lock excludes;
+//   - deadlocks: acquisitions of locks in a circle, of up to four threads;
+//   - atomicity: accesses of one thread that could come between two successive ones
+//     of a transaction (Enter, Exit) so that no serial order explains it.
+//
+// Each finding has a witness, which has been replayed: the schedule from the start
+// of the window, at the end of which the accesses of the finding are next. Findings
+// are told apart by their places (site and op); each set of places is reported
+// once, and asked about a bounded number of times per window.
+//
+// # Promise
+//
+// What it reports can happen in every program that can show the stream up to the
+// end of the window. It finds what its windows show: an order that needs events
+// which are further apart is not found, nor one that needs a read to see another
+// value. Questions whose budget was spent are counted, see Stats.
+//
+// # Work
+//
+// Windows are solved in groups, several at a time (Parallel), while Handle waits.
+// What is found and in which order it is reported does not depend on how many at a
+// time. Memory is in proportion to a window times its threads, for each that is
+// solved at a time, and to the records of a group.
+type Detector struct {
+	symbols  *heisen.Symbols
+	sink     heisen.Sink
+	settings settings
+	options  []Option
+
+	records []heisen.Record // from the start of the next window
+	index   []uint64
+	held    *holdings // where the next window starts
+	hidden  map[heisen.Thread][]heisen.Record
+	fresh   int // how many records have not been in a window
+
+	events uint64
+	known  map[finding]bool
+	stats  DetectorStats
+	err    error
+}
+
+// finding is what findings are told apart by.
+type finding struct {
+	kind heisen.Kind
+	places
+}
+
+// DetectorStats says what a Detector has done.
+type DetectorStats struct {
+	Events                       uint64 // that it was given
+	Windows                      int
+	Races, Deadlocks, Violations int // findings
+	Stats                            // of all questions
+}
+
+// group is how many windows are solved before what they found is known to the next
+// ones.
+const group = 16
+
+// NewDetector returns a detector for a stream with the given symbols, which may be
+// nil, that reports to sink; a nil sink discards.
+func NewDetector(symbols *heisen.Symbols, sink heisen.Sink, options ...Option) (*Detector, error) {
+	if sink == nil {
+		sink = func(heisen.Finding) {}
+	}
+	d := &Detector{
+		symbols: symbols, sink: sink, settings: defaults(), options: append([]Option{Reaches(symbols)}, options...),
+		held: newHoldings(), hidden: map[heisen.Thread][]heisen.Record{}, known: map[finding]bool{},
+	}
+	for _, option := range options {
+		if err := option(&d.settings); err != nil {
+			return nil, err
+		}
+	}
+	return d, nil
+}
+
+// Handle implements heisen.Detector.
+func (d *Detector) Handle(e heisen.Event) { d.handle(heisen.AsRecord(e)) }
+
+// HandleRecords implements heisen.RecordHandler.
+func (d *Detector) HandleRecords(batch []heisen.Record) {
+	for i := range batch {
+		d.handle(&batch[i])
+	}
+}
+
+// Skip implements heisen.Skipper.
+func (d *Detector) Skip(events uint64) { d.events += events }
+
+func (d *Detector) handle(r *heisen.Record) {
+	d.events++
+	if !takes(r.Code) {
+		return
+	}
+	d.records = append(d.records, *r)
+	d.index = append(d.index, d.events)
+	d.fresh++
+	if len(d.records) == d.settings.window+(group-1)*d.settings.step() {
+		d.solve(group)
+	}
+}
+
+// Flush implements heisen.Detector: it solves what is left. Its error says what went
+// wrong in windows, which is then missing.
+func (d *Detector) Flush() error {
+	if d.fresh > 0 {
+		step := d.settings.step()
+		d.solve(1 + (max(0, len(d.records)-d.settings.window)+step-1)/step)
+	}
+	d.records, d.index = nil, nil
+	return d.err
+}
+
+// Stats returns what was done so far; after Flush, all.
+func (d *Detector) Stats() DetectorStats {
+	s := d.stats
+	s.Events = d.events
+	return s
+}
+
+// solve solves the next windows, of which only the last one may reach the end of
+// the records.
+func (d *Detector) solve(windows int) {
+	jobs := make([]job, windows)
+	start := 0
+	for k := range jobs {
+		end := min(start+d.settings.window, len(d.records))
+		jobs[k].window = Window{
+			Records: d.records[start:end], Index: d.index[start:end],
+			Held: d.held.list(), Hidden: d.open(),
+		}
+		for next := min(start+d.settings.step(), len(d.records)); start < next; start++ {
+			d.pass(&d.records[start])
+		}
+	}
+	var at atomic.Int64
+	var workers sync.WaitGroup
+	work := func() {
+		for {
+			k := int(at.Add(1)) - 1
+			if k >= len(jobs) {
+				return
+			}
+			jobs[k].solve(d)
+		}
+	}
+	for range min(d.settings.parallel, windows) - 1 {
+		workers.Go(work)
+	}
+	work()
+	workers.Wait()
+	for k := range jobs {
+		d.report(&jobs[k])
+	}
+	d.records = append(d.records[:0], d.records[start:]...)
+	d.index = append(d.index[:0], d.index[start:]...)
+	d.fresh = 0
+}
+
+// pass moves the start of the next window past a record.
+func (d *Detector) pass(r *heisen.Record) {
+	d.held.apply(r)
+	switch r.Code {
+	case heisen.Hide:
+		d.hidden[r.TID] = append(d.hidden[r.TID], *r)
+	case heisen.End:
+		delete(d.hidden, r.TID)
+	case heisen.Reveal:
+		list := d.hidden[r.TID]
+		for k := len(list) - 1; k >= 0; k-- {
+			if list[k].Obj == r.Obj {
+				d.hidden[r.TID] = list[:k]
+				break
+			}
+		}
+	}
+}
+
+// open returns the Hide records of the code that has not returned.
+func (d *Detector) open() (list []heisen.Record) {
+	for _, hidden := range d.hidden {
+		list = append(list, hidden...)
+	}
+	slices.SortStableFunc(list, func(a, b heisen.Record) int { return int(int64(a.TID) - int64(b.TID)) })
+	return list
+}
+
+// report reports what a window has shown.
+func (d *Detector) report(j *job) {
+	d.stats.Windows++
+	d.stats.Add(j.stats)
+	if j.err != nil {
+		d.err = errors.Join(d.err, fmt.Errorf("window from event %d: %w", j.window.position(0), j.err))
+	}
+	for _, f := range j.found {
+		if d.known[f.finding] {
+			continue
+		}
+		d.known[f.finding] = true
+		switch f.kind {
+		case heisen.Race:
+			d.stats.Races++
+		case heisen.Deadlock:
+			d.stats.Deadlocks++
+		default:
+			d.stats.Violations++
+		}
+		d.sink(f.describe(&j.window))
+	}
+}
+
+// job is a window to solve.
+type job struct {
+	window Window
+	found  []prediction
+	stats  Stats
+	err    error
+}
+
+// prediction is a question whose answer was yes.
+type prediction struct {
+	finding
+	at      []int32
+	witness *Witness
+}
+
+// solve asks the model of a window about all candidates.
+func (j *job) solve(d *Detector) {
+	m, err := NewModel(j.window, d.options...)
+	if err != nil {
+		j.err = err
+		return
+	}
+	tried := map[finding]int{}
+	spent := 0
+	consider := func(kind heisen.Kind, candidates func(func(places) bool, func(candidate))) {
+		wanted := func(p places) bool {
+			f := finding{kind, p}
+			return !d.known[f] && tried[f] < d.settings.occurrences && spent < d.settings.questions
+		}
+		candidates(wanted, func(c candidate) {
+			f := finding{kind, c.key}
+			tried[f]++
+			spent++
+			verdict, w, err := m.ask(c)
+			j.err = errors.Join(j.err, err)
+			if verdict == Possible {
+				tried[f] = math.MaxInt
+				j.found = append(j.found, prediction{f, c.at, w})
+			}
+		})
+	}
+	consider(heisen.Race, m.racePairs)
+	consider(heisen.Deadlock, m.deadlocks)
+	consider(heisen.Atomicity, m.violations)
+	slices.SortStableFunc(j.found, func(a, b prediction) int { return byPosition(a.at, b.at) })
+	j.stats = m.Stats()
+}
+
+// describe makes a prediction a finding.
+func (p *prediction) describe(w *Window) heisen.Finding {
+	f := heisen.Finding{Detector: "mcm", Kind: p.kind, Witness: p.witness.Records(w)}
+	for _, i := range p.at {
+		r := &w.Records[i]
+		a := heisen.AccessOf(r, w.position(int(i)))
+		if p.kind != heisen.Deadlock {
+			a.Op = r.Access()
+		}
+		f.Accesses = append(f.Accesses, a)
+	}
+	last := f.Accesses[len(f.Accesses)-1]
+	f.Object = last.Object
+	switch p.kind {
+	case heisen.Race:
+		f.Object = max(last.Object, f.Accesses[0].Object) // a byte that both touch
+		f.Message = fmt.Sprintf("%v can race with %v (predicted, with a schedule)", last.Op, f.Accesses[0].Op)
+	case heisen.Deadlock:
+		f.Message = fmt.Sprintf("deadlock of %d threads that take locks in a circle (predicted, with a schedule)", len(f.Accesses))
+	default:
+		f.Message = fmt.Sprintf("%v can come between %v and %v of a transaction (predicted, with a schedule)",
+			f.Accesses[1].Op, f.Accesses[0].Op, last.Op)
+	}
+	return f
+}

@@ -1,0 +1,153 @@
+package mcm_test
+
+import (
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"reflect"
+	"slices"
+	"testing"
+
+	"github.com/heisen-go/heisen"
+	"github.com/heisen-go/heisen/bench/workload"
+	"github.com/heisen-go/heisen/mcm"
+)
+
+// TestParallel: what is found and its order do not depend on how many windows are
+// solved at a time, nor on how the stream comes.
+func TestParallel(t *testing.T) {
+	records := workload.Mixed(workload.Params{Threads: 5, Events: 12000, Seed: 3})
+	var want []heisen.Finding
+	for i, n := range []int{1, 2, 7, 1} {
+		var found []heisen.Finding
+		d, err := mcm.NewDetector(nil, func(f heisen.Finding) { found = append(found, f) },
+			mcm.Windows(300, 100), mcm.Parallel(n))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if i == 3 {
+			for k := range records {
+				d.Handle(&records[k])
+			}
+		} else {
+			for batch := range slices.Chunk(records, 1000+n) {
+				d.HandleRecords(batch)
+			}
+		}
+		if err := d.Flush(); err != nil {
+			t.Fatal(err)
+		}
+		if want == nil {
+			want = found
+			if s := d.Stats(); s.Races != len(found) || s.Races == 0 || s.Windows < 50 || s.Events != uint64(len(records)) {
+				t.Errorf("%d findings, %+v", len(found), s)
+			}
+		}
+		if !reflect.DeepEqual(found, want) {
+			t.Errorf("%d windows at a time: other findings", n)
+		}
+	}
+}
+
+// TestWindows: a detector with windows finds nothing that one window with everything
+// does not show, and each witness replays in it once what came before its window has
+// happened.
+func TestWindows(t *testing.T) {
+	for seed := range uint64(20) {
+		rng := rand.New(rand.NewPCG(seed, 8))
+		records := workload.Locky(workload.Params{Threads: 2 + rng.IntN(3), Events: 120, Seed: seed})
+		type pair [2]uint64
+		truth := map[pair]bool{}
+		m, err := mcm.NewModel(mcm.Window{Records: records})
+		if err != nil {
+			t.Fatal(err)
+		}
+		size := 10 + rng.IntN(60)
+		found := predict(t, nil, records, mcm.Windows(size, rng.IntN(size)))
+		for _, f := range found {
+			if f.Kind != heisen.Race {
+				continue
+			}
+			p := pair{f.Accesses[0].Index, f.Accesses[1].Index}
+			verdict, _, err := m.Race(int(p[0]-1), int(p[1]-1))
+			if err != nil {
+				t.Fatal(err)
+			}
+			truth[p] = verdict == mcm.Possible
+			if !truth[p] {
+				t.Errorf("seed %d: %v is found in a window, and %v in the whole", seed, p, verdict)
+			}
+			last := f.Witness[len(f.Witness)-2:]
+			if last[0].Loc != f.Accesses[0].Site || last[1].Loc != f.Accesses[1].Site {
+				t.Errorf("seed %d: the witness ends with %+v", seed, last)
+			}
+		}
+	}
+}
+
+// TestOptions: what makes no sense is an error.
+func TestOptions(t *testing.T) {
+	for _, option := range []mcm.Option{
+		mcm.Windows(0, 0), mcm.Windows(10, 10), mcm.Windows(10, -1), mcm.Windows(1<<30, 0),
+		mcm.Parallel(0), mcm.Budget(0, 1), mcm.Budget(1, 0), mcm.Occurrences(0, 1), mcm.Occurrences(1, 0),
+	} {
+		if _, err := mcm.NewDetector(nil, nil, option); !errors.Is(err, mcm.ErrOption) {
+			t.Errorf("error %v", err)
+		}
+		if _, err := mcm.NewModel(mcm.Window{}, option); !errors.Is(err, mcm.ErrOption) {
+			t.Errorf("error %v", err)
+		}
+	}
+}
+
+// TestQuestions: so are questions that make none.
+func TestQuestions(t *testing.T) {
+	records, _ := parse(t, `T1|w(x) T1|r(x) T2|r(x) T2|w(y) T2|acq(l) T2|rel(l) T1|acq(l) T1|rel(l)`)
+	m, err := mcm.NewModel(mcm.Window{Records: records})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, ask := range []func() (mcm.Verdict, *mcm.Witness, error){
+		func() (mcm.Verdict, *mcm.Witness, error) { return m.Race(0, 1) },
+		func() (mcm.Verdict, *mcm.Witness, error) { return m.Race(1, 2) },
+		func() (mcm.Verdict, *mcm.Witness, error) { return m.Race(0, 3) },
+		func() (mcm.Verdict, *mcm.Witness, error) { return m.Race(-1, 2) },
+		func() (mcm.Verdict, *mcm.Witness, error) { return m.Race(0, 8) },
+		func() (mcm.Verdict, *mcm.Witness, error) { return m.Deadlock(4) },
+		func() (mcm.Verdict, *mcm.Witness, error) { return m.Deadlock(4, 6) },
+		func() (mcm.Verdict, *mcm.Witness, error) { return m.Deadlock(4, 99) },
+		func() (mcm.Verdict, *mcm.Witness, error) { return m.Between(0, 2, 1) },
+		func() (mcm.Verdict, *mcm.Witness, error) { return m.Between(0, 3, 1) },
+	} {
+		if verdict, w, err := ask(); !errors.Is(err, mcm.ErrQuestion) || verdict != mcm.Unknown || w != nil {
+			t.Errorf("question %d: %v, %v, %v", i, verdict, w, err)
+		}
+	}
+	if verdict, w, err := m.Race(0, 2); err != nil || verdict != mcm.Possible || fmt.Sprint(w.Order) != "[0 2]" {
+		t.Errorf("%v, %v, %v", verdict, w, err)
+	}
+	if _, err := mcm.NewModel(mcm.Window{Records: records, Index: []uint64{1}}); err == nil {
+		t.Error("positions of other records are taken")
+	}
+}
+
+// TestBudget: a question that costs more than it may is left open, and counted.
+func TestBudget(t *testing.T) {
+	records := workload.Hot(workload.Params{Threads: 4, Events: 400, Seed: 1})
+	var open, found int
+	for _, conflicts := range []int{1, 1 << 20} {
+		d, err := mcm.NewDetector(nil, nil, mcm.Budget(conflicts, 2000*conflicts), mcm.Occurrences(3, 300))
+		if err != nil {
+			t.Fatal(err)
+		}
+		d.HandleRecords(records)
+		if err := d.Flush(); err != nil {
+			t.Fatal(err)
+		}
+		if s := d.Stats(); conflicts == 1 {
+			open, found = s.Unknown, s.Races
+		} else if open == 0 || s.Unknown > 0 || s.Races < found {
+			t.Errorf("%d open, %d races; then %+v", open, found, s)
+		}
+	}
+}

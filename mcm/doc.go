@@ -1,0 +1,101 @@
+// Package mcm predicts concurrency bugs from one execution: data races, deadlocks
+// and torn transactions that did not happen in it, but do in another order of the
+// same events. Each prediction comes with that order, a witness, which has been
+// replayed before it is reported.
+//
+// # The maximal causal model
+//
+// Of a program that has shown a trace, one knows what its threads do as long as they
+// see the same: take any order of a part of the events, a prefix of each thread's,
+// in which locks exclude, threads start after they were forked, messages come from
+// where they came, and reads see the values that they saw. Every program that can
+// show the trace can show this order, too. All these orders together are the maximal
+// causal model of the trace (Huang, Meredith, Rosu, PLDI 2014; TREE and RDIT, chapter
+// 4): of any other order there is a program that shows the trace and never shows it.
+// So a predictor that searches the model finds no false alarm, and every race that
+// can be known from the trace alone.
+//
+// A Model is the model of a window of a stream. Its constraints are, besides each
+// thread's steps:
+//
+//   - fork and join: a thread's events come after its Fork, a Join after all of them
+//     that it came after. (That is for the window: an event before the window has
+//     happened.)
+//   - messages: a Receive comes after the Sends of its object that it came after, and
+//     before those that it came before: it sees the same messages. In recordings of
+//     Go programs each slot of a channel's buffer is such an object, and so are
+//     WaitGroups, Once, Cond, timers. They do not say which slots are one channel's;
+//     that operations on different ones may change places is what Go's memory model
+//     allows, but which element a receiver gets might then be another one.
+//   - locks: two critical sections of a lock, not both for reading, do not overlap. A
+//     section may be open at both ends of the window, and be ended by another thread.
+//   - reads: a read sees the very write that it saw. If the trace has values, any write
+//     of the same value will do. Atomic operations are reads and writes as well; with
+//     what they see, what they order is kept. The order of critical sections of a lock
+//     is free, that of two atomic updates of a variable is not.
+//   - lives: Alloc and Free keep their order with what touches their range.
+//   - BarrierPairs: what a call into hidden code may touch keeps its order with it; see
+//     heisen.Hide for the law and below for the form.
+//   - what is used as a lock and as a message or an atomic variable, or not as a lock
+//     is used, keeps the order of all its events.
+//
+// With ControlFlow only those reads have to see what they saw that a decision depends
+// on (Branch events), so that there are more orders.
+//
+// # Questions
+//
+// A question is about an instant, R: a race is that both accesses are next in their
+// threads at R; a deadlock, that acquisitions of locks in a circle all are; a torn
+// transaction, that its second access is next and the remote one has come after the
+// first, or is next as well. What comes after R does not matter: no constraint on
+// it may be a reason for an answer. So each constraint says that its events hold to
+// it, or come after R:
+//
+//	r sees w:            R<r  or  w<r and (w'<w or r<w', for each other write w')
+//	sections do not meet: R<l1  or  R<l2  or  u1<l2  or  u2<l1
+//
+// This is where the thesis's Algorithm 9 is not maximal: it puts all critical
+// sections of the trace in some order, also those that no order allows once the race
+// has happened, and so loses races (TestLiteral shows how many).
+//
+// # From cheap to dear
+//
+// A question goes through stages, each of which is exact where it answers:
+//
+//  1. Edges: what comes before what in any case, as vector clocks of the window, with
+//     the question's edges added. A cycle is a no.
+//  2. The observed order: the events that must come before R, closed under the rule
+//     that all sections of a lock but the last have ended, are an order as they were
+//     observed, unless one of the accesses asked about is among them (Mathur et al.,
+//     POPL 2021: sync-preserving races). That is a yes, and most of them.
+//  3. Closure: of events that must come before R, if one section starts before another
+//     one's end, it ends before that one starts; what writes between a read and what
+//     it sees comes before or after both; until nothing follows, or a cycle does. That
+//     is a no, and most of them.
+//  4. Greedy schedules, which follow the closure and the observed order.
+//  5. Package mcm/order: conflict-driven search. One solver serves all questions of a
+//     model, for they differ in assumptions about R only, so that what it learns stays
+//     right. It gets clauses when a candidate order violates them: a few of the
+//     millions that there are.
+//
+// What no thread shares or nobody writes is left out beforehand. Every yes is an
+// order of all events, replayed by a machine that knows the rules above one event at
+// a time and nothing of constraints.
+//
+// The solver's budget is in conflicts and propagations: what is found is the same on
+// every machine. A question that costs more has the verdict Unknown, which is counted
+// (Stats) and never taken for a no.
+//
+// # BarrierPairs
+//
+// Algorithm 5 puts the events of each two pairs with a common object in line, and of
+// each pair with each access to an object that it reaches: quadratic in both. Here
+// each object has one line: an event of a pair comes after all that touched the object
+// before, anything else after the pair's last event there. By transitivity these are
+// the same constraints, in linear space.
+//
+// # Use
+//
+// NewDetector is the front door: a heisen.Detector over windows that overlap. NewModel
+// is for those who have a question; WriteSMTLIB writes it down for other solvers.
+package mcm

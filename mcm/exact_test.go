@@ -1,0 +1,109 @@
+package mcm
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/heisen-go/heisen"
+)
+
+// count returns how many random cases a test looks at: few, unless the environment
+// variable HEISEN_MCM_CASES says how many.
+func count(t testing.TB, few int) int {
+	text := os.Getenv("HEISEN_MCM_CASES")
+	if text == "" {
+		return few
+	}
+	n, err := strconv.Atoi(text)
+	if err != nil {
+		t.Fatalf("HEISEN_MCM_CASES: %v", err)
+	}
+	return n
+}
+
+// modes are ways to the same answer.
+var modes = []struct {
+	name    string
+	options []Option
+}{
+	{"all stages", nil},
+	{"solver, shared, lazy", []Option{func(s *settings) error { s.slow = true; return nil }}},
+	{"solver, shared, eager", []Option{func(s *settings) error { s.slow, s.eager = true, true; return nil }}},
+	{"solver, fresh, lazy", []Option{func(s *settings) error { s.slow, s.fresh = true, true; return nil }}},
+	{"solver, fresh, eager", []Option{func(s *settings) error { s.slow, s.fresh, s.eager = true, true, true; return nil }}},
+}
+
+// TestExact compares all ways to an answer with the enumeration of all orders.
+func TestExact(t *testing.T) {
+	n := count(t, 3000)
+	possible, impossible := 0, 0
+	var stats Stats
+	for seed := range n {
+		rng := rand.New(rand.NewPCG(uint64(seed), 1))
+		s := randomShape(rng, 14)
+		w, symbols := randomWindow(rng, s)
+		options := []Option{Reaches(symbols), Budget(1<<20, 1<<30)}
+		if s.branches {
+			options = append(options, ControlFlow())
+		}
+		truth := enumerate(w, options...)
+		pairs := racyPairs(w)
+		for k, mode := range modes {
+			m, err := NewModel(*w, append(options, mode.options...)...)
+			if err != nil {
+				t.Fatal(err)
+			}
+			order := rng.Perm(len(pairs))
+			for _, at := range order {
+				p := pairs[at]
+				verdict, x, err := m.Race(p[0], p[1])
+				if err != nil {
+					t.Fatalf("seed %d, %s, %v: %v\n%s", seed, mode.name, p, err, show(w))
+				}
+				want := Impossible
+				if truth.together(nil, p[0], p[1]) {
+					want = Possible
+				}
+				if verdict != want {
+					t.Fatalf("seed %d, %s: %v is %v, want %v (%+v)\n%s", seed, mode.name, p, verdict, want, m.Stats(), show(w))
+				}
+				if verdict == Possible {
+					if err := w.Replay(x, options...); err != nil {
+						t.Fatalf("seed %d, %s: %v", seed, mode.name, err)
+					}
+					possible++
+				} else {
+					impossible++
+				}
+			}
+			if k == 0 {
+				stats.Add(m.Stats())
+			}
+		}
+	}
+	t.Logf("%d windows, %d possible, %d impossible; %+v", n, possible, impossible, stats)
+}
+
+// show prints a window.
+func show(w *Window) string {
+	var b strings.Builder
+	for _, h := range w.Held {
+		fmt.Fprintf(&b, "held %+v\n", h)
+	}
+	for i, r := range w.Records {
+		fmt.Fprintf(&b, "%2d T%d %v(%d", i, r.TID, r.Code, r.Obj)
+		if r.Len > 0 {
+			fmt.Fprintf(&b, ",%d", r.Len)
+		}
+		b.WriteString(")")
+		if r.Flags&heisen.HasValue != 0 || r.Val != 0 {
+			fmt.Fprintf(&b, "=%d", r.Val)
+		}
+		b.WriteString("\n")
+	}
+	return b.String()
+}

@@ -1,0 +1,237 @@
+package mcm
+
+import "github.com/heisen-go/heisen/mcm/order"
+
+// preserving looks for an answer in which everything comes in the order in which
+// it was observed (Mathur, Pavlogiannis, Viswanathan, "Optimal prediction of
+// synchronization-preserving races", POPL 2021): the events that come before the
+// goal in any case, and those that they need so that all critical sections but the
+// last of each lock have ended and all reads have something to see. It returns the
+// nodes up to the goal, or nil.
+func (s *solving) preserving(q *query) []order.Node {
+	m := s.m
+	if !q.observed(m) {
+		return nil
+	}
+	prefix := s.prefix
+	copy(prefix, s.closure.row(m.goal))
+	for grown := true; grown; {
+		grown = false
+		for i := range m.locks {
+			list := m.locks[i].sections
+			writer, any := int32(-2), int32(-2) // when the lock was last taken
+			for _, id := range list {
+				if x := &m.sections[id]; s.starts(x) {
+					any = max(any, m.taken(x))
+					if !x.shared {
+						writer = max(writer, m.taken(x))
+					}
+				}
+			}
+			for _, id := range list {
+				x := &m.sections[id]
+				if !s.starts(x) || m.taken(x) >= any || x.shared && m.taken(x) >= writer {
+					continue
+				}
+				if x.release == none {
+					return nil
+				}
+				grown = s.include(x.release) || grown
+			}
+		}
+		if m.soft {
+			for i := range m.reads {
+				if r := &m.reads[i]; !r.hard && r.saw != none && prefix[m.chain[r.node]] > m.pos(r.node) {
+					grown = s.include(r.saw) || grown
+				}
+			}
+		}
+		if !q.open(m, prefix) {
+			return nil
+		}
+	}
+	nodes := s.nodes[:0]
+	for _, n := range m.hint[1:] {
+		if prefix[m.chain[n]] > m.pos(n) {
+			nodes = append(nodes, n)
+		}
+	}
+	s.nodes = nodes
+	return nodes
+}
+
+// starts reports whether a section starts before the goal.
+func (s *solving) starts(x *section) bool {
+	return x.acquire == none || s.prefix[x.chain] > s.m.pos(x.acquire)
+}
+
+// taken returns when a section was observed to start.
+func (m *Model) taken(x *section) int32 {
+	if x.acquire == none {
+		return -1
+	}
+	return m.event[x.acquire]
+}
+
+// include adds n, and what comes before it in any case, to the events before the
+// goal, and reports whether it is new.
+func (s *solving) include(n order.Node) bool {
+	m := s.m
+	if s.prefix[m.chain[n]] > m.pos(n) {
+		return false
+	}
+	for c, v := range m.row(n) {
+		s.prefix[c] = max(s.prefix[c], v)
+	}
+	return true
+}
+
+// greedy looks for an answer with the events only that come before the goal in any
+// case: of the events that are possible next the one is taken that was observed
+// first. Bold, it takes reads first that can see their value now, and writes whatever
+// else is still to be read; otherwise it keeps what was written until all have read
+// it that saw it. It returns the nodes up to the goal, or nil.
+func (s *solving) greedy(bold bool) []order.Node {
+	m, c := s.m, s.closure
+	goal := c.row(m.goal)
+	width := len(m.base) - 1
+	next, wait, waitFor := s.next, s.wait, s.waitFor
+	for k := range width {
+		next[k], wait[k] = 0, -1
+	}
+	clear(s.last)
+	clear(s.pending)
+	clear(s.initial)
+	for i := range s.open {
+		s.open[i] = s.open[i][:0]
+		for _, id := range m.locks[i].sections {
+			if m.sections[id].acquire != none {
+				break
+			}
+			s.open[i] = append(s.open[i], id)
+		}
+	}
+	for i := range m.reads {
+		if r := &m.reads[i]; goal[m.chain[r.node]] > m.pos(r.node) {
+			if r.saw == none {
+				s.unwritten(r.cell, 1)
+			} else {
+				s.pending[r.saw]++
+			}
+		}
+	}
+	total := 0
+	for k := range width - 1 {
+		total += int(goal[k])
+	}
+	nodes := s.nodes[:0]
+	for len(nodes) < total {
+		best := none
+		for k := range width - 1 {
+			if next[k] >= goal[k] || wait[k] >= 0 && next[wait[k]] < waitFor[k] {
+				continue
+			}
+			n := m.base[k] + order.Node(next[k])
+			if best != none && s.writes(n, bold) == s.writes(best, bold) && m.event[n] > m.event[best] ||
+				best != none && s.writes(n, bold) && !s.writes(best, bold) {
+				continue
+			}
+			wait[k] = -1
+			for j, v := range c.row(n)[:width-1] {
+				if j != k && next[j] < v {
+					wait[k], waitFor[k] = int32(j), v
+					break
+				}
+			}
+			if wait[k] < 0 && s.possible(n, bold) {
+				best = n
+			}
+		}
+		if best == none {
+			return nil
+		}
+		s.step(best)
+		next[m.chain[best]]++
+		nodes = append(nodes, best)
+	}
+	s.nodes = nodes
+	return nodes
+}
+
+// writes reports whether a node is to wait for those that do not write.
+func (s *solving) writes(n order.Node, bold bool) bool {
+	m := s.m
+	if bold {
+		for _, t := range m.touches[m.touchAt[n]:m.touchAt[n+1]] {
+			if t.write {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// unwritten counts the reads to come of what was in a cell before the window.
+func (s *solving) unwritten(cell int32, by int32) { s.initial[cell] += by }
+
+// possible reports whether n can come next without hindering a read.
+func (s *solving) possible(n order.Node, bold bool) bool {
+	m := s.m
+	for _, t := range m.touches[m.touchAt[n]:m.touchAt[n+1]] {
+		last := s.last[t.cell] - 1
+		own := int32(0)
+		if t.read >= 0 {
+			r := &m.reads[t.read]
+			if !r.accepts(last) {
+				return false
+			}
+			if r.saw == last {
+				own = 1
+			}
+		}
+		if t.write && !bold {
+			if last == none && s.initial[t.cell] > own || last != none && s.pending[last] > own {
+				return false
+			}
+		}
+	}
+	if id := m.begins[n]; id >= 0 {
+		x := &m.sections[id]
+		for _, o := range s.open[x.lock] {
+			if x.conflicts(&m.sections[o]) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+func (s *solving) step(n order.Node) {
+	m := s.m
+	for _, t := range m.touches[m.touchAt[n]:m.touchAt[n+1]] {
+		if t.read >= 0 {
+			if r := &m.reads[t.read]; r.saw == none {
+				s.unwritten(r.cell, -1)
+			} else {
+				s.pending[r.saw]--
+			}
+		}
+		if t.write {
+			s.last[t.cell] = n + 1
+		}
+	}
+	if id := m.begins[n]; id >= 0 {
+		x := &m.sections[id]
+		s.open[x.lock] = append(s.open[x.lock], id)
+	}
+	if id := m.ends[n]; id >= 0 {
+		x := &m.sections[id]
+		list := s.open[x.lock]
+		for i, o := range list {
+			if o == id {
+				s.open[x.lock] = append(list[:i], list[i+1:]...)
+				break
+			}
+		}
+	}
+}

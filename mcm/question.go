@@ -1,0 +1,440 @@
+package mcm
+
+import (
+	"fmt"
+
+	"github.com/heisen-go/heisen"
+	"github.com/heisen-go/heisen/mcm/order"
+)
+
+// Verdict is the answer to a question.
+type Verdict uint8
+
+const (
+	// Unknown: the budget was spent.
+	Unknown Verdict = iota
+	// Possible: there is a witness.
+	Possible
+	// Impossible: no order of the window's events has it.
+	Impossible
+)
+
+// String returns the verdict in lower case.
+func (v Verdict) String() string {
+	switch v {
+	case Possible:
+		return "possible"
+	case Impossible:
+		return "impossible"
+	}
+	return "unknown"
+}
+
+// Stats says how many questions were answered by which stage.
+type Stats struct {
+	Questions  int // all of them
+	Edges      int // impossible by what comes before what in any case
+	Preserving int // possible in the observed order
+	Closure    int // impossible by what follows from locks and reads
+	Greedy     int // possible by a greedy schedule
+	Solved     int // by the solver: possible
+	Refuted    int // by the solver: impossible
+	Unknown    int // the budget was spent
+}
+
+// Add adds the counts of o.
+func (s *Stats) Add(o Stats) {
+	s.Questions += o.Questions
+	s.Edges += o.Edges
+	s.Preserving += o.Preserving
+	s.Closure += o.Closure
+	s.Greedy += o.Greedy
+	s.Solved += o.Solved
+	s.Refuted += o.Refuted
+	s.Unknown += o.Unknown
+}
+
+// query is a question: whether there is an instant, the goal, at which some events
+// are all next in their threads.
+type query struct {
+	next  []order.Node
+	past  []order.Node // come before the goal
+	order []edge       // besides
+}
+
+// edges returns what the question says.
+func (q *query) edges(m *Model) (list []edge) {
+	for _, n := range q.next {
+		if p := m.prev(n); p != none {
+			list = append(list, edge{p, m.goal})
+		}
+		for _, e := range m.into(n) {
+			list = append(list, edge{e, m.goal})
+		}
+		list = append(list, edge{m.goal, n})
+	}
+	for _, n := range q.past {
+		list = append(list, edge{n, m.goal})
+	}
+	return append(list, q.order...)
+}
+
+// observed reports whether the order that the question adds is the observed one.
+func (q *query) observed(m *Model) bool {
+	for _, e := range q.order {
+		if m.event[e.from] > m.event[e.to] {
+			return false
+		}
+	}
+	return true
+}
+
+// open reports whether none of what is to be next is in a prefix.
+func (q *query) open(m *Model, prefix []int32) bool {
+	for _, n := range q.next {
+		if prefix[m.chain[n]] > m.pos(n) {
+			return false
+		}
+	}
+	return true
+}
+
+// into returns what has to come before n can be next, apart from its thread's
+// steps.
+func (m *Model) into(n order.Node) (list []order.Node) {
+	for i := m.intoAt[n]; i < m.intoAt[n+1]; i++ {
+		list = append(list, m.edges[i].from)
+	}
+	return list
+}
+
+// solving is what answering questions takes.
+type solving struct {
+	m       *Model
+	closure *closure
+	sim     *simulation
+	lazy    *simulation // for the solver
+	solver  *order.Solver
+
+	prefix     []int32
+	nodes      []order.Node
+	next, wait []int32
+	waitFor    []int32
+	last       []order.Node
+	pending    []int32
+	initial    []int32
+	open       [][]int32
+}
+
+func newSolving(m *Model) *solving {
+	width := len(m.base) - 1
+	return &solving{
+		m: m, closure: newClosure(m), sim: newSimulation(m), lazy: newSimulation(m),
+		prefix: make([]int32, width), next: make([]int32, width), wait: make([]int32, width), waitFor: make([]int32, width),
+		last: make([]order.Node, len(m.cells)), initial: make([]int32, len(m.cells)), pending: make([]int32, m.goal),
+		open: make([][]int32, len(m.locks)),
+	}
+}
+
+// answer answers a question. A witness is the nodes up to the goal, valid until the
+// next call.
+func (m *Model) answer(q *query) (Verdict, []order.Node, error) {
+	if m.solving == nil {
+		m.solving = newSolving(m)
+	}
+	s := m.solving
+	m.stats.Questions++
+	if !m.slow {
+		at := s.closure.mark()
+		defer s.closure.undo(at)
+		if !s.closure.ask(q) {
+			m.stats.Edges++
+			return Impossible, nil, nil
+		}
+		if nodes := s.preserving(q); nodes != nil && len(s.sim.violated(nodes)) == 0 {
+			m.stats.Preserving++
+			return Possible, nodes, nil
+		}
+		if !s.closure.saturate() {
+			m.stats.Closure++
+			return Impossible, nil, nil
+		}
+		for _, bold := range [2]bool{false, true} {
+			if bold && !m.soft {
+				break
+			}
+			if nodes := s.greedy(bold); nodes != nil && len(s.sim.violated(nodes)) == 0 {
+				m.stats.Greedy++
+				return Possible, nodes, nil
+			}
+		}
+	}
+	return s.solve(q)
+}
+
+// solve asks the solver.
+func (s *solving) solve(q *query) (Verdict, []order.Node, error) {
+	m := s.m
+	if s.solver == nil || m.fresh {
+		if err := s.start(); err != nil {
+			return Unknown, nil, err
+		}
+	}
+	if spent := s.solver.Stats(); spent.Conflicts > questionsPerWindow*int64(m.conflicts) ||
+		spent.Propagations > questionsPerWindow*int64(m.propagations) {
+		m.stats.Unknown++
+		return Unknown, nil, nil
+	}
+	var assume []order.Lit
+	for _, e := range q.edges(m) {
+		assume = append(assume, order.Lit{Before: e.from, After: e.to})
+	}
+	check := s.lazy.violated
+	if m.literal {
+		check = func([]order.Node) [][]order.Lit { return nil }
+	}
+	switch s.solver.Solve(assume, check) {
+	case order.Yes:
+		nodes := s.nodes[:0]
+		for _, n := range s.solver.Order() {
+			if n == m.goal {
+				break
+			}
+			nodes = append(nodes, n)
+		}
+		s.nodes = nodes
+		m.stats.Solved++
+		return Possible, nodes, nil
+	case order.No:
+		m.stats.Refuted++
+		return Impossible, nil, nil
+	}
+	if err := s.solver.Err(); err != nil {
+		return Unknown, nil, fmt.Errorf("mcm: %w", err)
+	}
+	m.stats.Unknown++
+	return Unknown, nil, nil
+}
+
+// start makes the solver, with all edges and, if they are wanted from the start,
+// all constraints that are single clauses.
+func (s *solving) start() error {
+	m := s.m
+	chains := make([]int, len(m.base)-1)
+	for c := range chains {
+		chains[c] = int(m.base[c+1] - m.base[c])
+	}
+	solver, err := order.New(chains, order.Sink(len(chains)-1), order.Budget(int64(m.conflicts), int64(m.propagations)))
+	if err != nil {
+		return fmt.Errorf("mcm: %w", err)
+	}
+	for _, list := range [][]edge{m.edges, m.seen} {
+		for _, e := range list {
+			solver.Require(e.from, e.to)
+		}
+	}
+	if err := solver.Phase(m.hint); err != nil {
+		return fmt.Errorf("mcm: %w", err)
+	}
+	if m.eager || m.literal {
+		for _, clause := range s.constraints() {
+			if err := solver.Add(clause...); err != nil {
+				return fmt.Errorf("mcm: %w", err)
+			}
+		}
+	}
+	s.solver, s.lazy.solver, s.lazy.choices = solver, solver, map[*read][]choice{}
+	return nil
+}
+
+// constraints returns all constraints that are single clauses.
+func (s *solving) constraints() (list [][]order.Lit) {
+	m := s.m
+	for i := range m.locks {
+		ids := m.locks[i].sections
+		for j, x := range ids {
+			for _, y := range ids[:j] {
+				if a, b := &m.sections[x], &m.sections[y]; a.conflicts(b) {
+					list = append(list, m.exclusion(a, b))
+				}
+			}
+		}
+	}
+	for i := range m.reads {
+		r := &m.reads[i]
+		if m.flow != nil || len(r.same) > 0 {
+			continue
+		}
+		for _, w := range m.cells[r.cell].writes {
+			if w == r.saw || w == r.node {
+				continue
+			}
+			clause := []order.Lit{{Before: r.node, After: w}}
+			if !m.literal {
+				clause = append(clause, order.Lit{Before: m.goal, After: r.node})
+			}
+			if r.saw != none {
+				clause = append(clause, order.Lit{Before: w, After: r.saw})
+			}
+			list = append(list, clause)
+		}
+	}
+	for i := range m.messages {
+		for _, n := range m.messages[i].receives {
+			for _, e := range m.messages[i].sends[m.rank[n]:] {
+				list = append(list, m.overtaken(n, e))
+			}
+		}
+	}
+	return list
+}
+
+// at returns the node of the i-th record, or an error.
+func (m *Model) at(i int) (order.Node, error) {
+	if i < 0 || i >= len(m.records) {
+		return none, fmt.Errorf("%w: record %d of %d", ErrQuestion, i, len(m.records))
+	}
+	return m.node[i], nil
+}
+
+// Race asks whether the i-th and the j-th record, accesses by different threads
+// that conflict, can be next to each other: whether there is an order of events
+// before them, possible in every program that can show the window, after which both
+// are next in their threads. If so it returns a witness.
+func (m *Model) Race(i, j int) (Verdict, *Witness, error) {
+	if err := m.conflicting(i, j); err != nil {
+		return Unknown, nil, err
+	}
+	return m.ask(candidate{q: query{next: []order.Node{m.node[i], m.node[j]}}})
+}
+
+// conflicting checks that two records are accesses of different threads that
+// conflict and meet.
+func (m *Model) conflicting(i, j int) error {
+	for _, k := range [2]int{i, j} {
+		if _, err := m.at(k); err != nil {
+			return err
+		}
+	}
+	a, b := &m.records[i], &m.records[j]
+	switch {
+	case a.TID == b.TID:
+		return fmt.Errorf("%w: records %d and %d are by one thread", ErrQuestion, i, j)
+	case !a.Access().Conflicts(b.Access()):
+		return fmt.Errorf("%w: %v and %v do not conflict", ErrQuestion, a.Code, b.Code)
+	case !(heisen.Objects{extent(a)}).Meets(extent(b).Start, extent(b).Len):
+		return fmt.Errorf("%w: records %d and %d touch different objects", ErrQuestion, i, j)
+	}
+	return nil
+}
+
+// Deadlock asks whether threads can wait for each other in a circle: whether the
+// records, acquisitions by different threads each of which wants a lock that the
+// next one's thread holds there, the last one's wanting one of the first one's, can
+// all be next at the same time. If so it returns a witness.
+func (m *Model) Deadlock(records ...int) (Verdict, *Witness, error) {
+	q := &query{}
+	if len(records) < 2 {
+		return Unknown, nil, fmt.Errorf("%w: a deadlock of %d threads", ErrQuestion, len(records))
+	}
+	for k, i := range records {
+		n, err := m.at(i)
+		if err != nil {
+			return Unknown, nil, err
+		}
+		for _, j := range records[:k] {
+			if m.records[i].TID == m.records[j].TID {
+				return Unknown, nil, fmt.Errorf("%w: records %d and %d are by one thread", ErrQuestion, i, j)
+			}
+		}
+		if n == none || m.begins[n] < 0 {
+			return Unknown, nil, fmt.Errorf("%w: record %d takes no lock that threads share", ErrQuestion, i)
+		}
+		q.next = append(q.next, n)
+	}
+	masks := m.masks()
+	for k, n := range q.next {
+		x := &m.sections[m.begins[n]]
+		if x.lock >= 64 {
+			continue // masks do not know it
+		}
+		bit := uint64(1) << x.lock
+		holder := masks[q.next[(k+1)%len(q.next)]]
+		if holder.exclusive&bit == 0 && (x.shared || holder.any&bit == 0) {
+			return Unknown, nil, fmt.Errorf("%w: record %d does not wait for the next", ErrQuestion, records[k])
+		}
+	}
+	return m.ask(candidate{q: *q, at: asInt32(records)})
+}
+
+// Between asks whether record j, of one thread, can come between the records i and
+// k of another, i before k: whether there is an order in which k is next and i and
+// j have come, in this order, or j is next as well. If so it returns a witness. All
+// three access the same memory in a way that no serial order explains.
+func (m *Model) Between(i, j, k int) (Verdict, *Witness, error) {
+	for _, at := range [3]int{i, j, k} {
+		if n, err := m.at(at); err != nil {
+			return Unknown, nil, err
+		} else if n == none {
+			return Unknown, nil, fmt.Errorf("%w: what record %d accesses is not shared", ErrQuestion, at)
+		}
+	}
+	a, r, b := &m.records[i], &m.records[j], &m.records[k]
+	if i >= k || a.TID != b.TID || a.TID == r.TID || !torn(a.Access(), r.Access(), b.Access()) {
+		return Unknown, nil, fmt.Errorf("%w: records %d, %d and %d", ErrQuestion, i, j, k)
+	}
+	return m.ask(candidate{
+		q:  meanwhile(m.node[j], m.node[k]),
+		or: between(m.node[i], m.node[j], m.node[k]),
+		at: []int32{int32(i), int32(j), int32(k)},
+	})
+}
+
+func asInt32(list []int) (out []int32) {
+	for _, i := range list {
+		out = append(out, int32(i))
+	}
+	return out
+}
+
+// extent returns what an access touches: of a lock in memory one byte.
+func extent(r *heisen.Record) heisen.Span {
+	if r.Code.IsAccess() {
+		return heisen.Span{Start: r.Obj, Len: r.Size()}
+	}
+	return heisen.Span{Start: r.Obj, Len: 1}
+}
+
+// ask answers the question of a candidate and checks the witness.
+func (m *Model) ask(c candidate) (Verdict, *Witness, error) {
+	q := &c.q
+	verdict, nodes, err := m.answer(q)
+	if verdict != Possible && err == nil && c.or != nil {
+		first := verdict
+		q = c.or
+		if verdict, nodes, err = m.answer(q); verdict == Impossible {
+			verdict = first
+		}
+	}
+	if verdict != Possible || err != nil {
+		return verdict, nil, err
+	}
+	var last []int
+	for _, n := range q.next {
+		last = append(last, int(m.event[n]))
+	}
+	w := m.witness(nodes, last)
+	if m.literal {
+		return verdict, w, nil
+	}
+	if m.replayer == nil {
+		m.replayer = newReplayer(&m.window, m.settings)
+	}
+	if err := m.replayer.replay(w); err != nil {
+		return Unknown, nil, fmt.Errorf("mcm: a witness does not replay: %w", err)
+	}
+	return verdict, w, nil
+}
+
+// Stats returns how the questions so far were answered.
+func (m *Model) Stats() Stats { return m.stats }

@@ -1,0 +1,207 @@
+package mcm
+
+import (
+	"math/rand/v2"
+
+	"github.com/heisen-go/heisen"
+)
+
+// shape says what random windows are made of.
+type shape struct {
+	threads, events, vars, locks int
+
+	values, branches, barriers, messages, atomics, shared, ranges, lives, held, wild, nested bool
+}
+
+// randomShape chooses what to mix.
+func randomShape(rng *rand.Rand, events int) shape {
+	s := shape{
+		threads: 2 + rng.IntN(3), events: 4 + rng.IntN(max(1, events-3)), vars: 1 + rng.IntN(3), locks: 1 + rng.IntN(2),
+		values: rng.IntN(3) == 0, shared: rng.IntN(3) == 0, messages: rng.IntN(4) == 0, atomics: rng.IntN(4) == 0,
+		held: rng.IntN(4) == 0,
+	}
+	switch rng.IntN(8) {
+	case 0:
+		s.barriers = true
+	case 1:
+		s.ranges = true
+	case 2:
+		s.lives = true
+	case 3:
+		s.wild = true
+	case 4:
+		s.branches, s.values = true, false
+	}
+	return s
+}
+
+// randomWindow makes a window that an execution could have shown. Wild ones have
+// locks that are not used as locks.
+func randomWindow(rng *rand.Rand, s shape) (*Window, *heisen.Symbols) {
+	symbols := heisen.NewSymbols()
+	w := &Window{}
+	const lockBase, messageBase = 1 << 12, 1 << 13
+	alive := make([]bool, s.threads)
+	ended := make([]bool, s.threads)
+	alive[0] = true
+	for t := range alive {
+		alive[t] = alive[t] || rng.IntN(2) == 0
+	}
+	h := newHoldings()
+	add := func(r heisen.Record) {
+		r.Loc = heisen.Site(len(w.Records) + 1)
+		w.Records = append(w.Records, r)
+		h.apply(&r)
+	}
+	holds := make([][]heisen.Record, s.threads)
+	if s.held {
+		t := rng.IntN(s.threads)
+		hold := Hold{lockBase, heisen.Thread(t), s.shared && rng.IntN(2) == 0}
+		if alive[t] {
+			w.Held = append(w.Held, hold)
+			code := heisen.Acquire
+			if hold.Shared {
+				code = heisen.AcquireShared
+			}
+			r := heisen.Record{Code: code, Obj: hold.Lock, TID: hold.Thread}
+			h.apply(&r)
+			holds[t] = append(holds[t], r)
+		}
+	}
+	memory := map[heisen.Object]uint64{}
+	hidden := make([][]heisen.Record, s.threads)
+	variable := func() heisen.Object { return heisen.Object(16 + 8*rng.IntN(s.vars)) }
+	for tries := 0; len(w.Records) < s.events && tries < 40*s.events; tries++ {
+		t := rng.IntN(s.threads)
+		r := heisen.Record{TID: heisen.Thread(t)}
+		if !alive[t] || ended[t] {
+			continue
+		}
+		n := rng.IntN(20)
+		if s.nested && rng.IntN(2) == 0 {
+			n = 9 // a lock
+		}
+		switch {
+		case n < 9:
+			r.Code, r.Obj = heisen.Read, variable()
+			if rng.IntN(5) < 2 {
+				r.Code = heisen.Write
+			}
+			if s.atomics && rng.IntN(3) == 0 {
+				r.Code = []heisen.Op{heisen.AtomicRead, heisen.AtomicWrite, heisen.AtomicUpdate}[rng.IntN(3)]
+			}
+			if s.ranges && rng.IntN(2) == 0 {
+				r.Obj += heisen.Object(rng.IntN(4))
+				r.Len = uint16(1 + rng.IntN(9))
+			}
+			if s.values && r.Code != heisen.AtomicUpdate && rng.IntN(8) > 0 {
+				r.Flags = heisen.HasValue
+				if r.Code.IsWrite() {
+					r.Val = uint64(rng.IntN(2))
+				} else {
+					r.Val = memory[r.Obj]
+				}
+			}
+			if r.Code.IsWrite() {
+				memory[r.Obj] = r.Val
+				if r.Flags == 0 {
+					memory[r.Obj] = 7
+				}
+			}
+			if s.values && r.Code == heisen.Read && memory[r.Obj] == 7 {
+				r.Flags, r.Val = 0, 0
+			}
+		case n < 14:
+			if len(holds[t]) > 0 && (rng.IntN(2) == 0 || s.nested && len(holds[t]) == s.locks) {
+				k := rng.IntN(len(holds[t]))
+				a := holds[t][k]
+				holds[t] = append(holds[t][:k:k], holds[t][k+1:]...)
+				r.Code, r.Obj = heisen.Release, a.Obj
+				if a.Code == heisen.AcquireShared {
+					r.Code = heisen.ReleaseShared
+				}
+				if !s.nested && rng.IntN(12) == 0 { // Go's locks have no owner
+					if u := rng.IntN(s.threads); alive[u] && !ended[u] {
+						r.TID = heisen.Thread(u)
+					}
+				}
+			} else {
+				r.Code, r.Obj = heisen.Acquire, heisen.Object(lockBase+8*rng.IntN(s.locks))
+				if s.shared && rng.IntN(2) == 0 {
+					r.Code = heisen.AcquireShared
+				}
+				free := canTake(h.held[r.Obj], r.TID, r.Code == heisen.AcquireShared)
+				if own := h.held[r.Obj]; free && len(own) > 0 && !(own[0].shared && r.Code == heisen.AcquireShared) && rng.IntN(4) > 0 {
+					free = false // taking it again is rare
+				}
+				if !free && !(s.wild && rng.IntN(4) == 0) {
+					continue
+				}
+				holds[t] = append(holds[t], r)
+			}
+		case n < 15:
+			u := rng.IntN(s.threads)
+			switch {
+			case u == t:
+				continue
+			case !alive[u]:
+				alive[u] = true
+				r.Code, r.Obj = heisen.Fork, heisen.Object(u)
+			case rng.IntN(2) == 0 && len(holds[u]) == 0 && len(hidden[u]) == 0:
+				ended[u] = true
+				r.Code, r.Obj = heisen.Join, heisen.Object(u)
+			default:
+				continue
+			}
+		case n < 17:
+			if !s.messages {
+				continue
+			}
+			r.Code, r.Obj = heisen.Send, messageBase
+			if rng.IntN(2) == 0 {
+				r.Code = heisen.Receive
+			}
+			if s.wild && rng.IntN(3) == 0 {
+				r.Obj = lockBase
+			}
+		case n < 18:
+			if !s.branches {
+				continue
+			}
+			r.Code = heisen.Branch
+		case n < 19:
+			if !s.barriers {
+				continue
+			}
+			if len(hidden[t]) > 0 && rng.IntN(2) == 0 {
+				last := hidden[t][len(hidden[t])-1]
+				hidden[t] = hidden[t][:len(hidden[t])-1]
+				r.Code, r.Obj = heisen.Reveal, last.Obj
+				break
+			}
+			r.Code, r.Obj = heisen.Hide, heisen.Object(100+len(w.Records))
+			switch rng.IntN(6) {
+			case 0: // everything
+			case 1:
+				r.Val = uint64(symbols.AddReach(heisen.NewObjects(heisen.Span{Start: heisen.ThreadObject(heisen.Thread(rng.IntN(s.threads))), Len: 1})))
+			case 2:
+				r.Val = uint64(symbols.AddReach(heisen.NewObjects(heisen.Span{Start: 8, Len: 4}, heisen.Span{Start: variable(), Len: 8})))
+			case 3:
+				r.Val = uint64(symbols.AddReach(heisen.NewObjects(heisen.Span{Start: lockBase, Len: uint64(1 + rng.IntN(16))}, heisen.Span{Start: messageBase, Len: 1})))
+			default:
+				r.Val = uint64(symbols.AddReach(heisen.NewObjects(heisen.Span{Start: 8, Len: 4})))
+			}
+			hidden[t] = append(hidden[t], r)
+		default:
+			if !s.lives {
+				continue
+			}
+			r.Code, r.Obj, r.Val = heisen.Alloc, variable(), uint64(1+rng.IntN(12))
+			if rng.IntN(3) == 0 {
+				r.Code = heisen.Free
+			}
+		}
+		add(r)
+	}
+	return w, symbols
+}

@@ -1,0 +1,290 @@
+package mcm
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+
+	"github.com/heisen-go/heisen"
+)
+
+// WriteSMTLIB writes the question of Race as a problem of integer differences in
+// SMT-LIB 2, for another solver to answer: sat is Possible. It is made from the
+// window's records by the definitions, as TREE and RDIT, section 4.4.4, has them
+// but for what makes them maximal, and shares nothing with what Race asks its own
+// solver. O<i> is the place of record i in the order, R the instant at which both
+// accesses are next. Its size is cubic in the accesses to one variable.
+func (m *Model) WriteSMTLIB(w io.Writer, i, j int) error {
+	if err := m.conflicting(i, j); err != nil {
+		return err
+	}
+	s := smt{replayer: newReplayer(&m.window, m.settings), out: bufio.NewWriter(w)}
+	s.write(i, j)
+	if err := s.out.Flush(); err != nil {
+		return fmt.Errorf("mcm: write SMT-LIB: %w", err)
+	}
+	return nil
+}
+
+type smt struct {
+	*replayer
+	out *bufio.Writer
+}
+
+func (s *smt) print(format string, args ...any) { fmt.Fprintf(s.out, format, args...) }
+
+func (s *smt) write(asked ...int) {
+	s.print("(set-logic QF_IDL)\n(declare-fun R () Int)\n")
+	for i := range s.window.Records {
+		s.print("(declare-fun O%d () Int)\n", i)
+	}
+	s.steps()
+	s.kept()
+	s.exclusions()
+	s.messages()
+	s.values()
+	for _, i := range asked {
+		s.print("(assert (< R O%d))\n", i)
+		if k := s.place[i]; k > 0 {
+			s.print("(assert (< O%d R))\n", s.replayer.steps[s.thread[i]][k-1])
+		}
+		if f := s.forkOf[i]; f >= 0 {
+			s.print("(assert (< O%d R))\n", f)
+		}
+		for k := range i {
+			if s.apart(k, i) {
+				s.print("(assert (< O%d R))\n", k)
+			}
+		}
+	}
+	s.print("(check-sat)\n")
+}
+
+// steps says that threads take their steps, start after their fork and end before
+// their join.
+func (s *smt) steps() {
+	for _, list := range s.replayer.steps {
+		for k := 1; k < len(list); k++ {
+			s.print("(assert (< O%d O%d))\n", list[k-1], list[k])
+		}
+	}
+	for i := range s.window.Records {
+		if f := s.forkOf[i]; f >= 0 {
+			s.print("(assert (< O%d O%d))\n", f, i)
+		}
+		if r := &s.window.Records[i]; r.Code == heisen.Join && s.joins[i] > 0 {
+			s.print("(assert (< O%d O%d))\n", s.replayer.steps[s.dense[r.Obj.Thread()]][s.joins[i]-1], i)
+		}
+	}
+}
+
+// apart reports whether lives, BarrierPairs or mixed uses keep i before j.
+func (s *smt) apart(i, j int) bool {
+	return (s.is[i] || s.is[j]) && s.thread[i] != s.thread[j] && s.keeps(i, j)
+}
+
+func (s *smt) kept() {
+	for j := range s.window.Records {
+		for i := range j {
+			if s.apart(i, j) {
+				s.print("(assert (< O%d O%d))\n", i, j)
+			}
+		}
+	}
+}
+
+// interval is that a thread holds a lock: from one record to another, -1 if it is
+// not in the window.
+type interval struct {
+	thread   heisen.Thread
+	shared   bool
+	from, to int
+	times    int
+}
+
+// exclusions says that of two intervals of a lock that both start before R one ends
+// before the other starts.
+func (s *smt) exclusions() {
+	done, open := map[heisen.Object][]*interval{}, map[heisen.Object][]*interval{}
+	take := func(lock heisen.Object, thread heisen.Thread, shared bool, at int) {
+		for _, x := range open[lock] {
+			if x.thread == thread && x.shared == shared {
+				x.times++
+				return
+			}
+		}
+		x := &interval{thread, shared, at, -1, 1}
+		open[lock] = append(open[lock], x)
+		done[lock] = append(done[lock], x)
+	}
+	for _, h := range s.window.Held {
+		take(h.Lock, h.Thread, h.Shared, -1)
+	}
+	var locks []heisen.Object
+	seen := map[heisen.Object]bool{}
+	for i := range s.window.Records {
+		r := &s.window.Records[i]
+		shared := r.Code == heisen.AcquireShared || r.Code == heisen.ReleaseShared
+		switch r.Code {
+		case heisen.Acquire, heisen.AcquireShared:
+			take(r.Obj, r.TID, shared, i)
+		case heisen.Release, heisen.ReleaseShared:
+			for k, x := range open[r.Obj] {
+				if x.thread != s.owner[i] || x.shared != shared {
+					continue
+				}
+				if x.times--; x.times == 0 {
+					x.to = i
+					if x.from >= 0 && s.window.Records[i].TID != x.thread && !s.mixed[r.Obj] {
+						s.print("(assert (< O%d O%d))\n", x.from, i)
+					}
+					open[r.Obj] = append(open[r.Obj][:k:k], open[r.Obj][k+1:]...)
+				}
+				break
+			}
+		default:
+			continue
+		}
+		if !seen[r.Obj] {
+			seen[r.Obj] = true
+			locks = append(locks, r.Obj)
+		}
+	}
+	for _, lock := range locks {
+		if s.mixed[lock] {
+			continue
+		}
+		for k, x := range done[lock] {
+			for _, y := range done[lock][:k] {
+				if x.thread == y.thread || x.shared && y.shared {
+					continue
+				}
+				s.print("(assert (or")
+				for _, p := range [2][2]*interval{{x, y}, {y, x}} {
+					if p[0].to >= 0 && p[1].from >= 0 {
+						s.print(" (< O%d O%d)", p[0].to, p[1].from)
+					}
+					if p[1].from >= 0 {
+						s.print(" (< R O%d)", p[1].from)
+					}
+				}
+				s.print(" false))\n")
+			}
+		}
+	}
+}
+
+// messages says that what is received was sent before, and nothing else.
+func (s *smt) messages() {
+	for i := range s.window.Records {
+		r := &s.window.Records[i]
+		if r.Code != heisen.Receive || s.mixed[r.Obj] {
+			continue
+		}
+		for _, k := range s.sent[r.Obj] {
+			if int(k) < i {
+				s.print("(assert (< O%d O%d))\n", k, i)
+			} else {
+				s.print("(assert (or (< R O%d) (< O%d O%d)))\n", i, i, k)
+			}
+		}
+	}
+}
+
+// values says that reads before R see what they saw, or the same value. With control
+// flow M<i> says that it matters what record i reads.
+func (s *smt) values() {
+	writers := make([][]int, len(s.bounds))
+	for i := range s.window.Records {
+		r := &s.window.Records[i]
+		if r.Access().IsWrite() || r.Code == heisen.Alloc || r.Code == heisen.Free {
+			for k := s.from[i]; k < s.to[i]; k++ {
+				writers[k] = append(writers[k], i)
+			}
+		}
+	}
+	if s.settings.controlFlow {
+		for i := range s.window.Records {
+			s.print("(declare-fun M%d () Bool)\n", i)
+		}
+		s.decisions()
+	}
+	for i := range s.window.Records {
+		for k, saw := range s.saw[i] {
+			s.print("(assert (or ")
+			if s.settings.controlFlow {
+				s.print("(not M%d)", i)
+			} else {
+				s.print("(< R O%d)", i)
+			}
+			piece := s.from[i] + int32(k)
+			same := func(x int32) bool {
+				shows := x
+				if x < 0 {
+					shows = s.initial[piece]
+				}
+				return x == saw || !s.settings.controlFlow && shows >= 0 && s.equal(int32(i), shows)
+			}
+			choice := func(c int32) {
+				s.print(" (and true")
+				if c >= 0 {
+					s.print(" (< O%d O%d)", c, i)
+				}
+				for _, x := range writers[piece] {
+					if x == i || int32(x) == c || same(int32(x)) {
+						continue
+					}
+					s.print(" (or (< O%d O%d)", i, x)
+					if c >= 0 {
+						s.print(" (< O%d O%d)", x, c)
+					}
+					s.print(")")
+				}
+				s.print(")")
+			}
+			if same(-1) {
+				choice(-1)
+			}
+			for _, c := range writers[piece] {
+				if c != i && same(int32(c)) {
+					choice(int32(c))
+				}
+			}
+			s.print("))\n")
+		}
+	}
+}
+
+// decisions says which reads matter.
+func (s *smt) decisions() {
+	for i := range s.window.Records {
+		r := &s.window.Records[i]
+		previous := -1
+		if k := s.place[i]; k > 0 {
+			previous = int(s.replayer.steps[s.thread[i]][k-1])
+		}
+		// It matters what all records of a thread up to i read.
+		if previous >= 0 {
+			s.print("(assert (=> M%d M%d))\n", i, previous)
+		}
+		switch {
+		case r.Code == heisen.Branch && previous >= 0:
+			s.print("(assert (=> (< O%d R) M%d))\n", i, previous)
+		case len(s.saw[i]) > 0 && r.Access() != heisen.Read:
+			s.print("(assert (=> (< O%d R) M%d))\n", i, i)
+		}
+		for _, w := range s.saw[i] {
+			if w < 0 {
+				continue
+			}
+			at := int(w)
+			if !reads(&s.window.Records[w]) {
+				if s.place[w] == 0 {
+					continue
+				}
+				at = int(s.replayer.steps[s.thread[w]][s.place[w]-1])
+			}
+			s.print("(assert (=> M%d M%d))\n", i, at)
+		}
+	}
+}

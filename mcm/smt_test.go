@@ -1,0 +1,153 @@
+package mcm
+
+import (
+	"bytes"
+	"flag"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/heisen-go/heisen"
+	"github.com/heisen-go/heisen/bench/workload"
+)
+
+var update = flag.Bool("update", false, "write the verdicts of z3 to testdata")
+
+var profiles = map[string]func(workload.Params) []heisen.Record{
+	"mixed": workload.Mixed, "hot": workload.Hot, "locky": workload.Locky,
+}
+
+// askZ3 returns what z3 says of a question, "" if it has no answer in time.
+func askZ3(t *testing.T, z3 string, m *Model, i, j int) string {
+	t.Helper()
+	var text bytes.Buffer
+	if err := m.WriteSMTLIB(&text, i, j); err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command(z3, "-in", "-T:3")
+	cmd.Stdin = &text
+	out, err := cmd.Output()
+	answer, _, _ := strings.Cut(string(out), "\n")
+	switch {
+	case answer == "sat" || answer == "unsat":
+		return answer
+	case answer == "timeout" || answer == "unknown":
+		return ""
+	default:
+		t.Fatalf("z3: %v: %s", err, out)
+		return ""
+	}
+}
+
+var verdictOf = map[string]Verdict{"sat": Possible, "unsat": Impossible}
+
+// TestSMTSmall compares what is written for other solvers with the enumeration of
+// all orders, for windows with everything in them.
+func TestSMTSmall(t *testing.T) {
+	z3, err := exec.LookPath("z3")
+	if err != nil {
+		t.Skip("z3 is not installed")
+	}
+	for seed := range count(t, 40) {
+		rng := rand.New(rand.NewPCG(uint64(seed), 2))
+		s := randomShape(rng, 14)
+		w, symbols := randomWindow(rng, s)
+		options := []Option{Reaches(symbols)}
+		if s.branches {
+			options = append(options, ControlFlow())
+		}
+		pairs := racyPairs(w)
+		if len(pairs) == 0 {
+			continue
+		}
+		p := pairs[rng.IntN(len(pairs))]
+		m, err := NewModel(*w, options...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, want := Impossible, verdictOf[askZ3(t, z3, m, p[0], p[1])]
+		if enumerate(w, options...).together(nil, p[0], p[1]) {
+			got = Possible
+		}
+		if got != want {
+			t.Fatalf("seed %d, %v: z3 says %v, enumeration %v\n%s", seed, p, want, got, show(w))
+		}
+	}
+}
+
+// TestSMT compares larger windows with what z3 says, or has said.
+func TestSMT(t *testing.T) {
+	z3, missing := exec.LookPath("z3")
+	file := filepath.Join("testdata", "z3.tsv")
+	known := map[string]string{}
+	text, err := os.ReadFile(file)
+	if err != nil && !*update {
+		t.Fatal(err)
+	}
+	for line := range strings.Lines(string(text)) {
+		if key, answer, ok := strings.Cut(strings.TrimSpace(line), "\t"); ok {
+			known[key] = answer
+		}
+	}
+	if missing != nil {
+		t.Logf("z3 is not installed: %d stored answers are compared with", len(known))
+	}
+	var lines strings.Builder
+	n := count(t, 24)
+	if *update {
+		n = max(n, 90)
+	}
+	asked, open := 0, 0
+	for k := range n {
+		rng := rand.New(rand.NewPCG(uint64(k), 3))
+		name := []string{"mixed", "hot", "locky"}[k%3]
+		events := 100 + rng.IntN(k*10+1)
+		if name == "hot" {
+			events = 40 + rng.IntN(50) // z3 needs minutes for more
+		} else if k < 24 {
+			events = 100 + rng.IntN(100)
+		}
+		w := Window{Records: profiles[name](workload.Params{Threads: 2 + rng.IntN(6), Events: events, Seed: uint64(k)})}
+		pairs := racyPairs(&w)
+		m, err := NewModel(w, Budget(1<<20, 1<<30))
+		if err != nil {
+			t.Fatal(err)
+		}
+		rng.Shuffle(len(pairs), func(i, j int) { pairs[i], pairs[j] = pairs[j], pairs[i] })
+		for at, p := range pairs {
+			if at == 3 {
+				break
+			}
+			key := fmt.Sprintf("%d %s %d %d-%d", k, name, events, p[0], p[1])
+			answer := known[key]
+			if missing == nil && (answer == "" || *update) {
+				answer = askZ3(t, z3, m, p[0], p[1])
+			}
+			if answer == "" {
+				open++
+				continue
+			}
+			asked++
+			fmt.Fprintf(&lines, "%s\t%s\n", key, answer)
+			got, _, err := m.Race(p[0], p[1])
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got == Unknown {
+				open++
+			} else if got != verdictOf[answer] {
+				t.Errorf("%s: %v, z3 says %s", key, got, answer)
+			}
+		}
+	}
+	t.Logf("%d questions about %d windows, %d left open", asked, n, open)
+	if *update {
+		if err := os.WriteFile(file, []byte(lines.String()), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+}

@@ -1,0 +1,149 @@
+package mcm
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/heisen-go/heisen"
+)
+
+// Window is a piece of a stream of events: what a Model is made of.
+type Window struct {
+	Records []heisen.Record // in stream order
+	Index   []uint64        // their positions in the stream, from 1; nil if they are not known
+	Held    []Hold          // the locks held where the window starts
+	Hidden  []heisen.Record // the Hide records before the window whose code has not returned where it starts
+}
+
+// Hold is a lock that a thread holds where a window starts.
+type Hold struct {
+	Lock   heisen.Object
+	Thread heisen.Thread
+	Shared bool // for reading
+}
+
+// position returns the position in the stream of the i-th record, 0 if it is not
+// known.
+func (w *Window) position(i int) uint64 {
+	if w.Index == nil {
+		return 0
+	}
+	return w.Index[i]
+}
+
+// takes reports whether events of an op say anything about which orders are
+// possible, or are part of what is asked.
+func takes(op heisen.Op) bool {
+	switch op {
+	case heisen.Done, heisen.Call, heisen.Return, heisen.Invalid:
+		return false
+	}
+	return true
+}
+
+// holdings follows who holds which locks, for the Held of windows.
+type holdings struct {
+	held map[heisen.Object][]grip
+}
+
+// grip is that a thread holds a lock, so many times.
+type grip struct {
+	thread heisen.Thread
+	shared bool
+	times  int
+}
+
+func newHoldings() *holdings { return &holdings{held: map[heisen.Object][]grip{}} }
+
+// apply takes the next event of the stream.
+func (h *holdings) apply(r *heisen.Record) {
+	switch r.Code {
+	case heisen.Acquire, heisen.AcquireShared:
+		shared := r.Code == heisen.AcquireShared
+		grips := h.held[r.Obj]
+		for i := range grips {
+			if grips[i].thread == r.TID && grips[i].shared == shared {
+				grips[i].times++
+				return
+			}
+		}
+		h.held[r.Obj] = append(grips, grip{r.TID, shared, 1})
+	case heisen.Release, heisen.ReleaseShared:
+		if g, ok := h.released(r); ok {
+			h.release(r.Obj, g.thread, g.shared)
+		}
+	case heisen.Alloc, heisen.Free:
+		if r.Val > 1<<12 || r.Val > uint64(len(h.held)) {
+			for lock := range h.held {
+				if lock >= r.Obj && uint64(lock-r.Obj) < r.Val {
+					delete(h.held, lock)
+				}
+			}
+			return
+		}
+		for lock := r.Obj; lock < r.Obj+heisen.Object(r.Val); lock++ {
+			delete(h.held, lock)
+		}
+	}
+}
+
+// released returns the hold that a release ends: its thread's, else, for locks of Go
+// have no owner, of those in the same mode the one that is listed first.
+func (h *holdings) released(r *heisen.Record) (found grip, ok bool) {
+	shared := r.Code == heisen.ReleaseShared
+	for _, g := range h.held[r.Obj] {
+		if g.shared != shared {
+			continue
+		}
+		if g.thread == r.TID {
+			return g, true
+		}
+		if !ok {
+			found, ok = g, true
+		}
+	}
+	return found, ok
+}
+
+// release ends a hold, once.
+func (h *holdings) release(lock heisen.Object, thread heisen.Thread, shared bool) {
+	grips := h.held[lock]
+	for i := range grips {
+		if grips[i].thread != thread || grips[i].shared != shared {
+			continue
+		}
+		if grips[i].times--; grips[i].times == 0 {
+			h.held[lock] = slices.Delete(grips, i, i+1)
+		}
+		if len(h.held[lock]) == 0 {
+			delete(h.held, lock)
+		}
+		return
+	}
+}
+
+// list returns what is held, in an order that depends on nothing else. A lock
+// that is held several times is listed as often.
+func (h *holdings) list() (list []Hold) {
+	for lock, grips := range h.held {
+		for _, g := range grips {
+			for range g.times {
+				list = append(list, Hold{lock, g.thread, g.shared})
+			}
+		}
+	}
+	slices.SortFunc(list, func(a, b Hold) int {
+		switch {
+		case a.Lock != b.Lock:
+			return cmp.Compare(a.Lock, b.Lock)
+		case a.Thread != b.Thread:
+			return cmp.Compare(a.Thread, b.Thread)
+		case a.Shared == b.Shared:
+			return 0
+		case a.Shared:
+			return 1
+		}
+		return -1
+	})
+	return list
+}
