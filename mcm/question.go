@@ -189,6 +189,12 @@ func (s *solving) solve(q *query) (Verdict, []order.Node, error) {
 	for _, e := range q.edges(m) {
 		assume = append(assume, order.Lit{Before: e.from, After: e.to})
 	}
+	for _, l := range s.lazy.prefer {
+		if err := s.solver.Prefer(l); err != nil {
+			return Unknown, nil, fmt.Errorf("mcm: %w", err)
+		}
+	}
+	s.lazy.prefer = s.lazy.prefer[:0]
 	check := s.lazy.violated
 	if m.literal {
 		check = func([]order.Node) [][]order.Lit { return nil }
@@ -244,6 +250,7 @@ func (s *solving) start() error {
 		}
 	}
 	s.solver, s.lazy.solver, s.lazy.choices = solver, solver, map[*read][]choice{}
+	s.lazy.prefer = nil
 	return nil
 }
 

@@ -50,6 +50,7 @@ type replayer struct {
 	bounds   []heisen.Object
 	from, to []int32   // by record: the pieces of memory that it accesses
 	saw      [][]int32 // by record: the last writer of each piece, -1 if there is none in the window
+	clashes  [][]int32 // by piece: what writes it, if locks are overwritten there
 	initial  []int32   // by piece: a read that shows what was there before, or -1
 	sent     map[heisen.Object][]int32
 	mixed    map[heisen.Object]bool // objects whose events keep their order
@@ -100,6 +101,7 @@ func newReplayer(w *Window, s settings) *replayer {
 	}
 	p.findMixed()
 	p.findPieces()
+	p.findClashes()
 	p.findSpecial()
 	p.reset()
 	p.observe()
@@ -214,6 +216,43 @@ func (p *replayer) findPieces() {
 		}
 	}
 }
+
+// findClashes finds where locks are overwritten.
+func (p *replayer) findClashes() {
+	p.clashes = make([][]int32, len(p.bounds))
+	locked, overwritten := make([]bool, len(p.bounds)), make([]bool, len(p.bounds))
+	for i := range p.window.Records {
+		for k := p.from[i]; k < p.to[i]; k++ {
+			if p.overwrites(i) {
+				overwritten[k] = true
+			} else if !p.window.Records[i].Code.IsAccess() {
+				locked[k] = true
+			}
+		}
+	}
+	for i := range p.window.Records {
+		for k := p.from[i]; k < p.to[i]; k++ {
+			if locked[k] && overwritten[k] && (p.overwrites(i) || !p.window.Records[i].Code.IsAccess()) {
+				p.clashes[k] = append(p.clashes[k], int32(i))
+			}
+		}
+	}
+}
+
+// overwrites reports whether a record writes memory, and not as an operation on a
+// lock.
+func (p *replayer) overwrites(i int) bool {
+	switch r := &p.window.Records[i]; r.Code {
+	case heisen.Alloc, heisen.Free:
+		return true
+	default:
+		return r.Code.IsWrite()
+	}
+}
+
+// clash reports whether one of two records overwrites a lock that the other operates
+// on, given that both write the same memory.
+func (p *replayer) clash(i, j int) bool { return p.overwrites(i) != p.overwrites(j) }
 
 // findSpecial finds the records that keep an order with others for other reasons
 // than what they see.
@@ -433,7 +472,7 @@ func (p *replayer) observe() {
 
 // reads reports whether an event's effect depends on the memory that it accesses.
 func reads(r *heisen.Record) bool {
-	switch r.Access() {
+	switch r.Code {
 	case heisen.Read, heisen.AtomicRead, heisen.AtomicUpdate:
 		return true
 	}
@@ -528,6 +567,13 @@ func (p *replayer) can(i int) error {
 		for k, s := range sends {
 			if p.done[s] != (k < before) && !p.mixed[r.Obj] {
 				return fmt.Errorf("%w: record %d receives other messages than it did", ErrReplay, i)
+			}
+		}
+	}
+	for k := p.from[i]; k < p.to[i] && (p.overwrites(i) || !r.Code.IsAccess()); k++ {
+		for _, j := range p.clashes[k] {
+			if int(j) < i && !p.done[j] && p.clash(int(j), i) {
+				return fmt.Errorf("%w: record %d overwrites a lock, or uses it, before record %d does", ErrReplay, i, j)
 			}
 		}
 	}

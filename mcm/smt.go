@@ -203,6 +203,15 @@ func (s *smt) values() {
 			}
 		}
 	}
+	for _, list := range s.clashes {
+		for k, j := range list {
+			for _, i := range list[:k] {
+				if s.clash(int(i), int(j)) {
+					s.print("(assert (< O%d O%d))\n", i, j)
+				}
+			}
+		}
+	}
 	if s.settings.controlFlow {
 		for i := range s.window.Records {
 			s.print("(declare-fun M%d () Bool)\n", i)
