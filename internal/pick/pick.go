@@ -44,7 +44,8 @@ type Task struct {
 	// Atomic says of an Access that it is an atomic operation. Two of these are no race.
 	Atomic bool
 	Roles  Roles // of the place, if Kind is Access or Lock
-	// Place is the host's number of the place.
+	// Op and Place are the host's numbers of the operation and the place.
+	Op    uint8
 	Place uint32
 	// Addr and Size are the bytes accessed; of Lock, Addr is the lock. Size 0 counts
 	// as 1.

@@ -45,6 +45,8 @@ const (
 	heisenWrite       = 2
 	heisenAtomicRead  = 4
 	heisenAtomicWrite = 5
+
+	heisenAtomicUpdate = 6
 )
 
 // heisenAcquiring is the ops after which nobody knows more of what the goroutine did.
