@@ -3,6 +3,7 @@ package mcm
 import (
 	"fmt"
 	"iter"
+	"slices"
 
 	"github.com/heisen-go/heisen"
 	"github.com/heisen-go/heisen/mcm/order"
@@ -351,8 +352,33 @@ func (m *Model) conflicting(i, j int) error {
 		return fmt.Errorf("%w: %v and %v do not conflict", ErrQuestion, a.Code, b.Code)
 	case !(heisen.Objects{extent(a)}).Meets(extent(b).Start, extent(b).Len):
 		return fmt.Errorf("%w: records %d and %d touch different objects", ErrQuestion, i, j)
+	case !m.window.oneLife(i, j):
+		return fmt.Errorf("%w: records %d and %d touch different lives of an object", ErrQuestion, i, j)
 	}
 	return nil
+}
+
+// oneLife reports whether two records touch an object whose life neither starts nor
+// ends between them.
+func (w *Window) oneLife(i, j int) bool {
+	i, j = min(i, j), max(i, j)
+	a, b := extent(&w.Records[i]), extent(&w.Records[j])
+	last := func(s heisen.Span) heisen.Object { return s.Start + heisen.Object(s.Len-1) }
+	from, to := max(a.Start, b.Start), min(last(a), last(b))
+	var ended []heisen.Span
+	for k := i + 1; k < j; k++ {
+		if r := &w.Records[k]; isLife(r.Code) {
+			ended = append(ended, life(r))
+		}
+	}
+	for o := from; ; o++ {
+		if !heisen.NewObjects(slices.Clone(ended)...).Meets(o, 1) {
+			return true
+		}
+		if o == to {
+			return false
+		}
+	}
 }
 
 // Deadlock asks whether threads can wait for each other in a circle: whether the
