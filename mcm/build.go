@@ -65,6 +65,13 @@ type syncUse struct {
 	index         int32 // of the lock, plus one
 	queue         int32 // of the message, plus one
 	grips         []openGrip
+	freed         []freed
+}
+
+// freed is that another thread ended a thread's hold of a lock.
+type freed struct {
+	thread  int32 // whose hold it was
+	release order.Node
 }
 
 // openGrip is a section that has not ended, and how often its thread holds the
@@ -664,8 +671,12 @@ func (b *builder) lines(i int, n order.Node) {
 	}
 	if isLife(r.Code) {
 		from, to := b.reached(life(r))
-		for c := from; c < to; c++ {
-			b.line(&b.uses[c], n, true)
+		for c := from; c < to; c++ { // only what comes later needs it
+			l := &b.uses[c].line
+			if l.barrier != 0 {
+				b.edge(l.barrier-1, n)
+			}
+			l.barrier = n + 1
 		}
 		return
 	}
@@ -820,6 +831,11 @@ func (b *builder) queue(s *syncUse) int32 {
 }
 
 func (b *builder) acquire(s *syncUse, object heisen.Object, t int32, shared bool, n order.Node) {
+	for _, f := range s.freed {
+		if f.thread == t && n != none {
+			b.sees(f.release, n)
+		}
+	}
 	for i := range s.grips {
 		if g := &s.grips[i]; g.thread == t && g.shared == shared {
 			g.times++ // it holds it already
@@ -849,15 +865,18 @@ func (b *builder) release(s *syncUse, t int32, shared bool, n order.Node) {
 	if at < 0 {
 		return // checkLocks has excluded it
 	}
-	id := s.grips[at].section
+	id, holder := s.grips[at].section, s.grips[at].thread
 	if !s.drop(at) {
 		return
 	}
 	x := &b.sections[id]
 	x.release = n
 	b.ends[n] = id
-	if x.acquire != none {
-		b.sees(x.acquire, n) // known, unless another thread releases
+	if x.chain != b.chain[n] { // another thread releases
+		if x.acquire != none {
+			b.sees(x.acquire, n)
+		}
+		s.freed = append(s.freed, freed{holder, n})
 	}
 }
 

@@ -46,6 +46,7 @@ type replayer struct {
 	dense    map[heisen.Thread]int32
 	forkOf   []int32         // by record: the fork of its thread before it, or -1
 	owner    []heisen.Thread // by release: whose hold it ends
+	freed    map[int][]int   // by acquisition: the releases by others that ended former holds of its thread
 	joins    []int32         // by Join: how many records of the thread come before it
 	bounds   []heisen.Object
 	from, to []int32   // by record: the pieces of memory that it accesses
@@ -121,6 +122,12 @@ func (p *replayer) findMixed() {
 	p.mixed = map[heisen.Object]bool{}
 	p.sent = map[heisen.Object][]int32{}
 	holders := newHoldings()
+	type hold struct {
+		lock   heisen.Object
+		thread heisen.Thread
+	}
+	byOthers := map[hold][]int{}
+	p.freed = map[int][]int{}
 	for _, h := range p.window.Held {
 		code := heisen.Acquire
 		if h.Shared {
@@ -140,6 +147,9 @@ func (p *replayer) findMixed() {
 			if !canTake(holders.held[r.Obj], r.TID, r.Code == heisen.AcquireShared) {
 				p.mixed[r.Obj] = true
 			}
+			if list := byOthers[hold{r.Obj, r.TID}]; len(list) > 0 {
+				p.freed[i] = slices.Clone(list)
+			}
 			holders.apply(r)
 		case heisen.Release, heisen.ReleaseShared:
 			uses[r.Obj] |= asLock
@@ -148,6 +158,10 @@ func (p *replayer) findMixed() {
 				p.mixed[r.Obj] = true
 			}
 			p.owner[i] = g.thread
+			if ok && g.thread != r.TID {
+				key := hold{r.Obj, g.thread}
+				byOthers[key] = append(byOthers[key], i)
+			}
 			holders.apply(r)
 		case heisen.Send, heisen.Receive:
 			uses[r.Obj] |= asMessage
@@ -400,7 +414,7 @@ func (p *replayer) keeps(i, j int) bool {
 		return true
 	}
 	x, y := names(a), names(b)
-	if a.Code == heisen.Alloc || a.Code == heisen.Free || b.Code == heisen.Alloc || b.Code == heisen.Free {
+	if a.Code == heisen.Alloc || a.Code == heisen.Free {
 		if (heisen.Objects{x}).Meets(y.Start, y.Len) {
 			return true
 		}
@@ -551,6 +565,11 @@ func (p *replayer) can(i int) error {
 	case heisen.Acquire, heisen.AcquireShared:
 		if !p.mixed[r.Obj] && !canTake(p.held[r.Obj], r.TID, r.Code == heisen.AcquireShared) {
 			return fmt.Errorf("%w: record %d takes lock %d, which is held", ErrReplay, i, r.Obj)
+		}
+		for _, j := range p.freed[i] {
+			if !p.done[j] && !p.mixed[r.Obj] {
+				return fmt.Errorf("%w: record %d takes lock %d, which it still holds", ErrReplay, i, r.Obj)
+			}
 		}
 	case heisen.Release, heisen.ReleaseShared:
 		shared := r.Code == heisen.ReleaseShared

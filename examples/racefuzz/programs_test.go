@@ -8,7 +8,6 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
 
@@ -229,14 +228,6 @@ func TestDeadlock(t *testing.T) {
 	}
 }
 
-// places returns the pair in an order of its own.
-func (p Pair) places() [2]Place {
-	if p.B < p.A {
-		return [2]Place{p.B, p.A}
-	}
-	return [2]Place{p.A, p.B}
-}
-
 // TestHybrid: the hybrid detector suspects all pairs that race, and else only such that
 // are known to be apart. Which it sees depends on the order of a run, so more than one
 // may be needed. It suspects none of those that race in the fixed programs.
@@ -246,20 +237,19 @@ func TestHybrid(t *testing.T) {
 	}
 	for _, p := range Programs() {
 		t.Run(p.Name, func(t *testing.T) {
-			known := map[[2]Place]bool{} // whether they race
-			for _, pair := range p.Apart {
-				known[pair.places()] = false
+			truth, err := p.Truth()
+			if err != nil {
+				t.Fatal(err)
 			}
 			missing := map[[2]Place]bool{}
 			for _, pair := range p.Races {
-				known[pair.places()] = true
 				if !pair.Seldom {
 					missing[pair.places()] = true
 				}
 			}
 			for range 40 {
 				for _, id := range suspects(t, &p, "hybrid")["hybrid"] {
-					if _, ok := known[id]; !ok {
+					if _, _, known := truth.Of(id[0], id[1]); !known {
 						t.Errorf("the pair %q is not known", id)
 					}
 					delete(missing, id)
@@ -273,7 +263,7 @@ func TestHybrid(t *testing.T) {
 			}
 			found := suspects(t, &p, "hybrid,fasttrack", "-fixed")
 			for _, id := range found["hybrid"] {
-				if races, ok := known[id]; races || !ok {
+				if _, races, known := truth.Of(id[0], id[1]); races || !known {
 					t.Errorf("with -fixed, the pair %q is suspected", id)
 				}
 			}
@@ -301,13 +291,9 @@ func suspects(t *testing.T, p *Program, detectors string, more ...string) (found
 	if err != nil || status != driver.Clean && status != driver.Findings && !failed && !forgot {
 		t.Fatalf("%v: status %d, error %v\n%s%s", args, status, err, &errs, &out)
 	}
-	lines, err := p.Lines()
+	truth, err := p.Truth()
 	if err != nil {
 		t.Fatal(err)
-	}
-	marks := map[string]string{}
-	for mark, line := range lines {
-		marks[line.String()] = mark
 	}
 	var decoded bytes.Buffer
 	for line := range strings.Lines(out.String()) {
@@ -319,24 +305,12 @@ func suspects(t *testing.T, p *Program, detectors string, more ...string) (found
 	if err != nil {
 		t.Fatal(err)
 	}
-	here, err := os.Getwd()
-	if err != nil {
-		t.Fatal(err)
-	}
 	found = map[string][][2]Place{}
 	for _, f := range findings {
 		var pair Pair
 		for i, side := range []*Place{&pair.A, &pair.B} {
 			at := f.Accesses[i].Stack[0]
-			file, err := filepath.Rel(here, at.File)
-			if err != nil {
-				t.Fatal(err)
-			}
-			where := filepath.ToSlash(file) + ":" + strconv.Itoa(at.Line)
-			if mark, ok := marks[where]; ok {
-				where = mark
-			}
-			*side = Place(f.Accesses[i].Op + " " + where)
+			*side = truth.Place(f.Accesses[i].Op, at.File, at.Line)
 		}
 		found[f.Detector] = append(found[f.Detector], pair.places())
 	}

@@ -31,7 +31,7 @@ type Plan struct {
 	// Detect returns detectors for the recording; it may be nil.
 	Detect func(symbols *heisen.Symbols) ([]heisen.Detector, error)
 	// OnMeeting is told of a meeting in the course of the recording; it may be nil.
-	OnMeeting func(*Meeting)
+	OnMeeting func()
 	// Finish is told that the recording has ended, while its symbols are still there; it
 	// may be nil.
 	Finish func(symbols *heisen.Symbols)
@@ -221,10 +221,9 @@ func (r *receiver) receive(ctx context.Context, p *rt.Program) error {
 		if len(r.execution.Meetings) == maxMeetings {
 			return
 		}
-		met := Meeting{m, r.sources.resolve(findingOf(m), stream.Symbols())}
-		r.execution.Meetings = append(r.execution.Meetings, met)
+		r.execution.Meetings = append(r.execution.Meetings, Meeting{Meeting: m})
 		if r.plan.OnMeeting != nil {
-			r.plan.OnMeeting(&met)
+			r.plan.OnMeeting()
 		}
 	})
 	var detectors []heisen.Detector
@@ -237,6 +236,10 @@ func (r *receiver) receive(ctx context.Context, p *rt.Program) error {
 	held := newHolding(stream.Symbols())
 	_, err = heisen.Run(ctx, stream, append(detectors, held)...)
 	drain(stream)
+	for i := range r.execution.Meetings { // now all goroutines have names
+		m := &r.execution.Meetings[i]
+		m.Finding = r.sources.resolve(findingOf(m.Meeting), stream.Symbols())
+	}
 	r.execution.Execution = *stream.Execution()
 	r.execution.Blocked = held.blocked(r.execution.Stuck, r.sources)
 	for _, in := range r.execution.Influences {

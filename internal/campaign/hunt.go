@@ -141,13 +141,13 @@ func (s *Suspect) confirmed(e *Execution) (yes bool, first int) {
 	return false, -1
 }
 
-// happened is the suspect's finding as it happened in a trial.
-func (s *Suspect) happened(t *Trial) report.Finding {
+// happened is the suspect's finding as it happened in an execution.
+func (s *Suspect) happened(e *Execution) report.Finding {
 	f := s.Finding
-	if len(t.Execution.Meetings) > 0 {
-		if met := &t.Execution.Meetings[0]; met.Kind == pick.Race {
+	if len(e.Meetings) > 0 {
+		if met := &e.Meetings[0]; met.Kind == pick.Race {
 			f = met.Finding
-			if t.First == 1 { // in the order of the suspect's
+			if s.side(met) == 1 { // in the order of the suspect's
 				f.Accesses = []report.Access{f.Accesses[1], f.Accesses[0]}
 			}
 		}
@@ -162,7 +162,7 @@ func judge(s *Suspect, trials []*Trial) *Verdict {
 	v := &Verdict{Suspect: s, Finding: s.Finding}
 	for _, t := range trials {
 		if v.Confirmed == 0 && t.Confirmed {
-			v.Finding = s.happened(t)
+			v.Finding = s.happened(t.Execution)
 		}
 		v.add(t)
 	}

@@ -18,6 +18,8 @@ type Proof struct {
 	// Execution is the recorded one under Schedule.
 	Execution *Execution
 	Steps     []report.Step // the part of it that matters, to be read
+	// Finding is the suspect's as it happened in Execution.
+	Finding report.Finding
 	// Replayed says that the same schedule gave the same execution again. Without
 	// that, nothing was shrunk.
 	Replayed bool
@@ -40,7 +42,7 @@ func (h *Hunt) Pin(ctx context.Context, v *Verdict, attempts int) (*Proof, error
 	if err != nil {
 		return nil, err
 	}
-	proof.Execution, proof.Steps = again, steps
+	proof.Execution, proof.Steps, proof.Finding = again, steps, v.Suspect.happened(again)
 	proof.Replayed = again.Hash == ending.Trial.Execution.Hash && v.Suspect.repeats(ending, again)
 	if !proof.Replayed || attempts == 0 {
 		return proof, nil
@@ -84,7 +86,7 @@ func (h *Hunt) Pin(ctx context.Context, v *Verdict, attempts int) (*Proof, error
 	if !v.Suspect.repeats(ending, last) {
 		return proof, nil
 	}
-	proof.Schedule, proof.Execution, proof.Steps = schedule, last, steps
+	proof.Schedule, proof.Execution, proof.Steps, proof.Finding = schedule, last, steps, v.Suspect.happened(last)
 	proof.Shrunk, proof.Minimal, proof.Attempts = true, shrunk.Minimal, tried+shrunk.Attempts
 	return proof, nil
 }
@@ -128,7 +130,7 @@ func (h *Hunt) record(ctx context.Context, s *Suspect, schedule *rt.Schedule) (*
 			story = newStory(symbols, h.Sources.std, schedule.Targets)
 			return []heisen.Detector{story}, nil
 		},
-		OnMeeting: func(*Meeting) { story.meeting() },
+		OnMeeting: func() { story.meeting() },
 		Finish: func(symbols *heisen.Symbols) {
 			story.steps = h.Sources.steps(story.told(), symbols)
 		},

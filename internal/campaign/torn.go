@@ -9,9 +9,8 @@ import (
 
 // torn is a detector that suspects atomic sections: where a goroutine goes through
 // one, and another accesses the variable anywhere in the run in a way that the
-// section's end does not allow, the access may come in between in another schedule. So
-// may the access at the end by another that has come to the entry, even if it went
-// another way this time.
+// section's end does not allow, the access may come in between in another schedule. Who
+// came to the section's entry only may also come to its end in another schedule.
 // It claims nothing; whether it can come there, a directed execution shows.
 //
 // A suspect has the access at the entry, that of the other goroutine, and that at the
@@ -141,6 +140,23 @@ func (v *variable) addPassage(p passage) {
 	}
 }
 
+// remotes returns the accesses of other threads that may come into a passage.
+func (v *variable) remotes(p passage) []heisen.Access {
+	var all, ends []heisen.Access
+	for _, a := range v.accesses {
+		if a.Thread == p.entry.Thread {
+			continue
+		}
+		all = append(all, a)
+		if a.Site == p.entry.Site {
+			end := p.end
+			end.Thread = a.Thread
+			ends = append(ends, end)
+		}
+	}
+	return append(all, ends...)
+}
+
 func (t *torn) place(r *heisen.Record) atomrace.Location {
 	key := placeKey{r.Loc, modeOf(r.Code)}
 	at, known := t.places[key]
@@ -150,20 +166,6 @@ func (t *torn) place(r *heisen.Record) atomrace.Location {
 		t.places[key] = at
 	}
 	return at
-}
-
-// others returns what another goroutine may do to the variable while one is in p: what
-// one has done, and, if one has come to the same entry, what comes at the end.
-func (v *variable) others(p passage) []heisen.Access {
-	all := v.accesses
-	for _, a := range v.accesses {
-		if a.Thread != p.entry.Thread && a.Site == p.entry.Site {
-			end := p.end
-			end.Thread, end.Context = a.Thread, a.Context
-			return append(slices.Clone(all), end)
-		}
-	}
-	return all
 }
 
 // Flush implements heisen.Detector: it tells what is suspected.
@@ -179,9 +181,9 @@ func (t *torn) Flush() error {
 	for _, o := range objects {
 		v := t.variables[o]
 		for _, p := range v.passages {
-			for _, remote := range v.others(p) {
+			for _, remote := range v.remotes(p) {
 				sites := [3]heisen.Site{p.entry.Site, remote.Site, p.end.Site}
-				if remote.Thread == p.entry.Thread || p.allow&modeOf(remote.Op) != 0 || told[sites] {
+				if p.allow&modeOf(remote.Op) != 0 || told[sites] {
 					continue
 				}
 				told[sites] = true

@@ -9,7 +9,7 @@ import (
 )
 
 // TestTorn has a section that one thread goes through, and others that access the
-// variable before and after it.
+// variable before and after it, one of them at the section's entry.
 func TestTorn(t *testing.T) {
 	symbols := heisen.NewSymbols()
 	site := func(line int) heisen.Site {
@@ -44,13 +44,14 @@ func TestTorn(t *testing.T) {
 		{Code: heisen.Write, TID: 2, Obj: x, Loc: s9},
 		{Code: heisen.AtomicUpdate, TID: 3, Obj: x, Loc: s8},
 		{Code: heisen.Write, TID: 1, Obj: x, Loc: s7},
+		{Code: heisen.Read, TID: 4, Obj: x, Loc: s1}, // it may come to the end in another schedule
 	} {
 		d.HandleRecords([]heisen.Record{r})
 	}
 	if err := d.Flush(); err != nil {
 		t.Fatal(err)
 	}
-	want := "[atomicity T2:1 T1:7 T2:2 atomicity T2:1 T3:8 T2:2]"
+	want := "[atomicity T2:1 T1:7 T2:2 atomicity T2:1 T3:8 T2:2 atomicity T2:1 T4:2 T2:2]"
 	if got := fmt.Sprint(told); got != want {
 		t.Errorf("%s, want %s", got, want)
 	}

@@ -379,6 +379,7 @@ func (f *fuzzing) pin(ctx context.Context, v *campaign.Verdict, finding *report.
 	if proof == nil || proof.Execution == nil {
 		return
 	}
+	finding.Accesses, finding.Goroutines = proof.Finding.Accesses, proof.Finding.Goroutines
 	finding.Witness, finding.Blocked = proof.Steps, proof.Execution.Blocked
 	t := finding.Trials
 	t.Replayed, t.Choices = proof.Replayed, len(proof.Execution.Choices)

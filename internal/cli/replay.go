@@ -61,32 +61,23 @@ func (inv *invocation) replay() (int, error) {
 
 // repeat executes a program under a schedule and says what happens.
 func (inv *invocation) repeat(ctx context.Context, p *campaign.Program, sources *campaign.Sources, plan *rt.Schedule, schedule *racefuzz.Schedule, limit time.Duration, asJSON bool) (int, error) {
-	printed := map[string]bool{}
-	print := textTo(inv.Err)
-	if asJSON {
-		print = jsonTo(inv.Out)
-	}
-	var later []*report.Finding
 	e, err := p.Execute(ctx, campaign.Plan{
 		Schedule: plan, Mode: rt.Unrepeated, Limit: limit, Input: inv.In, Output: inv.Out, Errors: inv.Err,
-		OnMeeting: func(m *campaign.Meeting) {
-			f := m.Finding
-			if printed[f.Fingerprint] {
-				return
-			}
-			printed[f.Fingerprint] = true
-			if asJSON {
-				later = append(later, &f)
-				return
-			}
-			print(&f)
-		},
 	}, sources)
 	if err != nil {
 		return Failed, err
 	}
-	for _, f := range later {
-		err = errors.Join(err, print(f))
+	print := textTo(inv.Err)
+	if asJSON {
+		print = jsonTo(inv.Out)
+	}
+	printed := map[string]bool{}
+	for i := range e.Meetings {
+		f := &e.Meetings[i].Finding
+		if !printed[f.Fingerprint] {
+			printed[f.Fingerprint] = true
+			err = errors.Join(err, print(f))
+		}
 	}
 	if e.Stuck != nil {
 		for i := range e.Blocked {
