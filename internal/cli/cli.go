@@ -52,7 +52,8 @@ type invocation struct {
 	limit int           // of what a hidden call reaches
 	once  bool          // that is looked at once
 
-	hidden *rt.Hidden // those packages, once the program is built; nil if there are none
+	hidden     *rt.Hidden        // those packages, once the program is built; nil if there are none
+	directives map[string]string // by variable that a directive names, where it stands
 }
 
 // Main runs the command with the given arguments, without the program's name,

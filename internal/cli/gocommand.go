@@ -155,7 +155,9 @@ func (inv *invocation) hidePackages(ctx context.Context, b *build.Builder) error
 		return err
 	}
 	inv.hidden = &rt.Hidden{Packages: hiding.Packages, Limit: inv.limit, Once: inv.once}
+	inv.directives = map[string]string{}
 	for _, r := range hiding.Reaches {
+		inv.directives[r.Variable] = r.At
 		inv.hidden.Variables = append(inv.hidden.Variables, r.Variable)
 	}
 	return nil

@@ -20,13 +20,14 @@ import (
 // not (go test starts one for each package, and tests may start more). Each has
 // its own goroutine.
 type session struct {
-	listener *rt.Listener
-	handle   handler
-	mode     rt.Mode
-	live     *rt.Live // what programs look for themselves; may be nil
-	hidden   *rt.Hidden
-	name     string    // of the tool
-	errors   io.Writer // standard error
+	listener   *rt.Listener
+	handle     handler
+	mode       rt.Mode
+	live       *rt.Live // what programs look for themselves; may be nil
+	hidden     *rt.Hidden
+	directives map[string]string // by variable that one names, where it stands
+	name       string            // of the tool
+	errors     io.Writer         // standard error
 
 	programs sync.WaitGroup
 	mu       sync.Mutex
@@ -49,7 +50,7 @@ func newSession(inv *invocation, mode rt.Mode, live *rt.Live, handle handler) (*
 	if err != nil {
 		return nil, err
 	}
-	return &session{listener: l, handle: handle, mode: mode, live: live, hidden: inv.hidden, name: inv.tool.Name, errors: inv.Err, open: map[*rt.Program]int{}}, nil
+	return &session{listener: l, handle: handle, mode: mode, live: live, hidden: inv.hidden, directives: inv.directives, name: inv.tool.Name, errors: inv.Err, open: map[*rt.Program]int{}}, nil
 }
 
 // run starts cmd and consumes the streams of every instrumented program below
@@ -104,7 +105,12 @@ func (s *session) program(number int, p *rt.Program) error {
 		return err
 	}
 	if p.Stripped {
-		fmt.Fprintf(s.errors, "%s: process %d has no symbol table, so hidden calls that may touch a variable may touch all; it is linked with -s\n", s.name, stream.PID())
+		fmt.Fprintf(s.errors, "%s: process %d has no symbol table, so hidden calls may touch everything; it is linked with -s\n", s.name, stream.PID())
+	}
+	if s.hidden != nil {
+		for _, v := range s.hidden.Missing(p.Executable()) {
+			fmt.Fprintf(s.errors, "%s: %s: process %d has no variable %s\n", s.name, s.directives[v], stream.PID(), v)
+		}
 	}
 	s.mu.Lock()
 	s.seen++

@@ -50,20 +50,19 @@ const (
 var ErrStripped = errors.New("the program has no symbol table")
 
 // encode returns the message to a program whose text starts at an address. exe is
-// its executable: without its symbols a pointer to any variable reaches all of
-// them, and the error is ErrStripped.
+// its executable: without its symbols every call reaches all objects, and the error is
+// ErrStripped.
 func (h *Hidden) encode(exe io.ReaderAt, text uint64) (message []byte, err error) {
 	prefixes := make([]string, len(h.Packages))
 	for i, path := range h.Packages {
 		prefixes[i] = symbolPrefix(path) + "."
 	}
-	wanted := map[string]bool{}
+	found := map[string]bool{} // by symbol
 	for _, v := range h.Variables {
-		dot := strings.LastIndexByte(v, '.')
-		wanted[symbolPrefix(v[:max(dot, 0)])+v[max(dot, 0):]] = true
+		found[variableSymbol(v)] = false
 	}
-	globals, err := globalsOf(exe, text, prefixes, wanted)
-	if err != nil { // all data may be the hidden packages'
+	globals, err := globalsOf(exe, text, prefixes, found)
+	if err != nil {
 		globals = nil
 	}
 	limit := h.Limit
@@ -96,6 +95,30 @@ func (h *Hidden) encode(exe io.ReaderAt, text uint64) (message []byte, err error
 	return b, err
 }
 
+// Missing returns those of the variables that a program with this executable does
+// not have: there are none of that name, or nothing uses them.
+func (h *Hidden) Missing(exe io.ReaderAt) (variables []string) {
+	found := map[string]bool{}
+	for _, v := range h.Variables {
+		found[variableSymbol(v)] = false
+	}
+	if _, err := globalsOf(exe, 0, nil, found); err != nil {
+		return nil
+	}
+	for _, v := range h.Variables {
+		if !found[variableSymbol(v)] {
+			variables = append(variables, v)
+		}
+	}
+	return variables
+}
+
+// variableSymbol is how the compiler writes an import path, a dot and a variable.
+func variableSymbol(v string) string {
+	dot := max(strings.LastIndexByte(v, '.'), 0)
+	return symbolPrefix(v[:dot]) + v[dot:]
+}
+
 // symbolPrefix is how the compiler writes an import path before the names of
 // functions and variables.
 func symbolPrefix(path string) string {
@@ -115,7 +138,8 @@ func symbolPrefix(path string) string {
 type global struct{ start, size uint64 }
 
 // globalsOf returns the variables of a program, by address. Those of packages with
-// the prefixes, and those that are wanted, have globalRoot in their size, those of the runtime globalOpaque.
+// the prefixes, and those that are wanted, have globalRoot in their size, those of
+// the runtime globalOpaque. Of what is wanted it notes that it is there.
 func globalsOf(exe io.ReaderAt, text uint64, prefixes []string, wanted map[string]bool) (globals []global, err error) {
 	if exe == nil {
 		return nil, ErrStripped
@@ -146,7 +170,11 @@ func globalsOf(exe io.ReaderAt, text uint64, prefixes []string, wanted map[strin
 			continue
 		}
 		g := global{s.Value + moved, s.Size}
-		if wanted[s.Name] || slices.ContainsFunc(prefixes, func(p string) bool { return strings.HasPrefix(s.Name, p) }) {
+		_, named := wanted[s.Name]
+		if named {
+			wanted[s.Name] = true
+		}
+		if named || slices.ContainsFunc(prefixes, func(p string) bool { return strings.HasPrefix(s.Name, p) }) {
 			g.size |= globalRoot
 		} else if strings.HasPrefix(s.Name, "runtime.") || strings.HasPrefix(s.Name, "internal/runtime/") {
 			g.size |= globalOpaque

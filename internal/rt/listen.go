@@ -89,8 +89,8 @@ func (l *Listener) Close() error {
 
 // Program is a connected program.
 type Program struct {
-	// Stripped says that the program has no symbol table, so that a pointer to a
-	// variable reaches all variables. Open sets it, if packages are hidden.
+	// Stripped says that the program has no symbol table, so that hidden calls reach
+	// all objects. Open sets it, if packages are hidden.
 	Stripped bool
 
 	conn   *net.UnixConn

@@ -304,6 +304,9 @@ func heisenReach(gp *g, pc, sp uintptr) uint32 {
 	w.begin()
 	w.framed = 0
 	w.gp, w.pc, w.sp = gp, pc, sp
+	if w.vars == 0 {
+		w.data(racedatastart) // all of it, for nobody knows whose is what
+	}
 	for i := range w.vars {
 		if v := w.global(i); v.size&heisenIsRoot != 0 {
 			w.add(v.start, v.size&^heisenIsRoot)
