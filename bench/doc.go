@@ -6,6 +6,7 @@
 // overhead what they cost, and what they cost under Go's race detector, soak
 // whether memory stays bounded in long runs; racefuzz measures how often strategies
 // bring about races; solvers compares the order solver with others, on formulas that
-// package maximal writes. Package workload generates the traces that benchmarks and
-// tests run on, and package models has the papers' programs for package racefuzz.
+// package maximal writes; rdit measures what recordings without some packages are
+// worth. Package workload generates the traces that benchmarks and tests run on, and
+// package models has the papers' programs for package racefuzz.
 package bench

@@ -39,10 +39,13 @@ type use struct {
 	shared  bool  // another one, too
 	plain   bool  // by accesses
 	written bool
-	ordered bool       // some touches keep their order with all others
-	line    line       // if it is ordered
-	last    order.Node // the last write, plus one
-	cell    int32      // its number, plus one
+	ordered bool // some touches keep their order with all others
+	line    line // if it is ordered
+
+	locked             bool                 // it is a lock in memory
+	writes, operations map[int32]order.Node // of such, by chain: the last
+	last               order.Node           // the last write, plus one
+	cell               int32                // its number, plus one
 }
 
 func (u *use) by(thread int32) {
@@ -62,6 +65,13 @@ type syncUse struct {
 	index         int32 // of the lock, plus one
 	queue         int32 // of the message, plus one
 	grips         []openGrip
+	freed         []freed
+}
+
+// freed is that another thread ended a thread's hold of a lock.
+type freed struct {
+	thread  int32 // whose hold it was
+	release order.Node
 }
 
 // openGrip is a section that has not ended, and how often its thread holds the
@@ -261,7 +271,7 @@ func (b *builder) findUses() {
 			from, to := b.accessed(r)
 			for c := from; c < to; c++ {
 				b.uses[c].by(t)
-				b.uses[c].written = true
+				b.uses[c].written, b.uses[c].locked = true, true
 			}
 		}
 		if b.blocks {
@@ -439,7 +449,7 @@ func (b *builder) matters(i int) bool {
 // before r, or in it.
 func (b *builder) decides(r *heisen.Record) bool {
 	from, to := b.accessed(r)
-	return r.Code == heisen.Branch || from < to && isReading(r) && r.Code != heisen.Read
+	return r.Code == heisen.Branch || from < to && isRead(r.Code) && r.Code != heisen.Read
 }
 
 // number numbers the nodes.
@@ -529,9 +539,6 @@ func (b *builder) findValues() {
 func isRead(op heisen.Op) bool {
 	return op == heisen.Read || op == heisen.AtomicRead || op == heisen.AtomicUpdate
 }
-
-// isReading reports whether what r does to memory depends on what is there.
-func isReading(r *heisen.Record) bool { return isRead(r.Access()) }
 
 // writes reports whether r changes the cells that it touches.
 func writes(r *heisen.Record) bool { return isLife(r.Code) || r.Access().IsWrite() }
@@ -664,8 +671,12 @@ func (b *builder) lines(i int, n order.Node) {
 	}
 	if isLife(r.Code) {
 		from, to := b.reached(life(r))
-		for c := from; c < to; c++ {
-			b.line(&b.uses[c], n, true)
+		for c := from; c < to; c++ { // only what comes later needs it
+			l := &b.uses[c].line
+			if l.barrier != 0 {
+				b.edge(l.barrier-1, n)
+			}
+			l.barrier = n + 1
 		}
 		return
 	}
@@ -716,17 +727,36 @@ func (b *builder) touch(r *heisen.Record, n order.Node) (list []touch) {
 			u.cell = int32(len(b.cells))
 		}
 		t := touch{cell: u.cell - 1, read: -1, write: writes(r)}
-		if isReading(r) {
+		if isRead(r.Code) {
 			t.read = int32(len(b.reads))
 			b.reads = append(b.reads, b.readOf(r, n, c))
 		}
 		if t.write {
 			u.last = n + 1
 			b.cells[t.cell].writes = append(b.cells[t.cell].writes, n)
+			if u.locked {
+				b.word(u, n, isLockOp(r.Code))
+			}
 		}
 		list = append(list, t)
 	}
 	return list
+}
+
+// word keeps operations on a lock in order with what else overwrites its memory, as
+// its initialisation does.
+func (b *builder) word(u *use, n order.Node, operation bool) {
+	mine, others := &u.writes, u.operations
+	if operation {
+		mine, others = &u.operations, u.writes
+	}
+	for _, e := range others {
+		b.sees(e, n)
+	}
+	if *mine == nil {
+		*mine = map[int32]order.Node{}
+	}
+	(*mine)[b.chain[n]] = n
 }
 
 func (b *builder) readOf(r *heisen.Record, n order.Node, c int) read {
@@ -801,6 +831,11 @@ func (b *builder) queue(s *syncUse) int32 {
 }
 
 func (b *builder) acquire(s *syncUse, object heisen.Object, t int32, shared bool, n order.Node) {
+	for _, f := range s.freed {
+		if f.thread == t && n != none {
+			b.sees(f.release, n)
+		}
+	}
 	for i := range s.grips {
 		if g := &s.grips[i]; g.thread == t && g.shared == shared {
 			g.times++ // it holds it already
@@ -830,15 +865,18 @@ func (b *builder) release(s *syncUse, t int32, shared bool, n order.Node) {
 	if at < 0 {
 		return // checkLocks has excluded it
 	}
-	id := s.grips[at].section
+	id, holder := s.grips[at].section, s.grips[at].thread
 	if !s.drop(at) {
 		return
 	}
 	x := &b.sections[id]
 	x.release = n
 	b.ends[n] = id
-	if x.acquire != none {
-		b.sees(x.acquire, n) // known, unless another thread releases
+	if x.chain != b.chain[n] { // another thread releases
+		if x.acquire != none {
+			b.sees(x.acquire, n)
+		}
+		s.freed = append(s.freed, freed{holder, n})
 	}
 }
 

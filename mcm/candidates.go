@@ -81,13 +81,20 @@ type access struct {
 	op   heisen.Op
 }
 
-// accesses returns, by cell, who accesses it, as observed.
+// accesses returns, by cell and life, who accesses it, as observed.
 func (m *Model) accesses() [][]access {
 	list := make([][]access, len(m.cells))
 	for _, n := range m.hint[1:] {
 		r := &m.records[m.event[n]]
 		op := r.Access()
-		if op == heisen.Invalid {
+		switch {
+		case isLife(r.Code):
+			for _, t := range m.touches[m.touchAt[n]:m.touchAt[n+1]] {
+				list = append(list, list[t.cell])
+				list[t.cell] = nil
+			}
+			continue
+		case op == heisen.Invalid:
 			continue
 		}
 		for _, t := range m.touches[m.touchAt[n]:m.touchAt[n+1]] {

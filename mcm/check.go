@@ -17,6 +17,7 @@ type simulation struct {
 
 	solver  *order.Solver      // for booleans; nil where nobody looks at clauses
 	choices map[*read][]choice // of the solver
+	prefer  []order.Lit        // choices as observed, which the solver has not been told of
 }
 
 func newSimulation(m *Model) *simulation {
@@ -165,7 +166,7 @@ func (s *simulation) choose(r *read, w order.Node, guard []order.Lit, clauses []
 			}
 			c := choice{o, s.solver.NewBool()}
 			if o == r.saw {
-				s.solver.Prefer(c.lit) // it is valid
+				s.prefer = append(s.prefer, c.lit)
 			}
 			list = append(list, c)
 			clause = append(clause, c.lit)
@@ -185,16 +186,22 @@ func (s *simulation) choose(r *read, w order.Node, guard []order.Lit, clauses []
 		s.choices[r] = list
 		clauses = append(clauses, clause)
 	}
-	if w == none {
-		return clauses
-	}
+	before := len(clauses)
 	for _, c := range list {
-		if c.write != none && s.place[c.write] > s.place[w] || known && !s.solver.Holds(c.lit) {
+		if w == none || c.write != none && s.place[c.write] > s.place[w] || known && !s.solver.Holds(c.lit) {
 			continue
 		}
 		clause := []order.Lit{c.lit.Not(), {Before: r.node, After: w}}
 		if c.write != none {
 			clause = append(clause, order.Lit{Before: w, After: c.write})
+		}
+		clauses = append(clauses, clause)
+	}
+	if known && len(clauses) == before {
+		// It has made no choice, for the solver took it that it comes after the goal.
+		clause := guard
+		for _, c := range list {
+			clause = append(clause, c.lit)
 		}
 		clauses = append(clauses, clause)
 	}

@@ -18,6 +18,8 @@ type closure struct {
 	trail []change
 	work  []order.Node
 	met   []bool // by chain; scratch
+
+	observed bool // each read sees the very write that it saw: what follows then is no more than a guess
 }
 
 // link is an edge to a node of another chain.
@@ -204,7 +206,7 @@ func (c *closure) saturateReads() bool {
 			continue
 		}
 		saw := r.saw
-		if len(r.same) > 0 || r.init && saw != none {
+		if !c.observed && (len(r.same) > 0 || r.init && saw != none) {
 			var only bool
 			if saw, only = c.choice(r); !only {
 				continue

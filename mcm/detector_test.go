@@ -151,3 +151,11 @@ func TestBudget(t *testing.T) {
 		}
 	}
 }
+
+// TestHandover: a lock that another thread releases is a message.
+func TestHandover(t *testing.T) {
+	records, symbols := parse(t, `T0|acq(l) T0|fork(T1) T1|w(a) T1|rel(l) T0|acq(l) T0|r(a)`)
+	if found := predict(t, symbols, records); len(found) > 0 {
+		t.Errorf("%+v", found)
+	}
+}

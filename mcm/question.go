@@ -2,6 +2,8 @@ package mcm
 
 import (
 	"fmt"
+	"iter"
+	"slices"
 
 	"github.com/heisen-go/heisen"
 	"github.com/heisen-go/heisen/mcm/order"
@@ -159,17 +161,36 @@ func (m *Model) answer(q *query) (Verdict, []order.Node, error) {
 			m.stats.Closure++
 			return Impossible, nil, nil
 		}
-		for _, bold := range [2]bool{false, true} {
-			if bold && !m.soft {
-				break
-			}
-			if nodes := s.greedy(bold); nodes != nil && len(s.sim.violated(nodes)) == 0 {
-				m.stats.Greedy++
-				return Possible, nodes, nil
-			}
+		if nodes := s.schedule(); nodes != nil {
+			m.stats.Greedy++
+			return Possible, nodes, nil
 		}
 	}
 	return s.solve(q)
+}
+
+// schedule looks for an answer with greedy schedules: after the closure; then, if
+// reads have choices, boldly, and as if they had none.
+func (s *solving) schedule() []order.Node {
+	try := func(bold bool) []order.Node {
+		if nodes := s.greedy(bold); nodes != nil && len(s.sim.violated(nodes)) == 0 {
+			return nodes
+		}
+		return nil
+	}
+	if nodes := try(false); nodes != nil || !s.m.soft {
+		return nodes
+	}
+	if nodes := try(true); nodes != nil {
+		return nodes
+	}
+	s.closure.observed = true
+	possible := s.closure.saturate()
+	s.closure.observed = false
+	if !possible {
+		return nil
+	}
+	return try(false)
 }
 
 // solve asks the solver.
@@ -189,6 +210,12 @@ func (s *solving) solve(q *query) (Verdict, []order.Node, error) {
 	for _, e := range q.edges(m) {
 		assume = append(assume, order.Lit{Before: e.from, After: e.to})
 	}
+	for _, l := range s.lazy.prefer {
+		if err := s.solver.Prefer(l); err != nil {
+			return Unknown, nil, fmt.Errorf("mcm: %w", err)
+		}
+	}
+	s.lazy.prefer = s.lazy.prefer[:0]
 	check := s.lazy.violated
 	if m.literal {
 		check = func([]order.Node) [][]order.Lit { return nil }
@@ -244,6 +271,7 @@ func (s *solving) start() error {
 		}
 	}
 	s.solver, s.lazy.solver, s.lazy.choices = solver, solver, map[*read][]choice{}
+	s.lazy.prefer = nil
 	return nil
 }
 
@@ -324,8 +352,33 @@ func (m *Model) conflicting(i, j int) error {
 		return fmt.Errorf("%w: %v and %v do not conflict", ErrQuestion, a.Code, b.Code)
 	case !(heisen.Objects{extent(a)}).Meets(extent(b).Start, extent(b).Len):
 		return fmt.Errorf("%w: records %d and %d touch different objects", ErrQuestion, i, j)
+	case !m.window.oneLife(i, j):
+		return fmt.Errorf("%w: records %d and %d touch different lives of an object", ErrQuestion, i, j)
 	}
 	return nil
+}
+
+// oneLife reports whether two records touch an object whose life neither starts nor
+// ends between them.
+func (w *Window) oneLife(i, j int) bool {
+	i, j = min(i, j), max(i, j)
+	a, b := extent(&w.Records[i]), extent(&w.Records[j])
+	last := func(s heisen.Span) heisen.Object { return s.Start + heisen.Object(s.Len-1) }
+	from, to := max(a.Start, b.Start), min(last(a), last(b))
+	var ended []heisen.Span
+	for k := i + 1; k < j; k++ {
+		if r := &w.Records[k]; isLife(r.Code) {
+			ended = append(ended, life(r))
+		}
+	}
+	for o := from; ; o++ {
+		if !heisen.NewObjects(slices.Clone(ended)...).Meets(o, 1) {
+			return true
+		}
+		if o == to {
+			return false
+		}
+	}
 }
 
 // Deadlock asks whether threads can wait for each other in a circle: whether the
@@ -434,6 +487,19 @@ func (m *Model) ask(c candidate) (Verdict, *Witness, error) {
 		return Unknown, nil, fmt.Errorf("mcm: a witness does not replay: %w", err)
 	}
 	return verdict, w, nil
+}
+
+// Pairs yields the pairs of records that Race is worth asking about, the earlier
+// one first: accesses by different threads that meet and conflict, that no common
+// lock excludes and that are not ordered in any case. All other pairs of accesses
+// are Impossible.
+func (m *Model) Pairs() iter.Seq2[int, int] {
+	return func(yield func(int, int) bool) {
+		on := true
+		m.racePairs(func(places) bool { return on }, func(c candidate) {
+			on = on && yield(int(c.at[0]), int(c.at[1]))
+		})
+	}
 }
 
 // Stats returns how the questions so far were answered.

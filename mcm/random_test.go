@@ -49,6 +49,12 @@ func randomWindow(rng *rand.Rand, s shape) (*Window, *heisen.Symbols) {
 	}
 	h := newHoldings()
 	add := func(r heisen.Record) {
+		switch r.Code {
+		case heisen.Acquire, heisen.Release, heisen.AcquireShared, heisen.ReleaseShared:
+			if s.ranges && r.Obj == lockBase {
+				r.Flags |= heisen.LockWord
+			}
+		}
 		r.Loc = heisen.Site(len(w.Records) + 1)
 		w.Records = append(w.Records, r)
 		h.apply(&r)
@@ -193,6 +199,13 @@ func randomWindow(rng *rand.Rand, s shape) (*Window, *heisen.Symbols) {
 			}
 			hidden[t] = append(hidden[t], r)
 		default:
+			if s.ranges && rng.IntN(2) == 0 { // a lock in memory
+				r.Code, r.Obj, r.Len = heisen.Write, lockBase, 8
+				if rng.IntN(2) == 0 {
+					r.Code = heisen.Read
+				}
+				break
+			}
 			if !s.lives {
 				continue
 			}

@@ -46,10 +46,12 @@ type replayer struct {
 	dense    map[heisen.Thread]int32
 	forkOf   []int32         // by record: the fork of its thread before it, or -1
 	owner    []heisen.Thread // by release: whose hold it ends
+	freed    map[int][]int   // by acquisition: the releases by others that ended former holds of its thread
 	joins    []int32         // by Join: how many records of the thread come before it
 	bounds   []heisen.Object
 	from, to []int32   // by record: the pieces of memory that it accesses
 	saw      [][]int32 // by record: the last writer of each piece, -1 if there is none in the window
+	clashes  [][]int32 // by piece: what writes it, if locks are overwritten there
 	initial  []int32   // by piece: a read that shows what was there before, or -1
 	sent     map[heisen.Object][]int32
 	mixed    map[heisen.Object]bool // objects whose events keep their order
@@ -100,6 +102,7 @@ func newReplayer(w *Window, s settings) *replayer {
 	}
 	p.findMixed()
 	p.findPieces()
+	p.findClashes()
 	p.findSpecial()
 	p.reset()
 	p.observe()
@@ -119,6 +122,12 @@ func (p *replayer) findMixed() {
 	p.mixed = map[heisen.Object]bool{}
 	p.sent = map[heisen.Object][]int32{}
 	holders := newHoldings()
+	type hold struct {
+		lock   heisen.Object
+		thread heisen.Thread
+	}
+	byOthers := map[hold][]int{}
+	p.freed = map[int][]int{}
 	for _, h := range p.window.Held {
 		code := heisen.Acquire
 		if h.Shared {
@@ -138,6 +147,9 @@ func (p *replayer) findMixed() {
 			if !canTake(holders.held[r.Obj], r.TID, r.Code == heisen.AcquireShared) {
 				p.mixed[r.Obj] = true
 			}
+			if list := byOthers[hold{r.Obj, r.TID}]; len(list) > 0 {
+				p.freed[i] = slices.Clone(list)
+			}
 			holders.apply(r)
 		case heisen.Release, heisen.ReleaseShared:
 			uses[r.Obj] |= asLock
@@ -146,6 +158,10 @@ func (p *replayer) findMixed() {
 				p.mixed[r.Obj] = true
 			}
 			p.owner[i] = g.thread
+			if ok && g.thread != r.TID {
+				key := hold{r.Obj, g.thread}
+				byOthers[key] = append(byOthers[key], i)
+			}
 			holders.apply(r)
 		case heisen.Send, heisen.Receive:
 			uses[r.Obj] |= asMessage
@@ -214,6 +230,43 @@ func (p *replayer) findPieces() {
 		}
 	}
 }
+
+// findClashes finds where locks are overwritten.
+func (p *replayer) findClashes() {
+	p.clashes = make([][]int32, len(p.bounds))
+	locked, overwritten := make([]bool, len(p.bounds)), make([]bool, len(p.bounds))
+	for i := range p.window.Records {
+		for k := p.from[i]; k < p.to[i]; k++ {
+			if p.overwrites(i) {
+				overwritten[k] = true
+			} else if !p.window.Records[i].Code.IsAccess() {
+				locked[k] = true
+			}
+		}
+	}
+	for i := range p.window.Records {
+		for k := p.from[i]; k < p.to[i]; k++ {
+			if locked[k] && overwritten[k] && (p.overwrites(i) || !p.window.Records[i].Code.IsAccess()) {
+				p.clashes[k] = append(p.clashes[k], int32(i))
+			}
+		}
+	}
+}
+
+// overwrites reports whether a record writes memory, and not as an operation on a
+// lock.
+func (p *replayer) overwrites(i int) bool {
+	switch r := &p.window.Records[i]; r.Code {
+	case heisen.Alloc, heisen.Free:
+		return true
+	default:
+		return r.Code.IsWrite()
+	}
+}
+
+// clash reports whether one of two records overwrites a lock that the other operates
+// on, given that both write the same memory.
+func (p *replayer) clash(i, j int) bool { return p.overwrites(i) != p.overwrites(j) }
 
 // findSpecial finds the records that keep an order with others for other reasons
 // than what they see.
@@ -361,7 +414,7 @@ func (p *replayer) keeps(i, j int) bool {
 		return true
 	}
 	x, y := names(a), names(b)
-	if a.Code == heisen.Alloc || a.Code == heisen.Free || b.Code == heisen.Alloc || b.Code == heisen.Free {
+	if a.Code == heisen.Alloc || a.Code == heisen.Free {
 		if (heisen.Objects{x}).Meets(y.Start, y.Len) {
 			return true
 		}
@@ -433,7 +486,7 @@ func (p *replayer) observe() {
 
 // reads reports whether an event's effect depends on the memory that it accesses.
 func reads(r *heisen.Record) bool {
-	switch r.Access() {
+	switch r.Code {
 	case heisen.Read, heisen.AtomicRead, heisen.AtomicUpdate:
 		return true
 	}
@@ -513,6 +566,11 @@ func (p *replayer) can(i int) error {
 		if !p.mixed[r.Obj] && !canTake(p.held[r.Obj], r.TID, r.Code == heisen.AcquireShared) {
 			return fmt.Errorf("%w: record %d takes lock %d, which is held", ErrReplay, i, r.Obj)
 		}
+		for _, j := range p.freed[i] {
+			if !p.done[j] && !p.mixed[r.Obj] {
+				return fmt.Errorf("%w: record %d takes lock %d, which it still holds", ErrReplay, i, r.Obj)
+			}
+		}
 	case heisen.Release, heisen.ReleaseShared:
 		shared := r.Code == heisen.ReleaseShared
 		if !p.mixed[r.Obj] && !slices.ContainsFunc(p.held[r.Obj], func(g grip) bool { return g.thread == p.owner[i] && g.shared == shared }) {
@@ -528,6 +586,13 @@ func (p *replayer) can(i int) error {
 		for k, s := range sends {
 			if p.done[s] != (k < before) && !p.mixed[r.Obj] {
 				return fmt.Errorf("%w: record %d receives other messages than it did", ErrReplay, i)
+			}
+		}
+	}
+	for k := p.from[i]; k < p.to[i] && (p.overwrites(i) || !r.Code.IsAccess()); k++ {
+		for _, j := range p.clashes[k] {
+			if int(j) < i && !p.done[j] && p.clash(int(j), i) {
+				return fmt.Errorf("%w: record %d overwrites a lock, or uses it, before record %d does", ErrReplay, i, j)
 			}
 		}
 	}

@@ -63,6 +63,13 @@ func (s *smt) write(asked ...int) {
 // steps says that threads take their steps, start after their fork and end before
 // their join.
 func (s *smt) steps() {
+	for i := range s.window.Records {
+		for _, j := range s.freed[i] {
+			if !s.mixed[s.window.Records[i].Obj] {
+				s.print("(assert (< O%d O%d))\n", j, i)
+			}
+		}
+	}
 	for _, list := range s.replayer.steps {
 		for k := 1; k < len(list); k++ {
 			s.print("(assert (< O%d O%d))\n", list[k-1], list[k])
@@ -200,6 +207,15 @@ func (s *smt) values() {
 		if r.Access().IsWrite() || r.Code == heisen.Alloc || r.Code == heisen.Free {
 			for k := s.from[i]; k < s.to[i]; k++ {
 				writers[k] = append(writers[k], i)
+			}
+		}
+	}
+	for _, list := range s.clashes {
+		for k, j := range list {
+			for _, i := range list[:k] {
+				if s.clash(int(i), int(j)) {
+					s.print("(assert (< O%d O%d))\n", i, j)
+				}
 			}
 		}
 	}

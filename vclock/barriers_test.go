@@ -39,7 +39,7 @@ func forHidden(t *testing.T, n int, overlap bool, check func([]heisen.Record, *h
 // TestBarrierPairsAreReachability compares the reference with the definition of
 // what BarrierPairs order, pair by pair.
 func TestBarrierPairsAreReachability(t *testing.T) {
-	forHidden(t, 250, false, func(trace []heisen.Record, symbols *heisen.Symbols) error {
+	forHidden(t, 100, false, func(trace []heisen.Record, symbols *heisen.Symbols) error {
 		_, reference := with(symbols)
 		return reachable(trace, judge(trace, symbols), reference)
 	})
@@ -47,7 +47,7 @@ func TestBarrierPairsAreReachability(t *testing.T) {
 
 // TestFastTrackPromiseWithBarrierPairs checks FastTrack against the reference.
 func TestFastTrackPromiseWithBarrierPairs(t *testing.T) {
-	forHidden(t, 500, false, func(trace []heisen.Record, symbols *heisen.Symbols) error {
+	forHidden(t, 200, false, func(trace []heisen.Record, symbols *heisen.Symbols) error {
 		fastTrack, reference := with(symbols)
 		return promise(trace, fastTrack, reference)
 	})
@@ -56,7 +56,7 @@ func TestFastTrackPromiseWithBarrierPairs(t *testing.T) {
 // TestOverlappingSets: where sets of objects overlap in part, or lose a part, there
 // is no false alarm.
 func TestOverlappingSets(t *testing.T) {
-	forHidden(t, 120, true, func(trace []heisen.Record, symbols *heisen.Symbols) error {
+	forHidden(t, 50, true, func(trace []heisen.Record, symbols *heisen.Symbols) error {
 		want := judge(trace, symbols)
 		fastTrack, reference := with(symbols)
 		found, err := findingsOf(trace, reference)
@@ -75,7 +75,7 @@ func TestOverlappingSets(t *testing.T) {
 // TestWithoutHiddenCalls: on traces without BarrierPairs, to accept them changes
 // nothing.
 func TestWithoutHiddenCalls(t *testing.T) {
-	forRandomTraces(t, 300, func(trace []heisen.Record) error {
+	forRandomTraces(t, 60, func(trace []heisen.Record) error {
 		_, reference := with(nil)
 		if err := reachable(trace, judge(trace, nil), reference); err != nil {
 			return fmt.Errorf("accepting BarrierPairs: %w", err)

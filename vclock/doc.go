@@ -9,5 +9,6 @@
 // Both stand on Order, which is the happens-before relation of the ops of
 // package heisen, and on Clock and Epoch, which are for the use of other
 // detectors too. Nothing here reports a race that is none, if the events are
-// complete.
+// complete; where calls are hidden, the option BarrierPairs makes up for what is
+// missing (TREE and RDIT, chapter 4).
 package vclock

@@ -14,7 +14,7 @@ func (o overlay) addClock(read func(string) ([]byte, error)) error {
 		return err
 	}
 	if strings.Count(string(text), "time·now<ABIInternal>") != 1 {
-		return fmt.Errorf("%w GOROOT: %s does not have one function time.now", ErrUnsupported, assembly)
+		return fmt.Errorf("%w GOROOT: %s: not one function time.now", ErrUnsupported, assembly)
 	}
 	o[assembly] = []byte(strings.Replace(string(text), "time·now<ABIInternal>", "runtime·heisenClock<ABIInternal>", 1))
 	for path, patches := range map[string][]patch{

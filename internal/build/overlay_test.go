@@ -176,7 +176,7 @@ func TestStrangeGOROOT(t *testing.T) {
 	}
 	needed := []string{"sync/atomic/doc.go", "sync/atomic/doc_64.go", "internal/race/norace.go"}
 	for path := range o {
-		if _, err := os.Stat(filepath.Join(toolchain.Root, "src", path)); err == nil && strings.HasSuffix(path, ".go") && filepath.Base(path) != "race.go" {
+		if _, err := os.Stat(filepath.Join(toolchain.Root, "src", path)); err == nil && o[path] != nil && filepath.Base(path) != "race.go" {
 			needed = append(needed, path)
 		}
 	}
@@ -209,6 +209,10 @@ func TestStrangeGOROOT(t *testing.T) {
 	for _, change := range []struct{ path, from, to, want string }{
 		{"runtime/mgc.go", "func gcSweep(", "func gcSweep2(", "no function gcSweep"},
 		{"runtime/proc.go", "func sysmon(", "func sysmonitor(", "no function sysmon"},
+		{"runtime/time_linux_amd64.s", "TEXT time·now<", "TEXT time·then<", "not one function time.now"},
+		{"runtime/time_nofake.go", "func nanotime(", "func nanos(", "no function nanotime"},
+		{"runtime/mgcmark.go", "isAsyncPreempt || isDebugCall {", "isDebugCall {", "0 expressions isAsyncPreempt || isDebugCall in scanframeworker, not 1"},
+		{"runtime/proc.go", "const randomizeScheduler", "const randomize", "no constant randomizeScheduler"},
 		{"internal/sync/mutex.go", "race.Release(", "race.Let(", "0 calls of race.Release(unsafe.Pointer(m)) in Mutex.Unlock, not 1"},
 		{"internal/race/norace.go", "const Enabled = false", "const Enabled = true", "no constant Enabled"},
 		{"internal/race/norace.go", "func Acquire(", "func Obtain(", "unknown function Obtain"},

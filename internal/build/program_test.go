@@ -421,6 +421,8 @@ func TestOtherReleases(t *testing.T) {
 				t.Fatal(err)
 			}
 			verdicts(t, exe)
+			replay(t, exe, 2)
+			stopAtCopies(t, exe)
 		})
 	}
 }
@@ -428,6 +430,17 @@ func TestOtherReleases(t *testing.T) {
 // TestCgo does the same with a program that has C in it.
 func TestCgo(t *testing.T) {
 	t.Setenv("CGO_ENABLED", "1")
+	needCompiler(t)
+	exe := filepath.Join(t.TempDir(), "prog")
+	if err := buildProgram(t.Context(), exe); err != nil {
+		t.Fatal(err)
+	}
+	verdicts(t, exe)
+}
+
+// needCompiler skips a test where there is no C compiler.
+func needCompiler(t *testing.T) {
+	t.Helper()
 	out, err := exec.Command("go", "env", "CC").Output()
 	if err != nil {
 		t.Fatal(err)
@@ -435,11 +448,6 @@ func TestCgo(t *testing.T) {
 	if _, err := exec.LookPath(strings.Fields(string(out))[0]); err != nil {
 		t.Skipf("no C compiler: %v", err)
 	}
-	exe := filepath.Join(t.TempDir(), "prog")
-	if err := buildProgram(t.Context(), exe); err != nil {
-		t.Fatal(err)
-	}
-	verdicts(t, exe)
 }
 
 // TestCrossBuild builds the program for the platforms that it does not run on

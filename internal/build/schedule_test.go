@@ -12,6 +12,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/heisen-go/heisen"
 	"github.com/heisen-go/heisen/internal/pick"
 	"github.com/heisen-go/heisen/internal/rt"
@@ -22,11 +24,21 @@ var replays = flag.Int("replays", 4, "how many seeds TestReplay tries for each p
 // replayed are programs that print what depends on the schedule.
 var replayed = []string{"det-channels", "det-select", "det-maps", "det-timers", "det-pool", "det-group", "det-collections"}
 
-// traceHash is a hash of all that was recorded, addresses included.
+// traceHash is a hash of all that was recorded, addresses and call paths included, but
+// not the numbers that the receiver has given to places.
 func (rec *recording) traceHash() string {
+	type place struct {
+		site heisen.Site
+		ctx  heisen.Context
+	}
+	places := map[place]string{}
 	h := sha256.New()
 	for _, r := range rec.events {
-		fmt.Fprintln(h, r.Code, r.Flags, r.TID, r.Loc, r.Ctx, r.Obj, r.Val, r.Len)
+		at := place{r.Loc, r.Ctx}
+		if places[at] == "" {
+			places[at] = fmt.Sprint(rec.syms.Stack(at.site, at.ctx), len(rec.syms.Locks(at.ctx)), rec.syms.Task(r.TID, at.ctx))
+		}
+		fmt.Fprintln(h, r.Code, r.Flags, r.TID, r.Obj, r.Val, r.Len, places[at])
 	}
 	return hex.EncodeToString(h.Sum(nil)[:8])
 }
@@ -34,23 +46,31 @@ func (rec *recording) traceHash() string {
 // outcome is all of a run that another with the same schedule must have.
 func (rec *recording) outcome() string {
 	e := rec.execution
-	return fmt.Sprintf("status %d, influences %+v, %d steps, choices %x, virtual %v, trace of %d events %s, output\n%s%s",
-		rec.status, e.Influences, e.Steps, e.Hash, e.Virtual, len(rec.events), rec.traceHash(), rec.stdout, rec.stderr)
+	var influences []string
+	for _, in := range e.Influences {
+		influences = append(influences, fmt.Sprint(in.Count, " of ", in.Kind))
+	}
+	return fmt.Sprintf("status %d, influences %q, %d steps, choices %x, virtual %v, trace of %d events %s, output\n%s%s",
+		rec.status, influences, e.Steps, e.Hash, e.Virtual, len(rec.events), rec.traceHash(), rec.stdout, rec.stderr)
 }
 
 // TestReplay: the same program with the same seed does the same, prints the same and
 // is recorded the same; another seed makes another order. With -replays=100 the figure
 // that it logs is the one of 100 seeds and all programs.
 func TestReplay(t *testing.T) {
+	replay(t, program(t), uint64(*replays))
+}
+
+func replay(t *testing.T, exe string, seeds uint64) {
 	same, all := 0, 0
 	for _, name := range replayed {
 		outputs := map[string]bool{}
-		for seed := range uint64(*replays) {
-			r := run{exe: program(t), args: []string{name}, schedule: &rt.Schedule{Pick: pick.Config{Seed: seed}}}
+		for seed := range seeds {
+			r := run{exe: exe, args: []string{name}, schedule: &rt.Schedule{Pick: pick.Config{Seed: seed}}}
 			first, again := record(t, r), record(t, r)
 			all++
 			if want, got := first.outcome(), again.outcome(); got != want {
-				t.Errorf("%s with seed %d:\n%s\nand again:\n%s", name, seed, want, got)
+				t.Errorf("%s with seed %d:\n%s", name, seed, cmp.Diff(want, got))
 				continue
 			}
 			same++
@@ -59,7 +79,7 @@ func TestReplay(t *testing.T) {
 			}
 			outputs[first.stdout] = true
 		}
-		if len(outputs) == 1 && *replays > 1 {
+		if len(outputs) == 1 && seeds > 1 {
 			t.Errorf("%s prints the same with all seeds: %v", name, outputs)
 		}
 	}
@@ -315,17 +335,94 @@ func TestChoices(t *testing.T) {
 // full of pointers, where it is wrong about what is on the stack, while the collector
 // runs all the time.
 func TestStopsAtCopies(t *testing.T) {
+	stopAtCopies(t, program(t))
+}
+
+func stopAtCopies(t *testing.T, exe string) {
 	first, last := target(t, "first-struct", rt.OnRead|rt.OnWrite, pick.First), target(t, "last-struct", rt.OnRead, pick.First)
 	var targets []rt.Target
 	for at := first; at.Line <= last.Line; at.Line++ {
 		targets = append(targets, at)
 	}
 	for seed := range uint64(3) {
-		rec := record(t, run{exe: program(t), args: []string{"at-structs"}, mode: rt.Nothing,
+		rec := record(t, run{exe: exe, args: []string{"at-structs"}, mode: rt.Nothing,
 			env:      []string{"GODEBUG=clobberfree=1"},
 			schedule: &rt.Schedule{Pick: pick.Config{Seed: seed}, Targets: targets}})
 		if rec.err != nil || rec.status != 0 || rec.execution.Steps < 2000 {
 			t.Errorf("error %v, status %d, %d steps: %s", rec.err, rec.status, rec.execution.Steps, rec.stderr)
+		}
+	}
+}
+
+// TestScheduledCgo: calls of C and back are told of, and where C is linked deadlocks are
+// found, too.
+func TestScheduledCgo(t *testing.T) {
+	t.Setenv("CGO_ENABLED", "1")
+	needCompiler(t)
+	dir := t.TempDir()
+	for name, text := range map[string]string{
+		"go.mod": "module calls\n\ngo 1.25\n",
+		"main.go": `package main
+
+/*
+#include <unistd.h>
+static int twice(int x) { return 2*x; }
+static void nap(int ms) { usleep(ms*1000); }
+extern int goBack(int);
+static int back(int x) { return goBack(x); }
+*/
+import "C"
+
+import (
+	"fmt"
+	"sync"
+)
+
+//export goBack
+func goBack(x C.int) C.int {
+	c := make(chan int)
+	go func() { c <- int(x) + 1 }()
+	return C.int(<-c)
+}
+
+func main() {
+	var wg sync.WaitGroup
+	for i := range 4 {
+		wg.Go(func() {
+			fmt.Println(i, C.twice(C.int(i)), C.back(C.int(i)))
+			C.nap(C.int(30 * i))
+		})
+	}
+	wg.Wait()
+	<-make(chan int)
+}
+`,
+	} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	b, err := New(t.Context(), dir, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	exe := filepath.Join(dir, "calls")
+	if err := b.Build(t.Context(), dir, exe, nil, "."); err != nil {
+		t.Fatal(err)
+	}
+	for seed := range uint64(3) {
+		rec := record(t, run{exe: exe, schedule: &rt.Schedule{Pick: pick.Config{Seed: seed}}})
+		e := rec.execution
+		for _, line := range []string{"0 0 1\n", "1 2 2\n", "2 4 3\n", "3 6 4\n"} {
+			if !strings.Contains(rec.stdout, line) {
+				t.Errorf("no %q in %q", line, rec.stdout)
+			}
+		}
+		if rec.err != nil || rec.status != 2 || e.Stuck == nil || e.Stuck.Why != rt.Deadlock || len(e.Stuck.Goroutines) != 1 || e.Replayable() {
+			t.Errorf("error %v, status %d, %+v: %s", rec.err, rec.status, e, rec.stderr)
+		}
+		if !slices.ContainsFunc(e.Influences, func(in rt.Influence) bool { return in.Kind == rt.Cgo && in.Count == 12 }) {
+			t.Errorf("influences %+v", e.Influences)
 		}
 	}
 }
@@ -398,7 +495,7 @@ func TestFails(t *testing.T) {
 		r := run{exe: exe, args: []string{"-test.v", "-test.timeout=0"}, schedule: &rt.Schedule{Pick: pick.Config{Seed: seed}}}
 		first, again := record(t, r), record(t, r)
 		if want, got := first.outcome(), again.outcome(); got != want {
-			t.Errorf("seed %d:\n%s\nand again:\n%s", seed, want, got)
+			t.Errorf("seed %d:\n%s", seed, cmp.Diff(want, got))
 		}
 		if want := "(180"; !strings.Contains(first.stdout, want) { // seconds of each subtest
 			t.Errorf("no %s in\n%s", want, first.stdout)

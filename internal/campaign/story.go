@@ -123,7 +123,7 @@ func (s *story) place(site heisen.Site) *place {
 		if f.File == "" || report.Synchronises(f.Func) {
 			continue
 		}
-		p.program = !strings.HasPrefix(f.File, s.std)
+		p.program = !strings.HasPrefix(f.File, s.std) && f.File != "_testmain.go"
 		for i := range s.targets {
 			if t := &s.targets[i]; t.File == f.File && t.Line == f.Line {
 				p.targets = append(p.targets, t)

@@ -15,6 +15,7 @@ import (
 	"github.com/heisen-go/heisen/internal/report"
 	"github.com/heisen-go/heisen/internal/rt"
 	"github.com/heisen-go/heisen/lockset"
+	"github.com/heisen-go/heisen/mcm"
 )
 
 // Sources resolves findings of several executions at the same time.
@@ -51,8 +52,9 @@ type Survey struct {
 	Races     bool // whatever locks and messages allow
 	Deadlocks bool
 	Sections  []atomrace.Section // with absolute names of files
-	// More are further detectors whose findings are suspects; it may be nil.
-	More func(*heisen.Symbols, heisen.Sink) ([]heisen.Detector, error)
+	// Predict has suspects that follow from what was seen (package mcm) tried first,
+	// those that only it finds included.
+	Predict bool
 
 	Limit, Virtual time.Duration // as those of Hunt
 	Procs          int
@@ -64,32 +66,37 @@ type Survey struct {
 // found. What cannot be brought about is in passed, with the reason.
 func (s *Survey) Run(ctx context.Context, p *Program) (suspects []*Suspect, passed []string, e *Execution, err error) {
 	mode := rt.Unrepeated
-	if len(s.Sections) > 0 { // a repeated access may be the end of a section
+	if len(s.Sections) > 0 || s.Predict { // a repeated access may be the end of a section
 		mode = rt.Everything
 	}
 	e, err = p.Execute(ctx, Plan{
 		Schedule: &rt.Schedule{Pick: pick.Config{Strategy: pick.Replay}, Procs: s.Procs, MaxVirtual: s.Virtual},
 		Mode:     mode, Limit: s.Limit,
 		Detect: func(symbols *heisen.Symbols) ([]heisen.Detector, error) {
-			known := map[string]bool{}
+			known := map[string]*Suspect{}
 			sink := func(f heisen.Finding) {
 				resolved := s.Sources.resolve(f, symbols)
-				if known[resolved.Fingerprint] {
-					return
-				}
-				known[resolved.Fingerprint] = true
 				suspect, err := suspectOf(p, &resolved)
 				if err != nil {
 					passed = append(passed, fmt.Sprintf("%s (%s): %v", resolved.Message, resolved.Fingerprint, err))
 					return
 				}
+				if same := known[suspect.key()]; same != nil {
+					same.Predicted = same.Predicted || suspect.Predicted
+					return
+				}
+				known[suspect.key()] = suspect
 				suspects = append(suspects, suspect)
 			}
 			return s.detectors(symbols, report.NewCollector(symbols, func(i report.Item) { sink(i.Finding) }).Add)
 		},
 	}, s.Sources)
+	slices.SortStableFunc(suspects, func(a, b *Suspect) int { return order(b.Predicted) - order(a.Predicted) })
 	return suspects, passed, e, err
 }
+
+// predictor is the detector whose findings follow from what was seen.
+const predictor = "mcm"
 
 func (s *Survey) detectors(symbols *heisen.Symbols, sink heisen.Sink) (all []heisen.Detector, err error) {
 	named := func(name string) heisen.Sink {
@@ -107,12 +114,12 @@ func (s *Survey) detectors(symbols *heisen.Symbols, sink heisen.Sink) (all []hei
 	if len(s.Sections) > 0 {
 		all = append(all, newTorn(s.Sections, symbols, sink))
 	}
-	if s.More != nil {
-		more, err := s.More(symbols, sink)
+	if s.Predict {
+		d, err := mcm.NewDetector(symbols, named(predictor))
 		if err != nil {
 			return nil, err
 		}
-		all = slices.Concat(all, more)
+		all = append(all, d)
 	}
 	return all, nil
 }

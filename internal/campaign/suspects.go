@@ -1,6 +1,7 @@
 package campaign
 
 import (
+	"cmp"
 	"fmt"
 	"regexp"
 	"slices"
@@ -24,6 +25,8 @@ type Suspect struct {
 	// Strategy brings it about if it can happen.
 	Strategy pick.Strategy
 	Length   uint64 // how many steps an execution has, for PCT
+	// Predicted says that it follows from what was seen that it can happen.
+	Predicted bool
 }
 
 // Strategies that need no suspicion in particular.
@@ -35,7 +38,7 @@ const (
 // suspectOf makes a suspect of a finding in a program. Findings whose places are not
 // known as lines of files cannot be brought about; the error says why.
 func suspectOf(p *Program, f *report.Finding) (*Suspect, error) {
-	s := &Suspect{Program: p, Finding: *f}
+	s := &Suspect{Program: p, Finding: *f, Predicted: f.Detector == predictor}
 	var roles []pick.Roles
 	switch f.Kind {
 	case heisen.PotentialRace, heisen.Race:
@@ -71,6 +74,20 @@ func suspectOf(p *Program, f *report.Finding) (*Suspect, error) {
 		s.Tests = "^(" + strings.Join(tests, "|") + ")$"
 	}
 	return s, nil
+}
+
+// key is equal for suspects that are brought about in the same way.
+func (s *Suspect) key() string {
+	targets := slices.Clone(s.Targets)
+	for i := range targets {
+		if targets[i].Roles&(pick.First|pick.Second) != 0 { // either way round
+			targets[i].Roles |= pick.First | pick.Second
+		}
+	}
+	slices.SortFunc(targets, func(a, b rt.Target) int {
+		return cmp.Or(cmp.Compare(a.File, b.File), a.Line-b.Line, int(a.Mode)-int(b.Mode), int(a.Roles)-int(b.Roles))
+	})
+	return fmt.Sprint(s.Strategy, targets)
 }
 
 // addTarget adds a target; a place that has several roles is one.

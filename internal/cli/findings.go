@@ -169,19 +169,20 @@ func (f *findings) summary(w io.Writer) {
 	defer f.mu.Unlock()
 	defer f.expect.summary(w, f.hidden)
 	counted := map[string]bool{}
-	numbers := map[heisen.Kind]int{}
-	var kinds []heisen.Kind
+	numbers := map[string]int{}
+	var kinds []string
 	for _, known := range f.order {
 		if counted[known.Fingerprint] {
 			continue
 		}
 		counted[known.Fingerprint] = true
-		if numbers[known.Kind]++; numbers[known.Kind] == 1 {
-			kinds = append(kinds, known.Kind)
+		kind := plural(&known.Finding)
+		if numbers[kind]++; numbers[kind] == 1 {
+			kinds = append(kinds, kind)
 		}
 	}
 	for _, kind := range kinds {
-		fmt.Fprintf(w, "Found %d %s\n", numbers[kind], plural(kind))
+		fmt.Fprintf(w, "Found %d %s\n", numbers[kind], kind)
 	}
 	if f.print == nil {
 		return
@@ -193,13 +194,16 @@ func (f *findings) summary(w io.Writer) {
 	}
 }
 
-func plural(kind heisen.Kind) string {
-	switch kind {
+func plural(f *report.Finding) string {
+	switch f.Kind {
 	case heisen.Race:
 		return "data race(s)"
 	case heisen.Atomicity:
 		return "atomicity violation(s)"
 	case heisen.Deadlock:
+		if f.Trials != nil && f.Trials.Confirmed > 0 {
+			return "deadlock(s)"
+		}
 		return "potential deadlock(s)"
 	case heisen.PotentialRace:
 		return "potential data race(s)"
@@ -208,5 +212,5 @@ func plural(kind heisen.Kind) string {
 	case heisen.Discipline:
 		return "violation(s) of the locking discipline"
 	}
-	return string(kind) + " finding(s)"
+	return string(f.Kind) + " finding(s)"
 }

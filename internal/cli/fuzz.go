@@ -29,7 +29,7 @@ type fuzzing struct {
 	depth                  int
 	minimise               int
 	folder                 string
-	json, verbose          bool
+	json, verbose, predict bool
 	overlaps               *overlaps
 	known                  *known
 
@@ -73,6 +73,7 @@ func (inv *invocation) fuzz() (int, error) {
 	fs.StringVar(&f.folder, "o", "heisen-fuzz", "write schedules to `folder`")
 	fs.BoolVar(&f.json, "json", false, "print suspects as JSON, one a line, on standard output, those that were not confirmed too")
 	fs.BoolVar(&f.verbose, "v", false, "report suspects that were not confirmed, too")
+	fs.BoolVar(&f.predict, "predict", false, "try first what mcm predicts from the first run, and suspect what only it finds")
 	f.overlaps.sectionsFlag(inv)
 	if err := inv.parse(); err != nil {
 		return Misused, err
@@ -229,11 +230,11 @@ func (f *fuzzing) build(ctx context.Context) (programs []*campaign.Program, remo
 // looked at are reported.
 func (f *fuzzing) survey(ctx context.Context, programs []*campaign.Program, suspects *[]*campaign.Suspect) error {
 	survey := &campaign.Survey{
-		Races: true, Deadlocks: true, Sections: f.overlaps.read,
+		Races: true, Deadlocks: true, Sections: f.overlaps.read, Predict: f.predict,
 		Limit: f.limit, Virtual: f.virtual, Procs: f.procs, Sources: f.hunt.Sources,
 	}
 	if f.strategy != "directed" {
-		survey.Races, survey.Deadlocks, survey.Sections = false, false, nil
+		survey.Races, survey.Deadlocks, survey.Sections, survey.Predict = false, false, nil, false
 	}
 	looked := 0
 	done := f.progressOf("looking for suspects", func() string {

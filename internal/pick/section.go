@@ -1,7 +1,8 @@
 package pick
 
-// MaxSections is how many tasks are followed at a time that are in a section. If there
-// are more, some are forgotten and their violations missed.
+// MaxSections is how many sections are followed at a time. If there are more, some are
+// forgotten and their violations missed. A task may be in several: it is not said which
+// of the accesses at the place of Entry is to the variable that the section is about.
 const MaxSections = 32
 
 // section is one that a task is in: it has made the access at Entry.
@@ -35,10 +36,9 @@ func (p *Picker) sectionDirected(tasks []Task) int {
 			p.hurry(tasks, t)
 			return i
 		}
-		s := p.sectionOf(t.ID)
-		if s != nil && !s.torn {
+		if p.waits(t.ID) {
 			g.postpone(t)
-			if j := tearing(tasks, s); j >= 0 {
+			if j := p.tearing(tasks, t.ID); j >= 0 {
 				p.hurry(tasks, &tasks[j])
 				return j
 			}
@@ -67,29 +67,55 @@ func (p *Picker) tears(t *Task) bool {
 	return false
 }
 
-// tearing returns the index of a task that tears the section when it goes on, or -1.
-func tearing(tasks []Task, s *section) int {
+// waits reports whether a task is in sections of which none has been torn.
+func (p *Picker) waits(id uint32) bool {
+	in := false
+	for i := range p.sections {
+		if s := &p.sections[i]; s.open && s.id == id {
+			if s.torn {
+				return false
+			}
+			in = true
+		}
+	}
+	return in
+}
+
+// tearing returns the index of a task that tears a section of the given task when it
+// goes on, or -1.
+func (p *Picker) tearing(tasks []Task, id uint32) int {
 	for j := range tasks {
-		if remote(&tasks[j]) && s.tornBy(&tasks[j]) {
+		if remote(&tasks[j]) && p.tearsOf(id, &tasks[j]) {
 			return j
 		}
 	}
 	return -1
 }
 
+// tearsOf reports whether a section of the task is torn when t goes on.
+func (p *Picker) tearsOf(id uint32, t *Task) bool {
+	for i := range p.sections {
+		if s := &p.sections[i]; s.id == id && s.tornBy(t) {
+			return true
+		}
+	}
+	return false
+}
+
 // hurry lets those go on next whose sections t tears.
 func (p *Picker) hurry(tasks []Task, t *Task) {
 	for i := range tasks {
-		if s := p.sectionOf(tasks[i].ID); s != nil && s.tornBy(t) {
+		if p.tearsOf(tasks[i].ID, t) {
 			tasks[i].Mark = hurried
 		}
 	}
 }
 
-// sectionOf returns the section that the task is in, or nil.
-func (p *Picker) sectionOf(id uint32) *section {
+// sectionAt returns the section that the task is in and whose memory it is about to
+// access, or nil.
+func (p *Picker) sectionAt(t *Task) *section {
 	for i := range p.sections {
-		if s := &p.sections[i]; s.open && s.id == id {
+		if s := &p.sections[i]; s.open && s.id == t.ID && touches(t, s.addr, s.size) {
 			return s
 		}
 	}
@@ -101,7 +127,7 @@ func (p *Picker) passSection(t *Task) {
 	if t.Kind != Access || t.Roles&(Entry|Remote|End) == 0 {
 		return
 	}
-	if s := p.sectionOf(t.ID); s != nil && t.Roles&End != 0 && touches(t, s.addr, s.size) {
+	if s := p.sectionAt(t); s != nil && t.Roles&End != 0 {
 		s.open = false
 		if s.torn {
 			p.violation(s, t)
@@ -132,7 +158,7 @@ func (p *Picker) tear(t *Task) {
 }
 
 func (p *Picker) enter(t *Task) {
-	s := p.sectionOf(t.ID)
+	s := p.sectionAt(t)
 	for i := range p.sections {
 		if s == nil && !p.sections[i].open {
 			s = &p.sections[i]

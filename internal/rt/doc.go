@@ -29,6 +29,10 @@
 // What comes from outside is counted (outside.go); a program that cannot go on is
 // ended, with a report of where its goroutines are (stuck.go).
 //
+// Packages can be hidden (Hidden, hide.go): then their functions' calls by others are
+// Hide and Reveal events with the objects that they may touch, and what they do is
+// dropped in the program.
+//
 // Package testing is patched to say which test a goroutine begins to run; in the
 // Symbols that is a call at a site that has a Task.
 package rt

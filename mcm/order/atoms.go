@@ -203,8 +203,7 @@ func (s *Solver) newVariable(e ends) int32 {
 // is about one chain or was decided for good. An atom that is new is assigned at
 // once if the rows decide it, at the present level although it may follow from
 // less: after backtracking it may be open again while the rows still decide it.
-// That costs some propagation, nothing else, for no edge is added and no atom
-// decided before the rows are asked.
+// Until it is open and the rows do not, it is one of those that propagate looks at.
 func (s *Solver) literal(l Lit) lit {
 	if l.Before < 0 {
 		k := -1 - max(l.Before, l.After)
@@ -249,8 +248,26 @@ func (s *Solver) literal(l Lit) lit {
 	if e.low != s.rows.sink {
 		s.atoms.watch(high, atCell{s.posOf[e.low], lit(2 * v)})
 	}
-	s.catchUp(v)
+	if s.catchUp(v) && len(s.marks) > 0 {
+		s.late = append(s.late, v)
+	}
 	return lit(2*v) | sign
+}
+
+// catchUpAll assigns late atoms that the rows decide and backtracking has opened.
+// Of those that are open and not decided nothing is special any more, for a cell
+// that rises decides them.
+func (s *Solver) catchUpAll() {
+	kept := s.late[:0]
+	for _, v := range s.late {
+		if s.value[2*v] == 0 && !s.catchUp(v) {
+			continue
+		}
+		if s.level[v] > 0 {
+			kept = append(kept, v)
+		}
+	}
+	s.late = kept
 }
 
 // catchUp assigns an open atom that the rows decide.

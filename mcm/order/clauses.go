@@ -1,5 +1,7 @@
 package order
 
+import "slices"
+
 // clauses holds clauses in one arena and propagates them by two watched
 // literals. A clause is a header, a word that depends on its kind, and its
 // literals; an implied literal's clause has it among the two watched ones.
@@ -132,7 +134,9 @@ func (s *Solver) insert() {
 		}
 	}
 	ref := s.clauses.add(ls, 0, 0)
-	if !s.satisfied(ref) {
+	// A clause that holds now by other literals than lax ones may not hold after
+	// backtracking, and nothing would wake it.
+	if !slices.ContainsFunc(ls, func(l lit) bool { return s.lax[l] && s.value[l] >= 0 }) {
 		for _, l := range ls {
 			s.activity.add(int32(l >> 1))
 		}

@@ -30,9 +30,9 @@
 // atoms by chain and position. A cell that rises from i to j decides exactly the
 // node's atoms with positions i to j-1 of that chain, so propagation is
 // exhaustive at the cost of what it finds: no atom is open that the edges decide.
-// (One exception: an atom made in the midst of a search is assigned at the level
-// where it is made. After backtracking it may be open though decided; then the
-// rows are asked before it is decided, or when its edge is added.)
+// (An atom made in the midst of a search is assigned at the level where it is made,
+// although it may follow from less. After backtracking it may be open though
+// decided, so such atoms are remembered and looked at until they are not.)
 //
 // # Explanations
 //

@@ -26,6 +26,8 @@ var modes = []struct {
 	{name: "restarts", opts: []order.Option{order.Restarts(1)}, sink: true},
 	{name: "no restarts, not minimised", opts: []order.Option{order.Restarts(0), order.Minimise(false)}, lazy: true},
 	{name: "reducing", opts: []order.Option{order.ReduceAt(1), order.Restarts(2)}, sink: true},
+	{name: "stingy", opts: []order.Option{order.Budget(1, 0)}, lazy: true, sink: true},
+	{name: "eager stingy", opts: []order.Option{order.Budget(0, 20)}, sink: true},
 	{name: "lazy reducing", opts: []order.Option{order.ReduceAt(1), order.Minimise(false)}, lazy: true, sink: true},
 }
 
@@ -110,8 +112,10 @@ func tryMode(rng *rand.Rand, p *order.Problem, sink int, all []model, queries []
 		return 0, 0, err
 	}
 	known := told
+	seen := make([]bool, len(p.Clauses))
 	for i := range queries {
 		if i > 0 && fresh {
+			clear(seen)
 			if err := begin(); err != nil {
 				return 0, 0, err
 			}
@@ -134,9 +138,15 @@ func tryMode(rng *rand.Rand, p *order.Problem, sink int, all []model, queries []
 		var check func([]order.Node) [][]order.Lit
 		if lazy {
 			goal = p
-			check = checkOf(rng, s, p)
+			check = checkOf(rng, s, p, seen)
 		}
 		v := s.Solve(q, check)
+		for tries := 0; v == order.Unknown && s.Err() == nil; tries++ { // the budget was spent
+			if tries == 3 {
+				s.Budget(0, 0)
+			}
+			v = s.Solve(q, check)
+		}
 		want := order.No
 		candidates := all
 		if !lazy && len(known.Clauses) < len(p.Clauses) {
@@ -180,28 +190,37 @@ func tryMode(rng *rand.Rand, p *order.Problem, sink int, all []model, queries []
 
 // checkOf returns a check that returns one or several clauses of p that the
 // candidate violates, sometimes others with them.
-func checkOf(rng *rand.Rand, s *order.Solver, p *order.Problem) func([]order.Node) [][]order.Lit {
+// told, by clause, is what the solver has been told.
+func checkOf(rng *rand.Rand, s *order.Solver, p *order.Problem, told []bool) func([]order.Node) [][]order.Lit {
 	return func([]order.Node) [][]order.Lit {
 		m, err := modelOf(s, p)
 		if err != nil {
 			panic(err)
 		}
 		var out [][]order.Lit
+		var which []int
 		violated := 0
 		for _, i := range rng.Perm(len(p.Clauses)) {
 			c := p.Clauses[i]
-			if !m.satisfies(c) {
-				violated++
-				out = append(out, c)
-			} else if rng.IntN(8) == 0 {
-				out = append(out, c)
+			holds := m.satisfies(c)
+			if !holds && told[i] {
+				panic(fmt.Sprintf("the candidate violates %v, which is known", c))
 			}
-			if violated > 0 && rng.IntN(3) == 0 {
+			if !holds {
+				violated++
+			}
+			if !holds || rng.IntN(3) == 0 {
+				out, which = append(out, c), append(which, i)
+			}
+			if violated > 0 && rng.IntN(4) == 0 {
 				break
 			}
 		}
 		if violated == 0 {
 			return nil
+		}
+		for _, i := range which {
+			told[i] = true
 		}
 		return out
 	}

@@ -109,6 +109,8 @@ type Solver struct {
 	edged  int     // and this many added to the rows
 	clash  []lit   // false literals: the conflict found last
 	idle   []int32 // variables that were taken from the heap
+	late   []int32 // atoms that the rows may decide though they are open
+	opened bool    // some of these may be open since the last propagation
 	scaled []lit   // scratch: literals of a clause that is being added
 	asked  []lit   // the assumptions
 	askedL []Lit   // the same as they were given

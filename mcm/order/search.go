@@ -65,6 +65,7 @@ func (s *Solver) search(check func(order []Node) [][]Lit) Verdict {
 			runs++
 			s.stats.Restarts++
 			s.cancel(min(int32(len(s.marks)), int32(len(s.asked))))
+			continue
 		}
 		if s.learn.limit > 0 && len(s.clauses.learned) >= s.learn.limit {
 			s.reduce()
@@ -124,6 +125,10 @@ func (s *Solver) search(check func(order []Node) [][]Lit) Verdict {
 // which is cheap, then through the rows, one edge at a time. It reports false,
 // with the conflict in clash, if there is one.
 func (s *Solver) propagate() bool {
+	if s.opened {
+		s.opened = false
+		s.catchUpAll()
+	}
 	for {
 		if !s.propagateClauses() {
 			return false
@@ -194,6 +199,7 @@ func (s *Solver) cancel(level int32) {
 	s.rows.undo(m.edges, m.cells)
 	s.marks = s.marks[:level]
 	s.head, s.edged = len(s.trail), len(s.trail)
+	s.opened = true
 }
 
 // decide begins a level with an open literal of a permanent clause that does not
@@ -216,18 +222,12 @@ func (s *Solver) decide() bool {
 			s.idle = append(s.idle, v)
 			continue
 		}
-		if int32(p>>1) != v {
-			s.activity.add(v)
-		}
-		// An atom that was made late may be open although the rows decide it.
-		if s.catchUp(int32(p >> 1)) {
-			s.activity.add(v)
-			return true
-		}
 		s.stats.Decisions++
 		s.deepen()
 		if int32(p>>1) == v {
 			s.idle = append(s.idle, v)
+		} else {
+			s.activity.add(v)
 		}
 		s.assign(p, decided)
 		return true

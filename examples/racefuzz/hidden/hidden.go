@@ -2,11 +2,12 @@
 // tests that are right, and pass practically always. Go's race detector has nothing to
 // say in the usual order.
 //
-//   - A server sets its address, then writes a line into the log; a client writes a
-//     line into the log, then reads the address. The log's lock has nothing to do with
-//     the address, but where the server's line comes first it orders the two accesses,
-//     and no detector of what happened sees that they race. TestDial fails if the
-//     client reads first.
+//   - A server sets its address, then counts that it listens; a client counts that it
+//     dials, then reads the address. The counters' lock has nothing to do with the
+//     address, but where the server's count comes first it orders the two accesses, and
+//     no detector of what happened sees that they race. What follows from what
+//     happened, it does: heisen test -predict. TestDial fails if the client reads
+//     first.
 //   - A transfer locks the account that it takes from, and then the other one. Two
 //     transfers in opposite directions wait for each other for ever, if both have their
 //     first lock. TestTransfer never ends then.
@@ -25,39 +26,45 @@ import (
 	"sync"
 )
 
-// logbook is lines that anybody can add to.
-type logbook struct {
-	mu    sync.Mutex
-	lines []string // guarded by mu
+// counters count what happens.
+type counters struct {
+	mu             sync.Mutex
+	listens, dials int // guarded by mu
 }
 
-func (l *logbook) add(line string) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.lines = append(l.lines, line)
+func (c *counters) listened() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.listens++
+}
+
+func (c *counters) dialled() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.dials++
 }
 
 var errNoAddress = errors.New("the server has no address")
 
 // server is reached at its address.
 type server struct {
-	log       *logbook
+	counters
 	listening chan struct{} // closed when there is an address
 	address   string        // set once
 }
 
-func newServer() *server { return &server{log: new(logbook), listening: make(chan struct{})} }
+func newServer() *server { return &server{listening: make(chan struct{})} }
 
 // listen gives the server its address.
 func (s *server) listen(address string) {
 	s.address = address // race:listen
-	s.log.add("listening at " + address)
+	s.listened()
 	close(s.listening)
 }
 
 // dial returns where to send requests.
 func (s *server) dial() (string, error) {
-	s.log.add("dialling")
+	s.dialled()
 	address := s.address // race:dial
 	if address == "" {   // the bug: nobody has waited for listening
 		return "", errNoAddress

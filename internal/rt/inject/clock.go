@@ -43,14 +43,17 @@ func heisenNano() int64 {
 // outside, lets the clock go to the next timer, or gives up.
 func (s *heisenScheduling) idle(pp *p) {
 	timers := &pp.timers
-	timers.lock()
-	timers.adjust(s.clock, true) // those that were stopped are none to wait for
-	timers.unlock()
+	if timers.zombies.Load() > 0 { // those that were stopped are none to wait for
+		timers.lock()
+		timers.adjust(s.clock, true)
+		timers.unlock()
+	}
 	when := timers.wakeTime()
-	network, calls := netpollAnyWaiters(), s.calls()
+	network := netpollAnyWaiters()
+	calls, waits := s.away()
 	switch {
 	case when != 0 && when <= s.clock:
-	case network || calls:
+	case network || calls || waits:
 		// What is outside has its own time. An answer from the network may take as
 		// long as the next timer, too; but mostly it is the program that would answer
 		// itself, and that it has not done.
@@ -70,6 +73,9 @@ func (s *heisenScheduling) idle(pp *p) {
 			return
 		}
 		if when == 0 {
+			if !network && !calls && !sig.inuse && s.waited >= heisenDeadPatience {
+				heisenGiveUp(heisenDeadlock, heisenDeadMessage)
+			}
 			return
 		}
 		if calls {
@@ -82,7 +88,7 @@ func (s *heisenScheduling) idle(pp *p) {
 	case sig.inuse:
 		usleep(heisenIdleWait / 1000) // a signal may come
 	default:
-		heisenGiveUp(heisenDeadlock, "all goroutines are asleep - deadlock!")
+		heisenGiveUp(heisenDeadlock, heisenDeadMessage)
 	}
 	if s.clock >= s.maxClock {
 		heisenGiveUp(heisenStuckClock, "heisen: the program's time has come to its bound")
@@ -94,6 +100,9 @@ func (s *heisenScheduling) idle(pp *p) {
 }
 
 const (
-	heisenIdleWait        = 1000 * 1000      // ns
-	heisenNetworkPatience = 10 * 1000 * 1000 // ns
+	heisenIdleWait        = 1000 * 1000        // ns
+	heisenNetworkPatience = 10 * 1000 * 1000   // ns
+	heisenDeadPatience    = 1000 * 1000 * 1000 // ns
+
+	heisenDeadMessage = "all goroutines are asleep - deadlock!" // the runtime's words
 )

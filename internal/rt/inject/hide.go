@@ -56,9 +56,11 @@ type heisenHiddenState struct {
 	kinds    uintptr
 	limit    uintptr // spans of a set; a larger one is that of all objects
 	prefixes uintptr
-	count    uint32  // of prefixes
-	globals  uintptr // heisenSpans of all variables, by address
-	vars     uintptr // how many
+	count    uint32        // of prefixes
+	globals  uintptr       // heisenSpans of all variables, by address
+	vars     uintptr       // how many
+	timers   [2]heisenSpan // the functions that set timers
+	timed    uintptr
 
 	lock   uint32 // guards the rest
 	spans  [heisenMaxReach]heisenSpan
@@ -120,7 +122,12 @@ func heisenInitHidden() bool {
 		if !f.valid() || entry-m.text >= m.etext-m.text || end > m.etext {
 			continue
 		}
-		kind := w.kindOf(funcname(f))
+		name := funcname(f)
+		if name == "time.newTimer" || name == "time.resetTimer" {
+			w.timers[w.timed] = heisenSpan{entry, end - entry}
+			w.timed = 1
+		}
+		kind := w.kindOf(name)
 		if kind == heisenKindStd {
 			continue
 		}
@@ -190,6 +197,16 @@ func heisenIsHidden(sp uintptr) bool {
 	}
 	h.leave(uint32(gp.stack.hi-sp) + 1)
 	return h.mute
+}
+
+// heisenSetsTimer reports whether pc is where a timer is set. What happens before that
+// happens before what the timer starts, be it in hidden code: nobody else could tell,
+// for the timer is in no set.
+//
+//go:nosplit
+func heisenSetsTimer(pc uintptr) bool {
+	w := &heisenHidden
+	return pc-w.timers[0].start < w.timers[0].size || pc-w.timers[1].start < w.timers[1].size
 }
 
 // heisenHide records that h calls the hidden function at pc. Whoever has no

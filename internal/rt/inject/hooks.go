@@ -24,10 +24,7 @@ var (
 
 //go:nosplit
 func raceread(addr uintptr) {
-	if heisen.detour && heisenDetour(false, addr, sys.GetCallerPC()) {
-		return
-	}
-	if heisen.hides && heisenIsHidden(sys.GetCallerSP()) {
+	if heisen.detour && heisenDetour(false, addr, 1, sys.GetCallerPC(), sys.GetCallerSP()) {
 		return
 	}
 	if !heisenReadNoted(addr) {
@@ -37,13 +34,7 @@ func raceread(addr uintptr) {
 
 //go:nosplit
 func racewrite(addr uintptr) {
-	if heisen.detour && heisenDetour(true, addr, sys.GetCallerPC()) {
-		return
-	}
-	if heisen.once {
-		heisenWritten(addr, 1)
-	}
-	if heisen.hides && heisenIsHidden(sys.GetCallerSP()) {
+	if heisen.detour && heisenDetour(true, addr, 1, sys.GetCallerPC(), sys.GetCallerSP()) {
 		return
 	}
 	if !heisenWriteNoted(addr) {
@@ -53,10 +44,7 @@ func racewrite(addr uintptr) {
 
 //go:nosplit
 func racereadrange(addr, size uintptr) {
-	if heisenSched.on {
-		heisenPointAccess(false, addr, size, sys.GetCallerPC())
-	}
-	if heisen.hides && heisenIsHidden(sys.GetCallerSP()) {
+	if heisen.detour && heisenDetour(false, addr, size, sys.GetCallerPC(), sys.GetCallerSP()) {
 		return
 	}
 	if n := heisenRangeNoted(false, addr, size); n < size {
@@ -66,13 +54,7 @@ func racereadrange(addr, size uintptr) {
 
 //go:nosplit
 func racewriterange(addr, size uintptr) {
-	if heisenSched.on {
-		heisenPointAccess(true, addr, size, sys.GetCallerPC())
-	}
-	if heisen.once {
-		heisenWritten(addr, size)
-	}
-	if heisen.hides && heisenIsHidden(sys.GetCallerSP()) {
+	if heisen.detour && heisenDetour(true, addr, size, sys.GetCallerPC(), sys.GetCallerSP()) {
 		return
 	}
 	if n := heisenRangeNoted(true, addr, size); n < size {
@@ -84,14 +66,20 @@ func racewriterange(addr, size uintptr) {
 // is all.
 //
 //go:nosplit
-func heisenDetour(write bool, addr, pc uintptr) bool {
+func heisenDetour(write bool, addr, size, pc, sp uintptr) bool {
 	if heisenSched.on {
-		heisenPointAccess(write, addr, 1, pc)
+		heisenPointAccess(write, addr, size, pc)
 	}
-	if heisen.light && !heisenPending(write, addr) {
-		heisenTouch(write, addr, pc)
+	if heisen.light {
+		if size == 1 && !heisenPending(write, addr) {
+			heisenTouch(write, addr, pc)
+		}
+		return size == 1
 	}
-	return heisen.light
+	if heisen.once && write {
+		heisenWritten(addr, size)
+	}
+	return heisen.hides && heisenIsHidden(sp)
 }
 
 //go:nosplit
@@ -313,7 +301,14 @@ func raceacquirectx(racectx uintptr, addr unsafe.Pointer) {
 
 //go:nosplit
 func racerelease(addr unsafe.Pointer) {
-	heisenSyncG(getg(), heisenOpSend, uintptr(addr), getcallerfp())
+	gp := getg()
+	if h := (*heisenG)(unsafe.Pointer(gp.racectx)); heisen.hides && h != nil && h.mute && heisenSetsTimer(sys.GetCallerPC()) {
+		h.mute = false
+		heisenSyncG(gp, heisenOpSend, uintptr(addr), getcallerfp())
+		h.mute = true
+		return
+	}
+	heisenSyncG(gp, heisenOpSend, uintptr(addr), getcallerfp())
 }
 
 //go:nosplit

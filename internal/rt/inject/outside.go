@@ -3,6 +3,7 @@
 package runtime
 
 import (
+	"internal/abi"
 	"internal/runtime/atomic"
 	"unsafe"
 )
@@ -57,10 +58,21 @@ func heisenSignalled(s uint32) {
 	}
 }
 
-// heisenBack is called when gp comes back from a system call and has lost its P.
+// heisenBack is called when gp comes back from a system call and has lost its P: it is
+// said where that was.
 func heisenBack(gp *g) {
 	if h := (*heisenG)(unsafe.Pointer(gp.racectx)); heisenSched.on && h != nil {
 		h.task.back = true
+	}
+}
+
+// heisenWaits is called when the current goroutine gives up its P to wait for what is
+// no goroutine.
+//
+//go:nosplit
+func heisenWaits() {
+	if h := (*heisenG)(unsafe.Pointer(getg().racectx)); heisenSched.on && h != nil {
+		h.task.waits = true
 	}
 }
 
@@ -97,30 +109,39 @@ func (s *heisenScheduling) gathered() bool {
 	return s.count > 0 || !runqempty(getg().m.p.ptr()) || !sched.runq.empty()
 }
 
-// calls reports whether goroutines of the program are in system calls, or in C.
-func (s *heisenScheduling) calls() (found bool) {
+// away reports whether goroutines of the program are in system calls, or in C, and
+// whether others wait in the runtime for what is no goroutine: for a signal, or for
+// data of a profile. The one that waits for signals does not count, unless it is about
+// to come back.
+func (s *heisenScheduling) away() (calls, waits bool) {
 	// As in checkdead: the other threads that are not idle are in calls, mostly.
 	lock(&sched.lock)
 	run := mcount() - sched.nmidle - sched.nmidlelocked - sched.nmsys
 	unlock(&sched.lock)
 	if run <= 1 {
-		return false
+		return false, false
 	}
-	waiting := uint32(0)
+	sleeping := uint32(0)
 	forEachGRace(func(gp *g) {
-		if readgstatus(gp)&^_Gscan != _Gsyscall {
+		h := (*heisenG)(unsafe.Pointer(gp.racectx))
+		if h == nil || !heisenInProgram(gp, h) {
 			return
 		}
-		h := (*heisenG)(unsafe.Pointer(gp.racectx))
-		if h != nil && heisenInProgram(gp, h) {
-			waiting++
+		switch readgstatus(gp) &^ _Gscan {
+		case _Gsyscall:
+			if f := findfunc(gp.syscallpc); f.valid() && f.entry() == abi.FuncPCABIInternal(notetsleepg) {
+				sleeping++
+			} else {
+				calls = true
+			}
+		case _Grunnable, _Grunning: // it is just coming back
+			calls = true
 		}
 	})
-	// The goroutine that waits for signals is in a call for good.
-	if sig.state.Load() == sigReceiving && waiting > 0 {
-		waiting--
+	if sig.state.Load() == sigReceiving && sleeping > 0 {
+		sleeping--
 	}
-	return waiting > 0
+	return calls, sleeping > 0
 }
 
 // heisenRetaking is what the monitor thread knows of the P.
@@ -187,6 +208,14 @@ func heisenSleeps(pp *p) bool {
 	return true
 }
 
+// heisenRetaken counts the Ps that the monitor thread has taken away.
+func heisenRetaken(n uint32) uint32 {
+	if heisenSched.on {
+		atomic.Xadd64(&heisenSched.influences[heisenBySyscall].count, int64(n))
+	}
+	return n
+}
+
 // heisenPreempt takes the place of preemptone where a goroutine has had its time.
 func heisenPreempt(pp *p) {
 	if !heisenSched.on {
@@ -220,7 +249,7 @@ func heisenDraws() bool {
 		return false
 	}
 	h := (*heisenG)(unsafe.Pointer(gp.racectx))
-	return h != nil && h.task.kind != heisenOfRuntime
+	return h != nil && h.task.kind != heisenIsRuntime
 }
 
 // heisenRandom is the next random number of the schedule.

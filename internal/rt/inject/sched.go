@@ -64,11 +64,12 @@ type heisenWay struct {
 	kind  uint8          // whose goroutine it is, once it is known
 	stays bool           // it is to go on without a choice
 	back  bool           // it comes back from a system call that took long
+	waits bool           // and that was to wait, in the runtime, for what is no goroutine
 }
 
 const (
-	heisenOfProgram = 1
-	heisenOfRuntime = 2
+	heisenIsProgram = 1
+	heisenIsRuntime = 2
 )
 
 // heisenInitSched reads how to schedule, and begins. It reports whether it could.
@@ -442,7 +443,13 @@ func (s *heisenScheduling) sort(gp *g) {
 		h.task.stays = false
 		if h.task.back {
 			h.task.back = false
-			heisenInfluenced(heisenBySyscall, heisenCallerOn(gp, gp.sched.bp))
+			pc := heisenCallerOn(gp, gp.sched.bp)
+			if in := &s.influences[heisenBySyscall]; h.task.waits {
+				heisenInfluenced(heisenBySyscall, pc)
+			} else if in.first == 0 {
+				in.first = uint32(heisenPC(pc))
+			}
+			h.task.waits = false
 		}
 		s.add(gp, h)
 	}
@@ -451,12 +458,12 @@ func (s *heisenScheduling) sort(gp *g) {
 // heisenInProgram reports whether gp belongs to the program, not to the runtime.
 func heisenInProgram(gp *g, h *heisenG) bool {
 	if h.task.kind == 0 {
-		h.task.kind = heisenOfProgram
+		h.task.kind = heisenIsProgram
 		if isSystemGoroutine(gp, true) {
-			h.task.kind = heisenOfRuntime
+			h.task.kind = heisenIsRuntime
 		}
 	}
-	return h.task.kind == heisenOfProgram
+	return h.task.kind == heisenIsProgram
 }
 
 // add puts gp into the pool.

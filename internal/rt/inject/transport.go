@@ -67,7 +67,7 @@ func init() {
 			print("heisen: no word of how to schedule; this run is not recorded\n")
 			return
 		}
-		heisen.detour = heisen.light || heisenSched.on
+		heisen.detour = heisen.light || heisenSched.on || heisen.hides
 		heisen.on, heisen.open = true, true
 	}
 }

@@ -1,0 +1,137 @@
+// Command schedule measures what a step of a deterministic run costs: the time that a
+// program takes for many of them, less what it takes for few, the least of several
+// runs. A step is a choice who goes on; those of goroutines that give way to each other
+// are switches, but for the share of them that fall on who was running.
+//
+//	go run ./bench/schedule [-runs n] [-n operations]
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"text/tabwriter"
+	"time"
+
+	"github.com/heisen-go/heisen"
+	"github.com/heisen-go/heisen/internal/build"
+	"github.com/heisen-go/heisen/internal/pick"
+	"github.com/heisen-go/heisen/internal/rt"
+)
+
+// program is what is run.
+const program = "github.com/heisen-go/heisen/bench/schedule/switches"
+
+func main() {
+	runs := flag.Int("runs", 5, "runs of each kind")
+	n := flag.Int("n", 200_000, "`number` of operations in a run")
+	flag.Parse()
+	if flag.NArg() > 0 || *runs < 1 || *n < 1 {
+		flag.Usage()
+		os.Exit(2)
+	}
+	if err := measure(context.Background(), os.Stdout, *runs, *n); err != nil {
+		fmt.Fprintln(os.Stderr, "schedule:", err)
+		os.Exit(1)
+	}
+}
+
+var strategies = []struct {
+	name   string
+	config pick.Config
+}{
+	{"random walk", pick.Config{Strategy: pick.RandomWalk}},
+	{"PCT", pick.Config{Strategy: pick.PCT, Depth: 3, Length: 100_000}},
+	{"race-directed", pick.Config{Strategy: pick.RaceDirected}},
+}
+
+func measure(ctx context.Context, w io.Writer, runs, n int) error {
+	dir, err := os.MkdirTemp("", "heisen-schedule-")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(dir)
+	exe := filepath.Join(dir, "switches")
+	b, err := build.New(ctx, "", "")
+	if err != nil {
+		return err
+	}
+	if err := b.Build(ctx, "", exe, nil, program); err != nil {
+		return err
+	}
+	out := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
+	fmt.Fprintln(out, "ns per step\tgoroutines\tgosched\tlock\tatomic\tchannel\t")
+	for _, s := range strategies {
+		for _, goroutines := range []int{2, 100} {
+			fmt.Fprintf(out, "%s\t%d\t", s.name, goroutines)
+			for _, how := range []string{"gosched", "lock", "atomic", "channel"} {
+				cost, err := step(ctx, runs, exe, how, goroutines, n, s.config)
+				if err != nil {
+					return err
+				}
+				fmt.Fprintf(out, "%.0f\t", cost)
+			}
+			fmt.Fprintln(out)
+		}
+	}
+	return out.Flush()
+}
+
+// step returns what a step costs, in nanoseconds.
+func step(ctx context.Context, runs int, exe, how string, goroutines, n int, config pick.Config) (float64, error) {
+	var least [2]time.Duration // of few, and of many
+	var steps [2]uint64
+	for i := range runs {
+		config.Seed = uint64(i)
+		for j, n := range []int{n / 10, n} {
+			took, made, err := run(ctx, rt.Schedule{Pick: config}, exe,
+				"-how", how, "-goroutines", strconv.Itoa(goroutines), "-n", strconv.Itoa(n))
+			if err != nil {
+				return 0, err
+			}
+			if i == 0 || took < least[j] {
+				least[j], steps[j] = took, made
+			}
+		}
+	}
+	return float64(least[1]-least[0]) / float64(steps[1]-steps[0]), nil
+}
+
+// run runs the program and returns how long it took, and how many steps.
+func run(ctx context.Context, schedule rt.Schedule, exe string, args ...string) (took time.Duration, steps uint64, err error) {
+	listener, err := rt.Listen()
+	if err != nil {
+		return 0, 0, err
+	}
+	defer listener.Close()
+	cmd := exec.CommandContext(ctx, exe, args...)
+	cmd.Env = append(cmd.Environ(), listener.Env())
+	cmd.Stderr = os.Stderr
+	if err := cmd.Start(); err != nil {
+		return 0, 0, err
+	}
+	p, err := listener.Accept()
+	if err != nil {
+		return 0, 0, err
+	}
+	took, steps, err = consume(ctx, p, schedule)
+	return took, steps, errors.Join(err, p.Close(0), cmd.Wait())
+}
+
+func consume(ctx context.Context, p *rt.Program, schedule rt.Schedule) (took time.Duration, steps uint64, err error) {
+	start := time.Now()
+	stream, err := p.Open(rt.Want{Mode: rt.Nothing, Schedule: &schedule})
+	if err != nil {
+		return 0, 0, err
+	}
+	if _, err := heisen.Run(ctx, stream); err != nil {
+		return 0, 0, err
+	}
+	return time.Since(start), stream.Execution().Steps, nil
+}
