@@ -48,6 +48,7 @@ type measures struct {
 const (
 	packages = "github.com/heisen-go/heisen/examples/racefuzz/"
 	limit    = time.Minute // of an execution
+	walks    = 2           // in which suspects are looked for, as heisen fuzz does
 )
 
 // print measures one program after the other.
@@ -145,15 +146,18 @@ func (t *table) measure(ctx context.Context, p *racefuzz.Program) (*measures, er
 			m.failed++
 		}
 	}
-	survey := &campaign.Survey{Races: true, Limit: limit, Sources: b.sources}
-	suspects, passed, e, err := survey.Run(ctx, &program)
+	survey := &campaign.Survey{Races: true, Walks: walks, Limit: limit, Sources: b.sources}
+	suspects, passed, looks, err := survey.Run(ctx, &program)
 	if err != nil {
 		return nil, err
 	}
 	for _, why := range passed {
 		t.note(p, "passed over: %s", why)
 	}
-	m.hybrid, m.survey = len(suspects), e.Took
+	m.hybrid = len(suspects)
+	for _, look := range looks {
+		m.survey += look.Execution.Took / time.Duration(len(looks))
+	}
 	var took time.Duration
 	runs := 0
 	hunt := &campaign.Hunt{
@@ -168,7 +172,7 @@ func (t *table) measure(ctx context.Context, p *racefuzz.Program) (*measures, er
 		return nil, err
 	}
 	m.directed = took / time.Duration(max(runs, 1))
-	return m, t.judge(p, e.Outcome, verdicts, m)
+	return m, t.judge(p, looks[0].Execution.Outcome, verdicts, m)
 }
 
 // run runs a program as it is, and reports whether it ended well.
