@@ -31,8 +31,8 @@ too, each finding is such a line, with the finding in its field Finding.
 		{
 			name: "fuzz", args: "[test | run] [packages] [-- test flags | arguments]",
 			short: "make suspected bugs happen, and see whether they do harm",
-			long: `Programs run with one goroutine at a time. First each runs once, and what may race
-in another schedule, or deadlock, or come into an atomic section of -sections, is
+			long: `Programs run with one goroutine at a time. First each runs a few times, and what may
+race in another schedule, or deadlock, or come into an atomic section of -sections, is
 suspected. Then each suspect is tried under several seeds: a goroutine that comes
 to one of its places is kept back until another comes to the other place with a
 conflicting access to the same memory; one of the two goes first, by chance. What
