@@ -76,6 +76,7 @@ func (inv *invocation) fuzz() (int, error) {
 	fs.BoolVar(&f.json, "json", false, "print suspects as JSON, one a line, on standard output, those that were not confirmed too")
 	fs.BoolVar(&f.verbose, "v", false, "report suspects that were not confirmed, too")
 	fs.BoolVar(&f.predict, "predict", false, "try first what mcm predicts from what was seen, and suspect what only it finds")
+	merge := fs.Bool("merge", false, "run nothing: put together files that -json has written, of other seeds or shards")
 	f.overlaps.sectionsFlag(inv)
 	if err := inv.parse(); err != nil {
 		return Misused, err
@@ -85,6 +86,9 @@ func (inv *invocation) fuzz() (int, error) {
 	}
 	if err := f.known.read(); err != nil {
 		return Failed, err
+	}
+	if *merge {
+		return f.merge()
 	}
 	if f.overlaps.sections != "" {
 		if err := f.overlaps.readSections(); err != nil {

@@ -42,7 +42,8 @@ maps and random numbers too, and time is virtual: it jumps to the next timer
 when nothing else can go on.
 
 Suspects and seeds are independent of each other. With -shard and -seeds several
-machines share the work: the suspects are the same everywhere.
+machines share the work: the suspects are the same everywhere. With -merge, what their
+-json has written is put together.
 
 Flags after -- are for the tests, or arguments of the program; of go test's flags
 those are allowed that concern a single execution.
