@@ -50,6 +50,8 @@ type Task struct {
 	// Addr and Size are the bytes accessed; of Lock, Addr is the lock. Size 0 counts
 	// as 1.
 	Addr, Size uint64
+	// Depth is in how many calls the task is; see Leave.
+	Depth uint32
 	// Since is the step (see Steps) at which the task came to what it does next.
 	Since uint64
 	// Mark belongs to the strategy. The host sets it to 0 whenever the task comes to

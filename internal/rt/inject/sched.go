@@ -62,6 +62,8 @@ type heisenScheduling struct {
 type heisenWay struct {
 	next heisenPickTask // what it does next, while it does not stand in the pool
 	on   uint64         // the lock or channel of its latest point
+	// deepest is in how many calls h was at most where it entered sections.
+	deepest uint32
 	// expects is what the compare-and-swap is to find.
 	expects uint64
 	hooks   uint32 // since its latest point
@@ -222,7 +224,7 @@ func heisenPointAt(kind heisenPickKind, on unsafe.Pointer, mode uint32, fp uintp
 			t.Roles = heisenPickRoles(s.locations.at(number).flags >> heisenLocationRoles)
 			t.Write = mode == heisenLocationWrites
 			if kind == heisenPickSync {
-				t.Kind, t.Atomic = heisenPickAccess, true
+				t.Kind, t.Atomic, t.Depth = heisenPickAccess, true, h.depthAt(pc)
 				if h.task.wide != 0 {
 					s.comparing++
 				}
@@ -287,7 +289,7 @@ func heisenPointAccess(write bool, addr, size, pc uintptr) {
 	if number == 0 {
 		s.clock += int64(s.spin) * heisenHookTime
 	} else {
-		t.Kind, t.Write, t.Addr, t.Size, t.Op = heisenPickAccess, write, uint64(addr), uint64(size), heisenRead
+		t.Kind, t.Write, t.Addr, t.Size, t.Op, t.Depth = heisenPickAccess, write, uint64(addr), uint64(size), heisenRead, h.depth
 		if write {
 			t.Op = heisenWrite
 		}
@@ -551,6 +553,9 @@ func (s *heisenScheduling) choose(pp *p) *g {
 	if t.Atomic && h.task.wide != 0 {
 		s.comparing--
 	}
+	if t.Roles&heisenPickEntry != 0 {
+		h.task.deepest = max(h.task.deepest, t.Depth)
+	}
 	t.Kind, t.Write, t.Atomic, t.Roles, t.Place, t.Addr, t.Size, t.Mark = heisenPickResume, false, false, 0, 0, 0, 0, 0
 	s.count--
 	*s.task(i), *s.g(i) = *s.task(s.count), *s.g(s.count)
@@ -563,6 +568,17 @@ func (s *heisenScheduling) choose(pp *p) *g {
 	s.running = h.id
 	s.stepped()
 	return gp
+}
+
+// heisenLeaveSections is called when h has returned from a call in which it entered a
+// section.
+//
+//go:nosplit
+func heisenLeaveSections(h *heisenG) {
+	systemstack(func() {
+		heisenSched.picker.Leave(h.id, h.depth)
+		h.task.deepest = h.depth
+	})
 }
 
 // compare finds out which compare-and-swaps in the pool would write just now.
