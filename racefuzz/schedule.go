@@ -63,6 +63,9 @@ type Target struct {
 	Mode  string // what is done there: read, write, lock
 	Place string // file and line, of files in the module relative to its root
 	Func  string // function, or empty
+	// Above is how many calls above this one a section lives that is entered here, from
+	// 0 to 255.
+	Above int
 }
 
 // ScheduleError is the error of Schedule.UnmarshalText.
@@ -145,7 +148,14 @@ func (s *Schedule) MarshalText() ([]byte, error) {
 		if err != nil {
 			return nil, err
 		}
-		line("target", roles, t.Mode, t.Place, t.Func)
+		words := []string{roles, t.Mode, t.Place, t.Func}
+		if t.Above < 0 || t.Above > math.MaxUint8 {
+			return nil, fmt.Errorf("%w: a section %d calls above", ErrConfig, t.Above)
+		}
+		if t.Above > 0 {
+			words = append(words, strconv.Itoa(t.Above))
+		}
+		line("target", words...)
 	}
 	if s.Outcome != "" {
 		outcome := []string{s.Outcome, s.Message}
@@ -304,7 +314,7 @@ func (p *parser) schedule() (s Schedule, err error) {
 
 // set takes over what a line says.
 func (s *Schedule) set(key string, words []string) (err error) {
-	want := map[string]int{"go": 2, "command": 2, "procs": 1, "strategy": 1, "seed": 1, "target": 4, "steps": 1, "hash": 1}
+	want := map[string]int{"go": 2, "command": 2, "procs": 1, "strategy": 1, "seed": 1, "steps": 1, "hash": 1}
 	if n, ok := want[key]; ok && len(words) != n {
 		return fmt.Errorf("%q has %d words and should have %d", key, len(words), n)
 	} else if len(words) == 0 {
@@ -343,8 +353,18 @@ func (s *Schedule) set(key string, words []string) (err error) {
 			return fmt.Errorf("%q is no hash", words[0])
 		}
 	case "target":
+		if len(words) != 4 && len(words) != 5 {
+			return fmt.Errorf("%q has %d words and should have 4 or 5", key, len(words))
+		}
 		t := Target{Mode: words[1], Place: words[2], Func: words[3]}
-		t.Roles, err = parseRoles(words[0])
+		if t.Roles, err = parseRoles(words[0]); err == nil && len(words) == 5 {
+			var above uint64
+			above, err = decimal(words[4], math.MaxUint8)
+			t.Above = int(above)
+			if err == nil && above == 0 {
+				err = errors.New("a section in no call above has no number")
+			}
+		}
 		s.Targets = append(s.Targets, t)
 	default:
 		return fmt.Errorf("%q is not known", key)

@@ -93,7 +93,7 @@ func (o *Origin) Schedule(p *Program, tests string, s *rt.Schedule, e *Execution
 			file = filepath.ToSlash(rel)
 		}
 		out.Targets = append(out.Targets, racefuzz.Target{
-			Roles: t.Roles, Mode: modeNames[t.Mode], Place: file + ":" + strconv.Itoa(t.Line),
+			Roles: t.Roles, Mode: modeNames[t.Mode], Place: file + ":" + strconv.Itoa(t.Line), Above: t.Above,
 		})
 	}
 	return out
@@ -129,7 +129,7 @@ func Restore(s *racefuzz.Schedule, folder string) (Source, *rt.Schedule, error) 
 		if !filepath.IsAbs(file) {
 			file = filepath.Join(folder, file)
 		}
-		target := rt.Target{File: filepath.ToSlash(file), Line: line, Roles: t.Roles}
+		target := rt.Target{File: filepath.ToSlash(file), Line: line, Roles: t.Roles, Above: t.Above}
 		for mode, name := range modeNames {
 			if name == t.Mode {
 				target.Mode = mode

@@ -84,6 +84,7 @@ func (s *Survey) Run(ctx context.Context, p *Program) (suspects []*Suspect, pass
 				}
 				return
 			}
+			s.setAbove(suspect)
 			if same := known[suspect.key()]; same != nil {
 				same.Predicted = same.Predicted || suspect.Predicted
 				return
@@ -114,6 +115,19 @@ func (s *Survey) look(ctx context.Context, p *Program, config pick.Config, found
 			return s.detectors(symbols, report.NewCollector(symbols, func(i report.Item) { sink(i.Finding) }).Add)
 		},
 	}, s.Sources)
+}
+
+// setAbove says of the entry of a section in which call the section lives.
+func (s *Survey) setAbove(suspect *Suspect) {
+	for i := range suspect.Targets {
+		t := &suspect.Targets[i]
+		for j := range s.Sections {
+			at := &s.Sections[j].Entry
+			if t.Roles&pick.Entry != 0 && t.File == at.File && t.Line == at.Line && (t.Mode == rt.OnRead) == (at.Mode == atomrace.Reads) {
+				t.Above = max(t.Above, s.Sections[j].Above)
+			}
+		}
+	}
 }
 
 // predictor is the detector whose findings follow from what was seen.

@@ -26,6 +26,7 @@ const (
 	locationLocks  = 1 << 2
 	locationNoise  = 1 << 3
 	locationRoles  = 8
+	locationAbove  = 24
 )
 
 // maxFile bounds the length of a file's name, in bytes.

@@ -56,6 +56,9 @@ type Target struct {
 	Mode TargetMode
 	// Roles are what the place is to the strategy.
 	Roles pick.Roles
+	// Above is how many calls above this one a section ends at the latest that is
+	// entered here, as in atomrace.Section; 255 at most.
+	Above int
 }
 
 // TargetMode is a set of operations.
@@ -69,6 +72,9 @@ const (
 
 // maxFollowed bounds the number of choices to follow, as the size of a message does.
 const maxFollowed = 1 << 22
+
+// maxAbove bounds Target.Above.
+const maxAbove = 255
 
 // MaxTargets is how many targets a Schedule can have.
 const MaxTargets = 1<<16 - 1
@@ -113,7 +119,8 @@ func (s *Schedule) encode() ([]byte, error) {
 		if t.Mode == 0 || t.Mode > OnRead|OnWrite|OnLock || t.Line <= 0 {
 			return nil, fmt.Errorf("target %s:%d of mode %d", t.File, t.Line, t.Mode)
 		}
-		at.add(t.File, t.Line, uint32(t.Mode)|uint32(t.Roles)<<locationRoles)
+		above := uint32(min(max(t.Above, 0), maxAbove))
+		at.add(t.File, t.Line, uint32(t.Mode)|uint32(t.Roles)<<locationRoles|above<<locationAbove)
 	}
 	return at.encode(b)
 }

@@ -40,7 +40,8 @@ const (
 	heisenLocationLocks  = 1 << 2
 	heisenLocationNoise  = 1 << 3
 
-	heisenLocationRoles = 8 // from here on: what it is to the scheduler
+	heisenLocationRoles = 8  // from here on: what it is to the scheduler
+	heisenLocationAbove = 24 // and from here: how many calls above a section lives
 )
 
 // heisenMessage is a message that the receiver has sent at the start.

@@ -224,7 +224,7 @@ func heisenPointAt(kind heisenPickKind, on unsafe.Pointer, mode uint32, fp uintp
 			t.Roles = heisenPickRoles(s.locations.at(number).flags >> heisenLocationRoles)
 			t.Write = mode == heisenLocationWrites
 			if kind == heisenPickSync {
-				t.Kind, t.Atomic, t.Depth = heisenPickAccess, true, h.depthAt(pc)
+				t.Kind, t.Atomic, t.Depth = heisenPickAccess, true, s.locations.at(number).below(h.depthAt(pc))
 				if h.task.wide != 0 {
 					s.comparing++
 				}
@@ -289,7 +289,7 @@ func heisenPointAccess(write bool, addr, size, pc uintptr) {
 	if number == 0 {
 		s.clock += int64(s.spin) * heisenHookTime
 	} else {
-		t.Kind, t.Write, t.Addr, t.Size, t.Op, t.Depth = heisenPickAccess, write, uint64(addr), uint64(size), heisenRead, h.depth
+		t.Kind, t.Write, t.Addr, t.Size, t.Op, t.Depth = heisenPickAccess, write, uint64(addr), uint64(size), heisenRead, s.locations.at(number).below(h.depth)
 		if write {
 			t.Op = heisenWrite
 		}
@@ -579,6 +579,14 @@ func heisenLeaveSections(h *heisenG) {
 		heisenSched.picker.Leave(h.id, h.depth)
 		h.task.deepest = h.depth
 	})
+}
+
+// below returns in how many calls a section lives that is entered at the location, in
+// so many calls.
+//
+//go:nosplit
+func (l *heisenLocation) below(depth uint32) uint32 {
+	return depth - min(l.flags>>heisenLocationAbove, depth)
 }
 
 // compare finds out which compare-and-swaps in the pool would write just now.
