@@ -21,6 +21,8 @@
 //     also go into programs.
 //   - atomrace: races as accesses that overlap, violations of atomic sections as
 //     accesses that come in between; sections files, noise.
+//   - mcm: bugs predicted from the maximal causal model of an execution, each with a
+//     schedule; mcm/order is the solver for strict orders that it rests on.
 //   - internal/pick: which goroutine goes on, by strategies that also go into programs.
 //   - racefuzz: suspected bugs made to happen. Strategies, models of goroutines to try
 //     them on, schedules as text and their minimisation.

@@ -28,12 +28,16 @@
 //     that operations on different ones may change places is what Go's memory model
 //     allows, but which element a receiver gets might then be another one.
 //   - locks: two critical sections of a lock, not both for reading, do not overlap. A
-//     section may be open at both ends of the window, and be ended by another thread.
+//     section may be open at both ends of the window, and be ended by another thread,
+//     whose release then comes after the acquisition and before the next one by the
+//     same thread, as a message would.
 //   - reads: a read sees the very write that it saw. If the trace has values, any write
 //     of the same value will do. Atomic operations are reads and writes as well; with
 //     what they see, what they order is kept. The order of critical sections of a lock
 //     is free, that of two atomic updates of a variable is not.
-//   - lives: Alloc and Free keep their order with what touches their range.
+//   - lives: what touches memory after its Alloc or Free comes after that; accesses
+//     to different lives are no race.
+//   - locks in memory: what overwrites one keeps its order with the lock's operations.
 //   - BarrierPairs: what a call into hidden code may touch keeps its order with it; see
 //     heisen.Hide for the law and below for the form.
 //   - what is used as a lock and as a message or an atomic variable, or not as a lock

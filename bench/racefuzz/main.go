@@ -45,13 +45,27 @@ func main() {
 	defer stop()
 	curves := flag.Bool("curves", false, "print how probable the races of figures 1 and 2 are, by strategy")
 	runs := flag.Int("runs", 1000, "executions for each number, a tenth of it with more than 10000 statements")
+	rows := flag.Bool("table", false, "try the suspected races of the programs in examples/racefuzz, row by row of the paper's table 1")
+	seeds := flag.Int("seeds", 10, "table: directed executions for each suspected pair")
+	plain := flag.Int("plain", 100, "table: runs of each program as it is")
+	parallel := flag.Int("j", 1, "table: directed executions at a time; with more than 1 the times mean little")
+	programs := flag.String("programs", "", "table: comma-separated `list` of programs (default: all that stand for a row)")
 	statements := flag.String("statements", "10,100,1000,10000,100000", "comma-separated `list` of numbers of statements before statement 8")
 	flag.Parse()
-	if flag.NArg() > 0 || *runs < 1 || !*curves {
+	if flag.NArg() > 0 || min(*runs, *seeds, *plain, *parallel) < 1 || *curves == *rows {
 		flag.Usage()
 		os.Exit(2)
 	}
-	if err := print(ctx, os.Stdout, *runs, *statements); err != nil {
+	var err error
+	if *curves {
+		err = print(ctx, os.Stdout, *runs, *statements)
+	} else {
+		t := &table{seeds: *seeds, plain: *plain, parallel: *parallel}
+		if t.programs, err = names(*programs); err == nil {
+			err = t.print(ctx, os.Stdout)
+		}
+	}
+	if err != nil {
 		fmt.Fprintln(os.Stderr, "racefuzz:", err)
 		os.Exit(1)
 	}

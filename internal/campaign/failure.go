@@ -35,15 +35,23 @@ func (v *Verdict) Failures(usual Outcome) (all []*Verdict) {
 	return all
 }
 
-// Failed returns the verdict on the execution by which a survey looked at a program,
-// nil if it passed.
-func Failed(p *Program, e *Execution) *Verdict {
-	s := Anything(p, pick.Replay)
-	v := judge(s, []*Trial{{Execution: e, Confirmed: e.Outcome.Class != Passed, First: -1}})
-	if all := v.Failures(Outcome{Class: Passed}); len(all) > 0 {
-		return all[0]
+// Failed returns a verdict for each way in which a program failed while a survey looked
+// at it. Those after the first are of random walks.
+func Failed(p *Program, looks []*Trial) (all []*Verdict) {
+	usual := Outcome{Class: Passed}
+	for i, look := range looks {
+		s := Anything(p, pick.Replay)
+		if i > 0 {
+			s = Anything(p, Walk)
+		}
+		t := *look
+		t.Confirmed = t.Execution.Outcome.Class != Passed
+		all = append(all, judge(s, []*Trial{&t}).Failures(usual)...)
+		if i == 0 {
+			usual = look.Execution.Outcome
+		}
 	}
-	return nil
+	return all
 }
 
 func failure(p *Program, o Outcome) report.Finding {

@@ -44,6 +44,9 @@ func (o Outcome) Same(other Outcome) bool {
 
 var numbers = regexp.MustCompile(`\b(0x[0-9a-fA-F]+|[0-9]+(\.[0-9]+)?)\b`)
 
+// recovered is what the runtime says of a panic that was recovered, before another.
+var recovered = regexp.MustCompile(` \[recovered(, repanicked)?\]$`)
+
 // outcomeOf tells how a process has ended that printed said and was not stopped
 // from outside.
 func outcomeOf(status syscall.WaitStatus, said []byte) Outcome {
@@ -63,7 +66,7 @@ func outcomeOf(status syscall.WaitStatus, said []byte) Outcome {
 		case strings.HasPrefix(text, "fatal error: "):
 			return Outcome{Fatal, oneLine(text[len("fatal error: "):])}
 		case strings.HasPrefix(text, "panic: ") && code == 2:
-			return Outcome{Panicked, oneLine(strings.TrimSuffix(text[len("panic: "):], " [recovered]"))}
+			return Outcome{Panicked, oneLine(recovered.ReplaceAllString(text[len("panic: "):], ""))}
 		}
 		if name, ok := strings.CutPrefix(strings.TrimLeft(text, " "), "--- FAIL: "); ok {
 			name, _, _ = strings.Cut(name, " ")

@@ -18,6 +18,7 @@ func TestOutcome(t *testing.T) {
 		{"passes", exited(0), "panic: in its log only\n", Outcome{Class: Passed}},
 		{"panic", exited(2), "start\npanic: ERROR1\n\ngoroutine 7 [running]:\n", Outcome{Panicked, "ERROR1"}},
 		{"panic again", exited(2), "panic: one [recovered]\n\tpanic: two\n", Outcome{Panicked, "one"}},
+		{"the same panic again", exited(2), "panic: one [recovered, repanicked]\n", Outcome{Panicked, "one"}},
 		{"panic in a test", exited(2), "--- FAIL: TestA (0.00s)\npanic: boom\n", Outcome{Panicked, "boom"}},
 		{"deadlock", exited(2), "fatal error: all goroutines are asleep - deadlock!\n", Outcome{Deadlocked, "all goroutines are asleep"}},
 		{"map", exited(2), "fatal error: concurrent map writes\n", Outcome{Fatal, "concurrent map writes"}},

@@ -80,6 +80,12 @@ func (h *Hunt) Pin(ctx context.Context, v *Verdict, attempts int) (*Proof, error
 	}
 	schedule := replaying(shrunk.Choices)
 	last, steps, err := h.record(ctx, v.Suspect, schedule)
+	if err == nil && last.Diverged > 0 && last.Lost == 0 {
+		// Without what was left out some choices cannot be made any more. Those that were
+		// made give the same execution.
+		schedule = replaying(last.Choices)
+		last, steps, err = h.record(ctx, v.Suspect, schedule)
+	}
 	if err != nil {
 		return proof, err
 	}

@@ -55,44 +55,65 @@ type Survey struct {
 	// Predict has suspects that follow from what was seen (package mcm) tried first,
 	// those that only it finds included.
 	Predict bool
+	// Walks is how many random walks follow the execution with the default choices, in
+	// which one goroutine may do all the work that there is for several.
+	Walks uint64
 
 	Limit, Virtual time.Duration // as those of Hunt
 	Procs          int
 	Sources        *Sources
 }
 
-// Run executes a program once, with the default choices, which switch only where a
-// goroutine cannot go on, and returns what is suspected in the order in which it was
-// found. What cannot be brought about is in passed, with the reason.
-func (s *Survey) Run(ctx context.Context, p *Program) (suspects []*Suspect, passed []string, e *Execution, err error) {
+// Run executes a program with the default choices, which switch only where a goroutine
+// cannot go on, and then under random walks. It returns what is suspected in the order
+// in which it was found, and the executions in theirs. What cannot be brought about is
+// in passed, with the reason.
+func (s *Survey) Run(ctx context.Context, p *Program) (suspects []*Suspect, passed []string, looks []*Trial, err error) {
+	known, told := map[string]*Suspect{}, map[string]bool{}
+	for seed := range s.Walks + 1 {
+		config := pick.Config{Strategy: pick.Replay}
+		if seed > 0 {
+			config = pick.Config{Strategy: Walk, Seed: seed}
+		}
+		e, err := s.look(ctx, p, config, func(f report.Finding) {
+			suspect, err := suspectOf(p, &f)
+			if err != nil {
+				if !told[f.Fingerprint] {
+					told[f.Fingerprint] = true
+					passed = append(passed, fmt.Sprintf("%s (%s): %v", f.Message, f.Fingerprint, err))
+				}
+				return
+			}
+			if same := known[suspect.key()]; same != nil {
+				same.Predicted = same.Predicted || suspect.Predicted
+				return
+			}
+			known[suspect.key()] = suspect
+			suspects = append(suspects, suspect)
+		})
+		if err != nil {
+			return suspects, passed, looks, err
+		}
+		looks = append(looks, &Trial{Seed: seed, Execution: e, First: -1})
+	}
+	slices.SortStableFunc(suspects, func(a, b *Suspect) int { return order(b.Predicted) - order(a.Predicted) })
+	return suspects, passed, looks, nil
+}
+
+// look executes a program once.
+func (s *Survey) look(ctx context.Context, p *Program, config pick.Config, found func(report.Finding)) (*Execution, error) {
 	mode := rt.Unrepeated
 	if len(s.Sections) > 0 || s.Predict { // a repeated access may be the end of a section
 		mode = rt.Everything
 	}
-	e, err = p.Execute(ctx, Plan{
-		Schedule: &rt.Schedule{Pick: pick.Config{Strategy: pick.Replay}, Procs: s.Procs, MaxVirtual: s.Virtual},
+	return p.Execute(ctx, Plan{
+		Schedule: &rt.Schedule{Pick: config, Procs: s.Procs, MaxVirtual: s.Virtual},
 		Mode:     mode, Limit: s.Limit,
 		Detect: func(symbols *heisen.Symbols) ([]heisen.Detector, error) {
-			known := map[string]*Suspect{}
-			sink := func(f heisen.Finding) {
-				resolved := s.Sources.resolve(f, symbols)
-				suspect, err := suspectOf(p, &resolved)
-				if err != nil {
-					passed = append(passed, fmt.Sprintf("%s (%s): %v", resolved.Message, resolved.Fingerprint, err))
-					return
-				}
-				if same := known[suspect.key()]; same != nil {
-					same.Predicted = same.Predicted || suspect.Predicted
-					return
-				}
-				known[suspect.key()] = suspect
-				suspects = append(suspects, suspect)
-			}
+			sink := func(f heisen.Finding) { found(s.Sources.resolve(f, symbols)) }
 			return s.detectors(symbols, report.NewCollector(symbols, func(i report.Item) { sink(i.Finding) }).Add)
 		},
 	}, s.Sources)
-	slices.SortStableFunc(suspects, func(a, b *Suspect) int { return order(b.Predicted) - order(a.Predicted) })
-	return suspects, passed, e, err
 }
 
 // predictor is the detector whose findings follow from what was seen.

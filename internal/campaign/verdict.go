@@ -66,7 +66,7 @@ func (v *Verdict) add(t *Trial) {
 func (v *Verdict) Report(usual Outcome) report.Finding {
 	f := v.Finding
 	f.Count = uint64(max(v.Confirmed, 1))
-	t := &report.Trials{Strategy: strategyNames[v.Suspect.Strategy], Executions: v.Tried, Confirmed: v.Confirmed}
+	t := &report.Trials{Suspect: v.Suspect.Finding.Fingerprint, Strategy: strategyNames[v.Suspect.Strategy], Executions: v.Tried, Confirmed: v.Confirmed}
 	for i := range v.Endings {
 		e := &v.Endings[i]
 		ending := report.Ending{

@@ -26,6 +26,7 @@ type fuzzing struct {
 	parallel, procs        int
 	limit, virtual, wait   time.Duration
 	patience               uint64
+	walks                  uint64
 	depth                  int
 	minimise               int
 	folder                 string
@@ -62,6 +63,7 @@ func (inv *invocation) fuzz() (int, error) {
 	fs.StringVar(&f.seeds, "seeds", "1:10", "run each suspect with the seeds `a:b`")
 	fs.StringVar(&f.shard, "shard", "1/1", "only the `i/n`-th part of the suspects; the parts are the same everywhere")
 	fs.StringVar(&f.strategy, "strategy", "directed", "who goes on: directed (at suspects), or without suspects walk (anybody) or pct (priorities)")
+	fs.Uint64Var(&f.walks, "walks", 2, "look for suspects in `n` executions with random choices, too")
 	fs.IntVar(&f.depth, "depth", 3, "pct: how many orders a bug depends on")
 	fs.IntVar(&f.parallel, "j", runtime.NumCPU(), "how many executions at a time")
 	fs.IntVar(&f.procs, "procs", 4, "what programs are told that GOMAXPROCS is")
@@ -73,7 +75,8 @@ func (inv *invocation) fuzz() (int, error) {
 	fs.StringVar(&f.folder, "o", "heisen-fuzz", "write schedules to `folder`")
 	fs.BoolVar(&f.json, "json", false, "print suspects as JSON, one a line, on standard output, those that were not confirmed too")
 	fs.BoolVar(&f.verbose, "v", false, "report suspects that were not confirmed, too")
-	fs.BoolVar(&f.predict, "predict", false, "try first what mcm predicts from the first run, and suspect what only it finds")
+	fs.BoolVar(&f.predict, "predict", false, "try first what mcm predicts from what was seen, and suspect what only it finds")
+	merge := fs.Bool("merge", false, "run nothing: put together files that -json has written, of other seeds or shards")
 	f.overlaps.sectionsFlag(inv)
 	if err := inv.parse(); err != nil {
 		return Misused, err
@@ -83,6 +86,9 @@ func (inv *invocation) fuzz() (int, error) {
 	}
 	if err := f.known.read(); err != nil {
 		return Failed, err
+	}
+	if *merge {
+		return f.merge()
 	}
 	if f.overlaps.sections != "" {
 		if err := f.overlaps.readSections(); err != nil {
@@ -230,11 +236,12 @@ func (f *fuzzing) build(ctx context.Context) (programs []*campaign.Program, remo
 // looked at are reported.
 func (f *fuzzing) survey(ctx context.Context, programs []*campaign.Program, suspects *[]*campaign.Suspect) error {
 	survey := &campaign.Survey{
-		Races: true, Deadlocks: true, Sections: f.overlaps.read, Predict: f.predict,
+		Races: true, Deadlocks: true, Sections: f.overlaps.read, Predict: f.predict, Walks: f.walks,
 		Limit: f.limit, Virtual: f.virtual, Procs: f.procs, Sources: f.hunt.Sources,
 	}
 	if f.strategy != "directed" {
 		survey.Races, survey.Deadlocks, survey.Sections, survey.Predict = false, false, nil, false
+		survey.Walks = 0
 	}
 	looked := 0
 	done := f.progressOf("looking for suspects", func() string {
@@ -242,12 +249,13 @@ func (f *fuzzing) survey(ctx context.Context, programs []*campaign.Program, susp
 	}, time.Second)
 	defer done()
 	for _, p := range programs {
-		found, passed, e, err := survey.Run(ctx, p)
+		found, passed, looks, err := survey.Run(ctx, p)
 		if err != nil {
 			return fmt.Errorf("%s: %w", p.Package, err)
 		}
 		looked++
-		f.usual[p] = e.Outcome
+		usual := looks[0].Execution
+		f.usual[p] = usual.Outcome
 		for _, why := range passed {
 			fmt.Fprintf(f.Err, "%s: passed over: %s\n", f.tool.Name, why)
 		}
@@ -256,12 +264,12 @@ func (f *fuzzing) survey(ctx context.Context, programs []*campaign.Program, susp
 			found = []*campaign.Suspect{campaign.Anything(p, campaign.Walk)}
 		case "pct":
 			s := campaign.Anything(p, campaign.Priorities)
-			s.Length = e.Steps
+			s.Length = usual.Steps
 			found = []*campaign.Suspect{s}
 		}
 		*suspects = append(*suspects, found...)
-		if v := campaign.Failed(p, e); v != nil && f.part == 1 {
-			f.unexplained = append(f.unexplained, v)
+		if f.part == 1 {
+			f.unexplained = append(f.unexplained, campaign.Failed(p, looks)...)
 		}
 	}
 	return nil

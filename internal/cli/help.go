@@ -31,8 +31,8 @@ too, each finding is such a line, with the finding in its field Finding.
 		{
 			name: "fuzz", args: "[test | run] [packages] [-- test flags | arguments]",
 			short: "make suspected bugs happen, and see whether they do harm",
-			long: `Programs run with one goroutine at a time. First each runs once, and what may race
-in another schedule, or deadlock, or come into an atomic section of -sections, is
+			long: `Programs run with one goroutine at a time. First each runs a few times, and what may
+race in another schedule, or deadlock, or come into an atomic section of -sections, is
 suspected. Then each suspect is tried under several seeds: a goroutine that comes
 to one of its places is kept back until another comes to the other place with a
 conflicting access to the same memory; one of the two goes first, by chance. What
@@ -42,7 +42,8 @@ maps and random numbers too, and time is virtual: it jumps to the next timer
 when nothing else can go on.
 
 Suspects and seeds are independent of each other. With -shard and -seeds several
-machines share the work: the suspects are the same everywhere.
+machines share the work: the suspects are the same everywhere. With -merge, what their
+-json has written is put together.
 
 Flags after -- are for the tests, or arguments of the program; of go test's flags
 those are allowed that concern a single execution.

@@ -27,6 +27,7 @@ type Meeting struct {
 // Side is one of the two tasks of a meeting, and its access.
 type Side struct {
 	ID         uint32
+	Op         uint8
 	Place      uint32
 	Addr, Size uint64
 	Write      bool
@@ -60,7 +61,7 @@ func (p *Picker) note(kind MeetingKind, step uint64) *Meeting {
 }
 
 func (s *Side) set(t *Task) {
-	s.ID, s.Place, s.Addr, s.Size, s.Write = t.ID, t.Place, t.Addr, max(t.Size, 1), t.Write
+	s.ID, s.Op, s.Place, s.Addr, s.Size, s.Write = t.ID, t.Op, t.Place, t.Addr, max(t.Size, 1), t.Write
 }
 
 // racy reports whether the task is about to make an access of the pair.

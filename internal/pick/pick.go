@@ -44,11 +44,14 @@ type Task struct {
 	// Atomic says of an Access that it is an atomic operation. Two of these are no race.
 	Atomic bool
 	Roles  Roles // of the place, if Kind is Access or Lock
-	// Place is the host's number of the place.
+	// Op and Place are the host's numbers of the operation and the place.
+	Op    uint8
 	Place uint32
 	// Addr and Size are the bytes accessed; of Lock, Addr is the lock. Size 0 counts
 	// as 1.
 	Addr, Size uint64
+	// Depth is in how many calls the task is; see Leave.
+	Depth uint32
 	// Since is the step (see Steps) at which the task came to what it does next.
 	Since uint64
 	// Mark belongs to the strategy. The host sets it to 0 whenever the task comes to

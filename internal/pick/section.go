@@ -10,6 +10,7 @@ type section struct {
 	open       bool
 	torn       bool // another has made an access at Remote meanwhile
 	id         uint32
+	depth      uint32
 	addr, size uint64 // accessed at Entry
 	step       uint64 // at which the section was torn
 	remote     Side   // and by whom
@@ -122,6 +123,16 @@ func (p *Picker) sectionAt(t *Task) *section {
 	return nil
 }
 
+// Leave says that the task has returned from calls and is in so many now: it is in no
+// section any more that it entered deeper. Hosts that don't know leave Depth at 0.
+func (p *Picker) Leave(id, depth uint32) {
+	for i := range p.sections {
+		if s := &p.sections[i]; s.open && s.id == id && s.depth > depth {
+			s.open = false
+		}
+	}
+}
+
 // passSection notes what it means for sections that the task goes on.
 func (p *Picker) passSection(t *Task) {
 	if t.Kind != Access || t.Roles&(Entry|Remote|End) == 0 {
@@ -169,5 +180,5 @@ func (p *Picker) enter(t *Task) {
 		p.evict = (p.evict + 1) % MaxSections
 	}
 	s.open, s.torn, s.id = true, false, t.ID
-	s.addr, s.size = t.Addr, max(t.Size, 1)
+	s.depth, s.addr, s.size = t.Depth, t.Addr, max(t.Size, 1)
 }

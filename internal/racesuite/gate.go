@@ -13,6 +13,7 @@ type gate struct {
 	symbols  *heisen.Symbols
 	detector heisen.Detector
 	open     bool
+	before   uint64 // events that came before
 }
 
 // Handle implements heisen.Detector.
@@ -22,7 +23,16 @@ func (g *gate) Handle(e heisen.Event) {
 			g.open = g.open || strings.HasPrefix(frame.Func, "testing.(*T).Run")
 		}
 	}
+	if !g.open {
+		g.before++
+	}
 	g.detector.Handle(e)
+}
+
+// within reports whether the later access of a finding, which may be reported some
+// time after it, is made when the test has started.
+func (g *gate) within(f heisen.Finding) bool {
+	return g.open && f.Accesses[len(f.Accesses)-1].Index > g.before
 }
 
 // Flush implements heisen.Detector.

@@ -8,7 +8,6 @@ import (
 	"net"
 	"os"
 	"os/exec"
-	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -26,12 +25,6 @@ var detectors = map[string]func(heisen.Sink) heisen.Detector{
 	"hb":        func(sink heisen.Sink) heisen.Detector { return vclock.NewReference(sink) },
 	"mcm":       predicted,
 	"atomrace":  nil, // the program itself
-}
-
-// ofTest reports whether one of the accesses is a test's, and not all are of what
-// comes before it.
-func ofTest(symbols *heisen.Symbols, accesses []heisen.Access) bool {
-	return slices.ContainsFunc(accesses, func(a heisen.Access) bool { return symbols.Task(a.Thread, a.Context) != "" })
 }
 
 // predicted are the races of other orders than the observed one, too.
@@ -214,15 +207,17 @@ func (s *suite) analyse(ctx context.Context, p *rt.Program) (v verdict) {
 	test := &gate{symbols: stream.Symbols(), detector: heisen.Tee()}
 	if s.live == nil {
 		test.detector = detectors[s.detector](func(f heisen.Finding) {
-			// What is predicted is reported later than it happened.
-			if test.open && (s.detector != "mcm" || ofTest(stream.Symbols(), f.Accesses)) {
+			if test.within(f) {
 				found.Add(f)
 			}
 		})
 	}
 	stream.OnOverlap(func(o rt.Overlap) {
-		if ofTest(stream.Symbols(), o.Accesses) {
-			found.Add(heisen.Finding{Detector: "atomrace", Kind: heisen.Race, Object: o.Accesses[0].Object, Accesses: o.Accesses})
+		for _, a := range o.Accesses { // a test's, not one of what comes before
+			if stream.Symbols().Task(a.Thread, a.Context) != "" {
+				found.Add(heisen.Finding{Detector: "atomrace", Kind: heisen.Race, Object: a.Object, Accesses: o.Accesses})
+				break
+			}
 		}
 	})
 	_, err = heisen.Run(ctx, stream, test)

@@ -8,6 +8,7 @@ import (
 // Trials says what came of executions under control that were to bring a suspected bug
 // about. A finding that has them and that was confirmed has really happened.
 type Trials struct {
+	Suspect    string `json:"suspect"`    // fingerprint of what was suspected, equal where the same was tried
 	Strategy   string `json:"strategy"`   // that chose which goroutine went on
 	Executions int    `json:"executions"` // how many
 	Confirmed  int    `json:"confirmed"`  // in how many the bug happened

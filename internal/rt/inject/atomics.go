@@ -82,6 +82,18 @@ func heisenCASOp(swapped bool) uint64 {
 	return heisenOpAtomicRead
 }
 
+// heisenExpect says what the compare-and-swap expects that the current goroutine is about to
+// make, in how many bytes: if that is not there, nothing is written.
+//
+//go:nosplit
+func heisenExpect(old uint64, wide uint8) {
+	if heisenSched.on {
+		if h := (*heisenG)(unsafe.Pointer(getg().racectx)); h != nil {
+			h.task.expects, h.task.wide = old, wide
+		}
+	}
+}
+
 // heisenStamp takes the next sequence number.
 //
 //go:nosplit
@@ -244,6 +256,7 @@ func sync_atomic_SwapUintptr(addr *uintptr, val uintptr) (old uintptr) {
 //go:linkname sync_atomic_CompareAndSwapInt32 sync/atomic.CompareAndSwapInt32
 //go:nosplit
 func sync_atomic_CompareAndSwapInt32(addr *int32, old, new int32) (swapped bool) {
+	heisenExpect(uint64(uint32(old)), 4)
 	l := heisenAtomicBegin(heisenOpAtomicUpdate, unsafe.Pointer(addr))
 	swapped = atomic.Cas((*uint32)(unsafe.Pointer(addr)), uint32(old), uint32(new))
 	heisenAtomicEnd(l, heisenCASOp(swapped), unsafe.Pointer(addr))
@@ -253,6 +266,7 @@ func sync_atomic_CompareAndSwapInt32(addr *int32, old, new int32) (swapped bool)
 //go:linkname sync_atomic_CompareAndSwapUint32 sync/atomic.CompareAndSwapUint32
 //go:nosplit
 func sync_atomic_CompareAndSwapUint32(addr *uint32, old, new uint32) (swapped bool) {
+	heisenExpect(uint64(old), 4)
 	l := heisenAtomicBegin(heisenOpAtomicUpdate, unsafe.Pointer(addr))
 	swapped = atomic.Cas(addr, old, new)
 	heisenAtomicEnd(l, heisenCASOp(swapped), unsafe.Pointer(addr))
@@ -262,6 +276,7 @@ func sync_atomic_CompareAndSwapUint32(addr *uint32, old, new uint32) (swapped bo
 //go:linkname sync_atomic_CompareAndSwapInt64 sync/atomic.CompareAndSwapInt64
 //go:nosplit
 func sync_atomic_CompareAndSwapInt64(addr *int64, old, new int64) (swapped bool) {
+	heisenExpect(uint64(old), 8)
 	l := heisenAtomicBegin(heisenOpAtomicUpdate, unsafe.Pointer(addr))
 	swapped = atomic.Cas64((*uint64)(unsafe.Pointer(addr)), uint64(old), uint64(new))
 	heisenAtomicEnd(l, heisenCASOp(swapped), unsafe.Pointer(addr))
@@ -271,6 +286,7 @@ func sync_atomic_CompareAndSwapInt64(addr *int64, old, new int64) (swapped bool)
 //go:linkname sync_atomic_CompareAndSwapUint64 sync/atomic.CompareAndSwapUint64
 //go:nosplit
 func sync_atomic_CompareAndSwapUint64(addr *uint64, old, new uint64) (swapped bool) {
+	heisenExpect(old, 8)
 	l := heisenAtomicBegin(heisenOpAtomicUpdate, unsafe.Pointer(addr))
 	swapped = atomic.Cas64(addr, old, new)
 	heisenAtomicEnd(l, heisenCASOp(swapped), unsafe.Pointer(addr))
@@ -280,6 +296,7 @@ func sync_atomic_CompareAndSwapUint64(addr *uint64, old, new uint64) (swapped bo
 //go:linkname sync_atomic_CompareAndSwapUintptr sync/atomic.CompareAndSwapUintptr
 //go:nosplit
 func sync_atomic_CompareAndSwapUintptr(addr *uintptr, old, new uintptr) (swapped bool) {
+	heisenExpect(uint64(old), 8)
 	l := heisenAtomicBegin(heisenOpAtomicUpdate, unsafe.Pointer(addr))
 	swapped = atomic.Casuintptr(addr, old, new)
 	heisenAtomicEnd(l, heisenCASOp(swapped), unsafe.Pointer(addr))

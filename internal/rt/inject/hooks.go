@@ -120,6 +120,9 @@ func racefuncexit() {
 		return
 	}
 	h.leave(uint32(gp.stack.hi - sys.GetCallerSP()))
+	if h.task.deepest > h.depth {
+		heisenLeaveSections(h)
+	}
 	if h.watch.actives != 0 {
 		heisenLeave(h)
 	}

@@ -46,6 +46,8 @@ type heisenScheduling struct {
 	chosen guintptr // has been chosen, and is to go on
 	waits  bool     // nobody is to go on until the next timer
 
+	comparing int // compare-and-swaps at targets in the pool
+
 	running uint32 // who was chosen last
 	turn    uint32 // how often in a row
 
@@ -58,13 +60,18 @@ type heisenScheduling struct {
 
 // heisenWay is what the scheduler keeps of a goroutine.
 type heisenWay struct {
-	next  heisenPickTask // what it does next, while it does not stand in the pool
-	on    uint64         // the lock or channel of its latest point
-	hooks uint32         // since its latest point
-	kind  uint8          // whose goroutine it is, once it is known
-	stays bool           // it is to go on without a choice
-	back  bool           // it comes back from a system call that took long
-	waits bool           // and that was to wait, in the runtime, for what is no goroutine
+	next heisenPickTask // what it does next, while it does not stand in the pool
+	on   uint64         // the lock or channel of its latest point
+	// deepest is in how many calls h was at most where it entered sections.
+	deepest uint32
+	// expects is what the compare-and-swap is to find.
+	expects uint64
+	hooks   uint32 // since its latest point
+	wide    uint8  // how many bytes a compare-and-swap compares; 0 if there is none
+	kind    uint8  // whose goroutine it is, once it is known
+	stays   bool   // it is to go on without a choice
+	back    bool   // it comes back from a system call that took long
+	waits   bool   // and that was to wait, in the runtime, for what is no goroutine
 }
 
 const (
@@ -217,7 +224,10 @@ func heisenPointAt(kind heisenPickKind, on unsafe.Pointer, mode uint32, fp uintp
 			t.Roles = heisenPickRoles(s.locations.at(number).flags >> heisenLocationRoles)
 			t.Write = mode == heisenLocationWrites
 			if kind == heisenPickSync {
-				t.Kind, t.Atomic = heisenPickAccess, true
+				t.Kind, t.Atomic, t.Depth = heisenPickAccess, true, h.depthAt(pc)
+				if h.task.wide != 0 {
+					s.comparing++
+				}
 			}
 			t.Place = uint32(heisenPlace(heisenBufOfP(), h, pc))
 		}
@@ -231,10 +241,22 @@ func heisenPointAt(kind heisenPickKind, on unsafe.Pointer, mode uint32, fp uintp
 //go:nosplit
 func heisenPointAtomic(op uint64, addr unsafe.Pointer, fp uintptr) {
 	gp := getg()
-	if gp.raceignore != 0 || uintptr(addr)-gp.stack.lo < gp.stack.hi-gp.stack.lo {
+	h := (*heisenG)(unsafe.Pointer(gp.racectx))
+	if h == nil {
 		return
 	}
-	heisenPointAt(heisenPickSync, addr, heisenMode(op != heisenOpAtomicRead), fp)
+	if gp.raceignore == 0 && uintptr(addr)-gp.stack.lo >= gp.stack.hi-gp.stack.lo {
+		switch op {
+		case heisenOpAtomicRead:
+			h.task.next.Op = heisenAtomicRead
+		case heisenOpAtomicWrite:
+			h.task.next.Op = heisenAtomicWrite
+		default:
+			h.task.next.Op = heisenAtomicUpdate
+		}
+		heisenPointAt(heisenPickSync, addr, heisenMode(op != heisenOpAtomicRead), fp)
+	}
+	h.task.wide = 0
 }
 
 // heisenPointAccess is a point before an access, if there is a target or the current
@@ -267,7 +289,10 @@ func heisenPointAccess(write bool, addr, size, pc uintptr) {
 	if number == 0 {
 		s.clock += int64(s.spin) * heisenHookTime
 	} else {
-		t.Kind, t.Write, t.Addr, t.Size = heisenPickAccess, write, uint64(addr), uint64(size)
+		t.Kind, t.Write, t.Addr, t.Size, t.Op, t.Depth = heisenPickAccess, write, uint64(addr), uint64(size), heisenRead, h.depth
+		if write {
+			t.Op = heisenWrite
+		}
 		t.Roles = heisenPickRoles(s.locations.at(number).flags >> heisenLocationRoles)
 		t.Place = uint32(heisenPlace(heisenBufOfP(), h, heisenPC(pc)))
 	}
@@ -512,6 +537,9 @@ func (s *heisenScheduling) choose(pp *p) *g {
 	if when := pp.timers.wakeTime(); when > s.clock {
 		s.picker.Timer = uint64(when - s.clock)
 	}
+	if s.comparing > 0 {
+		s.compare()
+	}
 	i := s.picker.Next(unsafe.Slice(s.task(0), s.count), s.running)
 	if i == heisenPickWait {
 		s.stepped()
@@ -522,6 +550,12 @@ func (s *heisenScheduling) choose(pp *p) *g {
 	h := (*heisenG)(unsafe.Pointer(gp.racectx))
 	t := &h.task.next
 	*t = *s.task(i)
+	if t.Atomic && h.task.wide != 0 {
+		s.comparing--
+	}
+	if t.Roles&heisenPickEntry != 0 {
+		h.task.deepest = max(h.task.deepest, t.Depth)
+	}
 	t.Kind, t.Write, t.Atomic, t.Roles, t.Place, t.Addr, t.Size, t.Mark = heisenPickResume, false, false, 0, 0, 0, 0, 0
 	s.count--
 	*s.task(i), *s.g(i) = *s.task(s.count), *s.g(s.count)
@@ -534,6 +568,40 @@ func (s *heisenScheduling) choose(pp *p) *g {
 	s.running = h.id
 	s.stepped()
 	return gp
+}
+
+// heisenLeaveSections is called when h has returned from a call in which it entered a
+// section.
+//
+//go:nosplit
+func heisenLeaveSections(h *heisenG) {
+	systemstack(func() {
+		heisenSched.picker.Leave(h.id, h.depth)
+		h.task.deepest = h.depth
+	})
+}
+
+// compare finds out which compare-and-swaps in the pool would write just now.
+func (s *heisenScheduling) compare() {
+	for i := range s.count {
+		t := s.task(i)
+		if !t.Atomic {
+			continue
+		}
+		h := (*heisenG)(unsafe.Pointer(s.g(i).ptr().racectx))
+		switch at := unsafe.Pointer(uintptr(t.Addr)); h.task.wide {
+		case 0:
+			continue
+		case 4:
+			t.Write = uint64(*(*uint32)(at)) == h.task.expects
+		case 8:
+			t.Write = *(*uint64)(at) == h.task.expects
+		}
+		t.Op = heisenAtomicRead
+		if t.Write {
+			t.Op = heisenAtomicUpdate
+		}
+	}
 }
 
 // stepped is what follows every choice.
@@ -564,11 +632,7 @@ func (s *heisenScheduling) sendMet() {
 
 // who is as in a record of an overlap.
 func (s *heisenPickSide) who() uint64 {
-	op := uint64(heisenRead)
-	if s.Write {
-		op = heisenWrite
-	}
-	return uint64(s.ID)<<32 | op<<heisenPlaceBits | uint64(s.Place)
+	return uint64(s.ID)<<32 | uint64(s.Op)<<heisenPlaceBits | uint64(s.Place)
 }
 
 // sendLog tells of the latest choices.

@@ -45,6 +45,8 @@ const (
 	heisenWrite       = 2
 	heisenAtomicRead  = 4
 	heisenAtomicWrite = 5
+
+	heisenAtomicUpdate = 6
 )
 
 // heisenAcquiring is the ops after which nobody knows more of what the goroutine did.
@@ -240,19 +242,25 @@ func heisenWatchAtomic(h *heisenG, write bool, addr uintptr, pc uint64) {
 	}
 	a := &b.access
 	a.Addr, a.Size, a.Who = uint64(addr), 1, uint64(h.id)<<32|op<<heisenPlaceBits|heisenPlace(b, h, pc)
-	// The call at pc may be that of a method of sync/atomic, which is over soon.
-	depth := h.depth
-	for i := depth; i > 0 && i+heisenAtomicFrames > depth; i-- {
-		if uint64(h.frame(i-1).pc) == pc {
-			depth = i - 1
-			break
-		}
-	}
+	depth := h.depthAt(pc)
 	a.Loc, a.Depth, a.Write, a.Atomic = number, depth+inlined, write, true
 	w.table.Before(&h.watch, a, &b.hits)
 	b.report(h)
 	w.table.After(&h.watch, &b.hits)
 	b.report(h)
+}
+
+// depthAt returns in how many calls h is where it calls for an atomic operation: the
+// call at pc may be that of a method of sync/atomic, which is over soon.
+//
+//go:nosplit
+func (h *heisenG) depthAt(pc uint64) uint32 {
+	for i := h.depth; i > 0 && i+heisenAtomicFrames > h.depth; i-- {
+		if uint64(h.frame(i-1).pc) == pc {
+			return i - 1
+		}
+	}
+	return h.depth
 }
 
 // heisenAtomicFrames is how many calls within sync/atomic an operation takes at most.

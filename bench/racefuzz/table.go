@@ -1,0 +1,243 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/heisen-go/heisen/examples/racefuzz"
+	"github.com/heisen-go/heisen/internal/campaign"
+	"github.com/heisen-go/heisen/internal/report"
+)
+
+// table is what is measured.
+type table struct {
+	seeds, plain, parallel int
+	programs               []string // names; all that stand for a row if empty
+
+	dir   string // of binaries
+	built map[string]*binaries
+	notes []string
+	wrong int // pairs that met and do not race, and such of which nothing is known
+}
+
+// binaries are a package built in both ways.
+type binaries struct {
+	plain   string
+	program *campaign.Program
+	sources *campaign.Sources
+}
+
+// measures is a row of the table.
+type measures struct {
+	hybrid, confirmed, harmful int
+	failed                     int     // plain runs
+	hit                        float64 // in how many of its executions a confirmed pair met, on average
+
+	plain, survey, directed time.Duration // means
+}
+
+const (
+	packages = "github.com/heisen-go/heisen/examples/racefuzz/"
+	limit    = time.Minute // of an execution
+	walks    = 2           // in which suspects are looked for, as heisen fuzz does
+)
+
+// print measures one program after the other.
+func (t *table) print(ctx context.Context, w io.Writer) error {
+	dir, err := os.MkdirTemp("", "racefuzz-")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(dir)
+	t.dir, t.built = dir, map[string]*binaries{}
+	out := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
+	fmt.Fprintf(out, "\t\tpairs\t\t\texceptions\t\thit\ttime in ms\t\t\t\t\n")
+	fmt.Fprintf(out, "program\trow\thybrid\tconfirmed\tknown\theisen\tplain\tprobability\tplain\tsurvey\tdirected\tratio\t\n")
+	for _, p := range t.chosen() {
+		m, err := t.measure(ctx, &p)
+		if err != nil {
+			return fmt.Errorf("%s: %w", p.Name, err)
+		}
+		hit := "-"
+		if m.confirmed > 0 {
+			hit = fmt.Sprintf("%.2f", m.hit)
+		}
+		fmt.Fprintf(out, "%s\t%s\t%d\t%d\t%d\t%d\t%d\t%s\t%s\t%s\t%s\t%.2f\t\n", p.Name, p.Row, m.hybrid, m.confirmed, len(p.Races),
+			m.harmful, m.failed, hit, ms(m.plain), ms(m.survey), ms(m.directed), float64(m.directed)/float64(m.plain))
+	}
+	if err := out.Flush(); err != nil {
+		return err
+	}
+	for _, note := range t.notes {
+		fmt.Fprintln(w, note)
+	}
+	if t.wrong > 0 {
+		return fmt.Errorf("%d pairs contradict what is known", t.wrong)
+	}
+	return nil
+}
+
+func ms(d time.Duration) string { return fmt.Sprintf("%.1f", float64(d)/float64(time.Millisecond)) }
+
+// chosen returns the programs of the table.
+func (t *table) chosen() (all []racefuzz.Program) {
+	for _, p := range racefuzz.Programs() {
+		if len(t.programs) == 0 && p.Row != "" || slices.Contains(t.programs, p.Name) {
+			all = append(all, p)
+		}
+	}
+	return all
+}
+
+// build builds the program's package, if it has not been built yet.
+func (t *table) build(ctx context.Context, p *racefuzz.Program) (*binaries, error) {
+	if b := t.built[p.Package]; b != nil {
+		return b, nil
+	}
+	if p.Test != "" {
+		return nil, errors.New("it is a test")
+	}
+	dir := filepath.Join(t.dir, p.Package)
+	if err := os.Mkdir(dir, 0o777); err != nil {
+		return nil, err
+	}
+	b := &binaries{plain: filepath.Join(dir, "plain")}
+	if out, err := exec.CommandContext(ctx, "go", "build", "-o", b.plain, packages+p.Package).CombinedOutput(); err != nil {
+		return nil, fmt.Errorf("go build: %w\n%s", err, out)
+	}
+	source := campaign.Source{Verb: "run", Packages: []string{packages + p.Package}}
+	programs, with, err := source.Build(ctx, dir)
+	if err != nil {
+		return nil, err
+	}
+	b.program, b.sources = programs[0], campaign.NewSources(with)
+	t.built[p.Package] = b
+	return b, nil
+}
+
+// measure makes a row.
+func (t *table) measure(ctx context.Context, p *racefuzz.Program) (*measures, error) {
+	b, err := t.build(ctx, p)
+	if err != nil {
+		return nil, err
+	}
+	program := *b.program
+	program.Args = p.Args
+	if p.Small != nil {
+		program.Args = p.Small
+	}
+	m := &measures{}
+	for range t.plain {
+		took, ok, err := run(ctx, b.plain, program.Args)
+		if err != nil {
+			return nil, err
+		}
+		m.plain += took / time.Duration(t.plain)
+		if !ok {
+			m.failed++
+		}
+	}
+	survey := &campaign.Survey{Races: true, Walks: walks, Limit: limit, Sources: b.sources}
+	suspects, passed, looks, err := survey.Run(ctx, &program)
+	if err != nil {
+		return nil, err
+	}
+	for _, why := range passed {
+		t.note(p, "passed over: %s", why)
+	}
+	m.hybrid = len(suspects)
+	for _, look := range looks {
+		m.survey += look.Execution.Took / time.Duration(len(looks))
+	}
+	var took time.Duration
+	runs := 0
+	hunt := &campaign.Hunt{
+		From: 1, To: uint64(t.seeds), Parallel: t.parallel, Limit: limit, Wait: 100 * time.Millisecond, Sources: b.sources,
+		Tried: func(_ *campaign.Suspect, trial *campaign.Trial) {
+			took += trial.Execution.Took
+			runs++
+		},
+	}
+	verdicts, err := hunt.Run(ctx, suspects)
+	if err != nil {
+		return nil, err
+	}
+	m.directed = took / time.Duration(max(runs, 1))
+	return m, t.judge(p, looks[0].Execution.Outcome, verdicts, m)
+}
+
+// run runs a program as it is, and reports whether it ended well.
+func run(ctx context.Context, name string, args []string) (took time.Duration, ok bool, err error) {
+	start := time.Now()
+	err = exec.CommandContext(ctx, name, args...).Run()
+	took = time.Since(start)
+	var exit *exec.ExitError
+	if errors.As(err, &exit) && ctx.Err() == nil {
+		return took, false, nil
+	}
+	return took, true, err
+}
+
+// judge counts what was confirmed, and notes what is not as it is known to be.
+func (t *table) judge(p *racefuzz.Program, usual campaign.Outcome, verdicts []*campaign.Verdict, m *measures) error {
+	truth, err := p.Truth()
+	if err != nil {
+		return err
+	}
+	for _, v := range verdicts {
+		place := func(a *report.Access) racefuzz.Place { return truth.Place(a.Op, a.Stack[0].File, a.Stack[0].Line) }
+		x, y := place(&v.Suspect.Finding.Accesses[0]), place(&v.Suspect.Finding.Accesses[1])
+		pair, races, known := truth.Of(x, y)
+		harmful := v.Confirmed > 0 && v.Report(usual).Trials.Harmful
+		switch {
+		case !known:
+			t.wrong++
+			t.note(p, "nothing is known of %s and %s", x, y)
+		case v.Confirmed > 0 && !races:
+			t.wrong++
+			t.note(p, "%s and %s do not race, and met in %d executions", x, y, v.Confirmed)
+		case harmful && !pair.Harmful:
+			t.wrong++
+			t.note(p, "%s and %s do no harm, and did: %v", x, y, v.Endings[0].Outcome)
+		case races && v.Confirmed == 0:
+			t.note(p, "%s and %s race, and did not meet", x, y)
+		}
+		if v.Confirmed > 0 {
+			m.confirmed++
+			m.hit += float64(v.Confirmed) / float64(v.Tried)
+		}
+		if harmful {
+			m.harmful++
+		}
+	}
+	m.hit /= float64(max(m.confirmed, 1))
+	return nil
+}
+
+func (t *table) note(p *racefuzz.Program, format string, args ...any) {
+	t.notes = append(t.notes, p.Name+": "+fmt.Sprintf(format, args...))
+}
+
+// names reads a comma-separated list of programs.
+func names(list string) (all []string, err error) {
+	if list == "" {
+		return nil, nil
+	}
+	for _, name := range strings.Split(list, ",") {
+		name = strings.TrimSpace(name)
+		if !slices.ContainsFunc(racefuzz.Programs(), func(p racefuzz.Program) bool { return p.Name == name && p.Test == "" }) {
+			return nil, fmt.Errorf("there is no program %q", name)
+		}
+		all = append(all, name)
+	}
+	return all, nil
+}

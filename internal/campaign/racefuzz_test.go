@@ -1,0 +1,446 @@
+package campaign_test
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"path/filepath"
+	"reflect"
+	"regexp"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/heisen-go/heisen"
+	"github.com/heisen-go/heisen/atomrace"
+	"github.com/heisen-go/heisen/examples/racefuzz"
+	"github.com/heisen-go/heisen/internal/campaign"
+	"github.com/heisen-go/heisen/internal/report"
+	schedules "github.com/heisen-go/heisen/racefuzz"
+)
+
+// folder is where the programs are.
+const folder = "../../examples/racefuzz"
+
+// known returns a program by its name.
+func known(t *testing.T, name string) *racefuzz.Program {
+	t.Helper()
+	for _, p := range racefuzz.Programs() {
+		if p.Name == name {
+			return &p
+		}
+	}
+	t.Fatalf("there is no program %s", name)
+	return nil
+}
+
+// lab is a program built, and all that it takes to look at it.
+type lab struct {
+	t       *testing.T
+	origin  campaign.Origin
+	program *campaign.Program
+	survey  campaign.Survey
+	hunt    campaign.Hunt
+}
+
+// open builds the program, to be run with arguments, or the tests of its package.
+func open(t *testing.T, p *racefuzz.Program, args ...string) *lab {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("builds instrumented programs")
+	}
+	l := &lab{t: t}
+	l.origin.Verb, l.origin.Packages = "run", []string{folder + "/" + p.Package}
+	if p.Test != "" {
+		l.origin.Verb = "test"
+	}
+	programs, with, err := l.origin.Build(t.Context(), t.TempDir())
+	if err != nil || len(programs) != 1 {
+		t.Fatalf("%d programs, error %v", len(programs), err)
+	}
+	if l.origin.Folder, err = filepath.Abs("."); err != nil {
+		t.Fatal(err)
+	}
+	l.program = programs[0]
+	sources := campaign.NewSources(with)
+	l.survey = campaign.Survey{Races: true, Deadlocks: true, Limit: time.Minute, Virtual: time.Minute, Sources: sources}
+	l.hunt = campaign.Hunt{
+		From: 1, To: 10, Parallel: runtime.NumCPU(), Limit: time.Minute, Virtual: time.Minute,
+		Wait: 100 * time.Millisecond, Sources: sources,
+	}
+	return l.with(p, args...)
+}
+
+// with is the same with other arguments.
+func (l *lab) with(p *racefuzz.Program, args ...string) *lab {
+	other := *l
+	program := *l.program
+	if p.Test != "" {
+		program.Args = append([]string{"-test.run=^" + p.Test + "$"}, args...)
+	} else {
+		program.Args = slices.Concat(p.Args, args)
+	}
+	other.program = &program
+	return &other
+}
+
+// suspects surveys the program, and returns how it ends, too.
+func (l *lab) suspects() ([]*campaign.Suspect, *campaign.Execution) {
+	l.t.Helper()
+	suspects, passed, looks, err := l.survey.Run(l.t.Context(), l.program)
+	if err != nil || len(passed) > 0 {
+		l.t.Fatalf("passed over: %q, error %v", passed, err)
+	}
+	return suspects, looks[0].Execution
+}
+
+// seeds brings suspects about with the seeds from 1 to n.
+func (l *lab) seeds(n uint64, suspects ...*campaign.Suspect) []*campaign.Verdict {
+	l.t.Helper()
+	l.hunt.To = n
+	verdicts, err := l.hunt.Run(l.t.Context(), suspects)
+	if err != nil || len(verdicts) != len(suspects) {
+		l.t.Fatalf("%d verdicts on %d suspects, error %v", len(verdicts), len(suspects), err)
+	}
+	return verdicts
+}
+
+// placesOf returns a race's places.
+func placesOf(truth *racefuzz.Truth, f *report.Finding) (a, b racefuzz.Place) {
+	at := func(a *report.Access) racefuzz.Place { return truth.Place(a.Op, a.Stack[0].File, a.Stack[0].Line) }
+	return at(&f.Accesses[0]), at(&f.Accesses[1])
+}
+
+// between returns the suspect that is a race of two places.
+func between(t *testing.T, p *racefuzz.Program, suspects []*campaign.Suspect, a, b racefuzz.Place) *campaign.Suspect {
+	t.Helper()
+	truth, err := p.Truth()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, s := range suspects {
+		if x, y := placesOf(truth, &s.Finding); x == a && y == b || x == b && y == a {
+			return s
+		}
+	}
+	t.Fatalf("%s: the pair of %q and %q is not suspected", p.Name, a, b)
+	return nil
+}
+
+// failed counts the executions that ended in a way.
+func failed(v *campaign.Verdict, class campaign.Class, message string) (n int) {
+	for _, e := range v.Endings {
+		if e.Outcome.Class == class && e.Outcome.Message == message {
+			n += e.Count
+		}
+	}
+	return n
+}
+
+// half reports whether a count of n is what a coin can give, to five standard deviations.
+func half(count, n int) bool {
+	return math.Abs(float64(count)-float64(n)/2) <= 5*math.Sqrt(float64(n))/2
+}
+
+// TestFigure1: the pair of statements 5 and 7 meets whatever the seed, and leads to
+// ERROR1 in half of the executions; that of 1 and 10 never meets.
+func TestFigure1(t *testing.T) {
+	t.Parallel()
+	const seeds = 100
+	p := known(t, "figure1")
+	l := open(t, p)
+	suspects, _ := l.suspects()
+	real := between(t, p, suspects, "read 5", "write 7")
+	apart := between(t, p, suspects, "write 1", "read 10")
+	verdicts := l.seeds(seeds, real, apart)
+	if v := verdicts[0]; v.Confirmed != seeds {
+		t.Errorf("5 and 7 meet in %d of %d executions", v.Confirmed, seeds)
+	}
+	if n := failed(verdicts[0], campaign.Panicked, "ERROR1"); !half(n, seeds) || n+failed(verdicts[0], campaign.Passed, "") != seeds {
+		t.Errorf("5 and 7: ERROR1 in %d of %d executions; %v", n, seeds, verdicts[0].Endings)
+	}
+	if v := verdicts[1]; v.Confirmed != 0 {
+		t.Errorf("1 and 10 meet in %d executions", v.Confirmed)
+	}
+}
+
+// TestFigure2: the race does not depend on how many statements come before it.
+func TestFigure2(t *testing.T) {
+	t.Parallel()
+	const seeds = 50
+	p := known(t, "figure2")
+	l := open(t, p)
+	for _, n := range []string{"10", "1000"} {
+		l := l.with(p, "-n", n)
+		suspects, _ := l.suspects()
+		v := l.seeds(seeds, between(t, p, suspects, "read 8", "write 10"))[0]
+		if v.Confirmed != seeds {
+			t.Errorf("-n %s: 8 and 10 meet in %d of %d executions", n, v.Confirmed, seeds)
+		}
+		if n := failed(v, campaign.Panicked, "ERROR"); !half(n, seeds) || n+failed(v, campaign.Passed, "") != seeds {
+			t.Errorf("ERROR in %d of %d executions; %v", n, seeds, v.Endings)
+		}
+	}
+}
+
+// TestTruth: what is confirmed is true, what never races is not confirmed, executions
+// end as they can, and do so again under their schedules. In the repaired programs
+// nothing is confirmed, and none fails.
+func TestTruth(t *testing.T) {
+	t.Parallel()
+	for _, name := range []string{"cache", "search", "crawler", "linkedlist", "hashset"} {
+		t.Run(name, func(t *testing.T) {
+			p := known(t, name)
+			l := open(t, p)
+			testTruth(t, p, l, 10)
+			testFixed(t, p, l.with(p, "-fixed"), 3)
+		})
+	}
+}
+
+func testTruth(t *testing.T, p *racefuzz.Program, l *lab, seeds uint64) {
+	truth, err := p.Truth()
+	if err != nil {
+		t.Fatal(err)
+	}
+	suspects, survey := l.suspects()
+	confirmed, harmful := 0, 0
+	for _, v := range l.seeds(seeds, suspects...) {
+		a, b := placesOf(truth, &v.Suspect.Finding)
+		pair, races, isKnown := truth.Of(a, b)
+		switch {
+		case !isKnown:
+			t.Errorf("nothing is known of %q and %q", a, b)
+		case v.Confirmed > 0 && !races:
+			t.Errorf("%q and %q do not race, and meet in %d executions", a, b, v.Confirmed)
+		}
+		for _, e := range v.Endings {
+			checkEnding(t, p, &e)
+		}
+		if v.Confirmed == 0 {
+			continue
+		}
+		confirmed++
+		if v.Report(survey.Outcome).Trials.Harmful {
+			harmful++
+			if !pair.Harmful {
+				t.Errorf("%q and %q do harm: %v", a, b, v.Endings[0].Outcome)
+			}
+		}
+		if x, y := placesOf(truth, &v.Finding); x != a || y != b {
+			t.Errorf("%q and %q have met, %q and %q were to", x, y, a, b)
+		}
+		checkReplay(t, l, v)
+	}
+	if confirmed == 0 || p.Harm != "" && harmful == 0 {
+		t.Errorf("%d of %d suspects are confirmed, %d of them harmful", confirmed, len(suspects), harmful)
+	}
+	t.Logf("%d of %d suspects are confirmed, %d of them harmful", confirmed, len(suspects), harmful)
+}
+
+// checkEnding: an execution ends as the program can.
+func checkEnding(t *testing.T, p *racefuzz.Program, e *campaign.Ending) {
+	t.Helper()
+	said := string(e.Trial.Execution.Said)
+	ok := regexp.MustCompile(`^(?:` + p.Output + `)$`).MatchString(said)
+	if e.Outcome.Class != campaign.Passed {
+		ok = p.Harm != "" && regexp.MustCompile(p.Harm).MatchString(said)
+	}
+	if !ok {
+		t.Errorf("seed %d ends with %v:\n%s", e.Trial.Seed, e.Outcome, said)
+	}
+}
+
+// checkReplay: the worst execution of a verdict is repeated by its schedule, also after
+// that was written and read.
+func checkReplay(t *testing.T, l *lab, v *campaign.Verdict) *campaign.Proof {
+	t.Helper()
+	proof, err := l.hunt.Pin(t.Context(), v, 12)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ending := v.Endings[0]
+	if !proof.Replayed || !proof.Shrunk {
+		t.Errorf("%s, seed %d: replayed %v, shrunk %v", v.Finding.Message, ending.Trial.Seed, proof.Replayed, proof.Shrunk)
+	}
+	if !proof.Execution.Outcome.Same(ending.Outcome) {
+		t.Errorf("the outcome is %v, under the schedule it is %v", ending.Outcome, proof.Execution.Outcome)
+	}
+	text, err := l.origin.Schedule(l.program, v.Suspect.Tests, proof.Schedule, proof.Execution).MarshalText()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var read schedules.Schedule
+	if err := read.UnmarshalText(text); err != nil {
+		t.Fatal(err)
+	}
+	source, restored, err := campaign.Restore(&read, l.origin.Folder)
+	if err != nil || source.Verb != l.origin.Verb {
+		t.Fatalf("%+v, error %v", source, err)
+	}
+	program := *l.program
+	program.Args = source.Args
+	plan := campaign.Plan{Schedule: restored, Limit: l.hunt.Limit}
+	e, err := program.Execute(t.Context(), plan, l.hunt.Sources)
+	if err != nil {
+		t.Fatal(err)
+	}
+	met := len(e.Meetings) > 0 || e.Stuck != nil
+	if e.Hash != read.Hash || e.Steps != read.Steps || e.Diverged > 0 || !e.Outcome.Same(ending.Outcome) || !met {
+		t.Errorf("%s\nbecomes %d steps, hash %x, %d choices not made, %d meetings, %v", text, e.Steps, e.Hash, e.Diverged, len(e.Meetings), e.Outcome)
+	}
+	return proof
+}
+
+// testFixed: nothing is wrong with a repaired program.
+func testFixed(t *testing.T, p *racefuzz.Program, l *lab, seeds uint64) {
+	suspects, survey := l.suspects()
+	if survey.Outcome.Class != campaign.Passed {
+		t.Errorf("-fixed: %v:\n%s", survey.Outcome, survey.Said)
+	}
+	for _, v := range l.seeds(seeds, suspects...) {
+		if v.Confirmed > 0 {
+			t.Errorf("-fixed: %s is confirmed", v.Finding.Message)
+		}
+		for _, e := range v.Endings {
+			if e.Outcome.Class != campaign.Passed {
+				t.Errorf("-fixed: seed %d ends with %v:\n%s", e.Trial.Seed, e.Outcome, e.Trial.Execution.Said)
+			}
+		}
+	}
+}
+
+// TestHidden: the bugs in tests are found one by one, with the names of the tests.
+func TestHidden(t *testing.T) {
+	t.Parallel()
+	const seeds = 10
+	dial, transfer, reserve := known(t, "dial"), known(t, "transfer"), known(t, "reserve")
+	all := open(t, &racefuzz.Program{Package: dial.Package, Test: "Test.*"})
+	all.survey.Sections = sections(t, reserve)
+	suspects, _ := all.suspects()
+	tests := map[string]heisen.Kind{}
+	for _, s := range suspects {
+		tests[s.Tests] = s.Finding.Kind
+		if a := s.Finding.Accesses[0]; "^("+a.Test+")$" != s.Tests {
+			t.Errorf("%s is seen in %s, and looked for in %s", s.Finding.Message, a.Test, s.Tests)
+		}
+	}
+	want := map[string]heisen.Kind{
+		"^(TestDial)$": heisen.PotentialRace, "^(TestTransfer)$": heisen.Deadlock, "^(TestReserve)$": heisen.Atomicity,
+	}
+	if len(suspects) != len(want) || !reflect.DeepEqual(tests, want) {
+		t.Fatalf("%d suspects: %v, want %v", len(suspects), tests, want)
+	}
+	for _, v := range all.seeds(seeds, suspects...) {
+		class, message := campaign.TestFailed, strings.Trim(v.Suspect.Tests, "^()$")
+		if v.Suspect.Finding.Kind == heisen.Deadlock {
+			class, message = campaign.Deadlocked, "no goroutine can go on"
+		}
+		if v.Confirmed != seeds || failed(v, class, message) == 0 {
+			t.Errorf("%s: confirmed in %d of %d executions: %v", v.Suspect.Tests, v.Confirmed, seeds, v.Endings)
+		}
+		if v.Confirmed > 0 {
+			proof := checkReplay(t, all, v)
+			if v.Suspect.Finding.Kind == heisen.Deadlock {
+				checkBlocked(t, proof.Execution.Blocked)
+			}
+		}
+	}
+	for _, p := range []*racefuzz.Program{dial, transfer, reserve} {
+		testFixed(t, p, all.with(p, "-fixed"), 3)
+	}
+}
+
+// sections reads the sections of a program's package.
+func sections(t *testing.T, p *racefuzz.Program) []atomrace.Section {
+	t.Helper()
+	lines, err := p.Lines()
+	if err != nil {
+		t.Fatal(err)
+	}
+	at := func(place racefuzz.Place) atomrace.Location {
+		line := lines[place.Mark()]
+		file, err := filepath.Abs(folder + "/" + line.File)
+		if err != nil {
+			t.Fatal(err)
+		}
+		mode := atomrace.Reads
+		if place.Op() == "write" {
+			mode = atomrace.Writes
+		}
+		return atomrace.Location{File: filepath.ToSlash(file), Line: line.Line, Mode: mode}
+	}
+	return []atomrace.Section{{
+		Entry: at(p.Section.Entry), Ends: []atomrace.End{{At: at(p.Section.End), Allow: atomrace.Reads}},
+	}}
+}
+
+// checkBlocked: of a deadlock it is told who waits where, and for whom.
+func checkBlocked(t *testing.T, blocked []report.Blocked) {
+	t.Helper()
+	truth, err := known(t, "transfer").Truth()
+	if err != nil {
+		t.Fatal(err)
+	}
+	waiting := 0
+	wanted, held := map[string]bool{}, map[string]bool{}
+	for _, b := range blocked {
+		if b.Reason != "sync.Mutex.Lock" {
+			continue
+		}
+		waiting++
+		if at := truth.Place("acquire", b.Stack[0].File, b.Stack[0].Line); at != "acquire inner" || b.Test != "TestTransfer" {
+			t.Errorf("%s (%s) waits at %q", b.Goroutine, b.Test, at)
+		}
+		wanted[b.Object] = true
+		for _, l := range b.Locks {
+			held[l.Lock] = true
+		}
+	}
+	if waiting != 2 || len(wanted) != 2 || !reflect.DeepEqual(wanted, held) {
+		t.Errorf("%d goroutines wait for %v and hold %v", waiting, wanted, held)
+	}
+}
+
+// TestParallel: verdicts do not depend on how many executions there are at a time.
+func TestParallel(t *testing.T) {
+	t.Parallel()
+	p := known(t, "linkedlist")
+	l := open(t, p)
+	suspects, _ := l.suspects()
+	var all [2]string
+	for i, parallel := range []int{1, 4} {
+		l.hunt.Parallel = parallel
+		for _, v := range l.seeds(4, suspects[:4]...) {
+			all[i] += fmt.Sprintf("%s %d of %d\n", v.Finding.Fingerprint, v.Confirmed, v.Tried)
+			for _, e := range v.Endings {
+				all[i] += fmt.Sprintf("  %v first %d %v %d, seed %d, hash %x\n", e.Outcome, e.First, e.Confirmed, e.Count, e.Trial.Seed, e.Trial.Execution.Hash)
+			}
+		}
+	}
+	if all[0] != all[1] {
+		t.Errorf("one at a time:\n%sfour at a time:\n%s", all[0], all[1])
+	}
+}
+
+// TestInterrupted: what stands when the context ends is returned.
+func TestInterrupted(t *testing.T) {
+	t.Parallel()
+	l := open(t, known(t, "figure1"))
+	suspects, _ := l.suspects()
+	ctx, stop := context.WithCancel(t.Context())
+	defer stop()
+	l.hunt.Parallel, l.hunt.To = 1, math.MaxUint64
+	tried := 0
+	l.hunt.Tried = func(*campaign.Suspect, *campaign.Trial) {
+		if tried++; tried == 3 {
+			stop()
+		}
+	}
+	verdicts, err := l.hunt.Run(ctx, suspects)
+	if err != context.Canceled || len(verdicts) != 1 || verdicts[0].Tried != 3 {
+		t.Errorf("%d verdicts, error %v", len(verdicts), err)
+	}
+}
