@@ -171,17 +171,18 @@ func heisenKind(pc uintptr) uint8 {
 func heisenEntered(h *heisenG, pc, sp uintptr) {
 	f := h.frame(h.depth - 1)
 	f.hidden, f.opened = h.hidden, false
-	switch heisenKind(pc) {
-	case heisenKindVisible:
-		f.hidden = false
-		h.shade(false)
-	case heisenKindHidden:
-		f.hidden = true
-		if !h.hidden {
-			heisenHide(h, f, pc, sp)
-			h.shade(true)
-		}
+	kind := heisenKind(pc)
+	if kind == heisenKindStd || h.hidden == (kind == heisenKindHidden) {
+		return
 	}
+	f.hidden = kind == heisenKindHidden
+	gp := getg()
+	systemstack(func() { // stack is short where some functions are entered
+		if f.hidden {
+			heisenHide(gp, h, f, pc, sp)
+		}
+		h.shade(f.hidden)
+	})
 }
 
 // heisenIsHidden reports whether what the current goroutine does, in a frame whose
@@ -211,10 +212,9 @@ func heisenSetsTimer(pc uintptr) bool {
 
 // heisenHide records that h calls the hidden function at pc. Whoever has no
 // recorded function below is a goroutine of the hidden packages, or is called by
-// one that is not known: what it has is not known either.
-//
-//go:nosplit
-func heisenHide(h *heisenG, f *heisenFrame, pc, sp uintptr) {
+// one that is not known: what it has is not known either. It must run on the system
+// stack; gp is h's goroutine.
+func heisenHide(gp *g, h *heisenG, f *heisenFrame, pc, sp uintptr) {
 	h.pairs++
 	f.opened = true
 	if !heisen.on {
@@ -223,8 +223,7 @@ func heisenHide(h *heisenG, f *heisenFrame, pc, sp uintptr) {
 	h.depth--
 	var reach uint32
 	if h.depth > 0 {
-		gp := getg()
-		systemstack(func() { reach = heisenReach(gp, pc, sp) })
+		reach = heisenReach(gp, pc, sp)
 	}
 	if b := heisenOpen(h, 4); b != nil {
 		p := b.pos
@@ -241,21 +240,15 @@ func heisenHide(h *heisenG, f *heisenFrame, pc, sp uintptr) {
 }
 
 // heisenEntry returns the address of the function at pc, which names the call.
-//
-//go:nosplit
-func heisenEntry(pc uintptr) (entry uintptr) {
-	systemstack(func() {
-		if f := findfunc(pc); f.valid() {
-			entry = f.entry()
-		}
-	})
-	return entry
+func heisenEntry(pc uintptr) uintptr {
+	if f := findfunc(pc); f.valid() {
+		return f.entry()
+	}
+	return 0
 }
 
 // reveal records the returns of hidden calls among the frames from d on, which are
-// left.
-//
-//go:nosplit
+// left. It must run on the system stack.
 func (h *heisenG) reveal(d uint32) {
 	for h.depth > d {
 		h.depth--
@@ -274,9 +267,7 @@ func (h *heisenG) reveal(d uint32) {
 	h.shade(d > 0 && h.frame(d-1).hidden)
 }
 
-// shade notes whether h is in hidden code.
-//
-//go:nosplit
+// shade notes whether h is in hidden code. It must run on the system stack.
 func (h *heisenG) shade(hidden bool) {
 	if h.hidden == hidden {
 		return
@@ -490,6 +481,9 @@ func (w *heisenHiddenState) data(p uintptr) {
 // may point to what others have. Where no variable is known the whole frame is
 // looked at.
 func (w *heisenHiddenState) stack(p uintptr) {
+	if p < w.sp {
+		return // nothing lives there
+	}
 	for i := range w.framed {
 		if f := w.frames[i]; p-f.start < f.size {
 			return

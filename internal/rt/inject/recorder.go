@@ -243,7 +243,7 @@ func (h *heisenG) leave(base uint32) {
 		d--
 	}
 	if h.pairs != 0 && d < h.depth {
-		h.reveal(d)
+		systemstack(func() { h.reveal(d) }) // stack is short where some hooks run
 	}
 	h.depth = d
 }
