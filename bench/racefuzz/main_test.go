@@ -45,7 +45,9 @@ func TestTable(t *testing.T) {
 	if len(lines) != 4 || lines[3] != "" {
 		t.Fatalf("got\n%s", &b)
 	}
-	if got := strings.Fields(lines[2])[:7]; !slices.Equal(got, []string{"figure1", "2", "1", "1", "1", "0", "1.00"}) {
+	got := strings.Fields(lines[2])
+	got[5] = "" // plain runs that fail do so by chance
+	if !slices.Equal(got[:7], []string{"figure1", "2", "1", "1", "1", "", "1.00"}) {
 		t.Errorf("got\n%s", &b)
 	}
 	if _, err := names("figure1,transfer"); err == nil {
