@@ -257,7 +257,7 @@ func (f *fuzzing) survey(ctx context.Context, programs []*campaign.Program, susp
 		usual := looks[0].Execution
 		f.usual[p] = usual.Outcome
 		for _, why := range passed {
-			fmt.Fprintf(f.Err, "%s: passed over: %s\n", f.tool.Name, why)
+			fmt.Fprintf(f.Err, "%s: %s\n", f.tool.Name, why)
 		}
 		switch f.strategy {
 		case "walk":
