@@ -216,7 +216,12 @@ func (f *fuzzing) build(ctx context.Context) (programs []*campaign.Program, remo
 	if err != nil {
 		return nil, nil, err
 	}
-	remove = func() { os.RemoveAll(dir) }
+	remove = func() {
+		for _, p := range programs {
+			p.Close()
+		}
+		os.RemoveAll(dir)
+	}
 	done := f.progress("building", time.Second)
 	programs, with, err := f.origin.Build(ctx, dir)
 	done()
