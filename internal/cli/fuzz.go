@@ -85,6 +85,9 @@ func (inv *invocation) fuzz() (int, error) {
 	if err := f.check(); err != nil {
 		return Misused, err
 	}
+	if len(inv.hide) > 0 {
+		return Misused, misuse("-hide is for recordings: an execution under control is not one")
+	}
 	if err := f.known.read(); err != nil {
 		return Failed, err
 	}
@@ -396,7 +399,8 @@ func (f *fuzzing) pin(ctx context.Context, v *campaign.Verdict, finding *report.
 		return
 	}
 	finding.Accesses, finding.Goroutines = proof.Finding.Accesses, proof.Finding.Goroutines
-	finding.Witness, finding.Blocked = proof.Steps, proof.Execution.Blocked
+	finding.Witness = proof.Steps
+	campaign.Stand(finding, proof.Execution.Blocked)
 	t := finding.Trials
 	t.Replayed, t.Choices = proof.Replayed, len(proof.Execution.Choices)
 	text, err := f.origin.Schedule(v.Suspect.Program, v.Suspect.Tests, proof.Schedule, proof.Execution).MarshalText()
