@@ -6,7 +6,6 @@ import (
 	"math/rand/v2"
 	"os/exec"
 	"runtime"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -35,9 +34,10 @@ func windowCase(k int) (name string, p workload.Params, rng *rand.Rand) {
 }
 
 // TestSMTWindows compares verdicts on windows of 100 to 1,000 events with those of
-// z3. The environment variable HEISEN_MCM_WINDOWS says how many windows. Questions
-// that z3 does not answer in its time are counted and compare nothing. Shortly
-// before the test's deadline (go test -timeout) no more windows are begun.
+// z3, and those of all ways to an answer with each other. The environment variable
+// HEISEN_MCM_WINDOWS says how many windows. Questions that z3 does not answer in its
+// time are counted and compare nothing with it. Shortly before the test's deadline
+// (go test -timeout) no more windows are begun.
 func TestSMTWindows(t *testing.T) {
 	z3, err := exec.LookPath("z3")
 	if err != nil {
@@ -45,23 +45,36 @@ func TestSMTWindows(t *testing.T) {
 	}
 	n := amount(t, "HEISEN_MCM_WINDOWS", 4)
 	var (
-		next, windows, asked, sat, unsat, open, unknown atomic.Int64
-		spent, ours                                     atomic.Int64 // nanoseconds
-		mu                                              sync.Mutex
-		slowest                                         string
-		longest                                         time.Duration
-		largest                                         int
-		all                                             sync.WaitGroup
+		next, asked, sat, unsat, open, unknown atomic.Int64
+		spent, ours                            atomic.Int64 // nanoseconds
+		windows                                int          // with an answer
+		mu                                     sync.Mutex
+		slowest                                string
+		longest                                time.Duration
+		sizes                                  [3]int // below 200, below 500, larger
+		profile                                = map[string]int{}
+		stats                                  Stats
+		all                                    sync.WaitGroup
 	)
 	deadline, limited := t.Deadline()
 	one := func(k int) error {
 		name, params, rng := windowCase(k)
 		w := Window{Records: profiles[name](params)}
-		m, err := NewModel(w, Budget(1<<20, 1<<30))
-		if err != nil {
-			return err
+		models := make([]*Model, len(modes))
+		for i, mode := range modes {
+			m, err := NewModel(w, append([]Option{Budget(1<<20, 1<<30)}, mode.options...)...)
+			if err != nil {
+				return err
+			}
+			models[i] = m
 		}
+		m := models[0]
 		pairs := racyPairs(&w)
+		if k%4 >= 2 { // those that no quick look excludes
+			if likely := pairsOf(m); len(likely) > 0 {
+				pairs = likely
+			}
+		}
 		rng.Shuffle(len(pairs), func(i, j int) { pairs[i], pairs[j] = pairs[j], pairs[i] })
 		questions := 1
 		if params.Events < 200 {
@@ -75,6 +88,11 @@ func TestSMTWindows(t *testing.T) {
 				return err
 			}
 			ours.Add(int64(time.Since(start)))
+			for i, other := range models[1:] {
+				if v, _, err := other.Race(p[0], p[1]); err != nil || v != got {
+					return fmt.Errorf("%s %+v, pair %v: %v with %s, %v (%w) with %s", name, params, p, got, modes[0].name, v, err, modes[1+i].name)
+				}
+			}
 			start = time.Now()
 			answer, err := z3Says(z3, m, p[0], p[1])
 			if err != nil {
@@ -103,11 +121,22 @@ func TestSMTWindows(t *testing.T) {
 			if took > longest {
 				longest, slowest = took, fmt.Sprintf("%s %+v", name, params)
 			}
-			largest = max(largest, len(w.Records))
 			mu.Unlock()
 		}
+		mu.Lock()
+		defer mu.Unlock()
+		stats.Add(m.Stats())
 		if answered {
-			windows.Add(1)
+			windows++
+			profile[name]++
+			switch {
+			case len(w.Records) < 200:
+				sizes[0]++
+			case len(w.Records) < 500:
+				sizes[1]++
+			default:
+				sizes[2]++
+			}
 		}
 		return nil
 	}
@@ -130,8 +159,16 @@ func TestSMTWindows(t *testing.T) {
 		})
 	}
 	all.Wait()
-	t.Logf("%d of %d windows with an answer of z3; %d questions: %d sat, %d unsat, z3 without answer %d, ours unknown %d; z3 took %v, ours %v; largest window compared %d events; slowest answer %v, %s",
-		windows.Load(), n, asked.Load(), sat.Load(), unsat.Load(), open.Load(), unknown.Load(),
-		time.Duration(spent.Load()).Round(time.Millisecond), time.Duration(ours.Load()).Round(time.Millisecond),
-		largest, longest.Round(time.Millisecond), strings.TrimSpace(slowest))
+	t.Logf("%d of %d windows with an answer of z3: %v, of them %d below 200 events, %d below 500, %d larger",
+		windows, n, profile, sizes[0], sizes[1], sizes[2])
+	t.Logf("%d questions: %d sat, %d unsat, z3 without answer %d, ours unknown %d", asked.Load(), sat.Load(), unsat.Load(), open.Load(), unknown.Load())
+	t.Logf("z3 took %v (at most %v: %s), ours %v: %+v", time.Duration(spent.Load()).Round(time.Millisecond),
+		longest.Round(time.Millisecond), slowest, time.Duration(ours.Load()).Round(time.Millisecond), stats)
+}
+
+func pairsOf(m *Model) (pairs [][2]int) {
+	for i, j := range m.Pairs() {
+		pairs = append(pairs, [2]int{i, j})
+	}
+	return pairs
 }
