@@ -1,7 +1,7 @@
 // Command rdit measures what BarrierPairs are worth on public modules: tables 5.3
 // and 5.4 of TREE and RDIT.
 //
-//	go run ./bench/rdit [-j dir] [-run pattern] [-runs n]
+//	go run ./bench/rdit [-dir folder] [-run pattern] [-runs n] [-truth times]
 //
 // Each row of the first table is one run of a client of a module, of which the
 // packages that synchronise are hidden. The recording shows them all the same, so
@@ -12,7 +12,8 @@
 //
 // What hidden packages do takes up room in windows. For the truth mcm's are
 // therefore longer, by -truth, so that they reach as far as the others; a pair that
-// it still misses would count as a false alarm, not as none.
+// it still misses would count as a false alarm, not as none. The last column is how
+// many questions mcm left open.
 //
 // The second table is what the capture costs: the same client without the hidden
 // packages' events, without and with BarrierPairs.
