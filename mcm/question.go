@@ -115,6 +115,7 @@ type solving struct {
 	m       *Model
 	closure *closure
 	sim     *simulation
+	explore *explorer
 	lazy    *simulation // for the solver
 	solver  *order.Solver
 
@@ -130,8 +131,9 @@ type solving struct {
 
 func newSolving(m *Model) *solving {
 	width := len(m.base) - 1
+	c := newClosure(m)
 	return &solving{
-		m: m, closure: newClosure(m), sim: newSimulation(m), lazy: newSimulation(m),
+		m: m, closure: c, sim: newSimulation(m), explore: newExplorer(m, c), lazy: newSimulation(m),
 		prefix: make([]int32, width), next: make([]int32, width), wait: make([]int32, width), waitFor: make([]int32, width),
 		last: make([]order.Node, len(m.cells)), initial: make([]int32, len(m.cells)), pending: make([]int32, m.goal),
 		open: make([][]int32, len(m.locks)),
@@ -182,6 +184,9 @@ func (s *solving) schedule() []order.Node {
 		return nodes
 	}
 	if nodes := try(true); nodes != nil {
+		return nodes
+	}
+	if nodes := s.explore.explore(); nodes != nil && len(s.sim.violated(nodes)) == 0 {
 		return nodes
 	}
 	s.closure.observed = true
