@@ -1,6 +1,10 @@
 package mcm
 
-import "github.com/heisen-go/heisen/mcm/order"
+import (
+	"slices"
+
+	"github.com/heisen-go/heisen/mcm/order"
+)
 
 // explorer looks for an answer among schedules: from where the observed order has
 // brought all threads it lets them go on in any other order, first where that
@@ -8,9 +12,11 @@ import "github.com/heisen-go/heisen/mcm/order"
 // things keep the states few:
 //
 //   - A step that hinders nobody is taken at once: a read of what it may see, a
-//     release, a write of the value that is there, a whole critical section of such
-//     steps. If there is an answer from here without the step, there is one with it.
-//     What is left to choose is who takes a lock and who writes another value.
+//     release, a whole critical section of such steps. If there is an answer from
+//     here without the step, there is one with it. What is left to choose is who
+//     takes a lock and who writes. (A write of the value that is there may be of use
+//     later, when it is not there any more, and is taken at once only by a bold
+//     search, which does not look everywhere.)
 //   - Writes of the same value are the same to those that read, so that states which
 //     differ in who wrote are one.
 //
@@ -20,24 +26,26 @@ type explorer struct {
 	m *Model
 	c *closure
 
-	class  []int32      // by touch: writes of the same class are the same to reads
-	writer []order.Node // by touch: its node
-	start  []int32      // by cell: the class of what was there before the window
-	want   []int32      // by read: the class that it may see
+	class []int32 // by touch: writes of the same class are the same to reads
+	start []int32 // by cell: the class of what was there before the window
+	want  []int32 // by read: the class that it may see
+	exact bool    // states say all that matters, so that no answer among all of them is an answer
 
 	// A state is a piece of memory: by thread how many nodes have come; by cell the
-	// touch that wrote it last, plus one; by lock how many hold it exclusively, and
-	// shared; by message how many were sent.
+	// class of what it holds; by lock how many hold it exclusively, and shared; by
+	// message how many were sent. The latter follow from the first.
 	threads, cells, locks, size int
 
-	now    []int32 // the state at hand
-	path   []order.Node
-	states []int32 // all that wait to be looked at
+	now    []int32      // the state at hand
+	path   []order.Node // what led to it from its parent
+	states []int32
 	list   []state
 	steps  []order.Node // that led to them
-	heap   []int32
-	seen   map[uint64]struct{}
+	heap   []int32      // those to be looked at
+	table  []int32      // states plus one by hash, linear probing
 	goal   []int32
+	bold   bool // a write of the value that is there is taken at once
+	looked int  // states that were looked at, for all questions
 }
 
 // state is what is known of a state besides.
@@ -47,31 +55,30 @@ type state struct {
 	left     int32 // how many nodes the goal waits for
 }
 
-const (
-	exploreStates = 300 // that are looked at from one start
-	exploreStarts = 6
-)
+// exploreWords bounds the memory of states, in words of 4 bytes.
+const exploreWords = 1 << 22
 
 func newExplorer(m *Model, c *closure) *explorer {
 	x := &explorer{
-		m: m, c: c, class: make([]int32, len(m.touches)), writer: make([]order.Node, len(m.touches)),
-		start: make([]int32, len(m.cells)), want: make([]int32, len(m.reads)), seen: map[uint64]struct{}{},
+		m: m, c: c, class: make([]int32, len(m.touches)),
+		start: make([]int32, len(m.cells)), want: make([]int32, len(m.reads)),
 		threads: len(m.base) - 2, cells: len(m.cells), locks: len(m.locks),
+		exact: m.flow == nil,
 	}
 	x.size = x.threads + x.cells + 2*x.locks + len(m.messages)
 	x.now = make([]int32, x.size)
 	for n := range m.goal {
 		for i := m.touchAt[n]; i < m.touchAt[n+1]; i++ {
-			x.class[i], x.writer[i] = int32(n)+1, n
+			x.class[i] = int32(n) + 1
 		}
 	}
 	for i := range m.reads {
 		r := &m.reads[i]
+		x.want[i] = int32(r.saw) + 1
 		if len(r.same) == 0 {
-			x.want[i] = int32(r.saw) + 1
 			continue
 		}
-		key := int32(r.same[0]) + 1
+		key := -int32(r.same[0]) - 1
 		x.want[i] = key
 		if r.init {
 			x.start[r.cell] = key
@@ -80,6 +87,22 @@ func newExplorer(m *Model, c *closure) *explorer {
 			for _, w := range r.same {
 				x.class[m.touchOf(w, r.cell)] = key
 			}
+		}
+	}
+	for i := range m.reads {
+		r := &m.reads[i]
+		x.exact = x.exact && r.init == (x.start[r.cell] == x.want[i]) &&
+			(r.saw == none || x.class[m.touchOf(r.saw, r.cell)] == x.want[i])
+	}
+	// Sections of one thread may overlap, but states only count them.
+	for i := range m.locks {
+		last := map[int32]*section{}
+		for _, id := range m.locks[i].sections {
+			b := &m.sections[id]
+			if a := last[b.chain]; a != nil {
+				x.exact = x.exact && a.release != none && b.acquire != none && m.before(a.release, b.acquire)
+			}
+			last[b.chain] = b
 		}
 	}
 	return x
@@ -97,6 +120,7 @@ func (m *Model) touchOf(n order.Node, cell int32) int32 {
 // reset goes back to the window's start.
 func (x *explorer) reset() {
 	clear(x.now)
+	copy(x.now[x.threads:], x.start)
 	x.path = x.path[:0]
 	for i := range x.m.locks {
 		for _, id := range x.m.locks[i].sections {
@@ -120,10 +144,7 @@ func (x *explorer) holds(s *section) *int32 {
 
 // sees returns the class of what a cell holds.
 func (x *explorer) sees(cell int32) int32 {
-	if t := x.now[x.threads+int(cell)]; t > 0 {
-		return x.class[t-1]
-	}
-	return x.start[cell]
+	return x.now[x.threads+int(cell)]
 }
 
 // next returns a thread's next node, or none.
@@ -165,14 +186,15 @@ func (x *explorer) possible(n order.Node) bool {
 	return true
 }
 
-// quiet reports whether a node that can come now hinders nobody if it does.
+// quiet reports whether a node that can come now hinders nobody if it does, unless
+// it takes a lock.
 func (x *explorer) quiet(n order.Node) bool {
 	m := x.m
-	if m.begins[n] >= 0 || m.message[n] >= 0 && !m.receives(n) {
+	if m.message[n] >= 0 && !m.receives(n) {
 		return false
 	}
 	for i := m.touchAt[n]; i < m.touchAt[n+1]; i++ {
-		if t := &m.touches[i]; t.write && x.class[i] != x.sees(t.cell) {
+		if t := &m.touches[i]; t.write && (!x.bold || x.class[i] != x.sees(t.cell)) {
 			return false
 		}
 	}
@@ -186,7 +208,7 @@ func (x *explorer) step(n order.Node) {
 	x.path = append(x.path, n)
 	for i := m.touchAt[n]; i < m.touchAt[n+1]; i++ {
 		if t := &m.touches[i]; t.write && x.class[i] != x.sees(t.cell) {
-			x.now[x.threads+int(t.cell)] = i + 1
+			x.now[x.threads+int(t.cell)] = x.class[i]
 		}
 	}
 	if id := m.begins[n]; id >= 0 {
@@ -206,9 +228,12 @@ func (x *explorer) settle() {
 		moved = false
 		for k := range x.threads {
 			for n := x.next(k); n != none && x.possible(n); n = x.next(k) {
-				if x.quiet(n) {
+				if x.m.begins[n] < 0 {
+					if !x.quiet(n) {
+						break
+					}
 					x.step(n)
-				} else if x.m.begins[n] < 0 || !x.pass(k) {
+				} else if !x.pass(k) {
 					break
 				}
 				moved = true
@@ -222,18 +247,16 @@ func (x *explorer) settle() {
 func (x *explorer) pass(k int) bool {
 	m := x.m
 	size := len(x.path)
-	open := 0
-	for n := x.next(k); n != none && x.possible(n); n = x.next(k) {
-		switch {
-		case m.begins[n] >= 0:
-			open++
-		case !x.quiet(n):
-			n = none
-		case m.ends[n] >= 0:
-			open--
-		}
-		if n == none {
+	first, open := x.next(k), 0
+	for n := first; n != none && x.possible(n); n = x.next(k) {
+		if !x.quiet(n) {
 			break
+		}
+		if m.begins[n] >= 0 {
+			open++
+		}
+		if id := m.ends[n]; id >= 0 && m.sections[id].chain == int32(k) && m.sections[id].acquire >= first {
+			open--
 		}
 		if x.step(n); open == 0 {
 			return true
@@ -252,18 +275,41 @@ func (x *explorer) pass(k int) bool {
 	return false
 }
 
-// hash identifies the state at hand by who has come how far and what reads see.
-func (x *explorer) hash() uint64 {
+func hash(key []int32) uint64 {
 	h := uint64(14695981039346656037)
-	for _, v := range x.now[:x.threads] {
-		h = (h ^ uint64(v)) * 0x9e3779b97f4a7c15
-		h ^= h >> 29
-	}
-	for c := range x.cells {
-		h = (h ^ uint64(x.sees(int32(c)))) * 0x9e3779b97f4a7c15
+	for _, v := range key {
+		h = (h ^ uint64(uint32(v))) * 0x9e3779b97f4a7c15
 		h ^= h >> 29
 	}
 	return h
+}
+
+// known reports whether the state at hand is one of the list, or makes it the next.
+func (x *explorer) known() bool {
+	if 2*len(x.list) >= len(x.table) {
+		x.table = make([]int32, max(256, 2*len(x.table)))
+		for at := range x.list {
+			x.table[x.slot(x.states[at*x.size:])] = int32(at) + 1
+		}
+	}
+	i := x.slot(x.now)
+	if x.table[i] > 0 {
+		return true
+	}
+	x.table[i] = int32(len(x.list)) + 1
+	return false
+}
+
+// slot returns where in the table a state is or has to go.
+func (x *explorer) slot(s []int32) int {
+	key := s[:x.threads+x.cells]
+	mask := len(x.table) - 1
+	for i := int(hash(key)) & mask; ; i = (i + 1) & mask {
+		at := int(x.table[i]) - 1
+		if at < 0 || slices.Equal(x.states[at*x.size:at*x.size+len(key)], key) {
+			return i
+		}
+	}
 }
 
 // left returns how many nodes the goal waits for.
@@ -274,25 +320,29 @@ func (x *explorer) left() (n int32) {
 	return n
 }
 
-// explore looks for an answer to the question that the closure has taken in. It
-// returns the nodes up to the goal, or nil.
-func (x *explorer) explore() []order.Node {
-	m := x.m
-	x.goal = x.c.row(m.goal)
-	clear(x.seen)
-	far := x.follow(len(m.hint))
-	back := 0
-	for range exploreStarts {
-		if nodes := x.from(); nodes != nil {
+// near looks for an answer to the question that the closure has taken in not far
+// from where the observed order leads, and then ever farther, at so many states at
+// most each time. It returns the nodes up to the goal, or nil.
+func (x *explorer) near(states int) []order.Node {
+	x.goal = x.c.row(x.m.goal)
+	x.bold = true
+	far := x.follow(len(x.m.hint))
+	for back := 0; back < far; back = 4*back + 4 {
+		x.follow(far - back)
+		if verdict, nodes := x.search(states); verdict == Possible {
 			return nodes
 		}
-		if back >= far {
-			return nil
-		}
-		back = 4*back + 4
-		x.follow(max(0, far-back))
 	}
 	return nil
+}
+
+// all looks for an answer among all states, at so many at most. A verdict other
+// than Unknown is exact but for reads that need not see what they saw.
+func (x *explorer) all(states int) (Verdict, []order.Node) {
+	x.goal = x.c.row(x.m.goal)
+	x.bold = false
+	x.reset()
+	return x.search(states)
 }
 
 // follow goes along the observed order, as far as that is possible, for so many
@@ -315,16 +365,26 @@ func (x *explorer) follow(steps int) int {
 	return len(x.path)
 }
 
-// from searches from the state at hand, the best state first.
-func (x *explorer) from() []order.Node {
+// search looks at states that follow from the one at hand, the best first, at so
+// many at most. It returns Impossible if these were all and there is no answer among
+// them, which is one to the question if the state at hand is the window's start.
+func (x *explorer) search(states int) (Verdict, []order.Node) {
 	x.states, x.list, x.steps, x.heap = x.states[:0], x.list[:0], x.steps[:0], x.heap[:0]
+	clear(x.table)
 	if x.push(-1) {
-		return x.trace()
+		return Possible, x.trace()
 	}
-	for range exploreStates {
+	for range states {
 		if len(x.heap) == 0 {
-			return nil
+			if x.exact {
+				return Impossible, nil
+			}
+			return Unknown, nil
 		}
+		if len(x.states) > exploreWords {
+			break
+		}
+		x.looked++
 		at := x.pop()
 		for k := range x.threads {
 			copy(x.now, x.states[int(at)*x.size:])
@@ -335,22 +395,20 @@ func (x *explorer) from() []order.Node {
 			}
 			x.step(n)
 			if x.push(at) {
-				return x.trace()
+				return Possible, x.trace()
 			}
 		}
 	}
-	return nil
+	return Unknown, nil
 }
 
 // push settles the state at hand and keeps it if it is new. It reports whether it is
 // the goal.
 func (x *explorer) push(parent int32) bool {
 	x.settle()
-	h := x.hash()
-	if _, known := x.seen[h]; known {
+	if x.known() {
 		return false
 	}
-	x.seen[h] = struct{}{}
 	from := int32(len(x.steps))
 	x.steps = append(x.steps, x.path...)
 	x.states = append(x.states, x.now...)
