@@ -91,7 +91,7 @@
 // order of all events, replayed by a machine that knows the rules above one event at
 // a time and nothing of constraints.
 //
-// The solver's budget is in conflicts and propagations: what is found is the same on
+// Budgets are in states, conflicts and propagations: what is found is the same on
 // every machine. A question that costs more has the verdict Unknown, which is counted
 // (Stats) and never taken for a no.
 //

@@ -191,6 +191,7 @@ func (m *Model) answer(q *query) (verdict Verdict, nodes []order.Node, err error
 	return s.solve(q, 1)
 }
 
+// explorer returns the search among schedules.
 func (s *solving) explorer() *explorer {
 	if s.explore == nil {
 		s.explore = newExplorer(s.m, s.closure)
