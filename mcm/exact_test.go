@@ -14,14 +14,18 @@ import (
 
 // count returns how many random cases a test looks at: few, unless the environment
 // variable HEISEN_MCM_CASES says how many.
-func count(t testing.TB, few int) int {
-	text := os.Getenv("HEISEN_MCM_CASES")
+func count(t testing.TB, few int) int { return amount(t, "HEISEN_MCM_CASES", few) }
+
+// amount returns the number in an environment variable, few if it is not set.
+func amount(t testing.TB, variable string, few int) int {
+	t.Helper()
+	text := os.Getenv(variable)
 	if text == "" {
 		return few
 	}
 	n, err := strconv.Atoi(text)
 	if err != nil {
-		t.Fatalf("HEISEN_MCM_CASES: %v", err)
+		t.Fatalf("%s: %v", variable, err)
 	}
 	return n
 }

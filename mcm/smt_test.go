@@ -21,12 +21,21 @@ var profiles = map[string]func(workload.Params) []heisen.Record{
 	"mixed": workload.Mixed, "hot": workload.Hot, "locky": workload.Locky,
 }
 
-// askZ3 returns what z3 says of a question, "" if it has no answer in time.
+// askZ3 is z3Says in a test.
 func askZ3(t *testing.T, z3 string, m *Model, i, j int) string {
 	t.Helper()
+	answer, err := z3Says(z3, m, i, j)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return answer
+}
+
+// z3Says returns what z3 says of a question, "" if it has no answer in time.
+func z3Says(z3 string, m *Model, i, j int) (string, error) {
 	var text bytes.Buffer
 	if err := m.WriteSMTLIB(&text, i, j); err != nil {
-		t.Fatal(err)
+		return "", err
 	}
 	cmd := exec.Command(z3, "-in", "-T:3")
 	cmd.Stdin = &text
@@ -34,12 +43,11 @@ func askZ3(t *testing.T, z3 string, m *Model, i, j int) string {
 	answer, _, _ := strings.Cut(string(out), "\n")
 	switch {
 	case answer == "sat" || answer == "unsat":
-		return answer
+		return answer, nil
 	case answer == "timeout" || answer == "unknown":
-		return ""
+		return "", nil
 	default:
-		t.Fatalf("z3: %v: %s", err, out)
-		return ""
+		return "", fmt.Errorf("z3: %v: %s", err, out)
 	}
 }
 

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -27,5 +28,29 @@ func TestPrint(t *testing.T) {
 		if err := print(context.Background(), &b, 1, list); err == nil {
 			t.Errorf("%q is a list", list)
 		}
+	}
+}
+
+// TestTable: a row has what is known of figure 1, whose race meets whatever the seed.
+func TestTable(t *testing.T) {
+	if testing.Short() {
+		t.Skip("builds instrumented programs")
+	}
+	var b strings.Builder
+	table := table{seeds: 6, plain: 2, parallel: 2, programs: []string{"figure1"}}
+	if err := table.print(t.Context(), &b); err != nil {
+		t.Fatal(err)
+	}
+	lines := strings.Split(b.String(), "\n")
+	if len(lines) != 4 || lines[3] != "" {
+		t.Fatalf("got\n%s", &b)
+	}
+	got := strings.Fields(lines[2])
+	got[5] = "" // plain runs that fail do so by chance
+	if !slices.Equal(got[:7], []string{"figure1", "2", "1", "1", "1", "", "1.00"}) {
+		t.Errorf("got\n%s", &b)
+	}
+	if _, err := names("figure1,transfer"); err == nil {
+		t.Error("a test is a program")
 	}
 }

@@ -58,6 +58,11 @@ func (t *table) print(ctx context.Context, w io.Writer) error {
 		return err
 	}
 	defer os.RemoveAll(dir)
+	defer func() {
+		for _, b := range t.built {
+			b.program.Close()
+		}
+	}()
 	t.dir, t.built = dir, map[string]*binaries{}
 	out := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
 	fmt.Fprintf(out, "\t\tpairs\t\t\texceptions\t\thit\ttime in ms\t\t\t\t\n")

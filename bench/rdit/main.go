@@ -5,10 +5,14 @@
 //
 // Each row of the first table is one run of a client of a module, of which the
 // packages that synchronise are hidden. The recording shows them all the same, so
-// the same run is looked at four times: as it was (the truth: all racy pairs of
-// places by happens-before), by happens-before without what the hidden packages
-// did, and by happens-before with BarrierPairs in its place. What is no race of
-// the truth is a false alarm.
+// the same run is looked at three times: as it was, without what the hidden packages
+// did, and with BarrierPairs in its place. The truth for happens-before (FastTrack) is
+// all racy pairs of places of the run as it was, for prediction (mcm) these and all
+// that mcm predicts there. What is not in the truth is a false alarm.
+//
+// What hidden packages do takes up room in windows. For the truth mcm's are
+// therefore longer, by -truth, so that they reach as far as the others; a pair that
+// it still misses would count as a false alarm, not as none.
 //
 // The second table is what the capture costs: the same client without the hidden
 // packages' events, without and with BarrierPairs.
@@ -23,6 +27,7 @@ import (
 	"flag"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -35,6 +40,7 @@ import (
 	"github.com/heisen-go/heisen"
 	"github.com/heisen-go/heisen/internal/build"
 	"github.com/heisen-go/heisen/internal/rt"
+	"github.com/heisen-go/heisen/mcm"
 	"github.com/heisen-go/heisen/vclock"
 )
 
@@ -72,6 +78,7 @@ func measure() error {
 	dir := flag.String("dir", filepath.Join(os.TempDir(), "heisen-rdit"), "keep modules and programs in this `folder`")
 	pattern := flag.String("run", "", "only subjects whose name matches this `expression`")
 	runs := flag.Int("runs", 3, "runs that a time is the least of")
+	truth := flag.Int("truth", 8, "how many `times` as long mcm's windows are for the truth")
 	limit := flag.Int("limit", rt.DefaultReach, "objects that a hidden call reaches at most")
 	flag.Parse()
 	chosen, err := regexp.Compile(*pattern)
@@ -96,7 +103,7 @@ func measure() error {
 			if hidden.Once = once; once {
 				name = "once"
 			}
-			row, err := b.compare(hidden)
+			row, err := b.compare(hidden, *truth)
 			if err != nil {
 				return fmt.Errorf("%s: %w", s.name, err)
 			}
@@ -109,7 +116,7 @@ func measure() error {
 		costs = append(costs, s.name+"\t"+row)
 	}
 	w := tabwriter.NewWriter(os.Stdout, 0, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprintln(w, "\tevents\tof hidden code\tpairs\tof everything\tobjects\ttrue\tHB\tfalse\tpairs\tfalse\t")
+	fmt.Fprintln(w, "\tevents\tof hidden code\tpairs\tof everything\tobjects\ttrue\tHB\tfalse\tpairs\tfalse\tpredictable\tmcm\tfalse\tpairs\tfalse\topen\t")
 	for _, row := range races {
 		fmt.Fprintln(w, row)
 	}
@@ -232,36 +239,60 @@ func (p *program) watch(hidden *rt.Hidden, with func(*heisen.Symbols) []heisen.D
 }
 
 // compare makes a row of the table of races.
-func (p *program) compare(hidden rt.Hidden) (row string, err error) {
+func (p *program) compare(hidden rt.Hidden, longer int) (row string, err error) {
 	hidden.Show = true
 	truth, plain, paired := races{}, races{}, races{}
+	predictable, predicted, predictedPaired := races{}, races{}, races{}
 	counts := &counter{}
+	var refused error
+	var predictors []*mcm.Detector
+	predict := func(symbols *heisen.Symbols, found races, options ...mcm.Option) heisen.Detector {
+		d, err := mcm.NewDetector(symbols, found.sink(symbols), options...)
+		refused = errors.Join(refused, err)
+		predictors = append(predictors, d)
+		return d
+	}
 	events, _, err := p.watch(&hidden, func(symbols *heisen.Symbols) []heisen.Detector {
 		counts.symbols = symbols
+		const window = 2000
 		return []heisen.Detector{
 			&part{Detector: vclock.NewReference(truth.sink(symbols)), covered: true},
 			&part{Detector: vclock.NewFastTrack(plain.sink(symbols))},
 			&part{Detector: vclock.NewFastTrack(paired.sink(symbols), vclock.BarrierPairs(symbols)), pairs: true},
+			&part{Detector: predict(symbols, predictable, mcm.Windows(longer*window, longer*window/2),
+				mcm.Occurrences(1000, 1_000_000), mcm.Budget(10_000, 10_000_000)), covered: true},
+			&part{Detector: predict(symbols, predicted, mcm.Windows(window, window/2))},
+			&part{Detector: predict(symbols, predictedPaired, mcm.Windows(window, window/2)), pairs: true},
 			counts,
 		}
 	})
-	if err != nil {
+	if err := errors.Join(err, refused); err != nil {
 		return "", err
 	}
-	for _, r := range []races{truth, plain, paired} {
-		for pair := range r {
-			if os.Getenv("RDIT_VERBOSE") != "" {
-				fmt.Fprintln(os.Stderr, pair, "true:", truth[pair], "HB:", plain[pair], "pairs:", paired[pair])
-			}
+	maps.Copy(predictable, truth)
+	if os.Getenv("RDIT_VERBOSE") != "" {
+		every := races{}
+		for _, r := range []races{predictable, plain, paired, predicted, predictedPaired} {
+			maps.Copy(every, r)
 		}
+		for _, pair := range slices.Sorted(maps.Keys(every)) {
+			fmt.Fprintln(os.Stderr, pair, "true:", truth[pair], "HB:", plain[pair], "pairs:", paired[pair],
+				"predictable:", predictable[pair], "mcm:", predicted[pair], "pairs:", predictedPaired[pair])
+		}
+	}
+	unknown := 0
+	for _, d := range predictors {
+		unknown += d.Stats().Unknown
 	}
 	objects := 0.0
 	if n := counts.pairs - counts.unbounded; n > 0 {
 		objects = float64(counts.objects) / float64(n)
 	}
-	return fmt.Sprintf("%d\t%d\t%d\t%.1f%%\t%.0f\t%d\t%d\t%d\t%d\t%d\t", events, counts.covered, counts.pairs,
+	return fmt.Sprintf("%d\t%d\t%d\t%.1f%%\t%.0f\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t", events, counts.covered, counts.pairs,
 		100*float64(counts.unbounded)/float64(max(counts.pairs, 1)), objects,
-		len(truth), len(plain), plain.beyond(truth), len(paired), paired.beyond(truth)), nil
+		len(truth), len(plain), plain.beyond(truth), len(paired), paired.beyond(truth),
+		len(predictable), len(predicted), predicted.beyond(predictable),
+		len(predictedPaired), predictedPaired.beyond(predictable), unknown), nil
 }
 
 // cost makes a row of the table of costs: the least times, and sizes in events.
@@ -309,6 +340,9 @@ type races map[string]bool
 
 func (r races) sink(symbols *heisen.Symbols) heisen.Sink {
 	return func(f heisen.Finding) {
+		if f.Kind != heisen.Race {
+			return
+		}
 		pair := []string{place(symbols, f.Accesses[0].Site), place(symbols, f.Accesses[1].Site)}
 		slices.Sort(pair)
 		r[strings.Join(pair, " ")] = true

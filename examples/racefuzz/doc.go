@@ -8,6 +8,8 @@
 //   - crawler: a spider that is stopped with pages left (weblech, and as jspider much
 //     that only looks like a race);
 //   - search: a task that is cancelled while it ends (hedc);
+//   - upload: a server that adds up without a lock (jigsaw is a server, too), with real
+//     files and a real network;
 //   - collections: bulk operations that go over another collection without its lock;
 //   - moldyn, raytracer, montecarlo, sor: kernels, with barriers and sums;
 //   - hidden: tests with a race, a deadlock and a torn reservation;

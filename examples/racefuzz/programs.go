@@ -214,6 +214,12 @@ func Programs() []Program {
 				pairs("write fetched", "read total.fetched"),
 			),
 		},
+		{
+			Name: "upload", Package: "upload", Row: "jigsaw",
+			Output: `\d+ files, \d+ bytes\n`, Harm: `panic: \d+ bytes of \d+`,
+			Races: []Pair{harmful("read add", "write add"), harmful("write add", "write add")},
+			Apart: []Pair{pair("write add", "read sum")}, // an answer comes in between
+		},
 	}
 	for _, of := range []string{"vector", "linkedlist", "arraylist", "hashset", "treeset"} {
 		all = append(all, collection(of))

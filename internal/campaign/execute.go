@@ -103,7 +103,7 @@ func (p *Program) Execute(ctx context.Context, plan Plan, sources *Sources) (*Ex
 		l.Close()
 		return nil, err
 	}
-	r := &receiver{listener: l, plan: &plan, sources: sources, pid: cmd.Process.Pid}
+	r := &receiver{listener: l, plan: &plan, sources: sources, symbols: p.symbols}
 	received := make(chan struct{})
 	go func() {
 		defer close(received)
@@ -162,7 +162,7 @@ type receiver struct {
 	listener  *rt.Listener
 	plan      *Plan
 	sources   *Sources
-	pid       int
+	symbols   *rt.SharedSymbols
 	met       bool // the program has connected
 	execution Execution
 	failed    error
@@ -213,7 +213,11 @@ func drain(stream *rt.Stream) {
 
 func (r *receiver) receive(ctx context.Context, p *rt.Program) error {
 	defer p.Close(0)
-	stream, err := p.Open(rt.Want{Mode: r.plan.Mode, Schedule: r.plan.Schedule})
+	want := rt.Want{Mode: r.plan.Mode, Schedule: r.plan.Schedule}
+	if r.symbols != nil {
+		want.Symbolizer = r.symbols
+	}
+	stream, err := p.Open(want)
 	if err != nil {
 		return err
 	}

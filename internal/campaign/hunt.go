@@ -131,14 +131,13 @@ func (s *Suspect) confirmed(e *Execution) (yes bool, first int) {
 	case heisen.Failure:
 		return e.Outcome.Class != Passed, -1
 	}
-	for i := range e.Meetings {
-		m := &e.Meetings[i]
-		if m.Kind != pick.Race {
-			return true, -1
-		}
-		return true, s.side(m)
+	switch {
+	case len(e.Meetings) == 0:
+		return false, -1
+	case e.Meetings[0].Kind != pick.Race:
+		return true, -1
 	}
-	return false, -1
+	return true, s.side(&e.Meetings[0])
 }
 
 // happened is the suspect's finding as it happened in an execution.

@@ -3,6 +3,8 @@ package campaign
 import (
 	"context"
 	"fmt"
+	"slices"
+	"strings"
 
 	"github.com/heisen-go/heisen"
 	"github.com/heisen-go/heisen/internal/pick"
@@ -148,4 +150,38 @@ func (h *Hunt) record(ctx context.Context, s *Suspect, schedule *rt.Schedule) (*
 		return e, nil, nil
 	}
 	return e, story.steps, nil
+}
+
+// Stand adds to a finding where the goroutines stood that did not go on. The accesses of
+// a deadlock of two become those of the goroutines at their places, for they were
+// suspected in another execution.
+func Stand(f *report.Finding, blocked []report.Blocked) {
+	f.Blocked = blocked
+	if f.Kind != heisen.Deadlock || len(f.Accesses) != 2 {
+		return
+	}
+	accesses, taken := slices.Clone(f.Accesses), make([]bool, len(blocked))
+	var cycle []string
+	for i := range accesses {
+		a := &accesses[i]
+		j := slices.IndexFunc(blocked, func(b report.Blocked) bool { return samePlace(a, &report.Access{Stack: b.Stack}) })
+		for j >= 0 && taken[j] {
+			next := slices.IndexFunc(blocked[j+1:], func(b report.Blocked) bool { return samePlace(a, &report.Access{Stack: b.Stack}) })
+			if next < 0 {
+				return
+			}
+			j += 1 + next
+		}
+		if j < 0 {
+			return
+		}
+		taken[j] = true
+		b := &blocked[j]
+		a.Thread, a.Goroutine, a.Test, a.Object, a.Stack, a.Locks = b.Thread, b.Goroutine, b.Test, b.Object, b.Stack, b.Locks
+		cycle = append(cycle, strings.TrimSpace(a.Variable+" "+a.Object))
+	}
+	if len(f.Cycle) == len(cycle)+1 {
+		f.Cycle = append(cycle[len(cycle)-1:len(cycle):len(cycle)], cycle...)
+	}
+	f.Accesses, f.Goroutines = accesses, nil // who started them is not known of these
 }

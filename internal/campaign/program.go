@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/heisen-go/heisen/internal/build"
+	"github.com/heisen-go/heisen/internal/rt"
 )
 
 // Program is an instrumented executable and how it is run.
@@ -18,6 +19,15 @@ type Program struct {
 	Path    string // the executable
 	Dir     string // in which it runs; empty is the working folder
 	Args    []string
+
+	symbols *rt.SharedSymbols // of all executions; nil if each is to have its own
+}
+
+// Close gives up what executions share.
+func (p *Program) Close() {
+	if p.symbols != nil {
+		p.symbols.Close()
+	}
 }
 
 // Source is what programs are built from.
@@ -29,13 +39,19 @@ type Source struct {
 	Args     []string // of the programs; those of tests are of test binaries
 }
 
-// Build compiles the programs into folder, which exists, and says with which Go.
+// Build compiles the programs into folder, which exists, and says with which Go. They
+// are to be closed in the end.
 func (s *Source) Build(ctx context.Context, folder string) (programs []*Program, with *build.Toolchain, err error) {
 	b, err := build.New(ctx, "", "", s.Patterns...)
 	if err != nil {
 		return nil, nil, err
 	}
 	programs, err = s.build(ctx, b, folder)
+	for _, p := range programs {
+		if p.symbols, err = rt.OpenSymbols(p.Path); err != nil {
+			return nil, nil, err
+		}
+	}
 	return programs, b.Toolchain, err
 }
 

@@ -64,6 +64,7 @@ func open(t *testing.T, p *racefuzz.Program, args ...string) *lab {
 		t.Fatal(err)
 	}
 	l.program = programs[0]
+	t.Cleanup(l.program.Close)
 	sources := campaign.NewSources(with)
 	l.survey = campaign.Survey{Races: true, Deadlocks: true, Limit: time.Minute, Virtual: time.Minute, Sources: sources}
 	l.hunt = campaign.Hunt{

@@ -2,6 +2,7 @@ package campaign
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"path/filepath"
 	"slices"
@@ -80,7 +81,7 @@ func (s *Survey) Run(ctx context.Context, p *Program) (suspects []*Suspect, pass
 			if err != nil {
 				if !told[f.Fingerprint] {
 					told[f.Fingerprint] = true
-					passed = append(passed, fmt.Sprintf("%s (%s): %v", f.Message, f.Fingerprint, err))
+					passed = append(passed, fmt.Sprintf("passed over: %s (%s): %v", f.Message, f.Fingerprint, err))
 				}
 				return
 			}
@@ -92,6 +93,9 @@ func (s *Survey) Run(ctx context.Context, p *Program) (suspects []*Suspect, pass
 			known[suspect.key()] = suspect
 			suspects = append(suspects, suspect)
 		})
+		if errors.Is(err, lockset.ErrForgotten) { // there may be more suspects
+			passed, err = append(passed, "suspects may be missing: "+err.Error()), nil
+		}
 		if err != nil {
 			return suspects, passed, looks, err
 		}

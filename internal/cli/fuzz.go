@@ -12,6 +12,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/heisen-go/heisen"
@@ -69,7 +70,7 @@ func (inv *invocation) fuzz() (int, error) {
 	fs.IntVar(&f.procs, "procs", 4, "what programs are told that GOMAXPROCS is")
 	fs.DurationVar(&f.limit, "limit", time.Minute, "stop an execution after this time")
 	fs.DurationVar(&f.virtual, "virtual", 10*time.Minute, "stop it after this time by its own clock, which jumps to the next timer when nothing else can go on")
-	fs.Uint64Var(&f.patience, "patience", 0, "for how many steps a goroutine is kept back for another to come (default 10000)")
+	fs.Uint64Var(&f.patience, "patience", 0, "for how many steps a goroutine is kept back for another to come (default 131072)")
 	fs.DurationVar(&f.wait, "wait", 100*time.Millisecond, "for how long by the program's own clock it is kept back while all others only wait for time to pass")
 	fs.IntVar(&f.minimise, "minimise", 60, "shrink the schedule of what is confirmed in at most `n` executions")
 	fs.StringVar(&f.folder, "o", "heisen-fuzz", "write schedules to `folder`")
@@ -77,12 +78,15 @@ func (inv *invocation) fuzz() (int, error) {
 	fs.BoolVar(&f.verbose, "v", false, "report suspects that were not confirmed, too")
 	fs.BoolVar(&f.predict, "predict", false, "try first what mcm predicts from what was seen, and suspect what only it finds")
 	merge := fs.Bool("merge", false, "run nothing: put together files that -json has written, of other seeds or shards")
-	f.overlaps.sectionsFlag(inv)
+	fs.StringVar(&f.overlaps.sections, "sections", "", "suspect the atomic sections in `file`, too")
 	if err := inv.parse(); err != nil {
 		return Misused, err
 	}
 	if err := f.check(); err != nil {
 		return Misused, err
+	}
+	if len(inv.hide) > 0 {
+		return Misused, misuse("-hide is for recordings: an execution under control is not one")
 	}
 	if err := f.known.read(); err != nil {
 		return Failed, err
@@ -110,7 +114,9 @@ func (inv *invocation) fuzz() (int, error) {
 		err = errors.Join(err, f.found.writeAll(jsonTo(inv.Out)))
 	}
 	err = errors.Join(err, f.known.writeBaseline(f.found))
-	f.summary()
+	if f.hunt != nil { // there was something to run
+		f.summary()
+	}
 	switch {
 	case err != nil:
 		return Failed, err
@@ -213,7 +219,12 @@ func (f *fuzzing) build(ctx context.Context) (programs []*campaign.Program, remo
 	if err != nil {
 		return nil, nil, err
 	}
-	remove = func() { os.RemoveAll(dir) }
+	remove = func() {
+		for _, p := range programs {
+			p.Close()
+		}
+		os.RemoveAll(dir)
+	}
 	done := f.progress("building", time.Second)
 	programs, with, err := f.origin.Build(ctx, dir)
 	done()
@@ -243,9 +254,9 @@ func (f *fuzzing) survey(ctx context.Context, programs []*campaign.Program, susp
 		survey.Races, survey.Deadlocks, survey.Sections, survey.Predict = false, false, nil, false
 		survey.Walks = 0
 	}
-	looked := 0
+	var looked atomic.Int32
 	done := f.progressOf("looking for suspects", func() string {
-		return fmt.Sprintf("looking for suspects in %d of %d programs", looked+1, len(programs))
+		return fmt.Sprintf("looking for suspects in %d of %d programs", looked.Load()+1, len(programs))
 	}, time.Second)
 	defer done()
 	for _, p := range programs {
@@ -253,11 +264,11 @@ func (f *fuzzing) survey(ctx context.Context, programs []*campaign.Program, susp
 		if err != nil {
 			return fmt.Errorf("%s: %w", p.Package, err)
 		}
-		looked++
+		looked.Add(1)
 		usual := looks[0].Execution
 		f.usual[p] = usual.Outcome
 		for _, why := range passed {
-			fmt.Fprintf(f.Err, "%s: passed over: %s\n", f.tool.Name, why)
+			fmt.Fprintf(f.Err, "%s: %s\n", f.tool.Name, why)
 		}
 		switch f.strategy {
 		case "walk":
@@ -388,7 +399,8 @@ func (f *fuzzing) pin(ctx context.Context, v *campaign.Verdict, finding *report.
 		return
 	}
 	finding.Accesses, finding.Goroutines = proof.Finding.Accesses, proof.Finding.Goroutines
-	finding.Witness, finding.Blocked = proof.Steps, proof.Execution.Blocked
+	finding.Witness = proof.Steps
+	campaign.Stand(finding, proof.Execution.Blocked)
 	t := finding.Trials
 	t.Replayed, t.Choices = proof.Replayed, len(proof.Execution.Choices)
 	text, err := f.origin.Schedule(v.Suspect.Program, v.Suspect.Tests, proof.Schedule, proof.Execution).MarshalText()

@@ -50,6 +50,9 @@ func (inv *invocation) replay() (int, error) {
 	if err != nil {
 		return Failed, err
 	}
+	for _, p := range programs {
+		defer p.Close()
+	}
 	if len(programs) != 1 {
 		return Failed, fmt.Errorf("%s: %d programs match %s", inv.args[0], len(programs), schedule.Program)
 	}

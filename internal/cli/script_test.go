@@ -6,6 +6,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -43,6 +44,10 @@ func TestMain(m *testing.M) {
 //	corpus file          copy a trace of package trace's corpus
 //	events file             check that a file is the output of go test -json
 //	fingerprints in out  extract the sorted fingerprints from findings in JSON
+//	example name         copy a package of examples/racefuzz
+//	append file          append what the latest command has printed
+//	schedule folder out  copy the only file in a folder
+//	same folder folder   check that both have the same files
 func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir:                 filepath.Join("testdata", "script"),
@@ -58,6 +63,10 @@ func TestScripts(t *testing.T) {
 			"events": checkEvents,
 
 			"fingerprints": fingerprints,
+			"example":      copyExample,
+			"append":       appendOutput,
+			"schedule":     copySchedule,
+			"same":         sameFolders,
 		},
 	})
 }
@@ -218,4 +227,44 @@ func fingerprints(ts *testscript.TestScript, neg bool, args []string) {
 	}
 	slices.Sort(found)
 	ts.Check(os.WriteFile(ts.MkAbs(args[1]), []byte(strings.Join(found, "")), 0o666))
+}
+
+func copyExample(ts *testscript.TestScript, neg bool, args []string) {
+	noNegation(ts, neg, args, 1, "example name")
+	ts.Check(os.CopyFS(ts.MkAbs(args[0]), os.DirFS(filepath.Join("..", "..", "examples", "racefuzz", args[0]))))
+}
+
+func appendOutput(ts *testscript.TestScript, neg bool, args []string) {
+	noNegation(ts, neg, args, 1, "append file")
+	text := ts.ReadFile(args[0]) + ts.ReadFile("stdout")
+	ts.Check(os.WriteFile(ts.MkAbs(args[0]), []byte(text), 0o666))
+}
+
+// readFolder returns the texts of the files in a folder, by name.
+func readFolder(ts *testscript.TestScript, name string) map[string]string {
+	entries, err := os.ReadDir(ts.MkAbs(name))
+	ts.Check(err)
+	files := map[string]string{}
+	for _, e := range entries {
+		files[e.Name()] = ts.ReadFile(filepath.Join(name, e.Name()))
+	}
+	return files
+}
+
+func copySchedule(ts *testscript.TestScript, neg bool, args []string) {
+	noNegation(ts, neg, args, 2, "schedule folder out")
+	files := readFolder(ts, args[0])
+	if len(files) != 1 {
+		ts.Fatalf("%d files in %s", len(files), args[0])
+	}
+	for _, text := range files {
+		ts.Check(os.WriteFile(ts.MkAbs(args[1]), []byte(text), 0o666))
+	}
+}
+
+func sameFolders(ts *testscript.TestScript, neg bool, args []string) {
+	noNegation(ts, neg, args, 2, "same folder folder")
+	if a, b := readFolder(ts, args[0]), readFolder(ts, args[1]); !maps.Equal(a, b) {
+		ts.Fatalf("%s has %q, %s has %q", args[0], a, args[1], b)
+	}
 }

@@ -41,6 +41,13 @@ type Ending struct {
 	Schedule string `json:"schedule,omitempty"`
 }
 
+func choices(n int) string {
+	if n == 1 {
+		return "1 choice"
+	}
+	return fmt.Sprintf("%d choices", n)
+}
+
 // writeTrials prints how often a suspected bug happened, and what came of it.
 func writeTrials(b *strings.Builder, f *Finding) {
 	t := f.Trials
@@ -78,7 +85,7 @@ func writeTrials(b *strings.Builder, f *Finding) {
 		case !t.Replayed:
 			b.WriteString("The same schedule did not give the same execution again\n")
 		default:
-			fmt.Fprintf(b, "Repeated by a schedule with %d choices of its own\n", t.Choices)
+			fmt.Fprintf(b, "Repeated by a schedule with %s of its own\n", choices(t.Choices))
 		}
 	}
 	if len(t.Outside) > 0 {

@@ -11,7 +11,6 @@ import (
 	"os"
 	"path/filepath"
 	"sync/atomic"
-	"time"
 
 	"github.com/heisen-go/heisen"
 )
@@ -21,7 +20,8 @@ import (
 type Listener struct {
 	dir     string
 	l       *net.UnixListener
-	stopped atomic.Bool
+	stopped atomic.Bool // nobody will come any more
+	ended   atomic.Bool // nobody has come
 }
 
 // Listen makes a socket in a new temporary folder. The length of its name is always
@@ -57,28 +57,34 @@ func (l *Listener) Env() string { return socketEnv + "=" + l.l.Addr().String() }
 // Accept waits for the next program. After Stop or Close it returns
 // net.ErrClosed.
 func (l *Listener) Accept() (*Program, error) {
-	if l.stopped.Load() {
-		l.l.SetDeadline(time.Now().Add(backlogTime))
-	}
-	conn, err := l.l.AcceptUnix()
-	if errors.Is(err, os.ErrDeadlineExceeded) {
+	if l.ended.Load() {
 		return nil, net.ErrClosed
 	}
+	conn, err := l.l.AcceptUnix()
 	if err != nil {
 		return nil, err
+	}
+	if l.stopped.Load() && conn.RemoteAddr().String() == l.last().Name {
+		l.ended.Store(true)
+		return nil, errors.Join(net.ErrClosed, conn.Close())
 	}
 	return &Program{conn: conn}, nil
 }
 
-// backlogTime is how long a stopped listener waits for each of the programs that
-// connected before, and may have ended since.
-const backlogTime = 20 * time.Millisecond
-
 // Stop makes Accept return net.ErrClosed when it has returned every program that
-// is connected already.
+// is connected already: a connection of its own comes after them.
 func (l *Listener) Stop() error {
 	l.stopped.Store(true)
-	return l.l.SetDeadline(time.Now().Add(backlogTime))
+	conn, err := net.DialUnix("unix", l.last(), l.l.Addr().(*net.UnixAddr))
+	if err != nil {
+		return errors.Join(err, l.l.Close()) // Accept is not to wait for ever
+	}
+	return conn.Close()
+}
+
+// last is the address from which Stop connects.
+func (l *Listener) last() *net.UnixAddr {
+	return &net.UnixAddr{Net: "unix", Name: filepath.Join(l.dir, "last")}
 }
 
 // Close removes the socket and its folder. Programs that were accepted stay
@@ -142,6 +148,8 @@ type Want struct {
 	Live *Live
 	// Hidden is what is not recorded; the mode must be Everything then. nil if nothing.
 	Hidden *Hidden
+	// Symbolizer resolves the program's sites; nil if its executable is to be asked.
+	Symbolizer Symbolizer
 	// Schedule makes the run deterministic; nil if it is to run freely.
 	Schedule *Schedule
 }
@@ -172,6 +180,9 @@ func (p *Program) Open(want Want) (*Stream, error) {
 	if solver, err := newProcessSymbolizer(stream.PID()); err == nil {
 		p.solver = solver
 		stream.SetSymbolizer(solver)
+	}
+	if want.Symbolizer != nil {
+		stream.SetSymbolizer(want.Symbolizer)
 	}
 	flags := uint32(want.Mode)
 	var messages []byte

@@ -248,7 +248,6 @@ func TestStop(t *testing.T) {
 	if err := l.Stop(); err != nil {
 		t.Fatal(err)
 	}
-	time.Sleep(2 * backlogTime) // whoever accepts is busy
 	for range n {
 		p := accept(t, l)
 		open(t, p)

@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"strings"
+	"sync"
 
 	"github.com/heisen-go/heisen"
 )
@@ -37,6 +38,65 @@ func newProcessSymbolizer(pid int) (*processSymbolizer, error) {
 	return &processSymbolizer{exe: exe, env: append(libraryPath(pid), symbolizeEnv+"=1")}, nil
 }
 
+// SharedSymbols is a Symbolizer for all executions of one executable, which it asks but
+// once for each place. Its methods may be called by several goroutines. Close it in the
+// end.
+type SharedSymbols struct {
+	mu    sync.Mutex
+	solve *processSymbolizer
+	known map[uint32][]heisen.Frame
+}
+
+// OpenSymbols returns a SharedSymbols for the executable at path, which is to be an
+// instrumented program.
+func OpenSymbols(path string) (*SharedSymbols, error) {
+	exe, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	env := []string{symbolizeEnv + "=1"}
+	if dirs, ok := os.LookupEnv(libraryEnv); ok {
+		env = append(env, libraryEnv+"="+dirs)
+	}
+	return &SharedSymbols{solve: &processSymbolizer{exe: exe, env: env}, known: map[uint32][]heisen.Frame{}}, nil
+}
+
+// Frames implements Symbolizer.
+func (s *SharedSymbols) Frames(offsets []uint32) ([][]heisen.Frame, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var unknown []uint32
+	for _, off := range offsets {
+		if _, known := s.known[off]; !known {
+			unknown = append(unknown, off)
+		}
+	}
+	if len(unknown) > 0 {
+		frames, err := s.solve.Frames(unknown)
+		if err != nil {
+			return nil, err
+		}
+		for i, off := range unknown {
+			s.known[off] = frames[i]
+		}
+	}
+	all := make([][]heisen.Frame, len(offsets))
+	for i, off := range offsets {
+		all[i] = s.known[off]
+	}
+	return all, nil
+}
+
+// Close ends the process that was asked, if there is one.
+func (s *SharedSymbols) Close() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.solve.close()
+}
+
+// libraryEnv says where shared libraries are.
+const libraryEnv = "LD_LIBRARY_PATH"
+
 // libraryPath is where process pid was told to look for the shared libraries that
 // it is linked with, as programs that use C may be.
 func libraryPath(pid int) []string {
@@ -45,7 +105,7 @@ func libraryPath(pid int) []string {
 		return nil
 	}
 	for variable := range strings.SplitSeq(string(all), "\x00") {
-		if strings.HasPrefix(variable, "LD_LIBRARY_PATH=") {
+		if strings.HasPrefix(variable, libraryEnv+"=") {
 			return []string{variable}
 		}
 	}

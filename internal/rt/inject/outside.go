@@ -121,7 +121,7 @@ func (s *heisenScheduling) away() (calls, waits bool) {
 	if run <= 1 {
 		return false, false
 	}
-	sleeping := uint32(0)
+	sleeping, runnable := uint32(0), 0
 	forEachGRace(func(gp *g) {
 		h := (*heisenG)(unsafe.Pointer(gp.racectx))
 		if h == nil || !heisenInProgram(gp, h) {
@@ -134,14 +134,15 @@ func (s *heisenScheduling) away() (calls, waits bool) {
 			} else {
 				calls = true
 			}
-		case _Grunnable, _Grunning: // it is just coming back
-			calls = true
+		case _Grunnable, _Grunning:
+			runnable++
 		}
 	})
 	if sig.state.Load() == sigReceiving && sleeping > 0 {
 		sleeping--
 	}
-	return calls, sleeping > 0
+	// Those that do not stand in the pool are just coming back.
+	return calls || runnable > s.count, sleeping > 0
 }
 
 // heisenRetaking is what the monitor thread knows of the P.

@@ -44,7 +44,11 @@ type heisenScheduling struct {
 	system gQueue   // of the runtime
 	stay   guintptr // goes on without a choice
 	chosen guintptr // has been chosen, and is to go on
-	waits  bool     // nobody is to go on until the next timer
+
+	// If until is not 0, nobody is to go on before the clock says that, or more than
+	// standing stand in the pool.
+	until    int64
+	standing int
 
 	comparing int // compare-and-swaps at targets in the pool
 
@@ -320,6 +324,7 @@ func heisenStandsIn(f funcInfo) bool {
 // heisenDecide asks who goes on, on the system stack of gp, which has come to a point.
 func heisenDecide(gp *g) {
 	s := &heisenSched
+	s.until = 0
 	pp := gp.m.p.ptr()
 	h := (*heisenG)(unsafe.Pointer(gp.racectx))
 	if t := &h.task.next; t.Roles == 0 && s.turn >= s.spin && h.id == s.running {
@@ -393,12 +398,14 @@ func heisenRunqget(pp *p) (gp *g, inheritTime bool) {
 		if netpollAnyWaiters() && s.pollNetwork(0) {
 			continue
 		}
-		if s.count > 0 && !s.waits {
+		if s.until <= s.clock || s.count > s.standing {
+			s.until = 0
+		}
+		if s.count > 0 && s.until == 0 {
 			if gp := s.choose(pp); gp != nil {
 				return gp, false
 			}
 		}
-		s.waits = false
 		s.idle(pp)
 	}
 }
@@ -543,7 +550,7 @@ func (s *heisenScheduling) choose(pp *p) *g {
 	i := s.picker.Next(unsafe.Slice(s.task(0), s.count), s.running)
 	if i == heisenPickWait {
 		s.stepped()
-		s.waits = true
+		s.until, s.standing = pp.timers.wakeTime(), s.count
 		return nil
 	}
 	gp := s.g(i).ptr()
