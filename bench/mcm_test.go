@@ -61,14 +61,15 @@ func BenchmarkMaximalWindow(b *testing.B) {
 
 func reportStages(b *testing.B, s mcm.Stats) {
 	b.ReportMetric(float64(s.Questions), "questions")
-	b.ReportMetric(float64(s.Preserving+s.Greedy+s.Solved), "yes")
-	b.ReportMetric(float64(s.Edges+s.Closure+s.Refuted), "no")
+	b.ReportMetric(float64(s.Preserving+s.Greedy+s.Explored+s.Solved), "yes")
+	b.ReportMetric(float64(s.Edges+s.Closure+s.Exhausted+s.Refuted), "no")
 	b.ReportMetric(float64(s.Unknown), "unknown")
 	share := func(n int) float64 { return 100 * float64(n) / float64(max(s.Questions, 1)) }
 	b.ReportMetric(share(s.Edges), "%edges")
 	b.ReportMetric(share(s.Preserving), "%preserving")
 	b.ReportMetric(share(s.Closure), "%closure")
 	b.ReportMetric(share(s.Greedy), "%greedy")
+	b.ReportMetric(share(s.Explored+s.Exhausted), "%explored")
 	b.ReportMetric(share(s.Solved+s.Refuted), "%solver")
 }
 

@@ -19,6 +19,10 @@ type closure struct {
 	work  []order.Node
 	met   []bool // by chain; scratch
 
+	choices []order.Node // of a read, see choice
+	initial bool         // what was there before the window is another
+	meet    []int32      // scratch: what comes before all of them
+
 	observed bool // each read sees the very write that it saw: what follows then is no more than a guess
 }
 
@@ -32,7 +36,8 @@ type link struct {
 type change struct{ at, old int32 }
 
 func newClosure(m *Model) *closure {
-	c := &closure{m: m, width: len(m.base) - 1, rows: slices.Clone(m.rows), first: make([]int32, m.goal+1), met: make([]bool, len(m.base)-1)}
+	c := &closure{m: m, width: len(m.base) - 1, rows: slices.Clone(m.rows), first: make([]int32, m.goal+1), met: make([]bool, len(m.base)-1),
+		meet: make([]int32, len(m.base)-1)}
 	for _, list := range [][]edge{m.edges, m.seen} {
 		for _, e := range list {
 			c.link(e.from, e.to)
@@ -209,6 +214,9 @@ func (c *closure) saturateReads() bool {
 		if !c.observed && (len(r.same) > 0 || r.init && saw != none) {
 			var only bool
 			if saw, only = c.choice(r); !only {
+				if !c.common(r) {
+					return false
+				}
 				continue
 			}
 			if saw == unseen {
@@ -225,28 +233,26 @@ func (c *closure) saturateReads() bool {
 // unseen says that there is no write left that a read may see.
 const unseen order.Node = -2
 
-// choice returns what a read sees, if there is only one choice left.
+// choice returns what a read sees, if there is only one choice left. Else it leaves
+// in choices what there is to see, without what was there before the window.
 func (c *closure) choice(r *read) (saw order.Node, only bool) {
+	c.choices = c.choices[:0]
 	found := 0
 	try := func(w order.Node) {
-		if w != none && (c.before(r.node, w) || c.before(c.m.goal, w)) {
+		if w != none && (c.before(r.node, w) || c.before(c.m.goal, w)) || c.covered(r, w) {
 			return
-		}
-		for _, o := range c.m.cells[r.cell].writes {
-			if o != w && o != r.node && !r.accepts(o) && c.before(o, r.node) && (w == none || c.before(w, o)) {
-				return
-			}
 		}
 		found++
 		saw = w
+		if w != none {
+			c.choices = append(c.choices, w)
+		}
 	}
 	if r.init {
 		try(none)
 	}
 	for _, w := range r.same {
-		if try(w); found > 1 {
-			return saw, false
-		}
+		try(w)
 	}
 	if _, ok := slices.BinarySearch(r.same, r.saw); !ok && r.saw != none {
 		try(r.saw)
@@ -257,7 +263,56 @@ func (c *closure) choice(r *read) (saw order.Node, only bool) {
 	case 1:
 		return saw, true
 	}
+	c.initial = found > len(c.choices)
 	return saw, false
+}
+
+// covered reports whether another write comes between w and r in any case.
+func (c *closure) covered(r *read, w order.Node) bool {
+	for _, o := range c.m.cells[r.cell].writes {
+		if o != w && o != r.node && !r.accepts(o) && c.before(o, r.node) && (w == none || c.before(w, o)) {
+			return true
+		}
+	}
+	return false
+}
+
+// common adds what follows from all choices of a read: it comes after what all of
+// them come after, and before what writes another value after all of them.
+func (c *closure) common(r *read) bool {
+	m := c.m
+	if !c.initial {
+		copy(c.meet, c.row(c.choices[0]))
+		for _, w := range c.choices[1:] {
+			for k, v := range c.row(w) {
+				c.meet[k] = min(c.meet[k], v)
+			}
+		}
+		for k, v := range c.meet {
+			if v > 0 && v > c.row(r.node)[k] && !c.add(m.base[k]+order.Node(v-1), r.node) {
+				return false
+			}
+		}
+	}
+	met := int32(-1)
+	for _, w := range m.cells[r.cell].writes { // chain by chain
+		if k := m.chain[w]; k == met || w == r.node || r.accepts(w) || !c.afterAll(w) {
+			continue
+		} else if met = k; !c.add(r.node, w) {
+			return false
+		}
+	}
+	return true
+}
+
+// afterAll reports whether all choices come before a node.
+func (c *closure) afterAll(n order.Node) bool {
+	for _, w := range c.choices {
+		if !c.before(w, n) {
+			return false
+		}
+	}
+	return true
 }
 
 // keep adds what follows from r seeing saw.

@@ -77,7 +77,12 @@
 //     it sees comes before or after both; until nothing follows, or a cycle does. That
 //     is a no, and most of them.
 //  4. Greedy schedules, which follow the closure and the observed order.
-//  5. Package mcm/order: conflict-driven search. One solver serves all questions of a
+//  5. Where reads may see several writes: a search among schedules, the best first,
+//     without those that differ only in when a step comes that hinders nobody, and
+//     with writes of the same value as one. From where the observed order leads this
+//     is soon a yes; from the window's start it is a no if there is nothing left to
+//     look at.
+//  6. Package mcm/order: conflict-driven search. One solver serves all questions of a
 //     model, for they differ in assumptions about R only, so that what it learns stays
 //     right. It gets clauses when a candidate order violates them: a few of the
 //     millions that there are.
@@ -86,7 +91,7 @@
 // order of all events, replayed by a machine that knows the rules above one event at
 // a time and nothing of constraints.
 //
-// The solver's budget is in conflicts and propagations: what is found is the same on
+// Budgets are in states, conflicts and propagations: what is found is the same on
 // every machine. A question that costs more has the verdict Unknown, which is counted
 // (Stats) and never taken for a no.
 //

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/heisen-go/heisen"
+	"github.com/heisen-go/heisen/bench/workload"
 )
 
 // count returns how many random cases a test looks at: few, unless the environment
@@ -35,6 +36,8 @@ var modes = []struct {
 	options []Option
 }{
 	{"all stages", nil},
+	{"schedules", []Option{func(s *settings) error { s.states = 1 << 20; return nil }}},
+	{"closure, schedules", []Option{func(s *settings) error { s.states, s.closed = 1<<20, true; return nil }}},
 	{"solver, shared, lazy", []Option{func(s *settings) error { s.slow = true; return nil }}},
 	{"solver, shared, eager", []Option{func(s *settings) error { s.slow, s.eager = true, true; return nil }}},
 	{"solver, fresh, lazy", []Option{func(s *settings) error { s.slow, s.fresh = true, true; return nil }}},
@@ -90,6 +93,47 @@ func TestExact(t *testing.T) {
 		}
 	}
 	t.Logf("%d windows, %d possible, %d impossible; %+v", n, possible, impossible, stats)
+}
+
+// TestAgree compares the ways to an answer with each other, on windows of which not
+// all orders can be looked at.
+func TestAgree(t *testing.T) {
+	n := count(t, 60)
+	verdicts := map[Verdict]int{}
+	for seed := range n {
+		rng := rand.New(rand.NewPCG(uint64(seed), 4))
+		name := []string{"hot", "hot", "mixed", "locky"}[seed%4]
+		w := &Window{Records: profiles[name](workload.Params{Threads: 2 + rng.IntN(4), Events: 60 + rng.IntN(150), Seed: uint64(seed)})}
+		options := []Option{Budget(500, 500_000)}
+		pairs := racyPairs(w)
+		rng.Shuffle(len(pairs), func(i, j int) { pairs[i], pairs[j] = pairs[j], pairs[i] })
+		pairs = pairs[:min(len(pairs), 12)]
+		first := map[[2]int]Verdict{}
+		for _, mode := range modes {
+			m, err := NewModel(*w, append(options, mode.options...)...)
+			if err != nil {
+				t.Fatal(err)
+			}
+			m.states = min(m.states, 20_000)
+			for _, p := range pairs {
+				verdict, _, err := m.Race(p[0], p[1])
+				if err != nil {
+					t.Fatalf("seed %d, %s, %v: %v", seed, mode.name, p, err)
+				}
+				if verdicts[verdict]++; verdict == Unknown {
+					continue
+				}
+				if known, ok := first[p]; ok && known != verdict {
+					t.Fatalf("seed %d, %s: %v is %v, was %v\n%s", seed, mode.name, p, verdict, known, show(w))
+				}
+				first[p] = verdict
+			}
+		}
+	}
+	if n > 10 && (verdicts[Possible] == 0 || verdicts[Impossible] == 0) {
+		t.Fatalf("answers are all alike: %v", verdicts)
+	}
+	t.Logf("%d windows: %v", n, verdicts)
 }
 
 // show prints a window.

@@ -31,13 +31,16 @@ type settings struct {
 	eager   bool // all constraints from the start
 	fresh   bool // a solver for each question
 	slow    bool // no quick stages
+	states  int  // a search among so many states instead of the quick stages
+	closed  bool // after the closure
 	literal bool // Algorithm 9 to the letter
 }
 
 const (
 	defaultConflicts    = 200
 	defaultPropagations = 200_000
-	questionsPerWindow  = 20 // how many questions may spend all of their budget
+	statesPerConflict   = 100 // that the search among schedules may look at
+	questionsPerWindow  = 20  // how many questions may spend all of their budget
 	defaultWindow       = 2000
 	defaultOccurrences  = 8
 	defaultQuestions    = 2000
@@ -80,7 +83,8 @@ func Reaches(symbols *heisen.Symbols) Option {
 
 // Budget bounds the work on one question, in the solver's conflicts and
 // propagations, so that what is found does not depend on the machine. The default
-// is 200 and 200,000. Questions that cost more have the answer Unknown, and once a
+// is 200 and 200,000. The search among schedules may look at 100 states for each
+// conflict. Questions that cost more have the answer Unknown, and once a
 // Model's questions have cost twenty times as much, so have all that need the solver.
 func Budget(conflicts, propagations int) Option {
 	return func(s *settings) error {

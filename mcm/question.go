@@ -39,6 +39,8 @@ type Stats struct {
 	Preserving int // possible in the observed order
 	Closure    int // impossible by what follows from locks and reads
 	Greedy     int // possible by a greedy schedule
+	Explored   int // possible by a search among schedules
+	Exhausted  int // impossible by a search among all of them
 	Solved     int // by the solver: possible
 	Refuted    int // by the solver: impossible
 	Unknown    int // the budget was spent
@@ -51,6 +53,8 @@ func (s *Stats) Add(o Stats) {
 	s.Preserving += o.Preserving
 	s.Closure += o.Closure
 	s.Greedy += o.Greedy
+	s.Explored += o.Explored
+	s.Exhausted += o.Exhausted
 	s.Solved += o.Solved
 	s.Refuted += o.Refuted
 	s.Unknown += o.Unknown
@@ -115,6 +119,7 @@ type solving struct {
 	m       *Model
 	closure *closure
 	sim     *simulation
+	explore *explorer   // made when it is needed
 	lazy    *simulation // for the solver
 	solver  *order.Solver
 
@@ -140,13 +145,27 @@ func newSolving(m *Model) *solving {
 
 // answer answers a question. A witness is the nodes up to the goal, valid until the
 // next call.
-func (m *Model) answer(q *query) (Verdict, []order.Node, error) {
+func (m *Model) answer(q *query) (verdict Verdict, nodes []order.Node, err error) {
 	if m.solving == nil {
 		m.solving = newSolving(m)
 	}
 	s := m.solving
 	m.stats.Questions++
-	if !m.slow {
+	defer func() {
+		if verdict == Unknown {
+			m.stats.Unknown++
+		}
+	}()
+	if m.states > 0 {
+		at := s.closure.mark()
+		defer s.closure.undo(at)
+		if !s.closure.ask(q) || m.closed && !s.closure.saturate() {
+			return Impossible, nil, nil
+		}
+		if verdict, nodes := s.explorer().all(m.states); verdict == Impossible || verdict == Possible && len(s.sim.violated(nodes)) == 0 {
+			return verdict, nodes, nil
+		}
+	} else if !m.slow {
 		at := s.closure.mark()
 		defer s.closure.undo(at)
 		if !s.closure.ask(q) {
@@ -165,8 +184,50 @@ func (m *Model) answer(q *query) (Verdict, []order.Node, error) {
 			m.stats.Greedy++
 			return Possible, nodes, nil
 		}
+		if m.soft {
+			return s.alternate(q)
+		}
 	}
-	return s.solve(q)
+	return s.solve(q, 1)
+}
+
+// explorer returns the search among schedules.
+func (s *solving) explorer() *explorer {
+	if s.explore == nil {
+		s.explore = newExplorer(s.m, s.closure)
+	}
+	return s.explore
+}
+
+// alternate asks those in turn who are good at different questions, first each with
+// a part of its budget: the search among schedules is fast where reads have many
+// choices, the solver where locks and edges leave few.
+func (s *solving) alternate(q *query) (verdict Verdict, nodes []order.Node, err error) {
+	m, x := s.m, s.explorer()
+	states := statesPerConflict * m.conflicts
+	spent := func() bool { return x.looked >= questionsPerWindow*states }
+	if !spent() {
+		if nodes := x.near(states / 40); nodes != nil && len(s.sim.violated(nodes)) == 0 {
+			m.stats.Explored++
+			return Possible, nodes, nil
+		}
+	}
+	for _, part := range [...]int{4, 1} {
+		if !spent() {
+			switch verdict, nodes = x.all(states / (part * part * part)); {
+			case verdict == Impossible:
+				m.stats.Exhausted++
+				return verdict, nil, nil
+			case verdict == Possible && len(s.sim.violated(nodes)) == 0:
+				m.stats.Explored++
+				return verdict, nodes, nil
+			}
+		}
+		if verdict, nodes, err = s.solve(q, part); verdict != Unknown || err != nil {
+			return verdict, nodes, err
+		}
+	}
+	return Unknown, nil, nil
 }
 
 // schedule looks for an answer with greedy schedules: after the closure; then, if
@@ -184,6 +245,8 @@ func (s *solving) schedule() []order.Node {
 	if nodes := try(true); nodes != nil {
 		return nodes
 	}
+	at := s.closure.mark()
+	defer s.closure.undo(at)
 	s.closure.observed = true
 	possible := s.closure.saturate()
 	s.closure.observed = false
@@ -193,8 +256,8 @@ func (s *solving) schedule() []order.Node {
 	return try(false)
 }
 
-// solve asks the solver.
-func (s *solving) solve(q *query) (Verdict, []order.Node, error) {
+// solve asks the solver, which may spend a part of the budget.
+func (s *solving) solve(q *query, part int) (Verdict, []order.Node, error) {
 	m := s.m
 	if s.solver == nil || m.fresh {
 		if err := s.start(); err != nil {
@@ -203,9 +266,9 @@ func (s *solving) solve(q *query) (Verdict, []order.Node, error) {
 	}
 	if spent := s.solver.Stats(); spent.Conflicts > questionsPerWindow*int64(m.conflicts) ||
 		spent.Propagations > questionsPerWindow*int64(m.propagations) {
-		m.stats.Unknown++
 		return Unknown, nil, nil
 	}
+	s.solver.Budget(int64(max(1, m.conflicts/part)), int64(max(1, m.propagations/part)))
 	var assume []order.Lit
 	for _, e := range q.edges(m) {
 		assume = append(assume, order.Lit{Before: e.from, After: e.to})
@@ -239,7 +302,6 @@ func (s *solving) solve(q *query) (Verdict, []order.Node, error) {
 	if err := s.solver.Err(); err != nil {
 		return Unknown, nil, fmt.Errorf("mcm: %w", err)
 	}
-	m.stats.Unknown++
 	return Unknown, nil, nil
 }
 
