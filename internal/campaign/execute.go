@@ -247,9 +247,7 @@ func (r *receiver) receive(ctx context.Context, p *rt.Program) error {
 	r.execution.Execution = *stream.Execution()
 	r.execution.Blocked = held.blocked(r.execution.Stuck, r.sources)
 	for _, in := range r.execution.Influences {
-		if in.Kind != rt.Input {
-			r.execution.Outside = append(r.execution.Outside, r.sources.influence(in, stream.Symbols()))
-		}
+		r.execution.Outside = append(r.execution.Outside, r.sources.influence(in, stream.Symbols()))
 	}
 	if r.plan.Finish != nil {
 		r.plan.Finish(stream.Symbols())
