@@ -44,7 +44,6 @@ type Execution struct {
 	Blocked  []report.Blocked // where the goroutines stood if it did not go on
 	Outside  []string         // what decided beside the schedule, with places
 	Said     []byte           // what the program printed, or its start and its end
-	SaidHash uint64           // of all of it
 	Meetings []Meeting
 	Took     time.Duration
 }
@@ -137,7 +136,7 @@ func (p *Program) Execute(ctx context.Context, plan Plan, sources *Sources) (*Ex
 	}
 	e := &r.execution
 	e.Took = time.Since(start)
-	e.Said, e.SaidHash = said.text(), said.hash
+	e.Said = said.text()
 	mu.Lock()
 	defer mu.Unlock()
 	status, _ := cmd.ProcessState.Sys().(syscall.WaitStatus)
@@ -171,7 +170,11 @@ type receiver struct {
 // accept goes on until the listener is stopped and all programs have ended.
 func (r *receiver) accept(ctx context.Context) {
 	var others sync.WaitGroup
-	defer others.Wait()
+	var received error
+	defer func() {
+		others.Wait()
+		r.failed = errors.Join(r.failed, received)
+	}()
 	for {
 		p, err := r.listener.Accept()
 		if errors.Is(err, net.ErrClosed) {
@@ -186,11 +189,7 @@ func (r *receiver) accept(ctx context.Context) {
 			continue
 		}
 		r.met = true
-		others.Go(func() {
-			if err := r.receive(ctx, p); err != nil {
-				r.failed = errors.Join(r.failed, err)
-			}
-		})
+		others.Go(func() { received = r.receive(ctx, p) })
 	}
 }
 

@@ -16,16 +16,12 @@ type said struct {
 	head []byte
 	tail []byte
 	gone int // bytes between them
-	hash uint64
 }
 
 // Write implements io.Writer.
 func (s *said) Write(p []byte) (int, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for _, c := range p {
-		s.hash = (s.hash ^ uint64(c)) * 0x100000001b3
-	}
 	n := len(p)
 	take := min(maxHead-len(s.head), len(p))
 	s.head = append(s.head, p[:take]...)
