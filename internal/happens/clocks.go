@@ -1,0 +1,361 @@
+package happens
+
+import "sync/atomic"
+
+// Vector clocks. A clock is the number of a vector; 0 is the clock that is zero
+// everywhere. Vectors share blocks of 64 times, and threads and objects share vectors:
+// what is shared is copied before it is changed. Who holds a vector that nobody else
+// does is sure to be alone: others can only get it from its holder.
+
+const (
+	blockSlots = 64
+	vectorSize = maxSlots / blockSlots
+)
+
+type vector struct {
+	refs   atomic.Uint32
+	next   uint32 // in the list of free ones
+	blocks [vectorSize]uint32
+}
+
+type block struct {
+	refs  atomic.Uint32
+	next  uint32
+	times [blockSlots]uint32
+}
+
+// lists is what was freed, and how much there is of each.
+type lists struct {
+	held   atomic.Uint32
+	vector uint32
+	block  uint32
+	extra  uint32
+
+	vectors, blocks, extras, marks uint32
+
+	crowd [maxCrowdLog + 1]uint32 // by the logarithm of the size
+}
+
+//go:nosplit
+func (l *lists) lock() {
+	for !l.held.CompareAndSwap(0, 1) {
+		pauseSpinning()
+	}
+}
+
+//go:nosplit
+func (l *lists) unlock() { l.held.Store(0) }
+
+// blocksUsed returns how many blocks of a clock may not be zero.
+//
+//go:nosplit
+func (t *Table) blocksUsed() uint32 {
+	if t.Crowded.Load() != 0 {
+		return vectorSize
+	}
+	return min((t.slots.Load()+blockSlots-1)/blockSlots, vectorSize)
+}
+
+// used returns how many times of block i may not be zero, rounded up.
+//
+//go:nosplit
+func (t *Table) used(i uint32) uint32 {
+	if i >= ownSlots/blockSlots {
+		return blockSlots
+	}
+	return min(max(t.slots.Load(), i*blockSlots)-i*blockSlots+7, blockSlots) &^ 7
+}
+
+//go:nosplit
+func (t *Table) timeOf(clock, slot uint32) uint32 {
+	if clock == 0 {
+		return 0
+	}
+	b := vectorAt(clock).blocks[slot/blockSlots%vectorSize]
+	if b == 0 {
+		return 0
+	}
+	return blockAt(b).times[slot%blockSlots]
+}
+
+// newVector returns a vector whose blocks are not set, 0 if there is no memory.
+//
+//go:nosplit
+func (t *Table) newVector() uint32 {
+	l := &t.memory
+	l.lock()
+	i := l.vector
+	if i != 0 {
+		l.vector = vectorAt(i).next
+	} else if l.vectors+1 < maxVectors {
+		l.vectors++
+		i = l.vectors
+	}
+	l.unlock()
+	if i == 0 {
+		t.full.Store(1)
+		return 0
+	}
+	vectorAt(i).refs.Store(1)
+	return i
+}
+
+// newBlock returns a block whose times are not set, 0 if there is no memory.
+//
+//go:nosplit
+func (t *Table) newBlock() uint32 {
+	l := &t.memory
+	l.lock()
+	i := l.block
+	if i != 0 {
+		l.block = blockAt(i).next
+	} else if l.blocks+1 < maxBlocks {
+		l.blocks++
+		i = l.blocks
+	}
+	l.unlock()
+	if i == 0 {
+		t.full.Store(1)
+		return 0
+	}
+	blockAt(i).refs.Store(1)
+	return i
+}
+
+//go:nosplit
+func (t *Table) dropBlock(i uint32) {
+	if i == 0 || blockAt(i).refs.Add(^uint32(0)) != 0 {
+		return
+	}
+	l := &t.memory
+	l.lock()
+	blockAt(i).next = l.block
+	l.block = i
+	l.unlock()
+}
+
+// share returns a clock for a further holder.
+//
+//go:nosplit
+func share(c uint32) uint32 {
+	if c != 0 {
+		vectorAt(c).refs.Add(1)
+	}
+	return c
+}
+
+// drop gives up a holder's clock.
+//
+//go:nosplit
+func (t *Table) drop(c uint32) {
+	if c == 0 {
+		return
+	}
+	v := vectorAt(c)
+	if v.refs.Add(^uint32(0)) != 0 {
+		return
+	}
+	for i := range t.blocksUsed() {
+		if b := v.blocks[i%vectorSize]; b != 0 {
+			t.dropBlock(b)
+			v.blocks[i%vectorSize] = 0
+		}
+	}
+	l := &t.memory
+	l.lock()
+	v.next = l.vector
+	l.vector = c
+	l.unlock()
+}
+
+// own returns c as a vector that nobody else holds, though perhaps not its blocks. It
+// returns 0 if there is no memory.
+//
+//go:nosplit
+func (t *Table) own(c uint32) uint32 {
+	if c != 0 && vectorAt(c).refs.Load() == 1 {
+		return c
+	}
+	fresh := t.newVector()
+	if fresh == 0 {
+		return 0
+	}
+	to := vectorAt(fresh)
+	if c == 0 {
+		return fresh // blocks of free vectors are zero
+	}
+	from := vectorAt(c)
+	for i := range t.blocksUsed() {
+		if b := from.blocks[i%vectorSize]; b != 0 {
+			blockAt(b).refs.Add(1)
+			to.blocks[i%vectorSize] = b
+		}
+	}
+	t.drop(c)
+	return fresh
+}
+
+// ownBlock makes block i of a vector, which is not shared, unshared too. It returns its
+// number, 0 if there is no memory.
+//
+//go:nosplit
+func (t *Table) ownBlock(v *vector, i uint32) uint32 {
+	b := v.blocks[i%vectorSize]
+	if b != 0 && blockAt(b).refs.Load() == 1 {
+		return b
+	}
+	fresh := t.newBlock()
+	if fresh == 0 {
+		return 0
+	}
+	if b != 0 {
+		blockAt(fresh).times = blockAt(b).times
+		t.dropBlock(b)
+	} else {
+		blockAt(fresh).times = [blockSlots]uint32{}
+	}
+	v.blocks[i%vectorSize] = fresh
+	return fresh
+}
+
+// raise makes a clock cover epoch e. It returns the clock, of the same holder.
+//
+//go:nosplit
+func (t *Table) raise(c uint32, e uint64) uint32 {
+	s, time := uint32(e>>timeBits), uint32(e&maxTime)
+	if time <= t.timeOf(c, s) {
+		return c
+	}
+	own := t.own(c)
+	if own == 0 {
+		return c
+	}
+	if b := t.ownBlock(vectorAt(own), s/blockSlots); b != 0 {
+		blockAt(b).times[s%blockSlots] = time
+	}
+	return own
+}
+
+// join makes c the maximum of c and d. It returns the clock, of c's holder.
+//
+//go:nosplit
+func (t *Table) join(c, d uint32) uint32 {
+	if d == 0 || c == d {
+		return c
+	}
+	if c == 0 {
+		return share(d)
+	}
+	for i := range t.blocksUsed() {
+		x, y := vectorAt(c).blocks[i%vectorSize], vectorAt(d).blocks[i%vectorSize]
+		if y == 0 || x == y {
+			continue
+		}
+		if c = t.joinBlock(c, i, x, y); c == 0 {
+			return 0
+		}
+	}
+	return c
+}
+
+// joinBlock makes block i of c, which is x, the maximum of x and y. Where the maximum is
+// one of the two, that one is shared.
+//
+//go:nosplit
+func (t *Table) joinBlock(c, i, x, y uint32) uint32 {
+	xLess, yLess := true, true
+	if x != 0 {
+		xLess, yLess = compare(blockAt(x), blockAt(y), t.used(i))
+	} else {
+		yLess = false
+	}
+	if !xLess {
+		return c
+	}
+	own := t.own(c)
+	if own == 0 {
+		return c
+	}
+	v := vectorAt(own)
+	if !yLess && !(x != 0 && blockAt(x).refs.Load() == 1) {
+		blockAt(y).refs.Add(1)
+		t.dropBlock(x)
+		v.blocks[i%vectorSize] = y
+		return own
+	}
+	if b := t.ownBlock(v, i); b != 0 {
+		raiseAll(blockAt(b), blockAt(y), t.used(i))
+	}
+	return own
+}
+
+// compare reports whether one of the first n times of x is less than that of y, and the
+// other way round. It has no branches
+// that depend on the times, for those would be taken at random.
+//
+//go:nosplit
+func compare(x, y *block, n uint32) (xLess, yLess bool) {
+	var less, more uint64
+	for i := range n {
+		d := uint64(x.times[i%blockSlots]) - uint64(y.times[i%blockSlots])
+		less |= d
+		more |= -d
+	}
+	return less>>63 != 0, more>>63 != 0
+}
+
+// raiseAll makes the first n times of x the maximum of those of x and y.
+//
+//go:nosplit
+func raiseAll(x, y *block, n uint32) {
+	for i := range n {
+		x.times[i%blockSlots] = max(x.times[i%blockSlots], y.times[i%blockSlots])
+	}
+}
+
+// covered reports whether no time is later in c than in d, but for that of a slot.
+//
+//go:nosplit
+func (t *Table) covered(c, d, but uint32) bool {
+	if c == 0 || c == d {
+		return true
+	}
+	for i := range t.blocksUsed() {
+		x := vectorAt(c).blocks[i%vectorSize]
+		y := uint32(0)
+		if d != 0 {
+			y = vectorAt(d).blocks[i%vectorSize]
+		}
+		if x == 0 || x == y {
+			continue
+		}
+		for j := range t.used(i) {
+			time := uint32(0)
+			if y != 0 {
+				time = blockAt(y).times[j%blockSlots]
+			}
+			if blockAt(x).times[j%blockSlots] > time && i*blockSlots+j != but {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// overwrite makes c the same as d if both are a block long and nobody else holds c, and
+// reports whether that was so.
+//
+//go:nosplit
+func (t *Table) overwrite(c, d uint32) bool {
+	if c == 0 || d == 0 || t.blocksUsed() != 1 || vectorAt(c).refs.Load() != 1 {
+		return false
+	}
+	x, y := vectorAt(c).blocks[0], vectorAt(d).blocks[0]
+	if x == 0 || y == 0 || blockAt(x).refs.Load() != 1 {
+		return false
+	}
+	for i := range t.used(0) {
+		blockAt(x).times[i%blockSlots] = blockAt(y).times[i%blockSlots]
+	}
+	return true
+}

@@ -1,0 +1,336 @@
+package happens
+
+import "sync/atomic"
+
+// extra is what does not fit into a cell: of a synchronisation object what was published
+// through it, and of the first extra of a cell a crowd of further notes. A word has one
+// for each of its bytes at which there is an object.
+type extra struct {
+	published stamp // by all but ReleaseShared
+	readers   stamp // by ReleaseShared
+	next      uint32
+	object    uint32 // one more than the byte; 0 if there is no object
+
+	// The crowd: the number of its first mark, above the logarithm of its size.
+	crowd           atomic.Uint64
+	marks           uint32 // that are not empty
+	writes, changes uint32 // marks of plain writes, and of atomic operations that write
+}
+
+// mark is a note in a crowd, and the bytes that it is about, below its kind; without a byte
+// it may be used again. Marks are found by the slot of their epochs, by open addressing.
+type mark struct {
+	note atomic.Uint64
+	what atomic.Uint64
+}
+
+const (
+	firstCrowd  = 3 // logarithm of the size
+	crowdShift  = 8
+	crowdSizes  = 1<<crowdShift - 1
+	maxCrowdLog = 20
+)
+
+//go:nosplit
+func slotOf(note uint64) uint64 { return note >> (placeBits + timeBits) }
+
+// NotedInCrowd is Noted where the note is not in the cell itself.
+//
+//go:nosplit
+func (t *Table) NotedInCrowd(th *Thread, c *Cell, byteAt uint64, write bool) bool {
+	head := c.head.Load()
+	if head&headCrowd == 0 || write {
+		return false
+	}
+	crowd := extraAt(uint32(head >> headExtra)).crowd.Load()
+	first, size := crowd>>crowdShift, uint64(1)<<(crowd&crowdSizes)
+	if first == 0 {
+		return false
+	}
+	for i := uint64(0); i < size; i++ {
+		m := markAt(first + (slotOf(th.Epoch)+i)&(size-1))
+		n := m.note.Load()
+		if n == 0 {
+			return false
+		}
+		if n^th.Epoch <= placeMask {
+			if w := m.what.Load(); w>>byteAt&1 != 0 && w>>noteKind <= Write {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// accessCrowd is the part of access that concerns the crowd.
+//
+//go:nosplit
+func (t *Table) accessCrowd(th *Thread, head, note, addr uint64, mask, kind, left uint32, races *Races) (uint64, uint32) {
+	x := extraAt(uint32(head >> headExtra))
+	crowd := x.crowd.Load()
+	first, size := crowd>>crowdShift, uint64(1)<<(crowd&crowdSizes)
+	own := kind == Read && x.writes|x.changes == 0 || kind == AtomicRead && x.writes == 0
+	used := false
+	for i := uint64(0); i < size; i++ {
+		m := markAt(first + (slotOf(note)+i)&(size-1))
+		n, w := m.note.Load(), uint32(m.what.Load())
+		if n == 0 {
+			if own {
+				return head, left // the other marks do not matter
+			}
+			continue
+		}
+		if both := w & mask & noteBytes; both != 0 && !(own && slotOf(n) != slotOf(note)) {
+			var keep bool
+			if keep, left = t.meet(th, n, addr, w>>noteKind, kind, both, left, races); !keep {
+				x.count(w>>noteKind, -1)
+				if w &^= both; w&noteBytes == 0 {
+					w = 0
+				} else {
+					x.count(w>>noteKind, 1)
+				}
+				m.what.Store(uint64(w))
+			}
+		}
+		used = used || w != 0
+	}
+	if !used && !own {
+		t.freeCrowd(x)
+		head &^= headCrowd
+	}
+	return head, left
+}
+
+// count counts a mark of a kind.
+//
+//go:nosplit
+func (x *extra) count(kind uint32, by int32) {
+	switch {
+	case kind == Write:
+		x.writes += uint32(by)
+	case kind >= AtomicWrite:
+		x.changes += uint32(by)
+	}
+}
+
+// addToCrowd adds a note to the crowd of a cell, which is made if there is none. It
+// returns the new head.
+//
+//go:nosplit
+func (t *Table) addToCrowd(c *Cell, head, note uint64, mask, kind uint32) uint64 {
+	i := uint32(head >> headExtra)
+	if i == 0 {
+		if i = t.newExtra(); i == 0 {
+			return head
+		}
+		head |= uint64(i) << headExtra
+	}
+	x := extraAt(i)
+	if head&headCrowd == 0 {
+		first := t.newMarks(firstCrowd)
+		if first == 0 {
+			return head
+		}
+		x.marks, x.writes, x.changes = 0, 0, 0
+		x.crowd.Store(uint64(first)<<crowdShift | firstCrowd)
+		head |= headCrowd
+	}
+	for !x.put(note, mask, kind) {
+		if !t.growCrowd(x) {
+			return head
+		}
+	}
+	return head
+}
+
+// put puts a note into the crowd, unless that is too full.
+//
+//go:nosplit
+func (x *extra) put(note uint64, mask, kind uint32) bool {
+	crowd := x.crowd.Load()
+	first, size := crowd>>crowdShift, uint64(1)<<(crowd&crowdSizes)
+	for i := uint64(0); i < size; i++ {
+		m := markAt(first + (slotOf(note)+i)&(size-1))
+		n, w := m.note.Load(), m.what.Load()
+		switch {
+		case n == note && w>>noteKind == uint64(kind) && w != 0:
+			m.what.Store(w | uint64(mask))
+			return true
+		case n == 0:
+			if 4*uint64(x.marks) >= 3*size {
+				return false
+			}
+			x.marks++
+		case w != 0 || slotOf(n) != slotOf(note):
+			continue // only a mark of the same slot is used again, or others could not be found
+		}
+		m.what.Store(uint64(mask | kind<<noteKind))
+		m.note.Store(note)
+		x.count(kind, 1)
+		return true
+	}
+	return false
+}
+
+// growCrowd makes the crowd larger, without the marks that are not in use.
+//
+//go:nosplit
+func (t *Table) growCrowd(x *extra) bool {
+	crowd := x.crowd.Load()
+	first, log := crowd>>crowdShift, uint32(crowd&crowdSizes)
+	size, used := uint64(1)<<log, uint64(0)
+	for i := range size {
+		if markAt(first+i).what.Load() != 0 {
+			used++
+		}
+	}
+	larger := log
+	if 2*used >= size {
+		larger++
+	}
+	fresh := t.newMarks(larger)
+	if fresh == 0 {
+		return false
+	}
+	x.marks, x.writes, x.changes = 0, 0, 0
+	x.crowd.Store(uint64(fresh)<<crowdShift | uint64(larger))
+	for i := range size {
+		m := markAt(first + i)
+		if w := uint32(m.what.Load()); w != 0 {
+			x.put(m.note.Load(), w&noteBytes, w>>noteKind)
+		}
+	}
+	t.freeMarks(uint32(first), log)
+	return true
+}
+
+// freeCrowd takes the crowd of an extra back.
+//
+//go:nosplit
+func (t *Table) freeCrowd(x *extra) {
+	crowd := x.crowd.Load()
+	x.crowd.Store(0)
+	if crowd != 0 {
+		t.freeMarks(uint32(crowd>>crowdShift), uint32(crowd&crowdSizes))
+	}
+}
+
+// dropExtras takes everything back that the head of a cell refers to.
+//
+//go:nosplit
+func (t *Table) dropExtras(head uint64) {
+	for i := uint32(head >> headExtra); i != 0; {
+		x := extraAt(i)
+		next := x.next
+		t.drop(x.published.clock)
+		t.drop(x.readers.clock)
+		t.freeCrowd(x)
+		x.published, x.readers = stamp{}, stamp{}
+		x.next, x.object = 0, 0
+		t.freeExtra(i)
+		i = next
+	}
+}
+
+// clearExtras forgets the marks and objects at bytes of a word. It returns the new head.
+//
+//go:nosplit
+func (t *Table) clearExtras(head uint64, mask uint32) uint64 {
+	if head&headCrowd != 0 {
+		x := extraAt(uint32(head >> headExtra))
+		crowd := x.crowd.Load()
+		first, size := crowd>>crowdShift, uint64(1)<<(crowd&crowdSizes)
+		for i := range size {
+			m := markAt(first + i)
+			w := uint32(m.what.Load())
+			if w&mask&noteBytes == 0 {
+				continue
+			}
+			x.count(w>>noteKind, -1)
+			if w &^= mask; w&noteBytes == 0 {
+				w = 0
+			} else {
+				x.count(w>>noteKind, 1)
+			}
+			m.what.Store(uint64(w))
+		}
+	}
+	for i := uint32(head >> headExtra); i != 0; i = extraAt(i).next {
+		x := extraAt(i)
+		if x.object != 0 && mask>>(x.object-1)&1 != 0 {
+			t.reset(&x.published)
+			t.reset(&x.readers)
+			x.object = 0
+		}
+	}
+	return head
+}
+
+// The memory of extras and marks.
+
+//go:nosplit
+func (t *Table) newExtra() uint32 {
+	l := &t.memory
+	l.lock()
+	i := l.extra
+	if i != 0 {
+		l.extra = extraAt(i).next
+		extraAt(i).next = 0
+	} else if l.extras+1 < maxExtras {
+		l.extras++
+		i = l.extras
+	}
+	l.unlock()
+	if i == 0 {
+		t.full.Store(1)
+	}
+	return i
+}
+
+//go:nosplit
+func (t *Table) freeExtra(i uint32) {
+	l := &t.memory
+	l.lock()
+	extraAt(i).next = l.extra
+	l.extra = i
+	l.unlock()
+}
+
+// newMarks returns the first of empty marks, 0 if there are none.
+//
+//go:nosplit
+func (t *Table) newMarks(log uint32) uint32 {
+	l := &t.memory
+	if log > maxCrowdLog {
+		t.full.Store(1)
+		return 0
+	}
+	l.lock()
+	first := l.crowd[log]
+	if first != 0 {
+		l.crowd[log] = uint32(markAt(uint64(first)).what.Load())
+	} else if size := uint32(1) << log; l.marks+2*size < maxMarks {
+		first = max(l.marks, size)
+		l.marks = first + size
+	}
+	l.unlock()
+	if first == 0 {
+		t.full.Store(1)
+		return 0
+	}
+	for i := range uint64(1) << log {
+		m := markAt(uint64(first) + i)
+		m.what.Store(0)
+		m.note.Store(0)
+	}
+	return first
+}
+
+//go:nosplit
+func (t *Table) freeMarks(first, log uint32) {
+	l := &t.memory
+	l.lock()
+	markAt(uint64(first)).what.Store(uint64(l.crowd[log]))
+	l.crowd[log] = first
+	l.unlock()
+}

@@ -1,0 +1,61 @@
+package happens
+
+import (
+	"runtime"
+	"sync/atomic"
+	"syscall"
+	"unsafe"
+)
+
+// What the injected files need of their host: memory that is zero, takes room where it
+// is touched, and is never moved nor given back. Here there is one for the whole process,
+// as in package runtime, for one table at a time.
+
+type arenas struct {
+	vectors [maxVectors]vector
+	blocks  [maxBlocks]block
+	extras  [maxExtras]extra
+	marks   [maxMarks]mark
+}
+
+var memory *arenas
+
+// reserve gives the next table its memory.
+func reserve() error {
+	release()
+	m, err := syscall.Mmap(-1, 0, int(unsafe.Sizeof(arenas{})), syscall.PROT_READ|syscall.PROT_WRITE,
+		syscall.MAP_ANON|syscall.MAP_PRIVATE|syscall.MAP_NORESERVE)
+	if err == nil {
+		memory = (*arenas)(unsafe.Pointer(unsafe.SliceData(m)))
+	}
+	return err
+}
+
+// release gives the memory back that reserve got.
+func release() {
+	if memory != nil {
+		syscall.Munmap(unsafe.Slice((*byte)(unsafe.Pointer(memory)), unsafe.Sizeof(arenas{})))
+		memory = nil
+	}
+}
+
+//go:nosplit
+func vectorAt(i uint32) *vector { return &memory.vectors[i] }
+
+//go:nosplit
+func blockAt(i uint32) *block { return &memory.blocks[i] }
+
+//go:nosplit
+func extraAt(i uint32) *extra { return &memory.extras[i] }
+
+//go:nosplit
+func markAt(i uint64) *mark { return &memory.marks[i] }
+
+//go:nosplit
+func storeRelease(x *atomic.Uint64, v uint64) { x.Store(v) }
+
+//go:nosplit
+func storeRelease32(x *atomic.Uint32, v uint32) { x.Store(v) }
+
+// pauseSpinning is called between attempts to get a lock.
+func pauseSpinning() { runtime.Gosched() }

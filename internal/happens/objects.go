@@ -1,0 +1,202 @@
+package happens
+
+// stamp is what one or more threads published: the times of clock and, if not zero,
+// last.
+type stamp struct {
+	clock uint32
+	// last, if not zero, says that the stamp is exactly one thread's clock at the end of
+	// this epoch. Who knows last then knows it all.
+	last uint64
+}
+
+// The ways to synchronise through an object.
+const (
+	Acquire       = iota // sees everything
+	AcquireShared        // sees all but what ReleaseShared published; so do Receive and atomic reads
+	Release
+	ReleaseShared
+	Send     // publishes, besides what is there; so do atomic updates, after they have seen
+	Store    // publishes instead of what is there
+	Exchange // AcquireShared and Send
+)
+
+// Sync orders the thread as the operation on the object at addr says, in the word of the
+// locked cell c with the given head. It returns the new one.
+//
+//go:nosplit
+func (t *Table) Sync(th *Thread, head uint64, addr uint64, op uint32) uint64 {
+	number := uint32(addr&7) + 1
+	i := uint32(head >> headExtra)
+	for i != 0 && extraAt(i).object != number {
+		i = extraAt(i).next
+	}
+	if i == 0 {
+		if op <= AcquireShared {
+			return head // nothing was published
+		}
+		if head, i = t.newObject(head, number); i == 0 {
+			return head
+		}
+	}
+	x := extraAt(i)
+	switch op {
+	case Acquire:
+		t.see(th, &x.published)
+		if !x.readers.zero() {
+			t.see(th, &x.readers)
+		}
+	case AcquireShared:
+		t.see(th, &x.published)
+	case Release:
+		if x.published.last == 0 || x.published.last != t.present(th) { // otherwise all is as it was
+			t.merge(th, &x.published)
+		}
+		if !x.readers.zero() && t.seen(th, &x.readers) { // the writer publishes on their behalf
+			t.reset(&x.readers)
+		}
+	case ReleaseShared:
+		t.merge(th, &x.readers)
+	case Send:
+		t.merge(th, &x.published)
+	case Store:
+		t.replace(th, &x.published, t.present(th))
+		t.reset(&x.readers)
+		t.publish(th)
+	case Exchange:
+		t.see(th, &x.published)
+		t.merge(th, &x.published)
+	}
+	return head
+}
+
+// newObject makes an object at a byte of a word. It returns the new head, and the number
+// of the object's extra, 0 if there is no memory.
+//
+//go:nosplit
+func (t *Table) newObject(head uint64, number uint32) (uint64, uint32) {
+	first := uint32(head >> headExtra)
+	for i := first; i != 0; i = extraAt(i).next {
+		if extraAt(i).object == 0 {
+			extraAt(i).object = number
+			return head, i
+		}
+	}
+	fresh := t.newExtra()
+	if fresh == 0 {
+		return head, 0
+	}
+	extraAt(fresh).object = number
+	if first == 0 {
+		return head | uint64(fresh)<<headExtra, fresh
+	}
+	extraAt(fresh).next = extraAt(first).next // the first has the crowd
+	extraAt(first).next = fresh
+	return head, fresh
+}
+
+//go:nosplit
+func (s *stamp) zero() bool { return s.last == 0 && s.clock == 0 }
+
+//go:nosplit
+func (t *Table) reset(s *stamp) {
+	t.drop(s.clock)
+	s.clock, s.last = 0, 0
+}
+
+// present returns the epoch that the thread publishes next. While it has neither accessed
+// nor learnt anything since it published last, that is once more the same: nobody can
+// tell.
+//
+//go:nosplit
+func (t *Table) present(th *Thread) uint64 {
+	e := th.Epoch >> placeBits
+	if th.said+1 == e && th.last != e {
+		return th.said
+	}
+	return e
+}
+
+// publish ends the thread's epoch, which has just been published, unless it is an earlier
+// one that has been.
+//
+//go:nosplit
+func (t *Table) publish(th *Thread) {
+	e := th.Epoch >> placeBits
+	if t.present(th) != e {
+		return
+	}
+	th.said, th.told = e, e
+	if th.shared {
+		th.said = unsaid
+	}
+	t.advance(th)
+}
+
+// see joins the thread's clock with a stamp.
+//
+//go:nosplit
+func (t *Table) see(th *Thread, s *stamp) {
+	if s.zero() || s.last != 0 && t.knows(th, s.last) {
+		return
+	}
+	if th.said != unsaid && uint32(th.said&maxTime) <= t.timeOf(s.clock, uint32(th.said>>timeBits)) {
+		// Whoever covers what the thread said knows all that it knows, for it has learnt
+		// nothing since: so it is when a lock comes back to it.
+		if !t.overwrite(th.clock, s.clock) {
+			t.drop(th.clock)
+			th.clock = share(s.clock)
+		}
+	} else {
+		th.clock = t.join(th.clock, s.clock)
+	}
+	th.said = unsaid
+	if s.last != 0 {
+		th.clock = t.raise(th.clock, s.last)
+	}
+}
+
+// seen reports whether the thread covers all of a stamp.
+//
+//go:nosplit
+func (t *Table) seen(th *Thread, s *stamp) bool {
+	switch {
+	case s.last != 0:
+		return t.knows(th, s.last)
+	case th.shared:
+		return t.covered(s.clock, th.clock, maxSlots)
+	}
+	return t.covered(s.clock, th.clock, uint32(slotOf(th.Epoch)))
+}
+
+// merge publishes the thread's clock through a stamp, besides what is there.
+//
+//go:nosplit
+func (t *Table) merge(th *Thread, s *stamp) {
+	e := t.present(th)
+	if t.seen(th, s) {
+		t.replace(th, s, e)
+	} else {
+		s.clock = t.join(s.clock, th.clock)
+		if s.last != 0 {
+			s.clock = t.raise(s.clock, s.last)
+		}
+		s.clock = t.raise(s.clock, e)
+		s.last = 0
+	}
+	t.publish(th)
+}
+
+// replace makes the thread's clock, at the end of epoch e, all that the stamp holds.
+//
+//go:nosplit
+func (t *Table) replace(th *Thread, s *stamp, e uint64) {
+	if s.clock != th.clock && !t.overwrite(s.clock, th.clock) {
+		t.drop(s.clock)
+		s.clock = share(th.clock)
+	}
+	s.last = e
+	if th.shared { // others have epochs of the slot who know other things
+		s.clock = t.raise(s.clock, e)
+		s.last = 0
+	}
+}

@@ -1,0 +1,8 @@
+package happens
+
+import "embed"
+
+// Source is the files that are injected into package runtime.
+//
+//go:embed table.go cells.go crowds.go clocks.go objects.go slots.go
+var Source embed.FS

@@ -1,0 +1,130 @@
+package happens
+
+import "sync/atomic"
+
+// An epoch is a slot of clocks and a time of its own: how many times the thread that
+// has the slot has published what it did, and those before it. A note is an epoch and
+// the place of an access, as one word.
+const (
+	slotBits  = 12
+	timeBits  = 28
+	placeBits = 24
+
+	maxSlots = 1 << slotBits
+	maxTime  = 1<<timeBits - 1
+	// The last slots are commons: threads that get no other share one. What they do is
+	// ordered more than it is.
+	commons    = 64
+	ownSlots   = maxSlots - commons
+	unsaid     = 1<<64 - 1
+	maxRaces   = 16
+	maxVectors = 1 << 20
+	maxBlocks  = 1 << 21
+	maxExtras  = 1 << 26
+	maxMarks   = 1 << 28
+)
+
+// Table is what all threads of a program share, but for the cells. Its zero value is
+// ready if the host's memory is. It is large and not to be copied.
+type Table struct {
+	// What everybody loads and few change.
+	life  atomic.Uint32 // times that Collect was called
+	slots atomic.Uint32 // in use, apart from commons
+	full  atomic.Uint32 // there was no memory: nothing is known for sure any more
+	// Crowded counts threads that had to share a slot.
+	Crowded atomic.Uint64
+	_       [40]byte
+
+	memory  lists
+	_       [24]byte
+	endings endings
+
+	holders   [maxSlots]slot
+	collected [maxSlots]uint32 // times, when Collect was called
+}
+
+// Thread is what a thread knows. Its zero value is that of one that has not begun. It
+// belongs to the thread, or to whoever acts for it while it waits.
+type Thread struct {
+	// Epoch is the present one as it stands in notes, 0 before Begin.
+	Epoch  uint64
+	life   uint32 // of the table, when the thread last looked
+	clock  uint32 // what it knows of others; the time of its own slot is out of date
+	said   uint64 // the epoch it published last, if it has learnt nothing since
+	last   uint64 // the latest in which it, or an earlier holder of its slot, accessed something
+	told   uint64 // the latest that it has published since it got its slot, 0 if none
+	id     uint32
+	shared bool // its slot is one of the commons
+}
+
+// The kinds of accesses.
+const (
+	Read = iota
+	Write
+	AtomicRead
+	AtomicWrite
+	AtomicUpdate
+)
+
+// Race is an earlier access that is not ordered before the one at hand and conflicts
+// with it.
+type Race struct {
+	Note  uint64 // its epoch and place
+	Kind  uint32
+	Bytes uint32 // of the word, that both touch
+	Addr  uint64 // of the word
+}
+
+// Races is what was found of one access to a word. Whoever hands it over sets Count and
+// Bytes to 0 first. When half of it is full, only what concerns further bytes is added:
+// so there is room for all of them.
+type Races struct {
+	Count uint32
+	Bytes uint32 // that race
+	At    [maxRaces]Race
+}
+
+//go:nosplit
+func (r *Races) add(note, addr uint64, kind, bytes uint32) {
+	if r.Count < maxRaces && (r.Count < maxRaces/2 || bytes&^r.Bytes != 0) {
+		a := &r.At[r.Count]
+		a.Note, a.Kind, a.Bytes, a.Addr = note, kind, bytes, addr
+		r.Count++
+		r.Bytes |= bytes
+	}
+}
+
+// Full reports whether there was no memory for something. From then on what
+// is found may not be a race.
+//
+//go:nosplit
+func (t *Table) Full() bool { return t.full.Load() != 0 }
+
+// covers reports whether epoch e is ordered before what th does next.
+//
+//go:nosplit
+func (t *Table) covers(th *Thread, e uint64) bool {
+	s := uint32(e >> timeBits)
+	return s == uint32(th.Epoch>>(placeBits+timeBits)) || uint32(e&maxTime) <= t.timeOf(th.clock, s)
+}
+
+// Stale reports whether the thread has to call Renew before what it does next.
+//
+//go:nosplit
+func (t *Table) Stale(th *Thread) bool { return th.life != t.life.Load() || th.Epoch == 0 }
+
+// Renew begins the thread's first epoch, or a new one if what it did in the present one is
+// known to others through a collection.
+//
+//go:nosplit
+func (t *Table) Renew(th *Thread, id uint32) {
+	if th.Epoch == 0 {
+		t.Fork(nil, th, id)
+	}
+	if life := t.life.Load(); th.life != life {
+		th.life = life
+		th.said = unsaid
+		th.told = th.Epoch >> placeBits
+		t.advance(th)
+	}
+}

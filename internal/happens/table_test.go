@@ -1,0 +1,289 @@
+package happens
+
+import (
+	"context"
+	"fmt"
+	"math/bits"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/heisen-go/heisen"
+	"github.com/heisen-go/heisen/bench/workload"
+	"github.com/heisen-go/heisen/vclock"
+)
+
+// program is the events of a trace, as they would happen to a table.
+type program struct {
+	table   Table
+	cells   map[uint64]*Cell // by word
+	threads map[heisen.Thread]*Thread
+	found   func(later int, at heisen.Object, op heisen.Op, thread heisen.Thread, place uint64)
+	places  map[[2]uint32]uint64 // by site and context
+	known   [][2]uint32          // by place
+}
+
+func newProgram(t testing.TB) *program {
+	if err := reserve(); err != nil {
+		t.Fatal(err)
+	}
+	return &program{cells: map[uint64]*Cell{}, threads: map[heisen.Thread]*Thread{}, places: map[[2]uint32]uint64{}, known: make([][2]uint32, 1)}
+}
+
+func (p *program) thread(id heisen.Thread) *Thread {
+	th := p.threads[id]
+	if th == nil {
+		th = new(Thread)
+		p.threads[id] = th
+	}
+	if p.table.Stale(th) {
+		p.table.Renew(th, uint32(id))
+	}
+	return th
+}
+
+func (p *program) cell(at uint64) *Cell {
+	c := p.cells[at/8]
+	if c == nil {
+		c = new(Cell)
+		p.cells[at/8] = c
+	}
+	return c
+}
+
+func (p *program) place(r *heisen.Record) uint64 {
+	at := [2]uint32{uint32(r.Loc), uint32(r.Ctx)}
+	place := p.places[at]
+	if place == 0 {
+		place = uint64(len(p.known))
+		p.places[at] = place
+		p.known = append(p.known, at)
+	}
+	return place
+}
+
+// access makes an access to memory, word by word.
+func (p *program) access(i int, r *heisen.Record, kind uint32) {
+	for at, end := uint64(r.Obj), uint64(r.Obj)+r.Size(); at < end; {
+		next := min(at&^7+8, end)
+		p.word(i, r, at, next, kind, nil)
+		at = next
+	}
+}
+
+// word makes an access to the bytes from at to end, which are in one word, and
+// synchronises in the way that sync says, if it does.
+func (p *program) word(i int, r *heisen.Record, at, end uint64, kind uint32, sync func(head uint64) uint64) {
+	th, c, t := p.thread(r.TID), p.cell(at), &p.table
+	var races Races
+	mask := uint32(1)<<(end-at) - 1
+	mask <<= at & 7
+	if sync == nil && end == at+1 && kind <= Write && (c.Noted(th, at&7, kind == Write) || t.NotedInCrowd(th, c, at&7, kind == Write)) {
+		return
+	}
+	if sync == nil {
+		t.Access(th, c, at&^7, p.place(r), mask, kind, &races)
+	} else {
+		c.Unlock(sync(c.Lock()))
+	}
+	p.report(i, &races)
+}
+
+func (p *program) report(i int, races *Races) {
+	for _, race := range races.At[:races.Count] {
+		id, known := p.table.Holder(race.Note)
+		if !known {
+			id = 1<<32 - 1
+		}
+		op := [...]heisen.Op{heisen.Read, heisen.Write, heisen.AtomicRead, heisen.AtomicWrite, heisen.AtomicUpdate}[race.Kind]
+		for b := race.Bytes; b != 0; b &= b - 1 {
+			at := race.Addr + uint64(bits.TrailingZeros32(b))
+			p.found(i, heisen.Object(at), op, heisen.Thread(id), race.Note&placeMask)
+		}
+	}
+}
+
+// sync does what r does to an object.
+func (p *program) sync(r *heisen.Record, op uint32) {
+	c := p.cell(uint64(r.Obj))
+	c.Unlock(p.table.Sync(p.thread(r.TID), c.Lock(), uint64(r.Obj), op))
+}
+
+// run makes the events happen, one after the other.
+func (p *program) run(trace []heisen.Record) {
+	for i := range trace {
+		r := &trace[i]
+		lock := func(op uint32) {
+			before := op <= AcquireShared
+			if before {
+				p.sync(r, op)
+			}
+			if r.Flags&heisen.LockWord != 0 {
+				p.word(i, r, uint64(r.Obj), uint64(r.Obj)+1, AtomicUpdate, nil)
+			}
+			if !before {
+				p.sync(r, op)
+			}
+		}
+		switch r.Code {
+		case heisen.Read:
+			p.access(i, r, Read)
+		case heisen.Write:
+			p.access(i, r, Write)
+		case heisen.AtomicRead:
+			p.sync(r, AcquireShared)
+			p.access(i, r, AtomicRead)
+		case heisen.AtomicWrite:
+			p.access(i, r, AtomicWrite)
+			p.sync(r, Store)
+		case heisen.AtomicUpdate:
+			p.sync(r, AcquireShared)
+			p.access(i, r, AtomicUpdate)
+			p.sync(r, Send)
+		case heisen.Acquire:
+			lock(Acquire)
+		case heisen.AcquireShared, heisen.Receive:
+			lock(AcquireShared)
+		case heisen.Release:
+			lock(Release)
+		case heisen.ReleaseShared:
+			lock(ReleaseShared)
+		case heisen.Send:
+			lock(Send)
+		case heisen.Fork:
+			child := new(Thread)
+			p.table.Fork(p.thread(r.TID), child, uint32(r.Obj))
+			p.threads[r.Obj.Thread()] = child
+		case heisen.End:
+			p.table.End(p.thread(r.TID))
+			delete(p.threads, r.TID)
+		case heisen.Alloc, heisen.Free:
+			for at, end := uint64(r.Obj), uint64(r.Obj)+r.Val; at < end; {
+				next := min(at&^7+8, end)
+				p.table.Clear(p.cell(at), (1<<(next-at)-1)<<(at&7))
+				at = next
+			}
+		}
+	}
+}
+
+// joinless returns the trace with messages in place of joins, which programs do not have;
+// no thread goes on after its end, and none is begun twice.
+func joinless(trace []heisen.Record) (rest []heisen.Record) {
+	const messages = 1 << 50
+	seen, ended := map[heisen.Thread]bool{}, map[heisen.Thread]bool{}
+	for _, r := range trace {
+		if ended[r.TID] {
+			continue
+		}
+		seen[r.TID] = true
+		switch r.Code {
+		case heisen.Fork:
+			if seen[r.Obj.Thread()] {
+				continue
+			}
+			seen[r.Obj.Thread()] = true
+		case heisen.Join:
+			if !ended[r.Obj.Thread()] {
+				continue
+			}
+			r.Code, r.Obj = heisen.Receive, messages+8*r.Obj
+		case heisen.End:
+			ended[r.TID] = true
+			send := r
+			send.Code, send.Obj = heisen.Send, messages+8*heisen.Object(r.TID)
+			rest = append(rest, send)
+		}
+		rest = append(rest, r)
+	}
+	return rest
+}
+
+// TestPromise compares a table with the reference: it finds nothing but true races,
+// and the first of every byte.
+func TestPromise(t *testing.T) {
+	kinds := []struct {
+		name string
+		workload.Small
+	}{
+		{"words", workload.Small{Threads: 4, Events: 40, Vars: 3, Syncs: 3, LockWords: true}},
+		{"ranges", workload.Small{Threads: 4, Events: 40, Vars: 3, Syncs: 3, Ranges: true, LockWords: true}},
+		{"lives", workload.Small{Threads: 4, Events: 50, Vars: 3, Syncs: 3, Ranges: true, Lives: true, LockWords: true}},
+		{"same sites", workload.Small{Threads: 3, Events: 50, Vars: 2, Syncs: 2, Lives: true, Sites: 3}},
+		{"many threads", workload.Small{Threads: 12, Events: 60, Vars: 2, Syncs: 2}},
+		{"crowds", workload.Small{Threads: 30, Events: 300, Vars: 2, Syncs: 2}},
+		{"wild", workload.Small{Threads: 5, Events: 50, Vars: 3, Syncs: 2, Ranges: true, Lives: true, Wild: true, LockWords: true}},
+	}
+	for _, kind := range kinds {
+		t.Run(kind.name, func(t *testing.T) {
+			for seed := range uint64(3000) {
+				trace := joinless(workload.Random(rand.New(rand.NewPCG(seed, 11)), kind.Small))
+				if err := promise(t, trace); err != nil {
+					t.Fatalf("seed %d: %v\n%s", seed, err, show(trace))
+				}
+			}
+		})
+	}
+}
+
+func promise(t testing.TB, trace []heisen.Record) error {
+	type half struct {
+		op    heisen.Op
+		id    heisen.Thread
+		place [2]uint32
+		later int
+	}
+	meet := map[half]uint64{} // bytes
+	var first, got [64]int
+	note := func(at *[64]int, bytes uint64, later int) {
+		for ; bytes != 0; bytes &= bytes - 1 {
+			if b := bits.TrailingZeros64(bytes); at[b] == 0 || later+1 < at[b] {
+				at[b] = later + 1
+			}
+		}
+	}
+	_, err := heisen.Run(context.Background(), heisen.Slice(trace), vclock.NewReference(func(f heisen.Finding) {
+		a, b := f.Accesses[0], f.Accesses[1]
+		bytes := span(a.Object, a.Size) & span(b.Object, b.Size)
+		for _, r := range trace[a.Index:b.Index] {
+			if r.Code == heisen.Alloc || r.Code == heisen.Free {
+				bytes &^= span(r.Obj, r.Val)
+			}
+		}
+		meet[half{a.Op, a.Thread, [2]uint32{uint32(a.Site), uint32(a.Context)}, int(b.Index) - 1}] |= bytes
+		note(&first, bytes, int(b.Index)-1)
+	}))
+	if err != nil {
+		return err
+	}
+	p := newProgram(t)
+	p.found = func(later int, at heisen.Object, op heisen.Op, id heisen.Thread, place uint64) {
+		if h := (half{op, id, p.known[place], later}); meet[h]>>at&1 == 0 && err == nil {
+			err = fmt.Errorf("not a race of the reference: %+v at %d", h, at)
+		}
+		note(&got, 1<<at, later)
+	}
+	p.run(trace)
+	if err == nil && first != got {
+		err = fmt.Errorf("first race by byte (-reference +table):\n%s", cmp.Diff(first, got))
+	}
+	return err
+}
+
+func span(o heisen.Object, n uint64) uint64 {
+	if o >= 64 {
+		return 0
+	}
+	if n >= 64 {
+		return ^uint64(0) << o
+	}
+	return (1<<n - 1) << o
+}
+
+func show(trace []heisen.Record) (s string) {
+	for i, r := range trace {
+		s += fmt.Sprintf("%4d  thread %d  %v %d+%d flags %d site %d ctx %d\n", i+1, r.TID, r.Code, r.Obj, uint64(r.Len)+r.Val, r.Flags, r.Loc, r.Ctx)
+	}
+	return s
+}
