@@ -120,16 +120,23 @@ func (f *FastTrack) report(r *heisen.Record, at heisen.Object, e earlier) {
 	}
 	f.races++
 	later := accessOf(r, f.events)
-	f.sink(heisen.Finding{
+	f.sink(RaceOf(heisen.Access{
+		Op: e.op, Thread: f.order.Thread(e.epoch), Object: at, Size: 1,
+		Site: e.place.site, Context: e.place.ctx,
+	}, later))
+}
+
+// RaceOf returns what a FastTrack reports of two accesses that race, of which the
+// earlier one's object is the byte where they meet. It is for programs that follow
+// happens-before by themselves and say only what they have found.
+func RaceOf(earlier, later heisen.Access) heisen.Finding {
+	return heisen.Finding{
 		Detector: "fasttrack",
 		Kind:     heisen.Race,
-		Object:   at,
-		Message:  raceMessage(later.Op, e.op),
-		Accesses: []heisen.Access{{
-			Op: e.op, Thread: f.order.Thread(e.epoch), Object: at, Size: 1,
-			Site: e.place.site, Context: e.place.ctx,
-		}, later},
-	})
+		Object:   earlier.Object,
+		Message:  raceMessage(later.Op, earlier.Op),
+		Accesses: []heisen.Access{earlier, later},
+	}
 }
 
 // accessOf is heisen.AccessOf of a record that takes part in a race, as what it

@@ -24,7 +24,7 @@ var detectors = []struct {
 	make    func(heisen.Sink) heisen.Detector
 	hidden  func(heisen.Sink, vclock.Option) heisen.Detector // where calls are hidden; nil if that makes no difference to it
 }{
-	{"fasttrack", "at least the first race of every variable that races in the observed order; no false alarm", LazilyFed, treeFilter,
+	{fasttrackName, "at least the first race of every variable that races in the observed order; no false alarm", RecorderFiltered, treeFilter,
 		func(sink heisen.Sink) heisen.Detector { return vclock.NewFastTrack(sink) },
 		func(sink heisen.Sink, o vclock.Option) heisen.Detector { return vclock.NewFastTrack(sink, o) }},
 	{"hb", "all racy pairs of the observed order; slow", RecorderFiltered, treeFilter,
@@ -41,6 +41,9 @@ var detectors = []struct {
 	{atomraceName, "only true races, as accesses that overlap, and atomic sections that others came into; finds more with noise", Unfiltered, nil,
 		nil, nil}, // see newAtomRace; a filter in front of it would take accesses from sections
 }
+
+// fasttrackName is the detector that may work in running programs.
+const fasttrackName = "fasttrack"
 
 // Detector is a detector that -detect can name.
 type Detector struct {
@@ -80,6 +83,7 @@ type detection struct {
 	chosen []string
 	fronts *fronts // filters between traces and detectors; nil if there are none
 	live   bool    // the streams are of programs that look for overlaps themselves
+	races  bool    // and for what fasttrack finds
 	hidden bool    // there are hidden calls in the streams
 
 	sections []atomrace.Section // for traces; their files are absolute
@@ -112,10 +116,20 @@ func (d *detection) add(name string) {
 	}
 }
 
+// hbOnly reports whether fasttrack is chosen, and nothing else that is fed with events.
+func (d *detection) hbOnly() bool {
+	for _, known := range d.known {
+		if slices.Contains(d.chosen, known.Name) && !known.live && known.Name != fasttrackName {
+			return false
+		}
+	}
+	return slices.Contains(d.chosen, fasttrackName)
+}
+
 // build returns new detectors for a stream, which report to sink.
 func (d *detection) build(symbols *heisen.Symbols, sink heisen.Sink) (built []heisen.Detector, err error) {
 	for _, known := range d.known {
-		if !slices.Contains(d.chosen, known.Name) || known.live && d.live {
+		if !slices.Contains(d.chosen, known.Name) || known.live && d.live || known.Name == fasttrackName && d.races {
 			continue
 		}
 		named := func(f heisen.Finding) {
@@ -181,6 +195,7 @@ func Choose(list string) (Chosen, error) {
 			return Chosen{}, err
 		}
 	}
+	d.races = filtering(true).mode(&d) == rt.Races
 	return Chosen{d}, nil
 }
 
@@ -208,7 +223,7 @@ func (c Chosen) New(stream *rt.Stream, sink heisen.Sink) ([]heisen.Detector, err
 func (inv *invocation) detectFlag() *detection {
 	d := &detection{known: inv.tool.detectors(), chosen: inv.tool.Detect, maximal: inv.maximalFlags()}
 	if len(d.chosen) == 0 {
-		d.chosen = []string{"fasttrack"}
+		d.chosen = []string{fasttrackName}
 	}
 	inv.flags.Var(d, "detect", "comma-separated `list` of detectors")
 	for _, known := range d.known {

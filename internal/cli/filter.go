@@ -16,8 +16,6 @@ const (
 	// RecorderFiltered detectors may go without those that the recorder leaves out
 	// in the mode rt.Unrepeated.
 	RecorderFiltered
-	// LazilyFed detectors may moreover get accesses late, as in the mode rt.Lazy.
-	LazilyFed
 )
 
 // filtering is the value of a -filter flag: whether redundant accesses are left
@@ -52,7 +50,7 @@ func (inv *invocation) filterFlag(on filtering) *filtering {
 
 // mode returns what the programs are to record for the chosen detectors.
 func (f filtering) mode(d *detection) rt.Mode {
-	lowest, fed := LazilyFed, len(d.chosen) == 0
+	lowest, fed := RecorderFiltered, len(d.chosen) == 0
 	for _, known := range d.known {
 		if slices.Contains(d.chosen, known.Name) && !known.live {
 			lowest, fed = min(lowest, known.Filter), true
@@ -61,10 +59,10 @@ func (f filtering) mode(d *detection) rt.Mode {
 	switch {
 	case !fed:
 		return rt.Nothing
+	case bool(f) && d.live && d.hbOnly():
+		return rt.Races
 	case !bool(f) || lowest == Unfiltered:
 		return rt.Everything
-	case lowest == RecorderFiltered || len(d.chosen) == 0:
-		return rt.Unrepeated
 	}
-	return rt.Lazy
+	return rt.Unrepeated
 }

@@ -107,6 +107,7 @@ func (w *watch) run(inv *invocation, cmd *exec.Cmd) (int, error) {
 	if inv.hidden != nil {
 		w.detect.hidden, mode = true, rt.Everything
 	}
+	w.detect.races = mode == rt.Races
 	s, err := newSession(inv, mode, w.live, func(_ int, p *rt.Program, stream *rt.Stream) (int32, error) {
 		collector, done := w.found.collect(stream.Symbols(), testedPackage(p))
 		w.overlaps.observe(stream, w.found, func(_ rt.Overlap, f heisen.Finding) { collector.Add(f) })

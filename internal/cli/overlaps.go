@@ -15,6 +15,7 @@ import (
 	"github.com/heisen-go/heisen/internal/report"
 	"github.com/heisen-go/heisen/internal/rt"
 	"github.com/heisen-go/heisen/internal/static"
+	"github.com/heisen-go/heisen/vclock"
 )
 
 // overlaps is what atomrace is to look for in running programs: the values of the
@@ -228,6 +229,9 @@ func variablesOf(inv *invocation, name string) ([]atomrace.Location, error) {
 
 // overlapFinding is what a program has found, as a finding.
 func overlapFinding(found rt.Overlap) heisen.Finding {
+	if found.Unordered {
+		return vclock.RaceOf(found.Accesses[0], found.Accesses[1])
+	}
 	f := atomrace.RaceOf(found.Accesses[0], found.Accesses[1])
 	if found.Section >= 0 {
 		f = atomrace.ViolationOf(found.Accesses)

@@ -17,26 +17,24 @@ type Cell struct {
 const (
 	cellNotes = 3
 
-	headLock       = 1 << 0
-	headCrowd      = 1 << 1
-	headNotes      = 2
-	noteBits       = 11
-	noteBytes      = 1<<8 - 1
-	noteKind       = 8
-	noteMask       = 1<<noteBits - 1
-	headExtra      = headNotes + cellNotes*noteBits
-	headExtraBits  = 64 - headExtra
-	placeMask      = 1<<placeBits - 1
-	headAllNotes   = (1<<headExtra - 1) &^ (1<<headNotes - 1)
-	headWriteNotes = 1 << noteKind
+	headLock      = 1 << 0
+	headCrowd     = 1 << 1
+	headNotes     = 2
+	noteBits      = 11
+	noteBytes     = 1<<8 - 1
+	noteKind      = 8
+	noteMask      = 1<<noteBits - 1
+	headExtra     = headNotes + cellNotes*noteBits
+	headExtraBits = 64 - headExtra
+	placeMask     = 1<<placeBits - 1
 )
 
-// Noted reports whether the thread has read, or written, the byte with the given number
-// in the word in its present epoch, or has done more: then to do it again makes no
-// difference.
+// Noted reports whether the thread has read, or written, the bytes of the word that are
+// set in mask in its present epoch, or has done more, and there is a note of that: then to
+// do it again makes no difference.
 //
 //go:nosplit
-func (c *Cell) Noted(th *Thread, byteAt uint64, write bool) bool {
+func (c *Cell) Noted(th *Thread, mask uint64, write bool) bool {
 	e := th.Epoch
 	i := uint32(headNotes)
 	switch {
@@ -50,38 +48,42 @@ func (c *Cell) Noted(th *Thread, byteAt uint64, write bool) bool {
 	}
 	d := c.head.Load() >> i
 	if write {
-		return d>>noteKind&7 == Write && d>>byteAt&1 != 0
+		return d>>noteKind&7 == Write && mask&^d == 0
 	}
-	return d>>noteKind&7 <= Write && d>>byteAt&1 != 0
+	return d>>noteKind&7 <= Write && mask&^d == 0
 }
 
-// lock returns the head of the cell, which is locked from then on.
+// NotedAtomic is Noted for an atomic operation on a cell that is locked, with the given
+// head.
 //
 //go:nosplit
-func (c *Cell) lock() uint64 {
-	for {
+func (c *Cell) NotedAtomic(th *Thread, head, mask uint64, kind uint32) bool {
+	for i := range uint32(cellNotes) {
+		d := head >> (headNotes + i*noteBits)
+		if c.note(i).Load()^th.Epoch <= placeMask && d>>noteKind&7 == uint64(kind) && mask&^d == 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// Lock returns the head of the cell, which is locked from then on.
+//
+//go:nosplit
+func (c *Cell) Lock() uint64 {
+	for tries := uint32(0); ; tries++ {
 		head := c.head.Load()
 		if head&headLock == 0 && c.head.CompareAndSwap(head, head|headLock) {
 			return head
 		}
-		pauseSpinning()
+		pauseSpinning(tries)
 	}
 }
 
-// unlock unlocks the cell, with a new head.
+// Unlock unlocks the cell, with a new head.
 //
 //go:nosplit
-func (c *Cell) unlock(head uint64) { storeRelease(&c.head, head) }
-
-// Lock locks the cell for a synchronisation.
-//
-//go:nosplit
-func (c *Cell) Lock() (head uint64) { return c.lock() }
-
-// Unlock is its end.
-//
-//go:nosplit
-func (c *Cell) Unlock(head uint64) { c.unlock(head) }
+func (c *Cell) Unlock(head uint64) { storeRelease(&c.head, head) }
 
 // Empty reports whether nothing is known of the word.
 //
@@ -112,20 +114,46 @@ func replaces(by, k uint32) bool {
 }
 
 // Access compares an access to bytes of the word at addr, those set in mask, with what
-// is known of them, and notes it.
+// is known of them, and notes it. It reports false, and has done nothing, if the
+// cell has not room for that: then AccessLocked has.
 //
 //go:nosplit
-func (t *Table) Access(th *Thread, c *Cell, addr, place uint64, mask, kind uint32, races *Races) {
-	c.unlock(t.access(th, c, c.lock(), addr, place, mask, kind, races))
+func (t *Table) Access(th *Thread, c *Cell, addr, place uint64, mask, kind uint32, races *Races) bool {
+	old := c.Lock()
+	if old&headCrowd == 0 {
+		head, left := t.accessNotes(th, c, old, addr, th.Epoch|place, mask, mask, kind, races)
+		if left == 0 {
+			c.Unlock(head)
+			return true
+		}
+		races.Count, races.Bytes = 0, 0
+	}
+	c.Unlock(old)
+	return false
 }
 
-// access is Access for a cell that is locked, with the given head. It returns the new
-// one.
+// AccessLocked is what Access does, for a cell that is locked, with the given head. It
+// returns the new one. It takes more stack.
 //
 //go:nosplit
-func (t *Table) access(th *Thread, c *Cell, head, addr, place uint64, mask, kind uint32, races *Races) uint64 {
-	note := th.Epoch | place
-	into, free, left := uint32(cellNotes), uint32(cellNotes), mask
+func (t *Table) AccessLocked(th *Thread, c *Cell, head, addr, place uint64, mask, kind uint32, races *Races) uint64 {
+	note, left := th.Epoch|place, mask
+	if head&headCrowd != 0 {
+		head, left = t.accessCrowd(th, head, note, addr, mask, kind, left, races)
+	}
+	head, left = t.accessNotes(th, c, head, addr, note, mask, left, kind, races)
+	if left != 0 {
+		head = t.addToCrowd(head, note, left, kind)
+	}
+	return head
+}
+
+// accessNotes compares an access to the bytes in mask with the notes of a cell, and notes
+// it for those in left. It returns the new head, and what is left to be noted.
+//
+//go:nosplit
+func (t *Table) accessNotes(th *Thread, c *Cell, head, addr, note uint64, mask, left, kind uint32, races *Races) (uint64, uint32) {
+	into, free := uint32(cellNotes), uint32(cellNotes)
 	for i := range uint32(cellNotes) {
 		d := uint32(head>>(headNotes+i*noteBits)) & noteMask
 		if d == 0 {
@@ -147,21 +175,18 @@ func (t *Table) access(th *Thread, c *Cell, head, addr, place uint64, mask, kind
 			into = i
 		}
 	}
-	if head&headCrowd != 0 {
-		head, left = t.accessCrowd(th, head, note, addr, mask, kind, left, races)
-	}
 	if left == 0 {
-		return head
+		return head, 0
 	}
 	th.last = th.Epoch >> placeBits
-	if into == cellNotes && (free == cellNotes || kind == Read && head&headCrowd != 0) {
-		return t.addToCrowd(c, head, note, left, kind)
+	switch {
+	case into < cellNotes:
+		return head | uint64(left)<<(headNotes+into*noteBits), 0
+	case free < cellNotes:
+		storeRelease(c.note(free), note)
+		return head | uint64(left|kind<<noteKind)<<(headNotes+free*noteBits), 0
 	}
-	if into < cellNotes {
-		return head | uint64(left)<<(headNotes+into*noteBits)
-	}
-	storeRelease(c.note(free), note)
-	return head | uint64(left|kind<<noteKind)<<(headNotes+free*noteBits)
+	return head, left
 }
 
 //go:nosplit
@@ -183,6 +208,18 @@ func (t *Table) meet(th *Thread, n, addr uint64, k, kind, both, left uint32, rac
 	return !(kind == Write || before && replaces(kind, k)), left
 }
 
+// Forget forgets all that is known of a word that nobody accesses, and reports
+// whether it could: Clear can what it can't.
+//
+//go:nosplit
+func (c *Cell) Forget() bool {
+	if c.head.Load()>>headExtra != 0 {
+		return false
+	}
+	storeRelease(&c.head, 0)
+	return true
+}
+
 // Clear forgets what is known of bytes of a word, when they begin a new life.
 //
 //go:nosplit
@@ -190,10 +227,10 @@ func (t *Table) Clear(c *Cell, mask uint32) {
 	if c.Empty() {
 		return
 	}
-	head := c.lock()
+	head := c.Lock()
 	if mask == noteBytes {
 		t.dropExtras(head)
-		c.unlock(0)
+		c.Unlock(0)
 		return
 	}
 	for i := uint32(headNotes); i < headExtra; i += noteBits {
@@ -203,5 +240,5 @@ func (t *Table) Clear(c *Cell, mask uint32) {
 		}
 		head = head&^(noteMask<<i) | uint64(d)<<i
 	}
-	c.unlock(t.clearExtras(head, mask))
+	c.Unlock(t.clearExtras(head, mask))
 }

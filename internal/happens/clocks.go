@@ -38,8 +38,8 @@ type lists struct {
 
 //go:nosplit
 func (l *lists) lock() {
-	for !l.held.CompareAndSwap(0, 1) {
-		pauseSpinning()
+	for tries := uint32(0); !l.held.CompareAndSwap(0, 1); tries++ {
+		pauseSpinning(tries)
 	}
 }
 
@@ -124,7 +124,7 @@ func (t *Table) newBlock() uint32 {
 
 //go:nosplit
 func (t *Table) dropBlock(i uint32) {
-	if i == 0 || blockAt(i).refs.Add(^uint32(0)) != 0 {
+	if i == 0 || decrement(&blockAt(i).refs) != 0 {
 		return
 	}
 	l := &t.memory
@@ -152,7 +152,7 @@ func (t *Table) drop(c uint32) {
 		return
 	}
 	v := vectorAt(c)
-	if v.refs.Add(^uint32(0)) != 0 {
+	if decrement(&v.refs) != 0 {
 		return
 	}
 	for i := range t.blocksUsed() {

@@ -34,12 +34,12 @@ const (
 //go:nosplit
 func slotOf(note uint64) uint64 { return note >> (placeBits + timeBits) }
 
-// NotedInCrowd is Noted where the note is not in the cell itself.
+// NotedInCrowd is Noted of a read, where the note is not in the cell itself.
 //
 //go:nosplit
-func (t *Table) NotedInCrowd(th *Thread, c *Cell, byteAt uint64, write bool) bool {
+func (t *Table) NotedInCrowd(th *Thread, c *Cell, mask uint64) bool {
 	head := c.head.Load()
-	if head&headCrowd == 0 || write {
+	if head&headCrowd == 0 {
 		return false
 	}
 	crowd := extraAt(uint32(head >> headExtra)).crowd.Load()
@@ -54,7 +54,7 @@ func (t *Table) NotedInCrowd(th *Thread, c *Cell, byteAt uint64, write bool) boo
 			return false
 		}
 		if n^th.Epoch <= placeMask {
-			if w := m.what.Load(); w>>byteAt&1 != 0 && w>>noteKind <= Write {
+			if w := m.what.Load(); mask&^w == 0 && w>>noteKind <= Write {
 				return true
 			}
 		}
@@ -62,7 +62,7 @@ func (t *Table) NotedInCrowd(th *Thread, c *Cell, byteAt uint64, write bool) boo
 	return false
 }
 
-// accessCrowd is the part of access that concerns the crowd.
+// accessCrowd is the part of AccessLocked that concerns the crowd.
 //
 //go:nosplit
 func (t *Table) accessCrowd(th *Thread, head, note, addr uint64, mask, kind, left uint32, races *Races) (uint64, uint32) {
@@ -117,7 +117,7 @@ func (x *extra) count(kind uint32, by int32) {
 // returns the new head.
 //
 //go:nosplit
-func (t *Table) addToCrowd(c *Cell, head, note uint64, mask, kind uint32) uint64 {
+func (t *Table) addToCrowd(head, note uint64, mask, kind uint32) uint64 {
 	i := uint32(head >> headExtra)
 	if i == 0 {
 		if i = t.newExtra(); i == 0 {

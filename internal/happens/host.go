@@ -57,5 +57,8 @@ func storeRelease(x *atomic.Uint64, v uint64) { x.Store(v) }
 //go:nosplit
 func storeRelease32(x *atomic.Uint32, v uint32) { x.Store(v) }
 
-// pauseSpinning is called between attempts to get a lock.
-func pauseSpinning() { runtime.Gosched() }
+//go:nosplit
+func decrement(x *atomic.Uint32) uint32 { return x.Add(^uint32(0)) }
+
+// pauseSpinning is called between attempts to get a lock, with their number.
+func pauseSpinning(uint32) { runtime.Gosched() }

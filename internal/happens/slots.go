@@ -41,8 +41,8 @@ type endings struct {
 
 //go:nosplit
 func (l *endings) lock() {
-	for !l.held.CompareAndSwap(0, 1) {
-		pauseSpinning()
+	for tries := uint32(0); !l.held.CompareAndSwap(0, 1); tries++ {
+		pauseSpinning(tries)
 	}
 }
 

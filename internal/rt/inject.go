@@ -12,6 +12,7 @@ import (
 	"io/fs"
 	"strings"
 
+	"github.com/heisen-go/heisen/internal/happens"
 	"github.com/heisen-go/heisen/internal/pick"
 	"github.com/heisen-go/heisen/internal/watch"
 )
@@ -46,7 +47,7 @@ func Sources(syscallPackage string) (map[string][]byte, error) {
 	for _, core := range []struct {
 		name   string
 		source embed.FS
-	}{{"watch", watch.Source}, {"pick", pick.Source}} {
+	}{{"watch", watch.Source}, {"pick", pick.Source}, {"happens", happens.Source}} {
 		if err := addCore(files, core.name, core.source); err != nil {
 			return nil, err
 		}

@@ -123,22 +123,16 @@ const (
 	Unrepeated Mode = wantFilter
 	// Marked is Everything, with the flag Repeated on what Unrepeated leaves out.
 	Marked Mode = wantFilter | wantMarks
-	// Lazy is Unrepeated, and keeps accesses to a word back as long as it is used by
-	// one goroutine at a time; when another comes, those that still matter come with
-	// the flag vclock.Late. It is for vclock.FastTrack only, which finds the same
-	// bytes to race. Accesses by a goroutine that holds locks do not come late,
-	// but for locks that the standard library took for itself: those are missing then.
-	Lazy Mode = wantCells
-	// MarkedLazy is Lazy together with what Lazy leaves out, which has the flag
-	// Repeated.
-	MarkedLazy Mode = wantCells | wantMarks
 	// Nothing is no access and no synchronisation, only which goroutines there are:
 	// for programs that look for overlaps themselves and do nothing else.
 	Nothing Mode = wantNothing
+	// Races is Nothing, and races in the observed order are found by the program itself, as
+	// vclock.FastTrack would find them. They come with the stream, see Stream.OnOverlap.
+	Races Mode = wantNothing | wantRaces
 )
 
-// Repeated is the flag of an access that a recording in the mode Marked, or
-// MarkedLazy, tells to be redundant.
+// Repeated is the flag of an access that a recording in the mode Marked tells to be
+// redundant.
 const Repeated heisen.Flags = 1 << 7
 
 // Want is what a program is asked for.

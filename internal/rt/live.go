@@ -97,13 +97,16 @@ func (l *Live) encode() ([]byte, error) {
 
 // Overlap is what a program has found while it ran.
 type Overlap struct {
+	// Unordered says that it is a race by happens-before, of two accesses that need not
+	// have been pending at the same time; see Races.
+	Unordered bool
 	// Section is the index in Live.Sections of one that others came into, or -1: the
 	// two accesses were pending at the same time.
 	Section int
 	// End is the number of the section's end, from 0, counting the ends of all
 	// sections in their order.
 	End int
-	// Accesses are, of a race, the one that was pending and the one that came; of a
+	// Accesses are, of a race, the one that was first or pending and the one that came; of a
 	// section its entry, the access that came in between, and the end.
 	Accesses []heisen.Access
 }
@@ -149,6 +152,9 @@ func (s *Stream) setWatched(ends uint32, words []uint64) error {
 func (m *merger) overlaps(g *goroutine, record []uint64) error {
 	who, other := record[2], record[3]
 	o := Overlap{Section: int(uint16(record[5])) - 1, End: int(uint16(record[5]>>16)) - 1}
+	if record[5] == byOrder {
+		o = Overlap{Unordered: true, Section: -1, End: -1}
+	}
 	if o.Section >= 0 {
 		entry := uint64(g.id)<<32 | record[5]>>32
 		if err := m.addAccess(&o, entry, record[0]&argMask, 1); err != nil {

@@ -61,6 +61,9 @@ const (
 	msgReach     = 12
 	msgUnion     = 13
 
+	byOrder  = 1 << 63
+	unknownG = 1<<32 - 1
+
 	executionWords = 5
 
 	watchedWords = 6
@@ -73,7 +76,7 @@ const (
 	version     = 4
 	wantFilter  = 1
 	wantMarks   = 2
-	wantCells   = 4
+	wantRaces   = 4
 	wantWatch   = 8
 	wantNothing = 16
 	wantSched   = 32

@@ -32,12 +32,17 @@ func heisenAtomicBegin(op uint64, addr unsafe.Pointer) *heisenStripe {
 	if heisen.noisy {
 		heisenNoiseAt(getcallerfp())
 	}
-	if !heisen.on || heisen.quiet && !heisenWatched.sections || gp.racectx == 0 || (*heisenG)(unsafe.Pointer(gp.racectx)).mute || gp.raceignore != 0 || gp.m.p == 0 ||
+	if !heisen.on || heisen.quiet && !heisenWatched.sections && !heisen.races || gp.racectx == 0 || (*heisenG)(unsafe.Pointer(gp.racectx)).mute || gp.raceignore != 0 || gp.m.p == 0 ||
 		uintptr(addr)-gp.stack.lo < gp.stack.hi-gp.stack.lo || !heisenShared(uintptr(addr)) {
 		return nil
 	}
-	if heisen.cells {
-		heisenExposeAt((*heisenG)(unsafe.Pointer(gp.racectx)), uintptr(addr))
+	if heisen.races {
+		if !heisenAtomicLock((*heisenG)(unsafe.Pointer(gp.racectx)), uintptr(addr)) {
+			return nil
+		}
+		if heisen.quiet && !heisenWatched.sections {
+			return &heisenAtomicLocks[0] // which is not locked: the cell is
+		}
 	}
 	s := &heisenAtomicLocks[uintptr(addr)>>3*0x9E3779B1>>8%heisenStripes]
 	heisenLock(&s.held)
@@ -54,6 +59,12 @@ func heisenAtomicEnd(s *heisenStripe, op uint64, addr unsafe.Pointer) {
 		return
 	}
 	h := (*heisenG)(unsafe.Pointer(getg().racectx))
+	if heisen.races {
+		heisenAtomicUnlock(h, op, uintptr(addr), getcallerfp())
+		if heisen.quiet && !heisenWatched.sections {
+			return
+		}
+	}
 	var pc uint64
 	if heisenWatched.sections {
 		pc = heisenPC(heisenCaller(getcallerfp()))

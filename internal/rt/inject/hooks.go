@@ -4,7 +4,6 @@ package runtime
 
 import (
 	"internal/abi"
-	"internal/runtime/atomic"
 	"internal/runtime/sys"
 	"unsafe"
 )
@@ -27,7 +26,7 @@ func raceread(addr uintptr) {
 	if heisen.detour && heisenDetour(false, addr, 1, sys.GetCallerPC(), sys.GetCallerSP()) {
 		return
 	}
-	if !heisenReadNoted(addr) {
+	if !heisenNoted(false, addr) {
 		heisenAccess(heisenOpRead, addr, 1, sys.GetCallerPC())
 	}
 }
@@ -37,7 +36,7 @@ func racewrite(addr uintptr) {
 	if heisen.detour && heisenDetour(true, addr, 1, sys.GetCallerPC(), sys.GetCallerSP()) {
 		return
 	}
-	if !heisenWriteNoted(addr) {
+	if !heisenNoted(true, addr) {
 		heisenAccess(heisenOpWrite, addr, 1, sys.GetCallerPC())
 	}
 }
@@ -182,11 +181,11 @@ func racemapshadow(addr unsafe.Pointer, size uintptr) {
 func racemalloc(p unsafe.Pointer, sz uintptr) {
 	gp := getg()
 	h := (*heisenG)(unsafe.Pointer(gp.racectx))
+	if heisen.races {
+		heisenForget(uintptr(p), sz)
+	}
 	if !heisen.on || heisen.quiet || h == nil || uintptr(p) == gp.stack.lo {
 		return
-	}
-	if heisen.cells && !heisenClear(uintptr(p), sz) && !heisen.marks {
-		return // the receiver knows nothing of a former life
 	}
 	pc := heisenPC(heisenCaller(getcallerfp()))
 	for addr, left := uintptr(p), sz; left > 0; {
@@ -233,6 +232,12 @@ func heisenStart(pc, spawnctx uintptr) (ctx uintptr) {
 		child.orphan = true
 		return ctx
 	}
+	if heisen.races {
+		systemstack(func() {
+			heisenHappens.Renew(&parent.order, parent.id)
+			heisenHappens.Fork(&parent.order, &child.order, child.id)
+		})
+	}
 	b := heisenOpen(parent, 3)
 	if b == nil {
 		child.orphan = true
@@ -260,9 +265,12 @@ func racectxend(racectx uintptr) {
 	if h.watch.actives != 0 {
 		heisenLeave(h)
 	}
+	if heisen.races {
+		systemstack(func() { heisenHappens.End(&h.order) })
+	}
 	if heisen.on && h.started {
 		if b := heisenOpen(h, 3); b != nil {
-			heisenPut(b, h, heisenOpEnd, uintptr(h.last), heisenStamp(), 0)
+			heisenPut(b, h, heisenOpEnd, 0, heisenStamp(), 0)
 		}
 	}
 	heisenFreeG(h)
@@ -275,12 +283,7 @@ func racectxend(racectx uintptr) {
 func racefingo() {
 	if h := (*heisenG)(unsafe.Pointer(getg().racectx)); heisen.on && h != nil {
 		heisenUnwatch(h)
-		if !heisen.cells {
-			heisenSync(h, heisenOpCollected, 0, 0)
-			return
-		}
-		heisenSync(h, heisenOpCollected, 1, 0)
-		atomic.Xadd(&heisen.collections, 1)
+		heisenSync(h, heisenOpCollected, 0, 0)
 	}
 }
 

@@ -25,9 +25,10 @@ import (
 // heisenG is the recorder's state of a goroutine; g.racectx points to it.
 type heisenG struct {
 	_       sys.NotInHeap
-	id      uint32 // dense number in order of creation
-	started bool   // its begin record was written
-	orphan  bool   // it was started by nobody that is recorded
+	order   heisenHappensThread // what it knows of others; see happens.go
+	id      uint32              // dense number in order of creation
+	started bool                // its begin record was written
+	orphan  bool                // it was started by nobody that is recorded
 
 	words uint64     // words written on its behalf so far
 	buf   *heisenBuf // where the latest of them stands
@@ -42,14 +43,6 @@ type heisenG struct {
 	mute   bool   // what it does is not recorded
 
 	watch heisenWatchThread // what is pending; see watch.go
-
-	// What it is in cells; see cells.go.
-	owner  uint64 // as it stands in heads, 0 if it does not
-	epoch  uint64 // as it stands in notes
-	last   uint64 // one more than the epoch of its last access
-	turn   uint64 // one more than its latest stamp
-	lookup uint32 // heisen.collections, when it last looked
-	held   uint32 // locks
 
 	span     uint64 // of its accesses; see filter.go
 	released uint32
@@ -110,6 +103,9 @@ type heisenBuf struct {
 
 	access heisenWatchAccess // what a hook hands to package watch, for stack is short
 	hits   heisenWatchHits
+
+	compared heisenCompared // what a hook hands to package happens
+	races    heisenHappensRaces
 }
 
 var heisen struct {
@@ -117,7 +113,7 @@ var heisen struct {
 	open     bool   // what they record is sent
 	ending   uint32 // 1 when a thread ends the recording
 	filter   bool   // all but repeated accesses
-	cells    bool   // only accesses to what several goroutines use
+	races    bool   // races by happens-before are looked for
 	watch    bool   // overlaps are looked for
 	detour   bool   // accesses have to be looked at in another way first: light, or in a deterministic run
 	light    bool   // overlaps of two accesses are, and nothing else is done
@@ -130,8 +126,6 @@ var heisen struct {
 	fd       int32  // the connection
 	sendLock uint32 // serialises messages
 	era      uint64 // what was seen in another one may have been forgotten since
-
-	collections uint32 // after which finalizers ran
 
 	lock  mutex // guards the rest of this block
 	ids   uint32
@@ -194,10 +188,7 @@ func heisenNewG() *heisenG {
 	unlock(&heisen.lock)
 
 	frames, size := h.frames, h.size
-	*h = heisenG{id: id, frames: frames, size: size, span: 1<<63 | uint64(id), lookup: heisen.collections}
-	if id < heisenMaxOwner {
-		h.owner = uint64(id+1) << heisenOwnerShift
-	}
+	*h = heisenG{id: id, frames: frames, size: size, span: 1<<63 | uint64(id)}
 	if frames == nil {
 		heisenGrow(h)
 	}
@@ -345,12 +336,9 @@ func heisenWriteBegin(b *heisenBuf, h *heisenG) {
 	if gp := getg().m.curg; gp != nil && gp.racectx == uintptr(unsafe.Pointer(h)) {
 		goid = gp.goid
 	}
-	w := heisenOpBegin<<heisenOpShift | goid&(heisenCounted-1)
+	w := heisenOpBegin<<heisenOpShift | goid&(heisenOrphan-1)
 	if h.orphan {
 		w |= heisenOrphan
-	}
-	if heisen.cells {
-		w |= heisenCounted
 	}
 	b.words[b.pos] = w
 	h.words++
@@ -375,12 +363,17 @@ func heisenAccess(op uint64, addr, size, pc uintptr) {
 	if heisen.watch {
 		heisenWatch(h, op == heisenOpWrite, addr, size, heisenPC(pc))
 	}
+	if heisen.races {
+		kind := uint32(heisenHappensRead)
+		if op == heisenOpWrite {
+			kind = heisenHappensWrite
+		}
+		heisenCompare(h, kind, addr, size, heisenPC(pc))
+	}
 	if heisen.quiet {
 		return
 	}
-	if heisen.cells {
-		heisenCellAccess(h, op, addr, size, heisenPC(pc))
-	} else if b := heisenBufOfP(); b == nil || !heisen.filter {
+	if b := heisenBufOfP(); b == nil || !heisen.filter {
 		heisenPutAccess(h, op, addr, size, heisenPC(pc))
 	} else {
 		heisenFiltered(b, h, op, addr, size, heisenPC(pc))
@@ -440,6 +433,9 @@ func heisenPC(pc uintptr) uint64 {
 //
 //go:nosplit
 func heisenSync(h *heisenG, op uint64, obj uintptr, fp uintptr) {
+	if heisen.races {
+		heisenOrder(h, op, obj, fp)
+	}
 	if heisen.quiet {
 		return
 	}
@@ -463,9 +459,6 @@ func heisenPut(b *heisenBuf, h *heisenG, op uint64, obj uintptr, stamp, pc uint6
 	if heisen.filter {
 		heisenPublish(b, h, op, obj)
 	}
-	if heisen.cells {
-		heisenCellSync(h, op, obj, stamp, pc)
-	}
 }
 
 // heisenSyncG is heisenSync for goroutine gp, which is the current one or
@@ -485,9 +478,6 @@ func heisenSyncG(gp *g, op uint64, obj uintptr, fp uintptr) {
 	if !heisen.on || h == nil || h.mute || self.raceignore != 0 || !heisenShared(obj) ||
 		obj-self.stack.lo < self.stack.hi-self.stack.lo {
 		return
-	}
-	if heisen.cells && heisenLocking>>op&1 != 0 {
-		heisenExposeAt(h, obj) // it takes part in races like an atomic operation
 	}
 	heisenSync(h, op, obj, fp)
 }

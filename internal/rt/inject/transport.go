@@ -47,7 +47,7 @@ func init() {
 			print("heisen: no address space for call paths; this run is not recorded\n")
 			return
 		}
-		heisen.filter = answer&(heisenWantFilter|heisenWantCells) != 0
+		heisen.filter = answer&heisenWantFilter != 0
 		heisen.marks = answer&heisenWantMarks != 0
 		heisen.quiet = answer&heisenWantNothing != 0
 		heisen.watch = answer&heisenWantWatch != 0
@@ -64,7 +64,13 @@ func init() {
 			}
 			heisen.hides = true
 		}
-		heisen.cells = answer&heisenWantCells != 0 && heisenInitCells()
+		if answer&heisenWantRaces != 0 {
+			if !heisenInitHappens() {
+				print("heisen: no address space to look for races in; this run is not recorded\n")
+				return
+			}
+			heisen.races = true
+		}
 		if answer&heisenWantSched != 0 && !heisenInitSched() {
 			print("heisen: no word of how to schedule; this run is not recorded\n")
 			return
@@ -185,6 +191,9 @@ func heisenBarrier() {
 		heisen.era++ // addresses begin new lives
 		if heisen.watch {
 			heisenWatched.table.Forget()
+		}
+		if heisen.races {
+			heisenHappens.Collect()
 		}
 		heisenFlushAll(heisenForever)
 		heisenSend(heisenMsgBarrier, 0, 0, nil, 0)

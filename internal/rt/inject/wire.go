@@ -11,11 +11,9 @@ const (
 	heisenOpShift = 56
 	heisenArgMask = 1<<heisenOpShift - 1
 	heisenOrphan  = 1 << 55 // in the argument of a begin record
-	heisenCounted = 1 << 54 // in the same: there will be late accesses
 
 	heisenOpSwitch = 1 // arg: goroutine; word 1: words of that goroutine before
 	heisenOpBegin  = 2 // arg: goid
-	heisenOpTurn   = 3 // word 1: stamp; it does nothing but wait for its turn
 
 	// word 1: place<<32 | size
 	heisenOpRead  = 5
@@ -34,17 +32,12 @@ const (
 	heisenOpSend          = 16
 	heisenOpReceive       = 17
 	heisenOpFork          = 18 // arg: goroutine
-	heisenOpEnd           = 19 // arg: one more than the epoch of its last access, if it has cells
-	heisenOpCollected     = 20 // what everyone did so far happened before; arg: 1 if there are cells
+	heisenOpEnd           = 19
+	heisenOpCollected     = 20 // what everyone did so far happened before
 
 	// as 5 and 6, of accesses that would be skipped or kept back
 	heisenOpReadAgain  = 21
 	heisenOpWriteAgain = 22
-
-	// accesses that were kept back; arg: address of the word; word 1: place<<32 |
-	// its bytes; word 2: goroutine<<32 | epoch; see cells.go
-	heisenOpReadLate  = 23
-	heisenOpWriteLate = 27
 
 	// as 12 and 14, but rather than wait they would have failed
 	heisenOpTryAcquire       = 24
@@ -83,6 +76,9 @@ const (
 
 	heisenMsgUnion = 13 // buffer: as of the former; payload: numbers of the sets that it is the union of
 
+	heisenByOrder  = 1 << 63   // in an overlap's last word
+	heisenUnknownG = 1<<32 - 1 // the number of a goroutine that is not known any more
+
 	heisenExecutionWords = 5
 	heisenWatchedWords   = 6
 
@@ -95,7 +91,7 @@ const (
 
 	heisenWantFilter  = 1  // no access that is redundant
 	heisenWantMarks   = 2  // with one of the others: rather mark them
-	heisenWantCells   = 4  // no access to what only one goroutine uses, until another comes
+	heisenWantRaces   = 4  // races by happens-before, found by the program itself
 	heisenWantWatch   = 8  // overlaps; after the answer comes the number of bytes that say what to watch, and these
 	heisenWantNothing = 16 // of all else, only which goroutines there are
 	heisenWantSched   = 32 // a deterministic run; how comes as what to watch does, after that of hidden packages

@@ -1,0 +1,434 @@
+//go:build heisen_inject
+
+package runtime
+
+import (
+	"internal/runtime/atomic"
+	"unsafe"
+)
+
+// Races that the program finds by itself. What goroutines know of each other is in
+// heisenHappens (package internal/happens); every word of the heap and of the data
+// segments has a cell there for what was done to it. Nothing is sent but what is found.
+//
+// A synchronisation and what it orders are one step under the lock of the object's cell,
+// as are an atomic operation and its order.
+
+var heisenHappens heisenHappensTable
+
+// heisenRegion is a range of addresses with cells.
+type heisenRegion struct {
+	lo, span uintptr
+	cells    uintptr
+}
+
+var heisenCells struct {
+	heap, data heisenRegion
+	pages      uintptr // of the heap: whether there are cells that are not empty
+}
+
+// heisenLocking is the ops by which locks change hands.
+const heisenLocking = 1<<heisenOpAcquire | 1<<heisenOpRelease | 1<<heisenOpAcquireShared | 1<<heisenOpReleaseShared |
+	1<<heisenOpTryAcquire | 1<<heisenOpTryAcquireShared
+
+const (
+	heisenCellSize  = unsafe.Sizeof(heisenHappensCell{})
+	heisenPageShift = 13
+	heisenMaxHeap   = 1 << 38
+	heisenMinHeap   = 1 << 32
+)
+
+// What the table's files need of their host.
+
+var heisenHappensMemory struct{ vectors, blocks, extras, marks uintptr }
+
+//go:nosplit
+func heisenHappensVectorAt(i uint32) *heisenHappensVector {
+	return (*heisenHappensVector)(unsafe.Pointer(heisenHappensMemory.vectors + uintptr(i)*unsafe.Sizeof(heisenHappensVector{})))
+}
+
+//go:nosplit
+func heisenHappensBlockAt(i uint32) *heisenHappensBlock {
+	return (*heisenHappensBlock)(unsafe.Pointer(heisenHappensMemory.blocks + uintptr(i)*unsafe.Sizeof(heisenHappensBlock{})))
+}
+
+//go:nosplit
+func heisenHappensExtraAt(i uint32) *heisenHappensExtra {
+	return (*heisenHappensExtra)(unsafe.Pointer(heisenHappensMemory.extras + uintptr(i)*unsafe.Sizeof(heisenHappensExtra{})))
+}
+
+//go:nosplit
+func heisenHappensMarkAt(i uint64) *heisenHappensMark {
+	return (*heisenHappensMark)(unsafe.Pointer(heisenHappensMemory.marks + uintptr(i)*unsafe.Sizeof(heisenHappensMark{})))
+}
+
+//go:nosplit
+func heisenHappensStoreRelease(x *atomic.Uint64, v uint64) { heisenWatchStoreRelease(x, v) }
+
+//go:nosplit
+func heisenHappensStoreRelease32(x *atomic.Uint32, v uint32) { heisenWatchStoreRelease32(x, v) }
+
+//go:nosplit
+func heisenHappensDecrement(x *atomic.Uint32) uint32 { return x.Add(-1) }
+
+//go:nosplit
+func heisenHappensPauseSpinning(tries uint32) {
+	if tries < heisenSpins {
+		procyield(10)
+	} else {
+		osyield()
+	}
+}
+
+// heisenInitHappens reserves address space, and reports whether there was some.
+func heisenInitHappens() bool {
+	m := &heisenHappensMemory
+	for _, arena := range [...]struct {
+		at   *uintptr
+		size uintptr
+	}{
+		{&m.vectors, heisenHappensMaxVectors * unsafe.Sizeof(heisenHappensVector{})},
+		{&m.blocks, heisenHappensMaxBlocks * unsafe.Sizeof(heisenHappensBlock{})},
+		{&m.extras, heisenHappensMaxExtras * unsafe.Sizeof(heisenHappensExtra{})},
+		{&m.marks, heisenHappensMaxMarks * unsafe.Sizeof(heisenHappensMark{})},
+	} {
+		if *arena.at = uintptr(heisenReserve(arena.size)); *arena.at == 0 {
+			return false
+		}
+	}
+	c := &heisenCells
+	c.data.lo = racedatastart &^ 7
+	span := alignUp(racedataend-c.data.lo, 8)
+	if c.data.cells = uintptr(heisenReserve(span / 8 * heisenCellSize)); c.data.cells == 0 {
+		return false
+	}
+	c.data.span = span
+	c.heap.lo = racearenastart &^ (1<<heisenPageShift - 1)
+	for span := uintptr(heisenMaxHeap); span >= heisenMinHeap; span /= 2 {
+		if c.heap.cells = uintptr(heisenReserve(span / 8 * heisenCellSize)); c.heap.cells == 0 {
+			continue
+		}
+		if c.pages = uintptr(heisenReserve(span >> heisenPageShift)); c.pages == 0 {
+			return false
+		}
+		c.heap.span = span
+		return true
+	}
+	return false
+}
+
+//go:nosplit
+func (r *heisenRegion) cell(addr uintptr) *heisenHappensCell {
+	if addr-r.lo < r.span {
+		return (*heisenHappensCell)(unsafe.Pointer(r.cells + (addr-r.lo)>>3*heisenCellSize))
+	}
+	return nil
+}
+
+// heisenCellAt returns the cell of the word at addr, nil if it has none.
+//
+//go:nosplit
+func heisenCellAt(addr uintptr) *heisenHappensCell {
+	if c := heisenCells.heap.cell(addr); c != nil {
+		return c
+	}
+	return heisenCells.data.cell(addr)
+}
+
+// heisenNoted reports whether an access to the byte at addr by the current goroutine adds
+// nothing to what is known.
+//
+//go:nosplit
+func heisenNoted(write bool, addr uintptr) bool {
+	h := (*heisenG)(unsafe.Pointer(getg().racectx))
+	if h == nil || heisenHappens.Stale(&h.order) {
+		return false
+	}
+	c := heisenCellAt(addr)
+	return c != nil && c.Noted(&h.order, 1<<(addr&7), write)
+}
+
+// heisenRangeNoted returns how many of the first of size bytes at addr are in words
+// of which heisenNoted holds.
+//
+//go:nosplit
+func heisenRangeNoted(write bool, addr, size uintptr) (n uintptr) {
+	h := (*heisenG)(unsafe.Pointer(getg().racectx))
+	if h == nil || heisenHappens.Stale(&h.order) {
+		return 0
+	}
+	for n < size {
+		c := heisenCellAt(addr + n)
+		next := min((addr+n)&^7+8, addr+size)
+		if c == nil || !c.Noted(&h.order, (1<<(next-addr-n)-1)<<((addr+n)&7), write) {
+			return n
+		}
+		n = next - addr
+	}
+	return n
+}
+
+// heisenBufOfG returns the buffer of the current P, nil where there is none. The receiver is to
+// know that h is there before it hears of races.
+//
+//go:nosplit
+func heisenBufOfG(h *heisenG) *heisenBuf {
+	b := heisenBufOfP()
+	if b == nil || !h.started {
+		b = heisenOpen(h, 0)
+	}
+	return b
+}
+
+// heisenCompare takes an access of h, which is the current goroutine.
+//
+//go:nosplit
+func heisenCompare(h *heisenG, kind uint32, addr, size uintptr, pc uint64) {
+	b := heisenBufOfG(h)
+	if b == nil {
+		return
+	}
+	t := &heisenHappens
+	if t.Stale(&h.order) {
+		systemstack(func() { t.Renew(&h.order, h.id) })
+	}
+	place := uint64(0)
+	for at, end := addr, addr+size; at < end; {
+		next := min(at&^7+8, end)
+		mask := uint32(1)<<(next-at) - 1
+		mask <<= at & 7
+		c := heisenCellAt(at)
+		if c == nil || c.Noted(&h.order, uint64(mask), kind == heisenHappensWrite) ||
+			kind == heisenHappensRead && t.NotedInCrowd(&h.order, c, uint64(mask)) {
+			at = next
+			continue
+		}
+		if place == 0 {
+			place = heisenPlace(b, h, pc)
+		}
+		if c.Empty() {
+			heisenMarkPage(at)
+		}
+		if !t.Access(&h.order, c, uint64(at&^7), place, mask, kind, &b.races) {
+			systemstack(func() {
+				c.Unlock(t.AccessLocked(&h.order, c, c.Lock(), uint64(at&^7), place, mask, kind, &b.races))
+			})
+		}
+		if b.races.Count != 0 {
+			b.compare(kind, place, addr, size)
+			systemstack(func() { heisenTellRaces(b, h) })
+		}
+		at = next
+	}
+}
+
+// heisenCompared is the access whose races are to be told.
+type heisenCompared struct {
+	kind       uint32
+	place      uint64
+	addr, size uintptr
+	told       uint64 // the note that it raced with last
+	head       uint64 // of the cell that an atomic operation has locked
+}
+
+//go:nosplit
+func (b *heisenBuf) compare(kind uint32, place uint64, addr, size uintptr) {
+	a := &b.compared
+	if a.place != place || a.addr != addr {
+		a.told = 0
+	}
+	a.kind, a.place, a.addr, a.size = kind, place, addr, size
+}
+
+// heisenTellRaces sends the races of b.compared, which the current hook of h has found.
+func heisenTellRaces(b *heisenBuf, h *heisenG) {
+	n := b.races.Count
+	b.races.Count, b.races.Bytes = 0, 0
+	if heisenHappens.Full() {
+		return // what is not known any more may have ordered them
+	}
+	a := &b.compared
+	who := uint64(h.id)<<32 | uint64(heisenKinds[a.kind])<<heisenPlaceBits | a.place
+	for i := range n {
+		r := &b.races.At[i]
+		if r.Note == a.told {
+			continue // it was in the word before, too
+		}
+		a.told = r.Note
+		id, known := heisenHappens.Holder(r.Note)
+		if !known {
+			id = heisenUnknownG
+		}
+		other := uint64(id)<<32 | uint64(heisenKinds[r.Kind])<<heisenPlaceBits | r.Note&heisenHappensPlaceMask
+		at := r.Addr + uint64(heisenWatchLowestBit(r.Bytes))
+		heisenPutOverlap(b, h, uint64(a.addr), who, other, uint64(min(a.size, 1<<16-1))<<48|at, heisenByOrder)
+	}
+}
+
+// heisenKinds is the ops of package heisen, by the kinds of package internal/happens.
+var heisenKinds = [...]uint8{
+	heisenHappensRead:         heisenRead,
+	heisenHappensWrite:        heisenWrite,
+	heisenHappensAtomicRead:   heisenAtomicRead,
+	heisenHappensAtomicWrite:  heisenAtomicWrite,
+	heisenHappensAtomicUpdate: heisenAtomicUpdate,
+}
+
+// heisenOrder takes a synchronisation of h through obj, where what is known of h can be
+// changed: h is the current goroutine, or waits. fp leads to the place, 0 if that is elsewhere.
+//
+//go:nosplit
+func heisenOrder(h *heisenG, op uint64, obj, fp uintptr) {
+	if op == heisenOpCollected {
+		systemstack(func() {
+			heisenHappens.Renew(&h.order, h.id)
+			heisenHappens.Collected(&h.order)
+		})
+		return
+	}
+	c := heisenCellAt(obj)
+	if c == nil {
+		return
+	}
+	if heisenLocking>>op&1 != 0 { // it takes part in races like an atomic operation
+		if b := heisenBufOfG(h); b != nil {
+			heisenCompareAtomic(b, h, op, obj, heisenHappensAtomicUpdate, fp, c, c.Lock())
+		}
+		return
+	}
+	systemstack(func() {
+		t := &heisenHappens
+		if t.Stale(&h.order) {
+			t.Renew(&h.order, h.id)
+		}
+		if c.Empty() {
+			heisenMarkPage(obj)
+		}
+		c.Unlock(t.Sync(&h.order, c.Lock(), uint64(obj), heisenSyncs[op]))
+	})
+}
+
+// heisenCompareAtomic takes an operation of h on the word of a locked cell, with the given
+// head, that synchronises and is an atomic access, and unlocks the cell.
+//
+//go:nosplit
+func heisenCompareAtomic(b *heisenBuf, h *heisenG, op uint64, addr uintptr, kind uint32, fp uintptr, c *heisenHappensCell, head uint64) {
+	var pc uint64
+	if !c.NotedAtomic(&h.order, head, 1<<(addr&7), kind) {
+		pc = heisenPC(heisenCaller(fp))
+	}
+	systemstack(func() {
+		t := &heisenHappens
+		if t.Stale(&h.order) {
+			t.Renew(&h.order, h.id)
+		}
+		if head == 0 {
+			heisenMarkPage(addr)
+		}
+		how := heisenSyncs[op]
+		if how == heisenHappensExchange {
+			head = t.Sync(&h.order, head, uint64(addr), heisenHappensAcquireShared)
+			how = heisenHappensSend
+		} else if how <= heisenHappensAcquireShared {
+			head = t.Sync(&h.order, head, uint64(addr), how)
+		}
+		if !c.NotedAtomic(&h.order, head, 1<<(addr&7), kind) {
+			place := heisenPlace(b, h, pc)
+			head = t.AccessLocked(&h.order, c, head, uint64(addr)&^7, place, 1<<(addr&7), kind, &b.races)
+			if b.races.Count != 0 {
+				b.compare(kind, place, addr, 1)
+			}
+		}
+		if how > heisenHappensAcquireShared {
+			head = t.Sync(&h.order, head, uint64(addr), how)
+		}
+		c.Unlock(head)
+		if b.races.Count != 0 {
+			heisenTellRaces(b, h)
+		}
+	})
+}
+
+// heisenAtomicLock locks the cell of an atomic operation that h is about to make, and reports
+// whether there is one.
+//
+//go:nosplit
+func heisenAtomicLock(h *heisenG, addr uintptr) bool {
+	b, c := heisenBufOfG(h), heisenCellAt(addr)
+	if b == nil || c == nil {
+		return false
+	}
+	b.compared.head = c.Lock()
+	return true
+}
+
+// heisenAtomicUnlock is its other half.
+//
+//go:nosplit
+func heisenAtomicUnlock(h *heisenG, op uint64, addr, fp uintptr) {
+	b := heisenBufOfP()
+	kind := uint32(op - heisenOpAtomicRead + heisenHappensAtomicRead)
+	heisenCompareAtomic(b, h, op, addr, kind, fp, heisenCellAt(addr), b.compared.head)
+}
+
+// heisenSyncs is how the recorder's ops synchronise.
+var heisenSyncs = [...]uint32{
+	heisenOpAtomicRead:       heisenHappensAcquireShared,
+	heisenOpAtomicWrite:      heisenHappensStore,
+	heisenOpAtomicUpdate:     heisenHappensExchange,
+	heisenOpAcquire:          heisenHappensAcquire,
+	heisenOpTryAcquire:       heisenHappensAcquire,
+	heisenOpAcquireShared:    heisenHappensAcquireShared,
+	heisenOpTryAcquireShared: heisenHappensAcquireShared,
+	heisenOpReceive:          heisenHappensAcquireShared,
+	heisenOpChanceReceive:    heisenHappensAcquireShared,
+	heisenOpRelease:          heisenHappensRelease,
+	heisenOpReleaseShared:    heisenHappensReleaseShared,
+	heisenOpSend:             heisenHappensSend,
+}
+
+// heisenMarkPage notes that there is a cell that is not empty.
+//
+//go:nosplit
+func heisenMarkPage(addr uintptr) {
+	r := &heisenCells.heap
+	if addr-r.lo < r.span {
+		p := (*uint8)(unsafe.Pointer(heisenCells.pages + (addr-r.lo)>>heisenPageShift))
+		if *p == 0 {
+			*p = 1
+		}
+	}
+}
+
+// heisenForget begins a life of addresses: it empties their cells.
+//
+//go:nosplit
+func heisenForget(addr, size uintptr) {
+	r := &heisenCells.heap
+	if addr-r.lo >= r.span || size > r.span-(addr-r.lo) {
+		return
+	}
+	if size >= 16 {
+		size = alignUp(size, 8) // only smaller objects share words
+	}
+	for size > 0 {
+		n := min(size, 1<<heisenPageShift-addr&(1<<heisenPageShift-1))
+		if *(*uint8)(unsafe.Pointer(heisenCells.pages + (addr-r.lo)>>heisenPageShift)) != 0 {
+			heisenForgetCells(r, addr, n)
+		}
+		addr, size = addr+n, size-n
+	}
+}
+
+//go:nosplit
+func heisenForgetCells(r *heisenRegion, addr, size uintptr) {
+	for size > 0 {
+		n := min(size, 8-addr&7)
+		c := r.cell(addr)
+		if !c.Empty() && !(n == 8 && c.Forget()) {
+			mask := (uint32(1)<<n - 1) << (addr & 7)
+			systemstack(func() { heisenHappens.Clear(c, mask) })
+		}
+		addr, size = addr+n, size-n
+	}
+}
