@@ -35,22 +35,21 @@ const (
 //
 //go:nosplit
 func (c *Cell) Noted(th *Thread, mask uint64, write bool) bool {
-	e := th.Epoch
-	i := uint32(headNotes)
-	switch {
-	case c.notes[0].Load()^e <= placeMask:
-	case c.notes[1].Load()^e <= placeMask:
-		i += noteBits
-	case c.notes[2].Load()^e <= placeMask:
-		i += 2 * noteBits
-	default:
-		return false
-	}
-	d := c.head.Load() >> i
+	e, d := th.Epoch, c.head.Load()>>headNotes
+	return c.notes[0].Load()^e <= placeMask && says(d, mask, write) ||
+		c.notes[1].Load()^e <= placeMask && says(d>>noteBits, mask, write) ||
+		c.notes[2].Load()^e <= placeMask && says(d>>(2*noteBits), mask, write)
+}
+
+// says reports whether a note, of which d has the bytes and the kind, is of a write of
+// these bytes, or a read if write is not set.
+//
+//go:nosplit
+func says(d, mask uint64, write bool) bool {
 	if write {
-		return d>>noteKind&7 == Write && mask&^d == 0
+		return mask&^d == 0 && d>>noteKind&7 == Write
 	}
-	return d>>noteKind&7 <= Write && mask&^d == 0
+	return mask&^d == 0 && d>>noteKind&7 <= Write
 }
 
 // NotedAtomic is Noted for an atomic operation on a cell that is locked, with the given
@@ -157,7 +156,7 @@ func (t *Table) accessNotes(th *Thread, c *Cell, head, addr, note uint64, mask, 
 	for i := range uint32(cellNotes) {
 		d := uint32(head>>(headNotes+i*noteBits)) & noteMask
 		if d == 0 {
-			free = i
+			free = min(free, i)
 			continue
 		}
 		n := c.note(i).Load()
@@ -166,7 +165,7 @@ func (t *Table) accessNotes(th *Thread, c *Cell, head, addr, note uint64, mask, 
 			keep, left = t.meet(th, n, addr, d>>noteKind, kind, both, left, races)
 			if !keep {
 				if d &^= both; d&noteBytes == 0 {
-					d, free = 0, i
+					d, free = 0, min(free, i)
 				}
 				head = head&^(noteMask<<(headNotes+i*noteBits)) | uint64(d)<<(headNotes+i*noteBits)
 			}
