@@ -45,13 +45,15 @@ type heisenCell struct {
 
 // The parts of a head. The owner's number is one more than the goroutine's.
 const (
-	heisenLocked     = 1 << 0
+	heisenLocked     = 1 << 39
+	heisenNoOwner    = 1 << 38 // in no head
 	heisenIsShared   = 1 << 1
 	heisenExposed    = 1 << 2
 	heisenTurns      = 1 << 3 // times that something was sent late
 	heisenMaxTurns   = 4
 	heisenTurnsMask  = 7 * heisenTurns
 	heisenOwnerShift = 40
+	heisenWhoseShift = 38 // owner, locked
 	heisenOwnerMask  = (1<<24 - 1) << heisenOwnerShift
 	heisenMaxOwner   = 1<<24 - 1 // goroutines with higher numbers expose what they access
 )
@@ -88,6 +90,9 @@ var heisenCells struct {
 	pages      unsafe.Pointer
 }
 
+// heisenNoCell stands for the cells of words that have none.
+var heisenNoCell = heisenCell{head: heisenExposed}
+
 const (
 	heisenCellSize   = unsafe.Sizeof(heisenCell{})
 	heisenPageShift  = 13
@@ -121,7 +126,6 @@ func heisenInitCells() bool {
 			return false
 		}
 		c.heap.span = span
-		c.fast = !heisen.marks && !heisen.watch
 		return true
 	}
 	return false
@@ -129,94 +133,105 @@ func heisenInitCells() bool {
 
 //go:nosplit
 func (r *heisenRegion) cell(addr uintptr) *heisenCell {
-	if addr-r.lo < r.span {
-		return (*heisenCell)(add(r.cells, (addr-r.lo)>>3*heisenCellSize))
-	}
-	return nil
+	return (*heisenCell)(add(r.cells, (addr-r.lo)&^7*(heisenCellSize/8)))
 }
 
-// heisenCellAt returns the cell of the word at addr, nil if it has none: then it
-// is as if it were exposed.
+// heisenCellAt returns the cell of the word at addr. If it has none, it is as if it
+// were exposed.
 //
 //go:nosplit
 func heisenCellAt(addr uintptr) *heisenCell {
-	if c := heisenCells.heap.cell(addr); c != nil {
-		return c
+	r := &heisenCells.heap
+	if addr-r.lo >= r.span {
+		r = &heisenCells.data
+		if addr-r.lo >= r.span {
+			return &heisenNoCell
+		}
 	}
-	return heisenCells.data.cell(addr)
+	return r.cell(addr)
 }
 
-// heisenReadNoted reports whether a read of the byte at addr by the current
-// goroutine adds nothing to what is noted. A note and then the owner: whoever
-// takes a cell over locks it before it changes notes.
+// heisenCellsAt returns the cell of the word at addr, and how far there are others behind
+// it for what follows, at most up to end.
 //
 //go:nosplit
-func heisenReadNoted(addr uintptr) bool {
-	h := (*heisenG)(unsafe.Pointer(getg().racectx))
-	if !heisenCells.fast || h == nil || h.lookup != heisen.collections {
-		return false
+func heisenCellsAt(addr, end uintptr) (c *heisenCell, last uintptr) {
+	r := &heisenCells.heap
+	if addr-r.lo >= r.span {
+		r = &heisenCells.data
+		if addr-r.lo >= r.span {
+			return &heisenNoCell, addr
+		}
 	}
-	c := heisenCellAt(addr)
-	if c == nil {
-		return false
-	}
-	bit := uint64(1) << (addr & 7)
-	if atomic.Load64(&c.notes[1])&(heisenEpochMask|bit) != h.epoch|bit &&
-		atomic.Load64(&c.notes[0])&(heisenEpochMask|bit) != h.epoch|bit &&
-		atomic.Load64(&c.notes[2])&(heisenEpochMask|bit) != h.epoch|bit {
-		return false
-	}
-	return atomic.Load64(&c.head)&(heisenOwnerMask|heisenLocked) == h.owner && h.owner != 0
+	return r.cell(addr), min(end, r.lo+r.span)
 }
 
-// heisenWriteNoted is heisenReadNoted for a write.
+// next returns the cell of the word behind that of c.
 //
 //go:nosplit
-func heisenWriteNoted(addr uintptr) bool {
-	h := (*heisenG)(unsafe.Pointer(getg().racectx))
-	if !heisenCells.fast || h == nil || h.lookup != heisen.collections {
-		return false
-	}
-	c := heisenCellAt(addr)
-	if c == nil {
-		return false
-	}
-	bit := uint64(1)<<(addr&7) | heisenIsWrite
-	if atomic.Load64(&c.notes[0])&(heisenEpochMask|bit) != h.epoch|bit &&
-		atomic.Load64(&c.notes[2])&(heisenEpochMask|bit) != h.epoch|bit {
-		return false
-	}
-	return atomic.Load64(&c.head)&(heisenOwnerMask|heisenLocked) == h.owner && h.owner != 0
+func (c *heisenCell) next() *heisenCell {
+	return (*heisenCell)(add(unsafe.Pointer(c), heisenCellSize))
 }
 
-// heisenRangeNoted returns how many of the first of size bytes at addr are in words
-// of which heisenReadNoted, or heisenWriteNoted, holds.
+// heisenStoreRelease stores so that what was stored before is seen by whoever sees
+// this. On amd64 that is any store, and the compiler keeps their order; package atomic
+// would make it an exchange.
 //
 //go:nosplit
-func heisenRangeNoted(write bool, addr, size uintptr) (n uintptr) {
-	h := (*heisenG)(unsafe.Pointer(getg().racectx))
-	if !heisenCells.fast || h == nil || h.owner == 0 || h.lookup != heisen.collections {
+func heisenStoreRelease(p *uint64, v uint64) {
+	if GOARCH == "amd64" {
+		*p = v
+	} else {
+		atomic.StoreRel64(p, v)
+	}
+}
+
+// begin begins an epoch of h, whose owner is set.
+//
+//go:nosplit
+func (h *heisenG) begin(epoch uint64) {
+	h.epoch, h.noted = epoch, epoch|heisenIsWrite|heisenBytes
+	h.claim = h.owner
+	if h.owner == 0 || !heisenCells.fast {
+		h.claim = heisenNoOwner
+	}
+}
+
+// rangeNoted returns how many of the first of size bytes at addr are in words of which
+// it is noted that h, the current goroutine, has accessed them so.
+//
+//go:nosplit
+func (h *heisenG) rangeNoted(write bool, addr, size uintptr) uintptr {
+	if h.claim == heisenNoOwner || h.lookup != heisen.collections {
 		return 0
 	}
-	for n < size {
-		c := heisenCellAt(addr + n)
-		if c == nil {
-			return n
+	c, end := heisenCellsAt(addr, addr+size)
+	at := addr
+	bytes := uint64(heisenBytes) << (addr & 7)
+	for at < end {
+		word := at &^ 7
+		if end-word < 8 {
+			bytes &= heisenBytes >> (8 - (end - word))
 		}
-		next := min((addr+n)&^7+8, addr+size)
-		mask := (uint64(1)<<(next-addr-n) - 1) << ((addr + n) & 7)
-		all, want := heisenEpochMask|mask, h.epoch|mask
+		mask := heisenEpochMask | bytes&heisenBytes
 		if write {
-			all, want = all|heisenIsWrite, want|heisenIsWrite
+			mask |= heisenIsWrite
 		}
-		if (write || atomic.Load64(&c.notes[1])&all != want) &&
-			atomic.Load64(&c.notes[0])&all != want && atomic.Load64(&c.notes[2])&all != want ||
-			atomic.Load64(&c.head)&(heisenOwnerMask|heisenLocked) != h.owner {
-			return n
+		if (atomic.Load64(&c.notes[0])^h.noted)&mask != 0 && (atomic.Load64(&c.notes[2])^h.noted)&mask != 0 &&
+			(write || (atomic.Load64(&c.notes[1])^h.noted)&mask != 0) ||
+			(atomic.Load64(&c.head)^h.claim)>>heisenWhoseShift != 0 {
+			break
 		}
-		n = next - addr
+		at, c, bytes = word+8, c.next(), heisenBytes
 	}
-	return n
+	return min(at, addr+size) - addr
+}
+
+// heisenBytesOf returns the bytes, as they stand in notes, from at up to next in a word.
+//
+//go:nosplit
+func heisenBytesOf(at, next uintptr) uint64 {
+	return heisenBytes >> ((at - next) & 7) << (at & 7) & heisenBytes
 }
 
 // What is to be done about an access, after its cell has been seen to.
@@ -240,17 +255,28 @@ func heisenCellAccess(h *heisenG, op uint64, addr, size uintptr, pc uint64) {
 	if h.lookup != heisen.collections {
 		heisenCollectedFor(h)
 	}
+	note := h.epoch | heisenPlace(b, h, pc)<<heisenPlaceShift
+	if op == heisenOpWrite {
+		note |= heisenIsWrite
+	}
+	if h.held > 0 { // or nobody would know which locks
+		note |= heisenDelivered
+	}
 	// Neighbouring words of which the same is to be done make one record.
 	from, do := addr, heisenWithhold
 	end := addr + size
 	for at := addr; at < end; {
-		is := heisenWithhold
-		next := at + heisenRangeNoted(op == heisenOpWrite, at, end-at)
+		next, is := at+h.rangeNoted(op == heisenOpWrite, at, end-at), heisenWithhold
+		if next == at {
+			if next = h.renew(at, end, note); note&heisenDelivered != 0 {
+				is = heisenTell
+			}
+		}
 		if next == at {
 			next = min(at&^7+8, end)
-			mask := (uint64(1)<<(next-at) - 1) << (at & 7)
-			if is = heisenNote(b, h, op == heisenOpWrite, at&^7, mask, pc); is == heisenTellOnce {
-				heisenAfterExposure(h, at)
+			c := heisenCellAt(at)
+			if is = heisenNote(b, h, c, at&^7, note|heisenBytesOf(at, next)); is == heisenTellOnce {
+				heisenAfterExposure(h, c)
 			}
 		}
 		if is != do {
@@ -294,25 +320,65 @@ func heisenLockCell(c *heisenCell, head uint64) bool {
 	return false
 }
 
-// heisenNote takes an access of h to bytes of one word.
+// renew takes an access of h from addr up to end, as far as it is to words of its own, or
+// of which nothing is noted, and the new notes take the place of all that they do not
+// leave alone and do not repeat. It returns how far that is. note is what to note, but
+// for the bytes.
 //
 //go:nosplit
-func heisenNote(b *heisenBuf, h *heisenG, write bool, word uintptr, mask, pc uint64) int {
-	c := heisenCellAt(word)
-	if c == nil {
-		return heisenTellOnce
+func (h *heisenG) renew(addr, end uintptr, note uint64) uintptr {
+	if h.owner == 0 {
+		return addr
 	}
-	note := h.epoch | mask
-	slot := 1
-	if write {
-		note |= heisenIsWrite
-		slot = 0
+	isWrite := note & heisenIsWrite
+	c, last := heisenCellsAt(addr, end)
+	at := addr
+	bytes := uint64(heisenBytes) << (addr & 7) & heisenBytes
+	for at < last {
+		word := at &^ 7
+		if last-word < 8 {
+			bytes &= heisenBytes >> (8 - (last - word))
+		}
+		head := atomic.Load64(&c.head)
+		if head != 0 && head&^heisenTurnsMask != h.owner || atomic.Load64(&c.notes[2]) != 0 {
+			break
+		}
+		mask := heisenEpochMask | isWrite | bytes
+		wrote, read := atomic.Load64(&c.notes[0]), atomic.Load64(&c.notes[1])
+		if (wrote^h.noted)&mask == 0 {
+			break
+		}
+		if isWrite != 0 {
+			if (wrote|read)&^bytes&heisenBytes != 0 || !heisenLockCell(c, head) {
+				break
+			}
+			if read != 0 {
+				heisenStoreRelease(&c.notes[1], 0)
+			}
+			heisenStoreRelease(&c.notes[0], note|bytes)
+		} else {
+			if read&^bytes&heisenBytes != 0 || (read^h.noted)&mask == 0 || !heisenLockCell(c, head) {
+				break
+			}
+			heisenStoreRelease(&c.notes[1], note|bytes)
+		}
+		if head == 0 {
+			heisenMarkPage(at, heisenPageNoted)
+			head = h.owner
+		}
+		heisenStoreRelease(&c.head, head)
+		at, c, bytes = word+8, c.next(), heisenBytes
 	}
-	do := heisenWithhold
-	if h.held > 0 { // or nobody would know which locks
-		do = heisenTell
-		note |= heisenDelivered
+	if at > addr {
+		h.last = h.epoch/heisenEpoch + 1
 	}
+	return min(at, end)
+}
+
+// heisenNote takes an access of h to the bytes of a word that stand in note.
+//
+//go:nosplit
+func heisenNote(b *heisenBuf, h *heisenG, c *heisenCell, word uintptr, note uint64) int {
 	for room := false; ; {
 		head := atomic.Load64(&c.head)
 		if head&heisenExposed != 0 {
@@ -325,9 +391,6 @@ func heisenNote(b *heisenBuf, h *heisenG, write bool, word uintptr, mask, pc uin
 			}
 			room = true
 		}
-		if note>>heisenPlaceShift == 0 {
-			note |= heisenPlace(b, h, pc) << heisenPlaceShift
-		}
 		if !heisenLockCell(c, head) {
 			continue
 		}
@@ -336,23 +399,12 @@ func heisenNote(b *heisenBuf, h *heisenG, write bool, word uintptr, mask, pc uin
 			heisenExpose(b, h, c, word, head)
 			return heisenTellOnce
 		case head == 0:
+			// It was not when renew looked.
 			heisenMarkPage(word, heisenPageNoted)
-			atomic.StoreRel64(c.note(slot), note) // the others are empty
-			h.last = h.epoch/heisenEpoch + 1
-			atomic.StoreRel64(&c.head, h.owner)
-			return do
-		case own && head&heisenIsShared == 0 && c.notes[2] == 0 && *c.note(slot)&^mask&heisenBytes == 0 &&
-			(!write || c.notes[1]&^mask&heisenBytes == 0):
-			// It takes the place of all notes that it does not leave alone.
-			if write && c.notes[1] != 0 {
-				atomic.StoreRel64(&c.notes[1], 0)
-			}
-			atomic.StoreRel64(c.note(slot), note)
-			h.last = h.epoch/heisenEpoch + 1
-			atomic.StoreRel64(&c.head, head)
-			return do
+			head = h.owner
+			fallthrough
 		case own:
-			is, done := heisenNoteOwn(b, h, c, word, head, note, slot, room)
+			is, done := heisenNoteOwn(b, h, c, word, head, note, room)
 			if done {
 				return is
 			}
@@ -373,11 +425,15 @@ func heisenNote(b *heisenBuf, h *heisenG, write bool, word uintptr, mask, pc uin
 		}
 		end := heisenPutLate(b, h, head, word, c.notes[0], c.notes[1], c.notes[2])
 		for i := range c.notes {
-			atomic.StoreRel64(&c.notes[i], 0)
+			heisenStoreRelease(&c.notes[i], 0)
 		}
-		atomic.StoreRel64(c.note(slot), note|heisenDelivered)
+		slot := &c.notes[1]
+		if note&heisenIsWrite != 0 {
+			slot = &c.notes[0]
+		}
+		heisenStoreRelease(slot, note|heisenDelivered)
 		h.last = h.epoch/heisenEpoch + 1
-		atomic.StoreRel64(&c.head, h.owner|heisenIsShared|(head&heisenTurnsMask+heisenTurns))
+		heisenStoreRelease(&c.head, h.owner|heisenIsShared|(head&heisenTurnsMask+heisenTurns))
 		heisenCommitLate(b, h, end)
 		return heisenTell
 	}
@@ -387,8 +443,12 @@ func heisenNote(b *heisenBuf, h *heisenG, write bool, word uintptr, mask, pc uin
 // a turn it may be that nothing is done.
 //
 //go:nosplit
-func heisenNoteOwn(b *heisenBuf, h *heisenG, c *heisenCell, word uintptr, head, note uint64, slot int, room bool) (do int, done bool) {
+func heisenNoteOwn(b *heisenBuf, h *heisenG, c *heisenCell, word uintptr, head, note uint64, room bool) (do int, done bool) {
 	mask := note & heisenBytes
+	slot := 1
+	if note&heisenIsWrite != 0 {
+		slot = 0
+	}
 	var noted, compared uint64 // bytes that were accessed like this in this epoch, and at all
 	for _, n := range c.notes {
 		if n&heisenIsWrite != 0 || note&heisenIsWrite == 0 {
@@ -399,7 +459,7 @@ func heisenNoteOwn(b *heisenBuf, h *heisenG, c *heisenCell, word uintptr, head, 
 		}
 	}
 	if mask&^noted == 0 {
-		atomic.StoreRel64(&c.head, head)
+		heisenStoreRelease(&c.head, head)
 		return heisenWithhold, true
 	}
 	do = heisenWithhold
@@ -435,7 +495,7 @@ func heisenNoteOwn(b *heisenBuf, h *heisenG, c *heisenCell, word uintptr, head, 
 	}
 	if *left.note(slot) != 0 && *left.note(slot)&heisenDelivered == 0 {
 		if !room {
-			atomic.StoreRel64(&c.head, head)
+			heisenStoreRelease(&c.head, head)
 			return heisenWithhold, false
 		}
 		if head&heisenTurnsMask == heisenMaxTurns*heisenTurns {
@@ -447,10 +507,10 @@ func heisenNoteOwn(b *heisenBuf, h *heisenG, c *heisenCell, word uintptr, head, 
 	}
 	*left.note(slot) = note
 	for i := range left.notes {
-		atomic.StoreRel64(&c.notes[i], left.notes[i])
+		heisenStoreRelease(&c.notes[i], left.notes[i])
 	}
 	h.last = h.epoch/heisenEpoch + 1
-	atomic.StoreRel64(&c.head, head)
+	heisenStoreRelease(&c.head, head)
 	if end != 0 {
 		heisenCommitLate(b, h, end)
 	}
@@ -498,12 +558,11 @@ func heisenCommitLate(b *heisenBuf, h *heisenG, end uintptr) {
 }
 
 // heisenAfterExposure makes what h sends from here on come after the exposure of
-// the word at addr.
+// the word of c.
 //
 //go:nosplit
-func heisenAfterExposure(h *heisenG, addr uintptr) {
-	c := heisenCellAt(addr)
-	if c == nil || h.turn >= atomic.Load64(&c.notes[0]) {
+func heisenAfterExposure(h *heisenG, c *heisenCell) {
+	if h.turn >= atomic.Load64(&c.notes[0]) {
 		return
 	}
 	if b := heisenOpen(h, 2); b != nil {
@@ -520,10 +579,10 @@ func heisenAfterExposure(h *heisenG, addr uintptr) {
 //go:nosplit
 func heisenExpose(b *heisenBuf, h *heisenG, c *heisenCell, word uintptr, head uint64) {
 	end := heisenPutLate(b, h, head, word, c.notes[0], c.notes[1], c.notes[2])
-	atomic.StoreRel64(&c.notes[0], h.turn)
-	atomic.StoreRel64(&c.notes[1], 0)
-	atomic.StoreRel64(&c.notes[2], 0)
-	atomic.StoreRel64(&c.head, heisenExposed)
+	heisenStoreRelease(&c.notes[0], h.turn)
+	heisenStoreRelease(&c.notes[1], 0)
+	heisenStoreRelease(&c.notes[2], 0)
+	heisenStoreRelease(&c.head, heisenExposed)
 	heisenMarkPage(word, heisenPageNoted)
 	heisenCommitLate(b, h, end)
 }
@@ -536,7 +595,7 @@ func heisenExposeAt(h *heisenG, addr uintptr) {
 		heisenCollectedFor(h)
 	}
 	c := heisenCellAt(addr)
-	if c == nil || atomic.Load64(&c.head)&heisenExposed != 0 {
+	if atomic.Load64(&c.head)&heisenExposed != 0 {
 		return
 	}
 	b := heisenOpen(h, heisenMaxLate)
@@ -568,9 +627,11 @@ func heisenCellSync(h *heisenG, op uint64, obj uintptr, stamp, pc uint64) {
 		h.held++
 	}
 	if heisenPublishing>>op&1 != 0 {
-		if h.epoch += heisenEpoch; h.epoch > heisenEpochMask {
-			h.owner, h.epoch = 0, 0 // there are no more
+		epoch := h.epoch + heisenEpoch
+		if epoch > heisenEpochMask {
+			h.owner, epoch = 0, 0 // there are no more
 		}
+		h.begin(epoch)
 	}
 	heisenMarkPage(obj, heisenPageSent)
 }
@@ -658,13 +719,13 @@ func (c *heisenCell) clear(bytes uint64) {
 			if n&heisenBytes == 0 {
 				n = 0
 			}
-			atomic.StoreRel64(&c.notes[i], n)
+			heisenStoreRelease(&c.notes[i], n)
 			left |= n
 		}
 		if left == 0 {
 			head = 0
 		}
-		atomic.StoreRel64(&c.head, head)
+		heisenStoreRelease(&c.head, head)
 		return
 	}
 }
