@@ -25,6 +25,7 @@ type heisenRegion struct {
 var heisenCells struct {
 	heap, data heisenRegion
 	pages      uintptr // of the heap: whether there are cells that are not empty
+	fast       bool    // notes are looked at before all else
 }
 
 // heisenLocking is the ops by which locks change hands.
@@ -119,53 +120,62 @@ func heisenInitHappens() bool {
 
 //go:nosplit
 func (r *heisenRegion) cell(addr uintptr) *heisenHappensCell {
-	if addr-r.lo < r.span {
-		return (*heisenHappensCell)(unsafe.Pointer(r.cells + (addr-r.lo)>>3*heisenCellSize))
-	}
-	return nil
+	return (*heisenHappensCell)(unsafe.Pointer(r.cells + (addr-r.lo)&^7*(heisenCellSize/8)))
 }
 
-// heisenCellAt returns the cell of the word at addr, nil if it has none.
+// heisenNoCell stands for the cells of words that have none. Nothing is noted there.
+var heisenNoCell heisenHappensCell
+
+// heisenCellAt returns the cell of the word at addr.
 //
 //go:nosplit
 func heisenCellAt(addr uintptr) *heisenHappensCell {
-	if c := heisenCells.heap.cell(addr); c != nil {
-		return c
+	r := &heisenCells.heap
+	if addr-r.lo >= r.span {
+		r = &heisenCells.data
+		if addr-r.lo >= r.span {
+			return &heisenNoCell
+		}
 	}
-	return heisenCells.data.cell(addr)
+	return r.cell(addr)
 }
 
-// heisenNoted reports whether an access to the byte at addr by the current goroutine adds
-// nothing to what is known.
+// heisenNextCell returns the cell of the word behind that of c. The caller knows that there is
+// one: ranges do not go beyond the heap or the data segments.
 //
 //go:nosplit
-func heisenNoted(write bool, addr uintptr) bool {
-	h := (*heisenG)(unsafe.Pointer(getg().racectx))
-	if h == nil || heisenHappens.Stale(&h.order) {
-		return false
-	}
-	c := heisenCellAt(addr)
-	return c != nil && c.Noted(&h.order, 1<<(addr&7), write)
+func heisenNextCell(c *heisenHappensCell) *heisenHappensCell {
+	return (*heisenHappensCell)(unsafe.Pointer(uintptr(unsafe.Pointer(c)) + heisenCellSize))
 }
 
-// heisenRangeNoted returns how many of the first of size bytes at addr are in words
-// of which heisenNoted holds.
+// rangeNoted returns how many of the first of size bytes at addr are in words of which
+// it is noted that h, the current goroutine, has accessed them so.
 //
 //go:nosplit
-func heisenRangeNoted(write bool, addr, size uintptr) (n uintptr) {
-	h := (*heisenG)(unsafe.Pointer(getg().racectx))
-	if h == nil || heisenHappens.Stale(&h.order) {
+func (h *heisenG) rangeNoted(write bool, addr, size uintptr) uintptr {
+	if !heisenCells.fast || heisenHappens.Stale(&h.order) {
 		return 0
 	}
-	for n < size {
-		c := heisenCellAt(addr + n)
-		next := min((addr+n)&^7+8, addr+size)
-		if c == nil || !c.Noted(&h.order, (1<<(next-addr-n)-1)<<((addr+n)&7), write) {
-			return n
-		}
-		n = next - addr
+	c := heisenCellAt(addr)
+	if c == &heisenNoCell {
+		return 0
 	}
-	return n
+	at, end := addr, addr+size
+	for at < end {
+		next := min(at&^7+8, end)
+		if !c.Noted(&h.order, heisenBytesOf(at, next), write) {
+			break
+		}
+		at, c = next, heisenNextCell(c)
+	}
+	return at - addr
+}
+
+// heisenBytesOf returns the bytes from at up to next in a word, as a mask.
+//
+//go:nosplit
+func heisenBytesOf(at, next uintptr) uint64 {
+	return 0xFF >> ((at - next) & 7) << (at & 7) & 0xFF
 }
 
 // heisenBufOfG returns the buffer of the current P, nil where there is none. The receiver is to
@@ -192,26 +202,27 @@ func heisenCompare(h *heisenG, kind uint32, addr, size uintptr, pc uint64) {
 	if t.Stale(&h.order) {
 		systemstack(func() { t.Renew(&h.order, h.id) })
 	}
-	place := uint64(0)
-	for at, end := addr, addr+size; at < end; {
+	c := heisenCellAt(addr)
+	if c == &heisenNoCell {
+		return
+	}
+	place := heisenPlace(b, h, pc)
+	for at, end := addr, addr+size; at < end; c = heisenNextCell(c) {
 		next := min(at&^7+8, end)
-		mask := uint32(1)<<(next-at) - 1
-		mask <<= at & 7
-		c := heisenCellAt(at)
-		if c == nil || c.Noted(&h.order, uint64(mask), kind == heisenHappensWrite) ||
-			kind == heisenHappensRead && t.NotedInCrowd(&h.order, c, uint64(mask)) {
+		mask := heisenBytesOf(at, next)
+		if size > 8 && c.Noted(&h.order, mask, kind == heisenHappensWrite) {
 			at = next
 			continue
-		}
-		if place == 0 {
-			place = heisenPlace(b, h, pc)
 		}
 		if c.Empty() {
 			heisenMarkPage(at)
 		}
-		if !t.Access(&h.order, c, uint64(at&^7), place, mask, kind, &b.races) {
+		if !t.Access(&h.order, c, uint64(at&^7), place, uint32(mask), kind, &b.races) {
 			systemstack(func() {
-				c.Unlock(t.AccessLocked(&h.order, c, c.Lock(), uint64(at&^7), place, mask, kind, &b.races))
+				if kind == heisenHappensRead && t.NotedInCrowd(&h.order, c, mask) {
+					return
+				}
+				c.Unlock(t.AccessLocked(&h.order, c, c.Lock(), uint64(at&^7), place, uint32(mask), kind, &b.races))
 			})
 		}
 		if b.races.Count != 0 {
@@ -287,7 +298,7 @@ func heisenOrder(h *heisenG, op uint64, obj, fp uintptr) {
 		return
 	}
 	c := heisenCellAt(obj)
-	if c == nil {
+	if c == &heisenNoCell {
 		return
 	}
 	if heisenLocking>>op&1 != 0 { // it takes part in races like an atomic operation
@@ -355,7 +366,7 @@ func heisenCompareAtomic(b *heisenBuf, h *heisenG, op uint64, addr uintptr, kind
 //go:nosplit
 func heisenAtomicLock(h *heisenG, addr uintptr) bool {
 	b, c := heisenBufOfG(h), heisenCellAt(addr)
-	if b == nil || c == nil {
+	if b == nil || c == &heisenNoCell {
 		return false
 	}
 	b.compared.head = c.Lock()

@@ -169,7 +169,7 @@ func heisenKind(pc uintptr) uint8 {
 //
 //go:nosplit
 func heisenEntered(h *heisenG, pc, sp uintptr) {
-	f := h.frame(h.depth - 1)
+	f := h.top
 	f.hidden, f.opened = h.hidden, false
 	kind := heisenKind(pc)
 	if kind == heisenKindStd || h.hidden == (kind == heisenKindHidden) {
@@ -185,18 +185,17 @@ func heisenEntered(h *heisenG, pc, sp uintptr) {
 	})
 }
 
-// heisenIsHidden reports whether what the current goroutine does, in a frame whose
+// heisenIsHidden reports whether what h, the current goroutine, does, in a frame whose
 // stack pointer is sp, is not to be recorded. Frames that a panic has left are
 // found out first.
 //
 //go:nosplit
-func heisenIsHidden(sp uintptr) bool {
+func heisenIsHidden(h *heisenG, sp uintptr) bool {
 	gp := getg()
-	h := (*heisenG)(unsafe.Pointer(gp.racectx))
-	if h == nil || !h.hidden || gp != gp.m.curg {
-		return h != nil && h.mute
+	if !h.hidden || gp != gp.m.curg {
+		return h.mute
 	}
-	h.leave(uint32(gp.stack.hi-sp) + 1)
+	h.leave(uint32(gp.stack.hi-sp) + goarch.PtrSize)
 	return h.mute
 }
 
@@ -220,23 +219,23 @@ func heisenHide(gp *g, h *heisenG, f *heisenFrame, pc, sp uintptr) {
 	if !heisen.on {
 		return
 	}
-	h.depth--
+	h.top = f.below() // that is where it is called
 	var reach uint32
-	if h.depth > 0 {
+	if h.top != h.bottom {
 		reach = heisenReach(gp, pc, sp)
 	}
 	if b := heisenOpen(h, 4); b != nil {
 		p := b.pos
 		b.words[p] = heisenOpHide<<heisenOpShift | uint64(heisenEntry(pc))
 		b.words[p+1] = heisenStamp()
-		b.words[p+2] = heisenPlace(b, h, uint64(f.pc))
+		b.words[p+2] = heisenPlace(b, h, uint64(f.at()))
 		b.words[p+3] = uint64(reach)
 		h.words += 4
 		b.commit(p + 4)
 		b.wrote()
 	}
 	f.call = uint32(heisenEntry(pc) - firstmoduledata.text)
-	h.depth++
+	h.top = f
 }
 
 // heisenEntry returns the address of the function at pc, which names the call.
@@ -247,12 +246,12 @@ func heisenEntry(pc uintptr) uintptr {
 	return 0
 }
 
-// reveal records the returns of hidden calls among the frames from d on, which are
+// reveal records the returns of hidden calls among the frames above last, which are
 // left. It must run on the system stack.
-func (h *heisenG) reveal(d uint32) {
-	for h.depth > d {
-		h.depth--
-		f := h.frame(h.depth)
+func (h *heisenG) reveal(last *heisenFrame) {
+	for h.top != last {
+		f := h.top
+		h.top = f.below()
 		if !f.opened {
 			continue
 		}
@@ -261,10 +260,10 @@ func (h *heisenG) reveal(d uint32) {
 			continue
 		}
 		if b := heisenOpen(h, 3); b != nil {
-			heisenPut(b, h, heisenOpReveal, firstmoduledata.text+uintptr(f.call), heisenStamp(), uint64(f.pc))
+			heisenPut(b, h, heisenOpReveal, firstmoduledata.text+uintptr(f.call), heisenStamp(), uint64(f.at()))
 		}
 	}
-	h.shade(d > 0 && h.frame(d-1).hidden)
+	h.shade(last != h.bottom && last.hidden)
 }
 
 // shade notes whether h is in hidden code. It must run on the system stack.

@@ -19,45 +19,68 @@ var (
 	racedatastart, racedataend   uintptr
 )
 
-// What the compiler calls in instrumented functions.
+// What the compiler calls in instrumented functions. Most accesses add nothing to what
+// is noted in cells, or pending; what finds that out comes first, and in place.
 
 //go:nosplit
 func raceread(addr uintptr) {
-	if heisen.detour && heisenDetour(false, addr, 1, sys.GetCallerPC(), sys.GetCallerSP()) {
+	h := (*heisenG)(unsafe.Pointer(getg().racectx))
+	if h == nil {
 		return
 	}
-	if !heisenNoted(false, addr) {
-		heisenAccess(heisenOpRead, addr, 1, sys.GetCallerPC())
+	if heisenCells.fast {
+		if !heisenHappens.Stale(&h.order) && heisenCellAt(addr).NotedAt(&h.order, 1<<(addr&7), false) {
+			return
+		}
+	} else if heisen.light {
+		heisenTouch(h, false, addr, sys.GetCallerPC())
+		return
 	}
+	if heisen.detour && heisenDetour(h, false, addr, 1, sys.GetCallerPC(), sys.GetCallerSP()) {
+		return
+	}
+	heisenAccess(h, heisenOpRead, addr, 1, sys.GetCallerPC())
 }
 
 //go:nosplit
 func racewrite(addr uintptr) {
-	if heisen.detour && heisenDetour(true, addr, 1, sys.GetCallerPC(), sys.GetCallerSP()) {
+	h := (*heisenG)(unsafe.Pointer(getg().racectx))
+	if h == nil {
 		return
 	}
-	if !heisenNoted(true, addr) {
-		heisenAccess(heisenOpWrite, addr, 1, sys.GetCallerPC())
+	if heisenCells.fast {
+		if !heisenHappens.Stale(&h.order) && heisenCellAt(addr).NotedAt(&h.order, 1<<(addr&7), true) {
+			return
+		}
+	} else if heisen.light {
+		heisenTouch(h, true, addr, sys.GetCallerPC())
+		return
 	}
+	if heisen.detour && heisenDetour(h, true, addr, 1, sys.GetCallerPC(), sys.GetCallerSP()) {
+		return
+	}
+	heisenAccess(h, heisenOpWrite, addr, 1, sys.GetCallerPC())
 }
 
 //go:nosplit
 func racereadrange(addr, size uintptr) {
-	if heisen.detour && heisenDetour(false, addr, size, sys.GetCallerPC(), sys.GetCallerSP()) {
+	h := (*heisenG)(unsafe.Pointer(getg().racectx))
+	if h == nil || heisen.detour && heisenDetour(h, false, addr, size, sys.GetCallerPC(), sys.GetCallerSP()) {
 		return
 	}
-	if n := heisenRangeNoted(false, addr, size); n < size {
-		heisenAccess(heisenOpRead, addr+n, size-n, sys.GetCallerPC())
+	if n := h.rangeNoted(false, addr, size); n < size {
+		heisenAccess(h, heisenOpRead, addr+n, size-n, sys.GetCallerPC())
 	}
 }
 
 //go:nosplit
 func racewriterange(addr, size uintptr) {
-	if heisen.detour && heisenDetour(true, addr, size, sys.GetCallerPC(), sys.GetCallerSP()) {
+	h := (*heisenG)(unsafe.Pointer(getg().racectx))
+	if h == nil || heisen.detour && heisenDetour(h, true, addr, size, sys.GetCallerPC(), sys.GetCallerSP()) {
 		return
 	}
-	if n := heisenRangeNoted(true, addr, size); n < size {
-		heisenAccess(heisenOpWrite, addr+n, size-n, sys.GetCallerPC())
+	if n := h.rangeNoted(true, addr, size); n < size {
+		heisenAccess(h, heisenOpWrite, addr+n, size-n, sys.GetCallerPC())
 	}
 }
 
@@ -65,20 +88,14 @@ func racewriterange(addr, size uintptr) {
 // is all.
 //
 //go:nosplit
-func heisenDetour(write bool, addr, size, pc, sp uintptr) bool {
+func heisenDetour(h *heisenG, write bool, addr, size, pc, sp uintptr) bool {
 	if heisenSched.on {
 		heisenPointAccess(write, addr, size, pc)
-	}
-	if heisen.light {
-		if size == 1 && !heisenPending(write, addr) {
-			heisenTouch(write, addr, pc)
-		}
-		return size == 1
 	}
 	if heisen.once && write {
 		heisenWritten(addr, size)
 	}
-	return heisen.hides && heisenIsHidden(sp)
+	return heisen.hides && heisenIsHidden(h, sp)
 }
 
 //go:nosplit
@@ -89,19 +106,32 @@ func racefuncenter(callpc uintptr) {
 		return
 	}
 	base := uint32(gp.stack.hi - sys.GetCallerSP())
+	f := h.top
+	if f.base >= base || f == h.limit || heisen.calls {
+		heisenEnter(h, base, callpc, sys.GetCallerPC(), sys.GetCallerSP())
+		return
+	}
+	f = f.above(1)
+	f.pc, f.base, f.place = callpc, base, 0
+	h.top = f
+}
+
+// heisenEnter is racefuncenter where more is to be done than to add a frame.
+//
+//go:nosplit
+func heisenEnter(h *heisenG, base uint32, callpc, pc, sp uintptr) {
 	h.leave(base)
-	d := h.depth
-	if d == h.size {
-		if d == heisenMaxFrames {
+	if h.top == h.limit {
+		systemstack(func() { heisenGrow(h) })
+		if h.top == h.limit {
 			return
 		}
-		systemstack(func() { heisenGrow(h) })
 	}
-	f := h.frame(d)
-	f.pc, f.base, f.place = uint32(heisenPC(callpc)), base, 0
-	h.depth = d + 1
+	f := h.top.above(1)
+	f.pc, f.base, f.place = callpc, base, 0
+	h.top = f
 	if heisen.hides {
-		heisenEntered(h, sys.GetCallerPC(), sys.GetCallerSP())
+		heisenEntered(h, pc, sp)
 	}
 }
 
@@ -118,8 +148,21 @@ func racefuncexit() {
 	if h == nil {
 		return
 	}
-	h.leave(uint32(gp.stack.hi - sys.GetCallerSP()))
-	if h.task.deepest > h.depth {
+	base := uint32(gp.stack.hi - sys.GetCallerSP())
+	f := h.top
+	if f.base != base || heisen.calls {
+		heisenExit(h, base)
+		return
+	}
+	h.top = f.below()
+}
+
+// heisenExit is racefuncexit where more is to be done than to take a frame off.
+//
+//go:nosplit
+func heisenExit(h *heisenG, base uint32) {
+	h.leave(base)
+	if h.task.deepest > h.depth() {
 		heisenLeaveSections(h)
 	}
 	if h.watch.actives != 0 {
@@ -372,18 +415,20 @@ func racewriterangepc(addr unsafe.Pointer, sz, callerpc, pc uintptr) {
 
 //go:nosplit
 func heisenAccessPC(op uint64, addr unsafe.Pointer, sz, callerpc, pc uintptr) {
-	if gp := getg(); gp != gp.m.curg || sz == 0 {
+	gp := getg()
+	h := (*heisenG)(unsafe.Pointer(gp.racectx))
+	if gp != gp.m.curg || h == nil || sz == 0 {
 		return // runtime code on a system stack speaks for no goroutine
 	}
 	if heisenSched.on {
 		heisenPointAccess(op == heisenOpWrite, uintptr(addr), sz, heisenAskedAt(callerpc, pc, getcallerfp()))
 	}
-	noted := heisenRangeNoted(op == heisenOpWrite, uintptr(addr), sz)
+	noted := h.rangeNoted(op == heisenOpWrite, uintptr(addr), sz)
 	if noted == sz {
 		return
 	}
 	callerpc = heisenAskedAt(callerpc, pc, getcallerfp())
-	heisenAccess(op, uintptr(addr)+noted, sz-noted, callerpc)
+	heisenAccess(h, op, uintptr(addr)+noted, sz-noted, callerpc)
 }
 
 // heisenAskedAt returns where the program has asked for an access that the runtime makes.
@@ -452,25 +497,34 @@ func RaceErrors() int { return 0 }
 //go:linkname race_Read internal/race.Read
 //go:nosplit
 func race_Read(addr unsafe.Pointer) {
-	heisenAccess(heisenOpRead, uintptr(addr), 1, heisenCaller(getcallerfp()))
+	heisenAccessHere(heisenOpRead, uintptr(addr), 1, getcallerfp())
 }
 
 //go:linkname race_Write internal/race.Write
 //go:nosplit
 func race_Write(addr unsafe.Pointer) {
-	heisenAccess(heisenOpWrite, uintptr(addr), 1, heisenCaller(getcallerfp()))
+	heisenAccessHere(heisenOpWrite, uintptr(addr), 1, getcallerfp())
 }
 
 //go:linkname race_ReadRange internal/race.ReadRange
 //go:nosplit
 func race_ReadRange(addr unsafe.Pointer, len int) {
-	heisenAccess(heisenOpRead, uintptr(addr), uintptr(len), heisenCaller(getcallerfp()))
+	heisenAccessHere(heisenOpRead, uintptr(addr), uintptr(len), getcallerfp())
 }
 
 //go:linkname race_WriteRange internal/race.WriteRange
 //go:nosplit
 func race_WriteRange(addr unsafe.Pointer, len int) {
-	heisenAccess(heisenOpWrite, uintptr(addr), uintptr(len), heisenCaller(getcallerfp()))
+	heisenAccessHere(heisenOpWrite, uintptr(addr), uintptr(len), getcallerfp())
+}
+
+// heisenAccessHere records an access that the standard library tells of.
+//
+//go:nosplit
+func heisenAccessHere(op uint64, addr, size, fp uintptr) {
+	if h := (*heisenG)(unsafe.Pointer(getg().racectx)); h != nil {
+		heisenAccess(h, op, addr, size, heisenCaller(fp))
+	}
 }
 
 //go:linkname race_ReadPC internal/race.ReadPC

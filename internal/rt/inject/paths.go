@@ -102,6 +102,13 @@ func (b *heisenBuf) place(parent, pc uint32) uint32 {
 	if c.node == node && c.id != 0 {
 		return c.id
 	}
+	return c.fill(node)
+}
+
+// fill puts a node into an entry of a cache, and returns its number.
+//
+//go:nosplit
+func (c *heisenCached) fill(node uint64) uint32 {
 	t := (*heisenTable)(atomic.Loadp(unsafe.Pointer(&heisenPlaces.table)))
 	id, _ := t.find(node)
 	if id == 0 {
@@ -146,16 +153,14 @@ func heisenAddPlace(node uint64) uint32 {
 //
 //go:nosplit
 func (h *heisenG) path(b *heisenBuf) (id uint32) {
-	known := h.depth
-	for known > 0 && h.frame(known-1).place == 0 {
-		known--
+	f := h.top
+	for f.place == 0 && f != h.bottom {
+		f = f.below()
 	}
-	if known > 0 {
-		id = h.frame(known - 1).place
-	}
-	for ; known < h.depth; known++ {
-		f := h.frame(known)
-		if next := b.place(id, f.pc); next != 0 {
+	id = f.place // bottom has none
+	for f != h.top {
+		f = f.above(1)
+		if next := b.place(id, f.at()); next != 0 {
 			id = next
 		}
 		f.place = id
@@ -163,11 +168,25 @@ func (h *heisenG) path(b *heisenBuf) (id uint32) {
 	return id
 }
 
+// at returns what leads to the place of the call: a text offset, or a task.
+//
+//go:nosplit
+func (f *heisenFrame) at() uint32 {
+	if f.pc&heisenIsTask != 0 {
+		return heisenTaskPlace | uint32(f.pc)
+	}
+	return uint32(heisenPC(f.pc))
+}
+
 // heisenPlace returns the place of h at pc, a text offset, or what is known of it.
 //
 //go:nosplit
 func heisenPlace(b *heisenBuf, h *heisenG, pc uint64) uint64 {
-	id := b.place(h.path(b), uint32(pc))
+	call := h.top.place
+	if call == 0 {
+		call = h.path(b)
+	}
+	id := b.place(call, uint32(pc))
 	if id == 0 {
 		id = b.place(0, uint32(pc))
 	}
@@ -198,17 +217,18 @@ var heisenTasks struct {
 }
 
 // heisenBeginTask puts a task on the shadow stack of h, as a call that its caller
-// has made: it ends with the caller, if not before.
+// has made: it ends with the caller, if not before. Its base is a little more than the
+// caller's, so that racefuncexit does not take it for the caller's frame.
 //
 //go:nosplit
 func heisenBeginTask(h *heisenG, name string) {
-	if h.depth >= heisenMaxFrames {
-		return
-	}
 	var task uint32
 	systemstack(func() {
-		if h.depth == h.size {
+		if h.top == h.limit {
 			heisenGrow(h)
+		}
+		if h.top == h.limit {
+			return
 		}
 		t := &heisenTasks
 		heisenLock(&t.lock)
@@ -219,12 +239,12 @@ func heisenBeginTask(h *heisenG, name string) {
 		heisenSend(heisenMsgTask, task, 0, unsafe.Pointer(&t.name), alignUp(n, 8))
 		heisenUnlock(&t.lock)
 	})
-	var base uint32
-	if h.depth > 0 {
-		base = h.frame(h.depth - 1).base
+	if h.top == h.limit {
+		return
 	}
-	*h.frame(h.depth) = heisenFrame{pc: heisenTaskPlace | task, base: base, hidden: h.hidden}
-	h.depth++
+	f := h.top.above(1)
+	*f = heisenFrame{pc: heisenIsTask | uintptr(task), base: h.top.base | 1, hidden: h.hidden}
+	h.top = f
 }
 
 // heisenEndTask takes the innermost task off the shadow stack. There may be calls
@@ -232,16 +252,15 @@ func heisenBeginTask(h *heisenG, name string) {
 //
 //go:nosplit
 func heisenEndTask(h *heisenG) {
-	for i := h.depth; i > 0; i-- {
-		if h.frame(i-1).pc&heisenTaskPlace == 0 {
+	for f := h.top; f != h.bottom; f = f.below() {
+		if f.pc&heisenIsTask == 0 {
 			continue
 		}
-		for ; i < h.depth; i++ {
-			f := h.frame(i - 1)
-			*f = *h.frame(i)
+		for ; f != h.top; f = f.above(1) {
+			*f = *f.above(1)
 			f.place = 0
 		}
-		h.depth--
+		h.top = h.top.below()
 		return
 	}
 }

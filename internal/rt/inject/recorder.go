@@ -29,18 +29,19 @@ type heisenG struct {
 	id      uint32              // dense number in order of creation
 	started bool                // its begin record was written
 	orphan  bool                // it was started by nobody that is recorded
+	hidden  bool                // it is in hidden code
+	mute    bool                // what it does is not recorded
+
+	// The shadow stack: the frames above bottom, up to top, are the calls of
+	// instrumented functions, and the tasks, that the goroutine is in. bottom is none:
+	// its base is 0, so that nobody takes it off.
+	top    *heisenFrame
+	limit  *heisenFrame // there is room for no more
+	bottom *heisenFrame
 
 	words uint64     // words written on its behalf so far
 	buf   *heisenBuf // where the latest of them stands
-
-	// The shadow stack: frames[:depth] are the calls of instrumented functions, and
-	// the tasks, that the goroutine is in.
-	frames *heisenFrame
-	size   uint32 // capacity of frames
-	depth  uint32
-	pairs  uint32 // hidden calls among them; see hide.go
-	hidden bool   // it is in hidden code
-	mute   bool   // what it does is not recorded
+	pairs uint32     // hidden calls that it is in; see hide.go
 
 	watch heisenWatchThread // what is pending; see watch.go
 
@@ -62,7 +63,7 @@ type heisenG struct {
 // it.
 type heisenFrame struct {
 	_     sys.NotInHeap
-	pc    uint32 // return address in the caller
+	pc    uintptr // return address in the caller; or a task's number and heisenIsTask
 	base  uint32
 	place uint32 // of the call, once it has been needed; see paths.go
 	call  uint32 // entry of the function, if opened
@@ -72,7 +73,8 @@ type heisenFrame struct {
 }
 
 const (
-	heisenBufWords  = 8 << 10  // 64 KiB per P
+	heisenBufWords  = 8 << 10 // 64 KiB per P
+	heisenIsTask    = 1 << 63
 	heisenMaxFrames = 64 << 10 // deeper calls are not kept
 	heisenMinFrames = 32       // what a new goroutine starts with
 	heisenMaxTask   = 4 << 10  // bytes of a task's name
@@ -115,8 +117,9 @@ var heisen struct {
 	filter   bool   // all but repeated accesses
 	races    bool   // races by happens-before are looked for
 	watch    bool   // overlaps are looked for
-	detour   bool   // accesses have to be looked at in another way first: light, or in a deterministic run
 	light    bool   // overlaps of two accesses are, and nothing else is done
+	detour   bool   // accesses have to be looked at in another way first: in a deterministic run, or if packages are hidden
+	calls    bool   // and calls: if packages are hidden, or for sections
 	noisy    bool   // accesses may have to wait
 	hides    bool   // some packages are hidden
 	once     bool   // what an object reaches is looked at once, as far as possible
@@ -187,9 +190,9 @@ func heisenNewG() *heisenG {
 	heisen.ids++
 	unlock(&heisen.lock)
 
-	frames, size := h.frames, h.size
-	*h = heisenG{id: id, frames: frames, size: size, span: 1<<63 | uint64(id)}
-	if frames == nil {
+	bottom, limit := h.bottom, h.limit
+	*h = heisenG{id: id, top: bottom, limit: limit, bottom: bottom, span: 1<<63 | uint64(id)}
+	if bottom == nil {
 		heisenGrow(h)
 	}
 	return h
@@ -207,36 +210,58 @@ func heisenFreeG(h *heisenG) {
 	})
 }
 
-// heisenGrow doubles the shadow stack of h, up to its limit. It must run on the
-// system stack. The old frames are not freed: doubling bounds the waste, and
-// states are reused with their frames.
+// heisenGrow doubles the shadow stack of h, unless it has all frames that there may
+// be. It must run on the system stack. The old frames are not freed: doubling bounds
+// the waste, and states are reused with their frames.
 func heisenGrow(h *heisenG) {
-	size := max(2*h.size, heisenMinFrames)
-	frames := (*heisenFrame)(persistentalloc(uintptr(size)*unsafe.Sizeof(heisenFrame{}), goarch.PtrSize, &memstats.other_sys))
-	if h.depth > 0 {
-		memmove(unsafe.Pointer(frames), unsafe.Pointer(h.frames), uintptr(h.depth)*unsafe.Sizeof(heisenFrame{}))
+	const frame = unsafe.Sizeof(heisenFrame{})
+	size := (uintptr(unsafe.Pointer(h.limit)) - uintptr(unsafe.Pointer(h.bottom))) / frame
+	if size == heisenMaxFrames {
+		return
 	}
-	h.frames, h.size = frames, size
+	depth := uintptr(h.depth())
+	size = max(2*size, heisenMinFrames)
+	bottom := (*heisenFrame)(persistentalloc((size+1)*frame, goarch.PtrSize, &memstats.other_sys))
+	if depth > 0 {
+		memmove(unsafe.Pointer(bottom), unsafe.Pointer(h.bottom), (depth+1)*frame)
+	}
+	h.bottom, h.top, h.limit = bottom, bottom.above(depth), bottom.above(size)
 }
 
+// above returns the nth frame above f.
+//
 //go:nosplit
-func (h *heisenG) frame(i uint32) *heisenFrame {
-	return (*heisenFrame)(add(unsafe.Pointer(h.frames), uintptr(i)*unsafe.Sizeof(heisenFrame{})))
+func (f *heisenFrame) above(n uintptr) *heisenFrame {
+	return (*heisenFrame)(add(unsafe.Pointer(f), n*unsafe.Sizeof(heisenFrame{})))
 }
 
-// leave takes the frame at base off the shadow stack, and those below it: a panic
+// below returns the frame below f.
+//
+//go:nosplit
+func (f *heisenFrame) below() *heisenFrame {
+	return (*heisenFrame)(unsafe.Pointer(uintptr(unsafe.Pointer(f)) - unsafe.Sizeof(heisenFrame{})))
+}
+
+// depth returns how many calls h is in.
+//
+//go:nosplit
+func (h *heisenG) depth() uint32 {
+	return uint32((uintptr(unsafe.Pointer(h.top)) - uintptr(unsafe.Pointer(h.bottom))) / unsafe.Sizeof(heisenFrame{}))
+}
+
+// leave takes the frame at base off the shadow stack, and those above it: a panic
 // leaves them without racefuncexit.
 //
 //go:nosplit
 func (h *heisenG) leave(base uint32) {
-	d := h.depth
-	for d > 0 && h.frame(d-1).base >= base {
-		d--
+	f := h.top
+	for f != h.bottom && f.base >= base {
+		f = f.below()
 	}
-	if h.pairs != 0 && d < h.depth {
-		systemstack(func() { h.reveal(d) }) // stack is short where some hooks run
+	if h.pairs != 0 && f != h.top {
+		systemstack(func() { h.reveal(f) }) // stack is short where some hooks run
 	}
-	h.depth = d
+	h.top = f
 }
 
 // heisenNewBuf returns an empty buffer for a P.
@@ -345,18 +370,17 @@ func heisenWriteBegin(b *heisenBuf, h *heisenG) {
 	b.commit(b.pos + 1)
 }
 
-// heisenAccess records that the current goroutine is about to touch size bytes
+// heisenAccess records that h, the current goroutine, is about to touch size bytes
 // at addr. Stacks are private to their goroutine, and memory outside of the
 // heap and the data segments cannot be told from memory that C reuses: both are
 // passed over.
 //
 //go:nosplit
-func heisenAccess(op uint64, addr, size, pc uintptr) {
-	gp := getg()
-	h := (*heisenG)(unsafe.Pointer(gp.racectx))
-	if !heisen.on || h == nil || h.mute {
+func heisenAccess(h *heisenG, op uint64, addr, size, pc uintptr) {
+	if !heisen.on || h.mute {
 		return
 	}
+	gp := getg()
 	if addr-gp.stack.lo < gp.stack.hi-gp.stack.lo || !heisenShared(addr) {
 		return
 	}

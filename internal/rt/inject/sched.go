@@ -293,7 +293,7 @@ func heisenPointAccess(write bool, addr, size, pc uintptr) {
 	if number == 0 {
 		s.clock += int64(s.spin) * heisenHookTime
 	} else {
-		t.Kind, t.Write, t.Addr, t.Size, t.Op, t.Depth = heisenPickAccess, write, uint64(addr), uint64(size), heisenRead, s.locations.at(number).below(h.depth)
+		t.Kind, t.Write, t.Addr, t.Size, t.Op, t.Depth = heisenPickAccess, write, uint64(addr), uint64(size), heisenRead, s.locations.at(number).below(h.depth())
 		if write {
 			t.Op = heisenWrite
 		}
@@ -583,8 +583,9 @@ func (s *heisenScheduling) choose(pp *p) *g {
 //go:nosplit
 func heisenLeaveSections(h *heisenG) {
 	systemstack(func() {
-		heisenSched.picker.Leave(h.id, h.depth)
-		h.task.deepest = h.depth
+		depth := h.depth()
+		heisenSched.picker.Leave(h.id, depth)
+		h.task.deepest = depth
 	})
 }
 

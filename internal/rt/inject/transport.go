@@ -56,7 +56,6 @@ func init() {
 			return
 		}
 		heisen.noisy = heisen.watch && heisenWatched.strength > 0
-		heisen.light = heisen.watch && heisen.quiet && !heisen.noisy && !heisenWatched.sections && !heisenWatched.brief
 		if answer&heisenWantHidden != 0 {
 			if !heisenInitHidden() {
 				print("heisen: no word, or no room, of what is hidden; this run is not recorded\n")
@@ -75,7 +74,11 @@ func init() {
 			print("heisen: no word of how to schedule; this run is not recorded\n")
 			return
 		}
-		heisen.detour = heisen.light || heisenSched.on || heisen.hides
+		heisen.detour = heisenSched.on || heisen.hides
+		heisen.calls = heisen.hides || heisen.watch && heisenWatched.sections || heisenSched.on
+		heisen.light = heisen.watch && heisen.quiet && !heisen.noisy && !heisenWatched.sections && !heisenWatched.brief &&
+			!heisen.detour
+		heisenCells.fast = heisen.races && !heisen.watch && !heisen.detour
 		heisen.on, heisen.open = true, true
 	}
 }

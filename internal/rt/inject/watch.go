@@ -114,23 +114,16 @@ func heisenInitWatch() bool {
 	return true
 }
 
-// heisenPending reports whether an access of the current goroutine adds nothing to what
-// it has pending.
-//
-//go:nosplit
-func heisenPending(write bool, addr uintptr) bool {
-	h := (*heisenG)(unsafe.Pointer(getg().racectx))
-	return h != nil && heisenWatched.table.Pending(&h.watch, uint64(addr), write)
-}
-
 // heisenTouch is heisenAccess, for the byte at addr, where nothing else is done than
 // looking for overlaps.
 //
 //go:nosplit
-func heisenTouch(write bool, addr, pc uintptr) {
+func heisenTouch(h *heisenG, write bool, addr, pc uintptr) {
+	if heisenWatched.table.Pending(&h.watch, uint64(addr), write) {
+		return
+	}
 	gp := getg()
-	h := (*heisenG)(unsafe.Pointer(gp.racectx))
-	if h == nil || addr-gp.stack.lo < gp.stack.hi-gp.stack.lo || !heisenShared(addr) {
+	if addr-gp.stack.lo < gp.stack.hi-gp.stack.lo || !heisenShared(addr) {
 		return
 	}
 	b := heisenBufOfP()
@@ -211,7 +204,7 @@ func heisenWatch(h *heisenG, write bool, addr, size uintptr, pc uint64) {
 	}
 	a := &b.access
 	a.Addr, a.Size, a.Who = uint64(addr), uint64(size), uint64(h.id)<<32|op<<heisenPlaceBits|heisenPlace(b, h, pc)
-	a.Loc, a.Depth, a.Write, a.Atomic = number, h.depth+inlined, write, false
+	a.Loc, a.Depth, a.Write, a.Atomic = number, h.depth()+inlined, write, false
 	w.table.Before(&h.watch, a, &b.hits)
 	b.report(h)
 	if w.strength > 0 && (w.everywhere || number > 0 && w.locations.at(number).flags&heisenLocationNoise != 0) {
@@ -255,12 +248,14 @@ func heisenWatchAtomic(h *heisenG, write bool, addr uintptr, pc uint64) {
 //
 //go:nosplit
 func (h *heisenG) depthAt(pc uint64) uint32 {
-	for i := h.depth; i > 0 && i+heisenAtomicFrames > h.depth; i-- {
-		if uint64(h.frame(i-1).pc) == pc {
+	depth, f := h.depth(), h.top
+	for i := depth; i > 0 && i+heisenAtomicFrames > depth; i-- {
+		if uint64(f.at()) == pc {
 			return i - 1
 		}
+		f = f.below()
 	}
-	return h.depth
+	return depth
 }
 
 // heisenAtomicFrames is how many calls within sync/atomic an operation takes at most.
@@ -272,10 +267,10 @@ const heisenAtomicFrames = 4
 func heisenLeave(h *heisenG) {
 	b := heisenBufOfP()
 	if b == nil {
-		heisenWatched.table.Exit(&h.watch, h.depth, &heisenNoHits)
+		heisenWatched.table.Exit(&h.watch, h.depth(), &heisenNoHits)
 		return
 	}
-	heisenWatched.table.Exit(&h.watch, h.depth, &b.hits)
+	heisenWatched.table.Exit(&h.watch, h.depth(), &b.hits)
 	b.report(h)
 }
 
