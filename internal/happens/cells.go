@@ -96,28 +96,20 @@ func (c *Cell) Unlock(head uint64) { storeRelease(&c.head, head) }
 //go:nosplit
 func (c *Cell) Empty() bool { return c.head.Load() == 0 }
 
-// conflict reports whether accesses of two kinds make a race.
-//
-//go:nosplit
-func conflict(x, y uint32) bool {
-	switch {
-	case x == Write || y == Write:
-		return true
-	case x == Read:
-		return y >= AtomicWrite
-	case y == Read:
-		return x >= AtomicWrite
-	}
-	return false
-}
-
-// replaces reports whether a later access of kind by is remembered instead of one of
-// kind k that is ordered before it.
-//
-//go:nosplit
-func replaces(by, k uint32) bool {
-	return by == k || by == Write || by >= AtomicWrite && k >= AtomicWrite
-}
+// Which kinds make a race with which, and which are remembered instead of which others that
+// are ordered before them: a bit at 8 times the earlier one's kind, plus the later one's.
+const (
+	conflicts = 1<<(8*Read+Write) | 1<<(8*Read+AtomicWrite) | 1<<(8*Read+AtomicUpdate) |
+		0x1F<<(8*Write) |
+		1<<(8*AtomicRead+Write) |
+		1<<(8*AtomicWrite+Read) | 1<<(8*AtomicWrite+Write) |
+		1<<(8*AtomicUpdate+Read) | 1<<(8*AtomicUpdate+Write)
+	replaces = 1<<(8*Read+Read) | 1<<(8*Read+Write) |
+		1<<(8*Write+Write) |
+		1<<(8*AtomicRead+AtomicRead) | 1<<(8*AtomicRead+Write) |
+		1<<(8*AtomicWrite+AtomicWrite) | 1<<(8*AtomicWrite+AtomicUpdate) | 1<<(8*AtomicWrite+Write) |
+		1<<(8*AtomicUpdate+AtomicWrite) | 1<<(8*AtomicUpdate+AtomicUpdate) | 1<<(8*AtomicUpdate+Write)
+)
 
 // Access compares an access to bytes of the word at addr, those set in mask, with what
 // is known of them, and notes it. It reports false, and has done nothing, if the
@@ -125,7 +117,10 @@ func replaces(by, k uint32) bool {
 //
 //go:nosplit
 func (t *Table) Access(th *Thread, c *Cell, addr, place uint64, mask, kind uint32, races *Races) bool {
-	old := c.Lock()
+	old := c.head.Load()
+	if old&headLock != 0 || !c.head.CompareAndSwap(old, old|headLock) {
+		old = c.Lock()
+	}
 	if rest := old >> headNotes; rest == 0 || rest == uint64(mask|kind<<noteKind) && slotOf(c.notes[0].Load()) == slotOf(th.Epoch) {
 		// Nothing is known, or that the thread has done the same before.
 		storeRelease(&c.notes[0], th.Epoch|place)
@@ -169,22 +164,21 @@ func (t *Table) accessNotes(th *Thread, c *Cell, head, addr, note uint64, mask, 
 	into, free := uint32(cellNotes), uint32(cellNotes)
 	for i := range uint32(cellNotes) {
 		d := uint32(head>>(headNotes+i*noteBits)) & noteMask
-		if d == 0 {
-			free = min(free, i)
-			continue
-		}
-		n := c.note(i).Load()
-		if both := d & mask; both != 0 {
-			var keep bool
-			keep, left = t.meet(th, n, addr, d>>noteKind, kind, both, left, races)
-			if !keep {
-				if d &^= both; d&noteBytes == 0 {
-					d, free = 0, min(free, i)
-				}
-				head = head&^(noteMask<<(headNotes+i*noteBits)) | uint64(d)<<(headNotes+i*noteBits)
+		both := d & mask
+		switch n := c.note(i).Load(); {
+		case both == 0:
+		case n^th.Epoch <= placeMask && (d>>noteKind == kind || d>>noteKind == Write):
+			left &^= both // it says as much, and whoever came since has seen it
+		case !t.meet(th, n, addr, d>>noteKind, kind, both, races):
+			if d &^= both; d&noteBytes == 0 {
+				d = 0
 			}
+			head = head&^(noteMask<<(headNotes+i*noteBits)) | uint64(d)<<(headNotes+i*noteBits)
 		}
-		if d != 0 && n == note && d>>noteKind == kind {
+		switch {
+		case d == 0:
+			free = min(free, i)
+		case d>>noteKind == kind && c.note(i).Load() == note:
 			into = i
 		}
 	}
@@ -206,19 +200,16 @@ func (t *Table) accessNotes(th *Thread, c *Cell, head, addr, note uint64, mask, 
 func (c *Cell) note(i uint32) *atomic.Uint64 { return &c.notes[i%4%cellNotes] }
 
 // meet compares an access of the given kind with a note of kind k that it shares bytes
-// with. It returns whether the note is still needed for these, and what is left to
-// be noted.
+// with, and reports whether the note is still needed for these.
 //
 //go:nosplit
-func (t *Table) meet(th *Thread, n, addr uint64, k, kind, both, left uint32, races *Races) (keep bool, rest uint32) {
-	if n^th.Epoch <= placeMask && (k == kind || k == Write) {
-		return true, left &^ both // it says as much, and whoever came since has seen it
-	}
-	before := t.covers(th, n>>placeBits)
-	if !before && conflict(k, kind) {
+func (t *Table) meet(th *Thread, n, addr uint64, k, kind, both uint32, races *Races) (keep bool) {
+	how := 8*k + kind
+	before := slotOf(n) == slotOf(th.Epoch) || t.covers(th, n>>placeBits)
+	if !before && conflicts>>how&1 != 0 {
 		races.add(n, addr, k, both)
 	}
-	return !(kind == Write || before && replaces(kind, k)), left
+	return kind != Write && !(before && replaces>>how&1 != 0)
 }
 
 // Forget forgets all that is known of a word that nobody accesses, and reports

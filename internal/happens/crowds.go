@@ -80,17 +80,18 @@ func (t *Table) accessCrowd(th *Thread, head, note, addr uint64, mask, kind, lef
 			}
 			continue
 		}
-		if both := w & mask & noteBytes; both != 0 && !(own && slotOf(n) != slotOf(note)) {
-			var keep bool
-			if keep, left = t.meet(th, n, addr, w>>noteKind, kind, both, left, races); !keep {
-				x.count(w>>noteKind, -1)
-				if w &^= both; w&noteBytes == 0 {
-					w = 0
-				} else {
-					x.count(w>>noteKind, 1)
-				}
-				m.what.Store(uint64(w))
+		switch both := w & mask & noteBytes; {
+		case both == 0 || own && slotOf(n) != slotOf(note):
+		case n^th.Epoch <= placeMask && (w>>noteKind == kind || w>>noteKind == Write):
+			left &^= both
+		case !t.meet(th, n, addr, w>>noteKind, kind, both, races):
+			x.count(w>>noteKind, -1)
+			if w &^= both; w&noteBytes == 0 {
+				w = 0
+			} else {
+				x.count(w>>noteKind, 1)
 			}
+			m.what.Store(uint64(w))
 		}
 		used = used || w != 0
 	}

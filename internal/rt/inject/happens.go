@@ -207,6 +207,16 @@ func heisenCompare(h *heisenG, kind uint32, addr, size uintptr, pc uint64) {
 		return
 	}
 	place := heisenPlace(b, h, pc)
+	if size == 1 {
+		if c.Empty() {
+			heisenMarkPage(addr)
+		}
+		mask := uint32(1) << (addr & 7)
+		if !t.Access(&h.order, c, uint64(addr&^7), place, mask, kind, &b.races) || b.races.Count != 0 {
+			heisenCompareMore(b, h, c, addr, 1, addr, place, mask, kind)
+		}
+		return
+	}
 	for at, end := addr, addr+size; at < end; c = heisenNextCell(c) {
 		next := min(at&^7+8, end)
 		mask := heisenBytesOf(at, next)
@@ -217,20 +227,31 @@ func heisenCompare(h *heisenG, kind uint32, addr, size uintptr, pc uint64) {
 		if c.Empty() {
 			heisenMarkPage(at)
 		}
-		if !t.Access(&h.order, c, uint64(at&^7), place, uint32(mask), kind, &b.races) {
-			systemstack(func() {
-				if kind == heisenHappensRead && t.NotedInCrowd(&h.order, c, mask) {
-					return
-				}
-				c.Unlock(t.AccessLocked(&h.order, c, c.Lock(), uint64(at&^7), place, uint32(mask), kind, &b.races))
-			})
-		}
-		if b.races.Count != 0 {
-			b.compare(kind, place, addr, size)
-			systemstack(func() { heisenTellRaces(b, h) })
+		if !t.Access(&h.order, c, uint64(at&^7), place, uint32(mask), kind, &b.races) || b.races.Count != 0 {
+			heisenCompareMore(b, h, c, addr, size, at, place, uint32(mask), kind)
 		}
 		at = next
 	}
+}
+
+// heisenCompareMore is what remains of heisenCompare for the word at at: to tell of races, or
+// an access to a word of which much is known.
+//
+//go:nosplit
+func heisenCompareMore(b *heisenBuf, h *heisenG, c *heisenHappensCell, addr, size, at uintptr, place uint64, mask, kind uint32) {
+	systemstack(func() {
+		t := &heisenHappens
+		if b.races.Count == 0 {
+			if kind == heisenHappensRead && t.NotedInCrowd(&h.order, c, uint64(mask)) {
+				return
+			}
+			c.Unlock(t.AccessLocked(&h.order, c, c.Lock(), uint64(at&^7), place, mask, kind, &b.races))
+		}
+		if b.races.Count != 0 {
+			b.compare(kind, place, addr, size)
+			heisenTellRaces(b, h)
+		}
+	})
 }
 
 // heisenCompared is the access whose races are to be told.
