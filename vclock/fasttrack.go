@@ -95,10 +95,6 @@ func (f *FastTrack) Races() uint64 { return f.races }
 
 func (f *FastTrack) handle(r *heisen.Record) {
 	f.events++
-	if r.Flags&Late != 0 {
-		f.late(r)
-		return
-	}
 	t := f.current
 	if t.id != r.TID || t.ended {
 		if t = f.order.threads.get(r.TID); t == nil {

@@ -276,10 +276,6 @@ func (o *Order) replace(t *thread, s *stamp, e Epoch) {
 		s.clock = t.clock.Copy()
 	}
 	s.last = e
-	if e == t.shown {
-		s.clock.raise(&o.pool, e)
-		s.last = 0
-	}
 }
 
 // merge publishes t's clock through the stamp, besides what is there.

@@ -34,15 +34,9 @@ type thread struct {
 	// last is the latest epoch in which it, or an earlier holder of its slot,
 	// accessed something: a clock that covers it is ordered after all accesses
 	// of the slot.
-	last Epoch
-	from Epoch // where its hold of its slot begins
-	said Epoch // the epoch that it published last, or unsaid if its clock has changed since
-	// counted says that every publication begins an epoch, though the thread may
-	// seem to have done nothing in between; see Late.
-	counted bool
-	// shown is an epoch that was published without its end, so that to cover it is
-	// not to know what is published at its end.
-	shown Epoch
+	last  Epoch
+	from  Epoch  // where its hold of its slot begins
+	said  Epoch  // the epoch that it published last, or unsaid if its clock has changed since
 	acted uint64 // when it acted last; see barriers
 	clock Clock  // the time of its own slot is out of date
 }
@@ -60,7 +54,7 @@ func (t *thread) published(e Epoch) bool { return e>>timeBits == t.epoch>>timeBi
 // nor learnt anything since it published last, that is once more the same: nobody
 // can tell.
 func (t *thread) present() Epoch {
-	if t.said == t.epoch-1 && t.last != t.epoch && !t.counted {
+	if t.said == t.epoch-1 && t.last != t.epoch {
 		return t.said
 	}
 	return t.epoch
@@ -146,22 +140,6 @@ func (ts *threads) find(id heisen.Thread) *thread {
 		return k.thread
 	}
 	return nil
-}
-
-// past returns the epoch of a thread, which may have ended, after it had published
-// so many times. It reports false if there is none.
-func (ts *threads) past(id heisen.Thread, published uint64) (Epoch, bool) {
-	k := ts.byID.Peek(entry(id))
-	if k == nil {
-		if ts.get(id) == nil {
-			return 0, false
-		}
-		k = ts.byID.Peek(entry(id))
-	}
-	if published > maxTime-k.from.Time() {
-		return 0, false
-	}
-	return k.from + Epoch(published), true
 }
 
 // entry returns where byID has a thread: at a word of its own, the densest way.
@@ -317,9 +295,6 @@ func (ts *threads) advance(t *thread) {
 		return
 	}
 	t.said = t.epoch
-	if t.shown == t.epoch {
-		t.said = unsaid
-	}
 	t.epoch++
 }
 

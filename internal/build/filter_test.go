@@ -34,32 +34,20 @@ func (rec *recording) checkMarks(t *testing.T) {
 	}
 }
 
-// checkLate checks the promise of rt.Lazy on a recording in the mode
-// rt.MarkedLazy: FastTrack finds the same words to race by everything that
-// happened and by what Lazy delivers.
-func (rec *recording) checkLate(t *testing.T) {
+// checkFound checks the promise of rt.Races on a recording in the mode rt.Both: the
+// program itself finds the same words to race as FastTrack does in what it has recorded.
+func (rec *recording) checkFound(t *testing.T) {
 	t.Helper()
-	var all, lazy []heisen.Record
-	for _, r := range rec.events {
-		access := r.Code == heisen.Read || r.Code == heisen.Write
-		if !access || r.Flags&vclock.Late == 0 {
-			all = append(all, r)
+	words := func(findings []heisen.Finding) map[heisen.Object]bool {
+		words := map[heisen.Object]bool{}
+		for _, f := range findings {
+			words[f.Object&^7] = true
 		}
-		if r.Flags&rt.Repeated == 0 {
-			lazy = append(lazy, r)
-		}
+		return words
 	}
-	if d := cmp.Diff(racingWords(all), racingWords(lazy)); d != "" {
-		t.Errorf("with late accesses the racing words are others (-all +lazy):\n%s", d)
+	if d := cmp.Diff(words(rec.races), words(rec.found)); d != "" {
+		t.Errorf("the program finds other words to race (-recorded +found):\n%s", d)
 	}
-}
-
-// racingWords returns the words in which FastTrack finds races.
-func racingWords(events []heisen.Record) map[heisen.Object]bool {
-	words := map[heisen.Object]bool{}
-	ft := vclock.NewFastTrack(func(f heisen.Finding) { words[f.Object&^7] = true })
-	ft.HandleRecords(events)
-	return words
 }
 
 // racingPairs returns the pairs of sites that race, by the reference detector.
@@ -111,44 +99,6 @@ func TestSpans(t *testing.T) {
 		}
 		rec.checkMarks(t)
 	}
-}
-
-// TestCells looks at what of words the recorder keeps back while they have one
-// owner, and what it delivers late.
-func TestCells(t *testing.T) {
-	want := map[string]string{
-		"owned":       "0 of 20 at once, 1 late",
-		"taken-over":  "2 of 20 at once, 1 late",
-		"taken-back":  "1 of 3 at once, 0 late",
-		"read-by-one": "0 of 3 at once, 1 late",
-		"read-by-two": "1 of 3 at once, 0 late",
-	}
-	rec := record(t, run{exe: program(t), args: []string{"owned"}, mode: rt.MarkedLazy})
-	if rec.err != nil || rec.status != 0 {
-		t.Fatalf("error %v, status %d: %s", rec.err, rec.status, rec.stderr)
-	}
-	got := maps.Clone(want)
-	for at := range want {
-		all, once, late := 0, 0, 0
-		for _, r := range rec.at(t, at, heisen.Read, heisen.Write) {
-			switch {
-			case r.Flags&vclock.Late != 0:
-				late++
-				continue
-			case r.Flags&rt.Repeated == 0:
-				once++
-			}
-			all++
-		}
-		got[at] = fmt.Sprintf("%d of %d at once, %d late", once, all, late)
-	}
-	if d := cmp.Diff(want, got); d != "" {
-		t.Errorf("-want +got:\n%s", d)
-	}
-	if len(rec.races) > 0 {
-		t.Errorf("%d false alarms", len(rec.races))
-	}
-	rec.checkLate(t)
 }
 
 // TestSkipped: what is marked in one mode is missing, and counted, in the other.

@@ -41,9 +41,9 @@ func verdicts(t *testing.T, exe string) {
 			t.Parallel()
 			rec := checkVerdict(t, exe, name, racy, rt.Marked)
 			rec.checkMarks(t)
-			rec = checkVerdict(t, exe, name, racy, rt.MarkedLazy)
-			rec.checkLate(t)
-			checkVerdict(t, exe, name, racy, rt.Lazy)
+			rec = checkVerdict(t, exe, name, racy, rt.Both)
+			rec.checkFound(t)
+			checkVerdict(t, exe, name, racy, rt.Races)
 		})
 	}
 }

@@ -70,6 +70,7 @@ type recording struct {
 	finished bool
 	skipped  uint64
 	races    []heisen.Finding
+	found    []heisen.Finding // races, by the program itself
 	programs int // that connected
 
 	execution *rt.Execution // of a deterministic run
@@ -185,9 +186,13 @@ func (rec *recording) receive(p *rt.Program, r run) {
 	}
 	rec.syms, rec.execution = stream.Symbols(), stream.Execution()
 	stream.OnMeeting(func(m rt.Meeting) { rec.meetings = append(rec.meetings, m) })
+	stream.OnOverlap(func(o rt.Overlap) { rec.found = append(rec.found, vclock.RaceOf(o.Accesses[0], o.Accesses[1])) })
 	keep := collect(func(r *heisen.Record) { rec.events = append(rec.events, *r) })
 	races := vclock.NewFastTrack(func(f heisen.Finding) { rec.races = append(rec.races, f) })
 	_, rec.err = heisen.Run(context.Background(), stream, keep, races)
+	if r.mode == rt.Races {
+		rec.races = rec.found
+	}
 	rec.finished, rec.skipped = stream.Finished(), stream.Skipped()
 }
 

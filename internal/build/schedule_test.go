@@ -90,7 +90,7 @@ func replay(t *testing.T, exe string, seeds uint64) {
 func TestReplayUnrecorded(t *testing.T) {
 	for _, name := range replayed {
 		var want string
-		for _, mode := range []rt.Mode{rt.Everything, rt.Nothing, rt.Lazy, rt.Unrepeated} {
+		for _, mode := range []rt.Mode{rt.Everything, rt.Nothing, rt.Races, rt.Unrepeated} {
 			rec := record(t, run{exe: program(t), args: []string{name}, mode: mode, schedule: &rt.Schedule{Pick: pick.Config{Seed: 1}}})
 			rec.events = nil
 			if got := rec.outcome(); want == "" {

@@ -14,11 +14,12 @@
 //
 // Where an event happened is a place: a program counter and the calls that led to
 // it, a node of a tree that the recorder keeps and sends as it grows (paths.go,
-// places.go). In the mode Lazy most accesses never leave the program: those to
-// words that one goroutine uses at a time are noted beside the word, and what
-// still matters is sent when another goroutine comes (cells.go, vclock.Late).
+// places.go).
 //
-// A program can also look for overlapping accesses itself (Live, watch.go): then the
+// A program can look for races by itself. In the mode Races it follows happens-before as
+// FastTrack does (happens.go): what goroutines know of each other, and what was last done
+// to every word, stands in the table of package internal/happens, which is injected with
+// the recorder. It can also look for overlapping accesses (Live, watch.go): then the
 // table of package internal/watch, which is injected with the recorder, has what each
 // goroutine is accessing, and what is found comes with the stream.
 //

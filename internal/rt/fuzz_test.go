@@ -27,7 +27,8 @@ func FuzzStream(f *testing.F) {
 	f.Add(slices.Concat(message(nil, msgTask, 7, textWords("task")...),
 		message(nil, msgPlaces, 0, 5, 1<<32|taskPlace|7, 2<<32|9, 2<<32|8),
 		message(nil, msgWords, 0, word(opSwitch, 0), 0, word(opBegin, orphan), word(opWrite, 8), 3<<32|1<<31,
-			word(opTurn, 0), 0, word(opWriteLate, 16), 4<<32|0xf5, 5<<32|6, word(opCollected, 1), 1, 1, word(opEnd, 3), 2, 0)))
+			word(opOverlap, 16), 0, who(0, heisen.Write, 3), who(0, heisen.Read, 2), 8<<48|20, byOrder,
+			word(opCollected, 0), 1, 1, word(opEnd, 0), 2, 0)))
 	f.Add(executionMessages())
 	f.Fuzz(func(t *testing.T, data []byte) {
 		if len(data) > 16<<10 || accessed(data) > 256<<20 {

@@ -129,6 +129,8 @@ const (
 	// Races is Nothing, and races in the observed order are found by the program itself, as
 	// vclock.FastTrack would find them. They come with the stream, see Stream.OnOverlap.
 	Races Mode = wantNothing | wantRaces
+	// Both is Everything and Races: the words that race must be the same.
+	Both Mode = wantRaces
 )
 
 // Repeated is the flag of an access that a recording in the mode Marked tells to be

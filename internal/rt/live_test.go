@@ -26,7 +26,8 @@ func TestOverlaps(t *testing.T) {
 		word(opOverlap, varBase), 1, who(1, heisen.Write, 2), who(0, heisen.Read, 1), 8<<48|(varBase+4), 0,
 		word(opSwitch, 0), 4,
 		word(opOverlap, varBase), 2, who(0, heisen.AtomicWrite, 3), who(1, heisen.Write, 2), 1<<48|varBase,
-		who(0, heisen.AtomicRead, 1)<<32|12<<16|8)
+		who(0, heisen.AtomicRead, 1)<<32|12<<16|8,
+		word(opOverlap, varBase), 3, who(0, heisen.Read, 3), who(1, heisen.Write, 2), 8<<48|(varBase+2), byOrder)
 	s, err := NewStream(bytes.NewReader(rec), nil)
 	if err != nil {
 		t.Fatal(err)
@@ -41,9 +42,10 @@ func TestOverlaps(t *testing.T) {
 		return heisen.Access{Op: op, Thread: thread, Object: at, Size: size, Site: site(pc)}
 	}
 	want := []Overlap{
-		{-1, -1, []heisen.Access{access(heisen.Read, 0, varBase+4, 1, 0x100), access(heisen.Write, 1, varBase, 8, 0x200)}},
-		{7, 11, []heisen.Access{access(heisen.AtomicRead, 0, varBase, 1, 0x100),
+		{false, -1, -1, []heisen.Access{access(heisen.Read, 0, varBase+4, 1, 0x100), access(heisen.Write, 1, varBase, 8, 0x200)}},
+		{false, 7, 11, []heisen.Access{access(heisen.AtomicRead, 0, varBase, 1, 0x100),
 			access(heisen.Write, 1, varBase, 1, 0x200), access(heisen.AtomicWrite, 0, varBase, 1, 0x300)}},
+		{true, -1, -1, []heisen.Access{access(heisen.Write, 1, varBase+2, 1, 0x200), access(heisen.Read, 0, varBase, 8, 0x300)}},
 	}
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf("overlaps\n%+v\nwant\n%+v", got, want)

@@ -3,11 +3,9 @@ package rt
 import (
 	"fmt"
 	"maps"
-	"math/bits"
 	"slices"
 
 	"github.com/heisen-go/heisen"
-	"github.com/heisen-go/heisen/vclock"
 )
 
 // merger puts the goroutines' words into one order of events.
@@ -117,11 +115,8 @@ func (m *merger) pending() uint64 { return m.held }
 func (m *merger) lost() (events uint64) {
 	count := func(words []uint64) {
 		for len(words) > 0 {
-			op := words[0] >> opShift
-			if op != opTurn && op != opReadLate && op != opWriteLate {
-				events++
-			}
-			words = words[recordWords[op]:]
+			events++
+			words = words[recordWords[words[0]>>opShift]:]
 		}
 	}
 	for _, g := range m.gs {
@@ -286,7 +281,7 @@ func (m *merger) consume(g *goroutine, words []uint64) (i int, waits bool, err e
 			return 0, true, nil
 		}
 		g.awake = true
-		m.begin(g, w&goidMax, w&counted != 0)
+		m.begin(g, w&goidMax)
 		i = 1
 	}
 	for i < len(words) && !m.s.full() {
@@ -315,28 +310,6 @@ func (m *merger) consume(g *goroutine, words []uint64) (i int, waits bool, err e
 				r.Code, r.Obj, r.Loc, r.Len, r.Flags = eventOps[op], heisen.Object(arg), site, uint16(size), flags
 			} else {
 				m.longAccess(g, heisen.Object(arg), uint64(size), site, eventOps[op], flags)
-			}
-		case opReadLate, opWriteLate:
-			if err := m.late(heisen.Object(arg), record[1], record[2], eventOps[op]); err != nil {
-				return i, false, err
-			}
-		case opTurn:
-			if stamp := record[1]; stamp != m.next {
-				return i, true, m.wait(g, stamp)
-			}
-			m.next++
-			// What is late comes with its turn, or another one's might come before.
-			for j := i + size; j < len(words); j += 3 {
-				if op := words[j] >> opShift; op != opReadLate && op != opWriteLate {
-					break
-				}
-				if j+3 > len(words) {
-					return i, false, m.s.corrupt("record %#x", words[j])
-				}
-				if err := m.late(heisen.Object(words[j]&argMask), words[j+1], words[j+2], eventOps[words[j]>>opShift]); err != nil {
-					return i, false, err
-				}
-				i = j + 3 - size
 			}
 		case opAlloc, opFree:
 			site, err := m.at(g, record[1]>>32)
@@ -449,28 +422,8 @@ func (m *merger) at(g *goroutine, place uint64) (heisen.Site, error) {
 	return p.site, nil
 }
 
-// late emits what was kept back of the accesses to some bytes of a word. No
-// locks were held then.
-func (m *merger) late(word heisen.Object, w, when uint64, op heisen.Op) error {
-	p, err := m.s.place(w >> 32)
-	if err != nil {
-		return err
-	}
-	ctx := m.context(heisen.Cursor{Calls: p.calls})
-	for bytes := uint8(w); bytes != 0; {
-		first := bits.TrailingZeros8(bytes)
-		n := bits.TrailingZeros8(^(bytes >> first))
-		bytes &^= uint8(1<<n-1) << first
-		m.s.out = append(m.s.out, heisen.Record{
-			Code: op, TID: heisen.Thread(when >> 32), Obj: word + heisen.Object(first), Len: uint16(n),
-			Loc: p.site, Ctx: ctx, Val: when & (1<<32 - 1), Flags: vclock.Late,
-		})
-	}
-	return nil
-}
-
 // begin emits the first event of a goroutine.
-func (m *merger) begin(g *goroutine, goid uint64, counted bool) {
+func (m *merger) begin(g *goroutine, goid uint64) {
 	info := m.s.syms.Thread(g.id)
 	switch {
 	case g.id == 0:
@@ -483,9 +436,6 @@ func (m *merger) begin(g *goroutine, goid uint64, counted bool) {
 	m.s.syms.SetThread(g.id, info)
 	r := m.emit(g)
 	r.Code, r.Val = heisen.Begin, goid
-	if counted {
-		r.Flags = vclock.Late
-	}
 }
 
 // collector is the message by which goroutines tell the garbage collector, and
@@ -494,16 +444,12 @@ func (m *merger) begin(g *goroutine, goid uint64, counted bool) {
 const collector heisen.Object = 1 << 55
 
 // collected emits what makes everything so far happen before the finalizers that
-// g is about to run. Goroutines that have ended have sent theirs. A recorder with
-// cells does not count what it has not recorded.
-func (m *merger) collected(g *goroutine, uncounted bool) {
+// g is about to run. Goroutines that have ended have sent theirs.
+func (m *merger) collected(g *goroutine) {
 	for _, id := range slices.Sorted(maps.Keys(m.gs)) {
 		if h := m.gs[id]; h != g && h.awake {
 			r := m.emit(h)
 			r.Code, r.Obj = heisen.Send, collector
-			if uncounted {
-				r.Flags = vclock.Late
-			}
 		}
 	}
 	r := m.emit(g)
@@ -515,7 +461,7 @@ func (m *merger) collected(g *goroutine, uncounted bool) {
 func (m *merger) sync(g *goroutine, op, arg uint64, site heisen.Site) error {
 	switch op {
 	case opCollected:
-		m.collected(g, arg != 0)
+		m.collected(g)
 		return nil
 	case opEnd:
 		r := m.emit(g)
@@ -532,9 +478,6 @@ func (m *merger) sync(g *goroutine, op, arg uint64, site heisen.Site) error {
 		r.Flags = heisen.Chance
 	case opEnd:
 		r.Obj = 0
-		if arg != 0 {
-			r.Val, r.Flags = arg-1, vclock.Late
-		}
 	}
 	switch code := r.Code; code {
 	case heisen.Acquire, heisen.AcquireShared:

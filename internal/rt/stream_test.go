@@ -113,14 +113,13 @@ func switchFollows(parts [][]byte, buffer byte) bool {
 	return true
 }
 
-// TestLostEvents counts what waits exactly: turns are no events.
+// TestLostEvents counts what waits exactly.
 func TestLostEvents(t *testing.T) {
 	r := newRecorder(1)
 	r.goroutine(0, true)
 	r.access(0, 0, opWrite, varBase, 1, 1)
 	r.stamp = 1 // stamp 0 never comes
 	r.sync(0, 0, opSend, msgBase, 2)
-	r.put(0, 0, word(opTurn, 0), 2)
 	r.access(0, 0, opRead, varBase, 3, 1)
 	r.goroutine(1, false) // its fork never comes
 	r.access(0, 1, opRead, varBase, 4, 1)
@@ -171,11 +170,11 @@ func TestCorrupt(t *testing.T) {
 		{"op", begun(word(numOps, 5)), "record 0x20"},
 		{"half record", begun(word(opRead, varBase)), "record 0x5"},
 		{"half switch", begun(word(opSwitch, 0)), "record 0x1"},
-		{"nobody", message(helloMessage(), msgWords, 0, word(opTurn, 0), 0), "words of no goroutine"},
+		{"nobody", message(helloMessage(), msgWords, 0, word(opSend, msgBase), 0, 0), "words of no goroutine"},
 		{"goroutine", begun(word(opSwitch, 1<<40), 0), "goroutine 1099511627776"},
-		{"no begin", message(helloMessage(), msgWords, 0, word(opSwitch, 0), 0, word(opTurn, 0), 0), "begins with"},
+		{"no begin", message(helloMessage(), msgWords, 0, word(opSwitch, 0), 0, word(opSend, msgBase), 0, 0), "begins with"},
 		{"two begins", begun(word(opBegin, 1)), "begins again"},
-		{"repetition", begun(word(opSwitch, 0), 0, word(opTurn, 0), 0), "comes again"},
+		{"repetition", begun(word(opSwitch, 0), 0, word(opSend, msgBase), 0, 0), "comes again"},
 		{"old stamp", begun(word(opSend, msgBase), 0, 0, word(opSend, msgBase), 0, 0), "stamp 0 comes again"},
 		{"same stamp", begun(word(opSend, msgBase), 1, 0,
 			word(opSwitch, 1), 0, word(opBegin, orphan), word(opSend, msgBase), 1, 0), "both have stamp 1"},
@@ -198,7 +197,7 @@ func TestCorrupt(t *testing.T) {
 		{"task number", message(helloMessage(), msgTask, taskPlace, 'x'), "task 2147483648"},
 		{"overlap of ops", begun(word(opOverlap, varBase), 0, who(0, 99, 0), who(0, heisen.Read, 0), varBase, 0), "access of operation 99"},
 		{"place of an overlap", begun(word(opOverlap, varBase), 0, who(0, heisen.Write, 7), who(0, heisen.Read, 0), varBase, 0), "unknown place 7"},
-		{"after the end", begun(word(opEnd, 0), 0, 0, word(opTurn, 0), 0), "goes on after its end"},
+		{"after the end", begun(word(opEnd, 0), 0, 0, word(opSend, msgBase), 0, 0), "goes on after its end"},
 	} {
 		_, _, err := readAll(t, test.rec)
 		if !errors.Is(err, ErrCorrupt) || !strings.Contains(err.Error(), test.want) {

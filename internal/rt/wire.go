@@ -8,12 +8,10 @@ const (
 	opShift = 56
 	argMask = 1<<opShift - 1
 	orphan  = 1 << 55
-	counted = 1 << 54
-	goidMax = counted - 1
+	goidMax = orphan - 1
 
 	opSwitch        = 1
 	opBegin         = 2
-	opTurn          = 3
 	opRead          = 5
 	opWrite         = 6
 	opAlloc         = 7
@@ -32,12 +30,10 @@ const (
 	opCollected     = 20
 	opReadAgain     = 21
 	opWriteAgain    = 22
-	opReadLate      = 23
 
 	opTryAcquire       = 24
 	opTryAcquireShared = 25
 	opChanceReceive    = 26
-	opWriteLate        = 27
 	opOverlap          = 28
 	opHide             = 29
 	opReveal           = 30
@@ -73,7 +69,7 @@ const (
 	hiddenShow = 1
 	hiddenOnce = 2
 
-	version     = 4
+	version     = 5
 	wantFilter  = 1
 	wantMarks   = 2
 	wantRaces   = 4
@@ -96,12 +92,12 @@ const (
 
 // recordWords is the length of a record by op; 0 is no op.
 var recordWords = [256]uint8{
-	opSwitch: 2, opBegin: 1, opTurn: 2,
+	opSwitch: 2, opBegin: 1,
 	opRead: 2, opWrite: 2, opAlloc: 2, opFree: 2,
 	opAtomicRead: 3, opAtomicWrite: 3, opAtomicUpdate: 3,
 	opAcquire: 3, opRelease: 3, opAcquireShared: 3, opReleaseShared: 3,
 	opSend: 3, opReceive: 3, opFork: 3, opEnd: 3, opCollected: 3,
-	opReadAgain: 2, opWriteAgain: 2, opReadLate: 3, opWriteLate: 3,
+	opReadAgain: 2, opWriteAgain: 2,
 	opTryAcquire: 3, opTryAcquireShared: 3, opChanceReceive: 3,
 	opOverlap: 6, opHide: 4, opReveal: 3, opShade: 1,
 }
@@ -111,7 +107,6 @@ var eventOps = [numOps]heisen.Op{
 	opBegin: heisen.Begin,
 	opRead:  heisen.Read, opWrite: heisen.Write,
 	opReadAgain: heisen.Read, opWriteAgain: heisen.Write,
-	opReadLate: heisen.Read, opWriteLate: heisen.Write,
 	opAlloc: heisen.Alloc, opFree: heisen.Free,
 	opAtomicRead: heisen.AtomicRead, opAtomicWrite: heisen.AtomicWrite, opAtomicUpdate: heisen.AtomicUpdate,
 	opAcquire: heisen.Acquire, opRelease: heisen.Release,
