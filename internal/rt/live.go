@@ -194,7 +194,7 @@ func (m *merger) access(who, addr, size uint64) (a heisen.Access, err error) {
 	}
 	return heisen.Access{
 		Op: op, Thread: heisen.Thread(who >> 32), Object: heisen.Object(addr), Size: size,
-		Site: p.site, Context: m.context(heisen.Cursor{Calls: p.calls}),
+		Site: p.site, Context: m.context(heisen.Cursor{Calls: p.calls, Locks: p.locks}),
 	}, nil
 }
 

@@ -64,7 +64,13 @@ const (
 
 	watchedWords = 6
 
-	taskPlace = 1 << 31
+	taskPlace  = 1 << 31
+	nodeParent = 1<<24 - 1
+	nodeLow    = 1 << 24
+	nodeHigh   = 2 << 24
+	nodeTaken  = 3 << 24
+	nodeUnder  = 4 << 24
+	nodeShared = 1 << 31
 
 	hiddenShow = 1
 	hiddenOnce = 2

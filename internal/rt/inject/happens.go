@@ -28,9 +28,13 @@ var heisenCells struct {
 	fast       bool    // notes are looked at before all else
 }
 
-// heisenLocking is the ops by which locks change hands.
-const heisenLocking = 1<<heisenOpAcquire | 1<<heisenOpRelease | 1<<heisenOpAcquireShared | 1<<heisenOpReleaseShared |
-	1<<heisenOpTryAcquire | 1<<heisenOpTryAcquireShared
+// heisenLocking is the ops by which locks change hands, and heisenTaking those by which
+// they are taken.
+const (
+	heisenTaking = 1<<heisenOpAcquire | 1<<heisenOpAcquireShared | 1<<heisenOpTryAcquire | 1<<heisenOpTryAcquireShared
+
+	heisenLocking = heisenTaking | 1<<heisenOpRelease | 1<<heisenOpReleaseShared
+)
 
 const (
 	heisenCellSize  = unsafe.Sizeof(heisenHappensCell{})
@@ -206,7 +210,7 @@ func heisenCompare(h *heisenG, kind uint32, addr, size uintptr, pc uint64) {
 	if c == &heisenNoCell {
 		return
 	}
-	place := heisenPlace(b, h, pc)
+	place := heisenPlaceUnder(b, h, pc)
 	if size == 1 {
 		if c.Empty() {
 			heisenMarkPage(addr)
@@ -346,7 +350,7 @@ func heisenOrder(h *heisenG, op uint64, obj, fp uintptr) {
 //go:nosplit
 func heisenCompareAtomic(b *heisenBuf, h *heisenG, op uint64, addr uintptr, kind uint32, fp uintptr, c *heisenHappensCell, head uint64) {
 	var pc uint64
-	if !c.NotedAtomic(&h.order, head, 1<<(addr&7), kind) {
+	if heisenTaking>>op&1 != 0 || !c.NotedAtomic(&h.order, head, 1<<(addr&7), kind) {
 		pc = heisenPC(heisenCaller(fp))
 	}
 	systemstack(func() {
@@ -379,6 +383,16 @@ func heisenCompareAtomic(b *heisenBuf, h *heisenG, op uint64, addr uintptr, kind
 			heisenTellRaces(b, h)
 		}
 	})
+	switch op {
+	case heisenOpAcquire, heisenOpTryAcquire:
+		h.take(addr, false, pc)
+	case heisenOpAcquireShared, heisenOpTryAcquireShared:
+		h.take(addr, true, pc)
+	case heisenOpRelease:
+		h.giveBack(addr, false)
+	case heisenOpReleaseShared:
+		h.giveBack(addr, true)
+	}
 }
 
 // heisenAtomicLock locks the cell of an atomic operation that h is about to make, and reports

@@ -125,6 +125,8 @@ func heisenAddPlace(node uint64) uint32 {
 	id, at := p.table.find(node)
 	switch {
 	case id != 0:
+	case node>>(32+heisenPlaceBits) != 0 && p.count >= heisenMaxSets && uint32(node>>32) != heisenNodeLow:
+		// Sets of locks are not told apart any more; there is one of many.
 	case p.count >= heisenMaxPlaces-heisenSparePlaces && (node>>32 != 0 || p.count == heisenMaxPlaces):
 		if !p.full {
 			p.full = true

@@ -45,6 +45,9 @@ type heisenG struct {
 
 	watch heisenWatchThread // what is pending; see watch.go
 
+	holds uint32                    // locks; see held.go
+	held  [heisenMaxHeld]heisenHeld // the first so many
+
 	span     uint64 // of its accesses; see filter.go
 	released uint32
 	locks    [heisenMaxReleased]heisenReleased // the first so many are released locks

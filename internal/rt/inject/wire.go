@@ -63,7 +63,7 @@ const (
 	heisenMsgWords   = 2 // payload: words of the buffer, in order
 	heisenMsgBarrier = 3 // everything recorded before has been sent
 	heisenMsgBye     = 4 // payload: events lost, stamps given out; the receiver answers with the exit status
-	heisenMsgPlaces  = 5 // payload: parent<<32 | pc of the places that come next in number, from 1
+	heisenMsgPlaces  = 5 // payload: parent<<32 | pc of the places that come next in number, from 1; the parent has 24 bits, above which stands what else a place may be
 	heisenMsgTask    = 6 // buffer: its number; payload: its name, with zero bytes up to a whole word
 	heisenMsgWatched = 7 // before the last: what came of heisenWantWatch; buffer: number of ends; payload: five kinds of losses, whether a location was met, a bit for each end that was seen
 	// Of deterministic runs, see sched.go.
@@ -81,6 +81,14 @@ const (
 
 	heisenExecutionWords = 5
 	heisenWatchedWords   = 6
+
+	// What a place is, above the number of its parent; see held.go.
+	heisenNodeLow    = 1 << 24
+	heisenNodeHigh   = 2 << 24
+	heisenNodeTaken  = 3 << 24
+	heisenNodeUnder  = 4 << 24
+	heisenNodeShared = 1 << 31   // in the pc of a heisenNodeHigh
+	heisenManyLocks  = 1<<55 + 1 // the address of locks that are not told apart
 
 	heisenTaskPlace = 1 << 31 // in the pc of a place: the rest is the number of a task
 

@@ -1,0 +1,108 @@
+//go:build heisen_inject
+
+package runtime
+
+// The locks that a goroutine holds, where it looks for races by itself: a finding names
+// them. A set of locks is a place, of which the parent is the set without the lock that
+// was taken last; so the place of an access and the set of locks make one number, of a
+// place once more. What a node is stands above its parent's number:
+//
+//	heisenNodeLow   the low half of a lock's address; the parent is the set without it
+//	heisenNodeHigh  the high half, and whether it is shared
+//	heisenNodeTaken where it was taken: this is the set
+//	heisenNodeUnder an access; the parent is its place, and in place of a pc stands the set
+
+// heisenHeld is a lock that a goroutine holds.
+type heisenHeld struct {
+	lock   uintptr
+	pc     uint32 // where it was taken, as a text offset
+	set    uint32 // of the locks up to this one, once it has been needed
+	shared bool
+}
+
+const (
+	heisenMaxHeld = 16 // locks that are named
+	// heisenMaxSets is how many places there may be before sets of locks are no longer told
+	// apart.
+	heisenMaxSets = heisenMaxPlaces / 2
+)
+
+// take notes that h has taken a lock.
+//
+//go:nosplit
+func (h *heisenG) take(lock uintptr, shared bool, pc uint64) {
+	if h.holds < heisenMaxHeld {
+		h.held[h.holds] = heisenHeld{lock: lock, pc: uint32(pc), shared: shared}
+		h.holds++
+	}
+}
+
+// giveBack notes that h has released a lock.
+//
+//go:nosplit
+func (h *heisenG) giveBack(lock uintptr, shared bool) {
+	for i := min(h.holds, heisenMaxHeld); i > 0; i-- {
+		if l := &h.held[i-1]; l.lock != lock || l.shared != shared {
+			continue
+		}
+		h.holds--
+		for ; i <= h.holds && i < heisenMaxHeld; i++ {
+			h.held[i-1] = h.held[i]
+			h.held[i-1].set = 0
+		}
+		return
+	}
+}
+
+// set returns the set of locks that h holds.
+//
+//go:nosplit
+func (h *heisenG) set(b *heisenBuf) (set uint32) {
+	n := min(h.holds, heisenMaxHeld)
+	known := n
+	for known > 0 && h.held[known-1].set == 0 {
+		known--
+	}
+	if known > 0 {
+		set = h.held[known-1].set
+	}
+	for ; known < n; known++ {
+		l := &h.held[known]
+		if set = b.lockset(set, uint64(l.lock), l.pc, l.shared); set == 0 {
+			return b.lockset(0, heisenManyLocks, 0, false)
+		}
+		l.set = set
+	}
+	return set
+}
+
+// lockset returns the number of a set of locks and one more, or 0 if there can be no more.
+//
+//go:nosplit
+func (b *heisenBuf) lockset(set uint32, lock uint64, pc uint32, shared bool) uint32 {
+	high := uint32(lock >> 32)
+	if shared {
+		high |= heisenNodeShared
+	}
+	if set = b.place(heisenNodeLow|set, uint32(lock)); set != 0 {
+		if set = b.place(heisenNodeHigh|set, high); set != 0 {
+			set = b.place(heisenNodeTaken|set, pc)
+		}
+	}
+	return set
+}
+
+// heisenPlaceUnder returns the place of h at pc, a text offset, with the locks it holds.
+//
+//go:nosplit
+func heisenPlaceUnder(b *heisenBuf, h *heisenG, pc uint64) uint64 {
+	id := heisenPlace(b, h, pc)
+	if h.holds != 0 {
+		if set := h.set(b); set != 0 {
+			if under := b.place(heisenNodeUnder|uint32(id), set); under != 0 {
+				return uint64(under)
+			}
+		}
+	}
+	return id
+}
