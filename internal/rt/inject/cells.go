@@ -205,22 +205,28 @@ func (h *heisenG) rangeNoted(write bool, addr, size uintptr) uintptr {
 	if h.claim == heisenNoOwner || h.lookup != heisen.collections {
 		return 0
 	}
+	how := uint64(heisenEpochMask)
+	if write {
+		how |= heisenIsWrite
+	}
 	c, end := heisenCellsAt(addr, addr+size)
 	at := addr
-	bytes := uint64(heisenBytes) << (addr & 7)
+	bytes := uint64(heisenBytes) << (addr & 7) & heisenBytes
 	for at < end {
 		word := at &^ 7
 		if end-word < 8 {
-			bytes &= heisenBytes >> (8 - (end - word))
+			bytes &= heisenBytes >> ((word - end) & 7)
 		}
-		mask := heisenEpochMask | bytes&heisenBytes
-		if write {
-			mask |= heisenIsWrite
+		mask := how | bytes
+		switch { // as in raceread and racewrite
+		case (atomic.Load64(&c.notes[0])^h.noted)&mask == 0:
+		case (atomic.Load64(&c.notes[1])^h.noted)&mask == 0: // never a write
+		case (atomic.Load64(&c.notes[2])^h.noted)&mask == 0:
+		default:
+			return at - addr
 		}
-		if (atomic.Load64(&c.notes[0])^h.noted)&mask != 0 && (atomic.Load64(&c.notes[2])^h.noted)&mask != 0 &&
-			(write || (atomic.Load64(&c.notes[1])^h.noted)&mask != 0) ||
-			(atomic.Load64(&c.head)^h.claim)>>heisenWhoseShift != 0 {
-			break
+		if (atomic.Load64(&c.head)^h.claim)>>heisenWhoseShift != 0 {
+			return at - addr
 		}
 		at, c, bytes = word+8, c.next(), heisenBytes
 	}
@@ -337,10 +343,13 @@ func (h *heisenG) renew(addr, end uintptr, note uint64) uintptr {
 	for at < last {
 		word := at &^ 7
 		if last-word < 8 {
-			bytes &= heisenBytes >> (8 - (last - word))
+			bytes &= heisenBytes >> ((word - last) & 7)
 		}
 		head := atomic.Load64(&c.head)
-		if head != 0 && head&^heisenTurnsMask != h.owner || atomic.Load64(&c.notes[2]) != 0 {
+		if head != 0 && head&^heisenTurnsMask != h.owner {
+			break
+		}
+		if atomic.Load64(&c.notes[2]) != 0 {
 			break
 		}
 		mask := heisenEpochMask | isWrite | bytes
@@ -349,7 +358,10 @@ func (h *heisenG) renew(addr, end uintptr, note uint64) uintptr {
 			break
 		}
 		if isWrite != 0 {
-			if (wrote|read)&^bytes&heisenBytes != 0 || !heisenLockCell(c, head) {
+			if (wrote|read)&^bytes&heisenBytes != 0 {
+				break
+			}
+			if !atomic.Cas64(&c.head, head, head|heisenLocked) {
 				break
 			}
 			if read != 0 {
@@ -357,7 +369,13 @@ func (h *heisenG) renew(addr, end uintptr, note uint64) uintptr {
 			}
 			heisenStoreRelease(&c.notes[0], note|bytes)
 		} else {
-			if read&^bytes&heisenBytes != 0 || (read^h.noted)&mask == 0 || !heisenLockCell(c, head) {
+			if read&^bytes&heisenBytes != 0 {
+				break
+			}
+			if (read^h.noted)&mask == 0 {
+				break
+			}
+			if !atomic.Cas64(&c.head, head, head|heisenLocked) {
 				break
 			}
 			heisenStoreRelease(&c.notes[1], note|bytes)
