@@ -81,7 +81,7 @@ func (c *heisenCell) note(i int) *uint64 {
 // heisenRegion is a range of addresses with cells.
 type heisenRegion struct {
 	lo, span uintptr
-	cells    unsafe.Pointer
+	zero     uintptr // where the cell of address 0 would be
 }
 
 var heisenCells struct {
@@ -111,29 +111,32 @@ const (
 // was some.
 func heisenInitCells() bool {
 	c := &heisenCells
-	c.data.lo = racedatastart &^ 7
-	span := alignUp(racedataend-c.data.lo, 8)
-	if c.data.cells = heisenReserve(span / 8 * heisenCellSize); c.data.cells == nil {
+	data, heap := racedatastart&^7, racearenastart&^(1<<heisenPageShift-1)
+	if !c.data.reserve(data, alignUp(racedataend-data, 8)) {
 		return false
 	}
-	c.data.span = span
-	c.heap.lo = racearenastart &^ (1<<heisenPageShift - 1)
 	for span := uintptr(heisenMaxHeap); span >= heisenMinHeap; span /= 2 {
-		if c.heap.cells = heisenReserve(span / 8 * heisenCellSize); c.heap.cells == nil {
-			continue
+		if c.heap.reserve(heap, span) {
+			c.pages = heisenReserve(span >> heisenPageShift)
+			return c.pages != nil
 		}
-		if c.pages = heisenReserve(span >> heisenPageShift); c.pages == nil {
-			return false
-		}
-		c.heap.span = span
-		return true
 	}
 	return false
 }
 
+// reserve reserves address space for the cells, and reports whether there was some.
+func (r *heisenRegion) reserve(lo, span uintptr) bool {
+	cells := uintptr(heisenReserve(span / 8 * heisenCellSize))
+	if cells == 0 {
+		return false
+	}
+	r.lo, r.span, r.zero = lo, span, cells-lo*(heisenCellSize/8)
+	return true
+}
+
 //go:nosplit
 func (r *heisenRegion) cell(addr uintptr) *heisenCell {
-	return (*heisenCell)(add(r.cells, (addr-r.lo)&^7*(heisenCellSize/8)))
+	return (*heisenCell)(unsafe.Pointer(r.zero + addr&^7*(heisenCellSize/8)))
 }
 
 // heisenCellAt returns the cell of the word at addr. If it has none, it is as if it
@@ -544,7 +547,7 @@ func heisenPutLate(b *heisenBuf, h *heisenG, head uint64, word uintptr, x, y, z 
 	stamp := heisenStamp()
 	h.turn = stamp + 1
 	end = b.pos + 2
-	w := add(unsafe.Pointer(&b.words), b.pos*8)
+	w := b.word(b.pos)
 	heisenWords2(w, heisenOpTurn<<heisenOpShift, stamp)
 	w = add(w, 2*8)
 	for range 3 {
@@ -586,7 +589,7 @@ func heisenAfterExposure(h *heisenG, c *heisenCell) {
 	if b := heisenOpen(h, 2); b != nil {
 		stamp := heisenStamp()
 		h.turn = stamp + 1
-		heisenWords2(add(unsafe.Pointer(&b.words), b.pos*8), heisenOpTurn<<heisenOpShift, stamp)
+		heisenWords2(b.word(b.pos), heisenOpTurn<<heisenOpShift, stamp)
 		heisenCommitLate(b, h, b.pos+2)
 	}
 }

@@ -34,15 +34,21 @@ func raceread(addr uintptr) {
 		// changes notes.
 		c := heisenCellAt(addr)
 		mask := heisenEpochMask | uint64(1)<<(addr&7)
-		if ((atomic.Load64(&c.notes[1])^h.noted)&mask == 0 ||
-			(atomic.Load64(&c.notes[0])^h.noted)&mask == 0 || (atomic.Load64(&c.notes[2])^h.noted)&mask == 0) &&
-			(atomic.Load64(&c.head)^h.claim)>>heisenWhoseShift == 0 && h.lookup == heisen.collections {
+		switch {
+		case (atomic.Load64(&c.notes[1])^h.noted)&mask == 0:
+		case (atomic.Load64(&c.notes[0])^h.noted)&mask == 0:
+		case (atomic.Load64(&c.notes[2])^h.noted)&mask == 0:
+		default:
+			goto record
+		}
+		if (atomic.Load64(&c.head)^h.claim)>>heisenWhoseShift == 0 && h.lookup == heisen.collections {
 			return
 		}
 	} else if heisen.light {
 		heisenTouch(h, false, addr, sys.GetCallerPC())
 		return
 	}
+record:
 	if heisen.detour && heisenDetour(h, false, addr, 1, sys.GetCallerPC(), sys.GetCallerSP()) {
 		return
 	}
@@ -58,14 +64,20 @@ func racewrite(addr uintptr) {
 	if heisenCells.fast {
 		c := heisenCellAt(addr)
 		mask := heisenEpochMask | heisenIsWrite | uint64(1)<<(addr&7)
-		if ((atomic.Load64(&c.notes[0])^h.noted)&mask == 0 || (atomic.Load64(&c.notes[2])^h.noted)&mask == 0) &&
-			(atomic.Load64(&c.head)^h.claim)>>heisenWhoseShift == 0 && h.lookup == heisen.collections {
+		switch {
+		case (atomic.Load64(&c.notes[0])^h.noted)&mask == 0:
+		case (atomic.Load64(&c.notes[2])^h.noted)&mask == 0:
+		default:
+			goto record
+		}
+		if (atomic.Load64(&c.head)^h.claim)>>heisenWhoseShift == 0 && h.lookup == heisen.collections {
 			return
 		}
 	} else if heisen.light {
 		heisenTouch(h, true, addr, sys.GetCallerPC())
 		return
 	}
+record:
 	if heisen.detour && heisenDetour(h, true, addr, 1, sys.GetCallerPC(), sys.GetCallerSP()) {
 		return
 	}

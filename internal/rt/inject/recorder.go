@@ -325,8 +325,7 @@ func heisenOpen(h *heisenG, n uintptr) *heisenBuf {
 		}
 		b.cur, h.buf = h, b
 		p := b.pos
-		b.words[p] = heisenOpSwitch<<heisenOpShift | uint64(h.id)
-		b.words[p+1] = h.words
+		heisenWords2(b.word(p), heisenOpSwitch<<heisenOpShift|uint64(h.id), h.words)
 		b.commit(p + 2)
 		if !h.started {
 			h.started = true
@@ -345,6 +344,11 @@ func heisenBufOfP() *heisenBuf {
 	}
 	return nil
 }
+
+// word is &b.words[i], without the check of an index: stack is short here.
+//
+//go:nosplit
+func (b *heisenBuf) word(i uintptr) unsafe.Pointer { return add(unsafe.Pointer(&b.words), i*8) }
 
 // commit makes the words before end visible to whoever sends them.
 //
@@ -380,7 +384,7 @@ func heisenWriteBegin(b *heisenBuf, h *heisenG) {
 	if heisen.cells {
 		w |= heisenCounted
 	}
-	b.words[b.pos] = w
+	*(*uint64)(b.word(b.pos)) = w
 	h.words++
 	b.commit(b.pos + 1)
 }
@@ -437,8 +441,7 @@ func heisenPutAccess(h *heisenG, op uint64, addr, size uintptr, pc uint64) {
 		return
 	}
 	p := b.pos
-	b.words[p] = op<<heisenOpShift | uint64(addr)
-	b.words[p+1] = heisenPlace(b, h, pc)<<32 | uint64(min(size, 1<<32-1))
+	heisenWords2(b.word(p), op<<heisenOpShift|uint64(addr), heisenPlace(b, h, pc)<<32|uint64(min(size, 1<<32-1)))
 	h.words += 2
 	b.commit(p + 2)
 }
@@ -481,9 +484,8 @@ func heisenSync(h *heisenG, op uint64, obj uintptr, fp uintptr) {
 //go:nosplit
 func heisenPut(b *heisenBuf, h *heisenG, op uint64, obj uintptr, stamp, pc uint64) {
 	p := b.pos
-	b.words[p] = op<<heisenOpShift | uint64(obj)
-	b.words[p+1] = stamp
-	b.words[p+2] = heisenPlace(b, h, pc)
+	heisenWords2(b.word(p), op<<heisenOpShift|uint64(obj), stamp)
+	*(*uint64)(b.word(p + 2)) = heisenPlace(b, h, pc)
 	h.words += 3
 	b.commit(p + 3)
 	b.wrote()
