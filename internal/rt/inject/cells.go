@@ -264,7 +264,8 @@ func heisenCellAccess(h *heisenG, op uint64, addr, size uintptr, pc uint64) {
 	if h.lookup != heisen.collections {
 		heisenCollectedFor(h)
 	}
-	note := h.epoch | heisenPlace(b, h, pc)<<heisenPlaceShift
+	place := heisenPlace(b, h, pc)
+	note := h.epoch | place<<heisenPlaceShift
 	if op == heisenOpWrite {
 		note |= heisenIsWrite
 	}
@@ -289,27 +290,27 @@ func heisenCellAccess(h *heisenG, op uint64, addr, size uintptr, pc uint64) {
 			}
 		}
 		if is != do {
-			heisenDo(b, h, do, op, from, at-from, pc)
+			heisenDo(b, h, do, op, from, at-from, pc, place)
 			from, do = at, is
 		}
 		at = next
 	}
-	heisenDo(b, h, do, op, from, end-from, pc)
+	heisenDo(b, h, do, op, from, end-from, pc, place)
 }
 
 //go:nosplit
-func heisenDo(b *heisenBuf, h *heisenG, do int, op uint64, addr, size uintptr, pc uint64) {
+func heisenDo(b *heisenBuf, h *heisenG, do int, op uint64, addr, size uintptr, pc, place uint64) {
 	if size == 0 {
 		return
 	}
 	switch do {
 	case heisenWithhold:
 		if heisen.marks {
-			heisenPutAccess(h, op+heisenOpReadAgain-heisenOpRead, addr, size, pc)
+			heisenPutAccess(h, op+heisenOpReadAgain-heisenOpRead, addr, size, place)
 		}
 		return
 	case heisenTell:
-		heisenPutAccess(h, op, addr, size, pc)
+		heisenPutAccess(h, op, addr, size, place)
 	case heisenTellOnce:
 		heisenFiltered(b, h, op, addr, size, pc)
 	}

@@ -389,17 +389,18 @@ func heisenWriteBegin(b *heisenBuf, h *heisenG) {
 	b.commit(b.pos + 1)
 }
 
-// heisenAccess records that h, the current goroutine, is about to touch size bytes
+// heisenAccess records that the current goroutine is about to touch size bytes
 // at addr. Stacks are private to their goroutine, and memory outside of the
 // heap and the data segments cannot be told from memory that C reuses: both are
 // passed over.
 //
 //go:nosplit
-func heisenAccess(h *heisenG, op uint64, addr, size, pc uintptr) {
-	if !heisen.on || h.mute {
+func heisenAccess(op uint64, addr, size, pc uintptr) {
+	gp := getg()
+	h := (*heisenG)(unsafe.Pointer(gp.racectx))
+	if !heisen.on || h == nil || h.mute {
 		return
 	}
-	gp := getg()
 	if addr-gp.stack.lo < gp.stack.hi-gp.stack.lo || !heisenShared(addr) {
 		return
 	}
@@ -411,8 +412,10 @@ func heisenAccess(h *heisenG, op uint64, addr, size, pc uintptr) {
 	}
 	if heisen.cells {
 		heisenCellAccess(h, op, addr, size, heisenPC(pc))
-	} else if b := heisenBufOfP(); b == nil || !heisen.filter {
-		heisenPutAccess(h, op, addr, size, heisenPC(pc))
+	} else if b := heisenBufOfP(); b == nil {
+		atomic.Xadd64(&heisen.lost, 1)
+	} else if !heisen.filter {
+		heisenPutAccess(h, op, addr, size, heisenPlace(b, h, heisenPC(pc)))
 	} else {
 		heisenFiltered(b, h, op, addr, size, heisenPC(pc))
 	}
@@ -427,21 +430,21 @@ func heisenFiltered(b *heisenBuf, h *heisenG, op uint64, addr, size uintptr, pc 
 	seen, repeated := b.filter.repeated(h, access, where)
 	switch {
 	case !repeated:
-		heisenPutAccess(h, op, addr, size, pc)
+		heisenPutAccess(h, op, addr, size, heisenPlace(b, h, pc))
 		*seen = heisenSeen{access, where, h.span, heisen.era}
 	case heisen.marks:
-		heisenPutAccess(h, op+heisenOpReadAgain-heisenOpRead, addr, size, pc)
+		heisenPutAccess(h, op+heisenOpReadAgain-heisenOpRead, addr, size, heisenPlace(b, h, pc))
 	}
 }
 
 //go:nosplit
-func heisenPutAccess(h *heisenG, op uint64, addr, size uintptr, pc uint64) {
+func heisenPutAccess(h *heisenG, op uint64, addr, size uintptr, place uint64) {
 	b := heisenOpen(h, 2)
 	if b == nil {
 		return
 	}
 	p := b.pos
-	heisenWords2(b.word(p), op<<heisenOpShift|uint64(addr), heisenPlace(b, h, pc)<<32|uint64(min(size, 1<<32-1)))
+	heisenWords2(b.word(p), op<<heisenOpShift|uint64(addr), place<<32|uint64(min(size, 1<<32-1)))
 	h.words += 2
 	b.commit(p + 2)
 }
