@@ -71,7 +71,7 @@ type recording struct {
 	skipped  uint64
 	races    []heisen.Finding
 	found    []heisen.Finding // races, by the program itself
-	programs int // that connected
+	programs int              // that connected
 
 	execution *rt.Execution // of a deterministic run
 	meetings  []rt.Meeting

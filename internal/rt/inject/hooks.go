@@ -4,6 +4,7 @@ package runtime
 
 import (
 	"internal/abi"
+	"internal/runtime/atomic"
 	"internal/runtime/sys"
 	"unsafe"
 )
@@ -39,7 +40,7 @@ func raceread(addr uintptr) {
 	if heisen.detour && heisenDetour(h, false, addr, 1, sys.GetCallerPC(), sys.GetCallerSP()) {
 		return
 	}
-	heisenAccess(h, heisenOpRead, addr, 1, sys.GetCallerPC())
+	heisenAccess(heisenOpRead, addr, 1, sys.GetCallerPC())
 }
 
 //go:nosplit
@@ -59,7 +60,7 @@ func racewrite(addr uintptr) {
 	if heisen.detour && heisenDetour(h, true, addr, 1, sys.GetCallerPC(), sys.GetCallerSP()) {
 		return
 	}
-	heisenAccess(h, heisenOpWrite, addr, 1, sys.GetCallerPC())
+	heisenAccess(heisenOpWrite, addr, 1, sys.GetCallerPC())
 }
 
 //go:nosplit
@@ -69,7 +70,7 @@ func racereadrange(addr, size uintptr) {
 		return
 	}
 	if n := h.rangeNoted(false, addr, size); n < size {
-		heisenAccess(h, heisenOpRead, addr+n, size-n, sys.GetCallerPC())
+		heisenAccess(heisenOpRead, addr+n, size-n, sys.GetCallerPC())
 	}
 }
 
@@ -80,7 +81,7 @@ func racewriterange(addr, size uintptr) {
 		return
 	}
 	if n := h.rangeNoted(true, addr, size); n < size {
-		heisenAccess(h, heisenOpWrite, addr+n, size-n, sys.GetCallerPC())
+		heisenAccess(heisenOpWrite, addr+n, size-n, sys.GetCallerPC())
 	}
 }
 
@@ -230,10 +231,15 @@ func racemalloc(p unsafe.Pointer, sz uintptr) {
 	if !heisen.on || heisen.quiet || h == nil || uintptr(p) == gp.stack.lo {
 		return
 	}
-	pc := heisenPC(heisenCaller(getcallerfp()))
+	b := heisenBufOfP()
+	if b == nil {
+		atomic.Xadd64(&heisen.lost, 1)
+		return
+	}
+	place := heisenPlace(b, h, heisenPC(heisenCaller(getcallerfp())))
 	for addr, left := uintptr(p), sz; left > 0; {
 		n := min(left, 1<<31)
-		heisenPutAccess(h, heisenOpAlloc, addr, n, pc)
+		heisenPutAccess(h, heisenOpAlloc, addr, n, place)
 		addr, left = addr+n, left-n
 	}
 }
@@ -428,7 +434,7 @@ func heisenAccessPC(op uint64, addr unsafe.Pointer, sz, callerpc, pc uintptr) {
 		return
 	}
 	callerpc = heisenAskedAt(callerpc, pc, getcallerfp())
-	heisenAccess(h, op, uintptr(addr)+noted, sz-noted, callerpc)
+	heisenAccess(op, uintptr(addr)+noted, sz-noted, callerpc)
 }
 
 // heisenAskedAt returns where the program has asked for an access that the runtime makes.
@@ -497,34 +503,25 @@ func RaceErrors() int { return 0 }
 //go:linkname race_Read internal/race.Read
 //go:nosplit
 func race_Read(addr unsafe.Pointer) {
-	heisenAccessHere(heisenOpRead, uintptr(addr), 1, getcallerfp())
+	heisenAccess(heisenOpRead, uintptr(addr), 1, heisenCaller(getcallerfp()))
 }
 
 //go:linkname race_Write internal/race.Write
 //go:nosplit
 func race_Write(addr unsafe.Pointer) {
-	heisenAccessHere(heisenOpWrite, uintptr(addr), 1, getcallerfp())
+	heisenAccess(heisenOpWrite, uintptr(addr), 1, heisenCaller(getcallerfp()))
 }
 
 //go:linkname race_ReadRange internal/race.ReadRange
 //go:nosplit
 func race_ReadRange(addr unsafe.Pointer, len int) {
-	heisenAccessHere(heisenOpRead, uintptr(addr), uintptr(len), getcallerfp())
+	heisenAccess(heisenOpRead, uintptr(addr), uintptr(len), heisenCaller(getcallerfp()))
 }
 
 //go:linkname race_WriteRange internal/race.WriteRange
 //go:nosplit
 func race_WriteRange(addr unsafe.Pointer, len int) {
-	heisenAccessHere(heisenOpWrite, uintptr(addr), uintptr(len), getcallerfp())
-}
-
-// heisenAccessHere records an access that the standard library tells of.
-//
-//go:nosplit
-func heisenAccessHere(op uint64, addr, size, fp uintptr) {
-	if h := (*heisenG)(unsafe.Pointer(getg().racectx)); h != nil {
-		heisenAccess(h, op, addr, size, heisenCaller(fp))
-	}
+	heisenAccess(heisenOpWrite, uintptr(addr), uintptr(len), heisenCaller(getcallerfp()))
 }
 
 //go:linkname race_ReadPC internal/race.ReadPC

@@ -102,13 +102,6 @@ func (b *heisenBuf) place(parent, pc uint32) uint32 {
 	if c.node == node && c.id != 0 {
 		return c.id
 	}
-	return c.fill(node)
-}
-
-// fill puts a node into an entry of a cache, and returns its number.
-//
-//go:nosplit
-func (c *heisenCached) fill(node uint64) uint32 {
 	t := (*heisenTable)(atomic.Loadp(unsafe.Pointer(&heisenPlaces.table)))
 	id, _ := t.find(node)
 	if id == 0 {

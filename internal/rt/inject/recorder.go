@@ -316,8 +316,7 @@ func heisenOpen(h *heisenG, n uintptr) *heisenBuf {
 		}
 		b.cur, h.buf = h, b
 		p := b.pos
-		b.words[p] = heisenOpSwitch<<heisenOpShift | uint64(h.id)
-		b.words[p+1] = h.words
+		heisenWords2(b.word(p), heisenOpSwitch<<heisenOpShift|uint64(h.id), h.words)
 		b.commit(p + 2)
 		if !h.started {
 			h.started = true
@@ -336,6 +335,18 @@ func heisenBufOfP() *heisenBuf {
 	}
 	return nil
 }
+
+// word is &b.words[i], without the check of an index: stack is short here.
+//
+// heisenWords2 writes two words at once.
+//
+//go:nosplit
+func heisenWords2(p unsafe.Pointer, x, y uint64) {
+	*(*[2]uint64)(p) = [2]uint64{x, y}
+}
+
+//go:nosplit
+func (b *heisenBuf) word(i uintptr) unsafe.Pointer { return add(unsafe.Pointer(&b.words), i*8) }
 
 // commit makes the words before end visible to whoever sends them.
 //
@@ -368,22 +379,23 @@ func heisenWriteBegin(b *heisenBuf, h *heisenG) {
 	if h.orphan {
 		w |= heisenOrphan
 	}
-	b.words[b.pos] = w
+	*(*uint64)(b.word(b.pos)) = w
 	h.words++
 	b.commit(b.pos + 1)
 }
 
-// heisenAccess records that h, the current goroutine, is about to touch size bytes
+// heisenAccess records that the current goroutine is about to touch size bytes
 // at addr. Stacks are private to their goroutine, and memory outside of the
 // heap and the data segments cannot be told from memory that C reuses: both are
 // passed over.
 //
 //go:nosplit
-func heisenAccess(h *heisenG, op uint64, addr, size, pc uintptr) {
-	if !heisen.on || h.mute {
+func heisenAccess(op uint64, addr, size, pc uintptr) {
+	gp := getg()
+	h := (*heisenG)(unsafe.Pointer(gp.racectx))
+	if !heisen.on || h == nil || h.mute {
 		return
 	}
-	gp := getg()
 	if addr-gp.stack.lo < gp.stack.hi-gp.stack.lo || !heisenShared(addr) {
 		return
 	}
@@ -400,8 +412,10 @@ func heisenAccess(h *heisenG, op uint64, addr, size, pc uintptr) {
 	if heisen.quiet {
 		return
 	}
-	if b := heisenBufOfP(); b == nil || !heisen.filter {
-		heisenPutAccess(h, op, addr, size, heisenPC(pc))
+	if b := heisenBufOfP(); b == nil {
+		atomic.Xadd64(&heisen.lost, 1)
+	} else if !heisen.filter {
+		heisenPutAccess(h, op, addr, size, heisenPlace(b, h, heisenPC(pc)))
 	} else {
 		heisenFiltered(b, h, op, addr, size, heisenPC(pc))
 	}
@@ -416,22 +430,21 @@ func heisenFiltered(b *heisenBuf, h *heisenG, op uint64, addr, size uintptr, pc 
 	seen, repeated := b.filter.repeated(h, access, where)
 	switch {
 	case !repeated:
-		heisenPutAccess(h, op, addr, size, pc)
+		heisenPutAccess(h, op, addr, size, heisenPlace(b, h, pc))
 		*seen = heisenSeen{access, where, h.span, heisen.era}
 	case heisen.marks:
-		heisenPutAccess(h, op+heisenOpReadAgain-heisenOpRead, addr, size, pc)
+		heisenPutAccess(h, op+heisenOpReadAgain-heisenOpRead, addr, size, heisenPlace(b, h, pc))
 	}
 }
 
 //go:nosplit
-func heisenPutAccess(h *heisenG, op uint64, addr, size uintptr, pc uint64) {
+func heisenPutAccess(h *heisenG, op uint64, addr, size uintptr, place uint64) {
 	b := heisenOpen(h, 2)
 	if b == nil {
 		return
 	}
 	p := b.pos
-	b.words[p] = op<<heisenOpShift | uint64(addr)
-	b.words[p+1] = heisenPlace(b, h, pc)<<32 | uint64(min(size, 1<<32-1))
+	heisenWords2(b.word(p), op<<heisenOpShift|uint64(addr), place<<32|uint64(min(size, 1<<32-1)))
 	h.words += 2
 	b.commit(p + 2)
 }
@@ -477,9 +490,8 @@ func heisenSync(h *heisenG, op uint64, obj uintptr, fp uintptr) {
 //go:nosplit
 func heisenPut(b *heisenBuf, h *heisenG, op uint64, obj uintptr, stamp, pc uint64) {
 	p := b.pos
-	b.words[p] = op<<heisenOpShift | uint64(obj)
-	b.words[p+1] = stamp
-	b.words[p+2] = heisenPlace(b, h, pc)
+	heisenWords2(b.word(p), op<<heisenOpShift|uint64(obj), stamp)
+	*(*uint64)(b.word(p + 2)) = heisenPlace(b, h, pc)
 	h.words += 3
 	b.commit(p + 3)
 	b.wrote()
