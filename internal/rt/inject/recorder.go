@@ -336,8 +336,6 @@ func heisenBufOfP() *heisenBuf {
 	return nil
 }
 
-// word is &b.words[i], without the check of an index: stack is short here.
-//
 // heisenWords2 writes two words at once.
 //
 //go:nosplit
@@ -345,6 +343,8 @@ func heisenWords2(p unsafe.Pointer, x, y uint64) {
 	*(*[2]uint64)(p) = [2]uint64{x, y}
 }
 
+// word is &b.words[i], without the check of an index: stack is short here.
+//
 //go:nosplit
 func (b *heisenBuf) word(i uintptr) unsafe.Pointer { return add(unsafe.Pointer(&b.words), i*8) }
 
