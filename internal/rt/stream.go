@@ -42,6 +42,7 @@ type Stream struct {
 	overlap  func(Overlap)
 	overlaps []Overlap // that it was not told of yet
 	watched  Watched
+	blur     Blur
 
 	meeting   func(Meeting)
 	meetings  []Meeting // that it was not told of yet
@@ -230,6 +231,8 @@ func (s *Stream) read() error {
 		return s.addUnion(m.id, m.words)
 	case msgWatched:
 		return s.setWatched(m.id, m.words)
+	case msgRaces:
+		return s.setBlur(m.words)
 	case msgExecution:
 		return s.setExecution(m.words)
 	case msgStuck:

@@ -56,6 +56,7 @@ const (
 	msgChoices   = 11
 	msgReach     = 12
 	msgUnion     = 13
+	msgRaces     = 14
 
 	byOrder  = 1 << 63
 	unknownG = 1<<32 - 1

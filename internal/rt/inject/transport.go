@@ -261,6 +261,9 @@ func heisenBye() bool {
 	if heisen.watch {
 		heisenSendWatched()
 	}
+	if heisen.races {
+		heisenSendRaces()
+	}
 	heisenSendExecution()
 	bye := [2]uint64{heisen.lost, stamps}
 	heisenSend(heisenMsgBye, 0, 0, unsafe.Pointer(&bye), unsafe.Sizeof(bye))

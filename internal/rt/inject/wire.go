@@ -76,6 +76,8 @@ const (
 
 	heisenMsgUnion = 13 // buffer: as of the former; payload: numbers of the sets that it is the union of
 
+	heisenMsgRaces = 14 // before the last: what came of heisenWantRaces; payload: goroutines that shared clocks, 1 if there was no memory
+
 	heisenByOrder  = 1 << 63   // in an overlap's last word
 	heisenUnknownG = 1<<32 - 1 // the number of a goroutine that is not known any more
 
