@@ -11,7 +11,7 @@ import (
 // out.
 func TestParallel(t *testing.T) {
 	const threads, rounds, locked = 16, 3000, 8
-	if err := reserve(); err != nil {
+	if err := Reserve(); err != nil {
 		t.Fatal(err)
 	}
 	var table Table

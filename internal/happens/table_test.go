@@ -27,7 +27,7 @@ type program struct {
 }
 
 func newProgram(t testing.TB) *program {
-	if err := reserve(); err != nil {
+	if err := Reserve(); err != nil {
 		t.Fatal(err)
 	}
 	return &program{scale: 1, cells: map[uint64]*Cell{}, threads: map[heisen.Thread]*Thread{}, places: map[[2]uint32]uint64{}, known: make([][2]uint32, 1)}
