@@ -163,9 +163,9 @@ func (p *replayer) findMixed() {
 				byOthers[key] = append(byOthers[key], i)
 			}
 			holders.apply(r)
-		case heisen.Send, heisen.Receive:
+		case heisen.Send, heisen.Receive, heisen.Change, heisen.Observe:
 			uses[r.Obj] |= asMessage
-			if r.Code == heisen.Send {
+			if isSent(r.Code) {
 				p.sent[r.Obj] = append(p.sent[r.Obj], int32(i))
 			}
 		case heisen.AtomicRead, heisen.AtomicWrite, heisen.AtomicUpdate:
@@ -381,7 +381,8 @@ func (p *replayer) hear(i int, calls []*hidden) {
 func orders(op heisen.Op) bool {
 	switch op {
 	case heisen.Acquire, heisen.AcquireShared, heisen.Release, heisen.ReleaseShared,
-		heisen.Send, heisen.Receive, heisen.AtomicRead, heisen.AtomicWrite, heisen.AtomicUpdate:
+		heisen.Send, heisen.Receive, heisen.Change, heisen.Observe,
+		heisen.AtomicRead, heisen.AtomicWrite, heisen.AtomicUpdate:
 		return true
 	}
 	return false
@@ -580,7 +581,13 @@ func (p *replayer) can(i int) error {
 		if p.joins[i] > 0 && p.next[p.dense[r.Obj.Thread()]] < p.joins[i] {
 			return fmt.Errorf("%w: record %d joins thread %d, which has not ended", ErrReplay, i, r.Obj)
 		}
-	case heisen.Receive:
+	case heisen.Send:
+		for _, s := range p.sent[r.Obj] {
+			if int(s) < i && !p.done[s] && p.window.Records[s].Code == heisen.Change && !p.mixed[r.Obj] {
+				return fmt.Errorf("%w: record %d comes before the change %d", ErrReplay, i, s)
+			}
+		}
+	case heisen.Receive, heisen.Observe:
 		sends := p.sent[r.Obj]
 		before, _ := slices.BinarySearch(sends, int32(i))
 		for k, s := range sends {

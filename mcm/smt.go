@@ -185,7 +185,17 @@ func (s *smt) exclusions() {
 func (s *smt) messages() {
 	for i := range s.window.Records {
 		r := &s.window.Records[i]
-		if r.Code != heisen.Receive || s.mixed[r.Obj] {
+		if s.mixed[r.Obj] {
+			continue
+		}
+		if r.Code == heisen.Send {
+			for _, k := range s.sent[r.Obj] {
+				if int(k) < i && s.window.Records[k].Code == heisen.Change {
+					s.print("(assert (< O%d O%d))\n", k, i)
+				}
+			}
+		}
+		if !isReceived(r.Code) {
 			continue
 		}
 		for _, k := range s.sent[r.Obj] {
