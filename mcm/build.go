@@ -285,7 +285,7 @@ func (b *builder) findUses() {
 				from, to := b.reached(life(r))
 				for c := from; c < to; c++ {
 					b.uses[c].by(t)
-					b.uses[c].ordered = true
+					b.uses[c].ordered, b.uses[c].written = true, true
 				}
 			} else if at, ok := b.otherCell(r); ok {
 				b.uses[at].by(t)
