@@ -138,6 +138,9 @@ var AddedAnnotations = []string{
 	"TryRLocked(lock unsafe.Pointer)",
 	"RUnlocking(lock unsafe.Pointer)",
 	"AcquireByChance(addr unsafe.Pointer)",
+	"Change(state unsafe.Pointer)",
+	"Observe(state unsafe.Pointer)",
+	"Step(state unsafe.Pointer)",
 	"CompareAndSwapInt32(addr *int32, old, new int32) bool",
 	"AddInt32(addr *int32, delta int32) int32",
 }
