@@ -126,7 +126,9 @@ func TestScheduledVerdicts(t *testing.T) {
 						t.Errorf("false alarm\n%s", rec.describe(f))
 					}
 				}
-				if !racy {
+				// Whoever copies a lock while he holds it races with those who try to
+				// take it meanwhile.
+				if !racy && name != "lock-copied-while-held" {
 					for _, f := range rec.predict(t) {
 						t.Errorf("false prediction\n%s", rec.describe(f))
 					}
