@@ -508,7 +508,7 @@ func (b *builder) findValues() {
 			break
 		}
 	}
-	if !any || b.controlFlow {
+	if !any {
 		return
 	}
 	b.values = map[valueKey][]order.Node{}

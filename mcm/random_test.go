@@ -30,7 +30,7 @@ func randomShape(rng *rand.Rand, events int) shape {
 	case 3:
 		s.wild = true
 	case 4:
-		s.branches, s.values = true, false
+		s.branches = true
 	}
 	return s
 }
