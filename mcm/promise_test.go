@@ -35,6 +35,7 @@ var kinds = []struct {
 	{"wait groups", []string{"add", "done", "done", "wait"}},
 	{"atomics", []string{"load", "load", "store", "increase", "swap", "swap"}},
 	{"locks", []string{"section", "section", "shared section"}},
+	{"nested locks", []string{"section", "nested sections"}},
 	{"all", []string{"send", "receive", "try", "any", "close", "add", "done", "wait", "load", "store", "increase", "swap", "section", "shared section"}},
 }
 
@@ -72,6 +73,13 @@ func randomProgram(rng *rand.Rand, operations []string) program {
 				}
 				add(statement{do: strings.Replace(section, "lock", "unlock", 1), which: s.which})
 				room--
+			case "nested sections":
+				add(statement{do: "lock", which: s.which})
+				add(statement{do: "lock", which: 1 - s.which})
+				access()
+				add(statement{do: "unlock", which: s.which})
+				add(statement{do: "unlock", which: 1 - s.which})
+				room -= 2
 			case "shared section":
 				add(statement{do: shared})
 				access()
@@ -208,15 +216,61 @@ func (p program) execute(t *testing.T, s racefuzz.Strategy, seed uint64, options
 	return x
 }
 
+// isStep reports whether events with an op are, or are part of, steps of their own.
+func isStep(op heisen.Op) bool { return op != heisen.Begin && op != heisen.End && op != heisen.Branch }
+
+// decided returns the execution with a Branch event for each time that a goroutine has
+// looked whether to make a statement.
+func (x *execution) decided(p program) *execution {
+	y := &execution{result: x.result}
+	add := func(r heisen.Record, step int) {
+		y.events = append(y.events, r)
+		y.step = append(y.step, step)
+	}
+	at := map[int]int{} // by goroutine: its next statement
+	for i, r := range x.events {
+		var g, k int
+		if _, err := fmt.Sscanf(x.result.Symbols.Site(r.Loc).String(), "%d.%d", &g, &k); err == nil && isStep(r.Code) {
+			for ; at[g] <= k; at[g]++ {
+				if p[g][at[g]].if1 {
+					add(heisen.Record{Code: heisen.Branch, TID: r.TID}, 0)
+				}
+			}
+		}
+		add(r, x.step[i])
+	}
+	return y
+}
+
 // places returns where each goroutine has made its steps.
 func (x *execution) places() map[heisen.Thread][]string {
 	places := map[heisen.Thread][]string{}
 	for i, r := range x.events {
-		if r.Code != heisen.Begin && r.Code != heisen.End && x.step[i] > len(places[r.TID]) {
+		if isStep(r.Code) && x.step[i] > len(places[r.TID]) {
 			places[r.TID] = append(places[r.TID], x.result.Symbols.Site(r.Loc).String())
 		}
 	}
 	return places
+}
+
+// passages returns one between any two successive accesses of a goroutine to a variable.
+func (x *execution) passages() (list []Passage) {
+	type key struct {
+		thread heisen.Thread
+		object heisen.Object
+	}
+	last := map[key]int{}
+	for i, r := range x.events {
+		if !r.Code.IsAccess() {
+			continue
+		}
+		k := key{r.TID, r.Obj}
+		if entry, ok := last[k]; ok {
+			list = append(list, Passage{Section: len(list), Entry: entry, End: i})
+		}
+		last[k] = i
+	}
+	return list
 }
 
 // script returns who makes the steps of a witness. A step is made when it changes a
@@ -228,7 +282,7 @@ func (x *execution) script(w *Witness) (script []uint32) {
 	}
 	events := map[step][]int{} // of the whole execution
 	for i, r := range x.events {
-		if r.Code != heisen.Begin && r.Code != heisen.End {
+		if isStep(r.Code) {
 			s := step{r.TID, x.step[i]}
 			events[s] = append(events[s], i)
 		}
@@ -259,6 +313,7 @@ type scripted struct {
 	last   []uint32
 	bits   uint64
 	failed bool
+	ready  []uint32 // who could go on when it was last asked
 }
 
 func (s *scripted) Start(uint64)   {}
@@ -271,26 +326,27 @@ func (s *scripted) Random(n uint64) uint64 {
 }
 
 func (s *scripted) Next(tasks []racefuzz.Task, _ uint32) int {
+	s.ready = s.ready[:0]
+	for i := range tasks {
+		s.ready = append(s.ready, tasks[i].ID)
+	}
 	list := &s.script
 	if len(*list) == 0 {
 		list = &s.last
 	}
-	if len(*list) > 0 {
-		next := (*list)[0]
-		*list = (*list)[1:]
-		for i := range tasks {
-			if tasks[i].ID == next {
-				return i
-			}
-		}
+	if len(*list) == 0 {
+		return 0
 	}
-	s.failed = true
-	return 0
+	next := (*list)[0]
+	*list = (*list)[1:]
+	i := slices.Index(s.ready, next)
+	s.failed = s.failed || i < 0
+	return max(i, 0)
 }
 
 // shows reports whether there is an execution in which the steps of a witness are made
-// in its order, and then both accesses.
-func (p program) shows(t *testing.T, x *execution, w *Witness) bool {
+// in its order, and then the last ones; or, if these wait for each other, none of them.
+func (p program) shows(t *testing.T, x *execution, w *Witness, waits bool) bool {
 	want := x.places()
 	script := x.script(w)
 	var last []uint32
@@ -299,8 +355,15 @@ func (p program) shows(t *testing.T, x *execution, w *Witness) bool {
 	}
 	for bits := range uint64(16) {
 		s := &scripted{script: script, last: last, bits: bits}
-		y := p.execute(t, s, 0, racefuzz.Limit(uint64(len(script)+len(last))))
+		steps := len(script) + len(last)
+		if waits {
+			s.last, steps = nil, len(script)+1 // to see who can go on
+		}
+		y := p.execute(t, s, 0, racefuzz.Limit(uint64(steps)))
 		good := !s.failed && len(s.script)+len(s.last) == 0
+		if waits && y.result.Outcome != racefuzz.Deadlocked {
+			good = good && !slices.ContainsFunc(s.ready, func(id uint32) bool { return slices.Contains(last, id) })
+		}
 		for thread, places := range y.places() {
 			good = good && len(places) <= len(want[thread]) && slices.Equal(places, want[thread][:len(places)])
 		}
@@ -317,7 +380,7 @@ func (x *execution) races() map[[2]string]bool {
 	pairs := map[[2]string]bool{}
 	var list []*heisen.Record
 	for i := range x.events {
-		if r := &x.events[i]; r.Code != heisen.Begin && r.Code != heisen.End { // which come along with the step before
+		if r := &x.events[i]; isStep(r.Code) {
 			list = append(list, r)
 		}
 	}
@@ -356,7 +419,8 @@ func TestPromise(t *testing.T) {
 	for k, kind := range kinds {
 		t.Run(kind.name, func(t *testing.T) {
 			t.Parallel()
-			programs, predicted, hidden, enumerated := 0, 0, 0, 0
+			programs, predicted, hidden, enumerated, decided := 0, 0, 0, 0, 0
+			deadlocks, intrusions := 0, 0
 			for seed := range uint64(count(t, 150)) {
 				rng := rand.New(rand.NewPCG(seed, uint64(k)))
 				p := randomProgram(rng, kind.operations)
@@ -370,36 +434,65 @@ func TestPromise(t *testing.T) {
 				}
 				for try := range uint64(3) {
 					x := p.execute(t, racefuzz.RandomWalk(), 10*seed+try)
-					w := Window{Records: x.events}
-					m, err := NewModel(w)
-					if err != nil {
-						t.Fatal(err)
-					}
-					seen := x.races()
-					for i, j := range m.Pairs() {
-						verdict, witness, err := m.Race(i, j)
+					check := func(x *execution, options ...Option) (races int) {
+						w := Window{Records: x.events, Passages: x.passages()}
+						m, err := NewModel(w, options...)
 						if err != nil {
-							t.Fatalf("seed %d: %v", seed, err)
+							t.Fatal(err)
 						}
-						if verdict != Possible {
-							continue
+						seen := x.races()
+						for i, j := range m.Pairs() {
+							verdict, witness, err := m.Race(i, j)
+							if err != nil {
+								t.Fatalf("seed %d: %v", seed, err)
+							}
+							if verdict != Possible {
+								continue
+							}
+							at := x.pair(&x.events[i], &x.events[j])
+							if all && !real[at] {
+								t.Fatalf("seed %d, %d: %v is predicted (%v), and no execution has it\n%v%s", seed, try, at, witness.Order, p, show(&w))
+							}
+							if !p.shows(t, x, witness, false) {
+								t.Fatalf("seed %d, %d: %v is predicted, and %v cannot be\n%v%s", seed, try, at, witness.Order, p, show(&w))
+							}
+							if races++; !seen[at] {
+								hidden++
+							}
 						}
-						at := x.pair(&x.events[i], &x.events[j])
-						if all && !real[at] {
-							t.Fatalf("seed %d, %d: %v is predicted (%v), and no execution has it\n%v%s", seed, try, at, witness.Order, p, show(&w))
+						predicted += races
+						others := func(waits bool) func(candidate) {
+							return func(c candidate) {
+								switch verdict, witness, err := m.ask(c); {
+								case err != nil:
+									t.Fatalf("seed %d: %v", seed, err)
+								case verdict != Possible:
+								case !p.shows(t, x, witness, waits):
+									t.Fatalf("seed %d, %d: %v is predicted, and %v cannot be\n%v%s", seed, try, c.at, witness.Order, p, show(&w))
+								case waits:
+									deadlocks++
+								default:
+									intrusions++
+								}
+							}
 						}
-						if !p.shows(t, x, witness) {
-							t.Fatalf("seed %d, %d: %v is predicted, and %v cannot be\n%v%s", seed, try, at, witness.Order, p, show(&w))
-						}
-						predicted++
-						if !seen[at] {
-							hidden++
-						}
+						m.deadlocks(func(places) bool { return true }, others(true))
+						left := 10
+						m.intrusions(func(places) bool { left--; return left > 0 }, others(false))
+						return races
+					}
+					without := check(x)
+					switch with := check(x.decided(p), ControlFlow()); {
+					case with < without:
+						t.Fatalf("seed %d, %d: %d races are predicted with control flow, %d without\n%v", seed, try, with, without, p)
+					case with > without:
+						decided++
 					}
 				}
 			}
-			t.Logf("%d programs, of %d all executions; %d races predicted, %d of them not next to each other as observed", programs, enumerated, predicted, hidden)
-			if programs > 20 && (hidden == 0 || enumerated == 0) {
+			t.Logf("%d programs, of %d all executions; %d races predicted, %d of them not next to each other as observed; %d executions have more with control flow; %d deadlocks; %d times somebody came in between",
+				programs, enumerated, predicted, hidden, decided, deadlocks, intrusions)
+			if programs > 20 && (hidden == 0 || enumerated == 0 || decided == 0) {
 				t.Error("nothing is predicted")
 			}
 		})
