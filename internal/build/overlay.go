@@ -217,8 +217,8 @@ var patches = []struct {
 		replaceCalls("Pool.Get", "race.Acquire(poolRaceAddr(x))", "race.AcquireByChance(poolRaceAddr(x))", 1),
 	}},
 	{"syscall/syscall_unix.go", []patch{
-		replaceCalls("Read", "race.Acquire(unsafe.Pointer(&ioSync))", "race.Input(unsafe.Pointer(&ioSync))", 1),
-		replaceCalls("Pread", "race.Acquire(unsafe.Pointer(&ioSync))", "race.Input(unsafe.Pointer(&ioSync))", 1),
+		replaceCalls("Read", "race.Acquire(unsafe.Pointer(&ioSync))", "race.Input(unsafe.Pointer(&ioSync), fd)", 1),
+		replaceCalls("Pread", "race.Acquire(unsafe.Pointer(&ioSync))", "race.Input(unsafe.Pointer(&ioSync), -1)", 1), // at a place of its own
 	}},
 	// It runs on the little stack that is left below assembly, and writes to what is
 	// its caller's alone.

@@ -130,7 +130,7 @@ var AddedAnnotations = []string{
 	"Task(name string)",
 	"Locking(lock unsafe.Pointer)",
 	"Synchronizing(on unsafe.Pointer)",
-	"Input(addr unsafe.Pointer)",
+	"Input(addr unsafe.Pointer, file int)",
 	"Locked(lock unsafe.Pointer)",
 	"TryLocked(lock unsafe.Pointer)",
 	"Unlocking(lock unsafe.Pointer)",

@@ -41,6 +41,22 @@ func heisenKeep(gp *g, op uint64, state unsafe.Pointer, fp uintptr) {
 	heisenSync(h, op, uintptr(state), fp)
 }
 
+// heisenFiles is the state of the file with the descriptor 0: how far it has been read.
+// It and those that follow are no addresses that a Go program can have.
+const heisenFiles = 1 << 54
+
+// heisenKeepFile records that the current goroutine has read the next that there is in a
+// file.
+//
+//go:nosplit
+func heisenKeepFile(file uintptr) {
+	gp := getg()
+	h := (*heisenG)(unsafe.Pointer(gp.racectx))
+	if heisenKeeping() && h != nil && !h.mute && gp.raceignore == 0 {
+		heisenSync(h, heisenOpStep, heisenFiles+file, getcallerfp())
+	}
+}
+
 // heisenSlotted reports whether each place in a channel's buffer is an object.
 //
 //go:nosplit

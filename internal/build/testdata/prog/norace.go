@@ -160,6 +160,36 @@ func noRaces() map[string]func() {
 					}
 			})
 		},
+		"rest-of-a-file": func() {
+			rounds(func() (f, g func()) {
+				x, mu := new(int), new(sync.Mutex)
+				in, out, err := os.Pipe()
+				if err != nil {
+					panic(err)
+				}
+				out.WriteString("ab")
+				out.Close()
+				next := func() byte {
+					var b [1]byte
+					in.Read(b[:])
+					return b[0]
+				}
+				return func() {
+						mu.Lock()
+						if next() == 'a' {
+							*x++
+						}
+						mu.Unlock()
+					}, func() {
+						mu.Lock()
+						got := next()
+						mu.Unlock()
+						if got == 'b' {
+							*x++
+						}
+					}
+			})
+		},
 		"nil-locks": func() {
 			// What panics in a lock must not keep what comes after from being recorded.
 			x, mu := new(int), new(sync.Mutex)
