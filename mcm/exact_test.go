@@ -101,7 +101,7 @@ func TestExact(t *testing.T) {
 // if all of them mattered, or if it had to be the very writes.
 func TestControlFlowExact(t *testing.T) {
 	more := map[string]int{}
-	for seed := range count(t, 1500) {
+	for seed := range count(t, 600) {
 		rng := rand.New(rand.NewPCG(uint64(seed), 9))
 		s := shape{threads: 2 + rng.IntN(2), events: 6 + rng.IntN(8), vars: 1 + rng.IntN(2), locks: 1, values: true, branches: true,
 			atomics: rng.IntN(3) == 0, ranges: rng.IntN(4) == 0, messages: rng.IntN(4) == 0}

@@ -153,7 +153,7 @@ func TestBetweenExact(t *testing.T) {
 // enumeration of all orders in which the remote access does not come before the entry.
 func TestIntrusionsExact(t *testing.T) {
 	possible, impossible := 0, 0
-	for seed := range count(t, 3000) {
+	for seed := range count(t, 1000) {
 		rng := rand.New(rand.NewPCG(uint64(seed), 8))
 		s := shape{threads: 2 + rng.IntN(2), events: 10, vars: 1, locks: 1, values: rng.IntN(2) == 0, atomics: rng.IntN(3) == 0,
 			messages: rng.IntN(3) == 0, ranges: rng.IntN(4) == 0, lives: rng.IntN(6) == 0}
