@@ -66,6 +66,7 @@ type syncUse struct {
 	queue         int32 // of the message, plus one
 	grips         []openGrip
 	freed         []freed
+	changes       []order.Node
 }
 
 // freed is that another thread ended a thread's hold of a lock.
@@ -228,7 +229,12 @@ func isLockOp(op heisen.Op) bool {
 	return false
 }
 
-func isMessage(op heisen.Op) bool { return op == heisen.Send || op == heisen.Receive }
+func isMessage(op heisen.Op) bool { return isSent(op) || isReceived(op) }
+
+// isSent and isReceived report on which side of a message an op is: those of one keep
+// their order with those of the other.
+func isSent(op heisen.Op) bool     { return op == heisen.Send || op == heisen.Change }
+func isReceived(op heisen.Op) bool { return op == heisen.Receive || op == heisen.Observe }
 
 func isLife(op heisen.Op) bool { return op == heisen.Alloc || op == heisen.Free }
 
@@ -279,7 +285,7 @@ func (b *builder) findUses() {
 				from, to := b.reached(life(r))
 				for c := from; c < to; c++ {
 					b.uses[c].by(t)
-					b.uses[c].ordered = true
+					b.uses[c].ordered, b.uses[c].written = true, true
 				}
 			} else if at, ok := b.otherCell(r); ok {
 				b.uses[at].by(t)
@@ -502,7 +508,7 @@ func (b *builder) findValues() {
 			break
 		}
 	}
-	if !any || b.controlFlow {
+	if !any {
 		return
 	}
 	b.values = map[valueKey][]order.Node{}
@@ -806,11 +812,18 @@ func (b *builder) synchronise(r *heisen.Record, n order.Node, t int32) {
 		b.acquire(s, r.Obj, t, shared, n)
 	case heisen.Release, heisen.ReleaseShared:
 		b.release(s, t, shared, n)
-	case heisen.Send:
+	case heisen.Send, heisen.Change:
 		q := b.queue(s)
+		if r.Code == heisen.Change {
+			s.changes = append(s.changes, n)
+		} else {
+			for i := len(s.changes) - 1; i >= 0; i-- {
+				b.edge(s.changes[i], n)
+			}
+		}
 		b.message[n], b.rank[n] = q, int32(len(b.messages[q].sends))
 		b.messages[q].sends = append(b.messages[q].sends, n)
-	case heisen.Receive:
+	case heisen.Receive, heisen.Observe:
 		q := b.queue(s)
 		sends := b.messages[q].sends
 		b.message[n], b.rank[n] = q, int32(len(sends))

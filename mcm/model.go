@@ -81,6 +81,10 @@ type read struct {
 	hard bool         // what it saw comes before it in any case: an edge
 }
 
+// choice reports whether there is more than one write that the read may see, or what was
+// there before the window and a write.
+func (r *read) choice() bool { return len(r.same) > 0 || r.init && r.saw != none }
+
 // accepts reports whether the read may see the write w.
 func (r *read) accepts(w order.Node) bool {
 	if w == r.saw {

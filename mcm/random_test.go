@@ -30,7 +30,7 @@ func randomShape(rng *rand.Rand, events int) shape {
 	case 3:
 		s.wild = true
 	case 4:
-		s.branches, s.values = true, false
+		s.branches = true
 	}
 	return s
 }
@@ -164,8 +164,13 @@ func randomWindow(rng *rand.Rand, s shape) (*Window, *heisen.Symbols) {
 				continue
 			}
 			r.Code, r.Obj = heisen.Send, messageBase
-			if rng.IntN(2) == 0 {
+			switch rng.IntN(6) {
+			case 0, 1:
 				r.Code = heisen.Receive
+			case 2:
+				r.Code = heisen.Observe
+			case 3:
+				r.Code = heisen.Change
 			}
 			if s.wild && rng.IntN(3) == 0 {
 				r.Obj = lockBase

@@ -466,6 +466,9 @@ func (m *merger) sync(g *goroutine, op, arg uint64, site heisen.Site) error {
 	case opEnd:
 		r := m.emit(g)
 		r.Code, r.Obj = heisen.Send, collector
+	case opStep:
+		r := m.emit(g)
+		r.Code, r.Obj, r.Loc = heisen.Observe, heisen.Object(arg), site
 	}
 	r := m.emit(g)
 	r.Code, r.Obj, r.Loc = eventOps[op], heisen.Object(arg), site

@@ -38,8 +38,11 @@ const (
 	opHide             = 29
 	opReveal           = 30
 	opShade            = 31
+	opChange           = 32
+	opObserve          = 33
+	opStep             = 34
 
-	numOps = 32
+	numOps = 35
 )
 
 const (
@@ -107,6 +110,7 @@ var recordWords = [256]uint8{
 	opReadAgain: 2, opWriteAgain: 2,
 	opTryAcquire: 3, opTryAcquireShared: 3, opChanceReceive: 3,
 	opOverlap: 6, opHide: 4, opReveal: 3, opShade: 1,
+	opChange: 3, opObserve: 3, opStep: 3,
 }
 
 // eventOps maps the recorder's ops to those of events.
@@ -123,4 +127,5 @@ var eventOps = [numOps]heisen.Op{
 	opSend:          heisen.Send, opReceive: heisen.Receive,
 	opFork: heisen.Fork, opEnd: heisen.End,
 	opHide: heisen.Hide, opReveal: heisen.Reveal,
+	opChange: heisen.Change, opObserve: heisen.Observe, opStep: heisen.Change,
 }

@@ -614,14 +614,18 @@ func race_Synchronizing(on unsafe.Pointer) {
 	}
 }
 
-// race_Input comes after something was read from outside of the program. It orders the
-// read after all writes to anything.
+// race_Input comes after something was read from outside of the program: the next that
+// there is in a file, or, if that is -1, what is anywhere. It orders the read after all
+// writes to anything.
 //
 //go:linkname race_Input internal/race.Input
 //go:nosplit
-func race_Input(addr unsafe.Pointer) {
+func race_Input(addr unsafe.Pointer, file int) {
 	heisenOutside(heisenByInput)
 	race_AcquireByChance(addr)
+	if file >= 0 {
+		heisenKeepFile(uintptr(file))
+	}
 }
 
 //go:linkname race_Locked internal/race.Locked

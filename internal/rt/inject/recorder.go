@@ -52,6 +52,10 @@ type heisenG struct {
 	released uint32
 	locks    [heisenMaxReleased]heisenReleased // the first so many are released locks
 
+	// The latest try of channels that failed; see states.go.
+	tried               uintptr
+	triedAt, triedWords uint64
+
 	noise uint64 // state of the generator of random numbers
 	wait  bool   // it is to wait
 

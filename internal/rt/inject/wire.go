@@ -53,6 +53,11 @@ const (
 	heisenOpHide   = 29 // arg: address of the function; words 1 and 2 as 9; word 3: number of a set of objects
 	heisenOpReveal = 30 // as 9
 	heisenOpShade  = 31 // arg: whether what comes next is of hidden code; it is recorded on demand
+
+	// as 9, of states; see states.go
+	heisenOpChange  = 32
+	heisenOpObserve = 33
+	heisenOpStep    = 34 // both: it depends on the steps before
 )
 
 // A message is a header of four 32-bit words (kind, buffer, length of the
