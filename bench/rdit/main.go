@@ -81,6 +81,8 @@ func measure() error {
 	runs := flag.Int("runs", 3, "runs that a time is the least of")
 	truth := flag.Int("truth", 8, "how many `times` as long mcm's windows are for the truth")
 	limit := flag.Int("limit", rt.DefaultReach, "objects that a hidden call reaches at most")
+	count := flag.Int("count", 1, "how often a client does its work where it is timed")
+	tables := flag.String("tables", "races,costs", "which of the `tables` to make")
 	flag.Parse()
 	chosen, err := regexp.Compile(*pattern)
 	if err != nil {
@@ -100,6 +102,9 @@ func measure() error {
 		}
 		hidden := rt.Hidden{Packages: b.hidden, Limit: *limit}
 		for _, once := range []bool{false, true} {
+			if !strings.Contains(*tables, "races") {
+				break
+			}
 			hidden, name := hidden, s.name
 			if hidden.Once = once; once {
 				name = "once"
@@ -110,7 +115,10 @@ func measure() error {
 			}
 			races = append(races, name+"\t"+row)
 		}
-		row, err := b.cost(hidden, *runs)
+		if !strings.Contains(*tables, "costs") {
+			continue
+		}
+		row, err := b.cost(hidden, *runs, *count)
 		if err != nil {
 			return fmt.Errorf("%s: %w", s.name, err)
 		}
@@ -205,13 +213,13 @@ func fetch(ctx context.Context, module, to, dir string) error {
 
 // watch runs the client and detectors on what it does. It returns how long the
 // client took.
-func (p *program) watch(hidden *rt.Hidden, with func(*heisen.Symbols) []heisen.Detector) (events uint64, took time.Duration, err error) {
+func (p *program) watch(hidden *rt.Hidden, count int, with func(*heisen.Symbols) []heisen.Detector) (events uint64, took time.Duration, err error) {
 	l, err := rt.Listen()
 	if err != nil {
 		return 0, 0, err
 	}
 	defer l.Close()
-	cmd := exec.Command(p.path, "-test.run="+p.run, "-test.count=1")
+	cmd := exec.Command(p.path, "-test.run="+p.run, fmt.Sprint("-test.count=", count))
 	cmd.Dir = p.dir
 	cmd.Env = append(cmd.Environ(), l.Env())
 	var said bytes.Buffer
@@ -253,7 +261,7 @@ func (p *program) compare(hidden rt.Hidden, longer int) (row string, err error) 
 		predictors = append(predictors, d)
 		return d
 	}
-	events, _, err := p.watch(&hidden, func(symbols *heisen.Symbols) []heisen.Detector {
+	events, _, err := p.watch(&hidden, 1, func(symbols *heisen.Symbols) []heisen.Detector {
 		counts.symbols = symbols
 		const window = 2000
 		return []heisen.Detector{
@@ -297,34 +305,34 @@ func (p *program) compare(hidden rt.Hidden, longer int) (row string, err error) 
 }
 
 // cost makes a row of the table of costs: the least times, and sizes in events.
-func (p *program) cost(hidden rt.Hidden, runs int) (row string, err error) {
+func (p *program) cost(hidden rt.Hidden, runs, count int) (row string, err error) {
 	asIs, all, bare, pairs, once := time.Hour, time.Hour, time.Hour, time.Hour, time.Hour
 	var events uint64
 	none := func(*heisen.Symbols) []heisen.Detector { return nil }
 	for range runs {
 		start := time.Now()
-		if err := command(p.dir, exec.Command(p.plain, "-test.run="+p.run)); err != nil {
+		if err := command(p.dir, exec.Command(p.plain, "-test.run="+p.run, fmt.Sprint("-test.count=", count))); err != nil {
 			return "", err
 		}
 		asIs = min(asIs, time.Since(start))
-		_, took, err := p.watch(nil, none)
+		_, took, err := p.watch(nil, count, none)
 		if err != nil {
 			return "", err
 		}
 		all = min(all, took)
 		unbounded := hidden
 		unbounded.Limit = 1 // nothing is followed
-		if _, took, err = p.watch(&unbounded, none); err != nil {
+		if _, took, err = p.watch(&unbounded, count, none); err != nil {
 			return "", err
 		}
 		bare = min(bare, took)
-		if events, took, err = p.watch(&hidden, none); err != nil {
+		if events, took, err = p.watch(&hidden, count, none); err != nil {
 			return "", err
 		}
 		pairs = min(pairs, took)
 		quick := hidden
 		quick.Once = true
-		if _, took, err = p.watch(&quick, none); err != nil {
+		if _, took, err = p.watch(&quick, count, none); err != nil {
 			return "", err
 		}
 		once = min(once, took)

@@ -206,29 +206,20 @@ func (s *Stream) addReach(id uint32, words []uint64) error {
 	return nil
 }
 
-// addUnion defines a set of objects as the union of others.
-func (s *Stream) addUnion(id uint32, words []uint64) error {
-	if int(id) != len(s.reach) {
-		return s.corrupt("set %d of objects", id)
-	}
-	var spans []heisen.Span
-	for _, part := range words {
-		if part >= uint64(len(s.reach)) {
-			return s.corrupt("unknown set %d of objects", part)
-		}
-		spans = append(spans, s.syms.Reach(s.reach[part])...)
-	}
-	s.reach = append(s.reach, s.syms.AddReach(heisen.NewObjects(spans...)))
-	return nil
-}
-
 // hide emits the call of a hidden function.
-func (m *merger) hide(g *goroutine, function uint64, site heisen.Site, reach uint64) error {
-	if reach >= uint64(len(m.s.reach)) {
+func (m *merger) hide(g *goroutine, function uint64, site heisen.Site, stamp, reach uint64) error {
+	var set heisen.Reach
+	switch {
+	case reach == follow:
+		set = m.s.graph.reach(m.s.syms, g.roots, stamp)
+	case reach < uint64(len(m.s.reach)):
+		set = m.s.reach[reach]
+	default:
 		return m.s.corrupt("unknown set %d of objects", reach)
 	}
+	g.roots = g.roots[:0]
 	r := m.emit(g)
-	r.Code, r.Obj, r.Loc, r.Val = heisen.Hide, heisen.Object(function), site, uint64(m.s.reach[reach])
+	r.Code, r.Obj, r.Loc, r.Val = heisen.Hide, heisen.Object(function), site, uint64(set)
 	if off := function - m.s.hello.text; off < m.s.hello.size && !m.s.called[uint32(off)] {
 		m.s.called[uint32(off)] = true
 		m.s.unsaid = append(m.s.unsaid, uint32(off))

@@ -42,8 +42,9 @@ const (
 	opHide             = 29
 	opReveal           = 30
 	opShade            = 31
+	opRoot             = 32
 
-	numOps = 32
+	numOps = 33
 )
 
 const (
@@ -59,7 +60,7 @@ const (
 	msgMeeting   = 10
 	msgChoices   = 11
 	msgReach     = 12
-	msgUnion     = 13
+	msgObjects   = 13
 
 	executionWords = 5
 
@@ -70,7 +71,11 @@ const (
 	hiddenShow = 1
 	hiddenOnce = 2
 
-	version     = 4
+	treeMore  = 1 << 63
+	treeUntil = ^uint64(0)
+	follow    = 1<<32 - 1 // in place of the number of a set
+
+	version     = 5
 	wantFilter  = 1
 	wantMarks   = 2
 	wantCells   = 4
@@ -100,7 +105,7 @@ var recordWords = [256]uint8{
 	opSend: 3, opReceive: 3, opFork: 3, opEnd: 3, opCollected: 3,
 	opReadAgain: 2, opWriteAgain: 2, opReadLate: 3, opWriteLate: 3,
 	opTryAcquire: 3, opTryAcquireShared: 3, opChanceReceive: 3,
-	opOverlap: 6, opHide: 4, opReveal: 3, opShade: 1,
+	opOverlap: 6, opHide: 4, opReveal: 3, opShade: 1, opRoot: 1,
 }
 
 // eventOps maps the recorder's ops to those of events.

@@ -62,15 +62,18 @@ type heisenHiddenState struct {
 	timers   [2]heisenSpan // the functions that set timers
 	timed    uintptr
 
-	lock   uint32 // guards the rest
-	spans  [heisenMaxReach]heisenSpan
-	n      uintptr // of spans
-	full   bool
-	words  uintptr
-	frames [heisenMaxFramed]heisenSpan
-	framed uintptr
-	turn   uint32
-	seen   [1 << heisenReachBits]struct {
+	lock    uint32 // guards the rest
+	spans   [heisenMaxReach]heisenSpan
+	n       uintptr // of spans
+	full    bool
+	words   uintptr
+	frames  [heisenMaxFramed]heisenSpan
+	framed  uintptr
+	roots   [heisenMaxReach]uint32 // of the variables, those of hidden packages
+	rooted  uintptr
+	tracing bool // what is found is what an object points to, see trees.go
+	turn    uint32
+	seen    [1 << heisenReachBits]struct {
 		start uintptr
 		turn  uint32
 	}
@@ -108,6 +111,14 @@ func heisenInitHidden() bool {
 		return false
 	}
 	w.globals = at
+	for i := range w.vars {
+		if w.global(i).size&heisenIsRoot != 0 {
+			if w.rooted < uintptr(len(w.roots)) {
+				w.roots[w.rooted] = uint32(i)
+			}
+			w.rooted++ // more than fit: every call reaches everything
+		}
+	}
 	at += w.vars * unsafe.Sizeof(heisenSpan{})
 	w.prefixes = at
 	w.sets = uintptr(heisenReserve(unsafe.Sizeof(heisenSet{}) << heisenSetBits))
@@ -215,6 +226,7 @@ func heisenSetsTimer(pc uintptr) bool {
 // one that is not known: what it has is not known either. It must run on the system
 // stack; gp is h's goroutine.
 func heisenHide(gp *g, h *heisenG, f *heisenFrame, pc, sp uintptr) {
+	h.settle()
 	h.pairs++
 	f.opened = true
 	if !heisen.on {
@@ -223,7 +235,7 @@ func heisenHide(gp *g, h *heisenG, f *heisenFrame, pc, sp uintptr) {
 	h.depth--
 	var reach uint32
 	if h.depth > 0 {
-		reach = heisenReach(gp, pc, sp)
+		reach = heisenReach(gp, h, pc, sp)
 	}
 	if b := heisenOpen(h, 4); b != nil {
 		p := b.pos
@@ -257,6 +269,7 @@ func (h *heisenG) reveal(d uint32) {
 			continue
 		}
 		h.pairs--
+		h.settle()
 		if !heisen.on {
 			continue
 		}
@@ -289,19 +302,14 @@ func (h *heisenG) shade(hidden bool) {
 
 // heisenReach returns the number of the set of objects that the function at pc may
 // touch that gp has just entered, 0 for all. It must run on the system stack.
-func heisenReach(gp *g, pc, sp uintptr) uint32 {
+func heisenReach(gp *g, h *heisenG, pc, sp uintptr) uint32 {
 	w := &heisenHidden
 	heisenLock(&w.lock)
 	w.begin()
 	w.framed = 0
 	w.gp, w.pc, w.sp = gp, pc, sp
-	if w.vars == 0 {
-		w.data(racedatastart) // all of it, for nobody knows whose is what
-	}
-	for i := range w.vars {
-		if v := w.global(i); v.size&heisenIsRoot != 0 {
-			w.add(v.start, v.size&^heisenIsRoot)
-		}
+	if !heisen.once { // the receiver knows of variables
+		w.variables()
 	}
 	var u unwinder
 	u.initAt(pc, sp, 0, gp, unwindSilentErrors)
@@ -316,7 +324,9 @@ func heisenReach(gp *g, pc, sp uintptr) uint32 {
 	switch {
 	case w.full:
 	case heisen.once:
-		id = w.union()
+		if id = w.graph(); id == heisenFollow {
+			w.putRoots(h)
+		}
 	default:
 		if w.follow(); !w.full {
 			id = w.number()
@@ -324,6 +334,31 @@ func heisenReach(gp *g, pc, sp uintptr) uint32 {
 	}
 	heisenUnlock(&w.lock)
 	return id
+}
+
+// variables adds those of hidden packages.
+func (w *heisenHiddenState) variables() {
+	switch {
+	case w.vars == 0:
+		w.data(racedatastart) // all of it, for nobody knows whose is what
+	case w.rooted > uintptr(len(w.roots)):
+		w.full = true
+	default:
+		for _, i := range w.roots[:w.rooted] {
+			w.data(w.global(uintptr(i)).start)
+		}
+	}
+}
+
+// putRoots records what the call of h that comes next begins with.
+func (w *heisenHiddenState) putRoots(h *heisenG) {
+	for i := range w.n {
+		if b := heisenOpen(h, 1); b != nil {
+			b.words[b.pos] = heisenOpRoot<<heisenOpShift | uint64(w.spans[i].start)
+			h.words++
+			b.commit(b.pos + 1)
+		}
+	}
 }
 
 // begin starts an empty set.
@@ -357,16 +392,11 @@ func (w *heisenHiddenState) live(base uintptr, bits bitvector) {
 
 // scan looks at the words of a span that may have pointers.
 func (w *heisenHiddenState) scan(s heisenSpan) {
-	if heisenInHeap(s.start) {
-		if span := spanOf(s.start); span == nil || span.spanclass.noscan() {
-			return
-		}
-	} else if m := &firstmoduledata; (s.start+s.size <= m.data || s.start >= m.edata) &&
-		(s.start+s.size <= m.bss || s.start >= m.ebss) {
-		return // a variable without pointers
+	if !w.hasPointers(s) {
+		return
 	}
 	n := s.size / goarch.PtrSize
-	if w.words += n; w.words > heisenMaxWords {
+	if w.words += n; w.words > heisenMaxWords && !w.tracing {
 		w.full = true
 		return
 	}
@@ -375,27 +405,32 @@ func (w *heisenHiddenState) scan(s heisenSpan) {
 	}
 }
 
+// hasPointers reports whether an object or variable may have pointers.
+func (w *heisenHiddenState) hasPointers(s heisenSpan) bool {
+	if heisenInHeap(s.start) {
+		span := spanOf(s.start)
+		return span != nil && !span.spanclass.noscan()
+	}
+	m := &firstmoduledata
+	return s.start+s.size > m.data && s.start < m.edata || s.start+s.size > m.bss && s.start < m.ebss
+}
+
 //go:nosplit
 func heisenInHeap(p uintptr) bool { return p-racearenastart < racearenaend-racearenastart }
 
 // word takes p for a pointer and adds the object that it points into, if it does.
 func (w *heisenHiddenState) word(p uintptr) {
-	switch {
-	case heisenInHeap(p):
-		if p-w.gp.stack.lo < w.gp.stack.hi-w.gp.stack.lo {
+	if !heisenShared(p) {
+		return
+	}
+	if p-w.gp.stack.lo < w.gp.stack.hi-w.gp.stack.lo {
+		if !w.tracing {
 			w.stack(p)
-			return
 		}
-		s := spanOf(p)
-		if s == nil || s.state.get() != mSpanInUse || p < s.base() || p >= s.limit {
-			return
-		}
-		base := s.base() + s.objIndex(p)*s.elemsize
-		if !heisenRuntimeOwns(base, s.elemsize) {
-			w.add(base, s.elemsize)
-		}
-	case p-racedatastart < racedataend-racedatastart:
-		w.data(p)
+		return
+	}
+	if o := heisenObjectAt(p); o.size != 0 {
+		w.add(o)
 	}
 }
 
@@ -427,7 +462,12 @@ func heisenRuntimeOwns(base, size uintptr) bool {
 }
 
 // add adds an object that is not in the set yet.
-func (w *heisenHiddenState) add(start, size uintptr) {
+func (w *heisenHiddenState) add(s heisenSpan) {
+	if w.tracing {
+		w.target(s)
+		return
+	}
+	start := s.start
 	mask := uintptr(len(w.seen) - 1)
 	for i := uintptr(heisenHash(uint64(start))) >> (64 - heisenReachBits); ; i++ {
 		e := &w.seen[i&mask]
@@ -437,7 +477,7 @@ func (w *heisenHiddenState) add(start, size uintptr) {
 				return
 			}
 			e.start, e.turn = start, w.turn
-			w.spans[w.n] = heisenSpan{start, size}
+			w.spans[w.n] = s
 			w.n++
 			return
 		}
@@ -449,6 +489,36 @@ func (w *heisenHiddenState) add(start, size uintptr) {
 
 // data adds the variable at p, or what lies between variables that are known.
 func (w *heisenHiddenState) data(p uintptr) {
+	if v := w.variable(p); v.size != 0 {
+		w.add(v)
+	}
+}
+
+// variable returns the variable at p, or what lies between variables that are known,
+// in whole words; an empty one if it is the runtime's.
+func (w *heisenHiddenState) variable(p uintptr) heisenSpan {
+	i := w.search(p)
+	start, end := racedatastart, racedataend
+	if i < w.vars {
+		end = min(end, w.global(i).start)
+	}
+	if i > 0 {
+		v := w.global(i - 1)
+		if v.size&heisenIsOpaque != 0 {
+			return heisenSpan{}
+		}
+		start = v.start
+		if after := start + v.size&^heisenIsRoot; p < after {
+			end = after
+		} else {
+			start = after
+		}
+	}
+	return heisenSpan{start &^ 7, alignUp(end, 8) - start&^7}
+}
+
+// search returns the first of the variables that starts after p.
+func (w *heisenHiddenState) search(p uintptr) uintptr {
 	lo, hi := uintptr(0), w.vars
 	for lo < hi {
 		mid := (lo + hi) / 2
@@ -458,23 +528,13 @@ func (w *heisenHiddenState) data(p uintptr) {
 			hi = mid
 		}
 	}
-	start, end := racedatastart, racedataend
-	if lo < w.vars {
-		end = min(end, w.global(lo).start)
-	}
-	if lo > 0 {
-		v := w.global(lo - 1)
-		if v.size&heisenIsOpaque != 0 {
-			return
-		}
-		start = v.start
-		if after := start + v.size&^heisenIsRoot; p < after {
-			end = after
-		} else {
-			start = after
-		}
-	}
-	w.add(start&^7, alignUp(end, 8)-start&^7)
+	return lo
+}
+
+// isRoot reports whether the variable at p is one of a hidden package.
+func (w *heisenHiddenState) isRoot(p uintptr) bool {
+	i := w.search(p)
+	return i > 0 && w.global(i-1).size&heisenIsRoot != 0
 }
 
 // stack looks at a variable on the goroutine's own stack: nobody else has it, but it

@@ -77,7 +77,7 @@ func heisenDetour(write bool, addr, size, pc, sp uintptr) bool {
 		return size == 1
 	}
 	if heisen.once && write {
-		heisenWritten(addr, size)
+		heisenWrites(addr, heisenWroteWord+min(size/9, 1))
 	}
 	return heisen.hides && heisenIsHidden(sp)
 }
@@ -181,6 +181,9 @@ func racemapshadow(addr unsafe.Pointer, size uintptr) {
 //go:nosplit
 func racemalloc(p unsafe.Pointer, sz uintptr) {
 	gp := getg()
+	if heisen.once {
+		heisenBorn(uintptr(p), sz)
+	}
 	h := (*heisenG)(unsafe.Pointer(gp.racectx))
 	if !heisen.on || heisen.quiet || h == nil || uintptr(p) == gp.stack.lo {
 		return
@@ -229,6 +232,7 @@ func heisenStart(pc, spawnctx uintptr) (ctx uintptr) {
 	systemstack(func() { ctx = uintptr(unsafe.Pointer(heisenNewG())) })
 	child, parent := (*heisenG)(unsafe.Pointer(ctx)), (*heisenG)(unsafe.Pointer(spawnctx))
 	heisenUnwatch(parent)
+	parent.settle()
 	if !heisen.on || parent == nil {
 		child.orphan = true
 		return ctx
@@ -256,6 +260,7 @@ func racectxend(racectx uintptr) {
 		return
 	}
 	h.leave(0)
+	h.settle()
 	heisenUnwatch(h)
 	if h.watch.actives != 0 {
 		heisenLeave(h)
@@ -371,6 +376,13 @@ func racewriterangepc(addr unsafe.Pointer, sz, callerpc, pc uintptr) {
 func heisenAccessPC(op uint64, addr unsafe.Pointer, sz, callerpc, pc uintptr) {
 	if gp := getg(); gp != gp.m.curg || sz == 0 {
 		return // runtime code on a system stack speaks for no goroutine
+	}
+	if heisen.once && op == heisenOpWrite {
+		if sz == 1 { // so maps do
+			heisenWrites(uintptr(addr), heisenWroteMap)
+		} else {
+			heisenWrites(uintptr(addr), heisenWroteWide)
+		}
 	}
 	if heisenSched.on {
 		heisenPointAccess(op == heisenOpWrite, uintptr(addr), sz, heisenAskedAt(callerpc, pc, getcallerfp()))

@@ -60,6 +60,7 @@ const (
 	heisenOpHide   = 29 // arg: address of the function; words 1 and 2 as 9; word 3: number of a set of objects
 	heisenOpReveal = 30 // as 9
 	heisenOpShade  = 31 // arg: whether what comes next is of hidden code; it is recorded on demand
+	heisenOpRoot   = 32 // arg: address of an object that the next hidden call begins with, if its set is heisenFollow
 )
 
 // A message is a header of four 32-bit words (kind, buffer, length of the
@@ -81,14 +82,17 @@ const (
 
 	heisenMsgReach = 12 // buffer: number of a set of objects, from 1; payload: start and size of each, in no order; 0 is all objects
 
-	heisenMsgUnion = 13 // buffer: as of the former; payload: numbers of the sets that it is the union of
+	// What objects point to, see trees.go. Payload: address, size and number of others that
+	// it points to, and their addresses, of each object; or ^0, the stamp before which the
+	// objects since the last were not so, and 0. The object at 0 is hidden packages.
+	heisenMsgObjects = 13
 
 	heisenExecutionWords = 5
 	heisenWatchedWords   = 6
 
 	heisenTaskPlace = 1 << 31 // in the pc of a place: the rest is the number of a task
 
-	heisenVersion = 4
+	heisenVersion = 5
 
 	heisenHiddenShow = 1 // what hidden packages do is recorded, marked
 	heisenHiddenOnce = 2 // see trees.go
