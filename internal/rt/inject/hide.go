@@ -67,6 +67,7 @@ type heisenHiddenState struct {
 	n       uintptr // of spans
 	full    bool
 	words   uintptr
+	walked  uint64 // a sum of what scan has seen
 	frames  [heisenMaxFramed]heisenSpan
 	framed  uintptr
 	roots   [heisenMaxReach]uint32 // of the variables, those of hidden packages
@@ -79,6 +80,8 @@ type heisenHiddenState struct {
 	}
 	gp     *g
 	pc, sp uintptr // of the function that is entered
+
+	closures uintptr // a table of heisenClosures
 
 	sets uintptr // a table of heisenSets
 	ids  uint32
@@ -124,7 +127,8 @@ func heisenInitHidden() bool {
 	w.sets = uintptr(heisenReserve(unsafe.Sizeof(heisenSet{}) << heisenSetBits))
 	m := &firstmoduledata
 	w.kinds = uintptr(heisenReserve((m.etext-m.text)>>heisenKindShift + 1))
-	if w.sets == 0 || w.kinds == 0 {
+	w.closures = uintptr(heisenReserve(unsafe.Sizeof(heisenClosure{}) << heisenClosureBits))
+	if w.sets == 0 || w.kinds == 0 || w.closures == 0 {
 		return false
 	}
 	for i := range m.ftab[:len(m.ftab)-1] {
@@ -328,9 +332,7 @@ func heisenReach(gp *g, h *heisenG, pc, sp uintptr) uint32 {
 			w.putRoots(h)
 		}
 	default:
-		if w.follow(); !w.full {
-			id = w.number()
-		}
+		id = w.closure()
 	}
 	heisenUnlock(&w.lock)
 	return id
@@ -363,11 +365,92 @@ func (w *heisenHiddenState) putRoots(h *heisenG) {
 
 // begin starts an empty set.
 func (w *heisenHiddenState) begin() {
-	w.n, w.words, w.full = 0, 0, false
+	w.n, w.words, w.walked, w.full = 0, 0, 0, false
 	if w.turn++; w.turn == 0 { // what is seen would seem to be of this turn
 		clear(w.seen[:])
 		w.turn = 1
 	}
+}
+
+// heisenClosure is what some roots led to: the objects, and a sum of all their pointers, by
+// which it is seen whether they still do.
+type heisenClosure struct {
+	roots, other uint64 // hashes
+	sum          uint64
+	n            uintptr
+	id           uint32
+	spans        [heisenMaxClosure]heisenSpan
+}
+
+const (
+	heisenMaxClosure  = 1024
+	heisenClosureBits = 8
+)
+
+// closure returns the number of the set of what the objects in spans lead to. As long
+// as none of their pointers has changed, it is what it was.
+func (w *heisenHiddenState) closure() uint32 {
+	var roots, other uint64
+	for i := range w.n {
+		x := heisenHash(uint64(w.spans[i].start) ^ uint64(w.spans[i].size)<<48)
+		roots += x // in any order
+		other += heisenHash(x ^ 0xD6E8FEB86659FD93)
+	}
+	c := (*heisenClosure)(unsafe.Pointer(w.closures + uintptr(roots>>(64-heisenClosureBits))*unsafe.Sizeof(heisenClosure{})))
+	if c.id != 0 && c.roots == roots && c.other == other && c.sum == w.sum(&c.spans[0], c.n) {
+		return c.id
+	}
+	c.id = 0
+	if w.follow(); w.full {
+		return 0
+	}
+	id := w.number()
+	if w.n <= heisenMaxClosure {
+		c.roots, c.other, c.n = roots, other, w.n
+		memmove(unsafe.Pointer(&c.spans), unsafe.Pointer(&w.spans), w.n*unsafe.Sizeof(heisenSpan{}))
+		// What was changed since it was looked at would be missed for good.
+		if c.sum = w.sum(&c.spans[0], c.n); c.sum == w.walked {
+			c.id = id
+		}
+	}
+	return id
+}
+
+// sum sums up the words of n objects in order, as scan does; 0 if some are not there any
+// more.
+func (w *heisenHiddenState) sum(first *heisenSpan, n uintptr) (sum uint64) {
+	for ; n > 0; n-- {
+		s := *first
+		first = (*heisenSpan)(add(unsafe.Pointer(first), unsafe.Sizeof(heisenSpan{})))
+		if heisenInHeap(s.start) {
+			span := spanOf(s.start)
+			if span == nil || span.elemsize != s.size || span.state.get() != mSpanInUse {
+				return 0
+			}
+			if span.spanclass.noscan() {
+				continue
+			}
+		} else if !w.hasPointers(s) {
+			continue
+		}
+		sum = heisenSum(s, sum)
+	}
+	return sum
+}
+
+// heisenSum adds the words of an object that may be pointers to a sum.
+func heisenSum(s heisenSpan, sum uint64) uint64 {
+	for at, end := s.start, s.start+s.size&^7; at < end; at += goarch.PtrSize {
+		if word := atomic.Loaduintptr((*uintptr)(unsafe.Pointer(at))); heisenShared(word) {
+			sum = heisenMix(sum, word)
+		}
+	}
+	return sum
+}
+
+func heisenMix(sum uint64, word uintptr) uint64 {
+	sum = (sum ^ uint64(word)) * 0x9E3779B97F4A7C15
+	return sum ^ sum>>29
 }
 
 // follow adds what the objects in the set point to, and so on.
@@ -401,7 +484,11 @@ func (w *heisenHiddenState) scan(s heisenSpan) {
 		return
 	}
 	for i := uintptr(0); i < n && !w.full; i++ {
-		w.word(atomic.Loaduintptr((*uintptr)(unsafe.Pointer(s.start + i*goarch.PtrSize))))
+		word := atomic.Loaduintptr((*uintptr)(unsafe.Pointer(s.start + i*goarch.PtrSize)))
+		if heisenShared(word) {
+			w.walked = heisenMix(w.walked, word)
+			w.word(word)
+		}
 	}
 }
 

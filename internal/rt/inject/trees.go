@@ -39,7 +39,7 @@ const (
 	heisenWroteWide = 2
 	heisenWroteMap  = 3
 
-	heisenMapDepth = 3 // from a map to its directory, tables and groups
+	heisenMapDepth = 4 // a map, its directory, tables and groups
 
 	// In a message of objects.
 	heisenTreeMore  = 1 << 63    // in the count: these are more targets of the object before
@@ -131,6 +131,9 @@ func heisenWrites(addr, kind uintptr) {
 	if addr-gp.stack.lo < gp.stack.hi-gp.stack.lo {
 		return
 	}
+	if kind == heisenWroteWord && heisenTree(addr) != nil && heisenShared(*(*uintptr)(unsafe.Pointer(addr &^ 7))) {
+		kind = heisenWroteWide // it points to something now, and may not any more
+	}
 	if h := (*heisenG)(unsafe.Pointer(gp.racectx)); h != nil {
 		heisenHasWritten(atomic.Xchguintptr(&h.wrote, addr&^7|kind))
 	} else {
@@ -160,7 +163,7 @@ func heisenHasWritten(wrote uintptr) {
 		return
 	}
 	if kind == heisenWroteWord && !heisenShared(*(*uintptr)(unsafe.Pointer(addr))) {
-		return // it points to nothing; what it pointed to may stay in sets
+		return // it points to nothing, as before
 	}
 	systemstack(func() { heisenDirty(addr, kind) })
 }
@@ -257,8 +260,8 @@ func (w *heisenHiddenState) graph() uint32 {
 		t.end()
 	}
 	for i := range t.loosed {
-		if l := &t.loose[i]; l.sum != heisenSum(l.span) {
-			l.sum = heisenSum(l.span)
+		if l := &t.loose[i]; l.sum != heisenSum(l.span, 0) {
+			l.sum = heisenSum(l.span, 0)
 			t.enqueue(heisenTodo{span: l.span})
 		}
 	}
@@ -286,8 +289,11 @@ func (w *heisenHiddenState) graph() uint32 {
 	for t.head != t.tail && w.words < heisenMaxWords {
 		todo := *t.at(t.head)
 		t.head++
-		if e := heisenTree(todo.span.start); *e == 0 || todo.span.size > heisenMaxWords*goarch.PtrSize {
-			continue // it is not there any more, or left for everything
+		if *heisenTree(todo.span.start) == 0 {
+			continue // it is not there any more
+		}
+		if todo.span.size > heisenMaxWords*goarch.PtrSize && w.hasPointers(todo.span) {
+			continue // to the receiver it leads to everything
 		}
 		t.begin(todo)
 		w.scan(todo.span)
@@ -350,16 +356,9 @@ func (w *heisenHiddenState) visit(s heisenSpan, deep uintptr) {
 			t.gone = true
 			return
 		}
-		t.loose[t.loosed] = heisenLoose{s, heisenSum(s)}
+		t.loose[t.loosed] = heisenLoose{s, heisenSum(s, 0)}
 		t.loosed++
 	}
-}
-
-func heisenSum(s heisenSpan) (sum uint64) {
-	for at := s.start; at+goarch.PtrSize <= s.start+s.size; at += goarch.PtrSize {
-		sum = heisenHash(sum ^ uint64(atomic.Loaduintptr((*uintptr)(unsafe.Pointer(at)))))
-	}
-	return sum
 }
 
 // begin starts to say what an object points to.
