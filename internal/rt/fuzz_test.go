@@ -29,6 +29,9 @@ func FuzzStream(f *testing.F) {
 		message(nil, msgWords, 0, word(opSwitch, 0), 0, word(opBegin, orphan), word(opWrite, 8), 3<<32|1<<31,
 			word(opTurn, 0), 0, word(opWriteLate, 16), 4<<32|0xf5, 5<<32|6, word(opCollected, 1), 1, 1, word(opEnd, 3), 2, 0)))
 	f.Add(executionMessages())
+	f.Add(slices.Concat(message(nil, msgObjects, 0, 0, 0, 1, 64, 64, 8, 1, 128, 128, 16, 1|treeMore, 64, treeUntil, 0, 0),
+		message(nil, msgWords, 0, word(opSwitch, 0), 0, word(opBegin, 1|orphan),
+			word(opRoot, 64), word(opHide, testText), 0, 0, follow, word(opReveal, testText), 1, 0)))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		if len(data) > 16<<10 || accessed(data) > 256<<20 {
 			t.Skip("what this stands for is large")

@@ -397,16 +397,17 @@ func (w *heisenHiddenState) closure() uint32 {
 		other += heisenHash(x ^ 0xD6E8FEB86659FD93)
 	}
 	c := (*heisenClosure)(unsafe.Pointer(w.closures + uintptr(roots>>(64-heisenClosureBits))*unsafe.Sizeof(heisenClosure{})))
-	if c.id != 0 && c.roots == roots && c.other == other && c.sum == w.sum(&c.spans[0], c.n) {
+	again := c.roots == roots && c.other == other
+	if again && c.id != 0 && c.sum == w.sum(&c.spans[0], c.n) {
 		return c.id
 	}
-	c.id = 0
+	c.roots, c.other, c.id = roots, other, 0
 	if w.follow(); w.full {
 		return 0
 	}
 	id := w.number()
-	if w.n <= heisenMaxClosure {
-		c.roots, c.other, c.n = roots, other, w.n
+	if again && w.n <= heisenMaxClosure { // many roots come but once
+		c.n = w.n
 		memmove(unsafe.Pointer(&c.spans), unsafe.Pointer(&w.spans), w.n*unsafe.Sizeof(heisenSpan{}))
 		// What was changed since it was looked at would be missed for good.
 		if c.sum = w.sum(&c.spans[0], c.n); c.sum == w.walked {
