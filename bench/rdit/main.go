@@ -10,6 +10,13 @@
 // all racy pairs of places of the run as it was, for prediction (mcm) these and all
 // that mcm predicts there. What is not in the truth is a false alarm.
 //
+// Of two goroutines that increment a variable, happens-before has up to three pairs of
+// places: the first one's write and the second one's read, both writes, and the first
+// one's read and the second one's write. In the maximal causal model there is but the
+// first of these, for the second goroutine writes after it has read what the first one
+// wrote. So mcm has fewer pairs of the same races. It has none of accesses that are
+// further apart than its windows.
+//
 // What hidden packages do takes up room in windows. For the truth mcm's are
 // therefore longer, by -truth, so that they reach as far as the others; a pair that
 // it still misses would count as a false alarm, not as none. The last column is how
@@ -42,6 +49,7 @@ import (
 	"github.com/heisen-go/heisen/internal/build"
 	"github.com/heisen-go/heisen/internal/rt"
 	"github.com/heisen-go/heisen/mcm"
+	"github.com/heisen-go/heisen/trace"
 	"github.com/heisen-go/heisen/vclock"
 )
 
@@ -65,6 +73,8 @@ var subjects = []subject{
 	{"conc", "github.com/sourcegraph/conc", "v0.3.0", "pool", []string{"github.com/sourcegraph/conc/..."}, "conc_client_test.go", "^TestClient$"},
 	{"btree", "github.com/google/btree", "v1.1.3", ".", []string{"github.com/google/btree"}, "btree_client_test.go", "^TestClient$"},
 	{"pond", "github.com/alitto/pond/v2", "v2.6.0", ".", []string{"github.com/alitto/pond/v2/internal/future", "github.com/alitto/pond/v2/internal/linkedbuffer"}, "", "^TestResult"},
+	{"pond-client", "github.com/alitto/pond/v2", "v2.6.0", ".", []string{"github.com/alitto/pond/v2/..."}, "pond_client_test.go", "^TestClient$"},
+	{"ristretto-client", "github.com/dgraph-io/ristretto/v2", "v2.4.0", ".", []string{"github.com/dgraph-io/ristretto/v2", "github.com/dgraph-io/ristretto/v2/z/..."}, "ristretto_client_test.go", "^TestClient$"},
 	{"ristretto", "github.com/dgraph-io/ristretto/v2", "v2.4.0", ".", []string{"github.com/dgraph-io/ristretto/v2/z/..."}, "", "^TestCache(Get|Del|Clear|Set|GetTTL|SetDel)$|^TestPolicy"},
 }
 
@@ -82,6 +92,7 @@ func measure() error {
 	truth := flag.Int("truth", 8, "how many `times` as long mcm's windows are for the truth")
 	limit := flag.Int("limit", rt.DefaultReach, "objects that a hidden call reaches at most")
 	count := flag.Int("count", 1, "how often a client does its work where it is timed")
+	keep := flag.String("keep", "", "write the hidden calls of each client as a trace into this `folder`")
 	tables := flag.String("tables", "races,costs", "which of the `tables` to make")
 	flag.Parse()
 	chosen, err := regexp.Compile(*pattern)
@@ -101,6 +112,12 @@ func measure() error {
 			return fmt.Errorf("%s: %w", s.name, err)
 		}
 		hidden := rt.Hidden{Packages: b.hidden, Limit: *limit}
+		if *keep != "" {
+			if err := b.keep(hidden, filepath.Join(*keep, s.name+".heisen")); err != nil {
+				return fmt.Errorf("%s: %w", s.name, err)
+			}
+			continue
+		}
 		for _, once := range []bool{false, true} {
 			if !strings.Contains(*tables, "races") {
 				break
@@ -124,8 +141,11 @@ func measure() error {
 		}
 		costs = append(costs, s.name+"\t"+row)
 	}
+	if *keep != "" {
+		return nil
+	}
 	w := tabwriter.NewWriter(os.Stdout, 0, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprintln(w, "\tevents\tof hidden code\tpairs\tof everything\tobjects\ttrue\tHB\tfalse\tpairs\tfalse\tpredictable\tmcm\tfalse\tpairs\tfalse\topen\t")
+	fmt.Fprintln(w, "\tevents\tof hidden code\tpairs\tof everything\tobjects\tHB, all\tHB\tfalse\tpairs\tfalse\tmcm, all\tmcm\tfalse\tpairs\tfalse\topen\t")
 	for _, row := range races {
 		fmt.Fprintln(w, row)
 	}
@@ -282,6 +302,7 @@ func (p *program) compare(hidden rt.Hidden, longer int) (row string, err error) 
 	if err := errors.Join(err, refused); err != nil {
 		return "", err
 	}
+	full := len(predictable)
 	maps.Copy(predictable, truth)
 	if os.Getenv("RDIT_VERBOSE") != "" {
 		every := races{}
@@ -304,7 +325,7 @@ func (p *program) compare(hidden rt.Hidden, longer int) (row string, err error) 
 	return fmt.Sprintf("%d\t%d\t%d\t%.1f%%\t%.0f\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t", events, counts.covered, counts.pairs,
 		100*float64(counts.unbounded)/float64(max(counts.pairs, 1)), objects,
 		len(truth), len(plain), plain.beyond(truth), len(paired), paired.beyond(truth),
-		len(predictable), len(predicted), predicted.beyond(predictable),
+		full, len(predicted), predicted.beyond(predictable),
 		len(predictedPaired), predictedPaired.beyond(predictable), unknown), nil
 }
 
@@ -347,6 +368,45 @@ func (p *program) cost(hidden rt.Hidden, runs, count int) (row string, err error
 		return fmt.Sprintf("%s (%+.0f%%)", ms(d), 100*(float64(d)/float64(bare)-1))
 	}
 	return fmt.Sprintf("%s\t%s\t%d\t%s\t%s\t%s\t", ms(asIs), ms(all), events, ms(bare), more(pairs), more(once)), nil
+}
+
+// keep writes a trace of the first hidden calls, with the sets of objects that they
+// reach.
+func (p *program) keep(hidden rt.Hidden, name string) error {
+	f, err := os.Create(name)
+	if err != nil {
+		return err
+	}
+	var w *trace.Writer
+	_, _, err = p.watch(&hidden, 1, func(symbols *heisen.Symbols) []heisen.Detector {
+		made, wrong := trace.NewWriter(f, symbols)
+		if wrong != nil {
+			return nil
+		}
+		w = made
+		return []heisen.Detector{&calls{Detector: w}}
+	})
+	if w != nil {
+		err = errors.Join(err, w.Close())
+	}
+	return errors.Join(err, f.Close())
+}
+
+// keptCalls is how many hidden calls are kept.
+const keptCalls = 500
+
+// calls is a detector that gets the first hidden calls only, each as its Hide.
+type calls struct {
+	heisen.Detector
+	seen int
+}
+
+func (c *calls) Handle(e heisen.Event) {
+	if r := *heisen.AsRecord(e); r.Code == heisen.Hide && c.seen < keptCalls {
+		c.seen++
+		r.Loc, r.Ctx = 0, 0
+		c.Detector.Handle(&r)
+	}
 }
 
 // races are pairs of places, each a file and line.
