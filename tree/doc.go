@@ -113,6 +113,10 @@
 //     accessed: atomicity, accesses that overlap in time (atomrace), values
 //     (maximal causality).
 //
+// MessageOrder drops much more in front of the hybrid detector and Eraser, to
+// which releases of locks are no order. NewSpanFilter is for detectors that
+// report a variable once.
+//
 // # Hidden calls
 //
 // Hidden code may have waited for any access to what it reaches (heisen.Hide). So where
@@ -125,10 +129,6 @@
 // come. What is left are accesses with no event of the thread in between that is
 // handed on: too few to pay. So the command has no filter where calls are hidden, neither
 // this one nor the recorder's.
-//
-// MessageOrder drops much more in front of the hybrid detector and Eraser, to
-// which releases of locks are no order. NewSpanFilter is for detectors that
-// report a variable once.
 //
 // # What became of the thesis' version
 //
