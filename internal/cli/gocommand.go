@@ -160,6 +160,10 @@ func (inv *invocation) hidePackages(ctx context.Context, b *build.Builder) error
 		inv.directives[r.Variable] = r.At
 		inv.hidden.Variables = append(inv.hidden.Variables, r.Variable)
 	}
+	for _, c := range hiding.Constants {
+		inv.directives[c.Variable] = c.At
+		inv.hidden.Constants = append(inv.hidden.Constants, c.Variable)
+	}
 	return nil
 }
 

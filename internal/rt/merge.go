@@ -38,12 +38,13 @@ type goroutine struct {
 	next   uint64   // words received without a gap
 	queue  []uint64 // from head on: of those, what could not be consumed
 	head   int
-	early  []run // what came after a gap, by position
-	forked bool  // its Fork was emitted
-	awake  bool  // its Begin was emitted
-	ready  bool  // it is in merger.ready
-	shaded bool  // what it does is of hidden code
-	ended  bool  // its End was emitted; the state is free
+	early  []run    // what came after a gap, by position
+	forked bool     // its Fork was emitted
+	awake  bool     // its Begin was emitted
+	ready  bool     // it is in merger.ready
+	shaded bool     // what it does is of hidden code
+	roots  []uint64 // what its next hidden call begins with
+	ended  bool     // its End was emitted; the state is free
 
 	cursor  heisen.Cursor
 	context heisen.Context // of cursor, unless stale
@@ -92,7 +93,7 @@ func (m *merger) newGoroutine() *goroutine {
 	}
 	g := m.free[last]
 	m.free = m.free[:last]
-	*g = goroutine{queue: g.queue[:0], holds: g.holds[:0]}
+	*g = goroutine{queue: g.queue[:0], holds: g.holds[:0], roots: g.roots[:0]}
 	return g
 }
 
@@ -115,8 +116,11 @@ func (m *merger) pending() uint64 { return m.held }
 func (m *merger) lost() (events uint64) {
 	count := func(words []uint64) {
 		for len(words) > 0 {
-			events++
-			words = words[recordWords[words[0]>>opShift]:]
+			op := words[0] >> opShift
+			if op != opShade && op != opRoot {
+				events++
+			}
+			words = words[recordWords[op]:]
 		}
 	}
 	for _, g := range m.gs {
@@ -320,6 +324,8 @@ func (m *merger) consume(g *goroutine, words []uint64) (i int, waits bool, err e
 			r.Code, r.Obj, r.Loc, r.Val = eventOps[op], heisen.Object(arg), site, uint64(uint32(record[1]))
 		case opShade:
 			g.shaded = arg != 0
+		case opRoot:
+			g.roots = append(g.roots, arg)
 		case opBegin:
 			return i, false, m.s.corrupt("goroutine %d begins again", g.id)
 		case opOverlap:
@@ -343,7 +349,7 @@ func (m *merger) consume(g *goroutine, words []uint64) (i int, waits bool, err e
 			m.next++
 			first := len(m.s.out)
 			if op == opHide {
-				err = m.hide(g, arg, site, record[3])
+				err = m.hide(g, arg, site, record[1], record[3])
 			} else {
 				err = m.sync(g, op, arg, site)
 			}

@@ -41,8 +41,9 @@ const (
 	opChange           = 32
 	opObserve          = 33
 	opStep             = 34
+	opRoot             = 35
 
-	numOps = 35
+	numOps = 36
 )
 
 const (
@@ -58,7 +59,7 @@ const (
 	msgMeeting   = 10
 	msgChoices   = 11
 	msgReach     = 12
-	msgUnion     = 13
+	msgObjects   = 13
 	msgRaces     = 14
 
 	byOrder  = 1 << 63
@@ -79,7 +80,11 @@ const (
 	hiddenShow = 1
 	hiddenOnce = 2
 
-	version     = 5
+	treeMore  = 1 << 63
+	treeUntil = ^uint64(0)
+	follow    = 1<<32 - 1 // in place of the number of a set
+
+	version     = 6
 	wantFilter  = 1
 	wantMarks   = 2
 	wantRaces   = 4
@@ -109,7 +114,7 @@ var recordWords = [256]uint8{
 	opSend: 3, opReceive: 3, opFork: 3, opEnd: 3, opCollected: 3,
 	opReadAgain: 2, opWriteAgain: 2,
 	opTryAcquire: 3, opTryAcquireShared: 3, opChanceReceive: 3,
-	opOverlap: 6, opHide: 4, opReveal: 3, opShade: 1,
+	opOverlap: 6, opHide: 4, opReveal: 3, opShade: 1, opRoot: 1,
 	opChange: 3, opObserve: 3, opStep: 3,
 }
 

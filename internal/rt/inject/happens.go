@@ -333,7 +333,7 @@ func heisenOrder(h *heisenG, op uint64, obj, fp uintptr) {
 		return
 	}
 	c := heisenCellAt(obj)
-	if c == &heisenNoCell {
+	if c == &heisenNoCell || op > heisenOpChanceReceive { // those only tell more of what was in order
 		return
 	}
 	if heisenLocking>>op&1 != 0 { // it takes part in races like an atomic operation

@@ -94,7 +94,7 @@ func heisenDetour(h *heisenG, write bool, addr, size, pc, sp uintptr) bool {
 		heisenPointAccess(write, addr, size, pc)
 	}
 	if heisen.once && write {
-		heisenWritten(addr, size)
+		heisenWrites(addr, heisenWroteWord+min(size/9, 1))
 	}
 	return heisen.hides && heisenIsHidden(h, sp)
 }
@@ -224,6 +224,9 @@ func racemapshadow(addr unsafe.Pointer, size uintptr) {
 //go:nosplit
 func racemalloc(p unsafe.Pointer, sz uintptr) {
 	gp := getg()
+	if heisen.once {
+		heisenBorn(uintptr(p), sz)
+	}
 	h := (*heisenG)(unsafe.Pointer(gp.racectx))
 	if heisen.races {
 		heisenForget(uintptr(p), sz)
@@ -277,6 +280,7 @@ func heisenStart(pc, spawnctx uintptr) (ctx uintptr) {
 	systemstack(func() { ctx = uintptr(unsafe.Pointer(heisenNewG())) })
 	child, parent := (*heisenG)(unsafe.Pointer(ctx)), (*heisenG)(unsafe.Pointer(spawnctx))
 	heisenUnwatch(parent)
+	parent.settle()
 	if !heisen.on || parent == nil {
 		child.orphan = true
 		return ctx
@@ -310,6 +314,7 @@ func racectxend(racectx uintptr) {
 		return
 	}
 	h.leave(0)
+	h.settle()
 	heisenUnwatch(h)
 	if h.watch.actives != 0 {
 		heisenLeave(h)
@@ -425,6 +430,13 @@ func heisenAccessPC(op uint64, addr unsafe.Pointer, sz, callerpc, pc uintptr) {
 	h := (*heisenG)(unsafe.Pointer(gp.racectx))
 	if gp != gp.m.curg || h == nil || sz == 0 {
 		return // runtime code on a system stack speaks for no goroutine
+	}
+	if heisen.once && op == heisenOpWrite {
+		if sz == 1 { // so maps do
+			heisenWrites(uintptr(addr), heisenWroteMap)
+		} else {
+			heisenWrites(uintptr(addr), heisenWroteWide)
+		}
 	}
 	if heisenSched.on {
 		heisenPointAccess(op == heisenOpWrite, uintptr(addr), sz, heisenAskedAt(callerpc, pc, getcallerfp()))

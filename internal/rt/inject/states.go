@@ -21,7 +21,7 @@ import (
 //
 //go:nosplit
 func heisenKeeping() bool {
-	return heisen.on && !heisen.quiet && !heisen.filter && !heisen.cells
+	return heisen.on && !heisen.quiet && !heisen.filter
 }
 
 // heisenKeep records what gp, which is the current goroutine or parked, has to do

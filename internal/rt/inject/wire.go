@@ -58,6 +58,8 @@ const (
 	heisenOpChange  = 32
 	heisenOpObserve = 33
 	heisenOpStep    = 34 // both: it depends on the steps before
+
+	heisenOpRoot = 35 // arg: address of an object that the next hidden call begins with, if its set is heisenFollow
 )
 
 // A message is a header of four 32-bit words (kind, buffer, length of the
@@ -79,7 +81,10 @@ const (
 
 	heisenMsgReach = 12 // buffer: number of a set of objects, from 1; payload: start and size of each, in no order; 0 is all objects
 
-	heisenMsgUnion = 13 // buffer: as of the former; payload: numbers of the sets that it is the union of
+	// What objects point to, see trees.go. Payload: address, size and number of others that
+	// it points to, and their addresses, of each object; or ^0, the stamp before which the
+	// objects since the last were not so, and 0. The object at 0 is hidden packages.
+	heisenMsgObjects = 13
 
 	heisenMsgRaces = 14 // before the last: what came of heisenWantRaces; payload: goroutines that shared clocks, 1 if there was no memory
 
@@ -99,7 +104,7 @@ const (
 
 	heisenTaskPlace = 1 << 31 // in the pc of a place: the rest is the number of a task
 
-	heisenVersion = 5
+	heisenVersion = 6
 
 	heisenHiddenShow = 1 // what hidden packages do is recorded, marked
 	heisenHiddenOnce = 2 // see trees.go
