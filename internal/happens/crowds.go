@@ -13,8 +13,9 @@ type extra struct {
 
 	// The crowd: the number of its first mark, above the logarithm of its size.
 	crowd           atomic.Uint64
-	marks           uint32 // that are not empty
-	writes, changes uint32 // marks of plain writes, and of atomic operations that write
+	marks uint32 // that are not empty
+	// How many are of plain reads, of plain writes, and of atomic operations that write.
+	reads, writes, changes uint32
 }
 
 // mark is a note in a crowd, and the bytes that it is about, below its kind; without a byte
@@ -69,7 +70,15 @@ func (t *Table) accessCrowd(th *Thread, head, note, addr uint64, mask, kind, lef
 	x := extraAt(uint32(head >> headExtra))
 	crowd := x.crowd.Load()
 	first, size := crowd>>crowdShift, uint64(1)<<(crowd&crowdSizes)
-	own := kind == Read && x.writes|x.changes == 0 || kind == AtomicRead && x.writes == 0
+	own := false // only marks of the own slot matter
+	switch kind {
+	case Read:
+		own = x.writes|x.changes == 0
+	case AtomicRead:
+		own = x.writes == 0
+	case AtomicWrite, AtomicUpdate:
+		own = x.reads|x.writes|x.changes == 0
+	}
 	used := false
 	for i := uint64(0); i < size; i++ {
 		m := markAt(first + (slotOf(note)+i)&(size-1))
@@ -107,6 +116,8 @@ func (t *Table) accessCrowd(th *Thread, head, note, addr uint64, mask, kind, lef
 //go:nosplit
 func (x *extra) count(kind uint32, by int32) {
 	switch {
+	case kind == Read:
+		x.reads += uint32(by)
 	case kind == Write:
 		x.writes += uint32(by)
 	case kind >= AtomicWrite:
@@ -132,7 +143,7 @@ func (t *Table) addToCrowd(head, note uint64, mask, kind uint32) uint64 {
 		if first == 0 {
 			return head
 		}
-		x.marks, x.writes, x.changes = 0, 0, 0
+		x.marks, x.reads, x.writes, x.changes = 0, 0, 0, 0
 		x.crowd.Store(uint64(first)<<crowdShift | firstCrowd)
 		head |= headCrowd
 	}
@@ -193,7 +204,7 @@ func (t *Table) growCrowd(x *extra) bool {
 	if fresh == 0 {
 		return false
 	}
-	x.marks, x.writes, x.changes = 0, 0, 0
+	x.marks, x.reads, x.writes, x.changes = 0, 0, 0, 0
 	x.crowd.Store(uint64(fresh)<<crowdShift | uint64(larger))
 	for i := range size {
 		m := markAt(first + i)

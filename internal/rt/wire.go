@@ -76,6 +76,7 @@ const (
 	nodeTaken  = 3 << 24
 	nodeUnder  = 4 << 24
 	nodeShared = 1 << 31
+	manyLocks  = 1<<55 + 1
 
 	hiddenShow = 1
 	hiddenOnce = 2
