@@ -57,7 +57,8 @@ func At(roles Roles, places ...string) RunOption {
 }
 
 // Trace hands the execution's events to the detector while it happens, its Symbols
-// being those of Result. The detector's Flush is for the caller.
+// being those of Result; with them the states of channels and wait groups that goroutines
+// depend on (heisen.Change). The detector's Flush is for the caller.
 func Trace(d heisen.Detector) RunOption {
 	return func(r *run) error {
 		if d == nil {

@@ -143,6 +143,8 @@ var patches = []struct {
 		replaceExpressions("chanrecv", "!block && empty(c)", "!block && !heisenKeeping() && empty(c)", 1),
 		inIf("chansend", "!block", "heisenTried(c)", 2),
 		inIf("chanrecv", "!block", "heisenTried(c)", 2),
+		inIf("chansend", "c.closed != 0", "heisenTried(c)", 1), // which may be recovered from
+		inIf("closechan", "c.closed != 0", "heisenTried(c)", 1),
 		atStart("chanlen", "if c != nil && c.timer == nil && heisenKeeping() { return heisenLength(c) }"),
 		atStart("timerchandrain", "heisenDrained(c)"),
 	}},
@@ -152,6 +154,7 @@ var patches = []struct {
 		replaceCalls("selectgo", "racenotify(c, c.recvx, nil)", "heisenNotify(c, c.recvx, nil, &c.recvx)", 1),
 		replaceCalls("selectgo", "raceacquire(c.raceaddr())", "heisenClosed(gp, c)", 1),
 		inIf("selectgo", "!block", "heisenTriedAll(scases)", 1),
+		inIf("selectgo", "c.closed != 0", "heisenTried(c)", 2),
 		replaceCalls("selectgo", "cheaprandn(uint32(norder + 1))", "heisenCheaprandn(uint32(norder + 1))", 1),
 	}},
 	{"runtime/time.go", []patch{

@@ -39,9 +39,10 @@ var exceptions = map[string]exception{
 // what the other has done, such as a select statement that takes its default case. A
 // detector that predicts what can come next to each other is right to miss them.
 var apart = map[string]bool{
-	"TestRaceChanSendLen":  true,
-	"TestRaceChanRecvLen":  true,
-	"TestRaceChanSendSend": true,
+	"TestRaceChanSendLen":    true,
+	"TestRaceChanRecvLen":    true,
+	"TestRaceChanSendSend":   true,
+	"TestRaceChanCloseClose": true,
 }
 
 // functions returns the test functions in a folder, by file and position.

@@ -115,7 +115,8 @@ func heisenLength(c *hchan) int {
 }
 
 // heisenTried is called where a goroutine goes on because it could neither send to
-// nor receive from a channel, which it has locked if there is one.
+// nor receive from a channel, which it has locked if there is one, or panics because it
+// is closed.
 func heisenTried(c *hchan) {
 	if c != nil && !heisenTriedAgain(uintptr(unsafe.Pointer(c))) {
 		heisenLook(c, getcallerfp())

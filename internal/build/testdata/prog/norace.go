@@ -160,6 +160,30 @@ func noRaces() map[string]func() {
 					}
 			})
 		},
+		"closed-already": func() {
+			rounds(func() (f, g func()) {
+				x, mu, c := new(int), new(sync.Mutex), make(chan int, 1)
+				first := func() (ok bool) {
+					defer func() { ok = recover() == nil }()
+					close(c)
+					return
+				}
+				return func() {
+						mu.Lock()
+						if first() {
+							*x++
+						}
+						mu.Unlock()
+					}, func() {
+						mu.Lock()
+						ok := first()
+						mu.Unlock()
+						if !ok {
+							*x++
+						}
+					}
+			})
+		},
 		"rest-of-a-file": func() {
 			rounds(func() (f, g func()) {
 				x, mu := new(int), new(sync.Mutex)
