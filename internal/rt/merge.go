@@ -40,12 +40,14 @@ type goroutine struct {
 	next   uint64   // words received without a gap
 	queue  []uint64 // from head on: of those, what could not be consumed
 	head   int
-	early  []run // what came after a gap, by position
-	forked bool  // its Fork was emitted
-	awake  bool  // its Begin was emitted
-	ready  bool  // it is in merger.ready
-	shaded bool  // what it does is of hidden code
-	ended  bool  // its End was emitted; the state is free
+	early  []run  // what came after a gap, by position
+	forked bool   // its Fork was emitted
+	awake  bool   // its Begin was emitted
+	ready  bool   // it is in merger.ready
+	shaded bool   // what it does is of hidden code
+	placed bool   // it has said at which operation it is
+	at     uint64 // that
+	ended  bool   // its End was emitted; the state is free
 
 	cursor  heisen.Cursor
 	context heisen.Context // of cursor, unless stale
@@ -118,7 +120,7 @@ func (m *merger) lost() (events uint64) {
 	count := func(words []uint64) {
 		for len(words) > 0 {
 			op := words[0] >> opShift
-			if op != opTurn && op != opReadLate && op != opWriteLate {
+			if op != opTurn && op != opPoint && op != opReadLate && op != opWriteLate {
 				events++
 			}
 			words = words[recordWords[op]:]
@@ -297,6 +299,7 @@ func (m *merger) consume(g *goroutine, words []uint64) (i int, waits bool, err e
 		if size == 0 || size > len(record) {
 			return i, false, m.s.corrupt("record %#x", w)
 		}
+		first := len(m.s.out)
 		switch op {
 		case opRead, opWrite, opReadAgain, opWriteAgain:
 			var flags heisen.Flags
@@ -347,6 +350,14 @@ func (m *merger) consume(g *goroutine, words []uint64) (i int, waits bool, err e
 			r.Code, r.Obj, r.Loc, r.Val = eventOps[op], heisen.Object(arg), site, uint64(uint32(record[1]))
 		case opShade:
 			g.shaded = arg != 0
+		case opPoint:
+			if arg >= 1<<32 || arg != 0 && arg <= g.at&(1<<32-1) {
+				return i, false, m.s.corrupt("goroutine %d comes to access %d after access %d", g.id, arg, g.at&(1<<32-1))
+			}
+			if arg == 0 {
+				g.at += 1 << 32
+			}
+			g.at, g.placed = g.at&^(1<<32-1)|arg, true
 		case opBegin:
 			return i, false, m.s.corrupt("goroutine %d begins again", g.id)
 		case opOverlap:
@@ -368,7 +379,6 @@ func (m *merger) consume(g *goroutine, words []uint64) (i int, waits bool, err e
 				return i, false, err
 			}
 			m.next++
-			first := len(m.s.out)
 			if op == opHide {
 				err = m.hide(g, arg, site, record[3])
 			} else {
@@ -389,6 +399,9 @@ func (m *merger) consume(g *goroutine, words []uint64) (i int, waits bool, err e
 				return i, false, nil
 			}
 		}
+		if g.placed {
+			m.place(g, first)
+		}
 		i += size
 	}
 	return i, false, nil
@@ -401,6 +414,15 @@ func (m *merger) cover(first int) {
 		case heisen.Fork, heisen.Begin, heisen.End:
 		default:
 			r.Flags |= Covered
+		}
+	}
+}
+
+// place says of the events of g from first on of which operation they are.
+func (m *merger) place(g *goroutine, first int) {
+	for i := range m.s.out[first:] {
+		if r := &m.s.out[first+i]; r.TID == g.id && (r.Code.IsAccess() || r.Code.IsSync()) {
+			r.Val, r.Flags = g.at, r.Flags|Placed
 		}
 	}
 }

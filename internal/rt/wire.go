@@ -14,6 +14,7 @@ const (
 	opSwitch        = 1
 	opBegin         = 2
 	opTurn          = 3
+	opPoint         = 4
 	opRead          = 5
 	opWrite         = 6
 	opAlloc         = 7
@@ -93,7 +94,7 @@ const (
 
 // recordWords is the length of a record by op; 0 is no op.
 var recordWords = [256]uint8{
-	opSwitch: 2, opBegin: 1, opTurn: 2,
+	opSwitch: 2, opBegin: 1, opTurn: 2, opPoint: 1,
 	opRead: 2, opWrite: 2, opAlloc: 2, opFree: 2,
 	opAtomicRead: 3, opAtomicWrite: 3, opAtomicUpdate: 3,
 	opAcquire: 3, opRelease: 3, opAcquireShared: 3, opReleaseShared: 3,

@@ -16,6 +16,7 @@ const (
 	heisenOpSwitch = 1 // arg: goroutine; word 1: words of that goroutine before
 	heisenOpBegin  = 2 // arg: goid
 	heisenOpTurn   = 3 // word 1: stamp; it does nothing but wait for its turn
+	heisenOpPoint  = 4 // the goroutine has come to another point; arg: or to so many accesses since; recorded on demand
 
 	// word 1: place<<32 | size
 	heisenOpRead  = 5
