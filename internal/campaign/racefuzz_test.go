@@ -269,7 +269,7 @@ func checkReplay(t *testing.T, l *lab, v *campaign.Verdict) *campaign.Proof {
 	if !proof.Execution.Outcome.Same(ending.Outcome) {
 		t.Errorf("the outcome is %v, under the schedule it is %v", ending.Outcome, proof.Execution.Outcome)
 	}
-	text, err := l.origin.Schedule(l.program, v.Suspect.Tests, proof.Schedule, proof.Execution).MarshalText()
+	text, err := l.origin.Schedule(l.program, proof.Tests, proof.Schedule, proof.Execution).MarshalText()
 	if err != nil {
 		t.Fatal(err)
 	}

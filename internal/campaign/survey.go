@@ -17,6 +17,7 @@ import (
 	"github.com/heisen-go/heisen/internal/rt"
 	"github.com/heisen-go/heisen/lockset"
 	"github.com/heisen-go/heisen/mcm"
+	"github.com/heisen-go/heisen/racefuzz"
 )
 
 // Sources resolves findings of several executions at the same time.
@@ -54,7 +55,7 @@ type Survey struct {
 	Deadlocks bool
 	Sections  []atomrace.Section // with absolute names of files
 	// Predict has suspects that follow from what was seen (package mcm) tried first,
-	// those that only it finds included.
+	// those that only it finds included, and their witnesses followed.
 	Predict bool
 	// Walks is how many random walks follow the execution with the default choices, in
 	// which one goroutine may do all the work that there is for several.
@@ -76,7 +77,8 @@ func (s *Survey) Run(ctx context.Context, p *Program) (suspects []*Suspect, pass
 		if seed > 0 {
 			config = pick.Config{Strategy: Walk, Seed: seed}
 		}
-		e, err := s.look(ctx, p, config, func(f report.Finding) {
+		var predicted []*witness
+		e, starts, err := s.look(ctx, p, config, func(f report.Finding, w *witness) {
 			suspect, err := suspectOf(p, &f)
 			if err != nil {
 				if !told[f.Fingerprint] {
@@ -86,8 +88,14 @@ func (s *Survey) Run(ctx context.Context, p *Program) (suspects []*Suspect, pass
 				return
 			}
 			s.setAbove(suspect)
+			if w != nil {
+				suspect.witness = w
+				predicted = append(predicted, w)
+			}
 			if same := known[suspect.key()]; same != nil {
-				same.Predicted = same.Predicted || suspect.Predicted
+				if suspect.Predicted && !same.Predicted {
+					*same = *suspect // it says more
+				}
 				return
 			}
 			known[suspect.key()] = suspect
@@ -99,26 +107,46 @@ func (s *Survey) Run(ctx context.Context, p *Program) (suspects []*Suspect, pass
 		if err != nil {
 			return suspects, passed, looks, err
 		}
+		for _, w := range predicted {
+			w.starts = starts
+		}
 		looks = append(looks, &Trial{Seed: seed, Execution: e, First: -1})
 	}
 	slices.SortStableFunc(suspects, func(a, b *Suspect) int { return order(b.Predicted) - order(a.Predicted) })
 	return suspects, passed, looks, nil
 }
 
-// look executes a program once.
-func (s *Survey) look(ctx context.Context, p *Program, config pick.Config, found func(report.Finding)) (*Execution, error) {
+// look executes a program once. It tells found of what it finds, with the witness if that
+// can be followed, and returns which goroutines started which, if there may be witnesses.
+func (s *Survey) look(ctx context.Context, p *Program, config pick.Config, found func(report.Finding, *witness)) (*Execution, []racefuzz.Start, error) {
+	var way *course
 	mode := rt.Unrepeated
 	if len(s.Sections) > 0 || s.Predict { // a repeated access may be the end of a section
 		mode = rt.Everything
 	}
-	return p.Execute(ctx, Plan{
-		Schedule: &rt.Schedule{Pick: config, Procs: s.Procs, MaxVirtual: s.Virtual},
+	e, err := p.Execute(ctx, Plan{
+		Schedule: &rt.Schedule{Pick: config, Procs: s.Procs, MaxVirtual: s.Virtual, Place: s.Predict},
 		Mode:     mode, Limit: s.Limit,
 		Detect: func(symbols *heisen.Symbols) ([]heisen.Detector, error) {
-			sink := func(f heisen.Finding) { found(s.Sources.resolve(f, symbols)) }
-			return s.detectors(symbols, report.NewCollector(symbols, func(i report.Item) { sink(i.Finding) }).Add)
+			sink := func(f heisen.Finding) {
+				var w *witness
+				if f.Detector == predictor && f.Kind != heisen.Atomicity {
+					w = way.witnessOf(&f, config.Seed)
+				}
+				found(s.Sources.resolve(f, symbols), w)
+			}
+			all, err := s.detectors(symbols, report.NewCollector(symbols, func(i report.Item) { sink(i.Finding) }).Add)
+			if s.Predict {
+				way = &course{}
+				all = append([]heisen.Detector{way}, all...) // before who asks it
+			}
+			return all, err
 		},
 	}, s.Sources)
+	if way == nil {
+		return e, nil, err
+	}
+	return e, way.starts, err
 }
 
 // setAbove says of the entry of a section in which call the section lives.

@@ -48,6 +48,7 @@ type fuzzing struct {
 	unexplained []*campaign.Verdict
 	explained   map[*campaign.Program][]campaign.Outcome
 	failures    int // of the former, those that were reported
+	predicted   int // suspects that were predicted and not confirmed
 
 	mu sync.Mutex // guards the rest
 
@@ -120,7 +121,7 @@ func (inv *invocation) fuzz() (int, error) {
 	switch {
 	case err != nil:
 		return Failed, err
-	case f.confirmed+f.failures > 0 && f.found.count() > 0:
+	case f.confirmed+f.failures+f.predicted > 0 && f.found.count() > 0:
 		return Findings, nil
 	}
 	return Clean, nil
@@ -300,7 +301,9 @@ func part(all []*campaign.Suspect, i, n int) (mine []*campaign.Suspect) {
 func (f *fuzzing) bring(ctx context.Context, suspects []*campaign.Suspect) error {
 	f.mu.Lock()
 	f.suspects += len(suspects)
-	f.executions = len(suspects) * int(f.to-f.from+1)
+	for _, s := range suspects {
+		f.executions += f.hunt.Executions(s)
+	}
 	f.started = time.Now()
 	f.mu.Unlock()
 	done := f.progressOf("trying suspects", f.state, time.Second)
@@ -322,8 +325,8 @@ func (f *fuzzing) bring(ctx context.Context, suspects []*campaign.Suspect) error
 	verdicts, err := f.hunt.Run(ctx, suspects)
 	close(ready)
 	<-told
-	for _, v := range verdicts { // of suspects that were not tried to the end
-		if v.Tried < int(f.to-f.from+1) {
+	for _, v := range verdicts {
+		if v.Cut {
 			f.verdict(ctx, v)
 		}
 	}
@@ -346,6 +349,7 @@ func (f *fuzzing) state() string {
 func (f *fuzzing) verdict(ctx context.Context, v *campaign.Verdict) {
 	f.mu.Lock()
 	f.judged++
+	f.executions -= f.hunt.Executions(v.Suspect) - v.Tried
 	f.mu.Unlock()
 	usual := f.usual[v.Suspect.Program]
 	f.unexplained = append(f.unexplained, v.Failures(usual)...)
@@ -367,7 +371,10 @@ func (f *fuzzing) verdict(ctx context.Context, v *campaign.Verdict) {
 		}
 		f.mu.Unlock()
 	}
-	if v.Confirmed > 0 || f.json || f.verbose {
+	if v.Confirmed == 0 && v.Suspect.Predicted { // it can happen all the same
+		f.predicted++
+	}
+	if v.Confirmed > 0 || v.Suspect.Predicted || f.json || f.verbose {
 		f.found.add(finding)
 	}
 }
@@ -403,7 +410,7 @@ func (f *fuzzing) pin(ctx context.Context, v *campaign.Verdict, finding *report.
 	campaign.Stand(finding, proof.Execution.Blocked)
 	t := finding.Trials
 	t.Replayed, t.Choices = proof.Replayed, len(proof.Execution.Choices)
-	text, err := f.origin.Schedule(v.Suspect.Program, v.Suspect.Tests, proof.Schedule, proof.Execution).MarshalText()
+	text, err := f.origin.Schedule(v.Suspect.Program, proof.Tests, proof.Schedule, proof.Execution).MarshalText()
 	if err == nil {
 		err = os.MkdirAll(f.folder, 0o777)
 	}

@@ -108,7 +108,7 @@ func heisenInitSched() bool {
 		}
 	}
 	if n := m.next(); n > 0 {
-		c.Order = heisenTurns(uintptr(n))
+		c.Order = heisenPickTurns(uintptr(n))
 		for i := range c.Order {
 			c.Order[i].ID, c.Order[i].Until = m.next(), m.next64()
 		}
@@ -199,7 +199,7 @@ func heisenChoices(n uintptr) []heisenPickChoice {
 	return unsafe.Slice((*heisenPickChoice)(p), n)
 }
 
-func heisenTurns(n uintptr) []heisenPickTurn {
+func heisenPickTurns(n uintptr) []heisenPickTurn {
 	p := persistentalloc(n*unsafe.Sizeof(heisenPickTurn{}), 8, &memstats.other_sys)
 	return unsafe.Slice((*heisenPickTurn)(p), n)
 }
