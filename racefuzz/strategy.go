@@ -146,7 +146,7 @@ func (p *picked) Random(n uint64) uint64 {
 }
 
 // Diverged implements Diverger.
-func (p *picked) Diverged() uint64 { return p.picker.Diverged }
+func (p *picked) Diverged() uint64 { return p.picker.Diverged + p.picker.Left() }
 
 // String returns the strategy's name and parameters, as they stand in schedules.
 func (p *picked) String() string { return p.name }

@@ -48,3 +48,16 @@ func (p *Picker) follow(tasks []Task, running uint32) int {
 	p.Until = always
 	return p.raceDirected(tasks)
 }
+
+// Left returns how many turns of Order have not come: where an execution ends, those are
+// not followed.
+func (p *Picker) Left() uint64 {
+	if p.config.Strategy != Follow {
+		return 0
+	}
+	left := len(p.config.Order) - p.next
+	if p.begun {
+		left--
+	}
+	return uint64(left)
+}

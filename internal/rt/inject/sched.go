@@ -333,7 +333,7 @@ func heisenPointAccess(write bool, addr, size, pc uintptr) {
 //
 //go:nosplit
 func heisenPlaceAt(h *heisenG) {
-	if !heisen.on || heisen.quiet {
+	if !heisen.on || heisen.quiet || h.task.kind == heisenIsRuntime { // that is not for the strategy to say
 		return
 	}
 	b := heisenOpen(h, 1)
@@ -710,7 +710,7 @@ func heisenSendExecution() {
 	s.ended = true
 	s.sendLog()
 	words := [heisenExecutionWords + 2*heisenInfluences]uint64{s.picker.Steps(), s.picker.Hash,
-		uint64(s.clock - heisenClockStart), uint64(s.locations.met), s.picker.Diverged}
+		uint64(s.clock - heisenClockStart), uint64(s.locations.met), s.picker.Diverged + s.picker.Left()}
 	for i := range s.influences {
 		at := heisenExecutionWords + 2*i
 		words[at], words[at+1] = atomic.Load64(&s.influences[i].count), uint64(s.influences[i].first)
