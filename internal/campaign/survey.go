@@ -57,6 +57,9 @@ type Survey struct {
 	// Predict has suspects that follow from what was seen (package mcm) tried first,
 	// those that only it finds included, and their witnesses followed.
 	Predict bool
+	// Known is suspected before the program is looked at: findings in its package. Those
+	// that are predicted again get the witness.
+	Known []report.Finding
 	// Walks is how many random walks follow the execution with the default choices, in
 	// which one goroutine may do all the work that there is for several.
 	Walks uint64
@@ -72,6 +75,32 @@ type Survey struct {
 // in passed, with the reason.
 func (s *Survey) Run(ctx context.Context, p *Program) (suspects []*Suspect, passed []string, looks []*Trial, err error) {
 	known, told := map[string]*Suspect{}, map[string]bool{}
+	// suspect returns a new suspect, or the one that there is.
+	suspect := func(f *report.Finding) (same *Suspect) {
+		suspect, err := suspectOf(p, f)
+		if err != nil {
+			if !told[f.Fingerprint] {
+				told[f.Fingerprint] = true
+				passed = append(passed, fmt.Sprintf("passed over: %s (%s): %v", f.Message, f.Fingerprint, err))
+			}
+			return nil
+		}
+		s.setAbove(suspect)
+		if same = known[suspect.key()]; same == nil {
+			known[suspect.key()] = suspect
+			suspects = append(suspects, suspect)
+			return suspect
+		}
+		if suspect.Predicted && !same.Predicted {
+			*same = *suspect // it says more
+		}
+		return same
+	}
+	for i := range s.Known {
+		if f := &s.Known[i]; f.Package == "" || f.Package == p.Package {
+			suspect(f)
+		}
+	}
 	for seed := range s.Walks + 1 {
 		config := pick.Config{Strategy: pick.Replay}
 		if seed > 0 {
@@ -79,27 +108,10 @@ func (s *Survey) Run(ctx context.Context, p *Program) (suspects []*Suspect, pass
 		}
 		var predicted []*witness
 		e, starts, err := s.look(ctx, p, config, func(f report.Finding, w *witness) {
-			suspect, err := suspectOf(p, &f)
-			if err != nil {
-				if !told[f.Fingerprint] {
-					told[f.Fingerprint] = true
-					passed = append(passed, fmt.Sprintf("passed over: %s (%s): %v", f.Message, f.Fingerprint, err))
-				}
-				return
-			}
-			s.setAbove(suspect)
-			if w != nil {
-				suspect.witness = w
+			if same := suspect(&f); same != nil && same.witness == nil && w != nil {
+				same.witness = w
 				predicted = append(predicted, w)
 			}
-			if same := known[suspect.key()]; same != nil {
-				if suspect.Predicted && !same.Predicted {
-					*same = *suspect // it says more
-				}
-				return
-			}
-			known[suspect.key()] = suspect
-			suspects = append(suspects, suspect)
 		})
 		if errors.Is(err, lockset.ErrForgotten) { // there may be more suspects
 			passed, err = append(passed, "suspects may be missing: "+err.Error()), nil
