@@ -40,25 +40,16 @@ func (h *Hunt) Run(ctx context.Context, suspects []*Suspect) ([]*Verdict, error)
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
 	b := &book{hunt: h, suspects: suspects, trials: make([][]*Trial, len(suspects)),
-		left: make([]int, len(suspects)), verdicts: make([]*Verdict, len(suspects))}
-	b.run(ctx, stop, func(i int, do func(job)) {
-		if suspects[i].witness != nil {
-			for number := range follows {
-				do(job{i, number, h.following(suspects[i], number == 1)})
-			}
-		}
+		left: make([]uint64, len(suspects)), verdicts: make([]*Verdict, len(suspects))}
+	b.run(ctx, stop, func(i int) uint64 { return suspects[i].follows() }, func(i int, n uint64) *rt.Schedule {
+		return h.following(suspects[i], n == 1)
 	})
-	b.run(ctx, stop, func(i int, do func(job)) {
+	b.run(ctx, stop, func(i int) uint64 {
 		if b.verdicts[i] != nil {
-			return
+			return 0
 		}
-		for seed := h.From; ; seed++ {
-			do(job{i, follows + int(seed-h.From), h.schedule(suspects[i], seed)})
-			if seed >= h.To {
-				break
-			}
-		}
-	})
+		return h.seeds()
+	}, func(i int, n uint64) *rt.Schedule { return h.schedule(suspects[i], h.From+n) })
 	for i := range b.verdicts {
 		if b.verdicts[i] == nil && len(b.trials[i]) > 0 {
 			b.verdicts[i] = judge(suspects[i], b.trials[i])
@@ -68,17 +59,19 @@ func (h *Hunt) Run(ctx context.Context, suspects []*Suspect) ([]*Verdict, error)
 	return slices.DeleteFunc(b.verdicts, func(v *Verdict) bool { return v == nil }), context.Cause(ctx)
 }
 
-// follows is how often a witness is followed.
-const follows = 2
+// seeds is how many there are.
+func (h *Hunt) seeds() uint64 { return h.To - h.From + 1 }
+
+// follows is how often the suspect's witness is followed.
+func (s *Suspect) follows() uint64 {
+	if s.witness == nil {
+		return 0
+	}
+	return 2
+}
 
 // Executions returns how many executions a suspect takes at most.
-func (h *Hunt) Executions(s *Suspect) int {
-	n := int(h.To - h.From + 1)
-	if s.witness != nil {
-		n += follows
-	}
-	return n
-}
+func (h *Hunt) Executions(s *Suspect) uint64 { return s.follows() + h.seeds() }
 
 // book is what has come of a campaign so far.
 type book struct {
@@ -87,33 +80,32 @@ type book struct {
 
 	mu       sync.Mutex
 	trials   [][]*Trial
-	left     []int // trials of the round that have not ended
+	left     []uint64 // trials of the round that have not ended
 	verdicts []*Verdict
 }
 
-// job is an execution to make: the number-th of a suspect.
+// job is the number-th execution of a round for a suspect.
 type job struct {
-	suspect, number int
-	schedule        *rt.Schedule
+	suspect int
+	number  uint64
 }
 
-// run makes a round of executions. plan has those done that it wants for a suspect.
-func (b *book) run(ctx context.Context, stop context.CancelCauseFunc, plan func(suspect int, do func(job))) {
-	var all []job
+// run makes a round of executions: of each suspect so many, under schedules by number.
+func (b *book) run(ctx context.Context, stop context.CancelCauseFunc, many func(suspect int) uint64, schedule func(suspect int, number uint64) *rt.Schedule) {
 	for i := range b.suspects {
-		plan(i, func(j job) {
-			all = append(all, j)
-			b.left[i]++
-		})
+		b.left[i] = many(i)
 	}
+	wanted := slices.Clone(b.left)
 	jobs := make(chan job)
 	go func() {
 		defer close(jobs)
-		for _, j := range all {
-			select {
-			case jobs <- j:
-			case <-ctx.Done():
-				return
+		for i, n := range wanted {
+			for k := range n {
+				select {
+				case jobs <- job{i, k}:
+				case <-ctx.Done():
+					return
+				}
 			}
 		}
 	}()
@@ -121,7 +113,7 @@ func (b *book) run(ctx context.Context, stop context.CancelCauseFunc, plan func(
 	for range max(b.hunt.Parallel, 1) {
 		workers.Go(func() {
 			for j := range jobs {
-				t, err := b.hunt.try(ctx, b.suspects[j.suspect], j.schedule)
+				t, err := b.hunt.try(ctx, b.suspects[j.suspect], schedule(j.suspect, j.number))
 				if err != nil {
 					stop(err)
 					continue
@@ -148,7 +140,7 @@ func (b *book) enter(i int, t *Trial) {
 		return
 	}
 	v := judge(s, b.trials[i])
-	if len(b.trials[i]) == follows && s.witness != nil && v.Confirmed == 0 {
+	if uint64(len(b.trials[i])) == s.follows() && v.Confirmed == 0 {
 		return
 	}
 	b.verdicts[i], b.trials[i] = v, nil
@@ -231,10 +223,12 @@ func (s *Suspect) happened(e *Execution) report.Finding {
 
 // judge makes a verdict of what was tried.
 func judge(s *Suspect, trials []*Trial) *Verdict {
-	slices.SortFunc(trials, func(a, b *Trial) int { return cmp.Compare(a.number, b.number) })
+	slices.SortStableFunc(trials, func(a, b *Trial) int {
+		return cmp.Or(order(b.follows())-order(a.follows()), cmp.Compare(a.number, b.number))
+	})
 	v := &Verdict{Suspect: s, Finding: s.Finding}
 	for _, t := range trials {
-		if t.Schedule != nil && t.Schedule.Pick.Strategy == pick.Follow && v.Follow != Followed {
+		if t.follows() && v.Follow != Followed {
 			switch {
 			case t.Confirmed:
 				v.Follow = Followed

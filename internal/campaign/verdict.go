@@ -18,8 +18,11 @@ type Trial struct {
 	// First is the index in the finding's accesses of the one that was made first, of
 	// a confirmed race; of others -1.
 	First  int
-	number int // among the trials of the suspect
+	number uint64 // among the trials of the suspect that follow a witness, or those that do not
 }
+
+// follows reports whether a witness was followed.
+func (t *Trial) follows() bool { return t.Schedule != nil && t.Schedule.Pick.Strategy == pick.Follow }
 
 // Verdict is what became of a suspect.
 type Verdict struct {

@@ -327,7 +327,7 @@ func (f *fuzzing) bring(ctx context.Context, suspects []*campaign.Suspect) error
 	f.mu.Lock()
 	f.suspects += len(suspects)
 	for _, s := range suspects {
-		f.executions += f.hunt.Executions(s)
+		f.executions += int(f.hunt.Executions(s))
 	}
 	f.started = time.Now()
 	f.mu.Unlock()
@@ -374,7 +374,7 @@ func (f *fuzzing) state() string {
 func (f *fuzzing) verdict(ctx context.Context, v *campaign.Verdict) {
 	f.mu.Lock()
 	f.judged++
-	f.executions -= f.hunt.Executions(v.Suspect) - v.Tried
+	f.executions -= int(f.hunt.Executions(v.Suspect)) - v.Tried
 	f.mu.Unlock()
 	usual := f.usual[v.Suspect.Program]
 	f.unexplained = append(f.unexplained, v.Failures(usual)...)
