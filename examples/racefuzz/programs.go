@@ -251,6 +251,11 @@ func Programs() []Program {
 			Races: []Pair{harmful("write plan", "read work")},
 		},
 		Program{
+			Name: "far", Package: "predicted", Test: "TestFar",
+			Harm:  `the letter says ""`,
+			Races: []Pair{harmful("write far.post", "read far.wait")},
+		},
+		Program{
 			Name: "gone", Package: "predicted", Test: "TestGone",
 			Apart: []Pair{{A: "write host", B: "read guest"}},
 		},

@@ -10,6 +10,8 @@
 //     first foreman has written before he hired anybody. TestFarm fails if the second
 //     foreman was quicker. Whoever wants to see that has to have the goroutines created in
 //     another order.
+//   - Porters carry sacks for a long time before a letter comes. TestFar fails if whoever
+//     waits for it looks before it is there.
 //   - A guest reads what the host has written, if the host has gone. TestGone never fails:
 //     that the guest counts goroutines keeps the two apart, but a detector cannot know.
 //
@@ -133,4 +135,40 @@ func (h *house) guest(most int) (string, bool) {
 	}
 	h.take(1)
 	return h.book, true // race:guest
+}
+
+// depot is where porters carry sacks in turns.
+type depot struct {
+	notes
+	sacks  [4]int
+	come   chan struct{} // closed when the letter is there
+	letter string        // set once
+}
+
+// carry has a porter carry so many.
+func (d *depot) carry(porter, sacks int) {
+	for range sacks {
+		d.mu.Lock()
+		d.sacks[porter]++
+		d.mu.Unlock()
+	}
+}
+
+// post brings the letter.
+func (d *depot) post() {
+	d.letter = "come" // race:far.post
+	d.take(0)
+	close(d.come)
+}
+
+// wait returns the letter. The bug: it does not wait.
+func (d *depot) wait() string {
+	d.take(1)
+	return d.letter // race:far.wait
+}
+
+// waitFixed does.
+func (d *depot) waitFixed() string {
+	<-d.come
+	return d.wait()
 }

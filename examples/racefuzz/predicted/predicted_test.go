@@ -48,6 +48,28 @@ func TestFarm(t *testing.T) {
 	}
 }
 
+func TestFar(t *testing.T) {
+	d := &depot{come: make(chan struct{})}
+	wait := d.wait
+	if *fixed {
+		wait = d.waitFixed
+	}
+	var porters sync.WaitGroup
+	for i := range d.sacks {
+		porters.Go(func() { d.carry(i, 5000) })
+	}
+	porters.Wait()
+	letter := make(chan string)
+	go func() {
+		ponder()
+		letter <- wait()
+	}()
+	d.post()
+	if says := <-letter; says != "come" {
+		t.Errorf("the letter says %q", says)
+	}
+}
+
 func TestGone(t *testing.T) {
 	h := &house{}
 	most := runtime.NumGoroutine() + 1 // the guest
