@@ -50,8 +50,8 @@ func Turns(order []Moment, starts []Start) []Turn {
 	reached := map[uint32]uint64{}
 	for i, m := range order {
 		until := m.At + 1
-		if i+1 < len(order) && order[i+1].ID == m.ID || until <= reached[m.ID] {
-			continue
+		if i+1 < len(order) && order[i+1].ID == m.ID || until <= max(reached[m.ID], 1) {
+			continue // or it begins, as it does by itself
 		}
 		reached[m.ID] = until
 		id, ok := numbers[m.ID]
