@@ -31,13 +31,14 @@ type Start struct {
 
 // Turns returns the turns by which the events of an execution come in another order. It is
 // the order in which they are to come, and of each task has those up to some point; of
-// several in a row that are of one task the last will do. starts are those of the
-// execution, in its order.
+// several in a row that are of one task the last will do. After them come those of next,
+// but not before all their tasks stand there: they are next at the same time. starts are
+// those of the execution, in its order.
 //
 // Tasks are numbered in the order of their creation, so those of the turns have other
 // numbers than those of the execution if they come to be in another order. Those that
 // nobody has started are there before all others, or at the same place among them.
-func Turns(order []Moment, starts []Start) []Turn {
+func Turns(order, next []Moment, starts []Start) []Turn {
 	var children []uint32 // the numbers that tasks have which were started
 	by := map[uint32][]Start{}
 	for _, s := range starts {
@@ -46,6 +47,13 @@ func Turns(order []Moment, starts []Start) []Turn {
 	}
 	slices.Sort(children)
 	numbers := map[uint32]uint32{} // those that they get
+	order = slices.Clone(order)
+	for _, m := range next {
+		if m.At > 0 {
+			order = append(order, Moment{ID: m.ID, At: m.At - 1})
+		}
+	}
+	order = append(order, next...)
 	var turns []Turn
 	reached := map[uint32]uint64{}
 	for i, m := range order {
@@ -70,9 +78,13 @@ func Turns(order []Moment, starts []Start) []Turn {
 
 // Turns returns the turns by which the events of the execution come in another order, for
 // Follow. events are indices of what was handed to the detector of Trace, in the order in
-// which they are to come; they have to be the first ones of each goroutine that has any,
-// in their order, such as those of a witness of package mcm. The error wraps ErrConfig.
-func (r *Result) Turns(events []int) ([]Turn, error) {
+// which they are to come, of which the last so many are next at the same time: those of a
+// witness of package mcm, for example. They have to be the first ones of each goroutine
+// that has any, in their order. The error wraps ErrConfig.
+func (r *Result) Turns(events []int, last int) ([]Turn, error) {
+	if last < 0 || last > len(events) {
+		return nil, fmt.Errorf("%w: the last %d of %d events", ErrConfig, last, len(events))
+	}
 	var order []Moment
 	next := map[uint32]int{}
 	for _, e := range events {
@@ -86,7 +98,8 @@ func (r *Result) Turns(events []int) ([]Turn, error) {
 		next[m.ID]++
 		order = append(order, m)
 	}
-	return Turns(order, r.starts), nil
+	first := len(order) - last
+	return Turns(order[:first], order[first:], r.starts), nil
 }
 
 // note takes down an event.

@@ -14,8 +14,8 @@ import (
 
 // TestWitnesses: whatever package mcm predicts from one execution of a random model, its
 // witness is the way to: followed without a deviation it leads to both accesses at the same
-// time. Models have no operation whose outcome is no event, such as a receive that may
-// fail, or how many have to be waited for.
+// time. The models have no operation of which it is no event how it has gone, such as a
+// receive that may fail, or a count that may fall below 0.
 func TestWitnesses(t *testing.T) {
 	models := 1500
 	if testing.Short() {
@@ -49,7 +49,7 @@ func TestWitnesses(t *testing.T) {
 			if verdict != mcm.Possible {
 				continue
 			}
-			turns, err := r.Turns(witness.Order)
+			turns, err := r.Turns(witness.Order, witness.Last)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -85,9 +85,9 @@ func TestTurnsOfNewcomers(t *testing.T) {
 	}
 	got := racefuzz.Turns([]racefuzz.Moment{
 		at(0, 1), at(2, 3), at(2, 6), // 2 starts its child before 1 does
-		at(3, 1), at(5, 2), at(1, 4), at(1, 5), at(4, 1), at(5, 2), at(6, 1), at(2, 7),
-	}, starts)
-	if fmt.Sprint(got) != "[{0 2} {2 7} {3 2} {4 3} {1 6} {5 2} {6 2} {2 8}]" {
+		at(3, 1), at(5, 2), at(1, 4), at(1, 5), at(4, 1), at(5, 2),
+	}, []racefuzz.Moment{at(6, 1), at(2, 9)}, starts)
+	if fmt.Sprint(got) != "[{0 2} {2 7} {3 2} {4 3} {1 6} {5 2} {2 9} {6 2} {2 10}]" {
 		t.Errorf("%v", got)
 	}
 }
@@ -97,12 +97,15 @@ func TestTurnsErrors(t *testing.T) {
 	m := model{{{do: "write", which: 0, place: "0.0"}, {do: "read", which: 0, place: "0.1"}}}
 	r, events, _ := m.execute(t, racefuzz.RandomWalk(), 1)
 	read := slices.IndexFunc(events, func(x heisen.Record) bool { return x.Code == heisen.Read })
+	if _, err := r.Turns([]int{0}, 2); !errors.Is(err, racefuzz.ErrConfig) {
+		t.Errorf("error %v", err)
+	}
 	for _, order := range [][]int{{-1}, {len(events)}, {read}, {0, 0}} {
-		if _, err := r.Turns(order); !errors.Is(err, racefuzz.ErrConfig) {
+		if _, err := r.Turns(order, 0); !errors.Is(err, racefuzz.ErrConfig) {
 			t.Errorf("%v: error %v", order, err)
 		}
 	}
-	if turns, err := r.Turns([]int{0}); err != nil || len(turns) != 0 {
+	if turns, err := r.Turns([]int{0}, 0); err != nil || len(turns) != 0 {
 		t.Errorf("%v, %v", turns, err)
 	}
 }

@@ -104,13 +104,9 @@ func (c *course) witnessOf(f *heisen.Finding, seed uint64) *witness {
 // turns returns those that lead to the operations, and then have them made; the
 // other way round if reverse.
 func (w *witness) turns(reverse bool) []racefuzz.Turn {
-	order := slices.Clone(w.order)
-	for _, m := range w.next { // stand before it
-		order = append(order, racefuzz.Moment{ID: m.ID, At: m.At - 1})
-	}
 	next := slices.Clone(w.next)
 	if reverse {
 		slices.Reverse(next)
 	}
-	return racefuzz.Turns(append(order, next...), w.starts)
+	return racefuzz.Turns(w.order, next, w.starts)
 }
