@@ -47,7 +47,8 @@ func Turns(order, next []Moment, starts []Start) []Turn {
 	}
 	slices.Sort(children)
 	numbers := map[uint32]uint32{} // those that they get
-	order = slices.Clone(order)
+	// A task begins by itself.
+	order = slices.DeleteFunc(slices.Clone(order), func(m Moment) bool { return m.At == 0 })
 	for _, m := range next {
 		if m.At > 0 {
 			order = append(order, Moment{ID: m.ID, At: m.At - 1})
@@ -58,8 +59,8 @@ func Turns(order, next []Moment, starts []Start) []Turn {
 	reached := map[uint32]uint64{}
 	for i, m := range order {
 		until := m.At + 1
-		if i+1 < len(order) && order[i+1].ID == m.ID || until <= max(reached[m.ID], 1) {
-			continue // or it begins, as it does by itself
+		if i+1 < len(order) && order[i+1].ID == m.ID || until <= reached[m.ID] {
+			continue
 		}
 		reached[m.ID] = until
 		id, ok := numbers[m.ID]
