@@ -87,7 +87,7 @@ func TestTurnsOfNewcomers(t *testing.T) {
 		at(0, 1), at(2, 3), at(2, 6), // 2 starts its child before 1 does
 		at(3, 1), at(5, 2), at(1, 4), at(1, 5), at(4, 1), at(5, 2),
 	}, []racefuzz.Moment{at(6, 1), at(2, 9)}, starts)
-	if fmt.Sprint(got) != "[{0 2} {2 7} {3 2} {4 3} {1 6} {5 2} {2 9} {6 2} {2 10}]" {
+	if fmt.Sprint(got) != "[{0 2} {2 7} {3 2} {4 3} {1 6} {5 2} {6 1} {2 9} {6 2} {2 10}]" {
 		t.Errorf("%v", got)
 	}
 }
