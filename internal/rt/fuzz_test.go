@@ -29,6 +29,7 @@ func FuzzStream(f *testing.F) {
 		message(nil, msgWords, 0, word(opSwitch, 0), 0, word(opBegin, orphan), word(opWrite, 8), 3<<32|1<<31,
 			word(opTurn, 0), 0, word(opWriteLate, 16), 4<<32|0xf5, 5<<32|6, word(opCollected, 1), 1, 1, word(opEnd, 3), 2, 0)))
 	f.Add(executionMessages())
+	f.Add(message(nil, msgWords, 0, placedWords()...))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		if len(data) > 16<<10 || accessed(data) > 256<<20 {
 			t.Skip("what this stands for is large")

@@ -71,7 +71,7 @@ const (
 	hiddenShow = 1
 	hiddenOnce = 2
 
-	version     = 4
+	version     = 5
 	wantFilter  = 1
 	wantMarks   = 2
 	wantCells   = 4

@@ -89,7 +89,7 @@ const (
 
 	heisenTaskPlace = 1 << 31 // in the pc of a place: the rest is the number of a task
 
-	heisenVersion = 4
+	heisenVersion = 5
 
 	heisenHiddenShow = 1 // what hidden packages do is recorded, marked
 	heisenHiddenOnce = 2 // see trees.go
