@@ -32,8 +32,8 @@ type Hunt struct {
 }
 
 // Run tries every suspect: those with a witness by following it, in the order that was
-// predicted and the other way round, and those of which that shows nothing, and all others,
-// with every seed. The verdicts come in the order of the suspects and do not depend on how
+// predicted and the other way round, and all others, and those that do no harm by that, with
+// every seed. The verdicts come in the order of the suspects and do not depend on how
 // many executions there are at a time. If ctx ends, or an execution cannot be made, it
 // returns the verdicts so far, of suspects that were tried at least once, and the error.
 func (h *Hunt) Run(ctx context.Context, suspects []*Suspect) ([]*Verdict, error) {
@@ -127,7 +127,7 @@ func (b *book) run(ctx context.Context, stop context.CancelCauseFunc, many func(
 }
 
 // enter takes down a trial. The verdict stands when the round is through, but for one in
-// which a witness was followed in vain.
+// which a witness was followed and did not lead to a failure.
 func (b *book) enter(i int, t *Trial) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -140,7 +140,7 @@ func (b *book) enter(i int, t *Trial) {
 		return
 	}
 	v := judge(s, b.trials[i])
-	if uint64(len(b.trials[i])) == s.follows() && v.Confirmed == 0 {
+	if uint64(len(b.trials[i])) == s.follows() && !v.failed() {
 		return
 	}
 	b.verdicts[i], b.trials[i] = v, nil

@@ -61,6 +61,11 @@ type Ending struct {
 	Trial     *Trial // the first of them
 }
 
+// failed reports whether an execution in which the suspect happened did not pass.
+func (v *Verdict) failed() bool {
+	return slices.ContainsFunc(v.Endings, func(e Ending) bool { return e.Confirmed && e.Outcome.Class != Passed })
+}
+
 // harm orders outcomes by how bad they are.
 func (c Class) harm() int {
 	return slices.Index([]Class{Passed, Hung, TestFailed, Exited, Panicked, Fatal, Killed, Deadlocked}, c)
@@ -88,11 +93,15 @@ func (v *Verdict) add(t *Trial) {
 func (v *Verdict) Report(usual Outcome) report.Finding {
 	f := v.Finding
 	f.Count = uint64(max(v.Confirmed, 1))
-	strategy := v.Suspect.Strategy
-	if v.Follow == Followed {
-		strategy = pick.Follow
+	strategy := strategyNames[v.Suspect.Strategy]
+	switch {
+	case v.Follow == NotFollowed:
+	case uint64(v.Tried) == v.Suspect.follows():
+		strategy = strategyNames[pick.Follow]
+	default:
+		strategy = strategyNames[pick.Follow] + ", " + strategy
 	}
-	t := &report.Trials{Suspect: v.Suspect.Finding.Fingerprint, Strategy: strategyNames[strategy], Executions: v.Tried,
+	t := &report.Trials{Suspect: v.Suspect.Finding.Fingerprint, Strategy: strategy, Executions: v.Tried,
 		Confirmed: v.Confirmed, Follow: string(v.Follow)}
 	for i := range v.Endings {
 		e := &v.Endings[i]

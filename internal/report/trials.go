@@ -9,7 +9,7 @@ import (
 // about. A finding that has them and that was confirmed has really happened.
 type Trials struct {
 	Suspect    string `json:"suspect"`    // fingerprint of what was suspected, equal where the same was tried
-	Strategy   string `json:"strategy"`   // that chose which goroutine went on
+	Strategy   string `json:"strategy"`   // that chose which goroutine went on; several are separated by commas
 	Executions int    `json:"executions"` // how many
 	Confirmed  int    `json:"confirmed"`  // in how many the bug happened
 	// Harmful says that an execution in which it happened ended in a way in which the
@@ -64,6 +64,8 @@ func writeTrials(b *strings.Builder, f *Finding) {
 		fmt.Fprintf(b, "\nConfirmed in %d of %d executions (%s):\n", t.Confirmed, t.Executions, t.Strategy)
 	}
 	switch t.Follow {
+	case "followed":
+		b.WriteString("The predicted schedule leads to it\n")
 	case "diverged":
 		b.WriteString("The program has not kept to the predicted schedule: what it saw or waited for was not the same\n")
 	case "missed":
