@@ -53,18 +53,19 @@ func (f *fuzzing) bringPredicted(ctx context.Context, predicted []report.Finding
 	if len(f.hide) > 0 {
 		return misuse("-hide is for recordings: an execution under control is not one")
 	}
+	if slices.ContainsFunc(predicted, func(p report.Finding) bool { return p.Package == "command-line-arguments" }) {
+		return misuse("tests of a list of files are not a package")
+	}
 	flags, err := campaign.TestFlags(withoutFormat(f.rest))
 	if err != nil {
 		return misuse("%v", err)
 	}
-	f.origin.Source = campaign.Source{Verb: "test", Packages: f.args, Patterns: f.pkgs, Args: flags}
-	if !slices.ContainsFunc(predicted, func(p report.Finding) bool { return p.Package == "" }) {
-		f.origin.Packages = nil
-		for i := range predicted {
-			if p := predicted[i].Package; !slices.Contains(f.origin.Packages, p) {
-				f.origin.Packages = append(f.origin.Packages, p)
-			}
-		}
+	f.origin.Source = campaign.Source{Verb: "test", Packages: packagesOf(predicted), Patterns: f.pkgs, Args: flags}
+	if len(f.origin.Packages) == 0 {
+		f.origin.Packages = f.args
+	}
+	if len(f.origin.Packages) == 0 {
+		f.origin.Packages = []string{"."}
 	}
 	programs, remove, err := f.build(ctx)
 	if err != nil {
@@ -83,6 +84,20 @@ func (f *fuzzing) bringPredicted(ctx context.Context, predicted []report.Finding
 		return err
 	}
 	return f.bring(ctx, suspects)
+}
+
+// packagesOf returns the packages in whose tests findings were made, none if one of them has
+// no name that the go command knows.
+func packagesOf(findings []report.Finding) (packages []string) {
+	for i := range findings {
+		switch p := findings[i].Package; {
+		case p == "":
+			return nil
+		case !slices.Contains(packages, p):
+			packages = append(packages, p)
+		}
+	}
+	return packages
 }
 
 // withoutFormat leaves out flags of go test that make no difference to what tests do.
