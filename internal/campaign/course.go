@@ -98,6 +98,9 @@ func (c *course) witnessOf(f *heisen.Finding, seed uint64) *witness {
 		}
 		w.next = append(w.next, m)
 	}
+	if len(w.order)+2*len(w.next) > racefuzz.MaxChoices { // more than a schedule can have
+		return nil
+	}
 	return w
 }
 
