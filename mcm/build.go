@@ -82,6 +82,9 @@ type openGrip struct {
 	thread  int32
 	shared  bool
 	times   int
+	again   []order.Node // where it was acquired again and is still so held
+	inner   section      // the latest part that the thread has ended so, if ended
+	ended   bool
 }
 
 // line keeps touches of an object in order: those that are barriers with all, and
@@ -852,6 +855,7 @@ func (b *builder) acquire(s *syncUse, object heisen.Object, t int32, shared bool
 	for i := range s.grips {
 		if g := &s.grips[i]; g.thread == t && g.shared == shared {
 			g.times++ // it holds it already
+			g.again = append(g.again, n)
 			return
 		}
 	}
@@ -878,13 +882,31 @@ func (b *builder) release(s *syncUse, t int32, shared bool, n order.Node) {
 	if at < 0 {
 		return // checkLocks has excluded it
 	}
-	id, holder := s.grips[at].section, s.grips[at].thread
+	g := s.grips[at] // it may go
+	id, holder := g.section, g.thread
 	if !s.drop(at) {
+		held := &s.grips[at]
+		last := len(held.again) - 1
+		held.inner, held.ended = b.sections[id], true
+		held.inner.acquire, held.inner.release = held.again[last], n
+		held.again = held.again[:last]
 		return
 	}
 	x := &b.sections[id]
 	x.release = n
 	b.ends[n] = id
+	if g.ended && !b.before(g.inner.release, n) {
+		// Another thread ends it, which may now come before the holder has given back what
+		// it had acquired again: then the lock is held until that is done.
+		inner := int32(len(b.sections))
+		b.sections = append(b.sections, g.inner)
+		b.locks[g.inner.lock].sections = append(b.locks[g.inner.lock].sections, inner)
+		b.ends[g.inner.release] = inner
+		if a := g.inner.acquire; a != none {
+			b.begins[a] = inner
+		}
+		x = &b.sections[id]
+	}
 	if x.chain != b.chain[n] { // another thread releases
 		if x.acquire != none {
 			b.sees(x.acquire, n)

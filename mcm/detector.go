@@ -318,7 +318,7 @@ func (j *job) solve(d *Detector) {
 
 // describe makes a prediction a finding.
 func (p *prediction) describe(w *Window) heisen.Finding {
-	f := heisen.Finding{Detector: "mcm", Kind: p.kind, Witness: p.witness.Records(w)}
+	f := heisen.Finding{Detector: "mcm", Kind: p.kind, Witness: p.witness.Records(w), Before: w.position(0) - 1}
 	for _, i := range p.at {
 		r := &w.Records[i]
 		a := heisen.AccessOf(r, w.position(int(i)))

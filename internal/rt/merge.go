@@ -44,6 +44,8 @@ type goroutine struct {
 	ready  bool     // it is in merger.ready
 	shaded bool     // what it does is of hidden code
 	roots  []uint64 // what its next hidden call begins with
+	placed bool     // it has said at which operation it is
+	at     uint64   // that
 	ended  bool     // its End was emitted; the state is free
 
 	cursor  heisen.Cursor
@@ -117,7 +119,7 @@ func (m *merger) lost() (events uint64) {
 	count := func(words []uint64) {
 		for len(words) > 0 {
 			op := words[0] >> opShift
-			if op != opShade && op != opRoot {
+			if op != opShade && op != opRoot && op != opPoint {
 				events++
 			}
 			words = words[recordWords[op]:]
@@ -296,6 +298,7 @@ func (m *merger) consume(g *goroutine, words []uint64) (i int, waits bool, err e
 		if size == 0 || size > len(record) {
 			return i, false, m.s.corrupt("record %#x", w)
 		}
+		first := len(m.s.out)
 		switch op {
 		case opRead, opWrite, opReadAgain, opWriteAgain:
 			var flags heisen.Flags
@@ -326,6 +329,14 @@ func (m *merger) consume(g *goroutine, words []uint64) (i int, waits bool, err e
 			g.shaded = arg != 0
 		case opRoot:
 			g.roots = append(g.roots, arg)
+		case opPoint:
+			if arg >= 1<<32 || arg != 0 && arg <= g.at&(1<<32-1) {
+				return i, false, m.s.corrupt("goroutine %d comes to access %d after access %d", g.id, arg, g.at&(1<<32-1))
+			}
+			if arg == 0 {
+				g.at += 1 << 32
+			}
+			g.at, g.placed = g.at&^(1<<32-1)|arg, true
 		case opBegin:
 			return i, false, m.s.corrupt("goroutine %d begins again", g.id)
 		case opOverlap:
@@ -347,7 +358,6 @@ func (m *merger) consume(g *goroutine, words []uint64) (i int, waits bool, err e
 				return i, false, err
 			}
 			m.next++
-			first := len(m.s.out)
 			if op == opHide {
 				err = m.hide(g, arg, site, record[1], record[3])
 			} else {
@@ -368,6 +378,9 @@ func (m *merger) consume(g *goroutine, words []uint64) (i int, waits bool, err e
 				return i, false, nil
 			}
 		}
+		if g.placed {
+			m.place(g, first)
+		}
 		i += size
 	}
 	return i, false, nil
@@ -380,6 +393,15 @@ func (m *merger) cover(first int) {
 		case heisen.Fork, heisen.Begin, heisen.End:
 		default:
 			r.Flags |= Covered
+		}
+	}
+}
+
+// place says of the events of g from first on of which operation they are.
+func (m *merger) place(g *goroutine, first int) {
+	for i := range m.s.out[first:] {
+		if r := &m.s.out[first+i]; r.TID == g.id && (r.Code.IsAccess() || r.Code.IsSync()) {
+			r.Val, r.Flags = g.at, r.Flags|Placed
 		}
 	}
 }

@@ -12,6 +12,7 @@ const (
 
 	opSwitch        = 1
 	opBegin         = 2
+	opPoint         = 4
 	opRead          = 5
 	opWrite         = 6
 	opAlloc         = 7
@@ -85,7 +86,7 @@ const (
 	treeUntil = ^uint64(0)
 	follow    = 1<<32 - 1 // in place of the number of a set
 
-	version     = 6
+	version     = 7
 	wantFilter  = 1
 	wantMarks   = 2
 	wantRaces   = 4
@@ -108,7 +109,7 @@ const (
 
 // recordWords is the length of a record by op; 0 is no op.
 var recordWords = [256]uint8{
-	opSwitch: 2, opBegin: 1,
+	opSwitch: 2, opBegin: 1, opPoint: 1,
 	opRead: 2, opWrite: 2, opAlloc: 2, opFree: 2,
 	opAtomicRead: 3, opAtomicWrite: 3, opAtomicUpdate: 3,
 	opAcquire: 3, opRelease: 3, opAcquireShared: 3, opReleaseShared: 3,

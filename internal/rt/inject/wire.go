@@ -14,6 +14,7 @@ const (
 
 	heisenOpSwitch = 1 // arg: goroutine; word 1: words of that goroutine before
 	heisenOpBegin  = 2 // arg: goid
+	heisenOpPoint  = 4 // the goroutine has come to another point; arg: or to so many accesses since; recorded on demand
 
 	// word 1: place<<32 | size
 	heisenOpRead  = 5
@@ -104,7 +105,7 @@ const (
 
 	heisenTaskPlace = 1 << 31 // in the pc of a place: the rest is the number of a task
 
-	heisenVersion = 6
+	heisenVersion = 7
 
 	heisenHiddenShow = 1 // what hidden packages do is recorded, marked
 	heisenHiddenOnce = 2 // see trees.go
