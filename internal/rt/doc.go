@@ -38,6 +38,8 @@
 // Packages can be hidden (Hidden, hide.go): then their functions' calls by others are
 // Hide and Reveal events with the objects that they may touch, and what they do is
 // dropped in the program.
+// What they may touch the program finds out each time, or it says once what objects
+// point to, and again when that has changed, and the sets are made here (objects.go).
 //
 // Package testing is patched to say which test a goroutine begins to run; in the
 // Symbols that is a call at a site that has a Task.

@@ -27,9 +27,11 @@ type Hidden struct {
 	// Limit is how many objects a call may reach before it counts as reaching all;
 	// DefaultReach if 0, MaxReach at most.
 	Limit int
-	// Once has what an object reaches looked at once, until a pointer is written there
-	// (section 4.4.3 of the paper). It misses pointers that are written where nothing is
-	// instrumented; what only they lead to had better not be synchronised on.
+	// Once has what an object points to looked at once, and again after a pointer was
+	// written there (section 4.4.3 of the paper): by an instrumented package, or for one
+	// by the runtime, into a slice, map or channel. It misses pointers that packages
+	// write which are not instrumented, into objects that are known already; what only
+	// they lead to had better not be synchronised on, as the paper asks for, too.
 	Once bool
 	// Show has what the packages do recorded all the same, with the flag Covered: as
 	// if they were not hidden, and as if they were, in one run.

@@ -260,9 +260,9 @@ func (w *heisenHiddenState) graph() uint32 {
 		t.end()
 	}
 	for i := range t.loosed {
-		if l := &t.loose[i]; l.sum != heisenSum(l.span, 0) {
-			l.sum = heisenSum(l.span, 0)
-			t.enqueue(heisenTodo{span: l.span})
+		l := &t.loose[i]
+		if sum := heisenSum(l.span, 0); sum != l.sum && t.enqueue(heisenTodo{span: l.span}) {
+			l.sum = sum
 		}
 	}
 	heisenLock(&t.lock)
