@@ -19,9 +19,12 @@ type closure struct {
 	work  []order.Node
 	met   []bool // by chain; scratch
 
-	choices []order.Node // of a read, see choice
-	initial bool         // what was there before the window is another
-	meet    []int32      // scratch: what comes before all of them
+	sets    []valueSet
+	setOf   []int32  // by read: its set, -1 if it has one choice
+	choices []chosen // of a read, see choice
+	initial bool     // what was there before the window is another
+	meet    []int32  // scratch: what comes before all of them
+	cover   []int32  // scratch, see choice
 
 	observed bool // each read sees the very write that it saw: what follows then is no more than a guess
 }
@@ -35,15 +38,79 @@ type link struct {
 
 type change struct{ at, old int32 }
 
+// valueSet is what reads of a cell that want the same value may see, and what they
+// may not: lists of writes, chain by chain.
+type valueSet struct {
+	same, rivals     []order.Node
+	sameAt, rivalsAt []int32 // by chain where its writes begin, and one more
+}
+
+// chosen are the choices of a read that are left in a chain: the first and the last
+// one stand for all of them, for whatever comes before the first comes before all.
+type chosen struct{ first, last order.Node }
+
 func newClosure(m *Model) *closure {
 	c := &closure{m: m, width: len(m.base) - 1, rows: slices.Clone(m.rows), first: make([]int32, m.goal+1), met: make([]bool, len(m.base)-1),
-		meet: make([]int32, len(m.base)-1)}
+		meet: make([]int32, len(m.base)-1), cover: make([]int32, len(m.base)-1)}
 	for _, list := range [][]edge{m.edges, m.seen} {
 		for _, e := range list {
 			c.link(e.from, e.to)
 		}
 	}
+	c.findSets()
 	return c
+}
+
+// findSets finds the sets of reads that have choices.
+func (c *closure) findSets() {
+	m := c.m
+	type key struct {
+		cell      int32
+		same, saw order.Node
+	}
+	known := map[key]int32{}
+	c.setOf = make([]int32, len(m.reads))
+	for i := range m.reads {
+		r := &m.reads[i]
+		c.setOf[i] = -1
+		if len(r.same) == 0 && !(r.init && r.saw != none) {
+			continue
+		}
+		k := key{r.cell, none, none}
+		if len(r.same) > 0 {
+			k.same = r.same[0]
+		}
+		if _, ok := slices.BinarySearch(r.same, r.saw); !ok {
+			k.saw = r.saw
+		}
+		set, ok := known[k]
+		if !ok {
+			set = int32(len(c.sets))
+			known[k] = set
+			c.sets = append(c.sets, c.setFor(r))
+		}
+		c.setOf[i] = set
+	}
+}
+
+func (c *closure) setFor(r *read) (v valueSet) {
+	m := c.m
+	for _, w := range m.cells[r.cell].writes {
+		if r.accepts(w) {
+			v.same = append(v.same, w)
+		} else {
+			v.rivals = append(v.rivals, w)
+		}
+	}
+	at := func(list []order.Node) (starts []int32) {
+		for k := range c.width + 1 {
+			i, _ := slices.BinarySearch(list, m.base[k])
+			starts = append(starts, int32(i))
+		}
+		return starts
+	}
+	v.sameAt, v.rivalsAt = at(v.same), at(v.rivals)
+	return v
 }
 
 func (c *closure) link(from, to order.Node) {
@@ -211,10 +278,11 @@ func (c *closure) saturateReads() bool {
 			continue
 		}
 		saw := r.saw
-		if !c.observed && (len(r.same) > 0 || r.init && saw != none) {
+		if !c.observed && c.setOf[i] >= 0 {
 			var only bool
-			if saw, only = c.choice(r); !only {
-				if !c.common(r) {
+			set := &c.sets[c.setOf[i]]
+			if saw, only = c.choice(r, set); !only {
+				if !c.common(r, set) {
 					return false
 				}
 				continue
@@ -235,27 +303,54 @@ const unseen order.Node = -2
 
 // choice returns what a read sees, if there is only one choice left. Else it leaves
 // in choices what there is to see, without what was there before the window.
-func (c *closure) choice(r *read) (saw order.Node, only bool) {
+//
+// Of each chain those are left that are not after the read or the goal and that no
+// other value covers: in order, one piece of the chain's list.
+func (c *closure) choice(r *read, v *valueSet) (saw order.Node, only bool) {
+	m := c.m
+	own, place := m.chain[r.node], m.pos(r.node)
+	clear(c.cover)
+	covered := false
+	row := c.row(r.node)
+	for k, come := range row {
+		if int32(k) == own {
+			come = place
+		}
+		list := v.rivals[v.rivalsAt[k]:v.rivalsAt[k+1]]
+		if i := firstFrom(list, m.base[k]+order.Node(come)); i > 0 { // the last rival of the chain before the read
+			covered = true
+			for j, p := range c.row(list[i-1]) {
+				c.cover[j] = max(c.cover[j], p)
+			}
+		}
+	}
 	c.choices = c.choices[:0]
+	c.initial = r.init && !covered
 	found := 0
-	try := func(w order.Node) {
-		if w != none && (c.before(r.node, w) || c.before(c.m.goal, w)) || c.covered(r, w) {
-			return
+	saw = none
+	for k, from := range c.cover {
+		list := v.same[v.sameAt[k]:v.sameAt[k+1]]
+		list = list[firstFrom(list, m.base[k]+order.Node(from)):]
+		if int32(k) == own {
+			list = list[:firstFrom(list, r.node)]
 		}
+		lo, hi := 0, len(list)
+		for lo < hi {
+			h := int(uint(lo+hi) >> 1)
+			if o := c.row(list[h]); o[own] > place || o[c.width-1] > 0 {
+				hi = h
+			} else {
+				lo = h + 1
+			}
+		}
+		if lo > 0 {
+			found += lo
+			saw = list[0]
+			c.choices = append(c.choices, chosen{list[0], list[lo-1]})
+		}
+	}
+	if c.initial {
 		found++
-		saw = w
-		if w != none {
-			c.choices = append(c.choices, w)
-		}
-	}
-	if r.init {
-		try(none)
-	}
-	for _, w := range r.same {
-		try(w)
-	}
-	if _, ok := slices.BinarySearch(r.same, r.saw); !ok && r.saw != none {
-		try(r.saw)
 	}
 	switch found {
 	case 0:
@@ -263,42 +358,53 @@ func (c *closure) choice(r *read) (saw order.Node, only bool) {
 	case 1:
 		return saw, true
 	}
-	c.initial = found > len(c.choices)
-	return saw, false
+	return none, false
 }
 
-// covered reports whether another write comes between w and r in any case.
-func (c *closure) covered(r *read, w order.Node) bool {
-	for _, o := range c.m.cells[r.cell].writes {
-		if o != w && o != r.node && !r.accepts(o) && c.before(o, r.node) && (w == none || c.before(w, o)) {
-			return true
+// firstFrom returns the index of the first node in a sorted list that is at least n.
+func firstFrom(list []order.Node, n order.Node) int {
+	lo, hi := 0, len(list)
+	for lo < hi {
+		if h := int(uint(lo+hi) >> 1); list[h] < n {
+			lo = h + 1
+		} else {
+			hi = h
 		}
 	}
-	return false
+	return lo
 }
 
 // common adds what follows from all choices of a read: it comes after what all of
 // them come after, and before what writes another value after all of them.
-func (c *closure) common(r *read) bool {
+func (c *closure) common(r *read, v *valueSet) bool {
 	m := c.m
 	if !c.initial {
-		copy(c.meet, c.row(c.choices[0]))
+		copy(c.meet, c.row(c.choices[0].first))
 		for _, w := range c.choices[1:] {
-			for k, v := range c.row(w) {
-				c.meet[k] = min(c.meet[k], v)
+			for k, p := range c.row(w.first) {
+				c.meet[k] = min(c.meet[k], p)
 			}
 		}
-		for k, v := range c.meet {
-			if v > 0 && v > c.row(r.node)[k] && !c.add(m.base[k]+order.Node(v-1), r.node) {
+		for k, p := range c.meet {
+			if p > 0 && p > c.row(r.node)[k] && !c.add(m.base[k]+order.Node(p-1), r.node) {
 				return false
 			}
 		}
 	}
-	met := int32(-1)
-	for _, w := range m.cells[r.cell].writes { // chain by chain
-		if k := m.chain[w]; k == met || w == r.node || r.accepts(w) || !c.afterAll(w) {
-			continue
-		} else if met = k; !c.add(r.node, w) {
+	for k := range c.width {
+		list := v.rivals[v.rivalsAt[k]:v.rivalsAt[k+1]]
+		lo, hi := 0, len(list)
+		for lo < hi {
+			if h := int(uint(lo+hi) >> 1); c.afterAll(list[h]) {
+				hi = h
+			} else {
+				lo = h + 1
+			}
+		}
+		if lo < len(list) && list[lo] == r.node {
+			lo++
+		}
+		if lo < len(list) && !c.add(r.node, list[lo]) {
 			return false
 		}
 	}
@@ -308,7 +414,7 @@ func (c *closure) common(r *read) bool {
 // afterAll reports whether all choices come before a node.
 func (c *closure) afterAll(n order.Node) bool {
 	for _, w := range c.choices {
-		if !c.before(w, n) {
+		if !c.before(w.last, n) {
 			return false
 		}
 	}

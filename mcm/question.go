@@ -166,6 +166,12 @@ func (m *Model) answer(q *query) (verdict Verdict, nodes []order.Node, err error
 			return verdict, nodes, nil
 		}
 	} else if !m.slow {
+		if s.explore != nil {
+			if nodes := s.explore.met(q); nodes != nil && len(s.sim.violated(nodes)) == 0 {
+				m.stats.Explored++
+				return Possible, nodes, nil
+			}
+		}
 		at := s.closure.mark()
 		defer s.closure.undo(at)
 		if !s.closure.ask(q) {
@@ -207,7 +213,7 @@ func (s *solving) alternate(q *query) (verdict Verdict, nodes []order.Node, err 
 	states := statesPerConflict * m.conflicts
 	spent := func() bool { return x.looked >= questionsPerWindow*states }
 	if !spent() {
-		if nodes := x.near(states / 40); nodes != nil && len(s.sim.violated(nodes)) == 0 {
+		if nodes := x.near(q, states/40); nodes != nil && len(s.sim.violated(nodes)) == 0 {
 			m.stats.Explored++
 			return Possible, nodes, nil
 		}
