@@ -38,7 +38,8 @@ type explorer struct {
 	heap   []waiting // states to be looked at
 	search uint32    // counts searches
 	seen   []uint32  // by state: the last search that came by
-	looked int       // states that were looked at, for all questions
+
+	looked, nearby int // states that were looked at, for all questions, in search of all, and near
 }
 
 // waiting is a state that is to be looked at.
@@ -300,8 +301,8 @@ func (x *explorer) met(q *query) []order.Node {
 
 // near looks for an answer to the question that the closure has taken in from
 // states where one of the accesses asked about is next, from where the observed
-// order leads, and then from ever farther back, at so many states at most each
-// time. It returns the nodes up to the goal, or nil.
+// order leads, and then from ever farther back, at so many states at most. It
+// returns the nodes up to the goal, or nil.
 func (x *explorer) near(q *query, states int) []order.Node {
 	x.begin(true)
 	for _, n := range q.next {
@@ -311,13 +312,20 @@ func (x *explorer) near(q *query, states int) []order.Node {
 			}
 		}
 	}
+	looked := x.looked
+	defer func() { // another account
+		x.nearby += x.looked - looked
+		x.looked = looked
+	}()
 	far := x.follow(len(x.m.hint))
-	for back := 0; back < far; back = 4*back + 4 {
+	part := states / 2
+	for back := 0; back < far && x.looked-looked < states; back = 4*back + 4 {
 		if back > 0 {
 			x.begin(true)
 			x.follow(far - back)
+			part = states / 4
 		}
-		if verdict, nodes := x.best(-1, states); verdict == Possible {
+		if verdict, nodes := x.best(-1, part); verdict == Possible {
 			return nodes
 		}
 	}

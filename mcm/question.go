@@ -205,21 +205,22 @@ func (s *solving) explorer() *explorer {
 	return s.explore
 }
 
-// alternate asks those in turn who are good at different questions, first each with
-// a part of its budget: the search among schedules is fast where reads have many
-// choices, the solver where locks and edges leave few.
+// alternate asks those in turn who are good at different questions: the search among
+// schedules is fast where reads have many choices, the solver where locks and edges
+// leave few. First each may spend a part of a question's budget. What all questions
+// may spend together is bounded; but a look near at hand, where most answers are, is
+// what each question adds.
 func (s *solving) alternate(q *query) (verdict Verdict, nodes []order.Node, err error) {
 	m, x := s.m, s.explorer()
 	states := statesPerConflict * m.conflicts
-	spent := func() bool { return x.looked >= questionsPerWindow*states }
-	if !spent() {
-		if nodes := x.near(q, states/40); nodes != nil && len(s.sim.violated(nodes)) == 0 {
+	if x.nearby < questionsPerWindow*states+m.stats.Questions*states/20 {
+		if nodes := x.near(q, states/8); nodes != nil && len(s.sim.violated(nodes)) == 0 {
 			m.stats.Explored++
 			return Possible, nodes, nil
 		}
 	}
 	for _, part := range [...]int{4, 1} {
-		if !spent() {
+		if x.looked < questionsPerWindow*states {
 			switch verdict, nodes = x.all(states / (part * part * part)); {
 			case verdict == Impossible:
 				m.stats.Exhausted++
