@@ -122,6 +122,7 @@ type solving struct {
 	explore *explorer   // made when it is needed
 	lazy    *simulation // for the solver
 	solver  *order.Solver
+	many    bool // reads have many choices
 
 	prefix     []int32
 	nodes      []order.Node
@@ -139,7 +140,7 @@ func newSolving(m *Model) *solving {
 		m: m, closure: newClosure(m), sim: newSimulation(m), lazy: newSimulation(m),
 		prefix: make([]int32, width), next: make([]int32, width), wait: make([]int32, width), waitFor: make([]int32, width),
 		last: make([]order.Node, len(m.cells)), initial: make([]int32, len(m.cells)), pending: make([]int32, m.goal),
-		open: make([][]int32, len(m.locks)),
+		open: make([][]int32, len(m.locks)), many: m.choices(),
 	}
 }
 
@@ -206,13 +207,18 @@ func (s *solving) explorer() *explorer {
 }
 
 // alternate asks those in turn who are good at different questions: the search among
-// schedules is fast where reads have many choices, the solver where locks and edges
-// leave few. First each may spend a part of a question's budget. What all questions
-// may spend together is bounded; but a look near at hand, where most answers are, is
-// what each question adds.
+// schedules is fast where reads have many choices, the solver where they have few and
+// locks and edges leave little. First each may spend a part of a question's budget.
+// What all questions may spend together is bounded; but a look near at hand, where
+// most answers are, is what each question adds.
 func (s *solving) alternate(q *query) (verdict Verdict, nodes []order.Node, err error) {
 	m, x := s.m, s.explorer()
 	states := statesPerConflict * m.conflicts
+	if !s.many {
+		if verdict, nodes, err = s.solve(q, 4); verdict != Unknown || err != nil {
+			return verdict, nodes, err
+		}
+	}
 	if x.nearby < questionsPerWindow*states+m.stats.Questions*states/20 {
 		if nodes := x.near(q, states/8); nodes != nil && len(s.sim.violated(nodes)) == 0 {
 			m.stats.Explored++
@@ -230,11 +236,28 @@ func (s *solving) alternate(q *query) (verdict Verdict, nodes []order.Node, err 
 				return verdict, nodes, nil
 			}
 		}
-		if verdict, nodes, err = s.solve(q, part); verdict != Unknown || err != nil {
-			return verdict, nodes, err
+		if part == 1 || s.many {
+			if verdict, nodes, err = s.solve(q, part); verdict != Unknown || err != nil {
+				return verdict, nodes, err
+			}
 		}
 	}
 	return Unknown, nil, nil
+}
+
+// manyChoices is how many writes the reads of a window with choices may see, in the
+// mean, if the search among schedules is asked first.
+const manyChoices = 8
+
+// choices reports whether the reads that have choices have many.
+func (m *Model) choices() bool {
+	reads, writes := 0, 0
+	for i := range m.reads {
+		if n := len(m.reads[i].same); n > 0 {
+			reads, writes = reads+1, writes+n
+		}
+	}
+	return writes > manyChoices*reads
 }
 
 // schedule looks for an answer with greedy schedules: after the closure; then, if
