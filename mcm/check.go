@@ -18,11 +18,13 @@ type simulation struct {
 	solver  *order.Solver      // for booleans; nil where nobody looks at clauses
 	choices map[*read][]choice // of the solver
 	prefer  []order.Lit        // choices as observed, which the solver has not been told of
+	sets    *valueSets
+	cover   []int32 // scratch, see Model.cover
 }
 
-func newSimulation(m *Model) *simulation {
+func newSimulation(m *Model, sets *valueSets) *simulation {
 	return &simulation{
-		m: m, place: make([]int32, m.goal+1), last: make([]order.Node, len(m.cells)),
+		m: m, sets: sets, cover: make([]int32, len(m.base)-1), place: make([]int32, m.goal+1), last: make([]order.Node, len(m.cells)),
 		open: make([][]int32, len(m.locks)), sent: make([][]order.Node, len(m.messages)),
 		prefix: make([]int32, len(m.base)-1),
 	}
@@ -69,7 +71,7 @@ func (s *simulation) violated(nodes []order.Node) (clauses [][]order.Lit) {
 		for _, t := range m.touches[m.touchAt[n]:m.touchAt[n+1]] {
 			if t.read >= 0 && (needed == nil || m.pos(n) < needed[m.chain[n]]) {
 				if r := &m.reads[t.read]; !r.accepts(s.last[t.cell] - 1) {
-					clauses = s.misread(r, s.last[t.cell]-1, clauses)
+					clauses = s.misread(t.read, s.last[t.cell]-1, clauses)
 				}
 			}
 			if t.write {
@@ -124,7 +126,8 @@ func (m *Model) overtaken(receive, send order.Node) []order.Lit {
 }
 
 // misread says that a read sees what it may. w is what it sees instead.
-func (s *simulation) misread(r *read, w order.Node, clauses [][]order.Lit) [][]order.Lit {
+func (s *simulation) misread(at int32, w order.Node, clauses [][]order.Lit) [][]order.Lit {
+	r := &s.m.reads[at]
 	guard := s.unless(r)
 	if len(r.same) == 0 && !(r.init && r.saw != none) {
 		// One choice: it comes before the read, and w not in between.
@@ -136,7 +139,7 @@ func (s *simulation) misread(r *read, w order.Node, clauses [][]order.Lit) [][]o
 		}
 		return append(clauses, append(guard, order.Lit{Before: r.node, After: w}))
 	}
-	return s.choose(r, w, guard, clauses)
+	return s.choose(at, w, guard, clauses)
 }
 
 // choice is that a read sees a write: a boolean of the solver.
@@ -147,22 +150,22 @@ type choice struct {
 
 // choose says that a read makes a choice, when that is new, and keeps w away from
 // what it has chosen.
-func (s *simulation) choose(r *read, w order.Node, guard []order.Lit, clauses [][]order.Lit) [][]order.Lit {
+func (s *simulation) choose(at int32, w order.Node, guard []order.Lit, clauses [][]order.Lit) [][]order.Lit {
 	m := s.m
 	if s.solver == nil {
 		return append(clauses, nil) // nobody looks at what is violated
 	}
+	r := &m.reads[at]
 	list, known := s.choices[r]
 	if !known {
 		clause := guard
+		covered := m.cover(r, &s.sets.list[s.sets.of[at]], m.rows, s.cover)
 		add := func(o order.Node) {
-			if o != none && (o == r.node || m.before(r.node, o)) {
+			switch {
+			case o == none && covered, o != none && m.pos(o) < s.cover[m.chain[o]]:
+				return // another value is always in between
+			case o != none && (o == r.node || m.before(r.node, o)):
 				return
-			}
-			for _, x := range m.cells[r.cell].writes { // is one always in between?
-				if x != o && x != r.node && !r.accepts(x) && m.before(x, r.node) && (o == none || m.before(o, x)) {
-					return
-				}
 			}
 			c := choice{o, s.solver.NewBool()}
 			if o == r.saw {

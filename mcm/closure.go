@@ -19,12 +19,11 @@ type closure struct {
 	work  []order.Node
 	met   []bool // by chain; scratch
 
-	sets    []valueSet
-	setOf   []int32  // by read: its set, -1 if it has one choice
+	sets    *valueSets
 	choices []chosen // of a read, see choice
 	initial bool     // what was there before the window is another
 	meet    []int32  // scratch: what comes before all of them
-	cover   []int32  // scratch, see choice
+	cover   []int32  // scratch, see Model.cover
 
 	observed bool // each read sees the very write that it saw: what follows then is no more than a guess
 }
@@ -38,79 +37,19 @@ type link struct {
 
 type change struct{ at, old int32 }
 
-// valueSet is what reads of a cell that want the same value may see, and what they
-// may not: lists of writes, chain by chain.
-type valueSet struct {
-	same, rivals     []order.Node
-	sameAt, rivalsAt []int32 // by chain where its writes begin, and one more
-}
-
 // chosen are the choices of a read that are left in a chain: the first and the last
 // one stand for all of them, for whatever comes before the first comes before all.
 type chosen struct{ first, last order.Node }
 
-func newClosure(m *Model) *closure {
-	c := &closure{m: m, width: len(m.base) - 1, rows: slices.Clone(m.rows), first: make([]int32, m.goal+1), met: make([]bool, len(m.base)-1),
+func newClosure(m *Model, sets *valueSets) *closure {
+	c := &closure{m: m, sets: sets, width: len(m.base) - 1, rows: slices.Clone(m.rows), first: make([]int32, m.goal+1), met: make([]bool, len(m.base)-1),
 		meet: make([]int32, len(m.base)-1), cover: make([]int32, len(m.base)-1)}
 	for _, list := range [][]edge{m.edges, m.seen} {
 		for _, e := range list {
 			c.link(e.from, e.to)
 		}
 	}
-	c.findSets()
 	return c
-}
-
-// findSets finds the sets of reads that have choices.
-func (c *closure) findSets() {
-	m := c.m
-	type key struct {
-		cell      int32
-		same, saw order.Node
-	}
-	known := map[key]int32{}
-	c.setOf = make([]int32, len(m.reads))
-	for i := range m.reads {
-		r := &m.reads[i]
-		c.setOf[i] = -1
-		if len(r.same) == 0 && !(r.init && r.saw != none) {
-			continue
-		}
-		k := key{r.cell, none, none}
-		if len(r.same) > 0 {
-			k.same = r.same[0]
-		}
-		if _, ok := slices.BinarySearch(r.same, r.saw); !ok {
-			k.saw = r.saw
-		}
-		set, ok := known[k]
-		if !ok {
-			set = int32(len(c.sets))
-			known[k] = set
-			c.sets = append(c.sets, c.setFor(r))
-		}
-		c.setOf[i] = set
-	}
-}
-
-func (c *closure) setFor(r *read) (v valueSet) {
-	m := c.m
-	for _, w := range m.cells[r.cell].writes {
-		if r.accepts(w) {
-			v.same = append(v.same, w)
-		} else {
-			v.rivals = append(v.rivals, w)
-		}
-	}
-	at := func(list []order.Node) (starts []int32) {
-		for k := range c.width + 1 {
-			i, _ := slices.BinarySearch(list, m.base[k])
-			starts = append(starts, int32(i))
-		}
-		return starts
-	}
-	v.sameAt, v.rivalsAt = at(v.same), at(v.rivals)
-	return v
 }
 
 func (c *closure) link(from, to order.Node) {
@@ -278,9 +217,9 @@ func (c *closure) saturateReads() bool {
 			continue
 		}
 		saw := r.saw
-		if !c.observed && c.setOf[i] >= 0 {
+		if !c.observed && c.sets.of[i] >= 0 {
 			var only bool
-			set := &c.sets[c.setOf[i]]
+			set := &c.sets.list[c.sets.of[i]]
 			if saw, only = c.choice(r, set); !only {
 				if !c.common(r, set) {
 					return false
@@ -309,21 +248,7 @@ const unseen order.Node = -2
 func (c *closure) choice(r *read, v *valueSet) (saw order.Node, only bool) {
 	m := c.m
 	own, place := m.chain[r.node], m.pos(r.node)
-	clear(c.cover)
-	covered := false
-	row := c.row(r.node)
-	for k, come := range row {
-		if int32(k) == own {
-			come = place
-		}
-		list := v.rivals[v.rivalsAt[k]:v.rivalsAt[k+1]]
-		if i := firstFrom(list, m.base[k]+order.Node(come)); i > 0 { // the last rival of the chain before the read
-			covered = true
-			for j, p := range c.row(list[i-1]) {
-				c.cover[j] = max(c.cover[j], p)
-			}
-		}
-	}
+	covered := m.cover(r, v, c.rows, c.cover)
 	c.choices = c.choices[:0]
 	c.initial = r.init && !covered
 	found := 0
@@ -359,19 +284,6 @@ func (c *closure) choice(r *read, v *valueSet) (saw order.Node, only bool) {
 		return saw, true
 	}
 	return none, false
-}
-
-// firstFrom returns the index of the first node in a sorted list that is at least n.
-func firstFrom(list []order.Node, n order.Node) int {
-	lo, hi := 0, len(list)
-	for lo < hi {
-		if h := int(uint(lo+hi) >> 1); list[h] < n {
-			lo = h + 1
-		} else {
-			hi = h
-		}
-	}
-	return lo
 }
 
 // common adds what follows from all choices of a read: it comes after what all of

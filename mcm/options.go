@@ -28,12 +28,13 @@ type settings struct {
 	questions       int
 
 	// For tests, which compare the ways to an answer.
-	eager   bool // all constraints from the start
-	fresh   bool // a solver for each question
-	slow    bool // no quick stages
-	states  int  // a search among so many states instead of the quick stages
-	closed  bool // after the closure
-	literal bool // Algorithm 9 to the letter
+	eager    bool // all constraints from the start
+	fresh    bool // a solver for each question
+	slow     bool // no quick stages
+	states   int  // a search among so many states instead of the quick stages
+	closed   bool // after the closure
+	searched bool // the search among schedules goes first, whatever reads may see
+	literal  bool // Algorithm 9 to the letter
 }
 
 const (

@@ -136,11 +136,12 @@ type solving struct {
 
 func newSolving(m *Model) *solving {
 	width := len(m.base) - 1
+	sets := newValueSets(m)
 	return &solving{
-		m: m, closure: newClosure(m), sim: newSimulation(m), lazy: newSimulation(m),
+		m: m, closure: newClosure(m, sets), sim: newSimulation(m, sets), lazy: newSimulation(m, sets),
 		prefix: make([]int32, width), next: make([]int32, width), wait: make([]int32, width), waitFor: make([]int32, width),
 		last: make([]order.Node, len(m.cells)), initial: make([]int32, len(m.cells)), pending: make([]int32, m.goal),
-		open: make([][]int32, len(m.locks)), many: m.choices(),
+		open: make([][]int32, len(m.locks)), many: m.searched || m.choices(),
 	}
 }
 
