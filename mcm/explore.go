@@ -301,8 +301,8 @@ func (x *explorer) met(q *query) []order.Node {
 
 // near looks for an answer to the question that the closure has taken in from
 // states where one of the accesses asked about is next, from where the observed
-// order leads, and then from ever farther back, at so many states at most. It
-// returns the nodes up to the goal, or nil.
+// order leads, and then from ever farther back, at so many states at most, and some
+// more if there is a long way to go. It returns the nodes up to the goal, or nil.
 func (x *explorer) near(q *query, states int) []order.Node {
 	x.begin(true)
 	for _, n := range q.next {
@@ -318,6 +318,7 @@ func (x *explorer) near(q *query, states int) []order.Node {
 		x.looked = looked
 	}()
 	far := x.follow(len(x.m.hint))
+	states += statesPerNode * int(x.left(x.now))
 	part := states / 2
 	for back := 0; back < far && x.looked-looked < states; back = 4*back + 4 {
 		if back > 0 {
@@ -349,6 +350,10 @@ func (x *explorer) all(states int) (Verdict, []order.Node) {
 	x.reset()
 	return x.best(-1, states)
 }
+
+// statesPerNode is how many states a search near at hand may look at for each node
+// that the goal waits for.
+const statesPerNode = 8
 
 // begin begins a search.
 func (x *explorer) begin(bold bool) {

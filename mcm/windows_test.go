@@ -57,7 +57,10 @@ func windowQuestions(m *Model, k int, rng *rand.Rand) (pairs [][2]int) {
 // storedAnswers are answers of z3, by window and question.
 type storedAnswers map[string]string
 
-const answersFile = "windows.tsv"
+const (
+	answersFile   = "windows.tsv"
+	storedWindows = 2960
+)
 
 func readAnswers(t *testing.T) storedAnswers {
 	t.Helper()
@@ -95,10 +98,10 @@ func (a storedAnswers) write(t *testing.T) {
 }
 
 // TestSMTWindows compares verdicts on windows of 100 to 1,000 events with those of
-// z3, and those of all ways to an answer with each other. The environment variable
-// HEISEN_MCM_WINDOWS says how many windows; z3's answers to 2,200 are stored. With
-// -update z3 is asked what is not stored, five seconds at most, and its answers are;
-// a question that it does not answer compares nothing with it.
+// z3 and, for every eighth, those of all ways to an answer with each other. The
+// environment variable HEISEN_MCM_WINDOWS says how many windows; for storedWindows z3
+// was asked and its answers are stored. With -update z3 is asked what is not stored,
+// five seconds at most; a question that it does not answer compares nothing with it.
 func TestSMTWindows(t *testing.T) {
 	var z3 string
 	if *update {
@@ -108,7 +111,7 @@ func TestSMTWindows(t *testing.T) {
 		}
 	}
 	stored := readAnswers(t)
-	n := amount(t, "HEISEN_MCM_WINDOWS", 40)
+	n := amount(t, "HEISEN_MCM_WINDOWS", 100)
 	var (
 		next    atomic.Int64
 		mu      sync.Mutex // guards what follows, and stored
@@ -120,9 +123,6 @@ func TestSMTWindows(t *testing.T) {
 		stats   Stats
 		all     sync.WaitGroup
 	)
-	if from := amount(t, "HEISEN_MCM_FROM", 0); from > 0 {
-		next.Store(int64(from))
-	}
 	one := func(k int) error {
 		name, params, rng := windowCase(k)
 		w := Window{Records: profiles[name](params)}
@@ -137,8 +137,8 @@ func TestSMTWindows(t *testing.T) {
 				return err
 			}
 			for _, mode := range modes[1:] {
-				if z3 != "" {
-					break // that is for another time
+				if z3 != "" || k%8 != 0 {
+					break // they take longer than all else
 				}
 				if name == "hot" && params.Events > 300 && strings.Contains(mode.name, "eager") {
 					continue // a million clauses
@@ -215,7 +215,7 @@ func TestSMTWindows(t *testing.T) {
 	all.Wait()
 	if *update {
 		stored.write(t)
-	} else if n <= 2200 && windows < n*9/10 {
+	} else if n <= storedWindows && windows < n*6/10 {
 		t.Errorf("answers to %d of %d windows are stored", windows, n)
 	}
 	t.Logf("%d of %d windows with an answer of z3: %v, by hundreds of events %v", windows, n, profile, sizes)

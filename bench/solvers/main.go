@@ -229,7 +229,8 @@ func (o *other) run(text string, timeout time.Duration) (time.Duration, string, 
 		return 0, "", fmt.Errorf("%s: %w", o.path, err)
 	}
 	used := cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()
-	if used >= timeout-time.Second && err != nil {
+	if status, ok := cmd.ProcessState.Sys().(syscall.WaitStatus); ok && status.Signaled() &&
+		(status.Signal() == syscall.SIGXCPU || status.Signal() == syscall.SIGKILL) {
 		return used, "", errLate
 	}
 	if err != nil {
