@@ -22,11 +22,13 @@ type simulation struct {
 	solver  *order.Solver      // for booleans; nil where nobody looks at clauses
 	choices map[*read][]choice // of the solver
 	prefer  []order.Lit        // choices as observed, which the solver has not been told of
+	sets    *valueSets
+	cover   []int32 // scratch, see Model.cover
 }
 
-func newSimulation(m *Model) *simulation {
+func newSimulation(m *Model, sets *valueSets) *simulation {
 	s := &simulation{
-		m: m, place: make([]int32, m.goal+1), last: make([]order.Node, len(m.cells)),
+		m: m, sets: sets, cover: make([]int32, len(m.base)-1), place: make([]int32, m.goal+1), last: make([]order.Node, len(m.cells)),
 		open: make([][]int32, len(m.locks)), sent: make([][]order.Node, len(m.messages)),
 		prefix: make([]int32, len(m.base)-1),
 	}
@@ -83,7 +85,7 @@ func (s *simulation) violated(nodes []order.Node) (clauses [][]order.Lit) {
 						s.spoilt[m.chain[n]] = t.read + 1
 					}
 				case !r.accepts(w):
-					clauses = s.misread(r, w, []order.Lit{{Before: m.goal, After: r.node}}, clauses)
+					clauses = s.misread(t.read, w, []order.Lit{{Before: m.goal, After: r.node}}, clauses)
 				}
 			}
 			if t.write {
@@ -155,11 +157,11 @@ func (s *simulation) respoil(at int32, guard []order.Lit, clauses [][]order.Lit)
 	for {
 		r, w := &s.m.reads[at], s.sees[at]
 		if !r.accepts(w) {
-			return s.misread(r, w, guard, clauses)
+			return s.misread(at, w, guard, clauses)
 		}
 		// It sees the value, but from who has read something else.
 		if r.choice() {
-			if clauses = s.choose(r, w, guard, clauses); s.solver == nil {
+			if clauses = s.choose(at, w, guard, clauses); s.solver == nil {
 				return clauses
 			}
 			for _, c := range s.choices[r] {
@@ -173,7 +175,8 @@ func (s *simulation) respoil(at int32, guard []order.Lit, clauses [][]order.Lit)
 }
 
 // misread says that a read sees what it may, or guard holds. w is what it sees instead.
-func (s *simulation) misread(r *read, w order.Node, guard []order.Lit, clauses [][]order.Lit) [][]order.Lit {
+func (s *simulation) misread(at int32, w order.Node, guard []order.Lit, clauses [][]order.Lit) [][]order.Lit {
+	r := &s.m.reads[at]
 	if !r.choice() {
 		// One choice: it comes before the read, and w not in between.
 		if r.saw != none && s.place[r.saw] > s.place[r.node] {
@@ -184,7 +187,7 @@ func (s *simulation) misread(r *read, w order.Node, guard []order.Lit, clauses [
 		}
 		return append(clauses, append(guard, order.Lit{Before: r.node, After: w}))
 	}
-	return s.choose(r, w, guard, clauses)
+	return s.choose(at, w, guard, clauses)
 }
 
 // choice is that a read sees a write: a boolean of the solver.
@@ -195,22 +198,22 @@ type choice struct {
 
 // choose says that a read makes a choice, when that is new, and keeps w away from
 // what it has chosen.
-func (s *simulation) choose(r *read, w order.Node, guard []order.Lit, clauses [][]order.Lit) [][]order.Lit {
+func (s *simulation) choose(at int32, w order.Node, guard []order.Lit, clauses [][]order.Lit) [][]order.Lit {
 	m := s.m
 	if s.solver == nil {
 		return append(clauses, nil) // nobody looks at what is violated
 	}
+	r := &m.reads[at]
 	list, known := s.choices[r]
 	if !known {
 		clause := guard
+		covered := m.cover(r, &s.sets.list[s.sets.of[at]], m.rows, s.cover)
 		add := func(o order.Node) {
-			if o != none && (o == r.node || m.before(r.node, o)) {
+			switch {
+			case o == none && covered, o != none && m.pos(o) < s.cover[m.chain[o]]:
+				return // another value is always in between
+			case o != none && (o == r.node || m.before(r.node, o)):
 				return
-			}
-			for _, x := range m.cells[r.cell].writes { // is one always in between?
-				if x != o && x != r.node && !r.accepts(x) && m.before(x, r.node) && (o == none || m.before(o, x)) {
-					return
-				}
 			}
 			c := choice{o, s.solver.NewBool()}
 			if o == r.saw {

@@ -19,9 +19,11 @@ type closure struct {
 	work  []order.Node
 	met   []bool // by chain; scratch
 
-	choices []order.Node // of a read, see choice
-	initial bool         // what was there before the window is another
-	meet    []int32      // scratch: what comes before all of them
+	sets    *valueSets
+	choices []chosen // of a read, see choice
+	initial bool     // what was there before the window is another
+	meet    []int32  // scratch: what comes before all of them
+	cover   []int32  // scratch, see Model.cover
 
 	observed bool // each read sees the very write that it saw: what follows then is no more than a guess
 }
@@ -35,9 +37,13 @@ type link struct {
 
 type change struct{ at, old int32 }
 
-func newClosure(m *Model) *closure {
-	c := &closure{m: m, width: len(m.base) - 1, rows: slices.Clone(m.rows), first: make([]int32, m.goal+1), met: make([]bool, len(m.base)-1),
-		meet: make([]int32, len(m.base)-1)}
+// chosen are the choices of a read that are left in a chain: the first and the last
+// one stand for all of them, for whatever comes before the first comes before all.
+type chosen struct{ first, last order.Node }
+
+func newClosure(m *Model, sets *valueSets) *closure {
+	c := &closure{m: m, sets: sets, width: len(m.base) - 1, rows: slices.Clone(m.rows), first: make([]int32, m.goal+1), met: make([]bool, len(m.base)-1),
+		meet: make([]int32, len(m.base)-1), cover: make([]int32, len(m.base)-1)}
 	for _, list := range [][]edge{m.edges, m.seen} {
 		for _, e := range list {
 			c.link(e.from, e.to)
@@ -211,10 +217,11 @@ func (c *closure) saturateReads() bool {
 			continue
 		}
 		saw := r.saw
-		if !c.observed && (len(r.same) > 0 || r.init && saw != none) {
+		if !c.observed && c.sets.of[i] >= 0 {
 			var only bool
-			if saw, only = c.choice(r); !only {
-				if !c.common(r) {
+			set := &c.sets.list[c.sets.of[i]]
+			if saw, only = c.choice(r, set); !only {
+				if !c.common(r, set) {
 					return false
 				}
 				continue
@@ -235,27 +242,40 @@ const unseen order.Node = -2
 
 // choice returns what a read sees, if there is only one choice left. Else it leaves
 // in choices what there is to see, without what was there before the window.
-func (c *closure) choice(r *read) (saw order.Node, only bool) {
+//
+// Of each chain those are left that are not after the read or the goal and that no
+// other value covers: in order, one piece of the chain's list.
+func (c *closure) choice(r *read, v *valueSet) (saw order.Node, only bool) {
+	m := c.m
+	own, place := m.chain[r.node], m.pos(r.node)
+	covered := m.cover(r, v, c.rows, c.cover)
 	c.choices = c.choices[:0]
+	c.initial = r.init && !covered
 	found := 0
-	try := func(w order.Node) {
-		if w != none && (c.before(r.node, w) || c.before(c.m.goal, w)) || c.covered(r, w) {
-			return
+	saw = none
+	for k, from := range c.cover {
+		list := v.same[v.sameAt[k]:v.sameAt[k+1]]
+		list = list[firstFrom(list, m.base[k]+order.Node(from)):]
+		if int32(k) == own {
+			list = list[:firstFrom(list, r.node)]
 		}
+		lo, hi := 0, len(list)
+		for lo < hi {
+			h := int(uint(lo+hi) >> 1)
+			if o := c.row(list[h]); o[own] > place || o[c.width-1] > 0 {
+				hi = h
+			} else {
+				lo = h + 1
+			}
+		}
+		if lo > 0 {
+			found += lo
+			saw = list[0]
+			c.choices = append(c.choices, chosen{list[0], list[lo-1]})
+		}
+	}
+	if c.initial {
 		found++
-		saw = w
-		if w != none {
-			c.choices = append(c.choices, w)
-		}
-	}
-	if r.init {
-		try(none)
-	}
-	for _, w := range r.same {
-		try(w)
-	}
-	if _, ok := slices.BinarySearch(r.same, r.saw); !ok && r.saw != none {
-		try(r.saw)
 	}
 	switch found {
 	case 0:
@@ -263,42 +283,40 @@ func (c *closure) choice(r *read) (saw order.Node, only bool) {
 	case 1:
 		return saw, true
 	}
-	c.initial = found > len(c.choices)
-	return saw, false
-}
-
-// covered reports whether another write comes between w and r in any case.
-func (c *closure) covered(r *read, w order.Node) bool {
-	for _, o := range c.m.cells[r.cell].writes {
-		if o != w && o != r.node && !r.accepts(o) && c.before(o, r.node) && (w == none || c.before(w, o)) {
-			return true
-		}
-	}
-	return false
+	return none, false
 }
 
 // common adds what follows from all choices of a read: it comes after what all of
 // them come after, and before what writes another value after all of them.
-func (c *closure) common(r *read) bool {
+func (c *closure) common(r *read, v *valueSet) bool {
 	m := c.m
 	if !c.initial {
-		copy(c.meet, c.row(c.choices[0]))
+		copy(c.meet, c.row(c.choices[0].first))
 		for _, w := range c.choices[1:] {
-			for k, v := range c.row(w) {
-				c.meet[k] = min(c.meet[k], v)
+			for k, p := range c.row(w.first) {
+				c.meet[k] = min(c.meet[k], p)
 			}
 		}
-		for k, v := range c.meet {
-			if v > 0 && v > c.row(r.node)[k] && !c.add(m.base[k]+order.Node(v-1), r.node) {
+		for k, p := range c.meet {
+			if p > 0 && p > c.row(r.node)[k] && !c.add(m.base[k]+order.Node(p-1), r.node) {
 				return false
 			}
 		}
 	}
-	met := int32(-1)
-	for _, w := range m.cells[r.cell].writes { // chain by chain
-		if k := m.chain[w]; k == met || w == r.node || r.accepts(w) || !c.afterAll(w) {
-			continue
-		} else if met = k; !c.add(r.node, w) {
+	for k := range c.width {
+		list := v.rivals[v.rivalsAt[k]:v.rivalsAt[k+1]]
+		lo, hi := 0, len(list)
+		for lo < hi {
+			if h := int(uint(lo+hi) >> 1); c.afterAll(list[h]) {
+				hi = h
+			} else {
+				lo = h + 1
+			}
+		}
+		if lo < len(list) && list[lo] == r.node {
+			lo++
+		}
+		if lo < len(list) && !c.add(r.node, list[lo]) {
 			return false
 		}
 	}
@@ -308,7 +326,7 @@ func (c *closure) common(r *read) bool {
 // afterAll reports whether all choices come before a node.
 func (c *closure) afterAll(n order.Node) bool {
 	for _, w := range c.choices {
-		if !c.before(w, n) {
+		if !c.before(w.last, n) {
 			return false
 		}
 	}

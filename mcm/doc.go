@@ -136,11 +136,13 @@
 //     without those that differ only in when a step comes that hinders nobody, and
 //     with writes of the same value as one. From where the observed order leads this
 //     is soon a yes; from the window's start it is a no if there is nothing left to
-//     look at.
+//     look at. The states that it reaches serve all questions of a model: accesses
+//     that met on the way to another goal are a yes that costs next to nothing, and
+//     a state near a goal is a place to start from.
 //  6. Package mcm/order: conflict-driven search. One solver serves all questions of a
 //     model, for they differ in assumptions about R only, so that what it learns stays
 //     right. It gets clauses when a candidate order violates them: a few of the
-//     millions that there are.
+//     millions that there are. Where reads have few choices it comes before stage 5.
 //
 // What no thread shares or nobody writes is left out beforehand. Every yes is an
 // order of all events, replayed by a machine that knows the rules above one event at

@@ -37,6 +37,7 @@ var modes = []struct {
 	options []Option
 }{
 	{"all stages", nil},
+	{"all stages, schedules first", []Option{func(s *settings) error { s.searched = true; return nil }}},
 	{"schedules", []Option{func(s *settings) error { s.states = 1 << 20; return nil }}},
 	{"closure, schedules", []Option{func(s *settings) error { s.states, s.closed = 1<<20, true; return nil }}},
 	{"solver, shared, lazy", []Option{func(s *settings) error { s.slow = true; return nil }}},

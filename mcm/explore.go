@@ -1,10 +1,6 @@
 package mcm
 
-import (
-	"slices"
-
-	"github.com/heisen-go/heisen/mcm/order"
-)
+import "github.com/heisen-go/heisen/mcm/order"
 
 // explorer looks for an answer among schedules: from where the observed order has
 // brought all threads it lets them go on in any other order, first where that
@@ -31,32 +27,26 @@ type explorer struct {
 	want  []int32 // by read: the class that it may see
 	exact bool    // states say all that matters, so that no answer among all of them is an answer
 
-	// A state is a piece of memory: by thread how many nodes have come; by cell the
-	// class of what it holds; by lock how many hold it exclusively, and shared; by
-	// message how many were sent. The latter follow from the first.
-	threads, cells, locks, size int
+	threads, cells, locks, size int // of states
+	found                       *states
 
-	now    []int32      // the state at hand
-	path   []order.Node // what led to it from its parent
-	states []int32
-	list   []state
-	steps  []order.Node // that led to them
-	heap   []int32      // those to be looked at
-	table  []int32      // states plus one by hash, linear probing
-	goal   []int32
-	bold   bool // a write of the value that is there is taken at once
-	looked int  // states that were looked at, for all questions
+	now  []int32      // the state at hand
+	path []order.Node // what led to it from its parent
+	goal []int32
+	bold bool // a write of the value that is there is taken at once
+
+	heap   []waiting // states to be looked at
+	search uint32    // counts searches
+	seen   []uint32  // by state: the last search that came by
+
+	looked, nearby int // states that were looked at, for all questions, in search of all, and near
 }
 
-// state is what is known of a state besides.
-type state struct {
-	parent   int32
-	from, to int32 // its part of steps
-	left     int32 // how many nodes the goal waits for
+// waiting is a state that is to be looked at.
+type waiting struct {
+	state int32
+	left  int32 // how many nodes the goal waits for
 }
-
-// exploreWords bounds the memory of states, in words of 4 bytes.
-const exploreWords = 1 << 22
 
 func newExplorer(m *Model, c *closure) *explorer {
 	x := &explorer{
@@ -67,6 +57,7 @@ func newExplorer(m *Model, c *closure) *explorer {
 	}
 	x.size = x.threads + x.cells + 2*x.locks + len(m.messages)
 	x.now = make([]int32, x.size)
+	x.found = newStates(m, x.size, x.threads+x.cells)
 	for n := range m.goal {
 		for i := m.touchAt[n]; i < m.touchAt[n+1]; i++ {
 			x.class[i] = int32(n) + 1
@@ -275,74 +266,105 @@ func (x *explorer) pass(k int) bool {
 	return false
 }
 
-func hash(key []int32) uint64 {
-	h := uint64(14695981039346656037)
-	for _, v := range key {
-		h = (h ^ uint64(uint32(v))) * 0x9e3779b97f4a7c15
-		h ^= h >> 29
-	}
-	return h
-}
-
-// known reports whether the state at hand is one of the list, or makes it the next.
-func (x *explorer) known() bool {
-	if 2*len(x.list) >= len(x.table) {
-		x.table = make([]int32, max(256, 2*len(x.table)))
-		for at := range x.list {
-			x.table[x.slot(x.states[at*x.size:])] = int32(at) + 1
-		}
-	}
-	i := x.slot(x.now)
-	if x.table[i] > 0 {
-		return true
-	}
-	x.table[i] = int32(len(x.list)) + 1
-	return false
-}
-
-// slot returns where in the table a state is or has to go.
-func (x *explorer) slot(s []int32) int {
-	key := s[:x.threads+x.cells]
-	mask := len(x.table) - 1
-	for i := int(hash(key)) & mask; ; i = (i + 1) & mask {
-		at := int(x.table[i]) - 1
-		if at < 0 || slices.Equal(x.states[at*x.size:at*x.size+len(key)], key) {
-			return i
-		}
-	}
-}
-
-// left returns how many nodes the goal waits for.
-func (x *explorer) left() (n int32) {
+// left returns how many nodes the goal waits for in a state.
+func (x *explorer) left(now []int32) (n int32) {
 	for k, v := range x.goal[:x.threads] {
-		n += max(0, v-x.now[k])
+		n += max(0, v-now[k])
 	}
 	return n
 }
 
-// near looks for an answer to the question that the closure has taken in not far
-// from where the observed order leads, and then ever farther, at so many states at
-// most each time. It returns the nodes up to the goal, or nil.
-func (x *explorer) near(states int) []order.Node {
-	x.goal = x.c.row(x.m.goal)
-	x.bold = true
+// met returns the nodes up to where a question has its answer, if a search has come
+// by there, or nil.
+func (x *explorer) met(q *query) []order.Node {
+	if len(q.next) != 2 || len(q.past)+len(q.order) > 0 {
+		return nil
+	}
+	path, ok := x.found.met(q.next[0], q.next[1], x.path[:0])
+	if x.path = path; !ok {
+		return nil
+	}
+	m, come := x.m, x.now[:x.threads]
+	clear(come)
+	for _, n := range path {
+		come[m.chain[n]]++
+	}
+	for _, n := range q.next {
+		for i := m.intoAt[n]; i < m.intoAt[n+1]; i++ {
+			if e := m.edges[i].from; come[m.chain[e]] <= m.pos(e) {
+				return nil
+			}
+		}
+	}
+	return path
+}
+
+// near looks for an answer to the question that the closure has taken in from
+// states where one of the accesses asked about is next, from where the observed
+// order leads, and then from ever farther back, at so many states at most, and some
+// more if there is a long way to go. It returns the nodes up to the goal, or nil.
+func (x *explorer) near(q *query, states int) []order.Node {
+	x.begin(true)
+	for _, n := range q.next {
+		for _, i := range x.found.nearby[kept*int(n) : kept*int(n)+kept] {
+			if i >= 0 && x.before(i) && x.wait(i) {
+				return x.found.trace(i, x.path[:0])
+			}
+		}
+	}
+	looked := x.looked
+	defer func() { // another account
+		x.nearby += x.looked - looked
+		x.looked = looked
+	}()
 	far := x.follow(len(x.m.hint))
-	for back := 0; back < far; back = 4*back + 4 {
-		x.follow(far - back)
-		if verdict, nodes := x.search(states); verdict == Possible {
+	states += statesPerNode * int(x.left(x.now))
+	part := states / 2
+	for back := 0; back < far && x.looked-looked < states; back = 4*back + 4 {
+		if back > 0 {
+			x.begin(true)
+			x.follow(far - back)
+			part = states / 4
+		}
+		if verdict, nodes := x.best(-1, part); verdict == Possible {
 			return nodes
 		}
 	}
 	return nil
 }
 
+// before reports whether a state comes before the goal.
+func (x *explorer) before(i int32) bool {
+	for k, v := range x.found.at(i)[:x.threads] {
+		if v > 0 && x.c.row(x.m.base[k] + order.Node(v) - 1)[x.threads] > 0 {
+			return false
+		}
+	}
+	return true
+}
+
 // all looks for an answer among all states, at so many at most. A verdict other
 // than Unknown is exact but for reads that need not see what they saw.
 func (x *explorer) all(states int) (Verdict, []order.Node) {
-	x.goal = x.c.row(x.m.goal)
-	x.bold = false
+	x.begin(false)
 	x.reset()
-	return x.search(states)
+	return x.best(-1, states)
+}
+
+// statesPerNode is how many states a search near at hand may look at for each node
+// that the goal waits for.
+const statesPerNode = 8
+
+// begin begins a search.
+func (x *explorer) begin(bold bool) {
+	x.goal = x.c.row(x.m.goal)
+	x.bold = bold
+	x.heap = x.heap[:0]
+	x.search++
+	if x.found.full() {
+		x.found.reset()
+		clear(x.seen)
+	}
 }
 
 // follow goes along the observed order, as far as that is possible, for so many
@@ -365,14 +387,13 @@ func (x *explorer) follow(steps int) int {
 	return len(x.path)
 }
 
-// search looks at states that follow from the one at hand, the best first, at so
-// many at most. It returns Impossible if these were all and there is no answer among
-// them, which is one to the question if the state at hand is the window's start.
-func (x *explorer) search(states int) (Verdict, []order.Node) {
-	x.states, x.list, x.steps, x.heap = x.states[:0], x.list[:0], x.steps[:0], x.heap[:0]
-	clear(x.table)
-	if x.push(-1) {
-		return Possible, x.trace()
+// best looks at the state at hand and those that wait, and at states that follow
+// from them, the best first, at so many at most. It returns Impossible if these were
+// all and there is no answer among them, which is one to the question if the state at
+// hand is the window's start.
+func (x *explorer) best(parent int32, states int) (Verdict, []order.Node) {
+	if i := x.push(parent); i >= 0 {
+		return Possible, x.found.trace(i, x.path[:0])
 	}
 	for range states {
 		if len(x.heap) == 0 {
@@ -381,70 +402,66 @@ func (x *explorer) search(states int) (Verdict, []order.Node) {
 			}
 			return Unknown, nil
 		}
-		if len(x.states) > exploreWords {
+		if x.found.full() {
 			break
 		}
 		x.looked++
 		at := x.pop()
 		for k := range x.threads {
-			copy(x.now, x.states[int(at)*x.size:])
+			copy(x.now, x.found.at(at))
 			x.path = x.path[:0]
 			n := x.next(k)
 			if n == none || !x.possible(n) {
 				continue
 			}
 			x.step(n)
-			if x.push(at) {
-				return Possible, x.trace()
+			if i := x.push(at); i >= 0 {
+				return Possible, x.found.trace(i, x.path[:0])
 			}
 		}
 	}
 	return Unknown, nil
 }
 
-// push settles the state at hand and keeps it if it is new. It reports whether it is
-// the goal.
-func (x *explorer) push(parent int32) bool {
+// push settles the state at hand and lets it wait if it is new. It returns it if it is
+// the goal, else -1.
+func (x *explorer) push(parent int32) int32 {
 	x.settle()
-	if x.known() {
+	i := x.found.add(x.now, parent, x.path)
+	if x.wait(i) {
+		return i
+	}
+	return -1
+}
+
+// wait lets a state wait, unless the search has come by before, and reports whether it
+// is the goal.
+func (x *explorer) wait(i int32) bool {
+	for int(i) >= len(x.seen) {
+		x.seen = append(x.seen, 0)
+	}
+	if x.seen[i] == x.search {
 		return false
 	}
-	from := int32(len(x.steps))
-	x.steps = append(x.steps, x.path...)
-	x.states = append(x.states, x.now...)
-	left := x.left()
-	x.list = append(x.list, state{parent, from, int32(len(x.steps)), left})
-	x.heap = append(x.heap, int32(len(x.list)-1))
+	x.seen[i] = x.search
+	left := x.left(x.found.at(i))
+	x.heap = append(x.heap, waiting{i, left})
 	x.up(len(x.heap) - 1)
 	return left == 0
 }
 
-// trace returns the nodes that led to the state that was pushed last.
-func (x *explorer) trace() []order.Node {
-	x.path = x.path[:0]
-	var chain []int32
-	for at := int32(len(x.list) - 1); at >= 0; at = x.list[at].parent {
-		chain = append(chain, at)
-	}
-	for i := len(chain) - 1; i >= 0; i-- {
-		s := x.list[chain[i]]
-		x.path = append(x.path, x.steps[s.from:s.to]...)
-	}
-	return x.path
-}
-
 // above says which of two states is looked at first.
-func (x *explorer) above(a, b int32) bool {
-	if x.list[a].left != x.list[b].left {
-		return x.list[a].left < x.list[b].left
+func (a waiting) above(b waiting) bool {
+	if a.left != b.left {
+		return a.left < b.left
 	}
-	return a > b
+	return a.state > b.state
 }
 
 func (x *explorer) up(i int) {
 	for i > 0 {
 		p := (i - 1) / 2
-		if !x.above(x.heap[i], x.heap[p]) {
+		if !x.heap[i].above(x.heap[p]) {
 			return
 		}
 		x.heap[i], x.heap[p] = x.heap[p], x.heap[i]
@@ -453,7 +470,7 @@ func (x *explorer) up(i int) {
 }
 
 func (x *explorer) pop() int32 {
-	top := x.heap[0]
+	top := x.heap[0].state
 	last := len(x.heap) - 1
 	x.heap[0] = x.heap[last]
 	x.heap = x.heap[:last]
@@ -462,10 +479,10 @@ func (x *explorer) pop() int32 {
 		if k >= last {
 			return top
 		}
-		if k+1 < last && x.above(x.heap[k+1], x.heap[k]) {
+		if k+1 < last && x.heap[k+1].above(x.heap[k]) {
 			k++
 		}
-		if !x.above(x.heap[k], x.heap[i]) {
+		if !x.heap[k].above(x.heap[i]) {
 			return top
 		}
 		x.heap[i], x.heap[k] = x.heap[k], x.heap[i]

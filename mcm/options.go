@@ -31,12 +31,13 @@ type settings struct {
 	locator         atomrace.Locator
 
 	// For tests, which compare the ways to an answer.
-	eager   bool // all constraints from the start
-	fresh   bool // a solver for each question
-	slow    bool // no quick stages
-	states  int  // a search among so many states instead of the quick stages
-	closed  bool // after the closure
-	literal bool // Algorithm 9 to the letter
+	eager    bool // all constraints from the start
+	fresh    bool // a solver for each question
+	slow     bool // no quick stages
+	states   int  // a search among so many states instead of the quick stages
+	closed   bool // after the closure
+	searched bool // the search among schedules goes first, whatever reads may see
+	literal  bool // Algorithm 9 to the letter
 }
 
 const (
@@ -88,7 +89,8 @@ func Reaches(symbols *heisen.Symbols) Option {
 // propagations, so that what is found does not depend on the machine. The default
 // is 200 and 200,000. The search among schedules may look at 100 states for each
 // conflict. Questions that cost more have the answer Unknown, and once a
-// Model's questions have cost twenty times as much, so have all that need the solver.
+// Model's questions have cost twenty times as much, so have all that no short look
+// near the observed order answers; that look each question has.
 func Budget(conflicts, propagations int) Option {
 	return func(s *settings) error {
 		if conflicts < 1 || propagations < 1 {

@@ -122,6 +122,7 @@ type solving struct {
 	explore *explorer   // made when it is needed
 	lazy    *simulation // for the solver
 	solver  *order.Solver
+	many    bool // reads have many choices
 
 	prefix     []int32
 	nodes      []order.Node
@@ -135,11 +136,12 @@ type solving struct {
 
 func newSolving(m *Model) *solving {
 	width := len(m.base) - 1
+	sets := newValueSets(m)
 	return &solving{
-		m: m, closure: newClosure(m), sim: newSimulation(m), lazy: newSimulation(m),
+		m: m, closure: newClosure(m, sets), sim: newSimulation(m, sets), lazy: newSimulation(m, sets),
 		prefix: make([]int32, width), next: make([]int32, width), wait: make([]int32, width), waitFor: make([]int32, width),
 		last: make([]order.Node, len(m.cells)), initial: make([]int32, len(m.cells)), pending: make([]int32, m.goal),
-		open: make([][]int32, len(m.locks)),
+		open: make([][]int32, len(m.locks)), many: m.searched || m.choices(),
 	}
 }
 
@@ -166,6 +168,12 @@ func (m *Model) answer(q *query) (verdict Verdict, nodes []order.Node, err error
 			return verdict, nodes, nil
 		}
 	} else if !m.slow {
+		if s.explore != nil {
+			if nodes := s.explore.met(q); nodes != nil && len(s.sim.violated(nodes)) == 0 {
+				m.stats.Explored++
+				return Possible, nodes, nil
+			}
+		}
 		at := s.closure.mark()
 		defer s.closure.undo(at)
 		if !s.closure.ask(q) {
@@ -199,21 +207,27 @@ func (s *solving) explorer() *explorer {
 	return s.explore
 }
 
-// alternate asks those in turn who are good at different questions, first each with
-// a part of its budget: the search among schedules is fast where reads have many
-// choices, the solver where locks and edges leave few.
+// alternate asks those in turn who are good at different questions: the search among
+// schedules is fast where reads have many choices, the solver where they have few and
+// locks and edges leave little. First each may spend a part of a question's budget.
+// What all questions may spend together is bounded; but a look near at hand, where
+// most answers are, is what each question adds.
 func (s *solving) alternate(q *query) (verdict Verdict, nodes []order.Node, err error) {
 	m, x := s.m, s.explorer()
 	states := statesPerConflict * m.conflicts
-	spent := func() bool { return x.looked >= questionsPerWindow*states }
-	if !spent() {
-		if nodes := x.near(states / 40); nodes != nil && len(s.sim.violated(nodes)) == 0 {
+	if !s.many {
+		if verdict, nodes, err = s.solve(q, 4); verdict != Unknown || err != nil {
+			return verdict, nodes, err
+		}
+	}
+	if x.nearby < questionsPerWindow*states+m.stats.Questions*states/20 {
+		if nodes := x.near(q, states/8); nodes != nil && len(s.sim.violated(nodes)) == 0 {
 			m.stats.Explored++
 			return Possible, nodes, nil
 		}
 	}
 	for _, part := range [...]int{4, 1} {
-		if !spent() {
+		if x.looked < questionsPerWindow*states {
 			switch verdict, nodes = x.all(states / (part * part * part)); {
 			case verdict == Impossible:
 				m.stats.Exhausted++
@@ -223,11 +237,28 @@ func (s *solving) alternate(q *query) (verdict Verdict, nodes []order.Node, err 
 				return verdict, nodes, nil
 			}
 		}
-		if verdict, nodes, err = s.solve(q, part); verdict != Unknown || err != nil {
-			return verdict, nodes, err
+		if part == 1 || s.many {
+			if verdict, nodes, err = s.solve(q, part); verdict != Unknown || err != nil {
+				return verdict, nodes, err
+			}
 		}
 	}
 	return Unknown, nil, nil
+}
+
+// manyChoices is how many writes the reads of a window with choices may see, in the
+// mean, if the search among schedules is asked first.
+const manyChoices = 8
+
+// choices reports whether the reads that have choices have many.
+func (m *Model) choices() bool {
+	reads, writes := 0, 0
+	for i := range m.reads {
+		if n := len(m.reads[i].same); n > 0 {
+			reads, writes = reads+1, writes+n
+		}
+	}
+	return writes > manyChoices*reads
 }
 
 // schedule looks for an answer with greedy schedules: after the closure; then, if

@@ -24,20 +24,21 @@ var profiles = map[string]func(workload.Params) []heisen.Record{
 // askZ3 is z3Says in a test.
 func askZ3(t *testing.T, z3 string, m *Model, i, j int) string {
 	t.Helper()
-	answer, err := z3Says(z3, m, i, j)
+	answer, err := z3Says(z3, 3, m, i, j)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return answer
 }
 
-// z3Says returns what z3 says of a question, "" if it has no answer in time.
-func z3Says(z3 string, m *Model, i, j int) (string, error) {
+// z3Says returns what z3 says of a question, "" if it has no answer in so many
+// seconds.
+func z3Says(z3 string, seconds int, m *Model, i, j int) (string, error) {
 	var text bytes.Buffer
 	if err := m.WriteSMTLIB(&text, i, j); err != nil {
 		return "", err
 	}
-	cmd := exec.Command(z3, "-in", "-T:3")
+	cmd := exec.Command(z3, "-in", fmt.Sprintf("-T:%d", seconds))
 	cmd.Stdin = &text
 	out, err := cmd.Output()
 	answer, _, _ := strings.Cut(string(out), "\n")

@@ -1,20 +1,28 @@
-// Solvers compares mcm/order with SMT solvers on the same formulas: race queries
-// about synthetic windows, encoded in full. It prints CPU time per query, for
-// other machines or other work on this one do not change it much.
+// Solvers compares mcm/order with SMT solvers on the same formulas, race queries
+// about synthetic windows, encoded in full, and all of package mcm with them on the
+// same windows. Given traces, it measures mcm.Detector on these. It prints CPU time,
+// for other machines or other work on this one do not change that much.
 //
-//	go run ./bench/solvers [-z3 z3] [-queries 20] [-timeout 60s] [-seed 1]
+//	go run ./bench/solvers [-z3 z3] [-cvc5 cvc5] [-queries 20] [-timeout 60s] [-seed 1]
+//	go run ./bench/solvers trace.heisen...
 //
-// Columns: new is a new Solver for each query, without the time to tell it the
-// formula, which told is, per window; shared is one Solver for all queries. Z3 is
-// a process for each query; the time it takes to read the formula is measured by
-// itself and subtracted, and of a query that is stopped at the timeout, which is
-// wall time, the CPU time until then counts. It gets the formula over reals, in
-// QF_RDL, which it answers faster than the same over integers.
+// The first table is of single formulas: new is a new Solver for each query, without
+// the time to tell it the formula, which told is, per window; shared is one Solver for
+// all queries. Other solvers are a process for each query; the time it takes to read
+// the formula is measured by itself and subtracted, and of a query that is stopped at
+// the timeout the time until then counts, so that ratios are then lower bounds. They
+// get the formula over reals, in QF_RDL, which Z3 answers faster than the same over
+// integers.
+//
+// The second table is of the pipeline: a Model of the window, made and asked about its
+// pairs, at most so many as -pairs says, evenly chosen, with the default budget. The
+// columns say how many of the pairs were answered by which stage; ms is the time of
+// all, MB the memory that the Model holds at the end, of which most are states and
+// clauses; the ratio compares the means of a query.
 package main
 
 import (
 	"bytes"
-	"context"
 	"errors"
 	"flag"
 	"fmt"
@@ -44,35 +52,79 @@ var windows = []struct {
 	{"locky", workload.Locky, 1000, 8},
 	{"mixed", workload.Mixed, 10000, 4},
 	{"mixed", workload.Mixed, 10000, 8},
+	{"hot", workload.Hot, 10000, 8},
 }
 
 func main() {
-	z3 := flag.String("z3", "", "the Z3 binary; without it only this module's solver runs")
-	queries := flag.Int("queries", 20, "queries per window")
-	timeout := flag.Duration("timeout", 60*time.Second, "per query of Z3")
+	z3 := flag.String("z3", "", "the Z3 binary; without it that solver does not run")
+	cvc5 := flag.String("cvc5", "", "the cvc5 binary, likewise")
+	queries := flag.Int("queries", 20, "queries per window of the first table")
+	pairs := flag.Int("pairs", 20000, "pairs per window of the second table")
+	timeout := flag.Duration("timeout", 60*time.Second, "CPU time per query of another solver, in whole seconds")
 	seed := flag.Uint64("seed", 1, "of the windows")
 	only := flag.String("only", "", "windows whose name, like hot1000x4, contains this")
 	flag.Parse()
-	fmt.Printf("%-14s %8s %8s %4s %4s %4s %9s %9s %9s %9s %9s %9s", "window", "clauses", "atoms",
-		"yes", "no", "?", "told ms", "new ms", "max ms", "shared ms", "conflicts", "props")
-	if *z3 != "" {
-		fmt.Printf(" %9s %9s %8s %8s", "z3 ms", "start ms", "timeouts", "z3/new")
-	}
-	fmt.Println()
-	for _, w := range windows {
-		name := fmt.Sprintf("%s%dx%d", w.name, w.events, w.threads)
-		if !strings.Contains(name, *only) {
-			continue
-		}
-		f := maximal.Encode(w.generate(workload.Params{Threads: w.threads, Events: w.events, Seed: *seed}))
-		if err := compare(name, f, *queries, *z3, *timeout); err != nil {
-			fmt.Fprintln(os.Stderr, "solvers:", err)
-			os.Exit(1)
-		}
+	if err := compare(*queries, *pairs, others(*z3, *cvc5), *timeout, *seed, *only); err != nil {
+		fmt.Fprintln(os.Stderr, "solvers:", err)
+		os.Exit(1)
 	}
 }
 
-func compare(name string, f *maximal.Formula, queries int, z3 string, timeout time.Duration) error {
+// compare prints both tables, or that of the traces named.
+func compare(queries, pairs int, others []other, timeout time.Duration, seed uint64, only string) error {
+	if flag.NArg() > 0 {
+		return traces(flag.Args())
+	}
+	fmt.Printf("%-14s %8s %8s %4s %4s %4s %9s %9s %9s %9s %9s %9s", "window", "clauses", "atoms",
+		"yes", "no", "?", "told ms", "new ms", "max ms", "shared ms", "conflicts", "props")
+	for _, o := range others {
+		fmt.Printf(" %9s %9s %8s %8s", o.name+" ms", "start ms", "timeouts", "ratio")
+	}
+	fmt.Println()
+	var second strings.Builder
+	for _, w := range windows {
+		name := fmt.Sprintf("%s%dx%d", w.name, w.events, w.threads)
+		if !strings.Contains(name, only) {
+			continue
+		}
+		records := w.generate(workload.Params{Threads: w.threads, Events: w.events, Seed: seed})
+		var times []time.Duration
+		if w.name != "hot" || w.events < 10000 { // a formula of three hundred million clauses
+			var err error
+			if times, err = formulas(name, maximal.Encode(records), queries, others, timeout); err != nil {
+				return err
+			}
+		}
+		if err := pipeline(&second, name, w.threads, records, pairs, times); err != nil {
+			return err
+		}
+	}
+	fmt.Printf("\n%-14s %7s %7s %7s %7s %7s | %6s %6s %6s %6s %6s %6s | %9s %9s %9s %7s", "window", "threads", "pairs", "yes", "no", "?",
+		"edges", "order", "closure", "greedy", "states", "solver", "ms", "us/pair", "max ms", "MB")
+	for _, o := range others {
+		fmt.Printf(" %10s", "ratio "+o.name)
+	}
+	fmt.Printf("\n%s", second.String())
+	return nil
+}
+
+// other is another solver.
+type other struct {
+	name, path string
+	args       []string
+}
+
+func others(z3, cvc5 string) (list []other) {
+	for _, o := range []other{{"z3", z3, []string{"-in"}}, {"cvc5", cvc5, []string{"--lang=smt2", "-q"}}} {
+		if o.path != "" {
+			list = append(list, o)
+		}
+	}
+	return list
+}
+
+// formulas prints a line of the first table and returns the mean times of the others.
+func formulas(name string, f *maximal.Formula, queries int, others []other, timeout time.Duration) (times []time.Duration, err error) {
 	pairs := f.Pairs(queries)
 	var verdicts []order.Verdict
 	var count [3]int
@@ -83,7 +135,7 @@ func compare(name string, f *maximal.Formula, queries int, z3 string, timeout ti
 		start := cpu()
 		s, err := f.Solver()
 		if err != nil {
-			return err
+			return nil, err
 		}
 		begun := cpu()
 		before := s.Stats()
@@ -101,12 +153,12 @@ func compare(name string, f *maximal.Formula, queries int, z3 string, timeout ti
 	}
 	s, err := f.Solver()
 	if err != nil {
-		return err
+		return nil, err
 	}
 	start := cpu()
 	for i, p := range pairs {
 		if v := s.Solve(f.Race(p[0], p[1]), nil); v != verdicts[i] {
-			return fmt.Errorf("%s, records %v: %v from a new solver, %v from a shared one", name, p, verdicts[i], v)
+			return nil, fmt.Errorf("%s, records %v: %v from a new solver, %v from a shared one", name, p, verdicts[i], v)
 		}
 	}
 	shared = cpu() - start
@@ -114,60 +166,75 @@ func compare(name string, f *maximal.Formula, queries int, z3 string, timeout ti
 	fmt.Printf("%-14s %8d %8d %4d %4d %4d %9.2f %9.3f %9.3f %9.3f %9d %9d", name, len(f.Clauses), atoms,
 		count[order.Yes], count[order.No], count[order.Unknown],
 		ms(told/n), ms(fresh/n), ms(most), ms(shared/n), conflicts/int64(n), props/int64(n))
-	if z3 == "" {
-		fmt.Println()
-		return nil
+	for _, o := range others {
+		total, read, late, err := o.ask(name, f, pairs, verdicts, timeout)
+		if err != nil {
+			return nil, err
+		}
+		times = append(times, total/n)
+		fmt.Printf(" %9.1f %9.1f %8d %8.0f", ms(total/n), ms(read), late, float64(total)/float64(fresh))
 	}
+	fmt.Println()
+	return times, nil
+}
+
+// ask asks another solver about pairs and returns its time for all, the time to read
+// one, which is not in it, and how many it had not answered at the timeout.
+func (o *other) ask(name string, f *maximal.Formula, pairs [][2]int, verdicts []order.Verdict, timeout time.Duration) (total, read time.Duration, late int, err error) {
 	q := f.Problem
 	var text bytes.Buffer
 	if err := q.WriteSMTLIB(&text); err != nil {
-		return err
+		return 0, 0, 0, err
 	}
 	// To read the formula and not to solve it: the same text, without its last
 	// command.
-	read, _, err := run(z3, strings.TrimSuffix(text.String(), "(check-sat)\n"), timeout)
-	if err != nil {
-		return err
+	read, _, err = o.run(strings.TrimSuffix(text.String(), "(check-sat)\n"), timeout)
+	if errors.Is(err, errLate) {
+		n := len(pairs)
+		return time.Duration(n) * read, 0, n, nil
 	}
-	var total time.Duration
-	late := 0
+	if err != nil {
+		return 0, 0, 0, err
+	}
 	for i, p := range pairs {
 		q.Assume = f.Race(p[0], p[1])
 		text.Reset()
 		if err := q.WriteSMTLIB(&text); err != nil {
-			return err
+			return 0, 0, 0, err
 		}
-		d, answer, err := run(z3, text.String(), timeout)
+		d, answer, err := o.run(text.String(), timeout)
 		switch {
-		case errors.Is(err, context.DeadlineExceeded):
+		case errors.Is(err, errLate):
 			late++
 		case err != nil:
-			return err
+			return 0, 0, 0, err
 		case answer == "sat" && verdicts[i] == order.No, answer == "unsat" && verdicts[i] == order.Yes:
-			return fmt.Errorf("%s, records %v: %v, but Z3 says %s", name, p, verdicts[i], answer)
+			return 0, 0, 0, fmt.Errorf("%s, records %v: %v, but %s says %s", name, p, verdicts[i], o.name, answer)
 		}
 		total += max(0, d-read)
 	}
-	fmt.Printf(" %9.1f %9.1f %8d %8.0f\n", ms(total/n), ms(read), late, float64(total)/float64(fresh))
-	return nil
+	return total, read, late, nil
 }
 
-// run runs Z3 on a text and returns the CPU time that it took.
-func run(z3, text string, timeout time.Duration) (time.Duration, string, error) {
-	ctx, cancel := context.WithTimeout(context.Background(), timeout)
-	defer cancel()
-	cmd := exec.CommandContext(ctx, z3, "-in")
+// errLate says that a solver has had its time.
+var errLate = errors.New("no answer in time")
+
+// run runs the solver on a text and returns the CPU time that it took.
+func (o *other) run(text string, timeout time.Duration) (time.Duration, string, error) {
+	limit := fmt.Sprintf(`ulimit -t %d; exec "$0" "$@"`, int(timeout.Seconds()))
+	cmd := exec.Command("sh", append([]string{"-c", limit, o.path}, o.args...)...)
 	cmd.Stdin = strings.NewReader(overReals.Replace(text))
 	out, err := cmd.Output()
 	if cmd.ProcessState == nil {
-		return 0, "", fmt.Errorf("%s: %w", z3, err)
+		return 0, "", fmt.Errorf("%s: %w", o.path, err)
 	}
 	used := cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()
-	if ctx.Err() != nil {
-		return used, "", ctx.Err()
+	if status, ok := cmd.ProcessState.Sys().(syscall.WaitStatus); ok && status.Signaled() &&
+		(status.Signal() == syscall.SIGXCPU || status.Signal() == syscall.SIGKILL) {
+		return used, "", errLate
 	}
 	if err != nil {
-		return 0, "", fmt.Errorf("%s: %w: %s", z3, err, out)
+		return 0, "", fmt.Errorf("%s: %w: %s", o.path, err, out)
 	}
 	return used, strings.TrimSpace(string(out)), nil
 }
