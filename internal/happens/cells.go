@@ -121,14 +121,11 @@ func (t *Table) Access(th *Thread, c *Cell, addr, place uint64, mask, kind uint3
 	if old&headLock != 0 || !c.head.CompareAndSwap(old, old|headLock) {
 		old = c.Lock()
 	}
-	if rest := old >> headNotes; rest == 0 || rest == uint64(mask|kind<<noteKind) && slotOf(c.notes[0].Load()) == slotOf(th.Epoch) {
-		// Nothing is known, or that the thread has done the same before.
-		storeRelease(&c.notes[0], th.Epoch|place)
-		th.last = th.Epoch >> placeBits
-		c.Unlock(uint64(mask|kind<<noteKind) << headNotes)
-		return true
-	}
 	if old&headCrowd == 0 {
+		if head := t.accessAgain(th, c, old, th.Epoch|place, mask, kind); head != 0 {
+			c.Unlock(head)
+			return true
+		}
 		head, left := t.accessNotes(th, c, old, addr, th.Epoch|place, mask, mask, kind, races)
 		if left == 0 {
 			c.Unlock(head)
@@ -154,6 +151,43 @@ func (t *Table) AccessLocked(th *Thread, c *Cell, head, addr, place uint64, mask
 		head = t.addToCrowd(head, note, left, kind)
 	}
 	return head
+}
+
+// accessAgain is accessNotes for most accesses: all that is known of these bytes is ordered
+// before, and what is to be forgotten of it concerns no others. It returns 0, and has done
+// nothing, if that is not so, or there is no room.
+//
+//go:nosplit
+func (t *Table) accessAgain(th *Thread, c *Cell, head, note uint64, mask, kind uint32) uint64 {
+	into := uint32(cellNotes)
+	rest, kept := head>>headNotes, head
+	for i := range c.notes {
+		d := uint32(rest) & noteMask
+		rest >>= noteBits
+		if d&mask == 0 {
+			if d != 0 {
+				continue
+			}
+		} else {
+			if n := c.notes[i].Load(); slotOf(n^note) != 0 && !t.covers(th, n>>placeBits) {
+				return 0
+			}
+			if replaces>>(d>>noteKind<<3+kind)&1 == 0 {
+				continue
+			}
+			if d&noteBytes&^mask != 0 {
+				return 0
+			}
+			kept &^= noteMask << (headNotes + uint32(i)*noteBits)
+		}
+		into = min(into, uint32(i))
+	}
+	if into >= cellNotes {
+		return 0
+	}
+	storeRelease(&c.notes[into], note)
+	th.last = note >> placeBits
+	return kept | uint64(mask|kind<<noteKind)<<(headNotes+into*noteBits)
 }
 
 // accessNotes compares an access to the bytes in mask with the notes of a cell, and notes

@@ -78,6 +78,16 @@ func (t *Table) timeOf(clock, slot uint32) uint32 {
 	return blockAt(b).times[slot%blockSlots]
 }
 
+// learn gives the thread another clock, or the one that it has after that was changed.
+//
+//go:nosplit
+func (th *Thread) learn(clock uint32) {
+	th.clock, th.low = clock, 0
+	if clock != 0 {
+		th.low = vectorAt(clock).blocks[0]
+	}
+}
+
 // newVector returns a vector whose blocks are not set, 0 if there is no memory.
 //
 //go:nosplit

@@ -153,6 +153,7 @@ func (t *Table) see(th *Thread, s *stamp) {
 	if s.last != 0 {
 		th.clock = t.raise(th.clock, s.last)
 	}
+	th.learn(th.clock)
 }
 
 // seen reports whether the thread covers all of a stamp.

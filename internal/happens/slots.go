@@ -53,10 +53,10 @@ func (l *endings) unlock() { l.held.Store(0) }
 //
 //go:nosplit
 func (t *Table) Fork(parent, child *Thread, id uint32) {
-	child.id, child.said, child.last, child.clock, child.shared = id, unsaid, 0, 0, false
+	child.id, child.said, child.last, child.clock, child.low, child.shared = id, unsaid, 0, 0, 0, false
 	child.life = t.life.Load()
 	if parent != nil {
-		child.clock = t.raise(share(parent.clock), parent.Epoch>>placeBits)
+		child.learn(t.raise(share(parent.clock), parent.Epoch>>placeBits))
 	}
 	t.enter(parent, child)
 	if parent != nil {
@@ -149,7 +149,7 @@ func (t *Table) End(th *Thread) {
 		return
 	}
 	t.drop(th.clock)
-	th.clock = 0
+	th.learn(0)
 	if !th.shared {
 		t.leave(th)
 	}
@@ -190,7 +190,7 @@ func (t *Table) advance(th *Thread) {
 	time := uint32(th.Epoch>>placeBits)&maxTime + 1
 	if time >= maxTime {
 		// The past of the thread is in another slot from now on.
-		th.clock = t.raise(th.clock, th.Epoch>>placeBits)
+		th.learn(t.raise(th.clock, th.Epoch>>placeBits))
 		th.said, th.last = unsaid, 0
 		t.enter(nil, th)
 		return
@@ -222,7 +222,7 @@ func (t *Table) Collect() {
 func (t *Table) Collected(th *Thread) {
 	for s := range uint32(maxSlots) {
 		if time := t.collected[s]; time != 0 {
-			th.clock = t.raise(th.clock, uint64(s)<<timeBits|uint64(time))
+			th.learn(t.raise(th.clock, uint64(s)<<timeBits|uint64(time)))
 		}
 	}
 	th.said = unsaid

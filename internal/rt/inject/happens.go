@@ -26,6 +26,7 @@ var heisenCells struct {
 	heap, data heisenRegion
 	pages      uintptr // of the heap: whether there are cells that are not empty
 	fast       bool    // notes are looked at before all else
+	only       bool    // and nothing else is
 }
 
 // heisenLocking is the ops by which locks change hands, and heisenTaking those by which
@@ -194,6 +195,33 @@ func heisenBufOfG(h *heisenG) *heisenBuf {
 	return b
 }
 
+// heisenAnew takes an access of h, which is the current goroutine, to a byte where that is not
+// noted yet, if races are all that is looked for: it is heisenAccess and heisenCompare in one.
+//
+//go:nosplit
+func heisenAnew(h *heisenG, kind uint32, addr, pc uintptr) {
+	gp := getg()
+	if addr-gp.stack.lo < gp.stack.hi-gp.stack.lo || !heisenShared(addr) || !heisen.on {
+		return
+	}
+	b := heisenBufOfP()
+	if b == nil || !h.started || heisenHappens.Stale(&h.order) {
+		heisenCompare(h, kind, addr, 1, heisenPC(pc))
+		return
+	}
+	c := heisenCellAt(addr)
+	if c == &heisenNoCell {
+		return
+	}
+	if c.Empty() {
+		heisenMarkPage(addr)
+	}
+	mask, place := uint32(1)<<(addr&7), heisenPlaceUnder(b, h, heisenPC(pc))
+	if !heisenHappens.Access(&h.order, c, uint64(addr&^7), place, mask, kind, &b.races) || b.races.Count != 0 {
+		heisenCompareMore(b, h, c, addr, 1, addr, place, mask, kind)
+	}
+}
+
 // heisenCompare takes an access of h, which is the current goroutine.
 //
 //go:nosplit
@@ -211,16 +239,6 @@ func heisenCompare(h *heisenG, kind uint32, addr, size uintptr, pc uint64) {
 		return
 	}
 	place := heisenPlaceUnder(b, h, pc)
-	if size == 1 {
-		if c.Empty() {
-			heisenMarkPage(addr)
-		}
-		mask := uint32(1) << (addr & 7)
-		if !t.Access(&h.order, c, uint64(addr&^7), place, mask, kind, &b.races) || b.races.Count != 0 {
-			heisenCompareMore(b, h, c, addr, 1, addr, place, mask, kind)
-		}
-		return
-	}
 	for at, end := addr, addr+size; at < end; c = heisenNextCell(c) {
 		next := min(at&^7+8, end)
 		mask := heisenBytesOf(at, next)

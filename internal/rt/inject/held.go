@@ -96,13 +96,28 @@ func (b *heisenBuf) lockset(set uint32, lock uint64, pc uint32, shared bool) uin
 //
 //go:nosplit
 func heisenPlaceUnder(b *heisenBuf, h *heisenG, pc uint64) uint64 {
-	id := heisenPlace(b, h, pc)
-	if h.holds != 0 {
-		if set := h.set(b); set != 0 {
-			if under := b.place(heisenNodeUnder|uint32(id), set); under != 0 {
-				return uint64(under)
-			}
+	call, set := h.top.place, uint32(0)
+	if call == 0 {
+		call = h.path(b)
+	}
+	if n := min(h.holds, heisenMaxHeld); n != 0 {
+		if set = h.held[n-1].set; set == 0 {
+			set = h.set(b)
 		}
 	}
-	return id
+	c := &b.unders[heisenHash(uint64(call^set<<12)<<32|pc)>>(64-heisenCacheBits)]
+	if c.pc == uint32(pc) && c.call == call && c.set == set && c.id != 0 {
+		return uint64(c.id)
+	}
+	id := b.placeAt(call, uint32(pc))
+	if set != 0 {
+		if under := b.place(heisenNodeUnder|id, set); under != 0 {
+			id = under
+		}
+	}
+	*c = heisenUnder{pc: uint32(pc), call: call, set: set, id: id}
+	return uint64(id)
 }
+
+// heisenUnder is an entry of a P's cache of places with locks.
+type heisenUnder struct{ pc, call, set, id uint32 }
