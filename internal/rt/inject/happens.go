@@ -197,21 +197,17 @@ func heisenBufOfG(h *heisenG) *heisenBuf {
 
 // heisenAnew takes an access of h, which is the current goroutine, to a byte where that is not
 // noted yet, if races are all that is looked for: it is heisenAccess and heisenCompare in one.
+// It reports false if it is for those.
 //
 //go:nosplit
-func heisenAnew(h *heisenG, kind uint32, addr, pc uintptr) {
+func heisenAnew(h *heisenG, kind uint32, addr, pc uintptr) bool {
 	gp := getg()
-	if addr-gp.stack.lo < gp.stack.hi-gp.stack.lo || !heisenShared(addr) || !heisen.on {
-		return
+	if addr-gp.stack.lo < gp.stack.hi-gp.stack.lo || !heisenShared(addr) {
+		return true
 	}
-	b := heisenBufOfP()
-	if b == nil || !h.started || heisenHappens.Stale(&h.order) {
-		heisenCompare(h, kind, addr, 1, heisenPC(pc))
-		return
-	}
-	c := heisenCellAt(addr)
-	if c == &heisenNoCell {
-		return
+	b, c := heisenBufOfP(), heisenCellAt(addr)
+	if b == nil || c == &heisenNoCell || !heisen.on || !h.started || heisenHappens.Stale(&h.order) {
+		return false
 	}
 	if c.Empty() {
 		heisenMarkPage(addr)
@@ -220,6 +216,7 @@ func heisenAnew(h *heisenG, kind uint32, addr, pc uintptr) {
 	if !heisenHappens.Access(&h.order, c, uint64(addr&^7), place, mask, kind, &b.races) || b.races.Count != 0 {
 		heisenCompareMore(b, h, c, addr, 1, addr, place, mask, kind)
 	}
+	return true
 }
 
 // heisenCompare takes an access of h, which is the current goroutine.

@@ -60,14 +60,14 @@ func (h *heisenG) giveBack(lock uintptr, shared bool) {
 func (h *heisenG) set(b *heisenBuf) (set uint32) {
 	n := min(h.holds, heisenMaxHeld)
 	known := n
-	for known > 0 && h.held[known-1].set == 0 {
+	for known > 0 && h.held[(known-1)%heisenMaxHeld].set == 0 {
 		known--
 	}
 	if known > 0 {
-		set = h.held[known-1].set
+		set = h.held[(known-1)%heisenMaxHeld].set
 	}
 	for ; known < n; known++ {
-		l := &h.held[known]
+		l := &h.held[known%heisenMaxHeld]
 		if set = b.lockset(set, uint64(l.lock), l.pc, l.shared); set == 0 {
 			return b.lockset(0, heisenManyLocks, 0, false)
 		}
@@ -101,7 +101,7 @@ func heisenPlaceUnder(b *heisenBuf, h *heisenG, pc uint64) uint64 {
 		call = h.path(b)
 	}
 	if n := min(h.holds, heisenMaxHeld); n != 0 {
-		if set = h.held[n-1].set; set == 0 {
+		if set = h.held[(n-1)%heisenMaxHeld].set; set == 0 {
 			set = h.set(b)
 		}
 	}

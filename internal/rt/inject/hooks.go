@@ -33,8 +33,7 @@ func raceread(addr uintptr) {
 		if !heisenHappens.Stale(&h.order) && heisenCellAt(addr).NotedAt(&h.order, 1<<(addr&7), false) {
 			return
 		}
-		if heisenCells.only {
-			heisenAnew(h, heisenHappensRead, addr, sys.GetCallerPC())
+		if heisenCells.only && heisenAnew(h, heisenHappensRead, addr, sys.GetCallerPC()) {
 			return
 		}
 	} else if heisen.light {
@@ -57,8 +56,7 @@ func racewrite(addr uintptr) {
 		if !heisenHappens.Stale(&h.order) && heisenCellAt(addr).NotedAt(&h.order, 1<<(addr&7), true) {
 			return
 		}
-		if heisenCells.only {
-			heisenAnew(h, heisenHappensWrite, addr, sys.GetCallerPC())
+		if heisenCells.only && heisenAnew(h, heisenHappensWrite, addr, sys.GetCallerPC()) {
 			return
 		}
 	} else if heisen.light {
