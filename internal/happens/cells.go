@@ -64,11 +64,12 @@ func says(d, mask uint64, write bool) bool {
 //
 //go:nosplit
 func (c *Cell) NotedAtomic(th *Thread, head, mask uint64, kind uint32) bool {
-	for i := range uint32(cellNotes) {
-		d := head >> (headNotes + i*noteBits)
-		if c.note(i).Load()^th.Epoch <= placeMask && d>>noteKind&7 == uint64(kind) && mask&^d == 0 {
+	d := head >> headNotes
+	for i := range c.notes {
+		if c.notes[i].Load()^th.Epoch <= placeMask && d>>noteKind&7 == uint64(kind) && mask&^d == 0 {
 			return true
 		}
+		d >>= noteBits
 	}
 	return false
 }
@@ -121,11 +122,11 @@ func (t *Table) Access(th *Thread, c *Cell, addr, place uint64, mask, kind uint3
 	if old&headLock != 0 || !c.head.CompareAndSwap(old, old|headLock) {
 		old = c.Lock()
 	}
+	if head := t.AccessAgain(th, c, old, place, mask, kind); head != 0 {
+		c.Unlock(head)
+		return true
+	}
 	if old&headCrowd == 0 {
-		if head := t.accessAgain(th, c, old, th.Epoch|place, mask, kind); head != 0 {
-			c.Unlock(head)
-			return true
-		}
 		head, left := t.accessNotes(th, c, old, addr, th.Epoch|place, mask, mask, kind, races)
 		if left == 0 {
 			c.Unlock(head)
@@ -153,13 +154,16 @@ func (t *Table) AccessLocked(th *Thread, c *Cell, head, addr, place uint64, mask
 	return head
 }
 
-// accessAgain is accessNotes for most accesses: all that is known of these bytes is ordered
+// AccessAgain is AccessLocked for most accesses: all that is known of these bytes is ordered
 // before, and what is to be forgotten of it concerns no others. It returns 0, and has done
 // nothing, if that is not so, or there is no room.
 //
 //go:nosplit
-func (t *Table) accessAgain(th *Thread, c *Cell, head, note uint64, mask, kind uint32) uint64 {
-	into := uint32(cellNotes)
+func (t *Table) AccessAgain(th *Thread, c *Cell, head, place uint64, mask, kind uint32) uint64 {
+	if head&headCrowd != 0 {
+		return 0
+	}
+	note, into := th.Epoch|place, uint32(cellNotes)
 	rest, kept := head>>headNotes, head
 	for i := range c.notes {
 		d := uint32(rest) & noteMask

@@ -69,6 +69,52 @@ func (t *Table) Sync(th *Thread, head uint64, addr uint64, op uint32) uint64 {
 	return head
 }
 
+// SyncAgain is Sync where there is nothing to join: all that was published through the object
+// is known to the thread, as it is when it was the last to use it. It takes little stack. It
+// reports false, and has done nothing, if that is not so.
+//
+//go:nosplit
+func (t *Table) SyncAgain(th *Thread, head uint64, addr uint64, op uint32) bool {
+	i := uint32(head >> headExtra)
+	if i == 0 {
+		return op <= AcquireShared
+	}
+	x := extraAt(i)
+	if x.object != uint32(addr&7)+1 {
+		return false // another byte's, or of none: there may be others
+	}
+	s, readers := &x.published, !x.readers.zero()
+	switch {
+	case op == ReleaseShared:
+		s = &x.readers
+	case readers && (op == Acquire || op == Release || op == Store):
+		return false
+	}
+	switch {
+	case op > AcquireShared && s.last == t.present(th):
+		return true // it says so already
+	case !s.zero() && (s.last == 0 || !t.knows(th, s.last)):
+		return false
+	}
+	return op <= AcquireShared || t.republish(th, s)
+}
+
+// republish makes the thread's clock all that a stamp holds, and ends its epoch,
+// if that takes no memory.
+//
+//go:nosplit
+func (t *Table) republish(th *Thread, s *stamp) bool {
+	if !t.another(th) || s.clock != th.clock && !t.overwrite(s.clock, th.clock) {
+		return false
+	}
+	s.last = t.present(th)
+	if e := th.Epoch >> placeBits; s.last == e {
+		th.said, th.told = e, e
+		t.step(th)
+	}
+	return true
+}
+
 // newObject makes an object at a byte of a word. It returns the new head, and the number
 // of the object's extra, 0 if there is no memory.
 //

@@ -187,16 +187,29 @@ func (t *Table) advance(th *Thread) {
 		th.Epoch = (uint64(s)<<timeBits | uint64(time&maxTime)) << placeBits
 		return
 	}
-	time := uint32(th.Epoch>>placeBits)&maxTime + 1
-	if time >= maxTime {
+	if !t.another(th) {
 		// The past of the thread is in another slot from now on.
 		th.learn(t.raise(th.clock, th.Epoch>>placeBits))
 		th.said, th.last = unsaid, 0
 		t.enter(nil, th)
 		return
 	}
-	storeRelease32(&h.time, time)
+	t.step(th)
+}
+
+// another reports whether the thread has its slot for itself, with time left for another epoch.
+//
+//go:nosplit
+func (t *Table) another(th *Thread) bool {
+	return !th.shared && uint32(th.Epoch>>placeBits)&maxTime < maxTime-1
+}
+
+// step goes on to the next epoch of a slot.
+//
+//go:nosplit
+func (t *Table) step(th *Thread) {
 	th.Epoch += 1 << placeBits
+	storeRelease32(&t.holders[slotOf(th.Epoch)%maxSlots].time, uint32(th.Epoch>>placeBits)&maxTime)
 }
 
 // Collect notes what everybody has done so far. It is called while no thread is inside

@@ -108,8 +108,12 @@ func (p *program) report(i int, races *Races) {
 
 // sync does what r does to an object.
 func (p *program) sync(r *heisen.Record, op uint32) {
-	c := p.cell(uint64(r.Obj))
-	c.Unlock(p.table.Sync(p.thread(r.TID), c.Lock(), uint64(r.Obj), op))
+	th, c := p.thread(r.TID), p.cell(uint64(r.Obj))
+	head := c.Lock()
+	if !p.table.SyncAgain(th, head, uint64(r.Obj), op) {
+		head = p.table.Sync(th, head, uint64(r.Obj), op)
+	}
+	c.Unlock(head)
 }
 
 // run makes the events happen, one after the other.
