@@ -369,3 +369,24 @@ func (t *Table) overwrite(c, d uint32) bool {
 	}
 	return true
 }
+
+// joinInPlace makes c the maximum of c, d and an epoch if all clocks are a block long and nobody
+// else holds c, and reports whether that was so.
+//
+//go:nosplit
+func (t *Table) joinInPlace(c, d uint32, e uint64) bool {
+	if c == 0 || t.blocksUsed() != 1 || vectorAt(c).refs.Load() != 1 {
+		return false
+	}
+	i := vectorAt(c).blocks[0]
+	if i == 0 || blockAt(i).refs.Load() != 1 {
+		return false
+	}
+	x := blockAt(i)
+	if d != 0 {
+		raiseAll(x, blockAt(vectorAt(d).blocks[0]), t.used(0))
+	}
+	time := &x.times[e>>timeBits%blockSlots]
+	*time = max(*time, uint32(e&maxTime))
+	return true
+}

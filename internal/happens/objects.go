@@ -69,12 +69,12 @@ func (t *Table) Sync(th *Thread, head uint64, addr uint64, op uint32) uint64 {
 	return head
 }
 
-// SyncAgain is Sync where there is nothing to join: all that was published through the object
-// is known to the thread, as it is when it was the last to use it. It takes little stack. It
-// reports false, and has done nothing, if that is not so.
+// SyncInPlace is Sync where that takes no memory, as when all that was published through the
+// object is known to the thread, or clocks are short. It takes little stack. If it reports
+// false, Sync is to be called all the same.
 //
 //go:nosplit
-func (t *Table) SyncAgain(th *Thread, head uint64, addr uint64, op uint32) bool {
+func (t *Table) SyncInPlace(th *Thread, head uint64, addr uint64, op uint32) bool {
 	i := uint32(head >> headExtra)
 	if i == 0 {
 		return op <= AcquireShared
@@ -93,26 +93,61 @@ func (t *Table) SyncAgain(th *Thread, head uint64, addr uint64, op uint32) bool 
 	switch {
 	case op > AcquireShared && s.last == t.present(th):
 		return true // it says so already
-	case !s.zero() && (s.last == 0 || !t.knows(th, s.last)):
+	case s.zero() || s.last != 0 && t.knows(th, s.last):
+	case op <= AcquireShared:
+		return t.seeInPlace(th, s)
+	case op == ReleaseShared || op == Send && s.last != 0:
+		return t.another(th) && t.mergeInPlace(th, s)
+	case op != Store:
 		return false
 	}
-	return op <= AcquireShared || t.republish(th, s)
+	return op <= AcquireShared || t.another(th) && t.replaceInPlace(th, s)
 }
 
-// republish makes the thread's clock all that a stamp holds, and ends its epoch,
-// if that takes no memory.
+// seeInPlace is see, for a stamp of which the thread may not know all.
 //
 //go:nosplit
-func (t *Table) republish(th *Thread, s *stamp) bool {
-	if !t.another(th) || s.clock != th.clock && !t.overwrite(s.clock, th.clock) {
+func (t *Table) seeInPlace(th *Thread, s *stamp) bool {
+	if !t.joinInPlace(th.clock, s.clock, s.last) {
+		return false
+	}
+	th.said = unsaid
+	return true
+}
+
+// mergeInPlace is merge, likewise.
+//
+//go:nosplit
+func (t *Table) mergeInPlace(th *Thread, s *stamp) bool {
+	e := t.present(th)
+	if !t.joinInPlace(s.clock, th.clock, s.last) || !t.joinInPlace(s.clock, 0, e) {
+		return false
+	}
+	s.last = 0
+	t.published(th, e)
+	return true
+}
+
+// replaceInPlace is replace, and publish.
+//
+//go:nosplit
+func (t *Table) replaceInPlace(th *Thread, s *stamp) bool {
+	if s.clock != th.clock && !t.overwrite(s.clock, th.clock) {
 		return false
 	}
 	s.last = t.present(th)
-	if e := th.Epoch >> placeBits; s.last == e {
+	t.published(th, s.last)
+	return true
+}
+
+// published is publish of epoch e for a thread that has another one.
+//
+//go:nosplit
+func (t *Table) published(th *Thread, e uint64) {
+	if th.Epoch>>placeBits == e {
 		th.said, th.told = e, e
 		t.step(th)
 	}
-	return true
 }
 
 // newObject makes an object at a byte of a word. It returns the new head, and the number

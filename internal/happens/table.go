@@ -106,10 +106,13 @@ func (t *Table) Full() bool { return t.full.Load() != 0 }
 //go:nosplit
 func (t *Table) covers(th *Thread, e uint64) bool {
 	s, time := uint32(e>>timeBits), uint32(e&maxTime)
-	if s < blockSlots {
-		return time <= blockAt(th.low).times[s] || s == uint32(slotOf(th.Epoch))
+	switch {
+	case s == uint32(slotOf(th.Epoch)):
+		return true
+	case s < blockSlots:
+		return time <= blockAt(th.low).times[s]
 	}
-	return s == uint32(slotOf(th.Epoch)) || time <= t.timeOf(th.clock, s)
+	return time <= t.timeOf(th.clock, s)
 }
 
 // Stale reports whether the thread has to call Renew before what it does next.

@@ -110,7 +110,7 @@ func (p *program) report(i int, races *Races) {
 func (p *program) sync(r *heisen.Record, op uint32) {
 	th, c := p.thread(r.TID), p.cell(uint64(r.Obj))
 	head := c.Lock()
-	if !p.table.SyncAgain(th, head, uint64(r.Obj), op) {
+	if !p.table.SyncInPlace(th, head, uint64(r.Obj), op) {
 		head = p.table.Sync(th, head, uint64(r.Obj), op)
 	}
 	c.Unlock(head)

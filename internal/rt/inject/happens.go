@@ -349,7 +349,7 @@ func heisenOrder(h *heisenG, op uint64, obj, fp uintptr) {
 		return
 	}
 	t, head := &heisenHappens, c.Lock()
-	if !t.Stale(&h.order) && t.SyncAgain(&h.order, head, uint64(obj), heisenSyncs[op]) {
+	if !t.Stale(&h.order) && t.SyncInPlace(&h.order, head, uint64(obj), heisenSyncs[op]) {
 		c.Unlock(head)
 		return
 	}
@@ -392,9 +392,9 @@ func heisenCompareAtomic(b *heisenBuf, h *heisenG, op uint64, addr uintptr, kind
 	}
 }
 
-// heisenAtomicAgain is heisenCompareAtomic where h learns nothing, and races with nobody.
-// It returns the new head, and whether that was all: what is not done can be done from the
-// start.
+// heisenAtomicAgain is heisenCompareAtomic where that takes no memory, and h races with nobody.
+// It returns the new head, and whether that was all: otherwise heisenAtomicAnew is to be
+// called, to which what was done makes no difference.
 //
 //go:nosplit
 func heisenAtomicAgain(b *heisenBuf, h *heisenG, how uint32, addr uintptr, kind uint32, noted bool, pc uint64, c *heisenHappensCell, head uint64) (uint64, bool) {
@@ -406,7 +406,7 @@ func heisenAtomicAgain(b *heisenBuf, h *heisenG, how uint32, addr uintptr, kind 
 	if how == heisenHappensExchange {
 		before, after = heisenHappensAcquireShared, heisenHappensSend
 	}
-	if before <= heisenHappensAcquireShared && !t.SyncAgain(&h.order, head, uint64(addr), before) {
+	if before <= heisenHappensAcquireShared && !t.SyncInPlace(&h.order, head, uint64(addr), before) {
 		return head, false
 	}
 	if !noted {
@@ -420,7 +420,7 @@ func heisenAtomicAgain(b *heisenBuf, h *heisenG, how uint32, addr uintptr, kind 
 		}
 		head = next
 	}
-	return head, after <= heisenHappensAcquireShared || t.SyncAgain(&h.order, head, uint64(addr), after)
+	return head, after <= heisenHappensAcquireShared || t.SyncInPlace(&h.order, head, uint64(addr), after)
 }
 
 // heisenAtomicAnew is heisenCompareAtomic for everything. Inlined, it would take stack where
