@@ -154,9 +154,9 @@ func (t *Table) AccessLocked(th *Thread, c *Cell, head, addr, place uint64, mask
 	return head
 }
 
-// AccessAgain is AccessLocked for most accesses: all that is known of these bytes is ordered
-// before, and what is to be forgotten of it concerns no others. It returns 0, and has done
-// nothing, if that is not so, or there is no room.
+// AccessAgain is AccessLocked for most accesses: they race with nothing, and what is to be
+// forgotten of their bytes concerns no others. It returns 0, and has done nothing, if that is
+// not so, or there is no room.
 //
 //go:nosplit
 func (t *Table) AccessAgain(th *Thread, c *Cell, head, place uint64, mask, kind uint32) uint64 {
@@ -173,10 +173,14 @@ func (t *Table) AccessAgain(th *Thread, c *Cell, head, place uint64, mask, kind 
 				continue
 			}
 		} else {
+			how := d>>noteKind<<3 + kind
 			if n := c.notes[i].Load(); slotOf(n^note) != 0 && !t.covers(th, n>>placeBits) {
-				return 0
+				if conflicts>>how&1 != 0 {
+					return 0
+				}
+				continue
 			}
-			if replaces>>(d>>noteKind<<3+kind)&1 == 0 {
+			if replaces>>how&1 == 0 {
 				continue
 			}
 			if d&noteBytes&^mask != 0 {
