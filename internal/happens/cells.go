@@ -175,18 +175,18 @@ func (t *Table) AccessAgain(th *Thread, c *Cell, head, place uint64, mask, kind 
 		} else {
 			how := d>>noteKind<<3 + kind
 			if n := c.notes[i].Load(); slotOf(n^note) != 0 && !t.covers(th, n>>placeBits) {
-				if conflicts>>how&1 != 0 {
+				if conflicts>>(how&63)&1 != 0 {
 					return 0
 				}
 				continue
 			}
-			if replaces>>how&1 == 0 {
+			if replaces>>(how&63)&1 == 0 {
 				continue
 			}
 			if d&noteBytes&^mask != 0 {
 				return 0
 			}
-			kept &^= noteMask << (headNotes + uint32(i)*noteBits)
+			kept &^= noteMask << ((headNotes + uint32(i)*noteBits) & 63)
 		}
 		into = min(into, uint32(i))
 	}

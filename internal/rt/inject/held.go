@@ -105,7 +105,7 @@ func heisenPlaceUnder(b *heisenBuf, h *heisenG, pc uint64) uint64 {
 			set = h.set(b)
 		}
 	}
-	c := &b.unders[heisenHash(uint64(call^set<<12)<<32|pc)>>(64-heisenCacheBits)]
+	c := &b.unders[(uint64(call^set<<12)<<32|pc)*0x9E3779B97F4A7C15>>(64-heisenCacheBits)]
 	if c.pc == uint32(pc) && c.call == call && c.set == set && c.id != 0 {
 		return uint64(c.id)
 	}
