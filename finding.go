@@ -62,6 +62,7 @@ type Finding struct {
 	Accesses []Access // the two or more accesses, in stream order, the later last; of a deadlock see its detector
 	Locks    []Object // locks concerned besides those held at the accesses; see the detector
 	Witness  []Record // a schedule that shows the bug, if the detector has one
+	Before   uint64   // how many events of the stream come before the Witness, in the stream's order
 }
 
 // Sink receives findings as they are found, on the detector's goroutine.

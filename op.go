@@ -128,6 +128,17 @@ const (
 	// long.
 	Free
 
+	// Change alters the state of the synchronisation object o, such as which
+	// elements a channel has or the count of a WaitGroup. It orders nothing: it
+	// is for those who ask what else could have happened. In every order that
+	// the program can show, a Receive or Observe of o comes after the Sends and
+	// Changes of o that it came after and before those that it came before, and a
+	// Send of o after the Changes that it came after.
+	Change
+	// Observe says that what t does next depends on the state of o, as when a
+	// select statement takes its default case. It orders nothing; see Change.
+	Observe
+
 	numOps
 )
 
@@ -143,6 +154,7 @@ var opNames = [NumOps]string{
 	Send: "send", Receive: "receive", Call: "call", Return: "return",
 	Enter: "enter", Exit: "exit", Hide: "hide", Reveal: "reveal",
 	Branch: "branch", Alloc: "alloc", Free: "free",
+	Change: "change", Observe: "observe",
 }
 
 // String returns the op's name in lower case, as it stands in JSON findings.

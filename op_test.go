@@ -32,6 +32,8 @@ var opFacts = map[Op]struct {
 	Branch:        {name: "branch"},
 	Alloc:         {name: "alloc"},
 	Free:          {name: "free"},
+	Change:        {name: "change"},
+	Observe:       {name: "observe"},
 }
 
 func TestOps(t *testing.T) {

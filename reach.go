@@ -47,6 +47,14 @@ func (o Object) AsThread() (t Thread, ok bool) {
 // Objects is a set of objects: spans that are not empty, in order, and do not
 // overlap. Spans that touch are kept apart, for they are different objects. The
 // object 1<<64 - 1 is in no set.
+//
+// It is no bitmap because sets are built once, from a recording, and then compared. On
+// sets that real programs had (go test -bench Reach ./bench) a roaring64 bitmap of the
+// words of all objects mostly took 6 to 11 times as long to build and 2 to 14 times as
+// long to intersect. It takes a half to a 60th of the memory, and is quicker to read from
+// a file where objects lie side by side, but does not tell neighbours from one object. A
+// bitmap of where objects start is as small, and does not tell what a part of an object
+// belongs to.
 type Objects []Span
 
 // MaxSpans bounds how many spans a set has that has a number. A larger one is

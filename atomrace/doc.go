@@ -67,6 +67,9 @@
 // run without noise rarely shows anything. The heisen command does neither when it runs
 // a program, but has the same tables in the program itself.
 //
+// A [Tracker] follows threads through sections whatever others do: package mcm predicts
+// with it what could have come in.
+//
 // # Sections files
 //
 // Which accesses belong together, a program does not say: a [Section] does.

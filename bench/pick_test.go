@@ -23,9 +23,11 @@ func BenchmarkPick(b *testing.B) {
 		for _, n := range []int{4, 64, 1024} {
 			b.Run(fmt.Sprintf("%s/tasks=%d", s.name, n), func(b *testing.B) {
 				b.ReportAllocs()
-				order := make([]uint32, 1<<16)
+				order, made := make([]pick.Turn, 1<<16), make([]uint64, n)
 				for i := range order {
-					order[i] = uint32(i*7) % uint32(n)
+					id := i * 7 % n
+					made[id]++
+					order[i] = pick.Turn{ID: uint32(id), Until: made[id]}
 				}
 				var p pick.Picker
 				config := pick.Config{Strategy: s.strategy, Depth: 3, Length: 1 << 20, Order: order, Log: make([]pick.Choice, 64)}
@@ -39,13 +41,14 @@ func BenchmarkPick(b *testing.B) {
 					if i%len(order) == 0 {
 						p.Start(&config)
 						for j := range tasks {
-							tasks[j].Since, tasks[j].Mark, tasks[j].Own = 0, 0, 0
+							tasks[j].Since, tasks[j].Mark, tasks[j].Own, tasks[j].At = 0, 0, 0, 0
 						}
 					}
 					t := &tasks[p.Next(tasks, running)]
 					running = t.ID
 					p.NumMet, p.NumLog = 0, 0
 					t.Since, t.Mark = p.Steps(), 0
+					t.At++
 					t.Kind, t.Roles = pick.Sync, 0
 					switch i % 16 {
 					case 0:

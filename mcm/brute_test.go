@@ -16,16 +16,18 @@ type brute struct {
 
 // bruteState is what the future depends on.
 type bruteState struct {
-	done    uint64
-	writer  []int32
-	misread uint64
+	done   uint64
+	writer []int32
+	spoilt []int32
 }
 
 func (s bruteState) key() string {
 	b := binary.LittleEndian.AppendUint64(nil, s.done)
-	b = binary.LittleEndian.AppendUint64(b, s.misread)
 	for _, w := range s.writer {
 		b = append(b, byte(w))
+	}
+	for _, at := range s.spoilt {
+		b = append(b, byte(at))
 	}
 	return string(b)
 }
@@ -47,9 +49,7 @@ func enumerateWithout(w *Window, never func(done []bool, i int) bool, options ..
 		at := work[len(work)-1]
 		work = work[:len(work)-1]
 		e.enter(at)
-		if e.p.depends() == nil {
-			e.states = append(e.states, at)
-		}
+		e.states = append(e.states, at)
 		for i := range w.Records {
 			if e.p.done[i] || e.p.can(i) != nil || never != nil && never(e.p.done, i) {
 				continue
@@ -66,13 +66,10 @@ func enumerateWithout(w *Window, never func(done []bool, i int) bool, options ..
 }
 
 func (e *brute) state() bruteState {
-	s := bruteState{writer: slices.Clone(e.p.writer)}
+	s := bruteState{writer: slices.Clone(e.p.writer), spoilt: slices.Clone(e.p.spoilt)}
 	for i := range e.p.done {
 		if e.p.done[i] {
 			s.done |= 1 << i
-		}
-		if e.p.misread[i] {
-			s.misread |= 1 << i
 		}
 	}
 	return s
@@ -83,7 +80,6 @@ func (e *brute) enter(s bruteState) {
 	h := holdings{held: e.p.held}
 	for i := range e.p.done {
 		e.p.done[i] = s.done>>i&1 != 0
-		e.p.misread[i] = s.misread>>i&1 != 0
 		if e.p.done[i] {
 			e.p.next[e.p.thread[i]]++
 			r := &e.p.window.Records[i]
@@ -96,6 +92,7 @@ func (e *brute) enter(s bruteState) {
 		}
 	}
 	copy(e.p.writer, s.writer)
+	copy(e.p.spoilt, s.spoilt)
 }
 
 // together reports whether all the records can be next at the same time, in a state

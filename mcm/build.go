@@ -66,6 +66,7 @@ type syncUse struct {
 	queue         int32 // of the message, plus one
 	grips         []openGrip
 	freed         []freed
+	changes       []order.Node
 }
 
 // freed is that another thread ended a thread's hold of a lock.
@@ -81,6 +82,9 @@ type openGrip struct {
 	thread  int32
 	shared  bool
 	times   int
+	again   []order.Node // where it was acquired again and is still so held
+	inner   section      // the latest part that the thread has ended so, if ended
+	ended   bool
 }
 
 // line keeps touches of an object in order: those that are barriers with all, and
@@ -228,7 +232,12 @@ func isLockOp(op heisen.Op) bool {
 	return false
 }
 
-func isMessage(op heisen.Op) bool { return op == heisen.Send || op == heisen.Receive }
+func isMessage(op heisen.Op) bool { return isSent(op) || isReceived(op) }
+
+// isSent and isReceived report on which side of a message an op is: those of one keep
+// their order with those of the other.
+func isSent(op heisen.Op) bool     { return op == heisen.Send || op == heisen.Change }
+func isReceived(op heisen.Op) bool { return op == heisen.Receive || op == heisen.Observe }
 
 func isLife(op heisen.Op) bool { return op == heisen.Alloc || op == heisen.Free }
 
@@ -279,7 +288,7 @@ func (b *builder) findUses() {
 				from, to := b.reached(life(r))
 				for c := from; c < to; c++ {
 					b.uses[c].by(t)
-					b.uses[c].ordered = true
+					b.uses[c].ordered, b.uses[c].written = true, true
 				}
 			} else if at, ok := b.otherCell(r); ok {
 				b.uses[at].by(t)
@@ -502,7 +511,7 @@ func (b *builder) findValues() {
 			break
 		}
 	}
-	if !any || b.controlFlow {
+	if !any {
 		return
 	}
 	b.values = map[valueKey][]order.Node{}
@@ -806,11 +815,18 @@ func (b *builder) synchronise(r *heisen.Record, n order.Node, t int32) {
 		b.acquire(s, r.Obj, t, shared, n)
 	case heisen.Release, heisen.ReleaseShared:
 		b.release(s, t, shared, n)
-	case heisen.Send:
+	case heisen.Send, heisen.Change:
 		q := b.queue(s)
+		if r.Code == heisen.Change {
+			s.changes = append(s.changes, n)
+		} else {
+			for i := len(s.changes) - 1; i >= 0; i-- {
+				b.edge(s.changes[i], n)
+			}
+		}
 		b.message[n], b.rank[n] = q, int32(len(b.messages[q].sends))
 		b.messages[q].sends = append(b.messages[q].sends, n)
-	case heisen.Receive:
+	case heisen.Receive, heisen.Observe:
 		q := b.queue(s)
 		sends := b.messages[q].sends
 		b.message[n], b.rank[n] = q, int32(len(sends))
@@ -839,6 +855,7 @@ func (b *builder) acquire(s *syncUse, object heisen.Object, t int32, shared bool
 	for i := range s.grips {
 		if g := &s.grips[i]; g.thread == t && g.shared == shared {
 			g.times++ // it holds it already
+			g.again = append(g.again, n)
 			return
 		}
 	}
@@ -865,13 +882,31 @@ func (b *builder) release(s *syncUse, t int32, shared bool, n order.Node) {
 	if at < 0 {
 		return // checkLocks has excluded it
 	}
-	id, holder := s.grips[at].section, s.grips[at].thread
+	g := s.grips[at] // it may go
+	id, holder := g.section, g.thread
 	if !s.drop(at) {
+		held := &s.grips[at]
+		last := len(held.again) - 1
+		held.inner, held.ended = b.sections[id], true
+		held.inner.acquire, held.inner.release = held.again[last], n
+		held.again = held.again[:last]
 		return
 	}
 	x := &b.sections[id]
 	x.release = n
 	b.ends[n] = id
+	if g.ended && !b.before(g.inner.release, n) {
+		// Another thread ends it, which may now come before the holder has given back what
+		// it had acquired again: then the lock is held until that is done.
+		inner := int32(len(b.sections))
+		b.sections = append(b.sections, g.inner)
+		b.locks[g.inner.lock].sections = append(b.locks[g.inner.lock].sections, inner)
+		b.ends[g.inner.release] = inner
+		if a := g.inner.acquire; a != none {
+			b.begins[a] = inner
+		}
+		x = &b.sections[id]
+	}
 	if x.chain != b.chain[n] { // another thread releases
 		if x.acquire != none {
 			b.sees(x.acquire, n)

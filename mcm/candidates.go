@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/heisen-go/heisen"
+	"github.com/heisen-go/heisen/atomrace"
 	"github.com/heisen-go/heisen/mcm/order"
 )
 
@@ -335,6 +336,63 @@ func (m *Model) violations(wanted func(places) bool, ask func(candidate)) {
 			}
 		}
 	}
+}
+
+// intrusions calls ask for accesses that may come into a thread's passage through an
+// atomic section, which does not allow them.
+func (m *Model) intrusions(wanted func(places) bool, ask func(candidate)) {
+	if len(m.window.Passages) == 0 {
+		return
+	}
+	lists := m.accesses()
+	of := map[order.Node][]int{} // by node: the lists that it is in, one for each life of a cell
+	for i, list := range lists {
+		for _, x := range list {
+			of[x.node] = append(of[x.node], i)
+		}
+	}
+	for _, p := range m.window.Passages {
+		a, b := m.node[p.Entry], m.node[p.End]
+		if a == none || b == none {
+			continue
+		}
+		first, last := m.spotAt(a), m.spotAt(b)
+		for _, i := range of[a] {
+			if !slices.Contains(of[b], i) {
+				continue
+			}
+			for _, r := range lists[i] {
+				if m.chain[r.node] == m.chain[a] || p.allows(r.op) {
+					continue
+				}
+				key := places{first, m.spotAt(r.node), last, spot(p.Section) + 1}
+				if !wanted(key) || m.ordered(b, r.node) || m.ordered(r.node, a) {
+					continue
+				}
+				ask(candidate{
+					key: key,
+					at:  []int32{m.event[a], m.event[r.node], m.event[b]},
+					q:   meanwhile(r.node, b),
+					or:  between(a, r.node, b),
+				})
+			}
+		}
+	}
+}
+
+// allows reports whether others may access the variable so.
+func (p *Passage) allows(op heisen.Op) bool {
+	mode := atomrace.Reads
+	if op.IsWrite() {
+		mode = atomrace.Writes
+	}
+	return p.Allow&mode != 0
+}
+
+// spotAt returns the place of the access that is a node.
+func (m *Model) spotAt(n order.Node) spot {
+	r := &m.records[m.event[n]]
+	return spotOf(r, r.Access())
 }
 
 // meanwhile asks whether r and b can be next at the same time; then r can come before

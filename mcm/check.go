@@ -15,17 +15,25 @@ type simulation struct {
 	sent   [][]order.Node
 	prefix []int32 // by chain
 
+	// With ControlFlow:
+	sees   []order.Node // by read: the write that it sees
+	spoilt []int32      // by chain: the first read that does not see what it may, plus one
+
 	solver  *order.Solver      // for booleans; nil where nobody looks at clauses
 	choices map[*read][]choice // of the solver
 	prefer  []order.Lit        // choices as observed, which the solver has not been told of
 }
 
 func newSimulation(m *Model) *simulation {
-	return &simulation{
+	s := &simulation{
 		m: m, place: make([]int32, m.goal+1), last: make([]order.Node, len(m.cells)),
 		open: make([][]int32, len(m.locks)), sent: make([][]order.Node, len(m.messages)),
 		prefix: make([]int32, len(m.base)-1),
 	}
+	if m.flow != nil {
+		s.sees, s.spoilt = make([]order.Node, len(m.reads)), make([]int32, len(m.base)-1)
+	}
+	return s
 }
 
 const beyond = 1 << 30
@@ -61,19 +69,30 @@ func (s *simulation) violated(nodes []order.Node) (clauses [][]order.Lit) {
 		s.place[n] = int32(i)
 		s.prefix[m.chain[n]]++
 	}
-	var needed []int32
 	if m.flow != nil {
-		needed = m.flow.needed(s.prefix)
+		clear(s.spoilt)
 	}
 	for _, n := range nodes[:count] {
 		for _, t := range m.touches[m.touchAt[n]:m.touchAt[n+1]] {
-			if t.read >= 0 && (needed == nil || m.pos(n) < needed[m.chain[n]]) {
-				if r := &m.reads[t.read]; !r.accepts(s.last[t.cell] - 1) {
-					clauses = s.misread(r, s.last[t.cell]-1, clauses)
+			if t.read >= 0 {
+				r, w := &m.reads[t.read], s.last[t.cell]-1
+				switch {
+				case m.flow != nil:
+					s.sees[t.read] = w
+					if s.spoilt[m.chain[n]] == 0 && (!r.accepts(w) || w != none && s.spoils(w) >= 0) {
+						s.spoilt[m.chain[n]] = t.read + 1
+					}
+				case !r.accepts(w):
+					clauses = s.misread(r, w, []order.Lit{{Before: m.goal, After: r.node}}, clauses)
 				}
 			}
 			if t.write {
 				s.last[t.cell] = n + 1
+			}
+		}
+		if m.flow != nil && m.flow.decides[n] {
+			if r := s.spoils(n); r >= 0 {
+				clauses = s.respoil(r, []order.Lit{{Before: m.goal, After: n}}, clauses)
 			}
 		}
 		if id := m.begins[n]; id >= 0 {
@@ -123,10 +142,39 @@ func (m *Model) overtaken(receive, send order.Node) []order.Lit {
 	return []order.Lit{{Before: receive, After: send}, {Before: m.goal, After: receive}}
 }
 
-// misread says that a read sees what it may. w is what it sees instead.
-func (s *simulation) misread(r *read, w order.Node, clauses [][]order.Lit) [][]order.Lit {
-	guard := s.unless(r)
-	if len(r.same) == 0 && !(r.init && r.saw != none) {
+// spoils returns the read that spoils what its thread does at n, -1 if none does.
+func (s *simulation) spoils(n order.Node) int32 {
+	if k := s.spoilt[s.m.chain[n]]; k > 0 && s.m.reads[k-1].node <= n {
+		return k - 1
+	}
+	return -1
+}
+
+// respoil says that a read that spoils its thread sees what it may, or guard holds.
+func (s *simulation) respoil(at int32, guard []order.Lit, clauses [][]order.Lit) [][]order.Lit {
+	for {
+		r, w := &s.m.reads[at], s.sees[at]
+		if !r.accepts(w) {
+			return s.misread(r, w, guard, clauses)
+		}
+		// It sees the value, but from who has read something else.
+		if r.choice() {
+			if clauses = s.choose(r, w, guard, clauses); s.solver == nil {
+				return clauses
+			}
+			for _, c := range s.choices[r] {
+				if c.write == w {
+					guard = []order.Lit{c.lit.Not()}
+				}
+			}
+		}
+		at = s.spoils(w)
+	}
+}
+
+// misread says that a read sees what it may, or guard holds. w is what it sees instead.
+func (s *simulation) misread(r *read, w order.Node, guard []order.Lit, clauses [][]order.Lit) [][]order.Lit {
+	if !r.choice() {
 		// One choice: it comes before the read, and w not in between.
 		if r.saw != none && s.place[r.saw] > s.place[r.node] {
 			return append(clauses, append(guard, order.Lit{Before: r.saw, After: r.node}))
@@ -186,9 +234,13 @@ func (s *simulation) choose(r *read, w order.Node, guard []order.Lit, clauses []
 		s.choices[r] = list
 		clauses = append(clauses, clause)
 	}
-	before := len(clauses)
+	made := false
 	for _, c := range list {
-		if w == none || c.write != none && s.place[c.write] > s.place[w] || known && !s.solver.Holds(c.lit) {
+		if known && !s.solver.Holds(c.lit) {
+			continue
+		}
+		made = true
+		if w == none || c.write == w || c.write != none && s.place[c.write] > s.place[w] {
 			continue
 		}
 		clause := []order.Lit{c.lit.Not(), {Before: r.node, After: w}}
@@ -197,7 +249,7 @@ func (s *simulation) choose(r *read, w order.Node, guard []order.Lit, clauses []
 		}
 		clauses = append(clauses, clause)
 	}
-	if known && len(clauses) == before {
+	if !made {
 		// It has made no choice, for the solver took it that it comes after the goal.
 		clause := guard
 		for _, c := range list {
@@ -206,21 +258,6 @@ func (s *simulation) choose(r *read, w order.Node, guard []order.Lit, clauses []
 		clauses = append(clauses, clause)
 	}
 	return clauses
-}
-
-// unless says what makes a read not matter.
-func (s *simulation) unless(r *read) (clause []order.Lit) {
-	m := s.m
-	if m.flow == nil {
-		return []order.Lit{{Before: m.goal, After: r.node}}
-	}
-	chain, pos := m.chain[r.node], m.pos(r.node)
-	for _, g := range m.flow.guards(r.node) {
-		if s.place[g] < beyond && m.flow.row(g)[chain] > pos {
-			return []order.Lit{{Before: m.goal, After: g}}
-		}
-	}
-	return nil
 }
 
 // receives reports whether a node of a message receives it.

@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 
 	"github.com/heisen-go/heisen"
+	"github.com/heisen-go/heisen/atomrace"
 )
 
 // Detector predicts races, deadlocks and atomicity violations from a stream of
@@ -18,7 +19,10 @@ import (
 //   - races: pairs of accesses that conflict and that no common lock excludes;
 //   - deadlocks: acquisitions of locks in a circle, of up to four threads;
 //   - atomicity: accesses of one thread that could come between two successive ones
-//     of a transaction (Enter, Exit) so that no serial order explains it.
+//     of a transaction (Enter, Exit) so that no serial order explains it;
+//   - sections: accesses of one thread that could come between the entry of another
+//     one's atomic section (package atomrace) and its end, which does not allow them,
+//     given Sections.
 //
 // Each finding has a witness, which has been replayed: the schedule from the start
 // of the window, at the end of which the accesses of the finding are next. Findings
@@ -49,6 +53,9 @@ type Detector struct {
 	held    *holdings // where the next window starts
 	hidden  map[heisen.Thread][]heisen.Record
 	fresh   int // how many records have not been in a window
+
+	tracker  *atomrace.Tracker  // nil without sections
+	passages []atomrace.Passage // that end where the next window starts or later, by their ends
 
 	events uint64
 	known  map[finding]bool
@@ -89,6 +96,14 @@ func NewDetector(symbols *heisen.Symbols, sink heisen.Sink, options ...Option) (
 			return nil, err
 		}
 	}
+	if len(d.settings.sections) > 0 {
+		var err error
+		d.tracker, err = atomrace.NewTracker(d.settings.sections, d.settings.locator,
+			func(p atomrace.Passage) { d.passages = append(d.passages, p) })
+		if err != nil {
+			return nil, fmt.Errorf("mcm: %w", err)
+		}
+	}
 	return d, nil
 }
 
@@ -107,6 +122,9 @@ func (d *Detector) Skip(events uint64) { d.events += events }
 
 func (d *Detector) handle(r *heisen.Record) {
 	d.events++
+	if d.tracker != nil {
+		d.tracker.Next(r, d.events)
+	}
 	if !takes(r.Code) {
 		return
 	}
@@ -125,7 +143,10 @@ func (d *Detector) Flush() error {
 		step := d.settings.step()
 		d.solve(1 + (max(0, len(d.records)-d.settings.window)+step-1)/step)
 	}
-	d.records, d.index = nil, nil
+	d.records, d.index, d.passages = nil, nil, nil
+	if d.tracker != nil {
+		d.err = errors.Join(d.err, d.tracker.Err())
+	}
 	return d.err
 }
 
@@ -147,6 +168,7 @@ func (d *Detector) solve(windows int) {
 			Records: d.records[start:end], Index: d.index[start:end],
 			Held: d.held.list(), Hidden: d.open(),
 		}
+		jobs[k].window.Passages = d.passagesIn(d.index[start:end])
 		for next := min(start+d.settings.step(), len(d.records)); start < next; start++ {
 			d.pass(&d.records[start])
 		}
@@ -173,6 +195,24 @@ func (d *Detector) solve(windows int) {
 	d.records = append(d.records[:0], d.records[start:]...)
 	d.index = append(d.index[:0], d.index[start:]...)
 	d.fresh = 0
+}
+
+// passagesIn returns the passages through sections that are in a window whose records have
+// these positions, and forgets those that end before it.
+func (d *Detector) passagesIn(index []uint64) (list []Passage) {
+	if len(index) == 0 {
+		return nil
+	}
+	d.passages = slices.DeleteFunc(d.passages, func(p atomrace.Passage) bool { return p.End < index[0] })
+	for _, p := range d.passages {
+		if p.Entry < index[0] || p.End > index[len(index)-1] {
+			continue
+		}
+		entry, _ := slices.BinarySearch(index, p.Entry)
+		end, _ := slices.BinarySearch(index, p.End)
+		list = append(list, Passage{Section: p.Section, Entry: entry, End: end, Allow: p.Allow})
+	}
+	return list
 }
 
 // pass moves the start of the next window past a record.
@@ -271,13 +311,14 @@ func (j *job) solve(d *Detector) {
 	consider(heisen.Race, m.racePairs)
 	consider(heisen.Deadlock, m.deadlocks)
 	consider(heisen.Atomicity, m.violations)
+	consider(heisen.Atomicity, m.intrusions)
 	slices.SortStableFunc(j.found, func(a, b prediction) int { return byPosition(a.at, b.at) })
 	j.stats = m.Stats()
 }
 
 // describe makes a prediction a finding.
 func (p *prediction) describe(w *Window) heisen.Finding {
-	f := heisen.Finding{Detector: "mcm", Kind: p.kind, Witness: p.witness.Records(w)}
+	f := heisen.Finding{Detector: "mcm", Kind: p.kind, Witness: p.witness.Records(w), Before: w.position(0) - 1}
 	for _, i := range p.at {
 		r := &w.Records[i]
 		a := heisen.AccessOf(r, w.position(int(i)))
@@ -295,8 +336,12 @@ func (p *prediction) describe(w *Window) heisen.Finding {
 	case heisen.Deadlock:
 		f.Message = fmt.Sprintf("deadlock of %d threads that take locks in a circle (predicted, with a schedule)", len(f.Accesses))
 	default:
-		f.Message = fmt.Sprintf("%v can come between %v and %v of a transaction (predicted, with a schedule)",
-			f.Accesses[1].Op, f.Accesses[0].Op, last.Op)
+		of := "a transaction"
+		if p.places[3] != 0 {
+			of = "an atomic section"
+		}
+		f.Message = fmt.Sprintf("%v can come between %v and %v of %s (predicted, with a schedule)",
+			f.Accesses[1].Op, f.Accesses[0].Op, last.Op, of)
 	}
 	return f
 }

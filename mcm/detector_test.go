@@ -6,9 +6,11 @@ import (
 	"math/rand/v2"
 	"reflect"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/heisen-go/heisen"
+	"github.com/heisen-go/heisen/atomrace"
 	"github.com/heisen-go/heisen/bench/workload"
 	"github.com/heisen-go/heisen/mcm"
 )
@@ -82,6 +84,60 @@ func TestWindows(t *testing.T) {
 				t.Errorf("seed %d: the witness ends with %+v", seed, last)
 			}
 		}
+	}
+}
+
+// TestSections: what could come into a section is reported once for each set of places,
+// whichever windows show it, and not if the section allows it.
+func TestSections(t *testing.T) {
+	const round = `T1|acq(l)|f.go:1 T1|r(x)|f.go:2 T1|rel(l)|f.go:3 T1|acq(l)|f.go:4 T1|w(x)|f.go:5 T1|rel(l)|f.go:6
+		T2|acq(l)|f.go:11 T2|w(x)|f.go:12 T2|rel(l)|f.go:13 T2|acq(l)|f.go:14 T2|r(x)|f.go:15 T2|rel(l)|f.go:16`
+	records, symbols := parse(t, strings.Repeat(round+" ", 30))
+	section := func(allow atomrace.Modes) []atomrace.Section {
+		return []atomrace.Section{{
+			Entry: atomrace.Location{File: "f.go", Line: 2, Mode: atomrace.Reads},
+			Ends:  []atomrace.End{{At: atomrace.Location{File: "f.go", Line: 5, Mode: atomrace.Writes}, Allow: allow}},
+		}}
+	}
+	for _, test := range []struct {
+		window, overlap int
+		allow           atomrace.Modes
+		want            []string
+	}{
+		{2000, 1000, 0, []string{"f.go:2 f.go:12 f.go:5", "f.go:2 f.go:15 f.go:5"}},
+		{40, 20, 0, []string{"f.go:2 f.go:12 f.go:5", "f.go:2 f.go:15 f.go:5"}},
+		{40, 20, atomrace.Reads, []string{"f.go:2 f.go:12 f.go:5"}},
+		{4, 0, 0, nil}, // too small
+	} {
+		for _, parallel := range []int{1, 3} {
+			var got []string
+			d, err := mcm.NewDetector(symbols, func(f heisen.Finding) {
+				if f.Kind == heisen.Atomicity {
+					var at []string
+					for _, a := range f.Accesses {
+						at = append(at, symbols.Site(a.Site).Text)
+					}
+					got = append(got, strings.Join(at, " "))
+				}
+			}, mcm.Windows(test.window, test.overlap), mcm.Parallel(parallel), mcm.Sections(section(test.allow), atomrace.LocateIn(symbols, "")))
+			if err != nil {
+				t.Fatal(err)
+			}
+			d.HandleRecords(records)
+			if err := d.Flush(); err != nil {
+				t.Fatal(err)
+			}
+			slices.Sort(got)
+			if !slices.Equal(got, test.want) || d.Stats().Violations != len(got) {
+				t.Errorf("%+v: %q", test, got)
+			}
+		}
+	}
+	if _, err := mcm.NewDetector(nil, nil, mcm.Sections(section(0), atomrace.Locator{})); err == nil {
+		t.Error("no error without a locator")
+	}
+	if _, err := mcm.NewModel(mcm.Window{Records: records, Passages: []mcm.Passage{{Entry: 1, End: 7}}}); err == nil {
+		t.Error("no error of a passage by two threads")
 	}
 }
 

@@ -22,11 +22,9 @@
 //     that it came after. (That is for the window: an event before the window has
 //     happened.)
 //   - messages: a Receive comes after the Sends of its object that it came after, and
-//     before those that it came before: it sees the same messages. In recordings of
-//     Go programs each slot of a channel's buffer is such an object, and so are
-//     WaitGroups, Once, Cond, timers. They do not say which slots are one channel's;
-//     that operations on different ones may change places is what Go's memory model
-//     allows, but which element a receiver gets might then be another one.
+//     before those that it came before: it sees the same messages. So does an Observe
+//     with the Changes of a state (see heisen.Change), and each with the other's; and a
+//     Send comes after the Changes that it came after.
 //   - locks: two critical sections of a lock, not both for reading, do not overlap. A
 //     section may be open at both ends of the window, and be ended by another thread,
 //     whose release then comes after the acquisition and before the next one by the
@@ -43,15 +41,72 @@
 //   - what is used as a lock and as a message or an atomic variable, or not as a lock
 //     is used, keeps the order of all its events.
 //
-// With ControlFlow only those reads have to see what they saw that a decision depends
-// on (Branch events), so that there are more orders.
+// With ControlFlow only those reads have to see what they saw, or the same value, that a
+// decision depends on (Branch events), so that there are more orders. A read that sees
+// something else spoils its thread: what that writes from then on has another value,
+// and its next decision might be another one, so that no order has it. Which write a
+// read sees makes a difference, then: also of the same value it has to be one that is not
+// spoilt.
+//
+// # Go programs
+//
+// That an order keeps to these rules has to mean that the program can show it: what a
+// goroutine waits for has happened, and what it was told it is told again. What the
+// recorder notes of each kind of synchronisation, and why that is enough:
+//
+//   - sync.Mutex, RWMutex: locks. Who waits may be thought to come later, so that
+//     waiting, and in which order, needs no event: neither does a writer that keeps
+//     readers out. A TryLock that succeeds is an acquisition; one that fails is nothing,
+//     for by the memory model it may fail at any time.
+//   - sync/atomic: each operation is a read, a write, or both, and reads see the very
+//     write that they saw, a compare-and-swap that fails as well. So it fails again, and
+//     sums are the same. What the standard library makes of them (Once, Map, Value,
+//     OnceFunc) is recorded as what it does.
+//   - Channels without a buffer, or with elements of size 0: all operations are messages
+//     of one object, in a total order. Sender and receiver each wait for the other's
+//     message, so that what one does between arriving and going on the other cannot
+//     see. Channels with a buffer: each slot is an object, which says that an element is
+//     received after it was sent and that its slot is used again after that; and each
+//     side is a state, which every send, or receive, observes and changes. So who sends
+//     or receives the k-th element stays the same, as do the elements; a channel is
+//     closed after the sends before it; and who learns that it is closed has left no
+//     element behind. How far one side is ahead of the other is free.
+//   - select: any case that is ready may be taken, and who waits for one may be thought
+//     to come when it is. The default case observes both sides of all channels, as
+//     len does: there are as many elements as there were.
+//   - sync.WaitGroup: Done is a Send and Wait a Receive, and Add changes the count, which
+//     Wait observes: it comes after the same Adds and Dones. A Done comes after the Adds
+//     that it came after, so that the count is not negative.
+//   - sync.Cond: Wait, where it begins, Signal and Broadcast observe and change the list of
+//     those who wait, so that they wake the same; Wait observes it again where it ends.
+//   - sync.Pool: Get receives what Put has sent. It may return anything that was put, or
+//     nothing, so whatever comes in between is free.
+//   - Goroutines, finalizers, cleanups, coroutines of package iter: forks and messages.
+//     A goroutine that is not needed may be thought to be slow.
+//   - Timers: setting one is a Send, firing a Receive, and Stop changes it, so that what
+//     it says stays true; time itself passes as it likes. A channel of a timer is one
+//     with a buffer, and Stop and Reset, which empty it, are receives.
+//   - Input: a read comes after all writes to anything that it came after, and before the
+//     others; the reads of one descriptor keep their order.
+//
+// What is told otherwise is not known, such as by the clock, by runtime.NumGoroutine,
+// through the kernel by other calls than read and write, by code that is not
+// instrumented (see BarrierPairs below), or by memory that is accessed in a race: Go
+// programs with races may do what no order of their events explains. In free runs on
+// several processors the moment that is noted of a Signal without the Cond's lock, of an
+// Add that is not ordered with a Done, and of a Stop is that of a call, not of what the
+// call does.
+//
+// Two accesses that race by the memory model need not be found: if between them one
+// goroutine learns what the other has done from something that orders nothing, such as
+// a select statement that takes its default case, no order has them next to each other.
 //
 // # Questions
 //
 // A question is about an instant, R: a race is that both accesses are next in their
 // threads at R; a deadlock, that acquisitions of locks in a circle all are; a torn
-// transaction, that its second access is next and the remote one has come after the
-// first, or is next as well. What comes after R does not matter: no constraint on
+// transaction or section, that its second access is next and the remote one has come
+// after the first, or is next as well. What comes after R does not matter: no constraint on
 // it may be a reason for an answer. So each constraint says that its events hold to
 // it, or come after R:
 //

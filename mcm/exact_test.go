@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -93,6 +94,63 @@ func TestExact(t *testing.T) {
 		}
 	}
 	t.Logf("%d windows, %d possible, %d impossible; %+v", n, possible, impossible, stats)
+}
+
+// TestControlFlowExact compares all ways to an answer with the enumeration of all orders
+// where only those values matter that decisions depend on. That gives more answers than
+// if all of them mattered, or if it had to be the very writes.
+func TestControlFlowExact(t *testing.T) {
+	more := map[string]int{}
+	for seed := range count(t, 600) {
+		rng := rand.New(rand.NewPCG(uint64(seed), 9))
+		s := shape{threads: 2 + rng.IntN(2), events: 6 + rng.IntN(8), vars: 1 + rng.IntN(2), locks: 1, values: true, branches: true,
+			atomics: rng.IntN(3) == 0, ranges: rng.IntN(4) == 0, messages: rng.IntN(4) == 0}
+		w, _ := randomWindow(rng, s)
+		unvalued := *w
+		unvalued.Records = slices.Clone(w.Records)
+		for i := range unvalued.Records {
+			unvalued.Records[i].Flags &^= heisen.HasValue
+		}
+		verdict := func(w *Window, i, j int, options ...Option) Verdict {
+			m, err := NewModel(*w, options...)
+			if err != nil {
+				t.Fatal(err)
+			}
+			verdict, _, err := m.Race(i, j)
+			if err != nil {
+				t.Fatalf("seed %d: %v\n%s", seed, err, show(w))
+			}
+			return verdict
+		}
+		truth := enumerate(w, ControlFlow())
+		for _, p := range racyPairs(w) {
+			want := Impossible
+			if truth.together(nil, p[0], p[1]) {
+				want = Possible
+			}
+			for _, mode := range modes {
+				options := append([]Option{ControlFlow(), Budget(1<<20, 1<<30)}, mode.options...)
+				if got := verdict(w, p[0], p[1], options...); got != want {
+					t.Fatalf("seed %d, %s: %v is %v, want %v\n%s", seed, mode.name, p, got, want, show(w))
+				}
+			}
+			for what, got := range map[string]Verdict{
+				"values that nothing depends on": verdict(w, p[0], p[1]),
+				"other writes of the value":      verdict(&unvalued, p[0], p[1], ControlFlow()),
+			} {
+				switch {
+				case got == Possible && want != Possible:
+					t.Fatalf("seed %d: %v is possible without %s\n%s", seed, p, what, show(w))
+				case got != Possible && want == Possible:
+					more[what]++
+				}
+			}
+		}
+	}
+	if len(more) < 2 {
+		t.Errorf("no more answers than otherwise: %v", more)
+	}
+	t.Logf("more races than without: %v", more)
 }
 
 // TestAgree compares the ways to an answer with each other, on windows of which not

@@ -67,9 +67,9 @@ func ExampleModel_Race() {
 	if err != nil {
 		panic(err)
 	}
-	fmt.Println(verdict, witness.Order, witness.Schedule(&w))
+	fmt.Println(verdict, witness.Order, witness.Last)
 	fmt.Println(w.Replay(witness))
 	// Output:
-	// possible [3 4 0 5] [2 2 1 2]
+	// possible [3 4 0 5] 2
 	// <nil>
 }

@@ -6,22 +6,25 @@ import (
 	"github.com/heisen-go/heisen/mcm/order"
 )
 
-// flow says which reads have to see what they saw because decisions depend on
-// them. A decision is a Branch event, or an atomic operation that reads, for what
-// that does may depend on what it sees. A decision depends on the reads before it
-// by the same thread, and what these saw on the reads before the write.
+// flow says which reads have to see the values that they saw because decisions depend
+// on them. A decision is a Branch event, or an atomic operation that reads, for what
+// that does may depend on what it sees. A decision depends on the reads before it by the
+// same thread; and the value that one of these sees was made from what its writer's
+// thread had read before. So a read that sees something else spoils what its thread
+// writes from then on, and no decision may come in a thread that is spoilt.
 type flow struct {
 	m         *Model
 	width     int
-	depends   []int32        // by node and chain: on how many nodes of the chain, from the first, its reads depend
+	depends   []int32        // by node and chain: on how many nodes of the chain, from the first, its reads depend in any case
 	decisions [][]order.Node // by chain, in order
+	decides   []bool         // by node
 }
 
 func newFlow(b *builder) *flow {
 	m := b.Model
 	f := &flow{m: m, width: len(m.base) - 1}
 	f.depends = make([]int32, len(m.rows))
-	f.decisions = make([][]order.Node, f.width)
+	f.decisions, f.decides = make([][]order.Node, f.width), make([]bool, m.goal)
 	for _, n := range m.hint[1:] {
 		row := f.row(n)
 		if p := m.prev(n); p != none {
@@ -32,7 +35,8 @@ func newFlow(b *builder) *flow {
 				continue
 			}
 			row[m.chain[n]] = m.pos(n) + 1
-			if w := m.reads[t.read].saw; w != none {
+			if r := &m.reads[t.read]; r.saw != none && !r.choice() {
+				w := r.saw
 				for c, v := range f.row(w) {
 					row[c] = max(row[c], v)
 				}
@@ -40,6 +44,7 @@ func newFlow(b *builder) *flow {
 		}
 		if b.decides(&m.records[m.event[n]]) {
 			f.decisions[m.chain[n]] = append(f.decisions[m.chain[n]], n)
+			f.decides[n] = true
 		}
 	}
 	return f
@@ -47,8 +52,8 @@ func newFlow(b *builder) *flow {
 
 func (f *flow) row(n order.Node) []int32 { return f.depends[int(n)*f.width : int(n)*f.width+f.width] }
 
-// needed returns, by chain, how many nodes have reads that matter if so many of
-// each chain come before the goal.
+// needed returns, by chain, how many nodes have reads that matter in any case if so many
+// of each chain come before the goal.
 func (f *flow) needed(prefix []int32) []int32 {
 	need := make([]int32, f.width)
 	for c, list := range f.decisions {
@@ -61,16 +66,4 @@ func (f *flow) needed(prefix []int32) []int32 {
 		}
 	}
 	return need
-}
-
-// guards returns, of each chain, the first decision that depends on a read.
-func (f *flow) guards(n order.Node) (list []order.Node) {
-	chain, pos := f.m.chain[n], f.m.pos(n)
-	for _, decisions := range f.decisions {
-		i := sort.Search(len(decisions), func(i int) bool { return f.row(decisions[i])[chain] > pos })
-		if i < len(decisions) {
-			list = append(list, decisions[i])
-		}
-	}
-	return list
 }

@@ -81,6 +81,10 @@ type read struct {
 	hard bool         // what it saw comes before it in any case: an edge
 }
 
+// choice reports whether there is more than one write that the read may see, or what was
+// there before the window and a write.
+func (r *read) choice() bool { return len(r.same) > 0 || r.init && r.saw != none }
+
 // accepts reports whether the read may see the write w.
 func (r *read) accepts(w order.Node) bool {
 	if w == r.saw {
@@ -127,6 +131,12 @@ func NewModel(w Window, options ...Option) (*Model, error) {
 	}
 	if w.Index != nil && len(w.Index) != len(w.Records) {
 		return nil, fmt.Errorf("mcm: %d positions for %d records", len(w.Index), len(w.Records))
+	}
+	for _, p := range w.Passages {
+		if p.Entry < 0 || p.Entry >= p.End || p.End >= len(w.Records) || w.Records[p.Entry].TID != w.Records[p.End].TID ||
+			!w.Records[p.Entry].Code.IsAccess() || !w.Records[p.End].Code.IsAccess() {
+			return nil, fmt.Errorf("mcm: a passage from record %d to %d of %d", p.Entry, p.End, len(w.Records))
+		}
 	}
 	newBuilder(m).build()
 	return m, nil

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/heisen-go/heisen"
+	"github.com/heisen-go/heisen/atomrace"
 )
 
 // ErrOption is what the error of a constructor wraps if an option is out of
@@ -26,6 +27,8 @@ type settings struct {
 	parallel        int
 	occurrences     int
 	questions       int
+	sections        []atomrace.Section
+	locator         atomrace.Locator
 
 	// For tests, which compare the ways to an answer.
 	eager   bool // all constraints from the start
@@ -117,6 +120,15 @@ func Parallel(n int) Option {
 			return fmt.Errorf("%w: %d windows at a time", ErrOption, n)
 		}
 		s.parallel = n
+		return nil
+	}
+}
+
+// Sections has a Detector predict, besides, how other threads come into atomic sections.
+// For locator, and the errors of NewDetector, see atomrace.WithSections.
+func Sections(sections []atomrace.Section, locator atomrace.Locator) Option {
+	return func(s *settings) error {
+		s.sections, s.locator = sections, locator
 		return nil
 	}
 }

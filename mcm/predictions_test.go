@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/heisen-go/heisen"
+	"github.com/heisen-go/heisen/atomrace"
 )
 
 // TestDeadlocksExact compares predicted deadlocks with the enumeration of all
@@ -146,6 +147,79 @@ func TestBetweenExact(t *testing.T) {
 		t.Fatalf("%d possible, %d impossible", possible, impossible)
 	}
 	t.Logf("%d possible, %d impossible", possible, impossible)
+}
+
+// TestIntrusionsExact compares predicted violations of atomic sections with the
+// enumeration of all orders in which the remote access does not come before the entry.
+func TestIntrusionsExact(t *testing.T) {
+	possible, impossible := 0, 0
+	for seed := range count(t, 1000) {
+		rng := rand.New(rand.NewPCG(uint64(seed), 8))
+		s := shape{threads: 2 + rng.IntN(2), events: 10, vars: 1, locks: 1, values: rng.IntN(2) == 0, atomics: rng.IntN(3) == 0,
+			messages: rng.IntN(3) == 0, ranges: rng.IntN(4) == 0, lives: rng.IntN(6) == 0}
+		w, _ := randomWindow(rng, s)
+		for i := range w.Records {
+			for k := range w.Records {
+				a, b := &w.Records[i], &w.Records[k]
+				if i < k && a.TID == b.TID && a.Code.IsAccess() && b.Code.IsAccess() && a.Obj == b.Obj && w.oneLife(i, k) && rng.IntN(2) == 0 {
+					w.Passages = append(w.Passages, Passage{Section: len(w.Passages), Entry: i, End: k, Allow: atomrace.Modes(rng.IntN(3))})
+				}
+			}
+		}
+		m, err := NewModel(*w)
+		if err != nil {
+			t.Fatal(err)
+		}
+		asked := map[[4]int]bool{}
+		m.intrusions(func(places) bool { return true }, func(c candidate) {
+			i, j, k := int(c.at[0]), int(c.at[1]), int(c.at[2])
+			asked[[4]int{int(c.key[3]) - 1, i, j, k}] = true
+			verdict, x, err := m.ask(c)
+			if err != nil {
+				t.Fatalf("seed %d: %v\n%s", seed, err, show(w))
+			}
+			want := intrudes(w, i, j, k)
+			if verdict != want {
+				t.Fatalf("seed %d: %v is %v, want %v\n%s", seed, c.at, verdict, want, show(w))
+			}
+			if verdict != Possible {
+				impossible++
+				return
+			}
+			possible++
+			if err := w.Replay(x); err != nil {
+				t.Fatal(err)
+			}
+		})
+		for _, p := range w.Passages { // what is not asked is not possible
+			for j := range w.Records {
+				r := &w.Records[j]
+				if r.Code.IsAccess() && r.TID != w.Records[p.Entry].TID && !p.allows(r.Code) && (r.Code.IsWrite() || written(w, p)) &&
+					(heisen.Objects{extent(r)}).Meets(extent(&w.Records[p.Entry]).Start, 1) && w.oneLife(p.Entry, j) && w.oneLife(j, p.End) &&
+					!asked[[4]int{p.Section, p.Entry, j, p.End}] && intrudes(w, p.Entry, j, p.End) == Possible {
+					t.Fatalf("seed %d: %+v and %d are not asked about\n%s", seed, p, j, show(w))
+				}
+			}
+		}
+	}
+	if possible == 0 || impossible == 0 {
+		t.Fatalf("%d possible, %d impossible", possible, impossible)
+	}
+	t.Logf("%d possible, %d impossible", possible, impossible)
+}
+
+// written reports whether an access of a passage is a write.
+func written(w *Window, p Passage) bool {
+	return w.Records[p.Entry].Code.IsWrite() || w.Records[p.End].Code.IsWrite()
+}
+
+// intrudes looks for record j between i and k of another thread in all orders.
+func intrudes(w *Window, i, j, k int) Verdict {
+	truth := enumerateWithout(w, func(done []bool, at int) bool { return at == j && !done[i] })
+	if truth.together(nil, j, k) || truth.together(func() bool { return truth.p.done[j] }, k) {
+		return Possible
+	}
+	return Impossible
 }
 
 // TestLiteral shows a race that Algorithm 9 to the letter loses: it puts critical

@@ -10,7 +10,7 @@ import (
 type shape struct {
 	threads, events, vars, locks int
 
-	values, branches, barriers, messages, atomics, shared, ranges, lives, held, wild, nested bool
+	values, branches, barriers, messages, atomics, shared, ranges, lives, held, wild, nested, again bool
 }
 
 // randomShape chooses what to mix.
@@ -30,7 +30,7 @@ func randomShape(rng *rand.Rand, events int) shape {
 	case 3:
 		s.wild = true
 	case 4:
-		s.branches, s.values = true, false
+		s.branches = true
 	}
 	return s
 }
@@ -126,7 +126,7 @@ func randomWindow(rng *rand.Rand, s shape) (*Window, *heisen.Symbols) {
 				if a.Code == heisen.AcquireShared {
 					r.Code = heisen.ReleaseShared
 				}
-				if !s.nested && rng.IntN(12) == 0 { // Go's locks have no owner
+				if !s.nested && rng.IntN(12) == 0 || s.again && rng.IntN(3) == 0 { // Go's locks have no owner
 					if u := rng.IntN(s.threads); alive[u] && !ended[u] {
 						r.TID = heisen.Thread(u)
 					}
@@ -137,7 +137,7 @@ func randomWindow(rng *rand.Rand, s shape) (*Window, *heisen.Symbols) {
 					r.Code = heisen.AcquireShared
 				}
 				free := canTake(h.held[r.Obj], r.TID, r.Code == heisen.AcquireShared)
-				if own := h.held[r.Obj]; free && len(own) > 0 && !(own[0].shared && r.Code == heisen.AcquireShared) && rng.IntN(4) > 0 {
+				if own := h.held[r.Obj]; free && len(own) > 0 && !(own[0].shared && r.Code == heisen.AcquireShared) && rng.IntN(4) > 0 && !s.again {
 					free = false // taking it again is rare
 				}
 				if !free && !(s.wild && rng.IntN(4) == 0) {
@@ -164,8 +164,13 @@ func randomWindow(rng *rand.Rand, s shape) (*Window, *heisen.Symbols) {
 				continue
 			}
 			r.Code, r.Obj = heisen.Send, messageBase
-			if rng.IntN(2) == 0 {
+			switch rng.IntN(6) {
+			case 0, 1:
 				r.Code = heisen.Receive
+			case 2:
+				r.Code = heisen.Observe
+			case 3:
+				r.Code = heisen.Change
 			}
 			if s.wild && rng.IntN(3) == 0 {
 				r.Obj = lockBase

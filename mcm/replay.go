@@ -3,6 +3,7 @@ package mcm
 import (
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 
 	"github.com/heisen-go/heisen"
@@ -66,7 +67,7 @@ type replayer struct {
 	writer  []int32 // by piece
 	held    map[heisen.Object][]grip
 	waiting map[heisen.Object]int // how many messages were sent
-	misread []bool                // by record; with control flow
+	spoilt  []int32               // by thread: the place of the first record that has read something else; with control flow
 }
 
 func newReplayer(w *Window, s settings) *replayer {
@@ -163,9 +164,9 @@ func (p *replayer) findMixed() {
 				byOthers[key] = append(byOthers[key], i)
 			}
 			holders.apply(r)
-		case heisen.Send, heisen.Receive:
+		case heisen.Send, heisen.Receive, heisen.Change, heisen.Observe:
 			uses[r.Obj] |= asMessage
-			if r.Code == heisen.Send {
+			if isSent(r.Code) {
 				p.sent[r.Obj] = append(p.sent[r.Obj], int32(i))
 			}
 		case heisen.AtomicRead, heisen.AtomicWrite, heisen.AtomicUpdate:
@@ -381,7 +382,8 @@ func (p *replayer) hear(i int, calls []*hidden) {
 func orders(op heisen.Op) bool {
 	switch op {
 	case heisen.Acquire, heisen.AcquireShared, heisen.Release, heisen.ReleaseShared,
-		heisen.Send, heisen.Receive, heisen.AtomicRead, heisen.AtomicWrite, heisen.AtomicUpdate:
+		heisen.Send, heisen.Receive, heisen.Change, heisen.Observe,
+		heisen.AtomicRead, heisen.AtomicWrite, heisen.AtomicUpdate:
 		return true
 	}
 	return false
@@ -461,7 +463,10 @@ func (p *replayer) reset() {
 		h.apply(&heisen.Record{Code: code, Obj: hold.Lock, TID: hold.Thread})
 	}
 	p.waiting = map[heisen.Object]int{}
-	p.misread = make([]bool, len(p.window.Records))
+	p.spoilt = make([]int32, len(p.steps))
+	for t := range p.spoilt {
+		p.spoilt[t] = math.MaxInt32
+	}
 }
 
 // observe goes through the window as it is, to see what reads saw.
@@ -509,11 +514,11 @@ func (p *replayer) equal(read, other int32) bool {
 func (p *replayer) sees(i int) bool {
 	for k := p.from[i]; k < p.to[i]; k++ {
 		now, then := p.writer[k], p.saw[i][k-p.from[i]]
+		if now >= 0 && p.spoilt[p.thread[now]] <= p.place[now] {
+			return false // it was written by who has read something else
+		}
 		if now == then {
 			continue
-		}
-		if p.settings.controlFlow {
-			return false
 		}
 		shows := now
 		if now < 0 {
@@ -580,7 +585,13 @@ func (p *replayer) can(i int) error {
 		if p.joins[i] > 0 && p.next[p.dense[r.Obj.Thread()]] < p.joins[i] {
 			return fmt.Errorf("%w: record %d joins thread %d, which has not ended", ErrReplay, i, r.Obj)
 		}
-	case heisen.Receive:
+	case heisen.Send:
+		for _, s := range p.sent[r.Obj] {
+			if int(s) < i && !p.done[s] && p.window.Records[s].Code == heisen.Change && !p.mixed[r.Obj] {
+				return fmt.Errorf("%w: record %d comes before the change %d", ErrReplay, i, s)
+			}
+		}
+	case heisen.Receive, heisen.Observe:
 		sends := p.sent[r.Obj]
 		before, _ := slices.BinarySearch(sends, int32(i))
 		for k, s := range sends {
@@ -596,17 +607,31 @@ func (p *replayer) can(i int) error {
 			}
 		}
 	}
-	if reads(r) && !p.settings.controlFlow && !p.sees(i) {
-		return fmt.Errorf("%w: record %d reads what it has not read", ErrReplay, i)
+	switch {
+	case !p.settings.controlFlow:
+		if reads(r) && !p.sees(i) {
+			return fmt.Errorf("%w: record %d reads what it has not read", ErrReplay, i)
+		}
+	case p.decides(i):
+		if p.spoilt[p.thread[i]] < p.place[i] || reads(r) && !p.sees(i) {
+			return fmt.Errorf("%w: record %d decides on what its thread has not read", ErrReplay, i)
+		}
 	}
 	return nil
+}
+
+// decides reports whether what a thread does after an event may depend on what it has
+// read, with control flow.
+func (p *replayer) decides(i int) bool {
+	r := &p.window.Records[i]
+	return r.Code == heisen.Branch || len(p.saw[i]) > 0 && r.Access() != heisen.Read
 }
 
 // step lets an event happen.
 func (p *replayer) step(i int) {
 	r := &p.window.Records[i]
-	if p.saw != nil && p.saw[i] != nil && p.settings.controlFlow {
-		p.misread[i] = !p.sees(i)
+	if t := p.thread[i]; p.settings.controlFlow && p.saw[i] != nil && p.spoilt[t] > p.place[i] && !p.sees(i) {
+		p.spoilt[t] = p.place[i]
 	}
 	p.done[i] = true
 	p.next[p.thread[i]]++
@@ -625,58 +650,6 @@ func (p *replayer) step(i int) {
 	}
 }
 
-// depends is the error of a decision that was made on something else than it was.
-func (p *replayer) depends() error {
-	if !p.settings.controlFlow {
-		return nil
-	}
-	seen := map[int32]int32{} // by thread: how many records are looked at
-	var look func(t, count int32) error
-	look = func(t, count int32) error {
-		for seen[t] < count {
-			i := p.steps[t][seen[t]]
-			seen[t]++
-			if p.saw[i] == nil {
-				continue
-			}
-			if p.misread[i] {
-				return fmt.Errorf("%w: record %d reads what it has not read, and a decision depends on it", ErrReplay, i)
-			}
-			for _, w := range p.saw[i] {
-				if w < 0 {
-					continue
-				}
-				upTo := p.place[w]
-				if reads(&p.window.Records[w]) {
-					upTo++
-				}
-				if err := look(p.thread[w], upTo); err != nil {
-					return err
-				}
-			}
-		}
-		return nil
-	}
-	for t, list := range p.steps {
-		for k := p.next[t] - 1; k >= 0; k-- {
-			r := &p.window.Records[list[k]]
-			if r.Code == heisen.Branch {
-				if err := look(int32(t), k); err != nil {
-					return err
-				}
-				break
-			}
-			if len(p.saw[list[k]]) > 0 && r.Access() != heisen.Read {
-				if err := look(int32(t), k+1); err != nil {
-					return err
-				}
-				break
-			}
-		}
-	}
-	return nil
-}
-
 func (p *replayer) replay(x *Witness) error {
 	p.reset()
 	if x.Last > len(x.Order) || x.Last < 0 {
@@ -693,9 +666,6 @@ func (p *replayer) replay(x *Witness) error {
 			return err
 		}
 		p.step(i)
-	}
-	if err := p.depends(); err != nil {
-		return err
 	}
 	last := x.Order[count:]
 	for k, i := range last {

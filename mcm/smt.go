@@ -185,7 +185,17 @@ func (s *smt) exclusions() {
 func (s *smt) messages() {
 	for i := range s.window.Records {
 		r := &s.window.Records[i]
-		if r.Code != heisen.Receive || s.mixed[r.Obj] {
+		if s.mixed[r.Obj] {
+			continue
+		}
+		if r.Code == heisen.Send {
+			for _, k := range s.sent[r.Obj] {
+				if int(k) < i && s.window.Records[k].Code == heisen.Change {
+					s.print("(assert (< O%d O%d))\n", k, i)
+				}
+			}
+		}
+		if !isReceived(r.Code) {
 			continue
 		}
 		for _, k := range s.sent[r.Obj] {
@@ -239,15 +249,20 @@ func (s *smt) values() {
 				if x < 0 {
 					shows = s.initial[piece]
 				}
-				return x == saw || !s.settings.controlFlow && shows >= 0 && s.equal(int32(i), shows)
+				return x == saw || shows >= 0 && s.equal(int32(i), shows)
 			}
 			choice := func(c int32) {
 				s.print(" (and true")
 				if c >= 0 {
 					s.print(" (< O%d O%d)", c, i)
+					if at := s.made(c); at >= 0 && s.settings.controlFlow {
+						s.print(" M%d", at)
+					}
 				}
 				for _, x := range writers[piece] {
-					if x == i || int32(x) == c || same(int32(x)) {
+					// Which write of the value it sees makes a difference to those on which
+					// the write depends.
+					if x == i || int32(x) == c || same(int32(x)) && !s.settings.controlFlow {
 						continue
 					}
 					s.print(" (or (< O%d O%d)", i, x)
@@ -289,18 +304,16 @@ func (s *smt) decisions() {
 		case len(s.saw[i]) > 0 && r.Access() != heisen.Read:
 			s.print("(assert (=> (< O%d R) M%d))\n", i, i)
 		}
-		for _, w := range s.saw[i] {
-			if w < 0 {
-				continue
-			}
-			at := int(w)
-			if !reads(&s.window.Records[w]) {
-				if s.place[w] == 0 {
-					continue
-				}
-				at = int(s.replayer.steps[s.thread[w]][s.place[w]-1])
-			}
-			s.print("(assert (=> M%d M%d))\n", i, at)
-		}
 	}
+}
+
+// made returns the last record that what a write writes depends on, -1 if there is none.
+func (s *smt) made(w int32) int32 {
+	switch {
+	case reads(&s.window.Records[w]):
+		return w
+	case s.place[w] == 0:
+		return -1
+	}
+	return s.replayer.steps[s.thread[w]][s.place[w]-1]
 }

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/heisen-go/heisen"
+	"github.com/heisen-go/heisen/atomrace"
 )
 
 // Window is a piece of a stream of events: what a Model is made of.
@@ -13,6 +14,15 @@ type Window struct {
 	Index   []uint64        // their positions in the stream, from 1; nil if they are not known
 	Held    []Hold          // the locks held where the window starts
 	Hidden  []heisen.Record // the Hide records before the window whose code has not returned where it starts
+
+	Passages []Passage // through atomic sections, of which both accesses are in the window
+}
+
+// Passage is that a thread has gone through an atomic section of package atomrace.
+type Passage struct {
+	Section    int            // its number
+	Entry, End int            // the accesses at its entry and at its end: indices of Records
+	Allow      atomrace.Modes // what others may do to the variable in between
 }
 
 // Hold is a lock that a thread holds where a window starts.

@@ -12,7 +12,9 @@ import (
 var ErrQuestion = errors.New("mcm: no such question")
 
 // Witness is a schedule: some of a window's records, a prefix of each thread's, in
-// an order that is possible wherever the window is.
+// an order that is possible wherever the window is. As a trace it is what Records returns,
+// after what comes before the window; package racefuzz makes turns of it (Result.Turns for
+// models, Turns for other hosts) that a scheduler can follow.
 type Witness struct {
 	Order []int // indices of the window's records
 	Last  int   // how many of them, at the end, are next in their threads at the same time
@@ -25,18 +27,6 @@ func (x *Witness) Records(w *Window) []heisen.Record {
 		out[k] = w.Records[i]
 	}
 	return out
-}
-
-// Schedule returns whose turn it is at each synchronisation and access of the
-// witness: thread numbers, for a scheduler to follow that asks who goes on at these
-// points.
-func (x *Witness) Schedule(w *Window) (threads []heisen.Thread) {
-	for _, i := range x.Order {
-		if r := &w.Records[i]; r.Code.IsAccess() || r.Code.IsSync() {
-			threads = append(threads, r.TID)
-		}
-	}
-	return threads
 }
 
 // witness makes a witness of the nodes up to the goal and the records that come

@@ -7,8 +7,9 @@
 // A [Strategy] is asked who goes on. [RandomWalk] and [PCT] look for what nobody has
 // suspected; [RaceDirected], [DeadlockDirected] and [SectionDirected] for what an
 // analysis has: pairs of places (package lockset, Hybrid), cycles of locks (LockOrder),
-// atomic sections (package atomrace). [Follow] follows a predicted order, [Replay] does
-// an execution again, [NewExhaustive] makes all that there are.
+// atomic sections (package atomrace). [Follow] follows a predicted order, such as the
+// witness of a race that package mcm predicts ([Result.Turns], [Turns]); [Replay] does an
+// execution again, [NewExhaustive] makes all that there are.
 //
 // What they find has happened. Two goroutines that were about to make conflicting
 // accesses at the same time have raced, whatever led there; that is a [Meeting].

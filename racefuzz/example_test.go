@@ -6,6 +6,7 @@ import (
 
 	"github.com/heisen-go/heisen"
 	"github.com/heisen-go/heisen/lockset"
+	"github.com/heisen-go/heisen/mcm"
 	"github.com/heisen-go/heisen/racefuzz"
 )
 
@@ -185,4 +186,84 @@ func ExampleStrategy() {
 	}
 	fmt.Println("and it has", r.Outcome)
 	// Output: main main ann main ann bob ann bob and it has failed
+}
+
+// A server sets its address and counts that it listens, a client counts that it dials and
+// reads the address. Where the server is first, the lock of the counters orders the two.
+func ExampleFollow() {
+	program := func(g *racefuzz.G) {
+		address, listens, dials := g.NewVar("address"), g.NewVar("listens"), g.NewVar("dials")
+		counters := g.NewMutex("counters")
+		count := func(g *racefuzz.G, v *racefuzz.Var) {
+			counters.Lock(g)
+			v.Write(g, v.Read(g)+1)
+			counters.Unlock(g)
+		}
+		g.Go("server", func(g *racefuzz.G) {
+			address.Write(g.At("listen"), 1)
+			count(g, listens)
+		})
+		g.Go("client", func(g *racefuzz.G) {
+			count(g, dials)
+			g.Assert(address.Read(g.At("dial")) == 1, "the server has no address")
+		})
+	}
+	ctx := context.Background()
+	var events recorder
+	usual, err := racefuzz.Replay(nil) // the default choices
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	first, err := racefuzz.Run(ctx, program, usual, 0, racefuzz.Trace(&events))
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Println(first.Outcome)
+	model, err := mcm.NewModel(mcm.Window{Records: events})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	for i, j := range model.Pairs() {
+		verdict, witness, err := model.Race(i, j)
+		if err != nil || verdict != mcm.Possible {
+			continue
+		}
+		turns, err := first.Turns(witness.Order, witness.Last)
+		if err != nil {
+			fmt.Println(err)
+			return
+		}
+		follow, err := racefuzz.Follow(turns)
+		if err != nil {
+			fmt.Println(err)
+			return
+		}
+		r, err := racefuzz.Run(ctx, program, follow, 0, racefuzz.At(racefuzz.First, "listen"), racefuzz.At(racefuzz.Second, "dial"))
+		if err != nil {
+			fmt.Println(err)
+			return
+		}
+		for _, m := range r.Meetings {
+			fmt.Println(r.Place(m.First.Place), "meets", r.Place(m.Second.Place))
+		}
+		// The same as text.
+		text, err := (&racefuzz.Schedule{Strategy: fmt.Sprint(follow), Turns: turns}).MarshalText()
+		if err != nil {
+			fmt.Println(err)
+			return
+		}
+		fmt.Print(string(text))
+	}
+	// Output:
+	// finished
+	// listen meets dial
+	// heisen schedule 2
+	// strategy follow
+	// turns 5
+	//   0:0+3 2:0+5 1:0+1 1:0+2 2:0+6
+	// choices 0
+	// end
 }

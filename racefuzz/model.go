@@ -57,7 +57,8 @@ func At(roles Roles, places ...string) RunOption {
 }
 
 // Trace hands the execution's events to the detector while it happens, its Symbols
-// being those of Result. The detector's Flush is for the caller.
+// being those of Result; with them the states of channels and wait groups that goroutines
+// depend on (heisen.Change). The detector's Flush is for the caller.
 func Trace(d heisen.Detector) RunOption {
 	return func(r *run) error {
 		if d == nil {
@@ -89,7 +90,7 @@ func Run(ctx context.Context, program Program, strategy Strategy, seed uint64, o
 		return nil, fmt.Errorf("%w: no program, or no strategy", ErrConfig)
 	}
 	r := &run{strategy: strategy, limit: DefaultLimit, sites: map[string]heisen.Site{}, roles: make([]Roles, 1),
-		result: &Result{Symbols: heisen.NewSymbols(), Seed: seed}, objects: 8}
+		result: &Result{Symbols: heisen.NewSymbols(), Seed: seed, events: map[uint32][]int{}}, objects: 8}
 	for _, o := range options {
 		if err := o(r); err != nil {
 			return nil, err
@@ -224,6 +225,7 @@ func (r *run) advance(g *G) {
 		return
 	}
 	g.task.Mark, g.task.Since = 0, r.record.Steps()
+	g.task.At++
 }
 
 // unwind ends the goroutines that have not returned.
@@ -260,6 +262,7 @@ func (r *run) object(name string, size uint64) heisen.Object {
 func (r *run) emit(g *G, x heisen.Record) {
 	if r.detector != nil {
 		x.TID = heisen.Thread(g.id)
+		r.result.note(g, &x)
 		r.detector.Handle(&x)
 	}
 }

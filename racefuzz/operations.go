@@ -174,6 +174,8 @@ func (x *op) do(g *G) {
 	case opTryReceive:
 		if x.received = x.c.ready(); x.received {
 			x.c.receive(g)
+		} else {
+			x.c.look(g)
 		}
 	case opReceiveAny:
 		receiveAny(g)
@@ -349,8 +351,10 @@ type Chan struct {
 	capacity int
 	closed   bool
 	buffer   []message
-	returns  []heisen.Object // one for each place in the buffer that has been emptied
-	senders  []*G            // who waits to hand over, the first first
+	// The states of the two sides: how many were sent, how many received.
+	sent, received heisen.Object
+	returns        []heisen.Object // one for each place in the buffer that has been emptied
+	senders        []*G            // who waits to hand over, the first first
 }
 
 // message is a value in a channel, and the object that orders sending and receiving.
@@ -364,7 +368,8 @@ func (g *G) NewChan(name string, capacity int) *Chan {
 	if capacity < 0 {
 		panic(fmt.Sprintf("racefuzz: channel %s of capacity %d", name, capacity))
 	}
-	return &Chan{run: g.run, name: name, number: g.run.object(name, 8), capacity: capacity}
+	return &Chan{run: g.run, name: name, number: g.run.object(name, 8), capacity: capacity,
+		sent: g.run.object("", 8), received: g.run.object("", 8)}
 }
 
 // Send sends a value; it panics if the channel is closed.
@@ -427,6 +432,7 @@ func (c *Chan) send(g *G) {
 	}
 	object := c.run.object("", 8)
 	if c.capacity == 0 {
+		g.step(c.sent)
 		g.emit(heisen.Send, object)
 		g.op.message = object
 		c.senders = append(c.senders, g)
@@ -437,8 +443,24 @@ func (c *Chan) send(g *G) {
 		g.emit(heisen.Receive, c.returns[0])
 		c.returns = c.returns[1:]
 	}
+	g.step(c.sent)
 	g.emit(heisen.Send, object)
 	c.buffer = append(c.buffer, message{g.op.value, object})
+}
+
+// step notes that g makes the next step of what depends on the order of its steps. It
+// comes after the messages that the step waits for and before those that it sends.
+func (g *G) step(state heisen.Object) {
+	g.emit(heisen.Observe, state)
+	g.emit(heisen.Change, state)
+}
+
+// look notes that there was nothing to receive: at one time there were so many sent and
+// so many received.
+func (c *Chan) look(g *G) {
+	g.emit(heisen.Observe, c.sent)
+	g.emit(heisen.Observe, c.received)
+	g.emit(heisen.Observe, c.sent)
 }
 
 func (c *Chan) receive(g *G) {
@@ -449,6 +471,7 @@ func (c *Chan) receive(g *G) {
 		c.buffer = c.buffer[1:]
 		g.op.value, g.op.ok = m.value, true
 		g.emit(heisen.Receive, m.object)
+		g.step(c.received)
 		g.emit(heisen.Send, back)
 		c.returns = append(c.returns, back)
 	case len(c.senders) > 0:
@@ -456,11 +479,13 @@ func (c *Chan) receive(g *G) {
 		c.senders = c.senders[1:]
 		g.op.value, g.op.ok = s.op.value, true
 		g.emit(heisen.Receive, s.op.message)
+		g.step(c.received)
 		g.emit(heisen.Send, back)
 		s.emit(heisen.Receive, back)
 		s.complete()
 	default:
 		g.emit(heisen.Receive, c.number)
+		g.emit(heisen.Observe, c.received)
 	}
 }
 
@@ -470,6 +495,10 @@ func (c *Chan) close(g *G) {
 		return
 	}
 	c.closed = true
+	if c.capacity == 0 { // who still waits to send would panic
+		g.emit(heisen.Observe, c.received)
+	}
+	g.step(c.sent)
 	g.emit(heisen.Send, c.number)
 	for _, s := range c.senders {
 		s.fault = "send on closed channel " + c.name
@@ -514,5 +543,7 @@ func (w *WaitGroup) add(g *G) {
 	w.count += g.op.value
 	if g.op.value < 0 {
 		g.emit(heisen.Send, w.number)
+	} else {
+		g.emit(heisen.Change, w.number)
 	}
 }

@@ -255,8 +255,18 @@ func strategies(t testing.TB) []racefuzz.Strategy {
 		strategy(racefuzz.DeadlockDirected(patience)),
 		strategy(racefuzz.SectionDirected(patience)),
 		strategy(racefuzz.Replay([]racefuzz.Choice{{Step: 2, ID: 1}, {Step: 4, ID: 2}})),
-		strategy(racefuzz.Follow([]uint32{0, 1, 0, 1, 2, 2, 3, 1, 1}, patience)),
+		strategy(racefuzz.Follow(turnsOf([]uint32{0, 1, 0, 1, 2, 2, 3, 1, 1}), patience)),
 	}
+}
+
+// turnsOf has tasks make one operation each time.
+func turnsOf(order []uint32) (turns []racefuzz.Turn) {
+	made := map[uint32]uint64{}
+	for _, id := range order {
+		made[id]++
+		turns = append(turns, racefuzz.Turn{ID: id, Until: made[id] + 1})
+	}
+	return turns
 }
 
 // rate counts how often something that is possible was done.
@@ -356,7 +366,7 @@ func (m model) checkPossible(t *testing.T, o *oracle) {
 				!slices.Equal(q.Meetings, r.Meetings) || !slices.Equal(q.Choices, r.Choices) || q.Diverged != 0 {
 				t.Fatalf("%v: %v, seed %d: the replay differs", m, s, seed)
 			}
-			follow := must(t)(racefuzz.Follow(r.Order))
+			follow := must(t)(racefuzz.Follow(turnsOf(r.Order)))
 			if q, _, x := m.execute(t, follow, seed, options...); x != this || q.Diverged != 0 {
 				t.Fatalf("%v: %v, seed %d: following differs", m, s, seed)
 			}

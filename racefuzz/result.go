@@ -56,6 +56,11 @@ type Result struct {
 	// Symbols says what the numbers of places, objects and goroutines stand for, in
 	// meetings and in what a detector was told; see Trace.
 	Symbols *heisen.Symbols
+
+	// What was traced: of each event what it is of, and of each goroutine its events.
+	moments []Moment
+	events  map[uint32][]int
+	starts  []Start
 }
 
 // Place returns the name of a place of a meeting.

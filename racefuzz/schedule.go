@@ -29,11 +29,20 @@ import (
 //	  17:3 120:0 1:2*3
 //	end
 //
+// A schedule of the strategy follow has turns (see [Turn]) before its choices, and is of
+// version 2:
+//
+//	turns 3
+//	  0:12+1 4:3+8 0:17+0
+//
 // Each line is a key and words; a word that is empty or has blanks, quotes or what
 // cannot be printed in it is quoted as in Go. Keys of which nothing is said are left
 // out. A choice is a number of steps after the one before it (the first: after step 0),
-// a colon, and a task, or "wait" if nobody went on until time had passed; *n says that n choices are alike. Their number stands before
-// them, and "end" after them, so that a text that was cut off is known as such.
+// a colon, and a task, or "wait" if nobody went on until time had passed; *n says that n
+// choices are alike. A turn is a task, a colon and the operation until which it goes on: how
+// many points, a plus, and how many accesses since. The number of choices, or turns, stands
+// before them, and "end" after the choices, so that a text that was cut off is known as
+// such.
 type Schedule struct {
 	Go       string // release of Go, such as go1.26.8
 	Platform string // operating system and processor, such as linux/amd64
@@ -53,6 +62,8 @@ type Schedule struct {
 
 	// Steps and Hash are those of the execution, for comparison, or 0.
 	Steps, Hash uint64
+	// Turns are what the strategy follow follows.
+	Turns []Turn
 	// Choices are those that differ from the default.
 	Choices []Choice
 }
@@ -85,16 +96,17 @@ var (
 	ErrNoSchedule     = errors.New("not a heisen schedule")
 	ErrVersion        = errors.New("a version of schedules that is not known")
 	ErrCutOff         = errors.New("the schedule is cut off")
-	ErrTooManyChoices = errors.New("more choices than there can be")
+	ErrTooManyChoices = errors.New("more choices, or turns, than there can be")
 )
 
 const (
 	scheduleHeader  = "heisen schedule"
 	scheduleVersion = "1"
+	turnsVersion    = "2" // of those that have turns
 	lineLength      = 76
 )
 
-// MaxChoices is how many choices a Schedule has at most.
+// MaxChoices is how many choices, and how many turns, a Schedule has at most.
 const MaxChoices = 1 << 22
 
 // roleNames are the roles by bit.
@@ -105,7 +117,11 @@ var roleNames = [...]string{"first", "second", "entry", "remote", "end", "inner"
 // without a role.
 func (s *Schedule) MarshalText() ([]byte, error) {
 	var b bytes.Buffer
-	b.WriteString(scheduleHeader + " " + scheduleVersion + "\n")
+	version := scheduleVersion
+	if len(s.Turns) > 0 {
+		version = turnsVersion
+	}
+	b.WriteString(scheduleHeader + " " + version + "\n")
 	line := func(key string, words ...string) {
 		b.WriteString(key)
 		for _, w := range words {
@@ -168,6 +184,12 @@ func (s *Schedule) MarshalText() ([]byte, error) {
 	if s.Hash != 0 {
 		line("hash", fmt.Sprintf("%016x", s.Hash))
 	}
+	if len(s.Turns) > 0 {
+		line("turns", strconv.Itoa(len(s.Turns)))
+		if err := writeTurns(&b, s.Turns); err != nil {
+			return nil, err
+		}
+	}
 	line("choices", strconv.Itoa(len(s.Choices)))
 	if err := writeChoices(&b, s.Choices); err != nil {
 		return nil, err
@@ -203,13 +225,42 @@ next:
 	return roles, nil
 }
 
+// columns writes words in lines.
+type columns struct {
+	b  *bytes.Buffer
+	at int // column; 0 at the start of the first line
+}
+
+const indent = "  "
+
+func (c *columns) write(word string) {
+	switch {
+	case c.at == 0:
+		c.at = len(indent)
+		c.b.WriteString(indent)
+	case c.at+1+len(word) > lineLength:
+		c.at = len(indent)
+		c.b.WriteString("\n" + indent)
+	default:
+		c.at++
+		c.b.WriteString(" ")
+	}
+	c.b.WriteString(word)
+	c.at += len(word)
+}
+
+func (c *columns) end() {
+	if c.at > 0 {
+		c.b.WriteString("\n")
+	}
+}
+
 // writeChoices writes lines of choices, each with how often it is repeated.
 func writeChoices(b *bytes.Buffer, choices []Choice) error {
 	if len(choices) > MaxChoices {
 		return fmt.Errorf("%w: %d choices", ErrConfig, len(choices))
 	}
-	const indent = "  "
-	column, last := 0, uint64(0)
+	out, last := columns{b: b}, uint64(0)
 	for i := 0; i < len(choices); {
 		c := choices[i]
 		if i > 0 && c.Step <= last {
@@ -227,23 +278,25 @@ func writeChoices(b *bytes.Buffer, choices []Choice) error {
 		if n > 1 {
 			word += fmt.Sprintf("*%d", n)
 		}
-		switch {
-		case column == 0:
-			column = len(indent)
-			b.WriteString(indent)
-		case column+1+len(word) > lineLength:
-			column = len(indent)
-			b.WriteString("\n" + indent)
-		default:
-			column++
-			b.WriteString(" ")
+		out.write(word)
+	}
+	out.end()
+	return nil
+}
+
+// writeTurns writes lines of turns.
+func writeTurns(b *bytes.Buffer, turns []Turn) error {
+	if len(turns) > MaxChoices {
+		return fmt.Errorf("%w: %d turns", ErrConfig, len(turns))
+	}
+	out := columns{b: b}
+	for _, t := range turns {
+		if t.ID == None {
+			return fmt.Errorf("%w: a turn of no task", ErrConfig)
 		}
-		b.WriteString(word)
-		column += len(word)
+		out.write(fmt.Sprintf("%d:%d+%d", t.ID, t.Until>>32, t.Until&math.MaxUint32))
 	}
-	if column > 0 {
-		b.WriteString("\n")
-	}
+	out.end()
 	return nil
 }
 
@@ -288,7 +341,7 @@ func (p *parser) schedule() (s Schedule, err error) {
 	if !ok {
 		return s, ErrNoSchedule
 	}
-	if version != scheduleVersion {
+	if version != scheduleVersion && version != turnsVersion {
 		return s, fmt.Errorf("%w: %q", ErrVersion, version)
 	}
 	seen := map[string]bool{}
@@ -302,8 +355,14 @@ func (p *parser) schedule() (s Schedule, err error) {
 			return s, fmt.Errorf("%q for the second time", key)
 		}
 		seen[key] = true
-		if key == "choices" {
+		switch {
+		case key == "choices":
 			return s, p.choices(&s, words[1:])
+		case key == "turns" && version == turnsVersion:
+			if err := p.turns(&s, words[1:]); err != nil {
+				return s, err
+			}
+			continue
 		}
 		if err := s.set(key, words[1:]); err != nil {
 			return s, err
@@ -372,17 +431,59 @@ func (s *Schedule) set(key string, words []string) (err error) {
 	return err
 }
 
-// choices reads the lines of choices and the last.
-func (p *parser) choices(s *Schedule, words []string) error {
+// number reads how many choices, or turns, there are.
+func number(words []string) (uint64, error) {
 	if len(words) != 1 {
-		return errors.New("the number of choices is missing")
+		return 0, errors.New("the number of what follows is missing")
 	}
 	count, err := decimal(words[0], math.MaxUint64)
+	if err == nil && count > MaxChoices {
+		err = fmt.Errorf("%w: %d", ErrTooManyChoices, count)
+	}
+	return count, err
+}
+
+// turns reads the lines of turns.
+func (p *parser) turns(s *Schedule, words []string) error {
+	count, err := number(words)
 	if err != nil {
 		return err
 	}
-	if count > MaxChoices {
-		return fmt.Errorf("%w: %d", ErrTooManyChoices, count)
+	for uint64(len(s.Turns)) < count {
+		if !p.next() {
+			return ErrCutOff
+		}
+		for _, word := range strings.Fields(p.line) {
+			t, err := parseTurn(word)
+			if err != nil {
+				return err
+			}
+			if uint64(len(s.Turns)) == count {
+				return fmt.Errorf("%w: the number that stands before them is %d", ErrTooManyChoices, count)
+			}
+			s.Turns = append(s.Turns, t)
+		}
+	}
+	return nil
+}
+
+func parseTurn(word string) (Turn, error) {
+	idText, rest, ok := strings.Cut(word, ":")
+	pointsText, accessesText, ok2 := strings.Cut(rest, "+")
+	id, err := decimal(idText, math.MaxUint32-1)
+	points, err2 := decimal(pointsText, math.MaxUint32)
+	accesses, err3 := decimal(accessesText, math.MaxUint32)
+	if !ok || !ok2 || err != nil || err2 != nil || err3 != nil {
+		return Turn{}, fmt.Errorf("%q is no turn", word)
+	}
+	return Turn{ID: uint32(id), Until: points<<32 | accesses}, nil
+}
+
+// choices reads the lines of choices and the last.
+func (p *parser) choices(s *Schedule, words []string) error {
+	count, err := number(words)
+	if err != nil {
+		return err
 	}
 	for p.next() {
 		if p.line == "end" {

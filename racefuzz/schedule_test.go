@@ -45,8 +45,12 @@ func TestScheduleGolden(t *testing.T) {
 		step += 1 + rng.Uint64N(30)
 		long.Choices = append(long.Choices, racefuzz.Choice{Step: step, ID: rng.Uint32N(12)})
 	}
+	turns := racefuzz.Schedule{Strategy: "follow", Seed: 1}
+	for range 20 {
+		turns.Turns = append(turns.Turns, racefuzz.Turn{ID: rng.Uint32N(12), Until: rng.Uint64N(99)<<32 + rng.Uint64N(9)})
+	}
 	var got []byte
-	for _, s := range []racefuzz.Schedule{bank, {}, long} {
+	for _, s := range []racefuzz.Schedule{bank, {}, long, turns} {
 		text, err := s.MarshalText()
 		if err != nil {
 			t.Fatal(err)
@@ -96,6 +100,9 @@ func TestScheduleRoundTrip(t *testing.T) {
 			s.Choices = append(s.Choices, racefuzz.Choice{Step: step, ID: rng.Uint32N(2)})
 			step += 1 + rng.Uint64N(2)
 		}
+		for range rng.IntN(30) * rng.IntN(2) {
+			s.Turns = append(s.Turns, racefuzz.Turn{ID: rng.Uint32() >> 1, Until: rng.Uint64()})
+		}
 		text, err := s.MarshalText()
 		if err != nil {
 			t.Fatal(err)
@@ -113,7 +120,7 @@ func TestScheduleRoundTrip(t *testing.T) {
 }
 
 func TestScheduleErrors(t *testing.T) {
-	const head = "heisen schedule 1\n"
+	const head, head2 = "heisen schedule 1\n", "heisen schedule 2\n"
 	for _, c := range []struct {
 		text string
 		line int
@@ -122,7 +129,15 @@ func TestScheduleErrors(t *testing.T) {
 	}{
 		{"", 1, racefuzz.ErrNoSchedule, ""},
 		{"heisen sections 1\n", 1, racefuzz.ErrNoSchedule, ""},
-		{"heisen schedule 2\n", 1, racefuzz.ErrVersion, `"2"`},
+		{"heisen schedule 3\n", 1, racefuzz.ErrVersion, `"3"`},
+		{head2 + "turns 2\n 0:1+0\n", 4, racefuzz.ErrCutOff, ""},
+		{head2 + "turns 1\n 0:1+0 0:2+0\n", 3, racefuzz.ErrTooManyChoices, ""},
+		{head2 + "turns 1\n 0:1\n", 3, nil, `"0:1" is no turn`},
+		{head2 + "turns 1\n 4294967295:1+1\n", 3, nil, "is no turn"},
+		{head2 + "turns 99999999\n", 2, racefuzz.ErrTooManyChoices, ""},
+		{head2 + "turns\n", 2, nil, "missing"},
+		{head2 + "turns 0\nturns 0\n", 3, nil, "second time"},
+		{head + "turns 0\n", 2, nil, `"turns" is not known`},
 		{head, 2, racefuzz.ErrCutOff, ""},
 		{head + "choices 1\n", 3, racefuzz.ErrCutOff, ""},
 		{head + "choices 1\n  3:1\n", 4, racefuzz.ErrCutOff, ""},
@@ -165,6 +180,7 @@ func TestScheduleErrors(t *testing.T) {
 	for i, s := range []racefuzz.Schedule{
 		{Procs: -1}, {Targets: []racefuzz.Target{{}}}, {Targets: []racefuzz.Target{{Roles: 255}}},
 		{Choices: choices(3, 3)}, {Choices: choices(3, 2)}, {Message: "without an outcome"},
+		{Turns: []racefuzz.Turn{{ID: racefuzz.None}}},
 	} {
 		if _, err := s.MarshalText(); !errors.Is(err, racefuzz.ErrConfig) {
 			t.Errorf("schedule %d: %v", i, err)
@@ -179,6 +195,7 @@ func FuzzSchedule(f *testing.F) {
 	}
 	f.Add(text)
 	f.Add([]byte("heisen schedule 1\nchoices 3\n 0:1 5:0*2\nend\n"))
+	f.Add([]byte("heisen schedule 2\nturns 3\n 0:1+2 1:0+7\n 0:4294967295+0\nchoices 0\nend\n"))
 	f.Add([]byte("heisen schedule 1\nargs \"a b\" c\ntarget first,end read x.go:1 f\nchoices 0\nend"))
 	f.Fuzz(func(t *testing.T, text []byte) {
 		var s, back racefuzz.Schedule

@@ -31,8 +31,8 @@ type Diverger interface{ Diverged() uint64 }
 // Task is a task that can go on and what it does next: its ID, dense and in order of
 // creation; the Kind of what it does, and of an Access or a Lock the Roles and the
 // number (Place) of the place and the memory (Addr, Size), of an Access whether it may
-// Write and whether it is Atomic; and since which step it has been standing there (Since). Mark is the
-// strategy's own until the task comes to something else, Own until the task ends; both
+// Write and whether it is Atomic; which of its operations that is (At, see Turn), and since
+// which step it has been standing there (Since). Mark is the strategy's own until the task comes to something else, Own until the task ends; both
 // start as 0.
 type Task = pick.Task
 
@@ -146,7 +146,7 @@ func (p *picked) Random(n uint64) uint64 {
 }
 
 // Diverged implements Diverger.
-func (p *picked) Diverged() uint64 { return p.picker.Diverged }
+func (p *picked) Diverged() uint64 { return p.picker.Diverged + p.picker.Left() }
 
 // String returns the strategy's name and parameters, as they stand in schedules.
 func (p *picked) String() string { return p.name }

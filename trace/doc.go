@@ -43,6 +43,7 @@
 //	done(x)             Done
 //	racq(l) rrel(l)     AcquireShared, ReleaseShared
 //	send(m) recv(m)     Send, Receive
+//	change(m) observe(m) Change, Observe
 //	start stop          Begin, End: a thread's first and last event
 //	call return         Call, Return
 //	hide(f) reveal(f)   Hide, Reveal

@@ -42,6 +42,8 @@ var stdWords = [heisen.NumOps]stdWord{
 	heisen.Branch:        {"branch", sectionClass, false},
 	heisen.Alloc:         {"alloc", variableClass, true},
 	heisen.Free:          {"free", variableClass, true},
+	heisen.Change:        {"change", variableClass, true},
+	heisen.Observe:       {"observe", variableClass, true},
 }
 
 // requestWord announces that a thread is about to take a lock. It orders

@@ -20,7 +20,7 @@ import (
 // many accesses apart. The pairs of an earlier place and a later event are
 // therefore all there.
 //
-// It costs a step per thread that touched the variable and per finding, and
+// It costs a step per thread and op that touched the variable and per finding, and
 // about 48 bytes per remembered access and word, which are never given back
 // before the end of the variable's life.
 type Reference struct {
@@ -32,10 +32,12 @@ type Reference struct {
 	found  []access // scratch of judge
 }
 
-// log is the accesses by the threads of a slot to a class of bytes, in stream
-// order, which is their happens-before order too.
+// log is the accesses of one op by the threads of a slot to a class of bytes, in
+// stream order, which is their happens-before order too. Ops are kept apart so that
+// what cannot race, as reads with reads, is passed over as a whole.
 type log struct {
 	slot     uint32
+	op       heisen.Op
 	accesses []access
 }
 
@@ -121,15 +123,18 @@ func (d *Reference) access(t *thread, r *heisen.Record) {
 		mine := -1
 		for i := range *logs {
 			l := &(*logs)[i]
-			if l.slot == t.epoch.Slot() {
+			switch {
+			case l.slot != t.epoch.Slot():
+				if a.op.Conflicts(l.op) {
+					d.judge(t, l)
+				}
+			case l.op == a.op:
 				mine = i
-				continue
 			}
-			d.judge(t, r, l)
 		}
 		if mine < 0 {
 			mine = len(*logs)
-			*logs = append(*logs, log{slot: t.epoch.Slot()})
+			*logs = append(*logs, log{slot: t.epoch.Slot(), op: a.op})
 		}
 		(*logs)[mine].add(a)
 	}
@@ -139,16 +144,15 @@ func (d *Reference) access(t *thread, r *heisen.Record) {
 	}
 }
 
-// judge collects the accesses of a log that r races with: the last ones of the
-// log, for if one is ordered before r then so are those before it.
-func (d *Reference) judge(t *thread, r *heisen.Record, l *log) {
+// judge collects the accesses of a log that race with t's present one, which their op
+// conflicts with: the last ones of the log, for if one is ordered before it then so
+// are those before.
+func (d *Reference) judge(t *thread, l *log) {
 	for _, e := range slices.Backward(l.accesses) {
 		if t.covers(e.epoch) {
 			return
 		}
-		if r.Access().Conflicts(e.op) {
-			d.found = append(d.found, e)
-		}
+		d.found = append(d.found, e)
 	}
 }
 

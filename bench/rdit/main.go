@@ -1,7 +1,10 @@
 // Command rdit measures what BarrierPairs are worth on public modules: tables 5.3
 // and 5.4 of TREE and RDIT.
 //
-//	go run ./bench/rdit [-dir folder] [-run pattern] [-runs n] [-truth times]
+//	go run ./bench/rdit [-dir folder] [-run pattern] [-tables races,costs] [-runs n] [-count n] [-truth times]
+//
+// With -keep it writes the hidden calls of each client as traces instead, for the
+// benchmark of sets of objects in package bench.
 //
 // Each row of the first table is one run of a client of a module, of which the
 // packages that synchronise are hidden. The recording shows them all the same, so
@@ -10,13 +13,21 @@
 // all racy pairs of places of the run as it was, for prediction (mcm) these and all
 // that mcm predicts there. What is not in the truth is a false alarm.
 //
+// Of two goroutines that increment a variable, happens-before has up to three pairs of
+// places: the first one's write and the second one's read, both writes, and the first
+// one's read and the second one's write. In the maximal causal model there is but the
+// first of these, for the second goroutine writes after it has read what the first one
+// wrote. So mcm has fewer pairs of the same races. It has none of accesses that are
+// further apart than its windows.
+//
 // What hidden packages do takes up room in windows. For the truth mcm's are
 // therefore longer, by -truth, so that they reach as far as the others; a pair that
 // it still misses would count as a false alarm, not as none. The last column is how
 // many questions mcm left open.
 //
-// The second table is what the capture costs: the same client without the hidden
-// packages' events, without and with BarrierPairs.
+// The second table is what the capture costs, in processor time of the client: without
+// the hidden packages' events, without and with sets of objects, and with objects looked
+// at once.
 package main
 
 import (
@@ -42,6 +53,7 @@ import (
 	"github.com/heisen-go/heisen/internal/build"
 	"github.com/heisen-go/heisen/internal/rt"
 	"github.com/heisen-go/heisen/mcm"
+	"github.com/heisen-go/heisen/trace"
 	"github.com/heisen-go/heisen/vclock"
 )
 
@@ -65,6 +77,8 @@ var subjects = []subject{
 	{"conc", "github.com/sourcegraph/conc", "v0.3.0", "pool", []string{"github.com/sourcegraph/conc/..."}, "conc_client_test.go", "^TestClient$"},
 	{"btree", "github.com/google/btree", "v1.1.3", ".", []string{"github.com/google/btree"}, "btree_client_test.go", "^TestClient$"},
 	{"pond", "github.com/alitto/pond/v2", "v2.6.0", ".", []string{"github.com/alitto/pond/v2/internal/future", "github.com/alitto/pond/v2/internal/linkedbuffer"}, "", "^TestResult"},
+	{"pond-client", "github.com/alitto/pond/v2", "v2.6.0", ".", []string{"github.com/alitto/pond/v2/..."}, "pond_client_test.go", "^TestClient$"},
+	{"ristretto-client", "github.com/dgraph-io/ristretto/v2", "v2.4.0", ".", []string{"github.com/dgraph-io/ristretto/v2", "github.com/dgraph-io/ristretto/v2/z/..."}, "ristretto_client_test.go", "^TestClient$"},
 	{"ristretto", "github.com/dgraph-io/ristretto/v2", "v2.4.0", ".", []string{"github.com/dgraph-io/ristretto/v2/z/..."}, "", "^TestCache(Get|Del|Clear|Set|GetTTL|SetDel)$|^TestPolicy"},
 }
 
@@ -81,6 +95,9 @@ func measure() error {
 	runs := flag.Int("runs", 3, "runs that a time is the least of")
 	truth := flag.Int("truth", 8, "how many `times` as long mcm's windows are for the truth")
 	limit := flag.Int("limit", rt.DefaultReach, "objects that a hidden call reaches at most")
+	count := flag.Int("count", 1, "how often a client does its work where it is timed")
+	keep := flag.String("keep", "", "write the hidden calls of each client as a trace into this `folder`")
+	tables := flag.String("tables", "races,costs", "which of the `tables` to make")
 	flag.Parse()
 	chosen, err := regexp.Compile(*pattern)
 	if err != nil {
@@ -90,34 +107,49 @@ func measure() error {
 		return err
 	}
 	var races, costs []string
+	var failed error // a client may fail, for its tests have clocks; the others go on
 	for _, s := range subjects {
 		if !chosen.MatchString(s.name) {
 			continue
 		}
-		b, err := s.prepare(context.Background(), *dir)
-		if err != nil {
-			return fmt.Errorf("%s: %w", s.name, err)
-		}
-		hidden := rt.Hidden{Packages: b.hidden, Limit: *limit}
-		for _, once := range []bool{false, true} {
-			hidden, name := hidden, s.name
-			if hidden.Once = once; once {
-				name = "once"
-			}
-			row, err := b.compare(hidden, *truth)
+		if err := func() error {
+			b, err := s.prepare(context.Background(), *dir)
 			if err != nil {
-				return fmt.Errorf("%s: %w", s.name, err)
+				return err
 			}
-			races = append(races, name+"\t"+row)
+			hidden := rt.Hidden{Packages: b.hidden, Limit: *limit}
+			if *keep != "" {
+				return b.keep(hidden, filepath.Join(*keep, s.name+".heisen"))
+			}
+			for _, once := range []bool{false, true} {
+				if !strings.Contains(*tables, "races") {
+					break
+				}
+				hidden, name := hidden, s.name
+				if hidden.Once = once; once {
+					name = "once"
+				}
+				row, err := b.compare(hidden, *truth)
+				if err != nil {
+					return err
+				}
+				races = append(races, name+"\t"+row)
+			}
+			if !strings.Contains(*tables, "costs") {
+				return nil
+			}
+			row, err := b.cost(hidden, *runs, *count)
+			costs = append(costs, s.name+"\t"+row)
+			return err
+		}(); err != nil {
+			failed = errors.Join(failed, fmt.Errorf("%s: %w", s.name, err))
 		}
-		row, err := b.cost(hidden, *runs)
-		if err != nil {
-			return fmt.Errorf("%s: %w", s.name, err)
-		}
-		costs = append(costs, s.name+"\t"+row)
+	}
+	if *keep != "" {
+		return failed
 	}
 	w := tabwriter.NewWriter(os.Stdout, 0, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprintln(w, "\tevents\tof hidden code\tpairs\tof everything\tobjects\ttrue\tHB\tfalse\tpairs\tfalse\tpredictable\tmcm\tfalse\tpairs\tfalse\topen\t")
+	fmt.Fprintln(w, "\tevents\tof hidden code\tpairs\tof everything\tobjects\tHB, all\tHB\tfalse\tpairs\tfalse\tmcm, all\tmcm\tfalse\tpairs\tfalse\topen\t")
 	for _, row := range races {
 		fmt.Fprintln(w, row)
 	}
@@ -126,7 +158,7 @@ func measure() error {
 	for _, row := range costs {
 		fmt.Fprintln(w, row)
 	}
-	return w.Flush()
+	return errors.Join(failed, w.Flush())
 }
 
 // program is a client's test binary with the recorder inside.
@@ -203,20 +235,19 @@ func fetch(ctx context.Context, module, to, dir string) error {
 	})
 }
 
-// watch runs the client and detectors on what it does. It returns how long the
-// client took.
-func (p *program) watch(hidden *rt.Hidden, with func(*heisen.Symbols) []heisen.Detector) (events uint64, took time.Duration, err error) {
+// watch runs the client and detectors on what it does. It returns how much
+// of the processor the client took.
+func (p *program) watch(hidden *rt.Hidden, count int, with func(*heisen.Symbols) []heisen.Detector) (events uint64, took time.Duration, err error) {
 	l, err := rt.Listen()
 	if err != nil {
 		return 0, 0, err
 	}
 	defer l.Close()
-	cmd := exec.Command(p.path, "-test.run="+p.run, "-test.count=1")
+	cmd := exec.Command(p.path, "-test.run="+p.run, fmt.Sprint("-test.count=", count))
 	cmd.Dir = p.dir
 	cmd.Env = append(cmd.Environ(), l.Env())
 	var said bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &said, &said
-	start := time.Now()
 	if err := cmd.Start(); err != nil {
 		return 0, 0, err
 	}
@@ -236,7 +267,12 @@ func (p *program) watch(hidden *rt.Hidden, with func(*heisen.Symbols) []heisen.D
 	if failed := cmd.Wait(); failed != nil {
 		err = errors.Join(err, fmt.Errorf("%w\n%s", failed, said.Bytes()))
 	}
-	return events, time.Since(start), err
+	return events, cpu(cmd), err
+}
+
+// cpu is how much of the processor a command took that has ended.
+func cpu(cmd *exec.Cmd) time.Duration {
+	return cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()
 }
 
 // compare makes a row of the table of races.
@@ -253,7 +289,7 @@ func (p *program) compare(hidden rt.Hidden, longer int) (row string, err error) 
 		predictors = append(predictors, d)
 		return d
 	}
-	events, _, err := p.watch(&hidden, func(symbols *heisen.Symbols) []heisen.Detector {
+	events, _, err := p.watch(&hidden, 1, func(symbols *heisen.Symbols) []heisen.Detector {
 		counts.symbols = symbols
 		const window = 2000
 		return []heisen.Detector{
@@ -270,6 +306,7 @@ func (p *program) compare(hidden rt.Hidden, longer int) (row string, err error) 
 	if err := errors.Join(err, refused); err != nil {
 		return "", err
 	}
+	full := len(predictable)
 	maps.Copy(predictable, truth)
 	if os.Getenv("RDIT_VERBOSE") != "" {
 		every := races{}
@@ -292,39 +329,40 @@ func (p *program) compare(hidden rt.Hidden, longer int) (row string, err error) 
 	return fmt.Sprintf("%d\t%d\t%d\t%.1f%%\t%.0f\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t", events, counts.covered, counts.pairs,
 		100*float64(counts.unbounded)/float64(max(counts.pairs, 1)), objects,
 		len(truth), len(plain), plain.beyond(truth), len(paired), paired.beyond(truth),
-		len(predictable), len(predicted), predicted.beyond(predictable),
+		full, len(predicted), predicted.beyond(predictable),
 		len(predictedPaired), predictedPaired.beyond(predictable), unknown), nil
 }
 
 // cost makes a row of the table of costs: the least times, and sizes in events.
-func (p *program) cost(hidden rt.Hidden, runs int) (row string, err error) {
+func (p *program) cost(hidden rt.Hidden, runs, count int) (row string, err error) {
 	asIs, all, bare, pairs, once := time.Hour, time.Hour, time.Hour, time.Hour, time.Hour
 	var events uint64
 	none := func(*heisen.Symbols) []heisen.Detector { return nil }
+
 	for range runs {
-		start := time.Now()
-		if err := command(p.dir, exec.Command(p.plain, "-test.run="+p.run)); err != nil {
+		plain := exec.Command(p.plain, "-test.run="+p.run, fmt.Sprint("-test.count=", count))
+		if err := command(p.dir, plain); err != nil {
 			return "", err
 		}
-		asIs = min(asIs, time.Since(start))
-		_, took, err := p.watch(nil, none)
+		asIs = min(asIs, cpu(plain))
+		_, took, err := p.watch(nil, count, none)
 		if err != nil {
 			return "", err
 		}
 		all = min(all, took)
 		unbounded := hidden
 		unbounded.Limit = 1 // nothing is followed
-		if _, took, err = p.watch(&unbounded, none); err != nil {
+		if _, took, err = p.watch(&unbounded, count, none); err != nil {
 			return "", err
 		}
 		bare = min(bare, took)
-		if events, took, err = p.watch(&hidden, none); err != nil {
+		if events, took, err = p.watch(&hidden, count, none); err != nil {
 			return "", err
 		}
 		pairs = min(pairs, took)
 		quick := hidden
 		quick.Once = true
-		if _, took, err = p.watch(&quick, none); err != nil {
+		if _, took, err = p.watch(&quick, count, none); err != nil {
 			return "", err
 		}
 		once = min(once, took)
@@ -334,6 +372,45 @@ func (p *program) cost(hidden rt.Hidden, runs int) (row string, err error) {
 		return fmt.Sprintf("%s (%+.0f%%)", ms(d), 100*(float64(d)/float64(bare)-1))
 	}
 	return fmt.Sprintf("%s\t%s\t%d\t%s\t%s\t%s\t", ms(asIs), ms(all), events, ms(bare), more(pairs), more(once)), nil
+}
+
+// keep writes a trace of the first hidden calls, with the sets of objects that they
+// reach.
+func (p *program) keep(hidden rt.Hidden, name string) error {
+	f, err := os.Create(name)
+	if err != nil {
+		return err
+	}
+	var w *trace.Writer
+	_, _, err = p.watch(&hidden, 1, func(symbols *heisen.Symbols) []heisen.Detector {
+		made, wrong := trace.NewWriter(f, symbols)
+		if wrong != nil {
+			return nil
+		}
+		w = made
+		return []heisen.Detector{&calls{Detector: w}}
+	})
+	if w != nil {
+		err = errors.Join(err, w.Close())
+	}
+	return errors.Join(err, f.Close())
+}
+
+// keptCalls is how many hidden calls are kept.
+const keptCalls = 500
+
+// calls is a detector that gets the first hidden calls only, each as its Hide.
+type calls struct {
+	heisen.Detector
+	seen int
+}
+
+func (c *calls) Handle(e heisen.Event) {
+	if r := *heisen.AsRecord(e); r.Code == heisen.Hide && c.seen < keptCalls {
+		c.seen++
+		r.Loc, r.Ctx = 0, 0
+		c.Detector.Handle(&r)
+	}
 }
 
 // races are pairs of places, each a file and line.

@@ -13,6 +13,7 @@
 //   - collections: bulk operations that go over another collection without its lock;
 //   - moldyn, raytracer, montecarlo, sor: kernels, with barriers and sums;
 //   - hidden: tests with a race, a deadlock and a torn reservation;
+//   - predicted: tests with races that luck hardly finds, and with what only looks like one;
 //   - replay: programs without a bug, whose output is the order of what they did.
 //
 // Programs says of each which pairs of accesses race, which only look so, and what

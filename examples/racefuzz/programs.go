@@ -240,6 +240,25 @@ func Programs() []Program {
 			Harm:    "one seat is reserved for two",
 			Section: &Section{Entry: "read look", Remote: "write take", End: "write take"},
 		},
+		Program{
+			Name: "relay", Package: "predicted", Test: "TestRelay",
+			Harm:  `the last runner got the medal ""`,
+			Races: []Pair{{A: "write judge", B: "read arrive", Harmful: true, Seldom: true}},
+		},
+		Program{
+			Name: "farm", Package: "predicted", Test: "TestFarm",
+			Harm:  `the hands were told`,
+			Races: []Pair{harmful("write plan", "read work")},
+		},
+		Program{
+			Name: "far", Package: "predicted", Test: "TestFar",
+			Harm:  `the letter says ""`,
+			Races: []Pair{harmful("write far.post", "read far.wait")},
+		},
+		Program{
+			Name: "gone", Package: "predicted", Test: "TestGone",
+			Apart: []Pair{{A: "write host", B: "read guest"}},
+		},
 	)
 }
 

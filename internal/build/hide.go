@@ -11,13 +11,13 @@ import (
 
 // Hiding is what is to be known of hidden packages when the program runs.
 type Hiding struct {
-	Packages []string  // import paths
-	Reaches  []Reached // by directives
+	Packages  []string    // import paths
+	Reaches   []Directive // variables that hidden code uses by itself, without having been given them
+	Constants []Directive // variables that hidden code does not synchronise by
 }
 
-// Reached is a variable of a package that hidden code uses by itself, without
-// having been given it, as a directive says.
-type Reached struct {
+// Directive is a variable that a directive names.
+type Directive struct {
 	Variable string // import path, dot, name
 	At       string // file:line of the directive
 }
@@ -28,8 +28,18 @@ type Reached struct {
 //	//heisen:reaches net/http.DefaultClient
 //
 // It is the annotation of global variables of TREE and RDIT (section 4.3, caveat 5),
-// for all hidden calls. The variables of the hidden packages themselves need none.
-const reachesDirective = "//heisen:reaches "
+// for all hidden calls. The variables of the hidden packages themselves need none: they
+// are in all sets, and so order all calls. One that does not change once packages are
+// initialised, nor does anything that it leads to, orders nothing; that is for
+//
+//	//heisen:constant example.com/hidden.ErrEmpty
+//
+// to say in such a file. Nobody checks it. (Immutable singletons are all that the thesis found of global
+// variables in its programs, and it leaves out those that are not annotated.)
+const (
+	reachesDirective  = "//heisen:reaches "
+	constantDirective = "//heisen:constant "
+)
 
 // Hide has the packages that match the patterns compiled so that calls of their
 // functions can be told from others. They are compiled as recorded ones are,
@@ -83,16 +93,21 @@ func (h *Hiding) read(path string) error {
 	lines := bufio.NewScanner(f)
 	lines.Buffer(nil, 1<<24)
 	for n := 1; lines.Scan(); n++ {
-		rest, ok := strings.CutPrefix(strings.TrimLeft(lines.Text(), " \t"), reachesDirective)
+		line := strings.TrimLeft(lines.Text(), " \t")
+		list := &h.Reaches
+		rest, ok := strings.CutPrefix(line, reachesDirective)
 		if !ok {
-			continue
+			list = &h.Constants
+			if rest, ok = strings.CutPrefix(line, constantDirective); !ok {
+				continue
+			}
 		}
 		at := fmt.Sprintf("%s:%d", path, n)
 		name, _, _ := strings.Cut(strings.TrimSpace(rest), " ")
 		if dot := strings.LastIndexByte(name, '.'); dot < 1 || dot < strings.LastIndexByte(name, '/') || dot == len(name)-1 {
 			return fmt.Errorf("%s: %q is not an import path, a dot and a variable", at, name)
 		}
-		h.Reaches = append(h.Reaches, Reached{name, at})
+		*list = append(*list, Directive{name, at})
 	}
 	return lines.Err()
 }

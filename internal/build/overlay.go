@@ -128,14 +128,39 @@ var patches = []struct {
 		atStart("chansend", "heisenPoint(unsafe.Pointer(c))"),
 		atStart("chanrecv", "heisenPoint(unsafe.Pointer(c))"),
 		atStart("closechan", "heisenPoint(unsafe.Pointer(c))"),
+		// Whose element is the next; and who has found nothing to do. That needs the
+		// channel's lock, for what was found and when.
+		replaceCalls("chansend", "racenotify(c, c.sendx, nil)", "heisenNotify(c, c.sendx, nil, &c.sendx)", 1),
+		replaceCalls("send", "racenotify(c, c.recvx, nil)", "heisenNotify(c, c.recvx, nil, &c.sendx)", 1),
+		replaceCalls("send", "racenotify(c, c.recvx, sg)", "heisenNotify(c, c.recvx, sg, &c.recvx)", 1),
+		replaceCalls("chanrecv", "racenotify(c, c.recvx, nil)", "heisenNotify(c, c.recvx, nil, &c.recvx)", 1),
+		replaceCalls("recv", "racenotify(c, c.recvx, nil)", "heisenNotify(c, c.recvx, nil, &c.recvx)", 1),
+		replaceCalls("recv", "racenotify(c, c.recvx, sg)", "heisenNotify(c, c.recvx, sg, &c.sendx)", 1),
+		replaceCalls("closechan", "racerelease(c.raceaddr())", "heisenClosing(c)", 1),
+		replaceCalls("closechan", "raceacquireg(gp, c.raceaddr())", "heisenClosed(gp, c)", 2),
+		replaceCalls("chanrecv", "raceacquire(c.raceaddr())", "heisenClosed(getg(), c)", 2),
+		replaceExpressions("chansend", "!block && c.closed == 0 && full(c)", "!block && !heisenKeeping() && c.closed == 0 && full(c)", 1),
+		replaceExpressions("chanrecv", "!block && empty(c)", "!block && !heisenKeeping() && empty(c)", 1),
+		inIf("chansend", "!block", "heisenTried(c)", 2),
+		inIf("chanrecv", "!block", "heisenTried(c)", 2),
+		inIf("chansend", "c.closed != 0", "heisenTried(c)", 1), // which may be recovered from
+		inIf("closechan", "c.closed != 0", "heisenTried(c)", 1),
+		atStart("chanlen", "if c != nil && c.timer == nil && heisenKeeping() { return heisenLength(c) }"),
+		atStart("timerchandrain", "heisenDrained(c)"),
 	}},
 	{"runtime/select.go", []patch{
 		atStart("selectgo", "heisenPoint(nil)"),
+		replaceCalls("selectgo", "racenotify(c, c.sendx, nil)", "heisenNotify(c, c.sendx, nil, &c.sendx)", 1),
+		replaceCalls("selectgo", "racenotify(c, c.recvx, nil)", "heisenNotify(c, c.recvx, nil, &c.recvx)", 1),
+		replaceCalls("selectgo", "raceacquire(c.raceaddr())", "heisenClosed(gp, c)", 1),
+		inIf("selectgo", "!block", "heisenTriedAll(scases)", 1),
+		inIf("selectgo", "c.closed != 0", "heisenTried(c)", 2),
 		replaceCalls("selectgo", "cheaprandn(uint32(norder + 1))", "heisenCheaprandn(uint32(norder + 1))", 1),
 	}},
 	{"runtime/time.go", []patch{
 		replaceCalls("timer.maybeAdd", "cheaprand()", "heisenCheaprand()", 1),
 		replaceCalls("time_runtimeNano", "nanotime()", "heisenNano()", 1),
+		replaceCalls("stopTimer", "t.stop()", "heisenStopped(t, t.stop())", 1),
 	}},
 	{"runtime/iface.go", []patch{
 		replaceCalls("typeAssert", "cheaprand()", "heisenCheaprand()", 2),
@@ -178,14 +203,16 @@ var patches = []struct {
 	{"testing/benchmark.go", []patch{atStart("B.runN", `heisenTask(b.name); defer heisenTask("")`)}},
 	{"testing/run_example.go", []patch{atStart("runExample", `heisenTask(eg.Name); defer heisenTask("")`)}},
 	{"sync/waitgroup.go", []patch{
-		atStart("WaitGroup.Add", "if race.Enabled { race.Synchronizing(unsafe.Pointer(wg)) }"),
+		atStart("WaitGroup.Add", "if race.Enabled { race.Synchronizing(unsafe.Pointer(wg)); if delta >= 0 { race.Change(unsafe.Pointer(wg)) } }"),
 		atStart("WaitGroup.Wait", "if race.Enabled { race.Synchronizing(unsafe.Pointer(wg)) }"),
 	}},
 	{"sync/cond.go", []patch{
 		addImport("internal/race"),
-		atStart("Cond.Wait", "if race.Enabled { race.Synchronizing(unsafe.Pointer(c)) }"),
-		atStart("Cond.Signal", "if race.Enabled { race.Synchronizing(unsafe.Pointer(c)) }"),
-		atStart("Cond.Broadcast", "if race.Enabled { race.Synchronizing(unsafe.Pointer(c)) }"),
+		atStart("Cond.Wait", "if race.Enabled { race.Synchronizing(unsafe.Pointer(c)); race.Step(unsafe.Pointer(c)) }"),
+		replaceCalls("Cond.Wait", "runtime_notifyListWait(&c.notify, t)",
+			"runtime_notifyListWait(&c.notify, t); if race.Enabled { race.Observe(unsafe.Pointer(c)) }", 1),
+		atStart("Cond.Signal", "if race.Enabled { race.Synchronizing(unsafe.Pointer(c)); race.Step(unsafe.Pointer(c)) }"),
+		atStart("Cond.Broadcast", "if race.Enabled { race.Synchronizing(unsafe.Pointer(c)); race.Step(unsafe.Pointer(c)) }"),
 	}},
 	{"sync/pool.go", []patch{
 		atStart("Pool.Put", "if race.Enabled { race.Synchronizing(unsafe.Pointer(p)) }"),
@@ -193,8 +220,8 @@ var patches = []struct {
 		replaceCalls("Pool.Get", "race.Acquire(poolRaceAddr(x))", "race.AcquireByChance(poolRaceAddr(x))", 1),
 	}},
 	{"syscall/syscall_unix.go", []patch{
-		replaceCalls("Read", "race.Acquire(unsafe.Pointer(&ioSync))", "race.Input(unsafe.Pointer(&ioSync))", 1),
-		replaceCalls("Pread", "race.Acquire(unsafe.Pointer(&ioSync))", "race.Input(unsafe.Pointer(&ioSync))", 1),
+		replaceCalls("Read", "race.Acquire(unsafe.Pointer(&ioSync))", "race.Input(unsafe.Pointer(&ioSync), fd)", 1),
+		replaceCalls("Pread", "race.Acquire(unsafe.Pointer(&ioSync))", "race.Input(unsafe.Pointer(&ioSync), -1)", 1), // at a place of its own
 	}},
 	// It runs on the little stack that is left below assembly, and writes to what is
 	// its caller's alone.

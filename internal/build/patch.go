@@ -191,6 +191,29 @@ func inEndlessLoop(name, statement string) patch {
 	}
 }
 
+// inIf puts a statement at the start of what if statements of a function do whose
+// condition is given in gofmt's form; there must be as many as expected.
+func inIf(name, condition, statement string, expected int) patch {
+	return func(s *source) error {
+		f, err := s.body(name)
+		if err != nil {
+			return err
+		}
+		found := 0
+		ast.Inspect(f.Body, func(n ast.Node) bool {
+			if c, ok := n.(*ast.IfStmt); ok && s.printed(c.Cond) == condition {
+				s.insert(c.Body.Lbrace+1, " "+statement+";")
+				found++
+			}
+			return true
+		})
+		if found != expected {
+			return fmt.Errorf("%d statements if %s in %s, not %d", found, condition, name, expected)
+		}
+		return nil
+	}
+}
+
 // replaceCalls replaces a call in a function, given in gofmt's form; there must
 // be as many as expected.
 func replaceCalls(name, call, with string, expected int) patch {

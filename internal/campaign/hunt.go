@@ -31,73 +31,139 @@ type Hunt struct {
 	Done  func(*Verdict)
 }
 
-// Run tries every suspect with every seed. The verdicts come in the order of the
-// suspects and do not depend on how many executions there are at a time. If ctx ends, or
-// an execution cannot be made, it returns the verdicts so far, of suspects that were
-// tried at least once, and the error.
+// Run tries every suspect: those with a witness by following it, in the order that was
+// predicted and the other way round, and all others, and those that do no harm by that, with
+// every seed. The verdicts come in the order of the suspects and do not depend on how
+// many executions there are at a time. If ctx ends, or an execution cannot be made, it
+// returns the verdicts so far, of suspects that were tried at least once, and the error.
 func (h *Hunt) Run(ctx context.Context, suspects []*Suspect) ([]*Verdict, error) {
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
-	type job struct {
-		suspect int
-		seed    uint64
+	b := &book{hunt: h, suspects: suspects, trials: make([][]*Trial, len(suspects)),
+		left: make([]uint64, len(suspects)), verdicts: make([]*Verdict, len(suspects))}
+	b.run(ctx, stop, func(i int) uint64 { return suspects[i].follows() }, func(i int, n uint64) *rt.Schedule {
+		return h.following(suspects[i], n == 1)
+	})
+	b.run(ctx, stop, func(i int) uint64 {
+		if b.verdicts[i] != nil {
+			return 0
+		}
+		return h.seeds()
+	}, func(i int, n uint64) *rt.Schedule { return h.schedule(suspects[i], h.From+n) })
+	for i := range b.verdicts {
+		if b.verdicts[i] == nil && len(b.trials[i]) > 0 {
+			b.verdicts[i] = judge(suspects[i], b.trials[i])
+			b.verdicts[i].Cut = true
+		}
 	}
+	return slices.DeleteFunc(b.verdicts, func(v *Verdict) bool { return v == nil }), context.Cause(ctx)
+}
+
+// seeds is how many there are.
+func (h *Hunt) seeds() uint64 { return h.To - h.From + 1 }
+
+// follows is how often the suspect's witness is followed.
+func (s *Suspect) follows() uint64 {
+	if s.witness == nil {
+		return 0
+	}
+	return 2
+}
+
+// Executions returns how many executions a suspect takes at most.
+func (h *Hunt) Executions(s *Suspect) uint64 { return s.follows() + h.seeds() }
+
+// book is what has come of a campaign so far.
+type book struct {
+	hunt     *Hunt
+	suspects []*Suspect
+
+	mu       sync.Mutex
+	trials   [][]*Trial
+	left     []uint64 // trials of the round that have not ended
+	verdicts []*Verdict
+}
+
+// job is the number-th execution of a round for a suspect.
+type job struct {
+	suspect int
+	number  uint64
+}
+
+// run makes a round of executions: of each suspect so many, under schedules by number.
+func (b *book) run(ctx context.Context, stop context.CancelCauseFunc, many func(suspect int) uint64, schedule func(suspect int, number uint64) *rt.Schedule) {
+	for i := range b.suspects {
+		b.left[i] = many(i)
+	}
+	wanted := slices.Clone(b.left)
 	jobs := make(chan job)
 	go func() {
 		defer close(jobs)
-		for i := range suspects {
-			for seed := h.From; ; seed++ {
+		for i, n := range wanted {
+			for k := range n {
 				select {
-				case jobs <- job{i, seed}:
+				case jobs <- job{i, k}:
 				case <-ctx.Done():
 					return
-				}
-				if seed >= h.To {
-					break
 				}
 			}
 		}
 	}()
-
-	trials := make([][]*Trial, len(suspects))
-	left := make([]uint64, len(suspects))
-	for i := range left {
-		left[i] = h.To - h.From + 1
-	}
-	verdicts := make([]*Verdict, len(suspects))
-	var mu sync.Mutex
 	var workers sync.WaitGroup
-	for range max(h.Parallel, 1) {
+	for range max(b.hunt.Parallel, 1) {
 		workers.Go(func() {
 			for j := range jobs {
-				t, err := h.try(ctx, suspects[j.suspect], j.seed)
+				t, err := b.hunt.try(ctx, b.suspects[j.suspect], schedule(j.suspect, j.number))
 				if err != nil {
 					stop(err)
 					continue
 				}
-				mu.Lock()
-				trials[j.suspect] = append(trials[j.suspect], t)
-				if h.Tried != nil {
-					h.Tried(suspects[j.suspect], t)
-				}
-				if left[j.suspect]--; left[j.suspect] == 0 {
-					v := judge(suspects[j.suspect], trials[j.suspect])
-					verdicts[j.suspect], trials[j.suspect] = v, nil
-					if h.Done != nil {
-						h.Done(v)
-					}
-				}
-				mu.Unlock()
+				t.number = j.number
+				b.enter(j.suspect, t)
 			}
 		})
 	}
 	workers.Wait()
-	for i := range verdicts {
-		if verdicts[i] == nil && len(trials[i]) > 0 {
-			verdicts[i] = judge(suspects[i], trials[i])
-		}
+}
+
+// enter takes down a trial. The verdict stands when the round is through, but for one in
+// which a witness was followed and did not lead to a failure.
+func (b *book) enter(i int, t *Trial) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	s, h := b.suspects[i], b.hunt
+	b.trials[i] = append(b.trials[i], t)
+	if h.Tried != nil {
+		h.Tried(s, t)
 	}
-	return slices.DeleteFunc(verdicts, func(v *Verdict) bool { return v == nil }), context.Cause(ctx)
+	if b.left[i]--; b.left[i] > 0 {
+		return
+	}
+	v := judge(s, b.trials[i])
+	if uint64(len(b.trials[i])) == s.follows() && !v.failed() {
+		return
+	}
+	b.verdicts[i], b.trials[i] = v, nil
+	if h.Done != nil {
+		h.Done(v)
+	}
+}
+
+// following is the schedule of an execution that follows a suspect's witness.
+func (h *Hunt) following(s *Suspect, reverse bool) *rt.Schedule {
+	return &rt.Schedule{
+		Pick:    pick.Config{Strategy: pick.Follow, Seed: s.witness.seed, Order: s.witness.turns(reverse)},
+		Targets: s.Targets, Procs: h.Procs, MaxVirtual: h.Virtual,
+	}
+}
+
+// tests are those that a suspect is tried in: those in which it was seen, or where a
+// witness is followed, which begins with the first, all.
+func (s *Suspect) tests(schedule *rt.Schedule) string {
+	if schedule.Pick.Strategy == pick.Follow {
+		return ""
+	}
+	return s.Tests
 }
 
 // schedule is that of a directed execution.
@@ -110,14 +176,14 @@ func (h *Hunt) schedule(s *Suspect, seed uint64) *rt.Schedule {
 }
 
 // try executes a suspect's program once.
-func (h *Hunt) try(ctx context.Context, s *Suspect, seed uint64) (*Trial, error) {
+func (h *Hunt) try(ctx context.Context, s *Suspect, schedule *rt.Schedule) (*Trial, error) {
 	e, err := s.Program.Execute(ctx, Plan{
-		Schedule: h.schedule(s, seed), Mode: rt.Nothing, Tests: s.Tests, Limit: h.Limit,
+		Schedule: schedule, Mode: rt.Nothing, Tests: s.tests(schedule), Limit: h.Limit,
 	}, h.Sources)
 	if err != nil {
 		return nil, err
 	}
-	t := &Trial{Seed: seed, Execution: e, First: -1}
+	t := &Trial{Seed: schedule.Pick.Seed, Schedule: schedule, Execution: e, First: -1}
 	t.Confirmed, t.First = s.confirmed(e)
 	return t, nil
 }
@@ -157,9 +223,21 @@ func (s *Suspect) happened(e *Execution) report.Finding {
 
 // judge makes a verdict of what was tried.
 func judge(s *Suspect, trials []*Trial) *Verdict {
-	slices.SortFunc(trials, func(a, b *Trial) int { return cmp.Compare(a.Seed, b.Seed) })
+	slices.SortStableFunc(trials, func(a, b *Trial) int {
+		return cmp.Or(order(b.follows())-order(a.follows()), cmp.Compare(a.number, b.number))
+	})
 	v := &Verdict{Suspect: s, Finding: s.Finding}
 	for _, t := range trials {
+		if t.follows() && v.Follow != Followed {
+			switch {
+			case t.Confirmed:
+				v.Follow = Followed
+			case t.Execution.Diverged > 0:
+				v.Follow = Diverged
+			case v.Follow == NotFollowed:
+				v.Follow = Missed
+			}
+		}
 		if v.Confirmed == 0 && t.Confirmed {
 			v.Finding = s.happened(t.Execution)
 		}

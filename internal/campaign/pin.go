@@ -17,6 +17,7 @@ import (
 type Proof struct {
 	Ending   *Ending
 	Schedule *rt.Schedule // under which it happened
+	Tests    string       // that run, as those of a Suspect
 	// Execution is the recorded one under Schedule.
 	Execution *Execution
 	Steps     []report.Step // the part of it that matters, to be read
@@ -38,15 +39,19 @@ func (h *Hunt) Pin(ctx context.Context, v *Verdict, attempts int) (*Proof, error
 		return nil, fmt.Errorf("%s was not confirmed", v.Finding.Fingerprint)
 	}
 	ending := &v.Endings[0]
-	proof := &Proof{Ending: ending, Schedule: h.schedule(v.Suspect, ending.Trial.Seed)}
-	proof.Schedule.Log = true
+	schedule := *h.schedule(v.Suspect, ending.Trial.Seed)
+	if of := ending.Trial.Schedule; of != nil {
+		schedule = *of
+	}
+	schedule.Log = true
+	proof := &Proof{Ending: ending, Schedule: &schedule, Tests: v.Suspect.tests(&schedule)}
 	again, steps, err := h.record(ctx, v.Suspect, proof.Schedule)
 	if err != nil {
 		return nil, err
 	}
 	proof.Execution, proof.Steps, proof.Finding = again, steps, v.Suspect.happened(again)
 	proof.Replayed = again.Hash == ending.Trial.Execution.Hash && v.Suspect.repeats(ending, again)
-	if !proof.Replayed || attempts == 0 {
+	if !proof.Replayed || attempts == 0 || schedule.Pick.Strategy == pick.Follow { // it stops where no choice can be
 		return proof, nil
 	}
 	seed := ending.Trial.Seed
@@ -80,13 +85,13 @@ func (h *Hunt) Pin(ctx context.Context, v *Verdict, attempts int) (*Proof, error
 	if err != nil {
 		return proof, fmt.Errorf("shrink the schedule of %s: %w", v.Finding.Fingerprint, err)
 	}
-	schedule := replaying(shrunk.Choices)
-	last, steps, err := h.record(ctx, v.Suspect, schedule)
+	small := replaying(shrunk.Choices)
+	last, steps, err := h.record(ctx, v.Suspect, small)
 	if err == nil && last.Diverged > 0 && last.Lost == 0 {
 		// Without what was left out some choices cannot be made any more. Those that were
 		// made give the same execution.
-		schedule = replaying(last.Choices)
-		last, steps, err = h.record(ctx, v.Suspect, schedule)
+		small = replaying(last.Choices)
+		last, steps, err = h.record(ctx, v.Suspect, small)
 	}
 	if err != nil {
 		return proof, err
@@ -94,7 +99,7 @@ func (h *Hunt) Pin(ctx context.Context, v *Verdict, attempts int) (*Proof, error
 	if !v.Suspect.repeats(ending, last) {
 		return proof, nil
 	}
-	proof.Schedule, proof.Execution, proof.Steps, proof.Finding = schedule, last, steps, v.Suspect.happened(last)
+	proof.Schedule, proof.Execution, proof.Steps, proof.Finding = small, last, steps, v.Suspect.happened(last)
 	proof.Shrunk, proof.Minimal, proof.Attempts = true, shrunk.Minimal, tried+shrunk.Attempts
 	return proof, nil
 }
@@ -133,7 +138,7 @@ func (s *Suspect) repeats(ending *Ending, e *Execution) bool {
 func (h *Hunt) record(ctx context.Context, s *Suspect, schedule *rt.Schedule) (*Execution, []report.Step, error) {
 	var story *story
 	e, err := s.Program.Execute(ctx, Plan{
-		Schedule: schedule, Mode: rt.Everything, Tests: s.Tests, Limit: h.Limit,
+		Schedule: schedule, Mode: rt.Everything, Tests: s.tests(schedule), Limit: h.Limit,
 		Detect: func(symbols *heisen.Symbols) ([]heisen.Detector, error) {
 			story = newStory(symbols, h.Sources.std, schedule.Targets)
 			return []heisen.Detector{story}, nil

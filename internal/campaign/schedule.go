@@ -16,6 +16,7 @@ import (
 var strategyNames = map[pick.Strategy]string{
 	pick.RandomWalk: "random-walk", pick.PCT: "pct", pick.RaceDirected: "race-directed",
 	pick.DeadlockDirected: "deadlock-directed", pick.SectionDirected: "section-directed", pick.Replay: "replay",
+	pick.Follow: "follow",
 }
 
 // strategyText is a strategy as it stands in a schedule: its name and what it takes to
@@ -80,7 +81,7 @@ func (o *Origin) Schedule(p *Program, tests string, s *rt.Schedule, e *Execution
 	out := &racefuzz.Schedule{
 		Go: o.Version, Platform: o.Platform,
 		Command: o.Verb, Program: p.Package, Args: p.Args, Tags: o.Tags, Packages: o.Patterns, Procs: s.Procs,
-		Strategy: strategyText(&s.Pick), Seed: s.Pick.Seed, Choices: s.Pick.Choices,
+		Strategy: strategyText(&s.Pick), Seed: s.Pick.Seed, Choices: s.Pick.Choices, Turns: s.Pick.Order,
 		Outcome: string(e.Outcome.Class), Message: e.Outcome.Message,
 		Steps: e.Steps, Hash: e.Hash,
 	}
@@ -114,7 +115,7 @@ func Restore(s *racefuzz.Schedule, folder string) (Source, *rt.Schedule, error) 
 	if err != nil {
 		return source, nil, err
 	}
-	config.Seed, config.Choices = s.Seed, s.Choices
+	config.Seed, config.Choices, config.Order = s.Seed, s.Choices, s.Turns
 	out := &rt.Schedule{Pick: config, Procs: s.Procs}
 	for _, t := range s.Targets {
 		at := strings.LastIndexByte(t.Place, ':')

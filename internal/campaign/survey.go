@@ -17,6 +17,7 @@ import (
 	"github.com/heisen-go/heisen/internal/rt"
 	"github.com/heisen-go/heisen/lockset"
 	"github.com/heisen-go/heisen/mcm"
+	"github.com/heisen-go/heisen/racefuzz"
 )
 
 // Sources resolves findings of several executions at the same time.
@@ -54,8 +55,11 @@ type Survey struct {
 	Deadlocks bool
 	Sections  []atomrace.Section // with absolute names of files
 	// Predict has suspects that follow from what was seen (package mcm) tried first,
-	// those that only it finds included.
+	// those that only it finds included, and their witnesses followed.
 	Predict bool
+	// Known is suspected before the program is looked at: findings in its package. Those
+	// that are predicted again get the witness.
+	Known []report.Finding
 	// Walks is how many random walks follow the execution with the default choices, in
 	// which one goroutine may do all the work that there is for several.
 	Walks uint64
@@ -71,27 +75,43 @@ type Survey struct {
 // in passed, with the reason.
 func (s *Survey) Run(ctx context.Context, p *Program) (suspects []*Suspect, passed []string, looks []*Trial, err error) {
 	known, told := map[string]*Suspect{}, map[string]bool{}
+	// suspect returns a new suspect, or the one that there is.
+	suspect := func(f *report.Finding) (same *Suspect) {
+		suspect, err := suspectOf(p, f)
+		if err != nil {
+			if !told[f.Fingerprint] {
+				told[f.Fingerprint] = true
+				passed = append(passed, fmt.Sprintf("passed over: %s (%s): %v", f.Message, f.Fingerprint, err))
+			}
+			return nil
+		}
+		s.setAbove(suspect)
+		if same = known[suspect.key()]; same == nil {
+			known[suspect.key()] = suspect
+			suspects = append(suspects, suspect)
+			return suspect
+		}
+		if suspect.Predicted && !same.Predicted {
+			*same = *suspect // it says more
+		}
+		return same
+	}
+	for i := range s.Known {
+		if f := &s.Known[i]; f.Package == "" || f.Package == p.Package {
+			suspect(f)
+		}
+	}
 	for seed := range s.Walks + 1 {
 		config := pick.Config{Strategy: pick.Replay}
 		if seed > 0 {
 			config = pick.Config{Strategy: Walk, Seed: seed}
 		}
-		e, err := s.look(ctx, p, config, func(f report.Finding) {
-			suspect, err := suspectOf(p, &f)
-			if err != nil {
-				if !told[f.Fingerprint] {
-					told[f.Fingerprint] = true
-					passed = append(passed, fmt.Sprintf("passed over: %s (%s): %v", f.Message, f.Fingerprint, err))
-				}
-				return
+		var predicted []*witness
+		e, starts, err := s.look(ctx, p, config, func(f report.Finding, w *witness) {
+			if same := suspect(&f); same != nil && same.witness == nil && w != nil {
+				same.witness = w
+				predicted = append(predicted, w)
 			}
-			s.setAbove(suspect)
-			if same := known[suspect.key()]; same != nil {
-				same.Predicted = same.Predicted || suspect.Predicted
-				return
-			}
-			known[suspect.key()] = suspect
-			suspects = append(suspects, suspect)
 		})
 		if errors.Is(err, lockset.ErrForgotten) { // there may be more suspects
 			passed, err = append(passed, "suspects may be missing: "+err.Error()), nil
@@ -99,26 +119,46 @@ func (s *Survey) Run(ctx context.Context, p *Program) (suspects []*Suspect, pass
 		if err != nil {
 			return suspects, passed, looks, err
 		}
+		for _, w := range predicted {
+			w.starts = starts
+		}
 		looks = append(looks, &Trial{Seed: seed, Execution: e, First: -1})
 	}
 	slices.SortStableFunc(suspects, func(a, b *Suspect) int { return order(b.Predicted) - order(a.Predicted) })
 	return suspects, passed, looks, nil
 }
 
-// look executes a program once.
-func (s *Survey) look(ctx context.Context, p *Program, config pick.Config, found func(report.Finding)) (*Execution, error) {
+// look executes a program once. It tells found of what it finds, with the witness if that
+// can be followed, and returns which goroutines started which, if there may be witnesses.
+func (s *Survey) look(ctx context.Context, p *Program, config pick.Config, found func(report.Finding, *witness)) (*Execution, []racefuzz.Start, error) {
+	var way *course
 	mode := rt.Unrepeated
 	if len(s.Sections) > 0 || s.Predict { // a repeated access may be the end of a section
 		mode = rt.Everything
 	}
-	return p.Execute(ctx, Plan{
-		Schedule: &rt.Schedule{Pick: config, Procs: s.Procs, MaxVirtual: s.Virtual},
+	e, err := p.Execute(ctx, Plan{
+		Schedule: &rt.Schedule{Pick: config, Procs: s.Procs, MaxVirtual: s.Virtual, Place: s.Predict},
 		Mode:     mode, Limit: s.Limit,
 		Detect: func(symbols *heisen.Symbols) ([]heisen.Detector, error) {
-			sink := func(f heisen.Finding) { found(s.Sources.resolve(f, symbols)) }
-			return s.detectors(symbols, report.NewCollector(symbols, func(i report.Item) { sink(i.Finding) }).Add)
+			sink := func(f heisen.Finding) {
+				var w *witness
+				if f.Detector == predictor && f.Kind != heisen.Atomicity {
+					w = way.witnessOf(&f, config.Seed)
+				}
+				found(s.Sources.resolve(f, symbols), w)
+			}
+			all, err := s.detectors(symbols, report.NewCollector(symbols, func(i report.Item) { sink(i.Finding) }).Add)
+			if s.Predict {
+				way = &course{}
+				all = append([]heisen.Detector{way}, all...) // before who asks it
+			}
+			return all, err
 		},
 	}, s.Sources)
+	if way == nil {
+		return e, nil, err
+	}
+	return e, way.starts, err
 }
 
 // setAbove says of the entry of a section in which call the section lives.

@@ -27,6 +27,7 @@ type Suspect struct {
 	Length   uint64 // how many steps an execution has, for PCT
 	// Predicted says that it follows from what was seen that it can happen.
 	Predicted bool
+	witness   *witness // of the prediction, if it can be followed
 }
 
 // Strategies that need no suspicion in particular.

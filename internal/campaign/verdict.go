@@ -3,18 +3,26 @@ package campaign
 import (
 	"slices"
 
+	"github.com/heisen-go/heisen/internal/pick"
 	"github.com/heisen-go/heisen/internal/report"
+	"github.com/heisen-go/heisen/internal/rt"
 )
 
 // Trial is one execution that was to bring a suspect about.
 type Trial struct {
-	Seed      uint64
+	Seed     uint64
+	Schedule *rt.Schedule // nil if it was none of a suspect
+
 	Execution *Execution
 	Confirmed bool
 	// First is the index in the finding's accesses of the one that was made first, of
 	// a confirmed race; of others -1.
-	First int
+	First  int
+	number uint64 // among the trials of the suspect that follow a witness, or those that do not
 }
+
+// follows reports whether a witness was followed.
+func (t *Trial) follows() bool { return t.Schedule != nil && t.Schedule.Pick.Strategy == pick.Follow }
 
 // Verdict is what became of a suspect.
 type Verdict struct {
@@ -25,7 +33,24 @@ type Verdict struct {
 	Tried     int // executions
 	Confirmed int // of them, those in which it happened
 	Endings   []Ending
+	// Follow is what came of following the schedule that was predicted.
+	Follow Following
+	// Cut says that the campaign ended before all was tried that was to be.
+	Cut bool
 }
+
+// Following is what came of following a predicted schedule.
+type Following string
+
+const (
+	NotFollowed Following = ""         // there is none, or it was not tried
+	Followed    Following = "followed" // it led to what it was to show
+	// Diverged is that the program did not go the way that was predicted: it has seen other
+	// values, the time or something from outside.
+	Diverged Following = "diverged"
+	// Missed is that it did, and what was predicted did not happen.
+	Missed Following = "missed"
+)
 
 // Ending is an outcome, and which executions had it.
 type Ending struct {
@@ -33,7 +58,12 @@ type Ending struct {
 	First     int // which access was made first; -1 if that is not known, or it was not confirmed
 	Confirmed bool
 	Count     int
-	Trial     *Trial // one of them, that with the lowest seed
+	Trial     *Trial // the first of them
+}
+
+// failed reports whether an execution in which the suspect happened did not pass.
+func (v *Verdict) failed() bool {
+	return slices.ContainsFunc(v.Endings, func(e Ending) bool { return e.Confirmed && e.Outcome.Class != Passed })
 }
 
 // harm orders outcomes by how bad they are.
@@ -51,9 +81,6 @@ func (v *Verdict) add(t *Trial) {
 		e := &v.Endings[i]
 		if e.Confirmed == t.Confirmed && e.First == t.First && e.Outcome.Same(t.Execution.Outcome) {
 			e.Count++
-			if t.Seed < e.Trial.Seed {
-				e.Trial = t
-			}
 			return
 		}
 	}
@@ -66,7 +93,16 @@ func (v *Verdict) add(t *Trial) {
 func (v *Verdict) Report(usual Outcome) report.Finding {
 	f := v.Finding
 	f.Count = uint64(max(v.Confirmed, 1))
-	t := &report.Trials{Suspect: v.Suspect.Finding.Fingerprint, Strategy: strategyNames[v.Suspect.Strategy], Executions: v.Tried, Confirmed: v.Confirmed}
+	strategy := strategyNames[v.Suspect.Strategy]
+	switch {
+	case v.Follow == NotFollowed:
+	case uint64(v.Tried) == v.Suspect.follows():
+		strategy = strategyNames[pick.Follow]
+	default:
+		strategy = strategyNames[pick.Follow] + ", " + strategy
+	}
+	t := &report.Trials{Suspect: v.Suspect.Finding.Fingerprint, Strategy: strategy, Executions: v.Tried,
+		Confirmed: v.Confirmed, Follow: string(v.Follow)}
 	for i := range v.Endings {
 		e := &v.Endings[i]
 		ending := report.Ending{

@@ -36,7 +36,7 @@ var detectors = []struct {
 		func(sink heisen.Sink) heisen.Detector { return lockset.NewHybrid(sink) }, nil},
 	{"lockorder", "potential deadlocks: cycles of the lock-order graph that no gate lock, fork, join or message excludes; claims no deadlock", RecorderFiltered, treeFilter,
 		func(sink heisen.Sink) heisen.Detector { return lockset.NewLockOrder(sink) }, nil},
-	{mcmName, "races, deadlocks and torn transactions that another order of the same events shows, each with a schedule; within a window of events", Unfiltered, nil,
+	{mcmName, "races, deadlocks, torn transactions and sections that another order of the same events shows, each with a schedule; within a window of events", Unfiltered, nil,
 		nil, nil}, // see maximal; it always knows of hidden calls, and a witness has all events
 	{atomraceName, "only true races, as accesses that overlap, and atomic sections that others came into; finds more with noise", Unfiltered, nil,
 		nil, nil}, // see newAtomRace; a filter in front of it would take accesses from sections
@@ -86,7 +86,7 @@ type detection struct {
 	races  bool    // and for what fasttrack finds
 	hidden bool    // there are hidden calls in the streams
 
-	sections []atomrace.Section // for traces; their files are absolute
+	sections []atomrace.Section // for traces, and for mcm; their files are absolute
 	maximal  *maximal
 }
 
@@ -144,7 +144,7 @@ func (d *detection) build(symbols *heisen.Symbols, sink heisen.Sink) (built []he
 		case known.live:
 			detector, wrong = newAtomRace(symbols, d.sections, named)
 		case known.Name == mcmName:
-			detector, wrong = d.maximal.build(symbols, named)
+			detector, wrong = d.maximal.build(symbols, d.sections, named)
 		case d.hidden && known.hidden != nil:
 			detector = known.hidden(named, vclock.BarrierPairs(symbols))
 		default:

@@ -3,7 +3,7 @@ package cli
 import (
 	"fmt"
 	"io"
-
+	"maps"
 	"sync"
 
 	"github.com/heisen-go/heisen"
@@ -136,6 +136,23 @@ func (f *findings) count() int {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return len(f.order)
+}
+
+// all returns the findings that are reported, and those that are not, by fingerprint.
+func (f *findings) all() (reported []report.Finding, hidden map[string]*report.Suppression) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for _, known := range f.order {
+		reported = append(reported, known.Finding)
+	}
+	return reported, f.hidden
+}
+
+// hide counts findings that are not reported.
+func (f *findings) hide(hidden map[string]*report.Suppression) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	maps.Copy(f.hidden, hidden)
 }
 
 // writeAll hands all findings that are reported, with their final counts, to write.

@@ -47,7 +47,9 @@ type fuzzing struct {
 	// confirmed explains.
 	unexplained []*campaign.Verdict
 	explained   map[*campaign.Program][]campaign.Outcome
-	failures    int // of the former, those that were reported
+	failures    int             // of the former, those that were reported
+	predicted   int             // suspects that were predicted and not confirmed
+	told        map[string]bool // fingerprints of suspects that were reported
 
 	mu sync.Mutex // guards the rest
 
@@ -59,21 +61,21 @@ type fuzzing struct {
 // fuzz is heisen fuzz.
 func (inv *invocation) fuzz() (int, error) {
 	inv.buildFlags()
-	f := &fuzzing{invocation: inv, overlaps: &overlaps{}, known: inv.knownFlags()}
+	f := inv.newFuzzing(inv.knownFlags())
 	fs := inv.flags
 	fs.StringVar(&f.seeds, "seeds", "1:10", "run each suspect with the seeds `a:b`")
 	fs.StringVar(&f.shard, "shard", "1/1", "only the `i/n`-th part of the suspects; the parts are the same everywhere")
-	fs.StringVar(&f.strategy, "strategy", "directed", "who goes on: directed (at suspects), or without suspects walk (anybody) or pct (priorities)")
-	fs.Uint64Var(&f.walks, "walks", 2, "look for suspects in `n` executions with random choices, too")
-	fs.IntVar(&f.depth, "depth", 3, "pct: how many orders a bug depends on")
-	fs.IntVar(&f.parallel, "j", runtime.NumCPU(), "how many executions at a time")
-	fs.IntVar(&f.procs, "procs", 4, "what programs are told that GOMAXPROCS is")
-	fs.DurationVar(&f.limit, "limit", time.Minute, "stop an execution after this time")
-	fs.DurationVar(&f.virtual, "virtual", 10*time.Minute, "stop it after this time by its own clock, which jumps to the next timer when nothing else can go on")
+	fs.StringVar(&f.strategy, "strategy", f.strategy, "who goes on: directed (at suspects), or without suspects walk (anybody) or pct (priorities)")
+	fs.Uint64Var(&f.walks, "walks", f.walks, "look for suspects in `n` executions with random choices, too")
+	fs.IntVar(&f.depth, "depth", f.depth, "pct: how many orders a bug depends on")
+	fs.IntVar(&f.parallel, "j", f.parallel, "how many executions at a time")
+	fs.IntVar(&f.procs, "procs", f.procs, "what programs are told that GOMAXPROCS is")
+	fs.DurationVar(&f.limit, "limit", f.limit, "stop an execution after this time")
+	fs.DurationVar(&f.virtual, "virtual", f.virtual, "stop it after this time by its own clock, which jumps to the next timer when nothing else can go on")
 	fs.Uint64Var(&f.patience, "patience", 0, "for how many steps a goroutine is kept back for another to come (default 131072)")
-	fs.DurationVar(&f.wait, "wait", 100*time.Millisecond, "for how long by the program's own clock it is kept back while all others only wait for time to pass")
-	fs.IntVar(&f.minimise, "minimise", 60, "shrink the schedule of what is confirmed in at most `n` executions")
-	fs.StringVar(&f.folder, "o", "heisen-fuzz", "write schedules to `folder`")
+	fs.DurationVar(&f.wait, "wait", f.wait, "for how long by the program's own clock it is kept back while all others only wait for time to pass")
+	fs.IntVar(&f.minimise, "minimise", f.minimise, "shrink the schedule of what is confirmed in at most `n` executions")
+	fs.StringVar(&f.folder, "o", f.folder, "write schedules to `folder`")
 	fs.BoolVar(&f.json, "json", false, "print suspects as JSON, one a line, on standard output, those that were not confirmed too")
 	fs.BoolVar(&f.verbose, "v", false, "report suspects that were not confirmed, too")
 	fs.BoolVar(&f.predict, "predict", false, "try first what mcm predicts from what was seen, and suspect what only it finds")
@@ -120,11 +122,25 @@ func (inv *invocation) fuzz() (int, error) {
 	switch {
 	case err != nil:
 		return Failed, err
-	case f.confirmed+f.failures > 0 && f.found.count() > 0:
+	case f.confirmed+f.failures+f.predicted > 0 && f.found.count() > 0:
 		return Findings, nil
 	}
 	return Clean, nil
 }
+
+// newFuzzing returns one with the defaults of the flags.
+func (inv *invocation) newFuzzing(known *known) *fuzzing {
+	return &fuzzing{
+		invocation: inv, overlaps: &overlaps{}, known: known, strategy: "directed",
+		parallel: runtime.NumCPU(), procs: 4, limit: time.Minute, virtual: 10 * time.Minute, wait: 100 * time.Millisecond,
+		walks: 2, depth: 3, minimise: 60, folder: schedules, from: 1, to: 10, part: 1, parts: 1,
+		usual: map[*campaign.Program]campaign.Outcome{}, explained: map[*campaign.Program][]campaign.Outcome{},
+		told: map[string]bool{},
+	}
+}
+
+// schedules is the folder that they are written to unless another is named.
+const schedules = "heisen-fuzz"
 
 // check reads the flags that have a form of their own.
 func (f *fuzzing) check() error {
@@ -178,9 +194,6 @@ func shardOf(s string) (part, parts int, err error) {
 // run builds the programs, looks for suspects in them and brings those about.
 func (f *fuzzing) run(ctx context.Context) error {
 	f.origin.Source = campaign.Source{Verb: "test", Packages: f.args, Patterns: f.pkgs, Args: f.rest}
-	if f.tags != "" {
-		f.origin.Tags = strings.Split(f.tags, ",")
-	}
 	if len(f.args) > 0 && (f.args[0] == "test" || f.args[0] == "run") {
 		f.origin.Verb, f.origin.Packages = f.args[0], f.args[1:]
 	}
@@ -199,18 +212,22 @@ func (f *fuzzing) run(ctx context.Context) error {
 		return err
 	}
 	defer remove()
-	f.usual, f.explained = map[*campaign.Program]campaign.Outcome{}, map[*campaign.Program][]campaign.Outcome{}
-	f.hunt = &campaign.Hunt{
-		From: f.from, To: f.to, Parallel: f.parallel, Limit: f.limit, Virtual: f.virtual,
-		Procs: f.procs, Patience: f.patience, Wait: f.wait, Sources: f.resolver,
-		Depth: uint64(f.depth),
-	}
+	f.newHunt()
 	var suspects []*campaign.Suspect
 	failed := f.survey(ctx, programs, &suspects)
 	suspects = part(suspects, f.part, f.parts)
 	err = errors.Join(failed, f.bring(ctx, suspects))
 	f.leftOver(ctx)
 	return err
+}
+
+// newHunt prepares to bring suspects about.
+func (f *fuzzing) newHunt() {
+	f.hunt = &campaign.Hunt{
+		From: f.from, To: f.to, Parallel: f.parallel, Limit: f.limit, Virtual: f.virtual,
+		Procs: f.procs, Patience: f.patience, Wait: f.wait, Sources: f.resolver,
+		Depth: uint64(f.depth),
+	}
 }
 
 // build builds the programs into a folder, which remove removes.
@@ -224,6 +241,9 @@ func (f *fuzzing) build(ctx context.Context) (programs []*campaign.Program, remo
 			p.Close()
 		}
 		os.RemoveAll(dir)
+	}
+	if f.tags != "" {
+		f.origin.Tags = strings.Split(f.tags, ",")
 	}
 	done := f.progress("building", time.Second)
 	programs, with, err := f.origin.Build(ctx, dir)
@@ -254,6 +274,24 @@ func (f *fuzzing) survey(ctx context.Context, programs []*campaign.Program, susp
 		survey.Races, survey.Deadlocks, survey.Sections, survey.Predict = false, false, nil, false
 		survey.Walks = 0
 	}
+	return f.look(ctx, survey, programs, func(p *campaign.Program, found []*campaign.Suspect, looks []*campaign.Trial) {
+		switch f.strategy {
+		case "walk":
+			found = []*campaign.Suspect{campaign.Anything(p, campaign.Walk)}
+		case "pct":
+			s := campaign.Anything(p, campaign.Priorities)
+			s.Length = looks[0].Execution.Steps
+			found = []*campaign.Suspect{s}
+		}
+		*suspects = append(*suspects, found...)
+		if f.part == 1 {
+			f.unexplained = append(f.unexplained, campaign.Failed(p, looks)...)
+		}
+	})
+}
+
+// look looks at programs, and tells of what was suspected in each, and of the executions.
+func (f *fuzzing) look(ctx context.Context, survey *campaign.Survey, programs []*campaign.Program, told func(*campaign.Program, []*campaign.Suspect, []*campaign.Trial)) error {
 	var looked atomic.Int32
 	done := f.progressOf("looking for suspects", func() string {
 		return fmt.Sprintf("looking for suspects in %d of %d programs", looked.Load()+1, len(programs))
@@ -265,23 +303,11 @@ func (f *fuzzing) survey(ctx context.Context, programs []*campaign.Program, susp
 			return fmt.Errorf("%s: %w", p.Package, err)
 		}
 		looked.Add(1)
-		usual := looks[0].Execution
-		f.usual[p] = usual.Outcome
+		f.usual[p] = looks[0].Execution.Outcome
 		for _, why := range passed {
 			fmt.Fprintf(f.Err, "%s: %s\n", f.tool.Name, why)
 		}
-		switch f.strategy {
-		case "walk":
-			found = []*campaign.Suspect{campaign.Anything(p, campaign.Walk)}
-		case "pct":
-			s := campaign.Anything(p, campaign.Priorities)
-			s.Length = usual.Steps
-			found = []*campaign.Suspect{s}
-		}
-		*suspects = append(*suspects, found...)
-		if f.part == 1 {
-			f.unexplained = append(f.unexplained, campaign.Failed(p, looks)...)
-		}
+		told(p, found, looks)
 	}
 	return nil
 }
@@ -300,7 +326,9 @@ func part(all []*campaign.Suspect, i, n int) (mine []*campaign.Suspect) {
 func (f *fuzzing) bring(ctx context.Context, suspects []*campaign.Suspect) error {
 	f.mu.Lock()
 	f.suspects += len(suspects)
-	f.executions = len(suspects) * int(f.to-f.from+1)
+	for _, s := range suspects {
+		f.executions += int(f.hunt.Executions(s))
+	}
 	f.started = time.Now()
 	f.mu.Unlock()
 	done := f.progressOf("trying suspects", f.state, time.Second)
@@ -322,8 +350,8 @@ func (f *fuzzing) bring(ctx context.Context, suspects []*campaign.Suspect) error
 	verdicts, err := f.hunt.Run(ctx, suspects)
 	close(ready)
 	<-told
-	for _, v := range verdicts { // of suspects that were not tried to the end
-		if v.Tried < int(f.to-f.from+1) {
+	for _, v := range verdicts {
+		if v.Cut {
 			f.verdict(ctx, v)
 		}
 	}
@@ -346,6 +374,7 @@ func (f *fuzzing) state() string {
 func (f *fuzzing) verdict(ctx context.Context, v *campaign.Verdict) {
 	f.mu.Lock()
 	f.judged++
+	f.executions -= int(f.hunt.Executions(v.Suspect)) - v.Tried
 	f.mu.Unlock()
 	usual := f.usual[v.Suspect.Program]
 	f.unexplained = append(f.unexplained, v.Failures(usual)...)
@@ -367,8 +396,12 @@ func (f *fuzzing) verdict(ctx context.Context, v *campaign.Verdict) {
 		}
 		f.mu.Unlock()
 	}
-	if v.Confirmed > 0 || f.json || f.verbose {
+	if v.Confirmed == 0 && v.Suspect.Predicted { // it can happen all the same
+		f.predicted++
+	}
+	if v.Confirmed > 0 || v.Suspect.Predicted || f.json || f.verbose {
 		f.found.add(finding)
+		f.told[v.Suspect.Finding.Fingerprint] = true
 	}
 }
 
@@ -403,7 +436,7 @@ func (f *fuzzing) pin(ctx context.Context, v *campaign.Verdict, finding *report.
 	campaign.Stand(finding, proof.Execution.Blocked)
 	t := finding.Trials
 	t.Replayed, t.Choices = proof.Replayed, len(proof.Execution.Choices)
-	text, err := f.origin.Schedule(v.Suspect.Program, v.Suspect.Tests, proof.Schedule, proof.Execution).MarshalText()
+	text, err := f.origin.Schedule(v.Suspect.Program, proof.Tests, proof.Schedule, proof.Execution).MarshalText()
 	if err == nil {
 		err = os.MkdirAll(f.folder, 0o777)
 	}

@@ -160,6 +160,10 @@ func (inv *invocation) hidePackages(ctx context.Context, b *build.Builder) error
 		inv.directives[r.Variable] = r.At
 		inv.hidden.Variables = append(inv.hidden.Variables, r.Variable)
 	}
+	for _, c := range hiding.Constants {
+		inv.directives[c.Variable] = c.At
+		inv.hidden.Constants = append(inv.hidden.Constants, c.Variable)
+	}
 	return nil
 }
 
@@ -184,6 +188,6 @@ func (inv *invocation) buildFlags() {
 	inv.flags.StringVar(&inv.tags, "tags", "", "comma-separated `list` of build tags")
 	inv.flags.Var(&inv.pkgs, "pkgs", "record accesses in packages that match one of the `patterns`; \"all\" is\neverything with the standard library (default: the main module)")
 	inv.flags.Var(&inv.hide, "hide", "record nothing of packages that match one of the `patterns` but the calls of\ntheir functions by others, and the objects that those may touch")
-	inv.flags.BoolVar(&inv.once, "hide.once", false, "look but once for what an object leads to, until instrumented code writes a\npointer there: quicker, and right unless what other code puts there is\nsynchronised on")
+	inv.flags.BoolVar(&inv.once, "hide.once", false, "look but once for what an object points to, and after the program has written a\npointer there: cheaper, and right unless what only other code puts there is\nsynchronised on")
 	inv.flags.IntVar(&inv.limit, "hide.limit", rt.DefaultReach, "hidden calls that may touch more than so `many` objects count as touching all")
 }

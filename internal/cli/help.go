@@ -15,6 +15,10 @@ func commands() []command {
 			long: `The tests run under go test with the recorder inside. A race that is found
 fails them, and names the tests whose goroutines made the accesses.
 
+With -predict, what other orders of the same events would show is found too. The
+packages in which there is something run again, one goroutine at a time, and the
+orders that are predicted are followed; heisen replay repeats what comes of it.
+
 With -json among the test flags the output is that of go test -json, and what
 is found stands between its lines, as output of the package; with heisen's -json
 too, each finding is such a line, with the finding in its field Finding.

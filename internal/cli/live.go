@@ -14,12 +14,15 @@ import (
 // events here.
 func (inv *invocation) test() (int, error) {
 	watch := inv.watchFlags()
-	predict := inv.flags.Bool("predict", false, "add mcm to the detectors: what other schedules of the same tests would show")
+	predict := inv.flags.Bool("predict", false, "add mcm to the detectors: what other schedules of the same tests would show;\nraces and deadlocks are brought about under the schedules that it predicts")
+	folder := inv.flags.String("o", schedules, "-predict: write schedules to `folder`")
 	if err := inv.parse(); err != nil {
 		return Misused, err
 	}
 	if *predict {
 		watch.detect.add(mcmName)
+		watch.predictions = newFindings(nil, watch.known)
+		watch.folder = *folder
 	}
 	if err := watch.prepare(inv); err != nil {
 		return Failed, err
@@ -70,6 +73,9 @@ type watch struct {
 	live     *rt.Live
 	events   *testEvents // the output of go test -json, if it is that
 	found    *findings
+
+	predictions *findings // that are to be brought about first; nil if none are
+	folder      string    // for their schedules
 }
 
 func (inv *invocation) watchFlags() *watch {
@@ -111,12 +117,24 @@ func (w *watch) run(inv *invocation, cmd *exec.Cmd) (int, error) {
 	s, err := newSession(inv, mode, w.live, func(_ int, p *rt.Program, stream *rt.Stream) (int32, error) {
 		collector, done := w.found.collect(stream.Symbols(), testedPackage(p))
 		w.overlaps.observe(stream, w.found, func(_ rt.Overlap, f heisen.Finding) { collector.Add(f) })
-		detectors, err := w.detect.build(stream.Symbols(), collector.Add)
+		sink, reported := heisen.Sink(collector.Add), done
+		if w.predictions != nil {
+			predicted, number := w.predictions.collect(stream.Symbols(), testedPackage(p))
+			sink = func(f heisen.Finding) {
+				if f.Detector == mcmName && f.Kind != heisen.Atomicity {
+					predicted.Add(f)
+				} else {
+					collector.Add(f)
+				}
+			}
+			reported = func() int { return done() + number() }
+		}
+		detectors, err := w.detect.build(stream.Symbols(), sink)
 		if err != nil {
 			return Failed, err
 		}
 		_, err = heisen.Run(inv.ctx, stream, detectors...)
-		if done() > 0 {
+		if reported() > 0 {
 			return Findings, err
 		}
 		return Clean, err
@@ -125,6 +143,9 @@ func (w *watch) run(inv *invocation, cmd *exec.Cmd) (int, error) {
 		return Failed, err
 	}
 	status, err := s.run(cmd)
+	if w.predictions != nil {
+		err = errors.Join(err, w.bringAbout(inv))
+	}
 	if w.events != nil {
 		err = errors.Join(err, w.events.Close())
 	}

@@ -3,9 +3,11 @@ package cli
 import (
 	"fmt"
 	"io"
+	"os"
 	"sync"
 
 	"github.com/heisen-go/heisen"
+	"github.com/heisen-go/heisen/atomrace"
 	"github.com/heisen-go/heisen/mcm"
 )
 
@@ -28,13 +30,22 @@ func (inv *invocation) maximalFlags() *maximal {
 	return m
 }
 
-// build returns a detector. Without flags it is the default one.
-func (m *maximal) build(symbols *heisen.Symbols, sink heisen.Sink) (heisen.Detector, error) {
-	if m == nil {
-		return mcm.NewDetector(symbols, sink)
+// build returns a detector, which predicts how others come into sections, too. Without
+// flags it is the default one.
+func (m *maximal) build(symbols *heisen.Symbols, sections []atomrace.Section, sink heisen.Sink) (heisen.Detector, error) {
+	var options []mcm.Option
+	if len(sections) > 0 {
+		here, err := os.Getwd()
+		if err != nil {
+			return nil, err
+		}
+		options = append(options, mcm.Sections(sections, atomrace.LocateIn(symbols, here)))
 	}
-	d, err := mcm.NewDetector(symbols, sink,
-		mcm.Windows(m.window, m.window/2), mcm.Budget(m.budget, 1000*m.budget), mcm.Parallel(m.parallel))
+	if m == nil {
+		return mcm.NewDetector(symbols, sink, options...)
+	}
+	options = append(options, mcm.Windows(m.window, m.window/2), mcm.Budget(m.budget, 1000*m.budget), mcm.Parallel(m.parallel))
+	d, err := mcm.NewDetector(symbols, sink, options...)
 	if err != nil {
 		return nil, err
 	}

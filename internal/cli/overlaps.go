@@ -50,28 +50,38 @@ func (inv *invocation) overlapFlags() *overlaps {
 
 // sectionsFlag defines -sections.
 func (o *overlaps) sectionsFlag(inv *invocation) {
-	inv.flags.StringVar(&o.sections, "sections", "", "atomrace: watch the atomic sections in `file`")
+	inv.flags.StringVar(&o.sections, "sections", "", "atomrace: watch the atomic sections in `file`; mcm: predict what comes into them")
 }
 
 // live returns what programs are to look for, nil if none of the chosen detectors
 // works in them.
 func (o *overlaps) live(inv *invocation, d *detection) (*rt.Live, error) {
-	if !slices.Contains(d.chosen, atomraceName) {
+	watched, predicted := slices.Contains(d.chosen, atomraceName), slices.Contains(d.chosen, mcmName)
+	if !watched {
 		for _, name := range []string{"sections", "noise", "from"} {
-			if f := inv.flags.Lookup(name); f.Value.String() != f.DefValue {
+			f := inv.flags.Lookup(name)
+			switch {
+			case f.Value.String() == f.DefValue || name == "sections" && predicted:
+			case name == "sections":
+				return nil, misuse("-%s is for the detectors %s and %s: -detect %[2]s", name, atomraceName, mcmName)
+			default:
 				return nil, misuse("-%s is for the detector %s: -detect %[2]s", name, atomraceName)
 			}
 		}
-		return nil, nil
 	}
-	l := &rt.Live{Noise: rt.Noise{For: o.wait, Seed: o.seed, Budget: o.budget}}
-	var err error
 	if o.sections != "" {
 		if err := o.readSections(); err != nil {
 			return nil, err
 		}
-		l.Sections = o.read
+		if predicted {
+			d.sections = o.read
+		}
 	}
+	if !watched {
+		return nil, nil
+	}
+	l := &rt.Live{Sections: o.read, Noise: rt.Noise{For: o.wait, Seed: o.seed, Budget: o.budget}}
+	var err error
 	switch {
 	case o.strength < 0 || o.strength > 1000:
 		return nil, misuse("-noise-strength %d is not between 0 and 1000", o.strength)

@@ -126,6 +126,12 @@ func (s *session) program(number int, p *rt.Program) error {
 	if stream.Coarse() {
 		fmt.Fprintf(s.errors, "%s: process %d makes calls in so many ways, or takes so many locks, that some findings lack locks or innermost calls\n", s.name, stream.PID())
 	}
+	switch blur := stream.Blur(); {
+	case blur.Full:
+		fmt.Fprintf(s.errors, "%s: process %d left no memory for more clocks; from then on no races were looked for\n", s.name, stream.PID())
+	case blur.Shared > 0:
+		fmt.Fprintf(s.errors, "%s: process %d had so many goroutines at a time that %d of them shared clocks; races between those may be missed (not so with -filter none)\n", s.name, stream.PID(), blur.Shared)
+	}
 	watched := stream.Watched()
 	if n := watched.Unnoticed; n > 0 {
 		fmt.Fprintf(s.errors, "%s: process %d had so much under way at a time that %d overlaps or sections could not be followed\n", s.name, stream.PID(), n)

@@ -148,10 +148,21 @@ func (t *Table) AccessLocked(th *Thread, c *Cell, head, addr, place uint64, mask
 		head, left = t.accessCrowd(th, head, note, addr, mask, kind, left, races)
 	}
 	head, left = t.accessNotes(th, c, head, addr, note, mask, left, kind, races)
-	if left != 0 {
-		head = t.addToCrowd(head, note, left, kind)
+	if left == 0 {
+		return head
 	}
-	return head
+	if kind != Read && kind != AtomicRead {
+		// Crowds are for readers: they are quick to search if there is nobody else.
+		for i := range uint32(cellNotes) {
+			d := uint32(head>>(headNotes+i*noteBits)) & noteMask
+			if k := d >> noteKind; k == Read || k == AtomicRead {
+				head = t.addToCrowd(head, c.note(i).Load(), d&noteBytes, k)
+				storeRelease(c.note(i), note)
+				return head&^(noteMask<<(headNotes+i*noteBits)) | uint64(left|kind<<noteKind)<<(headNotes+i*noteBits)
+			}
+		}
+	}
+	return t.addToCrowd(head, note, left, kind)
 }
 
 // AccessAgain is AccessLocked for most accesses: they race with nothing, and what is to be

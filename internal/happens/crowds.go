@@ -12,9 +12,10 @@ type extra struct {
 	object    uint32 // one more than the byte; 0 if there is no object
 
 	// The crowd: the number of its first mark, above the logarithm of its size.
-	crowd           atomic.Uint64
-	marks           uint32 // that are not empty
-	writes, changes uint32 // marks of plain writes, and of atomic operations that write
+	crowd atomic.Uint64
+	marks uint32 // that are not empty
+	// How many are of plain reads, of plain writes, and of atomic operations that write.
+	reads, writes, changes uint32
 }
 
 // mark is a note in a crowd, and the bytes that it is about, below its kind; without a byte
@@ -34,6 +35,12 @@ const (
 //go:nosplit
 func slotOf(note uint64) uint64 { return note >> (placeBits + timeBits) }
 
+// home returns where the marks of the slot of a note are in a crowd, or behind that. Slots are
+// dense, so they are spread, or nobody would come to an empty mark soon.
+//
+//go:nosplit
+func home(note uint64) uint64 { return slotOf(note) * 0x9E3779B97F4A7C15 >> 40 }
+
 // NotedInCrowd is Noted of a read, where the note is not in the cell itself.
 //
 //go:nosplit
@@ -48,7 +55,7 @@ func (t *Table) NotedInCrowd(th *Thread, c *Cell, mask uint64) bool {
 		return false
 	}
 	for i := uint64(0); i < size; i++ {
-		m := markAt(first + (slotOf(th.Epoch)+i)&(size-1))
+		m := markAt(first + (home(th.Epoch)+i)&(size-1))
 		n := m.note.Load()
 		if n == 0 {
 			return false
@@ -69,10 +76,18 @@ func (t *Table) accessCrowd(th *Thread, head, note, addr uint64, mask, kind, lef
 	x := extraAt(uint32(head >> headExtra))
 	crowd := x.crowd.Load()
 	first, size := crowd>>crowdShift, uint64(1)<<(crowd&crowdSizes)
-	own := kind == Read && x.writes|x.changes == 0 || kind == AtomicRead && x.writes == 0
+	own := false // only marks of the own slot matter
+	switch kind {
+	case Read:
+		own = x.writes|x.changes == 0
+	case AtomicRead:
+		own = x.writes == 0
+	case AtomicWrite, AtomicUpdate:
+		own = x.reads|x.writes|x.changes == 0
+	}
 	used := false
 	for i := uint64(0); i < size; i++ {
-		m := markAt(first + (slotOf(note)+i)&(size-1))
+		m := markAt(first + (home(note)+i)&(size-1))
 		n, w := m.note.Load(), uint32(m.what.Load())
 		if n == 0 {
 			if own {
@@ -107,6 +122,8 @@ func (t *Table) accessCrowd(th *Thread, head, note, addr uint64, mask, kind, lef
 //go:nosplit
 func (x *extra) count(kind uint32, by int32) {
 	switch {
+	case kind == Read:
+		x.reads += uint32(by)
 	case kind == Write:
 		x.writes += uint32(by)
 	case kind >= AtomicWrite:
@@ -132,7 +149,7 @@ func (t *Table) addToCrowd(head, note uint64, mask, kind uint32) uint64 {
 		if first == 0 {
 			return head
 		}
-		x.marks, x.writes, x.changes = 0, 0, 0
+		x.marks, x.reads, x.writes, x.changes = 0, 0, 0, 0
 		x.crowd.Store(uint64(first)<<crowdShift | firstCrowd)
 		head |= headCrowd
 	}
@@ -151,7 +168,7 @@ func (x *extra) put(note uint64, mask, kind uint32) bool {
 	crowd := x.crowd.Load()
 	first, size := crowd>>crowdShift, uint64(1)<<(crowd&crowdSizes)
 	for i := uint64(0); i < size; i++ {
-		m := markAt(first + (slotOf(note)+i)&(size-1))
+		m := markAt(first + (home(note)+i)&(size-1))
 		n, w := m.note.Load(), m.what.Load()
 		switch {
 		case n == note && w>>noteKind == uint64(kind) && w != 0:
@@ -193,7 +210,7 @@ func (t *Table) growCrowd(x *extra) bool {
 	if fresh == 0 {
 		return false
 	}
-	x.marks, x.writes, x.changes = 0, 0, 0
+	x.marks, x.reads, x.writes, x.changes = 0, 0, 0, 0
 	x.crowd.Store(uint64(fresh)<<crowdShift | uint64(larger))
 	for i := range size {
 		m := markAt(first + i)

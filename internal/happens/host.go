@@ -20,9 +20,9 @@ type arenas struct {
 
 var memory *arenas
 
-// reserve gives the next table its memory.
-func reserve() error {
-	release()
+// Reserve gives the next table its memory.
+func Reserve() error {
+	GiveBack()
 	m, err := syscall.Mmap(-1, 0, int(unsafe.Sizeof(arenas{})), syscall.PROT_READ|syscall.PROT_WRITE,
 		syscall.MAP_ANON|syscall.MAP_PRIVATE|syscall.MAP_NORESERVE)
 	if err == nil {
@@ -31,8 +31,8 @@ func reserve() error {
 	return err
 }
 
-// release gives the memory back that reserve got.
-func release() {
+// GiveBack gives the memory back that Reserve got.
+func GiveBack() {
 	if memory != nil {
 		syscall.Munmap(unsafe.Slice((*byte)(unsafe.Pointer(memory)), unsafe.Sizeof(arenas{})))
 		memory = nil

@@ -7,9 +7,9 @@ type Choice struct {
 	ID   uint32
 }
 
-// Turn is how often in a row a task is the default choice while others could go on.
+// MaxTurn is how often in a row a task is the default choice while others could go on.
 // What waits for them by taking and giving back a lock over and over ends by that.
-const Turn = 1000
+const MaxTurn = 1000
 
 // byDefault returns the index of the default choice: the task that went on last, if it
 // can, has not given way and has not had its turn; otherwise the one that has been
@@ -18,7 +18,7 @@ func (p *Picker) byDefault(tasks []Task, running uint32) int {
 	oldest := 0
 	for i := range tasks {
 		t := &tasks[i]
-		if t.ID == running && t.Kind != Yield && p.turn < Turn {
+		if t.ID == running && t.Kind != Yield && p.turn < MaxTurn {
 			return i
 		}
 		if o := &tasks[oldest]; t.Since < o.Since || t.Since == o.Since && t.ID < o.ID {

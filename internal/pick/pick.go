@@ -52,6 +52,10 @@ type Task struct {
 	Addr, Size uint64
 	// Depth is in how many calls the task is; see Leave.
 	Depth uint32
+	// At numbers the operation before which the task stands: more than the number of any
+	// that it has begun, and the same wherever the task came so far by the same way,
+	// whatever others did.
+	At uint64
 	// Since is the step (see Steps) at which the task came to what it does next.
 	Since uint64
 	// Mark belongs to the strategy. The host sets it to 0 whenever the task comes to
@@ -85,8 +89,7 @@ const (
 	SectionDirected
 	// Replay makes the default choice but where Choices says otherwise.
 	Replay
-	// Follow lets the tasks of Order go on one after the other, and then goes on as
-	// RaceDirected.
+	// Follow lets tasks go on by turns, as Order says, and then goes on as RaceDirected.
 	Follow
 )
 
@@ -97,10 +100,12 @@ type Config struct {
 	// Seed determines all choices and all random numbers.
 	Seed uint64
 	// Patience is for how many steps a task is kept back at most, or waited for; 0 is
-	// DefaultPatience. It halves each time that it was in vain, to leastPatience.
+	// DefaultPatience, and less for Follow. It halves each time that it was in vain, to
+	// leastPatience.
 	Patience uint64
-	// Calm makes directed strategies choose among the tasks that are not kept back by
-	// default and not at random: then most choices are the default ones.
+	// Calm makes directed strategies, and what comes after Order, choose among the tasks
+	// that are not kept back by default and not at random: then most choices are the
+	// default ones.
 	Calm bool
 	// Wait is how long tasks are kept back at most while all others wait for time to
 	// pass, in the unit of Picker.Timer; 0 is not at all.
@@ -111,8 +116,8 @@ type Config struct {
 	Depth, Length uint64
 	// Choices is what Replay follows, by ascending steps.
 	Choices []Choice
-	// Order is what Follow follows: a task for each step.
-	Order []uint32
+	// Order is what Follow follows.
+	Order []Turn
 	// Log is where deviations are logged. It may be nil.
 	Log []Choice
 }
@@ -148,7 +153,14 @@ type Picker struct {
 	// Timer is set by the host before each Next: after how much time another task could
 	// go on if none of these did; 0 is never.
 	Timer uint64
-	// Diverged counts the steps of Choices and Order that could not be followed.
+	// Came is set by hosts, before each Next, that let a task do more than one operation
+	// at a time: the number of the latest one that the task which went on last has begun.
+	Came uint64
+	// Until says after each Next at which operation, or a later one, whoever goes on is to
+	// stop again even if it would not by itself.
+	Until uint64
+	// Diverged counts the steps of Choices and the turns of Order that could not be
+	// followed.
 	Diverged uint64
 
 	config Config
@@ -157,6 +169,8 @@ type Picker struct {
 	turn   uint64 // how often it has been chosen in a row
 	next   int    // what comes next of Choices or Order
 	missed uint64 // steps in a row at which that could not be followed
+	begun  bool   // the task whose turn it is has gone on in it
+	came   uint64 // how far
 
 	patience uint64 // what is left of it
 	wait     uint64 // what is left of Config.Wait, which halves each time it is in vain
@@ -176,14 +190,19 @@ type Picker struct {
 func (p *Picker) Start(c *Config) {
 	*p = Picker{}
 	p.config = *c
+	p.config.Calm = c.Calm || c.Strategy == Follow
 	p.Log = c.Log
 	p.last = None
 	p.choices.seed(c.Seed)
 	p.data.seed(^c.Seed)
 	if p.config.Patience == 0 {
 		p.config.Patience = DefaultPatience
+		if c.Strategy == Follow {
+			p.config.Patience = followPatience
+		}
 	}
 	p.patience, p.wait = p.config.Patience, p.config.Wait
+	p.Until = always
 	if c.Strategy == PCT {
 		p.startPCT()
 	}

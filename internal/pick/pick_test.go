@@ -66,7 +66,7 @@ func (s *script) arrive(id int) {
 	}
 	x := s.tasks[id][s.at[id]]
 	s.pool = append(s.pool, Task{ID: uint32(id), Kind: x.kind, Write: x.write, Atomic: x.atom, Roles: x.roles, Place: x.place,
-		Addr: x.addr, Since: s.picker.Steps(), Own: s.owns[id]})
+		Addr: x.addr, Since: s.picker.Steps(), Own: s.owns[id], At: uint64(s.at[id])})
 }
 
 func (s *script) execute(id int) {
@@ -98,6 +98,16 @@ func (s *script) deadlocked() bool {
 		}
 	}
 	return false
+}
+
+// inOrder has tasks make one step each time.
+func inOrder(ids ...uint32) (turns []Turn) {
+	made := map[uint32]uint64{}
+	for _, id := range ids {
+		made[id]++
+		turns = append(turns, Turn{id, made[id]})
+	}
+	return turns
 }
 
 func repeat(n int, x step) (steps []step) {
@@ -336,20 +346,20 @@ func nth(order []uint32, id uint32, n int) int {
 func TestTorn(t *testing.T) {
 	access := func(r Roles) step { return step{kind: Access, roles: r, place: uint32(r), addr: 8} }
 	// The first that comes in between counts.
-	s := run(t, Config{Strategy: Follow, Order: []uint32{0, 1, 2, 0}},
+	s := run(t, Config{Strategy: Follow, Order: inOrder(0, 1, 2, 0)},
 		[]step{access(Entry), access(End)}, []step{access(Remote)}, []step{access(Remote)})
 	want := Side{ID: 1, Place: uint32(Remote), Addr: 8, Size: 1}
 	if len(s.met) != 1 || s.met[0].First != want || s.met[0].Step != 1 {
 		t.Errorf("%+v", s.met)
 	}
 	// A section ends only once.
-	s = run(t, Config{Strategy: Follow, Order: []uint32{0, 0, 1, 0}},
+	s = run(t, Config{Strategy: Follow, Order: inOrder(0, 0, 1, 0)},
 		[]step{access(Entry), access(End), access(End)}, []step{access(Remote)})
 	if len(s.met) != 0 {
 		t.Errorf("%+v", s.met)
 	}
 	// A new entry is a new section.
-	s = run(t, Config{Strategy: Follow, Order: []uint32{0, 1, 0, 0}},
+	s = run(t, Config{Strategy: Follow, Order: inOrder(0, 1, 0, 0)},
 		[]step{access(Entry), access(Entry), access(End)}, []step{access(Remote)})
 	if len(s.met) != 0 {
 		t.Errorf("%+v", s.met)
@@ -414,12 +424,12 @@ func TestYieldLetsOthers(t *testing.T) {
 // TestTurn has a task that never gives way.
 func TestTurn(t *testing.T) {
 	s := run(t, Config{Strategy: Replay}, repeat(5000, plain), repeat(2, plain))
-	if at := slices.Index(s.order, 1); at != Turn {
+	if at := slices.Index(s.order, 1); at != MaxTurn {
 		t.Errorf("task 1 starts at step %d", at)
 	}
 	// It is a turn in a row.
 	s = run(t, Config{Strategy: Replay, Choices: []Choice{{500, 1}}}, repeat(5000, plain), repeat(5000, plain))
-	if at := slices.Index(s.order[500:], 0); at != Turn {
+	if at := slices.Index(s.order[500:], 0); at != MaxTurn {
 		t.Errorf("task 1 has a turn of %d", at)
 	}
 	s = run(t, Config{Strategy: PCT, Depth: 1, Length: 10, Patience: 90, Seed: 1},
@@ -438,7 +448,7 @@ func TestReplay(t *testing.T) {
 	}
 	for strategy := RandomWalk; strategy <= Follow; strategy++ {
 		for seed := range uint64(200) {
-			c := Config{Strategy: strategy, Seed: seed, Depth: 4, Length: 20, Order: []uint32{2, 1, 0, 0, 2}}
+			c := Config{Strategy: strategy, Seed: seed, Depth: 4, Length: 20, Order: inOrder(2, 1, 0, 0, 2)}
 			s := run(t, c, tasks...)
 			if again := run(t, c, tasks...); again.picker.Hash != s.picker.Hash {
 				t.Fatalf("%d, seed %d: another execution", strategy, seed)
@@ -462,14 +472,20 @@ func TestReplay(t *testing.T) {
 }
 
 func TestFollow(t *testing.T) {
-	order := []uint32{2, 0, 1, 2, 0, 1, 1, 0, 2}
-	s := run(t, Config{Strategy: Follow, Order: order}, repeat(3, plain), repeat(3, plain), repeat(3, plain))
-	if !slices.Equal(s.order, order) || s.picker.Diverged != 0 {
+	turns := []Turn{{2, 1}, {0, 1}, {1, 1}, {2, 2}, {0, 1}, {0, 2}, {1, 3}, {0, 3}, {2, 9}}
+	s := run(t, Config{Strategy: Follow, Order: turns}, repeat(3, plain), repeat(3, plain), repeat(3, plain))
+	if !slices.Equal(s.order, []uint32{2, 0, 1, 2, 0, 1, 1, 0, 2}) {
 		t.Errorf("%v", s.order)
 	}
-	s = run(t, Config{Strategy: Follow, Order: []uint32{9, 1}, Patience: 5}, repeat(30, plain), repeat(3, plain))
-	if s.order[6] != 1 || s.picker.Diverged != 1 {
+	s = run(t, Config{Strategy: Follow, Order: []Turn{{9, 1}, {1, 1}}, Patience: 5}, repeat(30, plain), repeat(3, plain))
+	if s.order[5] != 1 || s.picker.Diverged != 1 {
 		t.Errorf("%v, %d", s.order, s.picker.Diverged)
+	}
+	// Who waits in what it was to do is not waited for.
+	lock := []step{{kind: Lock, take: 1}, plain, {kind: Sync, give: 1}}
+	s = run(t, Config{Strategy: Follow, Order: []Turn{{0, 1}, {1, 1}, {0, 3}, {1, 3}}}, lock, lock)
+	if !slices.Equal(s.order, []uint32{0, 0, 0, 1, 1, 1}) || s.picker.Diverged != 0 || s.picker.Steps() != 7 {
+		t.Errorf("%v, %d, %d steps", s.order, s.picker.Diverged, s.picker.Steps())
 	}
 }
 
@@ -539,7 +555,7 @@ func TestRandomIsOfItsOwn(t *testing.T) {
 func TestNextAllocatesNothing(t *testing.T) {
 	for strategy := RandomWalk; strategy <= Follow; strategy++ {
 		var p Picker
-		p.Start(&Config{Strategy: strategy, Depth: 3, Length: 100, Order: make([]uint32, 50), Log: make([]Choice, 8)})
+		p.Start(&Config{Strategy: strategy, Depth: 3, Length: 100, Order: inOrder(make([]uint32, 50)...), Log: make([]Choice, 8)})
 		tasks := make([]Task, 16)
 		for i := range tasks {
 			tasks[i] = Task{ID: uint32(i), Kind: Kind(i % 5), Roles: Roles(1 << (i % 6)), Addr: 8, Write: i%2 == 0}
@@ -549,6 +565,7 @@ func TestNextAllocatesNothing(t *testing.T) {
 			i := p.Next(tasks, running)
 			running = tasks[i].ID
 			tasks[i].Since, tasks[i].Mark = p.Steps(), 0
+			tasks[i].At++
 			p.NumMet, p.NumLog = 0, 0
 		}); n != 0 {
 			t.Errorf("%d: %v allocations", strategy, n)

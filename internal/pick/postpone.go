@@ -86,7 +86,7 @@ func (p *Picker) calm(tasks []Task) int {
 		t := &tasks[i]
 		switch {
 		case t.Mark == postponed:
-		case t.ID == p.last && t.Kind != Yield && p.turn < Turn:
+		case t.ID == p.last && t.Kind != Yield && p.turn < MaxTurn:
 			return i
 		case best < 0 || t.Since < tasks[best].Since || t.Since == tasks[best].Since && t.ID < tasks[best].ID:
 			best = i

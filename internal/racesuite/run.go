@@ -63,7 +63,7 @@ func (s *suite) runAll(ctx context.Context, p plan, progress func(string)) ([]*t
 			continue
 		}
 		for _, n := range p.procs {
-			tallies = append(tallies, &tally{function: f, procs: n, mayMiss: s.live != nil, runs: make([]verdict, p.repetitions)})
+			tallies = append(tallies, &tally{function: f, procs: n, mayMiss: s.live != nil || s.detector == "mcm" && apart[f.name], runs: make([]verdict, p.repetitions)})
 		}
 	}
 	if len(tallies) == 0 {

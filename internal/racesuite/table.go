@@ -11,7 +11,7 @@ import (
 type tally struct {
 	function
 	procs   int
-	mayMiss bool // the detector claims no completeness
+	mayMiss bool // the detector claims no completeness here
 	runs    []verdict
 }
 

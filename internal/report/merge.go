@@ -35,6 +35,9 @@ func MergeTrials(findings []Finding) []Finding {
 // addTrials adds those of another finding about the same suspect.
 func (f *Finding) addTrials(other *Finding) {
 	t, o := f.Trials, other.Trials
+	if t.Follow == "" {
+		t.Follow = o.Follow
+	}
 	t.Executions += o.Executions
 	t.Confirmed += o.Confirmed
 	f.Count = uint64(max(t.Confirmed, 1))

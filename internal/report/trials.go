@@ -9,13 +9,17 @@ import (
 // about. A finding that has them and that was confirmed has really happened.
 type Trials struct {
 	Suspect    string `json:"suspect"`    // fingerprint of what was suspected, equal where the same was tried
-	Strategy   string `json:"strategy"`   // that chose which goroutine went on
+	Strategy   string `json:"strategy"`   // that chose which goroutine went on; several are separated by commas
 	Executions int    `json:"executions"` // how many
 	Confirmed  int    `json:"confirmed"`  // in how many the bug happened
 	// Harmful says that an execution in which it happened ended in a way in which the
 	// program is not to end: a panic, a test that failed, a deadlock.
 	Harmful bool     `json:"harmful"`
 	Endings []Ending `json:"endings"` // the worst first
+	// Follow says what came of following the predicted schedule, if there is one: it was
+	// "followed" to the bug; it "diverged", as the program saw other values, the time or
+	// something from outside; or it "missed" the bug.
+	Follow string `json:"follow,omitempty"`
 	// Replayed says that the execution of Schedule was made again with the same result.
 	Replayed bool `json:"replayed,omitempty"`
 	// Choices is how many choices of that schedule differ from the default, which
@@ -58,6 +62,14 @@ func writeTrials(b *strings.Builder, f *Finding) {
 		fmt.Fprintf(b, "\nNot confirmed in %d executions (%s)\n", t.Executions, t.Strategy)
 	} else {
 		fmt.Fprintf(b, "\nConfirmed in %d of %d executions (%s):\n", t.Confirmed, t.Executions, t.Strategy)
+	}
+	switch t.Follow {
+	case "followed":
+		b.WriteString("The predicted schedule leads to it\n")
+	case "diverged":
+		b.WriteString("The program has not kept to the predicted schedule: what it saw or waited for was not the same\n")
+	case "missed":
+		b.WriteString("The predicted schedule was followed, and it did not happen\n")
 	}
 	for _, e := range t.Endings {
 		said := e.Outcome

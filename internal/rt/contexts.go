@@ -22,7 +22,7 @@ var defaultLimits = limits{calls: 1 << 20, locks: 1 << 16, contexts: 1 << 20}
 // unkept stands for the locks that were taken after the limit was reached: of
 // those a context says only where they were. It is no address that a Go program
 // can have.
-const unkept heisen.Object = 1<<55 + 1
+const unkept heisen.Object = manyLocks
 
 // heldLock is a lock that a goroutine holds, and the path of locks without it and
 // those taken later.

@@ -30,9 +30,16 @@
 // What comes from outside is counted (outside.go); a program that cannot go on is
 // ended, with a report of where its goroutines are (stuck.go).
 //
+// In the mode Everything a program also says which states its goroutines change and depend
+// on that order nothing (states.go): which element of a channel is the next, that one was
+// empty when a select statement took its default case, the count of a wait group. They
+// become Change and Observe events, for who asks what else could have happened.
+//
 // Packages can be hidden (Hidden, hide.go): then their functions' calls by others are
 // Hide and Reveal events with the objects that they may touch, and what they do is
 // dropped in the program.
+// What they may touch the program finds out each time, or it says once what objects
+// point to, and again when that has changed, and the sets are made here (objects.go).
 //
 // Package testing is patched to say which test a goroutine begins to run; in the
 // Symbols that is a call at a site that has a Task.

@@ -203,6 +203,7 @@ func (g *generator) life(t, i int) {
 		if !l.knows[t] {
 			l.knows[t] = true
 			g.add(step{g: t, op: []uint64{opReceive, opChanceReceive}[g.rng.IntN(2)], obj: msg})
+			g.add(step{g: t, op: []uint64{opChange, opObserve, opStep}[g.rng.IntN(3)], obj: msg})
 		}
 		g.add(step{g: t, op: opRead + uint64(g.rng.IntN(2)), obj: obj + 8*uint64(g.rng.IntN(lifeWords)), size: 1})
 	}

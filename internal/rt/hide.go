@@ -20,12 +20,18 @@ type Hidden struct {
 	// Variables are used by hidden code without having been given to it, besides
 	// those of the packages: import path, dot, name.
 	Variables []string
+	// Constants are variables of the packages that they do not synchronise by: what is
+	// only reached by these is in no set. Of a variable in both lists it is Variables that
+	// counts.
+	Constants []string
 	// Limit is how many objects a call may reach before it counts as reaching all;
 	// DefaultReach if 0, MaxReach at most.
 	Limit int
-	// Once has what an object reaches looked at once, until a pointer is written there
-	// (section 4.4.3 of the paper). It misses pointers that are written where nothing is
-	// instrumented; what only they lead to had better not be synchronised on.
+	// Once has what an object points to looked at once, and again after a pointer was
+	// written there (section 4.4.3 of the paper): by an instrumented package, or for one
+	// by the runtime, into a slice, map or channel. It misses pointers that packages
+	// write which are not instrumented, into objects that are known already; what only
+	// they lead to had better not be synchronised on, as the paper asks for, too.
 	Once bool
 	// Show has what the packages do recorded all the same, with the flag Covered: as
 	// if they were not hidden, and as if they were, in one run.
@@ -57,11 +63,7 @@ func (h *Hidden) encode(exe io.ReaderAt, text uint64) (message []byte, err error
 	for i, path := range h.Packages {
 		prefixes[i] = symbolPrefix(path) + "."
 	}
-	found := map[string]bool{} // by symbol
-	for _, v := range h.Variables {
-		found[variableSymbol(v)] = false
-	}
-	globals, err := globalsOf(exe, text, prefixes, found)
+	globals, err := globalsOf(exe, text, prefixes, h.symbols())
 	if err != nil {
 		globals = nil
 	}
@@ -98,19 +100,31 @@ func (h *Hidden) encode(exe io.ReaderAt, text uint64) (message []byte, err error
 // Missing returns those of the variables that a program with this executable does
 // not have: there are none of that name, or nothing uses them.
 func (h *Hidden) Missing(exe io.ReaderAt) (variables []string) {
-	found := map[string]bool{}
-	for _, v := range h.Variables {
-		found[variableSymbol(v)] = false
-	}
-	if _, err := globalsOf(exe, 0, nil, found); err != nil {
+	wanted := h.symbols()
+	if _, err := globalsOf(exe, 0, nil, wanted); err != nil {
 		return nil
 	}
-	for _, v := range h.Variables {
-		if !found[variableSymbol(v)] {
+	for _, v := range slices.Concat(h.Variables, h.Constants) {
+		if !wanted[variableSymbol(v)].found {
 			variables = append(variables, v)
 		}
 	}
 	return variables
+}
+
+// wantedVariable is a variable that somebody has named.
+type wantedVariable struct{ constant, found bool }
+
+// symbols returns the variables that are named, by symbol.
+func (h *Hidden) symbols() map[string]wantedVariable {
+	wanted := map[string]wantedVariable{}
+	for _, v := range h.Constants {
+		wanted[variableSymbol(v)] = wantedVariable{constant: true}
+	}
+	for _, v := range h.Variables {
+		wanted[variableSymbol(v)] = wantedVariable{}
+	}
+	return wanted
 }
 
 // variableSymbol is how the compiler writes an import path, a dot and a variable.
@@ -138,9 +152,10 @@ func symbolPrefix(path string) string {
 type global struct{ start, size uint64 }
 
 // globalsOf returns the variables of a program, by address. Those of packages with
-// the prefixes, and those that are wanted, have globalRoot in their size, those of
-// the runtime globalOpaque. Of what is wanted it notes that it is there.
-func globalsOf(exe io.ReaderAt, text uint64, prefixes []string, wanted map[string]bool) (globals []global, err error) {
+// the prefixes, and those that are wanted, have globalRoot in their size unless they are
+// constant, those of the runtime globalOpaque. Of what is wanted it notes that it is
+// there.
+func globalsOf(exe io.ReaderAt, text uint64, prefixes []string, wanted map[string]wantedVariable) (globals []global, err error) {
 	if exe == nil {
 		return nil, ErrStripped
 	}
@@ -170,11 +185,14 @@ func globalsOf(exe io.ReaderAt, text uint64, prefixes []string, wanted map[strin
 			continue
 		}
 		g := global{s.Value + moved, s.Size}
-		_, named := wanted[s.Name]
+		of, named := wanted[s.Name]
 		if named {
-			wanted[s.Name] = true
+			of.found = true
+			wanted[s.Name] = of
 		}
-		if named || slices.ContainsFunc(prefixes, func(p string) bool { return strings.HasPrefix(s.Name, p) }) {
+		if strings.HasSuffix(s.Name, "..inittask") { // what the runtime initialises packages by
+			g.size |= globalOpaque
+		} else if named && !of.constant || !named && slices.ContainsFunc(prefixes, func(p string) bool { return strings.HasPrefix(s.Name, p) }) {
 			g.size |= globalRoot
 		} else if strings.HasPrefix(s.Name, "runtime.") || strings.HasPrefix(s.Name, "internal/runtime/") {
 			g.size |= globalOpaque
@@ -206,29 +224,20 @@ func (s *Stream) addReach(id uint32, words []uint64) error {
 	return nil
 }
 
-// addUnion defines a set of objects as the union of others.
-func (s *Stream) addUnion(id uint32, words []uint64) error {
-	if int(id) != len(s.reach) {
-		return s.corrupt("set %d of objects", id)
-	}
-	var spans []heisen.Span
-	for _, part := range words {
-		if part >= uint64(len(s.reach)) {
-			return s.corrupt("unknown set %d of objects", part)
-		}
-		spans = append(spans, s.syms.Reach(s.reach[part])...)
-	}
-	s.reach = append(s.reach, s.syms.AddReach(heisen.NewObjects(spans...)))
-	return nil
-}
-
 // hide emits the call of a hidden function.
-func (m *merger) hide(g *goroutine, function uint64, site heisen.Site, reach uint64) error {
-	if reach >= uint64(len(m.s.reach)) {
+func (m *merger) hide(g *goroutine, function uint64, site heisen.Site, stamp, reach uint64) error {
+	var set heisen.Reach
+	switch {
+	case reach == follow:
+		set = m.s.graph.reach(m.s.syms, g.roots, stamp)
+	case reach < uint64(len(m.s.reach)):
+		set = m.s.reach[reach]
+	default:
 		return m.s.corrupt("unknown set %d of objects", reach)
 	}
+	g.roots = g.roots[:0]
 	r := m.emit(g)
-	r.Code, r.Obj, r.Loc, r.Val = heisen.Hide, heisen.Object(function), site, uint64(m.s.reach[reach])
+	r.Code, r.Obj, r.Loc, r.Val = heisen.Hide, heisen.Object(function), site, uint64(set)
 	if off := function - m.s.hello.text; off < m.s.hello.size && !m.s.called[uint32(off)] {
 		m.s.called[uint32(off)] = true
 		m.s.unsaid = append(m.s.unsaid, uint32(off))

@@ -131,7 +131,7 @@ var AddedAnnotations = []string{
 	"Task(name string)",
 	"Locking(lock unsafe.Pointer)",
 	"Synchronizing(on unsafe.Pointer)",
-	"Input(addr unsafe.Pointer)",
+	"Input(addr unsafe.Pointer, file int)",
 	"Locked(lock unsafe.Pointer)",
 	"TryLocked(lock unsafe.Pointer)",
 	"Unlocking(lock unsafe.Pointer)",
@@ -139,6 +139,9 @@ var AddedAnnotations = []string{
 	"TryRLocked(lock unsafe.Pointer)",
 	"RUnlocking(lock unsafe.Pointer)",
 	"AcquireByChance(addr unsafe.Pointer)",
+	"Change(state unsafe.Pointer)",
+	"Observe(state unsafe.Pointer)",
+	"Step(state unsafe.Pointer)",
 	"CompareAndSwapInt32(addr *int32, old, new int32) bool",
 	"AddInt32(addr *int32, delta int32) int32",
 }

@@ -195,6 +195,9 @@ func (p *Program) Open(want Want) (*Stream, error) {
 			return nil, err
 		}
 		p.Stripped = err != nil
+		if want.Hidden.Limit > 0 {
+			stream.graph.limit = want.Hidden.Limit
+		}
 		add(wantHidden, message)
 	}
 	if want.Schedule != nil {

@@ -148,6 +148,27 @@ func (s *Stream) setWatched(ends uint32, words []uint64) error {
 	return nil
 }
 
+// Blur is what may have hidden races from a program that looked for them itself.
+type Blur struct {
+	// Shared counts goroutines that had to share a clock with others, for too many were
+	// unordered with each other: what these did is taken to be in order.
+	Shared uint64
+	// Full says that memory for clocks came to an end; nothing was reported from then on.
+	Full bool
+}
+
+// Blur returns what may have hidden races in the mode Races, once the stream has ended
+// regularly.
+func (s *Stream) Blur() Blur { return s.blur }
+
+func (s *Stream) setBlur(words []uint64) error {
+	if len(words) != 2 || words[1] > 1 {
+		return s.corrupt("%d words of what was not seen", len(words))
+	}
+	s.blur = Blur{Shared: words[0], Full: words[1] != 0}
+	return nil
+}
+
 // overlaps tells of an overlap that g has found.
 func (m *merger) overlaps(g *goroutine, record []uint64) error {
 	who, other := record[2], record[3]
@@ -187,6 +208,9 @@ func (m *merger) access(who, addr, size uint64) (a heisen.Access, err error) {
 	p, err := m.s.place(who & (1<<placeBits - 1))
 	if err != nil {
 		return a, err
+	}
+	if who>>32 == unknownG {
+		m.s.syms.SetThread(unknownG, heisen.ThreadInfo{Name: "a goroutine that ended long ago"})
 	}
 	op := heisen.Op(who >> placeBits)
 	if !op.IsAccess() {

@@ -2,8 +2,10 @@ package rt
 
 import (
 	"bytes"
+	"errors"
 	"io"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 
@@ -49,6 +51,63 @@ func TestOverlaps(t *testing.T) {
 	}
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf("overlaps\n%+v\nwant\n%+v", got, want)
+	}
+}
+
+// TestBlur reads what may have hidden races.
+func TestBlur(t *testing.T) {
+	s, _, err := readAll(t, message(helloMessage(), msgRaces, 0, 7, 1))
+	if want := (Blur{Shared: 7, Full: true}); err != nil || s.Blur() != want {
+		t.Errorf("%+v, error %v", s.Blur(), err)
+	}
+	if _, _, err := readAll(t, message(helloMessage(), msgRaces, 0, 7, 2)); !errors.Is(err, ErrCorrupt) {
+		t.Errorf("error %v", err)
+	}
+}
+
+// TestLocksOfAPlace reads a race of accesses under locks.
+func TestLocksOfAPlace(t *testing.T) {
+	const mutex, rw = 0xc000123450, 0xc000876540
+	rec := message(helloMessage(), msgPlaces, 0,
+		0x100, 1<<32|0x200, // 2: the access
+		nodeLow<<32|mutex&(1<<32-1), (nodeHigh|3)<<32|mutex>>32, (nodeTaken|4)<<32|0x110, // 5: one lock
+		(nodeLow|5)<<32|rw&(1<<32-1), (nodeHigh|6)<<32|nodeShared|rw>>32, (nodeTaken|7)<<32|0x120, // 8: two
+		(nodeUnder|2)<<32|5, (nodeUnder|2)<<32|8)
+	rec = message(rec, msgWords, 0, word(opSwitch, 0), 0, word(opBegin, orphan|1),
+		word(opOverlap, varBase), 0, who(0, heisen.Read, 10), who(unknownG, heisen.Write, 9), 8<<48|varBase, byOrder)
+	s, err := NewStream(bytes.NewReader(rec), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []heisen.Access
+	s.OnOverlap(func(o Overlap) { got = o.Accesses })
+	if _, err := drain(s); err != nil || len(got) != 2 {
+		t.Fatal(got, err)
+	}
+	one := heisen.Held{Lock: mutex, Site: s.site(0x110)}
+	two := heisen.Held{Lock: rw, Shared: true, Site: s.site(0x120)}
+	for i, want := range [][]heisen.Held{{one}, {one, two}} {
+		locks, calls := s.syms.Locks(got[i].Context), s.syms.Calls(got[i].Context)
+		if !slices.Equal(locks, want) || !slices.Equal(calls, []heisen.Site{s.site(0x100)}) || got[i].Site != s.site(0x200) {
+			t.Errorf("%+v under %+v, called at %v", got[i], locks, calls)
+		}
+	}
+	if got[0].Thread != unknownG || s.syms.Thread(unknownG).Name == "" {
+		t.Errorf("thread %d, %+v", got[0].Thread, s.syms.Thread(unknownG))
+	}
+	for name, nodes := range map[string][]uint64{
+		"low under a place":    {0x100, (nodeLow | 1) << 32},
+		"high alone":           {nodeHigh << 32},
+		"no address":           {nodeLow << 32, (nodeHigh|1)<<32 | 1<<24},
+		"taken without a high": {nodeLow << 32, (nodeTaken | 1) << 32},
+		"place in a set":       {nodeLow << 32, 1<<32 | 0x100},
+		"under half a set":     {0x100, nodeLow << 32, (nodeUnder|1)<<32 | 2},
+		"under nothing":        {0x100, (nodeUnder|1)<<32 | 7},
+		"unknown kind":         {5 << 56},
+	} {
+		if _, _, err := readAll(t, message(helloMessage(), msgPlaces, 0, nodes...)); !errors.Is(err, ErrCorrupt) {
+			t.Errorf("%s: error %v", name, err)
+		}
 	}
 }
 

@@ -38,12 +38,15 @@ type goroutine struct {
 	next   uint64   // words received without a gap
 	queue  []uint64 // from head on: of those, what could not be consumed
 	head   int
-	early  []run // what came after a gap, by position
-	forked bool  // its Fork was emitted
-	awake  bool  // its Begin was emitted
-	ready  bool  // it is in merger.ready
-	shaded bool  // what it does is of hidden code
-	ended  bool  // its End was emitted; the state is free
+	early  []run    // what came after a gap, by position
+	forked bool     // its Fork was emitted
+	awake  bool     // its Begin was emitted
+	ready  bool     // it is in merger.ready
+	shaded bool     // what it does is of hidden code
+	roots  []uint64 // what its next hidden call begins with
+	placed bool     // it has said at which operation it is
+	at     uint64   // that
+	ended  bool     // its End was emitted; the state is free
 
 	cursor  heisen.Cursor
 	context heisen.Context // of cursor, unless stale
@@ -92,7 +95,7 @@ func (m *merger) newGoroutine() *goroutine {
 	}
 	g := m.free[last]
 	m.free = m.free[:last]
-	*g = goroutine{queue: g.queue[:0], holds: g.holds[:0]}
+	*g = goroutine{queue: g.queue[:0], holds: g.holds[:0], roots: g.roots[:0]}
 	return g
 }
 
@@ -115,8 +118,11 @@ func (m *merger) pending() uint64 { return m.held }
 func (m *merger) lost() (events uint64) {
 	count := func(words []uint64) {
 		for len(words) > 0 {
-			events++
-			words = words[recordWords[words[0]>>opShift]:]
+			op := words[0] >> opShift
+			if op != opShade && op != opRoot && op != opPoint {
+				events++
+			}
+			words = words[recordWords[op]:]
 		}
 	}
 	for _, g := range m.gs {
@@ -292,6 +298,7 @@ func (m *merger) consume(g *goroutine, words []uint64) (i int, waits bool, err e
 		if size == 0 || size > len(record) {
 			return i, false, m.s.corrupt("record %#x", w)
 		}
+		first := len(m.s.out)
 		switch op {
 		case opRead, opWrite, opReadAgain, opWriteAgain:
 			var flags heisen.Flags
@@ -320,6 +327,16 @@ func (m *merger) consume(g *goroutine, words []uint64) (i int, waits bool, err e
 			r.Code, r.Obj, r.Loc, r.Val = eventOps[op], heisen.Object(arg), site, uint64(uint32(record[1]))
 		case opShade:
 			g.shaded = arg != 0
+		case opRoot:
+			g.roots = append(g.roots, arg)
+		case opPoint:
+			if arg >= 1<<32 || arg != 0 && arg <= g.at&(1<<32-1) {
+				return i, false, m.s.corrupt("goroutine %d comes to access %d after access %d", g.id, arg, g.at&(1<<32-1))
+			}
+			if arg == 0 {
+				g.at += 1 << 32
+			}
+			g.at, g.placed = g.at&^(1<<32-1)|arg, true
 		case opBegin:
 			return i, false, m.s.corrupt("goroutine %d begins again", g.id)
 		case opOverlap:
@@ -341,9 +358,8 @@ func (m *merger) consume(g *goroutine, words []uint64) (i int, waits bool, err e
 				return i, false, err
 			}
 			m.next++
-			first := len(m.s.out)
 			if op == opHide {
-				err = m.hide(g, arg, site, record[3])
+				err = m.hide(g, arg, site, record[1], record[3])
 			} else {
 				err = m.sync(g, op, arg, site)
 			}
@@ -362,6 +378,9 @@ func (m *merger) consume(g *goroutine, words []uint64) (i int, waits bool, err e
 				return i, false, nil
 			}
 		}
+		if g.placed {
+			m.place(g, first)
+		}
 		i += size
 	}
 	return i, false, nil
@@ -374,6 +393,15 @@ func (m *merger) cover(first int) {
 		case heisen.Fork, heisen.Begin, heisen.End:
 		default:
 			r.Flags |= Covered
+		}
+	}
+}
+
+// place says of the events of g from first on of which operation they are.
+func (m *merger) place(g *goroutine, first int) {
+	for i := range m.s.out[first:] {
+		if r := &m.s.out[first+i]; r.TID == g.id && (r.Code.IsAccess() || r.Code.IsSync()) {
+			r.Val, r.Flags = g.at, r.Flags|Placed
 		}
 	}
 }
@@ -466,6 +494,9 @@ func (m *merger) sync(g *goroutine, op, arg uint64, site heisen.Site) error {
 	case opEnd:
 		r := m.emit(g)
 		r.Code, r.Obj = heisen.Send, collector
+	case opStep:
+		r := m.emit(g)
+		r.Code, r.Obj, r.Loc = heisen.Observe, heisen.Object(arg), site
 	}
 	r := m.emit(g)
 	r.Code, r.Obj, r.Loc = eventOps[op], heisen.Object(arg), site

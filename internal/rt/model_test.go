@@ -125,6 +125,11 @@ func expect(steps []step) (per map[int][]event, order []heisen.Record) {
 		switch s.op {
 		case opCollected:
 			add(g, event{op: heisen.Receive, obj: uint64(collector), stamp: e.stamp})
+		case opStep:
+			before := e
+			before.op = heisen.Observe
+			add(g, before)
+			add(g, e)
 		case opEnd:
 			add(g, event{op: heisen.Send, obj: uint64(collector), stamp: e.stamp})
 			add(g, e)

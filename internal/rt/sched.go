@@ -26,6 +26,8 @@ type Schedule struct {
 	Procs int
 	// Log asks for the choices other than the default, see Execution.Choices.
 	Log bool
+	// Place asks for the operations that events are of, see Placed.
+	Place bool
 	// Start is what the clock says at first; if it is zero, the start of 2026.
 	Start time.Time
 	// MaxVirtual bounds the time that passes in the program, and MaxSteps the number
@@ -103,6 +105,9 @@ func (s *Schedule) encode() ([]byte, error) {
 	if s.Pick.Calm {
 		flags |= 2
 	}
+	if s.Place {
+		flags |= 4
+	}
 	b := append32(nil, uint32(s.Pick.Strategy), or(s.Procs, defaultProcs), or(s.Spin, defaultSpin), flags)
 	b = append64(b, s.Pick.Seed, s.MaxSteps, uint64(virtual), uint64(start.UnixNano()))
 	b = append64(b, s.Pick.Patience, s.Pick.Wait, s.Pick.Depth, s.Pick.Length)
@@ -113,7 +118,10 @@ func (s *Schedule) encode() ([]byte, error) {
 	for _, c := range s.Pick.Choices {
 		b = append32(append64(b, c.Step), c.ID)
 	}
-	b = append32(append32(b, uint32(len(s.Pick.Order))), s.Pick.Order...)
+	b = append32(b, uint32(len(s.Pick.Order)))
+	for _, t := range s.Pick.Order {
+		b = append64(append32(b, t.ID), t.Until)
+	}
 	var at locations
 	for _, t := range s.Targets {
 		if t.Mode == 0 || t.Mode > OnRead|OnWrite|OnLock || t.Line <= 0 {
@@ -124,6 +132,12 @@ func (s *Schedule) encode() ([]byte, error) {
 	}
 	return at.encode(b)
 }
+
+// Placed is the flag of accesses and synchronisation whose Val says of which operation of
+// the thread they are: how many points it had come to where it synchronises, starts
+// another or takes part in atomics, times 1<<32, and how many accesses since. See
+// pick.Task, At. It is set if Schedule.Place asks for it.
+const Placed heisen.Flags = 1 << 4
 
 // Meeting is that goroutines were at places of interest at the same time.
 type Meeting struct {

@@ -125,11 +125,53 @@ func TestScheduleLimits(t *testing.T) {
 		"mode":    {Schedule{Targets: []Target{{File: "a.go", Line: 1}}}, "target a.go:1 of mode 0"},
 		"line":    {Schedule{Targets: []Target{{File: "a.go", Mode: OnRead}}}, "target a.go:0"},
 		"file":    {Schedule{Targets: []Target{{File: strings.Repeat("x", maxFile+1), Line: 1, Mode: OnLock}}}, "name of 4097 bytes"},
-		"order":   {Schedule{Pick: pick.Config{Order: make([]uint32, maxFollowed+1)}}, "a schedule of 4194305 choices"},
+		"order":   {Schedule{Pick: pick.Config{Order: make([]pick.Turn, maxFollowed+1)}}, "a schedule of 4194305 choices"},
 		"choices": {Schedule{Pick: pick.Config{Choices: make([]pick.Choice, maxFollowed+1)}}, "a schedule of 4194305 choices"},
 	} {
 		if _, err := test.schedule.encode(); err == nil || !strings.Contains(err.Error(), test.want) {
 			t.Errorf("%s: error %v, want one about %q", name, err, test.want)
+		}
+	}
+}
+
+// placedWords are those of a recording that says at which operation each event is.
+func placedWords() []uint64 {
+	return []uint64{word(opSwitch, 0), 0, word(opBegin, orphan),
+		word(opPoint, 0), word(opAcquire, lockBase), 0, 0, word(opPoint, 2), word(opRead, varBase), 8,
+		word(opAlloc, varBase), 8, word(opRelease, lockBase), 1, 0,
+		word(opPoint, 5), word(opPoint, 0), word(opWrite, varBase), 1 << 17}
+}
+
+// TestPlaced: events say of which operation they are.
+func TestPlaced(t *testing.T) {
+	s, err := NewStream(bytes.NewReader(message(helloMessage(), msgWords, 0, placedWords()...)), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	events, err := drain(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const point = 1 << 32
+	want := map[heisen.Op][]uint64{heisen.Acquire: {point}, heisen.Read: {point + 2}, heisen.Release: {point + 2},
+		heisen.Write: {2 * point, 2 * point, 2 * point}} // it is long
+	got := map[heisen.Op][]uint64{}
+	for _, r := range events {
+		if r.Flags&Placed != 0 {
+			got[r.Code] = append(got[r.Code], r.Val)
+		}
+	}
+	if !reflect.DeepEqual(got, want) {
+		t.Errorf("%v, want %v", got, want)
+	}
+	for _, again := range []uint64{2, 1, 1 << 32} { // accesses have ascending numbers
+		words := append(placedWords()[:10:10], word(opPoint, again))
+		s, err := NewStream(bytes.NewReader(message(helloMessage(), msgWords, 0, words...)), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := drain(s); !errors.Is(err, ErrCorrupt) {
+			t.Errorf("access %d after access 2: error %v", again, err)
 		}
 	}
 }

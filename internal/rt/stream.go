@@ -42,6 +42,7 @@ type Stream struct {
 	overlap  func(Overlap)
 	overlaps []Overlap // that it was not told of yet
 	watched  Watched
+	blur     Blur
 
 	meeting   func(Meeting)
 	meetings  []Meeting // that it was not told of yet
@@ -51,9 +52,10 @@ type Stream struct {
 	tasks  map[uint32]heisen.Site // by number
 	names  map[string]heisen.Site // of tasks
 	reach  []heisen.Reach         // by number in the recording
-	called map[uint32]bool        // hidden functions that have, or will have, a name, by text offset
-	unsaid []uint32               // those that have none yet
-	path   []uint32               // scratch of callsOf
+	graph  objectGraph
+	called map[uint32]bool // hidden functions that have, or will have, a name, by text offset
+	unsaid []uint32        // those that have none yet
+	path   []uint32        // scratch of callsOf
 
 	buffers []bufferState
 	from    *bufferState // whose words come now
@@ -93,6 +95,7 @@ func NewStream(r io.Reader, symbolizer Symbolizer) (*Stream, error) {
 		tasks:  map[uint32]heisen.Site{},
 		names:  map[string]heisen.Site{},
 		reach:  make([]heisen.Reach, 1),
+		graph:  newObjectGraph(),
 		called: map[uint32]bool{},
 	}
 	s.merge.init(s)
@@ -226,10 +229,12 @@ func (s *Stream) read() error {
 		return s.addTask(m.id, m.words)
 	case msgReach:
 		return s.addReach(m.id, m.words)
-	case msgUnion:
-		return s.addUnion(m.id, m.words)
+	case msgObjects:
+		return s.addObjects(m.words)
 	case msgWatched:
 		return s.setWatched(m.id, m.words)
+	case msgRaces:
+		return s.setBlur(m.words)
 	case msgExecution:
 		return s.setExecution(m.words)
 	case msgStuck:

@@ -12,6 +12,7 @@ const (
 
 	opSwitch        = 1
 	opBegin         = 2
+	opPoint         = 4
 	opRead          = 5
 	opWrite         = 6
 	opAlloc         = 7
@@ -38,8 +39,12 @@ const (
 	opHide             = 29
 	opReveal           = 30
 	opShade            = 31
+	opChange           = 32
+	opObserve          = 33
+	opStep             = 34
+	opRoot             = 35
 
-	numOps = 32
+	numOps = 36
 )
 
 const (
@@ -55,7 +60,8 @@ const (
 	msgMeeting   = 10
 	msgChoices   = 11
 	msgReach     = 12
-	msgUnion     = 13
+	msgObjects   = 13
+	msgRaces     = 14
 
 	byOrder  = 1 << 63
 	unknownG = 1<<32 - 1
@@ -71,11 +77,16 @@ const (
 	nodeTaken  = 3 << 24
 	nodeUnder  = 4 << 24
 	nodeShared = 1 << 31
+	manyLocks  = 1<<55 + 1
 
 	hiddenShow = 1
 	hiddenOnce = 2
 
-	version     = 5
+	treeMore  = 1 << 63
+	treeUntil = ^uint64(0)
+	follow    = 1<<32 - 1 // in place of the number of a set
+
+	version     = 7
 	wantFilter  = 1
 	wantMarks   = 2
 	wantRaces   = 4
@@ -98,14 +109,15 @@ const (
 
 // recordWords is the length of a record by op; 0 is no op.
 var recordWords = [256]uint8{
-	opSwitch: 2, opBegin: 1,
+	opSwitch: 2, opBegin: 1, opPoint: 1,
 	opRead: 2, opWrite: 2, opAlloc: 2, opFree: 2,
 	opAtomicRead: 3, opAtomicWrite: 3, opAtomicUpdate: 3,
 	opAcquire: 3, opRelease: 3, opAcquireShared: 3, opReleaseShared: 3,
 	opSend: 3, opReceive: 3, opFork: 3, opEnd: 3, opCollected: 3,
 	opReadAgain: 2, opWriteAgain: 2,
 	opTryAcquire: 3, opTryAcquireShared: 3, opChanceReceive: 3,
-	opOverlap: 6, opHide: 4, opReveal: 3, opShade: 1,
+	opOverlap: 6, opHide: 4, opReveal: 3, opShade: 1, opRoot: 1,
+	opChange: 3, opObserve: 3, opStep: 3,
 }
 
 // eventOps maps the recorder's ops to those of events.
@@ -122,4 +134,5 @@ var eventOps = [numOps]heisen.Op{
 	opSend:          heisen.Send, opReceive: heisen.Receive,
 	opFork: heisen.Fork, opEnd: heisen.End,
 	opHide: heisen.Hide, opReveal: heisen.Reveal,
+	opChange: heisen.Change, opObserve: heisen.Observe, opStep: heisen.Change,
 }

@@ -25,7 +25,7 @@ func heisenAtomicBegin(op uint64, addr unsafe.Pointer) *heisenStripe {
 		heisenPointAtomic(op, addr, getcallerfp())
 	}
 	if heisen.once {
-		heisenWritten(uintptr(addr), 1)
+		heisenWrites(uintptr(addr), heisenWroteWord)
 	}
 	gp := getg()
 	heisenUnwatch((*heisenG)(unsafe.Pointer(gp.racectx)))

@@ -317,6 +317,16 @@ func heisenTellRaces(b *heisenBuf, h *heisenG) {
 	}
 }
 
+// heisenSendRaces tells what may have kept races from being found.
+func heisenSendRaces() {
+	words := (*[2]uint64)(persistentalloc(2*8, 8, &memstats.other_sys))
+	words[0] = heisenHappens.Crowded.Load()
+	if heisenHappens.Full() {
+		words[1] = 1
+	}
+	heisenSend(heisenMsgRaces, 0, 0, unsafe.Pointer(words), unsafe.Sizeof(*words))
+}
+
 // heisenKinds is the ops of package heisen, by the kinds of package internal/happens.
 var heisenKinds = [...]uint8{
 	heisenHappensRead:         heisenRead,
@@ -339,7 +349,7 @@ func heisenOrder(h *heisenG, op uint64, obj, fp uintptr) {
 		return
 	}
 	c := heisenCellAt(obj)
-	if c == &heisenNoCell {
+	if c == &heisenNoCell || op > heisenOpChanceReceive { // those only tell more of what was in order
 		return
 	}
 	if heisenLocking>>op&1 != 0 { // it takes part in races like an atomic operation

@@ -62,20 +62,26 @@ type heisenHiddenState struct {
 	timers   [2]heisenSpan // the functions that set timers
 	timed    uintptr
 
-	lock   uint32 // guards the rest
-	spans  [heisenMaxReach]heisenSpan
-	n      uintptr // of spans
-	full   bool
-	words  uintptr
-	frames [heisenMaxFramed]heisenSpan
-	framed uintptr
-	turn   uint32
-	seen   [1 << heisenReachBits]struct {
+	lock    uint32 // guards the rest
+	spans   [heisenMaxReach]heisenSpan
+	n       uintptr // of spans
+	full    bool
+	words   uintptr
+	walked  uint64 // a sum of what scan has seen
+	frames  [heisenMaxFramed]heisenSpan
+	framed  uintptr
+	roots   [heisenMaxReach]uint32 // of the variables, those of hidden packages
+	rooted  uintptr
+	tracing bool // what is found is what an object points to, see trees.go
+	turn    uint32
+	seen    [1 << heisenReachBits]struct {
 		start uintptr
 		turn  uint32
 	}
 	gp     *g
 	pc, sp uintptr // of the function that is entered
+
+	closures uintptr // a table of heisenClosures
 
 	sets uintptr // a table of heisenSets
 	ids  uint32
@@ -108,12 +114,21 @@ func heisenInitHidden() bool {
 		return false
 	}
 	w.globals = at
+	for i := range w.vars {
+		if w.global(i).size&heisenIsRoot != 0 {
+			if w.rooted < uintptr(len(w.roots)) {
+				w.roots[w.rooted] = uint32(i)
+			}
+			w.rooted++ // more than fit: every call reaches everything
+		}
+	}
 	at += w.vars * unsafe.Sizeof(heisenSpan{})
 	w.prefixes = at
 	w.sets = uintptr(heisenReserve(unsafe.Sizeof(heisenSet{}) << heisenSetBits))
 	m := &firstmoduledata
 	w.kinds = uintptr(heisenReserve((m.etext-m.text)>>heisenKindShift + 1))
-	if w.sets == 0 || w.kinds == 0 {
+	w.closures = uintptr(heisenReserve(unsafe.Sizeof(heisenClosure{}) << heisenClosureBits))
+	if w.sets == 0 || w.kinds == 0 || w.closures == 0 {
 		return false
 	}
 	for i := range m.ftab[:len(m.ftab)-1] {
@@ -214,6 +229,7 @@ func heisenSetsTimer(pc uintptr) bool {
 // one that is not known: what it has is not known either. It must run on the system
 // stack; gp is h's goroutine.
 func heisenHide(gp *g, h *heisenG, f *heisenFrame, pc, sp uintptr) {
+	h.settle()
 	h.pairs++
 	f.opened = true
 	if !heisen.on {
@@ -222,7 +238,7 @@ func heisenHide(gp *g, h *heisenG, f *heisenFrame, pc, sp uintptr) {
 	h.top = f.below() // that is where it is called
 	var reach uint32
 	if h.top != h.bottom {
-		reach = heisenReach(gp, pc, sp)
+		reach = heisenReach(gp, h, pc, sp)
 	}
 	if b := heisenOpen(h, 4); b != nil {
 		p := b.pos
@@ -256,6 +272,7 @@ func (h *heisenG) reveal(last *heisenFrame) {
 			continue
 		}
 		h.pairs--
+		h.settle()
 		if !heisen.on {
 			continue
 		}
@@ -288,19 +305,14 @@ func (h *heisenG) shade(hidden bool) {
 
 // heisenReach returns the number of the set of objects that the function at pc may
 // touch that gp has just entered, 0 for all. It must run on the system stack.
-func heisenReach(gp *g, pc, sp uintptr) uint32 {
+func heisenReach(gp *g, h *heisenG, pc, sp uintptr) uint32 {
 	w := &heisenHidden
 	heisenLock(&w.lock)
 	w.begin()
 	w.framed = 0
 	w.gp, w.pc, w.sp = gp, pc, sp
-	if w.vars == 0 {
-		w.data(racedatastart) // all of it, for nobody knows whose is what
-	}
-	for i := range w.vars {
-		if v := w.global(i); v.size&heisenIsRoot != 0 {
-			w.add(v.start, v.size&^heisenIsRoot)
-		}
+	if !heisen.once { // the receiver knows of variables
+		w.variables()
 	}
 	var u unwinder
 	u.initAt(pc, sp, 0, gp, unwindSilentErrors)
@@ -315,23 +327,130 @@ func heisenReach(gp *g, pc, sp uintptr) uint32 {
 	switch {
 	case w.full:
 	case heisen.once:
-		id = w.union()
-	default:
-		if w.follow(); !w.full {
-			id = w.number()
+		if id = w.graph(); id == heisenFollow {
+			w.putRoots(h)
 		}
+	default:
+		id = w.closure()
 	}
 	heisenUnlock(&w.lock)
 	return id
 }
 
+// variables adds those of hidden packages.
+func (w *heisenHiddenState) variables() {
+	switch {
+	case w.vars == 0:
+		w.data(racedatastart) // all of it, for nobody knows whose is what
+	case w.rooted > uintptr(len(w.roots)):
+		w.full = true
+	default:
+		for _, i := range w.roots[:w.rooted] {
+			w.data(w.global(uintptr(i)).start)
+		}
+	}
+}
+
+// putRoots records what the call of h that comes next begins with.
+func (w *heisenHiddenState) putRoots(h *heisenG) {
+	for i := range w.n {
+		if b := heisenOpen(h, 1); b != nil {
+			b.words[b.pos] = heisenOpRoot<<heisenOpShift | uint64(w.spans[i].start)
+			h.words++
+			b.commit(b.pos + 1)
+		}
+	}
+}
+
 // begin starts an empty set.
 func (w *heisenHiddenState) begin() {
-	w.n, w.words, w.full = 0, 0, false
+	w.n, w.words, w.walked, w.full = 0, 0, 0, false
 	if w.turn++; w.turn == 0 { // what is seen would seem to be of this turn
 		clear(w.seen[:])
 		w.turn = 1
 	}
+}
+
+// heisenClosure is what some roots led to: the objects, and a sum of all their pointers, by
+// which it is seen whether they still do.
+type heisenClosure struct {
+	roots, other uint64 // hashes
+	sum          uint64
+	n            uintptr
+	id           uint32
+	spans        [heisenMaxClosure]heisenSpan
+}
+
+const (
+	heisenMaxClosure  = 1024
+	heisenClosureBits = 8
+)
+
+// closure returns the number of the set of what the objects in spans lead to. As long
+// as none of their pointers has changed, it is what it was.
+func (w *heisenHiddenState) closure() uint32 {
+	var roots, other uint64
+	for i := range w.n {
+		x := heisenHash(uint64(w.spans[i].start) ^ uint64(w.spans[i].size)<<48)
+		roots += x // in any order
+		other += heisenHash(x ^ 0xD6E8FEB86659FD93)
+	}
+	c := (*heisenClosure)(unsafe.Pointer(w.closures + uintptr(roots>>(64-heisenClosureBits))*unsafe.Sizeof(heisenClosure{})))
+	again := c.roots == roots && c.other == other
+	if again && c.id != 0 && c.sum == w.sum(&c.spans[0], c.n) {
+		return c.id
+	}
+	c.roots, c.other, c.id = roots, other, 0
+	if w.follow(); w.full {
+		return 0
+	}
+	id := w.number()
+	if again && w.n <= heisenMaxClosure { // many roots come but once
+		c.n = w.n
+		memmove(unsafe.Pointer(&c.spans), unsafe.Pointer(&w.spans), w.n*unsafe.Sizeof(heisenSpan{}))
+		// What was changed since it was looked at would be missed for good.
+		if c.sum = w.sum(&c.spans[0], c.n); c.sum == w.walked {
+			c.id = id
+		}
+	}
+	return id
+}
+
+// sum sums up the words of n objects in order, as scan does; 0 if some are not there any
+// more.
+func (w *heisenHiddenState) sum(first *heisenSpan, n uintptr) (sum uint64) {
+	for ; n > 0; n-- {
+		s := *first
+		first = (*heisenSpan)(add(unsafe.Pointer(first), unsafe.Sizeof(heisenSpan{})))
+		if heisenInHeap(s.start) {
+			span := spanOf(s.start)
+			if span == nil || span.elemsize != s.size || span.state.get() != mSpanInUse {
+				return 0
+			}
+			if span.spanclass.noscan() {
+				continue
+			}
+		} else if !w.hasPointers(s) {
+			continue
+		}
+		sum = heisenSum(s, sum)
+	}
+	return sum
+}
+
+// heisenSum adds the words of an object that may be pointers to a sum.
+func heisenSum(s heisenSpan, sum uint64) uint64 {
+	for at, end := s.start, s.start+s.size&^7; at < end; at += goarch.PtrSize {
+		if word := atomic.Loaduintptr((*uintptr)(unsafe.Pointer(at))); heisenShared(word) {
+			sum = heisenMix(sum, word)
+		}
+	}
+	return sum
+}
+
+func heisenMix(sum uint64, word uintptr) uint64 {
+	sum = (sum ^ uint64(word)) * 0x9E3779B97F4A7C15
+	return sum ^ sum>>29
 }
 
 // follow adds what the objects in the set point to, and so on.
@@ -356,22 +475,31 @@ func (w *heisenHiddenState) live(base uintptr, bits bitvector) {
 
 // scan looks at the words of a span that may have pointers.
 func (w *heisenHiddenState) scan(s heisenSpan) {
-	if heisenInHeap(s.start) {
-		if span := spanOf(s.start); span == nil || span.spanclass.noscan() {
-			return
-		}
-	} else if m := &firstmoduledata; (s.start+s.size <= m.data || s.start >= m.edata) &&
-		(s.start+s.size <= m.bss || s.start >= m.ebss) {
-		return // a variable without pointers
+	if !w.hasPointers(s) {
+		return
 	}
 	n := s.size / goarch.PtrSize
-	if w.words += n; w.words > heisenMaxWords {
+	if w.words += n; w.words > heisenMaxWords && !w.tracing {
 		w.full = true
 		return
 	}
 	for i := uintptr(0); i < n && !w.full; i++ {
-		w.word(atomic.Loaduintptr((*uintptr)(unsafe.Pointer(s.start + i*goarch.PtrSize))))
+		word := atomic.Loaduintptr((*uintptr)(unsafe.Pointer(s.start + i*goarch.PtrSize)))
+		if heisenShared(word) {
+			w.walked = heisenMix(w.walked, word)
+			w.word(word)
+		}
 	}
+}
+
+// hasPointers reports whether an object or variable may have pointers.
+func (w *heisenHiddenState) hasPointers(s heisenSpan) bool {
+	if heisenInHeap(s.start) {
+		span := spanOf(s.start)
+		return span != nil && !span.spanclass.noscan()
+	}
+	m := &firstmoduledata
+	return s.start+s.size > m.data && s.start < m.edata || s.start+s.size > m.bss && s.start < m.ebss
 }
 
 //go:nosplit
@@ -379,22 +507,17 @@ func heisenInHeap(p uintptr) bool { return p-racearenastart < racearenaend-racea
 
 // word takes p for a pointer and adds the object that it points into, if it does.
 func (w *heisenHiddenState) word(p uintptr) {
-	switch {
-	case heisenInHeap(p):
-		if p-w.gp.stack.lo < w.gp.stack.hi-w.gp.stack.lo {
+	if !heisenShared(p) {
+		return
+	}
+	if p-w.gp.stack.lo < w.gp.stack.hi-w.gp.stack.lo {
+		if !w.tracing {
 			w.stack(p)
-			return
 		}
-		s := spanOf(p)
-		if s == nil || s.state.get() != mSpanInUse || p < s.base() || p >= s.limit {
-			return
-		}
-		base := s.base() + s.objIndex(p)*s.elemsize
-		if !heisenRuntimeOwns(base, s.elemsize) {
-			w.add(base, s.elemsize)
-		}
-	case p-racedatastart < racedataend-racedatastart:
-		w.data(p)
+		return
+	}
+	if o := heisenObjectAt(p); o.size != 0 {
+		w.add(o)
 	}
 }
 
@@ -426,7 +549,12 @@ func heisenRuntimeOwns(base, size uintptr) bool {
 }
 
 // add adds an object that is not in the set yet.
-func (w *heisenHiddenState) add(start, size uintptr) {
+func (w *heisenHiddenState) add(s heisenSpan) {
+	if w.tracing {
+		w.target(s)
+		return
+	}
+	start := s.start
 	mask := uintptr(len(w.seen) - 1)
 	for i := uintptr(heisenHash(uint64(start))) >> (64 - heisenReachBits); ; i++ {
 		e := &w.seen[i&mask]
@@ -436,7 +564,7 @@ func (w *heisenHiddenState) add(start, size uintptr) {
 				return
 			}
 			e.start, e.turn = start, w.turn
-			w.spans[w.n] = heisenSpan{start, size}
+			w.spans[w.n] = s
 			w.n++
 			return
 		}
@@ -448,6 +576,36 @@ func (w *heisenHiddenState) add(start, size uintptr) {
 
 // data adds the variable at p, or what lies between variables that are known.
 func (w *heisenHiddenState) data(p uintptr) {
+	if v := w.variable(p); v.size != 0 {
+		w.add(v)
+	}
+}
+
+// variable returns the variable at p, or what lies between variables that are known,
+// in whole words; an empty one if it is the runtime's.
+func (w *heisenHiddenState) variable(p uintptr) heisenSpan {
+	i := w.search(p)
+	start, end := racedatastart, racedataend
+	if i < w.vars {
+		end = min(end, w.global(i).start)
+	}
+	if i > 0 {
+		v := w.global(i - 1)
+		if v.size&heisenIsOpaque != 0 {
+			return heisenSpan{}
+		}
+		start = v.start
+		if after := start + v.size&^heisenIsRoot; p < after {
+			end = after
+		} else {
+			start = after
+		}
+	}
+	return heisenSpan{start &^ 7, alignUp(end, 8) - start&^7}
+}
+
+// search returns the first of the variables that starts after p.
+func (w *heisenHiddenState) search(p uintptr) uintptr {
 	lo, hi := uintptr(0), w.vars
 	for lo < hi {
 		mid := (lo + hi) / 2
@@ -457,23 +615,13 @@ func (w *heisenHiddenState) data(p uintptr) {
 			hi = mid
 		}
 	}
-	start, end := racedatastart, racedataend
-	if lo < w.vars {
-		end = min(end, w.global(lo).start)
-	}
-	if lo > 0 {
-		v := w.global(lo - 1)
-		if v.size&heisenIsOpaque != 0 {
-			return
-		}
-		start = v.start
-		if after := start + v.size&^heisenIsRoot; p < after {
-			end = after
-		} else {
-			start = after
-		}
-	}
-	w.add(start&^7, alignUp(end, 8)-start&^7)
+	return lo
+}
+
+// isRoot reports whether the variable at p is one of a hidden package.
+func (w *heisenHiddenState) isRoot(p uintptr) bool {
+	i := w.search(p)
+	return i > 0 && w.global(i-1).size&heisenIsRoot != 0
 }
 
 // stack looks at a variable on the goroutine's own stack: nobody else has it, but it

@@ -100,7 +100,7 @@ func heisenDetour(h *heisenG, write bool, addr, size, pc, sp uintptr) bool {
 		heisenPointAccess(write, addr, size, pc)
 	}
 	if heisen.once && write {
-		heisenWritten(addr, size)
+		heisenWrites(addr, heisenWroteWord+min(size/9, 1))
 	}
 	return heisen.hides && heisenIsHidden(h, sp)
 }
@@ -230,6 +230,9 @@ func racemapshadow(addr unsafe.Pointer, size uintptr) {
 //go:nosplit
 func racemalloc(p unsafe.Pointer, sz uintptr) {
 	gp := getg()
+	if heisen.once {
+		heisenBorn(uintptr(p), sz)
+	}
 	h := (*heisenG)(unsafe.Pointer(gp.racectx))
 	if heisen.races {
 		heisenForget(uintptr(p), sz)
@@ -283,6 +286,7 @@ func heisenStart(pc, spawnctx uintptr) (ctx uintptr) {
 	systemstack(func() { ctx = uintptr(unsafe.Pointer(heisenNewG())) })
 	child, parent := (*heisenG)(unsafe.Pointer(ctx)), (*heisenG)(unsafe.Pointer(spawnctx))
 	heisenUnwatch(parent)
+	parent.settle()
 	if !heisen.on || parent == nil {
 		child.orphan = true
 		return ctx
@@ -316,6 +320,7 @@ func racectxend(racectx uintptr) {
 		return
 	}
 	h.leave(0)
+	h.settle()
 	heisenUnwatch(h)
 	if h.watch.actives != 0 {
 		heisenLeave(h)
@@ -431,6 +436,13 @@ func heisenAccessPC(op uint64, addr unsafe.Pointer, sz, callerpc, pc uintptr) {
 	h := (*heisenG)(unsafe.Pointer(gp.racectx))
 	if gp != gp.m.curg || h == nil || sz == 0 {
 		return // runtime code on a system stack speaks for no goroutine
+	}
+	if heisen.once && op == heisenOpWrite {
+		if sz == 1 { // so maps do
+			heisenWrites(uintptr(addr), heisenWroteMap)
+		} else {
+			heisenWrites(uintptr(addr), heisenWroteWide)
+		}
 	}
 	if heisenSched.on {
 		heisenPointAccess(op == heisenOpWrite, uintptr(addr), sz, heisenAskedAt(callerpc, pc, getcallerfp()))
@@ -620,14 +632,18 @@ func race_Synchronizing(on unsafe.Pointer) {
 	}
 }
 
-// race_Input comes after something was read from outside of the program. It orders the
-// read after all writes to anything.
+// race_Input comes after something was read from outside of the program: the next that
+// there is in a file, or, if that is -1, what is anywhere. It orders the read after all
+// writes to anything.
 //
 //go:linkname race_Input internal/race.Input
 //go:nosplit
-func race_Input(addr unsafe.Pointer) {
+func race_Input(addr unsafe.Pointer, file int) {
 	heisenOutside(heisenByInput)
 	race_AcquireByChance(addr)
+	if file >= 0 {
+		heisenKeepFile(uintptr(file))
+	}
 }
 
 //go:linkname race_Locked internal/race.Locked

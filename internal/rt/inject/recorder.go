@@ -52,6 +52,12 @@ type heisenG struct {
 	released uint32
 	locks    [heisenMaxReleased]heisenReleased // the first so many are released locks
 
+	// The latest try of channels that failed; see states.go.
+	tried               uintptr
+	triedAt, triedWords uint64
+
+	wrote uintptr // what it was about to write, not noted yet; see trees.go
+
 	noise uint64 // state of the generator of random numbers
 	wait  bool   // it is to wait
 
@@ -512,6 +518,12 @@ func heisenSyncG(gp *g, op uint64, obj uintptr, fp uintptr) {
 		fp = 0 // this is not where gp stands
 	}
 	h := (*heisenG)(unsafe.Pointer(gp.racectx))
+	if heisen.once {
+		(*heisenG)(unsafe.Pointer(self.racectx)).settle()
+		if op == heisenOpSend { // an element of a channel may be written
+			heisenWrites(obj, heisenWroteWide)
+		}
+	}
 	if heisenAcquiring>>op&1 == 0 || heisenWatched.sections || heisenWatched.brief {
 		heisenUnwatch(h)
 	}

@@ -32,6 +32,7 @@ type heisenScheduling struct {
 	maxSteps  uint64
 	maxClock  int64
 	logging   bool
+	placing   bool       // what is recorded comes with the operation that it is of
 	hooks     [4]uintptr // entries of the functions that the compiler calls for accesses
 	clock     int64      // what nanotime returns
 	wallStart int64      // what the wall clock says, in ns, when clock is heisenClockStart
@@ -53,6 +54,7 @@ type heisenScheduling struct {
 	comparing int // compare-and-swaps at targets in the pool
 
 	running uint32 // who was chosen last
+	last    *heisenG
 	turn    uint32 // how often in a row
 
 	waited int64 // ns in a row for what is outside
@@ -64,6 +66,9 @@ type heisenScheduling struct {
 
 // heisenWay is what the scheduler keeps of a goroutine.
 type heisenWay struct {
+	// at numbers its latest operation (see heisenPickTask.At): how many points it has come
+	// to on its own account, and in the low half how many accesses since.
+	at   uint64
 	next heisenPickTask // what it does next, while it does not stand in the pool
 	on   uint64         // the lock or channel of its latest point
 	// deepest is in how many calls h was at most where it entered sections.
@@ -93,7 +98,7 @@ func heisenInitSched() bool {
 	var c heisenPickConfig
 	c.Strategy, s.procs, s.spin = heisenPickStrategy(m.next()), int32(m.next()), m.next()
 	flags := m.next()
-	s.logging, c.Calm = flags&1 != 0, flags&2 != 0
+	s.logging, c.Calm, s.placing = flags&1 != 0, flags&2 != 0, flags&4 != 0
 	c.Seed, s.maxSteps, s.maxClock, s.wallStart = m.next64(), m.next64(), int64(m.next64()), int64(m.next64())
 	c.Patience, c.Wait, c.Depth, c.Length = m.next64(), m.next64(), m.next64(), m.next64()
 	if n := m.next(); n > 0 {
@@ -103,8 +108,10 @@ func heisenInitSched() bool {
 		}
 	}
 	if n := m.next(); n > 0 {
-		c.Order = unsafe.Slice((*uint32)(unsafe.Pointer(m.at)), n) // where it stands
-		m.at += uintptr(n) * 4
+		c.Order = heisenPickTurns(uintptr(n))
+		for i := range c.Order {
+			c.Order[i].ID, c.Order[i].Until = m.next(), m.next64()
+		}
 	}
 	if s.logging {
 		c.Log = heisenChoices(heisenLogged)
@@ -192,6 +199,11 @@ func heisenChoices(n uintptr) []heisenPickChoice {
 	return unsafe.Slice((*heisenPickChoice)(p), n)
 }
 
+func heisenPickTurns(n uintptr) []heisenPickTurn {
+	p := persistentalloc(n*unsafe.Sizeof(heisenPickTurn{}), 8, &memstats.other_sys)
+	return unsafe.Slice((*heisenPickTurn)(p), n)
+}
+
 // heisenMayStop reports whether the goroutine gp, which is the current one, may be
 // stopped where it has called for something.
 //
@@ -218,6 +230,10 @@ func heisenPointAt(kind heisenPickKind, on unsafe.Pointer, mode uint32, fp uintp
 	s := &heisenSched
 	if !s.on || h == nil || !heisenMayStop(gp) {
 		return
+	}
+	h.task.at = (h.task.at>>32 + 1) << 32
+	if s.placing {
+		heisenPlaceAt(h)
 	}
 	t := &h.task.next
 	t.Kind, t.Addr = kind, uint64(uintptr(on))
@@ -281,16 +297,23 @@ func heisenPointAccess(write bool, addr, size, pc uintptr) {
 	}
 	s := &heisenSched
 	h.task.hooks++
+	h.task.at++
+	if s.placing {
+		heisenPlaceAt(h)
+	}
 	number := uint32(0)
 	if s.locations.count > 0 && addr-gp.stack.lo >= gp.stack.hi-gp.stack.lo && heisenShared(addr) {
 		number, _ = s.locations.locate(heisenPC(pc), heisenMode(write))
 	}
-	if number == 0 && h.task.hooks < s.spin || !heisenMayStop(gp) {
+	turn := h.task.at >= s.picker.Until && h.id == s.running
+	if number == 0 && h.task.hooks < s.spin && !turn || !heisenMayStop(gp) {
 		return
 	}
 	t := &h.task.next
 	t.Kind = heisenPickYield
-	if number == 0 {
+	if number == 0 && turn {
+		t.Kind = heisenPickAccess // where the strategy is not interested in who meets whom
+	} else if number == 0 {
 		s.clock += int64(s.spin) * heisenHookTime
 	} else {
 		t.Kind, t.Write, t.Addr, t.Size, t.Op, t.Depth = heisenPickAccess, write, uint64(addr), uint64(size), heisenRead, s.locations.at(number).below(h.depth())
@@ -304,6 +327,22 @@ func heisenPointAccess(write bool, addr, size, pc uintptr) {
 	gp.asyncSafePoint = true
 	mcall(heisenDecide)
 	gp.asyncSafePoint = false
+}
+
+// heisenPlaceAt records that what comes next of h is of its operation h.task.at.
+//
+//go:nosplit
+func heisenPlaceAt(h *heisenG) {
+	if !heisen.on || heisen.quiet || h.task.kind == heisenIsRuntime { // that is not for the strategy to say
+		return
+	}
+	b := heisenOpen(h, 1)
+	if b == nil {
+		return
+	}
+	b.words[b.pos] = heisenOpPoint<<heisenOpShift | h.task.at&(1<<32-1)
+	h.words++
+	b.commit(b.pos + 1)
 }
 
 // heisenStandsIn reports whether a function is one in which goroutines are stopped at
@@ -504,7 +543,7 @@ func (s *heisenScheduling) add(gp *g, h *heisenG) {
 		s.grow()
 	}
 	t := &h.task.next
-	t.ID, t.Since = h.id, s.picker.Steps()
+	t.ID, t.Since, t.At = h.id, s.picker.Steps(), h.task.at
 	*s.task(s.count) = *t
 	*s.g(s.count) = 0
 	s.g(s.count).set(gp)
@@ -547,6 +586,10 @@ func (s *heisenScheduling) choose(pp *p) *g {
 	if s.comparing > 0 {
 		s.compare()
 	}
+	s.picker.Came = heisenPickAlways
+	if last := s.last; last != nil && last.id == s.running {
+		s.picker.Came = last.task.at
+	} // else it has ended
 	i := s.picker.Next(unsafe.Slice(s.task(0), s.count), s.running)
 	if i == heisenPickWait {
 		s.stepped()
@@ -572,7 +615,7 @@ func (s *heisenScheduling) choose(pp *p) *g {
 	} else {
 		s.turn = 0
 	}
-	s.running = h.id
+	s.running, s.last = h.id, h
 	s.stepped()
 	return gp
 }
@@ -668,7 +711,7 @@ func heisenSendExecution() {
 	s.ended = true
 	s.sendLog()
 	words := [heisenExecutionWords + 2*heisenInfluences]uint64{s.picker.Steps(), s.picker.Hash,
-		uint64(s.clock - heisenClockStart), uint64(s.locations.met), s.picker.Diverged}
+		uint64(s.clock - heisenClockStart), uint64(s.locations.met), s.picker.Diverged + s.picker.Left()}
 	for i := range s.influences {
 		at := heisenExecutionWords + 2*i
 		words[at], words[at+1] = atomic.Load64(&s.influences[i].count), uint64(s.influences[i].first)

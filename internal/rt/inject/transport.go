@@ -99,7 +99,7 @@ func heisenAnswer() (answer int32, ok bool) {
 func heisenSend(kind, id, skipped uint32, p unsafe.Pointer, n uintptr) {
 	header := [4]uint32{kind, id, uint32(n), skipped}
 	heisenLock(&heisen.sendLock)
-	ok := heisenSendPlaces()
+	ok := heisenSendPlaces() && heisenSendObjects()
 	ok = ok && heisenSendAll(unsafe.Pointer(&header), unsafe.Sizeof(header)) && heisenSendAll(p, n)
 	heisenUnlock(&heisen.sendLock)
 	if !ok && heisen.open {
@@ -261,6 +261,9 @@ func heisenBye() bool {
 	heisenFlushAll(heisenForever)
 	if heisen.watch {
 		heisenSendWatched()
+	}
+	if heisen.races {
+		heisenSendRaces()
 	}
 	heisenSendExecution()
 	bye := [2]uint64{heisen.lost, stamps}

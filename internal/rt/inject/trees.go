@@ -3,202 +3,416 @@
 package runtime
 
 import (
+	"internal/goarch"
 	"internal/runtime/atomic"
+	"internal/runtime/sys"
 	"unsafe"
 )
 
-// Object trees, made once (TREE and RDIT, section 4.4.3). The set of objects that a
-// hidden call reaches is the union of those of its roots, and the set of a root is
-// kept as long as nothing is written that may have been a pointer in a page with
-// an object of the set. Every instrumented write is looked at, also of hidden
-// packages. What is missed is pointers that are written otherwise: by packages that
-// are not instrumented, by the runtime (into channels and maps), and while a set is
-// being made.
+// Object trees, made once (TREE and RDIT, section 4.4.3). An object that a hidden call
+// reaches is looked at once, and what it points to is sent; from then on it is known,
+// and looked at again after a pointer was written there. The sets of objects are made
+// by the receiver, which has the graph: a Hide comes with its roots only.
+//
+// Every instrumented write is noted, also of hidden packages, and those that the runtime
+// makes for the program into slices, channels and maps. A hook comes before its write;
+// therefore a write counts at the next hook of its goroutine that writes, synchronises
+// or calls hidden code: whoever comes after the write comes after that. What is missed
+// is pointers that packages write which are not instrumented, into objects that are
+// known already.
 
 const (
-	heisenMaxRoots   = 64
-	heisenTreeBits   = 13
-	heisenTreePages  = 251
-	heisenPagesSpan  = 1 << 38 // of the heap
-	heisenVersionBit = 13      // of the size of a page
-	heisenTooLarge   = 1 << 31 // in place of the number of a set: of all objects
+	heisenTreeSpan  = 1 << 38 // of the heap, if there is address space for it
+	heisenTreeLeast = 1 << 32
+	heisenMaxDirty  = 1 << 20
+	heisenMaxQueue  = 1 << 16
+	heisenMaxLoose  = 1 << 10
+	heisenTreeWords = heisenBufWords // of a message
+
+	// What is noted of a word of the heap or a variable.
+	heisenTreeKnown = 1
+	heisenTreeDirty = 2 // it is known, and listed to be looked at again
+	heisenTreeDeep  = 3 // so are those that it points to, as far as the parts of a map go
+
+	// What a goroutine is about to write, in the low bits of the address.
+	heisenWroteWord = 1
+	heisenWroteWide = 2
+	heisenWroteMap  = 3
+
+	heisenMapDepth = 4 // a map, its directory, tables and groups
+
+	// In a message of objects.
+	heisenTreeMore  = 1 << 63    // in the count: these are more targets of the object before
+	heisenTreeUntil = ^uint64(0) // in place of an object: a stamp, before which all this was not so
+	heisenFollow    = ^uint32(0) // in place of the number of a set: what the roots before the Hide lead to
 )
 
-// heisenTree is the set of a root. A page is an index into the versions.
-type heisenTree struct {
-	root  uintptr
-	sum   uint64 // of the pages' versions
-	id    uint32
-	count uint32 // of pages
-	pages [heisenTreePages]uint32
+// heisenTodo is an object to be looked at; deep is how far what it points to is to be
+// looked at again.
+type heisenTodo struct {
+	span heisenSpan
+	deep uintptr
 }
 
-var heisenTrees struct {
-	entries  uintptr // 1<<heisenTreeBits heisenTrees
-	heap, lo uintptr // versions of pages of the heap, and where it starts
-	data     uintptr // versions of pages of the data segments
-	dataLo   uintptr
-	roots    [heisenMaxRoots]heisenSpan
-	ids      [heisenMaxRoots]uint64
+// heisenLoose is a variable of a package that may not be instrumented: it is compared
+// with what it was.
+type heisenLoose struct {
+	span heisenSpan
+	sum  uint64
+}
+
+var heisenTrees heisenTreesState
+
+type heisenTreesState struct {
+	_              sys.NotInHeap
+	heap, lo, span uintptr // what is noted of words of the heap, and which part of it
+	data, dataLo   uintptr // of the data segments
+
+	lock  uint32  // guards the list of dirty objects, and what becomes dirty or known again
+	dirty uintptr // addresses
+	n     uintptr
+	gone  bool // there was no room: every call reaches everything
+
+	// The rest belongs to who holds heisenHidden.lock.
+	opened     bool    // the variables of hidden packages were looked at
+	queue      uintptr // heisenTodos, a ring
+	head, tail uintptr
+	loose      [heisenMaxLoose]heisenLoose
+	loosed     uintptr
+	todo       heisenTodo // that is looked at
+	changed    bool       // something was sent since the last stamp
+	last       uintptr    // the latest target
+	curN       uintptr
+	cur        [heisenTreeWords]uint64 // what is known of it
+
+	outLock uint32 // guards what is to be sent
+	outN    uintptr
+	out     [heisenTreeWords]uint64
 }
 
 // heisenInitTrees makes empty tables, and reports whether it could.
 func heisenInitTrees() bool {
 	t := &heisenTrees
-	t.entries = uintptr(heisenReserve(unsafe.Sizeof(heisenTree{}) << heisenTreeBits))
-	t.lo = racearenastart &^ (1<<heisenVersionBit - 1)
-	t.heap = uintptr(heisenReserve(heisenPagesSpan >> heisenVersionBit * 4))
-	t.dataLo = racedatastart &^ (1<<heisenVersionBit - 1)
-	t.data = uintptr(heisenReserve(((racedataend-t.dataLo)>>heisenVersionBit + 1) * 4))
-	return t.entries != 0 && t.heap != 0 && t.data != 0
+	t.lo = racearenastart &^ 63
+	for t.span = heisenTreeSpan; ; t.span /= 2 {
+		if t.heap = uintptr(heisenReserve(t.span / 8)); t.heap != 0 {
+			break
+		}
+		if t.span == heisenTreeLeast {
+			return false
+		}
+	}
+	t.dataLo = racedatastart &^ 63
+	t.data = uintptr(heisenReserve((racedataend-t.dataLo)/8 + 1))
+	t.dirty = uintptr(heisenReserve(heisenMaxDirty * 8))
+	t.queue = uintptr(heisenReserve(heisenMaxQueue * unsafe.Sizeof(heisenTodo{})))
+	return t.data != 0 && t.dirty != 0 && t.queue != 0
 }
 
-// heisenVersionOf returns the version of the page of an address, nil if it has none.
+// heisenTree returns what is noted of the word at an address, nil if nothing can be.
 //
 //go:nosplit
-func heisenVersionOf(addr uintptr) *uint32 {
+func heisenTree(addr uintptr) *uint8 {
 	t := &heisenTrees
 	switch {
-	case addr-t.lo < heisenPagesSpan:
-		return (*uint32)(unsafe.Pointer(t.heap + (addr-t.lo)>>heisenVersionBit*4))
+	case addr-t.lo < t.span:
+		return (*uint8)(unsafe.Pointer(t.heap + (addr-t.lo)/8))
 	case addr-racedatastart < racedataend-racedatastart:
-		return (*uint32)(unsafe.Pointer(t.data + (addr-t.dataLo)>>heisenVersionBit*4))
+		return (*uint8)(unsafe.Pointer(t.data + (addr-t.dataLo)/8))
 	}
 	return nil
 }
 
-// heisenWritten is called before the program writes size bytes at addr.
+// heisenWrites is called before the current goroutine writes at addr.
 //
 //go:nosplit
-func heisenWritten(addr, size uintptr) {
-	if size <= 8 {
-		// A word that is neither nil nor a pointer will not be one, for it has another
-		// type.
-		if !heisenShared(addr) {
+func heisenWrites(addr, kind uintptr) {
+	gp := getg()
+	if addr-gp.stack.lo < gp.stack.hi-gp.stack.lo {
+		return
+	}
+	if kind == heisenWroteWord && heisenTree(addr) != nil && heisenShared(*(*uintptr)(unsafe.Pointer(addr &^ 7))) {
+		kind = heisenWroteWide // it points to something now, and may not any more
+	}
+	if h := (*heisenG)(unsafe.Pointer(gp.racectx)); h != nil {
+		heisenHasWritten(atomic.Xchguintptr(&h.wrote, addr&^7|kind))
+	} else {
+		heisenHasWritten(addr&^7 | heisenWroteWide)
+	}
+}
+
+// settle notes what h has written.
+//
+//go:nosplit
+func (h *heisenG) settle() {
+	if h != nil && h.wrote != 0 {
+		heisenHasWritten(atomic.Xchguintptr(&h.wrote, 0))
+	}
+}
+
+// heisenHasWritten notes a write that was made. It comes after an atomic operation, so
+// that whoever has made the object known without seeing the write is seen here.
+//
+//go:nosplit
+func heisenHasWritten(wrote uintptr) {
+	addr, kind := wrote&^7, wrote&7
+	if addr == 0 {
+		return
+	}
+	if e := heisenTree(addr); e == nil || *e == 0 {
+		return
+	}
+	if kind == heisenWroteWord && !heisenShared(*(*uintptr)(unsafe.Pointer(addr))) {
+		return // it points to nothing, as before
+	}
+	systemstack(func() { heisenDirty(addr, kind) })
+}
+
+// heisenDirty lists the object of an address to be looked at again, if it is known.
+func heisenDirty(addr, kind uintptr) {
+	base := heisenObjectAt(addr).start
+	e := heisenTree(base)
+	if base == 0 || e == nil {
+		return
+	}
+	t := &heisenTrees
+	now := uint8(heisenTreeDirty)
+	if kind == heisenWroteMap {
+		now = heisenTreeDeep
+	}
+	heisenLock(&t.lock)
+	switch *e {
+	case heisenTreeKnown:
+		if t.n == heisenMaxDirty {
+			t.gone = true
+			break
+		}
+		*(*uintptr)(unsafe.Pointer(t.dirty + t.n*8)) = base
+		t.n++
+		*e = now
+	case heisenTreeDirty:
+		*e = now
+	}
+	heisenUnlock(&t.lock)
+}
+
+// heisenObjectAt returns the object or variable that has an address, an empty one if
+// there is none that the program can touch.
+func heisenObjectAt(p uintptr) (o heisenSpan) {
+	switch {
+	case heisenInHeap(p):
+		s := spanOf(p)
+		if s == nil || s.state.get() != mSpanInUse || p < s.base() || p >= s.limit {
+			return o
+		}
+		base := s.base() + s.objIndex(p)*s.elemsize
+		if !heisenRuntimeOwns(base, s.elemsize) {
+			return heisenSpan{base, s.elemsize}
+		}
+	case p-racedatastart < racedataend-racedatastart:
+		return heisenHidden.variable(p)
+	}
+	return o
+}
+
+// heisenBorn forgets the objects that were where one is allocated.
+//
+//go:nosplit
+func heisenBorn(addr, size uintptr) {
+	for end := addr + size; addr < end; {
+		e := heisenTree(addr)
+		if e == nil {
 			return
 		}
-		if v := *(*uintptr)(unsafe.Pointer(addr &^ 7)); v != 0 && !heisenShared(v) {
-			return
-		}
-	}
-	for end := addr + max(size, 1); addr < end; addr = (addr | (1<<heisenVersionBit - 1)) + 1 {
-		if v := heisenVersionOf(addr); v != nil {
-			atomic.Xadd(v, 1)
-		}
-	}
-}
-
-func (t *heisenTree) version() (sum uint64) {
-	for _, p := range t.pages[:t.count] {
-		sum += uint64(atomic.Load(heisenPageVersion(p)))
-	}
-	return sum
-}
-
-// heisenPageVersion is the version of a page by its number: those of the data
-// segments have the highest bit set.
-func heisenPageVersion(p uint32) *uint32 {
-	if p>>31 != 0 {
-		return (*uint32)(unsafe.Pointer(heisenTrees.data + uintptr(p&^(1<<31))*4))
-	}
-	return (*uint32)(unsafe.Pointer(heisenTrees.heap + uintptr(p)*4))
-}
-
-// note adds the pages of a span, and reports whether there is room.
-func (t *heisenTree) note(s heisenSpan) bool {
-	for addr := s.start; addr < s.start+s.size; addr = (addr | (1<<heisenVersionBit - 1)) + 1 {
-		page := uint32((addr - heisenTrees.lo) >> heisenVersionBit)
-		if addr-heisenTrees.lo >= heisenPagesSpan {
-			page = uint32((addr-heisenTrees.dataLo)>>heisenVersionBit) | 1<<31
-		}
-		known := false
-		for _, p := range t.pages[:t.count] {
-			known = known || p == page
-		}
-		if known {
+		if addr&63 == 0 && end-addr >= 64 {
+			if p := (*uint64)(unsafe.Pointer(e)); *p != 0 {
+				*p = 0
+			}
+			addr += 64
 			continue
 		}
-		if t.count == heisenTreePages {
-			return false
+		if *e != 0 {
+			*e = 0
 		}
-		t.pages[t.count] = page
-		t.count++
+		addr += 8
 	}
+}
+
+// graph looks at what the roots in spans lead to and is not known, and at what is not
+// known any more. It returns heisenFollow, or 0 if everything is reached.
+func (w *heisenHiddenState) graph() uint32 {
+	t := &heisenTrees
+	if t.gone {
+		return 0
+	}
+	w.tracing, w.words = true, 0
+	if !t.opened {
+		t.opened = true
+		t.begin(heisenTodo{})
+		if w.vars == 0 {
+			w.data(racedatastart) // all of it, for nobody knows whose is what
+		}
+		for i := range w.vars {
+			if v := w.global(i); v.size&heisenIsRoot != 0 {
+				w.data(v.start)
+			}
+		}
+		t.end()
+	}
+	for i := range t.loosed {
+		l := &t.loose[i]
+		if sum := heisenSum(l.span, 0); sum != l.sum && t.enqueue(heisenTodo{span: l.span}) {
+			l.sum = sum
+		}
+	}
+	heisenLock(&t.lock)
+	for ; t.n > 0 && t.tail-t.head < heisenMaxQueue; t.n-- {
+		base := *(*uintptr)(unsafe.Pointer(t.dirty + (t.n-1)*8))
+		e := heisenTree(base)
+		if *e < heisenTreeDirty {
+			continue // it is not there any more
+		}
+		todo := heisenTodo{span: heisenObjectAt(base)}
+		if *e == heisenTreeDeep {
+			todo.deep = heisenMapDepth
+		}
+		*e = heisenTreeKnown
+		if todo.span.start == base {
+			t.enqueue(todo)
+		}
+	}
+	left := t.n
+	heisenUnlock(&t.lock)
+	for i := range w.n {
+		w.visit(w.spans[i], 0)
+	}
+	for t.head != t.tail && w.words < heisenMaxWords {
+		todo := *t.at(t.head)
+		t.head++
+		if *heisenTree(todo.span.start) == 0 {
+			continue // it is not there any more
+		}
+		if todo.span.size > heisenMaxWords*goarch.PtrSize && w.hasPointers(todo.span) {
+			continue // to the receiver it leads to everything
+		}
+		t.begin(todo)
+		w.scan(todo.span)
+		t.end()
+	}
+	w.tracing = false
+	if t.changed {
+		t.changed = false
+		t.cur[0], t.cur[1], t.cur[2] = heisenTreeUntil, atomic.Load64(&heisen.stamp), 0
+		t.curN = 3
+		t.send()
+	}
+	if left > 0 || t.gone || t.head != t.tail {
+		return 0 // the rest comes with later calls
+	}
+	return heisenFollow
+}
+
+func (t *heisenTreesState) at(i uintptr) *heisenTodo {
+	return (*heisenTodo)(unsafe.Pointer(t.queue + i%heisenMaxQueue*unsafe.Sizeof(heisenTodo{})))
+}
+
+func (t *heisenTreesState) enqueue(todo heisenTodo) bool {
+	if t.tail-t.head == heisenMaxQueue {
+		return false
+	}
+	*t.at(t.tail) = todo
+	t.tail++
 	return true
 }
 
-// union returns the number of the set of what the roots in spans reach.
-func (w *heisenHiddenState) union() uint32 {
+// visit has an object looked at that is not known.
+func (w *heisenHiddenState) visit(s heisenSpan, deep uintptr) {
 	t := &heisenTrees
-	count := uintptr(0)
-	if w.n > heisenMaxRoots {
-		w.full = true
-		return 0
+	e := heisenTree(s.start)
+	if e == nil { // writes there are not seen
+		t.gone = true
+		return
 	}
-	roots := w.n
-	for i := range roots {
-		t.roots[i] = w.spans[i]
-	}
-	for i := range roots {
-		id := w.tree(t.roots[i])
-		if w.full {
-			return 0
+	if *e != 0 {
+		if deep > 0 {
+			t.gone = !t.enqueue(heisenTodo{s, deep}) || t.gone
 		}
-		at := count
-		for at > 0 && t.ids[at-1] >= uint64(id) {
-			at--
+		return
+	}
+	if !t.enqueue(heisenTodo{s, deep}) {
+		return // to the receiver it leads to everything
+	}
+	n := uintptr(1)
+	if w.hasPointers(s) {
+		n = s.size / goarch.PtrSize
+	}
+	for i := range n {
+		if e := heisenTree(s.start + i*goarch.PtrSize); e != nil {
+			*e = heisenTreeKnown
 		}
-		if at < count && t.ids[at] == uint64(id) {
-			continue
+	}
+	if !heisenInHeap(s.start) && !w.isRoot(s.start) && w.hasPointers(s) {
+		if t.loosed == heisenMaxLoose {
+			t.gone = true
+			return
 		}
-		for j := count; j > at; j-- {
-			t.ids[j] = t.ids[j-1]
-		}
-		t.ids[at] = uint64(id)
-		count++
+		t.loose[t.loosed] = heisenLoose{s, heisenSum(s, 0)}
+		t.loosed++
 	}
-	if count == 1 {
-		return uint32(t.ids[0])
-	}
-	set := heisenSet{sum: uint64(count), other: 1}
-	for _, id := range t.ids[:count] {
-		set.sum = heisenHash(set.sum ^ id)
-		set.other = heisenHash(set.other + id*0xD6E8FEB86659FD93)
-	}
-	id, isNew := w.find(set)
-	if isNew {
-		heisenSend(heisenMsgUnion, id, 0, unsafe.Pointer(&t.ids), count*8)
-	}
-	w.full = id == 0
-	return id
 }
 
-// tree returns the number of the set of what a root reaches.
-func (w *heisenHiddenState) tree(root heisenSpan) uint32 {
-	e := (*heisenTree)(unsafe.Pointer(heisenTrees.entries +
-		uintptr(heisenHash(uint64(root.start))>>(64-heisenTreeBits))*unsafe.Sizeof(heisenTree{})))
-	if e.root == root.start && e.id != 0 && e.version() == e.sum {
-		w.full = e.id == heisenTooLarge
-		return e.id
+// begin starts to say what an object points to.
+func (t *heisenTreesState) begin(todo heisenTodo) {
+	t.todo, t.last = todo, 0
+	t.cur[0], t.cur[1], t.cur[2] = uint64(todo.span.start), uint64(todo.span.size), 0
+	t.curN = 3
+}
+
+// target adds what the object points to.
+func (w *heisenHiddenState) target(s heisenSpan) {
+	t := &heisenTrees
+	if s.start == t.last || s.start == t.todo.span.start {
+		return
 	}
-	w.begin()
-	w.add(root.start, root.size)
-	id := uint32(heisenTooLarge)
-	if w.follow(); !w.full {
-		if id = w.number(); id == 0 {
-			w.full = true
-			return 0
-		}
+	t.last = s.start
+	if t.curN == heisenTreeWords {
+		t.end()
+		t.cur[2] = heisenTreeMore
+		t.curN = 3
 	}
-	e.root, e.id, e.count = root.start, id, 0
-	for i := range w.n {
-		if !e.note(w.spans[i]) {
-			if id != heisenTooLarge { // which is safe, however old it is
-				e.id = 0
-			}
-			break
-		}
+	t.cur[t.curN] = uint64(s.start)
+	t.curN++
+	w.visit(s, max(t.todo.deep, 1)-1)
+}
+
+func (t *heisenTreesState) end() {
+	t.cur[2] |= uint64(t.curN - 3)
+	t.changed = true
+	t.send()
+}
+
+// send has what is known of an object sent before any words are.
+func (t *heisenTreesState) send() {
+	if t.outN+t.curN > heisenTreeWords {
+		heisenSend(heisenMsgObjects, 0, 0, nil, 0)
 	}
-	e.sum = e.version()
-	return id
+	heisenLock(&t.outLock)
+	memmove(unsafe.Pointer(&t.out[t.outN]), unsafe.Pointer(&t.cur), t.curN*8)
+	t.outN += t.curN
+	heisenUnlock(&t.outLock)
+}
+
+// heisenSendObjects sends what the receiver does not know of objects. The caller holds
+// heisen.sendLock.
+func heisenSendObjects() (ok bool) {
+	t := &heisenTrees
+	if t.outN == 0 || !heisenTryLock(&t.outLock, heisenForever) {
+		return true
+	}
+	header := [4]uint32{heisenMsgObjects, 0, uint32(t.outN * 8), 0}
+	ok = t.outN == 0 || heisenSendAll(unsafe.Pointer(&header), unsafe.Sizeof(header)) &&
+		heisenSendAll(unsafe.Pointer(&t.out), t.outN*8)
+	t.outN = 0
+	heisenUnlock(&t.outLock)
+	return ok
 }

@@ -14,6 +14,7 @@ const (
 
 	heisenOpSwitch = 1 // arg: goroutine; word 1: words of that goroutine before
 	heisenOpBegin  = 2 // arg: goid
+	heisenOpPoint  = 4 // the goroutine has come to another point; arg: or to so many accesses since; recorded on demand
 
 	// word 1: place<<32 | size
 	heisenOpRead  = 5
@@ -53,6 +54,13 @@ const (
 	heisenOpHide   = 29 // arg: address of the function; words 1 and 2 as 9; word 3: number of a set of objects
 	heisenOpReveal = 30 // as 9
 	heisenOpShade  = 31 // arg: whether what comes next is of hidden code; it is recorded on demand
+
+	// as 9, of states; see states.go
+	heisenOpChange  = 32
+	heisenOpObserve = 33
+	heisenOpStep    = 34 // both: it depends on the steps before
+
+	heisenOpRoot = 35 // arg: address of an object that the next hidden call begins with, if its set is heisenFollow
 )
 
 // A message is a header of four 32-bit words (kind, buffer, length of the
@@ -74,7 +82,12 @@ const (
 
 	heisenMsgReach = 12 // buffer: number of a set of objects, from 1; payload: start and size of each, in no order; 0 is all objects
 
-	heisenMsgUnion = 13 // buffer: as of the former; payload: numbers of the sets that it is the union of
+	// What objects point to, see trees.go. Payload: address, size and number of others that
+	// it points to, and their addresses, of each object; or ^0, the stamp before which the
+	// objects since the last were not so, and 0. The object at 0 is hidden packages.
+	heisenMsgObjects = 13
+
+	heisenMsgRaces = 14 // before the last: what came of heisenWantRaces; payload: goroutines that shared clocks, 1 if there was no memory
 
 	heisenByOrder  = 1 << 63   // in an overlap's last word
 	heisenUnknownG = 1<<32 - 1 // the number of a goroutine that is not known any more
@@ -92,7 +105,7 @@ const (
 
 	heisenTaskPlace = 1 << 31 // in the pc of a place: the rest is the number of a task
 
-	heisenVersion = 5
+	heisenVersion = 7
 
 	heisenHiddenShow = 1 // what hidden packages do is recorded, marked
 	heisenHiddenOnce = 2 // see trees.go

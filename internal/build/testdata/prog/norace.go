@@ -42,6 +42,178 @@ func noRaces() map[string]func() {
 			mu, c := new(sync.Mutex), make(chan bool, 1)
 			both(func() { mu.Lock(); mu.Unlock(); c <- true }, func() { <-c; *mu = sync.Mutex{}; mu.Lock(); mu.Unlock() })
 		},
+		// What another order of the critical sections would bring about is not what
+		// their goroutines did next.
+		"state-of-a-group": func() {
+			rounds(func() (f, g func()) {
+				x, mu, group := new(int), new(sync.Mutex), new(sync.WaitGroup)
+				return func() { mu.Lock(); group.Wait(); *x++; mu.Unlock() },
+					func() { mu.Lock(); group.Add(1); mu.Unlock(); *x++; group.Done() }
+			})
+		},
+		"state-of-a-condition": func() {
+			rounds(func() (f, g func()) {
+				x, waits := new(int), false
+				mu := new(sync.Mutex)
+				c := sync.NewCond(mu)
+				return func() { mu.Lock(); waits = true; c.Wait(); mu.Unlock(); *x++ }, func() {
+					*x++
+					for on := true; on; {
+						mu.Lock()
+						if on = !waits; !on {
+							c.Signal()
+						}
+						mu.Unlock()
+						runtime.Gosched()
+					}
+				}
+			})
+		},
+		"state-of-a-buffer": func() {
+			rounds(func() (f, g func()) {
+				x, mu, c := new(int), new(sync.Mutex), make(chan int, 2)
+				return func() { mu.Lock(); c <- 1; mu.Unlock(); *x++ }, func() {
+					mu.Lock()
+					select {
+					case <-c:
+					default:
+						*x++
+					}
+					mu.Unlock()
+				}
+			})
+		},
+		"state-of-buffers": func() {
+			rounds(func() (f, g func()) {
+				x, mu, c, d := new(int), new(sync.Mutex), make(chan int, 1), make(chan bool)
+				return func() { mu.Lock(); c <- 1; mu.Unlock(); *x++ }, func() {
+					mu.Lock()
+					select {
+					case <-c:
+					case <-d:
+					default:
+						*x++
+					}
+					mu.Unlock()
+				}
+			})
+		},
+		"state-of-a-full-buffer": func() {
+			rounds(func() (f, g func()) {
+				x, mu, c := new(int), new(sync.Mutex), make(chan int, 1)
+				c <- 1
+				return func() { mu.Lock(); <-c; mu.Unlock(); *x++ }, func() {
+					mu.Lock()
+					select {
+					case c <- 2:
+					default:
+						*x++
+					}
+					mu.Unlock()
+				}
+			})
+		},
+		"length-of-a-buffer": func() {
+			rounds(func() (f, g func()) {
+				x, mu, c := new(int), new(sync.Mutex), make(chan int, 2)
+				return func() { mu.Lock(); c <- 1; mu.Unlock(); *x++ }, func() {
+					mu.Lock()
+					if len(c) == 0 {
+						*x++
+					}
+					mu.Unlock()
+				}
+			})
+		},
+		"state-of-a-channel": func() {
+			rounds(func() (f, g func()) {
+				x, mu, c := new(int), new(sync.Mutex), make(chan int)
+				return func() { mu.Lock(); close(c); mu.Unlock(); *x++ }, func() {
+					mu.Lock()
+					select {
+					case <-c:
+					default:
+						*x++
+					}
+					mu.Unlock()
+				}
+			})
+		},
+		"elements-left": func() {
+			rounds(func() (f, g func()) {
+				x, mu, c := new(int), new(sync.Mutex), make(chan int, 1)
+				c <- 1
+				close(c)
+				return func() {
+						mu.Lock()
+						if _, ok := <-c; ok {
+							*x++
+						}
+						mu.Unlock()
+					}, func() {
+						mu.Lock()
+						_, ok := <-c
+						mu.Unlock()
+						if !ok {
+							*x++
+						}
+					}
+			})
+		},
+		"closed-already": func() {
+			rounds(func() (f, g func()) {
+				x, mu, c := new(int), new(sync.Mutex), make(chan int, 1)
+				first := func() (ok bool) {
+					defer func() { ok = recover() == nil }()
+					close(c)
+					return
+				}
+				return func() {
+						mu.Lock()
+						if first() {
+							*x++
+						}
+						mu.Unlock()
+					}, func() {
+						mu.Lock()
+						ok := first()
+						mu.Unlock()
+						if !ok {
+							*x++
+						}
+					}
+			})
+		},
+		"rest-of-a-file": func() {
+			rounds(func() (f, g func()) {
+				x, mu := new(int), new(sync.Mutex)
+				in, out, err := os.Pipe()
+				if err != nil {
+					panic(err)
+				}
+				out.WriteString("ab")
+				out.Close()
+				next := func() byte {
+					var b [1]byte
+					in.Read(b[:])
+					return b[0]
+				}
+				return func() {
+						mu.Lock()
+						if next() == 'a' {
+							*x++
+						}
+						mu.Unlock()
+					}, func() {
+						mu.Lock()
+						got := next()
+						mu.Unlock()
+						if got == 'b' {
+							*x++
+						}
+					}
+			})
+		},
 		"nil-locks": func() {
 			// What panics in a lock must not keep what comes after from being recorded.
 			x, mu := new(int), new(sync.Mutex)

@@ -18,6 +18,17 @@ func both(f, g func()) {
 	<-done
 }
 
+// rounds runs pairs of functions concurrently, one after the other.
+func rounds(pair func() (f, g func())) {
+	for i := range 8 {
+		f, g := pair()
+		if i%2 == 0 {
+			f, g = g, f
+		}
+		both(f, g)
+	}
+}
+
 type pair struct{ a, b int }
 
 type guarded struct {

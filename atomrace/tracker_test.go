@@ -1,0 +1,109 @@
+package atomrace
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/heisen-go/heisen"
+)
+
+// TestTracker compares what a Tracker follows with what a Detector reports: exactly the
+// passages that others come into, in a way that is not allowed, are violations.
+func TestTracker(t *testing.T) {
+	violated, quiet := 0, 0
+	for seed := range uint64(400) {
+		rng := rand.New(rand.NewPCG(seed, 1))
+		sections := randomSections(rng)
+		locator := Locator{Site: func(s heisen.Site) (string, int, string) { return "f.go", int(s), "" }, Folder: "/"}
+		var events []heisen.Record
+		inside := map[heisen.Thread]int{}
+		for range 60 {
+			r := heisen.Record{TID: heisen.Thread(rng.IntN(3)), Obj: heisen.Object(8 + 8*rng.IntN(2)), Loc: heisen.Site(1 + rng.IntN(6))}
+			switch n := rng.IntN(12); {
+			case n < 1:
+				r = heisen.Record{TID: r.TID, Code: heisen.Call}
+				inside[r.TID]++
+			case n < 2 && inside[r.TID] > 0:
+				r = heisen.Record{TID: r.TID, Code: heisen.Return}
+				inside[r.TID]--
+			case n < 3:
+				r = heisen.Record{TID: r.TID, Code: heisen.Alloc, Obj: r.Obj, Val: 8}
+			default:
+				r.Code = []heisen.Op{heisen.Read, heisen.Write, heisen.AtomicRead, heisen.AtomicUpdate}[rng.IntN(4)]
+			}
+			events = append(events, r)
+			if r.Code.IsAccess() {
+				events = append(events, heisen.Record{TID: r.TID, Code: heisen.Done}) // nothing overlaps
+			}
+		}
+		want := map[string]bool{}
+		d, err := NewDetector(func(f heisen.Finding) {
+			if f.Kind == heisen.Atomicity {
+				last := f.Accesses[len(f.Accesses)-1]
+				want[fmt.Sprint(f.Accesses[0].Site, last.Site, last.Index)] = true
+			}
+		}, WithSections(sections, locator), Remember(0))
+		if err != nil {
+			t.Fatal(err)
+		}
+		d.HandleRecords(events)
+		if err := d.Flush(); err != nil {
+			t.Fatal(err)
+		}
+		got := map[string]bool{}
+		tracker, err := NewTracker(sections, locator, func(p Passage) {
+			entry, end := &events[p.Entry-1], &events[p.End-1]
+			if entry.TID != end.TID || entry.Obj != end.Obj {
+				t.Fatalf("seed %d: from %+v to %+v", seed, entry, end)
+			}
+			broken := slices.ContainsFunc(events[p.Entry:p.End-1], func(r heisen.Record) bool {
+				return r.Code.IsAccess() && r.TID != end.TID && r.Obj == end.Obj && p.Allow&modeOf(r.Code) == 0
+			})
+			if broken {
+				got[fmt.Sprint(entry.Loc, end.Loc, p.End)] = true
+			} else {
+				quiet++
+			}
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := range events {
+			tracker.Next(&events[i], uint64(i+1))
+		}
+		if err := tracker.Err(); err != nil {
+			t.Fatal(err)
+		}
+		if fmt.Sprint(got) != fmt.Sprint(want) {
+			t.Fatalf("seed %d: %v, want %v\nsections %+v\nevents %v", seed, got, want, sections, events)
+		}
+		violated += len(want)
+	}
+	if violated == 0 || quiet == 0 {
+		t.Errorf("%d passages violated, %d not", violated, quiet)
+	}
+}
+
+// randomSections returns sections between six lines.
+func randomSections(rng *rand.Rand) (sections []Section) {
+	mode := func() Modes { return []Modes{Reads, Writes}[rng.IntN(2)] }
+	for range 1 + rng.IntN(3) {
+		s := Section{Entry: Location{"f.go", 1 + rng.IntN(6), mode()}, Above: rng.IntN(2)}
+		for range 1 + rng.IntN(2) {
+			s.Ends = append(s.Ends, End{Location{"f.go", 1 + rng.IntN(6), mode()}, Modes(rng.IntN(3))})
+		}
+		switch rng.IntN(4) {
+		case 0:
+			s.Circular = true
+			s.Ends = append(s.Ends, End{s.Entry, Modes(rng.IntN(3))})
+		case 1:
+			s.Recursive = true
+		}
+		if CheckSections(append(sections, s)) == nil {
+			sections = append(sections, s)
+		}
+	}
+	return sections
+}

@@ -1,0 +1,97 @@
+package bench
+
+import (
+	"testing"
+
+	"github.com/heisen-go/heisen/internal/happens"
+)
+
+// BenchmarkHappens measures what programs do for each event when they look for races
+// themselves, apart from the hooks around it: accesses again in the same epoch, in a new
+// epoch each, of words that locks protect, by one thread or by two in turn, of words that
+// many threads read, and atomic operations.
+func BenchmarkHappens(b *testing.B) {
+	const words, rounds = 1 << 10, 1 << 8
+	for _, w := range []struct {
+		name    string
+		threads int
+		events  int // of a round, per word
+		round   func(*happening, *happens.Thread, int)
+	}{
+		{"same-epoch", 1, 2, func(h *happening, th *happens.Thread, i int) {
+			h.access(th, i, happens.Read)
+			h.access(th, i, happens.Write)
+		}},
+		{"new-epoch", 1, 3, func(h *happening, th *happens.Thread, i int) {
+			h.access(th, i, happens.Read)
+			h.access(th, i, happens.Write)
+			h.sync(th, words, happens.Release)
+		}},
+		{"locked", 1, 4, increment},
+		{"locked-in-turn", 2, 4, increment},
+		{"read-shared", 16, 1, func(h *happening, th *happens.Thread, i int) { h.access(th, i, happens.Read) }},
+		{"read-shared-new-epoch", 16, 2, func(h *happening, th *happens.Thread, i int) {
+			h.access(th, i, happens.Read)
+			h.sync(th, words+1+int(th.Epoch>>52), happens.Send)
+		}},
+		{"atomic-add", 2, 2, func(h *happening, th *happens.Thread, i int) {
+			h.sync(th, i, happens.Exchange)
+			h.access(th, i, happens.AtomicUpdate)
+		}},
+	} {
+		b.Run(w.name, func(b *testing.B) {
+			if err := happens.Reserve(); err != nil {
+				b.Fatal(err)
+			}
+			defer happens.GiveBack()
+			h := &happening{cells: make([]happens.Cell, 2*words)}
+			threads := make([]happens.Thread, w.threads)
+			h.table.Renew(&threads[0], 0)
+			for i := range threads[1:] {
+				h.table.Fork(&threads[0], &threads[i+1], uint32(i)+1)
+			}
+			measure(b, words*rounds*w.events, func() error {
+				for r := range rounds {
+					for i := range words {
+						w.round(h, &threads[(r+i)%w.threads], i)
+					}
+				}
+				return nil
+			})
+			if h.races.Count > 0 {
+				b.Fatal("a race")
+			}
+		})
+	}
+}
+
+// happening is a table with the cells of some words.
+type happening struct {
+	table happens.Table
+	cells []happens.Cell
+	races happens.Races
+}
+
+func (h *happening) access(th *happens.Thread, i int, kind uint32) {
+	c := &h.cells[i]
+	if kind <= happens.Write && (c.NotedAt(th, 1, kind == happens.Write) || h.table.NotedInCrowd(th, c, 1)) {
+		return
+	}
+	if !h.table.Access(th, c, uint64(8*i), 1, 1, kind, &h.races) {
+		c.Unlock(h.table.AccessLocked(th, c, c.Lock(), uint64(8*i), 1, 1, kind, &h.races))
+	}
+}
+
+func (h *happening) sync(th *happens.Thread, i int, op uint32) {
+	c := &h.cells[i]
+	c.Unlock(h.table.Sync(th, c.Lock(), uint64(8*i), op))
+}
+
+// increment adds to a word under a lock, of which there are few.
+func increment(h *happening, th *happens.Thread, i int) {
+	lock := len(h.cells)/2 + i%16
+	h.sync(th, lock, happens.Acquire)
+	h.access(th, i, happens.Read)
+	h.access(th, i, happens.Write)
+	h.sync(th, lock, happens.Release)
+}

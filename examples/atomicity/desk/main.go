@@ -1,0 +1,72 @@
+// Command desk sells a ticket at the desk, early in the evening, and puts out the tickets
+// of the next show when the first is over. A sale looks how many are left in one hold of
+// the lock and stores one less in another: new tickets that come in between are lost.
+//
+// They come much later, and that is what every execution shows. But nothing makes them
+// wait, and so mcm predicts what could have been.
+//
+//	heisen run -detect mcm -sections heisen.sections ./examples/atomicity/desk
+//	heisen run -detect mcm -sections heisen.sections ./examples/atomicity/desk -- -fixed
+package main
+
+import (
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"sync"
+	"time"
+)
+
+// desk is where tickets are sold.
+type desk struct {
+	mu   sync.Mutex
+	left int // tickets not sold yet
+}
+
+// sell sells a ticket.
+func (d *desk) sell() {
+	d.mu.Lock()
+	left := d.left
+	d.mu.Unlock()
+	d.mu.Lock()
+	d.left = left - 1 // the bug: there may be new tickets
+	d.mu.Unlock()
+}
+
+// sellFixed sells a ticket in one hold of the lock.
+func (d *desk) sellFixed() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.left--
+}
+
+// fill puts out the tickets of the next show.
+func (d *desk) fill(tickets int) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.left = tickets
+}
+
+// run spends an evening at the desk and prints how many tickets are left.
+func run(w io.Writer, fixed bool) {
+	d := desk{left: 300}
+	sell := d.sell
+	if fixed {
+		sell = d.sellFixed
+	}
+	var working sync.WaitGroup
+	working.Go(sell)
+	working.Go(func() {
+		time.Sleep(100 * time.Millisecond) // the first show
+		d.fill(300)
+	})
+	working.Wait()
+	fmt.Fprintf(w, "%d tickets left\n", d.left)
+}
+
+func main() {
+	fixed := flag.Bool("fixed", false, "sell in one hold of the lock")
+	flag.Parse()
+	run(os.Stdout, *fixed)
+}

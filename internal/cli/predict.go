@@ -1,0 +1,120 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/heisen-go/heisen/internal/campaign"
+	"github.com/heisen-go/heisen/internal/report"
+)
+
+// bringAbout brings about what was predicted from tests as they ran by themselves, and
+// reports it. The tests run again, one goroutine at a time, for only then is it known at
+// which of its operations each goroutine was; what is predicted from that is followed. What
+// is not predicted again, or cannot be followed, is brought about as heisen fuzz does it. A
+// prediction that cannot be confirmed is reported as such.
+func (w *watch) bringAbout(inv *invocation) error {
+	predicted, hidden := w.predictions.all()
+	if len(predicted) == 0 {
+		w.found.hide(hidden)
+		return nil
+	}
+	f := inv.newFuzzing(w.known)
+	f.found, f.folder = w.found, w.folder
+	ctx, stop := inv.interruptible()
+	defer stop()
+	err := f.bringPredicted(ctx, predicted)
+	if ctx.Err() != nil {
+		err = errInterrupted
+	}
+	var misused *usageError
+	if errors.As(err, &misused) {
+		fmt.Fprintf(inv.Err, "%s: what was predicted is not brought about: %v\n", inv.tool.Name, err)
+		err = nil
+	}
+	for i := range predicted {
+		if !f.told[predicted[i].Fingerprint] {
+			w.found.add(predicted[i])
+		}
+	}
+	w.found.hide(hidden)
+	if f.hunt != nil {
+		fmt.Fprintf(inv.Err, "%s: %d of %d predictions confirmed in %d executions, %d of them harmful\n",
+			inv.tool.Name, f.confirmed, f.confirmed+f.predicted, f.tried, f.harmful)
+	}
+	return err
+}
+
+// bringPredicted brings predictions about. Those that it has reported are in told.
+func (f *fuzzing) bringPredicted(ctx context.Context, predicted []report.Finding) error {
+	if len(f.hide) > 0 {
+		return misuse("-hide is for recordings: an execution under control is not one")
+	}
+	if slices.ContainsFunc(predicted, func(p report.Finding) bool { return p.Package == "command-line-arguments" }) {
+		return misuse("tests of a list of files are not a package")
+	}
+	flags, err := campaign.TestFlags(withoutFormat(f.rest))
+	if err != nil {
+		return misuse("%v", err)
+	}
+	f.origin.Source = campaign.Source{Verb: "test", Packages: packagesOf(predicted), Patterns: f.pkgs, Args: flags}
+	if len(f.origin.Packages) == 0 {
+		f.origin.Packages = f.args
+	}
+	if len(f.origin.Packages) == 0 {
+		f.origin.Packages = []string{"."}
+	}
+	programs, remove, err := f.build(ctx)
+	if err != nil {
+		return err
+	}
+	defer remove()
+	f.newHunt()
+	survey := &campaign.Survey{
+		Predict: true, Known: predicted, Walks: f.walks,
+		Limit: f.limit, Virtual: f.virtual, Procs: f.procs, Sources: f.resolver,
+	}
+	var suspects []*campaign.Suspect
+	if err := f.look(ctx, survey, programs, func(_ *campaign.Program, found []*campaign.Suspect, _ []*campaign.Trial) {
+		suspects = append(suspects, found...)
+	}); err != nil {
+		return err
+	}
+	return f.bring(ctx, suspects)
+}
+
+// packagesOf returns the packages in whose tests findings were made, none if one of them has
+// no name that the go command knows.
+func packagesOf(findings []report.Finding) (packages []string) {
+	for i := range findings {
+		switch p := findings[i].Package; {
+		case p == "":
+			return nil
+		case !slices.Contains(packages, p):
+			packages = append(packages, p)
+		}
+	}
+	return packages
+}
+
+// withoutFormat leaves out flags of go test that make no difference to what tests do.
+func withoutFormat(flags []string) (rest []string) {
+	for i := 0; i < len(flags); i++ {
+		name, _, valued := strings.Cut(strings.TrimPrefix(strings.TrimLeft(flags[i], "-"), "test."), "=")
+		switch {
+		case flags[i] == "-args" || flags[i] == "--args":
+			return append(rest, flags[i:]...)
+		case name == "json":
+		case name == "timeout":
+			if !valued {
+				i++
+			}
+		default:
+			rest = append(rest, flags[i])
+		}
+	}
+	return rest
+}
