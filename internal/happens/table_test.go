@@ -113,10 +113,14 @@ func (p *program) report(i int, races *Races) {
 
 // sync does what r does to an object.
 func (p *program) sync(r *heisen.Record, op uint32) {
-	th, c := p.thread(r.TID), p.cell(uint64(r.Obj))
+	synchronise(&p.table, p.thread(r.TID), p.cell(uint64(r.Obj)), uint64(r.Obj), op)
+}
+
+// synchronise goes the short way if that is open, like the host.
+func synchronise(t *Table, th *Thread, c *Cell, addr uint64, op uint32) {
 	head := c.Lock()
-	if !p.table.SyncInPlace(th, head, uint64(r.Obj), op) {
-		head = p.table.Sync(th, head, uint64(r.Obj), op)
+	if !t.SyncInPlace(th, head, addr, op) {
+		head = t.Sync(th, head, addr, op)
 	}
 	c.Unlock(head)
 }
