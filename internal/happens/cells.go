@@ -64,11 +64,12 @@ func says(d, mask uint64, write bool) bool {
 //
 //go:nosplit
 func (c *Cell) NotedAtomic(th *Thread, head, mask uint64, kind uint32) bool {
-	for i := range uint32(cellNotes) {
-		d := head >> (headNotes + i*noteBits)
-		if c.note(i).Load()^th.Epoch <= placeMask && d>>noteKind&7 == uint64(kind) && mask&^d == 0 {
+	d := head >> headNotes
+	for i := range c.notes {
+		if c.notes[i].Load()^th.Epoch <= placeMask && d>>noteKind&7 == uint64(kind) && mask&^d == 0 {
 			return true
 		}
+		d >>= noteBits
 	}
 	return false
 }
@@ -121,11 +122,8 @@ func (t *Table) Access(th *Thread, c *Cell, addr, place uint64, mask, kind uint3
 	if old&headLock != 0 || !c.head.CompareAndSwap(old, old|headLock) {
 		old = c.Lock()
 	}
-	if rest := old >> headNotes; rest == 0 || rest == uint64(mask|kind<<noteKind) && slotOf(c.notes[0].Load()) == slotOf(th.Epoch) {
-		// Nothing is known, or that the thread has done the same before.
-		storeRelease(&c.notes[0], th.Epoch|place)
-		th.last = th.Epoch >> placeBits
-		c.Unlock(uint64(mask|kind<<noteKind) << headNotes)
+	if head := t.AccessAgain(th, c, old, place, mask, kind); head != 0 {
+		c.Unlock(head)
 		return true
 	}
 	if old&headCrowd == 0 {
@@ -165,6 +163,50 @@ func (t *Table) AccessLocked(th *Thread, c *Cell, head, addr, place uint64, mask
 		}
 	}
 	return t.addToCrowd(head, note, left, kind)
+}
+
+// AccessAgain is AccessLocked for most accesses: they race with nothing, and what is to be
+// forgotten of their bytes concerns no others. It returns 0, and has done nothing, if that is
+// not so, or there is no room.
+//
+//go:nosplit
+func (t *Table) AccessAgain(th *Thread, c *Cell, head, place uint64, mask, kind uint32) uint64 {
+	if head&headCrowd != 0 {
+		return 0
+	}
+	note, into := th.Epoch|place, uint32(cellNotes)
+	rest, kept := head>>headNotes, head
+	for i := range c.notes {
+		d := uint32(rest) & noteMask
+		rest >>= noteBits
+		if d&mask == 0 {
+			if d != 0 {
+				continue
+			}
+		} else {
+			how := d>>noteKind<<3 + kind
+			if n := c.notes[i].Load(); slotOf(n^note) != 0 && !t.covers(th, n>>placeBits) {
+				if conflicts>>(how&63)&1 != 0 {
+					return 0
+				}
+				continue
+			}
+			if replaces>>(how&63)&1 == 0 {
+				continue
+			}
+			if d&noteBytes&^mask != 0 {
+				return 0
+			}
+			kept &^= noteMask << ((headNotes + uint32(i)*noteBits) & 63)
+		}
+		into = min(into, uint32(i))
+	}
+	if into >= cellNotes {
+		return 0
+	}
+	storeRelease(&c.notes[into], note)
+	th.last = note >> placeBits
+	return kept | uint64(mask|kind<<noteKind)<<(headNotes+into*noteBits)
 }
 
 // accessNotes compares an access to the bytes in mask with the notes of a cell, and notes

@@ -78,6 +78,16 @@ func (t *Table) timeOf(clock, slot uint32) uint32 {
 	return blockAt(b).times[slot%blockSlots]
 }
 
+// learn gives the thread another clock, or the one that it has after that was changed.
+//
+//go:nosplit
+func (th *Thread) learn(clock uint32) {
+	th.clock, th.low = clock, 0
+	if clock != 0 {
+		th.low = vectorAt(clock).blocks[0]
+	}
+}
+
 // newVector returns a vector whose blocks are not set, 0 if there is no memory.
 //
 //go:nosplit
@@ -357,5 +367,26 @@ func (t *Table) overwrite(c, d uint32) bool {
 	for i := range t.used(0) {
 		blockAt(x).times[i%blockSlots] = blockAt(y).times[i%blockSlots]
 	}
+	return true
+}
+
+// joinInPlace makes c the maximum of c, d and an epoch if all clocks are a block long and nobody
+// else holds c, and reports whether that was so.
+//
+//go:nosplit
+func (t *Table) joinInPlace(c, d uint32, e uint64) bool {
+	if c == 0 || t.blocksUsed() != 1 || vectorAt(c).refs.Load() != 1 {
+		return false
+	}
+	i := vectorAt(c).blocks[0]
+	if i == 0 || blockAt(i).refs.Load() != 1 {
+		return false
+	}
+	x := blockAt(i)
+	if d != 0 {
+		raiseAll(x, blockAt(vectorAt(d).blocks[0]), t.used(0))
+	}
+	time := &x.times[e>>timeBits%blockSlots]
+	*time = max(*time, uint32(e&maxTime))
 	return true
 }

@@ -69,6 +69,87 @@ func (t *Table) Sync(th *Thread, head uint64, addr uint64, op uint32) uint64 {
 	return head
 }
 
+// SyncInPlace is Sync where that takes no memory, as when all that was published through the
+// object is known to the thread, or clocks are short. It takes little stack. If it reports
+// false, Sync is to be called all the same.
+//
+//go:nosplit
+func (t *Table) SyncInPlace(th *Thread, head uint64, addr uint64, op uint32) bool {
+	i := uint32(head >> headExtra)
+	if i == 0 {
+		return op <= AcquireShared
+	}
+	x := extraAt(i)
+	if x.object != uint32(addr&7)+1 {
+		return false // another byte's, or of none: there may be others
+	}
+	s, readers := &x.published, !x.readers.zero()
+	switch {
+	case op == ReleaseShared:
+		s = &x.readers
+	case readers && (op == Acquire || op == Release || op == Store):
+		return false
+	}
+	switch {
+	case op > AcquireShared && s.last == t.present(th):
+		return true // it says so already
+	case s.zero() || s.last != 0 && t.knows(th, s.last):
+	case op <= AcquireShared:
+		return t.seeInPlace(th, s)
+	case op == ReleaseShared || op == Send && s.last != 0:
+		return t.another(th) && t.mergeInPlace(th, s)
+	case op != Store:
+		return false
+	}
+	return op <= AcquireShared || t.another(th) && t.replaceInPlace(th, s)
+}
+
+// seeInPlace is see, for a stamp of which the thread may not know all.
+//
+//go:nosplit
+func (t *Table) seeInPlace(th *Thread, s *stamp) bool {
+	if !t.joinInPlace(th.clock, s.clock, s.last) {
+		return false
+	}
+	th.said = unsaid
+	return true
+}
+
+// mergeInPlace is merge, likewise.
+//
+//go:nosplit
+func (t *Table) mergeInPlace(th *Thread, s *stamp) bool {
+	e := t.present(th)
+	if !t.joinInPlace(s.clock, th.clock, s.last) || !t.joinInPlace(s.clock, 0, e) {
+		return false
+	}
+	s.last = 0
+	t.published(th, e)
+	return true
+}
+
+// replaceInPlace is replace, and publish.
+//
+//go:nosplit
+func (t *Table) replaceInPlace(th *Thread, s *stamp) bool {
+	if s.clock != th.clock && !t.overwrite(s.clock, th.clock) {
+		return false
+	}
+	s.last = t.present(th)
+	t.published(th, s.last)
+	return true
+}
+
+// published is publish of epoch e for a thread that has another one.
+//
+//go:nosplit
+func (t *Table) published(th *Thread, e uint64) {
+	if th.Epoch>>placeBits == e {
+		th.said, th.told = e, e
+		t.step(th)
+	}
+}
+
 // newObject makes an object at a byte of a word. It returns the new head, and the number
 // of the object's extra, 0 if there is no memory.
 //
@@ -153,6 +234,7 @@ func (t *Table) see(th *Thread, s *stamp) {
 	if s.last != 0 {
 		th.clock = t.raise(th.clock, s.last)
 	}
+	th.learn(th.clock)
 }
 
 // seen reports whether the thread covers all of a stamp.

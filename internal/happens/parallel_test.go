@@ -23,7 +23,7 @@ func TestParallel(t *testing.T) {
 	table.Renew(&first, 0)
 	sync1 := func(th *Thread, i, op int) {
 		c := &cells[i]
-		c.Unlock(table.Sync(th, c.Lock(), uint64(8*i), uint32(op)))
+		synchronise(&table, th, c, uint64(8*i), uint32(op))
 	}
 	access := func(th *Thread, i int, kind uint32, found *atomic.Uint32) {
 		c := &cells[i]

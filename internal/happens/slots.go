@@ -53,10 +53,10 @@ func (l *endings) unlock() { l.held.Store(0) }
 //
 //go:nosplit
 func (t *Table) Fork(parent, child *Thread, id uint32) {
-	child.id, child.said, child.last, child.clock, child.shared = id, unsaid, 0, 0, false
+	child.id, child.said, child.last, child.clock, child.low, child.shared = id, unsaid, 0, 0, 0, false
 	child.life = t.life.Load()
 	if parent != nil {
-		child.clock = t.raise(share(parent.clock), parent.Epoch>>placeBits)
+		child.learn(t.raise(share(parent.clock), parent.Epoch>>placeBits))
 	}
 	t.enter(parent, child)
 	if parent != nil {
@@ -149,7 +149,7 @@ func (t *Table) End(th *Thread) {
 		return
 	}
 	t.drop(th.clock)
-	th.clock = 0
+	th.learn(0)
 	if !th.shared {
 		t.leave(th)
 	}
@@ -187,16 +187,29 @@ func (t *Table) advance(th *Thread) {
 		th.Epoch = (uint64(s)<<timeBits | uint64(time&maxTime)) << placeBits
 		return
 	}
-	time := uint32(th.Epoch>>placeBits)&maxTime + 1
-	if time >= maxTime {
+	if !t.another(th) {
 		// The past of the thread is in another slot from now on.
-		th.clock = t.raise(th.clock, th.Epoch>>placeBits)
+		th.learn(t.raise(th.clock, th.Epoch>>placeBits))
 		th.said, th.last = unsaid, 0
 		t.enter(nil, th)
 		return
 	}
-	storeRelease32(&h.time, time)
+	t.step(th)
+}
+
+// another reports whether the thread has its slot for itself, with time left for another epoch.
+//
+//go:nosplit
+func (t *Table) another(th *Thread) bool {
+	return !th.shared && uint32(th.Epoch>>placeBits)&maxTime < maxTime-1
+}
+
+// step goes on to the next epoch of a slot.
+//
+//go:nosplit
+func (t *Table) step(th *Thread) {
 	th.Epoch += 1 << placeBits
+	storeRelease32(&t.holders[slotOf(th.Epoch)%maxSlots].time, uint32(th.Epoch>>placeBits)&maxTime)
 }
 
 // Collect notes what everybody has done so far. It is called while no thread is inside
@@ -222,7 +235,7 @@ func (t *Table) Collect() {
 func (t *Table) Collected(th *Thread) {
 	for s := range uint32(maxSlots) {
 		if time := t.collected[s]; time != 0 {
-			th.clock = t.raise(th.clock, uint64(s)<<timeBits|uint64(time))
+			th.learn(t.raise(th.clock, uint64(s)<<timeBits|uint64(time)))
 		}
 	}
 	th.said = unsaid

@@ -50,6 +50,7 @@ type Thread struct {
 	Epoch  uint64
 	life   uint32 // of the table, when the thread last looked
 	clock  uint32 // what it knows of others; the time of its own slot is out of date
+	low    uint32 // the first block of that, which most others are in; block 0 is always zero
 	said   uint64 // the epoch it published last, if it has learnt nothing since
 	last   uint64 // the latest in which it, or an earlier holder of its slot, accessed something
 	told   uint64 // the latest that it has published since it got its slot, 0 if none
@@ -104,8 +105,14 @@ func (t *Table) Full() bool { return t.full.Load() != 0 }
 //
 //go:nosplit
 func (t *Table) covers(th *Thread, e uint64) bool {
-	s := uint32(e >> timeBits)
-	return s == uint32(th.Epoch>>(placeBits+timeBits)) || uint32(e&maxTime) <= t.timeOf(th.clock, s)
+	s, time := uint32(e>>timeBits), uint32(e&maxTime)
+	switch {
+	case s == uint32(slotOf(th.Epoch)):
+		return true
+	case s < blockSlots:
+		return time <= blockAt(th.low).times[s]
+	}
+	return time <= t.timeOf(th.clock, s)
 }
 
 // Stale reports whether the thread has to call Renew before what it does next.

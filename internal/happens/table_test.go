@@ -113,8 +113,16 @@ func (p *program) report(i int, races *Races) {
 
 // sync does what r does to an object.
 func (p *program) sync(r *heisen.Record, op uint32) {
-	c := p.cell(uint64(r.Obj))
-	c.Unlock(p.table.Sync(p.thread(r.TID), c.Lock(), uint64(r.Obj), op))
+	synchronise(&p.table, p.thread(r.TID), p.cell(uint64(r.Obj)), uint64(r.Obj), op)
+}
+
+// synchronise goes the short way if that is open, like the host.
+func synchronise(t *Table, th *Thread, c *Cell, addr uint64, op uint32) {
+	head := c.Lock()
+	if !t.SyncInPlace(th, head, addr, op) {
+		head = t.Sync(th, head, addr, op)
+	}
+	c.Unlock(head)
 }
 
 // run makes the events happen, one after the other.

@@ -26,6 +26,7 @@ var heisenCells struct {
 	heap, data heisenRegion
 	pages      uintptr // of the heap: whether there are cells that are not empty
 	fast       bool    // notes are looked at before all else
+	only       bool    // and nothing else is
 }
 
 // heisenLocking is the ops by which locks change hands, and heisenTaking those by which
@@ -194,6 +195,30 @@ func heisenBufOfG(h *heisenG) *heisenBuf {
 	return b
 }
 
+// heisenAnew takes an access of h, which is the current goroutine, to a byte where that is not
+// noted yet, if races are all that is looked for: it is heisenAccess and heisenCompare in one.
+// It reports false if it is for those.
+//
+//go:nosplit
+func heisenAnew(h *heisenG, kind uint32, addr, pc uintptr) bool {
+	gp := getg()
+	if addr-gp.stack.lo < gp.stack.hi-gp.stack.lo || !heisenShared(addr) {
+		return true
+	}
+	b, c := heisenBufOfP(), heisenCellAt(addr)
+	if b == nil || c == &heisenNoCell || !heisen.on || !h.started || heisenHappens.Stale(&h.order) {
+		return false
+	}
+	if c.Empty() {
+		heisenMarkPage(addr)
+	}
+	mask, place := uint32(1)<<(addr&7), heisenPlaceUnder(b, h, heisenPC(pc))
+	if !heisenHappens.Access(&h.order, c, uint64(addr&^7), place, mask, kind, &b.races) || b.races.Count != 0 {
+		heisenCompareMore(b, h, c, addr, 1, addr, place, mask, kind)
+	}
+	return true
+}
+
 // heisenCompare takes an access of h, which is the current goroutine.
 //
 //go:nosplit
@@ -211,16 +236,6 @@ func heisenCompare(h *heisenG, kind uint32, addr, size uintptr, pc uint64) {
 		return
 	}
 	place := heisenPlaceUnder(b, h, pc)
-	if size == 1 {
-		if c.Empty() {
-			heisenMarkPage(addr)
-		}
-		mask := uint32(1) << (addr & 7)
-		if !t.Access(&h.order, c, uint64(addr&^7), place, mask, kind, &b.races) || b.races.Count != 0 {
-			heisenCompareMore(b, h, c, addr, 1, addr, place, mask, kind)
-		}
-		return
-	}
 	for at, end := addr, addr+size; at < end; c = heisenNextCell(c) {
 		next := min(at&^7+8, end)
 		mask := heisenBytesOf(at, next)
@@ -239,9 +254,10 @@ func heisenCompare(h *heisenG, kind uint32, addr, size uintptr, pc uint64) {
 }
 
 // heisenCompareMore is what remains of heisenCompare for the word at at: to tell of races, or
-// an access to a word of which much is known.
+// an access to a word of which much is known. Inlined, it would take stack where there is little.
 //
 //go:nosplit
+//go:noinline
 func heisenCompareMore(b *heisenBuf, h *heisenG, c *heisenHappensCell, addr, size, at uintptr, place uint64, mask, kind uint32) {
 	systemstack(func() {
 		t := &heisenHappens
@@ -342,15 +358,19 @@ func heisenOrder(h *heisenG, op uint64, obj, fp uintptr) {
 		}
 		return
 	}
+	t, head := &heisenHappens, c.Lock()
+	if !t.Stale(&h.order) && t.SyncInPlace(&h.order, head, uint64(obj), heisenSyncs[op]) {
+		c.Unlock(head)
+		return
+	}
 	systemstack(func() {
-		t := &heisenHappens
 		if t.Stale(&h.order) {
 			t.Renew(&h.order, h.id)
 		}
-		if c.Empty() {
+		if head == 0 {
 			heisenMarkPage(obj)
 		}
-		c.Unlock(t.Sync(&h.order, c.Lock(), uint64(obj), heisenSyncs[op]))
+		c.Unlock(t.Sync(&h.order, head, uint64(obj), heisenSyncs[op]))
 	})
 }
 
@@ -359,10 +379,66 @@ func heisenOrder(h *heisenG, op uint64, obj, fp uintptr) {
 //
 //go:nosplit
 func heisenCompareAtomic(b *heisenBuf, h *heisenG, op uint64, addr uintptr, kind uint32, fp uintptr, c *heisenHappensCell, head uint64) {
+	noted := c.NotedAtomic(&h.order, head, 1<<(addr&7), kind)
 	var pc uint64
-	if heisenTaking>>op&1 != 0 || !c.NotedAtomic(&h.order, head, 1<<(addr&7), kind) {
+	if heisenTaking>>op&1 != 0 || !noted {
 		pc = heisenPC(heisenCaller(fp))
 	}
+	head, done := heisenAtomicAgain(b, h, heisenSyncs[op], addr, kind, noted, pc, c, head)
+	if done {
+		c.Unlock(head)
+	} else {
+		heisenAtomicAnew(b, h, heisenSyncs[op], addr, kind, pc, c, head)
+	}
+	switch op {
+	case heisenOpAcquire, heisenOpTryAcquire:
+		h.take(addr, false, pc)
+	case heisenOpAcquireShared, heisenOpTryAcquireShared:
+		h.take(addr, true, pc)
+	case heisenOpRelease:
+		h.giveBack(addr, false)
+	case heisenOpReleaseShared:
+		h.giveBack(addr, true)
+	}
+}
+
+// heisenAtomicAgain is heisenCompareAtomic where that takes no memory, and h races with nobody.
+// It returns the new head, and whether that was all: otherwise heisenAtomicAnew is to be
+// called, to which what was done makes no difference.
+//
+//go:nosplit
+func heisenAtomicAgain(b *heisenBuf, h *heisenG, how uint32, addr uintptr, kind uint32, noted bool, pc uint64, c *heisenHappensCell, head uint64) (uint64, bool) {
+	t := &heisenHappens
+	if head == 0 || t.Stale(&h.order) {
+		return head, false
+	}
+	before, after := how, how
+	if how == heisenHappensExchange {
+		before, after = heisenHappensAcquireShared, heisenHappensSend
+	}
+	if before <= heisenHappensAcquireShared && !t.SyncInPlace(&h.order, head, uint64(addr), before) {
+		return head, false
+	}
+	if !noted {
+		call := h.top.place // what follows is heisenPlace, with less stack
+		if call == 0 {
+			call = h.path(b)
+		}
+		next := t.AccessAgain(&h.order, c, head, uint64(b.placeAt(call, uint32(pc))), 1<<(addr&7), kind)
+		if next == 0 {
+			return head, false
+		}
+		head = next
+	}
+	return head, after <= heisenHappensAcquireShared || t.SyncInPlace(&h.order, head, uint64(addr), after)
+}
+
+// heisenAtomicAnew is heisenCompareAtomic for everything. Inlined, it would take stack where
+// there is little.
+//
+//go:nosplit
+//go:noinline
+func heisenAtomicAnew(b *heisenBuf, h *heisenG, how uint32, addr uintptr, kind uint32, pc uint64, c *heisenHappensCell, head uint64) {
 	systemstack(func() {
 		t := &heisenHappens
 		if t.Stale(&h.order) {
@@ -371,7 +447,6 @@ func heisenCompareAtomic(b *heisenBuf, h *heisenG, op uint64, addr uintptr, kind
 		if head == 0 {
 			heisenMarkPage(addr)
 		}
-		how := heisenSyncs[op]
 		if how == heisenHappensExchange {
 			head = t.Sync(&h.order, head, uint64(addr), heisenHappensAcquireShared)
 			how = heisenHappensSend
@@ -393,16 +468,6 @@ func heisenCompareAtomic(b *heisenBuf, h *heisenG, op uint64, addr uintptr, kind
 			heisenTellRaces(b, h)
 		}
 	})
-	switch op {
-	case heisenOpAcquire, heisenOpTryAcquire:
-		h.take(addr, false, pc)
-	case heisenOpAcquireShared, heisenOpTryAcquireShared:
-		h.take(addr, true, pc)
-	case heisenOpRelease:
-		h.giveBack(addr, false)
-	case heisenOpReleaseShared:
-		h.giveBack(addr, true)
-	}
 }
 
 // heisenAtomicLock locks the cell of an atomic operation that h is about to make, and reports

@@ -60,14 +60,14 @@ func (h *heisenG) giveBack(lock uintptr, shared bool) {
 func (h *heisenG) set(b *heisenBuf) (set uint32) {
 	n := min(h.holds, heisenMaxHeld)
 	known := n
-	for known > 0 && h.held[known-1].set == 0 {
+	for known > 0 && h.held[(known-1)%heisenMaxHeld].set == 0 {
 		known--
 	}
 	if known > 0 {
-		set = h.held[known-1].set
+		set = h.held[(known-1)%heisenMaxHeld].set
 	}
 	for ; known < n; known++ {
-		l := &h.held[known]
+		l := &h.held[known%heisenMaxHeld]
 		if set = b.lockset(set, uint64(l.lock), l.pc, l.shared); set == 0 {
 			return b.lockset(0, heisenManyLocks, 0, false)
 		}
@@ -96,13 +96,28 @@ func (b *heisenBuf) lockset(set uint32, lock uint64, pc uint32, shared bool) uin
 //
 //go:nosplit
 func heisenPlaceUnder(b *heisenBuf, h *heisenG, pc uint64) uint64 {
-	id := heisenPlace(b, h, pc)
-	if h.holds != 0 {
-		if set := h.set(b); set != 0 {
-			if under := b.place(heisenNodeUnder|uint32(id), set); under != 0 {
-				return uint64(under)
-			}
+	call, set := h.top.place, uint32(0)
+	if call == 0 {
+		call = h.path(b)
+	}
+	if n := min(h.holds, heisenMaxHeld); n != 0 {
+		if set = h.held[(n-1)%heisenMaxHeld].set; set == 0 {
+			set = h.set(b)
 		}
 	}
-	return id
+	c := &b.unders[(uint64(call^set<<12)<<32|pc)*0x9E3779B97F4A7C15>>(64-heisenCacheBits)]
+	if c.pc == uint32(pc) && c.call == call && c.set == set && c.id != 0 {
+		return uint64(c.id)
+	}
+	id := b.placeAt(call, uint32(pc))
+	if set != 0 {
+		if under := b.place(heisenNodeUnder|id, set); under != 0 {
+			id = under
+		}
+	}
+	*c = heisenUnder{pc: uint32(pc), call: call, set: set, id: id}
+	return uint64(id)
 }
+
+// heisenUnder is an entry of a P's cache of places with locks.
+type heisenUnder struct{ pc, call, set, id uint32 }

@@ -33,6 +33,9 @@ func raceread(addr uintptr) {
 		if !heisenHappens.Stale(&h.order) && heisenCellAt(addr).NotedAt(&h.order, 1<<(addr&7), false) {
 			return
 		}
+		if heisenCells.only && heisenAnew(h, heisenHappensRead, addr, sys.GetCallerPC()) {
+			return
+		}
 	} else if heisen.light {
 		heisenTouch(h, false, addr, sys.GetCallerPC())
 		return
@@ -51,6 +54,9 @@ func racewrite(addr uintptr) {
 	}
 	if heisenCells.fast {
 		if !heisenHappens.Stale(&h.order) && heisenCellAt(addr).NotedAt(&h.order, 1<<(addr&7), true) {
+			return
+		}
+		if heisenCells.only && heisenAnew(h, heisenHappensWrite, addr, sys.GetCallerPC()) {
 			return
 		}
 	} else if heisen.light {

@@ -181,11 +181,18 @@ func heisenPlace(b *heisenBuf, h *heisenG, pc uint64) uint64 {
 	if call == 0 {
 		call = h.path(b)
 	}
-	id := b.place(call, uint32(pc))
+	return uint64(b.placeAt(call, uint32(pc)))
+}
+
+// placeAt is place, or without the call if there can be no more.
+//
+//go:nosplit
+func (b *heisenBuf) placeAt(call, pc uint32) uint32 {
+	id := b.place(call, pc)
 	if id == 0 {
-		id = b.place(0, uint32(pc))
+		id = b.place(0, pc)
 	}
-	return uint64(id)
+	return id
 }
 
 // heisenSendPlaces sends what the receiver does not know of the tree. The caller

@@ -108,6 +108,7 @@ type heisenBuf struct {
 	words [heisenBufWords]uint64
 
 	places [heisenCachePlaces]heisenCached
+	unders [heisenCachePlaces]heisenUnder
 	filter heisenFilter
 	told   uint64 // of filter.skipped, what was sent
 	synced uint64 // synchronisation events written, in all

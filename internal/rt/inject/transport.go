@@ -79,6 +79,7 @@ func init() {
 		heisen.light = heisen.watch && heisen.quiet && !heisen.noisy && !heisenWatched.sections && !heisenWatched.brief &&
 			!heisen.detour
 		heisenCells.fast = heisen.races && !heisen.watch && !heisen.detour
+		heisenCells.only = heisenCells.fast && heisen.quiet
 		heisen.on, heisen.open = true, true
 	}
 }
