@@ -1,7 +1,8 @@
 // Command soak shows that memory stays bounded in long runs, and nothing is
 // reported for memory that is used again: it watches a program that starts ten
-// million goroutines, makes a billion events and turns over a heap of 2 GB, and
-// prints the memory of both processes as it goes.
+// million goroutines, makes a billion accesses and turns over a heap of 2 GB, and
+// prints the memory of both processes as it goes. The program looks for races itself,
+// as under heisen test; the events are those of its goroutines.
 //
 //	go run ./bench/soak [-goroutines n] [-touched n] [-heap MiB] [-every duration]
 //

@@ -22,8 +22,8 @@ func TestSoak(t *testing.T) {
 	if err := res.verdict(o); err == nil || strings.Contains(err.Error(), "findings") || strings.Contains(err.Error(), "began") {
 		t.Errorf("verdict %v, want only that there are too few samples", err)
 	}
-	if res.events < uint64(o.goroutines*o.touched) {
-		t.Errorf("%d events of %d goroutines with %d accesses each", res.events, o.goroutines, o.touched)
+	if res.events < 3*uint64(o.goroutines) { // their starts and ends: accesses stay in the program
+		t.Errorf("%d events of %d goroutines", res.events, o.goroutines)
 	}
 }
 
