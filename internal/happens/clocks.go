@@ -18,10 +18,27 @@ type vector struct {
 	blocks [vectorSize]uint32
 }
 
+// block is 64 times, two in a word, which has two bits to spare: so two are compared at
+// once.
 type block struct {
 	refs  atomic.Uint32
 	next  uint32
-	times [blockSlots]uint32
+	times [blockSlots / 2]uint64
+}
+
+// spare is the bits of a word that no time has.
+const spare = 1<<63 | 1<<31
+
+//go:nosplit
+func (b *block) time(slot uint32) uint32 {
+	return uint32(b.times[slot/2%(blockSlots/2)] >> (slot & 1 * 32))
+}
+
+//go:nosplit
+func (b *block) setTime(slot, time uint32) {
+	w := &b.times[slot/2%(blockSlots/2)]
+	shift := slot & 1 * 32
+	*w = *w&^((1<<32-1)<<shift) | uint64(time)<<shift
 }
 
 // lists is what was freed, and how much there is of each.
@@ -75,7 +92,7 @@ func (t *Table) timeOf(clock, slot uint32) uint32 {
 	if b == 0 {
 		return 0
 	}
-	return blockAt(b).times[slot%blockSlots]
+	return blockAt(b).time(slot)
 }
 
 // learn gives the thread another clock, or the one that it has after that was changed.
@@ -222,7 +239,7 @@ func (t *Table) ownBlock(v *vector, i uint32) uint32 {
 		blockAt(fresh).times = blockAt(b).times
 		t.dropBlock(b)
 	} else {
-		blockAt(fresh).times = [blockSlots]uint32{}
+		blockAt(fresh).times = [blockSlots / 2]uint64{}
 	}
 	v.blocks[i%vectorSize] = fresh
 	return fresh
@@ -241,7 +258,7 @@ func (t *Table) raise(c uint32, e uint64) uint32 {
 		return c
 	}
 	if b := t.ownBlock(vectorAt(own), s/blockSlots); b != 0 {
-		blockAt(b).times[s%blockSlots] = time
+		blockAt(b).setTime(s, time)
 	}
 	return own
 }
@@ -306,20 +323,23 @@ func (t *Table) joinBlock(c, i, x, y uint32) uint32 {
 //go:nosplit
 func compare(x, y *block, n uint32) (xLess, yLess bool) {
 	var less, more uint64
-	for i := range n {
-		d := uint64(x.times[i%blockSlots]) - uint64(y.times[i%blockSlots])
-		less |= d
-		more |= -d
+	for i := range n / 2 {
+		v, w := x.times[i%(blockSlots/2)], y.times[i%(blockSlots/2)]
+		less |= ^((v | spare) - w) // a spare bit stays unless its time is less
+		more |= ^((w | spare) - v)
 	}
-	return less>>63 != 0, more>>63 != 0
+	return less&spare != 0, more&spare != 0
 }
 
 // raiseAll makes the first n times of x the maximum of those of x and y.
 //
 //go:nosplit
 func raiseAll(x, y *block, n uint32) {
-	for i := range n {
-		x.times[i%blockSlots] = max(x.times[i%blockSlots], y.times[i%blockSlots])
+	for i := range n / 2 {
+		v, w := x.times[i%(blockSlots/2)], y.times[i%(blockSlots/2)]
+		keep := ((v | spare) - w) & spare
+		keep -= keep >> 31 // all bits of the times that are not less
+		x.times[i%(blockSlots/2)] = v&keep | w&^keep
 	}
 }
 
@@ -342,9 +362,9 @@ func (t *Table) covered(c, d, but uint32) bool {
 		for j := range t.used(i) {
 			time := uint32(0)
 			if y != 0 {
-				time = blockAt(y).times[j%blockSlots]
+				time = blockAt(y).time(j)
 			}
-			if blockAt(x).times[j%blockSlots] > time && i*blockSlots+j != but {
+			if blockAt(x).time(j) > time && i*blockSlots+j != but {
 				return false
 			}
 		}
@@ -364,8 +384,8 @@ func (t *Table) overwrite(c, d uint32) bool {
 	if x == 0 || y == 0 || blockAt(x).refs.Load() != 1 {
 		return false
 	}
-	for i := range t.used(0) {
-		blockAt(x).times[i%blockSlots] = blockAt(y).times[i%blockSlots]
+	for i := range t.used(0) / 2 {
+		blockAt(x).times[i%(blockSlots/2)] = blockAt(y).times[i%(blockSlots/2)]
 	}
 	return true
 }
@@ -386,7 +406,8 @@ func (t *Table) joinInPlace(c, d uint32, e uint64) bool {
 	if d != 0 {
 		raiseAll(x, blockAt(vectorAt(d).blocks[0]), t.used(0))
 	}
-	time := &x.times[e>>timeBits%blockSlots]
-	*time = max(*time, uint32(e&maxTime))
+	if s, time := uint32(e>>timeBits), uint32(e&maxTime); time > x.time(s) {
+		x.setTime(s, time)
+	}
 	return true
 }

@@ -110,7 +110,7 @@ func (t *Table) covers(th *Thread, e uint64) bool {
 	case s == uint32(slotOf(th.Epoch)):
 		return true
 	case s < blockSlots:
-		return time <= blockAt(th.low).times[s]
+		return time <= blockAt(th.low).time(s)
 	}
 	return time <= t.timeOf(th.clock, s)
 }
