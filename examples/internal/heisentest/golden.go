@@ -45,8 +45,9 @@ var counts = regexp.MustCompile(`(?m)^  [0-9a-f]{16} \(.*\): \d+ times.*\n`)
 
 // Normalize replaces what differs from run to run or from machine to machine in
 // a text report: goroutines and addresses are numbered in the order in which
-// they stand in the text, paths are relative to the working directory, and
-// nothing is said of how often something was found.
+// they stand in each finding, for whom another finding is about is chance; paths are
+// relative to the working directory, and nothing is said of how often something was
+// found.
 func Normalize(t *testing.T, text string) string {
 	t.Helper()
 	dir, err := os.Getwd()
@@ -55,9 +56,15 @@ func Normalize(t *testing.T, text string) string {
 	}
 	text = strings.ReplaceAll(text, dir+string(filepath.Separator), "")
 	text = counts.ReplaceAllString(text, "")
-	text = renumber(goroutine, text)
-	return renumber(address, text)
+	findings := strings.SplitAfter(text, separator)
+	for i, finding := range findings {
+		findings[i] = renumber(address, renumber(goroutine, finding))
+	}
+	return strings.Join(findings, "")
 }
+
+// separator ends a finding.
+const separator = "\n==================\n"
 
 // renumber replaces the second submatch of a pattern by numbers from 1 on, equal
 // ones by equal numbers.
