@@ -379,7 +379,8 @@ func heisenOrder(h *heisenG, op uint64, obj, fp uintptr) {
 //
 //go:nosplit
 func heisenCompareAtomic(b *heisenBuf, h *heisenG, op uint64, addr uintptr, kind uint32, fp uintptr, c *heisenHappensCell, head uint64) {
-	noted := c.NotedAtomic(&h.order, head, 1<<(addr&7), kind)
+	// In an epoch that is about to begin nothing is noted.
+	noted := !heisenHappens.Stale(&h.order) && c.NotedAtomic(&h.order, head, 1<<(addr&7), kind)
 	var pc uint64
 	if heisenTaking>>op&1 != 0 || !noted {
 		pc = heisenPC(heisenCaller(fp))
