@@ -41,16 +41,21 @@ func (b *block) setTime(slot, time uint32) {
 	*w = *w&^((1<<32-1)<<shift) | uint64(time)<<shift
 }
 
-// lists is what was freed, and how much there is of each.
+// What there are lists of.
+const (
+	vectors = iota
+	blocks
+	extras
+	numLists
+)
+
+// lists is what was freed, and how much there ever was of each.
 type lists struct {
-	held   atomic.Uint32
-	vector uint32
-	block  uint32
-	extra  uint32
-
-	vectors, blocks, extras, marks uint32
-
-	crowd [maxCrowdLog + 1]uint32 // by the logarithm of the size
+	held  atomic.Uint32
+	free  [numLists]uint32
+	made  [numLists]uint32
+	marks uint32
+	crowd [maxCrowdLog + 1]uint32 // freed marks, by the logarithm of their number
 }
 
 //go:nosplit
@@ -105,25 +110,58 @@ func (th *Thread) learn(clock uint32) {
 	}
 }
 
-// newVector returns a vector whose blocks are not set, 0 if there is no memory.
+// link is what a list goes on with behind one of its elements.
 //
 //go:nosplit
-func (t *Table) newVector() uint32 {
+func link(list, i uint32) *uint32 {
+	switch list {
+	case vectors:
+		return &vectorAt(i).next
+	case blocks:
+		return &blockAt(i).next
+	}
+	return &extraAt(i).next
+}
+
+// take returns the number of something that nobody has, 0 if there is no memory.
+//
+//go:nosplit
+func (t *Table) take(list, limit uint32) uint32 {
 	l := &t.memory
 	l.lock()
-	i := l.vector
+	i := l.free[list%numLists]
 	if i != 0 {
-		l.vector = vectorAt(i).next
-	} else if l.vectors+1 < maxVectors {
-		l.vectors++
-		i = l.vectors
+		l.free[list%numLists] = *link(list, i)
+	} else if n := l.made[list%numLists] + 1; n < limit {
+		l.made[list%numLists] = n
+		i = n
 	}
 	l.unlock()
 	if i == 0 {
 		t.full.Store(1)
-		return 0
 	}
-	vectorAt(i).refs.Store(1)
+	return i
+}
+
+// giveBack takes back what take has given.
+//
+//go:nosplit
+func (t *Table) giveBack(list, i uint32) {
+	l := &t.memory
+	l.lock()
+	*link(list, i) = l.free[list%numLists]
+	l.free[list%numLists] = i
+	l.unlock()
+}
+
+// newVector returns a vector without blocks, 0 if there is no memory.
+//
+//go:nosplit
+func (t *Table) newVector() uint32 {
+	i := t.take(vectors, maxVectors)
+	if i != 0 {
+		vectorAt(i).refs.Store(1)
+	}
 	return i
 }
 
@@ -131,34 +169,18 @@ func (t *Table) newVector() uint32 {
 //
 //go:nosplit
 func (t *Table) newBlock() uint32 {
-	l := &t.memory
-	l.lock()
-	i := l.block
+	i := t.take(blocks, maxBlocks)
 	if i != 0 {
-		l.block = blockAt(i).next
-	} else if l.blocks+1 < maxBlocks {
-		l.blocks++
-		i = l.blocks
+		blockAt(i).refs.Store(1)
 	}
-	l.unlock()
-	if i == 0 {
-		t.full.Store(1)
-		return 0
-	}
-	blockAt(i).refs.Store(1)
 	return i
 }
 
 //go:nosplit
 func (t *Table) dropBlock(i uint32) {
-	if i == 0 || decrement(&blockAt(i).refs) != 0 {
-		return
+	if i != 0 && decrement(&blockAt(i).refs) == 0 {
+		t.giveBack(blocks, i)
 	}
-	l := &t.memory
-	l.lock()
-	blockAt(i).next = l.block
-	l.block = i
-	l.unlock()
 }
 
 // share returns a clock for a further holder.
@@ -188,11 +210,7 @@ func (t *Table) drop(c uint32) {
 			v.blocks[i%vectorSize] = 0
 		}
 	}
-	l := &t.memory
-	l.lock()
-	v.next = l.vector
-	l.vector = c
-	l.unlock()
+	t.giveBack(vectors, c)
 }
 
 // own returns c as a vector that nobody else holds, though perhaps not its blocks. It

@@ -245,7 +245,7 @@ func (t *Table) dropExtras(head uint64) {
 		t.freeCrowd(x)
 		x.published, x.readers = stamp{}, stamp{}
 		x.next, x.object = 0, 0
-		t.freeExtra(i)
+		t.giveBack(extras, i)
 		i = next
 	}
 }
@@ -288,30 +288,11 @@ func (t *Table) clearExtras(head uint64, mask uint32) uint64 {
 
 //go:nosplit
 func (t *Table) newExtra() uint32 {
-	l := &t.memory
-	l.lock()
-	i := l.extra
+	i := t.take(extras, maxExtras)
 	if i != 0 {
-		l.extra = extraAt(i).next
 		extraAt(i).next = 0
-	} else if l.extras+1 < maxExtras {
-		l.extras++
-		i = l.extras
-	}
-	l.unlock()
-	if i == 0 {
-		t.full.Store(1)
 	}
 	return i
-}
-
-//go:nosplit
-func (t *Table) freeExtra(i uint32) {
-	l := &t.memory
-	l.lock()
-	extraAt(i).next = l.extra
-	l.extra = i
-	l.unlock()
 }
 
 // newMarks returns the first of empty marks, 0 if there are none.
