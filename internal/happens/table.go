@@ -120,6 +120,12 @@ func (t *Table) covers(th *Thread, e uint64) bool {
 //go:nosplit
 func (t *Table) Stale(th *Thread) bool { return th.life != t.life.Load() || th.Epoch == 0 }
 
+// Lives is the other way round, and leaves out whether the thread has begun: nothing is noted of
+// one that has not.
+//
+//go:nosplit
+func (th *Thread) Lives(t *Table) bool { return th.life == t.life.Load() }
+
 // Renew begins the thread's first epoch, or a new one if what it did in the present one is
 // known to others through a collection.
 //

@@ -45,7 +45,8 @@ type heisenG struct {
 
 	watch heisenWatchThread // what is pending; see watch.go
 
-	holds uint32                    // locks; see held.go
+	under uint32                    // the set of locks that it holds; see held.go
+	holds uint32                    // how many
 	held  [heisenMaxHeld]heisenHeld // the first so many
 
 	span     uint64 // of its accesses; see filter.go
@@ -414,7 +415,7 @@ func heisenAccess(op uint64, addr, size, pc uintptr) {
 		if op == heisenOpWrite {
 			kind = heisenHappensWrite
 		}
-		heisenCompare(h, kind, addr, size, heisenPC(pc))
+		heisenCompare(h, kind, addr, size, pc)
 	}
 	if heisen.quiet {
 		return
