@@ -47,15 +47,17 @@ type Table struct {
 // belongs to the thread, or to whoever acts for it while it waits.
 type Thread struct {
 	// Epoch is the present one as it stands in notes, 0 before Begin.
-	Epoch  uint64
-	life   uint32 // of the table, when the thread last looked
-	clock  uint32 // what it knows of others; the time of its own slot is out of date
-	low    uint32 // the first block of that, which most others are in; block 0 is always zero
-	said   uint64 // the epoch it published last, if it has learnt nothing since
-	last   uint64 // the latest in which it, or an earlier holder of its slot, accessed something
-	told   uint64 // the latest that it has published since it got its slot, 0 if none
-	id     uint32
-	shared bool // its slot is one of the commons
+	Epoch uint64
+	life  uint32 // of the table, when the thread last looked
+	clock uint32 // what it knows of others; the time of its own slot is out of date
+	low   uint32 // the first block of that, which most others are in; block 0 is always zero
+	said  uint64 // the epoch it published last, if it has learnt nothing since
+	// Whoever knows this epoch of another thread, if not 0, knows all that the thread has learnt.
+	through uint64
+	last    uint64 // the latest in which it, or an earlier holder of its slot, accessed something
+	told    uint64 // the latest that it has published since it got its slot, 0 if none
+	id      uint32
+	shared  bool // its slot is one of the commons
 }
 
 // The kinds of accesses.
