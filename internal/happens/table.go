@@ -6,8 +6,8 @@ import "sync/atomic"
 // has the slot has published what it did, and those before it. A note is an epoch and
 // the place of an access, as one word.
 const (
-	slotBits  = 12
-	timeBits  = 28
+	slotBits  = 14
+	timeBits  = 26
 	placeBits = 24
 
 	maxSlots = 1 << slotBits
