@@ -316,7 +316,9 @@ type heisenCompared struct {
 	place      uint64
 	addr, size uintptr
 	told       uint64 // the note that it raced with last
-	head       uint64 // of the cell that an atomic operation has locked
+	// Of an atomic operation: the cell that it has locked, and its head.
+	cell *heisenHappensCell
+	head uint64
 }
 
 //go:nosplit
@@ -507,16 +509,21 @@ func heisenAtomicAnew(b *heisenBuf, h *heisenG, how uint32, addr uintptr, kind u
 	})
 }
 
-// heisenAtomicLock locks the cell of an atomic operation that h is about to make, and reports
-// whether there is one.
+// heisenAtomicLock locks the cell of an atomic operation that the current goroutine is about to
+// make, and reports whether that is followed.
 //
 //go:nosplit
-func heisenAtomicLock(h *heisenG, addr uintptr) bool {
+func heisenAtomicLock(addr uintptr) bool {
+	gp := getg()
+	h := (*heisenG)(unsafe.Pointer(gp.racectx))
+	if !heisen.on || h == nil || h.mute || gp.raceignore != 0 || gp.m.p == 0 || heisenOnStack(addr) {
+		return false
+	}
 	b, c := heisenBufOfG(h), heisenCellAt(addr)
 	if b == nil || c == &heisenNoCell {
 		return false
 	}
-	b.compared.head = c.Lock()
+	b.compared.cell, b.compared.head = c, c.Lock()
 	return true
 }
 
@@ -526,7 +533,7 @@ func heisenAtomicLock(h *heisenG, addr uintptr) bool {
 func heisenAtomicUnlock(h *heisenG, op uint64, addr, fp uintptr) {
 	b := heisenBufOfP()
 	kind := uint32(op - heisenOpAtomicRead + heisenHappensAtomicRead)
-	heisenCompareAtomic(b, h, op, addr, kind, fp, heisenCellAt(addr), b.compared.head)
+	heisenCompareAtomic(b, h, op, addr, kind, fp, b.compared.cell, b.compared.head)
 }
 
 // heisenSyncs is how the recorder's ops synchronise.

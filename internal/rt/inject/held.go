@@ -12,10 +12,11 @@ package runtime
 //	heisenNodeTaken where it was taken: this is the set
 //	heisenNodeUnder an access; the parent is its place, and in place of a pc stands the set
 
-// heisenHeld is a lock that a goroutine holds.
+// heisenHeld is a lock that a goroutine holds, or held when it held as many last.
 type heisenHeld struct {
 	lock   uintptr
 	pc     uint32 // where it was taken, as a text offset
+	below  uint32 // the set of locks without it, if set is known
 	set    uint32 // of the locks up to this one, once it has been needed
 	shared bool
 }
@@ -33,11 +34,17 @@ const (
 //
 //go:nosplit
 func (h *heisenG) take(lock uintptr, shared bool, pc uint64) {
-	if h.holds < heisenMaxHeld {
-		h.held[h.holds] = heisenHeld{lock: lock, pc: uint32(pc), shared: shared}
-		h.holds++
-		h.under = heisenUnknownSet
+	if h.holds >= heisenMaxHeld {
+		return
 	}
+	l := &h.held[h.holds]
+	h.holds++
+	if l.set != 0 && l.lock == lock && l.pc == uint32(pc) && l.shared == shared && l.below == h.under {
+		h.under = l.set // the same as last time
+		return
+	}
+	*l = heisenHeld{lock: lock, pc: uint32(pc), shared: shared}
+	h.under = heisenUnknownSet
 }
 
 // giveBack notes that h has released a lock.
@@ -53,8 +60,11 @@ func (h *heisenG) giveBack(lock uintptr, shared bool) {
 			h.held[i-1] = h.held[i]
 			h.held[i-1].set = 0
 		}
-		if h.under = heisenUnknownSet; h.holds == 0 {
-			h.under = 0
+		h.under = 0
+		if n := min(h.holds, heisenMaxHeld); n != 0 {
+			if h.under = h.held[(n-1)%heisenMaxHeld].set; h.under == 0 {
+				h.under = heisenUnknownSet
+			}
 		}
 		return
 	}
@@ -77,6 +87,7 @@ func (h *heisenG) set(b *heisenBuf) (set uint32) {
 	}
 	for ; known < n; known++ {
 		l := &h.held[known%heisenMaxHeld]
+		l.below = set
 		if set = b.lockset(set, uint64(l.lock), l.pc, l.shared); set == 0 {
 			set = b.lockset(0, heisenManyLocks, 0, false)
 			break

@@ -519,6 +519,12 @@ func heisenSyncG(gp *g, op uint64, obj uintptr, fp uintptr) {
 		fp = 0 // this is not where gp stands
 	}
 	h := (*heisenG)(unsafe.Pointer(gp.racectx))
+	if heisenCells.only {
+		if heisen.on && h != nil && !h.mute && self.raceignore == 0 && !heisenOnStack(obj) {
+			heisenOrder(h, op, obj, fp)
+		}
+		return
+	}
 	if heisen.once {
 		(*heisenG)(unsafe.Pointer(self.racectx)).settle()
 		if op == heisenOpSend { // an element of a channel may be written
