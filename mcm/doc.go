@@ -91,6 +91,9 @@
 //   - Timers: setting one is a Send, firing a Receive, and Stop changes it, so that what
 //     it says stays true; time itself passes as it likes. A channel of a timer is one
 //     with a buffer, and Stop and Reset, which empty it, are receives.
+//   - Bubbles of package testing/synctest: a goroutine that blocks, or ends, sends to its
+//     bubble, and Wait receives that. Whoever time has woken, and a timer's function,
+//     observes the bubble: there, time passes when all have blocked, and none has gone on.
 //   - Input: a read comes after all writes to anything that it came after, and before the
 //     others; the reads of one descriptor keep their order.
 //
