@@ -54,8 +54,9 @@ type Survey struct {
 	Races     bool // whatever locks and messages allow
 	Deadlocks bool
 	Sections  []atomrace.Section // with absolute names of files
-	// Predict has suspects that follow from what was seen (package mcm) tried first,
-	// those that only it finds included, and their witnesses followed.
+	// Predict has suspects that follow from what was seen (package mcm) tried first, of
+	// Sections, too, and those that only it finds included. The witnesses of races and
+	// deadlocks are followed.
 	Predict bool
 	// Known is suspected before the program is looked at: findings in its package. Those
 	// that are predicted again get the witness.
@@ -194,7 +195,7 @@ func (s *Survey) detectors(symbols *heisen.Symbols, sink heisen.Sink) (all []hei
 		all = append(all, newTorn(s.Sections, symbols, sink))
 	}
 	if s.Predict {
-		d, err := mcm.NewDetector(symbols, named(predictor))
+		d, err := mcm.NewDetector(symbols, named(predictor), mcm.Sections(s.Sections, atomrace.LocateIn(symbols, "/")))
 		if err != nil {
 			return nil, err
 		}
