@@ -4,7 +4,6 @@ package runtime
 
 import (
 	"internal/goarch"
-	"internal/runtime/atomic"
 	"internal/runtime/sys"
 	"unsafe"
 )
@@ -74,6 +73,7 @@ type heisenHiddenState struct {
 	rooted  uintptr
 	tracing bool // what is found is what an object points to, see trees.go
 	turn    uint32
+	mask    uintptr // of the part of seen that is used, at least twice as many as there are spans
 	seen    [1 << heisenReachBits]struct {
 		start uintptr
 		turn  uint32
@@ -107,6 +107,8 @@ func heisenInitHidden() bool {
 		return v
 	}
 	w.limit = min(uintptr(next()), heisenMaxReach)
+	for w.mask = 1; w.mask < 2*w.limit; w.mask = 2*w.mask + 1 {
+	}
 	w.count, w.vars = uint32(next()), uintptr(next())
 	flags := next()
 	heisen.shows, heisen.once = flags&heisenHiddenShow != 0, flags&heisenHiddenOnce != 0
@@ -441,9 +443,15 @@ func (c *heisenClosure) now() (sum uint64) {
 func heisenSum(s heisenSpan) (sum uint64) {
 	arena, arenaSize := racearenastart, racearenaend-racearenastart
 	data, dataSize := racedatastart, racedataend-racedatastart
-	for at, end := s.start, s.start+s.size&^7; at < end; at += goarch.PtrSize {
-		if word := *(*uintptr)(unsafe.Pointer(at)); word-arena < arenaSize || word-data < dataSize {
-			sum += heisenMix(word)
+	for at, end := s.start, s.start+s.size&^7; at < end; {
+		stop := min(at+heisenBlock, end)
+		if heisenEmpty(at, stop) {
+			at = stop
+		}
+		for ; at < stop; at += goarch.PtrSize {
+			if word := *(*uintptr)(unsafe.Pointer(at)); word-arena < arenaSize || word-data < dataSize {
+				sum += heisenMix(word)
+			}
 		}
 	}
 	return sum
@@ -486,13 +494,36 @@ func (w *heisenHiddenState) scan(s heisenSpan) {
 		w.full = true
 		return
 	}
-	for i := uintptr(0); i < n && !w.full; i++ {
-		word := atomic.Loaduintptr((*uintptr)(unsafe.Pointer(s.start + i*goarch.PtrSize)))
-		if heisenShared(word) {
+	arena, arenaSize := racearenastart, racearenaend-racearenastart
+	data, dataSize := racedatastart, racedataend-racedatastart
+	for at, end := s.start, s.start+n*goarch.PtrSize; at < end; {
+		stop := min(at+heisenBlock, end)
+		if heisenEmpty(at, stop) {
+			at = stop
+		}
+		for ; at < stop; at += goarch.PtrSize {
+			word := *(*uintptr)(unsafe.Pointer(at))
+			if word-arena >= arenaSize && word-data >= dataSize {
+				continue
+			}
 			w.walked += heisenMix(word)
-			w.word(word)
+			if w.word(word); w.full {
+				return
+			}
 		}
 	}
+}
+
+// heisenBlock is how much memory is looked at together: much of it is empty.
+const heisenBlock = 8 * goarch.PtrSize
+
+// heisenEmpty reports whether there is a block of zeros.
+func heisenEmpty(at, stop uintptr) bool {
+	if stop-at < heisenBlock {
+		return false
+	}
+	p := (*[8]uintptr)(unsafe.Pointer(at))
+	return p[0]|p[1]|p[2]|p[3]|p[4]|p[5]|p[6]|p[7] == 0
 }
 
 // hasPointers reports whether an object or variable may have pointers.
@@ -558,9 +589,8 @@ func (w *heisenHiddenState) add(s heisenSpan) {
 		return
 	}
 	start := s.start
-	mask := uintptr(len(w.seen) - 1)
 	for i := uintptr(heisenHash(uint64(start))) >> (64 - heisenReachBits); ; i++ {
-		e := &w.seen[i&mask]
+		e := &w.seen[i&w.mask&(1<<heisenReachBits-1)]
 		if e.turn != w.turn {
 			if w.n == w.limit {
 				w.full = true
