@@ -53,7 +53,8 @@ func (s *Sources) influence(in rt.Influence, symbols *heisen.Symbols) string {
 type Survey struct {
 	Races     bool // whatever locks and messages allow
 	Deadlocks bool
-	Sections  []atomrace.Section // with absolute names of files
+	Sections  []atomrace.Section // that others may come into; with absolute names of files
+	Torn      bool               // whatever accesses the variable of one of Sections
 	// Predict has suspects that follow from what was seen (package mcm) tried first, of
 	// Sections, too, and those that only it finds included. The witnesses of races and
 	// deadlocks are followed.
@@ -134,7 +135,7 @@ func (s *Survey) Run(ctx context.Context, p *Program) (suspects []*Suspect, pass
 func (s *Survey) look(ctx context.Context, p *Program, config pick.Config, found func(report.Finding, *witness)) (*Execution, []racefuzz.Start, error) {
 	var way *course
 	mode := rt.Unrepeated
-	if len(s.Sections) > 0 || s.Predict { // a repeated access may be the end of a section
+	if s.Torn || s.Predict { // a repeated access may be the end of a section
 		mode = rt.Everything
 	}
 	e, err := p.Execute(ctx, Plan{
@@ -191,7 +192,7 @@ func (s *Survey) detectors(symbols *heisen.Symbols, sink heisen.Sink) (all []hei
 	if s.Deadlocks {
 		all = append(all, lockset.NewLockOrder(named("lockorder")))
 	}
-	if len(s.Sections) > 0 {
+	if s.Torn {
 		all = append(all, newTorn(s.Sections, symbols, sink))
 	}
 	if s.Predict {
