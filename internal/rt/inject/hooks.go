@@ -29,21 +29,13 @@ func raceread(addr uintptr) {
 	if h == nil {
 		return
 	}
-	if heisenCells.fast {
-		if !heisenHappens.Stale(&h.order) && heisenCellAt(addr).NotedAt(&h.order, 1<<(addr&7), false) {
+	if q := &heisenCells.quick; addr-q.lo < q.span {
+		c := q.cell(addr)
+		if h.order.Lives(&heisenHappens) && c.NotedByte(&h.order, addr, false) || heisenAnew(h, c, false, addr, sys.GetCallerPC()) {
 			return
 		}
-		if heisenCells.only && heisenAnew(h, heisenHappensRead, addr, sys.GetCallerPC()) {
-			return
-		}
-	} else if heisen.light {
-		heisenTouch(h, false, addr, sys.GetCallerPC())
-		return
 	}
-	if heisen.detour && heisenDetour(h, false, addr, 1, sys.GetCallerPC(), sys.GetCallerSP()) {
-		return
-	}
-	heisenAccess(heisenOpRead, addr, 1, sys.GetCallerPC())
+	heisenAccessByte(h, false, addr, sys.GetCallerPC(), sys.GetCallerSP())
 }
 
 //go:nosplit
@@ -52,21 +44,13 @@ func racewrite(addr uintptr) {
 	if h == nil {
 		return
 	}
-	if heisenCells.fast {
-		if !heisenHappens.Stale(&h.order) && heisenCellAt(addr).NotedAt(&h.order, 1<<(addr&7), true) {
+	if q := &heisenCells.quick; addr-q.lo < q.span {
+		c := q.cell(addr)
+		if h.order.Lives(&heisenHappens) && c.NotedByte(&h.order, addr, true) || heisenAnew(h, c, true, addr, sys.GetCallerPC()) {
 			return
 		}
-		if heisenCells.only && heisenAnew(h, heisenHappensWrite, addr, sys.GetCallerPC()) {
-			return
-		}
-	} else if heisen.light {
-		heisenTouch(h, true, addr, sys.GetCallerPC())
-		return
 	}
-	if heisen.detour && heisenDetour(h, true, addr, 1, sys.GetCallerPC(), sys.GetCallerSP()) {
-		return
-	}
-	heisenAccess(heisenOpWrite, addr, 1, sys.GetCallerPC())
+	heisenAccessByte(h, true, addr, sys.GetCallerPC(), sys.GetCallerSP())
 }
 
 //go:nosplit
@@ -75,7 +59,7 @@ func racereadrange(addr, size uintptr) {
 	if h == nil || heisen.detour && heisenDetour(h, false, addr, size, sys.GetCallerPC(), sys.GetCallerSP()) {
 		return
 	}
-	if n := h.rangeNoted(false, addr, size); n < size {
+	if n := h.ranged(false, addr, size, sys.GetCallerPC()); n < size {
 		heisenAccess(heisenOpRead, addr+n, size-n, sys.GetCallerPC())
 	}
 }
@@ -86,9 +70,32 @@ func racewriterange(addr, size uintptr) {
 	if h == nil || heisen.detour && heisenDetour(h, true, addr, size, sys.GetCallerPC(), sys.GetCallerSP()) {
 		return
 	}
-	if n := h.rangeNoted(true, addr, size); n < size {
+	if n := h.ranged(true, addr, size, sys.GetCallerPC()); n < size {
 		heisenAccess(heisenOpWrite, addr+n, size-n, sys.GetCallerPC())
 	}
+}
+
+// heisenAccessByte takes an access to a byte in all other modes, or for the first time.
+//
+//go:nosplit
+func heisenAccessByte(h *heisenG, write bool, addr, pc, sp uintptr) {
+	if heisenCells.fast {
+		c := heisenCellAt(addr)
+		if c != &heisenNoCell && (h.order.Lives(&heisenHappens) && c.NotedByte(&h.order, addr, write) || heisenAnew(h, c, write, addr, pc)) {
+			return
+		}
+	} else if heisen.light {
+		heisenTouch(h, write, addr, pc)
+		return
+	}
+	if heisen.detour && heisenDetour(h, write, addr, 1, pc, sp) {
+		return
+	}
+	op := uint64(heisenOpRead)
+	if write {
+		op = heisenOpWrite
+	}
+	heisenAccess(op, addr, 1, pc)
 }
 
 // heisenDetour does what comes before an access is recorded, and reports whether that
@@ -447,7 +454,7 @@ func heisenAccessPC(op uint64, addr unsafe.Pointer, sz, callerpc, pc uintptr) {
 	if heisenSched.on {
 		heisenPointAccess(op == heisenOpWrite, uintptr(addr), sz, heisenAskedAt(callerpc, pc, getcallerfp()))
 	}
-	noted := h.rangeNoted(op == heisenOpWrite, uintptr(addr), sz)
+	noted := h.ranged(op == heisenOpWrite, uintptr(addr), sz, 0)
 	if noted == sz {
 		return
 	}
