@@ -56,8 +56,7 @@ type Survey struct {
 	Sections  []atomrace.Section // that others may come into; with absolute names of files
 	Torn      bool               // whatever accesses the variable of one of Sections
 	// Predict has suspects that follow from what was seen (package mcm) tried first, of
-	// Sections, too, and those that only it finds included. The witnesses of races and
-	// deadlocks are followed.
+	// Sections, too, and those that only it finds included. Their witnesses are followed.
 	Predict bool
 	// Known is suspected before the program is looked at: findings in its package. Those
 	// that are predicted again get the witness.
@@ -144,7 +143,7 @@ func (s *Survey) look(ctx context.Context, p *Program, config pick.Config, found
 		Detect: func(symbols *heisen.Symbols) ([]heisen.Detector, error) {
 			sink := func(f heisen.Finding) {
 				var w *witness
-				if f.Detector == predictor && f.Kind != heisen.Atomicity {
+				if f.Detector == predictor {
 					w = way.witnessOf(&f, config.Seed)
 				}
 				found(s.Sources.resolve(f, symbols), w)

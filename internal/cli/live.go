@@ -14,7 +14,7 @@ import (
 // events here.
 func (inv *invocation) test() (int, error) {
 	watch := inv.watchFlags()
-	predict := inv.flags.Bool("predict", false, "add mcm to the detectors: what other schedules of the same tests would show.\nThat is brought about, races and deadlocks under the schedules that it predicts")
+	predict := inv.flags.Bool("predict", false, "add mcm to the detectors: what other schedules of the same tests would show;\nthat is brought about under the schedules that it predicts")
 	folder := inv.flags.String("o", schedules, "-predict: write schedules to `folder`")
 	if err := inv.parse(); err != nil {
 		return Misused, err
