@@ -67,9 +67,14 @@ type syncUse struct {
 	grips         []openGrip
 	freed         []freed
 	changes       []order.Node
+
+	again   bool // a thread takes it that holds it
+	foreign bool // a thread ends another one's exclusive hold
+	gate    *gate
 }
 
-// freed is that another thread ended a thread's hold of a lock.
+// freed is that another thread ended a thread's hold of a lock that is no gate, or for
+// reading.
 type freed struct {
 	thread  int32 // whose hold it was
 	release order.Node
@@ -85,6 +90,18 @@ type openGrip struct {
 	again   []order.Node // where it was acquired again and is still so held
 	inner   section      // the latest part that the thread has ended so, if ended
 	ended   bool
+}
+
+// A gate is a lock without an owner, as those of Go are: who has it exclusively is
+// told by nothing, for whoever unlocks it ends whichever hold there is. It is a variable
+// that an exclusive acquisition finds open and leaves shut, and a release the other way
+// round; who takes it for reading finds it open. What keeps readers and writers apart
+// besides is the readers' sections: an exclusive acquisition is one without length.
+type gate struct {
+	cell               int32
+	last               order.Node   // the last to shut or to open it, plus one
+	shut               bool         // at the start
+	acquires, releases []order.Node // exclusive ones, sorted
 }
 
 // line keeps touches of an object in order: those that are barriers with all, and
@@ -118,6 +135,7 @@ func (b *builder) build() {
 	b.findRelevant()
 	b.number()
 	b.findValues()
+	b.findGates()
 	b.constrain()
 	b.finish()
 }
@@ -328,6 +346,7 @@ func (b *builder) otherCell(r *heisen.Record) (at int, ok bool) {
 func (b *builder) checkLocks() {
 	for _, h := range b.window.Held {
 		s := b.sync(h.Lock)
+		s.again = s.again || s.holds(b.threadIndex(h.Thread), h.Shared)
 		if !s.grab(b.threadIndex(h.Thread), h.Shared) {
 			s.ordered = true
 		}
@@ -340,11 +359,13 @@ func (b *builder) checkLocks() {
 		s, shared := b.sync(r.Obj), r.Code == heisen.AcquireShared || r.Code == heisen.ReleaseShared
 		switch r.Code {
 		case heisen.Acquire, heisen.AcquireShared:
+			s.again = s.again || s.holds(b.thread[i], shared)
 			if !s.grab(b.thread[i], shared) {
 				s.ordered = true
 			}
 		default:
 			g := s.gripOf(b.thread[i], shared)
+			s.foreign = s.foreign || g >= 0 && s.grips[g].thread != b.thread[i] && !shared
 			if g < 0 || s.grips[g].thread != b.thread[i] && s.grips[g].times > 1 {
 				s.ordered = true
 			}
@@ -355,7 +376,16 @@ func (b *builder) checkLocks() {
 	}
 	for _, s := range b.syncs {
 		s.grips = s.grips[:0]
+		if s.foreign && !s.again && !s.ordered && !b.controlFlow && !b.literal {
+			s.gate = new(gate)
+		}
 	}
+}
+
+// holds reports whether a thread has the lock already, in a way that a lock of Go would
+// not let it take it so.
+func (s *syncUse) holds(thread int32, shared bool) bool {
+	return slices.ContainsFunc(s.grips, func(g openGrip) bool { return g.thread == thread && !(g.shared && shared) })
 }
 
 // grab adds a hold of the lock by a thread and reports whether it can have it.
@@ -544,6 +574,29 @@ func (b *builder) findValues() {
 	}
 }
 
+// findGates finds who shuts and who opens gates.
+func (b *builder) findGates() {
+	for _, h := range b.window.Held {
+		if g := b.syncs[h.Lock].gate; g != nil && !h.Shared {
+			g.shut = true
+		}
+	}
+	for n := range b.goal { // chain after chain
+		r := &b.records[b.event[n]]
+		if r.Code != heisen.Acquire && r.Code != heisen.Release {
+			continue
+		}
+		g := b.sync(r.Obj).gate
+		switch {
+		case g == nil:
+		case r.Code == heisen.Acquire:
+			g.acquires = append(g.acquires, n)
+		default:
+			g.releases = append(g.releases, n)
+		}
+	}
+}
+
 // isRead reports whether what an access by op sees is to stay as it was.
 func isRead(op heisen.Op) bool {
 	return op == heisen.Read || op == heisen.AtomicRead || op == heisen.AtomicUpdate
@@ -613,7 +666,7 @@ func (b *builder) constrain() {
 			}
 		}
 		b.lines(i, n)
-		touches[n] = b.touch(r, n)
+		touches[n] = append(b.touch(r, n), b.pass(r, n)...)
 		b.synchronise(r, n, t)
 		latest[t] = n + 1
 	}
@@ -794,10 +847,44 @@ func (b *builder) readOf(r *heisen.Record, n order.Node, c int) read {
 	return rd
 }
 
+// pass notes that a node passes a gate: that it finds it open, or shut, and which way it
+// leaves it.
+func (b *builder) pass(r *heisen.Record, n order.Node) []touch {
+	if !isLockOp(r.Code) || r.Code == heisen.ReleaseShared {
+		return nil
+	}
+	s := b.syncs[r.Obj]
+	if s == nil || s.gate == nil {
+		return nil
+	}
+	g := s.gate
+	if g.cell == 0 {
+		b.cells = append(b.cells, cell{})
+		g.cell = int32(len(b.cells))
+	}
+	t := touch{cell: g.cell - 1, read: int32(len(b.reads)), write: r.Code != heisen.AcquireShared}
+	rd := read{node: n, cell: t.cell, saw: g.last - 1, init: !g.shut, same: g.releases}
+	if r.Code == heisen.Release {
+		rd.init, rd.same = g.shut, g.acquires
+	}
+	if len(rd.same) == 0 || len(rd.same) == 1 && !rd.init {
+		rd.same, rd.hard = nil, true
+		if rd.saw != none {
+			b.sees(rd.saw, n)
+		}
+	}
+	b.reads = append(b.reads, rd)
+	if t.write {
+		g.last = n + 1
+		b.cells[t.cell].writes = append(b.cells[t.cell].writes, n)
+	}
+	return []touch{t}
+}
+
 // holdAtStart begins the section of a lock that is held at the window's start.
 func (b *builder) holdAtStart(h Hold) {
 	s := b.syncs[h.Lock]
-	if s == nil || !s.shared || s.use.ordered {
+	if s == nil || !s.shared || s.use.ordered || s.gate != nil && !h.Shared {
 		return
 	}
 	b.acquire(s, h.Lock, b.threadOf[h.Thread], h.Shared, none)
@@ -813,8 +900,13 @@ func (b *builder) synchronise(r *heisen.Record, n order.Node, t int32) {
 	switch r.Code {
 	case heisen.Acquire, heisen.AcquireShared:
 		b.acquire(s, r.Obj, t, shared, n)
+		if s.gate != nil && !shared {
+			b.release(s, t, shared, n)
+		}
 	case heisen.Release, heisen.ReleaseShared:
-		b.release(s, t, shared, n)
+		if s.gate == nil || shared {
+			b.release(s, t, shared, n)
+		}
 	case heisen.Send, heisen.Change:
 		q := b.queue(s)
 		if r.Code == heisen.Change {
