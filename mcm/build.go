@@ -376,7 +376,7 @@ func (b *builder) checkLocks() {
 	}
 	for _, s := range b.syncs {
 		s.grips = s.grips[:0]
-		if s.foreign && !s.again && !s.ordered && !b.controlFlow && !b.literal {
+		if s.foreign && !s.again && !s.ordered && !b.literal {
 			s.gate = new(gate)
 		}
 	}
@@ -863,7 +863,7 @@ func (b *builder) pass(r *heisen.Record, n order.Node) []touch {
 		g.cell = int32(len(b.cells))
 	}
 	t := touch{cell: g.cell - 1, read: int32(len(b.reads)), write: r.Code != heisen.AcquireShared}
-	rd := read{node: n, cell: t.cell, saw: g.last - 1, init: !g.shut, same: g.releases}
+	rd := read{node: n, cell: t.cell, lock: true, saw: g.last - 1, init: !g.shut, same: g.releases}
 	if r.Code == heisen.Release {
 		rd.init, rd.same = g.shut, g.acquires
 	}

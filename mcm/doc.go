@@ -31,9 +31,9 @@
 //     mutex of Go may be unlocked by anybody, a release ends whichever hold there is. The
 //     lock is a variable with two values then, which an acquisition finds free and leaves
 //     taken, and a release the other way round; no deadlock is predicted of it. (Not of locks that a thread takes again
-//     that it holds, which is none of Go, nor with ControlFlow; and a hold for reading that
-//     another thread ends is ended by nobody else: such a release comes after the
-//     acquisition and before the next one by the same thread, as a message would.)
+//     that it holds, which is none of Go; and a hold for reading that another thread ends
+//     is ended by nobody else: such a release comes after the acquisition and before the
+//     next one by the same thread, as a message would.)
 //   - reads: a read sees the very write that it saw. If the trace has values, any write
 //     of the same value will do. Atomic operations are reads and writes as well; with
 //     what they see, what they order is kept. The order of critical sections of a lock
