@@ -17,6 +17,7 @@ type builder struct {
 	points []heisen.Object // where cells start or end, sorted
 	ranges bool            // whether anything touches several cells
 	blocks bool            // whether there are lives and BarrierPairs
+	gates  bool            // whether there are any
 	uses   []use           // by point: of the cell that starts there
 	syncs  map[heisen.Object]*syncUse
 
@@ -377,7 +378,7 @@ func (b *builder) checkLocks() {
 	for _, s := range b.syncs {
 		s.grips = s.grips[:0]
 		if s.foreign && !s.again && !s.ordered && !b.literal {
-			s.gate = new(gate)
+			s.gate, b.gates = new(gate), true
 		}
 	}
 }
@@ -576,6 +577,9 @@ func (b *builder) findValues() {
 
 // findGates finds who shuts and who opens gates.
 func (b *builder) findGates() {
+	if !b.gates {
+		return
+	}
 	for _, h := range b.window.Held {
 		if g := b.syncs[h.Lock].gate; g != nil && !h.Shared {
 			g.shut = true
@@ -850,7 +854,7 @@ func (b *builder) readOf(r *heisen.Record, n order.Node, c int) read {
 // pass notes that a node passes a gate: that it finds it open, or shut, and which way it
 // leaves it.
 func (b *builder) pass(r *heisen.Record, n order.Node) []touch {
-	if !isLockOp(r.Code) || r.Code == heisen.ReleaseShared {
+	if !b.gates || !isLockOp(r.Code) || r.Code == heisen.ReleaseShared {
 		return nil
 	}
 	s := b.syncs[r.Obj]
