@@ -27,6 +27,8 @@ const (
 	headExtra     = headNotes + cellNotes*noteBits
 	headExtraBits = 64 - headExtra
 	placeMask     = 1<<placeBits - 1
+	// The bits of kinds that only atomic operations have, of all notes.
+	headAtomics = 6 << noteKind * (1<<headNotes + 1<<(headNotes+noteBits) + 1<<(headNotes+2*noteBits))
 )
 
 // NotedByte is Noted for one byte of the word, if the note is the first: it takes little to
@@ -131,6 +133,9 @@ const (
 //
 //go:nosplit
 func (t *Table) AccessAlone(th *Thread, c *Cell, note, mask uint64, write bool) bool {
+	if !write && t.readAgain(th, c, note, mask) {
+		return true
+	}
 	read := mask << headNotes
 	wrote := read | Write<<(headNotes+noteKind)
 	both := read | wrote<<noteBits
@@ -167,6 +172,39 @@ func (t *Table) AccessAlone(th *Thread, c *Cell, note, mask uint64, write bool) 
 	th.last = note >> placeBits
 	c.Unlock(next)
 	return true
+}
+
+// readAgain notes a read where there is a note of another of the same bytes by the thread, or an
+// earlier one that had its slot. Nothing is to be compared: a write that is noted was compared
+// with that read, whichever came first, and one that came later and did not race has taken
+// the read's note away. Only of plain reads and writes that is so.
+//
+//go:nosplit
+func (t *Table) readAgain(th *Thread, c *Cell, note, mask uint64) bool {
+	head := c.head.Load()
+	if head&(headLock|headCrowd|headAtomics) != 0 {
+		return false
+	}
+	n := &c.notes[0]
+	if head>>headNotes&noteMask != mask || slotOf(n.Load()^note) != 0 {
+		n = &c.notes[1]
+		if head>>(headNotes+noteBits)&noteMask != mask || slotOf(n.Load()^note) != 0 {
+			n = &c.notes[2]
+			if head>>(headNotes+2*noteBits)&noteMask != mask || slotOf(n.Load()^note) != 0 {
+				return false
+			}
+		}
+	}
+	if !c.head.CompareAndSwap(head, head|headLock) {
+		return false
+	}
+	own := slotOf(n.Load()^note) == 0
+	if own {
+		storeRelease(n, note)
+		th.last = note >> placeBits
+	}
+	c.Unlock(head)
+	return own
 }
 
 // Access compares an access to bytes of the word at addr, those set in mask, with what

@@ -121,7 +121,11 @@ func (t *Table) seeInPlace(th *Thread, s *stamp) bool {
 //go:nosplit
 func (t *Table) mergeInPlace(th *Thread, s *stamp) bool {
 	e := t.present(th)
-	if !t.joinInPlace(s.clock, th.clock, s.latest) || !t.joinInPlace(s.clock, 0, e) {
+	learnt := th.clock
+	if t.includes(s, th) {
+		learnt = 0
+	}
+	if !t.joinInPlace(s.clock, learnt, s.latest) || !t.joinInPlace(s.clock, 0, e) {
 		return false
 	}
 	s.latest, s.sole = e, 0
