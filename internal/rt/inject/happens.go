@@ -24,7 +24,7 @@ type heisenRegion struct {
 
 var heisenCells struct {
 	heap, data heisenRegion
-	pages      uintptr      // of the heap: whether there are cells that are not empty
+	marks      uintptr      // of the heap: of which blocks there are cells that are not empty
 	quick      heisenRegion // the heap, if notes are looked at before all else
 	fast       bool         // notes are looked at before all else
 	only       bool         // and nothing else is
@@ -39,10 +39,10 @@ const (
 )
 
 const (
-	heisenCellSize  = unsafe.Sizeof(heisenHappensCell{})
-	heisenPageShift = 13
-	heisenMaxHeap   = 1 << 38
-	heisenMinHeap   = 1 << 32
+	heisenCellSize   = unsafe.Sizeof(heisenHappensCell{})
+	heisenBlockShift = 8 // of 32 words
+	heisenMaxHeap    = 1 << 38
+	heisenMinHeap    = 1 << 32
 )
 
 // What the table's files need of their host.
@@ -110,12 +110,12 @@ func heisenInitHappens() bool {
 		return false
 	}
 	c.data.span = span
-	c.heap.lo = racearenastart &^ (1<<heisenPageShift - 1)
+	c.heap.lo = racearenastart &^ (1<<heisenBlockShift - 1)
 	for span := uintptr(heisenMaxHeap); span >= heisenMinHeap; span /= 2 {
 		if c.heap.cells = uintptr(heisenReserve(span / 8 * heisenCellSize)); c.heap.cells == 0 {
 			continue
 		}
-		if c.pages = uintptr(heisenReserve(span >> heisenPageShift)); c.pages == 0 {
+		if c.marks = uintptr(heisenReserve(span >> heisenBlockShift)); c.marks == 0 {
 			return false
 		}
 		c.heap.span = span
@@ -180,7 +180,7 @@ func (h *heisenG) ranged(write bool, addr, size, pc uintptr) uintptr {
 				place = heisenPlaceUnder(b, h, pc)
 			}
 			if c.Empty() {
-				heisenMarkPage(at)
+				heisenMarkBlock(at)
 			}
 			if !t.AccessAlone(&h.order, c, h.order.Epoch|place, mask, write) {
 				return at - addr
@@ -231,7 +231,7 @@ func heisenAnew(h *heisenG, c *heisenHappensCell, write bool, addr, pc uintptr) 
 		if heisenOnStack(addr) {
 			return true
 		}
-		heisenMarkPage(addr)
+		heisenMarkBlock(addr)
 	}
 	place := heisenPlaceUnder(b, h, pc)
 	if t.AccessAlone(&h.order, c, h.order.Epoch|place, mask, write) || heisenOnStack(addr) {
@@ -280,7 +280,7 @@ func heisenCompare(h *heisenG, kind uint32, addr, size, pc uintptr) {
 			continue
 		}
 		if c.Empty() {
-			heisenMarkPage(at)
+			heisenMarkBlock(at)
 		}
 		if !t.Access(&h.order, c, uint64(at&^7), place, uint32(mask), kind, &b.races) || b.races.Count != 0 {
 			heisenCompareMore(b, h, c, addr, size, at, place, uint32(mask), kind)
@@ -406,7 +406,7 @@ func heisenOrder(h *heisenG, op uint64, obj, fp uintptr) {
 			t.Renew(&h.order, h.id)
 		}
 		if head == 0 {
-			heisenMarkPage(obj)
+			heisenMarkBlock(obj)
 		}
 		c.Unlock(t.Sync(&h.order, head, uint64(obj), heisenSyncs[op]))
 	})
@@ -484,7 +484,7 @@ func heisenAtomicAnew(b *heisenBuf, h *heisenG, how uint32, addr uintptr, kind u
 			t.Renew(&h.order, h.id)
 		}
 		if head == 0 {
-			heisenMarkPage(addr)
+			heisenMarkBlock(addr)
 		}
 		if how == heisenHappensExchange {
 			head = t.Sync(&h.order, head, uint64(addr), heisenHappensAcquireShared)
@@ -552,13 +552,13 @@ var heisenSyncs = [...]uint32{
 	heisenOpSend:             heisenHappensSend,
 }
 
-// heisenMarkPage notes that there is a cell that is not empty.
+// heisenMarkBlock notes that there is a cell that is not empty.
 //
 //go:nosplit
-func heisenMarkPage(addr uintptr) {
+func heisenMarkBlock(addr uintptr) {
 	r := &heisenCells.heap
 	if addr-r.lo < r.span {
-		p := (*uint8)(unsafe.Pointer(heisenCells.pages + (addr-r.lo)>>heisenPageShift))
+		p := (*uint8)(unsafe.Pointer(heisenCells.marks + (addr-r.lo)>>heisenBlockShift))
 		if *p == 0 {
 			*p = 1
 		}
@@ -577,9 +577,12 @@ func heisenForget(addr, size uintptr) {
 		size = alignUp(size, 8) // only smaller objects share words
 	}
 	for size > 0 {
-		n := min(size, 1<<heisenPageShift-addr&(1<<heisenPageShift-1))
-		if *(*uint8)(unsafe.Pointer(heisenCells.pages + (addr-r.lo)>>heisenPageShift)) != 0 {
+		n := min(size, 1<<heisenBlockShift-addr&(1<<heisenBlockShift-1))
+		if m := (*uint8)(unsafe.Pointer(heisenCells.marks + (addr-r.lo)>>heisenBlockShift)); *m != 0 {
 			heisenForgetCells(r, addr, n)
+			if n == 1<<heisenBlockShift {
+				*m = 0
+			}
 		}
 		addr, size = addr+n, size-n
 	}
@@ -587,13 +590,20 @@ func heisenForget(addr, size uintptr) {
 
 //go:nosplit
 func heisenForgetCells(r *heisenRegion, addr, size uintptr) {
-	for size > 0 {
+	for c := r.cell(addr); size > 0; c = heisenNextCell(c) {
 		n := min(size, 8-addr&7)
-		c := r.cell(addr)
 		if !c.Empty() && !(n == 8 && c.Forget()) {
-			mask := (uint32(1)<<n - 1) << (addr & 7)
-			systemstack(func() { heisenHappens.Clear(c, mask) })
+			heisenForgetSome(c, addr, n)
 		}
 		addr, size = addr+n, size-n
 	}
+}
+
+// heisenForgetSome forgets what is known of n bytes, or of all where that is much.
+//
+//go:nosplit
+//go:noinline
+func heisenForgetSome(c *heisenHappensCell, addr, n uintptr) {
+	mask := (uint32(1)<<n - 1) << (addr & 7)
+	systemstack(func() { heisenHappens.Clear(c, mask) })
 }

@@ -454,12 +454,33 @@ func heisenAccessPC(op uint64, addr unsafe.Pointer, sz, callerpc, pc uintptr) {
 	if heisenSched.on {
 		heisenPointAccess(op == heisenOpWrite, uintptr(addr), sz, heisenAskedAt(callerpc, pc, getcallerfp()))
 	}
-	noted := h.ranged(op == heisenOpWrite, uintptr(addr), sz, 0)
-	if noted == sz {
+	n := h.ranged(op == heisenOpWrite, uintptr(addr), sz, 0)
+	if n == sz {
 		return
 	}
 	callerpc = heisenAskedAt(callerpc, pc, getcallerfp())
-	heisenAccess(op, uintptr(addr)+noted, sz-noted, callerpc)
+	if n += h.ranged(op == heisenOpWrite, uintptr(addr)+n, sz-n, callerpc); n < sz {
+		heisenAccess(op, uintptr(addr)+n, sz-n, callerpc)
+	}
+}
+
+// heisenAccessFrom takes an access that the standard library speaks of, where the frame pointer
+// fp leads to the program.
+//
+//go:nosplit
+func heisenAccessFrom(op uint64, addr, size, fp uintptr) {
+	h := (*heisenG)(unsafe.Pointer(getg().racectx))
+	if h == nil {
+		return
+	}
+	n := h.ranged(op == heisenOpWrite, addr, size, 0)
+	if n == size {
+		return
+	}
+	pc := heisenCaller(fp)
+	if n += h.ranged(op == heisenOpWrite, addr+n, size-n, pc); n < size {
+		heisenAccess(op, addr+n, size-n, pc)
+	}
 }
 
 // heisenAskedAt returns where the program has asked for an access that the runtime makes.
@@ -528,25 +549,25 @@ func RaceErrors() int { return 0 }
 //go:linkname race_Read internal/race.Read
 //go:nosplit
 func race_Read(addr unsafe.Pointer) {
-	heisenAccess(heisenOpRead, uintptr(addr), 1, heisenCaller(getcallerfp()))
+	heisenAccessFrom(heisenOpRead, uintptr(addr), 1, getcallerfp())
 }
 
 //go:linkname race_Write internal/race.Write
 //go:nosplit
 func race_Write(addr unsafe.Pointer) {
-	heisenAccess(heisenOpWrite, uintptr(addr), 1, heisenCaller(getcallerfp()))
+	heisenAccessFrom(heisenOpWrite, uintptr(addr), 1, getcallerfp())
 }
 
 //go:linkname race_ReadRange internal/race.ReadRange
 //go:nosplit
 func race_ReadRange(addr unsafe.Pointer, len int) {
-	heisenAccess(heisenOpRead, uintptr(addr), uintptr(len), heisenCaller(getcallerfp()))
+	heisenAccessFrom(heisenOpRead, uintptr(addr), uintptr(len), getcallerfp())
 }
 
 //go:linkname race_WriteRange internal/race.WriteRange
 //go:nosplit
 func race_WriteRange(addr unsafe.Pointer, len int) {
-	heisenAccess(heisenOpWrite, uintptr(addr), uintptr(len), heisenCaller(getcallerfp()))
+	heisenAccessFrom(heisenOpWrite, uintptr(addr), uintptr(len), getcallerfp())
 }
 
 //go:linkname race_ReadPC internal/race.ReadPC
