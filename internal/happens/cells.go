@@ -275,48 +275,57 @@ func (t *Table) AccessLocked(th *Thread, c *Cell, head, addr, place uint64, mask
 	return t.addToCrowd(head, note, left, kind)
 }
 
-// AccessAgain is AccessLocked for most accesses: they race with nothing, and what is to be
-// forgotten of their bytes concerns no others. It returns 0, and has done nothing, if that is
-// not so, or there is no room.
+// AccessAgain is AccessLocked for most accesses: they race with nothing. It returns 0, and has
+// done nothing, if that is not so, or there is no room.
 //
 //go:nosplit
 func (t *Table) AccessAgain(th *Thread, c *Cell, head, place uint64, mask, kind uint32) uint64 {
 	if head&headCrowd != 0 {
 		return 0
 	}
-	note, into := th.Epoch|place, uint32(cellNotes)
+	note, free, same := th.Epoch|place, uint32(cellNotes), uint32(cellNotes)
 	rest, kept := head>>headNotes, head
-	for i := range c.notes {
+	for i := range uint32(cellNotes) {
 		d := uint32(rest) & noteMask
 		rest >>= noteBits
+		if d == 0 {
+			free = min(free, i)
+			continue
+		}
+		n := c.note(i).Load()
+		if n == note && d>>noteKind == kind {
+			same = i
+			continue
+		}
 		if d&mask == 0 {
-			if d != 0 {
-				continue
-			}
-		} else {
-			how := d>>noteKind<<3 + kind
-			if n := c.notes[i].Load(); slotOf(n^note) != 0 && !t.covers(th, n>>placeBits) {
-				if conflicts>>(how&63)&1 != 0 {
-					return 0
-				}
-				continue
-			}
-			if replaces>>(how&63)&1 == 0 {
-				continue
-			}
-			if d&noteBytes&^mask != 0 {
+			continue
+		}
+		how := d>>noteKind<<3 + kind
+		if slotOf(n^note) != 0 && !t.covers(th, n>>placeBits) {
+			if conflicts>>(how&63)&1 != 0 {
 				return 0
 			}
-			kept &^= noteMask << ((headNotes + uint32(i)*noteBits) & 63)
+			continue
 		}
-		into = min(into, uint32(i))
+		switch shift := (headNotes + i*noteBits) & 63; {
+		case replaces>>(how&63)&1 == 0:
+		case d&noteBytes&^mask != 0:
+			kept &^= uint64(mask) << shift
+		default:
+			kept &^= noteMask << shift
+			free = min(free, i)
+		}
 	}
-	if into >= cellNotes {
+	switch {
+	case same < cellNotes:
+		free = same
+	case free < cellNotes:
+		storeRelease(c.note(free), note)
+	default:
 		return 0
 	}
-	storeRelease(&c.notes[into], note)
 	th.last = note >> placeBits
-	return kept | uint64(mask|kind<<noteKind)<<(headNotes+into*noteBits)
+	return kept | uint64(mask|kind<<noteKind)<<((headNotes+free*noteBits)&63)
 }
 
 // accessNotes compares an access to the bytes in mask with the notes of a cell, and notes
