@@ -40,6 +40,7 @@ var modes = []struct {
 	{"all stages, schedules first", []Option{func(s *settings) error { s.searched = true; return nil }}},
 	{"schedules", []Option{func(s *settings) error { s.states = 1 << 20; return nil }}},
 	{"closure, schedules", []Option{func(s *settings) error { s.states, s.closed = 1<<20, true; return nil }}},
+	{"a thread held back, solver", []Option{func(s *settings) error { s.held, s.slow = 1<<20, true; return nil }}},
 	{"solver, shared, lazy", []Option{func(s *settings) error { s.slow = true; return nil }}},
 	{"solver, shared, eager", []Option{func(s *settings) error { s.slow, s.eager = true, true; return nil }}},
 	{"solver, fresh, lazy", []Option{func(s *settings) error { s.slow, s.fresh = true, true; return nil }}},
@@ -173,7 +174,7 @@ func TestAgree(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			m.states = min(m.states, 20_000)
+			m.states, m.held = min(m.states, 20_000), min(m.held, 20_000)
 			for _, p := range pairs {
 				verdict, _, err := m.Race(p[0], p[1])
 				if err != nil {

@@ -85,8 +85,8 @@ func (x *explorer) met(q *query) []order.Node {
 
 // Of a search near at hand:
 const (
-	statesPerStart = 300 // it may look at from one state
-	startsPerPart  = 4   // parts of its budget that it may spend on such states
+	statesPerStart = 1000 // it may look at from one state
+	startsPerPart  = 4    // parts of its budget that it may spend on such states
 )
 
 // near looks for an answer to the question that the closure has taken in from
@@ -95,12 +95,25 @@ const (
 // observed order leads, and from ever farther back. It looks at so many states in each
 // of these two parts at most. It returns the nodes up to the goal, or nil.
 func (x *explorer) near(q *query, states int) []order.Node {
-	x.room()
 	looked := x.looked
 	defer func() { // another account
 		x.nearby += x.looked - looked
 		x.looked = looked
 	}()
+	for _, bold := range [2]bool{true, false} {
+		x.room()
+		if nodes := x.fromOthers(q, bold, startsPerPart*states); nodes != nil {
+			return nodes
+		}
+		if nodes := x.fromObserved(bold, states); nodes != nil {
+			return nodes
+		}
+	}
+	return nil
+}
+
+func (x *explorer) fromOthers(q *query, bold bool, states int) []order.Node {
+	end := x.looked + states
 	for far := range pieces {
 		for k, n := range q.next {
 			for j, o := range q.next {
@@ -108,7 +121,7 @@ func (x *explorer) near(q *query, states int) []order.Node {
 					continue
 				}
 				for _, from := range [2]order.Node{n, x.enters[n]} {
-					if from == none || x.looked-looked >= startsPerPart*states {
+					if from == none || x.looked >= end {
 						continue
 					}
 					i := x.found.near(from, o, far)
@@ -119,7 +132,7 @@ func (x *explorer) near(q *query, states int) []order.Node {
 					if x.passed() {
 						continue
 					}
-					x.begin(true)
+					x.begin(bold)
 					if x.wait(i) {
 						return x.found.trace(i, x.path[:0])
 					}
@@ -130,14 +143,17 @@ func (x *explorer) near(q *query, states int) []order.Node {
 			}
 		}
 	}
-	first := x.looked
-	x.begin(true)
+	return nil
+}
+
+func (x *explorer) fromObserved(bold bool, states int) []order.Node {
+	x.begin(bold)
 	far := x.follow(len(x.m.hint))
 	states += statesPerNode * int(x.left())
-	part := states / 2
-	for back := 0; back < far && x.looked-first < states; back = 4*back + 4 {
+	part, end := states/2, x.looked+states
+	for back := 0; back < far && x.looked < end; back = 4*back + 4 {
 		if back > 0 {
-			x.begin(true)
+			x.begin(bold)
 			x.follow(far - back)
 			part = states / 4
 		}

@@ -163,6 +163,11 @@ func (m *Model) answer(q *query) (verdict Verdict, nodes []order.Node, err error
 			m.stats.Unknown++
 		}
 	}()
+	if m.held > 0 {
+		if verdict, nodes = s.heldBack(q, m.held); verdict != Unknown {
+			return verdict, nodes, nil
+		}
+	}
 	if m.states > 0 {
 		at := s.closure.mark()
 		defer s.closure.undo(at)
@@ -235,7 +240,7 @@ func (s *solving) alternate(q *query) (verdict Verdict, nodes []order.Node, err 
 		}
 	}
 	for _, part := range [...]int{4, 1} {
-		if x.looked+s.reached < all {
+		if x.looked < all && !(x.exact && q.race() && x.looked > all/8) {
 			switch verdict, nodes = x.all(states / (part * part * part)); {
 			case verdict == Impossible:
 				m.stats.Exhausted++
