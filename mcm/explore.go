@@ -14,8 +14,9 @@ type explorer struct {
 	*moves
 	c *closure
 
-	found *states
-	goal  []int32
+	found    *states
+	goal     []int32
+	observed []int32 // by thread: how far it was, see behind
 
 	heap   []waiting // states to be looked at
 	search uint32    // counts searches
@@ -43,6 +44,43 @@ func (x *explorer) left() (n int32) {
 		n += max(0, v-x.now[k])
 	}
 	return n
+}
+
+// leftCost is what it costs that the goal waits for a node, against a node by which a
+// thread is behind.
+const leftCost = 4
+
+// behind returns by how many nodes threads are behind in the state at hand that the
+// question does not ask about, against the observed order when what is asked about
+// came. The threads asked about may have to see what they did.
+func (x *explorer) behind() (n int32) {
+	for k, v := range x.observed {
+		n += max(0, v-x.now[k])
+	}
+	return n
+}
+
+// ask sets the goal and what was observed to have come when what is asked about came.
+func (x *explorer) ask(q *query) {
+	m := x.m
+	x.goal = x.c.row(m.goal)
+	if x.observed == nil {
+		x.observed = make([]int32, x.threads)
+	}
+	clear(x.observed)
+	last := int32(0)
+	for _, n := range q.next {
+		last = max(last, m.event[n])
+	}
+	for _, n := range m.hint[1:] {
+		if m.event[n] >= last {
+			break
+		}
+		x.observed[m.chain[n]]++
+	}
+	for _, n := range q.next {
+		x.observed[m.chain[n]] = 0
+	}
 }
 
 // sectionCost is what it costs that a thread is in a critical section.
@@ -95,6 +133,7 @@ const (
 // observed order leads, and from ever farther back. It looks at so many states in each
 // of these two parts at most. It returns the nodes up to the goal, or nil.
 func (x *explorer) near(q *query, states int) []order.Node {
+	x.ask(q)
 	looked := x.looked
 	defer func() { // another account
 		x.nearby += x.looked - looked
@@ -176,8 +215,9 @@ func (x *explorer) passed() bool {
 
 // all looks for an answer among all states, at so many at most. A verdict other
 // than Unknown is exact but for reads that need not see what they saw.
-func (x *explorer) all(states int) (Verdict, []order.Node) {
+func (x *explorer) all(q *query, states int) (Verdict, []order.Node) {
 	x.room()
+	x.ask(q)
 	x.begin(false)
 	x.reset()
 	return x.from(states)
@@ -185,7 +225,7 @@ func (x *explorer) all(states int) (Verdict, []order.Node) {
 
 // statesPerNode is how many states a search near at hand may look at for each node
 // that the goal waits for.
-const statesPerNode = 1
+const statesPerNode = 8
 
 // room forgets what was found if there is no room for more.
 func (x *explorer) room() {
@@ -197,7 +237,6 @@ func (x *explorer) room() {
 
 // begin begins a search.
 func (x *explorer) begin(bold bool) {
-	x.goal = x.c.row(x.m.goal)
 	x.bold = bold
 	x.heap = x.heap[:0]
 	x.search++
@@ -296,7 +335,7 @@ func (x *explorer) wait(i int32) bool {
 	}
 	x.seen[i] = x.search
 	left := x.left()
-	x.heap = append(x.heap, waiting{i, left + x.lost()})
+	x.heap = append(x.heap, waiting{i, leftCost*left + x.behind() + x.lost()})
 	x.up(len(x.heap) - 1)
 	return left == 0
 }

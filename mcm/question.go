@@ -174,7 +174,7 @@ func (m *Model) answer(q *query) (verdict Verdict, nodes []order.Node, err error
 		if !s.closure.ask(q) || m.closed && !s.closure.saturate() {
 			return Impossible, nil, nil
 		}
-		if verdict, nodes := s.explorer().all(m.states); verdict == Impossible || verdict == Possible && len(s.sim.violated(nodes)) == 0 {
+		if verdict, nodes := s.explorer().all(q, m.states); verdict == Impossible || verdict == Possible && len(s.sim.violated(nodes)) == 0 {
 			return verdict, nodes, nil
 		}
 	} else if !m.slow {
@@ -241,7 +241,7 @@ func (s *solving) alternate(q *query) (verdict Verdict, nodes []order.Node, err 
 	}
 	for _, part := range [...]int{4, 1} {
 		if x.looked < all && !(x.exact && q.race() && x.looked > all/8) {
-			switch verdict, nodes = x.all(states / (part * part * part)); {
+			switch verdict, nodes = x.all(q, states/(part*part*part)); {
 			case verdict == Impossible:
 				m.stats.Exhausted++
 				return verdict, nil, nil
