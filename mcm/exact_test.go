@@ -51,7 +51,7 @@ var modes = []struct {
 func TestExact(t *testing.T) {
 	n := count(t, 3000)
 	possible, impossible := 0, 0
-	var stats Stats
+	var stats, held Stats
 	for seed := range n {
 		rng := rand.New(rand.NewPCG(uint64(seed), 1))
 		s := randomShape(rng, 14)
@@ -93,9 +93,15 @@ func TestExact(t *testing.T) {
 			if k == 0 {
 				stats.Add(m.Stats())
 			}
+			if m.held > 0 {
+				held.Add(m.Stats())
+			}
 		}
 	}
-	t.Logf("%d windows, %d possible, %d impossible; %+v", n, possible, impossible, stats)
+	if n > 100 && (held.Exhausted == 0 || held.Explored == 0) {
+		t.Errorf("with a thread held back: %+v", held)
+	}
+	t.Logf("%d windows, %d possible, %d impossible; %+v; with a thread held back %+v", n, possible, impossible, stats, held)
 }
 
 // TestControlFlowExact compares all ways to an answer with the enumeration of all orders

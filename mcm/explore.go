@@ -121,17 +121,20 @@ func (x *explorer) met(q *query) []order.Node {
 	return path
 }
 
-// Of a search near at hand:
+// How many states a search near at hand may look at from one that another search has
+// found; and from all of these, in parts of what it may look at from where the observed
+// order leads.
 const (
-	statesPerStart = 1000 // it may look at from one state
-	startsPerPart  = 4    // parts of its budget that it may spend on such states
+	statesPerStart = 1000
+	startsPerPart  = 4
 )
 
 // near looks for an answer to the question that the closure has taken in from
 // states where one of the accesses asked about is next, or its thread about to take the
 // locks that it holds there, the nearest to the other one first; then from where the
-// observed order leads, and from ever farther back. It looks at so many states in each
-// of these two parts at most. It returns the nodes up to the goal, or nil.
+// observed order leads, and from ever farther back; boldly, and then in all ways. The
+// states are a measure of how many it looks at from where the observed order leads. It
+// returns the nodes up to the goal, or nil.
 func (x *explorer) near(q *query, states int) []order.Node {
 	x.ask(q)
 	looked := x.looked
@@ -151,6 +154,7 @@ func (x *explorer) near(q *query, states int) []order.Node {
 	return nil
 }
 
+// fromOthers looks for an answer from states that other searches have found.
 func (x *explorer) fromOthers(q *query, bold bool, states int) []order.Node {
 	end := x.looked + states
 	for far := range pieces {
@@ -185,6 +189,7 @@ func (x *explorer) fromOthers(q *query, bold bool, states int) []order.Node {
 	return nil
 }
 
+// fromObserved looks for an answer from where the observed order leads.
 func (x *explorer) fromObserved(bold bool, states int) []order.Node {
 	x.begin(bold)
 	far := x.follow(len(x.m.hint))

@@ -263,7 +263,7 @@ func (s *solving) alternate(q *query) (verdict Verdict, nodes []order.Node, err 
 // observed to come first, see reach.
 func (s *solving) heldBack(q *query, states int) (Verdict, []order.Node) {
 	m, x := s.m, s.explorer()
-	if !x.exact || !q.race() {
+	if !x.exact || !q.race() || s.reachWords() > reachWords {
 		return Unknown, nil
 	}
 	a := q.next[0]
@@ -279,6 +279,20 @@ func (s *solving) heldBack(q *query, states int) (Verdict, []order.Node) {
 	}
 	s.reached += (*r).explore(a, states)
 	return s.known(q)
+}
+
+// reachWords bounds the memory of the states with a thread held back, in words of 8
+// bytes; what is kept besides takes about as much.
+const reachWords = 1 << 23
+
+// reachWords returns how much they take.
+func (s *solving) reachWords() (n int) {
+	for _, r := range s.reaches {
+		if r != nil {
+			n += len(r.words)
+		}
+	}
+	return n
 }
 
 // known returns the answer if it is known from searches for others.

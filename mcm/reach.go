@@ -81,7 +81,7 @@ func (r *reach) move(thread int) {
 func (r *reach) explore(a order.Node, states int) (looked int) {
 	for {
 		for ; len(r.stack) > 0; looked++ {
-			if looked == states || len(r.words) > reachWords {
+			if looked == states {
 				return looked
 			}
 			i := r.stack[len(r.stack)-1]
@@ -104,9 +104,6 @@ func (r *reach) explore(a order.Node, states int) (looked int) {
 		r.ascend()
 	}
 }
-
-// reachWords bounds the memory of states, in words of 8 bytes.
-const reachWords = 1 << 22
 
 // complete returns how many levels are.
 func (r *reach) complete() int { return len(r.far) / r.threads }
