@@ -74,7 +74,7 @@ type happening struct {
 
 func (h *happening) access(th *happens.Thread, i int, kind uint32) {
 	c := &h.cells[i]
-	if kind <= happens.Write && (c.NotedAt(th, 1, kind == happens.Write) || h.table.NotedInCrowd(th, c, 1)) {
+	if kind <= happens.Write && (c.NotedByte(th, 0, kind == happens.Write) || h.table.NotedInCrowd(th, c, 1)) {
 		return
 	}
 	if !h.table.Access(th, c, uint64(8*i), 1, 1, kind, &h.races) {

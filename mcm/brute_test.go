@@ -77,18 +77,11 @@ func (e *brute) state() bruteState {
 
 func (e *brute) enter(s bruteState) {
 	e.p.reset()
-	h := holdings{held: e.p.held}
 	for i := range e.p.done {
 		e.p.done[i] = s.done>>i&1 != 0
 		if e.p.done[i] {
 			e.p.next[e.p.thread[i]]++
-			r := &e.p.window.Records[i]
-			switch r.Code {
-			case heisen.Acquire, heisen.AcquireShared:
-				h.apply(r)
-			case heisen.Release, heisen.ReleaseShared:
-				h.release(r.Obj, e.p.owner[i], r.Code == heisen.ReleaseShared)
-			}
+			e.p.grip(&e.p.window.Records[i], e.p.owner[i])
 		}
 	}
 	copy(e.p.writer, s.writer)

@@ -68,9 +68,14 @@ type syncUse struct {
 	grips         []openGrip
 	freed         []freed
 	changes       []order.Node
+
+	again   bool // a thread takes it that holds it
+	foreign bool // a thread ends another one's exclusive hold
+	gate    *gate
 }
 
-// freed is that another thread ended a thread's hold of a lock.
+// freed is that another thread ended a thread's hold of a lock that is no gate, or for
+// reading.
 type freed struct {
 	thread  int32 // whose hold it was
 	release order.Node
@@ -86,6 +91,18 @@ type openGrip struct {
 	again   []order.Node // where it was acquired again and is still so held
 	inner   section      // the latest part that the thread has ended so, if ended
 	ended   bool
+}
+
+// A gate is a lock without an owner, as those of Go are: who has it exclusively is
+// told by nothing, for whoever unlocks it ends whichever hold there is. It is a variable
+// that an exclusive acquisition finds open and leaves shut, and a release the other way
+// round; who takes it for reading finds it open. What keeps readers and writers apart
+// besides is the readers' sections: an exclusive acquisition is one without length.
+type gate struct {
+	cell               int32
+	last               order.Node   // the last to shut or to open it, plus one
+	shut               bool         // at the start
+	acquires, releases []order.Node // exclusive ones, sorted
 }
 
 // line keeps touches of an object in order: those that are barriers with all, and
@@ -119,6 +136,7 @@ func (b *builder) build() {
 	b.findRelevant()
 	b.number()
 	b.findValues()
+	b.findGates()
 	b.constrain()
 	b.finish()
 }
@@ -329,6 +347,7 @@ func (b *builder) otherCell(r *heisen.Record) (at int, ok bool) {
 func (b *builder) checkLocks() {
 	for _, h := range b.window.Held {
 		s := b.sync(h.Lock)
+		s.again = s.again || s.holds(b.threadIndex(h.Thread), h.Shared)
 		if !s.grab(b.threadIndex(h.Thread), h.Shared) {
 			s.ordered = true
 		}
@@ -341,11 +360,13 @@ func (b *builder) checkLocks() {
 		s, shared := b.sync(r.Obj), r.Code == heisen.AcquireShared || r.Code == heisen.ReleaseShared
 		switch r.Code {
 		case heisen.Acquire, heisen.AcquireShared:
+			s.again = s.again || s.holds(b.thread[i], shared)
 			if !s.grab(b.thread[i], shared) {
 				s.ordered = true
 			}
 		default:
 			g := s.gripOf(b.thread[i], shared)
+			s.foreign = s.foreign || g >= 0 && s.grips[g].thread != b.thread[i] && !shared
 			if g < 0 || s.grips[g].thread != b.thread[i] && s.grips[g].times > 1 {
 				s.ordered = true
 			}
@@ -356,7 +377,16 @@ func (b *builder) checkLocks() {
 	}
 	for _, s := range b.syncs {
 		s.grips = s.grips[:0]
+		if s.foreign && !s.again && !s.ordered && !b.controlFlow && !b.literal {
+			s.gate = new(gate)
+		}
 	}
+}
+
+// holds reports whether a thread has the lock already, in a way that a lock of Go would
+// not let it take it so.
+func (s *syncUse) holds(thread int32, shared bool) bool {
+	return slices.ContainsFunc(s.grips, func(g openGrip) bool { return g.thread == thread && !(g.shared && shared) })
 }
 
 // grab adds a hold of the lock by a thread and reports whether it can have it.
@@ -542,6 +572,29 @@ func (b *builder) findValues() {
 	}
 	for _, list := range b.values {
 		slices.Sort(list)
+	}
+}
+
+// findGates finds who shuts and who opens gates.
+func (b *builder) findGates() {
+	for _, h := range b.window.Held {
+		if g := b.syncs[h.Lock].gate; g != nil && !h.Shared {
+			g.shut = true
+		}
+	}
+	for n := range b.goal { // chain after chain
+		r := &b.records[b.event[n]]
+		if r.Code != heisen.Acquire && r.Code != heisen.Release {
+			continue
+		}
+		g := b.sync(r.Obj).gate
+		switch {
+		case g == nil:
+		case r.Code == heisen.Acquire:
+			g.acquires = append(g.acquires, n)
+		default:
+			g.releases = append(g.releases, n)
+		}
 	}
 }
 

@@ -26,9 +26,14 @@
 //     with the Changes of a state (see heisen.Change), and each with the other's; and a
 //     Send comes after the Changes that it came after.
 //   - locks: two critical sections of a lock, not both for reading, do not overlap. A
-//     section may be open at both ends of the window, and be ended by another thread,
-//     whose release then comes after the acquisition and before the next one by the
-//     same thread, as a message would.
+//     section may be open at both ends of the window.
+//   - locks without an owner: where a thread ends another one's exclusive hold, as a
+//     mutex of Go may be unlocked by anybody, a release ends whichever hold there is. The
+//     lock is a variable with two values then, which an acquisition finds free and leaves
+//     taken, and a release the other way round; no deadlock is predicted of it. (Not of locks that a thread takes again
+//     that it holds, which is none of Go, nor with ControlFlow; and a hold for reading that
+//     another thread ends is ended by nobody else: such a release comes after the
+//     acquisition and before the next one by the same thread, as a message would.)
 //   - reads: a read sees the very write that it saw. If the trace has values, any write
 //     of the same value will do. Atomic operations are reads and writes as well; with
 //     what they see, what they order is kept. The order of critical sections of a lock
@@ -86,6 +91,9 @@
 //   - Timers: setting one is a Send, firing a Receive, and Stop changes it, so that what
 //     it says stays true; time itself passes as it likes. A channel of a timer is one
 //     with a buffer, and Stop and Reset, which empty it, are receives.
+//   - Bubbles of package testing/synctest: a goroutine that blocks, or ends, sends to its
+//     bubble, and Wait receives that. Whoever time has woken, and a timer's function,
+//     observes the bubble: there, time passes when all have blocked, and none has gone on.
 //   - Input: a read comes after all writes to anything that it came after, and before the
 //     others; the reads of one descriptor keep their order.
 //
@@ -100,6 +108,21 @@
 // Two accesses that race by the memory model need not be found: if between them one
 // goroutine learns what the other has done from something that orders nothing, such as
 // a select statement that takes its default case, no order has them next to each other.
+//
+// Of a window, the model has every race that happens-before has with the same
+// BarrierPairs, but for these, which depend on more than the order of synchronisation:
+//
+//   - A read is in the way: what happens before the one access, or before the other,
+//     has a read of what a write wrote that does not. Whoever reads something else may go
+//     on otherwise. So of two goroutines that both read and then write a variable without
+//     a lock there is the race of the first one's write with the second one's read and not
+//     that of both writes; ControlFlow has both unless a decision depends on the read.
+//     The first race of an execution is never lost, and nor is that of a variable whose
+//     earlier races nobody has read the outcome of.
+//   - A thread has learnt something of a state (Observe), has to do with a life that has
+//     begun or ended, or with an object that is used in two ways: these keep their order.
+//
+// And happens-before has no windows.
 //
 // # Questions
 //

@@ -10,7 +10,7 @@ import (
 type shape struct {
 	threads, events, vars, locks int
 
-	values, branches, barriers, messages, atomics, shared, ranges, lives, held, wild, nested, again bool
+	values, branches, barriers, messages, atomics, shared, ranges, lives, held, wild, nested, again, foreign bool
 }
 
 // randomShape chooses what to mix.
@@ -84,6 +84,9 @@ func randomWindow(rng *rand.Rand, s shape) (*Window, *heisen.Symbols) {
 			continue
 		}
 		n := rng.IntN(20)
+		if s.foreign && rng.IntN(3) == 0 {
+			n = 9 // a lock
+		}
 		if s.nested && rng.IntN(2) == 0 {
 			n = 9 // a lock
 		}
@@ -126,7 +129,7 @@ func randomWindow(rng *rand.Rand, s shape) (*Window, *heisen.Symbols) {
 				if a.Code == heisen.AcquireShared {
 					r.Code = heisen.ReleaseShared
 				}
-				if !s.nested && rng.IntN(12) == 0 || s.again && rng.IntN(3) == 0 { // Go's locks have no owner
+				if !s.nested && rng.IntN(12) == 0 || (s.again || s.foreign) && rng.IntN(3) == 0 { // Go's locks have no owner
 					if u := rng.IntN(s.threads); alive[u] && !ended[u] {
 						r.TID = heisen.Thread(u)
 					}
@@ -137,7 +140,7 @@ func randomWindow(rng *rand.Rand, s shape) (*Window, *heisen.Symbols) {
 					r.Code = heisen.AcquireShared
 				}
 				free := canTake(h.held[r.Obj], r.TID, r.Code == heisen.AcquireShared)
-				if own := h.held[r.Obj]; free && len(own) > 0 && !(own[0].shared && r.Code == heisen.AcquireShared) && rng.IntN(4) > 0 && !s.again {
+				if own := h.held[r.Obj]; free && len(own) > 0 && !(own[0].shared && r.Code == heisen.AcquireShared) && (rng.IntN(4) > 0 && !s.again || s.foreign) {
 					free = false // taking it again is rare
 				}
 				if !free && !(s.wild && rng.IntN(4) == 0) {

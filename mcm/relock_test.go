@@ -3,6 +3,8 @@ package mcm
 import (
 	"math/rand/v2"
 	"testing"
+
+	"github.com/heisen-go/heisen"
 )
 
 // TestLastReleasedByAnother: a lock that a thread holds twice and gives back once, and that
@@ -62,6 +64,161 @@ func TestLastReleasedByAnother(t *testing.T) {
 			}
 		}
 	}
+}
+
+// TestLocksWithoutOwner: whoever unlocks a mutex of Go ends whichever hold there is. All
+// ways to an answer are compared with the enumeration of all orders, and that with a
+// machine that knows of a mutex only whether it is locked.
+func TestLocksWithoutOwner(t *testing.T) {
+	windows, more := 0, 0
+	var stats Stats
+	for seed := range uint64(count(t, 6000)) {
+		rng := rand.New(rand.NewPCG(seed, 12))
+		s := shape{threads: 2 + rng.IntN(3), events: 8 + rng.IntN(6), vars: 1 + rng.IntN(2), locks: 1 + rng.IntN(2),
+			shared: rng.IntN(3) == 0, held: rng.IntN(4) == 0, foreign: true, values: rng.IntN(4) == 0, ranges: rng.IntN(6) == 0,
+			messages: rng.IntN(6) == 0, barriers: rng.IntN(8) == 0}
+		w, symbols := randomWindow(rng, s)
+		options := []Option{Reaches(symbols), Budget(1<<20, 1<<30)}
+		if !hasGate(t, w, options) {
+			continue
+		}
+		windows++
+		truth := enumerate(w, options...)
+		for _, state := range truth.states {
+			truth.enter(state)
+			checkGates(t, seed, w, truth.p)
+		}
+		owned := enumerateWithout(w, func(done []bool, i int) bool { return !truth.p.inOwnHold(done, i) }, options...)
+		for k, mode := range modes {
+			m, err := NewModel(*w, append(options, mode.options...)...)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, p := range racyPairs(w) {
+				verdict, _, err := m.Race(p[0], p[1])
+				if err != nil {
+					t.Fatalf("seed %d, %s, %v: %v\n%s", seed, mode.name, p, err, show(w))
+				}
+				want := Impossible
+				if truth.together(nil, p[0], p[1]) {
+					want = Possible
+				}
+				if verdict != want {
+					t.Fatalf("seed %d, %s, %v: %v, want %v\n%s", seed, mode.name, p, verdict, want, show(w))
+				}
+				if k == 0 && verdict == Possible && !owned.together(nil, p[0], p[1]) {
+					more++
+				}
+			}
+			if k == 0 {
+				stats.Add(m.Stats())
+			}
+		}
+	}
+	t.Logf("%d windows, %+v; %d races if nobody ended a hold but that which he ended", windows, stats, more)
+	if windows < 500 || more == 0 {
+		t.Error("that says little")
+	}
+}
+
+// hasGate reports whether a window has a lock without an owner.
+func hasGate(t *testing.T, w *Window, options []Option) bool {
+	t.Helper()
+	m, err := NewModel(*w, options...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := newBuilder(&Model{window: *w, records: w.Records, settings: m.settings})
+	b.build()
+	for _, s := range b.syncs {
+		if s.gate != nil && s.shared {
+			return true
+		}
+	}
+	return false
+}
+
+// checkGates compares what can come next with the rules of Go's locks.
+func checkGates(t *testing.T, seed uint64, w *Window, p *replayer) {
+	t.Helper()
+	for lock := range p.loose {
+		writers, readers := 0, 0
+		add := func(code heisen.Op) {
+			switch code {
+			case heisen.Acquire:
+				writers++
+			case heisen.Release:
+				writers--
+			case heisen.AcquireShared:
+				readers++
+			case heisen.ReleaseShared:
+				readers--
+			}
+		}
+		for _, h := range w.Held {
+			if h.Lock == lock && h.Shared {
+				readers++
+			} else if h.Lock == lock {
+				writers++
+			}
+		}
+		for i, done := range p.done {
+			if r := &w.Records[i]; done && r.Obj == lock && isLockOp(r.Code) {
+				add(r.Code)
+			}
+		}
+		if writers < 0 || readers < 0 || writers > 1 || writers > 0 && readers > 0 {
+			t.Fatalf("seed %d: lock %d is held by %d writers and %d readers\n%s", seed, lock, writers, readers, show(w))
+		}
+		for i, done := range p.done {
+			r := &w.Records[i]
+			if done || r.Obj != lock || p.ready(i) != nil {
+				continue
+			}
+			switch can := p.can(i) == nil; r.Code {
+			case heisen.Acquire:
+				if can != (writers == 0 && readers == 0) && len(p.freed[i]) == 0 && len(p.clashes[p.from[i]]) == 0 {
+					t.Fatalf("seed %d: record %d: %v\n%s", seed, i, can, show(w))
+				}
+			case heisen.Release:
+				if can != (writers == 1) && len(p.clashes[p.from[i]]) == 0 {
+					t.Fatalf("seed %d: record %d: %v\n%s", seed, i, can, show(w))
+				}
+			}
+		}
+	}
+}
+
+// inOwnHold reports whether a step is none that gives a lock back which somebody else holds
+// than it was observed.
+func (p *replayer) inOwnHold(done []bool, i int) bool {
+	r := &p.window.Records[i]
+	if r.Code != heisen.Release || !p.loose[r.Obj] {
+		return true
+	}
+	holder := heisen.Thread(0)
+	held := map[heisen.Thread]int{}
+	for _, h := range p.window.Held {
+		if h.Lock == r.Obj && !h.Shared {
+			held[h.Thread]++
+		}
+	}
+	for k, d := range done {
+		x := &p.window.Records[k]
+		switch {
+		case !d || x.Obj != r.Obj:
+		case x.Code == heisen.Acquire:
+			held[x.TID]++
+		case x.Code == heisen.Release:
+			held[p.owner[k]]--
+		}
+	}
+	for t, n := range held {
+		if n > 0 {
+			holder = t
+		}
+	}
+	return holder == p.owner[i]
 }
 
 // holdsTwice reports whether a thread has a section within another of the same lock, which

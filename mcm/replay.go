@@ -45,10 +45,11 @@ type replayer struct {
 	place    []int32 // by record: how many records of its thread are before it
 	steps    [][]int32
 	dense    map[heisen.Thread]int32
-	forkOf   []int32         // by record: the fork of its thread before it, or -1
-	owner    []heisen.Thread // by release: whose hold it ends
-	freed    map[int][]int   // by acquisition: the releases by others that ended former holds of its thread
-	joins    []int32         // by Join: how many records of the thread come before it
+	forkOf   []int32                // by record: the fork of its thread before it, or -1
+	owner    []heisen.Thread        // by release: whose hold it ends
+	loose    map[heisen.Object]bool // locks that have no owner, for a thread ends another one's hold
+	freed    map[int][]int          // by acquisition: the releases by others that ended former holds of its thread
+	joins    []int32                // by Join: how many records of the thread come before it
 	bounds   []heisen.Object
 	from, to []int32   // by record: the pieces of memory that it accesses
 	saw      [][]int32 // by record: the last writer of each piece, -1 if there is none in the window
@@ -66,6 +67,7 @@ type replayer struct {
 	next    []int32 // by thread
 	writer  []int32 // by piece
 	held    map[heisen.Object][]grip
+	taken   map[heisen.Object]int // how often a loose lock is held exclusively
 	waiting map[heisen.Object]int // how many messages were sent
 	spoilt  []int32               // by thread: the place of the first record that has read something else; with control flow
 }
@@ -129,15 +131,23 @@ func (p *replayer) findMixed() {
 	}
 	byOthers := map[hold][]int{}
 	p.freed = map[int][]int{}
+	p.loose = map[heisen.Object]bool{}
+	again := map[heisen.Object]bool{} // taken by who holds it, as no lock of Go can be
+	take := func(o heisen.Object, thread heisen.Thread, shared bool) {
+		if !canTake(holders.held[o], thread, shared) {
+			p.mixed[o] = true
+		}
+		for _, g := range holders.held[o] {
+			again[o] = again[o] || g.thread == thread && !(g.shared && shared)
+		}
+	}
 	for _, h := range p.window.Held {
 		code := heisen.Acquire
 		if h.Shared {
 			code = heisen.AcquireShared
 		}
 		uses[h.Lock] |= asLock
-		if !canTake(holders.held[h.Lock], h.Thread, h.Shared) {
-			p.mixed[h.Lock] = true
-		}
+		take(h.Lock, h.Thread, h.Shared)
 		holders.apply(&heisen.Record{Code: code, Obj: h.Lock, TID: h.Thread})
 	}
 	for i := range p.window.Records {
@@ -145,9 +155,7 @@ func (p *replayer) findMixed() {
 		switch r.Code {
 		case heisen.Acquire, heisen.AcquireShared:
 			uses[r.Obj] |= asLock
-			if !canTake(holders.held[r.Obj], r.TID, r.Code == heisen.AcquireShared) {
-				p.mixed[r.Obj] = true
-			}
+			take(r.Obj, r.TID, r.Code == heisen.AcquireShared)
 			if list := byOthers[hold{r.Obj, r.TID}]; len(list) > 0 {
 				p.freed[i] = slices.Clone(list)
 			}
@@ -159,6 +167,9 @@ func (p *replayer) findMixed() {
 				p.mixed[r.Obj] = true
 			}
 			p.owner[i] = g.thread
+			if ok && g.thread != r.TID && !g.shared {
+				p.loose[r.Obj] = true
+			}
 			if ok && g.thread != r.TID {
 				key := hold{r.Obj, g.thread}
 				byOthers[key] = append(byOthers[key], i)
@@ -176,6 +187,16 @@ func (p *replayer) findMixed() {
 	for o, u := range uses {
 		if u&(u-1) != 0 {
 			p.mixed[o] = true
+		}
+	}
+	for o := range p.loose {
+		if again[o] || p.mixed[o] || p.settings.controlFlow || p.settings.literal {
+			delete(p.loose, o)
+		}
+	}
+	for i, list := range p.freed { // of a loose lock only who reads ends his own hold
+		if p.loose[p.window.Records[i].Obj] {
+			p.freed[i] = slices.DeleteFunc(list, func(j int) bool { return p.window.Records[j].Code == heisen.Release })
 		}
 	}
 }
@@ -453,14 +474,13 @@ func (p *replayer) reset() {
 	for k := range p.writer {
 		p.writer[k] = -1
 	}
-	p.held = map[heisen.Object][]grip{}
-	h := holdings{held: p.held}
+	p.held, p.taken = map[heisen.Object][]grip{}, map[heisen.Object]int{}
 	for _, hold := range p.window.Held {
 		code := heisen.Acquire
 		if hold.Shared {
 			code = heisen.AcquireShared
 		}
-		h.apply(&heisen.Record{Code: code, Obj: hold.Lock, TID: hold.Thread})
+		p.grip(&heisen.Record{Code: code, Obj: hold.Lock, TID: hold.Thread}, hold.Thread)
 	}
 	p.waiting = map[heisen.Object]int{}
 	p.spoilt = make([]int32, len(p.steps))
@@ -568,7 +588,11 @@ func (p *replayer) can(i int) error {
 	r := &p.window.Records[i]
 	switch r.Code {
 	case heisen.Acquire, heisen.AcquireShared:
-		if !p.mixed[r.Obj] && !canTake(p.held[r.Obj], r.TID, r.Code == heisen.AcquireShared) {
+		free := p.mixed[r.Obj] || canTake(p.held[r.Obj], r.TID, r.Code == heisen.AcquireShared)
+		if p.loose[r.Obj] {
+			free = p.taken[r.Obj] == 0 && (r.Code == heisen.AcquireShared || len(p.held[r.Obj]) == 0)
+		}
+		if !free {
 			return fmt.Errorf("%w: record %d takes lock %d, which is held", ErrReplay, i, r.Obj)
 		}
 		for _, j := range p.freed[i] {
@@ -578,6 +602,12 @@ func (p *replayer) can(i int) error {
 		}
 	case heisen.Release, heisen.ReleaseShared:
 		shared := r.Code == heisen.ReleaseShared
+		if p.loose[r.Obj] && !shared {
+			if p.taken[r.Obj] == 0 {
+				return fmt.Errorf("%w: record %d releases lock %d, which nobody holds", ErrReplay, i, r.Obj)
+			}
+			break
+		}
 		if !p.mixed[r.Obj] && !slices.ContainsFunc(p.held[r.Obj], func(g grip) bool { return g.thread == p.owner[i] && g.shared == shared }) {
 			return fmt.Errorf("%w: record %d releases lock %d, which thread %d does not hold", ErrReplay, i, r.Obj, p.owner[i])
 		}
@@ -635,18 +665,26 @@ func (p *replayer) step(i int) {
 	}
 	p.done[i] = true
 	p.next[p.thread[i]]++
-	switch r.Code {
-	case heisen.Acquire, heisen.AcquireShared:
-		h := holdings{held: p.held}
-		h.apply(r)
-	case heisen.Release, heisen.ReleaseShared:
-		h := holdings{held: p.held}
-		h.release(r.Obj, p.owner[i], r.Code == heisen.ReleaseShared)
-	}
+	p.grip(r, p.owner[i])
 	if r.Access().IsWrite() || r.Code == heisen.Alloc || r.Code == heisen.Free {
 		for k := p.from[i]; k < p.to[i]; k++ {
 			p.writer[k] = int32(i)
 		}
+	}
+}
+
+// grip lets a lock be taken or given back, if r does so: owner's hold.
+func (p *replayer) grip(r *heisen.Record, owner heisen.Thread) {
+	h := holdings{held: p.held}
+	switch {
+	case r.Code == heisen.Acquire && p.loose[r.Obj]:
+		p.taken[r.Obj]++
+	case r.Code == heisen.Release && p.loose[r.Obj]:
+		p.taken[r.Obj]--
+	case r.Code == heisen.Acquire || r.Code == heisen.AcquireShared:
+		h.apply(r)
+	case r.Code == heisen.Release || r.Code == heisen.ReleaseShared:
+		h.release(r.Obj, owner, r.Code == heisen.ReleaseShared)
 	}
 }
 

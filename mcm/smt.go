@@ -124,7 +124,18 @@ func (s *smt) exclusions() {
 		open[lock] = append(open[lock], x)
 		done[lock] = append(done[lock], x)
 	}
+	loose := map[heisen.Object]*looseLock{}
+	ofLoose := func(lock heisen.Object) *looseLock {
+		if loose[lock] == nil {
+			loose[lock] = &looseLock{}
+		}
+		return loose[lock]
+	}
 	for _, h := range s.window.Held {
+		if s.loose[h.Lock] && !h.Shared {
+			ofLoose(h.Lock).held = true
+			continue
+		}
 		take(h.Lock, h.Thread, h.Shared, -1)
 	}
 	var locks []heisen.Object
@@ -132,9 +143,25 @@ func (s *smt) exclusions() {
 	for i := range s.window.Records {
 		r := &s.window.Records[i]
 		shared := r.Code == heisen.AcquireShared || r.Code == heisen.ReleaseShared
+		switch {
+		case s.loose[r.Obj] && r.Code == heisen.Acquire:
+			l := ofLoose(r.Obj)
+			l.taken = append(l.taken, i)
+			// With who reads it is as if it were given back at once.
+			x := &interval{r.TID, false, i, i, 1}
+			done[r.Obj] = append(done[r.Obj], x)
+		case s.loose[r.Obj] && r.Code == heisen.Release:
+			l := ofLoose(r.Obj)
+			l.given = append(l.given, i)
+		case s.loose[r.Obj] && r.Code == heisen.AcquireShared:
+			l := ofLoose(r.Obj)
+			l.read = append(l.read, i)
+		}
 		switch r.Code {
 		case heisen.Acquire, heisen.AcquireShared:
-			take(r.Obj, r.TID, shared, i)
+			if !s.loose[r.Obj] || shared {
+				take(r.Obj, r.TID, shared, i)
+			}
 		case heisen.Release, heisen.ReleaseShared:
 			for k, x := range open[r.Obj] {
 				if x.thread != s.owner[i] || x.shared != shared {
@@ -161,6 +188,9 @@ func (s *smt) exclusions() {
 		if s.mixed[lock] {
 			continue
 		}
+		if l := loose[lock]; l != nil {
+			s.alternate(l)
+		}
 		for k, x := range done[lock] {
 			for _, y := range done[lock][:k] {
 				if x.thread == y.thread || x.shared && y.shared {
@@ -178,6 +208,55 @@ func (s *smt) exclusions() {
 				s.print(" false))\n")
 			}
 		}
+	}
+}
+
+// looseLock is what happens to a lock without an owner.
+type looseLock struct {
+	held               bool  // at the start
+	taken, given, read []int // by exclusive acquisitions, releases of such, and shared ones
+}
+
+// alternate says that what comes before a lock is taken is that it was given back, and the
+// other way round.
+func (s *smt) alternate(l *looseLock) {
+	follows := func(i int, first bool, choices, others []int) {
+		s.print("(assert (or (< R O%d)", i)
+		choice := func(c int) {
+			s.print(" (and true")
+			if c >= 0 {
+				s.print(" (< O%d O%d)", c, i)
+			}
+			for _, list := range [2][]int{choices, others} {
+				for _, x := range list {
+					if x == i || x == c {
+						continue
+					}
+					s.print(" (or (< O%d O%d)", i, x)
+					if c >= 0 {
+						s.print(" (< O%d O%d)", x, c)
+					}
+					s.print(")")
+				}
+			}
+			s.print(")")
+		}
+		if first {
+			choice(-1)
+		}
+		for _, c := range choices {
+			choice(c)
+		}
+		s.print("))\n")
+	}
+	for _, i := range l.taken {
+		follows(i, !l.held, l.given, l.taken)
+	}
+	for _, i := range l.read {
+		follows(i, !l.held, l.given, l.taken)
+	}
+	for _, i := range l.given {
+		follows(i, l.held, l.taken, l.given)
 	}
 }
 

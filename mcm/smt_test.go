@@ -61,9 +61,10 @@ func TestSMTSmall(t *testing.T) {
 	if err != nil {
 		t.Skip("z3 is not installed")
 	}
-	for seed := range count(t, 40) {
+	for seed := range count(t, 60) {
 		rng := rand.New(rand.NewPCG(uint64(seed), 2))
 		s := randomShape(rng, 14)
+		s.foreign = seed%4 == 3
 		w, symbols := randomWindow(rng, s)
 		options := []Option{Reaches(symbols)}
 		if s.branches {

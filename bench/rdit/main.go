@@ -1,7 +1,7 @@
 // Command rdit measures what BarrierPairs are worth on public modules: tables 5.3
 // and 5.4 of TREE and RDIT.
 //
-//	go run ./bench/rdit [-dir folder] [-run pattern] [-tables races,costs] [-runs n] [-count n] [-truth times]
+//	go run ./bench/rdit [-dir folder] [-run pattern] [-tables races,costs] [-runs n] [-count n] [-window n] [-truth times]
 //
 // With -keep it writes the hidden calls of each client as traces instead, for the
 // benchmark of sets of objects in package bench.
@@ -18,7 +18,8 @@
 // one's read and the second one's write. In the maximal causal model there is but the
 // first of these, for the second goroutine writes after it has read what the first one
 // wrote. So mcm has fewer pairs of the same races. It has none of accesses that are
-// further apart than its windows.
+// further apart than its windows, which -window makes longer. So behind each number of
+// pairs is that of the variables that they are accesses to, which is what can be compared.
 //
 // What hidden packages do takes up room in windows. For the truth mcm's are
 // therefore longer, by -truth, so that they reach as far as the others; a pair that
@@ -94,6 +95,7 @@ func measure() error {
 	pattern := flag.String("run", "", "only subjects whose name matches this `expression`")
 	runs := flag.Int("runs", 3, "runs that a time is the least of")
 	truth := flag.Int("truth", 8, "how many `times` as long mcm's windows are for the truth")
+	window := flag.Int("window", 2000, "`events` that mcm looks at together")
 	limit := flag.Int("limit", rt.DefaultReach, "objects that a hidden call reaches at most")
 	count := flag.Int("count", 1, "how often a client does its work where it is timed")
 	keep := flag.String("keep", "", "write the hidden calls of each client as a trace into this `folder`")
@@ -129,7 +131,7 @@ func measure() error {
 				if hidden.Once = once; once {
 					name = "once"
 				}
-				row, err := b.compare(hidden, *truth)
+				row, err := b.compare(hidden, *window, *truth)
 				if err != nil {
 					return err
 				}
@@ -276,7 +278,7 @@ func cpu(cmd *exec.Cmd) time.Duration {
 }
 
 // compare makes a row of the table of races.
-func (p *program) compare(hidden rt.Hidden, longer int) (row string, err error) {
+func (p *program) compare(hidden rt.Hidden, window, longer int) (row string, err error) {
 	hidden.Show = true
 	truth, plain, paired := races{}, races{}, races{}
 	predictable, predicted, predictedPaired := races{}, races{}, races{}
@@ -291,7 +293,6 @@ func (p *program) compare(hidden rt.Hidden, longer int) (row string, err error) 
 	}
 	events, _, err := p.watch(&hidden, 1, func(symbols *heisen.Symbols) []heisen.Detector {
 		counts.symbols = symbols
-		const window = 2000
 		return []heisen.Detector{
 			&part{Detector: vclock.NewReference(truth.sink(symbols)), covered: true},
 			&part{Detector: vclock.NewFastTrack(plain.sink(symbols))},
@@ -306,18 +307,8 @@ func (p *program) compare(hidden rt.Hidden, longer int) (row string, err error) 
 	if err := errors.Join(err, refused); err != nil {
 		return "", err
 	}
-	full := len(predictable)
+	full := maps.Clone(predictable)
 	maps.Copy(predictable, truth)
-	if os.Getenv("RDIT_VERBOSE") != "" {
-		every := races{}
-		for _, r := range []races{predictable, plain, paired, predicted, predictedPaired} {
-			maps.Copy(every, r)
-		}
-		for _, pair := range slices.Sorted(maps.Keys(every)) {
-			fmt.Fprintln(os.Stderr, pair, "true:", truth[pair], "HB:", plain[pair], "pairs:", paired[pair],
-				"predictable:", predictable[pair], "mcm:", predicted[pair], "pairs:", predictedPaired[pair])
-		}
-	}
 	unknown := 0
 	for _, d := range predictors {
 		unknown += d.Stats().Unknown
@@ -326,11 +317,11 @@ func (p *program) compare(hidden rt.Hidden, longer int) (row string, err error) 
 	if n := counts.pairs - counts.unbounded; n > 0 {
 		objects = float64(counts.objects) / float64(n)
 	}
-	return fmt.Sprintf("%d\t%d\t%d\t%.1f%%\t%.0f\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t", events, counts.covered, counts.pairs,
+	return fmt.Sprintf("%d\t%d\t%d\t%.1f%%\t%.0f\t%v\t%v\t%d\t%v\t%d\t%v\t%v\t%d\t%v\t%d\t%d\t", events, counts.covered, counts.pairs,
 		100*float64(counts.unbounded)/float64(max(counts.pairs, 1)), objects,
-		len(truth), len(plain), plain.beyond(truth), len(paired), paired.beyond(truth),
-		full, len(predicted), predicted.beyond(predictable),
-		len(predictedPaired), predictedPaired.beyond(predictable), unknown), nil
+		truth, plain, plain.beyond(truth), paired, paired.beyond(truth),
+		full, predicted, predicted.beyond(predictable),
+		predictedPaired, predictedPaired.beyond(predictable), unknown), nil
 }
 
 // cost makes a row of the table of costs: the least times, and sizes in events.
@@ -413,8 +404,9 @@ func (c *calls) Handle(e heisen.Event) {
 	}
 }
 
-// races are pairs of places, each a file and line.
-type races map[string]bool
+// races are pairs of places, each a file and line, and of each a variable that they
+// access, by its address.
+type races map[string]heisen.Object
 
 func (r races) sink(symbols *heisen.Symbols) heisen.Sink {
 	return func(f heisen.Finding) {
@@ -423,8 +415,17 @@ func (r races) sink(symbols *heisen.Symbols) heisen.Sink {
 		}
 		pair := []string{place(symbols, f.Accesses[0].Site), place(symbols, f.Accesses[1].Site)}
 		slices.Sort(pair)
-		r[strings.Join(pair, " ")] = true
+		r[strings.Join(pair, " ")] = f.Object &^ 7
 	}
+}
+
+// String says how many there are, and of how many variables.
+func (r races) String() string {
+	variables := map[heisen.Object]bool{}
+	for _, o := range r {
+		variables[o] = true
+	}
+	return fmt.Sprintf("%d/%d", len(r), len(variables))
 }
 
 func place(symbols *heisen.Symbols, site heisen.Site) string {
@@ -433,7 +434,7 @@ func place(symbols *heisen.Symbols, site heisen.Site) string {
 
 func (r races) beyond(truth races) (n int) {
 	for pair := range r {
-		if !truth[pair] {
+		if _, ok := truth[pair]; !ok {
 			n++
 		}
 	}

@@ -12,8 +12,8 @@ import (
 )
 
 // TestPredicted runs a program in which nothing comes into the section, under heisen:
-// what could have come in is predicted, with the order in which that happens. Of the
-// fixed program nothing is.
+// what could have come in is predicted, with the order in which that happens, and heisen
+// test brings it about. Of the fixed program nothing is predicted.
 func TestPredicted(t *testing.T) {
 	if testing.Short() {
 		t.Skip("builds instrumented programs")
@@ -29,7 +29,7 @@ func TestPredicted(t *testing.T) {
 		{"observed", driver.Clean, []string{"run", "-json", "-detect", "atomrace", "-sections", sections, "./desk"}, nil},
 		{"predicted", driver.Findings, []string{"run", "-json", "-detect", "mcm", "-sections", sections, "./desk"}, []string{"mcm atomicity"}},
 		{"fixed", driver.Clean, []string{"run", "-json", "-detect", "mcm", "-sections", sections, "./desk", "--", "-fixed"}, nil},
-		{"test", driver.Findings, []string{"test", "-json", "-predict", "-sections", sections, "./desk"}, []string{"mcm atomicity"}},
+		{"test", driver.Findings, []string{"test", "-json", "-predict", "-o", t.TempDir(), "-sections", sections, "./desk"}, []string{"racefuzz atomicity"}},
 		{"recorded", driver.Clean, []string{"record", "-o", recording, "run", "./desk"}, nil},
 		{"analysed", driver.Findings, []string{"analyze", "-json", "-detect", "atomrace,mcm", "-sections", sections, recording}, []string{"mcm atomicity"}},
 		{"without sections", driver.Clean, []string{"analyze", "-json", "-detect", "mcm", recording}, nil},

@@ -161,6 +161,8 @@ var patches = []struct {
 		replaceCalls("timer.maybeAdd", "cheaprand()", "heisenCheaprand()", 1),
 		replaceCalls("time_runtimeNano", "nanotime()", "heisenNano()", 1),
 		replaceCalls("stopTimer", "t.stop()", "heisenStopped(t, t.stop())", 1),
+		atStart("goroutineReady", "heisenElapsed(arg.(*g), arg.(*g).bubble)"),
+		replaceCalls("timer.unlockAndRun", "f(arg, seq, delay)", "heisenElapsed(nil, bubble); f(arg, seq, delay)", 1),
 	}},
 	{"runtime/iface.go", []patch{
 		replaceCalls("typeAssert", "cheaprand()", "heisenCheaprand()", 2),

@@ -76,18 +76,26 @@ type witness struct {
 	seed  uint64            // of the execution that it was predicted from
 	order []racefuzz.Moment // up to the operations that are next at the same time
 	next  []racefuzz.Moment // these, in the order in which they were predicted
+	both  bool              // they may as well come in the other order
 
 	starts []racefuzz.Start // of that execution
 }
 
 // witnessOf returns the witness of a finding whose accesses are next at its end; nil if it
-// is not known how to come there.
+// is not known how to come there. Of a section it is the last one, and the remote one may
+// be next as well.
 func (c *course) witnessOf(f *heisen.Finding, seed uint64) *witness {
 	n := len(f.Witness) - len(f.Accesses)
+	if f.Kind == heisen.Atomicity && len(f.Accesses) == 3 {
+		n = len(f.Witness) - 1
+		if remote := &f.Accesses[1]; n > 0 && f.Witness[n-1].TID == remote.Thread && f.Witness[n-1].Loc == remote.Site {
+			n--
+		}
+	}
 	if n < 0 || len(f.Accesses) < 2 || f.Before < c.gone || f.Before > c.gone+uint64(len(c.latest)) {
 		return nil
 	}
-	w := &witness{seed: seed, order: appendMoments(slices.Clone(c.before), c.latest[:f.Before-c.gone])}
+	w := &witness{seed: seed, both: f.Kind != heisen.Atomicity, order: appendMoments(slices.Clone(c.before), c.latest[:f.Before-c.gone])}
 	for i := range f.Witness[:n] {
 		w.order = appendMoments(w.order, []racefuzz.Moment{momentOf(&f.Witness[i])})
 	}

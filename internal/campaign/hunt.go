@@ -64,10 +64,13 @@ func (h *Hunt) seeds() uint64 { return h.To - h.From + 1 }
 
 // follows is how often the suspect's witness is followed.
 func (s *Suspect) follows() uint64 {
-	if s.witness == nil {
+	switch {
+	case s.witness == nil:
 		return 0
+	case s.witness.both:
+		return 2
 	}
-	return 2
+	return 1
 }
 
 // Executions returns how many executions a suspect takes at most.

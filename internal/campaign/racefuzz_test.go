@@ -319,7 +319,7 @@ func TestHidden(t *testing.T) {
 	const seeds = 10
 	dial, transfer, reserve := known(t, "dial"), known(t, "transfer"), known(t, "reserve")
 	all := open(t, &racefuzz.Program{Package: dial.Package, Test: "Test.*"})
-	all.survey.Sections = sections(t, reserve)
+	all.survey.Sections, all.survey.Torn = sections(t, reserve), true
 	suspects, _ := all.suspects()
 	tests := map[string]heisen.Kind{}
 	for _, s := range suspects {

@@ -53,9 +53,10 @@ func (s *Sources) influence(in rt.Influence, symbols *heisen.Symbols) string {
 type Survey struct {
 	Races     bool // whatever locks and messages allow
 	Deadlocks bool
-	Sections  []atomrace.Section // with absolute names of files
-	// Predict has suspects that follow from what was seen (package mcm) tried first,
-	// those that only it finds included, and their witnesses followed.
+	Sections  []atomrace.Section // that others may come into; with absolute names of files
+	Torn      bool               // whatever accesses the variable of one of Sections
+	// Predict has suspects that follow from what was seen (package mcm) tried first, of
+	// Sections, too, and those that only it finds included. Their witnesses are followed.
 	Predict bool
 	// Known is suspected before the program is looked at: findings in its package. Those
 	// that are predicted again get the witness.
@@ -133,7 +134,7 @@ func (s *Survey) Run(ctx context.Context, p *Program) (suspects []*Suspect, pass
 func (s *Survey) look(ctx context.Context, p *Program, config pick.Config, found func(report.Finding, *witness)) (*Execution, []racefuzz.Start, error) {
 	var way *course
 	mode := rt.Unrepeated
-	if len(s.Sections) > 0 || s.Predict { // a repeated access may be the end of a section
+	if s.Torn || s.Predict { // a repeated access may be the end of a section
 		mode = rt.Everything
 	}
 	e, err := p.Execute(ctx, Plan{
@@ -142,7 +143,7 @@ func (s *Survey) look(ctx context.Context, p *Program, config pick.Config, found
 		Detect: func(symbols *heisen.Symbols) ([]heisen.Detector, error) {
 			sink := func(f heisen.Finding) {
 				var w *witness
-				if f.Detector == predictor && f.Kind != heisen.Atomicity {
+				if f.Detector == predictor {
 					w = way.witnessOf(&f, config.Seed)
 				}
 				found(s.Sources.resolve(f, symbols), w)
@@ -190,11 +191,11 @@ func (s *Survey) detectors(symbols *heisen.Symbols, sink heisen.Sink) (all []hei
 	if s.Deadlocks {
 		all = append(all, lockset.NewLockOrder(named("lockorder")))
 	}
-	if len(s.Sections) > 0 {
+	if s.Torn {
 		all = append(all, newTorn(s.Sections, symbols, sink))
 	}
 	if s.Predict {
-		d, err := mcm.NewDetector(symbols, named(predictor))
+		d, err := mcm.NewDetector(symbols, named(predictor), mcm.Sections(s.Sections, atomrace.LocateIn(symbols, "/")))
 		if err != nil {
 			return nil, err
 		}

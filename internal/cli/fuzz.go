@@ -267,11 +267,12 @@ func (f *fuzzing) build(ctx context.Context) (programs []*campaign.Program, remo
 // looked at are reported.
 func (f *fuzzing) survey(ctx context.Context, programs []*campaign.Program, suspects *[]*campaign.Suspect) error {
 	survey := &campaign.Survey{
-		Races: true, Deadlocks: true, Sections: f.overlaps.read, Predict: f.predict, Walks: f.walks,
+		Races: true, Deadlocks: true, Sections: f.overlaps.read, Torn: len(f.overlaps.read) > 0,
+		Predict: f.predict, Walks: f.walks,
 		Limit: f.limit, Virtual: f.virtual, Procs: f.procs, Sources: f.hunt.Sources,
 	}
 	if f.strategy != "directed" {
-		survey.Races, survey.Deadlocks, survey.Sections, survey.Predict = false, false, nil, false
+		survey.Races, survey.Deadlocks, survey.Torn, survey.Predict = false, false, false, false
 		survey.Walks = 0
 	}
 	return f.look(ctx, survey, programs, func(p *campaign.Program, found []*campaign.Suspect, looks []*campaign.Trial) {

@@ -14,7 +14,7 @@ import (
 // events here.
 func (inv *invocation) test() (int, error) {
 	watch := inv.watchFlags()
-	predict := inv.flags.Bool("predict", false, "add mcm to the detectors: what other schedules of the same tests would show;\nraces and deadlocks are brought about under the schedules that it predicts")
+	predict := inv.flags.Bool("predict", false, "add mcm to the detectors: what other schedules of the same tests would show;\nthat is brought about under the schedules that it predicts")
 	folder := inv.flags.String("o", schedules, "-predict: write schedules to `folder`")
 	if err := inv.parse(); err != nil {
 		return Misused, err
@@ -121,7 +121,7 @@ func (w *watch) run(inv *invocation, cmd *exec.Cmd) (int, error) {
 		if w.predictions != nil {
 			predicted, number := w.predictions.collect(stream.Symbols(), testedPackage(p))
 			sink = func(f heisen.Finding) {
-				if f.Detector == mcmName && f.Kind != heisen.Atomicity {
+				if f.Detector == mcmName {
 					predicted.Add(f)
 				} else {
 					collector.Add(f)

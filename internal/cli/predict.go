@@ -24,6 +24,7 @@ func (w *watch) bringAbout(inv *invocation) error {
 	}
 	f := inv.newFuzzing(w.known)
 	f.found, f.folder = w.found, w.folder
+	f.overlaps.read = w.detect.sections
 	ctx, stop := inv.interruptible()
 	defer stop()
 	err := f.bringPredicted(ctx, predicted)
@@ -74,7 +75,7 @@ func (f *fuzzing) bringPredicted(ctx context.Context, predicted []report.Finding
 	defer remove()
 	f.newHunt()
 	survey := &campaign.Survey{
-		Predict: true, Known: predicted, Walks: f.walks,
+		Predict: true, Known: predicted, Sections: f.overlaps.read, Walks: f.walks,
 		Limit: f.limit, Virtual: f.virtual, Procs: f.procs, Sources: f.resolver,
 	}
 	var suspects []*campaign.Suspect

@@ -27,7 +27,29 @@ const (
 	headExtra     = headNotes + cellNotes*noteBits
 	headExtraBits = 64 - headExtra
 	placeMask     = 1<<placeBits - 1
+	// The bits of kinds that only atomic operations have, of all notes.
+	headAtomics = 6 << noteKind * (1<<headNotes + 1<<(headNotes+noteBits) + 1<<(headNotes+2*noteBits))
 )
+
+// NotedByte is Noted for one byte of the word, if the note is the first: it takes little to
+// find that out.
+//
+//go:nosplit
+func (c *Cell) NotedByte(th *Thread, b uintptr, write bool) bool {
+	if c.notes[0].Load()^th.Epoch > placeMask {
+		return false
+	}
+	head := c.head.Load()
+	if write {
+		return head>>(b&7)&(1<<headNotes) != 0 && head&(7<<(headNotes+noteKind)) == Write<<(headNotes+noteKind)
+	}
+	return head>>(b&7)&(1<<headNotes) != 0 && head&(6<<(headNotes+noteKind)) == 0
+}
+
+// Several reports whether there is more than one note.
+//
+//go:nosplit
+func (c *Cell) Several() bool { return c.head.Load()>>(headNotes+noteBits) != 0 }
 
 // Noted reports whether the thread has read, or written, the bytes of the word that are
 // set in mask in its present epoch, or has done more, and there is a note of that: then to
@@ -39,13 +61,6 @@ func (c *Cell) Noted(th *Thread, mask uint64, write bool) bool {
 	return c.notes[0].Load()^e <= placeMask && says(d, mask, write) ||
 		c.notes[1].Load()^e <= placeMask && says(d>>noteBits, mask, write) ||
 		c.notes[2].Load()^e <= placeMask && says(d>>(2*noteBits), mask, write)
-}
-
-// NotedAt is Noted, quickest if the note is the first.
-//
-//go:nosplit
-func (c *Cell) NotedAt(th *Thread, mask uint64, write bool) bool {
-	return c.notes[0].Load()^th.Epoch <= placeMask && says(c.head.Load()>>headNotes, mask, write) || c.Noted(th, mask, write)
 }
 
 // says reports whether a note, of which d has the bytes and the kind, is of a write of
@@ -112,12 +127,100 @@ const (
 		1<<(8*AtomicUpdate+AtomicWrite) | 1<<(8*AtomicUpdate+AtomicUpdate) | 1<<(8*AtomicUpdate+Write)
 )
 
+// AccessAlone is Access, of a plain kind, where what is known of the word is at most one
+// write and one read, of the same bytes, that are ordered before. The read's note comes
+// first, for it is the one that is looked for next.
+//
+//go:nosplit
+func (t *Table) AccessAlone(th *Thread, c *Cell, note, mask uint64, write bool) bool {
+	if !write && t.readAgain(th, c, note, mask) {
+		return true
+	}
+	read := mask << headNotes
+	wrote := read | Write<<(headNotes+noteKind)
+	both := read | wrote<<noteBits
+	head, next := c.head.Load(), read
+	switch {
+	case write:
+		if head != wrote && head != 0 && head != read && head != both {
+			return false
+		}
+		next = wrote
+	case head == wrote || head == both:
+		next = both
+	case head != read && head != 0:
+		return false
+	}
+	if !c.head.CompareAndSwap(head, head|headLock) {
+		return false
+	}
+	n := c.notes[0].Load()
+	if slotOf(n^note) != 0 && head != 0 && !t.covers(th, n>>placeBits) {
+		c.Unlock(head)
+		return false
+	}
+	switch {
+	case head == both:
+		if n := c.notes[1].Load(); slotOf(n^note) != 0 && !t.covers(th, n>>placeBits) {
+			c.Unlock(head)
+			return false
+		}
+	case next == both:
+		storeRelease(&c.notes[1], n)
+	}
+	storeRelease(&c.notes[0], note)
+	th.last = note >> placeBits
+	c.Unlock(next)
+	return true
+}
+
+// readAgain notes a read where there is a note of another of the same bytes by the thread, or an
+// earlier one that had its slot. Nothing is to be compared: a write that is noted was compared
+// with that read, whichever came first, and one that came later and did not race has taken
+// the read's note away. Only of plain reads and writes that is so.
+//
+//go:nosplit
+func (t *Table) readAgain(th *Thread, c *Cell, note, mask uint64) bool {
+	head := c.head.Load()
+	if head&(headLock|headCrowd|headAtomics) != 0 {
+		return false
+	}
+	n := &c.notes[0]
+	if head>>headNotes&noteMask != mask || slotOf(n.Load()^note) != 0 {
+		n = &c.notes[1]
+		if head>>(headNotes+noteBits)&noteMask != mask || slotOf(n.Load()^note) != 0 {
+			n = &c.notes[2]
+			if head>>(headNotes+2*noteBits)&noteMask != mask || slotOf(n.Load()^note) != 0 {
+				return false
+			}
+		}
+	}
+	if !c.head.CompareAndSwap(head, head|headLock) {
+		return false
+	}
+	own := slotOf(n.Load()^note) == 0
+	if own {
+		storeRelease(n, note)
+		th.last = note >> placeBits
+	}
+	c.Unlock(head)
+	return own
+}
+
 // Access compares an access to bytes of the word at addr, those set in mask, with what
 // is known of them, and notes it. It reports false, and has done nothing, if the
 // cell has not room for that: then AccessLocked has.
 //
 //go:nosplit
 func (t *Table) Access(th *Thread, c *Cell, addr, place uint64, mask, kind uint32, races *Races) bool {
+	return kind <= Write && t.AccessAlone(th, c, th.Epoch|place, uint64(mask), kind == Write) ||
+		t.AccessAmong(th, c, addr, place, mask, kind, races)
+}
+
+// AccessAmong is Access where AccessAlone has done nothing.
+//
+//go:nosplit
+func (t *Table) AccessAmong(th *Thread, c *Cell, addr, place uint64, mask, kind uint32, races *Races) bool {
 	old := c.head.Load()
 	if old&headLock != 0 || !c.head.CompareAndSwap(old, old|headLock) {
 		old = c.Lock()

@@ -8,7 +8,7 @@ import "sync/atomic"
 // does is sure to be alone: others can only get it from its holder.
 
 const (
-	blockSlots = 64
+	blockSlots = 256
 	vectorSize = maxSlots / blockSlots
 )
 

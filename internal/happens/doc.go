@@ -9,7 +9,7 @@
 // between package runtime and the tests is in host.go.
 //
 // It reports what vclock.FastTrack reports: true races of the observed order only,
-// and of every byte the first, if there are never more than some four thousand threads
+// and of every byte the first, if there are never more than some sixteen thousand threads
 // that nobody is ordered after. Beyond that threads share slots of clocks: then races may be missed,
 // but still none is invented.
 package happens

@@ -1,12 +1,13 @@
 package happens
 
-// stamp is what one or more threads published: the times of clock and, if not zero,
-// last.
+// stamp is what one or more threads published: the times of clock and latest, the epoch
+// that was published last, 0 if none was.
 type stamp struct {
 	clock uint32
-	// last, if not zero, says that the stamp is exactly one thread's clock at the end of
-	// this epoch. Who knows last then knows it all.
-	last uint64
+	// sole, if not 0, says that the stamp is exactly one thread's clock at the end of the
+	// epoch. Who knows the epoch then knows it all.
+	sole   uint32
+	latest uint64
 }
 
 // The ways to synchronise through an object.
@@ -48,7 +49,7 @@ func (t *Table) Sync(th *Thread, head uint64, addr uint64, op uint32) uint64 {
 	case AcquireShared:
 		t.see(th, &x.published)
 	case Release:
-		if x.published.last == 0 || x.published.last != t.present(th) { // otherwise all is as it was
+		if !x.published.by(t.present(th)) { // otherwise all is as it was
 			t.merge(th, &x.published)
 		}
 		if !x.readers.zero() && t.seen(th, &x.readers) { // the writer publishes on their behalf
@@ -91,12 +92,12 @@ func (t *Table) SyncInPlace(th *Thread, head uint64, addr uint64, op uint32) boo
 		return false
 	}
 	switch {
-	case op > AcquireShared && s.last == t.present(th):
+	case op > AcquireShared && s.by(t.present(th)):
 		return true // it says so already
-	case s.zero() || s.last != 0 && t.knows(th, s.last):
+	case s.zero() || s.sole != 0 && t.knows(th, s.latest):
 	case op <= AcquireShared:
 		return t.seeInPlace(th, s)
-	case op == ReleaseShared || op == Send && s.last != 0:
+	case op == ReleaseShared || op == Send && s.sole != 0:
 		return t.another(th) && t.mergeInPlace(th, s)
 	case op != Store:
 		return false
@@ -108,10 +109,10 @@ func (t *Table) SyncInPlace(th *Thread, head uint64, addr uint64, op uint32) boo
 //
 //go:nosplit
 func (t *Table) seeInPlace(th *Thread, s *stamp) bool {
-	if !t.joinInPlace(th.clock, s.clock, s.last) {
+	if !t.joinInPlace(th.clock, s.clock, s.latest) {
 		return false
 	}
-	th.said = unsaid
+	th.said, th.through = unsaid, 0
 	return true
 }
 
@@ -120,10 +121,14 @@ func (t *Table) seeInPlace(th *Thread, s *stamp) bool {
 //go:nosplit
 func (t *Table) mergeInPlace(th *Thread, s *stamp) bool {
 	e := t.present(th)
-	if !t.joinInPlace(s.clock, th.clock, s.last) || !t.joinInPlace(s.clock, 0, e) {
+	learnt := th.clock
+	if t.includes(s, th) {
+		learnt = 0
+	}
+	if !t.joinInPlace(s.clock, learnt, s.latest) || !t.joinInPlace(s.clock, 0, e) {
 		return false
 	}
-	s.last = 0
+	s.latest, s.sole = e, 0
 	t.published(th, e)
 	return true
 }
@@ -135,8 +140,8 @@ func (t *Table) replaceInPlace(th *Thread, s *stamp) bool {
 	if s.clock != th.clock && !t.overwrite(s.clock, th.clock) {
 		return false
 	}
-	s.last = t.present(th)
-	t.published(th, s.last)
+	s.latest, s.sole = t.present(th), 1
+	t.published(th, s.latest)
 	return true
 }
 
@@ -176,12 +181,33 @@ func (t *Table) newObject(head uint64, number uint32) (uint64, uint32) {
 }
 
 //go:nosplit
-func (s *stamp) zero() bool { return s.last == 0 && s.clock == 0 }
+func (s *stamp) zero() bool { return s.latest == 0 }
+
+// by reports whether the stamp is exactly what its thread published at the end of epoch e.
+//
+//go:nosplit
+func (s *stamp) by(e uint64) bool { return s.sole != 0 && s.latest == e }
+
+// covers reports whether the stamp says that all was done of an epoch.
+//
+//go:nosplit
+func (t *Table) stamped(s *stamp, e uint64) bool {
+	return e <= s.latest && e>>timeBits == s.latest>>timeBits ||
+		uint32(e&maxTime) <= t.timeOf(s.clock, uint32(e>>timeBits))
+}
+
+// includes reports whether the stamp is sure to cover all that the thread has learnt.
+//
+//go:nosplit
+func (t *Table) includes(s *stamp, th *Thread) bool {
+	return th.said != unsaid && t.stamped(s, th.said) ||
+		th.through != 0 && t.stamped(s, th.through) && t.same(th.through)
+}
 
 //go:nosplit
 func (t *Table) reset(s *stamp) {
 	t.drop(s.clock)
-	s.clock, s.last = 0, 0
+	*s = stamp{}
 }
 
 // present returns the epoch that the thread publishes next. While it has neither accessed
@@ -217,23 +243,24 @@ func (t *Table) publish(th *Thread) {
 //
 //go:nosplit
 func (t *Table) see(th *Thread, s *stamp) {
-	if s.zero() || s.last != 0 && t.knows(th, s.last) {
+	if s.zero() || s.sole != 0 && t.knows(th, s.latest) {
 		return
 	}
-	if th.said != unsaid && uint32(th.said&maxTime) <= t.timeOf(s.clock, uint32(th.said>>timeBits)) {
-		// Whoever covers what the thread said knows all that it knows, for it has learnt
-		// nothing since: so it is when a lock comes back to it.
+	if t.includes(s, th) { // so it is when a lock comes back to the thread
 		if !t.overwrite(th.clock, s.clock) {
 			t.drop(th.clock)
 			th.clock = share(s.clock)
 		}
+		th.through = 0
+		if s.sole != 0 {
+			th.through = s.latest
+		}
 	} else {
 		th.clock = t.join(th.clock, s.clock)
+		th.through = 0
 	}
 	th.said = unsaid
-	if s.last != 0 {
-		th.clock = t.raise(th.clock, s.last)
-	}
+	th.clock = t.raise(th.clock, s.latest)
 	th.learn(th.clock)
 }
 
@@ -242,8 +269,10 @@ func (t *Table) see(th *Thread, s *stamp) {
 //go:nosplit
 func (t *Table) seen(th *Thread, s *stamp) bool {
 	switch {
-	case s.last != 0:
-		return t.knows(th, s.last)
+	case s.sole != 0:
+		return t.knows(th, s.latest)
+	case !t.covers(th, s.latest):
+		return false
 	case th.shared:
 		return t.covered(s.clock, th.clock, maxSlots)
 	}
@@ -258,12 +287,12 @@ func (t *Table) merge(th *Thread, s *stamp) {
 	if t.seen(th, s) {
 		t.replace(th, s, e)
 	} else {
-		s.clock = t.join(s.clock, th.clock)
-		if s.last != 0 {
-			s.clock = t.raise(s.clock, s.last)
+		if !t.includes(s, th) {
+			s.clock = t.join(s.clock, th.clock)
 		}
+		s.clock = t.raise(s.clock, s.latest)
 		s.clock = t.raise(s.clock, e)
-		s.last = 0
+		s.latest, s.sole = e, 0
 	}
 	t.publish(th)
 }
@@ -276,9 +305,9 @@ func (t *Table) replace(th *Thread, s *stamp, e uint64) {
 		t.drop(s.clock)
 		s.clock = share(th.clock)
 	}
-	s.last = e
+	s.latest, s.sole = e, 1
 	if th.shared { // others have epochs of the slot who know other things
 		s.clock = t.raise(s.clock, e)
-		s.last = 0
+		s.sole = 0
 	}
 }

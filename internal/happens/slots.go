@@ -54,9 +54,13 @@ func (l *endings) unlock() { l.held.Store(0) }
 //go:nosplit
 func (t *Table) Fork(parent, child *Thread, id uint32) {
 	child.id, child.said, child.last, child.clock, child.low, child.shared = id, unsaid, 0, 0, 0, false
+	child.through = 0
 	child.life = t.life.Load()
 	if parent != nil {
 		child.learn(t.raise(share(parent.clock), parent.Epoch>>placeBits))
+		if !parent.shared {
+			child.through = parent.Epoch >> placeBits
+		}
 	}
 	t.enter(parent, child)
 	if parent != nil {
@@ -190,7 +194,7 @@ func (t *Table) advance(th *Thread) {
 	if !t.another(th) {
 		// The past of the thread is in another slot from now on.
 		th.learn(t.raise(th.clock, th.Epoch>>placeBits))
-		th.said, th.last = unsaid, 0
+		th.said, th.through, th.last = unsaid, 0, 0
 		t.enter(nil, th)
 		return
 	}
@@ -238,7 +242,7 @@ func (t *Table) Collected(th *Thread) {
 			th.learn(t.raise(th.clock, uint64(s)<<timeBits|uint64(time)))
 		}
 	}
-	th.said = unsaid
+	th.said, th.through = unsaid, 0
 }
 
 // Holder returns the number of the thread that had the slot of a note at its time, and
@@ -268,9 +272,14 @@ func (t *Table) Holder(note uint64) (id uint32, known bool) {
 //
 //go:nosplit
 func (t *Table) knows(th *Thread, e uint64) bool {
-	if !t.covers(th, e) {
-		return false
-	}
+	return t.covers(th, e) && t.same(e)
+}
+
+// same reports whether who covers epoch e, that its thread published, knows all that the
+// thread knew then, as far as that is sure.
+//
+//go:nosplit
+func (t *Table) same(e uint64) bool {
 	h := &t.holders[uint32(e>>timeBits)%maxSlots]
 	time := uint32(e & maxTime)
 	return time >= h.from.Load() || time < h.floor.Load()

@@ -6,8 +6,8 @@ import "sync/atomic"
 // has the slot has published what it did, and those before it. A note is an epoch and
 // the place of an access, as one word.
 const (
-	slotBits  = 12
-	timeBits  = 28
+	slotBits  = 14
+	timeBits  = 26
 	placeBits = 24
 
 	maxSlots = 1 << slotBits
@@ -47,15 +47,17 @@ type Table struct {
 // belongs to the thread, or to whoever acts for it while it waits.
 type Thread struct {
 	// Epoch is the present one as it stands in notes, 0 before Begin.
-	Epoch  uint64
-	life   uint32 // of the table, when the thread last looked
-	clock  uint32 // what it knows of others; the time of its own slot is out of date
-	low    uint32 // the first block of that, which most others are in; block 0 is always zero
-	said   uint64 // the epoch it published last, if it has learnt nothing since
-	last   uint64 // the latest in which it, or an earlier holder of its slot, accessed something
-	told   uint64 // the latest that it has published since it got its slot, 0 if none
-	id     uint32
-	shared bool // its slot is one of the commons
+	Epoch uint64
+	life  uint32 // of the table, when the thread last looked
+	clock uint32 // what it knows of others; the time of its own slot is out of date
+	low   uint32 // the first block of that, which most others are in; block 0 is always zero
+	said  uint64 // the epoch it published last, if it has learnt nothing since
+	// Whoever knows this epoch of another thread, if not 0, knows all that the thread has learnt.
+	through uint64
+	last    uint64 // the latest in which it, or an earlier holder of its slot, accessed something
+	told    uint64 // the latest that it has published since it got its slot, 0 if none
+	id      uint32
+	shared  bool // its slot is one of the commons
 }
 
 // The kinds of accesses.
@@ -119,6 +121,12 @@ func (t *Table) covers(th *Thread, e uint64) bool {
 //
 //go:nosplit
 func (t *Table) Stale(th *Thread) bool { return th.life != t.life.Load() || th.Epoch == 0 }
+
+// Lives is the other way round, and leaves out whether the thread has begun: nothing is noted of
+// one that has not.
+//
+//go:nosplit
+func (th *Thread) Lives(t *Table) bool { return th.life == t.life.Load() }
 
 // Renew begins the thread's first epoch, or a new one if what it did in the present one is
 // known to others through a collection.

@@ -81,6 +81,9 @@ func (p *program) word(i int, r *heisen.Record, at, end uint64, kind uint32, syn
 	var races Races
 	mask := uint32(1)<<(end-at) - 1
 	mask <<= at & 7
+	if end-at == 1 && kind <= Write && !c.Noted(th, uint64(mask), kind == Write) && c.NotedByte(th, uintptr(at), kind == Write) {
+		panic("a byte is noted, and its word is not")
+	}
 	if sync == nil && kind <= Write && (c.Noted(th, uint64(mask), kind == Write) || kind == Read && t.NotedInCrowd(th, c, uint64(mask))) {
 		return
 	}

@@ -21,6 +21,12 @@ import (
 //go:nosplit
 func heisenAtomicBegin(op uint64, addr unsafe.Pointer) *heisenStripe {
 	_ = *(*uint8)(addr)
+	if heisenCells.only {
+		if heisenAtomicLock(uintptr(addr)) {
+			return &heisenAtomicLocks[0] // which is not locked: the cell is
+		}
+		return nil
+	}
 	if heisenSched.on {
 		heisenPointAtomic(op, addr, getcallerfp())
 	}
@@ -33,11 +39,11 @@ func heisenAtomicBegin(op uint64, addr unsafe.Pointer) *heisenStripe {
 		heisenNoiseAt(getcallerfp())
 	}
 	if !heisen.on || heisen.quiet && !heisenWatched.sections && !heisen.races || gp.racectx == 0 || (*heisenG)(unsafe.Pointer(gp.racectx)).mute || gp.raceignore != 0 || gp.m.p == 0 ||
-		uintptr(addr)-gp.stack.lo < gp.stack.hi-gp.stack.lo || !heisenShared(uintptr(addr)) {
+		heisenOnStack(uintptr(addr)) || !heisenShared(uintptr(addr)) {
 		return nil
 	}
 	if heisen.races {
-		if !heisenAtomicLock((*heisenG)(unsafe.Pointer(gp.racectx)), uintptr(addr)) {
+		if !heisenAtomicLock(uintptr(addr)) {
 			return nil
 		}
 		if heisen.quiet && !heisenWatched.sections {

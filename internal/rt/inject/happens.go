@@ -24,9 +24,10 @@ type heisenRegion struct {
 
 var heisenCells struct {
 	heap, data heisenRegion
-	pages      uintptr // of the heap: whether there are cells that are not empty
-	fast       bool    // notes are looked at before all else
-	only       bool    // and nothing else is
+	marks      uintptr      // of the heap: of which blocks there are cells that are not empty
+	quick      heisenRegion // the heap, if notes are looked at before all else
+	fast       bool         // notes are looked at before all else
+	only       bool         // and nothing else is
 }
 
 // heisenLocking is the ops by which locks change hands, and heisenTaking those by which
@@ -38,10 +39,10 @@ const (
 )
 
 const (
-	heisenCellSize  = unsafe.Sizeof(heisenHappensCell{})
-	heisenPageShift = 13
-	heisenMaxHeap   = 1 << 38
-	heisenMinHeap   = 1 << 32
+	heisenCellSize   = unsafe.Sizeof(heisenHappensCell{})
+	heisenBlockShift = 8 // of 32 words
+	heisenMaxHeap    = 1 << 38
+	heisenMinHeap    = 1 << 32
 )
 
 // What the table's files need of their host.
@@ -109,12 +110,12 @@ func heisenInitHappens() bool {
 		return false
 	}
 	c.data.span = span
-	c.heap.lo = racearenastart &^ (1<<heisenPageShift - 1)
+	c.heap.lo = racearenastart &^ (1<<heisenBlockShift - 1)
 	for span := uintptr(heisenMaxHeap); span >= heisenMinHeap; span /= 2 {
 		if c.heap.cells = uintptr(heisenReserve(span / 8 * heisenCellSize)); c.heap.cells == 0 {
 			continue
 		}
-		if c.pages = uintptr(heisenReserve(span >> heisenPageShift)); c.pages == 0 {
+		if c.marks = uintptr(heisenReserve(span >> heisenBlockShift)); c.marks == 0 {
 			return false
 		}
 		c.heap.span = span
@@ -153,27 +154,41 @@ func heisenNextCell(c *heisenHappensCell) *heisenHappensCell {
 	return (*heisenHappensCell)(unsafe.Pointer(uintptr(unsafe.Pointer(c)) + heisenCellSize))
 }
 
-// rangeNoted returns how many of the first of size bytes at addr are in words of which
-// it is noted that h, the current goroutine, has accessed them so.
+// ranged is what raceread and heisenAnew do, for size bytes: it returns how many of the first
+// it has done. A pc of 0 is not known yet: then it only looks for notes.
 //
 //go:nosplit
-func (h *heisenG) rangeNoted(write bool, addr, size uintptr) uintptr {
-	if !heisenCells.fast || heisenHappens.Stale(&h.order) {
+func (h *heisenG) ranged(write bool, addr, size, pc uintptr) uintptr {
+	t := &heisenHappens
+	if !heisenCells.fast || t.Stale(&h.order) {
 		return 0
 	}
 	c := heisenCellAt(addr)
 	if c == &heisenNoCell {
 		return 0
 	}
-	at, end := addr, addr+size
-	for at < end {
+	place := uint64(0)
+	for at, end := addr, addr+size; at < end; c = heisenNextCell(c) {
 		next := min(at&^7+8, end)
-		if !c.Noted(&h.order, heisenBytesOf(at, next), write) {
-			break
+		mask := heisenBytesOf(at, next)
+		if !c.Noted(&h.order, mask, write) {
+			if place == 0 {
+				b := heisenBufOfP()
+				if !heisenCells.only || b == nil || !h.started || heisenOnStack(addr) || pc == 0 {
+					return at - addr
+				}
+				place = heisenPlaceUnder(b, h, pc)
+			}
+			if c.Empty() {
+				heisenMarkBlock(at)
+			}
+			if !t.AccessAlone(&h.order, c, h.order.Epoch|place, mask, write) {
+				return at - addr
+			}
 		}
-		at, c = next, heisenNextCell(c)
+		at = next
 	}
-	return at - addr
+	return size
 }
 
 // heisenBytesOf returns the bytes from at up to next in a word, as a mask.
@@ -195,34 +210,55 @@ func heisenBufOfG(h *heisenG) *heisenBuf {
 	return b
 }
 
-// heisenAnew takes an access of h, which is the current goroutine, to a byte where that is not
-// noted yet, if races are all that is looked for: it is heisenAccess and heisenCompare in one.
-// It reports false if it is for those.
+// heisenAnew takes an access of h, which is the current goroutine, to a byte, in the word of c,
+// of which there is not noted that first, if races are all that is looked for: it is heisenAccess and
+// heisenCompare in one. It reports false if it is for those.
 //
 //go:nosplit
-func heisenAnew(h *heisenG, kind uint32, addr, pc uintptr) bool {
-	gp := getg()
-	if addr-gp.stack.lo < gp.stack.hi-gp.stack.lo || !heisenShared(addr) {
+func heisenAnew(h *heisenG, c *heisenHappensCell, write bool, addr, pc uintptr) bool {
+	t, mask := &heisenHappens, uint64(1)<<(addr&7)
+	if t.Stale(&h.order) {
+		return false
+	}
+	if c.Several() && c.Noted(&h.order, mask, write) {
 		return true
 	}
-	b, c := heisenBufOfP(), heisenCellAt(addr)
-	if b == nil || c == &heisenNoCell || !heisen.on || !h.started || heisenHappens.Stale(&h.order) {
+	b := heisenBufOfP()
+	if !heisenCells.only || b == nil || !h.started {
 		return false
 	}
 	if c.Empty() {
-		heisenMarkPage(addr)
+		if heisenOnStack(addr) {
+			return true
+		}
+		heisenMarkBlock(addr)
 	}
-	mask, place := uint32(1)<<(addr&7), heisenPlaceUnder(b, h, heisenPC(pc))
-	if !heisenHappens.Access(&h.order, c, uint64(addr&^7), place, mask, kind, &b.races) || b.races.Count != 0 {
-		heisenCompareMore(b, h, c, addr, 1, addr, place, mask, kind)
+	place := heisenPlaceUnder(b, h, pc)
+	if t.AccessAlone(&h.order, c, h.order.Epoch|place, mask, write) || heisenOnStack(addr) {
+		return true
+	}
+	kind := uint32(heisenHappensRead)
+	if write {
+		kind = heisenHappensWrite
+	}
+	if !t.AccessAmong(&h.order, c, uint64(addr&^7), place, uint32(mask), kind, &b.races) || b.races.Count != 0 {
+		heisenCompareMore(b, h, c, addr, 1, addr, place, uint32(mask), kind)
 	}
 	return true
+}
+
+// heisenOnStack reports whether addr is on the stack of the current goroutine.
+//
+//go:nosplit
+func heisenOnStack(addr uintptr) bool {
+	gp := getg()
+	return addr-gp.stack.lo < gp.stack.hi-gp.stack.lo
 }
 
 // heisenCompare takes an access of h, which is the current goroutine.
 //
 //go:nosplit
-func heisenCompare(h *heisenG, kind uint32, addr, size uintptr, pc uint64) {
+func heisenCompare(h *heisenG, kind uint32, addr, size, pc uintptr) {
 	b := heisenBufOfG(h)
 	if b == nil {
 		return
@@ -244,7 +280,7 @@ func heisenCompare(h *heisenG, kind uint32, addr, size uintptr, pc uint64) {
 			continue
 		}
 		if c.Empty() {
-			heisenMarkPage(at)
+			heisenMarkBlock(at)
 		}
 		if !t.Access(&h.order, c, uint64(at&^7), place, uint32(mask), kind, &b.races) || b.races.Count != 0 {
 			heisenCompareMore(b, h, c, addr, size, at, place, uint32(mask), kind)
@@ -280,7 +316,9 @@ type heisenCompared struct {
 	place      uint64
 	addr, size uintptr
 	told       uint64 // the note that it raced with last
-	head       uint64 // of the cell that an atomic operation has locked
+	// Of an atomic operation: the cell that it has locked, and its head.
+	cell *heisenHappensCell
+	head uint64
 }
 
 //go:nosplit
@@ -368,7 +406,7 @@ func heisenOrder(h *heisenG, op uint64, obj, fp uintptr) {
 			t.Renew(&h.order, h.id)
 		}
 		if head == 0 {
-			heisenMarkPage(obj)
+			heisenMarkBlock(obj)
 		}
 		c.Unlock(t.Sync(&h.order, head, uint64(obj), heisenSyncs[op]))
 	})
@@ -446,7 +484,7 @@ func heisenAtomicAnew(b *heisenBuf, h *heisenG, how uint32, addr uintptr, kind u
 			t.Renew(&h.order, h.id)
 		}
 		if head == 0 {
-			heisenMarkPage(addr)
+			heisenMarkBlock(addr)
 		}
 		if how == heisenHappensExchange {
 			head = t.Sync(&h.order, head, uint64(addr), heisenHappensAcquireShared)
@@ -471,16 +509,21 @@ func heisenAtomicAnew(b *heisenBuf, h *heisenG, how uint32, addr uintptr, kind u
 	})
 }
 
-// heisenAtomicLock locks the cell of an atomic operation that h is about to make, and reports
-// whether there is one.
+// heisenAtomicLock locks the cell of an atomic operation that the current goroutine is about to
+// make, and reports whether that is followed.
 //
 //go:nosplit
-func heisenAtomicLock(h *heisenG, addr uintptr) bool {
+func heisenAtomicLock(addr uintptr) bool {
+	gp := getg()
+	h := (*heisenG)(unsafe.Pointer(gp.racectx))
+	if !heisen.on || h == nil || h.mute || gp.raceignore != 0 || gp.m.p == 0 || heisenOnStack(addr) {
+		return false
+	}
 	b, c := heisenBufOfG(h), heisenCellAt(addr)
 	if b == nil || c == &heisenNoCell {
 		return false
 	}
-	b.compared.head = c.Lock()
+	b.compared.cell, b.compared.head = c, c.Lock()
 	return true
 }
 
@@ -490,7 +533,7 @@ func heisenAtomicLock(h *heisenG, addr uintptr) bool {
 func heisenAtomicUnlock(h *heisenG, op uint64, addr, fp uintptr) {
 	b := heisenBufOfP()
 	kind := uint32(op - heisenOpAtomicRead + heisenHappensAtomicRead)
-	heisenCompareAtomic(b, h, op, addr, kind, fp, heisenCellAt(addr), b.compared.head)
+	heisenCompareAtomic(b, h, op, addr, kind, fp, b.compared.cell, b.compared.head)
 }
 
 // heisenSyncs is how the recorder's ops synchronise.
@@ -509,13 +552,13 @@ var heisenSyncs = [...]uint32{
 	heisenOpSend:             heisenHappensSend,
 }
 
-// heisenMarkPage notes that there is a cell that is not empty.
+// heisenMarkBlock notes that there is a cell that is not empty.
 //
 //go:nosplit
-func heisenMarkPage(addr uintptr) {
+func heisenMarkBlock(addr uintptr) {
 	r := &heisenCells.heap
 	if addr-r.lo < r.span {
-		p := (*uint8)(unsafe.Pointer(heisenCells.pages + (addr-r.lo)>>heisenPageShift))
+		p := (*uint8)(unsafe.Pointer(heisenCells.marks + (addr-r.lo)>>heisenBlockShift))
 		if *p == 0 {
 			*p = 1
 		}
@@ -534,9 +577,12 @@ func heisenForget(addr, size uintptr) {
 		size = alignUp(size, 8) // only smaller objects share words
 	}
 	for size > 0 {
-		n := min(size, 1<<heisenPageShift-addr&(1<<heisenPageShift-1))
-		if *(*uint8)(unsafe.Pointer(heisenCells.pages + (addr-r.lo)>>heisenPageShift)) != 0 {
+		n := min(size, 1<<heisenBlockShift-addr&(1<<heisenBlockShift-1))
+		if m := (*uint8)(unsafe.Pointer(heisenCells.marks + (addr-r.lo)>>heisenBlockShift)); *m != 0 {
 			heisenForgetCells(r, addr, n)
+			if n == 1<<heisenBlockShift {
+				*m = 0
+			}
 		}
 		addr, size = addr+n, size-n
 	}
@@ -544,13 +590,20 @@ func heisenForget(addr, size uintptr) {
 
 //go:nosplit
 func heisenForgetCells(r *heisenRegion, addr, size uintptr) {
-	for size > 0 {
+	for c := r.cell(addr); size > 0; c = heisenNextCell(c) {
 		n := min(size, 8-addr&7)
-		c := r.cell(addr)
 		if !c.Empty() && !(n == 8 && c.Forget()) {
-			mask := (uint32(1)<<n - 1) << (addr & 7)
-			systemstack(func() { heisenHappens.Clear(c, mask) })
+			heisenForgetSome(c, addr, n)
 		}
 		addr, size = addr+n, size-n
 	}
+}
+
+// heisenForgetSome forgets what is known of n bytes, or of all where that is much.
+//
+//go:nosplit
+//go:noinline
+func heisenForgetSome(c *heisenHappensCell, addr, n uintptr) {
+	mask := (uint32(1)<<n - 1) << (addr & 7)
+	systemstack(func() { heisenHappens.Clear(c, mask) })
 }

@@ -12,10 +12,11 @@ package runtime
 //	heisenNodeTaken where it was taken: this is the set
 //	heisenNodeUnder an access; the parent is its place, and in place of a pc stands the set
 
-// heisenHeld is a lock that a goroutine holds.
+// heisenHeld is a lock that a goroutine holds, or held when it held as many last.
 type heisenHeld struct {
 	lock   uintptr
 	pc     uint32 // where it was taken, as a text offset
+	below  uint32 // the set of locks without it, if set is known
 	set    uint32 // of the locks up to this one, once it has been needed
 	shared bool
 }
@@ -25,16 +26,25 @@ const (
 	// heisenMaxSets is how many places there may be before sets of locks are no longer told
 	// apart.
 	heisenMaxSets = heisenMaxPlaces / 2
+	// heisenUnknownSet says that the set of a goroutine's locks has not been needed yet.
+	heisenUnknownSet = 1<<32 - 1
 )
 
 // take notes that h has taken a lock.
 //
 //go:nosplit
 func (h *heisenG) take(lock uintptr, shared bool, pc uint64) {
-	if h.holds < heisenMaxHeld {
-		h.held[h.holds] = heisenHeld{lock: lock, pc: uint32(pc), shared: shared}
-		h.holds++
+	if h.holds >= heisenMaxHeld {
+		return
 	}
+	l := &h.held[h.holds]
+	h.holds++
+	if l.set != 0 && l.lock == lock && l.pc == uint32(pc) && l.shared == shared && l.below == h.under {
+		h.under = l.set // the same as last time
+		return
+	}
+	*l = heisenHeld{lock: lock, pc: uint32(pc), shared: shared}
+	h.under = heisenUnknownSet
 }
 
 // giveBack notes that h has released a lock.
@@ -50,6 +60,12 @@ func (h *heisenG) giveBack(lock uintptr, shared bool) {
 			h.held[i-1] = h.held[i]
 			h.held[i-1].set = 0
 		}
+		h.under = 0
+		if n := min(h.holds, heisenMaxHeld); n != 0 {
+			if h.under = h.held[(n-1)%heisenMaxHeld].set; h.under == 0 {
+				h.under = heisenUnknownSet
+			}
+		}
 		return
 	}
 }
@@ -58,6 +74,9 @@ func (h *heisenG) giveBack(lock uintptr, shared bool) {
 //
 //go:nosplit
 func (h *heisenG) set(b *heisenBuf) (set uint32) {
+	if h.under != heisenUnknownSet {
+		return h.under
+	}
 	n := min(h.holds, heisenMaxHeld)
 	known := n
 	for known > 0 && h.held[(known-1)%heisenMaxHeld].set == 0 {
@@ -68,11 +87,14 @@ func (h *heisenG) set(b *heisenBuf) (set uint32) {
 	}
 	for ; known < n; known++ {
 		l := &h.held[known%heisenMaxHeld]
+		l.below = set
 		if set = b.lockset(set, uint64(l.lock), l.pc, l.shared); set == 0 {
-			return b.lockset(0, heisenManyLocks, 0, false)
+			set = b.lockset(0, heisenManyLocks, 0, false)
+			break
 		}
 		l.set = set
 	}
+	h.under = set
 	return set
 }
 
@@ -92,32 +114,38 @@ func (b *heisenBuf) lockset(set uint32, lock uint64, pc uint32, shared bool) uin
 	return set
 }
 
-// heisenPlaceUnder returns the place of h at pc, a text offset, with the locks it holds.
+// heisenPlaceUnder returns the place of h at pc, with the locks it holds.
 //
 //go:nosplit
-func heisenPlaceUnder(b *heisenBuf, h *heisenG, pc uint64) uint64 {
-	call, set := h.top.place, uint32(0)
-	if call == 0 {
-		call = h.path(b)
-	}
-	if n := min(h.holds, heisenMaxHeld); n != 0 {
-		if set = h.held[(n-1)%heisenMaxHeld].set; set == 0 {
-			set = h.set(b)
-		}
-	}
-	c := &b.unders[(uint64(call^set<<12)<<32|pc)*0x9E3779B97F4A7C15>>(64-heisenCacheBits)]
-	if c.pc == uint32(pc) && c.call == call && c.set == set && c.id != 0 {
+func heisenPlaceUnder(b *heisenBuf, h *heisenG, pc uintptr) uint64 {
+	call, set := h.top.place, h.under
+	at := uint64(call)<<32 | uint64(uint32(pc))
+	c := &b.unders[(at^uint64(set)<<44)*0x9E3779B97F4A7C15>>(64-heisenCacheBits)]
+	if c.at == at && c.set == set && call != 0 {
 		return uint64(c.id)
 	}
-	id := b.placeAt(call, uint32(pc))
+	return heisenNewPlaceUnder(b, h, pc)
+}
+
+// heisenNewPlaceUnder is heisenPlaceUnder where that is not in the cache.
+//
+//go:nosplit
+func heisenNewPlaceUnder(b *heisenBuf, h *heisenG, pc uintptr) uint64 {
+	call, set := h.path(b), h.set(b)
+	id := b.placeAt(call, uint32(heisenPC(pc)))
 	if set != 0 {
 		if under := b.place(heisenNodeUnder|id, set); under != 0 {
 			id = under
 		}
 	}
-	*c = heisenUnder{pc: uint32(pc), call: call, set: set, id: id}
+	at := uint64(call)<<32 | uint64(uint32(pc))
+	b.unders[(at^uint64(set)<<44)*0x9E3779B97F4A7C15>>(64-heisenCacheBits)] = heisenUnder{at, set, id}
 	return uint64(id)
 }
 
-// heisenUnder is an entry of a P's cache of places with locks.
-type heisenUnder struct{ pc, call, set, id uint32 }
+// heisenUnder is an entry of a P's cache of places with locks: the call and the pc, the set of
+// locks, and the place.
+type heisenUnder struct {
+	at      uint64
+	set, id uint32
+}

@@ -4,7 +4,6 @@ package runtime
 
 import (
 	"internal/goarch"
-	"internal/runtime/atomic"
 	"internal/runtime/sys"
 	"unsafe"
 )
@@ -74,6 +73,7 @@ type heisenHiddenState struct {
 	rooted  uintptr
 	tracing bool // what is found is what an object points to, see trees.go
 	turn    uint32
+	mask    uintptr // of the part of seen that is used, at least twice as many as there are spans
 	seen    [1 << heisenReachBits]struct {
 		start uintptr
 		turn  uint32
@@ -107,6 +107,8 @@ func heisenInitHidden() bool {
 		return v
 	}
 	w.limit = min(uintptr(next()), heisenMaxReach)
+	for w.mask = 1; w.mask < 2*w.limit; w.mask = 2*w.mask + 1 {
+	}
 	w.count, w.vars = uint32(next()), uintptr(next())
 	flags := next()
 	heisen.shows, heisen.once = flags&heisenHiddenShow != 0, flags&heisenHiddenOnce != 0
@@ -371,13 +373,17 @@ func (w *heisenHiddenState) begin() {
 	}
 }
 
-// heisenClosure is what some roots led to: the objects, and a sum of all their pointers, by
-// which it is seen whether they still do.
+// heisenClosure is what some roots led to: of the objects those that may have pointers,
+// and a sum of these pointers, by which it is seen whether they still do.
+//
+// As long as no cycle of the garbage collector has begun, no object that was reached is
+// gone, and nothing else is where it was.
 type heisenClosure struct {
 	roots, other uint64 // hashes
 	sum          uint64
-	n            uintptr
+	cycle        uint32 // of the garbage collector
 	id           uint32
+	n            uintptr
 	spans        [heisenMaxClosure]heisenSpan
 }
 
@@ -397,7 +403,8 @@ func (w *heisenHiddenState) closure() uint32 {
 	}
 	c := (*heisenClosure)(unsafe.Pointer(w.closures + uintptr(roots>>(64-heisenClosureBits))*unsafe.Sizeof(heisenClosure{})))
 	again := c.roots == roots && c.other == other
-	if again && c.id != 0 && c.sum == w.sum(&c.spans[0], c.n) {
+	cycle := work.cycles.Load()
+	if again && c.id != 0 && c.cycle == cycle && c.sum == c.now() {
 		return c.id
 	}
 	c.roots, c.other, c.id = roots, other, 0
@@ -406,51 +413,55 @@ func (w *heisenHiddenState) closure() uint32 {
 	}
 	id := w.number()
 	if again && w.n <= heisenMaxClosure { // many roots come but once
-		c.n = w.n
-		memmove(unsafe.Pointer(&c.spans), unsafe.Pointer(&w.spans), w.n*unsafe.Sizeof(heisenSpan{}))
+		c.n = 0
+		for i := range w.n {
+			if s := w.spans[i]; w.hasPointers(s) {
+				c.spans[c.n] = s
+				c.n++
+			}
+		}
 		// What was changed since it was looked at would be missed for good.
-		if c.sum = w.sum(&c.spans[0], c.n); c.sum == w.walked {
-			c.id = id
+		if c.sum = c.now(); c.sum == w.walked {
+			c.id, c.cycle = id, cycle
 		}
 	}
 	return id
 }
 
-// sum sums up the words of n objects in order, as scan does; 0 if some are not there any
-// more.
-func (w *heisenHiddenState) sum(first *heisenSpan, n uintptr) (sum uint64) {
-	for ; n > 0; n-- {
-		s := *first
-		first = (*heisenSpan)(add(unsafe.Pointer(first), unsafe.Sizeof(heisenSpan{})))
-		if heisenInHeap(s.start) {
-			span := spanOf(s.start)
-			if span == nil || span.elemsize != s.size || span.state.get() != mSpanInUse {
-				return 0
-			}
-			if span.spanclass.noscan() {
-				continue
-			}
-		} else if !w.hasPointers(s) {
-			continue
-		}
-		sum = heisenSum(s, sum)
+// now sums up the pointers of the objects.
+func (c *heisenClosure) now() (sum uint64) {
+	s := &c.spans[0]
+	for n := c.n; n > 0; n-- {
+		sum += heisenSum(*s)
+		s = (*heisenSpan)(add(unsafe.Pointer(s), unsafe.Sizeof(heisenSpan{})))
 	}
 	return sum
 }
 
-// heisenSum adds the words of an object that may be pointers to a sum.
-func heisenSum(s heisenSpan, sum uint64) uint64 {
-	for at, end := s.start, s.start+s.size&^7; at < end; at += goarch.PtrSize {
-		if word := atomic.Loaduintptr((*uintptr)(unsafe.Pointer(at))); heisenShared(word) {
-			sum = heisenMix(sum, word)
+// heisenSum sums up the words of an object that may be pointers, in any order: wherever
+// they are, they lead to the same objects.
+func heisenSum(s heisenSpan) (sum uint64) {
+	arena, arenaSize := racearenastart, racearenaend-racearenastart
+	data, dataSize := racedatastart, racedataend-racedatastart
+	for at, end := s.start, s.start+s.size&^7; at < end; {
+		stop := min(at+heisenBlock, end)
+		if heisenEmpty(at, stop) {
+			at = stop
+		}
+		for ; at < stop; at += goarch.PtrSize {
+			if word := *(*uintptr)(unsafe.Pointer(at)); word-arena < arenaSize || word-data < dataSize {
+				sum += heisenMix(word)
+			}
 		}
 	}
 	return sum
 }
 
-func heisenMix(sum uint64, word uintptr) uint64 {
-	sum = (sum ^ uint64(word)) * 0x9E3779B97F4A7C15
-	return sum ^ sum>>29
+// heisenMix makes of a pointer what it adds to a sum. Pointers have much in common, and
+// sums of them should not.
+func heisenMix(word uintptr) uint64 {
+	x := uint64(word) * 0x9E3779B97F4A7C15
+	return (x ^ x>>32) * 0xD6E8FEB86659FD93
 }
 
 // follow adds what the objects in the set point to, and so on.
@@ -483,13 +494,36 @@ func (w *heisenHiddenState) scan(s heisenSpan) {
 		w.full = true
 		return
 	}
-	for i := uintptr(0); i < n && !w.full; i++ {
-		word := atomic.Loaduintptr((*uintptr)(unsafe.Pointer(s.start + i*goarch.PtrSize)))
-		if heisenShared(word) {
-			w.walked = heisenMix(w.walked, word)
-			w.word(word)
+	arena, arenaSize := racearenastart, racearenaend-racearenastart
+	data, dataSize := racedatastart, racedataend-racedatastart
+	for at, end := s.start, s.start+n*goarch.PtrSize; at < end; {
+		stop := min(at+heisenBlock, end)
+		if heisenEmpty(at, stop) {
+			at = stop
+		}
+		for ; at < stop; at += goarch.PtrSize {
+			word := *(*uintptr)(unsafe.Pointer(at))
+			if word-arena >= arenaSize && word-data >= dataSize {
+				continue
+			}
+			w.walked += heisenMix(word)
+			if w.word(word); w.full {
+				return
+			}
 		}
 	}
+}
+
+// heisenBlock is how much memory is looked at together: much of it is empty.
+const heisenBlock = 8 * goarch.PtrSize
+
+// heisenEmpty reports whether there is a block of zeros.
+func heisenEmpty(at, stop uintptr) bool {
+	if stop-at < heisenBlock {
+		return false
+	}
+	p := (*[8]uintptr)(unsafe.Pointer(at))
+	return p[0]|p[1]|p[2]|p[3]|p[4]|p[5]|p[6]|p[7] == 0
 }
 
 // hasPointers reports whether an object or variable may have pointers.
@@ -555,9 +589,8 @@ func (w *heisenHiddenState) add(s heisenSpan) {
 		return
 	}
 	start := s.start
-	mask := uintptr(len(w.seen) - 1)
 	for i := uintptr(heisenHash(uint64(start))) >> (64 - heisenReachBits); ; i++ {
-		e := &w.seen[i&mask]
+		e := &w.seen[i&w.mask&(1<<heisenReachBits-1)]
 		if e.turn != w.turn {
 			if w.n == w.limit {
 				w.full = true

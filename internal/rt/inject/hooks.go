@@ -29,21 +29,13 @@ func raceread(addr uintptr) {
 	if h == nil {
 		return
 	}
-	if heisenCells.fast {
-		if !heisenHappens.Stale(&h.order) && heisenCellAt(addr).NotedAt(&h.order, 1<<(addr&7), false) {
+	if q := &heisenCells.quick; addr-q.lo < q.span {
+		c := q.cell(addr)
+		if h.order.Lives(&heisenHappens) && c.NotedByte(&h.order, addr, false) || heisenAnew(h, c, false, addr, sys.GetCallerPC()) {
 			return
 		}
-		if heisenCells.only && heisenAnew(h, heisenHappensRead, addr, sys.GetCallerPC()) {
-			return
-		}
-	} else if heisen.light {
-		heisenTouch(h, false, addr, sys.GetCallerPC())
-		return
 	}
-	if heisen.detour && heisenDetour(h, false, addr, 1, sys.GetCallerPC(), sys.GetCallerSP()) {
-		return
-	}
-	heisenAccess(heisenOpRead, addr, 1, sys.GetCallerPC())
+	heisenAccessByte(h, false, addr, sys.GetCallerPC(), sys.GetCallerSP())
 }
 
 //go:nosplit
@@ -52,21 +44,13 @@ func racewrite(addr uintptr) {
 	if h == nil {
 		return
 	}
-	if heisenCells.fast {
-		if !heisenHappens.Stale(&h.order) && heisenCellAt(addr).NotedAt(&h.order, 1<<(addr&7), true) {
+	if q := &heisenCells.quick; addr-q.lo < q.span {
+		c := q.cell(addr)
+		if h.order.Lives(&heisenHappens) && c.NotedByte(&h.order, addr, true) || heisenAnew(h, c, true, addr, sys.GetCallerPC()) {
 			return
 		}
-		if heisenCells.only && heisenAnew(h, heisenHappensWrite, addr, sys.GetCallerPC()) {
-			return
-		}
-	} else if heisen.light {
-		heisenTouch(h, true, addr, sys.GetCallerPC())
-		return
 	}
-	if heisen.detour && heisenDetour(h, true, addr, 1, sys.GetCallerPC(), sys.GetCallerSP()) {
-		return
-	}
-	heisenAccess(heisenOpWrite, addr, 1, sys.GetCallerPC())
+	heisenAccessByte(h, true, addr, sys.GetCallerPC(), sys.GetCallerSP())
 }
 
 //go:nosplit
@@ -75,7 +59,7 @@ func racereadrange(addr, size uintptr) {
 	if h == nil || heisen.detour && heisenDetour(h, false, addr, size, sys.GetCallerPC(), sys.GetCallerSP()) {
 		return
 	}
-	if n := h.rangeNoted(false, addr, size); n < size {
+	if n := h.ranged(false, addr, size, sys.GetCallerPC()); n < size {
 		heisenAccess(heisenOpRead, addr+n, size-n, sys.GetCallerPC())
 	}
 }
@@ -86,9 +70,32 @@ func racewriterange(addr, size uintptr) {
 	if h == nil || heisen.detour && heisenDetour(h, true, addr, size, sys.GetCallerPC(), sys.GetCallerSP()) {
 		return
 	}
-	if n := h.rangeNoted(true, addr, size); n < size {
+	if n := h.ranged(true, addr, size, sys.GetCallerPC()); n < size {
 		heisenAccess(heisenOpWrite, addr+n, size-n, sys.GetCallerPC())
 	}
+}
+
+// heisenAccessByte takes an access to a byte in all other modes, or for the first time.
+//
+//go:nosplit
+func heisenAccessByte(h *heisenG, write bool, addr, pc, sp uintptr) {
+	if heisenCells.fast {
+		c := heisenCellAt(addr)
+		if c != &heisenNoCell && (h.order.Lives(&heisenHappens) && c.NotedByte(&h.order, addr, write) || heisenAnew(h, c, write, addr, pc)) {
+			return
+		}
+	} else if heisen.light {
+		heisenTouch(h, write, addr, pc)
+		return
+	}
+	if heisen.detour && heisenDetour(h, write, addr, 1, pc, sp) {
+		return
+	}
+	op := uint64(heisenOpRead)
+	if write {
+		op = heisenOpWrite
+	}
+	heisenAccess(op, addr, 1, pc)
 }
 
 // heisenDetour does what comes before an access is recorded, and reports whether that
@@ -447,12 +454,33 @@ func heisenAccessPC(op uint64, addr unsafe.Pointer, sz, callerpc, pc uintptr) {
 	if heisenSched.on {
 		heisenPointAccess(op == heisenOpWrite, uintptr(addr), sz, heisenAskedAt(callerpc, pc, getcallerfp()))
 	}
-	noted := h.rangeNoted(op == heisenOpWrite, uintptr(addr), sz)
-	if noted == sz {
+	n := h.ranged(op == heisenOpWrite, uintptr(addr), sz, 0)
+	if n == sz {
 		return
 	}
 	callerpc = heisenAskedAt(callerpc, pc, getcallerfp())
-	heisenAccess(op, uintptr(addr)+noted, sz-noted, callerpc)
+	if n += h.ranged(op == heisenOpWrite, uintptr(addr)+n, sz-n, callerpc); n < sz {
+		heisenAccess(op, uintptr(addr)+n, sz-n, callerpc)
+	}
+}
+
+// heisenAccessFrom takes an access that the standard library speaks of, where the frame pointer
+// fp leads to the program.
+//
+//go:nosplit
+func heisenAccessFrom(op uint64, addr, size, fp uintptr) {
+	h := (*heisenG)(unsafe.Pointer(getg().racectx))
+	if h == nil {
+		return
+	}
+	n := h.ranged(op == heisenOpWrite, addr, size, 0)
+	if n == size {
+		return
+	}
+	pc := heisenCaller(fp)
+	if n += h.ranged(op == heisenOpWrite, addr+n, size-n, pc); n < size {
+		heisenAccess(op, addr+n, size-n, pc)
+	}
 }
 
 // heisenAskedAt returns where the program has asked for an access that the runtime makes.
@@ -521,25 +549,25 @@ func RaceErrors() int { return 0 }
 //go:linkname race_Read internal/race.Read
 //go:nosplit
 func race_Read(addr unsafe.Pointer) {
-	heisenAccess(heisenOpRead, uintptr(addr), 1, heisenCaller(getcallerfp()))
+	heisenAccessFrom(heisenOpRead, uintptr(addr), 1, getcallerfp())
 }
 
 //go:linkname race_Write internal/race.Write
 //go:nosplit
 func race_Write(addr unsafe.Pointer) {
-	heisenAccess(heisenOpWrite, uintptr(addr), 1, heisenCaller(getcallerfp()))
+	heisenAccessFrom(heisenOpWrite, uintptr(addr), 1, getcallerfp())
 }
 
 //go:linkname race_ReadRange internal/race.ReadRange
 //go:nosplit
 func race_ReadRange(addr unsafe.Pointer, len int) {
-	heisenAccess(heisenOpRead, uintptr(addr), uintptr(len), heisenCaller(getcallerfp()))
+	heisenAccessFrom(heisenOpRead, uintptr(addr), uintptr(len), getcallerfp())
 }
 
 //go:linkname race_WriteRange internal/race.WriteRange
 //go:nosplit
 func race_WriteRange(addr unsafe.Pointer, len int) {
-	heisenAccess(heisenOpWrite, uintptr(addr), uintptr(len), heisenCaller(getcallerfp()))
+	heisenAccessFrom(heisenOpWrite, uintptr(addr), uintptr(len), getcallerfp())
 }
 
 //go:linkname race_ReadPC internal/race.ReadPC

@@ -45,7 +45,8 @@ type heisenG struct {
 
 	watch heisenWatchThread // what is pending; see watch.go
 
-	holds uint32                    // locks; see held.go
+	under uint32                    // the set of locks that it holds; see held.go
+	holds uint32                    // how many
 	held  [heisenMaxHeld]heisenHeld // the first so many
 
 	span     uint64 // of its accesses; see filter.go
@@ -414,7 +415,7 @@ func heisenAccess(op uint64, addr, size, pc uintptr) {
 		if op == heisenOpWrite {
 			kind = heisenHappensWrite
 		}
-		heisenCompare(h, kind, addr, size, heisenPC(pc))
+		heisenCompare(h, kind, addr, size, pc)
 	}
 	if heisen.quiet {
 		return
@@ -518,6 +519,12 @@ func heisenSyncG(gp *g, op uint64, obj uintptr, fp uintptr) {
 		fp = 0 // this is not where gp stands
 	}
 	h := (*heisenG)(unsafe.Pointer(gp.racectx))
+	if heisenCells.only {
+		if heisen.on && h != nil && !h.mute && self.raceignore == 0 && !heisenOnStack(obj) {
+			heisenOrder(h, op, obj, fp)
+		}
+		return
+	}
 	if heisen.once {
 		(*heisenG)(unsafe.Pointer(self.racectx)).settle()
 		if op == heisenOpSend { // an element of a channel may be written

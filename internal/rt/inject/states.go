@@ -181,6 +181,20 @@ func heisenStopped(t *timeTimer, pending bool) bool {
 	return pending
 }
 
+// heisenElapsed is called where time has passed in a bubble of package synctest for gp,
+// which is parked, or, if it is nil, for a timer's function that is about to be called: all
+// goroutines of the bubble have blocked by then, and none has gone on. (That they have
+// blocked is what Wait receives, too.)
+func heisenElapsed(gp *g, bubble *synctestBubble) {
+	if bubble == nil {
+		return
+	}
+	if gp == nil {
+		gp = getg()
+	}
+	heisenKeep(gp, heisenOpObserve, bubble.raceaddr(), 0)
+}
+
 // What package sync calls where its states change or matter.
 
 //go:linkname race_Change internal/race.Change

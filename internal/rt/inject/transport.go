@@ -79,6 +79,9 @@ func init() {
 		heisen.light = heisen.watch && heisen.quiet && !heisen.noisy && !heisenWatched.sections && !heisenWatched.brief &&
 			!heisen.detour
 		heisenCells.fast = heisen.races && !heisen.watch && !heisen.detour
+		if heisenCells.fast {
+			heisenCells.quick = heisenCells.heap
+		}
 		heisenCells.only = heisenCells.fast && heisen.quiet
 		heisen.on, heisen.open = true, true
 	}

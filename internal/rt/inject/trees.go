@@ -261,7 +261,7 @@ func (w *heisenHiddenState) graph() uint32 {
 	}
 	for i := range t.loosed {
 		l := &t.loose[i]
-		if sum := heisenSum(l.span, 0); sum != l.sum && t.enqueue(heisenTodo{span: l.span}) {
+		if sum := heisenSum(l.span); sum != l.sum && t.enqueue(heisenTodo{span: l.span}) {
 			l.sum = sum
 		}
 	}
@@ -356,7 +356,7 @@ func (w *heisenHiddenState) visit(s heisenSpan, deep uintptr) {
 			t.gone = true
 			return
 		}
-		t.loose[t.loosed] = heisenLoose{s, heisenSum(s, 0)}
+		t.loose[t.loosed] = heisenLoose{s, heisenSum(s)}
 		t.loosed++
 	}
 }

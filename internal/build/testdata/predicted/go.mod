@@ -1,0 +1,3 @@
+module predicted
+
+go 1.25

@@ -1,0 +1,55 @@
+package predicted
+
+import (
+	"runtime"
+	"sync"
+	"testing"
+)
+
+type box struct{ apart int }
+
+// Who gets from a pool what was put there comes after whoever put it, and not after
+// whoever put something else.
+func TestPool(t *testing.T) {
+	var meet int
+	var pool sync.Pool
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		b := &box{}
+		b.apart = 1
+		pool.Put(b)
+		meet++
+	})
+	wg.Go(func() {
+		runtime.Gosched()
+		if b, ok := pool.Get().(*box); ok {
+			b.apart++
+			pool.Put(b)
+		}
+		meet++
+	})
+	wg.Wait()
+	if b, ok := pool.Get().(*box); ok {
+		b.apart++
+	}
+}
+
+// A pool that goroutines keep giving back to.
+func TestPoolOfBuffers(t *testing.T) {
+	var meet int
+	pool := sync.Pool{New: func() any { return new(box) }}
+	var wg sync.WaitGroup
+	for range 3 {
+		wg.Go(func() {
+			for range 3 {
+				b := pool.Get().(*box)
+				b.apart++
+				runtime.Gosched()
+				b.apart++
+				pool.Put(b)
+			}
+			meet++
+		})
+	}
+	wg.Wait()
+}
