@@ -34,6 +34,7 @@ type reach struct {
 	stack []int32  // states to be looked at
 	cross []int32  // states in which the thread can do the step that it is held back at
 	met   map[[2]order.Node]int32
+	known [][]uint64   // by place in the thread, as bits: who has met it
 	key   []uint64     // scratch
 	come  []int32      // scratch: by thread how many nodes have come
 	way   []int32      // scratch: states
@@ -52,7 +53,7 @@ func newReach(x *moves, thread int) *reach {
 	r := &reach{moves: *x, thread: thread, pack: newPacking(x.limits()), met: map[[2]order.Node]int32{}}
 	r.rows, r.bold, r.path = m.rows, false, nil
 	r.now, r.most, r.come = make([]int32, x.size), make([]int32, x.threads), make([]int32, x.threads)
-	r.key = make([]uint64, r.pack.size)
+	r.key, r.known = make([]uint64, r.pack.size), make([][]uint64, m.base[thread+1]-m.base[thread])
 	for n := m.base[thread]; n < m.base[thread+1]; n++ {
 		if !x.idle(n) {
 			r.levels = append(r.levels, n)
@@ -184,7 +185,12 @@ func (r *reach) meet(thread int, i int32) {
 	if a == none || b == none || !r.clash(a, b) {
 		return
 	}
-	if _, ok := r.met[[2]order.Node{a, b}]; !ok {
+	known := &r.known[r.come[r.thread]]
+	if *known == nil {
+		*known = make([]uint64, r.m.goal/64+1)
+	}
+	if bit := uint64(1) << (b % 64); (*known)[b/64]&bit == 0 {
+		(*known)[b/64] |= bit
 		r.met[[2]order.Node{a, b}] = i
 	}
 }
