@@ -18,6 +18,7 @@ type builder struct {
 	points []heisen.Object // where cells start or end, sorted
 	ranges bool            // whether anything touches several cells
 	blocks bool            // whether there are lives and BarrierPairs
+	gates  bool            // whether there are any
 	uses   []use           // by point: of the cell that starts there
 	syncs  map[heisen.Object]*syncUse
 
@@ -91,18 +92,6 @@ type openGrip struct {
 	again   []order.Node // where it was acquired again and is still so held
 	inner   section      // the latest part that the thread has ended so, if ended
 	ended   bool
-}
-
-// A gate is a lock without an owner, as those of Go are: who has it exclusively is
-// told by nothing, for whoever unlocks it ends whichever hold there is. It is a variable
-// that an exclusive acquisition finds open and leaves shut, and a release the other way
-// round; who takes it for reading finds it open. What keeps readers and writers apart
-// besides is the readers' sections: an exclusive acquisition is one without length.
-type gate struct {
-	cell               int32
-	last               order.Node   // the last to shut or to open it, plus one
-	shut               bool         // at the start
-	acquires, releases []order.Node // exclusive ones, sorted
 }
 
 // line keeps touches of an object in order: those that are barriers with all, and
@@ -377,16 +366,10 @@ func (b *builder) checkLocks() {
 	}
 	for _, s := range b.syncs {
 		s.grips = s.grips[:0]
-		if s.foreign && !s.again && !s.ordered && !b.controlFlow && !b.literal {
-			s.gate = new(gate)
+		if s.foreign && !s.again && !s.ordered && !b.literal {
+			s.gate, b.gates = new(gate), true
 		}
 	}
-}
-
-// holds reports whether a thread has the lock already, in a way that a lock of Go would
-// not let it take it so.
-func (s *syncUse) holds(thread int32, shared bool) bool {
-	return slices.ContainsFunc(s.grips, func(g openGrip) bool { return g.thread == thread && !(g.shared && shared) })
 }
 
 // grab adds a hold of the lock by a thread and reports whether it can have it.
@@ -572,29 +555,6 @@ func (b *builder) findValues() {
 	}
 	for _, list := range b.values {
 		slices.Sort(list)
-	}
-}
-
-// findGates finds who shuts and who opens gates.
-func (b *builder) findGates() {
-	for _, h := range b.window.Held {
-		if g := b.syncs[h.Lock].gate; g != nil && !h.Shared {
-			g.shut = true
-		}
-	}
-	for n := range b.goal { // chain after chain
-		r := &b.records[b.event[n]]
-		if r.Code != heisen.Acquire && r.Code != heisen.Release {
-			continue
-		}
-		g := b.sync(r.Obj).gate
-		switch {
-		case g == nil:
-		case r.Code == heisen.Acquire:
-			g.acquires = append(g.acquires, n)
-		default:
-			g.releases = append(g.releases, n)
-		}
 	}
 }
 

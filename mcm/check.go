@@ -79,7 +79,7 @@ func (s *simulation) violated(nodes []order.Node) (clauses [][]order.Lit) {
 			if t.read >= 0 {
 				r, w := &m.reads[t.read], s.last[t.cell]-1
 				switch {
-				case m.flow != nil:
+				case m.flow != nil && !r.lock:
 					s.sees[t.read] = w
 					if s.spoilt[m.chain[n]] == 0 && (!r.accepts(w) || w != none && s.spoils(w) >= 0) {
 						s.spoilt[m.chain[n]] = t.read + 1

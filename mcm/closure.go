@@ -213,7 +213,7 @@ func (c *closure) saturateReads() bool {
 	}
 	for i := range m.reads {
 		r := &m.reads[i]
-		if !c.within(r.node) || needed != nil && m.pos(r.node) >= needed[m.chain[r.node]] {
+		if !c.within(r.node) || needed != nil && !r.lock && m.pos(r.node) >= needed[m.chain[r.node]] {
 			continue
 		}
 		saw := r.saw

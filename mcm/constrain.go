@@ -239,40 +239,6 @@ func (b *builder) readOf(r *heisen.Record, n order.Node, c int) read {
 	return rd
 }
 
-// pass notes that a node passes a gate: that it finds it open, or shut, and which way it
-// leaves it.
-func (b *builder) pass(r *heisen.Record, n order.Node) []touch {
-	if !isLockOp(r.Code) || r.Code == heisen.ReleaseShared {
-		return nil
-	}
-	s := b.syncs[r.Obj]
-	if s == nil || s.gate == nil {
-		return nil
-	}
-	g := s.gate
-	if g.cell == 0 {
-		b.cells = append(b.cells, cell{})
-		g.cell = int32(len(b.cells))
-	}
-	t := touch{cell: g.cell - 1, read: int32(len(b.reads)), write: r.Code != heisen.AcquireShared}
-	rd := read{node: n, cell: t.cell, saw: g.last - 1, init: !g.shut, same: g.releases}
-	if r.Code == heisen.Release {
-		rd.init, rd.same = g.shut, g.acquires
-	}
-	if len(rd.same) == 0 || len(rd.same) == 1 && !rd.init {
-		rd.same, rd.hard = nil, true
-		if rd.saw != none {
-			b.sees(rd.saw, n)
-		}
-	}
-	b.reads = append(b.reads, rd)
-	if t.write {
-		g.last = n + 1
-		b.cells[t.cell].writes = append(b.cells[t.cell].writes, n)
-	}
-	return []touch{t}
-}
-
 // holdAtStart begins the section of a lock that is held at the window's start.
 func (b *builder) holdAtStart(h Hold) {
 	s := b.syncs[h.Lock]

@@ -31,9 +31,9 @@
 //     mutex of Go may be unlocked by anybody, a release ends whichever hold there is. The
 //     lock is a variable with two values then, which an acquisition finds free and leaves
 //     taken, and a release the other way round; no deadlock is predicted of it. (Not of locks that a thread takes again
-//     that it holds, which is none of Go, nor with ControlFlow; and a hold for reading that
-//     another thread ends is ended by nobody else: such a release comes after the
-//     acquisition and before the next one by the same thread, as a message would.)
+//     that it holds, which is none of Go; and a hold for reading that another thread ends
+//     is ended by nobody else: such a release comes after the acquisition and before the
+//     next one by the same thread, as a message would.)
 //   - reads: a read sees the very write that it saw. If the trace has values, any write
 //     of the same value will do. Atomic operations are reads and writes as well; with
 //     what they see, what they order is kept. The order of critical sections of a lock
@@ -107,7 +107,8 @@
 //
 // Two accesses that race by the memory model need not be found: if between them one
 // goroutine learns what the other has done from something that orders nothing, such as
-// a select statement that takes its default case, no order has them next to each other.
+// a select statement that takes its default case, or time passes in a bubble, no order has
+// them next to each other.
 //
 // Of a window, the model has every race that happens-before has with the same
 // BarrierPairs, but for these, which depend on more than the order of synchronisation:
@@ -117,7 +118,7 @@
 //     on otherwise. So of two goroutines that both read and then write a variable without
 //     a lock there is the race of the first one's write with the second one's read and not
 //     that of both writes; ControlFlow has both unless a decision depends on the read.
-//     The first race of an execution is never lost, and nor is that of a variable whose
+//     The first race of an execution is never lost so, and nor is that of a variable whose
 //     earlier races nobody has read the outcome of.
 //   - A thread has learnt something of a state (Observe), has to do with a life that has
 //     begun or ended, or with an object that is used in two ways: these keep their order.

@@ -31,7 +31,7 @@ func newFlow(b *builder) *flow {
 			copy(row, f.row(p))
 		}
 		for _, t := range m.touches[m.touchAt[n]:m.touchAt[n+1]] {
-			if t.read < 0 {
+			if t.read < 0 || m.reads[t.read].lock {
 				continue
 			}
 			row[m.chain[n]] = m.pos(n) + 1

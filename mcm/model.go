@@ -80,6 +80,7 @@ type read struct {
 	same []order.Node // writes of the same value, sorted; nil if only what it saw will do
 	init bool         // what was there before the window will do
 	hard bool         // what it saw comes before it in any case: an edge
+	lock bool         // it is of a lock without an owner, and matters whatever decisions depend on
 }
 
 // choice reports whether there is more than one write that the read may see, or what was

@@ -76,9 +76,12 @@ func TestLocksWithoutOwner(t *testing.T) {
 		rng := rand.New(rand.NewPCG(seed, 12))
 		s := shape{threads: 2 + rng.IntN(3), events: 8 + rng.IntN(6), vars: 1 + rng.IntN(2), locks: 1 + rng.IntN(2),
 			shared: rng.IntN(3) == 0, held: rng.IntN(4) == 0, foreign: true, values: rng.IntN(4) == 0, ranges: rng.IntN(6) == 0,
-			messages: rng.IntN(6) == 0, barriers: rng.IntN(8) == 0}
+			messages: rng.IntN(6) == 0, barriers: rng.IntN(8) == 0, branches: rng.IntN(4) == 0}
 		w, symbols := randomWindow(rng, s)
 		options := []Option{Reaches(symbols), Budget(1<<20, 1<<30)}
+		if s.branches {
+			options = append(options, ControlFlow())
+		}
 		if !hasGate(t, w, options) {
 			continue
 		}

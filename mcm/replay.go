@@ -190,7 +190,7 @@ func (p *replayer) findMixed() {
 		}
 	}
 	for o := range p.loose {
-		if again[o] || p.mixed[o] || p.settings.controlFlow || p.settings.literal {
+		if again[o] || p.mixed[o] || p.settings.literal {
 			delete(p.loose, o)
 		}
 	}

@@ -81,7 +81,7 @@ func says(d, mask uint64, write bool) bool {
 func (c *Cell) NotedAtomic(th *Thread, head, mask uint64, kind uint32) bool {
 	d := head >> headNotes
 	for i := range c.notes {
-		if c.notes[i].Load()^th.Epoch <= placeMask && d>>noteKind&7 == uint64(kind) && mask&^d == 0 {
+		if c.notes[i].Load()^th.Epoch <= placeMask && mask&^d == 0 && suffices>>(d>>noteKind&7<<3+uint64(kind))&1 != 0 {
 			return true
 		}
 		d >>= noteBits
@@ -112,17 +112,24 @@ func (c *Cell) Unlock(head uint64) { storeRelease(&c.head, head) }
 //go:nosplit
 func (c *Cell) Empty() bool { return c.head.Load() == 0 }
 
-// Which kinds make a race with which, and which are remembered instead of which others that
-// are ordered before them: a bit at 8 times the earlier one's kind, plus the later one's.
+// Which kinds make a race with which; which are remembered instead of which others that are
+// ordered before them, for all that races with those races with them; and which suffice
+// that the same thread has made in an epoch, for the same reason. A bit at 8 times the
+// earlier one's kind, plus the later one's.
 const (
 	conflicts = 1<<(8*Read+Write) | 1<<(8*Read+AtomicWrite) | 1<<(8*Read+AtomicUpdate) |
 		0x1F<<(8*Write) |
 		1<<(8*AtomicRead+Write) |
 		1<<(8*AtomicWrite+Read) | 1<<(8*AtomicWrite+Write) |
 		1<<(8*AtomicUpdate+Read) | 1<<(8*AtomicUpdate+Write)
+	suffices = 1<<(8*Read+Read) |
+		0x1F<<(8*Write) |
+		1<<(8*AtomicRead+AtomicRead) |
+		1<<(8*AtomicWrite+AtomicRead) | 1<<(8*AtomicWrite+AtomicWrite) | 1<<(8*AtomicWrite+AtomicUpdate) |
+		1<<(8*AtomicUpdate+AtomicRead) | 1<<(8*AtomicUpdate+AtomicWrite) | 1<<(8*AtomicUpdate+AtomicUpdate)
 	replaces = 1<<(8*Read+Read) | 1<<(8*Read+Write) |
 		1<<(8*Write+Write) |
-		1<<(8*AtomicRead+AtomicRead) | 1<<(8*AtomicRead+Write) |
+		1<<(8*AtomicRead+AtomicRead) | 1<<(8*AtomicRead+AtomicWrite) | 1<<(8*AtomicRead+AtomicUpdate) | 1<<(8*AtomicRead+Write) |
 		1<<(8*AtomicWrite+AtomicWrite) | 1<<(8*AtomicWrite+AtomicUpdate) | 1<<(8*AtomicWrite+Write) |
 		1<<(8*AtomicUpdate+AtomicWrite) | 1<<(8*AtomicUpdate+AtomicUpdate) | 1<<(8*AtomicUpdate+Write)
 )
@@ -323,7 +330,7 @@ func (t *Table) accessNotes(th *Thread, c *Cell, head, addr, note uint64, mask, 
 		both := d & mask
 		switch n := c.note(i).Load(); {
 		case both == 0:
-		case n^th.Epoch <= placeMask && (d>>noteKind == kind || d>>noteKind == Write):
+		case n^th.Epoch <= placeMask && suffices>>(8*(d>>noteKind)+kind)&1 != 0:
 			left &^= both // it says as much, and whoever came since has seen it
 		case !t.meet(th, n, addr, d>>noteKind, kind, both, races):
 			if d &^= both; d&noteBytes == 0 {

@@ -97,7 +97,7 @@ func (t *Table) accessCrowd(th *Thread, head, note, addr uint64, mask, kind, lef
 		}
 		switch both := w & mask & noteBytes; {
 		case both == 0 || own && slotOf(n) != slotOf(note):
-		case n^th.Epoch <= placeMask && (w>>noteKind == kind || w>>noteKind == Write):
+		case n^th.Epoch <= placeMask && suffices>>(8*(w>>noteKind)+kind)&1 != 0:
 			left &^= both
 		case !t.meet(th, n, addr, w>>noteKind, kind, both, races):
 			x.count(w>>noteKind, -1)

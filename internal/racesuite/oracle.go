@@ -36,13 +36,17 @@ var exceptions = map[string]exception{
 
 // apart are functions with a race that no execution shows as two accesses at the same
 // time: between them comes an operation that orders nothing and yet tells one goroutine
-// what the other has done, such as a select statement that takes its default case. A
+// what the other has done, such as a select statement that takes its default case, or
+// time passes in a bubble of package synctest, which it does when all have blocked. A
 // detector that predicts what can come next to each other is right to miss them.
 var apart = map[string]bool{
 	"TestRaceChanSendLen":    true,
 	"TestRaceChanRecvLen":    true,
 	"TestRaceChanSendSend":   true,
 	"TestRaceChanCloseClose": true,
+
+	"TestRaceSynctestGoroutinesSleep": true,
+	"TestRaceSynctestTimers":          true,
 }
 
 // functions returns the test functions in a folder, by file and position.
