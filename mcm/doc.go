@@ -158,11 +158,15 @@
 //  4. Greedy schedules, which follow the closure and the observed order.
 //  5. Where reads may see several writes: a search among schedules, the best first,
 //     without those that differ only in when a step comes that hinders nobody, and
-//     with writes of the same value as one. From where the observed order leads this
-//     is soon a yes; from the window's start it is a no if there is nothing left to
-//     look at. The states that it reaches serve all questions of a model: accesses
-//     that met on the way to another goal are a yes that costs next to nothing, and
-//     a state near a goal is a place to start from.
+//     with writes of the same value as one. The states that it reaches serve all
+//     questions of a model: accesses that met on the way to another goal are a yes that
+//     costs next to nothing, and a state in which one of them is next and the other's
+//     thread is not far from it is a place to start from, as is where the observed order
+//     leads. If that is no yes: all states in which the thread of the access that was
+//     observed first is held back there. Where no other thread gets to the second access
+//     in any of them, the answer is no, also for whatever comes later and for whatever
+//     the thread does before. So a few hundred thousand states answer thousands of
+//     questions.
 //  6. Package mcm/order: conflict-driven search. One solver serves all questions of a
 //     model, for they differ in assumptions about R only, so that what it learns stays
 //     right. It gets clauses when a candidate order violates them: a few of the

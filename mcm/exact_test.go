@@ -40,6 +40,7 @@ var modes = []struct {
 	{"all stages, schedules first", []Option{func(s *settings) error { s.searched = true; return nil }}},
 	{"schedules", []Option{func(s *settings) error { s.states = 1 << 20; return nil }}},
 	{"closure, schedules", []Option{func(s *settings) error { s.states, s.closed = 1<<20, true; return nil }}},
+	{"a thread held back, solver", []Option{func(s *settings) error { s.held, s.slow = 1<<20, true; return nil }}},
 	{"solver, shared, lazy", []Option{func(s *settings) error { s.slow = true; return nil }}},
 	{"solver, shared, eager", []Option{func(s *settings) error { s.slow, s.eager = true, true; return nil }}},
 	{"solver, fresh, lazy", []Option{func(s *settings) error { s.slow, s.fresh = true, true; return nil }}},
@@ -50,7 +51,7 @@ var modes = []struct {
 func TestExact(t *testing.T) {
 	n := count(t, 3000)
 	possible, impossible := 0, 0
-	var stats Stats
+	var stats, held Stats
 	for seed := range n {
 		rng := rand.New(rand.NewPCG(uint64(seed), 1))
 		s := randomShape(rng, 14)
@@ -92,9 +93,15 @@ func TestExact(t *testing.T) {
 			if k == 0 {
 				stats.Add(m.Stats())
 			}
+			if m.held > 0 {
+				held.Add(m.Stats())
+			}
 		}
 	}
-	t.Logf("%d windows, %d possible, %d impossible; %+v", n, possible, impossible, stats)
+	if n > 100 && (held.Exhausted == 0 || held.Explored == 0) {
+		t.Errorf("with a thread held back: %+v", held)
+	}
+	t.Logf("%d windows, %d possible, %d impossible; %+v; with a thread held back %+v", n, possible, impossible, stats, held)
 }
 
 // TestControlFlowExact compares all ways to an answer with the enumeration of all orders
@@ -173,7 +180,7 @@ func TestAgree(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			m.states = min(m.states, 20_000)
+			m.states, m.held = min(m.states, 20_000), min(m.held, 20_000)
 			for _, p := range pairs {
 				verdict, _, err := m.Race(p[0], p[1])
 				if err != nil {

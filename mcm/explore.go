@@ -2,38 +2,21 @@ package mcm
 
 import "github.com/heisen-go/heisen/mcm/order"
 
-// explorer looks for an answer among schedules: from where the observed order has
-// brought all threads it lets them go on in any other order, first where that
-// brings the threads nearest to the goal, until its budget of states is spent. Two
-// things keep the states few:
+// explorer looks for an answer among schedules: it lets threads take steps in any
+// order, first where that brings them nearest to the goal, until its budget of states
+// is spent. It is where reads have choices that a schedule finds at once what follows
+// from no constraint: there are many ways, and each of them is short.
 //
-//   - A step that hinders nobody is taken at once: a read of what it may see, a
-//     release, a whole critical section of such steps. If there is an answer from
-//     here without the step, there is one with it. What is left to choose is who
-//     takes a lock and who writes. (A write of the value that is there may be of use
-//     later, when it is not there any more, and is taken at once only by a bold
-//     search, which does not look everywhere.)
-//   - Writes of the same value are the same to those that read, so that states which
-//     differ in who wrote are one.
-//
-// It is where reads have choices that a schedule finds at once what follows from no
-// constraint: there are many ways, and each of them is short.
+// A thread that is in a critical section and cannot go on keeps others out and may wait
+// for them. So sections are passed in one go where that is possible, and states in
+// which somebody is left in one that the goal does not ask for come later.
 type explorer struct {
-	m *Model
+	*moves
 	c *closure
 
-	class []int32 // by touch: writes of the same class are the same to reads
-	start []int32 // by cell: the class of what was there before the window
-	want  []int32 // by read: the class that it may see
-	exact bool    // states say all that matters, so that no answer among all of them is an answer
-
-	threads, cells, locks, size int // of states
-	found                       *states
-
-	now  []int32      // the state at hand
-	path []order.Node // what led to it from its parent
-	goal []int32
-	bold bool // a write of the value that is there is taken at once
+	found    *states
+	goal     []int32
+	observed []int32 // by thread: how far it was, see behind
 
 	heap   []waiting // states to be looked at
 	search uint32    // counts searches
@@ -45,241 +28,82 @@ type explorer struct {
 // waiting is a state that is to be looked at.
 type waiting struct {
 	state int32
-	left  int32 // how many nodes the goal waits for
+	cost  int32
 }
 
 func newExplorer(m *Model, c *closure) *explorer {
-	x := &explorer{
-		m: m, c: c, class: make([]int32, len(m.touches)),
-		start: make([]int32, len(m.cells)), want: make([]int32, len(m.reads)),
-		threads: len(m.base) - 2, cells: len(m.cells), locks: len(m.locks),
-		exact: m.flow == nil,
-	}
-	x.size = x.threads + x.cells + 2*x.locks + len(m.messages)
-	x.now = make([]int32, x.size)
-	x.found = newStates(m, x.size, x.threads+x.cells)
-	for n := range m.goal {
-		for i := m.touchAt[n]; i < m.touchAt[n+1]; i++ {
-			x.class[i] = int32(n) + 1
-		}
-	}
-	for i := range m.reads {
-		r := &m.reads[i]
-		x.want[i] = int32(r.saw) + 1
-		if len(r.same) == 0 {
-			continue
-		}
-		key := -int32(r.same[0]) - 1
-		x.want[i] = key
-		if r.init {
-			x.start[r.cell] = key
-		}
-		if x.class[m.touchOf(r.same[len(r.same)-1], r.cell)] != key {
-			for _, w := range r.same {
-				x.class[m.touchOf(w, r.cell)] = key
-			}
-		}
-	}
-	for i := range m.reads {
-		r := &m.reads[i]
-		x.exact = x.exact && r.init == (x.start[r.cell] == x.want[i]) &&
-			(r.saw == none || x.class[m.touchOf(r.saw, r.cell)] == x.want[i])
-	}
-	// Sections of one thread may overlap, but states only count them.
-	for i := range m.locks {
-		last := map[int32]*section{}
-		for _, id := range m.locks[i].sections {
-			b := &m.sections[id]
-			if a := last[b.chain]; a != nil {
-				x.exact = x.exact && a.release != none && b.acquire != none && m.before(a.release, b.acquire)
-			}
-			last[b.chain] = b
-		}
-	}
+	x := &explorer{moves: newMoves(m), c: c}
+	x.rows = c.rows
+	x.found = newStates(x.moves)
 	return x
 }
 
-// touchOf returns a node's touch of a cell.
-func (m *Model) touchOf(n order.Node, cell int32) int32 {
-	i := m.touchAt[n]
-	for m.touches[i].cell != cell {
-		i++
-	}
-	return i
-}
-
-// reset goes back to the window's start.
-func (x *explorer) reset() {
-	clear(x.now)
-	copy(x.now[x.threads:], x.start)
-	x.path = x.path[:0]
-	for i := range x.m.locks {
-		for _, id := range x.m.locks[i].sections {
-			s := &x.m.sections[id]
-			if s.acquire != none {
-				break
-			}
-			*x.holds(s)++
-		}
-	}
-}
-
-// holds returns the number of those who hold a section's lock as it does.
-func (x *explorer) holds(s *section) *int32 {
-	at := x.threads + x.cells + 2*int(s.lock)
-	if s.shared {
-		at++
-	}
-	return &x.now[at]
-}
-
-// sees returns the class of what a cell holds.
-func (x *explorer) sees(cell int32) int32 {
-	return x.now[x.threads+int(cell)]
-}
-
-// next returns a thread's next node, or none.
-func (x *explorer) next(k int) order.Node {
-	n := x.m.base[k] + order.Node(x.now[k])
-	if n == x.m.base[k+1] {
-		return none
+// left returns how many nodes the goal waits for in the state at hand.
+func (x *explorer) left() (n int32) {
+	for k, v := range x.goal[:x.threads] {
+		n += max(0, v-x.now[k])
 	}
 	return n
 }
 
-// possible reports whether a node that is next in its thread can come now.
-func (x *explorer) possible(n order.Node) bool {
-	m := x.m
-	own := int(m.chain[n])
-	row := x.c.row(n)
-	if row[x.threads] > 0 {
-		return false // it comes after the goal
+// leftCost is what it costs that the goal waits for a node, against a node by which a
+// thread is behind.
+const leftCost = 4
+
+// behind returns by how many nodes threads are behind in the state at hand that the
+// question does not ask about, against the observed order when what is asked about
+// came. The threads asked about may have to see what they did.
+func (x *explorer) behind() (n int32) {
+	for k, v := range x.observed {
+		n += max(0, v-x.now[k])
 	}
-	for k, v := range row[:x.threads] {
-		if v > x.now[k] && k != own {
-			return false
-		}
-	}
-	for _, t := range m.touches[m.touchAt[n]:m.touchAt[n+1]] {
-		if t.read >= 0 && x.want[t.read] != x.sees(t.cell) {
-			return false
-		}
-	}
-	if id := m.begins[n]; id >= 0 {
-		at := x.threads + x.cells + 2*int(m.sections[id].lock)
-		if x.now[at] > 0 || x.now[at+1] > 0 && !m.sections[id].shared {
-			return false
-		}
-	}
-	if q := m.message[n]; q >= 0 && m.receives(n) {
-		return x.now[x.size-len(m.messages)+int(q)] == m.rank[n]
-	}
-	return true
+	return n
 }
 
-// quiet reports whether a node that can come now hinders nobody if it does, unless
-// it takes a lock.
-func (x *explorer) quiet(n order.Node) bool {
+// ask sets the goal and what was observed to have come when what is asked about came.
+func (x *explorer) ask(q *query) {
 	m := x.m
-	if m.message[n] >= 0 && !m.receives(n) {
-		return false
+	x.goal = x.c.row(m.goal)
+	if x.observed == nil {
+		x.observed = make([]int32, x.threads)
 	}
-	for i := m.touchAt[n]; i < m.touchAt[n+1]; i++ {
-		if t := &m.touches[i]; t.write && (!x.bold || x.class[i] != x.sees(t.cell)) {
-			return false
-		}
+	clear(x.observed)
+	last := int32(0)
+	for _, n := range q.next {
+		last = max(last, m.event[n])
 	}
-	return true
-}
-
-// step lets a node come.
-func (x *explorer) step(n order.Node) {
-	m := x.m
-	x.now[m.chain[n]]++
-	x.path = append(x.path, n)
-	for i := m.touchAt[n]; i < m.touchAt[n+1]; i++ {
-		if t := &m.touches[i]; t.write && x.class[i] != x.sees(t.cell) {
-			x.now[x.threads+int(t.cell)] = x.class[i]
-		}
-	}
-	if id := m.begins[n]; id >= 0 {
-		*x.holds(&m.sections[id])++
-	}
-	if id := m.ends[n]; id >= 0 {
-		*x.holds(&m.sections[id])--
-	}
-	if q := m.message[n]; q >= 0 && !m.receives(n) {
-		x.now[x.size-len(m.messages)+int(q)]++
-	}
-}
-
-// settle takes all steps that hinder nobody.
-func (x *explorer) settle() {
-	for moved := true; moved; {
-		moved = false
-		for k := range x.threads {
-			for n := x.next(k); n != none && x.possible(n); n = x.next(k) {
-				if x.m.begins[n] < 0 {
-					if !x.quiet(n) {
-						break
-					}
-					x.step(n)
-				} else if !x.pass(k) {
-					break
-				}
-				moved = true
-			}
-		}
-	}
-}
-
-// pass takes a thread through a critical section, if all of its steps are possible
-// and in sum hinder nobody.
-func (x *explorer) pass(k int) bool {
-	m := x.m
-	size := len(x.path)
-	first, open := x.next(k), 0
-	for n := first; n != none && x.possible(n); n = x.next(k) {
-		if !x.quiet(n) {
+	for _, n := range m.hint[1:] {
+		if m.event[n] >= last {
 			break
 		}
-		if m.begins[n] >= 0 {
-			open++
-		}
-		if id := m.ends[n]; id >= 0 && m.sections[id].chain == int32(k) && m.sections[id].acquire >= first {
-			open--
-		}
-		if x.step(n); open == 0 {
-			return true
-		}
+		x.observed[m.chain[n]]++
 	}
-	for ; len(x.path) > size; x.path = x.path[:len(x.path)-1] {
-		n := x.path[len(x.path)-1]
-		x.now[k]--
-		if id := m.begins[n]; id >= 0 {
-			*x.holds(&m.sections[id])--
-		}
-		if id := m.ends[n]; id >= 0 {
-			*x.holds(&m.sections[id])++
-		}
+	for _, n := range q.next {
+		x.observed[m.chain[n]] = 0
 	}
-	return false
 }
 
-// left returns how many nodes the goal waits for in a state.
-func (x *explorer) left(now []int32) (n int32) {
-	for k, v := range x.goal[:x.threads] {
-		n += max(0, v-now[k])
+// sectionCost is what it costs that a thread is in a critical section.
+const sectionCost = 16
+
+// lost returns the cost of the state at hand besides: threads in critical sections that
+// the goal does not find them in.
+func (x *explorer) lost() (cost int32) {
+	for k := range x.threads {
+		n := x.next(k)
+		if n == none || x.enters[n] == none {
+			continue
+		}
+		if goal := x.m.base[k] + order.Node(x.goal[k]); n > goal || goal > x.leaves[n] {
+			cost += sectionCost
+		}
 	}
-	return n
+	return cost
 }
 
 // met returns the nodes up to where a question has its answer, if a search has come
 // by there, or nil.
 func (x *explorer) met(q *query) []order.Node {
-	if len(q.next) != 2 || len(q.past)+len(q.order) > 0 {
-		return nil
-	}
 	path, ok := x.found.met(q.next[0], q.next[1], x.path[:0])
 	if x.path = path; !ok {
 		return nil
@@ -290,81 +114,137 @@ func (x *explorer) met(q *query) []order.Node {
 		come[m.chain[n]]++
 	}
 	for _, n := range q.next {
-		for i := m.intoAt[n]; i < m.intoAt[n+1]; i++ {
-			if e := m.edges[i].from; come[m.chain[e]] <= m.pos(e) {
-				return nil
-			}
+		if !x.ready(n) {
+			return nil
 		}
 	}
 	return path
 }
 
+// How many states a search near at hand may look at from one that another search has
+// found; and from all of these, in parts of what it may look at from where the observed
+// order leads.
+const (
+	statesPerStart = 1000
+	startsPerPart  = 4
+)
+
 // near looks for an answer to the question that the closure has taken in from
-// states where one of the accesses asked about is next, from where the observed
-// order leads, and then from ever farther back, at so many states at most, and some
-// more if there is a long way to go. It returns the nodes up to the goal, or nil.
+// states where one of the accesses asked about is next, or its thread about to take the
+// locks that it holds there, the nearest to the other one first; then from where the
+// observed order leads, and from ever farther back; boldly, and then in all ways. The
+// states are a measure of how many it looks at from where the observed order leads. It
+// returns the nodes up to the goal, or nil.
 func (x *explorer) near(q *query, states int) []order.Node {
-	x.begin(true)
-	for _, n := range q.next {
-		for _, i := range x.found.nearby[kept*int(n) : kept*int(n)+kept] {
-			if i >= 0 && x.before(i) && x.wait(i) {
-				return x.found.trace(i, x.path[:0])
-			}
-		}
-	}
+	x.ask(q)
 	looked := x.looked
 	defer func() { // another account
 		x.nearby += x.looked - looked
 		x.looked = looked
 	}()
-	far := x.follow(len(x.m.hint))
-	states += statesPerNode * int(x.left(x.now))
-	part := states / 2
-	for back := 0; back < far && x.looked-looked < states; back = 4*back + 4 {
-		if back > 0 {
-			x.begin(true)
-			x.follow(far - back)
-			part = states / 4
+	for _, bold := range [2]bool{true, false} {
+		x.room()
+		if nodes := x.fromOthers(q, bold, startsPerPart*states); nodes != nil {
+			return nodes
 		}
-		if verdict, nodes := x.best(-1, part); verdict == Possible {
+		if nodes := x.fromObserved(bold, states); nodes != nil {
 			return nodes
 		}
 	}
 	return nil
 }
 
-// before reports whether a state comes before the goal.
-func (x *explorer) before(i int32) bool {
-	for k, v := range x.found.at(i)[:x.threads] {
-		if v > 0 && x.c.row(x.m.base[k] + order.Node(v) - 1)[x.threads] > 0 {
-			return false
+// fromOthers looks for an answer from states that other searches have found.
+func (x *explorer) fromOthers(q *query, bold bool, states int) []order.Node {
+	end := x.looked + states
+	for far := range pieces {
+		for k, n := range q.next {
+			for j, o := range q.next {
+				if j == k {
+					continue
+				}
+				for _, from := range [2]order.Node{n, x.enters[n]} {
+					if from == none || x.looked >= end {
+						continue
+					}
+					i := x.found.near(from, o, far)
+					if i < 0 {
+						continue
+					}
+					x.found.load(i, x.now)
+					if x.passed() {
+						continue
+					}
+					x.begin(bold)
+					if x.wait(i) {
+						return x.found.trace(i, x.path[:0])
+					}
+					if verdict, nodes := x.best(statesPerStart); verdict == Possible {
+						return nodes
+					}
+				}
+			}
 		}
 	}
-	return true
+	return nil
+}
+
+// fromObserved looks for an answer from where the observed order leads.
+func (x *explorer) fromObserved(bold bool, states int) []order.Node {
+	x.begin(bold)
+	far := x.follow(len(x.m.hint))
+	states += statesPerNode * int(x.left())
+	part, end := states/2, x.looked+states
+	for back := 0; back < far && x.looked < end; back = 4*back + 4 {
+		if back > 0 {
+			x.begin(bold)
+			x.follow(far - back)
+			part = states / 4
+		}
+		if verdict, nodes := x.from(part); verdict == Possible {
+			return nodes
+		}
+	}
+	return nil
+}
+
+// passed reports whether a thread is past the goal in the state at hand.
+func (x *explorer) passed() bool {
+	for k, v := range x.now[:x.threads] {
+		if v > 0 && x.c.row(x.m.base[k] + order.Node(v) - 1)[x.threads] > 0 {
+			return true
+		}
+	}
+	return false
 }
 
 // all looks for an answer among all states, at so many at most. A verdict other
 // than Unknown is exact but for reads that need not see what they saw.
-func (x *explorer) all(states int) (Verdict, []order.Node) {
+func (x *explorer) all(q *query, states int) (Verdict, []order.Node) {
+	x.room()
+	x.ask(q)
 	x.begin(false)
 	x.reset()
-	return x.best(-1, states)
+	return x.from(states)
 }
 
 // statesPerNode is how many states a search near at hand may look at for each node
 // that the goal waits for.
 const statesPerNode = 8
 
-// begin begins a search.
-func (x *explorer) begin(bold bool) {
-	x.goal = x.c.row(x.m.goal)
-	x.bold = bold
-	x.heap = x.heap[:0]
-	x.search++
+// room forgets what was found if there is no room for more.
+func (x *explorer) room() {
 	if x.found.full() {
 		x.found.reset()
 		clear(x.seen)
 	}
+}
+
+// begin begins a search.
+func (x *explorer) begin(bold bool) {
+	x.bold = bold
+	x.heap = x.heap[:0]
+	x.search++
 }
 
 // follow goes along the observed order, as far as that is possible, for so many
@@ -387,14 +267,20 @@ func (x *explorer) follow(steps int) int {
 	return len(x.path)
 }
 
-// best looks at the state at hand and those that wait, and at states that follow
-// from them, the best first, at so many at most. It returns Impossible if these were
-// all and there is no answer among them, which is one to the question if the state at
-// hand is the window's start.
-func (x *explorer) best(parent int32, states int) (Verdict, []order.Node) {
-	if i := x.push(parent); i >= 0 {
+// from looks at the state at hand, which x.path has led to from the window's start, and
+// at what follows from it, see best. An answer in the negative is one to the question if
+// it is the window's start.
+func (x *explorer) from(states int) (Verdict, []order.Node) {
+	if i := x.push(-1); i >= 0 {
 		return Possible, x.found.trace(i, x.path[:0])
 	}
+	return x.best(states)
+}
+
+// best looks at the states that wait, and at states that follow from them, the best
+// first, at so many at most. It returns Impossible if these were all and there is no
+// answer among them.
+func (x *explorer) best(states int) (Verdict, []order.Node) {
 	for range states {
 		if len(x.heap) == 0 {
 			if x.exact {
@@ -408,11 +294,20 @@ func (x *explorer) best(parent int32, states int) (Verdict, []order.Node) {
 		x.looked++
 		at := x.pop()
 		for k := range x.threads {
-			copy(x.now, x.found.at(at))
+			x.found.load(at, x.now)
 			x.path = x.path[:0]
 			n := x.next(k)
 			if n == none || !x.possible(n) {
 				continue
+			}
+			if x.m.begins[n] >= 0 {
+				if x.through(k) {
+					if i := x.push(at); i >= 0 {
+						return Possible, x.found.trace(i, x.path[:0])
+					}
+				}
+				x.found.load(at, x.now)
+				x.path = x.path[:0]
 			}
 			x.step(n)
 			if i := x.push(at); i >= 0 {
@@ -434,8 +329,8 @@ func (x *explorer) push(parent int32) int32 {
 	return -1
 }
 
-// wait lets a state wait, unless the search has come by before, and reports whether it
-// is the goal.
+// wait lets the state at hand, the i-th, wait, unless the search has come by before,
+// and reports whether it is the goal.
 func (x *explorer) wait(i int32) bool {
 	for int(i) >= len(x.seen) {
 		x.seen = append(x.seen, 0)
@@ -444,16 +339,16 @@ func (x *explorer) wait(i int32) bool {
 		return false
 	}
 	x.seen[i] = x.search
-	left := x.left(x.found.at(i))
-	x.heap = append(x.heap, waiting{i, left})
+	left := x.left()
+	x.heap = append(x.heap, waiting{i, leftCost*left + x.behind() + x.lost()})
 	x.up(len(x.heap) - 1)
 	return left == 0
 }
 
 // above says which of two states is looked at first.
 func (a waiting) above(b waiting) bool {
-	if a.left != b.left {
-		return a.left < b.left
+	if a.cost != b.cost {
+		return a.cost < b.cost
 	}
 	return a.state > b.state
 }

@@ -53,6 +53,7 @@ type Model struct {
 	soft   bool    // some reads are not hard
 
 	solving  *solving
+	tracks   *tracks // for witnesses
 	replayer *replayer
 	stats    Stats
 }

@@ -37,6 +37,7 @@ type settings struct {
 	states   int  // a search among so many states instead of the quick stages
 	closed   bool // after the closure
 	searched bool // the search among schedules goes first, whatever reads may see
+	held     int  // a search with a thread held back goes first, among so many states
 	literal  bool // Algorithm 9 to the letter
 }
 

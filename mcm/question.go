@@ -85,6 +85,9 @@ func (q *query) edges(m *Model) (list []edge) {
 	return append(list, q.order...)
 }
 
+// race reports whether a question is about two nodes that are next, and nothing else.
+func (q *query) race() bool { return len(q.next) == 2 && len(q.past)+len(q.order) == 0 }
+
 // observed reports whether the order that the question adds is the observed one.
 func (q *query) observed(m *Model) bool {
 	for _, e := range q.order {
@@ -122,7 +125,9 @@ type solving struct {
 	explore *explorer   // made when it is needed
 	lazy    *simulation // for the solver
 	solver  *order.Solver
-	many    bool // reads have many choices
+	many    bool     // reads have many choices
+	reaches []*reach // by thread, made when they are needed
+	reached int      // states that these have looked at
 
 	prefix     []int32
 	nodes      []order.Node
@@ -158,21 +163,23 @@ func (m *Model) answer(q *query) (verdict Verdict, nodes []order.Node, err error
 			m.stats.Unknown++
 		}
 	}()
+	if m.held > 0 {
+		if verdict, nodes = s.heldBack(q, m.held); verdict != Unknown {
+			return verdict, nodes, nil
+		}
+	}
 	if m.states > 0 {
 		at := s.closure.mark()
 		defer s.closure.undo(at)
 		if !s.closure.ask(q) || m.closed && !s.closure.saturate() {
 			return Impossible, nil, nil
 		}
-		if verdict, nodes := s.explorer().all(m.states); verdict == Impossible || verdict == Possible && len(s.sim.violated(nodes)) == 0 {
+		if verdict, nodes := s.explorer().all(q, m.states); verdict == Impossible || verdict == Possible && len(s.sim.violated(nodes)) == 0 {
 			return verdict, nodes, nil
 		}
 	} else if !m.slow {
-		if s.explore != nil {
-			if nodes := s.explore.met(q); nodes != nil && len(s.sim.violated(nodes)) == 0 {
-				m.stats.Explored++
-				return Possible, nodes, nil
-			}
+		if verdict, nodes = s.known(q); verdict != Unknown {
+			return verdict, nodes, nil
 		}
 		at := s.closure.mark()
 		defer s.closure.undo(at)
@@ -220,15 +227,21 @@ func (s *solving) alternate(q *query) (verdict Verdict, nodes []order.Node, err 
 			return verdict, nodes, err
 		}
 	}
-	if x.nearby < questionsPerWindow*states+m.stats.Questions*states/20 {
+	all := questionsPerWindow * states
+	if x.nearby < all+m.stats.Questions*states/20 {
 		if nodes := x.near(q, states/8); nodes != nil && len(s.sim.violated(nodes)) == 0 {
 			m.stats.Explored++
 			return Possible, nodes, nil
 		}
 	}
+	if s.reached < all+m.stats.Questions*states/20 {
+		if verdict, nodes := s.heldBack(q, states/8); verdict != Unknown {
+			return verdict, nodes, nil
+		}
+	}
 	for _, part := range [...]int{4, 1} {
-		if x.looked < questionsPerWindow*states {
-			switch verdict, nodes = x.all(states / (part * part * part)); {
+		if x.looked < all && !(x.exact && q.race() && x.looked > all/8) {
+			switch verdict, nodes = x.all(q, states/(part*part*part)); {
 			case verdict == Impossible:
 				m.stats.Exhausted++
 				return verdict, nil, nil
@@ -244,6 +257,73 @@ func (s *solving) alternate(q *query) (verdict Verdict, nodes []order.Node, err 
 		}
 	}
 	return Unknown, nil, nil
+}
+
+// heldBack looks for an answer among so many states with the thread held back that was
+// observed to come first, see reach.
+func (s *solving) heldBack(q *query, states int) (Verdict, []order.Node) {
+	m, x := s.m, s.explorer()
+	if !x.exact || !q.race() || s.reachWords() > reachWords {
+		return Unknown, nil
+	}
+	a := q.next[0]
+	if m.event[q.next[1]] < m.event[a] {
+		a = q.next[1]
+	}
+	if s.reaches == nil {
+		s.reaches = make([]*reach, x.threads)
+	}
+	r := &s.reaches[m.chain[a]]
+	if *r == nil {
+		*r = newReach(x.moves, int(m.chain[a]))
+	}
+	s.reached += (*r).explore(a, states)
+	return s.known(q)
+}
+
+// reachWords bounds the memory of the states with a thread held back, in words of 8
+// bytes; what is kept besides takes about as much.
+const reachWords = 1 << 23
+
+// reachWords returns how much they take.
+func (s *solving) reachWords() (n int) {
+	for _, r := range s.reaches {
+		if r != nil {
+			n += len(r.words)
+		}
+	}
+	return n
+}
+
+// known returns the answer if it is known from searches for others.
+func (s *solving) known(q *query) (Verdict, []order.Node) {
+	m := s.m
+	if s.explore == nil || !q.race() {
+		return Unknown, nil
+	}
+	if nodes := s.explore.met(q); nodes != nil && len(s.sim.violated(nodes)) == 0 {
+		m.stats.Explored++
+		return Possible, nodes
+	}
+	if s.reaches == nil {
+		return Unknown, nil
+	}
+	for k := range q.next {
+		a, b := q.next[k], q.next[1-k]
+		r := s.reaches[m.chain[a]]
+		if r == nil {
+			continue
+		}
+		if r.never(a, b) {
+			m.stats.Exhausted++
+			return Impossible, nil
+		}
+		if nodes := r.meeting(a, b); nodes != nil && len(s.sim.violated(nodes)) == 0 {
+			m.stats.Explored++
+			return Possible, nodes
+		}
+	}
+	return Unknown, nil
 }
 
 // manyChoices is how many writes the reads of a window with choices may see, in the

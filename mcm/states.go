@@ -1,6 +1,7 @@
 package mcm
 
 import (
+	"math/bits"
 	"slices"
 
 	"github.com/heisen-go/heisen/mcm/order"
@@ -13,27 +14,23 @@ import (
 // question, and to others it is a place to start from that is nearer than the
 // window's start.
 //
-// A state is a piece of memory: by thread how many nodes have come; by cell the class
+// A state is, packed into few words: by thread how many nodes have come; by cell the class
 // of what it holds; by lock how many hold it exclusively, and shared; by message how
 // many were sent. The latter two follow from the first.
 type states struct {
-	m       *Model
-	threads int
-	size    int // of a state
-	key     int // how much of a state tells it from others
-
-	words []int32
+	*moves
+	pack  packing
+	words []uint64 // packed states
 	list  []state
 	steps []order.Node // that led to them
 	table []int32      // states plus one by hash, linear probing
 
-	cell    []int32 // by node: the cell that it touches, none or several
-	writes  []bool  // by node: it writes it
 	meets   []int32 // meetings plus one by hash, linear probing
 	all     []meeting
-	nearby  []int32 // by node: the states found last where it is next, so many of each
-	newest  []uint8 // by node: where the next one goes
-	forward []int32 // scratch: by thread how many nodes have come
+	nearby  []int32  // by node, thread and piece of the thread: of the states where the node is next one that is farthest in the piece, or -1
+	others  int      // for so many threads; beyond, some share their places
+	key     []uint64 // scratch
+	forward []int32  // scratch: by thread how many nodes have come
 }
 
 // state is how a state was first reached.
@@ -52,33 +49,21 @@ type meeting struct {
 
 const (
 	// stateWords bounds the memory of states and steps, in words of 4 bytes. With the
-	// default budget all that the questions of a window may look at fit.
-	stateWords = 1 << 23
-	// kept is how many states are remembered in nearby of each node.
-	kept = 8
-
-	noCell    = -1
-	manyCells = -2
+	// default budget what the questions of a window look at fits, mostly.
+	stateWords = 1 << 24
+	// pieces is in how many a thread is cut in nearby.
+	pieces = 16
+	// mostOthers is how many threads have places of their own in nearby.
+	mostOthers = 16
 )
 
-func newStates(m *Model, size, key int) *states {
+func newStates(x *moves) *states {
 	s := &states{
-		m: m, threads: len(m.base) - 2, size: size, key: key,
-		cell: make([]int32, m.goal), writes: make([]bool, m.goal),
-		nearby: make([]int32, kept*int(m.goal)), newest: make([]uint8, m.goal),
-		forward: make([]int32, len(m.base)-2),
+		moves: x, pack: newPacking(x.limits()),
+		others: min(x.threads, mostOthers), forward: make([]int32, x.threads),
 	}
-	for n := range m.goal {
-		list := m.touches[m.touchAt[n]:m.touchAt[n+1]]
-		switch len(list) {
-		case 0:
-			s.cell[n] = noCell
-		case 1:
-			s.cell[n], s.writes[n] = list[0].cell, list[0].write
-		default:
-			s.cell[n] = manyCells
-		}
-	}
+	s.nearby = make([]int32, pieces*s.others*int(x.m.goal))
+	s.key = make([]uint64, s.pack.size)
 	s.reset()
 	return s
 }
@@ -94,10 +79,13 @@ func (s *states) reset() {
 }
 
 // full reports whether there is no room for more.
-func (s *states) full() bool { return len(s.words)+len(s.steps) > stateWords }
+func (s *states) full() bool { return 2*len(s.words)+3*len(s.list)+len(s.steps) > stateWords }
 
-// at returns a state.
-func (s *states) at(i int32) []int32 { return s.words[int(i)*s.size : int(i)*s.size+s.size] }
+// at returns a packed state.
+func (s *states) at(i int32) []uint64 { return s.words[int(i)*s.pack.size : (int(i)+1)*s.pack.size] }
+
+// load gets a state.
+func (s *states) load(i int32, now []int32) { s.pack.unpack(s.at(i), now) }
 
 // add returns the number of a state, which it remembers if it is new: it was reached
 // by steps from its parent, or from the window's start.
@@ -105,10 +93,11 @@ func (s *states) add(now []int32, parent int32, path []order.Node) int32 {
 	if 2*len(s.list) >= len(s.table) {
 		s.table = make([]int32, max(256, 2*len(s.table)))
 		for i := range s.list {
-			s.table[s.slot(s.at(int32(i)))] = int32(i) + 1
+			s.table[slot(s.table, s.words, s.at(int32(i)))] = int32(i) + 1
 		}
 	}
-	at := s.slot(now)
+	s.pack.pack(now, s.key)
+	at := slot(s.table, s.words, s.key)
 	if i := s.table[at]; i > 0 {
 		return i - 1
 	}
@@ -116,36 +105,77 @@ func (s *states) add(now []int32, parent int32, path []order.Node) int32 {
 	s.table[at] = i + 1
 	from := int32(len(s.steps))
 	s.steps = append(s.steps, path...)
-	s.words = append(s.words, now...)
+	s.words = append(s.words, s.key...)
 	s.list = append(s.list, state{parent, from, int32(len(s.steps))})
 	s.meet(i)
-	for k, v := range now[:s.threads] {
-		if n := s.m.base[k] + order.Node(v); n < s.m.base[k+1] {
-			s.nearby[kept*int(n)+int(s.newest[n]%kept)] = i
-			s.newest[n]++
+	last := -1
+	for _, n := range path {
+		k := int(s.m.chain[n])
+		if k == last {
+			continue
+		}
+		last = k
+		for j := range s.threads {
+			if j != k {
+				s.keep(now, k, j, i)
+				s.keep(now, j, k, i)
+			}
 		}
 	}
 	return i
 }
 
-func hash(key []int32) uint64 {
-	h := uint64(14695981039346656037)
-	for _, v := range key {
-		h = (h ^ uint64(uint32(v))) * 0x9e3779b97f4a7c15
-		h ^= h >> 29
+// keep notes that in the i-th state, which is at hand, a thread has a next node while
+// another one has come so far.
+func (s *states) keep(now []int32, thread, other int, i int32) {
+	n := s.m.base[thread] + order.Node(now[thread])
+	if n == s.m.base[thread+1] {
+		return
 	}
-	return h
+	at := &s.nearby[s.piece(n, other, now[other])]
+	if *at < 0 || s.pack.part(s.at(*at), other) <= now[other] {
+		*at = i
+	}
 }
 
-// slot returns where in the table a state is or has to go.
-func (s *states) slot(now []int32) int {
-	key := now[:s.key]
-	mask := len(s.table) - 1
-	for i := int(hash(key)) & mask; ; i = (i + 1) & mask {
-		at := int(s.table[i]) - 1
-		if at < 0 || slices.Equal(s.words[at*s.size:at*s.size+s.key], key) {
+// near returns a state in which a node is next and the thread of another so many pieces
+// before it, or -1.
+func (s *states) near(n, o order.Node, far int) int32 {
+	thread := int(s.m.chain[o])
+	at := s.piece(n, thread, s.m.pos(o)) - far
+	if at < s.piece(n, thread, 0) {
+		return -1
+	}
+	return s.nearby[at]
+}
+
+// piece returns where in nearby the states are with a node next and so many nodes of a
+// thread past.
+func (s *states) piece(n order.Node, thread int, past int32) int {
+	size := int(s.m.base[thread+1]-s.m.base[thread]) + 1
+	return (int(n)*s.others+thread%s.others)*pieces + int(past)*pieces/size
+}
+
+// slot returns where in a table a packed state is or has to go, see states.table.
+func slot(table []int32, words, key []uint64) int {
+	h := uint64(14695981039346656037)
+	for _, v := range key {
+		h = (h ^ v) * 0x9e3779b97f4a7c15
+		h ^= h >> 29
+	}
+	mask := len(table) - 1
+next:
+	for i := int(h) & mask; ; i = (i + 1) & mask {
+		at := int(table[i]) - 1
+		if at < 0 {
 			return i
 		}
+		for j, v := range key {
+			if words[at*len(key)+j] != v {
+				continue next
+			}
+		}
+		return i
 	}
 }
 
@@ -155,7 +185,7 @@ func (s *states) meet(i int32) {
 	come := s.forward
 	clear(come)
 	if p := s.list[i].parent; p >= 0 {
-		copy(come, s.at(p))
+		s.load(p, come)
 	}
 	for at, n := range s.steps[s.list[i].from:s.list[i].to] {
 		own := m.chain[n]
@@ -168,26 +198,6 @@ func (s *states) meet(i int32) {
 			}
 		}
 	}
-}
-
-// clash reports whether two nodes access a cell, one of them writing.
-func (s *states) clash(a, b order.Node) bool {
-	x, y := s.cell[a], s.cell[b]
-	switch {
-	case x == noCell || y == noCell:
-		return false
-	case x >= 0 && y >= 0:
-		return x == y && (s.writes[a] || s.writes[b])
-	}
-	m := s.m
-	for _, t := range m.touches[m.touchAt[a]:m.touchAt[a+1]] {
-		for _, u := range m.touches[m.touchAt[b]:m.touchAt[b+1]] {
-			if t.cell == u.cell && (t.write || u.write) {
-				return true
-			}
-		}
-	}
-	return false
 }
 
 // note remembers a meeting if it is the first of its nodes.
@@ -242,4 +252,52 @@ func (s *states) trace(i int32, path []order.Node) []order.Node {
 	}
 	slices.Reverse(path[first:])
 	return path
+}
+
+// packing says where in a few words the parts of a state are.
+type packing struct {
+	size  int // words of a state
+	parts []part
+}
+
+type part struct {
+	word  int32
+	shift uint8
+	mask  uint64
+}
+
+// newPacking has room for states of which no part is greater than that of most.
+func newPacking(most []int32) (p packing) {
+	used := 64
+	for _, v := range most {
+		n := bits.Len32(uint32(v))
+		if used+n > 64 {
+			p.size++
+			used = 0
+		}
+		p.parts = append(p.parts, part{int32(p.size - 1), uint8(used), 1<<n - 1})
+		used += n
+	}
+	return p
+}
+
+func (p *packing) pack(now []int32, key []uint64) {
+	clear(key)
+	for i, v := range now {
+		at := &p.parts[i]
+		key[at.word] |= uint64(uint32(v)) << at.shift
+	}
+}
+
+// unpack gets the first parts of a state.
+func (p *packing) unpack(key []uint64, now []int32) {
+	for i := range now {
+		now[i] = p.part(key, i)
+	}
+}
+
+// part returns one part of a state.
+func (p *packing) part(key []uint64, i int) int32 {
+	at := &p.parts[i]
+	return int32(key[at.word] >> at.shift & at.mask)
 }

@@ -29,30 +29,53 @@ func (x *Witness) Records(w *Window) []heisen.Record {
 	return out
 }
 
+// tracks are the records of each thread.
+type tracks struct {
+	steps  [][]int32 // by thread, by first appearance: its records
+	thread []int32   // by record
+	next   []int32   // scratch: by thread
+}
+
+func newTracks(records []heisen.Record) *tracks {
+	k := &tracks{thread: make([]int32, len(records))}
+	known := map[heisen.Thread]int32{}
+	for i := range records {
+		t, ok := known[records[i].TID]
+		if !ok {
+			t = int32(len(k.steps))
+			known[records[i].TID] = t
+			k.steps = append(k.steps, nil)
+		}
+		k.thread[i] = t
+		k.steps[t] = append(k.steps[t], int32(i))
+	}
+	k.next = make([]int32, len(k.steps))
+	return k
+}
+
 // witness makes a witness of the nodes up to the goal and the records that come
 // next, with the records between them that are no nodes.
 func (m *Model) witness(nodes []order.Node, last []int) *Witness {
-	steps := map[heisen.Thread][]int32{}
-	for i := range m.records {
-		t := m.records[i].TID
-		steps[t] = append(steps[t], int32(i))
+	if m.tracks == nil {
+		m.tracks = newTracks(m.records)
 	}
-	x := &Witness{Last: len(last)}
-	next := map[heisen.Thread]int{}
+	k := m.tracks
+	clear(k.next)
+	x := &Witness{Order: make([]int, 0, len(nodes)+len(last)), Last: len(last)}
 	upTo := func(i int) {
-		t := m.records[i].TID
-		list := steps[t]
-		at := next[t]
+		t := k.thread[i]
+		list := k.steps[t]
+		at := k.next[t]
 		for ; int(list[at]) < i; at++ {
 			x.Order = append(x.Order, int(list[at]))
 		}
-		next[t] = at
+		k.next[t] = at
 	}
 	for _, n := range nodes {
 		i := int(m.event[n])
 		upTo(i)
 		x.Order = append(x.Order, i)
-		next[m.records[i].TID]++
+		k.next[k.thread[i]]++
 	}
 	for _, i := range last {
 		upTo(i)

@@ -1,0 +1,432 @@
+package mcm
+
+import (
+	"slices"
+
+	"github.com/heisen-go/heisen/mcm/order"
+)
+
+// moves is a state of a model and the steps that are possible there: where each
+// thread is, what each cell holds, who holds which locks. Two things keep the states
+// few that a search has to look at:
+//
+//   - A step that hinders nobody is taken at once: a read of what it may see, a
+//     release, a whole critical section of such steps. If there is an answer from
+//     here without the step, there is one with it. What is left to choose is who
+//     takes a lock and who writes. (A write of the value that is there may be of use
+//     later, when it is not there any more, and is taken at once only by a bold
+//     search, which does not look everywhere.)
+//   - Writes of the same value are the same to those that read, so that states which
+//     differ in who wrote are one.
+type moves struct {
+	m *Model
+
+	class  []int32      // by touch: writes of the same class are the same to reads of the cell
+	start  []int32      // by cell: the class of what was there before the window
+	want   []int32      // by read: the class that it may see
+	enters []order.Node // by node: where its thread took the first of the locks that it holds before it, or none
+	leaves []order.Node // by node: where it gives the last of them back, the last node if it does not
+	cell   []int32      // by node: the cell that it touches, none or several
+	writes []bool       // by node: it writes it
+	exact  bool         // states say all that matters, so that no answer among all of them is an answer
+
+	threads, cells, locks, size int // of states
+
+	rows []int32    // what comes before what, and which nodes come after the goal
+	hold order.Node // where its thread is held back, or none
+	bold bool       // a write of the value that is there is taken at once
+
+	now  []int32      // the state at hand
+	path []order.Node // what led to it from its parent
+}
+
+const (
+	noCell    = -1
+	manyCells = -2
+)
+
+func newMoves(m *Model) *moves {
+	x := &moves{
+		m: m, class: make([]int32, len(m.touches)), start: make([]int32, len(m.cells)), want: make([]int32, len(m.reads)),
+		threads: len(m.base) - 2, cells: len(m.cells), locks: len(m.locks),
+		exact: m.flow == nil, rows: m.rows, hold: none,
+	}
+	x.size = x.threads + x.cells + 2*x.locks + len(m.messages)
+	x.now = make([]int32, x.size)
+	x.classify()
+	x.findCells()
+	x.findSections()
+	return x
+}
+
+// classify finds which writes are the same to reads.
+func (x *moves) classify() {
+	m := x.m
+	for n := range m.goal {
+		for i := m.touchAt[n]; i < m.touchAt[n+1]; i++ {
+			x.class[i] = int32(n) + 1
+		}
+	}
+	for i := range m.reads {
+		r := &m.reads[i]
+		x.want[i] = int32(r.saw) + 1
+		if len(r.same) == 0 {
+			continue
+		}
+		key := -int32(r.same[0]) - 1
+		x.want[i] = key
+		if r.init {
+			x.start[r.cell] = key
+		}
+		if x.class[m.touchOf(r.same[len(r.same)-1], r.cell)] != key {
+			for _, w := range r.same {
+				x.class[m.touchOf(w, r.cell)] = key
+			}
+		}
+	}
+	for i := range m.reads {
+		r := &m.reads[i]
+		x.exact = x.exact && r.init == (x.start[r.cell] == x.want[i]) &&
+			(r.saw == none || x.class[m.touchOf(r.saw, r.cell)] == x.want[i])
+	}
+	x.number()
+}
+
+// findCells finds which cell each node touches.
+func (x *moves) findCells() {
+	m := x.m
+	x.cell, x.writes = make([]int32, m.goal), make([]bool, m.goal)
+	for n := range m.goal {
+		list := m.touches[m.touchAt[n]:m.touchAt[n+1]]
+		switch len(list) {
+		case 0:
+			x.cell[n] = noCell
+		case 1:
+			x.cell[n], x.writes[n] = list[0].cell, list[0].write
+		default:
+			x.cell[n] = manyCells
+		}
+	}
+}
+
+// findSections finds where threads hold locks.
+func (x *moves) findSections() {
+	m := x.m
+	x.enters, x.leaves = make([]order.Node, m.goal), make([]order.Node, m.goal)
+	for k := range x.threads {
+		open, first := 0, none
+		for n := m.base[k]; n < m.base[k+1]; n++ {
+			x.enters[n] = first
+			if m.begins[n] >= 0 {
+				if open++; open == 1 {
+					first = n
+				}
+			}
+			if m.ends[n] >= 0 {
+				if open--; open <= 0 {
+					open, first = 0, none
+				}
+			}
+		}
+		last := m.base[k+1] - 1
+		for n := last; n >= m.base[k]; n-- {
+			if n < last && x.enters[n+1] != x.enters[n] {
+				last = n
+			}
+			x.leaves[n] = last
+		}
+	}
+	// Sections of one thread may overlap, but states only count them.
+	for i := range m.locks {
+		last := map[int32]*section{}
+		for _, id := range m.locks[i].sections {
+			b := &m.sections[id]
+			if a := last[b.chain]; a != nil {
+				x.exact = x.exact && a.release != none && b.acquire != none && m.before(a.release, b.acquire)
+			}
+			last[b.chain] = b
+		}
+	}
+}
+
+// number gives the classes of each cell numbers from 0.
+func (x *moves) number() {
+	m := x.m
+	type key struct{ cell, class int32 }
+	known := map[key]int32{}
+	used := make([]int32, len(m.cells))
+	id := func(cell int32, class *int32) {
+		k := key{cell, *class}
+		n, ok := known[k]
+		if !ok {
+			n = used[cell]
+			used[cell]++
+			known[k] = n
+		}
+		*class = n
+	}
+	for c := range x.start {
+		id(int32(c), &x.start[c])
+	}
+	for i := range m.touches {
+		if m.touches[i].write {
+			id(m.touches[i].cell, &x.class[i])
+		}
+	}
+	for i := range m.reads {
+		id(m.reads[i].cell, &x.want[i])
+	}
+}
+
+// touchOf returns a node's touch of a cell.
+func (m *Model) touchOf(n order.Node, cell int32) int32 {
+	i := m.touchAt[n]
+	for m.touches[i].cell != cell {
+		i++
+	}
+	return i
+}
+
+// reset goes back to the window's start.
+func (x *moves) reset() {
+	clear(x.now)
+	copy(x.now[x.threads:], x.start)
+	x.path = x.path[:0]
+	for i := range x.m.locks {
+		for _, id := range x.m.locks[i].sections {
+			s := &x.m.sections[id]
+			if s.acquire != none {
+				break
+			}
+			*x.holds(s)++
+		}
+	}
+}
+
+// holds returns the number of those who hold a section's lock as it does.
+func (x *moves) holds(s *section) *int32 {
+	at := x.threads + x.cells + 2*int(s.lock)
+	if s.shared {
+		at++
+	}
+	return &x.now[at]
+}
+
+// sees returns the class of what a cell holds.
+func (x *moves) sees(cell int32) int32 {
+	return x.now[x.threads+int(cell)]
+}
+
+// next returns a thread's next node, or none.
+func (x *moves) next(k int) order.Node {
+	n := x.m.base[k] + order.Node(x.now[k])
+	if n == x.m.base[k+1] {
+		return none
+	}
+	return n
+}
+
+// possible reports whether a node that is next in its thread can come now.
+func (x *moves) possible(n order.Node) bool {
+	m := x.m
+	if n == x.hold {
+		return false
+	}
+	own := int(m.chain[n])
+	width := x.threads + 1
+	row := x.rows[int(n)*width : int(n)*width+width]
+	if row[x.threads] > 0 {
+		return false // it comes after the goal
+	}
+	for k, v := range row[:x.threads] {
+		if v > x.now[k] && k != own {
+			return false
+		}
+	}
+	for _, t := range m.touches[m.touchAt[n]:m.touchAt[n+1]] {
+		if t.read >= 0 && x.want[t.read] != x.sees(t.cell) {
+			return false
+		}
+	}
+	if id := m.begins[n]; id >= 0 {
+		at := x.threads + x.cells + 2*int(m.sections[id].lock)
+		if x.now[at] > 0 || x.now[at+1] > 0 && !m.sections[id].shared {
+			return false
+		}
+	}
+	if q := m.message[n]; q >= 0 && m.receives(n) {
+		return x.now[x.size-len(m.messages)+int(q)] == m.rank[n]
+	}
+	return true
+}
+
+// quiet reports whether a node that can come now hinders nobody if it does, unless
+// it takes a lock.
+func (x *moves) quiet(n order.Node) bool {
+	m := x.m
+	if m.message[n] >= 0 && !m.receives(n) {
+		return false
+	}
+	for i := m.touchAt[n]; i < m.touchAt[n+1]; i++ {
+		if t := &m.touches[i]; t.write && (!x.bold || x.class[i] != x.sees(t.cell)) {
+			return false
+		}
+	}
+	return true
+}
+
+// step lets a node come.
+func (x *moves) step(n order.Node) {
+	m := x.m
+	x.now[m.chain[n]]++
+	x.path = append(x.path, n)
+	for i := m.touchAt[n]; i < m.touchAt[n+1]; i++ {
+		if t := &m.touches[i]; t.write && x.class[i] != x.sees(t.cell) {
+			x.now[x.threads+int(t.cell)] = x.class[i]
+		}
+	}
+	if id := m.begins[n]; id >= 0 {
+		*x.holds(&m.sections[id])++
+	}
+	if id := m.ends[n]; id >= 0 {
+		*x.holds(&m.sections[id])--
+	}
+	if q := m.message[n]; q >= 0 && !m.receives(n) {
+		x.now[x.size-len(m.messages)+int(q)]++
+	}
+}
+
+// settle takes all steps that hinder nobody.
+func (x *moves) settle() {
+	for moved := true; moved; {
+		moved = false
+		for k := range x.threads {
+			for n := x.next(k); n != none && x.possible(n); n = x.next(k) {
+				if x.m.begins[n] < 0 {
+					if !x.quiet(n) {
+						break
+					}
+					x.step(n)
+				} else if !x.pass(k) {
+					break
+				}
+				moved = true
+			}
+		}
+	}
+}
+
+// pass takes a thread through a critical section, if all of its steps are possible
+// and in sum hinder nobody.
+func (x *moves) pass(k int) bool {
+	m := x.m
+	size := len(x.path)
+	first, open := x.next(k), 0
+	for n := first; n != none && x.possible(n); n = x.next(k) {
+		if !x.quiet(n) {
+			break
+		}
+		if m.begins[n] >= 0 {
+			open++
+		}
+		if id := m.ends[n]; id >= 0 && m.sections[id].chain == int32(k) && m.sections[id].acquire >= first {
+			open--
+		}
+		if x.step(n); open == 0 {
+			return true
+		}
+	}
+	for ; len(x.path) > size; x.path = x.path[:len(x.path)-1] {
+		n := x.path[len(x.path)-1]
+		x.now[k]--
+		if id := m.begins[n]; id >= 0 {
+			*x.holds(&m.sections[id])--
+		}
+		if id := m.ends[n]; id >= 0 {
+			*x.holds(&m.sections[id])++
+		}
+	}
+	return false
+}
+
+// through takes a thread through a critical section in one go, whatever it does there,
+// and reports whether that is possible; if not, the state at hand is useless.
+func (x *moves) through(k int) bool {
+	m := x.m
+	first, open := x.next(k), 0
+	for n := first; n != none && x.possible(n); n = x.next(k) {
+		if m.begins[n] >= 0 {
+			open++
+		}
+		if id := m.ends[n]; id >= 0 && m.sections[id].chain == int32(k) && m.sections[id].acquire >= first {
+			open--
+		}
+		if x.step(n); open == 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// ready reports whether what has to come before a node can be next, besides its
+// thread's steps, has come.
+func (x *moves) ready(n order.Node) bool {
+	m := x.m
+	for i := m.intoAt[n]; i < m.intoAt[n+1]; i++ {
+		if e := m.edges[i].from; x.now[m.chain[e]] <= m.pos(e) {
+			return false
+		}
+	}
+	return true
+}
+
+// idle reports whether a node can neither hinder nor help another thread.
+func (x *moves) idle(n order.Node) bool {
+	m := x.m
+	return m.begins[n] < 0 && (m.message[n] < 0 || m.receives(n)) &&
+		!slices.ContainsFunc(m.touches[m.touchAt[n]:m.touchAt[n+1]], func(t touch) bool { return t.write })
+}
+
+// clash reports whether two nodes access a cell, one of them writing.
+func (x *moves) clash(a, b order.Node) bool {
+	k, l := x.cell[a], x.cell[b]
+	switch {
+	case k == noCell || l == noCell:
+		return false
+	case k >= 0 && l >= 0:
+		return k == l && (x.writes[a] || x.writes[b])
+	}
+	m := x.m
+	for _, t := range m.touches[m.touchAt[a]:m.touchAt[a+1]] {
+		for _, u := range m.touches[m.touchAt[b]:m.touchAt[b+1]] {
+			if t.cell == u.cell && (t.write || u.write) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// limits returns a bound for each part of a state.
+func (x *moves) limits() []int32 {
+	m := x.m
+	most := make([]int32, x.size)
+	for k := range x.threads {
+		most[k] = int32(m.base[k+1] - m.base[k])
+	}
+	copy(most[x.threads:], x.start)
+	for i, t := range m.touches {
+		if t.write {
+			c := &most[x.threads+int(t.cell)]
+			*c = max(*c, x.class[i])
+		}
+	}
+	for i := range x.locks {
+		at, n := x.threads+x.cells+2*i, int32(len(m.locks[i].sections))
+		most[at], most[at+1] = n, n
+	}
+	for i := range m.messages {
+		most[x.size-len(m.messages)+i] = int32(len(m.messages[i].sends))
+	}
+	return most
+}
