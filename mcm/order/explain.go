@@ -30,7 +30,7 @@ func (s *Solver) why(l lit, place int32, clause *[]lit) {
 // path appends the negated literals of the edges of a path from a to b. It is a
 // search backwards from b that goes on in order of cost, where edges of chains,
 // required edges and facts cost nothing and literals cost 1 (a 0-1 breadth-first
-// search). Who reaches a place of a chain has reached all places before it, so
+// search), but those that the conflict at hand has met already cost nothing either. Who reaches a place of a chain has reached all places before it, so
 // each place is looked at once; and the rows tell which places a is before, so
 // that the search never leaves the part between a and b.
 func (s *Solver) path(a, b Node, place int32, clause *[]lit) {
@@ -89,7 +89,7 @@ func (s *Solver) path(a, b Node, place int32, clause *[]lit) {
 						continue
 					}
 					x.seen = append(x.seen, visit{u, e, at})
-					if ed.lit < 0 || s.level[ed.lit>>1] == 0 {
+					if s.free(ed.lit) {
 						x.now = append(x.now, int32(len(x.seen)-1))
 					} else {
 						x.next = append(x.next, int32(len(x.seen)-1))
@@ -101,4 +101,10 @@ func (s *Solver) path(a, b Node, place int32, clause *[]lit) {
 	}
 	// An explanation with holes would make wrong verdicts.
 	panic("order: the rows know of a path that does not exist")
+}
+
+// free reports whether an edge costs an explanation nothing: what is required, a
+// fact, or a literal that the clause being learned has met already.
+func (s *Solver) free(l lit) bool {
+	return l < 0 || s.level[l>>1] == 0 || s.learn.seen[l>>1]
 }

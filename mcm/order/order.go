@@ -101,7 +101,7 @@ type Solver struct {
 	level  []int32 // by variable, as those that follow
 	reason []int32 // a clause, or one of the constants below
 	place  []int32 // where on the trail
-	phase  []int8  // the value last had, or preferred: of the positive literal
+	phase  []int8  // the value that Prefer wants of the positive literal, 0 for that of the preferred order
 	lax    []bool  // by literal: it holds unless there is a reason against it
 	trail  []lit   // what is assigned, in order
 	marks  []mark  // where on the trail, and in the other logs, each level begins
@@ -233,8 +233,7 @@ func (s *Solver) Add(clause ...Lit) error {
 
 // Phase sets the preferred order: each node's place in it decides which way a
 // pair is tried first, and candidates stay as close to it as they can. Nodes that
-// it does not name come last, by number. It must name no node twice. Pairs that a
-// search has already ordered one way keep to that way.
+// it does not name come last, by number. It must name no node twice.
 func (s *Solver) Phase(hint []Node) error {
 	s.lin.reset()
 	for i, n := range hint {

@@ -186,9 +186,7 @@ func (s *Solver) cancel(level int32) {
 	m := s.marks[level]
 	for i := len(s.trail) - 1; i >= int(m.trail); i-- {
 		p := s.trail[i]
-		v := int32(p >> 1)
 		s.value[p], s.value[p.not()] = 0, 0
-		s.phase[v] = 1 - 2*int8(p&1)
 	}
 	// What was taken from the heap at a deeper level may have to be decided.
 	for _, v := range s.idle[m.idle:] {
