@@ -53,15 +53,16 @@
 // for the sake of a permanent clause that does not hold yet, and the search ends
 // when all hold, for the rest of the order is free: any linearisation of what was
 // decided will do, and the one nearest to the preferred order is taken. A pair is
-// first tried the way the preferred order has it, for the observed trace satisfies
-// nearly everything, and it is always tried that way: to go back to the values of
-// before, as SAT solvers do (phase saving), leads away from the observed trace and
-// takes two to three times as many conflicts where reads have many choices. And some literals are lax: they hold unless something was
+// tried the way the preferred order has it, for the observed trace satisfies
+// nearly everything, and is tried that way again after it was backtracked: to
+// keep the value that it had, as SAT solvers do (phase saving), leads away from
+// the observed trace, and where reads have many choices took up to three times as
+// many conflicts. And some literals are lax: they hold unless something was
 // decided against them, all at once and at no cost. A clause with one is left
 // alone until its lax literals have become false; then its variables enter the
-// heap from which decisions are taken. Lax are the negations of booleans, and that
-// a node comes after the sink (see below), so that a query's search touches only
-// the events that have to come before the place that it asks about.
+// heap from which decisions are taken. Lax are the negations of booleans, and
+// that a node comes after the sink (see below), so that a query's search touches
+// only the events that have to come before the place that it asks about.
 //
 // # Lazy clauses
 //
