@@ -280,10 +280,13 @@ func (t *Table) AccessLocked(th *Thread, c *Cell, head, addr, place uint64, mask
 //
 //go:nosplit
 func (t *Table) AccessAgain(th *Thread, c *Cell, head, place uint64, mask, kind uint32) uint64 {
+	note, free, same := th.Epoch|place, uint32(cellNotes), uint32(cellNotes)
 	if head&headCrowd != 0 {
+		if (kind == AtomicRead || kind == Read && head&headAtomics == 0) && t.againInCrowd(th, head, note, mask, kind) {
+			return head
+		}
 		return 0
 	}
-	note, free, same := th.Epoch|place, uint32(cellNotes), uint32(cellNotes)
 	rest, kept := head>>headNotes, head
 	for i := range uint32(cellNotes) {
 		d := uint32(rest) & noteMask
