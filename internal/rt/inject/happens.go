@@ -24,6 +24,7 @@ type heisenRegion struct {
 
 var heisenCells struct {
 	heap, data heisenRegion
+	further    uintptr      // how far behind a cell is what belongs to it elsewhere, of the same size
 	marks      uintptr      // of the heap: of which blocks there are cells that are not empty
 	quick      heisenRegion // the heap, if notes are looked at before all else
 	fast       bool         // notes are looked at before all else
@@ -48,6 +49,11 @@ const (
 // What the table's files need of their host.
 
 var heisenHappensMemory struct{ vectors, blocks, extras, marks uintptr }
+
+//go:nosplit
+func heisenHappensFurtherOf(c *heisenHappensCell) *heisenHappensFurther {
+	return (*heisenHappensFurther)(unsafe.Pointer(uintptr(unsafe.Pointer(c)) + heisenCells.further))
+}
 
 //go:nosplit
 func heisenHappensVectorAt(i uint32) *heisenHappensVector {
@@ -105,20 +111,18 @@ func heisenInitHappens() bool {
 	}
 	c := &heisenCells
 	c.data.lo = racedatastart &^ 7
-	span := alignUp(racedataend-c.data.lo, 8)
-	if c.data.cells = uintptr(heisenReserve(span / 8 * heisenCellSize)); c.data.cells == 0 {
-		return false
-	}
-	c.data.span = span
+	c.data.span = alignUp(racedataend-c.data.lo, 8)
 	c.heap.lo = racearenastart &^ (1<<heisenBlockShift - 1)
 	for span := uintptr(heisenMaxHeap); span >= heisenMinHeap; span /= 2 {
-		if c.heap.cells = uintptr(heisenReserve(span / 8 * heisenCellSize)); c.heap.cells == 0 {
+		c.further = (span + c.data.span) / 8 * heisenCellSize
+		if c.heap.cells = uintptr(heisenReserve(2 * c.further)); c.heap.cells == 0 {
 			continue
 		}
 		if c.marks = uintptr(heisenReserve(span >> heisenBlockShift)); c.marks == 0 {
 			return false
 		}
 		c.heap.span = span
+		c.data.cells = c.heap.cells + span/8*heisenCellSize
 		return true
 	}
 	return false
