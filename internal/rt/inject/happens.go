@@ -171,14 +171,15 @@ func (h *heisenG) ranged(write bool, addr, size, pc uintptr) uintptr {
 	if c == &heisenNoCell {
 		return 0
 	}
+	var b *heisenBuf
 	place := uint64(0)
 	for at, end := addr, addr+size; at < end; c = heisenNextCell(c) {
 		next := min(at&^7+8, end)
 		mask := heisenBytesOf(at, next)
 		if !c.Noted(&h.order, mask, write) {
-			if place == 0 {
-				b := heisenBufOfP()
-				if !heisenCells.only || b == nil || !h.started || heisenOnStack(addr) || pc == 0 {
+			if b == nil {
+				b = heisenBufOfP()
+				if !heisenCells.only || b == nil || !h.started || pc == 0 || heisenOnStack(addr) {
 					return at - addr
 				}
 				place = heisenPlaceUnder(b, h, pc)
@@ -187,7 +188,7 @@ func (h *heisenG) ranged(write bool, addr, size, pc uintptr) uintptr {
 				heisenMarkBlock(at)
 			}
 			if !t.AccessAlone(&h.order, c, h.order.Epoch|place, mask, write) {
-				return at - addr
+				heisenCompareAmong(b, h, c, addr, size, at, place, uint32(mask), write)
 			}
 		}
 		at = next
@@ -241,14 +242,21 @@ func heisenAnew(h *heisenG, c *heisenHappensCell, write bool, addr, pc uintptr) 
 	if t.AccessAlone(&h.order, c, h.order.Epoch|place, mask, write) || heisenOnStack(addr) {
 		return true
 	}
+	heisenCompareAmong(b, h, c, addr, 1, addr, place, uint32(mask), write)
+	return true
+}
+
+// heisenCompareAmong is what remains where AccessAlone is not enough for the word at at.
+//
+//go:nosplit
+func heisenCompareAmong(b *heisenBuf, h *heisenG, c *heisenHappensCell, addr, size, at uintptr, place uint64, mask uint32, write bool) {
 	kind := uint32(heisenHappensRead)
 	if write {
 		kind = heisenHappensWrite
 	}
-	if !t.AccessAmong(&h.order, c, uint64(addr&^7), place, uint32(mask), kind, &b.races) || b.races.Count != 0 {
-		heisenCompareMore(b, h, c, addr, 1, addr, place, uint32(mask), kind)
+	if !heisenHappens.AccessAmong(&h.order, c, uint64(at&^7), place, mask, kind, &b.races) || b.races.Count != 0 {
+		heisenCompareMore(b, h, c, addr, size, at, place, mask, kind)
 	}
-	return true
 }
 
 // heisenOnStack reports whether addr is on the stack of the current goroutine.
