@@ -44,7 +44,7 @@ func BenchmarkHappens(b *testing.B) {
 				b.Fatal(err)
 			}
 			defer happens.GiveBack()
-			h := &happening{cells: make([]happens.Cell, 2*words)}
+			h := &happening{cells: make([]happens.Word, 2*words)}
 			threads := make([]happens.Thread, w.threads)
 			h.table.Renew(&threads[0], 0)
 			for i := range threads[1:] {
@@ -68,12 +68,12 @@ func BenchmarkHappens(b *testing.B) {
 // happening is a table with the cells of some words.
 type happening struct {
 	table happens.Table
-	cells []happens.Cell
+	cells []happens.Word
 	races happens.Races
 }
 
 func (h *happening) access(th *happens.Thread, i int, kind uint32) {
-	c := &h.cells[i]
+	c := &h.cells[i].Cell
 	if kind <= happens.Write && (c.NotedByte(th, 0, kind == happens.Write) || h.table.NotedInCrowd(th, c, 1)) {
 		return
 	}
@@ -83,7 +83,7 @@ func (h *happening) access(th *happens.Thread, i int, kind uint32) {
 }
 
 func (h *happening) sync(th *happens.Thread, i int, op uint32) {
-	c := &h.cells[i]
+	c := &h.cells[i].Cell
 	c.Unlock(h.table.Sync(th, c.Lock(), uint64(8*i), op))
 }
 

@@ -1,7 +1,8 @@
 // Command soak shows that memory stays bounded in long runs, and nothing is
 // reported for memory that is used again: it watches a program that starts ten
-// million goroutines, makes a billion accesses and turns over a heap of 2 GB, and
-// prints the memory of both processes as it goes. The program looks for races itself,
+// million goroutines, makes a billion accesses and turns over a heap of 2 GB, of which
+// half is in use and half waits for the next collection, and prints the memory of both
+// processes as it goes. The program looks for races itself,
 // as under heisen test; the events are those of its goroutines.
 //
 //	go run ./bench/soak [-goroutines n] [-touched n] [-heap MiB] [-every duration]
@@ -25,7 +26,7 @@ func main() {
 	var o options
 	flag.IntVar(&o.goroutines, "goroutines", 10_000_000, "goroutines that the program starts")
 	flag.IntVar(&o.touched, "touched", 100, "accesses for each of them")
-	flag.IntVar(&o.heap, "heap", 2048, "live heap of the program in MiB")
+	flag.IntVar(&o.heap, "heap", 2048, "what the program's heap grows to between collections in MiB; half of it stays in use")
 	flag.DurationVar(&o.every, "every", 5*time.Second, "time between two lines")
 	flag.Parse()
 	if flag.NArg() > 0 || o.goroutines < 1 || o.touched < 0 || o.heap < 1 || o.every <= 0 {

@@ -81,7 +81,7 @@ func soak(ctx context.Context, o options) (res result, err error) {
 	}
 	defer listener.Close()
 	cmd := exec.CommandContext(ctx, program,
-		"-goroutines", strconv.Itoa(o.goroutines), "-touched", strconv.Itoa(o.touched), "-heap", strconv.Itoa(o.heap))
+		"-goroutines", strconv.Itoa(o.goroutines), "-touched", strconv.Itoa(o.touched), "-live", strconv.Itoa((o.heap+1)/2))
 	cmd.Env = append(cmd.Environ(), listener.Env())
 	var said bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &said, &said

@@ -2,14 +2,20 @@ package happens
 
 import "sync/atomic"
 
-// Cell is what is known of a word of 8 bytes: up to three notes, and the number of an
-// extra for what does not fit. It is changed under the lock in its head. A thread may
-// look without the lock for a note of its own present epoch, for only the thread
-// makes those: if it is there, the thread has left it, and if somebody is about to
-// take it away, that is another side of a race.
+// Cell is what is known of a word of 8 bytes: a note, for which there may be further ones in
+// another place, and the number of an extra for what does not fit. It is changed under the
+// lock in its head. A thread may look without the lock for a note of its own present epoch,
+// for only the thread makes those: if it is there, the thread has left it, and if somebody
+// is about to take it away, that is another side of a race.
 type Cell struct {
 	head  atomic.Uint64
-	notes [cellNotes]atomic.Uint64
+	first atomic.Uint64
+}
+
+// further is what a cell has room for elsewhere. Most cells are looked at without it, and so
+// are twice as many in the same memory.
+type further struct {
+	notes [cellNotes - 1]atomic.Uint64
 }
 
 // The parts of a head: the lock; whether there is a crowd; for each note the bytes that
@@ -36,7 +42,7 @@ const (
 //
 //go:nosplit
 func (c *Cell) NotedByte(th *Thread, b uintptr, write bool) bool {
-	if c.notes[0].Load()^th.Epoch > placeMask {
+	if c.first.Load()^th.Epoch > placeMask {
 		return false
 	}
 	head := c.head.Load()
@@ -58,9 +64,15 @@ func (c *Cell) Several() bool { return c.head.Load()>>(headNotes+noteBits) != 0 
 //go:nosplit
 func (c *Cell) Noted(th *Thread, mask uint64, write bool) bool {
 	e, d := th.Epoch, c.head.Load()>>headNotes
-	return c.notes[0].Load()^e <= placeMask && says(d, mask, write) ||
-		c.notes[1].Load()^e <= placeMask && says(d>>noteBits, mask, write) ||
-		c.notes[2].Load()^e <= placeMask && says(d>>(2*noteBits), mask, write)
+	if c.first.Load()^e <= placeMask && says(d, mask, write) {
+		return true
+	}
+	if d >>= noteBits; d == 0 {
+		return false
+	}
+	f := furtherOf(c)
+	return f.notes[0].Load()^e <= placeMask && says(d, mask, write) ||
+		f.notes[1].Load()^e <= placeMask && says(d>>noteBits, mask, write)
 }
 
 // says reports whether a note, of which d has the bytes and the kind, is of a write of
@@ -80,8 +92,8 @@ func says(d, mask uint64, write bool) bool {
 //go:nosplit
 func (c *Cell) NotedAtomic(th *Thread, head, mask uint64, kind uint32) bool {
 	d := head >> headNotes
-	for i := range c.notes {
-		if c.notes[i].Load()^th.Epoch <= placeMask && mask&^d == 0 && suffices>>(d>>noteKind&7<<3+uint64(kind))&1 != 0 {
+	for i := uint32(0); d != 0 && i < cellNotes; i++ {
+		if mask&^d == 0 && c.note(i).Load()^th.Epoch <= placeMask && suffices>>(d>>noteKind&7<<3+uint64(kind))&1 != 0 {
 			return true
 		}
 		d >>= noteBits
@@ -161,21 +173,21 @@ func (t *Table) AccessAlone(th *Thread, c *Cell, note, mask uint64, write bool) 
 	if !c.head.CompareAndSwap(head, head|headLock) {
 		return false
 	}
-	n := c.notes[0].Load()
+	n := c.first.Load()
 	if slotOf(n^note) != 0 && head != 0 && !t.covers(th, n>>placeBits) {
 		c.Unlock(head)
 		return false
 	}
 	switch {
 	case head == both:
-		if n := c.notes[1].Load(); slotOf(n^note) != 0 && !t.covers(th, n>>placeBits) {
+		if n := c.note(1).Load(); slotOf(n^note) != 0 && !t.covers(th, n>>placeBits) {
 			c.Unlock(head)
 			return false
 		}
 	case next == both:
-		storeRelease(&c.notes[1], n)
+		storeRelease(c.note(1), n)
 	}
-	storeRelease(&c.notes[0], note)
+	storeRelease(&c.first, note)
 	th.last = note >> placeBits
 	c.Unlock(next)
 	return true
@@ -192,11 +204,11 @@ func (t *Table) readAgain(th *Thread, c *Cell, note, mask uint64) bool {
 	if head&(headLock|headCrowd|headAtomics) != 0 {
 		return false
 	}
-	n := &c.notes[0]
+	n := &c.first
 	if head>>headNotes&noteMask != mask || slotOf(n.Load()^note) != 0 {
-		n = &c.notes[1]
+		n = c.note(1)
 		if head>>(headNotes+noteBits)&noteMask != mask || slotOf(n.Load()^note) != 0 {
-			n = &c.notes[2]
+			n = c.note(2)
 			if head>>(headNotes+2*noteBits)&noteMask != mask || slotOf(n.Load()^note) != 0 {
 				return false
 			}
@@ -280,10 +292,13 @@ func (t *Table) AccessLocked(th *Thread, c *Cell, head, addr, place uint64, mask
 //
 //go:nosplit
 func (t *Table) AccessAgain(th *Thread, c *Cell, head, place uint64, mask, kind uint32) uint64 {
+	note, free, same := th.Epoch|place, uint32(cellNotes), uint32(cellNotes)
 	if head&headCrowd != 0 {
+		if (kind == AtomicRead || kind == Read && head&headAtomics == 0) && t.againInCrowd(th, head, note, mask, kind) {
+			return head
+		}
 		return 0
 	}
-	note, free, same := th.Epoch|place, uint32(cellNotes), uint32(cellNotes)
 	rest, kept := head>>headNotes, head
 	for i := range uint32(cellNotes) {
 		d := uint32(rest) & noteMask
@@ -369,7 +384,12 @@ func (t *Table) accessNotes(th *Thread, c *Cell, head, addr, note uint64, mask, 
 }
 
 //go:nosplit
-func (c *Cell) note(i uint32) *atomic.Uint64 { return &c.notes[i%4%cellNotes] }
+func (c *Cell) note(i uint32) *atomic.Uint64 {
+	if i == 0 {
+		return &c.first
+	}
+	return &furtherOf(c).notes[(i-1)%(cellNotes-1)]
+}
 
 // meet compares an access of the given kind with a note of kind k that it shares bytes
 // with, and reports whether the note is still needed for these.

@@ -69,6 +69,32 @@ func (t *Table) NotedInCrowd(th *Thread, c *Cell, mask uint64) bool {
 	return false
 }
 
+// againInCrowd is readAgain for plain and atomic reads, where the earlier one is in the crowd of
+// a locked cell.
+//
+//go:nosplit
+func (t *Table) againInCrowd(th *Thread, head, note uint64, mask, kind uint32) bool {
+	x := extraAt(uint32(head >> headExtra))
+	if kind == Read && x.changes != 0 {
+		return false
+	}
+	crowd := x.crowd.Load()
+	first, size := crowd>>crowdShift, uint64(1)<<(crowd&crowdSizes)
+	for i := uint64(0); i < size; i++ {
+		m := markAt(first + (home(note)+i)&(size-1))
+		n := m.note.Load()
+		if n == 0 {
+			return false
+		}
+		if slotOf(n^note) == 0 && m.what.Load() == uint64(mask|kind<<noteKind) {
+			storeRelease(&m.note, note)
+			th.last = note >> placeBits
+			return true
+		}
+	}
+	return false
+}
+
 // accessCrowd is the part of AccessLocked that concerns the crowd.
 //
 //go:nosplit
@@ -83,7 +109,7 @@ func (t *Table) accessCrowd(th *Thread, head, note, addr uint64, mask, kind, lef
 	case AtomicRead:
 		own = x.writes == 0
 	case AtomicWrite, AtomicUpdate:
-		own = x.reads|x.writes|x.changes == 0
+		own = x.reads|x.writes == 0
 	}
 	used := false
 	for i := uint64(0); i < size; i++ {

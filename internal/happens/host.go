@@ -39,6 +39,19 @@ func GiveBack() {
 	}
 }
 
+// Word is a cell and what belongs to it elsewhere.
+type Word struct {
+	Cell
+	further
+}
+
+// furtherOf returns what belongs to a cell elsewhere. Here it is behind the cell.
+//
+//go:nosplit
+func furtherOf(c *Cell) *further {
+	return (*further)(unsafe.Add(unsafe.Pointer(c), unsafe.Offsetof(Word{}.further)))
+}
+
 //go:nosplit
 func vectorAt(i uint32) *vector { return &memory.vectors[i] }
 

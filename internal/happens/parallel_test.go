@@ -15,18 +15,18 @@ func TestParallel(t *testing.T) {
 		t.Fatal(err)
 	}
 	var table Table
-	var cells [2*locked + 1]Cell // of locks, of what they protect, of what nothing protects
+	var cells [2*locked + 1]Word // of locks, of what they protect, of what nothing protects
 	var locks [locked]sync.Mutex
 	var racy, wrong atomic.Uint32
 
 	var first Thread
 	table.Renew(&first, 0)
 	sync1 := func(th *Thread, i, op int) {
-		c := &cells[i]
+		c := &cells[i].Cell
 		synchronise(&table, th, c, uint64(8*i), uint32(op))
 	}
 	access := func(th *Thread, i int, kind uint32, found *atomic.Uint32) {
-		c := &cells[i]
+		c := &cells[i].Cell
 		var races Races
 		if !table.Access(th, c, uint64(8*i), 1, 1, kind, &races) {
 			c.Unlock(table.AccessLocked(th, c, c.Lock(), uint64(8*i), 1, 1, kind, &races))

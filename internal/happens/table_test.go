@@ -18,7 +18,7 @@ import (
 // program is the events of a trace, as they would happen to a table.
 type program struct {
 	table   Table
-	cells   map[uint64]*Cell // by word
+	cells   map[uint64]*Word // by word
 	scale   uint32           // of the numbers of threads
 	threads map[heisen.Thread]*Thread
 	found   func(later int, at heisen.Object, op heisen.Op, thread heisen.Thread, place uint64)
@@ -30,7 +30,7 @@ func newProgram(t testing.TB) *program {
 	if err := Reserve(); err != nil {
 		t.Fatal(err)
 	}
-	return &program{scale: 1, cells: map[uint64]*Cell{}, threads: map[heisen.Thread]*Thread{}, places: map[[2]uint32]uint64{}, known: make([][2]uint32, 1)}
+	return &program{scale: 1, cells: map[uint64]*Word{}, threads: map[heisen.Thread]*Thread{}, places: map[[2]uint32]uint64{}, known: make([][2]uint32, 1)}
 }
 
 func (p *program) thread(id heisen.Thread) *Thread {
@@ -48,10 +48,10 @@ func (p *program) thread(id heisen.Thread) *Thread {
 func (p *program) cell(at uint64) *Cell {
 	c := p.cells[at/8]
 	if c == nil {
-		c = new(Cell)
+		c = new(Word)
 		p.cells[at/8] = c
 	}
-	return c
+	return &c.Cell
 }
 
 func (p *program) place(r *heisen.Record) uint64 {

@@ -24,7 +24,7 @@ type block struct {
 func main() {
 	goroutines := flag.Int("goroutines", 10_000_000, "goroutines to start, in all")
 	touched := flag.Int("touched", 50, "words that each accesses")
-	heap := flag.Int("heap", 2048, "size of the live heap in MiB")
+	heap := flag.Int("live", 2048, "size of the live heap in MiB")
 	workers := flag.Int("workers", 8, "goroutines that live as long as the program")
 	flag.Parse()
 

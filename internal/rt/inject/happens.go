@@ -24,6 +24,7 @@ type heisenRegion struct {
 
 var heisenCells struct {
 	heap, data heisenRegion
+	further    uintptr      // how far behind a cell is what belongs to it elsewhere, of the same size
 	marks      uintptr      // of the heap: of which blocks there are cells that are not empty
 	quick      heisenRegion // the heap, if notes are looked at before all else
 	fast       bool         // notes are looked at before all else
@@ -48,6 +49,11 @@ const (
 // What the table's files need of their host.
 
 var heisenHappensMemory struct{ vectors, blocks, extras, marks uintptr }
+
+//go:nosplit
+func heisenHappensFurtherOf(c *heisenHappensCell) *heisenHappensFurther {
+	return (*heisenHappensFurther)(unsafe.Pointer(uintptr(unsafe.Pointer(c)) + heisenCells.further))
+}
 
 //go:nosplit
 func heisenHappensVectorAt(i uint32) *heisenHappensVector {
@@ -105,20 +111,18 @@ func heisenInitHappens() bool {
 	}
 	c := &heisenCells
 	c.data.lo = racedatastart &^ 7
-	span := alignUp(racedataend-c.data.lo, 8)
-	if c.data.cells = uintptr(heisenReserve(span / 8 * heisenCellSize)); c.data.cells == 0 {
-		return false
-	}
-	c.data.span = span
+	c.data.span = alignUp(racedataend-c.data.lo, 8)
 	c.heap.lo = racearenastart &^ (1<<heisenBlockShift - 1)
 	for span := uintptr(heisenMaxHeap); span >= heisenMinHeap; span /= 2 {
-		if c.heap.cells = uintptr(heisenReserve(span / 8 * heisenCellSize)); c.heap.cells == 0 {
+		c.further = (span + c.data.span) / 8 * heisenCellSize
+		if c.heap.cells = uintptr(heisenReserve(2 * c.further)); c.heap.cells == 0 {
 			continue
 		}
 		if c.marks = uintptr(heisenReserve(span >> heisenBlockShift)); c.marks == 0 {
 			return false
 		}
 		c.heap.span = span
+		c.data.cells = c.heap.cells + span/8*heisenCellSize
 		return true
 	}
 	return false
@@ -167,14 +171,15 @@ func (h *heisenG) ranged(write bool, addr, size, pc uintptr) uintptr {
 	if c == &heisenNoCell {
 		return 0
 	}
+	var b *heisenBuf
 	place := uint64(0)
 	for at, end := addr, addr+size; at < end; c = heisenNextCell(c) {
 		next := min(at&^7+8, end)
 		mask := heisenBytesOf(at, next)
 		if !c.Noted(&h.order, mask, write) {
-			if place == 0 {
-				b := heisenBufOfP()
-				if !heisenCells.only || b == nil || !h.started || heisenOnStack(addr) || pc == 0 {
+			if b == nil {
+				b = heisenBufOfP()
+				if !heisenCells.only || b == nil || !h.started || pc == 0 || heisenOnStack(addr) {
 					return at - addr
 				}
 				place = heisenPlaceUnder(b, h, pc)
@@ -183,7 +188,7 @@ func (h *heisenG) ranged(write bool, addr, size, pc uintptr) uintptr {
 				heisenMarkBlock(at)
 			}
 			if !t.AccessAlone(&h.order, c, h.order.Epoch|place, mask, write) {
-				return at - addr
+				heisenCompareAmong(b, h, c, addr, size, at, place, uint32(mask), write)
 			}
 		}
 		at = next
@@ -237,14 +242,21 @@ func heisenAnew(h *heisenG, c *heisenHappensCell, write bool, addr, pc uintptr) 
 	if t.AccessAlone(&h.order, c, h.order.Epoch|place, mask, write) || heisenOnStack(addr) {
 		return true
 	}
+	heisenCompareAmong(b, h, c, addr, 1, addr, place, uint32(mask), write)
+	return true
+}
+
+// heisenCompareAmong is what remains where AccessAlone is not enough for the word at at.
+//
+//go:nosplit
+func heisenCompareAmong(b *heisenBuf, h *heisenG, c *heisenHappensCell, addr, size, at uintptr, place uint64, mask uint32, write bool) {
 	kind := uint32(heisenHappensRead)
 	if write {
 		kind = heisenHappensWrite
 	}
-	if !t.AccessAmong(&h.order, c, uint64(addr&^7), place, uint32(mask), kind, &b.races) || b.races.Count != 0 {
-		heisenCompareMore(b, h, c, addr, 1, addr, place, uint32(mask), kind)
+	if !heisenHappens.AccessAmong(&h.order, c, uint64(at&^7), place, mask, kind, &b.races) || b.races.Count != 0 {
+		heisenCompareMore(b, h, c, addr, size, at, place, mask, kind)
 	}
-	return true
 }
 
 // heisenOnStack reports whether addr is on the stack of the current goroutine.
