@@ -56,13 +56,14 @@
 // tried the way the preferred order has it, for the observed trace satisfies
 // nearly everything, and is tried that way again after it was backtracked: to
 // keep the value that it had, as SAT solvers do (phase saving), leads away from
-// the observed trace, and where reads have many choices took up to three times as
-// many conflicts. And some literals are lax: they hold unless something was
-// decided against them, all at once and at no cost. A clause with one is left
-// alone until its lax literals have become false; then its variables enter the
-// heap from which decisions are taken. Lax are the negations of booleans, and
-// that a node comes after the sink (see below), so that a query's search touches
-// only the events that have to come before the place that it asks about.
+// the observed trace, and where reads have many choices takes more conflicts in
+// the mean, though not in every window. And some literals are lax: they hold
+// unless something was decided against them, all at once and at no cost. A clause
+// with one is left alone until its lax literals have become false; then its
+// variables enter the heap from which decisions are taken. Lax are the negations
+// of booleans, and that a node comes after the sink (see below), so that a
+// query's search touches only the events that have to come before the place that
+// it asks about.
 //
 // # Lazy clauses
 //
