@@ -22,13 +22,14 @@ const batch = 1000
 func main() {
 	n := flag.Int("n", 2000, "`number` of programs")
 	seed := flag.Uint64("seed", 1, "of the first program; the others count from there")
-	broken := flag.Bool("broken", false, "leave some synchronisation out, and compare with hb")
+	detect := flag.String("detect", "atomrace", "`detector`: atomrace, under noise, or fasttrack")
+	broken := flag.Bool("broken", false, "leave some synchronisation out, and compare atomrace with hb")
 	flag.Parse()
-	if flag.NArg() > 0 || *n < 1 {
+	if flag.NArg() > 0 || *n < 1 || *detect != "atomrace" && (*detect != "fasttrack" || *broken) {
 		flag.Usage()
 		os.Exit(2)
 	}
-	s := settings{programs: *n, seed: *seed, broken: *broken, progress: os.Stderr}
+	s := settings{programs: *n, seed: *seed, detector: *detect, broken: *broken, progress: os.Stderr}
 	r, err := s.run(context.Background())
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "randprog:", err)
@@ -44,6 +45,7 @@ func main() {
 type settings struct {
 	programs int
 	seed     uint64
+	detector string
 	broken   bool
 	progress io.Writer // may be nil
 }
@@ -51,7 +53,7 @@ type settings struct {
 // result is what came of it.
 type result struct {
 	programs int
-	races    int      // places that atomrace reported
+	races    int      // places that the detector reported
 	racy     int      // programs in which it did
 	wrong    []string // what it should not have reported, one a program and pair of places
 }
@@ -115,12 +117,15 @@ func (s settings) batch(ctx context.Context, heisen, dir string, seed uint64, n 
 		return r, err
 	}
 	defer os.RemoveAll(dir)
-	detect := "atomrace"
+	args := []string{"run", "-json", "-detect", s.detector}
 	if s.broken {
-		detect = "atomrace,hb"
+		args[3] += ",hb"
 	}
-	cmd := exec.CommandContext(ctx, heisen, "run", "-json", "-detect", detect, "-noise", "random", "-noise-strength", "200",
-		"-noise-wait", "20us", "-noise-budget", "1h", "-noise-seed", fmt.Sprint(seed), ".")
+	if s.detector == "atomrace" {
+		args = append(args, "-noise", "random", "-noise-strength", "200",
+			"-noise-wait", "20us", "-noise-budget", "1h", "-noise-seed", fmt.Sprint(seed))
+	}
+	cmd := exec.CommandContext(ctx, heisen, append(args, ".")...)
 	cmd.Dir = dir
 	var out, errs bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &errs

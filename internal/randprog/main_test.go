@@ -5,18 +5,20 @@ import (
 	"testing"
 )
 
-// TestOrdered is the promise of atomrace: nothing that it reports is false. Longer
-// runs are go run ./internal/randprog -n 50000.
+// TestOrdered is the promise of detectors in programs: nothing that they report is false.
+// Longer runs are go run ./internal/randprog -n 50000.
 func TestOrdered(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it compiles and runs a thousand programs")
 	}
-	r, err := settings{programs: 1000, seed: 1}.run(context.Background())
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, w := range r.wrong {
-		t.Errorf("false alarm: %s", w)
+	for _, detector := range []string{"atomrace", "fasttrack"} {
+		r, err := settings{programs: 1000, seed: 1, detector: detector}.run(context.Background())
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, w := range r.wrong {
+			t.Errorf("%s: false alarm: %s", detector, w)
+		}
 	}
 }
 
@@ -26,7 +28,7 @@ func TestBroken(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it compiles and runs hundreds of programs")
 	}
-	r, err := settings{programs: 300, seed: 1, broken: true}.run(context.Background())
+	r, err := settings{programs: 300, seed: 1, detector: "atomrace", broken: true}.run(context.Background())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -215,9 +215,9 @@ func heisenBufOfG(h *heisenG) *heisenBuf {
 	return b
 }
 
-// heisenAnew takes an access of h, which is the current goroutine, to a byte, in the word of c,
-// of which there is not noted that first, if races are all that is looked for: it is heisenAccess and
-// heisenCompare in one. It reports false if it is for those.
+// heisenAnew takes an access of h, which is the current goroutine, to a byte in the word of c,
+// the first note of which does not say it, if races are all that is looked for: it is
+// heisenAccess and heisenCompare in one. It reports false if it is for those.
 //
 //go:nosplit
 func heisenAnew(h *heisenG, c *heisenHappensCell, write bool, addr, pc uintptr) bool {
@@ -346,8 +346,8 @@ func (b *heisenBuf) compare(kind uint32, place uint64, addr, size uintptr) {
 func heisenTellRaces(b *heisenBuf, h *heisenG) {
 	n := b.races.Count
 	b.races.Count, b.races.Bytes = 0, 0
-	if heisenHappens.Full() {
-		return // what is not known any more may have ordered them
+	if !heisen.on || heisenHappens.Full() {
+		return // nobody listens, or what is not known any more may have ordered them
 	}
 	a := &b.compared
 	who := uint64(h.id)<<32 | uint64(heisenKinds[a.kind])<<heisenPlaceBits | a.place
