@@ -8,14 +8,30 @@ import "sync/atomic"
 // does is sure to be alone: others can only get it from its holder.
 
 const (
-	blockSlots = 256
+	blockSlots = 64
 	vectorSize = maxSlots / blockSlots
+	nearBlocks = 6
 )
 
 type vector struct {
-	refs   atomic.Uint32
-	next   uint32 // in the list of free ones
-	blocks [vectorSize]uint32
+	refs atomic.Uint32
+	next uint32 // in the list of free ones
+	near [nearBlocks]uint32
+}
+
+// far is the rest of a vector, elsewhere, for most programs need no more than what is near.
+type far struct {
+	blocks [vectorSize - nearBlocks]uint32
+}
+
+// blockOf returns where the number of block i of a vector stands.
+//
+//go:nosplit
+func blockOf(c, i uint32) *uint32 {
+	if i < nearBlocks {
+		return &vectorAt(c).near[i]
+	}
+	return &farAt(c).blocks[(i-nearBlocks)%(vectorSize-nearBlocks)]
 }
 
 // block is 64 times, two in a word, which has two bits to spare: so two are compared at
@@ -93,11 +109,10 @@ func (t *Table) timeOf(clock, slot uint32) uint32 {
 	if clock == 0 {
 		return 0
 	}
-	b := vectorAt(clock).blocks[slot/blockSlots%vectorSize]
-	if b == 0 {
-		return 0
+	if slot < nearBlocks*blockSlots {
+		return blockAt(vectorAt(clock).near[slot/blockSlots%nearBlocks]).time(slot)
 	}
-	return blockAt(b).time(slot)
+	return blockAt(farAt(clock).blocks[(slot/blockSlots-nearBlocks)%(vectorSize-nearBlocks)]).time(slot)
 }
 
 // learn gives the thread another clock, or the one that it has after that was changed.
@@ -106,7 +121,7 @@ func (t *Table) timeOf(clock, slot uint32) uint32 {
 func (th *Thread) learn(clock uint32) {
 	th.clock, th.low = clock, 0
 	if clock != 0 {
-		th.low = vectorAt(clock).blocks[0]
+		th.low = vectorAt(clock).near[0]
 	}
 }
 
@@ -205,9 +220,9 @@ func (t *Table) drop(c uint32) {
 		return
 	}
 	for i := range t.blocksUsed() {
-		if b := v.blocks[i%vectorSize]; b != 0 {
-			t.dropBlock(b)
-			v.blocks[i%vectorSize] = 0
+		if b := blockOf(c, i); *b != 0 {
+			t.dropBlock(*b)
+			*b = 0
 		}
 	}
 	t.giveBack(vectors, c)
@@ -225,15 +240,13 @@ func (t *Table) own(c uint32) uint32 {
 	if fresh == 0 {
 		return 0
 	}
-	to := vectorAt(fresh)
 	if c == 0 {
 		return fresh // blocks of free vectors are zero
 	}
-	from := vectorAt(c)
 	for i := range t.blocksUsed() {
-		if b := from.blocks[i%vectorSize]; b != 0 {
+		if b := *blockOf(c, i); b != 0 {
 			blockAt(b).refs.Add(1)
-			to.blocks[i%vectorSize] = b
+			*blockOf(fresh, i) = b
 		}
 	}
 	t.drop(c)
@@ -244,8 +257,8 @@ func (t *Table) own(c uint32) uint32 {
 // number, 0 if there is no memory.
 //
 //go:nosplit
-func (t *Table) ownBlock(v *vector, i uint32) uint32 {
-	b := v.blocks[i%vectorSize]
+func (t *Table) ownBlock(c, i uint32) uint32 {
+	b := *blockOf(c, i)
 	if b != 0 && blockAt(b).refs.Load() == 1 {
 		return b
 	}
@@ -259,7 +272,7 @@ func (t *Table) ownBlock(v *vector, i uint32) uint32 {
 	} else {
 		blockAt(fresh).times = [blockSlots / 2]uint64{}
 	}
-	v.blocks[i%vectorSize] = fresh
+	*blockOf(c, i) = fresh
 	return fresh
 }
 
@@ -275,7 +288,7 @@ func (t *Table) raise(c uint32, e uint64) uint32 {
 	if own == 0 {
 		return c
 	}
-	if b := t.ownBlock(vectorAt(own), s/blockSlots); b != 0 {
+	if b := t.ownBlock(own, s/blockSlots); b != 0 {
 		blockAt(b).setTime(s, time)
 	}
 	return own
@@ -292,7 +305,7 @@ func (t *Table) join(c, d uint32) uint32 {
 		return share(d)
 	}
 	for i := range t.blocksUsed() {
-		x, y := vectorAt(c).blocks[i%vectorSize], vectorAt(d).blocks[i%vectorSize]
+		x, y := *blockOf(c, i), *blockOf(d, i)
 		if y == 0 || x == y {
 			continue
 		}
@@ -321,14 +334,13 @@ func (t *Table) joinBlock(c, i, x, y uint32) uint32 {
 	if own == 0 {
 		return c
 	}
-	v := vectorAt(own)
 	if !yLess && !(x != 0 && blockAt(x).refs.Load() == 1) {
 		blockAt(y).refs.Add(1)
 		t.dropBlock(x)
-		v.blocks[i%vectorSize] = y
+		*blockOf(own, i) = y
 		return own
 	}
-	if b := t.ownBlock(v, i); b != 0 {
+	if b := t.ownBlock(own, i); b != 0 {
 		raiseAll(blockAt(b), blockAt(y), t.used(i))
 	}
 	return own
@@ -369,10 +381,10 @@ func (t *Table) covered(c, d, but uint32) bool {
 		return true
 	}
 	for i := range t.blocksUsed() {
-		x := vectorAt(c).blocks[i%vectorSize]
+		x := *blockOf(c, i)
 		y := uint32(0)
 		if d != 0 {
-			y = vectorAt(d).blocks[i%vectorSize]
+			y = *blockOf(d, i)
 		}
 		if x == 0 || x == y {
 			continue
@@ -398,7 +410,7 @@ func (t *Table) overwrite(c, d uint32) bool {
 	if c == 0 || d == 0 || t.blocksUsed() != 1 || vectorAt(c).refs.Load() != 1 {
 		return false
 	}
-	x, y := vectorAt(c).blocks[0], vectorAt(d).blocks[0]
+	x, y := vectorAt(c).near[0], vectorAt(d).near[0]
 	if x == 0 || y == 0 || blockAt(x).refs.Load() != 1 {
 		return false
 	}
@@ -416,13 +428,13 @@ func (t *Table) joinInPlace(c, d uint32, e uint64) bool {
 	if c == 0 || t.blocksUsed() != 1 || vectorAt(c).refs.Load() != 1 {
 		return false
 	}
-	i := vectorAt(c).blocks[0]
+	i := vectorAt(c).near[0]
 	if i == 0 || blockAt(i).refs.Load() != 1 {
 		return false
 	}
 	x := blockAt(i)
 	if d != 0 {
-		raiseAll(x, blockAt(vectorAt(d).blocks[0]), t.used(0))
+		raiseAll(x, blockAt(vectorAt(d).near[0]), t.used(0))
 	}
 	if s, time := uint32(e>>timeBits), uint32(e&maxTime); time > x.time(s) {
 		x.setTime(s, time)

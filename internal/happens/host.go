@@ -13,6 +13,7 @@ import (
 
 type arenas struct {
 	vectors [maxVectors]vector
+	fars    [maxVectors]far
 	blocks  [maxBlocks]block
 	extras  [maxExtras]extra
 	marks   [maxMarks]mark
@@ -54,6 +55,9 @@ func furtherOf(c *Cell) *further {
 
 //go:nosplit
 func vectorAt(i uint32) *vector { return &memory.vectors[i] }
+
+//go:nosplit
+func farAt(i uint32) *far { return &memory.fars[i] }
 
 //go:nosplit
 func blockAt(i uint32) *block { return &memory.blocks[i] }

@@ -122,8 +122,9 @@ func (t *Table) seeInPlace(th *Thread, s *stamp) bool {
 func (t *Table) mergeInPlace(th *Thread, s *stamp) bool {
 	e := t.present(th)
 	learnt := th.clock
-	if t.includes(s, th) {
-		learnt = 0
+	if s.clock != 0 && th.said != unsaid &&
+		uint32(th.said&maxTime) <= blockAt(vectorAt(s.clock).near[0]).time(uint32(th.said>>timeBits)) {
+		learnt = 0 // it is there already, if clocks are a block long
 	}
 	if !t.joinInPlace(s.clock, learnt, s.latest) || !t.joinInPlace(s.clock, 0, e) {
 		return false

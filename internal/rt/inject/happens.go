@@ -48,7 +48,7 @@ const (
 
 // What the table's files need of their host.
 
-var heisenHappensMemory struct{ vectors, blocks, extras, marks uintptr }
+var heisenHappensMemory struct{ vectors, fars, blocks, extras, marks uintptr }
 
 //go:nosplit
 func heisenHappensFurtherOf(c *heisenHappensCell) *heisenHappensFurther {
@@ -58,6 +58,11 @@ func heisenHappensFurtherOf(c *heisenHappensCell) *heisenHappensFurther {
 //go:nosplit
 func heisenHappensVectorAt(i uint32) *heisenHappensVector {
 	return (*heisenHappensVector)(unsafe.Pointer(heisenHappensMemory.vectors + uintptr(i)*unsafe.Sizeof(heisenHappensVector{})))
+}
+
+//go:nosplit
+func heisenHappensFarAt(i uint32) *heisenHappensFar {
+	return (*heisenHappensFar)(unsafe.Pointer(heisenHappensMemory.fars + uintptr(i)*unsafe.Sizeof(heisenHappensFar{})))
 }
 
 //go:nosplit
@@ -101,6 +106,7 @@ func heisenInitHappens() bool {
 		size uintptr
 	}{
 		{&m.vectors, heisenHappensMaxVectors * unsafe.Sizeof(heisenHappensVector{})},
+		{&m.fars, heisenHappensMaxVectors * unsafe.Sizeof(heisenHappensFar{})},
 		{&m.blocks, heisenHappensMaxBlocks * unsafe.Sizeof(heisenHappensBlock{})},
 		{&m.extras, heisenHappensMaxExtras * unsafe.Sizeof(heisenHappensExtra{})},
 		{&m.marks, heisenHappensMaxMarks * unsafe.Sizeof(heisenHappensMark{})},
@@ -294,7 +300,7 @@ func heisenCompare(h *heisenG, kind uint32, addr, size, pc uintptr) {
 		if c.Empty() {
 			heisenMarkBlock(at)
 		}
-		if !t.Access(&h.order, c, uint64(at&^7), place, uint32(mask), kind, &b.races) || b.races.Count != 0 {
+		if !t.AccessAlone(&h.order, c, h.order.Epoch|place, mask, kind == heisenHappensWrite) {
 			heisenCompareMore(b, h, c, addr, size, at, place, uint32(mask), kind)
 		}
 		at = next
