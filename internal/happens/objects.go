@@ -189,7 +189,7 @@ func (s *stamp) zero() bool { return s.latest == 0 }
 //go:nosplit
 func (s *stamp) by(e uint64) bool { return s.sole != 0 && s.latest == e }
 
-// covers reports whether the stamp says that all was done of an epoch.
+// stamped reports whether who sees the stamp covers an epoch.
 //
 //go:nosplit
 func (t *Table) stamped(s *stamp, e uint64) bool {
