@@ -50,7 +50,6 @@ func TestPredicted(t *testing.T) {
 	variable := regexp.MustCompile(`\b(meet|apart)\b`)
 	for _, name := range strings.Fields(string(list)) {
 		t.Run(name, func(t *testing.T) {
-			t.Parallel()
 			predicted := map[string]int{}
 			for seed := range uint64(4) {
 				rec := record(t, run{
