@@ -5,6 +5,7 @@ package runtime
 import (
 	"internal/abi"
 	"internal/runtime/atomic"
+	"internal/runtime/sys"
 	"unsafe"
 )
 
@@ -151,6 +152,13 @@ func heisenInitSched() bool {
 	debug.gcstoptheworld = 2
 	forcegcperiod = 1 << 62
 	randomizeScheduler = false
+
+	// Timers fire in a context that has a number as goroutines have. It has it from the
+	// start: else goroutines that are created after the first timer has fired have other
+	// numbers than those before, and in an order that is followed that may be others.
+	if ts := &getg().m.p.ptr().timers; ts.raceCtx == 0 {
+		ts.raceCtx = racectxstart(abi.FuncPCABIInternal((*timers).run)+sys.PCQuantum, 0)
+	}
 
 	s.clock = heisenClockStart
 	s.maxClock += heisenClockStart
