@@ -1,7 +1,6 @@
-// Package trials makes the random trials of tests, on all cores, and a part of them where the
-// race detector watches: each costs ten times as much there, and what is tried, detectors
-// that belong to one goroutine each, has nothing for it to find. All of them are made
-// without it.
+// Package trials makes the random trials of tests, on all cores: a part of them with -short,
+// and where the race detector watches. There each costs ten times as much, and what is tried,
+// detectors that belong to one goroutine each, has nothing for it to find.
 package trials
 
 import (
@@ -10,12 +9,12 @@ import (
 	"testing"
 )
 
-// part is which part of the trials is made under the race detector.
+// part is which part of the trials is made if not all are.
 const part = 20
 
-// Count returns how many of n trials a test is to make: n, or less under the race detector.
+// Count returns how many of n trials a test is to make.
 func Count(n int) int {
-	if Raced {
+	if Raced || testing.Short() {
 		return (n + part - 1) / part
 	}
 	return n
