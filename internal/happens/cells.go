@@ -222,49 +222,54 @@ func (t *Table) AccessWords(th *Thread, c *Cell, n uintptr, note uint64, write b
 	return done
 }
 
-// AccessAlone is for plain accesses, where what is known of the word is at most one
-// write and one read, of the same bytes, that are ordered before.
+// AccessAlone is for plain accesses, where what is known of the word is at most a write and
+// a read, of no other bytes, or a write and no read, and it is ordered before.
 //
 //go:nosplit
 func (t *Table) AccessAlone(th *Thread, c *Cell, note, mask uint64, write bool) bool {
 	if !write && t.readAgain(th, c, note, mask) {
 		return true
 	}
-	read := mask << headNotes
-	wrote := read | Write<<(headNotes+noteKind)
-	both := read | wrote<<noteBits
-	head, next := c.head.Load(), read
+	head := c.head.Load()
+	if head>>(headNotes+2*noteBits) != 0 || head&(headLock|headCrowd|headAtomics) != 0 {
+		return false
+	}
+	first, second := head>>headNotes&noteMask, head>>(headNotes+noteBits)
+	next, keep := mask|second<<noteBits, false
 	switch {
 	case write:
-		if head != wrote && head != 0 && head != read && head != both {
+		if (first|second)&noteBytes&^mask != 0 {
 			return false
 		}
-		next = wrote
-	case head == wrote || head == both:
-		next = both
-	case head != read && head != 0:
+		next = mask | Write<<noteKind
+	case first>>noteKind == Write:
+		if second != 0 {
+			return false
+		}
+		next, keep = mask|first<<noteBits, true
+	case first&^mask != 0 || second != 0 && second>>noteKind != Write:
 		return false
 	}
 	if !c.head.CompareAndSwap(head, head|headLock) {
 		return false
 	}
 	n := c.first.Load()
-	if slotOf(n^note) != 0 && head != 0 && !t.covers(th, n>>placeBits) {
+	if first != 0 && slotOf(n^note) != 0 && !t.covers(th, n>>placeBits) {
 		c.Unlock(head)
 		return false
 	}
-	switch {
-	case head == both:
+	if second != 0 {
 		if n := c.note(1).Load(); slotOf(n^note) != 0 && !t.covers(th, n>>placeBits) {
 			c.Unlock(head)
 			return false
 		}
-	case next == both:
+	}
+	if keep {
 		storeRelease(c.note(1), n)
 	}
 	storeRelease(&c.first, note)
 	th.last = note >> placeBits
-	c.Unlock(next)
+	c.Unlock(next << headNotes)
 	return true
 }
 

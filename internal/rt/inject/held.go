@@ -124,19 +124,34 @@ func heisenPlaceUnder(b *heisenBuf, h *heisenG, pc uintptr) uint64 {
 	return heisenNewPlaceUnder(b, h, pc)
 }
 
-// heisenNewPlaceUnder is heisenPlaceUnder where that is not in the cache.
+// heisenNewPlaceUnder is heisenPlaceUnder where that is not in the cache, or more is to be known to
+// look there.
 //
 //go:nosplit
 func heisenNewPlaceUnder(b *heisenBuf, h *heisenG, pc uintptr) uint64 {
-	place, set := h.path(b), h.set(b)
+	h.set(b)
+	if h.top != h.bottom {
+		h.top.below().path(b)
+	}
+	if u := b.under(h.top, pc, h.under); u.is(h.top, pc, h.under) {
+		return u.known(h)
+	}
+	return heisenAddUnder(b, h, pc)
+}
+
+// heisenAddUnder adds a place to the cache.
+//
+//go:nosplit
+func heisenAddUnder(b *heisenBuf, h *heisenG, pc uintptr) uint64 {
+	place, set := h.path(b), h.under
 	id := b.placeAt(place, uint32(heisenPC(pc)))
 	if set != 0 {
 		if under := b.place(heisenNodeUnder|id, set); under != 0 {
 			id = under
 		}
 	}
-	if f := h.top; f.from() != 0 {
-		*b.under(f, pc, set) = heisenUnder{f.pc, pc, f.from(), set, place, id}
+	if from := h.top.from(); from != 0 {
+		*b.under(h.top, pc, set) = heisenUnder{h.top.pc, pc, from, set, place, id}
 	}
 	return uint64(id)
 }

@@ -81,7 +81,11 @@ func racewriterange(addr, size uintptr) {
 func heisenAccessByte(h *heisenG, write bool, addr, pc, sp uintptr) {
 	if heisenCells.fast {
 		c := heisenCellAt(addr)
-		if c != &heisenNoCell && h.order.Lives(&heisenHappens) && (c.NotedByte(&h.order, addr, write) || heisenCells.only && heisenAnew(h, c, write, addr, pc)) {
+		if c == &heisenNoCell {
+			if heisenCells.only {
+				return
+			}
+		} else if h.order.Lives(&heisenHappens) && (c.NotedByte(&h.order, addr, write) || heisenCells.only && heisenAnew(h, c, write, addr, pc)) {
 			return
 		}
 	} else if heisen.light {

@@ -146,16 +146,21 @@ func heisenAddPlace(node uint64) uint32 {
 }
 
 // path returns the place of the innermost call that h is in, 0 if there is none.
-// A path that there is no number for goes without its innermost calls.
 //
 //go:nosplit
-func (h *heisenG) path(b *heisenBuf) (id uint32) {
-	f := h.top
+func (h *heisenG) path(b *heisenBuf) uint32 { return h.top.path(b) }
+
+// path returns the place of a call, 0 if it is none. A path that there is no number for goes
+// without its innermost calls.
+//
+//go:nosplit
+func (f *heisenFrame) path(b *heisenBuf) (id uint32) {
+	last := f
 	for f.place == 0 {
 		f = f.below()
 	}
 	id = f.place &^ heisenRoot
-	for f != h.top {
+	for f != last {
 		f = f.above(1)
 		if next := b.place(id, f.at()); next != 0 {
 			id = next
