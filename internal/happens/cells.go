@@ -193,7 +193,7 @@ func (t *Table) AccessOwn(th *Thread, c *Cell, note, mask uint64, write bool) bo
 			next = read
 		}
 	default:
-		return false
+		return n == note && t.more(c, head, note, mask, write)
 	}
 	if !c.head.CompareAndSwap(head, head|headLock) {
 		return false
@@ -209,6 +209,47 @@ func (t *Table) AccessOwn(th *Thread, c *Cell, note, mask uint64, write bool) bo
 	th.last = note >> placeBits
 	c.Unlock(next)
 	return true
+}
+
+// more adds bytes to the first note, which is of an access of the same kind at the same place in
+// the same epoch, if all others are of the slot, too: so byte by byte. What it stands for in
+// these is left there until it has all bytes.
+//
+//go:nosplit
+func (t *Table) more(c *Cell, head, note, mask uint64, write bool) bool {
+	if c.besides(head, note, write) || !c.head.CompareAndSwap(head, head|headLock) {
+		return false
+	}
+	if c.first.Load() != note || c.besides(head, note, write) {
+		c.Unlock(head) // it has just changed
+		return false
+	}
+	next := head | mask<<headNotes
+	if next>>headNotes&noteBytes == noteBytes {
+		for i := uint64(headNotes + noteBits); i < headExtra; i += noteBits {
+			if write || next>>(i+noteKind)&7 == Read {
+				next &^= noteMask << i
+			}
+		}
+	}
+	c.Unlock(next)
+	return true
+}
+
+// besides reports whether there is more in a cell than notes of plain accesses by the slot of the
+// first one, which is of that kind.
+//
+//go:nosplit
+func (c *Cell) besides(head, note uint64, write bool) bool {
+	if head&(headLock|headCrowd|headAtomics) != 0 || head>>headNotes&noteBytes == 0 || (head>>(headNotes+noteKind)&7 == Write) != write {
+		return true
+	}
+	others := head >> (headNotes + noteBits) & (1<<(2*noteBits) - 1)
+	if others == 0 {
+		return false
+	}
+	f := furtherOf(c)
+	return others&noteMask != 0 && slotOf(f.notes[0].Load()^note) != 0 || others>>noteBits != 0 && slotOf(f.notes[1].Load()^note) != 0
 }
 
 // AccessWords is AccessOwn for whole words, as many as it is enough for, of n words from that
@@ -401,16 +442,24 @@ func (t *Table) AccessAgain(th *Thread, c *Cell, head, place uint64, mask, kind 
 			free = min(free, i)
 		}
 	}
+	fresh := uint64(mask | kind<<noteKind)
 	switch {
 	case same < cellNotes:
-		free = same
+		fresh <<= (headNotes + same*noteBits) & 63
 	case free < cellNotes:
-		storeRelease(c.note(free), note)
+		// The new note is the first, for it is the one that is looked for next.
+		if free != 0 {
+			storeRelease(c.note(free), c.first.Load())
+			kept |= kept >> headNotes & noteMask << ((headNotes + free*noteBits) & 63)
+			kept &^= noteMask << headNotes
+		}
+		storeRelease(&c.first, note)
+		fresh <<= headNotes
 	default:
 		return 0
 	}
 	th.last = note >> placeBits
-	return kept | uint64(mask|kind<<noteKind)<<((headNotes+free*noteBits)&63)
+	return kept | fresh
 }
 
 // accessNotes compares an access to the bytes in mask with the notes of a cell, and notes

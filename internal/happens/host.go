@@ -14,6 +14,7 @@ import (
 type arenas struct {
 	vectors [maxVectors]vector
 	fars    [maxVectors]far
+	nodes   [maxNodes]node
 	blocks  [maxBlocks]block
 	extras  [maxExtras]extra
 	marks   [maxMarks]mark
@@ -65,6 +66,9 @@ func vectorAt(i uint32) *vector { return &memory.vectors[i] }
 
 //go:nosplit
 func farAt(i uint32) *far { return &memory.fars[i] }
+
+//go:nosplit
+func nodeAt(i uint32) *node { return &memory.nodes[i] }
 
 //go:nosplit
 func blockAt(i uint32) *block { return &memory.blocks[i] }

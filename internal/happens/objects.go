@@ -171,7 +171,7 @@ func (t *Table) mergeInPlace(th *Thread, s *stamp) bool {
 	e := t.present(th)
 	learnt := th.clock
 	if s.clock != 0 && th.said != unsaid &&
-		uint32(th.said&maxTime) <= blockAt(vectorAt(s.clock).near[0]).time(uint32(th.said>>timeBits)) {
+		uint32(th.said&maxTime) <= blockAt(vectorAt(s.clock).low).time(uint32(th.said>>timeBits)) {
 		learnt = 0 // it is there already, if clocks are a block long
 	}
 	if !t.joinInPlace(s.clock, learnt, s.latest()) || !t.joinInPlace(s.clock, 0, e) {

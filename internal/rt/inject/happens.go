@@ -48,7 +48,7 @@ const (
 
 // What the table's files need of their host.
 
-var heisenHappensMemory struct{ vectors, fars, blocks, extras, marks uintptr }
+var heisenHappensMemory struct{ vectors, fars, nodes, blocks, extras, marks uintptr }
 
 //go:nosplit
 func heisenHappensFurtherOf(c *heisenHappensCell) *heisenHappensFurther {
@@ -71,6 +71,11 @@ func heisenHappensVectorAt(i uint32) *heisenHappensVector {
 //go:nosplit
 func heisenHappensFarAt(i uint32) *heisenHappensFar {
 	return (*heisenHappensFar)(unsafe.Pointer(heisenHappensMemory.fars + uintptr(i)*unsafe.Sizeof(heisenHappensFar{})))
+}
+
+//go:nosplit
+func heisenHappensNodeAt(i uint32) *heisenHappensNode {
+	return (*heisenHappensNode)(unsafe.Pointer(heisenHappensMemory.nodes + uintptr(i)*unsafe.Sizeof(heisenHappensNode{})))
 }
 
 //go:nosplit
@@ -115,6 +120,7 @@ func heisenInitHappens() bool {
 	}{
 		{&m.vectors, heisenHappensMaxVectors * unsafe.Sizeof(heisenHappensVector{})},
 		{&m.fars, heisenHappensMaxVectors * unsafe.Sizeof(heisenHappensFar{})},
+		{&m.nodes, heisenHappensMaxNodes * unsafe.Sizeof(heisenHappensNode{})},
 		{&m.blocks, heisenHappensMaxBlocks * unsafe.Sizeof(heisenHappensBlock{})},
 		{&m.extras, heisenHappensMaxExtras * unsafe.Sizeof(heisenHappensExtra{})},
 		{&m.marks, heisenHappensMaxMarks * unsafe.Sizeof(heisenHappensMark{})},
