@@ -105,6 +105,9 @@ func says(d, mask uint64, write bool) bool {
 //
 //go:nosplit
 func (c *Cell) NotedAtomic(th *Thread, head, mask uint64, kind uint32) bool {
+	if th.last != th.Epoch>>placeBits {
+		return false // nothing is noted yet
+	}
 	d := head >> headNotes
 	for i := uint32(0); d != 0 && i < cellNotes; i++ {
 		if mask&^d == 0 && c.note(i).Load()^th.Epoch <= placeMask && suffices>>(d>>noteKind&7<<3+uint64(kind))&1 != 0 {
@@ -119,6 +122,17 @@ func (c *Cell) NotedAtomic(th *Thread, head, mask uint64, kind uint32) bool {
 //
 //go:nosplit
 func (c *Cell) Lock() uint64 {
+	head := c.head.Load()
+	if head&headLock == 0 && c.head.CompareAndSwap(head, head|headLock) {
+		return head
+	}
+	return c.wait()
+}
+
+// wait is Lock for a cell that somebody else has locked.
+//
+//go:nosplit
+func (c *Cell) wait() uint64 {
 	for tries := uint32(0); ; tries++ {
 		head := c.head.Load()
 		if head&headLock == 0 && c.head.CompareAndSwap(head, head|headLock) {
@@ -351,10 +365,7 @@ func (t *Table) readAgain(th *Thread, c *Cell, note, mask uint64) bool {
 //
 //go:nosplit
 func (t *Table) AccessAmong(th *Thread, c *Cell, addr, place uint64, mask, kind uint32, races *Races) bool {
-	old := c.head.Load()
-	if old&headLock != 0 || !c.head.CompareAndSwap(old, old|headLock) {
-		old = c.Lock()
-	}
+	old := c.Lock()
 	if head := t.AccessAgain(th, c, old, place, mask, kind); head != 0 {
 		c.Unlock(head)
 		return true

@@ -273,7 +273,7 @@ func (t *Table) Holder(note uint64) (id uint32, known bool) {
 //
 //go:nosplit
 func (t *Table) knows(th *Thread, e uint64) bool {
-	return t.covers(th, e) && t.same(e)
+	return e == th.said || t.covers(th, e) && t.same(e)
 }
 
 // same reports whether who covers epoch e, that its thread published, knows all that the
