@@ -385,33 +385,36 @@ func (t *Table) raise(c uint32, e uint64) uint32 {
 	return own
 }
 
-// join makes c the maximum of c and d. It returns the clock, of c's holder.
+// join makes c the maximum of c and d. It returns the clock, of c's holder, and whether it is
+// another one, or has changed.
 //
 //go:nosplit
-func (t *Table) join(c, d uint32) uint32 {
+func (t *Table) join(c, d uint32) (joined uint32, more bool) {
 	if d == 0 || c == d {
-		return c
+		return c, false
 	}
 	if c == 0 {
-		return share(d)
+		return share(d), true
 	}
 	if x, y := vectorAt(c).low, vectorAt(d).low; y != 0 && x != y {
-		c = t.joinBlock(c, 0, x, y)
+		c, more = t.joinBlock(c, 0, x, y)
 	}
 	for i := range t.nodesUsed() {
 		if x, y := *nodeOf(c, i), *nodeOf(d, i); y != 0 && x != y {
-			c = t.joinNode(c, i, x, y)
+			var changed bool
+			c, changed = t.joinNode(c, i, x, y)
+			more = more || changed
 		}
 	}
-	return c
+	return c, more
 }
 
-// joinNode makes node i of c, which is x, the maximum of x and y. Where the maximum is y, that is
-// shared.
+// joinNode is join for node i of c, which is x, and y in its place. Where the maximum is y, that
+// is shared.
 //
 //go:nosplit
-func (t *Table) joinNode(c, i, x, y uint32) uint32 {
-	var less, more uint32 // which blocks of x have something less, or more, than that of y
+func (t *Table) joinNode(c, i, x, y uint32) (joined uint32, more bool) {
+	var less, greater uint32 // which blocks of x have something less, or more, than that of y
 	for k := range uint32(nodeBlocks) {
 		v, w := ofNode(x, k), ofNode(y, k)
 		vLess, wLess := v == 0 && w != 0, w == 0 && v != 0
@@ -422,47 +425,47 @@ func (t *Table) joinNode(c, i, x, y uint32) uint32 {
 			less |= 1 << k
 		}
 		if wLess {
-			more |= 1 << k
+			greater |= 1 << k
 		}
 	}
 	if less == 0 {
-		return c
+		return c, false
 	}
 	own := t.own(c)
 	if own == 0 {
-		return c
+		return c, true
 	}
-	if more == 0 {
+	if greater == 0 {
 		nodeAt(y).refs.Add(1)
 		t.dropNode(x)
 		*nodeOf(own, i) = y
-		return own
+		return own, true
 	}
 	for k := range uint32(nodeBlocks) {
 		if less>>k&1 != 0 {
-			t.raiseBlock(own, 1+i*nodeBlocks+k, ofNode(y, k), more>>k&1 == 0)
+			t.raiseBlock(own, 1+i*nodeBlocks+k, ofNode(y, k), greater>>k&1 == 0)
 		}
 	}
-	return own
+	return own, true
 }
 
-// joinBlock makes block i of c, which is x, the maximum of x and y.
+// joinBlock is join for block i of c, which is x, and y in its place.
 //
 //go:nosplit
-func (t *Table) joinBlock(c, i, x, y uint32) uint32 {
+func (t *Table) joinBlock(c, i, x, y uint32) (joined uint32, more bool) {
 	xLess, yLess := true, false
 	if x != 0 {
 		xLess, yLess = compare(blockAt(x), blockAt(y), t.used(i))
 	}
 	if !xLess {
-		return c
+		return c, false
 	}
 	own := t.own(c)
 	if own == 0 {
-		return c
+		return c, true
 	}
 	t.raiseBlock(own, i, y, !yLess)
-	return own
+	return own, true
 }
 
 // raiseBlock makes block i of a vector, which is not shared, the maximum of that and y. Where

@@ -322,7 +322,11 @@ func (t *Table) see(th *Thread, s *stamp) {
 			th.through = s.latest()
 		}
 	} else {
-		th.clock = t.join(th.clock, s.clock)
+		clock, more := t.join(th.clock, s.clock)
+		th.clock = clock
+		if !more && t.covers(th, s.latest()) {
+			return // there was nothing to learn
+		}
 		th.through = 0
 	}
 	th.said = unsaid
@@ -354,7 +358,7 @@ func (t *Table) merge(th *Thread, s *stamp) {
 		t.replace(th, s, e)
 	} else {
 		if !t.includes(s, th) {
-			s.clock = t.join(s.clock, th.clock)
+			s.clock, _ = t.join(s.clock, th.clock)
 		}
 		s.clock = t.raise(s.clock, s.latest())
 		s.clock = t.raise(s.clock, e)
