@@ -47,6 +47,7 @@ const (
 	defaultPropagations = 200_000
 	statesPerConflict   = 100 // that the search among schedules may look at
 	questionsPerWindow  = 20  // how many questions may spend all of their budget
+	sweepPerQuestion    = 5   // how many times as many states a sweep may look at for a question
 	defaultWindow       = 2000
 	defaultOccurrences  = 8
 	defaultQuestions    = 2000

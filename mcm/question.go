@@ -235,8 +235,10 @@ func (s *solving) alternate(q *query) (verdict Verdict, nodes []order.Node, err 
 		}
 	}
 	all := questionsPerWindow * states
-	if verdict, nodes = s.sweepFor(q, 2*states); verdict != Unknown {
-		return verdict, nodes, nil
+	if x.looked+x.nearby+s.reached > all/2 { // there are many questions, and not easy ones
+		if verdict, nodes = s.sweepFor(q, sweepPerQuestion*states); verdict != Unknown {
+			return verdict, nodes, nil
+		}
 	}
 	if x.nearby < all+m.stats.Questions*states/20 {
 		if nodes := x.near(q, states/8); nodes != nil && len(s.sim.violated(nodes)) == 0 {
@@ -302,7 +304,7 @@ func (s *solving) sweepFor(q *query, states int) (Verdict, []order.Node) {
 	if s.sweep == nil {
 		return Unknown, nil
 	}
-	s.sweep.looked += s.sweep.explore(states)
+	s.sweep.explore(states)
 	return s.known(q)
 }
 

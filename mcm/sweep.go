@@ -2,54 +2,78 @@ package mcm
 
 import (
 	"math/bits"
-	"os"
 	"slices"
-	"strconv"
 
 	"github.com/heisen-go/heisen/mcm/order"
 )
 
+// sweep goes through a window once, all threads together, and finds for all pairs of
+// accesses at once which of them meet. Nothing in it depends on a question.
+//
+// Few states are enough. What threads do without an effect, which is to change what a
+// cell holds, or to send, they may do at any time between two effects, so that a state is
+// what an effect has led to. Steps that hinder nobody are taken at once. Another one
+// without an effect, which takes a lock or writes the value that is there, can as well
+// come after the next effect, unless that changes a cell that it needs as it is. So
+// where a thread has taken such steps, up to a piece that needs some cells, there follows
+// an effect on one of these; if it has given back a lock, or others wait for it in any
+// case, whatever follows. All else that can follow follows, in another order, from a
+// state in which the thread is not so far. Of such a state the cells are remembered, of
+// all ways to it together: it is looked at when those are known, for states are looked
+// at in layers, by how many nodes have come, and each step leads to a later layer.
+//
+// Two threads meet at all places where they can be without another effect: where they
+// are, where they get to, and before steps that hinder nobody and were taken at once.
+//
+// A sweep has two rounds. The first one keeps those states only in which something is
+// new: two threads at two places, with memory as it is, for the first time. (Search by
+// novelty: Lipovetzky and Geffner, "Width and serialization of classical planning
+// problems", ECAI 2012.) There are as many novelties as pairs of places, thousands of
+// times fewer than states, and each one brings an answer or a step towards one. It
+// starts wherever the observed order leads. The second round keeps all states, and gives up
+// when they get too many. If it does not, who has not met in it does not meet.
 type sweep struct {
 	moves         // with a state at hand of its own
 	active []int  // threads with accesses
-	out    []bool // by node: another thread's node comes after it in any case, or it is a receive
+	out    []bool // by node: it gives back a lock, or others depend on that it comes, or not any more
+
+	held []heldMask // by node: the locks that its thread holds there
 
 	seen  []uint64 // by pair of active threads, their places and what memory holds, as bits: whether that is known
 	begin []int    // by pair of active threads: where it begins in seen
 	parts int      // how many contents of memory are told apart: a power of two
 	all   bool     // all states are kept
-	done  bool     // and that were all there are
+	done  bool     // there are no more states to be looked at
+	whole bool     // and these were all
 
 	pack   packing // of threads and cells, and of all else unless counts says that
 	counts []int32 // by place of a thread: who holds what and what was sent, if it was the only one to do so
-	from   []way
+	from   []way   // by state
 	layers []layer // by how many nodes have come
 	free   []layer // that are not used any more
 	layer  int     // that is being looked at
 	place  int     // and the state of it
-	looked int
-	pend   [4]int
 
-	known []uint64 // by pair of nodes, as bits: whether they have met
-	row   int      // words of a node in it
-	met   map[[2]order.Node]int32
+	known []uint64                // by pair of nodes, as bits: whether they have met
+	width int                     // words of a node in it
+	met   map[[2]order.Node]int32 // by accesses of a cell, the higher node last: the state from where
 
-	key    []uint64 // scratch
-	parent []int32  // scratch
-	lo, hi []order.Node
-	ways   []way
-	nodes  []order.Node
+	key    []uint64     // scratch
+	parent []int32      // scratch
+	lo, hi []order.Node // scratch: by thread the first and the last place where it can be
+	ways   []way        // scratch
+	nodes  []order.Node // scratch
 }
 
-// way is how a state is reached: by steps of a thread from another state, and what
-// follows at once; or from the window's start along the observed order.
+// way is how a state is reached from another one: by a thread's steps, and what follows at
+// once.
 type way struct {
-	parent int32 // -1 if it is along the observed order
+	parent int32 // -1 if it is from the window's start, along the observed order
 	thread int16
-	steps  int16 // so many pieces, or up to an effect if 0
+	pieces int16 // so many without an effect, all up to an effect if 0
 }
 
-// layer are the states that are to be looked at in which so many nodes have come.
+// layer are the states in which so many nodes have come.
 type layer struct {
 	words []uint64 // packed states
 	ids   []int32
@@ -58,15 +82,21 @@ type layer struct {
 }
 
 const (
-	// sweepBits bounds the memory of what is known to a sweep, in bits.
+	// sweepBits bounds the memory of what is new, and of who has met, in bits.
 	sweepBits = 1 << 27
+	// sweepStates bounds how many states a sweep keeps, 8 bytes each.
+	sweepStates = 1 << 23
+	// sweepWidth is how many states of a layer are too many to look at all of them.
+	sweepWidth = 1 << 15
+	// countsSize bounds the memory of counts, in numbers.
+	countsSize = 1 << 22
 	// mostParts is how many contents of memory a sweep tells apart at most.
-	mostParts   = 16
-	everything  = ^uint64(0)
-	otherEffect = uint64(1) << 63
+	mostParts = 16
+	// sends stands for the effect of a send among cells.
+	sends = uint64(1) << 63
+	// anything stands for all cells.
+	anything = ^uint64(0)
 )
-
-var sweepStates = envI("KEEP", 1<<22)
 
 // newSweep returns nil if the window is too large.
 func newSweep(x *moves) *sweep {
@@ -89,8 +119,8 @@ func newSweep(x *moves) *sweep {
 	}
 	for s.parts = mostParts; size*s.parts > sweepBits; s.parts /= 2 {
 	}
-	s.row = int(m.goal)/64 + 1
-	if s.parts == 0 || 64*s.row*int(m.goal) > sweepBits {
+	s.width = int(m.goal)/64 + 1
+	if s.parts == 0 || 64*s.width*int(m.goal) > sweepBits {
 		return nil
 	}
 	s.out = make([]bool, m.goal)
@@ -102,8 +132,9 @@ func newSweep(x *moves) *sweep {
 	for n := range m.goal {
 		s.out[n] = s.out[n] || m.message[n] >= 0 || m.ends[n] >= 0
 	}
+	s.held = m.masks()
 	s.seen = make([]uint64, size*s.parts/64+1)
-	s.known = make([]uint64, s.row*int(m.goal))
+	s.known = make([]uint64, s.width*int(m.goal))
 	s.rows, s.bold, s.hold, s.path = m.rows, false, none, nil
 	s.now = make([]int32, x.size)
 	s.packed()
@@ -113,9 +144,6 @@ func newSweep(x *moves) *sweep {
 	s.start()
 	return s
 }
-
-// countsBytes bounds the memory of counts, in numbers.
-const countsSize = 1 << 22
 
 // packed finds out how to pack states: what follows from where the threads are is left
 // out if it does not take too much to find it again.
@@ -174,17 +202,18 @@ func (s *sweep) start() {
 	s.layers, s.layer, s.place = make([]layer, int(m.goal)+1), 0, 0
 	s.reset()
 	s.settle()
-	s.add(way{-1, 0, 0}, everything)
+	s.add(way{-1, 0, 0}, anything)
 	if s.all {
 		return
 	}
-	for steps := 1; steps < len(m.hint); steps++ {
-		s.reset()
-		for _, n := range m.hint[1 : 1+steps] {
-			s.step(n)
-		}
+	s.reset()
+	for i, n := range m.hint[1:] {
+		s.step(n)
+		s.parent = append(s.parent[:0], s.now...)
 		s.settle()
-		s.add(way{-1, int16(steps & 0x7fff), int16(steps >> 15)}, everything)
+		s.path = s.path[:0]
+		s.add(way{-1, int16((i + 1) & 0x7fff), int16((i + 1) >> 15)}, anything)
+		copy(s.now, s.parent)
 	}
 }
 
@@ -197,24 +226,28 @@ func (s *sweep) places(thread int) int {
 func (s *sweep) explore(states int) (looked int) {
 	for !s.done {
 		for ; s.layer < len(s.layers); s.layer++ {
-			for l := &s.layers[s.layer]; s.place < len(l.ids); looked++ {
-				if looked == states || len(s.from) >= sweepStates {
+			l := &s.layers[s.layer]
+			if s.all && len(l.ids) > sweepWidth || len(s.from) >= sweepStates {
+				s.finish(false)
+				return looked
+			}
+			for ; s.place < len(l.ids); looked++ {
+				if looked == states {
 					return looked
 				}
 				s.expand(l, s.place)
 				s.place++
 			}
-			l := &s.layers[s.layer]
+			s.place = 0
 			clear(l.table)
 			if l.ids != nil {
 				s.free = append(s.free, layer{l.words[:0], l.ids[:0], l.allow[:0], l.table})
 			}
 			*l = layer{}
-			s.place = 0
 		}
-		if s.all || oneRound {
-			s.done = true
-			break
+		if s.all {
+			s.finish(true)
+			return looked
 		}
 		s.all = true
 		s.start()
@@ -222,19 +255,22 @@ func (s *sweep) explore(states int) (looked int) {
 	return looked
 }
 
+// finish ends the sweep.
+func (s *sweep) finish(whole bool) {
+	s.done, s.whole = true, whole
+	s.layers, s.free, s.seen = nil, nil, nil
+}
+
 // expand looks at what follows a state.
 func (s *sweep) expand(l *layer, at int) {
 	m := s.m
 	i, allow := l.ids[at], l.allow[at]
-	if allow != everything {
-		s.pend[0]++
-	}
 	s.load(l.words[at*s.pack.size : (at+1)*s.pack.size])
 	s.parent = append(s.parent[:0], s.now...)
 	for k := range s.threads {
 		here := m.base[k] + order.Node(s.now[k])
 		s.lo[k] = here
-		for s.lo[k] > m.base[k] && s.back(s.lo[k]-1) {
+		for s.lo[k] > m.base[k] && s.mover[s.lo[k]-1] {
 			s.lo[k]--
 		}
 		for pieces := 1; ; pieces++ {
@@ -251,7 +287,7 @@ func (s *sweep) expand(l *layer, at int) {
 				if changed&allow != 0 {
 					s.step(n)
 					s.settle()
-					s.add(way{i, int16(k), 0}, everything)
+					s.add(way{i, int16(k), 0}, anything)
 				}
 				break
 			}
@@ -265,16 +301,11 @@ func (s *sweep) expand(l *layer, at int) {
 	s.meetings(i)
 }
 
-// back reports whether a thread that is past a node might as well be before it.
-func (s *sweep) back(n order.Node) bool {
-	return s.mover[n]
-}
-
 // effect returns the cells that a node would change, as bits.
 func (s *sweep) effect(n order.Node) (changed uint64) {
 	m := s.m
 	if m.message[n] >= 0 && !m.receives(n) {
-		return otherEffect
+		return sends
 	}
 	if !s.writes[n] && s.cell[n] != manyCells {
 		return 0
@@ -285,7 +316,7 @@ func (s *sweep) effect(n order.Node) (changed uint64) {
 		}
 	}
 	if changed != 0 && s.cell[n] == manyCells {
-		return everything
+		return anything
 	}
 	return changed
 }
@@ -305,13 +336,13 @@ func (s *sweep) piece(k int) (cells uint64) {
 	}
 	if free {
 		s.settle()
-		return everything
+		return anything
 	}
 	// A section that hinders nobody.
 	if n := s.moves.next(k); n != none && s.passes[n] {
 		size := len(s.path)
 		if s.settle(); len(s.path) > size {
-			return everything
+			return anything
 		}
 	}
 	for _, n := range s.path[from:] {
@@ -388,19 +419,23 @@ func (s *sweep) meetings(i int32) {
 			}
 			for _, j := range s.active[:at] {
 				lo, hi := int(s.lo[j]), int(s.hi[j])
-				row := s.known[int(a)*s.row : (int(a)+1)*s.row]
+				row := s.known[int(a)*s.width : (int(a)+1)*s.width]
 				for w := lo / 64; w <= hi/64; w++ {
-					mask := everything
+					mask := anything
 					if w == lo/64 {
-						mask &= everything << (lo % 64)
+						mask &= anything << (lo % 64)
 					}
 					if w == hi/64 {
-						mask &= everything >> (63 - hi%64)
+						mask &= anything >> (63 - hi%64)
 					}
 					for fresh := mask &^ row[w]; fresh != 0; fresh &= fresh - 1 {
 						b := order.Node(64*w + bits.TrailingZeros64(fresh))
+						clash := s.clash(a, b)
+						if clash && s.kept(a, b) {
+							continue
+						}
 						row[w] |= 1 << (b % 64)
-						if s.clash(a, b) {
+						if clash {
 							s.met[[2]order.Node{b, a}] = i
 						}
 					}
@@ -410,9 +445,24 @@ func (s *sweep) meetings(i int32) {
 	}
 }
 
+// kept reports whether a thread keeps others from two places by a lock that it holds in the
+// state at hand.
+func (s *sweep) kept(a, b order.Node) bool {
+	for k := range s.threads {
+		n := s.moves.next(k)
+		if n == none || k == int(s.m.chain[a]) || k == int(s.m.chain[b]) {
+			continue
+		}
+		if h := s.held[n]; h.excludes(s.held[a]) || h.excludes(s.held[b]) {
+			return true
+		}
+	}
+	return false
+}
+
 // never reports whether it is known that two nodes do not meet.
 func (s *sweep) never(a, b order.Node) bool {
-	if !s.done {
+	if !s.whole {
 		return false
 	}
 	_, ok := s.met[[2]order.Node{min(a, b), max(a, b)}]
@@ -472,14 +522,14 @@ func (s *sweep) trace(i int32) {
 		s.ways = append(s.ways, w)
 	}
 	s.reset()
-	for _, n := range s.m.hint[1 : 1+int(w.thread)+int(w.steps)<<15] {
+	for _, n := range s.m.hint[1 : 1+int(w.thread)+int(w.pieces)<<15] {
 		s.step(n)
 	}
 	s.settle()
 	for i := len(s.ways) - 1; i >= 0; i-- {
 		w, k := s.ways[i], int(s.ways[i].thread)
-		if w.steps > 0 {
-			for range w.steps {
+		if w.pieces > 0 {
+			for range w.pieces {
 				s.piece(k)
 			}
 			continue
@@ -495,12 +545,3 @@ func (s *sweep) trace(i int32) {
 		}
 	}
 }
-
-func envI(s string, d int) int {
-	if v, err := strconv.Atoi(os.Getenv(s)); err == nil {
-		return v
-	}
-	return d
-}
-
-var oneRound = envI("ONE", 0) == 1
