@@ -73,13 +73,7 @@ type happening struct {
 }
 
 func (h *happening) access(th *happens.Thread, i int, kind uint32) {
-	c := &h.cells[i].Cell
-	if kind <= happens.Write && (c.NotedByte(th, 0, kind == happens.Write) || h.table.NotedInCrowd(th, c, 1)) {
-		return
-	}
-	if !h.table.Access(th, c, uint64(8*i), 1, 1, kind, &h.races) {
-		c.Unlock(h.table.AccessLocked(th, c, c.Lock(), uint64(8*i), 1, 1, kind, &h.races))
-	}
+	h.table.Access(th, &h.cells[i].Cell, uint64(8*i), 1, 1, kind, &h.races)
 }
 
 func (h *happening) sync(th *happens.Thread, i int, op uint32) {

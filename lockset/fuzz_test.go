@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/heisen-go/heisen"
+	"github.com/heisen-go/heisen/bench/workload"
 	"github.com/heisen-go/heisen/lockset"
 	"github.com/heisen-go/heisen/vclock"
 )
@@ -65,18 +66,18 @@ func FuzzDetectors(f *testing.F) {
 		}
 		for _, f := range hb {
 			if !pairs[spotsOfFinding(f)] {
-				t.Fatalf("a race, but no potential one: %+v\n%s", f, show(trace))
+				t.Fatalf("a race, but no potential one: %+v\n%s", f, workload.Show(trace))
 			}
 		}
 		if far {
 			return
 		}
 		if want := allPairs(trace, false); len(want) != len(pairs) {
-			t.Fatalf("%d pairs, want %d\n%s", len(pairs), len(want), show(trace))
+			t.Fatalf("%d pairs, want %d\n%s", len(pairs), len(want), workload.Show(trace))
 		}
 		for _, byObject := range []bool{false, true} {
 			if err := compareErasers(trace, byObject); err != nil {
-				t.Fatalf("%v\n%s", err, show(trace))
+				t.Fatalf("%v\n%s", err, workload.Show(trace))
 			}
 		}
 	})

@@ -4,14 +4,12 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
-	"runtime"
 	"runtime/debug"
-	"strings"
-	"sync"
 	"testing"
 
 	"github.com/heisen-go/heisen"
 	"github.com/heisen-go/heisen/bench/workload"
+	"github.com/heisen-go/heisen/internal/trials"
 )
 
 // kinds of random traces: few threads and objects, so that everything meets.
@@ -34,39 +32,15 @@ func forRandomTraces(t *testing.T, n int, check func(trace []heisen.Record) erro
 	t.Helper()
 	for _, kind := range kinds {
 		t.Run(kind.name, func(t *testing.T) {
-			var wg sync.WaitGroup
-			workers := runtime.GOMAXPROCS(0)
-			for w := range workers {
-				wg.Add(1)
-				go func() {
-					defer wg.Done()
-					for seed := w; seed < n; seed += workers {
-						trace := workload.Random(rand.New(rand.NewPCG(uint64(seed), 17)), kind.Small)
-						if err := check(trace); err != nil {
-							t.Errorf("seed %d: %v\n%s", seed, err, show(trace))
-							return
-						}
-					}
-				}()
-			}
-			wg.Wait()
+			trials.Each(t, n, func(seed uint64) error {
+				trace := workload.Random(rand.New(rand.NewPCG(seed, 17)), kind.Small)
+				if err := check(trace); err != nil {
+					return fmt.Errorf("%w\n%s", err, workload.Show(trace))
+				}
+				return nil
+			})
 		})
 	}
-}
-
-func show(trace []heisen.Record) string {
-	var b strings.Builder
-	for i, r := range trace {
-		fmt.Fprintf(&b, "%4d  thread %d  %v %d", i+1, r.TID, r.Code, r.Obj)
-		if r.Len+uint16(r.Val) > 0 {
-			fmt.Fprintf(&b, "+%d", uint64(r.Len)+r.Val)
-		}
-		if r.Flags&heisen.LockWord != 0 {
-			b.WriteString(" (a variable)")
-		}
-		fmt.Fprintf(&b, "  site %d ctx %d\n", r.Loc, r.Ctx)
-	}
-	return b.String()
 }
 
 // accessOf is what a finding says of an event.

@@ -151,7 +151,7 @@ func TestHybridFindsRacesOfAllSchedules(t *testing.T) {
 				hidden++
 			}
 			if !got[p] {
-				t.Fatalf("seed %d: a schedule has the race %v, which is no pair\n%s", seed, p, show(trace))
+				t.Fatalf("seed %d: a schedule has the race %v, which is no pair\n%s", seed, p, workload.Show(trace))
 			}
 		}
 	}

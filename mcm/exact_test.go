@@ -48,6 +48,24 @@ var modes = []struct {
 	{"solver, fresh, eager", []Option{func(s *settings) error { s.slow, s.fresh, s.eager = true, true, true; return nil }}},
 }
 
+// askTruth asks a model of w whether two records race, and ends the test if the answer is not
+// that of the enumeration of all orders.
+func askTruth(t *testing.T, where string, m *Model, w *Window, truth *brute, p [2]int) (Verdict, *Witness) {
+	t.Helper()
+	verdict, x, err := m.Race(p[0], p[1])
+	if err != nil {
+		t.Fatalf("%s, %v: %v\n%s", where, p, err, show(w))
+	}
+	want := Impossible
+	if truth.together(nil, p[0], p[1]) {
+		want = Possible
+	}
+	if verdict != want {
+		t.Fatalf("%s: %v is %v, want %v (%+v)\n%s", where, p, verdict, want, m.Stats(), show(w))
+	}
+	return verdict, x
+}
+
 // TestExact compares all ways to an answer with the enumeration of all orders.
 func TestExact(t *testing.T) {
 	n := count(t, 3000)
@@ -71,20 +89,11 @@ func TestExact(t *testing.T) {
 			order := rng.Perm(len(pairs))
 			for _, at := range order {
 				p := pairs[at]
-				verdict, x, err := m.Race(p[0], p[1])
-				if err != nil {
-					t.Fatalf("seed %d, %s, %v: %v\n%s", seed, mode.name, p, err, show(w))
-				}
-				want := Impossible
-				if truth.together(nil, p[0], p[1]) {
-					want = Possible
-				}
-				if verdict != want {
-					t.Fatalf("seed %d, %s: %v is %v, want %v (%+v)\n%s", seed, mode.name, p, verdict, want, m.Stats(), show(w))
-				}
+				where := fmt.Sprintf("seed %d, %s", seed, mode.name)
+				verdict, x := askTruth(t, where, m, w, truth, p)
 				if verdict == Possible {
 					if err := w.Replay(x, options...); err != nil {
-						t.Fatalf("seed %d, %s: %v", seed, mode.name, err)
+						t.Fatalf("%s: %v", where, err)
 					}
 					possible++
 				} else {

@@ -36,20 +36,26 @@ func TestFirstObservedRace(t *testing.T) {
 		}
 		// The reference numbers the later access only; sites are unlike each other.
 		i, j := int(f.Accesses[0].Site)-1, int(f.Accesses[1].Site)-1
-		verdict, _, err := m.Race(i, j)
-		if err != nil {
-			t.Fatalf("seed %d: %v", seed, err)
-		}
-		if verdict != mcm.Possible {
-			t.Errorf("seed %d: records %d and %d race in the observed order, and it is %v", seed, i, j, verdict)
-			for k, r := range records {
-				t.Logf("%2d T%d %v(%d,%d) %d", k, r.TID, r.Code, r.Obj, r.Len, r.Val)
-			}
-			return
-		}
+		mustBePossible(t, seed, m, records, i, j)
 	}
 	if races < 1000 {
 		t.Errorf("%d races", races)
+	}
+}
+
+// mustBePossible ends the test if two records that race in the observed order don't race in
+// its model.
+func mustBePossible(t *testing.T, seed uint64, m *mcm.Model, records []heisen.Record, i, j int) {
+	t.Helper()
+	verdict, _, err := m.Race(i, j)
+	if err != nil {
+		t.Fatalf("seed %d: %v", seed, err)
+	}
+	if verdict != mcm.Possible {
+		for k, r := range records {
+			t.Logf("%2d T%d %v(%d,%d) %d", k, r.TID, r.Code, r.Obj, r.Len, r.Val)
+		}
+		t.Fatalf("seed %d: records %d and %d race in the observed order, and it is %v", seed, i, j, verdict)
 	}
 }
 
@@ -90,17 +96,7 @@ func TestObservedRaces(t *testing.T) {
 				if shape.Hidden != nil {
 					paired++
 				}
-				verdict, _, err := m.Race(i, j)
-				if err != nil {
-					t.Fatalf("seed %d: %v", seed, err)
-				}
-				if verdict != mcm.Possible {
-					t.Errorf("seed %d: records %d and %d race in the observed order, and it is %v", seed, i, j, verdict)
-					for k, r := range records {
-						t.Logf("%2d T%d %v(%d,%d) %d", k, r.TID, r.Code, r.Obj, r.Len, r.Val)
-					}
-					return
-				}
+				mustBePossible(t, seed, m, records, i, j)
 			}
 		}
 	}

@@ -1,6 +1,7 @@
 package mcm
 
 import (
+	"fmt"
 	"math/rand/v2"
 	"testing"
 
@@ -98,17 +99,7 @@ func TestLocksWithoutOwner(t *testing.T) {
 				t.Fatal(err)
 			}
 			for _, p := range racyPairs(w) {
-				verdict, _, err := m.Race(p[0], p[1])
-				if err != nil {
-					t.Fatalf("seed %d, %s, %v: %v\n%s", seed, mode.name, p, err, show(w))
-				}
-				want := Impossible
-				if truth.together(nil, p[0], p[1]) {
-					want = Possible
-				}
-				if verdict != want {
-					t.Fatalf("seed %d, %s, %v: %v, want %v\n%s", seed, mode.name, p, verdict, want, show(w))
-				}
+				verdict, _ := askTruth(t, fmt.Sprintf("seed %d, %s", seed, mode.name), m, w, truth, p)
 				if k == 0 && verdict == Possible && !owned.together(nil, p[0], p[1]) {
 					more++
 				}

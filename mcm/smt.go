@@ -229,14 +229,9 @@ func (s *smt) alternate(l *looseLock) {
 			}
 			for _, list := range [2][]int{choices, others} {
 				for _, x := range list {
-					if x == i || x == c {
-						continue
+					if x != i && x != c {
+						s.outside(x, c, i)
 					}
-					s.print(" (or (< O%d O%d)", i, x)
-					if c >= 0 {
-						s.print(" (< O%d O%d)", x, c)
-					}
-					s.print(")")
 				}
 			}
 			s.print(")")
@@ -258,6 +253,16 @@ func (s *smt) alternate(l *looseLock) {
 	for _, i := range l.given {
 		follows(i, l.held, l.taken, l.given)
 	}
+}
+
+// outside says that record x is not between record c, or the start if that is negative, and
+// record i.
+func (s *smt) outside(x, c, i int) {
+	s.print(" (or (< O%d O%d)", i, x)
+	if c >= 0 {
+		s.print(" (< O%d O%d)", x, c)
+	}
+	s.print(")")
 }
 
 // messages says that what is received was sent before, and nothing else.
@@ -341,14 +346,9 @@ func (s *smt) values() {
 				for _, x := range writers[piece] {
 					// Which write of the value it sees makes a difference to those on which
 					// the write depends.
-					if x == i || int32(x) == c || same(int32(x)) && !s.settings.controlFlow {
-						continue
+					if x != i && int32(x) != c && (!same(int32(x)) || s.settings.controlFlow) {
+						s.outside(x, int(c), i)
 					}
-					s.print(" (or (< O%d O%d)", i, x)
-					if c >= 0 {
-						s.print(" (< O%d O%d)", x, c)
-					}
-					s.print(")")
 				}
 				s.print(")")
 			}

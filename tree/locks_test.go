@@ -11,6 +11,7 @@ import (
 
 	"github.com/heisen-go/heisen"
 	"github.com/heisen-go/heisen/bench/workload"
+	"github.com/heisen-go/heisen/internal/trials"
 	"github.com/heisen-go/heisen/tree"
 	"github.com/heisen-go/heisen/vclock"
 )
@@ -110,7 +111,7 @@ func TestRestLosesNothing(t *testing.T) {
 				}
 				return o, nil
 			})
-			if !raced && rested.Load() < 10*perKind/4*20 {
+			if !trials.Raced && rested.Load() < 10*perKind/4*20 {
 				t.Errorf("it rested for %d events only", rested.Load())
 			}
 		})

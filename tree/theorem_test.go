@@ -5,10 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"math/rand/v2"
-	"runtime"
 	"runtime/debug"
-	"strings"
-	"sync"
 	"sync/atomic"
 	"testing"
 
@@ -16,6 +13,7 @@ import (
 
 	"github.com/heisen-go/heisen"
 	"github.com/heisen-go/heisen/bench/workload"
+	"github.com/heisen-go/heisen/internal/trials"
 	"github.com/heisen-go/heisen/tree"
 	"github.com/heisen-go/heisen/vclock"
 )
@@ -61,58 +59,34 @@ type outcome struct {
 // forRandomTraces calls check with n random traces of each kind, on all cores,
 // and makes sure that the traces were worth it.
 func forRandomTraces(t *testing.T, n int, check func([]heisen.Record) (outcome, error)) {
-	if raced {
-		n /= 20
-	}
+	made := trials.Count(n)
 	for _, kind := range kinds {
 		t.Run(kind.name, func(t *testing.T) {
-			var wg sync.WaitGroup
 			var dropped, accesses, races, refused atomic.Int64
-			workers := runtime.GOMAXPROCS(0)
-			for w := range workers {
-				wg.Add(1)
-				go func() {
-					defer wg.Done()
-					for seed := w; seed < n; seed += workers {
-						rng := rand.New(rand.NewPCG(uint64(seed), 11))
-						trace := kind.generate(rng, kind.Small)
-						o, err := check(trace)
-						if err != nil {
-							t.Errorf("seed %d: %v\n%s", seed, err, show(trace))
-							return
-						}
-						dropped.Add(int64(o.Dropped))
-						accesses.Add(int64(o.Accesses))
-						races.Add(int64(o.races))
-						if o.refused {
-							refused.Add(1)
-						}
-					}
-				}()
-			}
-			wg.Wait()
+			trials.Each(t, n, func(seed uint64) error {
+				trace := kind.generate(rand.New(rand.NewPCG(seed, 11)), kind.Small)
+				o, err := check(trace)
+				if err != nil {
+					return fmt.Errorf("%w\n%s", err, workload.Show(trace))
+				}
+				dropped.Add(int64(o.Dropped))
+				accesses.Add(int64(o.Accesses))
+				races.Add(int64(o.races))
+				if o.refused {
+					refused.Add(1)
+				}
+				return nil
+			})
 			t.Logf("%d traces: %d%% of %d accesses dropped, %d racy pairs of locations, %d traces refused",
-				n, 100*dropped.Load()/max(1, accesses.Load()), accesses.Load(), races.Load(), refused.Load())
-			if 30*dropped.Load() < accesses.Load() || 2*races.Load() < int64(n) {
+				made, 100*dropped.Load()/max(1, accesses.Load()), accesses.Load(), races.Load(), refused.Load())
+			if 30*dropped.Load() < accesses.Load() || 2*races.Load() < int64(made) {
 				t.Error("too little is dropped, or races, for the test to mean much")
 			}
-			if kind.apart && refused.Load() > 0 || 2*refused.Load() > int64(n) {
+			if kind.apart && refused.Load() > 0 || 2*refused.Load() > int64(made) {
 				t.Errorf("%d traces refused", refused.Load())
 			}
 		})
 	}
-}
-
-func show(trace []heisen.Record) string {
-	var b strings.Builder
-	for i, r := range trace {
-		fmt.Fprintf(&b, "%4d  thread %d  %v %d", i+1, r.TID, r.Code, r.Obj)
-		if r.Len+uint16(r.Val) > 0 {
-			fmt.Fprintf(&b, "+%d", uint64(r.Len)+r.Val)
-		}
-		fmt.Fprintf(&b, "  site %d\n", r.Loc)
-	}
-	return b.String()
 }
 
 // location is a half of a racy pair: what was done, and where.

@@ -5,16 +5,14 @@ import (
 	"fmt"
 	"maps"
 	"math/rand/v2"
-	"runtime"
 	"runtime/debug"
-	"strings"
-	"sync"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/heisen-go/heisen"
 	"github.com/heisen-go/heisen/bench/workload"
+	"github.com/heisen-go/heisen/internal/trials"
 	"github.com/heisen-go/heisen/vclock"
 )
 
@@ -45,36 +43,14 @@ func forRandomTraces(t *testing.T, n int, check func(trace []heisen.Record) erro
 
 // forSeeds calls check with n generators of random numbers, on all cores.
 func forSeeds(t *testing.T, n int, check func(*rand.Rand) ([]heisen.Record, error)) {
-	var wg sync.WaitGroup
-	workers := runtime.GOMAXPROCS(0)
-	for w := range workers {
-		wg.Add(1)
-		go func() {
-			defer wg.Done()
-			for seed := w; seed < n; seed += workers {
-				if trace, err := check(rand.New(rand.NewPCG(uint64(seed), 7))); err != nil {
-					t.Errorf("seed %d: %v\n%s", seed, err, show(trace))
-					return
-				}
-			}
-		}()
-	}
-	wg.Wait()
-}
-
-func show(trace []heisen.Record) string {
-	var b strings.Builder
-	for i, r := range trace {
-		fmt.Fprintf(&b, "%4d  thread %d  %v %d", i+1, r.TID, r.Code, r.Obj)
-		if r.Len+uint16(r.Val) > 0 {
-			fmt.Fprintf(&b, "+%d", uint64(r.Len)+r.Val)
+	t.Helper()
+	trials.Each(t, n, func(seed uint64) error {
+		trace, err := check(rand.New(rand.NewPCG(seed, 7)))
+		if err != nil {
+			return fmt.Errorf("%w\n%s", err, workload.Show(trace))
 		}
-		if r.Flags&heisen.LockWord != 0 {
-			b.WriteString(" (a variable)")
-		}
-		fmt.Fprintf(&b, "  site %d ctx %d\n", r.Loc, r.Ctx)
-	}
-	return b.String()
+		return nil
+	})
 }
 
 // findingsOf runs a detector over a trace.

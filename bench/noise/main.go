@@ -11,6 +11,9 @@
 //
 // Locations and variables are those of all races that random noise finds in some
 // runs before.
+//
+// In means of 20 runs, without noise 5.7 overlaps on 1.4 of the five racy variables were
+// seen, with noise at every access to these variables 105 on 4.8.
 package main
 
 import (

@@ -24,6 +24,10 @@
 // of PCT with depth 1 does not depend on the number of statements, for it is one of which
 // thread comes first.
 //
+// So the race-directed strategy brings both races about in every execution, with the error
+// in half of them, however many statements come before; a random walk does so in 0.8 % of
+// the executions with ten statements before, and in none of a thousand with a hundred.
+//
 //	go run ./bench/racefuzz -table [-seeds n] [-plain n] [-programs list]
 //
 // makes table 1 of the paper of the programs in examples/racefuzz, each of which stands
@@ -51,6 +55,11 @@
 //	 arraylist   ArrayList      11          9     11           9      0         0.41        61.9    16.4      13.2   0.21
 //	   hashset     HashSet      11          6      8           5      0         0.29         2.3    13.3      10.5   4.64
 //	   treeset     TreeSet      24         12     24          12      0         0.23         2.4     9.0      16.7   7.04
+//
+// 56 of 111 suspected pairs were confirmed, all of them known to race, 41 of them with a
+// failure; of 1300 plain runs none failed. An execution under control of those that wait,
+// write files or use the network took 0.5 to 1.7 times as long as a plain run, of kernels
+// that only compute 2.5 to 17 times.
 //
 // The times are of two busy cores; what counts is the ratio, which is of one run. Time in
 // the program is virtual, so one that waits is over sooner than the plain one. Fourteen

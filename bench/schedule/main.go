@@ -4,6 +4,9 @@
 // are switches, but for the share of them that fall on who was running.
 //
 //	go run ./bench/schedule [-runs n] [-n operations]
+//
+// On a busy machine of two cores a choice took 0.1 to 0.25 µs with two goroutines and 0.2 to
+// 0.9 µs with a hundred, the switch included.
 package main
 
 import (

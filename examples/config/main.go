@@ -63,8 +63,8 @@ type request struct {
 
 var requests = []request{
 	{"ann", 0},
-	{"bob", 50 * time.Millisecond},
-	{"eve", 100 * time.Millisecond},
+	{"bob", 250 * time.Millisecond},
+	{"eve", 500 * time.Millisecond},
 }
 
 // handle answers one request.

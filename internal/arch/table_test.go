@@ -56,6 +56,7 @@ var table = map[string]room{
 	"examples/...":       {floor: 5},
 	"internal/racesuite": {floor: 5},
 	"internal/randprog":  {floor: 5},
+	"internal/trials":    {floor: 5, stdOnly: true, only: []string{}},
 }
 
 // forbidden are the packages that libraries do not import, and why.

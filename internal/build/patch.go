@@ -217,30 +217,18 @@ func inIf(name, condition, statement string, expected int) patch {
 // replaceCalls replaces a call in a function, given in gofmt's form; there must
 // be as many as expected.
 func replaceCalls(name, call, with string, expected int) patch {
-	return func(s *source) error {
-		f, err := s.body(name)
-		if err != nil {
-			return err
-		}
-		found := 0
-		ast.Inspect(f.Body, func(n ast.Node) bool {
-			if c, ok := n.(*ast.CallExpr); ok && s.printed(c) == call {
-				s.replace(c, with)
-				found++
-				return false
-			}
-			return true
-		})
-		if found != expected {
-			return fmt.Errorf("%d calls of %s in %s, not %d", found, call, name, expected)
-		}
-		return nil
-	}
+	return replaceNodes[*ast.CallExpr](name, "calls of", call, with, expected)
 }
 
 // replaceExpressions replaces a binary expression in a function, given in gofmt's form;
 // there must be as many as expected.
 func replaceExpressions(name, expression, with string, expected int) patch {
+	return replaceNodes[*ast.BinaryExpr](name, "expressions", expression, with, expected)
+}
+
+// replaceNodes replaces a node of one type in a function, given in gofmt's form; what is how
+// such nodes are called.
+func replaceNodes[N ast.Expr](name, what, text, with string, expected int) patch {
 	return func(s *source) error {
 		f, err := s.body(name)
 		if err != nil {
@@ -248,7 +236,7 @@ func replaceExpressions(name, expression, with string, expected int) patch {
 		}
 		found := 0
 		ast.Inspect(f.Body, func(n ast.Node) bool {
-			if x, ok := n.(*ast.BinaryExpr); ok && s.printed(x) == expression {
+			if x, ok := n.(N); ok && s.printed(x) == text {
 				s.replace(x, with)
 				found++
 				return false
@@ -256,7 +244,7 @@ func replaceExpressions(name, expression, with string, expected int) patch {
 			return true
 		})
 		if found != expected {
-			return fmt.Errorf("%d expressions %s in %s, not %d", found, expression, name, expected)
+			return fmt.Errorf("%d %s %s in %s, not %d", found, what, text, name, expected)
 		}
 		return nil
 	}

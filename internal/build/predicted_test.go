@@ -21,16 +21,7 @@ func TestPredicted(t *testing.T) {
 	if err := os.CopyFS(dir, os.DirFS(source)); err != nil {
 		t.Fatal(err)
 	}
-	b, err := New(t.Context(), dir, "")
-	if err != nil {
-		t.Fatal(err)
-	}
-	exe := filepath.Join(dir, "x.test")
-	cmd := b.Command(t.Context(), "test", "-c", "-vet=off", "-o", exe, ".")
-	cmd.Dir = dir
-	if out, err := cmd.CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, out)
-	}
+	exe := testBinary(t, dir)
 	list, err := exec.Command(exe, "-test.list=.").Output()
 	if err != nil {
 		t.Fatal(err)

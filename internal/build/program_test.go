@@ -39,6 +39,10 @@ func verdicts(t *testing.T, exe string) {
 		racy, name := pair[0] == "race", pair[1]
 		t.Run(pair[0]+"/"+name, func(t *testing.T) {
 			t.Parallel()
+			if testing.Short() {
+				checkVerdict(t, exe, name, racy, rt.Both).checkFound(t)
+				return
+			}
 			rec := checkVerdict(t, exe, name, racy, rt.Marked)
 			rec.checkMarks(t)
 			rec = checkVerdict(t, exe, name, racy, rt.Both)
@@ -404,6 +408,9 @@ func TestSchedulers(t *testing.T) {
 // their toolchains cannot be had, it is skipped, except in continuous
 // integration.
 func TestOtherReleases(t *testing.T) {
+	if testing.Short() {
+		t.Skip("builds the standard library once more")
+	}
 	for _, toolchain := range []string{"go1.25.5", "go1.26.0"} {
 		if releaseOf(toolchain) == releaseOf(installation(t).Version) {
 			continue
@@ -429,6 +436,9 @@ func TestOtherReleases(t *testing.T) {
 
 // TestCgo does the same with a program that has C in it.
 func TestCgo(t *testing.T) {
+	if testing.Short() {
+		t.Skip("builds the standard library once more")
+	}
 	t.Setenv("CGO_ENABLED", "1")
 	needCompiler(t)
 	exe := filepath.Join(t.TempDir(), "prog")
@@ -453,6 +463,9 @@ func needCompiler(t *testing.T) {
 // TestCrossBuild builds the program for the platforms that it does not run on
 // here.
 func TestCrossBuild(t *testing.T) {
+	if testing.Short() {
+		t.Skip("builds the standard library once more")
+	}
 	for _, platform := range Platforms {
 		goos, goarch, _ := strings.Cut(platform, "/")
 		if here := installation(t); here.GOOS == goos && here.GOARCH == goarch {

@@ -62,6 +62,22 @@ func buildProgram(ctx context.Context, output string) error {
 	return b.Build(ctx, prog, output, nil, ".")
 }
 
+// testBinary builds the tests of the package in a folder, there.
+func testBinary(t *testing.T, dir string) string {
+	t.Helper()
+	b, err := New(t.Context(), dir, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	exe := filepath.Join(dir, "x.test")
+	cmd := b.Command(t.Context(), "test", "-c", "-vet=off", "-o", exe, ".")
+	cmd.Dir = dir
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	return exe
+}
+
 // recording is what a run of the program sent and did.
 type recording struct {
 	syms     *heisen.Symbols

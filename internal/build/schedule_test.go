@@ -506,16 +506,7 @@ func TestFails(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	b, err := New(t.Context(), dir, "")
-	if err != nil {
-		t.Fatal(err)
-	}
-	exe := filepath.Join(dir, "x.test")
-	cmd := b.Command(t.Context(), "test", "-c", "-vet=off", "-o", exe, ".")
-	cmd.Dir = dir
-	if out, err := cmd.CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, out)
-	}
+	exe := testBinary(t, dir)
 	outputs, statuses := map[string]bool{}, map[int]bool{}
 	for seed := range uint64(8) {
 		r := run{exe: exe, args: []string{"-test.v", "-test.timeout=0"}, schedule: &rt.Schedule{Pick: pick.Config{Seed: seed}}}

@@ -269,15 +269,8 @@ func checkReplay(t *testing.T, l *lab, v *campaign.Verdict) *campaign.Proof {
 	if !proof.Execution.Outcome.Same(ending.Outcome) {
 		t.Errorf("the outcome is %v, under the schedule it is %v", ending.Outcome, proof.Execution.Outcome)
 	}
-	text, err := l.origin.Schedule(l.program, proof.Tests, proof.Schedule, proof.Execution).MarshalText()
-	if err != nil {
-		t.Fatal(err)
-	}
-	var read schedules.Schedule
-	if err := read.UnmarshalText(text); err != nil {
-		t.Fatal(err)
-	}
-	source, restored, err := campaign.Restore(&read, l.origin.Folder)
+	text, read := rewritten(t, l, proof)
+	source, restored, err := campaign.Restore(read, l.origin.Folder)
 	if err != nil || source.Verb != l.origin.Verb {
 		t.Fatalf("%+v, error %v", source, err)
 	}
@@ -293,6 +286,20 @@ func checkReplay(t *testing.T, l *lab, v *campaign.Verdict) *campaign.Proof {
 		t.Errorf("%s\nbecomes %d steps, hash %x, %d choices not made, %d meetings, %v", text, e.Steps, e.Hash, e.Diverged, len(e.Meetings), e.Outcome)
 	}
 	return proof
+}
+
+// rewritten writes the schedule of a proof and reads it again.
+func rewritten(t *testing.T, l *lab, proof *campaign.Proof) (text []byte, read *schedules.Schedule) {
+	t.Helper()
+	text, err := l.origin.Schedule(l.program, proof.Tests, proof.Schedule, proof.Execution).MarshalText()
+	if err != nil {
+		t.Fatal(err)
+	}
+	read = new(schedules.Schedule)
+	if err := read.UnmarshalText(text); err != nil {
+		t.Fatal(err)
+	}
+	return text, read
 }
 
 // testFixed: nothing is wrong with a repaired program.
@@ -481,15 +488,8 @@ func TestPredicted(t *testing.T) {
 		if err != nil || !proof.Replayed {
 			t.Fatalf("%s: replayed %v, error %v", c.p.Name, proof.Replayed, err)
 		}
-		text, err := l.origin.Schedule(l.program, proof.Tests, proof.Schedule, proof.Execution).MarshalText()
-		if err != nil {
-			t.Fatal(err)
-		}
-		var read schedules.Schedule
-		if err := read.UnmarshalText(text); err != nil {
-			t.Fatal(err)
-		}
-		_, schedule, err := campaign.Restore(&read, l.origin.Folder)
+		text, read := rewritten(t, l, proof)
+		_, schedule, err := campaign.Restore(read, l.origin.Folder)
 		if err != nil || !reflect.DeepEqual(schedule.Pick.Order, proof.Schedule.Pick.Order) {
 			t.Errorf("%s: %v, %v from\n%s", c.p.Name, schedule, err, text)
 		}

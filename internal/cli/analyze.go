@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/heisen-go/heisen"
+	"github.com/heisen-go/heisen/internal/report"
 	"github.com/heisen-go/heisen/trace"
 )
 
@@ -74,13 +75,14 @@ func (inv *invocation) analyzeFiles(files []string, detect *detection, found *fi
 }
 
 func analyzeTrace(ctx context.Context, r *trace.Reader, detect *detection, found *findings) error {
-	collector, done := found.collect(r.Symbols(), "")
+	from := origin{symbols: r.Symbols(), memory: &report.Allocations{}}
+	collector, done := found.collect(from)
 	defer done()
 	detectors, err := detect.build(r.Symbols(), collector.Add)
 	if err != nil {
 		return err
 	}
-	_, err = heisen.Run(ctx, r, detectors...)
+	_, err = heisen.Run(ctx, r, append([]heisen.Detector{from.memory}, detectors...)...)
 	return err
 }
 

@@ -47,11 +47,17 @@ func newFindings(print func(*report.Finding) error, expect *known) *findings {
 	}
 }
 
-// collect returns a collector for one stream, that of the tests of a package if
-// pkg is not empty, and a function that adds its counts when the stream has ended,
-// and returns how many of its findings are to be reported.
-func (f *findings) collect(symbols *heisen.Symbols, pkg string) (c *report.Collector, done func() int) {
-	c = report.NewCollector(symbols, func(item report.Item) { f.see(item, symbols, pkg) })
+// origin is where the findings of one stream come from.
+type origin struct {
+	symbols *heisen.Symbols
+	pkg     string              // whose tests it is of, or empty
+	memory  *report.Allocations // gets the events before the detectors
+}
+
+// collect returns a collector for one stream, and a function that adds its counts when the
+// stream has ended, and returns how many of its findings are to be reported.
+func (f *findings) collect(from origin) (c *report.Collector, done func() int) {
+	c = report.NewCollector(from.symbols, func(item report.Item) { f.see(item, from) })
 	return c, func() (reported int) {
 		f.mu.Lock()
 		defer f.mu.Unlock()
@@ -70,20 +76,21 @@ func (f *findings) collect(symbols *heisen.Symbols, pkg string) (c *report.Colle
 }
 
 // see takes a finding that is new in its stream, or new there in this order.
-func (f *findings) see(item report.Item, symbols *heisen.Symbols, pkg string) {
+func (f *findings) see(item report.Item, from origin) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	known := f.known[keyOf(item)]
 	if known != nil && (known.reverse == item.Reverse || known.Reverse != nil) {
 		return
 	}
-	resolved := report.Resolve(item, symbols, f.sources)
+	resolved := report.Resolve(item, from.symbols, f.sources)
+	resolved.Allocations = from.memory.Of(&item.Finding, from.symbols)
 	if known != nil {
 		known.Reverse = resolved.Order()
 		known.Reverse.Count = 0 // the streams' counts come when they end
 		return
 	}
-	resolved.Package = pkg
+	resolved.Package = from.pkg
 	known = f.enter(resolved, item.Reverse)
 	known.Count = 0
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/heisen-go/heisen"
+	"github.com/heisen-go/heisen/internal/report"
 	"github.com/heisen-go/heisen/internal/rt"
 )
 
@@ -115,11 +116,12 @@ func (w *watch) run(inv *invocation, cmd *exec.Cmd) (int, error) {
 	}
 	w.detect.races = mode == rt.Races
 	s, err := newSession(inv, mode, w.live, func(_ int, p *rt.Program, stream *rt.Stream) (int32, error) {
-		collector, done := w.found.collect(stream.Symbols(), testedPackage(p))
+		from := origin{symbols: stream.Symbols(), pkg: testedPackage(p), memory: &report.Allocations{}}
+		collector, done := w.found.collect(from)
 		w.overlaps.observe(stream, w.found, func(_ rt.Overlap, f heisen.Finding) { collector.Add(f) })
 		sink, reported := heisen.Sink(collector.Add), done
 		if w.predictions != nil {
-			predicted, number := w.predictions.collect(stream.Symbols(), testedPackage(p))
+			predicted, number := w.predictions.collect(from)
 			sink = func(f heisen.Finding) {
 				if f.Detector == mcmName {
 					predicted.Add(f)
@@ -133,7 +135,7 @@ func (w *watch) run(inv *invocation, cmd *exec.Cmd) (int, error) {
 		if err != nil {
 			return Failed, err
 		}
-		_, err = heisen.Run(inv.ctx, stream, detectors...)
+		_, err = heisen.Run(inv.ctx, stream, append([]heisen.Detector{from.memory}, detectors...)...)
 		if reported() > 0 {
 			return Findings, err
 		}

@@ -52,6 +52,20 @@ func (c *Cell) NotedByte(th *Thread, b uintptr, write bool) bool {
 	return head>>(b&7)&(1<<headNotes) != 0 && head&(6<<(headNotes+noteKind)) == 0
 }
 
+// NotedWord is NotedByte for all bytes of the word.
+//
+//go:nosplit
+func (c *Cell) NotedWord(th *Thread, write bool) bool {
+	if c.first.Load()^th.Epoch > placeMask {
+		return false
+	}
+	said := c.head.Load() >> headNotes
+	if write {
+		return said&(noteBytes|7<<noteKind) == noteBytes|Write<<noteKind
+	}
+	return said&(noteBytes|6<<noteKind) == noteBytes
+}
+
 // Several reports whether there is more than one note.
 //
 //go:nosplit
@@ -91,6 +105,9 @@ func says(d, mask uint64, write bool) bool {
 //
 //go:nosplit
 func (c *Cell) NotedAtomic(th *Thread, head, mask uint64, kind uint32) bool {
+	if th.last != th.Epoch>>placeBits {
+		return false // nothing is noted yet
+	}
 	d := head >> headNotes
 	for i := uint32(0); d != 0 && i < cellNotes; i++ {
 		if mask&^d == 0 && c.note(i).Load()^th.Epoch <= placeMask && suffices>>(d>>noteKind&7<<3+uint64(kind))&1 != 0 {
@@ -105,6 +122,17 @@ func (c *Cell) NotedAtomic(th *Thread, head, mask uint64, kind uint32) bool {
 //
 //go:nosplit
 func (c *Cell) Lock() uint64 {
+	head := c.head.Load()
+	if head&headLock == 0 && c.head.CompareAndSwap(head, head|headLock) {
+		return head
+	}
+	return c.wait()
+}
+
+// wait is Lock for a cell that somebody else has locked.
+//
+//go:nosplit
+func (c *Cell) wait() uint64 {
 	for tries := uint32(0); ; tries++ {
 		head := c.head.Load()
 		if head&headLock == 0 && c.head.CompareAndSwap(head, head|headLock) {
@@ -146,50 +174,157 @@ const (
 		1<<(8*AtomicUpdate+AtomicWrite) | 1<<(8*AtomicUpdate+AtomicUpdate) | 1<<(8*AtomicUpdate+Write)
 )
 
-// AccessAlone is Access, of a plain kind, where what is known of the word is at most one
-// write and one read, of the same bytes, that are ordered before. The read's note comes
-// first, for it is the one that is looked for next.
+// An access to bytes of a word, those set in a mask, is compared with what is known of them, and
+// noted, in one of several ways. AccessOwn, AccessAlone and AccessAmong report false, and have done
+// nothing, where they are not enough. AccessLocked always is.
+
+// AccessOwn is for plain accesses, where what is known of the word is at most a write and
+// a read, of the same bytes, by the thread, or an earlier one that had its slot: there is
+// nothing to compare. The read's note comes first, for it is the one that is looked for next.
+//
+//go:nosplit
+func (t *Table) AccessOwn(th *Thread, c *Cell, note, mask uint64, write bool) bool {
+	read := mask << headNotes
+	wrote := read | Write<<(headNotes+noteKind)
+	both := read | wrote<<noteBits
+	head, n := c.head.Load(), c.first.Load()
+	next := wrote
+	switch {
+	case head != 0 && slotOf(n^note) != 0:
+		return false
+	case head == both:
+		if !write {
+			next = both
+		} else if slotOf(furtherOf(c).notes[0].Load()^note) != 0 {
+			return false
+		}
+	case head == wrote:
+		if !write {
+			next = both
+		}
+	case head == read || head == 0:
+		if !write {
+			next = read
+		}
+	default:
+		return n == note && t.more(c, head, note, mask, write)
+	}
+	if !c.head.CompareAndSwap(head, head|headLock) {
+		return false
+	}
+	if c.first.Load() != n && head != 0 || head == both && write && slotOf(furtherOf(c).notes[0].Load()^note) != 0 {
+		c.Unlock(head) // it has just changed
+		return false
+	}
+	if head == wrote && !write {
+		storeRelease(&furtherOf(c).notes[0], n)
+	}
+	storeRelease(&c.first, note)
+	th.last = note >> placeBits
+	c.Unlock(next)
+	return true
+}
+
+// more adds bytes to the first note, which is of an access of the same kind at the same place in
+// the same epoch, if all others are of the slot, too: so byte by byte. What it stands for in
+// these is left there until it has all bytes.
+//
+//go:nosplit
+func (t *Table) more(c *Cell, head, note, mask uint64, write bool) bool {
+	if c.besides(head, note, write) || !c.head.CompareAndSwap(head, head|headLock) {
+		return false
+	}
+	if c.first.Load() != note || c.besides(head, note, write) {
+		c.Unlock(head) // it has just changed
+		return false
+	}
+	next := head | mask<<headNotes
+	if next>>headNotes&noteBytes == noteBytes {
+		for i := uint64(headNotes + noteBits); i < headExtra; i += noteBits {
+			if write || next>>(i+noteKind)&7 == Read {
+				next &^= noteMask << i
+			}
+		}
+	}
+	c.Unlock(next)
+	return true
+}
+
+// besides reports whether there is more in a cell than notes of plain accesses by the slot of the
+// first one, which is of that kind.
+//
+//go:nosplit
+func (c *Cell) besides(head, note uint64, write bool) bool {
+	if head&(headLock|headCrowd|headAtomics) != 0 || head>>headNotes&noteBytes == 0 || (head>>(headNotes+noteKind)&7 == Write) != write {
+		return true
+	}
+	others := head >> (headNotes + noteBits) & (1<<(2*noteBits) - 1)
+	if others == 0 {
+		return false
+	}
+	f := furtherOf(c)
+	return others&noteMask != 0 && slotOf(f.notes[0].Load()^note) != 0 || others>>noteBits != 0 && slotOf(f.notes[1].Load()^note) != 0
+}
+
+// AccessWords is AccessOwn for whole words, as many as it is enough for, of n words from that
+// of c on: it returns how many. A word that says it already is done, too.
+//
+//go:nosplit
+func (t *Table) AccessWords(th *Thread, c *Cell, n uintptr, note uint64, write bool) (done uintptr) {
+	for ; done < n && (c.NotedWord(th, write) || t.AccessOwn(th, c, note, noteBytes, write)); done++ {
+		c = nextCell(c)
+	}
+	return done
+}
+
+// AccessAlone is for plain accesses, where what is known of the word is at most a write and
+// a read, of no other bytes, or a write and no read, and it is ordered before.
 //
 //go:nosplit
 func (t *Table) AccessAlone(th *Thread, c *Cell, note, mask uint64, write bool) bool {
 	if !write && t.readAgain(th, c, note, mask) {
 		return true
 	}
-	read := mask << headNotes
-	wrote := read | Write<<(headNotes+noteKind)
-	both := read | wrote<<noteBits
-	head, next := c.head.Load(), read
+	head := c.head.Load()
+	if head>>(headNotes+2*noteBits) != 0 || head&(headLock|headCrowd|headAtomics) != 0 {
+		return false
+	}
+	first, second := head>>headNotes&noteMask, head>>(headNotes+noteBits)
+	next, keep := mask|second<<noteBits, false
 	switch {
 	case write:
-		if head != wrote && head != 0 && head != read && head != both {
+		if (first|second)&noteBytes&^mask != 0 {
 			return false
 		}
-		next = wrote
-	case head == wrote || head == both:
-		next = both
-	case head != read && head != 0:
+		next = mask | Write<<noteKind
+	case first>>noteKind == Write:
+		if second != 0 {
+			return false
+		}
+		next, keep = mask|first<<noteBits, true
+	case first&^mask != 0 || second != 0 && second>>noteKind != Write:
 		return false
 	}
 	if !c.head.CompareAndSwap(head, head|headLock) {
 		return false
 	}
 	n := c.first.Load()
-	if slotOf(n^note) != 0 && head != 0 && !t.covers(th, n>>placeBits) {
+	if first != 0 && slotOf(n^note) != 0 && !t.covers(th, n>>placeBits) {
 		c.Unlock(head)
 		return false
 	}
-	switch {
-	case head == both:
+	if second != 0 {
 		if n := c.note(1).Load(); slotOf(n^note) != 0 && !t.covers(th, n>>placeBits) {
 			c.Unlock(head)
 			return false
 		}
-	case next == both:
+	}
+	if keep {
 		storeRelease(c.note(1), n)
 	}
 	storeRelease(&c.first, note)
 	th.last = note >> placeBits
-	c.Unlock(next)
+	c.Unlock(next << headNotes)
 	return true
 }
 
@@ -226,24 +361,11 @@ func (t *Table) readAgain(th *Thread, c *Cell, note, mask uint64) bool {
 	return own
 }
 
-// Access compares an access to bytes of the word at addr, those set in mask, with what
-// is known of them, and notes it. It reports false, and has done nothing, if the
-// cell has not room for that: then AccessLocked has.
-//
-//go:nosplit
-func (t *Table) Access(th *Thread, c *Cell, addr, place uint64, mask, kind uint32, races *Races) bool {
-	return kind <= Write && t.AccessAlone(th, c, th.Epoch|place, uint64(mask), kind == Write) ||
-		t.AccessAmong(th, c, addr, place, mask, kind, races)
-}
-
-// AccessAmong is Access where AccessAlone has done nothing.
+// AccessAmong is for all accesses for which there is room in the cell.
 //
 //go:nosplit
 func (t *Table) AccessAmong(th *Thread, c *Cell, addr, place uint64, mask, kind uint32, races *Races) bool {
-	old := c.head.Load()
-	if old&headLock != 0 || !c.head.CompareAndSwap(old, old|headLock) {
-		old = c.Lock()
-	}
+	old := c.Lock()
 	if head := t.AccessAgain(th, c, old, place, mask, kind); head != 0 {
 		c.Unlock(head)
 		return true
@@ -260,8 +382,8 @@ func (t *Table) AccessAmong(th *Thread, c *Cell, addr, place uint64, mask, kind 
 	return false
 }
 
-// AccessLocked is what Access does, for a cell that is locked, with the given head. It
-// returns the new one. It takes more stack.
+// AccessLocked is for a cell that is locked, with the given head. It returns the new one. It takes
+// more stack.
 //
 //go:nosplit
 func (t *Table) AccessLocked(th *Thread, c *Cell, head, addr, place uint64, mask, kind uint32, races *Races) uint64 {
@@ -331,16 +453,24 @@ func (t *Table) AccessAgain(th *Thread, c *Cell, head, place uint64, mask, kind 
 			free = min(free, i)
 		}
 	}
+	fresh := uint64(mask | kind<<noteKind)
 	switch {
 	case same < cellNotes:
-		free = same
+		fresh <<= (headNotes + same*noteBits) & 63
 	case free < cellNotes:
-		storeRelease(c.note(free), note)
+		// The new note is the first, for it is the one that is looked for next.
+		if free != 0 {
+			storeRelease(c.note(free), c.first.Load())
+			kept |= kept >> headNotes & noteMask << ((headNotes + free*noteBits) & 63)
+			kept &^= noteMask << headNotes
+		}
+		storeRelease(&c.first, note)
+		fresh <<= headNotes
 	default:
 		return 0
 	}
 	th.last = note >> placeBits
-	return kept | uint64(mask|kind<<noteKind)<<((headNotes+free*noteBits)&63)
+	return kept | fresh
 }
 
 // accessNotes compares an access to the bytes in mask with the notes of a cell, and notes
@@ -409,10 +539,13 @@ func (t *Table) meet(th *Thread, n, addr uint64, k, kind, both uint32, races *Ra
 //
 //go:nosplit
 func (c *Cell) Forget() bool {
-	if c.head.Load()>>headExtra != 0 {
+	head := c.head.Load()
+	if head>>headExtra != 0 {
 		return false
 	}
-	storeRelease(&c.head, 0)
+	if head != 0 {
+		storeRelease(&c.head, 0)
+	}
 	return true
 }
 

@@ -3,35 +3,54 @@ package happens
 import "sync/atomic"
 
 // Vector clocks. A clock is the number of a vector; 0 is the clock that is zero
-// everywhere. Vectors share blocks of 64 times, and threads and objects share vectors:
+// everywhere. A vector is a tree: the first times are in a block of its own, all others in the
+// blocks of nodes. Vectors share nodes, nodes share blocks, and threads and objects share vectors:
 // what is shared is copied before it is changed. Who holds a vector that nobody else
 // does is sure to be alone: others can only get it from its holder.
 
 const (
-	blockSlots = 64
-	vectorSize = maxSlots / blockSlots
-	nearBlocks = 6
+	blockSlots  = 64
+	nodeBlocks  = 8
+	vectorNodes = (maxSlots/blockSlots - 1 + nodeBlocks - 1) / nodeBlocks
+	nearNodes   = 5
 )
 
 type vector struct {
 	refs atomic.Uint32
 	next uint32 // in the list of free ones
-	near [nearBlocks]uint32
+	low  uint32 // the first block
+	near [nearNodes]uint32
 }
 
 // far is the rest of a vector, elsewhere, for most programs need no more than what is near.
 type far struct {
-	blocks [vectorSize - nearBlocks]uint32
+	nodes [vectorNodes - nearNodes]uint32
 }
 
-// blockOf returns where the number of block i of a vector stands.
+type node struct {
+	refs   atomic.Uint32
+	next   uint32
+	blocks [nodeBlocks]uint32
+}
+
+// nodeOf returns where the number of node i of a vector stands.
 //
 //go:nosplit
-func blockOf(c, i uint32) *uint32 {
-	if i < nearBlocks {
+func nodeOf(c, i uint32) *uint32 {
+	if i < nearNodes {
 		return &vectorAt(c).near[i]
 	}
-	return &farAt(c).blocks[(i-nearBlocks)%(vectorSize-nearBlocks)]
+	return &farAt(c).nodes[(i-nearNodes)%(vectorNodes-nearNodes)]
+}
+
+// ofNode returns block i of a node, 0 for none of no node.
+//
+//go:nosplit
+func ofNode(n, i uint32) uint32 {
+	if n == 0 {
+		return 0
+	}
+	return nodeAt(n).blocks[i%nodeBlocks]
 }
 
 // block is 64 times, two in a word, which has two bits to spare: so two are compared at
@@ -60,6 +79,7 @@ func (b *block) setTime(slot, time uint32) {
 // What there are lists of.
 const (
 	vectors = iota
+	nodes
 	blocks
 	extras
 	numLists
@@ -84,14 +104,20 @@ func (l *lists) lock() {
 //go:nosplit
 func (l *lists) unlock() { l.held.Store(0) }
 
-// blocksUsed returns how many blocks of a clock may not be zero.
+// short reports whether all clocks have their first block only.
 //
 //go:nosplit
-func (t *Table) blocksUsed() uint32 {
+func (t *Table) short() bool { return t.slots.Load() <= blockSlots && t.Crowded.Load() == 0 }
+
+// nodesUsed returns how many nodes of a clock may not be zero.
+//
+//go:nosplit
+func (t *Table) nodesUsed() uint32 {
 	if t.Crowded.Load() != 0 {
-		return vectorSize
+		return vectorNodes
 	}
-	return min((t.slots.Load()+blockSlots-1)/blockSlots, vectorSize)
+	const slots = nodeBlocks * blockSlots
+	return min((max(t.slots.Load(), blockSlots)-blockSlots+slots-1)/slots, vectorNodes)
 }
 
 // used returns how many times of block i may not be zero, rounded up.
@@ -109,10 +135,11 @@ func (t *Table) timeOf(clock, slot uint32) uint32 {
 	if clock == 0 {
 		return 0
 	}
-	if slot < nearBlocks*blockSlots {
-		return blockAt(vectorAt(clock).near[slot/blockSlots%nearBlocks]).time(slot)
+	if slot < blockSlots {
+		return blockAt(vectorAt(clock).low).time(slot)
 	}
-	return blockAt(farAt(clock).blocks[(slot/blockSlots-nearBlocks)%(vectorSize-nearBlocks)]).time(slot)
+	i := slot/blockSlots - 1
+	return blockAt(ofNode(*nodeOf(clock, i/nodeBlocks), i)).time(slot)
 }
 
 // learn gives the thread another clock, or the one that it has after that was changed.
@@ -121,7 +148,7 @@ func (t *Table) timeOf(clock, slot uint32) uint32 {
 func (th *Thread) learn(clock uint32) {
 	th.clock, th.low = clock, 0
 	if clock != 0 {
-		th.low = vectorAt(clock).near[0]
+		th.low = vectorAt(clock).low
 	}
 }
 
@@ -132,6 +159,8 @@ func link(list, i uint32) *uint32 {
 	switch list {
 	case vectors:
 		return &vectorAt(i).next
+	case nodes:
+		return &nodeAt(i).next
 	case blocks:
 		return &blockAt(i).next
 	}
@@ -192,6 +221,19 @@ func (t *Table) newBlock() uint32 {
 }
 
 //go:nosplit
+func (t *Table) dropNode(i uint32) {
+	if i == 0 || decrement(&nodeAt(i).refs) != 0 {
+		return
+	}
+	n := nodeAt(i)
+	for k, b := range n.blocks {
+		t.dropBlock(b)
+		n.blocks[k] = 0
+	}
+	t.giveBack(nodes, i)
+}
+
+//go:nosplit
 func (t *Table) dropBlock(i uint32) {
 	if i != 0 && decrement(&blockAt(i).refs) == 0 {
 		t.giveBack(blocks, i)
@@ -219,16 +261,18 @@ func (t *Table) drop(c uint32) {
 	if decrement(&v.refs) != 0 {
 		return
 	}
-	for i := range t.blocksUsed() {
-		if b := blockOf(c, i); *b != 0 {
-			t.dropBlock(*b)
-			*b = 0
+	t.dropBlock(v.low)
+	v.low = 0
+	for i := range t.nodesUsed() {
+		if n := nodeOf(c, i); *n != 0 {
+			t.dropNode(*n)
+			*n = 0
 		}
 	}
 	t.giveBack(vectors, c)
 }
 
-// own returns c as a vector that nobody else holds, though perhaps not its blocks. It
+// own returns c as a vector that nobody else holds, though perhaps not its nodes and blocks. It
 // returns 0 if there is no memory.
 //
 //go:nosplit
@@ -237,20 +281,63 @@ func (t *Table) own(c uint32) uint32 {
 		return c
 	}
 	fresh := t.newVector()
-	if fresh == 0 {
-		return 0
+	if fresh == 0 || c == 0 {
+		return fresh // all of a free vector is zero
 	}
-	if c == 0 {
-		return fresh // blocks of free vectors are zero
+	if b := vectorAt(c).low; b != 0 {
+		blockAt(b).refs.Add(1)
+		vectorAt(fresh).low = b
 	}
-	for i := range t.blocksUsed() {
-		if b := *blockOf(c, i); b != 0 {
-			blockAt(b).refs.Add(1)
-			*blockOf(fresh, i) = b
+	for i := range t.nodesUsed() {
+		if n := *nodeOf(c, i); n != 0 {
+			nodeAt(n).refs.Add(1)
+			*nodeOf(fresh, i) = n
 		}
 	}
 	t.drop(c)
 	return fresh
+}
+
+// ownNode makes node i of a vector, which is not shared, unshared too. It returns its number, 0
+// if there is no memory.
+//
+//go:nosplit
+func (t *Table) ownNode(c, i uint32) uint32 {
+	n := *nodeOf(c, i)
+	if n != 0 && nodeAt(n).refs.Load() == 1 {
+		return n
+	}
+	fresh := t.take(nodes, maxNodes)
+	if fresh == 0 {
+		return 0
+	}
+	nodeAt(fresh).refs.Store(1)
+	if n != 0 {
+		for k, b := range nodeAt(n).blocks {
+			if b != 0 {
+				blockAt(b).refs.Add(1)
+				nodeAt(fresh).blocks[k] = b
+			}
+		}
+		t.dropNode(n)
+	}
+	*nodeOf(c, i) = fresh
+	return fresh
+}
+
+// placeOf returns where the number of block i of a vector, which is not shared, stands, once its
+// node is not shared either; nil if there is no memory.
+//
+//go:nosplit
+func (t *Table) placeOf(c, i uint32) *uint32 {
+	if i == 0 {
+		return &vectorAt(c).low
+	}
+	n := t.ownNode(c, (i-1)/nodeBlocks)
+	if n == 0 {
+		return nil
+	}
+	return &nodeAt(n).blocks[(i-1)%nodeBlocks]
 }
 
 // ownBlock makes block i of a vector, which is not shared, unshared too. It returns its
@@ -258,7 +345,11 @@ func (t *Table) own(c uint32) uint32 {
 //
 //go:nosplit
 func (t *Table) ownBlock(c, i uint32) uint32 {
-	b := *blockOf(c, i)
+	at := t.placeOf(c, i)
+	if at == nil {
+		return 0
+	}
+	b := *at
 	if b != 0 && blockAt(b).refs.Load() == 1 {
 		return b
 	}
@@ -272,7 +363,7 @@ func (t *Table) ownBlock(c, i uint32) uint32 {
 	} else {
 		blockAt(fresh).times = [blockSlots / 2]uint64{}
 	}
-	*blockOf(c, i) = fresh
+	*at = fresh
 	return fresh
 }
 
@@ -304,28 +395,64 @@ func (t *Table) join(c, d uint32) uint32 {
 	if c == 0 {
 		return share(d)
 	}
-	for i := range t.blocksUsed() {
-		x, y := *blockOf(c, i), *blockOf(d, i)
-		if y == 0 || x == y {
-			continue
-		}
-		if c = t.joinBlock(c, i, x, y); c == 0 {
-			return 0
+	if x, y := vectorAt(c).low, vectorAt(d).low; y != 0 && x != y {
+		c = t.joinBlock(c, 0, x, y)
+	}
+	for i := range t.nodesUsed() {
+		if x, y := *nodeOf(c, i), *nodeOf(d, i); y != 0 && x != y {
+			c = t.joinNode(c, i, x, y)
 		}
 	}
 	return c
 }
 
-// joinBlock makes block i of c, which is x, the maximum of x and y. Where the maximum is
-// one of the two, that one is shared.
+// joinNode makes node i of c, which is x, the maximum of x and y. Where the maximum is y, that is
+// shared.
+//
+//go:nosplit
+func (t *Table) joinNode(c, i, x, y uint32) uint32 {
+	var less, more uint32 // which blocks of x have something less, or more, than that of y
+	for k := range uint32(nodeBlocks) {
+		v, w := ofNode(x, k), ofNode(y, k)
+		vLess, wLess := v == 0 && w != 0, w == 0 && v != 0
+		if v != w && v != 0 && w != 0 {
+			vLess, wLess = compare(blockAt(v), blockAt(w), t.used(1+i*nodeBlocks+k))
+		}
+		if vLess {
+			less |= 1 << k
+		}
+		if wLess {
+			more |= 1 << k
+		}
+	}
+	if less == 0 {
+		return c
+	}
+	own := t.own(c)
+	if own == 0 {
+		return c
+	}
+	if more == 0 {
+		nodeAt(y).refs.Add(1)
+		t.dropNode(x)
+		*nodeOf(own, i) = y
+		return own
+	}
+	for k := range uint32(nodeBlocks) {
+		if less>>k&1 != 0 {
+			t.raiseBlock(own, 1+i*nodeBlocks+k, ofNode(y, k), more>>k&1 == 0)
+		}
+	}
+	return own
+}
+
+// joinBlock makes block i of c, which is x, the maximum of x and y.
 //
 //go:nosplit
 func (t *Table) joinBlock(c, i, x, y uint32) uint32 {
-	xLess, yLess := true, true
+	xLess, yLess := true, false
 	if x != 0 {
 		xLess, yLess = compare(blockAt(x), blockAt(y), t.used(i))
-	} else {
-		yLess = false
 	}
 	if !xLess {
 		return c
@@ -334,16 +461,26 @@ func (t *Table) joinBlock(c, i, x, y uint32) uint32 {
 	if own == 0 {
 		return c
 	}
-	if !yLess && !(x != 0 && blockAt(x).refs.Load() == 1) {
+	t.raiseBlock(own, i, y, !yLess)
+	return own
+}
+
+// raiseBlock makes block i of a vector, which is not shared, the maximum of that and y. Where
+// that is y itself, it is shared, unless it can as well be copied.
+//
+//go:nosplit
+func (t *Table) raiseBlock(c, i, y uint32, all bool) {
+	at := t.placeOf(c, i)
+	if at == nil {
+		return
+	}
+	if x := *at; all && !(x != 0 && blockAt(x).refs.Load() == 1) {
 		blockAt(y).refs.Add(1)
 		t.dropBlock(x)
-		*blockOf(own, i) = y
-		return own
-	}
-	if b := t.ownBlock(own, i); b != 0 {
+		*at = y
+	} else if b := t.ownBlock(c, i); b != 0 {
 		raiseAll(blockAt(b), blockAt(y), t.used(i))
 	}
-	return own
 }
 
 // compare reports whether one of the first n times of x is less than that of y, and the
@@ -380,23 +517,44 @@ func (t *Table) covered(c, d, but uint32) bool {
 	if c == 0 || c == d {
 		return true
 	}
-	for i := range t.blocksUsed() {
-		x := *blockOf(c, i)
-		y := uint32(0)
+	low := uint32(0)
+	if d != 0 {
+		low = vectorAt(d).low
+	}
+	if !t.coveredBlock(vectorAt(c).low, low, 0, but) {
+		return false
+	}
+	for i := range t.nodesUsed() {
+		x, y := *nodeOf(c, i), uint32(0)
 		if d != 0 {
-			y = *blockOf(d, i)
+			y = *nodeOf(d, i)
 		}
 		if x == 0 || x == y {
 			continue
 		}
-		for j := range t.used(i) {
-			time := uint32(0)
-			if y != 0 {
-				time = blockAt(y).time(j)
-			}
-			if blockAt(x).time(j) > time && i*blockSlots+j != but {
+		for k := range uint32(nodeBlocks) {
+			if !t.coveredBlock(ofNode(x, k), ofNode(y, k), 1+i*nodeBlocks+k, but) {
 				return false
 			}
+		}
+	}
+	return true
+}
+
+// coveredBlock is covered for block i of the clocks, which is x and y.
+//
+//go:nosplit
+func (t *Table) coveredBlock(x, y, i, but uint32) bool {
+	if x == 0 || x == y {
+		return true
+	}
+	for j := range t.used(i) {
+		time := uint32(0)
+		if y != 0 {
+			time = blockAt(y).time(j)
+		}
+		if blockAt(x).time(j) > time && i*blockSlots+j != but {
+			return false
 		}
 	}
 	return true
@@ -407,10 +565,10 @@ func (t *Table) covered(c, d, but uint32) bool {
 //
 //go:nosplit
 func (t *Table) overwrite(c, d uint32) bool {
-	if c == 0 || d == 0 || t.blocksUsed() != 1 || vectorAt(c).refs.Load() != 1 {
+	if c == 0 || d == 0 || !t.short() || vectorAt(c).refs.Load() != 1 {
 		return false
 	}
-	x, y := vectorAt(c).near[0], vectorAt(d).near[0]
+	x, y := vectorAt(c).low, vectorAt(d).low
 	if x == 0 || y == 0 || blockAt(x).refs.Load() != 1 {
 		return false
 	}
@@ -425,16 +583,16 @@ func (t *Table) overwrite(c, d uint32) bool {
 //
 //go:nosplit
 func (t *Table) joinInPlace(c, d uint32, e uint64) bool {
-	if c == 0 || t.blocksUsed() != 1 || vectorAt(c).refs.Load() != 1 {
+	if c == 0 || !t.short() || vectorAt(c).refs.Load() != 1 {
 		return false
 	}
-	i := vectorAt(c).near[0]
+	i := vectorAt(c).low
 	if i == 0 || blockAt(i).refs.Load() != 1 {
 		return false
 	}
 	x := blockAt(i)
 	if d != 0 {
-		raiseAll(x, blockAt(vectorAt(d).near[0]), t.used(0))
+		raiseAll(x, blockAt(vectorAt(d).low), t.used(0))
 	}
 	if s, time := uint32(e>>timeBits), uint32(e&maxTime); time > x.time(s) {
 		x.setTime(s, time)

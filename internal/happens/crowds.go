@@ -45,7 +45,14 @@ func home(note uint64) uint64 { return slotOf(note) * 0x9E3779B97F4A7C15 >> 40 }
 //
 //go:nosplit
 func (t *Table) NotedInCrowd(th *Thread, c *Cell, mask uint64) bool {
-	head := c.head.Load()
+	return t.notedInCrowd(th, c.head.Load(), mask, Read)
+}
+
+// notedInCrowd reports whether there is a note in the crowd of a cell with the given head that
+// suffices instead of one of the given kind.
+//
+//go:nosplit
+func (t *Table) notedInCrowd(th *Thread, head, mask uint64, kind uint32) bool {
 	if head&headCrowd == 0 {
 		return false
 	}
@@ -61,7 +68,7 @@ func (t *Table) NotedInCrowd(th *Thread, c *Cell, mask uint64) bool {
 			return false
 		}
 		if n^th.Epoch <= placeMask {
-			if w := m.what.Load(); mask&^w == 0 && w>>noteKind <= Write {
+			if w := m.what.Load(); mask&^w == 0 && suffices>>(8*(w>>noteKind)+uint64(kind))&1 != 0 {
 				return true
 			}
 		}
@@ -266,10 +273,9 @@ func (t *Table) dropExtras(head uint64) {
 	for i := uint32(head >> headExtra); i != 0; {
 		x := extraAt(i)
 		next := x.next
-		t.drop(x.published.clock)
-		t.drop(x.readers.clock)
 		t.freeCrowd(x)
-		x.published, x.readers = stamp{}, stamp{}
+		t.reset(&x.published)
+		t.reset(&x.readers)
 		x.next, x.object = 0, 0
 		t.giveBack(extras, i)
 		i = next

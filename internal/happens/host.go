@@ -14,6 +14,7 @@ import (
 type arenas struct {
 	vectors [maxVectors]vector
 	fars    [maxVectors]far
+	nodes   [maxNodes]node
 	blocks  [maxBlocks]block
 	extras  [maxExtras]extra
 	marks   [maxMarks]mark
@@ -53,11 +54,21 @@ func furtherOf(c *Cell) *further {
 	return (*further)(unsafe.Add(unsafe.Pointer(c), unsafe.Offsetof(Word{}.further)))
 }
 
+// nextCell returns the cell of the word behind that of c.
+//
+//go:nosplit
+func nextCell(c *Cell) *Cell {
+	return (*Cell)(unsafe.Add(unsafe.Pointer(c), unsafe.Sizeof(Word{})))
+}
+
 //go:nosplit
 func vectorAt(i uint32) *vector { return &memory.vectors[i] }
 
 //go:nosplit
 func farAt(i uint32) *far { return &memory.fars[i] }
+
+//go:nosplit
+func nodeAt(i uint32) *node { return &memory.nodes[i] }
 
 //go:nosplit
 func blockAt(i uint32) *block { return &memory.blocks[i] }
@@ -79,3 +90,30 @@ func decrement(x *atomic.Uint32) uint32 { return x.Add(^uint32(0)) }
 
 // pauseSpinning is called between attempts to get a lock, with their number.
 func pauseSpinning(uint32) { runtime.Gosched() }
+
+// Access takes an access to the bytes of the word at addr that are set in mask, in the shortest way
+// that is enough, as a program does.
+func (t *Table) Access(th *Thread, c *Cell, addr, place uint64, mask, kind uint32, races *Races) {
+	write := kind == Write
+	if kind <= Write && (c.Noted(th, uint64(mask), write) || !write && t.NotedInCrowd(th, c, uint64(mask)) ||
+		t.AccessOwn(th, c, th.Epoch|place, uint64(mask), write) ||
+		t.AccessAlone(th, c, th.Epoch|place, uint64(mask), write)) ||
+		t.AccessAmong(th, c, addr, place, mask, kind, races) {
+		return
+	}
+	c.Unlock(t.AccessLocked(th, c, c.Lock(), addr, place, mask, kind, races))
+}
+
+// Load makes an atomic load of the word at addr, and what order and races come of it, one step,
+// as a program does.
+func (t *Table) Load(th *Thread, c *Cell, addr, place uint64, load func(), races *Races) {
+	if head, turns := t.Known(th, c, addr); head != 0 {
+		if load(); c.Unchanged(head, turns) {
+			return
+		}
+	}
+	head := c.Lock()
+	load()
+	head = t.Sync(th, head, addr, AcquireShared)
+	c.Unlock(t.AccessLocked(th, c, head, addr&^7, place, 1<<(addr&7), AtomicRead, races))
+}

@@ -1,14 +1,19 @@
 package happens
 
+import "sync/atomic"
+
 // stamp is what one or more threads published: the times of clock and latest, the epoch
 // that was published last, 0 if none was.
 type stamp struct {
+	// latest, with soleBit set if the stamp is exactly one thread's clock at the end of the epoch.
+	// Who knows the epoch then knows it all.
+	word  atomic.Uint64
 	clock uint32
-	// sole, if not 0, says that the stamp is exactly one thread's clock at the end of the
-	// epoch. Who knows the epoch then knows it all.
-	sole   uint32
-	latest uint64
+	turns atomic.Uint32 // how often something was published, counted before the word is changed
 }
+
+// soleBit is a bit that no epoch has.
+const soleBit = 1 << 63
 
 // The ways to synchronise through an object.
 const (
@@ -94,10 +99,10 @@ func (t *Table) SyncInPlace(th *Thread, head uint64, addr uint64, op uint32) boo
 	switch {
 	case op > AcquireShared && s.by(t.present(th)):
 		return true // it says so already
-	case s.zero() || s.sole != 0 && t.knows(th, s.latest):
+	case s.zero() || s.sole() && t.knows(th, s.latest()):
 	case op <= AcquireShared:
 		return t.seeInPlace(th, s)
-	case op == ReleaseShared || op == Send && s.sole != 0:
+	case op == ReleaseShared || op == Send && s.sole():
 		return t.another(th) && t.mergeInPlace(th, s)
 	case op != Store:
 		return false
@@ -105,11 +110,54 @@ func (t *Table) SyncInPlace(th *Thread, head uint64, addr uint64, op uint32) boo
 	return op <= AcquireShared || t.another(th) && t.replaceInPlace(th, s)
 }
 
+// Known returns what Unchanged is to be called with, after the word of c was loaded with the
+// atomic operation of thread th that is not noted because it is noted already, and there is nothing
+// to learn from what was published; a head of 0 if that is not so.
+//
+//go:nosplit
+func (t *Table) Known(th *Thread, c *Cell, addr uint64) (head uint64, turns uint32) {
+	head = c.head.Load()
+	if head&headLock != 0 || !t.notedLoad(th, c, head, 1<<(addr&7)) {
+		return 0, 0
+	}
+	i := uint32(head >> headExtra)
+	if i == 0 {
+		return head, 0
+	}
+	x := extraAt(i)
+	s := &x.published
+	turns = s.turns.Load()
+	// Who was publishing when the turn was counted has finished, or the cell is locked.
+	if c.head.Load() != head || x.object != uint32(addr&7)+1 {
+		return 0, 0
+	}
+	if w := s.word.Load(); w != 0 && (w&soleBit == 0 || !t.knows(th, w&^soleBit)) {
+		return 0, 0
+	}
+	return head, turns
+}
+
+// notedLoad is NotedAtomic for loads, of a cell that is not locked, also of notes in a crowd.
+//
+//go:nosplit
+func (t *Table) notedLoad(th *Thread, c *Cell, head, mask uint64) bool {
+	return c.NotedAtomic(th, head, mask, AtomicRead) || t.notedInCrowd(th, head, mask, AtomicRead)
+}
+
+// Unchanged reports whether nothing was published since Known. Who changes the word of an atomic
+// operation publishes before the cell is unlocked.
+//
+//go:nosplit
+func (c *Cell) Unchanged(head uint64, turns uint32) bool {
+	i := uint32(head >> headExtra)
+	return c.head.Load() == head && (i == 0 || extraAt(i).published.turns.Load() == turns)
+}
+
 // seeInPlace is see, for a stamp of which the thread may not know all.
 //
 //go:nosplit
 func (t *Table) seeInPlace(th *Thread, s *stamp) bool {
-	if !t.joinInPlace(th.clock, s.clock, s.latest) {
+	if !t.joinInPlace(th.clock, s.clock, s.latest()) {
 		return false
 	}
 	th.said, th.through = unsaid, 0
@@ -123,13 +171,13 @@ func (t *Table) mergeInPlace(th *Thread, s *stamp) bool {
 	e := t.present(th)
 	learnt := th.clock
 	if s.clock != 0 && th.said != unsaid &&
-		uint32(th.said&maxTime) <= blockAt(vectorAt(s.clock).near[0]).time(uint32(th.said>>timeBits)) {
+		uint32(th.said&maxTime) <= blockAt(vectorAt(s.clock).low).time(uint32(th.said>>timeBits)) {
 		learnt = 0 // it is there already, if clocks are a block long
 	}
-	if !t.joinInPlace(s.clock, learnt, s.latest) || !t.joinInPlace(s.clock, 0, e) {
+	if !t.joinInPlace(s.clock, learnt, s.latest()) || !t.joinInPlace(s.clock, 0, e) {
 		return false
 	}
-	s.latest, s.sole = e, 0
+	s.say(e)
 	t.published(th, e)
 	return true
 }
@@ -141,8 +189,9 @@ func (t *Table) replaceInPlace(th *Thread, s *stamp) bool {
 	if s.clock != th.clock && !t.overwrite(s.clock, th.clock) {
 		return false
 	}
-	s.latest, s.sole = t.present(th), 1
-	t.published(th, s.latest)
+	e := t.present(th)
+	s.say(e | soleBit)
+	t.published(th, e)
 	return true
 }
 
@@ -182,18 +231,33 @@ func (t *Table) newObject(head uint64, number uint32) (uint64, uint32) {
 }
 
 //go:nosplit
-func (s *stamp) zero() bool { return s.latest == 0 }
+func (s *stamp) zero() bool { return s.word.Load() == 0 }
+
+//go:nosplit
+func (s *stamp) latest() uint64 { return s.word.Load() &^ soleBit }
+
+//go:nosplit
+func (s *stamp) sole() bool { return s.word.Load()&soleBit != 0 }
+
+// say changes the word. The turn is counted before.
+//
+//go:nosplit
+func (s *stamp) say(word uint64) {
+	storeRelease32(&s.turns, s.turns.Load()+1)
+	storeRelease(&s.word, word)
+}
 
 // by reports whether the stamp is exactly what its thread published at the end of epoch e.
 //
 //go:nosplit
-func (s *stamp) by(e uint64) bool { return s.sole != 0 && s.latest == e }
+func (s *stamp) by(e uint64) bool { return s.word.Load() == e|soleBit }
 
 // stamped reports whether who sees the stamp covers an epoch.
 //
 //go:nosplit
 func (t *Table) stamped(s *stamp, e uint64) bool {
-	return e <= s.latest && e>>timeBits == s.latest>>timeBits ||
+	latest := s.latest()
+	return e <= latest && e>>timeBits == latest>>timeBits ||
 		uint32(e&maxTime) <= t.timeOf(s.clock, uint32(e>>timeBits))
 }
 
@@ -208,7 +272,8 @@ func (t *Table) includes(s *stamp, th *Thread) bool {
 //go:nosplit
 func (t *Table) reset(s *stamp) {
 	t.drop(s.clock)
-	*s = stamp{}
+	s.clock = 0
+	s.say(0)
 }
 
 // present returns the epoch that the thread publishes next. While it has neither accessed
@@ -244,7 +309,7 @@ func (t *Table) publish(th *Thread) {
 //
 //go:nosplit
 func (t *Table) see(th *Thread, s *stamp) {
-	if s.zero() || s.sole != 0 && t.knows(th, s.latest) {
+	if s.zero() || s.sole() && t.knows(th, s.latest()) {
 		return
 	}
 	if t.includes(s, th) { // so it is when a lock comes back to the thread
@@ -253,15 +318,15 @@ func (t *Table) see(th *Thread, s *stamp) {
 			th.clock = share(s.clock)
 		}
 		th.through = 0
-		if s.sole != 0 {
-			th.through = s.latest
+		if s.sole() {
+			th.through = s.latest()
 		}
 	} else {
 		th.clock = t.join(th.clock, s.clock)
 		th.through = 0
 	}
 	th.said = unsaid
-	th.clock = t.raise(th.clock, s.latest)
+	th.clock = t.raise(th.clock, s.latest())
 	th.learn(th.clock)
 }
 
@@ -270,9 +335,9 @@ func (t *Table) see(th *Thread, s *stamp) {
 //go:nosplit
 func (t *Table) seen(th *Thread, s *stamp) bool {
 	switch {
-	case s.sole != 0:
-		return t.knows(th, s.latest)
-	case !t.covers(th, s.latest):
+	case s.sole():
+		return t.knows(th, s.latest())
+	case !t.covers(th, s.latest()):
 		return false
 	case th.shared:
 		return t.covered(s.clock, th.clock, maxSlots)
@@ -291,9 +356,9 @@ func (t *Table) merge(th *Thread, s *stamp) {
 		if !t.includes(s, th) {
 			s.clock = t.join(s.clock, th.clock)
 		}
-		s.clock = t.raise(s.clock, s.latest)
+		s.clock = t.raise(s.clock, s.latest())
 		s.clock = t.raise(s.clock, e)
-		s.latest, s.sole = e, 0
+		s.say(e)
 	}
 	t.publish(th)
 }
@@ -306,9 +371,10 @@ func (t *Table) replace(th *Thread, s *stamp, e uint64) {
 		t.drop(s.clock)
 		s.clock = share(th.clock)
 	}
-	s.latest, s.sole = e, 1
 	if th.shared { // others have epochs of the slot who know other things
 		s.clock = t.raise(s.clock, e)
-		s.sole = 0
+		s.say(e)
+		return
 	}
+	s.say(e | soleBit)
 }

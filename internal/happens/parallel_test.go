@@ -1,6 +1,7 @@
 package happens
 
 import (
+	"runtime"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -28,9 +29,7 @@ func TestParallel(t *testing.T) {
 	access := func(th *Thread, i int, kind uint32, found *atomic.Uint32) {
 		c := &cells[i].Cell
 		var races Races
-		if !table.Access(th, c, uint64(8*i), 1, 1, kind, &races) {
-			c.Unlock(table.AccessLocked(th, c, c.Lock(), uint64(8*i), 1, 1, kind, &races))
-		}
+		table.Access(th, c, uint64(8*i), 1, 1, kind, &races)
 		found.Add(races.Count)
 	}
 	var wg sync.WaitGroup
@@ -65,5 +64,62 @@ func TestParallel(t *testing.T) {
 	}
 	if table.Full() || table.Crowded.Load() > 0 {
 		t.Errorf("%d slots are in use", table.slots.Load())
+	}
+}
+
+// TestParallelLoads has some threads write words and then say so in another one, with an atomic
+// store, and others load that until they are told: they are ordered behind what was written, and
+// behind nothing else.
+func TestParallelLoads(t *testing.T) {
+	const writers, readers, rounds = 3, 3, 20000
+	if err := Reserve(); err != nil {
+		t.Fatal(err)
+	}
+	var table Table
+	var cells [writers*rounds + 2]Word // of what is written; of who said so last; of a word of all
+	var said atomic.Uint64
+	var wrong, racy atomic.Uint32
+	var first Thread
+	table.Renew(&first, 0)
+	flag, all := &cells[writers*rounds].Cell, &cells[writers*rounds+1].Cell
+	const addr = 8 * writers * rounds
+	var wg sync.WaitGroup
+	for id := range writers + readers {
+		th := new(Thread)
+		table.Fork(&first, th, uint32(id)+1)
+		wg.Go(func() {
+			var races, found Races
+			if id < writers {
+				for i := id; i < writers*rounds; i += writers {
+					table.Access(th, &cells[i].Cell, uint64(8*i), 1, 1, Write, &races)
+					head := flag.Lock()
+					said.Store(uint64(i + 1))
+					head = table.AccessLocked(th, flag, head, addr, 1, 1, AtomicWrite, &races)
+					flag.Unlock(table.Sync(th, head, addr, Store))
+				}
+			} else {
+				for last, seen := uint64(0), 0; seen < rounds; {
+					var now uint64
+					table.Load(th, flag, addr, 1, func() { now = said.Load() }, &races)
+					if now == last {
+						runtime.Gosched()
+						seen++ // also of those who are not told any more
+						continue
+					}
+					last = now
+					table.Access(th, &cells[now-1].Cell, 8*(now-1), 1, 1, Read, &races)
+				}
+			}
+			table.Access(th, all, addr+8, 1, 1, Write, &found)
+			wrong.Add(races.Count)
+			racy.Add(found.Count)
+		})
+	}
+	wg.Wait()
+	if n := wrong.Load(); n > 0 {
+		t.Errorf("%d false alarms", n)
+	}
+	if n := racy.Load(); n == 0 {
+		t.Error("what nothing orders is in order")
 	}
 }

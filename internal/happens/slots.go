@@ -8,18 +8,18 @@ import "sync/atomic"
 // that clocks express is the same as if every thread had a slot of its own.
 
 // slot is who had a slot of clocks. It is changed under the lock of endings, or, the
-// time, by its thread.
+// time, by its thread: it does that so often that what others look at is not near.
 type slot struct {
-	time atomic.Uint32 // the present one of who has it
+	time atomic.Uint32   // the present one of who has it
+	had  [tenures]tenure // the latest of them, by number
 	// Whoever covers an epoch from here on, or one before floor, knows all that its thread
 	// knew.
 	from, floor atomic.Uint32
-	starts      atomic.Uint32   // threads that have had it
-	had         [tenures]tenure // the latest of them, by number
-	last        uint64          // of the latest that has ended
-	told        uint64          // by it
-	ended       uint32          // whether it has ended
-	_           [20]byte
+	starts      atomic.Uint32 // threads that have had it
+	ended       uint32        // whether it has ended
+	last        uint64        // of the latest that has ended
+	told        uint64        // by it
+	_           [88]byte
 }
 
 // tenure is which thread had a slot, from a time on: the time above the thread's number.
@@ -158,6 +158,7 @@ func (t *Table) End(th *Thread) {
 		t.leave(th)
 	}
 	th.Epoch = 0
+	th.life = t.life.Load() - 1 // it does not live
 }
 
 // leave frees the thread's slot.
@@ -272,7 +273,7 @@ func (t *Table) Holder(note uint64) (id uint32, known bool) {
 //
 //go:nosplit
 func (t *Table) knows(th *Thread, e uint64) bool {
-	return t.covers(th, e) && t.same(e)
+	return e == th.said || t.covers(th, e) && t.same(e)
 }
 
 // same reports whether who covers epoch e, that its thread published, knows all that the

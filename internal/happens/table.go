@@ -19,6 +19,7 @@ const (
 	unsaid     = 1<<64 - 1
 	maxRaces   = 16
 	maxVectors = 1 << 20
+	maxNodes   = 1 << 20
 	maxBlocks  = 1 << 21
 	maxExtras  = 1 << 26
 	maxMarks   = 1 << 28

@@ -18,8 +18,8 @@ import (
 // program is the events of a trace, as they would happen to a table.
 type program struct {
 	table   Table
-	cells   map[uint64]*Word // by word
-	scale   uint32           // of the numbers of threads
+	cells   map[uint64]*[16]Word // by word / 16
+	scale   uint32               // of the numbers of threads
 	threads map[heisen.Thread]*Thread
 	found   func(later int, at heisen.Object, op heisen.Op, thread heisen.Thread, place uint64)
 	places  map[[2]uint32]uint64 // by site and context
@@ -30,7 +30,7 @@ func newProgram(t testing.TB) *program {
 	if err := Reserve(); err != nil {
 		t.Fatal(err)
 	}
-	return &program{scale: 1, cells: map[uint64]*Word{}, threads: map[heisen.Thread]*Thread{}, places: map[[2]uint32]uint64{}, known: make([][2]uint32, 1)}
+	return &program{scale: 1, cells: map[uint64]*[16]Word{}, threads: map[heisen.Thread]*Thread{}, places: map[[2]uint32]uint64{}, known: make([][2]uint32, 1)}
 }
 
 func (p *program) thread(id heisen.Thread) *Thread {
@@ -46,12 +46,12 @@ func (p *program) thread(id heisen.Thread) *Thread {
 }
 
 func (p *program) cell(at uint64) *Cell {
-	c := p.cells[at/8]
-	if c == nil {
-		c = new(Word)
-		p.cells[at/8] = c
+	words := p.cells[at/128]
+	if words == nil {
+		words = new([16]Word)
+		p.cells[at/128] = words
 	}
-	return &c.Cell
+	return &words[at/8%16].Cell
 }
 
 func (p *program) place(r *heisen.Record) uint64 {
@@ -65,35 +65,44 @@ func (p *program) place(r *heisen.Record) uint64 {
 	return place
 }
 
-// access makes an access to memory, word by word.
+// access makes an access to memory, words that are nobody else's at once, the others one by one.
 func (p *program) access(i int, r *heisen.Record, kind uint32) {
+	th := p.thread(r.TID)
 	for at, end := uint64(r.Obj), uint64(r.Obj)+r.Size(); at < end; {
+		if whole := (min(at&^127+128, end) - at) / 8; at&7 == 0 && whole > 0 && kind <= Write {
+			at += 8 * uint64(p.table.AccessWords(th, p.cell(at), uintptr(whole), th.Epoch|p.place(r), kind == Write))
+			if at == end {
+				break
+			}
+		}
 		next := min(at&^7+8, end)
-		p.word(i, r, at, next, kind, nil)
+		p.word(i, r, at, next, kind)
 		at = next
 	}
 }
 
-// word makes an access to the bytes from at to end, which are in one word, and
-// synchronises in the way that sync says, if it does.
-func (p *program) word(i int, r *heisen.Record, at, end uint64, kind uint32, sync func(head uint64) uint64) {
-	th, c, t := p.thread(r.TID), p.cell(at), &p.table
+// word makes an access to the bytes from at to end, which are in one word.
+func (p *program) word(i int, r *heisen.Record, at, end uint64, kind uint32) {
+	th, c := p.thread(r.TID), p.cell(at)
 	var races Races
 	mask := uint32(1)<<(end-at) - 1
 	mask <<= at & 7
-	if end-at == 1 && kind <= Write && !c.Noted(th, uint64(mask), kind == Write) && c.NotedByte(th, uintptr(at), kind == Write) {
-		panic("a byte is noted, and its word is not")
-	}
-	if sync == nil && kind <= Write && (c.Noted(th, uint64(mask), kind == Write) || kind == Read && t.NotedInCrowd(th, c, uint64(mask))) {
-		return
-	}
-	if sync == nil {
-		if place := p.place(r); !t.Access(th, c, at&^7, place, mask, kind, &races) {
-			c.Unlock(t.AccessLocked(th, c, c.Lock(), at&^7, place, mask, kind, &races))
+	if kind <= Write && !c.Noted(th, uint64(mask), kind == Write) {
+		if end-at == 1 && c.NotedByte(th, uintptr(at), kind == Write) {
+			panic("a byte is noted, and its word is not")
 		}
-	} else {
-		c.Unlock(sync(c.Lock()))
+		if mask == noteBytes && c.NotedWord(th, kind == Write) {
+			panic("a word is noted and not noted")
+		}
 	}
+	p.table.Access(th, c, at&^7, p.place(r), mask, kind, &races)
+	p.report(i, &races)
+}
+
+// load makes an atomic load.
+func (p *program) load(i int, r *heisen.Record) {
+	var races Races
+	p.table.Load(p.thread(r.TID), p.cell(uint64(r.Obj)), uint64(r.Obj), p.place(r), func() {}, &races)
 	p.report(i, &races)
 }
 
@@ -138,7 +147,7 @@ func (p *program) run(trace []heisen.Record) {
 				p.sync(r, op)
 			}
 			if r.Flags&heisen.LockWord != 0 {
-				p.word(i, r, uint64(r.Obj), uint64(r.Obj)+1, AtomicUpdate, nil)
+				p.word(i, r, uint64(r.Obj), uint64(r.Obj)+1, AtomicUpdate)
 			}
 			if !before {
 				p.sync(r, op)
@@ -150,6 +159,10 @@ func (p *program) run(trace []heisen.Record) {
 		case heisen.Write:
 			p.access(i, r, Write)
 		case heisen.AtomicRead:
+			if r.Size() == 1 {
+				p.load(i, r)
+				break
+			}
 			p.sync(r, AcquireShared)
 			p.access(i, r, AtomicRead)
 		case heisen.AtomicWrite:

@@ -6,6 +6,7 @@
 //	            was seen in both orders into two
 //	Resolve     turns an Item, the stream's Symbols and the source files into a
 //	            Finding whose every field can be read without them
+//	Allocations remembers where memory was allocated, for findings to say it
 //	WriteText   prints a Finding in the manner of Go's own race reports
 //	Encode      prints it as one line of JSON; Decode reads such lines back
 //

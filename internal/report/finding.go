@@ -32,6 +32,10 @@ type Finding struct {
 	// would be serialisable.
 	Unserializable []string `json:"unserializable,omitempty"`
 
+	// Allocations say where the objects of the accesses were allocated, as far as that is
+	// known: each object once, in the order of the accesses.
+	Allocations []Allocation `json:"allocations,omitempty"`
+
 	// Goroutines are those of the accesses and the ancestors that started
 	// them, each once.
 	Goroutines []Goroutine `json:"goroutines,omitempty"`
@@ -55,12 +59,14 @@ type Order struct {
 	Variable   string      `json:"variable,omitempty"`
 	Accesses   []Access    `json:"accesses"` // in stream order, the later last
 	Goroutines []Goroutine `json:"goroutines,omitempty"`
+
+	Allocations []Allocation `json:"allocations,omitempty"`
 }
 
 // Order returns f's own order, to be the Reverse of a finding with the same
 // fingerprint.
 func (f *Finding) Order() *Order {
-	return &Order{Count: f.Count, Message: f.Message, Variable: f.Variable, Accesses: f.Accesses, Goroutines: f.Goroutines}
+	return &Order{Count: f.Count, Message: f.Message, Variable: f.Variable, Accesses: f.Accesses, Goroutines: f.Goroutines, Allocations: f.Allocations}
 }
 
 // Access is one side of a Finding.
@@ -78,6 +84,18 @@ type Access struct {
 	Variable string  `json:"variable,omitempty"` // the expression in it that is accessed
 	Stack    []Frame `json:"stack"`              // innermost first
 	Locks    []Lock  `json:"locks"`              // held there, in order of acquisition
+}
+
+// Allocation is where an object was allocated.
+type Allocation struct {
+	Object    string        `json:"object"`         // as in the access
+	Offset    uint64        `json:"offset"`         // of that from the start of what was allocated, in bytes
+	Size      uint64        `json:"size"`           // of what was allocated, in bytes
+	Thread    heisen.Thread `json:"thread"`         // that allocated it
+	Goroutine string        `json:"goroutine"`      // its name for people
+	Test      string        `json:"test,omitempty"` // that it, or what started it, ran
+	Site      string        `json:"site"`           // as in the file of a text trace, else file:line
+	Stack     []Frame       `json:"stack"`          // innermost first
 }
 
 // Frame is one function of a stack.

@@ -92,6 +92,26 @@ func raceFinding() Finding {
 	return f
 }
 
+// allocated is a race on an object, and on an array of a text trace, of which it is known
+// where they were allocated.
+func allocated() Finding {
+	b := newBank()
+	b.SetName(8, "V3")
+	race := heisen.Finding{
+		Detector: "hb", Kind: heisen.Race, Object: balance, Message: "write races with earlier read",
+		Accesses: []heisen.Access{b.reporting(), b.depositing(heisen.Write), {Op: heisen.Write, Object: 8, Index: 41}},
+	}
+	in := b.Context(b.Call(heisen.Cursor{}, b.AddSite(heisen.SiteInfo{Task: "TestTransfer"})))
+	var memory Allocations
+	memory.HandleRecords([]heisen.Record{
+		{Code: heisen.Alloc, TID: 1, Obj: lockA, Val: 56, Loc: b.at("main.main", 36), Ctx: in},
+		{Code: heisen.Alloc, TID: 2, Obj: 8, Val: 16, Loc: b.AddSite(heisen.SiteInfo{Text: "array.go:7"})},
+	})
+	f := Resolve(Item{Finding: race, Fingerprint: race.Fingerprint(b.Symbols), Count: 1}, b.Symbols, NewSources())
+	f.Allocations = memory.Of(&race, b.Symbols)
+	return f
+}
+
 // tried is a race that executions under control brought about.
 func tried() Finding {
 	f := raceFinding()
@@ -341,6 +361,7 @@ func allFindings() map[string]Finding {
 	return map[string]Finding{
 		"race":      raceFinding(),
 		"orders":    bothOrders(),
+		"allocated": allocated(),
 		"tried":     tried(),
 		"untried":   untried(),
 		"tests":     inTests(),

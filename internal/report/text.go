@@ -43,6 +43,9 @@ func WriteText(w io.Writer, f *Finding) error {
 		writeSection(&b, f)
 	}
 	writeAccesses(&b, f)
+	for i := range f.Allocations {
+		writeAllocation(&b, &f.Allocations[i])
+	}
 	for i := range f.Goroutines {
 		writeGoroutine(&b, f, &f.Goroutines[i])
 	}
@@ -193,6 +196,19 @@ func writeStack(b *strings.Builder, stack []Frame, source string) {
 			source = "" // once, also in a recursion
 		}
 	}
+}
+
+// writeAllocation prints where an object was allocated.
+func writeAllocation(b *strings.Builder, a *Allocation) {
+	who := a.Goroutine
+	if a.Test != "" {
+		who += " (" + a.Test + ")"
+	}
+	fmt.Fprintf(b, "\nMemory at %s, byte %d of %d, allocated by %s at:\n", a.Object, a.Offset, a.Size, who)
+	if len(a.Stack) == 0 {
+		fmt.Fprintf(b, "  %s\n", a.Site)
+	}
+	writeStack(b, a.Stack, "")
 }
 
 // writeGoroutine prints where a goroutine was started; the main goroutine and

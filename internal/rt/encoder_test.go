@@ -212,3 +212,17 @@ func goid(g int) uint64 {
 	}
 	return uint64(10*g + 1)
 }
+
+// streamed returns the stream of a recording, and all of its records.
+func streamed(t *testing.T, rec []byte) (*Stream, []heisen.Record) {
+	t.Helper()
+	s, err := NewStream(bytes.NewReader(rec), &stub{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := drain(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s, out
+}

@@ -38,14 +38,7 @@ func TestHidden(t *testing.T) {
 		word(opHide, function), 8, 0, 0,
 		word(opReveal, function), 9, 0)
 	rec = message(rec, msgBye, 0, 0, 10)
-	s, err := NewStream(bytes.NewReader(rec), &stub{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	out, err := drain(s)
-	if err != nil {
-		t.Fatal(err)
-	}
+	s, out := streamed(t, rec)
 	type event struct {
 		op      heisen.Op
 		reach   heisen.Objects

@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/heisen-go/heisen"
+	"github.com/heisen-go/heisen/internal/trials"
 	"github.com/heisen-go/heisen/vclock"
 )
 
@@ -152,7 +153,7 @@ func TestModel(t *testing.T) {
 	for _, shape := range shapes {
 		t.Run(shape.name, func(t *testing.T) {
 			t.Parallel()
-			n := max(20_000/shape.steps, 10)
+			n := max(trials.Count(20_000/shape.steps), 10)
 			races := 0
 			for seed := range n {
 				rng := rand.New(rand.NewPCG(uint64(seed), 11))

@@ -1,7 +1,6 @@
 package rt
 
 import (
-	"bytes"
 	"math/rand/v2"
 	"slices"
 	"testing"
@@ -33,14 +32,7 @@ func TestObjectGraph(t *testing.T) {
 		word(opRoot, 0xc000000300), word(opHide, function), 6, 0, follow,
 		word(opReveal, function), 7, 0)
 	rec = message(rec, msgBye, 0, 0, 8)
-	s, err := NewStream(bytes.NewReader(rec), &stub{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	out, err := drain(s)
-	if err != nil {
-		t.Fatal(err)
-	}
+	s, out := streamed(t, rec)
 	variable := heisen.Span{Start: varBase, Len: 8}
 	want := []heisen.Objects{
 		heisen.NewObjects(variable, heisen.Span{Start: a, Len: 16}, heisen.Span{Start: b, Len: 32}),

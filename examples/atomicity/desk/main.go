@@ -58,7 +58,7 @@ func run(w io.Writer, fixed bool) {
 	var working sync.WaitGroup
 	working.Go(sell)
 	working.Go(func() {
-		time.Sleep(100 * time.Millisecond) // the first show
+		time.Sleep(time.Second) // the first show
 		d.fill(300)
 	})
 	working.Wait()

@@ -16,7 +16,7 @@ func TestDial(t *testing.T) {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		sign("dial")
+		sign()
 		if address, err := dial(); err != nil || address != "here" {
 			t.Errorf("dialled %q, %v", address, err)
 		}
@@ -34,7 +34,7 @@ func TestTransfer(t *testing.T) {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		sign("transfer 20")
+		sign()
 		move(b, a, 20)
 	}()
 	move(a, b, 50)
@@ -52,7 +52,7 @@ func TestReserve(t *testing.T) {
 	}
 	second := make(chan bool)
 	go func() {
-		sign("reserve seat 2")
+		sign()
 		second <- reserve(2, "Vashti")
 	}()
 	first := reserve(2, "Kuno")

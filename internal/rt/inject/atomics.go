@@ -89,6 +89,26 @@ func heisenAtomicEnd(s *heisenStripe, op uint64, addr unsafe.Pointer) {
 	heisenPut(heisenOpen(h, 3), h, op, uintptr(addr), stamp, pc)
 }
 
+// heisenKnown returns what heisenUnchanged takes after an atomic load that the current goroutine is
+// about to make, if that makes no difference: it is noted, and what was published is known. That
+// is found out without the lock. Otherwise head is 0.
+//
+//go:nosplit
+func heisenKnown(addr unsafe.Pointer) (head uint64, turns uint32) {
+	h := (*heisenG)(unsafe.Pointer(getg().racectx))
+	if !heisenCells.only || h == nil || !h.order.Lives(&heisenHappens) {
+		return 0, 0
+	}
+	return heisenHappens.Known(&h.order, heisenCellAt(uintptr(addr)), uint64(uintptr(addr)))
+}
+
+// heisenUnchanged reports whether it made no difference.
+//
+//go:nosplit
+func heisenUnchanged(addr unsafe.Pointer, head uint64, turns uint32) bool {
+	return heisenCellAt(uintptr(addr)).Unchanged(head, turns)
+}
+
 // A compare-and-swap that fails is a load.
 //
 //go:nosplit
@@ -134,6 +154,12 @@ func race_AddInt32(addr *int32, delta int32) int32 {
 //go:linkname sync_atomic_LoadPointer sync/atomic.LoadPointer
 //go:nosplit
 func sync_atomic_LoadPointer(addr *unsafe.Pointer) (val unsafe.Pointer) {
+	head, turns := heisenKnown(unsafe.Pointer(addr))
+	if head != 0 {
+		if val = atomic.Loadp(unsafe.Pointer(addr)); heisenUnchanged(unsafe.Pointer(addr), head, turns) {
+			return val
+		}
+	}
 	l := heisenAtomicBegin(heisenOpAtomicRead, unsafe.Pointer(addr))
 	val = atomic.Loadp(unsafe.Pointer(addr))
 	heisenAtomicEnd(l, heisenOpAtomicRead, unsafe.Pointer(addr))
@@ -143,6 +169,12 @@ func sync_atomic_LoadPointer(addr *unsafe.Pointer) (val unsafe.Pointer) {
 //go:linkname sync_atomic_LoadInt32 sync/atomic.LoadInt32
 //go:nosplit
 func sync_atomic_LoadInt32(addr *int32) (val int32) {
+	head, turns := heisenKnown(unsafe.Pointer(addr))
+	if head != 0 {
+		if val = int32(atomic.Load((*uint32)(unsafe.Pointer(addr)))); heisenUnchanged(unsafe.Pointer(addr), head, turns) {
+			return val
+		}
+	}
 	l := heisenAtomicBegin(heisenOpAtomicRead, unsafe.Pointer(addr))
 	val = int32(atomic.Load((*uint32)(unsafe.Pointer(addr))))
 	heisenAtomicEnd(l, heisenOpAtomicRead, unsafe.Pointer(addr))
@@ -152,6 +184,12 @@ func sync_atomic_LoadInt32(addr *int32) (val int32) {
 //go:linkname sync_atomic_LoadUint32 sync/atomic.LoadUint32
 //go:nosplit
 func sync_atomic_LoadUint32(addr *uint32) (val uint32) {
+	head, turns := heisenKnown(unsafe.Pointer(addr))
+	if head != 0 {
+		if val = atomic.Load(addr); heisenUnchanged(unsafe.Pointer(addr), head, turns) {
+			return val
+		}
+	}
 	l := heisenAtomicBegin(heisenOpAtomicRead, unsafe.Pointer(addr))
 	val = atomic.Load(addr)
 	heisenAtomicEnd(l, heisenOpAtomicRead, unsafe.Pointer(addr))
@@ -161,6 +199,12 @@ func sync_atomic_LoadUint32(addr *uint32) (val uint32) {
 //go:linkname sync_atomic_LoadInt64 sync/atomic.LoadInt64
 //go:nosplit
 func sync_atomic_LoadInt64(addr *int64) (val int64) {
+	head, turns := heisenKnown(unsafe.Pointer(addr))
+	if head != 0 {
+		if val = int64(atomic.Load64((*uint64)(unsafe.Pointer(addr)))); heisenUnchanged(unsafe.Pointer(addr), head, turns) {
+			return val
+		}
+	}
 	l := heisenAtomicBegin(heisenOpAtomicRead, unsafe.Pointer(addr))
 	val = int64(atomic.Load64((*uint64)(unsafe.Pointer(addr))))
 	heisenAtomicEnd(l, heisenOpAtomicRead, unsafe.Pointer(addr))
@@ -170,6 +214,12 @@ func sync_atomic_LoadInt64(addr *int64) (val int64) {
 //go:linkname sync_atomic_LoadUint64 sync/atomic.LoadUint64
 //go:nosplit
 func sync_atomic_LoadUint64(addr *uint64) (val uint64) {
+	head, turns := heisenKnown(unsafe.Pointer(addr))
+	if head != 0 {
+		if val = atomic.Load64(addr); heisenUnchanged(unsafe.Pointer(addr), head, turns) {
+			return val
+		}
+	}
 	l := heisenAtomicBegin(heisenOpAtomicRead, unsafe.Pointer(addr))
 	val = atomic.Load64(addr)
 	heisenAtomicEnd(l, heisenOpAtomicRead, unsafe.Pointer(addr))
@@ -179,6 +229,12 @@ func sync_atomic_LoadUint64(addr *uint64) (val uint64) {
 //go:linkname sync_atomic_LoadUintptr sync/atomic.LoadUintptr
 //go:nosplit
 func sync_atomic_LoadUintptr(addr *uintptr) (val uintptr) {
+	head, turns := heisenKnown(unsafe.Pointer(addr))
+	if head != 0 {
+		if val = atomic.Loaduintptr(addr); heisenUnchanged(unsafe.Pointer(addr), head, turns) {
+			return val
+		}
+	}
 	l := heisenAtomicBegin(heisenOpAtomicRead, unsafe.Pointer(addr))
 	val = atomic.Loaduintptr(addr)
 	heisenAtomicEnd(l, heisenOpAtomicRead, unsafe.Pointer(addr))

@@ -26,9 +26,9 @@ var heisenCells struct {
 	heap, data heisenRegion
 	further    uintptr      // how far behind a cell is what belongs to it elsewhere, of the same size
 	marks      uintptr      // of the heap: of which blocks there are cells that are not empty
-	quick      heisenRegion // the heap, if notes are looked at before all else
 	fast       bool         // notes are looked at before all else
 	only       bool         // and nothing else is
+	quick      heisenRegion // the heap, if only
 }
 
 // heisenLocking is the ops by which locks change hands, and heisenTaking those by which
@@ -48,11 +48,19 @@ const (
 
 // What the table's files need of their host.
 
-var heisenHappensMemory struct{ vectors, fars, blocks, extras, marks uintptr }
+var heisenHappensMemory struct{ vectors, fars, nodes, blocks, extras, marks uintptr }
 
 //go:nosplit
 func heisenHappensFurtherOf(c *heisenHappensCell) *heisenHappensFurther {
 	return (*heisenHappensFurther)(unsafe.Pointer(uintptr(unsafe.Pointer(c)) + heisenCells.further))
+}
+
+// heisenHappensNextCell returns the cell of the word behind that of c. The caller knows that there is
+// one: ranges do not go beyond the heap or the data segments.
+//
+//go:nosplit
+func heisenHappensNextCell(c *heisenHappensCell) *heisenHappensCell {
+	return (*heisenHappensCell)(unsafe.Pointer(uintptr(unsafe.Pointer(c)) + heisenCellSize))
 }
 
 //go:nosplit
@@ -63,6 +71,11 @@ func heisenHappensVectorAt(i uint32) *heisenHappensVector {
 //go:nosplit
 func heisenHappensFarAt(i uint32) *heisenHappensFar {
 	return (*heisenHappensFar)(unsafe.Pointer(heisenHappensMemory.fars + uintptr(i)*unsafe.Sizeof(heisenHappensFar{})))
+}
+
+//go:nosplit
+func heisenHappensNodeAt(i uint32) *heisenHappensNode {
+	return (*heisenHappensNode)(unsafe.Pointer(heisenHappensMemory.nodes + uintptr(i)*unsafe.Sizeof(heisenHappensNode{})))
 }
 
 //go:nosplit
@@ -92,7 +105,7 @@ func heisenHappensDecrement(x *atomic.Uint32) uint32 { return x.Add(-1) }
 //go:nosplit
 func heisenHappensPauseSpinning(tries uint32) {
 	if tries < heisenSpins {
-		procyield(10)
+		procyield(1 + tries/8)
 	} else {
 		osyield()
 	}
@@ -107,6 +120,7 @@ func heisenInitHappens() bool {
 	}{
 		{&m.vectors, heisenHappensMaxVectors * unsafe.Sizeof(heisenHappensVector{})},
 		{&m.fars, heisenHappensMaxVectors * unsafe.Sizeof(heisenHappensFar{})},
+		{&m.nodes, heisenHappensMaxNodes * unsafe.Sizeof(heisenHappensNode{})},
 		{&m.blocks, heisenHappensMaxBlocks * unsafe.Sizeof(heisenHappensBlock{})},
 		{&m.extras, heisenHappensMaxExtras * unsafe.Sizeof(heisenHappensExtra{})},
 		{&m.marks, heisenHappensMaxMarks * unsafe.Sizeof(heisenHappensMark{})},
@@ -156,50 +170,59 @@ func heisenCellAt(addr uintptr) *heisenHappensCell {
 	return r.cell(addr)
 }
 
-// heisenNextCell returns the cell of the word behind that of c. The caller knows that there is
-// one: ranges do not go beyond the heap or the data segments.
-//
-//go:nosplit
-func heisenNextCell(c *heisenHappensCell) *heisenHappensCell {
-	return (*heisenHappensCell)(unsafe.Pointer(uintptr(unsafe.Pointer(c)) + heisenCellSize))
-}
-
 // ranged is what raceread and heisenAnew do, for size bytes: it returns how many of the first
 // it has done. A pc of 0 is not known yet: then it only looks for notes.
 //
 //go:nosplit
 func (h *heisenG) ranged(write bool, addr, size, pc uintptr) uintptr {
 	t := &heisenHappens
-	if !heisenCells.fast || t.Stale(&h.order) {
+	if !heisenCells.fast || !h.order.Lives(t) {
 		return 0
 	}
 	c := heisenCellAt(addr)
 	if c == &heisenNoCell {
 		return 0
 	}
-	var b *heisenBuf
-	place := uint64(0)
-	for at, end := addr, addr+size; at < end; c = heisenNextCell(c) {
-		next := min(at&^7+8, end)
-		mask := heisenBytesOf(at, next)
-		if !c.Noted(&h.order, mask, write) {
-			if b == nil {
-				b = heisenBufOfP()
-				if !heisenCells.only || b == nil || !h.started || pc == 0 || heisenOnStack(addr) {
-					return at - addr
-				}
-				place = heisenPlaceUnder(b, h, pc)
-			}
-			if c.Empty() {
-				heisenMarkBlock(at)
-			}
-			if !t.AccessAlone(&h.order, c, h.order.Epoch|place, mask, write) {
-				heisenCompareAmong(b, h, c, addr, size, at, place, uint32(mask), write)
+	// Most words are whole, and of most the first note says it.
+	done := uintptr(0)
+	if addr&7 == 0 {
+		for ; size-done >= 8 && c.NotedWord(&h.order, write); done += 8 {
+			c = heisenHappensNextCell(c)
+		}
+		if done == size {
+			return size
+		}
+	}
+	b := heisenBufOfP()
+	if !heisenCells.only || b == nil || !h.started || pc == 0 || heisenOnStack(addr) {
+		return done
+	}
+	place := heisenPlaceUnder(b, h, pc)
+	note := h.order.Epoch | place
+	heisenMarkBlocks(addr+done, size-done)
+	for at, end := addr+done, addr+size; at < end; {
+		if n := (end - at) / 8; at&7 == 0 && n > 0 {
+			n = t.AccessWords(&h.order, c, n, note, write)
+			at, c = at+8*n, heisenCellAfter(c, n)
+			if at == end {
+				break
 			}
 		}
-		at = next
+		next := min(at&^7+8, end)
+		mask := heisenBytesOf(at, next)
+		if !c.Noted(&h.order, mask, write) && !t.AccessAlone(&h.order, c, note, mask, write) {
+			heisenCompareAmong(b, h, c, addr, size, at, place, uint32(mask), write)
+		}
+		at, c = next, heisenHappensNextCell(c)
 	}
 	return size
+}
+
+// heisenCellAfter returns the cell of the word n words behind that of c.
+//
+//go:nosplit
+func heisenCellAfter(c *heisenHappensCell, n uintptr) *heisenHappensCell {
+	return (*heisenHappensCell)(unsafe.Pointer(uintptr(unsafe.Pointer(c)) + n*heisenCellSize))
 }
 
 // heisenBytesOf returns the bytes from at up to next in a word, as a mask.
@@ -221,21 +244,18 @@ func heisenBufOfG(h *heisenG) *heisenBuf {
 	return b
 }
 
-// heisenAnew takes an access of h, which is the current goroutine, to a byte in the word of c,
-// the first note of which does not say it, if races are all that is looked for: it is
+// heisenAnew takes an access of h, which is the current goroutine and lives, to a byte in the word
+// of c, the first note of which does not say it, if races are all that is looked for: it is
 // heisenAccess and heisenCompare in one. It reports false if it is for those.
 //
 //go:nosplit
 func heisenAnew(h *heisenG, c *heisenHappensCell, write bool, addr, pc uintptr) bool {
 	t, mask := &heisenHappens, uint64(1)<<(addr&7)
-	if t.Stale(&h.order) {
-		return false
-	}
 	if c.Several() && c.Noted(&h.order, mask, write) {
 		return true
 	}
 	b := heisenBufOfP()
-	if !heisenCells.only || b == nil || !h.started {
+	if b == nil || !h.started {
 		return false
 	}
 	if c.Empty() {
@@ -244,8 +264,14 @@ func heisenAnew(h *heisenG, c *heisenHappensCell, write bool, addr, pc uintptr) 
 		}
 		heisenMarkBlock(addr)
 	}
-	place := heisenPlaceUnder(b, h, pc)
-	if t.AccessAlone(&h.order, c, h.order.Epoch|place, mask, write) || heisenOnStack(addr) {
+	var place uint64
+	if u := b.under(h.top, pc, h.under); u.is(h.top, pc, h.under) {
+		place = u.known(h)
+	} else {
+		place = heisenNewPlaceUnder(b, h, pc)
+	}
+	note := h.order.Epoch | place
+	if t.AccessOwn(&h.order, c, note, mask, write) || t.AccessAlone(&h.order, c, note, mask, write) || heisenOnStack(addr) {
 		return true
 	}
 	heisenCompareAmong(b, h, c, addr, 1, addr, place, uint32(mask), write)
@@ -290,7 +316,7 @@ func heisenCompare(h *heisenG, kind uint32, addr, size, pc uintptr) {
 		return
 	}
 	place := heisenPlaceUnder(b, h, pc)
-	for at, end := addr, addr+size; at < end; c = heisenNextCell(c) {
+	for at, end := addr, addr+size; at < end; c = heisenHappensNextCell(c) {
 		next := min(at&^7+8, end)
 		mask := heisenBytesOf(at, next)
 		if size > 8 && c.Noted(&h.order, mask, kind == heisenHappensWrite) {
@@ -477,11 +503,8 @@ func heisenAtomicAgain(b *heisenBuf, h *heisenG, how uint32, addr uintptr, kind 
 		return head, false
 	}
 	if !noted {
-		call := h.top.place // what follows is heisenPlace, with less stack
-		if call == 0 {
-			call = h.path(b)
-		}
-		next := t.AccessAgain(&h.order, c, head, uint64(b.placeAt(call, uint32(pc))), 1<<(addr&7), kind)
+		place := b.placeAt(h.path(b), uint32(pc)) // this is heisenPlace, with less stack
+		next := t.AccessAgain(&h.order, c, head, uint64(place), 1<<(addr&7), kind)
 		if next == 0 {
 			return head, false
 		}
@@ -583,6 +606,15 @@ func heisenMarkBlock(addr uintptr) {
 	}
 }
 
+// heisenMarkBlocks is heisenMarkBlock for size bytes.
+//
+//go:nosplit
+func heisenMarkBlocks(addr, size uintptr) {
+	for at := addr &^ (1<<heisenBlockShift - 1); at < addr+size; at += 1 << heisenBlockShift {
+		heisenMarkBlock(at)
+	}
+}
+
 // heisenForget begins a life of addresses: it empties their cells.
 //
 //go:nosplit
@@ -608,9 +640,16 @@ func heisenForget(addr, size uintptr) {
 
 //go:nosplit
 func heisenForgetCells(r *heisenRegion, addr, size uintptr) {
-	for c := r.cell(addr); size > 0; c = heisenNextCell(c) {
+	c := r.cell(addr)
+	for ; size >= 8 && addr&7 == 0; addr, size = addr+8, size-8 {
+		if !c.Forget() {
+			heisenForgetSome(c, addr, 8)
+		}
+		c = heisenHappensNextCell(c)
+	}
+	for ; size > 0; c = heisenHappensNextCell(c) {
 		n := min(size, 8-addr&7)
-		if !c.Empty() && !(n == 8 && c.Forget()) {
+		if !c.Empty() {
 			heisenForgetSome(c, addr, n)
 		}
 		addr, size = addr+n, size-n

@@ -118,34 +118,68 @@ func (b *heisenBuf) lockset(set uint32, lock uint64, pc uint32, shared bool) uin
 //
 //go:nosplit
 func heisenPlaceUnder(b *heisenBuf, h *heisenG, pc uintptr) uint64 {
-	call, set := h.top.place, h.under
-	at := uint64(call)<<32 | uint64(uint32(pc))
-	c := &b.unders[(at^uint64(set)<<44)*0x9E3779B97F4A7C15>>(64-heisenCacheBits)]
-	if c.at == at && c.set == set && call != 0 {
-		return uint64(c.id)
+	if u := b.under(h.top, pc, h.under); u.is(h.top, pc, h.under) {
+		return u.known(h)
 	}
 	return heisenNewPlaceUnder(b, h, pc)
 }
 
-// heisenNewPlaceUnder is heisenPlaceUnder where that is not in the cache.
+// heisenNewPlaceUnder is heisenPlaceUnder where that is not in the cache, or more is to be known to
+// look there.
 //
 //go:nosplit
 func heisenNewPlaceUnder(b *heisenBuf, h *heisenG, pc uintptr) uint64 {
-	call, set := h.path(b), h.set(b)
-	id := b.placeAt(call, uint32(heisenPC(pc)))
+	h.set(b)
+	if h.top != h.bottom {
+		h.top.below().path(b)
+	}
+	if u := b.under(h.top, pc, h.under); u.is(h.top, pc, h.under) {
+		return u.known(h)
+	}
+	return heisenAddUnder(b, h, pc)
+}
+
+// heisenAddUnder adds a place to the cache.
+//
+//go:nosplit
+func heisenAddUnder(b *heisenBuf, h *heisenG, pc uintptr) uint64 {
+	place, set := h.path(b), h.under
+	id := b.placeAt(place, uint32(heisenPC(pc)))
 	if set != 0 {
 		if under := b.place(heisenNodeUnder|id, set); under != 0 {
 			id = under
 		}
 	}
-	at := uint64(call)<<32 | uint64(uint32(pc))
-	b.unders[(at^uint64(set)<<44)*0x9E3779B97F4A7C15>>(64-heisenCacheBits)] = heisenUnder{at, set, id}
+	if from := h.top.from(); from != 0 {
+		*b.under(h.top, pc, set) = heisenUnder{h.top.pc, pc, from, set, place, id}
+	}
 	return uint64(id)
 }
 
-// heisenUnder is an entry of a P's cache of places with locks: the call and the pc, the set of
-// locks, and the place.
+// heisenUnder is an entry of a P's cache of places with locks: the innermost call, and what place
+// the call before it is; the pc; the set of locks; what place the innermost call is, and the
+// access. So the place of a call that has just begun need not be looked up on its own.
 type heisenUnder struct {
-	at      uint64
-	set, id uint32
+	call, pc  uintptr
+	from, set uint32
+	place, id uint32
+}
+
+//go:nosplit
+func (b *heisenBuf) under(f *heisenFrame, pc uintptr, set uint32) *heisenUnder {
+	at := uint64(f.pc)<<32 ^ uint64(f.from())<<20 ^ uint64(set)<<40 ^ uint64(pc)
+	return &b.unders[at*0x9E3779B97F4A7C15>>(64-heisenUnderBits)]
+}
+
+//go:nosplit
+func (u *heisenUnder) is(f *heisenFrame, pc uintptr, set uint32) bool {
+	return u.pc == pc && u.call == f.pc && u.from == f.from() && u.set == set
+}
+
+// known returns the place of the access, which h makes.
+//
+//go:nosplit
+func (u *heisenUnder) known(h *heisenG) uint64 {
+	h.top.place = u.place
+	return uint64(u.id)
 }

@@ -19,10 +19,12 @@ import (
 const (
 	heisenPlaceBits = 24
 	heisenMaxPlaces = 1 << heisenPlaceBits
+	heisenRoot      = 1 << 31 // stands for the place of who was called by nobody
 	// heisenSparePlaces are kept for places without a path, of which there are few.
 	heisenSparePlaces = 1 << 20
 	heisenCachePlaces = 1 << heisenCacheBits // of a P
 	heisenCacheBits   = 10
+	heisenUnderBits   = 9 // of the cache of places with locks
 )
 
 // heisenPlaces is the tree, and the hash table by which its nodes are found.
@@ -144,16 +146,21 @@ func heisenAddPlace(node uint64) uint32 {
 }
 
 // path returns the place of the innermost call that h is in, 0 if there is none.
-// A path that there is no number for goes without its innermost calls.
 //
 //go:nosplit
-func (h *heisenG) path(b *heisenBuf) (id uint32) {
-	f := h.top
-	for f.place == 0 && f != h.bottom {
+func (h *heisenG) path(b *heisenBuf) uint32 { return h.top.path(b) }
+
+// path returns the place of a call, 0 if it is none. A path that there is no number for goes
+// without its innermost calls.
+//
+//go:nosplit
+func (f *heisenFrame) path(b *heisenBuf) (id uint32) {
+	last := f
+	for f.place == 0 {
 		f = f.below()
 	}
-	id = f.place // bottom has none
-	for f != h.top {
+	id = f.place &^ heisenRoot
+	for f != last {
 		f = f.above(1)
 		if next := b.place(id, f.at()); next != 0 {
 			id = next
@@ -177,11 +184,7 @@ func (f *heisenFrame) at() uint32 {
 //
 //go:nosplit
 func heisenPlace(b *heisenBuf, h *heisenG, pc uint64) uint64 {
-	call := h.top.place
-	if call == 0 {
-		call = h.path(b)
-	}
-	return uint64(b.placeAt(call, uint32(pc)))
+	return uint64(b.placeAt(h.path(b), uint32(pc)))
 }
 
 // placeAt is place, or without the call if there can be no more.

@@ -34,7 +34,7 @@ type heisenG struct {
 
 	// The shadow stack: the frames above bottom, up to top, are the calls of
 	// instrumented functions, and the tasks, that the goroutine is in. bottom is none:
-	// its base is 0, so that nobody takes it off.
+	// its base is 0, so that nobody takes it off. There is memory below it, too.
 	top    *heisenFrame
 	limit  *heisenFrame // there is room for no more
 	bottom *heisenFrame
@@ -109,7 +109,7 @@ type heisenBuf struct {
 	words [heisenBufWords]uint64
 
 	places [heisenCachePlaces]heisenCached
-	unders [heisenCachePlaces]heisenUnder
+	unders [1 << heisenUnderBits]heisenUnder
 	filter heisenFilter
 	told   uint64 // of filter.skipped, what was sent
 	synced uint64 // synchronisation events written, in all
@@ -232,7 +232,8 @@ func heisenGrow(h *heisenG) {
 	}
 	depth := uintptr(h.depth())
 	size = max(2*size, heisenMinFrames)
-	bottom := (*heisenFrame)(persistentalloc((size+1)*frame, goarch.PtrSize, &memstats.other_sys))
+	bottom := (*heisenFrame)(persistentalloc((size+2)*frame, goarch.PtrSize, &memstats.other_sys)).above(1)
+	bottom.place = heisenRoot
 	if depth > 0 {
 		memmove(unsafe.Pointer(bottom), unsafe.Pointer(h.bottom), (depth+1)*frame)
 	}
@@ -252,6 +253,11 @@ func (f *heisenFrame) above(n uintptr) *heisenFrame {
 func (f *heisenFrame) below() *heisenFrame {
 	return (*heisenFrame)(unsafe.Pointer(uintptr(unsafe.Pointer(f)) - unsafe.Sizeof(heisenFrame{})))
 }
+
+// from returns what place the call before that of f is, 0 if that is not known.
+//
+//go:nosplit
+func (f *heisenFrame) from() uint32 { return f.below().place }
 
 // depth returns how many calls h is in.
 //

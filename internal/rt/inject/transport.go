@@ -79,10 +79,10 @@ func init() {
 		heisen.light = heisen.watch && heisen.quiet && !heisen.noisy && !heisenWatched.sections && !heisenWatched.brief &&
 			!heisen.detour
 		heisenCells.fast = heisen.races && !heisen.watch && !heisen.detour
-		if heisenCells.fast {
+		heisenCells.only = heisenCells.fast && heisen.quiet
+		if heisenCells.only {
 			heisenCells.quick = heisenCells.heap
 		}
-		heisenCells.only = heisenCells.fast && heisen.quiet
 		heisen.on, heisen.open = true, true
 	}
 }

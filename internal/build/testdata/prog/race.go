@@ -1,6 +1,7 @@
 package main
 
 import (
+	"runtime"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -9,7 +10,7 @@ import (
 // both runs f and g concurrently and returns when both have ended. Its edges are
 // before the first and after the last step of both.
 func both(f, g func()) {
-	done := make(chan bool)
+	done := make(chan bool, 1)
 	go func() {
 		f()
 		done <- true
@@ -38,9 +39,12 @@ type guarded struct {
 
 var copied guarded
 
-// later returns after what the other goroutine does at once, without ordering
-// the two.
-func later() { time.Sleep(20 * time.Millisecond) }
+// later returns to the main goroutine when the other one has ended, which orders nothing.
+func later() {
+	for runtime.NumGoroutine() > 1 {
+		runtime.Gosched()
+	}
+}
 
 func races() map[string]func() {
 	return map[string]func(){
@@ -71,8 +75,7 @@ func races() map[string]func() {
 		},
 		"lock-overwritten-after-unlock": func() {
 			mu := new(sync.Mutex)
-			mu.Lock()
-			both(func() { later(); *mu = sync.Mutex{} }, func() { mu.Unlock() })
+			both(func() { mu.Lock(); mu.Unlock() }, func() { later(); *mu = sync.Mutex{} })
 		},
 		"lock-copied": func() {
 			x := new(guarded)

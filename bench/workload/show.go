@@ -1,0 +1,24 @@
+package workload
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/heisen-go/heisen"
+)
+
+// Show writes a trace for the message of a test that fails: an event a line, numbered from 1.
+func Show(trace []heisen.Record) string {
+	var b strings.Builder
+	for i, r := range trace {
+		fmt.Fprintf(&b, "%4d  thread %d  %v %d", i+1, r.TID, r.Code, r.Obj)
+		if r.Len+uint16(r.Val) > 0 {
+			fmt.Fprintf(&b, "+%d", uint64(r.Len)+r.Val)
+		}
+		if r.Flags&heisen.LockWord != 0 {
+			b.WriteString(" (a variable)")
+		}
+		fmt.Fprintf(&b, "  site %d ctx %d\n", r.Loc, r.Ctx)
+	}
+	return b.String()
+}

@@ -1,0 +1,122 @@
+package report
+
+import (
+	"math/rand/v2"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/heisen-go/heisen"
+)
+
+// TestAllocations compares what is said of allocations with a list of them: the object is
+// the latest one that has the memory, large or small, and none that came later than the
+// access.
+func TestAllocations(t *testing.T) {
+	const memory = 1 << 20
+	known, former := 0, 0
+	for seed := range uint64(8) {
+		rng := rand.New(rand.NewPCG(seed, 3))
+		b := heisen.NewSymbols()
+		var a Allocations
+		var lives []heisen.Record
+		for range 600 {
+			size := 1 + rng.Uint64N(1<<rng.IntN(18))
+			start := heisen.Object(rng.Uint64N(memory))
+			switch {
+			case rng.IntN(8) == 0:
+				start &^= 1<<16 - 1 // where a block starts
+			case size >= 8:
+				start &^= 7
+			}
+			lives = append(lives, heisen.Record{Code: heisen.Alloc, TID: heisen.Thread(rng.IntN(4)), Obj: start, Val: size, Loc: heisen.Site(len(lives))})
+		}
+		handled := rng.IntN(len(lives))
+		a.HandleRecords(lives[:handled])
+		for i := range lives[handled:] {
+			a.Handle(&lives[handled+i])
+		}
+		for range 600 {
+			o := heisen.Object(rng.Uint64N(memory))
+			index := 1 + rng.Uint64N(uint64(len(lives))+1)
+			if rng.IntN(2) == 0 {
+				index = uint64(len(lives)) + 1
+			}
+			var want []Allocation
+			over := false // another object has had a part of it since, and nobody has this one
+			for i := len(lives) - 1; i >= 0; i-- {
+				l := &lives[i]
+				if o < l.Obj || o >= l.Obj+heisen.Object(l.Val) {
+					continue
+				}
+				for _, m := range lives[i+1 : max(i+1, min(len(lives), int(index)-1))] {
+					over = over || m.Obj < l.Obj+heisen.Object(l.Val) && l.Obj < m.Obj+heisen.Object(m.Val)
+				}
+				if uint64(i+1) < index {
+					if !over {
+						known++
+						former += min(1, len(lives)-int(index)+1)
+					}
+					want = []Allocation{{
+						Object: b.Name(o), Offset: uint64(o - l.Obj), Size: l.Val, Thread: l.TID,
+						Goroutine: resolver{symbols: b}.name(l.TID), Site: resolver{symbols: b}.site(l.Loc), Stack: []Frame{},
+					}}
+					break
+				}
+			}
+			f := &heisen.Finding{Accesses: []heisen.Access{{Object: o}, {Object: o, Index: index}}}
+			got := a.Of(f, b)
+			// Of tiny objects that share a word the latest is known, and what nobody has is not
+			// accessed.
+			if over || got == nil && len(want) > 0 && want[0].Size < 8 {
+				continue
+			}
+			if d := cmp.Diff(want, got); d != "" {
+				t.Fatalf("seed %d, %#x before event %d (-want +got):\n%s", seed, uint64(o), index, d)
+			}
+			if got := a.Of(&heisen.Finding{Accesses: []heisen.Access{{Object: o}}}, b); got != nil {
+				t.Fatalf("seed %d, of an access somewhere in the stream: %v", seed, got)
+			}
+		}
+	}
+	if known < 300 || former < 100 {
+		t.Errorf("%d are known, %d of them at a former event", known, former)
+	}
+}
+
+// TestAllocationsAreBounded: the latest are known, however many there were.
+func TestAllocationsAreBounded(t *testing.T) {
+	const objects = 3*maxLives + 100
+	var a Allocations
+	r := heisen.Record{Code: heisen.Alloc, Val: 16}
+	for i := range heisen.Object(objects) {
+		r.Obj = 16 * i
+		a.Handle(&r)
+	}
+	if n := len(a.latest) + len(a.before); n > 2*maxLives {
+		t.Errorf("%d are remembered", n)
+	}
+	for i, want := range map[heisen.Object]bool{0: false, objects - maxLives: true, objects - 1: true} {
+		if got := a.find(16*i+7, a.events+1).index > 0; got != want {
+			t.Errorf("object %d is known: %v", i, got)
+		}
+	}
+}
+
+// BenchmarkAllocations is per Alloc, of a program whose heap has so many objects.
+func BenchmarkAllocations(b *testing.B) {
+	for name, objects := range map[string]uint64{"1e3": 1e3, "1e5": 1e5, "1e6": 1e6} {
+		b.Run(name, func(b *testing.B) {
+			rng := rand.New(rand.NewPCG(1, 1))
+			var a Allocations
+			records := make([]heisen.Record, 1<<16)
+			for i := range records {
+				records[i] = heisen.Record{Code: heisen.Alloc, Val: 48, Obj: heisen.Object(48 * rng.Uint64N(objects))}
+			}
+			b.ResetTimer()
+			for i := 0; i < b.N; i += len(records) {
+				a.HandleRecords(records[:min(len(records), b.N-i)])
+			}
+		})
+	}
+}

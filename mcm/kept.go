@@ -1,0 +1,353 @@
+package mcm
+
+import (
+	"slices"
+
+	"github.com/heisen-go/heisen"
+)
+
+// What a replayer knows of a window before it takes a step: how memory is cut in pieces, whose
+// holds end where, and which records keep their order for other reasons than what is seen.
+
+// findMixed finds the objects whose events are not those of one kind, or of a lock
+// that is not used as one.
+func (p *replayer) findMixed() {
+	const (
+		asLock = 1 << iota
+		asMessage
+		asAtomic
+	)
+	uses := map[heisen.Object]int{}
+	p.mixed = map[heisen.Object]bool{}
+	p.sent = map[heisen.Object][]int32{}
+	holders := newHoldings()
+	type hold struct {
+		lock   heisen.Object
+		thread heisen.Thread
+	}
+	byOthers := map[hold][]int{}
+	p.freed = map[int][]int{}
+	p.loose = map[heisen.Object]bool{}
+	again := map[heisen.Object]bool{} // taken by who holds it, as no lock of Go can be
+	take := func(o heisen.Object, thread heisen.Thread, shared bool) {
+		if !canTake(holders.held[o], thread, shared) {
+			p.mixed[o] = true
+		}
+		for _, g := range holders.held[o] {
+			again[o] = again[o] || g.thread == thread && !(g.shared && shared)
+		}
+	}
+	for _, h := range p.window.Held {
+		code := heisen.Acquire
+		if h.Shared {
+			code = heisen.AcquireShared
+		}
+		uses[h.Lock] |= asLock
+		take(h.Lock, h.Thread, h.Shared)
+		holders.apply(&heisen.Record{Code: code, Obj: h.Lock, TID: h.Thread})
+	}
+	for i := range p.window.Records {
+		r := &p.window.Records[i]
+		switch r.Code {
+		case heisen.Acquire, heisen.AcquireShared:
+			uses[r.Obj] |= asLock
+			take(r.Obj, r.TID, r.Code == heisen.AcquireShared)
+			if list := byOthers[hold{r.Obj, r.TID}]; len(list) > 0 {
+				p.freed[i] = slices.Clone(list)
+			}
+			holders.apply(r)
+		case heisen.Release, heisen.ReleaseShared:
+			uses[r.Obj] |= asLock
+			g, ok := holders.released(r)
+			if !ok || g.thread != r.TID && g.times > 1 {
+				p.mixed[r.Obj] = true
+			}
+			p.owner[i] = g.thread
+			if ok && g.thread != r.TID && !g.shared {
+				p.loose[r.Obj] = true
+			}
+			if ok && g.thread != r.TID {
+				key := hold{r.Obj, g.thread}
+				byOthers[key] = append(byOthers[key], i)
+			}
+			holders.apply(r)
+		case heisen.Send, heisen.Receive, heisen.Change, heisen.Observe:
+			uses[r.Obj] |= asMessage
+			if isSent(r.Code) {
+				p.sent[r.Obj] = append(p.sent[r.Obj], int32(i))
+			}
+		case heisen.AtomicRead, heisen.AtomicWrite, heisen.AtomicUpdate:
+			uses[r.Obj] |= asAtomic
+		}
+	}
+	for o, u := range uses {
+		if u&(u-1) != 0 {
+			p.mixed[o] = true
+		}
+	}
+	for o := range p.loose {
+		if again[o] || p.mixed[o] || p.settings.literal {
+			delete(p.loose, o)
+		}
+	}
+	for i, list := range p.freed { // of a loose lock only who reads ends his own hold
+		if p.loose[p.window.Records[i].Obj] {
+			p.freed[i] = slices.DeleteFunc(list, func(j int) bool { return p.window.Records[j].Code == heisen.Release })
+		}
+	}
+}
+
+// findPieces cuts memory where an access starts or ends.
+func (p *replayer) findPieces() {
+	for i := range p.window.Records {
+		if r := &p.window.Records[i]; r.Access() != heisen.Invalid {
+			p.bounds = append(p.bounds, r.Obj, r.Obj+heisen.Object(extent(r).Len))
+		}
+		if r := &p.window.Records[i]; r.Code == heisen.Alloc || r.Code == heisen.Free {
+			p.bounds = append(p.bounds, r.Obj, r.Obj+heisen.Object(max(r.Val, 1)))
+		}
+	}
+	slices.Sort(p.bounds)
+	p.bounds = slices.Compact(p.bounds)
+	covered := make([]bool, len(p.bounds))
+	for i := range p.window.Records {
+		r := &p.window.Records[i]
+		size := r.Size()
+		switch {
+		case r.Code.IsAccess():
+		case r.Code == heisen.Alloc || r.Code == heisen.Free:
+			size = max(r.Val, 1)
+		default:
+			continue
+		}
+		a, _ := slices.BinarySearch(p.bounds, r.Obj)
+		z, _ := slices.BinarySearch(p.bounds, r.Obj+heisen.Object(size))
+		if z < a { // around the end of all addresses
+			z = len(p.bounds)
+		}
+		p.from[i], p.to[i] = int32(a), int32(z)
+		for k := a; k < z && r.Code.IsAccess(); k++ {
+			covered[k] = true
+		}
+	}
+	for i := range p.window.Records {
+		if r := &p.window.Records[i]; !r.Code.IsAccess() && r.Access() != heisen.Invalid {
+			if a, _ := slices.BinarySearch(p.bounds, r.Obj); covered[a] { // a lock in memory that is accessed
+				p.from[i], p.to[i] = int32(a), int32(a+1)
+			}
+		}
+	}
+}
+
+// findClashes finds where locks are overwritten.
+func (p *replayer) findClashes() {
+	p.clashes = make([][]int32, len(p.bounds))
+	locked, overwritten := make([]bool, len(p.bounds)), make([]bool, len(p.bounds))
+	for i := range p.window.Records {
+		for k := p.from[i]; k < p.to[i]; k++ {
+			if p.overwrites(i) {
+				overwritten[k] = true
+			} else if !p.window.Records[i].Code.IsAccess() {
+				locked[k] = true
+			}
+		}
+	}
+	for i := range p.window.Records {
+		for k := p.from[i]; k < p.to[i]; k++ {
+			if locked[k] && overwritten[k] && (p.overwrites(i) || !p.window.Records[i].Code.IsAccess()) {
+				p.clashes[k] = append(p.clashes[k], int32(i))
+			}
+		}
+	}
+}
+
+// overwrites reports whether a record writes memory, and not as an operation on a
+// lock.
+func (p *replayer) overwrites(i int) bool {
+	switch r := &p.window.Records[i]; r.Code {
+	case heisen.Alloc, heisen.Free:
+		return true
+	default:
+		return r.Code.IsWrite()
+	}
+}
+
+// clash reports whether one of two records overwrites a lock that the other operates
+// on, given that both write the same memory.
+func (p *replayer) clash(i, j int) bool { return p.overwrites(i) != p.overwrites(j) }
+
+// findSpecial finds the records that keep an order with others for other reasons
+// than what they see.
+func (p *replayer) findSpecial() {
+	p.is = make([]bool, len(p.window.Records))
+	open := map[heisen.Thread][]*hidden{}
+	enter := func(r *heisen.Record) {
+		open[r.TID] = append(open[r.TID], &hidden{r.Obj, p.settings.reach(r), map[int]bool{}})
+	}
+	all := func() (list []*hidden) {
+		for _, calls := range open {
+			list = append(list, calls...)
+		}
+		return list
+	}
+	for i := range p.window.Hidden {
+		enter(&p.window.Hidden[i])
+	}
+	any := len(p.window.Hidden) > 0
+	for i := range p.window.Records {
+		any = any || p.window.Records[i].Code == heisen.Hide
+	}
+	if any {
+		p.reaches = make([][]heisen.Objects, len(p.window.Records))
+		p.heard = make([]map[int]bool, len(p.window.Records))
+	}
+	for i := range p.window.Records {
+		r := &p.window.Records[i]
+		after := -1
+		switch r.Code {
+		case heisen.Hide:
+			enter(r)
+		case heisen.Reveal:
+			for k, h := range open[r.TID] {
+				if h.call == r.Obj {
+					after = k
+				}
+			}
+		case heisen.Alloc, heisen.Free:
+			p.is[i] = true
+		}
+		if r.Code != heisen.Alloc && r.Code != heisen.Free {
+			for _, h := range open[r.TID] {
+				p.reaches[i] = append(p.reaches[i], h.what)
+				p.is[i] = true
+			}
+		}
+		if any {
+			p.hear(i, all())
+		}
+		if r.Code == heisen.End {
+			after = 0
+		}
+		if after >= 0 {
+			open[r.TID] = open[r.TID][:min(after, len(open[r.TID]))]
+		}
+		if p.mixed[r.Obj] && orders(r.Code) {
+			p.is[i] = true
+		}
+		if p.is[i] {
+			p.special = append(p.special, int32(i))
+		}
+	}
+}
+
+// hidden is a call of code that is not traced, while it lasts.
+type hidden struct {
+	call  heisen.Object
+	what  heisen.Objects
+	heard map[int]bool // the records that it may know of
+}
+
+// hear notes which records the calls that last, all of them given, may have passed on
+// to record i, and lets them know of it.
+func (p *replayer) hear(i int, calls []*hidden) {
+	for changed := true; changed; { // what one knows those know that it has an object in common with
+		changed = false
+		for _, a := range calls {
+			for _, b := range calls {
+				if a == b || !a.what.Intersects(b.what) {
+					continue
+				}
+				for k := range a.heard {
+					changed = changed || !b.heard[k]
+					b.heard[k] = true
+				}
+			}
+		}
+	}
+	r := &p.window.Records[i]
+	if len(p.reaches[i]) == 0 && !r.Code.IsSync() && r.Code != heisen.Begin && r.Code != heisen.End {
+		return
+	}
+	own := names(r)
+	for _, a := range calls {
+		if !a.what.Meets(own.Start, own.Len) &&
+			!slices.ContainsFunc(p.reaches[i], func(what heisen.Objects) bool { return what.Intersects(a.what) }) {
+			continue
+		}
+		for k := range a.heard {
+			if p.heard[i] == nil {
+				p.heard[i] = map[int]bool{}
+			}
+			p.heard[i][k] = true
+			p.is[i] = true
+		}
+		defer func() { a.heard[i] = true }()
+	}
+}
+
+// orders reports whether an op uses its object to synchronise.
+func orders(op heisen.Op) bool {
+	switch op {
+	case heisen.Acquire, heisen.AcquireShared, heisen.Release, heisen.ReleaseShared,
+		heisen.Send, heisen.Receive, heisen.Change, heisen.Observe,
+		heisen.AtomicRead, heisen.AtomicWrite, heisen.AtomicUpdate:
+		return true
+	}
+	return false
+}
+
+// names returns the objects that an event names.
+func names(r *heisen.Record) heisen.Span {
+	switch r.Code {
+	case heisen.Fork, heisen.Join:
+		return heisen.Span{Start: heisen.ThreadObject(r.Obj.Thread()), Len: 1}
+	case heisen.Begin, heisen.End:
+		return heisen.Span{Start: heisen.ThreadObject(r.TID), Len: 1}
+	case heisen.Alloc, heisen.Free:
+		return heisen.Span{Start: r.Obj, Len: max(r.Val, 1)}
+	}
+	if r.Code.IsAccess() {
+		return heisen.Span{Start: r.Obj, Len: r.Size()}
+	}
+	if orders(r.Code) {
+		return heisen.Span{Start: r.Obj, Len: 1}
+	}
+	return heisen.Span{}
+}
+
+// keeps reports whether record i, which was observed before j, has to come before
+// it because of a life, a BarrierPair or an object with mixed uses.
+func (p *replayer) keeps(i, j int) bool {
+	a, b := &p.window.Records[i], &p.window.Records[j]
+	if orders(a.Code) && orders(b.Code) && a.Obj == b.Obj && p.mixed[a.Obj] {
+		return true
+	}
+	x, y := names(a), names(b)
+	if a.Code == heisen.Alloc || a.Code == heisen.Free {
+		if (heisen.Objects{x}).Meets(y.Start, y.Len) {
+			return true
+		}
+	}
+	if p.reaches == nil {
+		return false
+	}
+	if p.heard[j][i] {
+		return true
+	}
+	for _, ra := range p.reaches[i] {
+		if ra.Meets(y.Start, y.Len) {
+			return true
+		}
+		for _, rb := range p.reaches[j] {
+			if ra.Intersects(rb) {
+				return true
+			}
+		}
+	}
+	for _, rb := range p.reaches[j] {
+		if rb.Meets(x.Start, x.Len) {
+			return true
+		}
+	}
+	return false
+}
