@@ -458,14 +458,19 @@ func (t *Table) AccessAgain(th *Thread, c *Cell, head, place uint64, mask, kind 
 	case same < cellNotes:
 		fresh <<= (headNotes + same*noteBits) & 63
 	case free < cellNotes:
-		// The new note is the first, for it is the one that is looked for next.
-		if free != 0 {
-			storeRelease(c.note(free), c.first.Load())
+		at := &c.first
+		if n := c.first.Load(); free != 0 && slotOf(n^note) == 0 {
+			// The new note is the first, for it is the one that is looked for next. Only its own
+			// thread moves a note: who looks without the lock must not find another's bytes there.
+			storeRelease(c.note(free), n)
 			kept |= kept >> headNotes & noteMask << ((headNotes + free*noteBits) & 63)
 			kept &^= noteMask << headNotes
+			free = 0
+		} else if free != 0 {
+			at = c.note(free)
 		}
-		storeRelease(&c.first, note)
-		fresh <<= headNotes
+		storeRelease(at, note)
+		fresh <<= (headNotes + free*noteBits) & 63
 	default:
 		return 0
 	}
