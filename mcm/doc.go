@@ -166,7 +166,13 @@
 //     observed first is held back there. Where no other thread gets to the second access
 //     in any of them, the answer is no, also for whatever comes later and for whatever
 //     the thread does before. So a few hundred thousand states answer thousands of
-//     questions.
+//     questions. Where there are many questions that are not easy, a sweep goes through the
+//     window, all threads together, whatever is asked: first by way of states only in
+//     which two threads are at two places, with memory as it is, for the first time, of which
+//     there are few, and which find most that is possible; then, unless they get too
+//     many, by way of all states to which changes of memory lead. Where these are all,
+//     as they often are of four threads with some hundred accesses each, whoever has not
+//     met in them does not meet, and all questions of the window have their answer.
 //  6. Package mcm/order: conflict-driven search. One solver serves all questions of a
 //     model, for they differ in assumptions about R only, so that what it learns stays
 //     right. It gets clauses when a candidate order violates them: a few of the

@@ -41,6 +41,7 @@ var modes = []struct {
 	{"schedules", []Option{func(s *settings) error { s.states = 1 << 20; return nil }}},
 	{"closure, schedules", []Option{func(s *settings) error { s.states, s.closed = 1<<20, true; return nil }}},
 	{"a thread held back, solver", []Option{func(s *settings) error { s.held, s.slow = 1<<20, true; return nil }}},
+	{"a sweep, solver", []Option{func(s *settings) error { s.swept, s.slow = 1<<20, true; return nil }}},
 	{"solver, shared, lazy", []Option{func(s *settings) error { s.slow = true; return nil }}},
 	{"solver, shared, eager", []Option{func(s *settings) error { s.slow, s.eager = true, true; return nil }}},
 	{"solver, fresh, lazy", []Option{func(s *settings) error { s.slow, s.fresh = true, true; return nil }}},
@@ -69,7 +70,7 @@ func askTruth(t *testing.T, where string, m *Model, w *Window, truth *brute, p [
 func TestExact(t *testing.T) {
 	n := count(t, 3000)
 	possible, impossible := 0, 0
-	var stats, held Stats
+	var stats, held, swept Stats
 	for seed := range n {
 		rng := rand.New(rand.NewPCG(uint64(seed), 1))
 		s := randomShape(rng, 14)
@@ -105,12 +106,18 @@ func TestExact(t *testing.T) {
 			if m.held > 0 {
 				held.Add(m.Stats())
 			}
+			if m.swept > 0 {
+				swept.Add(m.Stats())
+			}
 		}
 	}
 	if n > 100 && (held.Exhausted == 0 || held.Explored == 0) {
 		t.Errorf("with a thread held back: %+v", held)
 	}
-	t.Logf("%d windows, %d possible, %d impossible; %+v; with a thread held back %+v", n, possible, impossible, stats, held)
+	if n > 100 && (swept.Exhausted == 0 || swept.Explored == 0) {
+		t.Errorf("with a sweep: %+v", swept)
+	}
+	t.Logf("%d windows, %d possible, %d impossible; %+v; with a thread held back %+v; with a sweep %+v", n, possible, impossible, stats, held, swept)
 }
 
 // TestControlFlowExact compares all ways to an answer with the enumeration of all orders

@@ -18,6 +18,7 @@ type explorer struct {
 	goal     []int32
 	observed []int32 // by thread: how far it was, see behind
 
+	parent []int32   // scratch: the state that is looked at
 	heap   []waiting // states to be looked at
 	search uint32    // counts searches
 	seen   []uint32  // by state: the last search that came by
@@ -293,8 +294,10 @@ func (x *explorer) best(states int) (Verdict, []order.Node) {
 		}
 		x.looked++
 		at := x.pop()
+		x.found.load(at, x.now)
+		x.parent = append(x.parent[:0], x.now...)
 		for k := range x.threads {
-			x.found.load(at, x.now)
+			copy(x.now, x.parent)
 			x.path = x.path[:0]
 			n := x.next(k)
 			if n == none || !x.possible(n) {
@@ -306,7 +309,7 @@ func (x *explorer) best(states int) (Verdict, []order.Node) {
 						return Possible, x.found.trace(i, x.path[:0])
 					}
 				}
-				x.found.load(at, x.now)
+				copy(x.now, x.parent)
 				x.path = x.path[:0]
 			}
 			x.step(n)

@@ -28,6 +28,9 @@ type moves struct {
 	leaves []order.Node // by node: where it gives the last of them back, the last node if it does not
 	cell   []int32      // by node: the cell that it touches, none or several
 	writes []bool       // by node: it writes it
+	wants  []int32      // by node that reads no other cell: the class that it may see there, or noCell if it reads none
+	mover  []bool       // by node: it hinders nobody whenever it comes, unless it takes a lock
+	passes []bool       // by node: it takes a lock, and it and what follows until its thread has given it back are movers
 	exact  bool         // states say all that matters, so that no answer among all of them is an answer
 
 	threads, cells, locks, size int // of states
@@ -56,6 +59,7 @@ func newMoves(m *Model) *moves {
 	x.classify()
 	x.findCells()
 	x.findSections()
+	x.findMovers()
 	return x
 }
 
@@ -149,6 +153,48 @@ func (x *moves) findSections() {
 	}
 }
 
+// findMovers finds the nodes that hinder nobody.
+func (x *moves) findMovers() {
+	m := x.m
+	x.wants, x.mover, x.passes = make([]int32, m.goal), make([]bool, m.goal), make([]bool, m.goal)
+	for n := range m.goal {
+		x.wants[n], x.mover[n] = noCell, m.message[n] < 0 || m.receives(n)
+		for _, t := range m.touches[m.touchAt[n]:m.touchAt[n+1]] {
+			x.mover[n] = x.mover[n] && !t.write
+			if t.read >= 0 {
+				x.wants[n] = x.want[t.read]
+			}
+		}
+		if x.cell[n] == manyCells {
+			x.wants[n] = manyCells
+		}
+	}
+	for k := range x.threads {
+		for n := m.base[k]; n < m.base[k+1]; n++ {
+			open := 0
+			for o := n; m.begins[n] >= 0 && o < m.base[k+1] && x.mover[o]; o++ {
+				if open += x.depth(o, n); open == 0 {
+					x.passes[n] = true
+					break
+				}
+			}
+		}
+	}
+}
+
+// depth returns by how many sections, of those that its thread starts at first or later, a
+// thread is in more after a node than before it.
+func (x *moves) depth(n, first order.Node) (by int) {
+	m := x.m
+	if m.begins[n] >= 0 {
+		by++
+	}
+	if id := m.ends[n]; id >= 0 && m.sections[id].chain == m.chain[n] && m.sections[id].acquire >= first {
+		by--
+	}
+	return by
+}
+
 // number gives the classes of each cell numbers from 0.
 func (x *moves) number() {
 	m := x.m
@@ -232,6 +278,19 @@ func (x *moves) possible(n order.Node) bool {
 	if n == x.hold {
 		return false
 	}
+	switch want := x.wants[n]; want {
+	case noCell:
+	case manyCells:
+		for _, t := range m.touches[m.touchAt[n]:m.touchAt[n+1]] {
+			if t.read >= 0 && x.want[t.read] != x.sees(t.cell) {
+				return false
+			}
+		}
+	default:
+		if want != x.sees(x.cell[n]) {
+			return false
+		}
+	}
 	own := int(m.chain[n])
 	width := x.threads + 1
 	row := x.rows[int(n)*width : int(n)*width+width]
@@ -240,11 +299,6 @@ func (x *moves) possible(n order.Node) bool {
 	}
 	for k, v := range row[:x.threads] {
 		if v > x.now[k] && k != own {
-			return false
-		}
-	}
-	for _, t := range m.touches[m.touchAt[n]:m.touchAt[n+1]] {
-		if t.read >= 0 && x.want[t.read] != x.sees(t.cell) {
 			return false
 		}
 	}
@@ -264,11 +318,14 @@ func (x *moves) possible(n order.Node) bool {
 // it takes a lock.
 func (x *moves) quiet(n order.Node) bool {
 	m := x.m
+	if x.mover[n] || !x.bold {
+		return x.mover[n]
+	}
 	if m.message[n] >= 0 && !m.receives(n) {
 		return false
 	}
 	for i := m.touchAt[n]; i < m.touchAt[n+1]; i++ {
-		if t := &m.touches[i]; t.write && (!x.bold || x.class[i] != x.sees(t.cell)) {
+		if t := &m.touches[i]; t.write && x.class[i] != x.sees(t.cell) {
 			return false
 		}
 	}
@@ -301,13 +358,13 @@ func (x *moves) settle() {
 	for moved := true; moved; {
 		moved = false
 		for k := range x.threads {
-			for n := x.next(k); n != none && x.possible(n); n = x.next(k) {
+			for n := x.next(k); n != none && (x.mover[n] || x.bold) && x.possible(n); n = x.next(k) {
 				if x.m.begins[n] < 0 {
 					if !x.quiet(n) {
 						break
 					}
 					x.step(n)
-				} else if !x.pass(k) {
+				} else if !(x.passes[n] || x.bold) || !x.pass(k) {
 					break
 				}
 				moved = true
@@ -326,12 +383,7 @@ func (x *moves) pass(k int) bool {
 		if !x.quiet(n) {
 			break
 		}
-		if m.begins[n] >= 0 {
-			open++
-		}
-		if id := m.ends[n]; id >= 0 && m.sections[id].chain == int32(k) && m.sections[id].acquire >= first {
-			open--
-		}
+		open += x.depth(n, first)
 		if x.step(n); open == 0 {
 			return true
 		}
@@ -352,15 +404,9 @@ func (x *moves) pass(k int) bool {
 // through takes a thread through a critical section in one go, whatever it does there,
 // and reports whether that is possible; if not, the state at hand is useless.
 func (x *moves) through(k int) bool {
-	m := x.m
 	first, open := x.next(k), 0
 	for n := first; n != none && x.possible(n); n = x.next(k) {
-		if m.begins[n] >= 0 {
-			open++
-		}
-		if id := m.ends[n]; id >= 0 && m.sections[id].chain == int32(k) && m.sections[id].acquire >= first {
-			open--
-		}
+		open += x.depth(n, first)
 		if x.step(n); open == 0 {
 			return true
 		}

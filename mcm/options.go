@@ -38,6 +38,7 @@ type settings struct {
 	closed   bool // after the closure
 	searched bool // the search among schedules goes first, whatever reads may see
 	held     int  // a search with a thread held back goes first, among so many states
+	swept    int  // a sweep goes first that keeps all of so many states
 	literal  bool // Algorithm 9 to the letter
 }
 
@@ -46,6 +47,7 @@ const (
 	defaultPropagations = 200_000
 	statesPerConflict   = 100 // that the search among schedules may look at
 	questionsPerWindow  = 20  // how many questions may spend all of their budget
+	sweepPerQuestion    = 5   // how many times as many states a sweep may look at for a question
 	defaultWindow       = 2000
 	defaultOccurrences  = 8
 	defaultQuestions    = 2000
@@ -91,7 +93,10 @@ func Reaches(symbols *heisen.Symbols) Option {
 // is 200 and 200,000. The search among schedules may look at 100 states for each
 // conflict. Questions that cost more have the answer Unknown, and once a
 // Model's questions have cost twenty times as much, so have all that no short look
-// near the observed order answers; that look each question has.
+// near the observed order answers; that look each question has. When they have cost
+// half of that, a search for all questions at once begins, which goes on by at most five
+// times as many states for each question that no look answers, and by some 8 million in
+// all, 8 bytes each.
 func Budget(conflicts, propagations int) Option {
 	return func(s *settings) error {
 		if conflicts < 1 || propagations < 1 {

@@ -126,6 +126,8 @@ type solving struct {
 	lazy    *simulation // for the solver
 	solver  *order.Solver
 	many    bool     // reads have many choices
+	sweep   *sweep   // made when it is needed
+	swept   bool     // it was made, or cannot be
 	reaches []*reach // by thread, made when they are needed
 	reached int      // states that these have looked at
 
@@ -165,6 +167,11 @@ func (m *Model) answer(q *query) (verdict Verdict, nodes []order.Node, err error
 	}()
 	if m.held > 0 {
 		if verdict, nodes = s.heldBack(q, m.held); verdict != Unknown {
+			return verdict, nodes, nil
+		}
+	}
+	if m.swept > 0 {
+		if verdict, nodes = s.sweepFor(q, m.swept); verdict != Unknown {
 			return verdict, nodes, nil
 		}
 	}
@@ -228,6 +235,11 @@ func (s *solving) alternate(q *query) (verdict Verdict, nodes []order.Node, err 
 		}
 	}
 	all := questionsPerWindow * states
+	if x.looked+x.nearby+s.reached > all/2 { // there are many questions, and not easy ones
+		if verdict, nodes = s.sweepFor(q, sweepPerQuestion*states); verdict != Unknown {
+			return verdict, nodes, nil
+		}
+	}
 	if x.nearby < all+m.stats.Questions*states/20 {
 		if nodes := x.near(q, states/8); nodes != nil && len(s.sim.violated(nodes)) == 0 {
 			m.stats.Explored++
@@ -281,6 +293,21 @@ func (s *solving) heldBack(q *query, states int) (Verdict, []order.Node) {
 	return s.known(q)
 }
 
+// sweepFor looks for an answer with a sweep, which looks at so many states more.
+func (s *solving) sweepFor(q *query, states int) (Verdict, []order.Node) {
+	if !q.race() {
+		return Unknown, nil
+	}
+	if !s.swept {
+		s.swept, s.sweep = true, newSweep(s.explorer().moves)
+	}
+	if s.sweep == nil {
+		return Unknown, nil
+	}
+	s.sweep.explore(states)
+	return s.known(q)
+}
+
 // reachWords bounds the memory of the states with a thread held back, in words of 8
 // bytes; what is kept besides takes about as much.
 const reachWords = 1 << 23
@@ -304,6 +331,16 @@ func (s *solving) known(q *query) (Verdict, []order.Node) {
 	if nodes := s.explore.met(q); nodes != nil && len(s.sim.violated(nodes)) == 0 {
 		m.stats.Explored++
 		return Possible, nodes
+	}
+	if s.sweep != nil {
+		if s.explore.exact && s.sweep.never(q.next[0], q.next[1]) {
+			m.stats.Exhausted++
+			return Impossible, nil
+		}
+		if nodes := s.sweep.meeting(q.next[0], q.next[1]); nodes != nil && len(s.sim.violated(nodes)) == 0 {
+			m.stats.Explored++
+			return Possible, nodes
+		}
 	}
 	if s.reaches == nil {
 		return Unknown, nil

@@ -26,19 +26,20 @@ type reach struct {
 	level  int          // which of these is being explored
 	far    []int32      // by level, if it is complete, and thread: how far it gets
 
-	pack  packing
-	words []uint64 // packed states
-	from  []origin // by state
-	table []int32  // states plus one by hash, linear probing
-	most  []int32  // by thread: how far it has got
-	stack []int32  // states to be looked at
-	cross []int32  // states in which the thread can do the step that it is held back at
-	met   map[[2]order.Node]int32
-	known [][]uint64   // by place in the thread, as bits: who has met it
-	key   []uint64     // scratch
-	come  []int32      // scratch: by thread how many nodes have come
-	way   []int32      // scratch: states
-	nodes []order.Node // scratch
+	pack   packing
+	words  []uint64 // packed states
+	from   []origin // by state
+	table  []int32  // states plus one by hash, linear probing
+	most   []int32  // by thread: how far it has got
+	stack  []int32  // states to be looked at
+	cross  []int32  // states in which the thread can do the step that it is held back at
+	met    map[[2]order.Node]int32
+	known  [][]uint64   // by place in the thread, as bits: who has met it
+	key    []uint64     // scratch
+	parent []int32      // scratch: the state that is looked at
+	come   []int32      // scratch: by thread how many nodes have come
+	way    []int32      // scratch: states
+	nodes  []order.Node // scratch
 }
 
 // origin is how a state was reached: by a step of a thread from another, and what
@@ -87,8 +88,10 @@ func (r *reach) explore(a order.Node, states int) (looked int) {
 			}
 			i := r.stack[len(r.stack)-1]
 			r.stack = r.stack[:len(r.stack)-1]
+			r.load(i)
+			r.parent = append(r.parent[:0], r.now...)
 			for k := range r.threads {
-				r.load(i)
+				copy(r.now, r.parent)
 				if n := r.next(k); n == none || !r.possible(n) {
 					continue
 				}

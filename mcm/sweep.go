@@ -1,0 +1,547 @@
+package mcm
+
+import (
+	"math/bits"
+	"slices"
+
+	"github.com/heisen-go/heisen/mcm/order"
+)
+
+// sweep goes through a window once, all threads together, and finds for all pairs of
+// accesses at once which of them meet. Nothing in it depends on a question.
+//
+// Few states are enough. What threads do without an effect, which is to change what a
+// cell holds, or to send, they may do at any time between two effects, so that a state is
+// what an effect has led to. Steps that hinder nobody are taken at once. Another one
+// without an effect, which takes a lock or writes the value that is there, can as well
+// come after the next effect, unless that changes a cell that it needs as it is. So
+// where a thread has taken such steps, up to a piece that needs some cells, there follows
+// an effect on one of these; if it has given back a lock, or others wait for it in any
+// case, whatever follows. All else that can follow follows, in another order, from a
+// state in which the thread is not so far. Of such a state the cells are remembered, of
+// all ways to it together: it is looked at when those are known, for states are looked
+// at in layers, by how many nodes have come, and each step leads to a later layer.
+//
+// Two threads meet at all places where they can be without another effect: where they
+// are, where they get to, and before steps that hinder nobody and were taken at once.
+//
+// A sweep has two rounds. The first one keeps those states only in which something is
+// new: two threads at two places, with memory as it is, for the first time. (Search by
+// novelty: Lipovetzky and Geffner, "Width and serialization of classical planning
+// problems", ECAI 2012.) There are as many novelties as pairs of places, thousands of
+// times fewer than states, and each one brings an answer or a step towards one. It
+// starts wherever the observed order leads. The second round keeps all states, and gives up
+// when they get too many. If it does not, who has not met in it does not meet.
+type sweep struct {
+	moves         // with a state at hand of its own
+	active []int  // threads with accesses
+	out    []bool // by node: it gives back a lock, or others depend on that it comes, or not any more
+
+	held []heldMask // by node: the locks that its thread holds there
+
+	seen  []uint64 // by pair of active threads, their places and what memory holds, as bits: whether that is known
+	begin []int    // by pair of active threads: where it begins in seen
+	parts int      // how many contents of memory are told apart: a power of two
+	all   bool     // all states are kept
+	done  bool     // there are no more states to be looked at
+	whole bool     // and these were all
+
+	pack   packing // of threads and cells, and of all else unless counts says that
+	counts []int32 // by place of a thread: who holds what and what was sent, if it was the only one to do so
+	from   []way   // by state
+	layers []layer // by how many nodes have come
+	free   []layer // that are not used any more
+	layer  int     // that is being looked at
+	place  int     // and the state of it
+
+	known []uint64                // by pair of nodes, as bits: whether they have met
+	width int                     // words of a node in it
+	met   map[[2]order.Node]int32 // by accesses of a cell, the higher node last: the state from where
+
+	key    []uint64     // scratch
+	parent []int32      // scratch
+	lo, hi []order.Node // scratch: by thread the first and the last place where it can be
+	ways   []way        // scratch
+	nodes  []order.Node // scratch
+}
+
+// way is how a state is reached from another one: by a thread's steps, and what follows at
+// once.
+type way struct {
+	parent int32 // -1 if it is from the window's start, along the observed order
+	thread int16
+	pieces int16 // so many without an effect, all up to an effect if 0
+}
+
+// layer are the states in which so many nodes have come.
+type layer struct {
+	words []uint64 // packed states
+	ids   []int32
+	allow []uint64 // by state: the cells of which one has to change next, as bits
+	table []int32  // states plus one by hash, linear probing
+}
+
+const (
+	// sweepBits bounds the memory of what is new, and of who has met, in bits.
+	sweepBits = 1 << 27
+	// sweepStates bounds how many states a sweep keeps, 8 bytes each.
+	sweepStates = 1 << 23
+	// sweepWidth is how many states of a layer are too many to look at all of them.
+	sweepWidth = 1 << 15
+	// countsSize bounds the memory of counts, in numbers.
+	countsSize = 1 << 22
+	// mostParts is how many contents of memory a sweep tells apart at most.
+	mostParts = 16
+	// sends stands for the effect of a send among cells.
+	sends = uint64(1) << 63
+	// anything stands for all cells.
+	anything = ^uint64(0)
+)
+
+// newSweep returns nil if the window is too large.
+func newSweep(x *moves) *sweep {
+	m := x.m
+	s := &sweep{moves: *x, met: map[[2]order.Node]int32{}}
+	size := 0
+	for k := range x.threads {
+		touches := false
+		for n := m.base[k]; n < m.base[k+1]; n++ {
+			touches = touches || x.cell[n] != noCell
+		}
+		if !touches {
+			continue
+		}
+		for _, j := range s.active {
+			s.begin = append(s.begin, size)
+			size += s.places(j) * s.places(k)
+		}
+		s.active = append(s.active, k)
+	}
+	for s.parts = mostParts; size*s.parts > sweepBits; s.parts /= 2 {
+	}
+	s.width = int(m.goal)/64 + 1
+	if s.parts == 0 || 64*s.width*int(m.goal) > sweepBits {
+		return nil
+	}
+	s.out = make([]bool, m.goal)
+	for _, list := range [][]edge{m.edges, m.seen} {
+		for _, e := range list {
+			s.out[e.from] = true
+		}
+	}
+	for n := range m.goal {
+		s.out[n] = s.out[n] || m.message[n] >= 0 || m.ends[n] >= 0
+	}
+	s.held = m.masks()
+	s.seen = make([]uint64, size*s.parts/64+1)
+	s.known = make([]uint64, s.width*int(m.goal))
+	s.rows, s.bold, s.hold, s.path = m.rows, false, none, nil
+	s.now = make([]int32, x.size)
+	s.packed()
+	s.key = make([]uint64, s.pack.size)
+	s.lo, s.hi = make([]order.Node, x.threads), make([]order.Node, x.threads)
+	s.all = m.swept > 0
+	s.start()
+	return s
+}
+
+// packed finds out how to pack states: what follows from where the threads are is left
+// out if it does not take too much to find it again.
+func (s *sweep) packed() {
+	m, most := s.m, s.limits()
+	size := s.threads + s.cells
+	rest := s.size - size
+	if rest*(int(m.goal)+s.threads) > countsSize {
+		s.pack = newPacking(most)
+		return
+	}
+	s.pack = newPacking(most[:size])
+	s.counts = make([]int32, rest*(int(m.goal)+s.threads))
+	s.reset()
+	first := slices.Clone(s.now[size:])
+	for k := range s.threads {
+		s.reset()
+		for n := m.base[k]; ; n++ {
+			row := s.counts[(int(n)+k)*rest:]
+			for i, v := range s.now[size:] {
+				row[i] = v
+				if k > 0 {
+					row[i] -= first[i]
+				}
+			}
+			if n == m.base[k+1] {
+				break
+			}
+			s.step(n)
+		}
+	}
+	s.path = s.path[:0]
+}
+
+// load gets a state.
+func (s *sweep) load(key []uint64) {
+	if s.counts == nil {
+		s.pack.unpack(key, s.now)
+		return
+	}
+	size := s.threads + s.cells
+	s.pack.unpack(key, s.now[:size])
+	rest := s.now[size:]
+	clear(rest)
+	for k, v := range s.now[:s.threads] {
+		at := (int(s.m.base[k]) + int(v) + k) * len(rest)
+		for i, c := range s.counts[at : at+len(rest)] {
+			rest[i] += c
+		}
+	}
+}
+
+// start begins a round.
+func (s *sweep) start() {
+	m := s.m
+	s.layers, s.layer, s.place = make([]layer, int(m.goal)+1), 0, 0
+	s.reset()
+	s.settle()
+	s.add(way{-1, 0, 0}, anything)
+	if s.all {
+		return
+	}
+	s.reset()
+	for i, n := range m.hint[1:] {
+		s.step(n)
+		s.parent = append(s.parent[:0], s.now...)
+		s.settle()
+		s.path = s.path[:0]
+		s.add(way{-1, int16((i + 1) & 0x7fff), int16((i + 1) >> 15)}, anything)
+		copy(s.now, s.parent)
+	}
+}
+
+// places is at how many places a thread can be.
+func (s *sweep) places(thread int) int {
+	return int(s.m.base[thread+1]-s.m.base[thread]) + 1
+}
+
+// explore looks at so many states at most, and reports how many there were.
+func (s *sweep) explore(states int) (looked int) {
+	for !s.done {
+		for ; s.layer < len(s.layers); s.layer++ {
+			l := &s.layers[s.layer]
+			if s.all && len(l.ids) > sweepWidth || len(s.from) >= sweepStates {
+				s.finish(false)
+				return looked
+			}
+			for ; s.place < len(l.ids); looked++ {
+				if looked == states {
+					return looked
+				}
+				s.expand(l, s.place)
+				s.place++
+			}
+			s.place = 0
+			clear(l.table)
+			if l.ids != nil {
+				s.free = append(s.free, layer{l.words[:0], l.ids[:0], l.allow[:0], l.table})
+			}
+			*l = layer{}
+		}
+		if s.all {
+			s.finish(true)
+			return looked
+		}
+		s.all = true
+		s.start()
+	}
+	return looked
+}
+
+// finish ends the sweep.
+func (s *sweep) finish(whole bool) {
+	s.done, s.whole = true, whole
+	s.layers, s.free, s.seen = nil, nil, nil
+}
+
+// expand looks at what follows a state.
+func (s *sweep) expand(l *layer, at int) {
+	m := s.m
+	i, allow := l.ids[at], l.allow[at]
+	s.load(l.words[at*s.pack.size : (at+1)*s.pack.size])
+	s.parent = append(s.parent[:0], s.now...)
+	for k := range s.threads {
+		here := m.base[k] + order.Node(s.now[k])
+		s.lo[k] = here
+		for s.lo[k] > m.base[k] && s.mover[s.lo[k]-1] {
+			s.lo[k]--
+		}
+		for pieces := 1; ; pieces++ {
+			n := s.moves.next(k)
+			s.hi[k] = n
+			if n == none {
+				s.hi[k] = m.base[k+1] - 1
+				break
+			}
+			if !s.possible(n) {
+				break
+			}
+			if changed := s.effect(n); changed != 0 {
+				if changed&allow != 0 {
+					s.step(n)
+					s.settle()
+					s.add(way{i, int16(k), 0}, anything)
+				}
+				break
+			}
+			if left := allow & s.piece(k); left != 0 {
+				s.add(way{i, int16(k), int16(pieces)}, left)
+			}
+		}
+		copy(s.now, s.parent)
+		s.path = s.path[:0]
+	}
+	s.meetings(i)
+}
+
+// effect returns the cells that a node would change, as bits.
+func (s *sweep) effect(n order.Node) (changed uint64) {
+	m := s.m
+	if m.message[n] >= 0 && !m.receives(n) {
+		return sends
+	}
+	if !s.writes[n] && s.cell[n] != manyCells {
+		return 0
+	}
+	for i := m.touchAt[n]; i < m.touchAt[n+1]; i++ {
+		if t := &m.touches[i]; t.write && s.class[i] != s.sees(t.cell) {
+			changed |= cellBit(t.cell)
+		}
+	}
+	if changed != 0 && s.cell[n] == manyCells {
+		return anything
+	}
+	return changed
+}
+
+func cellBit(cell int32) uint64 { return 1 << (cell % 63) }
+
+// piece lets a thread take a step without an effect and what follows at once, and
+// returns the cells of which one has to change next if that was not to be done later.
+func (s *sweep) piece(k int) (cells uint64) {
+	n := s.moves.next(k)
+	from := len(s.path)
+	s.step(n)
+	free := s.out[n]
+	for n := s.moves.next(k); n != none && s.mover[n] && s.m.begins[n] < 0 && s.possible(n); n = s.moves.next(k) {
+		free = free || s.out[n]
+		s.step(n)
+	}
+	if free {
+		s.settle()
+		return anything
+	}
+	// A section that hinders nobody.
+	if n := s.moves.next(k); n != none && s.passes[n] {
+		size := len(s.path)
+		if s.settle(); len(s.path) > size {
+			return anything
+		}
+	}
+	for _, n := range s.path[from:] {
+		for _, t := range s.m.touches[s.m.touchAt[n]:s.m.touchAt[n+1]] {
+			cells |= cellBit(t.cell)
+		}
+	}
+	return cells
+}
+
+// add adds the state at hand.
+func (s *sweep) add(w way, allow uint64) {
+	if !s.all && !s.novel() {
+		return
+	}
+	sum := 0
+	for _, v := range s.now[:s.threads] {
+		sum += int(v)
+	}
+	l := &s.layers[sum]
+	if n := len(s.free); l.ids == nil && n > 0 {
+		*l, s.free = s.free[n-1], s.free[:n-1]
+	}
+	s.pack.pack(s.now[:len(s.pack.parts)], s.key)
+	if s.all {
+		if 2*len(l.ids) >= len(l.table) {
+			l.table = make([]int32, max(256, 2*len(l.table)))
+			for i := range l.ids {
+				l.table[slot(l.table, l.words, l.words[i*s.pack.size:(i+1)*s.pack.size])] = int32(i) + 1
+			}
+		}
+		at := slot(l.table, l.words, s.key)
+		if k := l.table[at]; k > 0 {
+			l.allow[k-1] |= allow
+			return
+		}
+		l.table[at] = int32(len(l.ids)) + 1
+	}
+	l.words = append(l.words, s.key...)
+	l.ids = append(l.ids, int32(len(s.from)))
+	l.allow = append(l.allow, allow)
+	s.from = append(s.from, w)
+}
+
+// novel reports whether two threads are where they are, with memory as it is, for the
+// first time.
+func (s *sweep) novel() (novel bool) {
+	memory := 0
+	for c, v := range s.now[s.threads : s.threads+s.cells] {
+		memory += int(v) * (2*(c/4) + 1) << (c % 4)
+	}
+	memory &= s.parts - 1
+	pair := 0
+	for at, k := range s.active {
+		size, here := s.places(k), int(s.now[k])
+		for _, j := range s.active[:at] {
+			bit := (s.begin[pair]+int(s.now[j])*size+here)*s.parts + memory
+			pair++
+			if s.seen[bit/64]&(1<<(bit%64)) == 0 {
+				s.seen[bit/64] |= 1 << (bit % 64)
+				novel = true
+			}
+		}
+	}
+	return novel
+}
+
+// meetings notes who meets.
+func (s *sweep) meetings(i int32) {
+	for at, k := range s.active {
+		for a := s.lo[k]; a <= s.hi[k]; a++ {
+			if s.cell[a] == noCell {
+				continue
+			}
+			for _, j := range s.active[:at] {
+				lo, hi := int(s.lo[j]), int(s.hi[j])
+				row := s.known[int(a)*s.width : (int(a)+1)*s.width]
+				for w := lo / 64; w <= hi/64; w++ {
+					mask := anything
+					if w == lo/64 {
+						mask &= anything << (lo % 64)
+					}
+					if w == hi/64 {
+						mask &= anything >> (63 - hi%64)
+					}
+					for fresh := mask &^ row[w]; fresh != 0; fresh &= fresh - 1 {
+						b := order.Node(64*w + bits.TrailingZeros64(fresh))
+						clash := s.clash(a, b)
+						if clash && s.kept(a, b) {
+							continue
+						}
+						row[w] |= 1 << (b % 64)
+						if clash {
+							s.met[[2]order.Node{b, a}] = i
+						}
+					}
+				}
+			}
+		}
+	}
+}
+
+// kept reports whether a thread keeps others from two places by a lock that it holds in the
+// state at hand.
+func (s *sweep) kept(a, b order.Node) bool {
+	for k := range s.threads {
+		n := s.moves.next(k)
+		if n == none || k == int(s.m.chain[a]) || k == int(s.m.chain[b]) {
+			continue
+		}
+		if h := s.held[n]; h.excludes(s.held[a]) || h.excludes(s.held[b]) {
+			return true
+		}
+	}
+	return false
+}
+
+// never reports whether it is known that two nodes do not meet.
+func (s *sweep) never(a, b order.Node) bool {
+	if !s.whole {
+		return false
+	}
+	_, ok := s.met[[2]order.Node{min(a, b), max(a, b)}]
+	return !ok
+}
+
+// meeting returns the nodes up to where two nodes are next, or nil if a meeting is not
+// known.
+func (s *sweep) meeting(a, b order.Node) []order.Node {
+	i, ok := s.met[[2]order.Node{min(a, b), max(a, b)}]
+	if !ok {
+		return nil
+	}
+	s.trace(i)
+	if s.until(a) && s.until(b) && s.at(a) {
+		return s.path
+	}
+	if s.trace(i); s.until(b) && s.until(a) && s.at(b) {
+		return s.path
+	}
+	return nil
+}
+
+// until lets a thread go on, or back, to where a node is next.
+func (s *sweep) until(a order.Node) bool {
+	m := s.m
+	k := m.chain[a]
+	for s.now[k] < m.pos(a) {
+		n := s.moves.next(int(k))
+		if !s.possible(n) || s.effect(n) != 0 {
+			return false
+		}
+		s.step(n)
+	}
+	if s.now[k] > m.pos(a) {
+		kept := s.nodes[:0]
+		for _, n := range s.path {
+			if m.row(n)[k] <= m.pos(a) {
+				kept = append(kept, n)
+			} else {
+				s.now[m.chain[n]]--
+			}
+		}
+		s.nodes, s.path = s.path, kept
+	}
+	return s.at(a)
+}
+
+// at reports whether a node is next.
+func (s *sweep) at(n order.Node) bool { return s.now[s.m.chain[n]] == s.m.pos(n) && s.ready(n) }
+
+// trace goes from the window's start to a state.
+func (s *sweep) trace(i int32) {
+	s.ways = s.ways[:0]
+	w := s.from[i]
+	for ; w.parent >= 0; w = s.from[w.parent] {
+		s.ways = append(s.ways, w)
+	}
+	s.reset()
+	for _, n := range s.m.hint[1 : 1+int(w.thread)+int(w.pieces)<<15] {
+		s.step(n)
+	}
+	s.settle()
+	for i := len(s.ways) - 1; i >= 0; i-- {
+		w, k := s.ways[i], int(s.ways[i].thread)
+		if w.pieces > 0 {
+			for range w.pieces {
+				s.piece(k)
+			}
+			continue
+		}
+		for {
+			n := s.moves.next(k)
+			if s.effect(n) != 0 {
+				s.step(n)
+				s.settle()
+				break
+			}
+			s.piece(k)
+		}
+	}
+}

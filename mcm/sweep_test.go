@@ -1,0 +1,75 @@
+package mcm
+
+import (
+	"testing"
+
+	"github.com/heisen-go/heisen/bench/workload"
+	"github.com/heisen-go/heisen/mcm/order"
+)
+
+// TestSweep compares the answers of sweeps that have seen all states with those of other
+// searches, has all witnesses replayed, and looks whether the first round alone has found
+// most of them.
+func TestSweep(t *testing.T) {
+	var yes, no, early, failed int
+	for seed := range uint64(count(t, 12)) {
+		w := Window{Records: workload.Hot(workload.Params{Threads: 2 + int(seed%4), Events: 60 + 30*int(seed%3), Seed: seed})}
+		m, err := NewModel(w)
+		if err != nil {
+			t.Fatal(err)
+		}
+		m.swept = 1
+		m.solving = newSolving(m)
+		x := m.solving.explorer()
+		if !x.exact {
+			t.Fatalf("seed %d: states do not say all that matters", seed)
+		}
+		m.swept = 0
+		first, s := newSweep(x.moves), newSweep(x.moves)
+		for !first.all {
+			first.explore(1)
+		}
+		s.all = true
+		s.start()
+		s.explore(1 << 22)
+		if !s.whole {
+			t.Fatalf("seed %d: states were left out", seed)
+		}
+		other, err := NewModel(w, Budget(1<<20, 1<<30))
+		if err != nil {
+			t.Fatal(err)
+		}
+		other.held = 1 << 22
+		for i, j := range m.Pairs() {
+			a, b := m.node[i], m.node[j]
+			want, _, err := other.Race(i, j)
+			if err != nil {
+				t.Fatal(err)
+			}
+			nodes := s.meeting(a, b)
+			if nodes != nil && len(m.solving.sim.violated(nodes)) > 0 {
+				nodes = nil
+			}
+			switch {
+			case want == Possible && s.never(a, b), want == Impossible && nodes != nil:
+				t.Fatalf("seed %d: records %d and %d are %v, the sweep has them meet: %v", seed, i, j, want, !s.never(a, b))
+			case s.never(a, b):
+				no++
+			case nodes == nil:
+				failed++
+			default:
+				yes++
+				if err := w.Replay(m.witness(nodes, []int{i, j})); err != nil {
+					t.Fatalf("seed %d: %v", seed, err)
+				}
+				if _, ok := first.met[[2]order.Node{min(a, b), max(a, b)}]; ok {
+					early++
+				}
+			}
+		}
+	}
+	if yes < 100 || no < 100 || early < yes/2 || failed > yes/10 {
+		t.Errorf("%d pairs meet, %d of them in the first round; %d do not; of %d a meeting is no witness", yes, early, no, failed)
+	}
+	t.Logf("%d pairs meet, %d of them in the first round; %d do not; of %d a meeting is no witness", yes, early, no, failed)
+}
