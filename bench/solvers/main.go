@@ -20,12 +20,13 @@
 // all, MB the memory that the Model holds at the end, of which most are states and
 // clauses; the ratio compares the means of a query.
 //
-// All pairs of a window of 1,000 events and 8 threads took 33 ms (mixed) and 48 ms (locky), of
-// 10,000 events and 4 threads 0.45 s, and no question stayed open; where eight threads fight
-// for four variables of two values (hot), all 16,119 pairs took 9.4 s and one in two hundred
+// All pairs of a window of 1,000 events and 8 threads took 40 ms (mixed) and 21 ms (locky), of
+// 10,000 events and 4 threads 0.36 s, and no question stayed open; where eight threads fight
+// for four variables of two values (hot), all 16,119 pairs took 5.3 s and ten
 // stayed open with the default budget; with four threads, where fewer orders are possible,
-// 14,113 pairs took 19 s and one in eight stayed open. That depends on the window: with the
-// seeds 2 and 3 (-pairs 2000), and eight threads, 54 and 659 of 2,000 pairs stayed open. On a
+// 14,113 pairs took 13 s and one in fourteen stayed open. That depends on the window: with the
+// seeds 2 to 4, 45 to 997 stayed open of eight threads, and 255 to 1,867 of four. Of 20,000
+// pairs of such a window of 10,000 events and 8 threads half stayed open, at 10 ms each. On a
 // recording of bench/jobs with 2.7 million events and 13,182 questions it did 750,000 events
 // a second. Verdicts are those of Z3 for 3,317 questions about 2,064 windows of 100 to 1,000
 // events (HEISEN_MCM_WINDOWS=2960 go test -run TestSMTWindows ./mcm; Z3's answers are stored).
