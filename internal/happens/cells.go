@@ -207,7 +207,7 @@ func (t *Table) AccessOwn(th *Thread, c *Cell, note, mask uint64, write bool) bo
 			next = read
 		}
 	default:
-		return n == note && t.more(c, head, note, mask, write)
+		return n == note && c.more(head, note, mask, write)
 	}
 	if !c.head.CompareAndSwap(head, head|headLock) {
 		return false
@@ -225,12 +225,13 @@ func (t *Table) AccessOwn(th *Thread, c *Cell, note, mask uint64, write bool) bo
 	return true
 }
 
-// more adds bytes to the first note, which is of an access of the same kind at the same place in
-// the same epoch, if all others are of the slot, too: so byte by byte. What it stands for in
-// these is left there until it has all bytes.
+// more adds bytes to the first note, which is of an access at the same place in the same epoch, if
+// that was of the same kind, and all other notes are of the slot, too: so words are often gone
+// through byte by byte. What others say of these bytes may stay until the note has all bytes of
+// the word: it is of the same thread, and earlier.
 //
 //go:nosplit
-func (t *Table) more(c *Cell, head, note, mask uint64, write bool) bool {
+func (c *Cell) more(head, note, mask uint64, write bool) bool {
 	if c.besides(head, note, write) || !c.head.CompareAndSwap(head, head|headLock) {
 		return false
 	}
