@@ -28,7 +28,7 @@
 // seeds 2 to 4, 45 to 997 stayed open of eight threads, and 255 to 1,867 of four. Of 20,000
 // pairs of such a window of 10,000 events and 8 threads half stayed open, at 10 ms each. On a
 // recording of bench/jobs with 5.9 million events and 3,049 questions it did 1,000,000 events
-// a second. Verdicts are those of Z3 for 3,317 questions about 2,064 windows of 100 to 1,000
+// a second. Verdicts are those of Z3 for 3,302 questions about 2,062 windows of 100 to 1,000
 // events (HEISEN_MCM_WINDOWS=2960 go test -run TestSMTWindows ./mcm; Z3's answers are stored).
 package main
 
