@@ -1,0 +1,417 @@
+package mcm
+
+import (
+	"fmt"
+
+	"github.com/heisen-go/heisen/mcm/order"
+)
+
+// solving is what answering questions takes.
+type solving struct {
+	m       *Model
+	closure *closure
+	sim     *simulation
+	explore *explorer   // made when it is needed
+	lazy    *simulation // for the solver
+	solver  *order.Solver
+	many    bool     // reads have many choices
+	sweep   *sweep   // made when it is needed
+	swept   bool     // it was made, or cannot be
+	reaches []*reach // by thread, made when they are needed
+	reached int      // states that these have looked at
+
+	prefix     []int32
+	nodes      []order.Node
+	next, wait []int32
+	waitFor    []int32
+	last       []order.Node
+	pending    []int32
+	initial    []int32
+	open       [][]int32
+}
+
+func newSolving(m *Model) *solving {
+	width := len(m.base) - 1
+	sets := newValueSets(m)
+	return &solving{
+		m: m, closure: newClosure(m, sets), sim: newSimulation(m, sets), lazy: newSimulation(m, sets),
+		prefix: make([]int32, width), next: make([]int32, width), wait: make([]int32, width), waitFor: make([]int32, width),
+		last: make([]order.Node, len(m.cells)), initial: make([]int32, len(m.cells)), pending: make([]int32, m.goal),
+		open: make([][]int32, len(m.locks)), many: m.searched || m.choices(),
+	}
+}
+
+// answer answers a question. A witness is the nodes up to the goal, valid until the
+// next call.
+func (m *Model) answer(q *query) (verdict Verdict, nodes []order.Node, err error) {
+	if m.solving == nil {
+		m.solving = newSolving(m)
+	}
+	s := m.solving
+	m.stats.Questions++
+	defer func() {
+		if verdict == Unknown {
+			m.stats.Unknown++
+		}
+	}()
+	if m.held > 0 {
+		if verdict, nodes = s.heldBack(q, m.held); verdict != Unknown {
+			return verdict, nodes, nil
+		}
+	}
+	if m.swept > 0 {
+		if verdict, nodes = s.sweepFor(q, m.swept); verdict != Unknown {
+			return verdict, nodes, nil
+		}
+	}
+	if m.states > 0 {
+		at := s.closure.mark()
+		defer s.closure.undo(at)
+		if !s.closure.ask(q) || m.closed && !s.closure.saturate() {
+			return Impossible, nil, nil
+		}
+		if verdict, nodes := s.explorer().all(q, m.states); verdict == Impossible || verdict == Possible && len(s.sim.violated(nodes)) == 0 {
+			return verdict, nodes, nil
+		}
+	} else if !m.slow {
+		if verdict, nodes = s.known(q); verdict != Unknown {
+			return verdict, nodes, nil
+		}
+		at := s.closure.mark()
+		defer s.closure.undo(at)
+		if !s.closure.ask(q) {
+			m.stats.Edges++
+			return Impossible, nil, nil
+		}
+		if nodes := s.preserving(q); nodes != nil && len(s.sim.violated(nodes)) == 0 {
+			m.stats.Preserving++
+			return Possible, nodes, nil
+		}
+		if !s.closure.saturate() {
+			m.stats.Closure++
+			return Impossible, nil, nil
+		}
+		if nodes := s.schedule(); nodes != nil {
+			m.stats.Greedy++
+			return Possible, nodes, nil
+		}
+		if m.soft {
+			return s.alternate(q)
+		}
+	}
+	return s.solve(q, 1)
+}
+
+// explorer returns the search among schedules.
+func (s *solving) explorer() *explorer {
+	if s.explore == nil {
+		s.explore = newExplorer(s.m, s.closure)
+	}
+	return s.explore
+}
+
+// alternate asks those in turn who are good at different questions: the search among
+// schedules is fast where reads have many choices, the solver where they have few and
+// locks and edges leave little. First each may spend a part of a question's budget.
+// What all questions may spend together is bounded; but a look near at hand, where
+// most answers are, is what each question adds.
+func (s *solving) alternate(q *query) (verdict Verdict, nodes []order.Node, err error) {
+	m, x := s.m, s.explorer()
+	states := statesPerConflict * m.conflicts
+	if !s.many {
+		if verdict, nodes, err = s.solve(q, 4); verdict != Unknown || err != nil {
+			return verdict, nodes, err
+		}
+	}
+	all := questionsPerWindow * states
+	if x.looked+x.nearby+s.reached > all/2 { // there are many questions, and not easy ones
+		if verdict, nodes = s.sweepFor(q, sweepPerQuestion*states); verdict != Unknown {
+			return verdict, nodes, nil
+		}
+	}
+	if x.nearby < all+m.stats.Questions*states/20 {
+		if nodes := x.near(q, states/8); nodes != nil && len(s.sim.violated(nodes)) == 0 {
+			m.stats.Explored++
+			return Possible, nodes, nil
+		}
+	}
+	if s.reached < all+m.stats.Questions*states/20 {
+		if verdict, nodes := s.heldBack(q, states/8); verdict != Unknown {
+			return verdict, nodes, nil
+		}
+	}
+	for _, part := range [...]int{4, 1} {
+		if x.looked < all && !(x.exact && q.race() && x.looked > all/8) {
+			switch verdict, nodes = x.all(q, states/(part*part*part)); {
+			case verdict == Impossible:
+				m.stats.Exhausted++
+				return verdict, nil, nil
+			case verdict == Possible && len(s.sim.violated(nodes)) == 0:
+				m.stats.Explored++
+				return verdict, nodes, nil
+			}
+		}
+		if part == 1 || s.many {
+			if verdict, nodes, err = s.solve(q, part); verdict != Unknown || err != nil {
+				return verdict, nodes, err
+			}
+		}
+	}
+	return Unknown, nil, nil
+}
+
+// heldBack looks for an answer among so many states with the thread held back that was
+// observed to come first, see reach.
+func (s *solving) heldBack(q *query, states int) (Verdict, []order.Node) {
+	m, x := s.m, s.explorer()
+	if !x.exact || !q.race() || s.reachWords() > reachWords {
+		return Unknown, nil
+	}
+	a := q.next[0]
+	if m.event[q.next[1]] < m.event[a] {
+		a = q.next[1]
+	}
+	if s.reaches == nil {
+		s.reaches = make([]*reach, x.threads)
+	}
+	r := &s.reaches[m.chain[a]]
+	if *r == nil {
+		*r = newReach(x.moves, int(m.chain[a]))
+	}
+	s.reached += (*r).explore(a, states)
+	return s.known(q)
+}
+
+// sweepFor looks for an answer with a sweep, which looks at so many states more.
+func (s *solving) sweepFor(q *query, states int) (Verdict, []order.Node) {
+	if !q.race() {
+		return Unknown, nil
+	}
+	if !s.swept {
+		s.swept, s.sweep = true, newSweep(s.explorer().moves)
+	}
+	if s.sweep == nil {
+		return Unknown, nil
+	}
+	s.sweep.explore(states)
+	return s.known(q)
+}
+
+// reachWords bounds the memory of the states with a thread held back, in words of 8
+// bytes; what is kept besides takes about as much.
+const reachWords = 1 << 23
+
+// reachWords returns how much they take.
+func (s *solving) reachWords() (n int) {
+	for _, r := range s.reaches {
+		if r != nil {
+			n += len(r.words)
+		}
+	}
+	return n
+}
+
+// known returns the answer if it is known from searches for others.
+func (s *solving) known(q *query) (Verdict, []order.Node) {
+	m := s.m
+	if s.explore == nil || !q.race() {
+		return Unknown, nil
+	}
+	if nodes := s.explore.met(q); nodes != nil && len(s.sim.violated(nodes)) == 0 {
+		m.stats.Explored++
+		return Possible, nodes
+	}
+	if s.sweep != nil {
+		if s.explore.exact && s.sweep.never(q.next[0], q.next[1]) {
+			m.stats.Exhausted++
+			return Impossible, nil
+		}
+		if nodes := s.sweep.meeting(q.next[0], q.next[1]); nodes != nil && len(s.sim.violated(nodes)) == 0 {
+			m.stats.Explored++
+			return Possible, nodes
+		}
+	}
+	if s.reaches == nil {
+		return Unknown, nil
+	}
+	for k := range q.next {
+		a, b := q.next[k], q.next[1-k]
+		r := s.reaches[m.chain[a]]
+		if r == nil {
+			continue
+		}
+		if r.never(a, b) {
+			m.stats.Exhausted++
+			return Impossible, nil
+		}
+		if nodes := r.meeting(a, b); nodes != nil && len(s.sim.violated(nodes)) == 0 {
+			m.stats.Explored++
+			return Possible, nodes
+		}
+	}
+	return Unknown, nil
+}
+
+// manyChoices is how many writes the reads of a window with choices may see, in the
+// mean, if the search among schedules is asked first.
+const manyChoices = 8
+
+// choices reports whether the reads that have choices have many.
+func (m *Model) choices() bool {
+	reads, writes := 0, 0
+	for i := range m.reads {
+		if n := len(m.reads[i].same); n > 0 {
+			reads, writes = reads+1, writes+n
+		}
+	}
+	return writes > manyChoices*reads
+}
+
+// schedule looks for an answer with greedy schedules: after the closure; then, if
+// reads have choices, boldly, and as if they had none.
+func (s *solving) schedule() []order.Node {
+	try := func(bold bool) []order.Node {
+		if nodes := s.greedy(bold); nodes != nil && len(s.sim.violated(nodes)) == 0 {
+			return nodes
+		}
+		return nil
+	}
+	if nodes := try(false); nodes != nil || !s.m.soft {
+		return nodes
+	}
+	if nodes := try(true); nodes != nil {
+		return nodes
+	}
+	at := s.closure.mark()
+	defer s.closure.undo(at)
+	s.closure.observed = true
+	possible := s.closure.saturate()
+	s.closure.observed = false
+	if !possible {
+		return nil
+	}
+	return try(false)
+}
+
+// solve asks the solver, which may spend a part of the budget.
+func (s *solving) solve(q *query, part int) (Verdict, []order.Node, error) {
+	m := s.m
+	if s.solver == nil || m.fresh {
+		if err := s.start(); err != nil {
+			return Unknown, nil, err
+		}
+	}
+	if spent := s.solver.Stats(); spent.Conflicts > questionsPerWindow*int64(m.conflicts) ||
+		spent.Propagations > questionsPerWindow*int64(m.propagations) {
+		return Unknown, nil, nil
+	}
+	s.solver.Budget(int64(max(1, m.conflicts/part)), int64(max(1, m.propagations/part)))
+	var assume []order.Lit
+	for _, e := range q.edges(m) {
+		assume = append(assume, order.Lit{Before: e.from, After: e.to})
+	}
+	for _, l := range s.lazy.prefer {
+		if err := s.solver.Prefer(l); err != nil {
+			return Unknown, nil, fmt.Errorf("mcm: %w", err)
+		}
+	}
+	s.lazy.prefer = s.lazy.prefer[:0]
+	check := s.lazy.violated
+	if m.literal {
+		check = func([]order.Node) [][]order.Lit { return nil }
+	}
+	switch s.solver.Solve(assume, check) {
+	case order.Yes:
+		nodes := s.nodes[:0]
+		for _, n := range s.solver.Order() {
+			if n == m.goal {
+				break
+			}
+			nodes = append(nodes, n)
+		}
+		s.nodes = nodes
+		m.stats.Solved++
+		return Possible, nodes, nil
+	case order.No:
+		m.stats.Refuted++
+		return Impossible, nil, nil
+	}
+	if err := s.solver.Err(); err != nil {
+		return Unknown, nil, fmt.Errorf("mcm: %w", err)
+	}
+	return Unknown, nil, nil
+}
+
+// start makes the solver, with all edges and, if they are wanted from the start,
+// all constraints that are single clauses.
+func (s *solving) start() error {
+	m := s.m
+	chains := make([]int, len(m.base)-1)
+	for c := range chains {
+		chains[c] = int(m.base[c+1] - m.base[c])
+	}
+	solver, err := order.New(chains, order.Sink(len(chains)-1), order.Budget(int64(m.conflicts), int64(m.propagations)))
+	if err != nil {
+		return fmt.Errorf("mcm: %w", err)
+	}
+	for _, list := range [][]edge{m.edges, m.seen} {
+		for _, e := range list {
+			solver.Require(e.from, e.to)
+		}
+	}
+	if err := solver.Phase(m.hint); err != nil {
+		return fmt.Errorf("mcm: %w", err)
+	}
+	if m.eager || m.literal {
+		for _, clause := range s.constraints() {
+			if err := solver.Add(clause...); err != nil {
+				return fmt.Errorf("mcm: %w", err)
+			}
+		}
+	}
+	s.solver, s.lazy.solver, s.lazy.choices = solver, solver, map[*read][]choice{}
+	s.lazy.prefer = nil
+	return nil
+}
+
+// constraints returns all constraints that are single clauses.
+func (s *solving) constraints() (list [][]order.Lit) {
+	m := s.m
+	for i := range m.locks {
+		ids := m.locks[i].sections
+		for j, x := range ids {
+			for _, y := range ids[:j] {
+				if a, b := &m.sections[x], &m.sections[y]; a.conflicts(b) {
+					list = append(list, m.exclusion(a, b))
+				}
+			}
+		}
+	}
+	for i := range m.reads {
+		r := &m.reads[i]
+		if m.flow != nil || len(r.same) > 0 {
+			continue
+		}
+		for _, w := range m.cells[r.cell].writes {
+			if w == r.saw || w == r.node {
+				continue
+			}
+			clause := []order.Lit{{Before: r.node, After: w}}
+			if !m.literal {
+				clause = append(clause, order.Lit{Before: m.goal, After: r.node})
+			}
+			if r.saw != none {
+				clause = append(clause, order.Lit{Before: w, After: r.saw})
+			}
+			list = append(list, clause)
+		}
+	}
+	for i := range m.messages {
+		for _, n := range m.messages[i].receives {
+			for _, e := range m.messages[i].sends[m.rank[n]:] {
+				list = append(list, m.overtaken(n, e))
+			}
+		}
+	}
+	return list
+}
