@@ -160,7 +160,7 @@ func (t *Table) seeInPlace(th *Thread, s *stamp) bool {
 	if !t.joinInPlace(th.clock, s.clock, s.latest()) {
 		return false
 	}
-	th.said, th.through = unsaid, 0
+	th.said, th.through = unsaid, [throughs]uint64{}
 	return true
 }
 
@@ -236,6 +236,17 @@ func (s *stamp) zero() bool { return s.word.Load() == 0 }
 //go:nosplit
 func (s *stamp) latest() uint64 { return s.word.Load() &^ soleBit }
 
+// exactly returns the epoch at the end of which the stamp is exactly its thread's clock, 0 if
+// there is none.
+//
+//go:nosplit
+func (s *stamp) exactly() uint64 {
+	if w := s.word.Load(); w&soleBit != 0 {
+		return w &^ soleBit
+	}
+	return 0
+}
+
 //go:nosplit
 func (s *stamp) sole() bool { return s.word.Load()&soleBit != 0 }
 
@@ -265,8 +276,44 @@ func (t *Table) stamped(s *stamp, e uint64) bool {
 //
 //go:nosplit
 func (t *Table) includes(s *stamp, th *Thread) bool {
-	return th.said != unsaid && t.stamped(s, th.said) ||
-		th.through != 0 && t.stamped(s, th.through) && t.same(th.through)
+	if th.said != unsaid && t.stamped(s, th.said) {
+		return true
+	}
+	for i := range th.through {
+		e := th.through[i]
+		if e == 0 {
+			return i > 0
+		}
+		if !t.stamped(s, e) || !t.same(e) {
+			return false
+		}
+	}
+	return true
+}
+
+// learnt notes what the thread has learnt, besides what it knew if rest is set, by seeing a stamp
+// that is exactly a thread's clock at the end of epoch e, of 0 if it is not.
+//
+//go:nosplit
+func (th *Thread) learnt(e uint64, rest bool) {
+	before := th.through
+	th.through = [throughs]uint64{e}
+	if !rest || e == 0 {
+		return
+	}
+	if before[0] == 0 || before[throughs-1] != 0 && before[throughs-1]>>timeBits != e>>timeBits {
+		if th.through[0] = 0; th.said != unsaid { // all before is known through the thread itself
+			th.through = [throughs]uint64{th.said, e}
+		}
+		return
+	}
+	th.through = before
+	for i := range th.through {
+		if th.through[i] == 0 || th.through[i]>>timeBits == e>>timeBits {
+			th.through[i] = max(th.through[i], e)
+			return
+		}
+	}
 }
 
 //go:nosplit
@@ -317,17 +364,14 @@ func (t *Table) see(th *Thread, s *stamp) {
 			t.drop(th.clock)
 			th.clock = share(s.clock)
 		}
-		th.through = 0
-		if s.sole() {
-			th.through = s.latest()
-		}
+		th.learnt(s.exactly(), false)
 	} else {
-		clock, more := t.join(th.clock, s.clock)
+		clock, more, rest := t.join(th.clock, s.clock)
 		th.clock = clock
 		if !more && t.covers(th, s.latest()) {
 			return // there was nothing to learn
 		}
-		th.through = 0
+		th.learnt(s.exactly(), rest)
 	}
 	th.said = unsaid
 	th.clock = t.raise(th.clock, s.latest())
@@ -358,7 +402,7 @@ func (t *Table) merge(th *Thread, s *stamp) {
 		t.replace(th, s, e)
 	} else {
 		if !t.includes(s, th) {
-			s.clock, _ = t.join(s.clock, th.clock)
+			s.clock, _, _ = t.join(s.clock, th.clock)
 		}
 		s.clock = t.raise(s.clock, s.latest())
 		s.clock = t.raise(s.clock, e)

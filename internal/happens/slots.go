@@ -54,12 +54,12 @@ func (l *endings) unlock() { l.held.Store(0) }
 //go:nosplit
 func (t *Table) Fork(parent, child *Thread, id uint32) {
 	child.id, child.said, child.last, child.clock, child.low, child.shared = id, unsaid, 0, 0, 0, false
-	child.through = 0
+	child.through = [throughs]uint64{}
 	child.life = t.life.Load()
 	if parent != nil {
 		child.learn(t.raise(share(parent.clock), parent.Epoch>>placeBits))
 		if !parent.shared {
-			child.through = parent.Epoch >> placeBits
+			child.through[0] = parent.Epoch >> placeBits
 		}
 	}
 	t.enter(parent, child)
@@ -195,7 +195,7 @@ func (t *Table) advance(th *Thread) {
 	if !t.another(th) {
 		// The past of the thread is in another slot from now on.
 		th.learn(t.raise(th.clock, th.Epoch>>placeBits))
-		th.said, th.through, th.last = unsaid, 0, 0
+		th.said, th.through, th.last = unsaid, [throughs]uint64{}, 0
 		t.enter(nil, th)
 		return
 	}
@@ -243,7 +243,7 @@ func (t *Table) Collected(th *Thread) {
 			th.learn(t.raise(th.clock, uint64(s)<<timeBits|uint64(time)))
 		}
 	}
-	th.said, th.through = unsaid, 0
+	th.said, th.through = unsaid, [throughs]uint64{}
 }
 
 // Holder returns the number of the thread that had the slot of a note at its time, and

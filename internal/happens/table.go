@@ -18,6 +18,7 @@ const (
 	ownSlots   = maxSlots - commons
 	unsaid     = 1<<64 - 1
 	maxRaces   = 16
+	throughs   = 3
 	maxVectors = 1 << 20
 	maxNodes   = 1 << 20
 	maxBlocks  = 1 << 21
@@ -53,8 +54,9 @@ type Thread struct {
 	clock uint32 // what it knows of others; the time of its own slot is out of date
 	low   uint32 // the first block of that, which most others are in; block 0 is always zero
 	said  uint64 // the epoch it published last, if it has learnt nothing since
-	// Whoever knows this epoch of another thread, if not 0, knows all that the thread has learnt.
-	through uint64
+	// Whoever knows these epochs of others, or its own, knows all that the thread has learnt. If the
+	// first is 0, that is not known of any.
+	through [throughs]uint64
 	last    uint64 // the latest in which it, or an earlier holder of its slot, accessed something
 	told    uint64 // the latest that it has published since it got its slot, 0 if none
 	id      uint32
