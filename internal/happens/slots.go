@@ -64,6 +64,7 @@ func (t *Table) Fork(parent, child *Thread, id uint32) {
 	}
 	t.enter(parent, child)
 	if parent != nil {
+		parent.hidden.lock = 0
 		parent.told = parent.Epoch >> placeBits
 		parent.said = parent.told
 		if parent.shared {
@@ -121,7 +122,8 @@ func (t *Table) enter(parent, child *Thread) {
 //go:nosplit
 func (th *Thread) begin(s, time uint32) {
 	th.Epoch = (uint64(s)<<timeBits | uint64(time)) << placeBits
-	th.told = 0
+	th.told, th.hidden.lock = 0, 0
+	th.begins()
 }
 
 // takeover returns the slot of an ended thread that a child of parent may have, maxSlots
@@ -158,6 +160,7 @@ func (t *Table) End(th *Thread) {
 		t.leave(th)
 	}
 	th.Epoch = 0
+	th.begins()
 	th.life = t.life.Load() - 1 // it does not live
 }
 
@@ -190,6 +193,7 @@ func (t *Table) advance(th *Thread) {
 			t.full.Store(1)
 		}
 		th.Epoch = (uint64(s)<<timeBits | uint64(time&maxTime)) << placeBits
+		th.begins()
 		return
 	}
 	if !t.another(th) {
@@ -214,6 +218,7 @@ func (t *Table) another(th *Thread) bool {
 //go:nosplit
 func (t *Table) step(th *Thread) {
 	th.Epoch += 1 << placeBits
+	th.begins()
 	storeRelease32(&t.holders[slotOf(th.Epoch)%maxSlots].time, uint32(th.Epoch>>placeBits)&maxTime)
 }
 
