@@ -209,6 +209,9 @@ func (t *Table) AccessOwn(th *Thread, c *Cell, note, mask uint64, write bool) bo
 	default:
 		return n == note && c.more(head, note, mask, write)
 	}
+	if next == head {
+		return c.renew(th, &c.first, head, n, note)
+	}
 	if !c.head.CompareAndSwap(head, head|headLock) {
 		return false
 	}
@@ -341,25 +344,33 @@ func (t *Table) readAgain(th *Thread, c *Cell, note, mask uint64) bool {
 		return false
 	}
 	n := &c.first
-	if head>>headNotes&noteMask != mask || slotOf(n.Load()^note) != 0 {
+	old := n.Load()
+	if head>>headNotes&noteMask != mask || slotOf(old^note) != 0 {
 		n = c.note(1)
-		if head>>(headNotes+noteBits)&noteMask != mask || slotOf(n.Load()^note) != 0 {
+		old = n.Load()
+		if head>>(headNotes+noteBits)&noteMask != mask || slotOf(old^note) != 0 {
 			n = c.note(2)
-			if head>>(headNotes+2*noteBits)&noteMask != mask || slotOf(n.Load()^note) != 0 {
+			old = n.Load()
+			if head>>(headNotes+2*noteBits)&noteMask != mask || slotOf(old^note) != 0 {
 				return false
 			}
 		}
 	}
-	if !c.head.CompareAndSwap(head, head|headLock) {
+	return c.renew(th, n, head, old, note)
+}
+
+// renew makes one of the thread's notes, old, one of its present epoch, without the lock, while
+// the head stays as it is, and reports whether it did. Whoever has the lock at that time may have
+// looked at the old note, or taken it away: then there is the lock to be seen, or another head,
+// or another note.
+//
+//go:nosplit
+func (c *Cell) renew(th *Thread, n *atomic.Uint64, head, old, note uint64) bool {
+	if !n.CompareAndSwap(old, note) || c.head.Load() != head || n.Load() != note {
 		return false
 	}
-	own := slotOf(n.Load()^note) == 0
-	if own {
-		storeRelease(n, note)
-		th.last = note >> placeBits
-	}
-	c.Unlock(head)
-	return own
+	th.last = note >> placeBits
+	return true
 }
 
 // AccessAmong is for all accesses for which there is room in the cell.
