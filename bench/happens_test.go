@@ -8,8 +8,8 @@ import (
 
 // BenchmarkHappens measures what programs do for each event when they look for races
 // themselves, apart from the hooks around it: accesses again in the same epoch, in a new
-// epoch each, of words that locks protect, by one thread or by two in turn, of words that
-// many threads read, and atomic operations.
+// epoch each, of words that locks protect, by one thread or by two in turn, or one lock that a thread takes
+// again and again, of words that many threads read, and atomic operations.
 func BenchmarkHappens(b *testing.B) {
 	const words, rounds = 1 << 10, 1 << 8
 	for _, w := range []struct {
@@ -28,6 +28,12 @@ func BenchmarkHappens(b *testing.B) {
 			h.sync(th, words, happens.Release)
 		}},
 		{"locked", 1, 4, increment},
+		{"locked-again", 1, 4, func(h *happening, th *happens.Thread, i int) {
+			h.sync(th, words, happens.Acquire)
+			h.access(th, i, happens.Read)
+			h.access(th, i, happens.Write)
+			h.sync(th, words, happens.Release)
+		}},
 		{"locked-in-turn", 2, 4, increment},
 		{"read-shared", 16, 1, func(h *happening, th *happens.Thread, i int) { h.access(th, i, happens.Read) }},
 		{"read-shared-new-epoch", 16, 2, func(h *happening, th *happens.Thread, i int) {

@@ -11,5 +11,6 @@
 // It reports what vclock.FastTrack reports: true races of the observed order only,
 // and of every byte the first, if there are never more than some sixteen thousand threads
 // that nobody is ordered after. Beyond that threads share slots of clocks: then races may be missed,
-// but still none is invented.
+// but still none is invented. So it is where a thread releases a lock that another one has, who
+// goes on without having told it so: of what that did under the lock before, races may be missed.
 package happens
