@@ -15,6 +15,8 @@ type solving struct {
 	lazy    *simulation // for the solver
 	solver  *order.Solver
 	many    bool     // reads have many choices
+	grid    *grid    // made when it is needed, and gone through
+	gridded bool     // it was, or cannot be
 	sweep   *sweep   // made when it is needed
 	swept   bool     // it was made, or cannot be
 	reaches []*reach // by thread, made when they are needed
@@ -56,6 +58,11 @@ func (m *Model) answer(q *query) (verdict Verdict, nodes []order.Node, err error
 	}()
 	if m.held > 0 {
 		if verdict, nodes = s.heldBack(q, m.held); verdict != Unknown {
+			return verdict, nodes, nil
+		}
+	}
+	if m.gridded {
+		if verdict, nodes = s.gridFor(q); verdict != Unknown {
 			return verdict, nodes, nil
 		}
 	}
@@ -125,6 +132,9 @@ func (s *solving) alternate(q *query) (verdict Verdict, nodes []order.Node, err 
 	}
 	all := questionsPerWindow * states
 	if x.looked+x.nearby+s.reached > all/2 { // there are many questions, and not easy ones
+		if verdict, nodes = s.gridFor(q); verdict != Unknown {
+			return verdict, nodes, nil
+		}
 		if verdict, nodes = s.sweepFor(q, sweepPerQuestion*states); verdict != Unknown {
 			return verdict, nodes, nil
 		}
@@ -182,6 +192,23 @@ func (s *solving) heldBack(q *query, states int) (Verdict, []order.Node) {
 	return s.known(q)
 }
 
+// gridFor looks for an answer in a grid.
+func (s *solving) gridFor(q *query) (Verdict, []order.Node) {
+	if !q.race() {
+		return Unknown, nil
+	}
+	if !s.gridded {
+		s.gridded = true
+		if g := newGrid(s.explorer().moves); g != nil && g.explore() {
+			s.grid = g
+		}
+	}
+	if s.grid == nil {
+		return Unknown, nil
+	}
+	return s.known(q)
+}
+
 // sweepFor looks for an answer with a sweep, which looks at so many states more.
 func (s *solving) sweepFor(q *query, states int) (Verdict, []order.Node) {
 	if !q.race() {
@@ -220,6 +247,16 @@ func (s *solving) known(q *query) (Verdict, []order.Node) {
 	if nodes := s.explore.met(q); nodes != nil && len(s.sim.violated(nodes)) == 0 {
 		m.stats.Explored++
 		return Possible, nodes
+	}
+	if s.grid != nil {
+		if s.grid.never(q.next[0], q.next[1]) {
+			m.stats.Exhausted++
+			return Impossible, nil
+		}
+		if nodes := s.grid.meeting(q.next[0], q.next[1]); nodes != nil && len(s.sim.violated(nodes)) == 0 {
+			m.stats.Explored++
+			return Possible, nodes
+		}
 	}
 	if s.sweep != nil {
 		if s.explore.exact && s.sweep.never(q.next[0], q.next[1]) {

@@ -41,6 +41,7 @@ var modes = []struct {
 	{"schedules", []Option{func(s *settings) error { s.states = 1 << 20; return nil }}},
 	{"closure, schedules", []Option{func(s *settings) error { s.states, s.closed = 1<<20, true; return nil }}},
 	{"a thread held back, solver", []Option{func(s *settings) error { s.held, s.slow = 1<<20, true; return nil }}},
+	{"a grid, solver", []Option{func(s *settings) error { s.gridded, s.slow = true, true; return nil }}},
 	{"a sweep, solver", []Option{func(s *settings) error { s.swept, s.slow = 1<<20, true; return nil }}},
 	{"solver, shared, lazy", []Option{func(s *settings) error { s.slow = true; return nil }}},
 	{"solver, shared, eager", []Option{func(s *settings) error { s.slow, s.eager = true, true; return nil }}},

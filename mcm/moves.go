@@ -1,6 +1,7 @@
 package mcm
 
 import (
+	"math"
 	"slices"
 
 	"github.com/heisen-go/heisen/mcm/order"
@@ -195,14 +196,21 @@ func (x *moves) depth(n, first order.Node) (by int) {
 	return by
 }
 
-// number gives the classes of each cell numbers from 0.
+// number gives the classes of each cell numbers from 0, one to all that no read may see.
 func (x *moves) number() {
 	m := x.m
 	type key struct{ cell, class int32 }
 	known := map[key]int32{}
 	used := make([]int32, len(m.cells))
+	wanted := map[key]bool{}
+	for i := range m.reads {
+		wanted[key{m.reads[i].cell, x.want[i]}] = true
+	}
 	id := func(cell int32, class *int32) {
 		k := key{cell, *class}
+		if !wanted[k] {
+			k.class = math.MaxInt32 // one is as good as another
+		}
 		n, ok := known[k]
 		if !ok {
 			n = used[cell]

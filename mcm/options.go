@@ -38,6 +38,7 @@ type settings struct {
 	closed   bool // after the closure
 	searched bool // the search among schedules goes first, whatever reads may see
 	held     int  // a search with a thread held back goes first, among so many states
+	gridded  bool // a grid goes first
 	swept    int  // a sweep goes first that keeps all of so many states
 	literal  bool // Algorithm 9 to the letter
 }

@@ -1,0 +1,297 @@
+package mcm
+
+import (
+	"math"
+	"math/bits"
+	"slices"
+
+	"github.com/heisen-go/heisen/mcm/order"
+)
+
+// slice is the points of a slice that have been reached: by block, which is where all
+// threads are but the first and the last one, a row of what memory can hold, by where the
+// last one is; nil if none has.
+type slice [][]uint64
+
+// kept is a slice that is kept: of rows what is between the first point that has been reached
+// and the last one.
+type kept struct {
+	from  []int32 // by block: its first point
+	at    []int32 // by block, and one more: where its points are
+	bytes []byte
+}
+
+// row returns a row of a slice, which it makes if there is none.
+func (g *grid) row(s slice, block int) []uint64 {
+	if s[block] == nil {
+		if n := len(g.pool); n > 0 {
+			s[block], g.pool = g.pool[n-1], g.pool[:n-1]
+		} else {
+			s[block] = make([]uint64, g.places(g.last))
+		}
+	}
+	return s[block]
+}
+
+// explore goes through the grid, and reports whether it is not too large for that.
+func (g *grid) explore() bool {
+	this, next := make(slice, g.blocks), make(slice, g.blocks)
+	g.row(this, 0)[0] = g.start
+	g.every = int(math.Sqrt(float64(g.places(0))))
+	for i := range g.places(0) {
+		if i%g.every == 0 {
+			k := kept{at: []int32{0}}
+			for _, row := range this {
+				g.keep(&k, row)
+			}
+			g.kept = append(g.kept, k)
+		}
+		g.through(i, this, next, nil)
+		this, next = next, this
+		if g.looked > gridLooked || g.size > gridBytes/2 {
+			return false
+		}
+	}
+	return true
+}
+
+// keep keeps the next row of a slice.
+func (g *grid) keep(k *kept, row []uint64) {
+	from, to := 0, len(row)
+	for to > 0 && row[to-1] == 0 {
+		to--
+	}
+	for from < to && row[from] == 0 {
+		from++
+	}
+	for _, v := range row[from:to] {
+		for range g.bytes {
+			k.bytes = append(k.bytes, byte(v))
+			v >>= 8
+		}
+	}
+	g.size += (to - from) * g.bytes
+	k.from = append(k.from, int32(from))
+	k.at = append(k.at, int32(len(k.bytes)))
+}
+
+// contents returns what memory can hold at a point of a slice that is kept.
+func (g *grid) contents(k *kept, block, lane int) (v uint64) {
+	at := int(k.at[block]) + (lane-int(k.from[block]))*g.bytes
+	if at < int(k.at[block]) || at >= int(k.at[block+1]) {
+		return 0
+	}
+	for i := g.bytes - 1; i >= 0; i-- {
+		v = v<<8 | uint64(k.bytes[at+i])
+	}
+	return v
+}
+
+// through finds what follows from the points of the i-th slice, which it empties: further
+// points there, and points of the next one. It keeps the slice, or, if that is not wanted, notes
+// who meets.
+func (g *grid) through(i int, this, next slice, k *kept) {
+	clear(g.pos)
+	g.pos[0] = i
+	for block := range this {
+		if block > 0 {
+			for x := g.last - 1; ; x-- {
+				if g.pos[x]++; g.pos[x] < g.places(x) {
+					break
+				}
+				g.pos[x] = 0
+			}
+		}
+		row := this[block]
+		if row == nil {
+			if k != nil {
+				g.keep(k, nil)
+			}
+			continue
+		}
+		g.along(row)
+		for x := range g.last {
+			p := g.pos[x]
+			if p == len(g.axes[x].steps) || !g.all(&g.may, x) {
+				continue
+			}
+			to, at := next, block
+			if x > 0 {
+				to, at = this, block+g.stride[x]
+			}
+			g.across(row, &g.axes[x].steps[p], g.segment(&g.may, x), to, at)
+		}
+		if k != nil {
+			g.keep(k, row)
+		} else {
+			g.meetings(block, row)
+		}
+		clear(row)
+		g.pool = append(g.pool, row)
+		this[block] = nil
+	}
+}
+
+// segment returns, of the place of a thread, the bits of the places of the last axis.
+func (g *grid) segment(a *matrix, axis int) []uint64 {
+	return a.row(g.first[axis] + g.pos[axis])[g.first[g.last]/64 : g.first[g.last+1]/64]
+}
+
+// all reports whether a thread's place goes together with those of all others but that of
+// the last axis.
+func (g *grid) all(a *matrix, axis int) bool {
+	for y := range g.last {
+		if y != axis && !a.has(g.first[axis]+g.pos[axis], g.first[y]+g.pos[y]) {
+			return false
+		}
+	}
+	return true
+}
+
+// along lets the thread of the last axis go on as far as it can.
+func (g *grid) along(row []uint64) {
+	copy(g.can, g.segment(&g.back, 0))
+	copy(g.there, g.segment(&g.from, 0))
+	for x := 1; x < g.last; x++ {
+		for w, v := range g.segment(&g.back, x) {
+			g.can[w] &= v
+		}
+		for w, v := range g.segment(&g.from, x) {
+			g.there[w] &= v
+		}
+	}
+	clear(g.reached)
+	steps := g.axes[g.last].steps
+	for l, v := range row {
+		if v == 0 {
+			continue
+		}
+		g.looked++
+		g.reached[l/64] |= 1 << (l % 64)
+		if g.can[l/64]>>(l%64)&1 != 0 {
+			row[l+1] |= steps[l].after(v)
+		}
+	}
+}
+
+// across lets another thread take its step from all points of a row, as far as it can.
+func (g *grid) across(row []uint64, s *fused, can []uint64, to slice, block int) {
+	target := to[block]
+	for w, v := range can {
+		for v &= g.reached[w]; v != 0; v &= v - 1 {
+			l := 64*w + bits.TrailingZeros64(v)
+			after := s.after(row[l])
+			if after == 0 {
+				continue
+			}
+			if target == nil {
+				target = g.row(to, block)
+			}
+			target[l] |= after
+		}
+	}
+}
+
+// meetings notes who meets at the points of a row.
+func (g *grid) meetings(block int, row []uint64) {
+	for x := range g.last {
+		if g.pos[x] == len(g.axes[x].steps) || !g.all(&g.near, x) {
+			continue
+		}
+		at := g.first[x] + g.pos[x]
+		near, known := g.segment(&g.near, x), g.segment(&g.met, x)
+		for w, v := range near {
+			for v &= g.reached[w] & g.there[w] &^ known[w]; v != 0; v &= v - 1 {
+				l := 64*w + bits.TrailingZeros64(v)
+				g.meet(at, g.first[g.last]+l, block, l, row)
+			}
+		}
+		for y := range x {
+			other := g.first[y] + g.pos[y]
+			if g.pos[y] == len(g.axes[y].steps) || g.met.has(at, other) || !g.all(&g.near, y) {
+				continue
+			}
+			for w, v := range g.segment(&g.near, y) {
+				if v &= g.reached[w] & near[w]; v != 0 {
+					g.meet(at, other, block, 64*w+bits.TrailingZeros64(v), row)
+					break
+				}
+			}
+		}
+	}
+}
+
+// meet notes that the threads at two places meet at a point.
+func (g *grid) meet(at, other, block, lane int, row []uint64) {
+	g.met.set(at, other)
+	g.met.set(other, at)
+	a, b := g.node[at], g.node[other]
+	if a > b {
+		a, b = b, a
+	}
+	if g.moves.clash(a, b) && !g.masks[a].excludes(g.masks[b]) {
+		g.goalOf[[2]order.Node{a, b}] = int32(len(g.goals))
+		g.goals = append(g.goals, point{int32(g.pos[0]), int32(block), int32(lane), row[lane]})
+	}
+}
+
+// never reports whether two accesses do not meet in a grid that has been gone through.
+func (g *grid) never(a, b order.Node) bool {
+	if g.place[a] < 0 || g.place[b] < 0 {
+		return false
+	}
+	_, ok := g.goalOf[[2]order.Node{min(a, b), max(a, b)}]
+	return !ok && g.moves.clash(a, b)
+}
+
+// meeting returns the nodes up to where two nodes are next, or nil if they do not meet.
+func (g *grid) meeting(a, b order.Node) []order.Node {
+	i, ok := g.goalOf[[2]order.Node{min(a, b), max(a, b)}]
+	if !ok {
+		return nil
+	}
+	if g.leaf == nil {
+		g.findWays()
+	}
+	var way []int32
+	for at := g.leaf[i]; g.tree[at].parent >= 0; at = g.tree[at].parent {
+		way = append(way, g.tree[at].axis)
+	}
+	g.nodes = g.nodes[:0]
+	clear(g.pos)
+	clear(g.come)
+	for _, x := range slices.Backward(way) {
+		s := &g.axes[x].steps[g.pos[x]]
+		g.pos[x]++
+		for n := s.first; n < s.end; n++ {
+			g.take(n)
+		}
+	}
+	for _, n := range [2]order.Node{a, b} {
+		x := g.axis[g.m.chain[n]]
+		for o := g.axes[x].steps[g.pos[x]].first; o < n; o++ {
+			g.take(o)
+		}
+		for _, e := range g.m.into(n) {
+			g.wait(g.m.row(e), -1)
+		}
+	}
+	return g.nodes
+}
+
+// take lets a node come.
+func (g *grid) take(n order.Node) {
+	g.wait(g.m.row(n), g.m.chain[n])
+	g.nodes = append(g.nodes, n)
+	g.come[g.m.chain[n]]++
+}
+
+// wait lets as many nodes come of threads that have no axis, but for one thread, as a row
+// says.
+func (g *grid) wait(row []int32, but int32) {
+	for k, x := range g.axis {
+		for x < 0 && int32(k) != but && g.come[k] < row[k] {
+			g.take(g.m.base[k] + order.Node(g.come[k]))
+		}
+	}
+}
