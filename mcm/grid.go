@@ -43,24 +43,32 @@ type grid struct {
 	stride []int // by axis but the first and the last: how far apart the blocks of neighbours are
 	blocks int   // of a slice
 
-	start  uint64 // what memory holds at first
-	bytes  int    // of what is kept of a point
-	looked int    // points
-	size   int    // bytes that are kept
-	every  int    // so many slices are one that is kept
+	early  []int    // by number of a place: the first one from where only quiet steps lead there
+	quiet  []uint64 // the places of the last axis with quiet steps
+	start  uint64   // what memory holds at first
+	bytes  int      // of what is kept of a point
+	looked int      // points
+	size   int      // bytes that are kept
+	every  int      // so many slices are one that is kept
 	kept   []kept
 	goals  []point                 // where accesses meet
 	goalOf map[[2]order.Node]int32 // by accesses, the lower node first
 	tree   []branch                // ways to points
 	leaf   []int32                 // by goal: the end of the way to it, if ways are known
 
-	pos     []int      // scratch: by axis
-	can     []uint64   // scratch: at which places of the last axis its thread can go on
-	there   []uint64   // scratch: and its node is near
-	reached []uint64   // scratch: which there are
-	pool    [][]uint64 // scratch: rows, all 0
-	nodes   []order.Node
-	come    []int32 // scratch: by thread that has no axis how many of its nodes have come
+	pos       []int    // scratch: by axis
+	can       []uint64 // scratch: at which places of the last axis its thread can go on
+	came      []uint64 // scratch: a row with all that has been reached
+	reached   []uint64 // scratch: where in a row there is something left
+	there     []uint64 // scratch: and the node is near
+	earlier   []uint64 // scratch, see visit; exact and before as well
+	exact     [][]uint64
+	before    [][]uint64
+	crossings []crossing
+	visits    []visit
+	pool      [][]uint64 // scratch: rows, all 0
+	nodes     []order.Node
+	come      []int32 // scratch: by thread that has no axis how many of its nodes have come
 }
 
 // axis is the places of a thread, of which the last one is its end.
@@ -71,10 +79,12 @@ type axis struct {
 
 // fused are the nodes that a thread takes in one step: acquisitions, which can as well
 // come later; one that is more than that; and releases and forks, which can as well come at
-// once.
+// once. If it is quiet, it makes no difference to others when it comes: it is taken at once,
+// and nothing else is looked at before, but who meets.
 type fused struct {
 	first, node, end order.Node
 	moves            []shift // what it makes of memory
+	quiet            bool
 }
 
 // shift moves some contents of memory.
@@ -145,8 +155,24 @@ func newGrid(x *moves) *grid {
 		g.blocks *= g.places(i)
 	}
 	g.pos, g.come = make([]int, len(g.axes)), make([]int32, x.threads)
-	words := (g.first[g.last+1] - g.first[g.last]) / 64
-	g.can, g.there, g.reached = make([]uint64, words), make([]uint64, words), make([]uint64, words)
+	bits := func() []uint64 { return make([]uint64, (g.first[g.last+1]-g.first[g.last])/64) }
+	g.can, g.reached, g.there, g.earlier, g.quiet = bits(), bits(), bits(), bits(), bits()
+	g.came = make([]uint64, g.places(g.last))
+	for range g.last {
+		g.exact, g.before = append(g.exact, bits()), append(g.before, bits())
+	}
+	g.early = make([]int, g.first[len(g.axes)])
+	for i := range g.axes {
+		for p, at := 0, g.first[i]; p < g.places(i); p, at = p+1, at+1 {
+			g.early[at] = at
+			if p > 0 && g.axes[i].steps[p-1].quiet {
+				g.early[at] = g.early[at-1]
+				if i == g.last {
+					g.quiet[(p-1)/64] |= 1 << ((p - 1) % 64)
+				}
+			}
+		}
+	}
 	return g
 }
 
@@ -182,6 +208,10 @@ func (g *grid) findPlaces() {
 			for n++; n < to && m.begins[n] < 0 && bare(n) && !in[n]; n++ {
 			}
 			s.end = n
+			s.quiet = !slices.ContainsFunc(m.touches[m.touchAt[s.node]:m.touchAt[s.node+1]], func(t touch) bool { return t.write })
+			for n := s.first; n < s.end; n++ {
+				s.quiet = s.quiet && m.begins[n] < 0 && m.ends[n] < 0 && !out[n] && (m.message[n] < 0 || m.receives(n))
+			}
 			a.steps = append(a.steps, s)
 		}
 		g.axes = append(g.axes, a)

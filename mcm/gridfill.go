@@ -109,7 +109,7 @@ func (g *grid) through(i int, this, next slice, k *kept) {
 			}
 			continue
 		}
-		g.along(row)
+		g.crossings = g.crossings[:0]
 		for x := range g.last {
 			p := g.pos[x]
 			if p == len(g.axes[x].steps) || !g.all(&g.may, x) {
@@ -119,10 +119,16 @@ func (g *grid) through(i int, this, next slice, k *kept) {
 			if x > 0 {
 				to, at = this, block+g.stride[x]
 			}
-			g.across(row, &g.axes[x].steps[p], g.segment(&g.may, x), to, at)
+			g.crossings = append(g.crossings, crossing{&g.axes[x].steps[p], g.segment(&g.may, x), to, at})
+		}
+		g.along(row)
+		for i := range g.crossings {
+			if c := &g.crossings[i]; !c.step.quiet {
+				g.across(row, c)
+			}
 		}
 		if k != nil {
-			g.keep(k, row)
+			g.keep(k, g.came)
 		} else {
 			g.meetings(block, row)
 		}
@@ -132,9 +138,21 @@ func (g *grid) through(i int, this, next slice, k *kept) {
 	}
 }
 
+// crossing is that a thread but that of the last axis takes its step from the points of a
+// row.
+type crossing struct {
+	step  *fused
+	can   []uint64 // by where the last axis' thread is
+	to    slice
+	block int
+}
+
 // segment returns, of the place of a thread, the bits of the places of the last axis.
-func (g *grid) segment(a *matrix, axis int) []uint64 {
-	return a.row(g.first[axis] + g.pos[axis])[g.first[g.last]/64 : g.first[g.last+1]/64]
+func (g *grid) segment(a *matrix, axis int) []uint64 { return g.lanes(a, g.first[axis]+g.pos[axis]) }
+
+// lanes returns the bits of the places of the last axis of a row of a matrix.
+func (g *grid) lanes(a *matrix, i int) []uint64 {
+	return a.row(i)[g.first[g.last]/64 : g.first[g.last+1]/64]
 }
 
 // all reports whether a thread's place goes together with those of all others but that of
@@ -148,72 +166,112 @@ func (g *grid) all(a *matrix, axis int) bool {
 	return true
 }
 
-// along lets the thread of the last axis go on as far as it can.
+// along lets the thread of the last axis go on as far as it can, and leaves in the row
+// those contents with which no quiet step is possible.
 func (g *grid) along(row []uint64) {
 	copy(g.can, g.segment(&g.back, 0))
-	copy(g.there, g.segment(&g.from, 0))
 	for x := 1; x < g.last; x++ {
 		for w, v := range g.segment(&g.back, x) {
 			g.can[w] &= v
 		}
-		for w, v := range g.segment(&g.from, x) {
-			g.there[w] &= v
-		}
 	}
 	clear(g.reached)
+	clear(g.came)
 	steps := g.axes[g.last].steps
 	for l, v := range row {
 		if v == 0 {
 			continue
 		}
 		g.looked++
-		g.reached[l/64] |= 1 << (l % 64)
+		g.came[l] = v
+		for i := range g.crossings {
+			c := &g.crossings[i]
+			if c.step.quiet && c.can[l/64]>>(l%64)&1 != 0 {
+				if quiet := c.step.after(v); quiet != 0 {
+					g.row(c.to, c.block)[l] |= quiet
+					v &^= quiet
+				}
+			}
+		}
 		if g.can[l/64]>>(l%64)&1 != 0 {
-			row[l+1] |= steps[l].after(v)
+			after := steps[l].after(v)
+			row[l+1] |= after
+			if steps[l].quiet {
+				v &^= after
+			}
+		}
+		if row[l] = v; v != 0 {
+			g.reached[l/64] |= 1 << (l % 64)
 		}
 	}
 }
 
 // across lets another thread take its step from all points of a row, as far as it can.
-func (g *grid) across(row []uint64, s *fused, can []uint64, to slice, block int) {
-	target := to[block]
-	for w, v := range can {
+func (g *grid) across(row []uint64, c *crossing) {
+	target := c.to[c.block]
+	for w, v := range c.can {
 		for v &= g.reached[w]; v != 0; v &= v - 1 {
 			l := 64*w + bits.TrailingZeros64(v)
-			after := s.after(row[l])
+			after := c.step.after(row[l])
 			if after == 0 {
 				continue
 			}
 			if target == nil {
-				target = g.row(to, block)
+				target = g.row(c.to, c.block)
 			}
 			target[l] |= after
 		}
 	}
 }
 
-// meetings notes who meets at the points of a row.
+// meetings notes who meets at the points of a row: at places where threads are, if they are
+// near there, and at earlier ones, if they have taken quiet steps only since, which can as
+// well come later.
 func (g *grid) meetings(block int, row []uint64) {
+	for w := range g.there {
+		g.there[w] = g.reached[w]
+		for x := range g.last {
+			g.there[w] &= g.segment(&g.from, x)[w]
+		}
+	}
+	g.visits = g.visits[:0]
+	g.late(g.reached, g.earlier)
 	for x := range g.last {
+		at := g.first[x] + g.pos[x]
+		for p := at - 1; p >= g.early[at]; p-- {
+			g.visits = append(g.visits, visit{x, p, g.reached, g.earlier})
+		}
 		if g.pos[x] == len(g.axes[x].steps) || !g.all(&g.near, x) {
 			continue
 		}
-		at := g.first[x] + g.pos[x]
-		near, known := g.segment(&g.near, x), g.segment(&g.met, x)
-		for w, v := range near {
-			for v &= g.reached[w] & g.there[w] &^ known[w]; v != 0; v &= v - 1 {
-				l := 64*w + bits.TrailingZeros64(v)
-				g.meet(at, g.first[g.last]+l, block, l, row)
+		v := visit{x, at, g.exact[x], g.before[x]}
+		for w, near := range g.segment(&g.near, x) {
+			v.lanes[w] = g.reached[w] & near
+		}
+		g.late(v.lanes, v.earlier)
+		g.visits = append(g.visits, v)
+	}
+	for i, v := range g.visits {
+		known := g.lanes(&g.met, v.at)
+		for w, lanes := range v.lanes {
+			exact := lanes & g.there[w]
+			for f := (exact | v.earlier[w]) &^ known[w]; f != 0; f &= f - 1 {
+				l := 64*w + bits.TrailingZeros64(f)
+				from := l
+				if exact&(f&-f) == 0 {
+					for from++; v.lanes[from/64]>>(from%64)&1 == 0; from++ {
+					}
+				}
+				g.meet(v.at, g.first[g.last]+l, block, from, row)
 			}
 		}
-		for y := range x {
-			other := g.first[y] + g.pos[y]
-			if g.pos[y] == len(g.axes[y].steps) || g.met.has(at, other) || !g.all(&g.near, y) {
+		for _, o := range g.visits[:i] {
+			if o.axis == v.axis || g.met.has(v.at, o.at) {
 				continue
 			}
-			for w, v := range g.segment(&g.near, y) {
-				if v &= g.reached[w] & near[w]; v != 0 {
-					g.meet(at, other, block, 64*w+bits.TrailingZeros64(v), row)
+			for w := range v.lanes {
+				if both := v.lanes[w] & o.lanes[w]; both != 0 {
+					g.meet(v.at, o.at, block, 64*w+bits.TrailingZeros64(both), row)
 					break
 				}
 			}
@@ -221,14 +279,37 @@ func (g *grid) meetings(block int, row []uint64) {
 	}
 }
 
-// meet notes that the threads at two places meet at a point.
+// visit is that the thread of an axis but the last one is at a place.
+type visit struct {
+	axis, at int
+	lanes    []uint64 // where the last axis' thread is meanwhile
+	earlier  []uint64 // and where it can be as well
+}
+
+// late finds where the thread of the last axis can be as well as at some of its places, if its
+// quiet steps come later.
+func (g *grid) late(lanes, earlier []uint64) {
+	clear(earlier)
+	for more := true; more; {
+		more = false
+		carry := uint64(0)
+		for w := len(lanes) - 1; w >= 0; w-- {
+			at := lanes[w] | earlier[w]
+			back := (at>>1 | carry) & g.quiet[w]
+			carry = at << 63
+			if back&^earlier[w] != 0 {
+				earlier[w] |= back
+				more = true
+			}
+		}
+	}
+}
+
+// meet notes that the threads of two places meet there from a point on.
 func (g *grid) meet(at, other, block, lane int, row []uint64) {
 	g.met.set(at, other)
 	g.met.set(other, at)
-	a, b := g.node[at], g.node[other]
-	if a > b {
-		a, b = b, a
-	}
+	a, b := min(g.node[at], g.node[other]), max(g.node[at], g.node[other])
 	if g.moves.clash(a, b) && !g.masks[a].excludes(g.masks[b]) {
 		g.goalOf[[2]order.Node{a, b}] = int32(len(g.goals))
 		g.goals = append(g.goals, point{int32(g.pos[0]), int32(block), int32(lane), row[lane]})
@@ -264,13 +345,18 @@ func (g *grid) meeting(a, b order.Node) []order.Node {
 		s := &g.axes[x].steps[g.pos[x]]
 		g.pos[x]++
 		for n := s.first; n < s.end; n++ {
+			if c := g.m.chain[n]; c == g.m.chain[a] && n >= a || c == g.m.chain[b] && n >= b {
+				break // it comes later
+			}
 			g.take(n)
 		}
 	}
 	for _, n := range [2]order.Node{a, b} {
 		x := g.axis[g.m.chain[n]]
-		for o := g.axes[x].steps[g.pos[x]].first; o < n; o++ {
-			g.take(o)
+		if g.pos[x] == int(g.place[n]) {
+			for o := g.axes[x].steps[g.pos[x]].first; o < n; o++ {
+				g.take(o)
+			}
 		}
 		for _, e := range g.m.into(n) {
 			g.wait(g.m.row(e), -1)
