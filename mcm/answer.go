@@ -19,6 +19,7 @@ type solving struct {
 	gridded bool     // it was, or cannot be
 	sweep   *sweep   // made when it is needed
 	swept   bool     // it was made, or cannot be
+	backed  int      // states that it has looked at with a thread held back
 	reaches []*reach // by thread, made when they are needed
 	reached int      // states that these have looked at
 
@@ -67,7 +68,7 @@ func (m *Model) answer(q *query) (verdict Verdict, nodes []order.Node, err error
 		}
 	}
 	if m.swept > 0 {
-		if verdict, nodes = s.sweepFor(q, m.swept); verdict != Unknown {
+		if verdict, nodes = s.sweepFor(q, m.swept, true); verdict != Unknown {
 			return verdict, nodes, nil
 		}
 	}
@@ -135,7 +136,7 @@ func (s *solving) alternate(q *query) (verdict Verdict, nodes []order.Node, err 
 		if verdict, nodes = s.gridFor(q); verdict != Unknown {
 			return verdict, nodes, nil
 		}
-		if verdict, nodes = s.sweepFor(q, sweepPerQuestion*states); verdict != Unknown {
+		if verdict, nodes = s.sweepFor(q, sweepPerQuestion*states, false); verdict != Unknown {
 			return verdict, nodes, nil
 		}
 	}
@@ -144,6 +145,9 @@ func (s *solving) alternate(q *query) (verdict Verdict, nodes []order.Node, err 
 			m.stats.Explored++
 			return Possible, nodes, nil
 		}
+	}
+	if verdict, nodes = s.backFor(q, fewParts); verdict != Unknown {
+		return verdict, nodes, nil
 	}
 	if s.reached < all+m.stats.Questions*states/20 {
 		if verdict, nodes := s.heldBack(q, states/8); verdict != Unknown {
@@ -167,7 +171,12 @@ func (s *solving) alternate(q *query) (verdict Verdict, nodes []order.Node, err 
 			}
 		}
 	}
-	return Unknown, nil, nil
+	if verdict, nodes = s.gridFor(q); verdict == Unknown && s.sweep != nil {
+		if verdict, nodes = s.backFor(q, mostParts); verdict == Unknown {
+			verdict, nodes = s.sweepFor(q, sweepPerQuestion*states, true)
+		}
+	}
+	return verdict, nodes, nil
 }
 
 // heldBack looks for an answer among so many states with the thread held back that was
@@ -177,10 +186,7 @@ func (s *solving) heldBack(q *query, states int) (Verdict, []order.Node) {
 	if !x.exact || !q.race() || s.reachWords() > reachWords {
 		return Unknown, nil
 	}
-	a := q.next[0]
-	if m.event[q.next[1]] < m.event[a] {
-		a = q.next[1]
-	}
+	a := s.earlier(q)
 	if s.reaches == nil {
 		s.reaches = make([]*reach, x.threads)
 	}
@@ -209,8 +215,9 @@ func (s *solving) gridFor(q *query) (Verdict, []order.Node) {
 	return s.known(q)
 }
 
-// sweepFor looks for an answer with a sweep, which looks at so many states more.
-func (s *solving) sweepFor(q *query, states int) (Verdict, []order.Node) {
+// sweepFor looks for an answer with a sweep, which looks at so many states more; in its
+// second round, too, if all are wanted.
+func (s *solving) sweepFor(q *query, states int, all bool) (Verdict, []order.Node) {
 	if !q.race() {
 		return Unknown, nil
 	}
@@ -220,8 +227,30 @@ func (s *solving) sweepFor(q *query, states int) (Verdict, []order.Node) {
 	if s.sweep == nil {
 		return Unknown, nil
 	}
-	s.sweep.explore(states)
+	s.sweep.explore(states, all)
 	return s.known(q)
+}
+
+// backFor looks for an answer with a sweep that holds the thread back that was observed to
+// come first, and tells so many contents of memory apart, once the first round is over.
+func (s *solving) backFor(q *query, parts int) (Verdict, []order.Node) {
+	most := questionsPerWindow * sweepPerQuestion * statesPerConflict * s.m.conflicts
+	if !q.race() || s.sweep == nil || s.backed >= most {
+		return Unknown, nil
+	}
+	n := s.sweep.back(s.earlier(q), parts, most/8)
+	if s.backed += n; n == 0 {
+		return Unknown, nil
+	}
+	return s.known(q)
+}
+
+// earlier returns which access was observed first.
+func (s *solving) earlier(q *query) order.Node {
+	if s.m.event[q.next[1]] < s.m.event[q.next[0]] {
+		return q.next[1]
+	}
+	return q.next[0]
 }
 
 // reachWords bounds the memory of the states with a thread held back, in words of 8

@@ -50,11 +50,9 @@ type sweep struct {
 	pack   packing // of threads and cells, and of all else unless counts says that
 	counts []int32 // by place of a thread: who holds what and what was sent, if it was the only one to do so
 	from   []way   // by state
-	rounds []round // those that are kept, the latest one last
-	layers []layer // by how many nodes have come
-	free   []layer // that are not used any more
-	layer  int     // that is being looked at
-	place  int     // and the state of it
+	rounds []round // by their states
+	stalls map[stall]bool
+	search
 
 	known []uint64                // by pair of nodes, as bits: whether they have met
 	width int                     // words of a node in it
@@ -83,6 +81,21 @@ type round struct {
 	hold  order.Node // where a thread is held back, or none
 }
 
+// stall is that a thread is held back at a node, while so many contents of memory are told
+// apart.
+type stall struct {
+	node  order.Node
+	parts int
+}
+
+// search is how far a round is.
+type search struct {
+	layers []layer // by how many nodes have come
+	free   []layer // that are not used any more
+	layer  int     // that is being looked at
+	place  int     // and the state of it
+}
+
 // layer are the states in which so many nodes have come.
 type layer struct {
 	words []uint64 // packed states
@@ -101,8 +114,10 @@ const (
 	sweepWidth = 1 << 15
 	// countsSize bounds the memory of counts, in numbers.
 	countsSize = 1 << 22
-	// mostParts is how many contents of memory a sweep tells apart at most.
+	// mostParts is how many contents of memory a sweep tells apart at most, and fewParts, if
+	// it is to be quick.
 	mostParts = 16
+	fewParts  = 4
 	// sends stands for the effect of a send among cells.
 	sends = uint64(1) << 63
 	// anything stands for all cells.
@@ -112,7 +127,7 @@ const (
 // newSweep returns nil if the window is too large.
 func newSweep(x *moves) *sweep {
 	m := x.m
-	s := &sweep{moves: *x, met: map[[2]order.Node]int32{}}
+	s := &sweep{moves: *x, met: map[[2]order.Node]int32{}, stalls: map[stall]bool{}}
 	size := 0
 	for k := range x.threads {
 		touches := false
@@ -243,21 +258,20 @@ func (s *sweep) places(thread int) int {
 	return int(s.m.base[thread+1]-s.m.base[thread]) + 1
 }
 
-// explore looks at so many states at most, and reports how many there were.
-func (s *sweep) explore(states int) (looked int) {
-	for !s.done {
-		n, all := s.look(states - looked)
-		if looked += n; !all {
-			return looked
+// explore looks at so many states at most, of the first round or of all.
+func (s *sweep) explore(states int, all bool) {
+	for !s.done && (all || !s.all) {
+		n, ended := s.look(states)
+		if states -= n; !ended {
+			return
 		}
 		if s.all {
 			s.finish(true)
-			break
+			return
 		}
 		s.all = true
 		s.start()
 	}
-	return looked
 }
 
 // look looks at so many states at most, and reports how many there were, and whether
@@ -289,19 +303,28 @@ func (s *sweep) look(states int) (looked int, all bool) {
 // finish ends the sweep.
 func (s *sweep) finish(whole bool) {
 	s.done, s.whole = true, whole
-	s.layers, s.free, s.seen = nil, nil, nil
+	s.search, s.seen = search{}, nil
 }
 
 // back looks who meets where a thread is held back at a node, by way of states in which
-// something is new if so many contents of memory are told apart. It reports how many states
-// there were.
-func (s *sweep) back(a order.Node, parts int) (looked int) {
-	s.hold, s.parts, s.all = a, min(s.most, parts), false
-	s.seen = make([]uint64, s.spots*s.parts/64+1)
+// something is new if so many contents of memory are told apart; at so many states at most.
+// It reports how many there were: none if it has done that, or the first round is not over.
+func (s *sweep) back(a order.Node, parts, states int) (looked int) {
+	key := stall{a, min(parts, s.most)}
+	if !s.all || s.whole || s.stalls[key] || len(s.from) >= sweepStates {
+		return 0
+	}
+	s.stalls[key] = true
+	second := s.search
+	s.search, s.all = search{}, false
+	s.hold, s.parts, s.seen = a, key.parts, make([]uint64, s.spots*key.parts/64+1)
 	s.start()
-	looked, _ = s.look(sweepStates)
-	s.layers, s.free, s.seen, s.all = nil, nil, nil, true
-	s.hold = none
+	looked, _ = s.look(states)
+	s.hold, s.all, s.seen = none, true, nil
+	if s.search = second; s.done {
+		s.search = search{}
+	}
+	s.rounds = append(s.rounds, round{int32(len(s.from)), none})
 	return looked
 }
 

@@ -27,11 +27,11 @@ func TestSweep(t *testing.T) {
 		m.swept = 0
 		first, s := newSweep(x.moves), newSweep(x.moves)
 		for !first.all {
-			first.explore(1)
+			first.explore(1, false)
 		}
 		s.all = true
 		s.start()
-		s.explore(1 << 22)
+		s.explore(1<<22, true)
 		if !s.whole {
 			t.Fatalf("seed %d: states were left out", seed)
 		}
