@@ -140,7 +140,7 @@ func (s *solving) alternate(q *query) (verdict Verdict, nodes []order.Node, err 
 			return verdict, nodes, nil
 		}
 	}
-	if x.nearby < all+m.stats.Questions*states/20 {
+	if x.nearby < all+m.stats.Questions*states/20 && !s.stalled(q) {
 		if nodes := x.near(q, states/8); nodes != nil && len(s.sim.violated(nodes)) == 0 {
 			m.stats.Explored++
 			return Possible, nodes, nil
@@ -234,7 +234,7 @@ func (s *solving) sweepFor(q *query, states int, all bool) (Verdict, []order.Nod
 // backFor looks for an answer with a sweep that holds the thread back that was observed to
 // come first, and tells so many contents of memory apart, once the first round is over.
 func (s *solving) backFor(q *query, parts int) (Verdict, []order.Node) {
-	most := questionsPerWindow * sweepPerQuestion * statesPerConflict * s.m.conflicts
+	most := 2 * questionsPerWindow * sweepPerQuestion * statesPerConflict * s.m.conflicts
 	if !q.race() || s.sweep == nil || s.backed >= most {
 		return Unknown, nil
 	}
@@ -243,6 +243,11 @@ func (s *solving) backFor(q *query, parts int) (Verdict, []order.Node) {
 		return Unknown, nil
 	}
 	return s.known(q)
+}
+
+// stalled reports whether a sweep has held back the thread of a question.
+func (s *solving) stalled(q *query) bool {
+	return s.sweep != nil && q.race() && s.sweep.stalls[stall{s.earlier(q), fewParts}]
 }
 
 // earlier returns which access was observed first.
