@@ -176,6 +176,9 @@ func (s *solving) alternate(q *query) (verdict Verdict, nodes []order.Node, err 
 			verdict, nodes = s.sweepFor(q, sweepPerQuestion*states, true)
 		}
 	}
+	if verdict == Unknown && s.sweep != nil {
+		return s.insist(q)
+	}
 	return verdict, nodes, nil
 }
 
@@ -366,17 +369,27 @@ func (s *solving) schedule() []order.Node {
 
 // solve asks the solver, which may spend a part of the budget.
 func (s *solving) solve(q *query, part int) (Verdict, []order.Node, error) {
+	return s.spend(q, s.m.conflicts/part, s.m.propagations/part, questionsPerWindow)
+}
+
+// insist asks the solver, which may spend several times the budget.
+func (s *solving) insist(q *query) (Verdict, []order.Node, error) {
+	return s.spend(q, insistence*s.m.conflicts, insistence*s.m.propagations, 4*questionsPerWindow)
+}
+
+// spend asks the solver, unless all questions have spent as much as so many may.
+func (s *solving) spend(q *query, conflicts, propagations, questions int) (Verdict, []order.Node, error) {
 	m := s.m
 	if s.solver == nil || m.fresh {
 		if err := s.start(); err != nil {
 			return Unknown, nil, err
 		}
 	}
-	if spent := s.solver.Stats(); spent.Conflicts > questionsPerWindow*int64(m.conflicts) ||
-		spent.Propagations > questionsPerWindow*int64(m.propagations) {
+	if spent := s.solver.Stats(); spent.Conflicts > int64(questions)*int64(m.conflicts) ||
+		spent.Propagations > int64(questions)*int64(m.propagations) {
 		return Unknown, nil, nil
 	}
-	s.solver.Budget(int64(max(1, m.conflicts/part)), int64(max(1, m.propagations/part)))
+	s.solver.Budget(int64(max(1, conflicts)), int64(max(1, propagations)))
 	var assume []order.Lit
 	for _, e := range q.edges(m) {
 		assume = append(assume, order.Lit{Before: e.from, After: e.to})
