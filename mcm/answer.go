@@ -171,15 +171,28 @@ func (s *solving) alternate(q *query) (verdict Verdict, nodes []order.Node, err 
 			}
 		}
 	}
-	if verdict, nodes = s.gridFor(q); verdict == Unknown && s.sweep != nil {
-		if verdict, nodes = s.backFor(q, mostParts); verdict == Unknown {
-			verdict, nodes = s.sweepFor(q, sweepPerQuestion*states, true)
+	return s.finally(q)
+}
+
+// finally looks for an answer where nothing else has found one, in what serves all questions: in
+// a grid, and with a sweep, its first round as a whole; and asks the solver once more.
+func (s *solving) finally(q *query) (verdict Verdict, nodes []order.Node, err error) {
+	if verdict, nodes = s.gridFor(q); verdict != Unknown || !q.race() {
+		return verdict, nodes, nil
+	}
+	states := sweepPerQuestion * statesPerConflict * s.m.conflicts
+	if verdict, nodes = s.sweepFor(q, questionsPerWindow*states, false); verdict != Unknown {
+		return verdict, nodes, nil
+	}
+	for _, parts := range [...]int{fewParts, mostParts} {
+		if verdict, nodes = s.backFor(q, parts); verdict != Unknown {
+			return verdict, nodes, nil
 		}
 	}
-	if verdict == Unknown && s.sweep != nil {
-		return s.insist(q)
+	if verdict, nodes = s.sweepFor(q, states, true); verdict != Unknown {
+		return verdict, nodes, nil
 	}
-	return verdict, nodes, nil
+	return s.insist(q)
 }
 
 // heldBack looks for an answer among so many states with the thread held back that was

@@ -102,7 +102,7 @@ type point struct {
 const (
 	// gridPoints bounds how many points a grid has at most, and gridLooked, at how many it looks.
 	gridPoints = 1 << 30
-	gridLooked = 1 << 28
+	gridLooked = 1 << 27
 	// gridBytes bounds the memory of what is kept.
 	gridBytes = 1 << 28
 )
