@@ -387,7 +387,7 @@ func (s *solving) solve(q *query, part int) (Verdict, []order.Node, error) {
 
 // insist asks the solver, which may spend several times the budget.
 func (s *solving) insist(q *query) (Verdict, []order.Node, error) {
-	return s.spend(q, insistence*s.m.conflicts, insistence*s.m.propagations, 4*questionsPerWindow)
+	return s.spend(q, insistence*s.m.conflicts, insistence*s.m.propagations, 8*questionsPerWindow)
 }
 
 // spend asks the solver, unless all questions have spent as much as so many may.

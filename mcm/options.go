@@ -48,7 +48,7 @@ const (
 	defaultPropagations = 200_000
 	statesPerConflict   = 100 // that the search among schedules may look at
 	questionsPerWindow  = 20  // how many questions may spend all of their budget
-	insistence          = 16  // how many times as much the solver may spend on a question that nothing else answers
+	insistence          = 32  // how many times as much the solver may spend on a question that nothing else answers
 	sweepPerQuestion    = 5   // how many times as many states a sweep may look at for a question
 	defaultWindow       = 2000
 	defaultOccurrences  = 8

@@ -162,7 +162,8 @@ func newSweep(x *moves) *sweep {
 	}
 	s.seen = make([]uint64, size*s.parts/64+1)
 	s.known = make([]uint64, s.width*int(m.goal))
-	s.rows, s.bold, s.hold, s.path = m.rows, false, none, nil
+	s.bold, s.hold, s.path = false, none, nil
+	s.askers()
 	s.now = make([]int32, x.size)
 	s.packed()
 	s.key = make([]uint64, s.pack.size)
@@ -541,7 +542,7 @@ func (s *sweep) meetings(i int32) {
 // meet reports whether two nodes, where their threads can be, are next at the same time,
 // for all that is known.
 func (s *sweep) meet(a, b order.Node) bool {
-	return s.untaken(a, b) && s.untaken(b, a) && s.called(a, b) && s.called(b, a)
+	return s.untaken(a, b) && s.untaken(b, a) && s.awaited(a, b) && s.awaited(b, a)
 }
 
 // untaken reports whether a thread has at a, if it has been there before, no locks that others
@@ -561,8 +562,8 @@ func (s *sweep) untaken(a, b order.Node) bool {
 	return s.held[a].any&taken == 0
 }
 
-// called reports whether what has to come before a can be next has come, if a thread is at b.
-func (s *sweep) called(a, b order.Node) bool {
+// awaited reports whether what has to come before a can be next has come, if a thread is at b.
+func (s *sweep) awaited(a, b order.Node) bool {
 	m := s.m
 	for i := m.intoAt[a]; i < m.intoAt[a+1]; i++ {
 		e := m.edges[i].from
