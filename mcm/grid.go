@@ -56,19 +56,20 @@ type grid struct {
 	tree   []branch                // ways to points
 	leaf   []int32                 // by goal: the end of the way to it, if ways are known
 
-	pos       []int    // scratch: by axis
-	can       []uint64 // scratch: at which places of the last axis its thread can go on
-	came      []uint64 // scratch: a row with all that has been reached
-	reached   []uint64 // scratch: where in a row there is something left
-	there     []uint64 // scratch: and the node is near
-	earlier   []uint64 // scratch, see visit; exact and before as well
-	exact     [][]uint64
-	before    [][]uint64
-	crossings []crossing
-	visits    []visit
-	pool      [][]uint64 // scratch: rows, all 0
-	nodes     []order.Node
-	come      []int32 // scratch: by thread that has no axis how many of its nodes have come
+	pos     []int    // scratch: by axis
+	can     []uint64 // scratch: at which places of the last axis its thread can go on
+	came    []uint64 // scratch: a row with all that has been reached
+	reached []uint64 // scratch: where in a row there is something left
+	there   []uint64 // scratch: and the node is near
+	earlier []uint64 // scratch, see visit; exact and before as well
+	exact   [][]uint64
+	before  [][]uint64
+	quiets  []crossing // scratch, and others
+	others  []crossing
+	visits  []visit
+	pool    [][]uint64 // scratch: rows, all 0
+	nodes   []order.Node
+	come    []int32 // scratch: by thread that has no axis how many of its nodes have come
 }
 
 // axis is the places of a thread, of which the last one is its end.
@@ -84,6 +85,7 @@ type axis struct {
 type fused struct {
 	first, node, end order.Node
 	moves            []shift // what it makes of memory
+	passes           uint64  // the contents with which it is possible and that it leaves as they are
 	quiet            bool
 }
 
@@ -100,11 +102,13 @@ type point struct {
 }
 
 const (
-	// gridPoints bounds how many points a grid has at most, and gridLooked, at how many it looks.
+	// gridPlaces bounds how many places a grid has in all, gridPoints, how many points, and
+	// gridLooked, at how many of these it looks.
+	gridPlaces = 1 << 11
 	gridPoints = 1 << 30
 	gridLooked = 1 << 27
 	// gridBytes bounds the memory of what is kept.
-	gridBytes = 1 << 28
+	gridBytes = 1 << 27
 )
 
 // matrix is a matrix of bits.
@@ -143,6 +147,9 @@ func newGrid(x *moves) *grid {
 			return nil
 		}
 	}
+	if g.first[len(g.axes)] > gridPlaces {
+		return nil
+	}
 	if !g.findContents() {
 		return nil
 	}
@@ -154,6 +161,7 @@ func newGrid(x *moves) *grid {
 		g.stride[i] = g.blocks
 		g.blocks *= g.places(i)
 	}
+	g.nodes = make([]order.Node, 0, m.goal)
 	g.pos, g.come = make([]int, len(g.axes)), make([]int32, x.threads)
 	bits := func() []uint64 { return make([]uint64, (g.first[g.last+1]-g.first[g.last])/64) }
 	g.can, g.reached, g.there, g.earlier, g.quiet = bits(), bits(), bits(), bits(), bits()
@@ -268,6 +276,9 @@ func (g *grid) findContents() bool {
 					s.moves = append(s.moves, shift{0, by})
 				}
 				s.moves[k].mask |= 1 << content
+				if by == 0 {
+					s.passes |= 1 << content
+				}
 			}
 		}
 	}

@@ -48,7 +48,7 @@ func (g *grid) explore() bool {
 		}
 		g.through(i, this, next, nil)
 		this, next = next, this
-		if g.looked > gridLooked || g.size > gridBytes/2 {
+		if g.looked > gridLooked || g.size > gridBytes {
 			return false
 		}
 	}
@@ -109,7 +109,7 @@ func (g *grid) through(i int, this, next slice, k *kept) {
 			}
 			continue
 		}
-		g.crossings = g.crossings[:0]
+		g.quiets, g.others = g.quiets[:0], g.others[:0]
 		for x := range g.last {
 			p := g.pos[x]
 			if p == len(g.axes[x].steps) || !g.all(&g.may, x) {
@@ -119,13 +119,16 @@ func (g *grid) through(i int, this, next slice, k *kept) {
 			if x > 0 {
 				to, at = this, block+g.stride[x]
 			}
-			g.crossings = append(g.crossings, crossing{&g.axes[x].steps[p], g.segment(&g.may, x), to, at})
+			c := crossing{&g.axes[x].steps[p], g.segment(&g.may, x), to, at}
+			if !c.step.quiet {
+				g.others = append(g.others, c)
+			} else if c.step.passes != 0 {
+				g.quiets = append(g.quiets, c)
+			}
 		}
 		g.along(row)
-		for i := range g.crossings {
-			if c := &g.crossings[i]; !c.step.quiet {
-				g.across(row, c)
-			}
+		for i := range g.others {
+			g.across(row, &g.others[i])
 		}
 		if k != nil {
 			g.keep(k, g.came)
@@ -184,13 +187,11 @@ func (g *grid) along(row []uint64) {
 		}
 		g.looked++
 		g.came[l] = v
-		for i := range g.crossings {
-			c := &g.crossings[i]
-			if c.step.quiet && c.can[l/64]>>(l%64)&1 != 0 {
-				if quiet := c.step.after(v); quiet != 0 {
-					g.row(c.to, c.block)[l] |= quiet
-					v &^= quiet
-				}
+		for i := range g.quiets {
+			c := &g.quiets[i]
+			if quiet := v & c.step.passes; quiet != 0 && c.can[l/64]>>(l%64)&1 != 0 {
+				g.row(c.to, c.block)[l] |= quiet
+				v &^= quiet
 			}
 		}
 		if g.can[l/64]>>(l%64)&1 != 0 {
