@@ -122,7 +122,7 @@ func (s *solving) explorer() *explorer {
 // schedules is fast where reads have many choices, the solver where they have few and
 // locks and edges leave little. First each may spend a part of a question's budget.
 // What all questions may spend together is bounded; but a look near at hand, where
-// most answers are, is what each question adds.
+// most answers are, is what each question adds, unless a sweep has held its thread back.
 func (s *solving) alternate(q *query) (verdict Verdict, nodes []order.Node, err error) {
 	m, x := s.m, s.explorer()
 	states := statesPerConflict * m.conflicts
@@ -174,8 +174,9 @@ func (s *solving) alternate(q *query) (verdict Verdict, nodes []order.Node, err 
 	return s.finally(q)
 }
 
-// finally looks for an answer where nothing else has found one, in what serves all questions: in
-// a grid, and with a sweep, its first round as a whole; and asks the solver once more.
+// finally looks for an answer that nothing else has found, by ways that cost more than a
+// question may, for they serve all questions: in a grid, or with a sweep, of which it begins
+// with all of the first round. Last it asks the solver, which may spend more than before.
 func (s *solving) finally(q *query) (verdict Verdict, nodes []order.Node, err error) {
 	if verdict, nodes = s.gridFor(q); verdict != Unknown || !q.race() {
 		return verdict, nodes, nil
@@ -214,14 +215,15 @@ func (s *solving) heldBack(q *query, states int) (Verdict, []order.Node) {
 	return s.known(q)
 }
 
-// gridFor looks for an answer in a grid.
+// gridFor looks for an answer in a grid, if the window has one that is not too large.
 func (s *solving) gridFor(q *query) (Verdict, []order.Node) {
 	if !q.race() {
 		return Unknown, nil
 	}
 	if !s.gridded {
 		s.gridded = true
-		if g := newGrid(s.explorer().moves); g != nil && g.explore() {
+		points := pointsPerState * questionsPerWindow * statesPerConflict * s.m.conflicts
+		if g := newGrid(s.explorer().moves); g != nil && g.explore(points) {
 			s.grid = g
 		}
 	}

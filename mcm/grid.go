@@ -18,6 +18,9 @@ import (
 // the others is: whether it has come far enough, holds a lock, or has sent what the step must not
 // see. That is known beforehand for each pair of places.
 //
+// What a thread does without any difference to others, such as a read outside of what it
+// guards, it does at once; it may as well do it later, and meets whom it could meet before.
+//
 // The grid is gone through in slices, by where the thread with most places is: of each
 // slice follow the points of the next. Points that cannot be reached take no memory. To
 // find a way to a point one goes back: of slices that are far enough apart what is known
@@ -103,7 +106,7 @@ type point struct {
 
 const (
 	// gridPlaces bounds how many places a grid has in all, gridPoints, how many points, and
-	// gridLooked, at how many of these it looks.
+	// gridLooked, at how many of these one looks.
 	gridPlaces = 1 << 11
 	gridPoints = 1 << 30
 	gridLooked = 1 << 27
@@ -125,7 +128,8 @@ func (a *matrix) has(i, j int) bool { return a.bits[i*a.width+j/64]>>(j%64)&1 !=
 
 func (a *matrix) set(i, j int) { a.bits[i*a.width+j/64] |= 1 << (j % 64) }
 
-// newGrid returns nil if the window has none, or one that is too large.
+// newGrid returns nil if the window has none, or one that is too large: who holds a lock has
+// to follow from where one thread is, and what reads may see from what memory holds.
 func newGrid(x *moves) *grid {
 	m := x.m
 	if !x.exact || len(m.locks) > 64 {
@@ -133,7 +137,7 @@ func newGrid(x *moves) *grid {
 	}
 	for n := range m.goal {
 		if id := m.ends[n]; id >= 0 && m.sections[id].chain != m.chain[n] {
-			return nil // who holds a lock depends on two threads
+			return nil
 		}
 	}
 	g := &grid{m: m, moves: x, axis: fill(x.threads), place: fill(int(m.goal)), goalOf: map[[2]order.Node]int32{}}

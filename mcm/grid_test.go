@@ -27,7 +27,7 @@ func TestGrid(t *testing.T) {
 		if g == nil && name != "hot" {
 			continue // there is more that memory can hold
 		}
-		if g == nil || !g.explore() {
+		if g == nil || !g.explore(1<<24) {
 			t.Fatalf("%s, seed %d: no grid", name, seed)
 		}
 		other, err := NewModel(w, Budget(1<<20, 1<<30))
@@ -88,5 +88,12 @@ func TestGridBounds(t *testing.T) {
 		if newGrid(newMoves(m)) != nil {
 			t.Errorf("%s: there is a grid", name)
 		}
+	}
+	m, err := NewModel(Window{Records: workload.Hot(workload.Params{Threads: 3, Events: 100, Seed: 1})})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if newGrid(newMoves(m)).explore(100) {
+		t.Error("a hundred points are enough for a grid")
 	}
 }

@@ -33,8 +33,10 @@ func (g *grid) row(s slice, block int) []uint64 {
 	return s[block]
 }
 
-// explore goes through the grid, and reports whether it is not too large for that.
-func (g *grid) explore() bool {
+// explore goes through the grid, and reports whether it has no more points than so many, and
+// takes no more memory than it may.
+func (g *grid) explore(points int) bool {
+	points = min(points, gridLooked)
 	this, next := make(slice, g.blocks), make(slice, g.blocks)
 	g.row(this, 0)[0] = g.start
 	g.every = int(math.Sqrt(float64(g.places(0))))
@@ -48,7 +50,7 @@ func (g *grid) explore() bool {
 		}
 		g.through(i, this, next, nil)
 		this, next = next, this
-		if g.looked > gridLooked || g.size > gridBytes {
+		if g.looked > points || g.size > gridBytes {
 			return false
 		}
 	}

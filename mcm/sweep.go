@@ -23,7 +23,8 @@ import (
 // at in layers, by how many nodes have come, and each step leads to a later layer.
 //
 // Two threads meet at all places where they can be without another effect: where they
-// are, where they get to, and before steps that hinder nobody and were taken at once.
+// are, where they get to, and before steps that hinder nobody and were taken at once, unless
+// that is where they had a lock that has been taken since.
 //
 // A sweep has two rounds. The first one keeps those states only in which something is
 // new: two threads at two places, with memory as it is, for the first time. (Search by
@@ -32,6 +33,10 @@ import (
 // times fewer than states, and each one brings an answer or a step towards one. It
 // starts wherever the observed order leads. The second round keeps all states, and gives up
 // when they get too many. If it does not, who has not met in it does not meet.
+//
+// Who has not met in the first round often does where one of the two is held back for long
+// while all others go on. So there can be rounds like the first one in which a thread does
+// not get past a node. Most states are new then in how far the others are.
 type sweep struct {
 	moves             // with a state at hand of its own
 	active []int      // threads with accesses
