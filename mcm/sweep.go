@@ -121,7 +121,7 @@ const (
 	countsSize = 1 << 22
 	// mostParts is how many contents of memory a sweep tells apart at most, and fewParts, if
 	// it is to be quick.
-	mostParts = 16
+	mostParts = 8
 	fewParts  = 4
 	// sends stands for the effect of a send among cells.
 	sends = uint64(1) << 63
