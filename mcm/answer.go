@@ -265,7 +265,7 @@ func (s *solving) backFor(q *query, parts int) (Verdict, []order.Node) {
 
 // stalled reports whether a sweep has held back the thread of a question.
 func (s *solving) stalled(q *query) bool {
-	return s.sweep != nil && q.race() && s.sweep.stalls[stall{s.earlier(q), fewParts}]
+	return s.sweep != nil && q.race() && s.sweep.stalls[stall{s.earlier(q), min(fewParts, s.sweep.most)}]
 }
 
 // earlier returns which access was observed first.
