@@ -24,7 +24,7 @@
 // 10,000 events and 4 threads 0.36 s, and no question stayed open; nor did one where eight
 // threads fight for four variables of two values (hot), where all 16,119 pairs took 5.9 s, or
 // four, where 14,113 pairs took 4.5 s. With the seeds 2 to 4 none stayed open of four threads,
-// and of eight 0, OPEN3 and 0. Of 20,000 pairs of such a window of 10,000 events and 8 threads
+// and of eight 0, 173 and 0. Of 20,000 pairs of such a window of 10,000 events and 8 threads
 // 9,496 stayed open, at 10 ms each. On a
 // recording of bench/jobs with 5.9 million events and 3,049 questions it did 1,000,000 events
 // a second. Verdicts are those of Z3 for 3,302 questions about 2,062 windows of 100 to 1,000
