@@ -25,10 +25,10 @@
 // threads fight for four variables of two values (hot), where all 16,119 pairs took 5.9 s, or
 // four, where 14,113 pairs took 4.5 s. With the seeds 2 to 4 none stayed open of four threads,
 // and of eight 0, 173 and 0. Of 20,000 pairs of such a window of 10,000 events and 8 threads
-// 9,496 stayed open, at 10 ms each. On a
-// recording of bench/jobs with 5.9 million events and 3,049 questions it did 1,000,000 events
-// a second. Verdicts are those of Z3 for 3,302 questions about 2,062 windows of 100 to 1,000
-// events (HEISEN_MCM_WINDOWS=2960 go test -run TestSMTWindows ./mcm; Z3's answers are stored).
+// 9,496 stayed open, at 10 ms each. On a recording of bench/jobs with 5.9 million events and
+// 3,049 questions it did 1,000,000 events a second. Verdicts are those of Z3 for 3,302
+// questions about 2,062 windows of 100 to 1,000 events (HEISEN_MCM_WINDOWS=2960 go test -run
+// TestSMTWindows ./mcm; Z3's answers are stored).
 package main
 
 import (
