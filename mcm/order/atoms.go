@@ -189,8 +189,8 @@ func (s *Solver) newVariable(e ends) int32 {
 	s.place = append(s.place, 0)
 	s.phase = append(s.phase, 0)
 	k := s.rows.sink
-	s.lax = append(s.lax, k >= 0 && e.low == k, k >= 0 && e.high == k || e == noEnds)
-	if e == noEnds {
+	s.lax = append(s.lax, k >= 0 && e.low == k, k >= 0 && e.high == k || e.low < 0)
+	if e.low < 0 {
 		s.phase[v] = -1
 	}
 	s.clauses.newVariable()
@@ -274,7 +274,7 @@ func (s *Solver) catchUpAll() {
 func (s *Solver) catchUp(v int32) bool {
 	e := s.atoms.ends[v]
 	switch {
-	case s.value[2*v] != 0 || e == noEnds:
+	case s.value[2*v] != 0 || e.low < 0:
 		return false
 	case s.before(e.low, e.high):
 		s.assign(lit(2*v), implied)
@@ -286,7 +286,7 @@ func (s *Solver) catchUp(v int32) bool {
 	return true
 }
 
-// nodesOf returns the nodes that a literal orders; both are -1 for a boolean.
+// nodesOf returns the nodes that a literal orders; it is not for booleans and choices.
 func (s *Solver) nodesOf(l lit) (before, after Node) {
 	e := s.atoms.ends[l>>1]
 	if l&1 == 0 {
@@ -297,8 +297,8 @@ func (s *Solver) nodesOf(l lit) (before, after Node) {
 
 // public returns a literal as callers know it.
 func (s *Solver) public(l lit) Lit {
-	a, b := s.nodesOf(l)
-	if a >= 0 {
+	if s.atoms.ends[l>>1].low >= 0 {
+		a, b := s.nodesOf(l)
 		return Lit{a, b}
 	}
 	for k, v := range s.bools { // only where clauses are logged

@@ -122,8 +122,12 @@ func (s *Solver) reasonOf(p lit) []lit {
 	v := p >> 1
 	l := &s.learn
 	l.why = l.why[:0]
-	if s.reason[v] == implied {
+	switch r := s.reason[v]; {
+	case r == implied:
 		s.why(p, s.place[v], &l.why)
+		return l.why
+	case r <= noted:
+		s.whyNoted(p, &l.why)
 		return l.why
 	}
 	for _, q := range s.clauses.literals(s.reason[v]) {

@@ -87,6 +87,12 @@ func (s *Solver) search(check func(order []Node) [][]Lit) Verdict {
 		}
 		s.stats.Candidates++
 		s.linearise()
+		if s.repair() {
+			if s.false0 {
+				return No
+			}
+			continue
+		}
 		s.bindBools()
 		if check == nil {
 			s.accept()
@@ -125,6 +131,10 @@ func (s *Solver) search(check func(order []Node) [][]Lit) Verdict {
 // which is cheap, then through the rows, one edge at a time. It reports false,
 // with the conflict in clash, if there is one.
 func (s *Solver) propagate() bool {
+	if s.stuck {
+		s.stuck = false
+		return false
+	}
 	if s.opened {
 		s.opened = false
 		s.catchUpAll()
@@ -134,13 +144,31 @@ func (s *Solver) propagate() bool {
 			return false
 		}
 		if s.edged == len(s.trail) {
+			if !s.conclude() || s.edged == len(s.trail) && !s.lookAtDoubtful() {
+				return false
+			}
+			if s.edged < len(s.trail) {
+				continue
+			}
+			if len(s.marks) == 0 {
+				s.rows.log, s.uses.seen = s.rows.log[:0], 0
+			}
 			return true
 		}
 		p := s.trail[s.edged]
 		at := int32(s.edged)
 		s.edged++
+		if e := s.atoms.ends[p>>1]; e.low < 0 {
+			if i := -2 - int32(e.low); i >= 0 && p&1 == 0 && s.reads.list[i].saw < 0 && !s.see(i, int32(e.high), p) {
+				return false
+			}
+			continue
+		}
 		a, b := s.nodesOf(p)
-		if a < 0 || s.before(a, b) {
+		if b == s.rows.sink && !s.arrive(a) {
+			return false
+		}
+		if s.before(a, b) {
 			continue
 		}
 		if s.before(b, a) {
@@ -175,6 +203,7 @@ func (s *Solver) assign(p lit, reason int32) {
 func (s *Solver) deepen() {
 	s.marks = append(s.marks, mark{
 		int32(len(s.trail)), int32(len(s.rows.edge)), int32(len(s.rows.log)), int32(len(s.idle)),
+		int32(len(s.reads.seers)), int32(len(s.reads.notes)),
 	})
 }
 
@@ -195,6 +224,10 @@ func (s *Solver) cancel(level int32) {
 	s.idle = s.idle[:m.idle]
 	s.trail = s.trail[:m.trail]
 	s.rows.undo(m.edges, m.cells)
+	s.uses.seen = min(s.uses.seen, len(s.rows.log))
+	s.unsee(m.seers)
+	s.reads.notes = s.reads.notes[:m.notes]
+	s.stuck = false
 	s.marks = s.marks[:level]
 	s.head, s.edged = len(s.trail), len(s.trail)
 	s.opened = true
@@ -213,7 +246,14 @@ func (s *Solver) decide() bool {
 			return false
 		}
 		p := noLit
-		if s.value[2*v] == 0 {
+		switch {
+		case s.atoms.ends[v].low < -1:
+			var again bool
+			if p, again = s.pick(v); again {
+				s.activity.add(v)
+				return true
+			}
+		case s.value[2*v] == 0:
 			p = s.choose(v)
 		}
 		if p == noLit {
