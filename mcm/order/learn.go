@@ -127,7 +127,7 @@ func (s *Solver) reasonOf(p lit) []lit {
 		s.why(p, s.place[v], &l.why)
 		return l.why
 	case r <= noted:
-		s.whyNoted(p, &l.why)
+		s.premises(&s.notes.list[noted-r], s.place[v], &l.why)
 		return l.why
 	}
 	for _, q := range s.clauses.literals(s.reason[v]) {

@@ -94,6 +94,8 @@ type Solver struct {
 	reads    reads
 	sections sections
 	uses     uses
+	notes    notes
+	repairer repairer
 	activity activity
 	lin      lineariser
 	explain  explainer
@@ -130,13 +132,13 @@ type Solver struct {
 }
 
 // mark is the state of the logs when a decision level began.
-type mark struct{ trail, edges, cells, idle, seers, notes int32 }
+type mark struct{ trail, edges, cells, idle, seen, notes, facts int32 }
 
 // Reasons other than clauses.
 const (
 	decided int32 = -1 // or assumed, or a fact
 	implied int32 = -2 // by the rows
-	noted   int32 = -3 // by a read or sections; minus the place of the note that says why
+	noted   int32 = -3 // by a read or sections; less by the number of the note that says why
 )
 
 // New returns a Solver for nodes in chains of the given lengths; each node of a

@@ -28,7 +28,10 @@ type edge struct {
 }
 
 // raised is an entry of the log: a cell and what it was.
-type raised struct{ cell, old int32 }
+type raised struct {
+	cell, old int32
+	node      Node // that the cell is of, -1 if it is of the second row of the sink
+}
 
 // gain is a cell of a row and what it is raised to.
 type gain struct{ chain, to int32 }
@@ -119,7 +122,7 @@ func (s *Solver) raise(a, b Node) bool {
 				cells++
 				row[d.chain] = d.to
 				if logging {
-					r.log = append(r.log, raised{int32(base) + d.chain, old})
+					r.log = append(r.log, raised{int32(base) + d.chain, old, x})
 				}
 				if s.atoms.list[base+int(d.chain)].n > 0 && !s.implyBefore(base+int(d.chain), old, d.to) {
 					r.stack = stack
@@ -170,7 +173,7 @@ func (s *Solver) sinkBefore(b Node) bool {
 			continue
 		}
 		if len(s.marks) > 0 {
-			r.log = append(r.log, raised{int32(row + c), old})
+			r.log = append(r.log, raised{int32(row + c), old, -1})
 		}
 		r.cell[row+c] = now
 		delta = append(delta, gain{int32(c), old})

@@ -144,28 +144,25 @@ func (s *Solver) propagate() bool {
 			return false
 		}
 		if s.edged == len(s.trail) {
-			if !s.conclude() || s.edged == len(s.trail) && !s.lookAtDoubtful() {
+			if !s.conclude() || s.edged == len(s.trail) && !s.settle() {
 				return false
 			}
-			if s.edged < len(s.trail) {
-				continue
+			if s.edged == len(s.trail) {
+				return true
 			}
-			if len(s.marks) == 0 {
-				s.rows.log, s.uses.seen = s.rows.log[:0], 0
-			}
-			return true
+			continue
 		}
 		p := s.trail[s.edged]
 		at := int32(s.edged)
 		s.edged++
 		if e := s.atoms.ends[p>>1]; e.low < 0 {
-			if i := -2 - int32(e.low); i >= 0 && p&1 == 0 && s.reads.list[i].saw < 0 && !s.see(i, int32(e.high), p) {
+			if i, x := e.chosen(); i >= 0 && p&1 == 0 && s.reads.list[i].saw < 0 && !s.see(i, x, p) {
 				return false
 			}
 			continue
 		}
 		a, b := s.nodesOf(p)
-		if b == s.rows.sink && !s.arrive(a) {
+		if b == s.rows.sink && !s.arrived(a) {
 			return false
 		}
 		if s.before(a, b) {
@@ -203,7 +200,7 @@ func (s *Solver) assign(p lit, reason int32) {
 func (s *Solver) deepen() {
 	s.marks = append(s.marks, mark{
 		int32(len(s.trail)), int32(len(s.rows.edge)), int32(len(s.rows.log)), int32(len(s.idle)),
-		int32(len(s.reads.seers)), int32(len(s.reads.notes)),
+		int32(len(s.reads.seen)), int32(len(s.notes.list)), int32(len(s.notes.facts)),
 	})
 }
 
@@ -225,8 +222,8 @@ func (s *Solver) cancel(level int32) {
 	s.trail = s.trail[:m.trail]
 	s.rows.undo(m.edges, m.cells)
 	s.uses.seen = min(s.uses.seen, len(s.rows.log))
-	s.unsee(m.seers)
-	s.reads.notes = s.reads.notes[:m.notes]
+	s.unsee(m.seen)
+	s.notes.list, s.notes.facts = s.notes.list[:m.notes], s.notes.facts[:m.facts]
 	s.stuck = false
 	s.marks = s.marks[:level]
 	s.head, s.edged = len(s.trail), len(s.trail)
@@ -247,9 +244,9 @@ func (s *Solver) decide() bool {
 		}
 		p := noLit
 		switch {
-		case s.atoms.ends[v].low < -1:
-			var again bool
-			if p, again = s.pick(v); again {
+		case s.atoms.ends[v].low <= firstChoice:
+			var busy bool
+			if p, busy = s.pick(v); busy {
 				s.activity.add(v)
 				return true
 			}
