@@ -128,7 +128,7 @@ type Solver struct {
 	budget struct{ conflicts, propagations int64 }
 	bools  []int32 // variable of each boolean
 	err    error
-	logged func(clause []Lit) // tests see learned clauses
+	logged func(clause []lit) // tests see learned clauses
 }
 
 // mark is the state of the logs when a decision level began.

@@ -29,7 +29,7 @@ type lock struct {
 
 func (x *section) excludes(y *section) bool { return x.Holder != y.Holder && !(x.Shared && y.Shared) }
 
-// AddSections adds the sections of a lock: of each two, unless they may overlap, one
+// AddSections adds the sections of a lock, which end after they start, or where: of each two, unless they may overlap, one
 // ends before the other one starts. Of one that starts after the sink nothing is
 // said. AddSections may be called between calls of Solve, like Add.
 func (s *Solver) AddSections(list ...Section) error {
@@ -42,6 +42,11 @@ func (s *Solver) AddSections(list ...Section) error {
 	}
 	if s.false0 {
 		return nil
+	}
+	for _, x := range list {
+		if x.Start >= 0 && x.End >= 0 && x.Start != x.End && !s.Require(x.Start, x.End) {
+			return nil
+		}
 	}
 	n := &s.sections
 	l := lock{chains: make([][]int32, s.width)}

@@ -1,0 +1,340 @@
+package order_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/heisen-go/heisen/mcm/order"
+)
+
+// memory is a problem with variables and locks besides, by definition.
+type memory struct {
+	order.Problem
+	sink      int // its chain, or -1
+	variables []writes
+	reads     []readOf
+	locks     [][]order.Section
+}
+
+type writes struct {
+	initial int32
+	list    []order.Write
+}
+
+type readOf struct {
+	variable int
+	node     order.Node
+	values   []int32
+}
+
+// past reports whether a node comes after the sink.
+func (p *memory) past(m model, n order.Node) bool {
+	if p.sink < 0 {
+		return false
+	}
+	k := 0
+	for _, c := range p.Chains[:p.sink] {
+		k += c
+	}
+	return m.where[n] > m.where[k]
+}
+
+// allows reports whether an order has all reads see what they may, and no sections that
+// overlap.
+func (p *memory) allows(m model) bool {
+	for _, r := range p.reads {
+		value, at := p.variables[r.variable].initial, -1
+		for _, w := range p.variables[r.variable].list {
+			if place := m.where[w.Node]; place > at && place < m.where[r.node] {
+				value, at = w.Value, place
+			}
+		}
+		if !slices.Contains(r.values, value) && !p.past(m, r.node) {
+			return false
+		}
+	}
+	for _, list := range p.locks {
+		for i, x := range list {
+			if x.Start >= 0 && x.End >= 0 && m.where[x.Start] > m.where[x.End] {
+				return false
+			}
+			for _, y := range list[:i] {
+				if x.Holder == y.Holder || x.Shared && y.Shared ||
+					x.Start >= 0 && p.past(m, x.Start) || y.Start >= 0 && p.past(m, y.Start) {
+					continue
+				}
+				follows := func(a, b order.Section) bool {
+					return a.End >= 0 && b.Start >= 0 && m.where[a.End] < m.where[b.Start]
+				}
+				if !follows(x, y) && !follows(y, x) {
+					return false
+				}
+			}
+		}
+	}
+	return true
+}
+
+// tell tells a solver of variables and locks, from the given ones on, and of how many.
+func (p *memory) tell(s *order.Solver, variables, locks []int) error {
+	for _, v := range variables {
+		id, err := s.NewVariable(p.variables[v].initial, p.variables[v].list...)
+		if err != nil {
+			return err
+		}
+		for _, r := range p.reads {
+			if r.variable != v {
+				continue
+			}
+			if err := s.AddRead(id, r.node, r.values...); err != nil {
+				return err
+			}
+		}
+	}
+	for _, l := range locks {
+		if err := s.AddSections(p.locks[l]...); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// smallMemory returns a random one with at most 9 nodes.
+func smallMemory(rng *rand.Rand) *memory {
+	p := &memory{}
+	p.Problem, p.sink = smallProblem(rng)
+	if rng.IntN(4) == 0 {
+		p.sink = -1
+	}
+	// The clauses of a problem are mostly about what is not decided otherwise.
+	p.Clauses = p.Clauses[:min(len(p.Clauses), rng.IntN(4))]
+	if rng.IntN(2) == 0 {
+		p.Require = nil
+	}
+	var nodes []order.Node
+	sinkNode := order.Node(-1)
+	chain := map[order.Node]int{}
+	n := order.Node(0)
+	for c, length := range p.Chains {
+		for range length {
+			if c == p.sink {
+				sinkNode = n
+			} else {
+				nodes = append(nodes, n)
+			}
+			chain[n] = c
+			n++
+		}
+	}
+	if len(nodes) == 0 {
+		return smallMemory(rng)
+	}
+	values := 2 + rng.IntN(3)
+	for v := range 1 + rng.IntN(2) {
+		w := writes{initial: int32(rng.IntN(values))}
+		for _, x := range nodes {
+			if rng.IntN(5) < 2 {
+				w.list = append(w.list, order.Write{Node: x, Value: int32(rng.IntN(values))})
+			}
+		}
+		rng.Shuffle(len(w.list), func(i, j int) { w.list[i], w.list[j] = w.list[j], w.list[i] })
+		p.variables = append(p.variables, w)
+		for _, x := range nodes {
+			if rng.IntN(5) < 2 {
+				r := readOf{variable: v, node: x}
+				for len(r.values) == 0 || rng.IntN(4) == 0 {
+					r.values = append(r.values, int32(rng.IntN(values)))
+				}
+				p.reads = append(p.reads, r)
+			}
+		}
+	}
+	for range rng.IntN(3) {
+		var list []order.Section
+		for range rng.IntN(5) {
+			x := order.Section{Start: nodes[rng.IntN(len(nodes))], Shared: rng.IntN(4) == 0}
+			x.Holder = chain[x.Start]
+			x.End = x.Start
+			for x.End+1 < n && chain[x.End+1] == x.Holder && rng.IntN(2) == 0 {
+				x.End++
+			}
+			switch rng.IntN(12) {
+			case 0:
+				x.Start = -1
+			case 1:
+				x.End = -1
+			case 2: // another one ends it
+				if y := nodes[rng.IntN(len(nodes))]; chain[y] != x.Holder {
+					x.End = y
+				}
+			case 3:
+				x.Holder = 100
+			}
+			list = append(list, x)
+		}
+		p.locks = append(p.locks, list)
+	}
+	if sinkNode >= 0 {
+		for i := range p.Require { // what comes before or after the sink in any case leaves little
+			if l := p.Require[i]; (l.Before == sinkNode || l.After == sinkNode) && rng.IntN(2) == 0 {
+				p.Require = slices.Delete(p.Require, i, i+1)
+				break
+			}
+		}
+	}
+	return p
+}
+
+// TestReadsAndSections compares verdicts on small problems with enumeration, with
+// queries in random order, fresh and shared, told at once and bit by bit, and looks at
+// every order and core, and whether learned clauses hold in every order that is one.
+func TestReadsAndSections(t *testing.T) {
+	problems := 12000
+	if testing.Short() {
+		problems = 3000
+	}
+	var yes, no, lost, learned int
+	for seed := range problems {
+		rng := rand.New(rand.NewPCG(uint64(seed), 11))
+		p := smallMemory(rng)
+		y, n, l, err := p.try(rng)
+		if err != nil {
+			t.Fatalf("problem %d: %v\n%+v", seed, err, *p)
+		}
+		yes, no, learned = yes+y, no+n, learned+l
+		if y == 0 {
+			lost++
+		}
+	}
+	t.Logf("%d yes, %d no, %d learned clauses; nothing possible in %d of %d problems", yes, no, learned, lost, problems)
+	if min(yes, no) < problems || lost > problems*2/3 || learned < problems/2 {
+		t.Error("the problems are too one-sided to tell much")
+	}
+}
+
+func (p *memory) try(rng *rand.Rand) (yes, no, learned int, err error) {
+	queries := make([][]order.Lit, 2+rng.IntN(5))
+	for i := range queries {
+		for range rng.IntN(5) {
+			queries[i] = append(queries[i], randomLit(rng, &p.Problem, true))
+		}
+	}
+	all := slices.DeleteFunc(models(&p.Problem), func(m model) bool { return !p.allows(m) })
+	defer func() {
+		if r := recover(); r != nil {
+			err = fmt.Errorf("%v", r)
+		}
+	}()
+	for _, mode := range modes {
+		if mode.lazy || mode.sink != (p.sink >= 0) {
+			continue
+		}
+		opts := mode.opts
+		if p.sink >= 0 {
+			opts = append(slices.Clip(opts), order.Sink(p.sink))
+		}
+		var s *order.Solver
+		begin := func() error {
+			var err error
+			if s, err = p.Solver(opts...); err != nil {
+				return err
+			}
+			order.LogLearned(s, func(c []order.Learned) {
+				learned++
+				for _, m := range all {
+					if !m.confirms(c) {
+						panic(fmt.Sprintf("learned %v, but there is a model %v", c, m))
+					}
+				}
+			})
+			if rng.IntN(2) == 0 {
+				var hint []order.Node
+				for _, n := range rng.Perm(len(nodesOf(&p.Problem))) {
+					hint = append(hint, order.Node(n))
+				}
+				return s.Phase(hint)
+			}
+			return nil
+		}
+		if err := begin(); err != nil {
+			return 0, 0, 0, err
+		}
+		vs, ls := rng.Perm(len(p.variables)), rng.Perm(len(p.locks))
+		known := all
+		if !mode.fresh && rng.IntN(2) == 0 && len(vs) > 1 { // some of it is added between queries
+			part := *p
+			part.reads = slices.DeleteFunc(slices.Clone(p.reads), func(r readOf) bool { return r.variable != vs[0] })
+			part.locks = nil
+			order.LogLearned(s, func(c []order.Learned) {
+				for _, m := range all {
+					if !m.confirms(c) {
+						panic(fmt.Sprintf("learned %v, but there is a model %v", c, m))
+					}
+				}
+			})
+			known = slices.DeleteFunc(models(&p.Problem), func(m model) bool { return !part.allows(m) })
+			if err := p.tell(s, vs[:1], nil); err != nil {
+				return 0, 0, 0, err
+			}
+			vs = vs[1:]
+		} else if err := p.tell(s, vs, ls); err != nil {
+			return 0, 0, 0, err
+		} else {
+			vs, ls = nil, nil
+		}
+		for k, i := range rng.Perm(len(queries)) {
+			switch {
+			case k > 0 && mode.fresh:
+				if err := begin(); err != nil {
+					return 0, 0, 0, err
+				}
+				if err := p.tell(s, rng.Perm(len(p.variables)), rng.Perm(len(p.locks))); err != nil {
+					return 0, 0, 0, err
+				}
+			case k == 1:
+				if err := p.tell(s, vs, ls); err != nil {
+					return 0, 0, 0, err
+				}
+				known = all
+			}
+			q := queries[i]
+			v := s.Solve(q, nil)
+			for tries := 0; v == order.Unknown && s.Err() == nil; tries++ { // the budget was spent
+				if tries == 3 {
+					s.Budget(0, 0)
+				}
+				v = s.Solve(q, nil)
+			}
+			want := order.No
+			if slices.ContainsFunc(known, func(m model) bool { return m.allHold(q) }) {
+				want = order.Yes
+			}
+			if v != want {
+				return 0, 0, 0, fmt.Errorf("%s, query %v: %v, want %v (%v)", mode.name, q, v, want, s.Err())
+			}
+			if v == order.No {
+				no++
+				core := s.Failed()
+				for _, m := range known {
+					if m.allHold(core) {
+						return 0, 0, 0, fmt.Errorf("%s, query %v: core %v can hold", mode.name, q, core)
+					}
+				}
+				continue
+			}
+			yes++
+			m, err := modelOf(s, &p.Problem)
+			if err != nil {
+				return 0, 0, 0, fmt.Errorf("%s, query %v: %w", mode.name, q, err)
+			}
+			if !m.allHold(q) || !slices.ContainsFunc(known, func(o model) bool {
+				return slices.Equal(o.where, m.where) && slices.Equal(o.bools, m.bools)
+			}) {
+				return 0, 0, 0, fmt.Errorf("%s, query %v: the order found violates something: %v", mode.name, q, m)
+			}
+		}
+	}
+	return yes, no, learned, nil
+}
