@@ -6,6 +6,9 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/heisen-go/heisen"
+	"github.com/heisen-go/heisen/bench/maximal"
+	"github.com/heisen-go/heisen/bench/workload"
 	"github.com/heisen-go/heisen/mcm/order"
 )
 
@@ -191,7 +194,7 @@ func smallMemory(rng *rand.Rand) *memory {
 // queries in random order, fresh and shared, told at once and bit by bit, and looks at
 // every order and core, and whether learned clauses hold in every order that is one.
 func TestReadsAndSections(t *testing.T) {
-	problems := 12000
+	problems := 8000
 	if testing.Short() {
 		problems = 3000
 	}
@@ -337,4 +340,91 @@ func (p *memory) try(rng *rand.Rand) (yes, no, learned int, err error) {
 		}
 	}
 	return yes, no, learned, nil
+}
+
+// TestNativeWindows compares verdicts about windows with those of the same formula in
+// clauses. Each order found is one by the formula as well, and each learned clause
+// holds in all of them, also in those found for other queries.
+func TestNativeWindows(t *testing.T) {
+	windows := 15
+	if testing.Short() {
+		windows = 9
+	}
+	var yes, no, conflicts int
+	for k := range windows {
+		generate := []func(workload.Params) []heisen.Record{workload.Hot, workload.Mixed, workload.Locky}[k%3]
+		params := workload.Params{Threads: 3 + k%4, Events: 200 + 16*k, Seed: uint64(k)}
+		if k%3 == 0 {
+			params.Vars = 2 + k%5
+		}
+		f := maximal.Encode(generate(params))
+		clauses, err := f.Solver()
+		if err != nil {
+			t.Fatal(err)
+		}
+		pairs := f.Pairs(12)
+		want := make([]order.Verdict, len(pairs))
+		for i, p := range pairs {
+			want[i] = clauses.Solve(f.Race(p[0], p[1]), nil)
+		}
+		for _, mode := range modes {
+			if mode.lazy || !mode.sink {
+				continue
+			}
+			var s *order.Solver
+			var learned [][]order.Learned
+			var found []model
+			for at, i := range rand.New(rand.NewPCG(uint64(k), 12)).Perm(len(pairs)) {
+				if at == 0 || mode.fresh {
+					if s, err = f.Native(mode.opts...); err != nil {
+						t.Fatal(err)
+					}
+					order.LogLearned(s, func(c []order.Learned) { learned = append(learned, c) })
+				}
+				q := f.Race(pairs[i][0], pairs[i][1])
+				v := s.Solve(q, nil)
+				for tries := 0; v == order.Unknown && s.Err() == nil; tries++ { // the budget was spent
+					if tries == 3 {
+						s.Budget(0, 0)
+					}
+					v = s.Solve(q, nil)
+				}
+				if v != want[i] {
+					t.Fatalf("%+v, %s, records %v: %v, with clauses %v (%v)", params, mode.name, pairs[i], v, want[i], s.Err())
+				}
+				if v == order.No {
+					no++
+					if core := s.Failed(); clauses.Solve(core, nil) != order.No {
+						t.Fatalf("%+v, %s, records %v: core %v can hold", params, mode.name, pairs[i], core)
+					}
+					continue
+				}
+				yes++
+				nodes := s.Order()
+				m := model{where: make([]int, len(nodes))}
+				for k, n := range nodes {
+					m.where[n] = k
+					if k > 0 {
+						q = append(q, order.Lit{Before: nodes[k-1], After: n})
+					}
+				}
+				if clauses.Solve(q, nil) != order.Yes {
+					t.Fatalf("%+v, %s, records %v: the order found is none", params, mode.name, pairs[i])
+				}
+				found = append(found, m)
+			}
+			conflicts += len(learned)
+			for _, m := range found {
+				for _, c := range learned {
+					if !m.confirms(c) {
+						t.Fatalf("%+v, %s: learned %v, but there is an order without it", params, mode.name, c)
+					}
+				}
+			}
+		}
+	}
+	t.Logf("%d yes, %d no, %d conflicts", yes, no, conflicts)
+	if min(yes, no) < windows*8 || conflicts < 50*windows {
+		t.Error("the windows are too one-sided to tell much")
+	}
 }
