@@ -34,6 +34,18 @@ type section struct {
 // Encode returns the formula of a trace of reads and writes, exclusive locks,
 // forks and joins. Variables that are read before they are written are 0.
 func Encode(records []heisen.Record) *Formula {
+	f := Outline(records)
+	for _, sections := range f.locks {
+		f.exclude(sections)
+	}
+	for _, accesses := range f.accesses {
+		f.readConsistently(accesses)
+	}
+	return f
+}
+
+// Outline returns it without its clauses: what Native needs.
+func Outline(records []heisen.Record) *Formula {
 	f := &Formula{records: records, Node: make([]order.Node, len(records)), held: make([][]heisen.Object, len(records))}
 	threads := heisen.Thread(0)
 	for i := range records {
@@ -111,11 +123,9 @@ func Encode(records []heisen.Record) *Formula {
 			sections[l] = append(sections[l], s)
 		}
 		f.locks = append(f.locks, sections[l])
-		f.exclude(sections[l])
 	}
 	for _, v := range vars {
 		f.accesses = append(f.accesses, accesses[v])
-		f.readConsistently(accesses[v])
 	}
 	return f
 }

@@ -91,13 +91,14 @@ func (a *atoms) watch(cell int, x atCell) {
 	if sp.n == sp.cap {
 		a.grow(sp)
 	}
-	l := a.pool[sp.off : sp.off+sp.n+1]
-	i := len(l) - 1
-	for ; i > 0 && l[i-1].pos > x.pos; i-- {
-		l[i] = l[i-1]
+	i := sp.n
+	if i > 0 && a.pool[sp.off+i-1].pos > x.pos {
+		i -= int32(len(a.in(cell, x.pos+1)))
 	}
-	l[i] = x
 	sp.n++
+	l := a.pool[sp.off : sp.off+sp.n]
+	copy(l[i+1:], l[i:])
+	l[i] = x
 }
 
 // grow doubles the room of a list; the old room is for another one.
