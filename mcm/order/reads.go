@@ -275,7 +275,8 @@ func (s *Solver) rivalBefore(w *want, chain, pos int32) int32 {
 	return i
 }
 
-// rivalAfter returns the first rival in a chain that comes after a write, or -1.
+// rivalAfter returns the first rival in a chain that comes after a write, or after the
+// sink, or -1.
 func (s *Solver) rivalAfter(w *want, chain, x int32) int32 {
 	n := &s.reads
 	v := &n.variables[w.variable]
@@ -283,7 +284,8 @@ func (s *Solver) rivalAfter(w *want, chain, x int32) int32 {
 	if from := n.writes[x].node; from >= 0 {
 		k, pos := int(s.chainOf[from]), n.writes[x].pos
 		for hi := end; lo < hi; {
-			if m := int32(uint32(lo+hi) >> 1); s.rows.cell[int(n.writes[m].node)*s.width+k] > pos {
+			m := int32(uint32(lo+hi) >> 1)
+			if y := n.writes[m].node; s.rows.cell[int(y)*s.width+k] > pos || s.past(y) {
 				hi = m
 			} else {
 				lo = m + 1

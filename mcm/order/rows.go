@@ -13,6 +13,7 @@ type rows struct {
 
 	sink  Node   // the node through which nothing is concluded, or -1
 	after int    // where in cell its second row is
+	whole bool   // rows of what comes after the sink are raised as well, see raise
 	delta []gain // scratch: what the edge being added brings
 	stack []Node // scratch: nodes whose rows are to be raised
 }
@@ -91,6 +92,11 @@ func (s *Solver) addEdge(a, b Node, l lit, at int32) bool {
 // Everything that is new about any of them comes through the edge from a to b,
 // so the row of a is all that any of them can gain; and a node that gains
 // nothing ends the walk, for what comes after it has at least its row.
+//
+// So does, in a search, a node that comes after the sink. It need not know more than who
+// comes before it directly, and what these know: enough to put it in its place, for as
+// long as it does it is not undone. Only a cycle may be overlooked, and only among such
+// nodes; linearise finds it, and then the rows are whole from there on.
 func (s *Solver) raise(a, b Node) bool {
 	r := &s.rows
 	w := s.width
@@ -103,6 +109,7 @@ func (s *Solver) raise(a, b Node) bool {
 	}
 	r.delta = delta
 	logging := len(s.marks) > 0 || s.uses.first != nil
+	skipping := len(s.marks) > 0 && r.sink >= 0 && !r.whole
 	stack := append(r.stack[:0], b)
 	cells := int64(0)
 	for len(stack) > 0 {
@@ -110,6 +117,9 @@ func (s *Solver) raise(a, b Node) bool {
 		stack = stack[:len(stack)-1]
 		end := s.first[s.chainOf[x]] + Node(s.chains[s.chainOf[x]])
 		for ; x < end; x++ {
+			if skipping && x != b && s.past(x) {
+				break
+			}
 			gained := false
 			base := int(x) * w
 			row := r.cell[base : base+w]

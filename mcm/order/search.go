@@ -86,7 +86,11 @@ func (s *Solver) search(check func(order []Node) [][]Lit) Verdict {
 			continue
 		}
 		s.stats.Candidates++
-		s.linearise()
+		if !s.linearise() {
+			s.rows.whole = true
+			s.cancel(0)
+			continue
+		}
 		if s.repair() {
 			if s.false0 {
 				return No

@@ -150,7 +150,8 @@ func (s *Solver) sectionArrived(i int32) bool {
 		}
 		lo, hi = 0, len(list)
 		for lo < hi {
-			if m := int(uint(lo+hi) >> 1); s.startsBefore(me, &n.list[list[m]]) {
+			m := int(uint(lo+hi) >> 1)
+			if y := &n.list[list[m]]; s.startsBefore(me, y) || s.past(y.Start) {
 				hi = m
 			} else {
 				lo = m + 1
