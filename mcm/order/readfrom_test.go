@@ -346,7 +346,7 @@ func (p *memory) try(rng *rand.Rand) (yes, no, learned int, err error) {
 // clauses. Each order found is one by the formula as well, and each learned clause
 // holds in all of them, also in those found for other queries.
 func TestNativeWindows(t *testing.T) {
-	windows := 15
+	windows := 12
 	if testing.Short() {
 		windows = 9
 	}
@@ -448,7 +448,7 @@ func TestPastTheSink(t *testing.T) {
 		}
 		sink := order.Node(nodes)
 		p.Chains = append(p.Chains, 1)
-		for range nodes * (10+rng.IntN(25))/10 {
+		for range nodes * (10 + rng.IntN(25)) / 10 {
 			var clause []order.Lit
 			for range 2 + rng.IntN(2) {
 				clause = append(clause, randomLit(rng, &p, false))
