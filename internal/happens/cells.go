@@ -42,7 +42,7 @@ const (
 //
 //go:nosplit
 func (c *Cell) NotedByte(th *Thread, b uintptr, write bool) bool {
-	if c.first.Load()^th.Epoch > placeMask {
+	if !th.unseen(c.first.Load()) {
 		return false
 	}
 	head := c.head.Load()
@@ -56,7 +56,7 @@ func (c *Cell) NotedByte(th *Thread, b uintptr, write bool) bool {
 //
 //go:nosplit
 func (c *Cell) NotedWord(th *Thread, write bool) bool {
-	if c.first.Load()^th.Epoch > placeMask {
+	if !th.unseen(c.first.Load()) {
 		return false
 	}
 	said := c.head.Load() >> headNotes
@@ -77,16 +77,16 @@ func (c *Cell) Several() bool { return c.head.Load()>>(headNotes+noteBits) != 0 
 //
 //go:nosplit
 func (c *Cell) Noted(th *Thread, mask uint64, write bool) bool {
-	e, d := th.Epoch, c.head.Load()>>headNotes
-	if c.first.Load()^e <= placeMask && says(d, mask, write) {
+	d := c.head.Load() >> headNotes
+	if th.unseen(c.first.Load()) && says(d, mask, write) {
 		return true
 	}
 	if d >>= noteBits; d == 0 {
 		return false
 	}
 	f := furtherOf(c)
-	return f.notes[0].Load()^e <= placeMask && says(d, mask, write) ||
-		f.notes[1].Load()^e <= placeMask && says(d>>noteBits, mask, write)
+	return th.unseen(f.notes[0].Load()) && says(d, mask, write) ||
+		th.unseen(f.notes[1].Load()) && says(d>>noteBits, mask, write)
 }
 
 // says reports whether a note, of which d has the bytes and the kind, is of a write of
@@ -105,12 +105,12 @@ func says(d, mask uint64, write bool) bool {
 //
 //go:nosplit
 func (c *Cell) NotedAtomic(th *Thread, head, mask uint64, kind uint32) bool {
-	if th.last != th.Epoch>>placeBits {
+	if th.last < th.since>>placeBits {
 		return false // nothing is noted yet
 	}
 	d := head >> headNotes
 	for i := uint32(0); d != 0 && i < cellNotes; i++ {
-		if mask&^d == 0 && c.note(i).Load()^th.Epoch <= placeMask && suffices>>(d>>noteKind&7<<3+uint64(kind))&1 != 0 {
+		if mask&^d == 0 && th.unseen(c.note(i).Load()) && suffices>>(d>>noteKind&7<<3+uint64(kind))&1 != 0 {
 			return true
 		}
 		d >>= noteBits
@@ -208,6 +208,9 @@ func (t *Table) AccessOwn(th *Thread, c *Cell, note, mask uint64, write bool) bo
 		}
 	default:
 		return n == note && c.more(head, note, mask, write)
+	}
+	if next == head {
+		return c.renew(th, &c.first, head, n, note)
 	}
 	if !c.head.CompareAndSwap(head, head|headLock) {
 		return false
@@ -341,25 +344,33 @@ func (t *Table) readAgain(th *Thread, c *Cell, note, mask uint64) bool {
 		return false
 	}
 	n := &c.first
-	if head>>headNotes&noteMask != mask || slotOf(n.Load()^note) != 0 {
+	old := n.Load()
+	if head>>headNotes&noteMask != mask || slotOf(old^note) != 0 {
 		n = c.note(1)
-		if head>>(headNotes+noteBits)&noteMask != mask || slotOf(n.Load()^note) != 0 {
+		old = n.Load()
+		if head>>(headNotes+noteBits)&noteMask != mask || slotOf(old^note) != 0 {
 			n = c.note(2)
-			if head>>(headNotes+2*noteBits)&noteMask != mask || slotOf(n.Load()^note) != 0 {
+			old = n.Load()
+			if head>>(headNotes+2*noteBits)&noteMask != mask || slotOf(old^note) != 0 {
 				return false
 			}
 		}
 	}
-	if !c.head.CompareAndSwap(head, head|headLock) {
+	return c.renew(th, n, head, old, note)
+}
+
+// renew makes one of the thread's notes, old, one of its present epoch, without the lock, while
+// the head stays as it is, and reports whether it did. Whoever has the lock at that time may have
+// looked at the old note, or taken it away: then there is the lock to be seen, or another head,
+// or another note.
+//
+//go:nosplit
+func (c *Cell) renew(th *Thread, n *atomic.Uint64, head, old, note uint64) bool {
+	if !n.CompareAndSwap(old, note) || c.head.Load() != head || n.Load() != note {
 		return false
 	}
-	own := slotOf(n.Load()^note) == 0
-	if own {
-		storeRelease(n, note)
-		th.last = note >> placeBits
-	}
-	c.Unlock(head)
-	return own
+	th.last = note >> placeBits
+	return true
 }
 
 // AccessAmong is for all accesses for which there is room in the cell.
@@ -490,7 +501,7 @@ func (t *Table) accessNotes(th *Thread, c *Cell, head, addr, note uint64, mask, 
 		both := d & mask
 		switch n := c.note(i).Load(); {
 		case both == 0:
-		case n^th.Epoch <= placeMask && suffices>>(8*(d>>noteKind)+kind)&1 != 0:
+		case th.unseen(n) && suffices>>(8*(d>>noteKind)+kind)&1 != 0:
 			left &^= both // it says as much, and whoever came since has seen it
 		case !t.meet(th, n, addr, d>>noteKind, kind, both, races):
 			if d &^= both; d&noteBytes == 0 {

@@ -385,35 +385,40 @@ func (t *Table) raise(c uint32, e uint64) uint32 {
 	return own
 }
 
-// join makes c the maximum of c and d. It returns the clock, of c's holder, and whether it is
-// another one, or has changed.
+// join makes c the maximum of c and d. It returns the clock, of c's holder, whether it is
+// another one, or has changed, and whether something in c may have been later than in d.
 //
 //go:nosplit
-func (t *Table) join(c, d uint32) (joined uint32, more bool) {
+func (t *Table) join(c, d uint32) (joined uint32, more, rest bool) {
 	if d == 0 || c == d {
-		return c, false
+		return c, false, c != d
 	}
 	if c == 0 {
-		return share(d), true
+		return share(d), true, false
 	}
 	if x, y := vectorAt(c).low, vectorAt(d).low; y != 0 && x != y {
-		c, more = t.joinBlock(c, 0, x, y)
+		c, more, rest = t.joinBlock(c, 0, x, y)
+	} else {
+		rest = x != y
 	}
 	for i := range t.nodesUsed() {
-		if x, y := *nodeOf(c, i), *nodeOf(d, i); y != 0 && x != y {
-			var changed bool
-			c, changed = t.joinNode(c, i, x, y)
-			more = more || changed
+		x, y := *nodeOf(c, i), *nodeOf(d, i)
+		if y == 0 || x == y {
+			rest = rest || x != y
+			continue
 		}
+		var changed, later bool
+		c, changed, later = t.joinNode(c, i, x, y)
+		more, rest = more || changed, rest || later
 	}
-	return c, more
+	return c, more, rest
 }
 
 // joinNode is join for node i of c, which is x, and y in its place. Where the maximum is y, that
 // is shared.
 //
 //go:nosplit
-func (t *Table) joinNode(c, i, x, y uint32) (joined uint32, more bool) {
+func (t *Table) joinNode(c, i, x, y uint32) (joined uint32, more, rest bool) {
 	var less, greater uint32 // which blocks of x have something less, or more, than that of y
 	for k := range uint32(nodeBlocks) {
 		v, w := ofNode(x, k), ofNode(y, k)
@@ -429,43 +434,43 @@ func (t *Table) joinNode(c, i, x, y uint32) (joined uint32, more bool) {
 		}
 	}
 	if less == 0 {
-		return c, false
+		return c, false, greater != 0
 	}
 	own := t.own(c)
 	if own == 0 {
-		return c, true
+		return c, true, true
 	}
 	if greater == 0 {
 		nodeAt(y).refs.Add(1)
 		t.dropNode(x)
 		*nodeOf(own, i) = y
-		return own, true
+		return own, true, false
 	}
 	for k := range uint32(nodeBlocks) {
 		if less>>k&1 != 0 {
 			t.raiseBlock(own, 1+i*nodeBlocks+k, ofNode(y, k), greater>>k&1 == 0)
 		}
 	}
-	return own, true
+	return own, true, true
 }
 
 // joinBlock is join for block i of c, which is x, and y in its place.
 //
 //go:nosplit
-func (t *Table) joinBlock(c, i, x, y uint32) (joined uint32, more bool) {
+func (t *Table) joinBlock(c, i, x, y uint32) (joined uint32, more, rest bool) {
 	xLess, yLess := true, false
 	if x != 0 {
 		xLess, yLess = compare(blockAt(x), blockAt(y), t.used(i))
 	}
 	if !xLess {
-		return c, false
+		return c, false, yLess
 	}
 	own := t.own(c)
 	if own == 0 {
-		return c, true
+		return c, true, true
 	}
 	t.raiseBlock(own, i, y, !yLess)
-	return own, true
+	return own, true, yLess
 }
 
 // raiseBlock makes block i of a vector, which is not shared, the maximum of that and y. Where

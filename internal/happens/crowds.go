@@ -9,7 +9,9 @@ type extra struct {
 	published stamp // by all but ReleaseShared
 	readers   stamp // by ReleaseShared
 	next      uint32
-	object    uint32 // one more than the byte; 0 if there is no object
+	// One more than the byte of the object, 0 if there is none; and above that, how often somebody
+	// has learnt something by taking the lock.
+	object uint32
 
 	// The crowd: the number of its first mark, above the logarithm of its size.
 	crowd atomic.Uint64
@@ -67,7 +69,7 @@ func (t *Table) notedInCrowd(th *Thread, head, mask uint64, kind uint32) bool {
 		if n == 0 {
 			return false
 		}
-		if n^th.Epoch <= placeMask {
+		if th.unseen(n) {
 			if w := m.what.Load(); mask&^w == 0 && suffices>>(8*(w>>noteKind)+uint64(kind))&1 != 0 {
 				return true
 			}
@@ -130,7 +132,7 @@ func (t *Table) accessCrowd(th *Thread, head, note, addr uint64, mask, kind, lef
 		}
 		switch both := w & mask & noteBytes; {
 		case both == 0 || own && slotOf(n) != slotOf(note):
-		case n^th.Epoch <= placeMask && suffices>>(8*(w>>noteKind)+kind)&1 != 0:
+		case th.unseen(n) && suffices>>(8*(w>>noteKind)+kind)&1 != 0:
 			left &^= both
 		case !t.meet(th, n, addr, w>>noteKind, kind, both, races):
 			x.count(w>>noteKind, -1)
@@ -276,7 +278,8 @@ func (t *Table) dropExtras(head uint64) {
 		t.freeCrowd(x)
 		t.reset(&x.published)
 		t.reset(&x.readers)
-		x.next, x.object = 0, 0
+		x.next = 0
+		t.vacate(x)
 		t.giveBack(extras, i)
 		i = next
 	}
@@ -307,10 +310,10 @@ func (t *Table) clearExtras(head uint64, mask uint32) uint64 {
 	}
 	for i := uint32(head >> headExtra); i != 0; i = extraAt(i).next {
 		x := extraAt(i)
-		if x.object != 0 && mask>>(x.object-1)&1 != 0 {
+		if n := x.number(); n != 0 && mask>>(n-1)&1 != 0 {
 			t.reset(&x.published)
 			t.reset(&x.readers)
-			x.object = 0
+			t.vacate(x)
 		}
 	}
 	return head

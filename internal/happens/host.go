@@ -62,22 +62,22 @@ func nextCell(c *Cell) *Cell {
 }
 
 //go:nosplit
-func vectorAt(i uint32) *vector { return &memory.vectors[i] }
+func vectorAt(i uint32) *vector { return &memory.vectors[i%maxVectors] }
 
 //go:nosplit
-func farAt(i uint32) *far { return &memory.fars[i] }
+func farAt(i uint32) *far { return &memory.fars[i%maxVectors] }
 
 //go:nosplit
-func nodeAt(i uint32) *node { return &memory.nodes[i] }
+func nodeAt(i uint32) *node { return &memory.nodes[i%maxNodes] }
 
 //go:nosplit
-func blockAt(i uint32) *block { return &memory.blocks[i] }
+func blockAt(i uint32) *block { return &memory.blocks[i%maxBlocks] }
 
 //go:nosplit
-func extraAt(i uint32) *extra { return &memory.extras[i] }
+func extraAt(i uint32) *extra { return &memory.extras[i%maxExtras] }
 
 //go:nosplit
-func markAt(i uint64) *mark { return &memory.marks[i] }
+func markAt(i uint64) *mark { return &memory.marks[i%maxMarks] }
 
 //go:nosplit
 func storeRelease(x *atomic.Uint64, v uint64) { x.Store(v) }
@@ -114,6 +114,6 @@ func (t *Table) Load(th *Thread, c *Cell, addr, place uint64, load func(), races
 	}
 	head := c.Lock()
 	load()
-	head = t.Sync(th, head, addr, AcquireShared)
+	head = t.Sync(th, head, addr, See)
 	c.Unlock(t.AccessLocked(th, c, head, addr&^7, place, 1<<(addr&7), AtomicRead, races))
 }

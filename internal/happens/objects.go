@@ -18,12 +18,15 @@ const soleBit = 1 << 63
 // The ways to synchronise through an object.
 const (
 	Acquire       = iota // sees everything
-	AcquireShared        // sees all but what ReleaseShared published; so do Receive and atomic reads
+	AcquireShared        // sees all but what ReleaseShared published
+	See                  // is AcquireShared of what is no lock: a message, or an atomic variable that is read
 	Release
 	ReleaseShared
 	Send     // publishes, besides what is there; so do atomic updates, after they have seen
 	Store    // publishes instead of what is there
-	Exchange // AcquireShared and Send
+	Exchange // See and Send
+
+	locking = 1<<Acquire | 1<<AcquireShared | 1<<Release | 1<<ReleaseShared
 )
 
 // Sync orders the thread as the operation on the object at addr says, in the word of the
@@ -33,11 +36,11 @@ const (
 func (t *Table) Sync(th *Thread, head uint64, addr uint64, op uint32) uint64 {
 	number := uint32(addr&7) + 1
 	i := uint32(head >> headExtra)
-	for i != 0 && extraAt(i).object != number {
+	for i != 0 && extraAt(i).number() != number {
 		i = extraAt(i).next
 	}
 	if i == 0 {
-		if op <= AcquireShared {
+		if op <= See {
 			return head // nothing was published
 		}
 		if head, i = t.newObject(head, number); i == 0 {
@@ -45,19 +48,31 @@ func (t *Table) Sync(th *Thread, head uint64, addr uint64, op uint32) uint64 {
 		}
 	}
 	x := extraAt(i)
+	if locking>>op&1 != 0 {
+		t.hide(th, x, i, op)
+	} else if op > ReleaseShared {
+		th.shows()
+	}
 	switch op {
 	case Acquire:
-		t.see(th, &x.published)
+		learnt := t.see(th, &x.published)
 		if !x.readers.zero() {
-			t.see(th, &x.readers)
+			learnt = t.see(th, &x.readers) || learnt
+		}
+		if learnt {
+			t.seen(x)
 		}
 	case AcquireShared:
+		if t.see(th, &x.published) {
+			t.seen(x)
+		}
+	case See:
 		t.see(th, &x.published)
 	case Release:
 		if !x.published.by(t.present(th)) { // otherwise all is as it was
 			t.merge(th, &x.published)
 		}
-		if !x.readers.zero() && t.seen(th, &x.readers) { // the writer publishes on their behalf
+		if !x.readers.zero() && t.sees(th, &x.readers) { // the writer publishes on their behalf
 			t.reset(&x.readers)
 		}
 	case ReleaseShared:
@@ -83,11 +98,16 @@ func (t *Table) Sync(th *Thread, head uint64, addr uint64, op uint32) uint64 {
 func (t *Table) SyncInPlace(th *Thread, head uint64, addr uint64, op uint32) bool {
 	i := uint32(head >> headExtra)
 	if i == 0 {
-		return op <= AcquireShared
+		return op <= See
 	}
 	x := extraAt(i)
-	if x.object != uint32(addr&7)+1 {
+	if x.number() != uint32(addr&7)+1 {
 		return false // another byte's, or of none: there may be others
+	}
+	if locking>>op&1 != 0 {
+		t.hide(th, x, i, op)
+	} else if op > ReleaseShared {
+		th.hidden.lock = 0
 	}
 	s, readers := &x.published, !x.readers.zero()
 	switch {
@@ -97,17 +117,24 @@ func (t *Table) SyncInPlace(th *Thread, head uint64, addr uint64, op uint32) boo
 		return false
 	}
 	switch {
-	case op > AcquireShared && s.by(t.present(th)):
+	case op > See && (s.by(t.present(th)) || op == ReleaseShared && t.present(th) == th.said && t.stamped(s, th.said)):
+		th.begins()
 		return true // it says so already
 	case s.zero() || s.sole() && t.knows(th, s.latest()):
-	case op <= AcquireShared:
-		return t.seeInPlace(th, s)
+	case op <= See:
+		if !t.seeInPlace(th, s) {
+			return false
+		}
+		if op != See {
+			t.seen(x)
+		}
+		return true
 	case op == ReleaseShared || op == Send && s.sole():
 		return t.another(th) && t.mergeInPlace(th, s)
 	case op != Store:
 		return false
 	}
-	return op <= AcquireShared || t.another(th) && t.replaceInPlace(th, s)
+	return op <= See || t.another(th) && t.replaceInPlace(th, s)
 }
 
 // Known returns what Unchanged is to be called with, after the word of c was loaded with the
@@ -128,7 +155,7 @@ func (t *Table) Known(th *Thread, c *Cell, addr uint64) (head uint64, turns uint
 	s := &x.published
 	turns = s.turns.Load()
 	// Who was publishing when the turn was counted has finished, or the cell is locked.
-	if c.head.Load() != head || x.object != uint32(addr&7)+1 {
+	if c.head.Load() != head || x.number() != uint32(addr&7)+1 {
 		return 0, 0
 	}
 	if w := s.word.Load(); w != 0 && (w&soleBit == 0 || !t.knows(th, w&^soleBit)) {
@@ -160,7 +187,7 @@ func (t *Table) seeInPlace(th *Thread, s *stamp) bool {
 	if !t.joinInPlace(th.clock, s.clock, s.latest()) {
 		return false
 	}
-	th.said, th.through = unsaid, 0
+	th.said, th.through = unsaid, [throughs]uint64{}
 	return true
 }
 
@@ -199,9 +226,71 @@ func (t *Table) replaceInPlace(th *Thread, s *stamp) bool {
 //
 //go:nosplit
 func (t *Table) published(th *Thread, e uint64) {
-	if th.Epoch>>placeBits == e {
-		th.said, th.told = e, e
-		t.step(th)
+	if th.Epoch>>placeBits != e {
+		th.begins()
+		return
+	}
+	th.said, th.told = e, e
+	t.step(th)
+}
+
+// What a thread publishes through a lock nobody can see before it is taken again. If the same
+// thread does that, having published nothing elsewhere, and nobody else did before, and as long
+// as it has the lock, nobody else knows, or can learn, what the thread has done since it published
+// anything that may have been seen: its epochs since then are as good as one. So who takes the
+// same lock again and again notes what it does under it once.
+
+const numberMask = 1<<8 - 1 // of what an extra says of its object
+
+//go:nosplit
+func (x *extra) number() uint32 { return x.object & numberMask }
+
+// hide is told that the thread takes or releases a lock, before it learns or publishes.
+//
+//go:nosplit
+func (t *Table) hide(th *Thread, x *extra, i, op uint32) {
+	h := &th.hidden
+	switch {
+	case op <= AcquireShared:
+		if h.lock == i && h.seen == x.object && (op == Acquire || h.shared) && t.foreign.Load() == 0 {
+			th.since, th.span = h.since, th.Epoch-h.since+placeMask
+		}
+	case th.shared:
+		th.shows()
+	case h.lock == i && h.seen == x.object && h.shared == (op == ReleaseShared) && th.since == th.Epoch:
+		// It was told already.
+	default:
+		// What is published for readers is not seen by those that take the lock like them.
+		h.lock, h.seen, h.since, h.shared = i, x.object, th.since, op == ReleaseShared
+		th.begins()
+	}
+}
+
+// seen notes that somebody has learnt something by taking a lock.
+//
+//go:nosplit
+func (t *Table) seen(x *extra) {
+	if x.object += numberMask + 1; x.object <= numberMask { // it is counted anew
+		t.life.Add(1)
+	}
+}
+
+// vacate notes that an extra has no object any more.
+//
+//go:nosplit
+func (t *Table) vacate(x *extra) {
+	x.object &^= numberMask
+	t.seen(x)
+}
+
+// Foreign is told that a thread is about to release a lock that it has not taken, or has released:
+// then others may get a lock that a thread takes for its own.
+//
+//go:nosplit
+func (t *Table) Foreign() {
+	if t.foreign.Load() == 0 {
+		t.foreign.Store(1)
+		t.life.Add(1)
 	}
 }
 
@@ -212,8 +301,8 @@ func (t *Table) published(th *Thread, e uint64) {
 func (t *Table) newObject(head uint64, number uint32) (uint64, uint32) {
 	first := uint32(head >> headExtra)
 	for i := first; i != 0; i = extraAt(i).next {
-		if extraAt(i).object == 0 {
-			extraAt(i).object = number
+		if x := extraAt(i); x.number() == 0 {
+			x.object |= number
 			return head, i
 		}
 	}
@@ -221,7 +310,7 @@ func (t *Table) newObject(head uint64, number uint32) (uint64, uint32) {
 	if fresh == 0 {
 		return head, 0
 	}
-	extraAt(fresh).object = number
+	extraAt(fresh).object |= number
 	if first == 0 {
 		return head | uint64(fresh)<<headExtra, fresh
 	}
@@ -235,6 +324,17 @@ func (s *stamp) zero() bool { return s.word.Load() == 0 }
 
 //go:nosplit
 func (s *stamp) latest() uint64 { return s.word.Load() &^ soleBit }
+
+// exactly returns the epoch at the end of which the stamp is exactly its thread's clock, 0 if
+// there is none.
+//
+//go:nosplit
+func (s *stamp) exactly() uint64 {
+	if w := s.word.Load(); w&soleBit != 0 {
+		return w &^ soleBit
+	}
+	return 0
+}
 
 //go:nosplit
 func (s *stamp) sole() bool { return s.word.Load()&soleBit != 0 }
@@ -265,8 +365,44 @@ func (t *Table) stamped(s *stamp, e uint64) bool {
 //
 //go:nosplit
 func (t *Table) includes(s *stamp, th *Thread) bool {
-	return th.said != unsaid && t.stamped(s, th.said) ||
-		th.through != 0 && t.stamped(s, th.through) && t.same(th.through)
+	if th.said != unsaid && t.stamped(s, th.said) {
+		return true
+	}
+	for i := range th.through {
+		e := th.through[i]
+		if e == 0 {
+			return i > 0
+		}
+		if !t.stamped(s, e) || !t.same(e) {
+			return false
+		}
+	}
+	return true
+}
+
+// learnt notes what the thread has learnt, besides what it knew if rest is set, by seeing a stamp
+// that is exactly a thread's clock at the end of epoch e, of 0 if it is not.
+//
+//go:nosplit
+func (th *Thread) learnt(e uint64, rest bool) {
+	before := th.through
+	th.through = [throughs]uint64{e}
+	if !rest || e == 0 {
+		return
+	}
+	if before[0] == 0 || before[throughs-1] != 0 && before[throughs-1]>>timeBits != e>>timeBits {
+		if th.through[0] = 0; th.said != unsaid { // all before is known through the thread itself
+			th.through = [throughs]uint64{th.said, e}
+		}
+		return
+	}
+	th.through = before
+	for i := range th.through {
+		if th.through[i] == 0 || th.through[i]>>timeBits == e>>timeBits {
+			th.through[i] = max(th.through[i], e)
+			return
+		}
+	}
 }
 
 //go:nosplit
@@ -305,39 +441,37 @@ func (t *Table) publish(th *Thread) {
 	t.advance(th)
 }
 
-// see joins the thread's clock with a stamp.
+// see joins the thread's clock with a stamp, and reports whether there was anything to learn.
 //
 //go:nosplit
-func (t *Table) see(th *Thread, s *stamp) {
+func (t *Table) see(th *Thread, s *stamp) bool {
 	if s.zero() || s.sole() && t.knows(th, s.latest()) {
-		return
+		return false
 	}
 	if t.includes(s, th) { // so it is when a lock comes back to the thread
 		if !t.overwrite(th.clock, s.clock) {
 			t.drop(th.clock)
 			th.clock = share(s.clock)
 		}
-		th.through = 0
-		if s.sole() {
-			th.through = s.latest()
-		}
+		th.learnt(s.exactly(), false)
 	} else {
-		clock, more := t.join(th.clock, s.clock)
+		clock, more, rest := t.join(th.clock, s.clock)
 		th.clock = clock
 		if !more && t.covers(th, s.latest()) {
-			return // there was nothing to learn
+			return false
 		}
-		th.through = 0
+		th.learnt(s.exactly(), rest)
 	}
 	th.said = unsaid
 	th.clock = t.raise(th.clock, s.latest())
 	th.learn(th.clock)
+	return true
 }
 
-// seen reports whether the thread covers all of a stamp.
+// sees reports whether the thread covers all of a stamp.
 //
 //go:nosplit
-func (t *Table) seen(th *Thread, s *stamp) bool {
+func (t *Table) sees(th *Thread, s *stamp) bool {
 	switch {
 	case s.sole():
 		return t.knows(th, s.latest())
@@ -354,11 +488,11 @@ func (t *Table) seen(th *Thread, s *stamp) bool {
 //go:nosplit
 func (t *Table) merge(th *Thread, s *stamp) {
 	e := t.present(th)
-	if t.seen(th, s) {
+	if t.sees(th, s) {
 		t.replace(th, s, e)
 	} else {
 		if !t.includes(s, th) {
-			s.clock, _ = t.join(s.clock, th.clock)
+			s.clock, _, _ = t.join(s.clock, th.clock)
 		}
 		s.clock = t.raise(s.clock, s.latest())
 		s.clock = t.raise(s.clock, e)

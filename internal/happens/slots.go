@@ -54,16 +54,17 @@ func (l *endings) unlock() { l.held.Store(0) }
 //go:nosplit
 func (t *Table) Fork(parent, child *Thread, id uint32) {
 	child.id, child.said, child.last, child.clock, child.low, child.shared = id, unsaid, 0, 0, 0, false
-	child.through = 0
+	child.through = [throughs]uint64{}
 	child.life = t.life.Load()
 	if parent != nil {
 		child.learn(t.raise(share(parent.clock), parent.Epoch>>placeBits))
 		if !parent.shared {
-			child.through = parent.Epoch >> placeBits
+			child.through[0] = parent.Epoch >> placeBits
 		}
 	}
 	t.enter(parent, child)
 	if parent != nil {
+		parent.hidden.lock = 0
 		parent.told = parent.Epoch >> placeBits
 		parent.said = parent.told
 		if parent.shared {
@@ -121,7 +122,8 @@ func (t *Table) enter(parent, child *Thread) {
 //go:nosplit
 func (th *Thread) begin(s, time uint32) {
 	th.Epoch = (uint64(s)<<timeBits | uint64(time)) << placeBits
-	th.told = 0
+	th.told, th.hidden.lock = 0, 0
+	th.begins()
 }
 
 // takeover returns the slot of an ended thread that a child of parent may have, maxSlots
@@ -158,6 +160,7 @@ func (t *Table) End(th *Thread) {
 		t.leave(th)
 	}
 	th.Epoch = 0
+	th.begins()
 	th.life = t.life.Load() - 1 // it does not live
 }
 
@@ -190,12 +193,13 @@ func (t *Table) advance(th *Thread) {
 			t.full.Store(1)
 		}
 		th.Epoch = (uint64(s)<<timeBits | uint64(time&maxTime)) << placeBits
+		th.begins()
 		return
 	}
 	if !t.another(th) {
 		// The past of the thread is in another slot from now on.
 		th.learn(t.raise(th.clock, th.Epoch>>placeBits))
-		th.said, th.through, th.last = unsaid, 0, 0
+		th.said, th.through, th.last = unsaid, [throughs]uint64{}, 0
 		t.enter(nil, th)
 		return
 	}
@@ -214,6 +218,7 @@ func (t *Table) another(th *Thread) bool {
 //go:nosplit
 func (t *Table) step(th *Thread) {
 	th.Epoch += 1 << placeBits
+	th.begins()
 	storeRelease32(&t.holders[slotOf(th.Epoch)%maxSlots].time, uint32(th.Epoch>>placeBits)&maxTime)
 }
 
@@ -243,7 +248,7 @@ func (t *Table) Collected(th *Thread) {
 			th.learn(t.raise(th.clock, uint64(s)<<timeBits|uint64(time)))
 		}
 	}
-	th.said, th.through = unsaid, 0
+	th.said, th.through = unsaid, [throughs]uint64{}
 }
 
 // Holder returns the number of the thread that had the slot of a note at its time, and

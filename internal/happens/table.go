@@ -18,6 +18,7 @@ const (
 	ownSlots   = maxSlots - commons
 	unsaid     = 1<<64 - 1
 	maxRaces   = 16
+	throughs   = 3
 	maxVectors = 1 << 20
 	maxNodes   = 1 << 20
 	maxBlocks  = 1 << 21
@@ -29,12 +30,13 @@ const (
 // ready if the host's memory is. It is large and not to be copied.
 type Table struct {
 	// What everybody loads and few change.
-	life  atomic.Uint32 // times that Collect was called
-	slots atomic.Uint32 // in use, apart from commons
-	full  atomic.Uint32 // there was no memory: nothing is known for sure any more
+	life    atomic.Uint32 // times that all threads had to begin a new epoch
+	slots   atomic.Uint32 // in use, apart from commons
+	full    atomic.Uint32 // there was no memory: nothing is known for sure any more
+	foreign atomic.Uint32 // threads have released locks that others had
 	// Crowded counts threads that had to share a slot.
 	Crowded atomic.Uint64
-	_       [40]byte
+	_       [32]byte
 
 	memory  lists
 	_       [24]byte
@@ -49,16 +51,30 @@ type Table struct {
 type Thread struct {
 	// Epoch is the present one as it stands in notes, 0 before Begin.
 	Epoch uint64
-	life  uint32 // of the table, when the thread last looked
-	clock uint32 // what it knows of others; the time of its own slot is out of date
-	low   uint32 // the first block of that, which most others are in; block 0 is always zero
-	said  uint64 // the epoch it published last, if it has learnt nothing since
-	// Whoever knows this epoch of another thread, if not 0, knows all that the thread has learnt.
-	through uint64
-	last    uint64 // the latest in which it, or an earlier holder of its slot, accessed something
-	told    uint64 // the latest that it has published since it got its slot, 0 if none
-	id      uint32
+	// What the thread did from an epoch on nobody else can know: notes of that are as good as of
+	// the present one. It is the first such note that there may be, and how far behind it the last.
+	since, span uint64
+	said        uint64 // the epoch it published last, if it has learnt nothing since
+	last        uint64 // the latest in which it, or an earlier holder of its slot, accessed something
+	life        uint32 // of the table, when the thread last looked
+	clock       uint32 // what it knows of others; the time of its own slot is out of date
+	low         uint32 // the first block of that, which most others are in; block 0 is always zero
+	id          uint32
+	told        uint64 // the latest that it has published since it got its slot, 0 if none
+	// Whoever knows these epochs of others, or its own, knows all that the thread has learnt. If the
+	// first is 0, that is not known of any.
+	through [throughs]uint64
+	hidden  hidden
 	shared  bool // its slot is one of the commons
+}
+
+// hidden is what a thread has published last, if only through a lock: while it has that again, and
+// nobody has seen it, nobody can see it.
+type hidden struct {
+	since  uint64 // the thread's, before
+	lock   uint32 // the number of its extra, 0 if there is none
+	seen   uint32 // of the lock
+	shared bool
 }
 
 // The kinds of accesses.
@@ -87,6 +103,24 @@ type Races struct {
 	Bytes uint32 // that race
 	At    [maxRaces]Race
 }
+
+// begins says that the thread is in its present epoch only: what it did before others may know.
+//
+//go:nosplit
+func (th *Thread) begins() { th.since, th.span = th.Epoch, placeMask }
+
+// shows says that the thread publishes what others may see at any time.
+//
+//go:nosplit
+func (th *Thread) shows() {
+	th.hidden.lock = 0
+	th.begins()
+}
+
+// unseen reports whether a note is of something that the thread did and nobody else can know.
+//
+//go:nosplit
+func (th *Thread) unseen(note uint64) bool { return note-th.since <= th.span }
 
 //go:nosplit
 func (r *Races) add(note, addr uint64, kind, bytes uint32) {
@@ -140,6 +174,7 @@ func (t *Table) Renew(th *Thread, id uint32) {
 	if life := t.life.Load(); th.life != life {
 		th.life = life
 		th.said = unsaid
+		th.hidden.lock = 0
 		th.told = th.Epoch >> placeBits
 		t.advance(th)
 	}

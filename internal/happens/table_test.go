@@ -21,16 +21,24 @@ type program struct {
 	cells   map[uint64]*[16]Word // by word / 16
 	scale   uint32               // of the numbers of threads
 	threads map[heisen.Thread]*Thread
+	held    map[hold]int
 	found   func(later int, at heisen.Object, op heisen.Op, thread heisen.Thread, place uint64)
 	places  map[[2]uint32]uint64 // by site and context
 	known   [][2]uint32          // by place
+}
+
+// hold is that a thread has a lock.
+type hold struct {
+	thread heisen.Thread
+	lock   heisen.Object
+	shared bool
 }
 
 func newProgram(t testing.TB) *program {
 	if err := Reserve(); err != nil {
 		t.Fatal(err)
 	}
-	return &program{scale: 1, cells: map[uint64]*[16]Word{}, threads: map[heisen.Thread]*Thread{}, places: map[[2]uint32]uint64{}, known: make([][2]uint32, 1)}
+	return &program{scale: 1, cells: map[uint64]*[16]Word{}, threads: map[heisen.Thread]*Thread{}, held: map[hold]int{}, places: map[[2]uint32]uint64{}, known: make([][2]uint32, 1)}
 }
 
 func (p *program) thread(id heisen.Thread) *Thread {
@@ -142,7 +150,16 @@ func (p *program) run(trace []heisen.Record) {
 	for i := range trace {
 		r := &trace[i]
 		lock := func(op uint32) {
-			before := op <= AcquireShared
+			before := op <= See
+			switch h := (hold{r.TID, r.Obj, op == AcquireShared || op == ReleaseShared}); {
+			case op <= AcquireShared:
+				p.held[h]++
+			case op > ReleaseShared:
+			case p.held[h] == 0:
+				p.table.Foreign()
+			default:
+				p.held[h]--
+			}
 			if before {
 				p.sync(r, op)
 			}
@@ -163,19 +180,21 @@ func (p *program) run(trace []heisen.Record) {
 				p.load(i, r)
 				break
 			}
-			p.sync(r, AcquireShared)
+			p.sync(r, See)
 			p.access(i, r, AtomicRead)
 		case heisen.AtomicWrite:
 			p.access(i, r, AtomicWrite)
 			p.sync(r, Store)
 		case heisen.AtomicUpdate:
-			p.sync(r, AcquireShared)
+			p.sync(r, See)
 			p.access(i, r, AtomicUpdate)
 			p.sync(r, Send)
 		case heisen.Acquire:
 			lock(Acquire)
-		case heisen.AcquireShared, heisen.Receive:
+		case heisen.AcquireShared:
 			lock(AcquireShared)
+		case heisen.Receive:
+			lock(See)
 		case heisen.Release:
 			lock(Release)
 		case heisen.ReleaseShared:

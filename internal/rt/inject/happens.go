@@ -461,6 +461,9 @@ func heisenOrder(h *heisenG, op uint64, obj, fp uintptr) {
 //
 //go:nosplit
 func heisenCompareAtomic(b *heisenBuf, h *heisenG, op uint64, addr uintptr, kind uint32, fp uintptr, c *heisenHappensCell, head uint64) {
+	if op == heisenOpRelease && !h.giveBack(addr, false) || op == heisenOpReleaseShared && !h.giveBack(addr, true) {
+		heisenHappens.Foreign()
+	}
 	// In an epoch that is about to begin nothing is noted.
 	noted := !heisenHappens.Stale(&h.order) && c.NotedAtomic(&h.order, head, 1<<(addr&7), kind)
 	var pc uint64
@@ -478,10 +481,6 @@ func heisenCompareAtomic(b *heisenBuf, h *heisenG, op uint64, addr uintptr, kind
 		h.take(addr, false, pc)
 	case heisenOpAcquireShared, heisenOpTryAcquireShared:
 		h.take(addr, true, pc)
-	case heisenOpRelease:
-		h.giveBack(addr, false)
-	case heisenOpReleaseShared:
-		h.giveBack(addr, true)
 	}
 }
 
@@ -497,12 +496,13 @@ func heisenAtomicAgain(b *heisenBuf, h *heisenG, how uint32, addr uintptr, kind 
 	}
 	before, after := how, how
 	if how == heisenHappensExchange {
-		before, after = heisenHappensAcquireShared, heisenHappensSend
+		before, after = heisenHappensSee, heisenHappensSend
 	}
-	if before <= heisenHappensAcquireShared && !t.SyncInPlace(&h.order, head, uint64(addr), before) {
+	if before <= heisenHappensSee && !t.SyncInPlace(&h.order, head, uint64(addr), before) {
 		return head, false
 	}
-	if !noted {
+	// Who has taken a lock again may have noted that before.
+	if !noted && (how > heisenHappensAcquireShared || !c.NotedAtomic(&h.order, head, 1<<(addr&7), kind)) {
 		place := b.placeAt(h.path(b), uint32(pc)) // this is heisenPlace, with less stack
 		next := t.AccessAgain(&h.order, c, head, uint64(place), 1<<(addr&7), kind)
 		if next == 0 {
@@ -510,7 +510,7 @@ func heisenAtomicAgain(b *heisenBuf, h *heisenG, how uint32, addr uintptr, kind 
 		}
 		head = next
 	}
-	return head, after <= heisenHappensAcquireShared || t.SyncInPlace(&h.order, head, uint64(addr), after)
+	return head, after <= heisenHappensSee || t.SyncInPlace(&h.order, head, uint64(addr), after)
 }
 
 // heisenAtomicAnew is heisenCompareAtomic for everything. Inlined, it would take stack where
@@ -528,9 +528,9 @@ func heisenAtomicAnew(b *heisenBuf, h *heisenG, how uint32, addr uintptr, kind u
 			heisenMarkBlock(addr)
 		}
 		if how == heisenHappensExchange {
-			head = t.Sync(&h.order, head, uint64(addr), heisenHappensAcquireShared)
+			head = t.Sync(&h.order, head, uint64(addr), heisenHappensSee)
 			how = heisenHappensSend
-		} else if how <= heisenHappensAcquireShared {
+		} else if how <= heisenHappensSee {
 			head = t.Sync(&h.order, head, uint64(addr), how)
 		}
 		if !c.NotedAtomic(&h.order, head, 1<<(addr&7), kind) {
@@ -540,7 +540,7 @@ func heisenAtomicAnew(b *heisenBuf, h *heisenG, how uint32, addr uintptr, kind u
 				b.compare(kind, place, addr, 1)
 			}
 		}
-		if how > heisenHappensAcquireShared {
+		if how > heisenHappensSee {
 			head = t.Sync(&h.order, head, uint64(addr), how)
 		}
 		c.Unlock(head)
@@ -579,15 +579,15 @@ func heisenAtomicUnlock(h *heisenG, op uint64, addr, fp uintptr) {
 
 // heisenSyncs is how the recorder's ops synchronise.
 var heisenSyncs = [...]uint32{
-	heisenOpAtomicRead:       heisenHappensAcquireShared,
+	heisenOpAtomicRead:       heisenHappensSee,
 	heisenOpAtomicWrite:      heisenHappensStore,
 	heisenOpAtomicUpdate:     heisenHappensExchange,
 	heisenOpAcquire:          heisenHappensAcquire,
 	heisenOpTryAcquire:       heisenHappensAcquire,
 	heisenOpAcquireShared:    heisenHappensAcquireShared,
 	heisenOpTryAcquireShared: heisenHappensAcquireShared,
-	heisenOpReceive:          heisenHappensAcquireShared,
-	heisenOpChanceReceive:    heisenHappensAcquireShared,
+	heisenOpReceive:          heisenHappensSee,
+	heisenOpChanceReceive:    heisenHappensSee,
 	heisenOpRelease:          heisenHappensRelease,
 	heisenOpReleaseShared:    heisenHappensReleaseShared,
 	heisenOpSend:             heisenHappensSend,

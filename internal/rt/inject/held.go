@@ -47,10 +47,10 @@ func (h *heisenG) take(lock uintptr, shared bool, pc uint64) {
 	h.under = heisenUnknownSet
 }
 
-// giveBack notes that h has released a lock.
+// giveBack notes that h releases a lock, and reports whether it has taken it, as far as is known.
 //
 //go:nosplit
-func (h *heisenG) giveBack(lock uintptr, shared bool) {
+func (h *heisenG) giveBack(lock uintptr, shared bool) bool {
 	for i := min(h.holds, heisenMaxHeld); i > 0; i-- {
 		if l := &h.held[i-1]; l.lock != lock || l.shared != shared {
 			continue
@@ -66,8 +66,9 @@ func (h *heisenG) giveBack(lock uintptr, shared bool) {
 				h.under = heisenUnknownSet
 			}
 		}
-		return
+		return true
 	}
+	return false
 }
 
 // set returns the set of locks that h holds.
