@@ -109,7 +109,7 @@ func (s *Solver) raise(a, b Node) bool {
 	}
 	r.delta = delta
 	logging := len(s.marks) > 0 || s.uses.first != nil
-	skipping := len(s.marks) > 0 && r.sink >= 0 && !r.whole
+	skipping := len(s.marks) > 0 && r.sink >= 0 && !r.whole && s.uses.first != nil
 	stack := append(r.stack[:0], b)
 	cells := int64(0)
 	for len(stack) > 0 {
