@@ -115,8 +115,8 @@
 // edge is added: the sink is known to be before where it starts and after where it
 // ends. A linearisation places the sink as early as it can.
 //
-// What comes after the sink matters to no read or section. So in a search an edge is
-// not followed into the rows of nodes that come after it; that was a third of all
+// What comes after the sink matters to no read or section. So in a search with such, an
+// edge is not followed into the rows of nodes that come after it; that was a third of all
 // cells. A row that is behind still knows who comes before its node directly, from
 // which the linearisation is made. A cycle among such nodes, which clauses can make, is
 // met there, and from then on all rows are whole.

@@ -469,6 +469,13 @@ func TestPastTheSink(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		flag, err := with.NewVariable(0) // rows are left behind where there are reads
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := with.AddRead(flag, 0, 0); err != nil {
+			t.Fatal(err)
+		}
 		for range 6 {
 			var q []order.Lit
 			for range 1 + rng.IntN(4) { // after the sink

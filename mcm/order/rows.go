@@ -96,7 +96,8 @@ func (s *Solver) addEdge(a, b Node, l lit, at int32) bool {
 // So does, in a search, a node that comes after the sink. It need not know more than who
 // comes before it directly, and what these know: enough to put it in its place, for as
 // long as it does it is not undone. Only a cycle may be overlooked, and only among such
-// nodes; linearise finds it, and then the rows are whole from there on.
+// nodes; linearise finds it, and then the rows are whole from there on. (Not so
+// where all constraints are clauses: their atoms would have to be decided one by one.)
 func (s *Solver) raise(a, b Node) bool {
 	r := &s.rows
 	w := s.width

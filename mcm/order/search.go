@@ -3,7 +3,7 @@ package order
 import "fmt"
 
 // Solve looks for an order that satisfies everything permanent and the
-// assumptions. When all clauses hold that are known, check, if not nil, is shown
+// assumptions. When all holds that is known, check, if not nil, is shown
 // a candidate: a total order that agrees with everything decided and is otherwise
 // close to the preferred one. It returns clauses that the candidate violates,
 // which become permanent, or none to accept; a clause that it does not violate may
