@@ -34,7 +34,7 @@ type section struct {
 // Encode returns the formula of a trace of reads and writes, exclusive locks,
 // forks and joins. Variables that are read before they are written are 0.
 func Encode(records []heisen.Record) *Formula {
-	f := Outline(records)
+	f := outline(records)
 	for _, sections := range f.locks {
 		f.exclude(sections)
 	}
@@ -44,8 +44,8 @@ func Encode(records []heisen.Record) *Formula {
 	return f
 }
 
-// Outline returns it without its clauses: what Native needs.
-func Outline(records []heisen.Record) *Formula {
+// outline returns it without its clauses: what Native needs.
+func outline(records []heisen.Record) *Formula {
 	f := &Formula{records: records, Node: make([]order.Node, len(records)), held: make([][]heisen.Object, len(records))}
 	threads := heisen.Thread(0)
 	for i := range records {

@@ -9,8 +9,7 @@
 // The first table is of single formulas: new is a new Solver for each query, without
 // the time to tell it the formula, which told is, per window; shared is one Solver for
 // all queries. A line says how the Solver was told: in clauses, as the others are, or
-// natively, as reads and sections (a window for whose clauses there is no room, only
-// so). Other solvers are a process for each query; the time it takes to read
+// natively, as reads and sections. Other solvers are a process for each query; the time it takes to read
 // the formula is measured by itself and subtracted, and of a query that is stopped at
 // the timeout the time until then counts, so that ratios are then lower bounds. They
 // get the formula over reals, in QF_RDL, which Z3 answers faster than the same over
@@ -103,26 +102,24 @@ func compare(queries, pairs int, others []other, timeout time.Duration, seed uin
 		}
 		records := w.generate(workload.Params{Threads: w.threads, Events: w.events, Seed: seed})
 		var times []time.Duration
-		var verdicts []order.Verdict
 		if w.name != "hot" || w.events < 10000 { // a formula of three hundred million clauses
 			f := maximal.Encode(records)
-			var fresh time.Duration
-			var err error
-			if verdicts, fresh, err = formula(name, "clauses", f, f.Solver, f.Pairs(queries)); err != nil {
+			pairs := f.Pairs(queries)
+			verdicts, fresh, err := formula(name, "clauses", f, f.Solver, pairs)
+			if err != nil {
 				return err
 			}
-			if times, err = askAll(name, f, f.Pairs(queries), verdicts, fresh, others, timeout); err != nil {
+			if times, err = askAll(name, f, pairs, verdicts, fresh, others, timeout); err != nil {
 				return err
 			}
-		}
-		f := maximal.Outline(records)
-		native, _, err := formula(name, "native", f, f.Native, f.Pairs(queries))
-		if err != nil {
-			return err
-		}
-		fmt.Println()
-		if verdicts != nil && !slices.Equal(native, verdicts) {
-			return fmt.Errorf("%s: %v natively, %v in clauses", name, native, verdicts)
+			native, _, err := formula(name, "native", f, f.Native, pairs)
+			if err != nil {
+				return err
+			}
+			fmt.Println()
+			if !slices.Equal(native, verdicts) {
+				return fmt.Errorf("%s: %v natively, %v in clauses", name, native, verdicts)
+			}
 		}
 		if err := pipeline(&second, name, w.threads, records, pairs, times); err != nil {
 			return err
