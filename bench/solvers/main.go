@@ -155,7 +155,7 @@ func formula(name, how string, f *maximal.Formula, solver func(...order.Option) 
 	var count [3]int
 	var told, most, shared time.Duration
 	var conflicts, props int64
-	var atoms int
+	var atoms, clauses int
 	for _, p := range pairs {
 		start := cpu()
 		s, err := solver()
@@ -172,7 +172,7 @@ func formula(name, how string, f *maximal.Formula, solver func(...order.Option) 
 		st := s.Stats()
 		conflicts += st.Conflicts - before.Conflicts
 		props += st.Propagations - before.Propagations
-		atoms = st.Atoms
+		atoms, clauses = st.Atoms, st.Clauses
 		count[v]++
 		verdicts = append(verdicts, v)
 	}
@@ -188,7 +188,7 @@ func formula(name, how string, f *maximal.Formula, solver func(...order.Option) 
 	}
 	shared = cpu() - start
 	n := time.Duration(len(pairs))
-	fmt.Printf("%-14s %-8s %8d %8d %4d %4d %4d %9.2f %9.3f %9.3f %9.3f %9d %9d", name, how, len(f.Clauses), atoms,
+	fmt.Printf("%-14s %-8s %8d %8d %4d %4d %4d %9.2f %9.3f %9.3f %9.3f %9d %9d", name, how, clauses, atoms,
 		count[order.Yes], count[order.No], count[order.Unknown],
 		ms(told/n), ms(fresh/n), ms(most), ms(shared/n), conflicts/int64(n), props/int64(n))
 	return verdicts, fresh, nil
