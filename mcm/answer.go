@@ -468,6 +468,11 @@ func (s *solving) start() error {
 			}
 		}
 	}
+	if !m.eager && !m.literal {
+		if err := s.tell(solver); err != nil {
+			return err
+		}
+	}
 	s.solver, s.lazy.solver, s.lazy.choices = solver, solver, map[*read][]choice{}
 	s.lazy.prefer = nil
 	return nil

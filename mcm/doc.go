@@ -177,8 +177,10 @@
 //     they get too many, by way of all states to which changes of memory lead.
 //  6. Package mcm/order: conflict-driven search. One solver serves all questions of a
 //     model, for they differ in assumptions about R only, so that what it learns stays
-//     right. It gets clauses when a candidate order violates them: a few of the
-//     millions that there are. Where reads have few choices it comes before stage 5.
+//     right. It knows of reads and critical sections and draws conclusions from them
+//     without clauses; of messages, and with ControlFlow of reads, it gets clauses when a
+//     candidate order violates them: a few of the millions that there are. Where reads
+//     have few choices it comes before stage 5.
 //
 // What no thread shares or nobody writes is left out beforehand. Every yes is an
 // order of all events, replayed by a machine that knows the rules above one event at
