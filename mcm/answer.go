@@ -15,8 +15,11 @@ type solving struct {
 	lazy    *simulation // for the solver
 	solver  *order.Solver
 	many    bool     // reads have many choices
+	grid    *grid    // made when it is needed, and gone through
+	gridded bool     // it was, or cannot be
 	sweep   *sweep   // made when it is needed
 	swept   bool     // it was made, or cannot be
+	backed  int      // states that it has looked at with a thread held back
 	reaches []*reach // by thread, made when they are needed
 	reached int      // states that these have looked at
 
@@ -59,8 +62,13 @@ func (m *Model) answer(q *query) (verdict Verdict, nodes []order.Node, err error
 			return verdict, nodes, nil
 		}
 	}
+	if m.gridded {
+		if verdict, nodes = s.gridFor(q); verdict != Unknown {
+			return verdict, nodes, nil
+		}
+	}
 	if m.swept > 0 {
-		if verdict, nodes = s.sweepFor(q, m.swept); verdict != Unknown {
+		if verdict, nodes = s.sweepFor(q, m.swept, true); verdict != Unknown {
 			return verdict, nodes, nil
 		}
 	}
@@ -114,7 +122,7 @@ func (s *solving) explorer() *explorer {
 // schedules is fast where reads have many choices, the solver where they have few and
 // locks and edges leave little. First each may spend a part of a question's budget.
 // What all questions may spend together is bounded; but a look near at hand, where
-// most answers are, is what each question adds.
+// most answers are, is what each question adds, unless a sweep has held its thread back.
 func (s *solving) alternate(q *query) (verdict Verdict, nodes []order.Node, err error) {
 	m, x := s.m, s.explorer()
 	states := statesPerConflict * m.conflicts
@@ -125,15 +133,21 @@ func (s *solving) alternate(q *query) (verdict Verdict, nodes []order.Node, err 
 	}
 	all := questionsPerWindow * states
 	if x.looked+x.nearby+s.reached > all/2 { // there are many questions, and not easy ones
-		if verdict, nodes = s.sweepFor(q, sweepPerQuestion*states); verdict != Unknown {
+		if verdict, nodes = s.gridFor(q); verdict != Unknown {
+			return verdict, nodes, nil
+		}
+		if verdict, nodes = s.sweepFor(q, sweepPerQuestion*states, false); verdict != Unknown {
 			return verdict, nodes, nil
 		}
 	}
-	if x.nearby < all+m.stats.Questions*states/20 {
+	if x.nearby < all+m.stats.Questions*states/20 && !s.stalled(q) {
 		if nodes := x.near(q, states/8); nodes != nil && len(s.sim.violated(nodes)) == 0 {
 			m.stats.Explored++
 			return Possible, nodes, nil
 		}
+	}
+	if verdict, nodes = s.backFor(q, fewParts); verdict != Unknown {
+		return verdict, nodes, nil
 	}
 	if s.reached < all+m.stats.Questions*states/20 {
 		if verdict, nodes := s.heldBack(q, states/8); verdict != Unknown {
@@ -157,7 +171,29 @@ func (s *solving) alternate(q *query) (verdict Verdict, nodes []order.Node, err 
 			}
 		}
 	}
-	return Unknown, nil, nil
+	return s.finally(q)
+}
+
+// finally looks for an answer that nothing else has found, by ways that cost more than a
+// question may, for they serve all questions: in a grid, or with a sweep, of which it begins
+// with all of the first round. Last it asks the solver, which may spend more than before.
+func (s *solving) finally(q *query) (verdict Verdict, nodes []order.Node, err error) {
+	if verdict, nodes = s.gridFor(q); verdict != Unknown || !q.race() {
+		return verdict, nodes, nil
+	}
+	states := sweepPerQuestion * statesPerConflict * s.m.conflicts
+	if verdict, nodes = s.sweepFor(q, questionsPerWindow*states, false); verdict != Unknown {
+		return verdict, nodes, nil
+	}
+	for _, parts := range [...]int{fewParts, mostParts} {
+		if verdict, nodes = s.backFor(q, parts); verdict != Unknown {
+			return verdict, nodes, nil
+		}
+	}
+	if verdict, nodes = s.sweepFor(q, states, true); verdict != Unknown {
+		return verdict, nodes, nil
+	}
+	return s.insist(q)
 }
 
 // heldBack looks for an answer among so many states with the thread held back that was
@@ -167,10 +203,7 @@ func (s *solving) heldBack(q *query, states int) (Verdict, []order.Node) {
 	if !x.exact || !q.race() || s.reachWords() > reachWords {
 		return Unknown, nil
 	}
-	a := q.next[0]
-	if m.event[q.next[1]] < m.event[a] {
-		a = q.next[1]
-	}
+	a := s.earlier(q)
 	if s.reaches == nil {
 		s.reaches = make([]*reach, x.threads)
 	}
@@ -182,8 +215,27 @@ func (s *solving) heldBack(q *query, states int) (Verdict, []order.Node) {
 	return s.known(q)
 }
 
-// sweepFor looks for an answer with a sweep, which looks at so many states more.
-func (s *solving) sweepFor(q *query, states int) (Verdict, []order.Node) {
+// gridFor looks for an answer in a grid, if the window has one that is not too large.
+func (s *solving) gridFor(q *query) (Verdict, []order.Node) {
+	if !q.race() {
+		return Unknown, nil
+	}
+	if !s.gridded {
+		s.gridded = true
+		points := pointsPerState * questionsPerWindow * statesPerConflict * s.m.conflicts
+		if g := newGrid(s.explorer().moves); g != nil && g.explore(points) {
+			s.grid = g
+		}
+	}
+	if s.grid == nil {
+		return Unknown, nil
+	}
+	return s.known(q)
+}
+
+// sweepFor looks for an answer with a sweep, which looks at so many states more; in its
+// second round, too, if all are wanted.
+func (s *solving) sweepFor(q *query, states int, all bool) (Verdict, []order.Node) {
 	if !q.race() {
 		return Unknown, nil
 	}
@@ -193,8 +245,35 @@ func (s *solving) sweepFor(q *query, states int) (Verdict, []order.Node) {
 	if s.sweep == nil {
 		return Unknown, nil
 	}
-	s.sweep.explore(states)
+	s.sweep.explore(states, all)
 	return s.known(q)
+}
+
+// backFor looks for an answer with a sweep that holds the thread back that was observed to
+// come first, and tells so many contents of memory apart, once the first round is over.
+func (s *solving) backFor(q *query, parts int) (Verdict, []order.Node) {
+	most := 2 * questionsPerWindow * sweepPerQuestion * statesPerConflict * s.m.conflicts
+	if !q.race() || s.sweep == nil || s.backed >= most {
+		return Unknown, nil
+	}
+	n := s.sweep.back(s.earlier(q), parts, most/8)
+	if s.backed += n; n == 0 {
+		return Unknown, nil
+	}
+	return s.known(q)
+}
+
+// stalled reports whether a sweep has held back the thread of a question.
+func (s *solving) stalled(q *query) bool {
+	return s.sweep != nil && q.race() && s.sweep.stalls[stall{s.earlier(q), min(fewParts, s.sweep.most)}]
+}
+
+// earlier returns which access was observed first.
+func (s *solving) earlier(q *query) order.Node {
+	if s.m.event[q.next[1]] < s.m.event[q.next[0]] {
+		return q.next[1]
+	}
+	return q.next[0]
 }
 
 // reachWords bounds the memory of the states with a thread held back, in words of 8
@@ -220,6 +299,16 @@ func (s *solving) known(q *query) (Verdict, []order.Node) {
 	if nodes := s.explore.met(q); nodes != nil && len(s.sim.violated(nodes)) == 0 {
 		m.stats.Explored++
 		return Possible, nodes
+	}
+	if s.grid != nil {
+		if s.grid.never(q.next[0], q.next[1]) {
+			m.stats.Exhausted++
+			return Impossible, nil
+		}
+		if nodes := s.grid.meeting(q.next[0], q.next[1]); nodes != nil && len(s.sim.violated(nodes)) == 0 {
+			m.stats.Explored++
+			return Possible, nodes
+		}
 	}
 	if s.sweep != nil {
 		if s.explore.exact && s.sweep.never(q.next[0], q.next[1]) {
@@ -295,17 +384,27 @@ func (s *solving) schedule() []order.Node {
 
 // solve asks the solver, which may spend a part of the budget.
 func (s *solving) solve(q *query, part int) (Verdict, []order.Node, error) {
+	return s.spend(q, s.m.conflicts/part, s.m.propagations/part, questionsPerWindow)
+}
+
+// insist asks the solver, which may spend several times the budget.
+func (s *solving) insist(q *query) (Verdict, []order.Node, error) {
+	return s.spend(q, insistence*s.m.conflicts, insistence*s.m.propagations, 8*questionsPerWindow)
+}
+
+// spend asks the solver, unless all questions have spent as much as so many may.
+func (s *solving) spend(q *query, conflicts, propagations, questions int) (Verdict, []order.Node, error) {
 	m := s.m
 	if s.solver == nil || m.fresh {
 		if err := s.start(); err != nil {
 			return Unknown, nil, err
 		}
 	}
-	if spent := s.solver.Stats(); spent.Conflicts > questionsPerWindow*int64(m.conflicts) ||
-		spent.Propagations > questionsPerWindow*int64(m.propagations) {
+	if spent := s.solver.Stats(); spent.Conflicts > int64(questions)*int64(m.conflicts) ||
+		spent.Propagations > int64(questions)*int64(m.propagations) {
 		return Unknown, nil, nil
 	}
-	s.solver.Budget(int64(max(1, m.conflicts/part)), int64(max(1, m.propagations/part)))
+	s.solver.Budget(int64(max(1, conflicts)), int64(max(1, propagations)))
 	var assume []order.Lit
 	for _, e := range q.edges(m) {
 		assume = append(assume, order.Lit{Before: e.from, After: e.to})
@@ -367,6 +466,11 @@ func (s *solving) start() error {
 			if err := solver.Add(clause...); err != nil {
 				return fmt.Errorf("mcm: %w", err)
 			}
+		}
+	}
+	if !m.eager && !m.literal {
+		if err := s.tell(solver); err != nil {
+			return err
 		}
 	}
 	s.solver, s.lazy.solver, s.lazy.choices = solver, solver, map[*read][]choice{}

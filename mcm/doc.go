@@ -166,17 +166,21 @@
 //     observed first is held back there. Where no other thread gets to the second access
 //     in any of them, the answer is no, also for whatever comes later and for whatever
 //     the thread does before. So a few hundred thousand states answer thousands of
-//     questions. Where there are many questions that are not easy, a sweep goes through the
-//     window, all threads together, whatever is asked: first by way of states only in
-//     which two threads are at two places, with memory as it is, for the first time, of which
-//     there are few, and which find most that is possible; then, unless they get too
-//     many, by way of all states to which changes of memory lead. Where these are all,
-//     as they often are of four threads with some hundred accesses each, whoever has not
-//     met in them does not meet, and all questions of the window have their answer.
+//     questions. Where there are many questions that are not easy, or one is left, all are
+//     answered together. If there are few threads and memory can hold few things, as with
+//     four threads of 250 events each, all states are the points of a grid that can be gone
+//     through as a whole: whoever has not met there does not meet, and no question stays
+//     open. Otherwise a sweep goes through the window, all threads together, whatever is
+//     asked: first by way of states only in which two threads are at two places, with memory
+//     as it is, for the first time, of which there are few, and which find most that is
+//     possible; likewise with a thread held back that somebody has not met; then, unless
+//     they get too many, by way of all states to which changes of memory lead.
 //  6. Package mcm/order: conflict-driven search. One solver serves all questions of a
 //     model, for they differ in assumptions about R only, so that what it learns stays
-//     right. It gets clauses when a candidate order violates them: a few of the
-//     millions that there are. Where reads have few choices it comes before stage 5.
+//     right. It knows of reads and critical sections and draws conclusions from them
+//     without clauses; of messages, and with ControlFlow of reads, it gets clauses when a
+//     candidate order violates them: a few of the millions that there are. Where reads
+//     have few choices it comes before stage 5.
 //
 // What no thread shares or nobody writes is left out beforehand. Every yes is an
 // order of all events, replayed by a machine that knows the rules above one event at

@@ -41,6 +41,7 @@ var modes = []struct {
 	{"schedules", []Option{func(s *settings) error { s.states = 1 << 20; return nil }}},
 	{"closure, schedules", []Option{func(s *settings) error { s.states, s.closed = 1<<20, true; return nil }}},
 	{"a thread held back, solver", []Option{func(s *settings) error { s.held, s.slow = 1<<20, true; return nil }}},
+	{"a grid, solver", []Option{func(s *settings) error { s.gridded, s.slow = true, true; return nil }}},
 	{"a sweep, solver", []Option{func(s *settings) error { s.swept, s.slow = 1<<20, true; return nil }}},
 	{"solver, shared, lazy", []Option{func(s *settings) error { s.slow = true; return nil }}},
 	{"solver, shared, eager", []Option{func(s *settings) error { s.slow, s.eager = true, true; return nil }}},
@@ -70,7 +71,7 @@ func askTruth(t *testing.T, where string, m *Model, w *Window, truth *brute, p [
 func TestExact(t *testing.T) {
 	n := count(t, 3000)
 	possible, impossible := 0, 0
-	var stats, held, swept Stats
+	var stats, held, gridded, swept Stats
 	for seed := range n {
 		rng := rand.New(rand.NewPCG(uint64(seed), 1))
 		s := randomShape(rng, 14)
@@ -91,6 +92,13 @@ func TestExact(t *testing.T) {
 				p := pairs[at]
 				where := fmt.Sprintf("seed %d, %s", seed, mode.name)
 				verdict, x := askTruth(t, where, m, w, truth, p)
+				if m.solving != nil && m.solving.grid != nil {
+					g, a, b := m.solving.grid, m.node[p[0]], m.node[p[1]]
+					if a != none && b != none && g.place[a] >= 0 && g.place[b] >= 0 && g.moves.clash(a, b) &&
+						(g.never(a, b) != (verdict == Impossible) || (g.meeting(a, b) == nil) != (verdict == Impossible)) {
+						t.Fatalf("%s: %v is %v, but never in the grid: %v\n%s", where, p, verdict, g.never(a, b), show(w))
+					}
+				}
 				if verdict == Possible {
 					if err := w.Replay(x, options...); err != nil {
 						t.Fatalf("%s: %v", where, err)
@@ -106,6 +114,9 @@ func TestExact(t *testing.T) {
 			if m.held > 0 {
 				held.Add(m.Stats())
 			}
+			if m.gridded {
+				gridded.Add(m.Stats())
+			}
 			if m.swept > 0 {
 				swept.Add(m.Stats())
 			}
@@ -114,10 +125,13 @@ func TestExact(t *testing.T) {
 	if n > 100 && (held.Exhausted == 0 || held.Explored == 0) {
 		t.Errorf("with a thread held back: %+v", held)
 	}
+	if n > 100 && (gridded.Exhausted == 0 || gridded.Explored == 0) {
+		t.Errorf("with a grid: %+v", gridded)
+	}
 	if n > 100 && (swept.Exhausted == 0 || swept.Explored == 0) {
 		t.Errorf("with a sweep: %+v", swept)
 	}
-	t.Logf("%d windows, %d possible, %d impossible; %+v; with a thread held back %+v; with a sweep %+v", n, possible, impossible, stats, held, swept)
+	t.Logf("%d windows, %d possible, %d impossible; %+v; with a thread held back %+v; with a grid %+v; with a sweep %+v", n, possible, impossible, stats, held, gridded, swept)
 }
 
 // TestControlFlowExact compares all ways to an answer with the enumeration of all orders

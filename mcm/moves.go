@@ -1,6 +1,7 @@
 package mcm
 
 import (
+	"math"
 	"slices"
 
 	"github.com/heisen-go/heisen/mcm/order"
@@ -36,6 +37,7 @@ type moves struct {
 	threads, cells, locks, size int // of states
 
 	rows []int32    // what comes before what, and which nodes come after the goal
+	asks []bool     // by node: more has to come before it than before the one before it; nil if rows change
 	hold order.Node // where its thread is held back, or none
 	bold bool       // a write of the value that is there is taken at once
 
@@ -195,14 +197,21 @@ func (x *moves) depth(n, first order.Node) (by int) {
 	return by
 }
 
-// number gives the classes of each cell numbers from 0.
+// number gives the classes of each cell numbers from 0, one to all that no read may see.
 func (x *moves) number() {
 	m := x.m
 	type key struct{ cell, class int32 }
 	known := map[key]int32{}
 	used := make([]int32, len(m.cells))
+	wanted := map[key]bool{}
+	for i := range m.reads {
+		wanted[key{m.reads[i].cell, x.want[i]}] = true
+	}
 	id := func(cell int32, class *int32) {
 		k := key{cell, *class}
+		if !wanted[k] {
+			k.class = math.MaxInt32 // one is as good as another
+		}
 		n, ok := known[k]
 		if !ok {
 			n = used[cell]
@@ -291,16 +300,8 @@ func (x *moves) possible(n order.Node) bool {
 			return false
 		}
 	}
-	own := int(m.chain[n])
-	width := x.threads + 1
-	row := x.rows[int(n)*width : int(n)*width+width]
-	if row[x.threads] > 0 {
-		return false // it comes after the goal
-	}
-	for k, v := range row[:x.threads] {
-		if v > x.now[k] && k != own {
-			return false
-		}
+	if (x.asks == nil || x.asks[n]) && !x.called(n) {
+		return false
 	}
 	if id := m.begins[n]; id >= 0 {
 		at := x.threads + x.cells + 2*int(m.sections[id].lock)
@@ -312,6 +313,35 @@ func (x *moves) possible(n order.Node) bool {
 		return x.now[x.size-len(m.messages)+int(q)] == m.rank[n]
 	}
 	return true
+}
+
+// called reports whether what has to come before a node that is next in its thread has come.
+func (x *moves) called(n order.Node) bool {
+	own := int(x.m.chain[n])
+	width := x.threads + 1
+	row := x.rows[int(n)*width : int(n)*width+width]
+	if row[x.threads] > 0 {
+		return false // it comes after the goal
+	}
+	for k, v := range row[:x.threads] {
+		if v > x.now[k] && k != own {
+			return false
+		}
+	}
+	return true
+}
+
+// askers finds the nodes before which more has to come than before the one before them, as
+// long as that is what comes before what in any case.
+func (x *moves) askers() {
+	m := x.m
+	x.rows, x.asks = m.rows, make([]bool, m.goal)
+	for n := range m.goal {
+		p := m.prev(n)
+		for k, v := range m.row(n)[:x.threads] {
+			x.asks[n] = x.asks[n] || k != int(m.chain[n]) && v > 0 && (p == none || m.row(p)[k] < v)
+		}
+	}
 }
 
 // quiet reports whether a node that can come now hinders nobody if it does, unless

@@ -38,6 +38,7 @@ type settings struct {
 	closed   bool // after the closure
 	searched bool // the search among schedules goes first, whatever reads may see
 	held     int  // a search with a thread held back goes first, among so many states
+	gridded  bool // a grid goes first
 	swept    int  // a sweep goes first that keeps all of so many states
 	literal  bool // Algorithm 9 to the letter
 }
@@ -47,6 +48,8 @@ const (
 	defaultPropagations = 200_000
 	statesPerConflict   = 100 // that the search among schedules may look at
 	questionsPerWindow  = 20  // how many questions may spend all of their budget
+	pointsPerState      = 320 // how many points a grid may look at for each state that a window's questions may
+	insistence          = 32  // how many times as much the solver may spend on a question that nothing else answers
 	sweepPerQuestion    = 5   // how many times as many states a sweep may look at for a question
 	defaultWindow       = 2000
 	defaultOccurrences  = 8
@@ -93,10 +96,14 @@ func Reaches(symbols *heisen.Symbols) Option {
 // is 200 and 200,000. The search among schedules may look at 100 states for each
 // conflict. Questions that cost more have the answer Unknown, and once a
 // Model's questions have cost twenty times as much, so have all that no short look
-// near the observed order answers; that look each question has. When they have cost
-// half of that, a search for all questions at once begins, which goes on by at most five
-// times as many states for each question that no look answers, and by some 8 million in
-// all, 8 bytes each.
+// near the observed order answers; that look each question has. For races, when they have
+// cost half of that, or when there is one that nothing answers, searches for all questions at
+// once begin: a grid of at most 128 million points, 320 for each state that twenty questions may
+// look at, or, where that does not do, a sweep, which goes on by five times as many states
+// as a question may look at for each one that no look answers, and a hundred times as many
+// for the first; by as many again, twice, where threads are held back; and by some 8 million
+// in all, 8 bytes each. The solver may then spend 32 times as much on a question, and on all
+// together as much as on 160.
 func Budget(conflicts, propagations int) Option {
 	return func(s *settings) error {
 		if conflicts < 1 || propagations < 1 {

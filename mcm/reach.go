@@ -52,7 +52,8 @@ type origin struct {
 func newReach(x *moves, thread int) *reach {
 	m := x.m
 	r := &reach{moves: *x, thread: thread, pack: newPacking(x.limits()), met: map[[2]order.Node]int32{}}
-	r.rows, r.bold, r.path = m.rows, false, nil
+	r.bold, r.path = false, nil
+	r.askers()
 	r.now, r.most, r.come = make([]int32, x.size), make([]int32, x.threads), make([]int32, x.threads)
 	r.key, r.known = make([]uint64, r.pack.size), make([][]uint64, m.base[thread+1]-m.base[thread])
 	for n := m.base[thread]; n < m.base[thread+1]; n++ {

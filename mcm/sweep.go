@@ -23,7 +23,8 @@ import (
 // at in layers, by how many nodes have come, and each step leads to a later layer.
 //
 // Two threads meet at all places where they can be without another effect: where they
-// are, where they get to, and before steps that hinder nobody and were taken at once.
+// are, where they get to, and before steps that hinder nobody and were taken at once, unless
+// that is where they had a lock that has been taken since.
 //
 // A sweep has two rounds. The first one keeps those states only in which something is
 // new: two threads at two places, with memory as it is, for the first time. (Search by
@@ -32,16 +33,21 @@ import (
 // times fewer than states, and each one brings an answer or a step towards one. It
 // starts wherever the observed order leads. The second round keeps all states, and gives up
 // when they get too many. If it does not, who has not met in it does not meet.
+//
+// Who has not met in the first round often does where one of the two is held back for long
+// while all others go on. So there can be rounds like the first one in which a thread does
+// not get past a node. Most states are new then in how far the others are.
 type sweep struct {
-	moves         // with a state at hand of its own
-	active []int  // threads with accesses
-	out    []bool // by node: it gives back a lock, or others depend on that it comes, or not any more
-
-	held []heldMask // by node: the locks that its thread holds there
+	moves             // with a state at hand of its own
+	active []int      // threads with accesses
+	held   []heldMask // by node: the locks that its thread holds there
+	out    []bool     // by node: it gives back a lock, or others depend on that it comes, or not any more
 
 	seen  []uint64 // by pair of active threads, their places and what memory holds, as bits: whether that is known
 	begin []int    // by pair of active threads: where it begins in seen
-	parts int      // how many contents of memory are told apart: a power of two
+	spots int      // pairs of places
+	most  int      // how many contents of memory may be told apart: a power of two
+	parts int      // and how many are
 	all   bool     // all states are kept
 	done  bool     // there are no more states to be looked at
 	whole bool     // and these were all
@@ -49,10 +55,9 @@ type sweep struct {
 	pack   packing // of threads and cells, and of all else unless counts says that
 	counts []int32 // by place of a thread: who holds what and what was sent, if it was the only one to do so
 	from   []way   // by state
-	layers []layer // by how many nodes have come
-	free   []layer // that are not used any more
-	layer  int     // that is being looked at
-	place  int     // and the state of it
+	rounds []round // by their states
+	stalls map[stall]bool
+	search
 
 	known []uint64                // by pair of nodes, as bits: whether they have met
 	width int                     // words of a node in it
@@ -61,6 +66,8 @@ type sweep struct {
 	key    []uint64     // scratch
 	parent []int32      // scratch
 	lo, hi []order.Node // scratch: by thread the first and the last place where it can be
+	before []uint64     // scratch: by thread what others have taken, see layer, in the state that is looked at
+	after  []uint64     // scratch: and in one that follows
 	ways   []way        // scratch
 	nodes  []order.Node // scratch
 }
@@ -73,11 +80,33 @@ type way struct {
 	pieces int16 // so many without an effect, all up to an effect if 0
 }
 
+// round is a search for new states.
+type round struct {
+	first int32      // of its states
+	hold  order.Node // where a thread is held back, or none
+}
+
+// stall is that a thread is held back at a node, while so many contents of memory are told
+// apart.
+type stall struct {
+	node  order.Node
+	parts int
+}
+
+// search is how far a round is.
+type search struct {
+	layers []layer // by how many nodes have come
+	free   []layer // that are not used any more
+	layer  int     // that is being looked at
+	place  int     // and the state of it
+}
+
 // layer are the states in which so many nodes have come.
 type layer struct {
 	words []uint64 // packed states
 	ids   []int32
 	allow []uint64 // by state: the cells of which one has to change next, as bits
+	taken []uint64 // by state and thread: the locks that others have taken since it had them, unless all states are kept
 	table []int32  // states plus one by hash, linear probing
 }
 
@@ -90,8 +119,10 @@ const (
 	sweepWidth = 1 << 15
 	// countsSize bounds the memory of counts, in numbers.
 	countsSize = 1 << 22
-	// mostParts is how many contents of memory a sweep tells apart at most.
-	mostParts = 16
+	// mostParts is how many contents of memory a sweep tells apart at most, and fewParts, if
+	// it is to be quick.
+	mostParts = 8
+	fewParts  = 4
 	// sends stands for the effect of a send among cells.
 	sends = uint64(1) << 63
 	// anything stands for all cells.
@@ -101,7 +132,7 @@ const (
 // newSweep returns nil if the window is too large.
 func newSweep(x *moves) *sweep {
 	m := x.m
-	s := &sweep{moves: *x, met: map[[2]order.Node]int32{}}
+	s := &sweep{moves: *x, met: map[[2]order.Node]int32{}, stalls: map[stall]bool{}}
 	size := 0
 	for k := range x.threads {
 		touches := false
@@ -117,9 +148,11 @@ func newSweep(x *moves) *sweep {
 		}
 		s.active = append(s.active, k)
 	}
+	s.spots = size
 	for s.parts = mostParts; size*s.parts > sweepBits; s.parts /= 2 {
 	}
 	s.width = int(m.goal)/64 + 1
+	s.most = s.parts
 	if s.parts == 0 || 64*s.width*int(m.goal) > sweepBits {
 		return nil
 	}
@@ -132,14 +165,15 @@ func newSweep(x *moves) *sweep {
 	for n := range m.goal {
 		s.out[n] = s.out[n] || m.message[n] >= 0 || m.ends[n] >= 0
 	}
-	s.held = m.masks()
 	s.seen = make([]uint64, size*s.parts/64+1)
 	s.known = make([]uint64, s.width*int(m.goal))
-	s.rows, s.bold, s.hold, s.path = m.rows, false, none, nil
+	s.bold, s.hold, s.path = false, none, nil
+	s.askers()
 	s.now = make([]int32, x.size)
 	s.packed()
 	s.key = make([]uint64, s.pack.size)
 	s.lo, s.hi = make([]order.Node, x.threads), make([]order.Node, x.threads)
+	s.before, s.after, s.held = make([]uint64, x.threads), make([]uint64, x.threads), m.masks()
 	s.all = m.swept > 0
 	s.start()
 	return s
@@ -199,7 +233,9 @@ func (s *sweep) load(key []uint64) {
 // start begins a round.
 func (s *sweep) start() {
 	m := s.m
+	s.rounds = append(s.rounds, round{int32(len(s.from)), s.hold})
 	s.layers, s.layer, s.place = make([]layer, int(m.goal)+1), 0, 0
+	clear(s.before)
 	s.reset()
 	s.settle()
 	s.add(way{-1, 0, 0}, anything)
@@ -208,11 +244,17 @@ func (s *sweep) start() {
 	}
 	s.reset()
 	for i, n := range m.hint[1:] {
+		if s.now[m.chain[n]] != m.pos(n) || !s.possible(n) {
+			continue // as somebody is held back
+		}
 		s.step(n)
+		s.take()
+		copy(s.before, s.after)
+		s.path = s.path[:0]
 		s.parent = append(s.parent[:0], s.now...)
 		s.settle()
-		s.path = s.path[:0]
 		s.add(way{-1, int16((i + 1) & 0x7fff), int16((i + 1) >> 15)}, anything)
+		s.path = s.path[:0]
 		copy(s.now, s.parent)
 	}
 }
@@ -222,43 +264,74 @@ func (s *sweep) places(thread int) int {
 	return int(s.m.base[thread+1]-s.m.base[thread]) + 1
 }
 
-// explore looks at so many states at most, and reports how many there were.
-func (s *sweep) explore(states int) (looked int) {
-	for !s.done {
-		for ; s.layer < len(s.layers); s.layer++ {
-			l := &s.layers[s.layer]
-			if s.all && len(l.ids) > sweepWidth || len(s.from) >= sweepStates {
-				s.finish(false)
-				return looked
-			}
-			for ; s.place < len(l.ids); looked++ {
-				if looked == states {
-					return looked
-				}
-				s.expand(l, s.place)
-				s.place++
-			}
-			s.place = 0
-			clear(l.table)
-			if l.ids != nil {
-				s.free = append(s.free, layer{l.words[:0], l.ids[:0], l.allow[:0], l.table})
-			}
-			*l = layer{}
+// explore looks at so many states at most, of the first round or of all.
+func (s *sweep) explore(states int, all bool) {
+	for !s.done && (all || !s.all) {
+		n, ended := s.look(states)
+		if states -= n; !ended {
+			return
 		}
 		if s.all {
 			s.finish(true)
-			return looked
+			return
 		}
 		s.all = true
 		s.start()
 	}
-	return looked
+}
+
+// look looks at so many states at most, and reports how many there were, and whether
+// there are no more in this round.
+func (s *sweep) look(states int) (looked int, all bool) {
+	for ; s.layer < len(s.layers); s.layer++ {
+		l := &s.layers[s.layer]
+		if s.all && len(l.ids) > sweepWidth || len(s.from) >= sweepStates {
+			s.finish(false)
+			return looked, false
+		}
+		for ; s.place < len(l.ids); looked++ {
+			if looked == states {
+				return looked, false
+			}
+			s.expand(l, s.place)
+			s.place++
+		}
+		s.place = 0
+		clear(l.table)
+		if l.ids != nil {
+			s.free = append(s.free, layer{l.words[:0], l.ids[:0], l.allow[:0], l.taken[:0], l.table})
+		}
+		*l = layer{}
+	}
+	return looked, true
 }
 
 // finish ends the sweep.
 func (s *sweep) finish(whole bool) {
 	s.done, s.whole = true, whole
-	s.layers, s.free, s.seen = nil, nil, nil
+	s.search, s.seen = search{}, nil
+}
+
+// back looks who meets where a thread is held back at a node, by way of states in which
+// something is new if so many contents of memory are told apart; at so many states at most.
+// It reports how many there were: none if it has done that, or the first round is not over.
+func (s *sweep) back(a order.Node, parts, states int) (looked int) {
+	key := stall{a, min(parts, s.most)}
+	if !s.all || s.whole || s.stalls[key] || len(s.from) >= sweepStates {
+		return 0
+	}
+	s.stalls[key] = true
+	second := s.search
+	s.search, s.all = search{}, false
+	s.hold, s.parts, s.seen = a, key.parts, make([]uint64, s.spots*key.parts/64+1)
+	s.start()
+	looked, _ = s.look(states)
+	s.hold, s.all, s.seen = none, true, nil
+	if s.search = second; s.done {
+		s.search = search{}
+	}
+	s.rounds = append(s.rounds, round{int32(len(s.from)), none})
+	return looked
 }
 
 // expand looks at what follows a state.
@@ -267,6 +340,10 @@ func (s *sweep) expand(l *layer, at int) {
 	i, allow := l.ids[at], l.allow[at]
 	s.load(l.words[at*s.pack.size : (at+1)*s.pack.size])
 	s.parent = append(s.parent[:0], s.now...)
+	s.path = s.path[:0]
+	if !s.all {
+		copy(s.before, l.taken[at*s.threads:])
+	}
 	for k := range s.threads {
 		here := m.base[k] + order.Node(s.now[k])
 		s.lo[k] = here
@@ -353,6 +430,25 @@ func (s *sweep) piece(k int) (cells uint64) {
 	return cells
 }
 
+// take finds the locks that others have taken since a thread had them, after the path at
+// hand.
+func (s *sweep) take() {
+	m := s.m
+	copy(s.after, s.before)
+	for _, n := range s.path {
+		if id := m.begins[n]; id >= 0 && m.sections[id].lock < 64 {
+			for k := range s.after {
+				if k != int(m.chain[n]) {
+					s.after[k] |= 1 << m.sections[id].lock
+				}
+			}
+		}
+		if id := m.ends[n]; id >= 0 && m.sections[id].lock < 64 {
+			s.after[m.chain[n]] &^= 1 << m.sections[id].lock
+		}
+	}
+}
+
 // add adds the state at hand.
 func (s *sweep) add(w way, allow uint64) {
 	if !s.all && !s.novel() {
@@ -380,6 +476,9 @@ func (s *sweep) add(w way, allow uint64) {
 			return
 		}
 		l.table[at] = int32(len(l.ids)) + 1
+	} else {
+		s.take()
+		l.taken = append(l.taken, s.after...)
 	}
 	l.words = append(l.words, s.key...)
 	l.ids = append(l.ids, int32(len(s.from)))
@@ -431,7 +530,7 @@ func (s *sweep) meetings(i int32) {
 					for fresh := mask &^ row[w]; fresh != 0; fresh &= fresh - 1 {
 						b := order.Node(64*w + bits.TrailingZeros64(fresh))
 						clash := s.clash(a, b)
-						if clash && s.kept(a, b) {
+						if clash && !s.all && !s.meet(a, b) {
 							continue
 						}
 						row[w] |= 1 << (b % 64)
@@ -445,19 +544,43 @@ func (s *sweep) meetings(i int32) {
 	}
 }
 
-// kept reports whether a thread keeps others from two places by a lock that it holds in the
-// state at hand.
-func (s *sweep) kept(a, b order.Node) bool {
-	for k := range s.threads {
-		n := s.moves.next(k)
-		if n == none || k == int(s.m.chain[a]) || k == int(s.m.chain[b]) {
-			continue
-		}
-		if h := s.held[n]; h.excludes(s.held[a]) || h.excludes(s.held[b]) {
-			return true
+// meet reports whether two nodes, where their threads can be, are next at the same time,
+// for all that is known.
+func (s *sweep) meet(a, b order.Node) bool {
+	return s.untaken(a, b) && s.untaken(b, a) && s.awaited(a, b) && s.awaited(b, a)
+}
+
+// untaken reports whether a thread has at a, if it has been there before, no locks that others
+// have taken since, the thread of b on its way to there among them.
+func (s *sweep) untaken(a, b order.Node) bool {
+	m := s.m
+	k, l := m.chain[a], m.chain[b]
+	if m.pos(a) >= s.now[k] {
+		return true
+	}
+	taken := s.before[k]
+	for n := m.base[l] + order.Node(s.now[l]); n < b; n++ {
+		if id := m.begins[n]; id >= 0 && m.sections[id].lock < 64 {
+			taken |= 1 << m.sections[id].lock
 		}
 	}
-	return false
+	return s.held[a].any&taken == 0
+}
+
+// awaited reports whether what has to come before a can be next has come, if a thread is at b.
+func (s *sweep) awaited(a, b order.Node) bool {
+	m := s.m
+	for i := m.intoAt[a]; i < m.intoAt[a+1]; i++ {
+		e := m.edges[i].from
+		come := s.now[m.chain[e]]
+		if m.chain[e] == m.chain[b] {
+			come = m.pos(b)
+		}
+		if come <= m.pos(e) {
+			return false
+		}
+	}
+	return true
 }
 
 // never reports whether it is known that two nodes do not meet.
@@ -476,6 +599,7 @@ func (s *sweep) meeting(a, b order.Node) []order.Node {
 	if !ok {
 		return nil
 	}
+	defer func() { s.hold = none }()
 	s.trace(i)
 	if s.until(a) && s.until(b) && s.at(a) {
 		return s.path
@@ -516,6 +640,8 @@ func (s *sweep) at(n order.Node) bool { return s.now[s.m.chain[n]] == s.m.pos(n)
 
 // trace goes from the window's start to a state.
 func (s *sweep) trace(i int32) {
+	r, _ := slices.BinarySearchFunc(s.rounds, i+1, func(r round, i int32) int { return int(r.first) - int(i) })
+	s.hold = s.rounds[r-1].hold
 	s.ways = s.ways[:0]
 	w := s.from[i]
 	for ; w.parent >= 0; w = s.from[w.parent] {
@@ -523,7 +649,9 @@ func (s *sweep) trace(i int32) {
 	}
 	s.reset()
 	for _, n := range s.m.hint[1 : 1+int(w.thread)+int(w.pieces)<<15] {
-		s.step(n)
+		if s.now[s.m.chain[n]] == s.m.pos(n) && s.possible(n) {
+			s.step(n)
+		}
 	}
 	s.settle()
 	for i := len(s.ways) - 1; i >= 0; i-- {

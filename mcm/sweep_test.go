@@ -27,11 +27,15 @@ func TestSweep(t *testing.T) {
 		m.swept = 0
 		first, s := newSweep(x.moves), newSweep(x.moves)
 		for !first.all {
-			first.explore(1)
+			first.explore(1, false)
 		}
-		s.all = true
-		s.start()
-		s.explore(1 << 22)
+		s.explore(1<<22, false)
+		for n := order.Node(seed % 7); n < m.goal; n += 7 { // also in the midst of the second round
+			if s.back(n, fewParts, 500) > 0 {
+				s.explore(100, true)
+			}
+		}
+		s.explore(1<<22, true)
 		if !s.whole {
 			t.Fatalf("seed %d: states were left out", seed)
 		}

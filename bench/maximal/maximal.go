@@ -19,8 +19,10 @@ type Formula struct {
 	Place order.Node   // where the race is: the prefix comes before it
 	Node  []order.Node // by record
 
-	records []heisen.Record
-	locks   [][]heisen.Object // by record: locks held
+	records  []heisen.Record
+	held     [][]heisen.Object // by record
+	locks    [][]section
+	accesses [][]int // of each variable, the records
 }
 
 // section is a critical section; out is -1 if it does not end.
@@ -32,7 +34,19 @@ type section struct {
 // Encode returns the formula of a trace of reads and writes, exclusive locks,
 // forks and joins. Variables that are read before they are written are 0.
 func Encode(records []heisen.Record) *Formula {
-	f := &Formula{records: records, Node: make([]order.Node, len(records)), locks: make([][]heisen.Object, len(records))}
+	f := outline(records)
+	for _, sections := range f.locks {
+		f.exclude(sections)
+	}
+	for _, accesses := range f.accesses {
+		f.readConsistently(accesses)
+	}
+	return f
+}
+
+// outline returns it without its clauses: what Native needs.
+func outline(records []heisen.Record) *Formula {
+	f := &Formula{records: records, Node: make([]order.Node, len(records)), held: make([][]heisen.Object, len(records))}
 	threads := heisen.Thread(0)
 	for i := range records {
 		threads = max(threads, records[i].TID+1)
@@ -102,16 +116,16 @@ func Encode(records []heisen.Record) *Formula {
 			}
 			accesses[r.Obj] = append(accesses[r.Obj], i)
 		}
-		f.locks[i] = held[r.TID]
+		f.held[i] = held[r.TID]
 	}
 	for _, l := range locks {
 		if s, ok := open[l]; ok {
 			sections[l] = append(sections[l], s)
 		}
-		f.exclude(sections[l])
+		f.locks = append(f.locks, sections[l])
 	}
 	for _, v := range vars {
-		f.readConsistently(accesses[v])
+		f.accesses = append(f.accesses, accesses[v])
 	}
 	return f
 }
@@ -225,7 +239,7 @@ func (f *Formula) Pairs(most int) [][2]int {
 		}
 		for _, j := range byVar[r.Obj] {
 			o := &f.records[j]
-			if o.TID != r.TID && (o.Code == heisen.Write || r.Code == heisen.Write) && disjoint(f.locks[i], f.locks[j]) {
+			if o.TID != r.TID && (o.Code == heisen.Write || r.Code == heisen.Write) && disjoint(f.held[i], f.held[j]) {
 				all = append(all, [2]int{j, i})
 			}
 		}
@@ -256,6 +270,58 @@ func disjoint(a, b []heisen.Object) bool {
 // not come before the race comes after it.
 func (f *Formula) hint() []order.Node {
 	return append([]order.Node{f.Place}, f.Node...)
+}
+
+// Native returns a Solver that was told the same as reads and sections, and how the
+// trace was.
+func (f *Formula) Native(opts ...order.Option) (*order.Solver, error) {
+	p := order.Problem{Chains: f.Chains, Require: f.Require}
+	s, err := p.Solver(append(opts, order.Sink(len(f.Chains)-1))...)
+	if err != nil {
+		return nil, err
+	}
+	if err := s.Phase(f.hint()); err != nil {
+		return nil, err
+	}
+	for _, accesses := range f.accesses {
+		values := map[uint64]int32{0: 0}
+		value := func(i int) int32 {
+			v, ok := values[f.records[i].Val]
+			if !ok {
+				v = int32(len(values))
+				values[f.records[i].Val] = v
+			}
+			return v
+		}
+		var writes []order.Write
+		for _, i := range accesses {
+			if f.records[i].Code == heisen.Write {
+				writes = append(writes, order.Write{Node: f.Node[i], Value: value(i)})
+			}
+		}
+		v, err := s.NewVariable(0, writes...)
+		if err != nil {
+			return nil, err
+		}
+		for _, i := range accesses {
+			if f.records[i].Code != heisen.Read {
+				continue
+			}
+			if err := s.AddRead(v, f.Node[i], value(i)); err != nil {
+				return nil, err
+			}
+		}
+	}
+	for _, sections := range f.locks {
+		var list []order.Section
+		for _, x := range sections {
+			list = append(list, order.Section{Start: x.in, End: x.out, Holder: int(x.thread)})
+		}
+		if err := s.AddSections(list...); err != nil {
+			return nil, err
+		}
+	}
+	return s, nil
 }
 
 // Solver returns a Solver that was told the formula and how the trace was.

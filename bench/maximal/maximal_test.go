@@ -58,12 +58,14 @@ func TestRace(t *testing.T) {
 		}, 2, 7, order.Yes},
 	} {
 		f := maximal.Encode(test.records)
-		s, err := f.Solver()
-		if err != nil {
-			t.Fatal(err)
-		}
-		if v := s.Solve(f.Race(test.i, test.j), nil); v != test.want {
-			t.Errorf("%s: %v, want %v", test.name, v, test.want)
+		for name, solver := range map[string]func(...order.Option) (*order.Solver, error){"clauses": f.Solver, "native": f.Native} {
+			s, err := solver()
+			if err != nil {
+				t.Fatal(err)
+			}
+			if v := s.Solve(f.Race(test.i, test.j), nil); v != test.want {
+				t.Errorf("%s, %s: %v, want %v", test.name, name, v, test.want)
+			}
 		}
 	}
 }

@@ -8,7 +8,8 @@
 //
 // The first table is of single formulas: new is a new Solver for each query, without
 // the time to tell it the formula, which told is, per window; shared is one Solver for
-// all queries. Other solvers are a process for each query; the time it takes to read
+// all queries. A line says how the Solver was told: in clauses, as the others are, or
+// natively, as reads and sections. Other solvers are a process for each query; the time it takes to read
 // the formula is measured by itself and subtracted, and of a query that is stopped at
 // the timeout the time until then counts, so that ratios are then lower bounds. They
 // get the formula over reals, in QF_RDL, which Z3 answers faster than the same over
@@ -21,15 +22,14 @@
 // clauses; the ratio compares the means of a query.
 //
 // All pairs of a window of 1,000 events and 8 threads took 40 ms (mixed) and 21 ms (locky), of
-// 10,000 events and 4 threads 0.36 s, and no question stayed open; where eight threads fight
-// for four variables of two values (hot), all 16,119 pairs took 5.3 s and ten
-// stayed open with the default budget; with four threads, where fewer orders are possible,
-// 14,113 pairs took 13 s and one in fourteen stayed open. That depends on the window: with the
-// seeds 2 to 4, 45 to 997 stayed open of eight threads, and 255 to 1,867 of four. Of 20,000
-// pairs of such a window of 10,000 events and 8 threads half stayed open, at 10 ms each. On a
-// recording of bench/jobs with 5.9 million events and 3,049 questions it did 1,000,000 events
-// a second. Verdicts are those of Z3 for 3,302 questions about 2,062 windows of 100 to 1,000
-// events (HEISEN_MCM_WINDOWS=2960 go test -run TestSMTWindows ./mcm; Z3's answers are stored).
+// 10,000 events and 4 threads 0.36 s, and no question stayed open; nor did one where eight
+// threads fight for four variables of two values (hot), where all 16,119 pairs took 5.9 s, or
+// four, where 14,113 pairs took 4.5 s. With the seeds 2 to 4 none stayed open of four threads,
+// and of eight 0, 173 and 0. Of 20,000 pairs of such a window of 10,000 events and 8 threads
+// 9,496 stayed open, at 10 ms each. On a recording of bench/jobs with 5.9 million events and
+// 3,049 questions it did 1,000,000 events a second. Verdicts are those of Z3 for 3,302
+// questions about 2,062 windows of 100 to 1,000 events (HEISEN_MCM_WINDOWS=2960 go test -run
+// TestSMTWindows ./mcm; Z3's answers are stored).
 package main
 
 import (
@@ -39,6 +39,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -86,7 +87,7 @@ func compare(queries, pairs int, others []other, timeout time.Duration, seed uin
 	if flag.NArg() > 0 {
 		return traces(flag.Args())
 	}
-	fmt.Printf("%-14s %8s %8s %4s %4s %4s %9s %9s %9s %9s %9s %9s", "window", "clauses", "atoms",
+	fmt.Printf("%-14s %-8s %8s %8s %4s %4s %4s %9s %9s %9s %9s %9s %9s", "window", "told", "clauses", "atoms",
 		"yes", "no", "?", "told ms", "new ms", "max ms", "shared ms", "conflicts", "props")
 	for _, o := range others {
 		fmt.Printf(" %9s %9s %8s %8s", o.name+" ms", "start ms", "timeouts", "ratio")
@@ -101,9 +102,22 @@ func compare(queries, pairs int, others []other, timeout time.Duration, seed uin
 		records := w.generate(workload.Params{Threads: w.threads, Events: w.events, Seed: seed})
 		var times []time.Duration
 		if w.name != "hot" || w.events < 10000 { // a formula of three hundred million clauses
-			var err error
-			if times, err = formulas(name, maximal.Encode(records), queries, others, timeout); err != nil {
+			f := maximal.Encode(records)
+			pairs := f.Pairs(queries)
+			verdicts, fresh, err := formula(name, "clauses", f, f.Solver, pairs)
+			if err != nil {
 				return err
+			}
+			if times, err = askAll(name, f, pairs, verdicts, fresh, others, timeout); err != nil {
+				return err
+			}
+			native, _, err := formula(name, "native", f, f.Native, pairs)
+			if err != nil {
+				return err
+			}
+			fmt.Println()
+			if !slices.Equal(native, verdicts) {
+				return fmt.Errorf("%s: %v natively, %v in clauses", name, native, verdicts)
 			}
 		}
 		if err := pipeline(&second, name, w.threads, records, pairs, times); err != nil {
@@ -134,19 +148,18 @@ func others(z3, cvc5 string) (list []other) {
 	return list
 }
 
-// formulas prints a line of the first table and returns the mean times of the others.
-func formulas(name string, f *maximal.Formula, queries int, others []other, timeout time.Duration) (times []time.Duration, err error) {
-	pairs := f.Pairs(queries)
-	var verdicts []order.Verdict
+// formula prints a line of the first table but for the times of others, and returns the
+// verdicts and the time of new Solvers.
+func formula(name, how string, f *maximal.Formula, solver func(...order.Option) (*order.Solver, error), pairs [][2]int) (verdicts []order.Verdict, fresh time.Duration, err error) {
 	var count [3]int
-	var told, fresh, most, shared time.Duration
+	var told, most, shared time.Duration
 	var conflicts, props int64
-	var atoms int
+	var atoms, clauses int
 	for _, p := range pairs {
 		start := cpu()
-		s, err := f.Solver()
+		s, err := solver()
 		if err != nil {
-			return nil, err
+			return nil, 0, err
 		}
 		begun := cpu()
 		before := s.Stats()
@@ -158,32 +171,37 @@ func formulas(name string, f *maximal.Formula, queries int, others []other, time
 		st := s.Stats()
 		conflicts += st.Conflicts - before.Conflicts
 		props += st.Propagations - before.Propagations
-		atoms = st.Atoms
+		atoms, clauses = st.Atoms, st.Clauses
 		count[v]++
 		verdicts = append(verdicts, v)
 	}
-	s, err := f.Solver()
+	s, err := solver()
 	if err != nil {
-		return nil, err
+		return nil, 0, err
 	}
 	start := cpu()
 	for i, p := range pairs {
 		if v := s.Solve(f.Race(p[0], p[1]), nil); v != verdicts[i] {
-			return nil, fmt.Errorf("%s, records %v: %v from a new solver, %v from a shared one", name, p, verdicts[i], v)
+			return nil, 0, fmt.Errorf("%s, records %v: %v from a new solver, %v from a shared one", name, p, verdicts[i], v)
 		}
 	}
 	shared = cpu() - start
 	n := time.Duration(len(pairs))
-	fmt.Printf("%-14s %8d %8d %4d %4d %4d %9.2f %9.3f %9.3f %9.3f %9d %9d", name, len(f.Clauses), atoms,
+	fmt.Printf("%-14s %-8s %8d %8d %4d %4d %4d %9.2f %9.3f %9.3f %9.3f %9d %9d", name, how, clauses, atoms,
 		count[order.Yes], count[order.No], count[order.Unknown],
 		ms(told/n), ms(fresh/n), ms(most), ms(shared/n), conflicts/int64(n), props/int64(n))
+	return verdicts, fresh, nil
+}
+
+// askAll ends a line with the times of others and returns their means.
+func askAll(name string, f *maximal.Formula, pairs [][2]int, verdicts []order.Verdict, fresh time.Duration, others []other, timeout time.Duration) (times []time.Duration, err error) {
 	for _, o := range others {
 		total, read, late, err := o.ask(name, f, pairs, verdicts, timeout)
 		if err != nil {
 			return nil, err
 		}
-		times = append(times, total/n)
-		fmt.Printf(" %9.1f %9.1f %8d %8.0f", ms(total/n), ms(read), late, float64(total)/float64(fresh))
+		times = append(times, total/time.Duration(len(pairs)))
+		fmt.Printf(" %9.1f %9.1f %8d %8.0f", ms(total/time.Duration(len(pairs))), ms(read), late, float64(total)/float64(fresh))
 	}
 	fmt.Println()
 	return times, nil

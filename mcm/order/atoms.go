@@ -91,13 +91,14 @@ func (a *atoms) watch(cell int, x atCell) {
 	if sp.n == sp.cap {
 		a.grow(sp)
 	}
-	l := a.pool[sp.off : sp.off+sp.n+1]
-	i := len(l) - 1
-	for ; i > 0 && l[i-1].pos > x.pos; i-- {
-		l[i] = l[i-1]
+	i := sp.n
+	if i > 0 && a.pool[sp.off+i-1].pos > x.pos {
+		i -= int32(len(a.in(cell, x.pos+1)))
 	}
-	l[i] = x
 	sp.n++
+	l := a.pool[sp.off : sp.off+sp.n]
+	copy(l[i+1:], l[i:])
+	l[i] = x
 }
 
 // grow doubles the room of a list; the old room is for another one.
@@ -189,8 +190,8 @@ func (s *Solver) newVariable(e ends) int32 {
 	s.place = append(s.place, 0)
 	s.phase = append(s.phase, 0)
 	k := s.rows.sink
-	s.lax = append(s.lax, k >= 0 && e.low == k, k >= 0 && e.high == k || e == noEnds)
-	if e == noEnds {
+	s.lax = append(s.lax, k >= 0 && e.low == k, k >= 0 && e.high == k || e.low < 0)
+	if e.low < 0 {
 		s.phase[v] = -1
 	}
 	s.clauses.newVariable()
@@ -274,7 +275,7 @@ func (s *Solver) catchUpAll() {
 func (s *Solver) catchUp(v int32) bool {
 	e := s.atoms.ends[v]
 	switch {
-	case s.value[2*v] != 0 || e == noEnds:
+	case s.value[2*v] != 0 || e.low < 0:
 		return false
 	case s.before(e.low, e.high):
 		s.assign(lit(2*v), implied)
@@ -286,7 +287,7 @@ func (s *Solver) catchUp(v int32) bool {
 	return true
 }
 
-// nodesOf returns the nodes that a literal orders; both are -1 for a boolean.
+// nodesOf returns the nodes that a literal orders; it is not for booleans and choices.
 func (s *Solver) nodesOf(l lit) (before, after Node) {
 	e := s.atoms.ends[l>>1]
 	if l&1 == 0 {
@@ -297,8 +298,8 @@ func (s *Solver) nodesOf(l lit) (before, after Node) {
 
 // public returns a literal as callers know it.
 func (s *Solver) public(l lit) Lit {
-	a, b := s.nodesOf(l)
-	if a >= 0 {
+	if s.atoms.ends[l>>1].low >= 0 {
+		a, b := s.nodesOf(l)
 		return Lit{a, b}
 	}
 	for k, v := range s.bools { // only where clauses are logged

@@ -23,6 +23,27 @@ func (m model) holds(l order.Lit) bool {
 
 func (m model) satisfies(clause []order.Lit) bool { return slices.ContainsFunc(clause, m.holds) }
 
+// confirms reports whether a learned clause holds.
+func (m model) confirms(clause []order.Learned) bool {
+	return slices.ContainsFunc(clause, func(l order.Learned) bool {
+		if l.Rivals == nil {
+			return m.holds(l.Lit)
+		}
+		return m.sees(l.Read, l.Source, l.Rivals) != l.Not
+	})
+}
+
+// sees reports whether a source comes before a read, if it is a node, and no rival between.
+func (m model) sees(read, source order.Node, rivals []order.Node) bool {
+	from := -1
+	if source >= 0 {
+		from = m.where[source]
+	}
+	return from < m.where[read] && !slices.ContainsFunc(rivals, func(x order.Node) bool {
+		return m.where[x] > from && m.where[x] < m.where[read]
+	})
+}
+
 func (m model) allHold(ls []order.Lit) bool {
 	for _, l := range ls {
 		if !m.holds(l) {

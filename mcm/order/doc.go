@@ -1,8 +1,9 @@
 // Package order decides whether events can be ordered: given chains of events
-// (threads), edges that must hold, and clauses over atoms "a comes before b", is
-// there a strict total order that contains the chains and the edges and satisfies
-// the clauses? It is a conflict-driven search, as in SAT solvers, with the theory
-// of strict orders over chains built in.
+// (threads), edges that must hold, clauses over atoms "a comes before b", reads with
+// the values that they may see and sections that exclude each other, is there a strict
+// total order that contains the chains and the edges and satisfies the rest? It is a
+// conflict-driven search, as in SAT solvers, with the theory of strict orders over
+// chains built in, and what follows in it from reads and sections.
 //
 // # Why orders, and not integers
 //
@@ -22,6 +23,35 @@
 // chain ends at the first node that gains nothing. Old values are logged, and
 // backtracking restores them. An edge closes a cycle if b is already before a,
 // which is one comparison too.
+//
+// # Reads and sections
+//
+// In clauses, that a read sees a certain value takes a boolean for each write of it,
+// and a clause for each of these and each write of another value (a rival): cubic in
+// the accesses to a variable. AddRead and AddSections say it once, and the rows are
+// asked what follows. Of the writes of a chain, those that come before a read are the
+// first ones, and those that come after another write are the last ones, so that
+// bisection finds the only ones that matter: what a read sees comes before it; before
+// that comes the last rival of each chain that comes before the read, and after the
+// read the first rival of each chain that comes after that. What a read may still see
+// is a piece of each chain: what comes before it is covered by a rival, what comes after
+// it comes after the read. If one choice is left it is made, if none there is a
+// conflict, and otherwise one is decided, the one that the preferred order has if it is
+// left, the reads of recent conflicts first. Of two sections, one ends before the other
+// starts when it starts before the other's end.
+//
+// The log of raised cells says where to look: a read whose row has changed, the readers
+// of writes that have come to be before another write, and the end of a section. What
+// follows is an atom like any other, with a note of two or three numbers; if a conflict
+// needs it, its reason is the paths in the rows that were there at the time. A choice is
+// a boolean that is made when it is first decided or follows; learned clauses speak of
+// choices, of atoms and of what comes before the sink, never of a query, so that they
+// serve all of them.
+//
+// Two rivals of which nothing decides the order with a read and what it sees may be
+// anywhere. The search ends when all choices are made and goes through the candidate: for
+// what it violates there it adds the clause that decides it. That is rarely more than a
+// few.
 //
 // # Atoms
 //
@@ -67,10 +97,10 @@
 //
 // # Lazy clauses
 //
-// A trace of n events has up to n² mutual exclusions and n³ constraints of reads,
-// of which a query needs few. So a check may be shown the candidate order, and
-// returns clauses that it violates. They are permanent, and the search goes on
-// from the highest level where they leave something open.
+// Of constraints that are neither reads nor sections a query may need few of many. So a
+// check may be shown the candidate order, and returns clauses that it violates. They are
+// permanent, and the search goes on from the highest level where they leave something
+// open.
 //
 // # Queries
 //
@@ -84,6 +114,12 @@
 // each chain, found by bisection. A cycle through the sink is found when its last
 // edge is added: the sink is known to be before where it starts and after where it
 // ends. A linearisation places the sink as early as it can.
+//
+// What comes after the sink matters to no read or section. So in a search with such, an
+// edge is not followed into the rows of nodes that come after it; that was a third of all
+// cells. A row that is behind still knows who comes before its node directly, from
+// which the linearisation is made. A cycle among such nodes, which clauses can make, is
+// met there, and from then on all rows are whole.
 //
 // Budgets are numbers of conflicts and propagations. Nothing depends on time, on
 // addresses or on the order of a map: the same calls have the same results.

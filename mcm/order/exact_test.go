@@ -87,9 +87,9 @@ func tryMode(rng *rand.Rand, p *order.Problem, sink int, all []model, queries []
 		if s, err = told.Solver(opts...); err != nil {
 			return err
 		}
-		order.LogLearned(s, func(c []order.Lit) {
+		order.LogLearned(s, func(c []order.Learned) {
 			for _, m := range all {
-				if !m.satisfies(c) {
+				if !m.confirms(c) {
 					panic(fmt.Sprintf("learned %v, but there is a model %v", c, m))
 				}
 			}

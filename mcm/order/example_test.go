@@ -30,3 +30,29 @@ func Example() {
 	// yes [3 4 0 1 2]
 	// no [{3 2} {1 3}]
 }
+
+// Two threads write a flag, and a third one reads it. Can it read what the first one
+// wrote if the second one writes later, and still before the read?
+func ExampleSolver_AddRead() {
+	s, err := order.New([]int{1, 1, 1})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	up, down, read := s.At(0, 0), s.At(1, 0), s.At(2, 0)
+	flag, err := s.NewVariable(0, order.Write{Node: up, Value: 1}, order.Write{Node: down, Value: 0})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	if err := s.AddRead(flag, read, 1); err != nil {
+		fmt.Println(err)
+		return
+	}
+	later := order.Lit{Before: up, After: down}
+	fmt.Println(s.Solve([]order.Lit{later}, nil), s.Order())
+	fmt.Println(s.Solve([]order.Lit{later, {Before: down, After: read}}, nil))
+	// Output:
+	// yes [0 2 1]
+	// no
+}

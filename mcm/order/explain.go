@@ -69,6 +69,9 @@ func (s *Solver) path(a, b Node, place int32, clause *[]lit) {
 						break
 					}
 				} else if r.cell[int(z)*w+ca] <= pa {
+					if s.past(z) {
+						continue // one before it in the chain may know more
+					}
 					break
 				}
 				for e := r.in[z]; e >= 0; e = r.edge[e].nextIn {

@@ -122,7 +122,7 @@ func runLarge(t *testing.T, rng *rand.Rand, c *largeCase, mode string,
 		opts = append(slices.Clip(opts), order.Sink(c.sink))
 	}
 	var s *order.Solver
-	var learned [][]order.Lit
+	var learned [][]order.Learned
 	var found []model
 	out := make([]order.Verdict, len(c.queries))
 	seen := make([]bool, len(c.problem.Clauses))
@@ -134,7 +134,7 @@ func runLarge(t *testing.T, rng *rand.Rand, c *largeCase, mode string,
 			if s, err = told.Solver(opts...); err != nil {
 				t.Fatal(err)
 			}
-			order.LogLearned(s, func(l []order.Lit) { learned = append(learned, l) })
+			order.LogLearned(s, func(l []order.Learned) { learned = append(learned, l) })
 		}
 		var check func([]order.Node) [][]order.Lit
 		if lazy {
@@ -179,7 +179,7 @@ func runLarge(t *testing.T, rng *rand.Rand, c *largeCase, mode string,
 	// also those that were found for other queries.
 	for _, m := range found {
 		for _, l := range learned {
-			if !m.satisfies(l) {
+			if !m.confirms(l) {
 				t.Fatalf("%s, %s: learned %v, but there is a model without it", c.name, mode, l)
 			}
 		}

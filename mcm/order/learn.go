@@ -38,7 +38,7 @@ func (s *Solver) resolve() bool {
 	s.stats.Learned++
 	s.stats.LearnedLits += int64(len(c))
 	if s.logged != nil {
-		s.log(c)
+		s.logged(c)
 	}
 	if len(c) == 1 {
 		s.cancel(0)
@@ -57,14 +57,6 @@ func (s *Solver) resolve() bool {
 	}
 	s.activity.decay()
 	return true
-}
-
-func (s *Solver) log(c []lit) {
-	clause := make([]Lit, len(c))
-	for i, l := range c {
-		clause[i] = s.public(l)
-	}
-	s.logged(clause)
 }
 
 // analyse resolves clash, of which a literal is of the present level, with the
@@ -122,8 +114,12 @@ func (s *Solver) reasonOf(p lit) []lit {
 	v := p >> 1
 	l := &s.learn
 	l.why = l.why[:0]
-	if s.reason[v] == implied {
+	switch r := s.reason[v]; {
+	case r == implied:
 		s.why(p, s.place[v], &l.why)
+		return l.why
+	case r <= noted:
+		s.premises(&s.notes.list[noted-r], s.place[v], &l.why)
 		return l.why
 	}
 	for _, q := range s.clauses.literals(s.reason[v]) {

@@ -46,8 +46,9 @@ func (l *lineariser) nameRest() {
 }
 
 // linearise builds the candidate, in lin.order, and where each node is in it. The
-// sink comes as early as it can, so that its lax literals hold.
-func (s *Solver) linearise() {
+// sink comes as early as it can, so that its lax literals hold. It reports false if it
+// has met a cycle, see raise.
+func (s *Solver) linearise() bool {
 	l := &s.lin
 	clear(l.done)
 	l.order = l.order[:0]
@@ -55,19 +56,24 @@ func (s *Solver) linearise() {
 		s.put(k)
 	}
 	for _, n := range l.hint {
-		if s.posOf[n] >= l.done[s.chainOf[n]] {
-			s.put(n)
+		if s.posOf[n] >= l.done[s.chainOf[n]] && !s.put(n) {
+			return false
 		}
 	}
+	return true
 }
 
 // put appends a node to the candidate, and before it what must come before it.
-func (s *Solver) put(n Node) {
+// It reports false if that is a cycle.
+func (s *Solver) put(n Node) bool {
 	l := &s.lin
 	l.stack = append(l.stack[:0], n)
 	for len(l.stack) > 0 {
 		x := l.stack[len(l.stack)-1]
 		if y := s.firstBefore(x); y >= 0 {
+			if len(l.stack) > len(l.rank) {
+				return false
+			}
 			l.stack = append(l.stack, y)
 			continue
 		}
@@ -76,6 +82,7 @@ func (s *Solver) put(n Node) {
 		s.where[x] = int32(len(l.order))
 		l.order = append(l.order, x)
 	}
+	return true
 }
 
 // firstBefore returns the node that must come before x, is not placed yet and is

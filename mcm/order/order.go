@@ -91,6 +91,11 @@ type Solver struct {
 	rows     rows
 	atoms    atoms
 	clauses  clauses
+	reads    reads
+	sections sections
+	uses     uses
+	notes    notes
+	repairer repairer
 	activity activity
 	lin      lineariser
 	explain  explainer
@@ -110,6 +115,7 @@ type Solver struct {
 	clash  []lit   // false literals: the conflict found last
 	idle   []int32 // variables that were taken from the heap
 	late   []int32 // atoms that the rows may decide though they are open
+	stuck  bool    // a conflict was found where there was nothing to propagate
 	opened bool    // some of these may be open since the last propagation
 	scaled []lit   // scratch: literals of a clause that is being added
 	asked  []lit   // the assumptions
@@ -122,16 +128,17 @@ type Solver struct {
 	budget struct{ conflicts, propagations int64 }
 	bools  []int32 // variable of each boolean
 	err    error
-	logged func(clause []Lit) // tests see learned clauses
+	logged func(clause []lit) // tests see learned clauses
 }
 
 // mark is the state of the logs when a decision level began.
-type mark struct{ trail, edges, cells, idle int32 }
+type mark struct{ trail, edges, cells, idle, seen, notes, facts int32 }
 
 // Reasons other than clauses.
 const (
 	decided int32 = -1 // or assumed, or a fact
 	implied int32 = -2 // by the rows
+	noted   int32 = -3 // by a read or sections; less by the number of the note that says why
 )
 
 // New returns a Solver for nodes in chains of the given lengths; each node of a

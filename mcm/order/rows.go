@@ -13,6 +13,7 @@ type rows struct {
 
 	sink  Node   // the node through which nothing is concluded, or -1
 	after int    // where in cell its second row is
+	whole bool   // rows of what comes after the sink are raised as well, see raise
 	delta []gain // scratch: what the edge being added brings
 	stack []Node // scratch: nodes whose rows are to be raised
 }
@@ -28,7 +29,10 @@ type edge struct {
 }
 
 // raised is an entry of the log: a cell and what it was.
-type raised struct{ cell, old int32 }
+type raised struct {
+	cell, old int32
+	node      Node // that the cell is of, -1 if it is of the second row of the sink
+}
 
 // gain is a cell of a row and what it is raised to.
 type gain struct{ chain, to int32 }
@@ -88,6 +92,12 @@ func (s *Solver) addEdge(a, b Node, l lit, at int32) bool {
 // Everything that is new about any of them comes through the edge from a to b,
 // so the row of a is all that any of them can gain; and a node that gains
 // nothing ends the walk, for what comes after it has at least its row.
+//
+// So does, in a search, a node that comes after the sink. It need not know more than who
+// comes before it directly, and what these know: enough to put it in its place, for as
+// long as it does it is not undone. Only a cycle may be overlooked, and only among such
+// nodes; linearise finds it, and then the rows are whole from there on. (Not so
+// where all constraints are clauses: their atoms would have to be decided one by one.)
 func (s *Solver) raise(a, b Node) bool {
 	r := &s.rows
 	w := s.width
@@ -99,7 +109,8 @@ func (s *Solver) raise(a, b Node) bool {
 		}
 	}
 	r.delta = delta
-	logging := len(s.marks) > 0
+	logging := len(s.marks) > 0 || s.uses.first != nil
+	skipping := len(s.marks) > 0 && r.sink >= 0 && !r.whole && s.uses.first != nil
 	stack := append(r.stack[:0], b)
 	cells := int64(0)
 	for len(stack) > 0 {
@@ -107,6 +118,9 @@ func (s *Solver) raise(a, b Node) bool {
 		stack = stack[:len(stack)-1]
 		end := s.first[s.chainOf[x]] + Node(s.chains[s.chainOf[x]])
 		for ; x < end; x++ {
+			if skipping && x != b && s.past(x) {
+				break
+			}
 			gained := false
 			base := int(x) * w
 			row := r.cell[base : base+w]
@@ -119,7 +133,7 @@ func (s *Solver) raise(a, b Node) bool {
 				cells++
 				row[d.chain] = d.to
 				if logging {
-					r.log = append(r.log, raised{int32(base) + d.chain, old})
+					r.log = append(r.log, raised{int32(base) + d.chain, old, x})
 				}
 				if s.atoms.list[base+int(d.chain)].n > 0 && !s.implyBefore(base+int(d.chain), old, d.to) {
 					r.stack = stack
@@ -170,7 +184,7 @@ func (s *Solver) sinkBefore(b Node) bool {
 			continue
 		}
 		if len(s.marks) > 0 {
-			r.log = append(r.log, raised{int32(row + c), old})
+			r.log = append(r.log, raised{int32(row + c), old, -1})
 		}
 		r.cell[row+c] = now
 		delta = append(delta, gain{int32(c), old})

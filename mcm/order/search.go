@@ -3,7 +3,7 @@ package order
 import "fmt"
 
 // Solve looks for an order that satisfies everything permanent and the
-// assumptions. When all clauses hold that are known, check, if not nil, is shown
+// assumptions. When all holds that is known, check, if not nil, is shown
 // a candidate: a total order that agrees with everything decided and is otherwise
 // close to the preferred one. It returns clauses that the candidate violates,
 // which become permanent, or none to accept; a clause that it does not violate may
@@ -86,7 +86,17 @@ func (s *Solver) search(check func(order []Node) [][]Lit) Verdict {
 			continue
 		}
 		s.stats.Candidates++
-		s.linearise()
+		if !s.linearise() {
+			s.rows.whole = true
+			s.cancel(0)
+			continue
+		}
+		if s.repair() {
+			if s.false0 {
+				return No
+			}
+			continue
+		}
 		s.bindBools()
 		if check == nil {
 			s.accept()
@@ -125,6 +135,10 @@ func (s *Solver) search(check func(order []Node) [][]Lit) Verdict {
 // which is cheap, then through the rows, one edge at a time. It reports false,
 // with the conflict in clash, if there is one.
 func (s *Solver) propagate() bool {
+	if s.stuck {
+		s.stuck = false
+		return false
+	}
 	if s.opened {
 		s.opened = false
 		s.catchUpAll()
@@ -134,13 +148,28 @@ func (s *Solver) propagate() bool {
 			return false
 		}
 		if s.edged == len(s.trail) {
-			return true
+			if !s.conclude() || s.edged == len(s.trail) && !s.settle() {
+				return false
+			}
+			if s.edged == len(s.trail) {
+				return true
+			}
+			continue
 		}
 		p := s.trail[s.edged]
 		at := int32(s.edged)
 		s.edged++
+		if e := s.atoms.ends[p>>1]; e.low < 0 {
+			if i, x := e.chosen(); i >= 0 && p&1 == 0 && s.reads.list[i].saw < 0 && !s.see(i, x, p) {
+				return false
+			}
+			continue
+		}
 		a, b := s.nodesOf(p)
-		if a < 0 || s.before(a, b) {
+		if b == s.rows.sink && !s.arrived(a) {
+			return false
+		}
+		if s.before(a, b) {
 			continue
 		}
 		if s.before(b, a) {
@@ -175,6 +204,7 @@ func (s *Solver) assign(p lit, reason int32) {
 func (s *Solver) deepen() {
 	s.marks = append(s.marks, mark{
 		int32(len(s.trail)), int32(len(s.rows.edge)), int32(len(s.rows.log)), int32(len(s.idle)),
+		int32(len(s.reads.seen)), int32(len(s.notes.list)), int32(len(s.notes.facts)),
 	})
 }
 
@@ -195,6 +225,10 @@ func (s *Solver) cancel(level int32) {
 	s.idle = s.idle[:m.idle]
 	s.trail = s.trail[:m.trail]
 	s.rows.undo(m.edges, m.cells)
+	s.uses.seen = min(s.uses.seen, len(s.rows.log))
+	s.unsee(m.seen)
+	s.notes.list, s.notes.facts = s.notes.list[:m.notes], s.notes.facts[:m.facts]
+	s.stuck = false
 	s.marks = s.marks[:level]
 	s.head, s.edged = len(s.trail), len(s.trail)
 	s.opened = true
@@ -213,7 +247,14 @@ func (s *Solver) decide() bool {
 			return false
 		}
 		p := noLit
-		if s.value[2*v] == 0 {
+		switch {
+		case s.atoms.ends[v].low <= firstChoice:
+			var busy bool
+			if p, busy = s.pick(v); busy {
+				s.activity.add(v)
+				return true
+			}
+		case s.value[2*v] == 0:
 			p = s.choose(v)
 		}
 		if p == noLit {

@@ -1,0 +1,412 @@
+package mcm
+
+import (
+	"math/bits"
+	"slices"
+
+	"github.com/heisen-go/heisen/mcm/order"
+)
+
+// grid finds the states of a window in which every thread can be, all of them, and so
+// for all pairs of accesses at once whether they meet. It is for few threads and few
+// contents of memory: a state is a point of a grid with an axis for each thread, and what
+// memory can hold there is the bits of a word. A thread's step takes, of all that memory
+// can hold, what it can come at to what it makes of it, in a few operations on words, so
+// that points are far cheaper than states that are looked up one by one.
+//
+// Whether a thread can take a step depends on memory and, one by one, on where each of
+// the others is: whether it has come far enough, holds a lock, or has sent what the step must not
+// see. That is known beforehand for each pair of places.
+//
+// What a thread does without any difference to others, such as a read outside of what it
+// guards, it does at once; it may as well do it later, and meets whom it could meet before.
+//
+// The grid is gone through in slices, by where the thread with most places is: of each
+// slice follow the points of the next. Points that cannot be reached take no memory. To
+// find a way to a point one goes back: of slices that are far enough apart what is known
+// at first is kept, and the slices between two of these are gone through once more.
+type grid struct {
+	m     *Model
+	moves *moves
+	axes  []axis       // the thread with most places first
+	axis  []int32      // by thread, -1 if where it is follows from where others are
+	place []int32      // by node: the place where it is next, or -1
+	node  []order.Node // by number of a place
+	first []int        // by axis: the number of its first place, a multiple of 64; and one more
+
+	held  []heldMask // by place: what its thread holds there
+	masks []heldMask // by node: what its thread holds when it is next
+	may   matrix     // by place of a thread and of another one: the thread's step can be taken
+	back  matrix     // the other way round
+	near  matrix     // by place of a thread and of another one: nothing but its node is left of the step
+	from  matrix     // the other way round
+	met   matrix     // by places of two threads: they have met
+
+	last   int   // the axis that rows go along
+	stride []int // by axis but the first and the last: how far apart the blocks of neighbours are
+	blocks int   // of a slice
+
+	early  []int    // by number of a place: the first one from where only quiet steps lead there
+	quiet  []uint64 // the places of the last axis with quiet steps
+	start  uint64   // what memory holds at first
+	bytes  int      // of what is kept of a point
+	looked int      // points
+	size   int      // bytes that are kept
+	every  int      // so many slices are one that is kept
+	kept   []kept
+	goals  []point                 // where accesses meet
+	goalOf map[[2]order.Node]int32 // by accesses, the lower node first
+	tree   []branch                // ways to points
+	leaf   []int32                 // by goal: the end of the way to it, if ways are known
+
+	pos     []int    // scratch: by axis
+	can     []uint64 // scratch: at which places of the last axis its thread can go on
+	came    []uint64 // scratch: a row with all that has been reached
+	reached []uint64 // scratch: where in a row there is something left
+	there   []uint64 // scratch: and the node is near
+	earlier []uint64 // scratch, see visit; exact and before as well
+	exact   [][]uint64
+	before  [][]uint64
+	quiets  []crossing // scratch, and others
+	others  []crossing
+	visits  []visit
+	pool    [][]uint64 // scratch: rows, all 0
+	nodes   []order.Node
+	come    []int32 // scratch: by thread that has no axis how many of its nodes have come
+}
+
+// axis is the places of a thread, of which the last one is its end.
+type axis struct {
+	thread int
+	steps  []fused
+}
+
+// fused are the nodes that a thread takes in one step: acquisitions, which can as well
+// come later; one that is more than that; and releases and forks, which can as well come at
+// once. If it is quiet, it makes no difference to others when it comes: it is taken at once,
+// and nothing else is looked at before, but who meets.
+type fused struct {
+	first, node, end order.Node
+	moves            []shift // what it makes of memory
+	passes           uint64  // the contents with which it is possible and that it leaves as they are
+	quiet            bool
+}
+
+// shift moves some contents of memory.
+type shift struct {
+	mask uint64
+	by   int
+}
+
+// point is a state: where it is, and what memory holds, or can have held.
+type point struct {
+	slice, block, lane int32
+	contents           uint64
+}
+
+const (
+	// gridPlaces bounds how many places a grid has in all, gridPoints, how many points, and
+	// gridLooked, at how many of these one looks.
+	gridPlaces = 1 << 11
+	gridPoints = 1 << 30
+	gridLooked = 1 << 27
+	// gridBytes bounds the memory of what is kept.
+	gridBytes = 1 << 27
+)
+
+// matrix is a matrix of bits.
+type matrix struct {
+	width int
+	bits  []uint64
+}
+
+func newMatrix(n int) matrix { return matrix{n / 64, make([]uint64, n*n/64)} }
+
+func (a *matrix) row(i int) []uint64 { return a.bits[i*a.width : (i+1)*a.width] }
+
+func (a *matrix) has(i, j int) bool { return a.bits[i*a.width+j/64]>>(j%64)&1 != 0 }
+
+func (a *matrix) set(i, j int) { a.bits[i*a.width+j/64] |= 1 << (j % 64) }
+
+// newGrid returns nil if the window has none, or one that is too large: who holds a lock has
+// to follow from where one thread is, and what reads may see from what memory holds.
+func newGrid(x *moves) *grid {
+	m := x.m
+	if !x.exact || len(m.locks) > 64 {
+		return nil
+	}
+	for n := range m.goal {
+		if id := m.ends[n]; id >= 0 && m.sections[id].chain != m.chain[n] {
+			return nil
+		}
+	}
+	g := &grid{m: m, moves: x, axis: fill(x.threads), place: fill(int(m.goal)), goalOf: map[[2]order.Node]int32{}}
+	g.findPlaces()
+	if len(g.axes) < 2 {
+		return nil
+	}
+	points := 1
+	for i := range g.axes {
+		if points *= g.places(i); points > gridPoints {
+			return nil
+		}
+	}
+	if g.first[len(g.axes)] > gridPlaces {
+		return nil
+	}
+	if !g.findContents() {
+		return nil
+	}
+	g.findHeld()
+	g.compare()
+	g.last = len(g.axes) - 1
+	g.stride, g.blocks = make([]int, g.last), 1
+	for i := g.last - 1; i > 0; i-- {
+		g.stride[i] = g.blocks
+		g.blocks *= g.places(i)
+	}
+	g.nodes = make([]order.Node, 0, m.goal)
+	g.pos, g.come = make([]int, len(g.axes)), make([]int32, x.threads)
+	bits := func() []uint64 { return make([]uint64, (g.first[g.last+1]-g.first[g.last])/64) }
+	g.can, g.reached, g.there, g.earlier, g.quiet = bits(), bits(), bits(), bits(), bits()
+	g.came = make([]uint64, g.places(g.last))
+	for range g.last {
+		g.exact, g.before = append(g.exact, bits()), append(g.before, bits())
+	}
+	g.early = make([]int, g.first[len(g.axes)])
+	for i := range g.axes {
+		for p, at := 0, g.first[i]; p < g.places(i); p, at = p+1, at+1 {
+			g.early[at] = at
+			if p > 0 && g.axes[i].steps[p-1].quiet {
+				g.early[at] = g.early[at-1]
+				if i == g.last {
+					g.quiet[(p-1)/64] |= 1 << ((p - 1) % 64)
+				}
+			}
+		}
+	}
+	return g
+}
+
+// places returns how many places an axis has.
+func (g *grid) places(axis int) int { return len(g.axes[axis].steps) + 1 }
+
+// findPlaces finds the steps of all threads.
+func (g *grid) findPlaces() {
+	m := g.m
+	out, in := make([]bool, m.goal), make([]bool, m.goal)
+	for _, list := range [][]edge{m.edges, m.seen} {
+		for _, e := range list {
+			out[e.from], in[e.to] = true, true
+		}
+	}
+	bare := func(n order.Node) bool { return m.touchAt[n] == m.touchAt[n+1] && m.message[n] < 0 }
+	for k := range g.moves.threads {
+		from, to := m.base[k], m.base[k+1]
+		matters := false
+		for n := from; n < to; n++ {
+			matters = matters || !bare(n) || m.begins[n] >= 0 || m.ends[n] >= 0
+		}
+		if !matters {
+			continue
+		}
+		a := axis{thread: k}
+		for n := from; n < to; {
+			s := fused{first: n}
+			for n+1 < to && m.begins[n] >= 0 && m.ends[n] < 0 && bare(n) && !out[n] {
+				n++
+			}
+			s.node = n
+			for n++; n < to && m.begins[n] < 0 && bare(n) && !in[n]; n++ {
+			}
+			s.end = n
+			s.quiet = !slices.ContainsFunc(m.touches[m.touchAt[s.node]:m.touchAt[s.node+1]], func(t touch) bool { return t.write })
+			for n := s.first; n < s.end; n++ {
+				s.quiet = s.quiet && m.begins[n] < 0 && m.ends[n] < 0 && !out[n] && (m.message[n] < 0 || m.receives(n))
+			}
+			a.steps = append(a.steps, s)
+		}
+		g.axes = append(g.axes, a)
+	}
+	slices.SortStableFunc(g.axes, func(a, b axis) int { return len(b.steps) - len(a.steps) })
+	g.first = []int{0}
+	for i := range g.axes {
+		a := &g.axes[i]
+		g.axis[a.thread] = int32(i)
+		g.first = append(g.first, (g.first[i]+g.places(i)+63)&^63)
+	}
+	g.node = make([]order.Node, g.first[len(g.axes)])
+	for i := range g.axes {
+		for p, s := range g.axes[i].steps {
+			g.place[s.node], g.node[g.first[i]+p] = int32(p), s.node
+		}
+	}
+}
+
+// findContents finds what memory can hold and what steps make of it, and reports whether
+// a word has enough bits.
+func (g *grid) findContents() bool {
+	m, x := g.m, g.moves
+	most := x.limits()[x.threads : x.threads+x.cells]
+	stride, count := make([]int, x.cells), 1
+	for c, v := range most {
+		stride[c] = count
+		g.start += uint64(count) * uint64(x.start[c])
+		if count *= int(v) + 1; count > 64 {
+			return false
+		}
+	}
+	g.start = 1 << g.start
+	g.bytes = (count + 7) / 8
+	for i := range g.axes {
+		for p := range g.axes[i].steps {
+			s := &g.axes[i].steps[p]
+			for content := range count {
+				can, by := true, 0
+				for i := m.touchAt[s.node]; i < m.touchAt[s.node+1]; i++ {
+					t := &m.touches[i]
+					v := int32(content / stride[t.cell] % int(most[t.cell]+1))
+					can = can && (t.read < 0 || x.want[t.read] == v)
+					if t.write {
+						by += int(x.class[i]-v) * stride[t.cell]
+					}
+				}
+				if !can {
+					continue
+				}
+				k := slices.IndexFunc(s.moves, func(t shift) bool { return t.by == by })
+				if k < 0 {
+					k = len(s.moves)
+					s.moves = append(s.moves, shift{0, by})
+				}
+				s.moves[k].mask |= 1 << content
+				if by == 0 {
+					s.passes |= 1 << content
+				}
+			}
+		}
+	}
+	return true
+}
+
+// after returns what a step makes of what memory can hold.
+func (s *fused) after(contents uint64) (to uint64) {
+	for _, t := range s.moves {
+		to |= bits.RotateLeft64(contents&t.mask, t.by)
+	}
+	return to
+}
+
+// before returns what memory can have held before a step.
+func (s *fused) before(contents uint64) (from uint64) {
+	for _, t := range s.moves {
+		from |= bits.RotateLeft64(contents, -t.by) & t.mask
+	}
+	return from
+}
+
+// findHeld finds what threads hold at places.
+func (g *grid) findHeld() {
+	m := g.m
+	g.held, g.masks = make([]heldMask, g.first[len(g.axes)]), m.masks()
+	var always heldMask // by threads that never come to a place
+	now := make([]heldMask, g.moves.threads)
+	set := func(id int32, to bool) {
+		s, h := &m.sections[id], &always
+		if s.chain >= 0 && g.axis[s.chain] >= 0 {
+			h = &now[s.chain]
+		}
+		bit := uint64(1) << s.lock
+		h.any &^= bit
+		h.exclusive &^= bit
+		if to {
+			h.any |= bit
+			if !s.shared {
+				h.exclusive |= bit
+			}
+		}
+	}
+	for i := range m.sections {
+		if m.sections[i].acquire == none {
+			set(int32(i), true)
+		}
+	}
+	for i := range g.axes {
+		a := &g.axes[i]
+		h := &now[a.thread]
+		for p := range g.places(i) {
+			at := &g.held[g.first[i]+p]
+			*at = heldMask{h.any | always.any, h.exclusive | always.exclusive}
+			if p == len(a.steps) {
+				break
+			}
+			for n := a.steps[p].first; n < a.steps[p].end; n++ {
+				if id := m.begins[n]; id >= 0 {
+					set(id, true)
+				}
+				if id := m.ends[n]; id >= 0 {
+					set(id, false)
+				}
+			}
+		}
+	}
+}
+
+// compare finds at which places of two threads the one can go on.
+func (g *grid) compare() {
+	n := g.first[len(g.axes)]
+	g.may, g.back, g.near, g.from, g.met = newMatrix(n), newMatrix(n), newMatrix(n), newMatrix(n), newMatrix(n)
+	for i := range g.axes {
+		for p := range g.axes[i].steps {
+			for j := range g.axes {
+				for q := 0; j != i && q < g.places(j); q++ {
+					at, other := g.first[i]+p, g.first[j]+q
+					may, near := g.goes(&g.axes[i].steps[p], j, q)
+					if may {
+						g.may.set(at, other)
+						g.back.set(other, at)
+					}
+					if near {
+						g.near.set(at, other)
+						g.from.set(other, at)
+					}
+				}
+			}
+		}
+	}
+}
+
+// goes reports whether a step can be taken while another thread is at a place, and
+// whether its node can be next.
+func (g *grid) goes(s *fused, axis, place int) (all, near bool) {
+	m := g.m
+	a := &g.axes[axis]
+	end := m.base[a.thread+1]
+	if place < len(a.steps) {
+		end = a.steps[place].first
+	}
+	come := int32(end - m.base[a.thread])
+	held := g.held[g.first[axis]+place]
+	near = true
+	for _, e := range m.into(s.node) {
+		near = near && m.row(e)[a.thread] <= come
+	}
+	for n := s.first; n < s.end; n++ {
+		can := m.row(n)[a.thread] <= come
+		if id := m.begins[n]; id >= 0 {
+			bit := uint64(1) << m.sections[id].lock
+			can = can && held.exclusive&bit == 0 && (held.any&bit == 0 || m.sections[id].shared)
+		}
+		if q := m.message[n]; q >= 0 && m.receives(n) {
+			for i, e := range m.messages[q].sends {
+				if m.chain[e] == int32(a.thread) {
+					can = can && (e < end) == (i < int(m.rank[n]))
+				}
+			}
+		}
+		if !can {
+			return false, near && n >= s.node
+		}
+	}
+	return true, near
+}

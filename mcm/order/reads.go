@@ -1,0 +1,307 @@
+package order
+
+import (
+	"fmt"
+	"math"
+	"slices"
+)
+
+// Variable is something that nodes write and read, see NewVariable.
+type Variable int32
+
+// Write is that a node writes a value.
+type Write struct {
+	Node  Node
+	Value int32
+}
+
+// reads holds the constraints of AddRead and what the search knows of them.
+type reads struct {
+	variables []variable
+	writes    []write // of each variable: its initial value, then its writes by node
+	wants     []want
+	list      []read
+	first     map[valueOf]int32 // the first write of a value
+	known     map[valueOf]int32 // the want of one value
+	pool      []int32           // what slices of wants are of
+
+	seen    []int32 // reads that see a write, in the order in which they came to
+	doubts  []int32 // reads whose choices may have become fewer
+	queued  []bool  // by read: it is one of these
+	covered []int32 // see cover
+	by      []int32
+	proof   []fact // scratch: why choices are out
+}
+
+type valueOf struct {
+	variable Variable
+	value    int32
+}
+
+// variable is a Variable: where its writes are.
+type variable struct {
+	initial int32   // the entry of its initial value
+	at      []int32 // by chain its first write; and one more
+}
+
+// write is a Write, or the initial value of a variable, whose node is negative.
+type write struct {
+	node   Node
+	pos    int32
+	value  int32
+	before int32 // the last write before it in its chain that writes another value; before the chain's first if there is none
+	after  int32 // the first one after it; past the chain's last if there is none
+	same   int32 // the next write of its value to the variable, -1 if there is none
+	reader int32 // the read that came last to see it, -1 if there is none
+}
+
+// want is what some reads of a variable may see. Other writes are their rivals.
+type want struct {
+	variable Variable
+	values   []int32
+	initial  bool    // the initial value is one of them
+	sources  []int32 // the writes of these values
+	at       []int32 // by chain its first source; and one more
+}
+
+// read is a constraint of AddRead.
+type read struct {
+	node    Node
+	want    int32
+	guard   lit     // that it comes before the sink, or always
+	only    int32   // the write that it sees if it comes before the sink, -1 if there are several
+	choices []int32 // variables that say that it sees some write, see choice
+	saw     int32   // the write that it sees now, -1 if that is open
+	key     lit     // why it does: a choice, or the guard
+	next    int32   // the read that came to see the same write before it
+}
+
+// NewVariable makes a variable with a value that it has before all writes, and the
+// writes to it, at most one of each node. All that counts of values is whether they
+// are equal.
+func (s *Solver) NewVariable(initial int32, writes ...Write) (Variable, error) {
+	list := slices.Clone(writes)
+	slices.SortFunc(list, func(a, b Write) int { return int(a.Node) - int(b.Node) })
+	for i, w := range list {
+		if w.Node < 0 || int(w.Node) >= len(s.chainOf) || w.Node == s.rows.sink {
+			return 0, fmt.Errorf("order: a write by node %d: %w", w.Node, ErrNode)
+		}
+		if i > 0 && list[i-1].Node == w.Node {
+			return 0, fmt.Errorf("order: a variable is written by node %d: %w: twice", w.Node, ErrOption)
+		}
+	}
+	n := &s.reads
+	if len(list) >= math.MaxInt32-len(n.writes)-1 {
+		return 0, fmt.Errorf("order: %w: %d writes", ErrSize, len(n.writes)+len(list))
+	}
+	if n.first == nil {
+		n.first, n.known = map[valueOf]int32{}, map[valueOf]int32{}
+		n.covered, n.by = make([]int32, s.width), make([]int32, s.width)
+	}
+	v := variable{initial: int32(len(n.writes)), at: make([]int32, s.width+1)}
+	n.writes = append(n.writes, write{node: -1, pos: -1, value: initial, same: -1, reader: -1})
+	k := 0
+	for c := range s.width {
+		from := int32(len(n.writes))
+		v.at[c] = from
+		for ; k < len(list) && int(s.chainOf[list[k].Node]) == c; k++ {
+			i := int32(len(n.writes))
+			w := write{node: list[k].Node, pos: s.posOf[list[k].Node], value: list[k].Value, before: i - 1, reader: -1}
+			if i > from && n.writes[i-1].value == w.value {
+				w.before = n.writes[i-1].before
+			}
+			n.writes = append(n.writes, w)
+			s.take(w.node, use{kind: writing, index: i, variable: Variable(len(n.variables))})
+		}
+		for i := int32(len(n.writes)) - 1; i >= from; i-- {
+			w := &n.writes[i]
+			w.after = i + 1
+			if int(i)+1 < len(n.writes) && n.writes[i+1].value == w.value {
+				w.after = n.writes[i+1].after
+			}
+		}
+	}
+	v.at[s.width] = int32(len(n.writes))
+	n.variables = append(n.variables, v)
+	id := Variable(len(n.variables) - 1)
+	for i := int32(len(n.writes)) - 1; i > v.initial; i-- {
+		value := valueOf{id, n.writes[i].value}
+		n.writes[i].same = -1
+		if next, ok := n.first[value]; ok {
+			n.writes[i].same = next
+		}
+		n.first[value] = i
+	}
+	return id, nil
+}
+
+// AddRead makes a node read a variable: the last write to it before the node, but for
+// its own, has one of the values; if there is none, the initial value is one of
+// them. Of a node that comes after the sink nothing is said. AddRead may be called
+// between calls of Solve, like Add, and best after all calls of Require. Memory is
+// proportional to the writes for each set of values that reads of the variable want,
+// besides the writes themselves; there are no clauses.
+func (s *Solver) AddRead(v Variable, node Node, values ...int32) error {
+	n := &s.reads
+	switch {
+	case v < 0 || int(v) >= len(n.variables):
+		return fmt.Errorf("order: a read of variable %d: %w", v, ErrNode)
+	case node < 0 || int(node) >= len(s.chainOf) || node == s.rows.sink:
+		return fmt.Errorf("order: a read by node %d: %w", node, ErrNode)
+	case s.false0:
+		return nil
+	}
+	guard := s.guard(node)
+	if guard == never {
+		return nil
+	}
+	i := int32(len(n.list))
+	n.list = append(n.list, read{node: node, want: s.wantOf(v, values), guard: guard, only: -1, saw: -1})
+	n.queued = append(n.queued, false)
+	s.take(node, use{kind: reading, index: i})
+	if s.look(i) == 1 {
+		n.list[i].only = s.last(i)
+	}
+	if s.sure(guard) && !s.readArrived(i) || !s.propagate() {
+		s.false0 = true
+	}
+	return nil
+}
+
+// wantOf returns the want of reads of a variable that may see some values.
+func (s *Solver) wantOf(v Variable, values []int32) int32 {
+	n := &s.reads
+	id := int32(len(n.wants))
+	if len(values) == 1 {
+		if id, ok := n.known[valueOf{v, values[0]}]; ok {
+			return id
+		}
+		n.known[valueOf{v, values[0]}] = id
+	}
+	w := want{variable: v}
+	w.values = slices.Clone(values)
+	slices.Sort(w.values)
+	w.values = slices.Compact(w.values)
+	w.initial = w.accepts(n.writes[n.variables[v].initial].value)
+	from := len(n.pool)
+	for _, x := range w.values {
+		if i, ok := n.first[valueOf{v, x}]; ok {
+			for ; i >= 0; i = n.writes[i].same {
+				n.pool = append(n.pool, i)
+			}
+		}
+	}
+	to := len(n.pool)
+	w.sources = n.pool[from:to:to]
+	slices.Sort(w.sources)
+	k := 0
+	for c := range s.width {
+		for k < len(w.sources) && w.sources[k] < n.variables[v].at[c] {
+			k++
+		}
+		n.pool = append(n.pool, int32(k))
+	}
+	n.pool = append(n.pool, int32(len(w.sources)))
+	w.at = n.pool[to:len(n.pool):len(n.pool)]
+	n.wants = append(n.wants, w)
+	return id
+}
+
+func (w *want) accepts(value int32) bool {
+	for _, v := range w.values {
+		if v == value {
+			return true
+		}
+	}
+	return false
+}
+
+// choice returns the variable that says that a read sees a write, in the sense that
+// no rival comes between: that may be so of several writes at once. If there is none
+// yet it makes one.
+func (s *Solver) choice(i, x int32) int32 {
+	v := s.choiceOf(i, x)
+	if v < 0 {
+		e := ends{firstChoice - Node(i), Node(x)}
+		v = s.newVariable(e)
+		s.atoms.insert(e, v)
+		s.reads.list[i].choices = append(s.reads.list[i].choices, v)
+		s.activity.add(v)
+	}
+	return v
+}
+
+// choiceOf returns the variable that says that a read sees a write, or -1.
+func (s *Solver) choiceOf(i, x int32) int32 {
+	if len(s.reads.list[i].choices) == 0 {
+		return -1
+	}
+	return s.atoms.find(ends{firstChoice - Node(i), Node(x)})
+}
+
+// chosen returns the read and the write that a choice is about; the read is negative if
+// the variable is none.
+func (e ends) chosen() (read, write int32) { return int32(firstChoice - e.low), int32(e.high) }
+
+// firstChoice is the lower end of the choices of the first read, less by one for each
+// further one; the upper end is the write.
+const firstChoice Node = -2
+
+// writeFrom returns the first write to a variable in a chain at a position that is at
+// least from.
+func (s *Solver) writeFrom(v *variable, chain, from int32) int32 {
+	lo, hi := v.at[chain], v.at[chain+1]
+	for lo < hi {
+		if m := int32(uint32(lo+hi) >> 1); s.reads.writes[m].pos < from {
+			lo = m + 1
+		} else {
+			hi = m
+		}
+	}
+	return lo
+}
+
+// rivalBefore returns the last rival in a chain before a position, or -1.
+func (s *Solver) rivalBefore(w *want, chain, pos int32) int32 {
+	n := &s.reads
+	v := &n.variables[w.variable]
+	i := s.writeFrom(v, chain, pos) - 1
+	for i >= v.at[chain] && w.accepts(n.writes[i].value) {
+		i = n.writes[i].before
+	}
+	if i < v.at[chain] {
+		return -1
+	}
+	return i
+}
+
+// rivalAfter returns the first rival in a chain that comes after a write, or after the
+// sink, or -1.
+func (s *Solver) rivalAfter(w *want, chain, x int32) int32 {
+	n := &s.reads
+	v := &n.variables[w.variable]
+	lo, end := v.at[chain], v.at[chain+1]
+	if from := n.writes[x].node; from >= 0 {
+		k, pos := int(s.chainOf[from]), n.writes[x].pos
+		for hi := end; lo < hi; {
+			m := int32(uint32(lo+hi) >> 1)
+			if y := n.writes[m].node; s.rows.cell[int(y)*s.width+k] > pos || s.past(y) {
+				hi = m
+			} else {
+				lo = m + 1
+			}
+		}
+	}
+	for lo < end && w.accepts(n.writes[lo].value) {
+		lo = n.writes[lo].after
+	}
+	if lo >= end {
+		return -1
+	}
+	return lo
+}
+
+// past reports whether a node comes after the sink.
+func (s *Solver) past(n Node) bool {
+	return s.rows.sink >= 0 && s.rows.cell[s.rows.after+int(s.chainOf[n])] <= s.posOf[n]
+}
