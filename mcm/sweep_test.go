@@ -1,6 +1,7 @@
 package mcm
 
 import (
+	"iter"
 	"testing"
 
 	"github.com/heisen-go/heisen/bench/workload"
@@ -39,17 +40,9 @@ func TestSweep(t *testing.T) {
 		if !s.whole {
 			t.Fatalf("seed %d: states were left out", seed)
 		}
-		other, err := NewModel(w, Budget(1<<20, 1<<30))
-		if err != nil {
-			t.Fatal(err)
-		}
-		other.held = 1 << 22
-		for i, j := range m.Pairs() {
+		for pair, want := range otherAnswers(t, w) {
+			i, j := pair[0], pair[1]
 			a, b := m.node[i], m.node[j]
-			want, _, err := other.Race(i, j)
-			if err != nil {
-				t.Fatal(err)
-			}
 			nodes := s.meeting(a, b)
 			if nodes != nil && len(m.solving.sim.violated(nodes)) > 0 {
 				nodes = nil
@@ -76,4 +69,24 @@ func TestSweep(t *testing.T) {
 		t.Errorf("%d pairs meet, %d of them in the first round; %d do not; of %d a meeting is no witness", yes, early, no, failed)
 	}
 	t.Logf("%d pairs meet, %d of them in the first round; %d do not; of %d a meeting is no witness", yes, early, no, failed)
+}
+
+// otherAnswers returns, by pair of accesses, what searches with one thread held back say of a window.
+func otherAnswers(t *testing.T, w Window) iter.Seq2[[2]int, Verdict] {
+	return func(yield func([2]int, Verdict) bool) {
+		m, err := NewModel(w, Budget(1<<20, 1<<30))
+		if err != nil {
+			t.Fatal(err)
+		}
+		m.held = 1 << 22
+		for i, j := range m.Pairs() {
+			answer, _, err := m.Race(i, j)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !yield([2]int{i, j}, answer) {
+				return
+			}
+		}
+	}
 }
