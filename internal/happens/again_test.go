@@ -14,7 +14,7 @@ import (
 // few: an access that is not noted, because the thread made it before under the same lock, must
 // not be missed by those who have seen the thread release that.
 func TestTakenAgain(t *testing.T) {
-	for seed := range uint64(trials.Count(6_000)) {
+	for seed := range uint64(trials.Count(3_000)) {
 		trace := turns(rand.New(rand.NewPCG(seed, 13)), false)
 		if err := promise(t, trace); err != nil {
 			t.Fatalf("seed %d: %v\n%s", seed, err, show(trace))
@@ -25,7 +25,7 @@ func TestTakenAgain(t *testing.T) {
 // TestForeign: where threads release locks that others have, who go on as if they still had them,
 // what those did before may be missed, and nothing is made up.
 func TestForeign(t *testing.T) {
-	for seed := range uint64(trials.Count(2_000)) {
+	for seed := range uint64(trials.Count(1_000)) {
 		trace := turns(rand.New(rand.NewPCG(seed, 14)), true)
 		var less *missedError
 		if err := promise(t, trace); err != nil && !errors.As(err, &less) {
@@ -77,6 +77,32 @@ func TestSeen(t *testing.T) {
 			}[before:])
 		}
 	}
+}
+
+// TestThroughSlots: who knows what the thread has done that has a slot now need not know what the
+// one before had learnt.
+func TestThroughSlots(t *testing.T) {
+	const x = 0
+	const message = 16 // to 40
+	directed(t, []heisen.Record{
+		{Code: heisen.Fork, TID: 0, Obj: 1},
+		{Code: heisen.Fork, TID: 0, Obj: 2},
+		{Code: heisen.Fork, TID: 0, Obj: 3},
+		{Code: heisen.Write, TID: 1, Obj: x},
+		{Code: heisen.Send, TID: 1, Obj: message},
+		{Code: heisen.Receive, TID: 2, Obj: message},
+		{Code: heisen.Send, TID: 2, Obj: message + 8},
+		{Code: heisen.End, TID: 2},
+		{Code: heisen.Receive, TID: 3, Obj: message + 8},
+		{Code: heisen.Fork, TID: 0, Obj: 4}, // has the slot of 2
+		{Code: heisen.Send, TID: 4, Obj: message + 16},
+		{Code: heisen.Receive, TID: 3, Obj: message + 16},
+		{Code: heisen.Fork, TID: 0, Obj: 5},
+		{Code: heisen.Receive, TID: 5, Obj: message + 16},
+		{Code: heisen.Send, TID: 5, Obj: message + 24},
+		{Code: heisen.Receive, TID: 3, Obj: message + 24},
+		{Code: heisen.Read, TID: 3, Obj: x}, // in order, through 2
+	})
 }
 
 // directed checks the promise for a trace of accesses to bytes.

@@ -26,6 +26,7 @@ const (
 	Store    // publishes instead of what is there
 	Exchange // See and Send
 
+	// What is done with locks, as bits.
 	locking = 1<<Acquire | 1<<AcquireShared | 1<<Release | 1<<ReleaseShared
 )
 
@@ -72,7 +73,7 @@ func (t *Table) Sync(th *Thread, head uint64, addr uint64, op uint32) uint64 {
 		if !x.published.by(t.present(th)) { // otherwise all is as it was
 			t.merge(th, &x.published)
 		}
-		if !x.readers.zero() && t.sees(th, &x.readers) { // the writer publishes on their behalf
+		if !x.readers.zero() && t.upToDate(th, &x.readers) { // the writer publishes on their behalf
 			t.reset(&x.readers)
 		}
 	case ReleaseShared:
@@ -384,24 +385,24 @@ func (t *Table) includes(s *stamp, th *Thread) bool {
 // that is exactly a thread's clock at the end of epoch e, of 0 if it is not.
 //
 //go:nosplit
-func (th *Thread) learnt(e uint64, rest bool) {
-	before := th.through
-	th.through = [throughs]uint64{e}
+func (t *Table) learnt(th *Thread, e uint64, rest bool) {
 	if !rest || e == 0 {
+		th.through = [throughs]uint64{e}
 		return
 	}
-	if before[0] == 0 || before[throughs-1] != 0 && before[throughs-1]>>timeBits != e>>timeBits {
-		if th.through[0] = 0; th.said != unsaid { // all before is known through the thread itself
-			th.through = [throughs]uint64{th.said, e}
-		}
-		return
-	}
-	th.through = before
-	for i := range th.through {
-		if th.through[i] == 0 || th.through[i]>>timeBits == e>>timeBits {
-			th.through[i] = max(th.through[i], e)
+	for i := 0; i < throughs && th.through[0] != 0; i++ {
+		switch old := th.through[i]; {
+		case old == 0:
+			th.through[i] = e
+			return
+		case old>>timeBits == e>>timeBits && t.same(min(old, e)): // who knows the later one knows both
+			th.through[i] = max(old, e)
 			return
 		}
+	}
+	th.through = [throughs]uint64{}
+	if th.said != unsaid { // all before is known through the thread itself
+		th.through = [throughs]uint64{th.said, e}
 	}
 }
 
@@ -453,14 +454,14 @@ func (t *Table) see(th *Thread, s *stamp) bool {
 			t.drop(th.clock)
 			th.clock = share(s.clock)
 		}
-		th.learnt(s.exactly(), false)
+		t.learnt(th, s.exactly(), false)
 	} else {
 		clock, more, rest := t.join(th.clock, s.clock)
 		th.clock = clock
 		if !more && t.covers(th, s.latest()) {
 			return false
 		}
-		th.learnt(s.exactly(), rest)
+		t.learnt(th, s.exactly(), rest)
 	}
 	th.said = unsaid
 	th.clock = t.raise(th.clock, s.latest())
@@ -468,10 +469,10 @@ func (t *Table) see(th *Thread, s *stamp) bool {
 	return true
 }
 
-// sees reports whether the thread covers all of a stamp.
+// upToDate reports whether the thread covers all of a stamp.
 //
 //go:nosplit
-func (t *Table) sees(th *Thread, s *stamp) bool {
+func (t *Table) upToDate(th *Thread, s *stamp) bool {
 	switch {
 	case s.sole():
 		return t.knows(th, s.latest())
@@ -488,7 +489,7 @@ func (t *Table) sees(th *Thread, s *stamp) bool {
 //go:nosplit
 func (t *Table) merge(th *Thread, s *stamp) {
 	e := t.present(th)
-	if t.sees(th, s) {
+	if t.upToDate(th, s) {
 		t.replace(th, s, e)
 	} else {
 		if !t.includes(s, th) {

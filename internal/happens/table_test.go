@@ -306,8 +306,18 @@ type missedError struct{ diff string }
 
 func (e *missedError) Error() string { return "first race by byte (-reference +table):\n" + e.diff }
 
+// promise checks the promise with short clocks and with long ones.
 func promise(t testing.TB, trace []heisen.Record) error {
-	return promiseOf(t, trace, func(*program) {})
+	for _, others := range []int{0, blockSlots} {
+		if err := promiseOf(t, trace, func(p *program) {
+			for range others {
+				p.table.Fork(nil, new(Thread), 0)
+			}
+		}); err != nil {
+			return fmt.Errorf("%d other threads: %w", others, err)
+		}
+	}
+	return nil
 }
 
 // promiseOf checks the promise for a program to which something has happened before.
