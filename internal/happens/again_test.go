@@ -84,7 +84,7 @@ func TestSeen(t *testing.T) {
 func TestThroughSlots(t *testing.T) {
 	const x = 0
 	const message = 16 // to 40
-	directed(t, []heisen.Record{
+	trace := []heisen.Record{
 		{Code: heisen.Fork, TID: 0, Obj: 1},
 		{Code: heisen.Fork, TID: 0, Obj: 2},
 		{Code: heisen.Fork, TID: 0, Obj: 3},
@@ -102,7 +102,17 @@ func TestThroughSlots(t *testing.T) {
 		{Code: heisen.Send, TID: 5, Obj: message + 24},
 		{Code: heisen.Receive, TID: 3, Obj: message + 24},
 		{Code: heisen.Read, TID: 3, Obj: x}, // in order, through 2
-	})
+	}
+	directed(t, trace)
+	for i := range trace {
+		switch r := &trace[i]; r.Code {
+		case heisen.Send:
+			r.Code = heisen.AtomicWrite
+		case heisen.Receive:
+			r.Code = heisen.AtomicUpdate
+		}
+	}
+	directed(t, trace)
 }
 
 // directed checks the promise for a trace of accesses to bytes.
@@ -179,9 +189,20 @@ func turns(rng *rand.Rand, wild bool) (trace []heisen.Record) {
 				release(l, len(holds[l])-1)
 			}
 		case n < 17:
-			add(heisen.Send, 48, 1)
+			switch rng.IntN(3) {
+			case 0:
+				add(heisen.Send, 48, 1)
+			case 1:
+				add(heisen.AtomicWrite, 56, 1)
+			case 2:
+				add(heisen.AtomicUpdate, 56, 1)
+			}
 		case n < 20:
-			add(heisen.Receive, 48, 1)
+			if rng.IntN(2) == 0 {
+				add(heisen.Receive, 48, 1)
+			} else {
+				add(heisen.AtomicRead, 56, 1)
+			}
 		case n < 21 && wild && len(holds[l]) > 0:
 			release(l, 0)
 		case n < 22 && len(holds[l]) == 0: // its memory gets another use, and this one again

@@ -10,8 +10,8 @@ type extra struct {
 	readers   stamp // by ReleaseShared
 	next      uint32
 	// One more than the byte of the object, 0 if there is none; and above that, how often somebody
-	// has learnt something by taking the lock.
-	object uint32
+	// has learnt something by taking the lock. Known looks at it without the cell's lock.
+	object atomic.Uint32
 
 	// The crowd: the number of its first mark, above the logarithm of its size.
 	crowd atomic.Uint64

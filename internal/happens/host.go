@@ -112,8 +112,33 @@ func (t *Table) Load(th *Thread, c *Cell, addr, place uint64, load func(), races
 			return
 		}
 	}
+	t.Atomic(th, c, addr, place, AtomicRead, load, races)
+}
+
+// Atomic makes an atomic operation of any kind on the byte at addr, likewise.
+func (t *Table) Atomic(th *Thread, c *Cell, addr, place uint64, kind uint32, do func(), races *Races) {
 	head := c.Lock()
-	load()
-	head = t.Sync(th, head, addr, See)
-	c.Unlock(t.AccessLocked(th, c, head, addr&^7, place, 1<<(addr&7), AtomicRead, races))
+	do()
+	if head != 0 {
+		noted := c.NotedAtomic(th, head, 1<<(addr&7), kind)
+		next, done := t.AtomicInPlace(th, c, head, addr, place, kind, noted)
+		if done {
+			c.Unlock(next)
+			return
+		}
+		head = next
+	}
+	if kind != AtomicWrite {
+		head = t.Sync(th, head, addr, See)
+	}
+	if !c.NotedAtomic(th, head, 1<<(addr&7), kind) {
+		head = t.AccessLocked(th, c, head, addr&^7, place, 1<<(addr&7), kind, races)
+	}
+	switch kind {
+	case AtomicWrite:
+		head = t.Sync(th, head, addr, Store)
+	case AtomicUpdate:
+		head = t.Sync(th, head, addr, Send)
+	}
+	c.Unlock(head)
 }

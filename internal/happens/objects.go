@@ -244,7 +244,7 @@ func (t *Table) published(th *Thread, e uint64) {
 const numberMask = 1<<8 - 1 // of what an extra says of its object
 
 //go:nosplit
-func (x *extra) number() uint32 { return x.object & numberMask }
+func (x *extra) number() uint32 { return x.object.Load() & numberMask }
 
 // hide is told that the thread takes or releases a lock, before it learns or publishes.
 //
@@ -253,16 +253,16 @@ func (t *Table) hide(th *Thread, x *extra, i, op uint32) {
 	h := &th.hidden
 	switch {
 	case op <= AcquireShared:
-		if h.lock == i && h.seen == x.object && (op == Acquire || h.shared) && t.foreign.Load() == 0 {
+		if h.lock == i && h.seen == x.object.Load() && (op == Acquire || h.shared) && t.foreign.Load() == 0 {
 			th.since, th.span = h.since, th.Epoch-h.since+placeMask
 		}
 	case th.shared:
 		th.shows()
-	case h.lock == i && h.seen == x.object && h.shared == (op == ReleaseShared) && th.since == th.Epoch:
+	case h.lock == i && h.seen == x.object.Load() && h.shared == (op == ReleaseShared) && th.since == th.Epoch:
 		// It was told already.
 	default:
 		// What is published for readers is not seen by those that take the lock like them.
-		h.lock, h.seen, h.since, h.shared = i, x.object, th.since, op == ReleaseShared
+		h.lock, h.seen, h.since, h.shared = i, x.object.Load(), th.since, op == ReleaseShared
 		th.begins()
 	}
 }
@@ -271,7 +271,9 @@ func (t *Table) hide(th *Thread, x *extra, i, op uint32) {
 //
 //go:nosplit
 func (t *Table) seen(x *extra) {
-	if x.object += numberMask + 1; x.object <= numberMask { // it is counted anew
+	object := x.object.Load() + numberMask + 1
+	storeRelease32(&x.object, object)
+	if object <= numberMask { // it is counted anew
 		t.life.Add(1)
 	}
 }
@@ -280,7 +282,7 @@ func (t *Table) seen(x *extra) {
 //
 //go:nosplit
 func (t *Table) vacate(x *extra) {
-	x.object &^= numberMask
+	storeRelease32(&x.object, x.object.Load()&^numberMask)
 	t.seen(x)
 }
 
@@ -303,7 +305,7 @@ func (t *Table) newObject(head uint64, number uint32) (uint64, uint32) {
 	first := uint32(head >> headExtra)
 	for i := first; i != 0; i = extraAt(i).next {
 		if x := extraAt(i); x.number() == 0 {
-			x.object |= number
+			storeRelease32(&x.object, x.object.Load()|number)
 			return head, i
 		}
 	}
@@ -311,7 +313,8 @@ func (t *Table) newObject(head uint64, number uint32) (uint64, uint32) {
 	if fresh == 0 {
 		return head, 0
 	}
-	extraAt(fresh).object |= number
+	x := extraAt(fresh)
+	storeRelease32(&x.object, x.object.Load()|number)
 	if first == 0 {
 		return head | uint64(fresh)<<headExtra, fresh
 	}

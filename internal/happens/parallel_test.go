@@ -92,10 +92,7 @@ func TestParallelLoads(t *testing.T) {
 			if id < writers {
 				for i := id; i < writers*rounds; i += writers {
 					table.Access(th, &cells[i].Cell, uint64(8*i), 1, 1, Write, &races)
-					head := flag.Lock()
-					said.Store(uint64(i + 1))
-					head = table.AccessLocked(th, flag, head, addr, 1, 1, AtomicWrite, &races)
-					flag.Unlock(table.Sync(th, head, addr, Store))
+					table.Atomic(th, flag, addr, 1, AtomicWrite, func() { said.Store(uint64(i + 1)) }, &races)
 				}
 			} else {
 				for last, seen := uint64(0), 0; seen < rounds; {

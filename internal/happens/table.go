@@ -149,7 +149,11 @@ func (t *Table) covers(th *Thread, e uint64) bool {
 	case s < blockSlots:
 		return time <= blockAt(th.low).time(s)
 	}
-	return time <= t.timeOf(th.clock, s)
+	if th.clock == 0 {
+		return time == 0
+	}
+	i := s/blockSlots - 1 // this is timeOf, with less stack
+	return time <= blockAt(ofNode(*nodeOf(th.clock, i/nodeBlocks), i)).time(s)
 }
 
 // Stale reports whether the thread has to call Renew before what it does next.

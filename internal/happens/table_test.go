@@ -107,10 +107,15 @@ func (p *program) word(i int, r *heisen.Record, at, end uint64, kind uint32) {
 	p.report(i, &races)
 }
 
-// load makes an atomic load.
-func (p *program) load(i int, r *heisen.Record) {
+// atomic makes an atomic operation on a byte.
+func (p *program) atomic(i int, r *heisen.Record, kind uint32) {
 	var races Races
-	p.table.Load(p.thread(r.TID), p.cell(uint64(r.Obj)), uint64(r.Obj), p.place(r), func() {}, &races)
+	th, c, do := p.thread(r.TID), p.cell(uint64(r.Obj)), func() {}
+	if kind == AtomicRead {
+		p.table.Load(th, c, uint64(r.Obj), p.place(r), do, &races)
+	} else {
+		p.table.Atomic(th, c, uint64(r.Obj), p.place(r), kind, do, &races)
+	}
 	p.report(i, &races)
 }
 
@@ -175,20 +180,24 @@ func (p *program) run(trace []heisen.Record) {
 			p.access(i, r, Read)
 		case heisen.Write:
 			p.access(i, r, Write)
-		case heisen.AtomicRead:
+		case heisen.AtomicRead, heisen.AtomicWrite, heisen.AtomicUpdate:
+			kind := AtomicRead + uint32(r.Code-heisen.AtomicRead)
 			if r.Size() == 1 {
-				p.load(i, r)
+				p.atomic(i, r, kind)
 				break
 			}
-			p.sync(r, See)
-			p.access(i, r, AtomicRead)
-		case heisen.AtomicWrite:
-			p.access(i, r, AtomicWrite)
-			p.sync(r, Store)
-		case heisen.AtomicUpdate:
-			p.sync(r, See)
-			p.access(i, r, AtomicUpdate)
-			p.sync(r, Send)
+			switch kind {
+			case AtomicRead:
+				p.sync(r, See)
+				p.access(i, r, kind)
+			case AtomicWrite:
+				p.access(i, r, kind)
+				p.sync(r, Store)
+			case AtomicUpdate:
+				p.sync(r, See)
+				p.access(i, r, kind)
+				p.sync(r, Send)
+			}
 		case heisen.Acquire:
 			lock(Acquire)
 		case heisen.AcquireShared:

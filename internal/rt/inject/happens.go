@@ -268,7 +268,7 @@ func heisenAnew(h *heisenG, c *heisenHappensCell, write bool, addr, pc uintptr) 
 	if u := b.under(h.top, pc, h.under); u.is(h.top, pc, h.under) {
 		place = u.known(h)
 	} else {
-		place = heisenNewPlaceUnder(b, h, pc)
+		place = heisenNewPlace(b, h, pc, h.set(b))
 	}
 	note := h.order.Epoch | place
 	if t.AccessOwn(&h.order, c, note, mask, write) || t.AccessAlone(&h.order, c, note, mask, write) || heisenOnStack(addr) {
@@ -436,7 +436,7 @@ func heisenOrder(h *heisenG, op uint64, obj, fp uintptr) {
 	}
 	if heisenLocking>>op&1 != 0 { // it takes part in races like an atomic operation
 		if b := heisenBufOfG(h); b != nil {
-			heisenCompareAtomic(b, h, op, obj, heisenHappensAtomicUpdate, fp, c, c.Lock())
+			heisenOrderLock(b, h, op, obj, fp, c, c.Lock())
 		}
 		return
 	}
@@ -456,70 +456,73 @@ func heisenOrder(h *heisenG, op uint64, obj, fp uintptr) {
 	})
 }
 
-// heisenCompareAtomic takes an operation of h on the word of a locked cell, with the given
-// head, that synchronises and is an atomic access, and unlocks the cell.
+// heisenOrderLock takes an operation of h on a lock, the cell of which is locked and has the given
+// head, and unlocks the cell.
 //
 //go:nosplit
-func heisenCompareAtomic(b *heisenBuf, h *heisenG, op uint64, addr uintptr, kind uint32, fp uintptr, c *heisenHappensCell, head uint64) {
+func heisenOrderLock(b *heisenBuf, h *heisenG, op uint64, addr, fp uintptr, c *heisenHappensCell, head uint64) {
 	if op == heisenOpRelease && !h.giveBack(addr, false) || op == heisenOpReleaseShared && !h.giveBack(addr, true) {
 		heisenHappens.Foreign()
 	}
-	// In an epoch that is about to begin nothing is noted.
-	noted := !heisenHappens.Stale(&h.order) && c.NotedAtomic(&h.order, head, 1<<(addr&7), kind)
-	var pc uint64
-	if heisenTaking>>op&1 != 0 || !noted {
-		pc = heisenPC(heisenCaller(fp))
+	var pc uintptr
+	if heisenTaking>>op&1 != 0 {
+		pc = heisenCaller(fp)
 	}
-	head, done := heisenAtomicAgain(b, h, heisenSyncs[op], addr, kind, noted, pc, c, head)
+	place := uint64(0) // if it is noted; in an epoch that is about to begin nothing is
+	if heisenHappens.Stale(&h.order) || !c.NotedAtomic(&h.order, head, 1<<(addr&7), heisenHappensAtomicUpdate) {
+		place = heisenPlaceOf(b, h, pc, fp)
+	}
+	head, done := heisenLockAgain(h, heisenSyncs[op], addr, place, c, head)
 	if done {
 		c.Unlock(head)
 	} else {
-		heisenAtomicAnew(b, h, heisenSyncs[op], addr, kind, pc, c, head)
+		if place == 0 { // it may not be noted any more
+			place = heisenPlaceOf(b, h, pc, fp)
+		}
+		heisenAtomicAnew(b, h, heisenSyncs[op], addr, place, c, head)
 	}
-	switch op {
-	case heisenOpAcquire, heisenOpTryAcquire:
-		h.take(addr, false, pc)
-	case heisenOpAcquireShared, heisenOpTryAcquireShared:
-		h.take(addr, true, pc)
+	if heisenTaking>>op&1 != 0 {
+		h.take(addr, heisenSyncs[op] == heisenHappensAcquireShared, heisenPC(pc))
 	}
 }
 
-// heisenAtomicAgain is heisenCompareAtomic where that takes no memory, and h races with nobody.
-// It returns the new head, and whether that was all: otherwise heisenAtomicAnew is to be
-// called, to which what was done makes no difference.
+// heisenLockAgain is heisenOrderLock where that takes no memory, and h races with nobody; a place of
+// 0 says that it is noted. It returns the new head, and whether that was all: otherwise
+// heisenAtomicAnew is to be called, to which what was done makes no difference.
 //
 //go:nosplit
-func heisenAtomicAgain(b *heisenBuf, h *heisenG, how uint32, addr uintptr, kind uint32, noted bool, pc uint64, c *heisenHappensCell, head uint64) (uint64, bool) {
+func heisenLockAgain(h *heisenG, how uint32, addr uintptr, place uint64, c *heisenHappensCell, head uint64) (uint64, bool) {
 	t := &heisenHappens
-	if head == 0 || t.Stale(&h.order) {
-		return head, false
-	}
-	before, after := how, how
-	if how == heisenHappensExchange {
-		before, after = heisenHappensSee, heisenHappensSend
-	}
-	if before <= heisenHappensSee && !t.SyncInPlace(&h.order, head, uint64(addr), before) {
+	takes := how <= heisenHappensAcquireShared
+	if head == 0 || t.Stale(&h.order) || takes && !t.SyncInPlace(&h.order, head, uint64(addr), how) {
 		return head, false
 	}
 	// Who has taken a lock again may have noted that before.
-	if !noted && (how > heisenHappensAcquireShared || !c.NotedAtomic(&h.order, head, 1<<(addr&7), kind)) {
-		place := b.placeAt(h.path(b), uint32(pc)) // this is heisenPlace, with less stack
-		next := t.AccessAgain(&h.order, c, head, uint64(place), 1<<(addr&7), kind)
+	if place != 0 && !(takes && c.NotedAtomic(&h.order, head, 1<<(addr&7), heisenHappensAtomicUpdate)) {
+		next := t.AccessAgain(&h.order, c, head, place, 1<<(addr&7), heisenHappensAtomicUpdate)
 		if next == 0 {
 			return head, false
 		}
 		head = next
 	}
-	return head, after <= heisenHappensSee || t.SyncInPlace(&h.order, head, uint64(addr), after)
+	return head, takes || t.SyncInPlace(&h.order, head, uint64(addr), how)
 }
 
-// heisenAtomicAnew is heisenCompareAtomic for everything. Inlined, it would take stack where
-// there is little.
+// heisenAtomicAnew takes an operation of h on the word of a locked cell, with the given head, that
+// synchronises in any way and is an atomic access, and unlocks the cell. Inlined, it would take stack
+// where there is little.
 //
 //go:nosplit
 //go:noinline
-func heisenAtomicAnew(b *heisenBuf, h *heisenG, how uint32, addr uintptr, kind uint32, pc uint64, c *heisenHappensCell, head uint64) {
+func heisenAtomicAnew(b *heisenBuf, h *heisenG, how uint32, addr uintptr, place uint64, c *heisenHappensCell, head uint64) {
 	systemstack(func() {
+		kind := uint32(heisenHappensAtomicUpdate)
+		switch how {
+		case heisenHappensSee:
+			kind = heisenHappensAtomicRead
+		case heisenHappensStore:
+			kind = heisenHappensAtomicWrite
+		}
 		t := &heisenHappens
 		if t.Stale(&h.order) {
 			t.Renew(&h.order, h.id)
@@ -534,7 +537,6 @@ func heisenAtomicAnew(b *heisenBuf, h *heisenG, how uint32, addr uintptr, kind u
 			head = t.Sync(&h.order, head, uint64(addr), how)
 		}
 		if !c.NotedAtomic(&h.order, head, 1<<(addr&7), kind) {
-			place := heisenPlace(b, h, pc)
 			head = t.AccessLocked(&h.order, c, head, uint64(addr)&^7, place, 1<<(addr&7), kind, &b.races)
 			if b.races.Count != 0 {
 				b.compare(kind, place, addr, 1)
@@ -574,7 +576,26 @@ func heisenAtomicLock(addr uintptr) bool {
 func heisenAtomicUnlock(h *heisenG, op uint64, addr, fp uintptr) {
 	b := heisenBufOfP()
 	kind := uint32(op - heisenOpAtomicRead + heisenHappensAtomicRead)
-	heisenCompareAtomic(b, h, op, addr, kind, fp, b.compared.cell, b.compared.head)
+	t, c, head := &heisenHappens, b.compared.cell, b.compared.head
+	stale, noted, place := t.Stale(&h.order), false, uint64(0)
+	if !stale {
+		noted = c.NotedAtomic(&h.order, head, 1<<(addr&7), kind)
+	}
+	if !noted {
+		place = heisenPlaceOf(b, h, 0, fp)
+	}
+	if head != 0 && !stale {
+		next, done := t.AtomicInPlace(&h.order, c, head, uint64(addr), place, kind, noted)
+		if done {
+			c.Unlock(next)
+			return
+		}
+		head = next
+	}
+	if noted { // perhaps it is not any more
+		place = heisenPlaceOf(b, h, 0, fp)
+	}
+	heisenAtomicAnew(b, h, heisenSyncs[op], addr, place, c, head)
 }
 
 // heisenSyncs is how the recorder's ops synchronise.

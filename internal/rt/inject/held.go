@@ -122,29 +122,58 @@ func heisenPlaceUnder(b *heisenBuf, h *heisenG, pc uintptr) uint64 {
 	if u := b.under(h.top, pc, h.under); u.is(h.top, pc, h.under) {
 		return u.known(h)
 	}
-	return heisenNewPlaceUnder(b, h, pc)
+	return heisenNewPlace(b, h, pc, h.set(b))
 }
 
-// heisenNewPlaceUnder is heisenPlaceUnder where that is not in the cache, or more is to be known to
-// look there.
+// heisenPlaceAlone is heisenPlaceUnder without the locks, for where stack is short. A pc of 0 is
+// not known.
 //
 //go:nosplit
-func heisenNewPlaceUnder(b *heisenBuf, h *heisenG, pc uintptr) uint64 {
-	h.set(b)
+func heisenPlaceAlone(b *heisenBuf, h *heisenG, pc uintptr) (place uint64) {
+	if u := b.under(h.top, pc, 0); pc != 0 && u.is(h.top, pc, 0) {
+		return u.known(h)
+	}
+	systemstack(func() {
+		if pc == 0 {
+			place = heisenPlace(b, h, 0)
+		} else {
+			place = heisenNewPlace(b, h, pc, 0)
+		}
+	})
+	return place
+}
+
+// heisenPlaceOf is heisenPlaceAlone where fp leads to the place, unless the pc is known already.
+// Inlined, it would take stack where there is little.
+//
+//go:nosplit
+//go:noinline
+func heisenPlaceOf(b *heisenBuf, h *heisenG, pc, fp uintptr) uint64 {
+	if pc == 0 {
+		pc = heisenCaller(fp)
+	}
+	return heisenPlaceAlone(b, h, pc)
+}
+
+// heisenNewPlace is heisenPlaceUnder, for a given set of locks, where that is not in the cache, or
+// more is to be known to look there.
+//
+//go:nosplit
+func heisenNewPlace(b *heisenBuf, h *heisenG, pc uintptr, set uint32) uint64 {
 	if h.top != h.bottom {
 		h.top.below().path(b)
 	}
-	if u := b.under(h.top, pc, h.under); u.is(h.top, pc, h.under) {
+	if u := b.under(h.top, pc, set); u.is(h.top, pc, set) {
 		return u.known(h)
 	}
-	return heisenAddUnder(b, h, pc)
+	return heisenAddUnder(b, h, pc, set)
 }
 
 // heisenAddUnder adds a place to the cache.
 //
 //go:nosplit
-func heisenAddUnder(b *heisenBuf, h *heisenG, pc uintptr) uint64 {
-	place, set := h.path(b), h.under
+func heisenAddUnder(b *heisenBuf, h *heisenG, pc uintptr, set uint32) uint64 {
+	place := h.path(b)
 	id := b.placeAt(place, uint32(heisenPC(pc)))
 	if set != 0 {
 		if under := b.place(heisenNodeUnder|id, set); under != 0 {

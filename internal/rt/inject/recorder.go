@@ -597,15 +597,22 @@ const (
 var heisenLayers [4096]uintptr
 
 //go:nosplit
-func heisenLayer(pc uintptr) (layer uintptr) {
-	e := &heisenLayers[pc>>2%uintptr(len(heisenLayers))]
-	if v := atomic.Loaduintptr(e); v>>2 == pc {
+func heisenLayer(pc uintptr) uintptr {
+	if v := atomic.Loaduintptr(heisenLayerOf(pc)); v>>2 == pc {
 		return v & 3
 	}
+	return heisenNewLayer(pc)
+}
+
+//go:nosplit
+func heisenLayerOf(pc uintptr) *uintptr { return &heisenLayers[pc>>2%uintptr(len(heisenLayers))] }
+
+//go:nosplit
+func heisenNewLayer(pc uintptr) (layer uintptr) {
 	systemstack(func() {
 		layer = heisenFindLayer(pc)
 	})
-	atomic.Storeuintptr(e, pc<<2|layer)
+	atomic.Storeuintptr(heisenLayerOf(pc), pc<<2|layer)
 	return layer
 }
 
