@@ -231,6 +231,8 @@ func (s *Stream) read() error {
 		return s.addReach(m.id, m.words)
 	case msgObjects:
 		return s.addObjects(m.words)
+	case msgDescents:
+		return s.addDescents(m.words)
 	case msgWatched:
 		return s.setWatched(m.id, m.words)
 	case msgRaces:

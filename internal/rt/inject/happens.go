@@ -239,7 +239,7 @@ func heisenBytesOf(at, next uintptr) uint64 {
 func heisenBufOfG(h *heisenG) *heisenBuf {
 	b := heisenBufOfP()
 	if b == nil || !h.started {
-		b = heisenOpen(h, 0)
+		b = heisenFirst(h)
 	}
 	return b
 }

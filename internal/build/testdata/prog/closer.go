@@ -26,6 +26,13 @@ func closer() map[string]func() {
 				runtime.Gosched() // let it end
 			}
 		},
+		"generations": func() {
+			go grandparent() // at: go-grandparent
+			later()
+			crowd(100, func(int) {})
+			go uncle() // at: go-uncle
+			later()
+		},
 		"locks": func() {
 			var mu sync.Mutex
 			var rw sync.RWMutex
@@ -359,6 +366,32 @@ func inner(n int) {
 	if n > 0 {
 		inner(n - 1)
 	}
+}
+
+// grandparent begins three generations, the last of which races with a child of uncle.
+func grandparent() {
+	go parent() // at: go-parent
+}
+
+func parent() {
+	beget()
+}
+
+//go:noinline
+func beget() {
+	go grandchild() // at: go-grandchild
+}
+
+func grandchild() {
+	v[0] = 1 // at: grandchild
+}
+
+func uncle() {
+	go cousin() // at: go-cousin
+}
+
+func cousin() {
+	v[0] = 2 // at: cousin
 }
 
 //go:noinline
