@@ -76,6 +76,34 @@ func TestGenerations(t *testing.T) {
 	}
 }
 
+// TestLineages: threads that find races at the same time tell of long lines of ancestors,
+// none of which is missing.
+func TestLineages(t *testing.T) {
+	// What has arguments is started by way of a function that has none, on the same line.
+	want := strings.Repeat("go-descendant < go-descendant, ", 299) + "go-descendant < go-descendants, go-descendants, main goroutine"
+	for range 5 {
+		rec := record(t, run{exe: program(t), args: []string{"lineages"}, mode: rt.Races, env: []string{"GOMAXPROCS=8"}})
+		if rec.err != nil || !rec.finished || rec.status != 0 || len(rec.races) < 8 {
+			t.Fatalf("error %v, finished %v, status %d, %d races: %s", rec.err, rec.finished, rec.status, len(rec.races), rec.stderr)
+		}
+		checked := map[heisen.Thread]bool{}
+		for _, f := range rec.races {
+			for _, a := range f.Accesses {
+				if checked[a.Thread] {
+					continue
+				}
+				checked[a.Thread] = true
+				if got := rec.ancestry(t, a.Thread); got != want {
+					t.Errorf("%d generations of thread %d are known", strings.Count(got, ","), a.Thread)
+				}
+			}
+		}
+		if len(checked) != 8 {
+			t.Errorf("races of %d goroutines", len(checked))
+		}
+	}
+}
+
 // TestNothing: where nothing is found, nothing is sent.
 func TestNothing(t *testing.T) {
 	for _, mode := range []rt.Mode{rt.Nothing, rt.Races} {

@@ -33,6 +33,12 @@ func closer() map[string]func() {
 			go uncle() // at: go-uncle
 			later()
 		},
+		"lineages": func() {
+			for range lines {
+				go descendants(300) // at: go-descendants
+			}
+			later()
+		},
 		"locks": func() {
 			var mu sync.Mutex
 			var rw sync.RWMutex
@@ -384,6 +390,22 @@ func beget() {
 
 func grandchild() {
 	v[0] = 1 // at: grandchild
+}
+
+const lines = 8 // of descendants
+
+// descendants is n generations, the last of which waits for those of others, and races with them.
+func descendants(n int) {
+	if n > 0 {
+		go descendants(n - 1) // at: go-descendant
+		return
+	}
+	for runtime.NumGoroutine() > 1+lines {
+		runtime.Gosched() // which orders nothing
+	}
+	for i := range v {
+		v[i]++ // at: last-descendant
+	}
 }
 
 func uncle() {
