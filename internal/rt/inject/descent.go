@@ -87,7 +87,7 @@ func heisenNoteFork(parent *heisenG, child uint32, pc uintptr) {
 // program. It comes before whatever names the goroutine is written, and must run on the
 // system stack.
 func heisenTellDescent(id uint32) {
-	if !heisen.quiet || id == heisenUnknownG {
+	if !heisen.quiet || !heisen.open || id == heisenUnknownG {
 		return
 	}
 	d := heisenDescentOf(id)
