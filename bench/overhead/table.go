@@ -51,7 +51,11 @@ func printTables(w io.Writer, ways []way, rows []row) {
 			}
 			events := r.median(way.name, func(c cost) float64 { return float64(c.Events) })
 			cpu := r.median(way.name, func(c cost) float64 { return c.Analyser })
-			fmt.Fprintf(out, "%s %s\t%.0f\t%.2f\t%.0f\t%.0f\t%.0f\t\n", r.bench, way.name, events, cpu, cpu*1e9/events,
+			each := "-" // a program that looks for races itself sends no events
+			if events > 0 {
+				each = fmt.Sprintf("%.0f", cpu*1e9/events)
+			}
+			fmt.Fprintf(out, "%s %s\t%.0f\t%.2f\t%s\t%.0f\t%.0f\t\n", r.bench, way.name, events, cpu, each,
 				r.median(way.name, func(c cost) float64 { return c.Host }),
 				r.median(way.name, func(c cost) float64 { return float64(c.Findings) }))
 		}

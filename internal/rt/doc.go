@@ -21,7 +21,9 @@
 // to every word, stands in the table of package internal/happens, which is injected with
 // the recorder. It can also look for overlapping accesses (Live, watch.go): then the
 // table of package internal/watch, which is injected with the recorder, has what each
-// goroutine is accessing, and what is found comes with the stream.
+// goroutine is accessing, and what is found comes with the stream. A program that does
+// nothing else sends no events. It keeps who has started which goroutine, and where, and tells
+// that of those concerned before it tells of what it has found (descent.go).
 //
 // A program can be run deterministically (Schedule, sched.go): one goroutine at a time,
 // which, is chosen by the strategies of package internal/pick, which are injected, too.

@@ -123,8 +123,9 @@ const (
 	Unrepeated Mode = wantFilter
 	// Marked is Everything, with the flag Repeated on what Unrepeated leaves out.
 	Marked Mode = wantFilter | wantMarks
-	// Nothing is no access and no synchronisation, only which goroutines there are:
-	// for programs that look for overlaps themselves and do nothing else.
+	// Nothing is no event, for programs that look for overlaps themselves and do nothing
+	// else. Of its goroutines such a program tells only who those are that it has found to
+	// do something, and who has started them and where; these have Begin and End events.
 	Nothing Mode = wantNothing
 	// Races is Nothing, and races in the observed order are found by the program itself, as
 	// vclock.FastTrack would find them. They come with the stream, see Stream.OnOverlap.

@@ -453,17 +453,24 @@ func (m *merger) at(g *goroutine, place uint64) (heisen.Site, error) {
 // begin emits the first event of a goroutine.
 func (m *merger) begin(g *goroutine, goid uint64) {
 	info := m.s.syms.Thread(g.id)
-	switch {
-	case g.id == 0:
-		info.Name = "main goroutine"
-	case goid != 0:
-		info.Name = fmt.Sprintf("goroutine %d", goid)
-	default:
-		info.Name = "runtime timers"
+	if info.Name == "" { // otherwise it was told with its descent
+		info.Name = threadName(g.id, goid)
+		m.s.syms.SetThread(g.id, info)
 	}
-	m.s.syms.SetThread(g.id, info)
 	r := m.emit(g)
 	r.Code, r.Val = heisen.Begin, goid
+}
+
+// threadName is what a goroutine is called, by the runtime's number, which is 0 for what is
+// none.
+func threadName(id heisen.Thread, goid uint64) string {
+	switch {
+	case id == 0:
+		return "main goroutine"
+	case goid != 0:
+		return fmt.Sprintf("goroutine %d", goid)
+	}
+	return "runtime timers"
 }
 
 // collector is the message by which goroutines tell the garbage collector, and

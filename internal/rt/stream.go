@@ -129,7 +129,7 @@ func (s *Stream) PID() int { return int(s.hello.pid) }
 func (s *Stream) SetSymbolizer(symbolizer Symbolizer) { s.solve = symbolizer }
 
 // Skipped returns how many accesses the program's recorder has passed over so far
-// because they repeat others; see Mode. In the mode Lazy it does not count all.
+// because they repeat others; see Mode. Accesses of programs that record nothing do not count.
 func (s *Stream) Skipped() uint64 { return s.skipped }
 
 // Finished reports whether the program has sent all that it recorded. It has
@@ -231,6 +231,8 @@ func (s *Stream) read() error {
 		return s.addReach(m.id, m.words)
 	case msgObjects:
 		return s.addObjects(m.words)
+	case msgDescents:
+		return s.addDescents(m.words)
 	case msgWatched:
 		return s.setWatched(m.id, m.words)
 	case msgRaces:

@@ -62,6 +62,7 @@ const (
 	msgReach     = 12
 	msgObjects   = 13
 	msgRaces     = 14
+	msgDescents  = 15
 
 	byOrder  = 1 << 63
 	unknownG = 1<<32 - 1
@@ -69,6 +70,9 @@ const (
 	executionWords = 5
 
 	watchedWords = 6
+
+	descentWords  = 3
+	descentForked = 1 << 24
 
 	taskPlace  = 1 << 31
 	nodeParent = 1<<24 - 1
@@ -86,7 +90,7 @@ const (
 	treeUntil = ^uint64(0)
 	follow    = 1<<32 - 1 // in place of the number of a set
 
-	version     = 7
+	version     = 8
 	wantFilter  = 1
 	wantMarks   = 2
 	wantRaces   = 4

@@ -1,7 +1,8 @@
 // Command churn is a race-free program that lives through in minutes what a
 // server lives through in a day: many goroutines that come and go, a large heap
 // whose addresses are used again and again, and locks, channels and atomics that
-// are allocated with everything else.
+// are allocated with everything else. Now and then it prints how many goroutines it
+// has started.
 package main
 
 import (
@@ -37,11 +38,14 @@ func main() {
 				b := &block{ready: make(chan struct{})}
 				fill(b, *touched, n+w)
 				ring[n%len(ring)] = b
+				if w == 0 && n%1000 == 0 {
+					fmt.Println(started.Load())
+				}
 			}
 		})
 	}
 	wg.Wait()
-	fmt.Println("started", started.Load())
+	fmt.Println(started.Load())
 }
 
 // batch is how many goroutines work on a block.

@@ -232,14 +232,14 @@ func heisenBytesOf(at, next uintptr) uint64 {
 	return 0xFF >> ((at - next) & 7) << (at & 7) & 0xFF
 }
 
-// heisenBufOfG returns the buffer of the current P, nil where there is none. The receiver is to
-// know that h is there before it hears of races.
+// heisenBufOfG returns the buffer of the current P, nil where there is none. It is to be known who
+// h is before it is heard of in races.
 //
 //go:nosplit
 func heisenBufOfG(h *heisenG) *heisenBuf {
 	b := heisenBufOfP()
 	if b == nil || !h.started {
-		b = heisenOpen(h, 0)
+		b = heisenFirst(h)
 	}
 	return b
 }

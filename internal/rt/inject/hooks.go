@@ -308,6 +308,10 @@ func heisenStart(pc, spawnctx uintptr) (ctx uintptr) {
 			heisenHappens.Fork(&parent.order, &child.order, child.id)
 		})
 	}
+	if heisen.quiet {
+		heisenNoteFork(parent, child.id, pc)
+		return ctx
+	}
 	b := heisenOpen(parent, 3)
 	if b == nil {
 		child.orphan = true
@@ -339,7 +343,7 @@ func racectxend(racectx uintptr) {
 	if heisen.races {
 		systemstack(func() { heisenHappens.End(&h.order) })
 	}
-	if heisen.on && h.started {
+	if heisen.on && h.words != 0 {
 		if b := heisenOpen(h, 3); b != nil {
 			heisenPut(b, h, heisenOpEnd, 0, heisenStamp(), 0)
 		}

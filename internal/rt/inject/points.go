@@ -169,6 +169,9 @@ func heisenDecide(gp *g) {
 	s.until = 0
 	pp := gp.m.p.ptr()
 	h := (*heisenG)(unsafe.Pointer(gp.racectx))
+	if heisen.quiet {
+		heisenNoteGoid(h, gp.goid) // it may meet others
+	}
 	if t := &h.task.next; t.Roles == 0 && s.turn >= s.spin && h.id == s.running {
 		t.Kind = heisenPickYield
 	}

@@ -27,7 +27,7 @@ type heisenG struct {
 	_       sys.NotInHeap
 	order   heisenHappensThread // what it knows of others; see happens.go
 	id      uint32              // dense number in order of creation
-	started bool                // its begin record was written
+	started bool                // it has done something; as a rule its begin record was written
 	orphan  bool                // it was started by nobody that is recorded
 	hidden  bool                // it is in hidden code
 	mute    bool                // what it does is not recorded
@@ -135,7 +135,7 @@ var heisen struct {
 	hides    bool   // some packages are hidden
 	once     bool   // what an object reaches is looked at once, as far as possible
 	shows    bool   // what they do is recorded all the same, marked
-	quiet    bool   // nothing else is recorded than which goroutines there are
+	quiet    bool   // nothing is recorded but what is found
 	marks    bool   // those too, marked
 	fd       int32  // the connection
 	sendLock uint32 // serialises messages
@@ -332,11 +332,28 @@ func heisenOpen(h *heisenG, n uintptr) *heisenBuf {
 		p := b.pos
 		heisenWords2(b.word(p), heisenOpSwitch<<heisenOpShift|uint64(h.id), h.words)
 		b.commit(p + 2)
-		if !h.started {
+		if h.words == 0 {
 			h.started = true
 			heisenWriteBegin(b, h)
 		}
 	}
+	return b
+}
+
+// heisenFirst is what comes before the first that h does. It returns the buffer of the
+// current P, nil where there is none.
+//
+//go:nosplit
+func heisenFirst(h *heisenG) *heisenBuf {
+	if !heisen.quiet {
+		return heisenOpen(h, 0)
+	}
+	b := heisenBufOfP()
+	if b == nil {
+		atomic.Xadd64(&heisen.lost, 1)
+		return nil
+	}
+	heisenNoteGoid(h, heisenGoid(h))
 	return b
 }
 
@@ -384,18 +401,24 @@ func (b *heisenBuf) wrote() {
 
 //go:nosplit
 func heisenWriteBegin(b *heisenBuf, h *heisenG) {
-	var goid uint64
-	// A state can speak for something that is no goroutine (timers).
-	if gp := getg().m.curg; gp != nil && gp.racectx == uintptr(unsafe.Pointer(h)) {
-		goid = gp.goid
-	}
-	w := heisenOpBegin<<heisenOpShift | goid&(heisenOrphan-1)
-	if h.orphan {
+	w := heisenOpBegin<<heisenOpShift | heisenGoid(h)&(heisenOrphan-1)
+	if h.orphan || heisen.quiet { // where it comes from was told already
 		w |= heisenOrphan
 	}
 	*(*uint64)(b.word(b.pos)) = w
 	h.words++
 	b.commit(b.pos + 1)
+}
+
+// heisenGoid returns the runtime's number of the current goroutine, if that is h: a state can
+// speak for something that is no goroutine (timers). Otherwise it is 0.
+//
+//go:nosplit
+func heisenGoid(h *heisenG) uint64 {
+	if gp := getg().m.curg; gp != nil && gp.racectx == uintptr(unsafe.Pointer(h)) {
+		return gp.goid
+	}
+	return 0
 }
 
 // heisenAccess records that the current goroutine is about to touch size bytes

@@ -492,9 +492,13 @@ func (s *heisenScheduling) stepped() {
 
 // sendMet tells of meetings.
 func (s *heisenScheduling) sendMet() {
-	heisenFlushAll(0) // the receiver is to know the goroutines
+	if !heisen.quiet {
+		heisenFlushAll(0) // the receiver is to know the goroutines
+	}
 	for i := range s.picker.NumMet {
 		m := &s.picker.Met[i]
+		heisenTellDescent(m.First.ID)
+		heisenTellDescent(m.Second.ID)
 		words := [8]uint64{uint64(m.Kind), m.Step,
 			m.First.who(), m.First.Addr, m.First.Size, m.Second.who(), m.Second.Addr, m.Second.Size}
 		heisenSend(heisenMsgMeeting, 0, 0, unsafe.Pointer(&words), unsafe.Sizeof(words))

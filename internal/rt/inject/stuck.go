@@ -39,6 +39,10 @@ func heisenGiveUp(why uint32, message string) {
 			return
 		}
 		blocked++
+		if heisen.quiet {
+			heisenNoteGoid(h, gp.goid)
+			heisenTellDescent(h.id)
+		}
 		if used+4+8 > uintptr(len(words)) {
 			flush()
 		}

@@ -50,6 +50,10 @@ func init() {
 		heisen.filter = answer&heisenWantFilter != 0
 		heisen.marks = answer&heisenWantMarks != 0
 		heisen.quiet = answer&heisenWantNothing != 0
+		if heisen.quiet && !heisenInitDescents() {
+			print("heisen: no address space for who starts goroutines; this run is not recorded\n")
+			return
+		}
 		heisen.watch = answer&heisenWantWatch != 0
 		if heisen.watch && !heisenInitWatch() {
 			print("heisen: no word, or no room, of what to watch; this run is not recorded\n")
@@ -105,6 +109,11 @@ func heisenSend(kind, id, skipped uint32, p unsafe.Pointer, n uintptr) {
 	ok := heisenSendPlaces() && heisenSendObjects()
 	ok = ok && heisenSendAll(unsafe.Pointer(&header), unsafe.Sizeof(header)) && heisenSendAll(p, n)
 	heisenUnlock(&heisen.sendLock)
+	heisenSent(ok)
+}
+
+// heisenSent ends the recording if something could not be sent.
+func heisenSent(ok bool) {
 	if !ok && heisen.open {
 		heisen.on, heisen.light, heisen.open = false, false, false
 		print("heisen: the analyser is gone; the rest of this run is not recorded\n")

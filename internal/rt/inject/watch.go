@@ -186,12 +186,10 @@ func (b *heisenBuf) report(h *heisenG) {
 //
 //go:nosplit
 func heisenWatch(h *heisenG, write bool, addr, size uintptr, pc uint64) {
-	b := heisenBufOfP()
-	if b == nil || !h.started {
-		if b = heisenOpen(h, 0); b == nil {
-			heisenWatched.table.After(&h.watch, &heisenNoHits)
-			return
-		}
+	b := heisenBufOfG(h)
+	if b == nil {
+		heisenWatched.table.After(&h.watch, &heisenNoHits)
+		return
 	}
 	w := &heisenWatched
 	number, inlined := uint32(0), uint32(0)
@@ -222,11 +220,9 @@ func heisenWatch(h *heisenG, write bool, addr, size uintptr, pc uint64) {
 //go:nosplit
 func heisenWatchAtomic(h *heisenG, write bool, addr uintptr, pc uint64) {
 	w := &heisenWatched
-	b := heisenBufOfP()
-	if b == nil || !h.started {
-		if b = heisenOpen(h, 0); b == nil {
-			return
-		}
+	b := heisenBufOfG(h)
+	if b == nil {
+		return
 	}
 	number, inlined := w.locations.locate(pc, heisenMode(write))
 	op := uint64(heisenAtomicRead)
@@ -361,9 +357,12 @@ func heisenReport(b *heisenBuf, h *heisenG) {
 
 // heisenPutOverlap writes a record of an overlap. The arguments are its words.
 func heisenPutOverlap(b *heisenBuf, h *heisenG, addr, who, other, where, section uint64) {
+	heisenTellDescent(h.id)
+	heisenTellDescent(uint32(who >> 32))
+	heisenTellDescent(uint32(other >> 32))
 	pair := who<<32 | other&(1<<32-1)
 	told := &heisenWatched.told[(pair^section)*0x9E3779B97F4A7C15>>(64-heisenToldBits)]
-	if *told != pair {
+	if !heisen.quiet && *told != pair {
 		*told = pair
 		// The receiver is to know both goroutines when it hears of them.
 		heisenFlushAll(0)

@@ -89,11 +89,19 @@ const (
 
 	heisenMsgRaces = 14 // before the last: what came of heisenWantRaces; payload: goroutines that shared clocks, 1 if there was no memory
 
+	// Of quiet programs, see descent.go. Payload: of each goroutine its number<<32 | that of who
+	// has started it, goid, and the place of the go statement with heisenDescentForked, if
+	// somebody has.
+	heisenMsgDescents = 15
+
 	heisenByOrder  = 1 << 63   // in an overlap's last word
 	heisenUnknownG = 1<<32 - 1 // the number of a goroutine that is not known any more
 
 	heisenExecutionWords = 5
 	heisenWatchedWords   = 6
+	heisenDescentWords   = 3
+
+	heisenDescentForked = 1 << 24
 
 	// What a place is, above the number of its parent; see held.go.
 	heisenNodeLow    = 1 << 24
@@ -105,7 +113,7 @@ const (
 
 	heisenTaskPlace = 1 << 31 // in the pc of a place: the rest is the number of a task
 
-	heisenVersion = 7
+	heisenVersion = 8
 
 	heisenHiddenShow = 1 // what hidden packages do is recorded, marked
 	heisenHiddenOnce = 2 // see trees.go
@@ -114,7 +122,7 @@ const (
 	heisenWantMarks   = 2  // with one of the others: rather mark them
 	heisenWantRaces   = 4  // races by happens-before, found by the program itself
 	heisenWantWatch   = 8  // overlaps; after the answer comes the number of bytes that say what to watch, and these
-	heisenWantNothing = 16 // of all else, only which goroutines there are
+	heisenWantNothing = 16 // nothing else
 	heisenWantSched   = 32 // a deterministic run; how comes as what to watch does, after that of hidden packages
 	heisenWantHidden  = 64 // nothing of some packages; after the answer, and what heisenWantWatch adds, comes the number of bytes that say of which, and these
 )

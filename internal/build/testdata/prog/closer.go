@@ -26,6 +26,19 @@ func closer() map[string]func() {
 				runtime.Gosched() // let it end
 			}
 		},
+		"generations": func() {
+			go grandparent() // at: go-grandparent
+			later()
+			crowd(100, func(int) {})
+			go uncle() // at: go-uncle
+			later()
+		},
+		"lineages": func() {
+			for range lines {
+				go descendants(300) // at: go-descendants
+			}
+			later()
+		},
 		"locks": func() {
 			var mu sync.Mutex
 			var rw sync.RWMutex
@@ -359,6 +372,48 @@ func inner(n int) {
 	if n > 0 {
 		inner(n - 1)
 	}
+}
+
+// grandparent begins three generations, the last of which races with a child of uncle.
+func grandparent() {
+	go parent() // at: go-parent
+}
+
+func parent() {
+	beget()
+}
+
+//go:noinline
+func beget() {
+	go grandchild() // at: go-grandchild
+}
+
+func grandchild() {
+	v[0] = 1 // at: grandchild
+}
+
+const lines = 8 // of descendants
+
+// descendants is n generations, the last of which waits for those of others, and races with them.
+func descendants(n int) {
+	if n > 0 {
+		go descendants(n - 1) // at: go-descendant
+		return
+	}
+	for runtime.NumGoroutine() > 1+lines {
+		runtime.Gosched() // which orders nothing
+	}
+	for i := range v {
+		v[i]++ // at: last-descendant
+	}
+}
+
+func uncle() {
+	go cousin() // at: go-cousin
+}
+
+func cousin() {
+	v[0] = 2 // at: cousin
 }
 
 //go:noinline

@@ -1,0 +1,118 @@
+package build
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/heisen-go/heisen"
+	"github.com/heisen-go/heisen/internal/pick"
+	"github.com/heisen-go/heisen/internal/rt"
+)
+
+// calls writes the calls of a goroutine of the program that stands somewhere.
+func (rec *recording) calls(t *testing.T, site heisen.Site, context heisen.Context) string {
+	t.Helper()
+	return strings.TrimSuffix(rec.stack(t, heisen.Record{Loc: site, Ctx: context}), " < runtime.goexit")
+}
+
+// ancestry writes where a thread and its ancestors were started, down to the main
+// goroutine.
+func (rec *recording) ancestry(t *testing.T, thread heisen.Thread) string {
+	t.Helper()
+	var places []string
+	seen := map[string]bool{}
+	for info := rec.syms.Thread(thread); ; info = rec.syms.Thread(thread) {
+		if thread == 0 && info.Name != "main goroutine" || thread != 0 && !strings.HasPrefix(info.Name, "goroutine ") || seen[info.Name] {
+			t.Errorf("thread %d is called %q", thread, info.Name)
+		}
+		seen[info.Name] = true
+		if !info.Forked {
+			return strings.Join(append(places, info.Name), ", ")
+		}
+		places = append(places, rec.calls(t, info.Site, info.Context))
+		thread = info.Parent
+	}
+}
+
+// TestGenerations: a race names all who have started its goroutines, although these and
+// most of those have ended when it is found, whether their starts were recorded or not.
+func TestGenerations(t *testing.T) {
+	want := map[string]string{
+		"grandchild": "go-grandchild < main.parent, go-parent, go-grandparent, main goroutine",
+		"cousin":     "go-cousin, go-uncle, main goroutine",
+	}
+	for _, mode := range []rt.Mode{rt.Races, rt.Both, rt.Everything} {
+		for _, schedule := range []*rt.Schedule{nil, {Pick: pick.Config{Seed: 1}}} {
+			t.Run(fmt.Sprint(mode, schedule != nil), func(t *testing.T) {
+				t.Parallel()
+				rec := record(t, run{exe: program(t), args: []string{"generations"}, mode: mode, schedule: schedule})
+				if rec.err != nil || !rec.finished || rec.status != 0 || len(rec.races) != 1 {
+					t.Fatalf("error %v, finished %v, status %d, %d races: %s", rec.err, rec.finished, rec.status, len(rec.races), rec.stderr)
+				}
+				got := map[string]string{}
+				for _, a := range rec.races[0].Accesses {
+					got[rec.calls(t, a.Site, a.Context)] = rec.ancestry(t, a.Thread)
+				}
+				if d := cmp.Diff(want, got); d != "" {
+					t.Errorf("-want +got:\n%s", d)
+				}
+				if mode != rt.Races {
+					return
+				}
+				// Of the hundred goroutines between nothing is told.
+				for _, r := range rec.events {
+					if r.Code == heisen.Fork || r.TID != rec.races[0].Accesses[1].Thread {
+						t.Errorf("event %+v", r)
+					}
+				}
+				if told := len(rec.syms.Updates().Threads); told != 6 {
+					t.Errorf("%d threads are told", told)
+				}
+			})
+		}
+	}
+}
+
+// TestLineages: threads that find races at the same time tell of long lines of ancestors,
+// none of which is missing.
+func TestLineages(t *testing.T) {
+	// What has arguments is started by way of a function that has none, on the same line.
+	want := strings.Repeat("go-descendant < go-descendant, ", 299) + "go-descendant < go-descendants, go-descendants, main goroutine"
+	for range 5 {
+		rec := record(t, run{exe: program(t), args: []string{"lineages"}, mode: rt.Races, env: []string{"GOMAXPROCS=8"}})
+		if rec.err != nil || !rec.finished || rec.status != 0 || len(rec.races) < 8 {
+			t.Fatalf("error %v, finished %v, status %d, %d races: %s", rec.err, rec.finished, rec.status, len(rec.races), rec.stderr)
+		}
+		checked := map[heisen.Thread]bool{}
+		for _, f := range rec.races {
+			for _, a := range f.Accesses {
+				if checked[a.Thread] {
+					continue
+				}
+				checked[a.Thread] = true
+				if got := rec.ancestry(t, a.Thread); got != want {
+					t.Errorf("%d generations of thread %d are known", strings.Count(got, ","), a.Thread)
+				}
+			}
+		}
+		if len(checked) != 8 {
+			t.Errorf("races of %d goroutines", len(checked))
+		}
+	}
+}
+
+// TestNothing: where nothing is found, nothing is sent.
+func TestNothing(t *testing.T) {
+	for _, mode := range []rt.Mode{rt.Nothing, rt.Races} {
+		rec := record(t, run{exe: program(t), args: []string{"mutex"}, mode: mode})
+		if rec.err != nil || !rec.finished || rec.status != 0 {
+			t.Fatalf("error %v, finished %v, status %d: %s", rec.err, rec.finished, rec.status, rec.stderr)
+		}
+		if len(rec.events) != 0 || len(rec.syms.Updates().Threads) != 0 {
+			t.Errorf("%d events, %d threads", len(rec.events), len(rec.syms.Updates().Threads))
+		}
+	}
+}
