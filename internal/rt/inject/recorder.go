@@ -366,19 +366,24 @@ func (b *heisenBuf) word(i uintptr) unsafe.Pointer { return add(unsafe.Pointer(&
 //
 //go:nosplit
 func (b *heisenBuf) commit(end uintptr) {
-	if GOARCH != "amd64" {
-		publicationBarrier() // stores are ordered on amd64
-	}
+	heisenStoreBarrier()
 	b.pos = end
+}
+
+// heisenStoreBarrier orders the stores before it with those after it. On amd64 they are in order.
+//
+//go:nosplit
+func heisenStoreBarrier() {
+	if GOARCH != "amd64" {
+		publicationBarrier()
+	}
 }
 
 // wrote counts a record with a stamp, which is complete.
 //
 //go:nosplit
 func (b *heisenBuf) wrote() {
-	if GOARCH != "amd64" {
-		publicationBarrier()
-	}
+	heisenStoreBarrier()
 	b.synced++
 }
 
