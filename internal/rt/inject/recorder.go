@@ -21,6 +21,10 @@ import (
 //
 // Accesses carry no global stamp, synchronisation does: a dense sequence number
 // that the receiving side merges by.
+//
+// Processors such as arm64 keep little order between plain loads and stores. So what
+// threads tell each other without a lock is atomic, or ordered by heisenStoreBarrier
+// for who reads it through what was stored last.
 
 // heisenG is the recorder's state of a goroutine; g.racectx points to it.
 type heisenG struct {
