@@ -22,7 +22,8 @@ var ErrUnsupported = errors.New("unsupported")
 // Releases are the Go releases whose runtime the overlay fits, as "1.N".
 var Releases = []string{"1.25", "1.26"}
 
-// Platforms are the GOOS/GOARCH pairs that the recorder runs on.
+// Platforms are the GOOS/GOARCH pairs that the recorder runs on; linux/arm64 was tried under emulation
+// only.
 var Platforms = []string{"linux/amd64", "linux/arm64"}
 
 // Toolchain is the user's Go installation, as its own go command describes it.

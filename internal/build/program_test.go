@@ -39,14 +39,10 @@ func verdicts(t *testing.T, exe string) {
 		racy, name := pair[0] == "race", pair[1]
 		t.Run(pair[0]+"/"+name, func(t *testing.T) {
 			t.Parallel()
-			if testing.Short() {
-				checkVerdict(t, exe, name, racy, rt.Both).checkFound(t)
-				return
+			if !testing.Short() {
+				checkVerdict(t, exe, name, racy, rt.Marked).checkMarks(t)
 			}
-			rec := checkVerdict(t, exe, name, racy, rt.Marked)
-			rec.checkMarks(t)
-			rec = checkVerdict(t, exe, name, racy, rt.Both)
-			rec.checkFound(t)
+			checkVerdict(t, exe, name, racy, rt.Both).checkFound(t)
 			checkVerdict(t, exe, name, racy, rt.Races)
 		})
 	}

@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"runtime"
 	"strings"
 	"sync"
 	"testing"
@@ -26,6 +27,7 @@ const prog = "testdata/prog"
 var built struct {
 	once sync.Once
 	dir  string
+	exe  string // the program, or what runs it
 	err  error
 }
 
@@ -36,19 +38,22 @@ func TestMain(m *testing.M) {
 	os.Exit(status)
 }
 
-// program returns the path of the instrumented program.
+// program returns the path of the instrumented program, or of what runs it here.
 func program(t *testing.T) string {
 	t.Helper()
 	built.once.Do(func() {
 		if built.dir, built.err = os.MkdirTemp("", "heisen-test-"); built.err != nil {
 			return
 		}
-		built.err = buildProgram(context.Background(), filepath.Join(built.dir, "prog"))
+		built.exe = filepath.Join(built.dir, "prog")
+		if built.err = buildProgram(context.Background(), built.exe); built.err == nil && installation(t).GOARCH != runtime.GOARCH {
+			built.exe, built.err = emulated(built.exe)
+		}
 	})
 	if built.err != nil {
 		t.Fatal(built.err)
 	}
-	return filepath.Join(built.dir, "prog")
+	return built.exe
 }
 
 // buildProgram builds the program for the toolchain and platform that the

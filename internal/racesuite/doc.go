@@ -8,5 +8,7 @@
 // builds the files where they are (none is copied), runs each function in a
 // process of its own, at one and at all processors, and prints how many verdicts
 // were right. The exit status is 1 if that of a function in scope was wrong; see
-// exceptions for what is out of it.
+// exceptions for what is out of it. For another processor it is
+//
+//	go run -exec 'env GOARCH=arm64' ./internal/racesuite -exec qemu-aarch64-static
 package main

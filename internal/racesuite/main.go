@@ -87,10 +87,12 @@ func parse(args []string) (s *suite, p plan, verbose bool, err error) {
 	flags.StringVar(&s.detector, "detect", "fasttrack", "`name` of heisen's detector: fasttrack, hb, mcm or atomrace, which is right as long as it reports nothing that is no race")
 	noise := flags.Int("noise", 200, "how many of a thousand accesses atomrace makes wait")
 	flags.StringVar(&s.data, "testdata", "", "`folder` of the test data, if not that of the Go installation")
+	emulator := flags.String("exec", "", "run the functions by this `command`, as go test -exec does")
 	flags.BoolVar(&verbose, "v", false, "print what the functions that were wrong have printed")
 	if err = flags.Parse(args); err != nil {
 		return
 	}
+	s.emulator = strings.Fields(*emulator)
 	_, known := detectors[s.detector]
 	switch {
 	case flags.NArg() > 0:

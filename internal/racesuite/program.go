@@ -33,6 +33,7 @@ type suite struct {
 	toolchain *build.Toolchain
 	data      string // folder with the files
 	exe       string
+	emulator  []string // what runs it, with arguments; may be empty
 }
 
 // String says what is measured.

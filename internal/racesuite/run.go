@@ -103,7 +103,8 @@ func (s *suite) runAll(ctx context.Context, p plan, progress func(string)) ([]*t
 func (s *suite) run(ctx context.Context, f function, procs int) verdict {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
-	cmd := exec.CommandContext(ctx, s.exe, "-test.v", "-test.run=^"+f.name+"$")
+	args := append(slices.Clone(s.emulator), s.exe, "-test.v", "-test.run=^"+f.name+"$")
+	cmd := exec.CommandContext(ctx, args[0], args[1:]...)
 	cmd.Dir = s.data // some functions read their own source
 	cmd.Env = environment(procs)
 	cmd.WaitDelay = time.Second // for programs that it has started

@@ -14,7 +14,8 @@
 //
 // Where an event happened is a place: a program counter and the calls that led to
 // it, a node of a tree that the recorder keeps and sends as it grows (paths.go,
-// places.go).
+// places.go). The program itself is asked what those are in its source (symbolize.go), by
+// its emulator, if it has one (emulator.go).
 //
 // A program can look for races by itself. In the mode Races it follows happens-before as
 // FastTrack does (happens.go): what goroutines know of each other, and what was last done

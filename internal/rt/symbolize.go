@@ -17,11 +17,12 @@ import (
 // processSymbolizer asks a second process of the program's own executable, which
 // knows its inlined calls, whatever the linker has stripped.
 type processSymbolizer struct {
-	exe *os.File // keeps an executable that is deleted while it runs
-	env []string // what it needs in its environment
-	cmd *exec.Cmd
-	in  io.WriteCloser
-	out *bufio.Reader
+	exe      *os.File // keeps an executable that is deleted while it runs
+	emulator *os.File // what is to run it; nil if nothing is
+	env      []string // what it needs in its environment
+	cmd      *exec.Cmd
+	in       io.WriteCloser
+	out      *bufio.Reader
 }
 
 // newProcessSymbolizer prepares to ask the executable of process pid. A process
@@ -31,11 +32,11 @@ func newProcessSymbolizer(pid int) (*processSymbolizer, error) {
 	if os.Getenv(symbolizeEnv) != "" {
 		return nil, errors.New("asked for symbols, not to ask for them")
 	}
-	exe, err := os.Open(fmt.Sprintf("/proc/%d/exe", pid))
+	exe, emulator, err := openProgram(pid)
 	if err != nil {
 		return nil, err
 	}
-	return &processSymbolizer{exe: exe, env: append(libraryPath(pid), symbolizeEnv+"=1")}, nil
+	return &processSymbolizer{exe: exe, emulator: emulator, env: append(libraryPath(pid), symbolizeEnv+"=1")}, nil
 }
 
 // SharedSymbols is a Symbolizer for all executions of one executable, which it asks but
@@ -114,7 +115,10 @@ func libraryPath(pid int) []string {
 
 // start runs the process; most programs that are stopped early never need it.
 func (p *processSymbolizer) start() error {
-	p.cmd = exec.Command(fmt.Sprintf("/proc/%d/fd/%d", os.Getpid(), p.exe.Fd()))
+	p.cmd = exec.Command(descriptor(p.exe))
+	if p.emulator != nil {
+		p.cmd = exec.Command(descriptor(p.emulator), descriptor(p.exe))
+	}
 	p.cmd.Env = p.env
 	in, err := p.cmd.StdinPipe()
 	if err != nil {
@@ -127,6 +131,9 @@ func (p *processSymbolizer) start() error {
 	p.in, p.out = in, bufio.NewReader(out)
 	return p.cmd.Start()
 }
+
+// descriptor is a path to an open file, for other processes too.
+func descriptor(f *os.File) string { return fmt.Sprintf("/proc/%d/fd/%d", os.Getpid(), f.Fd()) }
 
 // Frames implements Symbolizer.
 func (p *processSymbolizer) Frames(offsets []uint32) ([][]heisen.Frame, error) {
@@ -201,4 +208,7 @@ func (p *processSymbolizer) close() {
 		}
 	}
 	p.exe.Close()
+	if p.emulator != nil {
+		p.emulator.Close()
+	}
 }

@@ -95,17 +95,26 @@ func TestHostileSymbolizer(t *testing.T) {
 	t.Run("never asked", func(t *testing.T) { symbolizerOf(t, "exit 0").close() })
 }
 
-// TestSymbolizer asks a program, twice, that gives the same answer to
-// everything, and that is removed before it is asked.
-func TestSymbolizer(t *testing.T) {
-	want := []heisen.Frame{{Func: "f", File: "g", Line: 7, Start: 5}}
-	p := symbolizerOf(t, `
+// alike is a shell script that gives the same answer to everything, for two times two places.
+const alike = `
 [ "$HEISEN_SYMBOLIZE" = 1 ] || exit 1
 for _ in 1 2; do
 	head -c 12 >/dev/null
 	for _ in 1 2; do printf '\001\000\000\000\007\000\000\000\005\000\000\000\001\000\000\000f\001\000\000\000g'; done
-done`)
+done`
+
+// TestSymbolizer asks a program, twice, that is removed before it is asked.
+func TestSymbolizer(t *testing.T) {
+	p := symbolizerOf(t, alike)
+	os.Remove(p.exe.Name())
+	askAlike(t, p)
+}
+
+// askAlike asks what runs the script alike, twice.
+func askAlike(t *testing.T, p *processSymbolizer) {
+	t.Helper()
 	defer p.close()
+	want := []heisen.Frame{{Func: "f", File: "g", Line: 7, Start: 5}}
 	for range 2 {
 		frames, err := p.Frames([]uint32{1, 2})
 		if err != nil {

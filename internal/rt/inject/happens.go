@@ -636,7 +636,8 @@ func heisenMarkBlocks(addr, size uintptr) {
 	}
 }
 
-// heisenForget begins a life of addresses: it empties their cells.
+// heisenForget begins a life of addresses: it empties their cells. Whoever gets such an address, be it
+// without synchronisation, is not to see what was there.
 //
 //go:nosplit
 func heisenForget(addr, size uintptr) {
@@ -657,6 +658,7 @@ func heisenForget(addr, size uintptr) {
 		}
 		addr, size = addr+n, size-n
 	}
+	heisenStoreBarrier()
 }
 
 //go:nosplit

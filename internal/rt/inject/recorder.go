@@ -21,6 +21,10 @@ import (
 //
 // Accesses carry no global stamp, synchronisation does: a dense sequence number
 // that the receiving side merges by.
+//
+// Processors such as arm64 keep little order between plain loads and stores. So what
+// threads tell each other without a lock is atomic, or ordered by heisenStoreBarrier
+// for who reads it through what was stored last.
 
 // heisenG is the recorder's state of a goroutine; g.racectx points to it.
 type heisenG struct {
@@ -383,19 +387,24 @@ func (b *heisenBuf) word(i uintptr) unsafe.Pointer { return add(unsafe.Pointer(&
 //
 //go:nosplit
 func (b *heisenBuf) commit(end uintptr) {
-	if GOARCH != "amd64" {
-		publicationBarrier() // stores are ordered on amd64
-	}
+	heisenStoreBarrier()
 	b.pos = end
+}
+
+// heisenStoreBarrier orders the stores before it with those after it. On amd64 they are in order.
+//
+//go:nosplit
+func heisenStoreBarrier() {
+	if GOARCH != "amd64" {
+		publicationBarrier()
+	}
 }
 
 // wrote counts a record with a stamp, which is complete.
 //
 //go:nosplit
 func (b *heisenBuf) wrote() {
-	if GOARCH != "amd64" {
-		publicationBarrier()
-	}
+	heisenStoreBarrier()
 	b.synced++
 }
 

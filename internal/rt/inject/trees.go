@@ -82,6 +82,7 @@ type heisenTreesState struct {
 	todo       heisenTodo // that is looked at
 	changed    bool       // something was sent since the last stamp
 	last       uintptr    // the latest target
+	fence      uint32
 	curN       uintptr
 	cur        [heisenTreeWords]uint64 // what is known of it
 
@@ -151,7 +152,7 @@ func (h *heisenG) settle() {
 }
 
 // heisenHasWritten notes a write that was made. It comes after an atomic operation, so
-// that whoever has made the object known without seeing the write is seen here.
+// that whoever has made the object known without seeing the write is seen here (see heisenFence).
 //
 //go:nosplit
 func heisenHasWritten(wrote uintptr) {
@@ -159,13 +160,20 @@ func heisenHasWritten(wrote uintptr) {
 	if addr == 0 {
 		return
 	}
-	if e := heisenTree(addr); e == nil || *e == 0 {
+	if e := heisenTree(addr); e == nil || atomic.Load8(e) == 0 {
 		return
 	}
 	if kind == heisenWroteWord && !heisenShared(*(*uintptr)(unsafe.Pointer(addr))) {
 		return // it points to nothing, as before
 	}
 	systemstack(func() { heisenDirty(addr, kind) })
+}
+
+// heisenFence orders all that comes before it with all that comes after it: on some processors an
+// exchange alone lets loads that follow it go before what it stores, but not atomic ones.
+func heisenFence() {
+	atomic.Xchg(&heisenTrees.fence, 0)
+	atomic.Load(&heisenTrees.fence)
 }
 
 // heisenDirty lists the object of an address to be looked at again, if it is known.
@@ -222,7 +230,7 @@ func heisenBorn(addr, size uintptr) {
 	for end := addr + size; addr < end; {
 		e := heisenTree(addr)
 		if e == nil {
-			return
+			break
 		}
 		if addr&63 == 0 && end-addr >= 64 {
 			if p := (*uint64)(unsafe.Pointer(e)); *p != 0 {
@@ -236,6 +244,7 @@ func heisenBorn(addr, size uintptr) {
 		}
 		addr += 8
 	}
+	heisenStoreBarrier() // who comes upon the new one is not to take it for them
 }
 
 // graph looks at what the roots in spans lead to and is not known, and at what is not
@@ -296,6 +305,7 @@ func (w *heisenHiddenState) graph() uint32 {
 			continue // to the receiver it leads to everything
 		}
 		t.begin(todo)
+		heisenFence() // it is known: who writes there from now on notes it
 		w.scan(todo.span)
 		t.end()
 	}

@@ -1,0 +1,55 @@
+package build
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"runtime"
+	"strings"
+	"testing"
+)
+
+// emulator runs programs for linux/arm64 elsewhere.
+const emulator = "qemu-aarch64-static"
+
+// TestEmulated runs tests of this package once more, with programs for linux/arm64 under emulation. The
+// weaker order of that processor's memory they do not show: the emulator keeps that of this machine.
+func TestEmulated(t *testing.T) {
+	if testing.Short() {
+		t.Skip("builds the standard library once more")
+	}
+	if _, err := exec.LookPath(emulator); err != nil || runtime.GOARCH == "arm64" {
+		t.Skipf("nothing is emulated on %s: %v", runtime.GOARCH, err)
+	}
+	// Programs that start others are left out: the kernel does not know what to run those with.
+	tests := []string{
+		"Verdicts", "Unrecorded", "Goroutines", "Locks", "Chance", "Atomics", "Stacks", "DeepRecursion", "Copy",
+		"ManyGoroutines", "Ends", "ExitAmidEvents", "Killed", "Idle", "Schedulers", "Spans", "Skipped",
+		"Replay", "StopsAtCopies", "Meetings", "DirectedDeadlock",
+	}
+	cmd := exec.CommandContext(t.Context(), os.Args[0],
+		"-test.run=^Test("+strings.Join(tests, "|")+")$", "-test.v", "-test.short", "-replays=1")
+	cmd.Env = append(os.Environ(), "GOOS=linux", "GOARCH=arm64")
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		t.Errorf("%v\n%s", err, out)
+	}
+	for _, name := range tests {
+		if !strings.Contains(string(out), "--- PASS: Test"+name+" (") {
+			t.Errorf("Test%s has not passed", name)
+		}
+	}
+}
+
+// emulated returns a script that runs the program at exe. It bounds the address space, for the emulator
+// notes every page that is reserved: of what the recorder takes otherwise that is gigabytes.
+func emulated(exe string) (script string, err error) {
+	path, err := exec.LookPath(emulator)
+	if err != nil {
+		return "", err
+	}
+	script = exe + ".sh"
+	const kilobytes = 32 << 20
+	text := fmt.Sprintf("#!/bin/sh\nulimit -v %d\nexec %s %s \"$@\"\n", kilobytes, path, exe)
+	return script, os.WriteFile(script, []byte(text), 0o777)
+}
