@@ -378,6 +378,10 @@ func (c *Cell) renew(th *Thread, n *atomic.Uint64, head, old, note uint64) bool 
 //go:nosplit
 func (t *Table) AccessAmong(th *Thread, c *Cell, addr, place uint64, mask, kind uint32, races *Races) bool {
 	old := c.Lock()
+	if old&headCrowd != 0 && kind == Read && t.outlived(th, old, uint64(mask)) {
+		c.Unlock(old)
+		return false
+	}
 	if head := t.AccessAgain(th, c, old, place, mask, kind); head != 0 {
 		c.Unlock(head)
 		return true

@@ -28,7 +28,7 @@ type mark struct {
 }
 
 const (
-	firstCrowd  = 3 // logarithm of the size
+	firstCrowd  = 2 // logarithm of the size
 	crowdShift  = 8
 	crowdSizes  = 1<<crowdShift - 1
 	maxCrowdLog = 20
@@ -104,6 +104,25 @@ func (t *Table) againInCrowd(th *Thread, head, note uint64, mask, kind uint32) b
 	return false
 }
 
+// outlived reports whether the crowd of a cell with the given head is small, and all that it says is
+// said by a read of the thread: then it is better done away with.
+//
+//go:nosplit
+func (t *Table) outlived(th *Thread, head, mask uint64) bool {
+	crowd := extraAt(uint32(head >> headExtra)).crowd.Load()
+	if crowd&crowdSizes != firstCrowd {
+		return false
+	}
+	for i := range uint64(1) << firstCrowd {
+		m := markAt(crowd>>crowdShift + i)
+		n, w := m.note.Load(), m.what.Load()
+		if w != 0 && (w>>noteKind != Read || w&noteBytes&^mask != 0 || slotOf(n^th.Epoch) != 0 && !t.covers(th, n>>placeBits)) {
+			return false
+		}
+	}
+	return true
+}
+
 // accessCrowd is the part of AccessLocked that concerns the crowd.
 //
 //go:nosplit
@@ -112,12 +131,13 @@ func (t *Table) accessCrowd(th *Thread, head, note, addr uint64, mask, kind, lef
 	crowd := x.crowd.Load()
 	first, size := crowd>>crowdShift, uint64(1)<<(crowd&crowdSizes)
 	own := false // only marks of the own slot matter
-	switch kind {
-	case Read:
+	switch {
+	case size == 1<<firstCrowd: // all are soon looked at, and some may go
+	case kind == Read:
 		own = x.writes|x.changes == 0
-	case AtomicRead:
+	case kind == AtomicRead:
 		own = x.writes == 0
-	case AtomicWrite, AtomicUpdate:
+	case kind != Write:
 		own = x.reads|x.writes == 0
 	}
 	used := false
@@ -146,10 +166,26 @@ func (t *Table) accessCrowd(th *Thread, head, note, addr uint64, mask, kind, lef
 		used = used || w != 0
 	}
 	if !used && !own {
-		t.freeCrowd(x)
+		t.disperse(x)
 		head &^= headCrowd
 	}
 	return head, left
+}
+
+// disperse empties the crowd of an extra, of which no mark is in use. What has had a crowd soon has
+// another one: so a small one is kept for that.
+//
+//go:nosplit
+func (t *Table) disperse(x *extra) {
+	crowd := x.crowd.Load()
+	first, log := crowd>>crowdShift, crowd&crowdSizes
+	if log > firstCrowd {
+		t.freeCrowd(x)
+		return
+	}
+	for i := range uint64(1) << log {
+		markAt(first + i).note.Store(0)
+	}
 }
 
 // count counts a mark of a kind.
@@ -180,12 +216,14 @@ func (t *Table) addToCrowd(head, note uint64, mask, kind uint32) uint64 {
 	}
 	x := extraAt(i)
 	if head&headCrowd == 0 {
-		first := t.newMarks(firstCrowd)
-		if first == 0 {
-			return head
+		if x.crowd.Load() == 0 {
+			first := t.newMarks(firstCrowd)
+			if first == 0 {
+				return head
+			}
+			x.crowd.Store(uint64(first)<<crowdShift | firstCrowd)
 		}
 		x.marks, x.reads, x.writes, x.changes = 0, 0, 0, 0
-		x.crowd.Store(uint64(first)<<crowdShift | firstCrowd)
 		head |= headCrowd
 	}
 	for !x.put(note, mask, kind) {
