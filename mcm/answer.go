@@ -17,6 +17,8 @@ type solving struct {
 	many    bool     // reads have many choices
 	grid    *grid    // made when it is needed, and gone through
 	gridded bool     // it was, or cannot be
+	ahead   *ahead   // made when it is needed
+	vain    int      // states that it has looked at without an answer
 	sweep   *sweep   // made when it is needed
 	swept   bool     // it was made, or cannot be
 	backed  int      // states that it has looked at with a thread held back
@@ -132,13 +134,20 @@ func (s *solving) alternate(q *query) (verdict Verdict, nodes []order.Node, err 
 		}
 	}
 	all := questionsPerWindow * states
-	if x.looked+x.nearby+s.reached > all/2 { // there are many questions, and not easy ones
+	spent := x.looked + x.nearby + s.reached
+	if s.ahead != nil {
+		spent += s.ahead.looked
+	}
+	if spent > all/4 { // there are many questions, and not easy ones
 		if verdict, nodes = s.gridFor(q); verdict != Unknown {
 			return verdict, nodes, nil
 		}
 		if verdict, nodes = s.sweepFor(q, sweepPerQuestion*states, false); verdict != Unknown {
 			return verdict, nodes, nil
 		}
+	}
+	if verdict, nodes = s.aheadFor(q, sweepPerQuestion*states, all+m.stats.Questions*states/20); verdict != Unknown {
+		return verdict, nodes, nil
 	}
 	if x.nearby < all+m.stats.Questions*states/20 && !s.stalled(q) {
 		if nodes := x.near(q, states/8); nodes != nil && len(s.sim.violated(nodes)) == 0 {
@@ -176,7 +185,8 @@ func (s *solving) alternate(q *query) (verdict Verdict, nodes []order.Node, err 
 
 // finally looks for an answer that nothing else has found, by ways that cost more than a
 // question may, for they serve all questions: in a grid, or with a sweep, of which it begins
-// with all of the first round. Last it asks the solver, which may spend more than before.
+// with all of the first round; then along other courses, farther. Last it asks the solver, which may spend
+// more than before.
 func (s *solving) finally(q *query) (verdict Verdict, nodes []order.Node, err error) {
 	if verdict, nodes = s.gridFor(q); verdict != Unknown || !q.race() {
 		return verdict, nodes, nil
@@ -191,6 +201,9 @@ func (s *solving) finally(q *query) (verdict Verdict, nodes []order.Node, err er
 		}
 	}
 	if verdict, nodes = s.sweepFor(q, states, true); verdict != Unknown {
+		return verdict, nodes, nil
+	}
+	if verdict, nodes = s.aheadFor(q, 2*states, questionsPerWindow*states); verdict != Unknown {
 		return verdict, nodes, nil
 	}
 	return s.insist(q)
@@ -261,6 +274,33 @@ func (s *solving) backFor(q *query, parts int) (Verdict, []order.Node) {
 		return Unknown, nil
 	}
 	return s.known(q)
+}
+
+// aheadFor looks for an answer in which the thread that was observed to come first waits
+// for long, with beams of so many states at most, unless as many have been looked at in vain
+// as may be for all questions.
+func (s *solving) aheadFor(q *query, states, vain int) (Verdict, []order.Node) {
+	if !q.race() {
+		return Unknown, nil
+	}
+	if s.ahead == nil {
+		s.ahead = newAhead(s.explorer().moves)
+	}
+	if s.vain > vain {
+		return Unknown, nil
+	}
+	looked := s.ahead.looked
+	a := s.earlier(q)
+	b := q.next[0]
+	if a == b {
+		b = q.next[1]
+	}
+	if nodes := s.ahead.meeting(a, b, states); nodes != nil && len(s.sim.violated(nodes)) == 0 {
+		s.m.stats.Explored++
+		return Possible, nodes
+	}
+	s.vain += s.ahead.looked - looked
+	return Unknown, nil
 }
 
 // stalled reports whether a sweep has held back the thread of a question.
