@@ -2,6 +2,7 @@ package mcm
 
 import (
 	"fmt"
+	"math"
 
 	"github.com/heisen-go/heisen/mcm/order"
 )
@@ -66,6 +67,11 @@ func (m *Model) answer(q *query) (verdict Verdict, nodes []order.Node, err error
 	}
 	if m.gridded {
 		if verdict, nodes = s.gridFor(q); verdict != Unknown {
+			return verdict, nodes, nil
+		}
+	}
+	if m.ahead > 0 {
+		if verdict, nodes = s.aheadFor(q, m.ahead, math.MaxInt); verdict != Unknown {
 			return verdict, nodes, nil
 		}
 	}

@@ -17,8 +17,9 @@ import (
 // and keeps them out. So nobody enters one that he does not come out of in one go, if need be
 // with the help of writes by others in between, unless he is held back in it.
 type beam struct {
-	moves            // with a state at hand of its own
-	demands []demand // by node
+	moves              // with a state at hand of its own
+	goal    order.Node // where the search leads, or none
+	demands []demand   // by node
 
 	pack   packing
 	words  []uint64     // packed states
@@ -85,7 +86,7 @@ const (
 )
 
 func newBeam(x *moves) beam {
-	s := beam{moves: *x, pack: newPacking(x.limits())}
+	s := beam{moves: *x, goal: none, pack: newPacking(x.limits())}
 	s.bold, s.path = true, nil
 	s.askers()
 	s.now, s.key = make([]int32, x.size), make([]uint64, s.pack.size)
@@ -125,14 +126,18 @@ func (s *beam) findDemands() {
 	}
 }
 
-// out returns the end of the critical section that a step begins, or the step.
+// out returns the end of the critical section that a step begins, or the step if nobody is to
+// come to that at once.
 func (s *beam) out(n order.Node) order.Node {
 	if s.m.begins[n] < 0 || s.enters[n] != none || n+1 == s.m.base[s.m.chain[n]+1] || s.enters[n+1] != n {
 		return n
 	}
 	end := s.leaves[n+1]
-	for _, held := range [2]order.Node{s.hold, s.stop} {
-		if n < held && held <= end {
+	if s.m.ends[end] < 0 {
+		return n // it is not given back
+	}
+	for _, inside := range [3]order.Node{s.hold, s.stop, s.goal} {
+		if n < inside && inside <= end {
 			return n
 		}
 	}
@@ -144,7 +149,7 @@ func (s *beam) out(n order.Node) order.Node {
 // the steps to where that is, or as far as it has come, and whether it has got there.
 func (s *beam) search(line []order.Node, goal order.Node, states int) ([]order.Node, bool) {
 	s.begin()
-	s.along(line)
+	s.goal = goal
 	seeds := len(line) + 1
 	sow := func(from int) { // states along the line
 		if from >= seeds {

@@ -39,6 +39,7 @@ type settings struct {
 	searched bool // the search among schedules goes first, whatever reads may see
 	held     int  // a search with a thread held back goes first, among so many states
 	gridded  bool // a grid goes first
+	ahead    int  // courses go first, of so many states each
 	swept    int  // a sweep goes first that keeps all of so many states
 	literal  bool // Algorithm 9 to the letter
 }
