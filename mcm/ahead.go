@@ -32,6 +32,9 @@ const (
 	// nearPart is by how much fewer states a beam may look at that leads two threads to where
 	// they meet than one that leads a course on.
 	nearPart = 16
+	// statesPerBeam and, for each event that lies between two accesses, statesPerStep is at how
+	// many states one looks that has not tried anything else.
+	statesPerBeam, statesPerStep = 1000, 8
 	// courseSteps bounds the memory of courses, 4 bytes a step.
 	courseSteps = 1 << 24
 )
@@ -82,7 +85,18 @@ func (s *ahead) course(post order.Node) *course {
 // meeting looks for the nodes up to where two nodes are next, the first one of which was
 // observed first, at so many states at most for each beam that leads a course on.
 func (s *ahead) meeting(a, b order.Node, states int) []order.Node {
-	for _, post := range s.posts(a) {
+	return s.along(s.posts(a), a, b, states)
+}
+
+// nearby does so along one course, at so many states as the accesses are far apart.
+func (s *ahead) nearby(a, b order.Node) []order.Node {
+	far := int(s.m.event[b] - s.m.event[a])
+	return s.along(s.posts(a)[:1], a, b, statesPerBeam+statesPerStep*far)
+}
+
+// along looks for the nodes up to where two nodes are next along the courses of posts.
+func (s *ahead) along(posts []order.Node, a, b order.Node, states int) []order.Node {
+	for _, post := range posts {
 		if nodes := s.from(post, a, b, states); nodes != nil {
 			return nodes
 		}

@@ -152,7 +152,7 @@ func (s *solving) alternate(q *query) (verdict Verdict, nodes []order.Node, err 
 			return verdict, nodes, nil
 		}
 	}
-	if verdict, nodes = s.aheadFor(q, sweepPerQuestion*states, all+m.stats.Questions*states/20); verdict != Unknown {
+	if verdict, nodes = s.aheadFor(q, 0, all+m.stats.Questions*states/20); verdict != Unknown {
 		return verdict, nodes, nil
 	}
 	if x.nearby < all+m.stats.Questions*states/20 && !s.stalled(q) {
@@ -168,6 +168,9 @@ func (s *solving) alternate(q *query) (verdict Verdict, nodes []order.Node, err 
 		if verdict, nodes := s.heldBack(q, states/8); verdict != Unknown {
 			return verdict, nodes, nil
 		}
+	}
+	if verdict, nodes = s.aheadFor(q, sweepPerQuestion*states, all+m.stats.Questions*states/20); verdict != Unknown {
+		return verdict, nodes, nil
 	}
 	for _, part := range [...]int{4, 1} {
 		if x.looked < all && !(x.exact && q.race() && x.looked > all/8) {
@@ -198,8 +201,10 @@ func (s *solving) finally(q *query) (verdict Verdict, nodes []order.Node, err er
 		return verdict, nodes, nil
 	}
 	states := sweepPerQuestion * statesPerConflict * s.m.conflicts
-	if verdict, nodes = s.sweepFor(q, questionsPerWindow*states, false); verdict != Unknown {
-		return verdict, nodes, nil
+	for range questionsPerWindow {
+		if verdict, nodes = s.sweepFor(q, states, false); verdict != Unknown {
+			return verdict, nodes, nil
+		}
 	}
 	for _, parts := range [...]int{fewParts, mostParts} {
 		if verdict, nodes = s.backFor(q, parts); verdict != Unknown {
@@ -283,8 +288,8 @@ func (s *solving) backFor(q *query, parts int) (Verdict, []order.Node) {
 }
 
 // aheadFor looks for an answer in which the thread that was observed to come first waits
-// for long, with beams of so many states at most, unless as many have been looked at in vain
-// as may be for all questions.
+// for long, with beams of so many states at most, or, if none are given, not far from at hand,
+// unless as many have been looked at in vain as may be for all questions.
 func (s *solving) aheadFor(q *query, states, vain int) (Verdict, []order.Node) {
 	if !q.race() {
 		return Unknown, nil
@@ -301,7 +306,13 @@ func (s *solving) aheadFor(q *query, states, vain int) (Verdict, []order.Node) {
 	if a == b {
 		b = q.next[1]
 	}
-	if nodes := s.ahead.meeting(a, b, states); nodes != nil && len(s.sim.violated(nodes)) == 0 {
+	var nodes []order.Node
+	if states > 0 {
+		nodes = s.ahead.meeting(a, b, states)
+	} else {
+		nodes = s.ahead.nearby(a, b)
+	}
+	if nodes != nil && len(s.sim.violated(nodes)) == 0 {
 		s.m.stats.Explored++
 		return Possible, nodes
 	}

@@ -155,7 +155,7 @@ func (s *beam) search(line []order.Node, goal order.Node, states int) ([]order.N
 		if from >= seeds {
 			return
 		}
-		s.along(line[:from])
+		s.follow(line[:from])
 		for i := from; i < seeds; i++ {
 			s.parent = append(s.parent[:0], s.now...)
 			s.path = s.path[:0]
@@ -219,8 +219,8 @@ func (s *beam) begin() {
 	s.bottom, s.top = len(s.layers), 0
 }
 
-// along goes along a line from the window's start.
-func (s *beam) along(line []order.Node) {
+// follow goes along a line from the window's start.
+func (s *beam) follow(line []order.Node) {
 	s.reset()
 	for _, n := range line {
 		s.step(n)
@@ -390,7 +390,7 @@ func (s *beam) trace(line []order.Node, i int32) []order.Node {
 	for ; i >= 0; i = s.leads[i].parent {
 		s.way = append(s.way, i)
 	}
-	s.along(line[:-1-i])
+	s.follow(line[:-1-i])
 	for _, i := range slices.Backward(s.way) {
 		for at := s.leads[i].taken; s.taken[at] != none; at++ {
 			s.step(s.taken[at])
