@@ -7,7 +7,7 @@ import (
 	"github.com/heisen-go/heisen/mcm/order"
 )
 
-// beam leads an order on to where a node is next, with one thread or two held back. It looks
+// beam leads an order, a line, on to where a node is next, with one thread or two held back. It looks
 // at states in layers, by how many nodes have come, and of each layer at few, the best: those
 // in which nobody is far behind and many can go on, for who can go on can help. Where it gets
 // stuck it begins again from ever farther back, and wider. (Beam search with backtracking: Zhou
@@ -18,7 +18,7 @@ import (
 // with the help of writes by others in between, unless he is held back in it.
 type beam struct {
 	moves              // with a state at hand of its own
-	goal    order.Node // where the search leads, or none
+	aim     order.Node // where the search leads, or none
 	demands []demand   // by node
 
 	pack   packing
@@ -81,12 +81,12 @@ const (
 	canCost  = 100
 	hardCost = 50
 	helpCost = 30
-	// goalCost is for each node by which a thread is before where both are held back.
-	goalCost = 100
+	// nearCost is for each node by which a thread is before where both are held back.
+	nearCost = 100
 )
 
 func newBeam(x *moves) beam {
-	s := beam{moves: *x, goal: none, pack: newPacking(x.limits())}
+	s := beam{moves: *x, aim: none, pack: newPacking(x.limits())}
 	s.bold, s.path = true, nil
 	s.askers()
 	s.now, s.key = make([]int32, x.size), make([]uint64, s.pack.size)
@@ -136,7 +136,7 @@ func (s *beam) out(n order.Node) order.Node {
 	if s.m.ends[end] < 0 {
 		return n // it is not given back
 	}
-	for _, inside := range [3]order.Node{s.hold, s.stop, s.goal} {
+	for _, inside := range [3]order.Node{s.hold, s.stop, s.aim} {
 		if n < inside && inside <= end {
 			return n
 		}
@@ -147,9 +147,9 @@ func (s *beam) out(n order.Node) order.Node {
 // search leads a line on to where a node is next or, if its thread is held back there, where
 // both threads are where they are held back. It looks at so many states at most, and returns
 // the steps to where that is, or as far as it has come, and whether it has got there.
-func (s *beam) search(line []order.Node, goal order.Node, states int) ([]order.Node, bool) {
+func (s *beam) search(line []order.Node, aim order.Node, states int) ([]order.Node, bool) {
 	s.begin()
-	s.goal = goal
+	s.aim = aim
 	seeds := len(line) + 1
 	sow := func(from int) { // states along the line
 		if from >= seeds {
@@ -168,16 +168,16 @@ func (s *beam) search(line []order.Node, goal order.Node, states int) ([]order.N
 		seeds = from
 	}
 	sow(len(line))
-	k, want := int(s.m.chain[goal]), s.m.pos(goal)
+	k, want := int(s.m.chain[aim]), s.m.pos(aim)
 	back, width, trouble := beamBack, beamWidth, 0
 	best, far := int32(0), int32(-1)
 	for l, end := s.bottom, s.looked+states; s.looked < end; {
 		if l > s.top { // stuck
-			if back > len(s.layers) {
-				break
-			}
 			if s.top > trouble+beamClear {
 				back, width = beamBack, beamWidth
+			}
+			if back > len(s.layers) {
+				break
 			}
 			trouble = s.top
 			back, width = back+back/2, min(2*width, beamWidest)
@@ -322,7 +322,7 @@ func (s *beam) cost() (cost int32) {
 	}
 	if s.stop != none {
 		for _, n := range [2]order.Node{s.hold, s.stop} {
-			cost += goalCost * (s.m.pos(n) - s.now[s.m.chain[n]])
+			cost += nearCost * (s.m.pos(n) - s.now[s.m.chain[n]])
 		}
 	}
 	return cost
