@@ -130,7 +130,9 @@ func (s *solving) explorer() *explorer {
 // schedules is fast where reads have many choices, the solver where they have few and
 // locks and edges leave little. First each may spend a part of a question's budget.
 // What all questions may spend together is bounded; but a look near at hand, where
-// most answers are, is what each question adds, unless a sweep has held its thread back.
+// most answers are, is what each question adds, unless a sweep has held its thread back; and a
+// short course, along which accesses that are far apart meet. A long one is looked for if these
+// are no help.
 func (s *solving) alternate(q *query) (verdict Verdict, nodes []order.Node, err error) {
 	m, x := s.m, s.explorer()
 	states := statesPerConflict * m.conflicts
