@@ -2,6 +2,7 @@ package mcm
 
 import (
 	"fmt"
+	"math"
 
 	"github.com/heisen-go/heisen/mcm/order"
 )
@@ -17,6 +18,8 @@ type solving struct {
 	many    bool     // reads have many choices
 	grid    *grid    // made when it is needed, and gone through
 	gridded bool     // it was, or cannot be
+	ahead   *ahead   // made when it is needed
+	vain    int      // states that it has looked at without an answer
 	sweep   *sweep   // made when it is needed
 	swept   bool     // it was made, or cannot be
 	backed  int      // states that it has looked at with a thread held back
@@ -64,6 +67,11 @@ func (m *Model) answer(q *query) (verdict Verdict, nodes []order.Node, err error
 	}
 	if m.gridded {
 		if verdict, nodes = s.gridFor(q); verdict != Unknown {
+			return verdict, nodes, nil
+		}
+	}
+	if m.ahead > 0 {
+		if verdict, nodes = s.aheadFor(q, m.ahead, math.MaxInt); verdict != Unknown {
 			return verdict, nodes, nil
 		}
 	}
@@ -122,7 +130,9 @@ func (s *solving) explorer() *explorer {
 // schedules is fast where reads have many choices, the solver where they have few and
 // locks and edges leave little. First each may spend a part of a question's budget.
 // What all questions may spend together is bounded; but a look near at hand, where
-// most answers are, is what each question adds, unless a sweep has held its thread back.
+// most answers are, is what each question adds, unless a sweep has held its thread back; and a
+// short course, along which accesses that are far apart meet. A long one is looked for if these
+// are no help.
 func (s *solving) alternate(q *query) (verdict Verdict, nodes []order.Node, err error) {
 	m, x := s.m, s.explorer()
 	states := statesPerConflict * m.conflicts
@@ -132,13 +142,20 @@ func (s *solving) alternate(q *query) (verdict Verdict, nodes []order.Node, err 
 		}
 	}
 	all := questionsPerWindow * states
-	if x.looked+x.nearby+s.reached > all/2 { // there are many questions, and not easy ones
+	spent := x.looked + x.nearby + s.reached
+	if s.ahead != nil {
+		spent += s.ahead.looked
+	}
+	if spent > all/4 { // there are many questions, and not easy ones
 		if verdict, nodes = s.gridFor(q); verdict != Unknown {
 			return verdict, nodes, nil
 		}
 		if verdict, nodes = s.sweepFor(q, sweepPerQuestion*states, false); verdict != Unknown {
 			return verdict, nodes, nil
 		}
+	}
+	if verdict, nodes = s.aheadFor(q, 0, all+m.stats.Questions*states/20); verdict != Unknown {
+		return verdict, nodes, nil
 	}
 	if x.nearby < all+m.stats.Questions*states/20 && !s.stalled(q) {
 		if nodes := x.near(q, states/8); nodes != nil && len(s.sim.violated(nodes)) == 0 {
@@ -153,6 +170,9 @@ func (s *solving) alternate(q *query) (verdict Verdict, nodes []order.Node, err 
 		if verdict, nodes := s.heldBack(q, states/8); verdict != Unknown {
 			return verdict, nodes, nil
 		}
+	}
+	if verdict, nodes = s.aheadFor(q, sweepPerQuestion*states, all+m.stats.Questions*states/20); verdict != Unknown {
+		return verdict, nodes, nil
 	}
 	for _, part := range [...]int{4, 1} {
 		if x.looked < all && !(x.exact && q.race() && x.looked > all/8) {
@@ -176,14 +196,17 @@ func (s *solving) alternate(q *query) (verdict Verdict, nodes []order.Node, err 
 
 // finally looks for an answer that nothing else has found, by ways that cost more than a
 // question may, for they serve all questions: in a grid, or with a sweep, of which it begins
-// with all of the first round. Last it asks the solver, which may spend more than before.
+// with all of the first round; then along other courses, farther. Last it asks the solver, which may spend
+// more than before.
 func (s *solving) finally(q *query) (verdict Verdict, nodes []order.Node, err error) {
 	if verdict, nodes = s.gridFor(q); verdict != Unknown || !q.race() {
 		return verdict, nodes, nil
 	}
 	states := sweepPerQuestion * statesPerConflict * s.m.conflicts
-	if verdict, nodes = s.sweepFor(q, questionsPerWindow*states, false); verdict != Unknown {
-		return verdict, nodes, nil
+	for range questionsPerWindow {
+		if verdict, nodes = s.sweepFor(q, states, false); verdict != Unknown {
+			return verdict, nodes, nil
+		}
 	}
 	for _, parts := range [...]int{fewParts, mostParts} {
 		if verdict, nodes = s.backFor(q, parts); verdict != Unknown {
@@ -191,6 +214,9 @@ func (s *solving) finally(q *query) (verdict Verdict, nodes []order.Node, err er
 		}
 	}
 	if verdict, nodes = s.sweepFor(q, states, true); verdict != Unknown {
+		return verdict, nodes, nil
+	}
+	if verdict, nodes = s.aheadFor(q, 2*states, questionsPerWindow*states); verdict != Unknown {
 		return verdict, nodes, nil
 	}
 	return s.insist(q)
@@ -261,6 +287,39 @@ func (s *solving) backFor(q *query, parts int) (Verdict, []order.Node) {
 		return Unknown, nil
 	}
 	return s.known(q)
+}
+
+// aheadFor looks for an answer in which the thread that was observed to come first waits
+// for long, with beams of so many states at most, or, if none are given, not far from at hand,
+// unless as many have been looked at in vain as may be for all questions.
+func (s *solving) aheadFor(q *query, states, vain int) (Verdict, []order.Node) {
+	if !q.race() {
+		return Unknown, nil
+	}
+	if s.ahead == nil {
+		s.ahead = newAhead(s.explorer().moves)
+	}
+	if s.vain > vain {
+		return Unknown, nil
+	}
+	looked := s.ahead.looked
+	a := s.earlier(q)
+	b := q.next[0]
+	if a == b {
+		b = q.next[1]
+	}
+	var nodes []order.Node
+	if states > 0 {
+		nodes = s.ahead.meeting(a, b, states)
+	} else {
+		nodes = s.ahead.nearby(a, b)
+	}
+	if nodes != nil && len(s.sim.violated(nodes)) == 0 {
+		s.m.stats.Explored++
+		return Possible, nodes
+	}
+	s.vain += s.ahead.looked - looked
+	return Unknown, nil
 }
 
 // stalled reports whether a sweep has held back the thread of a question.

@@ -166,15 +166,21 @@
 //     observed first is held back there. Where no other thread gets to the second access
 //     in any of them, the answer is no, also for whatever comes later and for whatever
 //     the thread does before. So a few hundred thousand states answer thousands of
-//     questions. Where there are many questions that are not easy, or one is left, all are
-//     answered together. If there are few threads and memory can hold few things, as with
-//     four threads of 250 events each, all states are the points of a grid that can be gone
-//     through as a whole: whoever has not met there does not meet, and no question stays
-//     open. Otherwise a sweep goes through the window, all threads together, whatever is
-//     asked: first by way of states only in which two threads are at two places, with memory
-//     as it is, for the first time, of which there are few, and which find most that is
-//     possible; likewise with a thread held back that somebody has not met; then, unless
-//     they get too many, by way of all states to which changes of memory lead.
+//     questions. Accesses that are far apart meet where one thread waits for long while all
+//     others go on. A beam search finds orders in which it does, courses, of which each serves
+//     whatever the thread meets in it: it looks at few states for each number of steps, the
+//     best, in which nobody is far behind and many can go on, and goes back where it gets
+//     stuck; and it lets nobody into a critical section that he does not come out of in one
+//     go, if need be with the help of writes by others. Where there are many questions that
+//     are not easy, or one is left, all are answered together. If there are few threads and
+//     memory can hold few things, as with four threads of 250 events each, all states are the
+//     points of a grid that can be gone through as a whole: whoever has not met there does not
+//     meet, and no question stays open. Otherwise, if it is not too large, a sweep goes through
+//     the window, all threads together, whatever is asked: first by way of states only in which
+//     two threads are at two places, with memory as it is, for the first time, of which there
+//     are few, and which find most that is possible; likewise with a thread held back that
+//     somebody has not met; then, unless they get too many, by way of all states to which
+//     changes of memory lead.
 //  6. Package mcm/order: conflict-driven search. One solver serves all questions of a
 //     model, for they differ in assumptions about R only, so that what it learns stays
 //     right. It knows of reads and critical sections and draws conclusions from them

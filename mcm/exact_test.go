@@ -42,6 +42,7 @@ var modes = []struct {
 	{"closure, schedules", []Option{func(s *settings) error { s.states, s.closed = 1<<20, true; return nil }}},
 	{"a thread held back, solver", []Option{func(s *settings) error { s.held, s.slow = 1<<20, true; return nil }}},
 	{"a grid, solver", []Option{func(s *settings) error { s.gridded, s.slow = true, true; return nil }}},
+	{"courses, solver", []Option{func(s *settings) error { s.ahead, s.slow = 1<<10, true; return nil }}},
 	{"a sweep, solver", []Option{func(s *settings) error { s.swept, s.slow = 1<<20, true; return nil }}},
 	{"solver, shared, lazy", []Option{func(s *settings) error { s.slow = true; return nil }}},
 	{"solver, shared, eager", []Option{func(s *settings) error { s.slow, s.eager = true, true; return nil }}},
@@ -71,7 +72,7 @@ func askTruth(t *testing.T, where string, m *Model, w *Window, truth *brute, p [
 func TestExact(t *testing.T) {
 	n := count(t, 3000)
 	possible, impossible := 0, 0
-	var stats, held, gridded, swept Stats
+	var stats, held, gridded, ahead, swept Stats
 	for seed := range n {
 		rng := rand.New(rand.NewPCG(uint64(seed), 1))
 		s := randomShape(rng, 14)
@@ -117,6 +118,9 @@ func TestExact(t *testing.T) {
 			if m.gridded {
 				gridded.Add(m.Stats())
 			}
+			if m.ahead > 0 {
+				ahead.Add(m.Stats())
+			}
 			if m.swept > 0 {
 				swept.Add(m.Stats())
 			}
@@ -128,10 +132,13 @@ func TestExact(t *testing.T) {
 	if n > 100 && (gridded.Exhausted == 0 || gridded.Explored == 0) {
 		t.Errorf("with a grid: %+v", gridded)
 	}
+	if n > 100 && ahead.Explored < ahead.Solved {
+		t.Errorf("with courses: %+v", ahead)
+	}
 	if n > 100 && (swept.Exhausted == 0 || swept.Explored == 0) {
 		t.Errorf("with a sweep: %+v", swept)
 	}
-	t.Logf("%d windows, %d possible, %d impossible; %+v; with a thread held back %+v; with a grid %+v; with a sweep %+v", n, possible, impossible, stats, held, gridded, swept)
+	t.Logf("%d windows, %d possible, %d impossible; %+v; with a thread held back %+v; with a grid %+v; with courses %+v; with a sweep %+v", n, possible, impossible, stats, held, gridded, ahead, swept)
 }
 
 // TestControlFlowExact compares all ways to an answer with the enumeration of all orders

@@ -39,6 +39,7 @@ type moves struct {
 	rows []int32    // what comes before what, and which nodes come after the goal
 	asks []bool     // by node: more has to come before it than before the one before it; nil if rows change
 	hold order.Node // where its thread is held back, or none
+	stop order.Node // and another one, likewise
 	bold bool       // a write of the value that is there is taken at once
 
 	now  []int32      // the state at hand
@@ -54,7 +55,7 @@ func newMoves(m *Model) *moves {
 	x := &moves{
 		m: m, class: make([]int32, len(m.touches)), start: make([]int32, len(m.cells)), want: make([]int32, len(m.reads)),
 		threads: len(m.base) - 2, cells: len(m.cells), locks: len(m.locks),
-		exact: m.flow == nil, rows: m.rows, hold: none,
+		exact: m.flow == nil, rows: m.rows, hold: none, stop: none,
 	}
 	x.size = x.threads + x.cells + 2*x.locks + len(m.messages)
 	x.now = make([]int32, x.size)
@@ -284,7 +285,7 @@ func (x *moves) next(k int) order.Node {
 // possible reports whether a node that is next in its thread can come now.
 func (x *moves) possible(n order.Node) bool {
 	m := x.m
-	if n == x.hold {
+	if n == x.hold || n == x.stop {
 		return false
 	}
 	switch want := x.wants[n]; want {

@@ -39,6 +39,7 @@ type settings struct {
 	searched bool // the search among schedules goes first, whatever reads may see
 	held     int  // a search with a thread held back goes first, among so many states
 	gridded  bool // a grid goes first
+	ahead    int  // courses go first, of so many states each
 	swept    int  // a sweep goes first that keeps all of so many states
 	literal  bool // Algorithm 9 to the letter
 }
@@ -96,14 +97,17 @@ func Reaches(symbols *heisen.Symbols) Option {
 // is 200 and 200,000. The search among schedules may look at 100 states for each
 // conflict. Questions that cost more have the answer Unknown, and once a
 // Model's questions have cost twenty times as much, so have all that no short look
-// near the observed order answers; that look each question has. For races, when they have
-// cost half of that, or when there is one that nothing answers, searches for all questions at
+// near the observed order answers; that look each question has. For races, so have courses, in
+// which a thread waits for long: a question may look at five times as many states as above for
+// each of four places where it can wait, twice if nothing else answers it, but not more in vain
+// than all other looks together. When questions have cost a quarter of what they may together, or
+// when there is one that nothing answers, searches for all questions at
 // once begin: a grid of at most 128 million points, 320 for each state that twenty questions may
 // look at, or, where that does not do, a sweep, which goes on by five times as many states
 // as a question may look at for each one that no look answers, and a hundred times as many
-// for the first; by as many again, twice, where threads are held back; and by some 8 million
-// in all, 8 bytes each. The solver may then spend 32 times as much on a question, and on all
-// together as much as on 160.
+// for one that nothing else does; by as many again, twice, where threads are held back; and by
+// some 8 million in all, 8 bytes each. The solver may then spend 32 times as much on a question,
+// and on all together as much as on 160.
 func Budget(conflicts, propagations int) Option {
 	return func(s *settings) error {
 		if conflicts < 1 || propagations < 1 {

@@ -111,6 +111,8 @@ type layer struct {
 }
 
 const (
+	// sweepSpots bounds how many pairs of places there are: of more what is new is too much.
+	sweepSpots = 1 << 22
 	// sweepBits bounds the memory of what is new, and of who has met, in bits.
 	sweepBits = 1 << 27
 	// sweepStates bounds how many states a sweep keeps, 8 bytes each.
@@ -149,6 +151,9 @@ func newSweep(x *moves) *sweep {
 		s.active = append(s.active, k)
 	}
 	s.spots = size
+	if size > sweepSpots {
+		return nil
+	}
 	for s.parts = mostParts; size*s.parts > sweepBits; s.parts /= 2 {
 	}
 	s.width = int(m.goal)/64 + 1

@@ -1,0 +1,146 @@
+package mcm
+
+import (
+	"slices"
+
+	"github.com/heisen-go/heisen/mcm/order"
+)
+
+// ahead finds orders in which one thread waits for long while all others go on. That is what
+// a witness looks like for two accesses that are far apart. One such order, a course, has the
+// thread meet whatever the others come to in it, and so serves many questions.
+//
+// A course begins as the observed order does, up to where the thread waits, its post, before
+// any critical section, for the others need the locks. A beam leads it on to where the other
+// thread of a question is at its access; another, shorter one, has the first thread go on
+// from its post to the access that the question is about while that one waits.
+type ahead struct {
+	beam
+	courses map[order.Node]*course // by post
+	steps   int                    // of all courses
+}
+
+// course is an order.
+type course struct {
+	steps []order.Node
+	tried int // nothing has followed that so many states have led to
+}
+
+const (
+	// postEvery is how many nodes lie between two posts.
+	postEvery = 64
+	// nearPart is by how much fewer states a beam may look at that leads two threads to where
+	// they meet than one that leads a course on.
+	nearPart = 16
+	// statesPerBeam and, for each event that lies between two accesses, statesPerStep is at how
+	// many states one looks that has not tried anything else.
+	statesPerBeam, statesPerStep = 1000, 8
+	// courseSteps bounds the memory of courses, 4 bytes a step.
+	courseSteps = 1 << 24
+)
+
+func newAhead(x *moves) *ahead {
+	return &ahead{beam: newBeam(x), courses: map[order.Node]*course{}}
+}
+
+// posts are where a thread waits before it comes to a node: where it does for many nodes, or, if
+// that leads nowhere, right before this one, or earlier.
+func (s *ahead) posts(a order.Node) (list []order.Node) {
+	m := s.m
+	a = s.outside(a)
+	first := m.base[m.chain[a]]
+	at := (a - first) / postEvery * postEvery
+	for _, n := range [...]order.Node{at, a - first, at - postEvery, at - 2*postEvery} {
+		if n = s.outside(first + max(0, n)); !slices.Contains(list, n) {
+			list = append(list, n)
+		}
+	}
+	return list
+}
+
+// outside returns a node, or the one that begins the critical section that it is in.
+func (s *ahead) outside(n order.Node) order.Node {
+	if s.enters[n] != none {
+		return s.enters[n]
+	}
+	return n
+}
+
+// course returns the course of a post.
+func (s *ahead) course(post order.Node) *course {
+	c := s.courses[post]
+	if c == nil {
+		if s.steps > courseSteps {
+			s.courses, s.steps = map[order.Node]*course{}, 0
+		}
+		m := s.m
+		n := slices.Index(m.hint, post)
+		c = &course{steps: slices.Clone(m.hint[1:n])}
+		s.courses[post] = c
+		s.steps += len(c.steps)
+	}
+	return c
+}
+
+// meeting looks for the nodes up to where two nodes are next, the first one of which was
+// observed first, at so many states at most for each beam that leads a course on.
+func (s *ahead) meeting(a, b order.Node, states int) []order.Node {
+	return s.along(s.posts(a), a, b, states)
+}
+
+// nearby does so along one course, at so many states as the accesses are far apart.
+func (s *ahead) nearby(a, b order.Node) []order.Node {
+	far := int(s.m.event[b] - s.m.event[a])
+	return s.along(s.posts(a)[:1], a, b, statesPerBeam+statesPerStep*far)
+}
+
+// along looks for the nodes up to where two nodes are next along the courses of posts.
+func (s *ahead) along(posts []order.Node, a, b order.Node, states int) []order.Node {
+	for _, post := range posts {
+		if nodes := s.from(post, a, b, states); nodes != nil {
+			return nodes
+		}
+	}
+	return nil
+}
+
+// from looks for the nodes up to where two nodes are next along the course of a post.
+func (s *ahead) from(post, a, b order.Node, states int) []order.Node {
+	c := s.course(post)
+	at := s.arrival(c, b)
+	if at < 0 {
+		if c.tried >= states {
+			return nil
+		}
+		s.hold, s.stop = post, none
+		steps, ok := s.search(c.steps, b, states)
+		s.steps += len(steps) - len(c.steps)
+		c.steps, c.tried = steps, 0
+		if at = s.arrival(c, b); at < 0 || !ok {
+			c.tried = states
+			return nil
+		}
+	}
+	s.hold, s.stop = a, b
+	steps, ok := s.search(c.steps[:at], b, states/nearPart)
+	if !ok || !s.ready(a) || !s.ready(b) {
+		return nil
+	}
+	return steps
+}
+
+// arrival returns after how many steps of a course a node is next, or -1.
+func (s *ahead) arrival(c *course, b order.Node) int {
+	left := s.m.pos(b)
+	if left == 0 {
+		return 0
+	}
+	for i, n := range c.steps {
+		if s.m.chain[n] == s.m.chain[b] {
+			if left--; left == 0 {
+				return i + 1
+			}
+		}
+	}
+	return -1
+}
