@@ -118,12 +118,13 @@ func (c *Cell) NotedAtomic(th *Thread, head, mask uint64, kind uint32) bool {
 	return false
 }
 
-// Lock returns the head of the cell, which is locked from then on.
+// Lock returns the head of the cell, which is locked from then on. It does not look first, for that
+// would be one more time that the word has to come from another processor; who has the lock knows
+// the head, so that of a locked cell only the lock has to be there.
 //
 //go:nosplit
 func (c *Cell) Lock() uint64 {
-	head := c.head.Load()
-	if head&headLock == 0 && c.head.CompareAndSwap(head, head|headLock) {
+	if head := c.head.Swap(headLock); head&headLock == 0 {
 		return head
 	}
 	return c.wait()
@@ -134,9 +135,10 @@ func (c *Cell) Lock() uint64 {
 //go:nosplit
 func (c *Cell) wait() uint64 {
 	for tries := uint32(0); ; tries++ {
-		head := c.head.Load()
-		if head&headLock == 0 && c.head.CompareAndSwap(head, head|headLock) {
-			return head
+		if c.head.Load()&headLock == 0 {
+			if head := c.head.Swap(headLock); head&headLock == 0 {
+				return head
+			}
 		}
 		pauseSpinning(tries)
 	}
@@ -561,7 +563,7 @@ func (t *Table) meet(th *Thread, n, addr uint64, k, kind, both uint32, races *Ra
 //go:nosplit
 func (c *Cell) Forget() bool {
 	head := c.head.Load()
-	if head>>headExtra != 0 {
+	if head>>headExtra != 0 || head&headLock != 0 {
 		return false
 	}
 	if head != 0 {

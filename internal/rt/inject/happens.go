@@ -141,7 +141,6 @@ func heisenInitHappens() bool {
 		if c.marks = uintptr(heisenReserve(span >> heisenBlockShift)); c.marks == 0 {
 			return false
 		}
-		sysHugePage(unsafe.Pointer(c.heap.cells), c.further)
 		c.heap.span = span
 		c.data.cells = c.heap.cells + span/8*heisenCellSize
 		return true

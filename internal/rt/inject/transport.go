@@ -50,10 +50,6 @@ func init() {
 		heisen.filter = answer&heisenWantFilter != 0
 		heisen.marks = answer&heisenWantMarks != 0
 		heisen.quiet = answer&heisenWantNothing != 0
-		if heisen.quiet && !heisenInitDescents() {
-			print("heisen: no address space for who starts goroutines; this run is not recorded\n")
-			return
-		}
 		heisen.watch = answer&heisenWantWatch != 0
 		if heisen.watch && !heisenInitWatch() {
 			print("heisen: no word, or no room, of what to watch; this run is not recorded\n")
@@ -76,6 +72,10 @@ func init() {
 		}
 		if answer&heisenWantSched != 0 && !heisenInitSched() {
 			print("heisen: no word of how to schedule; this run is not recorded\n")
+			return
+		}
+		if heisen.quiet && !heisenInitDescents() { // the last, for it does with what is left
+			print("heisen: no address space for who starts goroutines; this run is not recorded\n")
 			return
 		}
 		heisen.detour = heisenSched.on || heisen.hides
