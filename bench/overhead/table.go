@@ -86,13 +86,17 @@ func printTable(w io.Writer, title string, ways []way, rows []row, what func(cos
 				continue
 			}
 			logs[i] += math.Log(v / plain)
-			fmt.Fprintf(out, "%.2f (%.1fx)\t", v, v/plain)
+			if plain == 0 { // it was left out
+				fmt.Fprintf(out, "%.2f\t", v)
+			} else {
+				fmt.Fprintf(out, "%.2f (%.1fx)\t", v, v/plain)
+			}
 		}
 		for i, way := range ways {
 			if way.analyser {
 				v := r.median(way.name, what)
 				logs[len(ways)+i] += math.Log(v / race)
-				fmt.Fprintf(out, "%.2fx\t", v/race)
+				fmt.Fprintf(out, "%s\t", times(2, v/race))
 			}
 		}
 		fmt.Fprintln(out)
@@ -100,13 +104,21 @@ func printTable(w io.Writer, title string, ways []way, rows []row, what func(cos
 	fmt.Fprint(out, "geometric mean\t\t")
 	n := float64(len(rows))
 	for i := range ways[1:] {
-		fmt.Fprintf(out, "%.1fx\t", math.Exp(logs[i+1]/n))
+		fmt.Fprintf(out, "%s\t", times(1, math.Exp(logs[i+1]/n)))
 	}
 	for i, way := range ways {
 		if way.analyser {
-			fmt.Fprintf(out, "%.2fx\t", math.Exp(logs[len(ways)+i]/n))
+			fmt.Fprintf(out, "%s\t", times(2, math.Exp(logs[len(ways)+i]/n)))
 		}
 	}
 	fmt.Fprintln(out)
 	out.Flush()
+}
+
+// times says how many times as much, "-" where there was nothing to compare with.
+func times(digits int, ratio float64) string {
+	if math.IsInf(ratio, 0) || math.IsNaN(ratio) {
+		return "-"
+	}
+	return fmt.Sprintf("%.*fx", digits, ratio)
 }
