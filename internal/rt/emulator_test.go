@@ -19,7 +19,7 @@ func TestEmulator(t *testing.T) {
 	if err := os.WriteFile(emulator, shell, 0o777); err != nil {
 		t.Fatal(err)
 	}
-	script := `[ "$HEISEN_SYMBOLIZE" ] || read line` + alike
+	script := `[ "$HEISEN_SYMBOLIZE" ] || { echo; read line; }` + alike
 	if err := os.WriteFile(program, []byte(script), 0o666); err != nil {
 		t.Fatal(err)
 	}
@@ -30,7 +30,16 @@ func TestEmulator(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		out, err := cmd.StdoutPipe()
+		if err != nil {
+			t.Fatal(err)
+		}
 		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		// A process that has hardly begun may have no arguments yet; those that are asked have
+		// sent something before.
+		if _, err := out.Read(make([]byte, 1)); err != nil {
 			t.Fatal(err)
 		}
 		p, err := newProcessSymbolizer(cmd.Process.Pid)
