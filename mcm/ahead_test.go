@@ -13,17 +13,7 @@ import (
 func TestAhead(t *testing.T) {
 	var found, missed, no int
 	for seed := range uint64(count(t, 24)) {
-		name := []string{"hot", "mixed", "hot", "locky"}[seed%4]
-		p := workload.Params{Threads: 2 + int(seed/4%4), Events: 60 + 30*int(seed%4), Seed: seed}
-		if name != "hot" {
-			p.Vars = 4
-		}
-		w := Window{Records: profiles[name](p)}
-		m, err := NewModel(w)
-		if err != nil {
-			t.Fatal(err)
-		}
-		m.solving = newSolving(m)
+		w, m, name := fewThreads(t, 2+int(seed/4%4), 60+30*int(seed%4), seed)
 		s := newAhead(newMoves(m))
 		for pair, want := range otherAnswers(t, w) {
 			i, j := pair[0], pair[1]

@@ -12,17 +12,7 @@ import (
 func TestGrid(t *testing.T) {
 	var yes, no, late, quiet int
 	for seed := range uint64(count(t, 24)) {
-		name := []string{"hot", "mixed", "hot", "locky"}[seed%4]
-		p := workload.Params{Threads: 2 + int(seed/4%3), Events: 60 + 20*int(seed%5), Seed: seed}
-		if name != "hot" {
-			p.Vars = 4
-		}
-		w := Window{Records: profiles[name](p)}
-		m, err := NewModel(w)
-		if err != nil {
-			t.Fatal(err)
-		}
-		m.solving = newSolving(m)
+		w, m, name := fewThreads(t, 2+int(seed/4%3), 60+20*int(seed%5), seed)
 		g := newGrid(m.solving.explorer().moves)
 		if g == nil && name != "hot" {
 			continue // there is more that memory can hold

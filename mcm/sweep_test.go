@@ -71,6 +71,24 @@ func TestSweep(t *testing.T) {
 	t.Logf("%d pairs meet, %d of them in the first round; %d do not; of %d a meeting is no witness", yes, early, no, failed)
 }
 
+// fewThreads returns a window, of which half are hot, its model, which nothing was asked yet, and the
+// name of its kind.
+func fewThreads(t *testing.T, threads, events int, seed uint64) (w Window, m *Model, name string) {
+	t.Helper()
+	name = []string{"hot", "mixed", "hot", "locky"}[seed%4]
+	p := workload.Params{Threads: threads, Events: events, Seed: seed}
+	if name != "hot" {
+		p.Vars = 4
+	}
+	w = Window{Records: profiles[name](p)}
+	m, err := NewModel(w)
+	if err != nil {
+		t.Fatal(err)
+	}
+	m.solving = newSolving(m)
+	return w, m, name
+}
+
 // otherAnswers returns, by pair of accesses, what searches with one thread held back say of a window.
 func otherAnswers(t *testing.T, w Window) iter.Seq2[[2]int, Verdict] {
 	return func(yield func([2]int, Verdict) bool) {

@@ -104,11 +104,11 @@ func (t *Table) againInCrowd(th *Thread, head, note uint64, mask, kind uint32) b
 	return false
 }
 
-// outlived reports whether the crowd of a cell with the given head is small, and all that it says is
-// said by a read of the thread: then it is better done away with.
+// outlived reports whether the crowd of a cell with the given head is small, and others are in it, but
+// none that says more than a read of the thread would: then it is better done away with.
 //
 //go:nosplit
-func (t *Table) outlived(th *Thread, head, mask uint64) bool {
+func (t *Table) outlived(th *Thread, head, mask uint64) (others bool) {
 	crowd := extraAt(uint32(head >> headExtra)).crowd.Load()
 	if crowd&crowdSizes != firstCrowd {
 		return false
@@ -116,11 +116,18 @@ func (t *Table) outlived(th *Thread, head, mask uint64) bool {
 	for i := range uint64(1) << firstCrowd {
 		m := markAt(crowd>>crowdShift + i)
 		n, w := m.note.Load(), m.what.Load()
-		if w != 0 && (w>>noteKind != Read || w&noteBytes&^mask != 0 || slotOf(n^th.Epoch) != 0 && !t.covers(th, n>>placeBits)) {
+		switch {
+		case w == 0:
+		case w>>noteKind != Read || w&noteBytes&^mask != 0:
 			return false
+		case slotOf(n^th.Epoch) != 0:
+			if !t.covers(th, n>>placeBits) {
+				return false
+			}
+			others = true
 		}
 	}
-	return true
+	return others
 }
 
 // accessCrowd is the part of AccessLocked that concerns the crowd.
