@@ -2,20 +2,14 @@ package happens
 
 import "sync/atomic"
 
-// Cell is what is known of a word of 8 bytes: a note, for which there may be further ones in
-// another place, and the number of an extra for what does not fit. It is changed under the
+// Cell is what is known of a word of 8 bytes: a note, beside which there may be two more
+// elsewhere, and the number of an extra for what does not fit. It is changed under the
 // lock in its head. A thread may look without the lock for a note of its own present epoch,
 // for only the thread makes those: if it is there, the thread has left it, and if somebody
 // is about to take it away, that is another side of a race.
 type Cell struct {
 	head  atomic.Uint64
 	first atomic.Uint64
-}
-
-// further is what a cell has room for elsewhere. Most cells are looked at without it, and so
-// are twice as many in the same memory.
-type further struct {
-	notes [cellNotes - 1]atomic.Uint64
 }
 
 // The parts of a head: the lock; whether there is a crowd; for each note the bytes that
@@ -78,15 +72,30 @@ func (c *Cell) Several() bool { return c.head.Load()>>(headNotes+noteBits) != 0 
 //go:nosplit
 func (c *Cell) Noted(th *Thread, mask uint64, write bool) bool {
 	d := c.head.Load() >> headNotes
-	if th.unseen(c.first.Load()) && says(d, mask, write) {
-		return true
+	if says(d, mask, write) {
+		n := c.first.Load()
+		if th.unseen(n) {
+			return true
+		}
+		if slotOf(n^th.Epoch) == 0 && write == (d>>noteKind&7 == Write) {
+			return false // there is a note to be renewed: what others have noted beside it need not be fetched
+		}
 	}
 	if d >>= noteBits; d == 0 {
 		return false
 	}
-	f := furtherOf(c)
-	return th.unseen(f.notes[0].Load()) && says(d, mask, write) ||
-		th.unseen(f.notes[1].Load()) && says(d>>noteBits, mask, write)
+	side := th.side & 1
+	n, what := asideOf(c, side).Load(), d>>(side*noteBits)
+	if says(what, mask, write) {
+		if th.unseen(n) {
+			return true
+		}
+		if slotOf(n^th.Epoch) == 0 {
+			return false // likewise
+		}
+	}
+	side ^= 1
+	return says(d>>(side*noteBits), mask, write) && th.unseen(asideOf(c, side).Load())
 }
 
 // says reports whether a note, of which d has the bytes and the kind, is of a write of
@@ -197,7 +206,7 @@ func (t *Table) AccessOwn(th *Thread, c *Cell, note, mask uint64, write bool) bo
 	case head == both:
 		if !write {
 			next = both
-		} else if slotOf(furtherOf(c).notes[0].Load()^note) != 0 {
+		} else if slotOf(asideOf(c, 0).Load()^note) != 0 {
 			return false
 		}
 	case head == wrote:
@@ -217,12 +226,12 @@ func (t *Table) AccessOwn(th *Thread, c *Cell, note, mask uint64, write bool) bo
 	if !c.head.CompareAndSwap(head, head|headLock) {
 		return false
 	}
-	if c.first.Load() != n && head != 0 || head == both && write && slotOf(furtherOf(c).notes[0].Load()^note) != 0 {
+	if c.first.Load() != n && head != 0 || head == both && write && slotOf(asideOf(c, 0).Load()^note) != 0 {
 		c.Unlock(head) // it has just changed
 		return false
 	}
 	if head == wrote && !write {
-		storeRelease(&furtherOf(c).notes[0], n)
+		storeRelease(asideOf(c, 0), n)
 	}
 	storeRelease(&c.first, note)
 	th.last = note >> placeBits
@@ -268,8 +277,7 @@ func (c *Cell) besides(head, note uint64, write bool) bool {
 	if others == 0 {
 		return false
 	}
-	f := furtherOf(c)
-	return others&noteMask != 0 && slotOf(f.notes[0].Load()^note) != 0 || others>>noteBits != 0 && slotOf(f.notes[1].Load()^note) != 0
+	return others&noteMask != 0 && slotOf(asideOf(c, 0).Load()^note) != 0 || others>>noteBits != 0 && slotOf(asideOf(c, 1).Load()^note) != 0
 }
 
 // AccessWords is AccessOwn for whole words, as many as it is enough for, of n words from that
@@ -345,20 +353,67 @@ func (t *Table) readAgain(th *Thread, c *Cell, note, mask uint64) bool {
 	if head&(headLock|headCrowd|headAtomics) != 0 {
 		return false
 	}
-	n := &c.first
-	old := n.Load()
-	if head>>headNotes&noteMask != mask || slotOf(old^note) != 0 {
-		n = c.note(1)
-		old = n.Load()
-		if head>>(headNotes+noteBits)&noteMask != mask || slotOf(old^note) != 0 {
-			n = c.note(2)
-			old = n.Load()
-			if head>>(headNotes+2*noteBits)&noteMask != mask || slotOf(old^note) != 0 {
-				return false
+	rest := head >> headNotes
+	if old := c.first.Load(); rest&noteMask == mask && slotOf(old^note) == 0 {
+		if rest>>noteBits != 0 && t.stepAside(th, c, head, old, note) {
+			return true
+		}
+		return c.renew(th, &c.first, head, old, note)
+	}
+	if rest >>= noteBits; rest == 0 {
+		return false
+	}
+	side := th.side & 1
+	old := asideOf(c, side).Load()
+	if rest>>(side*noteBits)&noteMask != mask || slotOf(old^note) != 0 {
+		side ^= 1
+		old = asideOf(c, side).Load()
+		if rest>>(side*noteBits)&noteMask != mask || slotOf(old^note) != 0 {
+			return false
+		}
+		th.side = side
+	}
+	return c.renew(th, asideOf(c, side), head, old, note)
+}
+
+// stepAside is readAgain for the first note, old, where somebody else reads the word, too: that
+// goes on beside the cell, each on a side, so that nobody has to wait for what another
+// one has noted. A write may have to take the note's place, one that the thread covers: then its own
+// thread can no longer look for it.
+//
+//go:nosplit
+func (t *Table) stepAside(th *Thread, c *Cell, head, old, note uint64) bool {
+	var left, others uint32 // the sides that a reader has, and those that have other ones
+	for side := range uint32(2) {
+		d := head >> (headNotes + (1+side)*noteBits) & noteMask
+		if d != 0 && d>>noteKind == Read {
+			left |= 1 << side
+			if slotOf(asideOf(c, side).Load()^note) != 0 {
+				others |= 1 << side
 			}
 		}
 	}
-	return c.renew(th, n, head, old, note)
+	if others == 0 || left == 3 {
+		return false
+	}
+	side := left & 1
+	shift := headNotes + (1+side)*noteBits
+	wrote := head >> shift & noteMask
+	if !c.head.CompareAndSwap(head, head|headLock) {
+		return false
+	}
+	n := asideOf(c, side).Load()
+	if c.first.Load() != old || wrote != 0 && slotOf(n^note) != 0 && !t.covers(th, n>>placeBits) {
+		c.Unlock(head) // it has just changed, or is a race
+		return false
+	}
+	if wrote != 0 {
+		storeRelease(&c.first, n)
+	}
+	storeRelease(asideOf(c, side), note)
+	th.side, th.last = side, note>>placeBits
+	c.Unlock(head&^(noteMask<<headNotes|noteMask<<shift) | wrote<<headNotes | head>>headNotes&noteMask<<shift)
+	return true
 }
 
 // renew makes one of the thread's notes, old, one of its present epoch, without the lock, while
@@ -485,6 +540,9 @@ func (t *Table) AccessAgain(th *Thread, c *Cell, head, place uint64, mask, kind 
 			kept &^= noteMask << headNotes
 			free = 0
 		} else if free != 0 {
+			if side := th.side & 1; kept>>(headNotes+(1+side)*noteBits)&noteMask == 0 {
+				free = 1 + side
+			}
 			at = c.note(free)
 		}
 		storeRelease(at, note)
@@ -541,7 +599,7 @@ func (c *Cell) note(i uint32) *atomic.Uint64 {
 	if i == 0 {
 		return &c.first
 	}
-	return &furtherOf(c).notes[(i-1)%(cellNotes-1)]
+	return asideOf(c, (i-1)&1)
 }
 
 // meet compares an access of the given kind with a note of kind k that it shares bytes

@@ -44,14 +44,14 @@ func GiveBack() {
 // Word is a cell and what belongs to it elsewhere.
 type Word struct {
 	Cell
-	further
+	aside [cellNotes - 1]atomic.Uint64
 }
 
-// furtherOf returns what belongs to a cell elsewhere. Here it is behind the cell.
+// asideOf returns the note on a side of a cell, 0 or 1. Here it is behind the cell.
 //
 //go:nosplit
-func furtherOf(c *Cell) *further {
-	return (*further)(unsafe.Add(unsafe.Pointer(c), unsafe.Offsetof(Word{}.further)))
+func asideOf(c *Cell, side uint32) *atomic.Uint64 {
+	return &(*Word)(unsafe.Pointer(c)).aside[side&1]
 }
 
 // nextCell returns the cell of the word behind that of c.

@@ -65,7 +65,8 @@ type Thread struct {
 	// first is 0, that is not known of any.
 	through [throughs]uint64
 	hidden  hidden
-	shared  bool // its slot is one of the commons
+	side    uint32 // of cells, on which the thread's notes are in most of them
+	shared  bool   // its slot is one of the commons
 }
 
 // hidden is what a thread has published last, if only through a lock: while it has that again, and

@@ -24,7 +24,8 @@ type heisenRegion struct {
 
 var heisenCells struct {
 	heap, data heisenRegion
-	further    uintptr      // how far behind a cell is what belongs to it elsewhere, of the same size
+	aside      uintptr      // where notes beside cells are, less half the address of a cell: they are half as large
+	asides     uintptr      // how far the two sides are from each other
 	marks      uintptr      // of the heap: of which blocks there are cells that are not empty
 	fast       bool         // notes are looked at before all else
 	only       bool         // and nothing else is
@@ -51,8 +52,12 @@ const (
 var heisenHappensMemory struct{ vectors, fars, nodes, blocks, extras, marks uintptr }
 
 //go:nosplit
-func heisenHappensFurtherOf(c *heisenHappensCell) *heisenHappensFurther {
-	return (*heisenHappensFurther)(unsafe.Pointer(uintptr(unsafe.Pointer(c)) + heisenCells.further))
+func heisenHappensAsideOf(c *heisenHappensCell, side uint32) *atomic.Uint64 {
+	at := uintptr(unsafe.Pointer(c))/2 + heisenCells.aside
+	if side != 0 {
+		at += heisenCells.asides
+	}
+	return (*atomic.Uint64)(unsafe.Pointer(at))
 }
 
 // heisenHappensNextCell returns the cell of the word behind that of c. The caller knows that there is
@@ -134,10 +139,11 @@ func heisenInitHappens() bool {
 	c.data.span = alignUp(racedataend-c.data.lo, 8)
 	c.heap.lo = racearenastart &^ (1<<heisenBlockShift - 1)
 	for span := uintptr(heisenMaxHeap); span >= heisenMinHeap; span /= 2 {
-		c.further = (span + c.data.span) / 8 * heisenCellSize
-		if c.heap.cells = uintptr(heisenReserve(2 * c.further)); c.heap.cells == 0 {
+		size := (span + c.data.span) / 8 * heisenCellSize
+		if c.heap.cells = uintptr(heisenReserve(2 * size)); c.heap.cells == 0 {
 			continue
 		}
+		c.aside, c.asides = c.heap.cells+size-c.heap.cells/2, size/2
 		if c.marks = uintptr(heisenReserve(span >> heisenBlockShift)); c.marks == 0 {
 			return false
 		}
