@@ -342,51 +342,81 @@ func (t *Table) AccessAlone(th *Thread, c *Cell, note, mask uint64, write bool) 
 	return true
 }
 
+// own returns the thread's note, or an earlier one's that had its slot, that says exactly what is
+// given, in a cell with the given head, and on which side of the cell it is, -1 if in it. What others have
+// noted on a side is not looked at if it can be helped.
+//
+//go:nosplit
+func (c *Cell) own(th *Thread, head, what uint64) (n *atomic.Uint64, old uint64, side int32) {
+	rest := head >> headNotes
+	if old = c.first.Load(); rest&noteMask == what && slotOf(old^th.Epoch) == 0 {
+		return &c.first, old, -1
+	}
+	rest = rest >> noteBits & (1<<(2*noteBits) - 1)
+	if rest == 0 {
+		return nil, 0, 0
+	}
+	at := th.side & 1
+	if rest>>(at*noteBits)&noteMask == what {
+		if n = asideOf(c, at); slotOf(n.Load()^th.Epoch) == 0 {
+			return n, n.Load(), int32(at)
+		}
+	}
+	at ^= 1
+	if rest>>(at*noteBits)&noteMask == what {
+		if n = asideOf(c, at); slotOf(n.Load()^th.Epoch) == 0 {
+			return n, n.Load(), int32(at)
+		}
+	}
+	return nil, 0, 0
+}
+
 // readAgain notes a read where there is a note of another of the same bytes by the thread, or an
 // earlier one that had its slot. Nothing is to be compared: a write that is noted was compared
 // with that read, whichever came first, and one that came later and did not race has taken
-// the read's note away. Only of plain reads and writes that is so.
+// the read's note away. Of plain reads that is so if there are no notes of atomic operations.
 //
 //go:nosplit
 func (t *Table) readAgain(th *Thread, c *Cell, note, mask uint64) bool {
 	head := c.head.Load()
-	if head&(headLock|headCrowd|headAtomics) != 0 {
-		return false
-	}
-	rest := head >> headNotes
-	if old := c.first.Load(); rest&noteMask == mask && slotOf(old^note) == 0 {
-		if rest>>noteBits != 0 && t.stepAside(th, c, head, old, note) {
-			return true
-		}
-		return c.renew(th, &c.first, head, old, note)
-	}
-	if rest >>= noteBits; rest == 0 {
-		return false
-	}
-	side := th.side & 1
-	old := asideOf(c, side).Load()
-	if rest>>(side*noteBits)&noteMask != mask || slotOf(old^note) != 0 {
-		side ^= 1
-		old = asideOf(c, side).Load()
-		if rest>>(side*noteBits)&noteMask != mask || slotOf(old^note) != 0 {
-			return false
-		}
-		th.side = side
-	}
-	return c.renew(th, asideOf(c, side), head, old, note)
+	return head&(headLock|headCrowd|headAtomics) == 0 && t.again(th, c, head, note, mask)
 }
 
-// stepAside is readAgain for the first note, old, where somebody else reads the word, too: that
+// LoadAgain is readAgain for atomic loads, which race with plain writes only.
+//
+//go:nosplit
+func (t *Table) LoadAgain(th *Thread, c *Cell, place, mask uint64) bool {
+	head := c.head.Load()
+	return head&(headLock|headCrowd) == 0 && t.again(th, c, head, th.Epoch|place, mask|AtomicRead<<noteKind)
+}
+
+// again makes the thread's note that says what is given one of its present epoch.
+//
+//go:nosplit
+func (t *Table) again(th *Thread, c *Cell, head, note, what uint64) bool {
+	n, old, side := c.own(th, head, what)
+	if n == nil {
+		return false
+	}
+	if side >= 0 {
+		th.side = uint32(side)
+	} else if head>>(headNotes+noteBits)&(1<<(2*noteBits)-1) != 0 && t.stepAside(th, c, head, old, note) {
+		return true
+	}
+	return c.renew(th, n, head, old, note)
+}
+
+// stepAside is again for the first note, old, where somebody else reads the word, too: that
 // goes on beside the cell, each on a side, so that nobody has to wait for what another
-// one has noted. A write may have to take the note's place, one that the thread covers: then its own
-// thread can no longer look for it.
+// one has noted. A note of something else may have to take the place of the first, if the thread
+// covers it: then its own thread can no longer look for it.
 //
 //go:nosplit
 func (t *Table) stepAside(th *Thread, c *Cell, head, old, note uint64) bool {
 	var left, others uint32 // the sides that a reader has, and those that have other ones
 	for side := range uint32(2) {
 		d := head >> (headNotes + (1+side)*noteBits) & noteMask
-		if d != 0 && d>>noteKind == Read {
+		if d != 0 && (d>>noteKind == Read || d>>noteKind == AtomicRead) {
 			left |= 1 << side
 			if slotOf(asideOf(c, side).Load()^note) != 0 {
 				others |= 1 << side

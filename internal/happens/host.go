@@ -107,7 +107,7 @@ func (t *Table) Access(th *Thread, c *Cell, addr, place uint64, mask, kind uint3
 // Load makes an atomic load of the word at addr, and what order and races come of it, one step,
 // as a program does.
 func (t *Table) Load(th *Thread, c *Cell, addr, place uint64, load func(), races *Races) {
-	if head, turns := t.Known(th, c, addr); head != 0 {
+	if head, turns, noted := t.Known(th, c, addr); head != 0 && (noted || t.LoadAgain(th, c, place, 1<<(addr&7))) {
 		if load(); c.Unchanged(head, turns) {
 			return
 		}

@@ -138,31 +138,38 @@ func (t *Table) SyncInPlace(th *Thread, head uint64, addr uint64, op uint32) boo
 	return op <= See || t.another(th) && t.replaceInPlace(th, s)
 }
 
-// Known returns what Unchanged is to be called with, after the word of c was loaded with the
-// atomic operation of thread th that is not noted because it is noted already, and there is nothing
-// to learn from what was published; a head of 0 if that is not so.
+// Known returns what Unchanged is to be called with, after the word of c was loaded with an
+// atomic operation of thread th, for which the cell is not locked because there is nothing to learn from
+// what was published; a head of 0 if that is not so. If the operation is not noted already, LoadAgain is
+// to be called first.
 //
 //go:nosplit
-func (t *Table) Known(th *Thread, c *Cell, addr uint64) (head uint64, turns uint32) {
+func (t *Table) Known(th *Thread, c *Cell, addr uint64) (head uint64, turns uint32, noted bool) {
 	head = c.head.Load()
-	if head&headLock != 0 || !t.notedLoad(th, c, head, 1<<(addr&7)) {
-		return 0, 0
+	if head&headLock != 0 {
+		return 0, 0, false
+	}
+	mask := uint64(1) << (addr & 7)
+	if n, old, _ := c.own(th, head, mask|AtomicRead<<noteKind); n != nil {
+		noted = th.unseen(old)
+	} else if noted = t.notedLoad(th, c, head, mask); !noted {
+		return 0, 0, false
 	}
 	i := uint32(head >> headExtra)
 	if i == 0 {
-		return head, 0
+		return head, 0, noted
 	}
 	x := extraAt(i)
 	s := &x.published
 	turns = s.turns.Load()
 	// Who was publishing when the turn was counted has finished, or the cell is locked.
 	if c.head.Load() != head || x.number() != uint32(addr&7)+1 {
-		return 0, 0
+		return 0, 0, false
 	}
 	if w := s.word.Load(); w != 0 && (w&soleBit == 0 || !t.knows(th, w&^soleBit)) {
-		return 0, 0
+		return 0, 0, false
 	}
-	return head, turns
+	return head, turns, noted
 }
 
 // notedLoad is NotedAtomic for loads, of a cell that is not locked, also of notes in a crowd.

@@ -90,8 +90,8 @@ func heisenAtomicEnd(s *heisenStripe, op uint64, addr unsafe.Pointer) {
 }
 
 // heisenKnown returns what heisenUnchanged takes after an atomic load that the current goroutine is
-// about to make, if that makes no difference: it is noted, and what was published is known. That
-// is found out without the lock. Otherwise head is 0.
+// about to make, if that takes no lock: there is nothing to learn, and it is noted. Otherwise head is
+// 0.
 //
 //go:nosplit
 func heisenKnown(addr unsafe.Pointer) (head uint64, turns uint32) {
@@ -99,7 +99,25 @@ func heisenKnown(addr unsafe.Pointer) (head uint64, turns uint32) {
 	if !heisenCells.only || h == nil || !h.order.Lives(&heisenHappens) {
 		return 0, 0
 	}
-	return heisenHappens.Known(&h.order, heisenCellAt(uintptr(addr)), uint64(uintptr(addr)))
+	head, turns, noted := heisenHappens.Known(&h.order, heisenCellAt(uintptr(addr)), uint64(uintptr(addr)))
+	if head != 0 && !noted && !heisenLoadAgain(h, uintptr(addr)) {
+		return 0, 0
+	}
+	return head, turns
+}
+
+// heisenLoadAgain notes the load in the present epoch if it is noted in an earlier one.
+//
+//go:nosplit
+//go:noinline
+func heisenLoadAgain(h *heisenG, addr uintptr) bool {
+	gp := getg()
+	b := heisenBufOfP()
+	if !heisen.on || h.mute || gp.raceignore != 0 || gp.m.p == 0 || b == nil || !h.started || heisenOnStack(addr) {
+		return false
+	}
+	place := heisenPlaceOf(b, h, 0, getcallerfp())
+	return heisenHappens.LoadAgain(&h.order, heisenCellAt(addr), place, 1<<(addr&7))
 }
 
 // heisenUnchanged reports whether it made no difference.
