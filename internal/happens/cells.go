@@ -464,12 +464,13 @@ func (c *Cell) renew(th *Thread, n *atomic.Uint64, head, old, note uint64) bool 
 //
 //go:nosplit
 func (t *Table) AccessAmong(th *Thread, c *Cell, addr, place uint64, mask, kind uint32, races *Races) bool {
-	old := c.Lock()
-	if old&headCrowd != 0 && kind == Read && t.outlived(th, old, uint64(mask)) {
-		c.Unlock(old)
-		return false
+	old, head := c.Lock(), uint64(0)
+	if old&headCrowd != 0 && extraAt(uint32(old>>headExtra)).small() {
+		head = t.accessFew(th, c, old, th.Epoch|place, uint64(mask|kind<<noteKind))
+	} else {
+		head = t.AccessAgain(th, c, old, place, mask, kind)
 	}
-	if head := t.AccessAgain(th, c, old, place, mask, kind); head != 0 {
+	if head != 0 {
 		c.Unlock(head)
 		return true
 	}
@@ -512,8 +513,8 @@ func (t *Table) AccessLocked(th *Thread, c *Cell, head, addr, place uint64, mask
 	return t.addToCrowd(head, note, left, kind)
 }
 
-// AccessAgain is AccessLocked for most accesses: they race with nothing. It returns 0, and has
-// done nothing, if that is not so, or there is no room.
+// AccessAgain is AccessLocked for most accesses: they race with nothing. It returns 0 if that is not
+// so, or there is no room. What it has done then makes no difference to AccessLocked.
 //
 //go:nosplit
 func (t *Table) AccessAgain(th *Thread, c *Cell, head, place uint64, mask, kind uint32) uint64 {

@@ -21,7 +21,8 @@ type extra struct {
 }
 
 // mark is a note in a crowd, and the bytes that it is about, below its kind; without a byte
-// it may be used again. Marks are found by the slot of their epochs, by open addressing.
+// it may be used again. Of a small crowd all are looked at. In a large one marks are found by the slot of
+// their epochs, by open addressing.
 type mark struct {
 	note atomic.Uint64
 	what atomic.Uint64
@@ -66,11 +67,12 @@ func (t *Table) notedInCrowd(th *Thread, head, mask uint64, kind uint32) bool {
 	for i := uint64(0); i < size; i++ {
 		m := markAt(first + (home(th.Epoch)+i)&(size-1))
 		n := m.note.Load()
-		if n == 0 {
+		if n == 0 && size > 1<<firstCrowd {
 			return false
 		}
 		if th.unseen(n) {
-			if w := m.what.Load(); mask&^w == 0 && suffices>>(8*(w>>noteKind)+uint64(kind))&1 != 0 {
+			// A mark that is used again has another note first.
+			if w := m.what.Load(); mask&^w == 0 && suffices>>(8*(w>>noteKind)+uint64(kind))&1 != 0 && m.note.Load() == n {
 				return true
 			}
 		}
@@ -92,7 +94,7 @@ func (t *Table) againInCrowd(th *Thread, head, note uint64, mask, kind uint32) b
 	for i := uint64(0); i < size; i++ {
 		m := markAt(first + (home(note)+i)&(size-1))
 		n := m.note.Load()
-		if n == 0 {
+		if n == 0 && size > 1<<firstCrowd {
 			return false
 		}
 		if slotOf(n^note) == 0 && m.what.Load() == uint64(mask|kind<<noteKind) {
@@ -104,30 +106,88 @@ func (t *Table) againInCrowd(th *Thread, head, note uint64, mask, kind uint32) b
 	return false
 }
 
-// outlived reports whether the crowd of a cell with the given head is small, and others are in it, but
-// none that says more than a read of the thread would: then it is better done away with.
+// small reports whether the crowd of an extra is.
 //
 //go:nosplit
-func (t *Table) outlived(th *Thread, head, mask uint64) (others bool) {
-	crowd := extraAt(uint32(head >> headExtra)).crowd.Load()
-	if crowd&crowdSizes != firstCrowd {
-		return false
-	}
-	for i := range uint64(1) << firstCrowd {
-		m := markAt(crowd>>crowdShift + i)
-		n, w := m.note.Load(), m.what.Load()
-		switch {
-		case w == 0:
-		case w>>noteKind != Read || w&noteBytes&^mask != 0:
-			return false
-		case slotOf(n^th.Epoch) != 0:
-			if !t.covers(th, n>>placeBits) {
-				return false
+func (x *extra) small() bool { return x.crowd.Load()&crowdSizes == firstCrowd }
+
+// accessFew is AccessAgain for a plain access that says what is given, to a word with a small crowd.
+//
+//go:nosplit
+func (t *Table) accessFew(th *Thread, c *Cell, head, note, what uint64) uint64 {
+	const all = cellNotes + 1<<firstCrowd
+	x := extraAt(uint32(head >> headExtra))
+	marks := x.crowd.Load() >> crowdShift
+	free, noted, used := uint64(all), false, false
+	for i := range uint64(all) {
+		var n, was uint64
+		if i < cellNotes {
+			n, was = c.note(uint32(i)).Load(), head>>((headNotes+i*noteBits)&63)&noteMask
+		} else {
+			m := markAt(marks + i - cellNotes)
+			n, was = m.note.Load(), m.what.Load()
+		}
+		if was == 0 {
+			free = min(free, i)
+			continue
+		}
+		now := was
+		switch how := was>>noteKind<<3 + what>>noteKind; {
+		case n == note && (was^what)>>noteKind == 0:
+			now, noted = was|what, true
+		case was&what&noteBytes == 0:
+		case slotOf(n^note) != 0 && !t.covers(th, n>>placeBits):
+			if conflicts>>(how&63)&1 != 0 {
+				return 0
 			}
-			others = true
+		case replaces>>(how&63)&1 != 0:
+			if now &^= what & noteBytes; now&noteBytes == 0 {
+				now, free = 0, min(free, i)
+			}
+		}
+		if i < cellNotes {
+			head ^= (was ^ now) << ((headNotes + i*noteBits) & 63)
+			continue
+		}
+		if used = used || now != 0; now != was {
+			markAt(marks + i - cellNotes).what.Store(now)
+			if now == 0 {
+				x.count(uint32(was>>noteKind), -1)
+			}
 		}
 	}
-	return others
+	if !noted {
+		if free == all {
+			return 0
+		}
+		if n := c.first.Load(); free != 0 && slotOf(n^note) == 0 { // the new note is to be the first
+			old := head >> headNotes & noteMask
+			head ^= (old ^ what) << headNotes
+			storeRelease(&c.first, note)
+			note, what = n, old
+		}
+		if free < cellNotes {
+			storeRelease(c.note(uint32(free)), note)
+			head |= what << ((headNotes + free*noteBits) & 63)
+		} else {
+			markAt(marks+free-cellNotes).fill(x, note, what)
+			used = true
+		}
+		th.last = th.Epoch >> placeBits
+	}
+	if !used {
+		head &^= headCrowd
+	}
+	return head
+}
+
+// fill puts a note into a mark of the extra's crowd that is not in use.
+//
+//go:nosplit
+func (m *mark) fill(x *extra, note, what uint64) {
+	storeRelease(&m.note, note)
+	storeRelease(&m.what, what)
+	x.count(uint32(what>>noteKind), 1)
 }
 
 // accessCrowd is the part of AccessLocked that concerns the crowd.
@@ -179,19 +239,13 @@ func (t *Table) accessCrowd(th *Thread, head, note, addr uint64, mask, kind, lef
 	return head, left
 }
 
-// disperse empties the crowd of an extra, of which no mark is in use. What has had a crowd soon has
+// disperse takes back the crowd of an extra, of which no mark is in use. What has had a crowd soon has
 // another one: so a small one is kept for that.
 //
 //go:nosplit
 func (t *Table) disperse(x *extra) {
-	crowd := x.crowd.Load()
-	first, log := crowd>>crowdShift, crowd&crowdSizes
-	if log > firstCrowd {
+	if !x.small() {
 		t.freeCrowd(x)
-		return
-	}
-	for i := range uint64(1) << log {
-		markAt(first + i).note.Store(0)
 	}
 }
 
@@ -254,6 +308,10 @@ func (x *extra) put(note uint64, mask, kind uint32) bool {
 		case n == note && w>>noteKind == uint64(kind) && w != 0:
 			m.what.Store(w | uint64(mask))
 			return true
+		case size == 1<<firstCrowd:
+			if w != 0 {
+				continue
+			}
 		case n == 0:
 			if 4*uint64(x.marks) >= 3*size {
 				return false
@@ -262,9 +320,7 @@ func (x *extra) put(note uint64, mask, kind uint32) bool {
 		case w != 0 || slotOf(n) != slotOf(note):
 			continue // only a mark of the same slot is used again, or others could not be found
 		}
-		m.what.Store(uint64(mask | kind<<noteKind))
-		m.note.Store(note)
-		x.count(kind, 1)
+		m.fill(x, note, uint64(mask|kind<<noteKind))
 		return true
 	}
 	return false
