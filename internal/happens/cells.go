@@ -465,10 +465,12 @@ func (c *Cell) renew(th *Thread, n *atomic.Uint64, head, old, note uint64) bool 
 //go:nosplit
 func (t *Table) AccessAmong(th *Thread, c *Cell, addr, place uint64, mask, kind uint32, races *Races) bool {
 	old, head := c.Lock(), uint64(0)
-	if old&headCrowd != 0 && extraAt(uint32(old>>headExtra)).small() {
-		head = t.accessFew(th, c, old, th.Epoch|place, uint64(mask|kind<<noteKind))
-	} else {
+	few := old>>headExtra != 0 && extraAt(uint32(old>>headExtra)).small()
+	if old&headCrowd == 0 || !few {
 		head = t.AccessAgain(th, c, old, place, mask, kind)
+	}
+	if head == 0 && few { // one that nobody is in will do, too
+		head = t.accessFew(th, c, old|headCrowd, th.Epoch|place, uint64(mask|kind<<noteKind))
 	}
 	if head != 0 {
 		c.Unlock(head)
