@@ -218,7 +218,7 @@ func (t *Table) AccessOwn(th *Thread, c *Cell, note, mask uint64, write bool) bo
 			next = read
 		}
 	default:
-		return n == note && c.more(head, note, mask, write)
+		return n == note && t.more(th, c, head, note, mask, write)
 	}
 	if next == head {
 		return c.renew(th, &c.first, head, n, note)
@@ -240,44 +240,48 @@ func (t *Table) AccessOwn(th *Thread, c *Cell, note, mask uint64, write bool) bo
 }
 
 // more adds bytes to the first note, which is of an access at the same place in the same epoch, if
-// that was of the same kind, and all other notes are of the slot, too: so words are often gone
-// through byte by byte. What others say of these bytes may stay until the note has all bytes of
-// the word: it is of the same thread, and earlier.
+// that was of the same kind, and all other notes of these bytes are of plain accesses and ordered before: so
+// words are often gone through byte by byte. What the thread itself says of these bytes may stay until
+// the note has all bytes of the word, and what others have written, too: who comes after this access
+// comes after those.
 //
 //go:nosplit
-func (c *Cell) more(head, note, mask uint64, write bool) bool {
-	if c.besides(head, note, write) || !c.head.CompareAndSwap(head, head|headLock) {
+func (t *Table) more(th *Thread, c *Cell, head, note, mask uint64, write bool) bool {
+	if head&(headLock|headCrowd|headAtomics) != 0 || head>>headNotes&noteBytes == 0 || (head>>(headNotes+noteKind)&7 == Write) != write {
 		return false
 	}
-	if c.first.Load() != note || c.besides(head, note, write) {
-		c.Unlock(head) // it has just changed
+	if !c.head.CompareAndSwap(head, head|headLock) {
 		return false
 	}
 	next := head | mask<<headNotes
-	if next>>headNotes&noteBytes == noteBytes {
-		for i := uint64(headNotes + noteBits); i < headExtra; i += noteBits {
-			if write || next>>(i+noteKind)&7 == Read {
-				next &^= noteMask << i
+	whole := next>>headNotes&noteBytes == noteBytes
+	ok := c.first.Load() == note // or it has just changed
+	for side := range uint32(cellNotes - 1) {
+		shift := headNotes + (1+side)*noteBits
+		d := head >> shift & noteMask
+		if d == 0 || d&mask == 0 && !whole {
+			continue
+		}
+		n, left := asideOf(c, side).Load(), d
+		own := slotOf(n^note) == 0
+		switch {
+		case !own && !t.covers(th, n>>placeBits):
+			ok = ok && d&mask == 0
+		case !write && d>>noteKind != Read:
+		case whole:
+			left = 0
+		case !own && d>>noteKind == Read: // its thread is not to go on from there
+			if left &^= mask; left&noteBytes == 0 {
+				left = 0
 			}
 		}
+		next ^= (d ^ left) << shift
+	}
+	if !ok {
+		next = head
 	}
 	c.Unlock(next)
-	return true
-}
-
-// besides reports whether there is more in a cell than notes of plain accesses by the slot of the
-// first one, which is of that kind.
-//
-//go:nosplit
-func (c *Cell) besides(head, note uint64, write bool) bool {
-	if head&(headLock|headCrowd|headAtomics) != 0 || head>>headNotes&noteBytes == 0 || (head>>(headNotes+noteKind)&7 == Write) != write {
-		return true
-	}
-	others := head >> (headNotes + noteBits) & (1<<(2*noteBits) - 1)
-	if others == 0 {
-		return false
-	}
-	return others&noteMask != 0 && slotOf(asideOf(c, 0).Load()^note) != 0 || others>>noteBits != 0 && slotOf(asideOf(c, 1).Load()^note) != 0
+	return ok
 }
 
 // AccessWords is AccessOwn for whole words, as many as it is enough for, of n words from that
