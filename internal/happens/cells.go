@@ -284,12 +284,12 @@ func (t *Table) more(th *Thread, c *Cell, head, note, mask uint64, write bool) b
 	return ok
 }
 
-// AccessWords is AccessOwn for whole words, as many as it is enough for, of n words from that
-// of c on: it returns how many. A word that says it already is done, too.
+// AccessWords is AccessOwn for whole words, and for reads that are made again, as many as that is
+// enough for, of n words from that of c on: it returns how many. A word that says it already is done, too.
 //
 //go:nosplit
 func (t *Table) AccessWords(th *Thread, c *Cell, n uintptr, note uint64, write bool) (done uintptr) {
-	for ; done < n && (c.NotedWord(th, write) || t.AccessOwn(th, c, note, noteBytes, write)); done++ {
+	for ; done < n && (c.NotedWord(th, write) || t.AccessOwn(th, c, note, noteBytes, write) || !write && t.readAgain(th, c, note, noteBytes)); done++ {
 		c = nextCell(c)
 	}
 	return done
@@ -386,7 +386,7 @@ func (t *Table) readAgain(th *Thread, c *Cell, note, mask uint64) bool {
 	return head&(headLock|headCrowd|headAtomics) == 0 && t.again(th, c, head, note, mask)
 }
 
-// LoadAgain is readAgain for atomic loads, which race with plain writes only.
+// LoadAgain is readAgain for atomic loads. They race with plain writes only.
 //
 //go:nosplit
 func (t *Table) LoadAgain(th *Thread, c *Cell, place, mask uint64) bool {
@@ -410,17 +410,17 @@ func (t *Table) again(th *Thread, c *Cell, head, note, what uint64) bool {
 	return c.renew(th, n, head, old, note)
 }
 
-// stepAside is again for the first note, old, where somebody else reads the word, too: that
-// goes on beside the cell, each on a side, so that nobody has to wait for what another
+// stepAside is again for the first note, old, where somebody else does the same with the word, too:
+// that goes on beside the cell, each on a side, so that nobody has to wait for what another
 // one has noted. A note of something else may have to take the place of the first, if the thread
 // covers it: then its own thread can no longer look for it.
 //
 //go:nosplit
 func (t *Table) stepAside(th *Thread, c *Cell, head, old, note uint64) bool {
-	var left, others uint32 // the sides that a reader has, and those that have other ones
+	what := head >> headNotes & noteMask
+	var left, others uint32 // the sides that somebody has for the same, and those that others have
 	for side := range uint32(2) {
-		d := head >> (headNotes + (1+side)*noteBits) & noteMask
-		if d != 0 && (d>>noteKind == Read || d>>noteKind == AtomicRead) {
+		if d := head >> (headNotes + (1+side)*noteBits) & noteMask; d != 0 && (d^what)>>noteKind == 0 {
 			left |= 1 << side
 			if slotOf(asideOf(c, side).Load()^note) != 0 {
 				others |= 1 << side
@@ -446,7 +446,7 @@ func (t *Table) stepAside(th *Thread, c *Cell, head, old, note uint64) bool {
 	}
 	storeRelease(asideOf(c, side), note)
 	th.side, th.last = side, note>>placeBits
-	c.Unlock(head&^(noteMask<<headNotes|noteMask<<shift) | wrote<<headNotes | head>>headNotes&noteMask<<shift)
+	c.Unlock(head ^ (wrote^what)<<headNotes ^ (wrote^what)<<shift)
 	return true
 }
 

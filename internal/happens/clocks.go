@@ -54,11 +54,13 @@ func ofNode(n, i uint32) uint32 {
 }
 
 // block is 64 times, two in a word, which has two bits to spare: so two are compared at
-// once.
+// once. They begin with a cache line, and of few threads need no other one: what else there is changes
+// less often.
 type block struct {
+	times [blockSlots / 2]uint64
 	refs  atomic.Uint32
 	next  uint32
-	times [blockSlots / 2]uint64
+	_     [56]byte
 }
 
 // spare is the bits of a word that no time has.

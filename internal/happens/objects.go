@@ -517,8 +517,14 @@ func (t *Table) merge(th *Thread, s *stamp) {
 //go:nosplit
 func (t *Table) replace(th *Thread, s *stamp, e uint64) {
 	if s.clock != th.clock && !t.overwrite(s.clock, th.clock) {
+		again := s.clock != 0 && t.short()
 		t.drop(s.clock)
 		s.clock = share(th.clock)
+		if again { // who comes next is to find what nobody else has, and can change it in place
+			if s.clock = t.own(s.clock); s.clock != 0 {
+				t.ownBlock(s.clock, 0)
+			}
+		}
 	}
 	if th.shared { // others have epochs of the slot who know other things
 		s.clock = t.raise(s.clock, e)
