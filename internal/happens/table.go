@@ -36,10 +36,10 @@ type Table struct {
 	foreign atomic.Uint32 // threads have released locks that others had
 	// Crowded counts threads that had to share a slot.
 	Crowded atomic.Uint64
-	_       [32]byte
+	_       [128 - 24]byte // what changes often is in no line with it, nor in the next
 
 	memory  lists
-	_       [24]byte
+	_       [128]byte
 	endings endings
 
 	holders   [maxSlots]slot
