@@ -183,6 +183,8 @@ const (
 		1<<(8*AtomicRead+AtomicRead) | 1<<(8*AtomicRead+AtomicWrite) | 1<<(8*AtomicRead+AtomicUpdate) | 1<<(8*AtomicRead+Write) |
 		1<<(8*AtomicWrite+AtomicWrite) | 1<<(8*AtomicWrite+AtomicUpdate) | 1<<(8*AtomicWrite+Write) |
 		1<<(8*AtomicUpdate+AtomicWrite) | 1<<(8*AtomicUpdate+AtomicUpdate) | 1<<(8*AtomicUpdate+Write)
+	// Which kinds have anything to do with each other.
+	matters = conflicts | replaces
 )
 
 // An access to bytes of a word, those set in a mask, is compared with what is known of them, and
@@ -548,6 +550,9 @@ func (t *Table) AccessAgain(th *Thread, c *Cell, head, place uint64, mask, kind 
 			continue
 		}
 		how := d>>noteKind<<3 + kind
+		if matters>>(how&63)&1 == 0 {
+			continue
+		}
 		if slotOf(n^note) != 0 && !t.covers(th, n>>placeBits) {
 			if conflicts>>(how&63)&1 != 0 {
 				return 0
@@ -645,6 +650,9 @@ func (c *Cell) note(i uint32) *atomic.Uint64 {
 //go:nosplit
 func (t *Table) meet(th *Thread, n, addr uint64, k, kind, both uint32, races *Races) (keep bool) {
 	how := 8*k + kind
+	if matters>>how&1 == 0 {
+		return true
+	}
 	before := slotOf(n) == slotOf(th.Epoch) || t.covers(th, n>>placeBits)
 	if !before && conflicts>>how&1 != 0 {
 		races.add(n, addr, k, both)

@@ -135,7 +135,7 @@ func (t *Table) accessFew(th *Thread, c *Cell, head, note, what uint64) uint64 {
 		switch how := was>>noteKind<<3 + what>>noteKind; {
 		case n == note && (was^what)>>noteKind == 0:
 			now, noted = was|what, true
-		case was&what&noteBytes == 0:
+		case was&what&noteBytes == 0 || matters>>(how&63)&1 == 0:
 		case slotOf(n^note) != 0 && !t.covers(th, n>>placeBits):
 			if conflicts>>(how&63)&1 != 0 {
 				return 0
