@@ -22,9 +22,9 @@ import (
 // guards, it does at once; it may as well do it later, and meets whom it could meet before.
 //
 // The grid is gone through in slices, by where the thread with most places is: of each
-// slice follow the points of the next. Points that cannot be reached take no memory. To
-// find a way to a point one goes back: of slices that are far enough apart what is known
-// at first is kept, and the slices between two of these are gone through once more.
+// slice follow the points of the next. Points that cannot be reached take no memory, and of
+// the others a bit is kept. That is enough to find ways: one goes back from a point, and
+// returns now and then from where memory cannot have held what it would have had to.
 type grid struct {
 	m     *Model
 	moves *moves
@@ -45,26 +45,26 @@ type grid struct {
 	last   int   // the axis that rows go along
 	stride []int // by axis but the first and the last: how far apart the blocks of neighbours are
 	blocks int   // of a slice
+	width  int   // words that have a bit for each place of the last axis
 
-	early  []int    // by number of a place: the first one from where only quiet steps lead there
-	quiet  []uint64 // the places of the last axis with quiet steps
-	start  uint64   // what memory holds at first
-	bytes  int      // of what is kept of a point
-	looked int      // points
-	size   int      // bytes that are kept
-	every  int      // so many slices are one that is kept
-	kept   []kept
-	goals  []point                 // where accesses meet
-	goalOf map[[2]order.Node]int32 // by accesses, the lower node first
-	tree   []branch                // ways to points
-	leaf   []int32                 // by goal: the end of the way to it, if ways are known
+	early  []int                   // by number of a place: the first one from where only quiet steps lead there
+	quiet  []uint64                // the places of the last axis with quiet steps
+	start  uint64                  // what memory holds at first
+	looked int                     // points
+	size   int                     // bytes that are kept
+	past   []past                  // by slice
+	goals  map[[2]order.Node]point // where accesses meet, the lower node first
+	lasts  map[uint64]lastStep     // by key of a point that one has come to on a way back: the step to it
 
-	pos     []int    // scratch: by axis
-	can     []uint64 // scratch: at which places of the last axis its thread can go on
-	came    []uint64 // scratch: a row with all that has been reached
-	reached []uint64 // scratch: where in a row there is something left
-	there   []uint64 // scratch: and the node is near
-	earlier []uint64 // scratch, see visit; exact and before as well
+	bits    []uint64 // scratch, and the next two: see past
+	at      []int32
+	hints   []uint8
+	tried   []retreat // scratch
+	pos     []int     // scratch: by axis
+	can     []uint64  // scratch: at which places of the last axis its thread can go on
+	reached []uint64  // scratch: where in a row there is something left
+	there   []uint64  // scratch: and the node is near
+	earlier []uint64  // scratch, see visit; exact and before as well
 	exact   [][]uint64
 	before  [][]uint64
 	quiets  []crossing // scratch, and others
@@ -87,8 +87,9 @@ type axis struct {
 // and nothing else is looked at before, but who meets.
 type fused struct {
 	first, node, end order.Node
-	moves            []shift // what it makes of memory
-	passes           uint64  // the contents with which it is possible and that it leaves as they are
+	passes           uint64   // the contents with which it is possible and that it leaves as they are
+	moves            [2]shift // what it makes of others
+	more             []shift  // and of yet others
 	quiet            bool
 }
 
@@ -111,7 +112,7 @@ const (
 	gridPoints = 1 << 30
 	gridLooked = 1 << 27
 	// gridBytes bounds the memory of what is kept.
-	gridBytes = 1 << 27
+	gridBytes = 1 << 28
 )
 
 // matrix is a matrix of bits.
@@ -140,7 +141,7 @@ func newGrid(x *moves) *grid {
 			return nil
 		}
 	}
-	g := &grid{m: m, moves: x, axis: fill(x.threads), place: fill(int(m.goal)), goalOf: map[[2]order.Node]int32{}}
+	g := &grid{m: m, moves: x, axis: fill(x.threads), place: fill(int(m.goal)), goals: map[[2]order.Node]point{}, lasts: map[uint64]lastStep{}}
 	g.findPlaces()
 	if len(g.axes) < 2 {
 		return nil
@@ -167,9 +168,9 @@ func newGrid(x *moves) *grid {
 	}
 	g.nodes = make([]order.Node, 0, m.goal)
 	g.pos, g.come = make([]int, len(g.axes)), make([]int32, x.threads)
-	bits := func() []uint64 { return make([]uint64, (g.first[g.last+1]-g.first[g.last])/64) }
+	g.width = (g.first[g.last+1] - g.first[g.last]) / 64
+	bits := func() []uint64 { return make([]uint64, g.width) }
 	g.can, g.reached, g.there, g.earlier, g.quiet = bits(), bits(), bits(), bits(), bits()
-	g.came = make([]uint64, g.places(g.last))
 	for range g.last {
 		g.exact, g.before = append(g.exact, bits()), append(g.before, bits())
 	}
@@ -257,7 +258,6 @@ func (g *grid) findContents() bool {
 		}
 	}
 	g.start = 1 << g.start
-	g.bytes = (count + 7) / 8
 	for i := range g.axes {
 		for p := range g.axes[i].steps {
 			s := &g.axes[i].steps[p]
@@ -274,14 +274,10 @@ func (g *grid) findContents() bool {
 				if !can {
 					continue
 				}
-				k := slices.IndexFunc(s.moves, func(t shift) bool { return t.by == by })
-				if k < 0 {
-					k = len(s.moves)
-					s.moves = append(s.moves, shift{0, by})
-				}
-				s.moves[k].mask |= 1 << content
 				if by == 0 {
 					s.passes |= 1 << content
+				} else {
+					s.shift(by).mask |= 1 << content
 				}
 			}
 		}
@@ -289,17 +285,37 @@ func (g *grid) findContents() bool {
 	return true
 }
 
+// shift returns the part of a step that moves contents so far.
+func (s *fused) shift(by int) *shift {
+	for i := range s.moves {
+		if t := &s.moves[i]; t.mask == 0 || t.by == by {
+			t.by = by
+			return t
+		}
+	}
+	k := slices.IndexFunc(s.more, func(t shift) bool { return t.by == by })
+	if k < 0 {
+		k = len(s.more)
+		s.more = append(s.more, shift{0, by})
+	}
+	return &s.more[k]
+}
+
 // after returns what a step makes of what memory can hold.
-func (s *fused) after(contents uint64) (to uint64) {
-	for _, t := range s.moves {
+func (s *fused) after(contents uint64) uint64 {
+	a, b := &s.moves[0], &s.moves[1]
+	to := contents&s.passes | bits.RotateLeft64(contents&a.mask, a.by) | bits.RotateLeft64(contents&b.mask, b.by)
+	for _, t := range s.more {
 		to |= bits.RotateLeft64(contents&t.mask, t.by)
 	}
 	return to
 }
 
 // before returns what memory can have held before a step.
-func (s *fused) before(contents uint64) (from uint64) {
-	for _, t := range s.moves {
+func (s *fused) before(contents uint64) uint64 {
+	a, b := &s.moves[0], &s.moves[1]
+	from := contents&s.passes | bits.RotateLeft64(contents, -a.by)&a.mask | bits.RotateLeft64(contents, -b.by)&b.mask
+	for _, t := range s.more {
 		from |= bits.RotateLeft64(contents, -t.by) & t.mask
 	}
 	return from

@@ -1,7 +1,6 @@
 package mcm
 
 import (
-	"math"
 	"math/bits"
 	"slices"
 
@@ -9,16 +8,27 @@ import (
 )
 
 // slice is the points of a slice that have been reached: by block, which is where all
-// threads are but the first and the last one, a row of what memory can hold, by where the
-// last one is; nil if none has.
+// threads are but the first and the last one, a row, or nil if none has.
 type slice [][]uint64
 
-// kept is a slice that is kept: of rows what is between the first point that has been reached
-// and the last one.
-type kept struct {
-	from  []int32 // by block: its first point
-	at    []int32 // by block, and one more: where its points are
-	bytes []byte
+// A row is of points that differ in where the last thread is: first, as bits, where points
+// have been reached, then what memory can hold there.
+
+// past is the points of a slice that had been reached in the end.
+type past struct {
+	rows   []uint64 // as bits, which blocks have a row
+	before []int32  // by word of these: how many rows there are before
+	bits   []uint64 // of each row the first part
+	at     []int32  // by row: where its hints are
+	hints  []uint8  // of each point
+}
+
+// hint is what is remembered of what memory could hold at a point: of each eighth content
+// whether it could be one of these.
+func hint(contents uint64) uint8 {
+	contents |= contents >> 32
+	contents |= contents >> 16
+	return uint8(contents | contents>>8)
 }
 
 // row returns a row of a slice, which it makes if there is none.
@@ -27,7 +37,7 @@ func (g *grid) row(s slice, block int) []uint64 {
 		if n := len(g.pool); n > 0 {
 			s[block], g.pool = g.pool[n-1], g.pool[:n-1]
 		} else {
-			s[block] = make([]uint64, g.places(g.last))
+			s[block] = make([]uint64, g.width+g.places(g.last))
 		}
 	}
 	return s[block]
@@ -38,64 +48,27 @@ func (g *grid) row(s slice, block int) []uint64 {
 func (g *grid) explore(points int) bool {
 	points = min(points, gridLooked)
 	this, next := make(slice, g.blocks), make(slice, g.blocks)
-	g.row(this, 0)[0] = g.start
-	g.every = int(math.Sqrt(float64(g.places(0))))
+	row := g.row(this, 0)
+	row[0], row[g.width] = 1, g.start
 	for i := range g.places(0) {
-		if i%g.every == 0 {
-			k := kept{at: []int32{0}}
-			for _, row := range this {
-				g.keep(&k, row)
-			}
-			g.kept = append(g.kept, k)
-		}
-		g.through(i, this, next, nil)
+		g.through(i, this, next)
 		this, next = next, this
 		if g.looked > points || g.size > gridBytes {
 			return false
 		}
 	}
+	g.pool, g.bits, g.at, g.hints = nil, nil, nil, nil
 	return true
 }
 
-// keep keeps the next row of a slice.
-func (g *grid) keep(k *kept, row []uint64) {
-	from, to := 0, len(row)
-	for to > 0 && row[to-1] == 0 {
-		to--
-	}
-	for from < to && row[from] == 0 {
-		from++
-	}
-	for _, v := range row[from:to] {
-		for range g.bytes {
-			k.bytes = append(k.bytes, byte(v))
-			v >>= 8
-		}
-	}
-	g.size += (to - from) * g.bytes
-	k.from = append(k.from, int32(from))
-	k.at = append(k.at, int32(len(k.bytes)))
-}
-
-// contents returns what memory can hold at a point of a slice that is kept.
-func (g *grid) contents(k *kept, block, lane int) (v uint64) {
-	at := int(k.at[block]) + (lane-int(k.from[block]))*g.bytes
-	if at < int(k.at[block]) || at >= int(k.at[block+1]) {
-		return 0
-	}
-	for i := g.bytes - 1; i >= 0; i-- {
-		v = v<<8 | uint64(k.bytes[at+i])
-	}
-	return v
-}
-
 // through finds what follows from the points of the i-th slice, which it empties: further
-// points there, and points of the next one. It keeps the slice, or, if that is not wanted, notes
-// who meets.
-func (g *grid) through(i int, this, next slice, k *kept) {
+// points there, and points of the next one. It notes who meets, and remembers which points
+// there were.
+func (g *grid) through(i int, this, next slice) {
 	clear(g.pos)
 	g.pos[0] = i
-	for block := range this {
+	old := past{rows: make([]uint64, g.blocks/64+1), before: make([]int32, g.blocks/64+1)}
+	for block, row := range this {
 		if block > 0 {
 			for x := g.last - 1; ; x-- {
 				if g.pos[x]++; g.pos[x] < g.places(x) {
@@ -104,11 +77,7 @@ func (g *grid) through(i int, this, next slice, k *kept) {
 				g.pos[x] = 0
 			}
 		}
-		row := this[block]
-		if row == nil {
-			if k != nil {
-				g.keep(k, nil)
-			}
+		if row = this[block]; row == nil {
 			continue
 		}
 		g.quiets, g.others = g.quiets[:0], g.others[:0]
@@ -117,30 +86,45 @@ func (g *grid) through(i int, this, next slice, k *kept) {
 			if p == len(g.axes[x].steps) || !g.all(&g.may, x) {
 				continue
 			}
-			to, at := next, block
+			c := crossing{&g.axes[x].steps[p], g.segment(&g.may, x), next, block, nil}
 			if x > 0 {
-				to, at = this, block+g.stride[x]
+				c.to, c.block = this, block+g.stride[x]
 			}
-			c := crossing{&g.axes[x].steps[p], g.segment(&g.may, x), to, at}
 			if !c.step.quiet {
 				g.others = append(g.others, c)
 			} else if c.step.passes != 0 {
 				g.quiets = append(g.quiets, c)
 			}
 		}
+		g.at = append(g.at, int32(len(g.hints)))
 		g.along(row)
 		for i := range g.others {
 			g.across(row, &g.others[i])
 		}
-		if k != nil {
-			g.keep(k, g.came)
-		} else {
-			g.meetings(block, row)
-		}
-		clear(row)
-		g.pool = append(g.pool, row)
+		g.meetings(block, row)
+		old.rows[block/64] |= 1 << (block % 64)
+		g.bits = append(g.bits, row[:g.width]...)
+		g.empty(row)
 		this[block] = nil
 	}
+	for w := 1; w < len(old.rows); w++ {
+		old.before[w] = old.before[w-1] + int32(bits.OnesCount64(old.rows[w-1]))
+	}
+	old.bits, old.at, old.hints = slices.Clone(g.bits), slices.Clone(g.at), slices.Clone(g.hints)
+	g.bits, g.at, g.hints = g.bits[:0], g.at[:0], g.hints[:0]
+	g.past = append(g.past, old)
+	g.size += 12*len(old.rows) + 8*len(old.bits) + 4*len(old.at) + len(old.hints)
+}
+
+// empty keeps a row that is of no use any more for another one.
+func (g *grid) empty(row []uint64) {
+	for w, v := range row[:g.width] {
+		for ; v != 0; v &= v - 1 {
+			row[g.width+64*w+bits.TrailingZeros64(v)] = 0
+		}
+		row[w] = 0
+	}
+	g.pool = append(g.pool, row)
 }
 
 // crossing is that a thread but that of the last axis takes its step from the points of a
@@ -150,6 +134,7 @@ type crossing struct {
 	can   []uint64 // by where the last axis' thread is
 	to    slice
 	block int
+	row   []uint64 // if it is known
 }
 
 // segment returns, of the place of a thread, the bits of the places of the last axis.
@@ -180,49 +165,66 @@ func (g *grid) along(row []uint64) {
 			g.can[w] &= v
 		}
 	}
-	clear(g.reached)
-	clear(g.came)
 	steps := g.axes[g.last].steps
-	for l, v := range row {
-		if v == 0 {
-			continue
-		}
-		g.looked++
-		g.came[l] = v
-		for i := range g.quiets {
-			c := &g.quiets[i]
-			if quiet := v & c.step.passes; quiet != 0 && c.can[l/64]>>(l%64)&1 != 0 {
-				g.row(c.to, c.block)[l] |= quiet
-				v &^= quiet
+	came, lanes := row[:g.width], row[g.width:]
+	for w := range came {
+		done, left := uint64(0), uint64(0)
+		for came[w] != done { // as it goes on, there are more
+			bit := came[w] &^ done
+			bit &= -bit
+			done |= bit
+			l := 64*w + bits.TrailingZeros64(bit)
+			v := lanes[l]
+			g.hints = append(g.hints, hint(v))
+			for i := range g.quiets {
+				c := &g.quiets[i]
+				if quiet := v & c.step.passes; quiet != 0 && c.can[w]&bit != 0 {
+					if c.row == nil {
+						c.row = g.row(c.to, c.block)
+					}
+					c.row[w] |= bit
+					c.row[g.width+l] |= quiet
+					v &^= quiet
+				}
+			}
+			if g.can[w]&bit != 0 {
+				s := &steps[l]
+				if after := s.after(v); after != 0 {
+					came[(l+1)/64] |= 1 << ((l + 1) % 64)
+					lanes[l+1] |= after
+					if s.quiet {
+						v &^= after
+					}
+				}
+			}
+			if lanes[l] = v; v != 0 {
+				left |= bit
 			}
 		}
-		if g.can[l/64]>>(l%64)&1 != 0 {
-			after := steps[l].after(v)
-			row[l+1] |= after
-			if steps[l].quiet {
-				v &^= after
-			}
-		}
-		if row[l] = v; v != 0 {
-			g.reached[l/64] |= 1 << (l % 64)
-		}
+		g.looked += bits.OnesCount64(done)
+		g.reached[w] = left
 	}
 }
 
 // across lets another thread take its step from all points of a row, as far as it can.
 func (g *grid) across(row []uint64, c *crossing) {
-	target := c.to[c.block]
+	target, lanes := c.to[c.block], row[g.width:]
 	for w, v := range c.can {
+		fresh := uint64(0)
 		for v &= g.reached[w]; v != 0; v &= v - 1 {
 			l := 64*w + bits.TrailingZeros64(v)
-			after := c.step.after(row[l])
+			after := c.step.after(lanes[l])
 			if after == 0 {
 				continue
 			}
 			if target == nil {
 				target = g.row(c.to, c.block)
 			}
-			target[l] |= after
+			target[g.width+l] |= after
+			fresh |= v & -v
+		}
+		if fresh != 0 {
+			target[w] |= fresh
 		}
 	}
 }
@@ -314,8 +316,7 @@ func (g *grid) meet(at, other, block, lane int, row []uint64) {
 	g.met.set(other, at)
 	a, b := min(g.node[at], g.node[other]), max(g.node[at], g.node[other])
 	if g.moves.clash(a, b) && !g.masks[a].excludes(g.masks[b]) {
-		g.goalOf[[2]order.Node{a, b}] = int32(len(g.goals))
-		g.goals = append(g.goals, point{int32(g.pos[0]), int32(block), int32(lane), row[lane]})
+		g.goals[[2]order.Node{a, b}] = point{int32(g.pos[0]), int32(block), int32(lane), row[g.width+lane]}
 	}
 }
 
@@ -324,23 +325,17 @@ func (g *grid) never(a, b order.Node) bool {
 	if g.place[a] < 0 || g.place[b] < 0 {
 		return false
 	}
-	_, ok := g.goalOf[[2]order.Node{min(a, b), max(a, b)}]
+	_, ok := g.goals[[2]order.Node{min(a, b), max(a, b)}]
 	return !ok && g.moves.clash(a, b)
 }
 
 // meeting returns the nodes up to where two nodes are next, or nil if they do not meet.
 func (g *grid) meeting(a, b order.Node) []order.Node {
-	i, ok := g.goalOf[[2]order.Node{min(a, b), max(a, b)}]
+	goal, ok := g.goals[[2]order.Node{min(a, b), max(a, b)}]
 	if !ok {
 		return nil
 	}
-	if g.leaf == nil {
-		g.findWays()
-	}
-	var way []int32
-	for at := g.leaf[i]; g.tree[at].parent >= 0; at = g.tree[at].parent {
-		way = append(way, g.tree[at].axis)
-	}
+	way := g.way(goal)
 	g.nodes = g.nodes[:0]
 	clear(g.pos)
 	clear(g.come)

@@ -2,145 +2,159 @@ package mcm
 
 import "math/bits"
 
-// branch is a step on the way to a point.
-type branch struct{ parent, axis int32 }
+// lastStep is the last step of a way to a point.
+type lastStep struct {
+	axis   int8  // of its thread, or one of the below
+	before uint8 // what memory held before it: the number of a bit
+}
 
-// trail is a way that is followed back, and has come into a slice.
-type trail struct {
-	from int32 // a branch
+const (
+	atStart = -1
+	noWay   = -2
+)
+
+// retreat is a point on a way back that is tried.
+type retreat struct {
 	at   point
+	axis int    // of the step to it that is tried
+	rest uint64 // what memory can have held before that step and has not been tried
 }
 
-// findWays finds ways to all goals: back through the slices between two that are kept,
-// the last ones first.
-func (g *grid) findWays() {
-	g.leaf = make([]int32, len(g.goals))
-	goals := make([][]int32, g.places(0)) // by slice
-	most := 0
-	for i, p := range g.goals {
-		goals[p.slice] = append(goals[p.slice], int32(i))
-		most = max(most, int(p.slice))
-	}
-	known := map[point]int32{}
-	var trails []trail // that have come into the slice at hand
-	for c := most / g.every; c >= 0; c-- {
-		first, last := c*g.every, min((c+1)*g.every-1, most)
-		between := make([]kept, last-first+1)
-		this, next := g.unpack(&g.kept[c]), make(slice, g.blocks)
-		for i := range between {
-			between[i].at = []int32{0}
-			g.through(first+i, this, next, &between[i])
-			this, next = next, this
-		}
-		for _, row := range this {
-			if row != nil {
-				clear(row)
-				g.pool = append(g.pool, row)
-			}
-		}
-		for i := last; i >= first; i-- {
-			k := &between[i-first]
-			clear(known)
-			var out []trail
-			for _, t := range trails {
-				t.at.contents &= g.contents(k, int(t.at.block), int(t.at.lane))
-				g.tree[t.from].parent = g.follow(t.at, k, known, &out)
-			}
-			for _, at := range goals[i] {
-				g.leaf[at] = g.follow(g.goals[at], k, known, &out)
-			}
-			trails = out
-			*k = kept{}
-		}
-	}
-	g.kept, g.pool = nil, nil
-}
-
-// unpack returns a slice that is kept.
-func (g *grid) unpack(k *kept) slice {
-	s := make(slice, g.blocks)
-	for block := range s {
-		n := int(k.at[block+1]-k.at[block]) / g.bytes
-		if n == 0 {
+// way returns the axes of the steps of a way to one of the contents of a point that has been
+// reached, the last one first.
+func (g *grid) way(goal point) (way []int8) {
+	for ; goal.contents != 0; goal.contents &= goal.contents - 1 {
+		at := goal
+		at.contents &= -at.contents
+		g.goBack(at)
+		last := g.lasts[g.key(at)]
+		if last.axis == noWay {
 			continue
 		}
-		row, from := g.row(s, block), int(k.from[block])
-		for l := from; l < from+n; l++ {
-			row[l] = g.contents(k, block, l)
+		for ; last.axis != atStart; last = g.lasts[g.key(at)] {
+			way = append(way, last.axis)
+			at = g.previous(at, int(last.axis))
+			at.contents = 1 << last.before
 		}
+		return way
 	}
-	return s
+	return nil
 }
 
-// follow follows a way back from one of the contents at a point to one that is known, to the
-// start, or into the slice before, and returns the branch that it ends with.
-func (g *grid) follow(p point, k *kept, known map[point]int32, out *[]trail) int32 {
-	ends := int32(-1)
-	for from := int32(-1); ; {
-		p.contents = 1 << bits.TrailingZeros64(p.contents)
-		at, ok := known[p]
-		if !ok {
-			at = int32(len(g.tree))
-			g.tree = append(g.tree, branch{-1, -1})
-			known[p] = at
+// key is a number for a point with one content of memory.
+func (g *grid) key(p point) uint64 {
+	at := (uint64(p.slice)*uint64(g.blocks)+uint64(p.block))*uint64(g.places(g.last)) + uint64(p.lane)
+	return at<<6 | uint64(bits.TrailingZeros64(p.contents))
+}
+
+// goBack finds out how a point with one content of memory is reached, and all points that it has
+// to look at for that, the last steps first: it goes back depth first.
+func (g *grid) goBack(goal point) {
+	if _, ok := g.lasts[g.key(goal)]; ok {
+		return
+	}
+	end := func(last lastStep) {
+		g.lasts[g.key(g.tried[len(g.tried)-1].at)] = last
+		g.tried = g.tried[:len(g.tried)-1]
+	}
+	g.tried = append(g.tried[:0], retreat{goal, len(g.axes), 0})
+	for len(g.tried) > 0 {
+		c := &g.tried[len(g.tried)-1]
+		if c.rest == 0 {
+			if c.axis--; c.axis >= 0 {
+				c.rest = g.previous(c.at, c.axis).contents
+				continue
+			}
+			if c.at == (point{contents: g.start}) {
+				end(lastStep{axis: atStart})
+			} else {
+				end(lastStep{axis: noWay})
+			}
+			continue
 		}
-		if from < 0 {
-			ends = at
-		} else {
-			g.tree[from].parent = at
+		before := g.previous(c.at, c.axis)
+		before.contents = c.rest & -c.rest
+		known, ok := g.lasts[g.key(before)]
+		switch {
+		case !ok:
+			g.tried = append(g.tried, retreat{before, len(g.axes), 0})
+		case known.axis == noWay:
+			c.rest &= c.rest - 1
+		default:
+			end(lastStep{int8(c.axis), uint8(bits.TrailingZeros64(before.contents))})
 		}
-		if ok {
-			return ends
-		}
-		axis, before := g.previous(p, k)
-		if axis < 0 {
-			return ends
-		}
-		g.tree[at].axis = int32(axis)
-		if axis == 0 {
-			*out = append(*out, trail{at, before})
-			return ends
-		}
-		from, p = at, before
 	}
 }
 
-// previous returns a point of the same slice from which a thread's step leads to a point,
-// or, if there is none, of the slice before, and the axis; or -1 at the start.
-func (g *grid) previous(p point, k *kept) (axis int, before point) {
+// previous returns the point from which a thread's step leads to another one, with what memory
+// can have held there for all that is known; nothing if there is no such step.
+func (g *grid) previous(p point, axis int) point {
+	g.locate(p)
+	if g.pos[axis] == 0 {
+		return point{}
+	}
+	g.pos[axis]--
+	s := &g.axes[axis].steps[g.pos[axis]]
+	if p.contents = s.before(p.contents); p.contents == 0 || !g.free(axis) {
+		return point{}
+	}
+	switch axis {
+	case 0:
+		p.slice--
+	case g.last:
+		p.lane--
+	default:
+		p.block -= int32(g.stride[axis])
+	}
+	for x := range g.axes { // a quiet step is the only one
+		if x == axis && s.quiet {
+			break
+		}
+		if g.pos[x] < len(g.axes[x].steps) && g.axes[x].steps[g.pos[x]].quiet && g.free(x) {
+			p.contents &^= g.axes[x].steps[g.pos[x]].passes
+		}
+	}
+	if p.contents != 0 {
+		p.contents = g.past[p.slice].has(p, g.width)
+	}
+	return p
+}
+
+// locate finds at which places threads are at a point.
+func (g *grid) locate(p point) {
 	g.pos[0], g.pos[g.last] = int(p.slice), int(p.lane)
 	rest := int(p.block)
 	for x := 1; x < g.last; x++ {
 		g.pos[x] = rest / g.stride[x]
 		rest %= g.stride[x]
 	}
-	for x := g.last; x >= 0; x-- {
-		if g.pos[x] == 0 {
-			continue
-		}
-		before = p
-		s := &g.axes[x].steps[g.pos[x]-1]
-		before.contents = s.before(p.contents)
-		switch x {
-		case 0:
-			before.slice--
-			return 0, before
-		case g.last:
-			before.lane--
-		default:
-			before.block -= int32(g.stride[x])
-		}
-		at := g.first[x] + g.pos[x] - 1
-		may := true
-		for y := range g.axes {
-			may = may && (y == x || g.may.has(at, g.first[y]+g.pos[y]))
-		}
-		if !may {
-			continue
-		}
-		if before.contents &= g.contents(k, int(before.block), int(before.lane)); before.contents != 0 {
-			return x, before
+}
+
+// free reports whether a thread's step can be taken where others are.
+func (g *grid) free(axis int) bool {
+	for y := range g.axes {
+		if y != axis && !g.may.has(g.first[axis]+g.pos[axis], g.first[y]+g.pos[y]) {
+			return false
 		}
 	}
-	return -1, p
+	return true
+}
+
+// has returns which of some contents memory can have had at a point for all that is known.
+func (s *past) has(p point, width int) (contents uint64) {
+	w, bit := p.block/64, uint64(1)<<(p.block%64)
+	if s.rows[w]&bit == 0 {
+		return 0
+	}
+	k := int(s.before[w]) + bits.OnesCount64(s.rows[w]&(bit-1))
+	row := s.bits[k*width : (k+1)*width]
+	w, bit = p.lane/64, uint64(1)<<(p.lane%64)
+	if row[w]&bit == 0 {
+		return 0
+	}
+	at := int(s.at[k]) + bits.OnesCount64(row[w]&(bit-1))
+	for _, v := range row[:w] {
+		at += bits.OnesCount64(v)
+	}
+	return p.contents & (uint64(s.hints[at]) * 0x0101010101010101)
 }

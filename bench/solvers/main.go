@@ -18,13 +18,13 @@
 // The second table is of the pipeline: a Model of the window, made and asked about its
 // pairs, at most so many as -pairs says, evenly chosen, with the default budget. The
 // columns say how many of the pairs were answered by which stage; ms is the time of
-// all, MB the memory that the Model holds at the end, of which most are states and
-// clauses; the ratio compares the means of a query.
+// all, MB the memory that the Model holds at the end, of which most are states, points of a
+// grid, and clauses; the ratio compares the means of a query.
 //
 // All pairs of a window of 1,000 events and 8 threads took 24 ms (mixed) and 24 ms (locky), of
 // 10,000 events and 4 threads 0.29 s, and no question stayed open; nor did one where eight
 // threads fight for four variables of two values (hot), where all 16,119 pairs took 3.6 s, or
-// four, where 14,113 pairs took 4.3 s. With the seeds 2 to 4 none stayed open of four threads,
+// four, where 14,113 pairs took 4.4 s on a busy machine and the Model held 114 MB. With the seeds 2 to 4 none stayed open of four threads,
 // and of eight 0, 0 and 35. Of 300 pairs of such a window of 10,000 events and 8 threads none
 // stayed open, at 65 ms each (-pairs 300). On a recording of bench/jobs with 5.9 million
 // events and 3,712 questions it did 1,250,000 events a second. Verdicts are those of Z3 for
