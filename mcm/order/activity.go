@@ -1,18 +1,22 @@
 package order
 
-// activity picks the variable to decide next: the one that took part in most of
-// the latest conflicts (VSIDS). It is a binary heap of those variables that occur
-// in permanent clauses and may still have to be decided.
+// activity picks the variable or the read to decide next: the one that took part in most
+// of the latest conflicts (VSIDS), of reads for each choice that they have left. It is a
+// binary heap of those that may still have to be decided: of variables, those that occur
+// in permanent clauses.
 type activity struct {
-	score []float64 // by variable
-	heap  []int32
-	index []int32 // by variable: place in heap, -1 if it is not there
-	step  float64
+	score  []float64 // by variable, or by read
+	weight []float64 // what the score is multiplied with
+	heap   []int32
+	index  []int32 // by variable: place in heap, -1 if it is not there
+	step   float64
+	least  float64 // the part of a step that scores are higher, so that weights count where scores are old
 }
 
 const (
 	activityDecay = 1 / 0.95
 	activityMax   = 1e100
+	leastActivity = 0.01 // of reads
 )
 
 func (a *activity) newVariable() {
@@ -20,6 +24,7 @@ func (a *activity) newVariable() {
 		a.step = 1
 	}
 	a.score = append(a.score, 0)
+	a.weight = append(a.weight, 1)
 	a.index = append(a.index, -1)
 }
 
@@ -39,6 +44,15 @@ func (a *activity) bump(v int32) {
 
 // decay makes what was bumped so far count less.
 func (a *activity) decay() { a.step *= activityDecay }
+
+// weigh changes a weight.
+func (a *activity) weigh(v int32, weight float64) {
+	a.weight[v] = weight
+	if a.index[v] >= 0 {
+		a.up(a.index[v])
+		a.down(a.index[v])
+	}
+}
 
 // add puts a variable into the heap if it is not there.
 func (a *activity) add(v int32) {
@@ -68,9 +82,12 @@ func (a *activity) pop() (v int32, ok bool) {
 }
 
 // above says which of two variables is nearer to the top; of equal ones the
-// older.
+// older. (With a least score that may change as steps grow. The heap learns of it when
+// it next moves one of them.)
 func (a *activity) above(v, w int32) bool {
-	return a.score[v] > a.score[w] || a.score[v] == a.score[w] && v < w
+	least := a.least * a.step
+	x, y := (a.score[v]+least)*a.weight[v], (a.score[w]+least)*a.weight[w]
+	return x > y || x == y && v < w
 }
 
 func (a *activity) up(i int32) {

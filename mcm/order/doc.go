@@ -37,7 +37,8 @@
 // is a piece of each chain: what comes before it is covered by a rival, what comes after
 // it comes after the read. If one choice is left it is made, if none there is a
 // conflict, and otherwise one is decided, the one that the preferred order has if it is
-// left, the reads of recent conflicts first. Of two sections, one ends before the other
+// left. The reads of recent conflicts come first, and of these the ones with few choices:
+// what they took part in is divided by the number of choices that they have left. Of two sections, one ends before the other
 // starts when it starts before the other's end.
 //
 // The log of raised cells says where to look: a read whose row has changed, the readers

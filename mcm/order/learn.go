@@ -56,6 +56,7 @@ func (s *Solver) resolve() bool {
 		s.assign(c[0], s.clauses.add(c, flagLearned, lbd))
 	}
 	s.activity.decay()
+	s.reads.activity.decay()
 	return true
 }
 
@@ -79,6 +80,9 @@ func (s *Solver) analyse() {
 			l.seen[v] = true
 			l.touched = append(l.touched, v)
 			s.activity.bump(v)
+			if i, _ := s.atoms.ends[v].chosen(); i >= 0 {
+				s.reads.activity.bump(i)
+			}
 			if s.level[v] == now {
 				open++
 			} else {

@@ -15,6 +15,7 @@ func (s *Solver) readArrived(i int32) bool {
 	if r.saw < 0 && r.only >= 0 {
 		return s.see(i, r.only, r.guard)
 	}
+	s.reads.activity.add(i)
 	s.doubt(i)
 	return true
 }
@@ -45,40 +46,54 @@ func (s *Solver) settle() bool {
 			return false
 		}
 		if left > 1 {
-			s.enlist(i)
+			s.weigh(i, left)
 		}
 	}
 	return true
 }
 
-// enlist puts the choices of a read into the heap, one if there is none yet.
-func (s *Solver) enlist(i int32) {
-	r := &s.reads.list[i]
-	if len(r.choices) == 0 && s.look(i) > 0 {
-		s.choice(i, s.preferred(i))
+// weigh notes how many choices a read has, and reports whether that is as it was noted
+// last.
+func (s *Solver) weigh(i int32, left int) bool {
+	a := &s.reads.activity
+	weight := 1 / float64(left)
+	if a.weight[i] == weight {
+		return true
 	}
-	for _, v := range r.choices {
-		s.activity.add(v)
-	}
+	a.weigh(i, weight)
+	return false
 }
 
-// pick returns the choice to decide for a read of which choice v has come up: the one
-// nearest to the preferred order. It is noLit if the read needs none; in busy it reports
-// that there is something to propagate, or a conflict, instead.
-func (s *Solver) pick(v int32) (p lit, busy bool) {
-	i, _ := s.atoms.ends[v].chosen()
-	r := &s.reads.list[i]
-	if r.saw >= 0 || !s.sure(r.guard) {
-		return noLit, false
+// pick returns the choice to decide: of the read that was in the most conflicts for each
+// choice that it has left, the one nearest to the preferred order. It is noLit if no read
+// needs one; in busy it reports that there is something to propagate, or a conflict,
+// instead.
+//
+// After backtracking a read has more choices than were noted, which is found out when it
+// comes up.
+func (s *Solver) pick() (p lit, busy bool) {
+	n := &s.reads
+	for {
+		i, ok := n.activity.pop()
+		if !ok {
+			return noLit, false
+		}
+		r := &n.list[i]
+		if r.saw >= 0 || !s.sure(r.guard) {
+			continue // unsee or readArrived put it back
+		}
+		left, ok := s.decideLast(i)
+		n.activity.add(i)
+		switch {
+		case !ok:
+			s.stuck = true
+			return noLit, true
+		case left == 1:
+			return noLit, true
+		case s.weigh(i, left):
+			return lit(2 * s.choice(i, s.preferred(i))), false
+		}
 	}
-	switch left, ok := s.decideLast(i); {
-	case !ok:
-		s.stuck = true
-		return noLit, true
-	case left == 1:
-		return noLit, true
-	}
-	return lit(2 * s.choice(i, s.preferred(i))), false
 }
 
 // cover finds which sources rivals cover, of those that come before a read: by chain how
@@ -416,6 +431,7 @@ func (s *Solver) unsee(seen int32) {
 	for k := len(n.seen) - 1; k >= int(seen); k-- {
 		r := &n.list[n.seen[k]]
 		n.writes[r.saw].reader, r.saw = r.next, -1
+		n.activity.add(n.seen[k])
 	}
 	n.seen = n.seen[:seen]
 }

@@ -25,6 +25,8 @@ type reads struct {
 	known     map[valueOf]int32 // the want of one value
 	pool      []int32           // what slices of wants are of
 
+	activity activity // the reads that may have to choose
+
 	seen    []int32 // reads that see a write, in the order in which they came to
 	doubts  []int32 // reads whose choices may have become fewer
 	queued  []bool  // by read: it is one of these
@@ -96,6 +98,7 @@ func (s *Solver) NewVariable(initial int32, writes ...Write) (Variable, error) {
 	}
 	if n.first == nil {
 		n.first, n.known = map[valueOf]int32{}, map[valueOf]int32{}
+		n.activity.least = leastActivity
 		n.covered, n.by = make([]int32, s.width), make([]int32, s.width)
 	}
 	v := variable{initial: int32(len(n.writes)), at: make([]int32, s.width+1)}
@@ -158,6 +161,7 @@ func (s *Solver) AddRead(v Variable, node Node, values ...int32) error {
 	i := int32(len(n.list))
 	n.list = append(n.list, read{node: node, want: s.wantOf(v, values), guard: guard, only: -1, saw: -1})
 	n.queued = append(n.queued, false)
+	n.activity.newVariable()
 	s.take(node, use{kind: reading, index: i})
 	if s.look(i) == 1 {
 		n.list[i].only = s.last(i)
@@ -226,7 +230,6 @@ func (s *Solver) choice(i, x int32) int32 {
 		v = s.newVariable(e)
 		s.atoms.insert(e, v)
 		s.reads.list[i].choices = append(s.reads.list[i].choices, v)
-		s.activity.add(v)
 	}
 	return v
 }

@@ -15,7 +15,7 @@ type violation struct {
 	kind  useKind // reading or starting
 	index int32   // the read or the section
 	by    int32   // the write or the other section
-	saw   int32   // the write that the read was to see, -1 if none, and why
+	saw   int32   // the write that the read was to see, and why
 	key   lit
 }
 
@@ -85,16 +85,11 @@ func (s *Solver) check(node Node) {
 	}
 }
 
-// mend adds the clause that a candidate violates, or has a read choose that has not.
+// mend adds the clause that a candidate violates. All reads in it have chosen.
 func (s *Solver) mend(b *violation) {
 	s.scaled = s.scaled[:0]
 	switch b.kind {
 	case reading:
-		if b.saw < 0 {
-			s.doubt(b.index)
-			s.enlist(b.index)
-			return
-		}
 		node, saw, rival := s.reads.list[b.index].node, s.reads.writes[b.saw].node, s.reads.writes[b.by].node
 		s.either(b.key, Lit{rival, saw}, Lit{node, rival})
 	case starting:

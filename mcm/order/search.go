@@ -234,43 +234,41 @@ func (s *Solver) cancel(level int32) {
 	s.opened = true
 }
 
-// decide begins a level with an open literal of a permanent clause that does not
-// hold. It reports false if all hold.
+// decide begins a level with what a read sees or, if none has to choose, an open literal
+// of a permanent clause that does not hold. It reports false if all hold.
 //
 // The heap has every open variable of such clauses: those of a clause come into
 // it when the clause is added or its last lax literal becomes false, and return
 // to it when the level is left at which they were taken out.
 func (s *Solver) decide() bool {
-	for {
-		v, ok := s.activity.pop()
-		if !ok {
+	p, busy := s.pick()
+	if busy {
+		return true
+	}
+	v := int32(-1)
+	for p == noLit {
+		var ok bool
+		if v, ok = s.activity.pop(); !ok {
 			return false
 		}
-		p := noLit
-		switch {
-		case s.atoms.ends[v].low <= firstChoice:
-			var busy bool
-			if p, busy = s.pick(v); busy {
-				s.activity.add(v)
-				return true
-			}
-		case s.value[2*v] == 0:
+		if s.value[2*v] == 0 && s.atoms.ends[v].low > firstChoice { // choices are the reads' business
 			p = s.choose(v)
 		}
 		if p == noLit {
 			s.idle = append(s.idle, v)
-			continue
 		}
-		s.stats.Decisions++
-		s.deepen()
-		if int32(p>>1) == v {
-			s.idle = append(s.idle, v)
-		} else {
-			s.activity.add(v)
-		}
-		s.assign(p, decided)
-		return true
 	}
+	s.stats.Decisions++
+	s.deepen()
+	switch v {
+	case -1:
+	case int32(p >> 1):
+		s.idle = append(s.idle, v)
+	default:
+		s.activity.add(v)
+	}
+	s.assign(p, decided)
+	return true
 }
 
 // choose returns the literal to decide for the sake of a permanent clause with v
