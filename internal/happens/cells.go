@@ -363,16 +363,14 @@ func (c *Cell) own(th *Thread, head, what uint64) (n *atomic.Uint64, old uint64,
 		return nil, 0, 0
 	}
 	at := th.side & 1
-	if rest>>(at*noteBits)&noteMask == what {
-		if n = asideOf(c, at); slotOf(n.Load()^th.Epoch) == 0 {
-			return n, n.Load(), int32(at)
+	for range cellNotes - 1 {
+		if rest>>(at*noteBits)&noteMask == what {
+			n = asideOf(c, at)
+			if old = n.Load(); slotOf(old^th.Epoch) == 0 {
+				return n, old, int32(at)
+			}
 		}
-	}
-	at ^= 1
-	if rest>>(at*noteBits)&noteMask == what {
-		if n = asideOf(c, at); slotOf(n.Load()^th.Epoch) == 0 {
-			return n, n.Load(), int32(at)
-		}
+		at ^= 1
 	}
 	return nil, 0, 0
 }
