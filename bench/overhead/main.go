@@ -16,9 +16,9 @@
 // atomrace (without noise: the program looks for overlaps and sends only those);
 // and all (every detector that heisen test can run, but for the reference).
 //
-// On eleven benchmarks of eight modules (two cores, Go 1.26.8), heisen test took 1.12 and 1.25
-// times the CPU and wall time of go test -race in two runs within half an hour, and 1.07 and 1.22
-// times its memory (geometric means of medians of five; CPU between 0.7 and 1.8 times, the most
+// On eleven benchmarks of eight modules (two cores, Go 1.26.8), heisen test took 1.17 and 1.20
+// times the CPU and wall time of go test -race in two runs within a quarter of an hour, and 1.08 and 1.09
+// times its memory (geometric means of medians of five; CPU between 0.6 and 1.9 times, the most
 // where threads fight for the same words or thousands of goroutines wait; single runs differ
 // by up to a factor of two, under -race too). With -detect atomrace, without noise, it was as
 // much CPU and wall time as with -race (one run; CPU between 0.5 and 1.6 times).
