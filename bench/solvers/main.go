@@ -23,8 +23,8 @@
 //
 // All pairs of a window of 1,000 events and 8 threads took 24 ms (mixed) and 24 ms (locky), of
 // 10,000 events and 4 threads 0.29 s, and no question stayed open; nor did one where eight
-// threads fight for four variables of two values (hot), where all 16,119 pairs took 5.2 s, or
-// four, where 14,113 pairs took 3.5 s and the Model held 114 MB. With the seeds 2 to 4 none stayed open
+// threads fight for four variables of two values (hot), where all 16,119 pairs took 4.0 s, or
+// four, where 14,113 pairs took 2.4 s and the Model held 114 MB. With the seeds 2 to 4 none stayed open
 // of four threads, and of eight 0, 0 and 28. Of 300 pairs of such a window of 10,000 events and 8 threads none
 // stayed open, at 65 ms each (-pairs 300). On a recording of bench/jobs with 5.9 million
 // events and 3,712 questions it did 1,250,000 events a second. Verdicts are those of Z3 for
