@@ -9,7 +9,7 @@
 //
 // It must be run in the module's folder. Its exit status is 1 if there was a
 // finding, if something was sent all the same, or if memory was not flat: in the last
-// quarter of the run, either process took more than a quarter more than in the second,
+// quarter of the run, either process took more than an eighth more than in the third,
 // apart from the 16 bytes that the program keeps of each goroutine for good.
 package main
 
