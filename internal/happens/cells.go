@@ -519,8 +519,8 @@ func (t *Table) AccessLocked(th *Thread, c *Cell, head, addr, place uint64, mask
 	return t.addToCrowd(head, note, left, kind)
 }
 
-// AccessAgain is AccessLocked for most accesses: they race with nothing. It returns 0 if that is not
-// so, or there is no room. What it has done then makes no difference to AccessLocked.
+// AccessAgain is AccessLocked for most accesses: they race with nothing. It returns 0, and has
+// done nothing, if that is not so, or there is no room.
 //
 //go:nosplit
 func (t *Table) AccessAgain(th *Thread, c *Cell, head, place uint64, mask, kind uint32) uint64 {

@@ -111,7 +111,8 @@ func (t *Table) againInCrowd(th *Thread, head, note uint64, mask, kind uint32) b
 //go:nosplit
 func (x *extra) small() bool { return x.crowd.Load()&crowdSizes == firstCrowd }
 
-// accessFew is AccessAgain for a plain access that says what is given, to a word with a small crowd.
+// accessFew is AccessAgain for a plain access that says what is given, to a word with a small crowd. If
+// it returns 0, marks may be gone that the access does away with; AccessLocked notes it all the same.
 //
 //go:nosplit
 func (t *Table) accessFew(th *Thread, c *Cell, head, note, what uint64) uint64 {
