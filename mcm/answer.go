@@ -158,7 +158,14 @@ func (s *solving) alternate(q *query) (verdict Verdict, nodes []order.Node, err 
 		return verdict, nodes, nil
 	}
 	if x.nearby < all+m.stats.Questions*states/20 && !s.stalled(q) {
-		if nodes := x.near(q, states/8); nodes != nil && len(s.sim.violated(nodes)) == 0 {
+		tk := tick("near")
+		nodes := x.near(q, states/8)
+		vv := Unknown
+		if nodes != nil {
+			vv = Possible
+		}
+		tk(&vv)
+		if nodes != nil && len(s.sim.violated(nodes)) == 0 {
 			m.stats.Explored++
 			return Possible, nodes, nil
 		}
@@ -224,7 +231,8 @@ func (s *solving) finally(q *query) (verdict Verdict, nodes []order.Node, err er
 
 // heldBack looks for an answer among so many states with the thread held back that was
 // observed to come first, see reach.
-func (s *solving) heldBack(q *query, states int) (Verdict, []order.Node) {
+func (s *solving) heldBack(q *query, states int) (v Verdict, o []order.Node) {
+	defer tick("held")(&v)
 	m, x := s.m, s.explorer()
 	if !x.exact || !q.race() || s.reachWords() > reachWords {
 		return Unknown, nil
@@ -242,7 +250,8 @@ func (s *solving) heldBack(q *query, states int) (Verdict, []order.Node) {
 }
 
 // gridFor looks for an answer in a grid, if the window has one that is not too large.
-func (s *solving) gridFor(q *query) (Verdict, []order.Node) {
+func (s *solving) gridFor(q *query) (v Verdict, o []order.Node) {
+	defer tick("grid")(&v)
 	if !q.race() {
 		return Unknown, nil
 	}
@@ -261,7 +270,8 @@ func (s *solving) gridFor(q *query) (Verdict, []order.Node) {
 
 // sweepFor looks for an answer with a sweep, which looks at so many states more; in its
 // second round, too, if all are wanted.
-func (s *solving) sweepFor(q *query, states int, all bool) (Verdict, []order.Node) {
+func (s *solving) sweepFor(q *query, states int, all bool) (v Verdict, o []order.Node) {
+	defer tick(fmt.Sprint("sweep", all))(&v)
 	if !q.race() {
 		return Unknown, nil
 	}
@@ -277,7 +287,8 @@ func (s *solving) sweepFor(q *query, states int, all bool) (Verdict, []order.Nod
 
 // backFor looks for an answer with a sweep that holds the thread back that was observed to
 // come first, and tells so many contents of memory apart, once the first round is over.
-func (s *solving) backFor(q *query, parts int) (Verdict, []order.Node) {
+func (s *solving) backFor(q *query, parts int) (v Verdict, o []order.Node) {
+	defer tick(fmt.Sprint("back", parts))(&v)
 	most := 2 * questionsPerWindow * sweepPerQuestion * statesPerConflict * s.m.conflicts
 	if !q.race() || s.sweep == nil || s.backed >= most {
 		return Unknown, nil
@@ -292,7 +303,8 @@ func (s *solving) backFor(q *query, parts int) (Verdict, []order.Node) {
 // aheadFor looks for an answer in which the thread that was observed to come first waits
 // for long, with beams of so many states at most, or, if none are given, not far from at hand,
 // unless as many have been looked at in vain as may be for all questions.
-func (s *solving) aheadFor(q *query, states, vain int) (Verdict, []order.Node) {
+func (s *solving) aheadFor(q *query, states, vain int) (v Verdict, o []order.Node) {
+	defer tick(fmt.Sprint("ahead", states))(&v)
 	if !q.race() {
 		return Unknown, nil
 	}
@@ -350,7 +362,8 @@ func (s *solving) reachWords() (n int) {
 }
 
 // known returns the answer if it is known from searches for others.
-func (s *solving) known(q *query) (Verdict, []order.Node) {
+func (s *solving) known(q *query) (v Verdict, o []order.Node) {
+	defer tick("known")(&v)
 	m := s.m
 	if s.explore == nil || !q.race() {
 		return Unknown, nil
@@ -452,7 +465,8 @@ func (s *solving) insist(q *query) (Verdict, []order.Node, error) {
 }
 
 // spend asks the solver, unless all questions have spent as much as so many may.
-func (s *solving) spend(q *query, conflicts, propagations, questions int) (Verdict, []order.Node, error) {
+func (s *solving) spend(q *query, conflicts, propagations, questions int) (v Verdict, o []order.Node, e error) {
+	defer tick(fmt.Sprint("spend", conflicts))(&v)
 	m := s.m
 	if s.solver == nil || m.fresh {
 		if err := s.start(); err != nil {

@@ -353,7 +353,7 @@ func (s *beam) cross(i int32, k int, end order.Node, helped int) {
 	for {
 		n := s.moves.next(k)
 		if n == none || n > end {
-			s.settle()
+			s.resettle(0)
 			s.add(lead{i, 0})
 			return
 		}
@@ -361,7 +361,7 @@ func (s *beam) cross(i int32, k int, end order.Node, helped int) {
 			s.step(n)
 			continue
 		}
-		if s.settle(); s.possible(n) {
+		if s.resettle(0); s.possible(n) {
 			continue
 		}
 		if helped == helps || s.wants[n] < 0 {

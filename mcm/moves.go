@@ -32,6 +32,8 @@ type moves struct {
 	wants  []int32      // by node that reads no other cell: the class that it may see there, or noCell if it reads none
 	mover  []bool       // by node: it hinders nobody whenever it comes, unless it takes a lock
 	passes []bool       // by node: it takes a lock, and it and what follows until its thread has given it back are movers
+	needs  []uint64     // by node: of what a change may let its thread go on from before it at once, as bits
+	gives  []uint64     // by node: what it changes, likewise
 	exact  bool         // states say all that matters, so that no answer among all of them is an answer
 
 	threads, cells, locks, size int // of states
@@ -198,6 +200,51 @@ func (x *moves) depth(n, first order.Node) (by int) {
 	return by
 }
 
+// findUses finds what steps are of use to: to a thread that is about to take steps that hinder
+// nobody, if these need what is given.
+func (x *moves) findUses() {
+	m := x.m
+	x.needs, x.gives = make([]uint64, m.goal), make([]uint64, m.goal)
+	touched := make([]uint64, m.goal) // what a node needs by itself
+	for n := range m.goal {
+		x.gives[n] = stepped
+		for _, t := range m.touches[m.touchAt[n]:m.touchAt[n+1]] {
+			touched[n] |= cellBit(t.cell)
+			if t.write {
+				x.gives[n] |= cellBit(t.cell)
+			}
+		}
+		if id := m.begins[n]; id >= 0 {
+			touched[n] |= lockBit(m.sections[id].lock)
+		}
+		if id := m.ends[n]; id >= 0 {
+			x.gives[n] |= lockBit(m.sections[id].lock)
+		}
+		if x.asks == nil || x.asks[n] || m.message[n] >= 0 {
+			touched[n] |= stepped
+		}
+	}
+	for n := range m.goal {
+		x.needs[n] = touched[n]
+		if m.begins[n] < 0 {
+			continue
+		}
+		for o, open := n, 0; o < m.base[m.chain[n]+1]; o++ {
+			x.needs[n] |= touched[o]
+			if open += x.depth(o, n); open == 0 {
+				break
+			}
+		}
+	}
+}
+
+// stepped stands for that somebody has taken a step.
+const stepped = uint64(1) << 63
+
+func cellBit(cell int32) uint64 { return 1 << (cell % 63) }
+
+func lockBit(lock int32) uint64 { return 1 << (62 - lock%63) }
+
 // number gives the classes of each cell numbers from 0, one to all that no read may see.
 func (x *moves) number() {
 	m := x.m
@@ -343,6 +390,7 @@ func (x *moves) askers() {
 			x.asks[n] = x.asks[n] || k != int(m.chain[n]) && v > 0 && (p == none || m.row(p)[k] < v)
 		}
 	}
+	x.findUses()
 }
 
 // quiet reports whether a node that can come now hinders nobody if it does, unless
@@ -389,19 +437,43 @@ func (x *moves) settle() {
 	for moved := true; moved; {
 		moved = false
 		for k := range x.threads {
-			for n := x.next(k); n != none && (x.mover[n] || x.bold) && x.possible(n); n = x.next(k) {
-				if x.m.begins[n] < 0 {
-					if !x.quiet(n) {
-						break
-					}
-					x.step(n)
-				} else if !(x.passes[n] || x.bold) || !x.pass(k) {
-					break
-				}
-				moved = true
+			moved = x.glide(k) || moved
+		}
+	}
+}
+
+// resettle is settle where all such steps had been taken before those of the path from one
+// on: it looks only at threads that took these, and at what their steps may be of use to.
+func (x *moves) resettle(from int) {
+	for from < len(x.path) {
+		moved, given := uint64(0), uint64(0)
+		for _, n := range x.path[from:] {
+			moved |= 1 << (x.m.chain[n] % 64)
+			given |= x.gives[n]
+		}
+		from = len(x.path)
+		for k := range x.threads {
+			if n := x.next(k); n != none && (x.needs[n]&given != 0 || moved>>(k%64)&1 != 0) {
+				x.glide(k)
 			}
 		}
 	}
+}
+
+// glide lets a thread take steps that hinder nobody, and reports whether there were any.
+func (x *moves) glide(k int) (moved bool) {
+	for n := x.next(k); n != none && (x.mover[n] || x.bold) && x.possible(n); n = x.next(k) {
+		if x.m.begins[n] < 0 {
+			if !x.quiet(n) {
+				break
+			}
+			x.step(n)
+		} else if !(x.passes[n] || x.bold) || !x.pass(k) {
+			break
+		}
+		moved = true
+	}
+	return moved
 }
 
 // pass takes a thread through a critical section, if all of its steps are possible

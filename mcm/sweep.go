@@ -44,7 +44,8 @@ type sweep struct {
 	out    []bool     // by node: it gives back a lock, or others depend on that it comes, or not any more
 
 	seen  []uint64 // by pair of active threads, their places and what memory holds, as bits: whether that is known
-	begin []int    // by pair of active threads: where it begins in seen
+	begin []int    // by active thread: where its pairs with those before begin in seen
+	lower []int    // by active thread: how many places those before it have
 	spots int      // pairs of places
 	most  int      // how many contents of memory may be told apart: a power of two
 	parts int      // and how many are
@@ -66,6 +67,8 @@ type sweep struct {
 	key    []uint64     // scratch
 	parent []int32      // scratch
 	lo, hi []order.Node // scratch: by thread the first and the last place where it can be
+	here   []int        // scratch: by active thread where it is among the places of all
+	spans  []span       // scratch
 	before []uint64     // scratch: by thread what others have taken, see layer, in the state that is looked at
 	after  []uint64     // scratch: and in one that follows
 	ways   []way        // scratch
@@ -135,7 +138,7 @@ const (
 func newSweep(x *moves) *sweep {
 	m := x.m
 	s := &sweep{moves: *x, met: map[[2]order.Node]int32{}, stalls: map[stall]bool{}}
-	size := 0
+	size, places := 0, 0
 	for k := range x.threads {
 		touches := false
 		for n := m.base[k]; n < m.base[k+1]; n++ {
@@ -144,10 +147,9 @@ func newSweep(x *moves) *sweep {
 		if !touches {
 			continue
 		}
-		for _, j := range s.active {
-			s.begin = append(s.begin, size)
-			size += s.places(j) * s.places(k)
-		}
+		s.begin, s.lower = append(s.begin, size), append(s.lower, places)
+		size += places * s.places(k)
+		places += s.places(k)
 		s.active = append(s.active, k)
 	}
 	s.spots = size
@@ -177,7 +179,7 @@ func newSweep(x *moves) *sweep {
 	s.now = make([]int32, x.size)
 	s.packed()
 	s.key = make([]uint64, s.pack.size)
-	s.lo, s.hi = make([]order.Node, x.threads), make([]order.Node, x.threads)
+	s.lo, s.hi, s.here = make([]order.Node, x.threads), make([]order.Node, x.threads), make([]int, x.threads)
 	s.before, s.after, s.held = make([]uint64, x.threads), make([]uint64, x.threads), m.masks()
 	s.all = m.swept > 0
 	s.start()
@@ -368,7 +370,7 @@ func (s *sweep) expand(l *layer, at int) {
 			if changed := s.effect(n); changed != 0 {
 				if changed&allow != 0 {
 					s.step(n)
-					s.settle()
+					s.resettle(len(s.path) - 1)
 					s.add(way{i, int16(k), 0}, anything)
 				}
 				break
@@ -403,8 +405,6 @@ func (s *sweep) effect(n order.Node) (changed uint64) {
 	return changed
 }
 
-func cellBit(cell int32) uint64 { return 1 << (cell % 63) }
-
 // piece lets a thread take a step without an effect and what follows at once, and
 // returns the cells of which one has to change next if that was not to be done later.
 func (s *sweep) piece(k int) (cells uint64) {
@@ -417,13 +417,13 @@ func (s *sweep) piece(k int) (cells uint64) {
 		s.step(n)
 	}
 	if free {
-		s.settle()
+		s.resettle(from)
 		return anything
 	}
 	// A section that hinders nobody.
 	if n := s.moves.next(k); n != none && s.passes[n] {
 		size := len(s.path)
-		if s.settle(); len(s.path) > size {
+		if s.resettle(from); len(s.path) > size {
 			return anything
 		}
 	}
@@ -499,14 +499,13 @@ func (s *sweep) novel() (novel bool) {
 		memory += int(v) * (2*(c/4) + 1) << (c % 4)
 	}
 	memory &= s.parts - 1
-	pair := 0
 	for at, k := range s.active {
-		size, here := s.places(k), int(s.now[k])
-		for _, j := range s.active[:at] {
-			bit := (s.begin[pair]+int(s.now[j])*size+here)*s.parts + memory
-			pair++
-			if s.seen[bit/64]&(1<<(bit%64)) == 0 {
-				s.seen[bit/64] |= 1 << (bit % 64)
+		s.here[at] = (s.lower[at] + int(s.now[k])) * s.parts
+		row := (s.begin[at]+int(s.now[k])*s.lower[at])*s.parts + memory
+		for _, o := range s.here[:at] {
+			bit := uint(row + o)
+			if old := s.seen[bit/64]; old>>(bit%64)&1 == 0 {
+				s.seen[bit/64] = old | 1<<(bit%64)
 				novel = true
 			}
 		}
@@ -516,35 +515,50 @@ func (s *sweep) novel() (novel bool) {
 
 // meetings notes who meets.
 func (s *sweep) meetings(i int32) {
+	s.spans = s.spans[:0]
 	for at, k := range s.active {
-		for a := s.lo[k]; a <= s.hi[k]; a++ {
+		lo, hi := s.lo[k], s.hi[k]
+		for a := lo; a <= hi && at > 0; a++ {
 			if s.cell[a] == noCell {
 				continue
 			}
-			for _, j := range s.active[:at] {
-				lo, hi := int(s.lo[j]), int(s.hi[j])
-				row := s.known[int(a)*s.width : (int(a)+1)*s.width]
-				for w := lo / 64; w <= hi/64; w++ {
-					mask := anything
-					if w == lo/64 {
-						mask &= anything << (lo % 64)
-					}
-					if w == hi/64 {
-						mask &= anything >> (63 - hi%64)
-					}
-					for fresh := mask &^ row[w]; fresh != 0; fresh &= fresh - 1 {
-						b := order.Node(64*w + bits.TrailingZeros64(fresh))
-						clash := s.clash(a, b)
-						if clash && !s.all && !s.meet(a, b) {
-							continue
-						}
-						row[w] |= 1 << (b % 64)
-						if clash {
-							s.met[[2]order.Node{b, a}] = i
-						}
-					}
+			row := s.known[int(a)*s.width : (int(a)+1)*s.width]
+			for _, o := range s.spans {
+				if fresh := o.nodes &^ row[o.word]; fresh != 0 {
+					s.meetAll(i, a, o.word, fresh)
 				}
 			}
+		}
+		for w := lo / 64; w <= hi/64; w++ {
+			nodes := anything
+			if w == lo/64 {
+				nodes &= anything << (lo % 64)
+			}
+			if w == hi/64 {
+				nodes &= anything >> (63 - hi%64)
+			}
+			s.spans = append(s.spans, span{int(w), nodes})
+		}
+	}
+}
+
+// span is some nodes, as bits of a word of those of all.
+type span struct {
+	word  int
+	nodes uint64
+}
+
+// meetAll notes which nodes of a word meet a.
+func (s *sweep) meetAll(i int32, a order.Node, word int, nodes uint64) {
+	for ; nodes != 0; nodes &= nodes - 1 {
+		b := order.Node(64*word + bits.TrailingZeros64(nodes))
+		clash := s.clash(a, b)
+		if clash && !s.all && !s.meet(a, b) {
+			continue
+		}
+		s.known[int(a)*s.width+word] |= 1 << (b % 64)
+		if clash {
+			s.met[[2]order.Node{b, a}] = i
 		}
 	}
 }
@@ -671,7 +685,7 @@ func (s *sweep) trace(i int32) {
 			n := s.moves.next(k)
 			if s.effect(n) != 0 {
 				s.step(n)
-				s.settle()
+				s.resettle(len(s.path) - 1)
 				break
 			}
 			s.piece(k)
