@@ -157,28 +157,21 @@ func (s *solving) alternate(q *query) (verdict Verdict, nodes []order.Node, err 
 	if verdict, nodes = s.aheadFor(q, 0, all+m.stats.Questions*states/20); verdict != Unknown {
 		return verdict, nodes, nil
 	}
-	if x.nearby < all+m.stats.Questions*states/20 && !s.stalled(q) {
-		tk := tick("near")
-		nodes := x.near(q, states/8)
-		vv := Unknown
-		if nodes != nil {
-			vv = Possible
-		}
-		tk(&vv)
-		if nodes != nil && len(s.sim.violated(nodes)) == 0 {
-			m.stats.Explored++
-			return Possible, nodes, nil
-		}
-	}
-	if verdict, nodes = s.backFor(q, fewParts); verdict != Unknown {
+	if verdict, nodes = s.nearFor(q, states/glancePart); verdict != Unknown {
 		return verdict, nodes, nil
 	}
 	if s.reached < all+m.stats.Questions*states/20 {
-		if verdict, nodes := s.heldBack(q, states/8); verdict != Unknown {
+		if verdict, nodes := s.heldBack(q, states/lookPart); verdict != Unknown {
 			return verdict, nodes, nil
 		}
 	}
 	if verdict, nodes = s.aheadFor(q, sweepPerQuestion*states, all+m.stats.Questions*states/20); verdict != Unknown {
+		return verdict, nodes, nil
+	}
+	if verdict, nodes = s.backFor(q, fewParts); verdict != Unknown {
+		return verdict, nodes, nil
+	}
+	if verdict, nodes = s.nearFor(q, states/lookPart); verdict != Unknown {
 		return verdict, nodes, nil
 	}
 	for _, part := range [...]int{4, 1} {
@@ -199,6 +192,29 @@ func (s *solving) alternate(q *query) (verdict Verdict, nodes []order.Node, err 
 		}
 	}
 	return s.finally(q)
+}
+
+// By how much fewer states a look near at hand may look at than a question, at first and later.
+const (
+	glancePart = 128
+	lookPart   = 8
+)
+
+// nearFor looks for an answer near at hand, unless so many states have been looked at there as may
+// be for all questions.
+func (s *solving) nearFor(q *query, states int) (Verdict, []order.Node) {
+	m, x := s.m, s.explorer()
+	each := statesPerConflict * m.conflicts
+	if x.nearby >= questionsPerWindow*each+m.stats.Questions*each/20 || s.stalled(q) {
+		return Unknown, nil
+	}
+	nodes := x.near(q, states)
+	if nodes == nil || len(s.sim.violated(nodes)) > 0 {
+		return Unknown, nil
+	}
+	m.stats.Explored++
+	s.lead(nodes)
+	return Possible, nodes
 }
 
 // finally looks for an answer that nothing else has found, by ways that cost more than a
@@ -231,13 +247,12 @@ func (s *solving) finally(q *query) (verdict Verdict, nodes []order.Node, err er
 
 // heldBack looks for an answer among so many states with the thread held back that was
 // observed to come first, see reach.
-func (s *solving) heldBack(q *query, states int) (v Verdict, o []order.Node) {
-	defer tick("held")(&v)
+func (s *solving) heldBack(q *query, states int) (Verdict, []order.Node) {
 	m, x := s.m, s.explorer()
 	if !x.exact || !q.race() || s.reachWords() > reachWords {
 		return Unknown, nil
 	}
-	a := s.earlier(q)
+	a, _ := s.inOrder(q)
 	if s.reaches == nil {
 		s.reaches = make([]*reach, x.threads)
 	}
@@ -250,8 +265,7 @@ func (s *solving) heldBack(q *query, states int) (v Verdict, o []order.Node) {
 }
 
 // gridFor looks for an answer in a grid, if the window has one that is not too large.
-func (s *solving) gridFor(q *query) (v Verdict, o []order.Node) {
-	defer tick("grid")(&v)
+func (s *solving) gridFor(q *query) (Verdict, []order.Node) {
 	if !q.race() {
 		return Unknown, nil
 	}
@@ -270,8 +284,7 @@ func (s *solving) gridFor(q *query) (v Verdict, o []order.Node) {
 
 // sweepFor looks for an answer with a sweep, which looks at so many states more; in its
 // second round, too, if all are wanted.
-func (s *solving) sweepFor(q *query, states int, all bool) (v Verdict, o []order.Node) {
-	defer tick(fmt.Sprint("sweep", all))(&v)
+func (s *solving) sweepFor(q *query, states int, all bool) (Verdict, []order.Node) {
 	if !q.race() {
 		return Unknown, nil
 	}
@@ -287,13 +300,13 @@ func (s *solving) sweepFor(q *query, states int, all bool) (v Verdict, o []order
 
 // backFor looks for an answer with a sweep that holds the thread back that was observed to
 // come first, and tells so many contents of memory apart, once the first round is over.
-func (s *solving) backFor(q *query, parts int) (v Verdict, o []order.Node) {
-	defer tick(fmt.Sprint("back", parts))(&v)
+func (s *solving) backFor(q *query, parts int) (Verdict, []order.Node) {
 	most := 2 * questionsPerWindow * sweepPerQuestion * statesPerConflict * s.m.conflicts
 	if !q.race() || s.sweep == nil || s.backed >= most {
 		return Unknown, nil
 	}
-	n := s.sweep.back(s.earlier(q), parts, most/8)
+	first, _ := s.inOrder(q)
+	n := s.sweep.back(first, parts, most/8)
 	if s.backed += n; n == 0 {
 		return Unknown, nil
 	}
@@ -303,8 +316,7 @@ func (s *solving) backFor(q *query, parts int) (v Verdict, o []order.Node) {
 // aheadFor looks for an answer in which the thread that was observed to come first waits
 // for long, with beams of so many states at most, or, if none are given, not far from at hand,
 // unless as many have been looked at in vain as may be for all questions.
-func (s *solving) aheadFor(q *query, states, vain int) (v Verdict, o []order.Node) {
-	defer tick(fmt.Sprint("ahead", states))(&v)
+func (s *solving) aheadFor(q *query, states, vain int) (Verdict, []order.Node) {
 	if !q.race() {
 		return Unknown, nil
 	}
@@ -315,11 +327,7 @@ func (s *solving) aheadFor(q *query, states, vain int) (v Verdict, o []order.Nod
 		return Unknown, nil
 	}
 	looked := s.ahead.looked
-	a := s.earlier(q)
-	b := q.next[0]
-	if a == b {
-		b = q.next[1]
-	}
+	a, b := s.inOrder(q)
 	var nodes []order.Node
 	if states > 0 {
 		nodes = s.ahead.meeting(a, b, states)
@@ -328,23 +336,37 @@ func (s *solving) aheadFor(q *query, states, vain int) (v Verdict, o []order.Nod
 	}
 	if nodes != nil && len(s.sim.violated(nodes)) == 0 {
 		s.m.stats.Explored++
+		s.lead(nodes)
 		return Possible, nodes
 	}
 	s.vain += s.ahead.looked - looked
 	return Unknown, nil
 }
 
-// stalled reports whether a sweep has held back the thread of a question.
-func (s *solving) stalled(q *query) bool {
-	return s.sweep != nil && q.race() && s.sweep.stalls[stall{s.earlier(q), min(fewParts, s.sweep.most)}]
+// lead has the sweep go on from the states on the way to an answer that others have found: what
+// is new there answers more questions.
+func (s *solving) lead(nodes []order.Node) {
+	if s.sweep != nil {
+		s.sweep.lead(nodes)
+	}
 }
 
-// earlier returns which access was observed first.
-func (s *solving) earlier(q *query) order.Node {
-	if s.m.event[q.next[1]] < s.m.event[q.next[0]] {
-		return q.next[1]
+// stalled reports whether a sweep has held back the thread of a question.
+func (s *solving) stalled(q *query) bool {
+	if s.sweep == nil || !q.race() {
+		return false
 	}
-	return q.next[0]
+	first, _ := s.inOrder(q)
+	return s.sweep.stalls[stall{first, min(fewParts, s.sweep.most)}]
+}
+
+// inOrder returns the accesses that a question is about, as they were observed.
+func (s *solving) inOrder(q *query) (first, second order.Node) {
+	a, b := q.next[0], q.next[1]
+	if s.m.event[b] < s.m.event[a] {
+		return b, a
+	}
+	return a, b
 }
 
 // reachWords bounds the memory of the states with a thread held back, in words of 8
@@ -362,8 +384,7 @@ func (s *solving) reachWords() (n int) {
 }
 
 // known returns the answer if it is known from searches for others.
-func (s *solving) known(q *query) (v Verdict, o []order.Node) {
-	defer tick("known")(&v)
+func (s *solving) known(q *query) (Verdict, []order.Node) {
 	m := s.m
 	if s.explore == nil || !q.race() {
 		return Unknown, nil
@@ -465,8 +486,7 @@ func (s *solving) insist(q *query) (Verdict, []order.Node, error) {
 }
 
 // spend asks the solver, unless all questions have spent as much as so many may.
-func (s *solving) spend(q *query, conflicts, propagations, questions int) (v Verdict, o []order.Node, e error) {
-	defer tick(fmt.Sprint("spend", conflicts))(&v)
+func (s *solving) spend(q *query, conflicts, propagations, questions int) (Verdict, []order.Node, error) {
 	m := s.m
 	if s.solver == nil || m.fresh {
 		if err := s.start(); err != nil {

@@ -364,17 +364,17 @@ func (s *beam) cross(i int32, k int, end order.Node, helped int) {
 		if s.resettle(0); s.possible(n) {
 			continue
 		}
-		if helped == helps || s.wants[n] < 0 {
+		if helped == helps || s.acts[n].wants < 0 {
 			return
 		}
 		s.before[helped] = append(s.before[helped][:0], s.now...)
 		size := len(s.path)
 		for j := range s.threads {
 			o := s.moves.next(j)
-			if j == k || o == none || s.cell[o] != s.cell[n] || !s.writes[o] || !s.possible(o) {
+			if j == k || o == none || s.acts[o].cell != s.acts[n].cell || !s.acts[o].writes || !s.possible(o) {
 				continue
 			}
-			if s.step(o); s.sees(s.cell[n]) == s.wants[n] {
+			if s.step(o); s.sees(s.acts[n].cell) == s.acts[n].wants {
 				s.cross(i, k, end, helped+1)
 			}
 			copy(s.now, s.before[helped])

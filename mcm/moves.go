@@ -27,11 +27,7 @@ type moves struct {
 	want   []int32      // by read: the class that it may see
 	enters []order.Node // by node: where its thread took the first of the locks that it holds before it, or none
 	leaves []order.Node // by node: where it gives the last of them back, the last node if it does not
-	cell   []int32      // by node: the cell that it touches, none or several
-	writes []bool       // by node: it writes it
-	wants  []int32      // by node that reads no other cell: the class that it may see there, or noCell if it reads none
-	mover  []bool       // by node: it hinders nobody whenever it comes, unless it takes a lock
-	passes []bool       // by node: it takes a lock, and it and what follows until its thread has given it back are movers
+	acts   []act        // by node
 	needs  []uint64     // by node: of what a change may let its thread go on from before it at once, as bits
 	gives  []uint64     // by node: what it changes, likewise
 	exact  bool         // states say all that matters, so that no answer among all of them is an answer
@@ -39,13 +35,29 @@ type moves struct {
 	threads, cells, locks, size int // of states
 
 	rows []int32    // what comes before what, and which nodes come after the goal
-	asks []bool     // by node: more has to come before it than before the one before it; nil if rows change
 	hold order.Node // where its thread is held back, or none
 	stop order.Node // and another one, likewise
 	bold bool       // a write of the value that is there is taken at once
 
 	now  []int32      // the state at hand
 	path []order.Node // what led to it from its parent
+}
+
+// act is what a node needs, and what it does.
+type act struct {
+	thread  int32
+	cell    int32 // that it touches, none or several
+	wants   int32 // the class that it may see there, if it is one cell; noCell if it reads none
+	leaves  int32 // the class that it leaves there, if it is one cell, or noCell
+	takes   int32 // where in a state is by how many the lock is held exclusively, and next to it shared, that it takes; 0 if it takes none
+	returns int32 // where the count is of the lock that it gives back, or 0
+	shared  bool  // it takes the lock shared
+	writes  bool  // it writes the cell, or one of several
+	message bool  // it sends or receives
+	asks    bool  // more has to come before it than before the one before it, or may have to
+	mover   bool  // it hinders nobody whenever it comes, unless it takes a lock
+	passes  bool  // it takes a lock, and it and what follows until its thread has given it back can hinder nobody, all in one go
+	reads   bool  // and are movers
 }
 
 const (
@@ -62,9 +74,10 @@ func newMoves(m *Model) *moves {
 	x.size = x.threads + x.cells + 2*x.locks + len(m.messages)
 	x.now = make([]int32, x.size)
 	x.classify()
-	x.findCells()
+	x.findActs()
 	x.findSections()
 	x.findMovers()
+	x.findUses()
 	return x
 }
 
@@ -101,19 +114,36 @@ func (x *moves) classify() {
 	x.number()
 }
 
-// findCells finds which cell each node touches.
-func (x *moves) findCells() {
+// findActs finds what each node needs and does.
+func (x *moves) findActs() {
 	m := x.m
-	x.cell, x.writes = make([]int32, m.goal), make([]bool, m.goal)
+	x.acts = make([]act, m.goal)
 	for n := range m.goal {
+		a := &x.acts[n]
+		*a = act{thread: m.chain[n], cell: noCell, wants: noCell, leaves: noCell, message: m.message[n] >= 0, asks: true}
 		list := m.touches[m.touchAt[n]:m.touchAt[n+1]]
-		switch len(list) {
-		case 0:
-			x.cell[n] = noCell
-		case 1:
-			x.cell[n], x.writes[n] = list[0].cell, list[0].write
-		default:
-			x.cell[n] = manyCells
+		for _, t := range list {
+			a.writes = a.writes || t.write
+		}
+		if len(list) > 1 {
+			a.cell, a.wants, a.leaves = manyCells, manyCells, manyCells
+		} else if len(list) == 1 {
+			t := &list[0]
+			if a.cell = t.cell; t.read >= 0 {
+				a.wants = x.want[t.read]
+			}
+			if t.write {
+				a.leaves = x.class[m.touchAt[n]]
+			}
+		}
+		if id := m.begins[n]; id >= 0 {
+			a.takes, a.shared = x.held(m.sections[id].lock), m.sections[id].shared
+		}
+		if id := m.ends[n]; id >= 0 {
+			a.returns = x.held(m.sections[id].lock)
+			if m.sections[id].shared {
+				a.returns++
+			}
 		}
 	}
 }
@@ -161,30 +191,44 @@ func (x *moves) findSections() {
 // findMovers finds the nodes that hinder nobody.
 func (x *moves) findMovers() {
 	m := x.m
-	x.wants, x.mover, x.passes = make([]int32, m.goal), make([]bool, m.goal), make([]bool, m.goal)
 	for n := range m.goal {
-		x.wants[n], x.mover[n] = noCell, m.message[n] < 0 || m.receives(n)
-		for _, t := range m.touches[m.touchAt[n]:m.touchAt[n+1]] {
-			x.mover[n] = x.mover[n] && !t.write
-			if t.read >= 0 {
-				x.wants[n] = x.want[t.read]
-			}
-		}
-		if x.cell[n] == manyCells {
-			x.wants[n] = manyCells
+		a := &x.acts[n]
+		a.mover = !a.writes && (!a.message || m.receives(n))
+	}
+	for n := range m.goal {
+		if m.begins[n] >= 0 {
+			x.acts[n].passes, x.acts[n].reads = x.passable(n)
 		}
 	}
-	for k := range x.threads {
-		for n := m.base[k]; n < m.base[k+1]; n++ {
-			open := 0
-			for o := n; m.begins[n] >= 0 && o < m.base[k+1] && x.mover[o]; o++ {
-				if open += x.depth(o, n); open == 0 {
-					x.passes[n] = true
-					break
-				}
+}
+
+// passable reports whether a critical section that a node begins can hinder nobody, as it finds all
+// cells that it touches as it leaves them, and whether it does so in any case.
+func (x *moves) passable(first order.Node) (can, always bool) {
+	m := x.m
+	holds := map[int32]int32{} // by cell the class that it has throughout
+	hold := func(cell, class int32) bool {
+		old, ok := holds[cell]
+		holds[cell] = class
+		return !ok || old == class
+	}
+	always = true
+	for n, open := first, 0; n < m.base[m.chain[first]+1]; n++ {
+		for i := m.touchAt[n]; i < m.touchAt[n+1]; i++ {
+			t := &m.touches[i]
+			if t.read >= 0 && !hold(t.cell, x.want[t.read]) || t.write && !hold(t.cell, x.class[i]) {
+				return false, false
 			}
 		}
+		if m.message[n] >= 0 && !m.receives(n) {
+			return false, false
+		}
+		always = always && x.acts[n].mover
+		if open += x.depth(n, first); open == 0 {
+			return true, always
+		}
 	}
+	return false, false
 }
 
 // depth returns by how many sections, of those that its thread starts at first or later, a
@@ -220,7 +264,7 @@ func (x *moves) findUses() {
 		if id := m.ends[n]; id >= 0 {
 			x.gives[n] |= lockBit(m.sections[id].lock)
 		}
-		if x.asks == nil || x.asks[n] || m.message[n] >= 0 {
+		if x.acts[n].asks || x.acts[n].message {
 			touched[n] |= stepped
 		}
 	}
@@ -301,19 +345,18 @@ func (x *moves) reset() {
 			if s.acquire != none {
 				break
 			}
-			*x.holds(s)++
+			at := x.held(s.lock)
+			if s.shared {
+				at++
+			}
+			x.now[at]++
 		}
 	}
 }
 
-// holds returns the number of those who hold a section's lock as it does.
-func (x *moves) holds(s *section) *int32 {
-	at := x.threads + x.cells + 2*int(s.lock)
-	if s.shared {
-		at++
-	}
-	return &x.now[at]
-}
+// held returns where in a state is by how many a lock is held exclusively; next to it is by
+// how many it is held shared.
+func (x *moves) held(lock int32) int32 { return int32(x.threads+x.cells) + 2*lock }
 
 // sees returns the class of what a cell holds.
 func (x *moves) sees(cell int32) int32 {
@@ -331,34 +374,36 @@ func (x *moves) next(k int) order.Node {
 
 // possible reports whether a node that is next in its thread can come now.
 func (x *moves) possible(n order.Node) bool {
-	m := x.m
 	if n == x.hold || n == x.stop {
 		return false
 	}
-	switch want := x.wants[n]; want {
-	case noCell:
-	case manyCells:
-		for _, t := range m.touches[m.touchAt[n]:m.touchAt[n+1]] {
-			if t.read >= 0 && x.want[t.read] != x.sees(t.cell) {
-				return false
-			}
-		}
-	default:
-		if want != x.sees(x.cell[n]) {
+	a := &x.acts[n]
+	if a.wants >= 0 {
+		if a.wants != x.sees(a.cell) {
 			return false
 		}
-	}
-	if (x.asks == nil || x.asks[n]) && !x.called(n) {
+	} else if a.wants == manyCells && !x.seesAll(n) {
 		return false
 	}
-	if id := m.begins[n]; id >= 0 {
-		at := x.threads + x.cells + 2*int(m.sections[id].lock)
-		if x.now[at] > 0 || x.now[at+1] > 0 && !m.sections[id].shared {
+	if a.asks && !x.called(n) {
+		return false
+	}
+	if at := a.takes; at > 0 && (x.now[at] > 0 || x.now[at+1] > 0 && !a.shared) {
+		return false
+	}
+	if m := x.m; a.message && m.receives(n) {
+		return x.now[x.size-len(m.messages)+int(m.message[n])] == m.rank[n]
+	}
+	return true
+}
+
+// seesAll reports whether a node would see what it may see in all cells that it reads.
+func (x *moves) seesAll(n order.Node) bool {
+	m := x.m
+	for _, t := range m.touches[m.touchAt[n]:m.touchAt[n+1]] {
+		if t.read >= 0 && x.want[t.read] != x.sees(t.cell) {
 			return false
 		}
-	}
-	if q := m.message[n]; q >= 0 && m.receives(n) {
-		return x.now[x.size-len(m.messages)+int(q)] == m.rank[n]
 	}
 	return true
 }
@@ -383,12 +428,13 @@ func (x *moves) called(n order.Node) bool {
 // long as that is what comes before what in any case.
 func (x *moves) askers() {
 	m := x.m
-	x.rows, x.asks = m.rows, make([]bool, m.goal)
+	x.rows, x.acts = m.rows, slices.Clone(x.acts)
 	for n := range m.goal {
-		p := m.prev(n)
+		p, asks := m.prev(n), false
 		for k, v := range m.row(n)[:x.threads] {
-			x.asks[n] = x.asks[n] || k != int(m.chain[n]) && v > 0 && (p == none || m.row(p)[k] < v)
+			asks = asks || k != int(m.chain[n]) && v > 0 && (p == none || m.row(p)[k] < v)
 		}
+		x.acts[n].asks = asks
 	}
 	x.findUses()
 }
@@ -396,39 +442,59 @@ func (x *moves) askers() {
 // quiet reports whether a node that can come now hinders nobody if it does, unless
 // it takes a lock.
 func (x *moves) quiet(n order.Node) bool {
-	m := x.m
-	if x.mover[n] || !x.bold {
-		return x.mover[n]
-	}
-	if m.message[n] >= 0 && !m.receives(n) {
+	a := &x.acts[n]
+	switch {
+	case a.mover || !x.bold:
+		return a.mover
+	case a.message && !x.m.receives(n):
 		return false
+	case a.cell == manyCells:
+		return !x.changes(n)
 	}
+	return a.leaves == x.sees(a.cell)
+}
+
+// changes reports whether a node would change what a cell holds.
+func (x *moves) changes(n order.Node) bool {
+	m := x.m
 	for i := m.touchAt[n]; i < m.touchAt[n+1]; i++ {
 		if t := &m.touches[i]; t.write && x.class[i] != x.sees(t.cell) {
-			return false
+			return true
 		}
 	}
-	return true
+	return false
 }
 
 // step lets a node come.
 func (x *moves) step(n order.Node) {
-	m := x.m
-	x.now[m.chain[n]]++
+	m, a := x.m, &x.acts[n]
+	x.now[a.thread]++
 	x.path = append(x.path, n)
-	for i := m.touchAt[n]; i < m.touchAt[n+1]; i++ {
-		if t := &m.touches[i]; t.write && x.class[i] != x.sees(t.cell) {
-			x.now[x.threads+int(t.cell)] = x.class[i]
+	if a.leaves >= 0 {
+		x.now[x.threads+int(a.cell)] = a.leaves
+	} else if a.cell == manyCells {
+		for i := m.touchAt[n]; i < m.touchAt[n+1]; i++ {
+			if t := &m.touches[i]; t.write {
+				x.now[x.threads+int(t.cell)] = x.class[i]
+			}
 		}
 	}
-	if id := m.begins[n]; id >= 0 {
-		*x.holds(&m.sections[id])++
+	x.count(a, 1)
+	if a.message && !m.receives(n) {
+		x.now[x.size-len(m.messages)+int(m.message[n])]++
 	}
-	if id := m.ends[n]; id >= 0 {
-		*x.holds(&m.sections[id])--
+}
+
+// count counts the locks that a node takes and gives back, or does not any more.
+func (x *moves) count(a *act, by int32) {
+	if at := a.takes; at > 0 {
+		if a.shared {
+			at++
+		}
+		x.now[at] += by
 	}
-	if q := m.message[n]; q >= 0 && !m.receives(n) {
-		x.now[x.size-len(m.messages)+int(q)]++
+	if a.returns > 0 {
+		x.now[a.returns] -= by
 	}
 }
 
@@ -452,8 +518,9 @@ func (x *moves) resettle(from int) {
 			given |= x.gives[n]
 		}
 		from = len(x.path)
-		for k := range x.threads {
-			if n := x.next(k); n != none && (x.needs[n]&given != 0 || moved>>(k%64)&1 != 0) {
+		base, needs := x.m.base, x.needs
+		for k, v := range x.now[:x.threads] {
+			if n := base[k] + order.Node(v); n < base[k+1] && (needs[n]&given != 0 || moved>>(k%64)&1 != 0) {
 				x.glide(k)
 			}
 		}
@@ -462,14 +529,17 @@ func (x *moves) resettle(from int) {
 
 // glide lets a thread take steps that hinder nobody, and reports whether there were any.
 func (x *moves) glide(k int) (moved bool) {
-	for n := x.next(k); n != none && (x.mover[n] || x.bold) && x.possible(n); n = x.next(k) {
-		if x.m.begins[n] < 0 {
-			if !x.quiet(n) {
+	for n := x.next(k); n != none; n = x.next(k) {
+		a := &x.acts[n]
+		if a.takes > 0 {
+			if !a.reads && !(x.bold && a.passes) || !x.possible(n) || !x.pass(k) {
+				break
+			}
+		} else {
+			if !a.mover && !x.bold || !x.possible(n) || !x.quiet(n) {
 				break
 			}
 			x.step(n)
-		} else if !(x.passes[n] || x.bold) || !x.pass(k) {
-			break
 		}
 		moved = true
 	}
@@ -479,7 +549,6 @@ func (x *moves) glide(k int) (moved bool) {
 // pass takes a thread through a critical section, if all of its steps are possible
 // and in sum hinder nobody.
 func (x *moves) pass(k int) bool {
-	m := x.m
 	size := len(x.path)
 	first, open := x.next(k), 0
 	for n := first; n != none && x.possible(n); n = x.next(k) {
@@ -494,12 +563,7 @@ func (x *moves) pass(k int) bool {
 	for ; len(x.path) > size; x.path = x.path[:len(x.path)-1] {
 		n := x.path[len(x.path)-1]
 		x.now[k]--
-		if id := m.begins[n]; id >= 0 {
-			*x.holds(&m.sections[id])--
-		}
-		if id := m.ends[n]; id >= 0 {
-			*x.holds(&m.sections[id])++
-		}
+		x.count(&x.acts[n], -1)
 	}
 	return false
 }
@@ -538,12 +602,12 @@ func (x *moves) idle(n order.Node) bool {
 
 // clash reports whether two nodes access a cell, one of them writing.
 func (x *moves) clash(a, b order.Node) bool {
-	k, l := x.cell[a], x.cell[b]
+	k, l := x.acts[a].cell, x.acts[b].cell
 	switch {
 	case k == noCell || l == noCell:
 		return false
 	case k >= 0 && l >= 0:
-		return k == l && (x.writes[a] || x.writes[b])
+		return k == l && (x.acts[a].writes || x.acts[b].writes)
 	}
 	m := x.m
 	for _, t := range m.touches[m.touchAt[a]:m.touchAt[a+1]] {

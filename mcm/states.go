@@ -189,7 +189,7 @@ func (s *states) meet(i int32) {
 	}
 	for at, n := range s.steps[s.list[i].from:s.list[i].to] {
 		own := m.chain[n]
-		if come[own]++; n+1 == m.base[own+1] || s.cell[n+1] == noCell {
+		if come[own]++; n+1 == m.base[own+1] || s.acts[n+1].cell == noCell {
 			continue
 		}
 		for k := range s.threads {

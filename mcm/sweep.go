@@ -31,7 +31,8 @@ import (
 // novelty: Lipovetzky and Geffner, "Width and serialization of classical planning
 // problems", ECAI 2012.) There are as many novelties as pairs of places, thousands of
 // times fewer than states, and each one brings an answer or a step towards one. It
-// starts wherever the observed order leads. The second round keeps all states, and gives up
+// starts wherever the observed order leads, and goes on wherever orders lead that other searches
+// have found, for where one question has its answer many have. The second round keeps all states, and gives up
 // when they get too many. If it does not, who has not met in it does not meet.
 //
 // Who has not met in the first round often does where one of the two is held back for long
@@ -43,22 +44,24 @@ type sweep struct {
 	held   []heldMask // by node: the locks that its thread holds there
 	out    []bool     // by node: it gives back a lock, or others depend on that it comes, or not any more
 
-	seen  []uint64 // by pair of active threads, their places and what memory holds, as bits: whether that is known
-	begin []int    // by active thread: where its pairs with those before begin in seen
-	lower []int    // by active thread: how many places those before it have
-	spots int      // pairs of places
-	most  int      // how many contents of memory may be told apart: a power of two
-	parts int      // and how many are
-	all   bool     // all states are kept
-	done  bool     // there are no more states to be looked at
-	whole bool     // and these were all
+	begin []int // by active thread: where its pairs with those before begin in seen
+	lower []int // by active thread: how many places those before it have
+	spots int   // pairs of places
+	most  int   // how many contents of memory may be told apart: a power of two
+	full  bool  // there is no room for more states
+	wide  bool  // all states are too many
+	whole bool  // all states have been looked at
 
-	pack   packing // of threads and cells, and of all else unless counts says that
-	counts []int32 // by place of a thread: who holds what and what was sent, if it was the only one to do so
-	from   []way   // by state
-	rounds []round // by their states
-	stalls map[stall]bool
-	search
+	pack    packing        // of threads and cells, and of all else unless counts says that
+	counts  []int32        // by place of a thread: who holds what and what was sent, if it was the only one to do so
+	lines   [][]order.Node // orders that states come from, the observed one first
+	steps   int            // of these but the first one
+	from    []way          // by state
+	found   []stretch      // of from
+	stalls  map[stall]bool
+	first   *search // for what is new
+	second  *search // for all states, or nil
+	*search         // the one that goes on
 
 	known []uint64                // by pair of nodes, as bits: whether they have met
 	width int                     // words of a node in it
@@ -78,15 +81,15 @@ type sweep struct {
 // way is how a state is reached from another one: by a thread's steps, and what follows at
 // once.
 type way struct {
-	parent int32 // -1 if it is from the window's start, along the observed order
+	parent int32 // a state, or, less than none, the complement of a line, from the window's start
 	thread int16
 	pieces int16 // so many without an effect, all up to an effect if 0
 }
 
-// round is a search for new states.
-type round struct {
-	first int32      // of its states
-	hold  order.Node // where a thread is held back, or none
+// stretch is states that were found one after the other.
+type stretch struct {
+	first int32
+	hold  order.Node // where a thread was held back meanwhile, or none
 }
 
 // stall is that a thread is held back at a node, while so many contents of memory are told
@@ -96,8 +99,12 @@ type stall struct {
 	parts int
 }
 
-// search is how far a round is.
+// search is a round, and how far it is.
 type search struct {
+	hold  order.Node // where a thread is held back, or none
+	parts int        // how many contents of memory are told apart, or 0 if all states are kept
+	seen  []uint64   // by pair of active threads, their places and what memory holds, as bits: whether that is known
+
 	layers []layer // by how many nodes have come
 	free   []layer // that are not used any more
 	layer  int     // that is being looked at
@@ -122,12 +129,15 @@ const (
 	sweepStates = 1 << 23
 	// sweepWidth is how many states of a layer are too many to look at all of them.
 	sweepWidth = 1 << 15
+	// lineSteps bounds how long the lines are that others have found.
+	lineSteps = 1 << 22
 	// countsSize bounds the memory of counts, in numbers.
 	countsSize = 1 << 22
-	// mostParts is how many contents of memory a sweep tells apart at most, and fewParts, if
-	// it is to be quick.
-	mostParts = 8
-	fewParts  = 4
+	// mostParts is how many contents of memory a sweep tells apart at most, fewParts, if it is to
+	// be quick, and firstParts in its first round.
+	mostParts  = 8
+	fewParts   = 4
+	firstParts = 2
 	// sends stands for the effect of a send among cells.
 	sends = uint64(1) << 63
 	// anything stands for all cells.
@@ -142,7 +152,7 @@ func newSweep(x *moves) *sweep {
 	for k := range x.threads {
 		touches := false
 		for n := m.base[k]; n < m.base[k+1]; n++ {
-			touches = touches || x.cell[n] != noCell
+			touches = touches || x.acts[n].cell != noCell
 		}
 		if !touches {
 			continue
@@ -156,11 +166,10 @@ func newSweep(x *moves) *sweep {
 	if size > sweepSpots {
 		return nil
 	}
-	for s.parts = mostParts; size*s.parts > sweepBits; s.parts /= 2 {
+	for s.most = mostParts; size*s.most > sweepBits; s.most /= 2 {
 	}
 	s.width = int(m.goal)/64 + 1
-	s.most = s.parts
-	if s.parts == 0 || 64*s.width*int(m.goal) > sweepBits {
+	if s.most == 0 || 64*s.width*int(m.goal) > sweepBits {
 		return nil
 	}
 	s.out = make([]bool, m.goal)
@@ -172,17 +181,16 @@ func newSweep(x *moves) *sweep {
 	for n := range m.goal {
 		s.out[n] = s.out[n] || m.message[n] >= 0 || m.ends[n] >= 0
 	}
-	s.seen = make([]uint64, size*s.parts/64+1)
 	s.known = make([]uint64, s.width*int(m.goal))
-	s.bold, s.hold, s.path = false, none, nil
+	s.bold, s.moves.hold, s.path = false, none, nil
 	s.askers()
 	s.now = make([]int32, x.size)
 	s.packed()
 	s.key = make([]uint64, s.pack.size)
 	s.lo, s.hi, s.here = make([]order.Node, x.threads), make([]order.Node, x.threads), make([]int, x.threads)
 	s.before, s.after, s.held = make([]uint64, x.threads), make([]uint64, x.threads), m.masks()
-	s.all = m.swept > 0
-	s.start()
+	s.lines = [][]order.Node{m.hint[1:]}
+	s.first = s.start(none, min(s.most, firstParts))
 	return s
 }
 
@@ -237,20 +245,49 @@ func (s *sweep) load(key []uint64) {
 	}
 }
 
-// start begins a round.
-func (s *sweep) start() {
-	m := s.m
-	s.rounds = append(s.rounds, round{int32(len(s.from)), s.hold})
-	s.layers, s.layer, s.place = make([]layer, int(m.goal)+1), 0, 0
+// start begins a round with a thread held back, or none, in which so many contents of memory
+// are told apart, or all states are kept.
+func (s *sweep) start(hold order.Node, parts int) *search {
+	round := &search{hold: hold, parts: parts, layers: make([]layer, int(s.m.goal)+1)}
+	s.goOn(round)
 	clear(s.before)
 	s.reset()
 	s.settle()
+	if parts > 0 {
+		s.seen = make([]uint64, s.spots*parts/64+1)
+	}
 	s.add(way{-1, 0, 0}, anything)
-	if s.all {
+	if parts > 0 {
+		s.along(0)
+	}
+	return round
+}
+
+// goOn goes on with a round.
+func (s *sweep) goOn(r *search) {
+	s.search, s.moves.hold = r, r.hold
+	if n := len(s.found); n == 0 || s.found[n-1].hold != r.hold {
+		s.found = append(s.found, stretch{int32(len(s.from)), r.hold})
+	}
+}
+
+// lead adds what is new along a line that somebody else has found.
+func (s *sweep) lead(line []order.Node) {
+	if s.whole || s.full || s.steps > lineSteps {
 		return
 	}
+	s.steps += len(line)
+	s.lines = append(s.lines, slices.Clone(line))
+	s.goOn(s.first)
+	s.along(len(s.lines) - 1)
+}
+
+// along adds the states along a line.
+func (s *sweep) along(line int) {
+	m := s.m
+	clear(s.before)
 	s.reset()
-	for i, n := range m.hint[1:] {
+	for i, n := range s.lines[line] {
 		if s.now[m.chain[n]] != m.pos(n) || !s.possible(n) {
 			continue // as somebody is held back
 		}
@@ -260,7 +297,7 @@ func (s *sweep) start() {
 		s.path = s.path[:0]
 		s.parent = append(s.parent[:0], s.now...)
 		s.settle()
-		s.add(way{-1, int16((i + 1) & 0x7fff), int16((i + 1) >> 15)}, anything)
+		s.add(way{^int32(line), int16((i + 1) & 0x7fff), int16((i + 1) >> 15)}, anything)
 		s.path = s.path[:0]
 		copy(s.now, s.parent)
 	}
@@ -271,19 +308,30 @@ func (s *sweep) places(thread int) int {
 	return int(s.m.base[thread+1]-s.m.base[thread]) + 1
 }
 
-// explore looks at so many states at most, of the first round or of all.
+// explore looks at so many states at most, of the first round or, after it, of all.
 func (s *sweep) explore(states int, all bool) {
-	for !s.done && (all || !s.all) {
+	if s.whole || s.full {
+		return
+	}
+	if s.m.swept == 0 {
+		s.goOn(s.first)
 		n, ended := s.look(states)
-		if states -= n; !ended {
+		if states -= n; !ended || !all {
 			return
 		}
-		if s.all {
-			s.finish(true)
-			return
-		}
-		s.all = true
-		s.start()
+	}
+	if s.wide {
+		return
+	}
+	if s.second == nil {
+		s.second = s.start(none, 0)
+	}
+	s.goOn(s.second)
+	if _, s.whole = s.look(states); s.whole {
+		s.first, s.search = nil, nil
+	}
+	if s.whole || s.wide {
+		s.second = nil
 	}
 }
 
@@ -292,8 +340,9 @@ func (s *sweep) explore(states int, all bool) {
 func (s *sweep) look(states int) (looked int, all bool) {
 	for ; s.layer < len(s.layers); s.layer++ {
 		l := &s.layers[s.layer]
-		if s.all && len(l.ids) > sweepWidth || len(s.from) >= sweepStates {
-			s.finish(false)
+		s.full = len(s.from) >= sweepStates
+		s.wide = s.wide || s.parts == 0 && len(l.ids) > sweepWidth
+		if s.full || s.parts == 0 && s.wide {
 			return looked, false
 		}
 		for ; s.place < len(l.ids); looked++ {
@@ -313,31 +362,17 @@ func (s *sweep) look(states int) (looked int, all bool) {
 	return looked, true
 }
 
-// finish ends the sweep.
-func (s *sweep) finish(whole bool) {
-	s.done, s.whole = true, whole
-	s.search, s.seen = search{}, nil
-}
-
 // back looks who meets where a thread is held back at a node, by way of states in which
 // something is new if so many contents of memory are told apart; at so many states at most.
 // It reports how many there were: none if it has done that, or the first round is not over.
 func (s *sweep) back(a order.Node, parts, states int) (looked int) {
 	key := stall{a, min(parts, s.most)}
-	if !s.all || s.whole || s.stalls[key] || len(s.from) >= sweepStates {
+	if s.full || s.whole || s.first.layer < len(s.first.layers) || s.stalls[key] {
 		return 0
 	}
 	s.stalls[key] = true
-	second := s.search
-	s.search, s.all = search{}, false
-	s.hold, s.parts, s.seen = a, key.parts, make([]uint64, s.spots*key.parts/64+1)
-	s.start()
+	s.start(a, key.parts)
 	looked, _ = s.look(states)
-	s.hold, s.all, s.seen = none, true, nil
-	if s.search = second; s.done {
-		s.search = search{}
-	}
-	s.rounds = append(s.rounds, round{int32(len(s.from)), none})
 	return looked
 }
 
@@ -348,13 +383,13 @@ func (s *sweep) expand(l *layer, at int) {
 	s.load(l.words[at*s.pack.size : (at+1)*s.pack.size])
 	s.parent = append(s.parent[:0], s.now...)
 	s.path = s.path[:0]
-	if !s.all {
+	if s.parts > 0 {
 		copy(s.before, l.taken[at*s.threads:])
 	}
 	for k := range s.threads {
 		here := m.base[k] + order.Node(s.now[k])
 		s.lo[k] = here
-		for s.lo[k] > m.base[k] && s.mover[s.lo[k]-1] {
+		for s.lo[k] > m.base[k] && s.acts[s.lo[k]-1].mover {
 			s.lo[k]--
 		}
 		for pieces := 1; ; pieces++ {
@@ -387,22 +422,16 @@ func (s *sweep) expand(l *layer, at int) {
 
 // effect returns the cells that a node would change, as bits.
 func (s *sweep) effect(n order.Node) (changed uint64) {
-	m := s.m
-	if m.message[n] >= 0 && !m.receives(n) {
+	a := &s.acts[n]
+	switch {
+	case a.message && !s.m.receives(n):
 		return sends
-	}
-	if !s.writes[n] && s.cell[n] != manyCells {
-		return 0
-	}
-	for i := m.touchAt[n]; i < m.touchAt[n+1]; i++ {
-		if t := &m.touches[i]; t.write && s.class[i] != s.sees(t.cell) {
-			changed |= cellBit(t.cell)
-		}
-	}
-	if changed != 0 && s.cell[n] == manyCells {
+	case a.cell == manyCells && s.changes(n):
 		return anything
+	case a.leaves >= 0 && a.leaves != s.sees(a.cell):
+		return cellBit(a.cell)
 	}
-	return changed
+	return 0
 }
 
 // piece lets a thread take a step without an effect and what follows at once, and
@@ -412,7 +441,7 @@ func (s *sweep) piece(k int) (cells uint64) {
 	from := len(s.path)
 	s.step(n)
 	free := s.out[n]
-	for n := s.moves.next(k); n != none && s.mover[n] && s.m.begins[n] < 0 && s.possible(n); n = s.moves.next(k) {
+	for n := s.moves.next(k); n != none && s.acts[n].mover && s.m.begins[n] < 0 && s.possible(n); n = s.moves.next(k) {
 		free = free || s.out[n]
 		s.step(n)
 	}
@@ -421,7 +450,7 @@ func (s *sweep) piece(k int) (cells uint64) {
 		return anything
 	}
 	// A section that hinders nobody.
-	if n := s.moves.next(k); n != none && s.passes[n] {
+	if n := s.moves.next(k); n != none && s.acts[n].reads {
 		size := len(s.path)
 		if s.resettle(from); len(s.path) > size {
 			return anything
@@ -456,7 +485,7 @@ func (s *sweep) take() {
 
 // add adds the state at hand.
 func (s *sweep) add(w way, allow uint64) {
-	if !s.all && !s.novel() {
+	if s.parts > 0 && !s.novel() {
 		return
 	}
 	sum := 0
@@ -464,11 +493,14 @@ func (s *sweep) add(w way, allow uint64) {
 		sum += int(v)
 	}
 	l := &s.layers[sum]
+	if sum < s.layer {
+		s.layer, s.place = sum, 0
+	}
 	if n := len(s.free); l.ids == nil && n > 0 {
 		*l, s.free = s.free[n-1], s.free[:n-1]
 	}
 	s.pack.pack(s.now[:len(s.pack.parts)], s.key)
-	if s.all {
+	if s.parts == 0 {
 		if 2*len(l.ids) >= len(l.table) {
 			l.table = make([]int32, max(256, 2*len(l.table)))
 			for i := range l.ids {
@@ -519,7 +551,7 @@ func (s *sweep) meetings(i int32) {
 	for at, k := range s.active {
 		lo, hi := s.lo[k], s.hi[k]
 		for a := lo; a <= hi && at > 0; a++ {
-			if s.cell[a] == noCell {
+			if s.acts[a].cell == noCell {
 				continue
 			}
 			row := s.known[int(a)*s.width : (int(a)+1)*s.width]
@@ -553,7 +585,7 @@ func (s *sweep) meetAll(i int32, a order.Node, word int, nodes uint64) {
 	for ; nodes != 0; nodes &= nodes - 1 {
 		b := order.Node(64*word + bits.TrailingZeros64(nodes))
 		clash := s.clash(a, b)
-		if clash && !s.all && !s.meet(a, b) {
+		if clash && s.parts > 0 && !s.meet(a, b) {
 			continue
 		}
 		s.known[int(a)*s.width+word] |= 1 << (b % 64)
@@ -618,7 +650,7 @@ func (s *sweep) meeting(a, b order.Node) []order.Node {
 	if !ok {
 		return nil
 	}
-	defer func() { s.hold = none }()
+	defer func() { s.moves.hold = none }()
 	s.trace(i)
 	if s.until(a) && s.until(b) && s.at(a) {
 		return s.path
@@ -659,15 +691,15 @@ func (s *sweep) at(n order.Node) bool { return s.now[s.m.chain[n]] == s.m.pos(n)
 
 // trace goes from the window's start to a state.
 func (s *sweep) trace(i int32) {
-	r, _ := slices.BinarySearchFunc(s.rounds, i+1, func(r round, i int32) int { return int(r.first) - int(i) })
-	s.hold = s.rounds[r-1].hold
+	at, _ := slices.BinarySearchFunc(s.found, i+1, func(f stretch, i int32) int { return int(f.first) - int(i) })
+	s.moves.hold = s.found[at-1].hold
 	s.ways = s.ways[:0]
 	w := s.from[i]
 	for ; w.parent >= 0; w = s.from[w.parent] {
 		s.ways = append(s.ways, w)
 	}
 	s.reset()
-	for _, n := range s.m.hint[1 : 1+int(w.thread)+int(w.pieces)<<15] {
+	for _, n := range s.lines[^w.parent][:int(w.thread)+int(w.pieces)<<15] {
 		if s.now[s.m.chain[n]] == s.m.pos(n) && s.possible(n) {
 			s.step(n)
 		}

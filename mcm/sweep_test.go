@@ -27,7 +27,7 @@ func TestSweep(t *testing.T) {
 		}
 		m.swept = 0
 		first, s := newSweep(x.moves), newSweep(x.moves)
-		for !first.all {
+		for first.layer < len(first.layers) {
 			first.explore(1, false)
 		}
 		s.explore(1<<22, false)
