@@ -15,16 +15,17 @@ type solving struct {
 	explore *explorer   // made when it is needed
 	lazy    *simulation // for the solver
 	solver  *order.Solver
-	many    bool     // reads have many choices
-	grid    *grid    // made when it is needed, and gone through
-	gridded bool     // it was, or cannot be
-	ahead   *ahead   // made when it is needed
-	vain    int      // states that it has looked at without an answer
-	sweep   *sweep   // made when it is needed
-	swept   bool     // it was made, or cannot be
-	backed  int      // states that it has looked at with a thread held back
-	reaches []*reach // by thread, made when they are needed
-	reached int      // states that these have looked at
+	many    bool                // reads have many choices
+	grid    *grid               // made when it is needed, and gone through
+	gridded bool                // it was, or cannot be
+	ahead   *ahead              // made when it is needed
+	vain    int                 // states that it has looked at without an answer
+	sweep   *sweep              // made when it is needed
+	swept   bool                // it was made, or cannot be
+	backed  int                 // states that it has looked at with a thread held back
+	reaches []*reach            // by thread, made when they are needed
+	reached int                 // states that these have looked at
+	walls   map[[2]int32][]wall // by threads: of who waits, and of who does not get past
 
 	prefix     []int32
 	nodes      []order.Node
@@ -42,7 +43,7 @@ func newSolving(m *Model) *solving {
 	return &solving{
 		m: m, closure: newClosure(m, sets), sim: newSimulation(m, sets), lazy: newSimulation(m, sets),
 		prefix: make([]int32, width), next: make([]int32, width), wait: make([]int32, width), waitFor: make([]int32, width),
-		last: make([]order.Node, len(m.cells)), initial: make([]int32, len(m.cells)), pending: make([]int32, m.goal),
+		last: make([]order.Node, len(m.cells)), walls: map[[2]int32][]wall{}, initial: make([]int32, len(m.cells)), pending: make([]int32, m.goal),
 		open: make([][]int32, len(m.locks)), many: m.searched || m.choices(),
 	}
 }
@@ -389,6 +390,10 @@ func (s *solving) known(q *query) (Verdict, []order.Node) {
 	if s.explore == nil || !q.race() {
 		return Unknown, nil
 	}
+	if a, b := q.next[0], q.next[1]; s.walled(a, b) || s.walled(b, a) {
+		m.stats.Refuted++
+		return Impossible, nil
+	}
 	if nodes := s.explore.met(q); nodes != nil && len(s.sim.violated(nodes)) == 0 {
 		m.stats.Explored++
 		return Possible, nodes
@@ -477,12 +482,28 @@ func (s *solving) schedule() []order.Node {
 
 // solve asks the solver, which may spend a part of the budget.
 func (s *solving) solve(q *query, part int) (Verdict, []order.Node, error) {
-	return s.spend(q, s.m.conflicts/part, s.m.propagations/part, questionsPerWindow)
+	return s.consult(q, s.m.conflicts/part, s.m.propagations/part, questionsPerWindow)
 }
 
 // insist asks the solver, which may spend several times the budget.
 func (s *solving) insist(q *query) (Verdict, []order.Node, error) {
-	return s.spend(q, insistence*s.m.conflicts, insistence*s.m.propagations, 8*questionsPerWindow)
+	return s.consult(q, insistence*s.m.conflicts, insistence*s.m.propagations, 8*questionsPerWindow)
+}
+
+// consult asks the solver and, if two nodes do not meet, whether that is so for more.
+func (s *solving) consult(q *query, conflicts, propagations, questions int) (Verdict, []order.Node, error) {
+	verdict, nodes, err := s.spend(q, conflicts, propagations, questions)
+	switch verdict {
+	case Possible:
+		s.m.stats.Solved++
+	case Impossible:
+		s.m.stats.Refuted++
+	}
+	if verdict != Impossible || err != nil || !q.race() {
+		return verdict, nodes, err
+	}
+	first, second := s.inOrder(q)
+	return verdict, nil, s.build(first, second, conflicts, propagations, questions)
 }
 
 // spend asks the solver, unless all questions have spent as much as so many may.
@@ -522,10 +543,8 @@ func (s *solving) spend(q *query, conflicts, propagations, questions int) (Verdi
 			nodes = append(nodes, n)
 		}
 		s.nodes = nodes
-		m.stats.Solved++
 		return Possible, nodes, nil
 	case order.No:
-		m.stats.Refuted++
 		return Impossible, nil, nil
 	}
 	if err := s.solver.Err(); err != nil {

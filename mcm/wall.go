@@ -1,0 +1,31 @@
+package mcm
+
+import "github.com/heisen-go/heisen/mcm/order"
+
+// wall is that a thread does not get to a node before another one has taken its step a: some
+// read on the way cannot see what it has to. So it gets to no later node either, and not before an
+// earlier step of the other one: who waits there meets none of them.
+type wall struct{ a, b order.Node }
+
+// walled reports whether a wall is between two nodes, so that they do not meet.
+func (s *solving) walled(a, b order.Node) bool {
+	for _, w := range s.walls[[2]int32{s.m.chain[a], s.m.chain[b]}] {
+		if a <= w.a && b >= w.b {
+			return true
+		}
+	}
+	return false
+}
+
+// build asks the solver whether there is a wall between two nodes that do not meet; it may spend
+// what the question about these might.
+func (s *solving) build(a, b order.Node, conflicts, propagations, questions int) error {
+	m := s.m
+	q := query{next: []order.Node{b}, order: []edge{{m.goal, a}}}
+	verdict, _, err := s.spend(&q, conflicts, propagations, questions)
+	if verdict == Impossible {
+		key := [2]int32{m.chain[a], m.chain[b]}
+		s.walls[key] = append(s.walls[key], wall{a, b})
+	}
+	return err
+}
