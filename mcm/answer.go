@@ -15,6 +15,8 @@ type solving struct {
 	explore *explorer   // made when it is needed
 	lazy    *simulation // for the solver
 	solver  *order.Solver
+	usual   account // of questions to the solver, and of those that it may spend more on
+	special account
 	many    bool                // reads have many choices
 	grid    *grid               // made when it is needed, and gone through
 	gridded bool                // it was, or cannot be
@@ -169,6 +171,12 @@ func (s *solving) alternate(q *query) (verdict Verdict, nodes []order.Node, err 
 	if verdict, nodes = s.aheadFor(q, sweepPerQuestion*states, all+m.stats.Questions*states/20); verdict != Unknown {
 		return verdict, nodes, nil
 	}
+	if s.many {
+		s.forget()
+		if verdict, nodes, err = s.solve(q, 1); verdict != Unknown || err != nil {
+			return verdict, nodes, err
+		}
+	}
 	if verdict, nodes = s.backFor(q, fewParts); verdict != Unknown {
 		return verdict, nodes, nil
 	}
@@ -243,6 +251,7 @@ func (s *solving) finally(q *query) (verdict Verdict, nodes []order.Node, err er
 	if verdict, nodes = s.aheadFor(q, 2*states, questionsPerWindow*states); verdict != Unknown {
 		return verdict, nodes, nil
 	}
+	s.forget()
 	return s.insist(q)
 }
 
@@ -480,48 +489,61 @@ func (s *solving) schedule() []order.Node {
 	return try(false)
 }
 
+// account is what the solver has spent.
+type account struct{ conflicts, propagations int64 }
+
 // solve asks the solver, which may spend a part of the budget.
 func (s *solving) solve(q *query, part int) (Verdict, []order.Node, error) {
-	return s.consult(q, s.m.conflicts/part, s.m.propagations/part, questionsPerWindow)
+	return s.consult(q, s.m.conflicts/part, s.m.propagations/part, &s.usual, questionsPerWindow)
 }
 
 // insist asks the solver, which may spend several times the budget.
 func (s *solving) insist(q *query) (Verdict, []order.Node, error) {
-	return s.consult(q, insistence*s.m.conflicts, insistence*s.m.propagations, 8*questionsPerWindow)
+	return s.consult(q, insistence*s.m.conflicts, insistence*s.m.propagations, &s.special, 8*questionsPerWindow)
 }
 
-// consult asks the solver and, if two nodes do not meet, whether that is so for more.
-func (s *solving) consult(q *query, conflicts, propagations, questions int) (Verdict, []order.Node, error) {
-	verdict, nodes, err := s.spend(q, conflicts, propagations, questions)
+// consult asks the solver, unless so much has been spent as on so many questions may be; and, if
+// two nodes do not meet, whether that is so for more.
+func (s *solving) consult(q *query, conflicts, propagations int, from *account, questions int) (verdict Verdict, nodes []order.Node, err error) {
+	m := s.m
+	if from.conflicts > int64(questions)*int64(m.conflicts) || from.propagations > int64(questions)*int64(m.propagations) {
+		return Unknown, nil, nil
+	}
+	verdict, nodes, err = s.spend(q, conflicts, propagations, from)
 	switch verdict {
 	case Possible:
-		s.m.stats.Solved++
+		m.stats.Solved++
 	case Impossible:
-		s.m.stats.Refuted++
+		m.stats.Refuted++
+		if q.race() && err == nil {
+			first, second := s.inOrder(q)
+			err = s.build(first, second, conflicts, propagations, from)
+		}
 	}
-	if verdict != Impossible || err != nil || !q.race() {
-		return verdict, nodes, err
-	}
-	first, second := s.inOrder(q)
-	return verdict, nil, s.build(first, second, conflicts, propagations, questions)
+	return verdict, nodes, err
 }
 
-// spend asks the solver, unless all questions have spent as much as so many may.
-func (s *solving) spend(q *query, conflicts, propagations, questions int) (Verdict, []order.Node, error) {
+// spend asks the solver, which may spend so much.
+func (s *solving) spend(q *query, conflicts, propagations int, from *account) (Verdict, []order.Node, error) {
 	m := s.m
 	if s.solver == nil || m.fresh {
 		if err := s.start(); err != nil {
 			return Unknown, nil, err
 		}
 	}
-	if spent := s.solver.Stats(); spent.Conflicts > int64(questions)*int64(m.conflicts) ||
-		spent.Propagations > int64(questions)*int64(m.propagations) {
-		return Unknown, nil, nil
-	}
+	before := s.solver.Stats()
+	defer func() {
+		after := s.solver.Stats()
+		from.conflicts += after.Conflicts - before.Conflicts
+		from.propagations += after.Propagations - before.Propagations
+	}()
 	s.solver.Budget(int64(max(1, conflicts)), int64(max(1, propagations)))
 	var assume []order.Lit
 	for _, e := range q.edges(m) {
 		assume = append(assume, order.Lit{Before: e.from, After: e.to})
+	}
+	for _, n := range s.beyond(q) {
+		assume = append(assume, order.Lit{Before: m.goal, After: n})
 	}
 	for _, l := range s.lazy.prefer {
 		if err := s.solver.Prefer(l); err != nil {
@@ -552,6 +574,10 @@ func (s *solving) spend(q *query, conflicts, propagations, questions int) (Verdi
 	}
 	return Unknown, nil, nil
 }
+
+// forget has the solver begin anew: what it has learned from other questions leads it astray where
+// reads have many choices.
+func (s *solving) forget() { s.solver = nil }
 
 // start makes the solver, with all edges and, if they are wanted from the start,
 // all constraints that are single clauses.

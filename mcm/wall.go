@@ -17,12 +17,40 @@ func (s *solving) walled(a, b order.Node) bool {
 	return false
 }
 
+// beyond returns the nodes, behind walls, that do not come before the goal of a question.
+func (s *solving) beyond(q *query) (list []order.Node) {
+	wait := func(a order.Node) {
+		for key, walls := range s.walls {
+			if key[0] != s.m.chain[a] {
+				continue
+			}
+			for _, w := range walls {
+				if a <= w.a {
+					list = append(list, w.b)
+				}
+			}
+		}
+	}
+	for _, n := range q.next {
+		wait(n)
+	}
+	for _, e := range q.order {
+		if e.from == s.m.goal {
+			wait(e.to)
+		}
+	}
+	return list
+}
+
 // build asks the solver whether there is a wall between two nodes that do not meet; it may spend
 // what the question about these might.
-func (s *solving) build(a, b order.Node, conflicts, propagations, questions int) error {
+func (s *solving) build(a, b order.Node, conflicts, propagations int, from *account) error {
 	m := s.m
+	if m.literal || !s.explorer().exact {
+		return nil
+	}
 	q := query{next: []order.Node{b}, order: []edge{{m.goal, a}}}
-	verdict, _, err := s.spend(&q, conflicts, propagations, questions)
+	verdict, _, err := s.spend(&q, conflicts, propagations, from)
 	if verdict == Impossible {
 		key := [2]int32{m.chain[a], m.chain[b]}
 		s.walls[key] = append(s.walls[key], wall{a, b})
