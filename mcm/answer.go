@@ -228,8 +228,8 @@ func (s *solving) nearFor(q *query, states int) (Verdict, []order.Node) {
 
 // finally looks for an answer that nothing else has found, by ways that cost more than a
 // question may, for they serve all questions: in a grid, or with a sweep, of which it begins
-// with all of the first round; then along other courses, farther. Last it asks the solver, which may spend
-// more than before.
+// with all of the first round; then it asks the solver, which may spend more than before, and goes
+// along other courses, farther.
 func (s *solving) finally(q *query) (verdict Verdict, nodes []order.Node, err error) {
 	if verdict, nodes = s.gridFor(q); verdict != Unknown || !q.race() {
 		return verdict, nodes, nil
@@ -245,14 +245,17 @@ func (s *solving) finally(q *query) (verdict Verdict, nodes []order.Node, err er
 			return verdict, nodes, nil
 		}
 	}
+	s.forget()
+	if verdict, nodes, err = s.insist(q, 8); verdict != Unknown || err != nil {
+		return verdict, nodes, err
+	}
 	if verdict, nodes = s.sweepFor(q, states, true); verdict != Unknown {
 		return verdict, nodes, nil
 	}
 	if verdict, nodes = s.aheadFor(q, 2*states, questionsPerWindow*states); verdict != Unknown {
 		return verdict, nodes, nil
 	}
-	s.forget()
-	return s.insist(q)
+	return s.insist(q, 1)
 }
 
 // heldBack looks for an answer among so many states with the thread held back that was
@@ -497,9 +500,9 @@ func (s *solving) solve(q *query, part int) (Verdict, []order.Node, error) {
 	return s.consult(q, s.m.conflicts/part, s.m.propagations/part, &s.usual, questionsPerWindow)
 }
 
-// insist asks the solver, which may spend several times the budget.
-func (s *solving) insist(q *query) (Verdict, []order.Node, error) {
-	return s.consult(q, insistence*s.m.conflicts, insistence*s.m.propagations, &s.special, 8*questionsPerWindow)
+// insist asks the solver, which may spend a part of several times the budget.
+func (s *solving) insist(q *query, part int) (Verdict, []order.Node, error) {
+	return s.consult(q, insistence*s.m.conflicts/part, insistence*s.m.propagations/part, &s.special, 8*questionsPerWindow)
 }
 
 // consult asks the solver, unless so much has been spent as on so many questions may be; and, if

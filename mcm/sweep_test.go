@@ -2,6 +2,8 @@ package mcm
 
 import (
 	"iter"
+	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"github.com/heisen-go/heisen/bench/workload"
@@ -12,7 +14,8 @@ import (
 // searches, has all witnesses replayed, and looks whether the first round alone has found
 // most of them.
 func TestSweep(t *testing.T) {
-	var yes, no, early, failed int
+	var yes, no, early, failed, led int
+	rng := rand.New(rand.NewPCG(1, 2))
 	for seed := range uint64(count(t, 12)) {
 		w := Window{Records: workload.Hot(workload.Params{Threads: 2 + int(seed%4), Events: 60 + 30*int(seed%3), Seed: seed})}
 		m, err := NewModel(w)
@@ -29,6 +32,16 @@ func TestSweep(t *testing.T) {
 		first, s := newSweep(x.moves), newSweep(x.moves)
 		for first.layer < len(first.layers) {
 			first.explore(1, false)
+		}
+		for range 4 { // where other searches have been before the first round and after it
+			s.lead(randomLine(s, rng))
+			found := len(first.from)
+			first.lead(randomLine(first, rng))
+			first.explore(1<<22, false)
+			led += min(1, len(first.from)-found)
+			if slices.ContainsFunc(first.layers, func(l layer) bool { return len(l.ids) > 0 }) {
+				t.Fatalf("seed %d: states along a line were not looked at", seed)
+			}
 		}
 		s.explore(1<<22, false)
 		for n := order.Node(seed % 7); n < m.goal; n += 7 { // also in the midst of the second round
@@ -65,10 +78,29 @@ func TestSweep(t *testing.T) {
 			}
 		}
 	}
-	if yes < 100 || no < 100 || early < yes/2 || failed > yes/10 {
-		t.Errorf("%d pairs meet, %d of them in the first round; %d do not; of %d a meeting is no witness", yes, early, no, failed)
+	if yes < 100 || no < 100 || early < yes/2 || failed > yes/10 || led == 0 {
+		t.Errorf("%d pairs meet, %d of them in the first round; %d do not; of %d a meeting is no witness; %d lines led to something new", yes, early, no, failed, led)
 	}
-	t.Logf("%d pairs meet, %d of them in the first round; %d do not; of %d a meeting is no witness", yes, early, no, failed)
+	t.Logf("%d pairs meet, %d of them in the first round; %d do not; of %d a meeting is no witness; %d lines led to something new", yes, early, no, failed, led)
+}
+
+// randomLine returns steps from the window's start until nobody can take one, or has had enough.
+func randomLine(s *sweep, rng *rand.Rand) []order.Node {
+	s.moves.hold = none
+	s.reset()
+	for range rng.IntN(int(s.m.goal)) {
+		var can []order.Node
+		for k := range s.threads {
+			if n := s.moves.next(k); n != none && s.possible(n) {
+				can = append(can, n)
+			}
+		}
+		if len(can) == 0 {
+			break
+		}
+		s.step(can[rng.IntN(len(can))])
+	}
+	return slices.Clone(s.path)
 }
 
 // fewThreads returns a window, of which half are hot, its model, which nothing was asked yet, and the

@@ -1,0 +1,57 @@
+package mcm
+
+import (
+	"math"
+	"testing"
+
+	"github.com/heisen-go/heisen/mcm/order"
+)
+
+// TestWalls builds walls between all pairs of accesses that the solver lets be built between, and
+// compares what is then said without a search, and what the solver says of all pairs once it leaves
+// out what is behind walls, with what other searches say.
+func TestWalls(t *testing.T) {
+	walled, asked := 0, [3]int{}
+	for seed := range uint64(count(t, 150)) {
+		w, m, name := fewThreads(t, 2+int(seed%4), 40+10*int(seed%5), seed)
+		s := m.solving
+		if !s.explorer().exact {
+			t.Fatalf("%s, seed %d: states do not say all that matters", name, seed)
+		}
+		want := map[[2]order.Node]Verdict{}
+		var pairs [][2]order.Node
+		for pair, verdict := range otherAnswers(t, w) {
+			nodes := [2]order.Node{m.node[pair[0]], m.node[pair[1]]}
+			pairs, want[nodes] = append(pairs, nodes), verdict
+		}
+		var spent account
+		for _, pair := range pairs {
+			for k := range pair {
+				if err := s.build(pair[k], pair[1-k], 1<<20, 1<<30, &spent); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+		for _, pair := range pairs {
+			a, b, verdict := pair[0], pair[1], want[pair]
+			if s.walled(a, b) || s.walled(b, a) {
+				if walled++; verdict != Impossible {
+					t.Fatalf("%s, seed %d: a wall is between %d and %d, which are %v", name, seed, a, b, verdict)
+				}
+			}
+			s.forget()
+			q := query{next: []order.Node{a, b}}
+			answer, nodes, err := s.spend(&q, math.MaxInt32, math.MaxInt32, &spent)
+			if asked[answer]++; err != nil || answer != verdict {
+				t.Fatalf("%s, seed %d: with walls %d and %d are %v, without %v; %v", name, seed, a, b, answer, verdict, err)
+			}
+			if answer == Possible && len(s.sim.violated(nodes)) > 0 {
+				t.Fatalf("%s, seed %d: how %d and %d meet is no order of the window", name, seed, a, b)
+			}
+		}
+	}
+	if walled < 100 || asked[Possible] < 100 || asked[Impossible] < 100 {
+		t.Errorf("walls were between %d pairs; of all %d are impossible, %d possible", walled, asked[Impossible], asked[Possible])
+	}
+	t.Logf("walls were between %d pairs; of all %d are impossible, %d possible", walled, asked[Impossible], asked[Possible])
+}
