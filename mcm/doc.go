@@ -178,7 +178,8 @@
 //     meet, and no question stays open. Otherwise, if it is not too large, a sweep goes through
 //     the window, all threads together, whatever is asked: first by way of states only in which
 //     two threads are at two places, with memory as it is, for the first time, of which there
-//     are few, and which find most that is possible; likewise with a thread held back that
+//     are few, and which find most that is possible, and it goes on wherever the answers lead
+//     that are found otherwise; likewise with a thread held back that
 //     somebody has not met; then, unless they get too many, by way of all states to which
 //     changes of memory lead.
 //  6. Package mcm/order: conflict-driven search. One solver serves all questions of a
@@ -186,7 +187,12 @@
 //     right. It knows of reads and critical sections and draws conclusions from them
 //     without clauses; of messages, and with ControlFlow of reads, it gets clauses when a
 //     candidate order violates them: a few of the millions that there are. Where reads
-//     have few choices it comes before stage 5.
+//     have few choices it comes before stage 5. Where they have many, what it learns from one
+//     question leads it astray with the next, and it begins anew. If its answer is no, it is
+//     asked whether that is for a wall: one thread does not get to its access at all before the
+//     other one has taken its. Then it gets to no later access either, and not before an earlier
+//     step of the other one; that answers further questions, and all that lies behind walls is
+//     left out of what it is asked later, which makes the next wall easier to find.
 //
 // What no thread shares or nobody writes is left out beforehand. Every yes is an
 // order of all events, replayed by a machine that knows the rules above one event at
