@@ -225,12 +225,19 @@ func (s *solving) nearFor(q *query, states int) (Verdict, []order.Node) {
 	return Possible, nodes
 }
 
-// finally looks for an answer that nothing else has found, by ways that cost more than a
-// question may, for they serve all questions: in a grid, or with a sweep, of which it begins
-// with all of the first round; then it asks the solver, which may spend more than before, and goes
-// along other courses, farther.
+// finally looks for an answer that nothing else has found. It asks the solver, which may spend more
+// than before; then it goes ways that cost more than a question may, for they serve all questions:
+// in a grid, or with a sweep, of which it begins with all of the first round; then along
+// other courses, farther; and last it asks the solver again.
 func (s *solving) finally(q *query) (verdict Verdict, nodes []order.Node, err error) {
-	if verdict, nodes = s.gridFor(q); verdict != Unknown || !q.race() {
+	if !q.race() {
+		return Unknown, nil, nil
+	}
+	s.forget()
+	if verdict, nodes, err = s.insist(q, 8); verdict != Unknown || err != nil {
+		return verdict, nodes, err
+	}
+	if verdict, nodes = s.gridFor(q); verdict != Unknown {
 		return verdict, nodes, nil
 	}
 	states := sweepPerQuestion * statesPerConflict * s.m.conflicts
@@ -243,10 +250,6 @@ func (s *solving) finally(q *query) (verdict Verdict, nodes []order.Node, err er
 		if verdict, nodes = s.backFor(q, parts); verdict != Unknown {
 			return verdict, nodes, nil
 		}
-	}
-	s.forget()
-	if verdict, nodes, err = s.insist(q, 8); verdict != Unknown || err != nil {
-		return verdict, nodes, err
 	}
 	if verdict, nodes = s.sweepFor(q, states, true); verdict != Unknown {
 		return verdict, nodes, nil
