@@ -330,7 +330,7 @@ func (s *solving) backFor(q *query, parts int) (Verdict, []order.Node) {
 
 // aheadFor looks for an answer in which the thread that was observed to come first waits
 // for long, with beams of so many states at most, or, if none are given, not far from at hand,
-// unless as many have been looked at in vain as may be for all questions.
+// unless by as many more have been looked at in vain than not as may be for all questions.
 func (s *solving) aheadFor(q *query, states, vain int) (Verdict, []order.Node) {
 	if !q.race() {
 		return Unknown, nil
@@ -351,6 +351,7 @@ func (s *solving) aheadFor(q *query, states, vain int) (Verdict, []order.Node) {
 	}
 	if nodes != nil && len(s.sim.violated(nodes)) == 0 {
 		s.m.stats.Explored++
+		s.vain = max(0, s.vain-(s.ahead.looked-looked))
 		s.lead(nodes)
 		return Possible, nodes
 	}

@@ -99,8 +99,8 @@ func Reaches(symbols *heisen.Symbols) Option {
 // Model's questions have cost twenty times as much, so have all that no short look
 // near the observed order answers; that look each question has. For races, so have courses, in
 // which a thread waits for long: a question may look at five times as many states as above for
-// each of four places where it can wait, twice if nothing else answers it, but not more in vain
-// than all other looks together. When questions have cost a quarter of what they may together, or
+// each of four places where it can wait, twice if nothing else answers it, unless by so many more
+// in vain than not as all other looks together may take. When questions have cost a quarter of what they may together, or
 // when there is one that nothing answers, searches for all questions at
 // once begin: a grid of at most 128 million points, 320 for each state that twenty questions may
 // look at, or, where that does not do, a sweep, which goes on by five times as many states
