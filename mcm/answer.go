@@ -20,7 +20,7 @@ type solving struct {
 	grid    *grid               // made when it is needed, and gone through
 	gridded bool                // it was, or cannot be
 	ahead   *ahead              // made when it is needed
-	vain    int                 // states that it has looked at without an answer
+	vain    int                 // by how many more states it has looked at without an answer than with one
 	sweep   *sweep              // made when it is needed
 	swept   bool                // it was made, or cannot be
 	backed  int                 // states that it has looked at with a thread held back
