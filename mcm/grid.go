@@ -40,37 +40,49 @@ type grid struct {
 	back  matrix     // the other way round
 	near  matrix     // by place of a thread and of another one: nothing but its node is left of the step
 	from  matrix     // the other way round
-	met   matrix     // by places of two threads: they have met
+	open  matrix     // by places of two threads: their nodes clash, and have not met yet
+	left  []int      // by place: with how many others that is so
 
-	last   int   // the axis that rows go along
-	stride []int // by axis but the first and the last: how far apart the blocks of neighbours are
-	blocks int   // of a slice
-	width  int   // words that have a bit for each place of the last axis
+	last   int    // the axis that rows go along
+	stride []int  // by axis but the first and the last: how far apart the blocks of neighbours are
+	blocks int    // of a slice
+	width  int    // words that have a bit for each place of the last axis
+	layout layout // of rows
+
+	goesOn []uint64 // by place of a thread but that of the last axis, a row: where it can take its step
+	lets   []uint64 // the same: where the last axis' thread can
+	turns  []turn   // by lane of a row: the step of the last axis' thread
+	many   []bool   // by word of a row: one of these makes several moves
+	idle   []uint64 // a row: the contents with which that step is possible and quiet
+
+	fresh []fresh
+	bare  []uint64 // by place: which of these cells its thread has not written there
 
 	early  []int                   // by number of a place: the first one from where only quiet steps lead there
 	quiet  []uint64                // the places of the last axis with quiet steps
 	start  uint64                  // what memory holds at first
+	count  int                     // of contents
 	looked int                     // points
 	size   int                     // bytes that are kept
 	past   []past                  // by slice
 	goals  map[[2]order.Node]point // where accesses meet, the lower node first
 	lasts  map[uint64]lastStep     // by key of a point that one has come to on a way back: the step to it
 
-	bits    []uint64 // scratch, and the next two: see past
-	at      []int32
+	bits    []uint64 // scratch, and the next one: see past
 	hints   []uint8
-	tried   []retreat // scratch
-	pos     []int     // scratch: by axis
-	can     []uint64  // scratch: at which places of the last axis its thread can go on
-	reached []uint64  // scratch: where in a row there is something left
-	there   []uint64  // scratch: and the node is near
-	earlier []uint64  // scratch, see visit; exact and before as well
-	exact   [][]uint64
-	before  [][]uint64
+	tried   []retreat  // scratch
+	pos     []int      // scratch: by axis
+	can     []uint64   // scratch: where in a row the last axis' thread can go on
+	masked  []uint64   // scratch, rows by axis: where its thread can go on
+	reached []uint64   // scratch: at which places in a row there is something left
+	there   []uint64   // scratch: and the node is near
+	earlier []uint64   // scratch, see late
+	exact   [][]uint64 // scratch: by axis, see visit
 	quiets  []crossing // scratch, and others
 	others  []crossing
 	visits  []visit
-	pool    [][]uint64 // scratch: rows, all 0
+	rows    []uint64 // scratch: the rows of two slices
+	free    []int32  // scratch: the numbers of those that are empty
 	nodes   []order.Node
 	come    []int32 // scratch: by thread that has no axis how many of its nodes have come
 }
@@ -87,9 +99,9 @@ type axis struct {
 // and nothing else is looked at before, but who meets.
 type fused struct {
 	first, node, end order.Node
-	passes           uint64   // the contents with which it is possible and that it leaves as they are
-	moves            [2]shift // what it makes of others
-	more             []shift  // and of yet others
+	needs            uint64  // the fresh cells that must have been written before
+	passes           uint64  // the contents with which it is possible and that it leaves as they are
+	moves            []shift // what it makes of others
 	quiet            bool
 }
 
@@ -129,6 +141,8 @@ func (a *matrix) has(i, j int) bool { return a.bits[i*a.width+j/64]>>(j%64)&1 !=
 
 func (a *matrix) set(i, j int) { a.bits[i*a.width+j/64] |= 1 << (j % 64) }
 
+func (a *matrix) unset(i, j int) { a.bits[i*a.width+j/64] &^= 1 << (j % 64) }
+
 // newGrid returns nil if the window has none, or one that is too large: who holds a lock has
 // to follow from where one thread is, and what reads may see from what memory holds.
 func newGrid(x *moves) *grid {
@@ -155,6 +169,7 @@ func newGrid(x *moves) *grid {
 	if g.first[len(g.axes)] > gridPlaces {
 		return nil
 	}
+	g.findFresh()
 	if !g.findContents() {
 		return nil
 	}
@@ -170,9 +185,9 @@ func newGrid(x *moves) *grid {
 	g.pos, g.come = make([]int, len(g.axes)), make([]int32, x.threads)
 	g.width = (g.first[g.last+1] - g.first[g.last]) / 64
 	bits := func() []uint64 { return make([]uint64, g.width) }
-	g.can, g.reached, g.there, g.earlier, g.quiet = bits(), bits(), bits(), bits(), bits()
+	g.reached, g.there, g.earlier, g.quiet = bits(), bits(), bits(), bits()
 	for range g.last {
-		g.exact, g.before = append(g.exact, bits()), append(g.before, bits())
+		g.exact = append(g.exact, bits())
 	}
 	g.early = make([]int, g.first[len(g.axes)])
 	for i := range g.axes {
@@ -186,6 +201,7 @@ func newGrid(x *moves) *grid {
 			}
 		}
 	}
+	g.layOut()
 	return g
 }
 
@@ -244,20 +260,73 @@ func (g *grid) findPlaces() {
 	}
 }
 
+// fresh is a cell of which nobody can read what it holds at first, and no step writes that: so
+// it holds that as long as all threads are where they have not written it yet, and no longer.
+// There no step can read it, and the contents need not tell that value from another one.
+type fresh struct {
+	cell int32
+	bare []uint64 // a row: where the last axis' thread has not written it
+	shut []uint64 // a row: where its step would read it before
+}
+
+// findFresh finds the cells that are fresh, up to 64.
+func (g *grid) findFresh() {
+	m, x := g.m, g.moves
+	not := make([]bool, x.cells)
+	written := make([]bool, x.cells)
+	for i := range m.touches {
+		t := &m.touches[i]
+		not[t.cell] = not[t.cell] || t.write && x.class[i] == x.start[t.cell] || t.read >= 0 && x.want[t.read] == x.start[t.cell]
+		written[t.cell] = written[t.cell] || t.write
+	}
+	for c := range int32(x.cells) {
+		if written[c] && !not[c] && len(g.fresh) < 64 {
+			g.fresh = append(g.fresh, fresh{cell: c})
+		}
+	}
+	g.bare = make([]uint64, g.first[len(g.axes)])
+	for i := range g.axes {
+		bare := uint64(1)<<len(g.fresh) - 1
+		for p := range g.places(i) {
+			g.bare[g.first[i]+p] = bare
+			if p == len(g.axes[i].steps) {
+				break
+			}
+			s := &g.axes[i].steps[p]
+			for _, t := range m.touches[m.touchAt[s.node]:m.touchAt[s.node+1]] {
+				k, ok := slices.BinarySearchFunc(g.fresh, t.cell, func(f fresh, c int32) int { return int(f.cell - c) })
+				if !ok {
+					continue
+				}
+				if t.write {
+					bare &^= 1 << k
+				}
+				if t.read >= 0 {
+					s.needs |= 1 << k
+				}
+			}
+		}
+	}
+}
+
 // findContents finds what memory can hold and what steps make of it, and reports whether
 // a word has enough bits.
 func (g *grid) findContents() bool {
 	m, x := g.m, g.moves
 	most := x.limits()[x.threads : x.threads+x.cells]
-	stride, count := make([]int, x.cells), 1
+	lowest := make([]int32, x.cells)
+	for _, f := range g.fresh {
+		lowest[f.cell] = 1 // classes are numbered from what a cell holds at first
+	}
+	stride, values, count := make([]int, x.cells), make([]int, x.cells), 1
 	for c, v := range most {
-		stride[c] = count
-		g.start += uint64(count) * uint64(x.start[c])
-		if count *= int(v) + 1; count > 64 {
+		stride[c], values[c] = count, int(v-lowest[c])+1
+		g.start += uint64(count) * uint64(max(0, x.start[c]-lowest[c]))
+		if count *= values[c]; count > 64 {
 			return false
 		}
 	}
-	g.start = 1 << g.start
+	g.start, g.count = 1<<g.start, count
 	for i := range g.axes {
 		for p := range g.axes[i].steps {
 			s := &g.axes[i].steps[p]
@@ -265,7 +334,7 @@ func (g *grid) findContents() bool {
 				can, by := true, 0
 				for i := m.touchAt[s.node]; i < m.touchAt[s.node+1]; i++ {
 					t := &m.touches[i]
-					v := int32(content / stride[t.cell] % int(most[t.cell]+1))
+					v := int32(content/stride[t.cell]%values[t.cell]) + lowest[t.cell]
 					can = can && (t.read < 0 || x.want[t.read] == v)
 					if t.write {
 						by += int(x.class[i]-v) * stride[t.cell]
@@ -287,35 +356,18 @@ func (g *grid) findContents() bool {
 
 // shift returns the part of a step that moves contents so far.
 func (s *fused) shift(by int) *shift {
-	for i := range s.moves {
-		if t := &s.moves[i]; t.mask == 0 || t.by == by {
-			t.by = by
-			return t
-		}
-	}
-	k := slices.IndexFunc(s.more, func(t shift) bool { return t.by == by })
+	k := slices.IndexFunc(s.moves, func(t shift) bool { return t.by == by })
 	if k < 0 {
-		k = len(s.more)
-		s.more = append(s.more, shift{0, by})
+		k = len(s.moves)
+		s.moves = append(s.moves, shift{0, by})
 	}
-	return &s.more[k]
-}
-
-// after returns what a step makes of what memory can hold.
-func (s *fused) after(contents uint64) uint64 {
-	a, b := &s.moves[0], &s.moves[1]
-	to := contents&s.passes | bits.RotateLeft64(contents&a.mask, a.by) | bits.RotateLeft64(contents&b.mask, b.by)
-	for _, t := range s.more {
-		to |= bits.RotateLeft64(contents&t.mask, t.by)
-	}
-	return to
+	return &s.moves[k]
 }
 
 // before returns what memory can have held before a step.
 func (s *fused) before(contents uint64) uint64 {
-	a, b := &s.moves[0], &s.moves[1]
-	from := contents&s.passes | bits.RotateLeft64(contents, -a.by)&a.mask | bits.RotateLeft64(contents, -b.by)&b.mask
-	for _, t := range s.more {
+	from := contents & s.passes
+	for _, t := range s.moves {
 		from |= bits.RotateLeft64(contents, -t.by) & t.mask
 	}
 	return from
@@ -368,10 +420,11 @@ func (g *grid) findHeld() {
 	}
 }
 
-// compare finds at which places of two threads the one can go on.
+// compare finds at which places of two threads the one can go on, and at which they are to meet.
 func (g *grid) compare() {
 	n := g.first[len(g.axes)]
-	g.may, g.back, g.near, g.from, g.met = newMatrix(n), newMatrix(n), newMatrix(n), newMatrix(n), newMatrix(n)
+	g.may, g.back, g.near, g.from, g.open = newMatrix(n), newMatrix(n), newMatrix(n), newMatrix(n), newMatrix(n)
+	g.left = make([]int, n)
 	for i := range g.axes {
 		for p := range g.axes[i].steps {
 			for j := range g.axes {
@@ -385,6 +438,10 @@ func (g *grid) compare() {
 					if near {
 						g.near.set(at, other)
 						g.from.set(other, at)
+					}
+					if a, b := g.node[at], g.node[other]; q < len(g.axes[j].steps) && g.moves.clash(a, b) && !g.masks[a].excludes(g.masks[b]) {
+						g.open.set(at, other)
+						g.left[at]++
 					}
 				}
 			}
@@ -425,4 +482,54 @@ func (g *grid) goes(s *fused, axis, place int) (all, near bool) {
 		}
 	}
 	return true, near
+}
+
+// layOut lays what steps do out as rows are.
+func (g *grid) layOut() {
+	l := newLayout(g.places(g.last), g.count)
+	g.layout, g.can = l, make([]uint64, l.words)
+	g.goesOn, g.lets = make([]uint64, g.first[g.last]*l.words), make([]uint64, g.first[g.last]*l.words)
+	for at := range g.first[g.last] {
+		l.spread(g.row(g.goesOn, at), g.lanes(&g.may, at))
+		l.spread(g.row(g.lets, at), g.lanes(&g.back, at))
+	}
+	for i := range g.fresh {
+		f := &g.fresh[i]
+		f.bare, f.shut = make([]uint64, l.words), make([]uint64, l.words)
+		for p := range g.places(g.last) {
+			if g.bare[g.first[g.last]+p]>>i&1 == 0 {
+				break
+			}
+			f.bare[p/l.each] |= l.at(p, l.full)
+			if p < len(g.axes[g.last].steps) && g.axes[g.last].steps[p].needs>>i&1 != 0 {
+				f.shut[p/l.each] |= l.at(p, l.full)
+			}
+		}
+	}
+	g.masked = make([]uint64, g.last*l.words)
+	g.many = make([]bool, l.words)
+	g.turns, g.idle = make([]turn, l.words*l.each), make([]uint64, l.words)
+	for p, s := range g.axes[g.last].steps {
+		t := &g.turns[p]
+		t.passes = l.at(p, s.passes)
+		for i, m := range s.moves {
+			m = shift{l.at(p, m.mask), m.by + l.size}
+			if i == 0 {
+				t.shift = m
+			} else {
+				t.more = append(t.more, m)
+				g.many[p/l.each] = true
+			}
+		}
+		if s.quiet {
+			g.idle[p/l.each] |= t.passes
+		}
+	}
+}
+
+// turn is a step from one lane of a row to the next one.
+type turn struct {
+	passes uint64
+	shift
+	more []shift
 }

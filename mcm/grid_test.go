@@ -66,7 +66,7 @@ func TestGrid(t *testing.T) {
 func TestGridBounds(t *testing.T) {
 	for name, p := range map[string]workload.Params{
 		"too many points":   {Threads: 8, Events: 1000, Seed: 1},
-		"too many contents": {Threads: 3, Events: 100, Seed: 1, Vars: 20},
+		"too many contents": {Threads: 3, Events: 300, Seed: 1, Vars: 20},
 	} {
 		m, err := NewModel(Window{Records: workload.Hot(p)})
 		if err != nil {

@@ -1,55 +1,56 @@
 package mcm
 
 import (
+	"encoding/binary"
 	"math/bits"
 	"slices"
 
 	"github.com/heisen-go/heisen/mcm/order"
 )
 
-// slice is the points of a slice that have been reached: by block, which is where all
-// threads are but the first and the last one, a row, or nil if none has.
-type slice [][]uint64
-
-// A row is of points that differ in where the last thread is: first, as bits, where points
-// have been reached, then what memory can hold there.
+// slice is the points of a slice that have been reached, in rows by block, which is where all
+// threads are but the first and the last one.
+type slice struct {
+	has  []uint64 // as bits, which blocks have a row
+	rows []int32  // by block: its number
+}
 
 // past is the points of a slice that had been reached in the end.
 type past struct {
 	rows   []uint64 // as bits, which blocks have a row
-	before []int32  // by word of these: how many rows there are before
-	bits   []uint64 // of each row the first part
-	at     []int32  // by row: where its hints are
-	hints  []uint8  // of each point
+	before []tally  // by word of these: how much there is of what comes before
+	bits   []uint64 // of each row, as bits, which words are not empty
+	hints  []uint8  // of each lane of these words, of each eighth content whether it could be one of these
 }
 
-// hint is what is remembered of what memory could hold at a point: of each eighth content
-// whether it could be one of these.
-func hint(contents uint64) uint8 {
-	contents |= contents >> 32
-	contents |= contents >> 16
-	return uint8(contents | contents>>8)
-}
+// tally is a number of rows and of hints.
+type tally struct{ rows, hints int32 }
 
-// row returns a row of a slice, which it makes if there is none.
-func (g *grid) row(s slice, block int) []uint64 {
-	if s[block] == nil {
-		if n := len(g.pool); n > 0 {
-			s[block], g.pool = g.pool[n-1], g.pool[:n-1]
-		} else {
-			s[block] = make([]uint64, g.width+g.places(g.last))
-		}
+// newRow returns the number of an empty row.
+func (g *grid) newRow() int32 {
+	if n := len(g.free); n > 0 {
+		row := g.free[n-1]
+		g.free = g.free[:n-1]
+		return row
 	}
-	return s[block]
+	row := len(g.rows) / g.layout.words
+	g.rows = append(g.rows, make([]uint64, g.layout.words)...)
+	return int32(row)
+}
+
+// row returns a row of a list of them.
+func (g *grid) row(rows []uint64, i int) []uint64 {
+	return rows[i*g.layout.words : (i+1)*g.layout.words]
 }
 
 // explore goes through the grid, and reports whether it has no more points than so many, and
 // takes no more memory than it may.
 func (g *grid) explore(points int) bool {
 	points = min(points, gridLooked)
-	this, next := make(slice, g.blocks), make(slice, g.blocks)
-	row := g.row(this, 0)
-	row[0], row[g.width] = 1, g.start
+	words := (g.blocks + 63) / 64
+	this, next := &slice{make([]uint64, words), make([]int32, g.blocks)}, &slice{make([]uint64, words), make([]int32, g.blocks)}
+	this.has[0], this.rows[0] = 1, g.newRow()
+	g.rows[0] = g.start
 	for i := range g.places(0) {
 		g.through(i, this, next)
 		this, next = next, this
@@ -57,84 +58,97 @@ func (g *grid) explore(points int) bool {
 			return false
 		}
 	}
-	g.pool, g.bits, g.at, g.hints = nil, nil, nil, nil
+	g.rows, g.free, g.bits, g.hints = nil, nil, nil, nil
 	return true
 }
 
 // through finds what follows from the points of the i-th slice, which it empties: further
 // points there, and points of the next one. It notes who meets, and remembers which points
 // there were.
-func (g *grid) through(i int, this, next slice) {
-	clear(g.pos)
-	g.pos[0] = i
-	old := past{rows: make([]uint64, g.blocks/64+1), before: make([]int32, g.blocks/64+1)}
-	for block, row := range this {
-		if block > 0 {
-			for x := g.last - 1; ; x-- {
-				if g.pos[x]++; g.pos[x] < g.places(x) {
-					break
-				}
-				g.pos[x] = 0
+func (g *grid) through(i int, this, next *slice) {
+	old := past{rows: make([]uint64, len(this.has)), before: make([]tally, len(this.has))}
+	rows := int32(0)
+	for w := range this.has {
+		old.before[w] = tally{rows, int32(len(g.hints))}
+		for this.has[w] != 0 { // as threads go on, there are more
+			bit := this.has[w] & -this.has[w]
+			this.has[w] &^= bit
+			if g.pass(i, 64*w+bits.TrailingZeros64(bit), this, next) {
+				old.rows[w] |= bit
+				rows++
 			}
 		}
-		if row = this[block]; row == nil {
-			continue
-		}
-		g.quiets, g.others = g.quiets[:0], g.others[:0]
-		for x := range g.last {
-			p := g.pos[x]
-			if p == len(g.axes[x].steps) || !g.all(&g.may, x) {
-				continue
-			}
-			c := crossing{&g.axes[x].steps[p], g.segment(&g.may, x), next, block, nil}
-			if x > 0 {
-				c.to, c.block = this, block+g.stride[x]
-			}
-			if !c.step.quiet {
-				g.others = append(g.others, c)
-			} else if c.step.passes != 0 {
-				g.quiets = append(g.quiets, c)
-			}
-		}
-		g.at = append(g.at, int32(len(g.hints)))
-		g.along(row)
-		for i := range g.others {
-			g.across(row, &g.others[i])
-		}
-		g.meetings(block, row)
-		old.rows[block/64] |= 1 << (block % 64)
-		g.bits = append(g.bits, row[:g.width]...)
-		g.empty(row)
-		this[block] = nil
 	}
-	for w := 1; w < len(old.rows); w++ {
-		old.before[w] = old.before[w-1] + int32(bits.OnesCount64(old.rows[w-1]))
-	}
-	old.bits, old.at, old.hints = slices.Clone(g.bits), slices.Clone(g.at), slices.Clone(g.hints)
-	g.bits, g.at, g.hints = g.bits[:0], g.at[:0], g.hints[:0]
+	old.bits, old.hints = slices.Clone(g.bits), slices.Clone(g.hints)
+	g.bits, g.hints = g.bits[:0], g.hints[:0]
 	g.past = append(g.past, old)
-	g.size += 12*len(old.rows) + 8*len(old.bits) + 4*len(old.at) + len(old.hints)
+	g.size += 16*len(old.rows) + 8*len(old.bits) + len(old.hints)
 }
 
-// empty keeps a row that is of no use any more for another one.
-func (g *grid) empty(row []uint64) {
-	for w, v := range row[:g.width] {
-		for ; v != 0; v &= v - 1 {
-			row[g.width+64*w+bits.TrailingZeros64(v)] = 0
-		}
-		row[w] = 0
+// pass does what is to be done with a row.
+func (g *grid) pass(i, block int, this, next *slice) bool {
+	g.locate(point{slice: int32(i), block: int32(block)})
+	number := this.rows[block]
+	bare := ^uint64(0)
+	for x := range g.last {
+		bare &= g.bare[g.first[x]+g.pos[x]]
 	}
-	g.pool = append(g.pool, row)
+	g.quiets, g.others = g.quiets[:0], g.others[:0]
+	for x := range g.last {
+		p := g.pos[x]
+		if p == len(g.axes[x].steps) || !g.all(&g.may, x) {
+			continue
+		}
+		c := crossing{&g.axes[x].steps[p], g.row(g.goesOn, g.first[x]+p), next, block}
+		if x > 0 {
+			c.to, c.block = this, block+g.stride[x]
+		}
+		if needs := c.step.needs & bare; needs != 0 {
+			can := g.row(g.masked, x)
+			copy(can, c.can)
+			for ; needs != 0; needs &= needs - 1 {
+				for w, v := range g.fresh[bits.TrailingZeros64(needs)].bare {
+					can[w] &^= v
+				}
+			}
+			c.can = can
+		}
+		if !c.step.quiet {
+			g.others = append(g.others, c)
+		} else if c.step.passes != 0 {
+			g.quiets = append(g.quiets, c)
+		}
+	}
+	row := g.row(g.rows, int(number))
+	from, to := g.along(row, bare)
+	for _, v := range row[from:to] {
+		g.looked += bits.OnesCount64(g.layout.marks(v))
+	}
+	for i := range g.quiets {
+		g.across(number, from, to, &g.quiets[i])
+	}
+	first, end := g.settle(g.row(g.rows, int(number)), from, to)
+	if first < end {
+		for i := range g.others {
+			g.across(number, first, end, &g.others[i])
+		}
+		row = g.row(g.rows, int(number))
+		g.remember(row, first, end)
+		g.meetings(block, row)
+	}
+	row = g.row(g.rows, int(number))
+	clear(row[from:to])
+	g.free = append(g.free, number)
+	return first < end
 }
 
 // crossing is that a thread but that of the last axis takes its step from the points of a
 // row.
 type crossing struct {
 	step  *fused
-	can   []uint64 // by where the last axis' thread is
-	to    slice
+	can   []uint64 // where in the row
+	to    *slice
 	block int
-	row   []uint64 // if it is known
 }
 
 // segment returns, of the place of a thread, the bits of the places of the last axis.
@@ -156,122 +170,231 @@ func (g *grid) all(a *matrix, axis int) bool {
 	return true
 }
 
-// along lets the thread of the last axis go on as far as it can, and leaves in the row
-// those contents with which no quiet step is possible.
-func (g *grid) along(row []uint64) {
-	copy(g.can, g.segment(&g.back, 0))
+// along lets the thread of the last axis go on as far as it can, but with contents with which
+// a quiet step of another one is possible. It returns between which words of the row there
+// are points.
+func (g *grid) along(row []uint64, bare uint64) (from, to int) {
+	for row[from] == 0 {
+		from++
+	}
+	can := g.can[:len(row)]
+	copy(can[from:], g.row(g.lets, g.first[0]+g.pos[0])[from:])
 	for x := 1; x < g.last; x++ {
-		for w, v := range g.segment(&g.back, x) {
-			g.can[w] &= v
+		lets := g.row(g.lets, g.first[x]+g.pos[x])[:len(row)]
+		for w := from; w < len(can); w++ {
+			can[w] &= lets[w]
 		}
 	}
-	steps := g.axes[g.last].steps
-	came, lanes := row[:g.width], row[g.width:]
-	for w := range came {
-		done, left := uint64(0), uint64(0)
-		for came[w] != done { // as it goes on, there are more
-			bit := came[w] &^ done
-			bit &= -bit
-			done |= bit
-			l := 64*w + bits.TrailingZeros64(bit)
-			v := lanes[l]
-			g.hints = append(g.hints, hint(v))
-			for i := range g.quiets {
-				c := &g.quiets[i]
-				if quiet := v & c.step.passes; quiet != 0 && c.can[w]&bit != 0 {
-					if c.row == nil {
-						c.row = g.row(c.to, c.block)
-					}
-					c.row[w] |= bit
-					c.row[g.width+l] |= quiet
-					v &^= quiet
-				}
-			}
-			if g.can[w]&bit != 0 {
-				s := &steps[l]
-				if after := s.after(v); after != 0 {
-					came[(l+1)/64] |= 1 << ((l + 1) % 64)
-					lanes[l+1] |= after
-					if s.quiet {
-						v &^= after
-					}
-				}
-			}
-			if lanes[l] = v; v != 0 {
-				left |= bit
+	for i := range g.quiets {
+		passes, quiet := g.layout.all(g.quiets[i].step.passes), g.quiets[i].can[:len(row)]
+		for w := from; w < len(can); w++ {
+			can[w] &^= quiet[w] & passes
+		}
+	}
+	for ; bare != 0; bare &= bare - 1 {
+		for w, v := range g.fresh[bits.TrailingZeros64(bare)].shut {
+			can[w] &^= v
+		}
+	}
+	each, size := g.layout.each, g.layout.size
+	carry := uint64(0)
+	for w := from; w < len(row); w++ {
+		v := row[w] | carry
+		carry = 0
+		if v == 0 {
+			continue
+		}
+		to = w + 1
+		can := can[w]
+		turns := g.turns[w*each : (w+1)*each]
+		if g.many[w] {
+			v, carry = along(v, can, size, turns)
+			row[w] = v
+			continue
+		}
+		last := &turns[len(turns)-1]
+		for i := range turns[:len(turns)-1] {
+			t := &turns[i]
+			v |= bits.RotateLeft64(v&(can&t.passes), size) | bits.RotateLeft64(v&(can&t.mask), t.by)
+		}
+		carry = bits.RotateLeft64(v&(can&last.passes), size) | bits.RotateLeft64(v&(can&last.mask), last.by)
+		row[w] = v
+	}
+	return from, to
+}
+
+// along is the same for a word of which steps make several moves.
+func along(v, can uint64, size int, turns []turn) (uint64, uint64) {
+	for i := range turns {
+		t := &turns[i]
+		after := bits.RotateLeft64(v&can&t.passes, size) | bits.RotateLeft64(v&can&t.mask, t.by)
+		for _, m := range t.more {
+			after |= bits.RotateLeft64(v&can&m.mask, m.by)
+		}
+		if i == len(turns)-1 {
+			return v, after
+		}
+		v |= after
+	}
+	return v, 0
+}
+
+// remember keeps which points there are in a row.
+func (g *grid) remember(row []uint64, from, to int) {
+	width := (len(row) + 63) / 64
+	for range width {
+		g.bits = append(g.bits, 0)
+	}
+	words := g.bits[len(g.bits)-width:]
+	g.hints = slices.Grow(g.hints, g.layout.each*(to-from)+8)
+	n, hints := len(g.hints), g.hints[:cap(g.hints)]
+	for w := from; w < to; w++ {
+		if v := row[w]; v != 0 {
+			words[w/64] |= 1 << (w % 64)
+			binary.LittleEndian.PutUint64(hints[n:], g.layout.hints(v))
+			n += g.layout.each
+		}
+	}
+	g.hints = hints[:n]
+}
+
+// across lets another thread take its step from all points of a row, as far as it can. A
+// quiet step leaves nothing behind that it can be taken with.
+func (g *grid) across(number int32, from, to int, c *crossing) {
+	w, bit := c.block/64, uint64(1)<<(c.block%64)
+	target := c.to.rows[c.block]
+	if c.to.has[w]&bit == 0 {
+		target = g.newRow()
+	}
+	row := g.row(g.rows, int(number))[from:to]
+	goal, can := g.row(g.rows, int(target))[from:to][:len(row)], c.can[from:to][:len(row)]
+	passes, some := g.layout.all(c.step.passes), uint64(0)
+	if c.step.quiet {
+		for w, v := range row {
+			after := v & can[w] & passes
+			goal[w] |= after
+			row[w] = v &^ after
+			some |= after
+		}
+	} else {
+		var first shift
+		if len(c.step.moves) > 0 {
+			first = c.step.moves[0]
+		}
+		mask := g.layout.all(first.mask)
+		for w, v := range row {
+			v &= can[w]
+			after := v&passes | bits.RotateLeft64(v&mask, first.by)
+			goal[w] |= after
+			some |= after
+		}
+		for i := 1; i < len(c.step.moves); i++ {
+			m := c.step.moves[i]
+			mask := g.layout.all(m.mask)
+			for w, v := range row {
+				after := bits.RotateLeft64(v&can[w]&mask, m.by)
+				goal[w] |= after
+				some |= after
 			}
 		}
-		g.looked += bits.OnesCount64(done)
-		g.reached[w] = left
+	}
+	if some != 0 {
+		c.to.has[w] |= bit
+		c.to.rows[c.block] = target
+	} else if c.to.has[w]&bit == 0 {
+		g.free = append(g.free, target)
 	}
 }
 
-// across lets another thread take its step from all points of a row, as far as it can.
-func (g *grid) across(row []uint64, c *crossing) {
-	target, lanes := c.to[c.block], row[g.width:]
-	for w, v := range c.can {
-		fresh := uint64(0)
-		for v &= g.reached[w]; v != 0; v &= v - 1 {
-			l := 64*w + bits.TrailingZeros64(v)
-			after := c.step.after(lanes[l])
-			if after == 0 {
-				continue
-			}
-			if target == nil {
-				target = g.row(c.to, c.block)
-			}
-			target[g.width+l] |= after
-			fresh |= v & -v
+// settle leaves in a row those contents with which no quiet step is possible, and finds at
+// which places there are any. It returns between which words.
+func (g *grid) settle(row []uint64, from, to int) (first, end int) {
+	clear(g.reached)
+	first, each := to, g.layout.each
+	row, can, idle := row[:to], g.can[:to], g.idle[:to]
+	for w := to - 1; w >= from; w-- {
+		v := row[w]
+		if v == 0 {
+			continue
 		}
-		if fresh != 0 {
-			target[w] |= fresh
+		v &^= can[w] & idle[w]
+		row[w] = v
+		if v != 0 {
+			first, end = w, max(end, w+1)
+			p := w * each
+			g.reached[p/64] |= g.layout.flags(v) << (p % 64)
 		}
 	}
+	return first, end
 }
 
 // meetings notes who meets at the points of a row: at places where threads are, if they are
 // near there, and at earlier ones, if they have taken quiet steps only since, which can as
 // well come later.
 func (g *grid) meetings(block int, row []uint64) {
-	for w := range g.there {
-		g.there[w] = g.reached[w]
-		for x := range g.last {
-			g.there[w] &= g.segment(&g.from, x)[w]
-		}
-	}
 	g.visits = g.visits[:0]
-	g.late(g.reached, g.earlier)
 	for x := range g.last {
 		at := g.first[x] + g.pos[x]
-		for p := at - 1; p >= g.early[at]; p-- {
-			g.visits = append(g.visits, visit{x, p, g.reached, g.earlier})
+		for p := g.early[at]; p <= at; p++ {
+			if g.left[p] > 0 {
+				g.visits = append(g.visits, visit{axis: x, at: p})
+			}
 		}
-		if g.pos[x] == len(g.axes[x].steps) || !g.all(&g.near, x) {
-			continue
-		}
-		v := visit{x, at, g.exact[x], g.before[x]}
-		for w, near := range g.segment(&g.near, x) {
-			v.lanes[w] = g.reached[w] & near
-		}
-		g.late(v.lanes, v.earlier)
-		g.visits = append(g.visits, v)
 	}
-	for i, v := range g.visits {
-		known := g.lanes(&g.met, v.at)
-		for w, lanes := range v.lanes {
-			exact := lanes & g.there[w]
-			for f := (exact | v.earlier[w]) &^ known[w]; f != 0; f &= f - 1 {
-				l := 64*w + bits.TrailingZeros64(f)
-				from := l
-				if exact&(f&-f) == 0 {
-					for from++; v.lanes[from/64]>>(from%64)&1 == 0; from++ {
+	if len(g.visits) == 0 {
+		return
+	}
+	some := false
+	g.late(g.reached, g.earlier)
+	for i := range g.visits {
+		v := &g.visits[i]
+		for w, open := range g.lanes(&g.open, v.at) {
+			v.open = v.open || open&(g.reached[w]|g.earlier[w]) != 0
+		}
+		some = some || v.open
+		for k := range g.visits[:i] {
+			some = some || g.visits[k].axis != v.axis && g.open.has(v.at, g.visits[k].at)
+		}
+	}
+	if !some {
+		return
+	}
+	g.visits = slices.DeleteFunc(g.visits, func(v visit) bool {
+		return v.at == g.first[v.axis]+g.pos[v.axis] && !g.all(&g.near, v.axis)
+	})
+	copy(g.there, g.reached)
+	for x := range g.last {
+		for w, near := range g.segment(&g.from, x) {
+			g.there[w] &= near
+		}
+	}
+	for i := range g.visits {
+		v := &g.visits[i]
+		v.lanes = g.reached
+		if v.at == g.first[v.axis]+g.pos[v.axis] {
+			v.lanes = g.exact[v.axis]
+			for w, near := range g.segment(&g.near, v.axis) {
+				v.lanes[w] = g.reached[w] & near
+			}
+		}
+		if v.open {
+			g.late(v.lanes, g.earlier)
+			open := g.lanes(&g.open, v.at)
+			for w, lanes := range v.lanes {
+				exact := lanes & g.there[w]
+				for f := (exact | g.earlier[w]) & open[w]; f != 0; f &= f - 1 {
+					l := 64*w + bits.TrailingZeros64(f)
+					from := l
+					if exact&(f&-f) == 0 {
+						for from++; v.lanes[from/64]>>(from%64)&1 == 0; from++ {
+						}
 					}
+					g.meet(v.at, g.first[g.last]+l, block, from, row)
 				}
-				g.meet(v.at, g.first[g.last]+l, block, from, row)
 			}
 		}
 		for _, o := range g.visits[:i] {
-			if o.axis == v.axis || g.met.has(v.at, o.at) {
+			if o.axis == v.axis || !g.open.has(v.at, o.at) {
 				continue
 			}
 			for w := range v.lanes {
@@ -287,8 +410,8 @@ func (g *grid) meetings(block int, row []uint64) {
 // visit is that the thread of an axis but the last one is at a place.
 type visit struct {
 	axis, at int
-	lanes    []uint64 // where the last axis' thread is meanwhile
-	earlier  []uint64 // and where it can be as well
+	open     bool     // the last axis' thread may be where it has not met it yet
+	lanes    []uint64 // where it is meanwhile
 }
 
 // late finds where the thread of the last axis can be as well as at some of its places, if its
@@ -312,12 +435,12 @@ func (g *grid) late(lanes, earlier []uint64) {
 
 // meet notes that the threads of two places meet there from a point on.
 func (g *grid) meet(at, other, block, lane int, row []uint64) {
-	g.met.set(at, other)
-	g.met.set(other, at)
+	g.open.unset(at, other)
+	g.open.unset(other, at)
+	g.left[at]--
+	g.left[other]--
 	a, b := min(g.node[at], g.node[other]), max(g.node[at], g.node[other])
-	if g.moves.clash(a, b) && !g.masks[a].excludes(g.masks[b]) {
-		g.goals[[2]order.Node{a, b}] = point{int32(g.pos[0]), int32(block), int32(lane), row[g.width+lane]}
-	}
+	g.goals[[2]order.Node{a, b}] = point{int32(g.pos[0]), int32(block), int32(lane), g.layout.of(row, lane)}
 }
 
 // never reports whether two accesses do not meet in a grid that has been gone through.

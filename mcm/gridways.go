@@ -95,7 +95,7 @@ func (g *grid) previous(p point, axis int) point {
 	}
 	g.pos[axis]--
 	s := &g.axes[axis].steps[g.pos[axis]]
-	if p.contents = s.before(p.contents); p.contents == 0 || !g.free(axis) {
+	if p.contents = s.before(p.contents); p.contents == 0 || !g.allowed(axis) {
 		return point{}
 	}
 	switch axis {
@@ -110,12 +110,12 @@ func (g *grid) previous(p point, axis int) point {
 		if x == axis && s.quiet {
 			break
 		}
-		if g.pos[x] < len(g.axes[x].steps) && g.axes[x].steps[g.pos[x]].quiet && g.free(x) {
+		if g.pos[x] < len(g.axes[x].steps) && g.axes[x].steps[g.pos[x]].quiet && g.allowed(x) {
 			p.contents &^= g.axes[x].steps[g.pos[x]].passes
 		}
 	}
-	if p.contents != 0 {
-		p.contents = g.past[p.slice].has(p, g.width)
+	if p.contents != 0 && !s.quiet {
+		p.contents = g.past[p.slice].has(p, &g.layout)
 	}
 	return p
 }
@@ -130,8 +130,15 @@ func (g *grid) locate(p point) {
 	}
 }
 
-// free reports whether a thread's step can be taken where others are.
-func (g *grid) free(axis int) bool {
+// allowed reports whether a thread's step can be taken where others are.
+func (g *grid) allowed(axis int) bool {
+	needs := g.axes[axis].steps[g.pos[axis]].needs
+	for y := range g.axes {
+		needs &= g.bare[g.first[y]+g.pos[y]]
+	}
+	if needs != 0 {
+		return false
+	}
 	for y := range g.axes {
 		if y != axis && !g.may.has(g.first[axis]+g.pos[axis], g.first[y]+g.pos[y]) {
 			return false
@@ -141,20 +148,23 @@ func (g *grid) free(axis int) bool {
 }
 
 // has returns which of some contents memory can have had at a point for all that is known.
-func (s *past) has(p point, width int) (contents uint64) {
+func (s *past) has(p point, l *layout) (contents uint64) {
 	w, bit := p.block/64, uint64(1)<<(p.block%64)
 	if s.rows[w]&bit == 0 {
 		return 0
 	}
-	k := int(s.before[w]) + bits.OnesCount64(s.rows[w]&(bit-1))
-	row := s.bits[k*width : (k+1)*width]
-	w, bit = p.lane/64, uint64(1)<<(p.lane%64)
-	if row[w]&bit == 0 {
+	width := (l.words + 63) / 64
+	k := int(s.before[w].rows) * width
+	n := k + bits.OnesCount64(s.rows[w]&(bit-1))*width
+	row := s.bits[n : n+width]
+	word, lane := int(p.lane)/l.each, int(p.lane)%l.each
+	if row[word/64]>>(word%64)&1 == 0 {
 		return 0
 	}
-	at := int(s.at[k]) + bits.OnesCount64(row[w]&(bit-1))
-	for _, v := range row[:w] {
-		at += bits.OnesCount64(v)
+	before := bits.OnesCount64(row[word/64] & (1<<(word%64) - 1))
+	for _, v := range s.bits[k : n+word/64] {
+		before += bits.OnesCount64(v)
 	}
-	return p.contents & (uint64(s.hints[at]) * 0x0101010101010101)
+	hint := s.hints[int(s.before[w].hints)+before*l.each+lane]
+	return p.contents & (uint64(hint) * 0x0101010101010101)
 }
