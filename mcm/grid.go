@@ -23,7 +23,7 @@ import (
 //
 // The grid is gone through in slices, by where the thread with most places is: of each
 // slice follow the points of the next. Points that cannot be reached take no memory, and of
-// the others a bit is kept. That is enough to find ways: one goes back from a point, and
+// the others not much is kept. That is enough to find ways: one goes back from a point, and
 // returns now and then from where memory cannot have held what it would have had to.
 type grid struct {
 	m     *Model
@@ -49,14 +49,13 @@ type grid struct {
 	width  int    // words that have a bit for each place of the last axis
 	layout layout // of rows
 
-	goesOn []uint64 // by place of a thread but that of the last axis, a row: where it can take its step
-	lets   []uint64 // the same: where the last axis' thread can
-	turns  []turn   // by lane of a row: the step of the last axis' thread
-	many   []bool   // by word of a row: one of these makes several moves
-	idle   []uint64 // a row: the contents with which that step is possible and quiet
+	leads [][]uint64 // by place of a thread but that of the last axis, a row: where it can take its step
+	lets  [][]uint64 // the same: where the last axis' thread can take its own
+	turns []turn     // by lane of a row: the step of the last axis' thread
+	idle  []uint64   // a row: the contents with which that step is possible and quiet
 
-	fresh []fresh
-	bare  []uint64 // by place: which of these cells its thread has not written there
+	fresh []fresh  // cells
+	bare  []uint64 // by place: which of these its thread has not written there
 
 	early  []int                   // by number of a place: the first one from where only quiet steps lead there
 	quiet  []uint64                // the places of the last axis with quiet steps
@@ -72,8 +71,9 @@ type grid struct {
 	hints   []uint8
 	tried   []retreat  // scratch
 	pos     []int      // scratch: by axis
-	can     []uint64   // scratch: where in a row the last axis' thread can go on
-	masked  []uint64   // scratch, rows by axis: where its thread can go on
+	lap     lap        // scratch
+	can     []uint64   // scratch, a row: where the last axis' thread can go on
+	masked  [][]uint64 // scratch, a row by axis: where its thread can go on
 	reached []uint64   // scratch: at which places in a row there is something left
 	there   []uint64   // scratch: and the node is near
 	earlier []uint64   // scratch, see late
@@ -81,8 +81,8 @@ type grid struct {
 	quiets  []crossing // scratch, and others
 	others  []crossing
 	visits  []visit
-	rows    []uint64 // scratch: the rows of two slices
-	free    []int32  // scratch: the numbers of those that are empty
+	rows    [][]uint64 // scratch: the rows of two slices
+	free    []int32    // scratch: the numbers of those that are empty
 	nodes   []order.Node
 	come    []int32 // scratch: by thread that has no axis how many of its nodes have come
 }
@@ -101,7 +101,8 @@ type fused struct {
 	first, node, end order.Node
 	needs            uint64  // the fresh cells that must have been written before
 	passes           uint64  // the contents with which it is possible and that it leaves as they are
-	moves            []shift // what it makes of others
+	shift                    // what it makes of others
+	more             []shift // and of yet others
 	quiet            bool
 }
 
@@ -260,55 +261,6 @@ func (g *grid) findPlaces() {
 	}
 }
 
-// fresh is a cell of which nobody can read what it holds at first, and no step writes that: so
-// it holds that as long as all threads are where they have not written it yet, and no longer.
-// There no step can read it, and the contents need not tell that value from another one.
-type fresh struct {
-	cell int32
-	bare []uint64 // a row: where the last axis' thread has not written it
-	shut []uint64 // a row: where its step would read it before
-}
-
-// findFresh finds the cells that are fresh, up to 64.
-func (g *grid) findFresh() {
-	m, x := g.m, g.moves
-	not := make([]bool, x.cells)
-	written := make([]bool, x.cells)
-	for i := range m.touches {
-		t := &m.touches[i]
-		not[t.cell] = not[t.cell] || t.write && x.class[i] == x.start[t.cell] || t.read >= 0 && x.want[t.read] == x.start[t.cell]
-		written[t.cell] = written[t.cell] || t.write
-	}
-	for c := range int32(x.cells) {
-		if written[c] && !not[c] && len(g.fresh) < 64 {
-			g.fresh = append(g.fresh, fresh{cell: c})
-		}
-	}
-	g.bare = make([]uint64, g.first[len(g.axes)])
-	for i := range g.axes {
-		bare := uint64(1)<<len(g.fresh) - 1
-		for p := range g.places(i) {
-			g.bare[g.first[i]+p] = bare
-			if p == len(g.axes[i].steps) {
-				break
-			}
-			s := &g.axes[i].steps[p]
-			for _, t := range m.touches[m.touchAt[s.node]:m.touchAt[s.node+1]] {
-				k, ok := slices.BinarySearchFunc(g.fresh, t.cell, func(f fresh, c int32) int { return int(f.cell - c) })
-				if !ok {
-					continue
-				}
-				if t.write {
-					bare &^= 1 << k
-				}
-				if t.read >= 0 {
-					s.needs |= 1 << k
-				}
-			}
-		}
-	}
-}
-
 // findContents finds what memory can hold and what steps make of it, and reports whether
 // a word has enough bits.
 func (g *grid) findContents() bool {
@@ -346,7 +298,7 @@ func (g *grid) findContents() bool {
 				if by == 0 {
 					s.passes |= 1 << content
 				} else {
-					s.shift(by).mask |= 1 << content
+					s.move(by).mask |= 1 << content
 				}
 			}
 		}
@@ -354,20 +306,24 @@ func (g *grid) findContents() bool {
 	return true
 }
 
-// shift returns the part of a step that moves contents so far.
-func (s *fused) shift(by int) *shift {
-	k := slices.IndexFunc(s.moves, func(t shift) bool { return t.by == by })
-	if k < 0 {
-		k = len(s.moves)
-		s.moves = append(s.moves, shift{0, by})
+// move returns the part of a step that moves contents so far.
+func (s *fused) move(by int) *shift {
+	if s.mask == 0 || s.by == by {
+		s.by = by
+		return &s.shift
 	}
-	return &s.moves[k]
+	k := slices.IndexFunc(s.more, func(t shift) bool { return t.by == by })
+	if k < 0 {
+		k = len(s.more)
+		s.more = append(s.more, shift{0, by})
+	}
+	return &s.more[k]
 }
 
 // before returns what memory can have held before a step.
 func (s *fused) before(contents uint64) uint64 {
-	from := contents & s.passes
-	for _, t := range s.moves {
+	from := contents&s.passes | bits.RotateLeft64(contents, -s.by)&s.mask
+	for _, t := range s.more {
 		from |= bits.RotateLeft64(contents, -t.by) & t.mask
 	}
 	return from
@@ -484,52 +440,37 @@ func (g *grid) goes(s *fused, axis, place int) (all, near bool) {
 	return true, near
 }
 
-// layOut lays what steps do out as rows are.
-func (g *grid) layOut() {
-	l := newLayout(g.places(g.last), g.count)
-	g.layout, g.can = l, make([]uint64, l.words)
-	g.goesOn, g.lets = make([]uint64, g.first[g.last]*l.words), make([]uint64, g.first[g.last]*l.words)
-	for at := range g.first[g.last] {
-		l.spread(g.row(g.goesOn, at), g.lanes(&g.may, at))
-		l.spread(g.row(g.lets, at), g.lanes(&g.back, at))
-	}
-	for i := range g.fresh {
-		f := &g.fresh[i]
-		f.bare, f.shut = make([]uint64, l.words), make([]uint64, l.words)
-		for p := range g.places(g.last) {
-			if g.bare[g.first[g.last]+p]>>i&1 == 0 {
-				break
-			}
-			f.bare[p/l.each] |= l.at(p, l.full)
-			if p < len(g.axes[g.last].steps) && g.axes[g.last].steps[p].needs>>i&1 != 0 {
-				f.shut[p/l.each] |= l.at(p, l.full)
-			}
-		}
-	}
-	g.masked = make([]uint64, g.last*l.words)
-	g.many = make([]bool, l.words)
-	g.turns, g.idle = make([]turn, l.words*l.each), make([]uint64, l.words)
-	for p, s := range g.axes[g.last].steps {
-		t := &g.turns[p]
-		t.passes = l.at(p, s.passes)
-		for i, m := range s.moves {
-			m = shift{l.at(p, m.mask), m.by + l.size}
-			if i == 0 {
-				t.shift = m
-			} else {
-				t.more = append(t.more, m)
-				g.many[p/l.each] = true
-			}
-		}
-		if s.quiet {
-			g.idle[p/l.each] |= t.passes
-		}
-	}
-}
-
 // turn is a step from one lane of a row to the next one.
 type turn struct {
 	passes uint64
 	shift
 	more []shift
+}
+
+// layOut lays out as rows are what the steps of threads do.
+func (g *grid) layOut() {
+	g.layout = newLayout(g.places(g.last), g.count)
+	l := &g.layout
+	var may, back [][]uint64
+	for at := range g.first[g.last] {
+		may, back = append(may, g.lanes(&g.may, at)), append(back, g.lanes(&g.back, at))
+	}
+	g.leads, g.lets = l.rows(may), l.rows(back)
+	g.turns, g.idle = make([]turn, l.words*l.each), make([]uint64, l.words)
+	for p, s := range g.axes[g.last].steps {
+		at := func(m shift) shift { return shift{l.at(p, m.mask), m.by + l.size} }
+		t := &g.turns[p]
+		t.passes, t.shift = l.at(p, s.passes), at(s.shift)
+		for _, m := range s.more {
+			t.more = append(t.more, at(m))
+		}
+		if s.quiet {
+			g.idle[p/l.each] |= t.passes
+		}
+	}
+	g.layOutFresh()
+	g.can, g.lap.lets, g.lap.open = make([]uint64, l.words), make([]uint64, l.words), make([]uint64, g.open.width)
+	for range g.last {
+		g.masked = append(g.masked, make([]uint64, l.words))
+	}
 }

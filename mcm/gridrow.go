@@ -10,11 +10,11 @@ import "math/bits"
 type layout struct {
 	size   int    // bits of a lane: 8, 16, 32 or 64
 	each   int    // lanes of a word
+	full   uint64 // the contents that fit into a lane
 	ones   uint64 // of each lane the lowest bit
 	highs  uint64 // the highest
 	gather uint64 // see flags
 	words  int    // of a row
-	full   uint64 // the contents that fit into a lane
 }
 
 // newLayout returns the layout of rows of so many points where memory can hold so many
@@ -58,14 +58,20 @@ func (l *layout) flags(word uint64) uint64 {
 	return l.marks(word) >> (l.size - 1) * l.gather >> (64 - l.size) & (1<<l.each - 1)
 }
 
-// spread returns a row of which those lanes are full that have a bit.
-func (l *layout) spread(row, points []uint64) {
-	for w := range row {
-		p := w * l.each
-		for f := points[p/64] >> (p % 64) & (1<<l.each - 1); f != 0; f &= f - 1 {
-			row[w] |= l.at(bits.TrailingZeros64(f), l.full)
+// rows returns rows of which those lanes are full that have a bit in lists of them.
+func (l *layout) rows(lists [][]uint64) (rows [][]uint64) {
+	all := make([]uint64, len(lists)*l.words)
+	for i, points := range lists {
+		row := all[i*l.words : (i+1)*l.words]
+		for w, v := range points {
+			for ; v != 0; v &= v - 1 {
+				p := 64*w + bits.TrailingZeros64(v)
+				row[p/l.each] |= l.at(p, l.full)
+			}
 		}
+		rows = append(rows, row)
 	}
+	return rows
 }
 
 // hints returns a byte for each lane of a word, side by side: of each eighth of its contents

@@ -1,6 +1,11 @@
 package mcm
 
-import "math/bits"
+import (
+	"math/bits"
+	"slices"
+
+	"github.com/heisen-go/heisen/mcm/order"
+)
 
 // lastStep is the last step of a way to a point.
 type lastStep struct {
@@ -20,6 +25,66 @@ type retreat struct {
 	rest uint64 // what memory can have held before that step and has not been tried
 }
 
+// never reports whether two accesses do not meet in a grid that has been gone through.
+func (g *grid) never(a, b order.Node) bool {
+	if g.place[a] < 0 || g.place[b] < 0 {
+		return false
+	}
+	_, ok := g.goals[[2]order.Node{min(a, b), max(a, b)}]
+	return !ok && g.moves.clash(a, b)
+}
+
+// meeting returns the nodes up to where two nodes are next, or nil if they do not meet.
+func (g *grid) meeting(a, b order.Node) []order.Node {
+	goal, ok := g.goals[[2]order.Node{min(a, b), max(a, b)}]
+	if !ok {
+		return nil
+	}
+	way := g.way(goal)
+	g.nodes = g.nodes[:0]
+	clear(g.pos)
+	clear(g.come)
+	for _, x := range slices.Backward(way) {
+		s := &g.axes[x].steps[g.pos[x]]
+		g.pos[x]++
+		for n := s.first; n < s.end; n++ {
+			if c := g.m.chain[n]; c == g.m.chain[a] && n >= a || c == g.m.chain[b] && n >= b {
+				break // it comes later
+			}
+			g.take(n)
+		}
+	}
+	for _, n := range [2]order.Node{a, b} {
+		x := g.axis[g.m.chain[n]]
+		if g.pos[x] == int(g.place[n]) {
+			for o := g.axes[x].steps[g.pos[x]].first; o < n; o++ {
+				g.take(o)
+			}
+		}
+		for _, e := range g.m.into(n) {
+			g.wait(g.m.row(e), -1)
+		}
+	}
+	return g.nodes
+}
+
+// take lets a node come.
+func (g *grid) take(n order.Node) {
+	g.wait(g.m.row(n), g.m.chain[n])
+	g.nodes = append(g.nodes, n)
+	g.come[g.m.chain[n]]++
+}
+
+// wait lets as many nodes come of threads that have no axis, but for one thread, as a row
+// says.
+func (g *grid) wait(row []int32, but int32) {
+	for k, x := range g.axis {
+		for x < 0 && int32(k) != but && g.come[k] < row[k] {
+			g.take(g.m.base[k] + order.Node(g.come[k]))
+		}
+	}
+}
+
 // way returns the axes of the steps of a way to one of the contents of a point that has been
 // reached, the last one first.
 func (g *grid) way(goal point) (way []int8) {
@@ -33,7 +98,7 @@ func (g *grid) way(goal point) (way []int8) {
 		}
 		for ; last.axis != atStart; last = g.lasts[g.key(at)] {
 			way = append(way, last.axis)
-			at = g.previous(at, int(last.axis))
+			at = g.moved(at, int(last.axis))
 			at.contents = 1 << last.before
 		}
 		return way
@@ -98,14 +163,7 @@ func (g *grid) previous(p point, axis int) point {
 	if p.contents = s.before(p.contents); p.contents == 0 || !g.allowed(axis) {
 		return point{}
 	}
-	switch axis {
-	case 0:
-		p.slice--
-	case g.last:
-		p.lane--
-	default:
-		p.block -= int32(g.stride[axis])
-	}
+	p = g.moved(p, axis)
 	for x := range g.axes { // a quiet step is the only one
 		if x == axis && s.quiet {
 			break
@@ -116,6 +174,19 @@ func (g *grid) previous(p point, axis int) point {
 	}
 	if p.contents != 0 && !s.quiet {
 		p.contents = g.past[p.slice].has(p, &g.layout)
+	}
+	return p
+}
+
+// moved returns the point one step of a thread before another one.
+func (g *grid) moved(p point, axis int) point {
+	switch axis {
+	case 0:
+		p.slice--
+	case g.last:
+		p.lane--
+	default:
+		p.block -= int32(g.stride[axis])
 	}
 	return p
 }
