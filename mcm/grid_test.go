@@ -1,6 +1,8 @@
 package mcm
 
 import (
+	"math/bits"
+	"math/rand/v2"
 	"testing"
 
 	"github.com/heisen-go/heisen/bench/workload"
@@ -9,13 +11,18 @@ import (
 // TestGrid compares what grids say of all pairs of accesses with the answers of other
 // searches, and has all witnesses replayed.
 func TestGrid(t *testing.T) {
-	var yes, no, dead, quiet int
-	for seed := range uint64(count(t, 24)) {
+	var yes, no, dead, quiet, unread int
+	sizes := map[int]int{}
+	for seed := range uint64(count(t, 48)) {
 		threads, events := 2+int(seed/4%3), 60+20*int(seed%5)
 		if threads == 2 {
 			events += 200 // places that do not fit into a word
 		}
 		w, m, name := fewThreads(t, threads, events, seed)
+		if vars := int(seed / 12 % 4); vars > 0 { // as few contents as there can be, and as many
+			name = "hot"
+			w, m = hotWindow(t, workload.Params{Threads: threads, Events: events, Seed: seed, Vars: []int{2, 5, 6}[vars-1]})
+		}
 		g := newGrid(m.solving.explorer().moves)
 		if g == nil && name != "hot" {
 			continue // there is more that memory can hold
@@ -23,6 +30,7 @@ func TestGrid(t *testing.T) {
 		if g == nil || !g.explore(1<<24) {
 			t.Fatalf("%s, seed %d: no grid", name, seed)
 		}
+		sizes[g.layout.size]++
 		for pair, want := range otherAnswers(t, w) {
 			i, j := pair[0], pair[1]
 			a, b := m.node[i], m.node[j]
@@ -52,13 +60,76 @@ func TestGrid(t *testing.T) {
 				if a.steps[i].quiet {
 					quiet++
 				}
+				if a.steps[i].needs != 0 {
+					unread++
+				}
 			}
 		}
 	}
-	if yes < 100 || no < 100 || dead < 50 || quiet < 100 {
-		t.Errorf("%d pairs meet and %d do not; %d quiet steps, %d times back from a dead end", yes, no, quiet, dead)
+	if yes < 100 || no < 100 || dead < 50 || quiet < 100 || unread < 100 || len(sizes) < 4 {
+		t.Errorf("%d pairs meet and %d do not; %d quiet steps, %d that read fresh cells, %d times back from a dead end; windows by bits of a lane: %v", yes, no, quiet, unread, dead, sizes)
 	}
-	t.Logf("%d pairs meet and %d do not; %d quiet steps, %d times back from a dead end", yes, no, quiet, dead)
+	t.Logf("%d pairs meet and %d do not; %d quiet steps, %d that read fresh cells, %d times back from a dead end; windows by bits of a lane: %v", yes, no, quiet, unread, dead, sizes)
+}
+
+// hotWindow returns a hot window and its model, which nothing was asked yet.
+func hotWindow(t *testing.T, p workload.Params) (Window, *Model) {
+	t.Helper()
+	w := Window{Records: workload.Hot(p)}
+	m, err := NewModel(w)
+	if err != nil {
+		t.Fatal(err)
+	}
+	m.solving = newSolving(m)
+	return w, m
+}
+
+// TestLayout compares operations on words with those on one lane after the other.
+func TestLayout(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 1))
+	for _, contents := range []int{1, 8, 9, 16, 24, 32, 36, 64} {
+		l := newLayout(150, contents)
+		if l.size < contents || l.words*l.each < 150 || (l.words-1)*l.each >= 150 {
+			t.Fatalf("%d contents: %+v", contents, l)
+		}
+		for range 1000 {
+			row := make([]uint64, l.words)
+			list := make([]uint64, 3)
+			for p := range 150 {
+				if rng.IntN(2) == 0 {
+					row[p/l.each] |= l.at(p, rng.Uint64()&rng.Uint64()&l.full)
+				}
+				list[p/64] |= rng.Uint64() & 1 << (p % 64)
+			}
+			full := l.rows([][]uint64{nil, list})[1]
+			for w, word := range row {
+				flags, hints, empty := l.flags(word), l.hints(word), l.each
+				for lane := range l.each {
+					p := w*l.each + lane
+					v := l.of(row, p)
+					if v != 0 {
+						empty--
+					}
+					if flags>>lane&1 != 0 != (v != 0) {
+						t.Fatalf("%d contents: lane %d of %x has the flag %t", contents, lane, word, v == 0)
+					}
+					hint := uint8(0)
+					for c := range 64 {
+						hint |= uint8(v>>c&1) << (c % 8)
+					}
+					if uint8(hints>>(8*lane)) != hint {
+						t.Fatalf("%d contents: lane %d of %x has the hint %x, want %x", contents, lane, word, uint8(hints>>(8*lane)), hint)
+					}
+					if p < 150 && l.of(full, p) != l.full*(list[p/64]>>(p%64)&1) {
+						t.Fatalf("%d contents: lane %d of %x", contents, p, list)
+					}
+				}
+				if n := bits.OnesCount64(l.marks(word)); n != l.each-empty || flags>>l.each != 0 {
+					t.Fatalf("%d contents: %d lanes of %x are marked", contents, n, word)
+				}
+			}
+		}
+	}
 }
 
 // TestGridBounds: what a grid does not know is not for grids, and one that is too large gives
