@@ -41,7 +41,6 @@ type grid struct {
 	near  matrix     // by place of a thread and of another one: nothing but its node is left of the step
 	from  matrix     // the other way round
 	open  matrix     // by places of two threads: their nodes clash, and have not met yet
-	left  []int      // by place: with how many others that is so
 
 	last   int    // the axis that rows go along
 	stride []int  // by axis but the first and the last: how far apart the blocks of neighbours are
@@ -380,7 +379,6 @@ func (g *grid) findHeld() {
 func (g *grid) compare() {
 	n := g.first[len(g.axes)]
 	g.may, g.back, g.near, g.from, g.open = newMatrix(n), newMatrix(n), newMatrix(n), newMatrix(n), newMatrix(n)
-	g.left = make([]int, n)
 	for i := range g.axes {
 		for p := range g.axes[i].steps {
 			for j := range g.axes {
@@ -397,7 +395,6 @@ func (g *grid) compare() {
 					}
 					if a, b := g.node[at], g.node[other]; q < len(g.axes[j].steps) && g.moves.clash(a, b) && !g.masks[a].excludes(g.masks[b]) {
 						g.open.set(at, other)
-						g.left[at]++
 					}
 				}
 			}

@@ -23,7 +23,7 @@ func (g *grid) mayMeet() bool {
 	}
 	at := g.first[g.last-1] + g.pos[g.last-1]
 	for p := g.early[at]; p <= at; p++ {
-		if g.lap.open[p/64]>>(p%64)&1 != 0 || g.left[p] > 0 && open(g.open.row(p)) {
+		if g.lap.open[p/64]>>(p%64)&1 != 0 || open(g.open.row(p)) {
 			return true
 		}
 	}
@@ -114,8 +114,6 @@ func (g *grid) meet(at, other, block, lane int, row []uint64) {
 	g.lap.known = false
 	g.open.unset(at, other)
 	g.open.unset(other, at)
-	g.left[at]--
-	g.left[other]--
 	a, b := min(g.node[at], g.node[other]), max(g.node[at], g.node[other])
 	g.goals[[2]order.Node{a, b}] = point{int32(g.pos[0]), int32(block), int32(lane), g.layout.of(row, lane)}
 }

@@ -172,7 +172,7 @@ func (g *grid) previous(p point, axis int) point {
 			p.contents &^= g.axes[x].steps[g.pos[x]].passes
 		}
 	}
-	if p.contents != 0 && !s.quiet {
+	if p.contents != 0 && !s.quiet { // what quiet steps are taken with is not kept
 		p.contents = g.past[p.slice].has(p, &g.layout)
 	}
 	return p
