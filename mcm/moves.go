@@ -28,6 +28,7 @@ type moves struct {
 	enters []order.Node // by node: where its thread took the first of the locks that it holds before it, or none
 	leaves []order.Node // by node: where it gives the last of them back, the last node if it does not
 	acts   []act        // by node
+	finds  []content    // of critical sections that can hinder nobody: what they find in memory, and leave there
 	needs  []uint64     // by node: of what a change may let its thread go on from before it at once, as bits
 	gives  []uint64     // by node: what it changes, likewise
 	exact  bool         // states say all that matters, so that no answer among all of them is an answer
@@ -46,18 +47,19 @@ type moves struct {
 // act is what a node needs, and what it does.
 type act struct {
 	thread  int32
-	cell    int32 // that it touches, none or several
-	wants   int32 // the class that it may see there, if it is one cell; noCell if it reads none
-	leaves  int32 // the class that it leaves there, if it is one cell, or noCell
-	takes   int32 // where in a state is by how many the lock is held exclusively, and next to it shared, that it takes; 0 if it takes none
-	returns int32 // where the count is of the lock that it gives back, or 0
-	shared  bool  // it takes the lock shared
-	writes  bool  // it writes the cell, or one of several
-	message bool  // it sends or receives
-	asks    bool  // more has to come before it than before the one before it, or may have to
-	mover   bool  // it hinders nobody whenever it comes, unless it takes a lock
-	passes  bool  // it takes a lock, and it and what follows until its thread has given it back can hinder nobody, all in one go
-	reads   bool  // and are movers
+	cell    int32    // that it touches, none or several
+	wants   int32    // the class that it may see there, if it is one cell; noCell if it reads none
+	leaves  int32    // the class that it leaves there, if it is one cell, or noCell
+	takes   int32    // where in a state is by how many the lock is held exclusively, and next to it shared, that it takes; 0 if it takes none
+	returns int32    // where the count is of the lock that it gives back, or 0
+	shared  bool     // it takes the lock shared
+	writes  bool     // it writes the cell, or one of several
+	message bool     // it sends or receives
+	asks    bool     // more has to come before it than before the one before it, or may have to
+	mover   bool     // it hinders nobody whenever it comes, unless it takes a lock
+	passes  bool     // it takes a lock, and it and what follows until its thread has given it back can hinder nobody, all in one go
+	reads   bool     // and are movers
+	finds   [2]int32 // between which places of finds is what it finds, if it passes
 }
 
 const (
@@ -196,21 +198,29 @@ func (x *moves) findMovers() {
 		a.mover = !a.writes && (!a.message || m.receives(n))
 	}
 	for n := range m.goal {
-		if m.begins[n] >= 0 {
-			x.acts[n].passes, x.acts[n].reads = x.passable(n)
+		if m.begins[n] < 0 {
+			continue
 		}
+		a, from := &x.acts[n], len(x.finds)
+		if a.passes, a.reads = x.passable(n); !a.passes {
+			x.finds = x.finds[:from]
+		}
+		a.finds = [2]int32{int32(from), int32(len(x.finds))}
 	}
 }
 
 // passable reports whether a critical section that a node begins can hinder nobody, as it finds all
-// cells that it touches as it leaves them, and whether it does so in any case.
+// cells that it touches as it leaves them, and whether it does so in any case. It adds to x.finds
+// what it finds.
 func (x *moves) passable(first order.Node) (can, always bool) {
-	m := x.m
-	holds := map[int32]int32{} // by cell the class that it has throughout
+	m, from := x.m, len(x.finds)
 	hold := func(cell, class int32) bool {
-		old, ok := holds[cell]
-		holds[cell] = class
-		return !ok || old == class
+		k := slices.IndexFunc(x.finds[from:], func(c content) bool { return c.cell == cell })
+		if k < 0 {
+			x.finds = append(x.finds, content{cell, class})
+			return true
+		}
+		return x.finds[from+k].class == class
 	}
 	always = true
 	for n, open := first, 0; n < m.base[m.chain[first]+1]; n++ {
@@ -532,7 +542,7 @@ func (x *moves) glide(k int) (moved bool) {
 	for n := x.next(k); n != none; n = x.next(k) {
 		a := &x.acts[n]
 		if a.takes > 0 {
-			if !a.reads && !(x.bold && a.passes) || !x.possible(n) || !x.pass(k) {
+			if !a.reads && !(x.bold && a.passes) || !x.fits(a) || !x.possible(n) || !x.pass(k) {
 				break
 			}
 		} else {
@@ -544,6 +554,16 @@ func (x *moves) glide(k int) (moved bool) {
 		moved = true
 	}
 	return moved
+}
+
+// fits reports whether memory holds what a critical section that can hinder nobody finds.
+func (x *moves) fits(a *act) bool {
+	for _, c := range x.finds[a.finds[0]:a.finds[1]] {
+		if x.sees(c.cell) != c.class {
+			return false
+		}
+	}
+	return true
 }
 
 // pass takes a thread through a critical section, if all of its steps are possible
