@@ -35,6 +35,8 @@ const (
 	// statesPerBeam and, for each event that lies between two accesses, statesPerStep is at how
 	// many states one looks that has not tried anything else.
 	statesPerBeam, statesPerStep = 1000, 8
+	// wideBeam is how wide beams are, and narrowBeam, those that lead not far from at hand.
+	wideBeam, narrowBeam = 16, 8
 	// courseSteps bounds the memory of courses, 4 bytes a step.
 	courseSteps = 1 << 24
 )
@@ -91,6 +93,8 @@ func (s *ahead) meeting(a, b order.Node, states int) []order.Node {
 // nearby does so along one course, at so many states as the accesses are far apart.
 func (s *ahead) nearby(a, b order.Node) []order.Node {
 	far := int(s.m.event[b] - s.m.event[a])
+	s.width = narrowBeam
+	defer func() { s.width = wideBeam }()
 	return s.along(s.posts(a)[:1], a, b, statesPerBeam+statesPerStep*far)
 }
 

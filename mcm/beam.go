@@ -20,6 +20,7 @@ type beam struct {
 	moves              // with a state at hand of its own
 	aim     order.Node // where the search leads, or none
 	demands []demand   // by node
+	width   int        // at how many states of a layer one looks at first, and at twice as many where that does not do
 
 	pack   packing
 	words  []uint64     // packed states
@@ -63,9 +64,6 @@ type beamLayer struct {
 const (
 	// beamShift is by how many bits the number of nodes is greater than that of layers.
 	beamShift = 2
-	// beamWidth is at how many states of a layer one looks at first, and beamWidest, once more
-	// where that does not do.
-	beamWidth, beamWidest = 16, 32
 	// beamBack is how many layers one goes back at first, beamClear, after how many layers
 	// without trouble that is so again.
 	beamBack, beamClear = 8, 32
@@ -86,7 +84,7 @@ const (
 )
 
 func newBeam(x *moves) beam {
-	s := beam{moves: *x, aim: none, pack: newPacking(x.limits())}
+	s := beam{moves: *x, aim: none, width: wideBeam, pack: newPacking(x.limits())}
 	s.bold, s.path = true, nil
 	s.askers()
 	s.now, s.key = make([]int32, x.size), make([]uint64, s.pack.size)
@@ -169,27 +167,27 @@ func (s *beam) search(line []order.Node, aim order.Node, states int) ([]order.No
 	}
 	sow(len(line))
 	k, want := int(s.m.chain[aim]), s.m.pos(aim)
-	back, width, trouble := beamBack, beamWidth, 0
+	back, width, trouble := beamBack, s.width, 0
 	best, far := int32(0), int32(-1)
 	for l, end := s.bottom, s.looked+states; s.looked < end; {
 		if l > s.top { // stuck
 			if s.top > trouble+beamClear {
-				back, width = beamBack, beamWidth
+				back, width = beamBack, s.width
 			}
 			if back > len(s.layers) {
 				break
 			}
 			trouble = s.top
-			back, width = back+back/2, min(2*width, beamWidest)
+			back, width = back+back/2, min(2*width, 2*s.width)
 			l = max(0, s.top-back)
 			for i := l; i <= s.top; i++ {
-				s.layers[i].looked = beamWidth - width
+				s.layers[i].looked = s.width - width
 			}
 			sow(l << beamShift)
 			continue
 		}
 		w := &s.layers[l]
-		if w.looked >= beamWidth || len(w.waits) == 0 {
+		if w.looked >= s.width || len(w.waits) == 0 {
 			l++
 			continue
 		}
