@@ -21,12 +21,12 @@
 // all, MB the memory that the Model holds at the end, of which most are states, points of a
 // grid, and clauses; the ratio compares the means of a query.
 //
-// All pairs of a window of 1,000 events and 8 threads took 24 ms (mixed) and 24 ms (locky), of
-// 10,000 events and 4 threads 0.29 s, and no question stayed open; nor did one where eight
-// threads fight for four variables of two values (hot), where all 16,119 pairs took 4.0 s, or
-// four, where 14,113 pairs took 2.4 s and the Model held 114 MB. With the seeds 2 to 4 none stayed open
-// of four threads, and of eight 0, 0 and 28. Of 300 pairs of such a window of 10,000 events and 8 threads none
-// stayed open, at 65 ms each (-pairs 300). On a recording of bench/jobs with 5.9 million
+// All pairs of a window of 1,000 events and 8 threads took 29 ms (mixed) and 25 ms (locky), of
+// 10,000 events and 4 threads 0.28 s. Where eight threads fight for four variables of two values (hot),
+// all 16,119 pairs took 1.7 s, 1,000 of them 0.55 s, where four do, 14,113 pairs 1.6 s, of which half
+// is for the states of the whole window. With the seeds 2 to 4 it was 3.4, 6.0 and 1.7 s, and 1.2, 1.1 and 0.9 s. Of 300 pairs
+// of such a window of 10,000 events and 8 threads each took 40 ms (-pairs 300). No question stayed
+// open in any of these. On a recording of bench/jobs with 5.9 million
 // events and 3,712 questions it did 1,250,000 events a second. Verdicts are those of Z3 for
 // 3,302 questions about 2,062 windows of 100 to 1,000 events (HEISEN_MCM_WINDOWS=2960 go test
 // -run TestSMTWindows ./mcm; Z3's answers are stored).
