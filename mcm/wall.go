@@ -17,26 +17,32 @@ func (s *solving) walled(a, b order.Node) bool {
 	return false
 }
 
-// beyond returns the nodes, behind walls, that do not come before the goal of a question.
+// beyond returns the nodes, the first ones behind walls, that do not come before the goal of a
+// question.
 func (s *solving) beyond(q *query) (list []order.Node) {
-	wait := func(a order.Node) {
-		for key, walls := range s.walls {
-			if key[0] != s.m.chain[a] {
-				continue
-			}
-			for _, w := range walls {
-				if a <= w.a {
-					list = append(list, w.b)
+	m := s.m
+	if len(s.walls) == 0 {
+		return nil
+	}
+	while := func(a order.Node) { // it has not come
+		for k := range int32(len(m.base) - 1) {
+			first := none
+			for _, w := range s.walls[[2]int32{m.chain[a], k}] {
+				if a <= w.a && (first == none || w.b < first) {
+					first = w.b
 				}
+			}
+			if first != none {
+				list = append(list, first)
 			}
 		}
 	}
 	for _, n := range q.next {
-		wait(n)
+		while(n)
 	}
 	for _, e := range q.order {
-		if e.from == s.m.goal {
-			wait(e.to)
+		if e.from == m.goal {
+			while(e.to)
 		}
 	}
 	return list
@@ -46,7 +52,7 @@ func (s *solving) beyond(q *query) (list []order.Node) {
 // what the question about these might.
 func (s *solving) build(a, b order.Node, conflicts, propagations int, from *account) error {
 	m := s.m
-	if m.literal || !s.explorer().exact {
+	if m.literal || s.explore == nil || !s.explore.exact {
 		return nil
 	}
 	q := query{next: []order.Node{b}, order: []edge{{m.goal, a}}}

@@ -2,6 +2,7 @@ package mcm
 
 import (
 	"math"
+	"slices"
 	"testing"
 
 	"github.com/heisen-go/heisen/mcm/order"
@@ -41,6 +42,9 @@ func TestWalls(t *testing.T) {
 			}
 			s.forget()
 			q := query{next: []order.Node{a, b}}
+			if !slices.Equal(s.beyond(&q), s.beyond(&q)) {
+				t.Fatalf("%s, seed %d: what is behind walls differs from time to time", name, seed)
+			}
 			answer, nodes, err := s.spend(&q, math.MaxInt32, math.MaxInt32, &spent)
 			if asked[answer]++; err != nil || answer != verdict {
 				t.Fatalf("%s, seed %d: with walls %d and %d are %v, without %v; %v", name, seed, a, b, answer, verdict, err)
