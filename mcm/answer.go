@@ -234,7 +234,7 @@ func (s *solving) finally(q *query) (verdict Verdict, nodes []order.Node, err er
 		return Unknown, nil, nil
 	}
 	s.forget()
-	if verdict, nodes, err = s.insist(q, 8); verdict != Unknown || err != nil {
+	if verdict, nodes, err = s.insist(q, 4); verdict != Unknown || err != nil {
 		return verdict, nodes, err
 	}
 	if verdict, nodes = s.gridFor(q); verdict != Unknown {
