@@ -36,13 +36,24 @@ func pipeline(out io.Writer, name string, threads int, records []heisen.Record, 
 	}
 	took := cpu() - start
 	each := took / time.Duration(max(asked, 1))
-	fmt.Fprintf(out, "%-14s %7d %7d %s | %9.1f %9.1f %9.1f %7.1f", name, threads, len(pairs), stages(m.Stats()),
-		ms(took), 1000*ms(each), ms(longest), float64(heap()-before)/1e6)
+	held := heap() - before
+	runtime.KeepAlive(m)
+	start = cpu()
+	d, err := mcm.NewDetector(nil, nil, mcm.Windows(len(records), 0))
+	if err != nil {
+		return err
+	}
+	d.HandleRecords(records)
+	if err := d.Flush(); err != nil {
+		return err
+	}
+	detected := cpu() - start
+	fmt.Fprintf(out, "%-14s %7d %7d %s | %9.1f %9.1f %9.1f %7.1f | %6d %4d %9.1f", name, threads, len(pairs), stages(m.Stats()),
+		ms(took), 1000*ms(each), ms(longest), float64(held)/1e6, d.Stats().Questions, d.Stats().Unknown, ms(detected))
 	for _, t := range times {
 		fmt.Fprintf(out, " %10.0f", float64(t)/float64(each))
 	}
 	fmt.Fprintln(out)
-	runtime.KeepAlive(m)
 	return nil
 }
 
