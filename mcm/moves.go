@@ -29,7 +29,7 @@ type moves struct {
 	leaves []order.Node // by node: where it gives the last of them back, the last node if it does not
 	acts   []act        // by node
 	finds  []content    // of critical sections that can hinder nobody: what they find in memory, and leave there
-	needs  []uint64     // by node: of what a change may let its thread go on from before it at once, as bits
+	needs  []uint64     // by node: of what a change may let its thread go on from before it at once, as bits; nil before askers
 	gives  []uint64     // by node: what it changes, likewise
 	exact  bool         // states say all that matters, so that no answer among all of them is an answer
 
@@ -79,7 +79,6 @@ func newMoves(m *Model) *moves {
 	x.findActs()
 	x.findSections()
 	x.findMovers()
-	x.findUses()
 	return x
 }
 
@@ -197,12 +196,13 @@ func (x *moves) findMovers() {
 		a := &x.acts[n]
 		a.mover = !a.writes && (!a.message || m.receives(n))
 	}
+	at := make([]int32, x.cells)
 	for n := range m.goal {
 		if m.begins[n] < 0 {
 			continue
 		}
 		a, from := &x.acts[n], len(x.finds)
-		if a.passes, a.reads = x.passable(n); !a.passes {
+		if a.passes, a.reads = x.passable(n, at); !a.passes {
 			x.finds = x.finds[:from]
 		}
 		a.finds = [2]int32{int32(from), int32(len(x.finds))}
@@ -211,16 +211,17 @@ func (x *moves) findMovers() {
 
 // passable reports whether a critical section that a node begins can hinder nobody, as it finds all
 // cells that it touches as it leaves them, and whether it does so in any case. It adds to x.finds
-// what it finds.
-func (x *moves) passable(first order.Node) (can, always bool) {
+// what it finds; at is scratch, where in there cells are.
+func (x *moves) passable(first order.Node, at []int32) (can, always bool) {
 	m, from := x.m, len(x.finds)
 	hold := func(cell, class int32) bool {
-		k := slices.IndexFunc(x.finds[from:], func(c content) bool { return c.cell == cell })
-		if k < 0 {
+		k := int(at[cell])
+		if k < from || k >= len(x.finds) || x.finds[k].cell != cell {
+			at[cell] = int32(len(x.finds))
 			x.finds = append(x.finds, content{cell, class})
 			return true
 		}
-		return x.finds[from+k].class == class
+		return x.finds[k].class == class
 	}
 	always = true
 	for n, open := first, 0; n < m.base[m.chain[first]+1]; n++ {

@@ -24,6 +24,8 @@ func TestResettle(t *testing.T) {
 		x.bold = seed%2 > 0
 		if seed%4 > 1 {
 			x.askers()
+		} else {
+			x.findUses()
 		}
 		for range 40 {
 			x.reset()

@@ -106,9 +106,9 @@ func Reaches(symbols *heisen.Symbols) Option {
 // look at, or, where that does not do, a sweep, which goes on by five times as many states
 // as a question may look at for each one that no look answers, and a hundred times as many
 // for one that nothing else does; by as many again, twice, where threads are held back; and by
-// some 8 million in all, 8 bytes each. The solver may spend as much as on 20 questions where reads
-// have many choices; and on questions that nothing else answers 32 times as much each, and on all
-// of these together as much as on 160.
+// some 8 million in all, 8 bytes each. The solver may spend as much as on 20 questions; and
+// on questions that nothing else answers 8 and, last of all, 32 times as much each, on all of these
+// together as much as on 160. A no of the solver may cost as much again, to find what else it answers.
 func Budget(conflicts, propagations int) Option {
 	return func(s *settings) error {
 		if conflicts < 1 || propagations < 1 {
