@@ -60,42 +60,107 @@ func (c *Cell) NotedWord(th *Thread, write bool) bool {
 	return said&(noteBytes|6<<noteKind) == noteBytes
 }
 
-// Several reports whether there is more than one note.
-//
-//go:nosplit
-func (c *Cell) Several() bool { return c.head.Load()>>(headNotes+noteBits) != 0 }
-
 // Noted reports whether the thread has read, or written, the bytes of the word that are
 // set in mask in its present epoch, or has done more, and there is a note of that: then to
 // do it again makes no difference.
 //
 //go:nosplit
 func (c *Cell) Noted(th *Thread, mask uint64, write bool) bool {
-	d := c.head.Load() >> headNotes
+	noted, _, _, _ := c.Look(th, mask, write)
+	return noted
+}
+
+// Look is Noted, and finds the note, if that is all there is to do, that the thread, or an earlier one
+// that had its slot, has left of the same in another epoch: Again makes it one of the present epoch, if
+// it still is the given one, in a cell with the given head.
+//
+//go:nosplit
+func (c *Cell) Look(th *Thread, mask uint64, write bool) (noted bool, at *atomic.Uint64, head, old uint64) {
+	head, old = c.head.Load(), c.first.Load()
+	d := head >> headNotes
 	if says(d, mask, write) {
-		n := c.first.Load()
-		if th.unseen(n) {
-			return true
+		if th.unseen(old) {
+			return true, nil, 0, 0
 		}
-		if slotOf(n^th.Epoch) == 0 && write == (d>>noteKind&7 == Write) {
-			return false // there is a note to be renewed: what others have noted beside it need not be fetched
+		if slotOf(old^th.Epoch) == 0 && (write && d>>noteKind&7 == Write || d&noteMask == mask) {
+			// What others have noted beside it need not be fetched.
+			if plain(head) && (!write || d&noteBytes == mask && (d>>noteBits|d>>(2*noteBits))&mask == 0) {
+				return false, &c.first, head, old
+			}
+			return false, nil, 0, 0
 		}
 	}
 	if d >>= noteBits; d == 0 {
+		return false, nil, 0, 0
+	}
+	again := !write && plain(head)
+	side := th.side & 1
+	for range cellNotes - 1 {
+		if what := d >> (side * noteBits) & noteMask; says(what, mask, write) {
+			at = asideOf(c, side)
+			if old = at.Load(); th.unseen(old) {
+				return true, nil, 0, 0
+			}
+			if slotOf(old^th.Epoch) == 0 {
+				if again && what == mask {
+					th.side = side
+					return false, at, head, old
+				}
+				return false, nil, 0, 0
+			}
+		}
+		side ^= 1
+	}
+	return false, nil, 0, 0
+}
+
+// HasRead reports whether, in a cell with the given head and first note, that is the note that Look would
+// find for a read of the same bytes, and only a write is noted beside it, or nothing: then Renew is Again.
+//
+//go:nosplit
+func (th *Thread) HasRead(head, first, mask uint64) bool {
+	beside := head >> (headNotes + noteBits) & (1<<(2*noteBits) - 1)
+	return head&(headLock|headCrowd|headAtomics|noteMask<<headNotes) == mask<<headNotes && slotOf(first^th.Epoch) == 0 &&
+		(beside == 0 || beside>>noteKind == Write)
+}
+
+// Says returns the head of the cell, and its first note.
+//
+//go:nosplit
+func (c *Cell) Says() (head, first uint64) { return c.head.Load(), c.first.Load() }
+
+// Renew makes one of the thread's notes, old, one of its present epoch, without the lock, while
+// the head stays as it is, and reports whether it did. Whoever has the lock at that time may have
+// looked at the old note, or taken it away: then there is the lock to be seen, or another head,
+// or another note.
+//
+//go:nosplit
+func (c *Cell) Renew(th *Thread, n *atomic.Uint64, head, old, note uint64) bool {
+	if !n.CompareAndSwap(old, note) || c.head.Load() != head || n.Load() != note {
 		return false
 	}
-	side := th.side & 1
-	n, what := asideOf(c, side).Load(), d>>(side*noteBits)
-	if says(what, mask, write) {
-		if th.unseen(n) {
+	th.last = note >> placeBits
+	return true
+}
+
+// plain reports whether a cell with the given head is not locked, and has notes of plain accesses only.
+// Then a thread can note a read again without a comparison: a write that is noted was compared with its
+// earlier one, whichever came first, and one that came later and did not race has taken that note away.
+//
+//go:nosplit
+func plain(head uint64) bool { return head&(headLock|headCrowd|headAtomics) == 0 }
+
+// Again makes the note that Look has found one of the present epoch, and reports whether it could.
+//
+//go:nosplit
+func (t *Table) Again(th *Thread, c *Cell, at *atomic.Uint64, head, old, note uint64) bool {
+	if at == &c.first {
+		second, third := head>>(headNotes+noteBits)&noteMask, head>>(headNotes+2*noteBits)&noteMask
+		if (second != 0 && second>>noteKind == Read || third != 0 && third>>noteKind == Read) && t.stepAside(th, c, head, old, note) {
 			return true
 		}
-		if slotOf(n^th.Epoch) == 0 {
-			return false // likewise
-		}
 	}
-	side ^= 1
-	return says(d>>(side*noteBits), mask, write) && th.unseen(asideOf(c, side).Load())
+	return c.Renew(th, at, head, old, note)
 }
 
 // says reports whether a note, of which d has the bytes and the kind, is of a write of
@@ -188,7 +253,7 @@ const (
 )
 
 // An access to bytes of a word, those set in a mask, is compared with what is known of them, and
-// noted, in one of several ways. AccessOwn, AccessAlone and AccessAmong report false, and have done
+// noted, in one of several ways. AccessOwn, AccessMore, AccessAlone and AccessAmong report false, and have done
 // nothing, where they are not enough. AccessLocked always is.
 
 // AccessOwn is for plain accesses, where what is known of the word is at most a write and
@@ -220,10 +285,10 @@ func (t *Table) AccessOwn(th *Thread, c *Cell, note, mask uint64, write bool) bo
 			next = read
 		}
 	default:
-		return n == note && t.more(th, c, head, note, mask, write)
+		return false
 	}
 	if next == head {
-		return c.renew(th, &c.first, head, n, note)
+		return c.Renew(th, &c.first, head, n, note)
 	}
 	if !c.head.CompareAndSwap(head, head|headLock) {
 		return false
@@ -241,14 +306,15 @@ func (t *Table) AccessOwn(th *Thread, c *Cell, note, mask uint64, write bool) bo
 	return true
 }
 
-// more adds bytes to the first note, which is of an access at the same place in the same epoch, if
+// AccessMore adds bytes to the first note, which is of an access at the same place in the same epoch, if
 // that was of the same kind, and all other notes of these bytes are of plain accesses and ordered before: so
 // words are often gone through byte by byte. What the thread itself says of these bytes may stay until
 // the note has all bytes of the word, and what others have written, too: who comes after this access
 // comes after those.
 //
 //go:nosplit
-func (t *Table) more(th *Thread, c *Cell, head, note, mask uint64, write bool) bool {
+func (t *Table) AccessMore(th *Thread, c *Cell, note, mask uint64, write bool) bool {
+	head := c.head.Load()
 	if head&(headLock|headCrowd|headAtomics) != 0 || head>>headNotes&noteBytes == 0 || (head>>(headNotes+noteKind)&7 == Write) != write {
 		return false
 	}
@@ -286,65 +352,108 @@ func (t *Table) more(th *Thread, c *Cell, head, note, mask uint64, write bool) b
 	return ok
 }
 
-// AccessWords is AccessOwn for whole words, and for reads that are made again, as many as that is
-// enough for, of n words from that of c on: it returns how many. A word that says it already is done, too.
+// AccessPlain is what is enough for most plain accesses: AccessOwn, Look and Again, AccessMore, or AccessAlone.
+//
+//go:nosplit
+func (t *Table) AccessPlain(th *Thread, c *Cell, note, mask uint64, write bool) bool {
+	return t.AccessOwn(th, c, note, mask, write) || t.noteAgain(th, c, note, mask, write) ||
+		c.first.Load() == note && t.AccessMore(th, c, note, mask, write) || t.AccessAlone(th, c, note, mask, write)
+}
+
+// noteAgain is Look and Again.
+//
+//go:nosplit
+func (t *Table) noteAgain(th *Thread, c *Cell, note, mask uint64, write bool) bool {
+	noted, at, head, old := c.Look(th, mask, write)
+	return noted || at != nil && t.Again(th, c, at, head, old, note)
+}
+
+// AccessWords is AccessPlain for whole words, as many as that is enough for, of n words from that of c on: it
+// returns how many.
 //
 //go:nosplit
 func (t *Table) AccessWords(th *Thread, c *Cell, n uintptr, note uint64, write bool) (done uintptr) {
-	for ; done < n && (c.NotedWord(th, write) || t.AccessOwn(th, c, note, noteBytes, write) || !write && t.readAgain(th, c, note, noteBytes)); done++ {
+	for ; done < n && (c.NotedWord(th, write) || t.AccessOwn(th, c, note, noteBytes, write) ||
+		t.noteAgain(th, c, note, noteBytes, write) || t.AccessAlone(th, c, note, noteBytes, write)); done++ {
 		c = nextCell(c)
 	}
 	return done
 }
 
-// AccessAlone is for plain accesses, where what is known of the word is at most a write and
-// a read, of no other bytes, or a write and no read, and it is ordered before.
+// AccessAlone is for plain accesses to a word of which plain accesses are noted, and none that races with
+// it, where there is room in the cell.
 //
 //go:nosplit
 func (t *Table) AccessAlone(th *Thread, c *Cell, note, mask uint64, write bool) bool {
-	if !write && t.readAgain(th, c, note, mask) {
-		return true
+	head, fresh := c.head.Load(), mask
+	if write {
+		fresh |= Write << noteKind
 	}
-	head := c.head.Load()
-	if head>>(headNotes+2*noteBits) != 0 || head&(headLock|headCrowd|headAtomics) != 0 {
+	first := head >> headNotes & noteMask
+	if !plain(head) || !c.head.CompareAndSwap(head, head|headLock) {
 		return false
 	}
-	first, second := head>>headNotes&noteMask, head>>(headNotes+noteBits)
-	next, keep := mask|second<<noteBits, false
-	switch {
-	case write:
-		if (first|second)&noteBytes&^mask != 0 {
-			return false
+	// Of what is ordered before, reads go, and all if this is a write.
+	next, free := head&^(noteMask<<headNotes), uint32(0)
+	for side := range uint32(cellNotes - 1) {
+		shift := (headNotes + (1+side)*noteBits) & 63
+		d := head >> shift & noteMask
+		if d&mask != 0 {
+			n := asideOf(c, side).Load()
+			if slotOf(n^note) != 0 && !t.covers(th, n>>placeBits) {
+				if write || d>>noteKind == Write {
+					c.Unlock(head)
+					return false
+				}
+			} else if write || d>>noteKind == Read {
+				next &^= mask << shift
+				if d&noteBytes&^mask == 0 {
+					next &^= noteMask << shift
+					d = 0
+				}
+			}
 		}
-		next = mask | Write<<noteKind
-	case first>>noteKind == Write:
-		if second != 0 {
-			return false
+		if d == 0 {
+			free |= 1 << side
 		}
-		next, keep = mask|first<<noteBits, true
-	case first&^mask != 0 || second != 0 && second>>noteKind != Write:
-		return false
 	}
-	if !c.head.CompareAndSwap(head, head|headLock) {
-		return false
-	}
-	n := c.first.Load()
-	if first != 0 && slotOf(n^note) != 0 && !t.covers(th, n>>placeBits) {
-		c.Unlock(head)
-		return false
-	}
-	if second != 0 {
-		if n := c.note(1).Load(); slotOf(n^note) != 0 && !t.covers(th, n>>placeBits) {
+	at, n := &c.first, c.first.Load()
+	moves := slotOf(n^note) == 0 // or somebody may look for it
+	if first&mask != 0 {
+		moves = moves || t.covers(th, n>>placeBits)
+		switch {
+		case !moves && (write || first>>noteKind == Write):
 			c.Unlock(head)
 			return false
+		case moves && (write || first>>noteKind == Read):
+			if first &^= mask; first&noteBytes == 0 {
+				first = 0
+			}
 		}
 	}
-	if keep {
-		storeRelease(c.note(1), n)
+	// The new note is the first, if that can be: it is the one that is looked for next.
+	switch side := uint32(0); {
+	case first == 0:
+		next |= fresh << headNotes
+	case free == 0:
+		c.Unlock(head)
+		return false
+	case moves:
+		if free&1 == 0 {
+			side = 1
+		}
+		storeRelease(asideOf(c, side), n)
+		next |= fresh<<headNotes | first<<((headNotes+(1+side)*noteBits)&63)
+	default:
+		if side = th.side & 1; free>>side&1 == 0 {
+			side ^= 1
+		}
+		at = asideOf(c, side)
+		next |= first<<headNotes | fresh<<((headNotes+(1+side)*noteBits)&63)
 	}
-	storeRelease(&c.first, note)
+	storeRelease(at, note)
 	th.last = note >> placeBits
-	c.Unlock(next << headNotes)
+	c.Unlock(next)
 	return true
 }
 
@@ -375,30 +484,18 @@ func (c *Cell) own(th *Thread, head, what uint64) (n *atomic.Uint64, old uint64,
 	return nil, 0, 0
 }
 
-// readAgain notes a read where there is a note of another of the same bytes by the thread, or an
-// earlier one that had its slot. Nothing is to be compared: a write that is noted was compared
-// with that read, whichever came first, and one that came later and did not race has taken
-// the read's note away. Of plain reads that is so if there are no notes of atomic operations.
-//
-//go:nosplit
-func (t *Table) readAgain(th *Thread, c *Cell, note, mask uint64) bool {
-	head := c.head.Load()
-	return head&(headLock|headCrowd|headAtomics) == 0 && t.again(th, c, head, note, mask)
-}
-
-// LoadAgain is readAgain for atomic loads. They race with plain writes only.
+// LoadAgain notes an atomic load where there is a note of another of the same bytes by the thread, or an
+// earlier one that had its slot. Loads race with plain writes only, so nothing is to be compared, as with
+// plain reads.
 //
 //go:nosplit
 func (t *Table) LoadAgain(th *Thread, c *Cell, place, mask uint64) bool {
 	head := c.head.Load()
-	return head&(headLock|headCrowd) == 0 && t.again(th, c, head, th.Epoch|place, mask|AtomicRead<<noteKind)
-}
-
-// again makes the thread's note that says what is given one of its present epoch.
-//
-//go:nosplit
-func (t *Table) again(th *Thread, c *Cell, head, note, what uint64) bool {
-	n, old, side := c.own(th, head, what)
+	if head&(headLock|headCrowd) != 0 {
+		return false
+	}
+	note := th.Epoch | place
+	n, old, side := c.own(th, head, mask|AtomicRead<<noteKind)
 	if n == nil {
 		return false
 	}
@@ -407,13 +504,13 @@ func (t *Table) again(th *Thread, c *Cell, head, note, what uint64) bool {
 	} else if head>>(headNotes+noteBits)&(1<<(2*noteBits)-1) != 0 && t.stepAside(th, c, head, old, note) {
 		return true
 	}
-	return c.renew(th, n, head, old, note)
+	return c.Renew(th, n, head, old, note)
 }
 
-// stepAside is again for the first note, old, where somebody else does the same with the word, too:
-// that goes on beside the cell, each on a side, so that nobody has to wait for what another
-// one has noted. A note of something else may have to take the place of the first, if the thread
-// covers it: then its own thread can no longer look for it.
+// stepAside is for the thread's first note, old, that is to be made one of the present epoch, where
+// somebody else does the same with the word, too: that goes on beside the cell, each on a side, so
+// that nobody has to wait for what another one has noted. A note of something else may have to take
+// the place of the first, if the thread covers it: then its own thread can no longer look for it.
 //
 //go:nosplit
 func (t *Table) stepAside(th *Thread, c *Cell, head, old, note uint64) bool {
@@ -447,20 +544,6 @@ func (t *Table) stepAside(th *Thread, c *Cell, head, old, note uint64) bool {
 	storeRelease(asideOf(c, side), note)
 	th.side, th.last = side, note>>placeBits
 	c.Unlock(head ^ (wrote^what)<<headNotes ^ (wrote^what)<<shift)
-	return true
-}
-
-// renew makes one of the thread's notes, old, one of its present epoch, without the lock, while
-// the head stays as it is, and reports whether it did. Whoever has the lock at that time may have
-// looked at the old note, or taken it away: then there is the lock to be seen, or another head,
-// or another note.
-//
-//go:nosplit
-func (c *Cell) renew(th *Thread, n *atomic.Uint64, head, old, note uint64) bool {
-	if !n.CompareAndSwap(old, note) || c.head.Load() != head || n.Load() != note {
-		return false
-	}
-	th.last = note >> placeBits
 	return true
 }
 

@@ -96,6 +96,15 @@ type lists struct {
 	crowd [maxCrowdLog + 1]uint32 // freed marks, by the logarithm of their number
 }
 
+// spares is what is kept where it was freed last, for whoever takes it there next: nobody else has to do
+// with it, so that takes no lock.
+type spares struct {
+	count [numLists]uint32
+	at    [numLists][spareRoom]uint32
+}
+
+const spareRoom = 8
+
 //go:nosplit
 func (l *lists) lock() {
 	for tries := uint32(0); !l.held.CompareAndSwap(0, 1); tries++ {
@@ -173,6 +182,10 @@ func link(list, i uint32) *uint32 {
 //
 //go:nosplit
 func (t *Table) take(list, limit uint32) uint32 {
+	if s := sparesHere(); s != nil && s.count[list%numLists] != 0 {
+		s.count[list%numLists]--
+		return s.at[list%numLists][s.count[list%numLists]%spareRoom]
+	}
 	l := &t.memory
 	l.lock()
 	i := l.free[list%numLists]
@@ -193,10 +206,23 @@ func (t *Table) take(list, limit uint32) uint32 {
 //
 //go:nosplit
 func (t *Table) giveBack(list, i uint32) {
-	l := &t.memory
+	l, s := &t.memory, sparesHere()
+	if s != nil && s.count[list%numLists] < spareRoom {
+		s.at[list%numLists][s.count[list%numLists]%spareRoom] = i
+		s.count[list%numLists]++
+		return
+	}
 	l.lock()
 	*link(list, i) = l.free[list%numLists]
 	l.free[list%numLists] = i
+	if s != nil { // half of them are for others
+		for n := uint32(spareRoom); n > spareRoom/2; n-- {
+			i = s.at[list%numLists][(n-1)%spareRoom]
+			*link(list, i) = l.free[list%numLists]
+			l.free[list%numLists] = i
+		}
+		s.count[list%numLists] = spareRoom / 2
+	}
 	l.unlock()
 }
 

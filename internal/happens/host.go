@@ -25,6 +25,7 @@ var memory *arenas
 // Reserve gives the next table its memory.
 func Reserve() error {
 	GiveBack()
+	alone = nil
 	m, err := syscall.Mmap(-1, 0, int(unsafe.Sizeof(arenas{})), syscall.PROT_READ|syscall.PROT_WRITE,
 		syscall.MAP_ANON|syscall.MAP_PRIVATE|syscall.MAP_NORESERVE)
 	if err == nil {
@@ -79,6 +80,15 @@ func extraAt(i uint32) *extra { return &memory.extras[i%maxExtras] }
 //go:nosplit
 func markAt(i uint64) *mark { return &memory.marks[i%maxMarks] }
 
+// alone is what sparesHere returns. Tests in which one thread is at work at a time may set it, after Reserve.
+var alone *spares
+
+// sparesHere returns the spares that only whoever asks has to do with until it returns to its caller, if
+// there are some. In a program each processor has its own.
+//
+//go:nosplit
+func sparesHere() *spares { return alone }
+
 //go:nosplit
 func storeRelease(x *atomic.Uint64, v uint64) { x.Store(v) }
 
@@ -94,14 +104,23 @@ func pauseSpinning(uint32) { runtime.Gosched() }
 // Access takes an access to the bytes of the word at addr that are set in mask, in the shortest way
 // that is enough, as a program does.
 func (t *Table) Access(th *Thread, c *Cell, addr, place uint64, mask, kind uint32, races *Races) {
-	write := kind == Write
-	if kind <= Write && (c.Noted(th, uint64(mask), write) || !write && t.NotedInCrowd(th, c, uint64(mask)) ||
-		t.AccessOwn(th, c, th.Epoch|place, uint64(mask), write) ||
-		t.AccessAlone(th, c, th.Epoch|place, uint64(mask), write)) ||
+	write, note := kind == Write, th.Epoch|place
+	if kind <= Write && (mask&(mask-1) == 0 && t.accessByte(th, c, note, uint64(mask), write) ||
+		t.AccessPlain(th, c, note, uint64(mask), write) || !write && t.NotedInCrowd(th, c, uint64(mask))) ||
 		t.AccessAmong(th, c, addr, place, mask, kind, races) {
 		return
 	}
 	c.Unlock(t.AccessLocked(th, c, c.Lock(), addr, place, mask, kind, races))
+}
+
+// accessByte is what a program does first where an access is to one byte, or said to be.
+func (t *Table) accessByte(th *Thread, c *Cell, note, mask uint64, write bool) bool {
+	head, first := c.Says()
+	if !write && th.HasRead(head, first, mask) && c.Renew(th, &c.first, head, first, note) {
+		return true
+	}
+	noted, at, head, old := c.Look(th, mask, write)
+	return noted || at != nil && t.Again(th, c, at, head, old, note)
 }
 
 // Load makes an atomic load of the word at addr, and what order and races come of it, one step,

@@ -38,6 +38,7 @@ func newProgram(t testing.TB) *program {
 	if err := Reserve(); err != nil {
 		t.Fatal(err)
 	}
+	alone = new(spares) // as a program has it
 	return &program{scale: 1, cells: map[uint64]*[16]Word{}, threads: map[heisen.Thread]*Thread{}, held: map[hold]int{}, places: map[[2]uint32]uint64{}, known: make([][2]uint32, 1)}
 }
 

@@ -98,6 +98,16 @@ func heisenHappensMarkAt(i uint64) *heisenHappensMark {
 	return (*heisenHappensMark)(unsafe.Pointer(heisenHappensMemory.marks + uintptr(i)*unsafe.Sizeof(heisenHappensMark{})))
 }
 
+// heisenHappensSparesHere returns what the current P keeps: hooks are not preempted.
+//
+//go:nosplit
+func heisenHappensSparesHere() *heisenHappensSpares {
+	if b := heisenBufOfP(); b != nil {
+		return &b.spares
+	}
+	return nil
+}
+
 //go:nosplit
 func heisenHappensStoreRelease(x *atomic.Uint64, v uint64) { heisenWatchStoreRelease(x, v) }
 
@@ -216,7 +226,7 @@ func (h *heisenG) ranged(write bool, addr, size, pc uintptr) uintptr {
 		}
 		next := min(at&^7+8, end)
 		mask := heisenBytesOf(at, next)
-		if !c.Noted(&h.order, mask, write) && !t.AccessAlone(&h.order, c, note, mask, write) {
+		if !t.AccessPlain(&h.order, c, note, mask, write) {
 			heisenCompareAmong(b, h, c, addr, size, at, place, uint32(mask), write)
 		}
 		at, c = next, heisenHappensNextCell(c)
@@ -257,18 +267,19 @@ func heisenBufOfG(h *heisenG) *heisenBuf {
 //go:nosplit
 func heisenAnew(h *heisenG, c *heisenHappensCell, write bool, addr, pc uintptr) bool {
 	t, mask := &heisenHappens, uint64(1)<<(addr&7)
-	if c.Several() && c.Noted(&h.order, mask, write) {
-		return true
+	var at *atomic.Uint64
+	head, old := c.Says()
+	first := old
+	again := !write && h.order.HasRead(head, old, mask)
+	if !again && head != 0 {
+		var noted bool
+		if noted, at, head, old = c.Look(&h.order, mask, write); noted {
+			return true
+		}
 	}
 	b := heisenBufOfP()
 	if b == nil || !h.started {
 		return false
-	}
-	if c.Empty() {
-		if heisenOnStack(addr) {
-			return true
-		}
-		heisenMarkBlock(addr)
 	}
 	var place uint64
 	if u := b.under(h.top, pc, h.under); u.is(h.top, pc, h.under) {
@@ -277,7 +288,14 @@ func heisenAnew(h *heisenG, c *heisenHappensCell, write bool, addr, pc uintptr) 
 		place = heisenNewPlace(b, h, pc, h.set(b))
 	}
 	note := h.order.Epoch | place
-	if t.AccessOwn(&h.order, c, note, mask, write) || t.AccessAlone(&h.order, c, note, mask, write) || heisenOnStack(addr) {
+	if again && c.Renew(&h.order, &c.first, head, old, note) || at != nil && t.Again(&h.order, c, at, head, old, note) {
+		return true
+	}
+	if c.Empty() {
+		heisenMarkBlock(addr)
+	}
+	if t.AccessOwn(&h.order, c, note, mask, write) || first == note && t.AccessMore(&h.order, c, note, mask, write) ||
+		t.AccessAlone(&h.order, c, note, mask, write) {
 		return true
 	}
 	heisenCompareAmong(b, h, c, addr, 1, addr, place, uint32(mask), write)
@@ -325,14 +343,10 @@ func heisenCompare(h *heisenG, kind uint32, addr, size, pc uintptr) {
 	for at, end := addr, addr+size; at < end; c = heisenHappensNextCell(c) {
 		next := min(at&^7+8, end)
 		mask := heisenBytesOf(at, next)
-		if size > 8 && c.Noted(&h.order, mask, kind == heisenHappensWrite) {
-			at = next
-			continue
-		}
 		if c.Empty() {
 			heisenMarkBlock(at)
 		}
-		if !t.AccessAlone(&h.order, c, h.order.Epoch|place, mask, kind == heisenHappensWrite) {
+		if !t.AccessPlain(&h.order, c, h.order.Epoch|place, mask, kind == heisenHappensWrite) {
 			heisenCompareMore(b, h, c, addr, size, at, place, uint32(mask), kind)
 		}
 		at = next

@@ -31,7 +31,7 @@ func raceread(addr uintptr) {
 	}
 	if q := &heisenCells.quick; addr-q.lo < q.span {
 		c := q.cell(addr)
-		if h.order.Lives(&heisenHappens) && (c.NotedByte(&h.order, addr, false) || heisenAnew(h, c, false, addr, sys.GetCallerPC())) {
+		if h.order.Lives(&heisenHappens) && (c.NotedByte(&h.order, addr, false) || heisenOnStack(addr) || heisenAnew(h, c, false, addr, sys.GetCallerPC())) {
 			return
 		}
 	}
@@ -46,7 +46,7 @@ func racewrite(addr uintptr) {
 	}
 	if q := &heisenCells.quick; addr-q.lo < q.span {
 		c := q.cell(addr)
-		if h.order.Lives(&heisenHappens) && (c.NotedByte(&h.order, addr, true) || heisenAnew(h, c, true, addr, sys.GetCallerPC())) {
+		if h.order.Lives(&heisenHappens) && (c.NotedByte(&h.order, addr, true) || heisenOnStack(addr) || heisenAnew(h, c, true, addr, sys.GetCallerPC())) {
 			return
 		}
 	}
@@ -85,7 +85,7 @@ func heisenAccessByte(h *heisenG, write bool, addr, pc, sp uintptr) {
 			if heisenCells.only {
 				return
 			}
-		} else if h.order.Lives(&heisenHappens) && (c.NotedByte(&h.order, addr, write) || heisenCells.only && heisenAnew(h, c, write, addr, pc)) {
+		} else if h.order.Lives(&heisenHappens) && (c.NotedByte(&h.order, addr, write) || heisenCells.only && (heisenOnStack(addr) || heisenAnew(h, c, write, addr, pc))) {
 			return
 		}
 	} else if heisen.light {

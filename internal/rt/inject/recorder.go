@@ -123,6 +123,7 @@ type heisenBuf struct {
 
 	compared heisenCompared // what a hook hands to package happens
 	races    heisenHappensRaces
+	spares   heisenHappensSpares
 }
 
 var heisen struct {
