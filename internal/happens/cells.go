@@ -93,7 +93,6 @@ func (c *Cell) Look(th *Thread, mask uint64, write bool) (noted bool, at *atomic
 	if d >>= noteBits; d == 0 {
 		return false, nil, 0, 0
 	}
-	again := !write && plain(head)
 	side := th.side & 1
 	for range cellNotes - 1 {
 		if what := d >> (side * noteBits) & noteMask; says(what, mask, write) {
@@ -102,7 +101,7 @@ func (c *Cell) Look(th *Thread, mask uint64, write bool) (noted bool, at *atomic
 				return true, nil, 0, 0
 			}
 			if slotOf(old^th.Epoch) == 0 {
-				if again && what == mask {
+				if what == mask && plain(head) { // of a read
 					th.side = side
 					return false, at, head, old
 				}
@@ -120,7 +119,7 @@ func (c *Cell) Look(th *Thread, mask uint64, write bool) (noted bool, at *atomic
 //go:nosplit
 func (th *Thread) HasRead(head, first, mask uint64) bool {
 	beside := head >> (headNotes + noteBits) & (1<<(2*noteBits) - 1)
-	return head&(headLock|headCrowd|headAtomics|noteMask<<headNotes) == mask<<headNotes && slotOf(first^th.Epoch) == 0 &&
+	return head&(headLock|headCrowd|noteMask<<headNotes) == mask<<headNotes && slotOf(first^th.Epoch) == 0 &&
 		(beside == 0 || beside>>noteKind == Write)
 }
 
