@@ -123,6 +123,12 @@ func (th *Thread) HasRead(head, first, mask uint64) bool {
 		(beside == 0 || beside>>noteKind == Write)
 }
 
+// several reports whether a cell with the given head has more than a note. Otherwise Look finds nothing that
+// NotedByte, HasRead or AccessOwn does not.
+//
+//go:nosplit
+func several(head uint64) bool { return head>>(headNotes+noteBits) != 0 }
+
 // Says returns the head of the cell, and its first note.
 //
 //go:nosplit

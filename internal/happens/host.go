@@ -119,8 +119,7 @@ func (t *Table) accessByte(th *Thread, c *Cell, note, mask uint64, write bool) b
 	if !write && th.HasRead(head, first, mask) && c.Renew(th, &c.first, head, first, note) {
 		return true
 	}
-	noted, at, head, old := c.Look(th, mask, write)
-	return noted || at != nil && t.Again(th, c, at, head, old, note)
+	return several(head) && t.noteAgain(th, c, note, mask, write)
 }
 
 // Load makes an atomic load of the word at addr, and what order and races come of it, one step,

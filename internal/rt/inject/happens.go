@@ -271,7 +271,7 @@ func heisenAnew(h *heisenG, c *heisenHappensCell, write bool, addr, pc uintptr) 
 	head, old := c.Says()
 	first := old
 	again := !write && h.order.HasRead(head, old, mask)
-	if !again && head != 0 {
+	if !again && heisenHappensSeveral(head) {
 		var noted bool
 		if noted, at, head, old = c.Look(&h.order, mask, write); noted {
 			return true
