@@ -190,8 +190,13 @@ func closer() map[string]func() {
 					mu.Unlock()
 				}
 			}
-			go player(1)
+			done := make(chan bool)
+			go func() {
+				player(1)
+				done <- true
+			}()
 			player(0)
+			<-done // the other one has the last turn
 		},
 		"unlocked-by-other": func() {
 			var mu sync.Mutex
