@@ -459,7 +459,8 @@ func (t *Table) see(th *Thread, s *stamp) bool {
 	if s.zero() || s.sole() && t.knows(th, s.latest()) {
 		return false
 	}
-	if t.includes(s, th) { // so it is when a lock comes back to the thread
+	all := t.includes(s, th)
+	if all { // so it is when a lock comes back to the thread
 		if !t.overwrite(th.clock, s.clock) {
 			t.drop(th.clock)
 			th.clock = share(s.clock)
@@ -474,8 +475,11 @@ func (t *Table) see(th *Thread, s *stamp) bool {
 		t.learnt(th, s.exactly(), rest)
 	}
 	th.said = unsaid
-	th.clock = t.raise(th.clock, s.latest())
-	th.learn(th.clock)
+	th.learn(t.raise(th.clock, s.latest()))
+	if all && th.clock != s.clock && !t.short() { // who comes next need not raise it again
+		t.drop(s.clock)
+		s.clock = share(th.clock)
+	}
 	return true
 }
 
