@@ -1,0 +1,202 @@
+package happens
+
+import "sync/atomic"
+
+// What a thread does again, in another epoch: where nothing is to be compared, the note that it has left is
+// made one of the present epoch.
+
+// Look is Noted, and finds the note, if that is all there is to do, that the thread, or an earlier one
+// that had its slot, has left of the same in another epoch: Again makes it one of the present epoch, if
+// it still is the given one, in a cell with the given head.
+//
+//go:nosplit
+func (c *Cell) Look(th *Thread, mask uint64, write bool) (noted bool, at *atomic.Uint64, head, old uint64) {
+	head, old = c.head.Load(), c.first.Load()
+	d := head >> headNotes
+	if says(d, mask, write) {
+		if th.unseen(old) {
+			return true, nil, 0, 0
+		}
+		if slotOf(old^th.Epoch) == 0 && (write && d>>noteKind&7 == Write || d&noteMask == mask) {
+			// What others have noted beside it need not be fetched.
+			if plain(head) && (!write || d&noteBytes == mask && (d>>noteBits|d>>(2*noteBits))&mask == 0) {
+				return false, &c.first, head, old
+			}
+			return false, nil, 0, 0
+		}
+	}
+	if d >>= noteBits; d == 0 {
+		return false, nil, 0, 0
+	}
+	side := th.side & 1
+	for range cellNotes - 1 {
+		if what := d >> (side * noteBits) & noteMask; says(what, mask, write) {
+			at = asideOf(c, side)
+			if old = at.Load(); th.unseen(old) {
+				return true, nil, 0, 0
+			}
+			if slotOf(old^th.Epoch) == 0 {
+				if what == mask && plain(head) { // of a read
+					th.side = side
+					return false, at, head, old
+				}
+				return false, nil, 0, 0
+			}
+		}
+		side ^= 1
+	}
+	return false, nil, 0, 0
+}
+
+// HasRead reports whether, in a cell with the given head and first note, that is the note that Look would
+// find for a read of the same bytes, and only a write is noted beside it, or nothing: then Renew is Again.
+//
+//go:nosplit
+func (th *Thread) HasRead(head, first, mask uint64) bool {
+	beside := head >> (headNotes + noteBits) & (1<<(2*noteBits) - 1)
+	return head&(headLock|headCrowd|noteMask<<headNotes) == mask<<headNotes && slotOf(first^th.Epoch) == 0 &&
+		(beside == 0 || beside>>noteKind == Write)
+}
+
+// several reports whether a cell with the given head has more than a note. Otherwise Look finds nothing that
+// NotedByte, HasRead or AccessOwn does not.
+//
+//go:nosplit
+func several(head uint64) bool { return head>>(headNotes+noteBits) != 0 }
+
+// Says returns the head of the cell, and its first note.
+//
+//go:nosplit
+func (c *Cell) Says() (head, first uint64) { return c.head.Load(), c.first.Load() }
+
+// Renew makes one of the thread's notes, old, one of its present epoch, without the lock, while
+// the head stays as it is, and reports whether it did. Whoever has the lock at that time may have
+// looked at the old note, or taken it away: then there is the lock to be seen, or another head,
+// or another note.
+//
+//go:nosplit
+func (c *Cell) Renew(th *Thread, n *atomic.Uint64, head, old, note uint64) bool {
+	if !n.CompareAndSwap(old, note) || c.head.Load() != head || n.Load() != note {
+		return false
+	}
+	th.last = note >> placeBits
+	return true
+}
+
+// plain reports whether a cell with the given head is not locked, and has notes of plain accesses only.
+// Then a thread can note a read again without a comparison: a write that is noted was compared with its
+// earlier one, whichever came first, and one that came later and did not race has taken that note away.
+//
+//go:nosplit
+func plain(head uint64) bool { return head&(headLock|headCrowd|headAtomics) == 0 }
+
+// Again makes the note that Look has found one of the present epoch, and reports whether it could.
+//
+//go:nosplit
+func (t *Table) Again(th *Thread, c *Cell, at *atomic.Uint64, head, old, note uint64) bool {
+	if at == &c.first {
+		second, third := head>>(headNotes+noteBits)&noteMask, head>>(headNotes+2*noteBits)&noteMask
+		if (second != 0 && second>>noteKind == Read || third != 0 && third>>noteKind == Read) && t.stepAside(th, c, head, old, note) {
+			return true
+		}
+	}
+	return c.Renew(th, at, head, old, note)
+}
+
+// noteAgain is Look and Again.
+//
+//go:nosplit
+func (t *Table) noteAgain(th *Thread, c *Cell, note, mask uint64, write bool) bool {
+	noted, at, head, old := c.Look(th, mask, write)
+	return noted || at != nil && t.Again(th, c, at, head, old, note)
+}
+
+// own returns the thread's note, or an earlier one's that had its slot, that says exactly what is
+// given, in a cell with the given head, and on which side of the cell it is, -1 if in it. What others have
+// noted on a side is not looked at if it can be helped.
+//
+//go:nosplit
+func (c *Cell) own(th *Thread, head, what uint64) (n *atomic.Uint64, old uint64, side int32) {
+	rest := head >> headNotes
+	if old = c.first.Load(); rest&noteMask == what && slotOf(old^th.Epoch) == 0 {
+		return &c.first, old, -1
+	}
+	rest = rest >> noteBits & (1<<(2*noteBits) - 1)
+	if rest == 0 {
+		return nil, 0, 0
+	}
+	at := th.side & 1
+	for range cellNotes - 1 {
+		if rest>>(at*noteBits)&noteMask == what {
+			n = asideOf(c, at)
+			if old = n.Load(); slotOf(old^th.Epoch) == 0 {
+				return n, old, int32(at)
+			}
+		}
+		at ^= 1
+	}
+	return nil, 0, 0
+}
+
+// LoadAgain notes an atomic load where there is a note of another of the same bytes by the thread, or an
+// earlier one that had its slot. Loads race with plain writes only, so nothing is to be compared, as with
+// plain reads.
+//
+//go:nosplit
+func (t *Table) LoadAgain(th *Thread, c *Cell, place, mask uint64) bool {
+	head := c.head.Load()
+	if head&(headLock|headCrowd) != 0 {
+		return false
+	}
+	note := th.Epoch | place
+	n, old, side := c.own(th, head, mask|AtomicRead<<noteKind)
+	if n == nil {
+		return false
+	}
+	if side >= 0 {
+		th.side = uint32(side)
+	} else if head>>(headNotes+noteBits)&(1<<(2*noteBits)-1) != 0 && t.stepAside(th, c, head, old, note) {
+		return true
+	}
+	return c.Renew(th, n, head, old, note)
+}
+
+// stepAside is for the thread's first note, old, that is to be made one of the present epoch, where
+// somebody else does the same with the word, too: that goes on beside the cell, each on a side, so
+// that nobody has to wait for what another one has noted. A note of something else may have to take
+// the place of the first, if the thread covers it: then its own thread can no longer look for it.
+//
+//go:nosplit
+func (t *Table) stepAside(th *Thread, c *Cell, head, old, note uint64) bool {
+	what := head >> headNotes & noteMask
+	var left, others uint32 // the sides that somebody has for the same, and those that others have
+	for side := range uint32(2) {
+		if d := head >> (headNotes + (1+side)*noteBits) & noteMask; d != 0 && (d^what)>>noteKind == 0 {
+			left |= 1 << side
+			if slotOf(asideOf(c, side).Load()^note) != 0 {
+				others |= 1 << side
+			}
+		}
+	}
+	if others == 0 || left == 3 {
+		return false
+	}
+	side := left & 1
+	shift := headNotes + (1+side)*noteBits
+	wrote := head >> shift & noteMask
+	if !c.head.CompareAndSwap(head, head|headLock) {
+		return false
+	}
+	n := asideOf(c, side).Load()
+	if c.first.Load() != old || wrote != 0 && slotOf(n^note) != 0 && !t.covers(th, n>>placeBits) {
+		c.Unlock(head) // it has just changed, or is a race
+		return false
+	}
+	if wrote != 0 {
+		storeRelease(&c.first, n)
+	}
+	storeRelease(asideOf(c, side), note)
+	th.side, th.last = side, note>>placeBits
+	c.Unlock(head ^ (wrote^what)<<headNotes ^ (wrote^what)<<shift)
+	return true
+}
