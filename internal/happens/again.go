@@ -5,9 +5,11 @@ import "sync/atomic"
 // What a thread does again, in another epoch: where nothing is to be compared, the note that it has left is
 // made one of the present epoch.
 
-// Look is Noted, and finds the note, if that is all there is to do, that the thread, or an earlier one
-// that had its slot, has left of the same in another epoch: Again makes it one of the present epoch, if
-// it still is the given one, in a cell with the given head.
+// Look reports whether it is noted that the thread has read, or written, the bytes of the word that are set
+// in mask in its present epoch, or has done more: then to do it again makes no difference. Otherwise it finds
+// the note, if that is all there is to do, that the thread, or an earlier one that had its slot, has left of
+// the same in another epoch: Again makes it one of the present epoch, if it still is the given one, in a
+// cell with the given head.
 //
 //go:nosplit
 func (c *Cell) Look(th *Thread, mask uint64, write bool) (noted bool, at *atomic.Uint64, head, old uint64) {

@@ -31,7 +31,7 @@ const (
 	headAtomics = 6 << noteKind * (1<<headNotes + 1<<(headNotes+noteBits) + 1<<(headNotes+2*noteBits))
 )
 
-// NotedByte is Noted for one byte of the word, if the note is the first: it takes little to
+// NotedByte is what Look reports, for one byte of the word, if the note is the first: it takes little to
 // find that out.
 //
 //go:nosplit
@@ -60,16 +60,6 @@ func (c *Cell) NotedWord(th *Thread, write bool) bool {
 	return said&(noteBytes|6<<noteKind) == noteBytes
 }
 
-// Noted reports whether the thread has read, or written, the bytes of the word that are
-// set in mask in its present epoch, or has done more, and there is a note of that: then to
-// do it again makes no difference.
-//
-//go:nosplit
-func (c *Cell) Noted(th *Thread, mask uint64, write bool) bool {
-	noted, _, _, _ := c.Look(th, mask, write)
-	return noted
-}
-
 // says reports whether a note, of which d has the bytes and the kind, is of a write of
 // these bytes, or a read if write is not set.
 //
@@ -81,7 +71,7 @@ func says(d, mask uint64, write bool) bool {
 	return mask&^d == 0 && d>>noteKind&7 <= Write
 }
 
-// NotedAtomic is Noted for an atomic operation on a cell that is locked, with the given
+// NotedAtomic is what Look reports, for an atomic operation on a cell that is locked, with the given
 // head.
 //
 //go:nosplit

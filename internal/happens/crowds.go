@@ -44,7 +44,7 @@ func slotOf(note uint64) uint64 { return note >> (placeBits + timeBits) }
 //go:nosplit
 func home(note uint64) uint64 { return slotOf(note) * 0x9E3779B97F4A7C15 >> 40 }
 
-// NotedInCrowd is Noted of a read, where the note is not in the cell itself.
+// NotedInCrowd is what Look reports, of a read, where the note is not in the cell itself.
 //
 //go:nosplit
 func (t *Table) NotedInCrowd(th *Thread, c *Cell, mask uint64) bool {

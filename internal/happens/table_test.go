@@ -96,7 +96,7 @@ func (p *program) word(i int, r *heisen.Record, at, end uint64, kind uint32) {
 	var races Races
 	mask := uint32(1)<<(end-at) - 1
 	mask <<= at & 7
-	if kind <= Write && !c.Noted(th, uint64(mask), kind == Write) {
+	if noted, _, _, _ := c.Look(th, uint64(mask), kind == Write); kind <= Write && !noted {
 		if end-at == 1 && c.NotedByte(th, uintptr(at), kind == Write) {
 			panic("a byte is noted, and its word is not")
 		}

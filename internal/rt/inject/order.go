@@ -1,0 +1,213 @@
+//go:build heisen_inject
+
+package runtime
+
+import (
+	"unsafe"
+)
+
+// What synchronisations, and atomic operations, do to what goroutines know of each other.
+
+// heisenLocking is the ops by which locks change hands, and heisenTaking those by which
+// they are taken.
+const (
+	heisenTaking = 1<<heisenOpAcquire | 1<<heisenOpAcquireShared | 1<<heisenOpTryAcquire | 1<<heisenOpTryAcquireShared
+
+	heisenLocking = heisenTaking | 1<<heisenOpRelease | 1<<heisenOpReleaseShared
+)
+
+// heisenOrder takes a synchronisation of h through obj, where what is known of h can be
+// changed: h is the current goroutine, or waits. fp leads to the place, 0 if that is elsewhere.
+//
+//go:nosplit
+func heisenOrder(h *heisenG, op uint64, obj, fp uintptr) {
+	if op == heisenOpCollected {
+		systemstack(func() {
+			heisenHappens.Renew(&h.order, h.id)
+			heisenHappens.Collected(&h.order)
+		})
+		return
+	}
+	c := heisenCellAt(obj)
+	if c == &heisenNoCell || op > heisenOpChanceReceive { // those only tell more of what was in order
+		return
+	}
+	if heisenLocking>>op&1 != 0 { // it takes part in races like an atomic operation
+		if b := heisenBufOfG(h); b != nil {
+			heisenOrderLock(b, h, op, obj, fp, c, c.Lock())
+		}
+		return
+	}
+	t, head := &heisenHappens, c.Lock()
+	if !t.Stale(&h.order) && t.SyncInPlace(&h.order, head, uint64(obj), heisenSyncs[op]) {
+		c.Unlock(head)
+		return
+	}
+	systemstack(func() {
+		if t.Stale(&h.order) {
+			t.Renew(&h.order, h.id)
+		}
+		if head == 0 {
+			heisenMarkBlock(obj)
+		}
+		c.Unlock(t.Sync(&h.order, head, uint64(obj), heisenSyncs[op]))
+	})
+}
+
+// heisenOrderLock takes an operation of h on a lock, the cell of which is locked and has the given
+// head, and unlocks the cell.
+//
+//go:nosplit
+func heisenOrderLock(b *heisenBuf, h *heisenG, op uint64, addr, fp uintptr, c *heisenHappensCell, head uint64) {
+	if op == heisenOpRelease && !h.giveBack(addr, false) || op == heisenOpReleaseShared && !h.giveBack(addr, true) {
+		heisenHappens.Foreign()
+	}
+	var pc uintptr
+	if heisenTaking>>op&1 != 0 {
+		pc = heisenCaller(fp)
+	}
+	place := uint64(0) // if it is noted; in an epoch that is about to begin nothing is
+	if heisenHappens.Stale(&h.order) || !c.NotedAtomic(&h.order, head, 1<<(addr&7), heisenHappensAtomicUpdate) {
+		place = heisenPlaceOf(b, h, pc, fp)
+	}
+	head, done := heisenLockAgain(h, heisenSyncs[op], addr, place, c, head)
+	if done {
+		c.Unlock(head)
+	} else {
+		if place == 0 { // it may not be noted any more
+			place = heisenPlaceOf(b, h, pc, fp)
+		}
+		heisenAtomicAnew(b, h, heisenSyncs[op], addr, place, c, head)
+	}
+	if heisenTaking>>op&1 != 0 {
+		h.take(addr, heisenSyncs[op] == heisenHappensAcquireShared, heisenPC(pc))
+	}
+}
+
+// heisenLockAgain is heisenOrderLock where that takes no memory, and h races with nobody; a place of
+// 0 says that it is noted. It returns the new head, and whether that was all: otherwise
+// heisenAtomicAnew is to be called, to which what was done makes no difference.
+//
+//go:nosplit
+func heisenLockAgain(h *heisenG, how uint32, addr uintptr, place uint64, c *heisenHappensCell, head uint64) (uint64, bool) {
+	t := &heisenHappens
+	takes := how <= heisenHappensAcquireShared
+	if head == 0 || t.Stale(&h.order) || takes && !t.SyncInPlace(&h.order, head, uint64(addr), how) {
+		return head, false
+	}
+	// Who has taken a lock again may have noted that before.
+	if place != 0 && !(takes && c.NotedAtomic(&h.order, head, 1<<(addr&7), heisenHappensAtomicUpdate)) {
+		next := t.AccessAgain(&h.order, c, head, place, 1<<(addr&7), heisenHappensAtomicUpdate)
+		if next == 0 {
+			return head, false
+		}
+		head = next
+	}
+	return head, takes || t.SyncInPlace(&h.order, head, uint64(addr), how)
+}
+
+// heisenAtomicAnew takes an operation of h on the word of a locked cell, with the given head, that
+// synchronises in any way and is an atomic access, and unlocks the cell. Inlined, it would take stack
+// where there is little.
+//
+//go:nosplit
+//go:noinline
+func heisenAtomicAnew(b *heisenBuf, h *heisenG, how uint32, addr uintptr, place uint64, c *heisenHappensCell, head uint64) {
+	systemstack(func() {
+		kind := uint32(heisenHappensAtomicUpdate)
+		switch how {
+		case heisenHappensSee:
+			kind = heisenHappensAtomicRead
+		case heisenHappensStore:
+			kind = heisenHappensAtomicWrite
+		}
+		t := &heisenHappens
+		if t.Stale(&h.order) {
+			t.Renew(&h.order, h.id)
+		}
+		if head == 0 {
+			heisenMarkBlock(addr)
+		}
+		if how == heisenHappensExchange {
+			head = t.Sync(&h.order, head, uint64(addr), heisenHappensSee)
+			how = heisenHappensSend
+		} else if how <= heisenHappensSee {
+			head = t.Sync(&h.order, head, uint64(addr), how)
+		}
+		if !c.NotedAtomic(&h.order, head, 1<<(addr&7), kind) {
+			head = t.AccessLocked(&h.order, c, head, uint64(addr)&^7, place, 1<<(addr&7), kind, &b.races)
+			if b.races.Count != 0 {
+				b.compare(kind, place, addr, 1)
+			}
+		}
+		if how > heisenHappensSee {
+			head = t.Sync(&h.order, head, uint64(addr), how)
+		}
+		c.Unlock(head)
+		if b.races.Count != 0 {
+			heisenTellRaces(b, h)
+		}
+	})
+}
+
+// heisenAtomicLock locks the cell of an atomic operation that the current goroutine is about to
+// make, and reports whether that is followed.
+//
+//go:nosplit
+func heisenAtomicLock(addr uintptr) bool {
+	gp := getg()
+	h := (*heisenG)(unsafe.Pointer(gp.racectx))
+	if !heisen.on || h == nil || h.mute || gp.raceignore != 0 || gp.m.p == 0 || heisenOnStack(addr) {
+		return false
+	}
+	b, c := heisenBufOfG(h), heisenCellAt(addr)
+	if b == nil || c == &heisenNoCell {
+		return false
+	}
+	b.compared.cell, b.compared.head = c, c.Lock()
+	return true
+}
+
+// heisenAtomicUnlock is its other half.
+//
+//go:nosplit
+func heisenAtomicUnlock(h *heisenG, op uint64, addr, fp uintptr) {
+	b := heisenBufOfP()
+	kind := uint32(op - heisenOpAtomicRead + heisenHappensAtomicRead)
+	t, c, head := &heisenHappens, b.compared.cell, b.compared.head
+	stale, noted, place := t.Stale(&h.order), false, uint64(0)
+	if !stale {
+		noted = c.NotedAtomic(&h.order, head, 1<<(addr&7), kind)
+	}
+	if !noted {
+		place = heisenPlaceOf(b, h, 0, fp)
+	}
+	if head != 0 && !stale {
+		next, done := t.AtomicInPlace(&h.order, c, head, uint64(addr), place, kind, noted)
+		if done {
+			c.Unlock(next)
+			return
+		}
+		head = next
+	}
+	if noted { // perhaps it is not any more
+		place = heisenPlaceOf(b, h, 0, fp)
+	}
+	heisenAtomicAnew(b, h, heisenSyncs[op], addr, place, c, head)
+}
+
+// heisenSyncs is how the recorder's ops synchronise.
+var heisenSyncs = [...]uint32{
+	heisenOpAtomicRead:       heisenHappensSee,
+	heisenOpAtomicWrite:      heisenHappensStore,
+	heisenOpAtomicUpdate:     heisenHappensExchange,
+	heisenOpAcquire:          heisenHappensAcquire,
+	heisenOpTryAcquire:       heisenHappensAcquire,
+	heisenOpAcquireShared:    heisenHappensAcquireShared,
+	heisenOpTryAcquireShared: heisenHappensAcquireShared,
+	heisenOpReceive:          heisenHappensSee,
+	heisenOpChanceReceive:    heisenHappensSee,
+	heisenOpRelease:          heisenHappensRelease,
+	heisenOpReleaseShared:    heisenHappensReleaseShared,
+	heisenOpSend:             heisenHappensSend,
+}
