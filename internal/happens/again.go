@@ -50,18 +50,19 @@ func (c *Cell) Look(th *Thread, mask uint64, write bool) (noted bool, at *atomic
 	return false, nil, 0, 0
 }
 
-// HasRead reports whether, in a cell with the given head and first note, that is the note that Look would
-// find for a read of the same bytes, and only a write is noted beside it, or nothing: then Renew is Again.
+// Left reports whether, in a cell with the given head and first note, that is the note that Look would find for
+// what is given, bytes and kind, and nothing of these bytes is noted beside it, or only a write, if it is of a
+// read: then Renew is Again.
 //
 //go:nosplit
-func (th *Thread) HasRead(head, first, mask uint64) bool {
+func (th *Thread) Left(head, first, what uint64) bool {
 	beside := head >> (headNotes + noteBits) & (1<<(2*noteBits) - 1)
-	return head&(headLock|headCrowd|noteMask<<headNotes) == mask<<headNotes && slotOf(first^th.Epoch) == 0 &&
-		(beside == 0 || beside>>noteKind == Write)
+	return head&(headLock|headCrowd|headAtomics|noteMask<<headNotes) == what<<headNotes && slotOf(first^th.Epoch) == 0 &&
+		((beside|beside>>noteBits)&noteBytes&what == 0 || beside>>noteKind == Write && what>>noteKind == Read)
 }
 
 // several reports whether a cell with the given head has more than a note. Otherwise Look finds nothing that
-// NotedByte, HasRead or AccessOwn does not.
+// NotedByte, Left or AccessOwn does not.
 //
 //go:nosplit
 func several(head uint64) bool { return head>>(headNotes+noteBits) != 0 }

@@ -31,11 +31,5 @@ func (t *Table) AtomicInPlace(th *Thread, c *Cell, head, addr, place uint64, kin
 	}
 	// An update has seen all that is there, a store does away with it.
 	th.hidden.lock = 0
-	if !t.another(th) || s.clock != th.clock && !t.overwrite(s.clock, th.clock) {
-		return head, false
-	}
-	e := t.present(th)
-	s.say(e | soleBit)
-	t.published(th, e)
-	return head, true
+	return head, t.another(th) && t.replaceInPlace(th, s)
 }

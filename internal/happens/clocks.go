@@ -157,6 +157,7 @@ func (t *Table) timeOf(clock, slot uint32) uint32 {
 //
 //go:nosplit
 func (th *Thread) learn(clock uint32) {
+	th.learntMuch()
 	th.clock, th.low = clock, 0
 	if clock != 0 {
 		th.low = vectorAt(clock).low
@@ -534,16 +535,20 @@ func compare(x, y *block, n uint32) (xLess, yLess bool) {
 	return less&spare != 0, more&spare != 0
 }
 
-// raiseAll makes the first n times of x the maximum of those of x and y.
+// raiseAll makes the first n times of x the maximum of those of x and y, and reports whether that
+// changes one.
 //
 //go:nosplit
-func raiseAll(x, y *block, n uint32) {
+func raiseAll(x, y *block, n uint32) bool {
+	var changed uint64
 	for i := range n / 2 {
 		v, w := x.times[i%(blockSlots/2)], y.times[i%(blockSlots/2)]
 		keep := ((v | spare) - w) & spare
 		keep -= keep >> 31 // all bits of the times that are not less
 		x.times[i%(blockSlots/2)] = v&keep | w&^keep
+		changed |= (v ^ w) &^ keep
 	}
+	return changed != 0
 }
 
 // covered reports whether no time is later in c than in d, but for that of a slot.
@@ -614,24 +619,28 @@ func (t *Table) overwrite(c, d uint32) bool {
 	return true
 }
 
-// joinInPlace makes c the maximum of c, d and an epoch if all clocks are a block long and nobody
-// else holds c, and reports whether that was so.
+// inPlace returns the block of a clock that is that long, as all are, if nobody else holds it; nil otherwise.
 //
 //go:nosplit
-func (t *Table) joinInPlace(c, d uint32, e uint64) bool {
+func (t *Table) inPlace(c uint32) *block {
 	if c == 0 || !t.short() || vectorAt(c).refs.Load() != 1 {
-		return false
+		return nil
 	}
 	i := vectorAt(c).low
 	if i == 0 || blockAt(i).refs.Load() != 1 {
+		return nil
+	}
+	return blockAt(i)
+}
+
+// raise makes a block, the first of a clock, cover epoch e, and reports whether that changes it.
+//
+//go:nosplit
+func (b *block) raise(e uint64) bool {
+	s, time := uint32(e>>timeBits), uint32(e&maxTime)
+	if time <= b.time(s) {
 		return false
 	}
-	x := blockAt(i)
-	if d != 0 {
-		raiseAll(x, blockAt(vectorAt(d).low), t.used(0))
-	}
-	if s, time := uint32(e>>timeBits), uint32(e&maxTime); time > x.time(s) {
-		x.setTime(s, time)
-	}
+	b.setTime(s, time)
 	return true
 }

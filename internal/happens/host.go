@@ -116,7 +116,11 @@ func (t *Table) Access(th *Thread, c *Cell, addr, place uint64, mask, kind uint3
 // accessByte is what a program does first where an access is to one byte, or said to be.
 func (t *Table) accessByte(th *Thread, c *Cell, note, mask uint64, write bool) bool {
 	head, first := c.Says()
-	if !write && th.HasRead(head, first, mask) && c.Renew(th, &c.first, head, first, note) {
+	what := mask
+	if write {
+		what |= Write << noteKind
+	}
+	if th.Left(head, first, what) && c.Renew(th, &c.first, head, first, note) {
 		return true
 	}
 	return several(head) && t.noteAgain(th, c, note, mask, write)

@@ -2,14 +2,15 @@ package happens
 
 import "sync/atomic"
 
-// stamp is what one or more threads published: the times of clock and latest, the epoch
+// stamp is what one or more threads published: the times of clock, second, and latest, the epoch
 // that was published last, 0 if none was.
 type stamp struct {
 	// latest, with soleBit set if the stamp is exactly one thread's clock at the end of the epoch.
 	// Who knows the epoch then knows it all.
-	word  atomic.Uint64
-	clock uint32
-	turns atomic.Uint32 // how often something was published, counted before the word is changed
+	word   atomic.Uint64
+	second uint64 // see peers.go
+	clock  uint32
+	turns  atomic.Uint32 // how often something was published, counted before the word is changed
 }
 
 // soleBit is a bit that no epoch has.
@@ -49,6 +50,8 @@ func (t *Table) Sync(th *Thread, head uint64, addr uint64, op uint32) uint64 {
 		}
 	}
 	x := extraAt(i)
+	t.settle(&x.published)
+	t.settle(&x.readers)
 	if locking>>op&1 != 0 {
 		t.hide(th, x, i, op)
 	} else if op > ReleaseShared {
@@ -192,8 +195,23 @@ func (c *Cell) Unchanged(head uint64, turns uint32) bool {
 //
 //go:nosplit
 func (t *Table) seeInPlace(th *Thread, s *stamp) bool {
-	if !t.joinInPlace(th.clock, s.clock, s.latest()) {
+	x := t.inPlace(th.clock)
+	if x == nil {
 		return false
+	}
+	e, known := s.latest(), t.fromPeer(th, x, s)
+	more, rest := x.raise(e), false
+	if !known {
+		x.setTime(uint32(slotOf(th.Epoch)), th.time()-1) // it is out of date, but has all that others know of it
+		rest = s.second != 0 && x.raise(s.second&epochMask)
+		if s.clock != 0 {
+			rest = raiseAll(x, blockAt(vectorAt(s.clock).low), t.used(0)) || rest
+		}
+	}
+	if rest {
+		th.learntMuch()
+	} else if more {
+		th.learntOf(uint32(e >> timeBits))
 	}
 	th.said, th.through = unsaid, [throughs]uint64{}
 	return true
@@ -204,15 +222,25 @@ func (t *Table) seeInPlace(th *Thread, s *stamp) bool {
 //go:nosplit
 func (t *Table) mergeInPlace(th *Thread, s *stamp) bool {
 	e := t.present(th)
-	learnt := th.clock
-	if s.clock != 0 && th.said != unsaid &&
-		uint32(th.said&maxTime) <= blockAt(vectorAt(s.clock).low).time(uint32(th.said>>timeBits)) {
-		learnt = 0 // it is there already, if clocks are a block long
+	if t.suits(th, s) {
+		s.say(e, t.secondBeside(th, s))
+		t.published(th, e)
+		return true
 	}
-	if !t.joinInPlace(s.clock, learnt, s.latest()) || !t.joinInPlace(s.clock, 0, e) {
+	x := t.inPlace(s.clock)
+	if x == nil {
 		return false
 	}
-	s.say(e)
+	x.raise(s.latest())
+	if s.second != 0 {
+		x.raise(s.second & epochMask)
+	}
+	// What the thread has learnt may be there already.
+	if th.clock != 0 && (th.said == unsaid || uint32(th.said&maxTime) > x.time(uint32(th.said>>timeBits))) {
+		raiseAll(x, blockAt(vectorAt(th.clock).low), t.used(0))
+	}
+	x.raise(e)
+	s.say(e, 0)
 	t.published(th, e)
 	return true
 }
@@ -221,11 +249,11 @@ func (t *Table) mergeInPlace(th *Thread, s *stamp) bool {
 //
 //go:nosplit
 func (t *Table) replaceInPlace(th *Thread, s *stamp) bool {
-	if s.clock != th.clock && !t.overwrite(s.clock, th.clock) {
+	e := t.present(th)
+	if !(s.sole() && t.knows(th, s.latest()) && t.suits(th, s)) && s.clock != th.clock && !t.overwrite(s.clock, th.clock) {
 		return false
 	}
-	e := t.present(th)
-	s.say(e | soleBit)
+	s.say(e|soleBit, t.secondOf(th, e))
 	t.published(th, e)
 	return true
 }
@@ -350,10 +378,11 @@ func (s *stamp) exactly() uint64 {
 //go:nosplit
 func (s *stamp) sole() bool { return s.word.Load()&soleBit != 0 }
 
-// say changes the word. The turn is counted before.
+// say changes the word, and second. The turn is counted before.
 //
 //go:nosplit
-func (s *stamp) say(word uint64) {
+func (s *stamp) say(word, second uint64) {
+	s.second = second
 	storeRelease32(&s.turns, s.turns.Load()+1)
 	storeRelease(&s.word, word)
 }
@@ -420,7 +449,7 @@ func (t *Table) learnt(th *Thread, e uint64, rest bool) {
 func (t *Table) reset(s *stamp) {
 	t.drop(s.clock)
 	s.clock = 0
-	s.say(0)
+	s.say(0, 0)
 }
 
 // present returns the epoch that the thread publishes next. While it has neither accessed
@@ -511,7 +540,7 @@ func (t *Table) merge(th *Thread, s *stamp) {
 		}
 		s.clock = t.raise(s.clock, s.latest())
 		s.clock = t.raise(s.clock, e)
-		s.say(e)
+		s.say(e, 0)
 	}
 	t.publish(th)
 }
@@ -532,8 +561,8 @@ func (t *Table) replace(th *Thread, s *stamp, e uint64) {
 	}
 	if th.shared { // others have epochs of the slot who know other things
 		s.clock = t.raise(s.clock, e)
-		s.say(e)
+		s.say(e, 0)
 		return
 	}
-	s.say(e | soleBit)
+	s.say(e|soleBit, 0)
 }

@@ -123,6 +123,7 @@ func (t *Table) enter(parent, child *Thread) {
 func (th *Thread) begin(s, time uint32) {
 	th.Epoch = (uint64(s)<<timeBits | uint64(time)) << placeBits
 	th.told, th.hidden.lock = 0, 0
+	th.learntMuch()
 	th.begins()
 }
 

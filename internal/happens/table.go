@@ -64,6 +64,7 @@ type Thread struct {
 	// Whoever knows these epochs of others, or its own, knows all that the thread has learnt. If the
 	// first is 0, that is not known of any.
 	through [throughs]uint64
+	peers   peers
 	hidden  hidden
 	side    uint32 // of cells, on which the thread's notes are in most of them
 	shared  bool   // its slot is one of the commons

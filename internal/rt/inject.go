@@ -17,7 +17,7 @@ import (
 	"github.com/heisen-go/heisen/internal/watch"
 )
 
-//go:embed inject/*.go
+//go:embed inject/*.go inject/*.s
 var inject embed.FS
 
 // buildTag keeps the injected files out of this module's own builds; it stands

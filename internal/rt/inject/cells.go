@@ -18,13 +18,15 @@ type heisenRegion struct {
 
 var heisenCells struct {
 	heap, data heisenRegion
-	aside      uintptr      // where notes beside cells are, less half the address of a cell: they are half as large
-	asides     uintptr      // how far the two sides are from each other
-	marks      uintptr      // of the heap: of which blocks there are cells that are not empty
-	fast       bool         // notes are looked at before all else
-	only       bool         // and nothing else is
-	quick      heisenRegion // the heap, if only
+	aside      uintptr // where notes beside cells are, less half the address of a cell: they are half as large
+	asides     uintptr // how far the two sides are from each other
+	marks      uintptr // of the heap: of which blocks there are cells that are not empty
+	fast       bool    // notes are looked at before all else
+	only       bool    // and nothing else is
 }
+
+// heisenQuick is the heap, if that is so.
+var heisenQuick heisenRegion
 
 const (
 	heisenCellSize   = unsafe.Sizeof(heisenHappensCell{})

@@ -100,7 +100,11 @@ func heisenAnew(h *heisenG, c *heisenHappensCell, write bool, addr, pc uintptr) 
 	var at *atomic.Uint64
 	head, old := c.Says()
 	first := old
-	again := !write && h.order.HasRead(head, old, mask)
+	what := mask
+	if write {
+		what |= heisenHappensWrite << heisenHappensNoteKind
+	}
+	again := h.order.Left(head, old, what)
 	if !again && heisenHappensSeveral(head) {
 		var noted bool
 		if noted, at, head, old = c.Look(&h.order, mask, write); noted {

@@ -20,37 +20,54 @@ var (
 	racedatastart, racedataend   uintptr
 )
 
-// What the compiler calls in instrumented functions. Most accesses add nothing to what
-// is noted in cells, or pending; what finds that out comes first, and in place.
+// What the compiler calls in instrumented functions. Most accesses to a word add nothing to what is noted in
+// its cell, and most calls only a frame: quick_*.s finds that out, and goes on here if it is not so.
 
+func raceread(addr uintptr)
+
+func racewrite(addr uintptr)
+
+func racefuncenter(callpc uintptr)
+
+func racefuncexit()
+
+// heisenReadAny is raceread for what is not in the heap, or in other modes.
+//
 //go:nosplit
-func raceread(addr uintptr) {
-	h := (*heisenG)(unsafe.Pointer(getg().racectx))
-	if h == nil {
-		return
+func heisenReadAny(addr uintptr) {
+	if h := (*heisenG)(unsafe.Pointer(getg().racectx)); h != nil {
+		heisenAccessByte(h, false, addr, sys.GetCallerPC(), sys.GetCallerSP())
 	}
-	if q := &heisenCells.quick; addr-q.lo < q.span {
-		c := q.cell(addr)
-		if h.order.Lives(&heisenHappens) && (c.NotedByte(&h.order, addr, false) || heisenOnStack(addr) || heisenAnew(h, c, false, addr, sys.GetCallerPC())) {
-			return
-		}
-	}
-	heisenAccessByte(h, false, addr, sys.GetCallerPC(), sys.GetCallerSP())
 }
 
+// heisenWriteAny is racewrite, likewise.
+//
 //go:nosplit
-func racewrite(addr uintptr) {
+func heisenWriteAny(addr uintptr) {
+	if h := (*heisenG)(unsafe.Pointer(getg().racectx)); h != nil {
+		heisenAccessByte(h, true, addr, sys.GetCallerPC(), sys.GetCallerSP())
+	}
+}
+
+// heisenReadAnew is raceread in the heap, where races are all that is looked for, and the first note
+// does not say that it was read.
+//
+//go:nosplit
+func heisenReadAnew(addr uintptr) {
 	h := (*heisenG)(unsafe.Pointer(getg().racectx))
-	if h == nil {
-		return
+	if !heisenAnew(h, heisenQuick.cell(addr), false, addr, sys.GetCallerPC()) {
+		heisenAccessByte(h, false, addr, sys.GetCallerPC(), sys.GetCallerSP())
 	}
-	if q := &heisenCells.quick; addr-q.lo < q.span {
-		c := q.cell(addr)
-		if h.order.Lives(&heisenHappens) && (c.NotedByte(&h.order, addr, true) || heisenOnStack(addr) || heisenAnew(h, c, true, addr, sys.GetCallerPC())) {
-			return
-		}
+}
+
+// heisenWriteAnew is racewrite, likewise.
+//
+//go:nosplit
+func heisenWriteAnew(addr uintptr) {
+	h := (*heisenG)(unsafe.Pointer(getg().racectx))
+	if !heisenAnew(h, heisenQuick.cell(addr), true, addr, sys.GetCallerPC()) {
+		heisenAccessByte(h, true, addr, sys.GetCallerPC(), sys.GetCallerSP())
 	}
-	heisenAccessByte(h, true, addr, sys.GetCallerPC(), sys.GetCallerSP())
 }
 
 //go:nosplit
@@ -116,25 +133,17 @@ func heisenDetour(h *heisenG, write bool, addr, size, pc, sp uintptr) bool {
 	return heisen.hides && heisenIsHidden(h, sp)
 }
 
+// heisenFuncEnter is racefuncenter where more is to be done than to add a frame.
+//
 //go:nosplit
-func racefuncenter(callpc uintptr) {
+func heisenFuncEnter(callpc uintptr) {
 	gp := getg()
-	h := (*heisenG)(unsafe.Pointer(gp.racectx))
-	if h == nil {
-		return
+	if h := (*heisenG)(unsafe.Pointer(gp.racectx)); h != nil {
+		heisenEnter(h, uint32(gp.stack.hi-sys.GetCallerSP()), callpc, sys.GetCallerPC(), sys.GetCallerSP())
 	}
-	base := uint32(gp.stack.hi - sys.GetCallerSP())
-	f := h.top
-	if f.base >= base || f == h.limit || heisen.calls {
-		heisenEnter(h, base, callpc, sys.GetCallerPC(), sys.GetCallerSP())
-		return
-	}
-	f = f.above(1)
-	f.pc, f.base, f.place = callpc, base, 0
-	h.top = f
 }
 
-// heisenEnter is racefuncenter where more is to be done than to add a frame.
+// heisenEnter adds the frame that begins at base.
 //
 //go:nosplit
 func heisenEnter(h *heisenG, base uint32, callpc, pc, sp uintptr) {
@@ -159,23 +168,17 @@ func heisenEnter(h *heisenG, base uint32, callpc, pc, sp uintptr) {
 //go:nosplit
 func racefuncenterfp(fp uintptr) {}
 
+// heisenFuncExit is racefuncexit where more is to be done than to take a frame off.
+//
 //go:nosplit
-func racefuncexit() {
+func heisenFuncExit() {
 	gp := getg()
-	h := (*heisenG)(unsafe.Pointer(gp.racectx))
-	if h == nil {
-		return
+	if h := (*heisenG)(unsafe.Pointer(gp.racectx)); h != nil {
+		heisenExit(h, uint32(gp.stack.hi-sys.GetCallerSP()))
 	}
-	base := uint32(gp.stack.hi - sys.GetCallerSP())
-	f := h.top
-	if f.base != base || heisen.calls {
-		heisenExit(h, base)
-		return
-	}
-	h.top = f.below()
 }
 
-// heisenExit is racefuncexit where more is to be done than to take a frame off.
+// heisenExit takes the frame off that begins at base.
 //
 //go:nosplit
 func heisenExit(h *heisenG, base uint32) {

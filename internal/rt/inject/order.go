@@ -21,23 +21,36 @@ const (
 //
 //go:nosplit
 func heisenOrder(h *heisenG, op uint64, obj, fp uintptr) {
-	if op == heisenOpCollected {
-		systemstack(func() {
-			heisenHappens.Renew(&h.order, h.id)
-			heisenHappens.Collected(&h.order)
-		})
-		return
-	}
 	c := heisenCellAt(obj)
-	if c == &heisenNoCell || op > heisenOpChanceReceive { // those only tell more of what was in order
-		return
-	}
-	if heisenLocking>>op&1 != 0 { // it takes part in races like an atomic operation
+	switch {
+	case op == heisenOpCollected:
+		heisenOrderCollected(h)
+	case c == &heisenNoCell || op > heisenOpChanceReceive: // those only tell more of what was in order
+	case heisenLocking>>op&1 == 0:
+		heisenOrderMessage(h, op, obj, c)
+	default: // it takes part in races like an atomic operation
 		if b := heisenBufOfG(h); b != nil {
 			heisenOrderLock(b, h, op, obj, fp, c, c.Lock())
 		}
-		return
 	}
+}
+
+// What comes next is not inlined: it would take stack where there is little.
+
+//go:nosplit
+//go:noinline
+func heisenOrderCollected(h *heisenG) {
+	systemstack(func() {
+		heisenHappens.Renew(&h.order, h.id)
+		heisenHappens.Collected(&h.order)
+	})
+}
+
+// heisenOrderMessage takes a synchronisation that is of no lock.
+//
+//go:nosplit
+//go:noinline
+func heisenOrderMessage(h *heisenG, op uint64, obj uintptr, c *heisenHappensCell) {
 	t, head := &heisenHappens, c.Lock()
 	if !t.Stale(&h.order) && t.SyncInPlace(&h.order, head, uint64(obj), heisenSyncs[op]) {
 		c.Unlock(head)
@@ -58,6 +71,7 @@ func heisenOrder(h *heisenG, op uint64, obj, fp uintptr) {
 // head, and unlocks the cell.
 //
 //go:nosplit
+//go:noinline
 func heisenOrderLock(b *heisenBuf, h *heisenG, op uint64, addr, fp uintptr, c *heisenHappensCell, head uint64) {
 	if op == heisenOpRelease && !h.giveBack(addr, false) || op == heisenOpReleaseShared && !h.giveBack(addr, true) {
 		heisenHappens.Foreign()

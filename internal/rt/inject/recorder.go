@@ -126,7 +126,8 @@ type heisenBuf struct {
 	spares   heisenHappensSpares
 }
 
-var heisen struct {
+// heisenRecorder is the state of the recorder that all threads share.
+type heisenRecorder struct {
 	on       bool   // hooks record
 	open     bool   // what they record is sent
 	ending   uint32 // 1 when a thread ends the recording
@@ -157,6 +158,8 @@ var heisen struct {
 	_     [56]byte
 	lost  uint64 // events that happened where nothing can be recorded
 }
+
+var heisen heisenRecorder
 
 // heisenStripe is a lock that makes an atomic operation and its stamp one step.
 type heisenStripe struct {

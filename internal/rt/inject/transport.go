@@ -85,7 +85,7 @@ func init() {
 		heisenCells.fast = heisen.races && !heisen.watch && !heisen.detour
 		heisenCells.only = heisenCells.fast && heisen.quiet
 		if heisenCells.only {
-			heisenCells.quick = heisenCells.heap
+			heisenQuick = heisenCells.heap
 		}
 		heisen.on, heisen.open = true, true
 	}

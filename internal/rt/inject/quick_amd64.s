@@ -1,0 +1,131 @@
+//go:build heisen_inject
+
+#include "go_asm.h"
+#include "textflag.h"
+
+// What most hooks of compiled code are, in as few instructions as it takes. Where that is not all, they go
+// on in hooks.go, as if that had been called; it does all of it, whatever was found out here.
+
+#define life	(heisenG_order+heisenHappensThread_life)
+#define since	(heisenG_order+heisenHappensThread_since)
+#define span	(heisenG_order+heisenHappensThread_span)
+
+// kindShift is where the kind of a cell's first note begins in the head.
+#define kindShift	(const_heisenHappensHeadNotes+const_heisenHappensNoteKind)
+
+// FIRST takes the address in AX, and leaves the cell in CX and the goroutine's state in DX. It goes on at
+// any where there is no such cell, or notes are not valid any more; and at anew where the cell's first note
+// is none of the goroutine that is as good as one of its present epoch.
+#define FIRST \
+	MOVQ	AX, CX; \
+	SUBQ	runtime·heisenQuick+heisenRegion_lo(SB), CX; \
+	MOVQ	g_racectx(R14), DX; \
+	CMPQ	CX, runtime·heisenQuick+heisenRegion_span(SB); \
+	JCC	any; \
+	TESTQ	DX, DX; \
+	JZ	any; \
+	MOVL	runtime·heisenHappens+heisenHappensTable_life(SB), BX; \
+	ANDQ	$~7, CX; \
+	ADDQ	CX, CX; \
+	ADDQ	runtime·heisenQuick+heisenRegion_cells(SB), CX; \
+	CMPL	BX, life(DX); \
+	JNE	any; \
+	MOVQ	heisenHappensCell_first(CX), BX; \
+	SUBQ	since(DX), BX; \
+	CMPQ	BX, span(DX); \
+	JHI	anew
+
+// STACK returns if the address in AX is on the goroutine's stack: of that nothing is noted.
+#define STACK \
+	MOVQ	(g_stack+stack_lo)(R14), CX; \
+	MOVQ	(g_stack+stack_hi)(R14), DX; \
+	MOVQ	AX, BX; \
+	SUBQ	CX, BX; \
+	SUBQ	CX, DX; \
+	CMPQ	BX, DX; \
+	JCS	done
+
+// func raceread(addr uintptr)
+TEXT runtime·raceread<ABIInternal>(SB), NOSPLIT, $0-8
+	FIRST
+	MOVQ	heisenHappensCell_head(CX), BX
+	MOVL	AX, CX
+	ANDL	$7, CX
+	ADDL	$const_heisenHappensHeadNotes, CX
+	TESTQ	$(6<<kindShift), BX // plain, then
+	JNZ	anew
+	BTQ	CX, BX
+	JCC	anew
+done:
+	RET
+anew:
+	STACK
+	JMP	runtime·heisenReadAnew<ABIInternal>(SB)
+any:
+	JMP	runtime·heisenReadAny<ABIInternal>(SB)
+
+// func racewrite(addr uintptr)
+TEXT runtime·racewrite<ABIInternal>(SB), NOSPLIT, $0-8
+	FIRST
+	MOVQ	heisenHappensCell_head(CX), BX
+	MOVL	AX, CX
+	ANDL	$7, CX
+	ADDL	$const_heisenHappensHeadNotes, CX
+	MOVL	BX, DX
+	ANDL	$(7<<kindShift), DX
+	CMPL	DX, $(const_heisenHappensWrite<<kindShift)
+	JNE	anew
+	BTQ	CX, BX
+	JCC	anew
+done:
+	RET
+anew:
+	STACK
+	JMP	runtime·heisenWriteAnew<ABIInternal>(SB)
+any:
+	JMP	runtime·heisenWriteAny<ABIInternal>(SB)
+
+// func racefuncenter(callpc uintptr)
+TEXT runtime·racefuncenter<ABIInternal>(SB), NOSPLIT, $0-8
+	MOVQ	g_racectx(R14), DX
+	MOVQ	(g_stack+stack_hi)(R14), BX
+	TESTQ	DX, DX
+	JZ	done
+	MOVQ	heisenG_top(DX), CX
+	SUBQ	SP, BX
+	SUBQ	$8, BX // what a function's frame begins with is above the return address
+	CMPL	heisenFrame_base(CX), BX
+	JCC	enter
+	CMPQ	CX, heisenG_limit(DX)
+	JEQ	enter
+	CMPB	runtime·heisen+heisenRecorder_calls(SB), $0
+	JNE	enter
+	ADDQ	$heisenFrame__size, CX
+	MOVQ	AX, heisenFrame_pc(CX)
+	MOVL	BX, heisenFrame_base(CX)
+	MOVL	$0, heisenFrame_place(CX)
+	MOVQ	CX, heisenG_top(DX)
+done:
+	RET
+enter:
+	JMP	runtime·heisenFuncEnter<ABIInternal>(SB)
+
+// func racefuncexit()
+TEXT runtime·racefuncexit<ABIInternal>(SB), NOSPLIT, $0-0
+	MOVQ	g_racectx(R14), DX
+	MOVQ	(g_stack+stack_hi)(R14), BX
+	TESTQ	DX, DX
+	JZ	done
+	MOVQ	heisenG_top(DX), CX
+	SUBQ	SP, BX
+	SUBQ	$8, BX
+	CMPL	heisenFrame_base(CX), BX
+	JNE	exit
+	CMPB	runtime·heisen+heisenRecorder_calls(SB), $0
+	JNE	exit
+	SUBQ	$heisenFrame__size, CX
+	MOVQ	CX, heisenG_top(DX)
+done:
+	RET
+exit:
+	JMP	runtime·heisenFuncExit<ABIInternal>(SB)

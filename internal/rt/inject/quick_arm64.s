@@ -1,0 +1,128 @@
+//go:build heisen_inject
+
+#include "go_asm.h"
+#include "textflag.h"
+
+// As in quick_amd64.s.
+
+#define life	(heisenG_order+heisenHappensThread_life)
+#define since	(heisenG_order+heisenHappensThread_since)
+#define span	(heisenG_order+heisenHappensThread_span)
+#define kindShift	(const_heisenHappensHeadNotes+const_heisenHappensNoteKind)
+
+// FIRST takes the address in R0, and leaves the cell in R1.
+#define FIRST \
+	MOVD	runtime·heisenQuick+heisenRegion_lo(SB), R3; \
+	MOVD	g_racectx(g), R2; \
+	SUB	R3, R0, R1; \
+	MOVD	runtime·heisenQuick+heisenRegion_span(SB), R3; \
+	CMP	R3, R1; \
+	BHS	any; \
+	CBZ	R2, any; \
+	MOVD	$runtime·heisenHappens+heisenHappensTable_life(SB), R3; \
+	LDARW	(R3), R3; \
+	MOVWU	life(R2), R4; \
+	CMPW	R3, R4; \
+	BNE	any; \
+	AND	$~7, R1; \
+	MOVD	runtime·heisenQuick+heisenRegion_cells(SB), R3; \
+	ADD	R1<<1, R3, R1; \
+	ADD	$heisenHappensCell_first, R1, R3; \
+	LDAR	(R3), R3; \
+	MOVD	since(R2), R4; \
+	SUB	R4, R3; \
+	MOVD	span(R2), R4; \
+	CMP	R4, R3; \
+	BHI	anew
+
+// BYTE goes on at anew where the note, in the head in R3, is not of the byte at R0.
+#define BYTE \
+	AND	$7, R0, R4; \
+	ADD	$const_heisenHappensHeadNotes, R4; \
+	LSR	R4, R3, R3; \
+	TBZ	$0, R3, anew
+
+#define STACK \
+	MOVD	(g_stack+stack_lo)(g), R3; \
+	MOVD	(g_stack+stack_hi)(g), R4; \
+	SUB	R3, R0, R1; \
+	SUB	R3, R4; \
+	CMP	R4, R1; \
+	BLO	done
+
+// func raceread(addr uintptr)
+TEXT runtime·raceread<ABIInternal>(SB), NOSPLIT|NOFRAME, $0-8
+	FIRST
+	LDAR	(R1), R3
+	TST	$(6<<kindShift), R3
+	BNE	anew
+	BYTE
+done:
+	RET
+anew:
+	STACK
+	B	runtime·heisenReadAnew<ABIInternal>(SB)
+any:
+	B	runtime·heisenReadAny<ABIInternal>(SB)
+
+// func racewrite(addr uintptr)
+TEXT runtime·racewrite<ABIInternal>(SB), NOSPLIT|NOFRAME, $0-8
+	FIRST
+	LDAR	(R1), R3
+	AND	$(7<<kindShift), R3, R4
+	CMP	$(const_heisenHappensWrite<<kindShift), R4
+	BNE	anew
+	BYTE
+done:
+	RET
+anew:
+	STACK
+	B	runtime·heisenWriteAnew<ABIInternal>(SB)
+any:
+	B	runtime·heisenWriteAny<ABIInternal>(SB)
+
+// func racefuncenter(callpc uintptr)
+TEXT runtime·racefuncenter<ABIInternal>(SB), NOSPLIT|NOFRAME, $0-8
+	MOVD	g_racectx(g), R2
+	MOVD	(g_stack+stack_hi)(g), R3
+	CBZ	R2, done
+	MOVD	RSP, R4
+	SUB	R4, R3
+	MOVD	heisenG_top(R2), R1
+	MOVWU	heisenFrame_base(R1), R4
+	CMPW	R3, R4
+	BHS	enter
+	MOVD	heisenG_limit(R2), R4
+	CMP	R4, R1
+	BEQ	enter
+	MOVBU	runtime·heisen+heisenRecorder_calls(SB), R4
+	CBNZ	R4, enter
+	ADD	$heisenFrame__size, R1
+	MOVD	R0, heisenFrame_pc(R1)
+	MOVW	R3, heisenFrame_base(R1)
+	MOVW	ZR, heisenFrame_place(R1)
+	MOVD	R1, heisenG_top(R2)
+done:
+	RET
+enter:
+	B	runtime·heisenFuncEnter<ABIInternal>(SB)
+
+// func racefuncexit()
+TEXT runtime·racefuncexit<ABIInternal>(SB), NOSPLIT|NOFRAME, $0-0
+	MOVD	g_racectx(g), R2
+	MOVD	(g_stack+stack_hi)(g), R3
+	CBZ	R2, done
+	MOVD	RSP, R4
+	SUB	R4, R3
+	MOVD	heisenG_top(R2), R1
+	MOVWU	heisenFrame_base(R1), R4
+	CMPW	R3, R4
+	BNE	exit
+	MOVBU	runtime·heisen+heisenRecorder_calls(SB), R4
+	CBNZ	R4, exit
+	SUB	$heisenFrame__size, R1
+	MOVD	R1, heisenG_top(R2)
+done:
+	RET
+exit:
+	B	runtime·heisenFuncExit<ABIInternal>(SB)
