@@ -351,6 +351,29 @@ func (t *Table) AccessAgain(th *Thread, c *Cell, head, place uint64, mask, kind 
 	return kept | fresh
 }
 
+// LockAgain is AccessAgain for an operation on a lock. Who takes it together with others, or by turns, goes on
+// with a note of its own: what others have noted need not be fetched.
+//
+//go:nosplit
+func (t *Table) LockAgain(th *Thread, c *Cell, head, place, mask uint64) uint64 {
+	d := head >> headNotes
+	// Where no plain reads are noted there is nothing to be compared: of others there are atomic operations, or a
+	// write, that was compared with its earlier one, whichever came first, and has not taken that note away.
+	reads := d&noteBytes != 0 && d>>noteKind&7 == Read || d>>noteBits&noteBytes != 0 && d>>(noteBits+noteKind)&7 == Read ||
+		d>>(2*noteBits)&noteBytes != 0 && d>>(2*noteBits+noteKind)&7 == Read
+	if head&headCrowd == 0 && !reads {
+		if n, _, side := c.own(th, head, mask|AtomicUpdate<<noteKind); n != nil {
+			if side >= 0 {
+				th.side = uint32(side)
+			}
+			storeRelease(n, th.Epoch|place)
+			th.last = th.Epoch >> placeBits
+			return head
+		}
+	}
+	return t.AccessAgain(th, c, head, place, uint32(mask), AtomicUpdate)
+}
+
 // accessNotes compares an access to the bytes in mask with the notes of a cell, and notes
 // it for those in left. It returns the new head, and what is left to be noted.
 //

@@ -79,12 +79,21 @@ func (c *Cell) NotedAtomic(th *Thread, head, mask uint64, kind uint32) bool {
 	if th.last < th.since>>placeBits {
 		return false // nothing is noted yet
 	}
-	d := head >> headNotes
-	for i := uint32(0); d != 0 && i < cellNotes; i++ {
-		if mask&^d == 0 && th.unseen(c.note(i).Load()) && suffices>>(d>>noteKind&7<<3+uint64(kind))&1 != 0 {
-			return true
+	// What others have noted beside the cell need not be fetched: so the thread's own note is what is looked at.
+	side := th.side & 1
+	for i := range uint32(cellNotes) {
+		at, shift := &c.first, uint32(headNotes)
+		if i != 0 {
+			at, shift = asideOf(c, side), headNotes+(1+side)*noteBits
+			side ^= 1
 		}
-		d >>= noteBits
+		d := head >> (shift & 63) & noteMask
+		if mask&^d != 0 || suffices>>(d>>noteKind<<3+uint64(kind))&1 == 0 {
+			continue
+		}
+		if n := at.Load(); slotOf(n^th.Epoch) == 0 {
+			return th.unseen(n)
+		}
 	}
 	return false
 }

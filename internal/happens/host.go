@@ -126,6 +126,20 @@ func (t *Table) accessByte(th *Thread, c *Cell, note, mask uint64, write bool) b
 	return several(head) && t.noteAgain(th, c, note, mask, write)
 }
 
+// LockWord takes the access that an operation on the lock at addr is, likewise.
+func (t *Table) LockWord(th *Thread, c *Cell, addr, place uint64, races *Races) {
+	head, mask := c.Lock(), uint64(1)<<(addr&7)
+	if c.NotedAtomic(th, head, mask, AtomicUpdate) {
+		c.Unlock(head)
+		return
+	}
+	if next := t.LockAgain(th, c, head, place, mask); next != 0 {
+		c.Unlock(next)
+		return
+	}
+	c.Unlock(t.AccessLocked(th, c, head, addr&^7, place, uint32(mask), AtomicUpdate, races))
+}
+
 // Load makes an atomic load of the word at addr, and what order and races come of it, one step,
 // as a program does.
 func (t *Table) Load(th *Thread, c *Cell, addr, place uint64, load func(), races *Races) {

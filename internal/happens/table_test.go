@@ -170,7 +170,9 @@ func (p *program) run(trace []heisen.Record) {
 				p.sync(r, op)
 			}
 			if r.Flags&heisen.LockWord != 0 {
-				p.word(i, r, uint64(r.Obj), uint64(r.Obj)+1, AtomicUpdate)
+				var races Races
+				p.table.LockWord(p.thread(r.TID), p.cell(uint64(r.Obj)), uint64(r.Obj), p.place(r), &races)
+				p.report(i, &races)
 			}
 			if !before {
 				p.sync(r, op)

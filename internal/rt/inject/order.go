@@ -111,7 +111,7 @@ func heisenLockAgain(h *heisenG, how uint32, addr uintptr, place uint64, c *heis
 	}
 	// Who has taken a lock again may have noted that before.
 	if place != 0 && !(takes && c.NotedAtomic(&h.order, head, 1<<(addr&7), heisenHappensAtomicUpdate)) {
-		next := t.AccessAgain(&h.order, c, head, place, 1<<(addr&7), heisenHappensAtomicUpdate)
+		next := t.LockAgain(&h.order, c, head, place, 1<<(addr&7))
 		if next == 0 {
 			return head, false
 		}
