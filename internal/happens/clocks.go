@@ -54,13 +54,17 @@ func ofNode(n, i uint32) uint32 {
 }
 
 // block is 64 times, two in a word, which has two bits to spare: so two are compared at
-// once. They begin with a cache line, and of few threads need no other one: what else there is changes
-// less often.
+// once. They begin with a cache line, and of few threads need no other one. How many hold a block stands
+// elsewhere: nodes are shared and given up often, and then that changes for all of their blocks, which
+// need not be fetched for it.
 type block struct {
 	times [blockSlots / 2]uint64
-	refs  atomic.Uint32
-	next  uint32
-	_     [56]byte
+}
+
+// tally is how many hold a block.
+type tally struct {
+	refs atomic.Uint32
+	next uint32 // in the list of free ones
 }
 
 // spare is the bits of a word that no time has.
@@ -174,7 +178,7 @@ func link(list, i uint32) *uint32 {
 	case nodes:
 		return &nodeAt(i).next
 	case blocks:
-		return &blockAt(i).next
+		return &tallyAt(i).next
 	}
 	return &extraAt(i).next
 }
@@ -244,7 +248,7 @@ func (t *Table) newVector() uint32 {
 func (t *Table) newBlock() uint32 {
 	i := t.take(blocks, maxBlocks)
 	if i != 0 {
-		blockAt(i).refs.Store(1)
+		tallyAt(i).refs.Store(1)
 	}
 	return i
 }
@@ -264,7 +268,7 @@ func (t *Table) dropNode(i uint32) {
 
 //go:nosplit
 func (t *Table) dropBlock(i uint32) {
-	if i != 0 && decrement(&blockAt(i).refs) == 0 {
+	if i != 0 && decrement(&tallyAt(i).refs) == 0 {
 		t.giveBack(blocks, i)
 	}
 }
@@ -314,7 +318,7 @@ func (t *Table) own(c uint32) uint32 {
 		return fresh // all of a free vector is zero
 	}
 	if b := vectorAt(c).low; b != 0 {
-		blockAt(b).refs.Add(1)
+		tallyAt(b).refs.Add(1)
 		vectorAt(fresh).low = b
 	}
 	for i := range t.nodesUsed() {
@@ -344,7 +348,7 @@ func (t *Table) ownNode(c, i uint32) uint32 {
 	if n != 0 {
 		for k, b := range nodeAt(n).blocks {
 			if b != 0 {
-				blockAt(b).refs.Add(1)
+				tallyAt(b).refs.Add(1)
 				nodeAt(fresh).blocks[k] = b
 			}
 		}
@@ -379,7 +383,7 @@ func (t *Table) ownBlock(c, i uint32) uint32 {
 		return 0
 	}
 	b := *at
-	if b != 0 && blockAt(b).refs.Load() == 1 {
+	if b != 0 && tallyAt(b).refs.Load() == 1 {
 		return b
 	}
 	fresh := t.newBlock()
@@ -511,8 +515,8 @@ func (t *Table) raiseBlock(c, i, y uint32, all bool) {
 	if at == nil {
 		return
 	}
-	if x := *at; all && !(x != 0 && blockAt(x).refs.Load() == 1) {
-		blockAt(y).refs.Add(1)
+	if x := *at; all && !(x != 0 && tallyAt(x).refs.Load() == 1) {
+		tallyAt(y).refs.Add(1)
 		t.dropBlock(x)
 		*at = y
 	} else if b := t.ownBlock(c, i); b != 0 {
@@ -610,7 +614,7 @@ func (t *Table) overwrite(c, d uint32) bool {
 		return false
 	}
 	x, y := vectorAt(c).low, vectorAt(d).low
-	if x == 0 || y == 0 || blockAt(x).refs.Load() != 1 {
+	if x == 0 || y == 0 || tallyAt(x).refs.Load() != 1 {
 		return false
 	}
 	for i := range t.used(0) / 2 {
@@ -627,7 +631,7 @@ func (t *Table) inPlace(c uint32) *block {
 		return nil
 	}
 	i := vectorAt(c).low
-	if i == 0 || blockAt(i).refs.Load() != 1 {
+	if i == 0 || tallyAt(i).refs.Load() != 1 {
 		return nil
 	}
 	return blockAt(i)

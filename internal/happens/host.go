@@ -16,6 +16,7 @@ type arenas struct {
 	fars    [maxVectors]far
 	nodes   [maxNodes]node
 	blocks  [maxBlocks]block
+	tallies [maxBlocks]tally
 	extras  [maxExtras]extra
 	marks   [maxMarks]mark
 }
@@ -73,6 +74,9 @@ func nodeAt(i uint32) *node { return &memory.nodes[i%maxNodes] }
 
 //go:nosplit
 func blockAt(i uint32) *block { return &memory.blocks[i%maxBlocks] }
+
+//go:nosplit
+func tallyAt(i uint32) *tally { return &memory.tallies[i%maxBlocks] }
 
 //go:nosplit
 func extraAt(i uint32) *extra { return &memory.extras[i%maxExtras] }

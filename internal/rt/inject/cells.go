@@ -37,7 +37,7 @@ const (
 
 // What the table's files need of their host.
 
-var heisenHappensMemory struct{ vectors, fars, nodes, blocks, extras, marks uintptr }
+var heisenHappensMemory struct{ vectors, fars, nodes, blocks, tallies, extras, marks uintptr }
 
 //go:nosplit
 func heisenHappensAsideOf(c *heisenHappensCell, side uint32) *atomic.Uint64 {
@@ -74,6 +74,11 @@ func heisenHappensNodeAt(i uint32) *heisenHappensNode {
 //go:nosplit
 func heisenHappensBlockAt(i uint32) *heisenHappensBlock {
 	return (*heisenHappensBlock)(unsafe.Pointer(heisenHappensMemory.blocks + uintptr(i)*unsafe.Sizeof(heisenHappensBlock{})))
+}
+
+//go:nosplit
+func heisenHappensTallyAt(i uint32) *heisenHappensTally {
+	return (*heisenHappensTally)(unsafe.Pointer(heisenHappensMemory.tallies + uintptr(i)*unsafe.Sizeof(heisenHappensTally{})))
 }
 
 //go:nosplit
@@ -125,6 +130,7 @@ func heisenInitHappens() bool {
 		{&m.fars, heisenHappensMaxVectors * unsafe.Sizeof(heisenHappensFar{})},
 		{&m.nodes, heisenHappensMaxNodes * unsafe.Sizeof(heisenHappensNode{})},
 		{&m.blocks, heisenHappensMaxBlocks * unsafe.Sizeof(heisenHappensBlock{})},
+		{&m.tallies, heisenHappensMaxBlocks * unsafe.Sizeof(heisenHappensTally{})},
 		{&m.extras, heisenHappensMaxExtras * unsafe.Sizeof(heisenHappensExtra{})},
 		{&m.marks, heisenHappensMaxMarks * unsafe.Sizeof(heisenHappensMark{})},
 	} {
