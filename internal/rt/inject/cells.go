@@ -25,8 +25,8 @@ var heisenCells struct {
 	only       bool    // and nothing else is
 }
 
-// heisenQuick is the heap, if that is so.
-var heisenQuick heisenRegion
+// heisenQuick is the heap, and heisenQuickData the data segments, if that is so.
+var heisenQuick, heisenQuickData heisenRegion
 
 const (
 	heisenCellSize   = unsafe.Sizeof(heisenHappensCell{})

@@ -31,7 +31,7 @@ func racefuncenter(callpc uintptr)
 
 func racefuncexit()
 
-// heisenReadAny is raceread for what is not in the heap, or in other modes.
+// heisenReadAny is raceread for what has no cell, or in other modes.
 //
 //go:nosplit
 func heisenReadAny(addr uintptr) {
@@ -49,13 +49,13 @@ func heisenWriteAny(addr uintptr) {
 	}
 }
 
-// heisenReadAnew is raceread in the heap, where races are all that is looked for, and the first note
-// does not say that it was read.
+// heisenReadAnew is raceread where races are all that is looked for, and the first note does not say that it
+// was read.
 //
 //go:nosplit
 func heisenReadAnew(addr uintptr) {
 	h := (*heisenG)(unsafe.Pointer(getg().racectx))
-	if !heisenAnew(h, heisenQuick.cell(addr), false, addr, sys.GetCallerPC()) {
+	if !heisenAnew(h, heisenCellAt(addr), false, addr, sys.GetCallerPC()) {
 		heisenAccessByte(h, false, addr, sys.GetCallerPC(), sys.GetCallerSP())
 	}
 }
@@ -65,7 +65,7 @@ func heisenReadAnew(addr uintptr) {
 //go:nosplit
 func heisenWriteAnew(addr uintptr) {
 	h := (*heisenG)(unsafe.Pointer(getg().racectx))
-	if !heisenAnew(h, heisenQuick.cell(addr), true, addr, sys.GetCallerPC()) {
+	if !heisenAnew(h, heisenCellAt(addr), true, addr, sys.GetCallerPC()) {
 		heisenAccessByte(h, true, addr, sys.GetCallerPC(), sys.GetCallerSP())
 	}
 }
@@ -465,12 +465,22 @@ func heisenAccessPC(op uint64, addr unsafe.Pointer, sz, callerpc, pc uintptr) {
 	if heisenSched.on {
 		heisenPointAccess(op == heisenOpWrite, uintptr(addr), sz, heisenAskedAt(callerpc, pc, getcallerfp()))
 	}
-	n := h.ranged(op == heisenOpWrite, uintptr(addr), sz, 0)
+	write := op == heisenOpWrite
+	if c := heisenCellAt(uintptr(addr)); sz == 1 && heisenCells.only && c != &heisenNoCell && h.order.Lives(&heisenHappens) {
+		if c.NotedByte(&h.order, uintptr(addr), write) || heisenOnStack(uintptr(addr)) {
+			return
+		}
+		callerpc = heisenAskedAt(callerpc, pc, getcallerfp())
+		if heisenAnew(h, c, write, uintptr(addr), callerpc) {
+			return
+		}
+	}
+	n := h.ranged(write, uintptr(addr), sz, 0)
 	if n == sz {
 		return
 	}
 	callerpc = heisenAskedAt(callerpc, pc, getcallerfp())
-	if n += h.ranged(op == heisenOpWrite, uintptr(addr)+n, sz-n, callerpc); n < sz {
+	if n += h.ranged(write, uintptr(addr)+n, sz-n, callerpc); n < sz {
 		heisenAccess(op, uintptr(addr)+n, sz-n, callerpc)
 	}
 }

@@ -14,26 +14,50 @@
 #define kindShift	(const_heisenHappensHeadNotes+const_heisenHappensNoteKind)
 
 // FIRST takes the address in AX, and leaves the cell in CX and the goroutine's state in DX. It goes on at
-// any where there is no such cell, or notes are not valid any more; and at anew where the cell's first note
-// is none of the goroutine that is as good as one of its present epoch.
-#define FIRST \
+// outside where there is no such cell, at any where notes are not valid any more, and at anew where the cell's
+// first note is none of the goroutine that is as good as one of its present epoch.
+#define FIRST(region, outside) \
 	MOVQ	AX, CX; \
-	SUBQ	runtime·heisenQuick+heisenRegion_lo(SB), CX; \
+	SUBQ	region+heisenRegion_lo(SB), CX; \
 	MOVQ	g_racectx(R14), DX; \
-	CMPQ	CX, runtime·heisenQuick+heisenRegion_span(SB); \
-	JCC	any; \
+	CMPQ	CX, region+heisenRegion_span(SB); \
+	JCC	outside; \
 	TESTQ	DX, DX; \
 	JZ	any; \
 	MOVL	runtime·heisenHappens+heisenHappensTable_life(SB), BX; \
 	ANDQ	$~7, CX; \
 	ADDQ	CX, CX; \
-	ADDQ	runtime·heisenQuick+heisenRegion_cells(SB), CX; \
+	ADDQ	region+heisenRegion_cells(SB), CX; \
 	CMPL	BX, life(DX); \
 	JNE	any; \
 	MOVQ	heisenHappensCell_first(CX), BX; \
 	SUBQ	since(DX), BX; \
 	CMPQ	BX, span(DX); \
 	JHI	anew
+
+// READ goes on at anew if the note in CX is not of a plain access to the byte in AX.
+#define READ \
+	MOVQ	heisenHappensCell_head(CX), BX; \
+	MOVL	AX, CX; \
+	ANDL	$7, CX; \
+	ADDL	$const_heisenHappensHeadNotes, CX; \
+	TESTQ	$(6<<kindShift), BX; \
+	JNZ	anew; \
+	BTQ	CX, BX; \
+	JCC	anew
+
+// WROTE goes on at anew if it is not of a write.
+#define WROTE \
+	MOVQ	heisenHappensCell_head(CX), BX; \
+	MOVL	AX, CX; \
+	ANDL	$7, CX; \
+	ADDL	$const_heisenHappensHeadNotes, CX; \
+	MOVL	BX, DX; \
+	ANDL	$(7<<kindShift), DX; \
+	CMPL	DX, $(const_heisenHappensWrite<<kindShift); \
+	JNE	anew; \
+	BTQ	CX, BX; \
+	JCC	anew
 
 // STACK returns if the address in AX is on the goroutine's stack: of that nothing is noted.
 #define STACK \
@@ -47,41 +71,33 @@
 
 // func raceread(addr uintptr)
 TEXT runtime·raceread<ABIInternal>(SB), NOSPLIT, $0-8
-	FIRST
-	MOVQ	heisenHappensCell_head(CX), BX
-	MOVL	AX, CX
-	ANDL	$7, CX
-	ADDL	$const_heisenHappensHeadNotes, CX
-	TESTQ	$(6<<kindShift), BX // plain, then
-	JNZ	anew
-	BTQ	CX, BX
-	JCC	anew
+	FIRST(runtime·heisenQuick, data)
+	READ
 done:
 	RET
 anew:
 	STACK
 	JMP	runtime·heisenReadAnew<ABIInternal>(SB)
+data:
+	FIRST(runtime·heisenQuickData, any)
+	READ
+	RET
 any:
 	JMP	runtime·heisenReadAny<ABIInternal>(SB)
 
 // func racewrite(addr uintptr)
 TEXT runtime·racewrite<ABIInternal>(SB), NOSPLIT, $0-8
-	FIRST
-	MOVQ	heisenHappensCell_head(CX), BX
-	MOVL	AX, CX
-	ANDL	$7, CX
-	ADDL	$const_heisenHappensHeadNotes, CX
-	MOVL	BX, DX
-	ANDL	$(7<<kindShift), DX
-	CMPL	DX, $(const_heisenHappensWrite<<kindShift)
-	JNE	anew
-	BTQ	CX, BX
-	JCC	anew
+	FIRST(runtime·heisenQuick, data)
+	WROTE
 done:
 	RET
 anew:
 	STACK
 	JMP	runtime·heisenWriteAnew<ABIInternal>(SB)
+data:
+	FIRST(runtime·heisenQuickData, any)
+	WROTE
+	RET
 any:
 	JMP	runtime·heisenWriteAny<ABIInternal>(SB)
 

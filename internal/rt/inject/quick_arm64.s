@@ -11,13 +11,13 @@
 #define kindShift	(const_heisenHappensHeadNotes+const_heisenHappensNoteKind)
 
 // FIRST takes the address in R0, and leaves the cell in R1.
-#define FIRST \
-	MOVD	runtime·heisenQuick+heisenRegion_lo(SB), R3; \
+#define FIRST(region, outside) \
+	MOVD	region+heisenRegion_lo(SB), R3; \
 	MOVD	g_racectx(g), R2; \
 	SUB	R3, R0, R1; \
-	MOVD	runtime·heisenQuick+heisenRegion_span(SB), R3; \
+	MOVD	region+heisenRegion_span(SB), R3; \
 	CMP	R3, R1; \
-	BHS	any; \
+	BHS	outside; \
 	CBZ	R2, any; \
 	MOVD	$runtime·heisenHappens+heisenHappensTable_life(SB), R3; \
 	LDARW	(R3), R3; \
@@ -25,7 +25,7 @@
 	CMPW	R3, R4; \
 	BNE	any; \
 	AND	$~7, R1; \
-	MOVD	runtime·heisenQuick+heisenRegion_cells(SB), R3; \
+	MOVD	region+heisenRegion_cells(SB), R3; \
 	ADD	R1<<1, R3, R1; \
 	ADD	$heisenHappensCell_first, R1, R3; \
 	LDAR	(R3), R3; \
@@ -42,6 +42,19 @@
 	LSR	R4, R3, R3; \
 	TBZ	$0, R3, anew
 
+#define READ \
+	LDAR	(R1), R3; \
+	TST	$(6<<kindShift), R3; \
+	BNE	anew; \
+	BYTE
+
+#define WROTE \
+	LDAR	(R1), R3; \
+	AND	$(7<<kindShift), R3, R4; \
+	CMP	$(const_heisenHappensWrite<<kindShift), R4; \
+	BNE	anew; \
+	BYTE
+
 #define STACK \
 	MOVD	(g_stack+stack_lo)(g), R3; \
 	MOVD	(g_stack+stack_hi)(g), R4; \
@@ -52,32 +65,33 @@
 
 // func raceread(addr uintptr)
 TEXT runtime·raceread<ABIInternal>(SB), NOSPLIT|NOFRAME, $0-8
-	FIRST
-	LDAR	(R1), R3
-	TST	$(6<<kindShift), R3
-	BNE	anew
-	BYTE
+	FIRST(runtime·heisenQuick, data)
+	READ
 done:
 	RET
 anew:
 	STACK
 	B	runtime·heisenReadAnew<ABIInternal>(SB)
+data:
+	FIRST(runtime·heisenQuickData, any)
+	READ
+	RET
 any:
 	B	runtime·heisenReadAny<ABIInternal>(SB)
 
 // func racewrite(addr uintptr)
 TEXT runtime·racewrite<ABIInternal>(SB), NOSPLIT|NOFRAME, $0-8
-	FIRST
-	LDAR	(R1), R3
-	AND	$(7<<kindShift), R3, R4
-	CMP	$(const_heisenHappensWrite<<kindShift), R4
-	BNE	anew
-	BYTE
+	FIRST(runtime·heisenQuick, data)
+	WROTE
 done:
 	RET
 anew:
 	STACK
 	B	runtime·heisenWriteAnew<ABIInternal>(SB)
+data:
+	FIRST(runtime·heisenQuickData, any)
+	WROTE
+	RET
 any:
 	B	runtime·heisenWriteAny<ABIInternal>(SB)
 

@@ -85,7 +85,7 @@ func init() {
 		heisenCells.fast = heisen.races && !heisen.watch && !heisen.detour
 		heisenCells.only = heisenCells.fast && heisen.quiet
 		if heisenCells.only {
-			heisenQuick = heisenCells.heap
+			heisenQuick, heisenQuickData = heisenCells.heap, heisenCells.data
 		}
 		heisen.on, heisen.open = true, true
 	}
