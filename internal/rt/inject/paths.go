@@ -24,7 +24,7 @@ const (
 	heisenSparePlaces = 1 << 20
 	heisenCachePlaces = 1 << heisenCacheBits // of a P
 	heisenCacheBits   = 10
-	heisenUnderBits   = 9 // of the cache of places with locks
+	heisenUnderBits   = 10 // of the cache of places with locks
 )
 
 // heisenPlaces is the tree, and the hash table by which its nodes are found.
