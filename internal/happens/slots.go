@@ -55,7 +55,7 @@ func (l *endings) unlock() { l.held.Store(0) }
 func (t *Table) Fork(parent, child *Thread, id uint32) {
 	child.id, child.said, child.last, child.clock, child.low, child.shared = id, unsaid, 0, 0, 0, false
 	child.through = [throughs]uint64{}
-	child.life = t.life.Load()
+	child.life, child.collected = t.life.Load(), 0
 	if parent != nil {
 		child.learn(t.raise(share(parent.clock), parent.Epoch>>placeBits))
 		if !parent.shared {
@@ -244,12 +244,26 @@ func (t *Table) Collect() {
 //
 //go:nosplit
 func (t *Table) Collected(th *Thread) {
-	for s := range uint32(maxSlots) {
-		if time := t.collected[s]; time != 0 {
-			th.learn(t.raise(th.clock, uint64(s)<<timeBits|uint64(time)))
+	if th.collected == t.life.Load() {
+		return // it knows that already
+	}
+	th.collected = t.life.Load()
+	for s := range t.slots.Load() {
+		t.learnCollected(th, s)
+	}
+	if t.Crowded.Load() != 0 {
+		for s := uint32(ownSlots); s < maxSlots; s++ {
+			t.learnCollected(th, s)
 		}
 	}
 	th.said, th.through = unsaid, [throughs]uint64{}
+}
+
+//go:nosplit
+func (t *Table) learnCollected(th *Thread, s uint32) {
+	if time := t.collected[s%maxSlots]; time != 0 {
+		th.learn(t.raise(th.clock, uint64(s)<<timeBits|uint64(time)))
+	}
 }
 
 // Holder returns the number of the thread that had the slot of a note at its time, and

@@ -57,6 +57,7 @@ type Thread struct {
 	said        uint64 // the epoch it published last, if it has learnt nothing since
 	last        uint64 // the latest in which it, or an earlier holder of its slot, accessed something
 	life        uint32 // of the table, when the thread last looked
+	collected   uint32 // the same, when it last learnt what a collection had found
 	clock       uint32 // what it knows of others; the time of its own slot is out of date
 	low         uint32 // the first block of that, which most others are in; block 0 is always zero
 	id          uint32
