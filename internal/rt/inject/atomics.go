@@ -22,7 +22,7 @@ import (
 func heisenAtomicBegin(op uint64, addr unsafe.Pointer) *heisenStripe {
 	_ = *(*uint8)(addr)
 	if heisenCells.only {
-		if heisenAtomicLock(uintptr(addr)) {
+		if heisenAtomicLock(op, uintptr(addr)) {
 			return &heisenAtomicLocks[0] // which is not locked: the cell is
 		}
 		return nil
@@ -43,7 +43,7 @@ func heisenAtomicBegin(op uint64, addr unsafe.Pointer) *heisenStripe {
 		return nil
 	}
 	if heisen.races {
-		if !heisenAtomicLock(uintptr(addr)) {
+		if !heisenAtomicLock(op, uintptr(addr)) {
 			return nil
 		}
 		if heisen.quiet && !heisenWatched.sections {

@@ -163,6 +163,10 @@ func (r *heisenRegion) cell(addr uintptr) *heisenHappensCell {
 	return (*heisenHappensCell)(unsafe.Pointer(r.cells + (addr-r.lo)&^7*(heisenCellSize/8)))
 }
 
+// heisenPrefetch fetches the cache line of p, which is about to be changed, and does not wait for it: another
+// processor may have it.
+func heisenPrefetch(p uintptr)
+
 // heisenNoCell stands for the cells of words that have none. Nothing is noted there.
 var heisenNoCell heisenHappensCell
 

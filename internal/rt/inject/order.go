@@ -168,7 +168,7 @@ func heisenAtomicAnew(b *heisenBuf, h *heisenG, how uint32, addr uintptr, place 
 // make, and reports whether that is followed.
 //
 //go:nosplit
-func heisenAtomicLock(addr uintptr) bool {
+func heisenAtomicLock(op uint64, addr uintptr) bool {
 	gp := getg()
 	h := (*heisenG)(unsafe.Pointer(gp.racectx))
 	if !heisen.on || h == nil || h.mute || gp.raceignore != 0 || gp.m.p == 0 || heisenOnStack(addr) {
@@ -178,7 +178,11 @@ func heisenAtomicLock(addr uintptr) bool {
 	if b == nil || c == &heisenNoCell {
 		return false
 	}
-	b.compared.cell, b.compared.head = c, c.Lock()
+	head := c.Lock()
+	if i := head >> heisenHappensHeadExtra; i != 0 && op != heisenOpAtomicRead {
+		heisenPrefetch(uintptr(unsafe.Pointer(heisenHappensExtraAt(uint32(i)))))
+	}
+	b.compared.cell, b.compared.head = c, head
 	return true
 }
 

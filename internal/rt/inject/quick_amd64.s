@@ -145,3 +145,11 @@ done:
 	RET
 exit:
 	JMP	runtime·heisenFuncExit<ABIInternal>(SB)
+
+// PREFETCHW (AX), which the assembler does not know.
+#define PREFETCHW BYTE $0x0F; BYTE $0x0D; BYTE $0x08
+
+// func heisenPrefetch(p uintptr)
+TEXT runtime·heisenPrefetch<ABIInternal>(SB), NOSPLIT, $0-8
+	PREFETCHW
+	RET

@@ -140,3 +140,8 @@ done:
 	RET
 exit:
 	B	runtime·heisenFuncExit<ABIInternal>(SB)
+
+// func heisenPrefetch(p uintptr)
+TEXT runtime·heisenPrefetch<ABIInternal>(SB), NOSPLIT|NOFRAME, $0-8
+	PRFM	(R0), PSTL1KEEP
+	RET
