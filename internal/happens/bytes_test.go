@@ -98,3 +98,23 @@ func pieces(rng *rand.Rand) (trace []heisen.Record) {
 	}
 	return trace
 }
+
+// TestReaderBesideBytes: who writes again what another one has read meanwhile races with that, also where there is
+// a note of other bytes of the word before that of the read.
+func TestReaderBesideBytes(t *testing.T) {
+	const message = 64
+	trace := []heisen.Record{
+		{Code: heisen.Write, TID: 1, Obj: 4, Loc: 1},
+		{Code: heisen.Write, TID: 1, Obj: 0, Loc: 2},
+		{Code: heisen.Send, TID: 1, Obj: message, Loc: 3},
+		{Code: heisen.Receive, TID: 2, Obj: message, Loc: 4},
+		{Code: heisen.Read, TID: 2, Obj: 0, Loc: 5},
+		{Code: heisen.Write, TID: 1, Obj: 0, Loc: 2},
+	}
+	for i := range trace {
+		trace[i].Len = 1
+	}
+	if err := promise(t, trace); err != nil {
+		t.Errorf("%v\n%s", err, show(trace))
+	}
+}
