@@ -69,37 +69,29 @@
 	CMPQ	BX, DX; \
 	JCS	done
 
+// ACCESS is a hook of accesses. It returns where SAYS does not go on elsewhere.
+#define ACCESS(SAYS, more, otherwise) \
+	FIRST(runtime·heisenQuick, data); \
+	SAYS; \
+done:; \
+	RET; \
+anew:; \
+	STACK; \
+	JMP	more(SB); \
+data:; \
+	FIRST(runtime·heisenQuickData, any); \
+	SAYS; \
+	RET; \
+any:; \
+	JMP	otherwise(SB)
+
 // func raceread(addr uintptr)
 TEXT runtime·raceread<ABIInternal>(SB), NOSPLIT, $0-8
-	FIRST(runtime·heisenQuick, data)
-	READ
-done:
-	RET
-anew:
-	STACK
-	JMP	runtime·heisenReadAnew<ABIInternal>(SB)
-data:
-	FIRST(runtime·heisenQuickData, any)
-	READ
-	RET
-any:
-	JMP	runtime·heisenReadAny<ABIInternal>(SB)
+	ACCESS(READ, runtime·heisenReadAnew<ABIInternal>, runtime·heisenReadAny<ABIInternal>)
 
 // func racewrite(addr uintptr)
 TEXT runtime·racewrite<ABIInternal>(SB), NOSPLIT, $0-8
-	FIRST(runtime·heisenQuick, data)
-	WROTE
-done:
-	RET
-anew:
-	STACK
-	JMP	runtime·heisenWriteAnew<ABIInternal>(SB)
-data:
-	FIRST(runtime·heisenQuickData, any)
-	WROTE
-	RET
-any:
-	JMP	runtime·heisenWriteAny<ABIInternal>(SB)
+	ACCESS(WROTE, runtime·heisenWriteAnew<ABIInternal>, runtime·heisenWriteAny<ABIInternal>)
 
 // func racefuncenter(callpc uintptr)
 TEXT runtime·racefuncenter<ABIInternal>(SB), NOSPLIT, $0-8
@@ -109,7 +101,7 @@ TEXT runtime·racefuncenter<ABIInternal>(SB), NOSPLIT, $0-8
 	JZ	done
 	MOVQ	heisenG_top(DX), CX
 	SUBQ	SP, BX
-	SUBQ	$8, BX // what a function's frame begins with is above the return address
+	SUBQ	$8, BX // as sys.GetCallerSP has it
 	CMPL	heisenFrame_base(CX), BX
 	JCC	enter
 	CMPQ	CX, heisenG_limit(DX)

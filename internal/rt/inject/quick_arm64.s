@@ -63,37 +63,29 @@
 	CMP	R4, R1; \
 	BLO	done
 
+// ACCESS is a hook of accesses. It returns where SAYS does not go on elsewhere.
+#define ACCESS(SAYS, more, otherwise) \
+	FIRST(runtime·heisenQuick, data); \
+	SAYS; \
+done:; \
+	RET; \
+anew:; \
+	STACK; \
+	B	more(SB); \
+data:; \
+	FIRST(runtime·heisenQuickData, any); \
+	SAYS; \
+	RET; \
+any:; \
+	B	otherwise(SB)
+
 // func raceread(addr uintptr)
 TEXT runtime·raceread<ABIInternal>(SB), NOSPLIT|NOFRAME, $0-8
-	FIRST(runtime·heisenQuick, data)
-	READ
-done:
-	RET
-anew:
-	STACK
-	B	runtime·heisenReadAnew<ABIInternal>(SB)
-data:
-	FIRST(runtime·heisenQuickData, any)
-	READ
-	RET
-any:
-	B	runtime·heisenReadAny<ABIInternal>(SB)
+	ACCESS(READ, runtime·heisenReadAnew<ABIInternal>, runtime·heisenReadAny<ABIInternal>)
 
 // func racewrite(addr uintptr)
 TEXT runtime·racewrite<ABIInternal>(SB), NOSPLIT|NOFRAME, $0-8
-	FIRST(runtime·heisenQuick, data)
-	WROTE
-done:
-	RET
-anew:
-	STACK
-	B	runtime·heisenWriteAnew<ABIInternal>(SB)
-data:
-	FIRST(runtime·heisenQuickData, any)
-	WROTE
-	RET
-any:
-	B	runtime·heisenWriteAny<ABIInternal>(SB)
+	ACCESS(WROTE, runtime·heisenWriteAnew<ABIInternal>, runtime·heisenWriteAny<ABIInternal>)
 
 // func racefuncenter(callpc uintptr)
 TEXT runtime·racefuncenter<ABIInternal>(SB), NOSPLIT|NOFRAME, $0-8
