@@ -216,6 +216,18 @@ func heisenIsHidden(h *heisenG, sp uintptr) bool {
 	return h.mute
 }
 
+// called returns the place of the innermost call of hidden code that h is in, 0 if that is not known.
+//
+//go:nosplit
+func (h *heisenG) called(b *heisenBuf) uint32 {
+	for f := h.top; f != h.bottom; f = f.below() {
+		if f.opened {
+			return f.path(b)
+		}
+	}
+	return 0
+}
+
 // heisenSetsTimer reports whether pc is where a timer is set. What happens before that
 // happens before what the timer starts, be it in hidden code: nobody else could tell,
 // for the timer is in no set.
