@@ -198,24 +198,6 @@ func heisenTryLock(l *uint32, patience int64) bool {
 	return true
 }
 
-// heisenBarrier is called with the world stopped, when the collector knows what
-// is dead and before any of it is used again. Nobody is inside a hook, so what
-// the receiver has got after this message is all that happened before, and
-// accesses to the former and the next life of an address cannot mix.
-func heisenBarrier() {
-	if heisen.on {
-		heisen.era++ // addresses begin new lives
-		if heisen.watch {
-			heisenWatched.table.Forget()
-		}
-		if heisen.races {
-			heisenHappens.Collect()
-		}
-		heisenFlushAll(heisenForever)
-		heisenSend(heisenMsgBarrier, 0, 0, nil, 0)
-	}
-}
-
 var heisenPolled int64
 
 // heisenPoll is called by the monitor thread, which has no P: it sends what
