@@ -16,7 +16,7 @@ func (t *Table) AtomicInPlace(th *Thread, c *Cell, head, addr, place uint64, kin
 			return head, false
 		}
 	case x.number() != uint32(addr&7)+1 || !x.readers.zero() ||
-		kind != AtomicWrite && !s.zero() && !(s.sole() && t.knows(th, s.latest())) && !t.seeInPlace(th, s):
+		kind != AtomicWrite && !s.zero() && !(s.sole() && t.knows(th, s.latest())) && !t.seeInPlace(th, x, s):
 		return head, false
 	}
 	if !noted {
@@ -31,5 +31,5 @@ func (t *Table) AtomicInPlace(th *Thread, c *Cell, head, addr, place uint64, kin
 	}
 	// An update has seen all that is there, a store does away with it.
 	th.hidden.lock = 0
-	return head, t.another(th) && t.replaceInPlace(th, s)
+	return head, t.another(th) && t.replaceInPlace(th, x, s)
 }

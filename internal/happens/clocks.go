@@ -546,13 +546,21 @@ func compare(x, y *block, n uint32) (xLess, yLess bool) {
 func raiseAll(x, y *block, n uint32) bool {
 	var changed uint64
 	for i := range n / 2 {
-		v, w := x.times[i%(blockSlots/2)], y.times[i%(blockSlots/2)]
-		keep := ((v | spare) - w) & spare
-		keep -= keep >> 31 // all bits of the times that are not less
-		x.times[i%(blockSlots/2)] = v&keep | w&^keep
-		changed |= (v ^ w) &^ keep
+		v := x.times[i%(blockSlots/2)]
+		later := latest(v, y.times[i%(blockSlots/2)])
+		x.times[i%(blockSlots/2)] = later
+		changed |= later ^ v
 	}
 	return changed != 0
+}
+
+// latest returns the later ones of the times in two words.
+//
+//go:nosplit
+func latest(v, w uint64) uint64 {
+	keep := ((v | spare) - w) & spare
+	keep -= keep >> 31 // all bits of the times of v that are not less
+	return v&keep | w&^keep
 }
 
 // covered reports whether no time is later in c than in d, but for that of a slot.

@@ -18,7 +18,8 @@ type extra struct {
 	marks uint32 // that are not empty
 	// How many are of plain reads, of plain writes, and of atomic operations that write.
 	reads, writes, changes uint32
-	_                      [48]byte // the line of an object is its own
+
+	times few // of published, if its clock is within
 }
 
 // mark is a note in a crowd, and the bytes that it is about, below its kind; without a byte

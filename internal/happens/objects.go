@@ -50,6 +50,7 @@ func (t *Table) Sync(th *Thread, head uint64, addr uint64, op uint32) uint64 {
 		}
 	}
 	x := extraAt(i)
+	t.takeOut(x)
 	t.settle(&x.published)
 	t.settle(&x.readers)
 	if locking>>op&1 != 0 {
@@ -74,22 +75,22 @@ func (t *Table) Sync(th *Thread, head uint64, addr uint64, op uint32) uint64 {
 		t.see(th, &x.published)
 	case Release:
 		if !x.published.by(t.present(th)) { // otherwise all is as it was
-			t.merge(th, &x.published)
+			t.merge(th, x, &x.published)
 		}
 		if !x.readers.zero() && t.upToDate(th, &x.readers) { // the writer publishes on their behalf
 			t.reset(&x.readers)
 		}
 	case ReleaseShared:
-		t.merge(th, &x.readers)
+		t.merge(th, x, &x.readers)
 	case Send:
-		t.merge(th, &x.published)
+		t.merge(th, x, &x.published)
 	case Store:
-		t.replace(th, &x.published, t.present(th))
+		t.replace(th, x, &x.published, t.present(th))
 		t.reset(&x.readers)
 		t.publish(th)
 	case Exchange:
 		t.see(th, &x.published)
-		t.merge(th, &x.published)
+		t.merge(th, x, &x.published)
 	}
 	return head
 }
@@ -126,7 +127,7 @@ func (t *Table) SyncInPlace(th *Thread, head uint64, addr uint64, op uint32) boo
 		return true // it says so already
 	case s.zero() || s.sole() && t.knows(th, s.latest()):
 	case op <= See:
-		if !t.seeInPlace(th, s) {
+		if !t.seeInPlace(th, x, s) {
 			return false
 		}
 		if op != See {
@@ -134,11 +135,11 @@ func (t *Table) SyncInPlace(th *Thread, head uint64, addr uint64, op uint32) boo
 		}
 		return true
 	case op == ReleaseShared || op == Send && s.sole():
-		return t.another(th) && t.mergeInPlace(th, s)
+		return t.another(th) && t.mergeInPlace(th, x, s)
 	case op != Store:
 		return false
 	}
-	return op <= See || t.another(th) && t.replaceInPlace(th, s)
+	return op <= See || t.another(th) && t.replaceInPlace(th, x, s)
 }
 
 // Known returns what Unchanged is to be called with, after the word of c was loaded with an
@@ -191,21 +192,25 @@ func (c *Cell) Unchanged(head uint64, turns uint32) bool {
 	return c.head.Load() == head && (i == 0 || extraAt(i).published.turns.Load() == turns)
 }
 
-// seeInPlace is see, for a stamp of which the thread may not know all.
+// seeInPlace is see, for a stamp of an extra of which the thread may not know all.
 //
 //go:nosplit
-func (t *Table) seeInPlace(th *Thread, s *stamp) bool {
-	x := t.inPlace(th.clock)
-	if x == nil {
+func (t *Table) seeInPlace(th *Thread, x *extra, s *stamp) bool {
+	b := t.inPlace(th.clock)
+	if b == nil {
 		return false
 	}
-	e, known := s.latest(), t.fromPeer(th, x, s)
-	more, rest := x.raise(e), false
+	e, known := s.latest(), t.fromPeer(th, b, s)
+	more, rest := b.raise(e), false
 	if !known {
-		x.setTime(uint32(slotOf(th.Epoch)), th.time()-1) // it is out of date, but has all that others know of it
-		rest = s.second != 0 && x.raise(s.second&epochMask)
-		if s.clock != 0 {
-			rest = raiseAll(x, blockAt(vectorAt(s.clock).low), t.used(0)) || rest
+		b.setTime(uint32(slotOf(th.Epoch)), th.time()-1) // it is out of date, but has all that others know of it
+		rest = s.second != 0 && b.raise(s.second&epochMask)
+		switch s.clock {
+		case 0:
+		case within:
+			rest = b.raiseFew(&x.times) || rest
+		default:
+			rest = raiseAll(b, blockAt(vectorAt(s.clock).low), t.used(0)) || rest
 		}
 	}
 	if rest {
@@ -220,26 +225,41 @@ func (t *Table) seeInPlace(th *Thread, s *stamp) bool {
 // mergeInPlace is merge, likewise.
 //
 //go:nosplit
-func (t *Table) mergeInPlace(th *Thread, s *stamp) bool {
+func (t *Table) mergeInPlace(th *Thread, x *extra, s *stamp) bool {
 	e := t.present(th)
 	if t.suits(th, s) {
 		s.say(e, t.secondBeside(th, s))
 		t.published(th, e)
 		return true
 	}
-	x := t.inPlace(s.clock)
-	if x == nil {
+	if s.clock == within {
+		if !t.few() {
+			return false
+		}
+		f := &x.times
+		f.raise(s.latest())
+		f.raise(s.second & epochMask)
+		if th.clock != 0 {
+			f.raiseAll(blockAt(th.low))
+		}
+		f.raise(e)
+		s.say(e, 0)
+		t.published(th, e)
+		return true
+	}
+	b := t.inPlace(s.clock)
+	if b == nil {
 		return false
 	}
-	x.raise(s.latest())
+	b.raise(s.latest())
 	if s.second != 0 {
-		x.raise(s.second & epochMask)
+		b.raise(s.second & epochMask)
 	}
 	// What the thread has learnt may be there already.
-	if th.clock != 0 && (th.said == unsaid || uint32(th.said&maxTime) > x.time(uint32(th.said>>timeBits))) {
-		raiseAll(x, blockAt(vectorAt(th.clock).low), t.used(0))
+	if th.clock != 0 && (th.said == unsaid || uint32(th.said&maxTime) > b.time(uint32(th.said>>timeBits))) {
+		raiseAll(b, blockAt(vectorAt(th.clock).low), t.used(0))
 	}
-	x.raise(e)
+	b.raise(e)
 	s.say(e, 0)
 	t.published(th, e)
 	return true
@@ -248,9 +268,16 @@ func (t *Table) mergeInPlace(th *Thread, s *stamp) bool {
 // replaceInPlace is replace, and publish.
 //
 //go:nosplit
-func (t *Table) replaceInPlace(th *Thread, s *stamp) bool {
+func (t *Table) replaceInPlace(th *Thread, x *extra, s *stamp) bool {
 	e := t.present(th)
-	if !(s.sole() && t.knows(th, s.latest()) && t.suits(th, s)) && s.clock != th.clock && !t.overwrite(s.clock, th.clock) {
+	switch {
+	case s.sole() && t.knows(th, s.latest()) && t.suits(th, s):
+	case s.clock == within:
+		if !t.few() {
+			return false
+		}
+		x.times.set(blockAt(th.low))
+	case s.clock != th.clock && !t.overwrite(s.clock, th.clock):
 		return false
 	}
 	s.say(e|soleBit, t.secondOf(th, e))
@@ -447,7 +474,9 @@ func (t *Table) learnt(th *Thread, e uint64, rest bool) {
 
 //go:nosplit
 func (t *Table) reset(s *stamp) {
-	t.drop(s.clock)
+	if s.clock != within {
+		t.drop(s.clock)
+	}
 	s.clock = 0
 	s.say(0, 0)
 }
@@ -527,13 +556,13 @@ func (t *Table) upToDate(th *Thread, s *stamp) bool {
 	return t.covered(s.clock, th.clock, uint32(slotOf(th.Epoch)))
 }
 
-// merge publishes the thread's clock through a stamp, besides what is there.
+// merge publishes the thread's clock through a stamp of an extra, besides what is there.
 //
 //go:nosplit
-func (t *Table) merge(th *Thread, s *stamp) {
+func (t *Table) merge(th *Thread, x *extra, s *stamp) {
 	e := t.present(th)
 	if t.upToDate(th, s) {
-		t.replace(th, s, e)
+		t.replace(th, x, s, e)
 	} else {
 		if !t.includes(s, th) {
 			s.clock, _, _ = t.join(s.clock, th.clock)
@@ -548,8 +577,13 @@ func (t *Table) merge(th *Thread, s *stamp) {
 // replace makes the thread's clock, at the end of epoch e, all that the stamp holds.
 //
 //go:nosplit
-func (t *Table) replace(th *Thread, s *stamp, e uint64) {
-	if s.clock != th.clock && !t.overwrite(s.clock, th.clock) {
+func (t *Table) replace(th *Thread, x *extra, s *stamp, e uint64) {
+	switch {
+	case s == &x.published && t.few():
+		t.drop(s.clock)
+		s.clock = within
+		x.times.set(blockAt(th.low))
+	case s.clock != th.clock && !t.overwrite(s.clock, th.clock):
 		again := s.clock != 0 && t.short()
 		t.drop(s.clock)
 		s.clock = share(th.clock)
