@@ -242,7 +242,6 @@ func (t *Table) mergeInPlace(th *Thread, x *extra, s *stamp) bool {
 		if th.clock != 0 {
 			f.raiseAll(blockAt(th.low))
 		}
-		f.raise(e)
 		s.say(e, 0)
 		t.published(th, e)
 		return true
@@ -259,7 +258,6 @@ func (t *Table) mergeInPlace(th *Thread, x *extra, s *stamp) bool {
 	if th.clock != 0 && (th.said == unsaid || uint32(th.said&maxTime) > b.time(uint32(th.said>>timeBits))) {
 		raiseAll(b, blockAt(vectorAt(th.clock).low), t.used(0))
 	}
-	b.raise(e)
 	s.say(e, 0)
 	t.published(th, e)
 	return true

@@ -320,7 +320,9 @@ func (e *missedError) Error() string { return "first race by byte (-reference +t
 
 // promise checks the promise with short clocks and with long ones.
 func promise(t testing.TB, trace []heisen.Record) error {
-	for _, others := range []int{0, blockSlots} {
+	// Clocks are short, or long, or get longer on the way.
+	longer := []int{fewSlots - 7, blockSlots - 7, blockSlots}
+	for _, others := range []int{0, longer[len(trace)%3]} {
 		if err := promiseOf(t, trace, func(p *program) {
 			for range others {
 				p.table.Fork(nil, new(Thread), 0)
