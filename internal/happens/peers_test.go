@@ -82,11 +82,13 @@ func handovers(rng *rand.Rand) (trace []heisen.Record) {
 					takes, leaves = heisen.Acquire, heisen.Release
 				}
 			}
-			join(&know[id], left[at])
-			if takes == heisen.Acquire {
-				join(&know[id], shared[at])
+			if takes != heisen.Receive || rng.IntN(3) != 0 { // or it sends only
+				join(&know[id], left[at])
+				if takes == heisen.Acquire {
+					join(&know[id], shared[at])
+				}
+				add(id, takes, 64+8*at)
 			}
-			add(id, takes, 64+8*at)
 			if takes != leaves {
 				access(id)
 				add(id, leaves, 64+8*at)

@@ -321,7 +321,7 @@ func (e *missedError) Error() string { return "first race by byte (-reference +t
 // promise checks the promise with short clocks and with long ones.
 func promise(t testing.TB, trace []heisen.Record) error {
 	// Clocks are short, or long, or get longer on the way.
-	longer := []int{fewSlots - 7, blockSlots - 7, blockSlots}
+	longer := []int{fewSlots - 5, blockSlots - 5, blockSlots}
 	for _, others := range []int{0, longer[len(trace)%3]} {
 		if err := promiseOf(t, trace, func(p *program) {
 			for range others {
