@@ -5,7 +5,7 @@ package happens
 // then neither a vector nor a block has to be fetched besides.
 
 const (
-	fewSlots = 28
+	fewSlots = 12 // so that an extra is two cache lines
 	// within is the clock of a stamp if its times are in the extra.
 	within = 1<<32 - 1
 )

@@ -223,8 +223,8 @@ func (t *Table) step(th *Thread) {
 	storeRelease32(&t.holders[slotOf(th.Epoch)%maxSlots].time, uint32(th.Epoch>>placeBits)&maxTime)
 }
 
-// Collect notes what everybody has done so far. It is called while no thread is inside
-// another method.
+// Collect notes what everybody has done so far, for those that call Collected. It is called while no thread
+// is inside another method; and only if there may be such calls, for everybody begins a new epoch then.
 //
 //go:nosplit
 func (t *Table) Collect() {
