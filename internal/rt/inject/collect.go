@@ -14,7 +14,7 @@ func heisenBarrier() {
 		if heisen.watch {
 			heisenWatched.table.Forget()
 		}
-		if heisen.races && heisenMourned() {
+		if heisen.races && heisenFinalizing() {
 			heisenHappens.Collect()
 		}
 		heisenFlushAll(heisenForever)
@@ -22,23 +22,23 @@ func heisenBarrier() {
 	}
 }
 
-// heisenMaxSpecials is how many specials heisenMourned looks at: the world waits for it.
+// heisenMaxSpecials is how many specials heisenFinalizing looks at: the world waits for it.
 const heisenMaxSpecials = 4096
 
-// heisenMourned reports whether the collector has found an object dead that has a finalizer or a cleanup, or may
+// heisenFinalizing reports whether the collector has found an object dead that has a finalizer or a cleanup, or may
 // have. Whoever runs these learns what everybody did up to this collection (racefingo), and nobody learns anything
 // of another one: so threads need not begin a new epoch for it, in which all that they access is to be noted anew.
-func heisenMourned() (mourned bool) {
+func heisenFinalizing() (found bool) {
 	looked := 0
 	forEachSpecial(func(p uintptr, s *mspan, sp *special) bool {
 		looked++
 		if looked > heisenMaxSpecials {
-			mourned = true
+			found = true
 		} else if sp.kind == _KindSpecialFinalizer || sp.kind == _KindSpecialCleanup {
 			// It may be set for an inner byte, as with tiny objects.
-			mourned = !s.markBitsForIndex(sp.offset / s.elemsize).isMarked()
+			found = !s.markBitsForIndex(sp.offset / s.elemsize).isMarked()
 		}
-		return !mourned
+		return !found
 	})
-	return mourned
+	return found
 }
