@@ -226,39 +226,30 @@ func (t *Table) seeInPlace(th *Thread, x *extra, s *stamp) bool {
 //
 //go:nosplit
 func (t *Table) mergeInPlace(th *Thread, x *extra, s *stamp) bool {
-	e := t.present(th)
-	if t.suits(th, s) {
-		s.say(e, t.secondBeside(th, s))
-		t.published(th, e)
-		return true
-	}
-	if s.clock == within {
+	e, second := t.present(th), uint64(0)
+	switch {
+	case t.suits(th, s):
+		second = t.secondBeside(th, s)
+	case s.clock == within:
 		if !t.few() {
 			return false
 		}
-		f := &x.times
-		f.raise(s.latest())
-		f.raise(s.second & epochMask)
-		if th.clock != 0 {
-			f.raiseAll(blockAt(th.low))
+		x.times.raise(s.latest())
+		x.times.raise(s.second & epochMask)
+		x.times.raiseAll(blockAt(th.low))
+	default:
+		b := t.inPlace(s.clock)
+		if b == nil {
+			return false
 		}
-		s.say(e, 0)
-		t.published(th, e)
-		return true
-	}
-	b := t.inPlace(s.clock)
-	if b == nil {
-		return false
-	}
-	b.raise(s.latest())
-	if s.second != 0 {
+		b.raise(s.latest())
 		b.raise(s.second & epochMask)
+		// What the thread has learnt may be there already.
+		if th.said == unsaid || uint32(th.said&maxTime) > b.time(uint32(th.said>>timeBits)) {
+			raiseAll(b, blockAt(th.low), t.used(0))
+		}
 	}
-	// What the thread has learnt may be there already.
-	if th.clock != 0 && (th.said == unsaid || uint32(th.said&maxTime) > b.time(uint32(th.said>>timeBits))) {
-		raiseAll(b, blockAt(vectorAt(th.clock).low), t.used(0))
-	}
-	s.say(e, 0)
+	s.say(e, second)
 	t.published(th, e)
 	return true
 }
