@@ -6,7 +6,8 @@ import "sync/atomic"
 // made one of the present epoch.
 
 // Look reports whether it is noted that the thread has read, or written, the bytes of the word that are set
-// in mask in its present epoch, or has done more: then to do it again makes no difference. Otherwise it finds
+// in mask in its present epoch, or has done more: then to do it again makes no difference. In crowds it looks
+// for reads only. Otherwise it finds
 // the note, if that is all there is to do, that the thread, or an earlier one that had its slot, has left of
 // the same in another epoch: Again makes it one of the present epoch, if it still is the given one, in a
 // cell with the given head.
@@ -21,7 +22,7 @@ func (c *Cell) Look(th *Thread, mask uint64, write bool) (noted bool, at *atomic
 		}
 		if slotOf(old^th.Epoch) == 0 && (write && d>>noteKind&7 == Write || d&noteMask == mask) {
 			// What others have noted beside it need not be fetched.
-			if plain(head) && (!write || d&noteBytes == mask && (d>>noteBits|d>>(2*noteBits))&mask == 0) {
+			if !write && onlyRead(head) || plain(head) && d&noteBytes == mask && (d>>noteBits|d>>(2*noteBits))&mask == 0 {
 				return false, &c.first, head, old
 			}
 			return false, nil, 0, 0
@@ -38,7 +39,7 @@ func (c *Cell) Look(th *Thread, mask uint64, write bool) (noted bool, at *atomic
 				return true, nil, 0, 0
 			}
 			if slotOf(old^th.Epoch) == 0 {
-				if what == mask && plain(head) { // of a read
+				if what == mask && onlyRead(head) { // of a read
 					th.side = side
 					return false, at, head, old
 				}
@@ -47,7 +48,7 @@ func (c *Cell) Look(th *Thread, mask uint64, write bool) (noted bool, at *atomic
 		}
 		side ^= 1
 	}
-	return false, nil, 0, 0
+	return !write && notedInCrowd(th, head, mask, Read), nil, 0, 0
 }
 
 // Left reports whether, in a cell with the given head and first note, that is the note that Look would find for
@@ -93,6 +94,13 @@ func (c *Cell) Renew(th *Thread, n *atomic.Uint64, head, old, note uint64) bool 
 //go:nosplit
 func plain(head uint64) bool { return head&(headLock|headCrowd|headAtomics) == 0 }
 
+// onlyRead is plain for who only reads: then there may be a crowd, too, of plain accesses.
+//
+//go:nosplit
+func onlyRead(head uint64) bool {
+	return plain(head) || head&(headLock|headAtomics) == 0 && extraAt(uint32(head>>headExtra)).changes.Load() == 0
+}
+
 // Again makes the note that Look has found one of the present epoch, and reports whether it could.
 //
 //go:nosplit
@@ -103,7 +111,7 @@ func (t *Table) Again(th *Thread, c *Cell, at *atomic.Uint64, head, old, note ui
 			return true
 		}
 	}
-	return c.Renew(th, at, head, old, note)
+	return c.Renew(th, at, head, old, note) && (head&headCrowd == 0 || onlyRead(head))
 }
 
 // noteAgain is Look and Again.

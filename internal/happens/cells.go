@@ -115,12 +115,12 @@ func (c *Cell) Lock() uint64 {
 //go:nosplit
 func (c *Cell) wait() uint64 {
 	for tries := uint32(0); ; tries++ {
+		pauseSpinning(tries) // or its holder has to wait for the cell
 		if c.head.Load()&headLock == 0 {
 			if head := c.head.Swap(headLock); head&headLock == 0 {
 				return head
 			}
 		}
-		pauseSpinning(tries)
 	}
 }
 

@@ -16,8 +16,10 @@ type extra struct {
 	// The crowd: the number of its first mark, above the logarithm of its size.
 	crowd atomic.Uint64
 	marks uint32 // that are not empty
-	// How many are of plain reads, of plain writes, and of atomic operations that write.
-	reads, writes, changes uint32
+	// How many are of plain reads, of plain writes, and of atomic operations that write. Who reads looks at the
+	// last without the cell's lock.
+	reads, writes uint32
+	changes       atomic.Uint32
 
 	times few // of published, if its clock is within
 }
@@ -46,18 +48,11 @@ func slotOf(note uint64) uint64 { return note >> (placeBits + timeBits) }
 //go:nosplit
 func home(note uint64) uint64 { return slotOf(note) * 0x9E3779B97F4A7C15 >> 40 }
 
-// NotedInCrowd is what Look reports, of a read, where the note is not in the cell itself.
+// notedInCrowd reports whether there is a note in the crowd of a cell with the given head, if it has one,
+// that suffices instead of one of the given kind.
 //
 //go:nosplit
-func (t *Table) NotedInCrowd(th *Thread, c *Cell, mask uint64) bool {
-	return t.notedInCrowd(th, c.head.Load(), mask, Read)
-}
-
-// notedInCrowd reports whether there is a note in the crowd of a cell with the given head that
-// suffices instead of one of the given kind.
-//
-//go:nosplit
-func (t *Table) notedInCrowd(th *Thread, head, mask uint64, kind uint32) bool {
+func notedInCrowd(th *Thread, head, mask uint64, kind uint32) bool {
 	if head&headCrowd == 0 {
 		return false
 	}
@@ -88,7 +83,7 @@ func (t *Table) notedInCrowd(th *Thread, head, mask uint64, kind uint32) bool {
 //go:nosplit
 func (t *Table) againInCrowd(th *Thread, head, note uint64, mask, kind uint32) bool {
 	x := extraAt(uint32(head >> headExtra))
-	if kind == Read && x.changes != 0 {
+	if kind == Read && x.changes.Load() != 0 {
 		return false
 	}
 	crowd := x.crowd.Load()
@@ -204,7 +199,7 @@ func (t *Table) accessCrowd(th *Thread, head, note, addr uint64, mask, kind, lef
 	switch {
 	case size == 1<<firstCrowd: // all are soon looked at, and some may go
 	case kind == Read:
-		own = x.writes|x.changes == 0
+		own = x.writes|x.changes.Load() == 0
 	case kind == AtomicRead:
 		own = x.writes == 0
 	case kind != Write:
@@ -262,7 +257,7 @@ func (x *extra) count(kind uint32, by int32) {
 	case kind == Write:
 		x.writes += uint32(by)
 	case kind >= AtomicWrite:
-		x.changes += uint32(by)
+		storeRelease32(&x.changes, x.changes.Load()+uint32(by))
 	}
 }
 
@@ -287,7 +282,8 @@ func (t *Table) addToCrowd(head, note uint64, mask, kind uint32) uint64 {
 			}
 			x.crowd.Store(uint64(first)<<crowdShift | firstCrowd)
 		}
-		x.marks, x.reads, x.writes, x.changes = 0, 0, 0, 0
+		x.marks, x.reads, x.writes = 0, 0, 0
+		storeRelease32(&x.changes, 0)
 		head |= headCrowd
 	}
 	for !x.put(note, mask, kind) {
@@ -349,7 +345,8 @@ func (t *Table) growCrowd(x *extra) bool {
 	if fresh == 0 {
 		return false
 	}
-	x.marks, x.reads, x.writes, x.changes = 0, 0, 0, 0
+	reads, writes, changes := x.reads, x.writes, x.changes.Load()
+	x.marks = 0
 	x.crowd.Store(uint64(fresh)<<crowdShift | uint64(larger))
 	for i := range size {
 		m := markAt(first + i)
@@ -357,6 +354,9 @@ func (t *Table) growCrowd(x *extra) bool {
 			x.put(m.note.Load(), w&noteBytes, w>>noteKind)
 		}
 	}
+	// They were counted twice: nobody is to find that there are fewer.
+	x.reads, x.writes = x.reads-reads, x.writes-writes
+	storeRelease32(&x.changes, x.changes.Load()-changes)
 	t.freeMarks(uint32(first), log)
 	return true
 }

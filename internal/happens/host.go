@@ -110,7 +110,7 @@ func pauseSpinning(uint32) { runtime.Gosched() }
 func (t *Table) Access(th *Thread, c *Cell, addr, place uint64, mask, kind uint32, races *Races) {
 	write, note := kind == Write, th.Epoch|place
 	if kind <= Write && (mask&(mask-1) == 0 && t.accessByte(th, c, note, uint64(mask), write) ||
-		t.AccessPlain(th, c, note, uint64(mask), write) || !write && t.NotedInCrowd(th, c, uint64(mask))) ||
+		t.AccessPlain(th, c, note, uint64(mask), write)) ||
 		t.AccessAmong(th, c, addr, place, mask, kind, races) {
 		return
 	}

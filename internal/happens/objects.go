@@ -180,7 +180,7 @@ func (t *Table) Known(th *Thread, c *Cell, addr uint64) (head uint64, turns uint
 //
 //go:nosplit
 func (t *Table) notedLoad(th *Thread, c *Cell, head, mask uint64) bool {
-	return c.NotedAtomic(th, head, mask, AtomicRead) || t.notedInCrowd(th, head, mask, AtomicRead)
+	return c.NotedAtomic(th, head, mask, AtomicRead) || notedInCrowd(th, head, mask, AtomicRead)
 }
 
 // Unchanged reports whether nothing was published since Known. Who changes the word of an atomic

@@ -196,9 +196,6 @@ func heisenCompareMore(b *heisenBuf, h *heisenG, c *heisenHappensCell, addr, siz
 	systemstack(func() {
 		t := &heisenHappens
 		if b.races.Count == 0 {
-			if kind == heisenHappensRead && t.NotedInCrowd(&h.order, c, uint64(mask)) {
-				return
-			}
 			c.Unlock(t.AccessLocked(&h.order, c, c.Lock(), uint64(at&^7), place, mask, kind, &b.races))
 		}
 		if b.races.Count != 0 {
