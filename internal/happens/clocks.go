@@ -117,7 +117,7 @@ func (l *lists) lock() {
 }
 
 //go:nosplit
-func (l *lists) unlock() { l.held.Store(0) }
+func (l *lists) unlock() { storeRelease32(&l.held, 0) }
 
 // short reports whether all clocks have their first block only.
 //
@@ -237,7 +237,7 @@ func (t *Table) giveBack(list, i uint32) {
 func (t *Table) newVector() uint32 {
 	i := t.take(vectors, maxVectors)
 	if i != 0 {
-		vectorAt(i).refs.Store(1)
+		storeRelease32(&vectorAt(i).refs, 1)
 	}
 	return i
 }
@@ -248,14 +248,20 @@ func (t *Table) newVector() uint32 {
 func (t *Table) newBlock() uint32 {
 	i := t.take(blocks, maxBlocks)
 	if i != 0 {
-		tallyAt(i).refs.Store(1)
+		storeRelease32(&tallyAt(i).refs, 1)
 	}
 	return i
 }
 
+// gaveUp takes one holder off what refs counts, and reports whether that was the last. Whoever is the only one
+// is sure to stay that.
+//
+//go:nosplit
+func gaveUp(refs *atomic.Uint32) bool { return refs.Load() == 1 || decrement(refs) == 0 }
+
 //go:nosplit
 func (t *Table) dropNode(i uint32) {
-	if i == 0 || decrement(&nodeAt(i).refs) != 0 {
+	if i == 0 || !gaveUp(&nodeAt(i).refs) {
 		return
 	}
 	n := nodeAt(i)
@@ -268,7 +274,7 @@ func (t *Table) dropNode(i uint32) {
 
 //go:nosplit
 func (t *Table) dropBlock(i uint32) {
-	if i != 0 && decrement(&tallyAt(i).refs) == 0 {
+	if i != 0 && gaveUp(&tallyAt(i).refs) {
 		t.giveBack(blocks, i)
 	}
 }
@@ -291,7 +297,7 @@ func (t *Table) drop(c uint32) {
 		return
 	}
 	v := vectorAt(c)
-	if decrement(&v.refs) != 0 {
+	if !gaveUp(&v.refs) {
 		return
 	}
 	t.dropBlock(v.low)
@@ -344,7 +350,7 @@ func (t *Table) ownNode(c, i uint32) uint32 {
 	if fresh == 0 {
 		return 0
 	}
-	nodeAt(fresh).refs.Store(1)
+	storeRelease32(&nodeAt(fresh).refs, 1)
 	if n != 0 {
 		for k, b := range nodeAt(n).blocks {
 			if b != 0 {

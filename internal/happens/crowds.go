@@ -148,7 +148,7 @@ func (t *Table) accessFew(th *Thread, c *Cell, head, note, what uint64) uint64 {
 			continue
 		}
 		if used = used || now != 0; now != was {
-			markAt(marks + i - cellNotes).what.Store(now)
+			storeRelease(&markAt(marks+i-cellNotes).what, now)
 			if now == 0 {
 				x.count(uint32(was>>noteKind), -1)
 			}
@@ -226,7 +226,7 @@ func (t *Table) accessCrowd(th *Thread, head, note, addr uint64, mask, kind, lef
 			} else {
 				x.count(w>>noteKind, 1)
 			}
-			m.what.Store(uint64(w))
+			storeRelease(&m.what, uint64(w))
 		}
 		used = used || w != 0
 	}
@@ -280,7 +280,7 @@ func (t *Table) addToCrowd(head, note uint64, mask, kind uint32) uint64 {
 			if first == 0 {
 				return head
 			}
-			x.crowd.Store(uint64(first)<<crowdShift | firstCrowd)
+			storeRelease(&x.crowd, uint64(first)<<crowdShift|firstCrowd)
 		}
 		x.marks, x.reads, x.writes = 0, 0, 0
 		storeRelease32(&x.changes, 0)
@@ -305,7 +305,7 @@ func (x *extra) put(note uint64, mask, kind uint32) bool {
 		n, w := m.note.Load(), m.what.Load()
 		switch {
 		case n == note && w>>noteKind == uint64(kind) && w != 0:
-			m.what.Store(w | uint64(mask))
+			storeRelease(&m.what, w|uint64(mask))
 			return true
 		case size == 1<<firstCrowd:
 			if w != 0 {
@@ -347,7 +347,7 @@ func (t *Table) growCrowd(x *extra) bool {
 	}
 	reads, writes, changes := x.reads, x.writes, x.changes.Load()
 	x.marks = 0
-	x.crowd.Store(uint64(fresh)<<crowdShift | uint64(larger))
+	storeRelease(&x.crowd, uint64(fresh)<<crowdShift|uint64(larger))
 	for i := range size {
 		m := markAt(first + i)
 		if w := uint32(m.what.Load()); w != 0 {
@@ -366,7 +366,7 @@ func (t *Table) growCrowd(x *extra) bool {
 //go:nosplit
 func (t *Table) freeCrowd(x *extra) {
 	crowd := x.crowd.Load()
-	x.crowd.Store(0)
+	storeRelease(&x.crowd, 0)
 	if crowd != 0 {
 		t.freeMarks(uint32(crowd>>crowdShift), uint32(crowd&crowdSizes))
 	}
@@ -409,7 +409,7 @@ func (t *Table) clearExtras(head uint64, mask uint32) uint64 {
 			} else {
 				x.count(w>>noteKind, 1)
 			}
-			m.what.Store(uint64(w))
+			storeRelease(&m.what, uint64(w))
 		}
 	}
 	for i := uint32(head >> headExtra); i != 0; i = extraAt(i).next {
@@ -458,8 +458,8 @@ func (t *Table) newMarks(log uint32) uint32 {
 	}
 	for i := range uint64(1) << log {
 		m := markAt(uint64(first) + i)
-		m.what.Store(0)
-		m.note.Store(0)
+		storeRelease(&m.what, 0)
+		storeRelease(&m.note, 0)
 	}
 	return first
 }
@@ -468,7 +468,7 @@ func (t *Table) newMarks(log uint32) uint32 {
 func (t *Table) freeMarks(first, log uint32) {
 	l := &t.memory
 	l.lock()
-	markAt(uint64(first)).what.Store(uint64(l.crowd[log]))
+	storeRelease(&markAt(uint64(first)).what, uint64(l.crowd[log]))
 	l.crowd[log] = first
 	l.unlock()
 }

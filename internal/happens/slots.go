@@ -47,7 +47,7 @@ func (l *endings) lock() {
 }
 
 //go:nosplit
-func (l *endings) unlock() { l.held.Store(0) }
+func (l *endings) unlock() { storeRelease32(&l.held, 0) }
 
 // Fork begins a thread, which is new, with what its parent knows, if it has one.
 //
@@ -87,7 +87,7 @@ func (t *Table) enter(parent, child *Thread) {
 	if s == maxSlots {
 		if n := t.slots.Load(); n < ownSlots {
 			s = n
-			t.slots.Store(n + 1)
+			storeRelease32(&t.slots, n+1)
 		}
 	}
 	if s == maxSlots {
@@ -104,16 +104,16 @@ func (t *Table) enter(parent, child *Thread) {
 	if from := h.from.Load(); from != 0 {
 		child.last = h.last
 		if h.floor.Load() == from && t.covers(parent, h.told) {
-			h.floor.Store(time)
+			storeRelease32(&h.floor, time)
 		}
 	} else {
-		h.floor.Store(time)
+		storeRelease32(&h.floor, time)
 	}
-	h.from.Store(time)
-	h.time.Store(time)
+	storeRelease32(&h.from, time)
+	storeRelease32(&h.time, time)
 	n := h.starts.Load()
-	h.had[n%tenures].since.Store(uint64(time)<<32 | uint64(child.id))
-	h.starts.Store(n + 1)
+	storeRelease(&h.had[n%tenures].since, uint64(time)<<32|uint64(child.id))
+	storeRelease32(&h.starts, n+1)
 	h.ended = 0
 	l.unlock()
 	child.begin(s, time)
