@@ -58,6 +58,62 @@ func TestReadersOfBytes(t *testing.T) {
 	}
 }
 
+// TestReadersAgain is TestPromise for words of which several threads read the same bytes again and again, so
+// that there is more to be known than a cell has room for, and now and then one makes an atomic operation.
+func TestReadersAgain(t *testing.T) {
+	for seed := range uint64(trials.Count(1_500)) {
+		trace := readers(rand.New(rand.NewPCG(seed, 16)))
+		if err := promise(t, trace); err != nil {
+			t.Fatalf("seed %d: %v\n%s", seed, err, show(trace))
+		}
+	}
+}
+
+// TestReaderBesideCrowd: who reads again what another one has changed meanwhile races with that, also where the
+// change is noted in the crowd, and the read in the cell.
+func TestReaderBesideCrowd(t *testing.T) {
+	const message = 64
+	directed(t, []heisen.Record{
+		{Code: heisen.Read, TID: 2, Obj: 0},
+		{Code: heisen.Read, TID: 2, Obj: 2},
+		{Code: heisen.Send, TID: 2, Obj: message},
+		{Code: heisen.Receive, TID: 1, Obj: message},
+		{Code: heisen.Read, TID: 1, Obj: 3},
+		{Code: heisen.AtomicUpdate, TID: 1, Obj: 0},
+		{Code: heisen.Read, TID: 1, Obj: 1}, // the first note is to be that of this
+		{Code: heisen.Read, TID: 2, Obj: 0}, // a race
+	})
+}
+
+// readers returns such a trace.
+func readers(rng *rand.Rand) (trace []heisen.Record) {
+	const message = 64
+	threads, length := 2+rng.IntN(4), 10+rng.IntN(60)
+	rare := [...]heisen.Op{heisen.Write, heisen.AtomicRead, heisen.AtomicWrite, heisen.AtomicUpdate}
+	id, channels := 0, 1+rng.IntN(threads)
+	add := func(code heisen.Op, at int) {
+		trace = append(trace, heisen.Record{Code: code, TID: heisen.Thread(id), Obj: heisen.Object(at), Len: 1, Loc: heisen.Site(1 + rng.IntN(3))})
+	}
+	for len(trace) < length {
+		at := rng.IntN(4)
+		switch n := rng.IntN(16); {
+		case n < len(rare):
+			add(rare[n], at)
+		case n < 12:
+			add(heisen.Read, at)
+		default:
+			at := message + 8*rng.IntN(channels)
+			add(heisen.Send, at)
+			id = rng.IntN(threads)
+			add(heisen.Receive, at)
+		}
+		if rng.IntN(4) == 0 {
+			id = rng.IntN(threads)
+		}
+	}
+	return trace
+}
+
 // pieces returns a trace of accesses to the bytes of a word. Those of a run are made at one place,
 // as those of a loop are.
 func pieces(rng *rand.Rand) (trace []heisen.Record) {
