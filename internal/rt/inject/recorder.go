@@ -35,6 +35,8 @@ type heisenG struct {
 	orphan  bool                // it was started by nobody that is recorded
 	hidden  bool                // it is in hidden code
 	mute    bool                // what it does is not recorded
+	under   uint32              // the set of locks that it holds; see held.go
+	holds   uint32              // how many
 
 	// The shadow stack: the frames above bottom, up to top, are the calls of
 	// instrumented functions, and the tasks, that the goroutine is in. bottom is none:
@@ -47,11 +49,9 @@ type heisenG struct {
 	buf   *heisenBuf // where the latest of them stands
 	pairs uint32     // hidden calls that it is in; see hide.go
 
-	watch heisenWatchThread // what is pending; see watch.go
+	held [heisenMaxHeld]heisenHeld // the first locks that it holds
 
-	under uint32                    // the set of locks that it holds; see held.go
-	holds uint32                    // how many
-	held  [heisenMaxHeld]heisenHeld // the first so many
+	watch heisenWatchThread // what is pending; see watch.go
 
 	span     uint64 // of its accesses; see filter.go
 	released uint32
