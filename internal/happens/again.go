@@ -7,10 +7,9 @@ import "sync/atomic"
 
 // Look reports whether it is noted that the thread has read, or written, the bytes of the word that are set
 // in mask in its present epoch, or has done more: then to do it again makes no difference. In crowds it looks
-// for reads only. Otherwise it finds
-// the note, if that is all there is to do, that the thread, or an earlier one that had its slot, has left of
-// the same in another epoch: Again makes it one of the present epoch, if it still is the given one, in a
-// cell with the given head.
+// for reads only. Otherwise it finds the note, if that is all there is to do, that the thread, or an earlier one
+// that had its slot, has left of the same in another epoch: Again makes it one of the present epoch, if it still
+// is the given one, in a cell with the given head.
 //
 //go:nosplit
 func (c *Cell) Look(th *Thread, mask uint64, write bool) (noted bool, at *atomic.Uint64, head, old uint64) {
@@ -111,6 +110,7 @@ func (t *Table) Again(th *Thread, c *Cell, at *atomic.Uint64, head, old, note ui
 			return true
 		}
 	}
+	// An atomic operation may have come to a crowd, of which the head does not tell.
 	return c.Renew(th, at, head, old, note) && (head&headCrowd == 0 || onlyRead(head))
 }
 

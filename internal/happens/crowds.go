@@ -56,7 +56,8 @@ func notedInCrowd(th *Thread, head, mask uint64, kind uint32) bool {
 	if head&headCrowd == 0 {
 		return false
 	}
-	crowd := extraAt(uint32(head >> headExtra)).crowd.Load()
+	x := extraAt(uint32(head >> headExtra))
+	crowd := x.crowd.Load()
 	first, size := crowd>>crowdShift, uint64(1)<<(crowd&crowdSizes)
 	if first == 0 {
 		return false
@@ -68,9 +69,9 @@ func notedInCrowd(th *Thread, head, mask uint64, kind uint32) bool {
 			return false
 		}
 		if th.unseen(n) {
-			// A mark that is used again has another note first.
+			// A mark that is used again has another note first; and all of them may have gone to another crowd.
 			if w := m.what.Load(); mask&^w == 0 && suffices>>(8*(w>>noteKind)+uint64(kind))&1 != 0 && m.note.Load() == n {
-				return true
+				return x.crowd.Load() == crowd
 			}
 		}
 	}
