@@ -23,8 +23,8 @@
 // -detect atomrace, without noise, it was as much CPU and wall time as with -race (one run; CPU between 0.5
 // and 1.6 times).
 //
-// Under the race build tag each process of pebble's benchmark tosses a coin: it keeps its values in Go's heap,
-// where races are looked for, or elsewhere. So its medians are up to luck, with -race too.
+// Under the race build tag each process of pebble's benchmark would toss a coin: whether its values are in
+// Go's heap, where races are looked for, or elsewhere. Here they always are.
 package main
 
 import (

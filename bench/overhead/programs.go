@@ -66,8 +66,8 @@ func (r *runner) build(ctx context.Context, b benchmark, ways []way) error {
 	return nil
 }
 
-// fetch copies the module's files out of the module cache, where the go command
-// may complete go.sum.
+// fetch copies the module's files out of the module cache, to where the go command
+// may complete go.sum, and changes what is to be changed.
 func (r *runner) fetch(ctx context.Context, b benchmark) error {
 	cmd := exec.CommandContext(ctx, "go", "mod", "download", "-json", b.module+"@"+b.version)
 	cmd.Dir = r.dir
@@ -84,12 +84,29 @@ func (r *runner) fetch(ctx context.Context, b benchmark) error {
 	if err := os.CopyFS(to, os.DirFS(found.Dir)); err != nil {
 		return err
 	}
-	return filepath.WalkDir(to, func(path string, d fs.DirEntry, err error) error {
+	err = filepath.WalkDir(to, func(path string, d fs.DirEntry, err error) error {
 		if err != nil {
 			return err
 		}
 		return os.Chmod(path, 0o755)
 	})
+	if c, ok := changes[b.module]; ok && err == nil {
+		return c.make(to)
+	}
+	return err
+}
+
+// make changes the file in a module that is below dir.
+func (c change) make(dir string) error {
+	path := filepath.Join(dir, filepath.FromSlash(c.file))
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return err
+	}
+	if n := bytes.Count(text, []byte(c.from)); n != 1 {
+		return fmt.Errorf("%s has %q %d times, not once", c.file, c.from, n)
+	}
+	return os.WriteFile(path, bytes.Replace(text, []byte(c.from), []byte(c.to), 1), 0o755)
 }
 
 // output1 runs a command and returns its standard output; what it said on
