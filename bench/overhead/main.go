@@ -16,10 +16,10 @@
 // atomrace (without noise: the program looks for overlaps and sends only those);
 // and all (every detector that heisen test can run, but for the reference).
 //
-// On eleven benchmarks of eight modules (two cores, Go 1.26.8), heisen test took 1.03, 1.04 and 1.08
-// times the CPU time of go test -race in three runs within a quarter of an hour, 1.01 to 1.06 times the wall
-// time, and 1.1 times its memory (geometric means of medians of five; CPU between 0.6 and 1.7 times, the most
-// where thousands of goroutines wait; single runs differ by up to a factor of two, under -race too). With
+// On eleven benchmarks of eight modules (two cores, Go 1.26.8), heisen test took 1.02 and 1.07 times the CPU
+// time of go test -race in two runs one after the other, 1.00 and 1.05 times the wall time, and 1.05 and 1.08
+// times its memory (geometric means of medians of five; CPU between 0.6 and 1.6 times, the most where thousands
+// of goroutines wait, or fight for a lock; single runs differ by up to a factor of two, under -race too). With
 // -detect atomrace, without noise, it was as much CPU and wall time as with -race (one run; CPU between 0.5
 // and 1.6 times).
 //
