@@ -104,14 +104,13 @@ func onlyRead(head uint64) bool {
 //
 //go:nosplit
 func (t *Table) Again(th *Thread, c *Cell, at *atomic.Uint64, head, old, note uint64) bool {
+	aside := false
 	if at == &c.first {
 		second, third := head>>(headNotes+noteBits)&noteMask, head>>(headNotes+2*noteBits)&noteMask
-		if (second != 0 && second>>noteKind == Read || third != 0 && third>>noteKind == Read) && t.stepAside(th, c, head, old, note) {
-			return true
-		}
+		aside = (second != 0 && second>>noteKind == Read || third != 0 && third>>noteKind == Read) && t.stepAside(th, c, head, old, note)
 	}
 	// An atomic operation may have come to a crowd, of which the head does not tell.
-	return c.Renew(th, at, head, old, note) && (head&headCrowd == 0 || onlyRead(head))
+	return (aside || c.Renew(th, at, head, old, note)) && (head&headCrowd == 0 || onlyRead(head))
 }
 
 // noteAgain is Look and Again.

@@ -78,7 +78,7 @@ func notedInCrowd(th *Thread, head, mask uint64, kind uint32) bool {
 	return false
 }
 
-// againInCrowd is readAgain for plain and atomic reads, where the earlier one is in the crowd of
+// againInCrowd is AccessAgain for plain and atomic reads, where the earlier one is in the crowd of
 // a locked cell.
 //
 //go:nosplit
@@ -221,11 +221,9 @@ func (t *Table) accessCrowd(th *Thread, head, note, addr uint64, mask, kind, lef
 		case th.unseen(n) && suffices>>(8*(w>>noteKind)+kind)&1 != 0:
 			left &^= both
 		case !t.meet(th, n, addr, w>>noteKind, kind, both, races):
-			x.count(w>>noteKind, -1)
 			if w &^= both; w&noteBytes == 0 {
+				x.count(w>>noteKind, -1)
 				w = 0
-			} else {
-				x.count(w>>noteKind, 1)
 			}
 			storeRelease(&m.what, uint64(w))
 		}
@@ -404,11 +402,9 @@ func (t *Table) clearExtras(head uint64, mask uint32) uint64 {
 			if w&mask&noteBytes == 0 {
 				continue
 			}
-			x.count(w>>noteKind, -1)
 			if w &^= mask; w&noteBytes == 0 {
+				x.count(w>>noteKind, -1)
 				w = 0
-			} else {
-				x.count(w>>noteKind, 1)
 			}
 			storeRelease(&m.what, uint64(w))
 		}
