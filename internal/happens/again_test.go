@@ -14,12 +14,7 @@ import (
 // few: an access that is not noted, because the thread made it before under the same lock, must
 // not be missed by those who have seen the thread release that.
 func TestTakenAgain(t *testing.T) {
-	for seed := range uint64(trials.Count(3_000)) {
-		trace := turns(rand.New(rand.NewPCG(seed, 13)), false)
-		if err := promise(t, trace); err != nil {
-			t.Fatalf("seed %d: %v\n%s", seed, err, show(trace))
-		}
-	}
+	promiseAll(t, 3_000, 13, func(rng *rand.Rand) []heisen.Record { return turns(rng, false) })
 }
 
 // TestForeign: where threads release locks that others have, who go on as if they still had them,

@@ -6,18 +6,12 @@ import (
 	"testing"
 
 	"github.com/heisen-go/heisen"
-	"github.com/heisen-go/heisen/internal/trials"
 )
 
 // TestBytes is TestPromise for words that are gone through byte by byte, and in pieces, by threads that
 // mostly hand over to each other: then much is known of a word, and little of it races.
 func TestBytes(t *testing.T) {
-	for seed := range uint64(trials.Count(3_000)) {
-		trace := pieces(rand.New(rand.NewPCG(seed, 15)))
-		if err := promise(t, trace); err != nil {
-			t.Fatalf("seed %d: %v\n%s", seed, err, show(trace))
-		}
-	}
+	promiseAll(t, 3_000, 15, pieces)
 }
 
 // TestReadersOfBytes: a run through a word may take the notes of others only if it comes after them, and
@@ -61,12 +55,7 @@ func TestReadersOfBytes(t *testing.T) {
 // TestReadersAgain is TestPromise for words of which several threads read the same bytes again and again, so
 // that there is more to be known than a cell has room for, and now and then one makes an atomic operation.
 func TestReadersAgain(t *testing.T) {
-	for seed := range uint64(trials.Count(1_500)) {
-		trace := readers(rand.New(rand.NewPCG(seed, 16)))
-		if err := promise(t, trace); err != nil {
-			t.Fatalf("seed %d: %v\n%s", seed, err, show(trace))
-		}
-	}
+	promiseAll(t, 1_500, 16, readers)
 }
 
 // TestReaderBesideCrowd: who reads again what another one has changed meanwhile races with that, also where the

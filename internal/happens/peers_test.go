@@ -5,18 +5,12 @@ import (
 	"testing"
 
 	"github.com/heisen-go/heisen"
-	"github.com/heisen-go/heisen/internal/trials"
 )
 
 // TestPeers is TestPromise where for a while the same two threads hand objects to each other, then others do,
 // and accesses are in order, as a rule: who misses a little of what it should know takes one for a race.
 func TestPeers(t *testing.T) {
-	for seed := range uint64(trials.Count(2_000)) {
-		trace := handovers(rand.New(rand.NewPCG(seed, 16)))
-		if err := promise(t, trace); err != nil {
-			t.Fatalf("seed %d: %v\n%s", seed, err, show(trace))
-		}
-	}
+	promiseAll(t, 2_000, 16, handovers)
 }
 
 func handovers(rng *rand.Rand) (trace []heisen.Record) {

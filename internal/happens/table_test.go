@@ -12,6 +12,7 @@ import (
 
 	"github.com/heisen-go/heisen"
 	"github.com/heisen-go/heisen/bench/workload"
+	"github.com/heisen-go/heisen/internal/trials"
 	"github.com/heisen-go/heisen/vclock"
 )
 
@@ -331,6 +332,17 @@ func promise(t testing.TB, trace []heisen.Record) error {
 		}
 	}
 	return nil
+}
+
+// promiseAll is promise for n random traces, those of a stream of random numbers.
+func promiseAll(t *testing.T, n int, stream uint64, random func(*rand.Rand) []heisen.Record) {
+	t.Helper()
+	for seed := range uint64(trials.Count(n)) {
+		trace := random(rand.New(rand.NewPCG(seed, stream)))
+		if err := promise(t, trace); err != nil {
+			t.Fatalf("seed %d: %v\n%s", seed, err, show(trace))
+		}
+	}
 }
 
 // promiseOf checks the promise for a program to which something has happened before.
