@@ -82,9 +82,21 @@ func newOverlay(t *Toolchain) (overlay, error) {
 // testingTask is what the patches of package testing call.
 const testingTask = `package testing
 
-import "internal/race"
+import (
+	"internal/race"
+	"sync/atomic"
+)
 
 func heisenTask(name string) { race.Task(name) }
+
+// heisenHandOut hands out iterations of a parallel benchmark. Which goroutine gets which is up to chance: that one
+// gets some after another one did is no order that the benchmark may rely on, but it would hide most of its races.
+func heisenHandOut(handed *atomic.Uint64, n uint64) uint64 {
+	race.HandingOut(true)
+	last := handed.Add(n)
+	race.HandingOut(false)
+	return last
+}
 `
 
 // patches are the changes to files of GOROOT, each tied to a declaration.
@@ -168,6 +180,14 @@ var patches = []struct {
 		replaceCalls("typeAssert", "cheaprand()", "heisenCheaprand()", 2),
 		replaceCalls("interfaceSwitch", "cheaprand()", "heisenCheaprand()", 2),
 	}},
+	{"runtime/slice.go", []patch{
+		replaceStatements("racereadrangepc(fromPtr, size, callerpc, pc)",
+			"if from, n := heisenCopied(fromPtr, toPtr, size); n != 0 { racereadrangepc(from, n, callerpc, pc) }", 1),
+	}},
+	{"runtime/mbarrier.go", []patch{
+		replaceStatements("racereadrangepc(srcPtr, uintptr(n)*typ.Size_, callerpc, pc)",
+			"if from, n := heisenCopied(srcPtr, dstPtr, uintptr(n)*typ.Size_); n != 0 { racereadrangepc(from, n, callerpc, pc) }", 1),
+	}},
 	{"runtime/rand.go", []patch{atStart("rand", "if heisenDraws() { return heisenRandom() }")}},
 	{"runtime/vgetrandom_linux.go", []patch{atStart("vgetrandom", "if heisenDraws() { heisenGetrandom(p); return len(p), true }")}},
 	{"runtime/debug.go", []patch{
@@ -202,7 +222,10 @@ var patches = []struct {
 	// have a goroutine to themselves need not say when it ends.
 	{"testing/testing.go", []patch{atStart("tRunner", "heisenTask(t.name)")}},
 	{"testing/fuzz.go", []patch{atStart("fRunner", "heisenTask(f.name)")}},
-	{"testing/benchmark.go", []patch{atStart("B.runN", `heisenTask(b.name); defer heisenTask("")`)}},
+	{"testing/benchmark.go", []patch{
+		atStart("B.runN", `heisenTask(b.name); defer heisenTask("")`),
+		replaceCalls("PB.Next", "pb.globalN.Add(pb.grain)", "heisenHandOut(pb.globalN, pb.grain)", 1),
+	}},
 	{"testing/run_example.go", []patch{atStart("runExample", `heisenTask(eg.Name); defer heisenTask("")`)}},
 	{"sync/waitgroup.go", []patch{
 		atStart("WaitGroup.Add", "if race.Enabled { race.Synchronizing(unsafe.Pointer(wg)); if delta >= 0 { race.Change(unsafe.Pointer(wg)) } }"),

@@ -139,6 +139,7 @@ var AddedAnnotations = []string{
 	"TryRLocked(lock unsafe.Pointer)",
 	"RUnlocking(lock unsafe.Pointer)",
 	"AcquireByChance(addr unsafe.Pointer)",
+	"HandingOut(begins bool)",
 	"Change(state unsafe.Pointer)",
 	"Observe(state unsafe.Pointer)",
 	"Step(state unsafe.Pointer)",

@@ -127,6 +127,21 @@ func race_AcquireByChance(addr unsafe.Pointer) {
 	heisenSyncG(getg(), heisenOpChanceReceive, uintptr(addr), getcallerfp())
 }
 
+// race_HandingOut is told that package testing begins, or ends, to hand out iterations of a parallel benchmark. To
+// races that orders nothing; a recording has it, for what may happen otherwise depends on it.
+//
+//go:linkname race_HandingOut internal/race.HandingOut
+//go:nosplit
+func race_HandingOut(begins bool) {
+	switch {
+	case !heisenCells.only:
+	case begins:
+		RaceDisable()
+	default:
+		RaceEnable()
+	}
+}
+
 // What the patched sync.Mutex and sync.RWMutex call, so that the recording shows
 // locks and not mere messages.
 

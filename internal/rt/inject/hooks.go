@@ -453,6 +453,22 @@ func racewriterangepc(addr unsafe.Pointer, sz, callerpc, pc uintptr) {
 	heisenAccessPC(heisenOpWrite, addr, sz, callerpc, pc)
 }
 
+// heisenCopied returns which of sz bytes are to be taken for read if they are copied to another place. Where the
+// two overlap, as when elements of a slice are moved on, the write says it all to who only looks for races.
+//
+//go:nosplit
+func heisenCopied(from, to unsafe.Pointer, sz uintptr) (unsafe.Pointer, uintptr) {
+	on := uintptr(to) - uintptr(from)
+	switch back := -on; {
+	case !heisenCells.only:
+	case on < sz:
+		return from, on
+	case back < sz:
+		return unsafe.Pointer(uintptr(to) + sz), back
+	}
+	return from, sz
+}
+
 //go:nosplit
 func heisenAccessPC(op uint64, addr unsafe.Pointer, sz, callerpc, pc uintptr) {
 	gp := getg()
