@@ -42,6 +42,18 @@ func noRaces() map[string]func() {
 			mu, c := new(sync.Mutex), make(chan bool, 1)
 			both(func() { mu.Lock(); mu.Unlock(); c <- true }, func() { <-c; *mu = sync.Mutex{}; mu.Lock(); mu.Unlock() })
 		},
+		"shift-beside": func() {
+			rounds(func() (f, g func()) {
+				a := make([]uint16, 100)
+				f = func() {
+					copy(a[2:50], a[1:49])
+					copy(a[52:60], a[53:61])
+					copy(a[70:75], a[64:69])
+					copy(a[80:85], a[86:91])
+				}
+				return f, func() { a[0], a[50], a[51], a[61], a[69], a[85] = 1, 1, 1, 1, 1, 1 }
+			})
+		},
 		// What another order of the critical sections would bring about is not what
 		// their goroutines did next.
 		"state-of-a-group": func() {

@@ -30,6 +30,18 @@ func rounds(pair func() (f, g func())) {
 	}
 }
 
+// shift moves the elements of a slice on, or back, while somebody has to do with one of them.
+func shift[T any](back bool, touch func(a []T)) {
+	rounds(func() (f, g func()) {
+		a := make([]T, 100)
+		to, from := a[1:], a
+		if back {
+			to, from = from, to
+		}
+		return func() { copy(to, from) }, func() { touch(a) }
+	})
+}
+
 type pair struct{ a, b int }
 
 type guarded struct {
@@ -139,6 +151,15 @@ func races() map[string]func() {
 			a, b := make([]byte, 100), make([]byte, 100)
 			both(func() { copy(a, b) }, func() { a[99] = 1 })
 		},
+		"shift-first":        func() { shift(false, func(a []uint16) { a[0] = 1 }) }, // which is only read
+		"shift-last":         func() { shift(false, func(a []uint16) { println(a[99]) }) },
+		"shift-within":       func() { shift(false, func(a []uint16) { println(a[50]) }) },
+		"shift-back-first":   func() { shift(true, func(a []uint16) { println(a[0]) }) },
+		"shift-back-last":    func() { shift(true, func(a []uint16) { a[99] = 1 }) },
+		"shift-back-within":  func() { shift(true, func(a []uint16) { println(a[50]) }) },
+		"shift-pointers":     func() { shift(false, func(a []*int) { a[0] = nil }) },
+		"shift-pointers-end": func() { shift(false, func(a []*int) { println(a[99]) }) },
+		"shift-back-pointer": func() { shift(true, func(a []*int) { a[99] = nil }) },
 		"struct": func() {
 			x := new(pair)
 			both(func() { *x = pair{1, 2} }, func() { println(x.b) })
