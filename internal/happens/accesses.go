@@ -283,10 +283,13 @@ func (t *Table) AccessLocked(th *Thread, c *Cell, head, addr, place uint64, mask
 func (t *Table) AccessAgain(th *Thread, c *Cell, head, place uint64, mask, kind uint32) uint64 {
 	note, free, same := th.Epoch|place, uint32(cellNotes), uint32(cellNotes)
 	if head&headCrowd != 0 {
-		if (kind == AtomicRead || kind == Read && head&headAtomics == 0) && t.againInCrowd(th, head, note, mask, kind) {
+		switch x := extraAt(uint32(head >> headExtra)); {
+		case (kind == AtomicRead || kind == Read && head&headAtomics == 0) && t.againInCrowd(th, head, note, mask, kind):
 			return head
+		case kind < AtomicWrite || x.small() || x.reads|x.writes != 0:
+			return 0
 		}
-		return 0
+		// All that is in the crowd is atomic, and stays there.
 	}
 	rest, kept := head>>headNotes, head
 	for i := range uint32(cellNotes) {
