@@ -73,13 +73,13 @@ func several(head uint64) bool { return head>>(headNotes+noteBits) != 0 }
 func (c *Cell) Says() (head, first uint64) { return c.head.Load(), c.first.Load() }
 
 // Renew makes one of the thread's notes, old, one of its present epoch, without the lock, while
-// the head stays as it is, and reports whether it did. Whoever has the lock at that time may have
-// looked at the old note, or taken it away: then there is the lock to be seen, or another head,
-// or another note.
+// the head stays as it is, and reports whether it did. Since the head was looked at, others may have moved a note
+// of the thread, of something else, to where old was found: then there is the lock to be seen, or another head.
+// So it is where whoever has the lock meanwhile looks at the old note, or takes it away; or there is another note.
 //
 //go:nosplit
 func (c *Cell) Renew(th *Thread, n *atomic.Uint64, head, old, note uint64) bool {
-	if !n.CompareAndSwap(old, note) || c.head.Load() != head || n.Load() != note {
+	if c.head.Load() != head || !n.CompareAndSwap(old, note) || c.head.Load() != head || n.Load() != note {
 		return false
 	}
 	th.last = note >> placeBits

@@ -208,3 +208,45 @@ func turns(rng *rand.Rand, wild bool) (trace []heisen.Record) {
 	}
 	return trace
 }
+
+// TestMovedMeanwhile: the write of a thread that is about to note that it has read a word may be moved to where it
+// looks for its earlier read, between its looks at the head and at the note. That is still a write of its epoch then.
+func TestMovedMeanwhile(t *testing.T) {
+	if err := Reserve(); err != nil {
+		t.Fatal(err)
+	}
+	var table Table
+	var word, message, alone Word
+	var races Races
+	var threads [3]Thread
+	writer, reader, other := &threads[0], &threads[1], &threads[2]
+	table.Renew(writer, 0)
+	table.Fork(writer, reader, 1)
+	table.Fork(writer, other, 2)
+	read := func(th *Thread) { table.Access(th, &word.Cell, 0, 2, 1, Read, &races) }
+
+	table.Access(writer, &word.Cell, 0, 1, 1, Write, &races)
+	written := word.first.Load()
+	synchronise(&table, writer, &message.Cell, 8, Send)
+	for _, th := range []*Thread{reader, other} {
+		synchronise(&table, th, &message.Cell, 8, See)
+		read(th)
+	}
+	head := word.head.Load()
+	synchronise(&table, reader, &alone.Cell, 16, Send)
+	read(reader) // beside the cell, where the write was
+	if head == word.head.Load() || word.first.Load() != written {
+		t.Fatal("the write was not moved")
+	}
+	if table.Again(writer, &word.Cell, &word.first, head, written, writer.Epoch|2) || word.first.Load() != written {
+		t.Error("the write has become another one")
+	}
+	synchronise(&table, writer, &message.Cell, 8, Send)
+	read(writer)
+	for _, th := range []*Thread{reader, other} {
+		read(th)
+	}
+	if races.Count > 0 {
+		t.Errorf("false alarms: %v", races.At[:races.Count])
+	}
+}
