@@ -148,11 +148,12 @@ func heisenAtomicAnew(b *heisenBuf, h *heisenG, how uint32, addr uintptr, place 
 		} else if how <= heisenHappensSee {
 			head = t.Sync(&h.order, head, uint64(addr), how)
 		}
-		if c.NotedAtomic(&h.order, head, 1<<(addr&7), kind) {
-		} else if next := t.AccessAgain(&h.order, c, head, place, 1<<(addr&7), kind); next != 0 {
-			head = next
-		} else {
-			head = t.AccessLocked(&h.order, c, head, uint64(addr)&^7, place, 1<<(addr&7), kind, &b.races)
+		if !c.NotedAtomic(&h.order, head, 1<<(addr&7), kind) {
+			if next := t.AccessAgain(&h.order, c, head, place, 1<<(addr&7), kind); next != 0 {
+				head = next
+			} else {
+				head = t.AccessLocked(&h.order, c, head, uint64(addr)&^7, place, 1<<(addr&7), kind, &b.races)
+			}
 			if b.races.Count != 0 {
 				b.compare(kind, place, addr, 1)
 			}
