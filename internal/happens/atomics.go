@@ -16,7 +16,7 @@ func (t *Table) AtomicInPlace(th *Thread, c *Cell, head, addr, place uint64, kin
 			return head, false
 		}
 	case x.number() != uint32(addr&7)+1 || !x.readers.zero() ||
-		kind != AtomicWrite && !s.zero() && !(s.sole() && t.knows(th, s.latest())) && !t.seeInPlace(th, x, s):
+		kind != AtomicWrite && !t.knowsAll(th, s.word.Load()) && !t.seeInPlace(th, x, s):
 		return head, false
 	}
 	if !noted {

@@ -125,7 +125,7 @@ func (t *Table) SyncInPlace(th *Thread, head uint64, addr uint64, op uint32) boo
 	case op > See && (s.by(t.present(th)) || op == ReleaseShared && t.present(th) == th.said && t.stamped(s, th.said)):
 		th.begins()
 		return true // it says so already
-	case s.zero() || s.sole() && t.knows(th, s.latest()):
+	case t.knowsAll(th, s.word.Load()):
 	case op <= See:
 		if !t.seeInPlace(th, x, s) {
 			return false
@@ -170,10 +170,30 @@ func (t *Table) Known(th *Thread, c *Cell, addr uint64) (head uint64, turns uint
 	if c.head.Load() != head || x.number() != uint32(addr&7)+1 {
 		return 0, 0, false
 	}
-	if w := s.word.Load(); w != 0 && (w&soleBit == 0 || !t.knows(th, w&^soleBit)) {
+	if !t.knowsAll(th, s.word.Load()) {
 		return 0, 0, false
 	}
 	return head, turns, noted
+}
+
+// SharedAgain reports whether it makes no difference that the thread has taken the lock at addr together with
+// others: it knows all that was published for those who do that, and it is noted that it has taken the lock. As
+// long as it has that, nobody publishes more for them; so the cell is not locked. If it reports false, SyncInPlace
+// or Sync is to be called, to which what was done makes no difference.
+//
+//go:nosplit
+func (t *Table) SharedAgain(th *Thread, c *Cell, addr uint64) bool {
+	head := c.head.Load()
+	i := uint32(head >> headExtra)
+	if i == 0 || head&headLock != 0 || t.Stale(th) {
+		return false
+	}
+	x := extraAt(i)
+	if x.number() != uint32(addr&7)+1 || !t.knowsAll(th, x.published.word.Load()) {
+		return false
+	}
+	t.hide(th, x, i, AcquireShared)
+	return c.NotedAtomic(th, head, 1<<(addr&7), AtomicUpdate) && c.head.Load() == head
 }
 
 // notedLoad is NotedAtomic for loads, of a cell that is not locked, also of notes in a crowd.
@@ -403,6 +423,13 @@ func (s *stamp) say(word, second uint64) {
 	storeRelease(&s.word, word)
 }
 
+// knowsAll reports whether the thread is sure to know all of a stamp, by its word.
+//
+//go:nosplit
+func (t *Table) knowsAll(th *Thread, word uint64) bool {
+	return word == 0 || word&soleBit != 0 && t.knows(th, word&^soleBit)
+}
+
 // by reports whether the stamp is exactly what its thread published at the end of epoch e.
 //
 //go:nosplit
@@ -503,7 +530,7 @@ func (t *Table) publish(th *Thread) {
 //
 //go:nosplit
 func (t *Table) see(th *Thread, s *stamp) bool {
-	if s.zero() || s.sole() && t.knows(th, s.latest()) {
+	if t.knowsAll(th, s.word.Load()) {
 		return false
 	}
 	all := t.includes(s, th)

@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// TestParallel has threads on all processors use one table. What they do to words under
-// locks of their own is in order; of words without locks every thread but the first finds
+// TestParallel has threads on all processors use one table. What they do to words under locks, some of which
+// they have together with others to read, is in order; of words without locks every thread but the first finds
 // out.
 func TestParallel(t *testing.T) {
 	const threads, rounds, locked = 16, 3000, 8
@@ -17,14 +17,25 @@ func TestParallel(t *testing.T) {
 	}
 	var table Table
 	var cells [2*locked + 1]Word // of locks, of what they protect, of what nothing protects
-	var locks [locked]sync.Mutex
+	var locks [locked]sync.RWMutex
 	var racy, wrong atomic.Uint32
 
 	var first Thread
 	table.Renew(&first, 0)
-	sync1 := func(th *Thread, i, op int) {
-		c := &cells[i].Cell
-		synchronise(&table, th, c, uint64(8*i), uint32(op))
+	sync1 := func(th *Thread, i int, op uint32) {
+		c, addr := &cells[i].Cell, uint64(8*i)
+		var races Races
+		if op == AcquireShared && table.SharedAgain(th, c, addr) {
+			return
+		}
+		if op <= AcquireShared {
+			synchronise(&table, th, c, addr, op)
+		}
+		table.LockWord(th, c, addr, 2, &races)
+		if op > AcquireShared {
+			synchronise(&table, th, c, addr, op)
+		}
+		wrong.Add(races.Count)
 	}
 	access := func(th *Thread, i int, kind uint32, found *atomic.Uint32) {
 		c := &cells[i].Cell
@@ -45,6 +56,13 @@ func TestParallel(t *testing.T) {
 				access(th, locked+i, Write, &wrong)
 				sync1(th, i, Release)
 				locks[i].Unlock()
+				for range round % 8 {
+					locks[i].RLock()
+					sync1(th, i, AcquireShared)
+					access(th, locked+i, Read, &wrong)
+					sync1(th, i, ReleaseShared)
+					locks[i].RUnlock()
+				}
 				if round%64 == 0 { // a child that ends, and whose slot others may have
 					child := new(Thread)
 					table.Fork(th, child, 1000)

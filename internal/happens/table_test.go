@@ -167,6 +167,9 @@ func (p *program) run(trace []heisen.Record) {
 			default:
 				p.held[h]--
 			}
+			if op == AcquireShared && p.table.SharedAgain(p.thread(r.TID), p.cell(uint64(r.Obj)), uint64(r.Obj)) {
+				return
+			}
 			if before {
 				p.sync(r, op)
 			}

@@ -28,6 +28,8 @@ func heisenOrder(h *heisenG, op uint64, obj, fp uintptr) {
 	case c == &heisenNoCell || op > heisenOpChanceReceive: // those only tell more of what was in order
 	case heisenLocking>>op&1 == 0:
 		heisenOrderMessage(h, op, obj, c)
+	case heisenSyncs[op] == heisenHappensAcquireShared && heisenHappens.SharedAgain(&h.order, c, uint64(obj)):
+		h.take(obj, true, heisenPC(heisenCaller(fp)))
 	default: // it takes part in races like an atomic operation
 		if b := heisenBufOfG(h); b != nil {
 			heisenOrderLock(b, h, op, obj, fp, c, c.Lock())
