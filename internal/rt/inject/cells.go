@@ -110,10 +110,13 @@ func heisenHappensStoreRelease32(x *atomic.Uint32, v uint32) { heisenWatchStoreR
 //go:nosplit
 func heisenHappensDecrement(x *atomic.Uint32) uint32 { return x.Add(-1) }
 
+// heisenHappensPauseSpinning pauses about as long as the runtime's own locks do, and longer if that was not enough:
+// who looks sooner takes the word away from its holder, who is to go on with it.
+//
 //go:nosplit
 func heisenHappensPauseSpinning(tries uint32) {
-	if tries < heisenSpins {
-		procyield(1 + tries/8)
+	if tries < heisenSpins/4 {
+		procyield(40 + 4*tries)
 	} else {
 		osyield()
 	}
