@@ -16,12 +16,14 @@
 // atomrace (without noise: the program looks for overlaps and sends only those);
 // and all (every detector that heisen test can run, but for the reference).
 //
-// On eleven benchmarks of eight modules (two cores, Go 1.26.8), heisen test took 1.02 and 1.07 times the CPU
-// time of go test -race in two runs one after the other, 1.00 and 1.05 times the wall time, and 1.05 and 1.08
-// times its memory (geometric means of medians of five; CPU between 0.6 and 1.6 times, the most where thousands
-// of goroutines wait, or fight for a lock; single runs differ by up to a factor of two, under -race too). With
-// -detect atomrace, without noise, it was as much CPU and wall time as with -race (one run; CPU between 0.5
-// and 1.6 times).
+// On eleven benchmarks of eight modules (two cores, Go 1.26.8), heisen test took 0.99 times the CPU and wall time
+// of go test -race, and 1.08 times its memory (geometric means of medians of 15; in five runs with medians of
+// five, CPU between 0.95 and 1.03 times, 0.98 in the middle). By benchmark, CPU was between 0.6 and 2 times, the
+// most where thousands of goroutines wait; where goroutines share words, single runs differ by up to a factor of
+// three, under -race too, with how quickly processors exchange them. Without the counter of parallel benchmarks,
+// which orders nothing for heisen and is taken for synchronisation by -race, it would be some 5 % more. With
+// -detect atomrace, without noise, it was as much CPU and wall time as with -race (one run, of earlier code; CPU
+// between 0.5 and 1.6 times).
 //
 // Under the race build tag each process of pebble's benchmark would toss a coin: whether its values are in
 // Go's heap, where races are looked for, or elsewhere. Here they always are.
