@@ -169,14 +169,18 @@ func heisenNewPlace(b *heisenBuf, h *heisenG, pc uintptr, set uint32) uint64 {
 	return heisenAddUnder(b, h, pc, set)
 }
 
-// heisenAddUnder adds a place to the cache.
+// heisenAddUnder adds a place to the cache of those with locks. It does not drive others out of the cache of all.
 //
 //go:nosplit
 func heisenAddUnder(b *heisenBuf, h *heisenG, pc uintptr, set uint32) uint64 {
 	place := h.path(b)
 	id := b.placeAt(place, uint32(heisenPC(pc)))
 	if set != 0 {
-		if under := b.place(heisenNodeUnder|id, set); under != 0 {
+		under := heisenKnownPlace(uint64(heisenNodeUnder|id)<<32 | uint64(set))
+		if under == 0 {
+			under = b.place(heisenNodeUnder|id, set)
+		}
+		if under != 0 {
 			id = under
 		}
 	}

@@ -39,11 +39,18 @@ var heisenPlaces struct {
 
 // heisenTable is a table of numbers with open addressing. One that is too small
 // is replaced, and stays for those who still look into it.
+//
+// Where there are many locks, there are many sets of them, and as many places with each.
+// What a critical section needs of these is looked for in one cache line first, and its
+// nodes, which were mostly added one after the other, stand together, too.
 type heisenTable struct {
 	_       sys.NotInHeap
 	shift   uint8   // of the hash
-	entries uintptr // of 32 bits each
+	entries uintptr // of 32 bits each: a number, and above it some bits of the node's hash
 }
+
+// heisenTableLine is how many entries make a cache line.
+const heisenTableLine = 16
 
 // heisenCached is an entry of a P's cache of places.
 type heisenCached struct {
@@ -82,17 +89,62 @@ func heisenNode(id uint32) *uint64 {
 //go:nosplit
 func heisenHash(node uint64) uint64 { return (node ^ node>>29) * 0x9E3779B97F4A7C15 }
 
+// heisenNear returns the number of what a node is looked for with, if it is of a set of locks
+// or of an access with one.
+//
+//go:nosplit
+func heisenNear(node uint64) (id uint32, ok bool) {
+	switch node >> 32 &^ (heisenMaxPlaces - 1) {
+	case heisenNodeHigh, heisenNodeTaken:
+		return uint32(node>>32) % heisenMaxPlaces, true
+	case heisenNodeUnder:
+		return uint32(node), true
+	}
+	return 0, false
+}
+
+// heisenTagIs reports whether an entry is of the node with that hash, and returns its number.
+//
+//go:nosplit
+func heisenTagIs(entry uint32, node, hash uint64) (id uint32, ok bool) {
+	id = entry % heisenMaxPlaces
+	return id, (entry^uint32(hash))>>heisenPlaceBits == 0 && *heisenNode(id) == node
+}
+
 // find returns the number of a node, or 0 and the entry where it would be.
 //
 //go:nosplit
 func (t *heisenTable) find(node uint64) (id uint32, at *uint32) {
+	hash := heisenHash(node)
+	if near, ok := heisenNear(node); ok {
+		line := heisenHash(uint64(near/8)) >> t.shift &^ (heisenTableLine - 1)
+		for i := hash >> 32; i < hash>>32+heisenTableLine; i++ {
+			at = t.entry(line + i%heisenTableLine)
+			entry := atomic.Load(at)
+			if entry == 0 {
+				return 0, at
+			}
+			if id, ok = heisenTagIs(entry, node, hash); ok {
+				return id, at
+			}
+		}
+	}
 	mask := uint64(1)<<(64-t.shift) - 1
-	for i := heisenHash(node) >> t.shift; ; i = (i + 1) & mask {
+	for i := hash >> t.shift; ; i = (i + 1) & mask {
 		at = t.entry(i)
-		if id = atomic.Load(at); id == 0 || *heisenNode(id) == node {
+		entry := atomic.Load(at)
+		if entry == 0 {
+			return 0, at
+		}
+		if id, ok := heisenTagIs(entry, node, hash); ok {
 			return id, at
 		}
 	}
+}
+
+// heisenTagged returns the entry of a node.
+func heisenTagged(id uint32) uint32 {
+	return uint32(heisenHash(*heisenNode(id)))&^(heisenMaxPlaces-1) | id
 }
 
 // place returns the number of a node, or 0 if there can be no more.
@@ -104,12 +156,20 @@ func (b *heisenBuf) place(parent, pc uint32) uint32 {
 	if c.node == node && c.id != 0 {
 		return c.id
 	}
-	t := (*heisenTable)(atomic.Loadp(unsafe.Pointer(&heisenPlaces.table)))
-	id, _ := t.find(node)
+	id := heisenKnownPlace(node)
 	if id == 0 {
 		systemstack(func() { id = heisenAddPlace(node) })
 	}
 	c.node, c.id = node, id
+	return id
+}
+
+// heisenKnownPlace returns the number of a node, or 0 if it has none yet.
+//
+//go:nosplit
+func heisenKnownPlace(node uint64) (id uint32) {
+	t := (*heisenTable)(atomic.Loadp(unsafe.Pointer(&heisenPlaces.table)))
+	id, _ = t.find(node)
 	return id
 }
 
@@ -131,12 +191,12 @@ func heisenAddPlace(node uint64) uint32 {
 		id = p.count
 		*heisenNode(id) = node
 		atomic.Store(&p.count, id+1)
-		atomic.Store(at, id)
+		atomic.Store(at, heisenTagged(id))
 		if size := uint32(1) << (64 - p.table.shift); id > size/2 {
 			t := heisenNewTable(64 - p.table.shift + 1)
 			for i := uint32(1); i <= id; i++ {
 				_, at := t.find(*heisenNode(i))
-				*at = i
+				*at = heisenTagged(i)
 			}
 			atomic.StorepNoWB(unsafe.Pointer(&p.table), unsafe.Pointer(t))
 		}

@@ -1,0 +1,26 @@
+package build
+
+import (
+	"path/filepath"
+	"testing"
+
+	"github.com/heisen-go/heisen/internal/rt"
+)
+
+// TestPlaces: what is asked for again has its number, where there are many locks, too, and the
+// table of places grows while others look into it.
+func TestPlaces(t *testing.T) {
+	const dir = "testdata/places"
+	b, err := New(t.Context(), dir, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	exe := filepath.Join(t.TempDir(), "places")
+	if err := b.Build(t.Context(), dir, exe, []string{"-ldflags=-checklinkname=0"}, "."); err != nil {
+		t.Fatal(err)
+	}
+	rec := record(t, run{exe: exe, mode: rt.Races})
+	if rec.err != nil || rec.stdout != "true 0\n" {
+		t.Errorf("%q, error %v, %s", rec.stdout, rec.err, rec.stderr)
+	}
+}
