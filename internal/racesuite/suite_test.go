@@ -210,28 +210,29 @@ func TestParse(t *testing.T) {
 	}
 }
 
-// TestHarm: a race may end its function though the detector misses it; nothing else may.
+// TestHarm: a race may end its function though atomrace misses it; nothing else may.
 func TestHarm(t *testing.T) {
 	racy, right := function{name: "TestRaceA", racy: true}, function{name: "TestNoRaceA"}
 	closed := "=== RUN   TestRaceA\n--- FAIL: TestRaceA (0.00s)\npanic: send on closed channel [recovered, repanicked]\n"
+	overlaps := suite{tool: toolHeisen, live: new(rt.Live)}
 	for _, c := range []struct {
-		tool string
+		s    suite
 		f    function
 		v    verdict
 		want bool
 	}{
-		{toolHeisen, racy, verdict{said: closed}, true},
-		{toolHeisen, racy, verdict{said: "=== RUN   TestRaceA\nfatal error: concurrent map writes\n"}, true},
-		{toolHeisen, racy, verdict{said: "=== RUN   TestRaceA\nfatal error: unexpected signal\n"}, false},
-		{toolHeisen, racy, verdict{said: "=== RUN   TestRaceA\npanic: runtime error: index out of range\n"}, false},
-		{toolHeisen, racy, verdict{said: "SIGSEGV", reported: true}, true},
-		{toolHeisen, right, verdict{said: closed}, false},
-		{toolHeisen, right, verdict{said: closed, reported: true}, false},
-		{toolRace, right, verdict{said: "testing: race detected outside of test execution"}, true},
+		{overlaps, racy, verdict{said: closed}, true},
+		{overlaps, racy, verdict{said: "=== RUN   TestRaceA\nfatal error: concurrent map writes\n"}, true},
+		{overlaps, racy, verdict{said: "=== RUN   TestRaceA\nfatal error: unexpected signal\n"}, false},
+		{overlaps, racy, verdict{said: "=== RUN   TestRaceA\npanic: runtime error: index out of range\n"}, false},
+		{overlaps, racy, verdict{said: "SIGSEGV", reported: true}, true},
+		{suite{tool: toolHeisen}, racy, verdict{said: closed}, false},
+		{overlaps, right, verdict{said: closed}, false},
+		{overlaps, right, verdict{said: closed, reported: true}, false},
+		{suite{tool: toolRace}, right, verdict{said: "testing: race detected outside of test execution"}, true},
 	} {
-		s := suite{tool: c.tool}
-		if got := s.expected(c.f, c.v); got != c.want {
-			t.Errorf("%s of %s, %+v: %t", c.tool, c.f.name, c.v, got)
+		if got := c.s.expected(c.f, c.v); got != c.want {
+			t.Errorf("%s of %s, %+v: %t", c.s.tool, c.f.name, c.v, got)
 		}
 	}
 }

@@ -116,21 +116,14 @@ func heisenTagIs(entry uint32, node, hash uint64) (id uint32, ok bool) {
 //go:nosplit
 func (t *heisenTable) find(node uint64) (id uint32, at *uint32) {
 	hash := heisenHash(node)
-	if near, ok := heisenNear(node); ok {
-		line := heisenHash(uint64(near/8)) >> t.shift &^ (heisenTableLine - 1)
-		for i := hash >> 32; i < hash>>32+heisenTableLine; i++ {
-			at = t.entry(line + i%heisenTableLine)
-			entry := atomic.Load(at)
-			if entry == 0 {
-				return 0, at
-			}
-			if id, ok = heisenTagIs(entry, node, hash); ok {
-				return id, at
-			}
-		}
-	}
+	near, ok := heisenNear(node)
+	line := heisenHash(uint64(near/8)) >> t.shift &^ (heisenTableLine - 1)
 	mask := uint64(1)<<(64-t.shift) - 1
-	for i := hash >> t.shift; ; i = (i + 1) & mask {
+	for n := uint64(0); ; n++ {
+		i := (hash>>t.shift + n) & mask
+		if ok && n < heisenTableLine {
+			i = line + i%heisenTableLine
+		}
 		at = t.entry(i)
 		entry := atomic.Load(at)
 		if entry == 0 {
