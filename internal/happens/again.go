@@ -79,11 +79,11 @@ func (c *Cell) Says() (head, first uint64) { return c.head.Load(), c.first.Load(
 //
 //go:nosplit
 func (c *Cell) Renew(th *Thread, n *atomic.Uint64, head, old, note uint64) bool {
-	if c.head.Load() != head || !n.CompareAndSwap(old, note) || c.head.Load() != head || n.Load() != note {
+	if c.head.Load() != head || !n.CompareAndSwap(old, note) {
 		return false
 	}
-	th.last = note >> placeBits
-	return true
+	th.last = note >> placeBits // the note may stay even if this has to be done otherwise
+	return c.head.Load() == head && n.Load() == note
 }
 
 // plain reports whether a cell with the given head is not locked, and has notes of plain accesses only.

@@ -4,6 +4,8 @@ import (
 	"errors"
 	"math/rand/v2"
 	"slices"
+	"sync"
+	"sync/atomic"
 	"testing"
 
 	"github.com/heisen-go/heisen"
@@ -248,5 +250,39 @@ func TestMovedMeanwhile(t *testing.T) {
 	}
 	if races.Count > 0 {
 		t.Errorf("false alarms: %v", races.At[:races.Count])
+	}
+}
+
+// TestLockedMeanwhile: somebody may lock a cell when a thread has just renewed its note there, which then goes another
+// way to note its access, and finds that note. The epoch has an access all the same, and is to be published.
+func TestLockedMeanwhile(t *testing.T) {
+	if err := Reserve(); err != nil {
+		t.Fatal(err)
+	}
+	var table Table
+	var reader Thread
+	var word, message Word
+	var races Races
+	table.Renew(&reader, 0)
+	c := &word.Cell
+	var wg sync.WaitGroup
+	var done atomic.Bool
+	wg.Go(func() {
+		for !done.Load() {
+			c.Unlock(c.Lock())
+		}
+	})
+	unnoticed := 0
+	for range 1_000_000 {
+		table.Access(&reader, c, 0, 1, 1, Read, &races)
+		if word.first.Load() == reader.Epoch|1 && reader.last != reader.Epoch>>placeBits {
+			unnoticed++
+		}
+		synchronise(&table, &reader, &message.Cell, 8, Send)
+	}
+	done.Store(true)
+	wg.Wait()
+	if unnoticed > 0 {
+		t.Errorf("%d epochs have notes, and count as empty", unnoticed)
 	}
 }
