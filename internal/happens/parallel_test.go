@@ -1,7 +1,9 @@
 package happens
 
 import (
+	"math/rand/v2"
 	"runtime"
+	"strconv"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -136,5 +138,101 @@ func TestParallelLoads(t *testing.T) {
 	}
 	if n := racy.Load(); n == 0 {
 		t.Error("what nothing orders is in order")
+	}
+}
+
+// TestParallelBytes has few and many threads at work on words of which each byte has a lock: bytes of one word are
+// in different hands then, and all that happens is in order.
+func TestParallelBytes(t *testing.T) {
+	const locked, words = 5, 3
+	for _, threads := range []int{3, 8, 30, 90} {
+		t.Run(strconv.Itoa(threads), func(t *testing.T) {
+			if err := Reserve(); err != nil {
+				t.Fatal(err)
+			}
+			var table Table
+			var cells [locked + words + 1]Word // of locks, of what they protect, of a counter
+			var locks [locked]sync.RWMutex
+			var counter, wrong atomic.Uint32
+			var first Thread
+			table.Renew(&first, 0)
+			var wg sync.WaitGroup
+			for id := range threads {
+				th := new(Thread)
+				table.Fork(&first, th, uint32(id)+1)
+				wg.Go(func() {
+					rng := rand.New(rand.NewPCG(uint64(threads), uint64(id)))
+					var races Races
+					found := func() { wrong.Add(races.Count); races.Count, races.Bytes = 0, 0 }
+					locking := func(th *Thread, i int, op uint32) {
+						c, addr := &cells[i].Cell, uint64(8*i)
+						if op == AcquireShared && table.SharedAgain(th, c, addr) {
+							return
+						}
+						if op <= AcquireShared {
+							synchronise(&table, th, c, addr, op)
+						}
+						table.LockWord(th, c, addr, 2, &races)
+						if op > AcquireShared {
+							synchronise(&table, th, c, addr, op)
+						}
+						found()
+					}
+					inside := func(th *Thread, lock int, write bool) {
+						for range rng.IntN(4) {
+							// Lock i has byte i, and the last one all others, too.
+							mask, kind := uint32(1)<<lock, uint32(Read)
+							if lock == locked-1 {
+								mask = noteBytes &^ (1<<lock - 1) & (rng.Uint32() | 1<<(lock+rng.IntN(8-lock)))
+							}
+							if write && rng.IntN(3) == 0 {
+								kind = Write
+							}
+							i := locked + rng.IntN(words)
+							table.Access(th, &cells[i].Cell, uint64(8*i), uint64(1+rng.IntN(2)), mask, kind, &races)
+							found()
+						}
+					}
+					section := func(th *Thread) {
+						lock := rng.IntN(locked)
+						if rng.IntN(4) == 0 {
+							locks[lock].Lock()
+							locking(th, lock, Acquire)
+							inside(th, lock, true)
+							locking(th, lock, Release)
+							locks[lock].Unlock()
+							return
+						}
+						locks[lock].RLock()
+						locking(th, lock, AcquireShared)
+						inside(th, lock, false)
+						locking(th, lock, ReleaseShared)
+						locks[lock].RUnlock()
+					}
+					for range 100_000 / threads {
+						section(th)
+						switch c, addr := &cells[locked+words].Cell, uint64(8*(locked+words)); rng.IntN(200) {
+						case 0:
+							child := new(Thread)
+							table.Fork(th, child, 1000)
+							section(child)
+							table.End(child)
+						case 1, 2, 3:
+							table.Atomic(th, c, addr, 3, AtomicUpdate, func() { counter.Add(1) }, &races)
+						case 4, 5, 6:
+							table.Load(th, c, addr, 4, func() { counter.Load() }, &races)
+						}
+						found()
+					}
+				})
+			}
+			wg.Wait()
+			if n := wrong.Load(); n > 0 {
+				t.Errorf("%d false alarms", n)
+			}
+			if table.Full() {
+				t.Error("the table is full")
+			}
+		})
 	}
 }
