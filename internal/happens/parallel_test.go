@@ -9,6 +9,20 @@ import (
 	"testing"
 )
 
+// operate takes or releases the lock at addr, with the access to its word that this is, as a program does.
+func operate(t *Table, th *Thread, c *Cell, addr uint64, op uint32, races *Races) {
+	if op == AcquireShared && t.SharedAgain(th, c, addr) {
+		return
+	}
+	if op <= AcquireShared {
+		synchronise(t, th, c, addr, op)
+	}
+	t.LockWord(th, c, addr, 2, races)
+	if op > AcquireShared {
+		synchronise(t, th, c, addr, op)
+	}
+}
+
 // TestParallel has threads on all processors use one table. What they do to words under locks, some of which
 // they have together with others to read, is in order; of words without locks every thread but the first finds
 // out.
@@ -25,18 +39,8 @@ func TestParallel(t *testing.T) {
 	var first Thread
 	table.Renew(&first, 0)
 	sync1 := func(th *Thread, i int, op uint32) {
-		c, addr := &cells[i].Cell, uint64(8*i)
 		var races Races
-		if op == AcquireShared && table.SharedAgain(th, c, addr) {
-			return
-		}
-		if op <= AcquireShared {
-			synchronise(&table, th, c, addr, op)
-		}
-		table.LockWord(th, c, addr, 2, &races)
-		if op > AcquireShared {
-			synchronise(&table, th, c, addr, op)
-		}
+		operate(&table, th, &cells[i].Cell, uint64(8*i), op, &races)
 		wrong.Add(races.Count)
 	}
 	access := func(th *Thread, i int, kind uint32, found *atomic.Uint32) {
@@ -165,17 +169,7 @@ func TestParallelBytes(t *testing.T) {
 					var races Races
 					found := func() { wrong.Add(races.Count); races.Count, races.Bytes = 0, 0 }
 					locking := func(th *Thread, i int, op uint32) {
-						c, addr := &cells[i].Cell, uint64(8*i)
-						if op == AcquireShared && table.SharedAgain(th, c, addr) {
-							return
-						}
-						if op <= AcquireShared {
-							synchronise(&table, th, c, addr, op)
-						}
-						table.LockWord(th, c, addr, 2, &races)
-						if op > AcquireShared {
-							synchronise(&table, th, c, addr, op)
-						}
+						operate(&table, th, &cells[i].Cell, uint64(8*i), op, &races)
 						found()
 					}
 					inside := func(th *Thread, lock int, write bool) {
