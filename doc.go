@@ -17,24 +17,24 @@
 //   - lockset: interned sets of locks and who holds them; the locking discipline
 //     (Eraser), potential races (Hybrid) and the order in which locks are taken.
 //   - tree: a filter that keeps redundant accesses from detectors.
-//   - internal/watch: what is being accessed right now, by lock-free tables that
+//   - internal/core/atomrace: what is being accessed right now, by lock-free tables that
 //     also go into programs.
 //   - atomrace: races as accesses that overlap, violations of atomic sections as
 //     accesses that come in between; sections files, noise.
 //   - mcm: bugs predicted from the maximal causal model of an execution, each with a
 //     schedule; mcm/order is the solver for strict orders that it rests on.
-//   - internal/pick: which goroutine goes on, by strategies that also go into programs.
+//   - internal/core/strategies: which goroutine goes on, by strategies that also go into programs.
 //   - racefuzz: suspected bugs made to happen. Strategies, models of goroutines to try
 //     them on, schedules as text and their minimisation.
-//   - internal/rt: the recorder that is injected into programs, and what receives
+//   - internal/recorder: the recorder that is injected into programs, and what receives
 //     its events and merges the goroutines' into one order.
 //   - internal/build: the overlay that carries the recorder into a program with
 //     the stock go command.
-//   - internal/report: findings as text and as JSON lines.
+//   - report: findings as text and as JSON lines.
 //   - internal/cli: the heisen command's subcommands, flags and exit statuses.
 //   - driver: the command as a package, for tools with detectors of their own.
 //   - cmd/heisen: main.
-//   - internal/racesuite: heisen's verdicts on the test data of Go's race
+//   - internal/testaid/goracetests: heisen's verdicts on the test data of Go's race
 //     detector.
 //   - bench: benchmarks, of whole programs too, and the workload generators that
 //     tests share.

@@ -6,7 +6,7 @@ import (
 	"sync"
 
 	"github.com/heisen-go/heisen"
-	"github.com/heisen-go/heisen/internal/watch"
+	"github.com/heisen-go/heisen/internal/core/atomrace"
 )
 
 // Detector finds data races as accesses that overlap and, given sections,
@@ -28,7 +28,7 @@ import (
 // takes some tens of nanoseconds, in the first way more if processors contend for
 // a variable. In steady state nothing is allocated.
 type Detector struct {
-	table    *watch.Table
+	table    *atomrace.Table
 	sections *repository // nil if there are none
 	noise    Noise       // nil if there is none
 	remember int
@@ -53,7 +53,7 @@ type Detector struct {
 // called on the thread whose call it is that found something. It must not call the
 // detector.
 func NewDetector(sink heisen.Sink, options ...Option) (*Detector, error) {
-	d := &Detector{table: new(watch.Table), sink: sink, remember: 4096, reported: map[findingKey]struct{}{}}
+	d := &Detector{table: new(atomrace.Table), sink: sink, remember: 4096, reported: map[findingKey]struct{}{}}
 	for _, option := range options {
 		if option == nil {
 			return nil, errors.New("atomrace: option is nil")
@@ -82,7 +82,7 @@ func (d *Detector) BeforeAccess(t heisen.Thread, variable heisen.Object, site he
 		return
 	}
 	th := d.thread(t)
-	a := watch.Access{
+	a := atomrace.Access{
 		Addr: uint64(variable), Size: 1, Who: who(t, packPlace(site, op)),
 		Write: op.IsWrite(), Atomic: op.IsAtomic(),
 	}

@@ -215,7 +215,7 @@ func TestScenarios(t *testing.T) {
 	}
 }
 
-// TestFigure3 walks through the algorithm for sections. What package watch's tests
+// TestFigure3 walks through the algorithm for sections. What package internal/core/atomrace's tests
 // show of the sections themselves is not repeated.
 func TestFigure3(t *testing.T) {
 	const x, y = 8, 16

@@ -9,7 +9,7 @@ import (
 	"sync/atomic"
 
 	"github.com/heisen-go/heisen"
-	"github.com/heisen-go/heisen/internal/watch"
+	"github.com/heisen-go/heisen/internal/core/atomrace"
 )
 
 // Locator says what the numbers of events stand for, as far as sections need that. Its
@@ -65,13 +65,13 @@ func (l *Locator) place(file string, line int, mode Modes) Location {
 
 // repository is the sections of a detector, by the sites that they mean.
 //
-// The table of package watch knows locations by small numbers. A location's number
+// The table of package internal/core/atomrace knows locations by small numbers. A location's number
 // stands for a place and for which of the sections that name the place are meant, for
 // that depends on the variable. Numbers are given when sites turn up.
 type repository struct {
 	sections []Section
 	locator  Locator
-	table    *watch.Table
+	table    *atomrace.Table
 	roles    map[Location][]role // by place
 
 	sites [2]numbered[atomic.Uint32] // by mode: one more than the number; 0 if not known yet
@@ -89,7 +89,7 @@ type role struct {
 	end     int // index of the end, or -1 for the entry
 }
 
-func newRepository(table *watch.Table, sections []Section, locator Locator) (*repository, error) {
+func newRepository(table *atomrace.Table, sections []Section, locator Locator) (*repository, error) {
 	r := &repository{
 		sections: cloneSections(sections), locator: locator, table: table,
 		roles: map[Location][]role{}, numbers: map[string]uint32{}, depths: map[heisen.Context]uint32{},
@@ -111,7 +111,7 @@ func newRepository(table *watch.Table, sections []Section, locator Locator) (*re
 			return nil, fmt.Errorf("%w: %d are too many", ErrSections, len(sections))
 		}
 	}
-	if len(r.roles) > watch.MaxLocations || ends > watch.MaxEnds {
+	if len(r.roles) > atomrace.MaxLocations || ends > atomrace.MaxEnds {
 		return nil, fmt.Errorf("%w: %d places and %d ends are too many", ErrSections, len(r.roles), ends)
 	}
 	return r, nil

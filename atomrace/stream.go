@@ -4,7 +4,7 @@ import (
 	"math"
 
 	"github.com/heisen-go/heisen"
-	"github.com/heisen-go/heisen/internal/watch"
+	"github.com/heisen-go/heisen/internal/core/atomrace"
 )
 
 // Handle takes the next event of a stream, as HandleRecords does.
@@ -81,7 +81,7 @@ func (d *Detector) known(t heisen.Thread) *thread {
 
 func (d *Detector) access(r *heisen.Record, op heisen.Op) {
 	th := d.thread(r.TID)
-	a := watch.Access{
+	a := atomrace.Access{
 		Addr: uint64(r.Obj), Size: r.Size(), Who: uint64(r.TID)<<32 | uint64(packPlace(r.Loc, op)),
 		Write: op.IsWrite(), Atomic: op.IsAtomic(),
 	}

@@ -4,13 +4,13 @@ import (
 	"sync/atomic"
 
 	"github.com/heisen-go/heisen"
-	"github.com/heisen-go/heisen/internal/watch"
+	"github.com/heisen-go/heisen/internal/core/atomrace"
 )
 
 // thread is what the detector knows of a thread.
 type thread struct {
-	watch watch.Thread
-	hits  watch.Hits // of the event that is being handled
+	watch atomrace.Thread
+	hits  atomrace.Hits // of the event that is being handled
 
 	// In streams:
 	latest heisen.Access // its latest access

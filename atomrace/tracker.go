@@ -5,7 +5,7 @@ import (
 	"math"
 
 	"github.com/heisen-go/heisen"
-	"github.com/heisen-go/heisen/internal/watch"
+	"github.com/heisen-go/heisen/internal/core/atomrace"
 )
 
 // Passage is that a thread has gone through an atomic section: from an access at its
@@ -21,7 +21,7 @@ type Passage struct {
 // the same sections reports no other passages. It belongs to one goroutine, takes about
 // 1.6 MB, and has the bounds of a Detector.
 type Tracker struct {
-	table    *watch.Table
+	table    *atomrace.Table
 	sections *repository
 	passed   func(Passage)
 
@@ -31,8 +31,8 @@ type Tracker struct {
 
 // tracked is what is known of a thread.
 type tracked struct {
-	watch watch.Thread
-	hits  watch.Hits
+	watch atomrace.Thread
+	hits  atomrace.Hits
 	depth uint32
 }
 
@@ -51,7 +51,7 @@ func NewTracker(sections []Section, locator Locator, passed func(Passage)) (*Tra
 	if err := CheckSections(sections); err != nil {
 		return nil, err
 	}
-	t := &Tracker{table: new(watch.Table), passed: passed, threads: map[heisen.Thread]*tracked{}}
+	t := &Tracker{table: new(atomrace.Table), passed: passed, threads: map[heisen.Thread]*tracked{}}
 	var err error
 	t.sections, err = newRepository(t.table, sections, locator)
 	return t, err
@@ -114,7 +114,7 @@ func (t *Tracker) access(r *heisen.Record, position uint64) {
 	if th == nil {
 		th = t.thread(r.TID)
 	}
-	a := watch.Access{
+	a := atomrace.Access{
 		Addr: uint64(r.Obj), Size: r.Size(), Who: who(r.TID, uint32(position)), Loc: loc, Depth: th.depth,
 		Write: r.Code.IsWrite(), Atomic: r.Code.IsAtomic(),
 	}
@@ -131,14 +131,14 @@ func (t *Tracker) access(r *heisen.Record, position uint64) {
 		return
 	}
 	for _, write := range [2]bool{false, true} {
-		b := watch.Access{Addr: a.Addr, Size: a.Size, Who: who(nobody, 0), Write: write}
+		b := atomrace.Access{Addr: a.Addr, Size: a.Size, Who: who(nobody, 0), Write: write}
 		t.table.Before(&t.other.watch, &b, &t.other.hits)
 		t.table.After(&t.other.watch, &t.other.hits)
 	}
 }
 
 // pass tells of a passage.
-func (t *Tracker) pass(v *watch.Violation, end uint64) {
+func (t *Tracker) pass(v *atomrace.Violation, end uint64) {
 	p := Passage{Section: int(v.Section) - 1, End: end, Allow: Reads | Writes}
 	p.Entry = end - uint64(uint32(end)-uint32(v.Entry))
 	if v.Read {

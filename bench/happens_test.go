@@ -3,7 +3,7 @@ package bench
 import (
 	"testing"
 
-	"github.com/heisen-go/heisen/internal/happens"
+	"github.com/heisen-go/heisen/internal/core/fasttrack"
 )
 
 // BenchmarkHappens measures what programs do for each event when they look for races
@@ -16,42 +16,42 @@ func BenchmarkHappens(b *testing.B) {
 		name    string
 		threads int
 		events  int // of a round, per word
-		round   func(*happening, *happens.Thread, int)
+		round   func(*happening, *fasttrack.Thread, int)
 	}{
-		{"same-epoch", 1, 2, func(h *happening, th *happens.Thread, i int) {
-			h.access(th, i, happens.Read)
-			h.access(th, i, happens.Write)
+		{"same-epoch", 1, 2, func(h *happening, th *fasttrack.Thread, i int) {
+			h.access(th, i, fasttrack.Read)
+			h.access(th, i, fasttrack.Write)
 		}},
-		{"new-epoch", 1, 3, func(h *happening, th *happens.Thread, i int) {
-			h.access(th, i, happens.Read)
-			h.access(th, i, happens.Write)
-			h.sync(th, words, happens.Release)
+		{"new-epoch", 1, 3, func(h *happening, th *fasttrack.Thread, i int) {
+			h.access(th, i, fasttrack.Read)
+			h.access(th, i, fasttrack.Write)
+			h.sync(th, words, fasttrack.Release)
 		}},
 		{"locked", 1, 4, increment},
-		{"locked-again", 1, 4, func(h *happening, th *happens.Thread, i int) {
-			h.sync(th, words, happens.Acquire)
-			h.access(th, i, happens.Read)
-			h.access(th, i, happens.Write)
-			h.sync(th, words, happens.Release)
+		{"locked-again", 1, 4, func(h *happening, th *fasttrack.Thread, i int) {
+			h.sync(th, words, fasttrack.Acquire)
+			h.access(th, i, fasttrack.Read)
+			h.access(th, i, fasttrack.Write)
+			h.sync(th, words, fasttrack.Release)
 		}},
 		{"locked-in-turn", 2, 4, increment},
-		{"read-shared", 16, 1, func(h *happening, th *happens.Thread, i int) { h.access(th, i, happens.Read) }},
-		{"read-shared-new-epoch", 16, 2, func(h *happening, th *happens.Thread, i int) {
-			h.access(th, i, happens.Read)
-			h.sync(th, words+1+int(th.Epoch>>52), happens.Send)
+		{"read-shared", 16, 1, func(h *happening, th *fasttrack.Thread, i int) { h.access(th, i, fasttrack.Read) }},
+		{"read-shared-new-epoch", 16, 2, func(h *happening, th *fasttrack.Thread, i int) {
+			h.access(th, i, fasttrack.Read)
+			h.sync(th, words+1+int(th.Epoch>>52), fasttrack.Send)
 		}},
-		{"atomic-add", 2, 2, func(h *happening, th *happens.Thread, i int) {
-			h.sync(th, i, happens.Exchange)
-			h.access(th, i, happens.AtomicUpdate)
+		{"atomic-add", 2, 2, func(h *happening, th *fasttrack.Thread, i int) {
+			h.sync(th, i, fasttrack.Exchange)
+			h.access(th, i, fasttrack.AtomicUpdate)
 		}},
 	} {
 		b.Run(w.name, func(b *testing.B) {
-			if err := happens.Reserve(); err != nil {
+			if err := fasttrack.Reserve(); err != nil {
 				b.Fatal(err)
 			}
-			defer happens.GiveBack()
-			h := &happening{cells: make([]happens.Word, 2*words)}
-			threads := make([]happens.Thread, w.threads)
+			defer fasttrack.GiveBack()
+			h := &happening{cells: make([]fasttrack.Word, 2*words)}
+			threads := make([]fasttrack.Thread, w.threads)
 			h.table.Renew(&threads[0], 0)
 			for i := range threads[1:] {
 				h.table.Fork(&threads[0], &threads[i+1], uint32(i)+1)
@@ -73,25 +73,25 @@ func BenchmarkHappens(b *testing.B) {
 
 // happening is a table with the cells of some words.
 type happening struct {
-	table happens.Table
-	cells []happens.Word
-	races happens.Races
+	table fasttrack.Table
+	cells []fasttrack.Word
+	races fasttrack.Races
 }
 
-func (h *happening) access(th *happens.Thread, i int, kind uint32) {
+func (h *happening) access(th *fasttrack.Thread, i int, kind uint32) {
 	h.table.Access(th, &h.cells[i].Cell, uint64(8*i), 1, 1, kind, &h.races)
 }
 
-func (h *happening) sync(th *happens.Thread, i int, op uint32) {
+func (h *happening) sync(th *fasttrack.Thread, i int, op uint32) {
 	c := &h.cells[i].Cell
 	c.Unlock(h.table.Sync(th, c.Lock(), uint64(8*i), op))
 }
 
 // increment adds to a word under a lock, of which there are few.
-func increment(h *happening, th *happens.Thread, i int) {
+func increment(h *happening, th *fasttrack.Thread, i int) {
 	lock := len(h.cells)/2 + i%16
-	h.sync(th, lock, happens.Acquire)
-	h.access(th, i, happens.Read)
-	h.access(th, i, happens.Write)
-	h.sync(th, lock, happens.Release)
+	h.sync(th, lock, fasttrack.Acquire)
+	h.access(th, i, fasttrack.Read)
+	h.access(th, i, fasttrack.Write)
+	h.sync(th, lock, fasttrack.Release)
 }

@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/heisen-go/heisen/bench/models"
-	"github.com/heisen-go/heisen/internal/pick"
+	"github.com/heisen-go/heisen/internal/core/strategies"
 	"github.com/heisen-go/heisen/racefuzz"
 )
 
@@ -15,28 +15,28 @@ import (
 func BenchmarkPick(b *testing.B) {
 	for _, s := range []struct {
 		name     string
-		strategy pick.Strategy
+		strategy strategies.Strategy
 	}{
-		{"walk", pick.RandomWalk}, {"pct", pick.PCT}, {"race", pick.RaceDirected}, {"deadlock", pick.DeadlockDirected},
-		{"section", pick.SectionDirected}, {"replay", pick.Replay}, {"follow", pick.Follow},
+		{"walk", strategies.RandomWalk}, {"pct", strategies.PCT}, {"race", strategies.RaceDirected}, {"deadlock", strategies.DeadlockDirected},
+		{"section", strategies.SectionDirected}, {"replay", strategies.Replay}, {"follow", strategies.Follow},
 	} {
 		for _, n := range []int{4, 64, 1024} {
 			b.Run(fmt.Sprintf("%s/tasks=%d", s.name, n), func(b *testing.B) {
 				b.ReportAllocs()
-				order, made := make([]pick.Turn, 1<<16), make([]uint64, n)
+				order, made := make([]strategies.Turn, 1<<16), make([]uint64, n)
 				for i := range order {
 					id := i * 7 % n
 					made[id]++
-					order[i] = pick.Turn{ID: uint32(id), Until: made[id]}
+					order[i] = strategies.Turn{ID: uint32(id), Until: made[id]}
 				}
-				var p pick.Picker
-				config := pick.Config{Strategy: s.strategy, Depth: 3, Length: 1 << 20, Order: order, Log: make([]pick.Choice, 64)}
+				var p strategies.Picker
+				config := strategies.Config{Strategy: s.strategy, Depth: 3, Length: 1 << 20, Order: order, Log: make([]strategies.Choice, 64)}
 				p.Start(&config)
-				tasks := make([]pick.Task, n)
+				tasks := make([]strategies.Task, n)
 				for i := range tasks {
-					tasks[i] = pick.Task{ID: uint32(i), Kind: pick.Sync, Addr: uint64(8 * i)}
+					tasks[i] = strategies.Task{ID: uint32(i), Kind: strategies.Sync, Addr: uint64(8 * i)}
 				}
-				running := pick.None
+				running := strategies.None
 				for i := 0; b.Loop(); i++ {
 					if i%len(order) == 0 {
 						p.Start(&config)
@@ -49,12 +49,12 @@ func BenchmarkPick(b *testing.B) {
 					p.NumMet, p.NumLog = 0, 0
 					t.Since, t.Mark = p.Steps(), 0
 					t.At++
-					t.Kind, t.Roles = pick.Sync, 0
+					t.Kind, t.Roles = strategies.Sync, 0
 					switch i % 16 {
 					case 0:
-						t.Kind, t.Roles = pick.Access, pick.First|pick.Remote
+						t.Kind, t.Roles = strategies.Access, strategies.First|strategies.Remote
 					case 8:
-						t.Kind, t.Roles = pick.Lock, pick.Inner
+						t.Kind, t.Roles = strategies.Lock, strategies.Inner
 					}
 				}
 			})

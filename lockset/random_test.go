@@ -9,7 +9,7 @@ import (
 
 	"github.com/heisen-go/heisen"
 	"github.com/heisen-go/heisen/bench/workload"
-	"github.com/heisen-go/heisen/internal/trials"
+	"github.com/heisen-go/heisen/internal/testaid/randomtrials"
 )
 
 // kinds of random traces: few threads and objects, so that everything meets.
@@ -32,7 +32,7 @@ func forRandomTraces(t *testing.T, n int, check func(trace []heisen.Record) erro
 	t.Helper()
 	for _, kind := range kinds {
 		t.Run(kind.name, func(t *testing.T) {
-			trials.Each(t, n, func(seed uint64) error {
+			randomtrials.Each(t, n, func(seed uint64) error {
 				trace := workload.Random(rand.New(rand.NewPCG(seed, 17)), kind.Small)
 				if err := check(trace); err != nil {
 					return fmt.Errorf("%w\n%s", err, workload.Show(trace))

@@ -1,6 +1,6 @@
 package racefuzz
 
-import "github.com/heisen-go/heisen/internal/pick"
+import "github.com/heisen-go/heisen/internal/core/strategies"
 
 // DeadlockDirected lets tasks hold locks that others want: a random walk in which who
 // is about to take a lock at a place that is Inner, where it holds another already, is
@@ -11,5 +11,5 @@ import "github.com/heisen-go/heisen/internal/pick"
 // task waits. It is likely to come of a cycle of the lock-order graph whose places are
 // Inner if its tasks can hold their outer locks at the same time.
 func DeadlockDirected(options ...StrategyOption) (Strategy, error) {
-	return newPicked(pick.Config{Strategy: pick.DeadlockDirected}, "deadlock-directed", options)
+	return newPicked(strategies.Config{Strategy: strategies.DeadlockDirected}, "deadlock-directed", options)
 }

@@ -1,6 +1,6 @@
 package racefuzz
 
-import "github.com/heisen-go/heisen/internal/pick"
+import "github.com/heisen-go/heisen/internal/core/strategies"
 
 // RaceDirected brings tasks to the places First and Second at the same time. It is
 // Algorithm 1 of Sen: Race Directed Random Testing of Concurrent Programs (PLDI 2008):
@@ -16,5 +16,5 @@ import "github.com/heisen-go/heisen/internal/pick"
 // (section 3.2 of the paper). A pair that is ordered in other ways than the analysis
 // knew that suspected it never meets.
 func RaceDirected(options ...StrategyOption) (Strategy, error) {
-	return newPicked(pick.Config{Strategy: pick.RaceDirected}, "race-directed", options)
+	return newPicked(strategies.Config{Strategy: strategies.RaceDirected}, "race-directed", options)
 }

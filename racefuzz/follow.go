@@ -3,7 +3,7 @@ package racefuzz
 import (
 	"slices"
 
-	"github.com/heisen-go/heisen/internal/pick"
+	"github.com/heisen-go/heisen/internal/core/strategies"
 )
 
 // Follow lets tasks go on by turns, one after the other, and then goes on as RaceDirected,
@@ -14,5 +14,5 @@ import (
 // Promise: an order in which the program can run is the order in which it does. So the
 // witness of a predicted race leads to its two accesses.
 func Follow(turns []Turn, options ...StrategyOption) (Strategy, error) {
-	return newPicked(pick.Config{Strategy: pick.Follow, Order: slices.Clone(turns)}, "follow", options)
+	return newPicked(strategies.Config{Strategy: strategies.Follow, Order: slices.Clone(turns)}, "follow", options)
 }

@@ -8,7 +8,7 @@ import (
 	"slices"
 
 	"github.com/heisen-go/heisen"
-	"github.com/heisen-go/heisen/internal/pick"
+	"github.com/heisen-go/heisen/internal/core/strategies"
 )
 
 // Program is what the first goroutine of a model does. It makes the objects that it
@@ -98,7 +98,7 @@ func Run(ctx context.Context, program Program, strategy Strategy, seed uint64, o
 	}
 	defer r.unwind()
 	strategy.Start(seed)
-	r.record.Start(&pick.Config{Log: make([]Choice, 64)})
+	r.record.Start(&strategies.Config{Log: make([]Choice, 64)})
 	r.start("main", nil, program)
 	for r.result.Outcome == 0 {
 		if err := r.step(ctx); err != nil {
@@ -120,13 +120,13 @@ type run struct {
 	detector heisen.Detector
 	result   *Result
 
-	record  pick.Picker // takes down what was chosen
-	gs      []*G        // by ID
-	alive   []*G        // those that have not returned, by ID
-	current *G          // who is running, nil while it is the scheduler
-	running uint32      // who went on last
-	tasks   []Task      // who can go on
-	ready   []*G        // whose operation has been made, to run to the next
+	record  strategies.Picker // takes down what was chosen
+	gs      []*G              // by ID
+	alive   []*G              // those that have not returned, by ID
+	current *G                // who is running, nil while it is the scheduler
+	running uint32            // who went on last
+	tasks   []Task            // who can go on
+	ready   []*G              // whose operation has been made, to run to the next
 
 	sites   map[string]heisen.Site
 	roles   []Roles // by site

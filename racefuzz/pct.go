@@ -3,7 +3,7 @@ package racefuzz
 import (
 	"fmt"
 
-	"github.com/heisen-go/heisen/internal/pick"
+	"github.com/heisen-go/heisen/internal/core/strategies"
 )
 
 // PCT is probabilistic concurrency testing: Burckhardt, Kothari, Musuvathi and
@@ -25,12 +25,12 @@ import (
 //
 // depth is from 1 to 16, steps at least 1.
 func PCT(depth int, steps uint64, options ...StrategyOption) (Strategy, error) {
-	if depth < 1 || depth > pick.MaxDepth {
-		return nil, fmt.Errorf("%w: PCT of depth %d, which has to be from 1 to %d", ErrConfig, depth, pick.MaxDepth)
+	if depth < 1 || depth > strategies.MaxDepth {
+		return nil, fmt.Errorf("%w: PCT of depth %d, which has to be from 1 to %d", ErrConfig, depth, strategies.MaxDepth)
 	}
 	if steps < 1 || steps > 1<<32 {
 		return nil, fmt.Errorf("%w: PCT of %d steps, which have to be from 1 to %d", ErrConfig, steps, uint64(1<<32))
 	}
-	return newPicked(pick.Config{Strategy: pick.PCT, Depth: uint64(depth), Length: steps},
+	return newPicked(strategies.Config{Strategy: strategies.PCT, Depth: uint64(depth), Length: steps},
 		fmt.Sprintf("pct depth=%d steps=%d", depth, steps), options)
 }

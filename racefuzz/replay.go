@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/heisen-go/heisen/internal/pick"
+	"github.com/heisen-go/heisen/internal/core/strategies"
 )
 
 // Replay makes the default choice but at the steps of choices, which ascend; see
@@ -19,5 +19,5 @@ func Replay(choices []Choice) (Strategy, error) {
 			return nil, fmt.Errorf("%w: choice %d is of step %d, after one of step %d", ErrConfig, i, choices[i].Step, choices[i-1].Step)
 		}
 	}
-	return newPicked(pick.Config{Strategy: pick.Replay, Choices: slices.Clone(choices)}, "replay", nil)
+	return newPicked(strategies.Config{Strategy: strategies.Replay, Choices: slices.Clone(choices)}, "replay", nil)
 }

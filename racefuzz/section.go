@@ -1,6 +1,6 @@
 package racefuzz
 
-import "github.com/heisen-go/heisen/internal/pick"
+import "github.com/heisen-go/heisen/internal/core/strategies"
 
 // SectionDirected tears atomic sections apart: a random walk in which who has made its
 // access at Entry is postponed, wherever it stands, until another has made an access to
@@ -11,5 +11,5 @@ import "github.com/heisen-go/heisen/internal/pick"
 // at Entry and End came one of another at Remote. Of a task only the latest access at
 // Entry counts.
 func SectionDirected(options ...StrategyOption) (Strategy, error) {
-	return newPicked(pick.Config{Strategy: pick.SectionDirected}, "section-directed", options)
+	return newPicked(strategies.Config{Strategy: strategies.SectionDirected}, "section-directed", options)
 }

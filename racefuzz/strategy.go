@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"math/bits"
 
-	"github.com/heisen-go/heisen/internal/pick"
+	"github.com/heisen-go/heisen/internal/core/strategies"
 )
 
 // Strategy decides who goes on: all that a scheduler needs to know of how executions
@@ -34,30 +34,30 @@ type Diverger interface{ Diverged() uint64 }
 // Write and whether it is Atomic; which of its operations that is (At, see Turn), and since
 // which step it has been standing there (Since). Mark is the strategy's own until the task comes to something else, Own until the task ends; both
 // start as 0.
-type Task = pick.Task
+type Task = strategies.Task
 
 // Kind is what a task does next: [Resume], [Access], [Lock], [Sync] or [Yield].
-type Kind = pick.Kind
+type Kind = strategies.Kind
 
 const (
-	Resume = pick.Resume // to go on, having been started or having got what it waited for
-	Access = pick.Access // to access memory
-	Lock   = pick.Lock   // to take a lock
-	Sync   = pick.Sync   // to synchronise otherwise
-	Yield  = pick.Yield  // to go on, having given way to others
+	Resume = strategies.Resume // to go on, having been started or having got what it waited for
+	Access = strategies.Access // to access memory
+	Lock   = strategies.Lock   // to take a lock
+	Sync   = strategies.Sync   // to synchronise otherwise
+	Yield  = strategies.Yield  // to go on, having given way to others
 )
 
 // Roles are what a place is to the strategy, as a set.
-type Roles = pick.Roles
+type Roles = strategies.Roles
 
 const (
 	// First and Second are the two places of a pair that may race.
-	First, Second = pick.First, pick.Second
+	First, Second = strategies.First, strategies.Second
 	// Entry, Remote and End are those of an atomic section: its first access, the one
 	// of another task that may come in between, and its last.
-	Entry, Remote, End = pick.Entry, pick.Remote, pick.End
+	Entry, Remote, End = strategies.Entry, strategies.Remote, strategies.End
 	// Inner is where a lock is taken while another is held.
-	Inner = pick.Inner
+	Inner = strategies.Inner
 )
 
 // Choice is that a task went on at a step. The choices of a schedule are those that
@@ -65,29 +65,29 @@ const (
 // not given way and has not been chosen 1000 times in a row; otherwise the task that
 // has been standing where it is for longest, and of several the one that was created
 // first.
-type Choice = pick.Choice
+type Choice = strategies.Choice
 
 // Meeting is two tasks at places of interest at the same time. Kind says what they met
 // for: [Race] or [Violation]; Step is that at which the first of them went on.
-type Meeting = pick.Meeting
+type Meeting = strategies.Meeting
 
 // MeetingKind is what tasks have met for.
-type MeetingKind = pick.MeetingKind
+type MeetingKind = strategies.MeetingKind
 
 const (
 	// Race is that both were about to make conflicting accesses, at places that are
 	// First or Second: a data race, without doubt.
-	Race = pick.Race
+	Race = strategies.Race
 	// Violation is that one made its access at Remote after the other had made the
 	// one at Entry and before it made the one at End, all to the same memory.
-	Violation = pick.Violation
+	Violation = strategies.Violation
 )
 
 // Side is one of the two tasks of a Meeting, and its access.
-type Side = pick.Side
+type Side = strategies.Side
 
 // None is the ID of no task.
-const None = pick.None
+const None = strategies.None
 
 // ErrConfig is what the errors of options and of the constructors of strategies wrap.
 var ErrConfig = errors.New("racefuzz: invalid configuration")
@@ -109,14 +109,14 @@ func Patience(steps uint64) StrategyOption {
 	}
 }
 
-// picked is a Strategy of package pick.
+// picked is a Strategy of package internal/core/strategies.
 type picked struct {
-	config pick.Config
-	picker pick.Picker
+	config strategies.Config
+	picker strategies.Picker
 	name   string
 }
 
-func newPicked(c pick.Config, name string, options []StrategyOption) (Strategy, error) {
+func newPicked(c strategies.Config, name string, options []StrategyOption) (Strategy, error) {
 	p := &picked{config: c, name: name}
 	for _, o := range options {
 		if err := o(p); err != nil {

@@ -5,7 +5,7 @@ import (
 	"slices"
 
 	"github.com/heisen-go/heisen"
-	"github.com/heisen-go/heisen/internal/pick"
+	"github.com/heisen-go/heisen/internal/core/strategies"
 )
 
 // Turn is that a task goes on until it stands at its operation Until, or at a later one,
@@ -14,7 +14,7 @@ import (
 // goroutine has come to where it synchronises or has started another, plus how many
 // accesses since. They do not depend on what other tasks do as long as this one goes the
 // same way.
-type Turn = pick.Turn
+type Turn = strategies.Turn
 
 // Moment is an event of an execution: at which operation of which task.
 type Moment struct {

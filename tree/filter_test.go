@@ -12,7 +12,7 @@ import (
 
 	"github.com/heisen-go/heisen"
 	"github.com/heisen-go/heisen/bench/workload"
-	"github.com/heisen-go/heisen/internal/trials"
+	"github.com/heisen-go/heisen/internal/testaid/randomtrials"
 	"github.com/heisen-go/heisen/tree"
 )
 
@@ -280,7 +280,7 @@ func TestBudgetsLoseNothing(t *testing.T) {
 		}
 		return o, nil
 	})
-	if !trials.Raced && forgot.Load() < perKind/4 {
+	if !randomtrials.Raced && forgot.Load() < perKind/4 {
 		t.Errorf("something was forgotten in %d traces only", forgot.Load())
 	}
 }

@@ -11,7 +11,7 @@ import (
 
 	"github.com/heisen-go/heisen"
 	"github.com/heisen-go/heisen/bench/workload"
-	"github.com/heisen-go/heisen/internal/trials"
+	"github.com/heisen-go/heisen/internal/testaid/randomtrials"
 	"github.com/heisen-go/heisen/tree"
 	"github.com/heisen-go/heisen/vclock"
 )
@@ -111,7 +111,7 @@ func TestRestLosesNothing(t *testing.T) {
 				}
 				return o, nil
 			})
-			if !trials.Raced && rested.Load() < 10*perKind/4*20 {
+			if !randomtrials.Raced && rested.Load() < 10*perKind/4*20 {
 				t.Errorf("it rested for %d events only", rested.Load())
 			}
 		})

@@ -13,7 +13,7 @@ import (
 
 	"github.com/heisen-go/heisen"
 	"github.com/heisen-go/heisen/bench/workload"
-	"github.com/heisen-go/heisen/internal/trials"
+	"github.com/heisen-go/heisen/internal/testaid/randomtrials"
 	"github.com/heisen-go/heisen/tree"
 	"github.com/heisen-go/heisen/vclock"
 )
@@ -59,11 +59,11 @@ type outcome struct {
 // forRandomTraces calls check with n random traces of each kind, on all cores,
 // and makes sure that the traces were worth it.
 func forRandomTraces(t *testing.T, n int, check func([]heisen.Record) (outcome, error)) {
-	made := trials.Count(n)
+	made := randomtrials.Count(n)
 	for _, kind := range kinds {
 		t.Run(kind.name, func(t *testing.T) {
 			var dropped, accesses, races, refused atomic.Int64
-			trials.Each(t, n, func(seed uint64) error {
+			randomtrials.Each(t, n, func(seed uint64) error {
 				trace := kind.generate(rand.New(rand.NewPCG(seed, 11)), kind.Small)
 				o, err := check(trace)
 				if err != nil {

@@ -12,7 +12,7 @@ import (
 
 	"github.com/heisen-go/heisen"
 	"github.com/heisen-go/heisen/bench/workload"
-	"github.com/heisen-go/heisen/internal/trials"
+	"github.com/heisen-go/heisen/internal/testaid/randomtrials"
 	"github.com/heisen-go/heisen/vclock"
 )
 
@@ -44,7 +44,7 @@ func forRandomTraces(t *testing.T, n int, check func(trace []heisen.Record) erro
 // forSeeds calls check with n generators of random numbers, on all cores.
 func forSeeds(t *testing.T, n int, check func(*rand.Rand) ([]heisen.Record, error)) {
 	t.Helper()
-	trials.Each(t, n, func(seed uint64) error {
+	randomtrials.Each(t, n, func(seed uint64) error {
 		trace, err := check(rand.New(rand.NewPCG(seed, 7)))
 		if err != nil {
 			return fmt.Errorf("%w\n%s", err, workload.Show(trace))

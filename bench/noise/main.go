@@ -35,9 +35,9 @@ import (
 	"github.com/heisen-go/heisen"
 	"github.com/heisen-go/heisen/atomrace"
 	"github.com/heisen-go/heisen/internal/build"
-	"github.com/heisen-go/heisen/internal/report"
-	"github.com/heisen-go/heisen/internal/rt"
-	"github.com/heisen-go/heisen/internal/static"
+	"github.com/heisen-go/heisen/internal/infer"
+	"github.com/heisen-go/heisen/internal/recorder"
+	"github.com/heisen-go/heisen/report"
 )
 
 // program is what is run.
@@ -152,7 +152,7 @@ type outcome struct {
 
 // prepare finds races by random noise.
 func (e *experiment) prepare(ctx context.Context) error {
-	var of []static.Access
+	var of []infer.Access
 	for seed := range uint64(10) {
 		r, err := e.run(ctx, e.noise(way{"random", 500, 50}, seed+100), "2")
 		if err != nil {
@@ -165,7 +165,7 @@ func (e *experiment) prepare(ctx context.Context) error {
 			}
 			if !slices.Contains(e.locations, at) {
 				e.locations = append(e.locations, at)
-				of = append(of, static.Access{File: at.File, Line: at.Line, Expr: a.Variable})
+				of = append(of, infer.Access{File: at.File, Line: at.Line, Expr: a.Variable})
 			}
 		}
 		for name := range r.variables {
@@ -179,15 +179,15 @@ func (e *experiment) prepare(ctx context.Context) error {
 		return errors.New("random noise finds no race")
 	}
 	var err error
-	e.uses, err = static.Uses(ctx, static.Source{Packages: []string{program}}, of...)
-	if len(e.uses) > 0 && errors.Is(err, static.ErrNoVariable) {
+	e.uses, err = infer.Uses(ctx, infer.Source{Packages: []string{program}}, of...)
+	if len(e.uses) > 0 && errors.Is(err, infer.ErrNoVariable) {
 		err = nil // what a call returns
 	}
 	return err
 }
 
-func (e *experiment) noise(w way, seed uint64) rt.Noise {
-	n := rt.Noise{Strength: w.strength, For: time.Duration(w.wait) * time.Microsecond, Seed: seed, Budget: time.Minute}
+func (e *experiment) noise(w way, seed uint64) recorder.Noise {
+	n := recorder.Noise{Strength: w.strength, For: time.Duration(w.wait) * time.Microsecond, Seed: seed, Budget: time.Minute}
 	switch w.noise {
 	case "loc":
 		n.At = e.locations
@@ -198,8 +198,8 @@ func (e *experiment) noise(w way, seed uint64) rt.Noise {
 }
 
 // run runs the program once.
-func (e *experiment) run(ctx context.Context, noise rt.Noise, procs string) (r outcome, err error) {
-	listener, err := rt.Listen()
+func (e *experiment) run(ctx context.Context, noise recorder.Noise, procs string) (r outcome, err error) {
+	listener, err := recorder.Listen()
 	if err != nil {
 		return r, err
 	}
@@ -213,19 +213,19 @@ func (e *experiment) run(ctx context.Context, noise rt.Noise, procs string) (r o
 	return r, errors.Join(err, cmd.Wait())
 }
 
-func (e *experiment) consume(ctx context.Context, listener *rt.Listener, noise rt.Noise) (r outcome, err error) {
+func (e *experiment) consume(ctx context.Context, listener *recorder.Listener, noise recorder.Noise) (r outcome, err error) {
 	p, err := listener.Accept()
 	if err != nil {
 		return r, err
 	}
 	defer p.Close(0)
-	stream, err := p.Open(rt.Want{Mode: rt.Nothing, Live: &rt.Live{Noise: noise, Brief: e.brief}})
+	stream, err := p.Open(recorder.Want{Mode: recorder.Nothing, Live: &recorder.Live{Noise: noise, Brief: e.brief}})
 	if err != nil {
 		return r, err
 	}
 	r.variables = map[string]bool{}
 	seen := map[[2]heisen.Site]string{} // sites are numbered anew in every stream
-	stream.OnOverlap(func(o rt.Overlap) {
+	stream.OnOverlap(func(o recorder.Overlap) {
 		r.races++
 		sites := [2]heisen.Site{o.Accesses[0].Site, o.Accesses[1].Site}
 		name, known := seen[sites]

@@ -12,8 +12,8 @@ import (
 
 	"github.com/heisen-go/heisen"
 	"github.com/heisen-go/heisen/internal/cli"
-	"github.com/heisen-go/heisen/internal/report"
-	"github.com/heisen-go/heisen/internal/rt"
+	"github.com/heisen-go/heisen/internal/recorder"
+	"github.com/heisen-go/heisen/report"
 )
 
 // The analyser is this program again, as a process of its own, so that its CPU
@@ -47,7 +47,7 @@ func analyserMain(detectors string, args []string) int {
 }
 
 func analyse(detectors string, args []string) (a analysis, err error) {
-	listener, err := rt.Listen()
+	listener, err := recorder.Listen()
 	if err != nil {
 		return a, err
 	}
@@ -79,7 +79,7 @@ func analyse(detectors string, args []string) (a analysis, err error) {
 }
 
 // consume runs the detectors on the events of the program that connects.
-func (a *analysis) consume(listener *rt.Listener, detectors string) error {
+func (a *analysis) consume(listener *recorder.Listener, detectors string) error {
 	chosen, err := cli.Choose(detectors)
 	if err != nil {
 		return err
@@ -88,7 +88,7 @@ func (a *analysis) consume(listener *rt.Listener, detectors string) error {
 	if err != nil {
 		return err
 	}
-	stream, err := program.Open(rt.Want{Mode: chosen.Mode(), Live: chosen.Live()})
+	stream, err := program.Open(recorder.Want{Mode: chosen.Mode(), Live: chosen.Live()})
 	if err != nil {
 		return err
 	}

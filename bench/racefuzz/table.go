@@ -14,8 +14,8 @@ import (
 	"time"
 
 	"github.com/heisen-go/heisen/examples/racefuzz"
-	"github.com/heisen-go/heisen/internal/campaign"
-	"github.com/heisen-go/heisen/internal/report"
+	"github.com/heisen-go/heisen/internal/confirm"
+	"github.com/heisen-go/heisen/report"
 )
 
 // table is what is measured.
@@ -32,8 +32,8 @@ type table struct {
 // binaries are a package built in both ways.
 type binaries struct {
 	plain   string
-	program *campaign.Program
-	sources *campaign.Sources
+	program *confirm.Program
+	sources *confirm.Sources
 }
 
 // measures is a row of the table.
@@ -119,12 +119,12 @@ func (t *table) build(ctx context.Context, p *racefuzz.Program) (*binaries, erro
 	if out, err := exec.CommandContext(ctx, "go", "build", "-o", b.plain, packages+p.Package).CombinedOutput(); err != nil {
 		return nil, fmt.Errorf("go build: %w\n%s", err, out)
 	}
-	source := campaign.Source{Verb: "run", Packages: []string{packages + p.Package}}
+	source := confirm.Source{Verb: "run", Packages: []string{packages + p.Package}}
 	programs, with, err := source.Build(ctx, dir)
 	if err != nil {
 		return nil, err
 	}
-	b.program, b.sources = programs[0], campaign.NewSources(with)
+	b.program, b.sources = programs[0], confirm.NewSources(with)
 	t.built[p.Package] = b
 	return b, nil
 }
@@ -151,7 +151,7 @@ func (t *table) measure(ctx context.Context, p *racefuzz.Program) (*measures, er
 			m.failed++
 		}
 	}
-	survey := &campaign.Survey{Races: true, Walks: walks, Limit: limit, Sources: b.sources}
+	survey := &confirm.Survey{Races: true, Walks: walks, Limit: limit, Sources: b.sources}
 	suspects, passed, looks, err := survey.Run(ctx, &program)
 	if err != nil {
 		return nil, err
@@ -165,9 +165,9 @@ func (t *table) measure(ctx context.Context, p *racefuzz.Program) (*measures, er
 	}
 	var took time.Duration
 	runs := 0
-	hunt := &campaign.Hunt{
+	hunt := &confirm.Hunt{
 		From: 1, To: uint64(t.seeds), Parallel: t.parallel, Limit: limit, Wait: 100 * time.Millisecond, Sources: b.sources,
-		Tried: func(_ *campaign.Suspect, trial *campaign.Trial) {
+		Tried: func(_ *confirm.Suspect, trial *confirm.Trial) {
 			took += trial.Execution.Took
 			runs++
 		},
@@ -193,7 +193,7 @@ func run(ctx context.Context, name string, args []string) (took time.Duration, o
 }
 
 // judge counts what was confirmed, and notes what is not as it is known to be.
-func (t *table) judge(p *racefuzz.Program, usual campaign.Outcome, verdicts []*campaign.Verdict, m *measures) error {
+func (t *table) judge(p *racefuzz.Program, usual confirm.Outcome, verdicts []*confirm.Verdict, m *measures) error {
 	truth, err := p.Truth()
 	if err != nil {
 		return err

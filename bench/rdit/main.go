@@ -68,7 +68,7 @@ import (
 
 	"github.com/heisen-go/heisen"
 	"github.com/heisen-go/heisen/internal/build"
-	"github.com/heisen-go/heisen/internal/rt"
+	"github.com/heisen-go/heisen/internal/recorder"
 	"github.com/heisen-go/heisen/mcm"
 	"github.com/heisen-go/heisen/trace"
 	"github.com/heisen-go/heisen/vclock"
@@ -112,7 +112,7 @@ func measure() error {
 	runs := flag.Int("runs", 3, "runs that a time is the least of")
 	truth := flag.Int("truth", 8, "how many `times` as long mcm's windows are for the truth")
 	window := flag.Int("window", 2000, "`events` that mcm looks at together")
-	limit := flag.Int("limit", rt.DefaultReach, "objects that a hidden call reaches at most")
+	limit := flag.Int("limit", recorder.DefaultReach, "objects that a hidden call reaches at most")
 	count := flag.Int("count", 1, "how often a client does its work where it is timed")
 	keep := flag.String("keep", "", "write the hidden calls of each client as a trace into this `folder`")
 	tables := flag.String("tables", "races,costs", "which of the `tables` to make")
@@ -135,7 +135,7 @@ func measure() error {
 			if err != nil {
 				return err
 			}
-			hidden := rt.Hidden{Packages: b.hidden, Limit: *limit}
+			hidden := recorder.Hidden{Packages: b.hidden, Limit: *limit}
 			if *keep != "" {
 				return b.keep(hidden, filepath.Join(*keep, s.name+".heisen"))
 			}
@@ -255,8 +255,8 @@ func fetch(ctx context.Context, module, to, dir string) error {
 
 // watch runs the client and detectors on what it does. It returns how much
 // of the processor the client took.
-func (p *program) watch(hidden *rt.Hidden, count int, with func(*heisen.Symbols) []heisen.Detector) (events uint64, took time.Duration, err error) {
-	l, err := rt.Listen()
+func (p *program) watch(hidden *recorder.Hidden, count int, with func(*heisen.Symbols) []heisen.Detector) (events uint64, took time.Duration, err error) {
+	l, err := recorder.Listen()
 	if err != nil {
 		return 0, 0, err
 	}
@@ -273,12 +273,12 @@ func (p *program) watch(hidden *rt.Hidden, count int, with func(*heisen.Symbols)
 	if err != nil {
 		return 0, 0, err
 	}
-	stream, err := connected.Open(rt.Want{Hidden: hidden})
+	stream, err := connected.Open(recorder.Want{Hidden: hidden})
 	if err != nil {
 		return 0, 0, err
 	}
 	if connected.Stripped {
-		return 0, 0, rt.ErrStripped
+		return 0, 0, recorder.ErrStripped
 	}
 	events, err = heisen.Run(context.Background(), stream, with(stream.Symbols())...)
 	err = errors.Join(err, connected.Close(0))
@@ -294,7 +294,7 @@ func cpu(cmd *exec.Cmd) time.Duration {
 }
 
 // compare makes a row of the table of races.
-func (p *program) compare(hidden rt.Hidden, window, longer int) (row string, err error) {
+func (p *program) compare(hidden recorder.Hidden, window, longer int) (row string, err error) {
 	hidden.Show = true
 	truth, plain, paired := races{}, races{}, races{}
 	predictable, predicted, predictedPaired := races{}, races{}, races{}
@@ -341,7 +341,7 @@ func (p *program) compare(hidden rt.Hidden, window, longer int) (row string, err
 }
 
 // cost makes a row of the table of costs: the least times, and sizes in events.
-func (p *program) cost(hidden rt.Hidden, runs, count int) (row string, err error) {
+func (p *program) cost(hidden recorder.Hidden, runs, count int) (row string, err error) {
 	asIs, all, bare, pairs, once := time.Hour, time.Hour, time.Hour, time.Hour, time.Hour
 	var events uint64
 	none := func(*heisen.Symbols) []heisen.Detector { return nil }
@@ -383,7 +383,7 @@ func (p *program) cost(hidden rt.Hidden, runs, count int) (row string, err error
 
 // keep writes a trace of the first hidden calls, with the sets of objects that they
 // reach.
-func (p *program) keep(hidden rt.Hidden, name string) error {
+func (p *program) keep(hidden recorder.Hidden, name string) error {
 	f, err := os.Create(name)
 	if err != nil {
 		return err
@@ -466,10 +466,10 @@ type part struct {
 
 func (p *part) Handle(e heisen.Event) {
 	r := *heisen.AsRecord(e)
-	if r.Flags&rt.Covered != 0 && !p.covered || !p.pairs && (r.Code == heisen.Hide || r.Code == heisen.Reveal) {
+	if r.Flags&recorder.Covered != 0 && !p.covered || !p.pairs && (r.Code == heisen.Hide || r.Code == heisen.Reveal) {
 		return
 	}
-	r.Flags &^= rt.Covered
+	r.Flags &^= recorder.Covered
 	p.Detector.Handle(&r)
 }
 
@@ -481,7 +481,7 @@ type counter struct {
 
 func (c *counter) Handle(e heisen.Event) {
 	r := heisen.AsRecord(e)
-	if r.Flags&rt.Covered != 0 {
+	if r.Flags&recorder.Covered != 0 {
 		c.covered++
 	}
 	if r.Code == heisen.Hide {

@@ -24,8 +24,8 @@ import (
 
 	"github.com/heisen-go/heisen"
 	"github.com/heisen-go/heisen/internal/build"
-	"github.com/heisen-go/heisen/internal/pick"
-	"github.com/heisen-go/heisen/internal/rt"
+	"github.com/heisen-go/heisen/internal/core/strategies"
+	"github.com/heisen-go/heisen/internal/recorder"
 )
 
 // program is what is run.
@@ -45,13 +45,13 @@ func main() {
 	}
 }
 
-var strategies = []struct {
+var compared = []struct {
 	name   string
-	config pick.Config
+	config strategies.Config
 }{
-	{"random walk", pick.Config{Strategy: pick.RandomWalk}},
-	{"PCT", pick.Config{Strategy: pick.PCT, Depth: 3, Length: 100_000}},
-	{"race-directed", pick.Config{Strategy: pick.RaceDirected}},
+	{"random walk", strategies.Config{Strategy: strategies.RandomWalk}},
+	{"PCT", strategies.Config{Strategy: strategies.PCT, Depth: 3, Length: 100_000}},
+	{"race-directed", strategies.Config{Strategy: strategies.RaceDirected}},
 }
 
 func measure(ctx context.Context, w io.Writer, runs, n int) error {
@@ -70,7 +70,7 @@ func measure(ctx context.Context, w io.Writer, runs, n int) error {
 	}
 	out := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
 	fmt.Fprintln(out, "ns per step\tgoroutines\tgosched\tlock\tatomic\tchannel\t")
-	for _, s := range strategies {
+	for _, s := range compared {
 		for _, goroutines := range []int{2, 100} {
 			fmt.Fprintf(out, "%s\t%d\t", s.name, goroutines)
 			for _, how := range []string{"gosched", "lock", "atomic", "channel"} {
@@ -87,13 +87,13 @@ func measure(ctx context.Context, w io.Writer, runs, n int) error {
 }
 
 // step returns what a step costs, in nanoseconds.
-func step(ctx context.Context, runs int, exe, how string, goroutines, n int, config pick.Config) (float64, error) {
+func step(ctx context.Context, runs int, exe, how string, goroutines, n int, config strategies.Config) (float64, error) {
 	var least [2]time.Duration // of few, and of many
 	var steps [2]uint64
 	for i := range runs {
 		config.Seed = uint64(i)
 		for j, n := range []int{n / 10, n} {
-			took, made, err := run(ctx, rt.Schedule{Pick: config}, exe,
+			took, made, err := run(ctx, recorder.Schedule{Pick: config}, exe,
 				"-how", how, "-goroutines", strconv.Itoa(goroutines), "-n", strconv.Itoa(n))
 			if err != nil {
 				return 0, err
@@ -107,8 +107,8 @@ func step(ctx context.Context, runs int, exe, how string, goroutines, n int, con
 }
 
 // run runs the program and returns how long it took, and how many steps.
-func run(ctx context.Context, schedule rt.Schedule, exe string, args ...string) (took time.Duration, steps uint64, err error) {
-	listener, err := rt.Listen()
+func run(ctx context.Context, schedule recorder.Schedule, exe string, args ...string) (took time.Duration, steps uint64, err error) {
+	listener, err := recorder.Listen()
 	if err != nil {
 		return 0, 0, err
 	}
@@ -127,9 +127,9 @@ func run(ctx context.Context, schedule rt.Schedule, exe string, args ...string) 
 	return took, steps, errors.Join(err, p.Close(0), cmd.Wait())
 }
 
-func consume(ctx context.Context, p *rt.Program, schedule rt.Schedule) (took time.Duration, steps uint64, err error) {
+func consume(ctx context.Context, p *recorder.Program, schedule recorder.Schedule) (took time.Duration, steps uint64, err error) {
 	start := time.Now()
-	stream, err := p.Open(rt.Want{Mode: rt.Nothing, Schedule: &schedule})
+	stream, err := p.Open(recorder.Want{Mode: recorder.Nothing, Schedule: &schedule})
 	if err != nil {
 		return 0, 0, err
 	}

@@ -17,7 +17,7 @@ import (
 	"github.com/heisen-go/heisen"
 	"github.com/heisen-go/heisen/internal/build"
 	"github.com/heisen-go/heisen/internal/cli"
-	"github.com/heisen-go/heisen/internal/rt"
+	"github.com/heisen-go/heisen/internal/recorder"
 )
 
 type options struct {
@@ -78,7 +78,7 @@ func soak(ctx context.Context, o options) (res result, err error) {
 	if err := builder.Build(ctx, "", program, nil, "github.com/heisen-go/heisen/bench/soak/churn"); err != nil {
 		return res, err
 	}
-	listener, err := rt.Listen()
+	listener, err := recorder.Listen()
 	if err != nil {
 		return res, err
 	}
@@ -104,7 +104,7 @@ func soak(ctx context.Context, o options) (res result, err error) {
 }
 
 // watch analyses the program that connects, and samples memory meanwhile.
-func (res *result) watch(ctx context.Context, listener *rt.Listener, pid int, counts *census, o options) error {
+func (res *result) watch(ctx context.Context, listener *recorder.Listener, pid int, counts *census, o options) error {
 	chosen, err := cli.Choose("fasttrack")
 	if err != nil {
 		return err
@@ -113,7 +113,7 @@ func (res *result) watch(ctx context.Context, listener *rt.Listener, pid int, co
 	if err != nil {
 		return err
 	}
-	stream, err := program.Open(rt.Want{Mode: chosen.Mode(), Live: chosen.Live()})
+	stream, err := program.Open(recorder.Want{Mode: chosen.Mode(), Live: chosen.Live()})
 	if err != nil {
 		return errors.Join(err, program.Close(0))
 	}

@@ -13,8 +13,8 @@ import (
 
 	"github.com/heisen-go/heisen/atomrace"
 	"github.com/heisen-go/heisen/driver"
-	"github.com/heisen-go/heisen/internal/report"
 	"github.com/heisen-go/heisen/lockset"
+	"github.com/heisen-go/heisen/report"
 )
 
 // build builds all programs into a directory, which it returns.

@@ -17,11 +17,11 @@ type room struct {
 // ends in /... stands for a package and all below it; among themselves they
 // import as they like.
 var table = map[string]room{
-	".":                {floor: 0, step: 0, library: true, stdOnly: true, only: []string{}},
-	"internal/shadow":  {floor: 0, step: 1, library: true, stdOnly: true, only: []string{"."}},
-	"internal/watch":   {floor: 0, step: 1, library: true, stdOnly: true, only: []string{}},
-	"internal/pick":    {floor: 0, step: 1, library: true, stdOnly: true, only: []string{}},
-	"internal/happens": {floor: 0, step: 1, library: true, stdOnly: true, only: []string{}},
+	".":                        {floor: 0, step: 0, library: true, stdOnly: true, only: []string{}},
+	"internal/shadow":          {floor: 0, step: 1, library: true, stdOnly: true, only: []string{"."}},
+	"internal/core/atomrace":   {floor: 0, step: 1, library: true, stdOnly: true, only: []string{}},
+	"internal/core/strategies": {floor: 0, step: 1, library: true, stdOnly: true, only: []string{}},
+	"internal/core/fasttrack":  {floor: 0, step: 1, library: true, stdOnly: true, only: []string{}},
 
 	// The cores, each on its own but for lockset: its hybrid detector asks which
 	// accesses messages order, which is vclock's to say.
@@ -29,7 +29,7 @@ var table = map[string]room{
 	"vclock":    {floor: 1, library: true},
 	"lockset":   {floor: 1, step: 1, library: true, only: []string{".", "internal/shadow", "vclock"}},
 	"tree":      {floor: 1, library: true},
-	"atomrace":  {floor: 1, library: true, stdOnly: true, only: []string{".", "internal/shadow", "internal/watch"}},
+	"atomrace":  {floor: 1, library: true, stdOnly: true, only: []string{".", "internal/shadow", "internal/core/atomrace"}},
 	"atomicity": {floor: 1, library: true},
 
 	// What combines cores.
@@ -41,22 +41,22 @@ var table = map[string]room{
 
 	// The machinery of the command: cli on build, rt and report, build on rt.
 	"internal/arch":     {floor: 3, step: 0, stdOnly: true, only: []string{}},
-	"internal/rt":       {floor: 3, step: 0},
-	"internal/static":   {floor: 3, step: 0, only: []string{"atomrace"}},
-	"internal/report":   {floor: 3, step: 0, stdOnly: true, only: []string{"."}},
+	"internal/recorder": {floor: 3, step: 0},
+	"internal/infer":    {floor: 3, step: 0, only: []string{"atomrace"}},
+	"report":            {floor: 3, step: 0, stdOnly: true, only: []string{"."}},
 	"internal/build":    {floor: 3, step: 1},
-	"internal/campaign": {floor: 3, step: 2},
+	"internal/confirm":  {floor: 3, step: 2},
 	"internal/cli":      {floor: 3, step: 3},
 	"driver":            {floor: 3, step: 4},
 
 	"cmd/heisen": {floor: 4},
 
 	// They may use everything; only tests use them, and bench what examples know.
-	"bench/...":          {floor: 5, step: 1},
-	"examples/...":       {floor: 5},
-	"internal/racesuite": {floor: 5},
-	"internal/randprog":  {floor: 5},
-	"internal/trials":    {floor: 5, stdOnly: true, only: []string{}},
+	"bench/...":                       {floor: 5, step: 1},
+	"examples/...":                    {floor: 5},
+	"internal/testaid/goracetests":    {floor: 5},
+	"internal/testaid/randomprograms": {floor: 5},
+	"internal/testaid/randomtrials":   {floor: 5, stdOnly: true, only: []string{}},
 }
 
 // forbidden are the packages that libraries do not import, and why.

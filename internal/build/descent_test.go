@@ -8,8 +8,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/heisen-go/heisen"
-	"github.com/heisen-go/heisen/internal/pick"
-	"github.com/heisen-go/heisen/internal/rt"
+	"github.com/heisen-go/heisen/internal/core/strategies"
+	"github.com/heisen-go/heisen/internal/recorder"
 )
 
 // calls writes the calls of a goroutine of the program that stands somewhere.
@@ -44,8 +44,8 @@ func TestGenerations(t *testing.T) {
 		"grandchild": "go-grandchild < main.parent, go-parent, go-grandparent, main goroutine",
 		"cousin":     "go-cousin, go-uncle, main goroutine",
 	}
-	for _, mode := range []rt.Mode{rt.Races, rt.Both, rt.Everything} {
-		for _, schedule := range []*rt.Schedule{nil, {Pick: pick.Config{Seed: 1}}} {
+	for _, mode := range []recorder.Mode{recorder.Races, recorder.Both, recorder.Everything} {
+		for _, schedule := range []*recorder.Schedule{nil, {Pick: strategies.Config{Seed: 1}}} {
 			t.Run(fmt.Sprint(mode, schedule != nil), func(t *testing.T) {
 				t.Parallel()
 				rec := record(t, run{exe: program(t), args: []string{"generations"}, mode: mode, schedule: schedule})
@@ -59,7 +59,7 @@ func TestGenerations(t *testing.T) {
 				if d := cmp.Diff(want, got); d != "" {
 					t.Errorf("-want +got:\n%s", d)
 				}
-				if mode != rt.Races {
+				if mode != recorder.Races {
 					return
 				}
 				// Of the hundred goroutines between nothing is told.
@@ -82,7 +82,7 @@ func TestLineages(t *testing.T) {
 	// What has arguments is started by way of a function that has none, on the same line.
 	want := strings.Repeat("go-descendant < go-descendant, ", 299) + "go-descendant < go-descendants, go-descendants, main goroutine"
 	for range 5 {
-		rec := record(t, run{exe: program(t), args: []string{"lineages"}, mode: rt.Races, env: []string{"GOMAXPROCS=8"}})
+		rec := record(t, run{exe: program(t), args: []string{"lineages"}, mode: recorder.Races, env: []string{"GOMAXPROCS=8"}})
 		if rec.err != nil || !rec.finished || rec.status != 0 || len(rec.races) < 8 {
 			t.Fatalf("error %v, finished %v, status %d, %d races: %s", rec.err, rec.finished, rec.status, len(rec.races), rec.stderr)
 		}
@@ -106,7 +106,7 @@ func TestLineages(t *testing.T) {
 
 // TestNothing: where nothing is found, nothing is sent.
 func TestNothing(t *testing.T) {
-	for _, mode := range []rt.Mode{rt.Nothing, rt.Races} {
+	for _, mode := range []recorder.Mode{recorder.Nothing, recorder.Races} {
 		rec := record(t, run{exe: program(t), args: []string{"mutex"}, mode: mode})
 		if rec.err != nil || !rec.finished || rec.status != 0 {
 			t.Fatalf("error %v, finished %v, status %d: %s", rec.err, rec.finished, rec.status, rec.stderr)

@@ -8,7 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/heisen-go/heisen"
-	"github.com/heisen-go/heisen/internal/rt"
+	"github.com/heisen-go/heisen/internal/recorder"
 	"github.com/heisen-go/heisen/vclock"
 )
 
@@ -25,7 +25,7 @@ func (rec *recording) checkMarks(t *testing.T) {
 	}
 	kept := make([]heisen.Record, 0, len(rec.events))
 	for _, r := range rec.events {
-		if r.Flags&rt.Repeated == 0 {
+		if r.Flags&recorder.Repeated == 0 {
 			kept = append(kept, r)
 		}
 	}
@@ -79,7 +79,7 @@ func TestSpans(t *testing.T) {
 		"turns":             {"in-turn": "40 of 40 kept"},
 		"unlocked-by-other": {"held-no-more": "4 of 4 kept"},
 	} {
-		rec := record(t, run{exe: program(t), args: []string{name}, mode: rt.Marked})
+		rec := record(t, run{exe: program(t), args: []string{name}, mode: recorder.Marked})
 		if rec.err != nil || rec.status != 0 {
 			t.Fatalf("%s: error %v, status %d: %s", name, rec.err, rec.status, rec.stderr)
 		}
@@ -88,7 +88,7 @@ func TestSpans(t *testing.T) {
 			events := rec.at(t, at, heisen.Read, heisen.Write)
 			kept := 0
 			for _, r := range events {
-				if r.Flags&rt.Repeated == 0 {
+				if r.Flags&recorder.Repeated == 0 {
 					kept++
 				}
 			}
@@ -104,7 +104,7 @@ func TestSpans(t *testing.T) {
 // TestSkipped: what is marked in one mode is missing, and counted, in the other.
 func TestSkipped(t *testing.T) {
 	all := record(t, run{exe: program(t), args: []string{"spans"}})
-	some := record(t, run{exe: program(t), args: []string{"spans"}, mode: rt.Unrepeated})
+	some := record(t, run{exe: program(t), args: []string{"spans"}, mode: recorder.Unrepeated})
 	if all.err != nil || some.err != nil {
 		t.Fatal(all.err, some.err)
 	}

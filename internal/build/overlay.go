@@ -13,7 +13,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/heisen-go/heisen/internal/rt"
+	"github.com/heisen-go/heisen/internal/recorder"
 )
 
 // overlay is the set of files that stand in for files of GOROOT, or are added to
@@ -33,7 +33,7 @@ func newOverlay(t *Toolchain) (overlay, error) {
 	}
 
 	// The recorder.
-	injected, err := rt.Sources(syscallPackage(src))
+	injected, err := recorder.Sources(syscallPackage(src))
 	if err != nil {
 		return nil, err
 	}
@@ -286,7 +286,7 @@ func raceAnnotations(norace []byte) ([]byte, error) {
 				enabled = true
 			}
 		case *ast.FuncDecl:
-			if !slices.Contains(rt.Annotations, d.Name.Name) {
+			if !slices.Contains(recorder.Annotations, d.Name.Name) {
 				return nil, fmt.Errorf("%w GOROOT: %s: unknown function %s", ErrUnsupported, path, d.Name.Name)
 			}
 			s.replace(d, "//go:linkname "+d.Name.Name+"\n"+s.printed(&ast.FuncDecl{Name: d.Name, Type: d.Type}))
@@ -303,7 +303,7 @@ func raceAnnotations(norace []byte) ([]byte, error) {
 		}
 	}
 	var b strings.Builder
-	for _, f := range rt.AddedAnnotations {
+	for _, f := range recorder.AddedAnnotations {
 		name, _, _ := strings.Cut(f, "(")
 		fmt.Fprintf(&b, "\n//go:linkname %s\nfunc %s\n", name, f)
 	}

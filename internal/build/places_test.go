@@ -4,7 +4,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/heisen-go/heisen/internal/rt"
+	"github.com/heisen-go/heisen/internal/recorder"
 )
 
 // TestPlaces: what is asked for again has its number, where there are many locks, too, and the
@@ -19,7 +19,7 @@ func TestPlaces(t *testing.T) {
 	if err := b.Build(t.Context(), dir, exe, []string{"-ldflags=-checklinkname=0"}, "."); err != nil {
 		t.Fatal(err)
 	}
-	rec := record(t, run{exe: exe, mode: rt.Races})
+	rec := record(t, run{exe: exe, mode: recorder.Races})
 	if rec.err != nil || rec.stdout != "true 0\n" {
 		t.Errorf("%q, error %v, %s", rec.stdout, rec.err, rec.stderr)
 	}

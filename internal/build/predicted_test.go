@@ -9,8 +9,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/heisen-go/heisen/internal/pick"
-	"github.com/heisen-go/heisen/internal/rt"
+	"github.com/heisen-go/heisen/internal/core/strategies"
+	"github.com/heisen-go/heisen/internal/recorder"
 )
 
 // TestPredicted: of the variable apart of each test nothing is predicted, however it was
@@ -45,7 +45,7 @@ func TestPredicted(t *testing.T) {
 			for seed := range uint64(4) {
 				rec := record(t, run{
 					exe: exe, args: []string{"-test.run=^" + name + "$", "-test.timeout=0"},
-					schedule: &rt.Schedule{Pick: pick.Config{Seed: seed}},
+					schedule: &recorder.Schedule{Pick: strategies.Config{Seed: seed}},
 				})
 				if rec.err != nil || !rec.finished || rec.status != 0 {
 					t.Errorf("seed %d: error %v, finished %v, status %d: %s", seed, rec.err, rec.finished, rec.status, rec.stdout+rec.stderr)

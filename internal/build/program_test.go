@@ -16,7 +16,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/heisen-go/heisen"
-	"github.com/heisen-go/heisen/internal/rt"
+	"github.com/heisen-go/heisen/internal/recorder"
 )
 
 // TestVerdicts runs the programs that have a race and those that have none: the
@@ -40,16 +40,16 @@ func verdicts(t *testing.T, exe string) {
 		t.Run(pair[0]+"/"+name, func(t *testing.T) {
 			t.Parallel()
 			if !testing.Short() {
-				checkVerdict(t, exe, name, racy, rt.Marked).checkMarks(t)
+				checkVerdict(t, exe, name, racy, recorder.Marked).checkMarks(t)
 			}
-			checkVerdict(t, exe, name, racy, rt.Both).checkFound(t)
-			checkVerdict(t, exe, name, racy, rt.Races)
+			checkVerdict(t, exe, name, racy, recorder.Both).checkFound(t)
+			checkVerdict(t, exe, name, racy, recorder.Races)
 		})
 	}
 }
 
 // checkVerdict records a program in a mode, and checks what is found in it.
-func checkVerdict(t *testing.T, exe, name string, racy bool, mode rt.Mode) *recording {
+func checkVerdict(t *testing.T, exe, name string, racy bool, mode recorder.Mode) *recording {
 	t.Helper()
 	rec := record(t, run{exe: exe, args: []string{name}, mode: mode, answer: 5})
 	if rec.err != nil || !rec.finished || rec.programs != 1 {
@@ -346,7 +346,7 @@ func TestKilled(t *testing.T) {
 		out.waitFor("ready")
 		cmd.Process.Signal(syscall.SIGKILL)
 	}})
-	var lost *rt.LostError
+	var lost *recorder.LostError
 	if rec.err != nil && !errors.As(rec.err, &lost) {
 		t.Error(rec.err)
 	}

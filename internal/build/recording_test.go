@@ -16,7 +16,7 @@ import (
 	"time"
 
 	"github.com/heisen-go/heisen"
-	"github.com/heisen-go/heisen/internal/rt"
+	"github.com/heisen-go/heisen/internal/recorder"
 	"github.com/heisen-go/heisen/vclock"
 )
 
@@ -94,8 +94,8 @@ type recording struct {
 	found    []heisen.Finding // races, by the program itself
 	programs int              // that connected
 
-	execution *rt.Execution // of a deterministic run
-	meetings  []rt.Meeting
+	execution *recorder.Execution // of a deterministic run
+	meetings  []recorder.Meeting
 
 	status         int
 	stdout, stderr string
@@ -107,8 +107,8 @@ type run struct {
 	args     []string
 	env      []string
 	answer   int32 // the exit status that it is told
-	mode     rt.Mode
-	schedule *rt.Schedule
+	mode     recorder.Mode
+	schedule *recorder.Schedule
 	whilst   func(cmd *exec.Cmd, out *syncer) // called when it has started
 }
 
@@ -141,7 +141,7 @@ func (s *syncer) waitFor(text string) {
 // recording is that of the first.
 func record(t *testing.T, r run) *recording {
 	t.Helper()
-	listener, err := rt.Listen()
+	listener, err := recorder.Listen()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -198,20 +198,20 @@ func record(t *testing.T, r run) *recording {
 }
 
 // receive consumes the stream of one program.
-func (rec *recording) receive(p *rt.Program, r run) {
+func (rec *recording) receive(p *recorder.Program, r run) {
 	defer p.Close(r.answer)
-	stream, err := p.Open(rt.Want{Mode: r.mode, Schedule: r.schedule})
+	stream, err := p.Open(recorder.Want{Mode: r.mode, Schedule: r.schedule})
 	if err != nil {
 		rec.err = err
 		return
 	}
 	rec.syms, rec.execution = stream.Symbols(), stream.Execution()
-	stream.OnMeeting(func(m rt.Meeting) { rec.meetings = append(rec.meetings, m) })
-	stream.OnOverlap(func(o rt.Overlap) { rec.found = append(rec.found, vclock.RaceOf(o.Accesses[0], o.Accesses[1])) })
+	stream.OnMeeting(func(m recorder.Meeting) { rec.meetings = append(rec.meetings, m) })
+	stream.OnOverlap(func(o recorder.Overlap) { rec.found = append(rec.found, vclock.RaceOf(o.Accesses[0], o.Accesses[1])) })
 	keep := collect(func(r *heisen.Record) { rec.events = append(rec.events, *r) })
 	races := vclock.NewFastTrack(func(f heisen.Finding) { rec.races = append(rec.races, f) })
 	_, rec.err = heisen.Run(context.Background(), stream, keep, races)
-	if r.mode == rt.Races {
+	if r.mode == recorder.Races {
 		rec.races = rec.found
 	}
 	rec.finished, rec.skipped = stream.Finished(), stream.Skipped()

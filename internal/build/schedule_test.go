@@ -15,8 +15,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/heisen-go/heisen"
-	"github.com/heisen-go/heisen/internal/pick"
-	"github.com/heisen-go/heisen/internal/rt"
+	"github.com/heisen-go/heisen/internal/core/strategies"
+	"github.com/heisen-go/heisen/internal/recorder"
 	"github.com/heisen-go/heisen/mcm"
 )
 
@@ -67,7 +67,7 @@ func replay(t *testing.T, exe string, seeds uint64) {
 	for _, name := range replayed {
 		outputs := map[string]bool{}
 		for seed := range seeds {
-			r := run{exe: exe, args: []string{name}, schedule: &rt.Schedule{Pick: pick.Config{Seed: seed}}}
+			r := run{exe: exe, args: []string{name}, schedule: &recorder.Schedule{Pick: strategies.Config{Seed: seed}}}
 			first, again := record(t, r), record(t, r)
 			all++
 			if want, got := first.outcome(), again.outcome(); got != want {
@@ -91,8 +91,8 @@ func replay(t *testing.T, exe string, seeds uint64) {
 func TestReplayUnrecorded(t *testing.T) {
 	for _, name := range replayed {
 		var want string
-		for _, mode := range []rt.Mode{rt.Everything, rt.Nothing, rt.Races, rt.Unrepeated} {
-			rec := record(t, run{exe: program(t), args: []string{name}, mode: mode, schedule: &rt.Schedule{Pick: pick.Config{Seed: 1}}})
+		for _, mode := range []recorder.Mode{recorder.Everything, recorder.Nothing, recorder.Races, recorder.Unrepeated} {
+			rec := record(t, run{exe: program(t), args: []string{name}, mode: mode, schedule: &recorder.Schedule{Pick: strategies.Config{Seed: 1}}})
 			rec.events = nil
 			if got := rec.outcome(); want == "" {
 				want = got
@@ -116,7 +116,7 @@ func TestScheduledVerdicts(t *testing.T) {
 			t.Parallel()
 			found := false
 			for seed := range uint64(2) {
-				rec := record(t, run{exe: program(t), args: []string{name}, schedule: &rt.Schedule{Pick: pick.Config{Seed: seed}}})
+				rec := record(t, run{exe: program(t), args: []string{name}, schedule: &recorder.Schedule{Pick: strategies.Config{Seed: seed}}})
 				if rec.err != nil || !rec.finished || rec.status != 0 {
 					t.Errorf("error %v, finished %v, status %d: %s", rec.err, rec.finished, rec.status, rec.stderr)
 				}
@@ -165,16 +165,16 @@ func TestScheduledEnds(t *testing.T) {
 		name    string
 		status  int
 		says    string
-		stuck   rt.StuckReason
+		stuck   recorder.StuckReason
 		reasons []string // of the goroutines that are stuck
 	}{
-		{"det-dead-channel", 2, "all goroutines are asleep - deadlock!", rt.Deadlock, []string{"chan receive"}},
-		{"det-dead-group", 2, "all goroutines are asleep - deadlock!", rt.Deadlock, []string{"sync.WaitGroup.Wait"}},
-		{"det-dead-select", 2, "all goroutines are asleep - deadlock!", rt.Deadlock, []string{"select (no cases)", "select (no cases)"}},
-		{"det-dead-rwmutex", 2, "all goroutines are asleep - deadlock!", rt.Deadlock, []string{"sync.RWMutex.Lock"}},
-		{"det-dead-cond", 2, "all goroutines are asleep - deadlock!", rt.Deadlock, []string{"sync.Cond.Wait"}},
-		{"det-goexit", 2, "no goroutines (main called runtime.Goexit) - deadlock!", rt.Deadlock, nil},
-		{"det-ticker", 2, "heisen: the program's time has come to its bound", rt.OutOfTime, []string{"select (no cases)", "chan receive"}},
+		{"det-dead-channel", 2, "all goroutines are asleep - deadlock!", recorder.Deadlock, []string{"chan receive"}},
+		{"det-dead-group", 2, "all goroutines are asleep - deadlock!", recorder.Deadlock, []string{"sync.WaitGroup.Wait"}},
+		{"det-dead-select", 2, "all goroutines are asleep - deadlock!", recorder.Deadlock, []string{"select (no cases)", "select (no cases)"}},
+		{"det-dead-rwmutex", 2, "all goroutines are asleep - deadlock!", recorder.Deadlock, []string{"sync.RWMutex.Lock"}},
+		{"det-dead-cond", 2, "all goroutines are asleep - deadlock!", recorder.Deadlock, []string{"sync.Cond.Wait"}},
+		{"det-goexit", 2, "no goroutines (main called runtime.Goexit) - deadlock!", recorder.Deadlock, nil},
+		{"det-ticker", 2, "heisen: the program's time has come to its bound", recorder.OutOfTime, []string{"select (no cases)", "chan receive"}},
 		{"det-leak", 0, "", 0, nil},
 		{"det-panic", 2, "panic: for the test", 0, nil},
 		{"det-exit", 3, "", 0, nil},
@@ -187,12 +187,12 @@ func TestScheduledEnds(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
-			rec := record(t, run{exe: program(t), args: []string{test.name}, schedule: &rt.Schedule{}})
+			rec := record(t, run{exe: program(t), args: []string{test.name}, schedule: &recorder.Schedule{}})
 			e := rec.execution
 			if rec.err != nil || rec.status != test.status || !strings.Contains(rec.stderr, test.says) || !e.Ended || e.Steps == 0 {
 				t.Errorf("error %v, status %d, %+v: %s", rec.err, rec.status, e, rec.stderr)
 			}
-			var stuck rt.StuckReason
+			var stuck recorder.StuckReason
 			var reasons []string
 			if e.Stuck != nil {
 				stuck = e.Stuck.Why
@@ -212,8 +212,8 @@ func TestScheduledEnds(t *testing.T) {
 
 // TestBounds: a program that does not come to an end is ended by the bound on its steps.
 func TestBounds(t *testing.T) {
-	rec := record(t, run{exe: program(t), args: []string{"det-ticker"}, schedule: &rt.Schedule{MaxSteps: 1000}})
-	if e := rec.execution; e.Stuck == nil || e.Stuck.Why != rt.OutOfSteps || e.Steps != 1000 || rec.status != 2 {
+	rec := record(t, run{exe: program(t), args: []string{"det-ticker"}, schedule: &recorder.Schedule{MaxSteps: 1000}})
+	if e := rec.execution; e.Stuck == nil || e.Stuck.Why != recorder.OutOfSteps || e.Steps != 1000 || rec.status != 2 {
 		t.Errorf("status %d, %+v", rec.status, e)
 	}
 }
@@ -226,7 +226,7 @@ func TestLockOrder(t *testing.T) {
 		if seed == 100 {
 			t.Fatalf("%d deadlocks in 100 runs", dead)
 		}
-		rec := record(t, run{exe: program(t), args: []string{"det-ab-ba"}, schedule: &rt.Schedule{Pick: pick.Config{Seed: seed}}})
+		rec := record(t, run{exe: program(t), args: []string{"det-ab-ba"}, schedule: &recorder.Schedule{Pick: strategies.Config{Seed: seed}}})
 		switch stuck := rec.execution.Stuck; {
 		case stuck == nil && rec.status == 0:
 			alive++
@@ -246,28 +246,28 @@ func TestLockOrder(t *testing.T) {
 func TestOutside(t *testing.T) {
 	for _, test := range []struct {
 		name, says string
-		by         rt.InfluenceKind
+		by         recorder.InfluenceKind
 	}{
-		{"out-http", "hello /", rt.Network},
-		{"out-timeout", "true", rt.Network},
-		{"out-exec", "out<nil> out<nil> signal: killed", rt.Syscall},
-		{"out-file", "true <nil>", rt.Input},
-		{"out-blocking", "1 <nil>", rt.Syscall},
-		{"out-signal", "user defined signal 1", rt.Signal},
-		{"out-thread", "1", rt.Thread},
+		{"out-http", "hello /", recorder.Network},
+		{"out-timeout", "true", recorder.Network},
+		{"out-exec", "out<nil> out<nil> signal: killed", recorder.Syscall},
+		{"out-file", "true <nil>", recorder.Input},
+		{"out-blocking", "1 <nil>", recorder.Syscall},
+		{"out-signal", "user defined signal 1", recorder.Signal},
+		{"out-thread", "1", recorder.Thread},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
 			for seed := range uint64(2) {
-				rec := record(t, run{exe: program(t), args: []string{test.name}, schedule: &rt.Schedule{Pick: pick.Config{Seed: seed}}})
+				rec := record(t, run{exe: program(t), args: []string{test.name}, schedule: &recorder.Schedule{Pick: strategies.Config{Seed: seed}}})
 				e := rec.execution
 				if rec.err != nil || rec.status != 0 || !strings.Contains(rec.stdout, test.says) {
 					t.Errorf("error %v, status %d: %s%s", rec.err, rec.status, rec.stdout, rec.stderr)
 				}
-				if !slices.ContainsFunc(e.Influences, func(in rt.Influence) bool { return in.Kind == test.by && in.Count > 0 }) {
+				if !slices.ContainsFunc(e.Influences, func(in recorder.Influence) bool { return in.Kind == test.by && in.Count > 0 }) {
 					t.Errorf("influences %+v", e.Influences)
 				}
-				if e.Replayable() != (test.by == rt.Input) {
+				if e.Replayable() != (test.by == recorder.Input) {
 					t.Errorf("replayable %v with %+v", e.Replayable(), e.Influences)
 				}
 			}
@@ -276,7 +276,7 @@ func TestOutside(t *testing.T) {
 }
 
 // target is the target at a named line.
-func target(t *testing.T, name string, mode rt.TargetMode, roles pick.Roles) rt.Target {
+func target(t *testing.T, name string, mode recorder.TargetMode, roles strategies.Roles) recorder.Target {
 	t.Helper()
 	file, err := filepath.Abs(filepath.Join(prog, "scheduled.go"))
 	if err != nil {
@@ -286,7 +286,7 @@ func target(t *testing.T, name string, mode rt.TargetMode, roles pick.Roles) rt.
 	if line == 0 {
 		t.Fatalf("no line is called %s", name)
 	}
-	return rt.Target{File: file, Line: line, Mode: mode, Roles: roles}
+	return recorder.Target{File: file, Line: line, Mode: mode, Roles: roles}
 }
 
 // TestMeetings: two goroutines are brought to the two places of a race, and go on in
@@ -295,17 +295,17 @@ func TestMeetings(t *testing.T) {
 	for _, name := range []string{"race", "map"} {
 		firsts := map[heisen.Op]int{}
 		for seed := range uint64(10) {
-			rec := record(t, run{exe: program(t), args: []string{"at-" + name}, mode: rt.Nothing, schedule: &rt.Schedule{
-				Pick: pick.Config{Strategy: pick.RaceDirected, Seed: seed},
-				Targets: []rt.Target{
-					target(t, name+"-write", rt.OnWrite, pick.First), target(t, name+"-read", rt.OnRead, pick.Second),
+			rec := record(t, run{exe: program(t), args: []string{"at-" + name}, mode: recorder.Nothing, schedule: &recorder.Schedule{
+				Pick: strategies.Config{Strategy: strategies.RaceDirected, Seed: seed},
+				Targets: []recorder.Target{
+					target(t, name+"-write", recorder.OnWrite, strategies.First), target(t, name+"-read", recorder.OnRead, strategies.Second),
 				},
 			}})
 			if len(rec.meetings) == 0 || !rec.execution.Met {
 				t.Fatalf("%s with seed %d: no meeting: error %v, %+v", name, seed, rec.err, rec.execution)
 			}
 			m := rec.meetings[0]
-			if m.Kind != pick.Race || len(m.Accesses) != 2 || m.Accesses[0].Thread == m.Accesses[1].Thread || m.Accesses[0].Object != m.Accesses[1].Object {
+			if m.Kind != strategies.Race || len(m.Accesses) != 2 || m.Accesses[0].Thread == m.Accesses[1].Thread || m.Accesses[0].Object != m.Accesses[1].Object {
 				t.Fatalf("meeting %+v", m)
 			}
 			for _, a := range m.Accesses {
@@ -327,11 +327,11 @@ func TestMeetings(t *testing.T) {
 // other's lock.
 func TestDirectedDeadlock(t *testing.T) {
 	for seed := range uint64(5) {
-		rec := record(t, run{exe: program(t), args: []string{"at-locks"}, mode: rt.Nothing, schedule: &rt.Schedule{
-			Pick:    pick.Config{Strategy: pick.DeadlockDirected, Seed: seed},
-			Targets: []rt.Target{target(t, "lock-a", rt.OnLock, pick.Inner), target(t, "lock-b", rt.OnLock, pick.Inner)},
+		rec := record(t, run{exe: program(t), args: []string{"at-locks"}, mode: recorder.Nothing, schedule: &recorder.Schedule{
+			Pick:    strategies.Config{Strategy: strategies.DeadlockDirected, Seed: seed},
+			Targets: []recorder.Target{target(t, "lock-a", recorder.OnLock, strategies.Inner), target(t, "lock-b", recorder.OnLock, strategies.Inner)},
 		}})
-		if stuck := rec.execution.Stuck; stuck == nil || stuck.Why != rt.Deadlock {
+		if stuck := rec.execution.Stuck; stuck == nil || stuck.Why != recorder.Deadlock {
 			t.Errorf("seed %d: %+v", seed, rec.execution)
 		}
 	}
@@ -340,15 +340,15 @@ func TestDirectedDeadlock(t *testing.T) {
 // TestChoices: the choices that were logged are all that it takes to do a run again.
 func TestChoices(t *testing.T) {
 	for _, name := range []string{"det-channels", "det-pool", "det-timers"} {
-		for _, strategy := range []pick.Strategy{pick.RandomWalk, pick.PCT} {
-			r := run{exe: program(t), args: []string{name}, schedule: &rt.Schedule{
-				Pick: pick.Config{Strategy: strategy, Seed: 7, Depth: 3, Length: 500}, Log: true,
+		for _, strategy := range []strategies.Strategy{strategies.RandomWalk, strategies.PCT} {
+			r := run{exe: program(t), args: []string{name}, schedule: &recorder.Schedule{
+				Pick: strategies.Config{Strategy: strategy, Seed: 7, Depth: 3, Length: 500}, Log: true,
 			}}
 			first := record(t, r)
 			if len(first.execution.Choices) == 0 || first.execution.Lost != 0 {
 				t.Fatalf("%s: %+v", name, first.execution)
 			}
-			r.schedule = &rt.Schedule{Pick: pick.Config{Strategy: pick.Replay, Seed: 7, Choices: first.execution.Choices}}
+			r.schedule = &recorder.Schedule{Pick: strategies.Config{Strategy: strategies.Replay, Seed: 7, Choices: first.execution.Choices}}
 			again := record(t, r)
 			if want, got := first.outcome(), again.outcome(); got != want || again.execution.Diverged != 0 {
 				t.Errorf("%s with strategy %d:\n%s\nbut replayed, with %d choices that could not be made:\n%s", name, strategy, want, again.execution.Diverged, got)
@@ -365,15 +365,15 @@ func TestStopsAtCopies(t *testing.T) {
 }
 
 func stopAtCopies(t *testing.T, exe string) {
-	first, last := target(t, "first-struct", rt.OnRead|rt.OnWrite, pick.First), target(t, "last-struct", rt.OnRead, pick.First)
-	var targets []rt.Target
+	first, last := target(t, "first-struct", recorder.OnRead|recorder.OnWrite, strategies.First), target(t, "last-struct", recorder.OnRead, strategies.First)
+	var targets []recorder.Target
 	for at := first; at.Line <= last.Line; at.Line++ {
 		targets = append(targets, at)
 	}
 	for seed := range uint64(3) {
-		rec := record(t, run{exe: exe, args: []string{"at-structs"}, mode: rt.Nothing,
+		rec := record(t, run{exe: exe, args: []string{"at-structs"}, mode: recorder.Nothing,
 			env:      []string{"GODEBUG=clobberfree=1"},
-			schedule: &rt.Schedule{Pick: pick.Config{Seed: seed}, Targets: targets}})
+			schedule: &recorder.Schedule{Pick: strategies.Config{Seed: seed}, Targets: targets}})
 		if rec.err != nil || rec.status != 0 || rec.execution.Steps < 2000 {
 			t.Errorf("error %v, status %d, %d steps: %s", rec.err, rec.status, rec.execution.Steps, rec.stderr)
 		}
@@ -437,17 +437,17 @@ func main() {
 		t.Fatal(err)
 	}
 	for seed := range uint64(3) {
-		rec := record(t, run{exe: exe, schedule: &rt.Schedule{Pick: pick.Config{Seed: seed}}})
+		rec := record(t, run{exe: exe, schedule: &recorder.Schedule{Pick: strategies.Config{Seed: seed}}})
 		e := rec.execution
 		for _, line := range []string{"0 0 1\n", "1 2 2\n", "2 4 3\n", "3 6 4\n"} {
 			if !strings.Contains(rec.stdout, line) {
 				t.Errorf("no %q in %q", line, rec.stdout)
 			}
 		}
-		if rec.err != nil || rec.status != 2 || e.Stuck == nil || e.Stuck.Why != rt.Deadlock || len(e.Stuck.Goroutines) != 1 || e.Replayable() {
+		if rec.err != nil || rec.status != 2 || e.Stuck == nil || e.Stuck.Why != recorder.Deadlock || len(e.Stuck.Goroutines) != 1 || e.Replayable() {
 			t.Errorf("error %v, status %d, %+v: %s", rec.err, rec.status, e, rec.stderr)
 		}
-		if !slices.ContainsFunc(e.Influences, func(in rt.Influence) bool { return in.Kind == rt.Cgo && in.Count == 12 }) {
+		if !slices.ContainsFunc(e.Influences, func(in recorder.Influence) bool { return in.Kind == recorder.Cgo && in.Count == 12 }) {
 			t.Errorf("influences %+v", e.Influences)
 		}
 	}
@@ -509,7 +509,7 @@ func TestFails(t *testing.T) {
 	exe := testBinary(t, dir)
 	outputs, statuses := map[string]bool{}, map[int]bool{}
 	for seed := range uint64(8) {
-		r := run{exe: exe, args: []string{"-test.v", "-test.timeout=0"}, schedule: &rt.Schedule{Pick: pick.Config{Seed: seed}}}
+		r := run{exe: exe, args: []string{"-test.v", "-test.timeout=0"}, schedule: &recorder.Schedule{Pick: strategies.Config{Seed: seed}}}
 		first, again := record(t, r), record(t, r)
 		if want, got := first.outcome(), again.outcome(); got != want {
 			t.Errorf("seed %d:\n%s", seed, cmp.Diff(want, got))

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/heisen-go/heisen"
-	"github.com/heisen-go/heisen/internal/report"
+	"github.com/heisen-go/heisen/report"
 	"github.com/heisen-go/heisen/trace"
 )
 

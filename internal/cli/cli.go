@@ -11,7 +11,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/heisen-go/heisen/internal/rt"
+	"github.com/heisen-go/heisen/internal/recorder"
 )
 
 // Exit statuses.
@@ -52,7 +52,7 @@ type invocation struct {
 	limit int           // of what a hidden call reaches
 	once  bool          // that is looked at once
 
-	hidden     *rt.Hidden        // those packages, once the program is built; nil if there are none
+	hidden     *recorder.Hidden  // those packages, once the program is built; nil if there are none
 	directives map[string]string // by variable that a directive names, where it stands
 }
 

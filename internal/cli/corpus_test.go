@@ -11,7 +11,7 @@ import (
 	"testing"
 
 	"github.com/heisen-go/heisen/internal/cli"
-	"github.com/heisen-go/heisen/internal/report"
+	"github.com/heisen-go/heisen/report"
 )
 
 const corpus = "../../trace/testdata/corpus"

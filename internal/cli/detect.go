@@ -10,7 +10,7 @@ import (
 
 	"github.com/heisen-go/heisen"
 	"github.com/heisen-go/heisen/atomrace"
-	"github.com/heisen-go/heisen/internal/rt"
+	"github.com/heisen-go/heisen/internal/recorder"
 	"github.com/heisen-go/heisen/lockset"
 	"github.com/heisen-go/heisen/vclock"
 )
@@ -195,26 +195,26 @@ func Choose(list string) (Chosen, error) {
 			return Chosen{}, err
 		}
 	}
-	d.races = filtering(true).mode(&d) == rt.Races
+	d.races = filtering(true).mode(&d) == recorder.Races
 	return Chosen{d}, nil
 }
 
 // Mode returns what heisen test has programs record for them.
-func (c Chosen) Mode() rt.Mode { return filtering(true).mode(&c.d) }
+func (c Chosen) Mode() recorder.Mode { return filtering(true).mode(&c.d) }
 
 // Live returns what programs are to look for by themselves for them, nil if that is
 // nothing.
-func (c Chosen) Live() *rt.Live {
+func (c Chosen) Live() *recorder.Live {
 	if !slices.Contains(c.d.chosen, atomraceName) {
 		return nil
 	}
-	return &rt.Live{}
+	return &recorder.Live{}
 }
 
 // New returns new detectors for a stream, which report to sink, and has those that
 // work in the program report there too.
-func (c Chosen) New(stream *rt.Stream, sink heisen.Sink) ([]heisen.Detector, error) {
-	stream.OnOverlap(func(o rt.Overlap) { sink(overlapFinding(o)) })
+func (c Chosen) New(stream *recorder.Stream, sink heisen.Sink) ([]heisen.Detector, error) {
+	stream.OnOverlap(func(o recorder.Overlap) { sink(overlapFinding(o)) })
 	return c.d.build(stream.Symbols(), sink)
 }
 

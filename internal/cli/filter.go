@@ -3,7 +3,7 @@ package cli
 import (
 	"slices"
 
-	"github.com/heisen-go/heisen/internal/rt"
+	"github.com/heisen-go/heisen/internal/recorder"
 )
 
 // Filter is how far redundant accesses may be kept from a detector without
@@ -49,7 +49,7 @@ func (inv *invocation) filterFlag(on filtering) *filtering {
 }
 
 // mode returns what the programs are to record for the chosen detectors.
-func (f filtering) mode(d *detection) rt.Mode {
+func (f filtering) mode(d *detection) recorder.Mode {
 	lowest, fed := RecorderFiltered, len(d.chosen) == 0
 	for _, known := range d.known {
 		if slices.Contains(d.chosen, known.Name) && !known.live {
@@ -58,11 +58,11 @@ func (f filtering) mode(d *detection) rt.Mode {
 	}
 	switch {
 	case !fed:
-		return rt.Nothing
+		return recorder.Nothing
 	case bool(f) && d.live && d.hbOnly():
-		return rt.Races
+		return recorder.Races
 	case !bool(f) || lowest == Unfiltered:
-		return rt.Everything
+		return recorder.Everything
 	}
-	return rt.Unrepeated
+	return recorder.Unrepeated
 }

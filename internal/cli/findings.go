@@ -8,7 +8,7 @@ import (
 
 	"github.com/heisen-go/heisen"
 	"github.com/heisen-go/heisen/atomrace"
-	"github.com/heisen-go/heisen/internal/report"
+	"github.com/heisen-go/heisen/report"
 )
 
 // findings gathers what is found in all streams of an invocation: equal findings

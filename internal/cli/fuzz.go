@@ -16,8 +16,8 @@ import (
 	"time"
 
 	"github.com/heisen-go/heisen"
-	"github.com/heisen-go/heisen/internal/campaign"
-	"github.com/heisen-go/heisen/internal/report"
+	"github.com/heisen-go/heisen/internal/confirm"
+	"github.com/heisen-go/heisen/report"
 )
 
 // fuzzing is the flags of heisen fuzz, and what it has come to.
@@ -37,16 +37,16 @@ type fuzzing struct {
 
 	from, to    uint64 // seeds
 	part, parts int    // shard part of parts, from 1
-	origin      campaign.Origin
-	resolver    *campaign.Sources
-	usual       map[*campaign.Program]campaign.Outcome // how programs end that are not directed
-	hunt        *campaign.Hunt
+	origin      confirm.Origin
+	resolver    *confirm.Sources
+	usual       map[*confirm.Program]confirm.Outcome // how programs end that are not directed
+	hunt        *confirm.Hunt
 	found       *findings
 
 	// How programs failed that were to show something else, and failures that what was
 	// confirmed explains.
-	unexplained []*campaign.Verdict
-	explained   map[*campaign.Program][]campaign.Outcome
+	unexplained []*confirm.Verdict
+	explained   map[*confirm.Program][]confirm.Outcome
 	failures    int             // of the former, those that were reported
 	predicted   int             // suspects that were predicted and not confirmed
 	told        map[string]bool // fingerprints of suspects that were reported
@@ -134,7 +134,7 @@ func (inv *invocation) newFuzzing(known *known) *fuzzing {
 		invocation: inv, overlaps: &overlaps{}, known: known, strategy: "directed",
 		parallel: runtime.NumCPU(), procs: 4, limit: time.Minute, virtual: 10 * time.Minute, wait: 100 * time.Millisecond,
 		walks: 2, depth: 3, minimise: 60, folder: schedules, from: 1, to: 10, part: 1, parts: 1,
-		usual: map[*campaign.Program]campaign.Outcome{}, explained: map[*campaign.Program][]campaign.Outcome{},
+		usual: map[*confirm.Program]confirm.Outcome{}, explained: map[*confirm.Program][]confirm.Outcome{},
 		told: map[string]bool{},
 	}
 }
@@ -193,7 +193,7 @@ func shardOf(s string) (part, parts int, err error) {
 
 // run builds the programs, looks for suspects in them and brings those about.
 func (f *fuzzing) run(ctx context.Context) error {
-	f.origin.Source = campaign.Source{Verb: "test", Packages: f.args, Patterns: f.pkgs, Args: f.rest}
+	f.origin.Source = confirm.Source{Verb: "test", Packages: f.args, Patterns: f.pkgs, Args: f.rest}
 	if len(f.args) > 0 && (f.args[0] == "test" || f.args[0] == "run") {
 		f.origin.Verb, f.origin.Packages = f.args[0], f.args[1:]
 	}
@@ -201,7 +201,7 @@ func (f *fuzzing) run(ctx context.Context) error {
 		f.origin.Packages = []string{"."}
 	}
 	if f.origin.Verb == "test" {
-		flags, err := campaign.TestFlags(f.rest)
+		flags, err := confirm.TestFlags(f.rest)
 		if err != nil {
 			return misuse("%v", err)
 		}
@@ -213,7 +213,7 @@ func (f *fuzzing) run(ctx context.Context) error {
 	}
 	defer remove()
 	f.newHunt()
-	var suspects []*campaign.Suspect
+	var suspects []*confirm.Suspect
 	failed := f.survey(ctx, programs, &suspects)
 	suspects = part(suspects, f.part, f.parts)
 	err = errors.Join(failed, f.bring(ctx, suspects))
@@ -223,7 +223,7 @@ func (f *fuzzing) run(ctx context.Context) error {
 
 // newHunt prepares to bring suspects about.
 func (f *fuzzing) newHunt() {
-	f.hunt = &campaign.Hunt{
+	f.hunt = &confirm.Hunt{
 		From: f.from, To: f.to, Parallel: f.parallel, Limit: f.limit, Virtual: f.virtual,
 		Procs: f.procs, Patience: f.patience, Wait: f.wait, Sources: f.resolver,
 		Depth: uint64(f.depth),
@@ -231,7 +231,7 @@ func (f *fuzzing) newHunt() {
 }
 
 // build builds the programs into a folder, which remove removes.
-func (f *fuzzing) build(ctx context.Context) (programs []*campaign.Program, remove func(), err error) {
+func (f *fuzzing) build(ctx context.Context) (programs []*confirm.Program, remove func(), err error) {
 	dir, err := os.MkdirTemp("", "heisen-fuzz-")
 	if err != nil {
 		return nil, nil, err
@@ -252,7 +252,7 @@ func (f *fuzzing) build(ctx context.Context) (programs []*campaign.Program, remo
 		err = fmt.Errorf("no tests in %s", strings.Join(f.origin.Packages, " "))
 	}
 	if err == nil {
-		f.resolver = campaign.NewSources(with)
+		f.resolver = confirm.NewSources(with)
 		f.origin.Version, f.origin.Platform = with.Version, with.GOOS+"/"+with.GOARCH
 		f.origin.Folder, err = os.Getwd()
 	}
@@ -265,8 +265,8 @@ func (f *fuzzing) build(ctx context.Context) (programs []*campaign.Program, remo
 
 // survey appends the suspects in the programs. Programs that fail while they are
 // looked at are reported.
-func (f *fuzzing) survey(ctx context.Context, programs []*campaign.Program, suspects *[]*campaign.Suspect) error {
-	survey := &campaign.Survey{
+func (f *fuzzing) survey(ctx context.Context, programs []*confirm.Program, suspects *[]*confirm.Suspect) error {
+	survey := &confirm.Survey{
 		Races: true, Deadlocks: true, Sections: f.overlaps.read, Torn: len(f.overlaps.read) > 0,
 		Predict: f.predict, Walks: f.walks,
 		Limit: f.limit, Virtual: f.virtual, Procs: f.procs, Sources: f.hunt.Sources,
@@ -275,24 +275,24 @@ func (f *fuzzing) survey(ctx context.Context, programs []*campaign.Program, susp
 		survey.Races, survey.Deadlocks, survey.Torn, survey.Predict = false, false, false, false
 		survey.Walks = 0
 	}
-	return f.look(ctx, survey, programs, func(p *campaign.Program, found []*campaign.Suspect, looks []*campaign.Trial) {
+	return f.look(ctx, survey, programs, func(p *confirm.Program, found []*confirm.Suspect, looks []*confirm.Trial) {
 		switch f.strategy {
 		case "walk":
-			found = []*campaign.Suspect{campaign.Anything(p, campaign.Walk)}
+			found = []*confirm.Suspect{confirm.Anything(p, confirm.Walk)}
 		case "pct":
-			s := campaign.Anything(p, campaign.Priorities)
+			s := confirm.Anything(p, confirm.Priorities)
 			s.Length = looks[0].Execution.Steps
-			found = []*campaign.Suspect{s}
+			found = []*confirm.Suspect{s}
 		}
 		*suspects = append(*suspects, found...)
 		if f.part == 1 {
-			f.unexplained = append(f.unexplained, campaign.Failed(p, looks)...)
+			f.unexplained = append(f.unexplained, confirm.Failed(p, looks)...)
 		}
 	})
 }
 
 // look looks at programs, and tells of what was suspected in each, and of the executions.
-func (f *fuzzing) look(ctx context.Context, survey *campaign.Survey, programs []*campaign.Program, told func(*campaign.Program, []*campaign.Suspect, []*campaign.Trial)) error {
+func (f *fuzzing) look(ctx context.Context, survey *confirm.Survey, programs []*confirm.Program, told func(*confirm.Program, []*confirm.Suspect, []*confirm.Trial)) error {
 	var looked atomic.Int32
 	done := f.progressOf("looking for suspects", func() string {
 		return fmt.Sprintf("looking for suspects in %d of %d programs", looked.Load()+1, len(programs))
@@ -314,7 +314,7 @@ func (f *fuzzing) look(ctx context.Context, survey *campaign.Survey, programs []
 }
 
 // part returns the i-th of n parts, from 1.
-func part(all []*campaign.Suspect, i, n int) (mine []*campaign.Suspect) {
+func part(all []*confirm.Suspect, i, n int) (mine []*confirm.Suspect) {
 	for k, s := range all {
 		if k%n == i-1 {
 			mine = append(mine, s)
@@ -324,7 +324,7 @@ func part(all []*campaign.Suspect, i, n int) (mine []*campaign.Suspect) {
 }
 
 // bring brings suspects about.
-func (f *fuzzing) bring(ctx context.Context, suspects []*campaign.Suspect) error {
+func (f *fuzzing) bring(ctx context.Context, suspects []*confirm.Suspect) error {
 	f.mu.Lock()
 	f.suspects += len(suspects)
 	for _, s := range suspects {
@@ -334,9 +334,9 @@ func (f *fuzzing) bring(ctx context.Context, suspects []*campaign.Suspect) error
 	f.mu.Unlock()
 	done := f.progressOf("trying suspects", f.state, time.Second)
 	defer done()
-	ready := make(chan *campaign.Verdict, len(suspects))
-	f.hunt.Done = func(v *campaign.Verdict) { ready <- v }
-	f.hunt.Tried = func(*campaign.Suspect, *campaign.Trial) {
+	ready := make(chan *confirm.Verdict, len(suspects))
+	f.hunt.Done = func(v *confirm.Verdict) { ready <- v }
+	f.hunt.Tried = func(*confirm.Suspect, *confirm.Trial) {
 		f.mu.Lock()
 		defer f.mu.Unlock()
 		f.tried++
@@ -372,7 +372,7 @@ func (f *fuzzing) state() string {
 }
 
 // verdict reports what became of a suspect.
-func (f *fuzzing) verdict(ctx context.Context, v *campaign.Verdict) {
+func (f *fuzzing) verdict(ctx context.Context, v *confirm.Verdict) {
 	f.mu.Lock()
 	f.judged++
 	f.executions -= int(f.hunt.Executions(v.Suspect)) - v.Tried
@@ -411,12 +411,12 @@ func (f *fuzzing) verdict(ctx context.Context, v *campaign.Verdict) {
 func (f *fuzzing) leftOver(ctx context.Context) {
 	for _, v := range f.unexplained {
 		p := v.Suspect.Program
-		explained := slices.ContainsFunc(f.explained[p], func(o campaign.Outcome) bool { return o.Same(v.Endings[0].Outcome) })
+		explained := slices.ContainsFunc(f.explained[p], func(o confirm.Outcome) bool { return o.Same(v.Endings[0].Outcome) })
 		if explained {
 			continue
 		}
 		f.explained[p] = append(f.explained[p], v.Endings[0].Outcome)
-		finding := v.Report(campaign.Outcome{Class: campaign.Passed})
+		finding := v.Report(confirm.Outcome{Class: confirm.Passed})
 		f.pin(ctx, v, &finding)
 		f.found.add(finding)
 		f.failures++
@@ -424,7 +424,7 @@ func (f *fuzzing) leftOver(ctx context.Context) {
 }
 
 // pin adds to the report of what was confirmed how to repeat it.
-func (f *fuzzing) pin(ctx context.Context, v *campaign.Verdict, finding *report.Finding) {
+func (f *fuzzing) pin(ctx context.Context, v *confirm.Verdict, finding *report.Finding) {
 	proof, err := f.hunt.Pin(ctx, v, f.minimise)
 	if err != nil && ctx.Err() == nil {
 		fmt.Fprintf(f.Err, "%s: %v\n", f.tool.Name, err)
@@ -434,7 +434,7 @@ func (f *fuzzing) pin(ctx context.Context, v *campaign.Verdict, finding *report.
 	}
 	finding.Accesses, finding.Goroutines = proof.Finding.Accesses, proof.Finding.Goroutines
 	finding.Witness = proof.Steps
-	campaign.Stand(finding, proof.Execution.Blocked)
+	confirm.Stand(finding, proof.Execution.Blocked)
 	t := finding.Trials
 	t.Replayed, t.Choices = proof.Replayed, len(proof.Execution.Choices)
 	text, err := f.origin.Schedule(v.Suspect.Program, proof.Tests, proof.Schedule, proof.Execution).MarshalText()

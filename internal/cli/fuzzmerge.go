@@ -5,7 +5,7 @@ import (
 	"fmt"
 
 	"github.com/heisen-go/heisen"
-	"github.com/heisen-go/heisen/internal/report"
+	"github.com/heisen-go/heisen/report"
 )
 
 // merge is heisen fuzz -merge: it puts together what -json has printed elsewhere.

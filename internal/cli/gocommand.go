@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/heisen-go/heisen/internal/build"
-	"github.com/heisen-go/heisen/internal/rt"
+	"github.com/heisen-go/heisen/internal/recorder"
 )
 
 // excluded are flags of go test that would undo the instrumentation, run
@@ -154,7 +154,7 @@ func (inv *invocation) hidePackages(ctx context.Context, b *build.Builder) error
 	if err != nil {
 		return err
 	}
-	inv.hidden = &rt.Hidden{Packages: hiding.Packages, Limit: inv.limit, Once: inv.once}
+	inv.hidden = &recorder.Hidden{Packages: hiding.Packages, Limit: inv.limit, Once: inv.once}
 	inv.directives = map[string]string{}
 	for _, r := range hiding.Reaches {
 		inv.directives[r.Variable] = r.At
@@ -189,5 +189,5 @@ func (inv *invocation) buildFlags() {
 	inv.flags.Var(&inv.pkgs, "pkgs", "record accesses in packages that match one of the `patterns`; \"all\" is\neverything with the standard library (default: the main module)")
 	inv.flags.Var(&inv.hide, "hide", "record nothing of packages that match one of the `patterns` but the calls of\ntheir functions by others, and the objects that those may touch")
 	inv.flags.BoolVar(&inv.once, "hide.once", false, "look but once for what an object points to, and after the program has written a\npointer there: cheaper, and right unless what only other code puts there is\nsynchronised on")
-	inv.flags.IntVar(&inv.limit, "hide.limit", rt.DefaultReach, "hidden calls that may touch more than so `many` objects count as touching all")
+	inv.flags.IntVar(&inv.limit, "hide.limit", recorder.DefaultReach, "hidden calls that may touch more than so `many` objects count as touching all")
 }

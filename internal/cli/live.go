@@ -7,8 +7,8 @@ import (
 	"strings"
 
 	"github.com/heisen-go/heisen"
-	"github.com/heisen-go/heisen/internal/report"
-	"github.com/heisen-go/heisen/internal/rt"
+	"github.com/heisen-go/heisen/internal/recorder"
+	"github.com/heisen-go/heisen/report"
 )
 
 // test is heisen test: the tests run under go test, each test binary sends its
@@ -71,7 +71,7 @@ type watch struct {
 	json     *bool
 	known    *known
 	overlaps *overlaps
-	live     *rt.Live
+	live     *recorder.Live
 	events   *testEvents // the output of go test -json, if it is that
 	found    *findings
 
@@ -112,13 +112,13 @@ func (w *watch) run(inv *invocation, cmd *exec.Cmd) (int, error) {
 	w.found = newFindings(live, w.known)
 	mode := w.filter.mode(w.detect)
 	if inv.hidden != nil {
-		w.detect.hidden, mode = true, rt.Everything
+		w.detect.hidden, mode = true, recorder.Everything
 	}
-	w.detect.races = mode == rt.Races
-	s, err := newSession(inv, mode, w.live, func(_ int, p *rt.Program, stream *rt.Stream) (int32, error) {
+	w.detect.races = mode == recorder.Races
+	s, err := newSession(inv, mode, w.live, func(_ int, p *recorder.Program, stream *recorder.Stream) (int32, error) {
 		from := origin{symbols: stream.Symbols(), pkg: testedPackage(p), memory: &report.Allocations{}}
 		collector, done := w.found.collect(from)
-		w.overlaps.observe(stream, w.found, func(_ rt.Overlap, f heisen.Finding) { collector.Add(f) })
+		w.overlaps.observe(stream, w.found, func(_ recorder.Overlap, f heisen.Finding) { collector.Add(f) })
 		sink, reported := heisen.Sink(collector.Add), done
 		if w.predictions != nil {
 			predicted, number := w.predictions.collect(from)
@@ -168,7 +168,7 @@ func (w *watch) run(inv *invocation, cmd *exec.Cmd) (int, error) {
 
 // testedPackage is the import path of the package whose tests a program runs,
 // empty if it does not say.
-func testedPackage(p *rt.Program) string {
+func testedPackage(p *recorder.Program) string {
 	exe := p.Executable()
 	if exe == nil {
 		return ""

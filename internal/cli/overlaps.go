@@ -12,9 +12,9 @@ import (
 
 	"github.com/heisen-go/heisen"
 	"github.com/heisen-go/heisen/atomrace"
-	"github.com/heisen-go/heisen/internal/report"
-	"github.com/heisen-go/heisen/internal/rt"
-	"github.com/heisen-go/heisen/internal/static"
+	"github.com/heisen-go/heisen/internal/infer"
+	"github.com/heisen-go/heisen/internal/recorder"
+	"github.com/heisen-go/heisen/report"
 	"github.com/heisen-go/heisen/vclock"
 )
 
@@ -55,7 +55,7 @@ func (o *overlaps) sectionsFlag(inv *invocation) {
 
 // live returns what programs are to look for, nil if none of the chosen detectors
 // works in them.
-func (o *overlaps) live(inv *invocation, d *detection) (*rt.Live, error) {
+func (o *overlaps) live(inv *invocation, d *detection) (*recorder.Live, error) {
 	watched, predicted := slices.Contains(d.chosen, atomraceName), slices.Contains(d.chosen, mcmName)
 	if !watched {
 		for _, name := range []string{"sections", "noise", "from"} {
@@ -80,7 +80,7 @@ func (o *overlaps) live(inv *invocation, d *detection) (*rt.Live, error) {
 	if !watched {
 		return nil, nil
 	}
-	l := &rt.Live{Sections: o.read, Noise: rt.Noise{For: o.wait, Seed: o.seed, Budget: o.budget}}
+	l := &recorder.Live{Sections: o.read, Noise: recorder.Noise{For: o.wait, Seed: o.seed, Budget: o.budget}}
 	var err error
 	switch {
 	case o.strength < 0 || o.strength > 1000:
@@ -204,13 +204,13 @@ func variablesOf(inv *invocation, name string) ([]atomrace.Location, error) {
 	if err != nil {
 		return nil, err
 	}
-	var of []static.Access
+	var of []infer.Access
 	for i := range findings {
 		for _, a := range findings[i].Accesses {
 			if len(a.Stack) == 0 || a.Variable == "" {
 				continue
 			}
-			access := static.Access{File: a.Stack[0].File, Line: a.Stack[0].Line, Expr: a.Variable}
+			access := infer.Access{File: a.Stack[0].File, Line: a.Stack[0].Line, Expr: a.Variable}
 			if !slices.Contains(of, access) {
 				of = append(of, access)
 			}
@@ -223,22 +223,22 @@ func variablesOf(inv *invocation, name string) ([]atomrace.Location, error) {
 	defer done()
 	ctx, stop := inv.interruptible()
 	defer stop()
-	source := static.Source{Packages: inv.args, Tests: true}
+	source := infer.Source{Packages: inv.args, Tests: true}
 	if inv.tags != "" {
 		source.Tags = strings.Split(inv.tags, ",")
 	}
-	locations, err := static.Uses(ctx, source, of...)
+	locations, err := infer.Uses(ctx, source, of...)
 	if len(locations) == 0 {
 		return nil, fmt.Errorf("%s: %w", name, cmp.Or(err, errors.New("none of the variables is accessed in these packages")))
 	}
-	if errors.Is(err, static.ErrNoVariable) {
+	if errors.Is(err, infer.ErrNoVariable) {
 		err = nil // a variable of another package
 	}
 	return locations, err
 }
 
 // overlapFinding is what a program has found, as a finding.
-func overlapFinding(found rt.Overlap) heisen.Finding {
+func overlapFinding(found recorder.Overlap) heisen.Finding {
 	if found.Unordered {
 		return vclock.RaceOf(found.Accesses[0], found.Accesses[1])
 	}
@@ -252,13 +252,13 @@ func overlapFinding(found rt.Overlap) heisen.Finding {
 
 // observe has told be called with what a program finds, as a finding too, but for
 // violations of sections that are about another variable than the one at hand.
-func (o *overlaps) observe(stream *rt.Stream, found *findings, told func(rt.Overlap, heisen.Finding)) {
+func (o *overlaps) observe(stream *recorder.Stream, found *findings, told func(recorder.Overlap, heisen.Finding)) {
 	type question struct {
 		section    int
 		entry, end heisen.Site
 	}
 	answers := map[question]bool{}
-	stream.OnOverlap(func(overlap rt.Overlap) {
+	stream.OnOverlap(func(overlap recorder.Overlap) {
 		f := overlapFinding(overlap)
 		if overlap.Section >= len(o.read) {
 			return

@@ -7,8 +7,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/heisen-go/heisen/internal/campaign"
-	"github.com/heisen-go/heisen/internal/report"
+	"github.com/heisen-go/heisen/internal/confirm"
+	"github.com/heisen-go/heisen/report"
 )
 
 // bringAbout brings about what was predicted from tests as they ran by themselves, and
@@ -57,11 +57,11 @@ func (f *fuzzing) bringPredicted(ctx context.Context, predicted []report.Finding
 	if slices.ContainsFunc(predicted, func(p report.Finding) bool { return p.Package == "command-line-arguments" }) {
 		return misuse("tests of a list of files are not a package")
 	}
-	flags, err := campaign.TestFlags(withoutFormat(f.rest))
+	flags, err := confirm.TestFlags(withoutFormat(f.rest))
 	if err != nil {
 		return misuse("%v", err)
 	}
-	f.origin.Source = campaign.Source{Verb: "test", Packages: packagesOf(predicted), Patterns: f.pkgs, Args: flags}
+	f.origin.Source = confirm.Source{Verb: "test", Packages: packagesOf(predicted), Patterns: f.pkgs, Args: flags}
 	if len(f.origin.Packages) == 0 {
 		f.origin.Packages = f.args
 	}
@@ -74,12 +74,12 @@ func (f *fuzzing) bringPredicted(ctx context.Context, predicted []report.Finding
 	}
 	defer remove()
 	f.newHunt()
-	survey := &campaign.Survey{
+	survey := &confirm.Survey{
 		Predict: true, Known: predicted, Sections: f.overlaps.read, Walks: f.walks,
 		Limit: f.limit, Virtual: f.virtual, Procs: f.procs, Sources: f.resolver,
 	}
-	var suspects []*campaign.Suspect
-	if err := f.look(ctx, survey, programs, func(_ *campaign.Program, found []*campaign.Suspect, _ []*campaign.Trial) {
+	var suspects []*confirm.Suspect
+	if err := f.look(ctx, survey, programs, func(_ *confirm.Program, found []*confirm.Suspect, _ []*confirm.Trial) {
 		suspects = append(suspects, found...)
 	}); err != nil {
 		return err

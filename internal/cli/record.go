@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/heisen-go/heisen"
-	"github.com/heisen-go/heisen/internal/rt"
+	"github.com/heisen-go/heisen/internal/recorder"
 	"github.com/heisen-go/heisen/trace"
 )
 
@@ -41,11 +41,11 @@ func (inv *invocation) record() (int, error) {
 		return Failed, err
 	}
 	defer remove()
-	mode := rt.Everything
+	mode := recorder.Everything
 	if *filter && inv.hidden == nil {
-		mode = rt.Unrepeated
+		mode = recorder.Unrepeated
 	}
-	s, err := newSession(inv, mode, nil, func(number int, _ *rt.Program, stream *rt.Stream) (int32, error) {
+	s, err := newSession(inv, mode, nil, func(number int, _ *recorder.Program, stream *recorder.Stream) (int32, error) {
 		return Clean, inv.writeTrace(numbered(*out, number), stream)
 	})
 	if err != nil {
@@ -90,7 +90,7 @@ func numbered(name string, n int) string {
 
 // writeTrace writes a stream to a new file. Whatever ends the stream, the file is
 // a complete trace of what came.
-func (inv *invocation) writeTrace(name string, stream *rt.Stream) error {
+func (inv *invocation) writeTrace(name string, stream *recorder.Stream) error {
 	f, err := os.Create(name)
 	if err != nil {
 		return err

@@ -11,7 +11,7 @@ import (
 
 	"github.com/heisen-go/heisen"
 	"github.com/heisen-go/heisen/atomrace"
-	"github.com/heisen-go/heisen/internal/rt"
+	"github.com/heisen-go/heisen/internal/recorder"
 )
 
 // refine is heisen sections refine: it runs tests and takes out of a sections file
@@ -118,7 +118,7 @@ func pairs(sections []atomrace.Section) (n int) {
 }
 
 // refiningRun runs the tests once, whose verdict is the oracle.
-func (inv *invocation) refiningRun(o *overlaps, live *rt.Live, flags testFlags) (atomrace.Run, error) {
+func (inv *invocation) refiningRun(o *overlaps, live *recorder.Live, flags testFlags) (atomrace.Run, error) {
 	cmd, err := inv.testCommand(inv.args, flags)
 	if err != nil {
 		return atomrace.Run{}, err
@@ -129,8 +129,8 @@ func (inv *invocation) refiningRun(o *overlaps, live *rt.Live, flags testFlags) 
 	var mu sync.Mutex
 	found := newFindings(nil, &known{})
 	all := flatten(o.relative)
-	s, err := newSession(inv, rt.Nothing, live, func(_ int, _ *rt.Program, stream *rt.Stream) (int32, error) {
-		o.observe(stream, found, func(overlap rt.Overlap, _ heisen.Finding) {
+	s, err := newSession(inv, recorder.Nothing, live, func(_ int, _ *recorder.Program, stream *recorder.Stream) (int32, error) {
+		o.observe(stream, found, func(overlap recorder.Overlap, _ heisen.Finding) {
 			if overlap.Section >= 0 && overlap.End < len(all) {
 				mu.Lock()
 				defer mu.Unlock()

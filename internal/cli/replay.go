@@ -9,10 +9,10 @@ import (
 	"os"
 	"time"
 
-	"github.com/heisen-go/heisen/internal/campaign"
-	"github.com/heisen-go/heisen/internal/report"
-	"github.com/heisen-go/heisen/internal/rt"
+	"github.com/heisen-go/heisen/internal/confirm"
+	"github.com/heisen-go/heisen/internal/recorder"
 	"github.com/heisen-go/heisen/racefuzz"
+	"github.com/heisen-go/heisen/report"
 )
 
 // replay is heisen replay: it does the execution of a schedule again.
@@ -33,7 +33,7 @@ func (inv *invocation) replay() (int, error) {
 	if err != nil {
 		return Failed, err
 	}
-	source, plan, err := campaign.Restore(schedule, folder)
+	source, plan, err := confirm.Restore(schedule, folder)
 	if err != nil {
 		return Failed, fmt.Errorf("%s: %w", inv.args[0], err)
 	}
@@ -59,13 +59,13 @@ func (inv *invocation) replay() (int, error) {
 	if schedule.Go != "" && schedule.Go != with.Version {
 		fmt.Fprintf(inv.Err, "%s: the schedule is of %s, this is %s: the execution may differ\n", inv.tool.Name, schedule.Go, with.Version)
 	}
-	return inv.repeat(ctx, programs[0], campaign.NewSources(with), plan, schedule, *limit, *asJSON)
+	return inv.repeat(ctx, programs[0], confirm.NewSources(with), plan, schedule, *limit, *asJSON)
 }
 
 // repeat executes a program under a schedule and says what happens.
-func (inv *invocation) repeat(ctx context.Context, p *campaign.Program, sources *campaign.Sources, plan *rt.Schedule, schedule *racefuzz.Schedule, limit time.Duration, asJSON bool) (int, error) {
-	e, err := p.Execute(ctx, campaign.Plan{
-		Schedule: plan, Mode: rt.Unrepeated, Limit: limit, Input: inv.In, Output: inv.Out, Errors: inv.Err,
+func (inv *invocation) repeat(ctx context.Context, p *confirm.Program, sources *confirm.Sources, plan *recorder.Schedule, schedule *racefuzz.Schedule, limit time.Duration, asJSON bool) (int, error) {
+	e, err := p.Execute(ctx, confirm.Plan{
+		Schedule: plan, Mode: recorder.Unrepeated, Limit: limit, Input: inv.In, Output: inv.Out, Errors: inv.Err,
 	}, sources)
 	if err != nil {
 		return Failed, err
@@ -100,7 +100,7 @@ func (inv *invocation) repeat(ctx context.Context, p *campaign.Program, sources 
 		fmt.Fprintf(inv.Err, "%s: it also depends on %s\n", inv.tool.Name, from)
 	}
 	switch {
-	case len(printed) > 0 || e.Outcome.Class != campaign.Passed:
+	case len(printed) > 0 || e.Outcome.Class != confirm.Passed:
 		return Findings, err
 	case err != nil:
 		return Failed, err

@@ -20,7 +20,7 @@ import (
 
 	"github.com/heisen-go/heisen"
 	"github.com/heisen-go/heisen/internal/cli"
-	"github.com/heisen-go/heisen/internal/report"
+	"github.com/heisen-go/heisen/report"
 	"github.com/heisen-go/heisen/trace"
 )
 

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/heisen-go/heisen/atomrace"
-	"github.com/heisen-go/heisen/internal/static"
+	"github.com/heisen-go/heisen/internal/infer"
 )
 
 // sections is heisen sections, which has subcommands of its own.
@@ -34,8 +34,8 @@ func (inv *invocation) sections() (int, error) {
 
 // infer is heisen sections infer: it writes a sections file.
 func (inv *invocation) infer() (int, error) {
-	var source static.Source
-	var opts []static.Option
+	var source infer.Source
+	var opts []infer.Option
 	out := inv.flags.String("o", stdStream, "write the sections to `file`")
 	verbose := inv.flags.Bool("v", false, "list the sections on standard error")
 	locked := inv.flags.Bool("locked", false, "include sections around which a lock is held")
@@ -47,14 +47,14 @@ func (inv *invocation) infer() (int, error) {
 	inv.flags.Func("patterns", "`list` of patterns, or all (default load-and-store,test-and-use)", func(list string) error {
 		names := strings.Split(list, ",")
 		if list == "all" {
-			names = static.PatternNames()
+			names = infer.PatternNames()
 		}
 		for _, name := range names {
-			if !slices.Contains(static.PatternNames(), name) {
-				return fmt.Errorf("unknown pattern %q; there are %s", name, strings.Join(static.PatternNames(), ", "))
+			if !slices.Contains(infer.PatternNames(), name) {
+				return fmt.Errorf("unknown pattern %q; there are %s", name, strings.Join(infer.PatternNames(), ", "))
 			}
 		}
-		opts = append(opts, static.Patterns(names...))
+		opts = append(opts, infer.Patterns(names...))
 		return nil
 	})
 	if err := inv.parse(); err != nil {
@@ -64,7 +64,7 @@ func (inv *invocation) infer() (int, error) {
 		return Misused, misuse("nothing is run: no arguments after --")
 	}
 	if *locked {
-		opts = append(opts, static.Locked())
+		opts = append(opts, infer.Locked())
 	}
 	source.Packages = inv.args
 	if dir, err := os.Stat(filepath.Dir(*out)); err != nil {
@@ -76,7 +76,7 @@ func (inv *invocation) infer() (int, error) {
 	done := inv.progress("analysing", time.Second)
 	ctx, stop := inv.interruptible()
 	defer stop()
-	found, err := static.Infer(ctx, source, opts...)
+	found, err := infer.Infer(ctx, source, opts...)
 	done()
 	if found == nil {
 		return Failed, err
@@ -92,7 +92,7 @@ func (inv *invocation) infer() (int, error) {
 
 // writeInferred writes a sections file, with the names of source files relative to
 // its folder, and says on standard error what is in it.
-func (inv *invocation) writeInferred(found *static.Inferred, file string, verbose bool) error {
+func (inv *invocation) writeInferred(found *infer.Inferred, file string, verbose bool) error {
 	dir := "."
 	if file != stdStream {
 		dir = filepath.Dir(file)
@@ -143,7 +143,7 @@ func listing(s *atomrace.Section, dir string) string {
 // would be.
 func details(count map[string]int, locked int) string {
 	var parts []string
-	for _, name := range static.PatternNames() {
+	for _, name := range infer.PatternNames() {
 		if n := count[name]; n > 0 {
 			parts = append(parts, fmt.Sprintf("%d %s", n, name))
 		}

@@ -13,28 +13,28 @@ import (
 	"time"
 
 	"github.com/heisen-go/heisen"
-	"github.com/heisen-go/heisen/internal/rt"
+	"github.com/heisen-go/heisen/internal/recorder"
 )
 
 // session receives the instrumented programs that a command starts, directly or
 // not (go test starts one for each package, and tests may start more). Each has
 // its own goroutine.
 type session struct {
-	listener   *rt.Listener
+	listener   *recorder.Listener
 	handle     handler
-	mode       rt.Mode
-	live       *rt.Live // what programs look for themselves; may be nil
-	hidden     *rt.Hidden
+	mode       recorder.Mode
+	live       *recorder.Live // what programs look for themselves; may be nil
+	hidden     *recorder.Hidden
 	directives map[string]string // by variable that one names, where it stands
 	name       string            // of the tool
 	errors     io.Writer         // standard error
 
 	programs sync.WaitGroup
 	mu       sync.Mutex
-	seen     int                 // programs that connected
-	met      bool                // one of them came to a place that live names, or did not say
-	failed   error               // the first error of a program
-	open     map[*rt.Program]int // process numbers
+	seen     int                       // programs that connected
+	met      bool                      // one of them came to a place that live names, or did not say
+	failed   error                     // the first error of a program
+	open     map[*recorder.Program]int // process numbers
 }
 
 // grace is how long programs may outlive the command that started them; what
@@ -43,14 +43,14 @@ const grace = 10 * time.Second
 
 // A handler consumes a program's stream and returns the exit status that a
 // program which ends regularly is to have.
-type handler func(number int, p *rt.Program, stream *rt.Stream) (status int32, err error)
+type handler func(number int, p *recorder.Program, stream *recorder.Stream) (status int32, err error)
 
-func newSession(inv *invocation, mode rt.Mode, live *rt.Live, handle handler) (*session, error) {
-	l, err := rt.Listen()
+func newSession(inv *invocation, mode recorder.Mode, live *recorder.Live, handle handler) (*session, error) {
+	l, err := recorder.Listen()
 	if err != nil {
 		return nil, err
 	}
-	return &session{listener: l, handle: handle, mode: mode, live: live, hidden: inv.hidden, directives: inv.directives, name: inv.tool.Name, errors: inv.Err, open: map[*rt.Program]int{}}, nil
+	return &session{listener: l, handle: handle, mode: mode, live: live, hidden: inv.hidden, directives: inv.directives, name: inv.tool.Name, errors: inv.Err, open: map[*recorder.Program]int{}}, nil
 }
 
 // run starts cmd and consumes the streams of every instrumented program below
@@ -98,8 +98,8 @@ func (s *session) accept() {
 	}
 }
 
-func (s *session) program(number int, p *rt.Program) error {
-	stream, err := p.Open(rt.Want{Mode: s.mode, Live: s.live, Hidden: s.hidden})
+func (s *session) program(number int, p *recorder.Program) error {
+	stream, err := p.Open(recorder.Want{Mode: s.mode, Live: s.live, Hidden: s.hidden})
 	if err != nil {
 		p.Close(Clean)
 		return err
@@ -148,7 +148,7 @@ func (s *session) program(number int, p *rt.Program) error {
 
 // drain reads what a handler that failed has left, for the program waits until
 // everything is read.
-func drain(stream *rt.Stream) {
+func drain(stream *recorder.Stream) {
 	batch := make([]heisen.Record, 1024)
 	for {
 		if _, err := stream.Next(batch); err != nil {

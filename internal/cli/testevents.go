@@ -7,7 +7,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/heisen-go/heisen/internal/report"
+	"github.com/heisen-go/heisen/report"
 )
 
 // testEvents is the output of go test -json, with heisen's between its lines.

@@ -8,7 +8,7 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/heisen-go/heisen/internal/report"
+	"github.com/heisen-go/heisen/report"
 )
 
 // TestEventsBetweenLines: whatever pieces go test's output comes in, events stand

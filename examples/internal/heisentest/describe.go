@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/heisen-go/heisen/internal/report"
+	"github.com/heisen-go/heisen/report"
 )
 
 // Describe says of each finding what does not depend on the schedule, one line

@@ -12,7 +12,7 @@ import (
 	"testing"
 
 	"github.com/heisen-go/heisen/driver"
-	"github.com/heisen-go/heisen/internal/report"
+	"github.com/heisen-go/heisen/report"
 )
 
 // asCommand is the environment variable that turns a test binary into the heisen

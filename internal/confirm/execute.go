@@ -1,0 +1,259 @@
+package confirm
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os/exec"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/heisen-go/heisen"
+	"github.com/heisen-go/heisen/atomrace"
+	"github.com/heisen-go/heisen/internal/core/strategies"
+	"github.com/heisen-go/heisen/internal/recorder"
+	"github.com/heisen-go/heisen/report"
+)
+
+// Plan is how a program is executed once.
+type Plan struct {
+	Schedule *recorder.Schedule
+	Mode     recorder.Mode
+	Tests    string        // which tests run, as -test.run takes it; empty for all
+	Limit    time.Duration // of real time, after which it is stopped
+	Output   io.Writer     // what it prints goes there too; may be nil
+	Errors   io.Writer     // the same of its standard error; may be nil
+	Input    io.Reader     // may be nil
+
+	// Detect returns detectors for the recording; it may be nil.
+	Detect func(symbols *heisen.Symbols) ([]heisen.Detector, error)
+	// OnMeeting is told of a meeting in the course of the recording; it may be nil.
+	OnMeeting func()
+	// Finish is told that the recording has ended, while its symbols are still there; it
+	// may be nil.
+	Finish func(symbols *heisen.Symbols)
+}
+
+// Execution is what came of a Plan.
+type Execution struct {
+	recorder.Execution
+	Outcome  Outcome
+	Blocked  []report.Blocked // where the goroutines stood if it did not go on
+	Outside  []string         // what decided beside the schedule, with places
+	Said     []byte           // what the program printed, or its start and its end
+	Meetings []Meeting
+	Took     time.Duration
+}
+
+// Meeting is what a strategy has brought about, with its places.
+type Meeting struct {
+	recorder.Meeting
+	Finding report.Finding
+}
+
+// maxMeetings is how many meetings of an execution are kept: the first ones.
+const maxMeetings = 100
+
+// findingOf is a meeting as a finding.
+func findingOf(m recorder.Meeting) heisen.Finding {
+	f := heisen.Finding{Detector: detectorName, Kind: heisen.Atomicity, Accesses: m.Accesses}
+	if m.Kind == strategies.Race && len(m.Accesses) == 2 {
+		f = atomrace.RaceOf(m.Accesses[0], m.Accesses[1])
+		f.Detector = detectorName
+		f.Message = fmt.Sprintf("%v and %v happen at the same time", m.Accesses[0].Op, m.Accesses[1].Op)
+	}
+	return f
+}
+
+// detectorName stands in findings that were brought about.
+const detectorName = "racefuzz"
+
+// Execute runs a program once. The error is about heisen's own part; what the program
+// did wrong is in the Execution.
+func (p *Program) Execute(ctx context.Context, plan Plan, sources *Sources) (*Execution, error) {
+	l, err := recorder.Listen()
+	if err != nil {
+		return nil, err
+	}
+	var said said
+	tee := func(w io.Writer) io.Writer {
+		if w == nil {
+			return &said
+		}
+		return io.MultiWriter(&said, w)
+	}
+	args := p.Args
+	if p.Test {
+		args = testArgs(p.Args, plan.Tests)
+	}
+	cmd := exec.CommandContext(ctx, p.Path, args...)
+	cmd.Dir, cmd.Stdin, cmd.Stdout, cmd.Stderr = p.Dir, plan.Input, tee(plan.Output), tee(plan.Errors)
+	cmd.Env = append(cmd.Environ(), l.Env())
+	// What it has started ends with it.
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
+	cmd.WaitDelay = time.Second
+
+	start := time.Now()
+	if err := cmd.Start(); err != nil {
+		l.Close()
+		return nil, err
+	}
+	r := &receiver{listener: l, plan: &plan, sources: sources, symbols: p.symbols}
+	received := make(chan struct{})
+	go func() {
+		defer close(received)
+		r.accept(ctx)
+	}()
+	hung := false
+	var watchdog *time.Timer
+	var mu sync.Mutex
+	if plan.Limit > 0 {
+		watchdog = time.AfterFunc(plan.Limit, func() {
+			mu.Lock()
+			hung = true
+			mu.Unlock()
+			cmd.Cancel()
+		})
+	}
+	err = cmd.Wait()
+	if watchdog != nil {
+		watchdog.Stop()
+	}
+	cmd.Cancel() // those that it has left behind
+	l.Stop()
+	<-received
+	l.Close()
+	if ctx.Err() != nil {
+		return nil, ctx.Err()
+	}
+	var exit *exec.ExitError
+	if err != nil && !errors.As(err, &exit) && !errors.Is(err, exec.ErrWaitDelay) {
+		return nil, err
+	}
+	e := &r.execution
+	e.Took = time.Since(start)
+	e.Said = said.text()
+	mu.Lock()
+	defer mu.Unlock()
+	status, _ := cmd.ProcessState.Sys().(syscall.WaitStatus)
+	switch {
+	case hung:
+		e.Outcome = Outcome{Hung, fmt.Sprintf("stopped after %v", plan.Limit)}
+	case e.Stuck != nil && e.Stuck.Why == recorder.Deadlock:
+		e.Outcome = Outcome{Deadlocked, "no goroutine can go on"}
+	case e.Stuck != nil:
+		e.Outcome = Outcome{Hung, "it does not end by its own clock"}
+	default:
+		e.Outcome = outcomeOf(status, e.Said)
+	}
+	if !r.met {
+		return e, errors.Join(r.failed, fmt.Errorf("%s: the program has not connected", p.Path))
+	}
+	return e, r.failed
+}
+
+// receiver receives what a program and the programs that it starts have to say.
+type receiver struct {
+	listener  *recorder.Listener
+	plan      *Plan
+	sources   *Sources
+	symbols   *recorder.SharedSymbols
+	met       bool // the program has connected
+	execution Execution
+	failed    error
+}
+
+// accept goes on until the listener is stopped and all programs have ended.
+func (r *receiver) accept(ctx context.Context) {
+	var others sync.WaitGroup
+	var received error
+	defer func() {
+		others.Wait()
+		r.failed = errors.Join(r.failed, received)
+	}()
+	for {
+		p, err := r.listener.Accept()
+		if errors.Is(err, net.ErrClosed) {
+			return
+		}
+		if err != nil {
+			r.failed = errors.Join(r.failed, err)
+			return
+		}
+		if r.met { // one that the program has started
+			others.Go(func() { ignore(p) })
+			continue
+		}
+		r.met = true
+		others.Go(func() { received = r.receive(ctx, p) })
+	}
+}
+
+// ignore lets a program run that is not of interest.
+func ignore(p *recorder.Program) {
+	defer p.Close(0)
+	if stream, err := p.Open(recorder.Want{Mode: recorder.Nothing}); err == nil {
+		drain(stream)
+	}
+}
+
+// drain reads what is left, for the program waits until everything is read.
+func drain(stream *recorder.Stream) {
+	for {
+		if _, err := stream.NextBatch(); err != nil {
+			return
+		}
+	}
+}
+
+func (r *receiver) receive(ctx context.Context, p *recorder.Program) error {
+	defer p.Close(0)
+	want := recorder.Want{Mode: r.plan.Mode, Schedule: r.plan.Schedule}
+	if r.symbols != nil {
+		want.Symbolizer = r.symbols
+	}
+	stream, err := p.Open(want)
+	if err != nil {
+		return err
+	}
+	stream.OnMeeting(func(m recorder.Meeting) {
+		if len(r.execution.Meetings) == maxMeetings {
+			return
+		}
+		r.execution.Meetings = append(r.execution.Meetings, Meeting{Meeting: m})
+		if r.plan.OnMeeting != nil {
+			r.plan.OnMeeting()
+		}
+	})
+	var detectors []heisen.Detector
+	if r.plan.Detect != nil {
+		if detectors, err = r.plan.Detect(stream.Symbols()); err != nil {
+			drain(stream)
+			return err
+		}
+	}
+	held := newHolding(stream.Symbols())
+	_, err = heisen.Run(ctx, stream, append(detectors, held)...)
+	drain(stream)
+	for i := range r.execution.Meetings { // now all goroutines have names
+		m := &r.execution.Meetings[i]
+		m.Finding = r.sources.resolve(findingOf(m.Meeting), stream.Symbols())
+	}
+	r.execution.Execution = *stream.Execution()
+	r.execution.Blocked = held.blocked(r.execution.Stuck, r.sources)
+	for _, in := range r.execution.Influences {
+		r.execution.Outside = append(r.execution.Outside, r.sources.influence(in, stream.Symbols()))
+	}
+	if r.plan.Finish != nil {
+		r.plan.Finish(stream.Symbols())
+	}
+	var lost *recorder.LostError
+	if errors.As(err, &lost) { // it was killed
+		err = nil
+	}
+	return err
+}

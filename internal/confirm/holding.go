@@ -1,0 +1,64 @@
+package confirm
+
+import (
+	"github.com/heisen-go/heisen"
+	"github.com/heisen-go/heisen/internal/recorder"
+	"github.com/heisen-go/heisen/report"
+)
+
+// holding is a detector that only knows which locks each thread holds at the end.
+type holding struct {
+	symbols *heisen.Symbols
+	locks   map[heisen.Thread]heisen.Cursor // of which only Locks counts
+}
+
+func newHolding(symbols *heisen.Symbols) *holding {
+	return &holding{symbols, map[heisen.Thread]heisen.Cursor{}}
+}
+
+// Handle implements heisen.Detector.
+func (h *holding) Handle(e heisen.Event) {
+	if r, ok := e.(*heisen.Record); ok {
+		h.handle(r)
+	}
+}
+
+// HandleRecords implements heisen.RecordHandler.
+func (h *holding) HandleRecords(records []heisen.Record) {
+	for i := range records {
+		h.handle(&records[i])
+	}
+}
+
+func (h *holding) handle(r *heisen.Record) {
+	switch r.Code {
+	case heisen.Acquire, heisen.AcquireShared:
+		lock := heisen.Held{Lock: r.Obj, Shared: r.Code == heisen.AcquireShared, Site: r.Loc}
+		h.locks[r.TID] = h.symbols.Acquire(h.locks[r.TID], lock)
+	case heisen.Release, heisen.ReleaseShared:
+		if c, held := h.symbols.Release(h.locks[r.TID], r.Obj, r.Code == heisen.ReleaseShared); held {
+			h.locks[r.TID] = c
+		}
+	}
+}
+
+// Flush implements heisen.Detector.
+func (h *holding) Flush() error { return nil }
+
+// blocked resolves where the goroutines of a program stand that does not go on.
+func (h *holding) blocked(stuck *recorder.Stuck, sources *Sources) []report.Blocked {
+	if stuck == nil {
+		return nil
+	}
+	where := make([]heisen.Access, len(stuck.Goroutines))
+	reasons := make([]string, len(stuck.Goroutines))
+	for i, b := range stuck.Goroutines {
+		calls := h.symbols.Cursor(b.Context).Calls
+		context := h.symbols.Context(heisen.Cursor{Calls: calls, Locks: h.locks[b.Thread].Locks})
+		where[i] = heisen.Access{Op: heisen.Acquire, Thread: b.Thread, Object: b.Object, Site: b.Site, Context: context}
+		reasons[i] = b.Reason
+	}
+	sources.mu.Lock()
+	defer sources.mu.Unlock()
+	return report.ResolveBlocked(where, reasons, h.symbols, sources.sources)
+}

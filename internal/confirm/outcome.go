@@ -1,0 +1,93 @@
+package confirm
+
+import (
+	"bytes"
+	"fmt"
+	"regexp"
+	"strings"
+	"syscall"
+)
+
+// Class is a way in which an execution ends.
+type Class string
+
+const (
+	Passed     Class = "passed"      // status 0
+	TestFailed Class = "test failed" // package testing says so
+	Panicked   Class = "panic"       // of a goroutine, not recovered
+	Deadlocked Class = "deadlock"    // no goroutine can go on
+	Fatal      Class = "fatal error" // the runtime gives up, for concurrent map writes and the like
+	Exited     Class = "exit"        // any other status
+	Killed     Class = "signal"      // by which it died
+	Hung       Class = "hang"        // it was stopped when its time was over
+)
+
+// Outcome is how an execution has ended.
+type Outcome struct {
+	Class   Class
+	Message string // what the program said, on one line, if anything; for a test that failed its name
+}
+
+// String returns the outcome on one line.
+func (o Outcome) String() string {
+	if o.Message == "" {
+		return string(o.Class)
+	}
+	return string(o.Class) + ": " + o.Message
+}
+
+// Same reports whether two executions have ended for the same reason, as far as
+// can be seen: numbers and addresses in what they say do not count.
+func (o Outcome) Same(other Outcome) bool {
+	return o.Class == other.Class && numbers.ReplaceAllString(o.Message, "#") == numbers.ReplaceAllString(other.Message, "#")
+}
+
+var numbers = regexp.MustCompile(`\b(0x[0-9a-fA-F]+|[0-9]+(\.[0-9]+)?)\b`)
+
+// recovered is what the runtime says of a panic that was recovered, before another.
+var recovered = regexp.MustCompile(` \[recovered(, repanicked)?\]$`)
+
+// outcomeOf tells how a process has ended that printed said and was not stopped
+// from outside.
+func outcomeOf(status syscall.WaitStatus, said []byte) Outcome {
+	if status.Signaled() {
+		return Outcome{Killed, status.Signal().String()}
+	}
+	code := status.ExitStatus()
+	if code == 0 {
+		return Outcome{Class: Passed}
+	}
+	test := ""
+	for line := range bytes.Lines(said) {
+		text := strings.TrimRight(string(line), "\r\n")
+		switch {
+		case strings.HasPrefix(text, "fatal error: all goroutines are asleep"):
+			return Outcome{Deadlocked, "all goroutines are asleep"}
+		case strings.HasPrefix(text, "fatal error: "):
+			return Outcome{Fatal, oneLine(text[len("fatal error: "):])}
+		case strings.HasPrefix(text, "panic: ") && code == 2:
+			return Outcome{Panicked, oneLine(recovered.ReplaceAllString(text[len("panic: "):], ""))}
+		}
+		if name, ok := strings.CutPrefix(strings.TrimLeft(text, " "), "--- FAIL: "); ok {
+			name, _, _ = strings.Cut(name, " ")
+			if test == "" || strings.HasPrefix(name, test+"/") { // its subtests come after it
+				test = name
+			}
+		}
+	}
+	if test != "" {
+		return Outcome{TestFailed, test}
+	}
+	return Outcome{Exited, fmt.Sprintf("status %d", code)}
+}
+
+// maxMessage bounds the message of an outcome, in bytes.
+const maxMessage = 300
+
+func oneLine(s string) string {
+	s = strings.ToValidUTF8(strings.Join(strings.Fields(s), " "), "?")
+	if len(s) > maxMessage {
+		s = strings.ToValidUTF8(s[:maxMessage], "") + "…"
+	}
+	return s
+}

@@ -1,0 +1,86 @@
+package confirm
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"github.com/heisen-go/heisen/internal/build"
+	"github.com/heisen-go/heisen/internal/recorder"
+)
+
+// Program is an instrumented executable and how it is run.
+type Program struct {
+	Package string // import path, or the files it is made of
+	Test    bool   // it runs the tests of the package
+	Path    string // the executable
+	Dir     string // in which it runs; empty is the working folder
+	Args    []string
+
+	symbols *recorder.SharedSymbols // of all executions; nil if each is to have its own
+}
+
+// Close gives up what executions share.
+func (p *Program) Close() {
+	if p.symbols != nil {
+		p.symbols.Close()
+	}
+}
+
+// Source is what programs are built from.
+type Source struct {
+	Verb     string   // test or run
+	Packages []string // as the go command takes them
+	Patterns []string // of packages in which accesses are recorded
+	Tags     []string
+	Args     []string // of the programs; those of tests are of test binaries
+}
+
+// Build compiles the programs into folder, which exists, and says with which Go. They
+// are to be closed in the end.
+func (s *Source) Build(ctx context.Context, folder string) (programs []*Program, with *build.Toolchain, err error) {
+	b, err := build.New(ctx, "", "", s.Patterns...)
+	if err != nil {
+		return nil, nil, err
+	}
+	programs, err = s.build(ctx, b, folder)
+	for _, p := range programs {
+		if p.symbols, err = recorder.OpenSymbols(p.Path); err != nil {
+			return nil, nil, err
+		}
+	}
+	return programs, b.Toolchain, err
+}
+
+func (s *Source) build(ctx context.Context, b *build.Builder, folder string) ([]*Program, error) {
+	var flags []string
+	if len(s.Tags) > 0 {
+		flags = []string{"-tags=" + strings.Join(s.Tags, ",")}
+	}
+	if s.Verb == "run" {
+		path := filepath.Join(folder, "program")
+		if err := b.Build(ctx, "", path, flags, s.Packages...); err != nil {
+			return nil, err
+		}
+		if info, err := os.Stat(path); err != nil || !info.Mode().IsRegular() || info.Mode().Perm()&0o111 == 0 {
+			return nil, fmt.Errorf("%s is not a main package", s.Packages[0])
+		}
+		return []*Program{{Package: strings.Join(s.Packages, " "), Path: path, Args: s.Args}}, nil
+	}
+	packages, err := b.TestPackages(ctx, "", flags, s.Packages...)
+	if err != nil {
+		return nil, err
+	}
+	var programs []*Program
+	for i, p := range packages {
+		path := filepath.Join(folder, strconv.Itoa(i)+".test")
+		if err := b.BuildTest(ctx, "", path, flags, p.Path); err != nil {
+			return nil, err
+		}
+		programs = append(programs, &Program{Package: p.Path, Test: true, Path: path, Dir: p.Dir, Args: s.Args})
+	}
+	return programs, nil
+}

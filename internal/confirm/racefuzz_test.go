@@ -1,0 +1,511 @@
+package confirm_test
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"path/filepath"
+	"reflect"
+	"regexp"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/heisen-go/heisen"
+	"github.com/heisen-go/heisen/atomrace"
+	"github.com/heisen-go/heisen/examples/racefuzz"
+	"github.com/heisen-go/heisen/internal/confirm"
+	schedules "github.com/heisen-go/heisen/racefuzz"
+	"github.com/heisen-go/heisen/report"
+)
+
+// folder is where the programs are.
+const folder = "../../examples/racefuzz"
+
+// known returns a program by its name.
+func known(t *testing.T, name string) *racefuzz.Program {
+	t.Helper()
+	for _, p := range racefuzz.Programs() {
+		if p.Name == name {
+			return &p
+		}
+	}
+	t.Fatalf("there is no program %s", name)
+	return nil
+}
+
+// lab is a program built, and all that it takes to look at it.
+type lab struct {
+	t       *testing.T
+	origin  confirm.Origin
+	program *confirm.Program
+	survey  confirm.Survey
+	hunt    confirm.Hunt
+}
+
+// open builds the program, to be run with arguments, or the tests of its package.
+func open(t *testing.T, p *racefuzz.Program, args ...string) *lab {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("builds instrumented programs")
+	}
+	l := &lab{t: t}
+	l.origin.Verb, l.origin.Packages = "run", []string{folder + "/" + p.Package}
+	if p.Test != "" {
+		l.origin.Verb = "test"
+	}
+	programs, with, err := l.origin.Build(t.Context(), t.TempDir())
+	if err != nil || len(programs) != 1 {
+		t.Fatalf("%d programs, error %v", len(programs), err)
+	}
+	if l.origin.Folder, err = filepath.Abs("."); err != nil {
+		t.Fatal(err)
+	}
+	l.program = programs[0]
+	t.Cleanup(l.program.Close)
+	sources := confirm.NewSources(with)
+	l.survey = confirm.Survey{Races: true, Deadlocks: true, Limit: time.Minute, Virtual: time.Minute, Sources: sources}
+	l.hunt = confirm.Hunt{
+		From: 1, To: 10, Parallel: runtime.NumCPU(), Limit: time.Minute, Virtual: time.Minute,
+		Wait: 100 * time.Millisecond, Sources: sources,
+	}
+	return l.with(p, args...)
+}
+
+// with is the same with other arguments.
+func (l *lab) with(p *racefuzz.Program, args ...string) *lab {
+	other := *l
+	program := *l.program
+	if p.Test != "" {
+		program.Args = append([]string{"-test.run=^" + p.Test + "$"}, args...)
+	} else {
+		program.Args = slices.Concat(p.Args, args)
+	}
+	other.program = &program
+	return &other
+}
+
+// suspects surveys the program, and returns how it ends, too.
+func (l *lab) suspects() ([]*confirm.Suspect, *confirm.Execution) {
+	l.t.Helper()
+	suspects, passed, looks, err := l.survey.Run(l.t.Context(), l.program)
+	if err != nil || len(passed) > 0 {
+		l.t.Fatalf("passed over: %q, error %v", passed, err)
+	}
+	return suspects, looks[0].Execution
+}
+
+// seeds brings suspects about with the seeds from 1 to n.
+func (l *lab) seeds(n uint64, suspects ...*confirm.Suspect) []*confirm.Verdict {
+	l.t.Helper()
+	l.hunt.To = n
+	verdicts, err := l.hunt.Run(l.t.Context(), suspects)
+	if err != nil || len(verdicts) != len(suspects) {
+		l.t.Fatalf("%d verdicts on %d suspects, error %v", len(verdicts), len(suspects), err)
+	}
+	return verdicts
+}
+
+// placesOf returns a race's places.
+func placesOf(truth *racefuzz.Truth, f *report.Finding) (a, b racefuzz.Place) {
+	at := func(a *report.Access) racefuzz.Place { return truth.Place(a.Op, a.Stack[0].File, a.Stack[0].Line) }
+	return at(&f.Accesses[0]), at(&f.Accesses[1])
+}
+
+// between returns the suspect that is a race of two places.
+func between(t *testing.T, p *racefuzz.Program, suspects []*confirm.Suspect, a, b racefuzz.Place) *confirm.Suspect {
+	t.Helper()
+	truth, err := p.Truth()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, s := range suspects {
+		if x, y := placesOf(truth, &s.Finding); x == a && y == b || x == b && y == a {
+			return s
+		}
+	}
+	t.Fatalf("%s: the pair of %q and %q is not suspected", p.Name, a, b)
+	return nil
+}
+
+// failed counts the executions that ended in a way.
+func failed(v *confirm.Verdict, class confirm.Class, message string) (n int) {
+	for _, e := range v.Endings {
+		if e.Outcome.Class == class && e.Outcome.Message == message {
+			n += e.Count
+		}
+	}
+	return n
+}
+
+// half reports whether a count of n is what a coin can give, to five standard deviations.
+func half(count, n int) bool {
+	return math.Abs(float64(count)-float64(n)/2) <= 5*math.Sqrt(float64(n))/2
+}
+
+// TestFigure1: the pair of statements 5 and 7 meets whatever the seed, and leads to
+// ERROR1 in half of the executions; that of 1 and 10 never meets.
+func TestFigure1(t *testing.T) {
+	t.Parallel()
+	const seeds = 100
+	p := known(t, "figure1")
+	l := open(t, p)
+	suspects, _ := l.suspects()
+	real := between(t, p, suspects, "read 5", "write 7")
+	apart := between(t, p, suspects, "write 1", "read 10")
+	verdicts := l.seeds(seeds, real, apart)
+	if v := verdicts[0]; v.Confirmed != seeds {
+		t.Errorf("5 and 7 meet in %d of %d executions", v.Confirmed, seeds)
+	}
+	if n := failed(verdicts[0], confirm.Panicked, "ERROR1"); !half(n, seeds) || n+failed(verdicts[0], confirm.Passed, "") != seeds {
+		t.Errorf("5 and 7: ERROR1 in %d of %d executions; %v", n, seeds, verdicts[0].Endings)
+	}
+	if v := verdicts[1]; v.Confirmed != 0 {
+		t.Errorf("1 and 10 meet in %d executions", v.Confirmed)
+	}
+}
+
+// TestFigure2: the race does not depend on how many statements come before it.
+func TestFigure2(t *testing.T) {
+	t.Parallel()
+	const seeds = 50
+	p := known(t, "figure2")
+	l := open(t, p)
+	for _, n := range []string{"10", "1000"} {
+		l := l.with(p, "-n", n)
+		suspects, _ := l.suspects()
+		v := l.seeds(seeds, between(t, p, suspects, "read 8", "write 10"))[0]
+		if v.Confirmed != seeds {
+			t.Errorf("-n %s: 8 and 10 meet in %d of %d executions", n, v.Confirmed, seeds)
+		}
+		if n := failed(v, confirm.Panicked, "ERROR"); !half(n, seeds) || n+failed(v, confirm.Passed, "") != seeds {
+			t.Errorf("ERROR in %d of %d executions; %v", n, seeds, v.Endings)
+		}
+	}
+}
+
+// TestTruth: what is confirmed is true, what never races is not confirmed, executions
+// end as they can, and do so again under their schedules. In the repaired programs
+// nothing is confirmed, and none fails.
+func TestTruth(t *testing.T) {
+	t.Parallel()
+	for _, name := range []string{"cache", "search", "crawler", "linkedlist", "hashset"} {
+		t.Run(name, func(t *testing.T) {
+			p := known(t, name)
+			l := open(t, p)
+			testTruth(t, p, l, 10)
+			testFixed(t, p, l.with(p, "-fixed"), 3)
+		})
+	}
+}
+
+func testTruth(t *testing.T, p *racefuzz.Program, l *lab, seeds uint64) {
+	truth, err := p.Truth()
+	if err != nil {
+		t.Fatal(err)
+	}
+	suspects, survey := l.suspects()
+	confirmed, harmful := 0, 0
+	for _, v := range l.seeds(seeds, suspects...) {
+		a, b := placesOf(truth, &v.Suspect.Finding)
+		pair, races, isKnown := truth.Of(a, b)
+		switch {
+		case !isKnown:
+			t.Errorf("nothing is known of %q and %q", a, b)
+		case v.Confirmed > 0 && !races:
+			t.Errorf("%q and %q do not race, and meet in %d executions", a, b, v.Confirmed)
+		}
+		for _, e := range v.Endings {
+			checkEnding(t, p, &e)
+		}
+		if v.Confirmed == 0 {
+			continue
+		}
+		confirmed++
+		if v.Report(survey.Outcome).Trials.Harmful {
+			harmful++
+			if !pair.Harmful {
+				t.Errorf("%q and %q do harm: %v", a, b, v.Endings[0].Outcome)
+			}
+		}
+		if x, y := placesOf(truth, &v.Finding); x != a || y != b {
+			t.Errorf("%q and %q have met, %q and %q were to", x, y, a, b)
+		}
+		checkReplay(t, l, v)
+	}
+	if confirmed == 0 || p.Harm != "" && harmful == 0 {
+		t.Errorf("%d of %d suspects are confirmed, %d of them harmful", confirmed, len(suspects), harmful)
+	}
+	t.Logf("%d of %d suspects are confirmed, %d of them harmful", confirmed, len(suspects), harmful)
+}
+
+// checkEnding: an execution ends as the program can.
+func checkEnding(t *testing.T, p *racefuzz.Program, e *confirm.Ending) {
+	t.Helper()
+	said := string(e.Trial.Execution.Said)
+	ok := regexp.MustCompile(`^(?:` + p.Output + `)$`).MatchString(said)
+	if e.Outcome.Class != confirm.Passed {
+		ok = p.Harm != "" && regexp.MustCompile(p.Harm).MatchString(said)
+	}
+	if !ok {
+		t.Errorf("seed %d ends with %v:\n%s", e.Trial.Seed, e.Outcome, said)
+	}
+}
+
+// checkReplay: the worst execution of a verdict is repeated by its schedule, also after
+// that was written and read.
+func checkReplay(t *testing.T, l *lab, v *confirm.Verdict) *confirm.Proof {
+	t.Helper()
+	proof, err := l.hunt.Pin(t.Context(), v, 12)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ending := v.Endings[0]
+	if !proof.Replayed || !proof.Shrunk {
+		t.Errorf("%s, seed %d: replayed %v, shrunk %v", v.Finding.Message, ending.Trial.Seed, proof.Replayed, proof.Shrunk)
+	}
+	if !proof.Execution.Outcome.Same(ending.Outcome) {
+		t.Errorf("the outcome is %v, under the schedule it is %v", ending.Outcome, proof.Execution.Outcome)
+	}
+	text, read := rewritten(t, l, proof)
+	source, restored, err := confirm.Restore(read, l.origin.Folder)
+	if err != nil || source.Verb != l.origin.Verb {
+		t.Fatalf("%+v, error %v", source, err)
+	}
+	program := *l.program
+	program.Args = source.Args
+	plan := confirm.Plan{Schedule: restored, Limit: l.hunt.Limit}
+	e, err := program.Execute(t.Context(), plan, l.hunt.Sources)
+	if err != nil {
+		t.Fatal(err)
+	}
+	met := len(e.Meetings) > 0 || e.Stuck != nil
+	if e.Hash != read.Hash || e.Steps != read.Steps || e.Diverged > 0 || !e.Outcome.Same(ending.Outcome) || !met {
+		t.Errorf("%s\nbecomes %d steps, hash %x, %d choices not made, %d meetings, %v", text, e.Steps, e.Hash, e.Diverged, len(e.Meetings), e.Outcome)
+	}
+	return proof
+}
+
+// rewritten writes the schedule of a proof and reads it again.
+func rewritten(t *testing.T, l *lab, proof *confirm.Proof) (text []byte, read *schedules.Schedule) {
+	t.Helper()
+	text, err := l.origin.Schedule(l.program, proof.Tests, proof.Schedule, proof.Execution).MarshalText()
+	if err != nil {
+		t.Fatal(err)
+	}
+	read = new(schedules.Schedule)
+	if err := read.UnmarshalText(text); err != nil {
+		t.Fatal(err)
+	}
+	return text, read
+}
+
+// testFixed: nothing is wrong with a repaired program.
+func testFixed(t *testing.T, p *racefuzz.Program, l *lab, seeds uint64) {
+	suspects, survey := l.suspects()
+	if survey.Outcome.Class != confirm.Passed {
+		t.Errorf("-fixed: %v:\n%s", survey.Outcome, survey.Said)
+	}
+	for _, v := range l.seeds(seeds, suspects...) {
+		if v.Confirmed > 0 {
+			t.Errorf("-fixed: %s is confirmed", v.Finding.Message)
+		}
+		for _, e := range v.Endings {
+			if e.Outcome.Class != confirm.Passed {
+				t.Errorf("-fixed: seed %d ends with %v:\n%s", e.Trial.Seed, e.Outcome, e.Trial.Execution.Said)
+			}
+		}
+	}
+}
+
+// TestHidden: the bugs in tests are found one by one, with the names of the tests.
+func TestHidden(t *testing.T) {
+	t.Parallel()
+	const seeds = 10
+	dial, transfer, reserve := known(t, "dial"), known(t, "transfer"), known(t, "reserve")
+	all := open(t, &racefuzz.Program{Package: dial.Package, Test: "Test.*"})
+	all.survey.Sections, all.survey.Torn = sections(t, reserve), true
+	suspects, _ := all.suspects()
+	tests := map[string]heisen.Kind{}
+	for _, s := range suspects {
+		tests[s.Tests] = s.Finding.Kind
+		if a := s.Finding.Accesses[0]; "^("+a.Test+")$" != s.Tests {
+			t.Errorf("%s is seen in %s, and looked for in %s", s.Finding.Message, a.Test, s.Tests)
+		}
+	}
+	want := map[string]heisen.Kind{
+		"^(TestDial)$": heisen.PotentialRace, "^(TestTransfer)$": heisen.Deadlock, "^(TestReserve)$": heisen.Atomicity,
+	}
+	if len(suspects) != len(want) || !reflect.DeepEqual(tests, want) {
+		t.Fatalf("%d suspects: %v, want %v", len(suspects), tests, want)
+	}
+	for _, v := range all.seeds(seeds, suspects...) {
+		class, message := confirm.TestFailed, strings.Trim(v.Suspect.Tests, "^()$")
+		if v.Suspect.Finding.Kind == heisen.Deadlock {
+			class, message = confirm.Deadlocked, "no goroutine can go on"
+		}
+		if v.Confirmed != seeds || failed(v, class, message) == 0 {
+			t.Errorf("%s: confirmed in %d of %d executions: %v", v.Suspect.Tests, v.Confirmed, seeds, v.Endings)
+		}
+		if v.Confirmed > 0 {
+			proof := checkReplay(t, all, v)
+			if v.Suspect.Finding.Kind == heisen.Deadlock {
+				checkBlocked(t, proof.Execution.Blocked)
+			}
+		}
+	}
+	for _, p := range []*racefuzz.Program{dial, transfer, reserve} {
+		testFixed(t, p, all.with(p, "-fixed"), 3)
+	}
+}
+
+// sections reads the sections of a program's package.
+func sections(t *testing.T, p *racefuzz.Program) []atomrace.Section {
+	t.Helper()
+	lines, err := p.Lines()
+	if err != nil {
+		t.Fatal(err)
+	}
+	at := func(place racefuzz.Place) atomrace.Location {
+		line := lines[place.Mark()]
+		file, err := filepath.Abs(folder + "/" + line.File)
+		if err != nil {
+			t.Fatal(err)
+		}
+		mode := atomrace.Reads
+		if place.Op() == "write" {
+			mode = atomrace.Writes
+		}
+		return atomrace.Location{File: filepath.ToSlash(file), Line: line.Line, Mode: mode}
+	}
+	return []atomrace.Section{{
+		Entry: at(p.Section.Entry), Ends: []atomrace.End{{At: at(p.Section.End), Allow: atomrace.Reads}},
+	}}
+}
+
+// checkBlocked: of a deadlock it is told who waits where, and for whom.
+func checkBlocked(t *testing.T, blocked []report.Blocked) {
+	t.Helper()
+	truth, err := known(t, "transfer").Truth()
+	if err != nil {
+		t.Fatal(err)
+	}
+	waiting := 0
+	wanted, held := map[string]bool{}, map[string]bool{}
+	for _, b := range blocked {
+		if b.Reason != "sync.Mutex.Lock" {
+			continue
+		}
+		waiting++
+		if at := truth.Place("acquire", b.Stack[0].File, b.Stack[0].Line); at != "acquire inner" || b.Test != "TestTransfer" {
+			t.Errorf("%s (%s) waits at %q", b.Goroutine, b.Test, at)
+		}
+		wanted[b.Object] = true
+		for _, l := range b.Locks {
+			held[l.Lock] = true
+		}
+	}
+	if waiting != 2 || len(wanted) != 2 || !reflect.DeepEqual(wanted, held) {
+		t.Errorf("%d goroutines wait for %v and hold %v", waiting, wanted, held)
+	}
+}
+
+// TestParallel: verdicts do not depend on how many executions there are at a time.
+func TestParallel(t *testing.T) {
+	t.Parallel()
+	p := known(t, "linkedlist")
+	l := open(t, p)
+	suspects, _ := l.suspects()
+	var all [2]string
+	for i, parallel := range []int{1, 4} {
+		l.hunt.Parallel = parallel
+		for _, v := range l.seeds(4, suspects[:4]...) {
+			all[i] += fmt.Sprintf("%s %d of %d\n", v.Finding.Fingerprint, v.Confirmed, v.Tried)
+			for _, e := range v.Endings {
+				all[i] += fmt.Sprintf("  %v first %d %v %d, seed %d, hash %x\n", e.Outcome, e.First, e.Confirmed, e.Count, e.Trial.Seed, e.Trial.Execution.Hash)
+			}
+		}
+	}
+	if all[0] != all[1] {
+		t.Errorf("one at a time:\n%sfour at a time:\n%s", all[0], all[1])
+	}
+}
+
+// TestInterrupted: what stands when the context ends is returned.
+func TestInterrupted(t *testing.T) {
+	t.Parallel()
+	l := open(t, known(t, "figure1"))
+	suspects, _ := l.suspects()
+	ctx, stop := context.WithCancel(t.Context())
+	defer stop()
+	l.hunt.Parallel, l.hunt.To = 1, math.MaxUint64
+	tried := 0
+	l.hunt.Tried = func(*confirm.Suspect, *confirm.Trial) {
+		if tried++; tried == 3 {
+			stop()
+		}
+	}
+	verdicts, err := l.hunt.Run(ctx, suspects)
+	if err != context.Canceled || len(verdicts) != 1 || verdicts[0].Tried != 3 {
+		t.Errorf("%d verdicts, error %v", len(verdicts), err)
+	}
+}
+
+// TestPredicted: what is predicted from one execution is confirmed by following its
+// schedule, in both orders and at the first attempt, be it that luck hardly leads there or
+// that goroutines come to be created in another order; what only looks possible is not
+// confirmed, and it is said why.
+func TestPredicted(t *testing.T) {
+	t.Parallel()
+	relay, farm, gone := known(t, "relay"), known(t, "farm"), known(t, "gone")
+	l := open(t, &racefuzz.Program{Package: relay.Package, Test: "Test.*"})
+	l.survey.Predict, l.survey.Races = true, false
+	suspects, _ := l.suspects()
+	for _, c := range []struct {
+		p       *racefuzz.Program
+		a, b    racefuzz.Place
+		harm    string
+		follow  confirm.Following
+		at, all int
+	}{
+		{relay, "write judge", "read arrive", "TestRelay", confirm.Followed, 2, 2},
+		{farm, "write plan", "read work", "TestFarm", confirm.Followed, 2, 2},
+		{gone, "write host", "read guest", "", confirm.Diverged, 0, 4},
+	} {
+		v := l.seeds(2, between(t, c.p, suspects, c.a, c.b))[0]
+		if !v.Suspect.Predicted || v.Follow != c.follow || v.Confirmed != c.at || v.Tried != c.all {
+			t.Errorf("%s: %q, confirmed in %d of %d executions: %v", c.p.Name, v.Follow, v.Confirmed, v.Tried, v.Endings)
+		}
+		if c.harm == "" {
+			continue
+		}
+		if failed(v, confirm.TestFailed, c.harm) != 1 || failed(v, confirm.Passed, "") != 1 {
+			t.Errorf("%s: %v", c.p.Name, v.Endings)
+		}
+		proof, err := l.hunt.Pin(t.Context(), v, 10)
+		if err != nil || !proof.Replayed {
+			t.Fatalf("%s: replayed %v, error %v", c.p.Name, proof.Replayed, err)
+		}
+		text, read := rewritten(t, l, proof)
+		_, schedule, err := confirm.Restore(read, l.origin.Folder)
+		if err != nil || !reflect.DeepEqual(schedule.Pick.Order, proof.Schedule.Pick.Order) {
+			t.Errorf("%s: %v, %v from\n%s", c.p.Name, schedule, err, text)
+		}
+	}
+}
+
+// TestWitnessFarAway: a witness is followed from the start, however many events come before
+// what is predicted, and whoever recorded them.
+func TestWitnessFarAway(t *testing.T) {
+	t.Parallel()
+	p := known(t, "far")
+	l := open(t, p)
+	l.survey.Predict, l.survey.Races, l.survey.Walks = true, false, 2
+	suspects, _ := l.suspects()
+	v := l.seeds(1, between(t, p, suspects, "write far.post", "read far.wait"))[0]
+	if v.Follow != confirm.Followed || v.Confirmed != 2 || failed(v, confirm.TestFailed, p.Test) != 1 {
+		t.Errorf("%q: %v", v.Follow, v.Endings)
+	}
+}

@@ -1,0 +1,145 @@
+package confirm
+
+import (
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"github.com/heisen-go/heisen/internal/core/strategies"
+	"github.com/heisen-go/heisen/internal/recorder"
+	"github.com/heisen-go/heisen/racefuzz"
+)
+
+// strategyNames are how strategies are called in schedules and reports.
+var strategyNames = map[strategies.Strategy]string{
+	strategies.RandomWalk: "random-walk", strategies.PCT: "pct", strategies.RaceDirected: "race-directed",
+	strategies.DeadlockDirected: "deadlock-directed", strategies.SectionDirected: "section-directed", strategies.Replay: "replay",
+	strategies.Follow: "follow",
+}
+
+// strategyText is a strategy as it stands in a schedule: its name and what it takes to
+// be started again, beside the seed and the choices.
+func strategyText(c *strategies.Config) string {
+	text := strategyNames[c.Strategy]
+	for _, p := range parameters(c) {
+		if *p.value != 0 {
+			text += fmt.Sprintf(" %s=%d", p.name, *p.value)
+		}
+	}
+	return text
+}
+
+type parameter struct {
+	name  string
+	value *uint64
+}
+
+func parameters(c *strategies.Config) []parameter {
+	return []parameter{{"patience", &c.Patience}, {"wait", &c.Wait}, {"depth", &c.Depth}, {"length", &c.Length}}
+}
+
+// parseStrategy is the inverse of strategyText.
+func parseStrategy(text string) (c strategies.Config, err error) {
+	words := strings.Fields(text)
+	known := false
+	for strategy, name := range strategyNames {
+		if len(words) > 0 && words[0] == name {
+			c.Strategy, known = strategy, true
+		}
+	}
+	if !known {
+		return c, fmt.Errorf("unknown strategy %q", text)
+	}
+words:
+	for _, word := range words[1:] {
+		name, value, _ := strings.Cut(word, "=")
+		for _, p := range parameters(&c) {
+			if p.name == name {
+				if *p.value, err = strconv.ParseUint(value, 10, 64); err != nil {
+					return c, fmt.Errorf("strategy %q: %w", text, err)
+				}
+				continue words
+			}
+		}
+		return c, fmt.Errorf("strategy %q: unknown parameter %s", text, name)
+	}
+	return c, nil
+}
+
+// Origin is what schedules say of how a program is made.
+type Origin struct {
+	Source
+	Version, Platform string // of Go
+	Folder            string // absolute; places are relative to it
+}
+
+// Schedule returns what it takes to do an execution of a program again from the
+// origin's folder. e is the execution, for comparison.
+func (o *Origin) Schedule(p *Program, tests string, s *recorder.Schedule, e *Execution) *racefuzz.Schedule {
+	out := &racefuzz.Schedule{
+		Go: o.Version, Platform: o.Platform,
+		Command: o.Verb, Program: p.Package, Args: p.Args, Tags: o.Tags, Packages: o.Patterns, Procs: s.Procs,
+		Strategy: strategyText(&s.Pick), Seed: s.Pick.Seed, Choices: s.Pick.Choices, Turns: s.Pick.Order,
+		Outcome: string(e.Outcome.Class), Message: e.Outcome.Message,
+		Steps: e.Steps, Hash: e.Hash,
+	}
+	if o.Verb == "test" {
+		out.Args = testArgs(p.Args, tests)
+	}
+	for _, t := range s.Targets {
+		file := t.File
+		if rel, err := filepath.Rel(o.Folder, file); err == nil && filepath.IsLocal(rel) {
+			file = filepath.ToSlash(rel)
+		}
+		out.Targets = append(out.Targets, racefuzz.Target{
+			Roles: t.Roles, Mode: modeNames[t.Mode], Place: file + ":" + strconv.Itoa(t.Line), Above: t.Above,
+		})
+	}
+	return out
+}
+
+var modeNames = map[recorder.TargetMode]string{recorder.OnRead: "read", recorder.OnWrite: "write", recorder.OnLock: "lock"}
+
+// Restore is the inverse: how to make the program, in folder, and execute it.
+func Restore(s *racefuzz.Schedule, folder string) (Source, *recorder.Schedule, error) {
+	source := Source{Verb: s.Command, Packages: []string{s.Program}, Patterns: s.Packages, Tags: s.Tags, Args: s.Args}
+	if s.Command != "test" && s.Command != "run" {
+		return source, nil, fmt.Errorf("%q is neither test nor run", s.Command)
+	}
+	if s.Program == "" {
+		return source, nil, errors.New("the schedule names no program")
+	}
+	config, err := parseStrategy(s.Strategy)
+	if err != nil {
+		return source, nil, err
+	}
+	config.Seed, config.Choices, config.Order = s.Seed, s.Choices, s.Turns
+	out := &recorder.Schedule{Pick: config, Procs: s.Procs}
+	for _, t := range s.Targets {
+		at := strings.LastIndexByte(t.Place, ':')
+		if at < 0 {
+			return source, nil, fmt.Errorf("target %s: no line", t.Place)
+		}
+		line, err := strconv.Atoi(t.Place[at+1:])
+		if err != nil {
+			return source, nil, fmt.Errorf("target %s: %w", t.Place, err)
+		}
+		file := filepath.FromSlash(t.Place[:at])
+		if !filepath.IsAbs(file) {
+			file = filepath.Join(folder, file)
+		}
+		target := recorder.Target{File: filepath.ToSlash(file), Line: line, Roles: t.Roles, Above: t.Above}
+		for mode, name := range modeNames {
+			if name == t.Mode {
+				target.Mode = mode
+			}
+		}
+		if target.Mode == 0 {
+			return source, nil, fmt.Errorf("target %s: unknown mode %q", t.Place, t.Mode)
+		}
+		out.Targets = append(out.Targets, target)
+	}
+	return source, out, nil
+}

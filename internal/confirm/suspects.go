@@ -1,0 +1,168 @@
+package confirm
+
+import (
+	"cmp"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/heisen-go/heisen"
+	"github.com/heisen-go/heisen/internal/core/strategies"
+	"github.com/heisen-go/heisen/internal/recorder"
+	"github.com/heisen-go/heisen/report"
+)
+
+// Suspect is a bug that another schedule may show: two places that may race, locks
+// that may be waited for in a circle, a section that others may come into.
+type Suspect struct {
+	Program *Program
+	// Finding is what was found that makes it suspected. Its Kind is PotentialRace,
+	// Race, Deadlock or Atomicity.
+	Finding report.Finding
+	Targets []recorder.Target
+	Tests   string // that it was seen in, as -test.run takes them; empty for all
+	// Strategy brings it about if it can happen.
+	Strategy strategies.Strategy
+	Length   uint64 // how many steps an execution has, for PCT
+	// Predicted says that it follows from what was seen that it can happen.
+	Predicted bool
+	witness   *witness // of the prediction, if it can be followed
+}
+
+// Strategies that need no suspicion in particular.
+const (
+	Walk       = strategies.RandomWalk
+	Priorities = strategies.PCT
+)
+
+// suspectOf makes a suspect of a finding in a program. Findings whose places are not
+// known as lines of files cannot be brought about; the error says why.
+func suspectOf(p *Program, f *report.Finding) (*Suspect, error) {
+	s := &Suspect{Program: p, Finding: *f, Predicted: f.Detector == predictor}
+	var roles []strategies.Roles
+	switch f.Kind {
+	case heisen.PotentialRace, heisen.Race:
+		s.Strategy, roles = strategies.RaceDirected, []strategies.Roles{strategies.First, strategies.Second}
+	case heisen.Atomicity:
+		s.Strategy, roles = strategies.SectionDirected, []strategies.Roles{strategies.Entry, strategies.Remote, strategies.End}
+	case heisen.Deadlock:
+		s.Strategy, roles = strategies.DeadlockDirected, slices.Repeat([]strategies.Roles{strategies.Inner}, len(f.Accesses))
+	}
+	if len(roles) == 0 || len(roles) != len(f.Accesses) {
+		return nil, fmt.Errorf("a %s of %d accesses cannot be brought about", f.Kind, len(f.Accesses))
+	}
+	var tests []string
+	for i := range f.Accesses {
+		a := &f.Accesses[i]
+		file, line, known := placeOf(a)
+		if !known {
+			return nil, fmt.Errorf("the place of its %s is not known", a.Op)
+		}
+		s.Targets = addTarget(s.Targets, recorder.Target{File: file, Line: line, Mode: targetMode(a.Op), Roles: roles[i]})
+		if a.Test != "" {
+			top, _, _ := strings.Cut(a.Test, "/")
+			if !slices.Contains(tests, top) {
+				tests = append(tests, top)
+			}
+		}
+	}
+	if p.Test && len(tests) > 0 {
+		slices.Sort(tests)
+		for i := range tests {
+			tests[i] = regexp.QuoteMeta(tests[i])
+		}
+		s.Tests = "^(" + strings.Join(tests, "|") + ")$"
+	}
+	return s, nil
+}
+
+// key is equal for suspects that are brought about in the same way.
+func (s *Suspect) key() string {
+	targets := slices.Clone(s.Targets)
+	for i := range targets {
+		if targets[i].Roles&(strategies.First|strategies.Second) != 0 { // either way round
+			targets[i].Roles |= strategies.First | strategies.Second
+		}
+	}
+	slices.SortFunc(targets, func(a, b recorder.Target) int {
+		return cmp.Or(cmp.Compare(a.File, b.File), a.Line-b.Line, int(a.Mode)-int(b.Mode), int(a.Roles)-int(b.Roles))
+	})
+	return fmt.Sprint(s.Strategy, targets)
+}
+
+// addTarget adds a target; a place that has several roles is one.
+func addTarget(all []recorder.Target, t recorder.Target) []recorder.Target {
+	for i := range all {
+		if all[i].File == t.File && all[i].Line == t.Line && all[i].Mode == t.Mode {
+			all[i].Roles |= t.Roles
+			return all
+		}
+	}
+	return append(all, t)
+}
+
+// placeOf returns the line in the program at which an access is made.
+func placeOf(a *report.Access) (file string, line int, known bool) {
+	for _, f := range a.Stack {
+		if f.File != "" && f.Line > 0 && !report.Synchronises(f.Func) {
+			return f.File, f.Line, true
+		}
+	}
+	return "", 0, false
+}
+
+func targetMode(op string) recorder.TargetMode {
+	switch op {
+	case heisen.Read.String(), heisen.AtomicRead.String():
+		return recorder.OnRead
+	case heisen.Acquire.String(), heisen.AcquireShared.String():
+		return recorder.OnLock
+	}
+	return recorder.OnWrite
+}
+
+// side returns the index of the finding's access at whose place the first of a meeting
+// was made, -1 if there is no such, or no telling.
+func (s *Suspect) side(m *Meeting) int {
+	if len(m.Finding.Accesses) < 2 {
+		return -1
+	}
+	found := -1
+	first := &m.Finding.Accesses[0]
+	for i := range s.Finding.Accesses {
+		if a := &s.Finding.Accesses[i]; a.Op == first.Op && samePlace(a, first) {
+			if found >= 0 {
+				return -1
+			}
+			found = i
+		}
+	}
+	return found
+}
+
+func samePlace(a, b *report.Access) bool {
+	file, line, known := placeOf(a)
+	other, otherLine, otherKnown := placeOf(b)
+	return known && otherKnown && file == other && line == otherLine
+}
+
+// blocks reports whether goroutines that do not go on stand at the places of a
+// suspected deadlock, each at one of its own.
+func (s *Suspect) blocks(e *Execution) bool {
+	taken := make([]bool, len(e.Blocked))
+	for i := range s.Finding.Accesses {
+		found := false
+		for j := range e.Blocked {
+			at := report.Access{Stack: e.Blocked[j].Stack}
+			if !taken[j] && samePlace(&s.Finding.Accesses[i], &at) {
+				taken[j], found = true, true
+				break
+			}
+		}
+		if !found {
+			return false
+		}
+	}
+	return true
+}

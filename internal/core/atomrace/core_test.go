@@ -1,0 +1,575 @@
+package atomrace
+
+import (
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"unsafe"
+)
+
+// step is a call of Before, or of After if there is no size.
+type step struct {
+	thread uint32
+	addr   uint64
+	size   uint64
+	mode   string // r, w, ar or aw
+	want   string // who is found, as thread:address+size and mode
+}
+
+func (s step) access(place uint32) *Access {
+	return &Access{
+		Addr: s.addr, Size: s.size, Who: uint64(s.thread)<<32 | uint64(place),
+		Write: strings.HasSuffix(s.mode, "w"), Atomic: strings.HasPrefix(s.mode, "a"),
+	}
+}
+
+// ways are how a host can announce an access: slowly, and, where accesses are kept, as
+// quickly as it goes.
+var ways = []func(*Table, *Thread, *Access, *Hits){
+	(*Table).Before,
+	func(table *Table, th *Thread, a *Access, hits *Hits) {
+		*hits = Hits{}
+		if a.Size > 1 || a.Atomic {
+			table.Before(th, a, hits)
+			return
+		}
+		if table.Pending(th, a.Addr, a.Write) {
+			return
+		}
+		switch pending, alone := table.Touch(th, a.Addr, a.Who, a.Write); {
+		case alone:
+		case pending:
+			table.Search(a, hits)
+		default:
+			table.Before(th, a, hits)
+		}
+	},
+}
+
+func overlaps(h *Hits) string {
+	var found []string
+	for _, o := range h.At[:h.Overlaps] {
+		mode := "r"
+		if o.Write {
+			mode = "w"
+		}
+		found = append(found, fmt.Sprintf("%d:%d+%d%s", o.Who>>32, o.Addr, o.Size, mode))
+	}
+	slices.Sort(found)
+	return strings.Join(found, " ")
+}
+
+func TestOverlaps(t *testing.T) {
+	const after = 0
+	differ := map[string]bool{"over at the next": true, "a read after a write": true} // where accesses are kept
+	for name, steps := range map[string][]step{
+		"write and read":             {{1, 8, 1, "w", ""}, {2, 8, 1, "r", "1:8+1w"}},
+		"read and write":             {{1, 8, 1, "r", ""}, {2, 8, 1, "w", "1:8+1r"}},
+		"two writes":                 {{1, 8, 1, "w", ""}, {2, 8, 1, "w", "1:8+1w"}},
+		"two reads":                  {{1, 8, 1, "r", ""}, {2, 8, 1, "r", ""}},
+		"the same thread":            {{1, 8, 1, "w", ""}, {1, 8, 1, "r", ""}},
+		"over":                       {{1, 8, 1, "w", ""}, {1, 0, after, "", ""}, {2, 8, 1, "r", ""}},
+		"over at the next":           {{1, 8, 1, "w", ""}, {1, 16, 1, "r", ""}, {2, 8, 1, "w", ""}, {3, 16, 1, "w", "1:16+1r"}},
+		"over at the next, kept":     {{1, 8, 1, "w", ""}, {1, 16, 1, "r", ""}, {2, 8, 1, "w", "1:8+1w"}, {3, 16, 1, "w", "1:16+1r"}},
+		"all over":                   {{1, 8, 1, "w", ""}, {1, 16, 1, "w", ""}, {1, 0, after, "", ""}, {2, 8, 1, "w", ""}, {2, 16, 1, "w", ""}},
+		"the same again, kept":       {{1, 8, 1, "w", ""}, {2, 8, 1, "w", "1:8+1w"}, {1, 8, 1, "w", ""}, {2, 8, 1, "r", ""}, {3, 8, 1, "r", "1:8+1w 2:8+1w"}},
+		"a write after a read":       {{1, 8, 1, "r", ""}, {2, 8, 1, "r", ""}, {1, 8, 1, "w", "2:8+1r"}, {3, 8, 1, "r", "1:8+1w"}},
+		"a read after a write":       {{1, 8, 1, "w", ""}, {1, 8, 1, "r", ""}, {2, 8, 1, "r", ""}},
+		"a read after a write, kept": {{1, 8, 1, "w", ""}, {1, 8, 1, "r", ""}, {2, 8, 1, "r", "1:8+1w"}},
+		"other bytes of a word":      {{1, 8, 2, "w", ""}, {2, 10, 2, "w", ""}, {3, 9, 2, "w", "1:8+2w 2:10+2w"}},
+		"on in the same word":        {{1, 8, 2, "w", ""}, {1, 10, 2, "w", ""}, {2, 8, 2, "w", ""}, {3, 10, 1, "r", "1:10+2w"}},
+		"other words":                {{1, 8, 8, "w", ""}, {2, 16, 8, "w", ""}, {3, 0, 8, "w", ""}},
+		"across words":               {{1, 14, 4, "w", ""}, {2, 12, 2, "w", ""}, {3, 18, 2, "w", ""}, {4, 17, 1, "r", "1:16+2w"}, {5, 15, 1, "r", "1:14+2w"}},
+		"once if in several words":   {{1, 8, 32, "w", ""}, {2, 8, 32, "r", "1:8+8w"}},
+		"several words over":         {{1, 8, 32, "w", ""}, {1, 0, after, "", ""}, {2, 8, 32, "w", ""}},
+		"one word, then several":     {{1, 8, 8, "w", ""}, {1, 8, 16, "w", ""}, {2, 16, 1, "r", "1:16+8w"}, {3, 8, 1, "r", "1:8+8w"}},
+		"no size is one byte":        {{1, 8, 1, "w", ""}, {2, 7, 2, "r", "1:8+1w"}},
+
+		"wide then narrow":  {{1, 100, 1000, "w", ""}, {2, 1099, 1, "r", "1:100+1000w"}, {3, 1100, 1, "w", ""}, {4, 99, 1, "w", ""}},
+		"narrow then wide":  {{1, 300, 1, "w", ""}, {2, 100, 300, "r", "1:300+1w"}, {3, 299, 1, "r", ""}, {4, 299, 1, "w", "2:100+300r 3:299+1r"}},
+		"wide and wide":     {{1, 100, 1000, "w", ""}, {2, 1099, 1000, "w", "1:100+1000w"}, {3, 2099, 1000, "w", ""}},
+		"wide reads":        {{1, 100, 1000, "r", ""}, {2, 100, 1000, "r", ""}, {3, 100, 1000, "w", "1:100+1000r 2:100+1000r"}},
+		"wide over":         {{1, 100, 1000, "w", ""}, {1, 0, after, "", ""}, {2, 100, 1000, "w", ""}, {2, 8, 1, "w", ""}, {3, 200, 1, "w", ""}},
+		"wide, same thread": {{1, 100, 1000, "w", ""}, {1, 100, 1000, "w", ""}},
+
+		"atomic and plain":  {{1, 8, 1, "w", ""}, {2, 8, 1, "ar", "1:8+1w"}, {3, 8, 1, "aw", "1:8+1w"}, {4, 8, 1, "r", "1:8+1w"}},
+		"plain read":        {{1, 8, 1, "r", ""}, {2, 8, 1, "ar", ""}, {3, 8, 1, "aw", "1:8+1r"}},
+		"plain after":       {{1, 8, 1, "aw", ""}, {2, 8, 1, "w", ""}},
+		"two atomics":       {{1, 8, 1, "aw", ""}, {2, 8, 1, "aw", ""}},
+		"atomic after own":  {{1, 8, 1, "w", ""}, {1, 8, 1, "aw", ""}, {2, 8, 1, "w", ""}},
+		"atomic after all":  {{1, 8, 1, "w", ""}, {1, 16, 1, "w", ""}, {1, 1024, 1, "ar", ""}, {2, 8, 1, "w", ""}, {2, 16, 1, "w", ""}},
+		"atomic in wide":    {{1, 100, 1000, "w", ""}, {2, 104, 4, "ar", "1:100+1000w"}},
+		"wide after atomic": {{1, 104, 4, "aw", ""}, {2, 100, 1000, "w", ""}},
+
+		"the highest addresses": {{1, 1<<64 - 1, 1, "w", ""}, {2, 1<<64 - 8, 100, "w", "1:18446744073709551615+1w"}, {3, 1<<64 - 400, 1 << 40, "r", "1:18446744073709551615+1w 2:18446744073709551608+8w"}, {4, 0, 8, "w", ""}},
+		"everything":            {{1, 0, 1<<64 - 1, "w", ""}, {2, 1 << 63, 8, "r", "1:0+18446744073709551615w"}},
+	} {
+		for i, before := range ways {
+			keep := i > 0
+			if name, kept := strings.CutSuffix(name, ", kept"); kept != keep && (kept || differ[name]) {
+				continue
+			}
+			table, threads := &Table{Keep: keep}, map[uint32]*Thread{}
+			for i, s := range steps {
+				if threads[s.thread] == nil {
+					threads[s.thread] = new(Thread)
+				}
+				hits := Hits{Overlaps: 3}
+				if s.mode == "" {
+					table.After(threads[s.thread], &hits)
+				} else {
+					before(table, threads[s.thread], s.access(uint32(i)), &hits)
+				}
+				if got := overlaps(&hits); got != s.want {
+					t.Errorf("%s: step %d finds %q, want %q", name, i+1, got, s.want)
+				}
+			}
+			for _, th := range threads {
+				table.After(th, new(Hits))
+			}
+			checkEmpty(t, table)
+		}
+	}
+}
+
+func checkEmpty(t *testing.T, table *Table) {
+	t.Helper()
+	for i := range table.buckets {
+		for j := range table.buckets[i].keys {
+			if k := table.buckets[i].keys[j].Load(); k&^keyTurn != 0 {
+				t.Errorf("an entry is left: %x", k)
+			}
+		}
+	}
+	if m := table.wides.Load(); m != 0 {
+		t.Errorf("wide entries are left: %x", m)
+	}
+}
+
+// TestSingle is figure 2, to the letter and by default. The writer comes when one
+// of two readers is gone; in the paper's algorithm the second has left no trace. And
+// there an access is over when the thread makes the next.
+func TestSingle(t *testing.T) {
+	for _, single := range []bool{false, true} {
+		table := &Table{Single: single}
+		var one, two, three Thread
+		var hits Hits
+		table.Before(&one, &Access{Addr: 8, Who: 1 << 32}, &hits)
+		table.Before(&two, &Access{Addr: 8, Who: 2 << 32}, &hits)
+		table.After(&one, &hits)
+		table.Before(&three, &Access{Addr: 8, Who: 3 << 32, Write: true}, &hits)
+		want := "2:8+1r"
+		if single {
+			want = ""
+		}
+		if got := overlaps(&hits); got != want {
+			t.Errorf("single %v: the writer finds %q, want %q", single, got, want)
+		}
+		table.Before(&three, &Access{Addr: 16, Who: 3 << 32}, &hits)
+		table.Before(&one, &Access{Addr: 8, Who: 1 << 32}, &hits)
+		if got := overlaps(&hits); got != "" {
+			t.Errorf("single %v: the reader finds %q", single, got)
+		}
+	}
+}
+
+func TestBounds(t *testing.T) {
+	before := func(table *Table, a Access) (*Thread, Hits) {
+		th, hits := new(Thread), Hits{}
+		table.Before(th, &a, &hits)
+		return th, hits
+	}
+	t.Run("a full bucket", func(t *testing.T) {
+		table := new(Table)
+		for i := range uint64(bucketWays) {
+			before(table, Access{Addr: 8, Who: i << 32})
+		}
+		last, hits := before(table, Access{Addr: 8, Who: 9 << 32, Write: true})
+		if got := overlaps(&hits); got != "0:8+1r 1:8+1r 2:8+1r" {
+			t.Errorf("the one too many finds %q", got)
+		}
+		if l := table.Missed(); l != (Losses{Full: 1}) {
+			t.Errorf("missed %+v", l)
+		}
+		table.After(last, new(Hits)) // has nothing to take back
+		if _, hits := before(table, Access{Addr: 8, Who: 10 << 32, Write: true}); hits.Overlaps != bucketWays {
+			t.Errorf("the next finds %q", overlaps(&hits))
+		}
+	})
+	t.Run("more than hits have room for", func(t *testing.T) {
+		table := new(Table)
+		for i := range uint64(maxOverlaps + 2) {
+			before(table, Access{Addr: i * 1024, Size: 1024, Who: i << 32, Write: true})
+		}
+		if _, hits := before(table, Access{Size: 1 << 20, Who: 99 << 32}); hits.Overlaps != maxOverlaps {
+			t.Errorf("finds %q", overlaps(&hits))
+		}
+		if l := table.Missed(); l != (Losses{Found: 2, Long: maxOverlaps + 3}) {
+			t.Errorf("missed %+v", l)
+		}
+	})
+	t.Run("more than a thread holds", func(t *testing.T) {
+		table, th := &Table{Keep: true}, new(Thread)
+		for i := range uint64(1000) {
+			for _, before := range ways {
+				before(table, th, &Access{Addr: i * 8, Who: 1 << 32, Write: true}, new(Hits))
+			}
+		}
+		held := 0
+		for i := range table.buckets {
+			if table.buckets[i].used() {
+				held++
+			}
+		}
+		if held != maxHeld {
+			t.Errorf("%d accesses are pending", held)
+		}
+		if _, hits := before(table, Access{Addr: 999 * 8, Who: 2 << 32}); hits.Overlaps != 1 {
+			t.Error("the latest is not")
+		}
+		table.After(th, new(Hits))
+		if _, hits := before(table, Access{Addr: 999 * 8, Who: 2 << 32}); hits.Overlaps != 0 {
+			t.Error("the latest is not over")
+		}
+	})
+	t.Run("too many wide accesses", func(t *testing.T) {
+		table := new(Table)
+		var all []*Thread
+		for i := range uint64(maxWide + 1) {
+			th, _ := before(table, Access{Addr: i << 20, Size: 100, Who: i << 32, Write: true})
+			all = append(all, th)
+		}
+		if l := table.Missed(); l != (Losses{Full: 1}) {
+			t.Errorf("missed %+v", l)
+		}
+		for _, th := range all {
+			table.After(th, new(Hits))
+		}
+		checkEmpty(t, table)
+	})
+}
+
+// TestForget lets memory have another life while accesses are pending.
+func TestForget(t *testing.T) {
+	table := new(Table)
+	var one, two, three, four Thread
+	var hits Hits
+	table.Before(&one, &Access{Addr: 8, Who: 1 << 32, Write: true}, &hits)
+	table.Before(&two, &Access{Addr: 1024, Size: 100, Who: 2 << 32, Write: true}, &hits)
+	table.Forget()
+	checkEmpty(t, table)
+	table.Before(&three, &Access{Addr: 8, Who: 3 << 32, Write: true}, &hits)
+	table.Before(&four, &Access{Addr: 1024, Size: 100, Who: 4 << 32, Write: true}, &hits)
+	if hits.Overlaps != 0 {
+		t.Errorf("finds %q of a former life", overlaps(&hits))
+	}
+	// Those of before have nothing to take back, and do not take what others have.
+	table.Before(&one, &Access{Addr: 8, Who: 1 << 32, Write: true}, &hits)
+	if got := overlaps(&hits); got != "3:8+1w" {
+		t.Errorf("finds %q", got)
+	}
+	table.After(&one, &hits)
+	table.After(&two, &hits)
+	table.Before(&two, &Access{Addr: 1024, Who: 2 << 32}, &hits)
+	if got := overlaps(&hits); got != "4:1024+100w" {
+		t.Errorf("finds %q", got)
+	}
+}
+
+// TestModel compares random accesses, one at a time, with a list of what is
+// pending.
+func TestModel(t *testing.T) {
+	type piece struct {
+		bytes uint8
+		write bool
+		who   uint64
+	}
+	type pending struct {
+		pieces map[uint64]piece // by word
+		wide   *Access
+	}
+	for seed := range uint64(600) {
+		before := ways[seed%2]
+		rng := rand.New(rand.NewPCG(seed, 1))
+		table := &Table{Keep: true}
+		threads := make([]Thread, 3)
+		model := make([]pending, len(threads))
+		for i := range model {
+			model[i].pieces = map[uint64]piece{}
+		}
+		tooMany := uint64(0) // for hits to have room
+		for n := range uint64(200) {
+			who := rng.Uint64N(uint64(len(threads)))
+			own := &model[who]
+			var hits Hits
+			if rng.IntN(4) == 0 {
+				table.After(&threads[who], &hits)
+				clear(own.pieces)
+				own.wide = nil
+				continue
+			}
+			a := &Access{
+				Addr: 1<<40 + rng.Uint64N(40), Size: 1 + rng.Uint64N(9), Who: who<<32 | n,
+				Write: rng.IntN(2) == 0, Atomic: rng.IntN(8) == 0,
+			}
+			if rng.IntN(8) == 0 {
+				a.Size = 33 + rng.Uint64N(100)
+			} else if rng.IntN(2) == 0 {
+				a.Size = 1
+			}
+			if a.Atomic {
+				clear(own.pieces)
+			}
+			again := true // nothing is new
+			found := map[uint64]bool{}
+			first, last := a.Addr, a.Addr+a.Size-1
+			narrow := last>>3-first>>3 < maxPieces
+			for word := first >> 3; word <= last>>3; word++ {
+				bytes := uint8(0)
+				for b := max(first, word<<3); b <= min(last, word<<3|7); b++ {
+					bytes |= 1 << (b & 7)
+				}
+				if p := own.pieces[word]; narrow && bytes&^p.bytes == 0 && (p.write || !a.Write) {
+					continue
+				}
+				again = false
+				for i := range model {
+					if p := model[i].pieces[word]; i != int(who) && (p.write || a.Write) && p.bytes&bytes != 0 {
+						found[p.who] = true
+					}
+				}
+				if narrow && !a.Atomic {
+					own.pieces[word] = piece{bytes, a.Write, a.Who}
+				}
+			}
+			if !again || a.Size > 1 || seed%2 == 0 { // otherwise nothing is done at all
+				own.wide = nil
+				for i := range model {
+					if p := model[i].wide; p != nil && (p.Write || a.Write) && p.Addr <= last && first < p.Addr+p.Size {
+						found[p.Who] = true
+					}
+				}
+			}
+			if !narrow && !a.Atomic {
+				own.wide = a
+			}
+			before(table, &threads[who], a, &hits)
+			var got []uint64
+			for _, o := range hits.At[:hits.Overlaps] {
+				got = append(got, o.Who)
+			}
+			slices.Sort(got)
+			want := slices.Sorted(maps.Keys(found))
+			if len(want) > maxOverlaps && len(got) == maxOverlaps {
+				tooMany += uint64(len(want) - maxOverlaps)
+				want = slices.DeleteFunc(want, func(who uint64) bool { return !slices.Contains(got, who) })
+			}
+			if !slices.Equal(got, want) {
+				t.Fatalf("seed %d, access %d %+v: found %x, want %x", seed, n, a, got, want)
+			}
+		}
+		if l := table.Missed(); l != (Losses{Found: tooMany}) {
+			t.Fatalf("seed %d: missed %+v, not %d", seed, l, tooMany)
+		}
+	}
+}
+
+// TestConcurrent lets goroutines access a few words at the same time and judges
+// what they find by a clock that they all take stamps from. An overlap that is found
+// was one, and of two accesses that were both announced before either was over, one
+// has found the other, or there were others of the same threads to the same word,
+// pending too, that did.
+func TestConcurrent(t *testing.T) {
+	type done struct {
+		Access
+		asked, told, over uint64 // when Before was called, when it returned, when the end was called
+		found             []uint64
+		span              uint64 // how many times After was called before
+	}
+	// meeting is when a thread found another's access.
+	type meeting struct{ finder, span, found, foundSpan, word uint64 }
+	const threads, each = 3, 3000
+	table := &Table{Keep: true}
+	var clock atomic.Uint64
+	logs := make([][]done, threads)
+	var arrived atomic.Uint64
+	var wg sync.WaitGroup
+	for id := range uint64(threads) {
+		wg.Add(1)
+		go func() {
+			defer wg.Done()
+			rng := rand.New(rand.NewPCG(id, 2))
+			log := make([]done, each)
+			var th Thread
+			span := uint64(0)
+			for n := range uint64(each) {
+				d := &log[n]
+				d.span = span
+				d.Access = Access{Addr: rng.Uint64N(16), Size: 1 + rng.Uint64N(4), Who: id<<32 | n, Write: rng.IntN(2) == 0}
+				if rng.IntN(10) == 0 {
+					d.Size = 60
+				}
+				var hits Hits
+				d.asked = clock.Add(1)
+				if n > 0 && log[n-1].over == 0 {
+					log[n-1].over = d.asked
+				}
+				ways[rng.IntN(len(ways))](table, &th, &d.Access, &hits)
+				d.told = clock.Add(1)
+				for _, o := range hits.At[:hits.Overlaps] {
+					d.found = append(d.found, o.Who)
+				}
+				if n%100 == 0 { // all are in an access now, and those go on together
+					for arrived.Add(1); arrived.Load() < threads*(n/100+1); {
+						runtime.Gosched()
+					}
+				} else if rng.IntN(3) == 0 {
+					runtime.Gosched()
+				}
+				if rng.IntN(2) == 0 {
+					d.over = clock.Add(1)
+					table.After(&th, &hits)
+					span++
+				}
+			}
+			log[each-1].over = clock.Add(1)
+			table.After(&th, new(Hits))
+			logs[id] = log
+		}()
+	}
+	wg.Wait()
+	checkEmpty(t, table)
+	if l := table.Missed(); l.Long != 0 {
+		t.Fatalf("missed %+v", l)
+	}
+	find := func(who uint64) *done { return &logs[who>>32][who&(1<<32-1)] }
+	conflict := func(a, b *done) bool {
+		return (a.Write || b.Write) && a.Addr < b.Addr+b.Size && b.Addr < a.Addr+a.Size
+	}
+	// words calls f for the words that two accesses touch, until it returns true.
+	words := func(a, b *done, f func(uint64) bool) bool {
+		for w := max(a.Addr, b.Addr) >> 3; w <= min(a.Addr+a.Size-1, b.Addr+b.Size-1)>>3; w++ {
+			if f(w) {
+				return true
+			}
+		}
+		return false
+	}
+	// gone is when an access's entry was taken back at the latest: some time between
+	// the call of After and the next access.
+	gone := func(d *done) uint64 {
+		log := logs[d.Who>>32]
+		for n := d.Who&(1<<32-1) + 1; n < each; n++ {
+			if log[n].span != d.span {
+				return log[n].told
+			}
+		}
+		return ^uint64(0)
+	}
+	var all []*done
+	overlaps := 0
+	met := map[meeting]bool{}
+	for id := range logs {
+		for n := range logs[id] {
+			d := &logs[id][n]
+			all = append(all, d)
+			for _, who := range d.found {
+				overlaps++
+				o := find(who)
+				if o.Who>>32 == d.Who>>32 || !conflict(o, d) || o.asked > d.told || gone(o) < d.asked {
+					t.Fatalf("%+v found %+v", *d, *o)
+				}
+				words(o, d, func(w uint64) bool {
+					met[meeting{d.Who >> 32, d.span, o.Who >> 32, o.span, w}] = true
+					return false
+				})
+			}
+		}
+	}
+	slices.SortFunc(all, func(a, b *done) int { return int(a.told) - int(b.told) })
+	together := 0
+	for i, a := range all {
+		for _, b := range all[i+1:] {
+			if b.told > a.over {
+				break
+			}
+			if a.Who>>32 == b.Who>>32 || !conflict(a, b) {
+				continue
+			}
+			together++
+			if l := table.Missed(); l.Busy+l.Full+l.Found == 0 && !words(a, b, func(w uint64) bool {
+				return met[meeting{a.Who >> 32, a.span, b.Who >> 32, b.span, w}] || met[meeting{b.Who >> 32, b.span, a.Who >> 32, a.span, w}]
+			}) {
+				t.Fatalf("%+v and %+v were pending together", *a, *b)
+			}
+		}
+	}
+	t.Logf("missed %+v", table.Missed())
+	if overlaps == 0 {
+		t.Error("there was nothing to find")
+	}
+	t.Logf("%d overlaps found; %d pairs were together", overlaps, together)
+}
+
+func TestSizes(t *testing.T) {
+	if n := unsafe.Sizeof(entryBucket{}); n != 64 {
+		t.Errorf("a bucket has %d bytes", n)
+	}
+	if n := unsafe.Sizeof(wideEntry{}); n != 64 {
+		t.Errorf("a wide entry has %d bytes", n)
+	}
+	var table Table
+	if n := unsafe.Offsetof(table.wides); n%64 != 0 {
+		t.Errorf("wides is at %d", n)
+	}
+	if n := unsafe.Offsetof(table.life); n%64 != 0 {
+		t.Errorf("life is at %d", n)
+	}
+	if n := unsafe.Offsetof(table.fullWide) - unsafe.Offsetof(table.life); n != 64 {
+		t.Errorf("the counters are %d bytes after life", n)
+	}
+	t.Logf("Table %d bytes, Thread %d", unsafe.Sizeof(table), unsafe.Sizeof(Thread{}))
+}
+
+func TestSteadyStateDoesNotAllocate(t *testing.T) {
+	table := new(Table)
+	var one, two Thread
+	if n := testing.AllocsPerRun(100, func() {
+		var hits Hits
+		for i := range uint64(100) {
+			table.Before(&one, &Access{Addr: i, Size: i, Who: 1 << 32, Write: true}, &hits)
+			table.Before(&two, &Access{Addr: i, Size: i, Who: 2 << 32, Write: true}, &hits)
+		}
+	}); n != 0 {
+		t.Errorf("%v allocations", n)
+	}
+}
+
+// BenchmarkKept is what an access costs that repeats one that is pending, one in a new
+// word, and a write after a read.
+func BenchmarkKept(b *testing.B) {
+	for name, script := range map[string]func(i uint64) (addr uint64, write bool){
+		"again": func(i uint64) (uint64, bool) { return i % 4 * 8, false },
+		"new":   func(i uint64) (uint64, bool) { return i % 1024 * 8, false },
+		"wrote": func(i uint64) (uint64, bool) { return i / 2 % 1024 * 8, i%2 == 1 },
+	} {
+		b.Run(name, func(b *testing.B) {
+			table, th := &Table{Keep: true}, new(Thread)
+			for i := range uint64(b.N) {
+				addr, write := script(i)
+				if table.Pending(th, addr, write) {
+					continue
+				}
+				if pending, alone := table.Touch(th, addr, 1<<32, write); !pending || !alone {
+					b.Fatal("not that quick")
+				}
+			}
+		})
+	}
+}

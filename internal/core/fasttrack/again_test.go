@@ -1,0 +1,288 @@
+package fasttrack
+
+import (
+	"errors"
+	"math/rand/v2"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"github.com/heisen-go/heisen"
+	"github.com/heisen-go/heisen/internal/testaid/randomtrials"
+)
+
+// TestTakenAgain is TestPromise where threads take the same locks again and again, and races are
+// few: an access that is not noted, because the thread made it before under the same lock, must
+// not be missed by those who have seen the thread release that.
+func TestTakenAgain(t *testing.T) {
+	promiseAll(t, 3_000, 13, func(rng *rand.Rand) []heisen.Record { return turns(rng, false) })
+}
+
+// TestForeign: where threads release locks that others have, who go on as if they still had them,
+// what those did before may be missed, and nothing is made up.
+func TestForeign(t *testing.T) {
+	for seed := range uint64(randomtrials.Count(1_000)) {
+		trace := turns(rand.New(rand.NewPCG(seed, 14)), true)
+		var less *missedError
+		if err := promise(t, trace); err != nil && !errors.As(err, &less) {
+			t.Fatalf("seed %d: %v\n%s", seed, err, show(trace))
+		}
+	}
+	const x, y, lock = 0, 8, 32
+	directed(t, []heisen.Record{
+		{Code: heisen.Acquire, TID: 1, Obj: lock},
+		{Code: heisen.Write, TID: 1, Obj: x},
+		{Code: heisen.Release, TID: 1, Obj: lock},
+		{Code: heisen.Acquire, TID: 1, Obj: lock},
+		{Code: heisen.Write, TID: 1, Obj: x}, // nothing new
+		{Code: heisen.Release, TID: 2, Obj: lock},
+		{Code: heisen.Write, TID: 1, Obj: x},
+		{Code: heisen.Acquire, TID: 2, Obj: lock},
+		{Code: heisen.Write, TID: 2, Obj: x}, // a race
+		{Code: heisen.Release, TID: 2, Obj: lock},
+		{Code: heisen.Acquire, TID: 3, Obj: lock},
+		{Code: heisen.Write, TID: 3, Obj: y},
+		{Code: heisen.Release, TID: 3, Obj: lock},
+		{Code: heisen.Acquire, TID: 3, Obj: lock},
+		{Code: heisen.Write, TID: 3, Obj: y},
+		{Code: heisen.Release, TID: 1, Obj: lock}, // it had taken it
+		{Code: heisen.Acquire, TID: 2, Obj: lock},
+		{Code: heisen.Write, TID: 2, Obj: y}, // a race
+	})
+}
+
+// TestSeen: who has seen the thread release a lock has not seen what it did when it took that
+// again.
+func TestSeen(t *testing.T) {
+	const x, message, lock = 0, 16, 32
+	for _, take := range [][2]heisen.Op{{heisen.Acquire, heisen.Release}, {heisen.AcquireShared, heisen.ReleaseShared}} {
+		for _, before := range []int{0, 2} {
+			directed(t, []heisen.Record{
+				{Code: heisen.Send, TID: 3, Obj: message},
+				{Code: heisen.Receive, TID: 2, Obj: message},
+				{Code: heisen.Acquire, TID: 2, Obj: lock + 8},
+				{Code: heisen.Release, TID: 2, Obj: lock + 8},
+				{Code: take[0], TID: 1, Obj: lock},
+				{Code: heisen.Read, TID: 1, Obj: x},
+				{Code: take[1], TID: 1, Obj: lock},
+				{Code: heisen.Acquire, TID: 2, Obj: lock},
+				{Code: heisen.Release, TID: 2, Obj: lock},
+				{Code: take[0], TID: 1, Obj: lock},
+				{Code: heisen.Read, TID: 1, Obj: x},
+				{Code: heisen.Write, TID: 2, Obj: x}, // a race
+			}[before:])
+		}
+	}
+}
+
+// TestThroughSlots: who knows what the thread has done that has a slot now need not know what the
+// one before had learnt.
+func TestThroughSlots(t *testing.T) {
+	const x = 0
+	const message = 16 // to 40
+	trace := []heisen.Record{
+		{Code: heisen.Fork, TID: 0, Obj: 1},
+		{Code: heisen.Fork, TID: 0, Obj: 2},
+		{Code: heisen.Fork, TID: 0, Obj: 3},
+		{Code: heisen.Write, TID: 1, Obj: x},
+		{Code: heisen.Send, TID: 1, Obj: message},
+		{Code: heisen.Receive, TID: 2, Obj: message},
+		{Code: heisen.Send, TID: 2, Obj: message + 8},
+		{Code: heisen.End, TID: 2},
+		{Code: heisen.Receive, TID: 3, Obj: message + 8},
+		{Code: heisen.Fork, TID: 0, Obj: 4}, // has the slot of 2
+		{Code: heisen.Send, TID: 4, Obj: message + 16},
+		{Code: heisen.Receive, TID: 3, Obj: message + 16},
+		{Code: heisen.Fork, TID: 0, Obj: 5},
+		{Code: heisen.Receive, TID: 5, Obj: message + 16},
+		{Code: heisen.Send, TID: 5, Obj: message + 24},
+		{Code: heisen.Receive, TID: 3, Obj: message + 24},
+		{Code: heisen.Read, TID: 3, Obj: x}, // in order, through 2
+	}
+	directed(t, trace)
+	for i := range trace {
+		switch r := &trace[i]; r.Code {
+		case heisen.Send:
+			r.Code = heisen.AtomicWrite
+		case heisen.Receive:
+			r.Code = heisen.AtomicUpdate
+		}
+	}
+	directed(t, trace)
+}
+
+// directed checks the promise for a trace of accesses to bytes.
+func directed(t *testing.T, trace []heisen.Record) {
+	t.Helper()
+	for i := range trace {
+		trace[i].Len, trace[i].Loc = 1, heisen.Site(i+1)
+	}
+	if err := promise(t, trace); err != nil {
+		t.Errorf("%v\n%s", err, show(trace))
+	}
+}
+
+// turns returns a trace of threads that take locks again and again, and of few other things. The
+// variable of a lock is accessed under it, but for the end: so what they know is put to the test
+// then. If the trace is wild, they also release locks of others.
+func turns(rng *rand.Rand, wild bool) (trace []heisen.Record) {
+	const threads, locks = 3, 2
+	type hold struct {
+		thread int
+		shared bool
+	}
+	var holds [locks][]hold
+	length := 10 + rng.IntN(50)
+	id := 0
+	add := func(code heisen.Op, o, n int) {
+		trace = append(trace, heisen.Record{
+			Code: code, TID: heisen.Thread(id), Obj: heisen.Object(o), Val: uint64(n) >> 3 << 3, Len: uint16(n & 7), Loc: heisen.Site(len(trace) + 1),
+		})
+	}
+	access := func(l int, write bool) {
+		if write {
+			add(heisen.Write, 8*l, 1)
+		} else {
+			add(heisen.Read, 8*l, 1)
+		}
+	}
+	release := func(l, i int) {
+		h := holds[l][i]
+		holds[l] = slices.Delete(holds[l], i, i+1)
+		if h.shared {
+			add(heisen.ReleaseShared, 32+8*l, 1)
+		} else {
+			add(heisen.Release, 32+8*l, 1)
+		}
+	}
+	for len(trace) < length {
+		if rng.IntN(2) == 0 {
+			id = rng.IntN(threads)
+		}
+		l := rng.IntN(locks) * rng.IntN(2)
+		own := slices.IndexFunc(holds[l], func(h hold) bool { return h.thread == id })
+		switch n := rng.IntN(24); {
+		case own >= 0 && n < 12:
+			if n < 8 {
+				access(l, n < 4 && !holds[l][own].shared)
+			}
+			release(l, own)
+		case n < 14:
+			shared := rng.IntN(2) == 0
+			if own >= 0 || slices.ContainsFunc(holds[l], func(h hold) bool { return !h.shared || !shared }) {
+				break
+			}
+			holds[l] = append(holds[l], hold{id, shared})
+			if shared {
+				add(heisen.AcquireShared, 32+8*l, 1)
+			} else {
+				add(heisen.Acquire, 32+8*l, 1)
+			}
+			if n < 10 {
+				access(l, n < 5 && !shared)
+			}
+			if n%2 == 0 {
+				release(l, len(holds[l])-1)
+			}
+		case n < 17:
+			switch rng.IntN(3) {
+			case 0:
+				add(heisen.Send, 48, 1)
+			case 1:
+				add(heisen.AtomicWrite, 56, 1)
+			case 2:
+				add(heisen.AtomicUpdate, 56, 1)
+			}
+		case n < 20:
+			if rng.IntN(2) == 0 {
+				add(heisen.Receive, 48, 1)
+			} else {
+				add(heisen.AtomicRead, 56, 1)
+			}
+		case n < 21 && wild && len(holds[l]) > 0:
+			release(l, 0)
+		case n < 22 && len(holds[l]) == 0: // its memory gets another use, and this one again
+			add(heisen.Alloc, 32+8*l, 8)
+		case wild || len(trace) > length-6:
+			access(l, n == 23)
+		}
+	}
+	return trace
+}
+
+// TestMovedMeanwhile: the write of a thread that is about to note that it has read a word may be moved to where it
+// looks for its earlier read, between its looks at the head and at the note. That is still a write of its epoch then.
+func TestMovedMeanwhile(t *testing.T) {
+	if err := Reserve(); err != nil {
+		t.Fatal(err)
+	}
+	var table Table
+	var word, message, alone Word
+	var races Races
+	var threads [3]Thread
+	writer, reader, other := &threads[0], &threads[1], &threads[2]
+	table.Renew(writer, 0)
+	table.Fork(writer, reader, 1)
+	table.Fork(writer, other, 2)
+	read := func(th *Thread) { table.Access(th, &word.Cell, 0, 2, 1, Read, &races) }
+
+	table.Access(writer, &word.Cell, 0, 1, 1, Write, &races)
+	written := word.first.Load()
+	synchronise(&table, writer, &message.Cell, 8, Send)
+	for _, th := range []*Thread{reader, other} {
+		synchronise(&table, th, &message.Cell, 8, See)
+		read(th)
+	}
+	head := word.head.Load()
+	synchronise(&table, reader, &alone.Cell, 16, Send)
+	read(reader) // beside the cell, where the write was
+	if head == word.head.Load() || word.first.Load() != written {
+		t.Fatal("the write was not moved")
+	}
+	if table.Again(writer, &word.Cell, &word.first, head, written, writer.Epoch|2) || word.first.Load() != written {
+		t.Error("the write has become another one")
+	}
+	synchronise(&table, writer, &message.Cell, 8, Send)
+	read(writer)
+	for _, th := range []*Thread{reader, other} {
+		read(th)
+	}
+	if races.Count > 0 {
+		t.Errorf("false alarms: %v", races.At[:races.Count])
+	}
+}
+
+// TestLockedMeanwhile: somebody may lock a cell when a thread has just renewed its note there, which then goes another
+// way to note its access, and finds that note. The epoch has an access all the same, and is to be published.
+func TestLockedMeanwhile(t *testing.T) {
+	if err := Reserve(); err != nil {
+		t.Fatal(err)
+	}
+	var table Table
+	var reader Thread
+	var word, message Word
+	var races Races
+	table.Renew(&reader, 0)
+	c := &word.Cell
+	var wg sync.WaitGroup
+	var done atomic.Bool
+	wg.Go(func() {
+		for !done.Load() {
+			c.Unlock(c.Lock())
+		}
+	})
+	unnoticed := 0
+	for range 1_000_000 {
+		table.Access(&reader, c, 0, 1, 1, Read, &races)
+		if word.first.Load() == reader.Epoch|1 && reader.last != reader.Epoch>>placeBits {
+			unnoticed++
+		}
+		synchronise(&table, &reader, &message.Cell, 8, Send)
+	}
+	done.Store(true)
+	wg.Wait()
+	if unnoticed > 0 {
+		t.Errorf("%d epochs have notes, and count as empty", unnoticed)
+	}
+}

@@ -1,0 +1,165 @@
+package fasttrack
+
+import (
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/heisen-go/heisen"
+)
+
+// TestBytes is TestPromise for words that are gone through byte by byte, and in pieces, by threads that
+// mostly hand over to each other: then much is known of a word, and little of it races.
+func TestBytes(t *testing.T) {
+	promiseAll(t, 3_000, 15, pieces)
+}
+
+// TestReadersOfBytes: a run through a word may take the notes of others only if it comes after them, and
+// then they are not to go on from there.
+func TestReadersOfBytes(t *testing.T) {
+	const first, message, other = 0, 64, 72
+	for _, run := range []heisen.Op{heisen.Read, heisen.Write} {
+		for n := range 4 {
+			ordered, length := n%2 == 1, 8-n/2*3 // a whole word, or less
+			trace := []heisen.Record{
+				{Code: heisen.Read, TID: 1, Obj: first, Loc: 1},
+				{Code: heisen.Send, TID: 1, Obj: message, Loc: 2},
+				{Code: heisen.Read, TID: 2, Obj: 3, Loc: 3},
+				{Code: heisen.Receive, TID: 3, Obj: message, Loc: 4},
+			}
+			if ordered {
+				trace = append(trace, heisen.Record{Code: heisen.Send, TID: 2, Obj: other, Loc: 5}, heisen.Record{Code: heisen.Receive, TID: 3, Obj: other, Loc: 6})
+			}
+			for at := range length {
+				trace = append(trace, heisen.Record{Code: run, TID: 3, Obj: heisen.Object(at), Loc: 7})
+			}
+			trace = append(trace, []heisen.Record{
+				{Code: heisen.Read, TID: 2, Obj: 3, Loc: 3}, // races with a run of writes
+				{Code: heisen.Send, TID: 3, Obj: message, Loc: 8},
+				{Code: heisen.Receive, TID: 4, Obj: message, Loc: 9},
+				{Code: heisen.Write, TID: 4, Obj: 3, Loc: 10}, // races with the reads of 2
+			}...)
+			if !ordered && run == heisen.Read { // with the first of them
+				trace = slices.Delete(trace, len(trace)-4, len(trace)-3)
+			}
+			for i := range trace {
+				trace[i].Len = 1
+			}
+			if err := promise(t, trace); err != nil {
+				t.Errorf("%v\n%s", err, show(trace))
+			}
+		}
+	}
+}
+
+// TestReadersAgain is TestPromise for words of which several threads read the same bytes again and again, so
+// that there is more to be known than a cell has room for, and now and then one makes an atomic operation.
+func TestReadersAgain(t *testing.T) {
+	promiseAll(t, 1_500, 16, readers)
+}
+
+// TestReaderBesideCrowd: who reads again what another one has changed meanwhile races with that, also where the
+// change is noted in the crowd, and the read in the cell.
+func TestReaderBesideCrowd(t *testing.T) {
+	const message = 64
+	directed(t, []heisen.Record{
+		{Code: heisen.Read, TID: 2, Obj: 0},
+		{Code: heisen.Read, TID: 2, Obj: 2},
+		{Code: heisen.Send, TID: 2, Obj: message},
+		{Code: heisen.Receive, TID: 1, Obj: message},
+		{Code: heisen.Read, TID: 1, Obj: 3},
+		{Code: heisen.AtomicUpdate, TID: 1, Obj: 0},
+		{Code: heisen.Read, TID: 1, Obj: 1}, // the first note is to be that of this
+		{Code: heisen.Read, TID: 2, Obj: 0}, // a race
+	})
+}
+
+// readers returns such a trace.
+func readers(rng *rand.Rand) (trace []heisen.Record) {
+	const message = 64
+	threads, length := 2+rng.IntN(4), 10+rng.IntN(60)
+	rare := [...]heisen.Op{heisen.Write, heisen.AtomicRead, heisen.AtomicWrite, heisen.AtomicUpdate}
+	id, channels := 0, 1+rng.IntN(threads)
+	add := func(code heisen.Op, at int) {
+		trace = append(trace, heisen.Record{Code: code, TID: heisen.Thread(id), Obj: heisen.Object(at), Len: 1, Loc: heisen.Site(1 + rng.IntN(3))})
+	}
+	for len(trace) < length {
+		at := rng.IntN(4)
+		switch n := rng.IntN(16); {
+		case n < len(rare):
+			add(rare[n], at)
+		case n < 12:
+			add(heisen.Read, at)
+		default:
+			at := message + 8*rng.IntN(channels)
+			add(heisen.Send, at)
+			id = rng.IntN(threads)
+			add(heisen.Receive, at)
+		}
+		if rng.IntN(4) == 0 {
+			id = rng.IntN(threads)
+		}
+	}
+	return trace
+}
+
+// pieces returns a trace of accesses to the bytes of a word. Those of a run are made at one place,
+// as those of a loop are.
+func pieces(rng *rand.Rand) (trace []heisen.Record) {
+	threads := 2 + rng.IntN(3)
+	length := 10 + rng.IntN(60)
+	id, message := 0, 64
+	add := func(code heisen.Op, at, n, site int) {
+		trace = append(trace, heisen.Record{
+			Code: code, TID: heisen.Thread(id), Obj: heisen.Object(at), Val: uint64(n) >> 3 << 3, Len: uint16(n & 7), Loc: heisen.Site(site),
+		})
+	}
+	for len(trace) < length {
+		code := heisen.Read
+		if rng.IntN(2) == 0 {
+			code = heisen.Write
+		}
+		site := 1 + rng.IntN(4)
+		switch rng.IntN(8) {
+		case 0, 1, 2:
+			for at, end := rng.IntN(4), 5+rng.IntN(4); at < end; at++ {
+				add(code, at, 1, site)
+			}
+		case 3, 4, 5:
+			n := 1 << rng.IntN(4)
+			add(code, rng.IntN(8/n)*n, n, site)
+		case 6:
+			add(heisen.AtomicUpdate, rng.IntN(8)*rng.IntN(2), 1, site)
+		}
+		next := rng.IntN(threads)
+		if rng.IntN(12) == 0 {
+			id = next // who may be late, or has not heard of this thread
+			continue
+		}
+		add(heisen.Send, message, 1, site)
+		id = next
+		add(heisen.Receive, message, 1, site)
+		message += 8
+	}
+	return trace
+}
+
+// TestReaderBesideBytes: who writes again what another one has read meanwhile races with that, also where there is
+// a note of other bytes of the word before that of the read.
+func TestReaderBesideBytes(t *testing.T) {
+	const message = 64
+	trace := []heisen.Record{
+		{Code: heisen.Write, TID: 1, Obj: 4, Loc: 1},
+		{Code: heisen.Write, TID: 1, Obj: 0, Loc: 2},
+		{Code: heisen.Send, TID: 1, Obj: message, Loc: 3},
+		{Code: heisen.Receive, TID: 2, Obj: message, Loc: 4},
+		{Code: heisen.Read, TID: 2, Obj: 0, Loc: 5},
+		{Code: heisen.Write, TID: 1, Obj: 0, Loc: 2},
+	}
+	for i := range trace {
+		trace[i].Len = 1
+	}
+	if err := promise(t, trace); err != nil {
+		t.Errorf("%v\n%s", err, show(trace))
+	}
+}

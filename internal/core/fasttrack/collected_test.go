@@ -1,0 +1,43 @@
+package fasttrack
+
+import (
+	"testing"
+
+	"github.com/heisen-go/heisen"
+)
+
+// TestCollected: who runs what an object that is dead has left behind comes after all that was done before the
+// latest collection, and after nothing that was done since.
+func TestCollected(t *testing.T) {
+	const word = 64
+	for _, slots := range []int{2, 200} { // short clocks and long ones
+		p := newProgram(t)
+		for i := range slots {
+			p.thread(heisen.Thread(10 + i))
+		}
+		races := 0
+		p.found = func(int, heisen.Object, heisen.Op, heisen.Thread, uint64) { races++ }
+		write := func(id heisen.Thread) {
+			p.run([]heisen.Record{{Code: heisen.Write, TID: id, Obj: word, Len: 8, Loc: 1}})
+		}
+		finalizer := heisen.Thread(2)
+		p.thread(finalizer)
+		for range 3 {
+			write(1)
+			p.table.Collect()
+			for range 2 {
+				p.table.Collected(p.thread(finalizer))
+				if write(finalizer); races != 0 {
+					t.Fatalf("%d slots: %d races with what was done before a collection", slots, races)
+				}
+			}
+			p.table.Collect()
+			p.table.Collected(p.thread(1))
+		}
+		write(1)
+		p.table.Collected(p.thread(finalizer))
+		if write(finalizer); races != 8 { // a byte each
+			t.Errorf("%d slots: %d races with what was done since the latest collection", slots, races)
+		}
+	}
+}

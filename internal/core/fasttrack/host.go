@@ -1,0 +1,184 @@
+package fasttrack
+
+import (
+	"runtime"
+	"sync/atomic"
+	"syscall"
+	"unsafe"
+)
+
+// What the injected files need of their host: memory that is zero, takes room where it
+// is touched, and is never moved nor given back. Here there is one for the whole process,
+// as in package runtime, for one table at a time.
+
+type arenas struct {
+	vectors [maxVectors]vector
+	fars    [maxVectors]far
+	nodes   [maxNodes]node
+	blocks  [maxBlocks]block
+	tallies [maxBlocks]tally
+	extras  [maxExtras]extra
+	marks   [maxMarks]mark
+}
+
+var memory *arenas
+
+// Reserve gives the next table its memory.
+func Reserve() error {
+	GiveBack()
+	alone = nil
+	m, err := syscall.Mmap(-1, 0, int(unsafe.Sizeof(arenas{})), syscall.PROT_READ|syscall.PROT_WRITE,
+		syscall.MAP_ANON|syscall.MAP_PRIVATE|syscall.MAP_NORESERVE)
+	if err == nil {
+		memory = (*arenas)(unsafe.Pointer(unsafe.SliceData(m)))
+	}
+	return err
+}
+
+// GiveBack gives the memory back that Reserve got.
+func GiveBack() {
+	if memory != nil {
+		syscall.Munmap(unsafe.Slice((*byte)(unsafe.Pointer(memory)), unsafe.Sizeof(arenas{})))
+		memory = nil
+	}
+}
+
+// Word is a cell and what belongs to it elsewhere.
+type Word struct {
+	Cell
+	aside [cellNotes - 1]atomic.Uint64
+}
+
+// asideOf returns the note on a side of a cell, 0 or 1. Here it is behind the cell.
+//
+//go:nosplit
+func asideOf(c *Cell, side uint32) *atomic.Uint64 {
+	return &(*Word)(unsafe.Pointer(c)).aside[side&1]
+}
+
+// nextCell returns the cell of the word behind that of c.
+//
+//go:nosplit
+func nextCell(c *Cell) *Cell {
+	return (*Cell)(unsafe.Add(unsafe.Pointer(c), unsafe.Sizeof(Word{})))
+}
+
+//go:nosplit
+func vectorAt(i uint32) *vector { return &memory.vectors[i%maxVectors] }
+
+//go:nosplit
+func farAt(i uint32) *far { return &memory.fars[i%maxVectors] }
+
+//go:nosplit
+func nodeAt(i uint32) *node { return &memory.nodes[i%maxNodes] }
+
+//go:nosplit
+func blockAt(i uint32) *block { return &memory.blocks[i%maxBlocks] }
+
+//go:nosplit
+func tallyAt(i uint32) *tally { return &memory.tallies[i%maxBlocks] }
+
+//go:nosplit
+func extraAt(i uint32) *extra { return &memory.extras[i%maxExtras] }
+
+//go:nosplit
+func markAt(i uint64) *mark { return &memory.marks[i%maxMarks] }
+
+// alone is what sparesHere returns. Tests in which one thread is at work at a time may set it, after Reserve.
+var alone *spares
+
+// sparesHere returns the spares that only whoever asks has to do with until it returns to its caller, if
+// there are some. In a program each processor has its own.
+//
+//go:nosplit
+func sparesHere() *spares { return alone }
+
+//go:nosplit
+func storeRelease(x *atomic.Uint64, v uint64) { x.Store(v) }
+
+//go:nosplit
+func storeRelease32(x *atomic.Uint32, v uint32) { x.Store(v) }
+
+//go:nosplit
+func decrement(x *atomic.Uint32) uint32 { return x.Add(^uint32(0)) }
+
+// pauseSpinning is called between attempts to get a lock, with their number.
+func pauseSpinning(uint32) { runtime.Gosched() }
+
+// Access takes an access to the bytes of the word at addr that are set in mask, in the shortest way
+// that is enough, as a program does.
+func (t *Table) Access(th *Thread, c *Cell, addr, place uint64, mask, kind uint32, races *Races) {
+	write, note := kind == Write, th.Epoch|place
+	if kind <= Write && (mask&(mask-1) == 0 && t.accessByte(th, c, note, uint64(mask), write) ||
+		t.AccessPlain(th, c, note, uint64(mask), write)) ||
+		t.AccessAmong(th, c, addr, place, mask, kind, races) {
+		return
+	}
+	c.Unlock(t.AccessLocked(th, c, c.Lock(), addr, place, mask, kind, races))
+}
+
+// accessByte is what a program does first where an access is to one byte, or said to be.
+func (t *Table) accessByte(th *Thread, c *Cell, note, mask uint64, write bool) bool {
+	head, first := c.Says()
+	what := mask
+	if write {
+		what |= Write << noteKind
+	}
+	if th.Left(head, first, what) && c.Renew(th, &c.first, head, first, note) {
+		return true
+	}
+	return several(head) && t.noteAgain(th, c, note, mask, write)
+}
+
+// LockWord takes the access that an operation on the lock at addr is, likewise.
+func (t *Table) LockWord(th *Thread, c *Cell, addr, place uint64, races *Races) {
+	head, mask := c.Lock(), uint64(1)<<(addr&7)
+	if c.NotedAtomic(th, head, mask, AtomicUpdate) {
+		c.Unlock(head)
+		return
+	}
+	if next := t.LockAgain(th, c, head, place, mask); next != 0 {
+		c.Unlock(next)
+		return
+	}
+	c.Unlock(t.AccessLocked(th, c, head, addr&^7, place, uint32(mask), AtomicUpdate, races))
+}
+
+// Load makes an atomic load of the word at addr, and what order and races come of it, one step,
+// as a program does.
+func (t *Table) Load(th *Thread, c *Cell, addr, place uint64, load func(), races *Races) {
+	if head, turns, noted := t.Known(th, c, addr); head != 0 && (noted || t.LoadAgain(th, c, place, 1<<(addr&7))) {
+		if load(); c.Unchanged(head, turns) {
+			return
+		}
+	}
+	t.Atomic(th, c, addr, place, AtomicRead, load, races)
+}
+
+// Atomic makes an atomic operation of any kind on the byte at addr, likewise.
+func (t *Table) Atomic(th *Thread, c *Cell, addr, place uint64, kind uint32, do func(), races *Races) {
+	head := c.Lock()
+	do()
+	if head != 0 {
+		noted := c.NotedAtomic(th, head, 1<<(addr&7), kind)
+		next, done := t.AtomicInPlace(th, c, head, addr, place, kind, noted)
+		if done {
+			c.Unlock(next)
+			return
+		}
+		head = next
+	}
+	if kind != AtomicWrite {
+		head = t.Sync(th, head, addr, See)
+	}
+	if !c.NotedAtomic(th, head, 1<<(addr&7), kind) {
+		head = t.AccessLocked(th, c, head, addr&^7, place, 1<<(addr&7), kind, races)
+	}
+	switch kind {
+	case AtomicWrite:
+		head = t.Sync(th, head, addr, Store)
+	case AtomicUpdate:
+		head = t.Sync(th, head, addr, Send)
+	}
+	c.Unlock(head)
+}

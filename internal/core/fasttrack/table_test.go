@@ -1,0 +1,423 @@
+package fasttrack
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/bits"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/heisen-go/heisen"
+	"github.com/heisen-go/heisen/bench/workload"
+	"github.com/heisen-go/heisen/internal/testaid/randomtrials"
+	"github.com/heisen-go/heisen/vclock"
+)
+
+// program is the events of a trace, as they would happen to a table.
+type program struct {
+	table   Table
+	cells   map[uint64]*[16]Word // by word / 16
+	scale   uint32               // of the numbers of threads
+	threads map[heisen.Thread]*Thread
+	held    map[hold]int
+	found   func(later int, at heisen.Object, op heisen.Op, thread heisen.Thread, place uint64)
+	places  map[[2]uint32]uint64 // by site and context
+	known   [][2]uint32          // by place
+}
+
+// hold is that a thread has a lock.
+type hold struct {
+	thread heisen.Thread
+	lock   heisen.Object
+	shared bool
+}
+
+func newProgram(t testing.TB) *program {
+	if err := Reserve(); err != nil {
+		t.Fatal(err)
+	}
+	alone = new(spares) // as a program has it
+	return &program{scale: 1, cells: map[uint64]*[16]Word{}, threads: map[heisen.Thread]*Thread{}, held: map[hold]int{}, places: map[[2]uint32]uint64{}, known: make([][2]uint32, 1)}
+}
+
+func (p *program) thread(id heisen.Thread) *Thread {
+	th := p.threads[id]
+	if th == nil {
+		th = new(Thread)
+		p.threads[id] = th
+	}
+	if p.table.Stale(th) {
+		p.table.Renew(th, uint32(id)*p.scale)
+	}
+	return th
+}
+
+func (p *program) cell(at uint64) *Cell {
+	words := p.cells[at/128]
+	if words == nil {
+		words = new([16]Word)
+		p.cells[at/128] = words
+	}
+	return &words[at/8%16].Cell
+}
+
+func (p *program) place(r *heisen.Record) uint64 {
+	at := [2]uint32{uint32(r.Loc), uint32(r.Ctx)}
+	place := p.places[at]
+	if place == 0 {
+		place = uint64(len(p.known))
+		p.places[at] = place
+		p.known = append(p.known, at)
+	}
+	return place
+}
+
+// access makes an access to memory, words that are nobody else's at once, the others one by one.
+func (p *program) access(i int, r *heisen.Record, kind uint32) {
+	th := p.thread(r.TID)
+	for at, end := uint64(r.Obj), uint64(r.Obj)+r.Size(); at < end; {
+		if whole := (min(at&^127+128, end) - at) / 8; at&7 == 0 && whole > 0 && kind <= Write {
+			at += 8 * uint64(p.table.AccessWords(th, p.cell(at), uintptr(whole), th.Epoch|p.place(r), kind == Write))
+			if at == end {
+				break
+			}
+		}
+		next := min(at&^7+8, end)
+		p.word(i, r, at, next, kind)
+		at = next
+	}
+}
+
+// word makes an access to the bytes from at to end, which are in one word.
+func (p *program) word(i int, r *heisen.Record, at, end uint64, kind uint32) {
+	th, c := p.thread(r.TID), p.cell(at)
+	var races Races
+	mask := uint32(1)<<(end-at) - 1
+	mask <<= at & 7
+	if noted, _, _, _ := c.Look(th, uint64(mask), kind == Write); kind <= Write && !noted {
+		if end-at == 1 && c.NotedByte(th, uintptr(at), kind == Write) {
+			panic("a byte is noted, and its word is not")
+		}
+		if mask == noteBytes && c.NotedWord(th, kind == Write) {
+			panic("a word is noted and not noted")
+		}
+	}
+	p.table.Access(th, c, at&^7, p.place(r), mask, kind, &races)
+	p.report(i, &races)
+}
+
+// atomic makes an atomic operation on a byte.
+func (p *program) atomic(i int, r *heisen.Record, kind uint32) {
+	var races Races
+	th, c, do := p.thread(r.TID), p.cell(uint64(r.Obj)), func() {}
+	if kind == AtomicRead {
+		p.table.Load(th, c, uint64(r.Obj), p.place(r), do, &races)
+	} else {
+		p.table.Atomic(th, c, uint64(r.Obj), p.place(r), kind, do, &races)
+	}
+	p.report(i, &races)
+}
+
+// unknown is a thread that is not known any more.
+const unknown heisen.Thread = 1<<32 - 1
+
+func (p *program) report(i int, races *Races) {
+	for _, race := range races.At[:races.Count] {
+		id, known := p.table.Holder(race.Note)
+		if id /= p.scale; !known {
+			id = uint32(unknown)
+		}
+		op := [...]heisen.Op{heisen.Read, heisen.Write, heisen.AtomicRead, heisen.AtomicWrite, heisen.AtomicUpdate}[race.Kind]
+		for b := race.Bytes; b != 0; b &= b - 1 {
+			at := race.Addr + uint64(bits.TrailingZeros32(b))
+			p.found(i, heisen.Object(at), op, heisen.Thread(id), race.Note&placeMask)
+		}
+	}
+}
+
+// sync does what r does to an object.
+func (p *program) sync(r *heisen.Record, op uint32) {
+	synchronise(&p.table, p.thread(r.TID), p.cell(uint64(r.Obj)), uint64(r.Obj), op)
+}
+
+// synchronise goes the short way if that is open, like the host.
+func synchronise(t *Table, th *Thread, c *Cell, addr uint64, op uint32) {
+	head := c.Lock()
+	if !t.SyncInPlace(th, head, addr, op) {
+		head = t.Sync(th, head, addr, op)
+	}
+	c.Unlock(head)
+}
+
+// run makes the events happen, one after the other.
+func (p *program) run(trace []heisen.Record) {
+	for i := range trace {
+		r := &trace[i]
+		lock := func(op uint32) {
+			before := op <= See
+			switch h := (hold{r.TID, r.Obj, op == AcquireShared || op == ReleaseShared}); {
+			case op <= AcquireShared:
+				p.held[h]++
+			case op > ReleaseShared:
+			case p.held[h] == 0:
+				p.table.Foreign()
+			default:
+				p.held[h]--
+			}
+			if op == AcquireShared && p.table.SharedAgain(p.thread(r.TID), p.cell(uint64(r.Obj)), uint64(r.Obj)) {
+				return
+			}
+			if before {
+				p.sync(r, op)
+			}
+			if r.Flags&heisen.LockWord != 0 {
+				var races Races
+				p.table.LockWord(p.thread(r.TID), p.cell(uint64(r.Obj)), uint64(r.Obj), p.place(r), &races)
+				p.report(i, &races)
+			}
+			if !before {
+				p.sync(r, op)
+			}
+		}
+		switch r.Code {
+		case heisen.Read:
+			p.access(i, r, Read)
+		case heisen.Write:
+			p.access(i, r, Write)
+		case heisen.AtomicRead, heisen.AtomicWrite, heisen.AtomicUpdate:
+			kind := AtomicRead + uint32(r.Code-heisen.AtomicRead)
+			if r.Size() == 1 {
+				p.atomic(i, r, kind)
+				break
+			}
+			switch kind {
+			case AtomicRead:
+				p.sync(r, See)
+				p.access(i, r, kind)
+			case AtomicWrite:
+				p.access(i, r, kind)
+				p.sync(r, Store)
+			case AtomicUpdate:
+				p.sync(r, See)
+				p.access(i, r, kind)
+				p.sync(r, Send)
+			}
+		case heisen.Acquire:
+			lock(Acquire)
+		case heisen.AcquireShared:
+			lock(AcquireShared)
+		case heisen.Receive:
+			lock(See)
+		case heisen.Release:
+			lock(Release)
+		case heisen.ReleaseShared:
+			lock(ReleaseShared)
+		case heisen.Send:
+			lock(Send)
+		case heisen.Fork:
+			child := new(Thread)
+			p.table.Fork(p.thread(r.TID), child, uint32(r.Obj)*p.scale)
+			p.threads[r.Obj.Thread()] = child
+		case heisen.End:
+			p.table.End(p.thread(r.TID))
+			delete(p.threads, r.TID)
+		case heisen.Alloc, heisen.Free:
+			for at, end := uint64(r.Obj), uint64(r.Obj)+r.Val; at < end; {
+				next := min(at&^7+8, end)
+				p.table.Clear(p.cell(at), (1<<(next-at)-1)<<(at&7))
+				at = next
+			}
+		}
+	}
+}
+
+// joinless returns the trace with messages in place of joins, which programs do not have;
+// no thread goes on after its end, and none is begun twice.
+func joinless(trace []heisen.Record) (rest []heisen.Record) {
+	const messages = 1 << 50
+	seen, ended := map[heisen.Thread]bool{}, map[heisen.Thread]bool{}
+	for _, r := range trace {
+		if ended[r.TID] {
+			continue
+		}
+		seen[r.TID] = true
+		switch r.Code {
+		case heisen.Fork:
+			if seen[r.Obj.Thread()] {
+				continue
+			}
+			seen[r.Obj.Thread()] = true
+		case heisen.Join:
+			if !ended[r.Obj.Thread()] {
+				continue
+			}
+			r.Code, r.Obj = heisen.Receive, messages+8*r.Obj
+		case heisen.End:
+			ended[r.TID] = true
+			send := r
+			send.Code, send.Obj = heisen.Send, messages+8*heisen.Object(r.TID)
+			rest = append(rest, send)
+		}
+		rest = append(rest, r)
+	}
+	return rest
+}
+
+// TestPromise compares a table with the reference: it finds nothing but true races,
+// and the first of every byte.
+func TestPromise(t *testing.T) {
+	kinds := []struct {
+		name string
+		workload.Small
+	}{
+		{"words", workload.Small{Threads: 4, Events: 40, Vars: 3, Syncs: 3, LockWords: true}},
+		{"ranges", workload.Small{Threads: 4, Events: 40, Vars: 3, Syncs: 3, Ranges: true, LockWords: true}},
+		{"lives", workload.Small{Threads: 4, Events: 50, Vars: 3, Syncs: 3, Ranges: true, Lives: true, LockWords: true}},
+		{"same sites", workload.Small{Threads: 3, Events: 50, Vars: 2, Syncs: 2, Lives: true, Sites: 3}},
+		{"many threads", workload.Small{Threads: 12, Events: 60, Vars: 2, Syncs: 2}},
+		{"crowds", workload.Small{Threads: 30, Events: 300, Vars: 2, Syncs: 2}},
+		{"wild", workload.Small{Threads: 5, Events: 50, Vars: 3, Syncs: 2, Ranges: true, Lives: true, Wild: true, LockWords: true}},
+	}
+	for _, kind := range kinds {
+		t.Run(kind.name, func(t *testing.T) {
+			for seed := range uint64(300) {
+				trace := joinless(workload.Random(rand.New(rand.NewPCG(seed, 11)), kind.Small))
+				if err := promise(t, trace); err != nil {
+					t.Fatalf("seed %d: %v\n%s", seed, err, show(trace))
+				}
+			}
+		})
+	}
+}
+
+// TestCommons: threads that have to share slots may hide races, but make none.
+func TestCommons(t *testing.T) {
+	missed := 0
+	for seed := range uint64(300) {
+		trace := joinless(workload.Random(rand.New(rand.NewPCG(seed, 12)),
+			workload.Small{Threads: 12, Events: 100, Vars: 3, Syncs: 3, Ranges: seed%2 == 0, Lives: true, LockWords: true}))
+		err := promiseOf(t, trace, func(p *program) {
+			for range ownSlots - 4 {
+				p.table.Fork(nil, new(Thread), 0)
+			}
+			p.scale = commons / 2 // so that there are two shared slots
+		})
+		var less *missedError
+		if errors.As(err, &less) {
+			missed++
+		} else if err != nil {
+			t.Fatalf("seed %d: %v\n%s", seed, err, show(trace))
+		}
+	}
+	if missed == 0 {
+		t.Error("nothing was missed: no slot was shared")
+	}
+}
+
+// missedError says which first races were not found.
+type missedError struct{ diff string }
+
+func (e *missedError) Error() string { return "first race by byte (-reference +table):\n" + e.diff }
+
+// promise checks the promise with short clocks, with some that get longer on the way, and with long ones.
+func promise(t testing.TB, trace []heisen.Record) error {
+	longer := []int{fewSlots - 5, blockSlots - 5}
+	for _, others := range []int{0, longer[len(trace)%2], blockSlots} {
+		if err := promiseOf(t, trace, func(p *program) {
+			for range others {
+				p.table.Fork(nil, new(Thread), 0)
+			}
+		}); err != nil {
+			return fmt.Errorf("%d other threads: %w", others, err)
+		}
+	}
+	return nil
+}
+
+// promiseAll is promise for n random traces, those of a stream of random numbers.
+func promiseAll(t *testing.T, n int, stream uint64, random func(*rand.Rand) []heisen.Record) {
+	t.Helper()
+	for seed := range uint64(randomtrials.Count(n)) {
+		trace := random(rand.New(rand.NewPCG(seed, stream)))
+		if err := promise(t, trace); err != nil {
+			t.Fatalf("seed %d: %v\n%s", seed, err, show(trace))
+		}
+	}
+}
+
+// promiseOf checks the promise for a program to which something has happened before.
+func promiseOf(t testing.TB, trace []heisen.Record, before func(*program)) error {
+	type half struct {
+		op    heisen.Op
+		id    heisen.Thread
+		place [2]uint32
+		later int
+	}
+	meet := map[half]uint64{} // bytes
+	var first, got [64]int
+	note := func(at *[64]int, bytes uint64, later int) {
+		for ; bytes != 0; bytes &= bytes - 1 {
+			if b := bits.TrailingZeros64(bytes); at[b] == 0 || later+1 < at[b] {
+				at[b] = later + 1
+			}
+		}
+	}
+	_, err := heisen.Run(context.Background(), heisen.Slice(trace), vclock.NewReference(func(f heisen.Finding) {
+		a, b := f.Accesses[0], f.Accesses[1]
+		bytes := span(a.Object, a.Size) & span(b.Object, b.Size)
+		for _, r := range trace[a.Index:b.Index] {
+			if r.Code == heisen.Alloc || r.Code == heisen.Free {
+				bytes &^= span(r.Obj, r.Val)
+			}
+		}
+		meet[half{a.Op, a.Thread, [2]uint32{uint32(a.Site), uint32(a.Context)}, int(b.Index) - 1}] |= bytes
+		note(&first, bytes, int(b.Index)-1)
+	}))
+	if err != nil {
+		return err
+	}
+	p := newProgram(t)
+	p.found = func(later int, at heisen.Object, op heisen.Op, id heisen.Thread, place uint64) {
+		h := half{op, id, p.known[place], later}
+		if id == unknown { // of one that shares its slot
+			for known := range meet {
+				if known.op == op && known.place == h.place && known.later == later {
+					h = known
+				}
+			}
+		}
+		if meet[h]>>at&1 == 0 && err == nil {
+			err = fmt.Errorf("not a race of the reference: %+v at %d", h, at)
+		}
+		note(&got, 1<<at, later)
+	}
+	before(p)
+	p.run(trace)
+	if p.table.Full() {
+		return errors.New("no memory")
+	}
+	if err == nil && first != got {
+		err = &missedError{cmp.Diff(first, got)}
+	}
+	return err
+}
+
+func span(o heisen.Object, n uint64) uint64 {
+	if o >= 64 {
+		return 0
+	}
+	if n >= 64 {
+		return ^uint64(0) << o
+	}
+	return (1<<n - 1) << o
+}
+
+func show(trace []heisen.Record) (s string) {
+	for i, r := range trace {
+		s += fmt.Sprintf("%4d  thread %d  %v %d+%d flags %d site %d ctx %d\n", i+1, r.TID, r.Code, r.Obj, uint64(r.Len)+r.Val, r.Flags, r.Loc, r.Ctx)
+	}
+	return s
+}

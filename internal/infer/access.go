@@ -1,0 +1,150 @@
+package infer
+
+import (
+	"go/token"
+	"go/types"
+	"strings"
+
+	"golang.org/x/tools/go/ssa"
+
+	"github.com/heisen-go/heisen/atomrace"
+)
+
+// access is an instruction that reads or writes a variable.
+type access struct {
+	ins    ssa.Instruction
+	path   path
+	mode   atomrace.Modes // Reads or Writes
+	name   string         // of the variable, as it stands there
+	at     token.Pos      // where the compiler has it
+	key    ssa.Value      // of the element of a map, if it is about one
+	stored []ssa.Value    // what a write stores
+	exact  bool           // an atomic operation that looks at the old value: a swap
+}
+
+// sameElement reports whether two accesses to what a map holds may be about the
+// same element.
+func (a *access) sameElement(b *access) bool {
+	return a.key == nil || b.key == nil || sameValue(a.key, b.key)
+}
+
+// accessOf returns what an instruction accesses, or nil. What has no place in the
+// source, such as the copy of a parameter that a literal captures, is nothing.
+func (p *program) accessOf(ins ssa.Instruction) *access {
+	a := &access{ins: ins, mode: atomrace.Reads}
+	switch ins := ins.(type) {
+	case *ssa.UnOp:
+		if ins.Op != token.MUL || !needed(ins) {
+			return nil
+		}
+		a.path = pointee(ins.X)
+	case *ssa.Store:
+		a.path, a.mode, a.stored = pointee(ins.Addr), atomrace.Writes, []ssa.Value{ins.Val}
+	case *ssa.Lookup:
+		if !isMap(ins.X) {
+			return nil
+		}
+		a.path, a.key = contents(ins.X), ins.Index
+	case *ssa.MapUpdate:
+		a.path, a.key = contents(ins.Map), ins.Key
+		a.mode, a.stored = atomrace.Writes, []ssa.Value{ins.Value}
+	case *ssa.Range:
+		if !isMap(ins.X) {
+			return nil
+		}
+		a.path = contents(ins.X)
+	case *ssa.Call:
+		if !a.call(&ins.Call) {
+			return nil
+		}
+	default:
+		return nil
+	}
+	found := p.spots.of(ins)
+	if found == nil {
+		return nil
+	}
+	a.name, a.at = found.name, found.read
+	if a.mode == atomrace.Writes {
+		a.at = found.write
+	}
+	if !a.at.IsValid() {
+		return nil
+	}
+	if a.name == "" {
+		a.name = a.path.String()
+	}
+	return a
+}
+
+// call takes in a call of a builtin function or an atomic operation.
+func (a *access) call(c *ssa.CallCommon) bool {
+	if builtin, ok := c.Value.(*ssa.Builtin); ok {
+		if len(c.Args) == 0 || !isMap(c.Args[0]) {
+			return false
+		}
+		a.path = contents(c.Args[0])
+		switch builtin.Name() {
+		case "len":
+			return true
+		case "delete":
+			a.key = c.Args[1]
+			fallthrough
+		case "clear":
+			a.mode = atomrace.Writes
+			return true
+		}
+		return false
+	}
+	callee := c.StaticCallee()
+	if callee == nil || callee.Object() == nil || callee.Object().Pkg() == nil ||
+		callee.Object().Pkg().Path() != "sync/atomic" || len(c.Args) == 0 {
+		return false
+	}
+	if _, ok := c.Args[0].Type().Underlying().(*types.Pointer); !ok {
+		return false
+	}
+	a.path, a.stored = pointee(c.Args[0]), c.Args[1:]
+	switch name := callee.Object().Name(); {
+	case strings.HasPrefix(name, "Load"):
+		a.stored = nil
+	case strings.HasPrefix(name, "Store"), strings.HasPrefix(name, "Add"), strings.HasPrefix(name, "And"), strings.HasPrefix(name, "Or"):
+		a.mode = atomrace.Writes
+	case strings.HasPrefix(name, "Swap"), strings.HasPrefix(name, "CompareAndSwap"):
+		a.mode, a.exact = atomrace.Writes, true
+	default:
+		return false
+	}
+	return true
+}
+
+// needed reports whether anything is done with a value. What is not, such as the
+// array of a range clause without a second variable, the compiler does not load.
+func needed(v ssa.Value) bool {
+	for _, ref := range *v.Referrers() {
+		switch ref := ref.(type) {
+		case *ssa.FieldAddr:
+			if needed(ref) {
+				return true
+			}
+		case *ssa.UnOp:
+			if ref.Op != token.MUL || needed(ref) {
+				return true
+			}
+		default:
+			return true
+		}
+	}
+	return false
+}
+
+// value returns what a read gives.
+func (a *access) value() ssa.Value {
+	v, _ := a.ins.(ssa.Value)
+	return v
+}
+
+func isMap(v ssa.Value) bool {
+	_, ok := v.Type().Underlying().(*types.Map)
+	return ok
+}

@@ -1,0 +1,91 @@
+package infer
+
+import (
+	"go/types"
+
+	"golang.org/x/tools/go/ssa"
+)
+
+// origin returns the function that an instance of a generic one is made of: that
+// is the one with a body here.
+func origin(fn *ssa.Function) *ssa.Function {
+	if o := fn.Origin(); o != nil {
+		return o
+	}
+	return fn
+}
+
+// body returns the function of this package that a call is known to call, or nil.
+func (p *program) body(call *ssa.CallCommon) *ssa.Function {
+	callee := call.StaticCallee()
+	if callee == nil {
+		return nil
+	}
+	if callee = origin(callee); len(callee.Blocks) == 0 {
+		return nil
+	}
+	if _, ok := p.byFn[callee]; ok || callee.Pkg != nil && callee.Pkg.Pkg == p.pass.Pkg {
+		return callee
+	}
+	return nil
+}
+
+// callersKnown reports whether a function is called by name only, and in this
+// package only.
+func (p *program) callersKnown(fn *ssa.Function) bool {
+	obj := fn.Object()
+	return obj != nil && !p.shared.taken[fn] && !p.invoked[obj.Name()] &&
+		(!obj.Exported() || p.pass.Pkg.Name() == "main")
+}
+
+// touches reports whether a function or what it calls may access the variable that
+// a path of its caller leads to, going by the names of fields and variables.
+func (p *program) touches(fn *ssa.Function, variable path) bool {
+	if len(p.reach) == 0 {
+		for changed := true; changed; {
+			changed = false
+			for _, fn := range p.funcs {
+				if p.collectTouched(fn) {
+					changed = true
+				}
+			}
+		}
+	}
+	return p.reach[fn][class(variable)]
+}
+
+func (p *program) collectTouched(fn *ssa.Function) (changed bool) {
+	known := p.reach[fn]
+	if known == nil {
+		known = map[types.Object]bool{}
+		p.reach[fn] = known
+	}
+	before := len(known)
+	for _, a := range p.byFn[fn] {
+		known[class(a.path)] = true
+	}
+	for _, b := range fn.Blocks {
+		for _, ins := range b.Instrs {
+			if call, ok := ins.(*ssa.Call); ok {
+				if callee := p.body(&call.Call); callee != nil {
+					for obj := range p.reach[callee] {
+						known[obj] = true
+					}
+				}
+			}
+		}
+	}
+	return len(known) > before
+}
+
+// class returns the field or package-level variable that a path ends in; others
+// are one class, nil.
+func class(p path) types.Object {
+	switch last := p.last().(type) {
+	case *types.Var:
+		return last
+	case *ssa.Global:
+		return last.Object()
+	}
+	return nil
+}

@@ -1,0 +1,465 @@
+package infer
+
+import (
+	"cmp"
+	"fmt"
+	"go/token"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"golang.org/x/tools/go/analysis"
+	"golang.org/x/tools/go/ssa"
+
+	"github.com/heisen-go/heisen/atomrace"
+)
+
+// pattern is a reason why accesses to a variable belong together.
+type pattern struct {
+	name string
+
+	// begins reports whether an access can be the entry of a section.
+	begins func(*access) bool
+
+	// judge says what an access means that control meets on its way from the entry.
+	judge func(f *follower, fr *frame, at state, met *access) verdict
+
+	tests bool // sections end in branches of tests of what was read
+	pairs bool // any two accesses make a section, whatever has become of the value
+}
+
+type verdict uint8
+
+const (
+	passes verdict = iota // no end of the section
+	ends
+	voids // no end, and no end is one beyond it
+)
+
+// found is a section with positions for places.
+type found struct {
+	pattern string
+	entry   *access
+	ends    []foundEnd
+	above   int
+	locked  bool // nothing can come in between: a lock is held all the way
+}
+
+type foundEnd struct {
+	*access
+	allow atomrace.Modes
+}
+
+// sections returns the sections by a pattern, in the order of the source.
+func (p *program) sections(pattern *pattern) (out []found, gaveUp []*access) {
+	for _, fn := range p.funcs {
+		if isInit(fn) {
+			continue
+		}
+		for _, a := range p.byFn[fn] {
+			if !pattern.begins(a) || p.writes.final(a.path) || !p.shared.shared(a.path, nil) {
+				continue
+			}
+			f := &follower{p: p, pattern: pattern, entry: a, steps: maxSteps}
+			section, ok := f.section()
+			if f.steps < 0 {
+				gaveUp = append(gaveUp, a)
+			} else if ok && p.sharedBefore(section.ends) {
+				out = append(out, section)
+			}
+		}
+	}
+	return out, gaveUp
+}
+
+// sharedBefore reports whether other goroutines may reach the variable before one
+// of the ends, though perhaps not yet at the entry.
+func (p *program) sharedBefore(ends []foundEnd) bool {
+	return slices.ContainsFunc(ends, func(e foundEnd) bool { return p.shared.shared(e.path, e.ins) })
+}
+
+// Bounds on how far one entry is followed.
+const (
+	maxSteps = 100_000 // blocks and calls
+	maxDepth = 3       // calls into
+	maxAbove = 2       // calls above
+)
+
+// follower follows control from an access to those that may come after it.
+type follower struct {
+	p       *program
+	pattern *pattern
+	entry   *access
+	level   int // calls above the entry's function
+	steps   int // how many are left
+	holds   []hold
+	met     []meeting
+}
+
+// meeting is an access to the variable on the way.
+type meeting struct {
+	*access
+	end   bool
+	above int
+	safe  bool // a lock has been held all the way
+}
+
+// frame is a function on the way.
+type frame struct {
+	fn      *ssa.Function
+	path    path               // by which it reaches the variable
+	derived map[ssa.Value]bool // from what the entry read
+	start   *ssa.BasicBlock    // where control has begun in it, if not by a call
+	depth   int
+	outer   *frame
+}
+
+// state is what is known when control is at some place.
+type state struct {
+	test  *ssa.BasicBlock // in whose branch control is, if in any
+	void  bool            // the section is over, though nothing at run time knows
+	holds uint64          // of the follower's, those not released since the entry
+}
+
+// section follows the entry and returns the section it begins, if there is one.
+//
+// At run time a section ends at whatever access to its variable is made at the
+// place of an end, however control came there. So all ways are followed, also
+// those on which the section makes no sense any more, and if one of them comes to
+// a place where an end is, there is no section.
+func (f *follower) section() (found, bool) {
+	block := f.entry.ins.Block()
+	fr := &frame{fn: f.entry.ins.Parent(), path: f.entry.path, start: block}
+	if v := f.entry.value(); v != nil {
+		fr.derived = derived([]ssa.Value{v}, block)
+	}
+	next := slices.Index(block.Instrs, f.entry.ins) + 1
+	exits := f.follow(fr, block, next, state{holds: f.hold(f.p.locks.at(f.entry.ins), fr.path)})
+	f.returnFrom(fr, exits)
+
+	above := 0
+	for _, m := range f.met {
+		if m.end {
+			above = max(above, m.above)
+		}
+	}
+	wrong := map[place]bool{}
+	for _, m := range f.met {
+		if !m.end && m.above <= above {
+			wrong[f.p.place(m.access)] = true
+		}
+	}
+	out := found{pattern: f.pattern.name, entry: f.entry, above: above, locked: true}
+	index := map[place]int{}
+	for _, m := range f.met {
+		at := f.p.place(m.access)
+		switch i, known := index[at]; {
+		case !m.end:
+			continue
+		case wrong[at]:
+			return found{}, false
+		case known:
+			if !m.safe {
+				out.ends[i].allow &= allowed(f.entry.mode, m.mode)
+			}
+		default:
+			index[at] = len(out.ends)
+			end := foundEnd{m.access, allowed(f.entry.mode, m.mode)}
+			if m.safe {
+				end.allow = atomrace.Reads | atomrace.Writes
+			}
+			out.ends = append(out.ends, end)
+		}
+		out.locked = out.locked && m.safe
+	}
+	if out.locked {
+		for i := range out.ends {
+			out.ends[i].allow = allowed(f.entry.mode, out.ends[i].mode)
+		}
+	}
+	slices.SortFunc(out.ends, func(a, b foundEnd) int { return cmp.Compare(a.at, b.at) })
+	return out, len(out.ends) > 0
+}
+
+// allowed returns what others may do to a variable between two accesses to it
+// without becoming visible, by Table 1 of the paper: the table has the scenarios
+// that no serial order explains.
+func allowed(first, last atomrace.Modes) atomrace.Modes {
+	if first == atomrace.Writes && last == atomrace.Writes {
+		return atomrace.Writes
+	}
+	return atomrace.Reads
+}
+
+// place is where an access stands in compiled code.
+type place struct {
+	file string
+	line int
+	mode atomrace.Modes
+}
+
+func (p *program) place(a *access) place {
+	at := p.pass.Fset.Position(a.at)
+	return place{at.Filename, at.Line, a.mode}
+}
+
+// hold returns the set of those holds that are for a variable.
+func (f *follower) hold(held []hold, variable path) (set uint64) {
+	for _, h := range held {
+		if len(f.holds) < 64 && h.protects(variable) {
+			set |= 1 << len(f.holds)
+			f.holds = append(f.holds, h)
+		}
+	}
+	return set
+}
+
+// safe reports whether one of the locks keeps out whoever could break the section:
+// held as a reader it keeps out writers only, and only if the section is none.
+func (f *follower) safe(set uint64, end *access) bool {
+	for i, h := range f.holds {
+		if set&(1<<i) != 0 && (!h.shared || f.entry.mode == atomrace.Reads && end.mode == atomrace.Reads) {
+			return true
+		}
+	}
+	return false
+}
+
+// returnFrom follows control from where a frame's function returns into its
+// callers. Those that are not known matter only to a pattern for which any two
+// accesses will do: elsewhere they might come to an end without the test, say, that
+// makes it one.
+func (f *follower) returnFrom(fr *frame, exits []state) {
+	if f.level == maxAbove || len(exits) == 0 || !f.pattern.pairs && !f.p.callersKnown(fr.fn) {
+		return
+	}
+	f.level++
+	holds := f.holds
+	for _, call := range f.p.calls[fr.fn] {
+		p, ok := fr.path.back(&call.Call, fr.fn)
+		seeds := fr.returned(call)
+		if !ok || len(seeds) == 0 && !f.pattern.pairs {
+			continue
+		}
+		f.holds = nil
+		held := f.hold(f.p.locks.at(call), p)
+		caller := &frame{fn: call.Parent(), path: p, start: call.Block(), derived: derived(seeds, call.Block())}
+		next := slices.Index(call.Block().Instrs, ssa.Instruction(call)) + 1
+		var out []state
+		for _, void := range []bool{false, true} {
+			if slices.ContainsFunc(exits, func(st state) bool { return st.void == void }) {
+				out = append(out, f.follow(caller, call.Block(), next, state{void: void, holds: held})...)
+			}
+		}
+		f.returnFrom(caller, out)
+	}
+	f.holds = holds
+	f.level--
+}
+
+// returned returns the results of a call of the frame's function that are derived
+// from what the entry read.
+func (fr *frame) returned(call *ssa.Call) (out []ssa.Value) {
+	results := fr.fn.Signature.Results().Len()
+	for i := range results {
+		derived := false
+		for _, b := range fr.fn.Blocks {
+			if ret, ok := b.Instrs[len(b.Instrs)-1].(*ssa.Return); ok && i < len(ret.Results) && fr.derived[ret.Results[i]] {
+				derived = true
+			}
+		}
+		if !derived {
+			continue
+		}
+		if results == 1 {
+			return []ssa.Value{call}
+		}
+		for _, ref := range *call.Referrers() {
+			if part, ok := ref.(*ssa.Extract); ok && part.Index == i {
+				out = append(out, part)
+			}
+		}
+	}
+	return out
+}
+
+// follow follows control from an instruction of a block to where it leaves the
+// frame's function, and returns the states in which it returns.
+func (f *follower) follow(fr *frame, from *ssa.BasicBlock, next int, st state) (exits []state) {
+	type point struct {
+		block *ssa.BasicBlock
+		next  int
+		test  *ssa.BasicBlock
+		void  bool
+	}
+	type item struct {
+		point
+		holds uint64
+	}
+	seen := map[point]uint64{}
+	var work []item
+	reach := func(block *ssa.BasicBlock, next int, st state) {
+		pt := point{block, next, st.test, st.void}
+		if old, ok := seen[pt]; ok {
+			if st.holds &= old; st.holds == old {
+				return
+			}
+		}
+		seen[pt] = st.holds
+		work = append(work, item{pt, st.holds})
+	}
+	reach(from, next, st)
+	leave := map[state]bool{}
+	for len(work) > 0 && f.steps >= 0 {
+		it := work[len(work)-1]
+		work = work[:len(work)-1]
+		f.steps--
+		st := state{it.test, it.void, it.holds}
+		rest := it.block.Instrs[it.next:]
+		over := false
+		for i, ins := range rest {
+			var after []state
+			if st, after, over = f.instruction(fr, ins, st); over {
+				break
+			}
+			if after != nil { // ways through a call
+				for _, st := range after {
+					reach(it.block, it.next+i+1, st)
+				}
+				over = true
+				break
+			}
+			if _, ok := ins.(*ssa.Return); ok && !leave[st] {
+				leave[st] = true
+				exits = append(exits, st)
+			}
+		}
+		if over {
+			continue
+		}
+		for _, succ := range it.block.Succs {
+			reach(succ, 0, f.enter(fr, it.block, succ, st))
+		}
+	}
+	return exits
+}
+
+// enter returns the state in which control comes from one block into the next.
+func (f *follower) enter(fr *frame, from, to *ssa.BasicBlock, st state) state {
+	if fr.start == nil {
+		return st
+	}
+	if f.pattern.tests {
+		if test, ok := from.Instrs[len(from.Instrs)-1].(*ssa.If); ok && st.test == nil && fr.derived[test.Cond] {
+			st.test = from
+		}
+		if st.test != nil && !f.p.graph(fr.fn).inBranch(st.test, to) {
+			st.test = nil
+		}
+	}
+	if !f.pattern.pairs && to.Dominates(fr.start) {
+		st.void = true // another turn of a loop around the entry
+	}
+	return st
+}
+
+// instruction takes an instruction in. over says that the way is of no interest
+// any more; after has the states after a call that was followed.
+func (f *follower) instruction(fr *frame, ins ssa.Instruction, st state) (_ state, after []state, over bool) {
+	if v, ok := ins.(ssa.Value); ok && fr.path.dependsOn(v) {
+		return st, nil, true // from here on the path is that of another variable
+	}
+	if a := f.p.byIns[ins]; a != nil {
+		switch {
+		case ins == f.entry.ins && fr.path.equal(a.path):
+			f.met = append(f.met, meeting{a, f.pattern.pairs && !st.void, f.level, f.safe(st.holds, a)})
+			return st, nil, true
+		case fr.path.equal(a.path):
+			verdict := passes
+			if !st.void {
+				verdict = f.pattern.judge(f, fr, st, a)
+			}
+			f.met = append(f.met, meeting{a, verdict == ends, f.level, f.safe(st.holds, a)})
+			if verdict == ends {
+				return st, nil, true
+			}
+			st.void = st.void || verdict == voids
+		case a.mode == atomrace.Writes && fr.path.through(a.path):
+			return st, nil, true
+		}
+	}
+	call, ok := ins.(*ssa.Call)
+	if !ok {
+		return st, nil, false
+	}
+	st.holds = f.release(call, st.holds)
+	callee := f.p.body(&call.Call)
+	if callee == nil || fr.depth == maxDepth || fr.calls(callee) || !f.p.touches(callee, fr.path) {
+		return st, nil, false
+	}
+	p, ok := fr.path.translate(&call.Call, callee)
+	if !ok {
+		return st, nil, false
+	}
+	inner := &frame{fn: callee, path: p, depth: fr.depth + 1, outer: fr}
+	var seeds []ssa.Value
+	for i, arg := range call.Call.Args {
+		if fr.derived[arg] && i < len(callee.Params) {
+			seeds = append(seeds, callee.Params[i])
+		}
+	}
+	inner.derived = derived(seeds, nil)
+	after = f.follow(inner, callee.Blocks[0], 0, st)
+	return st, after, len(after) == 0
+}
+
+// calls reports whether fn is the frame's function or one that has led to it.
+func (fr *frame) calls(fn *ssa.Function) bool {
+	for ; fr != nil; fr = fr.outer {
+		if fr.fn == fn {
+			return true
+		}
+	}
+	return false
+}
+
+// release returns the holds that are left after a call.
+func (f *follower) release(call *ssa.Call, set uint64) uint64 {
+	for i, h := range f.holds {
+		if set&(1<<i) != 0 && len(f.p.locks.step([]hold{h}, call)) == 0 {
+			set &^= 1 << i
+		}
+	}
+	return set
+}
+
+// message says what was found, for people.
+func (p *program) message(s found) string {
+	var at []string
+	for _, end := range s.ends {
+		pos := p.pass.Fset.Position(end.at)
+		at = append(at, fmt.Sprintf("%s:%d", filepath.Base(pos.Filename), pos.Line))
+	}
+	return fmt.Sprintf("%s of %s, ends at %s", s.pattern, s.entry.name, strings.Join(slices.Compact(at), ", "))
+}
+
+// run is the Run function of a pattern's analyser.
+func (pattern *pattern) run(pass *analysis.Pass) (any, error) {
+	p := pass.ResultOf[accesses].(*program)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	out, gaveUp := p.sections(pattern)
+	for _, s := range out {
+		if !s.locked {
+			pass.Report(analysis.Diagnostic{Pos: s.entry.at, Category: pattern.name, Message: p.message(s)})
+		}
+	}
+	return &result{fset: pass.Fset, found: out, gaveUp: gaveUp}, nil
+}
+
+// result is what a pattern's analyser found, locked sections too.
+type result struct {
+	fset   *token.FileSet
+	found  []found
+	gaveUp []*access // entries whose ways are too many to be followed
+}

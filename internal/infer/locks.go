@@ -1,0 +1,276 @@
+package infer
+
+import (
+	"slices"
+
+	"golang.org/x/tools/go/ssa"
+)
+
+// hold is a lock that a function has taken and not released.
+type hold struct {
+	lock   path
+	by     ssa.Instruction
+	shared bool // as a reader
+}
+
+// locking knows which locks a function surely holds where. A lock is whatever has
+// methods Lock and Unlock, or RLock and RUnlock, without parameters. What callers
+// hold is not known, and a lock that may be held counts as not held. A call of a
+// function of this package that unlocks a lock of the same name releases it, as
+// does waiting for a condition; other calls release nothing.
+type locking struct {
+	p       *program
+	entries map[*ssa.Function][][]hold // at the start of each block
+	unlocks map[*ssa.Function]map[any]bool
+}
+
+func newLocking(p *program) *locking {
+	l := &locking{p: p, entries: map[*ssa.Function][][]hold{}, unlocks: map[*ssa.Function]map[any]bool{}}
+	for changed := true; changed; {
+		changed = false
+		for _, fn := range p.funcs {
+			if l.collect(fn) {
+				changed = true
+			}
+		}
+	}
+	return l
+}
+
+// collect adds what fn unlocks, itself or by what it calls, and reports whether
+// that was more than known.
+func (l *locking) collect(fn *ssa.Function) bool {
+	known := l.unlocks[fn]
+	if known == nil {
+		known = map[any]bool{}
+		l.unlocks[fn] = known
+	}
+	before := len(known)
+	for _, b := range fn.Blocks {
+		for _, ins := range b.Instrs {
+			call, ok := ins.(ssa.CallInstruction)
+			if !ok {
+				continue
+			}
+			if _, started := ins.(*ssa.Go); started {
+				continue
+			}
+			if lock, op := lockOp(call.Common()); op == unlock || op == runlock {
+				known[lock.last()] = true
+			}
+			if callee := l.p.body(call.Common()); callee != nil {
+				for lock := range l.unlocks[callee] {
+					known[lock] = true
+				}
+			}
+		}
+	}
+	return len(known) > before
+}
+
+type lockOperation uint8
+
+const (
+	noLock lockOperation = iota
+	lock
+	rlock
+	unlock
+	runlock
+	wait // for a condition, which releases its lock
+)
+
+// lockOp returns what a call does to a lock.
+func lockOp(call *ssa.CallCommon) (path, lockOperation) {
+	var name string
+	var receiver ssa.Value
+	switch callee := call.StaticCallee(); {
+	case call.IsInvoke():
+		name, receiver = call.Method.Name(), call.Value
+		if len(call.Args) > 0 {
+			return path{}, noLock
+		}
+	case callee != nil && callee.Signature.Recv() != nil && len(call.Args) == 1:
+		name, receiver = callee.Name(), call.Args[0]
+		if callee.Object() != nil {
+			name = callee.Object().Name()
+		}
+	default:
+		return path{}, noLock
+	}
+	if call.Signature().Results().Len() > 0 {
+		return path{}, noLock
+	}
+	op := map[string]lockOperation{"Lock": lock, "RLock": rlock, "Unlock": unlock, "RUnlock": runlock, "Wait": wait}[name]
+	if op == wait && (call.StaticCallee() == nil || call.StaticCallee().String() != "(*sync.Cond).Wait") {
+		op = noLock
+	}
+	return pointee(receiver), op
+}
+
+// step returns what is held after an instruction. held is not changed.
+func (l *locking) step(held []hold, ins ssa.Instruction) []hold {
+	if v, ok := ins.(ssa.Value); ok {
+		held = without(held, func(h hold) bool { return h.lock.dependsOn(v) })
+	}
+	call, ok := ins.(*ssa.Call)
+	if !ok {
+		return held
+	}
+	p, op := lockOp(&call.Call)
+	switch op {
+	case lock, rlock:
+		held = append(held[:len(held):len(held)], hold{p, ins, op == rlock})
+	case unlock, runlock:
+		held = without(held, func(h hold) bool { return h.lock.equal(p) && h.shared == (op == runlock) })
+	case wait:
+		held = nil
+	}
+	if callee := l.p.body(&call.Call); callee != nil && op == noLock {
+		held = without(held, func(h hold) bool { return l.unlocks[callee][h.lock.last()] })
+	}
+	return held
+}
+
+func without(held []hold, gone func(hold) bool) []hold {
+	if !slices.ContainsFunc(held, gone) {
+		return held
+	}
+	return slices.DeleteFunc(slices.Clone(held), gone)
+}
+
+// at returns what is held when control is at an instruction.
+func (l *locking) at(ins ssa.Instruction) []hold {
+	fn := ins.Parent()
+	entries, ok := l.entries[fn]
+	if !ok {
+		entries = l.solve(fn)
+		l.entries[fn] = entries
+	}
+	held := entries[ins.Block().Index]
+	for _, before := range ins.Block().Instrs {
+		if before == ins {
+			break
+		}
+		held = l.step(held, before)
+	}
+	return held
+}
+
+// solve computes what is held at the start of each block whichever way control
+// has come.
+func (l *locking) solve(fn *ssa.Function) [][]hold {
+	entries := make([][]hold, len(fn.Blocks))
+	reached := newSet(len(fn.Blocks))
+	if len(fn.Blocks) == 0 {
+		return entries
+	}
+	reached.add(0)
+	work := []*ssa.BasicBlock{fn.Blocks[0]}
+	for len(work) > 0 {
+		b := work[0]
+		work = work[1:]
+		held := entries[b.Index]
+		for _, ins := range b.Instrs {
+			held = l.step(held, ins)
+		}
+		for _, succ := range b.Succs {
+			next := held
+			if reached.has(succ.Index) {
+				old := entries[succ.Index]
+				next = without(old, func(h hold) bool { return !contains(held, h) })
+				if len(next) == len(old) {
+					continue
+				}
+			}
+			reached.add(succ.Index)
+			entries[succ.Index] = next
+			work = append(work, succ)
+		}
+	}
+	return entries
+}
+
+func contains(held []hold, h hold) bool {
+	return slices.ContainsFunc(held, func(other hold) bool { return other.by == h.by })
+}
+
+// protects reports whether a lock is one that may be meant for a variable: it is a
+// package-level one, or both are reached from the same value. Two accounts have a
+// lock each, and that of one is not for the balance of the other.
+func (h hold) protects(variable path) bool {
+	if isGlobal(h.lock.root) {
+		return true
+	}
+	from := sources(variable.root)
+	for v := range sources(h.lock.root) {
+		if from[v] {
+			return true
+		}
+	}
+	return false
+}
+
+// sources returns the parameters, variables and results that a value is reached
+// from, through pointers, elements and interfaces, and through the methods that
+// return it.
+func sources(v ssa.Value) map[ssa.Value]bool {
+	out := map[ssa.Value]bool{}
+	seen := map[ssa.Value]bool{}
+	var follow func(v ssa.Value)
+	follow = func(v ssa.Value) {
+		if seen[v] {
+			return
+		}
+		seen[v] = true
+		switch v := v.(type) {
+		case *ssa.UnOp:
+			follow(v.X)
+		case *ssa.FieldAddr:
+			follow(v.X)
+		case *ssa.Field:
+			follow(v.X)
+		case *ssa.IndexAddr:
+			follow(v.X)
+		case *ssa.Index:
+			follow(v.X)
+		case *ssa.Lookup:
+			follow(v.X)
+		case *ssa.Extract:
+			follow(v.Tuple)
+		case *ssa.TypeAssert:
+			follow(v.X)
+		case *ssa.MakeInterface:
+			follow(v.X)
+		case *ssa.ChangeInterface:
+			follow(v.X)
+		case *ssa.ChangeType:
+			follow(v.X)
+		case *ssa.Convert:
+			follow(v.X)
+		case *ssa.Slice:
+			follow(v.X)
+		case *ssa.Next:
+			follow(v.Iter)
+		case *ssa.Range:
+			follow(v.X)
+		case *ssa.Phi:
+			for _, edge := range v.Edges {
+				follow(edge)
+			}
+		case *ssa.Call:
+			switch {
+			case v.Call.IsInvoke():
+				follow(v.Call.Value)
+			case v.Call.Signature().Recv() != nil && len(v.Call.Args) > 0:
+				follow(v.Call.Args[0])
+			default:
+				out[v] = true
+			}
+		case *ssa.Const:
+		default:
+			out[v] = true
+		}
+	}
+	follow(v)
+	return out
+}

@@ -1,0 +1,158 @@
+package infer
+
+import (
+	"go/token"
+	"reflect"
+
+	"golang.org/x/tools/go/analysis"
+	"golang.org/x/tools/go/ssa"
+
+	"github.com/heisen-go/heisen/atomrace"
+)
+
+// Analyzers returns the analysers of the patterns, in the order of precedence:
+// load-and-store, test-and-use, consecutive. Their diagnostics are at the entries of
+// sections.
+func Analyzers() []*analysis.Analyzer {
+	return []*analysis.Analyzer{LoadAndStore, TestAndUse, Consecutive}
+}
+
+// LoadAndStore finds variables that are read and then written with what was made of
+// the value read, as x++ does (section 4.1 of the paper). A write of another goroutine in
+// between is lost.
+var LoadAndStore = newAnalyzer(&pattern{
+	name:   loadAndStore,
+	begins: func(a *access) bool { return a.mode == atomrace.Reads && a.value() != nil },
+	judge:  judgeStore,
+}, "loadandstore", `find variables that are written with what was made of their value
+
+The store may be in a later statement, and the value go through local variables,
+calls and conversions: x++, x = x + f(), s = append(s, e), m[k]++,
+v := x; ...; x = v + 1, and a.Store(a.Load() + 1) of atomic variables. A
+compare-and-swap or a swap checks what it overwrites and is no such store.`)
+
+func judgeStore(f *follower, fr *frame, _ state, met *access) verdict {
+	if met.mode == atomrace.Reads || !f.entry.sameElement(met) {
+		return passes
+	}
+	if met.exact {
+		return voids
+	}
+	for _, v := range met.stored {
+		if fr.derived[v] {
+			return ends
+		}
+	}
+	return voids
+}
+
+// TestAndUse finds variables that are tested and then used in a branch that the
+// test decides on (section 4.1). A write of another goroutine in between makes the
+// test worthless.
+var TestAndUse = newAnalyzer(&pattern{
+	name:   testAndUse,
+	begins: func(a *access) bool { return a.mode == atomrace.Reads && a.value() != nil },
+	judge:  judgeUse,
+	tests:  true,
+}, "testanduse", `find variables that are used in a branch that a test of them decides on
+
+The test is the condition of an if, switch or loop, or of && and ||, that something
+read from the variable goes into; the use is the next access to it, of either
+kind, in a branch that control comes to only by how the test came out, also if
+that is the code after an early return: if p != nil { p.f() },
+if _, ok := m[k]; !ok { m[k] = v }, if len(s) > i { s[i]++ }, if !done { done = true }.
+To make the same test again, as double-checked locking does, is no use: it makes
+sure that the condition still holds.`)
+
+func judgeUse(f *follower, _ *frame, at state, met *access) verdict {
+	switch {
+	case !f.entry.sameElement(met):
+		return passes
+	case met.exact, at.test != nil && testsAgain(at.test, met):
+		return voids
+	case at.test != nil:
+		return ends
+	case met.mode == atomrace.Writes:
+		return voids
+	}
+	return passes
+}
+
+// testsAgain reports whether what an access reads goes into the same test as that
+// at the end of a block.
+func testsAgain(first *ssa.BasicBlock, met *access) bool {
+	if met.mode == atomrace.Writes || met.value() == nil {
+		return false
+	}
+	cond := first.Instrs[len(first.Instrs)-1].(*ssa.If).Cond
+	values := derived([]ssa.Value{met.value()}, nil)
+	for _, b := range met.ins.Parent().Blocks {
+		if b == first || len(b.Instrs) == 0 {
+			continue
+		}
+		if test, ok := b.Instrs[len(b.Instrs)-1].(*ssa.If); ok && values[test.Cond] && sameTest(cond, test.Cond) {
+			return true
+		}
+	}
+	return false
+}
+
+// sameTest reports whether two conditions are the same or each other's opposite.
+func sameTest(a, b ssa.Value) bool {
+	if not, ok := a.(*ssa.UnOp); ok && not.Op == token.NOT {
+		return sameTest(not.X, b)
+	}
+	if not, ok := b.(*ssa.UnOp); ok && not.Op == token.NOT {
+		return sameTest(a, not.X)
+	}
+	x, isBinary := a.(*ssa.BinOp)
+	y, areBinary := b.(*ssa.BinOp)
+	if !isBinary || !areBinary {
+		return sameValue(a, b)
+	}
+	return (x.Op == y.Op || x.Op == opposite[y.Op]) && sameValue(x.X, y.X) && sameValue(x.Y, y.Y)
+}
+
+var opposite = map[token.Token]token.Token{
+	token.EQL: token.NEQ, token.NEQ: token.EQL,
+	token.LSS: token.GEQ, token.GEQ: token.LSS,
+	token.GTR: token.LEQ, token.LEQ: token.GTR,
+}
+
+// Consecutive finds accesses to a variable of which one comes next after the other
+// (section 4.2): candidates for access interleaving invariants, of which most mean
+// nothing until runs have refined them.
+var Consecutive = newAnalyzer(&pattern{
+	name:   consecutive,
+	begins: func(a *access) bool { return !a.exact },
+	judge:  judgeNext,
+	pairs:  true,
+}, "consecutive", `find accesses to a variable that come one after the other
+
+They may be in functions that the entry's function calls, or in its callers. What
+others may do in between is the complement of what no serial order explains: after
+a write and before a write, writes; otherwise reads.`)
+
+func judgeNext(_ *follower, _ *frame, _ state, met *access) verdict {
+	if met.exact {
+		return voids
+	}
+	return ends
+}
+
+// The names of the patterns, in sections files and as users choose them.
+const (
+	loadAndStore = "load-and-store"
+	testAndUse   = "test-and-use"
+	consecutive  = "consecutive"
+)
+
+func newAnalyzer(p *pattern, name, doc string) *analysis.Analyzer {
+	return &analysis.Analyzer{
+		Name:       name,
+		Doc:        doc,
+		Run:        p.run,
+		Requires:   []*analysis.Analyzer{accesses},
+		ResultType: reflect.TypeFor[*result](),
+	}
+}

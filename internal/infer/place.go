@@ -1,0 +1,426 @@
+package infer
+
+import (
+	"go/ast"
+	"go/token"
+	"go/types"
+	"strings"
+	"unicode/utf8"
+
+	"golang.org/x/tools/go/analysis"
+	"golang.org/x/tools/go/ssa"
+)
+
+// spot is an expression in the source that is accessed. The compiler's line table
+// has the accesses of a statement on several lines at different lines: a load at
+// the line of the operator that makes it, a store at that of the assignment's. What
+// is here was read off compiled code; TestLines compares again.
+type spot struct {
+	name  string    // as reports name the variable
+	read  token.Pos // where the compiler has a load of it, if there can be one
+	write token.Pos // and a store to it
+	field bool      // it is the selection of a field
+}
+
+// spots finds the expression that an instruction stands for, by the position that
+// go/ssa gives the instruction.
+type spots struct {
+	info   *types.Info
+	at     map[token.Pos]*spot
+	ranges map[ssa.Instruction]*spot // loads of the elements that a range clause visits
+}
+
+func newSpots(pass *analysis.Pass, funcs []*ssa.Function) *spots {
+	s := &spots{info: pass.TypesInfo, at: map[token.Pos]*spot{}, ranges: map[ssa.Instruction]*spot{}}
+	for _, file := range pass.Files {
+		var parents []ast.Node
+		ast.Inspect(file, func(n ast.Node) bool {
+			if n == nil {
+				parents = parents[:len(parents)-1]
+				return true
+			}
+			s.add(n, parents)
+			parents = append(parents, n)
+			return true
+		})
+	}
+	for _, fn := range funcs {
+		s.addRanges(fn)
+	}
+	return s
+}
+
+// keyOf returns the position that go/ssa gives to loads and stores of e.
+func keyOf(e ast.Expr) token.Pos {
+	switch e := ast.Unparen(e).(type) {
+	case *ast.Ident:
+		return e.Pos()
+	case *ast.SelectorExpr:
+		return e.Sel.Pos()
+	case *ast.IndexExpr:
+		return e.Lbrack
+	case *ast.StarExpr:
+		return e.Star
+	}
+	return token.NoPos
+}
+
+func (s *spots) spot(key token.Pos) *spot {
+	found := s.at[key]
+	if found == nil {
+		found = &spot{}
+		s.at[key] = found
+	}
+	return found
+}
+
+func (s *spots) add(n ast.Node, parents []ast.Node) {
+	switch n := n.(type) {
+	case *ast.SelectorExpr:
+		*s.spot(n.Sel.Pos()) = spot{name: nameOf(n), read: n.X.End(), write: s.spot(n.Sel.Pos()).write, field: true}
+		if _, imported := s.info.Uses[n.Sel].(*types.Var); imported && s.info.Selections[n] == nil {
+			s.spot(n.Sel.Pos()).read = anchor(s.info, n, parents) // a variable of another package
+		}
+	case *ast.IndexExpr:
+		found := s.spot(n.Lbrack)
+		found.name, found.read = nameOf(n), n.Lbrack
+		if _, ok := underlying(s.info.TypeOf(n.X)).(*types.Map); ok {
+			found.name = nameOf(n.X)
+			if at := commaOk(n, parents); at.IsValid() {
+				found.read = at
+			}
+		}
+	case *ast.StarExpr:
+		found := s.spot(n.Star)
+		found.name, found.read = nameOf(n), n.Star
+	case *ast.Ident:
+		if len(parents) > 0 {
+			if sel, ok := parents[len(parents)-1].(*ast.SelectorExpr); ok && sel.Sel == n {
+				return
+			}
+		}
+		found := s.spot(n.Pos())
+		found.name, found.read = n.Name, anchor(s.info, n, parents)
+	case *ast.AssignStmt:
+		for _, left := range n.Lhs {
+			s.target(left, n.TokPos)
+		}
+		for i, right := range n.Rhs {
+			if lit, ok := ast.Unparen(right).(*ast.CompositeLit); ok && len(n.Lhs) == len(n.Rhs) {
+				s.literal(lit, nameOf(n.Lhs[i]), n.TokPos)
+			}
+		}
+	case *ast.IncDecStmt:
+		s.target(n.X, n.TokPos)
+	case *ast.RangeStmt:
+		for _, left := range []ast.Expr{n.Key, n.Value} {
+			if left != nil {
+				s.target(left, n.Range)
+			}
+		}
+		// The position of the instruction that iterates over a map.
+		*s.spot(n.For) = spot{name: nameOf(n.X), read: n.Range}
+	case *ast.ValueSpec:
+		for _, name := range n.Names {
+			s.target(name, n.Pos())
+		}
+	case *ast.CallExpr:
+		found := s.spot(n.Lparen)
+		found.read, found.write = n.Lparen, n.Lparen
+		found.name = callee(n)
+	}
+}
+
+// callee names the variable that a call accesses, if it is an atomic operation or
+// one of the builtin functions that look into a map.
+func callee(call *ast.CallExpr) string {
+	switch fun := ast.Unparen(call.Fun).(type) {
+	case *ast.Ident:
+		if len(call.Args) > 0 {
+			return nameOf(call.Args[0])
+		}
+	case *ast.SelectorExpr:
+		if len(call.Args) > 0 {
+			if at, ok := ast.Unparen(call.Args[0]).(*ast.UnaryExpr); ok && at.Op == token.AND {
+				if pkg, ok := fun.X.(*ast.Ident); ok && pkg.Name == "atomic" {
+					return nameOf(at.X)
+				}
+			}
+		}
+		return nameOf(fun.X)
+	}
+	return ""
+}
+
+// target notes that a statement stores to e, at a line of its own. A map is
+// written where it is indexed.
+func (s *spots) target(e ast.Expr, at token.Pos) {
+	if index, ok := ast.Unparen(e).(*ast.IndexExpr); ok {
+		if _, ok := underlying(s.info.TypeOf(index.X)).(*types.Map); ok {
+			at = index.Lbrack
+		}
+	}
+	if key := keyOf(e); key.IsValid() {
+		s.spot(key).write = at
+	}
+}
+
+// literal notes the stores of a composite literal that is assigned in place, which
+// the compiler makes as one.
+func (s *spots) literal(lit *ast.CompositeLit, name string, at token.Pos) {
+	note := func(key token.Pos, field string) {
+		found := s.spot(key)
+		if found.write == token.NoPos {
+			found.write = at
+		}
+		if found.name == "" {
+			found.name = strings.TrimPrefix(name, "*") + field
+		}
+	}
+	note(lit.Lbrace, "")
+	for _, e := range lit.Elts {
+		field := ""
+		if kv, ok := e.(*ast.KeyValueExpr); ok {
+			if key, ok := kv.Key.(*ast.Ident); ok {
+				field = "." + key.Name
+			}
+			note(kv.Colon, field)
+			e = kv.Value
+		}
+		if inner, ok := ast.Unparen(e).(*ast.CompositeLit); ok {
+			s.literal(inner, name+field, at)
+		}
+	}
+}
+
+// commaOk returns the line at which the compiler has the look-up of v, ok = m[k],
+// or no position if e stands in no such statement.
+func commaOk(e ast.Expr, parents []ast.Node) token.Pos {
+	for i := len(parents) - 1; i >= 0; i-- {
+		switch parent := parents[i].(type) {
+		case *ast.ParenExpr:
+			continue
+		case *ast.AssignStmt:
+			if len(parent.Lhs) == 2 && len(parent.Rhs) == 1 && ast.Unparen(parent.Rhs[0]) == e {
+				return parent.TokPos
+			}
+		case *ast.ValueSpec:
+			if len(parent.Names) == 2 && len(parent.Values) == 1 {
+				return parent.Pos()
+			}
+		}
+		return token.NoPos
+	}
+	return token.NoPos
+}
+
+// anchor returns where the compiler has the load of a variable that a name
+// denotes. Names have no line of their own in compiled code, but that of the
+// innermost operation around them.
+func anchor(info *types.Info, e ast.Expr, parents []ast.Node) token.Pos {
+	for i := len(parents) - 1; i >= 0; i-- {
+		switch parent := parents[i].(type) {
+		case *ast.ParenExpr:
+			continue
+		case *ast.SelectorExpr:
+			return parent.X.End()
+		case *ast.IndexExpr:
+			if at := commaOk(parent, parents[:i]); at.IsValid() {
+				return at
+			}
+			return parent.Lbrack
+		case *ast.SliceExpr:
+			return parent.Lbrack
+		case *ast.StarExpr:
+			return parent.Star
+		case *ast.UnaryExpr:
+			return parent.OpPos
+		case *ast.BinaryExpr:
+			return parent.OpPos
+		case *ast.CallExpr:
+			if info.Types[parent.Fun].IsType() || boxed(info, parent, e) { // a conversion
+				return e.Pos()
+			}
+			if assign, ok := parents[i-1].(*ast.AssignStmt); ok && isName(parent.Fun, "append") {
+				return assign.TokPos
+			}
+			return parent.Lparen
+		case *ast.TypeAssertExpr:
+			if at := commaOk(parent, parents[:i]); at.IsValid() {
+				return at
+			}
+			return parent.X.End()
+		case *ast.CompositeLit:
+			return parent.Lbrace
+		case *ast.KeyValueExpr:
+			if lit, ok := parents[i-1].(*ast.CompositeLit); ok {
+				if _, ok := underlying(info.TypeOf(lit)).(*types.Struct); !ok {
+					return lit.Lbrace
+				}
+			}
+			return parent.Pos()
+		case *ast.CaseClause:
+			if s, ok := parents[i-2].(*ast.SwitchStmt); ok && s.Tag == nil {
+				return s.Switch
+			}
+			return parent.Case
+		case *ast.SwitchStmt:
+			return parent.Switch
+		case *ast.AssignStmt:
+			return parent.TokPos
+		case *ast.IncDecStmt:
+			return parent.TokPos
+		case *ast.SendStmt:
+			return parent.Arrow
+		case *ast.ValueSpec:
+			return parent.Pos()
+		case *ast.ReturnStmt:
+			return parent.Return
+		case *ast.RangeStmt:
+			return parent.Range
+		}
+		break
+	}
+	return e.Pos()
+}
+
+// boxed reports whether a call converts an argument to an interface.
+func boxed(info *types.Info, call *ast.CallExpr, arg ast.Expr) bool {
+	if isName(call.Fun, "panic") {
+		return true
+	}
+	t := info.TypeOf(arg)
+	sig, ok := underlying(info.TypeOf(call.Fun)).(*types.Signature)
+	if !ok || t == nil || types.IsInterface(t) {
+		return false
+	}
+	for i, a := range call.Args {
+		if ast.Unparen(a) != arg {
+			continue
+		}
+		if last := sig.Params().Len() - 1; sig.Variadic() && i >= last {
+			slice, ok := sig.Params().At(last).Type().(*types.Slice)
+			return ok && !call.Ellipsis.IsValid() && types.IsInterface(slice.Elem())
+		}
+		return i < sig.Params().Len() && types.IsInterface(sig.Params().At(i).Type())
+	}
+	return false
+}
+
+func isName(e ast.Expr, name string) bool {
+	id, ok := ast.Unparen(e).(*ast.Ident)
+	return ok && id.Name == name
+}
+
+// addRanges finds the loads of elements that range clauses make. They have no
+// position; the blocks that begin with them are in the order of the statements,
+// unless some are unreachable. Then they are left out.
+func (s *spots) addRanges(fn *ssa.Function) {
+	var loads []ssa.Instruction
+	for _, b := range fn.Blocks {
+		if b.Comment != "rangeindex.body" {
+			continue
+		}
+		for _, ins := range b.Instrs {
+			load, ok := ins.(*ssa.UnOp)
+			if !ok || load.Op != token.MUL {
+				continue
+			}
+			if _, ok := load.X.(*ssa.IndexAddr); ok && !load.Pos().IsValid() {
+				loads = append(loads, load)
+				break
+			}
+		}
+	}
+	if len(loads) == 0 || fn.Syntax() == nil {
+		return
+	}
+	var clauses []*ast.RangeStmt
+	ast.Inspect(fn.Syntax(), func(n ast.Node) bool {
+		switch n := n.(type) {
+		case *ast.FuncLit:
+			return n == fn.Syntax()
+		case *ast.RangeStmt:
+			if n.Value == nil || isName(n.Value, "_") {
+				break
+			}
+			switch t := underlying(s.info.TypeOf(n.X)).(type) {
+			case *types.Slice:
+				clauses = append(clauses, n)
+			case *types.Pointer:
+				if _, ok := underlying(t.Elem()).(*types.Array); ok {
+					clauses = append(clauses, n)
+				}
+			}
+		}
+		return true
+	})
+	if len(clauses) != len(loads) {
+		return
+	}
+	for i, clause := range clauses {
+		s.ranges[loads[i]] = &spot{name: nameOf(clause.X), read: clause.Range}
+	}
+}
+
+// of returns the spot of an instruction that accesses memory, or nil.
+func (s *spots) of(ins ssa.Instruction) *spot {
+	if found := s.ranges[ins]; found != nil {
+		return found
+	}
+	pos := ins.Pos()
+	if load, ok := ins.(*ssa.UnOp); ok && !pos.IsValid() {
+		pos = s.implicit(load)
+	}
+	if !pos.IsValid() {
+		return nil
+	}
+	return s.at[pos]
+}
+
+// implicit returns the position of the selection that a load of an embedded
+// pointer belongs to.
+func (s *spots) implicit(load *ssa.UnOp) token.Pos {
+	var v ssa.Value = load
+	for v.Referrers() != nil && len(*v.Referrers()) == 1 {
+		switch next := (*v.Referrers())[0].(type) {
+		case *ssa.FieldAddr:
+			if found := s.at[next.Pos()]; found != nil && found.field {
+				return next.Pos()
+			}
+			v = next
+		case *ssa.UnOp:
+			if next.Pos().IsValid() {
+				return next.Pos()
+			}
+			v = next
+		default:
+			return token.NoPos
+		}
+	}
+	return token.NoPos
+}
+
+// underlying returns the type under t, or nil if t is not known.
+func underlying(t types.Type) types.Type {
+	if t == nil {
+		return nil
+	}
+	return t.Underlying()
+}
+
+// maxName is the length in bytes from which names are cut, as in reports.
+const maxName = 160
+
+// nameOf returns an expression as reports name it.
+func nameOf(e ast.Expr) string {
+	s := strings.Join(strings.Fields(types.ExprString(ast.Unparen(e))), " ")
+	if len(s) <= maxName {
+		return s
+	}
+	cut := maxName
+	for cut > 0 && !utf8.RuneStart(s[cut]) {
+		cut--
+	}
+	return s[:cut] + "…"
+}

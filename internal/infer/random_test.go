@@ -1,0 +1,287 @@
+package infer_test
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/heisen-go/heisen/atomrace"
+	"github.com/heisen-go/heisen/internal/infer"
+)
+
+// TestRandom infers sections of random functions over one shared variable, runs the
+// functions in an interpreter, and follows the sections as a detector does, by the
+// lines of accesses. Whenever one ends, its accesses must belong together; and
+// accesses of which one comes after the other must be a section of pattern
+// consecutive.
+func TestRandom(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 2))
+	g := &generator{rng: rng}
+	g.emit("package m")
+	g.emit("type T struct{ N int }")
+	g.emit("func id(v int) int { return v }")
+	g.emit("func c() bool")
+	var functions [][]*node
+	for i := range 400 {
+		g.emit(fmt.Sprintf("func F%d(s *T) int {", i))
+		g.emit("a, b, d := 0, 0, 0")
+		functions = append(functions, g.block(3, 0))
+		g.emit("return a + b + d")
+		g.emit("}")
+	}
+	dir := write(t, map[string]string{
+		"go.mod": "module example.com/m\n\ngo 1.25\n",
+		"m.go":   g.text.String(),
+		"m.s":    "", // c has no body
+	})
+	for _, pattern := range infer.PatternNames() {
+		found, err := infer.Infer(context.Background(), infer.Source{Dir: dir}, infer.Patterns(pattern))
+		if err != nil {
+			t.Fatal(err)
+		}
+		sections := map[place]*atomrace.Section{}
+		for i := range found.Sections {
+			s := &found.Sections[i]
+			sections[place{s.Entry.Line, s.Entry.Mode}] = s
+		}
+		ended := 0
+		for i, f := range functions {
+			for range 15 {
+				m := &machine{rng: rng, values: map[string]events{}}
+				m.run(f)
+				n, problem := m.check(pattern, sections)
+				if problem != "" {
+					t.Fatalf("%s: F%d: %s\n%s", pattern, i, problem, g.text.String()[strings.Index(g.text.String(), fmt.Sprintf("func F%d(", i)):][:1500])
+				}
+				ended += n
+			}
+		}
+		if ended < 100 {
+			t.Errorf("%s: sections came only %d to an end", pattern, ended)
+		}
+		t.Logf("%s: %d sections, which came to an end %d times", pattern, len(found.Sections), ended)
+	}
+}
+
+// node is a statement on a line of its own.
+type node struct {
+	kind string // read, write, add, copy, zero, if, for, break, continue, return
+	line int
+	x, y string
+	a, b []*node // bodies
+}
+
+type generator struct {
+	rng  *rand.Rand
+	text strings.Builder
+	line int
+}
+
+func (g *generator) emit(text string) int {
+	g.line++
+	g.text.WriteString(text + "\n")
+	return g.line
+}
+
+func (g *generator) name() string { return []string{"a", "b", "d"}[g.rng.IntN(3)] }
+
+func (g *generator) block(depth, loops int) (out []*node) {
+	for range 1 + g.rng.IntN(4) {
+		out = append(out, g.statement(depth, loops))
+	}
+	return out
+}
+
+func (g *generator) statement(depth, loops int) *node {
+	n := &node{x: g.name(), y: g.name()}
+	kinds := []string{"read", "read", "write", "write", "add", "copy", "zero", "return"}
+	if depth > 0 {
+		kinds = append(kinds, "if", "if", "if", "for", "for")
+	}
+	if loops > 0 {
+		kinds = append(kinds, "break", "continue")
+	}
+	n.kind = kinds[g.rng.IntN(len(kinds))]
+	condition := "c()"
+	if g.rng.IntN(2) == 0 && n.kind == "if" {
+		condition = n.x + " > 3"
+	} else if n.kind == "if" || n.kind == "for" {
+		n.x = ""
+	}
+	switch n.kind {
+	case "read":
+		n.line = g.emit(n.x + " = id(s.N)")
+	case "write":
+		n.line = g.emit("s.N = " + n.x)
+	case "add":
+		n.line = g.emit(n.x + " += " + n.y)
+	case "copy":
+		n.line = g.emit(n.x + " = id(" + n.y + ")")
+	case "zero":
+		n.line = g.emit(n.x + " = 0")
+	case "if":
+		n.line = g.emit("if " + condition + " {")
+		n.a = g.block(depth-1, loops)
+		if g.rng.IntN(2) == 0 {
+			g.emit("} else {")
+			n.b = g.block(depth-1, loops)
+		}
+		g.emit("}")
+	case "for":
+		n.line = g.emit("for c() {")
+		if g.rng.IntN(2) == 0 {
+			reset := &node{kind: "zero", x: g.name()}
+			reset.line = g.emit(reset.x + " = 0")
+			n.a = append(n.a, reset)
+		}
+		n.a = append(n.a, g.block(depth-1, loops+1)...)
+		g.emit("}")
+	case "break", "continue":
+		n.line = g.emit("if c() { " + n.kind + " }")
+	case "return":
+		n.line = g.emit("if c() { return 1 }")
+	}
+	return n
+}
+
+// events is a set of accesses, by number: those that a value is made of.
+type events map[int]bool
+
+type place struct {
+	line int
+	mode atomrace.Modes
+}
+
+type event struct {
+	place
+	value  events // of a write
+	tested events // reads whose values have been tested before
+}
+
+type machine struct {
+	rng    *rand.Rand
+	values map[string]events
+	tested events
+	trace  []event
+}
+
+func union(a, b events) events {
+	out := maps.Clone(a)
+	if out == nil {
+		out = events{}
+	}
+	maps.Copy(out, b)
+	return out
+}
+
+// run runs statements and returns how they end: "", "break", "continue", "return".
+func (m *machine) run(list []*node) string {
+	for _, n := range list {
+		if len(m.trace) > 60 {
+			return "return"
+		}
+		switch n.kind {
+		case "read":
+			m.values[n.x] = events{len(m.trace): true}
+			m.trace = append(m.trace, event{place{n.line, atomrace.Reads}, nil, m.tested})
+		case "write":
+			m.trace = append(m.trace, event{place{n.line, atomrace.Writes}, m.values[n.x], m.tested})
+		case "add":
+			m.values[n.x] = union(m.values[n.x], m.values[n.y])
+		case "copy":
+			m.values[n.x] = m.values[n.y]
+		case "zero":
+			m.values[n.x] = nil
+		case "if":
+			body := n.b
+			if m.rng.IntN(2) == 0 {
+				body = n.a
+			}
+			if n.x != "" {
+				m.tested = union(m.tested, m.values[n.x])
+			}
+			if how := m.run(body); how != "" {
+				return how
+			}
+		case "for":
+			for m.rng.IntN(3) > 0 {
+				how := m.run(n.a)
+				if how == "return" {
+					return how
+				}
+				if how == "break" {
+					break
+				}
+			}
+		default:
+			if m.rng.IntN(4) == 0 {
+				return n.kind
+			}
+		}
+	}
+	return ""
+}
+
+// check follows the sections through the trace. It returns how many ends there
+// were and what is wrong.
+func (m *machine) check(pattern string, sections map[place]*atomrace.Section) (ends int, problem string) {
+	active := map[place]int{} // the access at the entry, of each section that is not over
+	for i, e := range m.trace {
+		for entry, begun := range active {
+			s := sections[entry]
+			at := slices.IndexFunc(s.Ends, func(end atomrace.End) bool {
+				return end.At.Line == e.line && end.At.Mode == e.mode
+			})
+			if at < 0 {
+				continue
+			}
+			ends++
+			delete(active, entry)
+			if why := m.wrong(pattern, begun, i); why != "" {
+				return ends, fmt.Sprintf("section at line %d ends at line %d: %s", entry.line, e.line, why)
+			}
+		}
+		if sections[e.place] != nil {
+			active[e.place] = i
+		}
+		if pattern == "consecutive" && i > 0 {
+			s := sections[m.trace[i-1].place]
+			if s == nil || !slices.ContainsFunc(s.Ends, func(end atomrace.End) bool {
+				return end.At.Line == e.line && end.At.Mode == e.mode
+			}) {
+				return ends, fmt.Sprintf("no section of lines %d and %d", m.trace[i-1].line, e.line)
+			}
+		}
+	}
+	return ends, ""
+}
+
+// wrong returns why accesses i and j do not belong together, if they do not.
+func (m *machine) wrong(pattern string, i, j int) string {
+	switch pattern {
+	case "consecutive":
+		if j != i+1 {
+			return "there is an access in between"
+		}
+	case "load-and-store":
+		if !m.trace[j].value[i] && !m.trace[j].tested[i] {
+			return "what is stored was not made of what was loaded"
+		}
+	case "test-and-use":
+		if !m.trace[j].tested[i] {
+			return "there was no test"
+		}
+	}
+	if pattern != "consecutive" {
+		for k := i + 1; k < j; k++ {
+			if m.trace[k].mode == atomrace.Writes {
+				return "the variable has been written in between"
+			}
+		}
+	}
+	return ""
+}

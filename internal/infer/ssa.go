@@ -1,0 +1,126 @@
+package infer
+
+import (
+	"fmt"
+	"go/ast"
+	"go/types"
+	"reflect"
+	"sync"
+
+	"golang.org/x/tools/go/analysis"
+	"golang.org/x/tools/go/ssa"
+)
+
+// accesses is what the patterns have in common: a package in SSA form with what
+// its instructions access. Unlike passes/buildssa it needs no facts of imported
+// packages, so that these can come from export data.
+var accesses = &analysis.Analyzer{
+	Name:       "accesses",
+	Doc:        "find the accesses to variables that goroutines may share",
+	Run:        func(pass *analysis.Pass) (any, error) { return newProgram(pass) },
+	ResultType: reflect.TypeFor[*program](),
+}
+
+// program is a package under analysis.
+type program struct {
+	// The analysers of a package run at the same time, and much of what is below is
+	// found out when one asks.
+	mu sync.Mutex
+
+	pass    *analysis.Pass
+	funcs   []*ssa.Function // those with source, literals too, in its order
+	spots   *spots
+	byIns   map[ssa.Instruction]*access
+	byFn    map[*ssa.Function][]*access
+	calls   map[*ssa.Function][]*ssa.Call // by callee, where it is known
+	invoked map[string]bool               // names of methods that are called through interfaces
+	shared  *sharing
+	writes  *written
+	locks   *locking
+	graphs  map[*ssa.Function]*graph
+	reach   map[*ssa.Function]map[types.Object]bool
+}
+
+func newProgram(pass *analysis.Pass) (*program, error) {
+	prog := ssa.NewProgram(pass.Fset, ssa.BuilderMode(0))
+	prog.SetNoReturn(noReturn)
+	for _, imported := range pass.Pkg.Imports() {
+		prog.CreatePackage(imported, nil, nil, true)
+	}
+	pkg := prog.CreatePackage(pass.Pkg, pass.Files, pass.TypesInfo, false)
+	pkg.Build()
+
+	p := &program{
+		pass:    pass,
+		byIns:   map[ssa.Instruction]*access{},
+		byFn:    map[*ssa.Function][]*access{},
+		calls:   map[*ssa.Function][]*ssa.Call{},
+		invoked: map[string]bool{},
+		graphs:  map[*ssa.Function]*graph{},
+		reach:   map[*ssa.Function]map[types.Object]bool{},
+	}
+	for _, file := range pass.Files {
+		for _, decl := range file.Decls {
+			decl, ok := decl.(*ast.FuncDecl)
+			if !ok {
+				continue
+			}
+			obj, ok := pass.TypesInfo.Defs[decl.Name].(*types.Func)
+			if !ok {
+				return nil, fmt.Errorf("no type of %s", decl.Name.Name)
+			}
+			if fn := prog.FuncValue(obj); fn != nil {
+				p.addFunc(fn)
+			}
+		}
+	}
+	// Literals in the initial values of package-level variables.
+	if init := pkg.Func("init"); init != nil {
+		for _, literal := range init.AnonFuncs {
+			p.addFunc(literal)
+		}
+	}
+	p.spots = newSpots(pass, p.funcs)
+	for _, fn := range p.funcs {
+		for _, b := range fn.Blocks {
+			for _, ins := range b.Instrs {
+				if call, ok := ins.(ssa.CallInstruction); ok && call.Common().IsInvoke() {
+					p.invoked[call.Common().Method.Name()] = true
+				}
+				if call, ok := ins.(*ssa.Call); ok {
+					if callee := call.Call.StaticCallee(); callee != nil {
+						p.calls[origin(callee)] = append(p.calls[origin(callee)], call)
+					}
+				}
+				if a := p.accessOf(ins); a != nil {
+					p.byIns[ins] = a
+					p.byFn[fn] = append(p.byFn[fn], a)
+				}
+			}
+		}
+	}
+	p.shared = newSharing(p, pkg)
+	p.writes = newWritten(p)
+	p.locks = newLocking(p)
+	return p, nil
+}
+
+func (p *program) addFunc(fn *ssa.Function) {
+	p.funcs = append(p.funcs, fn)
+	for _, literal := range fn.AnonFuncs {
+		p.addFunc(literal)
+	}
+}
+
+// noReturn knows the functions of the standard library that never return.
+func noReturn(fn *types.Func) bool {
+	switch fn.FullName() {
+	case "os.Exit", "runtime.Goexit", "log.Fatal", "log.Fatalf", "log.Fatalln", "log.Panic", "log.Panicf", "log.Panicln",
+		"(*log.Logger).Fatal", "(*log.Logger).Fatalf", "(*log.Logger).Fatalln",
+		"(*log.Logger).Panic", "(*log.Logger).Panicf", "(*log.Logger).Panicln",
+		"(*testing.common).Fatal", "(*testing.common).Fatalf", "(*testing.common).FailNow",
+		"(*testing.common).Skip", "(*testing.common).Skipf", "(*testing.common).SkipNow":
+		return true
+	}
+	return false
+}

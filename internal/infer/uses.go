@@ -1,0 +1,171 @@
+package infer
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"go/ast"
+	"go/token"
+	"go/types"
+	"path/filepath"
+	"slices"
+
+	"golang.org/x/tools/go/analysis"
+	"golang.org/x/tools/go/analysis/checker"
+	"golang.org/x/tools/go/packages"
+	"golang.org/x/tools/go/ssa"
+
+	"github.com/heisen-go/heisen/atomrace"
+)
+
+// Access names a variable by an access to it, as findings do.
+type Access struct {
+	File string // absolute, or relative to the Source's folder
+	Line int
+	Expr string // such as "to.balance"
+}
+
+func (a Access) String() string { return fmt.Sprintf("%s:%d: %s", a.File, a.Line, a.Expr) }
+
+// ErrNoVariable is wrapped by errors about an Access that names no variable in
+// the packages.
+var ErrNoVariable = errors.New("no such variable there")
+
+// Uses returns where the packages access the fields and variables that are named,
+// by whichever expression: a field of all values of its type, with what it
+// holds if it is a slice, map or array. The locations are ordered by file and
+// line, their files absolute. Where the packages or some of the accesses are at
+// fault there is an error that wraps ErrPackages or ErrNoVariable, and the
+// locations of the others. It costs what Infer does.
+func Uses(ctx context.Context, source Source, of ...Access) ([]atomrace.Location, error) {
+	l, err := source.load(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("static: uses of variables: %w", err)
+	}
+	failed := []error{l.err}
+	named, err := l.named(source.Dir, of)
+	if err != nil {
+		return nil, fmt.Errorf("static: uses of variables: %w", err)
+	}
+	wanted := map[variable]bool{}
+	for i, a := range of {
+		if len(named[i]) == 0 {
+			failed = append(failed, fmt.Errorf("%v: %w", a, ErrNoVariable))
+		}
+		for _, v := range named[i] {
+			wanted[v] = true
+		}
+	}
+	graph, err := checker.Analyze([]*analysis.Analyzer{accesses}, l.packages, nil)
+	if err != nil {
+		return nil, fmt.Errorf("static: uses of variables: %w", err)
+	}
+	seen := map[atomrace.Location]bool{}
+	var out []atomrace.Location
+	for _, root := range graph.Roots {
+		if root.Err != nil {
+			failed = append(failed, fmt.Errorf("%w: %s: %w", ErrPackages, root.Package.PkgPath, root.Err))
+			continue
+		}
+		p := root.Result.(*program)
+		for _, list := range p.byFn {
+			for _, a := range list {
+				at := location(l.fset, a)
+				if !seen[at] && wanted[p.variable(a.path)] {
+					seen[at] = true
+					out = append(out, at)
+				}
+			}
+		}
+	}
+	slices.SortFunc(out, compareLocations)
+	return out, errors.Join(failed...)
+}
+
+// variable identifies a field or variable by its declaration: packages that
+// import each other have different objects for the same.
+type variable struct {
+	name string
+	file string
+	line int
+}
+
+func variableAt(fset *token.FileSet, name string, pos token.Pos) variable {
+	at := fset.Position(pos)
+	return variable{name, at.Filename, at.Line}
+}
+
+// variable returns the field or variable that a path ends in.
+func (p *program) variable(at path) variable {
+	last := at.last()
+	if last == nil {
+		last = p.shared.variable(at.root)
+	}
+	switch last := last.(type) {
+	case *types.Var:
+		return variableAt(p.pass.Fset, last.Name(), last.Pos())
+	case *ssa.Global:
+		return variableAt(p.pass.Fset, last.Name(), last.Pos())
+	case *ssa.Alloc:
+		return variableAt(p.pass.Fset, last.Comment, last.Pos())
+	case *ssa.Parameter: // what it points to
+		return variableAt(p.pass.Fset, last.Name(), last.Pos())
+	}
+	return variable{}
+}
+
+// named returns the variables that each of the accesses may be to.
+func (l *loaded) named(dir string, of []Access) ([][]variable, error) {
+	wanted := map[string][]int{} // the accesses in a file
+	for i, a := range of {
+		file := a.File
+		if !filepath.IsAbs(file) {
+			var err error
+			if file, err = filepath.Abs(filepath.Join(dir, file)); err != nil {
+				return nil, err
+			}
+		}
+		wanted[file] = append(wanted[file], i)
+	}
+	out := make([][]variable, len(of))
+	for _, pkg := range l.packages {
+		for _, syntax := range pkg.Syntax {
+			ast.Inspect(syntax, func(n ast.Node) bool {
+				e, ok := n.(ast.Expr)
+				if !ok {
+					return true
+				}
+				first, last := l.fset.Position(e.Pos()), l.fset.Position(e.End())
+				for _, i := range wanted[first.Filename] {
+					if first.Line > of[i].Line || of[i].Line > last.Line || nameOf(e) != of[i].Expr {
+						continue
+					}
+					if obj := objectOf(pkg, e); obj != nil {
+						out[i] = append(out[i], variableAt(l.fset, obj.Name(), obj.Pos()))
+					}
+				}
+				return true
+			})
+		}
+	}
+	return out, nil
+}
+
+// objectOf returns the field or variable that an expression ends in, or nil.
+func objectOf(pkg *packages.Package, e ast.Expr) types.Object {
+	var obj types.Object
+	switch e := ast.Unparen(e).(type) {
+	case *ast.Ident:
+		obj = pkg.TypesInfo.ObjectOf(e)
+	case *ast.SelectorExpr:
+		obj = pkg.TypesInfo.ObjectOf(e.Sel)
+	case *ast.IndexExpr:
+		return objectOf(pkg, e.X)
+	case *ast.StarExpr:
+		return objectOf(pkg, e.X)
+	}
+	if v, ok := obj.(*types.Var); ok {
+		return v.Origin()
+	}
+	return nil
+}

@@ -1,0 +1,120 @@
+package infer
+
+import (
+	"go/types"
+
+	"golang.org/x/tools/go/ssa"
+)
+
+// written knows the variables that change while they are shared. Others are like
+// Java's final variables: no access of another goroutine can come in between in a
+// way that matters.
+type written struct {
+	p   *program
+	set map[any]bool // *types.Var, *ssa.Global, *ssa.Alloc
+}
+
+func newWritten(p *program) *written {
+	w := &written{p: p, set: map[any]bool{}}
+	for _, fn := range p.funcs {
+		init := isInit(fn)
+		for _, b := range fn.Blocks {
+			for _, ins := range b.Instrs {
+				if store, ok := ins.(*ssa.Store); ok {
+					to := pointee(store.Addr)
+					if p.shared.shared(to, ins) && !(init && isGlobal(to.root)) {
+						w.add(to)
+						w.addFields(deref(store.Addr.Type()))
+					}
+				}
+				w.addresses(ins)
+			}
+		}
+	}
+	return w
+}
+
+// isInit reports whether fn is one of the functions init, which no other goroutine
+// runs beside unless it starts one.
+func isInit(fn *ssa.Function) bool {
+	return fn.Parent() == nil && fn.Signature.Recv() == nil && fn.Object() != nil && fn.Object().Name() == "init"
+}
+
+func isGlobal(v ssa.Value) bool {
+	_, ok := v.(*ssa.Global)
+	return ok
+}
+
+func (w *written) add(p path) {
+	if !p.direct() {
+		return
+	}
+	if last := p.last(); last != nil {
+		w.set[last] = true
+	} else if alloc, ok := w.p.shared.variable(p.root).(*ssa.Alloc); ok {
+		w.set[alloc] = true
+	}
+}
+
+// addFields adds the fields of a struct that is written as a whole.
+func (w *written) addFields(t types.Type) {
+	st, ok := t.Underlying().(*types.Struct)
+	if !ok {
+		return
+	}
+	for i := range st.NumFields() {
+		field := st.Field(i)
+		if !w.set[field.Origin()] {
+			w.set[field.Origin()] = true
+			w.addFields(field.Type())
+		}
+	}
+}
+
+// addresses adds the variables whose address an instruction passes on: they may be
+// written anywhere.
+func (w *written) addresses(ins ssa.Instruction) {
+	switch ins.(type) {
+	case *ssa.UnOp, *ssa.FieldAddr, *ssa.IndexAddr, *ssa.MakeClosure, *ssa.DebugRef:
+		return
+	}
+	for i, operand := range ins.Operands(nil) {
+		if store, ok := ins.(*ssa.Store); ok && *operand == store.Addr && i == 0 {
+			continue
+		}
+		switch v := (*operand).(type) {
+		case *ssa.FieldAddr, *ssa.Global:
+			w.add(pointee(v))
+		case *ssa.FreeVar:
+			if alloc, ok := w.p.shared.variable(v).(*ssa.Alloc); ok {
+				w.set[alloc] = true
+			}
+		case *ssa.Alloc:
+			w.set[v] = true
+		}
+	}
+}
+
+// final reports whether a variable never changes once it is shared. Of what other
+// packages can write, of elements and of what maps hold that is not known.
+func (w *written) final(p path) bool {
+	if !p.direct() {
+		return false
+	}
+	var obj types.Object
+	switch last := p.last().(type) {
+	case *types.Var:
+		obj = last
+	case *ssa.Global:
+		obj = last.Object()
+	case *ssa.Alloc:
+		return !w.set[last]
+	default:
+		alloc, ok := w.p.shared.variable(p.root).(*ssa.Alloc)
+		return ok && !w.set[alloc]
+	}
+	if obj == nil || obj.Pkg() != w.p.pass.Pkg || obj.Exported() && obj.Pkg().Name() != "main" {
+		return false
+	}
+	return !w.set[p.last()]
+}

@@ -1,0 +1,113 @@
+package recorder
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/heisen-go/heisen"
+)
+
+// The merger follows each goroutine's locks, and places tell its calls. What they
+// add to Symbols
+// stays there, for detectors remember contexts, so there are limits: a program
+// that locks millions of locks, or recurses in millions of ways, gets coarser
+// contexts and not an analyser that grows with the length of the run.
+
+// limits bound how many paths and contexts a stream adds to Symbols.
+type limits struct{ calls, locks, contexts int }
+
+// defaultLimits make about 60 MB, of a program that exhausts them all.
+var defaultLimits = limits{calls: 1 << 20, locks: 1 << 16, contexts: 1 << 20}
+
+// unkept stands for the locks that were taken after the limit was reached: of
+// those a context says only where they were. It is no address that a Go program
+// can have.
+const unkept heisen.Object = manyLocks
+
+// heldLock is a lock that a goroutine holds, and the path of locks without it and
+// those taken later.
+type heldLock struct {
+	heisen.Held
+	below uint32
+}
+
+// hold notes that g has taken a lock.
+func (m *merger) hold(g *goroutine, held heisen.Held) {
+	g.holds = append(g.holds, heldLock{held, g.cursor.Locks})
+	g.cursor, g.stale = m.under(g.cursor, held), true
+}
+
+// under returns the cursor of a goroutine that stood at c and took a lock. A
+// lock beyond the limit loses its identity. There are as many such paths as the
+// program has places for them; a limit of their own bounds those as well.
+func (m *merger) under(c heisen.Cursor, held heisen.Held) heisen.Cursor {
+	next, ok := m.s.syms.FindAcquire(c, held)
+	if ok {
+		return next
+	}
+	_, locks, _ := m.s.syms.Sizes()
+	if locks >= m.limits.locks {
+		m.coarse = true
+		held.Lock = unkept
+		if next, ok = m.s.syms.FindAcquire(c, held); ok {
+			return next
+		}
+		if locks >= 2*m.limits.locks {
+			return c
+		}
+	}
+	return m.s.syms.Acquire(c, held)
+}
+
+// context returns the context of a cursor. Beyond the limit the locks are left
+// out; there are no more contexts without locks than there are calls.
+func (m *merger) context(c heisen.Cursor) heisen.Context {
+	if _, _, contexts := m.s.syms.Sizes(); contexts >= m.limits.contexts {
+		if ctx, ok := m.s.syms.FindContext(c); ok {
+			return ctx
+		}
+		m.coarse = true
+		c.Locks = 0
+	}
+	return m.s.syms.Context(c)
+}
+
+// drop ends a hold of lock: g's own, or, for Go lets any goroutine unlock a
+// mutex, that of whoever has one.
+func (m *merger) drop(g *goroutine, lock heisen.Object, shared bool) {
+	if m.dropOwn(g, lock, shared) {
+		return
+	}
+	var holders []*goroutine
+	for _, h := range m.gs {
+		if len(h.holds) > 0 {
+			holders = append(holders, h)
+		}
+	}
+	slices.SortFunc(holders, func(a, b *goroutine) int { return cmp.Compare(a.id, b.id) })
+	for _, h := range holders {
+		if m.dropOwn(h, lock, shared) {
+			return
+		}
+	}
+}
+
+// dropOwn ends g's latest hold of lock, wherever it stands in the order of
+// acquisition, and reports whether there was one.
+func (m *merger) dropOwn(g *goroutine, lock heisen.Object, shared bool) bool {
+	i := len(g.holds) - 1
+	for i >= 0 && (g.holds[i].Lock != lock || g.holds[i].Shared != shared) {
+		i--
+	}
+	if i < 0 {
+		return false
+	}
+	g.cursor.Locks = g.holds[i].below
+	g.holds = slices.Delete(g.holds, i, i+1)
+	for ; i < len(g.holds); i++ {
+		g.holds[i].below = g.cursor.Locks
+		g.cursor = m.under(g.cursor, g.holds[i].Held)
+	}
+	g.stale = true
+	return true
+}

@@ -1,0 +1,113 @@
+package recorder
+
+import (
+	"bytes"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/heisen-go/heisen"
+)
+
+// TestLimits checks what contexts say beyond the limits: less, but nothing wrong.
+// Calls are the outermost of the true ones, locks are some of the true ones in
+// their order, with the true places, and the tables stop growing.
+func TestLimits(t *testing.T) {
+	small := limits{calls: 12, locks: 6, contexts: 20}
+	coarse := 0
+	for seed := range uint64(300) {
+		rng := rand.New(rand.NewPCG(seed, 5))
+		r := newRecorder(1)
+		r.goroutine(0, true)
+		type state struct {
+			calls []uint32 // outermost first
+			locks []heisen.Held
+		}
+		var now state
+		var want []state // at each access
+		var pcs []uint32
+		for range 200 {
+			switch pc := 1 + rng.Uint32N(6); rng.IntN(6) {
+			case 0:
+				r.call(0, pc)
+				now.calls = append(slices.Clone(now.calls), pc)
+			case 1:
+				n := rng.IntN(len(now.calls) + 1)
+				r.leave(0, n)
+				now.calls = now.calls[:len(now.calls)-n]
+			case 2, 3:
+				lock := 8 * (1 + rng.Uint64N(10))
+				r.sync(0, 0, opAcquire, lock, pc)
+				now.locks = append(slices.Clone(now.locks), heisen.Held{Lock: heisen.Object(lock), Site: heisen.Site(pc)})
+				want, pcs = append(want, state{now.calls, now.locks[:len(now.locks)-1]}), append(pcs, pc)
+			case 4:
+				if i := len(now.locks) - 1 - rng.IntN(2); i >= 0 {
+					lock := now.locks[i].Lock
+					for i = len(now.locks) - 1; now.locks[i].Lock != lock; i-- {
+					}
+					r.sync(0, 0, opRelease, uint64(lock), pc)
+					want, pcs = append(want, now), append(pcs, pc)
+					now.locks = slices.Delete(slices.Clone(now.locks), i, i+1)
+				}
+			case 5:
+				r.access(0, 0, opWrite, 4096, pc, 1)
+				want, pcs = append(want, now), append(pcs, pc)
+			}
+		}
+		r.flushAll()
+		r.rec = message(r.rec, msgBye, 0, 0)
+
+		s, err := NewStream(bytes.NewReader(r.rec), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s.merge.limits = small
+		events, err := drain(s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		events = events[1:] // its Begin
+		if len(events) != len(want) {
+			t.Fatalf("seed %d: %d events, want %d", seed, len(events), len(want))
+		}
+		syms, complete := s.Symbols(), true
+		pcOf := func(site heisen.Site) uint32 { return uint32(syms.Site(site).PC - testText) }
+		for i, e := range events {
+			w := want[i]
+			if pcOf(e.Loc) != pcs[i] {
+				t.Fatalf("seed %d: event %d is at %d, want %d", seed, i, pcOf(e.Loc), pcs[i])
+			}
+			calls := syms.Calls(e.Ctx)
+			slices.Reverse(calls)
+			for j, call := range calls {
+				if j >= len(w.calls) || pcOf(call) != w.calls[j] {
+					t.Fatalf("seed %d: event %d has calls %v, want the first of %v", seed, i, calls, w.calls)
+				}
+			}
+			locks, at := syms.Locks(e.Ctx), 0
+			for _, h := range locks {
+				for at < len(w.locks) && (pcOf(h.Site) != uint32(w.locks[at].Site) || h.Lock != unkept && h.Lock != w.locks[at].Lock) {
+					at++
+				}
+				if at++; at > len(w.locks) {
+					t.Fatalf("seed %d: event %d has locks %v, want some of %v", seed, i, locks, w.locks)
+				}
+				complete = complete && h.Lock != unkept
+			}
+			complete = complete && len(calls) == len(w.calls) && len(locks) == len(w.locks)
+		}
+		if !complete && !s.Coarse() {
+			t.Errorf("seed %d: contexts are incomplete, and the stream does not say so", seed)
+		}
+		if s.Coarse() {
+			coarse++
+		}
+		calls, locks, contexts := syms.Sizes()
+		if calls > small.calls || locks > 2*small.locks || contexts > small.contexts+small.calls {
+			t.Fatalf("seed %d: %d paths of calls, %d of locks, %d contexts; the limits are %+v", seed, calls, locks, contexts, small)
+		}
+	}
+	if coarse == 0 {
+		t.Error("no limit was ever reached")
+	}
+}

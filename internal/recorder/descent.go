@@ -1,0 +1,39 @@
+package recorder
+
+import (
+	"slices"
+
+	"github.com/heisen-go/heisen"
+)
+
+// addDescents takes who has started goroutines, and where. A program that records nothing
+// tells it of those that are concerned by what it has found, and of their ancestors, which
+// may come later; see inject/descent.go.
+func (s *Stream) addDescents(words []uint64) error {
+	if len(words)%descentWords != 0 {
+		return s.corrupt("descents in %d words", len(words))
+	}
+	for d := range slices.Chunk(words, descentWords) {
+		id, parent := heisen.Thread(d[0]>>32), heisen.Thread(d[0])
+		if id == unknownG || s.syms.Thread(id).Name != "" {
+			return s.corrupt("the descent of goroutine %d", id)
+		}
+		info := heisen.ThreadInfo{Name: threadName(id, d[1])}
+		switch at := d[2]; {
+		case at&^nodeParent == descentForked:
+			if parent >= id { // they are numbered as they are created
+				return s.corrupt("goroutine %d is started by goroutine %d", id, parent)
+			}
+			p, err := s.place(at & nodeParent)
+			if err != nil {
+				return err
+			}
+			info.Forked, info.Parent, info.Site = true, parent, p.site
+			info.Context = s.merge.context(heisen.Cursor{Calls: p.calls, Locks: p.locks})
+		case at != 0 || parent != 0:
+			return s.corrupt("goroutine %d is started by nobody, goroutine %d at %#x", id, parent, at)
+		}
+		s.syms.SetThread(id, info)
+	}
+	return nil
+}

@@ -1,0 +1,116 @@
+package recorder
+
+import (
+	"bytes"
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/heisen-go/heisen"
+)
+
+// descent is what a program tells of a goroutine that another one has started.
+func descent(id, parent, goid, place uint64) []uint64 {
+	return []uint64{id<<32 | parent, goid, descentForked | place}
+}
+
+// firstOf is what it tells of one that nobody has started.
+func firstOf(id, goid uint64) []uint64 { return []uint64{id << 32, goid, 0} }
+
+// quietMessages are those of a program that has found a race between goroutines 7 and 5
+// of which it had told nothing before, and later one of 9 with the main goroutine.
+func quietMessages() []byte {
+	rec := message(nil, msgPlaces, 0, 0x100, 1<<32|0x200, 0x300)
+	rec = message(rec, msgDescents, 0, slices.Concat(descent(7, 5, 70, 2), descent(5, 0, 50, 1), firstOf(0, 1))...)
+	rec = message(rec, msgWords, 0, word(opSwitch, 7), 0, word(opBegin, 70|orphan),
+		word(opOverlap, varBase), 0, who(7, heisen.Write, 3), who(5, heisen.Read, 3), 8<<48|varBase, byOrder)
+	rec = message(rec, msgDescents, 0, slices.Concat(descent(9, 3, 90, 3), firstOf(3, 0))...)
+	// What 9 has found was noticed by another goroutine, who does not know its goid.
+	rec = message(rec, msgWords, 1, word(opSwitch, 9), 0, word(opBegin, orphan),
+		word(opOverlap, varBase), 1, who(9, heisen.Write, 3), who(0, heisen.Read, 3), 8<<48|varBase, byOrder)
+	return message(rec, msgWords, 0, word(opSwitch, 7), 7, word(opEnd, 0), 2, 0)
+}
+
+// TestDescents: goroutines are known when what concerns them is told, and stay so.
+func TestDescents(t *testing.T) {
+	s, err := NewStream(bytes.NewReader(message(append(helloMessage(), quietMessages()...), msgBye, 0, 0, 3)), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	inside := func() heisen.Context {
+		p, err := s.place(2)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return s.merge.context(heisen.Cursor{Calls: p.calls})
+	}
+	check := func(want map[heisen.Thread]heisen.ThreadInfo) {
+		t.Helper()
+		got := map[heisen.Thread]heisen.ThreadInfo{}
+		for id := range want {
+			got[id] = s.Symbols().Thread(id)
+		}
+		if d := cmp.Diff(want, got); d != "" {
+			t.Errorf("-want +got:\n%s", d)
+		}
+	}
+	told := 0
+	s.OnOverlap(func(o Overlap) {
+		told++
+		want := map[heisen.Thread]heisen.ThreadInfo{
+			7: {Name: "goroutine 70", Forked: true, Parent: 5, Site: s.site(0x200), Context: inside()},
+			5: {Name: "goroutine 50", Forked: true, Parent: 0, Site: s.site(0x100)},
+			0: {Name: "main goroutine"},
+		}
+		if o.Accesses[1].Thread == 9 {
+			want[9] = heisen.ThreadInfo{Name: "goroutine 90", Forked: true, Parent: 3, Site: s.site(0x300)}
+			want[3] = heisen.ThreadInfo{Name: "runtime timers"}
+		}
+		check(want)
+	})
+	out, err := drain(s)
+	if err != nil || told != 2 {
+		t.Fatalf("%d overlaps, error %v", told, err)
+	}
+	if inside() == 0 {
+		t.Error("the place of a go statement has no calls")
+	}
+	var ops []heisen.Op
+	for _, r := range out {
+		if r.TID == 7 && r.Obj != collector {
+			ops = append(ops, r.Code)
+		}
+	}
+	if !slices.Equal(ops, []heisen.Op{heisen.Begin, heisen.End}) {
+		t.Errorf("events %v", ops)
+	}
+}
+
+// TestCorruptDescents checks what no recorder sends.
+func TestCorruptDescents(t *testing.T) {
+	for _, test := range []struct {
+		name  string
+		words []uint64
+		want  string
+	}{
+		{"length", []uint64{0, 0}, "descents in 2 words"},
+		{"itself", descent(4, 4, 1, 1), "goroutine 4 is started by goroutine 4"},
+		{"later one", descent(4, 5, 1, 1), "goroutine 4 is started by goroutine 5"},
+		{"again", slices.Concat(descent(4, 3, 1, 1), descent(4, 2, 1, 1)), "descent of goroutine 4"},
+		{"no goroutine", descent(unknownG, 3, 1, 1), "descent of goroutine 4294967295"},
+		{"place", descent(4, 3, 1, 5), "unknown place 5"},
+		{"locks for a place", descent(4, 3, 1, 4), "place 4 is of a set of locks"},
+		{"flag", []uint64{4<<32 | 3, 1, descentForked<<1 | 1}, "goroutine 4 is started by nobody"},
+		{"parent of nobody", []uint64{4<<32 | 3, 1, 0}, "goroutine 4 is started by nobody"},
+		{"place of nobody", []uint64{4 << 32, 1, 1}, "goroutine 4 is started by nobody"},
+	} {
+		rec := message(helloMessage(), msgPlaces, 0, 0x100, nodeLow<<32, (nodeHigh|2)<<32, (nodeTaken|3)<<32)
+		_, _, err := readAll(t, message(rec, msgDescents, 0, test.words...))
+		if !errors.Is(err, ErrCorrupt) || !strings.Contains(err.Error(), test.want) {
+			t.Errorf("%s: error %v, want one about %q", test.name, err, test.want)
+		}
+	}
+}

@@ -1,0 +1,121 @@
+package recorder
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"io"
+	"math/rand/v2"
+	"runtime"
+	"slices"
+	"testing"
+
+	"github.com/heisen-go/heisen"
+)
+
+// FuzzStream reads arbitrary bytes after a valid start: there is no panic, no
+// number makes us allocate out of proportion, and the end is one of the three
+// that are documented.
+func FuzzStream(f *testing.F) {
+	for seed := range uint64(8) {
+		shape := shape{steps: 40, goroutines: 4, ps: 2, flush: 6, collected: true, lives: true}
+		rng := rand.New(rand.NewPCG(seed, 3))
+		rec := record(rng, shape, randomExecution(rng, shape))
+		f.Add(rec[len(helloMessage()):])
+	}
+	f.Add(message(nil, msgWords, 0, word(opSwitch, 1<<31), 0, word(opBegin, orphan), word(opSend, 1), 1<<60, 1<<31))
+	f.Add(slices.Concat(message(nil, msgTask, 7, textWords("task")...),
+		message(nil, msgPlaces, 0, 5, 1<<32|taskPlace|7, 2<<32|9, 2<<32|8),
+		message(nil, msgWords, 0, word(opSwitch, 0), 0, word(opBegin, orphan), word(opWrite, 8), 3<<32|1<<31,
+			word(opOverlap, 16), 0, who(0, heisen.Write, 3), who(0, heisen.Read, 2), 8<<48|20, byOrder,
+			word(opCollected, 0), 1, 1, word(opEnd, 0), 2, 0)))
+	f.Add(executionMessages())
+	f.Add(quietMessages())
+	f.Add(slices.Concat(message(nil, msgObjects, 0, 0, 0, 1, 64, 64, 8, 1, 128, 128, 16, 1|treeMore, 64, treeUntil, 0, 0),
+		message(nil, msgWords, 0, word(opSwitch, 0), 0, word(opBegin, 1|orphan),
+			word(opRoot, 64), word(opHide, testText), 0, 0, follow, word(opReveal, testText), 1, 0)))
+	f.Add(message(nil, msgWords, 0, placedWords()...))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		if len(data) > 16<<10 || accessed(data) > 256<<20 {
+			t.Skip("what this stands for is large")
+		}
+		s, err := NewStream(io.MultiReader(bytes.NewReader(helloMessage()), bytes.NewReader(data)), &stub{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		s.OnMeeting(func(m Meeting) {
+			if len(m.Accesses) != 2 {
+				t.Fatalf("meeting %+v", m)
+			}
+		})
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		batch := make([]heisen.Record, 64)
+		for err == nil {
+			var n int
+			n, err = s.Next(batch)
+			for _, r := range batch[:n] {
+				if !r.Code.Valid() {
+					t.Fatalf("event %+v", r)
+				}
+				s.Symbols().Stack(r.Loc, r.Ctx)
+				s.Symbols().Locks(r.Ctx)
+				s.Symbols().Task(r.TID, r.Ctx)
+			}
+		}
+		var lost *LostError
+		if err != nil && err != io.EOF && !errors.Is(err, ErrCorrupt) && !errors.As(err, &lost) {
+			t.Fatalf("error %v", err)
+		}
+		runtime.ReadMemStats(&after)
+		if used := after.TotalAlloc - before.TotalAlloc; used > 256<<20 {
+			t.Errorf("%d bytes of input allocate %d", len(data), used)
+		}
+	})
+}
+
+// accessed bounds the bytes that the accesses in a recording touch.
+func accessed(rec []byte) (bytes uint64) {
+	for i := 0; i+16 <= len(rec); i += 8 {
+		if op := rec[i+7]; op == opRead || op == opWrite {
+			bytes += uint64(binary.LittleEndian.Uint32(rec[i+8:]))
+		}
+	}
+	return bytes
+}
+
+// answer encodes what a symboliser says.
+func answer(frames [][]heisen.Frame) (out []byte) {
+	for _, stack := range frames {
+		out = binary.LittleEndian.AppendUint32(out, uint32(len(stack)))
+		for _, f := range stack {
+			out = binary.LittleEndian.AppendUint32(out, uint32(f.Line))
+			out = binary.LittleEndian.AppendUint32(out, uint32(f.Start))
+			for _, name := range []string{f.Func, f.File} {
+				out = binary.LittleEndian.AppendUint32(out, uint32(len(name)))
+				out = append(out, name...)
+			}
+		}
+	}
+	return out
+}
+
+// FuzzFrames reads arbitrary answers of a symboliser. One that is accepted is
+// what its encoding says.
+func FuzzFrames(f *testing.F) {
+	f.Add(uint8(2), answer([][]heisen.Frame{{{Func: "main.f", File: "f.go", Line: 3, Start: 2}, {Func: "main.main", File: "m.go", Line: 1}}, nil}))
+	f.Add(uint8(1), []byte{255, 255, 255, 255, 1, 0, 0, 0, 255, 255, 255, 255})
+	f.Fuzz(func(t *testing.T, n uint8, data []byte) {
+		r := bytes.NewReader(data)
+		frames, err := readFrames(r, int(n))
+		if err != nil {
+			return
+		}
+		if len(frames) != int(n) {
+			t.Fatalf("%d answers to %d questions", len(frames), n)
+		}
+		if read := data[:len(data)-r.Len()]; !bytes.Equal(answer(frames), read) {
+			t.Errorf("%q was read as %v", read, frames)
+		}
+	})
+}

@@ -1,0 +1,107 @@
+package recorder
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/heisen-go/heisen"
+)
+
+// TestHidden: calls of hidden functions come with what they reach, and are named
+// when the symboliser is asked; what hidden code did is marked if it is shown.
+func TestHidden(t *testing.T) {
+	const function = testText + 0x100
+	rec := message(helloMessage(), msgReach, 1, 0xc000000100, 16, 0xc000000000, 32)
+	rec = message(rec, msgReach, 2, 0xc000000000, 32, 0xc000000100, 16) // the same, in another order
+	rec = message(rec, msgReach, 3)
+	rec = message(rec, msgWords, 0,
+		word(opSwitch, 0), 0, word(opBegin, 1|orphan),
+		word(opHide, function), 0, 0, 1,
+		word(opShade, 1),
+		word(opRead, varBase), 1,
+		word(opAcquire, lockBase), 1, 0,
+		word(opFork, 1), 2, 0,
+		word(opShade, 0),
+		word(opWrite, varBase), 1,
+		word(opShade, 1),
+		word(opReveal, function), 3, 0,
+		word(opShade, 0),
+		word(opRead, varBase), 1,
+		word(opHide, function), 4, 0, 2,
+		word(opReveal, function), 5, 0,
+		word(opHide, function), 6, 0, 3,
+		word(opReveal, function), 7, 0,
+		word(opHide, function), 8, 0, 0,
+		word(opReveal, function), 9, 0)
+	rec = message(rec, msgBye, 0, 0, 10)
+	s, out := streamed(t, rec)
+	type event struct {
+		op      heisen.Op
+		reach   heisen.Objects
+		covered bool
+	}
+	var got []event
+	for _, r := range out[1:] {
+		e := event{op: r.Code, covered: r.Flags&Covered != 0}
+		if r.Code == heisen.Hide {
+			e.reach = s.Symbols().Reach(r.Reach())
+		}
+		if (r.Code == heisen.Hide || r.Code == heisen.Reveal) && s.Symbols().Name(r.Obj) != "main.f" {
+			t.Errorf("the call is named %s", s.Symbols().Name(r.Obj))
+		}
+		got = append(got, e)
+	}
+	reach := heisen.Objects{{Start: 0xc000000000, Len: 32}, {Start: 0xc000000100, Len: 16}}
+	want := []event{
+		{op: heisen.Hide, reach: reach}, {op: heisen.Read, covered: true}, {op: heisen.Acquire, covered: true},
+		{op: heisen.Fork}, {op: heisen.Write}, {op: heisen.Reveal}, {op: heisen.Read},
+		{op: heisen.Hide, reach: reach}, {op: heisen.Reveal},
+		{op: heisen.Hide}, {op: heisen.Reveal},
+		{op: heisen.Hide, reach: s.Symbols().Reach(0)}, {op: heisen.Reveal},
+	}
+	if diff := cmp.Diff(want, got, cmp.AllowUnexported(event{})); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+}
+
+// TestSymbolPrefix: as the compiler writes import paths.
+func TestSymbolPrefix(t *testing.T) {
+	for path, want := range map[string]string{
+		"net/http":            "net/http",
+		"gopkg.in/yaml.v3":    "gopkg.in/yaml%2ev3",
+		"example.com/a b/c%d": "example.com/a%20b/c%25d",
+		"go.etcd.io/bbolt":    "go.etcd.io/bbolt",
+	} {
+		if got := symbolPrefix(path); got != want {
+			t.Errorf("%s becomes %s, want %s", path, got, want)
+		}
+	}
+}
+
+// TestHiddenMessage: without a symbol table all else is said.
+func TestHiddenMessage(t *testing.T) {
+	h := Hidden{Packages: []string{"a.b/c.d", "e"}, Show: true}
+	b, err := h.encode(nil, testText)
+	if !errors.Is(err, ErrStripped) {
+		t.Errorf("error %v", err)
+	}
+	var want []byte
+	for _, v := range []uint64{DefaultReach, 2, 0, 1, 10} {
+		want = binary.LittleEndian.AppendUint64(want, v)
+	}
+	want = append(want, "a.b/c%2ed.\x00\x00\x00\x00\x00\x00"...)
+	want = append(binary.LittleEndian.AppendUint64(want, 2), "e.\x00\x00\x00\x00\x00\x00"...)
+	if !bytes.Equal(want, b) {
+		t.Errorf("message %q, want %q", b, want)
+	}
+	for _, limit := range []int{-1, MaxReach + 1} {
+		h.Limit = limit
+		if b, err := h.encode(nil, testText); b != nil || err == nil {
+			t.Errorf("limit %d: %q, %v", limit, b, err)
+		}
+	}
+}

@@ -1,0 +1,148 @@
+package recorder
+
+import (
+	"bytes"
+	"embed"
+	"fmt"
+	"go/ast"
+	"go/format"
+	"go/parser"
+	"go/token"
+	"go/types"
+	"io/fs"
+	"strings"
+
+	"github.com/heisen-go/heisen/internal/core/atomrace"
+	"github.com/heisen-go/heisen/internal/core/fasttrack"
+	"github.com/heisen-go/heisen/internal/core/strategies"
+)
+
+//go:embed inject/*.go inject/*.s
+var inject embed.FS
+
+// buildTag keeps the injected files out of this module's own builds; it stands
+// on their first line.
+const buildTag = "//go:build heisen_inject\n"
+
+// Sources returns the recorder's files, by name, as they go into package
+// runtime. syscallPackage is the import path of the runtime's system call
+// package, which depends on the release.
+func Sources(syscallPackage string) (map[string][]byte, error) {
+	entries, err := fs.ReadDir(inject, "inject")
+	if err != nil {
+		return nil, err
+	}
+	files := map[string][]byte{}
+	for _, e := range entries {
+		text, err := fs.ReadFile(inject, "inject/"+e.Name())
+		if err != nil {
+			return nil, err
+		}
+		body, ok := strings.CutPrefix(string(text), buildTag)
+		if !ok {
+			return nil, fmt.Errorf("%s does not start with %q", e.Name(), buildTag)
+		}
+		files[e.Name()] = []byte(strings.ReplaceAll(body, `"internal/runtime/syscall/linux"`, `"`+syscallPackage+`"`))
+	}
+	for _, core := range []struct {
+		name   string
+		source embed.FS
+	}{{"watch", atomrace.Source}, {"pick", strategies.Source}, {"happens", fasttrack.Source}} {
+		if err := addCore(files, core.name, core.source); err != nil {
+			return nil, err
+		}
+	}
+	return files, nil
+}
+
+// addCore adds the files of a package that is the core of what the recorder does, as
+// they go into package runtime: what they declare has names of its own there, and
+// the atomic types are the runtime's.
+func addCore(files map[string][]byte, pkg string, source embed.FS) error {
+	entries, err := fs.ReadDir(source, ".")
+	if err != nil {
+		return err
+	}
+	fset := token.NewFileSet()
+	parsed := map[string]*ast.File{}
+	own := map[string]bool{} // what the files declare
+	for _, e := range entries {
+		text, err := fs.ReadFile(source, e.Name())
+		if err != nil {
+			return err
+		}
+		file, err := parser.ParseFile(fset, e.Name(), text, parser.ParseComments)
+		if err != nil {
+			return err
+		}
+		parsed[e.Name()] = file
+		for name := range file.Scope.Objects {
+			own[name] = true
+		}
+	}
+	for name, file := range parsed {
+		var rename []*ast.Ident
+		for _, id := range file.Unresolved { // declared in another file, or by the host
+			if own[id.Name] || id.Name != "atomic" && types.Universe.Lookup(id.Name) == nil {
+				rename = append(rename, id)
+			}
+		}
+		ast.Inspect(file, func(n ast.Node) bool {
+			if id, ok := n.(*ast.Ident); ok && id.Obj != nil && file.Scope.Lookup(id.Name) == id.Obj {
+				rename = append(rename, id)
+			}
+			return true
+		})
+		for _, id := range rename {
+			name := capital(id.Name)
+			if name != id.Name && own[name] {
+				name = "_" + id.Name // it would not be the only one
+			}
+			id.Name = "heisen" + capital(pkg) + name
+		}
+		file.Name.Name = "runtime"
+		for _, spec := range file.Imports {
+			if spec.Path.Value == `"sync/atomic"` {
+				spec.Path.Value = `"internal/runtime/atomic"`
+			}
+		}
+		var b bytes.Buffer
+		if err := format.Node(&b, fset, file); err != nil {
+			return err
+		}
+		files[pkg+"_"+name] = b.Bytes()
+	}
+	return nil
+}
+
+func capital(name string) string { return strings.ToUpper(name[:1]) + name[1:] }
+
+// Annotations are the functions of package internal/race that the recorder
+// implements for the standard library's own annotations.
+var Annotations = []string{
+	"Acquire", "Release", "ReleaseMerge", "Disable", "Enable", "Errors",
+	"Read", "Write", "ReadRange", "WriteRange",
+	"ReadPC", "WritePC", "ReadObjectPC", "WriteObjectPC",
+}
+
+// AddedAnnotations are the signatures of those that it adds there for the patched
+// locks of package sync and the patched package testing.
+var AddedAnnotations = []string{
+	"Task(name string)",
+	"Locking(lock unsafe.Pointer)",
+	"Synchronizing(on unsafe.Pointer)",
+	"Input(addr unsafe.Pointer, file int)",
+	"Locked(lock unsafe.Pointer)",
+	"TryLocked(lock unsafe.Pointer)",
+	"Unlocking(lock unsafe.Pointer)",
+	"RLocked(lock unsafe.Pointer)",
+	"TryRLocked(lock unsafe.Pointer)",
+	"RUnlocking(lock unsafe.Pointer)",
+	"AcquireByChance(addr unsafe.Pointer)",
+	"HandingOut(begins bool)",
+	"Change(state unsafe.Pointer)",
+	"Observe(state unsafe.Pointer)",
+	"Step(state unsafe.Pointer)",
+	"CompareAndSwapInt32(addr *int32, old, new int32) bool",
+	"AddInt32(addr *int32, delta int32) int32",
+}

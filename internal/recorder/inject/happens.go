@@ -1,0 +1,270 @@
+//go:build heisen_inject
+
+package runtime
+
+import (
+	"internal/runtime/atomic"
+	"unsafe"
+)
+
+// Races that the program finds by itself. What goroutines know of each other is in
+// heisenHappens (package internal/core/fasttrack); every word of the heap and of the data
+// segments has a cell there for what was done to it. Nothing is sent but what is found.
+//
+// A synchronisation and what it orders are one step under the lock of the object's cell,
+// as are an atomic operation and its order.
+
+var heisenHappens heisenHappensTable
+
+// ranged is what raceread and heisenAnew do, for size bytes: it returns how many of the first
+// it has done. A pc of 0 is not known yet: then it only looks for notes.
+//
+//go:nosplit
+func (h *heisenG) ranged(write bool, addr, size, pc uintptr) uintptr {
+	t := &heisenHappens
+	if !heisenCells.fast || !h.order.Lives(t) {
+		return 0
+	}
+	c := heisenCellAt(addr)
+	if c == &heisenNoCell {
+		return 0
+	}
+	// Most words are whole, and of most the first note says it.
+	done := uintptr(0)
+	if addr&7 == 0 {
+		for ; size-done >= 8 && c.NotedWord(&h.order, write); done += 8 {
+			c = heisenHappensNextCell(c)
+		}
+		if done == size {
+			return size
+		}
+	}
+	b := heisenBufOfP()
+	if !heisenCells.only || b == nil || !h.started || pc == 0 || heisenOnStack(addr) {
+		return done
+	}
+	place := heisenPlaceUnder(b, h, pc)
+	note := h.order.Epoch | place
+	heisenMarkBlocks(addr+done, size-done)
+	for at, end := addr+done, addr+size; at < end; {
+		if n := (end - at) / 8; at&7 == 0 && n > 0 {
+			n = t.AccessWords(&h.order, c, n, note, write)
+			at, c = at+8*n, heisenCellAfter(c, n)
+			if at == end {
+				break
+			}
+		}
+		next := min(at&^7+8, end)
+		mask := heisenBytesOf(at, next)
+		if !t.AccessPlain(&h.order, c, note, mask, write) {
+			heisenCompareAmong(b, h, c, addr, size, at, place, uint32(mask), write)
+		}
+		at, c = next, heisenHappensNextCell(c)
+	}
+	return size
+}
+
+// heisenCellAfter returns the cell of the word n words behind that of c.
+//
+//go:nosplit
+func heisenCellAfter(c *heisenHappensCell, n uintptr) *heisenHappensCell {
+	return (*heisenHappensCell)(unsafe.Pointer(uintptr(unsafe.Pointer(c)) + n*heisenCellSize))
+}
+
+// heisenBytesOf returns the bytes from at up to next in a word, as a mask.
+//
+//go:nosplit
+func heisenBytesOf(at, next uintptr) uint64 {
+	return 0xFF >> ((at - next) & 7) << (at & 7) & 0xFF
+}
+
+// heisenBufOfG returns the buffer of the current P, nil where there is none. It is to be known who
+// h is before it is heard of in races.
+//
+//go:nosplit
+func heisenBufOfG(h *heisenG) *heisenBuf {
+	b := heisenBufOfP()
+	if b == nil || !h.started {
+		b = heisenFirst(h)
+	}
+	return b
+}
+
+// heisenAnew takes an access of h, which is the current goroutine and lives, to a byte in the word
+// of c, the first note of which does not say it, if races are all that is looked for: it is
+// heisenAccess and heisenCompare in one. It reports false if it is for those.
+//
+//go:nosplit
+func heisenAnew(h *heisenG, c *heisenHappensCell, write bool, addr, pc uintptr) bool {
+	t, mask := &heisenHappens, uint64(1)<<(addr&7)
+	var at *atomic.Uint64
+	head, old := c.Says()
+	first := old
+	what := mask
+	if write {
+		what |= heisenHappensWrite << heisenHappensNoteKind
+	}
+	again := h.order.Left(head, old, what)
+	if !again && heisenHappensSeveral(head) {
+		var noted bool
+		if noted, at, head, old = c.Look(&h.order, mask, write); noted {
+			return true
+		}
+	}
+	b := heisenBufOfP()
+	if b == nil || !h.started {
+		return false
+	}
+	var place uint64
+	if u := b.under(h.top, pc, h.under); u.is(h.top, pc, h.under) {
+		place = u.known(h)
+	} else {
+		place = heisenNewPlace(b, h, pc, h.set(b))
+	}
+	note := h.order.Epoch | place
+	if again && c.Renew(&h.order, &c.first, head, old, note) || at != nil && t.Again(&h.order, c, at, head, old, note) {
+		return true
+	}
+	if c.Empty() {
+		heisenMarkBlock(addr)
+	}
+	if t.AccessOwn(&h.order, c, note, mask, write) || first == note && t.AccessMore(&h.order, c, note, mask, write) ||
+		t.AccessAlone(&h.order, c, note, mask, write) {
+		return true
+	}
+	heisenCompareAmong(b, h, c, addr, 1, addr, place, uint32(mask), write)
+	return true
+}
+
+// heisenCompareAmong is what remains where AccessAlone is not enough for the word at at.
+//
+//go:nosplit
+func heisenCompareAmong(b *heisenBuf, h *heisenG, c *heisenHappensCell, addr, size, at uintptr, place uint64, mask uint32, write bool) {
+	kind := uint32(heisenHappensRead)
+	if write {
+		kind = heisenHappensWrite
+	}
+	if !heisenHappens.AccessAmong(&h.order, c, uint64(at&^7), place, mask, kind, &b.races) || b.races.Count != 0 {
+		heisenCompareMore(b, h, c, addr, size, at, place, mask, kind)
+	}
+}
+
+// heisenOnStack reports whether addr is on the stack of the current goroutine.
+//
+//go:nosplit
+func heisenOnStack(addr uintptr) bool {
+	gp := getg()
+	return addr-gp.stack.lo < gp.stack.hi-gp.stack.lo
+}
+
+// heisenCompare takes an access of h, which is the current goroutine.
+//
+//go:nosplit
+func heisenCompare(h *heisenG, kind uint32, addr, size, pc uintptr) {
+	b := heisenBufOfG(h)
+	if b == nil {
+		return
+	}
+	t := &heisenHappens
+	if t.Stale(&h.order) {
+		systemstack(func() { t.Renew(&h.order, h.id) })
+	}
+	c := heisenCellAt(addr)
+	if c == &heisenNoCell {
+		return
+	}
+	place := heisenPlaceUnder(b, h, pc)
+	for at, end := addr, addr+size; at < end; c = heisenHappensNextCell(c) {
+		next := min(at&^7+8, end)
+		mask := heisenBytesOf(at, next)
+		if c.Empty() {
+			heisenMarkBlock(at)
+		}
+		if !t.AccessPlain(&h.order, c, h.order.Epoch|place, mask, kind == heisenHappensWrite) {
+			heisenCompareMore(b, h, c, addr, size, at, place, uint32(mask), kind)
+		}
+		at = next
+	}
+}
+
+// heisenCompareMore is what remains of heisenCompare for the word at at: to tell of races, or
+// an access to a word of which much is known. Inlined, it would take stack where there is little.
+//
+//go:nosplit
+//go:noinline
+func heisenCompareMore(b *heisenBuf, h *heisenG, c *heisenHappensCell, addr, size, at uintptr, place uint64, mask, kind uint32) {
+	systemstack(func() {
+		t := &heisenHappens
+		if b.races.Count == 0 {
+			c.Unlock(t.AccessLocked(&h.order, c, c.Lock(), uint64(at&^7), place, mask, kind, &b.races))
+		}
+		if b.races.Count != 0 {
+			b.compare(kind, place, addr, size)
+			heisenTellRaces(b, h)
+		}
+	})
+}
+
+// heisenCompared is the access whose races are to be told.
+type heisenCompared struct {
+	kind       uint32
+	place      uint64
+	addr, size uintptr
+	told       uint64 // the note that it raced with last
+	// Of an atomic operation: the cell that it has locked, and its head.
+	cell *heisenHappensCell
+	head uint64
+}
+
+//go:nosplit
+func (b *heisenBuf) compare(kind uint32, place uint64, addr, size uintptr) {
+	a := &b.compared
+	if a.place != place || a.addr != addr {
+		a.told = 0
+	}
+	a.kind, a.place, a.addr, a.size = kind, place, addr, size
+}
+
+// heisenTellRaces sends the races of b.compared, which the current hook of h has found.
+func heisenTellRaces(b *heisenBuf, h *heisenG) {
+	n := b.races.Count
+	b.races.Count, b.races.Bytes = 0, 0
+	if !heisen.on || heisenHappens.Full() {
+		return // nobody listens, or what is not known any more may have ordered them
+	}
+	a := &b.compared
+	who := uint64(h.id)<<32 | uint64(heisenKinds[a.kind])<<heisenPlaceBits | a.place
+	for i := range n {
+		r := &b.races.At[i]
+		if r.Note == a.told {
+			continue // it was in the word before, too
+		}
+		a.told = r.Note
+		id, known := heisenHappens.Holder(r.Note)
+		if !known {
+			id = heisenUnknownG
+		}
+		other := uint64(id)<<32 | uint64(heisenKinds[r.Kind])<<heisenPlaceBits | r.Note&heisenHappensPlaceMask
+		at := r.Addr + uint64(heisenWatchLowestBit(r.Bytes))
+		heisenPutOverlap(b, h, uint64(a.addr), who, other, uint64(min(a.size, 1<<16-1))<<48|at, heisenByOrder)
+	}
+}
+
+// heisenSendRaces tells what may have kept races from being found.
+func heisenSendRaces() {
+	words := (*[2]uint64)(persistentalloc(2*8, 8, &memstats.other_sys))
+	words[0] = heisenHappens.Crowded.Load()
+	if heisenHappens.Full() {
+		words[1] = 1
+	}
+	heisenSend(heisenMsgRaces, 0, 0, unsafe.Pointer(words), unsafe.Sizeof(*words))
+}
+
+// heisenKinds is the ops of package heisen, by the kinds of package internal/core/fasttrack.
+var heisenKinds = [...]uint8{
+	heisenHappensRead:         heisenRead,
+	heisenHappensWrite:        heisenWrite,
+	heisenHappensAtomicRead:   heisenAtomicRead,
+	heisenHappensAtomicWrite:  heisenAtomicWrite,
+	heisenHappensAtomicUpdate: heisenAtomicUpdate,
+}

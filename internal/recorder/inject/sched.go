@@ -1,0 +1,537 @@
+//go:build heisen_inject
+
+package runtime
+
+import (
+	"internal/abi"
+	"internal/runtime/atomic"
+	"internal/runtime/sys"
+	"unsafe"
+)
+
+// The scheduler of deterministic runs. One goroutine of the program runs at a time, on
+// one P. Those that can go on stand in a pool, each with what it does next, and the
+// strategies of package internal/core/strategies, which is injected with the recorder, choose among
+// them: whenever the running one comes to a point (before it synchronises, or makes an
+// access at a target), blocks or ends. Goroutines of the runtime itself have the ordinary
+// queues and go first.
+//
+// Nothing is modelled: whatever makes a goroutine runnable puts it into the run queues,
+// as always, and from there it goes to the pool. All of this belongs to whoever has
+// the P.
+
+var heisenSched heisenScheduling
+
+type heisenScheduling struct {
+	on bool
+
+	picker    heisenPickPicker
+	locations heisenLocations // the targets
+
+	procs     int32  // what the program is told of GOMAXPROCS
+	spin      uint32 // so many hooks, or choices of the same goroutine, make it give way
+	maxSteps  uint64
+	maxClock  int64
+	logging   bool
+	placing   bool       // what is recorded comes with the operation that it is of
+	hooks     [4]uintptr // entries of the functions that the compiler calls for accesses
+	clock     int64      // what nanotime returns
+	wallStart int64      // what the wall clock says, in ns, when clock is heisenClockStart
+
+	// The pool: tasks[:count] and the goroutines that they are.
+	tasks  uintptr // of room heisenPickTask
+	gs     uintptr // of room guintptr
+	count  int
+	room   int
+	system gQueue   // of the runtime
+	stay   guintptr // goes on without a choice
+	chosen guintptr // has been chosen, and is to go on
+
+	// If until is not 0, nobody is to go on before the clock says that, or more than
+	// standing stand in the pool.
+	until    int64
+	standing int
+
+	comparing int // compare-and-swaps at targets in the pool
+
+	running uint32 // who was chosen last
+	last    *heisenG
+	turn    uint32 // how often in a row
+
+	waited int64 // ns in a row for what is outside
+	retake heisenRetaking
+	ended  bool // the results were sent
+
+	influences [heisenInfluences]heisenInfluence
+}
+
+// heisenWay is what the scheduler keeps of a goroutine.
+type heisenWay struct {
+	// at numbers its latest operation (see heisenPickTask.At): how many points it has come
+	// to on its own account, and in the low half how many accesses since.
+	at   uint64
+	next heisenPickTask // what it does next, while it does not stand in the pool
+	on   uint64         // the lock or channel of its latest point
+	// deepest is in how many calls h was at most where it entered sections.
+	deepest uint32
+	// expects is what the compare-and-swap is to find.
+	expects uint64
+	hooks   uint32 // since its latest point
+	wide    uint8  // how many bytes a compare-and-swap compares; 0 if there is none
+	kind    uint8  // whose goroutine it is, once it is known
+	stays   bool   // it is to go on without a choice
+	back    bool   // it comes back from a system call that took long
+	waits   bool   // and that was to wait, in the runtime, for what is no goroutine
+}
+
+const (
+	heisenIsProgram = 1
+	heisenIsRuntime = 2
+)
+
+// heisenInitSched reads how to schedule, and begins. It reports whether it could.
+func heisenInitSched() bool {
+	m, ok := heisenReceive()
+	if !ok {
+		return false
+	}
+	s := &heisenSched
+	var c heisenPickConfig
+	c.Strategy, s.procs, s.spin = heisenPickStrategy(m.next()), int32(m.next()), m.next()
+	flags := m.next()
+	s.logging, c.Calm, s.placing = flags&1 != 0, flags&2 != 0, flags&4 != 0
+	c.Seed, s.maxSteps, s.maxClock, s.wallStart = m.next64(), m.next64(), int64(m.next64()), int64(m.next64())
+	c.Patience, c.Wait, c.Depth, c.Length = m.next64(), m.next64(), m.next64(), m.next64()
+	if n := m.next(); n > 0 {
+		c.Choices = heisenChoices(uintptr(n))
+		for i := range c.Choices {
+			c.Choices[i].Step, c.Choices[i].ID = m.next64(), m.next()
+		}
+	}
+	if n := m.next(); n > 0 {
+		c.Order = heisenPickTurns(uintptr(n))
+		for i := range c.Order {
+			c.Order[i].ID, c.Order[i].Until = m.next(), m.next64()
+		}
+	}
+	if s.logging {
+		c.Log = heisenChoices(heisenLogged)
+	}
+	s.locations.read(&m)
+	s.picker.Start(&c)
+	s.running = heisenPickNone
+	s.hooks = [4]uintptr{
+		abi.FuncPCABIInternal(raceread), abi.FuncPCABIInternal(racewrite),
+		abi.FuncPCABIInternal(racereadrange), abi.FuncPCABIInternal(racewriterange),
+	}
+
+	// One P, for good.
+	lock(&sched.lock)
+	sched.customGOMAXPROCS = true
+	unlock(&sched.lock)
+	stw := stopTheWorldGC(stwGOMAXPROCS)
+	newprocs = 1
+	startTheWorldGC(stw)
+	// Threads are made from the program's heap, and when one is needed depends on how
+	// soon another has gone to sleep: some that sleep are there from the start.
+	for range heisenSpareThreads {
+		systemstack(func() { newm(heisenSpareThread, nil, -1) })
+	}
+	for range heisenSpareWait {
+		lock(&sched.lock)
+		asleep := sched.nmidle
+		unlock(&sched.lock)
+		if asleep >= heisenSpareThreads {
+			break
+		}
+		usleep(100)
+	}
+	// The collector works while the world stands still, and never because of the time;
+	// its worker is there from the start.
+	gcBgMarkStartWorkers()
+	debug.gcstoptheworld = 2
+	forcegcperiod = 1 << 62
+	randomizeScheduler = false
+
+	// Timers fire in a context that has a number as goroutines have. It has it from the
+	// start: else goroutines that are created after the first timer has fired have other
+	// numbers than those before, and in an order that is followed that may be others.
+	if ts := &getg().m.p.ptr().timers; ts.raceCtx == 0 {
+		ts.raceCtx = racectxstart(abi.FuncPCABIInternal((*timers).run)+sys.PCQuantum, 0)
+	}
+
+	s.clock = heisenClockStart
+	s.maxClock += heisenClockStart
+	s.on = true
+	for i := range aeskeysched {
+		aeskeysched[i] = byte(s.picker.Random())
+	}
+	for i := range hashkey {
+		hashkey[i] = uintptr(s.picker.Random())
+	}
+	return true
+}
+
+const (
+	heisenSpareThreads = 8
+	heisenSpareWait    = 10_000 // times 100 µs, at most
+	heisenWakeWait     = 100    // the same, once all are in use
+)
+
+// heisenSpareThread is what a thread does that sleeps until it is needed.
+func heisenSpareThread() {
+	stopm()
+	schedule()
+}
+
+// heisenMget takes the place of mget where a new thread would be made if none sleeps: one
+// may be about to. sched.lock is held.
+func heisenMget() *m {
+	mp := mget()
+	if heisenSched.on {
+		for i := 0; mp == nil && i < heisenWakeWait; i++ {
+			unlock(&sched.lock)
+			usleep(100)
+			lock(&sched.lock)
+			mp = mget()
+		}
+	}
+	return mp
+}
+
+// heisenLogged is how many choices are sent at a time.
+const heisenLogged = 1 << 10
+
+func heisenChoices(n uintptr) []heisenPickChoice {
+	p := persistentalloc(n*unsafe.Sizeof(heisenPickChoice{}), 8, &memstats.other_sys)
+	return unsafe.Slice((*heisenPickChoice)(p), n)
+}
+
+func heisenPickTurns(n uintptr) []heisenPickTurn {
+	p := persistentalloc(n*unsafe.Sizeof(heisenPickTurn{}), 8, &memstats.other_sys)
+	return unsafe.Slice((*heisenPickTurn)(p), n)
+}
+
+// heisenCalm reports whether there is nothing for the runtime's own scheduler to do
+// before a choice.
+func heisenCalm(pp *p) bool {
+	when := pp.timers.wakeTime()
+	return (when == 0 || when > heisenSched.clock) && !netpollAnyWaiters() && !sched.gcwaiting.Load() &&
+		pp.runSafePointFn == 0 && fingStatus.Load()&(fingWait|fingWake) != fingWait|fingWake &&
+		!gcCleanups.needsWake() && !traceEnabled()
+}
+
+// heisenRunqget takes the place of the runtime's runqget where a P needs work.
+//
+// Callers of schedule that have no P must not have write barriers, but here is one.
+//
+//go:yeswritebarrierrec
+func heisenRunqget(pp *p) (gp *g, inheritTime bool) {
+	s := &heisenSched
+	if !s.on {
+		return runqget(pp)
+	}
+	for {
+		s.gather(pp)
+		if !s.system.empty() {
+			return s.system.pop(), false
+		}
+		if sched.disable.user {
+			return nil, false // the collector is at work
+		}
+		if gp := s.stay.ptr(); gp != nil {
+			s.stay = 0
+			return gp, false
+		}
+		if gp := s.chosen.ptr(); gp != nil {
+			s.chosen = 0
+			return gp, false
+		}
+		if netpollAnyWaiters() && s.pollNetwork(0) {
+			continue
+		}
+		if s.until <= s.clock || s.count > s.standing {
+			s.until = 0
+		}
+		if s.count > 0 && s.until == 0 {
+			if gp := s.choose(pp); gp != nil {
+				return gp, false
+			}
+		}
+		s.idle(pp)
+	}
+}
+
+// heisenGlobrunqget takes the place of globrunqget where it would pass by the local
+// queue.
+func heisenGlobrunqget() *g {
+	if heisenSched.on {
+		return nil
+	}
+	return globrunqget()
+}
+
+// heisenGosched is called where gp goes to the run queue by itself or, preempted, for
+// the runtime.
+func heisenGosched(gp *g, preempted bool) {
+	h := (*heisenG)(unsafe.Pointer(gp.racectx))
+	if !heisenSched.on || h == nil {
+		return
+	}
+	if preempted {
+		h.task.stays = true
+	} else if !h.task.stays {
+		h.task.next.Kind = heisenPickYield
+	}
+}
+
+// heisenStay takes the place of Gosched where the runtime stops a goroutine for its
+// own sake.
+func heisenStay() {
+	if h := (*heisenG)(unsafe.Pointer(getg().racectx)); heisenSched.on && h != nil {
+		h.task.stays = true
+	}
+	Gosched()
+}
+
+// gather empties the run queues.
+func (s *heisenScheduling) gather(pp *p) {
+	for {
+		gp, _ := runqget(pp)
+		if gp == nil {
+			break
+		}
+		s.sort(gp)
+	}
+	for !sched.runq.empty() {
+		lock(&sched.lock)
+		gp := globrunqget()
+		unlock(&sched.lock)
+		if gp == nil {
+			break
+		}
+		s.sort(gp)
+	}
+}
+
+// sort puts a goroutine where it belongs.
+func (s *heisenScheduling) sort(gp *g) {
+	h := (*heisenG)(unsafe.Pointer(gp.racectx))
+	switch {
+	case h == nil || !heisenInProgram(gp, h):
+		s.system.pushBack(gp)
+	case h.task.stays && s.stay == 0:
+		h.task.stays = false
+		s.stay.set(gp)
+	default:
+		h.task.stays = false
+		if h.task.back {
+			h.task.back = false
+			pc := heisenCallerOn(gp, gp.sched.bp)
+			if in := &s.influences[heisenBySyscall]; h.task.waits {
+				heisenInfluenced(heisenBySyscall, pc)
+			} else if in.first == 0 {
+				in.first = uint32(heisenPC(pc))
+			}
+			h.task.waits = false
+		}
+		s.add(gp, h)
+	}
+}
+
+// heisenInProgram reports whether gp belongs to the program, not to the runtime.
+func heisenInProgram(gp *g, h *heisenG) bool {
+	if h.task.kind == 0 {
+		h.task.kind = heisenIsProgram
+		if isSystemGoroutine(gp, true) {
+			h.task.kind = heisenIsRuntime
+		}
+	}
+	return h.task.kind == heisenIsProgram
+}
+
+// add puts gp into the pool.
+func (s *heisenScheduling) add(gp *g, h *heisenG) {
+	if s.count == s.room {
+		s.grow()
+	}
+	t := &h.task.next
+	t.ID, t.Since, t.At = h.id, s.picker.Steps(), h.task.at
+	*s.task(s.count) = *t
+	*s.g(s.count) = 0
+	s.g(s.count).set(gp)
+	s.count++
+}
+
+func (s *heisenScheduling) task(i int) *heisenPickTask {
+	return (*heisenPickTask)(unsafe.Pointer(s.tasks + uintptr(i)*unsafe.Sizeof(heisenPickTask{})))
+}
+
+func (s *heisenScheduling) g(i int) *guintptr {
+	return (*guintptr)(unsafe.Pointer(s.gs + uintptr(i)*unsafe.Sizeof(guintptr(0))))
+}
+
+// grow doubles the room in the pool.
+func (s *heisenScheduling) grow() {
+	room := max(2*s.room, 1024)
+	larger := func(old, size uintptr) uintptr {
+		p := sysAlloc(alignUp(uintptr(room)*size, physPageSize), &memstats.other_sys, "heisen scheduler")
+		if p == nil {
+			throw("heisen: no memory for the scheduler")
+		}
+		if s.room > 0 {
+			memmove(p, unsafe.Pointer(old), uintptr(s.room)*size)
+			sysFree(unsafe.Pointer(old), alignUp(uintptr(s.room)*size, physPageSize), &memstats.other_sys)
+		}
+		return uintptr(p)
+	}
+	s.tasks = larger(s.tasks, unsafe.Sizeof(heisenPickTask{}))
+	s.gs = larger(s.gs, unsafe.Sizeof(guintptr(0)))
+	s.room = room
+}
+
+// choose takes out of the pool who goes on; nil if time is to pass first.
+func (s *heisenScheduling) choose(pp *p) *g {
+	s.picker.Timer = 0
+	if when := pp.timers.wakeTime(); when > s.clock {
+		s.picker.Timer = uint64(when - s.clock)
+	}
+	if s.comparing > 0 {
+		s.compare()
+	}
+	s.picker.Came = heisenPickAlways
+	if last := s.last; last != nil && last.id == s.running {
+		s.picker.Came = last.task.at
+	} // else it has ended
+	i := s.picker.Next(unsafe.Slice(s.task(0), s.count), s.running)
+	if i == heisenPickWait {
+		s.stepped()
+		s.until, s.standing = pp.timers.wakeTime(), s.count
+		return nil
+	}
+	gp := s.g(i).ptr()
+	h := (*heisenG)(unsafe.Pointer(gp.racectx))
+	t := &h.task.next
+	*t = *s.task(i)
+	if t.Atomic && h.task.wide != 0 {
+		s.comparing--
+	}
+	if t.Roles&heisenPickEntry != 0 {
+		h.task.deepest = max(h.task.deepest, t.Depth)
+	}
+	t.Kind, t.Write, t.Atomic, t.Roles, t.Place, t.Addr, t.Size, t.Mark = heisenPickResume, false, false, 0, 0, 0, 0, 0
+	s.count--
+	*s.task(i), *s.g(i) = *s.task(s.count), *s.g(s.count)
+
+	if h.id == s.running {
+		s.turn++
+	} else {
+		s.turn = 0
+	}
+	s.running, s.last = h.id, h
+	s.stepped()
+	return gp
+}
+
+// heisenLeaveSections is called when h has returned from a call in which it entered a
+// section.
+//
+//go:nosplit
+func heisenLeaveSections(h *heisenG) {
+	systemstack(func() {
+		depth := h.depth()
+		heisenSched.picker.Leave(h.id, depth)
+		h.task.deepest = depth
+	})
+}
+
+// below returns in how many calls a section lives that is entered at the location, in
+// so many calls.
+//
+//go:nosplit
+func (l *heisenLocation) below(depth uint32) uint32 {
+	return depth - min(l.flags>>heisenLocationAbove, depth)
+}
+
+// compare finds out which compare-and-swaps in the pool would write just now.
+func (s *heisenScheduling) compare() {
+	for i := range s.count {
+		t := s.task(i)
+		if !t.Atomic {
+			continue
+		}
+		h := (*heisenG)(unsafe.Pointer(s.g(i).ptr().racectx))
+		switch at := unsafe.Pointer(uintptr(t.Addr)); h.task.wide {
+		case 0:
+			continue
+		case 4:
+			t.Write = uint64(*(*uint32)(at)) == h.task.expects
+		case 8:
+			t.Write = *(*uint64)(at) == h.task.expects
+		}
+		t.Op = heisenAtomicRead
+		if t.Write {
+			t.Op = heisenAtomicUpdate
+		}
+	}
+}
+
+// stepped is what follows every choice.
+func (s *heisenScheduling) stepped() {
+	s.clock += heisenTick
+	if s.picker.NumMet > 0 {
+		s.sendMet()
+	}
+	if s.logging && s.picker.NumLog == heisenLogged {
+		s.sendLog()
+	}
+	if s.maxSteps > 0 && s.picker.Steps() >= s.maxSteps {
+		heisenGiveUp(heisenStuckSteps, "heisen: the program has made the most steps that it may")
+	}
+}
+
+// sendMet tells of meetings.
+func (s *heisenScheduling) sendMet() {
+	if !heisen.quiet {
+		heisenFlushAll(0) // the receiver is to know the goroutines
+	}
+	for i := range s.picker.NumMet {
+		m := &s.picker.Met[i]
+		heisenTellDescent(m.First.ID)
+		heisenTellDescent(m.Second.ID)
+		words := [8]uint64{uint64(m.Kind), m.Step,
+			m.First.who(), m.First.Addr, m.First.Size, m.Second.who(), m.Second.Addr, m.Second.Size}
+		heisenSend(heisenMsgMeeting, 0, 0, unsafe.Pointer(&words), unsafe.Sizeof(words))
+	}
+	s.picker.NumMet = 0
+}
+
+// who is as in a record of an overlap.
+func (s *heisenPickSide) who() uint64 {
+	return uint64(s.ID)<<32 | uint64(s.Op)<<heisenPlaceBits | uint64(s.Place)
+}
+
+// sendLog tells of the latest choices.
+func (s *heisenScheduling) sendLog() {
+	if s.picker.NumLog > 0 {
+		heisenSend(heisenMsgChoices, 0, 0, unsafe.Pointer(&s.picker.Log[0]), uintptr(s.picker.NumLog)*unsafe.Sizeof(heisenPickChoice{}))
+	}
+	s.picker.NumLog = 0
+}
+
+// heisenSendExecution tells what came of the schedule.
+func heisenSendExecution() {
+	s := &heisenSched
+	if !s.on || s.ended {
+		return
+	}
+	s.ended = true
+	s.sendLog()
+	words := [heisenExecutionWords + 2*heisenInfluences]uint64{s.picker.Steps(), s.picker.Hash,
+		uint64(s.clock - heisenClockStart), uint64(s.locations.met), s.picker.Diverged + s.picker.Left()}
+	for i := range s.influences {
+		at := heisenExecutionWords + 2*i
+		words[at], words[at+1] = atomic.Load64(&s.influences[i].count), uint64(s.influences[i].first)
+	}
+	heisenSend(heisenMsgExecution, 0, 0, unsafe.Pointer(&words), unsafe.Sizeof(words))
+}

@@ -1,0 +1,400 @@
+//go:build heisen_inject
+
+package runtime
+
+import (
+	"internal/runtime/atomic"
+	"internal/runtime/sys"
+	"unsafe"
+)
+
+// Overlaps. An access is pending from just before it until its goroutine publishes
+// something, as a rule. While it is, it stands in a table (core.go of package
+// internal/core/atomrace), where whoever accesses the same bytes sees it. Every release is
+// reported before it takes effect, and ends what is pending then: so two accesses that
+// are pending at the same time are not ordered. See the documentation of package
+// atomrace.
+//
+// What is pending when the garbage collector is about to free memory is
+// forgotten, for the address may become something else.
+
+var heisenWatched heisenWatching
+
+type heisenWatching struct {
+	table heisenWatchTable
+
+	locations heisenLocations
+
+	strength   uint32 // of noise, per mille
+	everywhere bool
+	sections   bool
+	brief      bool // an access is over with the goroutine's next hook
+	ends       uint32
+	wait       int64 // ns; 0: only yield
+	seed       uint64
+	budget     int64 // ns left
+
+	told [1 << heisenToldBits]uint64 // pairs of places that were reported
+}
+
+const heisenToldBits = 10
+
+// The ops in records of overlaps are those of package heisen.
+const (
+	heisenRead        = 1
+	heisenWrite       = 2
+	heisenAtomicRead  = 4
+	heisenAtomicWrite = 5
+
+	heisenAtomicUpdate = 6
+)
+
+// heisenAcquiring is the ops after which nobody knows more of what the goroutine did.
+const heisenAcquiring = 1<<heisenOpAcquire | 1<<heisenOpTryAcquire | 1<<heisenOpAcquireShared |
+	1<<heisenOpTryAcquireShared | 1<<heisenOpReceive | 1<<heisenOpChanceReceive
+
+// heisenNoHits takes what is found where nothing can be reported.
+var heisenNoHits heisenWatchHits
+
+// What core.go of package internal/core/atomrace needs of its host.
+
+// A release store of package atomic is an exchange on amd64, which costs as much as a
+// compare-and-swap. There every store is a release store, and the compiler keeps
+// stores in order with each other and with atomic operations.
+
+//go:nosplit
+func heisenWatchStoreRelease(x *atomic.Uint64, v uint64) {
+	if GOARCH == "amd64" {
+		*(*uint64)(unsafe.Pointer(x)) = v
+	} else {
+		x.StoreRelease(v)
+	}
+}
+
+//go:nosplit
+func heisenWatchStoreRelease32(x *atomic.Uint32, v uint32) {
+	if GOARCH == "amd64" {
+		*(*uint32)(unsafe.Pointer(x)) = v
+	} else {
+		x.StoreRelease(v)
+	}
+}
+
+//go:nosplit
+func heisenWatchLowestBit(x uint32) uint32 { return uint32(sys.TrailingZeros32(x)) }
+
+//go:nosplit
+func heisenWatchPauseSpinning() { procyield(20) }
+
+// heisenInitWatch reads what to watch. It reports whether it could.
+func heisenInitWatch() bool {
+	m, ok := heisenReceive()
+	if !ok {
+		return false
+	}
+	w := &heisenWatched
+	w.strength, w.everywhere = m.next(), m.next() != 0
+	w.wait, w.seed, w.budget = int64(m.next64()), m.next64(), int64(m.next64())
+	w.brief = m.next() != 0
+	w.table.Keep = !w.brief
+	sections := m.next()
+	for range sections {
+		entry, kind, above, ends := m.next(), m.next(), m.next(), m.next()
+		section := w.table.AddSection(entry, above, kind&1 != 0, kind&2 != 0)
+		w.ends += ends
+		for ; ends > 0; ends-- {
+			at, allow := m.next(), m.next()
+			if !w.table.AddEnd(section, at, allow&1 != 0, allow&2 != 0) {
+				return false
+			}
+		}
+	}
+	w.sections = sections > 0
+	w.locations.read(&m)
+	return true
+}
+
+// heisenTouch is heisenAccess, for the byte at addr, where nothing else is done than
+// looking for overlaps.
+//
+//go:nosplit
+func heisenTouch(h *heisenG, write bool, addr, pc uintptr) {
+	if heisenWatched.table.Pending(&h.watch, uint64(addr), write) {
+		return
+	}
+	gp := getg()
+	if addr-gp.stack.lo < gp.stack.hi-gp.stack.lo || !heisenShared(addr) {
+		return
+	}
+	b := heisenBufOfP()
+	if b == nil || !h.started {
+		heisenWatch(h, write, addr, 1, heisenPC(pc))
+		return
+	}
+	op := uint64(heisenRead)
+	if write {
+		op = heisenWrite
+	}
+	who := uint64(h.id)<<32 | op<<heisenPlaceBits | heisenPlace(b, h, heisenPC(pc))
+	pending, alone := heisenWatched.table.Touch(&h.watch, uint64(addr), who, write)
+	if alone {
+		return
+	}
+	a := &b.access
+	a.Addr, a.Size, a.Who, a.Write, a.Atomic = uint64(addr), 1, who, write, false
+	if pending {
+		heisenWatched.table.Search(a, &b.hits)
+	} else {
+		heisenWatched.table.Before(&h.watch, a, &b.hits)
+	}
+	b.report(h)
+}
+
+// heisenUnwatch ends what h has pending. It comes first in every hook that tells of
+// something that h may publish, and of more if there are sections, whose ends are to be
+// noticed soon.
+//
+//go:nosplit
+func heisenUnwatch(h *heisenG) {
+	if heisen.watch && h != nil && h.watch.kept|h.watch.wide|h.watch.loc != 0 {
+		heisenWatched.end(h)
+	}
+}
+
+//go:nosplit
+func (w *heisenWatching) end(h *heisenG) {
+	b := heisenBufOfP()
+	if b == nil {
+		w.table.After(&h.watch, &heisenNoHits)
+		return
+	}
+	w.table.After(&h.watch, &b.hits)
+	b.report(h)
+}
+
+// report sends what the current hook of h has found, if anything.
+//
+//go:nosplit
+func (b *heisenBuf) report(h *heisenG) {
+	if b.hits.Overlaps|b.hits.Violations != 0 {
+		systemstack(func() { heisenReport(b, h) })
+	}
+}
+
+// heisenWatch makes an access of h, which is the current goroutine, pending, and
+// decides whether it is given noise.
+//
+//go:nosplit
+func heisenWatch(h *heisenG, write bool, addr, size uintptr, pc uint64) {
+	b := heisenBufOfG(h)
+	if b == nil {
+		heisenWatched.table.After(&h.watch, &heisenNoHits)
+		return
+	}
+	w := &heisenWatched
+	number, inlined := uint32(0), uint32(0)
+	if w.locations.count > 0 {
+		number, inlined = w.locations.locate(pc, heisenMode(write))
+	}
+	op := uint64(heisenRead)
+	if write {
+		op = heisenWrite
+	}
+	a := &b.access
+	a.Addr, a.Size, a.Who = uint64(addr), uint64(size), uint64(h.id)<<32|op<<heisenPlaceBits|heisenPlace(b, h, pc)
+	a.Loc, a.Depth, a.Write, a.Atomic = number, h.depth()+inlined, write, false
+	w.table.Before(&h.watch, a, &b.hits)
+	b.report(h)
+	if w.strength > 0 && (w.everywhere || number > 0 && w.locations.at(number).flags&heisenLocationNoise != 0) {
+		w.roll(h, pc)
+		if h.wait {
+			heisenNoise(h)
+		}
+	}
+}
+
+// heisenWatchAtomic makes an atomic operation that has just happened take part in
+// sections. No other on the same address can happen meanwhile, so it is over when
+// it returns.
+//
+//go:nosplit
+func heisenWatchAtomic(h *heisenG, write bool, addr uintptr, pc uint64) {
+	w := &heisenWatched
+	b := heisenBufOfG(h)
+	if b == nil {
+		return
+	}
+	number, inlined := w.locations.locate(pc, heisenMode(write))
+	op := uint64(heisenAtomicRead)
+	if write {
+		op = heisenAtomicWrite
+	}
+	a := &b.access
+	a.Addr, a.Size, a.Who = uint64(addr), 1, uint64(h.id)<<32|op<<heisenPlaceBits|heisenPlace(b, h, pc)
+	depth := h.depthAt(pc)
+	a.Loc, a.Depth, a.Write, a.Atomic = number, depth+inlined, write, true
+	w.table.Before(&h.watch, a, &b.hits)
+	b.report(h)
+	w.table.After(&h.watch, &b.hits)
+	b.report(h)
+}
+
+// depthAt returns in how many calls h is where it calls for an atomic operation: the
+// call at pc may be that of a method of sync/atomic, which is over soon.
+//
+//go:nosplit
+func (h *heisenG) depthAt(pc uint64) uint32 {
+	depth, f := h.depth(), h.top
+	for i := depth; i > 0 && i+heisenAtomicFrames > depth; i-- {
+		if uint64(f.at()) == pc {
+			return i - 1
+		}
+		f = f.below()
+	}
+	return depth
+}
+
+// heisenAtomicFrames is how many calls within sync/atomic an operation takes at most.
+const heisenAtomicFrames = 4
+
+// heisenLeave gives up the sections of calls that h is not in any more.
+//
+//go:nosplit
+func heisenLeave(h *heisenG) {
+	b := heisenBufOfP()
+	if b == nil {
+		heisenWatched.table.Exit(&h.watch, h.depth(), &heisenNoHits)
+		return
+	}
+	heisenWatched.table.Exit(&h.watch, h.depth(), &b.hits)
+	b.report(h)
+}
+
+// roll decides whether h is to wait.
+//
+//go:nosplit
+func (w *heisenWatching) roll(h *heisenG, pc uint64) {
+	x := h.noise
+	if x == 0 {
+		x = (w.seed ^ uint64(h.id)<<32) + 0x9E3779B97F4A7C15 | 1
+	}
+	x ^= x << 13
+	x ^= x >> 7
+	x ^= x << 17
+	h.noise = x
+	h.wait = uint32((x>>32)*1000>>32) < w.strength && heisenLayer(firstmoduledata.text+uintptr(pc)) == heisenProgram
+}
+
+// heisenNoise makes the current goroutine wait while its access is pending. It is
+// called where the compiler has put a call into the
+// program, between instructions that belong together: there a goroutine must not
+// be stopped, for what is on its stack may be half done. So its thread sleeps, with
+// the processor, and the goroutine is preempted as soon as it may be, its access
+// still pending as a rule.
+//
+//go:nosplit
+func heisenNoise(h *heisenG) {
+	gp := getg()
+	h.wait = false
+	w := &heisenWatched
+	if gp != gp.m.curg || gp.m.locks != 0 || atomic.Loadint64(&w.budget) <= 0 {
+		return
+	}
+	if w.wait > 0 {
+		start := nanotime()
+		usleep(uint32(min(w.wait/1000, heisenMaxWait)))
+		atomic.Xaddint64(&w.budget, start-nanotime())
+	}
+	gp.preempt = true
+	gp.stackguard0 = stackPreempt
+}
+
+// heisenMaxWait bounds a wait that keeps the processor, in microseconds.
+const heisenMaxWait = 100 * 1000
+
+// heisenNoiseAt lets the current goroutine wait before it synchronises, if it is in
+// a section: there, between two of its steps, others have time to come. The
+// program has called for this, so it may be stopped like anywhere else.
+func heisenNoiseAt(fp uintptr) {
+	gp := getg()
+	h := (*heisenG)(unsafe.Pointer(gp.racectx))
+	if h == nil || h.watch.actives == 0 || gp != gp.m.curg || gp.raceignore != 0 || gp.m.locks != 0 || gp.m.mallocing != 0 ||
+		gp.m.preemptoff != "" || gp.bubble != nil { // in a bubble of package synctest, time is not to pass
+		return
+	}
+	w := &heisenWatched
+	w.roll(h, heisenPC(heisenCaller(fp)))
+	if !h.wait || atomic.Loadint64(&w.budget) <= 0 {
+		return
+	}
+	h.wait = false
+	start := nanotime()
+	if w.wait > 0 {
+		timeSleep(w.wait)
+	}
+	Gosched()
+	atomic.Xaddint64(&w.budget, start-nanotime())
+}
+
+// heisenReport sends what the current hook of h has found, about b.access if it is
+// a race.
+func heisenReport(b *heisenBuf, h *heisenG) {
+	a := &b.access
+	for i := uint32(0); i < b.hits.Overlaps; i++ {
+		o := &b.hits.At[i]
+		heisenPutOverlap(b, h, a.Addr, a.Who, o.Who, min(a.Size, 1<<16-1)<<48|o.Addr, 0)
+	}
+	for i := uint32(0); i < b.hits.Violations; i++ {
+		v := &b.hits.Broken[i]
+		section := v.Entry<<32 | uint64(v.Rule)<<16 | uint64(v.Section)
+		if v.Wrote {
+			heisenPutOverlap(b, h, v.Addr, v.End, v.Writer, 1<<48|v.Addr, section)
+		} else if v.Read {
+			heisenPutOverlap(b, h, v.Addr, v.End, v.Reader, 1<<48|v.Addr, section)
+		}
+	}
+}
+
+// heisenPutOverlap writes a record of an overlap. The arguments are its words.
+func heisenPutOverlap(b *heisenBuf, h *heisenG, addr, who, other, where, section uint64) {
+	heisenTellDescent(h.id)
+	heisenTellDescent(uint32(who >> 32))
+	heisenTellDescent(uint32(other >> 32))
+	pair := who<<32 | other&(1<<32-1)
+	told := &heisenWatched.told[(pair^section)*0x9E3779B97F4A7C15>>(64-heisenToldBits)]
+	if !heisen.quiet && *told != pair {
+		*told = pair
+		// The receiver is to know both goroutines when it hears of them.
+		heisenFlushAll(0)
+	}
+	if heisenOpen(h, 6) == nil {
+		return
+	}
+	stamp := heisenStamp()
+	p := b.pos
+	b.words[p] = heisenOpOverlap<<heisenOpShift | addr
+	b.words[p+1] = stamp
+	b.words[p+2] = who
+	b.words[p+3] = other
+	b.words[p+4] = where
+	b.words[p+5] = section
+	h.words += 6
+	b.commit(p + 6)
+	b.wrote()
+}
+
+// heisenSendWatched tells what was lost, and which ends of sections were seen.
+func heisenSendWatched() {
+	t := &heisenWatched.table
+	lost := t.Missed()
+	words := (*[heisenWatchedWords + 1<<16/64]uint64)(persistentalloc(heisenWatchedWords*8+1<<16/8, 8, &memstats.other_sys))
+	words[0], words[1], words[2], words[3], words[4] = lost.Full, lost.Long, lost.Busy, lost.Found, lost.Sections
+	words[5] = uint64(heisenWatched.locations.met)
+	n := heisenWatched.ends
+	for i := range n {
+		if t.Seen(i + 1) {
+			words[heisenWatchedWords+i/64] |= 1 << (i % 64)
+		}
+	}
+	heisenSend(heisenMsgWatched, n, 0, unsafe.Pointer(words), (heisenWatchedWords+uintptr(n+63)/64)*8)
+}

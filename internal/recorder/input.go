@@ -1,0 +1,72 @@
+package recorder
+
+import (
+	"io"
+	"unsafe"
+)
+
+// input reads messages. Their lengths are multiples of 8, so that their words
+// can be used where they have been received.
+type input struct {
+	r          io.Reader
+	buf        []uint64
+	start, end int   // of the bytes in buf that were received and not taken
+	offset     int64 // in the stream, of the message taken last
+	next       int64 // of the one after it
+}
+
+// inputBytes is the size of the buffer: several messages, for one read.
+const inputBytes = 4 * (headerBytes + maxPayload)
+
+func newInput(r io.Reader) input {
+	return input{r: r, buf: make([]uint64, inputBytes/8)}
+}
+
+// take returns the next n bytes, which must be a multiple of 8 and no more than
+// inputBytes, as words that are valid until the next call. The end of the stream
+// is io.EOF, be it within the words.
+func (in *input) take(n int) ([]uint64, error) {
+	// Recorder and receiver run on the same little-endian machine.
+	bytes := unsafe.Slice((*byte)(unsafe.Pointer(&in.buf[0])), inputBytes)
+	if in.end-in.start < n {
+		if in.start+n > inputBytes || in.start == in.end {
+			in.end = copy(bytes, bytes[in.start:in.end])
+			in.start = 0
+		}
+		got, err := io.ReadAtLeast(in.r, bytes[in.end:], n-(in.end-in.start))
+		in.end += got
+		if err == io.ErrUnexpectedEOF {
+			err = io.EOF // the program died while sending
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	words := in.buf[in.start/8 : (in.start+n)/8]
+	in.start += n
+	return words, nil
+}
+
+// received is a message of a recorder. Its words are valid until the next one.
+type received struct {
+	kind, id, skipped uint32
+	words             []uint64
+}
+
+// message takes the next message.
+func (in *input) message() (m received, err error) {
+	in.offset = in.next
+	header, err := in.take(headerBytes)
+	if err != nil {
+		return m, err
+	}
+	m.kind, m.id = uint32(header[0]), uint32(header[0]>>32)
+	size, skipped := uint32(header[1]), uint32(header[1]>>32)
+	m.skipped = skipped
+	if size > maxPayload || size%8 != 0 {
+		return m, corruptAt(in.offset, "message of %d bytes", size)
+	}
+	m.words, err = in.take(int(size))
+	in.next += headerBytes + int64(size)
+	return m, err
+}

@@ -1,0 +1,177 @@
+package recorder
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/heisen-go/heisen"
+	"github.com/heisen-go/heisen/atomrace"
+	core "github.com/heisen-go/heisen/internal/core/atomrace"
+)
+
+// who is how a record of an overlap tells of an access.
+func who(goroutine uint64, op heisen.Op, place uint64) uint64 {
+	return goroutine<<32 | uint64(op)<<placeBits | place
+}
+
+// TestOverlaps reads what a program has found by itself, of two goroutines.
+func TestOverlaps(t *testing.T) {
+	rec := message(helloMessage(), msgPlaces, 0, 0x100, 0x200, 0x300)
+	rec = message(rec, msgWords, 0,
+		word(opSwitch, 0), 0, word(opBegin, orphan|1), word(opFork, 1), 0, 0,
+		word(opSwitch, 1), 0, word(opBegin, 5),
+		word(opOverlap, varBase), 1, who(1, heisen.Write, 2), who(0, heisen.Read, 1), 8<<48|(varBase+4), 0,
+		word(opSwitch, 0), 4,
+		word(opOverlap, varBase), 2, who(0, heisen.AtomicWrite, 3), who(1, heisen.Write, 2), 1<<48|varBase,
+		who(0, heisen.AtomicRead, 1)<<32|12<<16|8,
+		word(opOverlap, varBase), 3, who(0, heisen.Read, 3), who(1, heisen.Write, 2), 8<<48|(varBase+2), byOrder)
+	s, err := NewStream(bytes.NewReader(rec), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []Overlap
+	s.OnOverlap(func(o Overlap) { got = append(got, o) })
+	if _, err := drain(s); err != nil {
+		t.Fatal(err)
+	}
+	site := func(pc uint32) heisen.Site { return s.site(pc) }
+	access := func(op heisen.Op, thread heisen.Thread, at heisen.Object, size uint64, pc uint32) heisen.Access {
+		return heisen.Access{Op: op, Thread: thread, Object: at, Size: size, Site: site(pc)}
+	}
+	want := []Overlap{
+		{false, -1, -1, []heisen.Access{access(heisen.Read, 0, varBase+4, 1, 0x100), access(heisen.Write, 1, varBase, 8, 0x200)}},
+		{false, 7, 11, []heisen.Access{access(heisen.AtomicRead, 0, varBase, 1, 0x100),
+			access(heisen.Write, 1, varBase, 1, 0x200), access(heisen.AtomicWrite, 0, varBase, 1, 0x300)}},
+		{true, -1, -1, []heisen.Access{access(heisen.Write, 1, varBase+2, 1, 0x200), access(heisen.Read, 0, varBase, 8, 0x300)}},
+	}
+	if !reflect.DeepEqual(got, want) {
+		t.Errorf("overlaps\n%+v\nwant\n%+v", got, want)
+	}
+}
+
+// TestBlur reads what may have hidden races.
+func TestBlur(t *testing.T) {
+	s, _, err := readAll(t, message(helloMessage(), msgRaces, 0, 7, 1))
+	if want := (Blur{Shared: 7, Full: true}); err != nil || s.Blur() != want {
+		t.Errorf("%+v, error %v", s.Blur(), err)
+	}
+	if _, _, err := readAll(t, message(helloMessage(), msgRaces, 0, 7, 2)); !errors.Is(err, ErrCorrupt) {
+		t.Errorf("error %v", err)
+	}
+}
+
+// TestLocksOfAPlace reads a race of accesses under locks.
+func TestLocksOfAPlace(t *testing.T) {
+	const mutex, rw = 0xc000123450, 0xc000876540
+	rec := message(helloMessage(), msgPlaces, 0,
+		0x100, 1<<32|0x200, // 2: the access
+		nodeLow<<32|mutex&(1<<32-1), (nodeHigh|3)<<32|mutex>>32, (nodeTaken|4)<<32|0x110, // 5: one lock
+		(nodeLow|5)<<32|rw&(1<<32-1), (nodeHigh|6)<<32|nodeShared|rw>>32, (nodeTaken|7)<<32|0x120, // 8: two
+		(nodeUnder|2)<<32|5, (nodeUnder|2)<<32|8)
+	rec = message(rec, msgWords, 0, word(opSwitch, 0), 0, word(opBegin, orphan|1),
+		word(opOverlap, varBase), 0, who(0, heisen.Read, 10), who(unknownG, heisen.Write, 9), 8<<48|varBase, byOrder)
+	s, err := NewStream(bytes.NewReader(rec), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []heisen.Access
+	s.OnOverlap(func(o Overlap) { got = o.Accesses })
+	if _, err := drain(s); err != nil || len(got) != 2 {
+		t.Fatal(got, err)
+	}
+	one := heisen.Held{Lock: mutex, Site: s.site(0x110)}
+	two := heisen.Held{Lock: rw, Shared: true, Site: s.site(0x120)}
+	for i, want := range [][]heisen.Held{{one}, {one, two}} {
+		locks, calls := s.syms.Locks(got[i].Context), s.syms.Calls(got[i].Context)
+		if !slices.Equal(locks, want) || !slices.Equal(calls, []heisen.Site{s.site(0x100)}) || got[i].Site != s.site(0x200) {
+			t.Errorf("%+v under %+v, called at %v", got[i], locks, calls)
+		}
+	}
+	if got[0].Thread != unknownG || s.syms.Thread(unknownG).Name == "" {
+		t.Errorf("thread %d, %+v", got[0].Thread, s.syms.Thread(unknownG))
+	}
+	for name, nodes := range map[string][]uint64{
+		"low under a place":    {0x100, (nodeLow | 1) << 32},
+		"high alone":           {nodeHigh << 32},
+		"no address":           {nodeLow << 32, (nodeHigh|1)<<32 | 1<<24},
+		"taken without a high": {nodeLow << 32, (nodeTaken | 1) << 32},
+		"place in a set":       {nodeLow << 32, 1<<32 | 0x100},
+		"under half a set":     {0x100, nodeLow << 32, (nodeUnder|1)<<32 | 2},
+		"under nothing":        {0x100, (nodeUnder|1)<<32 | 7},
+		"unknown kind":         {5 << 56},
+	} {
+		if _, _, err := readAll(t, message(helloMessage(), msgPlaces, 0, nodes...)); !errors.Is(err, ErrCorrupt) {
+			t.Errorf("%s: error %v", name, err)
+		}
+	}
+}
+
+// TestWatched reads what a program tells at its end.
+func TestWatched(t *testing.T) {
+	rec := message(helloMessage(), msgWatched, 66, 70, 50, 3, 0, 4, 1, 1<<3, 1<<1)
+	s, _, err := readAll(t, message(rec, msgBye, 0, 0, 0))
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := s.Watched()
+	if !got.Ended || !got.Met || got.Unnoticed != 7 || len(got.Seen) != 66 {
+		t.Errorf("%+v", got)
+	}
+	for i, seen := range got.Seen {
+		if seen != (i == 3 || i == 65) {
+			t.Errorf("end %d: seen is %v", i, seen)
+		}
+	}
+	if _, _, err := readAll(t, message(helloMessage(), msgWatched, 66, 1, 0, 2, 0, 4, 0, 8)); err == nil {
+		t.Error("no error about a word that is missing")
+	}
+}
+
+// TestOverlapsUntold reads the same where nobody wants to be told.
+func TestOverlapsUntold(t *testing.T) {
+	rec := message(helloMessage(), msgWords, 0, word(opSwitch, 0), 0, word(opBegin, orphan),
+		word(opOverlap, varBase), 0, who(0, heisen.Write, 0), who(0, heisen.Read, 0), varBase, 0)
+	if _, _, err := readAll(t, rec); err != nil && err != io.EOF {
+		t.Error(err)
+	}
+}
+
+// TestLiveLimits refuses what a program has no room for.
+func TestLiveLimits(t *testing.T) {
+	at := func(line int) atomrace.Location {
+		return atomrace.Location{File: "a.go", Line: line, Mode: atomrace.Reads}
+	}
+	var many, sections, ends Live
+	for line := range core.MaxLocations + 1 {
+		many.Noise.At = append(many.Noise.At, at(line+1))
+	}
+	for range core.MaxSections + 1 {
+		sections.Sections = append(sections.Sections, atomrace.Section{Entry: at(1), Ends: []atomrace.End{{At: at(2)}}})
+	}
+	for range 3 {
+		s := atomrace.Section{Entry: at(1)}
+		for line := range core.MaxEnds/3 + 1 {
+			s.Ends = append(s.Ends, atomrace.End{At: at(line + 2)})
+		}
+		ends.Sections = append(ends.Sections, s)
+	}
+	long := Live{Noise: Noise{At: []atomrace.Location{{File: strings.Repeat("x", maxFile+1), Line: 1, Mode: atomrace.Reads}}}}
+	for name, test := range map[string]struct {
+		live *Live
+		want string
+	}{
+		"locations": {&many, "4097 places"},
+		"sections":  {&sections, "4097 sections"},
+		"ends":      {&ends, "8193 ends"},
+		"file":      {&long, "name of 4097 bytes"},
+	} {
+		if _, err := test.live.encode(); err == nil || !strings.Contains(err.Error(), test.want) {
+			t.Errorf("%s: error %v, want one about %q", name, err, test.want)
+		}
+	}
+}

@@ -1,0 +1,210 @@
+package recorder
+
+import (
+	"slices"
+
+	"github.com/heisen-go/heisen"
+)
+
+// objectGraph is what objects point to, as far as hidden calls can reach it (TREE and
+// RDIT, section 4.4.3). The recorder says it once for each object, and again after a
+// pointer was written there; what a call reaches is worked out here.
+//
+// What the recorder says has a stamp, for it may arrive before calls that it does not
+// hold for yet.
+type objectGraph struct {
+	limit   int               // of the objects that a call reaches
+	numbers map[uint64]uint32 // by address
+	objects []object          // 0 is the variables of hidden packages
+	changes uint64            // of what objects point to, so far
+	turn    uint32            // the latest search
+
+	said  []saying // that does not hold yet, in order
+	known map[uint64]*reached
+	kept  int // objects in known
+	spans int // of all sets
+}
+
+type object struct {
+	start, size uint64
+	targets     []uint32
+	defined     bool   // otherwise it may lead to everything
+	changed     uint64 // when it was given its targets
+	turn        uint32 // the latest search that has found it
+}
+
+// saying is what an object points to from a stamp on.
+type saying struct {
+	stamp       uint64
+	start, size uint64
+	more        bool // besides the one before
+	targets     []uint64
+}
+
+// reached is what some roots lead to.
+type reached struct {
+	roots, objects []uint32
+	checked        uint64 // when it was last known to be right
+	set            heisen.Reach
+}
+
+const (
+	maxKeptObjects = 1 << 22 // of known
+	maxSetSpans    = 1 << 22 // of all sets; what comes then reaches everything
+)
+
+func newObjectGraph() objectGraph {
+	return objectGraph{
+		limit:   DefaultReach,
+		numbers: map[uint64]uint32{0: 0},
+		objects: make([]object, 1),
+		known:   map[uint64]*reached{},
+	}
+}
+
+// addObjects takes a message of objects.
+func (s *Stream) addObjects(words []uint64) error {
+	g := &s.graph
+	for len(words) > 0 {
+		if len(words) < 3 {
+			return s.corrupt("an object in %d words", len(words))
+		}
+		start, size, count := words[0], words[1], words[2]&^treeMore
+		more := words[2]&treeMore != 0
+		words = words[3:]
+		if start == treeUntil {
+			// From the last on that has a stamp.
+			for i := len(g.said) - 1; i >= 0 && g.said[i].stamp == 0; i-- {
+				g.said[i].stamp = size + 1 // so that 0 is none
+			}
+			continue
+		}
+		if count > uint64(len(words)) {
+			return s.corrupt("an object that points to %d others, in %d words", count, len(words))
+		}
+		g.said = append(g.said, saying{start: start, size: size, more: more, targets: slices.Clone(words[:count])})
+		words = words[count:]
+	}
+	return nil
+}
+
+// until makes hold what was said with stamps up to one.
+func (g *objectGraph) until(stamp uint64) {
+	n := 0
+	for n < len(g.said) && g.said[n].stamp != 0 && g.said[n].stamp <= stamp+1 {
+		g.hold(&g.said[n])
+		n++
+	}
+	if n > 0 {
+		g.said = slices.Delete(g.said, 0, n)
+	}
+}
+
+func (g *objectGraph) hold(y *saying) {
+	g.changes++
+	n := g.number(y.start)
+	targets := g.objects[n].targets
+	if !y.more {
+		targets = targets[:0]
+	}
+	for _, t := range y.targets {
+		targets = append(targets, g.number(t))
+	}
+	o := &g.objects[n]
+	o.size, o.targets, o.defined, o.changed = y.size, targets, true, g.changes
+}
+
+func (g *objectGraph) number(start uint64) uint32 {
+	n, ok := g.numbers[start]
+	if !ok {
+		n = uint32(len(g.objects))
+		g.numbers[start] = n
+		g.objects = append(g.objects, object{start: start})
+	}
+	return n
+}
+
+// reach returns the set of what the roots of a call lead to, and the variables of
+// hidden packages do.
+func (g *objectGraph) reach(symbols *heisen.Symbols, roots []uint64, stamp uint64) heisen.Reach {
+	g.until(stamp)
+	list := make([]uint32, 1, len(roots)+1)
+	for _, r := range roots {
+		list = append(list, g.number(r))
+	}
+	slices.Sort(list)
+	list = slices.Compact(list)
+	hash := uint64(len(list))
+	for _, n := range list {
+		hash = (hash ^ uint64(n)) * 0x9E3779B97F4A7C15
+		hash ^= hash >> 29
+	}
+	k := g.known[hash]
+	if k != nil && slices.Equal(k.roots, list) {
+		if g.right(k) {
+			return k.set
+		}
+	} else {
+		if k != nil {
+			g.kept -= len(k.objects)
+		}
+		k = &reached{roots: list}
+	}
+	if g.kept > maxKeptObjects {
+		clear(g.known)
+		g.kept = 0
+		k.objects = nil
+	}
+	g.known[hash] = k
+	g.kept -= len(k.objects)
+	g.search(k, symbols)
+	g.kept += len(k.objects)
+	return k.set
+}
+
+// right reports whether nothing has changed that a set was made of.
+func (g *objectGraph) right(k *reached) bool {
+	if k.checked != g.changes {
+		for _, n := range k.objects {
+			if g.objects[n].changed > k.checked {
+				return false
+			}
+		}
+		k.checked = g.changes
+	}
+	return true
+}
+
+// search finds what roots lead to.
+func (g *objectGraph) search(k *reached, symbols *heisen.Symbols) {
+	k.set, k.checked = 0, g.changes
+	k.objects = append(k.objects[:0], k.roots...)
+	g.turn++
+	for _, n := range k.objects {
+		g.objects[n].turn = g.turn
+	}
+	for i := 0; i < len(k.objects); i++ {
+		o := &g.objects[k.objects[i]]
+		if !o.defined {
+			return
+		}
+		for _, n := range o.targets {
+			if t := &g.objects[n]; t.turn != g.turn {
+				t.turn = g.turn
+				k.objects = append(k.objects, n)
+			}
+		}
+		if len(k.objects) > g.limit+1 { // and the variables
+			return
+		}
+	}
+	if g.spans += len(k.objects); g.spans > maxSetSpans {
+		return
+	}
+	spans := make([]heisen.Span, 0, len(k.objects))
+	for _, n := range k.objects {
+		o := &g.objects[n]
+		spans = append(spans, heisen.Span{Start: heisen.Object(o.start), Len: o.size})
+	}
+	k.set = symbols.AddReach(heisen.NewObjects(spans...))
+}

@@ -1,0 +1,165 @@
+package recorder
+
+import (
+	"bytes"
+	"encoding/binary"
+	"slices"
+
+	"github.com/heisen-go/heisen"
+)
+
+// place is a program counter and the calls that led to it: a node of the
+// recorder's tree of call paths. What it means to Symbols is looked up when it is
+// needed first. It may also be part of a set of locks, or a place and a set of locks
+// together; see inject/held.go.
+type place struct {
+	parent, pc uint32
+	kind       uint32 // 0, or what it is instead of a program counter
+	site       heisen.Site
+	calls      uint32 // of a heisen.Cursor there
+	locks      uint32 // of a heisen.Cursor there, or of the set
+	inside     uint32 // of a heisen.Cursor in the call that is made there; 0 if not known
+	resolved   bool   // site and calls are known
+	cut        bool   // inside lacks the innermost calls
+}
+
+// addPlaces defines the places that come next in number.
+func (s *Stream) addPlaces(nodes []uint64) error {
+	for _, node := range nodes {
+		p := place{parent: uint32(node>>32) & nodeParent, pc: uint32(node), kind: uint32(node>>32) &^ nodeParent}
+		if int(p.parent) >= len(s.places) {
+			return s.corrupt("place %d before its parent %d", len(s.places), p.parent)
+		}
+		if !s.fits(&p) {
+			return s.corrupt("place %d of kind %d, with parent %d and %d", len(s.places), p.kind>>24, p.parent, p.pc)
+		}
+		if p.kind == 0 && p.pc&taskPlace != 0 {
+			if s.tasks[p.pc&^taskPlace] == 0 {
+				return s.corrupt("place %d is unknown task %d", len(s.places), p.pc&^taskPlace)
+			}
+		}
+		s.places = append(s.places, p)
+	}
+	return nil
+}
+
+// fits reports whether what p refers to is what its kind says.
+func (s *Stream) fits(p *place) bool {
+	parent := s.places[p.parent].kind
+	switch p.kind {
+	case 0:
+		return parent == 0
+	case nodeLow:
+		return parent == nodeTaken || p.parent == 0
+	case nodeHigh:
+		return parent == nodeLow && p.pc&^nodeShared < 1<<24
+	case nodeTaken:
+		return parent == nodeHigh
+	case nodeUnder:
+		return parent == 0 && p.parent != 0 && int(p.pc) < len(s.places) && s.places[p.pc].kind == nodeTaken
+	}
+	return false
+}
+
+// addTask defines a task.
+func (s *Stream) addTask(id uint32, words []uint64) error {
+	var text []byte
+	for _, w := range words {
+		text = binary.LittleEndian.AppendUint64(text, w)
+	}
+	text = bytes.TrimRight(text, "\x00")
+	if len(text) == 0 || id >= taskPlace {
+		return s.corrupt("task %d, %q", id, text)
+	}
+	name := string(text)
+	site, known := s.names[name]
+	if !known {
+		site = s.syms.AddSite(heisen.SiteInfo{Task: name})
+		s.names[name] = site
+	}
+	s.tasks[id] = site
+	return nil
+}
+
+// place returns a place by number.
+func (s *Stream) place(id uint64) (*place, error) {
+	if id >= uint64(len(s.places)) {
+		return nil, s.corrupt("unknown place %d", id)
+	}
+	p := &s.places[id]
+	switch {
+	case p.resolved:
+	case p.kind == 0:
+		p.site, p.calls, p.resolved = s.siteOf(p), s.callsOf(p.parent), true
+	case p.kind == nodeUnder:
+		at, err := s.place(uint64(p.parent))
+		if err != nil {
+			return nil, err
+		}
+		p.site, p.calls, p.locks, p.resolved = at.site, at.calls, s.locksOf(p.pc), true
+	default:
+		return nil, s.corrupt("place %d is of a set of locks", id)
+	}
+	return p, nil
+}
+
+// locksOf returns the path of locks, as of a heisen.Cursor, that is a set of the recorder.
+func (s *Stream) locksOf(set uint32) uint32 {
+	var path []uint32
+	for set != 0 && !s.places[set].resolved {
+		path = append(path, set)
+		set = s.places[s.places[s.places[set].parent].parent].parent
+	}
+	locks := s.places[set].locks // 0 has none
+	for _, set := range slices.Backward(path) {
+		taken := &s.places[set]
+		high := &s.places[taken.parent]
+		low := &s.places[high.parent]
+		held := heisen.Held{
+			Lock:   heisen.Object(high.pc&^nodeShared)<<32 | heisen.Object(low.pc),
+			Shared: high.pc&nodeShared != 0,
+			Site:   s.site(taken.pc),
+		}
+		locks = s.merge.under(heisen.Cursor{Locks: locks}, held).Locks
+		taken.locks, taken.resolved = locks, true
+	}
+	return locks
+}
+
+func (s *Stream) siteOf(p *place) heisen.Site {
+	if p.pc&taskPlace != 0 {
+		return s.tasks[p.pc&^taskPlace]
+	}
+	return s.site(p.pc)
+}
+
+// callsOf returns the call path inside of the call at a place.
+func (s *Stream) callsOf(id uint32) uint32 {
+	s.path = s.path[:0]
+	for id != 0 && s.places[id].inside == 0 {
+		s.path = append(s.path, id)
+		id = s.places[id].parent
+	}
+	at, cut := heisen.Cursor{Calls: s.places[id].inside}, s.places[id].cut
+	for i := len(s.path) - 1; i >= 0; i-- {
+		p := &s.places[s.path[i]]
+		if !cut {
+			at, cut = s.call(at, s.siteOf(p))
+		}
+		p.inside, p.cut = at.Calls, cut
+	}
+	return at.Calls
+}
+
+// call returns the cursor in a call, or that of the caller where calls are cut:
+// beyond the limit of paths, and so are those that they make.
+func (s *Stream) call(c heisen.Cursor, site heisen.Site) (in heisen.Cursor, cut bool) {
+	if in, ok := s.syms.FindCall(c, site); ok {
+		return in, false
+	}
+	if calls, _, _ := s.syms.Sizes(); calls >= s.merge.limits.calls {
+		s.merge.coarse = true
+		return c, true
+	}
+	return s.syms.Call(c, site), false
+}

@@ -1,0 +1,362 @@
+package recorder
+
+import (
+	"encoding/binary"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/heisen-go/heisen"
+	"github.com/heisen-go/heisen/internal/core/strategies"
+)
+
+// Schedule makes a run deterministic: one goroutine of the program goes on at a time,
+// and which, is up to a strategy. Switches happen before synchronisation, before
+// accesses at targets, and where a goroutine blocks or ends; select, the order of maps
+// and random numbers come from the seed, and time is virtual: it passes when no
+// goroutine can go on. The same program, arguments and Schedule make the same
+// choices, as long as nothing from outside decides (Execution.Influences).
+type Schedule struct {
+	// Pick is the strategy. Its Log is not used.
+	Pick strategies.Config
+	// Targets are places at which goroutines can be stopped besides.
+	Targets []Target
+	// Procs is what the program is told of GOMAXPROCS and of the number of processors;
+	// 0 is 4.
+	Procs int
+	// Log asks for the choices other than the default, see Execution.Choices.
+	Log bool
+	// Place asks for the operations that events are of, see Placed.
+	Place bool
+	// Start is what the clock says at first; if it is zero, the start of 2026.
+	Start time.Time
+	// MaxVirtual bounds the time that passes in the program, and MaxSteps the number
+	// of choices. A program that comes to a bound is ended, as by a deadlock. 0 is 24
+	// hours, and no bound.
+	MaxVirtual time.Duration
+	MaxSteps   uint64
+	// Spin is how many accesses a goroutine may make, or how often in a row it may be
+	// chosen, until it gives way to others; 0 is 10,000.
+	Spin int
+}
+
+const (
+	defaultProcs   = 4
+	defaultVirtual = 24 * time.Hour
+	defaultSpin    = 10_000
+)
+
+var defaultStart = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+
+// Target is a place of the program at which the strategy can stop goroutines.
+type Target struct {
+	// File is as the compiler has recorded it: absolute, unless the build trims paths.
+	File string
+	Line int
+	// Mode says of which operations there: accesses, atomic ones included, or calls
+	// that take a lock.
+	Mode TargetMode
+	// Roles are what the place is to the strategy.
+	Roles strategies.Roles
+	// Above is how many calls above this one a section ends at the latest that is
+	// entered here, as in atomrace.Section; 255 at most.
+	Above int
+}
+
+// TargetMode is a set of operations.
+type TargetMode uint8
+
+const (
+	OnRead  TargetMode = locationReads
+	OnWrite TargetMode = locationWrites
+	OnLock  TargetMode = locationLocks
+)
+
+// maxFollowed bounds the number of choices to follow, as the size of a message does.
+const maxFollowed = 1 << 22
+
+// maxAbove bounds Target.Above.
+const maxAbove = 255
+
+// MaxTargets is how many targets a Schedule can have.
+const MaxTargets = 1<<16 - 1
+
+// encode returns the message to the program.
+func (s *Schedule) encode() ([]byte, error) {
+	if len(s.Targets) > MaxTargets {
+		return nil, fmt.Errorf("%d targets are more than %d", len(s.Targets), MaxTargets)
+	}
+	or := func(v, otherwise int) uint32 {
+		if v <= 0 {
+			v = otherwise
+		}
+		return uint32(v)
+	}
+	start, virtual, flags := s.Start, s.MaxVirtual, uint32(0)
+	if start.IsZero() {
+		start = defaultStart
+	}
+	if virtual <= 0 {
+		virtual = defaultVirtual
+	}
+	if s.Log {
+		flags |= 1
+	}
+	if s.Pick.Calm {
+		flags |= 2
+	}
+	if s.Place {
+		flags |= 4
+	}
+	b := append32(nil, uint32(s.Pick.Strategy), or(s.Procs, defaultProcs), or(s.Spin, defaultSpin), flags)
+	b = append64(b, s.Pick.Seed, s.MaxSteps, uint64(virtual), uint64(start.UnixNano()))
+	b = append64(b, s.Pick.Patience, s.Pick.Wait, s.Pick.Depth, s.Pick.Length)
+	if n := max(len(s.Pick.Choices), len(s.Pick.Order)); n > maxFollowed {
+		return nil, fmt.Errorf("a schedule of %d choices, at most %d", n, maxFollowed)
+	}
+	b = append32(b, uint32(len(s.Pick.Choices)))
+	for _, c := range s.Pick.Choices {
+		b = append32(append64(b, c.Step), c.ID)
+	}
+	b = append32(b, uint32(len(s.Pick.Order)))
+	for _, t := range s.Pick.Order {
+		b = append64(append32(b, t.ID), t.Until)
+	}
+	var at locations
+	for _, t := range s.Targets {
+		if t.Mode == 0 || t.Mode > OnRead|OnWrite|OnLock || t.Line <= 0 {
+			return nil, fmt.Errorf("target %s:%d of mode %d", t.File, t.Line, t.Mode)
+		}
+		above := uint32(min(max(t.Above, 0), maxAbove))
+		at.add(t.File, t.Line, uint32(t.Mode)|uint32(t.Roles)<<locationRoles|above<<locationAbove)
+	}
+	return at.encode(b)
+}
+
+// Placed is the flag of accesses and synchronisation whose Val says of which operation of
+// the thread they are: how many points it had come to where it synchronises, starts
+// another or takes part in atomics, times 1<<32, and how many accesses since. See
+// pick.Task, At. It is set if Schedule.Place asks for it.
+const Placed heisen.Flags = 1 << 4
+
+// Meeting is that goroutines were at places of interest at the same time.
+type Meeting struct {
+	Kind strategies.MeetingKind
+	Step uint64
+	// Accesses are what they were about to do; the first of them went on first.
+	Accesses []heisen.Access
+}
+
+// OnMeeting sets who is told of meetings, on the goroutine that reads the stream, as
+// they happen. The threads and sites are those of the stream's Symbols.
+func (s *Stream) OnMeeting(told func(Meeting)) { s.meeting = told }
+
+// Execution is what came of a Schedule.
+type Execution struct {
+	// Ended says that the program has told of its end: it has returned, exited,
+	// panicked or failed, and was not killed.
+	Ended bool
+	Steps uint64
+	// Hash is of the sequence of choices.
+	Hash uint64
+	// Choices are those that were not the default ones (pick.Choice), if the Schedule
+	// asks for them, by step; of a program that was killed the last may be missing.
+	// Lost counts those that were too many to be kept.
+	Choices []strategies.Choice
+	Lost    uint64
+	// Diverged counts the choices of the Schedule that could not be followed.
+	Diverged uint64
+	// Virtual is the time that has passed in the program.
+	Virtual time.Duration
+	// Met says that a goroutine came to a target.
+	Met bool
+	// Influences are what came from outside, one of each kind.
+	Influences []Influence
+	// Stuck is not nil if the program was ended because it did not go on.
+	Stuck *Stuck
+}
+
+// Replayable reports whether nothing from outside has decided what the program did:
+// another run with the same Schedule would go the same way, as long as the files that
+// it reads are the same.
+func (e *Execution) Replayable() bool {
+	for _, in := range e.Influences {
+		if in.Kind != Input {
+			return false
+		}
+	}
+	return e.Ended
+}
+
+// Influence is something from outside.
+type Influence struct {
+	Kind  InfluenceKind
+	Count uint64
+	Site  heisen.Site // where first; 0 if that is not known
+}
+
+// InfluenceKind is a way in which something from outside can decide what a program does.
+type InfluenceKind uint8
+
+const (
+	// Input is that it read a file, a pipe or a connection.
+	Input InfluenceKind = iota
+	// Network is that a connection or pipe that it waited for became ready.
+	Network
+	// Syscall is that a system call took so long that others went on meanwhile.
+	Syscall
+	// Signal is that a signal came which it listens for.
+	Signal
+	// Cgo is a call of C.
+	Cgo
+	// Thread is that a goroutine asked for a thread of its own.
+	Thread
+
+	numInfluences
+)
+
+var influenceNames = [numInfluences]string{"input", "network", "system call", "signal", "cgo", "thread"}
+
+func (k InfluenceKind) String() string {
+	if k < numInfluences {
+		return influenceNames[k]
+	}
+	return fmt.Sprintf("influence %d", k)
+}
+
+// Stuck is that a program did not go on.
+type Stuck struct {
+	Why        StuckReason
+	Goroutines []Blocked
+}
+
+// StuckReason is why a program was ended.
+type StuckReason uint8
+
+const (
+	// Deadlock is that no goroutine could ever have gone on.
+	Deadlock StuckReason = 1 + iota
+	// OutOfTime and OutOfSteps are that it came to a bound of the Schedule.
+	OutOfTime
+	OutOfSteps
+
+	numStuck
+)
+
+// Blocked is a goroutine of a program that did not go on.
+type Blocked struct {
+	Thread heisen.Thread
+	// Reason is the runtime's word for what it waits for, "sync.Mutex.Lock" for
+	// example, or "runnable".
+	Reason string
+	// Object is the lock, channel or the like of its latest synchronisation, which is
+	// what it waits for as a rule; 0 if there is none, or there are several.
+	Object heisen.Object
+	// Site is the innermost place in the program, and Context the calls that led there.
+	Site    heisen.Site
+	Context heisen.Context
+}
+
+// Execution returns what came of the Schedule, once the stream has ended.
+func (s *Stream) Execution() *Execution { return &s.execution }
+
+func (s *Stream) setExecution(words []uint64) error {
+	if len(words) != executionWords+2*int(numInfluences) {
+		return s.corrupt("execution of %d words", len(words))
+	}
+	e := &s.execution
+	if e.Ended {
+		return s.corrupt("the execution ends again")
+	}
+	e.Ended, e.Steps, e.Hash, e.Virtual, e.Met, e.Diverged = true, words[0], words[1], time.Duration(words[2]), words[3] != 0, words[4]
+	for kind := range numInfluences {
+		count, first := words[executionWords+2*kind], words[executionWords+2*kind+1]
+		if first > s.hello.size {
+			return s.corrupt("influence at %#x", first)
+		}
+		if count > 0 {
+			e.Influences = append(e.Influences, Influence{kind, count, s.site(uint32(first))})
+		}
+	}
+	return nil
+}
+
+// maxChoices is how many choices of an execution are kept.
+const maxChoices = 1 << 22
+
+func (s *Stream) addChoices(words []uint64) error {
+	if len(words)%2 != 0 {
+		return s.corrupt("choices in %d words", len(words))
+	}
+	e := &s.execution
+	for i := 0; i < len(words); i += 2 {
+		c := strategies.Choice{Step: words[i], ID: uint32(words[i+1])}
+		last := len(e.Choices) - 1
+		if c.ID != strategies.None && words[i+1] >= maxGoroutines || last >= 0 && c.Step <= e.Choices[last].Step {
+			return s.corrupt("choice of goroutine %d at step %d", words[i+1], words[i])
+		}
+		if last+1 == maxChoices {
+			e.Lost += uint64(len(words)-i) / 2
+			break
+		}
+		e.Choices = append(e.Choices, c)
+	}
+	return nil
+}
+
+func (s *Stream) addMeeting(words []uint64) error {
+	if len(words) != 8 || words[0] > uint64(strategies.Violation) {
+		return s.corrupt("meeting in %d words", len(words))
+	}
+	m := Meeting{Kind: strategies.MeetingKind(words[0]), Step: words[1]}
+	for side := range slices.Chunk(words[2:], 3) {
+		a, err := s.merge.access(side[0], side[1], side[2])
+		if err != nil {
+			return err
+		}
+		m.Accesses = append(m.Accesses, a)
+	}
+	if s.meeting != nil {
+		s.meetings = append(s.meetings, m) // until its sites have names
+	}
+	return nil
+}
+
+// maxReason bounds the length of Blocked.Reason.
+const maxReason = 64
+
+// addStuck adds goroutines to what is known of a program that does not go on.
+func (s *Stream) addStuck(why uint32, words []uint64) error {
+	if why == 0 || why >= uint32(numStuck) {
+		return s.corrupt("stuck for reason %d", why)
+	}
+	stuck := s.execution.Stuck
+	if stuck == nil {
+		stuck = &Stuck{Why: StuckReason(why)}
+		s.execution.Stuck = stuck
+	}
+	for len(words) > 0 {
+		if len(words) < 4 || words[3] > maxReason || uint64(len(words)) < 4+(words[3]+7)/8 {
+			return s.corrupt("%d words of a goroutine", len(words))
+		}
+		id, object, place, size := words[0], words[1], words[2], words[3]
+		if id >= maxGoroutines {
+			return s.corrupt("goroutine %d", id)
+		}
+		p, err := s.place(place)
+		if err != nil {
+			return err
+		}
+		n := 4 + (size+7)/8
+		var reason []byte
+		for _, w := range words[4:n] {
+			reason = binary.LittleEndian.AppendUint64(reason, w)
+		}
+		stuck.Goroutines = append(stuck.Goroutines, Blocked{
+			Thread: heisen.Thread(id), Reason: string(reason[:size]), Object: heisen.Object(object),
+			Site: p.site, Context: s.merge.context(heisen.Cursor{Calls: p.calls}),
+		})
+		words = words[n:]
+	}
+	return nil
+}

@@ -1,0 +1,177 @@
+package recorder
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/heisen-go/heisen"
+	"github.com/heisen-go/heisen/internal/core/strategies"
+)
+
+// executionMessages are what a program tells of a deterministic run.
+func executionMessages() []byte {
+	rec := message(nil, msgPlaces, 0, 0x100, 1<<32|0x200)
+	rec = message(rec, msgMeeting, 0, uint64(strategies.Race), 7, who(3, heisen.Write, 2), varBase, 8, who(4, heisen.Read, 1), varBase+4, 1)
+	rec = message(rec, msgChoices, 0, 5, 3, 9, 1)
+	rec = message(rec, msgChoices, 0, 11, 2)
+	rec = message(rec, msgStuck, uint32(Deadlock), slices.Concat(
+		[]uint64{3, lockBase, 2, 15}, textWords("sync.Mutex.Lock"), []uint64{4, 0, 0, 0})...)
+	rec = message(rec, msgStuck, uint32(Deadlock), slices.Concat([]uint64{5, 8, 1, 8}, textWords("runnable"))...)
+	return message(rec, msgExecution, 0, 40, 0xabc, uint64(time.Hour), 1, 2, 3, 0x100, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0)
+}
+
+// TestExecution reads what a program tells of a deterministic run.
+func TestExecution(t *testing.T) {
+	s, err := NewStream(bytes.NewReader(append(helloMessage(), executionMessages()...)), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var met []Meeting
+	s.OnMeeting(func(m Meeting) { met = append(met, m) })
+	if _, err := drain(s); err != nil && err != io.EOF {
+		t.Fatal(err)
+	}
+	first, second := s.site(0x100), s.site(0x200)
+	inside, err := s.place(2)
+	if err != nil {
+		t.Fatal(err)
+	}
+	context := s.merge.context(heisen.Cursor{Calls: inside.calls})
+	if want := []Meeting{{strategies.Race, 7, []heisen.Access{
+		{Op: heisen.Write, Thread: 3, Object: varBase, Size: 8, Site: second, Context: context},
+		{Op: heisen.Read, Thread: 4, Object: varBase + 4, Size: 1, Site: first},
+	}}}; !reflect.DeepEqual(met, want) {
+		t.Errorf("meetings %+v, want %+v", met, want)
+	}
+	want := &Execution{
+		Ended: true, Steps: 40, Hash: 0xabc, Virtual: time.Hour, Met: true, Diverged: 2,
+		Choices:    []strategies.Choice{{Step: 5, ID: 3}, {Step: 9, ID: 1}, {Step: 11, ID: 2}},
+		Influences: []Influence{{Input, 3, first}, {Syscall, 1, 0}},
+		Stuck: &Stuck{Deadlock, []Blocked{
+			{Thread: 3, Reason: "sync.Mutex.Lock", Object: lockBase, Site: second, Context: context},
+			{Thread: 4}, {Thread: 5, Reason: "runnable", Object: 8, Site: first},
+		}},
+	}
+	if got := s.Execution(); !reflect.DeepEqual(got, want) {
+		t.Errorf("execution %+v, want %+v", got, want)
+	}
+	if s.Execution().Replayable() {
+		t.Error("a run that a system call took part in is replayable")
+	}
+	if !(&Execution{Ended: true, Influences: []Influence{{Kind: Input}}}).Replayable() || (&Execution{}).Replayable() {
+		t.Error("replayable is not what ended and read files at most")
+	}
+	if got := Thread.String() + ", " + InfluenceKind(9).String(); got != "thread, influence 9" {
+		t.Error(got)
+	}
+}
+
+// TestExecutionUntold reads the same where nobody wants to hear of meetings.
+func TestExecutionUntold(t *testing.T) {
+	if _, _, err := readAll(t, append(helloMessage(), executionMessages()...)); err != nil && err != io.EOF {
+		t.Error(err)
+	}
+}
+
+// TestCorruptExecution checks what no program tells of a deterministic run.
+func TestCorruptExecution(t *testing.T) {
+	known := slices.Clip(message(helloMessage(), msgPlaces, 0, 0x100))
+	execution := make([]uint64, executionWords+2*int(numInfluences))
+	far := slices.Clone(execution)
+	far[executionWords], far[executionWords+1] = 1, testTextSize+1
+	for _, test := range []struct {
+		name string
+		rec  []byte
+		want string
+	}{
+		{"short execution", message(known, msgExecution, 0, execution[1:]...), "execution of 16 words"},
+		{"two executions", message(message(known, msgExecution, 0, execution...), msgExecution, 0, execution...), "ends again"},
+		{"far influence", message(known, msgExecution, 0, far...), "influence at"},
+		{"half a choice", message(known, msgChoices, 0, 1), "choices in 1 words"},
+		{"a choice too late", message(known, msgChoices, 0, 4, 1, 4, 2), "choice of goroutine 2 at step 4"},
+		{"a choice of nobody", message(known, msgChoices, 0, 4, 1<<32), "choice of goroutine 4294967296"},
+		{"stuck for no reason", message(known, msgStuck, 0), "stuck for reason 0"},
+		{"stuck for an unknown reason", message(known, msgStuck, 4), "stuck for reason 4"},
+		{"half a goroutine", message(known, msgStuck, 1, 1, 2, 1), "words of a goroutine"},
+		{"half a reason", message(known, msgStuck, 1, 1, 2, 1, 9, 0), "words of a goroutine"},
+		{"a long reason", message(known, msgStuck, 1, 1, 2, 1, 1<<63), "words of a goroutine"},
+		{"a place", message(known, msgStuck, 1, 1, 2, 3, 0), "unknown place 3"},
+		{"a goroutine", message(known, msgStuck, 1, 1<<40, 2, 1, 0), "goroutine 1099511627776"},
+		{"half a meeting", message(known, msgMeeting, 0, 0, 1, 2), "meeting in 3 words"},
+		{"a kind of meeting", message(known, msgMeeting, 0, 2, 1, who(1, heisen.Read, 1), 1, 1, who(2, heisen.Read, 1), 1, 1), "meeting"},
+		{"a meeting of ops", message(known, msgMeeting, 0, 0, 1, who(1, 99, 1), 1, 1, who(2, heisen.Read, 1), 1, 1), "operation 99"},
+		{"a meeting somewhere", message(known, msgMeeting, 0, 0, 1, who(1, heisen.Read, 2), 1, 1, who(2, heisen.Read, 1), 1, 1), "unknown place 2"},
+	} {
+		_, _, err := readAll(t, test.rec)
+		if !errors.Is(err, ErrCorrupt) || !strings.Contains(err.Error(), test.want) {
+			t.Errorf("%s: error %v, want one about %q", test.name, err, test.want)
+		}
+	}
+}
+
+// TestScheduleLimits refuses what a program has no room for.
+func TestScheduleLimits(t *testing.T) {
+	for name, test := range map[string]struct {
+		schedule Schedule
+		want     string
+	}{
+		"targets": {Schedule{Targets: make([]Target, MaxTargets+1)}, "65536 targets"},
+		"mode":    {Schedule{Targets: []Target{{File: "a.go", Line: 1}}}, "target a.go:1 of mode 0"},
+		"line":    {Schedule{Targets: []Target{{File: "a.go", Mode: OnRead}}}, "target a.go:0"},
+		"file":    {Schedule{Targets: []Target{{File: strings.Repeat("x", maxFile+1), Line: 1, Mode: OnLock}}}, "name of 4097 bytes"},
+		"order":   {Schedule{Pick: strategies.Config{Order: make([]strategies.Turn, maxFollowed+1)}}, "a schedule of 4194305 choices"},
+		"choices": {Schedule{Pick: strategies.Config{Choices: make([]strategies.Choice, maxFollowed+1)}}, "a schedule of 4194305 choices"},
+	} {
+		if _, err := test.schedule.encode(); err == nil || !strings.Contains(err.Error(), test.want) {
+			t.Errorf("%s: error %v, want one about %q", name, err, test.want)
+		}
+	}
+}
+
+// placedWords are those of a recording that says at which operation each event is.
+func placedWords() []uint64 {
+	return []uint64{word(opSwitch, 0), 0, word(opBegin, orphan),
+		word(opPoint, 0), word(opAcquire, lockBase), 0, 0, word(opPoint, 2), word(opRead, varBase), 8,
+		word(opAlloc, varBase), 8, word(opRelease, lockBase), 1, 0,
+		word(opPoint, 5), word(opPoint, 0), word(opWrite, varBase), 1 << 17}
+}
+
+// TestPlaced: events say of which operation they are.
+func TestPlaced(t *testing.T) {
+	s, err := NewStream(bytes.NewReader(message(helloMessage(), msgWords, 0, placedWords()...)), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	events, err := drain(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const point = 1 << 32
+	want := map[heisen.Op][]uint64{heisen.Acquire: {point}, heisen.Read: {point + 2}, heisen.Release: {point + 2},
+		heisen.Write: {2 * point, 2 * point, 2 * point}} // it is long
+	got := map[heisen.Op][]uint64{}
+	for _, r := range events {
+		if r.Flags&Placed != 0 {
+			got[r.Code] = append(got[r.Code], r.Val)
+		}
+	}
+	if !reflect.DeepEqual(got, want) {
+		t.Errorf("%v, want %v", got, want)
+	}
+	for _, again := range []uint64{2, 1, 1 << 32} { // accesses have ascending numbers
+		words := append(placedWords()[:10:10], word(opPoint, again))
+		s, err := NewStream(bytes.NewReader(message(helloMessage(), msgWords, 0, words...)), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := drain(s); !errors.Is(err, ErrCorrupt) {
+			t.Errorf("access %d after access 2: error %v", again, err)
+		}
+	}
+}

@@ -1,0 +1,359 @@
+package recorder
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"syscall"
+
+	"github.com/heisen-go/heisen"
+)
+
+// ErrCorrupt is the cause of an error about bytes that no recorder sends.
+var ErrCorrupt = errors.New("corrupt recording")
+
+// LostError says that a recording ended, or went on, without some of its
+// events: the program was killed, or hooks ran where nothing can be recorded.
+// What was delivered is sound; races may have been missed.
+type LostError struct {
+	Events uint64 // how many at least
+}
+
+func (e *LostError) Error() string {
+	return fmt.Sprintf("the program ended before its recording did: at least %d events are lost", e.Events)
+}
+
+// Symbolizer tells what program counters stand for, as offsets into the
+// program's text; frames[i] belongs to offsets[i], innermost first.
+type Symbolizer interface {
+	Frames(offsets []uint32) (frames [][]heisen.Frame, err error)
+}
+
+// Stream is the events of one program, merged into one order: a heisen.Source.
+// It belongs to one goroutine.
+type Stream struct {
+	in    input
+	hello hello
+	syms  *heisen.Symbols
+	pages []*[sitePage]heisen.Site // sites by pc
+	fresh []uint32                 // pcs of sites that are not resolved
+	solve Symbolizer
+
+	overlap  func(Overlap)
+	overlaps []Overlap // that it was not told of yet
+	watched  Watched
+	blur     Blur
+
+	meeting   func(Meeting)
+	meetings  []Meeting // that it was not told of yet
+	execution Execution
+
+	places []place
+	tasks  map[uint32]heisen.Site // by number
+	names  map[string]heisen.Site // of tasks
+	reach  []heisen.Reach         // by number in the recording
+	graph  objectGraph
+	called map[uint32]bool // hidden functions that have, or will have, a name, by text offset
+	unsaid []uint32        // those that have none yet
+	path   []uint32        // scratch of callsOf
+
+	buffers []bufferState
+	from    *bufferState // whose words come now
+	rest    []uint64     // those that were not taken yet
+	merge   merger
+
+	out     []heisen.Record // a batch, or somewhat more
+	done    int             // how many of out were delivered
+	bye     bool
+	skipped uint64 // accesses that the recorder passed over
+	err     error  // what ends the stream once out is delivered
+}
+
+const sitePage = 4096
+
+// maxText bounds the size of a program's text.
+const maxText = 1 << 31
+
+type hello struct{ version, text, size, pid uint64 }
+
+// bufferState is where the words of a P's buffer are.
+type bufferState struct {
+	g  *goroutine
+	id heisen.Thread // of g; another one has g's state once it has ended
+	at uint64        // words of g before
+}
+
+// NewStream reads the start of a recording. symbolizer may be nil; then sites
+// have program counters and no frames.
+func NewStream(r io.Reader, symbolizer Symbolizer) (*Stream, error) {
+	s := &Stream{
+		in:    newInput(r),
+		syms:  heisen.NewSymbols(),
+		solve: symbolizer,
+
+		places: make([]place, 1),
+		tasks:  map[uint32]heisen.Site{},
+		names:  map[string]heisen.Site{},
+		reach:  make([]heisen.Reach, 1),
+		graph:  newObjectGraph(),
+		called: map[uint32]bool{},
+	}
+	s.merge.init(s)
+	s.syms.SetName(collector, "garbage collector")
+	s.syms.SetName(unkept, "one of many locks")
+	m, err := s.in.message()
+	if err != nil {
+		return nil, fmt.Errorf("start of recording: %w", err)
+	}
+	if m.kind != msgHello || len(m.words) != helloBytes/8 {
+		return nil, fmt.Errorf("start of recording: %w", ErrCorrupt)
+	}
+	s.hello = hello{m.words[0], m.words[1], m.words[2], m.words[3]}
+	if s.hello.version != version {
+		return nil, fmt.Errorf("start of recording: %w: version %d, not %d", ErrCorrupt, s.hello.version, version)
+	}
+	if s.hello.size > maxText {
+		return nil, fmt.Errorf("start of recording: %w: %d bytes of text", ErrCorrupt, s.hello.size)
+	}
+	s.pages = make([]*[sitePage]heisen.Site, (s.hello.size+sitePage-1)/sitePage)
+	return s, nil
+}
+
+// Symbols says what the numbers in the events stand for.
+func (s *Stream) Symbols() *heisen.Symbols { return s.syms }
+
+// PID is the program's process number.
+func (s *Stream) PID() int { return int(s.hello.pid) }
+
+// SetSymbolizer sets who resolves the sites of events that are still to come.
+func (s *Stream) SetSymbolizer(symbolizer Symbolizer) { s.solve = symbolizer }
+
+// Skipped returns how many accesses the program's recorder has passed over so far
+// because they repeat others; see Mode. Accesses of programs that record nothing do not count.
+func (s *Stream) Skipped() uint64 { return s.skipped }
+
+// Finished reports whether the program has sent all that it recorded. It has
+// ended then, or waits for its exit status.
+func (s *Stream) Finished() bool { return s.bye }
+
+// Coarse reports whether the program has taken so many different locks, or made
+// calls in so many ways, that some contexts lack locks or innermost calls. Events
+// are not affected.
+func (s *Stream) Coarse() bool { return s.merge.coarse }
+
+// Next implements heisen.Source.
+func (s *Stream) Next(batch []heisen.Record) (int, error) {
+	if err := s.more(); err != nil {
+		return 0, err
+	}
+	n := copy(batch, s.out[s.done:])
+	s.done += n
+	return n, nil
+}
+
+// NextBatch implements heisen.BatchSource.
+func (s *Stream) NextBatch() ([]heisen.Record, error) {
+	if err := s.more(); err != nil {
+		return nil, err
+	}
+	batch := s.out[s.done:]
+	s.done = len(s.out)
+	return batch, nil
+}
+
+// batchSize is how many events are made ahead of their delivery: records that
+// stay in the first-level cache while each detector has its turn. Few kinds of
+// words make more at a time.
+const batchSize = 512
+
+// full reports whether there are enough events to deliver.
+func (s *Stream) full() bool { return len(s.out) >= batchSize }
+
+// more waits until there are events to deliver, or none will come.
+func (s *Stream) more() error {
+	for s.done == len(s.out) {
+		s.out, s.done = s.out[:0], 0
+		if s.err != nil {
+			return s.err
+		}
+		if err := s.step(); err != nil {
+			s.err = err
+		}
+		s.resolve()
+		for _, o := range s.overlaps {
+			s.overlap(o)
+		}
+		s.overlaps = s.overlaps[:0]
+		for _, m := range s.meetings {
+			s.meeting(m)
+		}
+		s.meetings = s.meetings[:0]
+	}
+	return nil
+}
+
+// step goes on where events can be had without reading, or else reads.
+func (s *Stream) step() error {
+	if err := s.merge.release(); err != nil || s.full() {
+		return err
+	}
+	if len(s.rest) > 0 {
+		return s.take()
+	}
+	return s.read()
+}
+
+// read takes the next message.
+func (s *Stream) read() error {
+	m, err := s.in.message()
+	if err == io.EOF || errors.Is(err, syscall.ECONNRESET) { // the latter if it had an answer to read
+		return s.end()
+	}
+	if err != nil {
+		return err
+	}
+	s.skipped += uint64(m.skipped)
+	switch m.kind {
+	case msgWords:
+		if m.id >= maxBuffers {
+			return s.corrupt("buffer %d", m.id)
+		}
+		for int(m.id) >= len(s.buffers) {
+			s.buffers = append(s.buffers, bufferState{})
+		}
+		s.from, s.rest = &s.buffers[m.id], m.words
+		return s.take()
+	case msgPlaces:
+		return s.addPlaces(m.words)
+	case msgTask:
+		return s.addTask(m.id, m.words)
+	case msgReach:
+		return s.addReach(m.id, m.words)
+	case msgObjects:
+		return s.addObjects(m.words)
+	case msgDescents:
+		return s.addDescents(m.words)
+	case msgWatched:
+		return s.setWatched(m.id, m.words)
+	case msgRaces:
+		return s.setBlur(m.words)
+	case msgExecution:
+		return s.setExecution(m.words)
+	case msgStuck:
+		return s.addStuck(m.id, m.words)
+	case msgMeeting:
+		return s.addMeeting(m.words)
+	case msgChoices:
+		return s.addChoices(m.words)
+	case msgBarrier:
+		if left := s.merge.pending(); left > 0 {
+			return s.corrupt("%d words cannot be merged at a collection", left)
+		}
+		return nil
+	case msgBye:
+		s.bye = true
+		var lost, stamps uint64
+		if len(m.words) == byeBytes/8 {
+			lost, stamps = m.words[0], m.words[1]
+		}
+		if s.merge.next < stamps {
+			lost += s.merge.lost()
+		} // else what waits comes after the end
+		if lost > 0 {
+			return &LostError{lost}
+		}
+		return io.EOF
+	}
+	return s.corrupt("message of kind %d", m.kind)
+}
+
+// end is what the stream ends with when the program is gone.
+func (s *Stream) end() error {
+	if left := s.merge.lost(); left > 0 {
+		return &LostError{left}
+	}
+	return io.EOF
+}
+
+func (s *Stream) corrupt(format string, args ...any) error {
+	return corruptAt(s.in.offset, format, args...)
+}
+
+func corruptAt(offset int64, format string, args ...any) error {
+	return fmt.Errorf("%w at byte %d: %s", ErrCorrupt, offset, fmt.Sprintf(format, args...))
+}
+
+// maxBuffers is how many Ps a program may have.
+const maxBuffers = 4096
+
+// take splits the words of a buffer into runs of one goroutine each, by the
+// switches between them, until there are enough events.
+func (s *Stream) take() error {
+	for b := s.from; len(s.rest) > 0 && !s.full(); {
+		words := s.rest
+		if words[0]>>opShift == opSwitch {
+			if len(words) < 2 {
+				return s.corrupt("record %#x", words[0])
+			}
+			g, err := s.merge.goroutine(words[0] & argMask)
+			if err != nil {
+				return err
+			}
+			b.g, b.id, b.at = g, g.id, words[1]
+			s.rest = words[2:]
+			continue
+		}
+		if b.g == nil {
+			return s.corrupt("words of no goroutine")
+		}
+		if b.g.ended || b.g.id != b.id {
+			return s.corrupt("goroutine %d goes on after its end", b.id)
+		}
+		n, err := s.merge.deliver(b.g, b.at, words)
+		if err != nil {
+			return err
+		}
+		b.at += uint64(n)
+		s.rest = words[n:]
+	}
+	return nil
+}
+
+// site returns the number of the site at a text offset, 0 for offset 0 and where
+// there is no text.
+func (s *Stream) site(pc uint32) heisen.Site {
+	page := pc / sitePage
+	if int(page) >= len(s.pages) {
+		return 0
+	}
+	sites := s.pages[page]
+	if sites == nil {
+		sites = new([sitePage]heisen.Site)
+		s.pages[page] = sites
+	}
+	site := sites[pc%sitePage]
+	if site == 0 && pc != 0 {
+		site = s.syms.AddSite(heisen.SiteInfo{PC: s.hello.text + uint64(pc)})
+		sites[pc%sitePage] = site
+		s.fresh = append(s.fresh, pc)
+	}
+	return site
+}
+
+// resolve asks what the new sites are. A symboliser that fails is not asked
+// again: its sites stay program counters.
+func (s *Stream) resolve() {
+	s.nameCalls()
+	if len(s.fresh) == 0 || s.solve == nil {
+		return
+	}
+	frames, err := s.solve.Frames(s.fresh)
+	if err != nil {
+		s.solve = nil
+		return
+	}
+	for i, pc := range s.fresh {
+		s.syms.SetSite(s.site(pc), heisen.SiteInfo{PC: s.hello.text + uint64(pc), Frames: frames[i]})
+	}
+	s.fresh = s.fresh[:0]
+}

@@ -1,0 +1,214 @@
+package recorder
+
+import (
+	"bufio"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"strings"
+	"sync"
+
+	"github.com/heisen-go/heisen"
+)
+
+// processSymbolizer asks a second process of the program's own executable, which
+// knows its inlined calls, whatever the linker has stripped.
+type processSymbolizer struct {
+	exe      *os.File // keeps an executable that is deleted while it runs
+	emulator *os.File // what is to run it; nil if nothing is
+	env      []string // what it needs in its environment
+	cmd      *exec.Cmd
+	in       io.WriteCloser
+	out      *bufio.Reader
+}
+
+// newProcessSymbolizer prepares to ask the executable of process pid. A process
+// that was itself started to be asked refuses: where the executable is no
+// instrumented program but one that uses this package, that ends the chain.
+func newProcessSymbolizer(pid int) (*processSymbolizer, error) {
+	if os.Getenv(symbolizeEnv) != "" {
+		return nil, errors.New("asked for symbols, not to ask for them")
+	}
+	exe, emulator, err := openProgram(pid)
+	if err != nil {
+		return nil, err
+	}
+	return &processSymbolizer{exe: exe, emulator: emulator, env: append(libraryPath(pid), symbolizeEnv+"=1")}, nil
+}
+
+// SharedSymbols is a Symbolizer for all executions of one executable, which it asks but
+// once for each place. Its methods may be called by several goroutines. Close it in the
+// end.
+type SharedSymbols struct {
+	mu    sync.Mutex
+	solve *processSymbolizer
+	known map[uint32][]heisen.Frame
+}
+
+// OpenSymbols returns a SharedSymbols for the executable at path, which is to be an
+// instrumented program.
+func OpenSymbols(path string) (*SharedSymbols, error) {
+	exe, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	env := []string{symbolizeEnv + "=1"}
+	if dirs, ok := os.LookupEnv(libraryEnv); ok {
+		env = append(env, libraryEnv+"="+dirs)
+	}
+	return &SharedSymbols{solve: &processSymbolizer{exe: exe, env: env}, known: map[uint32][]heisen.Frame{}}, nil
+}
+
+// Frames implements Symbolizer.
+func (s *SharedSymbols) Frames(offsets []uint32) ([][]heisen.Frame, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var unknown []uint32
+	for _, off := range offsets {
+		if _, known := s.known[off]; !known {
+			unknown = append(unknown, off)
+		}
+	}
+	if len(unknown) > 0 {
+		frames, err := s.solve.Frames(unknown)
+		if err != nil {
+			return nil, err
+		}
+		for i, off := range unknown {
+			s.known[off] = frames[i]
+		}
+	}
+	all := make([][]heisen.Frame, len(offsets))
+	for i, off := range offsets {
+		all[i] = s.known[off]
+	}
+	return all, nil
+}
+
+// Close ends the process that was asked, if there is one.
+func (s *SharedSymbols) Close() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.solve.close()
+}
+
+// libraryEnv says where shared libraries are.
+const libraryEnv = "LD_LIBRARY_PATH"
+
+// libraryPath is where process pid was told to look for the shared libraries that
+// it is linked with, as programs that use C may be.
+func libraryPath(pid int) []string {
+	all, err := os.ReadFile(fmt.Sprintf("/proc/%d/environ", pid))
+	if err != nil {
+		return nil
+	}
+	for variable := range strings.SplitSeq(string(all), "\x00") {
+		if strings.HasPrefix(variable, libraryEnv+"=") {
+			return []string{variable}
+		}
+	}
+	return nil
+}
+
+// start runs the process; most programs that are stopped early never need it.
+func (p *processSymbolizer) start() error {
+	p.cmd = exec.Command(descriptor(p.exe))
+	if p.emulator != nil {
+		p.cmd = exec.Command(descriptor(p.emulator), descriptor(p.exe))
+	}
+	p.cmd.Env = p.env
+	in, err := p.cmd.StdinPipe()
+	if err != nil {
+		return err
+	}
+	out, err := p.cmd.StdoutPipe()
+	if err != nil {
+		return err
+	}
+	p.in, p.out = in, bufio.NewReader(out)
+	return p.cmd.Start()
+}
+
+// descriptor is a path to an open file, for other processes too.
+func descriptor(f *os.File) string { return fmt.Sprintf("/proc/%d/fd/%d", os.Getpid(), f.Fd()) }
+
+// Frames implements Symbolizer.
+func (p *processSymbolizer) Frames(offsets []uint32) ([][]heisen.Frame, error) {
+	if p.cmd == nil {
+		if err := p.start(); err != nil {
+			return nil, err
+		}
+	}
+	request := binary.LittleEndian.AppendUint32(nil, uint32(len(offsets)))
+	for _, off := range offsets {
+		request = binary.LittleEndian.AppendUint32(request, off)
+	}
+	written := make(chan error, 1) // the answer may fill its pipe before the request is read
+	go func() {
+		_, err := p.in.Write(request)
+		written <- err
+	}()
+	frames, err := readFrames(p.out, len(offsets))
+	if err != nil {
+		return nil, err
+	}
+	return frames, <-written
+}
+
+const (
+	maxName    = 1 << 16 // length of a function's or file's name
+	maxInlined = 255     // frames of one program counter
+)
+
+func readFrames(r io.Reader, n int) ([][]heisen.Frame, error) {
+	frames := make([][]heisen.Frame, n)
+	for i := range frames {
+		var count uint32
+		if err := binary.Read(r, binary.LittleEndian, &count); err != nil {
+			return nil, err
+		}
+		if count > maxInlined {
+			return nil, fmt.Errorf("%w: %d frames at one place", ErrCorrupt, count)
+		}
+		for range count {
+			var f heisen.Frame
+			var lines [2]uint32
+			if err := binary.Read(r, binary.LittleEndian, &lines); err != nil {
+				return nil, err
+			}
+			f.Line, f.Start = int(lines[0]), int(lines[1])
+			for _, name := range []*string{&f.Func, &f.File} {
+				var size uint32
+				if err := binary.Read(r, binary.LittleEndian, &size); err != nil {
+					return nil, err
+				}
+				if size > maxName {
+					return nil, fmt.Errorf("%w: a name of %d bytes", ErrCorrupt, size)
+				}
+				b := make([]byte, size)
+				if _, err := io.ReadFull(r, b); err != nil {
+					return nil, err
+				}
+				*name = string(b)
+			}
+			frames[i] = append(frames[i], f)
+		}
+	}
+	return frames, nil
+}
+
+func (p *processSymbolizer) close() {
+	if p.cmd != nil {
+		if p.cmd.Process != nil {
+			p.cmd.Process.Kill() // it may be writing what nobody reads
+			p.cmd.Wait()
+		}
+	}
+	p.exe.Close()
+	if p.emulator != nil {
+		p.emulator.Close()
+	}
+}

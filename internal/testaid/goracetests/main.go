@@ -1,0 +1,164 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"os/signal"
+	"regexp"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/heisen-go/heisen/internal/recorder"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	status, err := command(ctx, os.Args[1:])
+	if err != nil {
+		fmt.Fprintf(os.Stderr, "racesuite: %v\n", err)
+	}
+	os.Exit(status)
+}
+
+// plan is what to run.
+type plan struct {
+	chosen      func(function) bool
+	procs       []int // each function at each of these
+	repetitions int
+	parallel    int // processes at a time
+}
+
+// command reads the flags, builds, runs the plan and prints the result.
+func command(ctx context.Context, args []string) (status int, err error) {
+	s, p, verbose, err := parse(args)
+	if errors.Is(err, flag.ErrHelp) {
+		return 0, nil
+	} else if err != nil {
+		return 2, err
+	}
+	work, err := os.MkdirTemp("", "heisen-racesuite-")
+	if err != nil {
+		return 1, err
+	}
+	defer os.RemoveAll(work)
+	started := time.Now()
+	progress := terminal(os.Stderr)
+	progress("building")
+	err = s.build(ctx, work)
+	progress("")
+	if err != nil {
+		return 1, err
+	}
+	built := time.Now()
+	tallies, err := s.runAll(ctx, p, progress)
+	if err != nil {
+		return 1, err
+	}
+	fmt.Printf("%s, each function %d times\n\n", s, p.repetitions)
+	printTable(os.Stdout, tallies, p.procs)
+	fmt.Println()
+	wrong := printWrong(os.Stdout, tallies, verbose)
+	fmt.Printf("built in %.0f s, ran in %.0f s\n", built.Sub(started).Seconds(), time.Since(built).Seconds())
+	if wrong > 0 {
+		return 1, fmt.Errorf("%d wrong in scope", wrong)
+	}
+	return 0, nil
+}
+
+// parse reads the command line.
+func parse(args []string) (s *suite, p plan, verbose bool, err error) {
+	s = new(suite)
+	flags := flag.NewFlagSet("racesuite", flag.ContinueOnError)
+	run := flags.String("run", "", "run only the functions that match `regexp`")
+	file := flags.String("file", "", "run only the files that match `regexp`")
+	procs := flags.String("procs", "1,0", "comma-separated `list` of GOMAXPROCS; 0 is all processors")
+	filter := flags.String("filter", "tree", "`filter` of heisen's recorder: tree or none")
+	flags.IntVar(&p.repetitions, "count", 1, "run each function `n` times")
+	flags.IntVar(&p.parallel, "parallel", runtime.NumCPU(), "run `n` processes at a time")
+	flags.StringVar(&s.tool, "tool", toolHeisen, "`name` of the race detector: heisen, or race for that of go test -race")
+	flags.StringVar(&s.detector, "detect", "fasttrack", "`name` of heisen's detector: fasttrack, hb, mcm or atomrace, which is right as long as it reports nothing that is no race")
+	noise := flags.Int("noise", 200, "how many of a thousand accesses atomrace makes wait")
+	flags.StringVar(&s.data, "testdata", "", "`folder` of the test data, if not that of the Go installation")
+	emulator := flags.String("exec", "", "run the functions by this `command`, as go test -exec does")
+	flags.BoolVar(&verbose, "v", false, "print what the functions that were wrong have printed")
+	if err = flags.Parse(args); err != nil {
+		return
+	}
+	s.emulator = strings.Fields(*emulator)
+	_, known := detectors[s.detector]
+	switch {
+	case flags.NArg() > 0:
+		err = fmt.Errorf("argument %s is none of the flags", flags.Arg(0))
+	case p.repetitions < 1 || p.parallel < 1:
+		err = errors.New("-count and -parallel are at least 1")
+	case s.tool != toolHeisen && s.tool != toolRace:
+		err = fmt.Errorf("unknown tool %q; there are %s and %s", s.tool, toolHeisen, toolRace)
+	case !known:
+		err = fmt.Errorf("unknown detector %q; there are fasttrack, hb, mcm and atomrace", s.detector)
+	case s.detector == "atomrace":
+		s.mode = recorder.Nothing
+		s.live = &recorder.Live{Noise: recorder.Noise{Strength: *noise, For: 50 * time.Microsecond, Seed: 1, Budget: patience / 12}}
+	case *filter == "tree":
+		s.mode = recorder.Unrepeated
+	case *filter == "none":
+		s.mode = recorder.Everything
+	default:
+		err = fmt.Errorf("unknown filter %q; there are tree and none", *filter)
+	}
+	if err == nil {
+		p.procs, err = parseProcs(*procs)
+	}
+	if err == nil {
+		p.chosen, err = chooser(*run, *file)
+	}
+	return
+}
+
+func parseProcs(list string) (procs []int, err error) {
+	for _, text := range strings.Split(list, ",") {
+		n, err := strconv.Atoi(text)
+		if err != nil || n < 0 {
+			return nil, fmt.Errorf("-procs: %q is no number of processors", text)
+		}
+		if !slices.Contains(procs, n) {
+			procs = append(procs, n)
+		}
+	}
+	return procs, nil
+}
+
+// chooser returns the condition that two regular expressions make.
+func chooser(name, file string) (func(function) bool, error) {
+	names, err := regexp.Compile(name)
+	if err != nil {
+		return nil, fmt.Errorf("-run: %w", err)
+	}
+	files, err := regexp.Compile(file)
+	if err != nil {
+		return nil, fmt.Errorf("-file: %w", err)
+	}
+	return func(f function) bool { return names.MatchString(f.name) && files.MatchString(f.file) }, nil
+}
+
+// terminal returns a function that shows a line of progress on f, if f is a
+// terminal, and takes it away when the line is empty.
+func terminal(f *os.File) func(string) {
+	info, err := f.Stat()
+	if err != nil || info.Mode()&os.ModeCharDevice == 0 {
+		return func(string) {}
+	}
+	return func(line string) {
+		if line != "" {
+			line = "racesuite: " + line
+		}
+		fmt.Fprintf(f, "\r\x1b[K%s", line)
+	}
+}

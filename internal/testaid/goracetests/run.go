@@ -1,0 +1,245 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/heisen-go/heisen"
+	"github.com/heisen-go/heisen/internal/recorder"
+	"github.com/heisen-go/heisen/mcm"
+	"github.com/heisen-go/heisen/report"
+	"github.com/heisen-go/heisen/vclock"
+)
+
+// detectors are those that judge a recording, by name.
+var detectors = map[string]func(heisen.Sink) heisen.Detector{
+	"fasttrack": func(sink heisen.Sink) heisen.Detector { return vclock.NewFastTrack(sink) },
+	"hb":        func(sink heisen.Sink) heisen.Detector { return vclock.NewReference(sink) },
+	"mcm":       predicted,
+	"atomrace":  nil, // the program itself
+}
+
+// predicted are the races of other orders than the observed one, too.
+func predicted(sink heisen.Sink) heisen.Detector {
+	d, err := mcm.NewDetector(nil, func(f heisen.Finding) {
+		if f.Kind == heisen.Race {
+			sink(f)
+		}
+	})
+	if err != nil {
+		panic(err) // there are no options
+	}
+	return d
+}
+
+// patience is how long a function may run: the slowest takes seconds.
+const patience = 2 * time.Minute
+
+// verdict is what one run of a function came to.
+type verdict struct {
+	reported bool
+	skipped  bool   // by the function itself
+	problem  string // what went wrong besides, if anything
+	said     string // the reports and the program's output
+}
+
+// runAll runs the chosen functions as planned and tells how far it is.
+func (s *suite) runAll(ctx context.Context, p plan, progress func(string)) ([]*tally, error) {
+	all, err := functions(s.data)
+	if err != nil {
+		return nil, err
+	}
+	var tallies []*tally
+	for _, f := range all {
+		if !p.chosen(f) {
+			continue
+		}
+		for _, n := range p.procs {
+			tallies = append(tallies, &tally{function: f, procs: n, mayMiss: s.live != nil || s.detector == "mcm" && apart[f.name], runs: make([]verdict, p.repetitions)})
+		}
+	}
+	if len(tallies) == 0 {
+		return nil, errors.New("no function is chosen")
+	}
+	var (
+		mu         sync.Mutex
+		next, done int
+		wg         sync.WaitGroup
+	)
+	total := len(tallies) * p.repetitions
+	for range p.parallel {
+		wg.Add(1)
+		go func() {
+			defer wg.Done()
+			mu.Lock()
+			defer mu.Unlock()
+			for next < total && ctx.Err() == nil {
+				t, i := tallies[next/p.repetitions], next%p.repetitions
+				next++
+				mu.Unlock()
+				v := s.run(ctx, t.function, t.procs)
+				mu.Lock()
+				t.runs[i] = v
+				done++
+				progress(fmt.Sprintf("%d of %d runs", done, total))
+			}
+		}()
+	}
+	wg.Wait()
+	progress("")
+	return tallies, ctx.Err()
+}
+
+// run runs a function once. procs is the number of processors, 0 for all.
+func (s *suite) run(ctx context.Context, f function, procs int) verdict {
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	args := append(slices.Clone(s.emulator), s.exe, "-test.v", "-test.run=^"+f.name+"$")
+	cmd := exec.CommandContext(ctx, args[0], args[1:]...)
+	cmd.Dir = s.data // some functions read their own source
+	cmd.Env = environment(procs)
+	cmd.WaitDelay = time.Second // for programs that it has started
+	var out bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &out
+
+	var v verdict
+	var err error
+	if s.tool == toolRace {
+		err = cmd.Run()
+		v.reported = strings.Contains(afterStart(out.String()), "WARNING: DATA RACE")
+	} else {
+		v, err = s.observe(ctx, cmd)
+	}
+	v.said += out.String()
+	v.skipped = strings.Contains(out.String(), "--- SKIP: "+f.name)
+	switch {
+	case ctx.Err() != nil:
+		v.problem = "it does not end"
+	case !strings.Contains(out.String(), "=== RUN   "+f.name+"\n"):
+		v.problem = "it did not run"
+	case v.problem != "":
+	case err != nil && !s.expected(f, v):
+		v.problem = err.Error()
+	}
+	return v
+}
+
+// harms begin the last words of functions whose race has ended them.
+var harms = []string{"\npanic: send on closed channel", "\nfatal error: concurrent map "}
+
+// expected reports whether a run may exit with an error. With a race that is reported, it
+// may. With one that is not it may where races may be missed, if that is what the race does.
+// Go's race detector makes every run fail, for the initialisation of the data's packages has one.
+func (s *suite) expected(f function, v verdict) bool {
+	harmed := func(words string) bool { return strings.Contains(v.said, words) }
+	return f.racy && (v.reported || s.live != nil && slices.ContainsFunc(harms, harmed)) ||
+		s.tool == toolRace && strings.Contains(v.said, "race detected")
+}
+
+// environment is what a function's process gets: without the variables that
+// would change what is measured.
+func environment(procs int) []string {
+	var env []string
+	for _, e := range os.Environ() {
+		name, _, _ := strings.Cut(e, "=")
+		switch name {
+		case "GOMAXPROCS", "GODEBUG", "GORACE", "GOGC", "GOTRACEBACK":
+		default:
+			env = append(env, e)
+		}
+	}
+	if procs > 0 {
+		env = append(env, fmt.Sprint("GOMAXPROCS=", procs))
+	}
+	// As in Go's own test of the data: report what looks alike, too.
+	return append(env, "GORACE=suppress_equal_stacks=0 suppress_equal_addresses=0")
+}
+
+// afterStart cuts off what was printed before the test began.
+func afterStart(output string) string {
+	_, after, _ := strings.Cut(output, "=== RUN")
+	return after
+}
+
+// observe runs an instrumented command and listens to it. The error is the
+// command's.
+func (s *suite) observe(ctx context.Context, cmd *exec.Cmd) (verdict, error) {
+	listener, err := recorder.Listen()
+	if err != nil {
+		return verdict{problem: err.Error()}, nil
+	}
+	defer listener.Close()
+	cmd.Env = append(cmd.Env, listener.Env())
+	if err := cmd.Start(); err != nil {
+		return verdict{problem: err.Error()}, nil
+	}
+	observed := make(chan verdict, 1)
+	go func() {
+		p, err := listener.Accept()
+		if errors.Is(err, net.ErrClosed) {
+			observed <- verdict{problem: "it is not instrumented"}
+		} else if err != nil {
+			observed <- verdict{problem: err.Error()}
+		} else {
+			observed <- s.analyse(ctx, p)
+		}
+	}()
+	err = cmd.Wait()
+	listener.Stop()
+	return <-observed, err
+}
+
+// analyse consumes the recording of a program.
+func (s *suite) analyse(ctx context.Context, p *recorder.Program) (v verdict) {
+	defer p.Close(0)
+	stream, err := p.Open(recorder.Want{Mode: s.mode, Live: s.live})
+	if err != nil {
+		v.problem = err.Error()
+		return v
+	}
+	var said strings.Builder
+	found := report.NewCollector(stream.Symbols(), func(item report.Item) {
+		f := report.Resolve(item, stream.Symbols(), nil)
+		report.WriteText(&said, &f)
+	})
+	test := &gate{symbols: stream.Symbols(), detector: heisen.Tee()}
+	if s.live == nil {
+		test.detector = detectors[s.detector](func(f heisen.Finding) {
+			if test.within(f) {
+				found.Add(f)
+			}
+		})
+	}
+	stream.OnOverlap(func(o recorder.Overlap) {
+		for _, a := range o.Accesses { // a test's, not one of what comes before
+			if stream.Symbols().Task(a.Thread, a.Context) != "" {
+				found.Add(heisen.Finding{Detector: "atomrace", Kind: heisen.Race, Object: a.Object, Accesses: o.Accesses})
+				break
+			}
+		}
+	})
+	_, err = heisen.Run(ctx, stream, test)
+	started := test.open
+	if s.live != nil { // it records nothing, but says which tasks there were
+		sites, _, _, _ := stream.Symbols().Tables()
+		started = slices.ContainsFunc(sites, func(site heisen.SiteInfo) bool { return site.Task != "" })
+	}
+	switch {
+	case err != nil:
+		v.problem = err.Error()
+	case !started:
+		v.problem = "its start was not recorded"
+	}
+	v.reported = found.Len() > 0
+	v.said = said.String()
+	return v
+}

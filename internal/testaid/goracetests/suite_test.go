@@ -1,0 +1,291 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/heisen-go/heisen/internal/recorder"
+)
+
+// built is the test data, instrumented; the tests share it.
+var built *suite
+
+func TestMain(m *testing.M) {
+	flag.Parse()
+	os.Setenv("CGO_ENABLED", "0") // so that other packages' tests have built the standard library already
+	os.Exit(func() int {
+		work, err := os.MkdirTemp("", "heisen-racesuite-")
+		if err != nil {
+			panic(err)
+		}
+		defer os.RemoveAll(work)
+		s, _, _, err := parse(nil)
+		if err == nil {
+			err = s.build(context.Background(), work)
+		}
+		if err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			return 1
+		}
+		built = s
+		return m.Run()
+	}())
+}
+
+// attempts is how often a function may run to show its race: a few have
+// schedules that hide it from whoever observes one order, and a busy machine
+// finds them.
+const attempts = 5
+
+// TestVerdicts runs every function in scope.
+func TestVerdicts(t *testing.T) {
+	p := plan{
+		chosen:      func(f function) bool { return exceptions[f.name] == exception{} },
+		procs:       []int{2},
+		repetitions: 1,
+		parallel:    runtime.NumCPU(),
+	}
+	tallies, err := built.runAll(t.Context(), p, func(string) {})
+	if err != nil {
+		t.Fatal(err)
+	}
+	races := 0
+	for _, y := range tallies {
+		v := y.runs[0]
+		for i := 1; i < attempts && y.racy && !v.reported && v.problem == ""; i++ {
+			t.Logf("%s: no race in attempt %d", y.name, i)
+			v = built.run(t.Context(), y.function, 2)
+		}
+		y.runs[0] = v
+		if y.skipped() {
+			t.Errorf("%s: skipped", y.name)
+		}
+		for _, fault := range y.wrong() {
+			t.Errorf("%s %s: %s\n%s", y.file, y.name, fault, v.said)
+		}
+		if y.racy {
+			races++
+		}
+	}
+	if races < 200 || len(tallies)-races < 100 {
+		t.Errorf("only %d functions, %d with a race", len(tallies), races)
+	}
+}
+
+// TestOverlaps runs every function in scope with atomrace: what it reports is a race,
+// and noise lets it find many.
+func TestOverlaps(t *testing.T) {
+	s := *built
+	s.mode, s.live = recorder.Nothing, &recorder.Live{Noise: recorder.Noise{Strength: 200, For: 50 * time.Microsecond, Seed: 1, Budget: 500 * time.Millisecond}}
+	p := plan{
+		chosen:      func(f function) bool { return exceptions[f.name] == exception{} },
+		procs:       []int{2},
+		repetitions: 1,
+		parallel:    runtime.NumCPU(),
+	}
+	tallies, err := s.runAll(t.Context(), p, func(string) {})
+	if err != nil {
+		t.Fatal(err)
+	}
+	races := 0
+	for _, y := range tallies {
+		v := y.runs[0]
+		for _, fault := range y.wrong() {
+			t.Errorf("%s %s: %s\n%s", y.file, y.name, fault, v.said)
+		}
+		if y.racy && v.reported {
+			races++
+		}
+	}
+	if races < 100 {
+		t.Errorf("%d races found in %d functions", races, len(tallies))
+	}
+}
+
+// TestOracle turns the oracle around: what was right must be wrong.
+func TestOracle(t *testing.T) {
+	all, err := functions(built.data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, want := range map[string]string{
+		"TestRaceMutex":   "false alarm in 1 of 1 runs",
+		"TestNoRaceMutex": "missed in 1 of 1 runs",
+		"TestGone":        "it did not run",
+	} {
+		f := function{name: name}
+		if i := slices.IndexFunc(all, func(f function) bool { return f.name == name }); i >= 0 {
+			f = all[i]
+			f.racy = !f.racy
+		}
+		y := tally{function: f, procs: 1, runs: []verdict{built.run(t.Context(), f, 1)}}
+		if got := strings.Join(y.wrong(), ", "); got != want {
+			t.Errorf("%s: %q, want %q", name, got, want)
+		}
+	}
+}
+
+// TestExceptions: each is of a function, and says why.
+func TestExceptions(t *testing.T) {
+	all, err := functions(built.data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, e := range exceptions {
+		if e.class == "" || e.reason == "" {
+			t.Errorf("%s: no reason", name)
+		}
+		if !slices.ContainsFunc(all, func(f function) bool { return f.name == name }) {
+			t.Errorf("%s: no such function", name)
+		}
+	}
+}
+
+// TestProblems runs other programs than the test data.
+func TestProblems(t *testing.T) {
+	for _, test := range []struct{ script, want string }{
+		{"exec sleep 600", "it does not end"},
+		{"echo '=== RUN   TestX'", "it is not instrumented"},
+		{"exit 1", "it did not run"},
+	} {
+		exe := filepath.Join(t.TempDir(), "script")
+		if err := os.WriteFile(exe, []byte("#!/bin/sh\n"+test.script+"\n"), 0o777); err != nil {
+			t.Fatal(err)
+		}
+		s := *built
+		s.exe = exe
+		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+		if test.want == "it does not end" {
+			cancel()
+			ctx, cancel = context.WithTimeout(t.Context(), 200*time.Millisecond)
+		}
+		if v := s.run(ctx, function{name: "TestX"}, 1); v.problem != test.want {
+			t.Errorf("%s: problem %q, want %q", test.script, v.problem, test.want)
+		}
+		cancel()
+	}
+}
+
+func TestParse(t *testing.T) {
+	for args, want := range map[string]string{
+		"":                     "",
+		"-count 3 -procs 1,2":  "",
+		"-count 0":             "at least 1",
+		"-parallel 0":          "at least 1",
+		"-procs one":           `"one" is no number of processors`,
+		"-procs -1":            `"-1" is no number of processors`,
+		"-tool tsan":           `unknown tool "tsan"`,
+		"-detect eraser":       `unknown detector "eraser"`,
+		"-filter all":          `unknown filter "all"`,
+		"-run (":               "-run: ",
+		"-file (":              "-file: ",
+		"TestRaceMutex":        "argument TestRaceMutex is none of the flags",
+		"-detect hb -filter=x": `unknown filter "x"`,
+	} {
+		_, _, _, err := parse(strings.Fields(args))
+		if (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: error %v, want %s", args, err, want)
+		}
+	}
+	_, p, _, err := parse([]string{"-run", "Mutex", "-file", "^rw", "-procs", "1,0,1"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !slices.Equal(p.procs, []int{1, 0}) {
+		t.Errorf("-procs is %v", p.procs)
+	}
+	if !p.chosen(function{name: "TestNoRaceRWMutex", file: "rwmutex_test.go"}) ||
+		p.chosen(function{name: "TestNoRaceMutex", file: "mutex_test.go"}) ||
+		p.chosen(function{name: "TestRaceChan", file: "rwmutex_test.go"}) {
+		t.Error("-run and -file choose others")
+	}
+}
+
+// TestHarm: a race may end its function though atomrace misses it; nothing else may.
+func TestHarm(t *testing.T) {
+	racy, right := function{name: "TestRaceA", racy: true}, function{name: "TestNoRaceA"}
+	closed := "=== RUN   TestRaceA\n--- FAIL: TestRaceA (0.00s)\npanic: send on closed channel [recovered, repanicked]\n"
+	overlaps := suite{tool: toolHeisen, live: new(recorder.Live)}
+	for _, c := range []struct {
+		s    suite
+		f    function
+		v    verdict
+		want bool
+	}{
+		{overlaps, racy, verdict{said: closed}, true},
+		{overlaps, racy, verdict{said: "=== RUN   TestRaceA\nfatal error: concurrent map writes\n"}, true},
+		{overlaps, racy, verdict{said: "=== RUN   TestRaceA\nfatal error: unexpected signal\n"}, false},
+		{overlaps, racy, verdict{said: "=== RUN   TestRaceA\npanic: runtime error: index out of range\n"}, false},
+		{overlaps, racy, verdict{said: "SIGSEGV", reported: true}, true},
+		{suite{tool: toolHeisen}, racy, verdict{said: closed}, false},
+		{overlaps, right, verdict{said: closed}, false},
+		{overlaps, right, verdict{said: closed, reported: true}, false},
+		{suite{tool: toolRace}, right, verdict{said: "testing: race detected outside of test execution"}, true},
+	} {
+		if got := c.s.expected(c.f, c.v); got != c.want {
+			t.Errorf("%s of %s, %+v: %t", c.s.tool, c.f.name, c.v, got)
+		}
+	}
+}
+
+func TestTable(t *testing.T) {
+	ok, alarm := verdict{}, verdict{reported: true}
+	tallies := []*tally{
+		{function{"TestRaceA", "a_test.go", true}, 1, false, []verdict{alarm, alarm}},
+		{function{"TestRaceA", "a_test.go", true}, 0, false, []verdict{alarm, ok}},
+		{function{"TestNoRaceB", "a_test.go", false}, 1, false, []verdict{ok, ok}},
+		{function{"TestNoRaceB", "a_test.go", false}, 0, false, []verdict{alarm, ok}},
+		{function{"TestNoRaceC", "c_test.go", false}, 1, false, []verdict{ok, ok}},
+		{function{"TestNoRaceC", "c_test.go", false}, 0, false, []verdict{ok, {problem: "exit status 2", said: "panic"}}},
+		{function{"TestRaceIssue5567", "c_test.go", true}, 1, false, []verdict{ok, ok}},
+		{function{"TestRaceIssue5567", "c_test.go", true}, 0, false, []verdict{alarm, alarm}},
+		{function{"TestRaceSkip", "d_test.go", true}, 1, false, []verdict{{skipped: true}, {skipped: true}}},
+		{function{"TestRaceSkip", "d_test.go", true}, 0, false, []verdict{{skipped: true}, {skipped: true}}},
+	}
+	var out strings.Builder
+	printTable(&out, tallies, []int{1, 0})
+	if n := printWrong(&out, tallies, false); n != 4 {
+		t.Errorf("%d wrong in scope", n)
+	}
+	want := `
+       file  Race (GOMAXPROCS=1)  NoRace  Race (all processors)  NoRace
+  a_test.go                  1/1     1/1                    0/1     0/1
+  c_test.go                  0/1     1/1                    1/1     0/1
+   in scope                  1/1     2/2                    0/1     0/2
+    library                  0/1     0/0                    1/1     0/0
+        all                  1/2     2/2                    1/2     0/2
+wrong: a_test.go TestRaceA (all processors): missed in 1 of 2 runs
+wrong: a_test.go TestNoRaceB (all processors): false alarm in 1 of 2 runs
+wrong: c_test.go TestNoRaceC (all processors): exit status 2
+wrong: c_test.go TestRaceIssue5567 (GOMAXPROCS=1): missed in 2 of 2 runs (library: ` + exceptions["TestRaceIssue5567"].reason + `)
+skipped: d_test.go TestRaceSkip
+`
+	if got := "\n" + out.String(); got != want {
+		t.Errorf("got%s\nwant%s", got, want)
+	}
+}
+
+// TestNoData: a folder without the files is an error that says so.
+func TestNoData(t *testing.T) {
+	s, _, _, err := parse([]string{"-testdata", t.TempDir()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.build(t.Context(), t.TempDir()); err == nil || !strings.HasPrefix(err.Error(), "no test data in ") {
+		t.Errorf("error %v", err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := built.runAll(ctx, plan{chosen: func(function) bool { return true }, procs: []int{1}, repetitions: 1, parallel: 1}, func(string) {}); !errors.Is(err, context.Canceled) {
+		t.Errorf("error %v", err)
+	}
+}

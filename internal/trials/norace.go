@@ -1,6 +1,0 @@
-//go:build !race
-
-package trials
-
-// Raced reports whether the race detector watches.
-const Raced = false
