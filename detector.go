@@ -78,7 +78,7 @@ func handlerOf(d Detector) func([]Record) {
 	}
 	return func(batch []Record) {
 		for i := range batch {
-			d.Handle(&batch[i])
+			d.Handle(batch[i].Event())
 		}
 	}
 }
@@ -181,7 +181,7 @@ func (f *filter) Handle(e Event) {
 func (f *filter) HandleRecords(batch []Record) {
 	start := 0
 	for i := range batch {
-		if !f.keep(&batch[i]) {
+		if !f.keep(batch[i].Event()) {
 			if start < i {
 				f.handle(batch[start:i])
 			}

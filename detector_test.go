@@ -36,7 +36,7 @@ type batched struct{ single }
 func (d batched) HandleRecords(batch []Record) {
 	line := d.name + " takes"
 	for i := range batch {
-		line += fmt.Sprintf(" %d", batch[i].Loc)
+		line += fmt.Sprintf(" %d", batch[i].Site)
 	}
 	*d.to = append(*d.to, line)
 }
@@ -44,7 +44,7 @@ func (d batched) HandleRecords(batch []Record) {
 func sites(n int) []Record {
 	batch := make([]Record, n)
 	for i := range batch {
-		batch[i].Loc = Site(i + 1)
+		batch[i].Site = Site(i + 1)
 	}
 	return batch
 }
@@ -58,7 +58,7 @@ func TestTee(t *testing.T) {
 		batched{single{"c", &got, errC}},
 	)
 	batch := sites(2)
-	d.Handle(&batch[0])
+	d.Handle(batch[0].Event())
 	d.(RecordHandler).HandleRecords(batch)
 	err := d.Flush()
 	want := journal{
@@ -82,8 +82,8 @@ func TestFilterHandsOnRuns(t *testing.T) {
 	d := Filter(batched{single{"d", &got, nil}}, func(e Event) bool { return e.Site()%4 != 0 })
 	batch := sites(9)
 	d.(RecordHandler).HandleRecords(batch)
-	d.Handle(&batch[2])
-	d.Handle(&batch[3])
+	d.Handle(batch[2].Event())
+	d.Handle(batch[3].Event())
 	if err := d.Flush(); err != nil {
 		t.Error(err)
 	}
@@ -148,11 +148,11 @@ func ExampleFilter() {
 	var all, mine accessCounter
 	d := Tee(&all, Filter(&mine, func(e Event) bool { return e.Thread() == 1 }))
 	for _, r := range []Record{
-		{Code: Write, TID: 0, Obj: 8},
-		{Code: Read, TID: 1, Obj: 8},
-		{Code: AtomicUpdate, TID: 1, Obj: 16},
+		{Op: Write, Thread: 0, Object: 8},
+		{Op: Read, Thread: 1, Object: 8},
+		{Op: AtomicUpdate, Thread: 1, Object: 16},
 	} {
-		d.Handle(&r)
+		d.Handle(r.Event())
 	}
 	fmt.Println("all:", all.reads, all.writes)
 	fmt.Println("of thread 1:", mine.reads, mine.writes)

@@ -55,46 +55,41 @@ const (
 	Chance
 )
 
-// Record is the fixed-size event (32 bytes) that streams and hot loops carry.
-// *Record implements Event without allocating.
+// Record is the fixed-size event (32 bytes) that streams and hot loops carry. Event turns a
+// *Record into an Event without allocating, AsRecord turns any Event into a *Record.
 //
-// A plain access touches the Len bytes that start at Obj; Len 0 counts as 1,
+// A plain access touches the Len bytes that start at Object; Len 0 counts as 1,
 // which is how the scalar accesses of real programs come (the compiler reports
 // where a scalar starts, not how long it is). Two accesses meet if they share a
 // byte.
 type Record struct {
-	Obj   Object  // what it happened to
-	Val   uint64  // value if HasValue is set; for Alloc and Free the length in bytes, for Hide the Reach
-	TID   Thread  // who did it
-	Loc   Site    // where in the program
-	Ctx   Context // calls and held locks just before the event took effect
-	Len   uint16  // bytes touched by an access; 0 means 1
-	Code  Op      // what happened
-	Flags Flags
+	Object  Object  // what it happened to
+	Value   uint64  // value if HasValue is set; for Alloc and Free the length in bytes, for Hide the Reach
+	Thread  Thread  // which thread did it
+	Site    Site    // where in the program
+	Context Context // calls and held locks just before the event took effect
+	Len     uint16  // bytes touched by an access; 0 means 1
+	Op      Op      // what happened
+	Flags   Flags
 }
 
-// Op implements Event.
-func (r *Record) Op() Op { return r.Code }
+// Event returns a view of r as an Event. It does not allocate.
+func (r *Record) Event() Event { return recordEvent{r} }
 
-// Thread implements Event.
-func (r *Record) Thread() Thread { return r.TID }
+// recordEvent holds one pointer, so that an interface carries it without an allocation.
+type recordEvent struct{ record *Record }
 
-// Object implements Event.
-func (r *Record) Object() Object { return r.Obj }
-
-// Site implements Event.
-func (r *Record) Site() Site { return r.Loc }
-
-// Context returns the calls and locks of the event's thread just before the
-// event took effect.
-func (r *Record) Context() Context { return r.Ctx }
+func (e recordEvent) Op() Op         { return e.record.Op }
+func (e recordEvent) Thread() Thread { return e.record.Thread }
+func (e recordEvent) Object() Object { return e.record.Object }
+func (e recordEvent) Site() Site     { return e.record.Site }
 
 // Reach returns the set of objects that the code which a Hide enters may touch.
 func (r *Record) Reach() Reach {
-	if r.Val > math.MaxUint32 {
+	if r.Value > math.MaxUint32 {
 		return 0
 	}
-	return Reach(r.Val)
+	return Reach(r.Value)
 }
 
 // Size returns how many bytes an access touches, at least 1.
@@ -105,19 +100,19 @@ func (r *Record) Size() uint64 { return max(uint64(r.Len), 1) }
 // program (see LockWord), and Invalid for all else.
 func (r *Record) Access() Op {
 	switch {
-	case r.Code.IsAccess():
-		return r.Code
-	case r.Flags&LockWord != 0 && lockOps.has(r.Code):
+	case r.Op.IsAccess():
+		return r.Op
+	case r.Flags&LockWord != 0 && lockOps.has(r.Op):
 		return AtomicUpdate
 	}
 	return Invalid
 }
 
-// AsRecord returns e as a *Record: e itself when it is one, otherwise a new
-// Record with the four answers that every Event gives.
+// AsRecord returns e as a *Record: the Record behind e where e comes from Record.Event, otherwise
+// a new Record with the four answers that every Event gives.
 func AsRecord(e Event) *Record {
-	if r, ok := e.(*Record); ok {
-		return r
+	if view, ok := e.(recordEvent); ok {
+		return view.record
 	}
-	return &Record{Code: e.Op(), TID: e.Thread(), Obj: e.Object(), Loc: e.Site()}
+	return &Record{Op: e.Op(), Thread: e.Thread(), Object: e.Object(), Site: e.Site()}
 }

@@ -12,15 +12,15 @@ func TestRecordSize(t *testing.T) {
 }
 
 func TestRecordIsAnEvent(t *testing.T) {
-	r := Record{Obj: 1, Val: 2, TID: 3, Loc: 4, Ctx: 5, Len: 6, Code: Write, Flags: HasValue}
-	var e Event = &r
+	r := Record{Object: 1, Value: 2, Thread: 3, Site: 4, Context: 5, Len: 6, Op: Write, Flags: HasValue}
+	var e Event = r.Event()
 	if e.Op() != Write || e.Thread() != 3 || e.Object() != 1 || e.Site() != 4 {
 		t.Errorf("the event of %+v answers %s, %d, %d, %d", r, e.Op(), e.Thread(), e.Object(), e.Site())
 	}
-	if r.Context() != 5 || r.Size() != 6 {
-		t.Errorf("context %d and size %d of %+v", r.Context(), r.Size(), r)
+	if r.Context != 5 || r.Size() != 6 {
+		t.Errorf("context %d and size %d of %+v", r.Context, r.Size(), r)
 	}
-	if size := (&Record{Code: Read}).Size(); size != 1 {
+	if size := (&Record{Op: Read}).Size(); size != 1 {
 		t.Errorf("an access without a length touches %d bytes, want 1", size)
 	}
 	if (Object(7)).Thread() != 7 {
@@ -35,7 +35,7 @@ func TestRecordsAreEventsWithoutAllocation(t *testing.T) {
 	records := make([]Record, 8)
 	n := testing.AllocsPerRun(100, func() {
 		for i := range records {
-			eventSink = &records[i]
+			eventSink = records[i].Event()
 		}
 	})
 	if n != 0 {
@@ -52,11 +52,11 @@ func (bareEvent) Object() Object { return 2 }
 func (bareEvent) Site() Site     { return 3 }
 
 func TestAsRecord(t *testing.T) {
-	r := &Record{Code: Read, Val: 9}
-	if AsRecord(r) != r {
+	r := &Record{Op: Read, Value: 9}
+	if AsRecord(r.Event()) != r {
 		t.Error("a record is copied")
 	}
-	want := Record{Code: Acquire, TID: 1, Obj: 2, Loc: 3}
+	want := Record{Op: Acquire, Thread: 1, Object: 2, Site: 3}
 	if got := AsRecord(bareEvent{}); *got != want {
 		t.Errorf("record %+v, want %+v", *got, want)
 	}

@@ -46,8 +46,8 @@ type Access struct {
 // stream, from 1, or 0.
 func AccessOf(r *Record, index uint64) Access {
 	return Access{
-		Op: r.Code, Thread: r.TID, Object: r.Obj, Size: r.Size(),
-		Site: r.Loc, Context: r.Ctx, Index: index,
+		Op: r.Op, Thread: r.Thread, Object: r.Object, Size: r.Size(),
+		Site: r.Site, Context: r.Context, Index: index,
 	}
 }
 

@@ -126,7 +126,7 @@ func TestFingerprintForm(t *testing.T) {
 }
 
 func TestAccessOf(t *testing.T) {
-	r := Record{Obj: 1, TID: 3, Loc: 4, Ctx: 5, Len: 6, Code: Write}
+	r := Record{Object: 1, Thread: 3, Site: 4, Context: 5, Len: 6, Op: Write}
 	want := Access{Op: Write, Thread: 3, Object: 1, Size: 6, Site: 4, Context: 5, Index: 7}
 	if got := AccessOf(&r, 7); got != want {
 		t.Errorf("%+v, want %+v", got, want)

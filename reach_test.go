@@ -94,7 +94,7 @@ func TestReachNumbers(t *testing.T) {
 			t.Errorf("set %d is not that of all objects", r)
 		}
 	}
-	if r := (&Record{Val: 1 << 32}); r.Reach() != 0 {
+	if r := (&Record{Value: 1 << 32}); r.Reach() != 0 {
 		t.Errorf("a number that no set can have is that of set %d", r.Reach())
 	}
 }

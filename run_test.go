@@ -26,7 +26,7 @@ func (s *script) Next(batch []Record) (int, error) {
 	step := s.steps[min(s.calls, len(s.steps)-1)]
 	s.calls++
 	for i := range min(max(step.n, 0), len(batch)) {
-		batch[i] = Record{Code: Read, Loc: Site(s.calls)}
+		batch[i] = Record{Op: Read, Site: Site(s.calls)}
 	}
 	return step.n, step.err
 }
@@ -131,9 +131,9 @@ func TestRunDeliversSlice(t *testing.T) {
 
 func ExampleRun() {
 	trace := Slice([]Record{
-		{Code: Write, TID: 0, Obj: 8},
-		{Code: Fork, TID: 0, Obj: 1},
-		{Code: Read, TID: 1, Obj: 8},
+		{Op: Write, Thread: 0, Object: 8},
+		{Op: Fork, Thread: 0, Object: 1},
+		{Op: Read, Thread: 1, Object: 8},
 	})
 	var counter accessCounter
 	events, err := Run(context.Background(), trace, &counter)

@@ -84,10 +84,10 @@ func events(calls []call) (records []heisen.Record) {
 			panic("an exit is no event")
 		}
 		if c.what != "after" {
-			records = append(records, heisen.Record{Code: c.op, TID: c.thread, Obj: c.object, Loc: c.site})
+			records = append(records, heisen.Record{Op: c.op, Thread: c.thread, Object: c.object, Site: c.site})
 		}
 		if c.what != "before" {
-			records = append(records, heisen.Record{Code: heisen.Done, TID: c.thread, Obj: c.object})
+			records = append(records, heisen.Record{Op: heisen.Done, Thread: c.thread, Object: c.object})
 		}
 	}
 	return records
@@ -358,7 +358,7 @@ func TestRoom(t *testing.T) {
 	}}
 	d := newDetector(t, nil, atomrace.WithSections(sections, locator))
 	for s := range heisen.Site(20000) {
-		d.HandleRecords([]heisen.Record{{Code: read + heisen.Op(s%2), Obj: 8, Loc: s}})
+		d.HandleRecords([]heisen.Record{{Op: read + heisen.Op(s%2), Object: 8, Site: s}})
 	}
 	if err := d.Flush(); !errors.Is(err, atomrace.ErrSections) {
 		t.Errorf("error %v", err)
@@ -517,9 +517,9 @@ func TestSteadyStateDoesNotAllocate(t *testing.T) {
 	}
 	stream := events(calls)
 	for i := range stream {
-		stream[i].Ctx, stream[i].Len = heisen.Context(1+i%3), uint16(i*3)
+		stream[i].Context, stream[i].Len = heisen.Context(1+i%3), uint16(i*3)
 	}
-	stream = append(stream, heisen.Record{Code: heisen.End, TID: 1}, heisen.Record{Code: heisen.Free, Val: 1000})
+	stream = append(stream, heisen.Record{Op: heisen.End, Thread: 1}, heisen.Record{Op: heisen.Free, Value: 1000})
 	located := at
 	located.Depth = func(c heisen.Context) int { return int(c) }
 	s := newDetector(t, nil, atomrace.WithSections([]atomrace.Section{section(1, atomrace.Reads, 2, atomrace.Writes)}, located))

@@ -47,9 +47,9 @@ func ExampleWithSections() {
 	var stream []heisen.Record
 	locked := func(t heisen.Thread, op heisen.Op, line heisen.Site) {
 		stream = append(stream,
-			heisen.Record{Code: heisen.Acquire, TID: t, Obj: lock},
-			heisen.Record{Code: op, TID: t, Obj: balance, Loc: line},
-			heisen.Record{Code: heisen.Release, TID: t, Obj: lock})
+			heisen.Record{Op: heisen.Acquire, Thread: t, Object: lock},
+			heisen.Record{Op: op, Thread: t, Object: balance, Site: line},
+			heisen.Record{Op: heisen.Release, Thread: t, Object: lock})
 	}
 	locked(1, heisen.Read, 31)
 	locked(2, heisen.Write, 50)

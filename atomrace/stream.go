@@ -46,12 +46,12 @@ func (d *Detector) handle(r *heisen.Record) {
 		d.access(r, op)
 		return
 	}
-	if th := d.known(r.TID); th != nil {
+	if th := d.known(r.Thread); th != nil {
 		d.table.After(&th.watch, &th.hits)
 		d.violations(th, &th.latest)
 		d.settle(th)
 	}
-	switch r.Code {
+	switch r.Op {
 	case heisen.Call, heisen.Return:
 		if d.sections != nil {
 			d.call(r)
@@ -59,10 +59,10 @@ func (d *Detector) handle(r *heisen.Record) {
 	case heisen.Alloc, heisen.Free:
 		d.forget(r)
 	case heisen.End:
-		d.end(r.TID)
+		d.end(r.Thread)
 	case heisen.Join:
-		if uint64(r.Obj) <= math.MaxUint32 {
-			if th := d.known(r.Obj.Thread()); th != nil {
+		if uint64(r.Object) <= math.MaxUint32 {
+			if th := d.known(r.Object.Thread()); th != nil {
 				d.table.After(&th.watch, &th.hits)
 				d.violations(th, &th.latest)
 				d.settle(th)
@@ -80,19 +80,19 @@ func (d *Detector) known(t heisen.Thread) *thread {
 }
 
 func (d *Detector) access(r *heisen.Record, op heisen.Op) {
-	th := d.thread(r.TID)
+	th := d.thread(r.Thread)
 	a := atomrace.Access{
-		Addr: uint64(r.Obj), Size: r.Size(), Who: uint64(r.TID)<<32 | uint64(packPlace(r.Loc, op)),
+		Addr: uint64(r.Object), Size: r.Size(), Who: uint64(r.Thread)<<32 | uint64(packPlace(r.Site, op)),
 		Write: op.IsWrite(), Atomic: op.IsAtomic(),
 	}
 	if d.sections != nil {
-		a.Who = who(r.TID, d.places.pack(r, op))
+		a.Who = who(r.Thread, d.places.pack(r, op))
 		a.Depth = th.depth
 		if d.sections.locator.Depth != nil {
-			a.Depth = d.sections.depth(r.Ctx)
+			a.Depth = d.sections.depth(r.Context)
 		}
-		if r.Code == op { // an operation on a lock is none on a variable
-			a.Loc = d.sections.location(r.Loc, op)
+		if r.Op == op { // an operation on a lock is none on a variable
+			a.Loc = d.sections.location(r.Site, op)
 		}
 	}
 	d.table.Before(&th.watch, &a, &th.hits)
@@ -111,8 +111,8 @@ func (d *Detector) access(r *heisen.Record, op heisen.Op) {
 
 // call follows the calls of a thread.
 func (d *Detector) call(r *heisen.Record) {
-	th := d.thread(r.TID)
-	if r.Code == heisen.Call {
+	th := d.thread(r.Thread)
+	if r.Op == heisen.Call {
 		th.depth++
 		return
 	}
@@ -126,11 +126,11 @@ func (d *Detector) call(r *heisen.Record) {
 // forget ends what is pending in memory that gets another life, and gives up the
 // sections on variables there.
 func (d *Detector) forget(r *heisen.Record) {
-	if r.Val == 0 {
+	if r.Value == 0 {
 		return
 	}
-	first := uint64(r.Obj)
-	last := first + r.Val - 1
+	first := uint64(r.Object)
+	last := first + r.Value - 1
 	if last < first {
 		last = math.MaxUint64
 	}

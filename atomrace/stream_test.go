@@ -40,31 +40,31 @@ func overlapping(trace []heisen.Record) map[pair]bool {
 	found := map[pair]bool{}
 	for i := range trace {
 		r := &trace[i]
-		delete(pending, r.TID)
-		switch r.Code {
+		delete(pending, r.Thread)
+		switch r.Op {
 		case heisen.Join:
-			delete(pending, r.Obj.Thread())
+			delete(pending, r.Object.Thread())
 		case heisen.Alloc, heisen.Free:
-			maps.DeleteFunc(pending, func(_ heisen.Thread, at int) bool { return meet(&trace[at], r.Obj, r.Val) })
+			maps.DeleteFunc(pending, func(_ heisen.Thread, at int) bool { return meet(&trace[at], r.Object, r.Value) })
 		}
 		op := r.Access()
 		if op == heisen.Invalid {
 			continue
 		}
 		for _, at := range pending {
-			if e := &trace[at]; e.Code.Conflicts(op) && meet(e, r.Obj, r.Size()) {
+			if e := &trace[at]; e.Op.Conflicts(op) && meet(e, r.Object, r.Size()) {
 				found[pair{uint64(at + 1), uint64(i + 1)}] = true
 			}
 		}
 		if !op.IsAtomic() {
-			pending[r.TID] = i
+			pending[r.Thread] = i
 		}
 	}
 	return found
 }
 
 func meet(e *heisen.Record, first heisen.Object, size uint64) bool {
-	return size > 0 && e.Obj <= lastByte(first, size) && first <= lastByte(e.Obj, e.Size())
+	return size > 0 && e.Object <= lastByte(first, size) && first <= lastByte(e.Object, e.Size())
 }
 
 func lastByte(first heisen.Object, size uint64) heisen.Object {
@@ -79,7 +79,7 @@ func told(trace []heisen.Record, pairs map[pair]bool) map[[2]string]bool {
 		var sides [2]string
 		for i, at := range []uint64{p.earlier, p.later} {
 			r := trace[at-1]
-			sides[i] = fmt.Sprint(r.TID, r.Access(), r.Obj, r.Size(), r.Loc)
+			sides[i] = fmt.Sprint(r.Thread, r.Access(), r.Object, r.Size(), r.Site)
 		}
 		slices.Sort(sides[:])
 		out[sides] = true
@@ -154,7 +154,7 @@ func ordered(t *testing.T, trace []heisen.Record, pairs map[pair]bool) {
 	hb.HandleRecords(trace)
 	for p := range pairs {
 		r := &trace[p.earlier-1]
-		if !races[half{r.Access(), r.TID, r.Obj, r.Loc, r.Ctx, p.later}] {
+		if !races[half{r.Access(), r.Thread, r.Object, r.Site, r.Context, p.later}] {
 			t.Fatalf("%v are ordered", p)
 		}
 	}
@@ -234,8 +234,8 @@ func TestHandle(t *testing.T) {
 		c := newDetector(t, func(f heisen.Finding) { other = append(other, brief(f)) })
 		a.HandleRecords(trace)
 		for i := range trace {
-			b.Handle(&trace[i])
-			c.Handle(foreign{&trace[i]})
+			b.Handle(trace[i].Event())
+			c.Handle(foreign{trace[i].Event()})
 		}
 		if !slices.Equal(want, one) || !slices.Equal(want, other) {
 			t.Fatalf("seed %d: in batches %q, one by one %q, foreign %q", seed, want, one, other)
@@ -244,9 +244,9 @@ func TestHandle(t *testing.T) {
 	var index uint64
 	d := newDetector(t, func(f heisen.Finding) { index = f.Accesses[1].Index })
 	d.Skip(10)
-	d.HandleRecords([]heisen.Record{{Code: write, TID: 1, Obj: 8}})
+	d.HandleRecords([]heisen.Record{{Op: write, Thread: 1, Object: 8}})
 	d.Skip(10)
-	d.HandleRecords([]heisen.Record{{Code: write, TID: 2, Obj: 8}})
+	d.HandleRecords([]heisen.Record{{Op: write, Thread: 2, Object: 8}})
 	if index != 22 {
 		t.Errorf("index %d", index)
 	}
@@ -258,7 +258,7 @@ func TestStreamSections(t *testing.T) {
 	const x = 8
 	type rec = heisen.Record
 	access := func(t heisen.Thread, op heisen.Op, site heisen.Site, ctx heisen.Context) rec {
-		return rec{Code: op, TID: t, Obj: x, Loc: site, Ctx: ctx}
+		return rec{Op: op, Thread: t, Object: x, Site: site, Context: ctx}
 	}
 	broken := []rec{access(1, read, 1, 2), access(2, write, 8, 3), access(1, write, 2, 2)}
 	for name, test := range map[string]struct {
@@ -269,18 +269,18 @@ func TestStreamSections(t *testing.T) {
 		"to the end of the stream":  {nil, broken, 1},
 		"by contexts":               {func(c heisen.Context) int { return int(c) }, broken, 1},
 		"left, by contexts":         {func(c heisen.Context) int { return int(c) }, []rec{broken[0], broken[1], access(1, write, 2, 1)}, 0},
-		"left, by calls":            {nil, []rec{{Code: heisen.Call, TID: 1}, broken[0], broken[1], {Code: heisen.Return, TID: 1}, broken[2]}, 0},
-		"not left":                  {nil, []rec{broken[0], broken[1], {Code: heisen.Call, TID: 1}, {Code: heisen.Return, TID: 1}, broken[2]}, 1},
-		"returns too many":          {nil, []rec{{Code: heisen.Return, TID: 1}, broken[0], broken[1], {Code: heisen.Return, TID: 1}, broken[2]}, 1},
-		"the end before the return": {nil, []rec{{Code: heisen.Call, TID: 1}, broken[0], broken[1], broken[2], {Code: heisen.Return, TID: 1}}, 1},
-		"another life":              {nil, []rec{broken[0], broken[1], {Code: heisen.Alloc, TID: 2, Obj: x, Val: 8}, broken[2]}, 0},
-		"another life of others":    {nil, []rec{broken[0], broken[1], {Code: heisen.Free, TID: 2, Obj: x + 1, Val: 1 << 62}, {Code: heisen.Free, TID: 2}, broken[2]}, 1},
-		"a life of itself":          {nil, []rec{broken[0], broken[1], broken[2], {Code: heisen.Alloc, TID: 1, Obj: x, Val: 8}}, 1},
-		"ended":                     {nil, []rec{broken[0], broken[1], {Code: heisen.End, TID: 1}, broken[2]}, 0},
-		"its end before its End":    {nil, []rec{broken[0], broken[1], broken[2], {Code: heisen.End, TID: 1}}, 1},
+		"left, by calls":            {nil, []rec{{Op: heisen.Call, Thread: 1}, broken[0], broken[1], {Op: heisen.Return, Thread: 1}, broken[2]}, 0},
+		"not left":                  {nil, []rec{broken[0], broken[1], {Op: heisen.Call, Thread: 1}, {Op: heisen.Return, Thread: 1}, broken[2]}, 1},
+		"returns too many":          {nil, []rec{{Op: heisen.Return, Thread: 1}, broken[0], broken[1], {Op: heisen.Return, Thread: 1}, broken[2]}, 1},
+		"the end before the return": {nil, []rec{{Op: heisen.Call, Thread: 1}, broken[0], broken[1], broken[2], {Op: heisen.Return, Thread: 1}}, 1},
+		"another life":              {nil, []rec{broken[0], broken[1], {Op: heisen.Alloc, Thread: 2, Object: x, Value: 8}, broken[2]}, 0},
+		"another life of others":    {nil, []rec{broken[0], broken[1], {Op: heisen.Free, Thread: 2, Object: x + 1, Value: 1 << 62}, {Op: heisen.Free, Thread: 2}, broken[2]}, 1},
+		"a life of itself":          {nil, []rec{broken[0], broken[1], broken[2], {Op: heisen.Alloc, Thread: 1, Object: x, Value: 8}}, 1},
+		"ended":                     {nil, []rec{broken[0], broken[1], {Op: heisen.End, Thread: 1}, broken[2]}, 0},
+		"its end before its End":    {nil, []rec{broken[0], broken[1], broken[2], {Op: heisen.End, Thread: 1}}, 1},
 		"on a lock that is memory": {nil, []rec{
-			broken[0], {Code: heisen.Acquire, Flags: heisen.LockWord, TID: 2, Obj: x, Loc: 8},
-			{Code: heisen.Release, Flags: heisen.LockWord, TID: 1, Obj: x, Loc: 2}, broken[2],
+			broken[0], {Op: heisen.Acquire, Flags: heisen.LockWord, Thread: 2, Object: x, Site: 8},
+			{Op: heisen.Release, Flags: heisen.LockWord, Thread: 1, Object: x, Site: 2}, broken[2],
 		}, 1},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -350,16 +350,16 @@ func TestLocateIn(t *testing.T) {
 func decode(data []byte) (trace []heisen.Record) {
 	for len(data) >= 6 {
 		r := heisen.Record{
-			Code: heisen.Op(data[0]) % heisen.Op(heisen.NumOps+1), TID: heisen.Thread(data[1] % 8), Obj: heisen.Object(data[2]),
-			Loc: heisen.Site(data[3] % 16), Ctx: heisen.Context(data[4] % 4), Len: uint16(data[5] & 0x3f), Flags: heisen.Flags(data[5] >> 6 << 1),
+			Op: heisen.Op(data[0]) % heisen.Op(heisen.NumOps+1), Thread: heisen.Thread(data[1] % 8), Object: heisen.Object(data[2]),
+			Site: heisen.Site(data[3] % 16), Context: heisen.Context(data[4] % 4), Len: uint16(data[5] & 0x3f), Flags: heisen.Flags(data[5] >> 6 << 1),
 		}
-		r.Val = uint64(r.Len)
+		r.Value = uint64(r.Len)
 		data = data[6:]
-		if r.Code == heisen.Branch && len(data) >= 14 { // wild numbers
-			r.Code = heisen.Op(data[0]) % heisen.Op(heisen.NumOps)
-			r.Obj = heisen.Object(binary.LittleEndian.Uint64(data[1:]))
-			r.TID = heisen.Thread(binary.LittleEndian.Uint32(data[9:]))
-			r.Loc, r.Val = heisen.Site(r.TID), uint64(r.Obj)
+		if r.Op == heisen.Branch && len(data) >= 14 { // wild numbers
+			r.Op = heisen.Op(data[0]) % heisen.Op(heisen.NumOps)
+			r.Object = heisen.Object(binary.LittleEndian.Uint64(data[1:]))
+			r.Thread = heisen.Thread(binary.LittleEndian.Uint32(data[9:]))
+			r.Site, r.Value = heisen.Site(r.Thread), uint64(r.Object)
 			data = data[14:]
 		}
 		trace = append(trace, r)

@@ -72,10 +72,10 @@ const recentBits = 10
 
 // pack returns the place of an access.
 func (p *places) pack(r *heisen.Record, op heisen.Op) uint32 {
-	if r.Ctx == 0 && r.Len <= 1 && r.Loc < 1<<opShift {
-		return packPlace(r.Loc, op)
+	if r.Context == 0 && r.Len <= 1 && r.Site < 1<<opShift {
+		return packPlace(r.Site, op)
 	}
-	at := placed{r.Loc, r.Ctx, op, uint16(r.Size())}
+	at := placed{r.Site, r.Context, op, uint16(r.Size())}
 	h := (uint64(at.site)<<32|uint64(at.ctx))*0x9E3779B97F4A7C15 + uint64(at.op)<<59 + uint64(at.size)<<54
 	slot := &p.recent[h>>(64-recentBits)]
 	if n := *slot; n != 0 && p.all[n-1] == at {
@@ -85,7 +85,7 @@ func (p *places) pack(r *heisen.Record, op heisen.Op) uint32 {
 	switch {
 	case ok:
 	case len(p.all) >= 1<<opShift:
-		return packPlace(r.Loc, op)
+		return packPlace(r.Site, op)
 	default:
 		if p.numbers == nil {
 			p.numbers = map[placed]uint32{}

@@ -60,35 +60,35 @@ func NewTracker(sections []Section, locator Locator, passed func(Passage)) (*Tra
 // Next takes the next event of the stream and its position there.
 func (t *Tracker) Next(r *heisen.Record, position uint64) {
 	switch op := r.Access(); {
-	case op != heisen.Invalid && r.Code == op: // an operation on a lock is none on a variable
+	case op != heisen.Invalid && r.Op == op: // an operation on a lock is none on a variable
 		t.access(r, position)
 		return
-	case r.Code == heisen.Call:
-		t.thread(r.TID).depth++
+	case r.Op == heisen.Call:
+		t.thread(r.Thread).depth++
 		return
-	case r.Code == heisen.Alloc || r.Code == heisen.Free:
-		if r.Val > 0 {
-			last := uint64(r.Obj) + r.Val - 1
-			if last < uint64(r.Obj) {
+	case r.Op == heisen.Alloc || r.Op == heisen.Free:
+		if r.Value > 0 {
+			last := uint64(r.Object) + r.Value - 1
+			if last < uint64(r.Object) {
 				last = math.MaxUint64
 			}
 			for _, th := range t.threads {
-				t.table.AtomExit(&th.watch, uint64(r.Obj), last, &th.hits)
+				t.table.AtomExit(&th.watch, uint64(r.Object), last, &th.hits)
 			}
 		}
 		return
 	}
-	th := t.threads[r.TID]
+	th := t.threads[r.Thread]
 	if th == nil {
 		return
 	}
-	switch r.Code {
+	switch r.Op {
 	case heisen.Return:
 		th.depth -= min(th.depth, 1)
 		t.table.Exit(&th.watch, th.depth, &th.hits)
 	case heisen.End:
 		t.table.AtomExit(&th.watch, 0, math.MaxUint64, &th.hits)
-		delete(t.threads, r.TID)
+		delete(t.threads, r.Thread)
 	}
 }
 
@@ -106,20 +106,20 @@ func (t *Tracker) thread(id heisen.Thread) *tracked {
 }
 
 func (t *Tracker) access(r *heisen.Record, position uint64) {
-	loc := t.sections.location(r.Loc, r.Code)
-	th := t.threads[r.TID]
-	if loc == 0 && (th == nil || th.watch.Idle()) || r.TID == nobody {
+	loc := t.sections.location(r.Site, r.Op)
+	th := t.threads[r.Thread]
+	if loc == 0 && (th == nil || th.watch.Idle()) || r.Thread == nobody {
 		return
 	}
 	if th == nil {
-		th = t.thread(r.TID)
+		th = t.thread(r.Thread)
 	}
 	a := atomrace.Access{
-		Addr: uint64(r.Obj), Size: r.Size(), Who: who(r.TID, uint32(position)), Loc: loc, Depth: th.depth,
-		Write: r.Code.IsWrite(), Atomic: r.Code.IsAtomic(),
+		Addr: uint64(r.Object), Size: r.Size(), Who: who(r.Thread, uint32(position)), Loc: loc, Depth: th.depth,
+		Write: r.Op.IsWrite(), Atomic: r.Op.IsAtomic(),
 	}
 	if t.sections.locator.Depth != nil {
-		a.Depth = t.sections.depth(r.Ctx)
+		a.Depth = t.sections.depth(r.Context)
 	}
 	// The access is over at once: what another thread does comes before it or after.
 	t.table.Before(&th.watch, &a, &th.hits)

@@ -20,22 +20,22 @@ func TestTracker(t *testing.T) {
 		var events []heisen.Record
 		inside := map[heisen.Thread]int{}
 		for range 60 {
-			r := heisen.Record{TID: heisen.Thread(rng.IntN(3)), Obj: heisen.Object(8 + 8*rng.IntN(2)), Loc: heisen.Site(1 + rng.IntN(6))}
+			r := heisen.Record{Thread: heisen.Thread(rng.IntN(3)), Object: heisen.Object(8 + 8*rng.IntN(2)), Site: heisen.Site(1 + rng.IntN(6))}
 			switch n := rng.IntN(12); {
 			case n < 1:
-				r = heisen.Record{TID: r.TID, Code: heisen.Call}
-				inside[r.TID]++
-			case n < 2 && inside[r.TID] > 0:
-				r = heisen.Record{TID: r.TID, Code: heisen.Return}
-				inside[r.TID]--
+				r = heisen.Record{Thread: r.Thread, Op: heisen.Call}
+				inside[r.Thread]++
+			case n < 2 && inside[r.Thread] > 0:
+				r = heisen.Record{Thread: r.Thread, Op: heisen.Return}
+				inside[r.Thread]--
 			case n < 3:
-				r = heisen.Record{TID: r.TID, Code: heisen.Alloc, Obj: r.Obj, Val: 8}
+				r = heisen.Record{Thread: r.Thread, Op: heisen.Alloc, Object: r.Object, Value: 8}
 			default:
-				r.Code = []heisen.Op{heisen.Read, heisen.Write, heisen.AtomicRead, heisen.AtomicUpdate}[rng.IntN(4)]
+				r.Op = []heisen.Op{heisen.Read, heisen.Write, heisen.AtomicRead, heisen.AtomicUpdate}[rng.IntN(4)]
 			}
 			events = append(events, r)
-			if r.Code.IsAccess() {
-				events = append(events, heisen.Record{TID: r.TID, Code: heisen.Done}) // nothing overlaps
+			if r.Op.IsAccess() {
+				events = append(events, heisen.Record{Thread: r.Thread, Op: heisen.Done}) // nothing overlaps
 			}
 		}
 		want := map[string]bool{}
@@ -55,14 +55,14 @@ func TestTracker(t *testing.T) {
 		got := map[string]bool{}
 		tracker, err := NewTracker(sections, locator, func(p Passage) {
 			entry, end := &events[p.Entry-1], &events[p.End-1]
-			if entry.TID != end.TID || entry.Obj != end.Obj {
+			if entry.Thread != end.Thread || entry.Object != end.Object {
 				t.Fatalf("seed %d: from %+v to %+v", seed, entry, end)
 			}
 			broken := slices.ContainsFunc(events[p.Entry:p.End-1], func(r heisen.Record) bool {
-				return r.Code.IsAccess() && r.TID != end.TID && r.Obj == end.Obj && p.Allow&modeOf(r.Code) == 0
+				return r.Op.IsAccess() && r.Thread != end.Thread && r.Object == end.Object && p.Allow&modeOf(r.Op) == 0
 			})
 			if broken {
-				got[fmt.Sprint(entry.Loc, end.Loc, p.End)] = true
+				got[fmt.Sprint(entry.Site, end.Site, p.End)] = true
 			} else {
 				quiet++
 			}

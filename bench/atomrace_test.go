@@ -40,12 +40,12 @@ func atomSections(n int) atomrace.Option {
 func BenchmarkAtomRaceSections(b *testing.B) {
 	trace := workload.LockProtected(workload.Params{Threads: 16, Vars: 4096, Events: benchEvents, Seed: 1})
 	for i := range trace {
-		trace[i].Loc = heisen.Site(1 + i%200)
+		trace[i].Site = heisen.Site(1 + i%200)
 	}
 	elsewhere := make([]heisen.Record, len(trace))
 	copy(elsewhere, trace)
 	for i := range elsewhere {
-		elsewhere[i].Loc += 1000
+		elsewhere[i].Site += 1000
 	}
 	for _, c := range []struct {
 		name    string

@@ -47,10 +47,10 @@ func BenchmarkLockOrderAgain(b *testing.B) {
 		t := heisen.Thread(1 + i%4)
 		outer, inner := 1<<40+64*heisen.Object(t), 1<<40+64*heisen.Object(8)
 		trace = append(trace,
-			heisen.Record{TID: t, Code: heisen.Acquire, Obj: outer, Loc: 1},
-			heisen.Record{TID: t, Code: heisen.Acquire, Obj: inner, Loc: 2},
-			heisen.Record{TID: t, Code: heisen.Release, Obj: inner, Loc: 3},
-			heisen.Record{TID: t, Code: heisen.Release, Obj: outer, Loc: 4},
+			heisen.Record{Thread: t, Op: heisen.Acquire, Object: outer, Site: 1},
+			heisen.Record{Thread: t, Op: heisen.Acquire, Object: inner, Site: 2},
+			heisen.Record{Thread: t, Op: heisen.Release, Object: inner, Site: 3},
+			heisen.Record{Thread: t, Op: heisen.Release, Object: outer, Site: 4},
 		)
 	}
 	d := newLockOrder(b)

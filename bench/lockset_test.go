@@ -127,7 +127,7 @@ func BenchmarkAgain(b *testing.B) {
 	w := workload.LockProtected(workload.Params{Threads: 4, Vars: 64, Events: 1 << 14, Seed: 1})
 	var again []heisen.Record
 	for _, r := range w {
-		if r.TID != 0 && r.Code != heisen.End {
+		if r.Thread != 0 && r.Op != heisen.End {
 			again = append(again, r)
 		}
 	}

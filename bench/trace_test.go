@@ -34,12 +34,12 @@ func nameAll(records []heisen.Record) *heisen.Symbols {
 	named := map[heisen.Object]bool{}
 	for i := range records {
 		r := &records[i]
-		for heisen.Site(symbols.NumSites()) <= r.Loc {
+		for heisen.Site(symbols.NumSites()) <= r.Site {
 			symbols.AddSite(heisen.SiteInfo{Text: fmt.Sprint(symbols.NumSites())})
 		}
-		if prefix := namePrefix(r.Code); prefix != "" && !named[r.Obj] {
-			named[r.Obj] = true
-			symbols.SetName(r.Obj, fmt.Sprint(prefix, len(named)))
+		if prefix := namePrefix(r.Op); prefix != "" && !named[r.Object] {
+			named[r.Object] = true
+			symbols.SetName(r.Object, fmt.Sprint(prefix, len(named)))
 		}
 	}
 	return symbols
@@ -168,15 +168,15 @@ func checkSame(t *testing.T, name string, r *trace.Reader, want []heisen.Record)
 	threads, sites := map[heisen.Thread]heisen.Thread{}, map[heisen.Site]heisen.Site{}
 	for i := range want {
 		g, w := &got[i], &want[i]
-		if known, ok := threads[w.TID]; ok && known != g.TID {
-			t.Fatalf("%s: event %d: thread %d is now %d, then %d", name, i+1, w.TID, known, g.TID)
+		if known, ok := threads[w.Thread]; ok && known != g.Thread {
+			t.Fatalf("%s: event %d: thread %d is now %d, then %d", name, i+1, w.Thread, known, g.Thread)
 		}
-		if known, ok := sites[w.Loc]; ok && known != g.Loc {
-			t.Fatalf("%s: event %d: site %d is now %d, then %d", name, i+1, w.Loc, known, g.Loc)
+		if known, ok := sites[w.Site]; ok && known != g.Site {
+			t.Fatalf("%s: event %d: site %d is now %d, then %d", name, i+1, w.Site, known, g.Site)
 		}
-		threads[w.TID], sites[w.Loc] = g.TID, g.Loc
-		if g.Code != w.Code {
-			t.Fatalf("%s: event %d: %v, want %v", name, i+1, g.Code, w.Code)
+		threads[w.Thread], sites[w.Site] = g.Thread, g.Site
+		if g.Op != w.Op {
+			t.Fatalf("%s: event %d: %v, want %v", name, i+1, g.Op, w.Op)
 		}
 	}
 }

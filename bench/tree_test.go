@@ -141,7 +141,7 @@ func BenchmarkTREEHit(b *testing.B) {
 		b.Run(fmt.Sprintf("words=%d", words), func(b *testing.B) {
 			records := make([]heisen.Record, words)
 			for i := range records {
-				records[i] = heisen.Record{Code: heisen.Read, Obj: heisen.Object(1<<20 + 8*i), Loc: 1, TID: 1}
+				records[i] = heisen.Record{Op: heisen.Read, Object: heisen.Object(1<<20 + 8*i), Site: 1, Thread: 1}
 			}
 			f, err := tree.NewFilter(heisen.Tee())
 			if err != nil {

@@ -84,7 +84,7 @@ func (l *lastWriter) Flush() error {
 	if l.last != nil {
 		l.sink(heisen.Finding{
 			Kind:     "last-write",
-			Message:  "the last write is to " + l.symbols.Name(l.last.Obj),
+			Message:  "the last write is to " + l.symbols.Name(l.last.Object),
 			Accesses: []heisen.Access{heisen.AccessOf(l.last, 0)},
 		})
 	}

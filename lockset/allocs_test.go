@@ -16,22 +16,22 @@ func TestSteadyStateDoesNotAllocate(t *testing.T) {
 		t := heisen.Thread(i % 7)
 		lock := 1<<22 + i%10*64
 		mixed = append(mixed,
-			heisen.Record{TID: t, Code: heisen.AtomicUpdate, Obj: 1<<20 + i%50*8},
-			heisen.Record{TID: t, Code: heisen.Send, Obj: 1<<23 + i%5*64},
-			heisen.Record{TID: t, Code: heisen.AcquireShared, Obj: lock},
-			heisen.Record{TID: t, Code: heisen.AcquireShared, Obj: lock + 640},
-			heisen.Record{TID: t, Code: heisen.AcquireShared, Obj: lock},
-			heisen.Record{TID: t, Code: heisen.Read, Obj: 1<<21 + i*3, Len: 20},
-			heisen.Record{TID: t, Code: heisen.ReleaseShared, Obj: lock},
-			heisen.Record{TID: t, Code: heisen.ReleaseShared, Obj: lock},
-			heisen.Record{TID: t, Code: heisen.Read, Obj: 1<<21 + i*3, Len: 20},
-			heisen.Record{TID: t, Code: heisen.ReleaseShared, Obj: lock + 640},
-			heisen.Record{TID: t, Code: heisen.Alloc, Obj: 1<<20 + i%7*64, Val: 64},
-			heisen.Record{TID: t, Code: heisen.Receive, Obj: 1<<23 + i%5*64},
+			heisen.Record{Thread: t, Op: heisen.AtomicUpdate, Object: 1<<20 + i%50*8},
+			heisen.Record{Thread: t, Op: heisen.Send, Object: 1<<23 + i%5*64},
+			heisen.Record{Thread: t, Op: heisen.AcquireShared, Object: lock},
+			heisen.Record{Thread: t, Op: heisen.AcquireShared, Object: lock + 640},
+			heisen.Record{Thread: t, Op: heisen.AcquireShared, Object: lock},
+			heisen.Record{Thread: t, Op: heisen.Read, Object: 1<<21 + i*3, Len: 20},
+			heisen.Record{Thread: t, Op: heisen.ReleaseShared, Object: lock},
+			heisen.Record{Thread: t, Op: heisen.ReleaseShared, Object: lock},
+			heisen.Record{Thread: t, Op: heisen.Read, Object: 1<<21 + i*3, Len: 20},
+			heisen.Record{Thread: t, Op: heisen.ReleaseShared, Object: lock + 640},
+			heisen.Record{Thread: t, Op: heisen.Alloc, Object: 1<<20 + i%7*64, Value: 64},
+			heisen.Record{Thread: t, Op: heisen.Receive, Object: 1<<23 + i%5*64},
 			// A lock that is locked for somebody else, and one that goes away.
-			heisen.Record{TID: t, Code: heisen.Acquire, Obj: 1 << 24},
-			heisen.Record{TID: t + 1, Code: heisen.Release, Obj: 1 << 24},
-			heisen.Record{TID: t, Code: heisen.Acquire, Obj: 1<<20 + i%7*64},
+			heisen.Record{Thread: t, Op: heisen.Acquire, Object: 1 << 24},
+			heisen.Record{Thread: t + 1, Op: heisen.Release, Object: 1 << 24},
+			heisen.Record{Thread: t, Op: heisen.Acquire, Object: 1<<20 + i%7*64},
 		)
 	}
 	for name, trace := range map[string][]heisen.Record{
@@ -43,7 +43,7 @@ func TestSteadyStateDoesNotAllocate(t *testing.T) {
 	} {
 		var repeat []heisen.Record
 		for _, r := range trace {
-			if r.Code != heisen.Fork && r.Code != heisen.End && (r.TID != 0 || name == "mixed") {
+			if r.Op != heisen.Fork && r.Op != heisen.End && (r.Thread != 0 || name == "mixed") {
 				repeat = append(repeat, r)
 			}
 		}

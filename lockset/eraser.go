@@ -133,18 +133,18 @@ func (d *Eraser) Violations() uint64 { return d.reports }
 
 func (d *Eraser) handle(r *heisen.Record) {
 	d.events++
-	switch r.Code {
+	switch r.Op {
 	case heisen.Read, heisen.Write, heisen.AtomicRead, heisen.AtomicWrite, heisen.AtomicUpdate:
-		d.access(r, r.Code)
-		if r.Code == heisen.AtomicWrite {
+		d.access(r, r.Op)
+		if r.Op == heisen.AtomicWrite {
 			d.holds.Handle(r)
 		}
 	case heisen.Alloc, heisen.Free:
-		d.memory.Clear(r.Obj, r.Val)
+		d.memory.Clear(r.Object, r.Value)
 		if d.objects != nil {
-			d.objects.end(r.Obj, r.Val)
-			if r.Code == heisen.Alloc {
-				d.objects.begin(r.Obj, r.Val)
+			d.objects.end(r.Object, r.Value)
+			if r.Op == heisen.Alloc {
+				d.objects.begin(r.Object, r.Value)
 			}
 		}
 		d.holds.Handle(r)
@@ -163,23 +163,23 @@ func (d *Eraser) access(r *heisen.Record, op heisen.Op) {
 	case d.objects != nil:
 		d.accessObjects(r, op)
 	case r.Len > 1:
-		d.accessRange(r, op, r.Obj, r.Size())
+		d.accessRange(r, op, r.Object, r.Size())
 	default:
 		d.accessByte(r, op)
 	}
 }
 
 func (d *Eraser) accessByte(r *heisen.Record, op heisen.Op) {
-	v := d.memory.At(r.Obj)
-	if v.state == exclusive && v.last.thread == r.TID {
-		v.last, v.lastOp = place{r.TID, r.Loc, r.Ctx}, op
+	v := d.memory.At(r.Object)
+	if v.state == exclusive && v.last.thread == r.Thread {
+		v.last, v.lastOp = place{r.Thread, r.Site, r.Context}, op
 		return
 	}
 	if v.state == violated {
 		return
 	}
 	if why := d.step(v, r, op); why.broken {
-		d.report(r, op, r.Obj, r.Obj, why)
+		d.report(r, op, r.Object, r.Object, why)
 	}
 }
 
@@ -195,14 +195,14 @@ func (d *Eraser) accessRange(r *heisen.Record, op heisen.Op, o heisen.Object, si
 // there is no object.
 func (d *Eraser) accessObjects(r *heisen.Record, op heisen.Op) {
 	if r.Len <= 1 {
-		if o := d.objects.at(r.Obj); o != nil {
-			d.accessObject(r, op, o, r.Obj)
+		if o := d.objects.at(r.Object); o != nil {
+			d.accessObject(r, op, o, r.Object)
 		} else {
 			d.accessByte(r, op)
 		}
 		return
 	}
-	first, last := r.Obj, lastByte(r.Obj, r.Size())
+	first, last := r.Object, lastByte(r.Object, r.Size())
 	for {
 		o, end := d.objects.find(first)
 		end = min(end, last)
@@ -220,7 +220,7 @@ func (d *Eraser) accessObjects(r *heisen.Record, op heisen.Op) {
 
 func (d *Eraser) accessObject(r *heisen.Record, op heisen.Op, o *object, at heisen.Object) {
 	other := o.otherAt
-	if o.state != virgin && o.last.thread != r.TID {
+	if o.state != virgin && o.last.thread != r.Thread {
 		other = o.lastAt
 	}
 	if why := d.step(&o.variable, r, op); why.broken {

@@ -11,15 +11,15 @@ import (
 // One goroutine increments a counter under its own lock, another under another
 // one.
 var twoLocks = []heisen.Record{
-	{TID: 0, Code: heisen.Write, Obj: 0x1000, Loc: 1},
-	{TID: 0, Code: heisen.Fork, Obj: 1},
-	{TID: 0, Code: heisen.Fork, Obj: 2},
-	{TID: 1, Code: heisen.Acquire, Obj: 0x2000},
-	{TID: 1, Code: heisen.Write, Obj: 0x1000, Loc: 10},
-	{TID: 1, Code: heisen.Release, Obj: 0x2000},
-	{TID: 2, Code: heisen.Acquire, Obj: 0x3000},
-	{TID: 2, Code: heisen.Write, Obj: 0x1000, Loc: 20},
-	{TID: 2, Code: heisen.Release, Obj: 0x3000},
+	{Thread: 0, Op: heisen.Write, Object: 0x1000, Site: 1},
+	{Thread: 0, Op: heisen.Fork, Object: 1},
+	{Thread: 0, Op: heisen.Fork, Object: 2},
+	{Thread: 1, Op: heisen.Acquire, Object: 0x2000},
+	{Thread: 1, Op: heisen.Write, Object: 0x1000, Site: 10},
+	{Thread: 1, Op: heisen.Release, Object: 0x2000},
+	{Thread: 2, Op: heisen.Acquire, Object: 0x3000},
+	{Thread: 2, Op: heisen.Write, Object: 0x1000, Site: 20},
+	{Thread: 2, Op: heisen.Release, Object: 0x3000},
 }
 
 func ExampleEraser() {
@@ -47,8 +47,8 @@ func ExampleHolds() {
 	table := lockset.NewTable()
 	holds := lockset.NewHolds(table)
 	for _, r := range []heisen.Record{
-		{TID: 1, Code: heisen.Acquire, Obj: 0x2000},
-		{TID: 1, Code: heisen.AcquireShared, Obj: 0x3000},
+		{Thread: 1, Op: heisen.Acquire, Object: 0x2000},
+		{Thread: 1, Op: heisen.AcquireShared, Object: 0x3000},
 	} {
 		holds.Handle(&r)
 	}

@@ -21,7 +21,7 @@ const (
 )
 
 func do(t heisen.Thread, op heisen.Op, o heisen.Object, site heisen.Site) heisen.Record {
-	return heisen.Record{TID: t, Code: op, Obj: o, Loc: site}
+	return heisen.Record{Thread: t, Op: op, Object: o, Site: site}
 }
 
 // The example programs of RaceFuzzer, in which thread 0 initialises and starts
@@ -214,7 +214,7 @@ func TestObjectGranularity(t *testing.T) {
 		}
 	}
 	trace := slices.Concat(
-		[]heisen.Record{{TID: 1, Code: heisen.Alloc, Obj: x, Val: 16}, do(1, wr, x, 1), do(1, wr, y, 2)},
+		[]heisen.Record{{Thread: 1, Op: heisen.Alloc, Object: x, Value: 16}, do(1, wr, x, 1), do(1, wr, y, 2)},
 		use(2, l, x, 3), use(2, m, y, 4), use(1, l, x, 5), use(1, m, y, 6),
 		[]heisen.Record{do(2, wr, z, 7), do(1, wr, z, 8)}, // in no object
 	)
@@ -231,7 +231,7 @@ func TestObjectGranularity(t *testing.T) {
 		t.Errorf("by object: %+v", f)
 	}
 	// A new object at the same place knows nothing of the old one.
-	again := slices.Concat(trace, []heisen.Record{{TID: 1, Code: heisen.Alloc, Obj: x, Val: 16}},
+	again := slices.Concat(trace, []heisen.Record{{Thread: 1, Op: heisen.Alloc, Object: x, Value: 16}},
 		use(1, l, x, 9), use(2, l, x, 10), use(1, l, y, 11))
 	if found, _ := findingsOf(again, eraser(lockset.ByObject())); len(found) != 2 {
 		t.Errorf("after the second Alloc: %+v", found)

@@ -13,12 +13,12 @@ import (
 func recordsOf(data []byte) (trace []heisen.Record) {
 	for ; len(data) >= 4 && len(trace) < 80; data = data[4:] {
 		r := heisen.Record{
-			Code: heisen.Op(data[0] & 31), Flags: heisen.Flags(data[0] >> 5),
-			TID: heisen.Thread(data[1]), Obj: heisen.Object(data[2]), Loc: heisen.Site(data[2] >> 4),
-			Len: uint16(data[3]), Val: uint64(data[3]),
+			Op: heisen.Op(data[0] & 31), Flags: heisen.Flags(data[0] >> 5),
+			Thread: heisen.Thread(data[1]), Object: heisen.Object(data[2]), Site: heisen.Site(data[2] >> 4),
+			Len: uint16(data[3]), Value: uint64(data[3]),
 		}
 		if data[3] > 250 { // far corners
-			r.Obj, r.TID, r.Val = ^r.Obj, ^r.TID, ^uint64(0)
+			r.Object, r.Thread, r.Value = ^r.Object, ^r.Thread, ^uint64(0)
 		}
 		trace = append(trace, r)
 	}
@@ -41,14 +41,14 @@ func FuzzDetectors(f *testing.F) {
 		trace := recordsOf(data)
 		far := false
 		for i := range trace {
-			far = far || trace[i].Val > 255
+			far = far || trace[i].Value > 255
 		}
 		for _, d := range []heisen.Detector{
 			lockset.NewEraser(nil), lockset.NewEraser(nil, lockset.ByObject()),
 			lockset.NewHybrid(nil, lockset.Remember(2)), lockset.NewHybrid(nil, lockset.OrderAtomics()),
 		} {
 			for i := range trace {
-				d.Handle(&trace[i])
+				d.Handle(trace[i].Event())
 			}
 			d.Flush()
 		}

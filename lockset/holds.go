@@ -106,28 +106,28 @@ func threadEntry(t heisen.Thread) heisen.Object { return 8 * heisen.Object(t) }
 // release locks, end threads or begin or end lives of memory. Of, asked before,
 // says what was held before the event, and asked after, what is held now.
 func (h *Holds) Handle(r *heisen.Record) {
-	switch r.Code {
+	switch r.Op {
 	case heisen.Acquire:
-		h.acquire(r.TID, r.Obj)
+		h.acquire(r.Thread, r.Object)
 	case heisen.AcquireShared:
-		h.acquireShared(r.TID, r.Obj)
+		h.acquireShared(r.Thread, r.Object)
 	case heisen.Release:
-		h.release(r.TID, r.Obj)
+		h.release(r.Thread, r.Object)
 	case heisen.ReleaseShared:
-		h.releaseShared(r.TID, r.Obj)
+		h.releaseShared(r.Thread, r.Object)
 	case heisen.End:
-		h.end(r.TID)
+		h.end(r.Thread)
 	case heisen.Join:
-		if t := r.Obj.Thread(); heisen.Object(t) == r.Obj && t != r.TID {
+		if t := r.Object.Thread(); heisen.Object(t) == r.Object && t != r.Thread {
 			h.end(t)
 		}
 	case heisen.AtomicWrite:
-		if l := h.table.Find(r.Obj); l != 0 {
+		if l := h.table.Find(r.Object); l != 0 {
 			h.table.retire(l)
 		}
 		return
 	case heisen.Alloc, heisen.Free:
-		h.table.End(r.Obj, r.Val)
+		h.table.End(r.Object, r.Value)
 	}
 	h.known = false
 }

@@ -68,9 +68,9 @@ func TestLocksThatDoNotExclude(t *testing.T) {
 		"released for reading":            {locked(do(1, heisen.ReleaseShared, l, 0)), "(1,2)"},
 		"not released":                    {locked(), "(1,2)"},
 		"the holder ends":                 {locked(do(1, heisen.End, 1, 0)), "(1,2)"},
-		"its memory is freed":             {locked(heisen.Record{TID: 1, Code: heisen.Free, Obj: l - 8, Val: 16}), "(1,2)"},
-		"its memory is another lock's":    {locked(release, heisen.Record{TID: 2, Code: heisen.Alloc, Obj: l, Val: 8}), "(1,2)"},
-		"the next word is another lock's": {locked(release, heisen.Record{TID: 2, Code: heisen.Alloc, Obj: l + 8, Val: 8}), ""},
+		"its memory is freed":             {locked(heisen.Record{Thread: 1, Op: heisen.Free, Object: l - 8, Value: 16}), "(1,2)"},
+		"its memory is another lock's":    {locked(release, heisen.Record{Thread: 2, Op: heisen.Alloc, Object: l, Value: 8}), "(1,2)"},
+		"the next word is another lock's": {locked(release, heisen.Record{Thread: 2, Op: heisen.Alloc, Object: l + 8, Value: 8}), ""},
 	} {
 		found, err := findingsOf(test.trace, hybrid())
 		if err != nil {

@@ -157,7 +157,7 @@ func NewHybrid(sink heisen.Sink, options ...HybridOption) *Hybrid {
 	d := &Hybrid{
 		table: NewTable(), order: vclock.NewOrder(),
 		pairs: map[pair]struct{}{}, sink: sink, remember: defaultRemember,
-		gone: heisen.Record{Code: heisen.Free, Val: 1},
+		gone: heisen.Record{Op: heisen.Free, Value: 1},
 	}
 	d.holds = NewHolds(d.table)
 	d.living = d.table.living
@@ -207,24 +207,24 @@ func (d *Hybrid) Forgotten() uint64 { return d.forgotten }
 
 func (d *Hybrid) handle(r *heisen.Record) {
 	d.events++
-	switch r.Code {
+	switch r.Op {
 	case heisen.Read, heisen.Write:
-		d.access(r, r.Code)
+		d.access(r, r.Op)
 	case heisen.AtomicRead, heisen.AtomicUpdate, heisen.AtomicWrite:
 		if d.orderAtomics {
 			d.order.Arrive(r)
 			d.now.known = false
 		}
-		d.access(r, r.Code)
+		d.access(r, r.Op)
 		switch {
 		case d.orderAtomics:
 			d.order.Leave(r)
 			d.now.known = false
-		case r.Code == heisen.AtomicWrite: // what was sent to it cannot be received any more
-			d.gone.TID, d.gone.Obj = r.TID, r.Obj
+		case r.Op == heisen.AtomicWrite: // what was sent to it cannot be received any more
+			d.gone.Thread, d.gone.Object = r.Thread, r.Object
 			d.order.Arrive(&d.gone)
 		}
-		if r.Code == heisen.AtomicWrite {
+		if r.Op == heisen.AtomicWrite {
 			d.holds.Handle(r)
 			d.now.known = false
 		}
@@ -236,7 +236,7 @@ func (d *Hybrid) handle(r *heisen.Record) {
 		d.now.known = false
 		d.compact()
 	case heisen.Alloc, heisen.Free:
-		d.memory.Clear(r.Obj, r.Val)
+		d.memory.Clear(r.Object, r.Value)
 		fallthrough
 	case heisen.Fork, heisen.Join, heisen.End, heisen.Send, heisen.Receive:
 		d.holds.Handle(r)
@@ -248,17 +248,17 @@ func (d *Hybrid) handle(r *heisen.Record) {
 
 // access judges r, an access by op, and remembers it.
 func (d *Hybrid) access(r *heisen.Record, op heisen.Op) {
-	if !d.now.known || d.now.thread != r.TID {
-		d.now = now{known: true, thread: r.TID, epoch: d.order.Touch(r.TID), held: d.holds.Of(r.TID)}
+	if !d.now.known || d.now.thread != r.Thread {
+		d.now = now{known: true, thread: r.Thread, epoch: d.order.Touch(r.Thread), held: d.holds.Of(r.Thread)}
 	}
 	if d.now.epoch == 0 {
 		return // vclock.ErrTooMany
 	}
 	if r.Len <= 1 {
-		d.accessClass(r, op, d.memory.At(r.Obj), r.Obj)
+		d.accessClass(r, op, d.memory.At(r.Object), r.Object)
 		return
 	}
-	for c := d.memory.Range(r.Obj, r.Size()); c.Next(); {
+	for c := d.memory.Range(r.Object, r.Size()); c.Next(); {
 		d.accessClass(r, op, c.State(), c.Object())
 	}
 }
@@ -266,7 +266,7 @@ func (d *Hybrid) access(r *heisen.Record, op heisen.Op) {
 // accessClass takes r as an access by op to a class of bytes with the lowest byte
 // at.
 func (d *Hybrid) accessClass(r *heisen.Record, op heisen.Op, v *history, at heisen.Object) {
-	own, _ := d.groups.find(v, r.Loc, op, d.now.held)
+	own, _ := d.groups.find(v, r.Site, op, d.now.held)
 	if own != 0 {
 		if m := d.groups.at(own).of(d.now.epoch.Slot()); m != nil && m.epoch == d.now.epoch && m.judged {
 			return
@@ -300,7 +300,7 @@ func (d *Hybrid) exclude(held Held) bool {
 // judge reports g and r as a pair, unless it is known, if an access of g is not
 // ordered before the present.
 func (d *Hybrid) judge(r *heisen.Record, op heisen.Op, g *group, at heisen.Object) {
-	p := pairOf(spotOf(g.site, g.op), spotOf(r.Loc, op))
+	p := pairOf(spotOf(g.site, g.op), spotOf(r.Site, op))
 	if g.others.count > 0 && d.known(p) {
 		return
 	}
@@ -342,7 +342,7 @@ func (d *Hybrid) report(r *heisen.Record, op heisen.Op, g *group, m member, p pa
 
 // keep remembers r, of which own is the group, if there is one.
 func (d *Hybrid) keep(r *heisen.Record, op heisen.Op, v *history, own uint32) {
-	m := member{d.now.epoch, r.Ctx, true}
+	m := member{d.now.epoch, r.Context, true}
 	if own != 0 {
 		g := d.groups.at(own)
 		if last := g.of(m.epoch.Slot()); last != nil {
@@ -358,7 +358,7 @@ func (d *Hybrid) keep(r *heisen.Record, op heisen.Op, v *history, own uint32) {
 	}
 	v.count++
 	if own == 0 {
-		d.groups.push(v, r.Loc, op, d.now.held, m)
+		d.groups.push(v, r.Site, op, d.now.held, m)
 	} else {
 		d.groups.at(own).others.add(m)
 	}
@@ -368,7 +368,7 @@ func (d *Hybrid) keep(r *heisen.Record, op heisen.Op, v *history, own uint32) {
 // what is not needed, if there is anything. In a history where all is needed it
 // would look for that in vain again and again, so it looks only now and then.
 func (d *Hybrid) makeRoom(r *heisen.Record, op heisen.Op, v *history) uint32 {
-	own, groups := d.groups.find(v, r.Loc, op, d.now.held)
+	own, groups := d.groups.find(v, r.Site, op, d.now.held)
 	full := func() bool { return v.count >= d.remember || own == 0 && groups >= maxGroups }
 	if !full() {
 		return own
@@ -378,7 +378,7 @@ func (d *Hybrid) makeRoom(r *heisen.Record, op heisen.Op, v *history) uint32 {
 			v.count -= d.groups.dropOthers(own, d.before)
 		}
 		v.count -= d.groups.settle(v, d.living)
-		if own, groups = d.groups.find(v, r.Loc, op, d.now.held); !full() {
+		if own, groups = d.groups.find(v, r.Site, op, d.now.held); !full() {
 			return own
 		}
 		d.vain = lookAgain
@@ -392,7 +392,7 @@ func (d *Hybrid) makeRoom(r *heisen.Record, op heisen.Op, v *history) uint32 {
 	}
 	v.count -= n
 	d.forgotten += uint64(n)
-	own, _ = d.groups.find(v, r.Loc, op, d.now.held) // it may be gone
+	own, _ = d.groups.find(v, r.Site, op, d.now.held) // it may be gone
 	return own
 }
 

@@ -181,7 +181,7 @@ func (d *LockOrder) Flush() error {
 
 func (d *LockOrder) handle(r *heisen.Record) {
 	d.events++
-	switch r.Code {
+	switch r.Op {
 	case heisen.Acquire:
 		d.acquire(r, writing)
 	case heisen.AcquireShared:
@@ -195,20 +195,20 @@ func (d *LockOrder) handle(r *heisen.Record) {
 			return
 		}
 		d.follow(r)
-		d.learn(d.find(r.TID))
+		d.learn(d.find(r.Thread))
 	case heisen.Fork:
 		d.follow(r)
-		if child := r.Obj.Thread(); heisen.Object(child) == r.Obj {
+		if child := r.Object.Thread(); heisen.Object(child) == r.Object {
 			d.learn(d.find(child))
 		}
 	case heisen.Send:
 		d.follow(r)
 	case heisen.End:
 		d.follow(r)
-		d.end(r.TID)
+		d.end(r.Thread)
 	case heisen.Alloc, heisen.Free:
 		d.order.Arrive(r)
-		d.locks.Clear(r.Obj, r.Val)
+		d.locks.Clear(r.Object, r.Value)
 	}
 }
 
@@ -229,7 +229,7 @@ func (d *LockOrder) learn(t *locker) {
 
 func (d *LockOrder) acquire(r *heisen.Record, m mode) {
 	d.acquisitions++
-	t, l := d.lockerOf(r.TID), d.lockAt(r.Obj)
+	t, l := d.lockerOf(r.Thread), d.lockAt(r.Object)
 	d.evict(l, t, m)
 	if m == reading && !l.shared {
 		d.share(l)
@@ -239,10 +239,10 @@ func (d *LockOrder) acquire(r *heisen.Record, m mode) {
 		return
 	}
 	t.refresh(d)
-	e := t.recentOf(l, r.Loc)
+	e := t.recentOf(l, r.Site)
 	dep := e.dep
-	if dep == nil || dep.lock != l || dep.set != t.set || dep.site != r.Loc || dep.mode != m {
-		dep = d.dependency(l, t.set, r.Loc, m)
+	if dep == nil || dep.lock != l || dep.set != t.set || dep.site != r.Site || dep.mode != m {
+		dep = d.dependency(l, t.set, r.Site, m)
 		e.dep, e.stamp = dep, 0
 	}
 	if e.stamp != t.stamp {
@@ -253,12 +253,12 @@ func (d *LockOrder) acquire(r *heisen.Record, m mode) {
 }
 
 func (d *LockOrder) release(r *heisen.Record, m mode) {
-	p := d.locks.Peek(r.Obj)
+	p := d.locks.Peek(r.Object)
 	if p == nil || *p == nil {
 		return
 	}
 	l := *p
-	if t := d.find(r.TID); t != nil && t.release(d, l, m) {
+	if t := d.find(r.Thread); t != nil && t.release(d, l, m) {
 		return
 	}
 	// Go lets any goroutine unlock a mutex.

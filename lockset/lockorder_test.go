@@ -34,36 +34,36 @@ func script(t testing.TB, text string) (trace []heisen.Record) {
 			}
 			word = word[:at]
 		}
-		r := heisen.Record{TID: heisen.Thread(word[0] - '0'), Loc: heisen.Site(site), Ctx: heisen.Context(100 + i)}
+		r := heisen.Record{Thread: heisen.Thread(word[0] - '0'), Site: heisen.Site(site), Context: heisen.Context(100 + i)}
 		arg := word[len(word)-1]
-		r.Obj = 64 * heisen.Object(arg)
+		r.Object = 64 * heisen.Object(arg)
 		switch word[1] {
 		case '+':
-			r.Code = heisen.Acquire
+			r.Op = heisen.Acquire
 		case '-':
-			r.Code = heisen.Release
+			r.Op = heisen.Release
 		case '*':
-			r.Code = heisen.AcquireShared
+			r.Op = heisen.AcquireShared
 		case '/':
-			r.Code = heisen.ReleaseShared
+			r.Op = heisen.ReleaseShared
 		case '?':
-			r.Code, r.Flags = heisen.Acquire, heisen.NoWait
+			r.Op, r.Flags = heisen.Acquire, heisen.NoWait
 		case '!':
-			r.Code, r.Flags = heisen.AcquireShared, heisen.NoWait
+			r.Op, r.Flags = heisen.AcquireShared, heisen.NoWait
 		case '>':
-			r.Code, r.Obj = heisen.Fork, heisen.Object(arg-'0')
+			r.Op, r.Object = heisen.Fork, heisen.Object(arg-'0')
 		case '<':
-			r.Code, r.Obj = heisen.Join, heisen.Object(arg-'0')
+			r.Op, r.Object = heisen.Join, heisen.Object(arg-'0')
 		case 's':
-			r.Code = heisen.Send
+			r.Op = heisen.Send
 		case 'r':
-			r.Code = heisen.Receive
+			r.Op = heisen.Receive
 		case 'c':
-			r.Code, r.Flags = heisen.Receive, heisen.Chance
+			r.Op, r.Flags = heisen.Receive, heisen.Chance
 		case '=':
-			r.Code, r.Val = heisen.Alloc, 64
+			r.Op, r.Value = heisen.Alloc, 64
 		case '.':
-			r.Code, r.Obj = heisen.End, 0
+			r.Op, r.Object = heisen.End, 0
 		default:
 			t.Fatalf("%s: no such event", word)
 		}
@@ -83,7 +83,7 @@ func lockOrder(t testing.TB, trace []heisen.Record, options ...lockset.LockOrder
 		var text []string
 		for _, a := range f.Accesses {
 			r := trace[a.Index-1]
-			if a.Thread != r.TID || a.Object != r.Obj || a.Site != r.Loc || a.Context != r.Ctx || a.Op != r.Code {
+			if a.Thread != r.Thread || a.Object != r.Object || a.Site != r.Site || a.Context != r.Context || a.Op != r.Op {
 				t.Errorf("access %+v is not event %d, %+v", a, a.Index, r)
 			}
 			text = append(text, fmt.Sprintf("%d%c", a.Thread, rune(a.Object/64)))
@@ -245,7 +245,7 @@ func TestLockOrderDoesNotAllocate(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			var repeat []heisen.Record
 			for _, r := range trace {
-				if r.Code != heisen.Fork && r.Code != heisen.End && r.TID != 0 {
+				if r.Op != heisen.Fork && r.Op != heisen.End && r.Thread != 0 {
 					repeat = append(repeat, r)
 				}
 			}
@@ -263,12 +263,12 @@ func TestLockOrderDoesNotAllocate(t *testing.T) {
 
 func ExampleNewLockOrder() {
 	trace := []heisen.Record{
-		{TID: 1, Code: heisen.Acquire, Obj: 0xa0, Loc: 11},
-		{TID: 1, Code: heisen.Acquire, Obj: 0xb0, Loc: 12},
-		{TID: 1, Code: heisen.Release, Obj: 0xb0, Loc: 13},
-		{TID: 1, Code: heisen.Release, Obj: 0xa0, Loc: 14},
-		{TID: 2, Code: heisen.Acquire, Obj: 0xb0, Loc: 21},
-		{TID: 2, Code: heisen.Acquire, Obj: 0xa0, Loc: 22},
+		{Thread: 1, Op: heisen.Acquire, Object: 0xa0, Site: 11},
+		{Thread: 1, Op: heisen.Acquire, Object: 0xb0, Site: 12},
+		{Thread: 1, Op: heisen.Release, Object: 0xb0, Site: 13},
+		{Thread: 1, Op: heisen.Release, Object: 0xa0, Site: 14},
+		{Thread: 2, Op: heisen.Acquire, Object: 0xb0, Site: 21},
+		{Thread: 2, Op: heisen.Acquire, Object: 0xa0, Site: 22},
 	}
 	detector := lockset.NewLockOrder(func(f heisen.Finding) {
 		fmt.Println(f.Message)

@@ -131,7 +131,7 @@ func (d *LockOrder) share(l *lockNode) {
 // note takes a dependency of t at present: it looks for cycles, and remembers
 // it.
 func (d *LockOrder) note(dep *dependency, t *locker, r *heisen.Record) {
-	now := moment{thread: t.id, ctx: r.Ctx, epoch: t.epoch, version: t.version, index: d.events}
+	now := moment{thread: t.id, ctx: r.Context, epoch: t.epoch, version: t.version, index: d.events}
 	for i := range dep.times {
 		m := &dep.times[i]
 		if m.thread == t.id && m.version == t.version {

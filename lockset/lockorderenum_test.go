@@ -236,9 +236,9 @@ func execute(rng *rand.Rand, p program) (trace []heisen.Record) {
 				break
 			}
 			in := p[t][before]
-			r := heisen.Record{TID: heisen.Thread(t), Code: in.op, Loc: in.site, Obj: 64 * heisen.Object(1+in.arg)}
+			r := heisen.Record{Thread: heisen.Thread(t), Op: in.op, Site: in.site, Object: 64 * heisen.Object(1+in.arg)}
 			if in.op == heisen.Fork || in.op == heisen.Join {
-				r.Obj = heisen.Object(in.arg)
+				r.Object = heisen.Object(in.arg)
 			}
 			trace = append(trace, r)
 			break
@@ -280,7 +280,7 @@ func TestLockOrderFindsEveryDeadlock(t *testing.T) {
 		for _, events := range reports(t, trace) {
 			var c cycle
 			for _, i := range events {
-				c = append(c, trace[i-1].Loc)
+				c = append(c, trace[i-1].Site)
 			}
 			found = append(found, c)
 		}

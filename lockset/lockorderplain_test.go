@@ -74,29 +74,29 @@ func (p *plain) clock(t heisen.Thread) clock {
 // handle takes an event and returns the circles that it completes.
 func (p *plain) handle(r heisen.Record) (circles [][]plainStep) {
 	p.event++
-	c := p.clock(r.TID)
-	c[r.TID] = p.event // events have the same numbers in the clocks of all
-	other := r.Obj.Thread()
-	switch r.Code {
+	c := p.clock(r.Thread)
+	c[r.Thread] = p.event // events have the same numbers in the clocks of all
+	other := r.Object.Thread()
+	switch r.Op {
 	case heisen.Fork:
-		if other != r.TID {
+		if other != r.Thread {
 			p.clock(other).join(c)
 		}
 	case heisen.Join:
-		if other != r.TID {
+		if other != r.Thread {
 			c.join(p.clock(other))
 		}
 	case heisen.Send:
-		if p.messages[r.Obj] == nil {
-			p.messages[r.Obj] = clock{}
+		if p.messages[r.Object] == nil {
+			p.messages[r.Object] = clock{}
 		}
-		p.messages[r.Obj].join(c)
+		p.messages[r.Object].join(c)
 	case heisen.Receive:
 		if r.Flags&heisen.Chance == 0 {
-			c.join(p.messages[r.Obj])
+			c.join(p.messages[r.Object])
 		}
 	case heisen.Alloc, heisen.Free:
-		p.endLives(r.Obj, r.Val)
+		p.endLives(r.Object, r.Value)
 	case heisen.Release, heisen.ReleaseShared:
 		p.release(r)
 	case heisen.Acquire, heisen.AcquireShared:
@@ -139,8 +139,8 @@ func (p *plain) drop(t heisen.Thread, h plainHold) bool {
 }
 
 func (p *plain) release(r heisen.Record) {
-	h := plainHold{plainLock{r.Obj, p.life[r.Obj]}, r.Code == heisen.ReleaseShared}
-	if p.drop(r.TID, h) {
+	h := plainHold{plainLock{r.Object, p.life[r.Object]}, r.Op == heisen.ReleaseShared}
+	if p.drop(r.Thread, h) {
 		return
 	}
 	// Of several readers' holds, whose ends is not said. The traces of these
@@ -153,10 +153,10 @@ func (p *plain) release(r heisen.Record) {
 }
 
 func (p *plain) acquire(r heisen.Record) (circles [][]plainStep) {
-	p.life[r.Obj] += 0
-	h := plainHold{plainLock{r.Obj, p.life[r.Obj]}, r.Code == heisen.AcquireShared}
+	p.life[r.Object] += 0
+	h := plainHold{plainLock{r.Object, p.life[r.Object]}, r.Op == heisen.AcquireShared}
 	for t := range p.held {
-		if t == r.TID {
+		if t == r.Thread {
 			continue
 		}
 		for p.drop(t, plainHold{h.lock, false}) {
@@ -164,11 +164,11 @@ func (p *plain) acquire(r heisen.Record) (circles [][]plainStep) {
 		for !h.shared && p.drop(t, plainHold{h.lock, true}) {
 		}
 	}
-	waits := r.Flags&heisen.NoWait == 0 && !slices.Contains(p.held[r.TID], plainHold{h.lock, false})
+	waits := r.Flags&heisen.NoWait == 0 && !slices.Contains(p.held[r.Thread], plainHold{h.lock, false})
 	if waits {
 		d := &plainDep{
-			thread: r.TID, lock: h.lock, shared: h.shared, held: slices.Clone(p.held[r.TID]),
-			site: r.Loc, event: p.event, clock: maps.Clone(p.clock(r.TID)),
+			thread: r.Thread, lock: h.lock, shared: h.shared, held: slices.Clone(p.held[r.Thread]),
+			site: r.Site, event: p.event, clock: maps.Clone(p.clock(r.Thread)),
 		}
 		p.deps = append(p.deps, d)
 		p.circles([]plainStep{{d, false}}, &circles)
@@ -176,7 +176,7 @@ func (p *plain) acquire(r heisen.Record) (circles [][]plainStep) {
 			p.circles([]plainStep{{d, true}}, &circles)
 		}
 	}
-	p.held[r.TID] = append(p.held[r.TID], h)
+	p.held[r.Thread] = append(p.held[r.Thread], h)
 	return circles
 }
 

@@ -94,7 +94,7 @@ func agree(t testing.TB, trace []heisen.Record) (reports, circles int) {
 func print(trace []heisen.Record) string {
 	var b strings.Builder
 	for i, r := range trace {
-		fmt.Fprintf(&b, "%3d: thread %d %s %#x at %d flags %d val %d\n", i+1, r.TID, r.Code, r.Obj, r.Loc, r.Flags, r.Val)
+		fmt.Fprintf(&b, "%3d: thread %d %s %#x at %d flags %d val %d\n", i+1, r.Thread, r.Op, r.Object, r.Site, r.Flags, r.Value)
 	}
 	return b.String()
 }
@@ -111,7 +111,7 @@ func lockTrace(rng *rand.Rand, threads, locks, events, sites int) (trace []heise
 	free := func(o heisen.Object, exclusive bool) bool {
 		for _, s := range states {
 			for _, h := range s.held {
-				if h.Obj == o && (exclusive || h.Code == heisen.Acquire) {
+				if h.Object == o && (exclusive || h.Op == heisen.Acquire) {
 					return false
 				}
 			}
@@ -123,7 +123,7 @@ func lockTrace(rng *rand.Rand, threads, locks, events, sites int) (trace []heise
 	for len(trace) < events {
 		t := rng.IntN(threads)
 		s := &states[t]
-		r := heisen.Record{TID: heisen.Thread(t), Loc: heisen.Site(1 + rng.IntN(sites))}
+		r := heisen.Record{Thread: heisen.Thread(t), Site: heisen.Site(1 + rng.IntN(sites))}
 		switch n := rng.IntN(100); {
 		case !s.running && !s.ended:
 			by := rng.IntN(threads)
@@ -134,45 +134,45 @@ func lockTrace(rng *rand.Rand, threads, locks, events, sites int) (trace []heise
 			if rng.IntN(8) == 0 {
 				continue // nobody forked it
 			}
-			r.TID, r.Code, r.Obj = heisen.Thread(by), heisen.Fork, heisen.Object(t)
+			r.Thread, r.Op, r.Object = heisen.Thread(by), heisen.Fork, heisen.Object(t)
 		case s.ended:
 			by := rng.IntN(threads)
 			if by == t || !states[by].running || states[by].ended || rng.IntN(3) > 0 {
 				continue
 			}
-			r.TID, r.Code, r.Obj = heisen.Thread(by), heisen.Join, heisen.Object(t)
+			r.Thread, r.Op, r.Object = heisen.Thread(by), heisen.Join, heisen.Object(t)
 		case n < 2 && len(s.held) == 0 && t > 0:
 			s.ended = true
-			r.Code = heisen.End
+			r.Op = heisen.End
 		case n < 2+2*messages:
-			r.Code, r.Obj = heisen.Send, heisen.Object(8*(1+rng.IntN(2)))
+			r.Op, r.Object = heisen.Send, heisen.Object(8*(1+rng.IntN(2)))
 			if rng.IntN(2) == 0 {
-				r.Code = heisen.Receive
+				r.Op = heisen.Receive
 				if rng.IntN(8) == 0 {
 					r.Flags = heisen.Chance
 				}
 			}
 		case n < 12 && lives:
-			r.Code, r.Obj, r.Val = heisen.Free, heisen.Object(64*(1+rng.IntN(locks))), 64
+			r.Op, r.Object, r.Value = heisen.Free, heisen.Object(64*(1+rng.IntN(locks))), 64
 			for i := range states {
-				states[i].held = slices.DeleteFunc(states[i].held, func(h heisen.Record) bool { return h.Obj == r.Obj })
+				states[i].held = slices.DeleteFunc(states[i].held, func(h heisen.Record) bool { return h.Object == r.Object })
 			}
 		case n < 40 && len(s.held) > 0 || len(s.held) >= nesting:
 			i := len(s.held) - 1
 			if rng.IntN(6) == 0 {
 				i = rng.IntN(len(s.held))
 			}
-			r.Obj, r.Code = s.held[i].Obj, heisen.Release
-			if s.held[i].Code == heisen.AcquireShared {
-				r.Code = heisen.ReleaseShared
+			r.Object, r.Op = s.held[i].Object, heisen.Release
+			if s.held[i].Op == heisen.AcquireShared {
+				r.Op = heisen.ReleaseShared
 			}
 			s.held = slices.Delete(s.held, i, i+1)
 		default:
-			r.Obj, r.Code = heisen.Object(64*(1+rng.IntN(locks))), heisen.Acquire
+			r.Object, r.Op = heisen.Object(64*(1+rng.IntN(locks))), heisen.Acquire
 			if rng.IntN(6) < readers {
-				r.Code = heisen.AcquireShared
+				r.Op = heisen.AcquireShared
 			}
-			if !free(r.Obj, r.Code == heisen.Acquire) {
+			if !free(r.Object, r.Op == heisen.Acquire) {
 				continue
 			}
 			if rng.IntN(30) == 0 {
@@ -230,11 +230,11 @@ func TestLockOrderAnyTrace(t *testing.T) {
 func decided(trace []heisen.Record) (out []heisen.Record) {
 	p := newPlain()
 	for _, r := range trace {
-		h := plainHold{plainLock{r.Obj, p.life[r.Obj]}, true}
-		if r.Code == heisen.ReleaseShared && !slices.Contains(p.held[r.TID], h) {
+		h := plainHold{plainLock{r.Object, p.life[r.Object]}, true}
+		if r.Op == heisen.ReleaseShared && !slices.Contains(p.held[r.Thread], h) {
 			continue
 		}
-		switch r.Code {
+		switch r.Op {
 		case heisen.Acquire, heisen.AcquireShared, heisen.Release, heisen.ReleaseShared, heisen.Alloc, heisen.Free:
 			p.handle(r)
 		}
@@ -260,12 +260,12 @@ func FuzzLockOrder(f *testing.F) {
 	f.Fuzz(func(t *testing.T, b []byte) {
 		var trace []heisen.Record
 		for ; len(b) >= 3 && len(trace) < 60; b = b[3:] {
-			r := heisen.Record{Code: ops[int(b[0])%len(ops)], TID: heisen.Thread(b[1] % 4), Loc: heisen.Site(b[1] / 16), Obj: 64 * heisen.Object(b[2]%5)}
-			switch r.Code {
+			r := heisen.Record{Op: ops[int(b[0])%len(ops)], Thread: heisen.Thread(b[1] % 4), Site: heisen.Site(b[1] / 16), Object: 64 * heisen.Object(b[2]%5)}
+			switch r.Op {
 			case heisen.Fork, heisen.Join:
-				r.Obj = heisen.Object(b[2] % 5)
+				r.Object = heisen.Object(b[2] % 5)
 			case heisen.Alloc, heisen.Free:
-				r.Val = uint64(b[2])
+				r.Value = uint64(b[2])
 			case heisen.Acquire, heisen.AcquireShared:
 				r.Flags = heisen.Flags(b[0]) & heisen.NoWait
 			}

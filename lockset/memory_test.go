@@ -19,16 +19,16 @@ func churn(objects int, handle func([]heisen.Record)) {
 	for i := range objects {
 		o := heisen.Object(1<<20 + i%32*size)
 		batch = append(batch[:0],
-			heisen.Record{TID: 1, Code: heisen.Alloc, Obj: o, Val: size},
-			heisen.Record{TID: 1, Code: heisen.Write, Obj: o + 8, Loc: 1})
+			heisen.Record{Thread: 1, Op: heisen.Alloc, Object: o, Value: size},
+			heisen.Record{Thread: 1, Op: heisen.Write, Object: o + 8, Site: 1})
 		for t := range heisen.Thread(3) {
 			batch = append(batch,
-				heisen.Record{TID: t, Code: heisen.Acquire, Obj: common},
-				heisen.Record{TID: t, Code: heisen.Acquire, Obj: o},
-				heisen.Record{TID: t, Code: heisen.Write, Obj: o + 8, Loc: 2},
-				heisen.Record{TID: t, Code: heisen.Write, Obj: common + 8, Loc: 3}, // under ever new locks
-				heisen.Record{TID: t, Code: heisen.Release, Obj: common},
-				heisen.Record{TID: t, Code: heisen.Release, Obj: o})
+				heisen.Record{Thread: t, Op: heisen.Acquire, Object: common},
+				heisen.Record{Thread: t, Op: heisen.Acquire, Object: o},
+				heisen.Record{Thread: t, Op: heisen.Write, Object: o + 8, Site: 2},
+				heisen.Record{Thread: t, Op: heisen.Write, Object: common + 8, Site: 3}, // under ever new locks
+				heisen.Record{Thread: t, Op: heisen.Release, Object: common},
+				heisen.Record{Thread: t, Op: heisen.Release, Object: o})
 		}
 		handle(batch)
 	}
@@ -83,7 +83,7 @@ func TestManyAtOnce(t *testing.T) {
 	at := func(i int) heisen.Object { return heisen.Object(64 * (i + 1)) }
 	for round := range 2 {
 		for i := range n {
-			holds.Handle(&heisen.Record{TID: 1, Code: heisen.Acquire, Obj: at(i)})
+			holds.Handle(&heisen.Record{Thread: 1, Op: heisen.Acquire, Object: at(i)})
 			if got := table.Len(holds.Of(1).Any); got != i+1 {
 				t.Fatalf("%d locks held, want %d", got, i+1)
 			}
@@ -93,7 +93,7 @@ func TestManyAtOnce(t *testing.T) {
 			if round == 1 {
 				j = n - 1 - i
 			}
-			holds.Handle(&heisen.Record{TID: 1, Code: heisen.Release, Obj: at(j)})
+			holds.Handle(&heisen.Record{Thread: 1, Op: heisen.Release, Object: at(j)})
 		}
 		if held := holds.Of(1); held != (lockset.Held{}) {
 			t.Fatalf("%+v held in the end", held)
@@ -108,7 +108,7 @@ func TestForgotten(t *testing.T) {
 	feed := func(threads heisen.Thread) *lockset.Hybrid {
 		d := lockset.NewHybrid(nil, lockset.Remember(remember))
 		for t := range threads {
-			d.Handle(&heisen.Record{TID: t, Code: heisen.Read, Obj: x, Loc: 1})
+			d.Handle((&heisen.Record{Thread: t, Op: heisen.Read, Object: x, Site: 1}).Event())
 		}
 		return d
 	}
@@ -125,7 +125,7 @@ func TestForgotten(t *testing.T) {
 	}{{512, 1024, 0}, {513, 1024, 1}, {300, 0, 0}} {
 		d := lockset.NewHybrid(nil, lockset.Remember(test.option))
 		for site := range test.sites {
-			d.Handle(&heisen.Record{TID: 1, Code: heisen.Read, Obj: x, Loc: site})
+			d.Handle((&heisen.Record{Thread: 1, Op: heisen.Read, Object: x, Site: site}).Event())
 		}
 		if d.Forgotten() != test.want {
 			t.Errorf("%d sites, Remember(%d): %d forgotten, want %d", test.sites, test.option, d.Forgotten(), test.want)
@@ -143,14 +143,14 @@ func TestMillionGoroutines(t *testing.T) {
 		batch = batch[:0]
 		for g := first; g < first+width; g++ {
 			batch = append(batch,
-				heisen.Record{TID: 0, Code: heisen.Fork, Obj: heisen.Object(g)},
-				heisen.Record{TID: g, Code: heisen.Read, Obj: x, Loc: 1},
-				heisen.Record{TID: g, Code: heisen.Send, Obj: ch},
-				heisen.Record{TID: g, Code: heisen.End, Obj: heisen.Object(g)})
+				heisen.Record{Thread: 0, Op: heisen.Fork, Object: heisen.Object(g)},
+				heisen.Record{Thread: g, Op: heisen.Read, Object: x, Site: 1},
+				heisen.Record{Thread: g, Op: heisen.Send, Object: ch},
+				heisen.Record{Thread: g, Op: heisen.End, Object: heisen.Object(g)})
 		}
 		batch = append(batch,
-			heisen.Record{TID: 0, Code: heisen.Receive, Obj: ch},
-			heisen.Record{TID: 0, Code: heisen.Write, Obj: x, Loc: 2})
+			heisen.Record{Thread: 0, Op: heisen.Receive, Object: ch},
+			heisen.Record{Thread: 0, Op: heisen.Write, Object: x, Site: 2})
 		d.HandleRecords(batch)
 	}
 	if err := d.Flush(); err != nil || d.Pairs() != 0 {

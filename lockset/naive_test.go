@@ -34,39 +34,39 @@ func (n *naiveHolds) retire(o heisen.Object) {
 }
 
 func (n *naiveHolds) handle(r *heisen.Record) {
-	switch r.Code {
+	switch r.Op {
 	case heisen.Acquire, heisen.AcquireShared:
-		w := naiveHold{r.TID, r.Code == heisen.AcquireShared}
-		for _, h := range n.holds[n.lives[r.Obj]] {
-			if h.thread != r.TID && !(h.shared && w.shared) {
-				n.retire(r.Obj)
+		w := naiveHold{r.Thread, r.Op == heisen.AcquireShared}
+		for _, h := range n.holds[n.lives[r.Object]] {
+			if h.thread != r.Thread && !(h.shared && w.shared) {
+				n.retire(r.Object)
 				break
 			}
 		}
-		if n.lives[r.Obj] == nil {
-			n.lives[r.Obj] = &life{r.Obj}
+		if n.lives[r.Object] == nil {
+			n.lives[r.Object] = &life{r.Object}
 		}
-		l := n.lives[r.Obj]
+		l := n.lives[r.Object]
 		n.holds[l] = append(n.holds[l], w)
 	case heisen.Release, heisen.ReleaseShared:
-		l := n.lives[r.Obj]
-		i := slices.Index(n.holds[l], naiveHold{r.TID, r.Code == heisen.ReleaseShared})
+		l := n.lives[r.Object]
+		i := slices.Index(n.holds[l], naiveHold{r.Thread, r.Op == heisen.ReleaseShared})
 		if i < 0 {
-			n.retire(r.Obj)
+			n.retire(r.Object)
 			return
 		}
 		n.holds[l] = slices.Delete(n.holds[l], i, i+1)
 	case heisen.End:
-		n.end(r.TID)
+		n.end(r.Thread)
 	case heisen.Join:
-		if t := r.Obj.Thread(); heisen.Object(t) == r.Obj && t != r.TID {
+		if t := r.Object.Thread(); heisen.Object(t) == r.Object && t != r.Thread {
 			n.end(t)
 		}
 	case heisen.AtomicWrite:
-		n.retire(r.Obj)
+		n.retire(r.Object)
 	case heisen.Alloc, heisen.Free:
 		for o := range n.lives {
-			if uint64(o-r.Obj) < r.Val && o >= r.Obj {
+			if uint64(o-r.Object) < r.Value && o >= r.Object {
 				n.retire(o)
 			}
 		}
@@ -146,15 +146,15 @@ func naiveEraser(trace []heisen.Record, byObject bool) (out []naiveViolation) {
 	owner := map[heisen.Object]*ownedBy{} // by byte
 	for i := range trace {
 		r := &trace[i]
-		any, exclusive := holds.held(r.TID)
+		any, exclusive := holds.held(r.Thread)
 		holds.handle(r)
-		if r.Code == heisen.Alloc || r.Code == heisen.Free {
-			fresh := &ownedBy{r.Obj, &naiveVariable{}}
-			for b := range r.Val {
-				delete(bytes, r.Obj+heisen.Object(b))
-				delete(owner, r.Obj+heisen.Object(b))
-				if r.Code == heisen.Alloc {
-					owner[r.Obj+heisen.Object(b)] = fresh
+		if r.Op == heisen.Alloc || r.Op == heisen.Free {
+			fresh := &ownedBy{r.Object, &naiveVariable{}}
+			for b := range r.Value {
+				delete(bytes, r.Object+heisen.Object(b))
+				delete(owner, r.Object+heisen.Object(b))
+				if r.Op == heisen.Alloc {
+					owner[r.Object+heisen.Object(b)] = fresh
 				}
 			}
 		}
@@ -171,7 +171,7 @@ func naiveEraser(trace []heisen.Record, byObject bool) (out []naiveViolation) {
 		}
 		var run heisen.Object
 		var before *ownedBy
-		for b := r.Obj; b < r.Obj+heisen.Object(r.Size()); b++ {
+		for b := r.Object; b < r.Object+heisen.Object(r.Size()); b++ {
 			object, at := b, b
 			v := bytes[b]
 			if v == nil {
@@ -186,14 +186,14 @@ func naiveEraser(trace []heisen.Record, byObject bool) (out []naiveViolation) {
 				object, at, v = o.base, run, o.variable
 			}
 			before = o
-			if last := v.step(r.TID, op, locks); last != nil {
+			if last := v.step(r.Thread, op, locks); last != nil {
 				delete(last, atomic)
-				earlier := v.earlier(r.TID)
+				earlier := v.earlier(r.Thread)
 				out = append(out, naiveViolation{
 					event: uint64(i + 1), object: object, locks: fmtObjects(last.addresses()),
 					earlier: heisen.Access{
-						Op: accessOf(&earlier.Record, 0).Op, Thread: earlier.TID, Object: earlier.at, Size: 1,
-						Site: earlier.Loc, Context: earlier.Ctx,
+						Op: accessOf(&earlier.Record, 0).Op, Thread: earlier.Thread, Object: earlier.at, Size: 1,
+						Site: earlier.Site, Context: earlier.Context,
 					},
 				})
 			}
@@ -206,7 +206,7 @@ func naiveEraser(trace []heisen.Record, byObject bool) (out []naiveViolation) {
 // earlier returns the last access by another thread.
 func (v *naiveVariable) earlier(t heisen.Thread) naiveAccess {
 	for _, a := range slices.Backward(v.accesses) {
-		if a.TID != t {
+		if a.Thread != t {
 			return a
 		}
 	}
@@ -218,7 +218,7 @@ func (v *naiveVariable) step(t heisen.Thread, op heisen.Op, locks lives) lives {
 	if v.reported {
 		return nil
 	}
-	if len(v.accesses) == 0 || !v.shar && v.accesses[0].TID == t {
+	if len(v.accesses) == 0 || !v.shar && v.accesses[0].Thread == t {
 		return nil
 	}
 	v.shar = true

@@ -60,47 +60,47 @@ func (g *messages) add(j int, r *heisen.Record, atomics bool) {
 			}
 		}
 	}
-	if i, ok := g.last[r.TID]; ok {
+	if i, ok := g.last[r.Thread]; ok {
 		after(i)
 	}
-	after(g.pending[r.TID]...)
-	delete(g.pending, r.TID)
-	switch r.Code {
+	after(g.pending[r.Thread]...)
+	delete(g.pending, r.Thread)
+	switch r.Op {
 	case heisen.Receive:
-		after(g.sent[r.Obj]...)
+		after(g.sent[r.Object]...)
 	case heisen.AtomicRead, heisen.AtomicUpdate:
 		if atomics {
-			after(g.sent[r.Obj]...)
+			after(g.sent[r.Object]...)
 		}
 	case heisen.Join:
-		if i, ok := g.last[r.Obj.Thread()]; ok {
+		if i, ok := g.last[r.Object.Thread()]; ok {
 			after(i)
 		}
-		if r.Obj.Thread() != r.TID {
-			after(g.pending[r.Obj.Thread()]...)
+		if r.Object.Thread() != r.Thread {
+			after(g.pending[r.Object.Thread()]...)
 		}
 	case heisen.Alloc, heisen.Free:
-		for b := range r.Val {
-			delete(g.sent, r.Obj+heisen.Object(b))
+		for b := range r.Value {
+			delete(g.sent, r.Object+heisen.Object(b))
 		}
 	}
 	g.reach = append(g.reach, before)
-	g.last[r.TID] = j
-	switch r.Code {
+	g.last[r.Thread] = j
+	switch r.Op {
 	case heisen.AtomicWrite:
-		delete(g.sent, r.Obj)
+		delete(g.sent, r.Object)
 		if atomics {
-			g.sent[r.Obj] = []int{j}
+			g.sent[r.Object] = []int{j}
 		}
 	case heisen.AtomicUpdate:
 		if atomics {
-			g.sent[r.Obj] = append(g.sent[r.Obj], j)
+			g.sent[r.Object] = append(g.sent[r.Object], j)
 		}
 	case heisen.Send:
-		g.sent[r.Obj] = append(g.sent[r.Obj], j)
+		g.sent[r.Object] = append(g.sent[r.Object], j)
 	case heisen.Fork:
-		if r.Obj.Thread() != r.TID {
-			g.pending[r.Obj.Thread()] = append(g.pending[r.Obj.Thread()], j)
+		if r.Object.Thread() != r.Thread {
+			g.pending[r.Object.Thread()] = append(g.pending[r.Object.Thread()], j)
 		}
 	}
 }
@@ -121,26 +121,26 @@ func allPairs(trace []heisen.Record, atomics bool) map[spots]map[[2]int]bool {
 	for j := range trace {
 		r := &trace[j]
 		g.add(j, r, atomics)
-		held[j].any, held[j].exclusive = holds.held(r.TID)
+		held[j].any, held[j].exclusive = holds.held(r.Thread)
 		holds.handle(r)
-		if r.Code == heisen.Alloc || r.Code == heisen.Free {
-			for b := range r.Val {
-				delete(alive, r.Obj+heisen.Object(b))
+		if r.Op == heisen.Alloc || r.Op == heisen.Free {
+			for b := range r.Value {
+				delete(alive, r.Object+heisen.Object(b))
 			}
 		}
 		op := accessOf(r, 0).Op
 		if !op.IsAccess() {
 			continue
 		}
-		for b := r.Obj; b < r.Obj+heisen.Object(r.Size()); b++ {
+		for b := r.Object; b < r.Object+heisen.Object(r.Size()); b++ {
 			for _, i := range alive[b] {
 				e := &trace[i]
 				earlier := accessOf(e, 0).Op
-				if e.TID == r.TID || !earlier.Conflicts(op) || g.reach[j].has(i) ||
+				if e.Thread == r.Thread || !earlier.Conflicts(op) || g.reach[j].has(i) ||
 					len(held[i].any.and(held[j].exclusive))+len(held[i].exclusive.and(held[j].any)) > 0 {
 					continue
 				}
-				p := spotsOf(spot{e.Loc, earlier}, spot{r.Loc, op})
+				p := spotsOf(spot{e.Site, earlier}, spot{r.Site, op})
 				if out[p] == nil {
 					out[p] = map[[2]int]bool{}
 				}
@@ -203,8 +203,8 @@ func example(trace []heisen.Record, f heisen.Finding, pairs map[[2]int]bool) err
 	}
 	for p := range pairs {
 		e := &trace[p[0]]
-		if p[1] == int(b.Index-1) && a.Op == accessOf(e, 0).Op && a.Thread == e.TID && a.Site == e.Loc &&
-			a.Context == e.Ctx && uint64(f.Object-e.Obj) < e.Size() && a.Object == f.Object {
+		if p[1] == int(b.Index-1) && a.Op == accessOf(e, 0).Op && a.Thread == e.Thread && a.Site == e.Site &&
+			a.Context == e.Context && uint64(f.Object-e.Object) < e.Size() && a.Object == f.Object {
 			return nil
 		}
 	}

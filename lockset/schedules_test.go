@@ -29,28 +29,28 @@ func allSchedules(trace []heisen.Record) map[spots]bool {
 	sent := map[heisen.Object][]int{}
 	forked := map[heisen.Thread]int{}
 	for i, r := range trace {
-		if _, ok := s.steps[r.TID]; !ok {
-			s.threads = append(s.threads, r.TID)
-			if f, ok := forked[r.TID]; ok {
+		if _, ok := s.steps[r.Thread]; !ok {
+			s.threads = append(s.threads, r.Thread)
+			if f, ok := forked[r.Thread]; ok {
 				s.needs[i] = append(s.needs[i], f)
 			}
 		}
-		switch r.Code {
+		switch r.Op {
 		case heisen.Send:
-			sent[r.Obj] = append(sent[r.Obj], i)
+			sent[r.Object] = append(sent[r.Object], i)
 		case heisen.AtomicWrite:
-			delete(sent, r.Obj) // what was sent to it cannot be received any more
+			delete(sent, r.Object) // what was sent to it cannot be received any more
 		case heisen.Receive:
-			s.needs[i] = append(s.needs[i], sent[r.Obj]...)
+			s.needs[i] = append(s.needs[i], sent[r.Object]...)
 		case heisen.Fork:
-			forked[r.Obj.Thread()] = i
+			forked[r.Object.Thread()] = i
 		case heisen.Join:
-			s.needs[i] = append(s.needs[i], s.steps[r.Obj.Thread()]...)
-			if f, ok := forked[r.Obj.Thread()]; ok {
+			s.needs[i] = append(s.needs[i], s.steps[r.Object.Thread()]...)
+			if f, ok := forked[r.Object.Thread()]; ok {
 				s.needs[i] = append(s.needs[i], f)
 			}
 		}
-		s.steps[r.TID] = append(s.steps[r.TID], i)
+		s.steps[r.Thread] = append(s.steps[r.Thread], i)
 	}
 	s.explore(make([]int, len(s.threads)))
 	return s.races
@@ -82,7 +82,7 @@ func (s *schedules) explore(at []int) {
 		}
 		for _, other := range next {
 			a, b := &s.trace[other], &s.trace[e]
-			p, q := spot{a.Loc, accessOf(a, 0).Op}, spot{b.Loc, accessOf(b, 0).Op}
+			p, q := spot{a.Site, accessOf(a, 0).Op}, spot{b.Site, accessOf(b, 0).Op}
 			if p.op.Conflicts(q.op) && overlap(a, b) {
 				s.races[spotsOf(p, q)] = true
 			}
@@ -95,13 +95,13 @@ func (s *schedules) explore(at []int) {
 }
 
 func hold(locks map[heisen.Object][]naiveHold, r *heisen.Record) {
-	switch r.Code {
+	switch r.Op {
 	case heisen.Acquire, heisen.AcquireShared:
-		locks[r.Obj] = append(locks[r.Obj], naiveHold{r.TID, r.Code == heisen.AcquireShared})
+		locks[r.Object] = append(locks[r.Object], naiveHold{r.Thread, r.Op == heisen.AcquireShared})
 	case heisen.Release, heisen.ReleaseShared:
-		for i, h := range locks[r.Obj] {
-			if h == (naiveHold{r.TID, r.Code == heisen.ReleaseShared}) {
-				locks[r.Obj] = append(locks[r.Obj][:i:i], locks[r.Obj][i+1:]...)
+		for i, h := range locks[r.Object] {
+			if h == (naiveHold{r.Thread, r.Op == heisen.ReleaseShared}) {
+				locks[r.Object] = append(locks[r.Object][:i:i], locks[r.Object][i+1:]...)
 				return
 			}
 		}
@@ -115,9 +115,9 @@ func (s *schedules) enabled(e int, done map[int]bool, locks map[heisen.Object][]
 		}
 	}
 	r := &s.trace[e]
-	if r.Code == heisen.Acquire || r.Code == heisen.AcquireShared {
-		for _, h := range locks[r.Obj] {
-			if h.thread != r.TID && (r.Code == heisen.Acquire || !h.shared) {
+	if r.Op == heisen.Acquire || r.Op == heisen.AcquireShared {
+		for _, h := range locks[r.Object] {
+			if h.thread != r.Thread && (r.Op == heisen.Acquire || !h.shared) {
 				return false
 			}
 		}
@@ -126,7 +126,7 @@ func (s *schedules) enabled(e int, done map[int]bool, locks map[heisen.Object][]
 }
 
 func overlap(a, b *heisen.Record) bool {
-	return a.Obj < b.Obj+heisen.Object(b.Size()) && b.Obj < a.Obj+heisen.Object(a.Size())
+	return a.Object < b.Object+heisen.Object(b.Size()) && b.Object < a.Object+heisen.Object(a.Size())
 }
 
 // TestHybridFindsRacesOfAllSchedules checks the promise: the places of every

@@ -34,10 +34,10 @@ type variable struct {
 
 // note remembers r, an access by op, as the last one.
 func (v *variable) note(r *heisen.Record, op heisen.Op) {
-	if v.last.thread != r.TID {
+	if v.last.thread != r.Thread {
 		v.other, v.otherOp = v.last, v.lastOp
 	}
-	v.last, v.lastOp = place{r.TID, r.Loc, r.Ctx}, op
+	v.last, v.lastOp = place{r.Thread, r.Site, r.Context}, op
 }
 
 // violation says what an access has done to a variable.
@@ -61,11 +61,11 @@ func (d *Eraser) step(v *variable, r *heisen.Record, op heisen.Op) (why violatio
 	case v.state == virgin:
 		v.state = exclusive
 		fallthrough
-	case v.state == exclusive && v.last.thread == r.TID:
-		v.last, v.lastOp = place{r.TID, r.Loc, r.Ctx}, op
+	case v.state == exclusive && v.last.thread == r.Thread:
+		v.last, v.lastOp = place{r.Thread, r.Site, r.Context}, op
 		return why
 	}
-	locks := d.locksOf(r.TID, op)
+	locks := d.locksOf(r.Thread, op)
 	last := v.candidates
 	switch v.state {
 	case exclusive: // so far all locks
@@ -92,7 +92,7 @@ func (d *Eraser) step(v *variable, r *heisen.Record, op heisen.Op) (why violatio
 	}
 	why.candidates = last
 	why.earlier, why.op = v.other, v.otherOp
-	if v.last.thread != r.TID {
+	if v.last.thread != r.Thread {
 		why.earlier, why.op = v.last, v.lastOp
 	}
 	v.state, v.candidates = violated, Empty

@@ -34,7 +34,7 @@ func end(s heisen.Span) heisen.Object {
 }
 
 // life returns the span whose life an Alloc or Free starts or ends.
-func life(r *heisen.Record) heisen.Span { return heisen.Span{Start: r.Obj, Len: max(r.Val, 1)} }
+func life(r *heisen.Record) heisen.Span { return heisen.Span{Start: r.Object, Len: max(r.Value, 1)} }
 
 // findBarriers finds the BarrierPairs, where they open and close, and which records
 // are inside of them.
@@ -43,7 +43,7 @@ func (b *builder) findBarriers() {
 	enter := func(t int32, r *heisen.Record) int32 {
 		k := int32(len(b.barriers))
 		open[t] = append(open[t], k)
-		b.barriers = append(b.barriers, barrier{thread: t, call: r.Obj, spans: b.reach(r)})
+		b.barriers = append(b.barriers, barrier{thread: t, call: r.Object, spans: b.reach(r)})
 		if b.inside == nil {
 			b.inside = make([][]int32, len(b.records))
 			b.within = make([][]int32, len(b.records))
@@ -52,13 +52,13 @@ func (b *builder) findBarriers() {
 		return k
 	}
 	for i := range b.window.Hidden {
-		enter(b.threadIndex(b.window.Hidden[i].TID), &b.window.Hidden[i])
+		enter(b.threadIndex(b.window.Hidden[i].Thread), &b.window.Hidden[i])
 	}
 	b.wasOpen = len(b.barriers)
 	for i := range b.records {
 		r := &b.records[i]
 		t := b.thread[i]
-		if r.Code == heisen.Hide {
+		if r.Op == heisen.Hide {
 			k := enter(t, r)
 			b.opens[i] = k
 		}
@@ -66,17 +66,17 @@ func (b *builder) findBarriers() {
 		if len(list) == 0 {
 			continue
 		}
-		if !isLife(r.Code) { // allocation is nobody's step
+		if !isLife(r.Op) { // allocation is nobody's step
 			b.inside[i] = slices.Clone(list)
 			b.within[i] = b.inside[i]
 		}
 		keep := len(list)
-		switch r.Code {
+		switch r.Op {
 		case heisen.End:
 			keep = 0
 		case heisen.Reveal:
 			for k := len(list) - 1; k >= 0; k-- {
-				if b.barriers[list[k]].call == r.Obj {
+				if b.barriers[list[k]].call == r.Object {
 					keep = k
 					break
 				}
@@ -138,7 +138,7 @@ func (b *builder) closed(k int32) {
 func (b *builder) relay(i int, n order.Node) {
 	r := &b.records[i]
 	inside := b.within[i]
-	if len(inside) == 0 && !r.Code.IsSync() && r.Code != heisen.Begin && r.Code != heisen.End {
+	if len(inside) == 0 && !r.Op.IsSync() && r.Op != heisen.Begin && r.Op != heisen.End {
 		return
 	}
 	from, to := b.accessed(r)

@@ -109,7 +109,7 @@ func racyPairs(w *Window) (pairs [][2]int) {
 	for j := range w.Records {
 		for i := range j {
 			a, b := &w.Records[i], &w.Records[j]
-			if a.TID != b.TID && a.Access().Conflicts(b.Access()) &&
+			if a.Thread != b.Thread && a.Access().Conflicts(b.Access()) &&
 				(heisen.Objects{extent(a)}).Meets(extent(b).Start, extent(b).Len) && w.oneLife(i, j) {
 				pairs = append(pairs, [2]int{i, j})
 			}

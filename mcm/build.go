@@ -134,7 +134,7 @@ func (b *builder) findThreads() {
 	b.thread = make([]int32, len(b.records))
 	last, known := heisen.Thread(0), int32(-1)
 	for i := range b.records {
-		id := b.records[i].TID
+		id := b.records[i].Thread
 		if known < 0 || id != last {
 			last, known = id, b.threadIndex(id)
 		}
@@ -156,8 +156,8 @@ func (b *builder) threadIndex(id heisen.Thread) int32 {
 func (b *builder) findPoints() {
 	for i := range b.records {
 		r := &b.records[i]
-		b.ranges = b.ranges || r.Code.IsAccess() && r.Len > 1
-		b.blocks = b.blocks || isLife(r.Code)
+		b.ranges = b.ranges || r.Op.IsAccess() && r.Len > 1
+		b.blocks = b.blocks || isLife(r.Op)
 	}
 	b.blocks = b.blocks || len(b.barriers) > 0
 	b.ranges = b.ranges || b.blocks
@@ -170,13 +170,13 @@ func (b *builder) findPoints() {
 	for i := range b.records {
 		r := &b.records[i]
 		switch {
-		case r.Code.IsAccess():
-			add(heisen.Span{Start: r.Obj, Len: r.Size()})
+		case r.Op.IsAccess():
+			add(heisen.Span{Start: r.Object, Len: r.Size()})
 		case !b.blocks:
 			if b.ranges && r.Access() != heisen.Invalid { // a lock that a range may cover
-				add(heisen.Span{Start: r.Obj, Len: 1})
+				add(heisen.Span{Start: r.Object, Len: 1})
 			}
-		case isLife(r.Code):
+		case isLife(r.Op):
 			add(life(r))
 		default:
 			if o, ok := other(r); ok {
@@ -196,13 +196,13 @@ func (b *builder) findPoints() {
 
 // other returns the object that an event touches without being an access.
 func other(r *heisen.Record) (heisen.Object, bool) {
-	switch r.Code {
+	switch r.Op {
 	case heisen.Fork, heisen.Join:
-		return heisen.ThreadObject(r.Obj.Thread()), true
+		return heisen.ThreadObject(r.Object.Thread()), true
 	case heisen.Begin, heisen.End:
-		return heisen.ThreadObject(r.TID), true
+		return heisen.ThreadObject(r.Thread), true
 	}
-	return r.Obj, isLockOp(r.Code) || isMessage(r.Code)
+	return r.Object, isLockOp(r.Op) || isMessage(r.Op)
 }
 
 // cellsOf returns the cells from start on, size bytes: a range of indices.
@@ -221,12 +221,12 @@ func (b *builder) cellsOf(start heisen.Object, size uint64) (from, to int) {
 // memory count if that memory is accessed otherwise, too.
 func (b *builder) accessed(r *heisen.Record) (from, to int) {
 	switch {
-	case r.Code.IsAccess():
-		return b.cellsOf(r.Obj, r.Size())
+	case r.Op.IsAccess():
+		return b.cellsOf(r.Object, r.Size())
 	case r.Access() == heisen.Invalid:
 		return 0, 0
 	}
-	if at, ok := slices.BinarySearch(b.points, r.Obj); ok && b.uses[at].plain {
+	if at, ok := slices.BinarySearch(b.points, r.Object); ok && b.uses[at].plain {
 		return at, at + 1
 	}
 	return 0, 0
@@ -262,13 +262,13 @@ func (b *builder) sync(o heisen.Object) *syncUse {
 func (b *builder) findUses() {
 	for i := range b.records {
 		r := &b.records[i]
-		if r.Code.IsAccess() {
-			from, to := b.cellsOf(r.Obj, r.Size())
+		if r.Op.IsAccess() {
+			from, to := b.cellsOf(r.Object, r.Size())
 			for c := from; c < to; c++ {
 				u := &b.uses[c]
 				u.by(b.thread[i])
 				u.plain = true
-				u.written = u.written || r.Code.IsWrite()
+				u.written = u.written || r.Op.IsWrite()
 			}
 		}
 	}
@@ -280,11 +280,11 @@ func (b *builder) findUses() {
 	for i := range b.records {
 		r := &b.records[i]
 		t := b.thread[i]
-		if isLockOp(r.Code) || isMessage(r.Code) {
-			s := b.sync(r.Obj)
+		if isLockOp(r.Op) || isMessage(r.Op) {
+			s := b.sync(r.Object)
 			s.by(t)
-			s.lock = s.lock || isLockOp(r.Code)
-			s.message = s.message || isMessage(r.Code)
+			s.lock = s.lock || isLockOp(r.Op)
+			s.message = s.message || isMessage(r.Op)
 			from, to := b.accessed(r)
 			for c := from; c < to; c++ {
 				b.uses[c].by(t)
@@ -292,7 +292,7 @@ func (b *builder) findUses() {
 			}
 		}
 		if b.blocks {
-			if isLife(r.Code) {
+			if isLife(r.Op) {
 				from, to := b.reached(life(r))
 				for c := from; c < to; c++ {
 					b.uses[c].by(t)
@@ -305,8 +305,8 @@ func (b *builder) findUses() {
 	}
 	// What is one thing for one thread and another for another keeps its order.
 	for i := range b.records {
-		if r := &b.records[i]; r.Code.IsAtomic() {
-			if s := b.syncs[r.Obj]; s != nil {
+		if r := &b.records[i]; r.Op.IsAtomic() {
+			if s := b.syncs[r.Object]; s != nil {
 				s.ordered = true
 				s.by(b.thread[i])
 			}
@@ -343,11 +343,11 @@ func (b *builder) checkLocks() {
 	}
 	for i := range b.records {
 		r := &b.records[i]
-		if !isLockOp(r.Code) {
+		if !isLockOp(r.Op) {
 			continue
 		}
-		s, shared := b.sync(r.Obj), r.Code == heisen.AcquireShared || r.Code == heisen.ReleaseShared
-		switch r.Code {
+		s, shared := b.sync(r.Object), r.Op == heisen.AcquireShared || r.Op == heisen.ReleaseShared
+		switch r.Op {
 		case heisen.Acquire, heisen.AcquireShared:
 			s.again = s.again || s.holds(b.thread[i], shared)
 			if !s.grab(b.thread[i], shared) {
@@ -426,13 +426,13 @@ func (b *builder) findRelevant() {
 		t := b.thread[i]
 		b.relevant[i] = b.matters(i) || started[t]
 		started[t] = false
-		switch r := &b.records[i]; r.Code {
+		switch r := &b.records[i]; r.Op {
 		case heisen.Fork:
-			if child, ok := b.threadOf[r.Obj.Thread()]; ok {
+			if child, ok := b.threadOf[r.Object.Thread()]; ok {
 				started[child] = true
 			}
 		case heisen.Join:
-			if child, ok := b.threadOf[r.Obj.Thread()]; ok && latest[child] > 0 {
+			if child, ok := b.threadOf[r.Object.Thread()]; ok && latest[child] > 0 {
 				b.relevant[latest[child]-1] = true
 			}
 		}
@@ -446,7 +446,7 @@ func (b *builder) matters(i int) bool {
 		return true
 	}
 	from, to := b.accessed(r)
-	if isLife(r.Code) {
+	if isLife(r.Op) {
 		from, to = b.reached(life(r))
 	}
 	for c := from; c < to; c++ {
@@ -457,12 +457,12 @@ func (b *builder) matters(i int) bool {
 	if at, ok := b.otherCell(r); ok && b.uses[at].shared && b.uses[at].ordered {
 		return true
 	}
-	if s := b.syncs[r.Obj]; s != nil && s.shared && (isLockOp(r.Code) || isMessage(r.Code) || r.Code.IsAtomic()) {
+	if s := b.syncs[r.Object]; s != nil && s.shared && (isLockOp(r.Op) || isMessage(r.Op) || r.Op.IsAtomic()) {
 		return true
 	}
 	switch {
-	case r.Code == heisen.Fork || r.Code == heisen.Join:
-		t, ok := b.threadOf[r.Obj.Thread()]
+	case r.Op == heisen.Fork || r.Op == heisen.Join:
+		t, ok := b.threadOf[r.Object.Thread()]
 		return ok && t != b.thread[i]
 	}
 	return b.controlFlow && b.decides(r)
@@ -472,7 +472,7 @@ func (b *builder) matters(i int) bool {
 // before r, or in it.
 func (b *builder) decides(r *heisen.Record) bool {
 	from, to := b.accessed(r)
-	return r.Code == heisen.Branch || from < to && isRead(r.Code) && r.Code != heisen.Read
+	return r.Op == heisen.Branch || from < to && isRead(r.Op) && r.Op != heisen.Read
 }
 
 // number numbers the nodes.
@@ -520,7 +520,7 @@ func (b *builder) number() {
 func (b *builder) findValues() {
 	any := false
 	for i := range b.records {
-		if r := &b.records[i]; r.Flags&heisen.HasValue != 0 && b.relevant[i] && isRead(r.Code) {
+		if r := &b.records[i]; r.Flags&heisen.HasValue != 0 && b.relevant[i] && isRead(r.Op) {
 			any = true
 			break
 		}
@@ -533,7 +533,7 @@ func (b *builder) findValues() {
 	written := make([]bool, len(b.points))
 	for _, n := range b.hint[1:] {
 		r := &b.records[b.event[n]]
-		if isLife(r.Code) {
+		if isLife(r.Op) {
 			for c, to := b.reached(life(r)); c < to; c++ {
 				written[c] = true
 			}
@@ -542,12 +542,12 @@ func (b *builder) findValues() {
 		from, to := b.accessed(r)
 		for c := from; c < to; c++ {
 			key, ok := b.valueOf(r, c)
-			if ok && isRead(r.Code) && !written[c] {
+			if ok && isRead(r.Op) && !written[c] {
 				if _, known := b.inits[int32(c)]; !known {
 					b.inits[int32(c)] = key
 				}
 			}
-			if ok && r.Code.IsWrite() {
+			if ok && r.Op.IsWrite() {
 				b.values[key] = append(b.values[key], n)
 			}
 			written[c] = written[c] || writes(r)
@@ -564,14 +564,14 @@ func isRead(op heisen.Op) bool {
 }
 
 // writes reports whether r changes the cells that it touches.
-func writes(r *heisen.Record) bool { return isLife(r.Code) || r.Access().IsWrite() }
+func writes(r *heisen.Record) bool { return isLife(r.Op) || r.Access().IsWrite() }
 
 // valueOf returns the value that r reads or writes, as far as it lies in the cell,
 // if it is known. What a read-modify-write reads and what it writes are not the
 // same, so neither is known.
 func (b *builder) valueOf(r *heisen.Record, c int) (valueKey, bool) {
-	if r.Flags&heisen.HasValue == 0 || r.Code == heisen.AtomicUpdate || !r.Code.IsAccess() {
+	if r.Flags&heisen.HasValue == 0 || r.Op == heisen.AtomicUpdate || !r.Op.IsAccess() {
 		return valueKey{}, false
 	}
-	return valueKey{int32(c), uint16(b.points[c] - r.Obj), uint16(r.Size()), r.Val}, true
+	return valueKey{int32(c), uint16(b.points[c] - r.Object), uint16(r.Size()), r.Value}, true
 }

@@ -12,7 +12,7 @@ import (
 // spot is a place of a finding: a site and an op.
 type spot uint64
 
-func spotOf(r *heisen.Record, op heisen.Op) spot { return spot(r.Loc)<<8 | spot(op) }
+func spotOf(r *heisen.Record, op heisen.Op) spot { return spot(r.Site)<<8 | spot(op) }
 
 // places are what findings are told apart by: two, or more in a deadlock.
 type places [4]spot
@@ -89,7 +89,7 @@ func (m *Model) accesses() [][]access {
 		r := &m.records[m.event[n]]
 		op := r.Access()
 		switch {
-		case isLife(r.Code):
+		case isLife(r.Op):
 			for _, t := range m.touches[m.touchAt[n]:m.touchAt[n+1]] {
 				list = append(list, list[t.cell])
 				list[t.cell] = nil
@@ -233,7 +233,7 @@ func (m *Model) circle(path []want, wanted func(places) bool, ask func(candidate
 	var spots []spot
 	for _, w := range path {
 		r := &m.records[m.event[w.node]]
-		spots = append(spots, spotOf(r, r.Code))
+		spots = append(spots, spotOf(r, r.Op))
 	}
 	key := placesOf(spots...)
 	if !wanted(key) {
@@ -275,12 +275,12 @@ func (m *Model) transactions() []int32 {
 	count := int32(0)
 	for i := range m.records {
 		r := &m.records[i]
-		s := states[r.TID]
+		s := states[r.Thread]
 		if s == nil {
 			s = new(state)
-			states[r.TID] = s
+			states[r.Thread] = s
 		}
-		switch r.Code {
+		switch r.Op {
 		case heisen.Enter:
 			if s.depth++; s.depth == 1 {
 				count++

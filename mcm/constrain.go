@@ -47,13 +47,13 @@ func (b *builder) constrain() {
 			b.edge(f-1, n)
 			forked[t] = 0
 		}
-		switch r.Code {
+		switch r.Op {
 		case heisen.Fork:
-			if child, ok := b.threadOf[r.Obj.Thread()]; ok {
+			if child, ok := b.threadOf[r.Object.Thread()]; ok {
 				forked[child] = n + 1
 			}
 		case heisen.Join:
-			if child, ok := b.threadOf[r.Obj.Thread()]; ok && latest[child] != 0 {
+			if child, ok := b.threadOf[r.Object.Thread()]; ok && latest[child] != 0 {
 				b.edge(latest[child]-1, n)
 			}
 		}
@@ -109,7 +109,7 @@ func (b *builder) raise(from, to order.Node) {
 // lines keeps n in order with barriers, and, if n is one, with others.
 func (b *builder) lines(i int, n order.Node) {
 	r := &b.records[i]
-	if s := b.syncs[r.Obj]; s != nil && s.use.ordered && (isLockOp(r.Code) || isMessage(r.Code) || r.Code.IsAtomic()) {
+	if s := b.syncs[r.Object]; s != nil && s.use.ordered && (isLockOp(r.Op) || isMessage(r.Op) || r.Op.IsAtomic()) {
 		b.line(&s.use, n, true)
 	}
 	if !b.blocks {
@@ -123,7 +123,7 @@ func (b *builder) lines(i int, n order.Node) {
 			}
 		}
 	}
-	if isLife(r.Code) {
+	if isLife(r.Op) {
 		from, to := b.reached(life(r))
 		for c := from; c < to; c++ { // only what comes later needs it
 			l := &b.uses[c].line
@@ -168,7 +168,7 @@ func (b *builder) line(u *use, n order.Node, barrier bool) {
 // overwrite what was there.
 func (b *builder) touch(r *heisen.Record, n order.Node) (list []touch) {
 	from, to := b.accessed(r)
-	if isLife(r.Code) {
+	if isLife(r.Op) {
 		from, to = b.reached(life(r))
 	}
 	for c := from; c < to; c++ {
@@ -181,7 +181,7 @@ func (b *builder) touch(r *heisen.Record, n order.Node) (list []touch) {
 			u.cell = int32(len(b.cells))
 		}
 		t := touch{cell: u.cell - 1, read: -1, write: writes(r)}
-		if isRead(r.Code) {
+		if isRead(r.Op) {
 			t.read = int32(len(b.reads))
 			b.reads = append(b.reads, b.readOf(r, n, c))
 		}
@@ -189,7 +189,7 @@ func (b *builder) touch(r *heisen.Record, n order.Node) (list []touch) {
 			u.last = n + 1
 			b.cells[t.cell].writes = append(b.cells[t.cell].writes, n)
 			if u.locked {
-				b.word(u, n, isLockOp(r.Code))
+				b.word(u, n, isLockOp(r.Op))
 			}
 		}
 		list = append(list, t)
@@ -250,14 +250,14 @@ func (b *builder) holdAtStart(h Hold) {
 
 // synchronise notes what a lock operation or message means for n.
 func (b *builder) synchronise(r *heisen.Record, n order.Node, t int32) {
-	s := b.syncs[r.Obj]
+	s := b.syncs[r.Object]
 	if s == nil || s.use.ordered {
 		return
 	}
-	shared := r.Code == heisen.AcquireShared || r.Code == heisen.ReleaseShared
-	switch r.Code {
+	shared := r.Op == heisen.AcquireShared || r.Op == heisen.ReleaseShared
+	switch r.Op {
 	case heisen.Acquire, heisen.AcquireShared:
-		b.acquire(s, r.Obj, t, shared, n)
+		b.acquire(s, r.Object, t, shared, n)
 		if s.gate != nil && !shared {
 			b.release(s, t, shared, n)
 		}
@@ -267,7 +267,7 @@ func (b *builder) synchronise(r *heisen.Record, n order.Node, t int32) {
 		}
 	case heisen.Send, heisen.Change:
 		q := b.queue(s)
-		if r.Code == heisen.Change {
+		if r.Op == heisen.Change {
 			s.changes = append(s.changes, n)
 		} else {
 			for i := len(s.changes) - 1; i >= 0; i-- {

@@ -125,7 +125,7 @@ func (d *Detector) handle(r *heisen.Record) {
 	if d.tracker != nil {
 		d.tracker.Next(r, d.events)
 	}
-	if !takes(r.Code) {
+	if !takes(r.Op) {
 		return
 	}
 	d.records = append(d.records, *r)
@@ -218,16 +218,16 @@ func (d *Detector) passagesIn(index []uint64) (list []Passage) {
 // pass moves the start of the next window past a record.
 func (d *Detector) pass(r *heisen.Record) {
 	d.held.apply(r)
-	switch r.Code {
+	switch r.Op {
 	case heisen.Hide:
-		d.hidden[r.TID] = append(d.hidden[r.TID], *r)
+		d.hidden[r.Thread] = append(d.hidden[r.Thread], *r)
 	case heisen.End:
-		delete(d.hidden, r.TID)
+		delete(d.hidden, r.Thread)
 	case heisen.Reveal:
-		list := d.hidden[r.TID]
+		list := d.hidden[r.Thread]
 		for k := len(list) - 1; k >= 0; k-- {
-			if list[k].Obj == r.Obj {
-				d.hidden[r.TID] = list[:k]
+			if list[k].Object == r.Object {
+				d.hidden[r.Thread] = list[:k]
 				break
 			}
 		}
@@ -239,7 +239,7 @@ func (d *Detector) open() (list []heisen.Record) {
 	for _, hidden := range d.hidden {
 		list = append(list, hidden...)
 	}
-	slices.SortStableFunc(list, func(a, b heisen.Record) int { return int(int64(a.TID) - int64(b.TID)) })
+	slices.SortStableFunc(list, func(a, b heisen.Record) int { return int(int64(a.Thread) - int64(b.Thread)) })
 	return list
 }
 

@@ -29,7 +29,7 @@ func TestParallel(t *testing.T) {
 		}
 		if i == 3 {
 			for k := range records {
-				d.Handle(&records[k])
+				d.Handle(records[k].Event())
 			}
 		} else {
 			for batch := range slices.Chunk(records, 1000+n) {
@@ -80,7 +80,7 @@ func TestWindows(t *testing.T) {
 				t.Errorf("seed %d: %v is found in a window, and %v in the whole", seed, p, verdict)
 			}
 			last := f.Witness[len(f.Witness)-2:]
-			if last[0].Loc != f.Accesses[0].Site || last[1].Loc != f.Accesses[1].Site {
+			if last[0].Site != f.Accesses[0].Site || last[1].Site != f.Accesses[1].Site {
 				t.Errorf("seed %d: the witness ends with %+v", seed, last)
 			}
 		}

@@ -246,13 +246,13 @@ func show(w *Window) string {
 		fmt.Fprintf(&b, "held %+v\n", h)
 	}
 	for i, r := range w.Records {
-		fmt.Fprintf(&b, "%2d T%d %v(%d", i, r.TID, r.Code, r.Obj)
+		fmt.Fprintf(&b, "%2d T%d %v(%d", i, r.Thread, r.Op, r.Object)
 		if r.Len > 0 {
 			fmt.Fprintf(&b, ",%d", r.Len)
 		}
 		b.WriteString(")")
-		if r.Flags&heisen.HasValue != 0 || r.Val != 0 {
-			fmt.Fprintf(&b, "=%d", r.Val)
+		if r.Flags&heisen.HasValue != 0 || r.Value != 0 {
+			fmt.Fprintf(&b, "=%d", r.Value)
 		}
 		b.WriteString("\n")
 	}

@@ -27,7 +27,7 @@ func ExampleNewDetector() {
 	d, err := mcm.NewDetector(symbols, func(f heisen.Finding) {
 		fmt.Println(f.Message)
 		for _, step := range f.Witness {
-			fmt.Printf("  %s %v, line %s\n", symbols.Thread(step.TID).Name, step.Code, symbols.Site(step.Loc))
+			fmt.Printf("  %s %v, line %s\n", symbols.Thread(step.Thread).Name, step.Op, symbols.Site(step.Site))
 		}
 	})
 	if err != nil {
@@ -52,12 +52,12 @@ func ExampleNewDetector() {
 func ExampleModel_Race() {
 	const x, l = 8, 16
 	w := mcm.Window{Records: []heisen.Record{
-		{TID: 1, Code: heisen.Write, Obj: x},
-		{TID: 1, Code: heisen.Acquire, Obj: l},
-		{TID: 1, Code: heisen.Release, Obj: l},
-		{TID: 2, Code: heisen.Acquire, Obj: l},
-		{TID: 2, Code: heisen.Release, Obj: l},
-		{TID: 2, Code: heisen.Write, Obj: x},
+		{Thread: 1, Op: heisen.Write, Object: x},
+		{Thread: 1, Op: heisen.Acquire, Object: l},
+		{Thread: 1, Op: heisen.Release, Object: l},
+		{Thread: 2, Op: heisen.Acquire, Object: l},
+		{Thread: 2, Op: heisen.Release, Object: l},
+		{Thread: 2, Op: heisen.Write, Object: x},
 	}}
 	m, err := mcm.NewModel(w)
 	if err != nil {

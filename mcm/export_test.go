@@ -44,7 +44,7 @@ func TestWitnessAsTrace(t *testing.T) {
 			hb := vclock.NewReference(func(g heisen.Finding) {
 				// It may name an earlier access of the one thread, since when nobody has learnt
 				// anything from it.
-				seen = seen || g.Accesses[1].Index == last && g.Accesses[0].Thread == example[last-2].TID
+				seen = seen || g.Accesses[1].Index == last && g.Accesses[0].Thread == example[last-2].Thread
 			})
 			if _, err := heisen.Run(context.Background(), heisen.Slice(example), v, hb); err != nil {
 				t.Fatal(err)

@@ -120,7 +120,7 @@ func TestFigures(t *testing.T) {
 		t.Run(f.name, func(t *testing.T) {
 			records, symbols := parse(t, f.trace)
 			seen := slices.DeleteFunc(slices.Clone(records), func(r heisen.Record) bool {
-				return r.Code == heisen.Hide || r.Code == heisen.Reveal
+				return r.Op == heisen.Hide || r.Op == heisen.Reveal
 			})
 			if got := sites(symbols, predict(t, symbols, seen)); !slices.Equal(got, f.without) {
 				t.Errorf("without BarrierPairs: races %v, want %v", got, f.without)

@@ -21,30 +21,30 @@ func decode(data []byte) (*Window, *heisen.Symbols) {
 	for ; len(data) >= 3 && len(w.Records) < 12; data = data[3:] {
 		a, b, c := data[0], data[1], data[2]
 		r := heisen.Record{
-			Code: ops[int(a)%len(ops)], TID: heisen.Thread(b % 3), Loc: heisen.Site(len(w.Records) + 1),
-			Obj: heisen.Object(8 + c%4*4), Len: uint16(b >> 2 % 8),
+			Op: ops[int(a)%len(ops)], Thread: heisen.Thread(b % 3), Site: heisen.Site(len(w.Records) + 1),
+			Object: heisen.Object(8 + c%4*4), Len: uint16(b >> 2 % 8),
 		}
-		switch r.Code {
+		switch r.Op {
 		case heisen.Fork, heisen.Join:
-			r.Obj = heisen.Object(c % 3)
+			r.Object = heisen.Object(c % 3)
 		case heisen.Hide:
-			r.Val = uint64(symbols.AddReach(heisen.NewObjects(heisen.Span{Start: heisen.Object(8 + c>>4), Len: uint64(1 + b>>4)})))
+			r.Value = uint64(symbols.AddReach(heisen.NewObjects(heisen.Span{Start: heisen.Object(8 + c>>4), Len: uint64(1 + b>>4)})))
 			if c&8 != 0 {
-				r.Val = 0
+				r.Value = 0
 			}
 		case heisen.Alloc, heisen.Free:
-			r.Val = uint64(b >> 4)
+			r.Value = uint64(b >> 4)
 		case heisen.Acquire, heisen.Release, heisen.AcquireShared, heisen.ReleaseShared:
 			if c&8 != 0 {
 				r.Flags = heisen.LockWord
 			}
 		default:
-			if r.Code.IsAccess() && c&16 != 0 {
-				r.Flags, r.Val = heisen.HasValue, uint64(c>>5%2)
+			if r.Op.IsAccess() && c&16 != 0 {
+				r.Flags, r.Value = heisen.HasValue, uint64(c>>5%2)
 			}
 		}
 		if c&128 != 0 && len(w.Records) == 0 {
-			w.Held = append(w.Held, Hold{Lock: r.Obj, Thread: r.TID, Shared: b&1 != 0})
+			w.Held = append(w.Held, Hold{Lock: r.Object, Thread: r.Thread, Shared: b&1 != 0})
 			continue
 		}
 		w.Records = append(w.Records, r)

@@ -37,13 +37,13 @@ func (b *builder) findGates() {
 	}
 	for n := range b.goal { // chain after chain
 		r := &b.records[b.event[n]]
-		if r.Code != heisen.Acquire && r.Code != heisen.Release {
+		if r.Op != heisen.Acquire && r.Op != heisen.Release {
 			continue
 		}
-		g := b.sync(r.Obj).gate
+		g := b.sync(r.Object).gate
 		switch {
 		case g == nil:
-		case r.Code == heisen.Acquire:
+		case r.Op == heisen.Acquire:
 			g.acquires = append(g.acquires, n)
 		default:
 			g.releases = append(g.releases, n)
@@ -54,10 +54,10 @@ func (b *builder) findGates() {
 // pass notes that a node passes a gate: that it finds it open, or shut, and which way it
 // leaves it.
 func (b *builder) pass(r *heisen.Record, n order.Node) []touch {
-	if !b.gates || !isLockOp(r.Code) || r.Code == heisen.ReleaseShared {
+	if !b.gates || !isLockOp(r.Op) || r.Op == heisen.ReleaseShared {
 		return nil
 	}
-	s := b.syncs[r.Obj]
+	s := b.syncs[r.Object]
 	if s == nil || s.gate == nil {
 		return nil
 	}
@@ -66,9 +66,9 @@ func (b *builder) pass(r *heisen.Record, n order.Node) []touch {
 		b.cells = append(b.cells, cell{})
 		g.cell = int32(len(b.cells))
 	}
-	t := touch{cell: g.cell - 1, read: int32(len(b.reads)), write: r.Code != heisen.AcquireShared}
+	t := touch{cell: g.cell - 1, read: int32(len(b.reads)), write: r.Op != heisen.AcquireShared}
 	rd := read{node: n, cell: t.cell, lock: true, saw: g.last - 1, init: !g.shut, same: g.releases}
-	if r.Code == heisen.Release {
+	if r.Op == heisen.Release {
 		rd.init, rd.same = g.shut, g.acquires
 	}
 	if len(rd.same) == 0 || len(rd.same) == 1 && !rd.init {

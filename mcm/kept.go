@@ -44,40 +44,40 @@ func (p *replayer) findMixed() {
 		}
 		uses[h.Lock] |= asLock
 		take(h.Lock, h.Thread, h.Shared)
-		holders.apply(&heisen.Record{Code: code, Obj: h.Lock, TID: h.Thread})
+		holders.apply(&heisen.Record{Op: code, Object: h.Lock, Thread: h.Thread})
 	}
 	for i := range p.window.Records {
 		r := &p.window.Records[i]
-		switch r.Code {
+		switch r.Op {
 		case heisen.Acquire, heisen.AcquireShared:
-			uses[r.Obj] |= asLock
-			take(r.Obj, r.TID, r.Code == heisen.AcquireShared)
-			if list := byOthers[hold{r.Obj, r.TID}]; len(list) > 0 {
+			uses[r.Object] |= asLock
+			take(r.Object, r.Thread, r.Op == heisen.AcquireShared)
+			if list := byOthers[hold{r.Object, r.Thread}]; len(list) > 0 {
 				p.freed[i] = slices.Clone(list)
 			}
 			holders.apply(r)
 		case heisen.Release, heisen.ReleaseShared:
-			uses[r.Obj] |= asLock
+			uses[r.Object] |= asLock
 			g, ok := holders.released(r)
-			if !ok || g.thread != r.TID && g.times > 1 {
-				p.mixed[r.Obj] = true
+			if !ok || g.thread != r.Thread && g.times > 1 {
+				p.mixed[r.Object] = true
 			}
 			p.owner[i] = g.thread
-			if ok && g.thread != r.TID && !g.shared {
-				p.loose[r.Obj] = true
+			if ok && g.thread != r.Thread && !g.shared {
+				p.loose[r.Object] = true
 			}
-			if ok && g.thread != r.TID {
-				key := hold{r.Obj, g.thread}
+			if ok && g.thread != r.Thread {
+				key := hold{r.Object, g.thread}
 				byOthers[key] = append(byOthers[key], i)
 			}
 			holders.apply(r)
 		case heisen.Send, heisen.Receive, heisen.Change, heisen.Observe:
-			uses[r.Obj] |= asMessage
-			if isSent(r.Code) {
-				p.sent[r.Obj] = append(p.sent[r.Obj], int32(i))
+			uses[r.Object] |= asMessage
+			if isSent(r.Op) {
+				p.sent[r.Object] = append(p.sent[r.Object], int32(i))
 			}
 		case heisen.AtomicRead, heisen.AtomicWrite, heisen.AtomicUpdate:
-			uses[r.Obj] |= asAtomic
+			uses[r.Object] |= asAtomic
 		}
 	}
 	for o, u := range uses {
@@ -91,8 +91,8 @@ func (p *replayer) findMixed() {
 		}
 	}
 	for i, list := range p.freed { // of a loose lock only who reads ends his own hold
-		if p.loose[p.window.Records[i].Obj] {
-			p.freed[i] = slices.DeleteFunc(list, func(j int) bool { return p.window.Records[j].Code == heisen.Release })
+		if p.loose[p.window.Records[i].Object] {
+			p.freed[i] = slices.DeleteFunc(list, func(j int) bool { return p.window.Records[j].Op == heisen.Release })
 		}
 	}
 }
@@ -101,10 +101,10 @@ func (p *replayer) findMixed() {
 func (p *replayer) findPieces() {
 	for i := range p.window.Records {
 		if r := &p.window.Records[i]; r.Access() != heisen.Invalid {
-			p.bounds = append(p.bounds, r.Obj, r.Obj+heisen.Object(extent(r).Len))
+			p.bounds = append(p.bounds, r.Object, r.Object+heisen.Object(extent(r).Len))
 		}
-		if r := &p.window.Records[i]; r.Code == heisen.Alloc || r.Code == heisen.Free {
-			p.bounds = append(p.bounds, r.Obj, r.Obj+heisen.Object(max(r.Val, 1)))
+		if r := &p.window.Records[i]; r.Op == heisen.Alloc || r.Op == heisen.Free {
+			p.bounds = append(p.bounds, r.Object, r.Object+heisen.Object(max(r.Value, 1)))
 		}
 	}
 	slices.Sort(p.bounds)
@@ -114,25 +114,25 @@ func (p *replayer) findPieces() {
 		r := &p.window.Records[i]
 		size := r.Size()
 		switch {
-		case r.Code.IsAccess():
-		case r.Code == heisen.Alloc || r.Code == heisen.Free:
-			size = max(r.Val, 1)
+		case r.Op.IsAccess():
+		case r.Op == heisen.Alloc || r.Op == heisen.Free:
+			size = max(r.Value, 1)
 		default:
 			continue
 		}
-		a, _ := slices.BinarySearch(p.bounds, r.Obj)
-		z, _ := slices.BinarySearch(p.bounds, r.Obj+heisen.Object(size))
+		a, _ := slices.BinarySearch(p.bounds, r.Object)
+		z, _ := slices.BinarySearch(p.bounds, r.Object+heisen.Object(size))
 		if z < a { // around the end of all addresses
 			z = len(p.bounds)
 		}
 		p.from[i], p.to[i] = int32(a), int32(z)
-		for k := a; k < z && r.Code.IsAccess(); k++ {
+		for k := a; k < z && r.Op.IsAccess(); k++ {
 			covered[k] = true
 		}
 	}
 	for i := range p.window.Records {
-		if r := &p.window.Records[i]; !r.Code.IsAccess() && r.Access() != heisen.Invalid {
-			if a, _ := slices.BinarySearch(p.bounds, r.Obj); covered[a] { // a lock in memory that is accessed
+		if r := &p.window.Records[i]; !r.Op.IsAccess() && r.Access() != heisen.Invalid {
+			if a, _ := slices.BinarySearch(p.bounds, r.Object); covered[a] { // a lock in memory that is accessed
 				p.from[i], p.to[i] = int32(a), int32(a+1)
 			}
 		}
@@ -147,14 +147,14 @@ func (p *replayer) findClashes() {
 		for k := p.from[i]; k < p.to[i]; k++ {
 			if p.overwrites(i) {
 				overwritten[k] = true
-			} else if !p.window.Records[i].Code.IsAccess() {
+			} else if !p.window.Records[i].Op.IsAccess() {
 				locked[k] = true
 			}
 		}
 	}
 	for i := range p.window.Records {
 		for k := p.from[i]; k < p.to[i]; k++ {
-			if locked[k] && overwritten[k] && (p.overwrites(i) || !p.window.Records[i].Code.IsAccess()) {
+			if locked[k] && overwritten[k] && (p.overwrites(i) || !p.window.Records[i].Op.IsAccess()) {
 				p.clashes[k] = append(p.clashes[k], int32(i))
 			}
 		}
@@ -164,11 +164,11 @@ func (p *replayer) findClashes() {
 // overwrites reports whether a record writes memory, and not as an operation on a
 // lock.
 func (p *replayer) overwrites(i int) bool {
-	switch r := &p.window.Records[i]; r.Code {
+	switch r := &p.window.Records[i]; r.Op {
 	case heisen.Alloc, heisen.Free:
 		return true
 	default:
-		return r.Code.IsWrite()
+		return r.Op.IsWrite()
 	}
 }
 
@@ -182,7 +182,7 @@ func (p *replayer) findSpecial() {
 	p.is = make([]bool, len(p.window.Records))
 	open := map[heisen.Thread][]*hidden{}
 	enter := func(r *heisen.Record) {
-		open[r.TID] = append(open[r.TID], &hidden{r.Obj, p.settings.reach(r), map[int]bool{}})
+		open[r.Thread] = append(open[r.Thread], &hidden{r.Object, p.settings.reach(r), map[int]bool{}})
 	}
 	all := func() (list []*hidden) {
 		for _, calls := range open {
@@ -195,7 +195,7 @@ func (p *replayer) findSpecial() {
 	}
 	any := len(p.window.Hidden) > 0
 	for i := range p.window.Records {
-		any = any || p.window.Records[i].Code == heisen.Hide
+		any = any || p.window.Records[i].Op == heisen.Hide
 	}
 	if any {
 		p.reaches = make([][]heisen.Objects, len(p.window.Records))
@@ -204,20 +204,20 @@ func (p *replayer) findSpecial() {
 	for i := range p.window.Records {
 		r := &p.window.Records[i]
 		after := -1
-		switch r.Code {
+		switch r.Op {
 		case heisen.Hide:
 			enter(r)
 		case heisen.Reveal:
-			for k, h := range open[r.TID] {
-				if h.call == r.Obj {
+			for k, h := range open[r.Thread] {
+				if h.call == r.Object {
 					after = k
 				}
 			}
 		case heisen.Alloc, heisen.Free:
 			p.is[i] = true
 		}
-		if r.Code != heisen.Alloc && r.Code != heisen.Free {
-			for _, h := range open[r.TID] {
+		if r.Op != heisen.Alloc && r.Op != heisen.Free {
+			for _, h := range open[r.Thread] {
 				p.reaches[i] = append(p.reaches[i], h.what)
 				p.is[i] = true
 			}
@@ -225,13 +225,13 @@ func (p *replayer) findSpecial() {
 		if any {
 			p.hear(i, all())
 		}
-		if r.Code == heisen.End {
+		if r.Op == heisen.End {
 			after = 0
 		}
 		if after >= 0 {
-			open[r.TID] = open[r.TID][:min(after, len(open[r.TID]))]
+			open[r.Thread] = open[r.Thread][:min(after, len(open[r.Thread]))]
 		}
-		if p.mixed[r.Obj] && orders(r.Code) {
+		if p.mixed[r.Object] && orders(r.Op) {
 			p.is[i] = true
 		}
 		if p.is[i] {
@@ -265,7 +265,7 @@ func (p *replayer) hear(i int, calls []*hidden) {
 		}
 	}
 	r := &p.window.Records[i]
-	if len(p.reaches[i]) == 0 && !r.Code.IsSync() && r.Code != heisen.Begin && r.Code != heisen.End {
+	if len(p.reaches[i]) == 0 && !r.Op.IsSync() && r.Op != heisen.Begin && r.Op != heisen.End {
 		return
 	}
 	own := names(r)
@@ -298,19 +298,19 @@ func orders(op heisen.Op) bool {
 
 // names returns the objects that an event names.
 func names(r *heisen.Record) heisen.Span {
-	switch r.Code {
+	switch r.Op {
 	case heisen.Fork, heisen.Join:
-		return heisen.Span{Start: heisen.ThreadObject(r.Obj.Thread()), Len: 1}
+		return heisen.Span{Start: heisen.ThreadObject(r.Object.Thread()), Len: 1}
 	case heisen.Begin, heisen.End:
-		return heisen.Span{Start: heisen.ThreadObject(r.TID), Len: 1}
+		return heisen.Span{Start: heisen.ThreadObject(r.Thread), Len: 1}
 	case heisen.Alloc, heisen.Free:
-		return heisen.Span{Start: r.Obj, Len: max(r.Val, 1)}
+		return heisen.Span{Start: r.Object, Len: max(r.Value, 1)}
 	}
-	if r.Code.IsAccess() {
-		return heisen.Span{Start: r.Obj, Len: r.Size()}
+	if r.Op.IsAccess() {
+		return heisen.Span{Start: r.Object, Len: r.Size()}
 	}
-	if orders(r.Code) {
-		return heisen.Span{Start: r.Obj, Len: 1}
+	if orders(r.Op) {
+		return heisen.Span{Start: r.Object, Len: 1}
 	}
 	return heisen.Span{}
 }
@@ -319,11 +319,11 @@ func names(r *heisen.Record) heisen.Span {
 // it because of a life, a BarrierPair or an object with mixed uses.
 func (p *replayer) keeps(i, j int) bool {
 	a, b := &p.window.Records[i], &p.window.Records[j]
-	if orders(a.Code) && orders(b.Code) && a.Obj == b.Obj && p.mixed[a.Obj] {
+	if orders(a.Op) && orders(b.Op) && a.Object == b.Object && p.mixed[a.Object] {
 		return true
 	}
 	x, y := names(a), names(b)
-	if a.Code == heisen.Alloc || a.Code == heisen.Free {
+	if a.Op == heisen.Alloc || a.Op == heisen.Free {
 		if (heisen.Objects{x}).Meets(y.Start, y.Len) {
 			return true
 		}

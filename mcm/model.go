@@ -135,8 +135,8 @@ func NewModel(w Window, options ...Option) (*Model, error) {
 		return nil, fmt.Errorf("mcm: %d positions for %d records", len(w.Index), len(w.Records))
 	}
 	for _, p := range w.Passages {
-		if p.Entry < 0 || p.Entry >= p.End || p.End >= len(w.Records) || w.Records[p.Entry].TID != w.Records[p.End].TID ||
-			!w.Records[p.Entry].Code.IsAccess() || !w.Records[p.End].Code.IsAccess() {
+		if p.Entry < 0 || p.Entry >= p.End || p.End >= len(w.Records) || w.Records[p.Entry].Thread != w.Records[p.End].Thread ||
+			!w.Records[p.Entry].Op.IsAccess() || !w.Records[p.End].Op.IsAccess() {
 			return nil, fmt.Errorf("mcm: a passage from record %d to %d of %d", p.Entry, p.End, len(w.Records))
 		}
 	}

@@ -53,7 +53,7 @@ func mustBePossible(t *testing.T, seed uint64, m *mcm.Model, records []heisen.Re
 	}
 	if verdict != mcm.Possible {
 		for k, r := range records {
-			t.Logf("%2d T%d %v(%d,%d) %d", k, r.TID, r.Code, r.Obj, r.Len, r.Val)
+			t.Logf("%2d T%d %v(%d,%d) %d", k, r.Thread, r.Op, r.Object, r.Len, r.Value)
 		}
 		t.Fatalf("seed %d: records %d and %d race in the observed order, and it is %v", seed, i, j, verdict)
 	}
@@ -84,7 +84,7 @@ func TestObservedRaces(t *testing.T) {
 		for j := range records {
 			for i := range j {
 				a, b := &records[i], &records[j]
-				if a.TID == b.TID || a.Obj != b.Obj || !a.Code.Conflicts(b.Code) || before[j][i] {
+				if a.Thread == b.Thread || a.Object != b.Object || !a.Op.Conflicts(b.Op) || before[j][i] {
 					continue
 				}
 				past := func(k int) bool { return before[i][k] || before[j][k] }
@@ -199,11 +199,11 @@ func observe(t *testing.T, symbols *heisen.Symbols, records []heisen.Record) (fo
 // several ways keeps its order, which is more than happens-before.
 func distinguish(records []heisen.Record) {
 	for k := range records {
-		switch r := &records[k]; r.Code {
+		switch r := &records[k]; r.Op {
 		case heisen.Send, heisen.Receive:
-			r.Obj |= 1 << 50
+			r.Object |= 1 << 50
 		case heisen.Acquire, heisen.Release, heisen.AcquireShared, heisen.ReleaseShared:
-			r.Obj |= 1 << 51
+			r.Object |= 1 << 51
 		case heisen.AtomicRead, heisen.AtomicWrite, heisen.AtomicUpdate: // that overlap have one address
 			r.Len = 0
 		}
@@ -239,10 +239,10 @@ func happensBefore(records []heisen.Record, hidden *heisen.Symbols) (before [][]
 		o.Arrive(r)
 		list := make([]bool, len(records))
 		for k, e := range at {
-			list[k] = o.Before(e, r.TID)
+			list[k] = o.Before(e, r.Thread)
 		}
 		before = append(before, list)
-		at = append(at, o.Touch(r.TID))
+		at = append(at, o.Touch(r.Thread))
 		o.Leave(r)
 	}
 	return before
@@ -254,14 +254,14 @@ func showsReads(records []heisen.Record, in func(int) bool) bool {
 	last := map[heisen.Object]int{}
 	for i := range records {
 		r := &records[i]
-		if !r.Code.IsAccess() {
+		if !r.Op.IsAccess() {
 			continue
 		}
-		if k, ok := last[r.Obj]; ok && in(i) && r.Code != heisen.Write && r.Code != heisen.AtomicWrite && !in(k) {
+		if k, ok := last[r.Object]; ok && in(i) && r.Op != heisen.Write && r.Op != heisen.AtomicWrite && !in(k) {
 			return false
 		}
-		if r.Code.IsWrite() {
-			last[r.Obj] = i
+		if r.Op.IsWrite() {
+			last[r.Object] = i
 		}
 	}
 	return true

@@ -98,11 +98,11 @@ func stuck(p *replayer) bool {
 		}
 		i := int(list[p.next[t]])
 		r := &p.window.Records[i]
-		if r.Code != heisen.Acquire || p.ready(i) != nil {
+		if r.Op != heisen.Acquire || p.ready(i) != nil {
 			return false
 		}
-		grips := p.held[r.Obj]
-		if len(grips) == 1 && grips[0].thread != r.TID {
+		grips := p.held[r.Object]
+		if len(grips) == 1 && grips[0].thread != r.Thread {
 			waits++
 		}
 	}
@@ -118,7 +118,7 @@ func TestBetweenExact(t *testing.T) {
 		s := shape{threads: 2 + rng.IntN(2), events: 10, vars: 1, locks: 1, values: rng.IntN(2) == 0, atomics: rng.IntN(3) == 0}
 		w, _ := randomWindow(rng, s)
 		for _, t := range []heisen.Thread{0, 1} { // one transaction each
-			w.Records = append([]heisen.Record{{Code: heisen.Enter, TID: t}}, w.Records...)
+			w.Records = append([]heisen.Record{{Op: heisen.Enter, Thread: t}}, w.Records...)
 		}
 		m, err := NewModel(*w)
 		if err != nil {
@@ -161,7 +161,7 @@ func TestIntrusionsExact(t *testing.T) {
 		for i := range w.Records {
 			for k := range w.Records {
 				a, b := &w.Records[i], &w.Records[k]
-				if i < k && a.TID == b.TID && a.Code.IsAccess() && b.Code.IsAccess() && a.Obj == b.Obj && w.oneLife(i, k) && rng.IntN(2) == 0 {
+				if i < k && a.Thread == b.Thread && a.Op.IsAccess() && b.Op.IsAccess() && a.Object == b.Object && w.oneLife(i, k) && rng.IntN(2) == 0 {
 					w.Passages = append(w.Passages, Passage{Section: len(w.Passages), Entry: i, End: k, Allow: atomrace.Modes(rng.IntN(3))})
 				}
 			}
@@ -194,7 +194,7 @@ func TestIntrusionsExact(t *testing.T) {
 		for _, p := range w.Passages { // what is not asked is not possible
 			for j := range w.Records {
 				r := &w.Records[j]
-				if r.Code.IsAccess() && r.TID != w.Records[p.Entry].TID && !p.allows(r.Code) && (r.Code.IsWrite() || written(w, p)) &&
+				if r.Op.IsAccess() && r.Thread != w.Records[p.Entry].Thread && !p.allows(r.Op) && (r.Op.IsWrite() || written(w, p)) &&
 					(heisen.Objects{extent(r)}).Meets(extent(&w.Records[p.Entry]).Start, 1) && w.oneLife(p.Entry, j) && w.oneLife(j, p.End) &&
 					!asked[[4]int{p.Section, p.Entry, j, p.End}] && intrudes(w, p.Entry, j, p.End) == Possible {
 					t.Fatalf("seed %d: %+v and %d are not asked about\n%s", seed, p, j, show(w))
@@ -210,7 +210,7 @@ func TestIntrusionsExact(t *testing.T) {
 
 // written reports whether an access of a passage is a write.
 func written(w *Window, p Passage) bool {
-	return w.Records[p.Entry].Code.IsWrite() || w.Records[p.End].Code.IsWrite()
+	return w.Records[p.Entry].Op.IsWrite() || w.Records[p.End].Op.IsWrite()
 }
 
 // intrudes looks for record j between i and k of another thread in all orders.
@@ -226,7 +226,7 @@ func intrudes(w *Window, i, j, k int) Verdict {
 // sections in order that come after the race and that no order allows.
 func TestLiteral(t *testing.T) {
 	op := func(thread heisen.Thread, code heisen.Op, o heisen.Object) heisen.Record {
-		return heisen.Record{TID: thread, Code: code, Obj: o}
+		return heisen.Record{Thread: thread, Op: code, Object: o}
 	}
 	const x, a, b = 8, 100, 200
 	// T1 reads x and then takes a and b; T2 takes b and a, and writes x in between. In

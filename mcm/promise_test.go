@@ -199,7 +199,7 @@ type execution struct {
 func (x *execution) Handle(e heisen.Event) {
 	r := *heisen.AsRecord(e)
 	x.events = append(x.events, r)
-	x.step = append(x.step, x.steps[r.TID])
+	x.step = append(x.step, x.steps[r.Thread])
 }
 
 func (x *execution) Flush() error { return nil }
@@ -235,10 +235,10 @@ func (x *execution) decided(p program) *execution {
 	at := map[int]int{} // by goroutine: its next statement
 	for i, r := range x.events {
 		var g, k int
-		if _, err := fmt.Sscanf(x.result.Symbols.Site(r.Loc).String(), "%d.%d", &g, &k); err == nil && isStep(r.Code) {
+		if _, err := fmt.Sscanf(x.result.Symbols.Site(r.Site).String(), "%d.%d", &g, &k); err == nil && isStep(r.Op) {
 			for ; at[g] <= k; at[g]++ {
 				if p[g][at[g]].if1 {
-					add(heisen.Record{Code: heisen.Branch, TID: r.TID}, 0)
+					add(heisen.Record{Op: heisen.Branch, Thread: r.Thread}, 0)
 				}
 			}
 		}
@@ -251,8 +251,8 @@ func (x *execution) decided(p program) *execution {
 func (x *execution) places() map[heisen.Thread][]string {
 	places := map[heisen.Thread][]string{}
 	for i, r := range x.events {
-		if isStep(r.Code) && x.step[i] > len(places[r.TID]) {
-			places[r.TID] = append(places[r.TID], x.result.Symbols.Site(r.Loc).String())
+		if isStep(r.Op) && x.step[i] > len(places[r.Thread]) {
+			places[r.Thread] = append(places[r.Thread], x.result.Symbols.Site(r.Site).String())
 		}
 	}
 	return places
@@ -266,10 +266,10 @@ func (x *execution) passages() (list []Passage) {
 	}
 	last := map[key]int{}
 	for i, r := range x.events {
-		if !r.Code.IsAccess() {
+		if !r.Op.IsAccess() {
 			continue
 		}
-		k := key{r.TID, r.Obj}
+		k := key{r.Thread, r.Object}
 		if entry, ok := last[k]; ok {
 			list = append(list, Passage{Section: len(list), Entry: entry, End: i})
 		}
@@ -287,8 +287,8 @@ func (x *execution) script(w *Witness) (script []uint32) {
 	}
 	events := map[step][]int{} // of the whole execution
 	for i, r := range x.events {
-		if isStep(r.Code) {
-			s := step{r.TID, x.step[i]}
+		if isStep(r.Op) {
+			s := step{r.Thread, x.step[i]}
 			events[s] = append(events[s], i)
 		}
 	}
@@ -296,7 +296,7 @@ func (x *execution) script(w *Witness) (script []uint32) {
 	for _, list := range events {
 		at := list[len(list)/2]
 		for _, i := range list {
-			if x.events[i].Code == heisen.Change {
+			if x.events[i].Op == heisen.Change {
 				at = i
 			}
 		}
@@ -304,7 +304,7 @@ func (x *execution) script(w *Witness) (script []uint32) {
 	}
 	for _, i := range w.Order[:len(w.Order)-w.Last] {
 		if made[i] {
-			script = append(script, uint32(x.events[i].TID))
+			script = append(script, uint32(x.events[i].Thread))
 		}
 	}
 	return script
@@ -356,7 +356,7 @@ func (p program) shows(t *testing.T, x *execution, w *Witness, waits bool) bool 
 	script := x.script(w)
 	var last []uint32
 	for _, i := range w.Order[len(w.Order)-w.Last:] {
-		last = append(last, uint32(x.events[i].TID))
+		last = append(last, uint32(x.events[i].Thread))
 	}
 	for bits := range uint64(16) {
 		s := &scripted{script: script, last: last, bits: bits}
@@ -385,12 +385,12 @@ func (x *execution) races() map[[2]string]bool {
 	pairs := map[[2]string]bool{}
 	var list []*heisen.Record
 	for i := range x.events {
-		if r := &x.events[i]; isStep(r.Code) {
+		if r := &x.events[i]; isStep(r.Op) {
 			list = append(list, r)
 		}
 	}
 	for i := 1; i < len(list); i++ {
-		if a, b := list[i-1], list[i]; a.Obj == b.Obj && a.TID != b.TID && a.Code.Conflicts(b.Code) {
+		if a, b := list[i-1], list[i]; a.Object == b.Object && a.Thread != b.Thread && a.Op.Conflicts(b.Op) {
 			pairs[x.pair(a, b)] = true
 		}
 	}
@@ -398,7 +398,7 @@ func (x *execution) races() map[[2]string]bool {
 }
 
 func (x *execution) pair(a, b *heisen.Record) [2]string {
-	p, q := x.result.Symbols.Site(a.Loc).String(), x.result.Symbols.Site(b.Loc).String()
+	p, q := x.result.Symbols.Site(a.Site).String(), x.result.Symbols.Site(b.Site).String()
 	return [2]string{min(p, q), max(p, q)}
 }
 

@@ -146,10 +146,10 @@ func (m *Model) conflicting(i, j int) error {
 	}
 	a, b := &m.records[i], &m.records[j]
 	switch {
-	case a.TID == b.TID:
+	case a.Thread == b.Thread:
 		return fmt.Errorf("%w: records %d and %d are by one thread", ErrQuestion, i, j)
 	case !a.Access().Conflicts(b.Access()):
-		return fmt.Errorf("%w: %v and %v do not conflict", ErrQuestion, a.Code, b.Code)
+		return fmt.Errorf("%w: %v and %v do not conflict", ErrQuestion, a.Op, b.Op)
 	case !(heisen.Objects{extent(a)}).Meets(extent(b).Start, extent(b).Len):
 		return fmt.Errorf("%w: records %d and %d touch different objects", ErrQuestion, i, j)
 	case !m.window.oneLife(i, j):
@@ -167,7 +167,7 @@ func (w *Window) oneLife(i, j int) bool {
 	from, to := max(a.Start, b.Start), min(last(a), last(b))
 	var ended []heisen.Span
 	for k := i + 1; k < j; k++ {
-		if r := &w.Records[k]; isLife(r.Code) {
+		if r := &w.Records[k]; isLife(r.Op) {
 			ended = append(ended, life(r))
 		}
 	}
@@ -196,7 +196,7 @@ func (m *Model) Deadlock(records ...int) (Verdict, *Witness, error) {
 			return Unknown, nil, err
 		}
 		for _, j := range records[:k] {
-			if m.records[i].TID == m.records[j].TID {
+			if m.records[i].Thread == m.records[j].Thread {
 				return Unknown, nil, fmt.Errorf("%w: records %d and %d are by one thread", ErrQuestion, i, j)
 			}
 		}
@@ -233,7 +233,7 @@ func (m *Model) Between(i, j, k int) (Verdict, *Witness, error) {
 		}
 	}
 	a, r, b := &m.records[i], &m.records[j], &m.records[k]
-	if i >= k || a.TID != b.TID || a.TID == r.TID || !torn(a.Access(), r.Access(), b.Access()) {
+	if i >= k || a.Thread != b.Thread || a.Thread == r.Thread || !torn(a.Access(), r.Access(), b.Access()) {
 		return Unknown, nil, fmt.Errorf("%w: records %d, %d and %d", ErrQuestion, i, j, k)
 	}
 	return m.ask(candidate{
@@ -252,10 +252,10 @@ func asInt32(list []int) (out []int32) {
 
 // extent returns what an access touches: of a lock in memory one byte.
 func extent(r *heisen.Record) heisen.Span {
-	if r.Code.IsAccess() {
-		return heisen.Span{Start: r.Obj, Len: r.Size()}
+	if r.Op.IsAccess() {
+		return heisen.Span{Start: r.Object, Len: r.Size()}
 	}
-	return heisen.Span{Start: r.Obj, Len: 1}
+	return heisen.Span{Start: r.Object, Len: 1}
 }
 
 // ask answers the question of a candidate and checks the witness.

@@ -49,13 +49,13 @@ func randomWindow(rng *rand.Rand, s shape) (*Window, *heisen.Symbols) {
 	}
 	h := newHoldings()
 	add := func(r heisen.Record) {
-		switch r.Code {
+		switch r.Op {
 		case heisen.Acquire, heisen.Release, heisen.AcquireShared, heisen.ReleaseShared:
-			if s.ranges && r.Obj == lockBase {
+			if s.ranges && r.Object == lockBase {
 				r.Flags |= heisen.LockWord
 			}
 		}
-		r.Loc = heisen.Site(len(w.Records) + 1)
+		r.Site = heisen.Site(len(w.Records) + 1)
 		w.Records = append(w.Records, r)
 		h.apply(&r)
 	}
@@ -69,7 +69,7 @@ func randomWindow(rng *rand.Rand, s shape) (*Window, *heisen.Symbols) {
 			if hold.Shared {
 				code = heisen.AcquireShared
 			}
-			r := heisen.Record{Code: code, Obj: hold.Lock, TID: hold.Thread}
+			r := heisen.Record{Op: code, Object: hold.Lock, Thread: hold.Thread}
 			h.apply(&r)
 			holds[t] = append(holds[t], r)
 		}
@@ -79,7 +79,7 @@ func randomWindow(rng *rand.Rand, s shape) (*Window, *heisen.Symbols) {
 	variable := func() heisen.Object { return heisen.Object(16 + 8*rng.IntN(s.vars)) }
 	for tries := 0; len(w.Records) < s.events && tries < 40*s.events; tries++ {
 		t := rng.IntN(s.threads)
-		r := heisen.Record{TID: heisen.Thread(t)}
+		r := heisen.Record{Thread: heisen.Thread(t)}
 		if !alive[t] || ended[t] {
 			continue
 		}
@@ -92,55 +92,55 @@ func randomWindow(rng *rand.Rand, s shape) (*Window, *heisen.Symbols) {
 		}
 		switch {
 		case n < 9:
-			r.Code, r.Obj = heisen.Read, variable()
+			r.Op, r.Object = heisen.Read, variable()
 			if rng.IntN(5) < 2 {
-				r.Code = heisen.Write
+				r.Op = heisen.Write
 			}
 			if s.atomics && rng.IntN(3) == 0 {
-				r.Code = []heisen.Op{heisen.AtomicRead, heisen.AtomicWrite, heisen.AtomicUpdate}[rng.IntN(3)]
+				r.Op = []heisen.Op{heisen.AtomicRead, heisen.AtomicWrite, heisen.AtomicUpdate}[rng.IntN(3)]
 			}
 			if s.ranges && rng.IntN(2) == 0 {
-				r.Obj += heisen.Object(rng.IntN(4))
+				r.Object += heisen.Object(rng.IntN(4))
 				r.Len = uint16(1 + rng.IntN(9))
 			}
-			if s.values && r.Code != heisen.AtomicUpdate && rng.IntN(8) > 0 {
+			if s.values && r.Op != heisen.AtomicUpdate && rng.IntN(8) > 0 {
 				r.Flags = heisen.HasValue
-				if r.Code.IsWrite() {
-					r.Val = uint64(rng.IntN(2))
+				if r.Op.IsWrite() {
+					r.Value = uint64(rng.IntN(2))
 				} else {
-					r.Val = memory[r.Obj]
+					r.Value = memory[r.Object]
 				}
 			}
-			if r.Code.IsWrite() {
-				memory[r.Obj] = r.Val
+			if r.Op.IsWrite() {
+				memory[r.Object] = r.Value
 				if r.Flags == 0 {
-					memory[r.Obj] = 7
+					memory[r.Object] = 7
 				}
 			}
-			if s.values && r.Code == heisen.Read && memory[r.Obj] == 7 {
-				r.Flags, r.Val = 0, 0
+			if s.values && r.Op == heisen.Read && memory[r.Object] == 7 {
+				r.Flags, r.Value = 0, 0
 			}
 		case n < 14:
 			if len(holds[t]) > 0 && (rng.IntN(2) == 0 || s.nested && len(holds[t]) == s.locks) {
 				k := rng.IntN(len(holds[t]))
 				a := holds[t][k]
 				holds[t] = append(holds[t][:k:k], holds[t][k+1:]...)
-				r.Code, r.Obj = heisen.Release, a.Obj
-				if a.Code == heisen.AcquireShared {
-					r.Code = heisen.ReleaseShared
+				r.Op, r.Object = heisen.Release, a.Object
+				if a.Op == heisen.AcquireShared {
+					r.Op = heisen.ReleaseShared
 				}
 				if !s.nested && rng.IntN(12) == 0 || (s.again || s.foreign) && rng.IntN(3) == 0 { // Go's locks have no owner
 					if u := rng.IntN(s.threads); alive[u] && !ended[u] {
-						r.TID = heisen.Thread(u)
+						r.Thread = heisen.Thread(u)
 					}
 				}
 			} else {
-				r.Code, r.Obj = heisen.Acquire, heisen.Object(lockBase+8*rng.IntN(s.locks))
+				r.Op, r.Object = heisen.Acquire, heisen.Object(lockBase+8*rng.IntN(s.locks))
 				if s.shared && rng.IntN(2) == 0 {
-					r.Code = heisen.AcquireShared
+					r.Op = heisen.AcquireShared
 				}
-				free := canTake(h.held[r.Obj], r.TID, r.Code == heisen.AcquireShared)
-				if own := h.held[r.Obj]; free && len(own) > 0 && !(own[0].shared && r.Code == heisen.AcquireShared) && (rng.IntN(4) > 0 && !s.again || s.foreign) {
+				free := canTake(h.held[r.Object], r.Thread, r.Op == heisen.AcquireShared)
+				if own := h.held[r.Object]; free && len(own) > 0 && !(own[0].shared && r.Op == heisen.AcquireShared) && (rng.IntN(4) > 0 && !s.again || s.foreign) {
 					free = false // taking it again is rare
 				}
 				if !free && !(s.wild && rng.IntN(4) == 0) {
@@ -155,10 +155,10 @@ func randomWindow(rng *rand.Rand, s shape) (*Window, *heisen.Symbols) {
 				continue
 			case !alive[u]:
 				alive[u] = true
-				r.Code, r.Obj = heisen.Fork, heisen.Object(u)
+				r.Op, r.Object = heisen.Fork, heisen.Object(u)
 			case rng.IntN(2) == 0 && len(holds[u]) == 0 && len(hidden[u]) == 0:
 				ended[u] = true
-				r.Code, r.Obj = heisen.Join, heisen.Object(u)
+				r.Op, r.Object = heisen.Join, heisen.Object(u)
 			default:
 				continue
 			}
@@ -166,23 +166,23 @@ func randomWindow(rng *rand.Rand, s shape) (*Window, *heisen.Symbols) {
 			if !s.messages {
 				continue
 			}
-			r.Code, r.Obj = heisen.Send, messageBase
+			r.Op, r.Object = heisen.Send, messageBase
 			switch rng.IntN(6) {
 			case 0, 1:
-				r.Code = heisen.Receive
+				r.Op = heisen.Receive
 			case 2:
-				r.Code = heisen.Observe
+				r.Op = heisen.Observe
 			case 3:
-				r.Code = heisen.Change
+				r.Op = heisen.Change
 			}
 			if s.wild && rng.IntN(3) == 0 {
-				r.Obj = lockBase
+				r.Object = lockBase
 			}
 		case n < 18:
 			if !s.branches {
 				continue
 			}
-			r.Code = heisen.Branch
+			r.Op = heisen.Branch
 		case n < 19:
 			if !s.barriers {
 				continue
@@ -190,36 +190,36 @@ func randomWindow(rng *rand.Rand, s shape) (*Window, *heisen.Symbols) {
 			if len(hidden[t]) > 0 && rng.IntN(2) == 0 {
 				last := hidden[t][len(hidden[t])-1]
 				hidden[t] = hidden[t][:len(hidden[t])-1]
-				r.Code, r.Obj = heisen.Reveal, last.Obj
+				r.Op, r.Object = heisen.Reveal, last.Object
 				break
 			}
-			r.Code, r.Obj = heisen.Hide, heisen.Object(100+len(w.Records))
+			r.Op, r.Object = heisen.Hide, heisen.Object(100+len(w.Records))
 			switch rng.IntN(6) {
 			case 0: // everything
 			case 1:
-				r.Val = uint64(symbols.AddReach(heisen.NewObjects(heisen.Span{Start: heisen.ThreadObject(heisen.Thread(rng.IntN(s.threads))), Len: 1})))
+				r.Value = uint64(symbols.AddReach(heisen.NewObjects(heisen.Span{Start: heisen.ThreadObject(heisen.Thread(rng.IntN(s.threads))), Len: 1})))
 			case 2:
-				r.Val = uint64(symbols.AddReach(heisen.NewObjects(heisen.Span{Start: 8, Len: 4}, heisen.Span{Start: variable(), Len: 8})))
+				r.Value = uint64(symbols.AddReach(heisen.NewObjects(heisen.Span{Start: 8, Len: 4}, heisen.Span{Start: variable(), Len: 8})))
 			case 3:
-				r.Val = uint64(symbols.AddReach(heisen.NewObjects(heisen.Span{Start: lockBase, Len: uint64(1 + rng.IntN(16))}, heisen.Span{Start: messageBase, Len: 1})))
+				r.Value = uint64(symbols.AddReach(heisen.NewObjects(heisen.Span{Start: lockBase, Len: uint64(1 + rng.IntN(16))}, heisen.Span{Start: messageBase, Len: 1})))
 			default:
-				r.Val = uint64(symbols.AddReach(heisen.NewObjects(heisen.Span{Start: 8, Len: 4})))
+				r.Value = uint64(symbols.AddReach(heisen.NewObjects(heisen.Span{Start: 8, Len: 4})))
 			}
 			hidden[t] = append(hidden[t], r)
 		default:
 			if s.ranges && rng.IntN(2) == 0 { // a lock in memory
-				r.Code, r.Obj, r.Len = heisen.Write, lockBase, 8
+				r.Op, r.Object, r.Len = heisen.Write, lockBase, 8
 				if rng.IntN(2) == 0 {
-					r.Code = heisen.Read
+					r.Op = heisen.Read
 				}
 				break
 			}
 			if !s.lives {
 				continue
 			}
-			r.Code, r.Obj, r.Val = heisen.Alloc, variable(), uint64(1+rng.IntN(12))
+			r.Op, r.Object, r.Value = heisen.Alloc, variable(), uint64(1+rng.IntN(12))
 			if rng.IntN(3) == 0 {
-				r.Code = heisen.Free
+				r.Op = heisen.Free
 			}
 		}
 		add(r)

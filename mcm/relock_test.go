@@ -157,8 +157,8 @@ func checkGates(t *testing.T, seed uint64, w *Window, p *replayer) {
 			}
 		}
 		for i, done := range p.done {
-			if r := &w.Records[i]; done && r.Obj == lock && isLockOp(r.Code) {
-				add(r.Code)
+			if r := &w.Records[i]; done && r.Object == lock && isLockOp(r.Op) {
+				add(r.Op)
 			}
 		}
 		if writers < 0 || readers < 0 || writers > 1 || writers > 0 && readers > 0 {
@@ -166,10 +166,10 @@ func checkGates(t *testing.T, seed uint64, w *Window, p *replayer) {
 		}
 		for i, done := range p.done {
 			r := &w.Records[i]
-			if done || r.Obj != lock || p.ready(i) != nil {
+			if done || r.Object != lock || p.ready(i) != nil {
 				continue
 			}
-			switch can := p.can(i) == nil; r.Code {
+			switch can := p.can(i) == nil; r.Op {
 			case heisen.Acquire:
 				if can != (writers == 0 && readers == 0) && len(p.freed[i]) == 0 && len(p.clashes[p.from[i]]) == 0 {
 					t.Fatalf("seed %d: record %d: %v\n%s", seed, i, can, show(w))
@@ -187,23 +187,23 @@ func checkGates(t *testing.T, seed uint64, w *Window, p *replayer) {
 // than it was observed.
 func (p *replayer) inOwnHold(done []bool, i int) bool {
 	r := &p.window.Records[i]
-	if r.Code != heisen.Release || !p.loose[r.Obj] {
+	if r.Op != heisen.Release || !p.loose[r.Object] {
 		return true
 	}
 	holder := heisen.Thread(0)
 	held := map[heisen.Thread]int{}
 	for _, h := range p.window.Held {
-		if h.Lock == r.Obj && !h.Shared {
+		if h.Lock == r.Object && !h.Shared {
 			held[h.Thread]++
 		}
 	}
 	for k, d := range done {
 		x := &p.window.Records[k]
 		switch {
-		case !d || x.Obj != r.Obj:
-		case x.Code == heisen.Acquire:
-			held[x.TID]++
-		case x.Code == heisen.Release:
+		case !d || x.Object != r.Object:
+		case x.Op == heisen.Acquire:
+			held[x.Thread]++
+		case x.Op == heisen.Release:
 			held[p.owner[k]]--
 		}
 	}

@@ -82,23 +82,23 @@ func newReplayer(w *Window, s settings) *replayer {
 	forks := map[heisen.Thread]int32{}
 	for i := range w.Records {
 		r := &w.Records[i]
-		t, ok := p.dense[r.TID]
+		t, ok := p.dense[r.Thread]
 		if !ok {
 			t = int32(len(p.steps))
-			p.dense[r.TID] = t
+			p.dense[r.Thread] = t
 			p.steps = append(p.steps, nil)
 		}
 		p.thread[i], p.place[i] = t, int32(len(p.steps[t]))
 		p.steps[t] = append(p.steps[t], int32(i))
 		p.forkOf[i] = -1
-		if f, ok := forks[r.TID]; ok {
+		if f, ok := forks[r.Thread]; ok {
 			p.forkOf[i] = f
 		}
-		switch r.Code {
+		switch r.Op {
 		case heisen.Fork:
-			forks[r.Obj.Thread()] = int32(i)
+			forks[r.Object.Thread()] = int32(i)
 		case heisen.Join:
-			if joined, ok := p.dense[r.Obj.Thread()]; ok && joined != t {
+			if joined, ok := p.dense[r.Object.Thread()]; ok && joined != t {
 				p.joins[i] = int32(len(p.steps[joined]))
 			}
 		}
@@ -127,7 +127,7 @@ func (p *replayer) reset() {
 		if hold.Shared {
 			code = heisen.AcquireShared
 		}
-		p.grip(&heisen.Record{Code: code, Obj: hold.Lock, TID: hold.Thread}, hold.Thread)
+		p.grip(&heisen.Record{Op: code, Object: hold.Lock, Thread: hold.Thread}, hold.Thread)
 	}
 	p.waiting = map[heisen.Object]int{}
 	p.spoilt = make([]int32, len(p.steps))
@@ -158,7 +158,7 @@ func (p *replayer) observe() {
 
 // reads reports whether an event's effect depends on the memory that it accesses.
 func reads(r *heisen.Record) bool {
-	switch r.Code {
+	switch r.Op {
 	case heisen.Read, heisen.AtomicRead, heisen.AtomicUpdate:
 		return true
 	}
@@ -167,14 +167,14 @@ func reads(r *heisen.Record) bool {
 
 // known reports whether the value that an event reads or writes is known.
 func known(r *heisen.Record) bool {
-	return r.Flags&heisen.HasValue != 0 && r.Code.IsAccess() && r.Code != heisen.AtomicUpdate
+	return r.Flags&heisen.HasValue != 0 && r.Op.IsAccess() && r.Op != heisen.AtomicUpdate
 }
 
 // equal reports whether a read has the value in a piece of memory that another
 // access to it has.
 func (p *replayer) equal(read, other int32) bool {
 	a, b := &p.window.Records[read], &p.window.Records[other]
-	return known(a) && known(b) && a.Obj == b.Obj && a.Size() == b.Size() && a.Val == b.Val
+	return known(a) && known(b) && a.Object == b.Object && a.Size() == b.Size() && a.Value == b.Value
 }
 
 // sees reports whether a read sees in all its memory what it saw.
@@ -203,10 +203,10 @@ func (p *replayer) sees(i int) bool {
 func (p *replayer) ready(i int) error {
 	r := &p.window.Records[i]
 	if p.next[p.thread[i]] != p.place[i] {
-		return fmt.Errorf("%w: record %d is not the next of thread %d", ErrReplay, i, r.TID)
+		return fmt.Errorf("%w: record %d is not the next of thread %d", ErrReplay, i, r.Thread)
 	}
 	if f := p.forkOf[i]; f >= 0 && !p.done[f] {
-		return fmt.Errorf("%w: record %d comes before the fork of thread %d", ErrReplay, i, r.TID)
+		return fmt.Errorf("%w: record %d comes before the fork of thread %d", ErrReplay, i, r.Thread)
 	}
 	if p.is[i] {
 		for j := range i {
@@ -233,51 +233,51 @@ func (p *replayer) can(i int) error {
 		return err
 	}
 	r := &p.window.Records[i]
-	switch r.Code {
+	switch r.Op {
 	case heisen.Acquire, heisen.AcquireShared:
-		free := p.mixed[r.Obj] || canTake(p.held[r.Obj], r.TID, r.Code == heisen.AcquireShared)
-		if p.loose[r.Obj] {
-			free = p.taken[r.Obj] == 0 && (r.Code == heisen.AcquireShared || len(p.held[r.Obj]) == 0)
+		free := p.mixed[r.Object] || canTake(p.held[r.Object], r.Thread, r.Op == heisen.AcquireShared)
+		if p.loose[r.Object] {
+			free = p.taken[r.Object] == 0 && (r.Op == heisen.AcquireShared || len(p.held[r.Object]) == 0)
 		}
 		if !free {
-			return fmt.Errorf("%w: record %d takes lock %d, which is held", ErrReplay, i, r.Obj)
+			return fmt.Errorf("%w: record %d takes lock %d, which is held", ErrReplay, i, r.Object)
 		}
 		for _, j := range p.freed[i] {
-			if !p.done[j] && !p.mixed[r.Obj] {
-				return fmt.Errorf("%w: record %d takes lock %d, which it still holds", ErrReplay, i, r.Obj)
+			if !p.done[j] && !p.mixed[r.Object] {
+				return fmt.Errorf("%w: record %d takes lock %d, which it still holds", ErrReplay, i, r.Object)
 			}
 		}
 	case heisen.Release, heisen.ReleaseShared:
-		shared := r.Code == heisen.ReleaseShared
-		if p.loose[r.Obj] && !shared {
-			if p.taken[r.Obj] == 0 {
-				return fmt.Errorf("%w: record %d releases lock %d, which nobody holds", ErrReplay, i, r.Obj)
+		shared := r.Op == heisen.ReleaseShared
+		if p.loose[r.Object] && !shared {
+			if p.taken[r.Object] == 0 {
+				return fmt.Errorf("%w: record %d releases lock %d, which nobody holds", ErrReplay, i, r.Object)
 			}
 			break
 		}
-		if !p.mixed[r.Obj] && !slices.ContainsFunc(p.held[r.Obj], func(g grip) bool { return g.thread == p.owner[i] && g.shared == shared }) {
-			return fmt.Errorf("%w: record %d releases lock %d, which thread %d does not hold", ErrReplay, i, r.Obj, p.owner[i])
+		if !p.mixed[r.Object] && !slices.ContainsFunc(p.held[r.Object], func(g grip) bool { return g.thread == p.owner[i] && g.shared == shared }) {
+			return fmt.Errorf("%w: record %d releases lock %d, which thread %d does not hold", ErrReplay, i, r.Object, p.owner[i])
 		}
 	case heisen.Join:
-		if p.joins[i] > 0 && p.next[p.dense[r.Obj.Thread()]] < p.joins[i] {
-			return fmt.Errorf("%w: record %d joins thread %d, which has not ended", ErrReplay, i, r.Obj)
+		if p.joins[i] > 0 && p.next[p.dense[r.Object.Thread()]] < p.joins[i] {
+			return fmt.Errorf("%w: record %d joins thread %d, which has not ended", ErrReplay, i, r.Object)
 		}
 	case heisen.Send:
-		for _, s := range p.sent[r.Obj] {
-			if int(s) < i && !p.done[s] && p.window.Records[s].Code == heisen.Change && !p.mixed[r.Obj] {
+		for _, s := range p.sent[r.Object] {
+			if int(s) < i && !p.done[s] && p.window.Records[s].Op == heisen.Change && !p.mixed[r.Object] {
 				return fmt.Errorf("%w: record %d comes before the change %d", ErrReplay, i, s)
 			}
 		}
 	case heisen.Receive, heisen.Observe:
-		sends := p.sent[r.Obj]
+		sends := p.sent[r.Object]
 		before, _ := slices.BinarySearch(sends, int32(i))
 		for k, s := range sends {
-			if p.done[s] != (k < before) && !p.mixed[r.Obj] {
+			if p.done[s] != (k < before) && !p.mixed[r.Object] {
 				return fmt.Errorf("%w: record %d receives other messages than it did", ErrReplay, i)
 			}
 		}
 	}
-	for k := p.from[i]; k < p.to[i] && (p.overwrites(i) || !r.Code.IsAccess()); k++ {
+	for k := p.from[i]; k < p.to[i] && (p.overwrites(i) || !r.Op.IsAccess()); k++ {
 		for _, j := range p.clashes[k] {
 			if int(j) < i && !p.done[j] && p.clash(int(j), i) {
 				return fmt.Errorf("%w: record %d overwrites a lock, or uses it, before record %d does", ErrReplay, i, j)
@@ -301,7 +301,7 @@ func (p *replayer) can(i int) error {
 // read, with control flow.
 func (p *replayer) decides(i int) bool {
 	r := &p.window.Records[i]
-	return r.Code == heisen.Branch || len(p.saw[i]) > 0 && r.Access() != heisen.Read
+	return r.Op == heisen.Branch || len(p.saw[i]) > 0 && r.Access() != heisen.Read
 }
 
 // step lets an event happen.
@@ -313,7 +313,7 @@ func (p *replayer) step(i int) {
 	p.done[i] = true
 	p.next[p.thread[i]]++
 	p.grip(r, p.owner[i])
-	if r.Access().IsWrite() || r.Code == heisen.Alloc || r.Code == heisen.Free {
+	if r.Access().IsWrite() || r.Op == heisen.Alloc || r.Op == heisen.Free {
 		for k := p.from[i]; k < p.to[i]; k++ {
 			p.writer[k] = int32(i)
 		}
@@ -334,14 +334,14 @@ func canTake(grips []grip, thread heisen.Thread, shared bool) bool {
 func (p *replayer) grip(r *heisen.Record, owner heisen.Thread) {
 	h := holdings{held: p.held}
 	switch {
-	case r.Code == heisen.Acquire && p.loose[r.Obj]:
-		p.taken[r.Obj]++
-	case r.Code == heisen.Release && p.loose[r.Obj]:
-		p.taken[r.Obj]--
-	case r.Code == heisen.Acquire || r.Code == heisen.AcquireShared:
+	case r.Op == heisen.Acquire && p.loose[r.Object]:
+		p.taken[r.Object]++
+	case r.Op == heisen.Release && p.loose[r.Object]:
+		p.taken[r.Object]--
+	case r.Op == heisen.Acquire || r.Op == heisen.AcquireShared:
 		h.apply(r)
-	case r.Code == heisen.Release || r.Code == heisen.ReleaseShared:
-		h.release(r.Obj, owner, r.Code == heisen.ReleaseShared)
+	case r.Op == heisen.Release || r.Op == heisen.ReleaseShared:
+		h.release(r.Object, owner, r.Op == heisen.ReleaseShared)
 	}
 }
 

@@ -65,7 +65,7 @@ func (s *smt) write(asked ...int) {
 func (s *smt) steps() {
 	for i := range s.window.Records {
 		for _, j := range s.freed[i] {
-			if !s.mixed[s.window.Records[i].Obj] {
+			if !s.mixed[s.window.Records[i].Object] {
 				s.print("(assert (< O%d O%d))\n", j, i)
 			}
 		}
@@ -79,8 +79,8 @@ func (s *smt) steps() {
 		if f := s.forkOf[i]; f >= 0 {
 			s.print("(assert (< O%d O%d))\n", f, i)
 		}
-		if r := &s.window.Records[i]; r.Code == heisen.Join && s.joins[i] > 0 {
-			s.print("(assert (< O%d O%d))\n", s.replayer.steps[s.dense[r.Obj.Thread()]][s.joins[i]-1], i)
+		if r := &s.window.Records[i]; r.Op == heisen.Join && s.joins[i] > 0 {
+			s.print("(assert (< O%d O%d))\n", s.replayer.steps[s.dense[r.Object.Thread()]][s.joins[i]-1], i)
 		}
 	}
 }
@@ -142,46 +142,46 @@ func (s *smt) exclusions() {
 	seen := map[heisen.Object]bool{}
 	for i := range s.window.Records {
 		r := &s.window.Records[i]
-		shared := r.Code == heisen.AcquireShared || r.Code == heisen.ReleaseShared
+		shared := r.Op == heisen.AcquireShared || r.Op == heisen.ReleaseShared
 		switch {
-		case s.loose[r.Obj] && r.Code == heisen.Acquire:
-			l := ofLoose(r.Obj)
+		case s.loose[r.Object] && r.Op == heisen.Acquire:
+			l := ofLoose(r.Object)
 			l.taken = append(l.taken, i)
 			// With who reads it is as if it were given back at once.
-			x := &interval{r.TID, false, i, i, 1}
-			done[r.Obj] = append(done[r.Obj], x)
-		case s.loose[r.Obj] && r.Code == heisen.Release:
-			l := ofLoose(r.Obj)
+			x := &interval{r.Thread, false, i, i, 1}
+			done[r.Object] = append(done[r.Object], x)
+		case s.loose[r.Object] && r.Op == heisen.Release:
+			l := ofLoose(r.Object)
 			l.given = append(l.given, i)
-		case s.loose[r.Obj] && r.Code == heisen.AcquireShared:
-			l := ofLoose(r.Obj)
+		case s.loose[r.Object] && r.Op == heisen.AcquireShared:
+			l := ofLoose(r.Object)
 			l.read = append(l.read, i)
 		}
-		switch r.Code {
+		switch r.Op {
 		case heisen.Acquire, heisen.AcquireShared:
-			if !s.loose[r.Obj] || shared {
-				take(r.Obj, r.TID, shared, i)
+			if !s.loose[r.Object] || shared {
+				take(r.Object, r.Thread, shared, i)
 			}
 		case heisen.Release, heisen.ReleaseShared:
-			for k, x := range open[r.Obj] {
+			for k, x := range open[r.Object] {
 				if x.thread != s.owner[i] || x.shared != shared {
 					continue
 				}
 				if x.times--; x.times == 0 {
 					x.to = i
-					if x.from >= 0 && s.window.Records[i].TID != x.thread && !s.mixed[r.Obj] {
+					if x.from >= 0 && s.window.Records[i].Thread != x.thread && !s.mixed[r.Object] {
 						s.print("(assert (< O%d O%d))\n", x.from, i)
 					}
-					open[r.Obj] = append(open[r.Obj][:k:k], open[r.Obj][k+1:]...)
+					open[r.Object] = append(open[r.Object][:k:k], open[r.Object][k+1:]...)
 				}
 				break
 			}
 		default:
 			continue
 		}
-		if !seen[r.Obj] {
-			seen[r.Obj] = true
-			locks = append(locks, r.Obj)
+		if !seen[r.Object] {
+			seen[r.Object] = true
+			locks = append(locks, r.Object)
 		}
 	}
 	for _, lock := range locks {
@@ -269,20 +269,20 @@ func (s *smt) outside(x, c, i int) {
 func (s *smt) messages() {
 	for i := range s.window.Records {
 		r := &s.window.Records[i]
-		if s.mixed[r.Obj] {
+		if s.mixed[r.Object] {
 			continue
 		}
-		if r.Code == heisen.Send {
-			for _, k := range s.sent[r.Obj] {
-				if int(k) < i && s.window.Records[k].Code == heisen.Change {
+		if r.Op == heisen.Send {
+			for _, k := range s.sent[r.Object] {
+				if int(k) < i && s.window.Records[k].Op == heisen.Change {
 					s.print("(assert (< O%d O%d))\n", k, i)
 				}
 			}
 		}
-		if !isReceived(r.Code) {
+		if !isReceived(r.Op) {
 			continue
 		}
-		for _, k := range s.sent[r.Obj] {
+		for _, k := range s.sent[r.Object] {
 			if int(k) < i {
 				s.print("(assert (< O%d O%d))\n", k, i)
 			} else {
@@ -298,7 +298,7 @@ func (s *smt) values() {
 	writers := make([][]int, len(s.bounds))
 	for i := range s.window.Records {
 		r := &s.window.Records[i]
-		if r.Access().IsWrite() || r.Code == heisen.Alloc || r.Code == heisen.Free {
+		if r.Access().IsWrite() || r.Op == heisen.Alloc || r.Op == heisen.Free {
 			for k := s.from[i]; k < s.to[i]; k++ {
 				writers[k] = append(writers[k], i)
 			}
@@ -378,7 +378,7 @@ func (s *smt) decisions() {
 			s.print("(assert (=> M%d M%d))\n", i, previous)
 		}
 		switch {
-		case r.Code == heisen.Branch && previous >= 0:
+		case r.Op == heisen.Branch && previous >= 0:
 			s.print("(assert (=> (< O%d R) M%d))\n", i, previous)
 		case len(s.saw[i]) > 0 && r.Access() != heisen.Read:
 			s.print("(assert (=> (< O%d R) M%d))\n", i, i)

@@ -67,31 +67,31 @@ func newHoldings() *holdings { return &holdings{held: map[heisen.Object][]grip{}
 
 // apply takes the next event of the stream.
 func (h *holdings) apply(r *heisen.Record) {
-	switch r.Code {
+	switch r.Op {
 	case heisen.Acquire, heisen.AcquireShared:
-		shared := r.Code == heisen.AcquireShared
-		grips := h.held[r.Obj]
+		shared := r.Op == heisen.AcquireShared
+		grips := h.held[r.Object]
 		for i := range grips {
-			if grips[i].thread == r.TID && grips[i].shared == shared {
+			if grips[i].thread == r.Thread && grips[i].shared == shared {
 				grips[i].times++
 				return
 			}
 		}
-		h.held[r.Obj] = append(grips, grip{r.TID, shared, 1})
+		h.held[r.Object] = append(grips, grip{r.Thread, shared, 1})
 	case heisen.Release, heisen.ReleaseShared:
 		if g, ok := h.released(r); ok {
-			h.release(r.Obj, g.thread, g.shared)
+			h.release(r.Object, g.thread, g.shared)
 		}
 	case heisen.Alloc, heisen.Free:
-		if r.Val > 1<<12 || r.Val > uint64(len(h.held)) {
+		if r.Value > 1<<12 || r.Value > uint64(len(h.held)) {
 			for lock := range h.held {
-				if lock >= r.Obj && uint64(lock-r.Obj) < r.Val {
+				if lock >= r.Object && uint64(lock-r.Object) < r.Value {
 					delete(h.held, lock)
 				}
 			}
 			return
 		}
-		for lock := r.Obj; lock < r.Obj+heisen.Object(r.Val); lock++ {
+		for lock := r.Object; lock < r.Object+heisen.Object(r.Value); lock++ {
 			delete(h.held, lock)
 		}
 	}
@@ -100,12 +100,12 @@ func (h *holdings) apply(r *heisen.Record) {
 // released returns the hold that a release ends: its thread's, else, for locks of Go
 // have no owner, of those in the same mode the one that is listed first.
 func (h *holdings) released(r *heisen.Record) (found grip, ok bool) {
-	shared := r.Code == heisen.ReleaseShared
-	for _, g := range h.held[r.Obj] {
+	shared := r.Op == heisen.ReleaseShared
+	for _, g := range h.held[r.Object] {
 		if g.shared != shared {
 			continue
 		}
-		if g.thread == r.TID {
+		if g.thread == r.Thread {
 			return g, true
 		}
 		if !ok {

@@ -40,10 +40,10 @@ func newTracks(records []heisen.Record) *tracks {
 	k := &tracks{thread: make([]int32, len(records))}
 	known := map[heisen.Thread]int32{}
 	for i := range records {
-		t, ok := known[records[i].TID]
+		t, ok := known[records[i].Thread]
 		if !ok {
 			t = int32(len(k.steps))
-			known[records[i].TID] = t
+			known[records[i].Thread] = t
 			k.steps = append(k.steps, nil)
 		}
 		k.thread[i] = t

@@ -136,11 +136,11 @@ func (g *G) place() string {
 
 // emit hands out an event at the place of the goroutine's operation.
 func (g *G) emit(code heisen.Op, o heisen.Object) {
-	g.run.emit(g, heisen.Record{Code: code, Obj: o, Loc: g.op.site})
+	g.run.emit(g, heisen.Record{Op: code, Object: o, Site: g.op.site})
 }
 
 // access hands out an access to a variable and its value.
 func (g *G) access(code heisen.Op, v *Var, value int) {
-	g.run.emit(g, heisen.Record{Code: code, Obj: v.number, Loc: g.op.site, Len: wordSize,
-		Val: uint64(value), Flags: heisen.HasValue})
+	g.run.emit(g, heisen.Record{Op: code, Object: v.number, Site: g.op.site, Len: wordSize,
+		Value: uint64(value), Flags: heisen.HasValue})
 }

@@ -205,7 +205,7 @@ func (r *run) start(name string, parent *G, program Program) *G {
 	}
 	r.result.Symbols.SetThread(heisen.Thread(g.id), info)
 	r.result.Names = append(r.result.Names, name)
-	r.emit(g, heisen.Record{Code: heisen.Begin})
+	r.emit(g, heisen.Record{Op: heisen.Begin})
 	if parent == nil {
 		r.advance(g)
 	} else {
@@ -221,7 +221,7 @@ func (r *run) advance(g *G) {
 	r.current = nil
 	if !more {
 		g.returned = true
-		r.emit(g, heisen.Record{Code: heisen.End})
+		r.emit(g, heisen.Record{Op: heisen.End})
 		return
 	}
 	g.task.Mark, g.task.Since = 0, r.record.Steps()
@@ -261,9 +261,9 @@ func (r *run) object(name string, size uint64) heisen.Object {
 
 func (r *run) emit(g *G, x heisen.Record) {
 	if r.detector != nil {
-		x.TID = heisen.Thread(g.id)
+		x.Thread = heisen.Thread(g.id)
 		r.result.note(g, &x)
-		r.detector.Handle(&x)
+		r.detector.Handle(x.Event())
 	}
 }
 

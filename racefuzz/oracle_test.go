@@ -181,7 +181,7 @@ func (m model) execute(t *testing.T, s racefuzz.Strategy, seed uint64, options .
 	r := run(t, m.program, s, seed, append(options, racefuzz.Trace(&events))...)
 	what := slices.Clone(events)
 	for i := range what {
-		what[i].Loc = 0 // places have numbers as they come, also in options
+		what[i].Site = 0 // places have numbers as they come, also in options
 	}
 	return r, events, fmt.Sprint(r.Outcome, r.Message, r.Waiting, r.Order, what)
 }
@@ -217,24 +217,24 @@ func (m model) explore(t *testing.T, most int) *oracle {
 
 func (o *oracle) learn(r *racefuzz.Result, events []heisen.Record) {
 	events = slices.DeleteFunc(slices.Clone(events), func(x heisen.Record) bool {
-		return x.Code == heisen.Begin || x.Code == heisen.End // they come along with the step before
+		return x.Op == heisen.Begin || x.Op == heisen.End // they come along with the step before
 	})
-	place := func(x heisen.Record) string { return r.Symbols.Site(x.Loc).String() }
+	place := func(x heisen.Record) string { return r.Symbols.Site(x.Site).String() }
 	for i, x := range events {
-		if !x.Code.IsAccess() {
+		if !x.Op.IsAccess() {
 			continue
 		}
 		if i > 0 {
-			if w := events[i-1]; w.Obj == x.Obj && w.TID != x.TID && w.Code.Conflicts(x.Code) {
+			if w := events[i-1]; w.Object == x.Object && w.Thread != x.Thread && w.Op.Conflicts(x.Op) {
 				o.pairs[pair(place(w), place(x))] = true
 			}
 		}
 		for j, y := range events[:i] {
-			if !y.Code.IsAccess() || y.Obj != x.Obj || y.TID != x.TID {
+			if !y.Op.IsAccess() || y.Object != x.Object || y.Thread != x.Thread {
 				continue
 			}
 			for _, z := range events[j:i] {
-				if z.Code.IsAccess() && z.Obj == x.Obj && z.TID != x.TID {
+				if z.Op.IsAccess() && z.Object == x.Object && z.Thread != x.Thread {
 					o.triples[[3]string{place(y), place(z), place(x)}] = true
 				}
 			}

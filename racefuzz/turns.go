@@ -108,7 +108,7 @@ func (r *Result) note(g *G, x *heisen.Record) {
 	m := Moment{ID: g.id, At: g.task.At}
 	r.events[m.ID] = append(r.events[m.ID], len(r.moments))
 	r.moments = append(r.moments, m)
-	if x.Code == heisen.Fork {
-		r.starts = append(r.starts, Start{m, uint32(x.Obj)})
+	if x.Op == heisen.Fork {
+		r.starts = append(r.starts, Start{m, uint32(x.Object)})
 	}
 }

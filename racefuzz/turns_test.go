@@ -53,7 +53,7 @@ func TestWitnesses(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			place := func(i int) string { return r.Symbols.Site(events[i].Loc).String() }
+			place := func(i int) string { return r.Symbols.Site(events[i].Site).String() }
 			follow := must(t)(racefuzz.Follow(turns))
 			q, _, _ := m.execute(t, follow, seeds, racefuzz.At(racefuzz.First|racefuzz.Second, place(i), place(j)))
 			met := slices.ContainsFunc(q.Meetings, func(x racefuzz.Meeting) bool {
@@ -96,7 +96,7 @@ func TestTurnsOfNewcomers(t *testing.T) {
 func TestTurnsErrors(t *testing.T) {
 	m := model{{{do: "write", which: 0, place: "0.0"}, {do: "read", which: 0, place: "0.1"}}}
 	r, events, _ := m.execute(t, racefuzz.RandomWalk(), 1)
-	read := slices.IndexFunc(events, func(x heisen.Record) bool { return x.Code == heisen.Read })
+	read := slices.IndexFunc(events, func(x heisen.Record) bool { return x.Op == heisen.Read })
 	if _, err := r.Turns([]int{0}, 2); !errors.Is(err, racefuzz.ErrConfig) {
 		t.Errorf("error %v", err)
 	}

@@ -56,7 +56,7 @@ func (a *Allocations) Handle(e heisen.Event) {
 func (a *Allocations) HandleRecords(records []heisen.Record) {
 	for i := range records {
 		a.events++
-		if records[i].Code == heisen.Alloc {
+		if records[i].Op == heisen.Alloc {
 			a.add(&records[i])
 		}
 	}
@@ -66,13 +66,13 @@ func (a *Allocations) HandleRecords(records []heisen.Record) {
 func (a *Allocations) Flush() error { return nil }
 
 func (a *Allocations) add(r *heisen.Record) {
-	if r.Val == 0 || r.Val > 1<<32-1 {
+	if r.Value == 0 || r.Value > 1<<32-1 {
 		return
 	}
-	l := life{start: r.Obj, index: a.events, size: uint32(r.Val), thread: r.TID, site: r.Loc, context: r.Ctx}
-	a.put(uint64(r.Obj)>>wordShift, l)
-	last := (uint64(r.Obj) + r.Val - 1) >> wordShift
-	for word := (uint64(r.Obj)>>wordShift)&^(blockWords-1) + blockWords; word <= last; word += blockWords {
+	l := life{start: r.Object, index: a.events, size: uint32(r.Value), thread: r.Thread, site: r.Site, context: r.Context}
+	a.put(uint64(r.Object)>>wordShift, l)
+	last := (uint64(r.Object) + r.Value - 1) >> wordShift
+	for word := (uint64(r.Object)>>wordShift)&^(blockWords-1) + blockWords; word <= last; word += blockWords {
 		a.put(word, l)
 	}
 }

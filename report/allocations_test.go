@@ -29,12 +29,12 @@ func TestAllocations(t *testing.T) {
 			case size >= 8:
 				start &^= 7
 			}
-			lives = append(lives, heisen.Record{Code: heisen.Alloc, TID: heisen.Thread(rng.IntN(4)), Obj: start, Val: size, Loc: heisen.Site(len(lives))})
+			lives = append(lives, heisen.Record{Op: heisen.Alloc, Thread: heisen.Thread(rng.IntN(4)), Object: start, Value: size, Site: heisen.Site(len(lives))})
 		}
 		handled := rng.IntN(len(lives))
 		a.HandleRecords(lives[:handled])
 		for i := range lives[handled:] {
-			a.Handle(&lives[handled+i])
+			a.Handle(lives[handled+i].Event())
 		}
 		for range 600 {
 			o := heisen.Object(rng.Uint64N(memory))
@@ -46,11 +46,11 @@ func TestAllocations(t *testing.T) {
 			over := false // another object has had a part of it since, and nobody has this one
 			for i := len(lives) - 1; i >= 0; i-- {
 				l := &lives[i]
-				if o < l.Obj || o >= l.Obj+heisen.Object(l.Val) {
+				if o < l.Object || o >= l.Object+heisen.Object(l.Value) {
 					continue
 				}
 				for _, m := range lives[i+1 : max(i+1, min(len(lives), int(index)-1))] {
-					over = over || m.Obj < l.Obj+heisen.Object(l.Val) && l.Obj < m.Obj+heisen.Object(m.Val)
+					over = over || m.Object < l.Object+heisen.Object(l.Value) && l.Object < m.Object+heisen.Object(m.Value)
 				}
 				if uint64(i+1) < index {
 					if !over {
@@ -58,8 +58,8 @@ func TestAllocations(t *testing.T) {
 						former += min(1, len(lives)-int(index)+1)
 					}
 					want = []Allocation{{
-						Object: b.Name(o), Offset: uint64(o - l.Obj), Size: l.Val, Thread: l.TID,
-						Goroutine: resolver{symbols: b}.name(l.TID), Site: resolver{symbols: b}.site(l.Loc), Stack: []Frame{},
+						Object: b.Name(o), Offset: uint64(o - l.Object), Size: l.Value, Thread: l.Thread,
+						Goroutine: resolver{symbols: b}.name(l.Thread), Site: resolver{symbols: b}.site(l.Site), Stack: []Frame{},
 					}}
 					break
 				}
@@ -88,10 +88,10 @@ func TestAllocations(t *testing.T) {
 func TestAllocationsAreBounded(t *testing.T) {
 	const objects = 3*maxLives + 100
 	var a Allocations
-	r := heisen.Record{Code: heisen.Alloc, Val: 16}
+	r := heisen.Record{Op: heisen.Alloc, Value: 16}
 	for i := range heisen.Object(objects) {
-		r.Obj = 16 * i
-		a.Handle(&r)
+		r.Object = 16 * i
+		a.Handle(r.Event())
 	}
 	if n := len(a.latest) + len(a.before); n > 2*maxLives {
 		t.Errorf("%d are remembered", n)
@@ -111,7 +111,7 @@ func BenchmarkAllocations(b *testing.B) {
 			var a Allocations
 			records := make([]heisen.Record, 1<<16)
 			for i := range records {
-				records[i] = heisen.Record{Code: heisen.Alloc, Val: 48, Obj: heisen.Object(48 * rng.Uint64N(objects))}
+				records[i] = heisen.Record{Op: heisen.Alloc, Value: 48, Object: heisen.Object(48 * rng.Uint64N(objects))}
 			}
 			b.ResetTimer()
 			for i := 0; i < b.N; i += len(records) {

@@ -74,12 +74,12 @@ func laterIsLess(accesses []heisen.Access, symbols *heisen.Symbols) bool {
 // TestCollectorCopies: a detector may use its slices again.
 func TestCollectorCopies(t *testing.T) {
 	accesses := []heisen.Access{{Op: heisen.Read, Site: 1}, {Op: heisen.Write, Site: 2}}
-	witness := []heisen.Record{{Code: heisen.Read, Loc: 1}}
+	witness := []heisen.Record{{Op: heisen.Read, Site: 1}}
 	c := NewCollector(nil, nil)
 	c.Add(heisen.Finding{Kind: heisen.Race, Accesses: accesses, Witness: witness})
-	accesses[0].Site, witness[0].Loc = 9, 9
+	accesses[0].Site, witness[0].Site = 9, 9
 	f := c.All()[0].Finding
-	if f.Accesses[0].Site != 1 || f.Witness[0].Loc != 1 {
+	if f.Accesses[0].Site != 1 || f.Witness[0].Site != 1 {
 		t.Errorf("the collector's finding changed with the detector's slices: %v", f)
 	}
 }

@@ -82,8 +82,8 @@ func raceFinding() Finding {
 			Message:  "write is not ordered with an earlier read",
 			Accesses: []heisen.Access{b.reporting(), b.depositing(heisen.Write)},
 			Witness: []heisen.Record{
-				{Code: heisen.Fork, Obj: 1, Loc: b.at("main.main", 37)},
-				{Code: heisen.Read, Obj: balance, Loc: b.at("main.(*account).report", 18), Val: 7, Flags: heisen.HasValue},
+				{Op: heisen.Fork, Object: 1, Site: b.at("main.main", 37)},
+				{Op: heisen.Read, Object: balance, Site: b.at("main.(*account).report", 18), Value: 7, Flags: heisen.HasValue},
 			},
 		})
 	}
@@ -104,8 +104,8 @@ func allocated() Finding {
 	in := b.Context(b.Call(heisen.Cursor{}, b.AddSite(heisen.SiteInfo{Task: "TestTransfer"})))
 	var memory Allocations
 	memory.HandleRecords([]heisen.Record{
-		{Code: heisen.Alloc, TID: 1, Obj: lockA, Val: 56, Loc: b.at("main.main", 36), Ctx: in},
-		{Code: heisen.Alloc, TID: 2, Obj: 8, Val: 16, Loc: b.AddSite(heisen.SiteInfo{Text: "array.go:7"})},
+		{Op: heisen.Alloc, Thread: 1, Object: lockA, Value: 56, Site: b.at("main.main", 36), Context: in},
+		{Op: heisen.Alloc, Thread: 2, Object: 8, Value: 16, Site: b.AddSite(heisen.SiteInfo{Text: "array.go:7"})},
 	})
 	f := Resolve(Item{Finding: race, Fingerprint: race.Fingerprint(b.Symbols), Count: 1}, b.Symbols, NewSources())
 	f.Allocations = memory.Of(&race, b.Symbols)
@@ -352,7 +352,7 @@ func longFinding() Finding {
 	a.Context = b.Context(c)
 	f := heisen.Finding{Detector: "mcm", Kind: heisen.Race, Message: "two writes", Accesses: []heisen.Access{a, a}}
 	for i := range maxSteps + 3 {
-		f.Witness = append(f.Witness, heisen.Record{Code: heisen.Write, TID: 1, Obj: heisen.Object(i), Loc: a.Site})
+		f.Witness = append(f.Witness, heisen.Record{Op: heisen.Write, Thread: 1, Object: heisen.Object(i), Site: a.Site})
 	}
 	return Resolve(Item{Finding: f, Fingerprint: f.Fingerprint(b.Symbols), Count: 1}, b.Symbols, NewSources())
 }

@@ -224,20 +224,20 @@ func (r resolver) goroutines(accesses []heisen.Access) (out []Goroutine) {
 
 func (r resolver) step(rec *heisen.Record) Step {
 	s := Step{
-		Op:     rec.Code.String(),
-		Thread: rec.TID,
-		Name:   r.name(rec.TID),
-		Object: r.symbols.Name(rec.Obj),
-		Site:   r.site(rec.Loc),
+		Op:     rec.Op.String(),
+		Thread: rec.Thread,
+		Name:   r.name(rec.Thread),
+		Object: r.symbols.Name(rec.Object),
+		Site:   r.site(rec.Site),
 	}
-	if rec.Code == heisen.Fork || rec.Code == heisen.Join {
-		s.Object = r.name(rec.Obj.Thread())
+	if rec.Op == heisen.Fork || rec.Op == heisen.Join {
+		s.Object = r.name(rec.Object.Thread())
 	} else {
-		frame := userFrame(frames(r.symbols.Site(rec.Loc).Frames))
-		s.Variable = r.sources.At(frame, rec.Code).Variable()
+		frame := userFrame(frames(r.symbols.Site(rec.Site).Frames))
+		s.Variable = r.sources.At(frame, rec.Op).Variable()
 	}
 	if rec.Flags&heisen.HasValue != 0 {
-		v := rec.Val
+		v := rec.Value
 		s.Value = &v
 	}
 	return s

@@ -107,8 +107,8 @@ func TestWriterLargestBlock(t *testing.T) {
 	records := make([]heisen.Record, 65536)
 	for i := range records {
 		records[i] = heisen.Record{
-			Obj: heisen.Object(next()), Val: next(), TID: heisen.Thread(next() >> 40), Loc: heisen.Site(next() >> 20 % 1000),
-			Len: uint16(next() >> 48), Code: heisen.Write, Flags: 0xff,
+			Object: heisen.Object(next()), Value: next(), Thread: heisen.Thread(next() >> 40), Site: heisen.Site(next() >> 20 % 1000),
+			Len: uint16(next() >> 48), Op: heisen.Write, Flags: 0xff,
 		}
 	}
 	for _, level := range []int{0, 1, 22} {
@@ -130,11 +130,11 @@ func smallBinary(t testing.TB) (data []byte, records []heisen.Record) {
 	symbols.SetThread(1, heisen.ThreadInfo{Name: "worker", Forked: true, Site: site, Context: ctx})
 	symbols.SetName(0xc000000100, "mu")
 	records = []heisen.Record{
-		{Code: heisen.Fork, Obj: 1, Loc: site, Ctx: ctx},
-		{Code: heisen.Begin, TID: 1},
-		{Code: heisen.Write, TID: 1, Obj: 0xc000000208, Loc: other, Ctx: ctx, Len: 300, Val: 77, Flags: heisen.HasValue},
-		{Code: heisen.Write, TID: 1, Obj: 0xc000000200, Loc: other},
-		{Code: heisen.Read, Obj: 0xc000000200, Loc: other},
+		{Op: heisen.Fork, Object: 1, Site: site, Context: ctx},
+		{Op: heisen.Begin, Thread: 1},
+		{Op: heisen.Write, Thread: 1, Object: 0xc000000208, Site: other, Context: ctx, Len: 300, Value: 77, Flags: heisen.HasValue},
+		{Op: heisen.Write, Thread: 1, Object: 0xc000000200, Site: other},
+		{Op: heisen.Read, Object: 0xc000000200, Site: other},
 	}
 	var out bytes.Buffer
 	w, err := trace.NewWriter(&out, symbols, trace.BlockRecords(3))
@@ -161,10 +161,10 @@ func TestLateSites(t *testing.T) {
 	if s := symbols.Site(1).String(); s != "f.go:3" {
 		t.Errorf("site is %q, want f.go:3", s)
 	}
-	if held := symbols.Locks(got[0].Ctx); len(held) != 1 || !held[0].Shared || symbols.Name(held[0].Lock) != "mu" {
+	if held := symbols.Locks(got[0].Context); len(held) != 1 || !held[0].Shared || symbols.Name(held[0].Lock) != "mu" {
 		t.Errorf("held %v", held)
 	}
-	if calls := symbols.Calls(got[0].Ctx); !slices.Equal(calls, []heisen.Site{1}) {
+	if calls := symbols.Calls(got[0].Context); !slices.Equal(calls, []heisen.Site{1}) {
 		t.Errorf("calls %v", calls)
 	}
 }
@@ -421,9 +421,9 @@ func TestBinaryGrowing(t *testing.T) {
 	batch := make([]heisen.Record, 3)
 	for i := range 50 {
 		site := symbols.AddSite(heisen.SiteInfo{PC: uint64(i)})
-		rec := heisen.Record{Code: heisen.Write, Obj: heisen.Object(8 * i), Loc: site}
+		rec := heisen.Record{Op: heisen.Write, Object: heisen.Object(8 * i), Site: site}
 		want = append(want, rec)
-		w.Handle(&rec)
+		w.Handle(rec.Event())
 		if i%7 == 6 {
 			if err := w.Flush(); err != nil {
 				t.Fatal(err)
@@ -481,21 +481,21 @@ func TestWriterRefuses(t *testing.T) {
 		want string
 	}{
 		{heisen.Record{}, "trace: event 2: op 0 is not valid"},
-		{heisen.Record{Code: 77}, "trace: event 2: op 77 is not valid"},
-		{heisen.Record{Code: heisen.Read, TID: trace.MaxThreads}, "trace: event 2: thread 16777216 is not below 16777216"},
-		{heisen.Record{Code: heisen.Fork, Obj: 1 << 40}, "trace: event 2: fork of thread 1099511627776, which is not below 16777216"},
-		{heisen.Record{Code: heisen.Read, Loc: 5}, "trace: event 2: site 5 is not in the symbols"},
-		{heisen.Record{Code: heisen.Read, Ctx: 5}, "trace: event 2: context 5 is not in the symbols"},
+		{heisen.Record{Op: 77}, "trace: event 2: op 77 is not valid"},
+		{heisen.Record{Op: heisen.Read, Thread: trace.MaxThreads}, "trace: event 2: thread 16777216 is not below 16777216"},
+		{heisen.Record{Op: heisen.Fork, Object: 1 << 40}, "trace: event 2: fork of thread 1099511627776, which is not below 16777216"},
+		{heisen.Record{Op: heisen.Read, Site: 5}, "trace: event 2: site 5 is not in the symbols"},
+		{heisen.Record{Op: heisen.Read, Context: 5}, "trace: event 2: context 5 is not in the symbols"},
 	} {
 		var out bytes.Buffer
 		w, err := trace.NewWriter(&out, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
-		good := heisen.Record{Code: heisen.Read}
-		w.Handle(&good)
-		w.Handle(&c.rec)
-		w.Handle(&good)
+		good := heisen.Record{Op: heisen.Read}
+		w.Handle(good.Event())
+		w.Handle(c.rec.Event())
+		w.Handle(good.Event())
 		if err := w.Flush(); err == nil || err.Error() != c.want {
 			t.Errorf("error %v, want %s", err, c.want)
 		}
@@ -529,7 +529,7 @@ func TestWriterErrorIsKept(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	rec := heisen.Record{Code: heisen.Read}
+	rec := heisen.Record{Op: heisen.Read}
 	for range 10 {
 		w.HandleRecords([]heisen.Record{rec})
 	}
@@ -614,7 +614,7 @@ func TestSkipped(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w.HandleRecords([]heisen.Record{{Code: heisen.Read, Obj: 8}})
+	w.HandleRecords([]heisen.Record{{Op: heisen.Read, Object: 8}})
 	w.AddSkipped(5)
 	w.AddSkipped(4)
 	if err := w.Close(); err != nil {

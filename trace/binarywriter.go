@@ -149,14 +149,14 @@ func (w *Writer) check(rec *heisen.Record) error {
 		return err
 	}
 	sites, _, _, contexts := w.tables.symbols.Tables()
-	if int(rec.Loc) >= len(sites) {
-		return fmt.Errorf("trace: event %d: site %d is not in the symbols", w.count+1, rec.Loc)
+	if int(rec.Site) >= len(sites) {
+		return fmt.Errorf("trace: event %d: site %d is not in the symbols", w.count+1, rec.Site)
 	}
-	if int(rec.Ctx) >= len(contexts) {
-		return fmt.Errorf("trace: event %d: context %d is not in the symbols", w.count+1, rec.Ctx)
+	if int(rec.Context) >= len(contexts) {
+		return fmt.Errorf("trace: event %d: context %d is not in the symbols", w.count+1, rec.Context)
 	}
-	if rec.Code == heisen.Hide && rec.Val >= uint64(w.tables.symbols.NumReaches()) {
-		return fmt.Errorf("trace: event %d: set of objects %d is not in the symbols", w.count+1, rec.Val)
+	if rec.Op == heisen.Hide && rec.Value >= uint64(w.tables.symbols.NumReaches()) {
+		return fmt.Errorf("trace: event %d: set of objects %d is not in the symbols", w.count+1, rec.Value)
 	}
 	return nil
 }

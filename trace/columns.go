@@ -77,15 +77,15 @@ func (e *recordEncoder) reset() {
 }
 
 func (e *recordEncoder) add(rec *heisen.Record) {
-	control := byte(rec.Code)
-	if len(e.threads) > 0 && e.threads[e.current].tid == rec.TID {
+	control := byte(rec.Op)
+	if len(e.threads) > 0 && e.threads[e.current].tid == rec.Thread {
 		control |= sameThread
 	} else {
-		t, ok := e.index[rec.TID]
+		t, ok := e.index[rec.Thread]
 		if !ok {
 			t = uint32(len(e.threads))
-			e.index[rec.TID] = t
-			e.threads = append(e.threads, threadState{tid: rec.TID})
+			e.index[rec.Thread] = t
+			e.threads = append(e.threads, threadState{tid: rec.Thread})
 		}
 		e.current = t
 		e.switches = binary.AppendUvarint(e.switches, uint64(t))
@@ -93,29 +93,29 @@ func (e *recordEncoder) add(rec *heisen.Record) {
 	t := &e.threads[e.current]
 
 	guess := &e.next[t.site%predictorSize]
-	if *guess == rec.Loc {
+	if *guess == rec.Site {
 		e.sites = append(e.sites, 0)
 	} else {
-		e.sites = binary.AppendUvarint(e.sites, 1+zigzag(int64(rec.Loc)-int64(t.site)))
-		*guess = rec.Loc
+		e.sites = binary.AppendUvarint(e.sites, 1+zigzag(int64(rec.Site)-int64(t.site)))
+		*guess = rec.Site
 	}
-	t.site = rec.Loc
+	t.site = rec.Site
 
-	object := &e.object[objectSlot(rec.Loc, e.current)]
-	e.objects = binary.AppendUvarint(e.objects, zigzag(int64(rec.Obj-*object)))
-	*object = rec.Obj
+	object := &e.object[objectSlot(rec.Site, e.current)]
+	e.objects = binary.AppendUvarint(e.objects, zigzag(int64(rec.Object-*object)))
+	*object = rec.Object
 
-	if t.ctx == rec.Ctx {
+	if t.ctx == rec.Context {
 		control |= sameContext
 	} else {
-		e.contexts = binary.AppendUvarint(e.contexts, zigzag(int64(rec.Ctx)-int64(t.ctx)))
-		t.ctx = rec.Ctx
+		e.contexts = binary.AppendUvarint(e.contexts, zigzag(int64(rec.Context)-int64(t.ctx)))
+		t.ctx = rec.Context
 	}
-	if rec.Flags != 0 || rec.Len != 0 || rec.Val != 0 {
+	if rec.Flags != 0 || rec.Len != 0 || rec.Value != 0 {
 		control |= hasExtra
 		e.extras = append(e.extras, byte(rec.Flags))
 		e.extras = binary.AppendUvarint(e.extras, uint64(rec.Len))
-		e.extras = binary.AppendUvarint(e.extras, rec.Val)
+		e.extras = binary.AppendUvarint(e.extras, rec.Value)
 	}
 	e.control = append(e.control, control)
 }
@@ -297,19 +297,19 @@ func (d *recordDecoder) decode(c byte, rec *heisen.Record) error {
 		}
 		t.ctx = heisen.Context(ctx)
 	}
-	*rec = heisen.Record{Obj: *object, TID: t.tid, Loc: t.site, Ctx: t.ctx, Code: op}
+	*rec = heisen.Record{Object: *object, Thread: t.tid, Site: t.site, Context: t.ctx, Op: op}
 	if c&hasExtra != 0 {
 		if err := d.decodeExtra(rec); err != nil {
 			return err
 		}
 	}
-	if op == heisen.Hide && rec.Val >= d.reaches {
+	if op == heisen.Hide && rec.Value >= d.reaches {
 		if d.reaches > 0 {
 			return errors.New("bad set of objects")
 		}
-		rec.Val = 0
+		rec.Value = 0
 	}
-	if (op == heisen.Fork || op == heisen.Join) && rec.Obj >= MaxThreads {
+	if (op == heisen.Fork || op == heisen.Join) && rec.Object >= MaxThreads {
 		return errors.New("bad thread")
 	}
 	return nil
@@ -326,7 +326,7 @@ func (d *recordDecoder) decodeExtra(rec *heisen.Record) error {
 		return errors.New("bad length")
 	}
 	rec.Len = uint16(length)
-	if rec.Val, ok = d.extra.next(); !ok {
+	if rec.Value, ok = d.extra.next(); !ok {
 		return errShort
 	}
 	return nil

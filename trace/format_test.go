@@ -84,11 +84,11 @@ func naiveRecords(t testing.TB, payload []byte) (records []heisen.Record) {
 			lastContext[thread] += uint64(signed(contexts.unsigned()))
 		}
 		r := heisen.Record{
-			Code: heisen.Op(c % 32), TID: heisen.Thread(threads[thread]), Loc: heisen.Site(site),
-			Obj: heisen.Object(*slot), Ctx: heisen.Context(lastContext[thread]),
+			Op: heisen.Op(c % 32), Thread: heisen.Thread(threads[thread]), Site: heisen.Site(site),
+			Object: heisen.Object(*slot), Context: heisen.Context(lastContext[thread]),
 		}
 		if c>>7 == 1 {
-			r.Flags, r.Len, r.Val = heisen.Flags(extras.byte()), uint16(extras.unsigned()), extras.unsigned()
+			r.Flags, r.Len, r.Value = heisen.Flags(extras.byte()), uint16(extras.unsigned()), extras.unsigned()
 		}
 		records = append(records, r)
 	}
@@ -111,7 +111,7 @@ func TestFormatDescription(t *testing.T) {
 		want, symbols := readSTD(t, string(text))
 		for i := range want {
 			if i%5 == 0 {
-				want[i].Flags, want[i].Val, want[i].Len = heisen.HasValue, uint64(i)<<30, uint16(i)
+				want[i].Flags, want[i].Value, want[i].Len = heisen.HasValue, uint64(i)<<30, uint16(i)
 			}
 		}
 		var got []heisen.Record

@@ -20,14 +20,14 @@ func checkDelivered(t *testing.T, records []heisen.Record, symbols *heisen.Symbo
 	t.Helper()
 	_, _, _, contexts := symbols.Tables()
 	for i, r := range records {
-		if !r.Code.Valid() || r.TID >= trace.MaxThreads || int(r.Loc) >= symbols.NumSites() || int(r.Ctx) >= len(contexts) {
+		if !r.Op.Valid() || r.Thread >= trace.MaxThreads || int(r.Site) >= symbols.NumSites() || int(r.Context) >= len(contexts) {
 			t.Fatalf("record %d is out of bounds: %+v", i, r)
 		}
-		if r.Code == heisen.Hide && r.Val >= uint64(symbols.NumReaches()) {
-			t.Fatalf("record %d reaches %d", i, r.Val)
+		if r.Op == heisen.Hide && r.Value >= uint64(symbols.NumReaches()) {
+			t.Fatalf("record %d reaches %d", i, r.Value)
 		}
-		if (r.Code == heisen.Fork || r.Code == heisen.Join) && r.Obj >= trace.MaxThreads {
-			t.Fatalf("record %d is of thread %d", i, r.Obj)
+		if (r.Op == heisen.Fork || r.Op == heisen.Join) && r.Object >= trace.MaxThreads {
+			t.Fatalf("record %d is of thread %d", i, r.Object)
 		}
 	}
 }

@@ -42,7 +42,7 @@ func (p *Printer) Handle(e heisen.Event) {
 // HandleRecords implements heisen.RecordHandler.
 func (p *Printer) HandleRecords(records []heisen.Record) {
 	for i := range records {
-		p.Handle(&records[i])
+		p.Handle(records[i].Event())
 	}
 }
 
@@ -61,38 +61,38 @@ func (p *Printer) Flush() error {
 // AppendRecord appends the line, without its end, that a Printer writes for
 // the event with the given number. Nothing in a name breaks the line.
 func AppendRecord(b []byte, rec *heisen.Record, event uint64, symbols *heisen.Symbols) []byte {
-	b = fmt.Appendf(b, "%8d  %-8s %-14s ", event, oneLine(threadName(symbols, rec.TID)), rec.Code)
+	b = fmt.Appendf(b, "%8d  %-8s %-14s ", event, oneLine(threadName(symbols, rec.Thread)), rec.Op)
 	switch {
-	case rec.Code == heisen.Fork || rec.Code == heisen.Join:
-		b = append(b, oneLine(threadName(symbols, rec.Obj.Thread()))...)
-	case rec.Obj != 0 || rec.Code.Valid() && stdWords[rec.Code].required:
-		b = append(b, oneLine(symbols.Name(rec.Obj))...)
+	case rec.Op == heisen.Fork || rec.Op == heisen.Join:
+		b = append(b, oneLine(threadName(symbols, rec.Object.Thread()))...)
+	case rec.Object != 0 || rec.Op.Valid() && stdWords[rec.Op].required:
+		b = append(b, oneLine(symbols.Name(rec.Object))...)
 	default:
 		b = append(b, '-')
 	}
-	if rec.Code == heisen.Hide {
+	if rec.Op == heisen.Hide {
 		b = appendReached(b, rec.Reach(), symbols)
 	} else if rec.Flags&heisen.HasValue != 0 {
-		b = fmt.Appendf(b, " = %d", rec.Val)
-	} else if hasRange(rec.Code) {
-		b = fmt.Appendf(b, "  %d bytes", rec.Val)
+		b = fmt.Appendf(b, " = %d", rec.Value)
+	} else if hasRange(rec.Op) {
+		b = fmt.Appendf(b, "  %d bytes", rec.Value)
 	}
 	if rec.Len != 0 {
 		b = fmt.Appendf(b, "  %d bytes", rec.Len)
 	}
-	if rec.Loc != 0 {
+	if rec.Site != 0 {
 		b = append(b, "  at "...)
-		b = append(b, oneLine(symbols.Site(rec.Loc).String())...)
+		b = append(b, oneLine(symbols.Site(rec.Site).String())...)
 	}
-	if rec.Ctx != 0 && symbols != nil {
-		for i, h := range symbols.Locks(rec.Ctx) {
+	if rec.Context != 0 && symbols != nil {
+		for i, h := range symbols.Locks(rec.Context) {
 			b = append(b, [...]string{"  holding ", ", "}[min(i, 1)]...)
 			b = append(b, oneLine(symbols.Name(h.Lock))...)
 			if h.Shared {
 				b = append(b, " (shared)"...)
 			}
 		}
-		if calls := len(symbols.Calls(rec.Ctx)); calls > 0 {
+		if calls := len(symbols.Calls(rec.Context)); calls > 0 {
 			b = fmt.Appendf(b, "  calls %d", calls)
 		}
 	}

@@ -93,22 +93,22 @@ func drawObjects(t *rapid.T) heisen.Objects {
 func drawRecord(t *rapid.T, s *heisen.Symbols) heisen.Record {
 	_, _, _, contexts := s.Tables()
 	r := heisen.Record{
-		Obj:  drawObject(t),
-		TID:  drawThread(t),
-		Loc:  heisen.Site(rapid.IntRange(0, s.NumSites()-1).Draw(t, "loc")),
-		Ctx:  heisen.Context(rapid.IntRange(0, len(contexts)-1).Draw(t, "ctx")),
-		Code: heisen.Op(rapid.IntRange(1, heisen.NumOps-1).Draw(t, "op")),
+		Object:  drawObject(t),
+		Thread:  drawThread(t),
+		Site:    heisen.Site(rapid.IntRange(0, s.NumSites()-1).Draw(t, "loc")),
+		Context: heisen.Context(rapid.IntRange(0, len(contexts)-1).Draw(t, "ctx")),
+		Op:      heisen.Op(rapid.IntRange(1, heisen.NumOps-1).Draw(t, "op")),
 	}
-	if r.Code == heisen.Fork || r.Code == heisen.Join {
-		r.Obj = heisen.Object(drawThread(t))
+	if r.Op == heisen.Fork || r.Op == heisen.Join {
+		r.Object = heisen.Object(drawThread(t))
 	}
 	if rapid.Bool().Draw(t, "extra") {
-		r.Val = rapid.Uint64().Draw(t, "val")
+		r.Value = rapid.Uint64().Draw(t, "val")
 		r.Len = rapid.Uint16().Draw(t, "len")
 		r.Flags = heisen.Flags(rapid.Byte().Draw(t, "flags"))
 	}
-	if r.Code == heisen.Hide {
-		r.Val = uint64(rapid.IntRange(0, s.NumReaches()-1).Draw(t, "reach"))
+	if r.Op == heisen.Hide {
+		r.Value = uint64(rapid.IntRange(0, s.NumReaches()-1).Draw(t, "reach"))
 	}
 	return r
 }
@@ -194,16 +194,16 @@ func same(t *rapid.T, want, got *heisen.Symbols) {
 // textual is what the text format keeps of a record: Val and Len where the op
 // has them, object numbers if they are addresses, no context.
 func textual(r heisen.Record) heisen.Record {
-	r.Ctx = 0
+	r.Context = 0
 	switch {
-	case r.Code.IsAccess() || r.Code == heisen.Done:
+	case r.Op.IsAccess() || r.Op == heisen.Done:
 		if r.Flags &= heisen.HasValue; r.Flags == 0 {
-			r.Val = 0
+			r.Value = 0
 		}
-	case r.Code == heisen.Alloc || r.Code == heisen.Free:
+	case r.Op == heisen.Alloc || r.Op == heisen.Free:
 		r.Len, r.Flags = 0, 0
 	default:
-		r.Len, r.Flags, r.Val = 0, 0, 0
+		r.Len, r.Flags, r.Value = 0, 0, 0
 	}
 	return r
 }
@@ -241,14 +241,14 @@ func TestSTDRoundTrip(t *testing.T) {
 		var want []heisen.Record
 		for range rapid.IntRange(0, 60).Draw(t, "records") {
 			r := textual(drawRecord(t, symbols))
-			r.TID %= 25
-			if r.Code == heisen.Fork || r.Code == heisen.Join {
-				r.Obj %= 25
+			r.Thread %= 25
+			if r.Op == heisen.Fork || r.Op == heisen.Join {
+				r.Object %= 25
 			}
-			if o := r.Obj; o < 1<<20 || o >= 1<<44 {
+			if o := r.Object; o < 1<<20 || o >= 1<<44 {
 				r.Len = min(r.Len, 8)
-				if r.Code == heisen.Alloc || r.Code == heisen.Free {
-					r.Val %= 9
+				if r.Op == heisen.Alloc || r.Op == heisen.Free {
+					r.Value %= 9
 				}
 			}
 			want = append(want, r)
@@ -277,23 +277,23 @@ func TestSTDRoundTrip(t *testing.T) {
 		objects := bijection[object]{}
 		for i, g := range got {
 			w := want[i]
-			if w.Code == heisen.Fork || w.Code == heisen.Join {
-				threads.pair(t, w.Obj.Thread(), g.Obj.Thread())
-				g.Obj = w.Obj
-			} else if w.Obj == 0 || w.Obj >= 1<<20 && w.Obj < 1<<44 {
-				if g.Obj != w.Obj {
-					t.Fatalf("address %#x became %#x", uint64(w.Obj), uint64(g.Obj))
+			if w.Op == heisen.Fork || w.Op == heisen.Join {
+				threads.pair(t, w.Object.Thread(), g.Object.Thread())
+				g.Object = w.Object
+			} else if w.Object == 0 || w.Object >= 1<<20 && w.Object < 1<<44 {
+				if g.Object != w.Object {
+					t.Fatalf("address %#x became %#x", uint64(w.Object), uint64(g.Object))
 				}
 			} else {
-				objects.pair(t, object{class(w.Code), w.Obj}, object{class(g.Code), g.Obj})
-				g.Obj = w.Obj
+				objects.pair(t, object{class(w.Op), w.Object}, object{class(g.Op), g.Object})
+				g.Object = w.Object
 			}
-			threads.pair(t, w.TID, g.TID)
-			g.TID = w.TID
-			if w.Loc == 0 != (g.Loc == 0) || w.Loc != 0 && symbols.Site(w.Loc).Text != reader.Symbols().Site(g.Loc).Text {
-				t.Fatalf("site %v became %v", symbols.Site(w.Loc), reader.Symbols().Site(g.Loc))
+			threads.pair(t, w.Thread, g.Thread)
+			g.Thread = w.Thread
+			if w.Site == 0 != (g.Site == 0) || w.Site != 0 && symbols.Site(w.Site).Text != reader.Symbols().Site(g.Site).Text {
+				t.Fatalf("site %v became %v", symbols.Site(w.Site), reader.Symbols().Site(g.Site))
 			}
-			g.Loc, g.Ctx = w.Loc, w.Ctx
+			g.Site, g.Context = w.Site, w.Context
 			if g != w {
 				t.Fatalf("%+v became %+v in\n%s", w, g, text)
 			}

@@ -76,34 +76,34 @@ func (s *Stats) Flush() error { return nil }
 
 func (s *Stats) add(rec *heisen.Record) {
 	s.Events++
-	if !rec.Code.Valid() {
+	if !rec.Op.Valid() {
 		return
 	}
-	s.Ops[rec.Code]++
-	t := s.threads[rec.TID]
+	s.Ops[rec.Op]++
+	t := s.threads[rec.Thread]
 	if t == nil {
 		t = &threadStats{}
-		s.threads[rec.TID] = t
+		s.threads[rec.Thread] = t
 		s.Threads++
 	}
 	s.setAlive(t, true)
-	if rec.Loc != 0 {
-		s.Sites += note(s.sites, rec.Loc)
+	if rec.Site != 0 {
+		s.Sites += note(s.sites, rec.Site)
 	}
-	s.Contexts += note(s.contexts, rec.Ctx)
-	if rec.Code.IsAccess() {
+	s.Contexts += note(s.contexts, rec.Context)
+	if rec.Op.IsAccess() {
 		s.access(rec)
 	}
-	switch rec.Code {
+	switch rec.Op {
 	case heisen.Acquire, heisen.AcquireShared:
-		s.Locks += note(s.locks, rec.Obj)
+		s.Locks += note(s.locks, rec.Object)
 		t.held++
 		s.MaxHeld = max(s.MaxHeld, t.held)
 	case heisen.Release, heisen.ReleaseShared:
-		s.Locks += note(s.locks, rec.Obj)
+		s.Locks += note(s.locks, rec.Object)
 		t.held = max(t.held-1, 0)
 	case heisen.Send, heisen.Receive:
-		s.Messages += note(s.messages, rec.Obj)
+		s.Messages += note(s.messages, rec.Object)
 	case heisen.Call:
 		t.calls++
 		s.MaxCalls = max(s.MaxCalls, t.calls)
@@ -112,7 +112,7 @@ func (s *Stats) add(rec *heisen.Record) {
 	case heisen.End:
 		s.setAlive(t, false)
 	case heisen.Join:
-		if joined := s.threads[rec.Obj.Thread()]; joined != nil {
+		if joined := s.threads[rec.Object.Thread()]; joined != nil {
 			s.setAlive(joined, false)
 		}
 	case heisen.Hide:
@@ -120,18 +120,18 @@ func (s *Stats) add(rec *heisen.Record) {
 			s.Unbounded++
 		}
 	case heisen.Alloc:
-		s.Allocated += rec.Val
+		s.Allocated += rec.Value
 	}
 }
 
 func (s *Stats) access(rec *heisen.Record) {
-	v, known := s.variables[rec.Obj]
+	v, known := s.variables[rec.Object]
 	switch {
 	case !known:
-		s.variables[rec.Obj] = variableStats{thread: rec.TID}
+		s.variables[rec.Object] = variableStats{thread: rec.Thread}
 		s.Variables++
-	case !v.shared && v.thread != rec.TID:
-		s.variables[rec.Obj] = variableStats{shared: true}
+	case !v.shared && v.thread != rec.Thread:
+		s.variables[rec.Object] = variableStats{shared: true}
 		s.Shared++
 	}
 }

@@ -34,7 +34,7 @@ C|alloc(z,100)
 	s := trace.NewStats()
 	s.HandleRecords(records[:5])
 	for i := range records[5:] {
-		s.Handle(&records[5+i])
+		s.Handle(records[5+i].Event())
 	}
 	const want = `events                           17
 threads                           3
@@ -79,7 +79,7 @@ bytes allocated                 100
 // Numbers out of all proportion cost no memory.
 func TestStatsHostileNumbers(t *testing.T) {
 	s := trace.NewStats()
-	s.HandleRecords([]heisen.Record{{Code: heisen.Read, TID: math.MaxUint32, Loc: math.MaxUint32, Ctx: math.MaxUint32}, {Code: 200}})
+	s.HandleRecords([]heisen.Record{{Op: heisen.Read, Thread: math.MaxUint32, Site: math.MaxUint32, Context: math.MaxUint32}, {Op: 200}})
 	if s.Threads != 1 || s.Sites != 1 || s.Contexts != 1 || s.Events != 2 {
 		t.Errorf("%+v", s)
 	}
@@ -91,10 +91,10 @@ func TestPrinter(t *testing.T) {
 	symbols.SetName(8, "evil\nname")
 	ctx := symbols.Context(symbols.Acquire(symbols.Call(heisen.Cursor{}, site), heisen.Held{Lock: 8}))
 	records := []heisen.Record{
-		{Code: heisen.Write, TID: 3, Obj: 0xc000000000, Loc: site, Ctx: ctx, Len: 4, Val: 9, Flags: heisen.HasValue},
-		{Code: heisen.Fork, Obj: 3},
-		{Code: heisen.Alloc, Obj: 16, Val: 64},
-		{Code: 99},
+		{Op: heisen.Write, Thread: 3, Object: 0xc000000000, Site: site, Context: ctx, Len: 4, Value: 9, Flags: heisen.HasValue},
+		{Op: heisen.Fork, Object: 3},
+		{Op: heisen.Alloc, Object: 16, Value: 64},
+		{Op: 99},
 	}
 	const want = `       1  T3       write          0xc000000000 = 9  4 bytes  at f.go:3  holding "evil\nname"  calls 1
        2  T0       fork           T3
@@ -105,7 +105,7 @@ func TestPrinter(t *testing.T) {
 	p := trace.NewPrinter(&got, symbols)
 	p.HandleRecords(records[:1])
 	for i := range records[1:] {
-		p.Handle(&records[1+i])
+		p.Handle(records[1+i].Event())
 	}
 	if err := p.Flush(); err != nil {
 		t.Fatal(err)

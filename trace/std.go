@@ -170,8 +170,8 @@ func (r *STDReader) parse(line []byte, rec *heisen.Record) (delivered bool, reas
 	}
 	t := &r.threads[tid]
 	*rec = heisen.Record{
-		Obj: op.obj, Val: op.val | value, TID: tid, Loc: r.site(site), Ctx: t.ctx,
-		Len: op.len, Code: op.code, Flags: flags,
+		Object: op.obj, Value: op.val | value, Thread: tid, Site: r.site(site), Context: t.ctx,
+		Len: op.len, Op: op.code, Flags: flags,
 	}
 	r.events++
 	return true, r.step(t, rec)
@@ -240,26 +240,26 @@ func (r *STDReader) thread(name []byte) (t heisen.Thread, reason string) {
 
 // step moves the thread t past its event rec.
 func (r *STDReader) step(t *stdThread, rec *heisen.Record) (reason string) {
-	switch rec.Code {
+	switch rec.Op {
 	case heisen.Acquire, heisen.AcquireShared:
-		shared := rec.Code == heisen.AcquireShared
-		t.cursor = r.symbols.Acquire(t.cursor, heisen.Held{Lock: rec.Obj, Shared: shared, Site: rec.Loc})
+		shared := rec.Op == heisen.AcquireShared
+		t.cursor = r.symbols.Acquire(t.cursor, heisen.Held{Lock: rec.Object, Shared: shared, Site: rec.Site})
 		t.held++
 	case heisen.Release, heisen.ReleaseShared:
-		if reason = r.release(t, rec.Obj, rec.Code == heisen.ReleaseShared); reason != "" {
+		if reason = r.release(t, rec.Object, rec.Op == heisen.ReleaseShared); reason != "" {
 			return reason
 		}
 	case heisen.Call:
-		t.cursor = r.symbols.Call(t.cursor, rec.Loc)
+		t.cursor = r.symbols.Call(t.cursor, rec.Site)
 	case heisen.Return:
 		t.cursor = r.symbols.Return(t.cursor)
 	case heisen.Fork:
-		child := &r.threads[rec.Obj.Thread()]
+		child := &r.threads[rec.Object.Thread()]
 		if !child.forked {
 			child.forked = true
-			info := r.symbols.Thread(rec.Obj.Thread())
-			info.Forked, info.Parent, info.Site, info.Context = true, rec.TID, rec.Loc, rec.Ctx
-			r.symbols.SetThread(rec.Obj.Thread(), info)
+			info := r.symbols.Thread(rec.Object.Thread())
+			info.Forked, info.Parent, info.Site, info.Context = true, rec.Thread, rec.Site, rec.Context
+			r.symbols.SetThread(rec.Object.Thread(), info)
 		}
 		return ""
 	default:

@@ -61,15 +61,15 @@ var stdOps = map[heisen.Op]string{
 // byNames says records by the names in symbols.
 func byNames(records []heisen.Record, symbols *heisen.Symbols) (events []event) {
 	for _, r := range records {
-		e := event{Thread: symbols.Thread(r.TID).Name, Op: stdOps[r.Code], Site: symbols.Site(r.Loc).Text}
-		switch r.Code {
+		e := event{Thread: symbols.Thread(r.Thread).Name, Op: stdOps[r.Op], Site: symbols.Site(r.Site).Text}
+		switch r.Op {
 		case heisen.Fork, heisen.Join:
-			e.Arg = symbols.Thread(r.Obj.Thread()).Name
+			e.Arg = symbols.Thread(r.Object.Thread()).Name
 		case heisen.Enter, heisen.Exit:
 		default:
-			e.Arg = symbols.Name(r.Obj)
+			e.Arg = symbols.Name(r.Object)
 		}
-		for _, h := range symbols.Locks(r.Ctx) {
+		for _, h := range symbols.Locks(r.Context) {
 			e.Held = append(e.Held, symbols.Name(h.Lock))
 		}
 		events = append(events, e)
@@ -85,8 +85,8 @@ func TestSTDReaderAgreesWithReference(t *testing.T) {
 			t.Errorf("reader differs from reference (-want +got):\n%s", diff)
 		}
 		for _, r := range records {
-			if r.Code.IsAccess() && (r.Obj == 0 || r.Obj%8 != 0) {
-				t.Fatalf("variable number %d is not a positive multiple of 8", r.Obj)
+			if r.Op.IsAccess() && (r.Object == 0 || r.Object%8 != 0) {
+				t.Fatalf("variable number %d is not a positive multiple of 8", r.Object)
 			}
 		}
 	})
@@ -172,7 +172,7 @@ func TestSTDObjects(t *testing.T) {
 	records, symbols := readSTD(t, "T|r(x)\nT|acq(x)\nT|begin(x)\nT|alloc(y,100)\nT|w(z)\nT|w(0x1000)\nT|w(0xc000)\nT|w(0xc0000100)\nT|acq(0xc0000100)\n")
 	var got []heisen.Object
 	for _, r := range records {
-		got = append(got, r.Obj)
+		got = append(got, r.Object)
 	}
 	want := []heisen.Object{8, 16, 24, 32, 136, 144, 152, 0xc0000100, 0xc0000100}
 	if diff := cmp.Diff(want, got); diff != "" {
@@ -197,30 +197,30 @@ func TestSTDManyNames(t *testing.T) {
 	records, symbols := readSTD(t, text.String())
 	seen := map[heisen.Object]bool{}
 	for _, r := range records {
-		if r.Obj%8 != 0 || seen[r.Obj] {
-			t.Fatalf("number %#x of %s is taken or not a multiple of 8", uint64(r.Obj), symbols.Name(r.Obj))
+		if r.Object%8 != 0 || seen[r.Object] {
+			t.Fatalf("number %#x of %s is taken or not a multiple of 8", uint64(r.Object), symbols.Name(r.Object))
 		}
-		seen[r.Obj] = true
+		seen[r.Object] = true
 	}
-	if o := records[names].Obj; o != 1<<20 {
+	if o := records[names].Object; o != 1<<20 {
 		t.Errorf("address 0x100000 got number %#x", uint64(o))
 	}
-	if o := records[names+1].Obj; o == 1<<44 {
+	if o := records[names+1].Object; o == 1<<44 {
 		t.Error("a text that looks like an address among names got the number of a name")
 	}
 }
 
 func TestSTDForkInfo(t *testing.T) {
 	records, symbols := readSTD(t, "main|acq(L)|1\nmain|fork(child)|2\nchild|r(x)|3\nmain|fork(child)|4\n")
-	info := symbols.Thread(records[1].Obj.Thread())
-	want := heisen.ThreadInfo{Name: "child", Forked: true, Parent: records[0].TID, Site: records[1].Loc, Context: records[1].Ctx}
+	info := symbols.Thread(records[1].Object.Thread())
+	want := heisen.ThreadInfo{Name: "child", Forked: true, Parent: records[0].Thread, Site: records[1].Site, Context: records[1].Context}
 	if info != want {
 		t.Errorf("child is %+v, want %+v", info, want)
 	}
-	if records[2].TID != records[1].Obj.Thread() {
+	if records[2].Thread != records[1].Object.Thread() {
 		t.Error("the forked thread is not the one that acts")
 	}
-	if main := symbols.Thread(records[0].TID); main.Forked || main.Name != "main" {
+	if main := symbols.Thread(records[0].Thread); main.Forked || main.Name != "main" {
 		t.Errorf("main is %+v", main)
 	}
 }

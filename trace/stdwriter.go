@@ -133,10 +133,10 @@ func (w *STDWriter) add(rec *heisen.Record) {
 	if w.err = checkRecord(rec, w.events); w.err != nil {
 		return
 	}
-	b := append(w.buf, w.thread(rec.TID)...)
+	b := append(w.buf, w.thread(rec.Thread)...)
 	b = append(b, '|')
 	b = w.appendOp(b, rec)
-	b = append(b, w.site(rec.Loc)...)
+	b = append(b, w.site(rec.Site)...)
 	if w.err != nil {
 		return
 	}
@@ -147,35 +147,35 @@ func (w *STDWriter) add(rec *heisen.Record) {
 }
 
 func (w *STDWriter) appendOp(b []byte, rec *heisen.Record) []byte {
-	form := &stdWords[rec.Code]
+	form := &stdWords[rec.Op]
 	b = append(b, form.word...)
-	if hasLength(rec.Code) && rec.Len > 0 {
+	if hasLength(rec.Op) && rec.Len > 0 {
 		b = strconv.AppendUint(b, uint64(rec.Len), 10)
 	}
-	if !form.required && rec.Obj == 0 {
+	if !form.required && rec.Object == 0 {
 		return b
 	}
 	b = append(b, '(')
 	switch {
 	case form.class == threadClass:
-		b = append(b, w.thread(rec.Obj.Thread())...)
-	case isAddress(rec.Obj):
+		b = append(b, w.thread(rec.Object.Thread())...)
+	case isAddress(rec.Object):
 		b = append(b, "0x"...)
-		b = strconv.AppendUint(b, uint64(rec.Obj), 16)
+		b = strconv.AppendUint(b, uint64(rec.Object), 16)
 	default:
 		b = append(b, w.object(form.class, rec)...)
 	}
-	if hasRange(rec.Code) {
+	if hasRange(rec.Op) {
 		b = append(b, ',')
-		b = strconv.AppendUint(b, rec.Val, 10)
+		b = strconv.AppendUint(b, rec.Value, 10)
 	}
 	b = append(b, ')')
-	if rec.Code == heisen.Hide {
+	if rec.Op == heisen.Hide {
 		b = w.appendReach(b, rec.Reach())
 	}
-	if hasLength(rec.Code) && rec.Flags&heisen.HasValue != 0 {
+	if hasLength(rec.Op) && rec.Flags&heisen.HasValue != 0 {
 		b = append(b, '=')
-		b = strconv.AppendUint(b, rec.Val, 10)
+		b = strconv.AppendUint(b, rec.Value, 10)
 	}
 	return b
 }
@@ -199,15 +199,15 @@ func (w *STDWriter) thread(t heisen.Thread) string {
 func (w *STDWriter) object(class objectClass, rec *heisen.Record) string {
 	size := uint64(rec.Len)
 	switch {
-	case hasRange(rec.Code):
-		size = rec.Val
-	case !hasLength(rec.Code):
+	case hasRange(rec.Op):
+		size = rec.Value
+	case !hasLength(rec.Op):
 		size = 0
 	}
-	key := stdObject{class, rec.Obj}
+	key := stdObject{class, rec.Object}
 	known, ok := w.objects[key]
 	if !ok {
-		known = stdText{w.unique(class, w.symbols.Name(rec.Obj), uint64(rec.Obj)), nameSize(size)}
+		known = stdText{w.unique(class, w.symbols.Name(rec.Object), uint64(rec.Object)), nameSize(size)}
 		w.objects[key] = known
 	}
 	if size > known.size {
@@ -253,12 +253,12 @@ func (w *STDWriter) site(site heisen.Site) string {
 // from 1.
 func checkRecord(rec *heisen.Record, event uint64) error {
 	switch {
-	case !rec.Code.Valid():
-		return fmt.Errorf("trace: event %d: op %d is not valid", event, rec.Code)
-	case rec.TID >= MaxThreads:
-		return fmt.Errorf("trace: event %d: thread %d is not below %d", event, rec.TID, MaxThreads)
-	case (rec.Code == heisen.Fork || rec.Code == heisen.Join) && rec.Obj >= MaxThreads:
-		return fmt.Errorf("trace: event %d: %v of thread %d, which is not below %d", event, rec.Code, rec.Obj, MaxThreads)
+	case !rec.Op.Valid():
+		return fmt.Errorf("trace: event %d: op %d is not valid", event, rec.Op)
+	case rec.Thread >= MaxThreads:
+		return fmt.Errorf("trace: event %d: thread %d is not below %d", event, rec.Thread, MaxThreads)
+	case (rec.Op == heisen.Fork || rec.Op == heisen.Join) && rec.Object >= MaxThreads:
+		return fmt.Errorf("trace: event %d: %v of thread %d, which is not below %d", event, rec.Op, rec.Object, MaxThreads)
 	}
 	return nil
 }

@@ -235,14 +235,14 @@ func (v *Validator) report(e *ValidationError) {
 
 // problem reports an error that the current event shows.
 func (v *Validator) problem(kind error, rec *heisen.Record, earlier uint64, what string) {
-	v.report(&ValidationError{Event: v.events, Thread: rec.TID, Kind: kind, Object: rec.Obj, Earlier: earlier, what: what})
+	v.report(&ValidationError{Event: v.events, Thread: rec.Thread, Kind: kind, Object: rec.Object, Earlier: earlier, what: what})
 }
 
 // foreign reports that the current event releases what another thread holds.
 func (v *Validator) foreign(rec *heisen.Record, holder hold) {
 	v.report(&ValidationError{
-		Event: v.events, Thread: rec.TID, Kind: ErrReleaseForeign, Warning: true,
-		Object: rec.Obj, Earlier: holder.event, what: v.symbols.Name(rec.Obj),
+		Event: v.events, Thread: rec.Thread, Kind: ErrReleaseForeign, Warning: true,
+		Object: rec.Object, Earlier: holder.event, what: v.symbols.Name(rec.Object),
 	})
 }
 
@@ -262,20 +262,20 @@ func (v *Validator) thread(t heisen.Thread) *threadCheck {
 
 func (v *Validator) check(rec *heisen.Record) {
 	v.events++
-	if !rec.Code.Valid() {
-		v.problem(ErrOp, rec, 0, fmt.Sprintf("op %d", rec.Code))
+	if !rec.Op.Valid() {
+		v.problem(ErrOp, rec, 0, fmt.Sprintf("op %d", rec.Op))
 		return
 	}
-	t := v.thread(rec.TID)
+	t := v.thread(rec.Thread)
 	switch {
 	case t.ended != 0:
-		v.problem(ErrAfterEnd, rec, t.ended, rec.Code.String())
+		v.problem(ErrAfterEnd, rec, t.ended, rec.Op.String())
 		t.ended = 0
 	case t.joined != 0:
-		v.problem(ErrAfterJoin, rec, t.joined, rec.Code.String())
+		v.problem(ErrAfterJoin, rec, t.joined, rec.Op.String())
 		t.joined = 0
 	}
-	switch rec.Code {
+	switch rec.Op {
 	case heisen.Acquire, heisen.AcquireShared, heisen.Release, heisen.ReleaseShared:
 		v.checkLock(rec)
 	case heisen.Fork, heisen.Join:
@@ -301,9 +301,9 @@ func (v *Validator) check(rec *heisen.Record) {
 			v.problem(ErrExitWithoutEnter, rec, 0, "")
 		}
 	case heisen.Hide:
-		t.hides = append(t.hides, opened{v.events, rec.Obj})
-		if v.symbols != nil && rec.Val >= uint64(v.symbols.NumReaches()) {
-			v.problem(ErrReach, rec, 0, fmt.Sprintf("set %d", rec.Val))
+		t.hides = append(t.hides, opened{v.events, rec.Object})
+		if v.symbols != nil && rec.Value >= uint64(v.symbols.NumReaches()) {
+			v.problem(ErrReach, rec, 0, fmt.Sprintf("set %d", rec.Value))
 		}
 	case heisen.Reveal:
 		v.checkReveal(t, rec)
@@ -332,26 +332,26 @@ func (v *Validator) checkReveal(t *threadCheck, rec *heisen.Record) {
 		return
 	}
 	i := last
-	for i > 0 && t.hides[i].call != rec.Obj {
+	for i > 0 && t.hides[i].call != rec.Object {
 		i--
 	}
-	if t.hides[i].call != rec.Obj {
+	if t.hides[i].call != rec.Object {
 		i = last
 	}
-	if i < last || t.hides[i].call != rec.Obj {
-		v.problem(ErrRevealOther, rec, t.hides[last].event, v.symbols.Name(rec.Obj))
+	if i < last || t.hides[i].call != rec.Object {
+		v.problem(ErrRevealOther, rec, t.hides[last].event, v.symbols.Name(rec.Object))
 	}
 	t.hides = t.hides[:i]
 }
 
 func (v *Validator) checkForkJoin(rec *heisen.Record) {
-	other := rec.Obj.Thread()
-	name := rec.Code.String() + " of " + threadName(v.symbols, other)
-	if heisen.Object(other) == rec.Obj && other == rec.TID {
+	other := rec.Object.Thread()
+	name := rec.Op.String() + " of " + threadName(v.symbols, other)
+	if heisen.Object(other) == rec.Object && other == rec.Thread {
 		v.problem(ErrSelf, rec, 0, name)
 		return
 	}
-	if rec.Code == heisen.Join {
+	if rec.Op == heisen.Join {
 		if c := v.threads[other]; c == nil {
 			v.problem(ErrJoinUnknown, rec, 0, name)
 		} else if c.ended == 0 {
@@ -373,14 +373,14 @@ func (v *Validator) checkForkJoin(rec *heisen.Record) {
 
 func (v *Validator) checkRange(rec *heisen.Record) {
 	switch {
-	case rec.Val == 0 || rec.Val-1 > math.MaxUint64-uint64(rec.Obj):
-		v.problem(ErrRange, rec, 0, fmt.Sprintf("%v of %d bytes at %s", rec.Code, rec.Val, v.symbols.Name(rec.Obj)))
-	case rec.Code == heisen.Alloc:
-		v.allocs[rec.Obj] = true
-	case v.allocs[rec.Obj]:
-		delete(v.allocs, rec.Obj)
+	case rec.Value == 0 || rec.Value-1 > math.MaxUint64-uint64(rec.Object):
+		v.problem(ErrRange, rec, 0, fmt.Sprintf("%v of %d bytes at %s", rec.Op, rec.Value, v.symbols.Name(rec.Object)))
+	case rec.Op == heisen.Alloc:
+		v.allocs[rec.Object] = true
+	case v.allocs[rec.Object]:
+		delete(v.allocs, rec.Object)
 	default:
-		v.warn(ErrFreeUnknown, v.events, rec.TID, rec.Obj, v.symbols.Name(rec.Obj))
+		v.warn(ErrFreeUnknown, v.events, rec.Thread, rec.Object, v.symbols.Name(rec.Object))
 	}
 }
 

@@ -110,7 +110,7 @@ func TestValidateAccepts(t *testing.T) {
 }
 
 func TestValidateInvalidOp(t *testing.T) {
-	v, err := trace.Validate(heisen.Slice([]heisen.Record{{Code: 99}, {Code: heisen.Read}}))
+	v, err := trace.Validate(heisen.Slice([]heisen.Record{{Op: 99}, {Op: heisen.Read}}))
 	if err != nil || v.Total() != 1 || !errors.Is(v.Problems()[0], trace.ErrOp) {
 		t.Errorf("%v, %v", v.Problems(), err)
 	}

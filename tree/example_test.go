@@ -13,14 +13,14 @@ import (
 // loop is a goroutine that writes a variable a hundred times under a lock, and
 // another one that writes it without.
 func loop() []heisen.Record {
-	trace := []heisen.Record{{TID: 0, Code: heisen.Fork, Obj: 1, Loc: 10}}
+	trace := []heisen.Record{{Thread: 0, Op: heisen.Fork, Object: 1, Site: 10}}
 	for range 100 {
 		trace = append(trace,
-			heisen.Record{TID: 0, Code: heisen.Acquire, Obj: 0x2000, Loc: 11},
-			heisen.Record{TID: 0, Code: heisen.Write, Obj: 0x1000, Loc: 12},
-			heisen.Record{TID: 0, Code: heisen.Release, Obj: 0x2000, Loc: 13})
+			heisen.Record{Thread: 0, Op: heisen.Acquire, Object: 0x2000, Site: 11},
+			heisen.Record{Thread: 0, Op: heisen.Write, Object: 0x1000, Site: 12},
+			heisen.Record{Thread: 0, Op: heisen.Release, Object: 0x2000, Site: 13})
 	}
-	return append(trace, heisen.Record{TID: 1, Code: heisen.Write, Obj: 0x1000, Loc: 14})
+	return append(trace, heisen.Record{Thread: 1, Op: heisen.Write, Object: 0x1000, Site: 14})
 }
 
 func ExampleNewFilter() {
@@ -66,9 +66,9 @@ func ExampleMessageOrder() {
 // accesses of a span are enough.
 func ExampleNewSpanFilter() {
 	trace := []heisen.Record{
-		{TID: 0, Code: heisen.Write, Obj: 0x1000, Loc: 1},
-		{TID: 0, Code: heisen.Read, Obj: 0x1000, Loc: 2},
-		{TID: 0, Code: heisen.Write, Obj: 0x1000, Loc: 3},
+		{Thread: 0, Op: heisen.Write, Object: 0x1000, Site: 1},
+		{Thread: 0, Op: heisen.Read, Object: 0x1000, Site: 2},
+		{Thread: 0, Op: heisen.Write, Object: 0x1000, Site: 3},
 	}
 	filter, err := tree.NewSpanFilter(vclock.NewFastTrack(nil))
 	if err != nil {

@@ -23,11 +23,11 @@ const (
 func lock(i int) heisen.Object { return 0x4000 + 64*heisen.Object(i) }
 
 func do(t heisen.Thread, op heisen.Op, o heisen.Object) heisen.Record {
-	return heisen.Record{TID: t, Code: op, Obj: o}
+	return heisen.Record{Thread: t, Op: op, Object: o}
 }
 
 func at(site heisen.Site, t heisen.Thread, op heisen.Op, o heisen.Object) heisen.Record {
-	return heisen.Record{TID: t, Code: op, Obj: o, Loc: site}
+	return heisen.Record{Thread: t, Op: op, Object: o, Site: site}
 }
 
 // under returns records between the acquisition and the release of a lock.
@@ -64,7 +64,7 @@ func droppedFrom(t testing.TB, trace []heisen.Record, options ...tree.Option) (d
 	}
 	for i := range trace {
 		before := len(k.records)
-		if f.Handle(&trace[i]); len(k.records) == before {
+		if f.Handle(trace[i].Event()); len(k.records) == before {
 			dropped = append(dropped, i+1)
 		}
 	}
@@ -174,8 +174,8 @@ func TestFigure34(t *testing.T) {
 	checkSame(t, "events", len(trace), 27)
 	locksAt := map[int]heisen.Object{}
 	for i := range trace {
-		if trace[i].Code.IsAccess() && trace[i-1].Code == heisen.Acquire {
-			locksAt[i+1] = trace[i-1].Obj
+		if trace[i].Op.IsAccess() && trace[i-1].Op == heisen.Acquire {
+			locksAt[i+1] = trace[i-1].Object
 		}
 	}
 	races, listed := map[[2]int]bool{}, 0
@@ -183,14 +183,14 @@ func TestFigure34(t *testing.T) {
 	for i := range trace {
 		for j := i + 1; j < len(trace); j++ {
 			a, b := &trace[i], &trace[j]
-			if a.TID == b.TID || !a.Code.Conflicts(b.Code) {
+			if a.Thread == b.Thread || !a.Op.Conflicts(b.Op) {
 				continue
 			}
 			if l := locksAt[i+1]; l != 0 && l == locksAt[j+1] {
 				continue
 			}
 			races[[2]int{i + 1, j + 1}] = true
-			p := [2]heisen.Site{min(a.Loc, b.Loc), max(a.Loc, b.Loc)}
+			p := [2]heisen.Site{min(a.Site, b.Site), max(a.Site, b.Site)}
 			places[p] = true
 			if p != [2]heisen.Site{3, 4} {
 				listed++
@@ -225,9 +225,9 @@ func TestFigure35(t *testing.T) {
 	}
 	got := map[heisen.Site][]string{}
 	for i := range trace {
-		f.Handle(&trace[i])
-		if r := &trace[i]; r.Code.IsAccess() {
-			got[r.Loc] = append(got[r.Loc], fmt.Sprint(tree.Gamma(f, r.TID)))
+		f.Handle(trace[i].Event())
+		if r := &trace[i]; r.Op.IsAccess() {
+			got[r.Site] = append(got[r.Site], fmt.Sprint(tree.Gamma(f, r.Thread)))
 		}
 	}
 	checkSame(t, "Γ by location", got, want)

@@ -87,7 +87,7 @@ func handlerOf(d heisen.Detector) func([]heisen.Record) {
 	}
 	return func(batch []heisen.Record) {
 		for i := range batch {
-			d.Handle(&batch[i])
+			d.Handle(batch[i].Event())
 		}
 	}
 }
@@ -128,8 +128,8 @@ func (f *Filter) HandleRecords(batch []heisen.Record) {
 	start := 0
 	for i := range batch {
 		r := &batch[i]
-		isAccess := r.Code-heisen.Read <= heisen.Write-heisen.Read
-		isLock := r.Code-heisen.Acquire <= heisen.Release-heisen.Acquire
+		isAccess := r.Op-heisen.Read <= heisen.Write-heisen.Read
+		isLock := r.Op-heisen.Acquire <= heisen.Release-heisen.Acquire
 		switch {
 		case dozing && (isAccess || isLock && f.isOrdinary(r)): // nothing is left out then
 			continue
@@ -229,18 +229,18 @@ func (f *Filter) allowance() uint64 { return f.budget - min(f.budget, f.otherByt
 // keep reports whether r is to be handed on.
 func (f *Filter) keep(r *heisen.Record) bool {
 	t := f.current
-	if t == nil || t.id != r.TID {
+	if t == nil || t.id != r.Thread {
 		if f.literal != nil {
 			return f.keepLiteral(r)
 		}
-		t = f.thread(r.TID)
+		t = f.thread(r.Thread)
 		f.current = t
 		f.changes++
 	}
 	if f.rest.state == dozing {
 		t.version++ // for the accesses that were handed on before
 	}
-	switch r.Code {
+	switch r.Op {
 	case heisen.Read, heisen.Write:
 		if f.rest.state == dozing {
 			return true
@@ -268,7 +268,7 @@ func (f *Filter) keep(r *heisen.Record) bool {
 // false, and leaves all as it is, if r is not such.
 func (f *Filter) isRepeated(r *heisen.Record) bool {
 	t := f.current
-	if t == nil || t.id != r.TID || r.Len > 1 {
+	if t == nil || t.id != r.Thread || r.Len > 1 {
 		return false
 	}
 	if t.unsure {
@@ -277,13 +277,13 @@ func (f *Filter) isRepeated(r *heisen.Record) bool {
 	if t.stale {
 		f.locate(t)
 	}
-	v := f.history.young.Peek(r.Obj)
+	v := f.history.young.Peek(r.Object)
 	if v == nil {
 		return false
 	}
-	who := t.who | uint64(r.Code&heisen.Write)<<(whoShift-2)
+	who := t.who | uint64(r.Op&heisen.Write)<<(whoShift-2)
 	if !f.spans {
-		who |= uint64(r.Loc)
+		who |= uint64(r.Site)
 	}
 	e := &v.first
 	if e.who != who {
@@ -306,9 +306,9 @@ func (f *Filter) redundant(t *thread, r *heisen.Record) bool {
 	if t.stale {
 		f.locate(t)
 	}
-	who := t.who | uint64(r.Code&heisen.Write)<<(whoShift-2)
+	who := t.who | uint64(r.Op&heisen.Write)<<(whoShift-2)
 	if !f.spans {
-		who |= uint64(r.Loc)
+		who |= uint64(r.Site)
 	}
 	if r.Len > 1 {
 		if f.ranged(t, r, who) {
@@ -317,7 +317,7 @@ func (f *Filter) redundant(t *thread, r *heisen.Record) bool {
 		t.version++
 		return false
 	}
-	if v := f.history.young.Peek(r.Obj); v != nil {
+	if v := f.history.young.Peek(r.Object); v != nil {
 		if v.first.who == who && v.first.time >= t.exposed {
 			f.across(t, v.first.time)
 			return true
@@ -327,7 +327,7 @@ func (f *Filter) redundant(t *thread, r *heisen.Record) bool {
 			return true
 		}
 	}
-	if f.scalar(t, r.Obj, who) {
+	if f.scalar(t, r.Object, who) {
 		return true
 	}
 	t.version++
@@ -339,38 +339,38 @@ func (f *Filter) redundant(t *thread, r *heisen.Record) bool {
 // detectors count.
 func (f *Filter) synchronise(t *thread, r *heisen.Record) {
 	t.version++
-	switch r.Code {
+	switch r.Op {
 	case heisen.AcquireShared:
-		f.acquireShared(t, r.Obj)
+		f.acquireShared(t, r.Object)
 	case heisen.ReleaseShared:
-		f.releaseShared(t, r.Obj)
+		f.releaseShared(t, r.Object)
 	case heisen.Receive:
-		f.mix(r.Obj, false)
+		f.mix(r.Object, false)
 	case heisen.Send:
-		f.mix(r.Obj, true)
+		f.mix(r.Object, true)
 		f.publish(t)
 	case heisen.AtomicRead:
-		f.mix(r.Obj, false)
+		f.mix(r.Object, false)
 	case heisen.AtomicWrite:
-		f.overwrite(r.Obj)
+		f.overwrite(r.Object)
 		f.publish(t)
 	case heisen.AtomicUpdate:
-		f.mix(r.Obj, true)
+		f.mix(r.Object, true)
 		f.publish(t)
 	case heisen.Fork:
 		f.publish(t)
-		f.teach(r.Obj)
+		f.teach(r.Object)
 	case heisen.Join:
-		if o := r.Obj.Thread(); heisen.Object(o) == r.Obj && o != r.TID {
+		if o := r.Object.Thread(); heisen.Object(o) == r.Object && o != r.Thread {
 			f.end(o)
 		}
 	case heisen.End:
-		f.end(r.TID)
+		f.end(r.Thread)
 	case heisen.Alloc, heisen.Free:
-		f.objects.Clear(r.Obj, r.Val)
-		f.history.clear(r.Obj, r.Val)
+		f.objects.Clear(r.Object, r.Value)
+		f.history.clear(r.Object, r.Value)
 	}
-	if r.Code.IsAtomic() || r.Flags&heisen.LockWord != 0 {
+	if r.Op.IsAtomic() || r.Flags&heisen.LockWord != 0 {
 		f.history.share(t, r)
 	}
 	f.flagged(r)

@@ -63,8 +63,8 @@ func TestHandleIsHandleRecords(t *testing.T) {
 			trace := workload.Loops(rand.New(rand.NewPCG(seed, 3)), workload.Small{Threads: 4, Events: 90, Vars: 2, Syncs: 2})
 			_, want := filter(t, trace, options...)
 			for _, wrap := range []func(*heisen.Record) heisen.Event{
-				func(r *heisen.Record) heisen.Event { return r },
-				func(r *heisen.Record) heisen.Event { return foreign{r} },
+				func(r *heisen.Record) heisen.Event { return r.Event() },
+				func(r *heisen.Record) heisen.Event { return foreign{r.Event()} },
 			} {
 				var k kept
 				f, err := tree.NewFilter(&k, options...)
@@ -142,11 +142,11 @@ func TestRepeatedSectionsAreDropped(t *testing.T) {
 	}())
 	shared := slices.Clone(once)
 	for i := range shared {
-		switch shared[i].Code {
+		switch shared[i].Op {
 		case heisen.Acquire:
-			shared[i].Code = heisen.AcquireShared
+			shared[i].Op = heisen.AcquireShared
 		case heisen.Release:
-			shared[i].Code = heisen.ReleaseShared
+			shared[i].Op = heisen.ReleaseShared
 		}
 	}
 	reader := []heisen.Record{do(1, heisen.AcquireShared, lock(7)), do(1, heisen.ReleaseShared, lock(7))}
@@ -166,7 +166,7 @@ func TestRepeatedSectionsAreDropped(t *testing.T) {
 		"a lock that is released":    {slices.Concat(once, under(A, 0), once), 0},
 		"a message":                  {slices.Concat(once, []heisen.Record{do(0, heisen.Send, m)}, once), 0},
 		"what another has published": {slices.Concat(once, []heisen.Record{do(1, heisen.Send, m), do(0, heisen.Receive, m)}, once), 1},
-		"a new life":                 {slices.Concat(once, []heisen.Record{{TID: 1, Code: heisen.Alloc, Obj: x - 8, Val: 16}}, once), 0},
+		"a new life":                 {slices.Concat(once, []heisen.Record{{Thread: 1, Op: heisen.Alloc, Object: x - 8, Value: 16}}, once), 0},
 	} {
 		f, _ := filter(t, test.trace)
 		if got := f.Stats().Dropped; got != test.dropped {
@@ -257,8 +257,8 @@ func TestBudgetsLoseNothing(t *testing.T) {
 	var forgot atomic.Int64
 	forRandomTraces(t, perKind/4, func(trace []heisen.Record) (outcome, error) {
 		for i := range trace {
-			if r := &trace[i]; r.Obj < 1<<20 && !(r.Code == heisen.Fork || r.Code == heisen.Join || r.Code == heisen.End) {
-				r.Obj += r.Obj >> 3 << 20
+			if r := &trace[i]; r.Object < 1<<20 && !(r.Op == heisen.Fork || r.Op == heisen.Join || r.Op == heisen.End) {
+				r.Object += r.Object >> 3 << 20
 			}
 		}
 		var f *tree.Filter
@@ -295,7 +295,7 @@ func TestContextsAreBounded(t *testing.T) {
 			t.Fatal(err)
 		}
 		tree.LimitContexts(f, limit)
-		f.Handle(&heisen.Record{Code: heisen.Acquire, Obj: A})
+		f.Handle((&heisen.Record{Op: heisen.Acquire, Object: A}).Event())
 		for i := range heisen.Object(20000) {
 			id := heisen.Thread(i % 7)
 			for _, r := range []heisen.Record{
@@ -303,12 +303,12 @@ func TestContextsAreBounded(t *testing.T) {
 				do(id, heisen.Acquire, lock(int(i))),
 				at(1, id, heisen.Write, x),
 				do(id, heisen.Release, lock(int(i))),
-				{TID: id, Code: heisen.Free, Obj: lock(int(i)), Val: 8},
+				{Thread: id, Op: heisen.Free, Object: lock(int(i)), Value: 8},
 			} {
-				f.Handle(&r)
+				f.Handle(r.Event())
 			}
 			if i == 10 {
-				f.Handle(&heisen.Record{Code: heisen.Release, Obj: A})
+				f.Handle((&heisen.Record{Op: heisen.Release, Object: A}).Event())
 			}
 			if n := tree.Contexts(f); n > limit {
 				t.Fatalf("%s: %d contexts after %d rounds, the limit is %d", name, n, i, limit)
@@ -351,7 +351,7 @@ func TestSteadyStateDoesNotAllocate(t *testing.T) {
 		"loops":          loops,
 	} {
 		trace = slices.DeleteFunc(trace, func(r heisen.Record) bool {
-			return r.Code == heisen.Fork || r.Code == heisen.End || r.Code == heisen.Join
+			return r.Op == heisen.Fork || r.Op == heisen.End || r.Op == heisen.Join
 		})
 		for kind, options := range map[string][]tree.Option{"default": nil, "MessageOrder": {tree.MessageOrder()}} {
 			for _, d := range []nothing{{heisen.LockEvents}, {heisen.LockOrder}, {heisen.LockSets}} {

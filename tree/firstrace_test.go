@@ -21,16 +21,16 @@ func fastTrackByByte(s heisen.Sink) heisen.Detector { return byByte{vclock.NewFa
 
 func (d byByte) Handle(e heisen.Event) {
 	r := *heisen.AsRecord(e)
-	if r.Code != heisen.Read && r.Code != heisen.Write {
+	if r.Op != heisen.Read && r.Op != heisen.Write {
 		r.Len = 0
-		d.Detector.Handle(&r)
+		d.Detector.Handle(r.Event())
 		return
 	}
 	n := r.Size()
 	r.Len = 0
 	for ; n > 0; n-- {
-		d.Detector.Handle(&r)
-		r.Obj++
+		d.Detector.Handle(r.Event())
+		r.Object++
 	}
 }
 
@@ -88,7 +88,7 @@ func TestSpansTakeWritesForReads(t *testing.T) {
 	f.HandleRecords(trace)
 	var sites []heisen.Site
 	for _, r := range k.records {
-		sites = append(sites, r.Loc)
+		sites = append(sites, r.Site)
 	}
 	checkSame(t, "sites kept", sites, []heisen.Site{1, 2, 5})
 }

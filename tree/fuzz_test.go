@@ -15,8 +15,8 @@ import (
 // changes of the bytes are small changes of the records.
 func encode(trace []heisen.Record) (data []byte) {
 	for _, r := range trace {
-		b := [12]byte{byte(r.Code), byte(r.TID), byte(r.Obj), byte(r.Obj >> 8), byte(r.Obj >> 40), byte(r.Loc), byte(r.Len), byte(r.Flags)}
-		binary.LittleEndian.PutUint32(b[8:], uint32(r.Val))
+		b := [12]byte{byte(r.Op), byte(r.Thread), byte(r.Object), byte(r.Object >> 8), byte(r.Object >> 40), byte(r.Site), byte(r.Len), byte(r.Flags)}
+		binary.LittleEndian.PutUint32(b[8:], uint32(r.Value))
 		data = append(data, b[:]...)
 	}
 	return data
@@ -25,14 +25,14 @@ func encode(trace []heisen.Record) (data []byte) {
 func decode(data []byte) (trace []heisen.Record) {
 	for ; len(data) >= 12; data = data[12:] {
 		r := heisen.Record{
-			Code: heisen.Op(data[0]), TID: heisen.Thread(data[1]),
-			Obj: heisen.Object(data[2]) | heisen.Object(data[3])<<8 | heisen.Object(data[4])<<40,
-			Loc: heisen.Site(data[5]), Len: uint16(data[6]), Flags: heisen.Flags(data[7]),
-			Val: uint64(binary.LittleEndian.Uint32(data[8:])),
+			Op: heisen.Op(data[0]), Thread: heisen.Thread(data[1]),
+			Object: heisen.Object(data[2]) | heisen.Object(data[3])<<8 | heisen.Object(data[4])<<40,
+			Site:   heisen.Site(data[5]), Len: uint16(data[6]), Flags: heisen.Flags(data[7]),
+			Value: uint64(binary.LittleEndian.Uint32(data[8:])),
 		}
 		if data[1] == 0xff {
-			r.TID = ^heisen.Thread(0) // the last thread, and the end of all memory
-			r.Obj = ^r.Obj
+			r.Thread = ^heisen.Thread(0) // the last thread, and the end of all memory
+			r.Object = ^r.Object
 			r.Len |= 0x0300
 		}
 		trace = append(trace, r)
@@ -77,7 +77,7 @@ func FuzzFilter(f *testing.F) {
 			for _, r := range trace {
 				if len(rest) > 0 && rest[0] == r {
 					rest = rest[1:]
-				} else if dropped++; r.Code != heisen.Read && r.Code != heisen.Write {
+				} else if dropped++; r.Op != heisen.Read && r.Op != heisen.Write {
 					t.Fatalf("%v was dropped", r)
 				}
 			}

@@ -16,12 +16,12 @@ func TestHiddenCalls(t *testing.T) {
 	symbols := heisen.NewSymbols()
 	reach := symbols.AddReach(heisen.NewObjects(heisen.Span{Start: x, Len: 8}))
 	trace := []heisen.Record{
-		{Code: heisen.Write, TID: 1, Obj: x, Loc: 1},
-		{Code: heisen.Write, TID: 1, Obj: y, Loc: 2},
-		{Code: heisen.Write, TID: 1, Obj: x, Loc: 1},
-		{Code: heisen.Hide, TID: 2, Obj: call, Val: uint64(reach)},
-		{Code: heisen.Reveal, TID: 2, Obj: call},
-		{Code: heisen.Write, TID: 2, Obj: y, Loc: 3},
+		{Op: heisen.Write, Thread: 1, Object: x, Site: 1},
+		{Op: heisen.Write, Thread: 1, Object: y, Site: 2},
+		{Op: heisen.Write, Thread: 1, Object: x, Site: 1},
+		{Op: heisen.Hide, Thread: 2, Object: call, Value: uint64(reach)},
+		{Op: heisen.Reveal, Thread: 2, Object: call},
+		{Op: heisen.Write, Thread: 2, Object: y, Site: 3},
 	}
 	alarms := func(front func(heisen.Detector) (*tree.Filter, error)) (n int) {
 		var d heisen.Detector = vclock.NewReference(func(heisen.Finding) { n++ }, vclock.BarrierPairs(symbols))
@@ -33,7 +33,7 @@ func TestHiddenCalls(t *testing.T) {
 			d = f
 		}
 		for i := range trace {
-			d.Handle(&trace[i])
+			d.Handle(trace[i].Event())
 		}
 		if err := d.Flush(); err != nil {
 			t.Fatal(err)

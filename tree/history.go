@@ -137,7 +137,7 @@ func (f *Filter) ranged(t *thread, r *heisen.Record, who uint64) bool {
 		return false
 	}
 	all := true
-	for c := h.young.Range(r.Obj, r.Size()); c.Next(); {
+	for c := h.young.Range(r.Object, r.Size()); c.Next(); {
 		if v := c.State(); !f.has(t, v, who) && !f.lookFurther(t, v, who) {
 			all = false
 		}
@@ -246,12 +246,12 @@ func (f *Filter) dead(e entry) bool {
 // share notes an access by t that is handed on anyway: it may make t the second
 // thread. The bytes concerned are forgotten; others of their class are not.
 func (h *history) share(t *thread, r *heisen.Record) {
-	last := r.Obj + heisen.Object(min(r.Size()-1, uint64(^r.Obj)))
+	last := r.Object + heisen.Object(min(r.Size()-1, uint64(^r.Object)))
 	for _, memory := range []*shadow.Memory[variable]{h.young, h.old} {
 		if memory == nil {
 			continue
 		}
-		for o := r.Obj; ; o++ {
+		for o := r.Object; ; o++ {
 			if v := memory.Peek(o); v != nil && v.owner != uint32(t.id)+1 && v.owner != shared {
 				memory.Clear(o, 1)
 			}

@@ -61,37 +61,37 @@ func newLiteral() *literal {
 // keepLiteral is Algorithm 1.
 func (f *Filter) keepLiteral(r *heisen.Record) bool {
 	l := f.literal
-	g := l.of(r.TID)
-	switch r.Code {
+	g := l.of(r.Thread)
+	switch r.Op {
 	case heisen.Read, heisen.Write:
 		f.accesses++
-		if l.redundant(g, r.Loc, f.budget) {
+		if l.redundant(g, r.Site, f.budget) {
 			f.dropped++
 			return false
 		}
 	case heisen.Acquire:
-		l.add(g, l.lock(r.Obj)+stepLock)
+		l.add(g, l.lock(r.Object)+stepLock)
 	case heisen.Release:
-		l.remove(g, l.lock(r.Obj)+stepLock)
+		l.remove(g, l.lock(r.Object)+stepLock)
 	case heisen.AcquireShared:
-		l.add(g, l.lock(r.Obj)+stepRead)
+		l.add(g, l.lock(r.Object)+stepRead)
 	case heisen.ReleaseShared:
-		l.remove(g, l.lock(r.Obj)+stepRead)
+		l.remove(g, l.lock(r.Object)+stepRead)
 	case heisen.Send, heisen.AtomicWrite:
-		l.send(g, r.Obj)
+		l.send(g, r.Object)
 	case heisen.Receive, heisen.AtomicRead:
-		l.receive(g, r.Obj)
+		l.receive(g, r.Object)
 	case heisen.AtomicUpdate:
-		l.receive(g, r.Obj)
-		l.send(g, r.Obj)
+		l.receive(g, r.Object)
+		l.send(g, r.Object)
 	case heisen.Fork, heisen.Join: // a message of which the other side's part is in no context
 		l.add(g, l.number()|stepMessage)
 	case heisen.End:
-		l.threads.Clear(entryOf(r.TID), 8)
+		l.threads.Clear(entryOf(r.Thread), 8)
 		l.live = slices.DeleteFunc(l.live, func(other *gamma) bool { return other == g })
 	case heisen.Alloc, heisen.Free:
-		l.locks.Clear(r.Obj, r.Val)
-		l.sent.Clear(r.Obj, r.Val)
+		l.locks.Clear(r.Object, r.Value)
+		l.sent.Clear(r.Object, r.Value)
 	}
 	return true
 }

@@ -166,14 +166,14 @@ func equalPairs(a, b map[locations]bool) bool {
 // one field changes what accesses to another mean, which the filter cannot know.
 func TestEraserByObject(t *testing.T) {
 	trace := []heisen.Record{
-		{TID: 0, Code: heisen.Alloc, Obj: x, Val: 16},
+		{Thread: 0, Op: heisen.Alloc, Object: x, Value: 16},
 		do(0, heisen.Fork, 1),
 		at(1, 0, heisen.Write, x), // by one thread alone: needs no lock
 		do(1, heisen.Acquire, A), at(2, 1, heisen.Write, y), do(1, heisen.Release, A),
 		at(1, 0, heisen.Write, x), // shared now; dropped
 	}
 	byObject := func(s heisen.Sink) heisen.Detector { return lockset.NewEraser(s, lockset.ByObject()) }
-	trace = slices.DeleteFunc(trace, func(r heisen.Record) bool { return r.Code == heisen.Fork })
+	trace = slices.DeleteFunc(trace, func(r heisen.Record) bool { return r.Op == heisen.Fork })
 	if n := len(analyse(trace, byObject, nil).pairs); n != 1 {
 		t.Errorf("%d violations, want 1", n)
 	}
@@ -209,7 +209,7 @@ func TestPositionsAreThoseOfTheStream(t *testing.T) {
 		}
 		f.HandleRecords(trace[:8])
 		for i := range trace[8:] {
-			f.Handle(&trace[8+i])
+			f.Handle(trace[8+i].Event())
 		}
 		if found == 0 {
 			t.Errorf("%s has found nothing", name)

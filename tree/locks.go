@@ -70,8 +70,8 @@ func (f *Filter) find(o heisen.Object) *object {
 // near returns the lock of r if it is at hand, and r's thread is the one that was
 // there last; otherwise nil.
 func (f *Filter) near(r *heisen.Record) *object {
-	s := f.lately[r.Obj>>3*0x9e3779b97f4a7c15>>latelyShift]
-	if s == nil || s.at != r.Obj || r.Flags&^ordinary != 0 || f.current == nil || f.current.id != r.TID {
+	s := f.lately[r.Object>>3*0x9e3779b97f4a7c15>>latelyShift]
+	if s == nil || s.at != r.Object || r.Flags&^ordinary != 0 || f.current == nil || f.current.id != r.Thread {
 		return nil
 	}
 	return s
@@ -86,7 +86,7 @@ func (f *Filter) isSection(r *heisen.Record) bool {
 		return false
 	}
 	t := f.current
-	if r.Code == heisen.Acquire {
+	if r.Op == heisen.Acquire {
 		if s.owner != nil || s.reads > 0 || !f.wait.add(s, r) {
 			return false
 		}
@@ -118,7 +118,7 @@ func (f *Filter) isAgain(r *heisen.Record) bool {
 	if p.by != t || len(s.readers) > 0 {
 		return false
 	}
-	if r.Code == heisen.Acquire {
+	if r.Op == heisen.Acquire {
 		f.locks++
 		s.owner = t
 		s.depth++
@@ -147,7 +147,7 @@ func (f *Filter) isAgain(r *heisen.Record) bool {
 // acquire takes an Acquire, and reports whether the detector can do without it,
 // at least for now.
 func (f *Filter) acquire(t *thread, r *heisen.Record) bool {
-	s := f.object(r.Obj)
+	s := f.object(r.Object)
 	free := s.owner == nil && s.reads == 0
 	if s.release.by == t && len(s.readers) == 0 { // then nobody else holds it
 		s.owner = t
@@ -233,7 +233,7 @@ func (f *Filter) seen(p *pledge) {
 
 // release takes a Release, and reports whether the detector can do without it.
 func (f *Filter) release(t *thread, r *heisen.Record) bool {
-	s := f.object(r.Obj)
+	s := f.object(r.Object)
 	if s.owner != t {
 		f.retire(s)
 		f.publish(t)

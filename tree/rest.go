@@ -170,7 +170,7 @@ func (f *Filter) isOrdinary(r *heisen.Record) bool {
 		return false
 	}
 	t := f.current
-	if r.Code == heisen.Acquire {
+	if r.Op == heisen.Acquire {
 		if s.owner != nil {
 			return false
 		}

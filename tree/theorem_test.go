@@ -156,7 +156,7 @@ func feed(d heisen.Detector, record []heisen.Record, i int) {
 	if h, ok := d.(heisen.RecordHandler); ok && i%3 > 0 {
 		h.HandleRecords(record)
 	} else {
-		d.Handle(&record[0])
+		d.Handle(record[0].Event())
 	}
 }
 

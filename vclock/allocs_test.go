@@ -12,15 +12,15 @@ import (
 // shadow memory, clocks, read vectors and atomic histories are all there then.
 func TestSteadyStateDoesNotAllocate(t *testing.T) {
 	params := workload.Params{Threads: 70, Vars: 200, Events: 20000, Seed: 1}
-	mixed := []heisen.Record{{TID: 1, Code: heisen.Free, Obj: 0, Val: 1 << 62}}
+	mixed := []heisen.Record{{Thread: 1, Op: heisen.Free, Object: 0, Value: 1 << 62}}
 	for i := range heisen.Object(1000) {
 		t := heisen.Thread(i % 7)
 		mixed = append(mixed,
-			heisen.Record{TID: t, Code: heisen.AtomicUpdate, Obj: 1<<20 + i%50*8},
-			heisen.Record{TID: t, Code: heisen.Read, Obj: 1<<21 + i*3, Len: 20},
-			heisen.Record{TID: t, Code: heisen.ReleaseShared, Obj: 1<<22 + i%10*64},
-			heisen.Record{TID: t, Code: heisen.Acquire, Obj: 1<<22 + i%10*64},
-			heisen.Record{TID: t, Code: heisen.Alloc, Obj: 1<<20 + i%7*64, Val: 64},
+			heisen.Record{Thread: t, Op: heisen.AtomicUpdate, Object: 1<<20 + i%50*8},
+			heisen.Record{Thread: t, Op: heisen.Read, Object: 1<<21 + i*3, Len: 20},
+			heisen.Record{Thread: t, Op: heisen.ReleaseShared, Object: 1<<22 + i%10*64},
+			heisen.Record{Thread: t, Op: heisen.Acquire, Object: 1<<22 + i%10*64},
+			heisen.Record{Thread: t, Op: heisen.Alloc, Object: 1<<20 + i%7*64, Value: 64},
 		)
 	}
 	for name, trace := range map[string][]heisen.Record{
@@ -35,7 +35,7 @@ func TestSteadyStateDoesNotAllocate(t *testing.T) {
 			// must have none: threads do not start or end again.
 			var repeat []heisen.Record
 			for _, r := range trace {
-				if r.Code != heisen.Fork && r.Code != heisen.End && r.TID != 0 {
+				if r.Op != heisen.Fork && r.Op != heisen.End && r.Thread != 0 {
 					repeat = append(repeat, r)
 				}
 			}

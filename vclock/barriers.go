@@ -106,11 +106,11 @@ func (o *Order) enterBarriers(t *thread, r *heisen.Record) {
 		t.acted = b.turn
 		b.acted = append(b.acted, t)
 	}
-	switch r.Code {
+	switch r.Op {
 	case heisen.Hide:
 		b.hide(o, t.id, r)
 	case heisen.Alloc, heisen.Free:
-		b.forget(o, r.Obj, r.Val)
+		b.forget(o, r.Object, r.Value)
 		o.see(t, &b.unbounded)
 		return
 	}
@@ -161,7 +161,7 @@ func (o *Order) catchUp(t *thread) {
 // leaveBarriers publishes what t has done, r included.
 func (o *Order) leaveBarriers(t *thread, r *heisen.Record) {
 	b := o.barriers
-	if r.Code == heisen.Alloc || r.Code == heisen.Free {
+	if r.Op == heisen.Alloc || r.Op == heisen.Free {
 		return
 	}
 	b.overhear(t.id, r, func(g *group) { o.merge(t, &g.seen) })
@@ -181,9 +181,9 @@ func (o *Order) leaveBarriers(t *thread, r *heisen.Record) {
 		}
 		b.publish(o, t, r)
 	}
-	switch r.Code {
+	switch r.Op {
 	case heisen.Reveal:
-		b.reveal(o, t.id, r.Obj)
+		b.reveal(o, t.id, r.Object)
 	case heisen.End:
 		b.close(o, t.id, 0)
 	}
@@ -209,7 +209,7 @@ func (b *barriers) publish(o *Order, t *thread, r *heisen.Record) {
 
 // hide opens a pair, and makes one group of all that it reaches.
 func (b *barriers) hide(o *Order, id heisen.Thread, r *heisen.Record) {
-	p := &pair{call: r.Obj, reach: r.Reach(), at: len(b.all)}
+	p := &pair{call: r.Object, reach: r.Reach(), at: len(b.all)}
 	if p.reach == 0 {
 		b.wide++
 	}
@@ -318,7 +318,7 @@ func (b *barriers) overhear(id heisen.Thread, r *heisen.Record, do func(*group))
 		return
 	}
 	own := b.open[id]
-	if len(own) == 0 && !r.Code.IsSync() && r.Code != heisen.Begin && r.Code != heisen.End {
+	if len(own) == 0 && !r.Op.IsSync() && r.Op != heisen.Begin && r.Op != heisen.End {
 		return
 	}
 	start, size := ordinary(r)
@@ -351,17 +351,17 @@ func (b *barriers) touches(own []*pair, start heisen.Object, size uint64, p *pai
 // ordinary returns the objects that an event touches apart from pairs, none for
 // most ops that order nothing.
 func ordinary(r *heisen.Record) (start heisen.Object, size uint64) {
-	switch r.Code {
+	switch r.Op {
 	case heisen.Read, heisen.Write, heisen.AtomicRead, heisen.AtomicWrite, heisen.AtomicUpdate:
-		return r.Obj, r.Size()
+		return r.Object, r.Size()
 	case heisen.Acquire, heisen.Release, heisen.AcquireShared, heisen.ReleaseShared, heisen.Send, heisen.Receive:
-		return r.Obj, 1
+		return r.Object, 1
 	case heisen.Fork, heisen.Join:
-		if t, ok := threadOf(r.Obj); ok {
+		if t, ok := threadOf(r.Object); ok {
 			return heisen.ThreadObject(t), 1
 		}
 	case heisen.Begin, heisen.End:
-		return heisen.ThreadObject(r.TID), 1
+		return heisen.ThreadObject(r.Thread), 1
 	}
 	return 0, 0
 }

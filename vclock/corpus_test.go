@@ -39,15 +39,15 @@ func parseSTD(text string) ([]heisen.Record, error) {
 		if err != nil || ops[name] == heisen.Invalid {
 			return nil, fmt.Errorf("line %q: %v", line, err)
 		}
-		r := heisen.Record{Code: ops[name], TID: thread(f[0]), Loc: heisen.Site(site)}
+		r := heisen.Record{Op: ops[name], Thread: thread(f[0]), Site: heisen.Site(site)}
 		switch {
-		case r.Code == heisen.Fork || r.Code == heisen.Join:
-			r.Obj = heisen.Object(thread(object))
+		case r.Op == heisen.Fork || r.Op == heisen.Join:
+			r.Object = heisen.Object(thread(object))
 		case object != "":
 			if _, ok := objects[object]; !ok {
 				objects[object] = heisen.Object(8 * (len(objects) + 1))
 			}
-			r.Obj = objects[object]
+			r.Object = objects[object]
 		}
 		trace = append(trace, r)
 	}

@@ -205,8 +205,8 @@ func shared(trace []heisen.Record, f heisen.Finding) bytes {
 	a, b := f.Accesses[0], f.Accesses[1]
 	both := span(a.Object, a.Size) & span(b.Object, b.Size)
 	for _, r := range trace[a.Index:b.Index] {
-		if r.Code == heisen.Alloc || r.Code == heisen.Free {
-			both &^= span(r.Obj, r.Val)
+		if r.Op == heisen.Alloc || r.Op == heisen.Free {
+			both &^= span(r.Object, r.Value)
 		}
 	}
 	return both
@@ -219,13 +219,13 @@ func TestHandleIsHandleRecords(t *testing.T) {
 		trace := workload.Random(rand.New(rand.NewPCG(seed, 3)),
 			workload.Small{Threads: 4, Events: 60, Vars: 3, Syncs: 3})
 		for i := range trace {
-			trace[i].Ctx = 0 // which a foreign event does not have
+			trace[i].Context = 0 // which a foreign event does not have
 		}
 		for _, detector := range []func(heisen.Sink) heisen.Detector{fastTrack, reference} {
 			want, _ := findingsOf(trace, detector)
 			for _, wrap := range []func(*heisen.Record) heisen.Event{
-				func(r *heisen.Record) heisen.Event { return r },
-				func(r *heisen.Record) heisen.Event { return foreign{r} },
+				func(r *heisen.Record) heisen.Event { return r.Event() },
+				func(r *heisen.Record) heisen.Event { return foreign{r.Event()} },
 			} {
 				var got []heisen.Finding
 				d := detector(func(f heisen.Finding) { got = append(got, f) })

@@ -10,9 +10,9 @@ import (
 
 func ExampleFastTrack() {
 	trace := []heisen.Record{
-		{TID: 0, Code: heisen.Fork, Obj: 1, Loc: 10},
-		{TID: 1, Code: heisen.Write, Obj: 0x1000, Loc: 11},
-		{TID: 0, Code: heisen.Read, Obj: 0x1000, Loc: 12},
+		{Thread: 0, Op: heisen.Fork, Object: 1, Site: 10},
+		{Thread: 1, Op: heisen.Write, Object: 0x1000, Site: 11},
+		{Thread: 0, Op: heisen.Read, Object: 0x1000, Site: 12},
 	}
 	detector := vclock.NewFastTrack(func(f heisen.Finding) {
 		fmt.Printf("%s, sites %d and %d\n", f.Message, f.Accesses[0].Site, f.Accesses[1].Site)
@@ -27,9 +27,9 @@ func ExampleFastTrack() {
 func ExampleOrder() {
 	order := vclock.NewOrder()
 	trace := []heisen.Record{
-		{TID: 0, Code: heisen.Fork, Obj: 1},
-		{TID: 0, Code: heisen.Send, Obj: 0x2000},
-		{TID: 1, Code: heisen.Receive, Obj: 0x2000},
+		{Thread: 0, Op: heisen.Fork, Object: 1},
+		{Thread: 0, Op: heisen.Send, Object: 0x2000},
+		{Thread: 1, Op: heisen.Receive, Object: 0x2000},
 	}
 	order.Leave(&trace[0])
 	sent := order.Touch(0)

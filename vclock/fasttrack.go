@@ -96,8 +96,8 @@ func (f *FastTrack) Races() uint64 { return f.races }
 func (f *FastTrack) handle(r *heisen.Record) {
 	f.events++
 	t := f.current
-	if t.id != r.TID || t.ended {
-		if t = f.order.threads.get(r.TID); t == nil {
+	if t.id != r.Thread || t.ended {
+		if t = f.order.threads.get(r.Thread); t == nil {
 			return
 		}
 		f.current = t
@@ -108,7 +108,7 @@ func (f *FastTrack) handle(r *heisen.Record) {
 		f.order.leave(t, r)
 		return
 	}
-	switch r.Code {
+	switch r.Op {
 	case heisen.Read:
 		if r.Len > 1 {
 			f.readRange(t, r)
@@ -116,8 +116,8 @@ func (f *FastTrack) handle(r *heisen.Record) {
 		}
 		// [FT READ SAME EPOCH]. A read after t's own write in the same epoch
 		// is one too: whoever races with it races with the write.
-		if v := f.memory.At(r.Obj); v.read != t.epoch && v.write != t.epoch {
-			f.read(t, v, r, r.Obj)
+		if v := f.memory.At(r.Object); v.read != t.epoch && v.write != t.epoch {
+			f.read(t, v, r, r.Object)
 		}
 	case heisen.Write:
 		if r.Len > 1 {
@@ -125,31 +125,31 @@ func (f *FastTrack) handle(r *heisen.Record) {
 			return
 		}
 		// [FT WRITE SAME EPOCH]
-		if v := f.memory.At(r.Obj); v.write != t.epoch {
-			f.write(t, v, r, r.Obj)
+		if v := f.memory.At(r.Object); v.write != t.epoch {
+			f.write(t, v, r, r.Object)
 		}
 	case heisen.AtomicRead, heisen.AtomicWrite, heisen.AtomicUpdate:
-		s := f.order.peek(r.Obj)
-		f.order.enter(t, r.Code, s)
+		s := f.order.peek(r.Object)
+		f.order.enter(t, r.Op, s)
 		if r.Len > 1 {
 			f.atomicRange(t, r)
 		} else {
-			f.atomic(t, f.memory.At(r.Obj), r, r.Obj)
+			f.atomic(t, f.memory.At(r.Object), r, r.Object)
 		}
-		if r.Code == heisen.AtomicRead {
+		if r.Op == heisen.AtomicRead {
 			return
 		}
 		if s == nil {
-			s = f.order.object(r.Obj)
+			s = f.order.object(r.Object)
 		}
-		f.order.publish(t, r.Code, s)
+		f.order.publish(t, r.Op, s)
 	case heisen.Alloc, heisen.Free:
-		f.memory.Clear(r.Obj, r.Val)
+		f.memory.Clear(r.Object, r.Value)
 		f.order.arrive(t, r)
 	default: // [FT ACQUIRE], [FT RELEASE], [FT FORK], [FT JOIN] and their kin
 		f.order.arrive(t, r)
 		if r.Flags != 0 && r.Access() != heisen.Invalid { // a lock in memory
-			f.atomic(t, f.memory.At(r.Obj), r, r.Obj)
+			f.atomic(t, f.memory.At(r.Object), r, r.Object)
 		}
 		f.order.leave(t, r)
 	}
@@ -160,8 +160,8 @@ func (f *FastTrack) handle(r *heisen.Record) {
 func (f *FastTrack) judge(t *thread, r *heisen.Record) {
 	switch r.Access() {
 	case heisen.Invalid:
-		if r.Code == heisen.Alloc || r.Code == heisen.Free {
-			f.memory.Clear(r.Obj, r.Val)
+		if r.Op == heisen.Alloc || r.Op == heisen.Free {
+			f.memory.Clear(r.Object, r.Value)
 		}
 	case heisen.Read:
 		f.readRange(t, r)
@@ -173,7 +173,7 @@ func (f *FastTrack) judge(t *thread, r *heisen.Record) {
 }
 
 func (f *FastTrack) readRange(t *thread, r *heisen.Record) {
-	for c := f.memory.Range(r.Obj, r.Size()); c.Next(); {
+	for c := f.memory.Range(r.Object, r.Size()); c.Next(); {
 		if v := c.State(); v.read != t.epoch && v.write != t.epoch {
 			f.read(t, v, r, c.Object())
 		}
@@ -182,7 +182,7 @@ func (f *FastTrack) readRange(t *thread, r *heisen.Record) {
 }
 
 func (f *FastTrack) writeRange(t *thread, r *heisen.Record) {
-	for c := f.memory.Range(r.Obj, r.Size()); c.Next(); {
+	for c := f.memory.Range(r.Object, r.Size()); c.Next(); {
 		if v := c.State(); v.write != t.epoch {
 			f.write(t, v, r, c.Object())
 		}
@@ -191,7 +191,7 @@ func (f *FastTrack) writeRange(t *thread, r *heisen.Record) {
 }
 
 func (f *FastTrack) atomicRange(t *thread, r *heisen.Record) {
-	for c := f.memory.Range(r.Obj, r.Size()); c.Next(); {
+	for c := f.memory.Range(r.Object, r.Size()); c.Next(); {
 		f.atomic(t, c.State(), r, c.Object())
 	}
 	f.found = f.found[:0]

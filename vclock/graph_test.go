@@ -62,8 +62,8 @@ func judge(trace []heisen.Record, hidden *heisen.Symbols) verdict {
 	for j := range trace {
 		g.add(j)
 		r := &trace[j]
-		if r.Code == heisen.Alloc || r.Code == heisen.Free {
-			for b := r.Obj; b < r.Obj+heisen.Object(r.Val); b++ {
+		if r.Op == heisen.Alloc || r.Op == heisen.Free {
+			for b := r.Object; b < r.Object+heisen.Object(r.Value); b++ {
 				delete(alive, b)
 			}
 		}
@@ -71,15 +71,15 @@ func judge(trace []heisen.Record, hidden *heisen.Symbols) verdict {
 		if !op.IsAccess() {
 			continue
 		}
-		for b := r.Obj; b < r.Obj+heisen.Object(r.Size()); b++ {
+		for b := r.Object; b < r.Object+heisen.Object(r.Size()); b++ {
 			for _, i := range alive[b] {
 				e := &trace[i]
 				earlier := accessOf(e, 0).Op
-				if e.TID == r.TID || !earlier.Conflicts(op) || g.reach[j][i] {
+				if e.Thread == r.Thread || !earlier.Conflicts(op) || g.reach[j][i] {
 					continue
 				}
 				later := uint64(j + 1)
-				v.pairs[pair{earlier, e.TID, e.Obj, e.Size(), e.Loc, e.Ctx, later}] = true
+				v.pairs[pair{earlier, e.Thread, e.Object, e.Size(), e.Site, e.Context, later}] = true
 				at := [2]uint64{uint64(i + 1), later}
 				v.meet[at] = append(v.meet[at], b)
 				v.later[later] = true
@@ -104,28 +104,28 @@ func (g *graph) add(j int) {
 			}
 		}
 	}
-	if i, ok := g.last[r.TID]; ok {
+	if i, ok := g.last[r.Thread]; ok {
 		after(i)
 	}
-	after(g.pending[r.TID]...)
-	delete(g.pending, r.TID)
+	after(g.pending[r.Thread]...)
+	delete(g.pending, r.Thread)
 
-	switch r.Code {
+	switch r.Op {
 	case heisen.AtomicRead, heisen.AtomicUpdate, heisen.AcquireShared, heisen.Receive:
-		after(g.pub[r.Obj]...)
+		after(g.pub[r.Object]...)
 	case heisen.Acquire:
-		after(g.pub[r.Obj]...)
-		after(g.readers[r.Obj]...)
+		after(g.pub[r.Object]...)
+		after(g.readers[r.Object]...)
 	case heisen.Join:
-		if i, ok := g.last[r.Obj.Thread()]; ok {
+		if i, ok := g.last[r.Object.Thread()]; ok {
 			after(i)
 		}
 		// A thread that was forked and has done nothing ends all the same.
-		if r.Obj.Thread() != r.TID {
-			after(g.pending[r.Obj.Thread()]...)
+		if r.Object.Thread() != r.Thread {
+			after(g.pending[r.Object.Thread()]...)
 		}
 	case heisen.Alloc, heisen.Free:
-		for b := r.Obj; b < r.Obj+heisen.Object(r.Val); b++ {
+		for b := r.Object; b < r.Object+heisen.Object(r.Value); b++ {
 			delete(g.pub, b)
 			delete(g.readers, b)
 		}
@@ -134,19 +134,19 @@ func (g *graph) add(j int) {
 		after(g.pairs(j)...)
 	}
 	g.reach = append(g.reach, before)
-	g.last[r.TID] = j
+	g.last[r.Thread] = j
 
-	switch r.Code {
+	switch r.Op {
 	case heisen.AtomicWrite:
-		g.pub[r.Obj] = []int{j}
-		delete(g.readers, r.Obj)
+		g.pub[r.Object] = []int{j}
+		delete(g.readers, r.Object)
 	case heisen.AtomicUpdate, heisen.Release, heisen.Send:
-		g.pub[r.Obj] = append(g.pub[r.Obj], j)
+		g.pub[r.Object] = append(g.pub[r.Object], j)
 	case heisen.ReleaseShared:
-		g.readers[r.Obj] = append(g.readers[r.Obj], j)
+		g.readers[r.Object] = append(g.readers[r.Object], j)
 	case heisen.Fork:
-		if r.Obj.Thread() != r.TID {
-			g.pending[r.Obj.Thread()] = append(g.pending[r.Obj.Thread()], j)
+		if r.Object.Thread() != r.Thread {
+			g.pending[r.Object.Thread()] = append(g.pending[r.Object.Thread()], j)
 		}
 	}
 }
@@ -155,11 +155,11 @@ func (g *graph) add(j int) {
 // doc comment of heisen.Hide, event by event.
 func (g *graph) pairs(j int) (earlier []int) {
 	r := &g.trace[j]
-	if r.Code == heisen.Hide {
-		g.open[r.TID] = append(g.open[r.TID], r)
+	if r.Op == heisen.Hide {
+		g.open[r.Thread] = append(g.open[r.Thread], r)
 		g.heard[r] = map[int]bool{}
 	}
-	if r.Code == heisen.Alloc || r.Code == heisen.Free {
+	if r.Op == heisen.Alloc || r.Op == heisen.Free {
 		g.within = append(g.within, nil)
 		for i := range j {
 			if g.within[i][0] {
@@ -169,16 +169,16 @@ func (g *graph) pairs(j int) (earlier []int) {
 		return earlier
 	}
 	reaches := map[heisen.Reach]bool{}
-	for _, hide := range g.open[r.TID] {
+	for _, hide := range g.open[r.Thread] {
 		reaches[hide.Reach()] = true
 	}
 	g.within = append(g.within, reaches)
 	earlier = g.overhear(j)
-	if r.Code == heisen.Reveal {
-		open := g.open[r.TID]
+	if r.Op == heisen.Reveal {
+		open := g.open[r.Thread]
 		for k := len(open) - 1; k >= 0; k-- {
-			if open[k].Obj == r.Obj {
-				g.open[r.TID] = open[:k]
+			if open[k].Object == r.Object {
+				g.open[r.Thread] = open[:k]
 				for _, hide := range open[k:] {
 					delete(g.heard, hide)
 				}
@@ -186,11 +186,11 @@ func (g *graph) pairs(j int) (earlier []int) {
 			}
 		}
 	}
-	if r.Code == heisen.End {
-		for _, hide := range g.open[r.TID] {
+	if r.Op == heisen.End {
+		for _, hide := range g.open[r.Thread] {
 			delete(g.heard, hide)
 		}
-		delete(g.open, r.TID)
+		delete(g.open, r.Thread)
 	}
 	for i := range j {
 		if g.meet(i, j) {
@@ -204,7 +204,7 @@ func (g *graph) pairs(j int) (earlier []int) {
 // them hear j.
 func (g *graph) overhear(j int) (earlier []int) {
 	r := &g.trace[j]
-	if len(g.within[j]) == 0 && !r.Code.IsSync() && r.Code != heisen.Begin && r.Code != heisen.End {
+	if len(g.within[j]) == 0 && !r.Op.IsSync() && r.Op != heisen.Begin && r.Op != heisen.End {
 		return nil
 	}
 	touches := func(hide *heisen.Record) bool {
@@ -275,7 +275,7 @@ func (g *graph) meet(i, j int) bool {
 	alive := func(o heisen.Object) bool {
 		for k := i + 1; k <= j; k++ {
 			r := &g.trace[k]
-			if (r.Code == heisen.Alloc || r.Code == heisen.Free) && o >= r.Obj && uint64(o-r.Obj) < r.Val {
+			if (r.Op == heisen.Alloc || r.Op == heisen.Free) && o >= r.Object && uint64(o-r.Object) < r.Value {
 				return false
 			}
 		}
@@ -305,16 +305,16 @@ func (g *graph) meet(i, j int) bool {
 
 // named returns the objects that an event is about.
 func named(r *heisen.Record) (start heisen.Object, size uint64) {
-	switch r.Code {
+	switch r.Op {
 	case heisen.Fork, heisen.Join:
-		return heisen.ThreadObject(r.Obj.Thread()), 1
+		return heisen.ThreadObject(r.Object.Thread()), 1
 	case heisen.Begin, heisen.End:
-		return heisen.ThreadObject(r.TID), 1
+		return heisen.ThreadObject(r.Thread), 1
 	case heisen.Send, heisen.Receive, heisen.Acquire, heisen.Release, heisen.AcquireShared, heisen.ReleaseShared:
-		return r.Obj, 1
+		return r.Object, 1
 	}
-	if r.Code.IsAccess() {
-		return r.Obj, r.Size()
+	if r.Op.IsAccess() {
+		return r.Object, r.Size()
 	}
 	return 0, 0
 }

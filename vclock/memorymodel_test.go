@@ -18,7 +18,7 @@ const (
 )
 
 func do(t heisen.Thread, op heisen.Op, o heisen.Object) heisen.Record {
-	return heisen.Record{TID: t, Code: op, Obj: o}
+	return heisen.Record{Thread: t, Op: op, Object: o}
 }
 
 func write(t heisen.Thread) heisen.Record { return do(t, heisen.Write, x) }
@@ -151,13 +151,13 @@ func TestGoMemoryModel(t *testing.T) {
 		},
 		{
 			"memory that is given anew has no past",
-			[]heisen.Record{start(g), write(g), {TID: main, Code: heisen.Alloc, Obj: x - 8, Val: 16}, read(main)},
-			[]heisen.Record{start(g), write(g), {TID: main, Code: heisen.Alloc, Obj: x + 8, Val: 16}, read(main)},
+			[]heisen.Record{start(g), write(g), {Thread: main, Op: heisen.Alloc, Object: x - 8, Value: 16}, read(main)},
+			[]heisen.Record{start(g), write(g), {Thread: main, Op: heisen.Alloc, Object: x + 8, Value: 16}, read(main)},
 		},
 		{
 			"a lock that is given anew orders nothing that was done before",
-			[]heisen.Record{start(g), write(g), {TID: g, Code: heisen.Alloc, Obj: conn, Val: 8}, do(g, heisen.Release, conn), do(main, heisen.Acquire, conn), read(main)},
-			[]heisen.Record{start(g), write(g), do(g, heisen.Release, conn), {TID: main, Code: heisen.Alloc, Obj: conn, Val: 8}, do(main, heisen.Acquire, conn), read(main)},
+			[]heisen.Record{start(g), write(g), {Thread: g, Op: heisen.Alloc, Object: conn, Value: 8}, do(g, heisen.Release, conn), do(main, heisen.Acquire, conn), read(main)},
+			[]heisen.Record{start(g), write(g), do(g, heisen.Release, conn), {Thread: main, Op: heisen.Alloc, Object: conn, Value: 8}, do(main, heisen.Acquire, conn), read(main)},
 		},
 	} {
 		t.Run(rule.name, func(t *testing.T) {

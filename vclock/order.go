@@ -10,8 +10,8 @@ import (
 // present relates to the past:
 //
 //	before the event is judged    order.Arrive(r)
-//	the event as a point in time  e := order.Touch(r.TID)
-//	was a remembered e earlier?   order.Before(e, r.TID)
+//	the event as a point in time  e := order.Touch(r.Thread)
+//	was a remembered e earlier?   order.Before(e, r.Thread)
 //	after it was judged           order.Leave(r)
 //
 // The two halves differ for sync/atomic operations only, which are accesses and
@@ -97,7 +97,7 @@ func NewOrder(options ...Option) *Order {
 // Arrive orders the event's thread after what the event waits for or sees. It
 // also ends the life of what Alloc and Free name.
 func (o *Order) Arrive(r *heisen.Record) {
-	if t := o.threads.get(r.TID); t != nil {
+	if t := o.threads.get(r.Thread); t != nil {
 		o.arrive(t, r)
 	}
 }
@@ -105,7 +105,7 @@ func (o *Order) Arrive(r *heisen.Record) {
 // Leave publishes what the event's thread has done, the event included, as far
 // as the event does so.
 func (o *Order) Leave(r *heisen.Record) {
-	if t := o.threads.get(r.TID); t != nil {
+	if t := o.threads.get(r.Thread); t != nil {
 		o.leave(t, r)
 	}
 }
@@ -167,15 +167,15 @@ func (o *Order) Slots() int { return len(o.threads.slots) }
 func (o *Order) Err() error { return o.threads.err }
 
 func (o *Order) arrive(t *thread, r *heisen.Record) {
-	switch r.Code {
+	switch r.Op {
 	case heisen.AtomicRead, heisen.AtomicUpdate, heisen.AcquireShared, heisen.Receive, heisen.Acquire:
-		o.enter(t, r.Code, o.peek(r.Obj))
+		o.enter(t, r.Op, o.peek(r.Object))
 	case heisen.Join:
-		if id, ok := threadOf(r.Obj); ok {
+		if id, ok := threadOf(r.Object); ok {
 			o.threads.join(t, id)
 		}
 	case heisen.Alloc, heisen.Free:
-		o.objects.Clear(r.Obj, r.Val)
+		o.objects.Clear(r.Object, r.Value)
 	}
 	if o.barriers != nil {
 		o.enterBarriers(t, r)
@@ -203,11 +203,11 @@ func (o *Order) leave(t *thread, r *heisen.Record) {
 	if o.barriers != nil {
 		o.leaveBarriers(t, r)
 	}
-	switch r.Code {
+	switch r.Op {
 	case heisen.AtomicWrite, heisen.AtomicUpdate, heisen.Send, heisen.Release, heisen.ReleaseShared:
-		o.publish(t, r.Code, o.object(r.Obj))
+		o.publish(t, r.Op, o.object(r.Object))
 	case heisen.Fork:
-		if id, ok := threadOf(r.Obj); ok {
+		if id, ok := threadOf(r.Object); ok {
 			o.threads.fork(t, id)
 		}
 	case heisen.End:

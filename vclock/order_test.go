@@ -26,20 +26,20 @@ func TestOrderAlone(t *testing.T) {
 		for i := range trace {
 			r := &trace[i]
 			order.Arrive(r)
-			if r.Code == heisen.Alloc || r.Code == heisen.Free {
-				for o := range heisen.Object(r.Val) {
-					delete(alive, r.Obj+o)
+			if r.Op == heisen.Alloc || r.Op == heisen.Free {
+				for o := range heisen.Object(r.Value) {
+					delete(alive, r.Object+o)
 				}
 			}
 			if r.Access() != heisen.Invalid {
-				now := past{uint64(i + 1), order.Touch(r.TID), *r}
-				if order.Thread(now.epoch) != r.TID {
+				now := past{uint64(i + 1), order.Touch(r.Thread), *r}
+				if order.Thread(now.epoch) != r.Thread {
 					return fmt.Errorf("event %d: epoch %v is of thread %d", now.index, now.epoch, order.Thread(now.epoch))
 				}
-				clock := order.Clock(r.TID)
+				clock := order.Clock(r.Thread)
 				for o := range heisen.Object(r.Size()) {
-					for _, p := range alive[r.Obj+o] {
-						before := order.Before(p.epoch, r.TID)
+					for _, p := range alive[r.Object+o] {
+						before := order.Before(p.epoch, r.Thread)
 						if clock.Covers(p.epoch) != before {
 							return fmt.Errorf("event %d: Before(%v) is %v, the clock says otherwise", now.index, p.epoch, before)
 						}
@@ -47,7 +47,7 @@ func TestOrderAlone(t *testing.T) {
 							got[now.index] = true
 						}
 					}
-					alive[r.Obj+o] = append(alive[r.Obj+o], now)
+					alive[r.Object+o] = append(alive[r.Object+o], now)
 				}
 			}
 			order.Leave(r)

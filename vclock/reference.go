@@ -98,7 +98,7 @@ func (d *Reference) Races() uint64 { return d.races }
 
 func (d *Reference) handle(r *heisen.Record) {
 	d.events++
-	t := d.order.threads.get(r.TID)
+	t := d.order.threads.get(r.Thread)
 	if t == nil {
 		return
 	}
@@ -106,8 +106,8 @@ func (d *Reference) handle(r *heisen.Record) {
 	switch {
 	case r.Access() != heisen.Invalid:
 		d.access(t, r)
-	case r.Code == heisen.Alloc || r.Code == heisen.Free:
-		d.memory.Clear(r.Obj, r.Val)
+	case r.Op == heisen.Alloc || r.Op == heisen.Free:
+		d.memory.Clear(r.Object, r.Value)
 	}
 	d.order.leave(t, r)
 }
@@ -116,9 +116,9 @@ func (d *Reference) handle(r *heisen.Record) {
 // them.
 func (d *Reference) access(t *thread, r *heisen.Record) {
 	t.touch()
-	a := access{d.events, t.epoch, accessKey{r.Obj, r.Loc, r.Ctx, uint16(r.Size()), r.Access()}}
+	a := access{d.events, t.epoch, accessKey{r.Object, r.Site, r.Context, uint16(r.Size()), r.Access()}}
 	d.found = d.found[:0]
-	for c := d.memory.Range(r.Obj, r.Size()); c.Next(); {
+	for c := d.memory.Range(r.Object, r.Size()); c.Next(); {
 		logs := c.State()
 		mine := -1
 		for i := range *logs {
@@ -173,7 +173,7 @@ func (d *Reference) report(r *heisen.Record, e access) {
 	d.sink(heisen.Finding{
 		Detector: "hb",
 		Kind:     heisen.Race,
-		Object:   max(r.Obj, e.obj), // the first byte that both touch
+		Object:   max(r.Object, e.obj), // the first byte that both touch
 		Message:  raceMessage(later.Op, e.op),
 		Accesses: []heisen.Access{{
 			Op: e.op, Thread: d.order.Thread(e.epoch), Object: e.obj, Size: uint64(e.size),

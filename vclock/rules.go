@@ -5,7 +5,7 @@ import "github.com/heisen-go/heisen"
 // The rules of FastTrack that come after the same-epoch checks. Each takes the
 // state v of a class of bytes whose lowest byte is at, and the access r by t.
 
-func placeOf(r *heisen.Record) place { return place{r.Loc, r.Ctx} }
+func placeOf(r *heisen.Record) place { return place{r.Site, r.Context} }
 
 func (f *FastTrack) read(t *thread, v *variable, r *heisen.Record, at heisen.Object) {
 	here := mark{t.epoch, placeOf(r)}
@@ -54,7 +54,7 @@ func (f *FastTrack) write(t *thread, v *variable, r *heisen.Record, at heisen.Ob
 // other. Locks in memory are updated atomically.
 func (f *FastTrack) atomic(t *thread, v *variable, r *heisen.Record, at heisen.Object) {
 	k := atomicUpdate
-	switch r.Code {
+	switch r.Op {
 	case heisen.AtomicRead:
 		k = atomicRead
 	case heisen.AtomicWrite:

@@ -28,7 +28,7 @@ type member struct {
 }
 
 func (f *family) add(t heisen.Thread, op heisen.Op, o heisen.Object) {
-	f.out = append(f.out, heisen.Record{TID: t, Code: op, Obj: o, Loc: heisen.Site(len(f.out) + 1)})
+	f.out = append(f.out, heisen.Record{Thread: t, Op: op, Object: o, Site: heisen.Site(len(f.out) + 1)})
 }
 
 // done is the message that a thread sends when it has nothing more to do.
@@ -136,28 +136,28 @@ func plainRaces(trace []heisen.Record, threads int) map[[2]uint64]bool {
 	}
 	races := map[[2]uint64]bool{}
 	for i, r := range trace {
-		c := clocks[r.TID]
-		switch r.Code {
+		c := clocks[r.Thread]
+		switch r.Op {
 		case heisen.Read, heisen.Write:
-			for _, p := range history[r.Obj] {
-				if p.thread != r.TID && p.op.Conflicts(r.Code) && p.time > c[p.thread] {
+			for _, p := range history[r.Object] {
+				if p.thread != r.Thread && p.op.Conflicts(r.Op) && p.time > c[p.thread] {
 					races[[2]uint64{p.index, uint64(i + 1)}] = true
 				}
 			}
-			history[r.Obj] = append(history[r.Obj], point{uint64(i + 1), c[r.TID], r.TID, r.Code})
+			history[r.Object] = append(history[r.Object], point{uint64(i + 1), c[r.Thread], r.Thread, r.Op})
 		case heisen.Fork:
-			join(clocks[r.Obj], c)
-			c[r.TID]++
+			join(clocks[r.Object], c)
+			c[r.Thread]++
 		case heisen.Join:
-			join(c, clocks[r.Obj])
+			join(c, clocks[r.Object])
 		case heisen.Acquire, heisen.Receive:
-			join(c, objects[r.Obj])
+			join(c, objects[r.Object])
 		case heisen.Release, heisen.Send:
-			if objects[r.Obj] == nil {
-				objects[r.Obj] = make([]uint64, threads)
+			if objects[r.Object] == nil {
+				objects[r.Object] = make([]uint64, threads)
 			}
-			join(objects[r.Obj], c)
-			c[r.TID]++
+			join(objects[r.Object], c)
+			c[r.Thread]++
 		}
 	}
 	return races
@@ -177,7 +177,7 @@ func TestSlotReuseChangesNothing(t *testing.T) {
 		got := map[[2]uint64]bool{}
 		for _, f := range found {
 			got[[2]uint64{f.Accesses[0].Index, f.Accesses[1].Index}] = true
-			if f.Accesses[0].Thread != trace[f.Accesses[0].Index-1].TID {
+			if f.Accesses[0].Thread != trace[f.Accesses[0].Index-1].Thread {
 				t.Fatalf("seed %d: wrong thread in %+v", seed, f)
 			}
 		}
@@ -203,7 +203,7 @@ func TestMillionGoroutines(t *testing.T) {
 	d := vclock.NewFastTrack(func(heisen.Finding) { races++ })
 	var batch []heisen.Record
 	add := func(t heisen.Thread, op heisen.Op, o heisen.Object) {
-		batch = append(batch, heisen.Record{TID: t, Code: op, Obj: o})
+		batch = append(batch, heisen.Record{Thread: t, Op: op, Object: o})
 	}
 	const wg, mu, shared, own = 0x1000, 0x2000, 0x3000, 0x4000
 	for first := heisen.Thread(1); first <= goroutines; first += width {
@@ -241,7 +241,7 @@ func TestSemaphore(t *testing.T) {
 	d := vclock.NewFastTrack(func(heisen.Finding) { races++ })
 	var batch []heisen.Record
 	add := func(t heisen.Thread, op heisen.Op, o heisen.Object) {
-		batch = append(batch, heisen.Record{TID: t, Code: op, Obj: o})
+		batch = append(batch, heisen.Record{Thread: t, Op: op, Object: o})
 	}
 	const wg, semaphore, own = 0x1000, 0x2000, 0x4000
 	for g := heisen.Thread(1); g <= goroutines; g++ {
@@ -257,7 +257,7 @@ func TestSemaphore(t *testing.T) {
 		add(g, heisen.End, heisen.Object(g))
 		d.HandleRecords(batch)
 	}
-	d.HandleRecords([]heisen.Record{{TID: 0, Code: heisen.Receive, Obj: wg}, {TID: 0, Code: heisen.Read, Obj: own, Len: 8 * width}})
+	d.HandleRecords([]heisen.Record{{Thread: 0, Op: heisen.Receive, Object: wg}, {Thread: 0, Op: heisen.Read, Object: own, Len: 8 * width}})
 	if err := d.Flush(); err != nil || races != 0 {
 		t.Errorf("%d races, error %v", races, err)
 	}
@@ -273,7 +273,7 @@ func TestLateJoin(t *testing.T) {
 	races := 0
 	d := vclock.NewFastTrack(func(heisen.Finding) { races++ })
 	feed := func(t heisen.Thread, op heisen.Op, o heisen.Object) {
-		d.Handle(&heisen.Record{TID: t, Code: op, Obj: o})
+		d.Handle((&heisen.Record{Thread: t, Op: op, Object: o}).Event())
 	}
 	feed(0, heisen.Fork, 1)
 	feed(0, heisen.Fork, late)
@@ -307,7 +307,7 @@ func TestEndedThreadGoesOn(t *testing.T) {
 		races := 0
 		d := vclock.NewFastTrack(func(heisen.Finding) { races++ })
 		feed := func(t heisen.Thread, op heisen.Op, o heisen.Object) {
-			d.Handle(&heisen.Record{TID: t, Code: op, Obj: o})
+			d.Handle((&heisen.Record{Thread: t, Op: op, Object: o}).Event())
 		}
 		feed(0, heisen.Fork, heisen.Object(id))
 		feed(id, heisen.Write, 64)
@@ -331,9 +331,9 @@ func TestTooManyThreads(t *testing.T) {
 	races := 0
 	d := vclock.NewFastTrack(func(heisen.Finding) { races++ })
 	for id := range heisen.Thread(vclock.MaxSlots + 10) {
-		d.Handle(&heisen.Record{TID: id, Code: heisen.Begin})
+		d.Handle((&heisen.Record{Thread: id, Op: heisen.Begin}).Event())
 	}
-	d.Handle(&heisen.Record{TID: 1 << 31, Code: heisen.Write, Obj: 8})
+	d.Handle((&heisen.Record{Thread: 1 << 31, Op: heisen.Write, Object: 8}).Event())
 	if err := d.Flush(); !errors.Is(err, vclock.ErrTooMany) || races != 0 {
 		t.Errorf("error %v, %d races", err, races)
 	}
@@ -347,12 +347,12 @@ func FuzzDetectors(f *testing.F) {
 	f.Fuzz(func(t *testing.T, data []byte) {
 		var trace []heisen.Record
 		for ; len(data) >= 4; data = data[4:] {
-			r := heisen.Record{Code: heisen.Op(data[0]), TID: heisen.Thread(data[1]), Obj: heisen.Object(data[2])}
-			r.Len, r.Val = uint16(data[3]), uint64(data[3])
+			r := heisen.Record{Op: heisen.Op(data[0]), Thread: heisen.Thread(data[1]), Object: heisen.Object(data[2])}
+			r.Len, r.Value = uint16(data[3]), uint64(data[3])
 			if data[3] > 250 { // far corners
-				r.Obj = ^r.Obj
-				r.TID = ^r.TID
-				r.Val = ^uint64(0)
+				r.Object = ^r.Object
+				r.Thread = ^r.Thread
+				r.Value = ^uint64(0)
 			}
 			trace = append(trace, r)
 		}

@@ -49,11 +49,11 @@ func outline(records []heisen.Record) *Formula {
 	f := &Formula{records: records, Node: make([]order.Node, len(records)), held: make([][]heisen.Object, len(records))}
 	threads := heisen.Thread(0)
 	for i := range records {
-		threads = max(threads, records[i].TID+1)
+		threads = max(threads, records[i].Thread+1)
 	}
 	f.Chains = make([]int, threads+1)
 	for i := range records {
-		f.Chains[records[i].TID]++
+		f.Chains[records[i].Thread]++
 	}
 	next := make([]order.Node, threads+1)
 	for t := range threads {
@@ -74,49 +74,49 @@ func outline(records []heisen.Record) *Formula {
 	)
 	for i := range records {
 		r := &records[i]
-		n := next[r.TID]
-		next[r.TID]++
+		n := next[r.Thread]
+		next[r.Thread]++
 		f.Node[i] = n
-		switch r.Code {
+		switch r.Op {
 		case heisen.Fork:
-			forked[r.Obj] = n
+			forked[r.Object] = n
 		case heisen.Begin:
-			began[r.Obj] = n
-			if a, ok := forked[r.Obj]; ok {
+			began[r.Object] = n
+			if a, ok := forked[r.Object]; ok {
 				f.Require = append(f.Require, order.Lit{Before: a, After: n})
 			}
 		case heisen.End:
-			ended[r.Obj] = n
+			ended[r.Object] = n
 		case heisen.Join:
-			if a, ok := ended[r.Obj]; ok {
+			if a, ok := ended[r.Object]; ok {
 				f.Require = append(f.Require, order.Lit{Before: a, After: n})
 			}
 		case heisen.Acquire:
-			if _, ok := sections[r.Obj]; !ok {
-				locks = append(locks, r.Obj)
-				sections[r.Obj] = nil
+			if _, ok := sections[r.Object]; !ok {
+				locks = append(locks, r.Object)
+				sections[r.Object] = nil
 			}
-			open[r.Obj] = section{r.TID, n, -1}
-			held[r.TID] = append(held[r.TID][:len(held[r.TID]):len(held[r.TID])], r.Obj)
+			open[r.Object] = section{r.Thread, n, -1}
+			held[r.Thread] = append(held[r.Thread][:len(held[r.Thread]):len(held[r.Thread])], r.Object)
 		case heisen.Release:
-			s := open[r.Obj]
+			s := open[r.Object]
 			s.out = n
-			sections[r.Obj] = append(sections[r.Obj], s)
-			delete(open, r.Obj)
+			sections[r.Object] = append(sections[r.Object], s)
+			delete(open, r.Object)
 			var left []heisen.Object
-			for _, l := range held[r.TID] {
-				if l != r.Obj {
+			for _, l := range held[r.Thread] {
+				if l != r.Object {
 					left = append(left, l)
 				}
 			}
-			held[r.TID] = left
+			held[r.Thread] = left
 		case heisen.Read, heisen.Write:
-			if _, ok := accesses[r.Obj]; !ok {
-				vars = append(vars, r.Obj)
+			if _, ok := accesses[r.Object]; !ok {
+				vars = append(vars, r.Object)
 			}
-			accesses[r.Obj] = append(accesses[r.Obj], i)
+			accesses[r.Object] = append(accesses[r.Object], i)
 		}
-		f.held[i] = held[r.TID]
+		f.held[i] = held[r.Thread]
 	}
 	for _, l := range locks {
 		if s, ok := open[l]; ok {
@@ -156,7 +156,7 @@ func (f *Formula) exclude(sections []section) {
 func (f *Formula) readConsistently(accesses []int) {
 	for at, i := range accesses {
 		r := &f.records[i]
-		if r.Code != heisen.Read {
+		if r.Op != heisen.Read {
 			continue
 		}
 		sees := []order.Lit{{Before: f.Place, After: f.Node[i]}}
@@ -166,7 +166,7 @@ func (f *Formula) readConsistently(accesses []int) {
 		slices.SortFunc(near, func(j, k int) int { return cmp.Compare(max(j-i, i-j), max(k-i, i-k)) })
 		for _, j := range near {
 			w := &f.records[j]
-			if w.Code != heisen.Write || w.Val != r.Val || w.TID == r.TID && j > i {
+			if w.Op != heisen.Write || w.Value != r.Value || w.Thread == r.Thread && j > i {
 				continue
 			}
 			b := f.newBool()
@@ -176,21 +176,21 @@ func (f *Formula) readConsistently(accesses []int) {
 			}
 			f.Clauses = append(f.Clauses, []order.Lit{b.Not(), {Before: f.Node[j], After: f.Node[i]}})
 			for _, k := range accesses {
-				if o := &f.records[k]; o.Code == heisen.Write && o.Val != r.Val {
+				if o := &f.records[k]; o.Op == heisen.Write && o.Value != r.Value {
 					f.Clauses = append(f.Clauses, []order.Lit{
 						b.Not(), {Before: f.Node[k], After: f.Node[j]}, {Before: f.Node[i], After: f.Node[k]},
 					})
 				}
 			}
 		}
-		if r.Val == 0 { // the value before all writes
+		if r.Value == 0 { // the value before all writes
 			b := f.newBool()
 			sees = append(sees, b)
 			if !seen {
 				observed = b
 			}
 			for _, k := range accesses {
-				if o := &f.records[k]; o.Code == heisen.Write && o.Val != 0 {
+				if o := &f.records[k]; o.Op == heisen.Write && o.Value != 0 {
 					f.Clauses = append(f.Clauses, []order.Lit{b.Not(), {Before: f.Node[i], After: f.Node[k]}})
 				}
 			}
@@ -221,7 +221,7 @@ func (f *Formula) Race(i, j int) []order.Lit {
 
 func (f *Formula) firstOf(x int) bool {
 	n := order.Node(0)
-	for t := range f.records[x].TID {
+	for t := range f.records[x].Thread {
 		n += order.Node(f.Chains[t])
 	}
 	return f.Node[x] == n
@@ -234,16 +234,16 @@ func (f *Formula) Pairs(most int) [][2]int {
 	byVar := map[heisen.Object][]int{}
 	for i := range f.records {
 		r := &f.records[i]
-		if r.Code != heisen.Read && r.Code != heisen.Write {
+		if r.Op != heisen.Read && r.Op != heisen.Write {
 			continue
 		}
-		for _, j := range byVar[r.Obj] {
+		for _, j := range byVar[r.Object] {
 			o := &f.records[j]
-			if o.TID != r.TID && (o.Code == heisen.Write || r.Code == heisen.Write) && disjoint(f.held[i], f.held[j]) {
+			if o.Thread != r.Thread && (o.Op == heisen.Write || r.Op == heisen.Write) && disjoint(f.held[i], f.held[j]) {
 				all = append(all, [2]int{j, i})
 			}
 		}
-		byVar[r.Obj] = append(byVar[r.Obj], i)
+		byVar[r.Object] = append(byVar[r.Object], i)
 	}
 	if len(all) <= most {
 		return all
@@ -286,16 +286,16 @@ func (f *Formula) Native(opts ...order.Option) (*order.Solver, error) {
 	for _, accesses := range f.accesses {
 		values := map[uint64]int32{0: 0}
 		value := func(i int) int32 {
-			v, ok := values[f.records[i].Val]
+			v, ok := values[f.records[i].Value]
 			if !ok {
 				v = int32(len(values))
-				values[f.records[i].Val] = v
+				values[f.records[i].Value] = v
 			}
 			return v
 		}
 		var writes []order.Write
 		for _, i := range accesses {
-			if f.records[i].Code == heisen.Write {
+			if f.records[i].Op == heisen.Write {
 				writes = append(writes, order.Write{Node: f.Node[i], Value: value(i)})
 			}
 		}
@@ -304,7 +304,7 @@ func (f *Formula) Native(opts ...order.Option) (*order.Solver, error) {
 			return nil, err
 		}
 		for _, i := range accesses {
-			if f.records[i].Code != heisen.Read {
+			if f.records[i].Op != heisen.Read {
 				continue
 			}
 			if err := s.AddRead(v, f.Node[i], value(i)); err != nil {

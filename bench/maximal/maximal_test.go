@@ -11,9 +11,9 @@ import (
 const x, y, lock = 8, 16, 24
 
 func event(t heisen.Thread, op heisen.Op, o heisen.Object, value ...uint64) heisen.Record {
-	r := heisen.Record{TID: t, Code: op, Obj: o}
+	r := heisen.Record{Thread: t, Op: op, Object: o}
 	if len(value) > 0 {
-		r.Val, r.Flags = value[0], heisen.HasValue
+		r.Value, r.Flags = value[0], heisen.HasValue
 	}
 	return r
 }

@@ -413,10 +413,10 @@ type calls struct {
 }
 
 func (c *calls) Handle(e heisen.Event) {
-	if r := *heisen.AsRecord(e); r.Code == heisen.Hide && c.seen < keptCalls {
+	if r := *heisen.AsRecord(e); r.Op == heisen.Hide && c.seen < keptCalls {
 		c.seen++
-		r.Loc, r.Ctx = 0, 0
-		c.Detector.Handle(&r)
+		r.Site, r.Context = 0, 0
+		c.Detector.Handle(r.Event())
 	}
 }
 
@@ -466,11 +466,11 @@ type part struct {
 
 func (p *part) Handle(e heisen.Event) {
 	r := *heisen.AsRecord(e)
-	if r.Flags&recorder.Covered != 0 && !p.covered || !p.pairs && (r.Code == heisen.Hide || r.Code == heisen.Reveal) {
+	if r.Flags&recorder.Covered != 0 && !p.covered || !p.pairs && (r.Op == heisen.Hide || r.Op == heisen.Reveal) {
 		return
 	}
 	r.Flags &^= recorder.Covered
-	p.Detector.Handle(&r)
+	p.Detector.Handle(r.Event())
 }
 
 // counter counts BarrierPairs.
@@ -484,7 +484,7 @@ func (c *counter) Handle(e heisen.Event) {
 	if r.Flags&recorder.Covered != 0 {
 		c.covered++
 	}
-	if r.Code == heisen.Hide {
+	if r.Op == heisen.Hide {
 		c.pairs++
 		if r.Reach() == 0 {
 			c.unbounded++

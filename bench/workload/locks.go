@@ -73,7 +73,7 @@ func SharedObjects(p Params) []heisen.Record {
 		lock := varAt(first)
 		if b.rng.IntN(8) == 0 {
 			b.add(t, heisen.Alloc, lock)
-			b.out[len(b.out)-1].Val = 8 * words
+			b.out[len(b.out)-1].Value = 8 * words
 			for i := 1; i < words; i++ {
 				b.add(t, heisen.Write, varAt(first+i))
 			}

@@ -47,9 +47,9 @@ type looping struct {
 // is still to be filled in.
 func (g *loops) body(n, depth int) (code []heisen.Record) {
 	at := func(r heisen.Record) heisen.Record {
-		r.Loc = g.site
+		r.Site = g.site
 		if g.Sites > 0 {
-			r.Loc = heisen.Site(1 + g.rng.IntN(g.Sites))
+			r.Site = heisen.Site(1 + g.rng.IntN(g.Sites))
 		}
 		g.site++
 		return r
@@ -57,9 +57,9 @@ func (g *loops) body(n, depth int) (code []heisen.Record) {
 	for range n {
 		switch k := g.rng.IntN(16); {
 		case k < 7:
-			r := heisen.Record{Code: pick(g.rng, heisen.Read, heisen.Write), Obj: g.variable()}
+			r := heisen.Record{Op: pick(g.rng, heisen.Read, heisen.Write), Object: g.variable()}
 			if g.Ranges && g.rng.IntN(2) == 0 {
-				r.Obj += heisen.Object(g.rng.IntN(4))
+				r.Object += heisen.Object(g.rng.IntN(4))
 				r.Len = uint16(1 + g.rng.IntN(11))
 			}
 			code = append(code, at(r))
@@ -72,26 +72,26 @@ func (g *loops) body(n, depth int) (code []heisen.Record) {
 			taken := false // at an outer level
 			inner := g.body(1+g.rng.IntN(3), depth+1)
 			for _, r := range inner {
-				taken = taken || r.Obj == lock
+				taken = taken || r.Object == lock
 			}
 			if !taken {
-				code = append(code, at(heisen.Record{Code: from, Obj: lock}))
+				code = append(code, at(heisen.Record{Op: from, Object: lock}))
 			}
 			code = append(code, inner...)
 			if !taken {
-				code = append(code, at(heisen.Record{Code: to, Obj: lock}))
+				code = append(code, at(heisen.Record{Op: to, Object: lock}))
 			}
 		case k == 12:
-			code = append(code, at(heisen.Record{Code: pick(g.rng, heisen.Send, heisen.Receive), Obj: signalAt(g.rng.IntN(g.Syncs))}))
+			code = append(code, at(heisen.Record{Op: pick(g.rng, heisen.Send, heisen.Receive), Object: signalAt(g.rng.IntN(g.Syncs))}))
 		case k == 13:
 			code = append(code, at(heisen.Record{
-				Code: pick(g.rng, heisen.AtomicRead, heisen.AtomicWrite, heisen.AtomicUpdate), Obj: g.variable(),
+				Op: pick(g.rng, heisen.AtomicRead, heisen.AtomicWrite, heisen.AtomicUpdate), Object: g.variable(),
 			}))
 		case k == 14 && depth == 0:
-			code = append(code, at(heisen.Record{Code: pick(g.rng, heisen.Fork, heisen.Join)}))
+			code = append(code, at(heisen.Record{Op: pick(g.rng, heisen.Fork, heisen.Join)}))
 		case k == 15 && g.Lives:
 			code = append(code, at(heisen.Record{
-				Code: pick(g.rng, heisen.Alloc, heisen.Free), Obj: g.variable() + heisen.Object(g.rng.IntN(8)), Val: uint64(1 + g.rng.IntN(12)),
+				Op: pick(g.rng, heisen.Alloc, heisen.Free), Object: g.variable() + heisen.Object(g.rng.IntN(8)), Value: uint64(1 + g.rng.IntN(12)),
 			}))
 		}
 	}
@@ -137,12 +137,12 @@ func (g *loops) step(t int) bool {
 	case len(p.code) == 0:
 		p.ended = true
 		if g.rng.IntN(2) == 0 {
-			g.add(t, heisen.Record{Code: heisen.End, Obj: heisen.Object(t), Loc: g.site})
+			g.add(t, heisen.Record{Op: heisen.End, Object: heisen.Object(t), Site: g.site})
 		}
 		return true
 	}
 	r := p.code[0]
-	switch r.Code {
+	switch r.Op {
 	case heisen.Acquire, heisen.AcquireShared, heisen.Release, heisen.ReleaseShared:
 		if !g.lock(t, r) {
 			return false
@@ -150,7 +150,7 @@ func (g *loops) step(t int) bool {
 	case heisen.Fork, heisen.Join:
 		other := -1
 		for i, q := range g.threads {
-			if r.Code == heisen.Fork && !q.started || r.Code == heisen.Join && q.ended && i != t {
+			if r.Op == heisen.Fork && !q.started || r.Op == heisen.Join && q.ended && i != t {
 				other = i
 			}
 		}
@@ -159,7 +159,7 @@ func (g *loops) step(t int) bool {
 			return true
 		}
 		g.threads[other].started = true
-		r.Obj = heisen.Object(other)
+		r.Object = heisen.Object(other)
 	}
 	p.code = p.code[1:]
 	g.add(t, r)
@@ -167,7 +167,7 @@ func (g *loops) step(t int) bool {
 }
 
 func (g *loops) add(t int, r heisen.Record) {
-	r.TID = heisen.Thread(t)
+	r.Thread = heisen.Thread(t)
 	g.out = append(g.out, r)
 }
 
@@ -175,11 +175,11 @@ func (g *loops) add(t int, r heisen.Record) {
 func (g *loops) lock(t int, r heisen.Record) bool {
 	var l *lockState
 	for i := range g.locks {
-		if lockAt(i) == r.Obj {
+		if lockAt(i) == r.Object {
 			l = &g.locks[i]
 		}
 	}
-	switch r.Code {
+	switch r.Op {
 	case heisen.Acquire:
 		if l.writer != 0 || len(l.readers) > 0 {
 			return false

@@ -112,5 +112,5 @@ func (b *microBuilder) iteration(t heisen.Thread, round, first int) {
 }
 
 func (b *microBuilder) add(t heisen.Thread, op heisen.Op, o heisen.Object, site heisen.Site) {
-	b.out = append(b.out, heisen.Record{Code: op, TID: t, Obj: o, Loc: site})
+	b.out = append(b.out, heisen.Record{Op: op, Thread: t, Object: o, Site: site})
 }

@@ -68,12 +68,12 @@ type random struct {
 }
 
 func (g *random) add(t int, r heisen.Record) {
-	r.TID = heisen.Thread(t)
-	r.Loc = heisen.Site(len(g.out) + 1)
+	r.Thread = heisen.Thread(t)
+	r.Site = heisen.Site(len(g.out) + 1)
 	if g.Sites > 0 {
-		r.Loc = heisen.Site(1 + g.rng.IntN(g.Sites))
+		r.Site = heisen.Site(1 + g.rng.IntN(g.Sites))
 	}
-	r.Ctx = heisen.Context(g.rng.IntN(2))
+	r.Context = heisen.Context(g.rng.IntN(2))
 	g.out = append(g.out, r)
 }
 
@@ -99,11 +99,11 @@ func (g *random) step() {
 	case n < 13:
 		g.lock(t)
 	case n < 15:
-		g.add(t, heisen.Record{Code: pick(g.rng, heisen.Send, heisen.Receive), Obj: g.sync()})
+		g.add(t, heisen.Record{Op: pick(g.rng, heisen.Send, heisen.Receive), Object: g.sync()})
 	case n < 17:
 		g.add(t, heisen.Record{
-			Code: pick(g.rng, heisen.AtomicRead, heisen.AtomicWrite, heisen.AtomicUpdate),
-			Obj:  g.variable(), Len: uint16(g.size()),
+			Op:     pick(g.rng, heisen.AtomicRead, heisen.AtomicWrite, heisen.AtomicUpdate),
+			Object: g.variable(), Len: uint16(g.size()),
 		})
 	case n < 19:
 		g.thread(t)
@@ -112,7 +112,7 @@ func (g *random) step() {
 		if g.rng.IntN(2) == 0 {
 			o = g.sync()
 		}
-		g.add(t, heisen.Record{Code: pick(g.rng, heisen.Alloc, heisen.Free), Obj: o, Val: size})
+		g.add(t, heisen.Record{Op: pick(g.rng, heisen.Alloc, heisen.Free), Object: o, Value: size})
 	}
 }
 
@@ -143,22 +143,22 @@ func Sets(rng *rand.Rand, s Small, n int, overlap bool) *heisen.Symbols {
 
 // hide begins a hidden call, or ends one.
 func (g *random) hide(t int) {
-	r := heisen.Record{Code: heisen.Hide, Obj: heisen.Object(8 * (1 + g.open[t]))}
+	r := heisen.Record{Op: heisen.Hide, Object: heisen.Object(8 * (1 + g.open[t]))}
 	switch {
 	case g.Wild && g.rng.IntN(4) == 0:
-		r.Obj = heisen.Object(8 * (1 + g.rng.IntN(3)))
+		r.Object = heisen.Object(8 * (1 + g.rng.IntN(3)))
 		if g.rng.IntN(2) == 0 {
-			r.Code = heisen.Reveal
+			r.Op = heisen.Reveal
 		}
 	case g.open[t] > 0 && g.rng.IntN(3) > 0:
-		r.Code, r.Obj = heisen.Reveal, heisen.Object(8*g.open[t])
+		r.Op, r.Object = heisen.Reveal, heisen.Object(8*g.open[t])
 		g.open[t]--
 	default:
 		g.open[t]++
 	}
-	if r.Code == heisen.Hide {
-		if r.Val = uint64(g.rng.IntN(g.Hidden.NumReaches())); r.Val == 0 && g.rng.IntN(4) > 0 {
-			r.Val = uint64(g.Hidden.NumReaches() - 1)
+	if r.Op == heisen.Hide {
+		if r.Value = uint64(g.rng.IntN(g.Hidden.NumReaches())); r.Value == 0 && g.rng.IntN(4) > 0 {
+			r.Value = uint64(g.Hidden.NumReaches() - 1)
 		}
 	}
 	g.add(t, r)
@@ -166,11 +166,11 @@ func (g *random) hide(t int) {
 
 func (g *random) access(t int) {
 	r := heisen.Record{
-		Code: pick(g.rng, heisen.Read, heisen.Write, heisen.Read),
-		Obj:  g.variable(), Len: uint16(g.size()),
+		Op:     pick(g.rng, heisen.Read, heisen.Write, heisen.Read),
+		Object: g.variable(), Len: uint16(g.size()),
 	}
 	if g.Ranges {
-		r.Obj += heisen.Object(g.rng.IntN(4))
+		r.Object += heisen.Object(g.rng.IntN(4))
 	}
 	g.add(t, r)
 }
@@ -234,9 +234,9 @@ func (g *random) lock(t int) {
 			op, l.writer = heisen.Acquire, t+1
 		}
 	}
-	r := heisen.Record{Code: op, Obj: lockAt(i)}
+	r := heisen.Record{Op: op, Object: lockAt(i)}
 	if g.LockWords && i%2 == 0 {
-		r.Obj, r.Flags = heisen.Object(8*(1+i%g.Vars)), heisen.LockWord
+		r.Object, r.Flags = heisen.Object(8*(1+i%g.Vars)), heisen.LockWord
 	}
 	g.add(t, r)
 }
@@ -263,7 +263,7 @@ func (g *random) thread(t int) {
 			return
 		}
 	}
-	g.add(t, heisen.Record{Code: op, Obj: heisen.Object(other)})
+	g.add(t, heisen.Record{Op: op, Object: heisen.Object(other)})
 }
 
 // busy returns how many threads are running.

@@ -127,7 +127,7 @@ func (g *valued) plan(t heisen.Thread) {
 }
 
 func (g *valued) intend(t heisen.Thread, op heisen.Op, o heisen.Object) {
-	g.plans[t] = append(g.plans[t], heisen.Record{Code: op, Obj: o})
+	g.plans[t] = append(g.plans[t], heisen.Record{Op: op, Object: o})
 }
 
 func (g *valued) intendAccess(t heisen.Thread, v, reads int) {
@@ -145,23 +145,23 @@ func (g *valued) step(t heisen.Thread) bool {
 		return false
 	}
 	r := g.plans[t][0]
-	switch r.Code {
+	switch r.Op {
 	case heisen.Acquire:
-		if g.holder[r.Obj] != 0 {
+		if g.holder[r.Object] != 0 {
 			return false
 		}
-		g.holder[r.Obj] = t
+		g.holder[r.Object] = t
 	case heisen.Release:
-		delete(g.holder, r.Obj)
+		delete(g.holder, r.Object)
 	case heisen.Write:
-		g.memory[r.Obj] = uint64(g.rng.IntN(g.values))
+		g.memory[r.Object] = uint64(g.rng.IntN(g.values))
 	}
 	g.plans[t] = g.plans[t][1:]
-	g.add(t, r.Code, r.Obj)
+	g.add(t, r.Op, r.Object)
 	last := &g.out[len(g.out)-1]
 	last.Flags = 0 // locks are names here
-	if r.Code.IsAccess() {
-		last.Val, last.Flags = g.memory[r.Obj], heisen.HasValue
+	if r.Op.IsAccess() {
+		last.Value, last.Flags = g.memory[r.Object], heisen.HasValue
 	}
 	return true
 }

@@ -30,42 +30,42 @@ func TestValues(t *testing.T) {
 			running := map[heisen.Thread]bool{0: true}
 			free, guarded := 0, 0
 			for i, r := range records {
-				if r.Code != heisen.Begin && !running[r.TID] {
-					t.Fatalf("event %d: thread %d does not run", i, r.TID)
+				if r.Op != heisen.Begin && !running[r.Thread] {
+					t.Fatalf("event %d: thread %d does not run", i, r.Thread)
 				}
-				switch r.Code {
+				switch r.Op {
 				case heisen.Begin:
-					running[r.TID] = true
+					running[r.Thread] = true
 				case heisen.End:
-					running[r.TID] = false
+					running[r.Thread] = false
 				case heisen.Join:
-					if running[heisen.Thread(r.Obj)] {
+					if running[heisen.Thread(r.Object)] {
 						t.Fatalf("event %d: joins a thread that runs", i)
 					}
 				case heisen.Acquire:
-					if holder[r.Obj] != 0 {
+					if holder[r.Object] != 0 {
 						t.Fatalf("event %d: lock is taken", i)
 					}
-					holder[r.Obj] = r.TID
-					held[r.TID]++
+					holder[r.Object] = r.Thread
+					held[r.Thread]++
 				case heisen.Release:
-					if holder[r.Obj] != r.TID {
+					if holder[r.Object] != r.Thread {
 						t.Fatalf("event %d: lock is not held", i)
 					}
-					delete(holder, r.Obj)
-					held[r.TID]--
+					delete(holder, r.Object)
+					held[r.Thread]--
 				case heisen.Write:
-					memory[r.Obj] = r.Val
+					memory[r.Object] = r.Value
 				case heisen.Read:
-					if r.Val != memory[r.Obj] {
-						t.Fatalf("event %d: reads %d, which was not written", i, r.Val)
+					if r.Value != memory[r.Object] {
+						t.Fatalf("event %d: reads %d, which was not written", i, r.Value)
 					}
 				}
-				if r.Code.IsAccess() {
+				if r.Op.IsAccess() {
 					if r.Flags&heisen.HasValue == 0 {
 						t.Fatalf("event %d: no value", i)
 					}
-					if held[r.TID] > 0 {
+					if held[r.Thread] > 0 {
 						guarded++
 					} else {
 						free++

@@ -153,7 +153,7 @@ func (b *builder) access(t heisen.Thread, v, reads int) {
 // half of the threads.
 func (b *builder) add(t heisen.Thread, op heisen.Op, o heisen.Object) {
 	site := 1 + (uint32(o>>3)%61*uint32(heisen.NumOps)+uint32(op))*2 + uint32(t%2)
-	r := heisen.Record{Code: op, TID: t, Obj: o, Loc: heisen.Site(site)}
+	r := heisen.Record{Op: op, Thread: t, Object: o, Site: heisen.Site(site)}
 	if op == heisen.Acquire || op == heisen.Release {
 		r.Flags = heisen.LockWord
 	}

@@ -74,7 +74,7 @@ func (d *detector) Handle(e heisen.Event) {
 	case heisen.Alloc: // what was at these addresses is gone
 		r := heisen.AsRecord(e)
 		for object := range d.locks {
-			if object-r.Obj < heisen.Object(r.Val) {
+			if object-r.Object < heisen.Object(r.Value) {
 				delete(d.locks, object)
 			}
 		}

@@ -15,7 +15,7 @@ import (
 // calls writes the calls of a goroutine of the program that stands somewhere.
 func (rec *recording) calls(t *testing.T, site heisen.Site, context heisen.Context) string {
 	t.Helper()
-	return strings.TrimSuffix(rec.stack(t, heisen.Record{Loc: site, Ctx: context}), " < runtime.goexit")
+	return strings.TrimSuffix(rec.stack(t, heisen.Record{Site: site, Context: context}), " < runtime.goexit")
 }
 
 // ancestry writes where a thread and its ancestors were started, down to the main
@@ -64,7 +64,7 @@ func TestGenerations(t *testing.T) {
 				}
 				// Of the hundred goroutines between nothing is told.
 				for _, r := range rec.events {
-					if r.Code == heisen.Fork || r.TID != rec.races[0].Accesses[1].Thread {
+					if r.Op == heisen.Fork || r.Thread != rec.races[0].Accesses[1].Thread {
 						t.Errorf("event %+v", r)
 					}
 				}

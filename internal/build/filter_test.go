@@ -110,7 +110,7 @@ func TestSkipped(t *testing.T) {
 	}
 	accesses := func(rec *recording) (n uint64) {
 		for _, r := range rec.events {
-			if r.Code == heisen.Read || r.Code == heisen.Write {
+			if r.Op == heisen.Read || r.Op == heisen.Write {
 				n++
 			}
 		}

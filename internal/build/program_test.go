@@ -95,9 +95,9 @@ func TestGoroutines(t *testing.T) {
 	if len(forks) != 1 {
 		t.Fatalf("%d forks", len(forks))
 	}
-	child := forks[0].Obj.Thread()
+	child := forks[0].Object.Thread()
 	info := rec.syms.Thread(child)
-	if !info.Forked || info.Parent != 0 || info.Site != forks[0].Loc || !strings.HasPrefix(info.Name, "goroutine ") {
+	if !info.Forked || info.Parent != 0 || info.Site != forks[0].Site || !strings.HasPrefix(info.Name, "goroutine ") {
 		t.Errorf("the goroutine is known as %+v", info)
 	}
 	if name := rec.syms.Thread(0).Name; name != "main goroutine" {
@@ -105,14 +105,14 @@ func TestGoroutines(t *testing.T) {
 	}
 	var ops []heisen.Op
 	for _, r := range rec.events {
-		if r.TID == child {
-			ops = append(ops, r.Code)
+		if r.Thread == child {
+			ops = append(ops, r.Op)
 		}
 	}
 	if len(ops) < 5 || ops[0] != heisen.Begin || ops[len(ops)-1] != heisen.End {
 		t.Errorf("the goroutine does %v", ops)
 	}
-	if got := rec.at(t, "child", heisen.Write); len(got) != 1 || got[0].TID != child {
+	if got := rec.at(t, "child", heisen.Write); len(got) != 1 || got[0].Thread != child {
 		t.Errorf("its accesses are %+v", got)
 	}
 }
@@ -154,7 +154,7 @@ func TestLocks(t *testing.T) {
 			t.Errorf("%s: holding %q, not %q", test.at, held, test.held)
 		}
 	}
-	if lock, unlock := rec.at(t, "lock", heisen.Acquire), rec.at(t, "unlock", heisen.Release); lock[0].Obj != unlock[0].Obj {
+	if lock, unlock := rec.at(t, "lock", heisen.Acquire), rec.at(t, "unlock", heisen.Release); lock[0].Object != unlock[0].Object {
 		t.Error("another lock is released than was acquired")
 	}
 }
@@ -184,7 +184,7 @@ func TestAtomics(t *testing.T) {
 		"cas": heisen.AtomicUpdate, "failed-cas": heisen.AtomicRead, "swap": heisen.AtomicUpdate,
 		"function": heisen.AtomicRead,
 	} {
-		if got := rec.at(t, at, all...); len(got) != 1 || got[0].Code != want {
+		if got := rec.at(t, at, all...); len(got) != 1 || got[0].Op != want {
 			t.Errorf("%s: events %+v, want one %v", at, got, want)
 		}
 	}
@@ -233,7 +233,7 @@ func TestDeepRecursion(t *testing.T) {
 	if len(deepest) != 1 || len(after) != 1 {
 		t.Fatalf("%d and %d events", len(deepest), len(after))
 	}
-	if n := len(rec.syms.Calls(deepest[0].Ctx)); n < 1000 {
+	if n := len(rec.syms.Calls(deepest[0].Context)); n < 1000 {
 		t.Errorf("%d calls are known at the deepest place", n)
 	}
 	if s := rec.stack(t, after[0]); strings.Contains(s, "main.deep") {
@@ -246,10 +246,10 @@ func TestCopy(t *testing.T) {
 	for _, op := range []heisen.Op{heisen.Read, heisen.Write} {
 		total, next := uint64(0), heisen.Object(0)
 		for _, r := range rec.at(t, "long-copy", op) {
-			if next != 0 && r.Obj != next {
-				t.Errorf("%v of %d bytes at %#x, not at %#x", op, r.Size(), uint64(r.Obj), uint64(next))
+			if next != 0 && r.Object != next {
+				t.Errorf("%v of %d bytes at %#x, not at %#x", op, r.Size(), uint64(r.Object), uint64(next))
 			}
-			next = r.Obj + heisen.Object(r.Size())
+			next = r.Object + heisen.Object(r.Size())
 			total += r.Size()
 		}
 		if total != 299_999 {
@@ -268,10 +268,10 @@ func TestManyGoroutines(t *testing.T) {
 	counts := map[heisen.Op]int{}
 	threads := map[heisen.Thread]bool{}
 	for _, r := range rec.events {
-		if r.Code == heisen.Fork || r.Code == heisen.Begin || r.Code == heisen.End {
-			counts[r.Code]++
+		if r.Op == heisen.Fork || r.Op == heisen.Begin || r.Op == heisen.End {
+			counts[r.Op]++
 		}
-		threads[r.TID] = true
+		threads[r.Thread] = true
 	}
 	if counts[heisen.Fork] < n || counts[heisen.Begin] < n+1 || counts[heisen.Begin] != len(threads) {
 		t.Errorf("counts %v of %d threads", counts, len(threads))

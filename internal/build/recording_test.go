@@ -273,10 +273,10 @@ func (rec *recording) at(t *testing.T, name string, ops ...heisen.Op) (events []
 		t.Fatalf("no line is called %s", name)
 	}
 	for _, r := range rec.events {
-		frames := rec.syms.Site(r.Loc).Frames
+		frames := rec.syms.Site(r.Site).Frames
 		if len(frames) > 0 && place(named, frames[0]) == name {
 			for _, op := range ops {
-				if r.Code == op {
+				if r.Op == op {
 					events = append(events, r)
 				}
 			}
@@ -290,7 +290,7 @@ func (rec *recording) at(t *testing.T, name string, ops ...heisen.Op) (events []
 func (rec *recording) stack(t *testing.T, r heisen.Record) string {
 	named := lines(t)
 	var places []string
-	for _, f := range rec.syms.Stack(r.Loc, r.Ctx) {
+	for _, f := range rec.syms.Stack(r.Site, r.Context) {
 		p := place(named, f)
 		if strings.HasPrefix(p, "main.closer.") || f.Func == "main.main" {
 			break
@@ -304,7 +304,7 @@ func (rec *recording) stack(t *testing.T, r heisen.Record) string {
 func (rec *recording) locks(t *testing.T, r heisen.Record) string {
 	named := lines(t)
 	var held []string
-	for _, h := range rec.syms.Locks(r.Ctx) {
+	for _, h := range rec.syms.Locks(r.Context) {
 		name := "?"
 		if frames := rec.syms.Site(h.Site).Frames; len(frames) > 0 {
 			name = place(named, frames[0])

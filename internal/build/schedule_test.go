@@ -35,11 +35,11 @@ func (rec *recording) traceHash() string {
 	places := map[place]string{}
 	h := sha256.New()
 	for _, r := range rec.events {
-		at := place{r.Loc, r.Ctx}
+		at := place{r.Site, r.Context}
 		if places[at] == "" {
-			places[at] = fmt.Sprint(rec.syms.Stack(at.site, at.ctx), len(rec.syms.Locks(at.ctx)), rec.syms.Task(r.TID, at.ctx))
+			places[at] = fmt.Sprint(rec.syms.Stack(at.site, at.ctx), len(rec.syms.Locks(at.ctx)), rec.syms.Task(r.Thread, at.ctx))
 		}
-		fmt.Fprintln(h, r.Code, r.Flags, r.TID, r.Obj, r.Val, r.Len, places[at])
+		fmt.Fprintln(h, r.Op, r.Flags, r.Thread, r.Object, r.Value, r.Len, places[at])
 	}
 	return hex.EncodeToString(h.Sum(nil)[:8])
 }

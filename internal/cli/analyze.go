@@ -114,7 +114,7 @@ type untilHidden struct {
 func (s untilHidden) Next(batch []heisen.Record) (int, error) {
 	n, err := s.Source.Next(batch)
 	for i := range batch[:n] {
-		if batch[i].Code == heisen.Hide {
+		if batch[i].Op == heisen.Hide {
 			s.found.any = true
 			return i, io.EOF
 		}

@@ -136,14 +136,14 @@ func writeTrace(ts *testscript.TestScript, neg bool, args []string) {
 	symbols.SetName(y, "y")
 	blocks := [][]heisen.Record{
 		{
-			{Code: heisen.Fork, TID: 0, Obj: 1},
-			{Code: heisen.Fork, TID: 0, Obj: 2},
-			{Code: heisen.Write, TID: 1, Obj: x, Loc: at("first")},
-			{Code: heisen.Write, TID: 2, Obj: x, Loc: at("second")},
+			{Op: heisen.Fork, Thread: 0, Object: 1},
+			{Op: heisen.Fork, Thread: 0, Object: 2},
+			{Op: heisen.Write, Thread: 1, Object: x, Site: at("first")},
+			{Op: heisen.Write, Thread: 2, Object: x, Site: at("second")},
 		},
 		{
-			{Code: heisen.Write, TID: 1, Obj: y, Loc: at("third")},
-			{Code: heisen.Write, TID: 2, Obj: y, Loc: at("fourth")},
+			{Op: heisen.Write, Thread: 1, Object: y, Site: at("third")},
+			{Op: heisen.Write, Thread: 2, Object: y, Site: at("fourth")},
 		},
 	}
 	var out bytes.Buffer

@@ -35,8 +35,8 @@ func (c *course) Flush() error { return nil }
 
 func (c *course) handle(r *heisen.Record) {
 	m := momentOf(r)
-	if r.Code == heisen.Fork {
-		c.starts = append(c.starts, racefuzz.Start{Moment: racefuzz.Moment{ID: uint32(r.TID), At: m.At}, Child: uint32(r.Obj)})
+	if r.Op == heisen.Fork {
+		c.starts = append(c.starts, racefuzz.Start{Moment: racefuzz.Moment{ID: uint32(r.Thread), At: m.At}, Child: uint32(r.Object)})
 	}
 	if len(c.latest) == 2*kept {
 		c.before = appendMoments(c.before, c.latest[:kept])
@@ -52,7 +52,7 @@ func momentOf(r *heisen.Record) racefuzz.Moment {
 	if r.Flags&recorder.Placed == 0 {
 		return racefuzz.Moment{ID: racefuzz.None}
 	}
-	return racefuzz.Moment{ID: uint32(r.TID), At: r.Val}
+	return racefuzz.Moment{ID: uint32(r.Thread), At: r.Value}
 }
 
 // appendMoments appends those that are of a task; of several in a row of one task the
@@ -88,7 +88,7 @@ func (c *course) witnessOf(f *heisen.Finding, seed uint64) *witness {
 	n := len(f.Witness) - len(f.Accesses)
 	if f.Kind == heisen.Atomicity && len(f.Accesses) == 3 {
 		n = len(f.Witness) - 1
-		if remote := &f.Accesses[1]; n > 0 && f.Witness[n-1].TID == remote.Thread && f.Witness[n-1].Loc == remote.Site {
+		if remote := &f.Accesses[1]; n > 0 && f.Witness[n-1].Thread == remote.Thread && f.Witness[n-1].Site == remote.Site {
 			n--
 		}
 	}

@@ -18,9 +18,7 @@ func newHolding(symbols *heisen.Symbols) *holding {
 
 // Handle implements heisen.Detector.
 func (h *holding) Handle(e heisen.Event) {
-	if r, ok := e.(*heisen.Record); ok {
-		h.handle(r)
-	}
+	h.handle(heisen.AsRecord(e))
 }
 
 // HandleRecords implements heisen.RecordHandler.
@@ -31,13 +29,13 @@ func (h *holding) HandleRecords(records []heisen.Record) {
 }
 
 func (h *holding) handle(r *heisen.Record) {
-	switch r.Code {
+	switch r.Op {
 	case heisen.Acquire, heisen.AcquireShared:
-		lock := heisen.Held{Lock: r.Obj, Shared: r.Code == heisen.AcquireShared, Site: r.Loc}
-		h.locks[r.TID] = h.symbols.Acquire(h.locks[r.TID], lock)
+		lock := heisen.Held{Lock: r.Object, Shared: r.Op == heisen.AcquireShared, Site: r.Site}
+		h.locks[r.Thread] = h.symbols.Acquire(h.locks[r.Thread], lock)
 	case heisen.Release, heisen.ReleaseShared:
-		if c, held := h.symbols.Release(h.locks[r.TID], r.Obj, r.Code == heisen.ReleaseShared); held {
-			h.locks[r.TID] = c
+		if c, held := h.symbols.Release(h.locks[r.Thread], r.Object, r.Op == heisen.ReleaseShared); held {
+			h.locks[r.Thread] = c
 		}
 	}
 }

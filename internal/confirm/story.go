@@ -42,9 +42,7 @@ func newStory(symbols *heisen.Symbols, std string, targets []recorder.Target) *s
 
 // Handle implements heisen.Detector.
 func (s *story) Handle(e heisen.Event) {
-	if r, ok := e.(*heisen.Record); ok {
-		s.handle(r)
-	}
+	s.handle(heisen.AsRecord(e))
 }
 
 // HandleRecords implements heisen.RecordHandler.
@@ -58,21 +56,21 @@ func (s *story) HandleRecords(records []heisen.Record) {
 func (s *story) Flush() error { return nil }
 
 func (s *story) handle(r *heisen.Record) {
-	switch r.Code {
+	switch r.Op {
 	case heisen.Begin, heisen.End, heisen.Alloc, heisen.Free, heisen.Call, heisen.Return:
 		return
 	}
-	p := s.place(r.Loc)
+	p := s.place(r.Site)
 	if !p.program {
 		return
 	}
-	if n := len(s.all); n == 0 || s.current() != r.TID {
+	if n := len(s.all); n == 0 || s.current() != r.Thread {
 		s.stop()
 		s.tell(r)
 		return
 	}
 	for _, t := range p.targets {
-		if t.Mode&modeAt(r.Code) != 0 {
+		if t.Mode&modeAt(r.Op) != 0 {
 			s.tell(r)
 			return
 		}
@@ -81,7 +79,7 @@ func (s *story) handle(r *heisen.Record) {
 }
 
 // current returns the thread that goes on.
-func (s *story) current() heisen.Thread { return s.all[len(s.all)-1].TID }
+func (s *story) current() heisen.Thread { return s.all[len(s.all)-1].Thread }
 
 // stop tells the last that the thread did which does not go on now.
 func (s *story) stop() {

@@ -83,9 +83,7 @@ func modeOf(op heisen.Op) atomrace.Modes {
 
 // Handle implements heisen.Detector.
 func (t *torn) Handle(e heisen.Event) {
-	if r, ok := e.(*heisen.Record); ok {
-		t.handle(r)
-	}
+	t.handle(heisen.AsRecord(e))
 }
 
 // HandleRecords implements heisen.RecordHandler.
@@ -96,29 +94,29 @@ func (t *torn) HandleRecords(records []heisen.Record) {
 }
 
 func (t *torn) handle(r *heisen.Record) {
-	if !r.Code.IsAccess() {
+	if !r.Op.IsAccess() {
 		return
 	}
 	at := t.place(r)
-	v := t.variables[r.Obj]
+	v := t.variables[r.Object]
 	if v == nil {
 		if len(t.variables) >= maxVariables && len(t.entries[at]) == 0 {
 			return
 		}
 		v = &variable{}
-		t.variables[r.Obj] = v
+		t.variables[r.Object] = v
 	}
 	access := heisen.AccessOf(r, 0)
 	v.addAccess(access)
 	for _, e := range t.ends[at] {
-		k := openKey{e.section, r.TID, r.Obj}
+		k := openKey{e.section, r.Thread, r.Object}
 		if entry, inside := t.open[k]; inside {
 			delete(t.open, k)
 			v.addPassage(passage{entry, access, e.allow})
 		}
 	}
 	for _, section := range t.entries[at] {
-		t.open[openKey{section, r.TID, r.Obj}] = access
+		t.open[openKey{section, r.Thread, r.Object}] = access
 	}
 }
 
@@ -158,10 +156,10 @@ func (v *variable) remotes(p passage) []heisen.Access {
 }
 
 func (t *torn) place(r *heisen.Record) atomrace.Location {
-	key := placeKey{r.Loc, modeOf(r.Code)}
+	key := placeKey{r.Site, modeOf(r.Op)}
 	at, known := t.places[key]
 	if !known {
-		file, line, _ := t.locate.Site(r.Loc)
+		file, line, _ := t.locate.Site(r.Site)
 		at = atomrace.Location{File: file, Line: line, Mode: key.mode}
 		t.places[key] = at
 	}

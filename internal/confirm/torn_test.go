@@ -33,18 +33,18 @@ func TestTorn(t *testing.T) {
 	s1, s2, s3, s7, s8, s9 := site(1), site(2), site(3), site(7), site(8), site(9)
 	const x, y = 0x100, 0x200
 	for _, r := range []heisen.Record{
-		{Code: heisen.Write, TID: 1, Obj: x, Loc: s7},
-		{Code: heisen.Write, TID: 1, Obj: y, Loc: s9}, // another variable
-		{Code: heisen.Read, TID: 2, Obj: x, Loc: s1},
-		{Code: heisen.Acquire, TID: 2, Obj: y},
-		{Code: heisen.AtomicWrite, TID: 2, Obj: x, Loc: s2},
-		{Code: heisen.Read, TID: 2, Obj: x, Loc: s1},
-		{Code: heisen.Read, TID: 2, Obj: x, Loc: s3}, // an end that allows everything
-		{Code: heisen.Read, TID: 3, Obj: x, Loc: s8}, // allowed
-		{Code: heisen.Write, TID: 2, Obj: x, Loc: s9},
-		{Code: heisen.AtomicUpdate, TID: 3, Obj: x, Loc: s8},
-		{Code: heisen.Write, TID: 1, Obj: x, Loc: s7},
-		{Code: heisen.Read, TID: 4, Obj: x, Loc: s1}, // it may come to the end in another schedule
+		{Op: heisen.Write, Thread: 1, Object: x, Site: s7},
+		{Op: heisen.Write, Thread: 1, Object: y, Site: s9}, // another variable
+		{Op: heisen.Read, Thread: 2, Object: x, Site: s1},
+		{Op: heisen.Acquire, Thread: 2, Object: y},
+		{Op: heisen.AtomicWrite, Thread: 2, Object: x, Site: s2},
+		{Op: heisen.Read, Thread: 2, Object: x, Site: s1},
+		{Op: heisen.Read, Thread: 2, Object: x, Site: s3}, // an end that allows everything
+		{Op: heisen.Read, Thread: 3, Object: x, Site: s8}, // allowed
+		{Op: heisen.Write, Thread: 2, Object: x, Site: s9},
+		{Op: heisen.AtomicUpdate, Thread: 3, Object: x, Site: s8},
+		{Op: heisen.Write, Thread: 1, Object: x, Site: s7},
+		{Op: heisen.Read, Thread: 4, Object: x, Site: s1}, // it may come to the end in another schedule
 	} {
 		d.HandleRecords([]heisen.Record{r})
 	}

@@ -74,17 +74,17 @@ func TestLimits(t *testing.T) {
 		pcOf := func(site heisen.Site) uint32 { return uint32(syms.Site(site).PC - testText) }
 		for i, e := range events {
 			w := want[i]
-			if pcOf(e.Loc) != pcs[i] {
-				t.Fatalf("seed %d: event %d is at %d, want %d", seed, i, pcOf(e.Loc), pcs[i])
+			if pcOf(e.Site) != pcs[i] {
+				t.Fatalf("seed %d: event %d is at %d, want %d", seed, i, pcOf(e.Site), pcs[i])
 			}
-			calls := syms.Calls(e.Ctx)
+			calls := syms.Calls(e.Context)
 			slices.Reverse(calls)
 			for j, call := range calls {
 				if j >= len(w.calls) || pcOf(call) != w.calls[j] {
 					t.Fatalf("seed %d: event %d has calls %v, want the first of %v", seed, i, calls, w.calls)
 				}
 			}
-			locks, at := syms.Locks(e.Ctx), 0
+			locks, at := syms.Locks(e.Context), 0
 			for _, h := range locks {
 				for at < len(w.locks) && (pcOf(h.Site) != uint32(w.locks[at].Site) || h.Lock != unkept && h.Lock != w.locks[at].Lock) {
 					at++

@@ -80,8 +80,8 @@ func TestDescents(t *testing.T) {
 	}
 	var ops []heisen.Op
 	for _, r := range out {
-		if r.TID == 7 && r.Obj != collector {
-			ops = append(ops, r.Code)
+		if r.Thread == 7 && r.Object != collector {
+			ops = append(ops, r.Op)
 		}
 	}
 	if !slices.Equal(ops, []heisen.Op{heisen.Begin, heisen.End}) {

@@ -55,12 +55,12 @@ func FuzzStream(f *testing.F) {
 			var n int
 			n, err = s.Next(batch)
 			for _, r := range batch[:n] {
-				if !r.Code.Valid() {
+				if !r.Op.Valid() {
 					t.Fatalf("event %+v", r)
 				}
-				s.Symbols().Stack(r.Loc, r.Ctx)
-				s.Symbols().Locks(r.Ctx)
-				s.Symbols().Task(r.TID, r.Ctx)
+				s.Symbols().Stack(r.Site, r.Context)
+				s.Symbols().Locks(r.Context)
+				s.Symbols().Task(r.Thread, r.Context)
 			}
 		}
 		var lost *LostError

@@ -237,7 +237,7 @@ func (m *merger) hide(g *goroutine, function uint64, site heisen.Site, stamp, re
 	}
 	g.roots = g.roots[:0]
 	r := m.emit(g)
-	r.Code, r.Obj, r.Loc, r.Val = heisen.Hide, heisen.Object(function), site, uint64(set)
+	r.Op, r.Object, r.Site, r.Value = heisen.Hide, heisen.Object(function), site, uint64(set)
 	if off := function - m.s.hello.text; off < m.s.hello.size && !m.s.called[uint32(off)] {
 		m.s.called[uint32(off)] = true
 		m.s.unsaid = append(m.s.unsaid, uint32(off))

@@ -46,12 +46,12 @@ func TestHidden(t *testing.T) {
 	}
 	var got []event
 	for _, r := range out[1:] {
-		e := event{op: r.Code, covered: r.Flags&Covered != 0}
-		if r.Code == heisen.Hide {
+		e := event{op: r.Op, covered: r.Flags&Covered != 0}
+		if r.Op == heisen.Hide {
 			e.reach = s.Symbols().Reach(r.Reach())
 		}
-		if (r.Code == heisen.Hide || r.Code == heisen.Reveal) && s.Symbols().Name(r.Obj) != "main.f" {
-			t.Errorf("the call is named %s", s.Symbols().Name(r.Obj))
+		if (r.Op == heisen.Hide || r.Op == heisen.Reveal) && s.Symbols().Name(r.Object) != "main.f" {
+			t.Errorf("the call is named %s", s.Symbols().Name(r.Object))
 		}
 		got = append(got, e)
 	}

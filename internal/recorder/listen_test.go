@@ -131,7 +131,7 @@ func TestProgram(t *testing.T) {
 		t.Fatalf("%d events, error %v, finished %v", len(out), err, s.Finished())
 	}
 	want := []heisen.Frame{{Func: "main.main", File: "main.go", Line: 12}}
-	if got := s.Symbols().Site(out[1].Loc).Frames; !slices.Equal(got, want) {
+	if got := s.Symbols().Site(out[1].Site).Frames; !slices.Equal(got, want) {
 		t.Errorf("frames %v", got)
 	}
 	if err := p.Close(66); err != nil {

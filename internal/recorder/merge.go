@@ -314,7 +314,7 @@ func (m *merger) consume(g *goroutine, words []uint64) (i int, waits bool, err e
 			}
 			if size := uint32(record[1]); size <= maxAccess {
 				r := m.emit(g)
-				r.Code, r.Obj, r.Loc, r.Len, r.Flags = eventOps[op], heisen.Object(arg), site, uint16(size), flags
+				r.Op, r.Object, r.Site, r.Len, r.Flags = eventOps[op], heisen.Object(arg), site, uint16(size), flags
 			} else {
 				m.longAccess(g, heisen.Object(arg), uint64(size), site, eventOps[op], flags)
 			}
@@ -324,7 +324,7 @@ func (m *merger) consume(g *goroutine, words []uint64) (i int, waits bool, err e
 				return i, false, err
 			}
 			r := m.emit(g)
-			r.Code, r.Obj, r.Loc, r.Val = eventOps[op], heisen.Object(arg), site, uint64(uint32(record[1]))
+			r.Op, r.Object, r.Site, r.Value = eventOps[op], heisen.Object(arg), site, uint64(uint32(record[1]))
 		case opShade:
 			g.shaded = arg != 0
 		case opRoot:
@@ -389,7 +389,7 @@ func (m *merger) consume(g *goroutine, words []uint64) (i int, waits bool, err e
 // cover marks the events from first on that are not the existence of goroutines.
 func (m *merger) cover(first int) {
 	for i := range m.s.out[first:] {
-		switch r := &m.s.out[first+i]; r.Code {
+		switch r := &m.s.out[first+i]; r.Op {
 		case heisen.Fork, heisen.Begin, heisen.End:
 		default:
 			r.Flags |= Covered
@@ -400,8 +400,8 @@ func (m *merger) cover(first int) {
 // place says of the events of g from first on of which operation they are.
 func (m *merger) place(g *goroutine, first int) {
 	for i := range m.s.out[first:] {
-		if r := &m.s.out[first+i]; r.TID == g.id && (r.Code.IsAccess() || r.Code.IsSync()) {
-			r.Val, r.Flags = g.at, r.Flags|Placed
+		if r := &m.s.out[first+i]; r.Thread == g.id && (r.Op.IsAccess() || r.Op.IsSync()) {
+			r.Value, r.Flags = g.at, r.Flags|Placed
 		}
 	}
 }
@@ -420,7 +420,7 @@ func (m *merger) emit(g *goroutine) *heisen.Record {
 	m.s.out = m.s.out[:n+1]
 	r := &m.s.out[n]
 	// Field by field: a literal would be made elsewhere and copied.
-	r.Obj, r.Val, r.TID, r.Loc, r.Ctx, r.Len, r.Code, r.Flags = 0, 0, g.id, 0, g.context, 0, 0, 0
+	r.Object, r.Value, r.Thread, r.Site, r.Context, r.Len, r.Op, r.Flags = 0, 0, g.id, 0, g.context, 0, 0, 0
 	return r
 }
 
@@ -432,7 +432,7 @@ func (m *merger) longAccess(g *goroutine, obj heisen.Object, size uint64, site h
 	for size > 0 {
 		n := min(size, maxAccess-uint64(obj)%8)
 		r := m.emit(g)
-		r.Code, r.Obj, r.Loc, r.Len, r.Flags = op, obj, site, uint16(n), flags
+		r.Op, r.Object, r.Site, r.Len, r.Flags = op, obj, site, uint16(n), flags
 		obj += heisen.Object(n)
 		size -= n
 	}
@@ -458,7 +458,7 @@ func (m *merger) begin(g *goroutine, goid uint64) {
 		m.s.syms.SetThread(g.id, info)
 	}
 	r := m.emit(g)
-	r.Code, r.Val = heisen.Begin, goid
+	r.Op, r.Value = heisen.Begin, goid
 }
 
 // threadName is what a goroutine is called, by the runtime's number, which is 0 for what is
@@ -484,11 +484,11 @@ func (m *merger) collected(g *goroutine) {
 	for _, id := range slices.Sorted(maps.Keys(m.gs)) {
 		if h := m.gs[id]; h != g && h.awake {
 			r := m.emit(h)
-			r.Code, r.Obj = heisen.Send, collector
+			r.Op, r.Object = heisen.Send, collector
 		}
 	}
 	r := m.emit(g)
-	r.Code, r.Obj = heisen.Receive, collector
+	r.Op, r.Object = heisen.Receive, collector
 }
 
 // sync emits a synchronisation event and follows what it does to the locks held
@@ -500,13 +500,13 @@ func (m *merger) sync(g *goroutine, op, arg uint64, site heisen.Site) error {
 		return nil
 	case opEnd:
 		r := m.emit(g)
-		r.Code, r.Obj = heisen.Send, collector
+		r.Op, r.Object = heisen.Send, collector
 	case opStep:
 		r := m.emit(g)
-		r.Code, r.Obj, r.Loc = heisen.Observe, heisen.Object(arg), site
+		r.Op, r.Object, r.Site = heisen.Observe, heisen.Object(arg), site
 	}
 	r := m.emit(g)
-	r.Code, r.Obj, r.Loc = eventOps[op], heisen.Object(arg), site
+	r.Op, r.Object, r.Site = eventOps[op], heisen.Object(arg), site
 	switch op {
 	case opAcquire, opRelease, opAcquireShared, opReleaseShared:
 		r.Flags = heisen.LockWord
@@ -515,9 +515,9 @@ func (m *merger) sync(g *goroutine, op, arg uint64, site heisen.Site) error {
 	case opChanceReceive:
 		r.Flags = heisen.Chance
 	case opEnd:
-		r.Obj = 0
+		r.Object = 0
 	}
-	switch code := r.Code; code {
+	switch code := r.Op; code {
 	case heisen.Acquire, heisen.AcquireShared:
 		m.hold(g, heisen.Held{Lock: heisen.Object(arg), Shared: code == heisen.AcquireShared, Site: site})
 	case heisen.Release, heisen.ReleaseShared:

@@ -78,9 +78,9 @@ func expect(steps []step) (per map[int][]event, order []heisen.Record) {
 		}
 		e.g, e.epoch = g, epoch
 		per[g] = append(per[g], e)
-		r := heisen.Record{Code: e.op, TID: heisen.Thread(g), Obj: heisen.Object(e.obj), Loc: heisen.Site(e.pc)}
+		r := heisen.Record{Op: e.op, Thread: heisen.Thread(g), Object: heisen.Object(e.obj), Site: heisen.Site(e.pc)}
 		if !e.op.IsAccess() {
-			r.Val = e.size
+			r.Value = e.size
 			order = append(order, r)
 			return
 		}
@@ -88,7 +88,7 @@ func expect(steps []step) (per map[int][]event, order []heisen.Record) {
 		for left := e.size; ; {
 			r.Len = uint16(min(left, 1<<15))
 			order = append(order, r)
-			r.Obj += heisen.Object(r.Len)
+			r.Object += heisen.Object(r.Len)
 			if left -= uint64(r.Len); left == 0 {
 				break
 			}
@@ -199,8 +199,8 @@ func checkModel(t *testing.T, shape shape, steps []step, rec []byte) (races int,
 
 	merged := slices.Clone(out)
 	for i := range merged {
-		merged[i].Loc = heisen.Site(s.Symbols().Site(out[i].Loc).PC)
-		merged[i].Ctx = 0
+		merged[i].Site = heisen.Site(s.Symbols().Site(out[i].Site).PC)
+		merged[i].Context = 0
 	}
 	happened, verdict := racyPairs(order), racyPairs(merged)
 	if shape.collected {
@@ -222,13 +222,13 @@ func checkModel(t *testing.T, shape shape, steps []step, rec []byte) (races int,
 // access joined, and without the part that everyone has in a collection.
 func observed(syms *heisen.Symbols, out []heisen.Record) (events []event) {
 	for i, r := range out {
-		e := event{g: int(r.TID), op: r.Code, obj: uint64(r.Obj), size: r.Val, pc: syms.Site(r.Loc).PC}
-		if r.Code.IsAccess() {
+		e := event{g: int(r.Thread), op: r.Op, obj: uint64(r.Object), size: r.Value, pc: syms.Site(r.Site).PC}
+		if r.Op.IsAccess() {
 			e.size = uint64(r.Len)
 		}
-		e.calls, e.locks = renderContext(syms, r.Ctx)
-		if r.Code == heisen.Send && r.Obj == collector &&
-			(i+1 == len(out) || out[i+1].Code != heisen.End || out[i+1].TID != r.TID) {
+		e.calls, e.locks = renderContext(syms, r.Context)
+		if r.Op == heisen.Send && r.Object == collector &&
+			(i+1 == len(out) || out[i+1].Op != heisen.End || out[i+1].Thread != r.Thread) {
 			continue
 		}
 		if n := len(events); n > 0 {
@@ -250,23 +250,23 @@ func checkForks(syms *heisen.Symbols, out []heisen.Record) error {
 	forked := map[heisen.Thread]bool{}
 	begun := map[heisen.Thread]bool{}
 	for i, r := range out {
-		if begun[r.TID] == (r.Code == heisen.Begin) {
-			return fmt.Errorf("event %d of thread %d is %v, begun is %v", i, r.TID, r.Code, begun[r.TID])
+		if begun[r.Thread] == (r.Op == heisen.Begin) {
+			return fmt.Errorf("event %d of thread %d is %v, begun is %v", i, r.Thread, r.Op, begun[r.Thread])
 		}
-		switch r.Code {
+		switch r.Op {
 		case heisen.Begin:
-			begun[r.TID] = true
-			if info := syms.Thread(r.TID); info.Forked != forked[r.TID] {
-				return fmt.Errorf("event %d: thread %d begins, forked is %v", i, r.TID, forked[r.TID])
+			begun[r.Thread] = true
+			if info := syms.Thread(r.Thread); info.Forked != forked[r.Thread] {
+				return fmt.Errorf("event %d: thread %d begins, forked is %v", i, r.Thread, forked[r.Thread])
 			}
 		case heisen.Fork:
-			child := r.Obj.Thread()
+			child := r.Object.Thread()
 			if begun[child] {
 				return fmt.Errorf("event %d: thread %d begins before its fork", i, child)
 			}
 			forked[child] = true
 			info := syms.Thread(child)
-			if info.Parent != r.TID || info.Site != r.Loc || info.Context != r.Ctx {
+			if info.Parent != r.Thread || info.Site != r.Site || info.Context != r.Context {
 				return fmt.Errorf("event %d: the fork of %d is known as %+v", i, child, info)
 			}
 		}

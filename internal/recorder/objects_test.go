@@ -41,7 +41,7 @@ func TestObjectGraph(t *testing.T) {
 		s.Symbols().Reach(0), // of that object nothing is known
 	}
 	for _, r := range out {
-		if r.Code != heisen.Hide {
+		if r.Op != heisen.Hide {
 			continue
 		}
 		if got := s.Symbols().Reach(r.Reach()); !slices.Equal(got, want[0]) {

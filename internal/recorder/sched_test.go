@@ -158,7 +158,7 @@ func TestPlaced(t *testing.T) {
 	got := map[heisen.Op][]uint64{}
 	for _, r := range events {
 		if r.Flags&Placed != 0 {
-			got[r.Code] = append(got[r.Code], r.Val)
+			got[r.Op] = append(got[r.Op], r.Value)
 		}
 	}
 	if !reflect.DeepEqual(got, want) {

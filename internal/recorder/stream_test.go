@@ -303,8 +303,8 @@ func TestCollected(t *testing.T) {
 	}
 	var parts []heisen.Thread
 	for _, e := range out {
-		if e.Obj == collector && e.Code == heisen.Send {
-			parts = append(parts, e.TID)
+		if e.Object == collector && e.Op == heisen.Send {
+			parts = append(parts, e.Thread)
 		}
 	}
 	if !slices.Equal(parts, []heisen.Thread{1, 0, 2}) {
@@ -331,8 +331,8 @@ func TestOrphans(t *testing.T) {
 	}
 	var order []heisen.Thread
 	for _, e := range out {
-		if e.Code == heisen.Begin {
-			order = append(order, e.TID)
+		if e.Op == heisen.Begin {
+			order = append(order, e.Thread)
 		}
 	}
 	if !slices.Equal(order, []heisen.Thread{5, 6, 1}) {
@@ -359,7 +359,7 @@ func TestLongAccess(t *testing.T) {
 			}
 			at, end := obj, obj+max(size, 1)
 			for _, e := range out[1:] {
-				if uint64(e.Obj) != at || e.Code != heisen.Write || s.Symbols().Site(e.Loc).PC != testText+77 {
+				if uint64(e.Object) != at || e.Op != heisen.Write || s.Symbols().Site(e.Site).PC != testText+77 {
 					t.Fatalf("%d bytes at %#x: piece %+v", size, obj, e)
 				}
 				at += e.Size()
@@ -394,9 +394,9 @@ func TestFarStamps(t *testing.T) {
 	}
 	next := uint64(testText)
 	for _, e := range out {
-		if e.Code == heisen.Send {
-			if next++; s.Symbols().Site(e.Loc).PC != next {
-				t.Fatalf("event at %#x, not %#x", s.Symbols().Site(e.Loc).PC, next)
+		if e.Op == heisen.Send {
+			if next++; s.Symbols().Site(e.Site).PC != next {
+				t.Fatalf("event at %#x, not %#x", s.Symbols().Site(e.Site).PC, next)
 			}
 		}
 	}
@@ -455,8 +455,8 @@ func TestTasks(t *testing.T) {
 	}
 	var got []where
 	for _, e := range out[1:] {
-		p := where{task: s.Symbols().Task(0, e.Ctx)}
-		for _, call := range s.Symbols().Calls(e.Ctx) {
+		p := where{task: s.Symbols().Task(0, e.Context)}
+		for _, call := range s.Symbols().Calls(e.Context) {
 			if info := s.Symbols().Site(call); info.Task == "" {
 				p.calls = append(p.calls, info.PC-testText)
 			}
@@ -498,10 +498,10 @@ func TestSites(t *testing.T) {
 			t.Errorf("asked for %v", solver.asked)
 		}
 		for i, want := range []int{10, 20, 0} {
-			info := s.Symbols().Site(out[1+i].Loc)
+			info := s.Symbols().Site(out[1+i].Site)
 			if want == 0 {
-				if out[1+i].Loc != 0 {
-					t.Errorf("a pc outside of the text is site %d", out[1+i].Loc)
+				if out[1+i].Site != 0 {
+					t.Errorf("a pc outside of the text is site %d", out[1+i].Site)
 				}
 				continue
 			}

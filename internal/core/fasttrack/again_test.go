@@ -31,24 +31,24 @@ func TestForeign(t *testing.T) {
 	}
 	const x, y, lock = 0, 8, 32
 	directed(t, []heisen.Record{
-		{Code: heisen.Acquire, TID: 1, Obj: lock},
-		{Code: heisen.Write, TID: 1, Obj: x},
-		{Code: heisen.Release, TID: 1, Obj: lock},
-		{Code: heisen.Acquire, TID: 1, Obj: lock},
-		{Code: heisen.Write, TID: 1, Obj: x}, // nothing new
-		{Code: heisen.Release, TID: 2, Obj: lock},
-		{Code: heisen.Write, TID: 1, Obj: x},
-		{Code: heisen.Acquire, TID: 2, Obj: lock},
-		{Code: heisen.Write, TID: 2, Obj: x}, // a race
-		{Code: heisen.Release, TID: 2, Obj: lock},
-		{Code: heisen.Acquire, TID: 3, Obj: lock},
-		{Code: heisen.Write, TID: 3, Obj: y},
-		{Code: heisen.Release, TID: 3, Obj: lock},
-		{Code: heisen.Acquire, TID: 3, Obj: lock},
-		{Code: heisen.Write, TID: 3, Obj: y},
-		{Code: heisen.Release, TID: 1, Obj: lock}, // it had taken it
-		{Code: heisen.Acquire, TID: 2, Obj: lock},
-		{Code: heisen.Write, TID: 2, Obj: y}, // a race
+		{Op: heisen.Acquire, Thread: 1, Object: lock},
+		{Op: heisen.Write, Thread: 1, Object: x},
+		{Op: heisen.Release, Thread: 1, Object: lock},
+		{Op: heisen.Acquire, Thread: 1, Object: lock},
+		{Op: heisen.Write, Thread: 1, Object: x}, // nothing new
+		{Op: heisen.Release, Thread: 2, Object: lock},
+		{Op: heisen.Write, Thread: 1, Object: x},
+		{Op: heisen.Acquire, Thread: 2, Object: lock},
+		{Op: heisen.Write, Thread: 2, Object: x}, // a race
+		{Op: heisen.Release, Thread: 2, Object: lock},
+		{Op: heisen.Acquire, Thread: 3, Object: lock},
+		{Op: heisen.Write, Thread: 3, Object: y},
+		{Op: heisen.Release, Thread: 3, Object: lock},
+		{Op: heisen.Acquire, Thread: 3, Object: lock},
+		{Op: heisen.Write, Thread: 3, Object: y},
+		{Op: heisen.Release, Thread: 1, Object: lock}, // it had taken it
+		{Op: heisen.Acquire, Thread: 2, Object: lock},
+		{Op: heisen.Write, Thread: 2, Object: y}, // a race
 	})
 }
 
@@ -59,18 +59,18 @@ func TestSeen(t *testing.T) {
 	for _, take := range [][2]heisen.Op{{heisen.Acquire, heisen.Release}, {heisen.AcquireShared, heisen.ReleaseShared}} {
 		for _, before := range []int{0, 2} {
 			directed(t, []heisen.Record{
-				{Code: heisen.Send, TID: 3, Obj: message},
-				{Code: heisen.Receive, TID: 2, Obj: message},
-				{Code: heisen.Acquire, TID: 2, Obj: lock + 8},
-				{Code: heisen.Release, TID: 2, Obj: lock + 8},
-				{Code: take[0], TID: 1, Obj: lock},
-				{Code: heisen.Read, TID: 1, Obj: x},
-				{Code: take[1], TID: 1, Obj: lock},
-				{Code: heisen.Acquire, TID: 2, Obj: lock},
-				{Code: heisen.Release, TID: 2, Obj: lock},
-				{Code: take[0], TID: 1, Obj: lock},
-				{Code: heisen.Read, TID: 1, Obj: x},
-				{Code: heisen.Write, TID: 2, Obj: x}, // a race
+				{Op: heisen.Send, Thread: 3, Object: message},
+				{Op: heisen.Receive, Thread: 2, Object: message},
+				{Op: heisen.Acquire, Thread: 2, Object: lock + 8},
+				{Op: heisen.Release, Thread: 2, Object: lock + 8},
+				{Op: take[0], Thread: 1, Object: lock},
+				{Op: heisen.Read, Thread: 1, Object: x},
+				{Op: take[1], Thread: 1, Object: lock},
+				{Op: heisen.Acquire, Thread: 2, Object: lock},
+				{Op: heisen.Release, Thread: 2, Object: lock},
+				{Op: take[0], Thread: 1, Object: lock},
+				{Op: heisen.Read, Thread: 1, Object: x},
+				{Op: heisen.Write, Thread: 2, Object: x}, // a race
 			}[before:])
 		}
 	}
@@ -82,31 +82,31 @@ func TestThroughSlots(t *testing.T) {
 	const x = 0
 	const message = 16 // to 40
 	trace := []heisen.Record{
-		{Code: heisen.Fork, TID: 0, Obj: 1},
-		{Code: heisen.Fork, TID: 0, Obj: 2},
-		{Code: heisen.Fork, TID: 0, Obj: 3},
-		{Code: heisen.Write, TID: 1, Obj: x},
-		{Code: heisen.Send, TID: 1, Obj: message},
-		{Code: heisen.Receive, TID: 2, Obj: message},
-		{Code: heisen.Send, TID: 2, Obj: message + 8},
-		{Code: heisen.End, TID: 2},
-		{Code: heisen.Receive, TID: 3, Obj: message + 8},
-		{Code: heisen.Fork, TID: 0, Obj: 4}, // has the slot of 2
-		{Code: heisen.Send, TID: 4, Obj: message + 16},
-		{Code: heisen.Receive, TID: 3, Obj: message + 16},
-		{Code: heisen.Fork, TID: 0, Obj: 5},
-		{Code: heisen.Receive, TID: 5, Obj: message + 16},
-		{Code: heisen.Send, TID: 5, Obj: message + 24},
-		{Code: heisen.Receive, TID: 3, Obj: message + 24},
-		{Code: heisen.Read, TID: 3, Obj: x}, // in order, through 2
+		{Op: heisen.Fork, Thread: 0, Object: 1},
+		{Op: heisen.Fork, Thread: 0, Object: 2},
+		{Op: heisen.Fork, Thread: 0, Object: 3},
+		{Op: heisen.Write, Thread: 1, Object: x},
+		{Op: heisen.Send, Thread: 1, Object: message},
+		{Op: heisen.Receive, Thread: 2, Object: message},
+		{Op: heisen.Send, Thread: 2, Object: message + 8},
+		{Op: heisen.End, Thread: 2},
+		{Op: heisen.Receive, Thread: 3, Object: message + 8},
+		{Op: heisen.Fork, Thread: 0, Object: 4}, // has the slot of 2
+		{Op: heisen.Send, Thread: 4, Object: message + 16},
+		{Op: heisen.Receive, Thread: 3, Object: message + 16},
+		{Op: heisen.Fork, Thread: 0, Object: 5},
+		{Op: heisen.Receive, Thread: 5, Object: message + 16},
+		{Op: heisen.Send, Thread: 5, Object: message + 24},
+		{Op: heisen.Receive, Thread: 3, Object: message + 24},
+		{Op: heisen.Read, Thread: 3, Object: x}, // in order, through 2
 	}
 	directed(t, trace)
 	for i := range trace {
-		switch r := &trace[i]; r.Code {
+		switch r := &trace[i]; r.Op {
 		case heisen.Send:
-			r.Code = heisen.AtomicWrite
+			r.Op = heisen.AtomicWrite
 		case heisen.Receive:
-			r.Code = heisen.AtomicUpdate
+			r.Op = heisen.AtomicUpdate
 		}
 	}
 	directed(t, trace)
@@ -116,7 +116,7 @@ func TestThroughSlots(t *testing.T) {
 func directed(t *testing.T, trace []heisen.Record) {
 	t.Helper()
 	for i := range trace {
-		trace[i].Len, trace[i].Loc = 1, heisen.Site(i+1)
+		trace[i].Len, trace[i].Site = 1, heisen.Site(i+1)
 	}
 	if err := promise(t, trace); err != nil {
 		t.Errorf("%v\n%s", err, show(trace))
@@ -137,7 +137,7 @@ func turns(rng *rand.Rand, wild bool) (trace []heisen.Record) {
 	id := 0
 	add := func(code heisen.Op, o, n int) {
 		trace = append(trace, heisen.Record{
-			Code: code, TID: heisen.Thread(id), Obj: heisen.Object(o), Val: uint64(n) >> 3 << 3, Len: uint16(n & 7), Loc: heisen.Site(len(trace) + 1),
+			Op: code, Thread: heisen.Thread(id), Object: heisen.Object(o), Value: uint64(n) >> 3 << 3, Len: uint16(n & 7), Site: heisen.Site(len(trace) + 1),
 		})
 	}
 	access := func(l int, write bool) {

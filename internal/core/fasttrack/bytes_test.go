@@ -22,22 +22,22 @@ func TestReadersOfBytes(t *testing.T) {
 		for n := range 4 {
 			ordered, length := n%2 == 1, 8-n/2*3 // a whole word, or less
 			trace := []heisen.Record{
-				{Code: heisen.Read, TID: 1, Obj: first, Loc: 1},
-				{Code: heisen.Send, TID: 1, Obj: message, Loc: 2},
-				{Code: heisen.Read, TID: 2, Obj: 3, Loc: 3},
-				{Code: heisen.Receive, TID: 3, Obj: message, Loc: 4},
+				{Op: heisen.Read, Thread: 1, Object: first, Site: 1},
+				{Op: heisen.Send, Thread: 1, Object: message, Site: 2},
+				{Op: heisen.Read, Thread: 2, Object: 3, Site: 3},
+				{Op: heisen.Receive, Thread: 3, Object: message, Site: 4},
 			}
 			if ordered {
-				trace = append(trace, heisen.Record{Code: heisen.Send, TID: 2, Obj: other, Loc: 5}, heisen.Record{Code: heisen.Receive, TID: 3, Obj: other, Loc: 6})
+				trace = append(trace, heisen.Record{Op: heisen.Send, Thread: 2, Object: other, Site: 5}, heisen.Record{Op: heisen.Receive, Thread: 3, Object: other, Site: 6})
 			}
 			for at := range length {
-				trace = append(trace, heisen.Record{Code: run, TID: 3, Obj: heisen.Object(at), Loc: 7})
+				trace = append(trace, heisen.Record{Op: run, Thread: 3, Object: heisen.Object(at), Site: 7})
 			}
 			trace = append(trace, []heisen.Record{
-				{Code: heisen.Read, TID: 2, Obj: 3, Loc: 3}, // races with a run of writes
-				{Code: heisen.Send, TID: 3, Obj: message, Loc: 8},
-				{Code: heisen.Receive, TID: 4, Obj: message, Loc: 9},
-				{Code: heisen.Write, TID: 4, Obj: 3, Loc: 10}, // races with the reads of 2
+				{Op: heisen.Read, Thread: 2, Object: 3, Site: 3}, // races with a run of writes
+				{Op: heisen.Send, Thread: 3, Object: message, Site: 8},
+				{Op: heisen.Receive, Thread: 4, Object: message, Site: 9},
+				{Op: heisen.Write, Thread: 4, Object: 3, Site: 10}, // races with the reads of 2
 			}...)
 			if !ordered && run == heisen.Read { // with the first of them
 				trace = slices.Delete(trace, len(trace)-4, len(trace)-3)
@@ -63,14 +63,14 @@ func TestReadersAgain(t *testing.T) {
 func TestReaderBesideCrowd(t *testing.T) {
 	const message = 64
 	directed(t, []heisen.Record{
-		{Code: heisen.Read, TID: 2, Obj: 0},
-		{Code: heisen.Read, TID: 2, Obj: 2},
-		{Code: heisen.Send, TID: 2, Obj: message},
-		{Code: heisen.Receive, TID: 1, Obj: message},
-		{Code: heisen.Read, TID: 1, Obj: 3},
-		{Code: heisen.AtomicUpdate, TID: 1, Obj: 0},
-		{Code: heisen.Read, TID: 1, Obj: 1}, // the first note is to be that of this
-		{Code: heisen.Read, TID: 2, Obj: 0}, // a race
+		{Op: heisen.Read, Thread: 2, Object: 0},
+		{Op: heisen.Read, Thread: 2, Object: 2},
+		{Op: heisen.Send, Thread: 2, Object: message},
+		{Op: heisen.Receive, Thread: 1, Object: message},
+		{Op: heisen.Read, Thread: 1, Object: 3},
+		{Op: heisen.AtomicUpdate, Thread: 1, Object: 0},
+		{Op: heisen.Read, Thread: 1, Object: 1}, // the first note is to be that of this
+		{Op: heisen.Read, Thread: 2, Object: 0}, // a race
 	})
 }
 
@@ -81,7 +81,7 @@ func readers(rng *rand.Rand) (trace []heisen.Record) {
 	rare := [...]heisen.Op{heisen.Write, heisen.AtomicRead, heisen.AtomicWrite, heisen.AtomicUpdate}
 	id, channels := 0, 1+rng.IntN(threads)
 	add := func(code heisen.Op, at int) {
-		trace = append(trace, heisen.Record{Code: code, TID: heisen.Thread(id), Obj: heisen.Object(at), Len: 1, Loc: heisen.Site(1 + rng.IntN(3))})
+		trace = append(trace, heisen.Record{Op: code, Thread: heisen.Thread(id), Object: heisen.Object(at), Len: 1, Site: heisen.Site(1 + rng.IntN(3))})
 	}
 	for len(trace) < length {
 		at := rng.IntN(4)
@@ -111,7 +111,7 @@ func pieces(rng *rand.Rand) (trace []heisen.Record) {
 	id, message := 0, 64
 	add := func(code heisen.Op, at, n, site int) {
 		trace = append(trace, heisen.Record{
-			Code: code, TID: heisen.Thread(id), Obj: heisen.Object(at), Val: uint64(n) >> 3 << 3, Len: uint16(n & 7), Loc: heisen.Site(site),
+			Op: code, Thread: heisen.Thread(id), Object: heisen.Object(at), Value: uint64(n) >> 3 << 3, Len: uint16(n & 7), Site: heisen.Site(site),
 		})
 	}
 	for len(trace) < length {
@@ -149,12 +149,12 @@ func pieces(rng *rand.Rand) (trace []heisen.Record) {
 func TestReaderBesideBytes(t *testing.T) {
 	const message = 64
 	trace := []heisen.Record{
-		{Code: heisen.Write, TID: 1, Obj: 4, Loc: 1},
-		{Code: heisen.Write, TID: 1, Obj: 0, Loc: 2},
-		{Code: heisen.Send, TID: 1, Obj: message, Loc: 3},
-		{Code: heisen.Receive, TID: 2, Obj: message, Loc: 4},
-		{Code: heisen.Read, TID: 2, Obj: 0, Loc: 5},
-		{Code: heisen.Write, TID: 1, Obj: 0, Loc: 2},
+		{Op: heisen.Write, Thread: 1, Object: 4, Site: 1},
+		{Op: heisen.Write, Thread: 1, Object: 0, Site: 2},
+		{Op: heisen.Send, Thread: 1, Object: message, Site: 3},
+		{Op: heisen.Receive, Thread: 2, Object: message, Site: 4},
+		{Op: heisen.Read, Thread: 2, Object: 0, Site: 5},
+		{Op: heisen.Write, Thread: 1, Object: 0, Site: 2},
 	}
 	for i := range trace {
 		trace[i].Len = 1

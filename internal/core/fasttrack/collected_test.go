@@ -18,7 +18,7 @@ func TestCollected(t *testing.T) {
 		races := 0
 		p.found = func(int, heisen.Object, heisen.Op, heisen.Thread, uint64) { races++ }
 		write := func(id heisen.Thread) {
-			p.run([]heisen.Record{{Code: heisen.Write, TID: id, Obj: word, Len: 8, Loc: 1}})
+			p.run([]heisen.Record{{Op: heisen.Write, Thread: id, Object: word, Len: 8, Site: 1}})
 		}
 		finalizer := heisen.Thread(2)
 		p.thread(finalizer)

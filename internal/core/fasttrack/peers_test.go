@@ -21,7 +21,7 @@ func handovers(rng *rand.Rand) (trace []heisen.Record) {
 	var last [words]struct{ thread, time int }
 	live, begun, rare := make([]int, threads), threads, 8<<rng.IntN(4)
 	add := func(id int, op heisen.Op, at int) {
-		trace = append(trace, heisen.Record{Code: op, TID: heisen.Thread(id + 1), Obj: heisen.Object(at), Len: 1, Loc: heisen.Site(len(trace))})
+		trace = append(trace, heisen.Record{Op: op, Thread: heisen.Thread(id + 1), Object: heisen.Object(at), Len: 1, Site: heisen.Site(len(trace))})
 	}
 	join := func(a *times, b times) {
 		for i := range a {

@@ -65,7 +65,7 @@ func (p *program) cell(at uint64) *Cell {
 }
 
 func (p *program) place(r *heisen.Record) uint64 {
-	at := [2]uint32{uint32(r.Loc), uint32(r.Ctx)}
+	at := [2]uint32{uint32(r.Site), uint32(r.Context)}
 	place := p.places[at]
 	if place == 0 {
 		place = uint64(len(p.known))
@@ -77,8 +77,8 @@ func (p *program) place(r *heisen.Record) uint64 {
 
 // access makes an access to memory, words that are nobody else's at once, the others one by one.
 func (p *program) access(i int, r *heisen.Record, kind uint32) {
-	th := p.thread(r.TID)
-	for at, end := uint64(r.Obj), uint64(r.Obj)+r.Size(); at < end; {
+	th := p.thread(r.Thread)
+	for at, end := uint64(r.Object), uint64(r.Object)+r.Size(); at < end; {
 		if whole := (min(at&^127+128, end) - at) / 8; at&7 == 0 && whole > 0 && kind <= Write {
 			at += 8 * uint64(p.table.AccessWords(th, p.cell(at), uintptr(whole), th.Epoch|p.place(r), kind == Write))
 			if at == end {
@@ -93,7 +93,7 @@ func (p *program) access(i int, r *heisen.Record, kind uint32) {
 
 // word makes an access to the bytes from at to end, which are in one word.
 func (p *program) word(i int, r *heisen.Record, at, end uint64, kind uint32) {
-	th, c := p.thread(r.TID), p.cell(at)
+	th, c := p.thread(r.Thread), p.cell(at)
 	var races Races
 	mask := uint32(1)<<(end-at) - 1
 	mask <<= at & 7
@@ -112,11 +112,11 @@ func (p *program) word(i int, r *heisen.Record, at, end uint64, kind uint32) {
 // atomic makes an atomic operation on a byte.
 func (p *program) atomic(i int, r *heisen.Record, kind uint32) {
 	var races Races
-	th, c, do := p.thread(r.TID), p.cell(uint64(r.Obj)), func() {}
+	th, c, do := p.thread(r.Thread), p.cell(uint64(r.Object)), func() {}
 	if kind == AtomicRead {
-		p.table.Load(th, c, uint64(r.Obj), p.place(r), do, &races)
+		p.table.Load(th, c, uint64(r.Object), p.place(r), do, &races)
 	} else {
-		p.table.Atomic(th, c, uint64(r.Obj), p.place(r), kind, do, &races)
+		p.table.Atomic(th, c, uint64(r.Object), p.place(r), kind, do, &races)
 	}
 	p.report(i, &races)
 }
@@ -140,7 +140,7 @@ func (p *program) report(i int, races *Races) {
 
 // sync does what r does to an object.
 func (p *program) sync(r *heisen.Record, op uint32) {
-	synchronise(&p.table, p.thread(r.TID), p.cell(uint64(r.Obj)), uint64(r.Obj), op)
+	synchronise(&p.table, p.thread(r.Thread), p.cell(uint64(r.Object)), uint64(r.Object), op)
 }
 
 // synchronise goes the short way if that is open, like the host.
@@ -158,7 +158,7 @@ func (p *program) run(trace []heisen.Record) {
 		r := &trace[i]
 		lock := func(op uint32) {
 			before := op <= See
-			switch h := (hold{r.TID, r.Obj, op == AcquireShared || op == ReleaseShared}); {
+			switch h := (hold{r.Thread, r.Object, op == AcquireShared || op == ReleaseShared}); {
 			case op <= AcquireShared:
 				p.held[h]++
 			case op > ReleaseShared:
@@ -167,7 +167,7 @@ func (p *program) run(trace []heisen.Record) {
 			default:
 				p.held[h]--
 			}
-			if op == AcquireShared && p.table.SharedAgain(p.thread(r.TID), p.cell(uint64(r.Obj)), uint64(r.Obj)) {
+			if op == AcquireShared && p.table.SharedAgain(p.thread(r.Thread), p.cell(uint64(r.Object)), uint64(r.Object)) {
 				return
 			}
 			if before {
@@ -175,20 +175,20 @@ func (p *program) run(trace []heisen.Record) {
 			}
 			if r.Flags&heisen.LockWord != 0 {
 				var races Races
-				p.table.LockWord(p.thread(r.TID), p.cell(uint64(r.Obj)), uint64(r.Obj), p.place(r), &races)
+				p.table.LockWord(p.thread(r.Thread), p.cell(uint64(r.Object)), uint64(r.Object), p.place(r), &races)
 				p.report(i, &races)
 			}
 			if !before {
 				p.sync(r, op)
 			}
 		}
-		switch r.Code {
+		switch r.Op {
 		case heisen.Read:
 			p.access(i, r, Read)
 		case heisen.Write:
 			p.access(i, r, Write)
 		case heisen.AtomicRead, heisen.AtomicWrite, heisen.AtomicUpdate:
-			kind := AtomicRead + uint32(r.Code-heisen.AtomicRead)
+			kind := AtomicRead + uint32(r.Op-heisen.AtomicRead)
 			if r.Size() == 1 {
 				p.atomic(i, r, kind)
 				break
@@ -219,13 +219,13 @@ func (p *program) run(trace []heisen.Record) {
 			lock(Send)
 		case heisen.Fork:
 			child := new(Thread)
-			p.table.Fork(p.thread(r.TID), child, uint32(r.Obj)*p.scale)
-			p.threads[r.Obj.Thread()] = child
+			p.table.Fork(p.thread(r.Thread), child, uint32(r.Object)*p.scale)
+			p.threads[r.Object.Thread()] = child
 		case heisen.End:
-			p.table.End(p.thread(r.TID))
-			delete(p.threads, r.TID)
+			p.table.End(p.thread(r.Thread))
+			delete(p.threads, r.Thread)
 		case heisen.Alloc, heisen.Free:
-			for at, end := uint64(r.Obj), uint64(r.Obj)+r.Val; at < end; {
+			for at, end := uint64(r.Object), uint64(r.Object)+r.Value; at < end; {
 				next := min(at&^7+8, end)
 				p.table.Clear(p.cell(at), (1<<(next-at)-1)<<(at&7))
 				at = next
@@ -240,25 +240,25 @@ func joinless(trace []heisen.Record) (rest []heisen.Record) {
 	const messages = 1 << 50
 	seen, ended := map[heisen.Thread]bool{}, map[heisen.Thread]bool{}
 	for _, r := range trace {
-		if ended[r.TID] {
+		if ended[r.Thread] {
 			continue
 		}
-		seen[r.TID] = true
-		switch r.Code {
+		seen[r.Thread] = true
+		switch r.Op {
 		case heisen.Fork:
-			if seen[r.Obj.Thread()] {
+			if seen[r.Object.Thread()] {
 				continue
 			}
-			seen[r.Obj.Thread()] = true
+			seen[r.Object.Thread()] = true
 		case heisen.Join:
-			if !ended[r.Obj.Thread()] {
+			if !ended[r.Object.Thread()] {
 				continue
 			}
-			r.Code, r.Obj = heisen.Receive, messages+8*r.Obj
+			r.Op, r.Object = heisen.Receive, messages+8*r.Object
 		case heisen.End:
-			ended[r.TID] = true
+			ended[r.Thread] = true
 			send := r
-			send.Code, send.Obj = heisen.Send, messages+8*heisen.Object(r.TID)
+			send.Op, send.Object = heisen.Send, messages+8*heisen.Object(r.Thread)
 			rest = append(rest, send)
 		}
 		rest = append(rest, r)
@@ -369,8 +369,8 @@ func promiseOf(t testing.TB, trace []heisen.Record, before func(*program)) error
 		a, b := f.Accesses[0], f.Accesses[1]
 		bytes := span(a.Object, a.Size) & span(b.Object, b.Size)
 		for _, r := range trace[a.Index:b.Index] {
-			if r.Code == heisen.Alloc || r.Code == heisen.Free {
-				bytes &^= span(r.Obj, r.Val)
+			if r.Op == heisen.Alloc || r.Op == heisen.Free {
+				bytes &^= span(r.Object, r.Value)
 			}
 		}
 		meet[half{a.Op, a.Thread, [2]uint32{uint32(a.Site), uint32(a.Context)}, int(b.Index) - 1}] |= bytes
@@ -417,7 +417,7 @@ func span(o heisen.Object, n uint64) uint64 {
 
 func show(trace []heisen.Record) (s string) {
 	for i, r := range trace {
-		s += fmt.Sprintf("%4d  thread %d  %v %d+%d flags %d site %d ctx %d\n", i+1, r.TID, r.Code, r.Obj, uint64(r.Len)+r.Val, r.Flags, r.Loc, r.Ctx)
+		s += fmt.Sprintf("%4d  thread %d  %v %d+%d flags %d site %d ctx %d\n", i+1, r.Thread, r.Op, r.Object, uint64(r.Len)+r.Value, r.Flags, r.Site, r.Context)
 	}
 	return s
 }
