@@ -3,7 +3,7 @@ package main
 import (
 	"testing"
 
-	"github.com/heisen-go/heisen/examples/internal/heisentest"
+	"github.com/heisen-go/heisen/internal/testaid/heisentest"
 )
 
 func TestMain(m *testing.M) { heisentest.Main(m) }

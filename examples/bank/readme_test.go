@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/heisen-go/heisen/examples/internal/heisentest"
+	"github.com/heisen-go/heisen/internal/testaid/heisentest"
 )
 
 // TestReadme: the report in the README is what heisen says of this program, but

@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/heisen-go/heisen/examples/internal/heisentest"
+	"github.com/heisen-go/heisen/internal/testaid/heisentest"
 )
 
 func TestMain(m *testing.M) { heisentest.Main(m) }

@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"github.com/heisen-go/heisen/driver"
-	"github.com/heisen-go/heisen/examples/internal/heisentest"
+	"github.com/heisen-go/heisen/internal/testaid/heisentest"
 )
 
 func TestMain(m *testing.M) { heisentest.Main(m, options()...) }

@@ -7,7 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/heisen-go/heisen/driver"
-	"github.com/heisen-go/heisen/examples/internal/heisentest"
+	"github.com/heisen-go/heisen/internal/testaid/heisentest"
 )
 
 func TestMain(m *testing.M) { heisentest.Main(m) }

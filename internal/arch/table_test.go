@@ -55,6 +55,7 @@ var table = map[string]room{
 	"bench/...":                       {floor: 6, step: 1},
 	"examples/...":                    {floor: 6},
 	"internal/testaid/goracetests":    {floor: 6},
+	"internal/testaid/heisentest":     {floor: 6},
 	"internal/testaid/randomprograms": {floor: 6},
 	"internal/testaid/randomtrials":   {floor: 6, stdOnly: true, only: []string{}},
 }

@@ -1,14 +1,18 @@
-// Command racesuite measures heisen against the test data of Go's own race
-// detector, $GOROOT/src/runtime/race/testdata. The functions there say in their
-// names what is right: TestRaceX has a data race that must be reported,
-// TestNoRaceX has none, and a report would be a false alarm.
+// Command goracetests runs the test data of Go's race detector under heisen and checks the
+// verdicts.
+//
+// The data is $GOROOT/src/runtime/race/testdata. The name of each function there states the
+// correct verdict: a function named TestRaceX has a data race that a detector must report, and a
+// function named TestNoRaceX has none, so any report is a false alarm.
 //
 //	go run ./internal/testaid/goracetests
 //
-// builds the files where they are (none is copied), runs each function in a
-// process of its own, at one and at all processors, and prints how many verdicts
-// were right. The exit status is 1 if that of a function in scope was wrong; see
-// exceptions for what is out of it. For another processor it is
+// builds the files in place, without copying them. It runs each function in its own process, once
+// with GOMAXPROCS=1 and once with all processors, and prints how many verdicts were correct. The
+// exit status is 1 if the verdict on a function in scope was wrong. The variable exceptions lists
+// the functions that are out of scope.
+//
+// To run the data for another processor under an emulator:
 //
 //	go run -exec 'env GOARCH=arm64' ./internal/testaid/goracetests -exec qemu-aarch64-static
 package main

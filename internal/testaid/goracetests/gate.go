@@ -6,14 +6,14 @@ import (
 	"github.com/heisen-go/heisen"
 )
 
-// gate is a detector that notes when the test starts: package testing starts a
-// goroutine for it. What races before is the initialisation of the data's
-// packages, which some files do on purpose.
+// A gate passes all events on to a detector and notes when the test function starts, which is when
+// package testing starts a goroutine for it. The initialization of the test data's packages races
+// on purpose in some files. The gate serves to ignore those races.
 type gate struct {
 	symbols  *heisen.Symbols
 	detector heisen.Detector
-	open     bool
-	before   uint64 // events that came before
+	open     bool   // the test function has started
+	before   uint64 // number of events before it started
 }
 
 // Handle implements heisen.Detector.
@@ -29,8 +29,8 @@ func (g *gate) Handle(e heisen.Event) {
 	g.detector.Handle(e)
 }
 
-// within reports whether the later access of a finding, which may be reported some
-// time after it, is made when the test has started.
+// within reports whether the test function had started when the later access of a finding was made.
+// A detector may report the finding some time after that access.
 func (g *gate) within(f heisen.Finding) bool {
 	return g.open && f.Accesses[len(f.Accesses)-1].Index > g.before
 }

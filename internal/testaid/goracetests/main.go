@@ -23,20 +23,20 @@ func main() {
 	defer stop()
 	status, err := command(ctx, os.Args[1:])
 	if err != nil {
-		fmt.Fprintf(os.Stderr, "racesuite: %v\n", err)
+		fmt.Fprintf(os.Stderr, "goracetests: %v\n", err)
 	}
 	os.Exit(status)
 }
 
-// plan is what to run.
+// A plan selects the functions to run and says how often to run them.
 type plan struct {
 	chosen      func(function) bool
-	procs       []int // each function at each of these
+	procs       []int // values of GOMAXPROCS; each function runs at each of them
 	repetitions int
-	parallel    int // processes at a time
+	parallel    int // number of processes at the same time
 }
 
-// command reads the flags, builds, runs the plan and prints the result.
+// command parses the flags, builds the test data, runs the plan and prints the result.
 func command(ctx context.Context, args []string) (status int, err error) {
 	s, p, verbose, err := parse(args)
 	if errors.Is(err, flag.ErrHelp) {
@@ -44,7 +44,7 @@ func command(ctx context.Context, args []string) (status int, err error) {
 	} else if err != nil {
 		return 2, err
 	}
-	work, err := os.MkdirTemp("", "heisen-racesuite-")
+	work, err := os.MkdirTemp("", "heisen-goracetests-")
 	if err != nil {
 		return 1, err
 	}
@@ -76,19 +76,19 @@ func command(ctx context.Context, args []string) (status int, err error) {
 // parse reads the command line.
 func parse(args []string) (s *suite, p plan, verbose bool, err error) {
 	s = new(suite)
-	flags := flag.NewFlagSet("racesuite", flag.ContinueOnError)
+	flags := flag.NewFlagSet("goracetests", flag.ContinueOnError)
 	run := flags.String("run", "", "run only the functions that match `regexp`")
 	file := flags.String("file", "", "run only the files that match `regexp`")
 	procs := flags.String("procs", "1,0", "comma-separated `list` of GOMAXPROCS; 0 is all processors")
 	filter := flags.String("filter", "tree", "`filter` of heisen's recorder: tree or none")
 	flags.IntVar(&p.repetitions, "count", 1, "run each function `n` times")
 	flags.IntVar(&p.parallel, "parallel", runtime.NumCPU(), "run `n` processes at a time")
-	flags.StringVar(&s.tool, "tool", toolHeisen, "`name` of the race detector: heisen, or race for that of go test -race")
-	flags.StringVar(&s.detector, "detect", "fasttrack", "`name` of heisen's detector: fasttrack, hb, mcm or atomrace, which is right as long as it reports nothing that is no race")
-	noise := flags.Int("noise", 200, "how many of a thousand accesses atomrace makes wait")
-	flags.StringVar(&s.data, "testdata", "", "`folder` of the test data, if not that of the Go installation")
-	emulator := flags.String("exec", "", "run the functions by this `command`, as go test -exec does")
-	flags.BoolVar(&verbose, "v", false, "print what the functions that were wrong have printed")
+	flags.StringVar(&s.tool, "tool", toolHeisen, "`name` of the tool to check: heisen, or race for the race detector of go test -race")
+	flags.StringVar(&s.detector, "detect", "fasttrack", "`name` of heisen's detector: fasttrack, hb, mcm or atomrace; atomrace may miss races, but must not report a false one")
+	noise := flags.Int("noise", 200, "number of accesses in a thousand that wait, with -detect atomrace")
+	flags.StringVar(&s.data, "testdata", "", "`folder` of the test data (default: that of the Go installation)")
+	emulator := flags.String("exec", "", "run the functions with this `command`, as go test -exec does")
+	flags.BoolVar(&verbose, "v", false, "print the output of functions with a wrong verdict")
 	if err = flags.Parse(args); err != nil {
 		return
 	}
@@ -96,13 +96,13 @@ func parse(args []string) (s *suite, p plan, verbose bool, err error) {
 	_, known := detectors[s.detector]
 	switch {
 	case flags.NArg() > 0:
-		err = fmt.Errorf("argument %s is none of the flags", flags.Arg(0))
+		err = fmt.Errorf("unexpected argument %s", flags.Arg(0))
 	case p.repetitions < 1 || p.parallel < 1:
-		err = errors.New("-count and -parallel are at least 1")
+		err = errors.New("-count and -parallel must be at least 1")
 	case s.tool != toolHeisen && s.tool != toolRace:
-		err = fmt.Errorf("unknown tool %q; there are %s and %s", s.tool, toolHeisen, toolRace)
+		err = fmt.Errorf("unknown tool %q, want %s or %s", s.tool, toolHeisen, toolRace)
 	case !known:
-		err = fmt.Errorf("unknown detector %q; there are fasttrack, hb, mcm and atomrace", s.detector)
+		err = fmt.Errorf("unknown detector %q, want fasttrack, hb, mcm or atomrace", s.detector)
 	case s.detector == "atomrace":
 		s.mode = recorder.Nothing
 		s.live = &recorder.Live{Noise: recorder.Noise{Strength: *noise, For: 50 * time.Microsecond, Seed: 1, Budget: patience / 12}}
@@ -111,7 +111,7 @@ func parse(args []string) (s *suite, p plan, verbose bool, err error) {
 	case *filter == "none":
 		s.mode = recorder.Everything
 	default:
-		err = fmt.Errorf("unknown filter %q; there are tree and none", *filter)
+		err = fmt.Errorf("unknown filter %q, want tree or none", *filter)
 	}
 	if err == nil {
 		p.procs, err = parseProcs(*procs)
@@ -126,7 +126,7 @@ func parseProcs(list string) (procs []int, err error) {
 	for _, text := range strings.Split(list, ",") {
 		n, err := strconv.Atoi(text)
 		if err != nil || n < 0 {
-			return nil, fmt.Errorf("-procs: %q is no number of processors", text)
+			return nil, fmt.Errorf("-procs: %q is not a number of processors", text)
 		}
 		if !slices.Contains(procs, n) {
 			procs = append(procs, n)
@@ -135,7 +135,8 @@ func parseProcs(list string) (procs []int, err error) {
 	return procs, nil
 }
 
-// chooser returns the condition that two regular expressions make.
+// chooser returns a predicate that is true for functions whose name and file match the regular
+// expressions.
 func chooser(name, file string) (func(function) bool, error) {
 	names, err := regexp.Compile(name)
 	if err != nil {
@@ -148,8 +149,8 @@ func chooser(name, file string) (func(function) bool, error) {
 	return func(f function) bool { return names.MatchString(f.name) && files.MatchString(f.file) }, nil
 }
 
-// terminal returns a function that shows a line of progress on f, if f is a
-// terminal, and takes it away when the line is empty.
+// terminal returns a function that shows a line of progress on f if f is a terminal. An empty line
+// erases the previous one.
 func terminal(f *os.File) func(string) {
 	info, err := f.Stat()
 	if err != nil || info.Mode()&os.ModeCharDevice == 0 {
@@ -157,7 +158,7 @@ func terminal(f *os.File) func(string) {
 	}
 	return func(line string) {
 		if line != "" {
-			line = "racesuite: " + line
+			line = "goracetests: " + line
 		}
 		fmt.Fprintf(f, "\r\x1b[K%s", line)
 	}

@@ -10,35 +10,35 @@ import (
 	"strings"
 )
 
-// function is a test function of the data. Its name is the oracle.
+// A function is a test function of the data. Its name states whether it has a race.
 type function struct {
 	name string
 	file string
 	racy bool
 }
 
-// exception says of a function that its verdict does not decide the exit status.
+// An exception is a reason why the verdict on a function does not affect the exit status.
 type exception struct {
 	class  string
 	reason string
 }
 
-// exceptions are all functions that are not in scope.
+// exceptions has all functions that are out of scope.
 var exceptions = map[string]exception{
 	"TestRaceRangeFuncIterator":   {"skipped", "Go skips it: golang.org/issue/72925"},
 	"TestNoRaceRangeFuncIterator": {"skipped", "Go skips it: golang.org/issue/72925"},
 
-	"TestNoRaceCgoSync": {"cgo", "what synchronises is C code, in another program, which it starts by go run -race"},
+	"TestNoRaceCgoSync": {"cgo", "C code synchronizes, in another program, which the test starts with go run -race"},
 
-	"TestRaceIssue5567":  {"library", "hash/crc32 reads, and the standard library's accesses are not instrumented"},
-	"TestRaceIssue51618": {"library", "hash/crc32 reads, and the standard library's accesses are not instrumented"},
+	"TestRaceIssue5567":  {"library", "one access is in hash/crc32, and accesses in the standard library are not instrumented"},
+	"TestRaceIssue51618": {"library", "one access is in hash/crc32, and accesses in the standard library are not instrumented"},
 }
 
-// apart are functions with a race that no execution shows as two accesses at the same
-// time: between them comes an operation that orders nothing and yet tells one goroutine
-// what the other has done, such as a select statement that takes its default case, or
-// time passes in a bubble of package synctest, which it does when all have blocked. A
-// detector that predicts what can come next to each other is right to miss them.
+// apart has the functions whose racing accesses are never next to each other in any execution.
+// Between them is an operation that creates no happens-before edge, yet depends on what the other
+// goroutine has done: a select statement that takes its default case, for instance, or the passing
+// of time in a synctest bubble, which requires that all its goroutines are blocked. A predictive
+// detector, which looks for executions with adjacent accesses, misses them rightly.
 var apart = map[string]bool{
 	"TestRaceChanSendLen":    true,
 	"TestRaceChanRecvLen":    true,
@@ -49,7 +49,7 @@ var apart = map[string]bool{
 	"TestRaceSynctestTimers":          true,
 }
 
-// functions returns the test functions in a folder, by file and position.
+// functions returns the test functions in a folder, ordered by file and position.
 func functions(dir string) ([]function, error) {
 	files, err := testFiles(dir)
 	if err != nil {
@@ -75,11 +75,11 @@ func functions(dir string) ([]function, error) {
 	return all, nil
 }
 
-// testFiles returns the paths of the data's files, in order.
+// testFiles returns the sorted paths of the test data's files.
 func testFiles(dir string) ([]string, error) {
 	files, err := filepath.Glob(filepath.Join(dir, "*_test.go"))
 	if err == nil && len(files) == 0 {
-		err = fmt.Errorf("no test data in %s; that of another Go installation can be named with -testdata", dir)
+		err = fmt.Errorf("no test data in %s; use -testdata to name the folder of another Go installation", dir)
 	}
 	slices.Sort(files)
 	return files, err

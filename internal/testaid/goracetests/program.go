@@ -12,31 +12,31 @@ import (
 	"github.com/heisen-go/heisen/internal/recorder"
 )
 
-// suitePackage is the import path that the test data is built under. The data
-// imports internal packages, so the overlay puts it into the standard library;
-// its first element is none of Go's, by which the recorder knows it as a program.
-const suitePackage = "racesuite"
+// suitePackage is the import path under which the test data is built. The data imports internal
+// packages of Go, so the overlay places it in the standard library. The first element of the path
+// is not one of the standard library's, so the recorder treats the package as part of the program.
+const suitePackage = "goracetests"
 
-// The race detectors that can be measured.
+// The tools that can be checked.
 const (
 	toolHeisen = "heisen"
-	toolRace   = "race" // that of go test -race
+	toolRace   = "race" // the race detector of go test -race
 )
 
-// suite is the test data, built.
+// A suite is the test data, built for a tool.
 type suite struct {
 	tool     string
-	detector string         // of heisen
-	mode     recorder.Mode  // of heisen's recorder
-	live     *recorder.Live // what the functions look for by themselves
+	detector string         // heisen's detector
+	mode     recorder.Mode  // what heisen's recorder sends
+	live     *recorder.Live // what the program itself looks for, or nil
 
 	toolchain *build.Toolchain
-	data      string // folder with the files
+	data      string // folder of the files
 	exe       string
-	emulator  []string // what runs it, with arguments; may be empty
+	emulator  []string // command line prefix that runs the executable, or empty
 }
 
-// String says what is measured.
+// String describes what is checked.
 func (s *suite) String() string {
 	with := fmt.Sprintf("%s %s/%s", s.toolchain.Version, s.toolchain.GOOS, s.toolchain.GOARCH)
 	if s.tool == toolRace {
@@ -52,8 +52,8 @@ func (s *suite) String() string {
 	return fmt.Sprintf("heisen -detect %s -filter %s, %s", s.detector, filter, with)
 }
 
-// build builds the test data in the folder s.data, that of the Go installation if
-// empty, to an executable in the folder work.
+// build builds the test data in the folder s.data to an executable in the folder work. If s.data is
+// empty, build sets it to the folder of the Go installation.
 func (s *suite) build(ctx context.Context, work string) error {
 	if err := os.WriteFile(filepath.Join(work, "go.mod"), []byte("module work\n\ngo 1.25\n"), 0o666); err != nil {
 		return err
@@ -74,8 +74,8 @@ func (s *suite) build(ctx context.Context, work string) error {
 	if err != nil {
 		return err
 	}
-	// Vet looks for the folder itself. Of flags that are given twice the go command
-	// takes the latter.
+	// Vet would look for the package's folder, which does not exist. If a flag is given twice, the
+	// go command uses the last one.
 	args := []string{"-c", "-vet=off", "-o", s.exe, "-overlay=" + overlay}
 	var cmd *exec.Cmd
 	if s.tool == toolHeisen {
@@ -92,8 +92,8 @@ func (s *suite) build(ctx context.Context, work string) error {
 	return nil
 }
 
-// overlay writes the description of an overlay that has, besides the files of
-// base, those of the test data.
+// overlay writes the description of an overlay to the folder work and returns its path. The overlay
+// has the files of the overlay base, if that is not empty, and those of the test data.
 func (s *suite) overlay(base, work string) (string, error) {
 	var description struct{ Replace map[string]string }
 	if base != "" {

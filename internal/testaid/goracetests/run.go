@@ -20,15 +20,16 @@ import (
 	"github.com/heisen-go/heisen/vclock"
 )
 
-// detectors are those that judge a recording, by name.
+// detectors has the constructors of the detectors that analyze a recording, by name. With nil the
+// program itself looks for races.
 var detectors = map[string]func(heisen.Sink) heisen.Detector{
 	"fasttrack": func(sink heisen.Sink) heisen.Detector { return vclock.NewFastTrack(sink) },
 	"hb":        func(sink heisen.Sink) heisen.Detector { return vclock.NewReference(sink) },
 	"mcm":       predicted,
-	"atomrace":  nil, // the program itself
+	"atomrace":  nil,
 }
 
-// predicted are the races of other orders than the observed one, too.
+// predicted returns a detector that also reports races of other orders than the observed one.
 func predicted(sink heisen.Sink) heisen.Detector {
 	d, err := mcm.NewDetector(nil, func(f heisen.Finding) {
 		if f.Kind == heisen.Race {
@@ -41,18 +42,18 @@ func predicted(sink heisen.Sink) heisen.Detector {
 	return d
 }
 
-// patience is how long a function may run: the slowest takes seconds.
+// patience bounds the time of one run. The slowest function takes seconds.
 const patience = 2 * time.Minute
 
-// verdict is what one run of a function came to.
+// A verdict is the outcome of one run of a function.
 type verdict struct {
 	reported bool
 	skipped  bool   // by the function itself
-	problem  string // what went wrong besides, if anything
-	said     string // the reports and the program's output
+	problem  string // why the run is no verdict, or empty
+	output   string // the reports and the program's output
 }
 
-// runAll runs the chosen functions as planned and tells how far it is.
+// runAll runs the chosen functions as planned and reports its progress.
 func (s *suite) runAll(ctx context.Context, p plan, progress func(string)) ([]*tally, error) {
 	all, err := functions(s.data)
 	if err != nil {
@@ -99,7 +100,7 @@ func (s *suite) runAll(ctx context.Context, p plan, progress func(string)) ([]*t
 	return tallies, ctx.Err()
 }
 
-// run runs a function once. procs is the number of processors, 0 for all.
+// run runs a function once at the given GOMAXPROCS, or at all processors if procs is 0.
 func (s *suite) run(ctx context.Context, f function, procs int) verdict {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
@@ -107,7 +108,7 @@ func (s *suite) run(ctx context.Context, f function, procs int) verdict {
 	cmd := exec.CommandContext(ctx, args[0], args[1:]...)
 	cmd.Dir = s.data // some functions read their own source
 	cmd.Env = environment(procs)
-	cmd.WaitDelay = time.Second // for programs that it has started
+	cmd.WaitDelay = time.Second // programs that it has started may hold its output open
 	var out bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &out
 
@@ -119,13 +120,13 @@ func (s *suite) run(ctx context.Context, f function, procs int) verdict {
 	} else {
 		v, err = s.observe(ctx, cmd)
 	}
-	v.said += out.String()
+	v.output += out.String()
 	v.skipped = strings.Contains(out.String(), "--- SKIP: "+f.name)
 	switch {
 	case ctx.Err() != nil:
-		v.problem = "it does not end"
+		v.problem = "timeout"
 	case !strings.Contains(out.String(), "=== RUN   "+f.name+"\n"):
-		v.problem = "it did not run"
+		v.problem = "the function did not run"
 	case v.problem != "":
 	case err != nil && !s.expected(f, v):
 		v.problem = err.Error()
@@ -133,20 +134,21 @@ func (s *suite) run(ctx context.Context, f function, procs int) verdict {
 	return v
 }
 
-// harms begin the last words of functions whose race has ended them.
+// harms has the messages with which a program ends because of its race.
 var harms = []string{"\npanic: send on closed channel", "\nfatal error: concurrent map "}
 
-// expected reports whether a run may exit with an error. With a race that is reported, it
-// may. With one that is not it may where races may be missed, if that is what the race does.
-// Go's race detector makes every run fail, for the initialisation of the data's packages has one.
+// expected reports whether a run may exit with an error. A function with a race may if the race is
+// reported. If the race is not reported, and the detector may miss races, the function may if the
+// error is one of harms. Under Go's race detector every run may fail, because the initialization of
+// the test data's packages has a race.
 func (s *suite) expected(f function, v verdict) bool {
-	harmed := func(words string) bool { return strings.Contains(v.said, words) }
+	harmed := func(message string) bool { return strings.Contains(v.output, message) }
 	return f.racy && (v.reported || s.live != nil && slices.ContainsFunc(harms, harmed)) ||
-		s.tool == toolRace && strings.Contains(v.said, "race detected")
+		s.tool == toolRace && strings.Contains(v.output, "race detected")
 }
 
-// environment is what a function's process gets: without the variables that
-// would change what is measured.
+// environment returns the environment of a function's process, without the variables that would
+// change its verdict.
 func environment(procs int) []string {
 	var env []string
 	for _, e := range os.Environ() {
@@ -160,18 +162,17 @@ func environment(procs int) []string {
 	if procs > 0 {
 		env = append(env, fmt.Sprint("GOMAXPROCS=", procs))
 	}
-	// As in Go's own test of the data: report what looks alike, too.
+	// Go's own test of the data sets this, too: report races with equal stacks or addresses.
 	return append(env, "GORACE=suppress_equal_stacks=0 suppress_equal_addresses=0")
 }
 
-// afterStart cuts off what was printed before the test began.
+// afterStart returns the output from the start of the test on.
 func afterStart(output string) string {
 	_, after, _ := strings.Cut(output, "=== RUN")
 	return after
 }
 
-// observe runs an instrumented command and listens to it. The error is the
-// command's.
+// observe runs an instrumented command and receives its events. The error is that of the command.
 func (s *suite) observe(ctx context.Context, cmd *exec.Cmd) (verdict, error) {
 	listener, err := recorder.Listen()
 	if err != nil {
@@ -186,11 +187,11 @@ func (s *suite) observe(ctx context.Context, cmd *exec.Cmd) (verdict, error) {
 	go func() {
 		p, err := listener.Accept()
 		if errors.Is(err, net.ErrClosed) {
-			observed <- verdict{problem: "it is not instrumented"}
+			observed <- verdict{problem: "the program is not instrumented"}
 		} else if err != nil {
 			observed <- verdict{problem: err.Error()}
 		} else {
-			observed <- s.analyse(ctx, p)
+			observed <- s.analyze(ctx, p)
 		}
 	}()
 	err = cmd.Wait()
@@ -198,18 +199,18 @@ func (s *suite) observe(ctx context.Context, cmd *exec.Cmd) (verdict, error) {
 	return <-observed, err
 }
 
-// analyse consumes the recording of a program.
-func (s *suite) analyse(ctx context.Context, p *recorder.Program) (v verdict) {
+// analyze runs the detector over the events of a program.
+func (s *suite) analyze(ctx context.Context, p *recorder.Program) (v verdict) {
 	defer p.Close(0)
 	stream, err := p.Open(recorder.Want{Mode: s.mode, Live: s.live})
 	if err != nil {
 		v.problem = err.Error()
 		return v
 	}
-	var said strings.Builder
+	var reports strings.Builder
 	found := report.NewCollector(stream.Symbols(), func(item report.Item) {
 		f := report.Resolve(item, stream.Symbols(), nil)
-		report.WriteText(&said, &f)
+		report.WriteText(&reports, &f)
 	})
 	test := &gate{symbols: stream.Symbols(), detector: heisen.Tee()}
 	if s.live == nil {
@@ -220,7 +221,7 @@ func (s *suite) analyse(ctx context.Context, p *recorder.Program) (v verdict) {
 		})
 	}
 	stream.OnOverlap(func(o recorder.Overlap) {
-		for _, a := range o.Accesses { // a test's, not one of what comes before
+		for _, a := range o.Accesses { // ignore overlaps before the test starts
 			if stream.Symbols().Task(a.Thread, a.Context) != "" {
 				found.Add(heisen.Finding{Detector: "atomrace", Kind: heisen.Race, Object: a.Object, Accesses: o.Accesses})
 				break
@@ -229,7 +230,7 @@ func (s *suite) analyse(ctx context.Context, p *recorder.Program) (v verdict) {
 	})
 	_, err = heisen.Run(ctx, stream, test)
 	started := test.open
-	if s.live != nil { // it records nothing, but says which tasks there were
+	if s.live != nil { // the program sends no events, but it sends which tests ran
 		sites, _, _, _ := stream.Symbols().Tables()
 		started = slices.ContainsFunc(sites, func(site heisen.SiteInfo) bool { return site.Task != "" })
 	}
@@ -237,9 +238,9 @@ func (s *suite) analyse(ctx context.Context, p *recorder.Program) (v verdict) {
 	case err != nil:
 		v.problem = err.Error()
 	case !started:
-		v.problem = "its start was not recorded"
+		v.problem = "the start of the test was not recorded"
 	}
 	v.reported = found.Len() > 0
-	v.said = said.String()
+	v.output = reports.String()
 	return v
 }

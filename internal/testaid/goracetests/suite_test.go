@@ -16,14 +16,14 @@ import (
 	"github.com/heisen-go/heisen/internal/recorder"
 )
 
-// built is the test data, instrumented; the tests share it.
+// built is the instrumented test data, which the tests share.
 var built *suite
 
 func TestMain(m *testing.M) {
 	flag.Parse()
-	os.Setenv("CGO_ENABLED", "0") // so that other packages' tests have built the standard library already
+	os.Setenv("CGO_ENABLED", "0") // shares the standard library in the build cache with other packages' tests
 	os.Exit(func() int {
-		work, err := os.MkdirTemp("", "heisen-racesuite-")
+		work, err := os.MkdirTemp("", "heisen-goracetests-")
 		if err != nil {
 			panic(err)
 		}
@@ -41,9 +41,8 @@ func TestMain(m *testing.M) {
 	}())
 }
 
-// attempts is how often a function may run to show its race: a few have
-// schedules that hide it from whoever observes one order, and a busy machine
-// finds them.
+// attempts bounds how often a function runs until its race is reported. Some schedules of a few
+// functions order the racing accesses, and they are more frequent on a busy machine.
 const attempts = 5
 
 // TestVerdicts runs every function in scope.
@@ -70,7 +69,7 @@ func TestVerdicts(t *testing.T) {
 			t.Errorf("%s: skipped", y.name)
 		}
 		for _, fault := range y.wrong() {
-			t.Errorf("%s %s: %s\n%s", y.file, y.name, fault, v.said)
+			t.Errorf("%s %s: %s\n%s", y.file, y.name, fault, v.output)
 		}
 		if y.racy {
 			races++
@@ -81,8 +80,8 @@ func TestVerdicts(t *testing.T) {
 	}
 }
 
-// TestOverlaps runs every function in scope with atomrace: what it reports is a race,
-// and noise lets it find many.
+// TestOverlaps runs every function in scope with atomrace and noise: no report is a false alarm,
+// and many races are found.
 func TestOverlaps(t *testing.T) {
 	s := *built
 	s.mode, s.live = recorder.Nothing, &recorder.Live{Noise: recorder.Noise{Strength: 200, For: 50 * time.Microsecond, Seed: 1, Budget: 500 * time.Millisecond}}
@@ -100,7 +99,7 @@ func TestOverlaps(t *testing.T) {
 	for _, y := range tallies {
 		v := y.runs[0]
 		for _, fault := range y.wrong() {
-			t.Errorf("%s %s: %s\n%s", y.file, y.name, fault, v.said)
+			t.Errorf("%s %s: %s\n%s", y.file, y.name, fault, v.output)
 		}
 		if y.racy && v.reported {
 			races++
@@ -111,7 +110,7 @@ func TestOverlaps(t *testing.T) {
 	}
 }
 
-// TestOracle turns the oracle around: what was right must be wrong.
+// TestOracle inverts the expected verdicts: a correct verdict must be reported as wrong.
 func TestOracle(t *testing.T) {
 	all, err := functions(built.data)
 	if err != nil {
@@ -120,7 +119,7 @@ func TestOracle(t *testing.T) {
 	for name, want := range map[string]string{
 		"TestRaceMutex":   "false alarm in 1 of 1 runs",
 		"TestNoRaceMutex": "missed in 1 of 1 runs",
-		"TestGone":        "it did not run",
+		"TestGone":        "the function did not run",
 	} {
 		f := function{name: name}
 		if i := slices.IndexFunc(all, func(f function) bool { return f.name == name }); i >= 0 {
@@ -134,7 +133,7 @@ func TestOracle(t *testing.T) {
 	}
 }
 
-// TestExceptions: each is of a function, and says why.
+// TestExceptions: each exception names a function that exists and gives a reason.
 func TestExceptions(t *testing.T) {
 	all, err := functions(built.data)
 	if err != nil {
@@ -153,9 +152,9 @@ func TestExceptions(t *testing.T) {
 // TestProblems runs other programs than the test data.
 func TestProblems(t *testing.T) {
 	for _, test := range []struct{ script, want string }{
-		{"exec sleep 600", "it does not end"},
-		{"echo '=== RUN   TestX'", "it is not instrumented"},
-		{"exit 1", "it did not run"},
+		{"exec sleep 600", "timeout"},
+		{"echo '=== RUN   TestX'", "the program is not instrumented"},
+		{"exit 1", "the function did not run"},
 	} {
 		exe := filepath.Join(t.TempDir(), "script")
 		if err := os.WriteFile(exe, []byte("#!/bin/sh\n"+test.script+"\n"), 0o777); err != nil {
@@ -164,7 +163,7 @@ func TestProblems(t *testing.T) {
 		s := *built
 		s.exe = exe
 		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
-		if test.want == "it does not end" {
+		if test.want == "timeout" {
 			cancel()
 			ctx, cancel = context.WithTimeout(t.Context(), 200*time.Millisecond)
 		}
@@ -179,16 +178,16 @@ func TestParse(t *testing.T) {
 	for args, want := range map[string]string{
 		"":                     "",
 		"-count 3 -procs 1,2":  "",
-		"-count 0":             "at least 1",
-		"-parallel 0":          "at least 1",
-		"-procs one":           `"one" is no number of processors`,
-		"-procs -1":            `"-1" is no number of processors`,
+		"-count 0":             "must be at least 1",
+		"-parallel 0":          "must be at least 1",
+		"-procs one":           `"one" is not a number of processors`,
+		"-procs -1":            `"-1" is not a number of processors`,
 		"-tool tsan":           `unknown tool "tsan"`,
 		"-detect eraser":       `unknown detector "eraser"`,
 		"-filter all":          `unknown filter "all"`,
 		"-run (":               "-run: ",
 		"-file (":              "-file: ",
-		"TestRaceMutex":        "argument TestRaceMutex is none of the flags",
+		"TestRaceMutex":        "unexpected argument TestRaceMutex",
 		"-detect hb -filter=x": `unknown filter "x"`,
 	} {
 		_, _, _, err := parse(strings.Fields(args))
@@ -206,11 +205,11 @@ func TestParse(t *testing.T) {
 	if !p.chosen(function{name: "TestNoRaceRWMutex", file: "rwmutex_test.go"}) ||
 		p.chosen(function{name: "TestNoRaceMutex", file: "mutex_test.go"}) ||
 		p.chosen(function{name: "TestRaceChan", file: "rwmutex_test.go"}) {
-		t.Error("-run and -file choose others")
+		t.Error("-run and -file select the wrong functions")
 	}
 }
 
-// TestHarm: a race may end its function though atomrace misses it; nothing else may.
+// TestHarm: a race that atomrace misses may end its function. No other failure is accepted.
 func TestHarm(t *testing.T) {
 	racy, right := function{name: "TestRaceA", racy: true}, function{name: "TestNoRaceA"}
 	closed := "=== RUN   TestRaceA\n--- FAIL: TestRaceA (0.00s)\npanic: send on closed channel [recovered, repanicked]\n"
@@ -221,15 +220,15 @@ func TestHarm(t *testing.T) {
 		v    verdict
 		want bool
 	}{
-		{overlaps, racy, verdict{said: closed}, true},
-		{overlaps, racy, verdict{said: "=== RUN   TestRaceA\nfatal error: concurrent map writes\n"}, true},
-		{overlaps, racy, verdict{said: "=== RUN   TestRaceA\nfatal error: unexpected signal\n"}, false},
-		{overlaps, racy, verdict{said: "=== RUN   TestRaceA\npanic: runtime error: index out of range\n"}, false},
-		{overlaps, racy, verdict{said: "SIGSEGV", reported: true}, true},
-		{suite{tool: toolHeisen}, racy, verdict{said: closed}, false},
-		{overlaps, right, verdict{said: closed}, false},
-		{overlaps, right, verdict{said: closed, reported: true}, false},
-		{suite{tool: toolRace}, right, verdict{said: "testing: race detected outside of test execution"}, true},
+		{overlaps, racy, verdict{output: closed}, true},
+		{overlaps, racy, verdict{output: "=== RUN   TestRaceA\nfatal error: concurrent map writes\n"}, true},
+		{overlaps, racy, verdict{output: "=== RUN   TestRaceA\nfatal error: unexpected signal\n"}, false},
+		{overlaps, racy, verdict{output: "=== RUN   TestRaceA\npanic: runtime error: index out of range\n"}, false},
+		{overlaps, racy, verdict{output: "SIGSEGV", reported: true}, true},
+		{suite{tool: toolHeisen}, racy, verdict{output: closed}, false},
+		{overlaps, right, verdict{output: closed}, false},
+		{overlaps, right, verdict{output: closed, reported: true}, false},
+		{suite{tool: toolRace}, right, verdict{output: "testing: race detected outside of test execution"}, true},
 	} {
 		if got := c.s.expected(c.f, c.v); got != c.want {
 			t.Errorf("%s of %s, %+v: %t", c.s.tool, c.f.name, c.v, got)
@@ -245,7 +244,7 @@ func TestTable(t *testing.T) {
 		{function{"TestNoRaceB", "a_test.go", false}, 1, false, []verdict{ok, ok}},
 		{function{"TestNoRaceB", "a_test.go", false}, 0, false, []verdict{alarm, ok}},
 		{function{"TestNoRaceC", "c_test.go", false}, 1, false, []verdict{ok, ok}},
-		{function{"TestNoRaceC", "c_test.go", false}, 0, false, []verdict{ok, {problem: "exit status 2", said: "panic"}}},
+		{function{"TestNoRaceC", "c_test.go", false}, 0, false, []verdict{ok, {problem: "exit status 2", output: "panic"}}},
 		{function{"TestRaceIssue5567", "c_test.go", true}, 1, false, []verdict{ok, ok}},
 		{function{"TestRaceIssue5567", "c_test.go", true}, 0, false, []verdict{alarm, alarm}},
 		{function{"TestRaceSkip", "d_test.go", true}, 1, false, []verdict{{skipped: true}, {skipped: true}}},
@@ -274,7 +273,7 @@ skipped: d_test.go TestRaceSkip
 	}
 }
 
-// TestNoData: a folder without the files is an error that says so.
+// TestNoData: a folder without test data gives an error that says so.
 func TestNoData(t *testing.T) {
 	s, _, _, err := parse([]string{"-testdata", t.TempDir()})
 	if err != nil {

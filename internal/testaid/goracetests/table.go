@@ -7,15 +7,15 @@ import (
 	"text/tabwriter"
 )
 
-// tally is what the runs of a function at one number of processors came to.
+// A tally has the verdicts of all runs of a function at one value of GOMAXPROCS.
 type tally struct {
 	function
 	procs   int
-	mayMiss bool // the detector claims no completeness here
+	mayMiss bool // the detector may miss the race of this function
 	runs    []verdict
 }
 
-// wrong returns what is wrong with the runs, nothing if all were right.
+// wrong describes the wrong verdicts, one line each kind. It returns nil if all were correct.
 func (t *tally) wrong() (faults []string) {
 	missed, alarms := 0, 0
 	for _, v := range t.runs {
@@ -43,7 +43,7 @@ func (t *tally) skipped() bool {
 	return slices.ContainsFunc(t.runs, func(v verdict) bool { return v.skipped })
 }
 
-// score counts functions, by whether they have a race.
+// A score counts functions, those with a race at index 0 and those without at index 1.
 type score struct{ right, all [2]int }
 
 func (s *score) add(t *tally) {
@@ -58,8 +58,8 @@ func (s *score) add(t *tally) {
 	}
 }
 
-// printTable prints how many functions were right, by file and by class; a
-// function that was wrong once is wrong.
+// printTable prints for how many functions the verdict was correct, by file and by class. One wrong
+// run makes the verdict on the function wrong.
 func printTable(out io.Writer, tallies []*tally, procs []int) {
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', tabwriter.AlignRight)
 	fmt.Fprint(w, "file")
@@ -78,8 +78,7 @@ func printTable(out io.Writer, tallies []*tally, procs []int) {
 	w.Flush()
 }
 
-// printRows prints a row for each group of functions, in the order in which they
-// come.
+// printRows prints a row for each group of functions, in the order of their first functions.
 func printRows(w io.Writer, tallies []*tally, procs []int, group func(*tally) string) {
 	var rows []string
 	scores := map[string][]score{}
@@ -110,9 +109,9 @@ func processors(n int) string {
 	return fmt.Sprintf("(GOMAXPROCS=%d)", n)
 }
 
-// printWrong lists the functions that were wrong, and those that did not run,
-// and returns how many of the former are in scope. verbose adds what the first
-// run of each printed.
+// printWrong lists the functions with wrong verdicts and those that skipped themselves. It returns
+// how many of them are in scope. If verbose is set, it prints the output of the first wrong run of
+// each function.
 func printWrong(out io.Writer, tallies []*tally, verbose bool) (inScope int) {
 	skipped := map[string]bool{}
 	for _, t := range tallies {
@@ -140,7 +139,7 @@ func printWrong(out io.Writer, tallies []*tally, verbose bool) (inScope int) {
 		}
 		if verbose {
 			i := slices.IndexFunc(t.runs, func(v verdict) bool { return v.problem != "" || v.reported != t.racy })
-			fmt.Fprintf(out, "%s\n", t.runs[i].said)
+			fmt.Fprintf(out, "%s\n", t.runs[i].output)
 		}
 	}
 	return inScope

@@ -6,9 +6,9 @@ import (
 	"strings"
 )
 
-// A generator writes one random program: a function that starts goroutines which
-// share variables. Every variable has a discipline that orders its accesses, so
-// the program has no data race, unless it is told to break one.
+// A generator writes one random program: a function that starts goroutines which share variables.
+// Every variable has a discipline, a way of synchronization that orders its accesses. The program
+// has no data race unless the generator breaks a discipline.
 type generator struct {
 	*rand.Rand
 	out     strings.Builder
@@ -16,29 +16,29 @@ type generator struct {
 	workers int
 }
 
-// A variable is shared, by a discipline.
+// A variable is shared between goroutines and follows a discipline.
 type variable struct {
 	name string
 	kind *kind
-	// use writes an access by a goroutine; 0 is the one that starts the others.
+	// use writes an access by a goroutine. Goroutine 0 starts the others.
 	use func(goroutine int)
-	// first writes what goroutine 0 does when it has started the others, before
-	// anything else; it may be nil.
+	// first writes what goroutine 0 does right after it has started the others, if not nil.
 	first func()
-	// last writes an access when the others have ended; nil is any access.
+	// last writes an access after the others have ended. If it is nil, any access will do.
 	last func()
-	// broken says that use leaves the discipline out now and then.
+	// broken makes use leave out the synchronization at random.
 	broken bool
 }
 
-// A kind is a type of variables, and statements that access them: $ stands for
-// the variable and # for a small number.
+// A kind is a type of variables with statements that access them. In a statement, $ stands for the
+// variable and # for a small number.
 type kind struct {
 	name, init    string
 	reads, writes []string
 }
 
-// harmless is how many of the kinds, the first, do no harm when they are torn.
+// harmless is the number of kinds, at the beginning of the list, whose values may be read and
+// written at the same time without crashing the program.
 const harmless = 2
 
 var kinds = []*kind{
@@ -68,8 +68,8 @@ var kinds = []*kind{
 		[]string{"$ += \"x\"", "$ = \"\""}},
 }
 
-// program writes a program as a function of the given name. A broken one leaves
-// out the synchronisation at some accesses to one of its variables.
+// program returns a program as a function of the given name. If broken is set, some accesses to one
+// of its variables are not synchronized.
 func program(seed uint64, name string, broken bool) string {
 	g := &generator{Rand: rand.New(rand.NewPCG(seed, 0x68656973656e))}
 	g.workers = 1 + g.IntN(3)
@@ -120,7 +120,7 @@ func (g *generator) line(format string, args ...any) {
 	fmt.Fprintf(&g.out, format+"\n", args...)
 }
 
-// block writes what inside writes, between two lines.
+// block writes two lines and, between them, what inside writes.
 func (g *generator) block(open, end string, inside func()) {
 	g.line("%s", open)
 	g.depth++
@@ -129,7 +129,7 @@ func (g *generator) block(open, end string, inside func()) {
 	g.line("%s", end)
 }
 
-// body writes what a goroutine does.
+// body writes the statements of a goroutine.
 func (g *generator) body(shared []*variable, goroutine int) {
 	for range 2 + g.IntN(5) {
 		v := shared[g.IntN(len(shared))]
@@ -144,7 +144,7 @@ func (g *generator) body(shared []*variable, goroutine int) {
 	}
 }
 
-// expand writes one of the statements about a variable called name.
+// expand writes one of the statements for the variable of the given name.
 func (g *generator) expand(statements []string, name string) {
 	s := statements[g.IntN(len(statements))]
 	s = strings.ReplaceAll(s, "$", name)
@@ -165,7 +165,7 @@ func (g *generator) access(v *variable) {
 	}
 }
 
-// declare declares a variable, sometimes with a write of its own.
+// declare writes the declaration of a variable and, sometimes, a further write to it.
 func (g *generator) declare(v *variable) {
 	g.line("var %s %s = %s", v.name, v.kind.name, v.kind.init)
 	g.line("use(&%s)", v.name)
@@ -174,8 +174,8 @@ func (g *generator) declare(v *variable) {
 	}
 }
 
-// guarded writes an access between two statements, or without them if v is broken
-// and it so happens.
+// guarded writes an access between two statements. If v is broken, it leaves out the statements half
+// of the time.
 func (g *generator) guarded(v *variable, before, after string, access func(*variable)) {
 	switch {
 	case v.broken && g.IntN(2) == 0:
@@ -193,8 +193,7 @@ func (g *generator) guarded(v *variable, before, after string, access func(*vari
 	}
 }
 
-// The disciplines.
-
+// disciplines has all disciplines. One that occurs twice is chosen twice as often.
 var disciplines = []func(*generator, *variable){
 	(*generator).mutex, (*generator).mutex, (*generator).readWrite, (*generator).channel,
 	(*generator).spin, (*generator).try, (*generator).token, (*generator).published,
@@ -203,7 +202,7 @@ var disciplines = []func(*generator, *variable){
 	(*generator).canceled, (*generator).nested, (*generator).handed, (*generator).swapped,
 }
 
-// breakable are those that can be broken.
+// breakable has the disciplines that consider the field broken.
 var breakable = []func(*generator, *variable){
 	(*generator).mutex, (*generator).readWrite, (*generator).channel, (*generator).spin,
 }
@@ -240,7 +239,7 @@ func (g *generator) channel(v *variable) {
 	v.use = func(int) { g.guarded(v, v.name+"_c <- "+value, "func() { <-"+v.name+"_c }()", g.access) }
 }
 
-// spin is a lock of atomic operations.
+// spin makes a spin lock of atomic operations.
 func (g *generator) spin(v *variable) {
 	g.declare(v)
 	g.line("var %s_l atomic.Int32", v.name)
@@ -262,7 +261,7 @@ func (g *generator) try(v *variable) {
 	}
 }
 
-// token hands a pointer around.
+// token passes a pointer to the variable from goroutine to goroutine.
 func (g *generator) token(v *variable) {
 	g.line("%s_c := make(chan *%s, 1)", v.name, v.kind.name)
 	g.block("{", "}", func() {
@@ -279,7 +278,8 @@ func (g *generator) token(v *variable) {
 	v.use, v.last = func(int) { use() }, use
 }
 
-// published is written before an atomic store, and read after a load of it.
+// published writes the variable before an atomic store and reads it after an atomic load that sees
+// the store.
 func (g *generator) published(v *variable) {
 	g.declare(v)
 	g.line("var %s_ready atomic.Bool", v.name)
@@ -301,7 +301,7 @@ func (g *generator) once(v *variable) {
 	}
 }
 
-// slots gives every goroutine an element.
+// slots gives every goroutine its own element.
 func (g *generator) slots(v *variable) {
 	g.line("var %s [4]%s", v.name, v.kind.name)
 	g.line("for i := range %s { %[1]s[i] = %s }", v.name, v.kind.init)
@@ -310,7 +310,7 @@ func (g *generator) slots(v *variable) {
 	v.last = func() { g.access(of(g.IntN(4))) }
 }
 
-// bytes gives every goroutine two neighbouring bytes.
+// bytes gives every goroutine two neighboring bytes.
 func (g *generator) bytes(v *variable) {
 	g.line("%s := make([]byte, 11)", v.name)
 	v.use = func(goroutine int) {
@@ -341,7 +341,7 @@ func (g *generator) condition(v *variable) {
 	}
 }
 
-// closed is published by closing a channel.
+// closed writes the variable before it closes a channel and reads it after a receive that sees that.
 func (g *generator) closed(v *variable) {
 	g.declare(v)
 	g.line("%s_c := make(chan bool, %d)", v.name, g.IntN(2))
@@ -407,7 +407,7 @@ func (g *generator) pool(v *variable) {
 	v.use, v.last = func(int) { use() }, use
 }
 
-// timer has a variable of its own in every use, which a timer's function accesses.
+// timer makes a fresh variable in every use, which the function of a timer accesses, too.
 func (g *generator) timer(v *variable) {
 	use := func() {
 		g.block("{", "}", func() {
@@ -426,7 +426,7 @@ func (g *generator) timer(v *variable) {
 	v.use, v.last = func(int) { use() }, use
 }
 
-// canceled is published by the end of a context.
+// canceled writes the variable before it cancels a context and reads it after the context is done.
 func (g *generator) canceled(v *variable) {
 	g.declare(v)
 	g.line("%s_ctx, %[1]s_cancel := context.WithCancel(context.Background())", v.name)
@@ -441,8 +441,8 @@ func (g *generator) canceled(v *variable) {
 	}
 }
 
-// nested has a variable of its own in every use, which a further goroutine has for
-// a while.
+// nested makes a fresh variable in every use. A further goroutine accesses it while the first one
+// waits.
 func (g *generator) nested(v *variable) {
 	use := func() {
 		g.block("{", "}", func() {
@@ -468,8 +468,7 @@ func (g *generator) nested(v *variable) {
 	v.use, v.last = func(int) { use() }, use
 }
 
-// handed is sent to whoever starts last: each use sends a fresh variable to a
-// goroutine that keeps it.
+// handed makes fresh variables in every use and sends them to a further goroutine.
 func (g *generator) handed(v *variable) {
 	use := func() {
 		g.block("{", "}", func() {
@@ -491,7 +490,7 @@ func (g *generator) handed(v *variable) {
 	v.use, v.last = func(int) { use() }, use
 }
 
-// swapped is a pointer to what is never changed again, put in place atomically.
+// swapped publishes fresh values, which never change again, through an atomic pointer.
 func (g *generator) swapped(v *variable) {
 	g.line("var %s atomic.Pointer[%s]", v.name, v.kind.name)
 	g.line("use(&%s)", v.name)

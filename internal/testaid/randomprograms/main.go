@@ -16,14 +16,14 @@ import (
 	"time"
 )
 
-// batch is how many programs are compiled into one executable.
+// batch is the number of programs that are compiled into one executable.
 const batch = 1000
 
 func main() {
 	n := flag.Int("n", 2000, "`number` of programs")
-	seed := flag.Uint64("seed", 1, "of the first program; the others count from there")
-	detect := flag.String("detect", "atomrace", "`detector`: atomrace, under noise, or fasttrack")
-	broken := flag.Bool("broken", false, "leave some synchronisation out, and compare atomrace with hb")
+	seed := flag.Uint64("seed", 1, "seed of the first program; the following programs have the following seeds")
+	detect := flag.String("detect", "atomrace", "`detector`: atomrace (with noise) or fasttrack")
+	broken := flag.Bool("broken", false, "leave out some synchronization and compare atomrace with hb")
 	flag.Parse()
 	if flag.NArg() > 0 || *n < 1 || *detect != "atomrace" && (*detect != "fasttrack" || *broken) {
 		flag.Usage()
@@ -32,7 +32,7 @@ func main() {
 	s := settings{programs: *n, seed: *seed, detector: *detect, broken: *broken, progress: os.Stderr}
 	r, err := s.run(context.Background())
 	if err != nil {
-		fmt.Fprintln(os.Stderr, "randprog:", err)
+		fmt.Fprintln(os.Stderr, "randomprograms:", err)
 		os.Exit(1)
 	}
 	fmt.Println(r)
@@ -41,7 +41,7 @@ func main() {
 	}
 }
 
-// settings say what to run.
+// settings are the parameters of a run of the command.
 type settings struct {
 	programs int
 	seed     uint64
@@ -50,12 +50,12 @@ type settings struct {
 	progress io.Writer // may be nil
 }
 
-// result is what came of it.
+// A result is the outcome of some programs.
 type result struct {
 	programs int
-	races    int      // places that the detector reported
-	racy     int      // programs in which it did
-	wrong    []string // what it should not have reported, one a program and pair of places
+	races    int      // number of reports
+	racy     int      // number of programs with a report
+	wrong    []string // false alarms, one for each program and pair of places
 }
 
 func (r result) String() string {
@@ -64,7 +64,7 @@ func (r result) String() string {
 
 // run generates and runs the programs.
 func (s settings) run(ctx context.Context) (all result, err error) {
-	dir, err := os.MkdirTemp("", "randprog-")
+	dir, err := os.MkdirTemp("", "randomprograms-")
 	if err != nil {
 		return all, err
 	}
@@ -137,7 +137,7 @@ func (s settings) batch(ctx context.Context, heisen, dir string, seed uint64, n 
 	return r, r.count(&out, seed, s.broken)
 }
 
-// finding is what matters of a line of heisen -json.
+// A finding has the fields of a finding in heisen's JSON output that count needs.
 type finding struct {
 	Detector, Kind, Fingerprint string
 	Accesses                    []struct {
@@ -191,7 +191,7 @@ func (r *result) count(out io.Reader, seed uint64, broken bool) error {
 	return nil
 }
 
-// frame of the generated executable: it runs some programs at a time.
+// runner is the main function of the generated executable. It runs six programs at the same time.
 const runner = `package main
 
 import "sync"
@@ -233,17 +233,17 @@ func main() {
 }
 `
 
-// perFile is how many programs share a file.
+// perFile is the number of programs in a file.
 const perFile = 100
 
-// write writes the programs of the seeds from seed on as a module.
+// write writes n programs as a module in the folder dir. Their seeds start with seed.
 func (s settings) write(dir string, seed uint64, n int) error {
 	if err := os.MkdirAll(dir, 0o777); err != nil {
 		return err
 	}
 	list := "package main\n\nvar programs = []func(){\n"
 	text := ""
-	files := map[string]string{"go.mod": "module randprog\n\ngo 1.25\n", "main.go": runner}
+	files := map[string]string{"go.mod": "module randomprograms\n\ngo 1.25\n", "main.go": runner}
 	for i := range n {
 		name := fmt.Sprintf("p%d", seed+uint64(i))
 		list += "\t" + name + ",\n"

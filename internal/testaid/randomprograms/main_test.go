@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// TestOrdered is the promise of detectors in programs: nothing that they report is false.
-// Longer runs are go run ./internal/testaid/randomprograms -n 50000.
+// TestOrdered: the detectors that run inside programs report no false alarm. For more programs use
+// go run ./internal/testaid/randomprograms -n 50000.
 func TestOrdered(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it compiles and runs a thousand programs")
@@ -22,8 +22,7 @@ func TestOrdered(t *testing.T) {
 	}
 }
 
-// TestBroken compares atomrace with the happens-before reference, each on the same
-// run.
+// TestBroken compares atomrace with the happens-before detector on the same runs.
 func TestBroken(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it compiles and runs hundreds of programs")
@@ -40,7 +39,7 @@ func TestBroken(t *testing.T) {
 	}
 }
 
-// TestReproducible holds the generator to one program a seed.
+// TestReproducible: equal seeds give equal programs, and different seeds different ones.
 func TestReproducible(t *testing.T) {
 	seen := map[string]bool{}
 	for seed := range uint64(200) {

@@ -2,5 +2,5 @@
 
 package randomtrials
 
-// Raced reports whether the race detector watches.
+// Raced reports whether the test binary was built with -race.
 const Raced = false

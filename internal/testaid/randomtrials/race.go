@@ -1,6 +1,6 @@
 //go:build race
 
-package trials
+package randomtrials
 
-// Raced reports whether the race detector watches.
+// Raced reports whether the test binary was built with -race.
 const Raced = true

@@ -1,6 +1,8 @@
-// Package trials makes the random trials of tests, on all cores: a part of them with -short,
-// and where the race detector watches. There each costs ten times as much, and what is tried,
-// detectors that belong to one goroutine each, has nothing for it to find.
+// Package randomtrials runs the random trials of tests on all processors.
+//
+// With -short, and in a test binary built with -race, it runs a twentieth of the trials. Under the
+// race detector a trial costs ten times as much and finds nothing more: the trials test detectors,
+// each of which one goroutine uses.
 package randomtrials
 
 import (
@@ -9,10 +11,10 @@ import (
 	"testing"
 )
 
-// part is which part of the trials is made if not all are.
+// part is the number of trials of which a reduced run makes one.
 const part = 20
 
-// Count returns how many of n trials a test is to make.
+// Count returns how many of n trials a test runs.
 func Count(n int) int {
 	if Raced || testing.Short() {
 		return (n + part - 1) / part
@@ -20,8 +22,8 @@ func Count(n int) int {
 	return n
 }
 
-// Each makes Count(n) trials, on all cores, each with a seed of its own: the numbers from 0.
-// The error of a trial fails the test, and ends the trials of that core.
+// Each runs Count(n) trials with the seeds 0, 1, 2 and so on, on as many goroutines as there are
+// processors. If a trial returns an error, the test fails and the goroutine of that trial stops.
 func Each(t testing.TB, n int, trial func(seed uint64) error) {
 	t.Helper()
 	n = Count(n)

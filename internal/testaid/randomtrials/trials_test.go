@@ -9,7 +9,7 @@ import (
 	"github.com/heisen-go/heisen/internal/testaid/randomtrials"
 )
 
-// failures counts what would have failed a test.
+// failures counts the errors that would fail a test.
 type failures struct {
 	testing.TB
 	mu sync.Mutex
@@ -24,7 +24,7 @@ func (f *failures) Errorf(string, ...any) {
 	f.n++
 }
 
-// TestEach: every seed is tried once, and an error fails the test.
+// TestEach: every seed is used once, and an error fails the test.
 func TestEach(t *testing.T) {
 	for _, n := range []int{0, 1, 100, 1001} {
 		var mu sync.Mutex

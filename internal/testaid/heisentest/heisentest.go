@@ -1,6 +1,6 @@
-// Package heisentest is for tests of what the heisen command says about a
-// program: it runs the command on the package in the working directory, and puts
-// what the command says into a form that is the same for every run.
+// Package heisentest helps to test what the heisen command reports about a program. It runs the
+// command on the package in the working directory and normalizes the report, so that it is the same
+// in every run.
 package heisentest
 
 import (
@@ -15,12 +15,12 @@ import (
 	"github.com/heisen-go/heisen/report"
 )
 
-// asCommand is the environment variable that turns a test binary into the heisen
-// command. So the command is that of the sources that the tests were built from.
+// asCommand is an environment variable that makes a test binary act as the heisen command. The
+// tests need no installed command, and the command is built from the same sources as the tests.
 const asCommand = "HEISENTEST_COMMAND"
 
-// Main is for the TestMain of packages whose tests call Run. The options are
-// those of the command.
+// Main runs the tests, or the heisen command with the given options if Run has started the test
+// binary. It does not return. The TestMain of a package whose tests call Run must call it.
 func Main(m *testing.M, options ...driver.Option) {
 	if os.Getenv(asCommand) == "" {
 		os.Exit(m.Run())
@@ -29,14 +29,14 @@ func Main(m *testing.M, options ...driver.Option) {
 	os.Exit(driver.Main(options...))
 }
 
-// Result is how a run of the command ended.
+// A Result is the outcome of a run of the command.
 type Result struct {
-	Status   int
-	Out, Err string           // what the command, and the programs it ran, printed
-	Findings []report.Finding // those in Out, if -json was given
+	Status   int              // exit status
+	Out, Err string           // standard output and standard error of the command and its programs
+	Findings []report.Finding // the findings in Out, if the arguments have -json
 }
 
-// Run runs the heisen command.
+// Run runs the heisen command with the given arguments.
 func Run(t *testing.T, args ...string) Result {
 	t.Helper()
 	self, err := os.Executable()

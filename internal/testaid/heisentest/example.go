@@ -12,11 +12,12 @@ import (
 	"github.com/heisen-go/heisen/driver"
 )
 
-// Example tests what heisen says of the example in the working directory: want is
-// what Describe says of each detector's findings, testdata/report.golden the text
-// report of the default detector, and with the argument -fixed nothing is found.
-// In a trace of it every detector finds the same with the filter of redundant
-// accesses in front of it and without.
+// Example tests the example program in the working directory:
+//
+//   - For each detector in want, the description of its findings is as given there.
+//   - The text report of the default detector is that of testdata/report.golden.
+//   - In a trace of the program every detector finds the same with the TREE filter and without it.
+//   - With the argument -fixed nothing is found.
 func Example(t *testing.T, want map[string]string) {
 	detectors := slices.Sorted(maps.Keys(want))
 	for _, detector := range detectors {
@@ -31,7 +32,7 @@ func Example(t *testing.T, want map[string]string) {
 		})
 	}
 	t.Run("report", func(t *testing.T) {
-		t.Setenv("GOMAXPROCS", "1") // so that nobody comes between an increment's two accesses
+		t.Setenv("GOMAXPROCS", "1") // no other goroutine runs between the two accesses of an increment
 		r := Run(t, "run", ".")
 		if r.Status != driver.Findings {
 			t.Errorf("exit status %d", r.Status)
@@ -49,7 +50,7 @@ func Example(t *testing.T, want map[string]string) {
 				for _, f := range Run(t, "analyze", "-json", "-detect", detector, "-filter", filter, file).Findings {
 					which := f.Fingerprint
 					if detector == "fasttrack" || detector == "eraser" {
-						which = f.Variable // which accesses to it they name is not promised
+						which = f.Variable // these detectors may report any access to the variable
 					}
 					found[i] = append(found[i], which)
 				}

@@ -10,15 +10,15 @@ import (
 	"github.com/heisen-go/heisen/report"
 )
 
-// Describe says of each finding what does not depend on the schedule, one line
-// for each side of it, sorted and without repetition:
+// Describe describes findings without what depends on the schedule. Each finding has a line of its
+// own and a line for each of its accesses. Findings and accesses are sorted, and equal findings
+// appear once:
 //
 //	race on c.n
 //		read of c.n in main.work at "c.n++" holding mu (write)
 //		write of c.n in main.work at "c.n++" holding nothing
 //
-// The text in quotes is that of the source line of the innermost frame, read
-// from the file.
+// The text in quotes is the source line of the innermost frame, read from the file.
 func Describe(t *testing.T, findings []report.Finding) string {
 	t.Helper()
 	var described []string
@@ -45,7 +45,7 @@ func Describe(t *testing.T, findings []report.Finding) string {
 	return strings.Join(slices.Compact(described), "")
 }
 
-// sourceLine returns the code on a frame's line, without a comment after it.
+// sourceLine returns the source line of a frame without its comment.
 func sourceLine(t *testing.T, f report.Frame) string {
 	t.Helper()
 	text, err := os.ReadFile(f.File)

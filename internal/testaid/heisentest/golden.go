@@ -14,8 +14,8 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the golden files")
 
-// Golden compares a text report with a file in testdata, after Normalize. With
-// -update it writes the file.
+// Golden normalizes a text report and compares it with a file in testdata. With the flag -update it
+// writes the file instead.
 func Golden(t *testing.T, file, text string) {
 	t.Helper()
 	file = filepath.Join("testdata", file)
@@ -40,14 +40,12 @@ var (
 	address   = regexp.MustCompile(`\b(0x)([0-9a-f]+)`)
 )
 
-// counts is what the summary says of each finding.
+// counts matches the lines of the summary that give the number of times of a finding.
 var counts = regexp.MustCompile(`(?m)^  [0-9a-f]{16} \(.*\): \d+ times.*\n`)
 
-// Normalize replaces what differs from run to run or from machine to machine in
-// a text report: goroutines and addresses are numbered in the order in which
-// they stand in each finding, for whom another finding is about is chance; paths are
-// relative to the working directory, and nothing is said of how often something was
-// found.
+// Normalize removes from a text report what depends on the run or on the machine. In each finding it
+// numbers goroutines and addresses in the order of their first occurrence. It makes paths relative
+// to the working directory, and drops the lines about how often something was found.
 func Normalize(t *testing.T, text string) string {
 	t.Helper()
 	dir, err := os.Getwd()
@@ -63,11 +61,11 @@ func Normalize(t *testing.T, text string) string {
 	return strings.Join(findings, "")
 }
 
-// separator ends a finding.
+// separator is the end of a finding in a text report.
 const separator = "\n==================\n"
 
-// renumber replaces the second submatch of a pattern by numbers from 1 on, equal
-// ones by equal numbers.
+// renumber replaces the second submatch of each match of pattern by a number. Equal submatches get
+// equal numbers, and new submatches the next number, starting with 1.
 func renumber(pattern *regexp.Regexp, text string) string {
 	known := map[string]string{}
 	return pattern.ReplaceAllStringFunc(text, func(match string) string {
