@@ -1,6 +1,7 @@
 package mcm
 
 import (
+	"context"
 	"fmt"
 
 	"github.com/heisen-go/heisen/mcm/order"
@@ -54,7 +55,7 @@ func (s *solving) spend(q *query, conflicts, propagations int, from *account) (V
 		from.conflicts += after.Conflicts - before.Conflicts
 		from.propagations += after.Propagations - before.Propagations
 	}()
-	s.solver.Budget(int64(max(1, conflicts)), int64(max(1, propagations)))
+	s.solver.SetBudget(int64(max(1, conflicts)), int64(max(1, propagations)))
 	var assume []order.Lit
 	for _, e := range q.edges(m) {
 		assume = append(assume, order.Lit{Before: e.from, After: e.to})
@@ -72,8 +73,12 @@ func (s *solving) spend(q *query, conflicts, propagations int, from *account) (V
 	if m.literal {
 		check = func([]order.Node) [][]order.Lit { return nil }
 	}
-	switch s.solver.Solve(assume, check) {
-	case order.Yes:
+	result, err := s.solver.Solve(context.Background(), assume, check)
+	if err != nil {
+		return Unknown, nil, fmt.Errorf("mcm: %w", err)
+	}
+	switch result {
+	case order.Sat:
 		nodes := s.nodes[:0]
 		for _, n := range s.solver.Order() {
 			if n == m.goal {
@@ -83,11 +88,8 @@ func (s *solving) spend(q *query, conflicts, propagations int, from *account) (V
 		}
 		s.nodes = nodes
 		return Possible, nodes, nil
-	case order.No:
+	case order.Unsat:
 		return Impossible, nil, nil
-	}
-	if err := s.solver.Err(); err != nil {
-		return Unknown, nil, fmt.Errorf("mcm: %w", err)
 	}
 	return Unknown, nil, nil
 }
@@ -104,7 +106,7 @@ func (s *solving) start() error {
 	for c := range chains {
 		chains[c] = int(m.base[c+1] - m.base[c])
 	}
-	solver, err := order.New(chains, order.Sink(len(chains)-1), order.Budget(int64(m.conflicts), int64(m.propagations)))
+	solver, err := order.NewSolver(chains, order.WithGoalChain(len(chains)-1), order.WithBudget(int64(m.conflicts), int64(m.propagations)))
 	if err != nil {
 		return fmt.Errorf("mcm: %w", err)
 	}
@@ -113,7 +115,7 @@ func (s *solving) start() error {
 			solver.Require(e.from, e.to)
 		}
 	}
-	if err := solver.Phase(m.hint); err != nil {
+	if err := solver.PreferOrder(m.hint); err != nil {
 		return fmt.Errorf("mcm: %w", err)
 	}
 	if m.eager || m.literal {

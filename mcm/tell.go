@@ -17,12 +17,12 @@ func (s *solving) tell(solver *order.Solver) error {
 		}
 	}
 	for i := range m.locks {
-		var list []order.Section
+		var list []order.CriticalSection
 		for _, id := range m.locks[i].sections {
 			x := &m.sections[id]
-			list = append(list, order.Section{Start: x.acquire, End: x.release, Holder: int(x.chain), Shared: x.shared})
+			list = append(list, order.CriticalSection{Start: x.acquire, End: x.release, Holder: int(x.chain), Shared: x.shared})
 		}
-		if err := solver.AddSections(list...); err != nil {
+		if err := solver.AddLock(list...); err != nil {
 			return fmt.Errorf("mcm: %w", err)
 		}
 	}

@@ -276,11 +276,11 @@ func (f *Formula) hint() []order.Node {
 // trace was.
 func (f *Formula) Native(opts ...order.Option) (*order.Solver, error) {
 	p := order.Problem{Chains: f.Chains, Require: f.Require}
-	s, err := p.Solver(append(opts, order.Sink(len(f.Chains)-1))...)
+	s, err := p.Solver(append(opts, order.WithGoalChain(len(f.Chains)-1))...)
 	if err != nil {
 		return nil, err
 	}
-	if err := s.Phase(f.hint()); err != nil {
+	if err := s.PreferOrder(f.hint()); err != nil {
 		return nil, err
 	}
 	for _, accesses := range f.accesses {
@@ -313,11 +313,11 @@ func (f *Formula) Native(opts ...order.Option) (*order.Solver, error) {
 		}
 	}
 	for _, sections := range f.locks {
-		var list []order.Section
+		var list []order.CriticalSection
 		for _, x := range sections {
-			list = append(list, order.Section{Start: x.in, End: x.out, Holder: int(x.thread)})
+			list = append(list, order.CriticalSection{Start: x.in, End: x.out, Holder: int(x.thread)})
 		}
-		if err := s.AddSections(list...); err != nil {
+		if err := s.AddLock(list...); err != nil {
 			return nil, err
 		}
 	}
@@ -326,7 +326,7 @@ func (f *Formula) Native(opts ...order.Option) (*order.Solver, error) {
 
 // Solver returns a Solver that was told the formula and how the trace was.
 func (f *Formula) Solver(opts ...order.Option) (*order.Solver, error) {
-	s, err := f.Problem.Solver(append(opts, order.Sink(len(f.Chains)-1))...)
+	s, err := f.Problem.Solver(append(opts, order.WithGoalChain(len(f.Chains)-1))...)
 	if err != nil {
 		return nil, err
 	}
@@ -335,5 +335,5 @@ func (f *Formula) Solver(opts ...order.Option) (*order.Solver, error) {
 			return nil, err
 		}
 	}
-	return s, s.Phase(f.hint())
+	return s, s.PreferOrder(f.hint())
 }

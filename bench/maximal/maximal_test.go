@@ -23,39 +23,39 @@ func TestRace(t *testing.T) {
 		name    string
 		records []heisen.Record
 		i, j    int
-		want    order.Verdict
+		want    order.Result
 	}{
 		{"sections can change places", []heisen.Record{
 			event(0, heisen.Write, x, 1), event(0, heisen.Acquire, lock), event(0, heisen.Release, lock),
 			event(1, heisen.Acquire, lock), event(1, heisen.Release, lock), event(1, heisen.Read, x, 1),
-		}, 0, 5, order.Yes},
+		}, 0, 5, order.Sat},
 		{"both hold the lock", []heisen.Record{
 			event(0, heisen.Acquire, lock), event(0, heisen.Write, x, 1), event(0, heisen.Release, lock),
 			event(1, heisen.Acquire, lock), event(1, heisen.Read, x, 1), event(1, heisen.Release, lock),
-		}, 1, 4, order.No},
+		}, 1, 4, order.Unsat},
 		{"a read has to see a later write", []heisen.Record{
 			event(0, heisen.Write, x, 1), event(0, heisen.Write, y, 1),
 			event(1, heisen.Read, y, 1), event(1, heisen.Read, x, 1),
-		}, 0, 3, order.No},
+		}, 0, 3, order.Unsat},
 		{"a read may see what was there before", []heisen.Record{
 			event(0, heisen.Write, x, 1), event(0, heisen.Write, y, 0),
 			event(1, heisen.Read, y, 0), event(1, heisen.Read, x, 1),
-		}, 0, 3, order.Yes},
+		}, 0, 3, order.Sat},
 		{"a read may see another write of the value", []heisen.Record{
 			event(2, heisen.Write, y, 1), event(0, heisen.Write, x, 1), event(0, heisen.Write, y, 1),
 			event(1, heisen.Read, y, 1), event(1, heisen.Read, x, 1),
-		}, 1, 4, order.Yes},
+		}, 1, 4, order.Sat},
 		{"the start of a thread", []heisen.Record{
 			event(0, heisen.Write, x, 1), event(0, heisen.Fork, 1),
 			event(1, heisen.Begin, 1), event(1, heisen.Read, x, 1),
-		}, 0, 3, order.No},
+		}, 0, 3, order.Unsat},
 		// An infeasible section outside of the prefix does not matter: what thread
 		// 2 read decides that it takes the lock last, but it is not needed at all.
 		{"a section that is cut off", []heisen.Record{
 			event(0, heisen.Acquire, lock), event(0, heisen.Write, y, 1), event(0, heisen.Write, x, 1), event(0, heisen.Release, lock),
 			event(2, heisen.Read, y, 1), event(2, heisen.Acquire, lock), event(2, heisen.Release, lock),
 			event(1, heisen.Read, x, 1),
-		}, 2, 7, order.Yes},
+		}, 2, 7, order.Sat},
 	} {
 		f := maximal.Encode(test.records)
 		for name, solver := range map[string]func(...order.Option) (*order.Solver, error){"clauses": f.Solver, "native": f.Native} {
@@ -63,7 +63,7 @@ func TestRace(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if v := s.Solve(f.Race(test.i, test.j), nil); v != test.want {
+			if v, err := s.Solve(t.Context(), f.Race(test.i, test.j), nil); err != nil || v != test.want {
 				t.Errorf("%s, %s: %v, want %v", test.name, name, v, test.want)
 			}
 		}

@@ -36,6 +36,7 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"flag"
 	"fmt"
@@ -152,7 +153,7 @@ func others(z3, cvc5 string) (list []other) {
 
 // formula prints a line of the first table but for the times of others, and returns the
 // verdicts and the time of new Solvers.
-func formula(name, how string, f *maximal.Formula, solver func(...order.Option) (*order.Solver, error), pairs [][2]int) (verdicts []order.Verdict, fresh time.Duration, err error) {
+func formula(name, how string, f *maximal.Formula, solver func(...order.Option) (*order.Solver, error), pairs [][2]int) (verdicts []order.Result, fresh time.Duration, err error) {
 	var count [3]int
 	var told, most, shared time.Duration
 	var conflicts, props int64
@@ -165,7 +166,10 @@ func formula(name, how string, f *maximal.Formula, solver func(...order.Option) 
 		}
 		begun := cpu()
 		before := s.Stats()
-		v := s.Solve(f.Race(p[0], p[1]), nil)
+		v, err := s.Solve(context.Background(), f.Race(p[0], p[1]), nil)
+		if err != nil {
+			return nil, 0, err
+		}
 		d := cpu() - begun
 		told += begun - start
 		fresh += d
@@ -183,20 +187,24 @@ func formula(name, how string, f *maximal.Formula, solver func(...order.Option) 
 	}
 	start := cpu()
 	for i, p := range pairs {
-		if v := s.Solve(f.Race(p[0], p[1]), nil); v != verdicts[i] {
+		v, err := s.Solve(context.Background(), f.Race(p[0], p[1]), nil)
+		if err != nil {
+			return nil, 0, err
+		}
+		if v != verdicts[i] {
 			return nil, 0, fmt.Errorf("%s, records %v: %v from a new solver, %v from a shared one", name, p, verdicts[i], v)
 		}
 	}
 	shared = cpu() - start
 	n := time.Duration(len(pairs))
 	fmt.Printf("%-14s %-8s %8d %8d %4d %4d %4d %9.2f %9.3f %9.3f %9.3f %9d %9d", name, how, clauses, atoms,
-		count[order.Yes], count[order.No], count[order.Unknown],
+		count[order.Sat], count[order.Unsat], count[order.Unknown],
 		ms(told/n), ms(fresh/n), ms(most), ms(shared/n), conflicts/int64(n), props/int64(n))
 	return verdicts, fresh, nil
 }
 
 // askAll ends a line with the times of others and returns their means.
-func askAll(name string, f *maximal.Formula, pairs [][2]int, verdicts []order.Verdict, fresh time.Duration, others []other, timeout time.Duration) (times []time.Duration, err error) {
+func askAll(name string, f *maximal.Formula, pairs [][2]int, verdicts []order.Result, fresh time.Duration, others []other, timeout time.Duration) (times []time.Duration, err error) {
 	for _, o := range others {
 		total, read, late, err := o.ask(name, f, pairs, verdicts, timeout)
 		if err != nil {
@@ -211,7 +219,7 @@ func askAll(name string, f *maximal.Formula, pairs [][2]int, verdicts []order.Ve
 
 // ask asks another solver about pairs and returns its time for all, the time to read
 // one, which is not in it, and how many it had not answered at the timeout.
-func (o *other) ask(name string, f *maximal.Formula, pairs [][2]int, verdicts []order.Verdict, timeout time.Duration) (total, read time.Duration, late int, err error) {
+func (o *other) ask(name string, f *maximal.Formula, pairs [][2]int, verdicts []order.Result, timeout time.Duration) (total, read time.Duration, late int, err error) {
 	q := f.Problem
 	var text bytes.Buffer
 	if err := q.WriteSMTLIB(&text); err != nil {
@@ -239,7 +247,7 @@ func (o *other) ask(name string, f *maximal.Formula, pairs [][2]int, verdicts []
 			late++
 		case err != nil:
 			return 0, 0, 0, err
-		case answer == "sat" && verdicts[i] == order.No, answer == "unsat" && verdicts[i] == order.Yes:
+		case answer == "sat" && verdicts[i] == order.Unsat, answer == "unsat" && verdicts[i] == order.Sat:
 			return 0, 0, 0, fmt.Errorf("%s, records %v: %v, but %s says %s", name, p, verdicts[i], o.name, answer)
 		}
 		total += max(0, d-read)

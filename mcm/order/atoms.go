@@ -189,7 +189,7 @@ func (s *Solver) newVariable(e ends) int32 {
 	s.reason = append(s.reason, decided)
 	s.place = append(s.place, 0)
 	s.phase = append(s.phase, 0)
-	k := s.rows.sink
+	k := s.rows.goal
 	s.lax = append(s.lax, k >= 0 && e.low == k, k >= 0 && e.high == k || e.low < 0)
 	if e.low < 0 {
 		s.phase[v] = -1
@@ -243,10 +243,10 @@ func (s *Solver) literal(l Lit) lit {
 	low := int(e.low)*s.width + int(s.chainOf[e.high])
 	high := int(e.high)*s.width + int(s.chainOf[e.low])
 	// The column of the sink is never raised, so no list is needed there.
-	if e.high != s.rows.sink {
+	if e.high != s.rows.goal {
 		s.atoms.watch(low, atCell{s.posOf[e.high], lit(2*v + 1)})
 	}
-	if e.low != s.rows.sink {
+	if e.low != s.rows.goal {
 		s.atoms.watch(high, atCell{s.posOf[e.low], lit(2 * v)})
 	}
 	if s.catchUp(v) && len(s.marks) > 0 {

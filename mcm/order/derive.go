@@ -41,10 +41,10 @@ func (s *Solver) take(n Node, u use) {
 // guard returns the literal that says that a node comes before the sink, if there is
 // one.
 func (s *Solver) guard(n Node) lit {
-	if s.rows.sink < 0 {
+	if s.rows.goal < 0 {
 		return always
 	}
-	return s.literal(Lit{n, s.rows.sink})
+	return s.literal(Lit{n, s.rows.goal})
 }
 
 // sure reports whether a guard holds.

@@ -23,12 +23,12 @@ var modes = []struct {
 	{name: "lazy sink", lazy: true, sink: true},
 	{name: "fresh", fresh: true, sink: true},
 	{name: "fresh lazy", fresh: true, lazy: true},
-	{name: "restarts", opts: []order.Option{order.Restarts(1)}, sink: true},
-	{name: "no restarts, not minimised", opts: []order.Option{order.Restarts(0), order.Minimise(false)}, lazy: true},
-	{name: "reducing", opts: []order.Option{order.ReduceAt(1), order.Restarts(2)}, sink: true},
-	{name: "stingy", opts: []order.Option{order.Budget(1, 0)}, lazy: true, sink: true},
-	{name: "eager stingy", opts: []order.Option{order.Budget(0, 20)}, sink: true},
-	{name: "lazy reducing", opts: []order.Option{order.ReduceAt(1), order.Minimise(false)}, lazy: true, sink: true},
+	{name: "restarts", opts: []order.Option{order.WithRestarts(1)}, sink: true},
+	{name: "no restarts, not minimised", opts: []order.Option{order.WithRestarts(0), order.WithMinimization(false)}, lazy: true},
+	{name: "reducing", opts: []order.Option{order.WithReduction(1), order.WithRestarts(2)}, sink: true},
+	{name: "stingy", opts: []order.Option{order.WithBudget(1, 0)}, lazy: true, sink: true},
+	{name: "eager stingy", opts: []order.Option{order.WithBudget(0, 20)}, sink: true},
+	{name: "lazy reducing", opts: []order.Option{order.WithReduction(1), order.WithMinimization(false)}, lazy: true, sink: true},
 }
 
 // TestExact compares verdicts with enumeration on small random problems, in all
@@ -70,7 +70,7 @@ func TestExact(t *testing.T) {
 func tryMode(rng *rand.Rand, p *order.Problem, sink int, all []model, queries [][]order.Lit,
 	opts []order.Option, lazy, fresh, useSink bool) (yes, no int, err error) {
 	if useSink && sink >= 0 {
-		opts = append(slices.Clip(opts), order.Sink(sink))
+		opts = append(slices.Clip(opts), order.WithGoalChain(sink))
 	}
 	told := *p
 	var later [][]order.Lit // clauses that are added between queries
@@ -99,7 +99,7 @@ func tryMode(rng *rand.Rand, p *order.Problem, sink int, all []model, queries []
 			for _, n := range hint[:rng.IntN(len(hint)+1)] {
 				ns = append(ns, order.Node(n))
 			}
-			return s.Phase(ns)
+			return s.PreferOrder(ns)
 		}
 		return nil
 	}
@@ -140,28 +140,28 @@ func tryMode(rng *rand.Rand, p *order.Problem, sink int, all []model, queries []
 			goal = p
 			check = checkOf(rng, s, p, seen)
 		}
-		v := s.Solve(q, check)
-		for tries := 0; v == order.Unknown && s.Err() == nil; tries++ { // the budget was spent
+		v, err := solve(s, q, check)
+		for tries := 0; v == order.Unknown && err == nil; tries++ { // the budget was spent
 			if tries == 3 {
-				s.Budget(0, 0)
+				s.SetBudget(0, 0)
 			}
-			v = s.Solve(q, check)
+			v, err = solve(s, q, check)
 		}
-		want := order.No
+		want := order.Unsat
 		candidates := all
 		if !lazy && len(known.Clauses) < len(p.Clauses) {
 			candidates = models(&known)
 		}
 		for _, m := range candidates {
 			if m.allHold(q) {
-				want = order.Yes
+				want = order.Sat
 				break
 			}
 		}
 		if v != want {
-			return 0, 0, fmt.Errorf("query %d: %v, want %v (%v)", i, v, want, s.Err())
+			return 0, 0, fmt.Errorf("query %d: %v, want %v (%v)", i, v, want, err)
 		}
-		if v == order.Yes {
+		if v == order.Sat {
 			yes++
 			m, err := modelOf(s, goal)
 			if err != nil {

@@ -34,14 +34,14 @@ func (s *Solver) why(l lit, place int32, clause *[]lit) {
 // each place is looked at once; and the rows tell which places a is before, so
 // that the search never leaves the part between a and b.
 func (s *Solver) path(a, b Node, place int32, clause *[]lit) {
-	s.stats.Explained++
+	s.stats.Explanations++
 	x, r := &s.explain, &s.rows
 	for c := range x.reached {
 		x.reached[c] = -1
 	}
 	w := s.width
 	ca, pa := int(s.chainOf[a]), s.posOf[a]
-	sink := a == r.sink
+	sink := a == r.goal
 	after := r.cell[r.after : r.after+w]
 	x.seen = append(x.seen[:0], visit{b, -1, -1})
 	x.now, x.next = append(x.now[:0], 0), x.next[:0]
@@ -82,7 +82,7 @@ func (s *Solver) path(a, b Node, place int32, clause *[]lit) {
 					}
 					switch {
 					case u == a:
-					case u == r.sink:
+					case u == r.goal:
 						continue
 					case sink:
 						if s.posOf[u] < after[s.chainOf[u]] {

@@ -105,26 +105,26 @@ func TestLarge(t *testing.T) {
 			}
 		}
 	}
-	t.Logf("%d yes, %d no", count[order.Yes], count[order.No])
-	if min(count[order.Yes], count[order.No]) < 500 {
+	t.Logf("%d yes, %d no", count[order.Sat], count[order.Unsat])
+	if min(count[order.Sat], count[order.Unsat]) < 500 {
 		t.Error("the problems are too one-sided to tell much")
 	}
 }
 
 func runLarge(t *testing.T, rng *rand.Rand, c *largeCase, mode string,
-	opts []order.Option, lazy, fresh, useSink bool) []order.Verdict {
+	opts []order.Option, lazy, fresh, useSink bool) []order.Result {
 	t.Helper()
 	told := c.problem
 	if lazy {
 		told.Clauses = nil
 	}
 	if useSink {
-		opts = append(slices.Clip(opts), order.Sink(c.sink))
+		opts = append(slices.Clip(opts), order.WithGoalChain(c.sink))
 	}
 	var s *order.Solver
 	var learned [][]order.Learned
 	var found []model
-	out := make([]order.Verdict, len(c.queries))
+	out := make([]order.Result, len(c.queries))
 	seen := make([]bool, len(c.problem.Clauses))
 	for at, i := range rng.Perm(len(c.queries)) {
 		q := c.queries[i]
@@ -140,17 +140,18 @@ func runLarge(t *testing.T, rng *rand.Rand, c *largeCase, mode string,
 		if lazy {
 			check = checkOf(rng, s, &c.problem, seen)
 		}
-		out[i] = s.Solve(q, check)
-		for tries := 0; out[i] == order.Unknown && s.Err() == nil; tries++ { // the budget was spent
+		var err error
+		out[i], err = solve(s, q, check)
+		for tries := 0; out[i] == order.Unknown && err == nil; tries++ { // the budget was spent
 			if tries == 3 {
-				s.Budget(0, 0)
+				s.SetBudget(0, 0)
 			}
-			out[i] = s.Solve(q, check)
+			out[i], err = solve(s, q, check)
 		}
 		switch out[i] {
 		case order.Unknown:
-			t.Fatalf("%s, %s, query %d: unknown: %v", c.name, mode, i, s.Err())
-		case order.Yes:
+			t.Fatalf("%s, %s, query %d: unknown: %v", c.name, mode, i, err)
+		case order.Sat:
 			m, err := modelOf(s, &c.problem)
 			if err != nil {
 				t.Fatalf("%s, %s, query %d: %v", c.name, mode, i, err)
@@ -159,7 +160,7 @@ func runLarge(t *testing.T, rng *rand.Rand, c *largeCase, mode string,
 				t.Fatalf("%s, %s, query %d: the order found violates something", c.name, mode, i)
 			}
 			found = append(found, m)
-		case order.No:
+		case order.Unsat:
 			core := s.Failed()
 			for _, l := range core {
 				if !slices.Contains(q, l) {
@@ -170,7 +171,7 @@ func runLarge(t *testing.T, rng *rand.Rand, c *largeCase, mode string,
 			if err != nil {
 				t.Fatal(err)
 			}
-			if v := again.Solve(core, nil); v != order.No {
+			if v := ask(again, core, nil); v != order.Unsat {
 				t.Fatalf("%s, %s, query %d: core %v: %v", c.name, mode, i, core, v)
 			}
 		}
@@ -216,7 +217,7 @@ func TestVerdictsOfZ3(t *testing.T) {
 	for _, c := range cases {
 		text.WriteString(c.name)
 		for range c.queries {
-			v, ok := map[string]order.Verdict{"sat": order.Yes, "unsat": order.No}[answers[0]]
+			v, ok := map[string]order.Result{"sat": order.Sat, "unsat": order.Unsat}[answers[0]]
 			if !ok {
 				t.Fatalf("%s: Z3 says %s", c.name, answers[0])
 			}

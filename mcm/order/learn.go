@@ -33,9 +33,9 @@ func (s *Solver) resolve() bool {
 		return false
 	}
 	s.cancel(top)
-	s.analyse()
+	s.analyze()
 	c := s.learn.clause
-	s.stats.Learned++
+	s.stats.LearnedClauses++
 	s.stats.LearnedLits += int64(len(c))
 	if s.logged != nil {
 		s.logged(c)
@@ -60,11 +60,11 @@ func (s *Solver) resolve() bool {
 	return true
 }
 
-// analyse resolves clash, of which a literal is of the present level, with the
+// analyze resolves clash, of which a literal is of the present level, with the
 // reasons of literals of that level, the latest first, until one of them is left
 // (the first unique implication point). It leaves the clause in learn.clause, that
 // literal first.
-func (s *Solver) analyse() {
+func (s *Solver) analyze() {
 	l := &s.learn
 	now := int32(len(s.marks))
 	l.clause = append(l.clause[:0], noLit)
@@ -100,8 +100,8 @@ func (s *Solver) analyse() {
 		lits = s.reasonOf(p)
 	}
 	l.clause[0] = p.not()
-	if s.cfg.minimise {
-		s.minimise()
+	if s.cfg.minimize {
+		s.minimize()
 	}
 	// Also those that were resolved away or minimised: a flag that stays would
 	// make a later analysis leave out a literal, and what it learns would be
@@ -134,9 +134,9 @@ func (s *Solver) reasonOf(p lit) []lit {
 	return l.why
 }
 
-// minimise drops literals that follow from the others: whose reason is a clause
+// minimize drops literals that follow from the others: whose reason is a clause
 // of which all other literals are in the learned clause too, or are facts.
-func (s *Solver) minimise() {
+func (s *Solver) minimize() {
 	l := &s.learn
 	now := int32(len(s.marks))
 	kept := l.clause[:1]
@@ -145,7 +145,7 @@ func (s *Solver) minimise() {
 			kept = append(kept, p)
 		}
 	}
-	s.stats.Minimised += int64(len(l.clause) - len(kept))
+	s.stats.Minimized += int64(len(l.clause) - len(kept))
 	l.clause = kept
 }
 
@@ -199,7 +199,7 @@ func (s *Solver) reduce() {
 	for _, ref := range drop {
 		c.remove(ref)
 	}
-	s.stats.Deleted += int64(len(drop))
+	s.stats.DeletedClauses += int64(len(drop))
 	l.limit += l.limit/10 + 1
 	s.compact()
 }

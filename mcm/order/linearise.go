@@ -1,10 +1,10 @@
 package order
 
-// lineariser turns what is decided into a total order. It goes through the nodes
+// linearizer turns what is decided into a total order. It goes through the nodes
 // in the preferred order; where others must come before a node, it puts those
 // first, in the preferred order too. So what nothing was decided about stays as
 // it was preferred, and a decision moves only the nodes that it concerns.
-type lineariser struct {
+type linearizer struct {
 	hint  []Node  // the preferred order
 	rank  []int32 // by node: its place in hint
 	done  []int32 // by chain: how many of its nodes are placed
@@ -12,14 +12,14 @@ type lineariser struct {
 	stack []Node  // nodes that wait for others
 }
 
-func (l *lineariser) init(nodes, width int) {
+func (l *linearizer) init(nodes, width int) {
 	l.rank = make([]int32, nodes)
 	l.done = make([]int32, width)
 	l.reset()
 	l.nameRest()
 }
 
-func (l *lineariser) reset() {
+func (l *linearizer) reset() {
 	l.hint = l.hint[:0]
 	for i := range l.rank {
 		l.rank[i] = -1
@@ -28,7 +28,7 @@ func (l *lineariser) reset() {
 
 // name makes a node the next one that is preferred. It reports false if it was
 // named before.
-func (l *lineariser) name(n Node) bool {
+func (l *linearizer) name(n Node) bool {
 	if l.rank[n] >= 0 {
 		return false
 	}
@@ -37,7 +37,7 @@ func (l *lineariser) name(n Node) bool {
 	return true
 }
 
-func (l *lineariser) nameRest() {
+func (l *linearizer) nameRest() {
 	for n, r := range l.rank {
 		if r < 0 {
 			l.name(Node(n))
@@ -45,14 +45,14 @@ func (l *lineariser) nameRest() {
 	}
 }
 
-// linearise builds the candidate, in lin.order, and where each node is in it. The
+// linearize builds the candidate, in lin.order, and where each node is in it. The
 // sink comes as early as it can, so that its lax literals hold. It reports false if it
 // has met a cycle, see raise.
-func (s *Solver) linearise() bool {
+func (s *Solver) linearize() bool {
 	l := &s.lin
 	clear(l.done)
 	l.order = l.order[:0]
-	if k := s.rows.sink; k >= 0 {
+	if k := s.rows.goal; k >= 0 {
 		s.put(k)
 	}
 	for _, n := range l.hint {

@@ -1,75 +1,79 @@
 package order
 
-import "fmt"
+import "github.com/heisen-go/heisen/internal/option"
 
-// Option configures a Solver.
+// Option configures a Solver; see NewSolver.
 type Option func(*config) error
 
 type config struct {
-	sink         int // its chain, or -1
+	goal         int // chain of the goal node, -1 if there is none
 	conflicts    int64
 	propagations int64
 	restarts     int // conflicts of the shortest run; 0: never
-	minimise     bool
+	minimize     bool
 	reduceAt     int // learned clauses before the first reduction; 0: never
 }
 
-var defaults = config{sink: -1, restarts: 64, minimise: true, reduceAt: 4000}
+var defaults = config{goal: -1, restarts: 64, minimize: true, reduceAt: 4000}
 
-// Sink declares that a chain, of one node, is used to ask: it stands for the
-// place in the order that a query is about, and clauses and assumptions place
-// other nodes before or after it. Nothing is concluded through it (that what is
-// before it precedes what is after it), only about it, which makes an edge from
-// it cost next to nothing, while an edge from an ordinary node is followed into
-// the rows of all that comes after. And nodes come after it unless there is a
-// reason: clauses that hold if a node does are left alone until something needs
-// that node to come before the sink. Answers do not change, only the time they
-// take. There is at most one sink.
-func Sink(chain int) Option {
+// WithGoalChain declares the node of a chain of length 1 as the goal: the node that queries are
+// about. Clauses and assumptions place other nodes before or after it. A solver has at most one
+// goal node.
+//
+// Constraints of AddRead and AddLock apply only to nodes before the goal. For edges and clauses the
+// option does not change results, only the time that they take. The solver does not propagate an
+// order of two other nodes through the goal (x before goal, goal before y, hence x before y), so an
+// edge at the goal costs little. And a node comes after the goal unless something requires the
+// contrary, so a query touches only the nodes that have to come before the goal.
+func WithGoalChain(chain int) Option {
 	return func(c *config) error {
-		if chain < 0 || c.sink >= 0 && c.sink != chain {
-			return fmt.Errorf("order: chain %d as the sink: %w", chain, ErrOption)
+		if chain < 0 {
+			return option.Errorf("WithGoalChain: chain %d, want at least 0", chain)
 		}
-		c.sink = chain
+		if c.goal >= 0 && c.goal != chain {
+			return option.Errorf("WithGoalChain: chain %d, but chain %d has the goal already", chain, c.goal)
+		}
+		c.goal = chain
 		return nil
 	}
 }
 
-// Budget bounds every Solve, as the Solver's method Budget does later.
-func Budget(conflicts, propagations int64) Option {
+// WithBudget bounds the conflicts and the propagations of every Solve. Values below 1 mean no
+// bound, which is the default. Solver.SetBudget changes the bounds later.
+func WithBudget(conflicts, propagations int64) Option {
 	return func(c *config) error {
 		c.conflicts, c.propagations = conflicts, propagations
 		return nil
 	}
 }
 
-// Restarts sets the unit of the Luby sequence of restarts, in conflicts; 0 means
-// no restarts. The default is 64.
-func Restarts(unit int) Option {
+// WithRestarts sets the unit of the Luby sequence of restarts, in conflicts. 0 means no restarts.
+// The default is 64.
+func WithRestarts(unit int) Option {
 	return func(c *config) error {
 		if unit < 0 {
-			return fmt.Errorf("order: restarts after %d conflicts: %w", unit, ErrOption)
+			return option.Errorf("WithRestarts: unit of %d conflicts, want at least 0", unit)
 		}
 		c.restarts = unit
 		return nil
 	}
 }
 
-// Minimise says whether learned clauses are minimised. The default is true.
-func Minimise(on bool) Option {
+// WithMinimization sets whether learned clauses are minimized. The default is true.
+func WithMinimization(on bool) Option {
 	return func(c *config) error {
-		c.minimise = on
+		c.minimize = on
 		return nil
 	}
 }
 
-// ReduceAt sets after how many learned clauses half of them, those that seem the
-// least useful, are deleted for the first time; each time the number grows by a
-// tenth. 0 means never. The default is 4000.
-func ReduceAt(clauses int) Option {
+// WithReduction sets the number of learned clauses at which the solver first deletes half of them:
+// those with the highest LBD, the oldest first. The number grows by a tenth with each reduction. 0
+// means that learned clauses are never deleted. The default is 4000.
+func WithReduction(clauses int) Option {
 	return func(c *config) error {
 		if clauses < 0 {
-			return fmt.Errorf("order: reduction at %d clauses: %w", clauses, ErrOption)
+			return option.Errorf("WithReduction: %d clauses, want at least 0", clauses)
 		}
 		c.reduceAt = clauses
 		return nil

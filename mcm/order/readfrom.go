@@ -141,7 +141,7 @@ func (s *Solver) left(r *read, w *want, chain int) (lo, hi int32) {
 	}
 	pos := s.posOf[r.node]
 	past := s.chains[chain]
-	if s.rows.sink >= 0 {
+	if s.rows.goal >= 0 {
 		past = cell[s.rows.after+chain]
 	}
 	for k := lo; k < hi; {
@@ -318,7 +318,7 @@ func (s *Solver) exclude(i, but int32) {
 			if s.before(r.node, x) || x == r.node {
 				note(r.node, x)
 			} else {
-				note(s.rows.sink, x)
+				note(s.rows.goal, x)
 			}
 		}
 	}

@@ -18,7 +18,7 @@ type memory struct {
 	sink      int // its chain, or -1
 	variables []writes
 	reads     []readOf
-	locks     [][]order.Section
+	locks     [][]order.CriticalSection
 }
 
 type writes struct {
@@ -68,7 +68,7 @@ func (p *memory) allows(m model) bool {
 					x.Start >= 0 && p.past(m, x.Start) || y.Start >= 0 && p.past(m, y.Start) {
 					continue
 				}
-				follows := func(a, b order.Section) bool {
+				follows := func(a, b order.CriticalSection) bool {
 					return a.End >= 0 && b.Start >= 0 && m.where[a.End] < m.where[b.Start]
 				}
 				if !follows(x, y) && !follows(y, x) {
@@ -97,7 +97,7 @@ func (p *memory) tell(s *order.Solver, variables, locks []int) error {
 		}
 	}
 	for _, l := range locks {
-		if err := s.AddSections(p.locks[l]...); err != nil {
+		if err := s.AddLock(p.locks[l]...); err != nil {
 			return err
 		}
 	}
@@ -155,9 +155,9 @@ func smallMemory(rng *rand.Rand) *memory {
 		}
 	}
 	for range rng.IntN(3) {
-		var list []order.Section
+		var list []order.CriticalSection
 		for range rng.IntN(5) {
-			x := order.Section{Start: nodes[rng.IntN(len(nodes))], Shared: rng.IntN(4) == 0}
+			x := order.CriticalSection{Start: nodes[rng.IntN(len(nodes))], Shared: rng.IntN(4) == 0}
 			x.Holder = chain[x.Start]
 			x.End = x.Start
 			for x.End+1 < n && chain[x.End+1] == x.Holder && rng.IntN(2) == 0 {
@@ -236,7 +236,7 @@ func (p *memory) try(rng *rand.Rand) (yes, no, learned int, err error) {
 		}
 		opts := mode.opts
 		if p.sink >= 0 {
-			opts = append(slices.Clip(opts), order.Sink(p.sink))
+			opts = append(slices.Clip(opts), order.WithGoalChain(p.sink))
 		}
 		var s *order.Solver
 		begin := func() error {
@@ -257,7 +257,7 @@ func (p *memory) try(rng *rand.Rand) (yes, no, learned int, err error) {
 				for _, n := range rng.Perm(len(nodesOf(&p.Problem))) {
 					hint = append(hint, order.Node(n))
 				}
-				return s.Phase(hint)
+				return s.PreferOrder(hint)
 			}
 			return nil
 		}
@@ -303,21 +303,21 @@ func (p *memory) try(rng *rand.Rand) (yes, no, learned int, err error) {
 				known = all
 			}
 			q := queries[i]
-			v := s.Solve(q, nil)
-			for tries := 0; v == order.Unknown && s.Err() == nil; tries++ { // the budget was spent
+			v, err := solve(s, q, nil)
+			for tries := 0; v == order.Unknown && err == nil; tries++ { // the budget was spent
 				if tries == 3 {
-					s.Budget(0, 0)
+					s.SetBudget(0, 0)
 				}
-				v = s.Solve(q, nil)
+				v, err = solve(s, q, nil)
 			}
-			want := order.No
+			want := order.Unsat
 			if slices.ContainsFunc(known, func(m model) bool { return m.allHold(q) }) {
-				want = order.Yes
+				want = order.Sat
 			}
 			if v != want {
-				return 0, 0, 0, fmt.Errorf("%s, query %v: %v, want %v (%v)", mode.name, q, v, want, s.Err())
+				return 0, 0, 0, fmt.Errorf("%s, query %v: %v, want %v (%v)", mode.name, q, v, want, err)
 			}
-			if v == order.No {
+			if v == order.Unsat {
 				no++
 				core := s.Failed()
 				for _, m := range known {
@@ -363,9 +363,9 @@ func TestNativeWindows(t *testing.T) {
 			t.Fatal(err)
 		}
 		pairs := f.Pairs(12)
-		want := make([]order.Verdict, len(pairs))
+		want := make([]order.Result, len(pairs))
 		for i, p := range pairs {
-			want[i] = clauses.Solve(f.Race(p[0], p[1]), nil)
+			want[i] = ask(clauses, f.Race(p[0], p[1]), nil)
 		}
 		for _, mode := range modes {
 			if mode.lazy || !mode.sink {
@@ -382,19 +382,19 @@ func TestNativeWindows(t *testing.T) {
 					order.LogLearned(s, func(c []order.Learned) { learned = append(learned, c) })
 				}
 				q := f.Race(pairs[i][0], pairs[i][1])
-				v := s.Solve(q, nil)
-				for tries := 0; v == order.Unknown && s.Err() == nil; tries++ { // the budget was spent
+				v, err := solve(s, q, nil)
+				for tries := 0; v == order.Unknown && err == nil; tries++ { // the budget was spent
 					if tries == 3 {
-						s.Budget(0, 0)
+						s.SetBudget(0, 0)
 					}
-					v = s.Solve(q, nil)
+					v, err = solve(s, q, nil)
 				}
 				if v != want[i] {
-					t.Fatalf("%+v, %s, records %v: %v, with clauses %v (%v)", params, mode.name, pairs[i], v, want[i], s.Err())
+					t.Fatalf("%+v, %s, records %v: %v, with clauses %v (%v)", params, mode.name, pairs[i], v, want[i], err)
 				}
-				if v == order.No {
+				if v == order.Unsat {
 					no++
-					if core := s.Failed(); clauses.Solve(core, nil) != order.No {
+					if core := s.Failed(); ask(clauses, core, nil) != order.Unsat {
 						t.Fatalf("%+v, %s, records %v: core %v can hold", params, mode.name, pairs[i], core)
 					}
 					continue
@@ -408,7 +408,7 @@ func TestNativeWindows(t *testing.T) {
 						q = append(q, order.Lit{Before: nodes[k-1], After: n})
 					}
 				}
-				if clauses.Solve(q, nil) != order.Yes {
+				if ask(clauses, q, nil) != order.Sat {
 					t.Fatalf("%+v, %s, records %v: the order found is none", params, mode.name, pairs[i])
 				}
 				found = append(found, m)
@@ -461,7 +461,7 @@ func TestPastTheSink(t *testing.T) {
 			}
 			p.Clauses = append(p.Clauses, clause)
 		}
-		with, err := p.Solver(order.Sink(len(p.Chains) - 1))
+		with, err := p.Solver(order.WithGoalChain(len(p.Chains) - 1))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -484,11 +484,11 @@ func TestPastTheSink(t *testing.T) {
 			for range rng.IntN(2) {
 				q = append(q, randomLit(rng, &p, false))
 			}
-			v := with.Solve(q, nil)
-			if want := without.Solve(q, nil); v != want {
+			v := ask(with, q, nil)
+			if want := ask(without, q, nil); v != want {
 				t.Fatalf("problem %d, query %v: %v, want %v", seed, q, v, want)
 			}
-			if v == order.No {
+			if v == order.Unsat {
 				no++
 				continue
 			}

@@ -78,18 +78,20 @@ type read struct {
 	next    int32   // the read that came to see the same write before it
 }
 
-// NewVariable makes a variable with a value that it has before all writes, and the
-// writes to it, at most one of each node. All that counts of values is whether they
-// are equal.
+// NewVariable makes a variable with its initial value and all writes to it, at most one per node.
+// Values are only compared for equality. The error wraps ErrNode, ErrSize or ErrZero.
 func (s *Solver) NewVariable(initial int32, writes ...Write) (Variable, error) {
+	if s.zero() {
+		return 0, ErrZero
+	}
 	list := slices.Clone(writes)
 	slices.SortFunc(list, func(a, b Write) int { return int(a.Node) - int(b.Node) })
 	for i, w := range list {
-		if w.Node < 0 || int(w.Node) >= len(s.chainOf) || w.Node == s.rows.sink {
+		if w.Node < 0 || int(w.Node) >= len(s.chainOf) || w.Node == s.rows.goal {
 			return 0, fmt.Errorf("order: a write by node %d: %w", w.Node, ErrNode)
 		}
 		if i > 0 && list[i-1].Node == w.Node {
-			return 0, fmt.Errorf("order: a variable is written by node %d: %w: twice", w.Node, ErrOption)
+			return 0, fmt.Errorf("order: a variable: %w: node %d writes it twice", ErrNode, w.Node)
 		}
 	}
 	n := &s.reads
@@ -138,18 +140,23 @@ func (s *Solver) NewVariable(initial int32, writes ...Write) (Variable, error) {
 	return id, nil
 }
 
-// AddRead makes a node read a variable: the last write to it before the node, but for
-// its own, has one of the values; if there is none, the initial value is one of
-// them. Of a node that comes after the sink nothing is said. AddRead may be called
-// between calls of Solve, like Add, and best after all calls of Require. Memory is
-// proportional to the writes for each set of values that reads of the variable want,
-// besides the writes themselves; there are no clauses.
+// AddRead requires that a node reads one of the values from a variable: the last write to the
+// variable before the node, other than the node's own, writes one of the values; if there is no such
+// write, the initial value is one of them. If the solver has a goal, the constraint applies only if
+// the node comes before it.
+//
+// AddRead may be called between calls of Solve, but not from a check. It is cheapest after all calls
+// of Require. Memory is proportional to the number of writes of the variable for each distinct set
+// of values; no clauses are made. The error wraps ErrNode or ErrZero.
 func (s *Solver) AddRead(v Variable, node Node, values ...int32) error {
+	if s.zero() {
+		return ErrZero
+	}
 	n := &s.reads
 	switch {
 	case v < 0 || int(v) >= len(n.variables):
 		return fmt.Errorf("order: a read of variable %d: %w", v, ErrNode)
-	case node < 0 || int(node) >= len(s.chainOf) || node == s.rows.sink:
+	case node < 0 || int(node) >= len(s.chainOf) || node == s.rows.goal:
 		return fmt.Errorf("order: a read by node %d: %w", node, ErrNode)
 	case s.false0:
 		return nil
@@ -306,5 +313,5 @@ func (s *Solver) rivalAfter(w *want, chain, x int32) int32 {
 
 // past reports whether a node comes after the sink.
 func (s *Solver) past(n Node) bool {
-	return s.rows.sink >= 0 && s.rows.cell[s.rows.after+int(s.chainOf[n])] <= s.posOf[n]
+	return s.rows.goal >= 0 && s.rows.cell[s.rows.after+int(s.chainOf[n])] <= s.posOf[n]
 }

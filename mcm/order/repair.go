@@ -37,7 +37,7 @@ func (s *Solver) repair() bool {
 		r.open[i] = append(r.open[i][:0], s.sections.locks[i].outset...)
 	}
 	for _, node := range s.lin.order {
-		if node == s.rows.sink {
+		if node == s.rows.goal {
 			break
 		}
 		s.check(node)

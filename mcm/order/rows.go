@@ -11,7 +11,7 @@ type rows struct {
 	edge []edge  // that told something new, in the order of the trail
 	log  []raised
 
-	sink  Node   // the node through which nothing is concluded, or -1
+	goal  Node   // the node through which nothing is concluded, or -1
 	after int    // where in cell its second row is
 	whole bool   // rows of what comes after the sink are raised as well, see raise
 	delta []gain // scratch: what the edge being added brings
@@ -45,9 +45,9 @@ func (r *rows) init(s *Solver) {
 		r.cell[i*s.width+int(s.chainOf[i])] = s.posOf[i] + 1
 		r.in[i], r.out[i] = -1, -1
 	}
-	r.sink, r.after = -1, n*s.width
-	if s.cfg.sink >= 0 {
-		r.sink = s.first[s.cfg.sink]
+	r.goal, r.after = -1, n*s.width
+	if s.cfg.goal >= 0 {
+		r.goal = s.first[s.cfg.goal]
 	}
 	// The second row has the first position of each chain that comes after the
 	// sink, the chain's length if none does.
@@ -57,16 +57,16 @@ func (r *rows) init(s *Solver) {
 // before reports whether a is known to come before b.
 func (s *Solver) before(a, b Node) bool {
 	r := &s.rows
-	if a == r.sink {
+	if a == r.goal {
 		return r.cell[r.after+int(s.chainOf[b])] <= s.posOf[b] && a != b
 	}
 	return r.cell[int(b)*s.width+int(s.chainOf[a])] > s.posOf[a] && a != b
 }
 
-// throughSink reports whether b comes before the sink and the sink before a: an
+// throughGoal reports whether b comes before the sink and the sink before a: an
 // edge from a to b would close a cycle that rows do not show.
-func (s *Solver) throughSink(a, b Node) bool {
-	k := s.rows.sink
+func (s *Solver) throughGoal(a, b Node) bool {
+	k := s.rows.goal
 	return k >= 0 && a != k && b != k && s.before(b, k) && s.before(k, a)
 }
 
@@ -78,14 +78,14 @@ func (s *Solver) addEdge(a, b Node, l lit, at int32) bool {
 	e := int32(len(r.edge))
 	r.edge = append(r.edge, edge{a, b, l, at, r.in[b], r.out[a]})
 	r.in[b], r.out[a] = e, e
-	k := r.sink
+	k := r.goal
 	if a == k {
-		return s.sinkBefore(b)
+		return s.goalBefore(b)
 	}
 	if !s.raise(a, b) {
 		return false
 	}
-	return k < 0 || k == b || !s.before(k, a) || s.before(k, b) || s.sinkBefore(b)
+	return k < 0 || k == b || !s.before(k, a) || s.before(k, b) || s.goalBefore(b)
 }
 
 // raise raises the rows of b and of all that comes after it to the row of a.
@@ -110,7 +110,7 @@ func (s *Solver) raise(a, b Node) bool {
 	}
 	r.delta = delta
 	logging := len(s.marks) > 0 || s.uses.first != nil
-	skipping := len(s.marks) > 0 && r.sink >= 0 && !r.whole && s.uses.first != nil
+	skipping := len(s.marks) > 0 && r.goal >= 0 && !r.whole && s.uses.first != nil
 	stack := append(r.stack[:0], b)
 	cells := int64(0)
 	for len(stack) > 0 {
@@ -143,7 +143,7 @@ func (s *Solver) raise(a, b Node) bool {
 			if !gained {
 				break
 			}
-			if x == r.sink {
+			if x == r.goal {
 				break
 			}
 			for e := r.out[x]; e >= 0; e = r.edge[e].nextOut {
@@ -152,15 +152,15 @@ func (s *Solver) raise(a, b Node) bool {
 		}
 	}
 	r.stack = stack
-	s.stats.Raised += cells
+	s.stats.RowCells += cells
 	s.stats.Propagations += cells
 	return true
 }
 
-// sinkBefore makes the sink come before b and all that is after b, which the
+// goalBefore makes the sink come before b and all that is after b, which the
 // rows find by bisection: positions of a chain that are after b are an interval
 // up to its end.
-func (s *Solver) sinkBefore(b Node) bool {
+func (s *Solver) goalBefore(b Node) bool {
 	r := &s.rows
 	row := r.after
 	cb, pb := int(s.chainOf[b]), s.posOf[b]
@@ -180,7 +180,7 @@ func (s *Solver) sinkBefore(b Node) bool {
 			}
 			now = lo
 		}
-		if now >= old || s.first[c] == r.sink && s.chains[c] == 1 {
+		if now >= old || s.first[c] == r.goal && s.chains[c] == 1 {
 			continue
 		}
 		if len(s.marks) > 0 {
@@ -188,13 +188,13 @@ func (s *Solver) sinkBefore(b Node) bool {
 		}
 		r.cell[row+c] = now
 		delta = append(delta, gain{int32(c), old})
-		s.stats.Raised++
+		s.stats.RowCells++
 		s.stats.Propagations++
 	}
 	r.delta = delta
 	// Explanations need the whole row, so atoms come when it is complete.
 	for _, d := range delta {
-		if !s.implyAfter(int(r.sink)*s.width+int(d.chain), r.cell[row+int(d.chain)], d.to) {
+		if !s.implyAfter(int(r.goal)*s.width+int(d.chain), r.cell[row+int(d.chain)], d.to) {
 			return false
 		}
 	}

@@ -1,46 +1,55 @@
 package order
 
-import "fmt"
+import (
+	"context"
+	"fmt"
+	"slices"
+)
 
-// Solve looks for an order that satisfies everything permanent and the
-// assumptions. When all holds that is known, check, if not nil, is shown
-// a candidate: a total order that agrees with everything decided and is otherwise
-// close to the preferred one. It returns clauses that the candidate violates,
-// which become permanent, or none to accept; a clause that it does not violate may
-// be among them. The slice it is shown is valid during the call; it may ask Holds
-// and make booleans with NewBool, and must not call other methods.
+// Solve searches for an order that satisfies all constraints and the assumptions.
 //
-// If the verdict is Unknown though there is budget left, Err says why.
-func (s *Solver) Solve(assume []Lit, check func(order []Node) [][]Lit) Verdict {
+// If check is not nil, Solve calls it with each candidate: a total order that satisfies everything
+// added so far, close to the preferred order. The check returns clauses that the candidate violates,
+// or none to accept it. The clauses become permanent and the search continues. The check may also
+// return clauses that the candidate satisfies, but at least one must be violated. The slice is valid
+// during the call. The check may call Holds and NewBool, and no other method.
+//
+// Solve returns Unknown with a nil error if the budget is spent. The error is that of ctx, which
+// Solve checks at each decision and conflict, or wraps ErrNode (in an assumption or a clause of the
+// check), ErrCheck or ErrZero; the result is then Unknown. What was learned stays valid in all cases,
+// so a later call continues from there.
+func (s *Solver) Solve(ctx context.Context, assume []Lit, check func(order []Node) [][]Lit) (Result, error) {
+	if s.zero() {
+		return Unknown, ErrZero
+	}
 	s.stats.Solves++
 	s.failed, s.found, s.truth = s.failed[:0], s.found[:0], s.truth[:0]
 	s.asked, s.askedL = s.asked[:0], s.askedL[:0]
-	s.err = nil
 	for _, l := range assume {
-		if s.err = s.valid(l); s.err != nil {
-			return Unknown
+		if err := s.valid(l); err != nil {
+			return Unknown, err
 		}
 	}
 	if s.false0 {
-		return No
+		return Unsat, nil
 	}
 	for _, l := range assume {
 		switch p := s.literal(l); p {
 		case always:
 		case never:
 			s.failed = append(s.failed, l)
-			return No
+			return Unsat, nil
 		default:
 			s.asked, s.askedL = append(s.asked, p), append(s.askedL, l)
 		}
 	}
-	verdict := s.search(check)
+	result, err := s.search(ctx, check)
 	s.cancel(0)
-	return verdict
+	return result, err
 }
 
 // search is the loop of conflict-driven clause learning.
-func (s *Solver) search(check func(order []Node) [][]Lit) Verdict {
+func (s *Solver) search(ctx context.Context, check func(order []Node) [][]Lit) (Result, error) {
 	conflicts, propagations := s.stats.Conflicts, s.stats.Propagations
 	run, runs := s.stats.Conflicts, int64(1)
 	for {
@@ -48,14 +57,17 @@ func (s *Solver) search(check func(order []Node) [][]Lit) Verdict {
 		if clashed {
 			s.resolve()
 			if s.false0 {
-				return No
+				return Unsat, nil
 			}
 		}
+		if err := ctx.Err(); err != nil {
+			return Unknown, err
+		}
 		if b := s.budget.conflicts; b > 0 && s.stats.Conflicts-conflicts >= b {
-			return Unknown
+			return Unknown, nil
 		}
 		if b := s.budget.propagations; b > 0 && s.stats.Propagations-propagations >= b {
-			return Unknown
+			return Unknown, nil
 		}
 		if clashed {
 			continue
@@ -74,7 +86,7 @@ func (s *Solver) search(check func(order []Node) [][]Lit) Verdict {
 			p := s.asked[n]
 			if s.value[p] < 0 {
 				s.blame(p)
-				return No
+				return Unsat, nil
 			}
 			s.deepen()
 			if s.value[p] == 0 {
@@ -86,49 +98,53 @@ func (s *Solver) search(check func(order []Node) [][]Lit) Verdict {
 			continue
 		}
 		s.stats.Candidates++
-		if !s.linearise() {
+		if !s.linearize() {
 			s.rows.whole = true
 			s.cancel(0)
 			continue
 		}
 		if s.repair() {
 			if s.false0 {
-				return No
+				return Unsat, nil
 			}
 			continue
 		}
 		s.bindBools()
-		if check == nil {
-			s.accept()
-			return Yes
-		}
-		violated := check(s.lin.order)
-		if len(violated) == 0 {
-			s.accept()
-			return Yes
-		}
-		progress := false
-		for _, clause := range violated {
-			holds := false
-			for _, l := range clause {
-				holds = holds || s.Holds(l)
-			}
-			progress = progress || !holds
-		}
-		for _, clause := range violated {
-			if s.err = s.intern(clause); s.err != nil {
-				return Unknown
-			}
-			s.insert()
-			if s.false0 {
-				return No
-			}
-		}
-		if !progress {
-			s.err = fmt.Errorf("order: %w: %d clauses", ErrCheck, len(violated))
-			return Unknown
+		if accepted, err := s.consult(check); err != nil {
+			return Unknown, err
+		} else if s.false0 {
+			return Unsat, nil
+		} else if accepted {
+			s.found = append(s.found[:0], s.lin.order...)
+			return Sat, nil
 		}
 	}
+}
+
+// consult calls the check with the candidate and adds the clauses that it returns. It reports
+// whether there were none.
+func (s *Solver) consult(check func(order []Node) [][]Lit) (accepted bool, err error) {
+	if check == nil {
+		return true, nil
+	}
+	violated := check(s.lin.order)
+	if len(violated) == 0 {
+		return true, nil
+	}
+	progress := slices.ContainsFunc(violated, func(clause []Lit) bool { return !slices.ContainsFunc(clause, s.Holds) })
+	for _, clause := range violated {
+		if err := s.intern(clause); err != nil {
+			return false, err
+		}
+		s.insert()
+		if s.false0 {
+			return false, nil
+		}
+	}
+	if !progress {
+		return false, fmt.Errorf("order: %w: %d clauses", ErrCheck, len(violated))
+	}
+	return false, nil
 }
 
 // propagate draws all conclusions from what was assigned, first through clauses,
@@ -166,7 +182,7 @@ func (s *Solver) propagate() bool {
 			continue
 		}
 		a, b := s.nodesOf(p)
-		if b == s.rows.sink && !s.arrived(a) {
+		if b == s.rows.goal && !s.arrived(a) {
 			return false
 		}
 		if s.before(a, b) {
@@ -177,8 +193,8 @@ func (s *Solver) propagate() bool {
 			s.path(b, a, int32(len(s.trail)), &s.clash)
 			return false
 		}
-		if s.throughSink(a, b) {
-			k := s.rows.sink
+		if s.throughGoal(a, b) {
+			k := s.rows.goal
 			s.clash = append(s.clash[:0], p.not())
 			s.path(b, k, int32(len(s.trail)), &s.clash)
 			s.path(k, a, int32(len(s.trail)), &s.clash)
@@ -318,9 +334,6 @@ func (s *Solver) bindBools() {
 		s.truth = append(s.truth, s.value[2*v] > 0)
 	}
 }
-
-// accept makes the candidate the order found.
-func (s *Solver) accept() { s.found = append(s.found[:0], s.lin.order...) }
 
 // luby returns the i-th number, from 1, of Luby's sequence 1 1 2 1 1 2 4 ...
 func luby(i int64) int64 {

@@ -2,8 +2,8 @@ package order
 
 import "fmt"
 
-// Section is that a lock is held from one node to another.
-type Section struct {
+// CriticalSection is that a lock is held from one node to another.
+type CriticalSection struct {
 	Start, End Node // negative if it is held from the outset, or to the end
 	Holder     int  // sections of one holder may overlap
 	Shared     bool // and so may those that are shared
@@ -16,7 +16,7 @@ type sections struct {
 }
 
 type section struct {
-	Section
+	CriticalSection
 	lock  int32
 	guard lit // that it starts before the sink, or always
 }
@@ -29,13 +29,16 @@ type lock struct {
 
 func (x *section) excludes(y *section) bool { return x.Holder != y.Holder && !(x.Shared && y.Shared) }
 
-// AddSections adds the sections of a lock, which end after they start, or where: of each two, unless they may overlap, one
+// AddLock adds the sections of a lock, which end after they start, or where: of each two, unless they may overlap, one
 // ends before the other one starts. Of one that starts after the sink nothing is
 // said. AddSections may be called between calls of Solve, like Add.
-func (s *Solver) AddSections(list ...Section) error {
+func (s *Solver) AddLock(list ...CriticalSection) error {
+	if s.zero() {
+		return ErrZero
+	}
 	for i, x := range list {
 		for _, n := range [2]Node{x.Start, x.End} {
-			if n >= 0 && (int(n) >= len(s.chainOf) || n == s.rows.sink) {
+			if n >= 0 && (int(n) >= len(s.chainOf) || n == s.rows.goal) {
 				return fmt.Errorf("order: section %d from node %d to node %d: %w", i, x.Start, x.End, ErrNode)
 			}
 		}
@@ -52,7 +55,7 @@ func (s *Solver) AddSections(list ...Section) error {
 	l := lock{chains: make([][]int32, s.width)}
 	from := len(n.list)
 	for _, x := range list {
-		y := section{Section: x, lock: int32(len(n.locks)), guard: always}
+		y := section{CriticalSection: x, lock: int32(len(n.locks)), guard: always}
 		if x.Start >= 0 {
 			y.guard = s.guard(x.Start)
 		}

@@ -22,7 +22,10 @@ func Bool(k int) Lit { return Lit{Node(-1 - 2*k), Node(-2 - 2*k)} }
 
 // Solver returns a Solver that was told everything but the assumptions.
 func (p *Problem) Solver(opts ...Option) (*Solver, error) {
-	s, err := New(p.Chains, opts...)
+	if p == nil {
+		p = &Problem{}
+	}
+	s, err := NewSolver(p.Chains, opts...)
 	if err != nil {
 		return nil, err
 	}
@@ -49,6 +52,9 @@ func (p *Problem) Solver(opts ...Option) (*Solver, error) {
 // nodes then satisfies the problem, so that sat is Yes and unsat is No. Nothing is
 // simplified, and nothing of this package's search takes part.
 func (p *Problem) WriteSMTLIB(w io.Writer) error {
+	if p == nil {
+		p = &Problem{}
+	}
 	b := bufio.NewWriter(w)
 	b.WriteString("(set-logic QF_IDL)\n")
 	n := 0

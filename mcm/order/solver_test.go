@@ -1,6 +1,7 @@
 package order_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"math/rand/v2"
@@ -10,6 +11,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/heisen-go/heisen"
 	"github.com/heisen-go/heisen/bench/maximal"
 	"github.com/heisen-go/heisen/bench/workload"
 	"github.com/heisen-go/heisen/mcm/order"
@@ -17,9 +19,23 @@ import (
 
 func lit(a, b order.Node) order.Lit { return order.Lit{Before: a, After: b} }
 
+// solve calls Solve without a deadline.
+func solve(s *order.Solver, assume []order.Lit, check func([]order.Node) [][]order.Lit) (order.Result, error) {
+	return s.Solve(context.Background(), assume, check)
+}
+
+// ask calls Solve, which must not fail.
+func ask(s *order.Solver, assume []order.Lit, check func([]order.Node) [][]order.Lit) order.Result {
+	r, err := solve(s, assume, check)
+	if err != nil {
+		panic(err)
+	}
+	return r
+}
+
 func mustNew(t *testing.T, chains []int, opts ...order.Option) *order.Solver {
 	t.Helper()
-	s, err := order.New(chains, opts...)
+	s, err := order.NewSolver(chains, opts...)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -32,23 +48,20 @@ func TestMisuse(t *testing.T) {
 		opt    order.Option
 		want   error
 	}{
-		{[]int{-1}, nil, order.ErrOption},
-		{[]int{1 << 30, 1 << 30}, nil, order.ErrSize},
-		{[]int{2, 1}, order.Sink(0), order.ErrOption},
-		{[]int{2, 1}, order.Sink(2), order.ErrOption},
-		{[]int{2, 1}, order.Sink(-1), order.ErrOption},
-		{[]int{1}, order.Restarts(-1), order.ErrOption},
-		{[]int{1}, order.ReduceAt(-1), order.ErrOption},
+		{[]int{-1}, order.WithRestarts(0), heisen.ErrOption},
+		{[]int{1 << 30, 1 << 30}, order.WithRestarts(0), order.ErrSize},
+		{[]int{2, 1}, order.WithGoalChain(0), heisen.ErrOption},
+		{[]int{2, 1}, order.WithGoalChain(2), heisen.ErrOption},
+		{[]int{2, 1}, order.WithGoalChain(-1), heisen.ErrOption},
+		{[]int{1}, order.WithRestarts(-1), heisen.ErrOption},
+		{[]int{1}, order.WithReduction(-1), heisen.ErrOption},
+		{[]int{1}, order.Option(nil), heisen.ErrOption},
 	} {
-		opts := []order.Option{test.opt}
-		if test.opt == nil {
-			opts = nil
-		}
-		if _, err := order.New(test.chains, opts...); !errors.Is(err, test.want) {
+		if _, err := order.NewSolver(test.chains, test.opt); !errors.Is(err, test.want) {
 			t.Errorf("%v: %v, want %v", test.chains, err, test.want)
 		}
 	}
-	if _, err := order.New([]int{1, 1}, order.Sink(0), order.Sink(1)); !errors.Is(err, order.ErrOption) {
+	if _, err := order.NewSolver([]int{1, 1}, order.WithGoalChain(0), order.WithGoalChain(1)); !errors.Is(err, heisen.ErrOption) {
 		t.Errorf("two sinks: %v", err)
 	}
 
@@ -61,58 +74,58 @@ func TestMisuse(t *testing.T) {
 		if err := s.Prefer(l); !errors.Is(err, order.ErrNode) {
 			t.Errorf("Prefer %v: %v", l, err)
 		}
-		if v := s.Solve([]order.Lit{l}, nil); v != order.Unknown || !errors.Is(s.Err(), order.ErrNode) {
-			t.Errorf("Solve %v: %v, %v", l, v, s.Err())
+		if v, err := solve(s, []order.Lit{l}, nil); v != order.Unknown || !errors.Is(err, order.ErrNode) {
+			t.Errorf("Solve %v: %v, %v", l, v, err)
 		}
 		if s.Holds(l) {
 			t.Errorf("%v holds", l)
 		}
 	}
-	if err := s.Phase([]order.Node{4}); !errors.Is(err, order.ErrNode) {
+	if err := s.PreferOrder([]order.Node{4}); !errors.Is(err, order.ErrNode) {
 		t.Errorf("Phase: %v", err)
 	}
-	if err := s.Phase([]order.Node{1, 1}); !errors.Is(err, order.ErrOption) {
+	if err := s.PreferOrder([]order.Node{1, 1}); !errors.Is(err, order.ErrNode) {
 		t.Errorf("Phase: %v", err)
 	}
-	if v := s.Solve(nil, nil); v != order.Yes || s.Err() != nil {
-		t.Errorf("after errors: %v, %v", v, s.Err())
+	if v, err := solve(s, nil, nil); v != order.Sat || err != nil {
+		t.Errorf("after errors: %v, %v", v, err)
 	}
-	if v := s.Solve(nil, func([]order.Node) [][]order.Lit { return [][]order.Lit{{lit(0, 1)}} }); v != order.Unknown || !errors.Is(s.Err(), order.ErrCheck) {
-		t.Errorf("a check that finds nothing: %v, %v", v, s.Err())
+	if v, err := solve(s, nil, func([]order.Node) [][]order.Lit { return [][]order.Lit{{lit(0, 1)}} }); v != order.Unknown || !errors.Is(err, order.ErrCheck) {
+		t.Errorf("a check that finds nothing: %v, %v", v, err)
 	}
-	if v := s.Solve(nil, func([]order.Node) [][]order.Lit { return [][]order.Lit{{lit(7, 1)}} }); v != order.Unknown || !errors.Is(s.Err(), order.ErrNode) {
-		t.Errorf("a check of what does not exist: %v, %v", v, s.Err())
+	if v, err := solve(s, nil, func([]order.Node) [][]order.Lit { return [][]order.Lit{{lit(7, 1)}} }); v != order.Unknown || !errors.Is(err, order.ErrNode) {
+		t.Errorf("a check of what does not exist: %v, %v", v, err)
 	}
-	if v := s.Solve(nil, nil); v != order.Yes || s.Err() != nil {
-		t.Errorf("after errors: %v, %v", v, s.Err())
+	if v, err := solve(s, nil, nil); v != order.Sat || err != nil {
+		t.Errorf("after errors: %v, %v", v, err)
 	}
-	if s.Require(0, 9) || s.Solve(nil, nil) != order.No || len(s.Failed()) != 0 {
+	if s.Require(0, 9) || ask(s, nil, nil) != order.Unsat || len(s.Failed()) != 0 {
 		t.Error("an edge to nowhere can hold")
 	}
 }
 
 func TestContradictions(t *testing.T) {
 	s := mustNew(t, []int{2, 2})
-	if !s.Require(1, 2) || s.Require(3, 0) || s.Solve(nil, nil) != order.No {
+	if !s.Require(1, 2) || s.Require(3, 0) || ask(s, nil, nil) != order.Unsat {
 		t.Error("a cycle of edges is not noticed")
 	}
 	s = mustNew(t, []int{2, 2})
-	if err := s.Add(); err != nil || s.Solve([]order.Lit{lit(0, 2)}, nil) != order.No || len(s.Failed()) != 0 {
+	if err := s.Add(); err != nil || ask(s, []order.Lit{lit(0, 2)}, nil) != order.Unsat || len(s.Failed()) != 0 {
 		t.Error("the empty clause holds")
 	}
 	s = mustNew(t, []int{2, 2})
 	a := lit(0, 2)
-	if s.Solve([]order.Lit{a, lit(1, 3), a.Not()}, nil) != order.No {
+	if ask(s, []order.Lit{a, lit(1, 3), a.Not()}, nil) != order.Unsat {
 		t.Error("a literal and its negation hold")
 	}
 	if core := s.Failed(); len(core) != 2 || !slices.Contains(core, a) || !slices.Contains(core, a.Not()) {
 		t.Errorf("core %v", core)
 	}
-	if s.Solve([]order.Lit{lit(0, 1)}, nil) != order.Yes || s.Solve([]order.Lit{lit(1, 0)}, nil) != order.No {
+	if ask(s, []order.Lit{lit(0, 1)}, nil) != order.Sat || ask(s, []order.Lit{lit(1, 0)}, nil) != order.Unsat {
 		t.Error("a chain has no order")
 	}
 	empty := mustNew(t, nil)
-	if empty.Solve(nil, nil) != order.Yes || len(empty.Order()) != 0 {
+	if ask(empty, nil, nil) != order.Sat || len(empty.Order()) != 0 {
 		t.Error("nothing cannot be ordered")
 	}
 }
@@ -122,14 +135,14 @@ func TestContradictions(t *testing.T) {
 func TestPreferred(t *testing.T) {
 	s := mustNew(t, []int{3, 3})
 	hint := []order.Node{0, 3, 1, 4, 2, 5}
-	if err := s.Phase(hint); err != nil {
+	if err := s.PreferOrder(hint); err != nil {
 		t.Fatal(err)
 	}
-	if s.Solve(nil, nil); !slices.Equal(s.Order(), hint) {
+	if ask(s, nil, nil); !slices.Equal(s.Order(), hint) {
 		t.Errorf("%v, want %v", s.Order(), hint)
 	}
 	want := []order.Node{0, 3, 4, 1, 2, 5}
-	if s.Solve([]order.Lit{lit(4, 1)}, nil); !slices.Equal(s.Order(), want) {
+	if ask(s, []order.Lit{lit(4, 1)}, nil); !slices.Equal(s.Order(), want) {
 		t.Errorf("%v, want %v", s.Order(), want)
 	}
 }
@@ -138,18 +151,19 @@ func TestPreferred(t *testing.T) {
 // on where it was.
 func TestBudget(t *testing.T) {
 	f := maximal.Encode(workload.Hot(workload.Params{Threads: 4, Events: 300, Seed: 3}))
-	s, err := f.Solver(order.Budget(1, 0))
+	s, err := f.Solver(order.WithBudget(1, 0))
 	if err != nil {
 		t.Fatal(err)
 	}
 	unknown := 0
 	for _, p := range f.Pairs(20) {
 		before := s.Stats().Conflicts
-		if s.Solve(f.Race(p[0], p[1]), nil) == order.Unknown {
+		v, err := solve(s, f.Race(p[0], p[1]), nil)
+		if v == order.Unknown {
 			unknown++
-			if s.Err() != nil {
-				t.Errorf("a spent budget is an error: %v", s.Err())
-			}
+		}
+		if err != nil {
+			t.Errorf("a spent budget is an error: %v", err)
 		}
 		if n := s.Stats().Conflicts - before; n > 1 {
 			t.Errorf("%d conflicts", n)
@@ -158,20 +172,73 @@ func TestBudget(t *testing.T) {
 	if unknown == 0 {
 		t.Fatal("no query needed more than one conflict")
 	}
-	s.Budget(0, 10)
+	s.SetBudget(0, 10)
 	p := f.Pairs(1)[0]
-	if v := s.Solve(f.Race(p[0], p[1]), nil); v != order.Unknown {
+	if v := ask(s, f.Race(p[0], p[1]), nil); v != order.Unknown {
 		t.Errorf("%v with 10 propagations", v)
 	}
-	s.Budget(0, 0)
+	s.SetBudget(0, 0)
 	fresh, err := f.Solver()
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, p := range f.Pairs(20) {
-		if v, w := s.Solve(f.Race(p[0], p[1]), nil), fresh.Solve(f.Race(p[0], p[1]), nil); v != w || v == order.Unknown {
+		if v, w := ask(s, f.Race(p[0], p[1]), nil), ask(fresh, f.Race(p[0], p[1]), nil); v != w || v == order.Unknown {
 			t.Errorf("%v, from a new solver %v", v, w)
 		}
+	}
+}
+
+// TestContext: Solve stops when its context is done, also in the midst of a search, and a later call
+// goes on.
+func TestContext(t *testing.T) {
+	s := mustNew(t, []int{2, 2})
+	done, cancel := context.WithCancel(context.Background())
+	cancel()
+	if v, err := s.Solve(done, nil, nil); v != order.Unknown || !errors.Is(err, context.Canceled) {
+		t.Errorf("%v, %v", v, err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	candidates := 0
+	v, err := s.Solve(ctx, nil, func([]order.Node) [][]order.Lit {
+		if candidates++; candidates > 1 {
+			t.Error("the search goes on after the context is done")
+		}
+		cancel()
+		return [][]order.Lit{{lit(2, 0)}}
+	})
+	if v != order.Unknown || !errors.Is(err, context.Canceled) {
+		t.Errorf("%v, %v", v, err)
+	}
+	if v, err := solve(s, []order.Lit{lit(0, 2)}, nil); v != order.Unsat || err != nil {
+		t.Errorf("what the check returned is forgotten: %v, %v", v, err)
+	}
+}
+
+// TestZero: methods of a Solver that NewSolver did not make fail, and do not panic.
+func TestZero(t *testing.T) {
+	for _, s := range []*order.Solver{nil, {}} {
+		if _, err := solve(s, nil, nil); !errors.Is(err, order.ErrZero) {
+			t.Errorf("Solve: %v", err)
+		}
+		_, err := s.NewVariable(0)
+		for i, err := range []error{err, s.Add(), s.Prefer(order.Bool(0)), s.PreferOrder(nil), s.AddRead(0, 0), s.AddLock()} {
+			if !errors.Is(err, order.ErrZero) {
+				t.Errorf("method %d: %v", i, err)
+			}
+		}
+		if s.Require(0, 1) || s.Holds(lit(0, 1)) || s.Nodes() != 0 || s.Node(0, 0) >= 0 {
+			t.Error("nodes of no solver")
+		}
+		s.NewBool()
+		s.SetBudget(1, 1)
+		if s.Stats() != (order.Stats{}) || len(s.Order()) != 0 || len(s.Failed()) != 0 {
+			t.Error("results of no solver")
+		}
+	}
+	var p *order.Problem
+	if s, err := p.Solver(); err != nil || ask(s, nil, nil) != order.Sat {
+		t.Errorf("no problem: %v", err)
 	}
 }
 
@@ -186,7 +253,7 @@ func TestDeterminism(t *testing.T) {
 		}
 		var out strings.Builder
 		for _, p := range f.Pairs(15) {
-			v := s.Solve(f.Race(p[0], p[1]), nil)
+			v := ask(s, f.Race(p[0], p[1]), nil)
 			fmt.Fprintln(&out, v, s.Order(), s.Failed())
 		}
 		fmt.Fprintln(&out, s.Stats())
@@ -219,15 +286,15 @@ func TestSteadyState(t *testing.T) {
 	for _, p := range f.Pairs(10) {
 		queries = append(queries, f.Race(p[0], p[1]))
 	}
-	ask := func() {
+	all := func() {
 		for _, q := range queries {
-			s.Solve(q, nil)
+			ask(s, q, nil)
 		}
 	}
 	for range 20 {
-		ask()
+		all()
 	}
-	if n := testing.AllocsPerRun(10, ask); n > 0 {
+	if n := testing.AllocsPerRun(10, all); n > 0 {
 		t.Errorf("%v allocations", n)
 	}
 }
@@ -330,12 +397,12 @@ func FuzzSolve(f *testing.F) {
 // TestStats: the counters count what they say, for one query that needs all.
 func TestStats(t *testing.T) {
 	f := maximal.Encode(workload.Hot(workload.Params{Threads: 4, Events: 300, Seed: 3}))
-	s, err := f.Solver(order.Restarts(1), order.ReduceAt(10))
+	s, err := f.Solver(order.WithRestarts(1), order.WithReduction(10))
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, p := range f.Pairs(20) {
-		s.Solve(f.Race(p[0], p[1]), nil)
+		ask(s, f.Race(p[0], p[1]), nil)
 	}
 	st := reflect.ValueOf(s.Stats())
 	for i := range st.NumField() {
@@ -343,7 +410,7 @@ func TestStats(t *testing.T) {
 			t.Errorf("%s is 0", st.Type().Field(i).Name)
 		}
 	}
-	if s.Stats().Solves != 20 || s.Stats().Raised >= s.Stats().Propagations {
+	if s.Stats().Solves != 20 || s.Stats().RowCells >= s.Stats().Propagations {
 		t.Errorf("%+v", s.Stats())
 	}
 }

@@ -1,0 +1,357 @@
+package order
+
+import (
+	"errors"
+	"fmt"
+	"math"
+
+	"github.com/heisen-go/heisen"
+	"github.com/heisen-go/heisen/internal/option"
+)
+
+// Node is an event. Nodes are numbered chain after chain: the first chain's
+// nodes are 0, 1, 2 and so on in their order, then come the second chain's. A
+// negative Node is an end of a boolean; see Solver.NewBool.
+type Node int32
+
+// Lit says that Before comes before After. The order is total, so the negation
+// says that After comes before Before; a node is never compared with itself.
+type Lit struct{ Before, After Node }
+
+// Not returns the negation of l.
+func (l Lit) Not() Lit { return Lit{l.After, l.Before} }
+
+// Result is the result of Solve.
+type Result uint8
+
+const (
+	// Unknown means that the budget was spent, or that Solve returned an error.
+	Unknown Result = iota
+	// Sat means that an order exists. Solver.Order returns it.
+	Sat
+	// Unsat means that no order exists. Solver.Failed returns the assumptions that took part.
+	Unsat
+)
+
+// String returns "unknown", "sat" or "unsat".
+func (r Result) String() string {
+	switch r {
+	case Sat:
+		return "sat"
+	case Unsat:
+		return "unsat"
+	}
+	return "unknown"
+}
+
+// Errors that the errors of this package wrap, besides heisen.ErrOption.
+var (
+	// ErrNode means that a node, boolean or variable does not exist, that a literal compares a
+	// node with itself, or that a list names a node twice.
+	ErrNode = errors.New("no such node")
+	// ErrSize means that a problem does not fit into 32-bit indices.
+	ErrSize = errors.New("too large")
+	// ErrCheck means that a check returned only clauses that its candidate satisfies.
+	ErrCheck = errors.New("check returned no violated clause")
+	// ErrZero means that a Solver is nil or was not made by NewSolver.
+	ErrZero = errors.New("order: the Solver was not made by NewSolver")
+)
+
+// Stats counts what a Solver has done since it was made.
+type Stats struct {
+	Solves         int64 // calls of Solve
+	Decisions      int64
+	Conflicts      int64
+	Propagations   int64 // literals propagated and row cells raised: what budgets count
+	RowCells       int64 // of these, row cells
+	Restarts       int64
+	Candidates     int64 // orders that were built and, if there was a check, shown to it
+	Explanations   int64 // paths searched for explanations
+	LearnedClauses int64 // clauses learned
+	LearnedLits    int64 // literals in them, after minimisation
+	Minimized      int64 // literals that minimisation removed
+	DeletedClauses int64 // learned clauses deleted again
+
+	Atoms       int // pairs of nodes, and booleans, that clauses and assumptions speak of
+	Clauses     int // permanent clauses that are kept, without those of one literal
+	KeptClauses int // learned clauses that are there now
+}
+
+// Solver decides whether a strict total order exists that contains the chains,
+// the required edges, satisfies all clauses and a query's assumptions. It is for
+// one goroutine at a time; several Solvers share nothing.
+type Solver struct {
+	cfg   config
+	stats Stats
+
+	// The nodes.
+	chains  []int32 // length of each chain
+	first   []Node  // first node of each chain
+	chainOf []int32 // of each node
+	posOf   []int32 // of each node, in its chain
+	width   int     // number of chains: cells of a row
+
+	rows     rows
+	atoms    atoms
+	clauses  clauses
+	reads    reads
+	sections sections
+	uses     uses
+	notes    notes
+	repairer repairer
+	activity activity
+	lin      linearizer
+	explain  explainer
+	learn    learner
+
+	// The assignment. A literal's value is 1 if true, -1 if false, 0 if open.
+	value  []int8  // by literal
+	level  []int32 // by variable, as those that follow
+	reason []int32 // a clause, or one of the constants below
+	place  []int32 // where on the trail
+	phase  []int8  // the value that Prefer wants of the positive literal, 0 for that of the preferred order
+	lax    []bool  // by literal: it holds unless there is a reason against it
+	trail  []lit   // what is assigned, in order
+	marks  []mark  // where on the trail, and in the other logs, each level begins
+	head   int     // of the trail, this many literals were propagated through clauses
+	edged  int     // and this many added to the rows
+	clash  []lit   // false literals: the conflict found last
+	idle   []int32 // variables that were taken from the heap
+	late   []int32 // atoms that the rows may decide though they are open
+	stuck  bool    // a conflict was found where there was nothing to propagate
+	opened bool    // some of these may be open since the last propagation
+	scaled []lit   // scratch: literals of a clause that is being added
+	asked  []lit   // the assumptions
+	askedL []Lit   // the same as they were given
+	failed []Lit   // the assumptions that contradict each other
+	found  []Node  // the order of the last Yes
+	truth  []bool  // what the booleans are in the candidate or in found
+	where  []int32 // places of nodes in the candidate or in found
+	false0 bool    // contradictory without assumptions
+	budget struct{ conflicts, propagations int64 }
+	bools  []int32            // variable of each boolean
+	logged func(clause []lit) // tests see learned clauses
+}
+
+// mark is the state of the logs when a decision level began.
+type mark struct{ trail, edges, cells, idle, seen, notes, facts int32 }
+
+// Reasons other than clauses.
+const (
+	decided int32 = -1 // or assumed, or a fact
+	implied int32 = -2 // by the rows
+	noted   int32 = -3 // by a read or sections; less by the number of the note that says why
+)
+
+// NewSolver returns a Solver for nodes in chains of the given lengths. Each node of a chain comes
+// before the next node of the chain. Memory is proportional to the number of nodes times the number
+// of chains.
+//
+// The error wraps heisen.ErrOption or ErrSize.
+func NewSolver(chains []int, opts ...Option) (*Solver, error) {
+	s := &Solver{cfg: defaults}
+	if err := option.Apply("order.NewSolver", &s.cfg, opts); err != nil {
+		return nil, err
+	}
+	nodes := 0
+	for c, n := range chains {
+		if n < 0 {
+			return nil, fmt.Errorf("order.NewSolver: %w: chain %d has length %d", heisen.ErrOption, c, n)
+		}
+		if n >= math.MaxInt32/len(chains)-nodes {
+			return nil, fmt.Errorf("order.NewSolver: %w: more than %d nodes in %d chains", ErrSize, nodes, len(chains))
+		}
+		nodes += n
+	}
+	nodes = 0
+	for c, n := range chains {
+		s.first = append(s.first, Node(nodes))
+		s.chains = append(s.chains, int32(n))
+		for i := range n {
+			s.chainOf = append(s.chainOf, int32(c))
+			s.posOf = append(s.posOf, int32(i))
+		}
+		nodes += n
+	}
+	s.width = len(chains)
+	if c := s.cfg.goal; c >= len(chains) || c >= 0 && chains[c] != 1 {
+		return nil, fmt.Errorf("order.NewSolver: %w", option.Errorf("WithGoalChain: chain %d does not exist or has not 1 node", c))
+	}
+	s.rows.init(s)
+	s.atoms.init(nodes * s.width)
+	s.explain.init(s.width)
+	s.lin.init(nodes, s.width)
+	s.where = make([]int32, nodes)
+	s.budget.conflicts, s.budget.propagations = s.cfg.conflicts, s.cfg.propagations
+	s.learn.limit = s.cfg.reduceAt
+	return s, nil
+}
+
+// zero reports whether s was not made by NewSolver.
+func (s *Solver) zero() bool { return s == nil || s.atoms.slots == nil }
+
+// Nodes returns the number of nodes.
+func (s *Solver) Nodes() int {
+	if s == nil {
+		return 0
+	}
+	return len(s.chainOf)
+}
+
+// Node returns the node at a position of a chain, both from 0. It returns -1, which no literal
+// accepts, if there is no such node.
+func (s *Solver) Node(chain, position int) Node {
+	if s == nil || chain < 0 || chain >= len(s.chains) || position < 0 || position >= int(s.chains[chain]) {
+		return -1
+	}
+	return s.first[chain] + Node(position)
+}
+
+// Stats returns the statistics of all calls so far.
+func (s *Solver) Stats() Stats {
+	if s == nil {
+		return Stats{}
+	}
+	st := s.stats
+	st.Atoms = len(s.atoms.ends)
+	st.Clauses = len(s.clauses.given)
+	st.KeptClauses = len(s.clauses.learned)
+	return st
+}
+
+// NewBool returns the positive literal of a new boolean. It stands for the order of two extra nodes
+// that occur nowhere else. It needs no row.
+func (s *Solver) NewBool() Lit {
+	if s.zero() {
+		return Lit{}
+	}
+	k := len(s.bools)
+	s.bools = append(s.bools, s.newVariable(noEnds))
+	return Bool(k)
+}
+
+// Require makes a come before b from now on. It reports whether propagation finds no contradiction
+// with what was required and added before. After a contradiction every Solve returns Unsat. A node
+// that does not exist, or that is to come before itself, is a contradiction. The cost is
+// proportional to the row cells that change; see the package documentation.
+func (s *Solver) Require(a, b Node) bool {
+	if s.zero() {
+		return false
+	}
+	switch {
+	case s.valid(Lit{a, b}) != nil || a < 0:
+		s.false0 = true
+	case s.false0 || s.before(a, b):
+	case s.before(b, a) || s.throughGoal(a, b) || !s.addEdge(a, b, noLit, -1) || !s.propagate():
+		s.false0 = true
+	}
+	return !s.false0
+}
+
+// Add adds a permanent clause: at least one of the literals holds. After the empty clause every
+// Solve returns Unsat. Add may be called between calls of Solve. It must not be called from a check,
+// which returns its clauses instead. The error wraps ErrNode or ErrZero.
+func (s *Solver) Add(clause ...Lit) error {
+	if s.zero() {
+		return ErrZero
+	}
+	if err := s.intern(clause); err != nil {
+		return err
+	}
+	s.insert()
+	if !s.false0 && !s.propagate() {
+		s.false0 = true
+	}
+	return nil
+}
+
+// PreferOrder sets the preferred order. The search first tries each pair in this order, and
+// candidates stay close to it. Nodes that the list does not name come last, by number. The error
+// wraps ErrNode, also for a node that is named twice, or ErrZero.
+func (s *Solver) PreferOrder(nodes []Node) error {
+	if s.zero() {
+		return ErrZero
+	}
+	s.lin.reset()
+	for i, n := range nodes {
+		if n < 0 || int(n) >= len(s.chainOf) {
+			return fmt.Errorf("order: preferred order, position %d: node %d: %w", i, n, ErrNode)
+		}
+		if !s.lin.name(n) {
+			return fmt.Errorf("order: preferred order, position %d: %w: node %d occurs twice", i, ErrNode, n)
+		}
+	}
+	s.lin.nameRest()
+	return nil
+}
+
+// Prefer makes l the literal of its pair or boolean that the search tries first. The default for a
+// pair is the preferred order. A boolean stays false while every clause with its positive literal
+// holds otherwise; if a clause does not, a preferred positive literal is tried before the other
+// literals of the clause. The error wraps ErrNode or ErrZero.
+func (s *Solver) Prefer(l Lit) error {
+	if s.zero() {
+		return ErrZero
+	}
+	if err := s.valid(l); err != nil {
+		return err
+	}
+	if p := s.literal(l); p >= 0 {
+		s.phase[p>>1] = 1 - 2*int8(p&1)
+	}
+	return nil
+}
+
+// SetBudget bounds the conflicts and the propagations of each later Solve. Values below 1 mean no
+// bound.
+func (s *Solver) SetBudget(conflicts, propagations int64) {
+	if s != nil {
+		s.budget.conflicts, s.budget.propagations = conflicts, propagations
+	}
+}
+
+// valid reports whether l names two different nodes, or a boolean.
+func (s *Solver) valid(l Lit) error {
+	a, b := l.Before, l.After
+	if a > b {
+		a, b = b, a
+	}
+	switch {
+	case a == b, int(b) >= len(s.chainOf):
+	case a >= 0:
+		return nil
+	case b < 0 && b == a+1 && a&1 == 0 && int(-b-1)/2 < len(s.bools):
+		return nil
+	}
+	return fmt.Errorf("order: literal %d<%d: %w", l.Before, l.After, ErrNode)
+}
+
+// Order returns a copy of the order that the last Solve found. It is empty unless that returned Sat.
+func (s *Solver) Order() []Node {
+	if s == nil {
+		return nil
+	}
+	return append([]Node(nil), s.found...)
+}
+
+// Failed returns a copy of the failed assumptions: a subset of the last assumptions that cannot all
+// hold. It is empty if the last Solve did not return Unsat, or if that needed no assumption.
+func (s *Solver) Failed() []Lit {
+	if s == nil {
+		return nil
+	}
+	return append([]Lit(nil), s.failed...)
+}
+
+// Holds reports whether l holds: during a check, in the candidate; after Solve returned Sat, in the
+// order found. An invalid literal does not hold.
+func (s *Solver) Holds(l Lit) bool {
+	switch {
+	case s.zero() || s.valid(l) != nil:
+		return false
+	case l.Before >= 0:
+		return s.where[l.Before] < s.where[l.After]
+	}
+	k := int(-1-max(l.Before, l.After)) / 2
+	return (k < len(s.truth) && s.truth[k]) == (l.Before > l.After)
+}
