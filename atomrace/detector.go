@@ -29,8 +29,8 @@ import (
 // a variable. In steady state nothing is allocated.
 type Detector struct {
 	table    *atomrace.Table
-	sections *repository // nil if there are none
-	noise    Noise       // nil if there is none
+	sections *sectionTable // nil if there are none
+	noise    Noise         // nil if there is none
 	remember int
 
 	threads numbered[threadSlot]

@@ -14,6 +14,7 @@ import (
 
 	"github.com/heisen-go/heisen"
 	"github.com/heisen-go/heisen/atomrace"
+	"github.com/heisen-go/heisen/section"
 )
 
 // brief is a finding in short: the accesses as thread, op and site.
@@ -163,34 +164,34 @@ func TestFigure2(t *testing.T) {
 }
 
 // at is a locator in which site n is line n of file f.
-var at = atomrace.Locator{Site: func(s heisen.Site) (string, int, string) { return "f", int(s), "" }}
+var at = section.Locator{Site: func(s heisen.Site) (string, int, string) { return "f", int(s), "" }}
 
-func place(line int, m atomrace.Modes) atomrace.Location {
-	return atomrace.Location{File: "f", Line: line, Mode: m}
+func place(line int, m section.Modes) section.Location {
+	return section.Location{File: "f", Line: line, Mode: m}
 }
 
 // section leads from line entry to line end.
-func section(entry int, first atomrace.Modes, end int, last atomrace.Modes) atomrace.Section {
-	return atomrace.Section{
+func sectionAt(entry int, first section.Modes, end int, last section.Modes) section.Section {
+	return section.Section{
 		Entry: place(entry, first),
-		Ends:  []atomrace.End{{At: place(end, last), Allow: atomrace.Allowed(first, last)}},
+		Ends:  []section.End{{At: place(end, last), Allow: section.Allowed(first, last)}},
 	}
 }
 
 // TestScenarios has the eight interleavings of two local accesses and a remote one. The
 // four of table 1 are violations, the others are not; with atomic operations too.
 func TestScenarios(t *testing.T) {
-	ops := map[atomrace.Modes][]heisen.Op{
-		atomrace.Reads:  {read, atomicRead},
-		atomrace.Writes: {write, atomicWrite, update},
+	ops := map[section.Modes][]heisen.Op{
+		section.Reads:  {read, atomicRead},
+		section.Writes: {write, atomicWrite, update},
 	}
-	both := []atomrace.Modes{atomrace.Reads, atomrace.Writes}
+	both := []section.Modes{section.Reads, section.Writes}
 	violations := 0
 	for _, first := range both {
 		for _, remote := range both {
 			for _, last := range both {
-				i := atomrace.Interleaving{First: first, Remote: remote, Last: last}
-				sections := []atomrace.Section{section(1, first, 2, last)}
+				i := section.Interleaving{First: first, Remote: remote, Last: last}
+				sections := []section.Section{sectionAt(1, first, 2, last)}
 				for k := range 3 {
 					a, b, c := ops[first][k%len(ops[first])], ops[remote][k%len(ops[remote])], ops[last][k%len(ops[last])]
 					var messages []string
@@ -199,11 +200,11 @@ func TestScenarios(t *testing.T) {
 					d := newDetector(t, func(f heisen.Finding) { messages = append(messages, f.Message) }, atomrace.WithSections(sections, at))
 					drive(d, calls)
 					switch {
-					case i.Serialisable() && len(got) != 0:
+					case i.Serializable() && len(got) != 0:
 						t.Errorf("%v: found %q", i, got)
-					case !i.Serialisable() && (len(got) != 1 || !strings.HasPrefix(got[0], "atomicity 1") || !strings.HasSuffix(messages[0], "of an atomic section, "+i.String())):
+					case !i.Serializable() && (len(got) != 1 || !strings.HasPrefix(got[0], "atomicity 1") || !strings.HasSuffix(messages[0], "of an atomic section, "+i.String())):
 						t.Errorf("%v: found %q, %q", i, got, messages)
-					case !i.Serialisable():
+					case !i.Serializable():
 						violations++
 					}
 				}
@@ -219,55 +220,55 @@ func TestScenarios(t *testing.T) {
 // show of the sections themselves is not repeated.
 func TestFigure3(t *testing.T) {
 	const x, y = 8, 16
-	const r, w = atomrace.Reads, atomrace.Writes
-	loadStore := section(1, r, 2, w)
+	const r, w = section.Reads, section.Writes
+	loadStore := sectionAt(1, r, 2, w)
 	branches := loadStore
 	branches.Ends = append(slices.Clone(branches.Ends),
-		atomrace.End{At: place(3, r), Allow: r}, atomrace.End{At: place(4, w), Allow: r | w})
-	circular := atomrace.Section{Entry: place(1, r), Circular: true, Ends: []atomrace.End{{At: place(1, r), Allow: r}}}
+		section.End{At: place(3, r), Allow: r}, section.End{At: place(4, w), Allow: r | w})
+	circular := section.Section{Entry: place(1, r), Circular: true, Ends: []section.End{{At: place(1, r), Allow: r}}}
 	recursive := loadStore
 	recursive.Recursive = true
-	strict := section(1, w, 2, w)
+	strict := sectionAt(1, w, 2, w)
 	strict.Ends[0].Allow = 0
 	for name, test := range map[string]struct {
-		sections []atomrace.Section
+		sections []section.Section
 		calls    []call
 		want     string
 	}{
-		"a remote write": {[]atomrace.Section{loadStore},
+		"a remote write": {[]section.Section{loadStore},
 			[]call{whole(1, read, x, 1), whole(2, write, x, 8), whole(1, write, x, 2)}, "atomicity 1r1 2w8 1w2"},
-		"a remote read": {[]atomrace.Section{loadStore},
+		"a remote read": {[]section.Section{loadStore},
 			[]call{whole(1, read, x, 1), whole(2, read, x, 8), whole(1, write, x, 2)}, ""},
-		"before and after": {[]atomrace.Section{loadStore},
+		"before and after": {[]section.Section{loadStore},
 			[]call{whole(2, write, x, 8), whole(1, read, x, 1), whole(1, write, x, 2), whole(2, write, x, 8)}, ""},
-		"the same line in the other mode": {[]atomrace.Section{loadStore},
+		"the same line in the other mode": {[]section.Section{loadStore},
 			[]call{whole(1, write, x, 1), whole(2, write, x, 8), whole(1, read, x, 2)}, ""},
-		"another variable": {[]atomrace.Section{loadStore},
+		"another variable": {[]section.Section{loadStore},
 			[]call{whole(1, read, x, 1), whole(2, write, y, 8), whole(1, write, x, 2)}, ""},
-		"the first suspects, in order": {[]atomrace.Section{strict},
+		"the first suspects, in order": {[]section.Section{strict},
 			[]call{whole(1, write, x, 1), whole(3, write, x, 7), whole(2, read, x, 8), whole(4, read, x, 9), whole(1, write, x, 2)},
 			"atomicity 1w1 3w7 2r8 1w2"},
-		"and in the other": {[]atomrace.Section{strict},
+		"and in the other": {[]section.Section{strict},
 			[]call{whole(1, write, x, 1), whole(2, read, x, 8), whole(3, write, x, 7), whole(1, write, x, 2)},
 			"atomicity 1w1 2r8 3w7 1w2"},
-		"several ends": {[]atomrace.Section{branches},
+		"several ends": {[]section.Section{branches},
 			[]call{
 				whole(1, read, x, 1), whole(2, write, x, 8), whole(1, write, x, 4), whole(1, write, x, 2),
 				whole(1, read, x, 1), whole(2, write, x, 9), whole(1, read, x, 3), whole(1, write, x, 2),
 			}, "atomicity 1r1 2w9 1r3"},
-		"the end of one is the entry of the next": {[]atomrace.Section{loadStore, section(2, w, 3, r)},
+		"the end of one is the entry of the next": {[]section.Section{loadStore, sectionAt(2, w, 3, r)},
 			[]call{whole(1, read, x, 1), whole(2, write, x, 7), whole(1, write, x, 2), whole(2, write, x, 8), whole(1, read, x, 3)},
 			"atomicity 1r1 2w7 1w2, atomicity 1w2 2w8 1r3"},
-		"circular": {[]atomrace.Section{circular},
+		"circular": {[]section.Section{circular},
 			[]call{whole(1, read, x, 1), whole(2, write, x, 8), whole(1, read, x, 1), whole(1, read, x, 1)},
 			"atomicity 1r1 2w8 1r1"},
-		"recursive": {[]atomrace.Section{recursive},
+		"recursive": {[]section.Section{recursive},
 			[]call{whole(1, read, x, 1), whole(1, read, x, 1), whole(1, write, x, 2), whole(2, write, x, 8), whole(1, write, x, 2)},
 			"atomicity 1r1 2w8 1w2"},
-		"atomExit": {[]atomrace.Section{loadStore},
+		"atomExit": {[]section.Section{loadStore},
 			[]call{whole(1, read, x, 1), whole(1, read, y, 1), whole(2, write, x, 8), whole(2, write, y, 9), exit(1, x), whole(1, write, x, 2), whole(1, write, y, 2)},
 			"atomicity 1r1 2w9 1w2"},
-		"the sections of several threads": {[]atomrace.Section{loadStore},
+		"the sections of several threads": {[]section.Section{loadStore},
 			[]call{whole(1, read, x, 1), whole(2, read, x, 1), whole(1, write, x, 2), whole(2, write, x, 2)},
 			"atomicity 2r1 1w2 2w2"},
 	} {
@@ -282,24 +283,24 @@ func TestFigure3(t *testing.T) {
 // TestNames: sections are for variables by name, where names are known, and for none
 // where they are needed and are not.
 func TestNames(t *testing.T) {
-	const r, w = atomrace.Reads, atomrace.Writes
-	a, b := section(1, r, 2, w), section(1, r, 3, w)
+	const r, w = section.Reads, section.Writes
+	a, b := sectionAt(1, r, 2, w), sectionAt(1, r, 3, w)
 	a.Variable, b.Variable = "a.*", "b.n"
 	for _, test := range []struct {
-		sections []atomrace.Section
+		sections []section.Section
 		variable string
 		end      heisen.Site
 		want     int
 	}{
-		{[]atomrace.Section{a, b}, "a.n", 2, 1},
-		{[]atomrace.Section{a, b}, "b.n", 2, 0},
-		{[]atomrace.Section{a, b}, "b.n", 3, 1},
-		{[]atomrace.Section{a, b}, "c.n", 3, 0},
-		{[]atomrace.Section{a, b}, "", 2, 0},
-		{[]atomrace.Section{a}, "", 2, 1},
-		{[]atomrace.Section{a}, "c.n", 2, 0},
+		{[]section.Section{a, b}, "a.n", 2, 1},
+		{[]section.Section{a, b}, "b.n", 2, 0},
+		{[]section.Section{a, b}, "b.n", 3, 1},
+		{[]section.Section{a, b}, "c.n", 3, 0},
+		{[]section.Section{a, b}, "", 2, 0},
+		{[]section.Section{a}, "", 2, 1},
+		{[]section.Section{a}, "c.n", 2, 0},
 	} {
-		locator := atomrace.Locator{Site: func(s heisen.Site) (string, int, string) { return "f", int(s), test.variable }}
+		locator := section.Locator{Site: func(s heisen.Site) (string, int, string) { return "f", int(s), test.variable }}
 		got := bothWays(t, []call{whole(1, read, 8, 1), whole(2, write, 8, 8), whole(1, write, 8, test.end)},
 			atomrace.WithSections(test.sections, locator))
 		if len(got) != test.want {
@@ -309,20 +310,20 @@ func TestNames(t *testing.T) {
 }
 
 func TestOptions(t *testing.T) {
-	ok := []atomrace.Section{section(1, atomrace.Reads, 2, atomrace.Writes)}
+	ok := []section.Section{sectionAt(1, section.Reads, 2, section.Writes)}
 	for name, option := range map[string]atomrace.Option{
 		"option is nil":                 nil,
 		"noise is nil":                  atomrace.WithNoise(nil),
 		"-1 findings":                   atomrace.Remember(-1),
-		"without a function":            atomrace.WithSections(ok, atomrace.Locator{}),
-		"bad atomic sections":           atomrace.WithSections([]atomrace.Section{{}}, at),
+		"no function Site":              atomrace.WithSections(ok, section.Locator{}),
+		"bad atomic sections":           atomrace.WithSections([]section.Section{{}}, at),
 		"bad atomic sections: 4097 are": atomrace.WithSections(make4097(), at),
 	} {
 		d, err := atomrace.NewDetector(nil, option)
 		if d != nil || err == nil || !strings.Contains(err.Error(), name) || !strings.HasPrefix(err.Error(), "atomrace: ") {
 			t.Errorf("%s: error %v", name, err)
 		}
-		if strings.Contains(name, "bad") && !errors.Is(err, atomrace.ErrSections) {
+		if strings.Contains(name, "bad") && !errors.Is(err, section.ErrInvalid) {
 			t.Errorf("%s: %v is no ErrSections", name, err)
 		}
 	}
@@ -331,28 +332,28 @@ func TestOptions(t *testing.T) {
 	}
 }
 
-func make4097() (all []atomrace.Section) {
+func make4097() (all []section.Section) {
 	for i := range 4097 {
-		all = append(all, section(2*i+1, atomrace.Reads, 2*i+2, atomrace.Writes))
+		all = append(all, sectionAt(2*i+1, section.Reads, 2*i+2, section.Writes))
 	}
 	return all
 }
 
 // TestRoom: more places than there is room for are an error of Flush, and no panic.
 func TestRoom(t *testing.T) {
-	var sections []atomrace.Section
+	var sections []section.Section
 	for i := range 2000 {
-		s := section(2*i+1, atomrace.Reads, 2*i+2, atomrace.Writes)
+		s := sectionAt(2*i+1, section.Reads, 2*i+2, section.Writes)
 		s.Variable = "v?"
 		sections = append(sections, s)
 	}
 	for i := range 2000 { // the same lines, for others
-		s := section(2*i+1, atomrace.Reads, 2*i+2, atomrace.Writes)
+		s := sectionAt(2*i+1, section.Reads, 2*i+2, section.Writes)
 		s.Variable = "w"
 		sections = append(sections, s)
 	}
 	n := 0
-	locator := atomrace.Locator{Site: func(s heisen.Site) (string, int, string) {
+	locator := section.Locator{Site: func(s heisen.Site) (string, int, string) {
 		n++
 		return "f", int(s)%4000 + 1, []string{"v1", "w"}[n/4000%2]
 	}}
@@ -360,7 +361,7 @@ func TestRoom(t *testing.T) {
 	for s := range heisen.Site(20000) {
 		d.HandleRecords([]heisen.Record{{Op: read + heisen.Op(s%2), Object: 8, Site: s}})
 	}
-	if err := d.Flush(); !errors.Is(err, atomrace.ErrSections) {
+	if err := d.Flush(); !errors.Is(err, section.ErrInvalid) {
 		t.Errorf("error %v", err)
 	}
 }
@@ -426,7 +427,7 @@ func TestNoise(t *testing.T) {
 // There is nothing to find: not in sections within a critical section either.
 func TestLocked(t *testing.T) {
 	d := newDetector(t, func(f heisen.Finding) { t.Error(brief(f)) },
-		atomrace.WithSections([]atomrace.Section{section(1, atomrace.Reads, 2, atomrace.Writes)}, at))
+		atomrace.WithSections([]section.Section{sectionAt(1, section.Reads, 2, section.Writes)}, at))
 	var mu sync.Mutex
 	var shared [4]int
 	var wg sync.WaitGroup
@@ -509,7 +510,7 @@ func TestRacy(t *testing.T) {
 }
 
 func TestSteadyStateDoesNotAllocate(t *testing.T) {
-	sections := atomrace.WithSections([]atomrace.Section{section(1, atomrace.Reads, 2, atomrace.Writes)}, at)
+	sections := atomrace.WithSections([]section.Section{sectionAt(1, section.Reads, 2, section.Writes)}, at)
 	calls := []call{
 		whole(1, read, 8, 1), whole(2, write, 8, 9), whole(1, write, 8, 2), // a violation
 		before(1, write, 16, 3), whole(2, read, 16, 4), after(1), // a race
@@ -522,7 +523,7 @@ func TestSteadyStateDoesNotAllocate(t *testing.T) {
 	stream = append(stream, heisen.Record{Op: heisen.End, Thread: 1}, heisen.Record{Op: heisen.Free, Value: 1000})
 	located := at
 	located.Depth = func(c heisen.Context) int { return int(c) }
-	s := newDetector(t, nil, atomrace.WithSections([]atomrace.Section{section(1, atomrace.Reads, 2, atomrace.Writes)}, located))
+	s := newDetector(t, nil, atomrace.WithSections([]section.Section{sectionAt(1, section.Reads, 2, section.Writes)}, located))
 	d := newDetector(t, nil, sections)
 	for name, once := range map[string]func(){
 		"calls":  func() { drive(d, calls) },
@@ -531,15 +532,6 @@ func TestSteadyStateDoesNotAllocate(t *testing.T) {
 		once()
 		if n := testing.AllocsPerRun(100, once); n != 0 {
 			t.Errorf("%s: %v allocations", name, n)
-		}
-	}
-}
-
-// TestViolationOfLittle makes findings of too few accesses.
-func TestViolationOfLittle(t *testing.T) {
-	for n := range 3 {
-		if f := atomrace.ViolationOf(make([]heisen.Access, n)); f.Kind != heisen.Atomicity || len(f.Accesses) != n || f.Message == "" {
-			t.Errorf("of %d accesses: %+v", n, f)
 		}
 	}
 }

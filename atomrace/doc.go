@@ -45,7 +45,7 @@
 //
 // # What a violation is
 //
-// Once a thread has made the access at the entry of a [Section], others should not access
+// Once a thread has made the access at the entry of a [section.Section], others should not access
 // the same variable, except as the end allows that the thread comes to. An access by
 // another thread is held against the section if it began after the entry's beforeAccess
 // and before the end's afterAccess, as in figure 3. If the accesses to the variable are
@@ -67,28 +67,10 @@
 // run without noise rarely shows anything. The heisen command does neither when it runs
 // a program, but has the same tables in the program itself.
 //
-// A [Tracker] follows threads through sections whatever others do: package mcm predicts
-// with it what could have come in.
+// # Sections
 //
-// # Sections files
-//
-// Which accesses belong together, a program does not say: a [Section] does.
-// [ReadSections] and [WriteSections] keep sections in a text file beside the
-// program, to be written by hand, proposed by an analysis of the source, or pruned
-// by what was seen in correct runs:
-//
-//	heisen sections 1
-//
-//	# The balance is written back as it was read.
-//	section bank.go:31 read
-//		variable a.balance
-//		pattern load-and-store
-//		end bank.go:33 write {read}
-//		end bank.go:36 write {}
-//
-// Once a thread has read a.balance at line 31, others may read it until the thread
-// has written it at line 33; where it writes at line 36, they may not even have
-// read it.
+// A program does not say which of its accesses belong together. Package section describes such
+// sections and keeps them in files.
 //
 // # Noise
 //

@@ -7,6 +7,7 @@ import (
 
 	"github.com/heisen-go/heisen"
 	"github.com/heisen-go/heisen/atomrace"
+	"github.com/heisen-go/heisen/section"
 )
 
 // Two threads access a variable at the same time. The detector is told of each access
@@ -30,14 +31,14 @@ func Example() {
 // is released between reading the balance and writing it back.
 func ExampleWithSections() {
 	const balance, lock = 0x1000, 0x2000
-	sections := []atomrace.Section{{
-		Entry: atomrace.Location{File: "bank.go", Line: 31, Mode: atomrace.Reads},
-		Ends: []atomrace.End{{
-			At:    atomrace.Location{File: "bank.go", Line: 33, Mode: atomrace.Writes},
-			Allow: atomrace.Allowed(atomrace.Reads, atomrace.Writes),
+	sections := []section.Section{{
+		Entry: section.Location{File: "bank.go", Line: 31, Mode: section.Reads},
+		Ends: []section.End{{
+			At:    section.Location{File: "bank.go", Line: 33, Mode: section.Writes},
+			Allow: section.Allowed(section.Reads, section.Writes),
 		}},
 	}}
-	lines := atomrace.Locator{Site: func(s heisen.Site) (file string, line int, variable string) {
+	lines := section.Locator{Site: func(s heisen.Site) (file string, line int, variable string) {
 		return "bank.go", int(s), "" // the sites of this stream are lines
 	}}
 	d, err := atomrace.NewDetector(func(f heisen.Finding) { fmt.Println(f.Message) }, atomrace.WithSections(sections, lines))

@@ -1,9 +1,8 @@
 package atomrace
 
 import (
-	"strings"
-
 	"github.com/heisen-go/heisen"
+	"github.com/heisen-go/heisen/internal/overlap"
 )
 
 // findingKey is what findings have in common that are reported once: the ops and sites
@@ -62,7 +61,7 @@ func (d *Detector) races(th *thread, later heisen.Access, stream bool) {
 		if !d.fresh(0, earlier, later) {
 			continue
 		}
-		d.report(RaceOf(earlier, later))
+		d.report(overlap.Race(earlier, later))
 	}
 }
 
@@ -90,61 +89,6 @@ func (d *Detector) violations(th *thread, end *heisen.Access) {
 		if !d.fresh(v.Section, accesses...) {
 			continue
 		}
-		d.report(ViolationOf(accesses))
+		d.report(overlap.Violation(accesses))
 	}
-}
-
-// RaceOf returns what a Detector reports when an access comes while a conflicting one
-// is pending; a Finding without the detector's name. It is for programs that find
-// overlaps by other means than a Detector.
-func RaceOf(pending, later heisen.Access) heisen.Finding {
-	return heisen.Finding{
-		Kind: heisen.Race, Object: max(pending.Object, later.Object),
-		Message:  later.Op.String() + " races with earlier " + pending.Op.String() + ", which is not over",
-		Accesses: []heisen.Access{pending, later},
-	}
-}
-
-// ViolationOf returns what a Detector reports of a section that others came into, as
-// RaceOf does of a race: accesses are that at the section's entry, those of others
-// that the end does not allow, in their order, and that at the end. Of fewer than three
-// the Finding says no more than they do.
-func ViolationOf(accesses []heisen.Access) heisen.Finding {
-	f := heisen.Finding{
-		Kind: heisen.Atomicity, Message: "an atomic section was violated",
-		Accesses: append([]heisen.Access(nil), accesses...),
-	}
-	if len(accesses) > 0 {
-		f.Object = accesses[len(accesses)-1].Object
-	}
-	if len(accesses) > 2 {
-		f.Message = tornMessage(accesses)
-	}
-	return f
-}
-
-// tornMessage says what others did to a section that they were not allowed to, and
-// which rows of table 1 that is; Interleaving.Description says more.
-func tornMessage(accesses []heisen.Access) string {
-	var parts []string
-	first, last := accesses[0], accesses[len(accesses)-1]
-	for _, remote := range accesses[1 : len(accesses)-1] {
-		i := Interleaving{modeOf(first.Op), modeOf(remote.Op), modeOf(last.Op)}
-		part := remote.Op.String() + " between " + first.Op.String() + " and " + last.Op.String() + " of an atomic section"
-		if i.Serialisable() {
-			part += ", which does not allow it"
-		} else {
-			part += ", " + i.String()
-		}
-		parts = append(parts, part)
-	}
-	return strings.Join(parts, "; ")
-}
-
-// modeOf returns how an op accesses a variable.
-func modeOf(op heisen.Op) Modes {
-	if op.IsWrite() {
-		return Writes
-	}
-	return Reads
 }

@@ -3,6 +3,8 @@ package atomrace
 import (
 	"errors"
 	"fmt"
+
+	"github.com/heisen-go/heisen/section"
 )
 
 // Option sets something about a Detector.
@@ -19,23 +21,17 @@ func SingleSlot() Option {
 	}
 }
 
-// WithSections makes the detector look for violations of the given sections. locator
-// says which sites they mean. The error wraps ErrSections if CheckSections refuses the
-// sections, or if there are more than the detector has room for: 4096 sections, 4096
-// places, 8192 ends.
-func WithSections(sections []Section, locator Locator) Option {
+// WithSections makes the detector look for violations of the given sections, which it copies. The
+// locator says which sites they mean. The error wraps section.ErrInvalid if section.NewIndex refuses
+// the sections, or if there are more than the detector has room for: 4096 sections, 4096 places, 8192
+// ends.
+func WithSections(sections []section.Section, locator section.Locator) Option {
 	return func(d *Detector) error {
-		switch {
-		case locator.Site == nil:
-			return errors.New("sections without a function that locates sites")
-		case d.sections != nil:
+		if d.sections != nil {
 			return errors.New("sections are given twice")
 		}
-		if err := CheckSections(sections); err != nil {
-			return err
-		}
 		var err error
-		d.sections, err = newRepository(d.table, sections, locator)
+		d.sections, err = newSectionTable(d.table, sections, locator)
 		return err
 	}
 }

@@ -16,7 +16,7 @@ func (d *Detector) Handle(e heisen.Event) { d.handle(heisen.AsRecord(e)) }
 // memory, is over at once.
 //
 // Sections are given up when the thread returns from their function: by Call and Return
-// events, or by the depths of contexts, see Locator.
+// events, or by the depths of contexts, see section.Locator.
 func (d *Detector) HandleRecords(batch []heisen.Record) {
 	for i := range batch {
 		d.handle(&batch[i])
@@ -88,8 +88,8 @@ func (d *Detector) access(r *heisen.Record, op heisen.Op) {
 	if d.sections != nil {
 		a.Who = who(r.Thread, d.places.pack(r, op))
 		a.Depth = th.depth
-		if d.sections.locator.Depth != nil {
-			a.Depth = d.sections.depth(r.Context)
+		if d.sections.depth != nil {
+			a.Depth = d.sections.contextDepth(r.Context)
 		}
 		if r.Op == op { // an operation on a lock is none on a variable
 			a.Loc = d.sections.location(r.Site, op)

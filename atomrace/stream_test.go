@@ -16,6 +16,7 @@ import (
 	"github.com/heisen-go/heisen"
 	"github.com/heisen-go/heisen/atomrace"
 	"github.com/heisen-go/heisen/bench/workload"
+	"github.com/heisen-go/heisen/section"
 	"github.com/heisen-go/heisen/trace"
 	"github.com/heisen-go/heisen/vclock"
 )
@@ -291,7 +292,7 @@ func TestStreamSections(t *testing.T) {
 				if f.Kind == heisen.Atomicity {
 					found = append(found, f)
 				}
-			}, atomrace.WithSections([]atomrace.Section{section(1, atomrace.Reads, 2, atomrace.Writes)}, located))
+			}, atomrace.WithSections([]section.Section{sectionAt(1, section.Reads, 2, section.Writes)}, located))
 			if _, err := heisen.Run(context.Background(), heisen.Slice(test.trace), d); err != nil {
 				t.Fatal(err)
 			}
@@ -329,19 +330,19 @@ func TestLocateIn(t *testing.T) {
 			if file == "" {
 				continue
 			}
-			section := atomrace.Section{
-				Entry: atomrace.Location{File: file, Line: 3, Mode: atomrace.Reads},
-				Ends:  []atomrace.End{{At: atomrace.Location{File: file, Line: 3, Mode: atomrace.Writes}}},
+			one := section.Section{
+				Entry: section.Location{File: file, Line: 3, Mode: section.Reads},
+				Ends:  []section.End{{At: section.Location{File: file, Line: 3, Mode: section.Writes}}},
 			}
 			got := bothWays(t, []call{whole(1, read, 8, site), whole(2, write, 8, 0), whole(1, write, 8, site)},
-				atomrace.WithSections([]atomrace.Section{section}, atomrace.LocateIn(s, "/src/bank/")))
+				atomrace.WithSections([]section.Section{one}, section.LocateIn(s, "/src/bank/")))
 			if len(got) != want {
 				t.Errorf("%+v: in %q found %q", test.info, file, got)
 			}
 		}
 	}
 	ctx := s.Context(s.Call(s.Call(heisen.Cursor{}, 1), 2))
-	if d := atomrace.LocateIn(s, "").Depth(ctx); d != 2 {
+	if d := section.LocateIn(s, "").Depth(ctx); d != 2 {
 		t.Errorf("depth %d", d)
 	}
 }
@@ -378,10 +379,10 @@ func FuzzStream(f *testing.F) {
 		}
 		f.Add(data)
 	}
-	sections := []atomrace.Section{
-		section(1, atomrace.Reads, 2, atomrace.Writes), section(2, atomrace.Writes, 3, atomrace.Reads),
-		{Entry: place(4, atomrace.Writes), Circular: true, Ends: []atomrace.End{{At: place(4, atomrace.Writes)}}},
-		{Entry: place(5, atomrace.Reads), Recursive: true, Above: 1, Ends: []atomrace.End{{At: place(6, atomrace.Reads)}}},
+	sections := []section.Section{
+		sectionAt(1, section.Reads, 2, section.Writes), sectionAt(2, section.Writes, 3, section.Reads),
+		{Entry: place(4, section.Writes), Circular: true, Ends: []section.End{{At: place(4, section.Writes)}}},
+		{Entry: place(5, section.Reads), Recursive: true, Above: 1, Ends: []section.End{{At: place(6, section.Reads)}}},
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
 		trace := decode(data)

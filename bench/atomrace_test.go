@@ -8,6 +8,7 @@ import (
 	"github.com/heisen-go/heisen"
 	"github.com/heisen-go/heisen/atomrace"
 	"github.com/heisen-go/heisen/bench/workload"
+	"github.com/heisen-go/heisen/section"
 )
 
 func newAtomRace(sink heisen.Sink, options ...atomrace.Option) *atomrace.Detector {
@@ -21,16 +22,16 @@ func newAtomRace(sink heisen.Sink, options ...atomrace.Option) *atomrace.Detecto
 // atomSections are sections at the sites of workloads: the given number of them, each
 // from a read to a write three sites on.
 func atomSections(n int) atomrace.Option {
-	at := func(line int, m atomrace.Modes) atomrace.Location {
-		return atomrace.Location{File: "f", Line: line, Mode: m}
+	at := func(line int, m section.Modes) section.Location {
+		return section.Location{File: "f", Line: line, Mode: m}
 	}
-	var sections []atomrace.Section
+	var sections []section.Section
 	for i := range n {
-		sections = append(sections, atomrace.Section{
-			Entry: at(i+1, atomrace.Reads), Ends: []atomrace.End{{At: at(i+4, atomrace.Writes), Allow: atomrace.Reads | atomrace.Writes}},
+		sections = append(sections, section.Section{
+			Entry: at(i+1, section.Reads), Ends: []section.End{{At: at(i+4, section.Writes), Allow: section.Reads | section.Writes}},
 		})
 	}
-	return atomrace.WithSections(sections, atomrace.Locator{
+	return atomrace.WithSections(sections, section.Locator{
 		Site: func(s heisen.Site) (string, int, string) { return "f", int(s), "" },
 	})
 }

@@ -5,8 +5,8 @@ import (
 	"slices"
 
 	"github.com/heisen-go/heisen"
-	"github.com/heisen-go/heisen/atomrace"
 	"github.com/heisen-go/heisen/mcm/order"
+	atomicsection "github.com/heisen-go/heisen/section"
 )
 
 // spot is a place of a finding: a site and an op.
@@ -382,9 +382,9 @@ func (m *Model) intrusions(wanted func(places) bool, ask func(candidate)) {
 
 // allows reports whether others may access the variable so.
 func (p *Passage) allows(op heisen.Op) bool {
-	mode := atomrace.Reads
+	mode := atomicsection.Reads
 	if op.IsWrite() {
-		mode = atomrace.Writes
+		mode = atomicsection.Writes
 	}
 	return p.Allow&mode != 0
 }

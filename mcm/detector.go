@@ -9,7 +9,7 @@ import (
 	"sync/atomic"
 
 	"github.com/heisen-go/heisen"
-	"github.com/heisen-go/heisen/atomrace"
+	atomicsection "github.com/heisen-go/heisen/section"
 )
 
 // Detector predicts races, deadlocks and atomicity violations from a stream of
@@ -21,7 +21,7 @@ import (
 //   - atomicity: accesses of one thread that could come between two successive ones
 //     of a transaction (Enter, Exit) so that no serial order explains it;
 //   - sections: accesses of one thread that could come between the entry of another
-//     one's atomic section (package atomrace) and its end, which does not allow them,
+//     one's atomic section (package section) and its end, which does not allow them,
 //     given Sections.
 //
 // Each finding has a witness, which has been replayed: the schedule from the start
@@ -54,8 +54,8 @@ type Detector struct {
 	hidden  map[heisen.Thread][]heisen.Record
 	fresh   int // how many records have not been in a window
 
-	tracker  *atomrace.Tracker  // nil without sections
-	passages []atomrace.Passage // that end where the next window starts or later, by their ends
+	tracker  *atomicsection.Tracker    // nil without sections
+	passages []atomicsection.Execution // that end where the next window starts or later, by their ends
 
 	events uint64
 	known  map[finding]bool
@@ -98,8 +98,8 @@ func NewDetector(symbols *heisen.Symbols, sink heisen.Sink, options ...Option) (
 	}
 	if len(d.settings.sections) > 0 {
 		var err error
-		d.tracker, err = atomrace.NewTracker(d.settings.sections, d.settings.locator,
-			func(p atomrace.Passage) { d.passages = append(d.passages, p) })
+		d.tracker, err = atomicsection.NewTracker(d.settings.sections, d.settings.locator,
+			func(p atomicsection.Execution) { d.passages = append(d.passages, p) })
 		if err != nil {
 			return nil, fmt.Errorf("mcm: %w", err)
 		}
@@ -144,9 +144,6 @@ func (d *Detector) Flush() error {
 		d.solve(1 + (max(0, len(d.records)-d.settings.window)+step-1)/step)
 	}
 	d.records, d.index, d.passages = nil, nil, nil
-	if d.tracker != nil {
-		d.err = errors.Join(d.err, d.tracker.Err())
-	}
 	return d.err
 }
 
@@ -203,13 +200,13 @@ func (d *Detector) passagesIn(index []uint64) (list []Passage) {
 	if len(index) == 0 {
 		return nil
 	}
-	d.passages = slices.DeleteFunc(d.passages, func(p atomrace.Passage) bool { return p.End < index[0] })
+	d.passages = slices.DeleteFunc(d.passages, func(p atomicsection.Execution) bool { return p.End.Index < index[0] })
 	for _, p := range d.passages {
-		if p.Entry < index[0] || p.End > index[len(index)-1] {
+		if p.Entry.Index < index[0] || p.End.Index > index[len(index)-1] {
 			continue
 		}
-		entry, _ := slices.BinarySearch(index, p.Entry)
-		end, _ := slices.BinarySearch(index, p.End)
+		entry, _ := slices.BinarySearch(index, p.Entry.Index)
+		end, _ := slices.BinarySearch(index, p.End.Index)
 		list = append(list, Passage{Section: p.Section, Entry: entry, End: end, Allow: p.Allow})
 	}
 	return list

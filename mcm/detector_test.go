@@ -10,9 +10,9 @@ import (
 	"testing"
 
 	"github.com/heisen-go/heisen"
-	"github.com/heisen-go/heisen/atomrace"
 	"github.com/heisen-go/heisen/bench/workload"
 	"github.com/heisen-go/heisen/mcm"
+	"github.com/heisen-go/heisen/section"
 )
 
 // TestParallel: what is found and its order do not depend on how many windows are
@@ -93,20 +93,20 @@ func TestSections(t *testing.T) {
 	const round = `T1|acq(l)|f.go:1 T1|r(x)|f.go:2 T1|rel(l)|f.go:3 T1|acq(l)|f.go:4 T1|w(x)|f.go:5 T1|rel(l)|f.go:6
 		T2|acq(l)|f.go:11 T2|w(x)|f.go:12 T2|rel(l)|f.go:13 T2|acq(l)|f.go:14 T2|r(x)|f.go:15 T2|rel(l)|f.go:16`
 	records, symbols := parse(t, strings.Repeat(round+" ", 30))
-	section := func(allow atomrace.Modes) []atomrace.Section {
-		return []atomrace.Section{{
-			Entry: atomrace.Location{File: "f.go", Line: 2, Mode: atomrace.Reads},
-			Ends:  []atomrace.End{{At: atomrace.Location{File: "f.go", Line: 5, Mode: atomrace.Writes}, Allow: allow}},
+	sale := func(allow section.Modes) []section.Section {
+		return []section.Section{{
+			Entry: section.Location{File: "f.go", Line: 2, Mode: section.Reads},
+			Ends:  []section.End{{At: section.Location{File: "f.go", Line: 5, Mode: section.Writes}, Allow: allow}},
 		}}
 	}
 	for _, test := range []struct {
 		window, overlap int
-		allow           atomrace.Modes
+		allow           section.Modes
 		want            []string
 	}{
 		{2000, 1000, 0, []string{"f.go:2 f.go:12 f.go:5", "f.go:2 f.go:15 f.go:5"}},
 		{40, 20, 0, []string{"f.go:2 f.go:12 f.go:5", "f.go:2 f.go:15 f.go:5"}},
-		{40, 20, atomrace.Reads, []string{"f.go:2 f.go:12 f.go:5"}},
+		{40, 20, section.Reads, []string{"f.go:2 f.go:12 f.go:5"}},
 		{4, 0, 0, nil}, // too small
 	} {
 		for _, parallel := range []int{1, 3} {
@@ -119,7 +119,7 @@ func TestSections(t *testing.T) {
 					}
 					got = append(got, strings.Join(at, " "))
 				}
-			}, mcm.Windows(test.window, test.overlap), mcm.Parallel(parallel), mcm.Sections(section(test.allow), atomrace.LocateIn(symbols, "")))
+			}, mcm.Windows(test.window, test.overlap), mcm.Parallel(parallel), mcm.Sections(sale(test.allow), section.LocateIn(symbols, "")))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -133,7 +133,7 @@ func TestSections(t *testing.T) {
 			}
 		}
 	}
-	if _, err := mcm.NewDetector(nil, nil, mcm.Sections(section(0), atomrace.Locator{})); err == nil {
+	if _, err := mcm.NewDetector(nil, nil, mcm.Sections(sale(0), section.Locator{})); err == nil {
 		t.Error("no error without a locator")
 	}
 	if _, err := mcm.NewModel(mcm.Window{Records: records, Passages: []mcm.Passage{{Entry: 1, End: 7}}}); err == nil {

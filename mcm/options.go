@@ -5,7 +5,7 @@ import (
 	"fmt"
 
 	"github.com/heisen-go/heisen"
-	"github.com/heisen-go/heisen/atomrace"
+	atomicsection "github.com/heisen-go/heisen/section"
 )
 
 // ErrOption is what the error of a constructor wraps if an option is out of
@@ -27,8 +27,8 @@ type settings struct {
 	parallel        int
 	occurrences     int
 	questions       int
-	sections        []atomrace.Section
-	locator         atomrace.Locator
+	sections        []atomicsection.Section
+	locator         atomicsection.Locator
 
 	// For tests, which compare the ways to an answer.
 	eager    bool // all constraints from the start
@@ -145,8 +145,8 @@ func Parallel(n int) Option {
 }
 
 // Sections has a Detector predict, besides, how other threads come into atomic sections.
-// For locator, and the errors of NewDetector, see atomrace.WithSections.
-func Sections(sections []atomrace.Section, locator atomrace.Locator) Option {
+// For locator, and the errors of NewDetector, see section.NewTracker.
+func Sections(sections []atomicsection.Section, locator atomicsection.Locator) Option {
 	return func(s *settings) error {
 		s.sections, s.locator = sections, locator
 		return nil

@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"github.com/heisen-go/heisen"
-	"github.com/heisen-go/heisen/atomrace"
+	atomicsection "github.com/heisen-go/heisen/section"
 )
 
 // TestDeadlocksExact compares predicted deadlocks with the enumeration of all
@@ -162,7 +162,7 @@ func TestIntrusionsExact(t *testing.T) {
 			for k := range w.Records {
 				a, b := &w.Records[i], &w.Records[k]
 				if i < k && a.Thread == b.Thread && a.Op.IsAccess() && b.Op.IsAccess() && a.Object == b.Object && w.oneLife(i, k) && rng.IntN(2) == 0 {
-					w.Passages = append(w.Passages, Passage{Section: len(w.Passages), Entry: i, End: k, Allow: atomrace.Modes(rng.IntN(3))})
+					w.Passages = append(w.Passages, Passage{Section: len(w.Passages), Entry: i, End: k, Allow: atomicsection.Modes(rng.IntN(3))})
 				}
 			}
 		}

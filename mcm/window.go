@@ -5,7 +5,7 @@ import (
 	"slices"
 
 	"github.com/heisen-go/heisen"
-	"github.com/heisen-go/heisen/atomrace"
+	atomicsection "github.com/heisen-go/heisen/section"
 )
 
 // Window is a piece of a stream of events: what a Model is made of.
@@ -18,11 +18,11 @@ type Window struct {
 	Passages []Passage // through atomic sections, of which both accesses are in the window
 }
 
-// Passage is that a thread has gone through an atomic section of package atomrace.
+// Passage is that a thread has gone through an atomic section of package section.
 type Passage struct {
-	Section    int            // its number
-	Entry, End int            // the accesses at its entry and at its end: indices of Records
-	Allow      atomrace.Modes // what others may do to the variable in between
+	Section    int                 // its number
+	Entry, End int                 // the accesses at its entry and at its end: indices of Records
+	Allow      atomicsection.Modes // what others may do to the variable in between
 }
 
 // Hold is a lock that a thread holds where a window starts.

@@ -33,11 +33,12 @@ import (
 	"time"
 
 	"github.com/heisen-go/heisen"
-	"github.com/heisen-go/heisen/atomrace"
 	"github.com/heisen-go/heisen/internal/build"
 	"github.com/heisen-go/heisen/internal/infer"
+	"github.com/heisen-go/heisen/internal/overlap"
 	"github.com/heisen-go/heisen/internal/recorder"
 	"github.com/heisen-go/heisen/report"
+	"github.com/heisen-go/heisen/section"
 )
 
 // program is what is run.
@@ -136,9 +137,9 @@ type experiment struct {
 	requests int
 	brief    bool
 
-	locations []atomrace.Location // of races
-	uses      []atomrace.Location // of the variables of races
-	names     []string            // of these
+	locations []section.Location // of races
+	uses      []section.Location // of the variables of races
+	names     []string           // of these
 
 	sources *report.Sources
 }
@@ -159,9 +160,9 @@ func (e *experiment) prepare(ctx context.Context) error {
 			return err
 		}
 		for _, a := range r.accesses {
-			at := atomrace.Location{File: a.Stack[0].File, Line: a.Stack[0].Line, Mode: atomrace.Reads}
+			at := section.Location{File: a.Stack[0].File, Line: a.Stack[0].Line, Mode: section.Reads}
 			if a.Op == heisen.Write.String() {
-				at.Mode = atomrace.Writes
+				at.Mode = section.Writes
 			}
 			if !slices.Contains(e.locations, at) {
 				e.locations = append(e.locations, at)
@@ -230,7 +231,7 @@ func (e *experiment) consume(ctx context.Context, listener *recorder.Listener, n
 		sites := [2]heisen.Site{o.Accesses[0].Site, o.Accesses[1].Site}
 		name, known := seen[sites]
 		if !known {
-			f := report.Resolve(report.Item{Finding: atomrace.RaceOf(o.Accesses[0], o.Accesses[1])}, stream.Symbols(), e.sources)
+			f := report.Resolve(report.Item{Finding: overlap.Race(o.Accesses[0], o.Accesses[1])}, stream.Symbols(), e.sources)
 			name = f.Variable[strings.LastIndexByte(f.Variable, '.')+1:]
 			seen[sites] = name
 			r.accesses = append(r.accesses, f.Accesses...)

@@ -14,7 +14,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/heisen-go/heisen/atomrace"
+	"github.com/heisen-go/heisen/section"
 )
 
 // programs are the directories, with what each prints. The first number is that
@@ -122,7 +122,7 @@ func TestSections(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer file.Close()
-			sections, err := atomrace.ReadSections(file)
+			sections, err := section.Decode(file)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -130,7 +130,7 @@ func TestSections(t *testing.T) {
 				t.Error("no sections")
 			}
 			for _, s := range sections {
-				places := []atomrace.Location{s.Entry}
+				places := []section.Location{s.Entry}
 				for _, e := range s.Ends {
 					places = append(places, e.At)
 				}
@@ -154,7 +154,7 @@ func TestSections(t *testing.T) {
 // access is an access in a source file.
 type access struct {
 	line     int
-	mode     atomrace.Modes
+	mode     section.Modes
 	variable string
 }
 
@@ -173,7 +173,7 @@ func accessesIn(t *testing.T, file string) map[access]string {
 		if !ok {
 			continue
 		}
-		add := func(e ast.Expr, mode atomrace.Modes) {
+		add := func(e ast.Expr, mode section.Modes) {
 			found[access{fset.Position(e.Pos()).Line, mode, types.ExprString(e)}] = function.Name.Name
 		}
 		// stored are expressions that are written and not read.
@@ -186,21 +186,21 @@ func accessesIn(t *testing.T, file string) map[access]string {
 					if element, ok := left.(*ast.IndexExpr); ok {
 						left = element.X // of a map, which is written as a whole
 					}
-					add(left, atomrace.Writes)
+					add(left, section.Writes)
 				}
 			case *ast.IncDecStmt:
-				add(n.X, atomrace.Writes)
+				add(n.X, section.Writes)
 			case *ast.CallExpr:
 				if method, ok := n.Fun.(*ast.SelectorExpr); ok {
 					switch method.Sel.Name {
 					case "Store", "Swap", "Add", "CompareAndSwap":
-						add(method.X, atomrace.Writes)
+						add(method.X, section.Writes)
 						stored[method.X] = true
 					}
 				}
 			case *ast.SelectorExpr:
 				if !stored[n] {
-					add(n, atomrace.Reads)
+					add(n, section.Reads)
 				}
 			}
 			return true

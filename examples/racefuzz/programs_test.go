@@ -11,10 +11,10 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/heisen-go/heisen/atomrace"
 	"github.com/heisen-go/heisen/driver"
 	"github.com/heisen-go/heisen/lockset"
 	"github.com/heisen-go/heisen/report"
+	"github.com/heisen-go/heisen/section"
 )
 
 // build builds all programs into a directory, which it returns.
@@ -188,7 +188,7 @@ func TestSections(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer file.Close()
-		sections, err := atomrace.ReadSections(file)
+		sections, err := section.Decode(file)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -32,10 +32,13 @@ var table = map[string]room{
 	"vclock":  {floor: 1, library: true},
 	"lockset": {floor: 1, step: 1, library: true, only: []string{".", "internal/option", "internal/shadow", "vclock"}},
 	"tree":    {floor: 1, library: true},
+	"section": {floor: 1, library: true, stdOnly: true, only: []string{".", "internal/option"}},
 	"report":  {floor: 1, library: true, only: []string{".", "internal/option"}},
 
 	// What combines them.
-	"atomrace":  {floor: 2, library: true, stdOnly: true, only: []string{".", "internal/option", "internal/shadow", "internal/core/atomrace"}},
+	"internal/overlap": {floor: 1, step: 1, library: true, stdOnly: true, only: []string{".", "section"}},
+
+	"atomrace":  {floor: 2, library: true, stdOnly: true, only: []string{".", "internal/option", "internal/core/atomrace", "internal/overlap", "section"}},
 	"mcm/order": {floor: 2, library: true, stdOnly: true, only: []string{".", "internal/option"}},
 	"mcm":       {floor: 2, step: 1, library: true},
 	"racefuzz":  {floor: 3, library: true},
@@ -43,7 +46,7 @@ var table = map[string]room{
 	// The machinery of the command.
 	"internal/arch":     {floor: 4, step: 0, stdOnly: true, only: []string{}},
 	"internal/recorder": {floor: 4, step: 0},
-	"internal/infer":    {floor: 4, step: 0, only: []string{"atomrace"}},
+	"internal/infer":    {floor: 4, step: 0, only: []string{"section"}},
 	"internal/build":    {floor: 4, step: 1},
 	"internal/confirm":  {floor: 4, step: 2},
 	"internal/cli":      {floor: 4, step: 3},

@@ -12,6 +12,7 @@ import (
 	"github.com/heisen-go/heisen/atomrace"
 	"github.com/heisen-go/heisen/internal/recorder"
 	"github.com/heisen-go/heisen/lockset"
+	"github.com/heisen-go/heisen/section"
 	"github.com/heisen-go/heisen/vclock"
 )
 
@@ -86,7 +87,7 @@ type detection struct {
 	races  bool    // and for what fasttrack finds
 	hidden bool    // there are hidden calls in the streams
 
-	sections []atomrace.Section // for traces, and for mcm; their files are absolute
+	sections []section.Section // for traces, and for mcm; their files are absolute
 	maximal  *maximal
 }
 
@@ -168,7 +169,7 @@ func (d *detection) build(symbols *heisen.Symbols, sink heisen.Sink) (built []he
 
 // newAtomRace returns the detector for a trace, whose files are relative to where the
 // command runs unless they are absolute.
-func newAtomRace(symbols *heisen.Symbols, sections []atomrace.Section, sink heisen.Sink) (heisen.Detector, error) {
+func newAtomRace(symbols *heisen.Symbols, sections []section.Section, sink heisen.Sink) (heisen.Detector, error) {
 	if len(sections) == 0 {
 		return atomrace.NewDetector(sink)
 	}
@@ -176,7 +177,7 @@ func newAtomRace(symbols *heisen.Symbols, sections []atomrace.Section, sink heis
 	if err != nil {
 		return nil, err
 	}
-	return atomrace.NewDetector(sink, atomrace.WithSections(sections, atomrace.LocateIn(symbols, here)))
+	return atomrace.NewDetector(sink, atomrace.WithSections(sections, section.LocateIn(symbols, here)))
 }
 
 // Chosen is detectors by a list as -detect takes it; "all" stands for every

@@ -7,8 +7,8 @@ import (
 	"sync"
 
 	"github.com/heisen-go/heisen"
-	"github.com/heisen-go/heisen/atomrace"
 	"github.com/heisen-go/heisen/report"
+	"github.com/heisen-go/heisen/section"
 )
 
 // findings gathers what is found in all streams of an invocation: equal findings
@@ -125,7 +125,7 @@ func (f *findings) enter(resolved report.Finding, reverse bool) *finding {
 
 // isAbout reports whether one of the accesses of a finding is to a variable that a
 // section is about, or that has no known name.
-func (f *findings) isAbout(finding heisen.Finding, symbols *heisen.Symbols, section *atomrace.Section) bool {
+func (f *findings) isAbout(finding heisen.Finding, symbols *heisen.Symbols, section *section.Section) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	resolved := report.Resolve(report.Item{Finding: finding}, symbols, f.sources)

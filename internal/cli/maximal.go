@@ -7,8 +7,8 @@ import (
 	"sync"
 
 	"github.com/heisen-go/heisen"
-	"github.com/heisen-go/heisen/atomrace"
 	"github.com/heisen-go/heisen/mcm"
+	"github.com/heisen-go/heisen/section"
 )
 
 const mcmName = "mcm"
@@ -32,14 +32,14 @@ func (inv *invocation) maximalFlags() *maximal {
 
 // build returns a detector, which predicts how others come into sections, too. Without
 // flags it is the default one.
-func (m *maximal) build(symbols *heisen.Symbols, sections []atomrace.Section, sink heisen.Sink) (heisen.Detector, error) {
+func (m *maximal) build(symbols *heisen.Symbols, sections []section.Section, sink heisen.Sink) (heisen.Detector, error) {
 	var options []mcm.Option
 	if len(sections) > 0 {
 		here, err := os.Getwd()
 		if err != nil {
 			return nil, err
 		}
-		options = append(options, mcm.Sections(sections, atomrace.LocateIn(symbols, here)))
+		options = append(options, mcm.Sections(sections, section.LocateIn(symbols, here)))
 	}
 	if m == nil {
 		return mcm.NewDetector(symbols, sink, options...)

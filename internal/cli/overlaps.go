@@ -11,10 +11,11 @@ import (
 	"time"
 
 	"github.com/heisen-go/heisen"
-	"github.com/heisen-go/heisen/atomrace"
 	"github.com/heisen-go/heisen/internal/infer"
+	"github.com/heisen-go/heisen/internal/overlap"
 	"github.com/heisen-go/heisen/internal/recorder"
 	"github.com/heisen-go/heisen/report"
+	"github.com/heisen-go/heisen/section"
 	"github.com/heisen-go/heisen/vclock"
 )
 
@@ -29,9 +30,9 @@ type overlaps struct {
 	seed     uint64
 	budget   time.Duration
 
-	relative []atomrace.Section // as they stand in the file
-	read     []atomrace.Section // with absolute names of files
-	dir      string             // of the file
+	relative []section.Section // as they stand in the file
+	read     []section.Section // with absolute names of files
+	dir      string            // of the file
 }
 
 // overlapFlags defines -sections and the flags that say where goroutines are made
@@ -115,7 +116,7 @@ func (o *overlaps) readSections() error {
 		return err
 	}
 	defer f.Close()
-	if o.relative, err = atomrace.ReadSections(f); err != nil {
+	if o.relative, err = section.Decode(f); err != nil {
 		return fmt.Errorf("%s: %w", o.sections, err)
 	}
 	if o.dir, err = absolute(filepath.Dir(o.sections)); err != nil {
@@ -126,8 +127,8 @@ func (o *overlaps) readSections() error {
 }
 
 // absolute returns sections of the file with absolute names of files.
-func (o *overlaps) absolute(sections []atomrace.Section) []atomrace.Section {
-	full := func(l atomrace.Location) atomrace.Location {
+func (o *overlaps) absolute(sections []section.Section) []section.Section {
+	full := func(l section.Location) section.Location {
 		if file := filepath.FromSlash(l.File); !filepath.IsAbs(file) {
 			l.File = filepath.ToSlash(filepath.Join(o.dir, file))
 		}
@@ -171,20 +172,20 @@ func findingsIn(name string) (findings []report.Finding, err error) {
 }
 
 // locationsOf returns the places of the accesses in a file of findings.
-func locationsOf(name string) ([]atomrace.Location, error) {
+func locationsOf(name string) ([]section.Location, error) {
 	findings, err := findingsIn(name)
 	if err != nil {
 		return nil, err
 	}
-	locations := []atomrace.Location{}
+	locations := []section.Location{}
 	for i := range findings {
 		for _, a := range findings[i].Accesses {
 			if len(a.Stack) == 0 {
 				continue
 			}
-			at := atomrace.Location{File: a.Stack[0].File, Line: a.Stack[0].Line, Mode: atomrace.Reads}
+			at := section.Location{File: a.Stack[0].File, Line: a.Stack[0].Line, Mode: section.Reads}
 			if strings.Contains(a.Op, "write") || strings.Contains(a.Op, "update") {
-				at.Mode = atomrace.Writes
+				at.Mode = section.Writes
 			}
 			if !slices.Contains(locations, at) {
 				locations = append(locations, at)
@@ -199,7 +200,7 @@ func locationsOf(name string) ([]atomrace.Location, error) {
 
 // variablesOf returns the places where the variables in a file of findings are
 // accessed, in the packages that are tested or run.
-func variablesOf(inv *invocation, name string) ([]atomrace.Location, error) {
+func variablesOf(inv *invocation, name string) ([]section.Location, error) {
 	findings, err := findingsIn(name)
 	if err != nil {
 		return nil, err
@@ -242,9 +243,9 @@ func overlapFinding(found recorder.Overlap) heisen.Finding {
 	if found.Unordered {
 		return vclock.RaceOf(found.Accesses[0], found.Accesses[1])
 	}
-	f := atomrace.RaceOf(found.Accesses[0], found.Accesses[1])
+	f := overlap.Race(found.Accesses[0], found.Accesses[1])
 	if found.Section >= 0 {
-		f = atomrace.ViolationOf(found.Accesses)
+		f = overlap.Violation(found.Accesses)
 	}
 	f.Detector = atomraceName
 	return f

@@ -10,8 +10,8 @@ import (
 	"sync"
 
 	"github.com/heisen-go/heisen"
-	"github.com/heisen-go/heisen/atomrace"
 	"github.com/heisen-go/heisen/internal/recorder"
+	"github.com/heisen-go/heisen/section"
 )
 
 // refine is heisen sections refine: it runs tests and takes out of a sections file
@@ -40,7 +40,7 @@ func (inv *invocation) refine() (int, error) {
 	if err != nil {
 		return Failed, err
 	}
-	refiner, err := atomrace.NewRefiner(o.relative, *calm)
+	refiner, err := section.NewRefiner(o.relative, *calm)
 	if err != nil {
 		return Failed, fmt.Errorf("%s: %w", o.sections, err)
 	}
@@ -87,7 +87,7 @@ func (inv *invocation) refine() (int, error) {
 }
 
 // writeRefined writes sections of o's file to another one, or to that itself.
-func (inv *invocation) writeRefined(o *overlaps, name string, sections []atomrace.Section) error {
+func (inv *invocation) writeRefined(o *overlaps, name string, sections []section.Section) error {
 	folder := "."
 	if name != stdStream {
 		folder = filepath.Dir(name)
@@ -110,7 +110,7 @@ func (inv *invocation) writeRefined(o *overlaps, name string, sections []atomrac
 }
 
 // pairs counts the ends of sections.
-func pairs(sections []atomrace.Section) (n int) {
+func pairs(sections []section.Section) (n int) {
 	for i := range sections {
 		n += len(sections[i].Ends)
 	}
@@ -118,14 +118,14 @@ func pairs(sections []atomrace.Section) (n int) {
 }
 
 // refiningRun runs the tests once, whose verdict is the oracle.
-func (inv *invocation) refiningRun(o *overlaps, live *recorder.Live, flags testFlags) (atomrace.Run, error) {
+func (inv *invocation) refiningRun(o *overlaps, live *recorder.Live, flags testFlags) (section.Observation, error) {
 	cmd, err := inv.testCommand(inv.args, flags)
 	if err != nil {
-		return atomrace.Run{}, err
+		return section.Observation{}, err
 	}
 	var said bytes.Buffer // of interest if tests fail
 	cmd.Stdout = &said
-	var run atomrace.Run
+	var run section.Observation
 	var mu sync.Mutex
 	found := newFindings(nil, &known{})
 	all := flatten(o.relative)
@@ -161,7 +161,7 @@ func (inv *invocation) refiningRun(o *overlaps, live *recorder.Live, flags testF
 }
 
 // add adds a pair to a set.
-func add(set []atomrace.Pair, pair atomrace.Pair) []atomrace.Pair {
+func add(set []section.Pair, pair section.Pair) []section.Pair {
 	if slices.Contains(set, pair) {
 		return set
 	}
@@ -169,7 +169,7 @@ func add(set []atomrace.Pair, pair atomrace.Pair) []atomrace.Pair {
 }
 
 // flatten returns the pairs of sections as programs number their ends.
-func flatten(sections []atomrace.Section) (all []atomrace.Pair) {
+func flatten(sections []section.Section) (all []section.Pair) {
 	for i := range sections {
 		for j := range sections[i].Ends {
 			all = append(all, sections[i].Pair(j))

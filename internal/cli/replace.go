@@ -5,7 +5,7 @@ import (
 	"io"
 	"os"
 
-	"github.com/heisen-go/heisen/atomrace"
+	"github.com/heisen-go/heisen/section"
 )
 
 // replaceFile writes a file anew. Whoever reads it meanwhile sees the old content or
@@ -23,9 +23,9 @@ func replaceFile(name string, write func(io.Writer) error) error {
 }
 
 // writeSections writes a sections file, or to standard output.
-func (inv *invocation) writeSections(name string, sections []atomrace.Section) error {
+func (inv *invocation) writeSections(name string, sections []section.Section) error {
 	if name == stdStream {
-		return atomrace.WriteSections(inv.Out, sections)
+		return section.Encode(inv.Out, sections)
 	}
-	return replaceFile(name, func(w io.Writer) error { return atomrace.WriteSections(w, sections) })
+	return replaceFile(name, func(w io.Writer) error { return section.Encode(w, sections) })
 }

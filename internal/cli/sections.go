@@ -9,8 +9,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/heisen-go/heisen/atomrace"
 	"github.com/heisen-go/heisen/internal/infer"
+	"github.com/heisen-go/heisen/section"
 )
 
 // sections is heisen sections, which has subcommands of its own.
@@ -130,7 +130,7 @@ func (inv *invocation) writeInferred(found *infer.Inferred, file string, verbose
 }
 
 // listing is a section on a line, for people.
-func listing(s *atomrace.Section, dir string) string {
+func listing(s *section.Section, dir string) string {
 	var ends []string
 	for _, e := range s.Ends {
 		ends = append(ends, fmt.Sprintf("%s:%d", relative(dir, e.At.File), e.At.Line))

@@ -12,8 +12,8 @@ import (
 	"time"
 
 	"github.com/heisen-go/heisen"
-	"github.com/heisen-go/heisen/atomrace"
 	"github.com/heisen-go/heisen/internal/core/strategies"
+	"github.com/heisen-go/heisen/internal/overlap"
 	"github.com/heisen-go/heisen/internal/recorder"
 	"github.com/heisen-go/heisen/report"
 )
@@ -61,7 +61,7 @@ const maxMeetings = 100
 func findingOf(m recorder.Meeting) heisen.Finding {
 	f := heisen.Finding{Detector: detectorName, Kind: heisen.Atomicity, Accesses: m.Accesses}
 	if m.Kind == strategies.Race && len(m.Accesses) == 2 {
-		f = atomrace.RaceOf(m.Accesses[0], m.Accesses[1])
+		f = overlap.Race(m.Accesses[0], m.Accesses[1])
 		f.Detector = detectorName
 		f.Message = fmt.Sprintf("%v and %v happen at the same time", m.Accesses[0].Op, m.Accesses[1].Op)
 	}

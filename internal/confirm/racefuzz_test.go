@@ -14,11 +14,11 @@ import (
 	"time"
 
 	"github.com/heisen-go/heisen"
-	"github.com/heisen-go/heisen/atomrace"
 	"github.com/heisen-go/heisen/examples/racefuzz"
 	"github.com/heisen-go/heisen/internal/confirm"
 	schedules "github.com/heisen-go/heisen/racefuzz"
 	"github.com/heisen-go/heisen/report"
+	"github.com/heisen-go/heisen/section"
 )
 
 // folder is where the programs are.
@@ -362,26 +362,26 @@ func TestHidden(t *testing.T) {
 }
 
 // sections reads the sections of a program's package.
-func sections(t *testing.T, p *racefuzz.Program) []atomrace.Section {
+func sections(t *testing.T, p *racefuzz.Program) []section.Section {
 	t.Helper()
 	lines, err := p.Lines()
 	if err != nil {
 		t.Fatal(err)
 	}
-	at := func(place racefuzz.Place) atomrace.Location {
+	at := func(place racefuzz.Place) section.Location {
 		line := lines[place.Mark()]
 		file, err := filepath.Abs(folder + "/" + line.File)
 		if err != nil {
 			t.Fatal(err)
 		}
-		mode := atomrace.Reads
+		mode := section.Reads
 		if place.Op() == "write" {
-			mode = atomrace.Writes
+			mode = section.Writes
 		}
-		return atomrace.Location{File: filepath.ToSlash(file), Line: line.Line, Mode: mode}
+		return section.Location{File: filepath.ToSlash(file), Line: line.Line, Mode: mode}
 	}
-	return []atomrace.Section{{
-		Entry: at(p.Section.Entry), Ends: []atomrace.End{{At: at(p.Section.End), Allow: atomrace.Reads}},
+	return []section.Section{{
+		Entry: at(p.Section.Entry), Ends: []section.End{{At: at(p.Section.End), Allow: section.Reads}},
 	}}
 }
 

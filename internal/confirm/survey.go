@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/heisen-go/heisen"
-	"github.com/heisen-go/heisen/atomrace"
 	"github.com/heisen-go/heisen/internal/build"
 	"github.com/heisen-go/heisen/internal/core/strategies"
 	"github.com/heisen-go/heisen/internal/recorder"
@@ -18,6 +17,7 @@ import (
 	"github.com/heisen-go/heisen/mcm"
 	"github.com/heisen-go/heisen/racefuzz"
 	"github.com/heisen-go/heisen/report"
+	"github.com/heisen-go/heisen/section"
 )
 
 // Sources resolves findings of several executions at the same time.
@@ -53,8 +53,8 @@ func (s *Sources) influence(in recorder.Influence, symbols *heisen.Symbols) stri
 type Survey struct {
 	Races     bool // whatever locks and messages allow
 	Deadlocks bool
-	Sections  []atomrace.Section // that others may come into; with absolute names of files
-	Torn      bool               // whatever accesses the variable of one of Sections
+	Sections  []section.Section // that others may come into; with absolute names of files
+	Torn      bool              // whatever accesses the variable of one of Sections
 	// Predict has suspects that follow from what was seen (package mcm) tried first, of
 	// Sections, too, and those that only it finds included. Their witnesses are followed.
 	Predict bool
@@ -168,7 +168,7 @@ func (s *Survey) setAbove(suspect *Suspect) {
 		t := &suspect.Targets[i]
 		for j := range s.Sections {
 			at := &s.Sections[j].Entry
-			if t.Roles&strategies.Entry != 0 && t.File == at.File && t.Line == at.Line && (t.Mode == recorder.OnRead) == (at.Mode == atomrace.Reads) {
+			if t.Roles&strategies.Entry != 0 && t.File == at.File && t.Line == at.Line && (t.Mode == recorder.OnRead) == (at.Mode == section.Reads) {
 				t.Above = max(t.Above, s.Sections[j].Above)
 			}
 		}
@@ -192,10 +192,14 @@ func (s *Survey) detectors(symbols *heisen.Symbols, sink heisen.Sink) (all []hei
 		all = append(all, lockset.NewLockOrder(named("lockorder")))
 	}
 	if s.Torn {
-		all = append(all, newTorn(s.Sections, symbols, sink))
+		d, err := newTorn(s.Sections, symbols, sink)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, d)
 	}
 	if s.Predict {
-		d, err := mcm.NewDetector(symbols, named(predictor), mcm.Sections(s.Sections, atomrace.LocateIn(symbols, "/")))
+		d, err := mcm.NewDetector(symbols, named(predictor), mcm.Sections(s.Sections, section.LocateIn(symbols, "/")))
 		if err != nil {
 			return nil, err
 		}

@@ -4,81 +4,53 @@ import (
 	"slices"
 
 	"github.com/heisen-go/heisen"
-	"github.com/heisen-go/heisen/atomrace"
+	"github.com/heisen-go/heisen/internal/overlap"
+	"github.com/heisen-go/heisen/section"
 )
 
-// torn is a detector that suspects atomic sections: where a goroutine goes through
-// one, and another accesses the variable anywhere in the run in a way that the
-// section's end does not allow, the access may come in between in another schedule. Who
-// came to the section's entry only may also come to its end in another schedule.
-// It claims nothing; whether it can come there, a directed execution shows.
+// torn is a detector that suspects atomic sections. It suspects a section that a goroutine executes
+// if another goroutine accesses the same variable, anywhere in the run, in a way that the section's
+// end does not allow: in another schedule the access may come in between. If the other goroutine
+// makes that access at the section's entry, it may also come to the section's end in another
+// schedule, so the end is suspected as well. torn claims nothing; a directed execution shows whether
+// a suspect is real.
 //
-// A suspect has the access at the entry, that of the other goroutine, and that at the
-// end. Of several with the same places the first is told.
+// A suspect has the access at the entry, that of the other goroutine, and that at the end. Of several
+// suspects with the same places only the first is reported.
 type torn struct {
 	sink    heisen.Sink
-	locate  atomrace.Locator
-	entries map[atomrace.Location][]int // sections
-	ends    map[atomrace.Location][]end
-	places  map[placeKey]atomrace.Location
+	tracker *section.Tracker
+	index   *section.Index
 
-	open      map[openKey]heisen.Access // entries that no end has come for
+	events    uint64
 	variables map[heisen.Object]*variable
 }
 
-// maxVariables bounds how many variables are known that no section was entered for.
+// maxVariables bounds the variables whose accesses are kept. Beyond it, only variables that are
+// accessed at the entry of a section are added.
 const maxVariables = 1 << 20
 
 // variable is what was done to a variable.
 type variable struct {
-	accesses []heisen.Access // one for each thread, place and kind
-	passages []passage       // through sections
+	accesses   []heisen.Access // one for each thread, place and kind
+	executions []section.Execution
 }
 
-type end struct {
-	section int
-	allow   atomrace.Modes
-}
-
-type placeKey struct {
-	site heisen.Site
-	mode atomrace.Modes
-}
-
-type openKey struct {
-	section  int
-	thread   heisen.Thread
-	variable heisen.Object
-}
-
-type passage struct {
-	entry, end heisen.Access
-	allow      atomrace.Modes
-}
-
-// newTorn returns a torn for a stream. sections have absolute names of files.
-func newTorn(sections []atomrace.Section, symbols *heisen.Symbols, sink heisen.Sink) *torn {
-	t := &torn{
-		sink: sink, locate: atomrace.LocateIn(symbols, "/"),
-		entries: map[atomrace.Location][]int{}, ends: map[atomrace.Location][]end{},
-		places: map[placeKey]atomrace.Location{},
-		open:   map[openKey]heisen.Access{}, variables: map[heisen.Object]*variable{},
+// newTorn returns a torn for a stream. The sections have absolute names of files.
+func newTorn(sections []section.Section, symbols *heisen.Symbols, sink heisen.Sink) (*torn, error) {
+	locator := section.LocateIn(symbols, "/")
+	locator.Permissive = true
+	t := &torn{sink: sink, variables: map[heisen.Object]*variable{}}
+	var err error
+	if t.index, err = section.NewIndex(sections, locator); err != nil {
+		return nil, err
 	}
-	for i, s := range sections {
-		t.entries[s.Entry] = append(t.entries[s.Entry], i)
-		for _, e := range s.Ends {
-			t.ends[e.At] = append(t.ends[e.At], end{i, e.Allow})
+	t.tracker, err = section.NewTracker(sections, locator, func(e section.Execution) {
+		if v := t.variables[e.End.Object]; v != nil {
+			v.addExecution(e)
 		}
-	}
-	return t
-}
-
-// modeOf is how an access counts in sections.
-func modeOf(op heisen.Op) atomrace.Modes {
-	if op == heisen.Read || op == heisen.AtomicRead {
-		return atomrace.Reads
-	}
-	return atomrace.Writes
+	})
+	return t, err
 }
 
 // Handle implements heisen.Detector.
@@ -94,33 +66,26 @@ func (t *torn) HandleRecords(records []heisen.Record) {
 }
 
 func (t *torn) handle(r *heisen.Record) {
-	if !r.Op.IsAccess() {
-		return
+	t.events++
+	if r.Op.IsAccess() {
+		t.access(r)
 	}
-	at := t.place(r)
+	t.tracker.Next(r, t.events)
+}
+
+func (t *torn) access(r *heisen.Record) {
 	v := t.variables[r.Object]
 	if v == nil {
-		if len(t.variables) >= maxVariables && len(t.entries[at]) == 0 {
+		if len(t.variables) >= maxVariables && !slices.ContainsFunc(t.index.Roles(r.Site, r.Op), section.Role.IsEntry) {
 			return
 		}
 		v = &variable{}
 		t.variables[r.Object] = v
 	}
-	access := heisen.AccessOf(r, 0)
-	v.addAccess(access)
-	for _, e := range t.ends[at] {
-		k := openKey{e.section, r.Thread, r.Object}
-		if entry, inside := t.open[k]; inside {
-			delete(t.open, k)
-			v.addPassage(passage{entry, access, e.allow})
-		}
-	}
-	for _, section := range t.entries[at] {
-		t.open[openKey{section, r.Thread, r.Object}] = access
-	}
+	v.addAccess(heisen.AccessOf(r, 0))
 }
 
-// addAccess adds one of another place, kind or thread.
+// addAccess adds an access of another place, kind or thread.
 func (v *variable) addAccess(a heisen.Access) {
 	if !slices.ContainsFunc(v.accesses, func(b heisen.Access) bool {
 		return a.Site == b.Site && a.Thread == b.Thread && a.Op == b.Op
@@ -129,25 +94,26 @@ func (v *variable) addAccess(a heisen.Access) {
 	}
 }
 
-// addPassage adds one of other places or another thread.
-func (v *variable) addPassage(p passage) {
-	if !slices.ContainsFunc(v.passages, func(q passage) bool {
-		return q.entry.Site == p.entry.Site && q.end.Site == p.end.Site && q.entry.Thread == p.entry.Thread
+// addExecution adds an execution of a section with other places or by another thread.
+func (v *variable) addExecution(e section.Execution) {
+	if !slices.ContainsFunc(v.executions, func(o section.Execution) bool {
+		return e.Entry.Site == o.Entry.Site && e.End.Site == o.End.Site && e.Entry.Thread == o.Entry.Thread
 	}) {
-		v.passages = append(v.passages, p)
+		e.Entry.Index, e.End.Index = 0, 0 // a suspect is no event of the stream
+		v.executions = append(v.executions, e)
 	}
 }
 
-// remotes returns the accesses of other threads that may come into a passage.
-func (v *variable) remotes(p passage) []heisen.Access {
+// remotes returns the accesses of other threads that may come into an execution.
+func (v *variable) remotes(e section.Execution) []heisen.Access {
 	var all, ends []heisen.Access
 	for _, a := range v.accesses {
-		if a.Thread == p.entry.Thread {
+		if a.Thread == e.Entry.Thread {
 			continue
 		}
 		all = append(all, a)
-		if a.Site == p.entry.Site {
-			end := p.end
+		if a.Site == e.Entry.Site {
+			end := e.End
 			end.Thread = a.Thread
 			ends = append(ends, end)
 		}
@@ -155,22 +121,11 @@ func (v *variable) remotes(p passage) []heisen.Access {
 	return append(all, ends...)
 }
 
-func (t *torn) place(r *heisen.Record) atomrace.Location {
-	key := placeKey{r.Site, modeOf(r.Op)}
-	at, known := t.places[key]
-	if !known {
-		file, line, _ := t.locate.Site(r.Site)
-		at = atomrace.Location{File: file, Line: line, Mode: key.mode}
-		t.places[key] = at
-	}
-	return at
-}
-
-// Flush implements heisen.Detector: it tells what is suspected.
+// Flush implements heisen.Detector. It reports the suspects.
 func (t *torn) Flush() error {
 	var objects []heisen.Object
 	for o, v := range t.variables {
-		if len(v.passages) > 0 {
+		if len(v.executions) > 0 {
 			objects = append(objects, o)
 		}
 	}
@@ -178,14 +133,14 @@ func (t *torn) Flush() error {
 	told := map[[3]heisen.Site]bool{}
 	for _, o := range objects {
 		v := t.variables[o]
-		for _, p := range v.passages {
-			for _, remote := range v.remotes(p) {
-				sites := [3]heisen.Site{p.entry.Site, remote.Site, p.end.Site}
-				if p.allow&modeOf(remote.Op) != 0 || told[sites] {
+		for _, e := range v.executions {
+			for _, remote := range v.remotes(e) {
+				sites := [3]heisen.Site{e.Entry.Site, remote.Site, e.End.Site}
+				if e.Allow&section.ModeOf(remote.Op) != 0 || told[sites] {
 					continue
 				}
 				told[sites] = true
-				f := atomrace.ViolationOf([]heisen.Access{p.entry, remote, p.end})
+				f := overlap.Violation([]heisen.Access{e.Entry, remote, e.End})
 				f.Detector = "sections"
 				t.sink(f)
 			}

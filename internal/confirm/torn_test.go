@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"github.com/heisen-go/heisen"
-	"github.com/heisen-go/heisen/atomrace"
+	"github.com/heisen-go/heisen/section"
 )
 
 // TestTorn has a section that one thread goes through, and others that access the
@@ -15,21 +15,24 @@ func TestTorn(t *testing.T) {
 	site := func(line int) heisen.Site {
 		return symbols.AddSite(heisen.SiteInfo{Frames: []heisen.Frame{{Func: "main.f", File: "/m/a.go", Line: line}}})
 	}
-	at := func(line int, mode atomrace.Modes) atomrace.Location {
-		return atomrace.Location{File: "/m/a.go", Line: line, Mode: mode}
+	at := func(line int, mode section.Modes) section.Location {
+		return section.Location{File: "/m/a.go", Line: line, Mode: mode}
 	}
-	section := atomrace.Section{
-		Entry: at(1, atomrace.Reads),
-		Ends:  []atomrace.End{{At: at(2, atomrace.Writes), Allow: atomrace.Reads}, {At: at(3, atomrace.Reads), Allow: atomrace.Reads | atomrace.Writes}},
+	one := section.Section{
+		Entry: at(1, section.Reads),
+		Ends:  []section.End{{At: at(2, section.Writes), Allow: section.Reads}, {At: at(3, section.Reads), Allow: section.Reads | section.Writes}},
 	}
 	var told []string
-	d := newTorn([]atomrace.Section{section}, symbols, func(f heisen.Finding) {
+	d, err := newTorn([]section.Section{one}, symbols, func(f heisen.Finding) {
 		s := string(f.Kind)
 		for _, a := range f.Accesses {
 			s += fmt.Sprintf(" T%d:%d", a.Thread, symbols.Site(a.Site).Frames[0].Line)
 		}
 		told = append(told, s)
 	})
+	if err != nil {
+		t.Fatal(err)
+	}
 	s1, s2, s3, s7, s8, s9 := site(1), site(2), site(3), site(7), site(8), site(9)
 	const x, y = 0x100, 0x200
 	for _, r := range []heisen.Record{

@@ -7,19 +7,19 @@ import (
 
 	"golang.org/x/tools/go/ssa"
 
-	"github.com/heisen-go/heisen/atomrace"
+	"github.com/heisen-go/heisen/section"
 )
 
 // access is an instruction that reads or writes a variable.
 type access struct {
 	ins    ssa.Instruction
 	path   path
-	mode   atomrace.Modes // Reads or Writes
-	name   string         // of the variable, as it stands there
-	at     token.Pos      // where the compiler has it
-	key    ssa.Value      // of the element of a map, if it is about one
-	stored []ssa.Value    // what a write stores
-	exact  bool           // an atomic operation that looks at the old value: a swap
+	mode   section.Modes // Reads or Writes
+	name   string        // of the variable, as it stands there
+	at     token.Pos     // where the compiler has it
+	key    ssa.Value     // of the element of a map, if it is about one
+	stored []ssa.Value   // what a write stores
+	exact  bool          // an atomic operation that looks at the old value: a swap
 }
 
 // sameElement reports whether two accesses to what a map holds may be about the
@@ -31,7 +31,7 @@ func (a *access) sameElement(b *access) bool {
 // accessOf returns what an instruction accesses, or nil. What has no place in the
 // source, such as the copy of a parameter that a literal captures, is nothing.
 func (p *program) accessOf(ins ssa.Instruction) *access {
-	a := &access{ins: ins, mode: atomrace.Reads}
+	a := &access{ins: ins, mode: section.Reads}
 	switch ins := ins.(type) {
 	case *ssa.UnOp:
 		if ins.Op != token.MUL || !needed(ins) {
@@ -39,7 +39,7 @@ func (p *program) accessOf(ins ssa.Instruction) *access {
 		}
 		a.path = pointee(ins.X)
 	case *ssa.Store:
-		a.path, a.mode, a.stored = pointee(ins.Addr), atomrace.Writes, []ssa.Value{ins.Val}
+		a.path, a.mode, a.stored = pointee(ins.Addr), section.Writes, []ssa.Value{ins.Val}
 	case *ssa.Lookup:
 		if !isMap(ins.X) {
 			return nil
@@ -47,7 +47,7 @@ func (p *program) accessOf(ins ssa.Instruction) *access {
 		a.path, a.key = contents(ins.X), ins.Index
 	case *ssa.MapUpdate:
 		a.path, a.key = contents(ins.Map), ins.Key
-		a.mode, a.stored = atomrace.Writes, []ssa.Value{ins.Value}
+		a.mode, a.stored = section.Writes, []ssa.Value{ins.Value}
 	case *ssa.Range:
 		if !isMap(ins.X) {
 			return nil
@@ -65,7 +65,7 @@ func (p *program) accessOf(ins ssa.Instruction) *access {
 		return nil
 	}
 	a.name, a.at = found.name, found.read
-	if a.mode == atomrace.Writes {
+	if a.mode == section.Writes {
 		a.at = found.write
 	}
 	if !a.at.IsValid() {
@@ -91,7 +91,7 @@ func (a *access) call(c *ssa.CallCommon) bool {
 			a.key = c.Args[1]
 			fallthrough
 		case "clear":
-			a.mode = atomrace.Writes
+			a.mode = section.Writes
 			return true
 		}
 		return false
@@ -109,9 +109,9 @@ func (a *access) call(c *ssa.CallCommon) bool {
 	case strings.HasPrefix(name, "Load"):
 		a.stored = nil
 	case strings.HasPrefix(name, "Store"), strings.HasPrefix(name, "Add"), strings.HasPrefix(name, "And"), strings.HasPrefix(name, "Or"):
-		a.mode = atomrace.Writes
+		a.mode = section.Writes
 	case strings.HasPrefix(name, "Swap"), strings.HasPrefix(name, "CompareAndSwap"):
-		a.mode, a.exact = atomrace.Writes, true
+		a.mode, a.exact = section.Writes, true
 	default:
 		return false
 	}

@@ -11,7 +11,7 @@ import (
 	"golang.org/x/tools/go/analysis"
 	"golang.org/x/tools/go/ssa"
 
-	"github.com/heisen-go/heisen/atomrace"
+	"github.com/heisen-go/heisen/section"
 )
 
 // pattern is a reason why accesses to a variable belong together.
@@ -47,7 +47,7 @@ type found struct {
 
 type foundEnd struct {
 	*access
-	allow atomrace.Modes
+	allow section.Modes
 }
 
 // sections returns the sections by a pattern, in the order of the source.
@@ -166,7 +166,7 @@ func (f *follower) section() (found, bool) {
 			index[at] = len(out.ends)
 			end := foundEnd{m.access, allowed(f.entry.mode, m.mode)}
 			if m.safe {
-				end.allow = atomrace.Reads | atomrace.Writes
+				end.allow = section.Reads | section.Writes
 			}
 			out.ends = append(out.ends, end)
 		}
@@ -184,18 +184,18 @@ func (f *follower) section() (found, bool) {
 // allowed returns what others may do to a variable between two accesses to it
 // without becoming visible, by Table 1 of the paper: the table has the scenarios
 // that no serial order explains.
-func allowed(first, last atomrace.Modes) atomrace.Modes {
-	if first == atomrace.Writes && last == atomrace.Writes {
-		return atomrace.Writes
+func allowed(first, last section.Modes) section.Modes {
+	if first == section.Writes && last == section.Writes {
+		return section.Writes
 	}
-	return atomrace.Reads
+	return section.Reads
 }
 
 // place is where an access stands in compiled code.
 type place struct {
 	file string
 	line int
-	mode atomrace.Modes
+	mode section.Modes
 }
 
 func (p *program) place(a *access) place {
@@ -218,7 +218,7 @@ func (f *follower) hold(held []hold, variable path) (set uint64) {
 // held as a reader it keeps out writers only, and only if the section is none.
 func (f *follower) safe(set uint64, end *access) bool {
 	for i, h := range f.holds {
-		if set&(1<<i) != 0 && (!h.shared || f.entry.mode == atomrace.Reads && end.mode == atomrace.Reads) {
+		if set&(1<<i) != 0 && (!h.shared || f.entry.mode == section.Reads && end.mode == section.Reads) {
 			return true
 		}
 	}
@@ -384,7 +384,7 @@ func (f *follower) instruction(fr *frame, ins ssa.Instruction, st state) (_ stat
 				return st, nil, true
 			}
 			st.void = st.void || verdict == voids
-		case a.mode == atomrace.Writes && fr.path.through(a.path):
+		case a.mode == section.Writes && fr.path.through(a.path):
 			return st, nil, true
 		}
 	}

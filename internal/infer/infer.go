@@ -13,13 +13,13 @@ import (
 	"golang.org/x/tools/go/analysis"
 	"golang.org/x/tools/go/analysis/checker"
 
-	"github.com/heisen-go/heisen/atomrace"
+	"github.com/heisen-go/heisen/section"
 )
 
 // Inferred is what Infer found.
 type Inferred struct {
 	// Sections are ordered by file and line. Their files are absolute.
-	Sections []atomrace.Section
+	Sections []section.Section
 	// Locked is how many more there would be, were it not that a lock is held from
 	// the entry of each to all its ends.
 	Locked int
@@ -117,7 +117,7 @@ func Infer(ctx context.Context, source Source, opts ...Option) (*Inferred, error
 	for _, ofPackage := range results {
 		out.merge(ofPackage, o.locked)
 	}
-	slices.SortFunc(out.Sections, func(a, b atomrace.Section) int {
+	slices.SortFunc(out.Sections, func(a, b section.Section) int {
 		return cmp.Or(compareLocations(a.Entry, b.Entry), cmp.Compare(a.Variable, b.Variable))
 	})
 	out.Sections = unite(out.Sections)
@@ -130,8 +130,8 @@ func Infer(ctx context.Context, source Source, opts ...Option) (*Inferred, error
 
 // merge adds what the patterns have found in a package.
 func (out *Inferred) merge(results []*result, locked bool) {
-	index := map[atomrace.Location][]int{} // the sections with an entry
-	ends := map[*access][]foundEnd{}       // of each entry, from the patterns before
+	index := map[section.Location][]int{} // the sections with an entry
+	ends := map[*access][]foundEnd{}      // of each entry, from the patterns before
 	for _, r := range results {
 		for _, a := range r.gaveUp {
 			at := r.location(a)
@@ -161,11 +161,11 @@ func (out *Inferred) merge(results []*result, locked bool) {
 			if i < 0 {
 				i = len(out.Sections)
 				index[entry] = append(index[entry], i)
-				out.Sections = append(out.Sections, atomrace.Section{Variable: s.entry.name, Entry: entry, Pattern: s.pattern})
+				out.Sections = append(out.Sections, section.Section{Variable: s.entry.name, Entry: entry, Pattern: s.pattern})
 			}
 			to := &out.Sections[i]
 			for _, e := range s.ends {
-				extend(to, atomrace.End{At: r.location(e.access), Allow: e.allow})
+				extend(to, section.End{At: r.location(e.access), Allow: e.allow})
 			}
 			to.Above = max(to.Above, s.above)
 		}
@@ -174,7 +174,7 @@ func (out *Inferred) merge(results []*result, locked bool) {
 
 // unite makes one section of those that have the same entry and may be about the same
 // variable: a name such as *p is also a pattern. The sections are sorted by entry.
-func unite(sections []atomrace.Section) (out []atomrace.Section) {
+func unite(sections []section.Section) (out []section.Section) {
 	for _, s := range sections {
 		for i := len(out) - 1; i >= 0 && out[i].Entry == s.Entry; i-- {
 			other := out[i]
@@ -208,24 +208,24 @@ func (s *found) before(e foundEnd, known []foundEnd) bool {
 }
 
 // extend adds an end to a section.
-func extend(to *atomrace.Section, end atomrace.End) {
-	i := slices.IndexFunc(to.Ends, func(known atomrace.End) bool { return known.At == end.At })
+func extend(to *section.Section, end section.End) {
+	i := slices.IndexFunc(to.Ends, func(known section.End) bool { return known.At == end.At })
 	if i >= 0 {
 		to.Ends[i].Allow &= end.Allow
 	} else {
 		to.Ends = append(to.Ends, end)
 	}
 	to.Circular = to.Circular || end.At == to.Entry
-	slices.SortFunc(to.Ends, func(a, b atomrace.End) int { return compareLocations(a.At, b.At) })
+	slices.SortFunc(to.Ends, func(a, b section.End) int { return compareLocations(a.At, b.At) })
 }
 
-func (r *result) location(a *access) atomrace.Location { return location(r.fset, a) }
+func (r *result) location(a *access) section.Location { return location(r.fset, a) }
 
-func location(fset *token.FileSet, a *access) atomrace.Location {
+func location(fset *token.FileSet, a *access) section.Location {
 	at := fset.Position(a.at)
-	return atomrace.Location{File: filepath.ToSlash(filepath.Clean(at.Filename)), Line: at.Line, Mode: a.mode}
+	return section.Location{File: filepath.ToSlash(filepath.Clean(at.Filename)), Line: at.Line, Mode: a.mode}
 }
 
-func compareLocations(a, b atomrace.Location) int {
+func compareLocations(a, b section.Location) int {
 	return cmp.Or(cmp.Compare(a.File, b.File), cmp.Compare(a.Line, b.Line), cmp.Compare(a.Mode, b.Mode))
 }

@@ -12,8 +12,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/heisen-go/heisen/atomrace"
 	"github.com/heisen-go/heisen/internal/infer"
+	"github.com/heisen-go/heisen/section"
 )
 
 // write writes a module and returns its folder.
@@ -48,7 +48,7 @@ func relative(t *testing.T, dir, file string) string {
 }
 
 // text returns sections as a sections file has them, without the header.
-func text(t *testing.T, dir string, sections []atomrace.Section) string {
+func text(t *testing.T, dir string, sections []section.Section) string {
 	t.Helper()
 	for i := range sections {
 		s := &sections[i]
@@ -58,7 +58,7 @@ func text(t *testing.T, dir string, sections []atomrace.Section) string {
 		}
 	}
 	var out strings.Builder
-	if err := atomrace.WriteSections(&out, sections); err != nil {
+	if err := section.Encode(&out, sections); err != nil {
 		t.Fatal(err)
 	}
 	_, rest, _ := strings.Cut(out.String(), "\n")
@@ -348,14 +348,14 @@ func TestByHand(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		byHand, err := atomrace.ReadSections(f)
+		byHand, err := section.Decode(f)
 		f.Close()
 		if err != nil {
 			t.Fatal(err)
 		}
 		found := inferred(t, infer.Source{Dir: filepath.Dir(file)}, infer.Locked(), infer.Patterns(infer.PatternNames()...))
 		for _, want := range byHand {
-			i := slices.IndexFunc(found.Sections, func(s atomrace.Section) bool {
+			i := slices.IndexFunc(found.Sections, func(s section.Section) bool {
 				return s.Entry.Line == want.Entry.Line && s.Variable == want.Variable
 			})
 			if i < 0 {
@@ -364,7 +364,7 @@ func TestByHand(t *testing.T) {
 			}
 			got := found.Sections[i]
 			for _, end := range want.Ends {
-				if !slices.ContainsFunc(got.Ends, func(e atomrace.End) bool {
+				if !slices.ContainsFunc(got.Ends, func(e section.End) bool {
 					return e.At.Line == end.At.Line && e.At.Mode == end.At.Mode && e.Allow == end.Allow ||
 						got.Pattern == "load-and-store" && e.At.Line > end.At.Line
 				}) {

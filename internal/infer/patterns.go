@@ -7,7 +7,7 @@ import (
 	"golang.org/x/tools/go/analysis"
 	"golang.org/x/tools/go/ssa"
 
-	"github.com/heisen-go/heisen/atomrace"
+	"github.com/heisen-go/heisen/section"
 )
 
 // Analyzers returns the analysers of the patterns, in the order of precedence:
@@ -22,7 +22,7 @@ func Analyzers() []*analysis.Analyzer {
 // between is lost.
 var LoadAndStore = newAnalyzer(&pattern{
 	name:   loadAndStore,
-	begins: func(a *access) bool { return a.mode == atomrace.Reads && a.value() != nil },
+	begins: func(a *access) bool { return a.mode == section.Reads && a.value() != nil },
 	judge:  judgeStore,
 }, "loadandstore", `find variables that are written with what was made of their value
 
@@ -32,7 +32,7 @@ v := x; ...; x = v + 1, and a.Store(a.Load() + 1) of atomic variables. A
 compare-and-swap or a swap checks what it overwrites and is no such store.`)
 
 func judgeStore(f *follower, fr *frame, _ state, met *access) verdict {
-	if met.mode == atomrace.Reads || !f.entry.sameElement(met) {
+	if met.mode == section.Reads || !f.entry.sameElement(met) {
 		return passes
 	}
 	if met.exact {
@@ -51,7 +51,7 @@ func judgeStore(f *follower, fr *frame, _ state, met *access) verdict {
 // test worthless.
 var TestAndUse = newAnalyzer(&pattern{
 	name:   testAndUse,
-	begins: func(a *access) bool { return a.mode == atomrace.Reads && a.value() != nil },
+	begins: func(a *access) bool { return a.mode == section.Reads && a.value() != nil },
 	judge:  judgeUse,
 	tests:  true,
 }, "testanduse", `find variables that are used in a branch that a test of them decides on
@@ -72,7 +72,7 @@ func judgeUse(f *follower, _ *frame, at state, met *access) verdict {
 		return voids
 	case at.test != nil:
 		return ends
-	case met.mode == atomrace.Writes:
+	case met.mode == section.Writes:
 		return voids
 	}
 	return passes
@@ -81,7 +81,7 @@ func judgeUse(f *follower, _ *frame, at state, met *access) verdict {
 // testsAgain reports whether what an access reads goes into the same test as that
 // at the end of a block.
 func testsAgain(first *ssa.BasicBlock, met *access) bool {
-	if met.mode == atomrace.Writes || met.value() == nil {
+	if met.mode == section.Writes || met.value() == nil {
 		return false
 	}
 	cond := first.Instrs[len(first.Instrs)-1].(*ssa.If).Cond

@@ -9,8 +9,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/heisen-go/heisen/atomrace"
 	"github.com/heisen-go/heisen/internal/infer"
+	"github.com/heisen-go/heisen/section"
 )
 
 // TestRandom infers sections of random functions over one shared variable, runs the
@@ -43,7 +43,7 @@ func TestRandom(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		sections := map[place]*atomrace.Section{}
+		sections := map[place]*section.Section{}
 		for i := range found.Sections {
 			s := &found.Sections[i]
 			sections[place{s.Entry.Line, s.Entry.Mode}] = s
@@ -153,7 +153,7 @@ type events map[int]bool
 
 type place struct {
 	line int
-	mode atomrace.Modes
+	mode section.Modes
 }
 
 type event struct {
@@ -187,9 +187,9 @@ func (m *machine) run(list []*node) string {
 		switch n.kind {
 		case "read":
 			m.values[n.x] = events{len(m.trace): true}
-			m.trace = append(m.trace, event{place{n.line, atomrace.Reads}, nil, m.tested})
+			m.trace = append(m.trace, event{place{n.line, section.Reads}, nil, m.tested})
 		case "write":
-			m.trace = append(m.trace, event{place{n.line, atomrace.Writes}, m.values[n.x], m.tested})
+			m.trace = append(m.trace, event{place{n.line, section.Writes}, m.values[n.x], m.tested})
 		case "add":
 			m.values[n.x] = union(m.values[n.x], m.values[n.y])
 		case "copy":
@@ -228,12 +228,12 @@ func (m *machine) run(list []*node) string {
 
 // check follows the sections through the trace. It returns how many ends there
 // were and what is wrong.
-func (m *machine) check(pattern string, sections map[place]*atomrace.Section) (ends int, problem string) {
+func (m *machine) check(pattern string, sections map[place]*section.Section) (ends int, problem string) {
 	active := map[place]int{} // the access at the entry, of each section that is not over
 	for i, e := range m.trace {
 		for entry, begun := range active {
 			s := sections[entry]
-			at := slices.IndexFunc(s.Ends, func(end atomrace.End) bool {
+			at := slices.IndexFunc(s.Ends, func(end section.End) bool {
 				return end.At.Line == e.line && end.At.Mode == e.mode
 			})
 			if at < 0 {
@@ -250,7 +250,7 @@ func (m *machine) check(pattern string, sections map[place]*atomrace.Section) (e
 		}
 		if pattern == "consecutive" && i > 0 {
 			s := sections[m.trace[i-1].place]
-			if s == nil || !slices.ContainsFunc(s.Ends, func(end atomrace.End) bool {
+			if s == nil || !slices.ContainsFunc(s.Ends, func(end section.End) bool {
 				return end.At.Line == e.line && end.At.Mode == e.mode
 			}) {
 				return ends, fmt.Sprintf("no section of lines %d and %d", m.trace[i-1].line, e.line)
@@ -278,7 +278,7 @@ func (m *machine) wrong(pattern string, i, j int) string {
 	}
 	if pattern != "consecutive" {
 		for k := i + 1; k < j; k++ {
-			if m.trace[k].mode == atomrace.Writes {
+			if m.trace[k].mode == section.Writes {
 				return "the variable has been written in between"
 			}
 		}

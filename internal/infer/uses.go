@@ -15,7 +15,7 @@ import (
 	"golang.org/x/tools/go/packages"
 	"golang.org/x/tools/go/ssa"
 
-	"github.com/heisen-go/heisen/atomrace"
+	"github.com/heisen-go/heisen/section"
 )
 
 // Access names a variable by an access to it, as findings do.
@@ -37,7 +37,7 @@ var ErrNoVariable = errors.New("no such variable there")
 // line, their files absolute. Where the packages or some of the accesses are at
 // fault there is an error that wraps ErrPackages or ErrNoVariable, and the
 // locations of the others. It costs what Infer does.
-func Uses(ctx context.Context, source Source, of ...Access) ([]atomrace.Location, error) {
+func Uses(ctx context.Context, source Source, of ...Access) ([]section.Location, error) {
 	l, err := source.load(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("static: uses of variables: %w", err)
@@ -60,8 +60,8 @@ func Uses(ctx context.Context, source Source, of ...Access) ([]atomrace.Location
 	if err != nil {
 		return nil, fmt.Errorf("static: uses of variables: %w", err)
 	}
-	seen := map[atomrace.Location]bool{}
-	var out []atomrace.Location
+	seen := map[section.Location]bool{}
+	var out []section.Location
 	for _, root := range graph.Roots {
 		if root.Err != nil {
 			failed = append(failed, fmt.Errorf("%w: %s: %w", ErrPackages, root.Package.PkgPath, root.Err))

@@ -5,8 +5,8 @@ import (
 	"time"
 
 	"github.com/heisen-go/heisen"
-	"github.com/heisen-go/heisen/atomrace"
 	core "github.com/heisen-go/heisen/internal/core/atomrace"
+	"github.com/heisen-go/heisen/section"
 )
 
 // Live is what a program itself looks for while it runs, whatever it records:
@@ -15,7 +15,7 @@ import (
 type Live struct {
 	// Sections are watched besides races. Their files are as the compiler has
 	// recorded them: absolute, unless the build trims paths.
-	Sections []atomrace.Section
+	Sections []section.Section
 	Noise    Noise
 	// Brief makes an access pending until the goroutine's next hook only, which is
 	// nearest to the paper's primitive atomic sections. Without it, and without
@@ -32,7 +32,7 @@ type Noise struct {
 	Strength int
 	// At are the only places where there is noise; everywhere in the program if it is
 	// nil.
-	At []atomrace.Location
+	At []section.Location
 	// For is how long a goroutine waits; without it, it only yields.
 	For    time.Duration
 	Seed   uint64

@@ -10,8 +10,8 @@ import (
 	"testing"
 
 	"github.com/heisen-go/heisen"
-	"github.com/heisen-go/heisen/atomrace"
 	core "github.com/heisen-go/heisen/internal/core/atomrace"
+	"github.com/heisen-go/heisen/section"
 )
 
 // who is how a record of an overlap tells of an access.
@@ -143,24 +143,24 @@ func TestOverlapsUntold(t *testing.T) {
 
 // TestLiveLimits refuses what a program has no room for.
 func TestLiveLimits(t *testing.T) {
-	at := func(line int) atomrace.Location {
-		return atomrace.Location{File: "a.go", Line: line, Mode: atomrace.Reads}
+	at := func(line int) section.Location {
+		return section.Location{File: "a.go", Line: line, Mode: section.Reads}
 	}
 	var many, sections, ends Live
 	for line := range core.MaxLocations + 1 {
 		many.Noise.At = append(many.Noise.At, at(line+1))
 	}
 	for range core.MaxSections + 1 {
-		sections.Sections = append(sections.Sections, atomrace.Section{Entry: at(1), Ends: []atomrace.End{{At: at(2)}}})
+		sections.Sections = append(sections.Sections, section.Section{Entry: at(1), Ends: []section.End{{At: at(2)}}})
 	}
 	for range 3 {
-		s := atomrace.Section{Entry: at(1)}
+		s := section.Section{Entry: at(1)}
 		for line := range core.MaxEnds/3 + 1 {
-			s.Ends = append(s.Ends, atomrace.End{At: at(line + 2)})
+			s.Ends = append(s.Ends, section.End{At: at(line + 2)})
 		}
 		ends.Sections = append(ends.Sections, s)
 	}
-	long := Live{Noise: Noise{At: []atomrace.Location{{File: strings.Repeat("x", maxFile+1), Line: 1, Mode: atomrace.Reads}}}}
+	long := Live{Noise: Noise{At: []section.Location{{File: strings.Repeat("x", maxFile+1), Line: 1, Mode: section.Reads}}}}
 	for name, test := range map[string]struct {
 		live *Live
 		want string

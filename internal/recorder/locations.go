@@ -4,13 +4,13 @@ import (
 	"encoding/binary"
 	"fmt"
 
-	"github.com/heisen-go/heisen/atomrace"
+	"github.com/heisen-go/heisen/section"
 )
 
 // locations are the places in a message to the program, numbered from 1.
 type locations struct {
 	list     []location
-	numberOf map[atomrace.Location]uint32
+	numberOf map[section.Location]uint32
 	files    []string
 	fileOf   map[string]uint32
 }
@@ -33,20 +33,20 @@ const (
 const maxFile = 1 << 12
 
 // number returns the number of a location.
-func (l *locations) number(at atomrace.Location) uint32 {
+func (l *locations) number(at section.Location) uint32 {
 	if n := l.numberOf[at]; n != 0 {
 		return n
 	}
 	flags := uint32(0)
-	if at.Mode&atomrace.Reads != 0 {
+	if at.Mode&section.Reads != 0 {
 		flags |= locationReads
 	}
-	if at.Mode&atomrace.Writes != 0 {
+	if at.Mode&section.Writes != 0 {
 		flags |= locationWrites
 	}
 	n := l.add(at.File, at.Line, flags)
 	if l.numberOf == nil {
-		l.numberOf = map[atomrace.Location]uint32{}
+		l.numberOf = map[section.Location]uint32{}
 	}
 	l.numberOf[at] = n
 	return n

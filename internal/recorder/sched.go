@@ -59,7 +59,7 @@ type Target struct {
 	// Roles are what the place is to the strategy.
 	Roles strategies.Roles
 	// Above is how many calls above this one a section ends at the latest that is
-	// entered here, as in atomrace.Section; 255 at most.
+	// entered here, as in section.Section; 255 at most.
 	Above int
 }
 

@@ -1,4 +1,4 @@
-package atomrace
+package section_test
 
 import (
 	"fmt"
@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"github.com/heisen-go/heisen"
+	"github.com/heisen-go/heisen/atomrace"
+	"github.com/heisen-go/heisen/section"
 )
 
 // TestTracker compares what a Tracker follows with what a Detector reports: exactly the
@@ -16,7 +18,7 @@ func TestTracker(t *testing.T) {
 	for seed := range uint64(400) {
 		rng := rand.New(rand.NewPCG(seed, 1))
 		sections := randomSections(rng)
-		locator := Locator{Site: func(s heisen.Site) (string, int, string) { return "f.go", int(s), "" }, Folder: "/"}
+		locator := section.Locator{Site: func(s heisen.Site) (string, int, string) { return "f.go", int(s), "" }, Folder: "/"}
 		var events []heisen.Record
 		inside := map[heisen.Thread]int{}
 		for range 60 {
@@ -39,12 +41,12 @@ func TestTracker(t *testing.T) {
 			}
 		}
 		want := map[string]bool{}
-		d, err := NewDetector(func(f heisen.Finding) {
+		d, err := atomrace.NewDetector(func(f heisen.Finding) {
 			if f.Kind == heisen.Atomicity {
 				last := f.Accesses[len(f.Accesses)-1]
 				want[fmt.Sprint(f.Accesses[0].Site, last.Site, last.Index)] = true
 			}
-		}, WithSections(sections, locator), Remember(0))
+		}, atomrace.WithSections(sections, locator), atomrace.Remember(0))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -53,16 +55,17 @@ func TestTracker(t *testing.T) {
 			t.Fatal(err)
 		}
 		got := map[string]bool{}
-		tracker, err := NewTracker(sections, locator, func(p Passage) {
-			entry, end := &events[p.Entry-1], &events[p.End-1]
-			if entry.Thread != end.Thread || entry.Object != end.Object {
+		tracker, err := section.NewTracker(sections, locator, func(p section.Execution) {
+			entry, end := p.Entry, p.End
+			if entry != heisen.AccessOf(&events[entry.Index-1], entry.Index) || end != heisen.AccessOf(&events[end.Index-1], end.Index) ||
+				entry.Thread != end.Thread || entry.Object != end.Object {
 				t.Fatalf("seed %d: from %+v to %+v", seed, entry, end)
 			}
-			broken := slices.ContainsFunc(events[p.Entry:p.End-1], func(r heisen.Record) bool {
-				return r.Op.IsAccess() && r.Thread != end.Thread && r.Object == end.Object && p.Allow&modeOf(r.Op) == 0
+			broken := slices.ContainsFunc(events[entry.Index:end.Index-1], func(r heisen.Record) bool {
+				return r.Op.IsAccess() && r.Thread != end.Thread && r.Object == end.Object && p.Allow&section.ModeOf(r.Op) == 0
 			})
 			if broken {
-				got[fmt.Sprint(entry.Site, end.Site, p.End)] = true
+				got[fmt.Sprint(entry.Site, end.Site, end.Index)] = true
 			} else {
 				quiet++
 			}
@@ -72,9 +75,6 @@ func TestTracker(t *testing.T) {
 		}
 		for i := range events {
 			tracker.Next(&events[i], uint64(i+1))
-		}
-		if err := tracker.Err(); err != nil {
-			t.Fatal(err)
 		}
 		if fmt.Sprint(got) != fmt.Sprint(want) {
 			t.Fatalf("seed %d: %v, want %v\nsections %+v\nevents %v", seed, got, want, sections, events)
@@ -87,21 +87,21 @@ func TestTracker(t *testing.T) {
 }
 
 // randomSections returns sections between six lines.
-func randomSections(rng *rand.Rand) (sections []Section) {
-	mode := func() Modes { return []Modes{Reads, Writes}[rng.IntN(2)] }
+func randomSections(rng *rand.Rand) (sections []section.Section) {
+	mode := func() section.Modes { return []section.Modes{section.Reads, section.Writes}[rng.IntN(2)] }
 	for range 1 + rng.IntN(3) {
-		s := Section{Entry: Location{"f.go", 1 + rng.IntN(6), mode()}, Above: rng.IntN(2)}
+		s := section.Section{Entry: section.Location{File: "f.go", Line: 1 + rng.IntN(6), Mode: mode()}, Above: rng.IntN(2)}
 		for range 1 + rng.IntN(2) {
-			s.Ends = append(s.Ends, End{Location{"f.go", 1 + rng.IntN(6), mode()}, Modes(rng.IntN(3))})
+			s.Ends = append(s.Ends, section.End{At: section.Location{File: "f.go", Line: 1 + rng.IntN(6), Mode: mode()}, Allow: section.Modes(rng.IntN(3))})
 		}
 		switch rng.IntN(4) {
 		case 0:
 			s.Circular = true
-			s.Ends = append(s.Ends, End{s.Entry, Modes(rng.IntN(3))})
+			s.Ends = append(s.Ends, section.End{At: s.Entry, Allow: section.Modes(rng.IntN(3))})
 		case 1:
 			s.Recursive = true
 		}
-		if CheckSections(append(sections, s)) == nil {
+		if section.Check(append(sections, s)) == nil {
 			sections = append(sections, s)
 		}
 	}

@@ -1,4 +1,4 @@
-package atomrace
+package section
 
 import (
 	"fmt"
@@ -17,8 +17,8 @@ func (s *Section) Pair(end int) Pair {
 	return Pair{s.Variable, s.Entry, s.Ends[end].At}
 }
 
-// Run is what one run of a program showed of the sections that were watched in it.
-type Run struct {
+// Observation is what one run of a program showed of the sections that were watched in it.
+type Observation struct {
 	// Correct is what an oracle says of the run: that tests passed, that a checksum
 	// was right.
 	Correct bool
@@ -57,15 +57,15 @@ type pairState struct {
 
 // NewRefiner returns a Refiner of sections, which it copies, that is done when so
 // many correct runs one after the other have changed nothing. calm is at least 1.
-// The error wraps ErrSections if CheckSections refuses the sections.
+// The error wraps ErrInvalid if Check refuses the sections.
 func NewRefiner(sections []Section, calm int) (*Refiner, error) {
 	if calm < 1 {
-		return nil, fmt.Errorf("atomrace: refining ends after %d runs without change: at least 1", calm)
+		return nil, fmt.Errorf("section: refining ends after %d runs without change: at least 1", calm)
 	}
-	if err := CheckSections(sections); err != nil {
+	if err := Check(sections); err != nil {
 		return nil, err
 	}
-	r := &Refiner{sections: cloneSections(sections), pairs: map[Pair]*pairState{}, calm: calm}
+	r := &Refiner{sections: clone(sections), pairs: map[Pair]*pairState{}, calm: calm}
 	for i := range r.sections {
 		s := &r.sections[i]
 		for j := range s.Ends {
@@ -75,7 +75,7 @@ func NewRefiner(sections []Section, calm int) (*Refiner, error) {
 	return r, nil
 }
 
-func cloneSections(sections []Section) []Section {
+func clone(sections []Section) []Section {
 	out := slices.Clone(sections)
 	for i := range out {
 		out[i].Ends = slices.Clone(out[i].Ends)
@@ -87,11 +87,11 @@ func cloneSections(sections []Section) []Section {
 // now. A run that was not correct changes nothing and counts nowhere, except that
 // what it saw was seen. An error says that the run has a pair of no section; then
 // none of the run is taken in.
-func (r *Refiner) Add(run Run) (pruned []Pair, err error) {
+func (r *Refiner) Add(run Observation) (pruned []Pair, err error) {
 	seen := slices.Concat(run.Seen, run.Violated)
 	for _, p := range seen {
 		if r.pairs[p] == nil {
-			return nil, fmt.Errorf("atomrace: refine: no section leads from %v to %v", p.Entry, p.End)
+			return nil, fmt.Errorf("section: refine: no section leads from %v to %v", p.Entry, p.End)
 		}
 	}
 	for _, p := range seen {
@@ -119,7 +119,7 @@ func (r *Refiner) Done() bool { return r.quiet >= r.calm }
 
 // Sections returns the sections as they are to be watched in the next run, in the
 // order in which they were given. No section and no end is missing.
-func (r *Refiner) Sections() []Section { return cloneSections(r.sections) }
+func (r *Refiner) Sections() []Section { return clone(r.sections) }
 
 // Refined returns what is left of the sections. A pair that no run has seen is
 // allowed everything, and a section that can no longer be violated is gone. Where

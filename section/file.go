@@ -1,4 +1,4 @@
-package atomrace
+package section
 
 import (
 	"bufio"
@@ -13,9 +13,9 @@ import (
 	"unicode/utf8"
 )
 
-// ErrSections is wrapped by the errors about atomic sections, in a file or not,
+// ErrInvalid is wrapped by the errors about atomic sections, in a file or not,
 // that are not what they should be.
-var ErrSections = errors.New("bad atomic sections")
+var ErrInvalid = errors.New("bad atomic sections")
 
 // header is the first line of a sections file. The number is the version of the
 // format; what is written under it stays readable.
@@ -24,7 +24,7 @@ const (
 	header      = headerWords + " 1"
 )
 
-// ReadSections reads a sections file, in the order of the file. The format is
+// Decode reads a sections file, in the order of the file. The format is
 // text, made to be written by hand and compared line by line:
 //
 //	heisen sections 1
@@ -54,20 +54,20 @@ const (
 // a section, or on the lines directly above one, goes into the section's Comment;
 // others are passed over.
 //
-// A file that has anything wrong with it, which includes all that CheckSections
-// refuses, is refused as a whole. The error wraps ErrSections and names the first
+// A file that has anything wrong with it, which includes all that Check
+// refuses, is refused as a whole. The error wraps ErrInvalid and names the first
 // line at fault, or is that of r. Cost and memory are in proportion to the file.
-func ReadSections(r io.Reader) ([]Section, error) {
+func Decode(r io.Reader) ([]Section, error) {
 	p := sectionsParser{}
 	for in := bufio.NewReader(r); ; {
 		line, err := in.ReadString('\n')
 		if err != nil && err != io.EOF {
-			return nil, fmt.Errorf("atomrace: read sections: line %d: %w", p.line+1, err)
+			return nil, fmt.Errorf("section: read sections: line %d: %w", p.line+1, err)
 		}
 		if line != "" {
 			p.line++
 			if err := p.parse(strings.TrimSpace(line)); err != nil {
-				return nil, fmt.Errorf("%w: line %d: %w", ErrSections, p.line, err)
+				return nil, fmt.Errorf("%w: line %d: %w", ErrInvalid, p.line, err)
 			}
 		}
 		if err == io.EOF {
@@ -75,10 +75,10 @@ func ReadSections(r io.Reader) ([]Section, error) {
 		}
 	}
 	if p.line == 0 {
-		return nil, fmt.Errorf("%w: line 1: %w", ErrSections, errHeader)
+		return nil, fmt.Errorf("%w: line 1: %w", ErrInvalid, errHeader)
 	}
-	if i, err := check(p.sections); err != nil {
-		return nil, fmt.Errorf("%w: line %d: %w", ErrSections, p.starts[i], err)
+	if i, err := checkAll(p.sections); err != nil {
+		return nil, fmt.Errorf("%w: line %d: %w", ErrInvalid, p.starts[i], err)
 	}
 	return p.sections, nil
 }
@@ -274,12 +274,12 @@ func word(s string) string {
 	return s
 }
 
-// WriteSections writes sections as a file that ReadSections reads, always the
+// Encode writes sections as a file that Decode reads, always the
 // same for the same sections: ordered by entry and variable, the ends by place.
-// sections is not changed. The error wraps ErrSections if CheckSections refuses
+// sections is not changed. The error wraps ErrInvalid if Check refuses
 // them, then nothing is written; or it is that of w.
-func WriteSections(w io.Writer, sections []Section) error {
-	if err := CheckSections(sections); err != nil {
+func Encode(w io.Writer, sections []Section) error {
+	if err := Check(sections); err != nil {
 		return err
 	}
 	sorted := slices.Clone(sections)
@@ -290,7 +290,7 @@ func WriteSections(w io.Writer, sections []Section) error {
 		writeSection(out, &sorted[i])
 	}
 	if err := out.Flush(); err != nil {
-		return fmt.Errorf("atomrace: write sections: %w", err)
+		return fmt.Errorf("section: write sections: %w", err)
 	}
 	return nil
 }

@@ -1,4 +1,4 @@
-package atomrace
+package section
 
 import (
 	"errors"
@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// CheckSections returns what is wrong with sections, or nil. The error wraps
-// ErrSections and names the section. Each must have
+// Check returns what is wrong with sections, or nil. The error wraps
+// ErrInvalid and names the section. Each must have
 //
 //   - an entry and ends that are places: a file, in the shortest form that
 //     path.Clean knows, a line from 1, and one mode, Reads or Writes;
@@ -22,15 +22,15 @@ import (
 // (section 3.2), so no two that may be of one variable have the same entry: they
 // are one section with the ends of both. Whether code runs into an entry while it
 // is in another section cannot be seen from the places alone.
-func CheckSections(sections []Section) error {
-	if i, err := check(sections); err != nil {
-		return fmt.Errorf("%w: section %d, %v: %w", ErrSections, i+1, sections[i].Entry, err)
+func Check(sections []Section) error {
+	if i, err := checkAll(sections); err != nil {
+		return fmt.Errorf("%w: section %d, %v: %w", ErrInvalid, i+1, sections[i].Entry, err)
 	}
 	return nil
 }
 
 // check returns what is wrong and the index of the section that has it.
-func check(sections []Section) (index int, err error) {
+func checkAll(sections []Section) (index int, err error) {
 	entries := map[Location][]int{}
 	for i := range sections {
 		s := &sections[i]

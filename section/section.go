@@ -1,10 +1,12 @@
-package atomrace
+package section
 
 import (
 	"cmp"
 	"fmt"
 	"path"
 	"strings"
+
+	"github.com/heisen-go/heisen"
 )
 
 // Modes is a set of ways to access a variable: the set A that section 3.2
@@ -115,4 +117,13 @@ func (s *Section) Covers(variable string) bool {
 // compareSections orders sections as they stand in a file.
 func compareSections(a, b Section) int {
 	return cmp.Or(compareLocations(a.Entry, b.Entry), strings.Compare(a.Variable, b.Variable))
+}
+
+// ModeOf returns Writes for an op that may change a variable's value, such as an atomic
+// read-modify-write, and Reads for any other access.
+func ModeOf(op heisen.Op) Modes {
+	if op.IsWrite() {
+		return Writes
+	}
+	return Reads
 }

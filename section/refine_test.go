@@ -1,4 +1,4 @@
-package atomrace
+package section
 
 import (
 	"errors"
@@ -31,54 +31,54 @@ func TestRefiner(t *testing.T) {
 	for _, test := range []struct {
 		name    string
 		calm    int
-		runs    []Run
+		runs    []Observation
 		pruned  [][]Pair // by run
 		done    []bool   // after each run
 		refined []Section
 	}{
 		{
 			"nothing is violated", 2,
-			[]Run{{Correct: true, Seen: all}, {Correct: true}},
+			[]Observation{{Correct: true, Seen: all}, {Correct: true}},
 			[][]Pair{nil, nil}, []bool{false, true}, till(),
 		},
 		{
 			"a branch that need not be atomic keeps its end", 1,
-			[]Run{{Correct: true, Seen: all, Violated: []Pair{sale, sale}}, {Correct: true, Seen: all}},
+			[]Observation{{Correct: true, Seen: all, Violated: []Pair{sale, sale}}, {Correct: true, Seen: all}},
 			[][]Pair{{sale}, nil}, []bool{false, true}, allowed(0, 0),
 		},
 		{
 			"a section that need not be atomic goes", 1,
-			[]Run{{Correct: true, Seen: all, Violated: []Pair{look}}, {Correct: true}},
+			[]Observation{{Correct: true, Seen: all, Violated: []Pair{look}}, {Correct: true}},
 			[][]Pair{{look}, nil}, []bool{false, true}, till()[:1],
 		},
 		{
 			"a violated pair was seen", 1,
-			[]Run{{Violated: all}, {Correct: true}},
+			[]Observation{{Violated: all}, {Correct: true}},
 			[][]Pair{nil, nil}, []bool{false, true}, till(),
 		},
 		{
 			"what breaks a run is kept", 1,
-			[]Run{{Seen: all, Violated: []Pair{refund}}, {Correct: true}},
+			[]Observation{{Seen: all, Violated: []Pair{refund}}, {Correct: true}},
 			[][]Pair{nil, nil}, []bool{false, true}, till(),
 		},
 		{
 			"what is not seen goes", 1,
-			[]Run{{Correct: true, Seen: []Pair{sale}}},
+			[]Observation{{Correct: true, Seen: []Pair{sale}}},
 			[][]Pair{nil}, []bool{true}, allowed(0, 1)[:1],
 		},
 		{
 			"nothing is seen", 1,
-			[]Run{{Correct: true}},
+			[]Observation{{Correct: true}},
 			[][]Pair{nil}, []bool{true}, []Section{},
 		},
 		{
 			"incorrect runs do not count, nor do they interrupt", 2,
-			[]Run{{Correct: true, Seen: all}, {Violated: all}, {Correct: true}},
+			[]Observation{{Correct: true, Seen: all}, {Violated: all}, {Correct: true}},
 			[][]Pair{nil, nil, nil}, []bool{false, false, true}, till(),
 		},
 		{
 			"a change begins the count anew", 2,
-			[]Run{
+			[]Observation{
 				{Correct: true, Seen: all}, {Correct: true, Violated: []Pair{look, refund}},
 				{Correct: true, Violated: []Pair{look}}, {Correct: true},
 			},
@@ -111,11 +111,11 @@ func TestRefiner(t *testing.T) {
 }
 
 func TestRefinerErrors(t *testing.T) {
-	if _, err := NewRefiner(till(), 0); err == nil || err.Error() != "atomrace: refining ends after 0 runs without change: at least 1" {
+	if _, err := NewRefiner(till(), 0); err == nil || err.Error() != "section: refining ends after 0 runs without change: at least 1" {
 		t.Errorf("no runs: error %v", err)
 	}
 	twice := append(till(), till()...)
-	if _, err := NewRefiner(twice, 1); !errors.Is(err, ErrSections) {
+	if _, err := NewRefiner(twice, 1); !errors.Is(err, ErrInvalid) {
 		t.Errorf("bad sections: error %v", err)
 	}
 	r, err := NewRefiner(till(), 1)
@@ -124,12 +124,12 @@ func TestRefinerErrors(t *testing.T) {
 	}
 	s := till()
 	stranger := Pair{s[0].Variable, s[0].Entry, s[1].Ends[0].At}
-	for _, run := range []Run{
+	for _, run := range []Observation{
 		{Correct: true, Seen: []Pair{s[0].Pair(0), stranger}},
 		{Correct: true, Violated: []Pair{s[0].Pair(0), stranger}},
 	} {
 		pruned, err := r.Add(run)
-		if err == nil || err.Error() != "atomrace: refine: no section leads from till.go:10 read to till.go:31 read" || pruned != nil {
+		if err == nil || err.Error() != "section: refine: no section leads from till.go:10 read to till.go:31 read" || pruned != nil {
 			t.Errorf("%v, error %v", pruned, err)
 		}
 	}
@@ -170,7 +170,7 @@ func TestRefinerProperty(t *testing.T) {
 		seen := map[Pair]bool{}
 		quiet := 0
 		for range rapid.IntRange(0, 6).Draw(t, "runs") {
-			run := Run{Correct: rapid.Bool().Draw(t, "correct"), Seen: some("seen"), Violated: some("violated")}
+			run := Observation{Correct: rapid.Bool().Draw(t, "correct"), Seen: some("seen"), Violated: some("violated")}
 			if _, err := r.Add(run); err != nil {
 				t.Fatal(err)
 			}
@@ -198,7 +198,7 @@ func TestRefinerProperty(t *testing.T) {
 			}
 		}
 		refined := r.Refined()
-		if err := CheckSections(refined); err != nil {
+		if err := Check(refined); err != nil {
 			t.Fatal(err)
 		}
 		left := map[Pair]Modes{}
@@ -241,7 +241,7 @@ func ExampleRefiner() {
 		// In each run others read the till before the refund at line 15 was written,
 		// and the sum was right all the same.
 		s := r.Sections()[0]
-		run := Run{Correct: true, Seen: []Pair{s.Pair(0), s.Pair(1)}}
+		run := Observation{Correct: true, Seen: []Pair{s.Pair(0), s.Pair(1)}}
 		if s.Ends[1].Allow&Reads == 0 {
 			run.Violated = []Pair{s.Pair(1)}
 		}

@@ -1,4 +1,4 @@
-package atomrace
+package section
 
 // Interleaving is the accesses that a violation of an atomic section is about: the
 // thread's own at the entry, that of another thread, the thread's own at the end. Each
@@ -7,23 +7,23 @@ type Interleaving struct {
 	First, Remote, Last Modes
 }
 
-// unserialisable is table 1 of the paper: the interleavings that no serial order of
+// unserializable is table 1 of the paper: the interleavings that no serial order of
 // the section and the other access explains. (Lu et al., AVIO, give the reasons.)
-var unserialisable = map[Interleaving]string{
+var unserializable = map[Interleaving]string{
 	{Reads, Writes, Reads}:  "the two reads see different values",
 	{Writes, Writes, Reads}: "the read does not see what its own thread wrote",
 	{Writes, Reads, Writes}: "the other thread sees a value that was to be overwritten",
 	{Reads, Writes, Writes}: "the write relies on a value that the other thread has changed",
 }
 
-// Serialisable reports whether the three accesses have the effect that they have when
+// Serializable reports whether the three accesses have the effect that they have when
 // the remote one comes before or after both others. Of the eight interleavings all have
 // but the four of table 1.
-func (i Interleaving) Serialisable() bool { return unserialisable[i] == "" }
+func (i Interleaving) Serializable() bool { return unserializable[i] == "" }
 
-// Description says what is wrong with an interleaving that is not serialisable; it is
+// Description says what is wrong with an interleaving that is not serializable; it is
 // empty for others.
-func (i Interleaving) Description() string { return unserialisable[i] }
+func (i Interleaving) Description() string { return unserializable[i] }
 
 // String returns the three modes, such as "read-write-read".
 func (i Interleaving) String() string {
@@ -42,12 +42,12 @@ func (m Modes) mode() string {
 }
 
 // Allowed returns what others may do between two accesses of a thread to a variable,
-// in the modes first and last, so that all stays serialisable: the complement of
+// in the modes first and last, so that all stays serializable: the complement of
 // table 1, as section 4.2 derives the sets of ends from it.
 func Allowed(first, last Modes) Modes {
 	var allowed Modes
 	for _, remote := range []Modes{Reads, Writes} {
-		if (Interleaving{first, remote, last}).Serialisable() {
+		if (Interleaving{first, remote, last}).Serializable() {
 			allowed |= remote
 		}
 	}

@@ -1,4 +1,4 @@
-package atomrace
+package section
 
 import (
 	"bytes"
@@ -19,8 +19,8 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the golden files")
 
-// TestReadSections reads a file that uses all of the format, in unusual dress.
-func TestReadSections(t *testing.T) {
+// TestDecode reads a file that uses all of the format, in unusual dress.
+func TestDecode(t *testing.T) {
 	text, err := os.ReadFile(filepath.Join("testdata", "handwritten.sections"))
 	if err != nil {
 		t.Fatal(err)
@@ -50,7 +50,7 @@ func TestReadSections(t *testing.T) {
 		"CR LF":    strings.ReplaceAll(string(text), "\n", "\r\n"),
 		"no end":   strings.TrimRight(string(text), "\n"),
 	} {
-		got, err := ReadSections(iotest.OneByteReader(strings.NewReader(text)))
+		got, err := Decode(iotest.OneByteReader(strings.NewReader(text)))
 		if err != nil {
 			t.Fatalf("%s: %v", name, err)
 		}
@@ -59,7 +59,7 @@ func TestReadSections(t *testing.T) {
 		}
 	}
 	var out bytes.Buffer
-	if err := WriteSections(&out, want); err != nil {
+	if err := Encode(&out, want); err != nil {
 		t.Fatal(err)
 	}
 	golden := filepath.Join("testdata", "canonical.sections")
@@ -76,11 +76,11 @@ func TestReadSections(t *testing.T) {
 		t.Errorf("%s (-want +got; -update rewrites it):\n%s", golden, diff)
 	}
 	if want[0].Entry.Line != 40 || want[1].Ends[0].At.Line != 33 {
-		t.Error("WriteSections has reordered what it was given")
+		t.Error("Encode has reordered what it was given")
 	}
 }
 
-func TestReadSectionsErrors(t *testing.T) {
+func TestDecodeErrors(t *testing.T) {
 	const start = header + "\n# a comment\nsection a.go:1 read\n"
 	for _, test := range []struct{ in, want string }{
 		{"", `line 1: the first line of a sections file is "heisen sections 1"`},
@@ -115,8 +115,8 @@ func TestReadSectionsErrors(t *testing.T) {
 		{start + "end a.go:2 write {}\nsection a.go:2 write\nend a.go:3 read {}\n\nsection a.go:1 read\nend a.go:9 write {}",
 			"line 8: another section of the variable has the same entry: make them one section"},
 	} {
-		got, err := ReadSections(strings.NewReader(test.in))
-		if !errors.Is(err, ErrSections) || got != nil {
+		got, err := Decode(strings.NewReader(test.in))
+		if !errors.Is(err, ErrInvalid) || got != nil {
 			t.Errorf("%q: %v, error %v", test.in, got, err)
 			continue
 		}
@@ -126,15 +126,15 @@ func TestReadSectionsErrors(t *testing.T) {
 	}
 }
 
-func TestReadSectionsFailingReader(t *testing.T) {
+func TestDecodeFailingReader(t *testing.T) {
 	broken := errors.New("broken")
 	in := io.MultiReader(strings.NewReader(header+"\n\nsection a.go:1 read\nend a.g"), iotest.ErrReader(broken))
-	got, err := ReadSections(in)
-	if !errors.Is(err, broken) || errors.Is(err, ErrSections) || got != nil || err.Error() != "atomrace: read sections: line 4: broken" {
+	got, err := Decode(in)
+	if !errors.Is(err, broken) || errors.Is(err, ErrInvalid) || got != nil || err.Error() != "section: read sections: line 4: broken" {
 		t.Errorf("%v, error %v", got, err)
 	}
 	good := []Section{{Entry: Location{"a.go", 1, Reads}, Ends: []End{{Location{"a.go", 2, Reads}, 0}}}}
-	if err := WriteSections(failingWriter{broken}, good); !errors.Is(err, broken) || errors.Is(err, ErrSections) {
+	if err := Encode(failingWriter{broken}, good); !errors.Is(err, broken) || errors.Is(err, ErrInvalid) {
 		t.Errorf("error %v", err)
 	}
 }
@@ -143,7 +143,7 @@ type failingWriter struct{ err error }
 
 func (w failingWriter) Write([]byte) (int, error) { return 0, w.err }
 
-func TestCheckSections(t *testing.T) {
+func TestCheck(t *testing.T) {
 	at := func(line int, mode Modes) Location { return Location{"a.go", line, mode} }
 	good := func() Section {
 		return Section{Variable: "a.n", Entry: at(1, Reads), Ends: []End{{at(2, Writes), Reads}, {at(3, Reads), 0}}}
@@ -188,16 +188,16 @@ func TestCheckSections(t *testing.T) {
 		{second(func(s *Section) { s.Variable = "b.*" }), ""},
 		{second(func(s *Section) { s.Variable = "a.m" }), ""},
 	} {
-		err := CheckSections(test.sections)
+		err := Check(test.sections)
 		switch {
 		case test.want == "" && err != nil:
 			t.Errorf("%+v: error %v", test.sections, err)
-		case test.want != "" && (!errors.Is(err, ErrSections) || err.Error() != "bad atomic sections: "+test.want):
+		case test.want != "" && (!errors.Is(err, ErrInvalid) || err.Error() != "bad atomic sections: "+test.want):
 			t.Errorf("%+v:\n got %v\nwant bad atomic sections: %s", test.sections, err, test.want)
 		}
 		var out strings.Builder
-		if werr := WriteSections(&out, test.sections); fmt.Sprint(werr) != fmt.Sprint(err) || werr != nil && out.Len() > 0 {
-			t.Errorf("WriteSections: error %v, not %v; %q", werr, err, out.String())
+		if werr := Encode(&out, test.sections); fmt.Sprint(werr) != fmt.Sprint(err) || werr != nil && out.Len() > 0 {
+			t.Errorf("Encode: error %v, not %v; %q", werr, err, out.String())
 		}
 	}
 }
@@ -250,10 +250,10 @@ func drawSections(t *rapid.T) []Section {
 	})
 	var sections []Section
 	for _, s := range rapid.SliceOfN(section, 0, 8).Draw(t, "sections") {
-		if all := append(slices.Clip(sections), s); CheckSections(all) == nil {
+		if all := append(slices.Clip(sections), s); Check(all) == nil {
 			sections = all
 		} else if len(sections) == 0 {
-			t.Fatalf("drawn out of order: %v", CheckSections(all))
+			t.Fatalf("drawn out of order: %v", Check(all))
 		}
 	}
 	return sections
@@ -276,10 +276,10 @@ func TestRoundTrip(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		sections := drawSections(t)
 		var out bytes.Buffer
-		if err := WriteSections(&out, sections); err != nil {
+		if err := Encode(&out, sections); err != nil {
 			t.Fatal(err)
 		}
-		got, err := ReadSections(bytes.NewReader(out.Bytes()))
+		got, err := Decode(bytes.NewReader(out.Bytes()))
 		if err != nil {
 			t.Fatalf("%v in\n%s", err, &out)
 		}
@@ -291,7 +291,7 @@ func TestRoundTrip(t *testing.T) {
 			shuffled[i].Ends = rapid.Permutation(shuffled[i].Ends).Draw(t, "ends")
 		}
 		var again bytes.Buffer
-		if err := WriteSections(&again, shuffled); err != nil {
+		if err := Encode(&again, shuffled); err != nil {
 			t.Fatal(err)
 		}
 		if diff := cmp.Diff(out.String(), again.String()); diff != "" {
@@ -300,9 +300,9 @@ func TestRoundTrip(t *testing.T) {
 	})
 }
 
-// FuzzReadSections: a text is refused with a line number, or means the same when
+// FuzzDecode: a text is refused with a line number, or means the same when
 // it is written and read again.
-func FuzzReadSections(f *testing.F) {
+func FuzzDecode(f *testing.F) {
 	for _, file := range []string{"handwritten.sections", "canonical.sections"} {
 		text, err := os.ReadFile(filepath.Join("testdata", file))
 		if err != nil {
@@ -313,21 +313,21 @@ func FuzzReadSections(f *testing.F) {
 	f.Add(header + "\n\nsection a:1 read#\nend \"\\n:2\" write {}#")
 	f.Add(header + "\nsection a:1 read\nend b:1 write {} # \u0085\r\n")
 	f.Fuzz(func(t *testing.T, text string) {
-		sections, err := ReadSections(strings.NewReader(text))
+		sections, err := Decode(strings.NewReader(text))
 		if err != nil {
-			if !errors.Is(err, ErrSections) || sections != nil || !strings.HasPrefix(err.Error(), "bad atomic sections: line ") || strings.Contains(err.Error(), "\n") {
+			if !errors.Is(err, ErrInvalid) || sections != nil || !strings.HasPrefix(err.Error(), "bad atomic sections: line ") || strings.Contains(err.Error(), "\n") {
 				t.Fatalf("%v, error %v", sections, err)
 			}
 			return
 		}
-		if err := CheckSections(sections); err != nil {
+		if err := Check(sections); err != nil {
 			t.Fatalf("what was read is refused: %v", err)
 		}
 		var out strings.Builder
-		if err := WriteSections(&out, sections); err != nil {
+		if err := Encode(&out, sections); err != nil {
 			t.Fatal(err)
 		}
-		again, err := ReadSections(strings.NewReader(out.String()))
+		again, err := Decode(strings.NewReader(out.String()))
 		if err != nil {
 			t.Fatalf("%v in\n%s", err, out.String())
 		}
@@ -337,8 +337,8 @@ func FuzzReadSections(f *testing.F) {
 	})
 }
 
-func ExampleReadSections() {
-	sections, err := ReadSections(strings.NewReader(`heisen sections 1
+func ExampleDecode() {
+	sections, err := Decode(strings.NewReader(`heisen sections 1
 
 # The balance is written back as it was read.
 section bank.go:31 read
