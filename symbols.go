@@ -67,8 +67,8 @@ type ThreadInfo struct {
 	Context Context // where its parent stood then
 }
 
-// Held is a lock that a thread holds.
-type Held struct {
+// HeldLock is a lock that a thread holds.
+type HeldLock struct {
 	Lock   Object
 	Shared bool // held for reading
 	Site   Site // where it was acquired
@@ -94,7 +94,7 @@ type CallNode struct {
 // Parent was held. Node 0 is the empty path.
 type LockNode struct {
 	Parent uint32
-	Held
+	HeldLock
 }
 
 // Symbols says what the numbers in a stream's records stand for: sites,
@@ -194,7 +194,7 @@ func (s *Symbols) Return(c Cursor) Cursor {
 }
 
 // Acquire returns the cursor of a thread that stood at c and took a lock.
-func (s *Symbols) Acquire(c Cursor, h Held) Cursor {
+func (s *Symbols) Acquire(c Cursor, h HeldLock) Cursor {
 	node := LockNode{c.Locks, h}
 	hash := hashLock(node)
 	id := s.locks.find(node, hash)
@@ -206,7 +206,7 @@ func (s *Symbols) Acquire(c Cursor, h Held) Cursor {
 
 // FindAcquire is Acquire where that adds nothing; it reports false where it
 // would.
-func (s *Symbols) FindAcquire(c Cursor, h Held) (Cursor, bool) {
+func (s *Symbols) FindAcquire(c Cursor, h HeldLock) (Cursor, bool) {
 	node := LockNode{c.Locks, h}
 	id := s.locks.find(node, hashLock(node))
 	return Cursor{c.Calls, id}, id != 0
@@ -216,7 +216,7 @@ func (s *Symbols) FindAcquire(c Cursor, h Held) (Cursor, bool) {
 // stands in the order of acquisition. It reports whether there was one; if not,
 // c is returned unchanged. It costs a step per lock acquired since.
 func (s *Symbols) Release(c Cursor, lock Object, shared bool) (Cursor, bool) {
-	var above []Held
+	var above []HeldLock
 	for id := c.Locks; id != 0; id = s.locks.keys[id].Parent {
 		n := s.locks.keys[id]
 		if n.Lock == lock && n.Shared == shared {
@@ -226,7 +226,7 @@ func (s *Symbols) Release(c Cursor, lock Object, shared bool) (Cursor, bool) {
 			}
 			return out, true
 		}
-		above = append(above, n.Held)
+		above = append(above, n.HeldLock)
 	}
 	return c, false
 }
@@ -277,9 +277,9 @@ func (s *Symbols) Calls(ctx Context) (sites []Site) {
 }
 
 // Locks returns the locks held in a context, in order of acquisition.
-func (s *Symbols) Locks(ctx Context) (held []Held) {
+func (s *Symbols) Locks(ctx Context) (held []HeldLock) {
 	for id := s.Cursor(ctx).Locks; id != 0; id = s.locks.keys[id].Parent {
-		held = append(held, s.locks.keys[id].Held)
+		held = append(held, s.locks.keys[id].HeldLock)
 	}
 	slices.Reverse(held)
 	return held

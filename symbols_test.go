@@ -11,8 +11,8 @@ import (
 
 // naive is a thread's calls and locks as plain stacks.
 type naive struct {
-	calls []Site // outermost first
-	locks []Held // in order of acquisition
+	calls []Site     // outermost first
+	locks []HeldLock // in order of acquisition
 }
 
 func (n naive) key() string { return fmt.Sprint(n.calls, n.locks) }
@@ -38,8 +38,8 @@ func (w *walker) Return(*rapid.T) {
 	}
 }
 
-func drawHeld(t *rapid.T) Held {
-	return Held{
+func drawHeld(t *rapid.T) HeldLock {
+	return HeldLock{
 		Lock:   Object(rapid.IntRange(0, 2).Draw(t, "lock")),
 		Shared: rapid.Bool().Draw(t, "shared"),
 		Site:   Site(rapid.IntRange(0, 1).Draw(t, "site")),
@@ -143,7 +143,7 @@ func checkRebuild(t *rapid.T, from *Symbols) {
 		}
 	}
 	for i, n := range locks[1:] {
-		if got := to.Acquire(Cursor{Locks: n.Parent}, n.Held); got.Locks != uint32(i+1) {
+		if got := to.Acquire(Cursor{Locks: n.Parent}, n.HeldLock); got.Locks != uint32(i+1) {
 			t.Fatalf("lock %d became %d", i+1, got.Locks)
 		}
 	}
@@ -263,7 +263,7 @@ func ExampleSymbols() {
 
 	// A thread calls handle, which takes a lock and then writes.
 	at := s.Call(Cursor{}, handler)
-	at = s.Acquire(at, Held{Lock: 0xc000, Site: lock})
+	at = s.Acquire(at, HeldLock{Lock: 0xc000, Site: lock})
 	ctx := s.Context(at)
 
 	for _, f := range s.Stack(write, ctx) {

@@ -50,7 +50,7 @@ const (
 // depositing returns the access of goroutine 2 that deposits.
 func (b *bank) depositing(op heisen.Op) heisen.Access {
 	c := b.Call(heisen.Cursor{}, b.at("main.serve.func1", 31))
-	c = b.Acquire(c, heisen.Held{Lock: lockA, Site: b.lockSite(12)})
+	c = b.Acquire(c, heisen.HeldLock{Lock: lockA, Site: b.lockSite(12)})
 	return heisen.Access{
 		Op: op, Thread: 2, Object: balance, Size: 8, Index: 40,
 		Site: b.at("main.(*account).deposit", 14), Context: b.Context(c),
@@ -235,7 +235,7 @@ func deadlockFinding() Finding {
 	b := newBank()
 	hold := func(lock heisen.Object, line int, shared bool) heisen.Context {
 		site := b.at("main.(*account).transfer", line)
-		return b.Context(b.Acquire(heisen.Cursor{}, heisen.Held{Lock: lock, Shared: shared, Site: site}))
+		return b.Context(b.Acquire(heisen.Cursor{}, heisen.HeldLock{Lock: lock, Shared: shared, Site: site}))
 	}
 	c := NewCollector(b.Symbols, nil)
 	c.Add(heisen.Finding{
@@ -254,7 +254,7 @@ func sameExpression() Finding {
 	b := newBank()
 	site := b.at("main.(*account).transfer", 23)
 	hold := func(lock heisen.Object) heisen.Context {
-		return b.Context(b.Acquire(heisen.Cursor{}, heisen.Held{Lock: lock, Site: b.at("main.(*account).transfer", 22)}))
+		return b.Context(b.Acquire(heisen.Cursor{}, heisen.HeldLock{Lock: lock, Site: b.at("main.(*account).transfer", 22)}))
 	}
 	c := NewCollector(b.Symbols, nil)
 	c.Add(heisen.Finding{
@@ -280,7 +280,7 @@ func waitingWriter() Finding {
 	s.SetName(16, "L2")
 	site := func(text string) heisen.Site { return s.AddSite(heisen.SiteInfo{Text: text}) }
 	hold := func(lock heisen.Object, shared bool, text string) heisen.Context {
-		return s.Context(s.Acquire(heisen.Cursor{}, heisen.Held{Lock: lock, Shared: shared, Site: site(text)}))
+		return s.Context(s.Acquire(heisen.Cursor{}, heisen.HeldLock{Lock: lock, Shared: shared, Site: site(text)}))
 	}
 	c := NewCollector(s, nil)
 	c.Add(heisen.Finding{
@@ -329,7 +329,7 @@ func textTraceFinding() Finding {
 	}
 	s.SetName(8, "V3")
 	s.SetName(16, "L1")
-	held := s.Context(s.Acquire(heisen.Cursor{}, heisen.Held{Lock: 16, Site: s.AddSite(heisen.SiteInfo{Text: "21"})}))
+	held := s.Context(s.Acquire(heisen.Cursor{}, heisen.HeldLock{Lock: 16, Site: s.AddSite(heisen.SiteInfo{Text: "21"})}))
 	c := NewCollector(s, nil)
 	c.Add(heisen.Finding{
 		Detector: "hb", Kind: heisen.Race, Object: 8, Message: "two writes are not ordered",

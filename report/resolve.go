@@ -87,7 +87,7 @@ func (r resolver) access(a heisen.Access) (Access, *Excerpt) {
 	return out, excerpt
 }
 
-func (r resolver) lock(held heisen.Held) Lock {
+func (r resolver) lock(held heisen.HeldLock) Lock {
 	out := Lock{
 		Lock: r.symbols.Name(held.Lock),
 		Mode: "write",

@@ -125,7 +125,7 @@ func smallBinary(t testing.TB) (data []byte, records []heisen.Record) {
 	symbols := heisen.NewSymbols()
 	site := symbols.AddSite(heisen.SiteInfo{PC: 0x401000})
 	other := symbols.AddSite(heisen.SiteInfo{Text: "somewhere"})
-	locked := symbols.Acquire(symbols.Call(heisen.Cursor{}, site), heisen.Held{Lock: 0xc000000100, Shared: true, Site: other})
+	locked := symbols.Acquire(symbols.Call(heisen.Cursor{}, site), heisen.HeldLock{Lock: 0xc000000100, Shared: true, Site: other})
 	ctx := symbols.Context(locked)
 	symbols.SetThread(1, heisen.ThreadInfo{Name: "worker", Forked: true, Site: site, Context: ctx})
 	symbols.SetName(0xc000000100, "mu")
@@ -508,7 +508,7 @@ func TestWriterRefuses(t *testing.T) {
 func TestWriterRefusesDanglingSymbols(t *testing.T) {
 	for name, dangle := range map[string]func(*heisen.Symbols){
 		"call":   func(s *heisen.Symbols) { s.Call(heisen.Cursor{}, 9) },
-		"lock":   func(s *heisen.Symbols) { s.Acquire(heisen.Cursor{}, heisen.Held{Site: 9}) },
+		"lock":   func(s *heisen.Symbols) { s.Acquire(heisen.Cursor{}, heisen.HeldLock{Site: 9}) },
 		"thread": func(s *heisen.Symbols) { s.SetThread(1, heisen.ThreadInfo{Site: 9}) },
 	} {
 		symbols := heisen.NewSymbols()

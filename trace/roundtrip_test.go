@@ -40,7 +40,7 @@ func drawSymbols(t *rapid.T) *heisen.Symbols {
 		case 1:
 			cursor = s.Return(cursor)
 		case 2:
-			cursor = s.Acquire(cursor, heisen.Held{
+			cursor = s.Acquire(cursor, heisen.HeldLock{
 				Lock: drawObject(t), Shared: rapid.Bool().Draw(t, "shared"), Site: site.Draw(t, "at"),
 			})
 		case 3:

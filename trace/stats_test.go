@@ -89,7 +89,7 @@ func TestPrinter(t *testing.T) {
 	symbols := heisen.NewSymbols()
 	site := symbols.AddSite(heisen.SiteInfo{Frames: []heisen.Frame{{Func: "main.f", File: "f.go", Line: 3}}})
 	symbols.SetName(8, "evil\nname")
-	ctx := symbols.Context(symbols.Acquire(symbols.Call(heisen.Cursor{}, site), heisen.Held{Lock: 8}))
+	ctx := symbols.Context(symbols.Acquire(symbols.Call(heisen.Cursor{}, site), heisen.HeldLock{Lock: 8}))
 	records := []heisen.Record{
 		{Op: heisen.Write, Thread: 3, Object: 0xc000000000, Site: site, Context: ctx, Len: 4, Value: 9, Flags: heisen.HasValue},
 		{Op: heisen.Fork, Object: 3},

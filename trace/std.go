@@ -243,7 +243,7 @@ func (r *STDReader) step(t *stdThread, rec *heisen.Record) (reason string) {
 	switch rec.Op {
 	case heisen.Acquire, heisen.AcquireShared:
 		shared := rec.Op == heisen.AcquireShared
-		t.cursor = r.symbols.Acquire(t.cursor, heisen.Held{Lock: rec.Object, Shared: shared, Site: rec.Site})
+		t.cursor = r.symbols.Acquire(t.cursor, heisen.HeldLock{Lock: rec.Object, Shared: shared, Site: rec.Site})
 		t.held++
 	case heisen.Release, heisen.ReleaseShared:
 		if reason = r.release(t, rec.Object, rec.Op == heisen.ReleaseShared); reason != "" {

@@ -239,7 +239,7 @@ func (d *tableDecoder) entry(tag byte) error {
 		if d.bad {
 			return nil
 		}
-		held := heisen.Held{Lock: heisen.Object(lock), Shared: shared == 1, Site: heisen.Site(site)}
+		held := heisen.HeldLock{Lock: heisen.Object(lock), Shared: shared == 1, Site: heisen.Site(site)}
 		if c := d.symbols.Acquire(heisen.Cursor{Locks: uint32(parent)}, held); int(c.Locks) != numLocks {
 			return errTwice
 		}

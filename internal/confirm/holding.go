@@ -31,7 +31,7 @@ func (h *holding) HandleRecords(records []heisen.Record) {
 func (h *holding) handle(r *heisen.Record) {
 	switch r.Op {
 	case heisen.Acquire, heisen.AcquireShared:
-		lock := heisen.Held{Lock: r.Object, Shared: r.Op == heisen.AcquireShared, Site: r.Site}
+		lock := heisen.HeldLock{Lock: r.Object, Shared: r.Op == heisen.AcquireShared, Site: r.Site}
 		h.locks[r.Thread] = h.symbols.Acquire(h.locks[r.Thread], lock)
 	case heisen.Release, heisen.ReleaseShared:
 		if c, held := h.symbols.Release(h.locks[r.Thread], r.Object, r.Op == heisen.ReleaseShared); held {

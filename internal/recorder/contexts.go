@@ -27,12 +27,12 @@ const unkept heisen.Object = manyLocks
 // heldLock is a lock that a goroutine holds, and the path of locks without it and
 // those taken later.
 type heldLock struct {
-	heisen.Held
+	heisen.HeldLock
 	below uint32
 }
 
 // hold notes that g has taken a lock.
-func (m *merger) hold(g *goroutine, held heisen.Held) {
+func (m *merger) hold(g *goroutine, held heisen.HeldLock) {
 	g.holds = append(g.holds, heldLock{held, g.cursor.Locks})
 	g.cursor, g.stale = m.under(g.cursor, held), true
 }
@@ -40,7 +40,7 @@ func (m *merger) hold(g *goroutine, held heisen.Held) {
 // under returns the cursor of a goroutine that stood at c and took a lock. A
 // lock beyond the limit loses its identity. There are as many such paths as the
 // program has places for them; a limit of their own bounds those as well.
-func (m *merger) under(c heisen.Cursor, held heisen.Held) heisen.Cursor {
+func (m *merger) under(c heisen.Cursor, held heisen.HeldLock) heisen.Cursor {
 	next, ok := m.s.syms.FindAcquire(c, held)
 	if ok {
 		return next
@@ -106,7 +106,7 @@ func (m *merger) dropOwn(g *goroutine, lock heisen.Object, shared bool) bool {
 	g.holds = slices.Delete(g.holds, i, i+1)
 	for ; i < len(g.holds); i++ {
 		g.holds[i].below = g.cursor.Locks
-		g.cursor = m.under(g.cursor, g.holds[i].Held)
+		g.cursor = m.under(g.cursor, g.holds[i].HeldLock)
 	}
 	g.stale = true
 	return true

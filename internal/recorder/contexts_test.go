@@ -21,7 +21,7 @@ func TestLimits(t *testing.T) {
 		r.goroutine(0, true)
 		type state struct {
 			calls []uint32 // outermost first
-			locks []heisen.Held
+			locks []heisen.HeldLock
 		}
 		var now state
 		var want []state // at each access
@@ -38,7 +38,7 @@ func TestLimits(t *testing.T) {
 			case 2, 3:
 				lock := 8 * (1 + rng.Uint64N(10))
 				r.sync(0, 0, opAcquire, lock, pc)
-				now.locks = append(slices.Clone(now.locks), heisen.Held{Lock: heisen.Object(lock), Site: heisen.Site(pc)})
+				now.locks = append(slices.Clone(now.locks), heisen.HeldLock{Lock: heisen.Object(lock), Site: heisen.Site(pc)})
 				want, pcs = append(want, state{now.calls, now.locks[:len(now.locks)-1]}), append(pcs, pc)
 			case 4:
 				if i := len(now.locks) - 1 - rng.IntN(2); i >= 0 {

@@ -84,9 +84,9 @@ func TestLocksOfAPlace(t *testing.T) {
 	if _, err := drain(s); err != nil || len(got) != 2 {
 		t.Fatal(got, err)
 	}
-	one := heisen.Held{Lock: mutex, Site: s.site(0x110)}
-	two := heisen.Held{Lock: rw, Shared: true, Site: s.site(0x120)}
-	for i, want := range [][]heisen.Held{{one}, {one, two}} {
+	one := heisen.HeldLock{Lock: mutex, Site: s.site(0x110)}
+	two := heisen.HeldLock{Lock: rw, Shared: true, Site: s.site(0x120)}
+	for i, want := range [][]heisen.HeldLock{{one}, {one, two}} {
 		locks, calls := s.syms.Locks(got[i].Context), s.syms.Calls(got[i].Context)
 		if !slices.Equal(locks, want) || !slices.Equal(calls, []heisen.Site{s.site(0x100)}) || got[i].Site != s.site(0x200) {
 			t.Errorf("%+v under %+v, called at %v", got[i], locks, calls)

@@ -519,7 +519,7 @@ func (m *merger) sync(g *goroutine, op, arg uint64, site heisen.Site) error {
 	}
 	switch code := r.Op; code {
 	case heisen.Acquire, heisen.AcquireShared:
-		m.hold(g, heisen.Held{Lock: heisen.Object(arg), Shared: code == heisen.AcquireShared, Site: site})
+		m.hold(g, heisen.HeldLock{Lock: heisen.Object(arg), Shared: code == heisen.AcquireShared, Site: site})
 	case heisen.Release, heisen.ReleaseShared:
 		m.drop(g, heisen.Object(arg), code == heisen.ReleaseShared)
 	case heisen.Fork:

@@ -115,7 +115,7 @@ func (s *Stream) locksOf(set uint32) uint32 {
 		taken := &s.places[set]
 		high := &s.places[taken.parent]
 		low := &s.places[high.parent]
-		held := heisen.Held{
+		held := heisen.HeldLock{
 			Lock:   heisen.Object(high.pc&^nodeShared)<<32 | heisen.Object(low.pc),
 			Shared: high.pc&nodeShared != 0,
 			Site:   s.site(taken.pc),
