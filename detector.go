@@ -1,77 +1,69 @@
 package heisen
 
-import (
-	"errors"
-	"time"
-)
+import "errors"
 
-// Detector consumes a stream of events and reports Findings to the Sink it was
-// built with. A Detector belongs to one goroutine unless its doc says
-// otherwise.
+// Detector consumes a stream of events and reports findings, usually to a [Sink] that its
+// constructor was given. Unless its documentation says otherwise, a Detector belongs to one
+// goroutine at a time.
 type Detector interface {
-	// Handle takes the next event of the stream. The event is only valid
-	// during the call.
+	// Handle takes the next event of the stream. The event is valid only during the call.
+	// Handle accepts any Event, not only those that Record.Event makes; see AsRecord.
 	Handle(Event)
-	// Flush is called once, at the end of the stream (also of a damaged one):
-	// it reports what is left and releases resources. Its error is one that
-	// made findings incomplete.
+
+	// Flush ends the stream, whether it is complete or damaged. It is called once. The detector
+	// reports what it has not reported yet and releases its resources. An error says that the
+	// findings are incomplete.
 	Flush() error
 }
 
-// RecordHandler is an optional capability of a Detector: taking events by the
-// batch. A driver asks for it once, by type assertion, and then uses it instead
-// of Handle. The slice and its records are only valid during the call and must
-// not be changed.
+// RecordHandler is an optional capability of a [Detector] that takes events in batches. [Run], [Tee]
+// and [Filter] ask for it by a type assertion and then call HandleRecords instead of Handle. A
+// detector needs it only if the call of an interface method per event is a noticeable part of its
+// cost: go test -bench Dispatch measures the difference.
 type RecordHandler interface {
+	// HandleRecords takes the next events of the stream. The slice and its records are valid only
+	// during the call and must not be changed.
 	HandleRecords([]Record)
 }
 
-// Skipper is an optional capability of a Detector that numbers events: being told
-// of events that are kept from it, so that Access.Index is the position in the
-// stream all the same. Filters that leave out redundant events use it.
+// Skipper is an optional capability of a [Detector] that numbers events. A filter that leaves out
+// redundant events reports them to Skip, so that Access.Index is the position in the whole stream.
 type Skipper interface {
-	// Skip says that so many events come before the next one that is handed on.
+	// Skip says that a filter left out this many events just before the next one that it forwards.
 	Skip(events uint64)
 }
 
-// LockUse is what a detector takes lock operations for.
+// LockUse says what a detector uses lock operations for. A filter in front of the detector may
+// then leave out operations that do not matter to it. Operations that carry [LockWord] are never
+// left out, because they also change memory of the program.
 type LockUse uint8
 
 const (
-	// LockEvents are events like any other: whether there is one, and how many
-	// there are, may matter.
+	// LockEvents means that every lock operation may matter. A filter leaves out none.
 	LockEvents LockUse = iota
-	// LockOrder is order: all that counts is which accesses (see Op.IsAccess) the
-	// operations order. The detector may go without an Acquire of a lock that the
-	// same thread released last, if nobody else has published anything there
-	// since; and without a Release by a thread that has published the same there
-	// already: since its last Release of the lock that was handed on, nobody else
-	// has used the lock, and of the thread nothing was handed on but releases.
+
+	// LockOrder means that only the order matters that lock operations impose on accesses (see
+	// Op.IsAccess). A filter may leave out
+	//   - an Acquire of a lock that the same thread released last, if no other thread has published
+	//     anything through the lock since;
+	//   - a Release by a thread that has already published the same through the lock: since the
+	//     thread's last Release of the lock that was forwarded, no other thread has used the lock,
+	//     and no event of the thread was forwarded except releases.
 	LockOrder
-	// LockSets are the locks that a thread holds at an access: all that counts is
-	// which they are. The detector may go without an Acquire and the Release that
-	// goes with it if no event was handed on in between.
+
+	// LockSets means that only the set of locks matters that a thread holds at each access. A
+	// filter may leave out an Acquire together with its Release if it forwards no event in between.
 	LockSets
 )
 
-// LockUser is an optional capability of a Detector: saying what it takes lock
-// operations for, so that filters can leave out those that tell it nothing. This
-// is not meant for those that change memory of the program, see LockWord.
+// LockUser is an optional capability of a [Detector] that declares its LockUse.
 type LockUser interface {
-	// LockUse returns the same at all times.
+	// LockUse returns the same value at all times.
 	LockUse() LockUse
 }
 
-// Coster is an optional capability of a Detector: saying what an event costs it,
-// so that who stands in front of it can tell whether it pays to keep events from
-// it.
-type Coster interface {
-	// EventCost returns roughly what an event costs, access or synchronisation,
-	// on a machine of today; 0 is unknown. It returns the same at all times.
-	EventCost() time.Duration
-}
-
-// handlerOf returns the fastest way to hand batches to d.
+// handlerOf returns the fastest way to hand batches to d. Its loop is the one that serves all
+// detectors that are no RecordHandler.
 func handlerOf(d Detector) func([]Record) {
 	if h, ok := d.(RecordHandler); ok {
 		return h.HandleRecords
@@ -83,12 +75,15 @@ func handlerOf(d Detector) func([]Record) {
 	}
 }
 
-// Tee returns a Detector that hands every event to each of the given detectors,
-// in their order. Its Flush flushes all of them and joins their errors.
+// Tee returns a Detector that forwards every event to each of the given detectors, in their order.
+// Its Flush flushes all of them and joins their errors. Nil detectors are left out.
 func Tee(detectors ...Detector) Detector {
-	t := &tee{detectors: detectors}
+	t := &tee{}
 	for _, d := range detectors {
-		t.handlers = append(t.handlers, handlerOf(d))
+		if d != nil {
+			t.detectors = append(t.detectors, d)
+			t.handlers = append(t.handlers, handlerOf(d))
+		}
 	}
 	return t
 }
@@ -110,7 +105,7 @@ func (t *tee) HandleRecords(batch []Record) {
 	}
 }
 
-// Skip implements Skipper for those of the detectors that do.
+// Skip implements Skipper: it calls Skip of each detector that is a Skipper.
 func (t *tee) Skip(events uint64) {
 	for _, d := range t.detectors {
 		if s, ok := d.(Skipper); ok {
@@ -119,7 +114,8 @@ func (t *tee) Skip(events uint64) {
 	}
 }
 
-// LockUse implements LockUser: it is that of all the detectors, if they agree.
+// LockUse implements LockUser. It returns the LockUse of the detectors if all have the same, and
+// otherwise LockEvents.
 func (t *tee) LockUse() LockUse {
 	use := LockEvents
 	for i, d := range t.detectors {
@@ -135,21 +131,6 @@ func (t *tee) LockUse() LockUse {
 	return use
 }
 
-// EventCost implements Coster: it is the sum, if all are known.
-func (t *tee) EventCost() (sum time.Duration) {
-	for _, d := range t.detectors {
-		var its time.Duration
-		if c, ok := d.(Coster); ok {
-			its = c.EventCost()
-		}
-		if its == 0 {
-			return 0
-		}
-		sum += its
-	}
-	return sum
-}
-
 func (t *tee) Flush() error {
 	var errs []error
 	for _, d := range t.detectors {
@@ -158,10 +139,15 @@ func (t *tee) Flush() error {
 	return errors.Join(errs...)
 }
 
-// Filter returns a Detector that hands on to d the events for which keep
-// returns true. Dropping a synchronisation event makes happens-before detectors
-// behind the filter raise false alarms; see Op.IsSync.
+// Filter returns a Detector that forwards to d the events for which keep returns true. A nil keep
+// keeps every event; a nil d discards what it is given.
+//
+// A filter that drops synchronization events (see Op.IsSync) makes happens-before detectors behind
+// it report false races.
 func Filter(d Detector, keep func(Event) bool) Detector {
+	if d == nil || keep == nil {
+		return Tee(d)
+	}
 	return &filter{Detector: d, keep: keep, handle: handlerOf(d)}
 }
 
@@ -177,7 +163,7 @@ func (f *filter) Handle(e Event) {
 	}
 }
 
-// HandleRecords hands on maximal runs of kept records without copying them.
+// HandleRecords forwards maximal runs of kept records without copying them.
 func (f *filter) HandleRecords(batch []Record) {
 	start := 0
 	for i := range batch {

@@ -1,11 +1,11 @@
 package heisen
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"slices"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
@@ -161,38 +161,85 @@ func ExampleFilter() {
 	// of thread 1: 1 1
 }
 
-// capable is a detector that says what it takes locks for and what an event costs.
+// capable is a detector that declares its LockUse.
 type capable struct {
 	Detector
-	use  LockUse
-	cost time.Duration
+	use LockUse
 }
 
-func (c capable) LockUse() LockUse         { return c.use }
-func (c capable) EventCost() time.Duration { return c.cost }
+func (c capable) LockUse() LockUse { return c.use }
 
-// TestTeeSaysWhatAllSay: of several detectors the one that needs more decides.
-func TestTeeSaysWhatAllSay(t *testing.T) {
-	order, sets := capable{use: LockOrder, cost: 3}, capable{use: LockSets, cost: 4}
+// TestTeeLockUse checks that detectors that differ get all lock operations.
+func TestTeeLockUse(t *testing.T) {
+	order, sets := capable{use: LockOrder}, capable{use: LockSets}
 	var mute struct{ Detector }
 	for _, test := range []struct {
 		detectors []Detector
 		use       LockUse
-		cost      time.Duration
 	}{
-		{nil, LockEvents, 0},
-		{[]Detector{order}, LockOrder, 3},
-		{[]Detector{order, order}, LockOrder, 6},
-		{[]Detector{order, sets}, LockEvents, 7},
-		{[]Detector{mute, order}, LockEvents, 0},
-		{[]Detector{sets, mute}, LockEvents, 0},
+		{nil, LockEvents},
+		{[]Detector{order}, LockOrder},
+		{[]Detector{order, order}, LockOrder},
+		{[]Detector{order, sets}, LockEvents},
+		{[]Detector{mute, order}, LockEvents},
+		{[]Detector{sets, mute}, LockEvents},
 	} {
 		tee := Tee(test.detectors...)
 		if use := tee.(LockUser).LockUse(); use != test.use {
 			t.Errorf("%d detectors: locks are %d, want %d", len(test.detectors), use, test.use)
 		}
-		if cost := tee.(Coster).EventCost(); cost != test.cost {
-			t.Errorf("%d detectors: an event costs %v, want %v", len(test.detectors), cost, test.cost)
+	}
+}
+
+// TestNilDetectors checks that nothing panics on a detector, a function or a source that is nil.
+func TestNilDetectors(t *testing.T) {
+	var got recorder
+	batch := sites(3)
+	for name, d := range map[string]Detector{
+		"Tee":                 Tee(nil, &got, nil),
+		"Filter without keep": Filter(&got, nil),
+		"Filter of a tee":     Filter(Tee(nil, &got), func(Event) bool { return true }),
+	} {
+		got.got = nil
+		d.Handle(batch[0].Event())
+		d.(RecordHandler).HandleRecords(batch[1:])
+		if err := d.Flush(); err != nil || !slices.Equal(got.got, batch) {
+			t.Errorf("%s: %d of %d events, error %v", name, len(got.got), len(batch), err)
+		}
+	}
+	discards := Filter(nil, func(Event) bool { return true })
+	discards.Handle(batch[0].Event())
+	if err := discards.Flush(); err != nil {
+		t.Error(err)
+	}
+	got.got = nil
+	if events, err := Run(nil, Slice(batch), nil, &got); err != nil || events != 3 || len(got.got) != 3 { //nolint:staticcheck // a nil context is what is tested
+		t.Errorf("Run: %d events, error %v", events, err)
+	}
+	if events, err := Run(context.Background(), Slice(nil), nil); err != nil || events != 0 {
+		t.Errorf("Run of nothing: %d events, error %v", events, err)
+	}
+	if _, err := Run(context.Background(), nil, &got); !errors.Is(err, ErrSource) {
+		t.Errorf("Run without a source: error %v", err)
+	}
+}
+
+// strange is an Event that Record.Event did not make.
+type strange struct{}
+
+func (strange) Op() Op         { return Write }
+func (strange) Thread() Thread { return 3 }
+func (strange) Object() Object { return 8 }
+func (strange) Site() Site     { return 5 }
+
+func TestAnyEvent(t *testing.T) {
+	var a, b recorder
+	d := Tee(&a, Filter(&b, func(e Event) bool { return e.Op() == Write }))
+	d.Handle(strange{})
+	want := Record{Op: Write, Thread: 3, Object: 8, Site: 5}
+	for _, got := range [][]Record{a.got, b.got} {
+		if !slices.Equal(got, []Record{want}) {
+			t.Errorf("got %v, want %v", got, want)
 		}
 	}
 }

@@ -7,39 +7,44 @@ import (
 	"io"
 )
 
-// Source is a stream of events. trace.Reader is one.
+// Source is a stream of events, such as a trace.Reader. It belongs to one goroutine.
 type Source interface {
-	// Next fills batch with the next events of the stream, waits for at least
-	// one, and returns how many it filled. The end of the stream is io.EOF
-	// itself; any other error, also one that wraps io.EOF, says where the
-	// stream is damaged. Records filled are valid whatever the error.
+	// Next writes the next events of the stream to the start of batch and returns their number. It
+	// waits until there is at least one. At the end of the stream the error is io.EOF itself. Any
+	// other error, also one that wraps io.EOF, says where the stream is damaged. The records
+	// counted by the result are valid whatever the error is.
 	Next(batch []Record) (int, error)
 }
 
-// BatchSource is an optional capability of a Source: to hand out its own records
-// instead of copying them. Run asks for it by type assertion.
+// BatchSource is an optional capability of a [Source] that keeps records in memory of its own. [Run]
+// asks for it by a type assertion and then needs no copy of the records.
 type BatchSource interface {
 	Source
-	// NextBatch is Next with a batch of the source's own: at least one event,
-	// in a slice that is valid until the next call and not to be changed, or an
-	// error.
+	// NextBatch is like Next, but returns records of the source: at least one, or an error. The
+	// slice is valid until the next call and must not be changed.
 	NextBatch() ([]Record, error)
 }
 
-// ErrSource is the error of Run for a Source that breaks its contract.
+// ErrSource is wrapped by the error of [Run] if its source is nil or violates the contract of
+// [Source].
 var ErrSource = errors.New("heisen: source is at fault")
 
-// batchSize is what Run reads at a time: 32 KiB of records, which stay in the
+// batchSize is the number of records that Run reads at a time: 32 KiB, which stay in the
 // first-level cache while each detector has its turn.
 const batchSize = 1024
 
-// Run feeds source to the detectors, in batches, until its end, its first error
-// or the end of ctx, and then flushes every detector, so that nothing found is
-// lost. It returns the number of events delivered, and the stream's error
-// joined with those of the detectors; a stream that ended regularly is no
-// error.
+// Run reads events from source in batches and hands each batch to every detector, in their order.
+// It stops at the end of the stream, at the stream's first error, or when ctx ends. Then it flushes
+// every detector, so that no finding is lost. Nil detectors are left out.
+//
+// Run returns the number of events delivered, and the error of the stream or of ctx joined with
+// those of the detectors. The regular end of a stream is no error.
 func Run(ctx context.Context, source Source, detectors ...Detector) (events uint64, err error) {
-	handle := handlerOf(Tee(detectors...))
+	if ctx == nil {
+		ctx = context.Background()
+	}
+	all := Tee(detectors...)
+	handle := handlerOf(all)
 	next := nextOf(source)
 	for err == nil {
 		if err = ctx.Err(); err != nil {
@@ -51,15 +56,18 @@ func Run(ctx context.Context, source Source, detectors ...Detector) (events uint
 			events += uint64(len(batch))
 		}
 	}
-	if err == io.EOF { // wrapped, it would be the end of something in the stream
+	if err == io.EOF { // not errors.Is: a wrapped io.EOF is damage
 		err = nil
 	}
-	return events, errors.Join(err, Tee(detectors...).Flush())
+	return events, errors.Join(err, all.Flush())
 }
 
 // nextOf returns the fastest way to get batches from source.
 func nextOf(source Source) func() ([]Record, error) {
-	if s, ok := source.(BatchSource); ok {
+	switch s := source.(type) {
+	case nil:
+		return func() ([]Record, error) { return nil, fmt.Errorf("%w: it is nil", ErrSource) }
+	case BatchSource:
 		return s.NextBatch
 	}
 	batch := make([]Record, batchSize)
@@ -72,7 +80,7 @@ func nextOf(source Source) func() ([]Record, error) {
 	}
 }
 
-// Slice returns a Source that delivers the given records.
+// Slice returns a Source that delivers the given records. It does not copy them.
 func Slice(records []Record) Source { return &slice{records} }
 
 type slice struct{ rest []Record }

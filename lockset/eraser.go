@@ -2,7 +2,6 @@ package lockset
 
 import (
 	"fmt"
-	"time"
 
 	"github.com/heisen-go/heisen"
 	"github.com/heisen-go/heisen/internal/shadow"
@@ -121,9 +120,6 @@ func (d *Eraser) Skip(events uint64) { d.events += events }
 
 // LockUse implements heisen.LockUser.
 func (*Eraser) LockUse() heisen.LockUse { return heisen.LockSets }
-
-// EventCost implements heisen.Coster: 11 nanoseconds.
-func (*Eraser) EventCost() time.Duration { return 11 }
 
 // Flush implements heisen.Detector. There is never an error.
 func (d *Eraser) Flush() error { return nil }

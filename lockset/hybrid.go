@@ -3,7 +3,6 @@ package lockset
 import (
 	"errors"
 	"fmt"
-	"time"
 
 	"github.com/heisen-go/heisen"
 	"github.com/heisen-go/heisen/internal/shadow"
@@ -184,9 +183,6 @@ func (d *Hybrid) Skip(events uint64) { d.events += events }
 
 // LockUse implements heisen.LockUser.
 func (*Hybrid) LockUse() heisen.LockUse { return heisen.LockSets }
-
-// EventCost implements heisen.Coster: 18 nanoseconds.
-func (*Hybrid) EventCost() time.Duration { return 18 }
 
 // Flush implements heisen.Detector. The error is that of vclock.Order.Err, and
 // one that wraps ErrForgotten if accesses had to be forgotten.

@@ -52,16 +52,6 @@ func (a *Allocations) Handle(e heisen.Event) {
 	}
 }
 
-// HandleRecords implements heisen.RecordHandler.
-func (a *Allocations) HandleRecords(records []heisen.Record) {
-	for i := range records {
-		a.events++
-		if records[i].Op == heisen.Alloc {
-			a.add(&records[i])
-		}
-	}
-}
-
 // Flush implements heisen.Detector.
 func (a *Allocations) Flush() error { return nil }
 

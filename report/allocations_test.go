@@ -31,10 +31,8 @@ func TestAllocations(t *testing.T) {
 			}
 			lives = append(lives, heisen.Record{Op: heisen.Alloc, Thread: heisen.Thread(rng.IntN(4)), Object: start, Value: size, Site: heisen.Site(len(lives))})
 		}
-		handled := rng.IntN(len(lives))
-		a.HandleRecords(lives[:handled])
-		for i := range lives[handled:] {
-			a.Handle(lives[handled+i].Event())
+		for i := range lives {
+			a.Handle(lives[i].Event())
 		}
 		for range 600 {
 			o := heisen.Object(rng.Uint64N(memory))
@@ -115,7 +113,9 @@ func BenchmarkAllocations(b *testing.B) {
 			}
 			b.ResetTimer()
 			for i := 0; i < b.N; i += len(records) {
-				a.HandleRecords(records[:min(len(records), b.N-i)])
+				for j := range records[:min(len(records), b.N-i)] {
+					a.Handle(records[j].Event())
+				}
 			}
 		})
 	}

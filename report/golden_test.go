@@ -103,10 +103,12 @@ func allocated() Finding {
 	}
 	in := b.Context(b.Call(heisen.Cursor{}, b.AddSite(heisen.SiteInfo{Task: "TestTransfer"})))
 	var memory Allocations
-	memory.HandleRecords([]heisen.Record{
+	for _, r := range []heisen.Record{
 		{Op: heisen.Alloc, Thread: 1, Object: lockA, Value: 56, Site: b.at("main.main", 36), Context: in},
 		{Op: heisen.Alloc, Thread: 2, Object: 8, Value: 16, Site: b.AddSite(heisen.SiteInfo{Text: "array.go:7"})},
-	})
+	} {
+		memory.Handle(r.Event())
+	}
 	f := Resolve(Item{Finding: race, Fingerprint: race.Fingerprint(b.Symbols), Count: 1}, b.Symbols, NewSources())
 	f.Allocations = memory.Of(&race, b.Symbols)
 	return f

@@ -543,7 +543,7 @@ func TestWriterErrorIsKept(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	std.HandleRecords([]heisen.Record{rec})
+	std.Handle(rec.Event())
 	if err := std.Flush(); !errors.Is(err, full) {
 		t.Errorf("STDWriter: %v", err)
 	}

@@ -28,6 +28,13 @@ func collect(src heisen.Source, size int) (records []heisen.Record, err error) {
 	}
 }
 
+// handleAll hands records to d one by one.
+func handleAll(d heisen.Detector, records []heisen.Record) {
+	for i := range records {
+		d.Handle(records[i].Event())
+	}
+}
+
 func readSTD(t testing.TB, text string) ([]heisen.Record, *heisen.Symbols) {
 	t.Helper()
 	r := trace.NewSTDReader(bytes.NewReader([]byte(text)))

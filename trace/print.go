@@ -39,13 +39,6 @@ func (p *Printer) Handle(e heisen.Event) {
 	}
 }
 
-// HandleRecords implements heisen.RecordHandler.
-func (p *Printer) HandleRecords(records []heisen.Record) {
-	for i := range records {
-		p.Handle(records[i].Event())
-	}
-}
-
 // Flush writes what is buffered. It returns the first error of the underlying
 // writer, after which nothing more is written.
 func (p *Printer) Flush() error {

@@ -64,13 +64,6 @@ func NewStats() *Stats {
 // Handle implements heisen.Detector.
 func (s *Stats) Handle(e heisen.Event) { s.add(heisen.AsRecord(e)) }
 
-// HandleRecords implements heisen.RecordHandler.
-func (s *Stats) HandleRecords(records []heisen.Record) {
-	for i := range records {
-		s.add(&records[i])
-	}
-}
-
 // Flush implements heisen.Detector. Its error is always nil.
 func (s *Stats) Flush() error { return nil }
 

@@ -32,10 +32,7 @@ A|join(B)
 C|alloc(z,100)
 `)
 	s := trace.NewStats()
-	s.HandleRecords(records[:5])
-	for i := range records[5:] {
-		s.Handle(records[5+i].Event())
-	}
+	handleAll(s, records)
 	const want = `events                           17
 threads                           3
 threads alive at once             2
@@ -79,7 +76,7 @@ bytes allocated                 100
 // Numbers out of all proportion cost no memory.
 func TestStatsHostileNumbers(t *testing.T) {
 	s := trace.NewStats()
-	s.HandleRecords([]heisen.Record{{Op: heisen.Read, Thread: math.MaxUint32, Site: math.MaxUint32, Context: math.MaxUint32}, {Op: 200}})
+	handleAll(s, []heisen.Record{{Op: heisen.Read, Thread: math.MaxUint32, Site: math.MaxUint32, Context: math.MaxUint32}, {Op: 200}})
 	if s.Threads != 1 || s.Sites != 1 || s.Contexts != 1 || s.Events != 2 {
 		t.Errorf("%+v", s)
 	}
@@ -103,10 +100,7 @@ func TestPrinter(t *testing.T) {
 `
 	var got bytes.Buffer
 	p := trace.NewPrinter(&got, symbols)
-	p.HandleRecords(records[:1])
-	for i := range records[1:] {
-		p.Handle(records[1+i].Event())
-	}
+	handleAll(p, records)
 	if err := p.Flush(); err != nil {
 		t.Fatal(err)
 	}

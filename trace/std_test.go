@@ -146,7 +146,7 @@ func TestSTDLines(t *testing.T) {
 		records, symbols := readSTD(t, c.text)
 		var got bytes.Buffer
 		p := trace.NewPrinter(&got, symbols)
-		p.HandleRecords(records)
+		handleAll(p, records)
 		if err := p.Flush(); err != nil {
 			t.Fatal(err)
 		}

@@ -98,9 +98,6 @@ func (w *STDWriter) Write(records []heisen.Record) error {
 // Handle implements heisen.Detector. An error is kept for Flush.
 func (w *STDWriter) Handle(e heisen.Event) { w.add(heisen.AsRecord(e)) }
 
-// HandleRecords implements heisen.RecordHandler. An error is kept for Flush.
-func (w *STDWriter) HandleRecords(records []heisen.Record) { _ = w.Write(records) }
-
 // Flush hands everything written so far to the underlying writer. It returns
 // the first error that the writer met.
 func (w *STDWriter) Flush() error {

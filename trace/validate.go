@@ -191,13 +191,6 @@ func (v *Validator) Events() uint64 { return v.events }
 // Handle implements heisen.Detector.
 func (v *Validator) Handle(e heisen.Event) { v.check(heisen.AsRecord(e)) }
 
-// HandleRecords implements heisen.RecordHandler.
-func (v *Validator) HandleRecords(records []heisen.Record) {
-	for i := range records {
-		v.check(&records[i])
-	}
-}
-
 // Flush implements heisen.Detector: it reports what the trace left open. Its
 // error is always nil.
 func (v *Validator) Flush() error {

@@ -87,8 +87,8 @@
 //
 // # Rest
 //
-// In front of a detector that says what an event costs it (heisen.Coster) the
-// filter watches whether it pays. If not, it hands on all accesses, or all events,
+// The filter watches whether it pays in front of a detector to which an event costs
+// what WithDetectorCost says. If not, it hands on all accesses, or all events,
 // for a while, and forgets what it knew: the first accesses thereafter are handed
 // on. Of locks that it has not seen taken it takes the release for a publication.
 // So the theorem holds. When it rests depends on numbers of events, not on clocks. NoRest keeps it awake.

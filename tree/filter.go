@@ -67,7 +67,7 @@ func newFilter(d heisen.Detector, spans bool, options []Option) (*Filter, error)
 	if u, ok := d.(heisen.LockUser); ok {
 		f.use = u.LockUse()
 	}
-	f.restable(d)
+	f.mayRest()
 	f.objects = shadow.New(nil, f.forget)
 	for _, option := range options {
 		if err := option(f); err != nil {

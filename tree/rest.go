@@ -8,9 +8,8 @@ import (
 
 // rest is when the filter stands aside because it does not pay.
 //
-// In front of a detector that says what an event costs it, the filter looks at a
-// number of events, and if all that it left out of them was worth less than the
-// look, it rests for a larger number and then looks again. It dozes or sleeps.
+// The filter looks at a number of events, and if all that it left out of them was
+// worth less to the detector than the look, it rests for a larger number and then looks again. It dozes or sleeps.
 //
 // Dozing, it hands on all accesses as they come and sees everything else. When it
 // wakes up it forgets the accesses that it knew, as it may at any time.
@@ -24,7 +23,7 @@ import (
 // are not just order, for there it must see who takes a lock that somebody holds,
 // or gives its memory away: the lock ends, with all that it protected.
 type rest struct {
-	worth   int64 // what an event costs the detector, in nanoseconds; 0 if the filter never rests
+	worth   int64 // what an event costs the detector, in nanoseconds
 	sleeps  bool  // whether the filter may fall asleep, not only doze
 	state   wakefulness
 	warm    bool           // whether it has looked long enough to begin to judge
@@ -58,14 +57,11 @@ type effort struct {
 	further, changes uint64 // accesses that took a look further than at their variable; other threads came
 }
 
-// restable lets the filter rest in front of d, if d says what an event costs.
-func (f *Filter) restable(d heisen.Detector) {
-	f.neverRest()
-	if c, ok := d.(heisen.Coster); ok && c.EventCost() > 0 {
-		f.rest = rest{
-			worth: c.EventCost().Nanoseconds(), sleeps: f.use == heisen.LockOrder,
-			look: firstLook, longest: longestLook, factor: restFactor, due: firstLook,
-		}
+// mayRest lets the filter rest when it does not pay.
+func (f *Filter) mayRest() {
+	f.rest = rest{
+		worth: defaultDetectorCost.Nanoseconds(), sleeps: f.use == heisen.LockOrder,
+		look: firstLook, longest: longestLook, factor: restFactor, due: firstLook,
 	}
 }
 

@@ -7,12 +7,14 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/heisen-go/heisen"
 	"github.com/heisen-go/heisen/atomrace"
 	"github.com/heisen-go/heisen/internal/recorder"
 	"github.com/heisen-go/heisen/lockset"
 	"github.com/heisen-go/heisen/section"
+	"github.com/heisen-go/heisen/tree"
 	"github.com/heisen-go/heisen/vclock"
 )
 
@@ -25,17 +27,17 @@ var detectors = []struct {
 	make    func(heisen.Sink) heisen.Detector
 	hidden  func(heisen.Sink, vclock.Option) heisen.Detector // where calls are hidden; nil if that makes no difference to it
 }{
-	{fasttrackName, "at least the first race of every variable that races in the observed order; no false alarm", RecorderFiltered, treeFilter,
+	{fasttrackName, "at least the first race of every variable that races in the observed order; no false alarm", RecorderFiltered, treeFilter(tree.WithDetectorCost(14 * time.Nanosecond)),
 		func(sink heisen.Sink) heisen.Detector { return vclock.NewFastTrack(sink) },
 		func(sink heisen.Sink, o vclock.Option) heisen.Detector { return vclock.NewFastTrack(sink, o) }},
-	{"hb", "all racy pairs of the observed order; slow", RecorderFiltered, treeFilter,
+	{"hb", "all racy pairs of the observed order; slow", RecorderFiltered, treeFilter(tree.NoRest()),
 		func(sink heisen.Sink) heisen.Detector { return vclock.NewReference(sink) },
 		func(sink heisen.Sink, o vclock.Option) heisen.Detector { return vclock.NewReference(sink, o) }},
-	{"eraser", "every violation of the locking discipline; not every one is a race", Unfiltered, messageFilter,
+	{"eraser", "every violation of the locking discipline; not every one is a race", Unfiltered, treeFilter(tree.MessageOrder(), tree.WithDetectorCost(11*time.Nanosecond)),
 		func(sink heisen.Sink) heisen.Detector { return lockset.NewEraser(sink) }, nil},
-	{"hybrid", "the places of all races that locks and messages allow, in any schedule; not every one can happen", RecorderFiltered, messageFilter,
+	{"hybrid", "the places of all races that locks and messages allow, in any schedule; not every one can happen", RecorderFiltered, treeFilter(tree.MessageOrder(), tree.WithDetectorCost(18*time.Nanosecond)),
 		func(sink heisen.Sink) heisen.Detector { return lockset.NewHybrid(sink) }, nil},
-	{"lockorder", "potential deadlocks: cycles of the lock-order graph that no gate lock, fork, join or message excludes; claims no deadlock", RecorderFiltered, treeFilter,
+	{"lockorder", "potential deadlocks: cycles of the lock-order graph that no gate lock, fork, join or message excludes; claims no deadlock", RecorderFiltered, treeFilter(tree.NoRest()),
 		func(sink heisen.Sink) heisen.Detector { return lockset.NewLockOrder(sink) }, nil},
 	{mcmName, "races, deadlocks, torn transactions and sections that another order of the same events shows, each with a schedule; within a window of events", Unfiltered, nil,
 		nil, nil}, // see maximal; it always knows of hidden calls, and a witness has all events

@@ -13,11 +13,9 @@ import (
 // changing what that finds; nil is none.
 type front func(heisen.Detector) (*tree.Filter, error)
 
-func treeFilter(d heisen.Detector) (*tree.Filter, error) { return tree.NewFilter(d) }
-
-// messageFilter is for detectors that take only messages as order.
-func messageFilter(d heisen.Detector) (*tree.Filter, error) {
-	return tree.NewFilter(d, tree.MessageOrder())
+// treeFilter returns a front that makes filters with the given options.
+func treeFilter(options ...tree.Option) front {
+	return func(d heisen.Detector) (*tree.Filter, error) { return tree.NewFilter(d, options...) }
 }
 
 // fronts are the filters that stand before detectors, those of all traces.
@@ -26,11 +24,12 @@ type fronts struct {
 	filters []*tree.Filter
 }
 
-// wrap puts a filter before a detector, if there is one for it. What the recorder
-// may keep from a detector treeFilter may too.
+// wrap puts a filter before a detector, if there is one for it. What the recorder may keep from a
+// detector, a tree filter may keep from it too. The filter never rests in front of a detector that
+// the tool has added, because the cost of its events is unknown.
 func (f *fronts) wrap(known Detector, d heisen.Detector) (heisen.Detector, error) {
 	if known.front == nil && known.Filter == RecorderFiltered {
-		known.front = treeFilter
+		known.front = treeFilter(tree.NoRest())
 	}
 	if known.front == nil {
 		return d, nil

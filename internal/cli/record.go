@@ -113,6 +113,8 @@ type growing struct {
 	flushed time.Time
 }
 
+// HandleRecords implements heisen.RecordHandler. It looks at the clock once per batch: a stream that
+// is slow has small batches.
 func (g *growing) HandleRecords(records []heisen.Record) {
 	g.Writer.HandleRecords(records)
 	if now := time.Now(); now.Sub(g.flushed) >= time.Second {

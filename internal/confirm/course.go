@@ -23,13 +23,6 @@ const kept = 1 << 16
 // Handle implements heisen.Detector.
 func (c *course) Handle(e heisen.Event) { c.handle(heisen.AsRecord(e)) }
 
-// HandleRecords implements heisen.RecordHandler.
-func (c *course) HandleRecords(records []heisen.Record) {
-	for i := range records {
-		c.handle(&records[i])
-	}
-}
-
 // Flush implements heisen.Detector.
 func (c *course) Flush() error { return nil }
 

@@ -21,13 +21,6 @@ func (h *holding) Handle(e heisen.Event) {
 	h.handle(heisen.AsRecord(e))
 }
 
-// HandleRecords implements heisen.RecordHandler.
-func (h *holding) HandleRecords(records []heisen.Record) {
-	for i := range records {
-		h.handle(&records[i])
-	}
-}
-
 func (h *holding) handle(r *heisen.Record) {
 	switch r.Op {
 	case heisen.Acquire, heisen.AcquireShared:

@@ -45,13 +45,6 @@ func (s *story) Handle(e heisen.Event) {
 	s.handle(heisen.AsRecord(e))
 }
 
-// HandleRecords implements heisen.RecordHandler.
-func (s *story) HandleRecords(records []heisen.Record) {
-	for i := range records {
-		s.handle(&records[i])
-	}
-}
-
 // Flush implements heisen.Detector.
 func (s *story) Flush() error { return nil }
 

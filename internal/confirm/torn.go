@@ -58,13 +58,6 @@ func (t *torn) Handle(e heisen.Event) {
 	t.handle(heisen.AsRecord(e))
 }
 
-// HandleRecords implements heisen.RecordHandler.
-func (t *torn) HandleRecords(records []heisen.Record) {
-	for i := range records {
-		t.handle(&records[i])
-	}
-}
-
 func (t *torn) handle(r *heisen.Record) {
 	t.events++
 	if r.Op.IsAccess() {

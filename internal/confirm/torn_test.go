@@ -49,7 +49,7 @@ func TestTorn(t *testing.T) {
 		{Op: heisen.Write, Thread: 1, Object: x, Site: s7},
 		{Op: heisen.Read, Thread: 4, Object: x, Site: s1}, // it may come to the end in another schedule
 	} {
-		d.HandleRecords([]heisen.Record{r})
+		d.Handle(r.Event())
 	}
 	if err := d.Flush(); err != nil {
 		t.Fatal(err)
