@@ -29,26 +29,26 @@ func BenchmarkPick(b *testing.B) {
 					made[id]++
 					order[i] = strategies.Turn{ID: uint32(id), Until: made[id]}
 				}
-				var p strategies.Picker
-				config := strategies.Config{Strategy: s.strategy, Depth: 3, Length: 1 << 20, Order: order, Log: make([]strategies.Choice, 64)}
+				var p strategies.Scheduler
+				config := strategies.Config{Strategy: s.strategy, Depth: 3, Steps: 1 << 20, Turns: order, Log: make([]strategies.Choice, 64)}
 				p.Start(&config)
 				tasks := make([]strategies.Task, n)
 				for i := range tasks {
 					tasks[i] = strategies.Task{ID: uint32(i), Kind: strategies.Sync, Addr: uint64(8 * i)}
 				}
-				running := strategies.None
+				running := strategies.NoTask
 				for i := 0; b.Loop(); i++ {
 					if i%len(order) == 0 {
 						p.Start(&config)
 						for j := range tasks {
-							tasks[j].Since, tasks[j].Mark, tasks[j].Own, tasks[j].At = 0, 0, 0, 0
+							tasks[j].Since, tasks[j].OpState, tasks[j].TaskState, tasks[j].Seq = 0, 0, 0, 0
 						}
 					}
 					t := &tasks[p.Next(tasks, running)]
 					running = t.ID
-					p.NumMet, p.NumLog = 0, 0
-					t.Since, t.Mark = p.Steps(), 0
-					t.At++
+					p.NumMeetings, p.NumLog = 0, 0
+					t.Since, t.OpState = p.Steps(), 0
+					t.Seq++
 					t.Kind, t.Roles = strategies.Sync, 0
 					switch i % 16 {
 					case 0:

@@ -14,5 +14,5 @@ import (
 // Promise: an order in which the program can run is the order in which it does. So the
 // witness of a predicted race leads to its two accesses.
 func Follow(turns []Turn, options ...StrategyOption) (Strategy, error) {
-	return newPicked(strategies.Config{Strategy: strategies.Follow, Order: slices.Clone(turns)}, "follow", options)
+	return newPicked(strategies.Config{Strategy: strategies.Follow, Turns: slices.Clone(turns)}, "follow", options)
 }

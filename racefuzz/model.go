@@ -120,13 +120,13 @@ type run struct {
 	detector heisen.Detector
 	result   *Result
 
-	record  strategies.Picker // takes down what was chosen
-	gs      []*G              // by ID
-	alive   []*G              // those that have not returned, by ID
-	current *G                // who is running, nil while it is the scheduler
-	running uint32            // who went on last
-	tasks   []Task            // who can go on
-	ready   []*G              // whose operation has been made, to run to the next
+	record  strategies.Scheduler // takes down what was chosen
+	gs      []*G                 // by ID
+	alive   []*G                 // those that have not returned, by ID
+	current *G                   // who is running, nil while it is the scheduler
+	running uint32               // who went on last
+	tasks   []Task               // who can go on
+	ready   []*G                 // whose operation has been made, to run to the next
 
 	sites   map[string]heisen.Site
 	roles   []Roles // by site
@@ -160,7 +160,7 @@ func (r *run) step(ctx context.Context) error {
 	for j := range r.tasks {
 		t := &r.tasks[j]
 		g := r.gs[t.ID]
-		g.task.Mark, g.task.Own = t.Mark, t.Own
+		g.task.OpState, g.task.TaskState = t.OpState, t.TaskState
 	}
 	r.running = r.tasks[i].ID
 	r.result.Order = append(r.result.Order, r.running)
@@ -186,9 +186,9 @@ func (r *run) offer() {
 
 // flush takes over what has been recorded.
 func (r *run) flush() {
-	r.result.Meetings = append(r.result.Meetings, r.record.Met[:r.record.NumMet]...)
+	r.result.Meetings = append(r.result.Meetings, r.record.Meetings[:r.record.NumMeetings]...)
 	r.result.Choices = append(r.result.Choices, r.record.Log[:r.record.NumLog]...)
-	r.record.NumMet, r.record.NumLog = 0, 0
+	r.record.NumMeetings, r.record.NumLog = 0, 0
 }
 
 // start makes a goroutine; advance runs it.
@@ -224,8 +224,8 @@ func (r *run) advance(g *G) {
 		r.emit(g, heisen.Record{Op: heisen.End})
 		return
 	}
-	g.task.Mark, g.task.Since = 0, r.record.Steps()
-	g.task.At++
+	g.task.OpState, g.task.Since = 0, r.record.Steps()
+	g.task.Seq++
 }
 
 // unwind ends the goroutines that have not returned.

@@ -31,6 +31,6 @@ func PCT(depth int, steps uint64, options ...StrategyOption) (Strategy, error) {
 	if steps < 1 || steps > 1<<32 {
 		return nil, fmt.Errorf("%w: PCT of %d steps, which have to be from 1 to %d", ErrConfig, steps, uint64(1<<32))
 	}
-	return newPicked(strategies.Config{Strategy: strategies.PCT, Depth: uint64(depth), Length: steps},
+	return newPicked(strategies.Config{Strategy: strategies.PCT, Depth: uint64(depth), Steps: steps},
 		fmt.Sprintf("pct depth=%d steps=%d", depth, steps), options)
 }

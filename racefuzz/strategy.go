@@ -87,7 +87,7 @@ const (
 type Side = strategies.Side
 
 // None is the ID of no task.
-const None = strategies.None
+const None = strategies.NoTask
 
 // ErrConfig is what the errors of options and of the constructors of strategies wrap.
 var ErrConfig = errors.New("racefuzz: invalid configuration")
@@ -104,7 +104,7 @@ func Patience(steps uint64) StrategyOption {
 		if steps == 0 {
 			return fmt.Errorf("%w: a patience of no steps", ErrConfig)
 		}
-		p.config.Patience = steps
+		p.config.PostponeLimit = steps
 		return nil
 	}
 }
@@ -112,7 +112,7 @@ func Patience(steps uint64) StrategyOption {
 // picked is a Strategy of package internal/core/strategies.
 type picked struct {
 	config strategies.Config
-	picker strategies.Picker
+	picker strategies.Scheduler
 	name   string
 }
 
@@ -123,8 +123,8 @@ func newPicked(c strategies.Config, name string, options []StrategyOption) (Stra
 			return nil, err
 		}
 	}
-	if p.config.Patience != 0 {
-		p.name = fmt.Sprintf("%s patience=%d", name, p.config.Patience)
+	if p.config.PostponeLimit != 0 {
+		p.name = fmt.Sprintf("%s patience=%d", name, p.config.PostponeLimit)
 	}
 	p.Start(0)
 	return p, nil
@@ -146,7 +146,7 @@ func (p *picked) Random(n uint64) uint64 {
 }
 
 // Diverged implements Diverger.
-func (p *picked) Diverged() uint64 { return p.picker.Diverged + p.picker.Left() }
+func (p *picked) Diverged() uint64 { return p.picker.Diverged + p.picker.TurnsLeft() }
 
 // String returns the strategy's name and parameters, as they stand in schedules.
 func (p *picked) String() string { return p.name }

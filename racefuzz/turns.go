@@ -105,7 +105,7 @@ func (r *Result) Turns(events []int, last int) ([]Turn, error) {
 
 // note takes down an event.
 func (r *Result) note(g *G, x *heisen.Record) {
-	m := Moment{ID: g.id, At: g.task.At}
+	m := Moment{ID: g.id, At: g.task.Seq}
 	r.events[m.ID] = append(r.events[m.ID], len(r.moments))
 	r.moments = append(r.moments, m)
 	if x.Op == heisen.Fork {

@@ -50,7 +50,7 @@ var compared = []struct {
 	config strategies.Config
 }{
 	{"random walk", strategies.Config{Strategy: strategies.RandomWalk}},
-	{"PCT", strategies.Config{Strategy: strategies.PCT, Depth: 3, Length: 100_000}},
+	{"PCT", strategies.Config{Strategy: strategies.PCT, Depth: 3, Steps: 100_000}},
 	{"race-directed", strategies.Config{Strategy: strategies.RaceDirected}},
 }
 

@@ -342,7 +342,7 @@ func TestChoices(t *testing.T) {
 	for _, name := range []string{"det-channels", "det-pool", "det-timers"} {
 		for _, strategy := range []strategies.Strategy{strategies.RandomWalk, strategies.PCT} {
 			r := run{exe: program(t), args: []string{name}, schedule: &recorder.Schedule{
-				Pick: strategies.Config{Strategy: strategy, Seed: 7, Depth: 3, Length: 500}, Log: true,
+				Pick: strategies.Config{Strategy: strategy, Seed: 7, Depth: 3, Steps: 500}, Log: true,
 			}}
 			first := record(t, r)
 			if len(first.execution.Choices) == 0 || first.execution.Lost != 0 {

@@ -155,7 +155,7 @@ func (b *book) enter(i int, t *Trial) {
 // following is the schedule of an execution that follows a suspect's witness.
 func (h *Hunt) following(s *Suspect, reverse bool) *recorder.Schedule {
 	return &recorder.Schedule{
-		Pick:    strategies.Config{Strategy: strategies.Follow, Seed: s.witness.seed, Order: s.witness.turns(reverse)},
+		Pick:    strategies.Config{Strategy: strategies.Follow, Seed: s.witness.seed, Turns: s.witness.turns(reverse)},
 		Targets: s.Targets, Procs: h.Procs, MaxVirtual: h.Virtual,
 	}
 }
@@ -171,9 +171,9 @@ func (s *Suspect) tests(schedule *recorder.Schedule) string {
 
 // schedule is that of a directed execution.
 func (h *Hunt) schedule(s *Suspect, seed uint64) *recorder.Schedule {
-	config := strategies.Config{Strategy: s.Strategy, Seed: seed, Patience: h.Patience, Wait: uint64(h.Wait)}
+	config := strategies.Config{Strategy: s.Strategy, Seed: seed, PostponeLimit: h.Patience, WaitLimit: uint64(h.Wait)}
 	if s.Strategy == strategies.PCT {
-		config.Depth, config.Length = h.Depth, max(s.Length, 1)
+		config.Depth, config.Steps = h.Depth, max(s.Length, 1)
 	}
 	return &recorder.Schedule{Pick: config, Targets: s.Targets, Procs: h.Procs, MaxVirtual: h.Virtual}
 }

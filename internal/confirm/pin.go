@@ -115,7 +115,7 @@ func (h *Hunt) calm(ctx context.Context, s *Suspect, ending *Ending, seed *uint6
 	}
 	for ; tried < seeds; *seed++ {
 		schedule := h.schedule(s, *seed)
-		schedule.Pick.Calm, schedule.Log = true, true
+		schedule.Pick.ByDefault, schedule.Log = true, true
 		e, err := s.Program.Execute(ctx, Plan{Schedule: schedule, Mode: recorder.Nothing, Tests: s.Tests, Limit: h.Limit}, h.Sources)
 		if err != nil {
 			return nil, tried, err

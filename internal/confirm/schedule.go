@@ -37,7 +37,7 @@ type parameter struct {
 }
 
 func parameters(c *strategies.Config) []parameter {
-	return []parameter{{"patience", &c.Patience}, {"wait", &c.Wait}, {"depth", &c.Depth}, {"length", &c.Length}}
+	return []parameter{{"patience", &c.PostponeLimit}, {"wait", &c.WaitLimit}, {"depth", &c.Depth}, {"length", &c.Steps}}
 }
 
 // parseStrategy is the inverse of strategyText.
@@ -81,7 +81,7 @@ func (o *Origin) Schedule(p *Program, tests string, s *recorder.Schedule, e *Exe
 	out := &racefuzz.Schedule{
 		Go: o.Version, Platform: o.Platform,
 		Command: o.Verb, Program: p.Package, Args: p.Args, Tags: o.Tags, Packages: o.Patterns, Procs: s.Procs,
-		Strategy: strategyText(&s.Pick), Seed: s.Pick.Seed, Choices: s.Pick.Choices, Turns: s.Pick.Order,
+		Strategy: strategyText(&s.Pick), Seed: s.Pick.Seed, Choices: s.Pick.Choices, Turns: s.Pick.Turns,
 		Outcome: string(e.Outcome.Class), Message: e.Outcome.Message,
 		Steps: e.Steps, Hash: e.Hash,
 	}
@@ -115,7 +115,7 @@ func Restore(s *racefuzz.Schedule, folder string) (Source, *recorder.Schedule, e
 	if err != nil {
 		return source, nil, err
 	}
-	config.Seed, config.Choices, config.Order = s.Seed, s.Choices, s.Turns
+	config.Seed, config.Choices, config.Turns = s.Seed, s.Choices, s.Turns
 	out := &recorder.Schedule{Pick: config, Procs: s.Procs}
 	for _, t := range s.Targets {
 		at := strings.LastIndexByte(t.Place, ':')

@@ -102,7 +102,7 @@ func (s *Schedule) encode() ([]byte, error) {
 	if s.Log {
 		flags |= 1
 	}
-	if s.Pick.Calm {
+	if s.Pick.ByDefault {
 		flags |= 2
 	}
 	if s.Place {
@@ -110,16 +110,16 @@ func (s *Schedule) encode() ([]byte, error) {
 	}
 	b := append32(nil, uint32(s.Pick.Strategy), or(s.Procs, defaultProcs), or(s.Spin, defaultSpin), flags)
 	b = append64(b, s.Pick.Seed, s.MaxSteps, uint64(virtual), uint64(start.UnixNano()))
-	b = append64(b, s.Pick.Patience, s.Pick.Wait, s.Pick.Depth, s.Pick.Length)
-	if n := max(len(s.Pick.Choices), len(s.Pick.Order)); n > maxFollowed {
+	b = append64(b, s.Pick.PostponeLimit, s.Pick.WaitLimit, s.Pick.Depth, s.Pick.Steps)
+	if n := max(len(s.Pick.Choices), len(s.Pick.Turns)); n > maxFollowed {
 		return nil, fmt.Errorf("a schedule of %d choices, at most %d", n, maxFollowed)
 	}
 	b = append32(b, uint32(len(s.Pick.Choices)))
 	for _, c := range s.Pick.Choices {
 		b = append32(append64(b, c.Step), c.ID)
 	}
-	b = append32(b, uint32(len(s.Pick.Order)))
-	for _, t := range s.Pick.Order {
+	b = append32(b, uint32(len(s.Pick.Turns)))
+	for _, t := range s.Pick.Turns {
 		b = append64(append32(b, t.ID), t.Until)
 	}
 	var at locations
@@ -292,7 +292,7 @@ func (s *Stream) addChoices(words []uint64) error {
 	for i := 0; i < len(words); i += 2 {
 		c := strategies.Choice{Step: words[i], ID: uint32(words[i+1])}
 		last := len(e.Choices) - 1
-		if c.ID != strategies.None && words[i+1] >= maxGoroutines || last >= 0 && c.Step <= e.Choices[last].Step {
+		if c.ID != strategies.NoTask && words[i+1] >= maxGoroutines || last >= 0 && c.Step <= e.Choices[last].Step {
 			return s.corrupt("choice of goroutine %d at step %d", words[i+1], words[i])
 		}
 		if last+1 == maxChoices {

@@ -125,7 +125,7 @@ func TestScheduleLimits(t *testing.T) {
 		"mode":    {Schedule{Targets: []Target{{File: "a.go", Line: 1}}}, "target a.go:1 of mode 0"},
 		"line":    {Schedule{Targets: []Target{{File: "a.go", Mode: OnRead}}}, "target a.go:0"},
 		"file":    {Schedule{Targets: []Target{{File: strings.Repeat("x", maxFile+1), Line: 1, Mode: OnLock}}}, "name of 4097 bytes"},
-		"order":   {Schedule{Pick: strategies.Config{Order: make([]strategies.Turn, maxFollowed+1)}}, "a schedule of 4194305 choices"},
+		"order":   {Schedule{Pick: strategies.Config{Turns: make([]strategies.Turn, maxFollowed+1)}}, "a schedule of 4194305 choices"},
 		"choices": {Schedule{Pick: strategies.Config{Choices: make([]strategies.Choice, maxFollowed+1)}}, "a schedule of 4194305 choices"},
 	} {
 		if _, err := test.schedule.encode(); err == nil || !strings.Contains(err.Error(), test.want) {

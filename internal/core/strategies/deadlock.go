@@ -1,31 +1,31 @@
 package strategies
 
-// deadlockDirected keeps back who is about to take a second lock until nobody else can
-// go on. Then all of them take it, one after the other; if each waits for a lock that
-// another holds, that is the deadlock, which is for the host to see.
-func (p *Picker) deadlockDirected(tasks []Task) int {
-	g := p.look(tasks)
-	if g.now >= 0 {
-		return g.now
+// deadlockDirected postpones each task that is about to acquire a lock at a place Inner, until no other
+// task is runnable. Then all postponed tasks continue, one after the other. If each waits for a lock that
+// another one holds, the program is deadlocked; the host detects that.
+func (s *Scheduler) deadlockDirected(tasks []Task) int {
+	g := s.scan(tasks)
+	if g.urgent >= 0 {
+		return g.urgent
 	}
 	for i := g.from; g.fresh > 0; i++ {
 		t := &tasks[i]
-		if t.Mark != arrived {
+		if t.OpState != fresh {
 			continue
 		}
 		g.fresh--
-		t.Mark = free
+		t.OpState = free
 		if t.Kind == Lock && t.Roles&Inner != 0 {
 			g.postpone(t)
 		}
 	}
 	if g.others == 0 {
-		if p.mayWait() {
+		if s.mayWait() {
 			return Wait
 		}
 		for i := range tasks {
-			tasks[i].Mark = hurried
+			tasks[i].OpState = urgent
 		}
 	}
-	return p.among(tasks, g)
+	return s.chooseFree(tasks, g)
 }

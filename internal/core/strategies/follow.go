@@ -1,62 +1,60 @@
 package strategies
 
-// Turn is that a task goes on until it stands at its operation Until, or at a later one,
-// and waits or has ended if it cannot come there.
+// Turn lets a task continue until it arrives at its first operation whose Seq is at least Until, or
+// until it ends or blocks.
 type Turn struct {
 	ID    uint32
 	Until uint64
 }
 
-// always is an Until that no task comes to.
+// always is an Until that no task reaches.
 const always = ^uint64(0)
 
-// followPatience is Patience of Follow unless said otherwise: the turn of a task that
-// needs what is not in the order will hardly come.
-const followPatience = 1 << 10
+// followPostponeLimit is the default postpone limit of Follow. It is low, because a task that needs
+// something outside the order will rarely get it.
+const followPostponeLimit = 1 << 10
 
-// follow lets the task go on whose turn it is. One that cannot waits for something that
-// the order does not know, so time passes, or else others go on by default, as little as
-// possible; after too many steps the turn is passed over. At the end of the order it goes
-// on as raceDirected.
-func (p *Picker) follow(tasks []Task, running uint32) int {
-	for p.next < len(p.config.Order) {
-		turn := &p.config.Order[p.next]
+// follow lets the task of the next turn continue. If that task is not runnable, it waits for something
+// that the order does not contain. Then time passes, or other tasks continue by default. After
+// postponeLimit steps the turn is skipped. After the last turn the strategy is raceDirected.
+func (s *Scheduler) follow(tasks []Task, running uint32) int {
+	for s.next < len(s.config.Turns) {
+		turn := &s.config.Turns[s.next]
 		i := find(tasks, turn.ID)
-		if i >= 0 && tasks[i].At < turn.Until {
-			p.came, p.missed, p.Until = tasks[i].At, 0, turn.Until
-			p.begun = true
+		if i >= 0 && tasks[i].Seq < turn.Until {
+			s.reached, s.stalled, s.Until = tasks[i].Seq, 0, turn.Until
+			s.started = true
 			return i
 		}
 		if running == turn.ID {
-			p.came = max(p.came, p.Came)
+			s.reached = max(s.reached, s.LastSeq)
 		}
 		switch {
-		case i >= 0 || p.begun && p.came+1 >= turn.Until: // it is there, or waits in, or has ended after, what it was to do
-		case p.missed < p.patience:
-			p.missed++
-			p.Until = 0
-			if p.Timer != 0 {
+		case i >= 0 || s.started && s.reached+1 >= turn.Until: // it arrived, or blocks in or ended after the last operation
+		case s.stalled < s.postponeLimit:
+			s.stalled++
+			s.Until = 0
+			if s.Timer != 0 {
 				return Wait
 			}
-			return p.byDefault(tasks, running)
+			return s.defaultChoice(tasks, running)
 		default:
-			p.losePatience()
-			p.Diverged++
+			s.halvePostponeLimit()
+			s.Diverged++
 		}
-		p.next, p.missed, p.begun = p.next+1, 0, false
+		s.next, s.stalled, s.started = s.next+1, 0, false
 	}
-	p.Until = always
-	return p.raceDirected(tasks)
+	s.Until = always
+	return s.raceDirected(tasks)
 }
 
-// Left returns how many turns of Order have not come: where an execution ends, those are
-// not followed.
-func (p *Picker) Left() uint64 {
-	if p.config.Strategy != Follow {
+// TurnsLeft returns how many turns have not begun. At the end of an execution these were not followed.
+func (s *Scheduler) TurnsLeft() uint64 {
+	if s.config.Strategy != Follow {
 		return 0
 	}
-	left := len(p.config.Order) - p.next
-	if p.begun {
+	left := len(s.config.Turns) - s.next
+	if s.started {
 		left--
 	}
 	return uint64(left)

@@ -3,60 +3,60 @@ package strategies
 // MaxDepth is the greatest depth of PCT.
 const MaxDepth = 16
 
-// A task's priority is in Own, the higher the earlier it goes on, 0 if it has none
-// yet. Priorities start in the upper half of all numbers. The i-th change puts a task
-// at changed+i, and each time a task gives way it is put below all others so far.
+// The priority of a task is in TaskState; 0 means that the task has none yet. Initial priorities are in
+// the upper half of all numbers. The i-th priority change point gives a task the priority
+// pctChanged+i. A task that gives way gets a priority below all that were given so far.
 const (
-	initial = 1 << 63
-	changed = 1 << 62
+	pctInitial = 1 << 63
+	pctChanged = 1 << 62
 )
 
-func (p *Picker) startPCT() {
-	p.config.Length = max(p.config.Length, 1)
-	p.config.Depth = min(max(p.config.Depth, 1), MaxDepth)
-	for i := range p.config.Depth - 1 {
-		p.changes[i] = p.choices.below(p.config.Length)
+func (s *Scheduler) startPCT() {
+	s.config.Steps = max(s.config.Steps, 1)
+	s.config.Depth = min(max(s.config.Depth, 1), MaxDepth)
+	for i := range s.config.Depth - 1 {
+		s.changes[i] = s.choices.below(s.config.Steps)
 	}
 }
 
-func (p *Picker) pct(tasks []Task) int {
+func (s *Scheduler) pct(tasks []Task) int {
 	top, starving := 0, false
 	for i := range tasks {
 		t := &tasks[i]
-		if t.Own == 0 {
-			t.Own = initial | p.choices.next()>>1
+		if t.TaskState == 0 {
+			t.TaskState = pctInitial | s.choices.next()>>1
 		}
-		if t.Kind == Yield && t.Mark == 0 {
-			t.Mark = 1
-			p.putLast(t)
+		if t.Kind == Yield && t.OpState == 0 {
+			t.OpState = 1
+			s.putLast(t)
 		}
-		if t.Own > tasks[top].Own {
+		if t.TaskState > tasks[top].TaskState {
 			top = i
 		}
-		starving = starving || p.steps-t.Since > p.config.Length+p.config.Patience
+		starving = starving || s.steps-t.Since > s.config.Steps+s.config.PostponeLimit
 	}
-	for i := range p.config.Depth - 1 {
-		if p.changes[i] == p.steps {
-			tasks[top].Own = changed + i
+	for i := range s.config.Depth - 1 {
+		if s.changes[i] == s.steps {
+			tasks[top].TaskState = pctChanged + i
 			top = highest(tasks)
 		}
 	}
-	if starving { // the execution is longer than was said: it may be waiting for others
-		p.putLast(&tasks[top])
+	if starving { // the execution is longer than Steps: the top task may be spinning until another one continues
+		s.putLast(&tasks[top])
 		top = highest(tasks)
 	}
 	return top
 }
 
-func (p *Picker) putLast(t *Task) {
-	p.yields++
-	t.Own = changed - p.yields
+func (s *Scheduler) putLast(t *Task) {
+	s.yields++
+	t.TaskState = pctChanged - s.yields
 }
 
 func highest(tasks []Task) int {
 	top := 0
 	for i := range tasks {
-		if tasks[i].Own > tasks[top].Own {
+		if tasks[i].TaskState > tasks[top].TaskState {
 			top = i
 		}
 	}

@@ -1,73 +1,73 @@
 package strategies
 
-// How a directed strategy keeps tasks back, in Mark. Who comes to a place of interest
-// is postponed at once and not, as in the paper, only when it is chosen the next time.
-// No task can tell the difference, but that tasks may meet sooner.
+// The directed strategies keep the state of a task in OpState. Algorithm 1 of the RaceFuzzer paper
+// postpones a task when it is chosen at a place of the pair. Here a task is postponed as soon as it
+// arrives there. The program cannot observe the difference, but tasks may meet sooner.
 const (
-	arrived   = iota // not looked at yet
-	postponed        // kept back
-	free             // not kept back, or no longer, by the monitor; may be met all the same
-	hurried          // goes on before all others
+	fresh     = iota // arrived since the last choice
+	postponed        // not chosen
+	free             // not postponed, or released; it still takes part in races
+	urgent           // continues before all other tasks
 )
 
-// glance is what one pass over the tasks shows.
-type glance struct {
-	now    int    // who is to go on at once, or -1
-	from   int    // the first that has arrived
-	fresh  int    // how many have
-	others uint64 // how many are not postponed
+// scanned is the result of one pass over the tasks.
+type scanned struct {
+	urgent int    // index of the first urgent task, or -1
+	from   int    // index of the first fresh task
+	fresh  int    // number of fresh tasks
+	others uint64 // number of tasks that are not postponed
 }
 
-// look is also the monitor: who has been postponed for too long is no longer, for others
-// may be spinning until it goes on.
-func (p *Picker) look(tasks []Task) (g glance) {
-	g.now = -1
-	vain := false
+// scan looks at all tasks. It also releases each task that was postponed for too long, because others
+// may be spinning until it continues.
+func (s *Scheduler) scan(tasks []Task) (g scanned) {
+	g.urgent = -1
+	expired := false
 	for i := range tasks {
 		t := &tasks[i]
-		switch t.Mark {
-		case arrived:
+		switch t.OpState {
+		case fresh:
 			if g.fresh == 0 {
 				g.from = i
 			}
 			g.fresh++
 		case postponed:
-			if p.steps-t.Since <= p.patience {
+			if s.steps-t.Since <= s.postponeLimit {
 				continue
 			}
-			t.Mark = free
-			vain = true
-		case hurried:
-			if g.now < 0 {
-				g.now = i
+			t.OpState = free
+			expired = true
+		case urgent:
+			if g.urgent < 0 {
+				g.urgent = i
 			}
 		}
 		g.others++
 	}
-	if vain {
-		p.losePatience()
+	if expired {
+		s.halvePostponeLimit()
 	}
 	return g
 }
 
-// postpone keeps the task back.
-func (g *glance) postpone(t *Task) {
-	t.Mark = postponed
+// postpone postpones the task.
+func (g *scanned) postpone(t *Task) {
+	t.OpState = postponed
 	g.others--
 }
 
-// among returns a random one of the tasks that are not postponed (see Config.Calm). If
-// there is none, all are released.
-func (p *Picker) among(tasks []Task, g glance) int {
+// chooseFree returns a random task that is not postponed, or the default one; see Config.ByDefault.
+// If all tasks are postponed, it releases one.
+func (s *Scheduler) chooseFree(tasks []Task, g scanned) int {
 	if g.others == 0 {
-		return p.release(tasks)
+		return s.releaseAny(tasks)
 	}
-	if p.config.Calm {
-		return p.calm(tasks)
+	if s.config.ByDefault {
+		return s.defaultFree(tasks)
 	}
-	n := p.choices.below(g.others)
+	n := s.choices.below(g.others)
 	for i := range tasks {
-		if tasks[i].Mark == postponed {
+		if tasks[i].OpState == postponed {
 			continue
 		}
 		if n == 0 {
@@ -78,15 +78,15 @@ func (p *Picker) among(tasks []Task, g glance) int {
 	return 0 // not reached
 }
 
-// calm returns the default choice among the tasks that are not postponed, of which there
-// is one.
-func (p *Picker) calm(tasks []Task) int {
+// defaultFree returns the default choice among the tasks that are not postponed. There is at least
+// one.
+func (s *Scheduler) defaultFree(tasks []Task) int {
 	best := -1
 	for i := range tasks {
 		t := &tasks[i]
 		switch {
-		case t.Mark == postponed:
-		case t.ID == p.last && t.Kind != Yield && p.turn < MaxTurn:
+		case t.OpState == postponed:
+		case t.ID == s.last && t.Kind != Yield && s.inRow < MaxInRow:
 			return i
 		case best < 0 || t.Since < tasks[best].Since || t.Since == tasks[best].Since && t.ID < tasks[best].ID:
 			best = i
@@ -95,28 +95,28 @@ func (p *Picker) calm(tasks []Task) int {
 	return best
 }
 
-// release is what happens when all tasks are postponed: time passes, if others wait
-// for that, as it would if these were slow; or else a random one goes on.
-func (p *Picker) release(tasks []Task) int {
-	if p.mayWait() {
+// releaseAny is called when all tasks are postponed. It lets time pass if other tasks wait for a
+// timer, as if the postponed tasks were slow. Otherwise it returns a random task.
+func (s *Scheduler) releaseAny(tasks []Task) int {
+	if s.mayWait() {
 		return Wait
 	}
-	return p.walk(tasks)
+	return s.randomWalk(tasks)
 }
 
-// mayWait reports whether time may pass until another task can go on.
-func (p *Picker) mayWait() bool {
-	if p.Timer == 0 || p.Timer > p.wait || p.waited > p.wait-p.Timer {
-		if p.waited > 0 { // in vain
-			p.waited, p.wait = 0, max(p.wait/2, min(p.wait, p.Timer))
+// mayWait reports whether time may pass until a timer makes another task runnable.
+func (s *Scheduler) mayWait() bool {
+	if s.Timer == 0 || s.Timer > s.waitLimit || s.waited > s.waitLimit-s.Timer {
+		if s.waited > 0 { // in vain
+			s.waited, s.waitLimit = 0, max(s.waitLimit/2, min(s.waitLimit, s.Timer))
 		}
 		return false
 	}
-	p.waited += p.Timer
+	s.waited += s.Timer
 	return true
 }
 
-// losePatience is called when patience was in vain.
-func (p *Picker) losePatience() {
-	p.patience = max(p.patience/2, min(p.config.Patience, leastPatience))
+// halvePostponeLimit is called when a task stayed postponed up to the limit.
+func (s *Scheduler) halvePostponeLimit() {
+	s.postponeLimit = max(s.postponeLimit/2, min(s.config.PostponeLimit, minPostponeLimit))
 }

@@ -1,6 +1,7 @@
 package strategies
 
-// generator makes random numbers: a splitmix64.
+// generator generates random numbers with SplitMix64 (Steele, Lea, Flood: Fast Splittable Pseudorandom
+// Number Generators, OOPSLA 2014).
 type generator struct{ state uint64 }
 
 func (g *generator) seed(seed uint64) { g.state = seed }
@@ -13,5 +14,5 @@ func (g *generator) next() uint64 {
 	return z ^ z>>31
 }
 
-// below returns a number from 0 to n-1; n is at most 1<<32. The bias is below n in 2^32.
+// below returns a number from 0 to n-1, for n up to 1<<32. The bias is below n in 2^32.
 func (g *generator) below(n uint64) uint64 { return (g.next() >> 32) * n >> 32 }

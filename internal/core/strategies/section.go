@@ -1,79 +1,79 @@
 package strategies
 
-// MaxSections is how many sections are followed at a time. If there are more, some are
-// forgotten and their violations missed. A task may be in several: it is not said which
-// of the accesses at the place of Entry is to the variable that the section is about.
+// MaxSections is how many atomic sections are tracked at a time. If tasks are in more, some are dropped
+// and their violations are missed. A task may be in several: its place Entry may be executed for
+// several variables, and the host does not know which of them the section is about.
 const MaxSections = 32
 
-// section is one that a task is in: it has made the access at Entry.
+// section is an atomic section that a task is in: the task has made its access at Entry.
 type section struct {
 	open       bool
-	torn       bool // another has made an access at Remote meanwhile
+	violated   bool // another task has made an access at Remote meanwhile
 	id         uint32
 	depth      uint32
 	addr, size uint64 // accessed at Entry
-	step       uint64 // at which the section was torn
-	remote     Side   // and by whom
+	step       uint64 // at which the section was violated
+	remote     Side   // the access that violated it
 }
 
-// sectionDirected keeps back who is in a section, wherever it stands, until another has
-// made an access at Remote to the memory of the section, and who is about to make one
-// until another is in such a section. The accesses of a section may each be made under
-// a lock of its own; to wait until one stands at its last would be too late, for then it
-// has the lock. Who is in a section that has been torn goes on next.
-func (p *Picker) sectionDirected(tasks []Task) int {
-	g := p.look(tasks)
-	if g.now >= 0 {
-		return g.now
+// sectionDirected postpones two kinds of tasks: a task in a section, wherever it is, until another task
+// has made an access at Remote to the section's memory; and a task about to make such an access, until
+// another task is in a section that the access violates. It does not wait until the first task is
+// at End, because each access of a section may be under a lock, which the task then holds. A task
+// whose section was violated continues next.
+func (s *Scheduler) sectionDirected(tasks []Task) int {
+	g := s.scan(tasks)
+	if g.urgent >= 0 {
+		return g.urgent
 	}
 	for i := g.from; g.fresh > 0; i++ {
 		t := &tasks[i]
-		if t.Mark != arrived {
+		if t.OpState != fresh {
 			continue
 		}
 		g.fresh--
-		t.Mark = free
-		if remote(t) && p.tears(t) {
-			p.hurry(tasks, t)
+		t.OpState = free
+		if remote(t) && s.violates(t) {
+			s.hurryViolated(tasks, t)
 			return i
 		}
-		if p.waits(t.ID) {
+		if s.intact(t.ID) {
 			g.postpone(t)
-			if j := p.tearing(tasks, t.ID); j >= 0 {
-				p.hurry(tasks, &tasks[j])
+			if j := s.violator(tasks, t.ID); j >= 0 {
+				s.hurryViolated(tasks, &tasks[j])
 				return j
 			}
 		} else if remote(t) {
 			g.postpone(t)
 		}
 	}
-	return p.among(tasks, g)
+	return s.chooseFree(tasks, g)
 }
 
-// remote reports whether the task is about to make an access that tears sections.
+// remote reports whether the task is about to make an access at Remote.
 func remote(t *Task) bool { return t.Kind == Access && t.Roles&Remote != 0 }
 
-// tornBy reports whether the section is torn when t goes on.
-func (s *section) tornBy(t *Task) bool {
-	return s.open && !s.torn && s.id != t.ID && touches(t, s.addr, s.size)
+// violatedBy reports whether t, which is at Remote, violates the section when it continues.
+func (x *section) violatedBy(t *Task) bool {
+	return x.open && !x.violated && x.id != t.ID && overlaps(t, x.addr, x.size)
 }
 
-// tears reports whether a section is torn when t, which is at Remote, goes on.
-func (p *Picker) tears(t *Task) bool {
-	for i := range p.sections {
-		if p.sections[i].tornBy(t) {
+// violates reports whether t, which is at Remote, violates a section when it continues.
+func (s *Scheduler) violates(t *Task) bool {
+	for i := range s.sections {
+		if s.sections[i].violatedBy(t) {
 			return true
 		}
 	}
 	return false
 }
 
-// waits reports whether a task is in sections of which none has been torn.
-func (p *Picker) waits(id uint32) bool {
+// intact reports whether a task is in sections of which none was violated.
+func (s *Scheduler) intact(id uint32) bool {
 	in := false
-	for i := range p.sections {
-		if s := &p.sections[i]; s.open && s.id == id {
-			if s.torn {
+	for i := range s.sections {
+		if x := &s.sections[i]; x.open && x.id == id {
+			if x.violated {
 				return false
 			}
 			in = true
@@ -82,103 +82,105 @@ func (p *Picker) waits(id uint32) bool {
 	return in
 }
 
-// tearing returns the index of a task that tears a section of the given task when it
-// goes on, or -1.
-func (p *Picker) tearing(tasks []Task, id uint32) int {
+// violator returns the index of a task that violates a section of the given task when it continues,
+// or -1.
+func (s *Scheduler) violator(tasks []Task, id uint32) int {
 	for j := range tasks {
-		if remote(&tasks[j]) && p.tearsOf(id, &tasks[j]) {
+		if remote(&tasks[j]) && s.violatesTask(id, &tasks[j]) {
 			return j
 		}
 	}
 	return -1
 }
 
-// tearsOf reports whether a section of the task is torn when t goes on.
-func (p *Picker) tearsOf(id uint32, t *Task) bool {
-	for i := range p.sections {
-		if s := &p.sections[i]; s.id == id && s.tornBy(t) {
+// violatesTask reports whether t violates a section of the task with the ID when it continues.
+func (s *Scheduler) violatesTask(id uint32, t *Task) bool {
+	for i := range s.sections {
+		if x := &s.sections[i]; x.id == id && x.violatedBy(t) {
 			return true
 		}
 	}
 	return false
 }
 
-// hurry lets those go on next whose sections t tears.
-func (p *Picker) hurry(tasks []Task, t *Task) {
+// hurryViolated makes each task urgent that has a section which t violates.
+func (s *Scheduler) hurryViolated(tasks []Task, t *Task) {
 	for i := range tasks {
-		if p.tearsOf(tasks[i].ID, t) {
-			tasks[i].Mark = hurried
+		if s.violatesTask(tasks[i].ID, t) {
+			tasks[i].OpState = urgent
 		}
 	}
 }
 
-// sectionAt returns the section that the task is in and whose memory it is about to
-// access, or nil.
-func (p *Picker) sectionAt(t *Task) *section {
-	for i := range p.sections {
-		if s := &p.sections[i]; s.open && s.id == t.ID && touches(t, s.addr, s.size) {
-			return s
+// sectionAt returns the section of the task whose memory it is about to access, or nil.
+func (s *Scheduler) sectionAt(t *Task) *section {
+	for i := range s.sections {
+		if x := &s.sections[i]; x.open && x.id == t.ID && overlaps(t, x.addr, x.size) {
+			return x
 		}
 	}
 	return nil
 }
 
-// Leave says that the task has returned from calls and is in so many now: it is in no
-// section any more that it entered deeper. Hosts that don't know leave Depth at 0.
-func (p *Picker) Leave(id, depth uint32) {
-	for i := range p.sections {
-		if s := &p.sections[i]; s.open && s.id == id && s.depth > depth {
-			s.open = false
+// LeaveCalls is called by the host when the task has returned to a call depth. The task leaves all
+// sections that it entered deeper. Hosts that do not track calls leave Task.Depth at 0.
+func (s *Scheduler) LeaveCalls(id, depth uint32) {
+	for i := range s.sections {
+		if x := &s.sections[i]; x.open && x.id == id && x.depth > depth {
+			x.open = false
 		}
 	}
 }
 
-// passSection notes what it means for sections that the task goes on.
-func (p *Picker) passSection(t *Task) {
+// updateSections updates the sections when the task continues. An access can be End, Remote and Entry
+// at once, in this order.
+func (s *Scheduler) updateSections(t *Task) {
 	if t.Kind != Access || t.Roles&(Entry|Remote|End) == 0 {
 		return
 	}
-	if s := p.sectionAt(t); s != nil && t.Roles&End != 0 {
-		s.open = false
-		if s.torn {
-			p.violation(s, t)
+	if x := s.sectionAt(t); x != nil && t.Roles&End != 0 {
+		x.open = false
+		if x.violated {
+			s.noteViolation(x, t)
 		}
 	}
 	if t.Roles&Remote != 0 {
-		p.tear(t)
+		s.violate(t)
 	}
 	if t.Roles&Entry != 0 {
-		p.enter(t)
+		s.enter(t)
 	}
 }
 
-func (p *Picker) violation(s *section, t *Task) {
-	if m := p.note(Violation, s.step); m != nil {
-		m.First = s.remote
+func (s *Scheduler) noteViolation(x *section, t *Task) {
+	if m := s.newMeeting(Violation, x.step); m != nil {
+		m.First = x.remote
 		m.Second.set(t)
 	}
 }
 
-func (p *Picker) tear(t *Task) {
-	for i := range p.sections {
-		if s := &p.sections[i]; s.tornBy(t) {
-			s.torn, s.step = true, p.steps
-			s.remote.set(t)
+// violate marks the sections that t violates.
+func (s *Scheduler) violate(t *Task) {
+	for i := range s.sections {
+		if x := &s.sections[i]; x.violatedBy(t) {
+			x.violated, x.step = true, s.steps
+			x.remote.set(t)
 		}
 	}
 }
 
-func (p *Picker) enter(t *Task) {
-	s := p.sectionAt(t)
-	for i := range p.sections {
-		if s == nil && !p.sections[i].open {
-			s = &p.sections[i]
+// enter begins a section. It replaces the task's section for the same memory, if there is one.
+func (s *Scheduler) enter(t *Task) {
+	x := s.sectionAt(t)
+	for i := range s.sections {
+		if x == nil && !s.sections[i].open {
+			x = &s.sections[i]
 		}
 	}
-	if s == nil {
-		s = &p.sections[p.evict]
-		p.evict = (p.evict + 1) % MaxSections
+	if x == nil {
+		x = &s.sections[s.evict]
+		s.evict = (s.evict + 1) % MaxSections
 	}
-	s.open, s.torn, s.id = true, false, t.ID
-	s.depth, s.addr, s.size = t.Depth, t.Addr, max(t.Size, 1)
+	x.open, x.violated, x.id = true, false, t.ID
+	x.depth, x.addr, x.size = t.Depth, t.Addr, max(t.Size, 1)
 }

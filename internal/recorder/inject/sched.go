@@ -25,7 +25,7 @@ var heisenSched heisenScheduling
 type heisenScheduling struct {
 	on bool
 
-	picker    heisenPickPicker
+	picker    heisenPickScheduler
 	locations heisenLocations // the targets
 
 	procs     int32  // what the program is told of GOMAXPROCS
@@ -67,7 +67,7 @@ type heisenScheduling struct {
 
 // heisenWay is what the scheduler keeps of a goroutine.
 type heisenWay struct {
-	// at numbers its latest operation (see heisenPickTask.At): how many points it has come
+	// at numbers its latest operation (see heisenPickTask.Seq): how many points it has come
 	// to on its own account, and in the low half how many accesses since.
 	at   uint64
 	next heisenPickTask // what it does next, while it does not stand in the pool
@@ -99,9 +99,9 @@ func heisenInitSched() bool {
 	var c heisenPickConfig
 	c.Strategy, s.procs, s.spin = heisenPickStrategy(m.next()), int32(m.next()), m.next()
 	flags := m.next()
-	s.logging, c.Calm, s.placing = flags&1 != 0, flags&2 != 0, flags&4 != 0
+	s.logging, c.ByDefault, s.placing = flags&1 != 0, flags&2 != 0, flags&4 != 0
 	c.Seed, s.maxSteps, s.maxClock, s.wallStart = m.next64(), m.next64(), int64(m.next64()), int64(m.next64())
-	c.Patience, c.Wait, c.Depth, c.Length = m.next64(), m.next64(), m.next64(), m.next64()
+	c.PostponeLimit, c.WaitLimit, c.Depth, c.Steps = m.next64(), m.next64(), m.next64(), m.next64()
 	if n := m.next(); n > 0 {
 		c.Choices = heisenChoices(uintptr(n))
 		for i := range c.Choices {
@@ -109,9 +109,9 @@ func heisenInitSched() bool {
 		}
 	}
 	if n := m.next(); n > 0 {
-		c.Order = heisenPickTurns(uintptr(n))
-		for i := range c.Order {
-			c.Order[i].ID, c.Order[i].Until = m.next(), m.next64()
+		c.Turns = heisenPickTurns(uintptr(n))
+		for i := range c.Turns {
+			c.Turns[i].ID, c.Turns[i].Until = m.next(), m.next64()
 		}
 	}
 	if s.logging {
@@ -119,7 +119,7 @@ func heisenInitSched() bool {
 	}
 	s.locations.read(&m)
 	s.picker.Start(&c)
-	s.running = heisenPickNone
+	s.running = heisenPickNoTask
 	s.hooks = [4]uintptr{
 		abi.FuncPCABIInternal(raceread), abi.FuncPCABIInternal(racewrite),
 		abi.FuncPCABIInternal(racereadrange), abi.FuncPCABIInternal(racewriterange),
@@ -356,7 +356,7 @@ func (s *heisenScheduling) add(gp *g, h *heisenG) {
 		s.grow()
 	}
 	t := &h.task.next
-	t.ID, t.Since, t.At = h.id, s.picker.Steps(), h.task.at
+	t.ID, t.Since, t.Seq = h.id, s.picker.Steps(), h.task.at
 	*s.task(s.count) = *t
 	*s.g(s.count) = 0
 	s.g(s.count).set(gp)
@@ -399,9 +399,9 @@ func (s *heisenScheduling) choose(pp *p) *g {
 	if s.comparing > 0 {
 		s.compare()
 	}
-	s.picker.Came = heisenPickAlways
+	s.picker.LastSeq = heisenPickAlways
 	if last := s.last; last != nil && last.id == s.running {
-		s.picker.Came = last.task.at
+		s.picker.LastSeq = last.task.at
 	} // else it has ended
 	i := s.picker.Next(unsafe.Slice(s.task(0), s.count), s.running)
 	if i == heisenPickWait {
@@ -419,7 +419,7 @@ func (s *heisenScheduling) choose(pp *p) *g {
 	if t.Roles&heisenPickEntry != 0 {
 		h.task.deepest = max(h.task.deepest, t.Depth)
 	}
-	t.Kind, t.Write, t.Atomic, t.Roles, t.Place, t.Addr, t.Size, t.Mark = heisenPickResume, false, false, 0, 0, 0, 0, 0
+	t.Kind, t.Write, t.Atomic, t.Roles, t.Place, t.Addr, t.Size, t.OpState = heisenPickResume, false, false, 0, 0, 0, 0, 0
 	s.count--
 	*s.task(i), *s.g(i) = *s.task(s.count), *s.g(s.count)
 
@@ -440,7 +440,7 @@ func (s *heisenScheduling) choose(pp *p) *g {
 func heisenLeaveSections(h *heisenG) {
 	systemstack(func() {
 		depth := h.depth()
-		heisenSched.picker.Leave(h.id, depth)
+		heisenSched.picker.LeaveCalls(h.id, depth)
 		h.task.deepest = depth
 	})
 }
@@ -479,7 +479,7 @@ func (s *heisenScheduling) compare() {
 // stepped is what follows every choice.
 func (s *heisenScheduling) stepped() {
 	s.clock += heisenTick
-	if s.picker.NumMet > 0 {
+	if s.picker.NumMeetings > 0 {
 		s.sendMet()
 	}
 	if s.logging && s.picker.NumLog == heisenLogged {
@@ -495,15 +495,15 @@ func (s *heisenScheduling) sendMet() {
 	if !heisen.quiet {
 		heisenFlushAll(0) // the receiver is to know the goroutines
 	}
-	for i := range s.picker.NumMet {
-		m := &s.picker.Met[i]
+	for i := range s.picker.NumMeetings {
+		m := &s.picker.Meetings[i]
 		heisenTellDescent(m.First.ID)
 		heisenTellDescent(m.Second.ID)
 		words := [8]uint64{uint64(m.Kind), m.Step,
 			m.First.who(), m.First.Addr, m.First.Size, m.Second.who(), m.Second.Addr, m.Second.Size}
 		heisenSend(heisenMsgMeeting, 0, 0, unsafe.Pointer(&words), unsafe.Sizeof(words))
 	}
-	s.picker.NumMet = 0
+	s.picker.NumMeetings = 0
 }
 
 // who is as in a record of an overlap.
@@ -528,7 +528,7 @@ func heisenSendExecution() {
 	s.ended = true
 	s.sendLog()
 	words := [heisenExecutionWords + 2*heisenInfluences]uint64{s.picker.Steps(), s.picker.Hash,
-		uint64(s.clock - heisenClockStart), uint64(s.locations.met), s.picker.Diverged + s.picker.Left()}
+		uint64(s.clock - heisenClockStart), uint64(s.locations.met), s.picker.Diverged + s.picker.TurnsLeft()}
 	for i := range s.influences {
 		at := heisenExecutionWords + 2*i
 		words[at], words[at+1] = atomic.Load64(&s.influences[i].count), uint64(s.influences[i].first)

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// step is an operation of a script: what a task does next, and how it goes on.
+// step is an operation of a task in a script.
 type step struct {
 	kind  Kind
 	roles Roles
@@ -13,47 +13,46 @@ type step struct {
 	addr  uint64
 	write bool
 	atom  bool
-	take  int // lock to take from here on, from 1
-	give  int // lock to give back
+	take  int // number of the lock to acquire, from 1; 0 for none
+	give  int // number of the lock to release
 }
 
-// script runs tasks of fixed steps the way the runtime does: who can go on is in a
-// pool, who goes on may find that it has to wait, and comes back when it has what it
-// waited for.
+// script runs tasks with fixed steps as the runtime does. Runnable tasks are in a pool. A task that
+// continues may block, and returns to the pool when what it waits for has happened.
 type script struct {
-	picker  Picker
-	tasks   [][]step
-	pool    []Task
-	at      []int
-	owns    []uint64
-	holders map[int]int
-	waiting map[int][]int
-	order   []uint32 // who made its next step
-	met     []Meeting
-	log     []Choice
+	scheduler Scheduler
+	tasks     [][]step
+	pool      []Task
+	at        []int
+	taskState []uint64
+	holders   map[int]int
+	waiting   map[int][]int
+	order     []uint32 // which task made each step
+	met       []Meeting
+	log       []Choice
 }
 
 func run(t testing.TB, c Config, tasks ...[]step) *script {
-	s := &script{tasks: tasks, at: make([]int, len(tasks)), owns: make([]uint64, len(tasks)),
+	s := &script{tasks: tasks, at: make([]int, len(tasks)), taskState: make([]uint64, len(tasks)),
 		holders: map[int]int{}, waiting: map[int][]int{}}
 	c.Log = make([]Choice, 4)
-	s.picker.Start(&c)
+	s.scheduler.Start(&c)
 	for i := range tasks {
 		s.arrive(i)
 	}
-	running := None
+	running := NoTask
 	for len(s.pool) > 0 {
-		if s.picker.Steps() > 100000 {
+		if s.scheduler.Steps() > 100000 {
 			t.Fatal("it does not end")
 		}
-		i := s.picker.Next(s.pool, running)
-		s.met = append(s.met, s.picker.Met[:s.picker.NumMet]...)
-		s.picker.NumMet = 0
-		s.log = append(s.log, s.picker.Log[:s.picker.NumLog]...)
-		s.picker.NumLog = 0
+		i := s.scheduler.Next(s.pool, running)
+		s.met = append(s.met, s.scheduler.Meetings[:s.scheduler.NumMeetings]...)
+		s.scheduler.NumMeetings = 0
+		s.log = append(s.log, s.scheduler.Log[:s.scheduler.NumLog]...)
+		s.scheduler.NumLog = 0
 		task := s.pool[i]
 		running = task.ID
-		s.owns[task.ID] = task.Own
+		s.taskState[task.ID] = task.TaskState
 		s.pool = slices.Delete(s.pool, i, i+1)
 		s.execute(int(task.ID))
 	}
@@ -66,7 +65,7 @@ func (s *script) arrive(id int) {
 	}
 	x := s.tasks[id][s.at[id]]
 	s.pool = append(s.pool, Task{ID: uint32(id), Kind: x.kind, Write: x.write, Atomic: x.atom, Roles: x.roles, Place: x.place,
-		Addr: x.addr, Since: s.picker.Steps(), Own: s.owns[id], At: uint64(s.at[id])})
+		Addr: x.addr, Since: s.scheduler.Steps(), TaskState: s.taskState[id], Seq: uint64(s.at[id])})
 }
 
 func (s *script) execute(id int) {
@@ -84,13 +83,13 @@ func (s *script) execute(id int) {
 	if x.give != 0 {
 		delete(s.holders, x.give)
 		for _, w := range s.waiting[x.give] {
-			s.arrive(w) // as if it came to the lock again
+			s.arrive(w) // it tries to acquire the lock again
 		}
 		delete(s.waiting, x.give)
 	}
 }
 
-// deadlocked reports whether tasks have not come to their ends.
+// deadlocked reports whether some task has not reached its end.
 func (s *script) deadlocked() bool {
 	for i := range s.tasks {
 		if s.at[i] < len(s.tasks[i]) {
@@ -100,7 +99,7 @@ func (s *script) deadlocked() bool {
 	return false
 }
 
-// inOrder has tasks make one step each time.
+// inOrder returns turns in which the given tasks make one step each.
 func inOrder(ids ...uint32) (turns []Turn) {
 	made := map[uint32]uint64{}
 	for _, id := range ids {
@@ -143,8 +142,8 @@ func TestRaceDirectedMeets(t *testing.T) {
 	}
 }
 
-// TestReadersGoTogether is the set R of Algorithm 1: two reads that are postponed do
-// not race with each other; the write that comes is resolved against both.
+// TestReadersGoTogether tests the set R of Algorithm 1: two postponed reads do not race with each other,
+// and a write that arrives is resolved against both.
 func TestReadersGoTogether(t *testing.T) {
 	read := step{kind: Access, roles: First, place: 1, addr: 8}
 	write := step{kind: Access, roles: Second, place: 2, addr: 8, write: true}
@@ -161,14 +160,14 @@ func TestReadersGoTogether(t *testing.T) {
 	}
 }
 
-// TestDistinctMemoryNeverMeets has the same places, but not the same memory.
+// TestDistinctMemoryNeverMeets has accesses at the same places to different memory.
 func TestDistinctMemoryNeverMeets(t *testing.T) {
 	write := func(addr uint64) []step {
 		return []step{plain, {kind: Access, roles: First | Second, place: 1, addr: addr, write: true}, plain}
 	}
 	for strategy := RandomWalk; strategy <= Follow; strategy++ {
 		for seed := range uint64(50) {
-			s := run(t, Config{Strategy: strategy, Seed: seed, Depth: 3, Length: 9}, write(8), write(16), write(24))
+			s := run(t, Config{Strategy: strategy, Seed: seed, Depth: 3, Steps: 9}, write(8), write(16), write(24))
 			if len(s.met) > 0 || s.deadlocked() {
 				t.Fatalf("%d, seed %d: %v", strategy, seed, s.met)
 			}
@@ -176,7 +175,7 @@ func TestDistinctMemoryNeverMeets(t *testing.T) {
 	}
 }
 
-// TestAtomic has two operations that don't race, and one that does with both.
+// TestAtomic has two atomic operations, which do not race, and a plain access that races with both.
 func TestAtomic(t *testing.T) {
 	atomic := step{kind: Access, roles: First, addr: 8, write: true, atom: true}
 	for seed := range uint64(50) {
@@ -190,7 +189,7 @@ func TestAtomic(t *testing.T) {
 	}
 }
 
-// TestAllPostponed has tasks that are all postponed and meet nobody: any goes on.
+// TestAllPostponed has tasks that are all postponed and do not conflict: a random one continues.
 func TestAllPostponed(t *testing.T) {
 	lone := func(i uint64) []step { return []step{{kind: Access, roles: First, addr: 8 * i, write: true}} }
 	firsts := map[uint32]bool{}
@@ -210,13 +209,13 @@ func TestOverlap(t *testing.T) {
 		{8, 8, 8, 8, true}, {8, 8, 15, 1, true}, {8, 8, 16, 8, false}, {15, 0, 8, 8, true},
 		{16, 8, 8, 8, false}, {8, 0, 8, 0, true}, {8, 0, 9, 0, false},
 	} {
-		if got := touches(&Task{Addr: c.a, Size: c.n}, c.b, c.m); got != c.want {
+		if got := overlaps(&Task{Addr: c.a, Size: c.n}, c.b, c.m); got != c.want {
 			t.Errorf("%+v: %t", c, got)
 		}
 	}
 }
 
-// philosophers takes two locks in turn, each in an order of its own.
+// philosophers returns tasks that acquire two locks each, in different orders.
 func philosopher(first, second, prelude int) []step {
 	steps := repeat(prelude, plain)
 	return append(steps,
@@ -246,8 +245,8 @@ func TestDeadlockDirected(t *testing.T) {
 	}
 }
 
-// TestReleasedTogether has tasks at places that are Inner, which all go on before any of
-// them makes another step.
+// TestReleasedTogether has tasks at places Inner. All of them continue before any of them makes another
+// step.
 func TestReleasedTogether(t *testing.T) {
 	task := append([]step{{kind: Lock, roles: Inner}}, repeat(20, plain)...)
 	for seed := range uint64(20) {
@@ -274,8 +273,8 @@ func TestSectionDirected(t *testing.T) {
 	}
 }
 
-// TestLockedSection has accesses that are each made under a lock: who stands at its
-// last has the lock that others need.
+// TestLockedSection has sections whose accesses are each made under a lock: a task at End holds the lock
+// that the other task needs.
 func TestLockedSection(t *testing.T) {
 	locked := func(x step) []step {
 		x.kind, x.addr = Access, 8
@@ -293,7 +292,7 @@ func TestLockedSection(t *testing.T) {
 	}
 }
 
-// TestManySections has more tasks in sections than are followed.
+// TestManySections has more tasks in sections than MaxSections.
 func TestManySections(t *testing.T) {
 	var tasks [][]step
 	for range MaxSections + 10 {
@@ -307,9 +306,9 @@ func TestManySections(t *testing.T) {
 	}
 }
 
-// TestTearing has a third task with much to do, which is not to come in between when two
-// have found each other.
-func TestTearing(t *testing.T) {
+// TestUrgent has a third task with many steps, which must not run between the accesses of the two tasks that
+// meet.
+func TestUrgent(t *testing.T) {
 	access := func(r Roles) []step { return []step{{kind: Access, roles: r, addr: 8}} }
 	busy := repeat(500, plain)
 	for seed := range uint64(100) {
@@ -329,7 +328,7 @@ func TestTearing(t *testing.T) {
 	}
 }
 
-// nth returns at which step the task makes its n-th, from 0.
+// nth returns the step of the execution at which the task makes its n-th step, from 0.
 func nth(order []uint32, id uint32, n int) int {
 	for i, x := range order {
 		if x == id {
@@ -342,39 +341,39 @@ func nth(order []uint32, id uint32, n int) int {
 	return -1
 }
 
-// TestTorn is about which accesses make a violation.
-func TestTorn(t *testing.T) {
+// TestViolated tests which accesses violate a section.
+func TestViolated(t *testing.T) {
 	access := func(r Roles) step { return step{kind: Access, roles: r, place: uint32(r), addr: 8} }
-	// The first that comes in between counts.
-	s := run(t, Config{Strategy: Follow, Order: inOrder(0, 1, 2, 0)},
+	// The first interleaved access counts.
+	s := run(t, Config{Strategy: Follow, Turns: inOrder(0, 1, 2, 0)},
 		[]step{access(Entry), access(End)}, []step{access(Remote)}, []step{access(Remote)})
 	want := Side{ID: 1, Place: uint32(Remote), Addr: 8, Size: 1}
 	if len(s.met) != 1 || s.met[0].First != want || s.met[0].Step != 1 {
 		t.Errorf("%+v", s.met)
 	}
 	// A section ends only once.
-	s = run(t, Config{Strategy: Follow, Order: inOrder(0, 0, 1, 0)},
+	s = run(t, Config{Strategy: Follow, Turns: inOrder(0, 0, 1, 0)},
 		[]step{access(Entry), access(End), access(End)}, []step{access(Remote)})
 	if len(s.met) != 0 {
 		t.Errorf("%+v", s.met)
 	}
 	// A new entry is a new section.
-	s = run(t, Config{Strategy: Follow, Order: inOrder(0, 1, 0, 0)},
+	s = run(t, Config{Strategy: Follow, Turns: inOrder(0, 1, 0, 0)},
 		[]step{access(Entry), access(Entry), access(End)}, []step{access(Remote)})
 	if len(s.met) != 0 {
 		t.Errorf("%+v", s.met)
 	}
 }
 
-// TestSectionsOfOthers is about accesses at Remote that don't violate anything: none has
-// entered, other memory, or the section is over.
+// TestSectionsOfOthers has accesses at Remote that violate nothing: before the entry, to other memory, or
+// after the end of the section.
 func TestSectionsOfOthers(t *testing.T) {
 	entry := step{kind: Access, roles: Entry, place: 1, addr: 8}
 	end := step{kind: Access, roles: End, place: 2, addr: 8}
 	remote := step{kind: Access, roles: Remote, place: 3, addr: 64, write: true}
 	for strategy := RandomWalk; strategy <= Follow; strategy++ {
 		for seed := range uint64(50) {
-			c := Config{Strategy: strategy, Seed: seed, Patience: 20}
+			c := Config{Strategy: strategy, Seed: seed, PostponeLimit: 20}
 			s := run(t, c, []step{entry, end, end}, []step{remote, plain})
 			s.met = append(s.met, run(t, c, []step{end, plain}, []step{{kind: Access, roles: Remote, addr: 8}}).met...)
 			if len(s.met) > 0 {
@@ -385,10 +384,10 @@ func TestSectionsOfOthers(t *testing.T) {
 }
 
 func TestPCTOrder(t *testing.T) {
-	// Of depth 1 there is no change: each task runs to its end, in some order.
+	// At depth 1 there is no change: each task runs to its end, in some order.
 	seen := map[uint32]int{}
 	for seed := range uint64(300) {
-		s := run(t, Config{Strategy: PCT, Seed: seed, Depth: 1, Length: 30}, repeat(10, plain), repeat(10, plain), repeat(10, plain))
+		s := run(t, Config{Strategy: PCT, Seed: seed, Depth: 1, Steps: 30}, repeat(10, plain), repeat(10, plain), repeat(10, plain))
 		for i := 0; i < 30; i += 10 {
 			if !slices.Equal(s.order[i:i+10], slices.Repeat(s.order[i:i+1], 10)) {
 				t.Fatalf("seed %d: %v", seed, s.order)
@@ -399,20 +398,20 @@ func TestPCTOrder(t *testing.T) {
 	if len(seen) != 6 {
 		t.Errorf("%d of 6 orders", len(seen))
 	}
-	// Of depth d there are at most d-1 changes, besides the ends of tasks.
+	// At depth d there are at most d-1 changes, besides the ends of tasks.
 	for seed := range uint64(300) {
-		s := run(t, Config{Strategy: PCT, Seed: seed, Depth: 3, Length: 30}, repeat(10, plain), repeat(10, plain), repeat(10, plain))
+		s := run(t, Config{Strategy: PCT, Seed: seed, Depth: 3, Steps: 30}, repeat(10, plain), repeat(10, plain), repeat(10, plain))
 		if n := len(slices.Compact(slices.Clone(s.order))); n > 3+2 {
 			t.Fatalf("seed %d: %d turns", seed, n)
 		}
 	}
 }
 
-// TestYieldLetsOthers has a task that gives way until another has done its steps.
+// TestYieldLetsOthers has a task that yields until another one has made its steps.
 func TestYieldLetsOthers(t *testing.T) {
 	for strategy := RandomWalk; strategy <= Follow; strategy++ {
 		for seed := range uint64(10) {
-			s := run(t, Config{Strategy: strategy, Seed: seed, Depth: 2, Length: 10},
+			s := run(t, Config{Strategy: strategy, Seed: seed, Depth: 2, Steps: 10},
 				repeat(5000, step{kind: Yield}), repeat(50, plain), repeat(5000, step{kind: Yield}))
 			if at := slices.Index(s.order, 1); at > 100 {
 				t.Errorf("%d, seed %d: task 1 starts at step %d", strategy, seed, at)
@@ -421,25 +420,25 @@ func TestYieldLetsOthers(t *testing.T) {
 	}
 }
 
-// TestTurn has a task that never gives way.
-func TestTurn(t *testing.T) {
+// TestMaxInRow has a task that never yields.
+func TestMaxInRow(t *testing.T) {
 	s := run(t, Config{Strategy: Replay}, repeat(5000, plain), repeat(2, plain))
-	if at := slices.Index(s.order, 1); at != MaxTurn {
+	if at := slices.Index(s.order, 1); at != MaxInRow {
 		t.Errorf("task 1 starts at step %d", at)
 	}
-	// It is a turn in a row.
+	// MaxInRow counts steps in a row.
 	s = run(t, Config{Strategy: Replay, Choices: []Choice{{500, 1}}}, repeat(5000, plain), repeat(5000, plain))
-	if at := slices.Index(s.order[500:], 0); at != MaxTurn {
+	if at := slices.Index(s.order[500:], 0); at != MaxInRow {
 		t.Errorf("task 1 has a turn of %d", at)
 	}
-	s = run(t, Config{Strategy: PCT, Depth: 1, Length: 10, Patience: 90, Seed: 1},
+	s = run(t, Config{Strategy: PCT, Depth: 1, Steps: 10, PostponeLimit: 90, Seed: 1},
 		repeat(5000, plain), repeat(5000, plain), repeat(5000, plain), repeat(1, plain))
 	if at := slices.Index(s.order, 3); at > 500 {
 		t.Errorf("under PCT, task 3 starts at step %d", at)
 	}
 }
 
-// TestReplay does executions of all strategies again, by their deviations.
+// TestReplay repeats executions of all strategies from their deviations.
 func TestReplay(t *testing.T) {
 	tasks := [][]step{
 		append(philosopher(1, 2, 4), step{kind: Access, roles: First, addr: 8, write: true}, step{kind: Yield}, plain),
@@ -448,65 +447,64 @@ func TestReplay(t *testing.T) {
 	}
 	for strategy := RandomWalk; strategy <= Follow; strategy++ {
 		for seed := range uint64(200) {
-			c := Config{Strategy: strategy, Seed: seed, Depth: 4, Length: 20, Order: inOrder(2, 1, 0, 0, 2)}
+			c := Config{Strategy: strategy, Seed: seed, Depth: 4, Steps: 20, Turns: inOrder(2, 1, 0, 0, 2)}
 			s := run(t, c, tasks...)
-			if again := run(t, c, tasks...); again.picker.Hash != s.picker.Hash {
+			if again := run(t, c, tasks...); again.scheduler.Hash != s.scheduler.Hash {
 				t.Fatalf("%d, seed %d: another execution", strategy, seed)
 			}
 			r := run(t, Config{Strategy: Replay, Choices: s.log}, tasks...)
-			if r.picker.Hash != s.picker.Hash || !slices.Equal(r.order, s.order) ||
-				!slices.Equal(r.met, s.met) || !slices.Equal(r.log, s.log) || r.picker.Diverged != 0 {
+			if r.scheduler.Hash != s.scheduler.Hash || !slices.Equal(r.order, s.order) ||
+				!slices.Equal(r.met, s.met) || !slices.Equal(r.log, s.log) || r.scheduler.Diverged != 0 {
 				t.Fatalf("%d, seed %d: the replay differs", strategy, seed)
 			}
 		}
 	}
 	r := run(t, Config{Strategy: Replay, Choices: []Choice{{0, 7}, {3, 2}}}, tasks...)
-	if r.picker.Diverged != 1 {
-		t.Errorf("%d choices could not be followed", r.picker.Diverged)
+	if r.scheduler.Diverged != 1 {
+		t.Errorf("%d choices could not be followed", r.scheduler.Diverged)
 	}
-	// Steps that do not ascend are past.
+	// Steps that do not ascend are skipped.
 	r = run(t, Config{Strategy: Replay, Choices: []Choice{{3, 1}, {2, 2}}}, tasks...)
-	if r.picker.Diverged != 1 || r.order[4] != 1 {
-		t.Errorf("%d choices could not be followed, %v", r.picker.Diverged, r.order)
+	if r.scheduler.Diverged != 1 || r.order[4] != 1 {
+		t.Errorf("%d choices could not be followed, %v", r.scheduler.Diverged, r.order)
 	}
 }
 
 func TestFollow(t *testing.T) {
 	turns := []Turn{{2, 1}, {0, 1}, {1, 1}, {2, 2}, {0, 1}, {0, 2}, {1, 3}, {0, 3}, {2, 9}}
-	s := run(t, Config{Strategy: Follow, Order: turns}, repeat(3, plain), repeat(3, plain), repeat(3, plain))
+	s := run(t, Config{Strategy: Follow, Turns: turns}, repeat(3, plain), repeat(3, plain), repeat(3, plain))
 	if !slices.Equal(s.order, []uint32{2, 0, 1, 2, 0, 1, 1, 0, 2}) {
 		t.Errorf("%v", s.order)
 	}
-	s = run(t, Config{Strategy: Follow, Order: []Turn{{9, 1}, {1, 1}}, Patience: 5}, repeat(30, plain), repeat(3, plain))
-	if s.order[5] != 1 || s.picker.Diverged != 1 {
-		t.Errorf("%v, %d", s.order, s.picker.Diverged)
+	s = run(t, Config{Strategy: Follow, Turns: []Turn{{9, 1}, {1, 1}}, PostponeLimit: 5}, repeat(30, plain), repeat(3, plain))
+	if s.order[5] != 1 || s.scheduler.Diverged != 1 {
+		t.Errorf("%v, %d", s.order, s.scheduler.Diverged)
 	}
-	// Who waits in what it was to do is not waited for.
+	// A task that blocks in the last operation of its turn is not waited for.
 	lock := []step{{kind: Lock, take: 1}, plain, {kind: Sync, give: 1}}
-	s = run(t, Config{Strategy: Follow, Order: []Turn{{0, 1}, {1, 1}, {0, 3}, {1, 3}}}, lock, lock)
-	if !slices.Equal(s.order, []uint32{0, 0, 0, 1, 1, 1}) || s.picker.Diverged != 0 || s.picker.Steps() != 7 {
-		t.Errorf("%v, %d, %d steps", s.order, s.picker.Diverged, s.picker.Steps())
+	s = run(t, Config{Strategy: Follow, Turns: []Turn{{0, 1}, {1, 1}, {0, 3}, {1, 3}}}, lock, lock)
+	if !slices.Equal(s.order, []uint32{0, 0, 0, 1, 1, 1}) || s.scheduler.Diverged != 0 || s.scheduler.Steps() != 7 {
+		t.Errorf("%v, %d, %d steps", s.order, s.scheduler.Diverged, s.scheduler.Steps())
 	}
 }
 
-// TestPatience has tasks that give way until one has gone on that is postponed.
-func TestPatience(t *testing.T) {
+// TestPostponeLimit has tasks that yield until a postponed task has continued.
+func TestPostponeLimit(t *testing.T) {
 	lone := step{kind: Access, roles: First, addr: 8, write: true}
 	inner := step{kind: Lock, roles: Inner, take: 1}
 	for _, c := range []struct {
 		strategy Strategy
 		x        step
 	}{{RaceDirected, lone}, {DeadlockDirected, inner}, {SectionDirected, step{kind: Access, roles: Remote}}} {
-		s := run(t, Config{Strategy: c.strategy, Patience: 50}, []step{c.x}, repeat(1000, step{kind: Yield}))
+		s := run(t, Config{Strategy: c.strategy, PostponeLimit: 50}, []step{c.x}, repeat(1000, step{kind: Yield}))
 		if at := slices.Index(s.order, 0); at < 50 || at > 150 {
 			t.Errorf("%d: step %d", c.strategy, at)
 		}
 	}
 }
 
-// TestPatienceEnds has a task that comes to its place over and over while others never
-// rest.
-func TestPatienceEnds(t *testing.T) {
+// TestPostponeLimitHalves has a task that arrives at its place again and again while others never block.
+func TestPostponeLimitHalves(t *testing.T) {
 	for _, c := range []struct {
 		strategy Strategy
 		x        step
@@ -515,22 +513,22 @@ func TestPatienceEnds(t *testing.T) {
 		{DeadlockDirected, step{kind: Lock, roles: Inner}},
 		{SectionDirected, step{kind: Access, roles: Remote}},
 	} {
-		s := run(t, Config{Strategy: c.strategy, Patience: 5000}, repeat(200, c.x), repeat(60000, step{kind: Yield}))
+		s := run(t, Config{Strategy: c.strategy, PostponeLimit: 5000}, repeat(200, c.x), repeat(60000, step{kind: Yield}))
 		end := len(s.order)
 		for s.order[end-1] != 0 {
 			end--
 		}
-		if end > 2*5000+200*2*leastPatience {
+		if end > 2*5000+200*2*minPostponeLimit {
 			t.Errorf("%d: step %d", c.strategy, end)
 		}
 	}
 }
 
 func TestLog(t *testing.T) {
-	var p Picker
+	var p Scheduler
 	p.Start(&Config{Strategy: RandomWalk, Log: make([]Choice, 2)})
 	for range 50 {
-		p.Next([]Task{{ID: 1, Kind: Yield}, {ID: 2, Kind: Yield}}, None)
+		p.Next([]Task{{ID: 1, Kind: Yield}, {ID: 2, Kind: Yield}}, NoTask)
 	}
 	if p.NumLog != 2 || p.LostLog == 0 || p.LostLog > 48 {
 		t.Errorf("%d logged, %d lost", p.NumLog, p.LostLog)
@@ -538,12 +536,12 @@ func TestLog(t *testing.T) {
 }
 
 func TestRandomIsOfItsOwn(t *testing.T) {
-	var p, q Picker
+	var p, q Scheduler
 	p.Start(&Config{Seed: 5})
 	q.Start(&Config{Seed: 5})
 	tasks := make([]Task, 3)
 	for range 20 {
-		p.Next(tasks, None)
+		p.Next(tasks, NoTask)
 	}
 	for range 20 {
 		if p.Random() != q.Random() {
@@ -554,19 +552,19 @@ func TestRandomIsOfItsOwn(t *testing.T) {
 
 func TestNextAllocatesNothing(t *testing.T) {
 	for strategy := RandomWalk; strategy <= Follow; strategy++ {
-		var p Picker
-		p.Start(&Config{Strategy: strategy, Depth: 3, Length: 100, Order: inOrder(make([]uint32, 50)...), Log: make([]Choice, 8)})
+		var p Scheduler
+		p.Start(&Config{Strategy: strategy, Depth: 3, Steps: 100, Turns: inOrder(make([]uint32, 50)...), Log: make([]Choice, 8)})
 		tasks := make([]Task, 16)
 		for i := range tasks {
 			tasks[i] = Task{ID: uint32(i), Kind: Kind(i % 5), Roles: Roles(1 << (i % 6)), Addr: 8, Write: i%2 == 0}
 		}
-		running := None
+		running := NoTask
 		if n := testing.AllocsPerRun(1000, func() {
 			i := p.Next(tasks, running)
 			running = tasks[i].ID
-			tasks[i].Since, tasks[i].Mark = p.Steps(), 0
-			tasks[i].At++
-			p.NumMet, p.NumLog = 0, 0
+			tasks[i].Since, tasks[i].OpState = p.Steps(), 0
+			tasks[i].Seq++
+			p.NumMeetings, p.NumLog = 0, 0
 		}); n != 0 {
 			t.Errorf("%d: %v allocations", strategy, n)
 		}

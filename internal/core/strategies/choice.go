@@ -1,0 +1,52 @@
+package strategies
+
+// Choice says which task continued at a step. A choice that differs from the default choice is a
+// deviation. The deviations and the seed determine an execution.
+type Choice struct {
+	Step uint64
+	ID   uint32
+}
+
+// MaxInRow is how often in a row a task is the default choice while other tasks are runnable. It ends
+// loops that wait for another task by acquiring and releasing a lock.
+const MaxInRow = 1000
+
+// defaultChoice returns the index of the default choice. That is the task that continued last, if it
+// is runnable, has not given way and has not continued MaxInRow times in a row. Otherwise it is the
+// task that has waited for longest, of several the one with the lowest ID.
+func (s *Scheduler) defaultChoice(tasks []Task, running uint32) int {
+	oldest := 0
+	for i := range tasks {
+		t := &tasks[i]
+		if t.ID == running && t.Kind != Yield && s.inRow < MaxInRow {
+			return i
+		}
+		if o := &tasks[oldest]; t.Since < o.Since || t.Since == o.Since && t.ID < o.ID {
+			oldest = i
+		}
+	}
+	return oldest
+}
+
+// logChoice updates the hash and, if the choice is a deviation, the log.
+func (s *Scheduler) logChoice(tasks []Task, i int, running uint32) {
+	id := uint32(NoTask)
+	if i != Wait {
+		id = tasks[i].ID
+	}
+	if i == Wait || len(tasks) > 1 && s.defaultChoice(tasks, running) != i {
+		if s.NumLog < len(s.Log) {
+			s.Log[s.NumLog].Step = s.steps
+			s.Log[s.NumLog].ID = id
+			s.NumLog++
+		} else {
+			s.LostLog++
+		}
+	}
+	if id != s.last {
+		s.last, s.inRow = id, 0
+	}
+	s.inRow++
+	h := (s.Hash ^ uint64(id)) * 0x9E3779B97F4A7C15
+	s.Hash = (h ^ h>>32) + 1
+}
