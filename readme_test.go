@@ -18,10 +18,13 @@ func races(file string) error {
 		return err
 	}
 	defer r.Close()
-	detector := vclock.NewFastTrack(func(f heisen.Finding) {
+	detector, err := vclock.NewFastTrack(vclock.WithSink(func(f heisen.Finding) {
 		sites := r.Symbols()
 		fmt.Println(f.Message+":", sites.Site(f.Accesses[1].Site), "and", sites.Site(f.Accesses[0].Site))
-	})
+	}))
+	if err != nil {
+		return err
+	}
 	_, err = heisen.Run(context.Background(), r, detector)
 	return err
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/heisen-go/heisen"
 	"github.com/heisen-go/heisen/atomrace"
 	"github.com/heisen-go/heisen/bench/workload"
+	"github.com/heisen-go/heisen/internal/testaid/must"
 	"github.com/heisen-go/heisen/section"
 	"github.com/heisen-go/heisen/trace"
 	"github.com/heisen-go/heisen/vclock"
@@ -148,11 +149,13 @@ func ordered(t *testing.T, trace []heisen.Record, pairs map[pair]bool) {
 		later  uint64
 	}
 	races := map[half]bool{}
-	hb := vclock.NewReference(func(f heisen.Finding) {
+	hb := must.Make(vclock.NewHappensBefore(vclock.WithSink(func(f heisen.Finding) {
 		a := f.Accesses[0]
 		races[half{a.Op, a.Thread, a.Object, a.Site, a.Context, f.Accesses[1].Index}] = true
-	})
-	hb.HandleRecords(trace)
+	})))
+	for i := range trace {
+		hb.Handle(trace[i].Event())
+	}
 	for p := range pairs {
 		r := &trace[p.earlier-1]
 		if !races[half{r.Access(), r.Thread, r.Object, r.Site, r.Context, p.later}] {

@@ -6,6 +6,7 @@ import (
 
 	"github.com/heisen-go/heisen"
 	"github.com/heisen-go/heisen/bench/workload"
+	"github.com/heisen-go/heisen/internal/testaid/must"
 	"github.com/heisen-go/heisen/lockset"
 	"github.com/heisen-go/heisen/vclock"
 )
@@ -26,8 +27,8 @@ var detectors = []struct {
 	races bool // whether it reports nothing but races
 	make  func(heisen.Sink) heisen.Detector
 }{
-	{"fasttrack", true, func(s heisen.Sink) heisen.Detector { return vclock.NewFastTrack(s) }},
-	{"hb", true, func(s heisen.Sink) heisen.Detector { return vclock.NewReference(s) }},
+	{"fasttrack", true, func(s heisen.Sink) heisen.Detector { return must.Make(vclock.NewFastTrack(vclock.WithSink(s))) }},
+	{"hb", true, func(s heisen.Sink) heisen.Detector { return must.Make(vclock.NewHappensBefore(vclock.WithSink(s))) }},
 	{"eraser", false, func(s heisen.Sink) heisen.Detector { return lockset.NewEraser(s) }},
 	{"eraser-by-object", false, func(s heisen.Sink) heisen.Detector { return lockset.NewEraser(s, lockset.ByObject()) }},
 	{"hybrid", false, func(s heisen.Sink) heisen.Detector { return lockset.NewHybrid(s) }},

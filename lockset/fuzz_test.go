@@ -5,6 +5,7 @@ import (
 
 	"github.com/heisen-go/heisen"
 	"github.com/heisen-go/heisen/bench/workload"
+	"github.com/heisen-go/heisen/internal/testaid/must"
 	"github.com/heisen-go/heisen/lockset"
 	"github.com/heisen-go/heisen/vclock"
 )
@@ -52,7 +53,7 @@ func FuzzDetectors(f *testing.F) {
 			}
 			d.Flush()
 		}
-		hb, err := findingsOf(trace, func(s heisen.Sink) heisen.Detector { return vclock.NewReference(s) })
+		hb, err := findingsOf(trace, func(s heisen.Sink) heisen.Detector { return must.Make(vclock.NewHappensBefore(vclock.WithSink(s))) })
 		if err != nil {
 			return
 		}

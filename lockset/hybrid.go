@@ -44,7 +44,7 @@ const (
 // # Promise
 //
 // In every stream, the places of each race of happens-before (each finding of
-// vclock.Reference) are a reported pair: locks that exclude order too (see
+// vclock.HappensBefore) are a reported pair: locks that exclude order too (see
 // Holds), and messages are only a part of what orders. More than that, of a
 // well-formed stream Hybrid reports the places of all races of all other schedules
 // in which the threads take the same steps, locks exclude, and a Receive comes
@@ -154,7 +154,7 @@ func NewHybrid(sink heisen.Sink, options ...HybridOption) *Hybrid {
 		sink = func(heisen.Finding) {}
 	}
 	d := &Hybrid{
-		table: NewTable(), order: vclock.NewOrder(),
+		table: NewTable(), order: new(vclock.Order),
 		pairs: map[pair]struct{}{}, sink: sink, remember: defaultRemember,
 		gone: heisen.Record{Op: heisen.Free, Value: 1},
 	}
@@ -208,17 +208,17 @@ func (d *Hybrid) handle(r *heisen.Record) {
 		d.access(r, r.Op)
 	case heisen.AtomicRead, heisen.AtomicUpdate, heisen.AtomicWrite:
 		if d.orderAtomics {
-			d.order.Arrive(r)
+			d.order.Observe(r)
 			d.now.known = false
 		}
 		d.access(r, r.Op)
 		switch {
 		case d.orderAtomics:
-			d.order.Leave(r)
+			d.order.Publish(r)
 			d.now.known = false
 		case r.Op == heisen.AtomicWrite: // what was sent to it cannot be received any more
 			d.gone.Thread, d.gone.Object = r.Thread, r.Object
-			d.order.Arrive(&d.gone)
+			d.order.Observe(&d.gone)
 		}
 		if r.Op == heisen.AtomicWrite {
 			d.holds.Handle(r)
@@ -236,8 +236,8 @@ func (d *Hybrid) handle(r *heisen.Record) {
 		fallthrough
 	case heisen.Fork, heisen.Join, heisen.End, heisen.Send, heisen.Receive:
 		d.holds.Handle(r)
-		d.order.Arrive(r)
-		d.order.Leave(r)
+		d.order.Observe(r)
+		d.order.Publish(r)
 		d.now.known = false
 	}
 }
@@ -245,10 +245,10 @@ func (d *Hybrid) handle(r *heisen.Record) {
 // access judges r, an access by op, and remembers it.
 func (d *Hybrid) access(r *heisen.Record, op heisen.Op) {
 	if !d.now.known || d.now.thread != r.Thread {
-		d.now = now{known: true, thread: r.Thread, epoch: d.order.Touch(r.Thread), held: d.holds.Of(r.Thread)}
+		d.now = now{known: true, thread: r.Thread, epoch: d.order.Access(r.Thread), held: d.holds.Of(r.Thread)}
 	}
 	if d.now.epoch == 0 {
-		return // vclock.ErrTooMany
+		return // vclock.ErrTooManyThreads
 	}
 	if r.Len <= 1 {
 		d.accessClass(r, op, d.memory.At(r.Object), r.Object)

@@ -142,7 +142,7 @@ func NewLockOrder(sink heisen.Sink, options ...LockOrderOption) *LockOrder {
 	d := &LockOrder{
 		sink:    sink,
 		limit:   DefaultLimit,
-		order:   vclock.NewOrder(),
+		order:   new(vclock.Order),
 		lockers: shadow.New[*locker](nil, nil),
 		known:   map[dependencyKey]*dependency{},
 	}
@@ -207,15 +207,15 @@ func (d *LockOrder) handle(r *heisen.Record) {
 		d.follow(r)
 		d.end(r.Thread)
 	case heisen.Alloc, heisen.Free:
-		d.order.Arrive(r)
+		d.order.Observe(r)
 		d.locks.Clear(r.Object, r.Value)
 	}
 }
 
 // follow shows the order an event. Locks are no part of it.
 func (d *LockOrder) follow(r *heisen.Record) {
-	d.order.Arrive(r)
-	d.order.Leave(r)
+	d.order.Observe(r)
+	d.order.Publish(r)
 	d.moment++
 }
 

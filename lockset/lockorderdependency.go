@@ -165,7 +165,7 @@ func (d *LockOrder) remember(dep *dependency, t *locker, now moment) *moment {
 			}
 			return nil
 		}
-		d.order.Drop(&dep.times[old].clock)
+		d.order.Recycle(&dep.times[old].clock)
 		dep.times = slices.Delete(dep.times, old, old+1)
 		d.count--
 	}
@@ -240,7 +240,7 @@ func (d *LockOrder) forget(dep *dependency) {
 	}
 	d.count -= len(dep.times)
 	for i := range dep.times {
-		d.order.Drop(&dep.times[i].clock)
+		d.order.Recycle(&dep.times[i].clock)
 	}
 	dep.lock.wanted = removeAt(dep.lock.wanted, dep.atLock, func(moved *dependency) { moved.atLock = dep.atLock })
 	dep.set.deps = removeAt(dep.set.deps, dep.atHolds, func(moved *dependency) { moved.atHolds = dep.atHolds })

@@ -192,7 +192,7 @@ func (t *locker) refresh(d *LockOrder) {
 		return
 	}
 	t.moment = d.moment
-	if e := d.order.Touch(t.id); e != t.epoch || t.version != t.stamped {
+	if e := d.order.Access(t.id); e != t.epoch || t.version != t.stamped {
 		t.epoch, t.stamped = e, t.version
 		t.stamp++
 	}
@@ -201,8 +201,8 @@ func (t *locker) refresh(d *LockOrder) {
 // knows returns what t knows of others.
 func (t *locker) knows(d *LockOrder) *vclock.Clock {
 	if t.clocked != t.version {
-		d.order.Drop(&t.clock)
-		t.clock, t.clocked = d.order.Seen(t.id), t.version
+		d.order.Recycle(&t.clock)
+		t.clock, t.clocked = d.order.Observed(t.id), t.version
 	}
 	return &t.clock
 }
@@ -292,7 +292,7 @@ func (d *LockOrder) end(id heisen.Thread) {
 	if t == nil || len(t.held) > 0 {
 		return
 	}
-	d.order.Drop(&t.clock)
+	d.order.Recycle(&t.clock)
 	n := len(d.all) - 1
 	d.all[t.at] = d.all[n]
 	d.all[t.at].at = t.at

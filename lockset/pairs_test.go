@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/heisen-go/heisen"
+	"github.com/heisen-go/heisen/internal/testaid/must"
 	"github.com/heisen-go/heisen/lockset"
 	"github.com/heisen-go/heisen/vclock"
 )
@@ -216,7 +217,7 @@ func example(trace []heisen.Record, f heisen.Finding, pairs map[[2]int]bool) err
 func TestHybridFindsRaces(t *testing.T) {
 	for _, options := range [][]lockset.HybridOption{nil, {lockset.OrderAtomics()}} {
 		forRandomTraces(t, 800, func(trace []heisen.Record) error {
-			hb, err := findingsOf(trace, func(s heisen.Sink) heisen.Detector { return vclock.NewReference(s) })
+			hb, err := findingsOf(trace, func(s heisen.Sink) heisen.Detector { return must.Make(vclock.NewHappensBefore(vclock.WithSink(s))) })
 			if err != nil {
 				return err
 			}

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/heisen-go/heisen"
+	"github.com/heisen-go/heisen/internal/testaid/must"
 	"github.com/heisen-go/heisen/mcm"
 	"github.com/heisen-go/heisen/trace"
 	"github.com/heisen-go/heisen/vclock"
@@ -78,11 +79,11 @@ func predict(t *testing.T, symbols *heisen.Symbols, records []heisen.Record, opt
 // firstRace returns the race of the observed order whose later access comes first.
 func firstRace(t *testing.T, records []heisen.Record) (first heisen.Finding, ok bool) {
 	t.Helper()
-	d := vclock.NewReference(func(f heisen.Finding) {
+	d := must.Make(vclock.NewHappensBefore(vclock.WithSink(func(f heisen.Finding) {
 		if !ok {
 			first, ok = f, true
 		}
-	})
+	})))
 	if _, err := heisen.Run(t.Context(), heisen.Slice(records), d); err != nil {
 		t.Fatal(err)
 	}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/heisen-go/heisen"
 	"github.com/heisen-go/heisen/bench/workload"
+	"github.com/heisen-go/heisen/internal/testaid/must"
 	"github.com/heisen-go/heisen/trace"
 	"github.com/heisen-go/heisen/vclock"
 )
@@ -41,11 +42,11 @@ func TestWitnessAsTrace(t *testing.T) {
 			}
 			var seen bool
 			last := uint64(len(example))
-			hb := vclock.NewReference(func(g heisen.Finding) {
+			hb := must.Make(vclock.NewHappensBefore(vclock.WithSink(func(g heisen.Finding) {
 				// It may name an earlier access of the one thread, since when nobody has learnt
 				// anything from it.
 				seen = seen || g.Accesses[1].Index == last && g.Accesses[0].Thread == example[last-2].Thread
-			})
+			})))
 			if _, err := heisen.Run(context.Background(), heisen.Slice(example), v, hb); err != nil {
 				t.Fatal(err)
 			}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/heisen-go/heisen"
 	"github.com/heisen-go/heisen/bench/workload"
+	"github.com/heisen-go/heisen/internal/testaid/must"
 	"github.com/heisen-go/heisen/mcm"
 	"github.com/heisen-go/heisen/vclock"
 )
@@ -188,7 +189,7 @@ func TestReasons(t *testing.T) {
 // observe returns the races of happens-before with BarrierPairs.
 func observe(t *testing.T, symbols *heisen.Symbols, records []heisen.Record) (found []heisen.Finding) {
 	t.Helper()
-	d := vclock.NewReference(func(f heisen.Finding) { found = append(found, f) }, vclock.BarrierPairs(symbols))
+	d := must.Make(vclock.NewHappensBefore(vclock.WithSink(func(f heisen.Finding) { found = append(found, f) }), vclock.WithBarrierPairs(symbols)))
 	if _, err := heisen.Run(t.Context(), heisen.Slice(records), d); err != nil {
 		t.Fatal(err)
 	}
@@ -228,22 +229,22 @@ func distinct(sets *heisen.Symbols) *heisen.Symbols {
 
 // happensBefore returns for each record which ones happen before it.
 func happensBefore(records []heisen.Record, hidden *heisen.Symbols) (before [][]bool) {
-	var options []vclock.Option
+	var options []vclock.OrderOption
 	if hidden != nil {
-		options = append(options, vclock.BarrierPairs(hidden))
+		options = append(options, vclock.WithBarrierPairs(hidden))
 	}
-	o := vclock.NewOrder(options...)
+	o := must.Make(vclock.NewOrder(options...))
 	var at []vclock.Epoch
 	for i := range records {
 		r := &records[i]
-		o.Arrive(r)
+		o.Observe(r)
 		list := make([]bool, len(records))
 		for k, e := range at {
 			list[k] = o.Before(e, r.Thread)
 		}
 		before = append(before, list)
-		at = append(at, o.Touch(r.Thread))
-		o.Leave(r)
+		at = append(at, o.Access(r.Thread))
+		o.Publish(r)
 	}
 	return before
 }

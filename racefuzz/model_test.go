@@ -504,7 +504,10 @@ func TestEvents(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			reference := vclock.NewReference(func(heisen.Finding) { races++ })
+			reference, err := vclock.NewHappensBefore(vclock.WithSink(func(heisen.Finding) { races++ }))
+			if err != nil {
+				t.Fatal(err)
+			}
 			r := run(t, m.program, e, 0, racefuzz.Trace(heisen.Tee(v, reference)))
 			if err := errors.Join(v.Flush(), reference.Flush()); err != nil {
 				t.Fatal(err)

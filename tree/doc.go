@@ -31,7 +31,7 @@
 // # Theorem
 //
 // The set of unordered pairs of (op, site) of all races of a stream is the same
-// behind the filter, for races of happens-before (vclock.Reference, each byte by
+// behind the filter, for races of happens-before (vclock.HappensBefore, each byte by
 // itself too) and for potential races of a hybrid detector (lockset.Hybrid, all
 // accesses remembered), unless Flush returns an error.
 //
@@ -95,7 +95,7 @@
 //
 // # Detectors
 //
-//   - vclock.Reference, lockset.Hybrid: the pairs of locations are the same.
+//   - vclock.HappensBefore, lockset.Hybrid: the pairs of locations are the same.
 //   - vclock.FastTrack keeps only last accesses, so which pair it reports for a
 //     byte may be another one. The bytes that race are the same, and of each of
 //     them the first event that races with an earlier one; every pair is true.
@@ -160,7 +160,7 @@
 // they do not, it rests, and costs a few percent on top of FastTrack besides what
 // it has looked at; on top of the lockset detectors, for which it goes on following
 // locks, up to a half of an Eraser that has little else to do. More it saves where accesses are expensive to the
-// detector, as to vclock.Reference, and where events are stored or sent.
+// detector, as to vclock.HappensBefore, and where events are stored or sent.
 //
 // A variable takes 45 bytes, and 24 more for each further pair of context and
 // location beyond two; Memory sets a bound. In steady state nothing is allocated

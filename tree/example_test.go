@@ -24,9 +24,13 @@ func loop() []heisen.Record {
 }
 
 func ExampleNewFilter() {
-	detector := vclock.NewReference(func(f heisen.Finding) {
+	detector, err := vclock.NewHappensBefore(vclock.WithSink(func(f heisen.Finding) {
 		fmt.Printf("%s, sites %d and %d\n", f.Message, f.Accesses[0].Site, f.Accesses[1].Site)
-	})
+	}))
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
 	filter, err := tree.NewFilter(detector)
 	if err != nil {
 		fmt.Println(err)
@@ -70,7 +74,12 @@ func ExampleNewSpanFilter() {
 		{Thread: 0, Op: heisen.Read, Object: 0x1000, Site: 2},
 		{Thread: 0, Op: heisen.Write, Object: 0x1000, Site: 3},
 	}
-	filter, err := tree.NewSpanFilter(vclock.NewFastTrack(nil))
+	detector, err := vclock.NewFastTrack()
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	filter, err := tree.NewSpanFilter(detector)
 	if err != nil {
 		fmt.Println(err)
 		return

@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/heisen-go/heisen"
+	"github.com/heisen-go/heisen/internal/testaid/must"
 	"github.com/heisen-go/heisen/tree"
 	"github.com/heisen-go/heisen/vclock"
 )
@@ -17,7 +18,9 @@ import (
 // there is a finding for each that races; of atomic ones, the first byte alone.
 type byByte struct{ heisen.Detector }
 
-func fastTrackByByte(s heisen.Sink) heisen.Detector { return byByte{vclock.NewFastTrack(s)} }
+func fastTrackByByte(s heisen.Sink) heisen.Detector {
+	return byByte{must.Make(vclock.NewFastTrack(vclock.WithSink(s)))}
+}
 
 func (d byByte) Handle(e heisen.Event) {
 	r := *heisen.AsRecord(e)

@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/heisen-go/heisen"
+	"github.com/heisen-go/heisen/internal/testaid/must"
 	"github.com/heisen-go/heisen/tree"
 	"github.com/heisen-go/heisen/vclock"
 )
@@ -24,7 +25,7 @@ func TestHiddenCalls(t *testing.T) {
 		{Op: heisen.Write, Thread: 2, Object: y, Site: 3},
 	}
 	alarms := func(front func(heisen.Detector) (*tree.Filter, error)) (n int) {
-		var d heisen.Detector = vclock.NewReference(func(heisen.Finding) { n++ }, vclock.BarrierPairs(symbols))
+		var d heisen.Detector = must.Make(vclock.NewHappensBefore(vclock.WithSink(func(heisen.Finding) { n++ }), vclock.WithBarrierPairs(symbols)))
 		if front != nil {
 			f, err := front(d)
 			if err != nil {

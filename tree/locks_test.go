@@ -11,6 +11,7 @@ import (
 
 	"github.com/heisen-go/heisen"
 	"github.com/heisen-go/heisen/bench/workload"
+	"github.com/heisen-go/heisen/internal/testaid/must"
 	"github.com/heisen-go/heisen/internal/testaid/randomtrials"
 	"github.com/heisen-go/heisen/tree"
 	"github.com/heisen-go/heisen/vclock"
@@ -157,7 +158,7 @@ func TestAccessesWhileItDozesArePublished(t *testing.T) {
 	)
 	for i := range 3 {
 		races := 0
-		f, err := tree.NewFilter(vclock.NewReference(func(heisen.Finding) { races++ }))
+		f, err := tree.NewFilter(must.Make(vclock.NewHappensBefore(vclock.WithSink(func(heisen.Finding) { races++ }))))
 		if err != nil {
 			t.Fatal(err)
 		}

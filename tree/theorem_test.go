@@ -13,6 +13,7 @@ import (
 
 	"github.com/heisen-go/heisen"
 	"github.com/heisen-go/heisen/bench/workload"
+	"github.com/heisen-go/heisen/internal/testaid/must"
 	"github.com/heisen-go/heisen/internal/testaid/randomtrials"
 	"github.com/heisen-go/heisen/tree"
 	"github.com/heisen-go/heisen/vclock"
@@ -160,8 +161,12 @@ func feed(d heisen.Detector, record []heisen.Record, i int) {
 	}
 }
 
-func fastTrack(s heisen.Sink) heisen.Detector { return vclock.NewFastTrack(s) }
-func reference(s heisen.Sink) heisen.Detector { return vclock.NewReference(s) }
+func fastTrack(s heisen.Sink) heisen.Detector {
+	return must.Make(vclock.NewFastTrack(vclock.WithSink(s)))
+}
+func reference(s heisen.Sink) heisen.Detector {
+	return must.Make(vclock.NewHappensBefore(vclock.WithSink(s)))
+}
 
 // TestRacyLocationsAreUnchanged is the theorem for happens-before: behind the
 // filter all pairs have the same locations, or the filter says that the stream

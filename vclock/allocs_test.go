@@ -5,6 +5,7 @@ import (
 
 	"github.com/heisen-go/heisen"
 	"github.com/heisen-go/heisen/bench/workload"
+	"github.com/heisen-go/heisen/internal/testaid/must"
 	"github.com/heisen-go/heisen/vclock"
 )
 
@@ -40,7 +41,7 @@ func TestSteadyStateDoesNotAllocate(t *testing.T) {
 				}
 			}
 			races := 0
-			d := vclock.NewFastTrack(func(heisen.Finding) { races++ })
+			d := must.Make(vclock.NewFastTrack(vclock.WithSink(func(heisen.Finding) { races++ })))
 			d.HandleRecords(trace)
 			for range 20 {
 				d.HandleRecords(repeat)

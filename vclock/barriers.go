@@ -7,69 +7,67 @@ import (
 	"github.com/heisen-go/heisen/internal/shadow"
 )
 
-// barriers is the order that BarrierPairs add, as the doc comment of heisen.Hide
-// defines it: an event of a pair is ordered with every other event that may touch
-// what the pair reaches. (TREE and RDIT, section 4.2; its caveats 1 to 4 are this
-// rule.)
+// barriers is the part of the order that barrier pairs add. heisen.Hide defines it: an event of a
+// pair is ordered with every other event that may touch an object in the pair's set (TREE and
+// RDIT, section 4.2, with its caveats 1 to 4).
 //
-// Nothing is compared pair by pair. What may be touched is cut into regions, such
-// that each is whole in every set of objects so far, and a region has a chain:
-// what events of pairs that reach it have published, and what other events that
-// touch it have. The former see both and publish the one, the latter see the one
-// and publish the other, so that accesses are not ordered among themselves. It is
-// a step per region and event of a pair, and a lookup per other event.
+// The address space is partitioned into regions. Every set of objects so far is a union of
+// regions. A region has two release clocks: one for the events of pairs whose set contains the
+// region, and one for the other events that touch it. An event of a pair observes both and
+// publishes to the first. Another event observes the first and publishes to the second, so that
+// plain accesses are not ordered with each other. An event of a pair costs a step per region, and
+// any other event a lookup.
 //
-// What events touch that no pair has reached yet is kept by the byte, until a set
-// of objects comes that has it. There alone the order may be more than it should:
-// a region that is cut, by a later set or by the end of a life, gives both parts
-// what the whole had.
+// Objects that are in no set so far have their release clocks by the byte, in unclaimed, until a
+// set contains them. The order can contain too many edges only here: if a later set or a Free
+// splits a region, both parts inherit the release clocks of the whole.
 type barriers struct {
-	symbols *heisen.Symbols
-	open    map[heisen.Thread][]*pair
-	all     []*pair         // of all threads
-	wide    int             // of these, pairs that reach everything; then there is but one group
-	meet    map[uint64]bool // whether two sets intersect, by both numbers
-	marks   uint64          // events so far that a pair may have overheard
+	symbols       *heisen.Symbols
+	open          map[heisen.Thread][]*pair
+	all           []*pair         // open pairs of all threads
+	unbounded     int             // open pairs whose set is everything; if there is one, all pairs are one group
+	intersections map[uint64]bool // whether two sets intersect, by the numbers of both
+	visits        uint64          // calls of forEachGroup so far
 
-	regions *btree.BTreeG[*region] // by start; they do not overlap
-	cuts    uint64                 // changes of regions so far
-	reached []resolved             // by number of a set of objects
+	regions *btree.BTreeG[*region] // by start; they are disjoint
+	cuts    uint64                 // counts the changes of regions
+	reached []resolved             // by the number of the set
 
-	// touched is what was published by events that no pair was known to reach.
-	touched *shadow.Memory[stamp]
-	into    *stamp // where touched goes as it is cleared; nil where it is forgotten
+	// unclaimed has the release clocks of objects that are in no region.
+	unclaimed *shadow.Memory[releaseClock]
+	clearInto *releaseClock // receives what unclaimed loses in a Clear; nil to drop it
 
-	// unbounded is what the events of pairs have published that reach everything:
-	// they come after all that was before them, and before all that follows. Since
-	// the latest of them only the threads in acted have done anything.
-	unbounded stamp
-	acted     []*thread
-	turn      uint64
+	// unboundedClock is the release clock of events in pairs whose set is everything. Such an
+	// event is ordered after all earlier events and before all later ones. Only the threads in
+	// active have had events since the latest such event, which began the present round.
+	unboundedClock releaseClock
+	active         []*thread
+	round          uint64
 }
 
-// pair is a BarrierPair that is open.
+// pair is an open barrier pair: its Hide has come, its Reveal has not.
 type pair struct {
 	call  heisen.Object
 	reach heisen.Reach
 	group *group
-	at    int // in barriers.all
+	at    int // index into barriers.all
 }
 
-// group is open pairs that reach each other, if need be by way of others of the
-// group: what the code of one sees, that of all may pass on.
+// group is a connected component of open pairs, where two pairs are connected if their sets
+// intersect. Hidden code of one pair may pass on what it observes to all pairs of the group.
 type group struct {
-	seen stamp
-	mark uint64 // the latest event that touches what the group reaches
+	seen  releaseClock
+	visit uint64 // the latest visit of forEachGroup
 }
 
 // region is a range of objects.
 type region struct {
 	start, end heisen.Object
-	pairs      stamp // published by events of pairs that reach it
-	others     stamp // by other events that touch it
+	pairs      releaseClock // published by events of pairs whose set contains the region
+	others     releaseClock // published by other events that touch it
 }
 
-// resolved is the regions of a set of objects, as they were after some cuts.
+// resolved is the regions of a set of objects, valid while barriers.cuts is cuts.
 type resolved struct {
 	regions []*region
 	cuts    uint64
@@ -77,45 +75,44 @@ type resolved struct {
 
 const regionDegree = 32
 
-// acceptBarriers makes the order accept BarrierPairs; it is done before the first
-// event.
-func (o *Order) acceptBarriers(symbols *heisen.Symbols) {
+// enableBarriers makes barrier pairs part of the order. It must be called before the first event.
+func (o *Order) enableBarriers(symbols *heisen.Symbols) {
 	b := &barriers{
-		symbols: symbols,
-		open:    map[heisen.Thread][]*pair{},
-		meet:    map[uint64]bool{},
-		regions: btree.NewG(regionDegree, func(a, b *region) bool { return a.start < b.start }),
-		cuts:    1,
-		turn:    1,
+		symbols:       symbols,
+		open:          map[heisen.Thread][]*pair{},
+		intersections: map[uint64]bool{},
+		regions:       btree.NewG(regionDegree, func(a, b *region) bool { return a.start < b.start }),
+		cuts:          1,
+		round:         1,
 	}
-	b.touched = shadow.New(
-		func(s *stamp) { s.clock = s.clock.Copy() },
-		func(s *stamp) {
-			if b.into != nil {
-				o.join(b.into, s)
+	b.unclaimed = shadow.New(
+		func(s *releaseClock) { s.clock = s.clock.Copy() },
+		func(s *releaseClock) {
+			if b.clearInto != nil {
+				o.joinRelease(b.clearInto, s)
 			}
-			o.reset(s)
+			o.clear(s)
 		})
 	o.barriers = b
 }
 
-// enterBarriers orders t after what r may have waited for.
-func (o *Order) enterBarriers(t *thread, r *heisen.Record) {
+// observeBarriers orders t after everything that r may have observed by hidden calls.
+func (o *Order) observeBarriers(t *thread, r *heisen.Record) {
 	b := o.barriers
-	if t.acted != b.turn {
-		t.acted = b.turn
-		b.acted = append(b.acted, t)
+	if t.round != b.round {
+		t.round = b.round
+		b.active = append(b.active, t)
 	}
 	switch r.Op {
 	case heisen.Hide:
 		b.hide(o, t.id, r)
 	case heisen.Alloc, heisen.Free:
 		b.forget(o, r.Object, r.Value)
-		o.see(t, &b.unbounded)
+		o.acquire(t, &b.unboundedClock)
 		return
 	}
-	o.see(t, &b.unbounded)
-	b.overhear(t.id, r, func(g *group) { o.see(t, &g.seen) })
+	o.acquire(t, &b.unboundedClock)
+	b.forEachGroup(t.id, r, func(g *group) { o.acquire(t, &g.seen) })
 	pairs := b.open[t.id]
 	for _, p := range pairs {
 		if p.reach == 0 {
@@ -125,46 +122,46 @@ func (o *Order) enterBarriers(t *thread, r *heisen.Record) {
 	}
 	for _, p := range pairs {
 		for _, at := range b.resolve(o, p.reach) {
-			o.see(t, &at.pairs)
-			o.see(t, &at.others)
+			o.acquire(t, &at.pairs)
+			o.acquire(t, &at.others)
 		}
 	}
-	start, size := ordinary(r)
+	start, size := touchedObjects(r)
 	for end := spanEnd(start, size); start < end; {
 		at, next := b.find(start)
 		if at != nil {
-			o.see(t, &at.pairs)
+			o.acquire(t, &at.pairs)
 			next = at.end
 		}
 		start = min(next, end)
 	}
 }
 
-// catchUp orders t, which has seen what is unbounded, after everything so far. Whoever
-// has given up its state to another thread meanwhile has done so when a parent had
-// seen all its accesses, and that has acted too.
+// catchUp orders t, which has observed unboundedClock, after all earlier events. A thread whose
+// slot another thread has taken over meanwhile needs no step: the parent of the new owner had
+// seen all its accesses, and is active itself.
 func (o *Order) catchUp(t *thread) {
 	b := o.barriers
-	t.learn()
-	for _, u := range b.acted {
+	t.clockChanges()
+	for _, u := range b.active {
 		if u != t {
 			t.clock.join(&o.pool, &u.clock)
 			t.clock.raise(&o.pool, u.epoch)
 			o.threads.advance(u)
 		}
 	}
-	b.turn++
-	t.acted = b.turn
-	b.acted = append(b.acted[:0], t)
+	b.round++
+	t.round = b.round
+	b.active = append(b.active[:0], t)
 }
 
-// leaveBarriers publishes what t has done, r included.
-func (o *Order) leaveBarriers(t *thread, r *heisen.Record) {
+// publishBarriers publishes t's past, with r, to hidden calls.
+func (o *Order) publishBarriers(t *thread, r *heisen.Record) {
 	b := o.barriers
 	if r.Op == heisen.Alloc || r.Op == heisen.Free {
 		return
 	}
-	b.overhear(t.id, r, func(g *group) { o.merge(t, &g.seen) })
+	b.forEachGroup(t.id, r, func(g *group) { o.release(t, &g.seen) })
 	pairs := b.open[t.id]
 	unbounded := false
 	for _, p := range pairs {
@@ -172,11 +169,11 @@ func (o *Order) leaveBarriers(t *thread, r *heisen.Record) {
 	}
 	switch {
 	case unbounded:
-		o.merge(t, &b.unbounded)
+		o.release(t, &b.unboundedClock)
 	default:
 		for _, p := range pairs {
 			for _, at := range b.resolve(o, p.reach) {
-				o.merge(t, &at.pairs)
+				o.release(t, &at.pairs)
 			}
 		}
 		b.publish(o, t, r)
@@ -189,43 +186,43 @@ func (o *Order) leaveBarriers(t *thread, r *heisen.Record) {
 	}
 }
 
-// publish publishes what t has done through what r names.
+// publish publishes t's past through the objects that r touches.
 func (b *barriers) publish(o *Order, t *thread, r *heisen.Record) {
-	start, size := ordinary(r)
+	start, size := touchedObjects(r)
 	for end := spanEnd(start, size); start < end; {
 		at, next := b.find(start)
 		if at != nil {
-			o.merge(t, &at.others)
+			o.release(t, &at.others)
 			start = min(at.end, end)
 			continue
 		}
 		next = min(next, end)
-		for c := b.touched.Range(start, uint64(next-start)); c.Next(); {
-			o.merge(t, c.State())
+		for c := b.unclaimed.Range(start, uint64(next-start)); c.Next(); {
+			o.release(t, c.State())
 		}
 		start = next
 	}
 }
 
-// hide opens a pair, and makes one group of all that it reaches.
+// hide opens a pair and merges the groups that it connects.
 func (b *barriers) hide(o *Order, id heisen.Thread, r *heisen.Record) {
 	p := &pair{call: r.Object, reach: r.Reach(), at: len(b.all)}
 	if p.reach == 0 {
-		b.wide++
+		b.unbounded++
 	}
 	for _, q := range b.all {
-		if q.group == p.group || !b.meets(p.reach, q.reach) {
+		if q.group == p.group || !b.intersects(p.reach, q.reach) {
 			continue
 		}
 		if p.group == nil {
-			if p.group = q.group; b.wide > 0 && p.reach != 0 {
-				break // all are one
+			if p.group = q.group; b.unbounded > 0 && p.reach != 0 {
+				break // all pairs are one group
 			}
 			continue
 		}
 		old := q.group
-		o.join(&p.group.seen, &old.seen)
-		o.reset(&old.seen)
+		o.joinRelease(&p.group.seen, &old.seen)
+		o.clear(&old.seen)
 		for _, other := range b.all {
 			if other.group == old {
 				other.group = p.group
@@ -239,7 +236,7 @@ func (b *barriers) hide(o *Order, id heisen.Thread, r *heisen.Record) {
 	b.open[id] = append(b.open[id], p)
 }
 
-// reveal ends the latest pair of the thread for the call, and those within it.
+// reveal closes the latest pair of the thread for the call, and the pairs nested in it.
 func (b *barriers) reveal(o *Order, id heisen.Thread, call heisen.Object) {
 	pairs := b.open[id]
 	for i := len(pairs) - 1; i >= 0; i-- {
@@ -250,8 +247,8 @@ func (b *barriers) reveal(o *Order, id heisen.Thread, call heisen.Object) {
 	}
 }
 
-// close ends the pairs of a thread from the n-th on. What is left of their groups
-// may fall apart; each part has seen the same.
+// close closes the pairs of a thread from the n-th on. Their groups may decompose. Each part keeps
+// what the group has observed.
 func (b *barriers) close(o *Order, id heisen.Thread, n int) {
 	pairs := b.open[id]
 	if len(pairs) == n {
@@ -264,7 +261,7 @@ func (b *barriers) close(o *Order, id heisen.Thread, n int) {
 		b.all[p.at], last.at = last, p.at
 		b.all = b.all[:len(b.all)-1]
 		if p.reach == 0 {
-			b.wide--
+			b.unbounded--
 		}
 	}
 	if n == 0 {
@@ -272,48 +269,47 @@ func (b *barriers) close(o *Order, id heisen.Thread, n int) {
 	} else {
 		b.open[id] = pairs[:n]
 	}
-	if b.wide > 0 {
-		return // all are one still
+	if b.unbounded > 0 {
+		return // all pairs are still one group
 	}
 	for _, p := range b.all {
 		if left[p.group] {
 			seen := &p.group.seen
-			b.regroup(p, p.group, &group{seen: stamp{seen.clock.Copy(), seen.last}})
+			b.regroup(p, p.group, &group{seen: releaseClock{seen.clock.Copy(), seen.epoch}})
 		}
 	}
 	for g := range left {
-		o.reset(&g.seen)
+		o.clear(&g.seen)
 	}
 }
 
-// regroup moves p, and the pairs of its old group that it is connected with, to a
-// new one.
+// regroup moves p, and the pairs of its old group that are connected with it, to a new group.
 func (b *barriers) regroup(p *pair, from, to *group) {
 	p.group = to
 	for _, q := range b.all {
-		if q.group == from && b.meets(p.reach, q.reach) {
+		if q.group == from && b.intersects(p.reach, q.reach) {
 			b.regroup(q, from, to)
 		}
 	}
 }
 
-// meets reports whether two sets have an object in common.
-func (b *barriers) meets(r, s heisen.Reach) bool {
+// intersects reports whether two sets have an object in common.
+func (b *barriers) intersects(r, s heisen.Reach) bool {
 	if r > s {
 		r, s = s, r
 	}
 	key := uint64(r)<<32 | uint64(s)
-	meet, known := b.meet[key]
+	meet, known := b.intersections[key]
 	if !known {
 		meet = b.symbols.Reach(r).Intersects(b.symbols.Reach(s))
-		b.meet[key] = meet
+		b.intersections[key] = meet
 	}
 	return meet
 }
 
-// overhear calls do with the groups of open pairs whose code may pass on what the
-// event does, or have passed on to it.
-func (b *barriers) overhear(id heisen.Thread, r *heisen.Record, do func(*group)) {
+// forEachGroup calls do with every group of open pairs whose hidden code may observe the event or
+// be observed by it.
+func (b *barriers) forEachGroup(id heisen.Thread, r *heisen.Record, do func(*group)) {
 	if len(b.all) == 0 {
 		return
 	}
@@ -321,36 +317,36 @@ func (b *barriers) overhear(id heisen.Thread, r *heisen.Record, do func(*group))
 	if len(own) == 0 && !r.Op.IsSync() && r.Op != heisen.Begin && r.Op != heisen.End {
 		return
 	}
-	start, size := ordinary(r)
-	b.marks++
+	start, size := touchedObjects(r)
+	b.visits++
 	for _, p := range b.all {
-		if p.group.mark != b.marks && b.touches(own, start, size, p) {
-			p.group.mark = b.marks
+		if p.group.visit != b.visits && b.touches(own, start, size, p) {
+			p.group.visit = b.visits
 			do(p.group)
-			if b.wide > 0 {
+			if b.unbounded > 0 {
 				return
 			}
 		}
 	}
 }
 
-// touches reports whether an event, of some pairs and about some objects, touches
-// what p reaches.
+// touches reports whether an event, with some objects and within some pairs, may touch an object
+// in p's set.
 func (b *barriers) touches(own []*pair, start heisen.Object, size uint64, p *pair) bool {
 	if b.symbols.Reach(p.reach).Meets(start, size) {
 		return true
 	}
 	for _, q := range own {
-		if b.meets(p.reach, q.reach) {
+		if b.intersects(p.reach, q.reach) {
 			return true
 		}
 	}
 	return false
 }
 
-// ordinary returns the objects that an event touches apart from pairs, none for
-// most ops that order nothing.
-func ordinary(r *heisen.Record) (start heisen.Object, size uint64) {
+// touchedObjects returns the objects that an event itself touches, regardless of pairs. There are
+// none for most ops that order nothing.
+func touchedObjects(r *heisen.Record) (start heisen.Object, size uint64) {
 	switch r.Op {
 	case heisen.Read, heisen.Write, heisen.AtomicRead, heisen.AtomicWrite, heisen.AtomicUpdate:
 		return r.Object, r.Size()
@@ -366,7 +362,7 @@ func ordinary(r *heisen.Record) (start heisen.Object, size uint64) {
 	return 0, 0
 }
 
-// spanEnd returns the object after the last of size objects.
+// spanEnd returns the object after the last of size objects from start.
 func spanEnd(start heisen.Object, size uint64) heisen.Object {
 	if size > uint64(^heisen.Object(0)-start) {
 		return ^heisen.Object(0)
@@ -374,8 +370,7 @@ func spanEnd(start heisen.Object, size uint64) heisen.Object {
 	return start + heisen.Object(size)
 }
 
-// find returns the region that has an object, or nil and the start of the next
-// region.
+// find returns the region that contains an object, or nil and the start of the next region.
 func (b *barriers) find(o heisen.Object) (at *region, next heisen.Object) {
 	next = ^heisen.Object(0)
 	if b.regions.Len() == 0 {
@@ -424,23 +419,23 @@ func (b *barriers) resolve(o *Order, r heisen.Reach) []*region {
 	return known.regions
 }
 
-// add makes a region of what is in none, with what was published there.
+// add makes a region of objects that are in none, with their release clocks.
 func (b *barriers) add(o *Order, start, end heisen.Object) *region {
 	at := &region{start: start, end: end}
-	// What is kept for several bytes must not reach across the region's ends, for
-	// it is only seen as a whole.
+	// Clear sees the state of a class of bytes only as a whole. So split the classes that extend
+	// across the region's ends.
 	for _, edge := range [...]heisen.Object{start, end - 1} {
-		for c := b.touched.Range(edge, 1); c.Next(); {
+		for c := b.unclaimed.Range(edge, 1); c.Next(); {
 		}
 	}
-	b.into = &at.others
-	b.touched.Clear(start, uint64(end-start))
-	b.into = nil
+	b.clearInto = &at.others
+	b.unclaimed.Clear(start, uint64(end-start))
+	b.clearInto = nil
 	b.regions.ReplaceOrInsert(at)
 	return at
 }
 
-// cut cuts the region that has objects before and from at on.
+// cut splits the region that contains at and objects before it.
 func (b *barriers) cut(at heisen.Object) {
 	left, _ := b.find(at)
 	if left == nil || left.start == at {
@@ -453,10 +448,10 @@ func (b *barriers) cut(at heisen.Object) {
 	b.cuts++
 }
 
-// forget ends the life of objects.
+// forget drops the release clocks of objects whose memory is allocated or freed.
 func (b *barriers) forget(o *Order, start heisen.Object, size uint64) {
 	end := spanEnd(start, size)
-	b.touched.Clear(start, size)
+	b.unclaimed.Clear(start, size)
 	b.cut(start)
 	b.cut(end)
 	for start < end {
@@ -466,17 +461,17 @@ func (b *barriers) forget(o *Order, start heisen.Object, size uint64) {
 			continue
 		}
 		start = at.end
-		o.reset(&at.pairs)
-		o.reset(&at.others)
+		o.clear(&at.pairs)
+		o.clear(&at.others)
 		b.regions.Delete(at)
 		b.cuts++
 	}
 }
 
-// join adds to a stamp what another one holds.
-func (o *Order) join(s, from *stamp) {
+// joinRelease makes s the maximum of two release clocks.
+func (o *Order) joinRelease(s, from *releaseClock) {
 	s.clock.join(&o.pool, &from.clock)
-	s.clock.raise(&o.pool, s.last)
-	s.clock.raise(&o.pool, from.last)
-	s.last = 0
+	s.clock.raise(&o.pool, s.epoch)
+	s.clock.raise(&o.pool, from.epoch)
+	s.epoch = 0
 }

@@ -7,14 +7,17 @@ import (
 
 	"github.com/heisen-go/heisen"
 	"github.com/heisen-go/heisen/bench/workload"
+	"github.com/heisen-go/heisen/internal/testaid/must"
 	"github.com/heisen-go/heisen/vclock"
 )
 
 // with returns the detectors that accept BarrierPairs.
 func with(symbols *heisen.Symbols) (fastTrack, reference func(heisen.Sink) heisen.Detector) {
-	pairs := vclock.BarrierPairs(symbols)
-	return func(s heisen.Sink) heisen.Detector { return vclock.NewFastTrack(s, pairs) },
-		func(s heisen.Sink) heisen.Detector { return vclock.NewReference(s, pairs) }
+	pairs := vclock.WithBarrierPairs(symbols)
+	return func(s heisen.Sink) heisen.Detector { return must.Make(vclock.NewFastTrack(vclock.WithSink(s), pairs)) },
+		func(s heisen.Sink) heisen.Detector {
+			return must.Make(vclock.NewHappensBefore(vclock.WithSink(s), pairs))
+		}
 }
 
 // forHidden calls check with n random traces of each kind that have hidden calls:

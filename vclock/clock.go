@@ -1,21 +1,22 @@
 package vclock
 
-// Clock is a vector clock: a time for every slot, of which all but finitely many
-// are zero. The zero Clock is zero everywhere and ready for use.
+// Clock is a vector clock (Mattern 1989, Fidge 1988): a time for every slot, of which all but
+// finitely many are zero. The zero Clock is zero everywhere and ready for use. A nil *Clock reads
+// as a zero one.
 //
-// Clocks share memory: Copy takes constant time, and a clock that is then
-// changed copies only what it changes, in blocks of 64 slots. Copying a Clock by
-// assignment is a mistake that Copy avoids. Clocks that may share memory, which
-// are those related by Copy and Join, must be used by one goroutine at a time.
+// Clocks share memory: Copy takes constant time, and a change to a clock copies only the block of
+// 64 slots that changes. Use Copy to copy a Clock. A copy by assignment shares memory without
+// being counted, so that a change to one also changes the other. Clocks that may share memory,
+// which are those related by Copy and Join, must be used by one goroutine at a time.
 type Clock struct{ v *vector }
 
-// vector is what a Clock holds and may share with others. A nil block is zero.
+// vector is the content of a Clock. Clocks may share it. A nil block is zero.
 type vector struct {
 	refs   int32
 	blocks []*block
 }
 
-// block is the times of 64 successive slots. It may be shared by vectors.
+// block has the times of 64 successive slots. Vectors may share it.
 type block struct {
 	refs  int32
 	times [blockSlots]uint64
@@ -25,6 +26,14 @@ const blockSlots = 64
 
 // Time returns the time of slot. It takes constant time.
 func (c *Clock) Time(slot uint32) uint64 {
+	if c == nil {
+		return 0
+	}
+	return c.time(slot)
+}
+
+// time is Time of a clock that is not nil, short enough to be inlined.
+func (c *Clock) time(slot uint32) uint64 {
 	if c.v == nil {
 		return 0
 	}
@@ -35,31 +44,76 @@ func (c *Clock) Time(slot uint32) uint64 {
 	return c.v.blocks[i].times[slot%blockSlots]
 }
 
-// Covers reports whether e is not later than the clock's time of e's slot: e
-// happened before a thread whose clock this is. It takes constant time.
+// Covers reports whether e is at most the clock's time of e's slot. If the clock is that of a
+// thread, e then happened before the thread's present. It takes constant time.
 func (c *Clock) Covers(e Epoch) bool { return e.Time() <= c.Time(e.Slot()) }
 
-// Raise makes c cover e. It takes constant time if c shares no memory with
-// another clock, and otherwise copies a block and a pointer per 64 slots.
+// Raise makes c cover e. It takes constant time if c shares no memory with another clock.
+// Otherwise it copies a block, and a pointer per 64 slots.
 func (c *Clock) Raise(e Epoch) { c.raise(nil, e) }
 
-// Join makes c the pointwise maximum of c and d. It takes a step per slot at
-// most, and only one per 64 slots that the two share.
-func (c *Clock) Join(d *Clock) { c.join(nil, d) }
+// Tick advances the time of slot by one and returns the new epoch. It costs as much as Raise. The
+// largest time, 2^44-1, stays as it is.
+func (c *Clock) Tick(slot uint32) Epoch {
+	e := MakeEpoch(slot, min(c.Time(slot)+1, maxTime))
+	c.Raise(e)
+	return e
+}
 
-// Copy returns a clock with the times of c.
+// Join makes c the pointwise maximum of c and d. It takes a step per slot, or a step per 64 slots
+// where both share memory. A nil d is a zero clock.
+func (c *Clock) Join(d *Clock) {
+	if d != nil {
+		c.join(nil, d)
+	}
+}
+
+// Copy returns a clock with the times of c. It takes constant time.
 func (c *Clock) Copy() Clock {
+	if c == nil {
+		return Clock{}
+	}
 	if c.v != nil {
 		c.v.refs++
 	}
 	return *c
 }
 
-// LessEq reports whether no slot's time is later in c than in d: what c has seen
-// d has seen.
-func (c *Clock) LessEq(d *Clock) bool { return c.lessEqBut(nil, d, MaxSlots) }
+// LessEq reports whether no slot's time is later in c than in d: d has seen everything that c has
+// seen. It takes a step per slot, or a step per 64 slots where both share memory.
+func (c *Clock) LessEq(d *Clock) bool {
+	if c == nil {
+		return true
+	}
+	if d == nil {
+		d = new(Clock)
+	}
+	return c.lessEqBut(nil, d, MaxSlots)
+}
 
-// lessEqBut is LessEq that leaves out one slot.
+// String returns the times that are not zero, by slot, each as time@slot: [3@0 1@7].
+func (c *Clock) String() string {
+	text := []byte{'['}
+	if c != nil && c.v != nil {
+		for i, b := range c.v.blocks {
+			if b == nil {
+				continue
+			}
+			for j, time := range b.times {
+				if time == 0 {
+					continue
+				}
+				if len(text) > 1 {
+					text = append(text, ' ')
+				}
+				text = append(text, MakeEpoch(uint32(i*blockSlots+j), time).String()...)
+			}
+		}
+	}
+	return string(append(text, ']'))
+}
+
+// lessEqBut is LessEq without one slot.
 func (c *Clock) lessEqBut(p *pool, d *Clock, slot uint32) bool {
 	if c.v == nil || c.v == d.v {
 		return true
@@ -81,7 +135,7 @@ func (c *Clock) lessEqBut(p *pool, d *Clock, slot uint32) bool {
 	return true
 }
 
-// zeroBlock stands in for nil where that saves a case. It is never changed.
+// zeroBlock replaces nil where that saves a case. It is read-only.
 var zeroBlock block
 
 func (c *Clock) block(i int) *block {
@@ -91,14 +145,14 @@ func (c *Clock) block(i int) *block {
 	return c.v.blocks[i]
 }
 
-// pool keeps vectors and blocks for their next use. A nil pool keeps nothing.
+// pool is a free list of vectors and blocks. A nil pool is empty and stays so.
 type pool struct {
 	vectors []*vector
 	blocks  []*block
-	slots   int // those from here on are zero in every clock
+	slots   int // all slots from here on are zero in every clock
 }
 
-// used returns how many times of block i may not be zero.
+// used returns how many of the times in block i may be other than zero.
 func (p *pool) used(i int) int {
 	if p == nil {
 		return blockSlots
@@ -116,7 +170,7 @@ func (p *pool) vector() *vector {
 	return v
 }
 
-// block returns a block with arbitrary times.
+// block returns a block whose times are arbitrary.
 func (p *pool) block() *block {
 	if p == nil || len(p.blocks) == 0 {
 		return &block{refs: 1}
@@ -127,7 +181,7 @@ func (p *pool) block() *block {
 	return b
 }
 
-// drop makes c zero and gives back what it alone held.
+// drop makes c zero and returns memory that c shared with no other clock to the pool.
 func (c *Clock) drop(p *pool) {
 	v := c.v
 	if v == nil {
@@ -156,8 +210,8 @@ func (b *block) release(p *pool) {
 	}
 }
 
-// own makes c the only holder of its vector, though perhaps not of its blocks,
-// and gives the vector at least n blocks.
+// own makes c the only user of its vector, but not of the vector's blocks, and grows the vector
+// to at least n blocks.
 func (c *Clock) own(p *pool, n int) *vector {
 	v := c.v
 	switch {
@@ -181,7 +235,7 @@ func (c *Clock) own(p *pool, n int) *vector {
 	return v
 }
 
-// ownBlock makes block i of v, which is not shared itself, unshared too.
+// ownBlock makes v, which no other clock uses, the only user of its block i.
 func (v *vector) ownBlock(p *pool, i int) *block {
 	b := v.blocks[i]
 	if b != nil && b.refs == 1 {
@@ -199,7 +253,7 @@ func (v *vector) ownBlock(p *pool, i int) *block {
 }
 
 func (c *Clock) raise(p *pool, e Epoch) {
-	if c.Covers(e) {
+	if e.Time() <= c.time(e.Slot()) {
 		return
 	}
 	i := int(e.Slot() / blockSlots)
@@ -222,8 +276,8 @@ func (c *Clock) join(p *pool, d *Clock) {
 	}
 }
 
-// joinBlock makes block i of c, which is a, the maximum of a and b. Where the
-// maximum is one of the two, that one is shared.
+// joinBlock makes block i of c, which is a, the maximum of a and b. If the maximum equals one of
+// the two, c shares that one.
 func (c *Clock) joinBlock(p *pool, i int, a, b *block) {
 	switch {
 	case a == nil:
@@ -247,13 +301,13 @@ func (c *Clock) joinBlock(p *pool, i int, a, b *block) {
 		b.refs++
 	}
 	v := c.own(p, i+1)
-	v.blocks[i].release(p) // a, which v may hold a second time now
+	v.blocks[i].release(p) // a, which v no longer uses
 	v.blocks[i] = fresh
 }
 
-// max sets the first n times of b, which may be x or y, to the pointwise maximum
-// of x and y, and reports whether x and y are less than that somewhere. It has no
-// branches that depend on the times, for those would be taken at random.
+// max sets the first n times of b, which may be x or y, to the pointwise maximum of x and y, and
+// reports whether x and y are less than the maximum at some slot. It has no branches that depend
+// on the times, because the processor could not predict them.
 func (b *block) max(x, y *block, n int) (xLess, yLess bool) {
 	var xDiff, yDiff uint64
 	xs, ys, out := x.times[:n], y.times[:n], b.times[:n]
@@ -267,8 +321,8 @@ func (b *block) max(x, y *block, n int) (xLess, yLess bool) {
 	return xDiff != 0, yDiff != 0
 }
 
-// overwrite sets c to d if both are a block long and c's is its own, and reports
-// whether that was so.
+// overwrite sets c to d if both are one block long and no other clock uses c's. It reports whether
+// it did.
 func (c *Clock) overwrite(p *pool, d *Clock) bool {
 	if c.v == nil || d.v == nil || c.v.refs > 1 || len(c.v.blocks) != 1 || len(d.v.blocks) != 1 {
 		return false

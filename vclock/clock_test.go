@@ -125,3 +125,46 @@ func TestEpoch(t *testing.T) {
 		t.Errorf("String is %q", s)
 	}
 }
+
+// TestTick compares Tick with the sum of times, up to the largest time.
+func TestTick(t *testing.T) {
+	var c vclock.Clock
+	copied := c.Copy()
+	for want := uint64(1); want < 4; want++ {
+		if e := c.Tick(70); e != vclock.MakeEpoch(70, want) || !c.Covers(e) || c.Covers(e+1) {
+			t.Errorf("tick %d is %v", want, e)
+		}
+	}
+	if copied.Time(70) != 0 {
+		t.Error("a copy has ticked")
+	}
+	last := vclock.MakeEpoch(70, 1<<44-1)
+	c.Raise(last)
+	if e := c.Tick(70); e != last || c.Time(71) != 0 {
+		t.Errorf("the tick after %v is %v", last, e)
+	}
+}
+
+func TestClockString(t *testing.T) {
+	var c vclock.Clock
+	if s := c.String(); s != "[]" {
+		t.Errorf("the zero clock is %q", s)
+	}
+	c.Raise(vclock.MakeEpoch(130, 2))
+	c.Raise(vclock.MakeEpoch(0, 3))
+	if s := c.String(); s != "[3@0 2@130]" {
+		t.Errorf("the clock is %q", s)
+	}
+}
+
+// TestNilClock checks that a nil clock reads as a zero one.
+func TestNilClock(t *testing.T) {
+	var none *vclock.Clock
+	var c vclock.Clock
+	c.Tick(1)
+	c.Join(none)
+	copied := none.Copy()
+	if none.Time(1) != 0 || none.Covers(1) || !none.Covers(0) || !none.LessEq(&c) || c.LessEq(none) || none.String() != "[]" || !copied.LessEq(none) {
+		t.Error("a nil clock is not zero")
+	}
+}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/heisen-go/heisen"
 	"github.com/heisen-go/heisen/bench/workload"
+	"github.com/heisen-go/heisen/internal/testaid/must"
 	"github.com/heisen-go/heisen/internal/testaid/randomtrials"
 	"github.com/heisen-go/heisen/vclock"
 )
@@ -68,8 +69,12 @@ func TestMain(m *testing.M) {
 	m.Run()
 }
 
-func fastTrack(s heisen.Sink) heisen.Detector { return vclock.NewFastTrack(s) }
-func reference(s heisen.Sink) heisen.Detector { return vclock.NewReference(s) }
+func fastTrack(s heisen.Sink) heisen.Detector {
+	return must.Make(vclock.NewFastTrack(vclock.WithSink(s)))
+}
+func reference(s heisen.Sink) heisen.Detector {
+	return must.Make(vclock.NewHappensBefore(vclock.WithSink(s)))
+}
 
 // TestReferenceIsReachability compares the reference with the definition of
 // happens-before, pair by pair.

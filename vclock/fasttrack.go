@@ -5,72 +5,86 @@ import (
 	"github.com/heisen-go/heisen/internal/shadow"
 )
 
-// FastTrack is the epoch-optimised happens-before detector of Flanagan and
-// Freund, "FastTrack: Efficient and Precise Dynamic Race Detection" (PLDI 2009),
-// extended by sync/atomic operations, by accesses to ranges of bytes and by the
-// places of both accesses in what it finds. Its name in findings is "fasttrack".
+// FastTrack is the happens-before detector of Flanagan and Freund, "FastTrack: Efficient and
+// Precise Dynamic Race Detection" (PLDI 2009), extended by sync/atomic operations, accesses to
+// ranges of bytes, and the sites of both accesses. Its name in findings is "fasttrack".
 //
-// It reports only true races of the observed order, and for every byte that
-// races the first one: the earliest access that races with an earlier access.
-// After that it may miss further races of the same bytes. The later access of a
-// finding is complete; of the earlier one the index is unknown, the object is
-// the byte where the two meet first, and the size is 1. One access may make
-// several findings, with different earlier ones.
+// It reports only true races of the observed order, and for every byte that races the first race:
+// the earliest access that races with an earlier access. After that it may miss further races of
+// the same byte. The later access of a finding is complete. Of the earlier access the index is
+// unknown, the object is the first byte that both touch, and the size is 1. One access may have
+// several findings, with different earlier accesses.
 //
-// Why the first race is never missed. Consider a byte and its accesses before
-// its first race; the claim is that for each of them, a, that has been
-// forgotten, every later access e that races with a also races with some access
-// b that is remembered. It suffices that b comes after a, that a happens before
-// b, and that e conflicts with b: then e, which does not come before b in the
-// trace, cannot happen after b, for it would happen after a. Accesses are
-// forgotten in these ways only:
-//   - a plain write forgets everything before it, which all conflicts with it
-//     and so happens before it, and itself conflicts with every access;
-//   - a plain or atomic read, an atomic write or update takes the place of the same
-//     kind of access that happens before it: of its own slot, or, as in the case
-//     of READ EXCLUSIVE, of another one;
-//   - an access is not remembered if its thread has done the same, or a plain
-//     write, in the same epoch and that is remembered: no clock tells the two
-//     apart, and what conflicts with the one conflicts with the other.
+// The zero FastTrack is usable and discards its findings.
 //
-// An atomic write does not forget plain reads, for a later atomic write would
-// race with them but not with it. Bytes share a state only as long as every
-// access so far touched both or neither, so the argument holds for each byte by
-// itself.
+// # Why the first race is never missed
 //
-// # Costs
+// Consider a byte and its accesses before its first race. The claim: if an access a was dropped
+// from the shadow cell, then every later access e that races with a also races with an access b
+// in the cell. It suffices that b comes after a, that a happens before b, and that e conflicts
+// with b. Then e cannot happen after b, because it would happen after a. Accesses are dropped in
+// these ways only:
+//   - A plain write drops everything before it. All of that conflicts with the write, hence
+//     happens before it, and the write conflicts with every access.
+//   - A plain read, atomic read, atomic write or atomic update replaces an access of the same kind
+//     that happens before it: one of its own slot or, as in READ EXCLUSIVE, of another one.
+//   - An access is not stored if its thread has an access of the same kind, or a plain write, of
+//     the same epoch in the cell. No clock distinguishes the two, and every access that conflicts
+//     with the new one conflicts with the stored one.
 //
-// An access in the same epoch as the last one costs a few nanoseconds and
-// memory 37 bytes per touched word; see Order for synchronisation. A variable that is read by threads in no order, or accessed
-// atomically, takes about 20 to 40 bytes for each of them besides. In steady
-// state nothing is allocated but findings.
+// An atomic write does not drop plain reads: a later atomic write would race with them, but not
+// with it. Bytes share a cell only if every access so far touched both or neither, so the
+// argument holds for each byte by itself.
+//
+// # Cost
+//
+// An access in the epoch of the previous one costs a few nanoseconds. A cell takes 37 bytes per
+// accessed word. A variable that unordered threads read, or that is accessed atomically, takes
+// another 20 to 40 bytes for each of these threads. Order has the cost of synchronization. In
+// steady state only findings are allocated.
 type FastTrack struct {
-	order     *Order
+	order     *Order // nil before the first event of a zero FastTrack
 	sink      heisen.Sink
-	memory    *shadow.Memory[variable]
+	memory    *shadow.Memory[cell]
 	histories histories
 	current   *thread // the thread of the last event
 	events    uint64
 	races     uint64
-	found     []earlier // of the present event's findings
+	found     []earlierAccess // in the findings of the present event
 }
 
-// NewFastTrack returns a detector that reports to sink; nil is a sink that
-// discards.
-func NewFastTrack(sink heisen.Sink, options ...Option) *FastTrack {
-	if sink == nil {
-		sink = func(heisen.Finding) {}
+// NewFastTrack returns a FastTrack detector for one stream. The error wraps heisen.ErrOption.
+func NewFastTrack(opts ...Option) (*FastTrack, error) {
+	c, err := newDetectorConfig("vclock.NewFastTrack", opts)
+	if err != nil {
+		return nil, err
 	}
-	f := &FastTrack{order: NewOrder(options...), sink: sink, current: forgotten}
+	f := new(FastTrack)
+	f.init(c)
+	return f, nil
+}
+
+func (f *FastTrack) init(c detectorConfig) {
+	f.order, f.sink, f.current = newOrder(c.orderConfig), c.sink, dropped
 	f.memory = shadow.New(f.histories.clone, f.histories.forget)
-	return f
+}
+
+// ensureInit makes a zero FastTrack usable.
+func (f *FastTrack) ensureInit() {
+	if f.order == nil {
+		f.init(detectorConfig{sink: func(heisen.Finding) {}})
+	}
 }
 
 // Handle implements heisen.Detector.
-func (f *FastTrack) Handle(e heisen.Event) { f.handle(heisen.AsRecord(e)) }
+func (f *FastTrack) Handle(e heisen.Event) {
+	f.ensureInit()
+	f.handle(heisen.AsRecord(e))
+}
 
 // HandleRecords implements heisen.RecordHandler.
 func (f *FastTrack) HandleRecords(batch []heisen.Record) {
+	f.ensureInit()
 	for i := range batch {
 		f.handle(&batch[i])
 	}
@@ -82,10 +96,14 @@ func (f *FastTrack) Skip(events uint64) { f.events += events }
 // LockUse implements heisen.LockUser.
 func (*FastTrack) LockUse() heisen.LockUse { return heisen.LockOrder }
 
-// Flush implements heisen.Detector. The error is that of Order.Err.
-func (f *FastTrack) Flush() error { return f.order.Err() }
+// Flush implements heisen.Detector. It returns an error that wraps ErrEndedThread or
+// ErrTooManyThreads if races may be missing.
+func (f *FastTrack) Flush() error {
+	f.ensureInit()
+	return f.order.Err()
+}
 
-// Races returns how many findings there were.
+// Races returns the number of findings.
 func (f *FastTrack) Races() uint64 { return f.races }
 
 func (f *FastTrack) handle(r *heisen.Record) {
@@ -98,9 +116,9 @@ func (f *FastTrack) handle(r *heisen.Record) {
 		f.current = t
 	}
 	if f.order.barriers != nil {
-		f.order.arrive(t, r)
-		f.judge(t, r)
-		f.order.leave(t, r)
+		f.order.observe(t, r)
+		f.handleAccess(t, r)
+		f.order.publish(t, r)
 		return
 	}
 	switch r.Op {
@@ -109,8 +127,8 @@ func (f *FastTrack) handle(r *heisen.Record) {
 			f.readRange(t, r)
 			return
 		}
-		// [FT READ SAME EPOCH]. A read after t's own write in the same epoch
-		// is one too: whoever races with it races with the write.
+		// [FT READ SAME EPOCH]. A read in the epoch of the thread's own write needs no check:
+		// any access that races with the read also races with that write.
 		if v := f.memory.At(r.Object); v.read != t.epoch && v.write != t.epoch {
 			f.read(t, v, r, r.Object)
 		}
@@ -124,8 +142,8 @@ func (f *FastTrack) handle(r *heisen.Record) {
 			f.write(t, v, r, r.Object)
 		}
 	case heisen.AtomicRead, heisen.AtomicWrite, heisen.AtomicUpdate:
-		s := f.order.peek(r.Object)
-		f.order.enter(t, r.Op, s)
+		s := f.order.find(r.Object)
+		f.order.observeObject(t, r.Op, s)
 		if r.Len > 1 {
 			f.atomicRange(t, r)
 		} else {
@@ -137,22 +155,22 @@ func (f *FastTrack) handle(r *heisen.Record) {
 		if s == nil {
 			s = f.order.object(r.Object)
 		}
-		f.order.publish(t, r.Op, s)
+		f.order.publishTo(t, r.Op, s)
 	case heisen.Alloc, heisen.Free:
 		f.memory.Clear(r.Object, r.Value)
-		f.order.arrive(t, r)
-	default: // [FT ACQUIRE], [FT RELEASE], [FT FORK], [FT JOIN] and their kin
-		f.order.arrive(t, r)
+		f.order.observe(t, r)
+	default: // [FT ACQUIRE], [FT RELEASE], [FT FORK], [FT JOIN] and the like
+		f.order.observe(t, r)
 		if r.Flags != 0 && r.Access() != heisen.Invalid { // a lock in memory
 			f.atomic(t, f.memory.At(r.Object), r, r.Object)
 		}
-		f.order.leave(t, r)
+		f.order.publish(t, r)
 	}
 }
 
-// judge compares an event that has been ordered with the past and remembers it.
-// It is what handle does apart from ordering.
-func (f *FastTrack) judge(t *thread, r *heisen.Record) {
+// handleAccess is the part of handle that compares and stores accesses. The caller orders the
+// event.
+func (f *FastTrack) handleAccess(t *thread, r *heisen.Record) {
 	switch r.Access() {
 	case heisen.Invalid:
 		if r.Op == heisen.Alloc || r.Op == heisen.Free {

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/heisen-go/heisen"
+	"github.com/heisen-go/heisen/internal/testaid/must"
 	"github.com/heisen-go/heisen/trace"
 	"github.com/heisen-go/heisen/vclock"
 )
@@ -308,7 +309,7 @@ func TestFigures(t *testing.T) {
 func TestBarrierPairsWithoutSymbols(t *testing.T) {
 	records, symbols := figure(t, figures[1].trace)
 	got := racesOf(t, records, symbols, func(s heisen.Sink) heisen.Detector {
-		return vclock.NewReference(s, vclock.BarrierPairs(nil))
+		return must.Make(vclock.NewHappensBefore(vclock.WithSink(s), vclock.WithBarrierPairs(nil)))
 	})
 	if len(got) > 0 {
 		t.Errorf("races %v", got)

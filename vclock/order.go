@@ -2,136 +2,146 @@ package vclock
 
 import (
 	"github.com/heisen-go/heisen"
+	"github.com/heisen-go/heisen/internal/option"
 	"github.com/heisen-go/heisen/internal/shadow"
 )
 
-// Order is the happens-before relation of a stream of events, as the ops of
-// package heisen define it. A detector shows it every event and asks it how the
-// present relates to the past:
+// Order is the happens-before relation of a stream of events, as the ops of package heisen define
+// it. A detector passes every event to Observe and then to Publish, and between the two compares
+// the event with earlier ones:
 //
-//	before the event is judged    order.Arrive(r)
-//	the event as a point in time  e := order.Touch(r.Thread)
-//	was a remembered e earlier?   order.Before(e, r.Thread)
-//	after it was judged           order.Leave(r)
+//	order.Observe(r)                // what r waits for or reads now happens before r
+//	e := order.Access(r.Thread)     // r as a point in time, to remember
+//	order.Before(earlier, r.Thread) // did a remembered access happen before r?
+//	order.Publish(r)                // what r publishes can be observed from now on
 //
-// The two halves differ for sync/atomic operations only, which are accesses and
-// synchronisation at once.
+// The two calls differ for events that both wait and publish: sync/atomic operations, which are
+// also accesses.
+//
+// The zero Order is the order of an empty stream. An Order must be used by one goroutine at a time.
 //
 // # Slots
 //
-// Threads are many, so vector clocks are indexed by slots, which threads hand
-// on. A new thread takes over the slot of an ended one, and goes on with its
-// time, if every access of that one happens before its own start; the order
-// between accesses that clocks express is then the same as if every thread had a
-// slot of its own. A program with ten million goroutines, of which a hundred run
-// at a time and are waited for, directly or through a semaphore, has clocks of
-// about a hundred times. A goroutine whose accesses nobody is ever ordered after
-// keeps its slot. Thread gives the way back.
+// Go programs have millions of goroutines, so vector clocks are indexed by slots, which threads
+// reuse. A new thread takes over the slot of an ended one, and continues its time, if every access
+// of the ended thread happens before the new one starts. The clocks then order accesses as if
+// every thread had a slot of its own. A program with ten million goroutines has clocks of about a
+// hundred times if a hundred of them run at a time and all are waited for, directly or through a
+// semaphore. The slot of a goroutine that nothing ever waits for is not reused. Thread maps an
+// epoch back to its thread.
 //
-// # Costs
+// # Cost
 //
-// A synchronisation takes constant time where one side has seen the other
-// already, which includes taking a lock that the thread itself released last and
-// every publication to an object whose publications it has seen; otherwise a
-// step per slot at most, blocks of 64 slots that both clocks share counting as
-// one. Memory is about 600 bytes per 512 bytes of address space with
-// synchronisation objects in it, 64 bytes per object, a clock for every thread
-// and object that cannot share one, and about 30 bytes for every thread that
-// ever was. In steady state nothing is allocated.
+// A synchronization takes constant time if one side has already seen the other. That includes
+// taking a lock that the thread itself released last, and every publication to an object whose
+// publications the thread has seen. Otherwise it takes a step per slot, or one step per 64 slots
+// where the two clocks share memory.
 //
-// An Order belongs to one goroutine.
+// Memory is about 600 bytes per 512 bytes of address space that contain synchronization objects,
+// 64 bytes per object, a clock for every thread and object that cannot share one, and about 30
+// bytes for every thread that ever started. In steady state nothing is allocated.
 type Order struct {
 	pool    pool
 	threads threads
-	objects *shadow.Memory[*object] // by the object's first byte
-	free    *object
+	objects *shadow.Memory[*syncObject] // by the object's first byte; nil before the first event
+	free    *syncObject
 
-	barriers *barriers // nil if BarrierPairs order nothing
+	barriers *barriers // nil without WithBarrierPairs
 }
 
-// object is a synchronisation object.
-type object struct {
-	published stamp   // by all ops but ReleaseShared
-	readers   stamp   // by ReleaseShared
-	next      *object // in the list of free objects
+// syncObject is a synchronization object. It stores a release clock for ReleaseShared, and one for
+// all other ops that publish.
+type syncObject struct {
+	published releaseClock
+	readers   releaseClock
+	next      *syncObject // in the list of free objects
 }
 
-// stamp is what one or more threads published: the times of clock and, if not
-// zero, last.
-type stamp struct {
+// releaseClock is what one or more threads published: the times of clock, and epoch if it is not
+// zero.
+type releaseClock struct {
 	clock Clock
-	// last, if not zero, says that the stamp is exactly one thread's clock at
-	// the end of this epoch. Who knows last then knows it all.
-	last Epoch
+	// epoch, if not zero, is the last published epoch of a thread, and the release clock is exactly
+	// that thread's clock at its end. A thread that has seen epoch has therefore seen the whole.
+	epoch Epoch
 }
 
-// Option says what an Order, or a detector that has one, takes into account.
-type Option func(*Order)
-
-// BarrierPairs makes Hide and Reveal events part of the order, as their doc
-// comments define it, so that there are no false alarms on traces from which the
-// events within hidden calls are missing (TREE and RDIT, section 4.2). symbols has
-// the sets of objects that the calls reach; without it, each reaches everything.
-//
-// Every event then takes a lookup of what it touches and publishes its thread's
-// clock there, so that an access costs some hundred nanoseconds and about 50 bytes
-// per word; an event of a pair takes a step per object that the pair reaches. The
-// order is exact as long as sets of objects have spans that are equal or do not
-// overlap, and objects live and die as a whole; otherwise events of pairs may be
-// ordered that need not be, and races missed for it.
-func BarrierPairs(symbols *heisen.Symbols) Option {
-	return func(o *Order) { o.acceptBarriers(symbols) }
+// NewOrder returns the order of an empty stream. The error wraps heisen.ErrOption.
+func NewOrder(opts ...OrderOption) (*Order, error) {
+	var c orderConfig
+	apply := make([]orderOption, len(opts))
+	for i, o := range opts {
+		if o != nil {
+			apply[i] = o.applyOrder
+		}
+	}
+	if err := option.Apply("vclock.NewOrder", &c, apply); err != nil {
+		return nil, err
+	}
+	return newOrder(c), nil
 }
 
-// NewOrder returns the order of an empty stream.
-func NewOrder(options ...Option) *Order {
+func newOrder(c orderConfig) *Order {
 	o := new(Order)
-	o.threads = newThreads(&o.pool)
-	o.objects = shadow.New(nil, o.forget)
-	for _, option := range options {
-		option(o)
+	o.init()
+	if c.barrierPairs {
+		o.enableBarriers(c.symbols)
 	}
 	return o
 }
 
-// Arrive orders the event's thread after what the event waits for or sees. It
-// also ends the life of what Alloc and Free name.
-func (o *Order) Arrive(r *heisen.Record) {
-	if t := o.threads.get(r.Thread); t != nil {
-		o.arrive(t, r)
+func (o *Order) init() {
+	o.threads = newThreads(&o.pool)
+	o.objects = shadow.New(nil, o.forget)
+}
+
+// thread returns a running thread, or nil after ErrTooManyThreads.
+func (o *Order) thread(id heisen.Thread) *thread {
+	if o.objects == nil {
+		o.init()
+	}
+	return o.threads.get(id)
+}
+
+// Observe orders the event's thread after everything that the event waits for or reads. An Alloc
+// or Free also ends the synchronization objects in its memory. The record is only read, and only
+// during the call.
+func (o *Order) Observe(r *heisen.Record) {
+	if t := o.thread(r.Thread); t != nil {
+		o.observe(t, r)
 	}
 }
 
-// Leave publishes what the event's thread has done, the event included, as far
-// as the event does so.
-func (o *Order) Leave(r *heisen.Record) {
-	if t := o.threads.get(r.Thread); t != nil {
-		o.leave(t, r)
+// Publish publishes the past of the event's thread, the event included, if the event is one that
+// publishes. The record is only read, and only during the call.
+func (o *Order) Publish(r *heisen.Record) {
+	if t := o.thread(r.Thread); t != nil {
+		o.publish(t, r)
 	}
 }
 
-// Touch returns the present epoch of a thread, for a detector to remember an
-// access by. It must be called for every access that a later Before is asked
-// about, between Arrive and Leave.
-func (o *Order) Touch(id heisen.Thread) Epoch {
-	t := o.threads.get(id)
+// Access records that a thread accesses something and returns its present epoch, for Before. A
+// detector must call it, between Observe and Publish, for every access that it remembers. It
+// returns 0 after ErrTooManyThreads. It takes constant time.
+func (o *Order) Access(id heisen.Thread) Epoch {
+	t := o.thread(id)
 	if t == nil {
 		return 0
 	}
-	t.touch()
+	t.noteAccess()
 	return t.epoch
 }
 
-// Before reports whether what happened at e, which Touch returned, happens
-// before the present of a thread, or is by that thread itself.
+// Before reports whether the access at e, an epoch that Access returned, happens before the
+// present of a thread or was by the thread itself. It takes constant time.
 func (o *Order) Before(e Epoch, id heisen.Thread) bool {
-	t := o.threads.get(id)
+	t := o.thread(id)
 	return t == nil || t.covers(e)
 }
 
-// Clock returns the vector clock of a thread at present, its own slot included.
+// Clock returns the present vector clock of a thread, with the time of its own slot.
 func (o *Order) Clock(id heisen.Thread) Clock {
-	t := o.threads.get(id)
+	t := o.thread(id)
 	if t == nil {
 		return Clock{}
 	}
@@ -140,36 +150,40 @@ func (o *Order) Clock(id heisen.Thread) Clock {
 	return c
 }
 
-// Seen returns what a thread has seen of others: its vector clock, in which the
-// time of its own slot may be out of date. It takes constant time. A detector
-// that keeps clocks and has no more use for one gives it back with Drop.
-func (o *Order) Seen(id heisen.Thread) Clock {
-	t := o.threads.get(id)
+// Observed returns what a thread has observed of others: its vector clock, in which the time of
+// its own slot may be out of date. It takes constant time. Recycle returns the clock's memory.
+func (o *Order) Observed(id heisen.Thread) Clock {
+	t := o.thread(id)
 	if t == nil {
 		return Clock{}
 	}
 	return t.clock.Copy()
 }
 
-// Drop makes c, which came from the order or is a Copy of such, zero, and lets
-// the order use its memory again.
-func (o *Order) Drop(c *Clock) { c.drop(&o.pool) }
+// Recycle makes a clock zero and lets the order reuse its memory. The clock must come from the
+// order, or be a Copy of such a clock. Not to call it is safe: the garbage collector frees the
+// memory.
+func (o *Order) Recycle(c *Clock) {
+	if c != nil {
+		c.drop(&o.pool)
+	}
+}
 
-// Thread returns the thread that touched e. It takes time logarithmic in the
+// Thread returns the thread of an epoch that Access returned. It takes time logarithmic in the
 // number of threads that had the slot.
 func (o *Order) Thread(e Epoch) heisen.Thread { return o.threads.threadOf(e) }
 
-// Slots returns how many slots are in use, which is the length of clocks.
+// Slots returns the number of slots in use, which is the length of clocks.
 func (o *Order) Slots() int { return len(o.threads.slots) }
 
-// Err returns what made the order incomplete: an error that wraps ErrTooMany or
-// ErrForgotten, or nil.
+// Err returns an error that wraps ErrTooManyThreads or ErrEndedThread if the order is not exact,
+// and nil otherwise.
 func (o *Order) Err() error { return o.threads.err }
 
-func (o *Order) arrive(t *thread, r *heisen.Record) {
+func (o *Order) observe(t *thread, r *heisen.Record) {
 	switch r.Op {
 	case heisen.AtomicRead, heisen.AtomicUpdate, heisen.AcquireShared, heisen.Receive, heisen.Acquire:
-		o.enter(t, r.Op, o.peek(r.Object))
+		o.observeObject(t, r.Op, o.find(r.Object))
 	case heisen.Join:
 		if id, ok := threadOf(r.Object); ok {
 			o.threads.join(t, id)
@@ -178,34 +192,33 @@ func (o *Order) arrive(t *thread, r *heisen.Record) {
 		o.objects.Clear(r.Object, r.Value)
 	}
 	if o.barriers != nil {
-		o.enterBarriers(t, r)
+		o.observeBarriers(t, r)
 	}
 }
 
-// enter orders t after what its event sees through the object s, if there is
-// one.
-func (o *Order) enter(t *thread, op heisen.Op, s *object) {
+// observeObject orders t after what its event, an op on the object s, observes. s may be nil.
+func (o *Order) observeObject(t *thread, op heisen.Op, s *syncObject) {
 	switch {
 	case s == nil || op == heisen.AtomicWrite:
 	case op != heisen.Acquire:
-		o.see(t, &s.published)
+		o.acquire(t, &s.published)
 	default:
-		if !t.published(s.published.last) {
-			o.see(t, &s.published)
+		if !t.isOwn(s.published.epoch) {
+			o.acquire(t, &s.published)
 		}
 		if !s.readers.zero() {
-			o.see(t, &s.readers)
+			o.acquire(t, &s.readers)
 		}
 	}
 }
 
-func (o *Order) leave(t *thread, r *heisen.Record) {
+func (o *Order) publish(t *thread, r *heisen.Record) {
 	if o.barriers != nil {
-		o.leaveBarriers(t, r)
+		o.publishBarriers(t, r)
 	}
 	switch r.Op {
 	case heisen.AtomicWrite, heisen.AtomicUpdate, heisen.Send, heisen.Release, heisen.ReleaseShared:
-		o.publish(t, r.Op, o.object(r.Object))
+		o.publishTo(t, r.Op, o.object(r.Object))
 	case heisen.Fork:
 		if id, ok := threadOf(r.Object); ok {
 			o.threads.fork(t, id)
@@ -215,104 +228,104 @@ func (o *Order) leave(t *thread, r *heisen.Record) {
 	}
 }
 
-// publish makes what t has done known through the object s.
-func (o *Order) publish(t *thread, op heisen.Op, s *object) {
+// publishTo publishes t's past through the object s.
+func (o *Order) publishTo(t *thread, op heisen.Op, s *syncObject) {
 	switch op {
 	case heisen.AtomicWrite:
-		o.replace(t, &s.published, t.present())
-		o.reset(&s.readers)
+		o.replace(t, &s.published, t.nextPublished())
+		o.clear(&s.readers)
 		o.threads.publish(t)
 	case heisen.AtomicUpdate, heisen.Send:
-		o.merge(t, &s.published)
+		o.release(t, &s.published)
 	case heisen.Release:
-		if s.published.last != t.present() { // otherwise all is as it was
-			o.merge(t, &s.published)
+		if s.published.epoch != t.nextPublished() { // otherwise nothing has changed
+			o.release(t, &s.published)
 		}
-		if !s.readers.zero() && o.seen(t, &s.readers) { // the writer publishes on their behalf
-			o.reset(&s.readers)
+		if !s.readers.zero() && o.covered(t, &s.readers) { // the writer's release includes theirs
+			o.clear(&s.readers)
 		}
 	case heisen.ReleaseShared:
-		o.merge(t, &s.readers)
+		o.release(t, &s.readers)
 	}
 }
 
-// threadOf returns the thread that the object of a Fork or Join names, and
-// whether there can be one.
+// threadOf returns the thread that the object of a Fork or Join names. It reports false if the
+// object is not a thread.
 func threadOf(obj heisen.Object) (heisen.Thread, bool) {
 	return obj.Thread(), heisen.Object(obj.Thread()) == obj
 }
 
-// see joins t's clock with a stamp.
-func (o *Order) see(t *thread, s *stamp) {
-	if s.zero() || s.last != 0 && o.threads.knows(t, s.last) {
+// acquire joins t's clock with a release clock.
+func (o *Order) acquire(t *thread, s *releaseClock) {
+	if s.zero() || s.epoch != 0 && o.threads.hasSeen(t, s.epoch) {
 		return
 	}
-	if t.said != unsaid && s.clock.Covers(t.said) {
-		// Whoever covers what t said knows all that t knows, for t has learnt
-		// nothing since: so it is when a lock comes back to t.
+	if t.lastPublished != notPublished && s.clock.Covers(t.lastPublished) {
+		// The release clock covers t's last publication, and t has seen nothing since.
+		// So it covers t's clock, as when t takes a lock that it released before.
 		t.clock.drop(&o.pool)
 		t.clock = s.clock.Copy()
 	} else {
 		t.clock.join(&o.pool, &s.clock)
 	}
-	t.learn()
-	t.clock.raise(&o.pool, s.last)
+	t.clockChanges()
+	t.clock.raise(&o.pool, s.epoch)
 }
 
-// seen reports whether t covers all of a stamp.
-func (o *Order) seen(t *thread, s *stamp) bool {
-	if s.last != 0 {
-		return o.threads.knows(t, s.last)
+// covered reports whether t has seen everything in a release clock.
+func (o *Order) covered(t *thread, s *releaseClock) bool {
+	if s.epoch != 0 {
+		return o.threads.hasSeen(t, s.epoch)
 	}
 	return s.clock.lessEqBut(&o.pool, &t.clock, t.epoch.Slot())
 }
 
-// replace makes t's clock, at the end of epoch e, all that the stamp holds: in
-// constant time, for the stamp shares it, or has the memory for a copy of a short
-// one, so that t need not copy it when it goes on.
-func (o *Order) replace(t *thread, s *stamp, e Epoch) {
+// replace sets a release clock to t's clock at the end of epoch e. It takes constant time: the
+// two share memory, or the clock is short and the release clock has memory for a copy, so that t
+// need not copy its own clock at its next change.
+func (o *Order) replace(t *thread, s *releaseClock, e Epoch) {
 	if s.clock.v != t.clock.v && !s.clock.overwrite(&o.pool, &t.clock) {
 		s.clock.drop(&o.pool)
 		s.clock = t.clock.Copy()
 	}
-	s.last = e
+	s.epoch = e
 }
 
-// merge publishes t's clock through the stamp, besides what is there.
-func (o *Order) merge(t *thread, s *stamp) {
-	e := t.present()
-	if o.seen(t, s) {
+// release adds t's clock to a release clock.
+func (o *Order) release(t *thread, s *releaseClock) {
+	e := t.nextPublished()
+	if o.covered(t, s) {
 		o.replace(t, s, e)
 	} else {
 		s.clock.join(&o.pool, &t.clock)
-		s.clock.raise(&o.pool, s.last)
+		s.clock.raise(&o.pool, s.epoch)
 		s.clock.raise(&o.pool, e)
-		s.last = 0
+		s.epoch = 0
 	}
 	o.threads.publish(t)
 }
 
-func (o *Order) reset(s *stamp) {
+func (o *Order) clear(s *releaseClock) {
 	s.clock.drop(&o.pool)
-	s.last = 0
+	s.epoch = 0
 }
 
-func (s *stamp) zero() bool { return s.last == 0 && s.clock.v == nil }
+func (s *releaseClock) zero() bool { return s.epoch == 0 && s.clock.v == nil }
 
-// peek returns the object whose first byte is obj, or nil.
-func (o *Order) peek(obj heisen.Object) *object {
+// find returns the synchronization object whose first byte is obj, or nil.
+func (o *Order) find(obj heisen.Object) *syncObject {
 	if s := o.objects.Peek(obj); s != nil {
 		return *s
 	}
 	return nil
 }
 
-// object returns the object whose first byte is obj, making it if need be.
-func (o *Order) object(obj heisen.Object) *object {
+// object returns the synchronization object whose first byte is obj, a new one if there is none.
+func (o *Order) object(obj heisen.Object) *syncObject {
 	p := o.objects.At(obj)
 	if *p == nil {
 		if o.free == nil {
-			*p = new(object)
+			*p = new(syncObject)
 		} else {
 			*p, o.free = o.free, o.free.next
 		}
@@ -321,14 +334,14 @@ func (o *Order) object(obj heisen.Object) *object {
 	return *p
 }
 
-// forget ends the life of an object.
-func (o *Order) forget(p **object) {
+// forget recycles an object whose memory is reused.
+func (o *Order) forget(p **syncObject) {
 	s := *p
 	if s == nil {
 		return
 	}
-	o.reset(&s.published)
-	o.reset(&s.readers)
+	o.clear(&s.published)
+	o.clear(&s.readers)
 	s.next, o.free = o.free, s
 	*p = nil
 }

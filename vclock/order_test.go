@@ -21,18 +21,18 @@ func TestOrderAlone(t *testing.T) {
 	forRandomTraces(t, 500, func(trace []heisen.Record) error {
 		want := judge(trace, nil).later
 		got := map[uint64]bool{}
-		order := vclock.NewOrder()
+		var order vclock.Order
 		alive := map[heisen.Object][]past{}
 		for i := range trace {
 			r := &trace[i]
-			order.Arrive(r)
+			order.Observe(r)
 			if r.Op == heisen.Alloc || r.Op == heisen.Free {
 				for o := range heisen.Object(r.Value) {
 					delete(alive, r.Object+o)
 				}
 			}
 			if r.Access() != heisen.Invalid {
-				now := past{uint64(i + 1), order.Touch(r.Thread), *r}
+				now := past{uint64(i + 1), order.Access(r.Thread), *r}
 				if order.Thread(now.epoch) != r.Thread {
 					return fmt.Errorf("event %d: epoch %v is of thread %d", now.index, now.epoch, order.Thread(now.epoch))
 				}
@@ -50,7 +50,7 @@ func TestOrderAlone(t *testing.T) {
 					alive[r.Object+o] = append(alive[r.Object+o], now)
 				}
 			}
-			order.Leave(r)
+			order.Publish(r)
 		}
 		if !maps.Equal(want, got) {
 			return fmt.Errorf("later sides of races: %v, want %v", got, want)

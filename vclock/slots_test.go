@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/heisen-go/heisen"
+	"github.com/heisen-go/heisen/internal/testaid/must"
 	"github.com/heisen-go/heisen/vclock"
 )
 
@@ -187,7 +188,7 @@ func TestSlotReuseChangesNothing(t *testing.T) {
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Fatalf("seed %d (-without reuse +with reuse):\n%s", seed, diff)
 		}
-		d := vclock.NewFastTrack(nil)
+		d := must.Make(vclock.NewFastTrack())
 		d.HandleRecords(trace)
 		if d.Slots() >= threads*9/10 {
 			t.Errorf("seed %d: %d slots for %d threads", seed, d.Slots(), threads)
@@ -200,7 +201,7 @@ func TestSlotReuseChangesNothing(t *testing.T) {
 func TestMillionGoroutines(t *testing.T) {
 	const goroutines, width = 1_000_000, 50
 	races := 0
-	d := vclock.NewFastTrack(func(heisen.Finding) { races++ })
+	d := must.Make(vclock.NewFastTrack(vclock.WithSink(func(heisen.Finding) { races++ })))
 	var batch []heisen.Record
 	add := func(t heisen.Thread, op heisen.Op, o heisen.Object) {
 		batch = append(batch, heisen.Record{Thread: t, Op: op, Object: o})
@@ -238,7 +239,7 @@ func TestMillionGoroutines(t *testing.T) {
 func TestSemaphore(t *testing.T) {
 	const goroutines, width = 100_000, 50
 	races := 0
-	d := vclock.NewFastTrack(func(heisen.Finding) { races++ })
+	d := must.Make(vclock.NewFastTrack(vclock.WithSink(func(heisen.Finding) { races++ })))
 	var batch []heisen.Record
 	add := func(t heisen.Thread, op heisen.Op, o heisen.Object) {
 		batch = append(batch, heisen.Record{Thread: t, Op: op, Object: o})
@@ -271,7 +272,7 @@ func TestSemaphore(t *testing.T) {
 func TestLateJoin(t *testing.T) {
 	const late = 5000
 	races := 0
-	d := vclock.NewFastTrack(func(heisen.Finding) { races++ })
+	d := must.Make(vclock.NewFastTrack(vclock.WithSink(func(heisen.Finding) { races++ })))
 	feed := func(t heisen.Thread, op heisen.Op, o heisen.Object) {
 		d.Handle((&heisen.Record{Thread: t, Op: op, Object: o}).Event())
 	}
@@ -290,7 +291,7 @@ func TestLateJoin(t *testing.T) {
 	if races != 0 {
 		t.Error("a joined thread races")
 	}
-	if err := d.Flush(); !errors.Is(err, vclock.ErrForgotten) {
+	if err := d.Flush(); !errors.Is(err, vclock.ErrEndedThread) {
 		t.Errorf("error %v", err)
 	}
 	feed(1, heisen.Write, 64)
@@ -305,7 +306,7 @@ func TestLateJoin(t *testing.T) {
 func TestEndedThreadGoesOn(t *testing.T) {
 	for _, id := range []heisen.Thread{1, 5000} {
 		races := 0
-		d := vclock.NewFastTrack(func(heisen.Finding) { races++ })
+		d := must.Make(vclock.NewFastTrack(vclock.WithSink(func(heisen.Finding) { races++ })))
 		feed := func(t heisen.Thread, op heisen.Op, o heisen.Object) {
 			d.Handle((&heisen.Record{Thread: t, Op: op, Object: o}).Event())
 		}
@@ -329,12 +330,12 @@ func TestTooManyThreads(t *testing.T) {
 		t.Skip("takes a million threads")
 	}
 	races := 0
-	d := vclock.NewFastTrack(func(heisen.Finding) { races++ })
+	d := must.Make(vclock.NewFastTrack(vclock.WithSink(func(heisen.Finding) { races++ })))
 	for id := range heisen.Thread(vclock.MaxSlots + 10) {
 		d.Handle((&heisen.Record{Thread: id, Op: heisen.Begin}).Event())
 	}
 	d.Handle((&heisen.Record{Thread: 1 << 31, Op: heisen.Write, Object: 8}).Event())
-	if err := d.Flush(); !errors.Is(err, vclock.ErrTooMany) || races != 0 {
+	if err := d.Flush(); !errors.Is(err, vclock.ErrTooManyThreads) || races != 0 {
 		t.Errorf("error %v, %d races", err, races)
 	}
 }

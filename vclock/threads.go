@@ -13,66 +13,61 @@ import (
 
 // Errors that Order.Err wraps.
 var (
-	// ErrTooMany says that more than MaxSlots threads were unordered with each
-	// other, or that one advanced 2^44 times. Events from there on were not
-	// judged.
-	ErrTooMany = errors.New("vclock: too many threads or steps")
-	// ErrForgotten says that a thread was joined, or went on, so long after its
-	// end that its clock was no longer known. Everything that had happened by
-	// then was taken to be ordered before what followed, so races may have been
-	// missed, but none invented.
-	ErrForgotten = errors.New("vclock: late use of an ended thread")
+	// ErrTooManyThreads means that more than MaxSlots threads were unordered with each other, or
+	// that one thread published 2^44 times. All later events were ignored.
+	ErrTooManyThreads = errors.New("vclock: too many threads or steps")
+	// ErrEndedThread means that a thread was joined, or had another event, so long after its end
+	// that its clock had been dropped. All earlier events were then ordered before all later
+	// events of the threads concerned, so that races may be missed, but none are invented.
+	ErrEndedThread = errors.New("vclock: use of an ended thread whose clock was dropped")
 )
 
-// thread is the clock of a thread: what it has seen of other slots, and where it
-// stands in its own.
+// thread is the state of a thread: what it has seen of other slots, and the epoch of its own.
 type thread struct {
-	id    heisen.Thread
-	ended bool
-	holds bool  // whether it still holds its slot, if it has ended
-	epoch Epoch // its present epoch
-	// last is the latest epoch in which it, or an earlier holder of its slot,
-	// accessed something: a clock that covers it is ordered after all accesses
-	// of the slot.
-	last  Epoch
-	from  Epoch  // where its hold of its slot begins
-	said  Epoch  // the epoch that it published last, or unsaid if its clock has changed since
-	acted uint64 // when it acted last; see barriers
-	clock Clock  // the time of its own slot is out of date
+	id       heisen.Thread
+	ended    bool
+	ownsSlot bool  // whether an ended thread still has its slot
+	epoch    Epoch // its present epoch
+	// lastAccess is the latest epoch in which the thread, or an earlier owner of its slot,
+	// accessed something. A clock that covers it is ordered after all accesses of the slot.
+	lastAccess    Epoch
+	tenureStart   Epoch  // first epoch of the thread's tenure
+	lastPublished Epoch  // last published epoch, or notPublished if the clock has changed since
+	round         uint64 // of barriers, in which the thread had its last event
+	clock         Clock  // the time of the thread's own slot is out of date
 }
 
 // covers reports whether e happens before what t does next.
 func (t *thread) covers(e Epoch) bool {
-	return e>>timeBits == t.epoch>>timeBits || t.clock.Covers(e)
+	return e>>timeBits == t.epoch>>timeBits || e.Time() <= t.clock.time(e.Slot())
 }
 
-// published reports whether e is an epoch of t itself. If not, it may still be
-// one of an earlier hold of a slot.
-func (t *thread) published(e Epoch) bool { return e>>timeBits == t.epoch>>timeBits && e >= t.from }
+// isOwn reports whether e is an epoch of t's present tenure.
+func (t *thread) isOwn(e Epoch) bool { return e>>timeBits == t.epoch>>timeBits && e >= t.tenureStart }
 
-// present returns the epoch that t publishes next. While it has neither accessed
-// nor learnt anything since it published last, that is once more the same: nobody
-// can tell.
-func (t *thread) present() Epoch {
-	if t.said == t.epoch-1 && t.last != t.epoch {
-		return t.said
+// nextPublished returns the epoch that t publishes next. If t has neither accessed anything nor
+// seen anything new since its last publication, that epoch serves again: no clock can distinguish
+// the two publications.
+func (t *thread) nextPublished() Epoch {
+	if t.lastPublished == t.epoch-1 && t.lastAccess != t.epoch {
+		return t.lastPublished
 	}
 	return t.epoch
 }
 
-// learn notes that t's clock is about to change.
-func (t *thread) learn() { t.said = unsaid }
+// clockChanges must be called before t's clock changes.
+func (t *thread) clockChanges() { t.lastPublished = notPublished }
 
-const unsaid = ^Epoch(0)
+const notPublished = ^Epoch(0)
 
-// touch notes that t accessed something in its present epoch.
-func (t *thread) touch() { t.last = t.epoch }
+// noteAccess records that t accesses something in its present epoch.
+func (t *thread) noteAccess() { t.lastAccess = t.epoch }
 
-// tenure is a thread's hold of a slot, from a time on. What the slot's earlier
-// holders had published happens before it, but for as many of the last times as
-// unknown says; one that does not fit stands for all.
+// tenure is the ownership of a slot by a thread, from a time on. All publications of the slot's
+// earlier owners happen before the tenure, except those of the last unknown times. The greatest
+// value of unknown means all times.
 type tenure struct {
-	from    uint64
+	start   uint64
 	thread  heisen.Thread
 	unknown uint32
 }
@@ -81,93 +76,91 @@ func newTenure(id heisen.Thread, from, known uint64) tenure {
 	return tenure{from, id, uint32(min(from-known, math.MaxUint32))}
 }
 
-// known returns up to which time what was published happens before the tenure.
+// known returns the latest time whose publications happen before the tenure.
 func (t *tenure) known() uint64 {
 	if t.unknown == math.MaxUint32 {
 		return 0
 	}
-	return t.from - uint64(t.unknown)
+	return t.start - uint64(t.unknown)
 }
 
-// slot of all vector clocks. The accesses of its tenures follow each other in
-// happens-before order, so that for asking whether an access was earlier the slot
-// as a whole behaves like one long thread.
+// slot is an index of all vector clocks. The accesses of successive tenures are ordered by
+// happens-before, so that for the question whether an access happened before another, the slot
+// behaves like a single thread.
 type slot struct {
 	holder  *thread
 	tenures []tenure
 }
 
 const (
-	// keepClocks is for how many threads the clock at their end is kept for
-	// ever; those of threads with higher numbers go when their slot does. Traces
-	// with joins have few threads, and Go programs, which may have millions, have
-	// no joins.
-	keepClocks = 4096
+	// keptClocks is the number of threads, those with the lowest numbers, whose final clocks are
+	// never dropped. The clock of another thread is dropped when its slot gets a new owner.
+	// Traces with joins have few threads. Go programs may have millions, but have no joins.
+	keptClocks = 4096
 
-	// takeoverScan is how many ended threads a new thread looks at for a slot.
+	// takeoverScan bounds how many ended threads a new thread examines to find a slot.
 	takeoverScan = 16
 )
 
-// threads is the table of all threads, and of the slots.
+// threads is the table of all threads and all slots.
 type threads struct {
-	pool  *pool
-	byID  *shadow.Memory[known]
-	slots []slot
-	ended []uint32 // slots whose thread has ended, in no order
-	hand  int      // where in ended the next scan starts
-	free  []*thread
-	err   error
-	dead  bool // ErrTooMany has happened
+	pool   *pool
+	byID   *shadow.Memory[threadEntry]
+	slots  []slot
+	ended  []uint32 // slots whose thread has ended, in any order
+	hand   int      // index into ended where the next scan starts
+	free   []*thread
+	err    error
+	failed bool // with ErrTooManyThreads
 }
 
-// known is what is known of a thread for ever.
-type known struct {
-	thread *thread // forgotten for one whose clock is forgotten
-	from   Epoch   // its first
+// threadEntry is what the table stores of a thread for good.
+type threadEntry struct {
+	thread *thread // dropped if its clock has been dropped
+	from   Epoch   // the first
 }
 
-// forgotten stands for threads whose clock has been forgotten. It is never
-// changed.
-var forgotten = &thread{ended: true}
+// dropped stands for all threads whose clock has been dropped. It is read-only.
+var dropped = &thread{ended: true}
 
 func newThreads(p *pool) threads {
-	return threads{pool: p, byID: shadow.New[known](nil, nil)}
+	return threads{pool: p, byID: shadow.New[threadEntry](nil, nil)}
 }
 
-// find returns the entry for id, or nil.
+// find returns the thread id, or nil.
 func (ts *threads) find(id heisen.Thread) *thread {
-	if k := ts.byID.Peek(entry(id)); k != nil {
+	if k := ts.byID.Peek(threadKey(id)); k != nil {
 		return k.thread
 	}
 	return nil
 }
 
-// entry returns where byID has a thread: at a word of its own, the densest way.
-func entry(id heisen.Thread) heisen.Object { return 8 * heisen.Object(id) }
+// threadKey returns the index of a thread in byID: a word of its own, which is the densest layout.
+func threadKey(id heisen.Thread) heisen.Object { return 8 * heisen.Object(id) }
 
-// get returns the running thread id: one that nobody forked starts with an empty
-// clock, and one that has ended goes on. It returns nil once there are too many.
+// get returns the running thread id. A thread without a Fork starts with an empty clock, and an
+// ended thread resumes. After ErrTooManyThreads, get returns nil.
 func (ts *threads) get(id heisen.Thread) *thread {
 	t := ts.find(id)
 	switch {
-	case ts.dead:
+	case ts.failed:
 		return nil
 	case t == nil:
 		return ts.start(id, nil)
 	case !t.ended:
 		return t
-	case t == forgotten:
-		ts.err = fmt.Errorf("%w: thread %d goes on after its end", ErrForgotten, id)
+	case t == dropped:
+		ts.err = fmt.Errorf("%w: thread %d has events after its end", ErrEndedThread, id)
 		if t = ts.start(id, nil); t != nil {
-			ts.barrier(t)
+			ts.joinAll(t)
 		}
 		return t
-	case t.holds:
+	case t.ownsSlot:
 		ts.ended = slices.DeleteFunc(ts.ended, func(s uint32) bool { return s == t.epoch.Slot() })
 	default:
-		// Its past is in another slot now.
+		// Another thread has its slot.
 		t.clock.raise(ts.pool, t.epoch)
-		if !ts.enter(t, uint32(len(ts.slots)), 1, 0) {
+		if !ts.assign(t, uint32(len(ts.slots)), 1, 0) {
 			return nil
 		}
 	}
@@ -175,8 +168,7 @@ func (ts *threads) get(id heisen.Thread) *thread {
 	return t
 }
 
-// start makes the thread id, which is new, with the clock of its parent if it
-// has one.
+// start creates the thread id, with the clock of its parent if there is one.
 func (ts *threads) start(id heisen.Thread, parent *thread) *thread {
 	t := new(thread)
 	if n := len(ts.free); n > 0 {
@@ -192,27 +184,26 @@ func (ts *threads) start(id heisen.Thread, parent *thread) *thread {
 			known = t.clock.Time(free)
 		}
 	}
-	if !ts.enter(t, s, from, known) {
+	if !ts.assign(t, s, from, known) {
 		return nil
 	}
-	k := ts.byID.At(entry(id))
+	k := ts.byID.At(threadKey(id))
 	k.thread, k.from = t, t.epoch
 	return t
 }
 
-// takeover looks for the slot of an ended thread that a child of parent may
-// have, and takes it off the list: every access of the ended thread must happen
-// before the parent's present. Then no clock can tell the accesses of the two
-// threads in one slot from those of one thread. Of what the ended thread has
-// published and the parent not seen (as it last told a WaitGroup that it is done)
-// see knows.
+// takeover finds the slot of an ended thread that a child of parent may have, and removes it from
+// the list. Every access of the ended thread must happen before the parent's present. Then no
+// clock can distinguish the accesses of the two threads from those of a single thread. The ended
+// thread may have published something that the parent has not seen, such as a final
+// WaitGroup.Done. hasSeen takes care of that.
 func (ts *threads) takeover(parent *thread) (uint32, bool) {
 	for range min(takeoverScan, len(ts.ended)) {
 		if ts.hand >= len(ts.ended) {
 			ts.hand = 0
 		}
 		s := ts.ended[ts.hand]
-		if parent.covers(ts.slots[s].holder.last) {
+		if parent.covers(ts.slots[s].holder.lastAccess) {
 			n := len(ts.ended) - 1
 			ts.ended[ts.hand] = ts.ended[n]
 			ts.ended = ts.ended[:n]
@@ -223,31 +214,31 @@ func (ts *threads) takeover(parent *thread) (uint32, bool) {
 	return 0, false
 }
 
-// knows reports whether t has seen everything that the thread at e, an epoch that
-// it published, had seen then. To cover e is enough while the slot's time, as t
-// knows it, is of the same tenure. Time of the next tenure may have come to t
-// without what was published in between, unless that tenure began with it; of
-// later ones no more is asked, for not to know is always safe.
-func (ts *threads) knows(t *thread, e Epoch) bool {
+// hasSeen reports whether t has seen everything that the thread of e, an epoch that it published,
+// had seen at e. If the time of the slot in t's clock is of the same tenure as e, it is enough
+// that t covers e. If it is of the next tenure, t may have seen that tenure without the
+// publications between e and its start, and has seen e only if the tenure itself started with e
+// known. If it is of a later tenure, the answer is false, which is always safe.
+func (ts *threads) hasSeen(t *thread, e Epoch) bool {
 	if !t.covers(e) {
 		return false
 	}
 	tenures := ts.slots[e.Slot()].tenures
-	if e.Time() >= tenures[len(tenures)-1].from {
+	if e.Time() >= tenures[len(tenures)-1].start {
 		return true
 	}
-	next := sort.Search(len(tenures), func(i int) bool { return tenures[i].from > e.Time() })
+	next := sort.Search(len(tenures), func(i int) bool { return tenures[i].start > e.Time() })
 	seen := t.epoch.Time()
 	if t.epoch.Slot() != e.Slot() {
 		seen = t.clock.Time(e.Slot())
 	}
-	return seen < tenures[next].from ||
-		e.Time() <= tenures[next].known() && (next+1 == len(tenures) || seen < tenures[next+1].from)
+	return seen < tenures[next].start ||
+		e.Time() <= tenures[next].known() && (next+1 == len(tenures) || seen < tenures[next+1].start)
 }
 
-// enter gives slot s to t, from a time on. It reports false if the slot or the
-// time does not exist.
-func (ts *threads) enter(t *thread, s uint32, from, known uint64) bool {
+// assign gives slot s to t, from a time on. It reports false if the slot or the time is out of
+// range.
+func (ts *threads) assign(t *thread, s uint32, from, known uint64) bool {
 	if s >= MaxSlots || from > maxTime {
 		ts.fail(t.id)
 		return false
@@ -258,48 +249,47 @@ func (ts *threads) enter(t *thread, s uint32, from, known uint64) bool {
 	}
 	sl := &ts.slots[s]
 	t.epoch = MakeEpoch(s, from)
-	t.from, t.said = t.epoch, unsaid
-	t.last = MakeEpoch(s, 0)
+	t.tenureStart, t.lastPublished = t.epoch, notPublished
+	t.lastAccess = MakeEpoch(s, 0)
 	if old := sl.holder; old != nil {
-		t.last = old.last
-		old.holds = false
-		if old.id >= keepClocks {
+		t.lastAccess = old.lastAccess
+		old.ownsSlot = false
+		if old.id >= keptClocks {
 			old.clock.drop(ts.pool)
-			ts.byID.At(entry(old.id)).thread = forgotten
+			ts.byID.At(threadKey(old.id)).thread = dropped
 			ts.free = append(ts.free, old)
 		}
 	}
 	sl.holder = t
 	sl.tenures = append(sl.tenures, newTenure(t.id, from, known))
-	t.holds = true
+	t.ownsSlot = true
 	return true
 }
 
 func (ts *threads) fail(id heisen.Thread) {
-	ts.dead = true
-	ts.err = errors.Join(ts.err, fmt.Errorf("%w: thread %d", ErrTooMany, id))
+	ts.failed = true
+	ts.err = errors.Join(ts.err, fmt.Errorf("%w: thread %d", ErrTooManyThreads, id))
 }
 
-// publish ends t's epoch, which has just been published, unless it is present
-// that has been published.
+// publish ends t's epoch after a publication, unless the publication was that of the last
+// published epoch.
 func (ts *threads) publish(t *thread) {
-	if t.present() == t.epoch {
+	if t.nextPublished() == t.epoch {
 		ts.advance(t)
 	}
 }
 
-// advance ends t's epoch, which has just been published.
+// advance ends t's epoch after a publication.
 func (ts *threads) advance(t *thread) {
 	if t.epoch&maxTime == maxTime {
 		ts.fail(t.id)
 		return
 	}
-	t.said = t.epoch
+	t.lastPublished = t.epoch
 	t.epoch++
 }
 
-// fork starts the thread id, or if it has started already orders it after parent
-// from here on.
+// fork starts the thread id. If it has started already, fork orders its future after parent.
 func (ts *threads) fork(parent *thread, id heisen.Thread) {
 	switch child := ts.find(id); {
 	case child == parent:
@@ -308,7 +298,7 @@ func (ts *threads) fork(parent *thread, id heisen.Thread) {
 		ts.start(id, parent)
 	default:
 		if child = ts.get(id); child != nil {
-			child.learn()
+			child.clockChanges()
 			child.clock.join(ts.pool, &parent.clock)
 			child.clock.raise(ts.pool, parent.epoch)
 		}
@@ -316,7 +306,7 @@ func (ts *threads) fork(parent *thread, id heisen.Thread) {
 	ts.advance(parent)
 }
 
-// end frees t's slot, under the condition that takeover checks.
+// end marks t as ended. Its slot is free under the condition that takeover checks.
 func (ts *threads) end(t *thread) {
 	if !t.ended {
 		t.ended = true
@@ -324,30 +314,29 @@ func (ts *threads) end(t *thread) {
 	}
 }
 
-// join orders t after everything that the thread id did. A thread that is joined
-// has ended.
+// join orders t after everything that the thread id did, and ends that thread.
 func (ts *threads) join(t *thread, id heisen.Thread) {
 	u := ts.find(id)
 	switch u {
 	case nil, t:
 		return
-	case forgotten:
-		ts.err = fmt.Errorf("%w: thread %d is joined", ErrForgotten, id)
-		ts.barrier(t)
+	case dropped:
+		ts.err = fmt.Errorf("%w: thread %d is joined", ErrEndedThread, id)
+		ts.joinAll(t)
 		return
 	}
-	t.learn()
+	t.clockChanges()
 	t.clock.join(ts.pool, &u.clock)
 	t.clock.raise(ts.pool, u.epoch)
-	if u.holds {
+	if u.ownsSlot {
 		ts.advance(u)
 		ts.end(u)
 	}
 }
 
-// barrier orders t after everything that has happened so far.
-func (ts *threads) barrier(t *thread) {
-	t.learn()
+// joinAll orders t after all earlier events.
+func (ts *threads) joinAll(t *thread) {
+	t.clockChanges()
 	for i := range ts.slots {
 		if u := ts.slots[i].holder; u != t {
 			t.clock.join(ts.pool, &u.clock)
@@ -357,12 +346,12 @@ func (ts *threads) barrier(t *thread) {
 	}
 }
 
-// threadOf returns the thread that had e's slot at e's time.
+// threadOf returns the thread that owned e's slot at e's time.
 func (ts *threads) threadOf(e Epoch) heisen.Thread {
 	if int(e.Slot()) >= len(ts.slots) {
 		return 0
 	}
 	tenures := ts.slots[e.Slot()].tenures
-	i := sort.Search(len(tenures), func(i int) bool { return tenures[i].from > e.Time() })
+	i := sort.Search(len(tenures), func(i int) bool { return tenures[i].start > e.Time() })
 	return tenures[max(i, 1)-1].thread
 }

@@ -69,6 +69,7 @@ import (
 	"github.com/heisen-go/heisen"
 	"github.com/heisen-go/heisen/internal/build"
 	"github.com/heisen-go/heisen/internal/recorder"
+	"github.com/heisen-go/heisen/internal/testaid/must"
 	"github.com/heisen-go/heisen/mcm"
 	"github.com/heisen-go/heisen/trace"
 	"github.com/heisen-go/heisen/vclock"
@@ -310,9 +311,9 @@ func (p *program) compare(hidden recorder.Hidden, window, longer int) (row strin
 	events, _, err := p.watch(&hidden, 1, func(symbols *heisen.Symbols) []heisen.Detector {
 		counts.symbols = symbols
 		return []heisen.Detector{
-			&part{Detector: vclock.NewReference(truth.sink(symbols)), covered: true},
-			&part{Detector: vclock.NewFastTrack(plain.sink(symbols))},
-			&part{Detector: vclock.NewFastTrack(paired.sink(symbols), vclock.BarrierPairs(symbols)), pairs: true},
+			&part{Detector: must.Make(vclock.NewHappensBefore(vclock.WithSink(truth.sink(symbols)))), covered: true},
+			&part{Detector: must.Make(vclock.NewFastTrack(vclock.WithSink(plain.sink(symbols))))},
+			&part{Detector: must.Make(vclock.NewFastTrack(vclock.WithSink(paired.sink(symbols)), vclock.WithBarrierPairs(symbols))), pairs: true},
 			&part{Detector: predict(symbols, predictable, mcm.Windows(longer*window, longer*window/2),
 				mcm.Occurrences(1000, 1_000_000), mcm.Budget(10_000, 10_000_000)), covered: true},
 			&part{Detector: predict(symbols, predicted, mcm.Windows(window, window/2))},

@@ -21,6 +21,7 @@ var table = map[string]room{
 
 	// What several rooms are built with.
 	"internal/option":          {floor: 0, step: 1, library: true, stdOnly: true, only: []string{"."}},
+	"internal/races":           {floor: 0, step: 1, library: true, stdOnly: true, only: []string{"."}},
 	"internal/shadow":          {floor: 0, step: 1, library: true, stdOnly: true, only: []string{"."}},
 	"internal/core/atomrace":   {floor: 0, step: 1, library: true, stdOnly: true, only: []string{}},
 	"internal/core/strategies": {floor: 0, step: 1, library: true, stdOnly: true, only: []string{}},
@@ -59,6 +60,7 @@ var table = map[string]room{
 	"examples/...":                    {floor: 6},
 	"internal/testaid/goracetests":    {floor: 6},
 	"internal/testaid/heisentest":     {floor: 6},
+	"internal/testaid/must":           {floor: 0, stdOnly: true, only: []string{}},
 	"internal/testaid/randomprograms": {floor: 6},
 	"internal/testaid/randomtrials":   {floor: 6, stdOnly: true, only: []string{}},
 }

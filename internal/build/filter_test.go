@@ -9,6 +9,7 @@ import (
 
 	"github.com/heisen-go/heisen"
 	"github.com/heisen-go/heisen/internal/recorder"
+	"github.com/heisen-go/heisen/internal/testaid/must"
 	"github.com/heisen-go/heisen/vclock"
 )
 
@@ -53,11 +54,13 @@ func (rec *recording) checkFound(t *testing.T) {
 // racingPairs returns the pairs of sites that race, by the reference detector.
 func (rec *recording) racingPairs(events []heisen.Record) map[string]bool {
 	pairs := map[string]bool{}
-	hb := vclock.NewReference(func(f heisen.Finding) {
+	hb := must.Make(vclock.NewHappensBefore(vclock.WithSink(func(f heisen.Finding) {
 		a, b := f.Accesses[0], f.Accesses[1]
 		pairs[fmt.Sprint(min(a.Site, b.Site), max(a.Site, b.Site), a.Op.IsWrite() && b.Op.IsWrite())] = true
-	})
-	hb.HandleRecords(events)
+	})))
+	for i := range events {
+		hb.Handle(events[i].Event())
+	}
 	return pairs
 }
 

@@ -16,7 +16,9 @@ import (
 	"time"
 
 	"github.com/heisen-go/heisen"
+	"github.com/heisen-go/heisen/internal/races"
 	"github.com/heisen-go/heisen/internal/recorder"
+	"github.com/heisen-go/heisen/internal/testaid/must"
 	"github.com/heisen-go/heisen/vclock"
 )
 
@@ -207,9 +209,11 @@ func (rec *recording) receive(p *recorder.Program, r run) {
 	}
 	rec.syms, rec.execution = stream.Symbols(), stream.Execution()
 	stream.OnMeeting(func(m recorder.Meeting) { rec.meetings = append(rec.meetings, m) })
-	stream.OnOverlap(func(o recorder.Overlap) { rec.found = append(rec.found, vclock.RaceOf(o.Accesses[0], o.Accesses[1])) })
+	stream.OnOverlap(func(o recorder.Overlap) {
+		rec.found = append(rec.found, races.Unordered("fasttrack", o.Accesses[0].Object, o.Accesses[0], o.Accesses[1]))
+	})
 	keep := collect(func(r *heisen.Record) { rec.events = append(rec.events, *r) })
-	races := vclock.NewFastTrack(func(f heisen.Finding) { rec.races = append(rec.races, f) })
+	races := must.Make(vclock.NewFastTrack(vclock.WithSink(func(f heisen.Finding) { rec.races = append(rec.races, f) })))
 	_, rec.err = heisen.Run(context.Background(), stream, keep, races)
 	if r.mode == recorder.Races {
 		rec.races = rec.found

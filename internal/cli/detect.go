@@ -24,21 +24,29 @@ var detectors = []struct {
 	promise string
 	filter  Filter
 	front   front
-	make    func(heisen.Sink) heisen.Detector
-	hidden  func(heisen.Sink, vclock.Option) heisen.Detector // where calls are hidden; nil if that makes no difference to it
+	make    func(heisen.Sink) (heisen.Detector, error)
+	hidden  func(heisen.Sink, vclock.Option) (heisen.Detector, error) // where calls are hidden; nil if that makes no difference to it
 }{
 	{fasttrackName, "at least the first race of every variable that races in the observed order; no false alarm", RecorderFiltered, treeFilter(tree.WithDetectorCost(14 * time.Nanosecond)),
-		func(sink heisen.Sink) heisen.Detector { return vclock.NewFastTrack(sink) },
-		func(sink heisen.Sink, o vclock.Option) heisen.Detector { return vclock.NewFastTrack(sink, o) }},
+		func(sink heisen.Sink) (heisen.Detector, error) {
+			return vclock.NewFastTrack(vclock.WithSink(sink))
+		},
+		func(sink heisen.Sink, o vclock.Option) (heisen.Detector, error) {
+			return vclock.NewFastTrack(vclock.WithSink(sink), o)
+		}},
 	{"hb", "all racy pairs of the observed order; slow", RecorderFiltered, treeFilter(tree.NoRest()),
-		func(sink heisen.Sink) heisen.Detector { return vclock.NewReference(sink) },
-		func(sink heisen.Sink, o vclock.Option) heisen.Detector { return vclock.NewReference(sink, o) }},
+		func(sink heisen.Sink) (heisen.Detector, error) {
+			return vclock.NewHappensBefore(vclock.WithSink(sink))
+		},
+		func(sink heisen.Sink, o vclock.Option) (heisen.Detector, error) {
+			return vclock.NewHappensBefore(vclock.WithSink(sink), o)
+		}},
 	{"eraser", "every violation of the locking discipline; not every one is a race", Unfiltered, treeFilter(tree.MessageOrder(), tree.WithDetectorCost(11*time.Nanosecond)),
-		func(sink heisen.Sink) heisen.Detector { return lockset.NewEraser(sink) }, nil},
+		func(sink heisen.Sink) (heisen.Detector, error) { return lockset.NewEraser(sink), nil }, nil},
 	{"hybrid", "the places of all races that locks and messages allow, in any schedule; not every one can happen", RecorderFiltered, treeFilter(tree.MessageOrder(), tree.WithDetectorCost(18*time.Nanosecond)),
-		func(sink heisen.Sink) heisen.Detector { return lockset.NewHybrid(sink) }, nil},
+		func(sink heisen.Sink) (heisen.Detector, error) { return lockset.NewHybrid(sink), nil }, nil},
 	{"lockorder", "potential deadlocks: cycles of the lock-order graph that no gate lock, fork, join or message excludes; claims no deadlock", RecorderFiltered, treeFilter(tree.NoRest()),
-		func(sink heisen.Sink) heisen.Detector { return lockset.NewLockOrder(sink) }, nil},
+		func(sink heisen.Sink) (heisen.Detector, error) { return lockset.NewLockOrder(sink), nil }, nil},
 	{mcmName, "races, deadlocks, torn transactions and sections that another order of the same events shows, each with a schedule; within a window of events", Unfiltered, nil,
 		nil, nil}, // see maximal; it always knows of hidden calls, and a witness has all events
 	{atomraceName, "only true races, as accesses that overlap, and atomic sections that others came into; finds more with noise", Unfiltered, nil,
@@ -56,7 +64,7 @@ type Detector struct {
 	Flags   func(*flag.FlagSet) // defines flags of its own; nil if there are none
 	New     func(*heisen.Symbols, heisen.Sink) (heisen.Detector, error)
 	front   front // of heisen's own detectors
-	hidden  func(heisen.Sink, vclock.Option) heisen.Detector
+	hidden  func(heisen.Sink, vclock.Option) (heisen.Detector, error)
 	live    bool // in running programs it works by itself; for traces see newAtomRace
 }
 
@@ -73,7 +81,7 @@ func (t Tool) detectors() (all []Detector) {
 	for _, d := range detectors {
 		known := Detector{Name: d.name, Promise: d.promise, Filter: d.filter, front: d.front, hidden: d.hidden, live: d.name == atomraceName}
 		if d.make != nil {
-			known.New = func(_ *heisen.Symbols, sink heisen.Sink) (heisen.Detector, error) { return d.make(sink), nil }
+			known.New = func(_ *heisen.Symbols, sink heisen.Sink) (heisen.Detector, error) { return d.make(sink) }
 		}
 		all = append(all, known)
 	}
@@ -149,7 +157,7 @@ func (d *detection) build(symbols *heisen.Symbols, sink heisen.Sink) (built []he
 		case known.Name == mcmName:
 			detector, wrong = d.maximal.build(symbols, d.sections, named)
 		case d.hidden && known.hidden != nil:
-			detector = known.hidden(named, vclock.BarrierPairs(symbols))
+			detector, wrong = known.hidden(named, vclock.WithBarrierPairs(symbols))
 		default:
 			detector, wrong = known.New(symbols, named)
 		}

@@ -13,10 +13,10 @@ import (
 	"github.com/heisen-go/heisen"
 	"github.com/heisen-go/heisen/internal/infer"
 	"github.com/heisen-go/heisen/internal/overlap"
+	"github.com/heisen-go/heisen/internal/races"
 	"github.com/heisen-go/heisen/internal/recorder"
 	"github.com/heisen-go/heisen/report"
 	"github.com/heisen-go/heisen/section"
-	"github.com/heisen-go/heisen/vclock"
 )
 
 // overlaps is what atomrace is to look for in running programs: the values of the
@@ -241,7 +241,7 @@ func variablesOf(inv *invocation, name string) ([]section.Location, error) {
 // overlapFinding is what a program has found, as a finding.
 func overlapFinding(found recorder.Overlap) heisen.Finding {
 	if found.Unordered {
-		return vclock.RaceOf(found.Accesses[0], found.Accesses[1])
+		return races.Unordered(fasttrackName, found.Accesses[0].Object, found.Accesses[0], found.Accesses[1])
 	}
 	f := overlap.Race(found.Accesses[0], found.Accesses[1])
 	if found.Section >= 0 {

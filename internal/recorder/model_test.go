@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/heisen-go/heisen"
+	"github.com/heisen-go/heisen/internal/testaid/must"
 	"github.com/heisen-go/heisen/internal/testaid/randomtrials"
 	"github.com/heisen-go/heisen/vclock"
 )
@@ -351,11 +352,13 @@ func renderContext(syms *heisen.Symbols, ctx heisen.Context) (calls, locks strin
 // racyPairs returns the pairs of sites that race, in no order.
 func racyPairs(events []heisen.Record) map[[2]heisen.Site]bool {
 	pairs := map[[2]heisen.Site]bool{}
-	d := vclock.NewReference(func(f heisen.Finding) {
+	d := must.Make(vclock.NewHappensBefore(vclock.WithSink(func(f heisen.Finding) {
 		a, b := f.Accesses[0].Site, f.Accesses[1].Site
 		pairs[[2]heisen.Site{min(a, b), max(a, b)}] = true
-	})
-	d.HandleRecords(events)
+	})))
+	for i := range events {
+		d.Handle(events[i].Event())
+	}
 	d.Flush()
 	return pairs
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/heisen-go/heisen"
 	"github.com/heisen-go/heisen/bench/workload"
+	"github.com/heisen-go/heisen/internal/testaid/must"
 	"github.com/heisen-go/heisen/internal/testaid/randomtrials"
 	"github.com/heisen-go/heisen/vclock"
 )
@@ -365,7 +366,7 @@ func promiseOf(t testing.TB, trace []heisen.Record, before func(*program)) error
 			}
 		}
 	}
-	_, err := heisen.Run(context.Background(), heisen.Slice(trace), vclock.NewReference(func(f heisen.Finding) {
+	_, err := heisen.Run(context.Background(), heisen.Slice(trace), must.Make(vclock.NewHappensBefore(vclock.WithSink(func(f heisen.Finding) {
 		a, b := f.Accesses[0], f.Accesses[1]
 		bytes := span(a.Object, a.Size) & span(b.Object, b.Size)
 		for _, r := range trace[a.Index:b.Index] {
@@ -375,7 +376,7 @@ func promiseOf(t testing.TB, trace []heisen.Record, before func(*program)) error
 		}
 		meet[half{a.Op, a.Thread, [2]uint32{uint32(a.Site), uint32(a.Context)}, int(b.Index) - 1}] |= bytes
 		note(&first, bytes, int(b.Index)-1)
-	}))
+	}))))
 	if err != nil {
 		return err
 	}

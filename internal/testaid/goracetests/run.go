@@ -15,6 +15,7 @@ import (
 
 	"github.com/heisen-go/heisen"
 	"github.com/heisen-go/heisen/internal/recorder"
+	"github.com/heisen-go/heisen/internal/testaid/must"
 	"github.com/heisen-go/heisen/mcm"
 	"github.com/heisen-go/heisen/report"
 	"github.com/heisen-go/heisen/vclock"
@@ -23,10 +24,12 @@ import (
 // detectors has the constructors of the detectors that analyze a recording, by name. With nil the
 // program itself looks for races.
 var detectors = map[string]func(heisen.Sink) heisen.Detector{
-	"fasttrack": func(sink heisen.Sink) heisen.Detector { return vclock.NewFastTrack(sink) },
-	"hb":        func(sink heisen.Sink) heisen.Detector { return vclock.NewReference(sink) },
-	"mcm":       predicted,
-	"atomrace":  nil,
+	"fasttrack": func(sink heisen.Sink) heisen.Detector { return must.Make(vclock.NewFastTrack(vclock.WithSink(sink))) },
+	"hb": func(sink heisen.Sink) heisen.Detector {
+		return must.Make(vclock.NewHappensBefore(vclock.WithSink(sink)))
+	},
+	"mcm":      predicted,
+	"atomrace": nil,
 }
 
 // predicted returns a detector that also reports races of other orders than the observed one.
