@@ -6,8 +6,10 @@ package heisentest
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -34,6 +36,22 @@ type Result struct {
 	Status   int              // exit status
 	Out, Err string           // standard output and standard error of the command and its programs
 	Findings []report.Finding // the findings in Out, if the arguments have -json
+}
+
+// Install returns a folder with an executable named heisen, which is the heisen command. The folder
+// exists until the test ends.
+func Install(t *testing.T) string {
+	t.Helper()
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	script := fmt.Sprintf("#!/bin/sh\n%s=1 exec '%s' \"$@\"\n", asCommand, self)
+	if err := os.WriteFile(filepath.Join(dir, "heisen"), []byte(script), 0o777); err != nil {
+		t.Fatal(err)
+	}
+	return dir
 }
 
 // Run runs the heisen command with the given arguments.

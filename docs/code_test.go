@@ -1,0 +1,169 @@
+package docs_test
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"sync"
+
+	"github.com/heisen-go/heisen"
+	"github.com/heisen-go/heisen/atomrace"
+	"github.com/heisen-go/heisen/lockset"
+	"github.com/heisen-go/heisen/report"
+	"github.com/heisen-go/heisen/trace"
+	"github.com/heisen-go/heisen/tree"
+)
+
+// The functions of this file are the Go code of the guides. TestCode compares the two.
+
+// analyze reads a recorded trace and prints findings as text.
+func analyze(file string) error {
+	r, err := trace.Open(file)
+	if err != nil {
+		return err
+	}
+	defer r.Close()
+	collector := report.NewCollector(r.Symbols(), func(item report.Item) {
+		finding := report.Resolve(item, r.Symbols(), nil)
+		report.WriteText(os.Stdout, &finding)
+	})
+	detector := heisen.Tee(
+		lockset.NewEraser(collector.Add),
+		lockset.NewHybrid(collector.Add),
+		lockset.NewLockOrder(collector.Add),
+	)
+	_, err = heisen.Run(context.Background(), r, detector)
+	return err
+}
+
+// live tells a detector of the accesses of four goroutines while they happen.
+func live() error {
+	symbols := heisen.NewSymbols()
+	detector, err := atomrace.NewDetector(func(f heisen.Finding) {
+		fmt.Println(f.Message)
+	})
+	if err != nil {
+		return err
+	}
+	const balance = heisen.Object(0x1000) // any number that stands for the variable
+	var goroutines sync.WaitGroup
+	for t := range heisen.Thread(4) {
+		goroutines.Go(func() {
+			site := symbols.AddSite(heisen.SiteInfo{Text: "bank.go:31"})
+			detector.BeforeAccess(t, balance, site, heisen.Read)
+			// ... the access itself ...
+			detector.AfterAccess(t)
+		})
+	}
+	goroutines.Wait()
+	return detector.Flush()
+}
+
+// A counter is a detector that counts the writes to each variable.
+type counter map[heisen.Object]int
+
+// Handle implements heisen.Detector.
+func (c counter) Handle(e heisen.Event) {
+	if e.Op() == heisen.Write {
+		c[e.Object()]++
+	}
+}
+
+// Flush implements heisen.Detector.
+func (c counter) Flush() error { return nil }
+
+// filtered puts the TREE filter in front of a detector.
+func filtered(source heisen.Source, detector heisen.Detector) error {
+	filter, err := tree.NewFilter(detector)
+	if err != nil {
+		return err
+	}
+	_, err = heisen.Run(context.Background(), source, filter)
+	return err
+}
+
+func Example_live() {
+	if err := live(); err != nil {
+		fmt.Println(err)
+	}
+	// Output:
+}
+
+func Example_analyze() {
+	if err := analyze("../testdata/bank.std"); err != nil {
+		fmt.Println(err)
+	}
+	// Output:
+	// ==================
+	// WARNING: LOCKING DISCIPLINE
+	// read without the lock that was held at all accesses since it is shared
+	// Found by eraser, fingerprint 48b94a35713d3161
+	// Held until then: account1
+	//
+	// Read by teller2 at balance:
+	//   bank.go:7
+	//   holding account2 (write), acquired at bank.go:5
+	//
+	// Previous write by teller1 at balance:
+	//   bank.go:7
+	//   holding account1 (write), acquired at bank.go:5
+	//
+	// teller2 created by main at:
+	//   bank.go:17
+	//
+	// teller1 created by main at:
+	//   bank.go:17
+	// ==================
+	// ==================
+	// WARNING: POTENTIAL DATA RACE
+	// read may race with write
+	// Found by hybrid, fingerprint 35a5ecb9c767aea5
+	//
+	// Read by teller2 at balance:
+	//   bank.go:7
+	//   holding account2 (write), acquired at bank.go:5
+	//
+	// Previous write by teller1 at balance:
+	//   bank.go:7
+	//   holding account1 (write), acquired at bank.go:5
+	//
+	// teller2 created by main at:
+	//   bank.go:17
+	//
+	// teller1 created by main at:
+	//   bank.go:17
+	// ==================
+	// ==================
+	// WARNING: POTENTIAL DATA RACE
+	// write may race with write
+	// Found by hybrid, fingerprint d9196c3403a79c63
+	//
+	// Write by teller2 at balance:
+	//   bank.go:7
+	//   holding account2 (write), acquired at bank.go:5
+	//
+	// Previous write by teller1 at balance:
+	//   bank.go:7
+	//   holding account1 (write), acquired at bank.go:5
+	//
+	// teller2 created by main at:
+	//   bank.go:17
+	//
+	// teller1 created by main at:
+	//   bank.go:17
+	// ==================
+}
+
+func Example_filtered() {
+	writes := counter{}
+	stream := heisen.Slice([]heisen.Record{
+		{Op: heisen.Write, Thread: 0, Object: 8, Site: 1},
+		{Op: heisen.Write, Thread: 0, Object: 8, Site: 1},
+		{Op: heisen.Write, Thread: 0, Object: 16, Site: 2},
+	})
+	if err := filtered(stream, writes); err != nil {
+		fmt.Println(err)
+	}
+	fmt.Println(writes)
+	// Output: map[8:1 16:1]
+}
