@@ -46,13 +46,13 @@ func BenchmarkHappens(b *testing.B) {
 		}},
 	} {
 		b.Run(w.name, func(b *testing.B) {
-			if err := fasttrack.Reserve(); err != nil {
+			if err := fasttrack.ReserveMemory(); err != nil {
 				b.Fatal(err)
 			}
-			defer fasttrack.GiveBack()
+			defer fasttrack.ReleaseMemory()
 			h := &happening{cells: make([]fasttrack.Word, 2*words)}
 			threads := make([]fasttrack.Thread, w.threads)
-			h.table.Renew(&threads[0], 0)
+			h.table.BeginEpoch(&threads[0], 0)
 			for i := range threads[1:] {
 				h.table.Fork(&threads[0], &threads[i+1], uint32(i)+1)
 			}

@@ -47,7 +47,11 @@ func Sources(syscallPackage string) (map[string][]byte, error) {
 	for _, core := range []struct {
 		name   string
 		source embed.FS
-	}{{"watch", atomrace.Source}, {"pick", strategies.Source}, {"happens", fasttrack.Source}} {
+	}{
+		{"atomRace", atomrace.Source},
+		{"strategies", strategies.Source},
+		{"fastTrack", fasttrack.Source},
+	} {
 		if err := addCore(files, core.name, core.source); err != nil {
 			return nil, err
 		}
@@ -110,7 +114,7 @@ func addCore(files map[string][]byte, pkg string, source embed.FS) error {
 		if err := format.Node(&b, fset, file); err != nil {
 			return err
 		}
-		files[pkg+"_"+name] = b.Bytes()
+		files[strings.ToLower(pkg)+"_"+name] = b.Bytes()
 	}
 	return nil
 }

@@ -11,7 +11,7 @@ import (
 // TestBytes is TestPromise for words that are gone through byte by byte, and in pieces, by threads that
 // mostly hand over to each other: then much is known of a word, and little of it races.
 func TestBytes(t *testing.T) {
-	promiseAll(t, 3_000, 15, pieces)
+	checkRandom(t, 3_000, 15, pieces)
 }
 
 // TestReadersOfBytes: a run through a word may take the notes of others only if it comes after them, and
@@ -45,7 +45,7 @@ func TestReadersOfBytes(t *testing.T) {
 			for i := range trace {
 				trace[i].Len = 1
 			}
-			if err := promise(t, trace); err != nil {
+			if err := checkTrace(t, trace); err != nil {
 				t.Errorf("%v\n%s", err, show(trace))
 			}
 		}
@@ -55,7 +55,7 @@ func TestReadersOfBytes(t *testing.T) {
 // TestReadersAgain is TestPromise for words of which several threads read the same bytes again and again, so
 // that there is more to be known than a cell has room for, and now and then one makes an atomic operation.
 func TestReadersAgain(t *testing.T) {
-	promiseAll(t, 1_500, 16, readers)
+	checkRandom(t, 1_500, 16, readers)
 }
 
 // TestReaderBesideCrowd: who reads again what another one has changed meanwhile races with that, also where the
@@ -159,7 +159,7 @@ func TestReaderBesideBytes(t *testing.T) {
 	for i := range trace {
 		trace[i].Len = 1
 	}
-	if err := promise(t, trace); err != nil {
+	if err := checkTrace(t, trace); err != nil {
 		t.Errorf("%v\n%s", err, show(trace))
 	}
 }

@@ -26,16 +26,16 @@ func TestCollected(t *testing.T) {
 			write(1)
 			p.table.Collect()
 			for range 2 {
-				p.table.Collected(p.thread(finalizer))
+				p.table.AcquireCollected(p.thread(finalizer))
 				if write(finalizer); races != 0 {
 					t.Fatalf("%d slots: %d races with what was done before a collection", slots, races)
 				}
 			}
 			p.table.Collect()
-			p.table.Collected(p.thread(1))
+			p.table.AcquireCollected(p.thread(1))
 		}
 		write(1)
-		p.table.Collected(p.thread(finalizer))
+		p.table.AcquireCollected(p.thread(finalizer))
 		if write(finalizer); races != 8 { // a byte each
 			t.Errorf("%d slots: %d races with what was done since the latest collection", slots, races)
 		}

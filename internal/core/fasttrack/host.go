@@ -12,21 +12,21 @@ import (
 // as in package runtime, for one table at a time.
 
 type arenas struct {
-	vectors [maxVectors]vector
-	fars    [maxVectors]far
-	nodes   [maxNodes]node
-	blocks  [maxBlocks]block
-	tallies [maxBlocks]tally
-	extras  [maxExtras]extra
-	marks   [maxMarks]mark
+	vectors    [maxVectors]vector
+	tails      [maxVectors]vectorTail
+	nodes      [maxNodes]node
+	blocks     [maxBlocks]block
+	blockRefs  [maxBlocks]blockRefs
+	extensions [maxExtensions]extension
+	overflow   [maxOverflowEntries]overflowEntry
 }
 
 var memory *arenas
 
-// Reserve gives the next table its memory.
-func Reserve() error {
-	GiveBack()
-	alone = nil
+// ReserveMemory gives the next table its memory.
+func ReserveMemory() error {
+	ReleaseMemory()
+	testFreeCache = nil
 	m, err := syscall.Mmap(-1, 0, int(unsafe.Sizeof(arenas{})), syscall.PROT_READ|syscall.PROT_WRITE,
 		syscall.MAP_ANON|syscall.MAP_PRIVATE|syscall.MAP_NORESERVE)
 	if err == nil {
@@ -35,8 +35,8 @@ func Reserve() error {
 	return err
 }
 
-// GiveBack gives the memory back that Reserve got.
-func GiveBack() {
+// ReleaseMemory gives the memory back that Reserve got.
+func ReleaseMemory() {
 	if memory != nil {
 		syscall.Munmap(unsafe.Slice((*byte)(unsafe.Pointer(memory)), unsafe.Sizeof(arenas{})))
 		memory = nil
@@ -46,14 +46,14 @@ func GiveBack() {
 // Word is a cell and what belongs to it elsewhere.
 type Word struct {
 	Cell
-	aside [cellNotes - 1]atomic.Uint64
+	side [cellEntries - 1]atomic.Uint64
 }
 
-// asideOf returns the note on a side of a cell, 0 or 1. Here it is behind the cell.
+// sideEntry returns the note on a side of a cell, 0 or 1. Here it is behind the cell.
 //
 //go:nosplit
-func asideOf(c *Cell, side uint32) *atomic.Uint64 {
-	return &(*Word)(unsafe.Pointer(c)).aside[side&1]
+func sideEntry(c *Cell, side uint32) *atomic.Uint64 {
+	return &(*Word)(unsafe.Pointer(c)).side[side&1]
 }
 
 // nextCell returns the cell of the word behind that of c.
@@ -67,7 +67,7 @@ func nextCell(c *Cell) *Cell {
 func vectorAt(i uint32) *vector { return &memory.vectors[i%maxVectors] }
 
 //go:nosplit
-func farAt(i uint32) *far { return &memory.fars[i%maxVectors] }
+func tailAt(i uint32) *vectorTail { return &memory.tails[i%maxVectors] }
 
 //go:nosplit
 func nodeAt(i uint32) *node { return &memory.nodes[i%maxNodes] }
@@ -76,22 +76,22 @@ func nodeAt(i uint32) *node { return &memory.nodes[i%maxNodes] }
 func blockAt(i uint32) *block { return &memory.blocks[i%maxBlocks] }
 
 //go:nosplit
-func tallyAt(i uint32) *tally { return &memory.tallies[i%maxBlocks] }
+func blockRefsAt(i uint32) *blockRefs { return &memory.blockRefs[i%maxBlocks] }
 
 //go:nosplit
-func extraAt(i uint32) *extra { return &memory.extras[i%maxExtras] }
+func extensionAt(i uint32) *extension { return &memory.extensions[i%maxExtensions] }
 
 //go:nosplit
-func markAt(i uint64) *mark { return &memory.marks[i%maxMarks] }
+func overflowAt(i uint64) *overflowEntry { return &memory.overflow[i%maxOverflowEntries] }
 
-// alone is what sparesHere returns. Tests in which one thread is at work at a time may set it, after Reserve.
-var alone *spares
+// testFreeCache is what sparesHere returns. Tests in which one thread is at work at a time may set it, after Reserve.
+var testFreeCache *freeCache
 
-// sparesHere returns the spares that only whoever asks has to do with until it returns to its caller, if
+// localFreeCache returns the spares that only whoever asks has to do with until it returns to its caller, if
 // there are some. In a program each processor has its own.
 //
 //go:nosplit
-func sparesHere() *spares { return alone }
+func localFreeCache() *freeCache { return testFreeCache }
 
 //go:nosplit
 func storeRelease(x *atomic.Uint64, v uint64) { x.Store(v) }
@@ -108,36 +108,36 @@ func pauseSpinning(uint32) { runtime.Gosched() }
 // Access takes an access to the bytes of the word at addr that are set in mask, in the shortest way
 // that is enough, as a program does.
 func (t *Table) Access(th *Thread, c *Cell, addr, place uint64, mask, kind uint32, races *Races) {
-	write, note := kind == Write, th.Epoch|place
-	if kind <= Write && (mask&(mask-1) == 0 && t.accessByte(th, c, note, uint64(mask), write) ||
-		t.AccessPlain(th, c, note, uint64(mask), write)) ||
-		t.AccessAmong(th, c, addr, place, mask, kind, races) {
+	write, entry := kind == Write, th.Epoch|place
+	if kind <= Write && (mask&(mask-1) == 0 && t.accessByte(th, c, entry, uint64(mask), write) ||
+		t.AccessPlain(th, c, entry, uint64(mask), write)) ||
+		t.AccessInCell(th, c, addr, place, mask, kind, races) {
 		return
 	}
 	c.Unlock(t.AccessLocked(th, c, c.Lock(), addr, place, mask, kind, races))
 }
 
 // accessByte is what a program does first where an access is to one byte, or said to be.
-func (t *Table) accessByte(th *Thread, c *Cell, note, mask uint64, write bool) bool {
-	head, first := c.Says()
+func (t *Table) accessByte(th *Thread, c *Cell, entry, mask uint64, write bool) bool {
+	head, first := c.Load()
 	what := mask
 	if write {
-		what |= Write << noteKind
+		what |= Write << kindShift
 	}
-	if th.Left(head, first, what) && c.Renew(th, &c.first, head, first, note) {
+	if th.CanRefreshFirst(head, first, what) && c.Refresh(th, &c.first, head, first, entry) {
 		return true
 	}
-	return several(head) && t.noteAgain(th, c, note, mask, write)
+	return hasSideEntries(head) && t.refresh(th, c, entry, mask, write)
 }
 
 // LockWord takes the access that an operation on the lock at addr is, likewise.
 func (t *Table) LockWord(th *Thread, c *Cell, addr, place uint64, races *Races) {
 	head, mask := c.Lock(), uint64(1)<<(addr&7)
-	if c.NotedAtomic(th, head, mask, AtomicUpdate) {
+	if c.SameEpochAtomic(th, head, mask, AtomicUpdate) {
 		c.Unlock(head)
 		return
 	}
-	if next := t.LockAgain(th, c, head, place, mask); next != 0 {
+	if next := t.LockNoRace(th, c, head, place, mask); next != 0 {
 		c.Unlock(next)
 		return
 	}
@@ -147,8 +147,8 @@ func (t *Table) LockWord(th *Thread, c *Cell, addr, place uint64, races *Races) 
 // Load makes an atomic load of the word at addr, and what order and races come of it, one step,
 // as a program does.
 func (t *Table) Load(th *Thread, c *Cell, addr, place uint64, load func(), races *Races) {
-	if head, turns, noted := t.Known(th, c, addr); head != 0 && (noted || t.LoadAgain(th, c, place, 1<<(addr&7))) {
-		if load(); c.Unchanged(head, turns) {
+	if head, turns, recorded := t.BeginLoad(th, c, addr); head != 0 && (recorded || t.RefreshLoad(th, c, place, 1<<(addr&7))) {
+		if load(); c.LoadUnchanged(head, turns) {
 			return
 		}
 	}
@@ -160,8 +160,8 @@ func (t *Table) Atomic(th *Thread, c *Cell, addr, place uint64, kind uint32, do 
 	head := c.Lock()
 	do()
 	if head != 0 {
-		noted := c.NotedAtomic(th, head, 1<<(addr&7), kind)
-		next, done := t.AtomicInPlace(th, c, head, addr, place, kind, noted)
+		recorded := c.SameEpochAtomic(th, head, 1<<(addr&7), kind)
+		next, done := t.AtomicInPlace(th, c, head, addr, place, kind, recorded)
 		if done {
 			c.Unlock(next)
 			return
@@ -169,9 +169,9 @@ func (t *Table) Atomic(th *Thread, c *Cell, addr, place uint64, kind uint32, do 
 		head = next
 	}
 	if kind != AtomicWrite {
-		head = t.Sync(th, head, addr, See)
+		head = t.Sync(th, head, addr, Receive)
 	}
-	if !c.NotedAtomic(th, head, 1<<(addr&7), kind) {
+	if !c.SameEpochAtomic(th, head, 1<<(addr&7), kind) {
 		head = t.AccessLocked(th, c, head, addr&^7, place, 1<<(addr&7), kind, races)
 	}
 	switch kind {

@@ -11,15 +11,15 @@ import (
 
 // operate takes or releases the lock at addr, with the access to its word that this is, as a program does.
 func operate(t *Table, th *Thread, c *Cell, addr uint64, op uint32, races *Races) {
-	if op == AcquireShared && t.SharedAgain(th, c, addr) {
+	if op == AcquireShared && t.ReacquireShared(th, c, addr) {
 		return
 	}
 	if op <= AcquireShared {
-		synchronise(t, th, c, addr, op)
+		synchronize(t, th, c, addr, op)
 	}
 	t.LockWord(th, c, addr, 2, races)
 	if op > AcquireShared {
-		synchronise(t, th, c, addr, op)
+		synchronize(t, th, c, addr, op)
 	}
 }
 
@@ -28,7 +28,7 @@ func operate(t *Table, th *Thread, c *Cell, addr uint64, op uint32, races *Races
 // out.
 func TestParallel(t *testing.T) {
 	const threads, rounds, locked = 16, 3000, 8
-	if err := Reserve(); err != nil {
+	if err := ReserveMemory(); err != nil {
 		t.Fatal(err)
 	}
 	var table Table
@@ -37,7 +37,7 @@ func TestParallel(t *testing.T) {
 	var racy, wrong atomic.Uint32
 
 	var first Thread
-	table.Renew(&first, 0)
+	table.BeginEpoch(&first, 0)
 	sync1 := func(th *Thread, i int, op uint32) {
 		var races Races
 		operate(&table, th, &cells[i].Cell, uint64(8*i), op, &races)
@@ -86,7 +86,7 @@ func TestParallel(t *testing.T) {
 	if n := racy.Load(); n < threads-1 {
 		t.Errorf("%d races of %d threads", n, threads)
 	}
-	if table.Full() || table.Crowded.Load() > 0 {
+	if table.Exhausted() || table.SlotSharers.Load() > 0 {
 		t.Errorf("%d slots are in use", table.slots.Load())
 	}
 }
@@ -96,7 +96,7 @@ func TestParallel(t *testing.T) {
 // behind nothing else.
 func TestParallelLoads(t *testing.T) {
 	const writers, readers, rounds = 3, 3, 20000
-	if err := Reserve(); err != nil {
+	if err := ReserveMemory(); err != nil {
 		t.Fatal(err)
 	}
 	var table Table
@@ -104,7 +104,7 @@ func TestParallelLoads(t *testing.T) {
 	var said atomic.Uint64
 	var wrong, racy atomic.Uint32
 	var first Thread
-	table.Renew(&first, 0)
+	table.BeginEpoch(&first, 0)
 	flag, all := &cells[writers*rounds].Cell, &cells[writers*rounds+1].Cell
 	const addr = 8 * writers * rounds
 	var wg sync.WaitGroup
@@ -151,7 +151,7 @@ func TestParallelBytes(t *testing.T) {
 	const locked, words = 5, 3
 	for _, threads := range []int{3, 8, 30, 90} {
 		t.Run(strconv.Itoa(threads), func(t *testing.T) {
-			if err := Reserve(); err != nil {
+			if err := ReserveMemory(); err != nil {
 				t.Fatal(err)
 			}
 			var table Table
@@ -159,7 +159,7 @@ func TestParallelBytes(t *testing.T) {
 			var locks [locked]sync.RWMutex
 			var counter, wrong atomic.Uint32
 			var first Thread
-			table.Renew(&first, 0)
+			table.BeginEpoch(&first, 0)
 			var wg sync.WaitGroup
 			for id := range threads {
 				th := new(Thread)
@@ -177,7 +177,7 @@ func TestParallelBytes(t *testing.T) {
 							// Lock i has byte i, and the last one all others, too.
 							mask, kind := uint32(1)<<lock, uint32(Read)
 							if lock == locked-1 {
-								mask = noteBytes &^ (1<<lock - 1) & (rng.Uint32() | 1<<(lock+rng.IntN(8-lock)))
+								mask = bytesMask &^ (1<<lock - 1) & (rng.Uint32() | 1<<(lock+rng.IntN(8-lock)))
 							}
 							if write && rng.IntN(3) == 0 {
 								kind = Write
@@ -224,7 +224,7 @@ func TestParallelBytes(t *testing.T) {
 			if n := wrong.Load(); n > 0 {
 				t.Errorf("%d false alarms", n)
 			}
-			if table.Full() {
+			if table.Exhausted() {
 				t.Error("the table is full")
 			}
 		})

@@ -4,5 +4,6 @@ import "embed"
 
 // Source is the files that are injected into package runtime.
 //
-//go:embed table.go cells.go again.go accesses.go crowds.go atomics.go clocks.go few.go objects.go peers.go slots.go
+//go:embed table.go shadowcell.go refresh.go access.go overflow.go atomic.go clock.go inlineclock.go memory.go
+//go:embed sync.go releaseclock.go lockreuse.go partner.go slots.go
 var Source embed.FS

@@ -37,10 +37,10 @@ type hold struct {
 }
 
 func newProgram(t testing.TB) *program {
-	if err := Reserve(); err != nil {
+	if err := ReserveMemory(); err != nil {
 		t.Fatal(err)
 	}
-	alone = new(spares) // as a program has it
+	testFreeCache = new(freeCache) // as a program has it
 	return &program{scale: 1, cells: map[uint64]*[16]Word{}, threads: map[heisen.Thread]*Thread{}, held: map[hold]int{}, places: map[[2]uint32]uint64{}, known: make([][2]uint32, 1)}
 }
 
@@ -51,7 +51,7 @@ func (p *program) thread(id heisen.Thread) *Thread {
 		p.threads[id] = th
 	}
 	if p.table.Stale(th) {
-		p.table.Renew(th, uint32(id)*p.scale)
+		p.table.BeginEpoch(th, uint32(id)*p.scale)
 	}
 	return th
 }
@@ -81,7 +81,7 @@ func (p *program) access(i int, r *heisen.Record, kind uint32) {
 	th := p.thread(r.Thread)
 	for at, end := uint64(r.Object), uint64(r.Object)+r.Size(); at < end; {
 		if whole := (min(at&^127+128, end) - at) / 8; at&7 == 0 && whole > 0 && kind <= Write {
-			at += 8 * uint64(p.table.AccessWords(th, p.cell(at), uintptr(whole), th.Epoch|p.place(r), kind == Write))
+			at += 8 * uint64(p.table.AccessPlainWords(th, p.cell(at), uintptr(whole), th.Epoch|p.place(r), kind == Write))
 			if at == end {
 				break
 			}
@@ -98,11 +98,11 @@ func (p *program) word(i int, r *heisen.Record, at, end uint64, kind uint32) {
 	var races Races
 	mask := uint32(1)<<(end-at) - 1
 	mask <<= at & 7
-	if noted, _, _, _ := c.Look(th, uint64(mask), kind == Write); kind <= Write && !noted {
-		if end-at == 1 && c.NotedByte(th, uintptr(at), kind == Write) {
+	if noted, _, _, _ := c.Lookup(th, uint64(mask), kind == Write); kind <= Write && !noted {
+		if end-at == 1 && c.SameEpochByte(th, uintptr(at), kind == Write) {
 			panic("a byte is noted, and its word is not")
 		}
-		if mask == noteBytes && c.NotedWord(th, kind == Write) {
+		if mask == bytesMask && c.SameEpochWord(th, kind == Write) {
 			panic("a word is noted and not noted")
 		}
 	}
@@ -127,25 +127,25 @@ const unknown heisen.Thread = 1<<32 - 1
 
 func (p *program) report(i int, races *Races) {
 	for _, race := range races.At[:races.Count] {
-		id, known := p.table.Holder(race.Note)
+		id, known := p.table.Owner(race.Entry)
 		if id /= p.scale; !known {
 			id = uint32(unknown)
 		}
 		op := [...]heisen.Op{heisen.Read, heisen.Write, heisen.AtomicRead, heisen.AtomicWrite, heisen.AtomicUpdate}[race.Kind]
 		for b := race.Bytes; b != 0; b &= b - 1 {
 			at := race.Addr + uint64(bits.TrailingZeros32(b))
-			p.found(i, heisen.Object(at), op, heisen.Thread(id), race.Note&placeMask)
+			p.found(i, heisen.Object(at), op, heisen.Thread(id), race.Entry&placeMask)
 		}
 	}
 }
 
 // sync does what r does to an object.
 func (p *program) sync(r *heisen.Record, op uint32) {
-	synchronise(&p.table, p.thread(r.Thread), p.cell(uint64(r.Object)), uint64(r.Object), op)
+	synchronize(&p.table, p.thread(r.Thread), p.cell(uint64(r.Object)), uint64(r.Object), op)
 }
 
-// synchronise goes the short way if that is open, like the host.
-func synchronise(t *Table, th *Thread, c *Cell, addr uint64, op uint32) {
+// synchronize goes the short way if that is open, like the host.
+func synchronize(t *Table, th *Thread, c *Cell, addr uint64, op uint32) {
 	head := c.Lock()
 	if !t.SyncInPlace(th, head, addr, op) {
 		head = t.Sync(th, head, addr, op)
@@ -158,17 +158,17 @@ func (p *program) run(trace []heisen.Record) {
 	for i := range trace {
 		r := &trace[i]
 		lock := func(op uint32) {
-			before := op <= See
+			before := op <= Receive
 			switch h := (hold{r.Thread, r.Object, op == AcquireShared || op == ReleaseShared}); {
 			case op <= AcquireShared:
 				p.held[h]++
 			case op > ReleaseShared:
 			case p.held[h] == 0:
-				p.table.Foreign()
+				p.table.UnownedRelease()
 			default:
 				p.held[h]--
 			}
-			if op == AcquireShared && p.table.SharedAgain(p.thread(r.Thread), p.cell(uint64(r.Object)), uint64(r.Object)) {
+			if op == AcquireShared && p.table.ReacquireShared(p.thread(r.Thread), p.cell(uint64(r.Object)), uint64(r.Object)) {
 				return
 			}
 			if before {
@@ -196,13 +196,13 @@ func (p *program) run(trace []heisen.Record) {
 			}
 			switch kind {
 			case AtomicRead:
-				p.sync(r, See)
+				p.sync(r, Receive)
 				p.access(i, r, kind)
 			case AtomicWrite:
 				p.access(i, r, kind)
 				p.sync(r, Store)
 			case AtomicUpdate:
-				p.sync(r, See)
+				p.sync(r, Receive)
 				p.access(i, r, kind)
 				p.sync(r, Send)
 			}
@@ -211,7 +211,7 @@ func (p *program) run(trace []heisen.Record) {
 		case heisen.AcquireShared:
 			lock(AcquireShared)
 		case heisen.Receive:
-			lock(See)
+			lock(Receive)
 		case heisen.Release:
 			lock(Release)
 		case heisen.ReleaseShared:
@@ -286,7 +286,7 @@ func TestPromise(t *testing.T) {
 		t.Run(kind.name, func(t *testing.T) {
 			for seed := range uint64(300) {
 				trace := joinless(workload.Random(rand.New(rand.NewPCG(seed, 11)), kind.Small))
-				if err := promise(t, trace); err != nil {
+				if err := checkTrace(t, trace); err != nil {
 					t.Fatalf("seed %d: %v\n%s", seed, err, show(trace))
 				}
 			}
@@ -300,11 +300,11 @@ func TestCommons(t *testing.T) {
 	for seed := range uint64(300) {
 		trace := joinless(workload.Random(rand.New(rand.NewPCG(seed, 12)),
 			workload.Small{Threads: 12, Events: 100, Vars: 3, Syncs: 3, Ranges: seed%2 == 0, Lives: true, LockWords: true}))
-		err := promiseOf(t, trace, func(p *program) {
-			for range ownSlots - 4 {
+		err := checkProgram(t, trace, func(p *program) {
+			for range ownedSlots - 4 {
 				p.table.Fork(nil, new(Thread), 0)
 			}
-			p.scale = commons / 2 // so that there are two shared slots
+			p.scale = sharedSlots / 2 // so that there are two shared slots
 		})
 		var less *missedError
 		if errors.As(err, &less) {
@@ -323,11 +323,11 @@ type missedError struct{ diff string }
 
 func (e *missedError) Error() string { return "first race by byte (-reference +table):\n" + e.diff }
 
-// promise checks the promise with short clocks, with some that get longer on the way, and with long ones.
-func promise(t testing.TB, trace []heisen.Record) error {
-	longer := []int{fewSlots - 5, blockSlots - 5}
+// checkTrace checks the promise with short clocks, with some that get longer on the way, and with long ones.
+func checkTrace(t testing.TB, trace []heisen.Record) error {
+	longer := []int{inlineSlots - 5, blockSlots - 5}
 	for _, others := range []int{0, longer[len(trace)%2], blockSlots} {
-		if err := promiseOf(t, trace, func(p *program) {
+		if err := checkProgram(t, trace, func(p *program) {
 			for range others {
 				p.table.Fork(nil, new(Thread), 0)
 			}
@@ -338,19 +338,19 @@ func promise(t testing.TB, trace []heisen.Record) error {
 	return nil
 }
 
-// promiseAll is promise for n random traces, those of a stream of random numbers.
-func promiseAll(t *testing.T, n int, stream uint64, random func(*rand.Rand) []heisen.Record) {
+// checkRandom is promise for n random traces, those of a stream of random numbers.
+func checkRandom(t *testing.T, n int, stream uint64, random func(*rand.Rand) []heisen.Record) {
 	t.Helper()
 	for seed := range uint64(randomtrials.Count(n)) {
 		trace := random(rand.New(rand.NewPCG(seed, stream)))
-		if err := promise(t, trace); err != nil {
+		if err := checkTrace(t, trace); err != nil {
 			t.Fatalf("seed %d: %v\n%s", seed, err, show(trace))
 		}
 	}
 }
 
-// promiseOf checks the promise for a program to which something has happened before.
-func promiseOf(t testing.TB, trace []heisen.Record, before func(*program)) error {
+// checkProgram checks the promise for a program to which something has happened before.
+func checkProgram(t testing.TB, trace []heisen.Record, before func(*program)) error {
 	type half struct {
 		op    heisen.Op
 		id    heisen.Thread
@@ -397,7 +397,7 @@ func promiseOf(t testing.TB, trace []heisen.Record, before func(*program)) error
 	}
 	before(p)
 	p.run(trace)
-	if p.table.Full() {
+	if p.table.Exhausted() {
 		return errors.New("no memory")
 	}
 	if err == nil && first != got {

@@ -150,7 +150,7 @@ func race_HandingOut(begins bool) {
 //go:linkname race_Locking internal/race.Locking
 func race_Locking(lock unsafe.Pointer) {
 	if heisenSched.on && getg().raceignore == 0 {
-		heisenPointAt(heisenPickLock, lock, heisenLocationLocks, getcallerfp())
+		heisenPointAt(heisenStrategiesLock, lock, heisenLocationLocks, getcallerfp())
 	}
 	if heisen.noisy {
 		heisenNoiseAt(getcallerfp())

@@ -96,10 +96,10 @@ func heisenAtomicEnd(s *heisenStripe, op uint64, addr unsafe.Pointer) {
 //go:nosplit
 func heisenKnown(addr unsafe.Pointer) (head uint64, turns uint32) {
 	h := (*heisenG)(unsafe.Pointer(getg().racectx))
-	if !heisenCells.only || h == nil || !h.order.Lives(&heisenHappens) {
+	if !heisenCells.only || h == nil || !h.order.UpToDate(&heisenFastTrack) {
 		return 0, 0
 	}
-	head, turns, noted := heisenHappens.Known(&h.order, heisenCellAt(uintptr(addr)), uint64(uintptr(addr)))
+	head, turns, noted := heisenFastTrack.BeginLoad(&h.order, heisenCellAt(uintptr(addr)), uint64(uintptr(addr)))
 	if head != 0 && !noted && !heisenLoadAgain(h, uintptr(addr)) {
 		return 0, 0
 	}
@@ -117,14 +117,14 @@ func heisenLoadAgain(h *heisenG, addr uintptr) bool {
 		return false
 	}
 	place := heisenPlaceOf(b, h, 0, getcallerfp())
-	return heisenHappens.LoadAgain(&h.order, heisenCellAt(addr), place, 1<<(addr&7))
+	return heisenFastTrack.RefreshLoad(&h.order, heisenCellAt(addr), place, 1<<(addr&7))
 }
 
 // heisenUnchanged reports whether it made no difference.
 //
 //go:nosplit
 func heisenUnchanged(addr unsafe.Pointer, head uint64, turns uint32) bool {
-	return heisenCellAt(uintptr(addr)).Unchanged(head, turns)
+	return heisenCellAt(uintptr(addr)).LoadUnchanged(head, turns)
 }
 
 // A compare-and-swap that fails is a load.

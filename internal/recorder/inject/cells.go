@@ -29,7 +29,7 @@ var heisenCells struct {
 var heisenQuick, heisenQuickData heisenRegion
 
 const (
-	heisenCellSize   = unsafe.Sizeof(heisenHappensCell{})
+	heisenCellSize   = unsafe.Sizeof(heisenFastTrackCell{})
 	heisenBlockShift = 8 // of 32 words
 	heisenMaxHeap    = 1 << 38
 	heisenMinHeap    = 1 << 32
@@ -37,10 +37,10 @@ const (
 
 // What the table's files need of their host.
 
-var heisenHappensMemory struct{ vectors, fars, nodes, blocks, tallies, extras, marks uintptr }
+var heisenFastTrackMemory struct{ vectors, tails, nodes, blocks, blockRefs, extensions, overflow uintptr }
 
 //go:nosplit
-func heisenHappensAsideOf(c *heisenHappensCell, side uint32) *atomic.Uint64 {
+func heisenFastTrackSideEntry(c *heisenFastTrackCell, side uint32) *atomic.Uint64 {
 	at := uintptr(unsafe.Pointer(c))/2 + heisenCells.aside
 	if side != 0 {
 		at += heisenCells.asides
@@ -48,73 +48,73 @@ func heisenHappensAsideOf(c *heisenHappensCell, side uint32) *atomic.Uint64 {
 	return (*atomic.Uint64)(unsafe.Pointer(at))
 }
 
-// heisenHappensNextCell returns the cell of the word behind that of c. The caller knows that there is
+// heisenFastTrackNextCell returns the cell of the word behind that of c. The caller knows that there is
 // one: ranges do not go beyond the heap or the data segments.
 //
 //go:nosplit
-func heisenHappensNextCell(c *heisenHappensCell) *heisenHappensCell {
-	return (*heisenHappensCell)(unsafe.Pointer(uintptr(unsafe.Pointer(c)) + heisenCellSize))
+func heisenFastTrackNextCell(c *heisenFastTrackCell) *heisenFastTrackCell {
+	return (*heisenFastTrackCell)(unsafe.Pointer(uintptr(unsafe.Pointer(c)) + heisenCellSize))
 }
 
 //go:nosplit
-func heisenHappensVectorAt(i uint32) *heisenHappensVector {
-	return (*heisenHappensVector)(unsafe.Pointer(heisenHappensMemory.vectors + uintptr(i)*unsafe.Sizeof(heisenHappensVector{})))
+func heisenFastTrackVectorAt(i uint32) *heisenFastTrackVector {
+	return (*heisenFastTrackVector)(unsafe.Pointer(heisenFastTrackMemory.vectors + uintptr(i)*unsafe.Sizeof(heisenFastTrackVector{})))
 }
 
 //go:nosplit
-func heisenHappensFarAt(i uint32) *heisenHappensFar {
-	return (*heisenHappensFar)(unsafe.Pointer(heisenHappensMemory.fars + uintptr(i)*unsafe.Sizeof(heisenHappensFar{})))
+func heisenFastTrackTailAt(i uint32) *heisenFastTrackVectorTail {
+	return (*heisenFastTrackVectorTail)(unsafe.Pointer(heisenFastTrackMemory.tails + uintptr(i)*unsafe.Sizeof(heisenFastTrackVectorTail{})))
 }
 
 //go:nosplit
-func heisenHappensNodeAt(i uint32) *heisenHappensNode {
-	return (*heisenHappensNode)(unsafe.Pointer(heisenHappensMemory.nodes + uintptr(i)*unsafe.Sizeof(heisenHappensNode{})))
+func heisenFastTrackNodeAt(i uint32) *heisenFastTrackNode {
+	return (*heisenFastTrackNode)(unsafe.Pointer(heisenFastTrackMemory.nodes + uintptr(i)*unsafe.Sizeof(heisenFastTrackNode{})))
 }
 
 //go:nosplit
-func heisenHappensBlockAt(i uint32) *heisenHappensBlock {
-	return (*heisenHappensBlock)(unsafe.Pointer(heisenHappensMemory.blocks + uintptr(i)*unsafe.Sizeof(heisenHappensBlock{})))
+func heisenFastTrackBlockAt(i uint32) *heisenFastTrackBlock {
+	return (*heisenFastTrackBlock)(unsafe.Pointer(heisenFastTrackMemory.blocks + uintptr(i)*unsafe.Sizeof(heisenFastTrackBlock{})))
 }
 
 //go:nosplit
-func heisenHappensTallyAt(i uint32) *heisenHappensTally {
-	return (*heisenHappensTally)(unsafe.Pointer(heisenHappensMemory.tallies + uintptr(i)*unsafe.Sizeof(heisenHappensTally{})))
+func heisenFastTrackBlockRefsAt(i uint32) *heisenFastTrackBlockRefs {
+	return (*heisenFastTrackBlockRefs)(unsafe.Pointer(heisenFastTrackMemory.blockRefs + uintptr(i)*unsafe.Sizeof(heisenFastTrackBlockRefs{})))
 }
 
 //go:nosplit
-func heisenHappensExtraAt(i uint32) *heisenHappensExtra {
-	return (*heisenHappensExtra)(unsafe.Pointer(heisenHappensMemory.extras + uintptr(i)*unsafe.Sizeof(heisenHappensExtra{})))
+func heisenFastTrackExtensionAt(i uint32) *heisenFastTrackExtension {
+	return (*heisenFastTrackExtension)(unsafe.Pointer(heisenFastTrackMemory.extensions + uintptr(i)*unsafe.Sizeof(heisenFastTrackExtension{})))
 }
 
 //go:nosplit
-func heisenHappensMarkAt(i uint64) *heisenHappensMark {
-	return (*heisenHappensMark)(unsafe.Pointer(heisenHappensMemory.marks + uintptr(i)*unsafe.Sizeof(heisenHappensMark{})))
+func heisenFastTrackOverflowAt(i uint64) *heisenFastTrackOverflowEntry {
+	return (*heisenFastTrackOverflowEntry)(unsafe.Pointer(heisenFastTrackMemory.overflow + uintptr(i)*unsafe.Sizeof(heisenFastTrackOverflowEntry{})))
 }
 
-// heisenHappensSparesHere returns what the current P keeps: hooks are not preempted.
+// heisenFastTrackLocalFreeCache returns what the current P keeps: hooks are not preempted.
 //
 //go:nosplit
-func heisenHappensSparesHere() *heisenHappensSpares {
+func heisenFastTrackLocalFreeCache() *heisenFastTrackFreeCache {
 	if b := heisenBufOfP(); b != nil {
-		return &b.spares
+		return &b.freeCache
 	}
 	return nil
 }
 
 //go:nosplit
-func heisenHappensStoreRelease(x *atomic.Uint64, v uint64) { heisenWatchStoreRelease(x, v) }
+func heisenFastTrackStoreRelease(x *atomic.Uint64, v uint64) { heisenAtomRaceStoreRelease(x, v) }
 
 //go:nosplit
-func heisenHappensStoreRelease32(x *atomic.Uint32, v uint32) { heisenWatchStoreRelease32(x, v) }
+func heisenFastTrackStoreRelease32(x *atomic.Uint32, v uint32) { heisenAtomRaceStoreRelease32(x, v) }
 
 //go:nosplit
-func heisenHappensDecrement(x *atomic.Uint32) uint32 { return x.Add(-1) }
+func heisenFastTrackDecrement(x *atomic.Uint32) uint32 { return x.Add(-1) }
 
-// heisenHappensPauseSpinning pauses about as long as the runtime's own locks do, and longer if that was not enough:
+// heisenFastTrackPauseSpinning pauses about as long as the runtime's own locks do, and longer if that was not enough:
 // who looks sooner takes the word away from its holder, who is to go on with it.
 //
 //go:nosplit
-func heisenHappensPauseSpinning(tries uint32) {
+func heisenFastTrackPauseSpinning(tries uint32) {
 	if tries < heisenSpins/4 {
 		procyield(40 + 4*tries)
 	} else {
@@ -122,20 +122,20 @@ func heisenHappensPauseSpinning(tries uint32) {
 	}
 }
 
-// heisenInitHappens reserves address space, and reports whether there was some.
-func heisenInitHappens() bool {
-	m := &heisenHappensMemory
+// heisenInitFastTrack reserves address space, and reports whether there was some.
+func heisenInitFastTrack() bool {
+	m := &heisenFastTrackMemory
 	for _, arena := range [...]struct {
 		at   *uintptr
 		size uintptr
 	}{
-		{&m.vectors, heisenHappensMaxVectors * unsafe.Sizeof(heisenHappensVector{})},
-		{&m.fars, heisenHappensMaxVectors * unsafe.Sizeof(heisenHappensFar{})},
-		{&m.nodes, heisenHappensMaxNodes * unsafe.Sizeof(heisenHappensNode{})},
-		{&m.blocks, heisenHappensMaxBlocks * unsafe.Sizeof(heisenHappensBlock{})},
-		{&m.tallies, heisenHappensMaxBlocks * unsafe.Sizeof(heisenHappensTally{})},
-		{&m.extras, heisenHappensMaxExtras * unsafe.Sizeof(heisenHappensExtra{})},
-		{&m.marks, heisenHappensMaxMarks * unsafe.Sizeof(heisenHappensMark{})},
+		{&m.vectors, heisenFastTrackMaxVectors * unsafe.Sizeof(heisenFastTrackVector{})},
+		{&m.tails, heisenFastTrackMaxVectors * unsafe.Sizeof(heisenFastTrackVectorTail{})},
+		{&m.nodes, heisenFastTrackMaxNodes * unsafe.Sizeof(heisenFastTrackNode{})},
+		{&m.blocks, heisenFastTrackMaxBlocks * unsafe.Sizeof(heisenFastTrackBlock{})},
+		{&m.blockRefs, heisenFastTrackMaxBlocks * unsafe.Sizeof(heisenFastTrackBlockRefs{})},
+		{&m.extensions, heisenFastTrackMaxExtensions * unsafe.Sizeof(heisenFastTrackExtension{})},
+		{&m.overflow, heisenFastTrackMaxOverflowEntries * unsafe.Sizeof(heisenFastTrackOverflowEntry{})},
 	} {
 		if *arena.at = uintptr(heisenReserve(arena.size)); *arena.at == 0 {
 			return false
@@ -162,8 +162,8 @@ func heisenInitHappens() bool {
 }
 
 //go:nosplit
-func (r *heisenRegion) cell(addr uintptr) *heisenHappensCell {
-	return (*heisenHappensCell)(unsafe.Pointer(r.cells + (addr-r.lo)&^7*(heisenCellSize/8)))
+func (r *heisenRegion) cell(addr uintptr) *heisenFastTrackCell {
+	return (*heisenFastTrackCell)(unsafe.Pointer(r.cells + (addr-r.lo)&^7*(heisenCellSize/8)))
 }
 
 // heisenPrefetch fetches the cache line of p, which is about to be changed, and does not wait for it: another
@@ -171,12 +171,12 @@ func (r *heisenRegion) cell(addr uintptr) *heisenHappensCell {
 func heisenPrefetch(p uintptr)
 
 // heisenNoCell stands for the cells of words that have none. Nothing is noted there.
-var heisenNoCell heisenHappensCell
+var heisenNoCell heisenFastTrackCell
 
 // heisenCellAt returns the cell of the word at addr.
 //
 //go:nosplit
-func heisenCellAt(addr uintptr) *heisenHappensCell {
+func heisenCellAt(addr uintptr) *heisenFastTrackCell {
 	r := &heisenCells.heap
 	if addr-r.lo >= r.span {
 		r = &heisenCells.data
@@ -238,12 +238,12 @@ func heisenForget(addr, size uintptr) {
 func heisenForgetCells(r *heisenRegion, addr, size uintptr) {
 	c := r.cell(addr)
 	for ; size >= 8 && addr&7 == 0; addr, size = addr+8, size-8 {
-		if !c.Forget() {
+		if !c.TryClear() {
 			heisenForgetSome(c, addr, 8)
 		}
-		c = heisenHappensNextCell(c)
+		c = heisenFastTrackNextCell(c)
 	}
-	for ; size > 0; c = heisenHappensNextCell(c) {
+	for ; size > 0; c = heisenFastTrackNextCell(c) {
 		n := min(size, 8-addr&7)
 		if !c.Empty() {
 			heisenForgetSome(c, addr, n)
@@ -256,7 +256,7 @@ func heisenForgetCells(r *heisenRegion, addr, size uintptr) {
 //
 //go:nosplit
 //go:noinline
-func heisenForgetSome(c *heisenHappensCell, addr, n uintptr) {
+func heisenForgetSome(c *heisenFastTrackCell, addr, n uintptr) {
 	mask := (uint32(1)<<n - 1) << (addr & 7)
-	systemstack(func() { heisenHappens.Clear(c, mask) })
+	systemstack(func() { heisenFastTrack.Clear(c, mask) })
 }

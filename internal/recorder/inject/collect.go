@@ -15,7 +15,7 @@ func heisenBarrier() {
 			heisenWatched.table.Forget()
 		}
 		if heisen.races && heisenFinalizing() {
-			heisenHappens.Collect()
+			heisenFastTrack.Collect()
 		}
 		heisenFlushAll(heisenForever)
 		heisenSend(heisenMsgBarrier, 0, 0, nil, 0)

@@ -8,21 +8,21 @@ import (
 )
 
 // Races that the program finds by itself. What goroutines know of each other is in
-// heisenHappens (package internal/core/fasttrack); every word of the heap and of the data
+// heisenFastTrack (package internal/core/fasttrack); every word of the heap and of the data
 // segments has a cell there for what was done to it. Nothing is sent but what is found.
 //
 // A synchronisation and what it orders are one step under the lock of the object's cell,
 // as are an atomic operation and its order.
 
-var heisenHappens heisenHappensTable
+var heisenFastTrack heisenFastTrackTable
 
 // ranged is what raceread and heisenAnew do, for size bytes: it returns how many of the first
 // it has done. A pc of 0 is not known yet: then it only looks for notes.
 //
 //go:nosplit
 func (h *heisenG) ranged(write bool, addr, size, pc uintptr) uintptr {
-	t := &heisenHappens
-	if !heisenCells.fast || !h.order.Lives(t) {
+	t := &heisenFastTrack
+	if !heisenCells.fast || !h.order.UpToDate(t) {
 		return 0
 	}
 	c := heisenCellAt(addr)
@@ -32,8 +32,8 @@ func (h *heisenG) ranged(write bool, addr, size, pc uintptr) uintptr {
 	// Most words are whole, and of most the first note says it.
 	done := uintptr(0)
 	if addr&7 == 0 {
-		for ; size-done >= 8 && c.NotedWord(&h.order, write); done += 8 {
-			c = heisenHappensNextCell(c)
+		for ; size-done >= 8 && c.SameEpochWord(&h.order, write); done += 8 {
+			c = heisenFastTrackNextCell(c)
 		}
 		if done == size {
 			return size
@@ -48,7 +48,7 @@ func (h *heisenG) ranged(write bool, addr, size, pc uintptr) uintptr {
 	heisenMarkBlocks(addr+done, size-done)
 	for at, end := addr+done, addr+size; at < end; {
 		if n := (end - at) / 8; at&7 == 0 && n > 0 {
-			n = t.AccessWords(&h.order, c, n, note, write)
+			n = t.AccessPlainWords(&h.order, c, n, note, write)
 			at, c = at+8*n, heisenCellAfter(c, n)
 			if at == end {
 				break
@@ -59,7 +59,7 @@ func (h *heisenG) ranged(write bool, addr, size, pc uintptr) uintptr {
 		if !t.AccessPlain(&h.order, c, note, mask, write) {
 			heisenCompareAmong(b, h, c, addr, size, at, place, uint32(mask), write)
 		}
-		at, c = next, heisenHappensNextCell(c)
+		at, c = next, heisenFastTrackNextCell(c)
 	}
 	return size
 }
@@ -67,8 +67,8 @@ func (h *heisenG) ranged(write bool, addr, size, pc uintptr) uintptr {
 // heisenCellAfter returns the cell of the word n words behind that of c.
 //
 //go:nosplit
-func heisenCellAfter(c *heisenHappensCell, n uintptr) *heisenHappensCell {
-	return (*heisenHappensCell)(unsafe.Pointer(uintptr(unsafe.Pointer(c)) + n*heisenCellSize))
+func heisenCellAfter(c *heisenFastTrackCell, n uintptr) *heisenFastTrackCell {
+	return (*heisenFastTrackCell)(unsafe.Pointer(uintptr(unsafe.Pointer(c)) + n*heisenCellSize))
 }
 
 // heisenBytesOf returns the bytes from at up to next in a word, as a mask.
@@ -95,19 +95,19 @@ func heisenBufOfG(h *heisenG) *heisenBuf {
 // heisenAccess and heisenCompare in one. It reports false if it is for those.
 //
 //go:nosplit
-func heisenAnew(h *heisenG, c *heisenHappensCell, write bool, addr, pc uintptr) bool {
-	t, mask := &heisenHappens, uint64(1)<<(addr&7)
+func heisenAnew(h *heisenG, c *heisenFastTrackCell, write bool, addr, pc uintptr) bool {
+	t, mask := &heisenFastTrack, uint64(1)<<(addr&7)
 	var at *atomic.Uint64
-	head, old := c.Says()
+	head, old := c.Load()
 	first := old
 	what := mask
 	if write {
-		what |= heisenHappensWrite << heisenHappensNoteKind
+		what |= heisenFastTrackWrite << heisenFastTrackKindShift
 	}
-	again := h.order.Left(head, old, what)
-	if !again && heisenHappensSeveral(head) {
+	again := h.order.CanRefreshFirst(head, old, what)
+	if !again && heisenFastTrackHasSideEntries(head) {
 		var noted bool
-		if noted, at, head, old = c.Look(&h.order, mask, write); noted {
+		if noted, at, head, old = c.Lookup(&h.order, mask, write); noted {
 			return true
 		}
 	}
@@ -122,14 +122,14 @@ func heisenAnew(h *heisenG, c *heisenHappensCell, write bool, addr, pc uintptr) 
 		place = heisenNewPlace(b, h, pc, h.set(b))
 	}
 	note := h.order.Epoch | place
-	if again && c.Renew(&h.order, &c.first, head, old, note) || at != nil && t.Again(&h.order, c, at, head, old, note) {
+	if again && c.Refresh(&h.order, &c.first, head, old, note) || at != nil && t.RefreshFound(&h.order, c, at, head, old, note) {
 		return true
 	}
 	if c.Empty() {
 		heisenMarkBlock(addr)
 	}
-	if t.AccessOwn(&h.order, c, note, mask, write) || first == note && t.AccessMore(&h.order, c, note, mask, write) ||
-		t.AccessAlone(&h.order, c, note, mask, write) {
+	if t.AccessOwn(&h.order, c, note, mask, write) || first == note && t.AccessWiden(&h.order, c, note, mask, write) ||
+		t.AccessPlainEntries(&h.order, c, note, mask, write) {
 		return true
 	}
 	heisenCompareAmong(b, h, c, addr, 1, addr, place, uint32(mask), write)
@@ -139,12 +139,12 @@ func heisenAnew(h *heisenG, c *heisenHappensCell, write bool, addr, pc uintptr) 
 // heisenCompareAmong is what remains where AccessAlone is not enough for the word at at.
 //
 //go:nosplit
-func heisenCompareAmong(b *heisenBuf, h *heisenG, c *heisenHappensCell, addr, size, at uintptr, place uint64, mask uint32, write bool) {
-	kind := uint32(heisenHappensRead)
+func heisenCompareAmong(b *heisenBuf, h *heisenG, c *heisenFastTrackCell, addr, size, at uintptr, place uint64, mask uint32, write bool) {
+	kind := uint32(heisenFastTrackRead)
 	if write {
-		kind = heisenHappensWrite
+		kind = heisenFastTrackWrite
 	}
-	if !heisenHappens.AccessAmong(&h.order, c, uint64(at&^7), place, mask, kind, &b.races) || b.races.Count != 0 {
+	if !heisenFastTrack.AccessInCell(&h.order, c, uint64(at&^7), place, mask, kind, &b.races) || b.races.Count != 0 {
 		heisenCompareMore(b, h, c, addr, size, at, place, mask, kind)
 	}
 }
@@ -165,22 +165,22 @@ func heisenCompare(h *heisenG, kind uint32, addr, size, pc uintptr) {
 	if b == nil {
 		return
 	}
-	t := &heisenHappens
+	t := &heisenFastTrack
 	if t.Stale(&h.order) {
-		systemstack(func() { t.Renew(&h.order, h.id) })
+		systemstack(func() { t.BeginEpoch(&h.order, h.id) })
 	}
 	c := heisenCellAt(addr)
 	if c == &heisenNoCell {
 		return
 	}
 	place := heisenPlaceUnder(b, h, pc)
-	for at, end := addr, addr+size; at < end; c = heisenHappensNextCell(c) {
+	for at, end := addr, addr+size; at < end; c = heisenFastTrackNextCell(c) {
 		next := min(at&^7+8, end)
 		mask := heisenBytesOf(at, next)
 		if c.Empty() {
 			heisenMarkBlock(at)
 		}
-		if !t.AccessPlain(&h.order, c, h.order.Epoch|place, mask, kind == heisenHappensWrite) {
+		if !t.AccessPlain(&h.order, c, h.order.Epoch|place, mask, kind == heisenFastTrackWrite) {
 			heisenCompareMore(b, h, c, addr, size, at, place, uint32(mask), kind)
 		}
 		at = next
@@ -192,9 +192,9 @@ func heisenCompare(h *heisenG, kind uint32, addr, size, pc uintptr) {
 //
 //go:nosplit
 //go:noinline
-func heisenCompareMore(b *heisenBuf, h *heisenG, c *heisenHappensCell, addr, size, at uintptr, place uint64, mask, kind uint32) {
+func heisenCompareMore(b *heisenBuf, h *heisenG, c *heisenFastTrackCell, addr, size, at uintptr, place uint64, mask, kind uint32) {
 	systemstack(func() {
-		t := &heisenHappens
+		t := &heisenFastTrack
 		if b.races.Count == 0 {
 			c.Unlock(t.AccessLocked(&h.order, c, c.Lock(), uint64(at&^7), place, mask, kind, &b.races))
 		}
@@ -212,7 +212,7 @@ type heisenCompared struct {
 	addr, size uintptr
 	told       uint64 // the note that it raced with last
 	// Of an atomic operation: the cell that it has locked, and its head.
-	cell *heisenHappensCell
+	cell *heisenFastTrackCell
 	head uint64
 }
 
@@ -229,23 +229,23 @@ func (b *heisenBuf) compare(kind uint32, place uint64, addr, size uintptr) {
 func heisenTellRaces(b *heisenBuf, h *heisenG) {
 	n := b.races.Count
 	b.races.Count, b.races.Bytes = 0, 0
-	if !heisen.on || heisenHappens.Full() {
+	if !heisen.on || heisenFastTrack.Exhausted() {
 		return // nobody listens, or what is not known any more may have ordered them
 	}
 	a := &b.compared
 	who := uint64(h.id)<<32 | uint64(heisenKinds[a.kind])<<heisenPlaceBits | a.place
 	for i := range n {
 		r := &b.races.At[i]
-		if r.Note == a.told {
+		if r.Entry == a.told {
 			continue // it was in the word before, too
 		}
-		a.told = r.Note
-		id, known := heisenHappens.Holder(r.Note)
+		a.told = r.Entry
+		id, known := heisenFastTrack.Owner(r.Entry)
 		if !known {
 			id = heisenUnknownG
 		}
-		other := uint64(id)<<32 | uint64(heisenKinds[r.Kind])<<heisenPlaceBits | r.Note&heisenHappensPlaceMask
-		at := r.Addr + uint64(heisenWatchLowestBit(r.Bytes))
+		other := uint64(id)<<32 | uint64(heisenKinds[r.Kind])<<heisenPlaceBits | r.Entry&heisenFastTrackPlaceMask
+		at := r.Addr + uint64(heisenAtomRaceLowestBit(r.Bytes))
 		heisenPutOverlap(b, h, uint64(a.addr), who, other, uint64(min(a.size, 1<<16-1))<<48|at, heisenByOrder)
 	}
 }
@@ -253,8 +253,8 @@ func heisenTellRaces(b *heisenBuf, h *heisenG) {
 // heisenSendRaces tells what may have kept races from being found.
 func heisenSendRaces() {
 	words := (*[2]uint64)(persistentalloc(2*8, 8, &memstats.other_sys))
-	words[0] = heisenHappens.Crowded.Load()
-	if heisenHappens.Full() {
+	words[0] = heisenFastTrack.SlotSharers.Load()
+	if heisenFastTrack.Exhausted() {
 		words[1] = 1
 	}
 	heisenSend(heisenMsgRaces, 0, 0, unsafe.Pointer(words), unsafe.Sizeof(*words))
@@ -262,9 +262,9 @@ func heisenSendRaces() {
 
 // heisenKinds is the ops of package heisen, by the kinds of package internal/core/fasttrack.
 var heisenKinds = [...]uint8{
-	heisenHappensRead:         heisenRead,
-	heisenHappensWrite:        heisenWrite,
-	heisenHappensAtomicRead:   heisenAtomicRead,
-	heisenHappensAtomicWrite:  heisenAtomicWrite,
-	heisenHappensAtomicUpdate: heisenAtomicUpdate,
+	heisenFastTrackRead:         heisenRead,
+	heisenFastTrackWrite:        heisenWrite,
+	heisenFastTrackAtomicRead:   heisenAtomicRead,
+	heisenFastTrackAtomicWrite:  heisenAtomicWrite,
+	heisenFastTrackAtomicUpdate: heisenAtomicUpdate,
 }

@@ -102,7 +102,7 @@ func heisenAccessByte(h *heisenG, write bool, addr, pc, sp uintptr) {
 			if heisenCells.only {
 				return
 			}
-		} else if h.order.Lives(&heisenHappens) && (c.NotedByte(&h.order, addr, write) || heisenCells.only && (heisenOnStack(addr) || heisenAnew(h, c, write, addr, pc))) {
+		} else if h.order.UpToDate(&heisenFastTrack) && (c.SameEpochByte(&h.order, addr, write) || heisenCells.only && (heisenOnStack(addr) || heisenAnew(h, c, write, addr, pc))) {
 			return
 		}
 	} else if heisen.light {
@@ -312,8 +312,8 @@ func heisenStart(pc, spawnctx uintptr) (ctx uintptr) {
 	}
 	if heisen.races {
 		systemstack(func() {
-			heisenHappens.Renew(&parent.order, parent.id)
-			heisenHappens.Fork(&parent.order, &child.order, child.id)
+			heisenFastTrack.BeginEpoch(&parent.order, parent.id)
+			heisenFastTrack.Fork(&parent.order, &child.order, child.id)
 		})
 	}
 	if heisen.quiet {
@@ -349,7 +349,7 @@ func racectxend(racectx uintptr) {
 		heisenLeave(h)
 	}
 	if heisen.races {
-		systemstack(func() { heisenHappens.End(&h.order) })
+		systemstack(func() { heisenFastTrack.End(&h.order) })
 	}
 	if heisen.on && h.words != 0 {
 		if b := heisenOpen(h, 3); b != nil {
@@ -487,8 +487,8 @@ func heisenAccessPC(op uint64, addr unsafe.Pointer, sz, callerpc, pc uintptr) {
 		heisenPointAccess(op == heisenOpWrite, uintptr(addr), sz, heisenAskedAt(callerpc, pc, getcallerfp()))
 	}
 	write := op == heisenOpWrite
-	if c := heisenCellAt(uintptr(addr)); sz == 1 && heisenCells.only && c != &heisenNoCell && h.order.Lives(&heisenHappens) {
-		if c.NotedByte(&h.order, uintptr(addr), write) || heisenOnStack(uintptr(addr)) {
+	if c := heisenCellAt(uintptr(addr)); sz == 1 && heisenCells.only && c != &heisenNoCell && h.order.UpToDate(&heisenFastTrack) {
+		if c.SameEpochByte(&h.order, uintptr(addr), write) || heisenOnStack(uintptr(addr)) {
 			return
 		}
 		callerpc = heisenAskedAt(callerpc, pc, getcallerfp())

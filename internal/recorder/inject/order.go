@@ -28,7 +28,7 @@ func heisenOrder(h *heisenG, op uint64, obj, fp uintptr) {
 	case c == &heisenNoCell || op > heisenOpChanceReceive: // those only tell more of what was in order
 	case heisenLocking>>op&1 == 0:
 		heisenOrderMessage(h, op, obj, c)
-	case heisenSyncs[op] == heisenHappensAcquireShared && heisenHappens.SharedAgain(&h.order, c, uint64(obj)):
+	case heisenSyncs[op] == heisenFastTrackAcquireShared && heisenFastTrack.ReacquireShared(&h.order, c, uint64(obj)):
 		h.take(obj, true, heisenPC(heisenCaller(fp)))
 	default: // it takes part in races like an atomic operation
 		if b := heisenBufOfG(h); b != nil {
@@ -43,8 +43,8 @@ func heisenOrder(h *heisenG, op uint64, obj, fp uintptr) {
 //go:noinline
 func heisenOrderCollected(h *heisenG) {
 	systemstack(func() {
-		heisenHappens.Renew(&h.order, h.id)
-		heisenHappens.Collected(&h.order)
+		heisenFastTrack.BeginEpoch(&h.order, h.id)
+		heisenFastTrack.AcquireCollected(&h.order)
 	})
 }
 
@@ -52,15 +52,15 @@ func heisenOrderCollected(h *heisenG) {
 //
 //go:nosplit
 //go:noinline
-func heisenOrderMessage(h *heisenG, op uint64, obj uintptr, c *heisenHappensCell) {
-	t, head := &heisenHappens, c.Lock()
+func heisenOrderMessage(h *heisenG, op uint64, obj uintptr, c *heisenFastTrackCell) {
+	t, head := &heisenFastTrack, c.Lock()
 	if !t.Stale(&h.order) && t.SyncInPlace(&h.order, head, uint64(obj), heisenSyncs[op]) {
 		c.Unlock(head)
 		return
 	}
 	systemstack(func() {
 		if t.Stale(&h.order) {
-			t.Renew(&h.order, h.id)
+			t.BeginEpoch(&h.order, h.id)
 		}
 		if head == 0 {
 			heisenMarkBlock(obj)
@@ -74,16 +74,16 @@ func heisenOrderMessage(h *heisenG, op uint64, obj uintptr, c *heisenHappensCell
 //
 //go:nosplit
 //go:noinline
-func heisenOrderLock(b *heisenBuf, h *heisenG, op uint64, addr, fp uintptr, c *heisenHappensCell, head uint64) {
+func heisenOrderLock(b *heisenBuf, h *heisenG, op uint64, addr, fp uintptr, c *heisenFastTrackCell, head uint64) {
 	if op == heisenOpRelease && !h.giveBack(addr, false) || op == heisenOpReleaseShared && !h.giveBack(addr, true) {
-		heisenHappens.Foreign()
+		heisenFastTrack.UnownedRelease()
 	}
 	var pc uintptr
 	if heisenTaking>>op&1 != 0 {
 		pc = heisenCaller(fp)
 	}
 	place := uint64(0) // if it is noted; in an epoch that is about to begin nothing is
-	if heisenHappens.Stale(&h.order) || !c.NotedAtomic(&h.order, head, 1<<(addr&7), heisenHappensAtomicUpdate) {
+	if heisenFastTrack.Stale(&h.order) || !c.SameEpochAtomic(&h.order, head, 1<<(addr&7), heisenFastTrackAtomicUpdate) {
 		place = heisenPlaceOf(b, h, pc, fp)
 	}
 	head, done := heisenLockAgain(h, heisenSyncs[op], addr, place, c, head)
@@ -96,7 +96,7 @@ func heisenOrderLock(b *heisenBuf, h *heisenG, op uint64, addr, fp uintptr, c *h
 		heisenAtomicAnew(b, h, heisenSyncs[op], addr, place, c, head)
 	}
 	if heisenTaking>>op&1 != 0 {
-		h.take(addr, heisenSyncs[op] == heisenHappensAcquireShared, heisenPC(pc))
+		h.take(addr, heisenSyncs[op] == heisenFastTrackAcquireShared, heisenPC(pc))
 	}
 }
 
@@ -105,15 +105,15 @@ func heisenOrderLock(b *heisenBuf, h *heisenG, op uint64, addr, fp uintptr, c *h
 // heisenAtomicAnew is to be called, to which what was done makes no difference.
 //
 //go:nosplit
-func heisenLockAgain(h *heisenG, how uint32, addr uintptr, place uint64, c *heisenHappensCell, head uint64) (uint64, bool) {
-	t := &heisenHappens
-	takes := how <= heisenHappensAcquireShared
+func heisenLockAgain(h *heisenG, how uint32, addr uintptr, place uint64, c *heisenFastTrackCell, head uint64) (uint64, bool) {
+	t := &heisenFastTrack
+	takes := how <= heisenFastTrackAcquireShared
 	if head == 0 || t.Stale(&h.order) || takes && !t.SyncInPlace(&h.order, head, uint64(addr), how) {
 		return head, false
 	}
 	// Who has taken a lock again may have noted that before.
-	if place != 0 && !(takes && c.NotedAtomic(&h.order, head, 1<<(addr&7), heisenHappensAtomicUpdate)) {
-		next := t.LockAgain(&h.order, c, head, place, 1<<(addr&7))
+	if place != 0 && !(takes && c.SameEpochAtomic(&h.order, head, 1<<(addr&7), heisenFastTrackAtomicUpdate)) {
+		next := t.LockNoRace(&h.order, c, head, place, 1<<(addr&7))
 		if next == 0 {
 			return head, false
 		}
@@ -128,30 +128,30 @@ func heisenLockAgain(h *heisenG, how uint32, addr uintptr, place uint64, c *heis
 //
 //go:nosplit
 //go:noinline
-func heisenAtomicAnew(b *heisenBuf, h *heisenG, how uint32, addr uintptr, place uint64, c *heisenHappensCell, head uint64) {
+func heisenAtomicAnew(b *heisenBuf, h *heisenG, how uint32, addr uintptr, place uint64, c *heisenFastTrackCell, head uint64) {
 	systemstack(func() {
-		kind := uint32(heisenHappensAtomicUpdate)
+		kind := uint32(heisenFastTrackAtomicUpdate)
 		switch how {
-		case heisenHappensSee:
-			kind = heisenHappensAtomicRead
-		case heisenHappensStore:
-			kind = heisenHappensAtomicWrite
+		case heisenFastTrackReceive:
+			kind = heisenFastTrackAtomicRead
+		case heisenFastTrackStore:
+			kind = heisenFastTrackAtomicWrite
 		}
-		t := &heisenHappens
+		t := &heisenFastTrack
 		if t.Stale(&h.order) {
-			t.Renew(&h.order, h.id)
+			t.BeginEpoch(&h.order, h.id)
 		}
 		if head == 0 {
 			heisenMarkBlock(addr)
 		}
-		if how == heisenHappensExchange {
-			head = t.Sync(&h.order, head, uint64(addr), heisenHappensSee)
-			how = heisenHappensSend
-		} else if how <= heisenHappensSee {
+		if how == heisenFastTrackExchange {
+			head = t.Sync(&h.order, head, uint64(addr), heisenFastTrackReceive)
+			how = heisenFastTrackSend
+		} else if how <= heisenFastTrackReceive {
 			head = t.Sync(&h.order, head, uint64(addr), how)
 		}
-		if !c.NotedAtomic(&h.order, head, 1<<(addr&7), kind) {
-			if next := t.AccessAgain(&h.order, c, head, place, 1<<(addr&7), kind); next != 0 {
+		if !c.SameEpochAtomic(&h.order, head, 1<<(addr&7), kind) {
+			if next := t.AccessNoRace(&h.order, c, head, place, 1<<(addr&7), kind); next != 0 {
 				head = next
 			} else {
 				head = t.AccessLocked(&h.order, c, head, uint64(addr)&^7, place, 1<<(addr&7), kind, &b.races)
@@ -160,7 +160,7 @@ func heisenAtomicAnew(b *heisenBuf, h *heisenG, how uint32, addr uintptr, place 
 				b.compare(kind, place, addr, 1)
 			}
 		}
-		if how > heisenHappensSee {
+		if how > heisenFastTrackReceive {
 			head = t.Sync(&h.order, head, uint64(addr), how)
 		}
 		c.Unlock(head)
@@ -185,8 +185,8 @@ func heisenAtomicLock(op uint64, addr uintptr) bool {
 		return false
 	}
 	head := c.Lock()
-	if i := head >> heisenHappensHeadExtra; i != 0 && op != heisenOpAtomicRead {
-		heisenPrefetch(uintptr(unsafe.Pointer(heisenHappensExtraAt(uint32(i)))))
+	if i := head >> heisenFastTrackHeadExtension; i != 0 && op != heisenOpAtomicRead {
+		heisenPrefetch(uintptr(unsafe.Pointer(heisenFastTrackExtensionAt(uint32(i)))))
 	}
 	b.compared.cell, b.compared.head = c, head
 	return true
@@ -197,11 +197,11 @@ func heisenAtomicLock(op uint64, addr uintptr) bool {
 //go:nosplit
 func heisenAtomicUnlock(h *heisenG, op uint64, addr, fp uintptr) {
 	b := heisenBufOfP()
-	kind := uint32(op - heisenOpAtomicRead + heisenHappensAtomicRead)
-	t, c, head := &heisenHappens, b.compared.cell, b.compared.head
+	kind := uint32(op - heisenOpAtomicRead + heisenFastTrackAtomicRead)
+	t, c, head := &heisenFastTrack, b.compared.cell, b.compared.head
 	stale, noted, place := t.Stale(&h.order), false, uint64(0)
 	if !stale {
-		noted = c.NotedAtomic(&h.order, head, 1<<(addr&7), kind)
+		noted = c.SameEpochAtomic(&h.order, head, 1<<(addr&7), kind)
 	}
 	if !noted {
 		place = heisenPlaceOf(b, h, 0, fp)
@@ -222,16 +222,16 @@ func heisenAtomicUnlock(h *heisenG, op uint64, addr, fp uintptr) {
 
 // heisenSyncs is how the recorder's ops synchronise.
 var heisenSyncs = [...]uint32{
-	heisenOpAtomicRead:       heisenHappensSee,
-	heisenOpAtomicWrite:      heisenHappensStore,
-	heisenOpAtomicUpdate:     heisenHappensExchange,
-	heisenOpAcquire:          heisenHappensAcquire,
-	heisenOpTryAcquire:       heisenHappensAcquire,
-	heisenOpAcquireShared:    heisenHappensAcquireShared,
-	heisenOpTryAcquireShared: heisenHappensAcquireShared,
-	heisenOpReceive:          heisenHappensSee,
-	heisenOpChanceReceive:    heisenHappensSee,
-	heisenOpRelease:          heisenHappensRelease,
-	heisenOpReleaseShared:    heisenHappensReleaseShared,
-	heisenOpSend:             heisenHappensSend,
+	heisenOpAtomicRead:       heisenFastTrackReceive,
+	heisenOpAtomicWrite:      heisenFastTrackStore,
+	heisenOpAtomicUpdate:     heisenFastTrackExchange,
+	heisenOpAcquire:          heisenFastTrackAcquire,
+	heisenOpTryAcquire:       heisenFastTrackAcquire,
+	heisenOpAcquireShared:    heisenFastTrackAcquireShared,
+	heisenOpTryAcquireShared: heisenFastTrackAcquireShared,
+	heisenOpReceive:          heisenFastTrackReceive,
+	heisenOpChanceReceive:    heisenFastTrackReceive,
+	heisenOpRelease:          heisenFastTrackRelease,
+	heisenOpReleaseShared:    heisenFastTrackReleaseShared,
+	heisenOpSend:             heisenFastTrackSend,
 }

@@ -20,14 +20,14 @@ func heisenMayStop(gp *g) bool {
 // heisenPoint is a point before the current goroutine synchronises by the object on.
 //
 //go:nosplit
-func heisenPoint(on unsafe.Pointer) { heisenPointAt(heisenPickSync, on, 0, 0) }
+func heisenPoint(on unsafe.Pointer) { heisenPointAt(heisenStrategiesSync, on, 0, 0) }
 
 // heisenPointAt is a point before the current goroutine synchronises. kind is what it
 // does, and mode says for which targets it stands; then fp is the caller's frame
 // pointer.
 //
 //go:nosplit
-func heisenPointAt(kind heisenPickKind, on unsafe.Pointer, mode uint32, fp uintptr) {
+func heisenPointAt(kind heisenStrategiesKind, on unsafe.Pointer, mode uint32, fp uintptr) {
 	gp := getg()
 	h := (*heisenG)(unsafe.Pointer(gp.racectx))
 	s := &heisenSched
@@ -44,10 +44,10 @@ func heisenPointAt(kind heisenPickKind, on unsafe.Pointer, mode uint32, fp uintp
 	if mode != 0 && s.locations.count > 0 {
 		pc := heisenPC(heisenCaller(fp))
 		if number, _ := s.locations.locate(pc, mode); number != 0 {
-			t.Roles = heisenPickRoles(s.locations.at(number).flags >> heisenLocationRoles)
+			t.Roles = heisenStrategiesRoles(s.locations.at(number).flags >> heisenLocationRoles)
 			t.Write = mode == heisenLocationWrites
-			if kind == heisenPickSync {
-				t.Kind, t.Atomic, t.Depth = heisenPickAccess, true, s.locations.at(number).below(h.depthAt(pc))
+			if kind == heisenStrategiesSync {
+				t.Kind, t.Atomic, t.Depth = heisenStrategiesAccess, true, s.locations.at(number).below(h.depthAt(pc))
 				if h.task.wide != 0 {
 					s.comparing++
 				}
@@ -77,7 +77,7 @@ func heisenPointAtomic(op uint64, addr unsafe.Pointer, fp uintptr) {
 		default:
 			h.task.next.Op = heisenAtomicUpdate
 		}
-		heisenPointAt(heisenPickSync, addr, heisenMode(op != heisenOpAtomicRead), fp)
+		heisenPointAt(heisenStrategiesSync, addr, heisenMode(op != heisenOpAtomicRead), fp)
 	}
 	h.task.wide = 0
 }
@@ -113,17 +113,17 @@ func heisenPointAccess(write bool, addr, size, pc uintptr) {
 		return
 	}
 	t := &h.task.next
-	t.Kind = heisenPickYield
+	t.Kind = heisenStrategiesYield
 	if number == 0 && turn {
-		t.Kind = heisenPickAccess // where the strategy is not interested in who meets whom
+		t.Kind = heisenStrategiesAccess // where the strategy is not interested in who meets whom
 	} else if number == 0 {
 		s.clock += int64(s.spin) * heisenHookTime
 	} else {
-		t.Kind, t.Write, t.Addr, t.Size, t.Op, t.Depth = heisenPickAccess, write, uint64(addr), uint64(size), heisenRead, s.locations.at(number).below(h.depth())
+		t.Kind, t.Write, t.Addr, t.Size, t.Op, t.Depth = heisenStrategiesAccess, write, uint64(addr), uint64(size), heisenRead, s.locations.at(number).below(h.depth())
 		if write {
 			t.Op = heisenWrite
 		}
-		t.Roles = heisenPickRoles(s.locations.at(number).flags >> heisenLocationRoles)
+		t.Roles = heisenStrategiesRoles(s.locations.at(number).flags >> heisenLocationRoles)
 		t.Place = uint32(heisenPlace(heisenBufOfP(), h, heisenPC(pc)))
 	}
 	h.task.hooks = 0
@@ -173,7 +173,7 @@ func heisenDecide(gp *g) {
 		heisenNoteGoid(h, gp.goid) // it may meet others
 	}
 	if t := &h.task.next; t.Roles == 0 && s.turn >= s.spin && h.id == s.running {
-		t.Kind = heisenPickYield
+		t.Kind = heisenStrategiesYield
 	}
 	if heisenCalm(pp) {
 		s.gather(pp)

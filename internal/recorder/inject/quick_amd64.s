@@ -6,12 +6,12 @@
 // What most hooks of compiled code are, in as few instructions as it takes. Where that is not all, they go
 // on in hooks.go, as if that had been called; it does all of it, whatever was found out here.
 
-#define life	(heisenG_order+heisenHappensThread_life)
-#define since	(heisenG_order+heisenHappensThread_since)
-#define span	(heisenG_order+heisenHappensThread_span)
+#define life	(heisenG_order+heisenFastTrackThread_generation)
+#define since	(heisenG_order+heisenFastTrackThread_since)
+#define span	(heisenG_order+heisenFastTrackThread_span)
 
 // kindShift is where the kind of a cell's first note begins in the head.
-#define kindShift	(const_heisenHappensHeadNotes+const_heisenHappensNoteKind)
+#define kindShift	(const_heisenFastTrackHeadEntries+const_heisenFastTrackKindShift)
 
 // FIRST takes the address in AX, and leaves the cell in CX and the goroutine's state in DX. It goes on at
 // outside where there is no such cell, at any where notes are not valid any more, and at anew where the cell's
@@ -24,23 +24,23 @@
 	JCC	outside; \
 	TESTQ	DX, DX; \
 	JZ	any; \
-	MOVL	runtime·heisenHappens+heisenHappensTable_life(SB), BX; \
+	MOVL	runtime·heisenFastTrack+heisenFastTrackTable_generation(SB), BX; \
 	ANDQ	$~7, CX; \
 	ADDQ	CX, CX; \
 	ADDQ	region+heisenRegion_cells(SB), CX; \
 	CMPL	BX, life(DX); \
 	JNE	any; \
-	MOVQ	heisenHappensCell_first(CX), BX; \
+	MOVQ	heisenFastTrackCell_first(CX), BX; \
 	SUBQ	since(DX), BX; \
 	CMPQ	BX, span(DX); \
 	JHI	anew
 
 // READ goes on at anew if the note in CX is not of a plain access to the byte in AX.
 #define READ \
-	MOVQ	heisenHappensCell_head(CX), BX; \
+	MOVQ	heisenFastTrackCell_head(CX), BX; \
 	MOVL	AX, CX; \
 	ANDL	$7, CX; \
-	ADDL	$const_heisenHappensHeadNotes, CX; \
+	ADDL	$const_heisenFastTrackHeadEntries, CX; \
 	TESTQ	$(6<<kindShift), BX; \
 	JNZ	anew; \
 	BTQ	CX, BX; \
@@ -48,13 +48,13 @@
 
 // WROTE goes on at anew if it is not of a write.
 #define WROTE \
-	MOVQ	heisenHappensCell_head(CX), BX; \
+	MOVQ	heisenFastTrackCell_head(CX), BX; \
 	MOVL	AX, CX; \
 	ANDL	$7, CX; \
-	ADDL	$const_heisenHappensHeadNotes, CX; \
+	ADDL	$const_heisenFastTrackHeadEntries, CX; \
 	MOVL	BX, DX; \
 	ANDL	$(7<<kindShift), DX; \
-	CMPL	DX, $(const_heisenHappensWrite<<kindShift); \
+	CMPL	DX, $(const_heisenFastTrackWrite<<kindShift); \
 	JNE	anew; \
 	BTQ	CX, BX; \
 	JCC	anew

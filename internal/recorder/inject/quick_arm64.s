@@ -5,10 +5,10 @@
 
 // As in quick_amd64.s.
 
-#define life	(heisenG_order+heisenHappensThread_life)
-#define since	(heisenG_order+heisenHappensThread_since)
-#define span	(heisenG_order+heisenHappensThread_span)
-#define kindShift	(const_heisenHappensHeadNotes+const_heisenHappensNoteKind)
+#define life	(heisenG_order+heisenFastTrackThread_generation)
+#define since	(heisenG_order+heisenFastTrackThread_since)
+#define span	(heisenG_order+heisenFastTrackThread_span)
+#define kindShift	(const_heisenFastTrackHeadEntries+const_heisenFastTrackKindShift)
 
 // FIRST takes the address in R0, and leaves the cell in R1.
 #define FIRST(region, outside) \
@@ -19,7 +19,7 @@
 	CMP	R3, R1; \
 	BHS	outside; \
 	CBZ	R2, any; \
-	MOVD	$runtime·heisenHappens+heisenHappensTable_life(SB), R3; \
+	MOVD	$runtime·heisenFastTrack+heisenFastTrackTable_generation(SB), R3; \
 	LDARW	(R3), R3; \
 	MOVWU	life(R2), R4; \
 	CMPW	R3, R4; \
@@ -27,7 +27,7 @@
 	AND	$~7, R1; \
 	MOVD	region+heisenRegion_cells(SB), R3; \
 	ADD	R1<<1, R3, R1; \
-	ADD	$heisenHappensCell_first, R1, R3; \
+	ADD	$heisenFastTrackCell_first, R1, R3; \
 	LDAR	(R3), R3; \
 	MOVD	since(R2), R4; \
 	SUB	R4, R3; \
@@ -38,7 +38,7 @@
 // BYTE goes on at anew where the note, in the head in R3, is not of the byte at R0.
 #define BYTE \
 	AND	$7, R0, R4; \
-	ADD	$const_heisenHappensHeadNotes, R4; \
+	ADD	$const_heisenFastTrackHeadEntries, R4; \
 	LSR	R4, R3, R3; \
 	TBZ	$0, R3, anew
 
@@ -51,7 +51,7 @@
 #define WROTE \
 	LDAR	(R1), R3; \
 	AND	$(7<<kindShift), R3, R4; \
-	CMP	$(const_heisenHappensWrite<<kindShift), R4; \
+	CMP	$(const_heisenFastTrackWrite<<kindShift), R4; \
 	BNE	anew; \
 	BYTE
 

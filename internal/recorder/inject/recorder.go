@@ -29,14 +29,14 @@ import (
 // heisenG is the recorder's state of a goroutine; g.racectx points to it.
 type heisenG struct {
 	_       sys.NotInHeap
-	order   heisenHappensThread // what it knows of others; see happens.go
-	id      uint32              // dense number in order of creation
-	started bool                // it has done something; as a rule its begin record was written
-	orphan  bool                // it was started by nobody that is recorded
-	hidden  bool                // it is in hidden code
-	mute    bool                // what it does is not recorded
-	under   uint32              // the set of locks that it holds; see held.go
-	holds   uint32              // how many
+	order   heisenFastTrackThread // what it knows of others; see happens.go
+	id      uint32                // dense number in order of creation
+	started bool                  // it has done something; as a rule its begin record was written
+	orphan  bool                  // it was started by nobody that is recorded
+	hidden  bool                  // it is in hidden code
+	mute    bool                  // what it does is not recorded
+	under   uint32                // the set of locks that it holds; see held.go
+	holds   uint32                // how many
 
 	// The shadow stack: the frames above bottom, up to top, are the calls of
 	// instrumented functions, and the tasks, that the goroutine is in. bottom is none:
@@ -51,7 +51,7 @@ type heisenG struct {
 
 	held [heisenMaxHeld]heisenHeld // the first locks that it holds
 
-	watch heisenWatchThread // what is pending; see watch.go
+	watch heisenAtomRaceThread // what is pending; see watch.go
 
 	span     uint64 // of its accesses; see filter.go
 	released uint32
@@ -118,12 +118,12 @@ type heisenBuf struct {
 	told   uint64 // of filter.skipped, what was sent
 	synced uint64 // synchronisation events written, in all
 
-	access heisenWatchAccess // what a hook hands to package internal/core/atomrace, for stack is short
-	hits   heisenWatchHits
+	access heisenAtomRaceAccess // what a hook hands to package internal/core/atomrace, for stack is short
+	hits   heisenAtomRaceHits
 
-	compared heisenCompared // what a hook hands to package internal/core/fasttrack
-	races    heisenHappensRaces
-	spares   heisenHappensSpares
+	compared  heisenCompared // what a hook hands to package internal/core/fasttrack
+	races     heisenFastTrackRaces
+	freeCache heisenFastTrackFreeCache
 }
 
 // heisenRecorder is the state of the recorder that all threads share.
@@ -453,9 +453,9 @@ func heisenAccess(op uint64, addr, size, pc uintptr) {
 		heisenWatch(h, op == heisenOpWrite, addr, size, heisenPC(pc))
 	}
 	if heisen.races {
-		kind := uint32(heisenHappensRead)
+		kind := uint32(heisenFastTrackRead)
 		if op == heisenOpWrite {
-			kind = heisenHappensWrite
+			kind = heisenFastTrackWrite
 		}
 		heisenCompare(h, kind, addr, size, pc)
 	}

@@ -25,7 +25,7 @@ var heisenSched heisenScheduling
 type heisenScheduling struct {
 	on bool
 
-	picker    heisenPickScheduler
+	picker    heisenStrategiesScheduler
 	locations heisenLocations // the targets
 
 	procs     int32  // what the program is told of GOMAXPROCS
@@ -39,7 +39,7 @@ type heisenScheduling struct {
 	wallStart int64      // what the wall clock says, in ns, when clock is heisenClockStart
 
 	// The pool: tasks[:count] and the goroutines that they are.
-	tasks  uintptr // of room heisenPickTask
+	tasks  uintptr // of room heisenStrategiesTask
 	gs     uintptr // of room guintptr
 	count  int
 	room   int
@@ -67,11 +67,11 @@ type heisenScheduling struct {
 
 // heisenWay is what the scheduler keeps of a goroutine.
 type heisenWay struct {
-	// at numbers its latest operation (see heisenPickTask.Seq): how many points it has come
+	// at numbers its latest operation (see heisenStrategiesTask.Seq): how many points it has come
 	// to on its own account, and in the low half how many accesses since.
 	at   uint64
-	next heisenPickTask // what it does next, while it does not stand in the pool
-	on   uint64         // the lock or channel of its latest point
+	next heisenStrategiesTask // what it does next, while it does not stand in the pool
+	on   uint64               // the lock or channel of its latest point
 	// deepest is in how many calls h was at most where it entered sections.
 	deepest uint32
 	// expects is what the compare-and-swap is to find.
@@ -96,8 +96,8 @@ func heisenInitSched() bool {
 		return false
 	}
 	s := &heisenSched
-	var c heisenPickConfig
-	c.Strategy, s.procs, s.spin = heisenPickStrategy(m.next()), int32(m.next()), m.next()
+	var c heisenStrategiesConfig
+	c.Strategy, s.procs, s.spin = heisenStrategiesStrategy(m.next()), int32(m.next()), m.next()
 	flags := m.next()
 	s.logging, c.ByDefault, s.placing = flags&1 != 0, flags&2 != 0, flags&4 != 0
 	c.Seed, s.maxSteps, s.maxClock, s.wallStart = m.next64(), m.next64(), int64(m.next64()), int64(m.next64())
@@ -109,7 +109,7 @@ func heisenInitSched() bool {
 		}
 	}
 	if n := m.next(); n > 0 {
-		c.Turns = heisenPickTurns(uintptr(n))
+		c.Turns = heisenStrategiesTurns(uintptr(n))
 		for i := range c.Turns {
 			c.Turns[i].ID, c.Turns[i].Until = m.next(), m.next64()
 		}
@@ -119,7 +119,7 @@ func heisenInitSched() bool {
 	}
 	s.locations.read(&m)
 	s.picker.Start(&c)
-	s.running = heisenPickNoTask
+	s.running = heisenStrategiesNoTask
 	s.hooks = [4]uintptr{
 		abi.FuncPCABIInternal(raceread), abi.FuncPCABIInternal(racewrite),
 		abi.FuncPCABIInternal(racereadrange), abi.FuncPCABIInternal(racewriterange),
@@ -202,14 +202,14 @@ func heisenMget() *m {
 // heisenLogged is how many choices are sent at a time.
 const heisenLogged = 1 << 10
 
-func heisenChoices(n uintptr) []heisenPickChoice {
-	p := persistentalloc(n*unsafe.Sizeof(heisenPickChoice{}), 8, &memstats.other_sys)
-	return unsafe.Slice((*heisenPickChoice)(p), n)
+func heisenChoices(n uintptr) []heisenStrategiesChoice {
+	p := persistentalloc(n*unsafe.Sizeof(heisenStrategiesChoice{}), 8, &memstats.other_sys)
+	return unsafe.Slice((*heisenStrategiesChoice)(p), n)
 }
 
-func heisenPickTurns(n uintptr) []heisenPickTurn {
-	p := persistentalloc(n*unsafe.Sizeof(heisenPickTurn{}), 8, &memstats.other_sys)
-	return unsafe.Slice((*heisenPickTurn)(p), n)
+func heisenStrategiesTurns(n uintptr) []heisenStrategiesTurn {
+	p := persistentalloc(n*unsafe.Sizeof(heisenStrategiesTurn{}), 8, &memstats.other_sys)
+	return unsafe.Slice((*heisenStrategiesTurn)(p), n)
 }
 
 // heisenCalm reports whether there is nothing for the runtime's own scheduler to do
@@ -281,7 +281,7 @@ func heisenGosched(gp *g, preempted bool) {
 	if preempted {
 		h.task.stays = true
 	} else if !h.task.stays {
-		h.task.next.Kind = heisenPickYield
+		h.task.next.Kind = heisenStrategiesYield
 	}
 }
 
@@ -363,8 +363,8 @@ func (s *heisenScheduling) add(gp *g, h *heisenG) {
 	s.count++
 }
 
-func (s *heisenScheduling) task(i int) *heisenPickTask {
-	return (*heisenPickTask)(unsafe.Pointer(s.tasks + uintptr(i)*unsafe.Sizeof(heisenPickTask{})))
+func (s *heisenScheduling) task(i int) *heisenStrategiesTask {
+	return (*heisenStrategiesTask)(unsafe.Pointer(s.tasks + uintptr(i)*unsafe.Sizeof(heisenStrategiesTask{})))
 }
 
 func (s *heisenScheduling) g(i int) *guintptr {
@@ -385,7 +385,7 @@ func (s *heisenScheduling) grow() {
 		}
 		return uintptr(p)
 	}
-	s.tasks = larger(s.tasks, unsafe.Sizeof(heisenPickTask{}))
+	s.tasks = larger(s.tasks, unsafe.Sizeof(heisenStrategiesTask{}))
 	s.gs = larger(s.gs, unsafe.Sizeof(guintptr(0)))
 	s.room = room
 }
@@ -399,12 +399,12 @@ func (s *heisenScheduling) choose(pp *p) *g {
 	if s.comparing > 0 {
 		s.compare()
 	}
-	s.picker.LastSeq = heisenPickAlways
+	s.picker.LastSeq = heisenStrategiesAlways
 	if last := s.last; last != nil && last.id == s.running {
 		s.picker.LastSeq = last.task.at
 	} // else it has ended
 	i := s.picker.Next(unsafe.Slice(s.task(0), s.count), s.running)
-	if i == heisenPickWait {
+	if i == heisenStrategiesWait {
 		s.stepped()
 		s.until, s.standing = pp.timers.wakeTime(), s.count
 		return nil
@@ -416,10 +416,10 @@ func (s *heisenScheduling) choose(pp *p) *g {
 	if t.Atomic && h.task.wide != 0 {
 		s.comparing--
 	}
-	if t.Roles&heisenPickEntry != 0 {
+	if t.Roles&heisenStrategiesEntry != 0 {
 		h.task.deepest = max(h.task.deepest, t.Depth)
 	}
-	t.Kind, t.Write, t.Atomic, t.Roles, t.Place, t.Addr, t.Size, t.OpState = heisenPickResume, false, false, 0, 0, 0, 0, 0
+	t.Kind, t.Write, t.Atomic, t.Roles, t.Place, t.Addr, t.Size, t.OpState = heisenStrategiesResume, false, false, 0, 0, 0, 0, 0
 	s.count--
 	*s.task(i), *s.g(i) = *s.task(s.count), *s.g(s.count)
 
@@ -507,14 +507,14 @@ func (s *heisenScheduling) sendMet() {
 }
 
 // who is as in a record of an overlap.
-func (s *heisenPickSide) who() uint64 {
+func (s *heisenStrategiesSide) who() uint64 {
 	return uint64(s.ID)<<32 | uint64(s.Op)<<heisenPlaceBits | uint64(s.Place)
 }
 
 // sendLog tells of the latest choices.
 func (s *heisenScheduling) sendLog() {
 	if s.picker.NumLog > 0 {
-		heisenSend(heisenMsgChoices, 0, 0, unsafe.Pointer(&s.picker.Log[0]), uintptr(s.picker.NumLog)*unsafe.Sizeof(heisenPickChoice{}))
+		heisenSend(heisenMsgChoices, 0, 0, unsafe.Pointer(&s.picker.Log[0]), uintptr(s.picker.NumLog)*unsafe.Sizeof(heisenStrategiesChoice{}))
 	}
 	s.picker.NumLog = 0
 }

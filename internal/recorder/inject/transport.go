@@ -64,7 +64,7 @@ func init() {
 			heisen.hides = true
 		}
 		if answer&heisenWantRaces != 0 {
-			if !heisenInitHappens() {
+			if !heisenInitFastTrack() {
 				print("heisen: no address space to look for races in; this run is not recorded\n")
 				return
 			}

@@ -21,7 +21,7 @@ import (
 var heisenWatched heisenWatching
 
 type heisenWatching struct {
-	table heisenWatchTable
+	table heisenAtomRaceTable
 
 	locations heisenLocations
 
@@ -54,7 +54,7 @@ const heisenAcquiring = 1<<heisenOpAcquire | 1<<heisenOpTryAcquire | 1<<heisenOp
 	1<<heisenOpTryAcquireShared | 1<<heisenOpReceive | 1<<heisenOpChanceReceive
 
 // heisenNoHits takes what is found where nothing can be reported.
-var heisenNoHits heisenWatchHits
+var heisenNoHits heisenAtomRaceHits
 
 // What core.go of package internal/core/atomrace needs of its host.
 
@@ -63,7 +63,7 @@ var heisenNoHits heisenWatchHits
 // stores in order with each other and with atomic operations.
 
 //go:nosplit
-func heisenWatchStoreRelease(x *atomic.Uint64, v uint64) {
+func heisenAtomRaceStoreRelease(x *atomic.Uint64, v uint64) {
 	if GOARCH == "amd64" {
 		*(*uint64)(unsafe.Pointer(x)) = v
 	} else {
@@ -72,7 +72,7 @@ func heisenWatchStoreRelease(x *atomic.Uint64, v uint64) {
 }
 
 //go:nosplit
-func heisenWatchStoreRelease32(x *atomic.Uint32, v uint32) {
+func heisenAtomRaceStoreRelease32(x *atomic.Uint32, v uint32) {
 	if GOARCH == "amd64" {
 		*(*uint32)(unsafe.Pointer(x)) = v
 	} else {
@@ -81,10 +81,10 @@ func heisenWatchStoreRelease32(x *atomic.Uint32, v uint32) {
 }
 
 //go:nosplit
-func heisenWatchLowestBit(x uint32) uint32 { return uint32(sys.TrailingZeros32(x)) }
+func heisenAtomRaceLowestBit(x uint32) uint32 { return uint32(sys.TrailingZeros32(x)) }
 
 //go:nosplit
-func heisenWatchPauseSpinning() { procyield(20) }
+func heisenAtomRacePauseSpinning() { procyield(20) }
 
 // heisenInitWatch reads what to watch. It reports whether it could.
 func heisenInitWatch() bool {

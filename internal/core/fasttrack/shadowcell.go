@@ -15,84 +15,84 @@ type Cell struct {
 // The parts of a head: the lock; whether there is a crowd; for each note the bytes that
 // it is about, none if there is no note, and its kind; the number of the extra.
 const (
-	cellNotes = 3
+	cellEntries = 3
 
-	headLock      = 1 << 0
-	headCrowd     = 1 << 1
-	headNotes     = 2
-	noteBits      = 11
-	noteBytes     = 1<<8 - 1
-	noteKind      = 8
-	noteMask      = 1<<noteBits - 1
-	headExtra     = headNotes + cellNotes*noteBits
-	headExtraBits = 64 - headExtra
-	placeMask     = 1<<placeBits - 1
+	headLock          = 1 << 0
+	headOverflow      = 1 << 1
+	headEntries       = 2
+	descBits          = 11
+	bytesMask         = 1<<8 - 1
+	kindShift         = 8
+	descMask          = 1<<descBits - 1
+	headExtension     = headEntries + cellEntries*descBits
+	headExtensionBits = 64 - headExtension
+	placeMask         = 1<<placeBits - 1
 	// The bits of kinds that only atomic operations have, of all notes.
-	headAtomics = 6 << noteKind * (1<<headNotes + 1<<(headNotes+noteBits) + 1<<(headNotes+2*noteBits))
+	headAtomics = 6 << kindShift * (1<<headEntries + 1<<(headEntries+descBits) + 1<<(headEntries+2*descBits))
 )
 
-// NotedByte is what Look reports, for one byte of the word, if the note is the first: it takes little to
+// SameEpochByte is what Look reports, for one byte of the word, if the note is the first: it takes little to
 // find that out.
 //
 //go:nosplit
-func (c *Cell) NotedByte(th *Thread, b uintptr, write bool) bool {
-	if !th.unseen(c.first.Load()) {
+func (c *Cell) SameEpochByte(th *Thread, b uintptr, write bool) bool {
+	if !th.sameEpoch(c.first.Load()) {
 		return false
 	}
 	head := c.head.Load()
 	if write {
-		return head>>(b&7)&(1<<headNotes) != 0 && head&(7<<(headNotes+noteKind)) == Write<<(headNotes+noteKind)
+		return head>>(b&7)&(1<<headEntries) != 0 && head&(7<<(headEntries+kindShift)) == Write<<(headEntries+kindShift)
 	}
-	return head>>(b&7)&(1<<headNotes) != 0 && head&(6<<(headNotes+noteKind)) == 0
+	return head>>(b&7)&(1<<headEntries) != 0 && head&(6<<(headEntries+kindShift)) == 0
 }
 
-// NotedWord is NotedByte for all bytes of the word.
+// SameEpochWord is NotedByte for all bytes of the word.
 //
 //go:nosplit
-func (c *Cell) NotedWord(th *Thread, write bool) bool {
-	if !th.unseen(c.first.Load()) {
+func (c *Cell) SameEpochWord(th *Thread, write bool) bool {
+	if !th.sameEpoch(c.first.Load()) {
 		return false
 	}
-	said := c.head.Load() >> headNotes
+	desc := c.head.Load() >> headEntries
 	if write {
-		return said&(noteBytes|7<<noteKind) == noteBytes|Write<<noteKind
+		return desc&(bytesMask|7<<kindShift) == bytesMask|Write<<kindShift
 	}
-	return said&(noteBytes|6<<noteKind) == noteBytes
+	return desc&(bytesMask|6<<kindShift) == bytesMask
 }
 
-// says reports whether a note, of which d has the bytes and the kind, is of a write of
+// descCovers reports whether a note, of which d has the bytes and the kind, is of a write of
 // these bytes, or a read if write is not set.
 //
 //go:nosplit
-func says(d, mask uint64, write bool) bool {
+func descCovers(d, mask uint64, write bool) bool {
 	if write {
-		return mask&^d == 0 && d>>noteKind&7 == Write
+		return mask&^d == 0 && d>>kindShift&7 == Write
 	}
-	return mask&^d == 0 && d>>noteKind&7 <= Write
+	return mask&^d == 0 && d>>kindShift&7 <= Write
 }
 
-// NotedAtomic is what Look reports, for an atomic operation on a cell that is locked, with the given
+// SameEpochAtomic is what Look reports, for an atomic operation on a cell that is locked, with the given
 // head.
 //
 //go:nosplit
-func (c *Cell) NotedAtomic(th *Thread, head, mask uint64, kind uint32) bool {
-	if th.last < th.since>>placeBits {
+func (c *Cell) SameEpochAtomic(th *Thread, head, mask uint64, kind uint32) bool {
+	if th.lastAccess < th.since>>placeBits {
 		return false // nothing is noted yet
 	}
 	// What others have noted beside the cell need not be fetched: so the thread's own note is what is looked at.
-	side := th.side & 1
-	for i := range uint32(cellNotes) {
-		at, shift := &c.first, uint32(headNotes)
+	side := th.sideHint & 1
+	for i := range uint32(cellEntries) {
+		at, shift := &c.first, uint32(headEntries)
 		if i != 0 {
-			at, shift = asideOf(c, side), headNotes+(1+side)*noteBits
+			at, shift = sideEntry(c, side), headEntries+(1+side)*descBits
 			side ^= 1
 		}
-		d := head >> (shift & 63) & noteMask
-		if mask&^d != 0 || suffices>>(d>>noteKind<<3+uint64(kind))&1 == 0 {
+		d := head >> (shift & 63) & descMask
+		if mask&^d != 0 || subsumes>>(d>>kindShift<<3+uint64(kind))&1 == 0 {
 			continue
 		}
 		if n := at.Load(); slotOf(n^th.Epoch) == 0 {
-			return th.unseen(n)
+			return th.sameEpoch(n)
 		}
 	}
 	return false
@@ -107,13 +107,13 @@ func (c *Cell) Lock() uint64 {
 	if head := c.head.Swap(headLock); head&headLock == 0 {
 		return head
 	}
-	return c.wait()
+	return c.lockSlow()
 }
 
-// wait is Lock for a cell that somebody else has locked.
+// lockSlow is Lock for a cell that somebody else has locked.
 //
 //go:nosplit
-func (c *Cell) wait() uint64 {
+func (c *Cell) lockSlow() uint64 {
 	for tries := uint32(0); ; tries++ {
 		pauseSpinning(tries) // or its holder has to wait for the cell
 		if c.head.Load()&headLock == 0 {
@@ -135,20 +135,20 @@ func (c *Cell) Unlock(head uint64) { storeRelease(&c.head, head) }
 func (c *Cell) Empty() bool { return c.head.Load() == 0 }
 
 //go:nosplit
-func (c *Cell) note(i uint32) *atomic.Uint64 {
+func (c *Cell) entryAt(i uint32) *atomic.Uint64 {
 	if i == 0 {
 		return &c.first
 	}
-	return asideOf(c, (i-1)&1)
+	return sideEntry(c, (i-1)&1)
 }
 
-// Forget forgets all that is known of a word that nobody accesses, and reports
+// TryClear forgets all that is known of a word that nobody accesses, and reports
 // whether it could: Clear can what it can't.
 //
 //go:nosplit
-func (c *Cell) Forget() bool {
+func (c *Cell) TryClear() bool {
 	head := c.head.Load()
-	if head>>headExtra != 0 || head&headLock != 0 {
+	if head>>headExtension != 0 || head&headLock != 0 {
 		return false
 	}
 	if head != 0 {
@@ -165,17 +165,17 @@ func (t *Table) Clear(c *Cell, mask uint32) {
 		return
 	}
 	head := c.Lock()
-	if mask == noteBytes {
-		t.dropExtras(head)
+	if mask == bytesMask {
+		t.freeExtensions(head)
 		c.Unlock(0)
 		return
 	}
-	for i := uint32(headNotes); i < headExtra; i += noteBits {
-		d := uint32(head>>i) & noteMask &^ mask
-		if d&noteBytes == 0 {
+	for i := uint32(headEntries); i < headExtension; i += descBits {
+		d := uint32(head>>i) & descMask &^ mask
+		if d&bytesMask == 0 {
 			d = 0
 		}
-		head = head&^(noteMask<<i) | uint64(d)<<i
+		head = head&^(descMask<<i) | uint64(d)<<i
 	}
-	c.Unlock(t.clearExtras(head, mask))
+	c.Unlock(t.clearExtensions(head, mask))
 }

@@ -10,7 +10,7 @@ import (
 // TestPeers is TestPromise where for a while the same two threads hand objects to each other, then others do,
 // and accesses are in order, as a rule: who misses a little of what it should know takes one for a race.
 func TestPeers(t *testing.T) {
-	promiseAll(t, 2_000, 16, handovers)
+	checkRandom(t, 2_000, 16, handovers)
 }
 
 func handovers(rng *rand.Rand) (trace []heisen.Record) {

@@ -16,7 +16,7 @@ import (
 // few: an access that is not noted, because the thread made it before under the same lock, must
 // not be missed by those who have seen the thread release that.
 func TestTakenAgain(t *testing.T) {
-	promiseAll(t, 3_000, 13, func(rng *rand.Rand) []heisen.Record { return turns(rng, false) })
+	checkRandom(t, 3_000, 13, func(rng *rand.Rand) []heisen.Record { return turns(rng, false) })
 }
 
 // TestForeign: where threads release locks that others have, who go on as if they still had them,
@@ -25,7 +25,7 @@ func TestForeign(t *testing.T) {
 	for seed := range uint64(randomtrials.Count(1_000)) {
 		trace := turns(rand.New(rand.NewPCG(seed, 14)), true)
 		var less *missedError
-		if err := promise(t, trace); err != nil && !errors.As(err, &less) {
+		if err := checkTrace(t, trace); err != nil && !errors.As(err, &less) {
 			t.Fatalf("seed %d: %v\n%s", seed, err, show(trace))
 		}
 	}
@@ -118,7 +118,7 @@ func directed(t *testing.T, trace []heisen.Record) {
 	for i := range trace {
 		trace[i].Len, trace[i].Site = 1, heisen.Site(i+1)
 	}
-	if err := promise(t, trace); err != nil {
+	if err := checkTrace(t, trace); err != nil {
 		t.Errorf("%v\n%s", err, show(trace))
 	}
 }
@@ -214,7 +214,7 @@ func turns(rng *rand.Rand, wild bool) (trace []heisen.Record) {
 // TestMovedMeanwhile: the write of a thread that is about to note that it has read a word may be moved to where it
 // looks for its earlier read, between its looks at the head and at the note. That is still a write of its epoch then.
 func TestMovedMeanwhile(t *testing.T) {
-	if err := Reserve(); err != nil {
+	if err := ReserveMemory(); err != nil {
 		t.Fatal(err)
 	}
 	var table Table
@@ -222,28 +222,28 @@ func TestMovedMeanwhile(t *testing.T) {
 	var races Races
 	var threads [3]Thread
 	writer, reader, other := &threads[0], &threads[1], &threads[2]
-	table.Renew(writer, 0)
+	table.BeginEpoch(writer, 0)
 	table.Fork(writer, reader, 1)
 	table.Fork(writer, other, 2)
 	read := func(th *Thread) { table.Access(th, &word.Cell, 0, 2, 1, Read, &races) }
 
 	table.Access(writer, &word.Cell, 0, 1, 1, Write, &races)
 	written := word.first.Load()
-	synchronise(&table, writer, &message.Cell, 8, Send)
+	synchronize(&table, writer, &message.Cell, 8, Send)
 	for _, th := range []*Thread{reader, other} {
-		synchronise(&table, th, &message.Cell, 8, See)
+		synchronize(&table, th, &message.Cell, 8, Receive)
 		read(th)
 	}
 	head := word.head.Load()
-	synchronise(&table, reader, &alone.Cell, 16, Send)
+	synchronize(&table, reader, &alone.Cell, 16, Send)
 	read(reader) // beside the cell, where the write was
 	if head == word.head.Load() || word.first.Load() != written {
 		t.Fatal("the write was not moved")
 	}
-	if table.Again(writer, &word.Cell, &word.first, head, written, writer.Epoch|2) || word.first.Load() != written {
+	if table.RefreshFound(writer, &word.Cell, &word.first, head, written, writer.Epoch|2) || word.first.Load() != written {
 		t.Error("the write has become another one")
 	}
-	synchronise(&table, writer, &message.Cell, 8, Send)
+	synchronize(&table, writer, &message.Cell, 8, Send)
 	read(writer)
 	for _, th := range []*Thread{reader, other} {
 		read(th)
@@ -256,14 +256,14 @@ func TestMovedMeanwhile(t *testing.T) {
 // TestLockedMeanwhile: somebody may lock a cell when a thread has just renewed its note there, which then goes another
 // way to note its access, and finds that note. The epoch has an access all the same, and is to be published.
 func TestLockedMeanwhile(t *testing.T) {
-	if err := Reserve(); err != nil {
+	if err := ReserveMemory(); err != nil {
 		t.Fatal(err)
 	}
 	var table Table
 	var reader Thread
 	var word, message Word
 	var races Races
-	table.Renew(&reader, 0)
+	table.BeginEpoch(&reader, 0)
 	c := &word.Cell
 	var wg sync.WaitGroup
 	var done atomic.Bool
@@ -275,10 +275,10 @@ func TestLockedMeanwhile(t *testing.T) {
 	unnoticed := 0
 	for range 1_000_000 {
 		table.Access(&reader, c, 0, 1, 1, Read, &races)
-		if word.first.Load() == reader.Epoch|1 && reader.last != reader.Epoch>>placeBits {
+		if word.first.Load() == reader.Epoch|1 && reader.lastAccess != reader.Epoch>>placeBits {
 			unnoticed++
 		}
-		synchronise(&table, &reader, &message.Cell, 8, Send)
+		synchronize(&table, &reader, &message.Cell, 8, Send)
 	}
 	done.Store(true)
 	wg.Wait()

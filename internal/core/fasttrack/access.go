@@ -1,0 +1,434 @@
+package fasttrack
+
+// Which kinds make a race with which; which are remembered instead of which others that are
+// ordered before them, for all that races with those races with them; and which suffice
+// that the same thread has made in an epoch, for the same reason. A bit at 8 times the
+// earlier one's kind, plus the later one's.
+const (
+	conflicts = 1<<(8*Read+Write) | 1<<(8*Read+AtomicWrite) | 1<<(8*Read+AtomicUpdate) |
+		0x1F<<(8*Write) |
+		1<<(8*AtomicRead+Write) |
+		1<<(8*AtomicWrite+Read) | 1<<(8*AtomicWrite+Write) |
+		1<<(8*AtomicUpdate+Read) | 1<<(8*AtomicUpdate+Write)
+	subsumes = 1<<(8*Read+Read) |
+		0x1F<<(8*Write) |
+		1<<(8*AtomicRead+AtomicRead) |
+		1<<(8*AtomicWrite+AtomicRead) | 1<<(8*AtomicWrite+AtomicWrite) | 1<<(8*AtomicWrite+AtomicUpdate) |
+		1<<(8*AtomicUpdate+AtomicRead) | 1<<(8*AtomicUpdate+AtomicWrite) | 1<<(8*AtomicUpdate+AtomicUpdate)
+	replaces = 1<<(8*Read+Read) | 1<<(8*Read+Write) |
+		1<<(8*Write+Write) |
+		1<<(8*AtomicRead+AtomicRead) | 1<<(8*AtomicRead+AtomicWrite) | 1<<(8*AtomicRead+AtomicUpdate) | 1<<(8*AtomicRead+Write) |
+		1<<(8*AtomicWrite+AtomicWrite) | 1<<(8*AtomicWrite+AtomicUpdate) | 1<<(8*AtomicWrite+Write) |
+		1<<(8*AtomicUpdate+AtomicWrite) | 1<<(8*AtomicUpdate+AtomicUpdate) | 1<<(8*AtomicUpdate+Write)
+	// Which kinds have anything to do with each other.
+	relevant = conflicts | replaces
+)
+
+// An access to bytes of a word, those set in a mask, is compared with what is known of them, and
+// noted, in one of several ways. AccessOwn, AccessMore, AccessAlone and AccessAmong report false, and have done
+// nothing, where they are not enough. AccessLocked always is.
+
+// AccessOwn is for plain accesses, where what is known of the word is at most a write and
+// a read, of the same bytes, by the thread, or an earlier one that had its slot: there is
+// nothing to compare. The read's note comes first, for it is the one that is looked for next.
+//
+//go:nosplit
+func (t *Table) AccessOwn(th *Thread, c *Cell, entry, mask uint64, write bool) bool {
+	read := mask << headEntries
+	wrote := read | Write<<(headEntries+kindShift)
+	both := read | wrote<<descBits
+	head, n := c.head.Load(), c.first.Load()
+	next := wrote
+	switch {
+	case head != 0 && slotOf(n^entry) != 0:
+		return false
+	case head == both:
+		if !write {
+			next = both
+		} else if slotOf(sideEntry(c, 0).Load()^entry) != 0 {
+			return false
+		}
+	case head == wrote:
+		if !write {
+			next = both
+		}
+	case head == read || head == 0:
+		if !write {
+			next = read
+		}
+	default:
+		return false
+	}
+	if next == head {
+		return c.Refresh(th, &c.first, head, n, entry)
+	}
+	if !c.head.CompareAndSwap(head, head|headLock) {
+		return false
+	}
+	if c.first.Load() != n && head != 0 || head == both && write && slotOf(sideEntry(c, 0).Load()^entry) != 0 {
+		c.Unlock(head) // it has just changed
+		return false
+	}
+	if head == wrote && !write {
+		storeRelease(sideEntry(c, 0), n)
+	}
+	storeRelease(&c.first, entry)
+	th.lastAccess = entry >> placeBits
+	c.Unlock(next)
+	return true
+}
+
+// AccessWiden adds bytes to the first note, which is of an access at the same place in the same epoch, if
+// that was of the same kind, and all other notes of these bytes are of plain accesses and ordered before: so
+// words are often gone through byte by byte. What the thread itself says of these bytes may stay until
+// the note has all bytes of the word, and what others have written, too: who comes after this access
+// comes after those.
+//
+//go:nosplit
+func (t *Table) AccessWiden(th *Thread, c *Cell, entry, mask uint64, write bool) bool {
+	head := c.head.Load()
+	if head&(headLock|headOverflow|headAtomics) != 0 || head>>headEntries&bytesMask == 0 || (head>>(headEntries+kindShift)&7 == Write) != write {
+		return false
+	}
+	if !c.head.CompareAndSwap(head, head|headLock) {
+		return false
+	}
+	next := head | mask<<headEntries
+	whole := next>>headEntries&bytesMask == bytesMask
+	ok := c.first.Load() == entry // or it has just changed
+	for side := range uint32(cellEntries - 1) {
+		shift := headEntries + (1+side)*descBits
+		d := head >> shift & descMask
+		if d == 0 || d&mask == 0 && !whole {
+			continue
+		}
+		n, left := sideEntry(c, side).Load(), d
+		own := slotOf(n^entry) == 0
+		switch {
+		case !own && !t.covers(th, n>>placeBits):
+			ok = ok && d&mask == 0
+		case !write && d>>kindShift != Read:
+		case whole:
+			left = 0
+		case !own && d>>kindShift == Read: // its thread is not to go on from there
+			if left &^= mask; left&bytesMask == 0 {
+				left = 0
+			}
+		}
+		next ^= (d ^ left) << shift
+	}
+	if !ok {
+		next = head
+	}
+	c.Unlock(next)
+	return ok
+}
+
+// AccessPlain is what is enough for most plain accesses: AccessOwn, Look and Again, AccessMore, or AccessAlone.
+//
+//go:nosplit
+func (t *Table) AccessPlain(th *Thread, c *Cell, entry, mask uint64, write bool) bool {
+	return t.AccessOwn(th, c, entry, mask, write) || t.refresh(th, c, entry, mask, write) ||
+		c.first.Load() == entry && t.AccessWiden(th, c, entry, mask, write) || t.AccessPlainEntries(th, c, entry, mask, write)
+}
+
+// AccessPlainWords is AccessPlain for whole words, as many as that is enough for, of n words from that of c on: it
+// returns how many.
+//
+//go:nosplit
+func (t *Table) AccessPlainWords(th *Thread, c *Cell, n uintptr, entry uint64, write bool) (done uintptr) {
+	for ; done < n && (c.SameEpochWord(th, write) || t.AccessOwn(th, c, entry, bytesMask, write) ||
+		t.refresh(th, c, entry, bytesMask, write) || t.AccessPlainEntries(th, c, entry, bytesMask, write)); done++ {
+		c = nextCell(c)
+	}
+	return done
+}
+
+// AccessPlainEntries is for plain accesses to a word of which plain accesses are noted, and none that races with
+// it, where there is room in the cell.
+//
+//go:nosplit
+func (t *Table) AccessPlainEntries(th *Thread, c *Cell, entry, mask uint64, write bool) bool {
+	head, fresh := c.head.Load(), mask
+	if write {
+		fresh |= Write << kindShift
+	}
+	first := head >> headEntries & descMask
+	if !plainOnly(head) || !c.head.CompareAndSwap(head, head|headLock) {
+		return false
+	}
+	// Of what is ordered before, reads go, and all if this is a write.
+	next, free := head&^(descMask<<headEntries), uint32(0)
+	for side := range uint32(cellEntries - 1) {
+		shift := (headEntries + (1+side)*descBits) & 63
+		d := head >> shift & descMask
+		if d&mask != 0 {
+			n := sideEntry(c, side).Load()
+			if slotOf(n^entry) != 0 && !t.covers(th, n>>placeBits) {
+				if write || d>>kindShift == Write {
+					c.Unlock(head)
+					return false
+				}
+			} else if write || d>>kindShift == Read {
+				next &^= mask << shift
+				if d&bytesMask&^mask == 0 {
+					next &^= descMask << shift
+					d = 0
+				}
+			}
+		}
+		if d == 0 {
+			free |= 1 << side
+		}
+	}
+	at, n := &c.first, c.first.Load()
+	moves := slotOf(n^entry) == 0 // or somebody may look for it
+	if first&mask != 0 {
+		moves = moves || t.covers(th, n>>placeBits)
+		switch {
+		case !moves && (write || first>>kindShift == Write):
+			c.Unlock(head)
+			return false
+		case moves && (write || first>>kindShift == Read):
+			if first &^= mask; first&bytesMask == 0 {
+				first = 0
+			}
+		}
+	}
+	// The new note is the first, if that can be: it is the one that is looked for next.
+	switch side := uint32(0); {
+	case first == 0:
+		next |= fresh << headEntries
+	case free == 0:
+		c.Unlock(head)
+		return false
+	case moves:
+		if free&1 == 0 {
+			side = 1
+		}
+		storeRelease(sideEntry(c, side), n)
+		next |= fresh<<headEntries | first<<((headEntries+(1+side)*descBits)&63)
+	default:
+		if side = th.sideHint & 1; free>>side&1 == 0 {
+			side ^= 1
+		}
+		at = sideEntry(c, side)
+		next |= first<<headEntries | fresh<<((headEntries+(1+side)*descBits)&63)
+	}
+	storeRelease(at, entry)
+	th.lastAccess = entry >> placeBits
+	c.Unlock(next)
+	return true
+}
+
+// AccessInCell is for all accesses for which there is room in the cell.
+//
+//go:nosplit
+func (t *Table) AccessInCell(th *Thread, c *Cell, addr, place uint64, mask, kind uint32, races *Races) bool {
+	old, head := c.Lock(), uint64(0)
+	small := old>>headExtension != 0 && extensionAt(uint32(old>>headExtension)).smallOverflow()
+	if old&headOverflow == 0 || !small {
+		head = t.AccessNoRace(th, c, old, place, mask, kind)
+	}
+	if head == 0 && small { // one that nobody is in will do, too
+		head = t.accessSmallOverflow(th, c, old|headOverflow, th.Epoch|place, uint64(mask|kind<<kindShift))
+	}
+	if head != 0 {
+		c.Unlock(head)
+		return true
+	}
+	if old&headOverflow == 0 {
+		head, left := t.accessEntries(th, c, old, addr, th.Epoch|place, mask, mask, kind, races)
+		if left == 0 {
+			c.Unlock(head)
+			return true
+		}
+		races.Count, races.Bytes = 0, 0
+	}
+	c.Unlock(old)
+	return false
+}
+
+// AccessLocked is for a cell that is locked, with the given head. It returns the new one. It takes
+// more stack.
+//
+//go:nosplit
+func (t *Table) AccessLocked(th *Thread, c *Cell, head, addr, place uint64, mask, kind uint32, races *Races) uint64 {
+	entry, left := th.Epoch|place, mask
+	if head&headOverflow != 0 {
+		head, left = t.accessOverflow(th, head, entry, addr, mask, kind, left, races)
+	}
+	head, left = t.accessEntries(th, c, head, addr, entry, mask, left, kind, races)
+	if left == 0 {
+		return head
+	}
+	if kind != Read && kind != AtomicRead {
+		// Crowds are for readers: they are quick to search if there is nobody else.
+		for i := range uint32(cellEntries) {
+			d := uint32(head>>(headEntries+i*descBits)) & descMask
+			if k := d >> kindShift; k == Read || k == AtomicRead {
+				head = t.addToOverflow(head, c.entryAt(i).Load(), d&bytesMask, k)
+				storeRelease(c.entryAt(i), entry)
+				return head&^(descMask<<(headEntries+i*descBits)) | uint64(left|kind<<kindShift)<<(headEntries+i*descBits)
+			}
+		}
+	}
+	return t.addToOverflow(head, entry, left, kind)
+}
+
+// AccessNoRace is AccessLocked for most accesses: they race with nothing. It returns 0, and has
+// done nothing, if that is not so, or there is no room.
+//
+//go:nosplit
+func (t *Table) AccessNoRace(th *Thread, c *Cell, head, place uint64, mask, kind uint32) uint64 {
+	entry, free, same := th.Epoch|place, uint32(cellEntries), uint32(cellEntries)
+	if head&headOverflow != 0 {
+		switch x := extensionAt(uint32(head >> headExtension)); {
+		case (kind == AtomicRead || kind == Read && head&headAtomics == 0) && t.refreshInOverflow(th, head, entry, mask, kind):
+			return head
+		case kind < AtomicWrite || x.smallOverflow() || x.reads|x.writes != 0:
+			return 0
+		}
+		// All that is in the crowd is atomic, and stays there.
+	}
+	rest, kept := head>>headEntries, head
+	for i := range uint32(cellEntries) {
+		d := uint32(rest) & descMask
+		rest >>= descBits
+		if d == 0 {
+			free = min(free, i)
+			continue
+		}
+		n := c.entryAt(i).Load()
+		if n == entry && d>>kindShift == kind {
+			same = i
+			continue
+		}
+		if d&mask == 0 {
+			continue
+		}
+		how := d>>kindShift<<3 + kind
+		if relevant>>(how&63)&1 == 0 {
+			continue
+		}
+		if slotOf(n^entry) != 0 && !t.covers(th, n>>placeBits) {
+			if conflicts>>(how&63)&1 != 0 {
+				return 0
+			}
+			continue
+		}
+		switch shift := (headEntries + i*descBits) & 63; {
+		case replaces>>(how&63)&1 == 0:
+		case d&bytesMask&^mask != 0:
+			kept &^= uint64(mask) << shift
+		default:
+			kept &^= descMask << shift
+			free = min(free, i)
+		}
+	}
+	fresh := uint64(mask | kind<<kindShift)
+	switch {
+	case same < cellEntries:
+		fresh <<= (headEntries + same*descBits) & 63
+	case free < cellEntries:
+		at := &c.first
+		if n := c.first.Load(); free != 0 && slotOf(n^entry) == 0 {
+			// The new note is the first, for it is the one that is looked for next. Only its own
+			// thread moves a note: who looks without the lock must not find another's bytes there.
+			storeRelease(c.entryAt(free), n)
+			kept |= kept >> headEntries & descMask << ((headEntries + free*descBits) & 63)
+			kept &^= descMask << headEntries
+			free = 0
+		} else if free != 0 {
+			if side := th.sideHint & 1; kept>>(headEntries+(1+side)*descBits)&descMask == 0 {
+				free = 1 + side
+			}
+			at = c.entryAt(free)
+		}
+		storeRelease(at, entry)
+		fresh <<= (headEntries + free*descBits) & 63
+	default:
+		return 0
+	}
+	th.lastAccess = entry >> placeBits
+	return kept | fresh
+}
+
+// LockNoRace is AccessAgain for an operation on a lock. Who takes it together with others, or by turns, goes on
+// with a note of its own: what others have noted need not be fetched.
+//
+//go:nosplit
+func (t *Table) LockNoRace(th *Thread, c *Cell, head, place, mask uint64) uint64 {
+	d := head >> headEntries
+	// Where no plain reads are noted there is nothing to be compared: of others there are atomic operations, or a
+	// write, that was compared with its earlier one, whichever came first, and has not taken that note away.
+	reads := d&bytesMask != 0 && d>>kindShift&7 == Read || d>>descBits&bytesMask != 0 && d>>(descBits+kindShift)&7 == Read ||
+		d>>(2*descBits)&bytesMask != 0 && d>>(2*descBits+kindShift)&7 == Read
+	if head&headOverflow == 0 && !reads {
+		if n, _, side := c.ownEntry(th, head, mask|AtomicUpdate<<kindShift); n != nil {
+			if side >= 0 {
+				th.sideHint = uint32(side)
+			}
+			storeRelease(n, th.Epoch|place)
+			th.lastAccess = th.Epoch >> placeBits
+			return head
+		}
+	}
+	return t.AccessNoRace(th, c, head, place, uint32(mask), AtomicUpdate)
+}
+
+// accessEntries compares an access to the bytes in mask with the notes of a cell, and notes
+// it for those in left. It returns the new head, and what is left to be noted.
+//
+//go:nosplit
+func (t *Table) accessEntries(th *Thread, c *Cell, head, addr, entry uint64, mask, left, kind uint32, races *Races) (uint64, uint32) {
+	into, free := uint32(cellEntries), uint32(cellEntries)
+	for i := range uint32(cellEntries) {
+		d := uint32(head>>(headEntries+i*descBits)) & descMask
+		both := d & mask
+		switch n := c.entryAt(i).Load(); {
+		case both == 0:
+		case th.sameEpoch(n) && subsumes>>(8*(d>>kindShift)+kind)&1 != 0:
+			left &^= both // it says as much, and whoever came since has seen it
+		case !t.compareEntry(th, n, addr, d>>kindShift, kind, both, races):
+			if d &^= both; d&bytesMask == 0 {
+				d = 0
+			}
+			head = head&^(descMask<<(headEntries+i*descBits)) | uint64(d)<<(headEntries+i*descBits)
+		}
+		switch {
+		case d == 0:
+			free = min(free, i)
+		case d>>kindShift == kind && c.entryAt(i).Load() == entry:
+			into = i
+		}
+	}
+	if left == 0 {
+		return head, 0
+	}
+	th.lastAccess = th.Epoch >> placeBits
+	switch {
+	case into < cellEntries:
+		return head | uint64(left)<<(headEntries+into*descBits), 0
+	case free < cellEntries:
+		storeRelease(c.entryAt(free), entry)
+		return head | uint64(left|kind<<kindShift)<<(headEntries+free*descBits), 0
+	}
+	return head, left
+}
+
+// compareEntry compares an access of the given kind with a note of kind k that it shares bytes
+// with, and reports whether the note is still needed for these.
+//
+//go:nosplit
+func (t *Table) compareEntry(th *Thread, n, addr uint64, k, kind, both uint32, races *Races) (keep bool) {
+	how := 8*k + kind
+	if relevant>>how&1 == 0 {
+		return true
+	}
+	before := slotOf(n) == slotOf(th.Epoch) || t.covers(th, n>>placeBits)
+	if !before && conflicts>>how&1 != 0 {
+		races.add(n, addr, k, both)
+	}
+	return kind != Write && !(before && replaces>>how&1 != 0)
+}

@@ -1,0 +1,389 @@
+package fasttrack
+
+import "sync/atomic"
+
+// Vector clocks. A clock is the number of a vector; 0 is the clock that is zero
+// everywhere. A vector is a tree: the first times are in a block of its own, all others in the
+// blocks of nodes. Vectors share nodes, nodes share blocks, and threads and objects share vectors:
+// what is shared is copied before it is changed. Who holds a vector that nobody else
+// does is sure to be alone: others can only get it from its holder.
+
+const (
+	blockSlots   = 64
+	nodeBlocks   = 8
+	vectorNodes  = (maxSlots/blockSlots - 1 + nodeBlocks - 1) / nodeBlocks
+	numHeadNodes = 5
+)
+
+type vector struct {
+	refs      atomic.Uint32
+	next      uint32 // in the list of free ones
+	first     uint32 // the first block
+	headNodes [numHeadNodes]uint32
+}
+
+// vectorTail is the rest of a vector, elsewhere, for most programs need no more than what is near.
+type vectorTail struct {
+	nodes [vectorNodes - numHeadNodes]uint32
+}
+
+type node struct {
+	refs   atomic.Uint32
+	next   uint32
+	blocks [nodeBlocks]uint32
+}
+
+// nodeIndexAt returns where the number of node i of a vector stands.
+//
+//go:nosplit
+func nodeIndexAt(c, i uint32) *uint32 {
+	if i < numHeadNodes {
+		return &vectorAt(c).headNodes[i]
+	}
+	return &tailAt(c).nodes[(i-numHeadNodes)%(vectorNodes-numHeadNodes)]
+}
+
+// blockOfNode returns block i of a node, 0 for none of no node.
+//
+//go:nosplit
+func blockOfNode(n, i uint32) uint32 {
+	if n == 0 {
+		return 0
+	}
+	return nodeAt(n).blocks[i%nodeBlocks]
+}
+
+// block is 64 times, two in a word, which has two bits to spare: so two are compared at
+// once. They begin with a cache line, and of few threads need no other one. How many hold a block stands
+// elsewhere: nodes are shared and given up often, and then that changes for all of their blocks, which
+// need not be fetched for it.
+type block struct {
+	times [blockSlots / 2]uint64
+}
+
+// blockRefs is how many hold a block.
+type blockRefs struct {
+	refs atomic.Uint32
+	next uint32 // in the list of free ones
+}
+
+// spareBits is the bits of a word that no time has.
+const spareBits = 1<<63 | 1<<31
+
+//go:nosplit
+func (b *block) time(slot uint32) uint32 {
+	return uint32(b.times[slot/2%(blockSlots/2)] >> (slot & 1 * 32))
+}
+
+//go:nosplit
+func (b *block) setTime(slot, time uint32) {
+	w := &b.times[slot/2%(blockSlots/2)]
+	shift := slot & 1 * 32
+	*w = *w&^((1<<32-1)<<shift) | uint64(time)<<shift
+}
+
+// oneBlock reports whether all clocks have their first block only.
+//
+//go:nosplit
+func (t *Table) oneBlock() bool { return t.slots.Load() <= blockSlots && t.SlotSharers.Load() == 0 }
+
+// usedNodes returns how many nodes of a clock may not be zero.
+//
+//go:nosplit
+func (t *Table) usedNodes() uint32 {
+	if t.SlotSharers.Load() != 0 {
+		return vectorNodes
+	}
+	const slots = nodeBlocks * blockSlots
+	return min((max(t.slots.Load(), blockSlots)-blockSlots+slots-1)/slots, vectorNodes)
+}
+
+// usedTimes returns how many times of block i may not be zero, rounded up.
+//
+//go:nosplit
+func (t *Table) usedTimes(i uint32) uint32 {
+	if i >= ownedSlots/blockSlots {
+		return blockSlots
+	}
+	return min(max(t.slots.Load(), i*blockSlots)-i*blockSlots+7, blockSlots) &^ 7
+}
+
+//go:nosplit
+func (t *Table) timeOf(clock, slot uint32) uint32 {
+	if clock == 0 {
+		return 0
+	}
+	if slot < blockSlots {
+		return blockAt(vectorAt(clock).first).time(slot)
+	}
+	i := slot/blockSlots - 1
+	return blockAt(blockOfNode(*nodeIndexAt(clock, i/nodeBlocks), i)).time(slot)
+}
+
+// setClock gives the thread another clock, or the one that it has after that was changed.
+//
+//go:nosplit
+func (th *Thread) setClock(clock uint32) {
+	th.forgetPartner()
+	th.clock, th.firstBlock = clock, 0
+	if clock != 0 {
+		th.firstBlock = vectorAt(clock).first
+	}
+}
+
+// raise makes a clock cover epoch e. It returns the clock, of the same holder.
+//
+//go:nosplit
+func (t *Table) raise(c uint32, e uint64) uint32 {
+	s, time := uint32(e>>timeBits), uint32(e&maxTime)
+	if time <= t.timeOf(c, s) {
+		return c
+	}
+	own := t.unshare(c)
+	if own == 0 {
+		return c
+	}
+	if b := t.unshareBlock(own, s/blockSlots); b != 0 {
+		blockAt(b).setTime(s, time)
+	}
+	return own
+}
+
+// join makes c the maximum of c and d. It returns the clock, of c's holder, whether it is
+// another one, or has changed, and whether something in c may have been later than in d.
+//
+//go:nosplit
+func (t *Table) join(c, d uint32) (joined uint32, more, rest bool) {
+	if d == 0 || c == d {
+		return c, false, c != d
+	}
+	if c == 0 {
+		return ref(d), true, false
+	}
+	if x, y := vectorAt(c).first, vectorAt(d).first; y != 0 && x != y {
+		c, more, rest = t.joinBlock(c, 0, x, y)
+	} else {
+		rest = x != y
+	}
+	for i := range t.usedNodes() {
+		x, y := *nodeIndexAt(c, i), *nodeIndexAt(d, i)
+		if y == 0 || x == y {
+			rest = rest || x != y
+			continue
+		}
+		var changed, later bool
+		c, changed, later = t.joinNode(c, i, x, y)
+		more, rest = more || changed, rest || later
+	}
+	return c, more, rest
+}
+
+// joinNode is join for node i of c, which is x, and y in its place. Where the maximum is y, that
+// is shared.
+//
+//go:nosplit
+func (t *Table) joinNode(c, i, x, y uint32) (joined uint32, more, rest bool) {
+	var less, greater uint32 // which blocks of x have something less, or more, than that of y
+	for k := range uint32(nodeBlocks) {
+		v, w := blockOfNode(x, k), blockOfNode(y, k)
+		vLess, wLess := v == 0 && w != 0, w == 0 && v != 0
+		if v != w && v != 0 && w != 0 {
+			vLess, wLess = compare(blockAt(v), blockAt(w), t.usedTimes(1+i*nodeBlocks+k))
+		}
+		if vLess {
+			less |= 1 << k
+		}
+		if wLess {
+			greater |= 1 << k
+		}
+	}
+	if less == 0 {
+		return c, false, greater != 0
+	}
+	own := t.unshare(c)
+	if own == 0 {
+		return c, true, true
+	}
+	if greater == 0 {
+		nodeAt(y).refs.Add(1)
+		t.unrefNode(x)
+		*nodeIndexAt(own, i) = y
+		return own, true, false
+	}
+	for k := range uint32(nodeBlocks) {
+		if less>>k&1 != 0 {
+			t.joinIntoBlock(own, 1+i*nodeBlocks+k, blockOfNode(y, k), greater>>k&1 == 0)
+		}
+	}
+	return own, true, true
+}
+
+// joinBlock is join for block i of c, which is x, and y in its place.
+//
+//go:nosplit
+func (t *Table) joinBlock(c, i, x, y uint32) (joined uint32, more, rest bool) {
+	xLess, yLess := true, false
+	if x != 0 {
+		xLess, yLess = compare(blockAt(x), blockAt(y), t.usedTimes(i))
+	}
+	if !xLess {
+		return c, false, yLess
+	}
+	own := t.unshare(c)
+	if own == 0 {
+		return c, true, true
+	}
+	t.joinIntoBlock(own, i, y, !yLess)
+	return own, true, yLess
+}
+
+// joinIntoBlock makes block i of a vector, which is not shared, the maximum of that and y. Where
+// that is y itself, it is shared, unless it can as well be copied.
+//
+//go:nosplit
+func (t *Table) joinIntoBlock(c, i, y uint32, all bool) {
+	at := t.blockIndexAt(c, i)
+	if at == nil {
+		return
+	}
+	if x := *at; all && !(x != 0 && blockRefsAt(x).refs.Load() == 1) {
+		blockRefsAt(y).refs.Add(1)
+		t.unrefBlock(x)
+		*at = y
+	} else if b := t.unshareBlock(c, i); b != 0 {
+		joinTimes(blockAt(b), blockAt(y), t.usedTimes(i))
+	}
+}
+
+// compare reports whether one of the first n times of x is less than that of y, and the
+// other way round. It has no branches
+// that depend on the times, for those would be taken at random.
+//
+//go:nosplit
+func compare(x, y *block, n uint32) (xLess, yLess bool) {
+	var less, more uint64
+	for i := range n / 2 {
+		v, w := x.times[i%(blockSlots/2)], y.times[i%(blockSlots/2)]
+		less |= ^((v | spareBits) - w) // a spare bit stays unless its time is less
+		more |= ^((w | spareBits) - v)
+	}
+	return less&spareBits != 0, more&spareBits != 0
+}
+
+// joinTimes makes the first n times of x the maximum of those of x and y, and reports whether that
+// changes one.
+//
+//go:nosplit
+func joinTimes(x, y *block, n uint32) bool {
+	var changed uint64
+	for i := range n / 2 {
+		v := x.times[i%(blockSlots/2)]
+		later := maxTimes(v, y.times[i%(blockSlots/2)])
+		x.times[i%(blockSlots/2)] = later
+		changed |= later ^ v
+	}
+	return changed != 0
+}
+
+// maxTimes returns the later ones of the times in two words.
+//
+//go:nosplit
+func maxTimes(v, w uint64) uint64 {
+	keep := ((v | spareBits) - w) & spareBits
+	keep -= keep >> 31 // all bits of the times of v that are not less
+	return v&keep | w&^keep
+}
+
+// lessEqual reports whether no time is later in c than in d, but for that of a slot.
+//
+//go:nosplit
+func (t *Table) lessEqual(c, d, but uint32) bool {
+	if c == 0 || c == d {
+		return true
+	}
+	low := uint32(0)
+	if d != 0 {
+		low = vectorAt(d).first
+	}
+	if !t.lessEqualBlock(vectorAt(c).first, low, 0, but) {
+		return false
+	}
+	for i := range t.usedNodes() {
+		x, y := *nodeIndexAt(c, i), uint32(0)
+		if d != 0 {
+			y = *nodeIndexAt(d, i)
+		}
+		if x == 0 || x == y {
+			continue
+		}
+		for k := range uint32(nodeBlocks) {
+			if !t.lessEqualBlock(blockOfNode(x, k), blockOfNode(y, k), 1+i*nodeBlocks+k, but) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// lessEqualBlock is covered for block i of the clocks, which is x and y.
+//
+//go:nosplit
+func (t *Table) lessEqualBlock(x, y, i, but uint32) bool {
+	if x == 0 || x == y {
+		return true
+	}
+	for j := range t.usedTimes(i) {
+		time := uint32(0)
+		if y != 0 {
+			time = blockAt(y).time(j)
+		}
+		if blockAt(x).time(j) > time && i*blockSlots+j != but {
+			return false
+		}
+	}
+	return true
+}
+
+// assignInPlace makes c the same as d if both are a block long and nobody else holds c, and
+// reports whether that was so.
+//
+//go:nosplit
+func (t *Table) assignInPlace(c, d uint32) bool {
+	if c == 0 || d == 0 || !t.oneBlock() || vectorAt(c).refs.Load() != 1 {
+		return false
+	}
+	x, y := vectorAt(c).first, vectorAt(d).first
+	if x == 0 || y == 0 || blockRefsAt(x).refs.Load() != 1 {
+		return false
+	}
+	for i := range t.usedTimes(0) / 2 {
+		blockAt(x).times[i%(blockSlots/2)] = blockAt(y).times[i%(blockSlots/2)]
+	}
+	return true
+}
+
+// writableBlock returns the block of a clock that is that long, as all are, if nobody else holds it; nil otherwise.
+//
+//go:nosplit
+func (t *Table) writableBlock(c uint32) *block {
+	if c == 0 || !t.oneBlock() || vectorAt(c).refs.Load() != 1 {
+		return nil
+	}
+	i := vectorAt(c).first
+	if i == 0 || blockRefsAt(i).refs.Load() != 1 {
+		return nil
+	}
+	return blockAt(i)
+}
+
+// raise makes a block, the first of a clock, cover epoch e, and reports whether that changes it.
+//
+//go:nosplit
+func (b *block) raise(e uint64) bool {
+	s, time := uint32(e>>timeBits), uint32(e&maxTime)
+	if time <= b.time(s) {
+		return false
+	}
+	b.setTime(s, time)
+	return true
+}

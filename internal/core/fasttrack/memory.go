@@ -1,0 +1,328 @@
+package fasttrack
+
+import "sync/atomic"
+
+// What there are lists of.
+const (
+	vectors = iota
+	nodes
+	blocks
+	extensions
+	numLists
+)
+
+// freeLists is what was freed, and how much there ever was of each.
+type freeLists struct {
+	locked       atomic.Uint32
+	free         [numLists]uint32
+	made         [numLists]uint32
+	overflowMade uint32
+	overflowFree [maxOverflowLog + 1]uint32 // freed marks, by the logarithm of their number
+}
+
+// freeCache is what is kept where it was freed last, for whoever takes it there next: nobody else has to do
+// with it, so that takes no lock.
+type freeCache struct {
+	count [numLists]uint32
+	at    [numLists][freeCacheSize]uint32
+}
+
+const freeCacheSize = 8
+
+//go:nosplit
+func (l *freeLists) lock() {
+	for tries := uint32(0); !l.locked.CompareAndSwap(0, 1); tries++ {
+		pauseSpinning(tries)
+	}
+}
+
+//go:nosplit
+func (l *freeLists) unlock() { storeRelease32(&l.locked, 0) }
+
+// link is what a list goes on with behind one of its elements.
+//
+//go:nosplit
+func link(list, i uint32) *uint32 {
+	switch list {
+	case vectors:
+		return &vectorAt(i).next
+	case nodes:
+		return &nodeAt(i).next
+	case blocks:
+		return &blockRefsAt(i).next
+	}
+	return &extensionAt(i).next
+}
+
+// alloc returns the number of something that nobody has, 0 if there is no memory.
+//
+//go:nosplit
+func (t *Table) alloc(list, limit uint32) uint32 {
+	if s := localFreeCache(); s != nil && s.count[list%numLists] != 0 {
+		s.count[list%numLists]--
+		return s.at[list%numLists][s.count[list%numLists]%freeCacheSize]
+	}
+	l := &t.memory
+	l.lock()
+	i := l.free[list%numLists]
+	if i != 0 {
+		l.free[list%numLists] = *link(list, i)
+	} else if n := l.made[list%numLists] + 1; n < limit {
+		l.made[list%numLists] = n
+		i = n
+	}
+	l.unlock()
+	if i == 0 {
+		t.exhausted.Store(1)
+	}
+	return i
+}
+
+// free takes back what take has given.
+//
+//go:nosplit
+func (t *Table) free(list, i uint32) {
+	l, s := &t.memory, localFreeCache()
+	if s != nil && s.count[list%numLists] < freeCacheSize {
+		s.at[list%numLists][s.count[list%numLists]%freeCacheSize] = i
+		s.count[list%numLists]++
+		return
+	}
+	l.lock()
+	*link(list, i) = l.free[list%numLists]
+	l.free[list%numLists] = i
+	if s != nil { // half of them are for others
+		for n := uint32(freeCacheSize); n > freeCacheSize/2; n-- {
+			i = s.at[list%numLists][(n-1)%freeCacheSize]
+			*link(list, i) = l.free[list%numLists]
+			l.free[list%numLists] = i
+		}
+		s.count[list%numLists] = freeCacheSize / 2
+	}
+	l.unlock()
+}
+
+// newVector returns a vector without blocks, 0 if there is no memory.
+//
+//go:nosplit
+func (t *Table) newVector() uint32 {
+	i := t.alloc(vectors, maxVectors)
+	if i != 0 {
+		storeRelease32(&vectorAt(i).refs, 1)
+	}
+	return i
+}
+
+// newBlock returns a block whose times are not set, 0 if there is no memory.
+//
+//go:nosplit
+func (t *Table) newBlock() uint32 {
+	i := t.alloc(blocks, maxBlocks)
+	if i != 0 {
+		storeRelease32(&blockRefsAt(i).refs, 1)
+	}
+	return i
+}
+
+// unref takes one holder off what refs counts, and reports whether that was the last. Whoever is the only one
+// is sure to stay that.
+//
+//go:nosplit
+func unref(refs *atomic.Uint32) bool { return refs.Load() == 1 || decrement(refs) == 0 }
+
+//go:nosplit
+func (t *Table) unrefNode(i uint32) {
+	if i == 0 || !unref(&nodeAt(i).refs) {
+		return
+	}
+	n := nodeAt(i)
+	for k, b := range n.blocks {
+		t.unrefBlock(b)
+		n.blocks[k] = 0
+	}
+	t.free(nodes, i)
+}
+
+//go:nosplit
+func (t *Table) unrefBlock(i uint32) {
+	if i != 0 && unref(&blockRefsAt(i).refs) {
+		t.free(blocks, i)
+	}
+}
+
+// ref returns a clock for a further holder.
+//
+//go:nosplit
+func ref(c uint32) uint32 {
+	if c != 0 {
+		vectorAt(c).refs.Add(1)
+	}
+	return c
+}
+
+// unrefClock gives up a holder's clock.
+//
+//go:nosplit
+func (t *Table) unrefClock(c uint32) {
+	if c == 0 {
+		return
+	}
+	v := vectorAt(c)
+	if !unref(&v.refs) {
+		return
+	}
+	t.unrefBlock(v.first)
+	v.first = 0
+	for i := range t.usedNodes() {
+		if n := nodeIndexAt(c, i); *n != 0 {
+			t.unrefNode(*n)
+			*n = 0
+		}
+	}
+	t.free(vectors, c)
+}
+
+// unshare returns c as a vector that nobody else holds, though perhaps not its nodes and blocks. It
+// returns 0 if there is no memory.
+//
+//go:nosplit
+func (t *Table) unshare(c uint32) uint32 {
+	if c != 0 && vectorAt(c).refs.Load() == 1 {
+		return c
+	}
+	fresh := t.newVector()
+	if fresh == 0 || c == 0 {
+		return fresh // all of a free vector is zero
+	}
+	if b := vectorAt(c).first; b != 0 {
+		blockRefsAt(b).refs.Add(1)
+		vectorAt(fresh).first = b
+	}
+	for i := range t.usedNodes() {
+		if n := *nodeIndexAt(c, i); n != 0 {
+			nodeAt(n).refs.Add(1)
+			*nodeIndexAt(fresh, i) = n
+		}
+	}
+	t.unrefClock(c)
+	return fresh
+}
+
+// unshareNode makes node i of a vector, which is not shared, unshared too. It returns its number, 0
+// if there is no memory.
+//
+//go:nosplit
+func (t *Table) unshareNode(c, i uint32) uint32 {
+	n := *nodeIndexAt(c, i)
+	if n != 0 && nodeAt(n).refs.Load() == 1 {
+		return n
+	}
+	fresh := t.alloc(nodes, maxNodes)
+	if fresh == 0 {
+		return 0
+	}
+	storeRelease32(&nodeAt(fresh).refs, 1)
+	if n != 0 {
+		for k, b := range nodeAt(n).blocks {
+			if b != 0 {
+				blockRefsAt(b).refs.Add(1)
+				nodeAt(fresh).blocks[k] = b
+			}
+		}
+		t.unrefNode(n)
+	}
+	*nodeIndexAt(c, i) = fresh
+	return fresh
+}
+
+// blockIndexAt returns where the number of block i of a vector, which is not shared, stands, once its
+// node is not shared either; nil if there is no memory.
+//
+//go:nosplit
+func (t *Table) blockIndexAt(c, i uint32) *uint32 {
+	if i == 0 {
+		return &vectorAt(c).first
+	}
+	n := t.unshareNode(c, (i-1)/nodeBlocks)
+	if n == 0 {
+		return nil
+	}
+	return &nodeAt(n).blocks[(i-1)%nodeBlocks]
+}
+
+// unshareBlock makes block i of a vector, which is not shared, unshared too. It returns its
+// number, 0 if there is no memory.
+//
+//go:nosplit
+func (t *Table) unshareBlock(c, i uint32) uint32 {
+	at := t.blockIndexAt(c, i)
+	if at == nil {
+		return 0
+	}
+	b := *at
+	if b != 0 && blockRefsAt(b).refs.Load() == 1 {
+		return b
+	}
+	fresh := t.newBlock()
+	if fresh == 0 {
+		return 0
+	}
+	if b != 0 {
+		blockAt(fresh).times = blockAt(b).times
+		t.unrefBlock(b)
+	} else {
+		blockAt(fresh).times = [blockSlots / 2]uint64{}
+	}
+	*at = fresh
+	return fresh
+}
+
+// The memory of extras and marks.
+
+//go:nosplit
+func (t *Table) newExtension() uint32 {
+	i := t.alloc(extensions, maxExtensions)
+	if i != 0 {
+		extensionAt(i).next = 0
+	}
+	return i
+}
+
+// newOverflow returns the first of empty marks, 0 if there are none.
+//
+//go:nosplit
+func (t *Table) newOverflow(log uint32) uint32 {
+	l := &t.memory
+	if log > maxOverflowLog {
+		t.exhausted.Store(1)
+		return 0
+	}
+	l.lock()
+	first := l.overflowFree[log]
+	if first != 0 {
+		l.overflowFree[log] = uint32(overflowAt(uint64(first)).desc.Load())
+	} else if size := uint32(1) << log; l.overflowMade+2*size < maxOverflowEntries {
+		first = max(l.overflowMade, size)
+		l.overflowMade = first + size
+	}
+	l.unlock()
+	if first == 0 {
+		t.exhausted.Store(1)
+		return 0
+	}
+	for i := range uint64(1) << log {
+		m := overflowAt(uint64(first) + i)
+		storeRelease(&m.desc, 0)
+		storeRelease(&m.entry, 0)
+	}
+	return first
+}
+
+//go:nosplit
+func (t *Table) freeOverflowEntries(first, log uint32) {
+	l := &t.memory
+	l.lock()
+	storeRelease(&overflowAt(uint64(first)).desc, uint64(l.overflowFree[log]))
+	l.overflowFree[log] = first
+	l.unlock()
+}

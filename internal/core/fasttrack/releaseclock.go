@@ -1,0 +1,334 @@
+package fasttrack
+
+import "sync/atomic"
+
+// releaseClock is what one or more threads published: the times of clock, second, and latest, the epoch
+// that was published last, 0 if none was.
+type releaseClock struct {
+	// latest, with soleBit set if the stamp is exactly one thread's clock at the end of the epoch.
+	// Who knows the epoch then knows it all.
+	word         atomic.Uint64
+	partnerEpoch uint64 // see peers.go
+	clock        uint32
+	version      atomic.Uint32 // how often something was published, counted before the word is changed
+}
+
+// exactBit is a bit that no epoch has.
+const exactBit = 1 << 63
+
+// acquireInPlace is see, for a stamp of an extra of which the thread may not know all.
+//
+//go:nosplit
+func (t *Table) acquireInPlace(th *Thread, x *extension, s *releaseClock) bool {
+	b := t.writableBlock(th.clock)
+	if b == nil {
+		return false
+	}
+	e, known := s.lastEpoch(), t.fromPartner(th, b, s)
+	more, rest := b.raise(e), false
+	if !known {
+		b.setTime(uint32(slotOf(th.Epoch)), th.time()-1) // it is out of date, but has all that others know of it
+		rest = s.partnerEpoch != 0 && b.raise(s.partnerEpoch&epochMask)
+		switch s.clock {
+		case 0:
+		case inlined:
+			rest = b.joinInline(&x.inline) || rest
+		default:
+			rest = joinTimes(b, blockAt(vectorAt(s.clock).first), t.usedTimes(0)) || rest
+		}
+	}
+	if rest {
+		th.forgetPartner()
+	} else if more {
+		th.learnFrom(uint32(e >> timeBits))
+	}
+	th.unchangedSince, th.sources = noEpoch, [maxSources]uint64{}
+	return true
+}
+
+// releaseJoinInPlace is merge, likewise.
+//
+//go:nosplit
+func (t *Table) releaseJoinInPlace(th *Thread, x *extension, s *releaseClock) bool {
+	e, second := t.epochToPublish(th), uint64(0)
+	switch {
+	case t.fitsPartner(th, s):
+		second = t.joinedPartnerEpoch(th, s)
+	case s.clock == inlined:
+		if !t.fitsInline() {
+			return false
+		}
+		x.inline.raise(s.lastEpoch())
+		x.inline.raise(s.partnerEpoch & epochMask)
+		x.inline.join(blockAt(th.firstBlock))
+	default:
+		b := t.writableBlock(s.clock)
+		if b == nil {
+			return false
+		}
+		b.raise(s.lastEpoch())
+		b.raise(s.partnerEpoch & epochMask)
+		// What the thread has learnt may be there already.
+		if th.unchangedSince == noEpoch || uint32(th.unchangedSince&maxTime) > b.time(uint32(th.unchangedSince>>timeBits)) {
+			joinTimes(b, blockAt(th.firstBlock), t.usedTimes(0))
+		}
+	}
+	s.set(e, second)
+	t.endEpochInPlace(th, e)
+	return true
+}
+
+// releaseStoreInPlace is replace, and publish.
+//
+//go:nosplit
+func (t *Table) releaseStoreInPlace(th *Thread, x *extension, s *releaseClock) bool {
+	e := t.epochToPublish(th)
+	switch {
+	case s.exact() && t.knowsClock(th, s.lastEpoch()) && t.fitsPartner(th, s):
+	case s.clock == inlined:
+		if !t.fitsInline() {
+			return false
+		}
+		x.inline.assign(blockAt(th.firstBlock))
+	case s.clock != th.clock && !t.assignInPlace(s.clock, th.clock):
+		return false
+	}
+	s.set(e|exactBit, t.partnerEpochAt(th, e))
+	t.endEpochInPlace(th, e)
+	return true
+}
+
+// endEpochInPlace is publish of epoch e for a thread that has another one.
+//
+//go:nosplit
+func (t *Table) endEpochInPlace(th *Thread, e uint64) {
+	if th.Epoch>>placeBits != e {
+		th.resetSameEpoch()
+		return
+	}
+	th.unchangedSince, th.lastPublished = e, e
+	t.nextEpoch(th)
+}
+
+//go:nosplit
+func (s *releaseClock) empty() bool { return s.word.Load() == 0 }
+
+//go:nosplit
+func (s *releaseClock) lastEpoch() uint64 { return s.word.Load() &^ exactBit }
+
+// exactEpoch returns the epoch at the end of which the stamp is exactly its thread's clock, 0 if
+// there is none.
+//
+//go:nosplit
+func (s *releaseClock) exactEpoch() uint64 {
+	if w := s.word.Load(); w&exactBit != 0 {
+		return w &^ exactBit
+	}
+	return 0
+}
+
+//go:nosplit
+func (s *releaseClock) exact() bool { return s.word.Load()&exactBit != 0 }
+
+// set changes the word, and second. The turn is counted before.
+//
+//go:nosplit
+func (s *releaseClock) set(word, second uint64) {
+	s.partnerEpoch = second
+	storeRelease32(&s.version, s.version.Load()+1)
+	storeRelease(&s.word, word)
+}
+
+// knowsRelease reports whether the thread is sure to know all of a stamp, by its word.
+//
+//go:nosplit
+func (t *Table) knowsRelease(th *Thread, word uint64) bool {
+	return word == 0 || word&exactBit != 0 && t.knowsClock(th, word&^exactBit)
+}
+
+// isExactly reports whether the stamp is exactly what its thread published at the end of epoch e.
+//
+//go:nosplit
+func (s *releaseClock) isExactly(e uint64) bool { return s.word.Load() == e|exactBit }
+
+// releaseCovers reports whether who sees the stamp covers an epoch.
+//
+//go:nosplit
+func (t *Table) releaseCovers(s *releaseClock, e uint64) bool {
+	latest := s.lastEpoch()
+	return e <= latest && e>>timeBits == latest>>timeBits ||
+		uint32(e&maxTime) <= t.timeOf(s.clock, uint32(e>>timeBits))
+}
+
+// includesLearned reports whether the stamp is sure to cover all that the thread has learnt.
+//
+//go:nosplit
+func (t *Table) includesLearned(s *releaseClock, th *Thread) bool {
+	if th.unchangedSince != noEpoch && t.releaseCovers(s, th.unchangedSince) {
+		return true
+	}
+	for i := range th.sources {
+		e := th.sources[i]
+		if e == 0 {
+			return i > 0
+		}
+		if !t.releaseCovers(s, e) || !t.transitive(e) {
+			return false
+		}
+	}
+	return true
+}
+
+// learned notes what the thread has learnt, besides what it knew if rest is set, by seeing a stamp
+// that is exactly a thread's clock at the end of epoch e, of 0 if it is not.
+//
+//go:nosplit
+func (t *Table) learned(th *Thread, e uint64, rest bool) {
+	if !rest || e == 0 {
+		th.sources = [maxSources]uint64{e}
+		return
+	}
+	for i := 0; i < maxSources && th.sources[0] != 0; i++ {
+		switch old := th.sources[i]; {
+		case old == 0:
+			th.sources[i] = e
+			return
+		case old>>timeBits == e>>timeBits && t.transitive(min(old, e)): // who knows the later one knows both
+			th.sources[i] = max(old, e)
+			return
+		}
+	}
+	th.sources = [maxSources]uint64{}
+	if th.unchangedSince != noEpoch { // all before is known through the thread itself
+		th.sources = [maxSources]uint64{th.unchangedSince, e}
+	}
+}
+
+//go:nosplit
+func (t *Table) clearRelease(s *releaseClock) {
+	if s.clock != inlined {
+		t.unrefClock(s.clock)
+	}
+	s.clock = 0
+	s.set(0, 0)
+}
+
+// epochToPublish returns the epoch that the thread publishes next. While it has neither accessed
+// nor learnt anything since it published last, that is once more the same: nobody can
+// tell.
+//
+//go:nosplit
+func (t *Table) epochToPublish(th *Thread) uint64 {
+	e := th.Epoch >> placeBits
+	if th.unchangedSince+1 == e && th.lastAccess != e {
+		return th.unchangedSince
+	}
+	return e
+}
+
+// endEpoch ends the thread's epoch, which has just been published, unless it is an earlier
+// one that has been.
+//
+//go:nosplit
+func (t *Table) endEpoch(th *Thread) {
+	e := th.Epoch >> placeBits
+	if t.epochToPublish(th) != e {
+		return
+	}
+	th.unchangedSince, th.lastPublished = e, e
+	if th.sharesSlot {
+		th.unchangedSince = noEpoch
+	}
+	t.advance(th)
+}
+
+// acquire joins the thread's clock with a stamp, and reports whether there was anything to learn.
+//
+//go:nosplit
+func (t *Table) acquire(th *Thread, s *releaseClock) bool {
+	if t.knowsRelease(th, s.word.Load()) {
+		return false
+	}
+	all := t.includesLearned(s, th)
+	if all { // so it is when a lock comes back to the thread
+		if !t.assignInPlace(th.clock, s.clock) {
+			t.unrefClock(th.clock)
+			th.clock = ref(s.clock)
+		}
+		t.learned(th, s.exactEpoch(), false)
+	} else {
+		clock, more, rest := t.join(th.clock, s.clock)
+		th.clock = clock
+		if !more && t.covers(th, s.lastEpoch()) {
+			return false
+		}
+		t.learned(th, s.exactEpoch(), rest)
+	}
+	th.unchangedSince = noEpoch
+	th.setClock(t.raise(th.clock, s.lastEpoch()))
+	if all && th.clock != s.clock && !t.oneBlock() { // who comes next need not raise it again
+		t.unrefClock(s.clock)
+		s.clock = ref(th.clock)
+	}
+	return true
+}
+
+// coversRelease reports whether the thread covers all of a stamp.
+//
+//go:nosplit
+func (t *Table) coversRelease(th *Thread, s *releaseClock) bool {
+	switch {
+	case s.exact():
+		return t.knowsClock(th, s.lastEpoch())
+	case !t.covers(th, s.lastEpoch()):
+		return false
+	case th.sharesSlot:
+		return t.lessEqual(s.clock, th.clock, maxSlots)
+	}
+	return t.lessEqual(s.clock, th.clock, uint32(slotOf(th.Epoch)))
+}
+
+// releaseJoin publishes the thread's clock through a stamp of an extra, besides what is there.
+//
+//go:nosplit
+func (t *Table) releaseJoin(th *Thread, x *extension, s *releaseClock) {
+	e := t.epochToPublish(th)
+	if t.coversRelease(th, s) {
+		t.releaseStore(th, x, s, e)
+	} else {
+		if !t.includesLearned(s, th) {
+			s.clock, _, _ = t.join(s.clock, th.clock)
+		}
+		s.clock = t.raise(s.clock, s.lastEpoch())
+		s.clock = t.raise(s.clock, e)
+		s.set(e, 0)
+	}
+	t.endEpoch(th)
+}
+
+// releaseStore makes the thread's clock, at the end of epoch e, all that the stamp holds.
+//
+//go:nosplit
+func (t *Table) releaseStore(th *Thread, x *extension, s *releaseClock, e uint64) {
+	switch {
+	case s == &x.release && t.fitsInline():
+		t.unrefClock(s.clock)
+		s.clock = inlined
+		x.inline.assign(blockAt(th.firstBlock))
+	case s.clock != th.clock && !t.assignInPlace(s.clock, th.clock):
+		again := s.clock != 0 && t.oneBlock()
+		t.unrefClock(s.clock)
+		s.clock = ref(th.clock)
+		if again { // who comes next is to find what nobody else has, and can change it in place
+			if s.clock = t.unshare(s.clock); s.clock != 0 {
+				t.unshareBlock(s.clock, 0)
+			}
+		}
+	}
+	if th.sharesSlot { // others have epochs of the slot who know other things
+		s.clock = t.raise(s.clock, e)
+		s.set(e, 0)
+		return
+	}
+	s.set(e|exactBit, 0)
+}
