@@ -52,7 +52,7 @@ func checkWitness(t *testing.T, m *Model, nodes []order.Node, i, j int) {
 // posts in all threads; whatever was asked before, and twice, courses lead there.
 func TestAheadFar(t *testing.T) {
 	w := Window{Records: workload.Hot(workload.Params{Threads: 8, Events: 2000, Seed: 1})}
-	m, err := NewModel(w)
+	m, err := newModel(w)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -94,7 +94,7 @@ func TestAheadFar(t *testing.T) {
 // TestPosts: a thread waits outside of critical sections, where it has been at an access or
 // before.
 func TestPosts(t *testing.T) {
-	m, err := NewModel(Window{Records: workload.Hot(workload.Params{Threads: 3, Events: 1500, Seed: 2})})
+	m, err := newModel(Window{Records: workload.Hot(workload.Params{Threads: 3, Events: 1500, Seed: 2})})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,7 +1,6 @@
 package mcm
 
 import (
-	"math"
 	"slices"
 
 	"github.com/heisen-go/heisen"
@@ -24,17 +23,6 @@ type barrier struct {
 	spans  heisen.Objects
 	uses   []int32 // of its objects those that matter, by point
 }
-
-// end returns the object after the span's last one, as far as there is one.
-func end(s heisen.Span) heisen.Object {
-	if e := s.Start + heisen.Object(s.Len); e > s.Start {
-		return e
-	}
-	return math.MaxUint64
-}
-
-// life returns the span whose life an Alloc or Free starts or ends.
-func life(r *heisen.Record) heisen.Span { return heisen.Span{Start: r.Object, Len: max(r.Value, 1)} }
 
 // findBarriers finds the BarrierPairs, where they open and close, and which records
 // are inside of them.

@@ -32,17 +32,11 @@ func (s bruteState) key() string {
 	return string(b)
 }
 
-func enumerate(w *Window, options ...Option) *brute { return enumerateWithout(w, nil, options...) }
+func enumerateStates(w *Window, rules rules) *brute { return enumerateStatesWithout(w, rules, nil) }
 
-// enumerateWithout leaves out the steps that never says are not taken.
-func enumerateWithout(w *Window, never func(done []bool, i int) bool, options ...Option) *brute {
-	s := defaults()
-	for _, option := range options {
-		if err := option(&s); err != nil {
-			panic(err)
-		}
-	}
-	e := &brute{p: newReplayer(w, s)}
+// enumerateStatesWithout leaves out the steps that never says are not taken.
+func enumerateStatesWithout(w *Window, rules rules, never func(done []bool, i int) bool) *brute {
+	e := &brute{p: newReplayer(w, rules)}
 	first := e.state()
 	seen := map[string]bool{first.key(): true}
 	for work := []bruteState{first}; len(work) > 0; {

@@ -232,23 +232,6 @@ func (b *builder) accessed(r *heisen.Record) (from, to int) {
 	return 0, 0
 }
 
-func isLockOp(op heisen.Op) bool {
-	switch op {
-	case heisen.Acquire, heisen.Release, heisen.AcquireShared, heisen.ReleaseShared:
-		return true
-	}
-	return false
-}
-
-func isMessage(op heisen.Op) bool { return isSent(op) || isReceived(op) }
-
-// isSent and isReceived report on which side of a message an op is: those of one keep
-// their order with those of the other.
-func isSent(op heisen.Op) bool     { return op == heisen.Send || op == heisen.Change }
-func isReceived(op heisen.Op) bool { return op == heisen.Receive || op == heisen.Observe }
-
-func isLife(op heisen.Op) bool { return op == heisen.Alloc || op == heisen.Free }
-
 func (b *builder) sync(o heisen.Object) *syncUse {
 	s := b.syncs[o]
 	if s == nil {
@@ -557,14 +540,6 @@ func (b *builder) findValues() {
 		slices.Sort(list)
 	}
 }
-
-// isRead reports whether what an access by op sees is to stay as it was.
-func isRead(op heisen.Op) bool {
-	return op == heisen.Read || op == heisen.AtomicRead || op == heisen.AtomicUpdate
-}
-
-// writes reports whether r changes the cells that it touches.
-func writes(r *heisen.Record) bool { return isLife(r.Op) || r.Access().IsWrite() }
 
 // valueOf returns the value that r reads or writes, as far as it lies in the cell,
 // if it is known. What a read-modify-write reads and what it writes are not the

@@ -281,7 +281,7 @@ type prediction struct {
 
 // solve asks the model of a window about all candidates.
 func (j *job) solve(d *Detector) {
-	m, err := NewModel(j.window, d.options...)
+	m, err := newModel(j.window, d.options...)
 	if err != nil {
 		j.err = err
 		return

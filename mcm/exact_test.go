@@ -84,7 +84,7 @@ func TestExact(t *testing.T) {
 		truth := enumerate(w, options...)
 		pairs := racyPairs(w)
 		for k, mode := range modes {
-			m, err := NewModel(*w, append(options, mode.options...)...)
+			m, err := newModel(*w, append(options, mode.options...)...)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -157,7 +157,7 @@ func TestControlFlowExact(t *testing.T) {
 			unvalued.Records[i].Flags &^= heisen.HasValue
 		}
 		verdict := func(w *Window, i, j int, options ...Option) Verdict {
-			m, err := NewModel(*w, options...)
+			m, err := newModel(*w, options...)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -213,7 +213,7 @@ func TestAgree(t *testing.T) {
 		pairs = pairs[:min(len(pairs), 12)]
 		first := map[[2]int]Verdict{}
 		for _, mode := range modes {
-			m, err := NewModel(*w, append(options, mode.options...)...)
+			m, err := newModel(*w, append(options, mode.options...)...)
 			if err != nil {
 				t.Fatal(err)
 			}

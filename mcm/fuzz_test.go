@@ -65,7 +65,7 @@ func FuzzExact(f *testing.F) {
 			options = append(options, ControlFlow())
 		}
 		pairs := racyPairs(w)
-		m, err := NewModel(*w, options...)
+		m, err := newModel(*w, options...)
 		if err != nil {
 			t.Fatal(err)
 		}

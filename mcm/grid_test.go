@@ -76,7 +76,7 @@ func TestGrid(t *testing.T) {
 func hotWindow(t *testing.T, p workload.Params) (Window, *Model) {
 	t.Helper()
 	w := Window{Records: workload.Hot(p)}
-	m, err := NewModel(w)
+	m, err := newModel(w)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -139,7 +139,7 @@ func TestGridBounds(t *testing.T) {
 		"too many points":   {Threads: 8, Events: 1000, Seed: 1},
 		"too many contents": {Threads: 3, Events: 300, Seed: 1, Vars: 20},
 	} {
-		m, err := NewModel(Window{Records: workload.Hot(p)})
+		m, err := newModel(Window{Records: workload.Hot(p)})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -147,7 +147,7 @@ func TestGridBounds(t *testing.T) {
 			t.Errorf("%s: there is a grid", name)
 		}
 	}
-	m, err := NewModel(Window{Records: workload.Hot(workload.Params{Threads: 3, Events: 100, Seed: 1})})
+	m, err := newModel(Window{Records: workload.Hot(workload.Params{Threads: 3, Events: 100, Seed: 1})})
 	if err != nil {
 		t.Fatal(err)
 	}

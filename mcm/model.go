@@ -124,7 +124,9 @@ func (s *section) conflicts(o *section) bool { return s.chain != o.chain && !(s.
 
 // NewModel returns the model of a window. It takes time in proportion to the
 // events times the threads. The window's slices must not change afterwards.
-func NewModel(w Window, options ...Option) (*Model, error) {
+func NewModel(w Window, options ...Option) (*Model, error) { return newModel(w, options...) }
+
+func newModel(w Window, options ...Option) (*Model, error) {
 	m := &Model{window: w, records: w.Records, settings: defaults()}
 	for _, option := range options {
 		if err := option(&m.settings); err != nil {

@@ -16,7 +16,7 @@ func TestResettle(t *testing.T) {
 		name := []string{"hot", "mixed", "locky"}[seed%3]
 		rng := rand.New(rand.NewPCG(seed, 1))
 		w := Window{Records: profiles[name](workload.Params{Threads: 2 + int(seed%5), Events: 120, Vars: 3, Seed: seed})}
-		m, err := NewModel(w)
+		m, err := newModel(w)
 		if err != nil {
 			t.Fatal(err)
 		}

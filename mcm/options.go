@@ -17,8 +17,7 @@ type Option func(*settings) error
 
 // settings are what a model is built with.
 type settings struct {
-	controlFlow  bool
-	reach        func(*heisen.Record) heisen.Objects
+	rules
 	conflicts    int
 	propagations int
 
@@ -41,7 +40,6 @@ type settings struct {
 	gridded  bool // a grid goes first
 	ahead    int  // courses go first, of so many states each
 	swept    int  // a sweep goes first that keeps all of so many states
-	literal  bool // Algorithm 9 to the letter
 }
 
 const (
@@ -62,7 +60,7 @@ func (s *settings) step() int { return s.window - s.overlap }
 
 func defaults() settings {
 	return settings{
-		reach:        func(*heisen.Record) heisen.Objects { return (*heisen.Symbols)(nil).Reach(0) },
+		rules:        defaultRules(),
 		conflicts:    defaultConflicts,
 		propagations: defaultPropagations,
 		window:       defaultWindow, overlap: defaultWindow / 2,

@@ -16,7 +16,7 @@ func TestDeadlocksExact(t *testing.T) {
 		rng := rand.New(rand.NewPCG(uint64(seed), 4))
 		s := shape{threads: 2 + rng.IntN(2), events: 13, vars: 1, locks: 2 + rng.IntN(2), nested: true, shared: rng.IntN(3) == 0, values: rng.IntN(2) == 0, held: rng.IntN(4) == 0}
 		w, _ := randomWindow(rng, s)
-		m, err := NewModel(*w)
+		m, err := newModel(*w)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -58,7 +58,7 @@ func TestDeadlockCandidates(t *testing.T) {
 	for seed := range count(t, 3000) {
 		rng := rand.New(rand.NewPCG(uint64(seed), 5))
 		w, _ := randomWindow(rng, shape{threads: 2, events: 13, vars: 1, locks: 2, nested: true})
-		m, err := NewModel(*w)
+		m, err := newModel(*w)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -120,7 +120,7 @@ func TestBetweenExact(t *testing.T) {
 		for _, t := range []heisen.Thread{0, 1} { // one transaction each
 			w.Records = append([]heisen.Record{{Op: heisen.Enter, Thread: t}}, w.Records...)
 		}
-		m, err := NewModel(*w)
+		m, err := newModel(*w)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -166,7 +166,7 @@ func TestIntrusionsExact(t *testing.T) {
 				}
 			}
 		}
-		m, err := NewModel(*w)
+		m, err := newModel(*w)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -238,11 +238,11 @@ func TestLiteral(t *testing.T) {
 		op(2, heisen.Acquire, b), op(2, heisen.Write, x), op(2, heisen.Acquire, a),
 		op(2, heisen.Release, a), op(2, heisen.Release, b),
 	}}
-	maximal, err := NewModel(w)
+	maximal, err := newModel(w)
 	if err != nil {
 		t.Fatal(err)
 	}
-	literal, err := NewModel(w, func(s *settings) error { s.literal, s.slow = true, true; return nil })
+	literal, err := newModel(w, func(s *settings) error { s.literal, s.slow = true, true; return nil })
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -257,11 +257,11 @@ func TestLiteral(t *testing.T) {
 	for seed := range 300 {
 		rng := rand.New(rand.NewPCG(uint64(seed), 7))
 		w, _ := randomWindow(rng, shape{threads: 2, events: 14, vars: 1, locks: 2})
-		maximal, err := NewModel(*w)
+		maximal, err := newModel(*w)
 		if err != nil {
 			t.Fatal(err)
 		}
-		literal, err := NewModel(*w, func(s *settings) error { s.literal, s.slow = true, true; return nil })
+		literal, err := newModel(*w, func(s *settings) error { s.literal, s.slow = true, true; return nil })
 		if err != nil {
 			t.Fatal(err)
 		}

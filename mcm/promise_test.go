@@ -442,7 +442,7 @@ func TestPromise(t *testing.T) {
 					x := p.execute(t, racefuzz.RandomWalk(), 10*seed+try)
 					check := func(x *execution, options ...Option) (races int) {
 						w := Window{Records: x.events, Passages: x.passages()}
-						m, err := NewModel(w, options...)
+						m, err := newModel(w, options...)
 						if err != nil {
 							t.Fatal(err)
 						}

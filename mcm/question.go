@@ -1,13 +1,18 @@
 package mcm
 
 import (
+	"errors"
 	"fmt"
+	"io"
 	"iter"
-	"slices"
 
 	"github.com/heisen-go/heisen"
 	"github.com/heisen-go/heisen/mcm/order"
 )
+
+// ErrQuestion is what the error of a question wraps that makes no sense: of records
+// that do not exist, or are not what the question is about.
+var ErrQuestion = errors.New("mcm: no such question")
 
 // Verdict is the answer to a question.
 type Verdict uint8
@@ -158,29 +163,6 @@ func (m *Model) conflicting(i, j int) error {
 	return nil
 }
 
-// oneLife reports whether two records touch an object whose life neither starts nor
-// ends between them.
-func (w *Window) oneLife(i, j int) bool {
-	i, j = min(i, j), max(i, j)
-	a, b := extent(&w.Records[i]), extent(&w.Records[j])
-	last := func(s heisen.Span) heisen.Object { return s.Start + heisen.Object(s.Len-1) }
-	from, to := max(a.Start, b.Start), min(last(a), last(b))
-	var ended []heisen.Span
-	for k := i + 1; k < j; k++ {
-		if r := &w.Records[k]; isLife(r.Op) {
-			ended = append(ended, life(r))
-		}
-	}
-	for o := from; ; o++ {
-		if !heisen.NewObjects(slices.Clone(ended)...).Meets(o, 1) {
-			return true
-		}
-		if o == to {
-			return false
-		}
-	}
-}
-
 // Deadlock asks whether threads can wait for each other in a circle: whether the
 // records, acquisitions by different threads each of which wants a lock that the
 // next one's thread holds there, the last one's wanting one of the first one's, can
@@ -250,14 +232,6 @@ func asInt32(list []int) (out []int32) {
 	return out
 }
 
-// extent returns what an access touches: of a lock in memory one byte.
-func extent(r *heisen.Record) heisen.Span {
-	if r.Op.IsAccess() {
-		return heisen.Span{Start: r.Object, Len: r.Size()}
-	}
-	return heisen.Span{Start: r.Object, Len: 1}
-}
-
 // ask answers the question of a candidate and checks the witness.
 func (m *Model) ask(c candidate) (Verdict, *Witness, error) {
 	q := &c.q
@@ -281,12 +255,25 @@ func (m *Model) ask(c candidate) (Verdict, *Witness, error) {
 		return verdict, w, nil
 	}
 	if m.replayer == nil {
-		m.replayer = newReplayer(&m.window, m.settings)
+		m.replayer = newReplayer(&m.window, m.rules)
 	}
 	if err := m.replayer.replay(w); err != nil {
 		return Unknown, nil, fmt.Errorf("mcm: a witness does not replay: %w", err)
 	}
 	return verdict, w, nil
+}
+
+// witness makes a witness of the nodes up to the goal and the records that come
+// next, with the records between them that are no nodes.
+func (m *Model) witness(nodes []order.Node, last []int) *Witness {
+	if m.tracks == nil {
+		m.tracks = newTracks(m.records)
+	}
+	prefix := make([]int, len(nodes))
+	for k, n := range nodes {
+		prefix[k] = int(m.event[n])
+	}
+	return m.tracks.witness(prefix, last)
 }
 
 // Pairs yields the pairs of records that Race is worth asking about, the earlier
@@ -304,3 +291,37 @@ func (m *Model) Pairs() iter.Seq2[int, int] {
 
 // Stats returns how the questions so far were answered.
 func (m *Model) Stats() Stats { return m.stats }
+
+// WriteSMTLIB writes the question of Race as a problem of integer differences in
+// SMT-LIB 2, for another solver to answer: sat is Possible. It is made from the
+// window's records by the definitions, as TREE and RDIT, section 4.4.4, has them
+// but for what makes them maximal, and shares nothing with what Race asks its own
+// solver. O<i> is the place of record i in the order, R the instant at which both
+// accesses are next. Its size is cubic in the accesses to one variable.
+func (m *Model) WriteSMTLIB(w io.Writer, i, j int) error {
+	if err := m.conflicting(i, j); err != nil {
+		return err
+	}
+	return writeSMTLIB(w, &m.window, m.rules, i, j)
+}
+
+// Replay checks a witness against the window that it is of: that each thread takes
+// its steps, that locks exclude, that threads start after their Fork and are joined
+// after their last event, that messages are received as they were, that reads see
+// what they saw, or the same value, that lives and BarrierPairs keep their order,
+// and that the last events are next to each other. It follows these definitions
+// one event at a time and knows nothing of constraints. Of the options,
+// ControlFlow and Reaches matter.
+//
+// It takes time in proportion to the events; if there are lives, BarrierPairs or
+// objects with mixed uses, to these times the events that have changed places with
+// them.
+func (w *Window) Replay(x *Witness, options ...Option) error {
+	s := defaults()
+	for _, option := range options {
+		if err := option(&s); err != nil {
+			return err
+		}
+	}
+	return newReplayer(w, s.rules).replay(x)
+}

@@ -19,7 +19,7 @@ func TestLastReleasedByAnother(t *testing.T) {
 			held: rng.IntN(4) == 0, again: true}
 		w, _ := randomWindow(rng, s)
 		for i, mode := range modes {
-			m, err := NewModel(*w, append([]Option{Budget(1<<20, 1<<30)}, mode.options...)...)
+			m, err := newModel(*w, append([]Option{Budget(1<<20, 1<<30)}, mode.options...)...)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -54,7 +54,7 @@ func TestLastReleasedByAnother(t *testing.T) {
 	s.values, s.branches = true, false
 	w, symbols := randomWindow(rng, s)
 	for _, mode := range modes {
-		m, err := NewModel(*w, append([]Option{Reaches(symbols), Budget(200, 200_000)}, mode.options...)...)
+		m, err := newModel(*w, append([]Option{Reaches(symbols), Budget(200, 200_000)}, mode.options...)...)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -94,7 +94,7 @@ func TestLocksWithoutOwner(t *testing.T) {
 		}
 		owned := enumerateWithout(w, func(done []bool, i int) bool { return !truth.p.inOwnHold(done, i) }, options...)
 		for k, mode := range modes {
-			m, err := NewModel(*w, append(options, mode.options...)...)
+			m, err := newModel(*w, append(options, mode.options...)...)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -118,7 +118,7 @@ func TestLocksWithoutOwner(t *testing.T) {
 // hasGate reports whether a window has a lock without an owner.
 func hasGate(t *testing.T, w *Window, options []Option) bool {
 	t.Helper()
-	m, err := NewModel(*w, options...)
+	m, err := newModel(*w, options...)
 	if err != nil {
 		t.Fatal(err)
 	}

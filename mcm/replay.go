@@ -13,56 +13,11 @@ import (
 // the window's events are known to be possible.
 var ErrReplay = errors.New("mcm: witness does not replay")
 
-// Replay checks a witness against the window that it is of: that each thread takes
-// its steps, that locks exclude, that threads start after their Fork and are joined
-// after their last event, that messages are received as they were, that reads see
-// what they saw, or the same value, that lives and BarrierPairs keep their order,
-// and that the last events are next to each other. It follows these definitions
-// one event at a time and knows nothing of constraints. Of the options,
-// ControlFlow and Reaches matter.
-//
-// It takes time in proportion to the events; if there are lives, BarrierPairs or
-// objects with mixed uses, to these times the events that have changed places with
-// them.
-func (w *Window) Replay(x *Witness, options ...Option) error {
-	s := defaults()
-	for _, option := range options {
-		if err := option(&s); err != nil {
-			return err
-		}
-	}
-	return newReplayer(w, s).replay(x)
-}
-
 // replayer is a machine whose state is where each thread stands and what it made of
 // locks, messages and memory.
 type replayer struct {
-	window   *Window
-	settings settings
+	*facts
 
-	// What the window shows.
-	thread   []int32 // by record
-	place    []int32 // by record: how many records of its thread are before it
-	steps    [][]int32
-	dense    map[heisen.Thread]int32
-	forkOf   []int32                // by record: the fork of its thread before it, or -1
-	owner    []heisen.Thread        // by release: whose hold it ends
-	loose    map[heisen.Object]bool // locks that have no owner, for a thread ends another one's hold
-	freed    map[int][]int          // by acquisition: the releases by others that ended former holds of its thread
-	joins    []int32                // by Join: how many records of the thread come before it
-	bounds   []heisen.Object
-	from, to []int32   // by record: the pieces of memory that it accesses
-	saw      [][]int32 // by record: the last writer of each piece, -1 if there is none in the window
-	clashes  [][]int32 // by piece: what writes it, if locks are overwritten there
-	initial  []int32   // by piece: a read that shows what was there before, or -1
-	sent     map[heisen.Object][]int32
-	mixed    map[heisen.Object]bool // objects whose events keep their order
-	special  []int32                // records that keep an order with others
-	is       []bool                 // by record: whether it is one of them
-	heard    []map[int]bool         // by record: records that open BarrierPairs may have passed on to it
-	reaches  [][]heisen.Objects     // by record: what the open BarrierPairs of its thread reach
-
-	// The state.
 	done    []bool
 	next    []int32 // by thread
 	writer  []int32 // by piece
@@ -72,43 +27,10 @@ type replayer struct {
 	spoilt  []int32               // by thread: the place of the first record that has read something else; with control flow
 }
 
-func newReplayer(w *Window, s settings) *replayer {
-	p := &replayer{window: w, settings: s, dense: map[heisen.Thread]int32{}}
-	n := len(w.Records)
-	p.thread, p.place = make([]int32, n), make([]int32, n)
-	p.forkOf, p.joins = make([]int32, n), make([]int32, n)
-	p.from, p.to = make([]int32, n), make([]int32, n)
-	p.owner = make([]heisen.Thread, n)
-	forks := map[heisen.Thread]int32{}
-	for i := range w.Records {
-		r := &w.Records[i]
-		t, ok := p.dense[r.Thread]
-		if !ok {
-			t = int32(len(p.steps))
-			p.dense[r.Thread] = t
-			p.steps = append(p.steps, nil)
-		}
-		p.thread[i], p.place[i] = t, int32(len(p.steps[t]))
-		p.steps[t] = append(p.steps[t], int32(i))
-		p.forkOf[i] = -1
-		if f, ok := forks[r.Thread]; ok {
-			p.forkOf[i] = f
-		}
-		switch r.Op {
-		case heisen.Fork:
-			forks[r.Object.Thread()] = int32(i)
-		case heisen.Join:
-			if joined, ok := p.dense[r.Object.Thread()]; ok && joined != t {
-				p.joins[i] = int32(len(p.steps[joined]))
-			}
-		}
-	}
-	p.findMixed()
-	p.findPieces()
-	p.findClashes()
-	p.findSpecial()
-	p.reset()
-	p.observe()
+func newReplayer(w *Window, rules rules) *replayer { return newMachine(newFacts(w, rules)) }
+
+func newMachine(f *facts) *replayer {
+	p := &replayer{facts: f}
 	p.reset()
 	return p
 }
@@ -154,27 +76,6 @@ func (p *replayer) observe() {
 		}
 		p.step(i)
 	}
-}
-
-// reads reports whether an event's effect depends on the memory that it accesses.
-func reads(r *heisen.Record) bool {
-	switch r.Op {
-	case heisen.Read, heisen.AtomicRead, heisen.AtomicUpdate:
-		return true
-	}
-	return false
-}
-
-// known reports whether the value that an event reads or writes is known.
-func known(r *heisen.Record) bool {
-	return r.Flags&heisen.HasValue != 0 && r.Op.IsAccess() && r.Op != heisen.AtomicUpdate
-}
-
-// equal reports whether a read has the value in a piece of memory that another
-// access to it has.
-func (p *replayer) equal(read, other int32) bool {
-	a, b := &p.window.Records[read], &p.window.Records[other]
-	return known(a) && known(b) && a.Object == b.Object && a.Size() == b.Size() && a.Value == b.Value
 }
 
 // sees reports whether a read sees in all its memory what it saw.
@@ -285,7 +186,7 @@ func (p *replayer) can(i int) error {
 		}
 	}
 	switch {
-	case !p.settings.controlFlow:
+	case !p.rules.controlFlow:
 		if reads(r) && !p.sees(i) {
 			return fmt.Errorf("%w: record %d reads what it has not read", ErrReplay, i)
 		}
@@ -307,7 +208,7 @@ func (p *replayer) decides(i int) bool {
 // step lets an event happen.
 func (p *replayer) step(i int) {
 	r := &p.window.Records[i]
-	if t := p.thread[i]; p.settings.controlFlow && p.saw[i] != nil && p.spoilt[t] > p.place[i] && !p.sees(i) {
+	if t := p.thread[i]; p.rules.controlFlow && p.saw[i] != nil && p.spoilt[t] > p.place[i] && !p.sees(i) {
 		p.spoilt[t] = p.place[i]
 	}
 	p.done[i] = true
@@ -318,16 +219,6 @@ func (p *replayer) step(i int) {
 			p.writer[k] = int32(i)
 		}
 	}
-}
-
-// canTake reports whether a thread can take a lock that is held so.
-func canTake(grips []grip, thread heisen.Thread, shared bool) bool {
-	for _, g := range grips {
-		if g.thread != thread && !(shared && g.shared) {
-			return false
-		}
-	}
-	return true
 }
 
 // grip lets a lock be taken or given back, if r does so: owner's hold.

@@ -8,17 +8,9 @@ import (
 	"github.com/heisen-go/heisen"
 )
 
-// WriteSMTLIB writes the question of Race as a problem of integer differences in
-// SMT-LIB 2, for another solver to answer: sat is Possible. It is made from the
-// window's records by the definitions, as TREE and RDIT, section 4.4.4, has them
-// but for what makes them maximal, and shares nothing with what Race asks its own
-// solver. O<i> is the place of record i in the order, R the instant at which both
-// accesses are next. Its size is cubic in the accesses to one variable.
-func (m *Model) WriteSMTLIB(w io.Writer, i, j int) error {
-	if err := m.conflicting(i, j); err != nil {
-		return err
-	}
-	s := smt{replayer: newReplayer(&m.window, m.settings), out: bufio.NewWriter(w)}
+// writeSMTLIB writes down whether two records can be next at the same time.
+func writeSMTLIB(w io.Writer, window *Window, rules rules, i, j int) error {
+	s := smt{facts: newFacts(window, rules), out: bufio.NewWriter(w)}
 	s.write(i, j)
 	if err := s.out.Flush(); err != nil {
 		return fmt.Errorf("mcm: write SMT-LIB: %w", err)
@@ -27,7 +19,7 @@ func (m *Model) WriteSMTLIB(w io.Writer, i, j int) error {
 }
 
 type smt struct {
-	*replayer
+	*facts
 	out *bufio.Writer
 }
 
@@ -46,7 +38,7 @@ func (s *smt) write(asked ...int) {
 	for _, i := range asked {
 		s.print("(assert (< R O%d))\n", i)
 		if k := s.place[i]; k > 0 {
-			s.print("(assert (< O%d R))\n", s.replayer.steps[s.thread[i]][k-1])
+			s.print("(assert (< O%d R))\n", s.facts.steps[s.thread[i]][k-1])
 		}
 		if f := s.forkOf[i]; f >= 0 {
 			s.print("(assert (< O%d R))\n", f)
@@ -70,7 +62,7 @@ func (s *smt) steps() {
 			}
 		}
 	}
-	for _, list := range s.replayer.steps {
+	for _, list := range s.facts.steps {
 		for k := 1; k < len(list); k++ {
 			s.print("(assert (< O%d O%d))\n", list[k-1], list[k])
 		}
@@ -80,7 +72,7 @@ func (s *smt) steps() {
 			s.print("(assert (< O%d O%d))\n", f, i)
 		}
 		if r := &s.window.Records[i]; r.Op == heisen.Join && s.joins[i] > 0 {
-			s.print("(assert (< O%d O%d))\n", s.replayer.steps[s.dense[r.Object.Thread()]][s.joins[i]-1], i)
+			s.print("(assert (< O%d O%d))\n", s.facts.steps[s.dense[r.Object.Thread()]][s.joins[i]-1], i)
 		}
 	}
 }
@@ -313,7 +305,7 @@ func (s *smt) values() {
 			}
 		}
 	}
-	if s.settings.controlFlow {
+	if s.rules.controlFlow {
 		for i := range s.window.Records {
 			s.print("(declare-fun M%d () Bool)\n", i)
 		}
@@ -322,7 +314,7 @@ func (s *smt) values() {
 	for i := range s.window.Records {
 		for k, saw := range s.saw[i] {
 			s.print("(assert (or ")
-			if s.settings.controlFlow {
+			if s.rules.controlFlow {
 				s.print("(not M%d)", i)
 			} else {
 				s.print("(< R O%d)", i)
@@ -339,14 +331,14 @@ func (s *smt) values() {
 				s.print(" (and true")
 				if c >= 0 {
 					s.print(" (< O%d O%d)", c, i)
-					if at := s.made(c); at >= 0 && s.settings.controlFlow {
+					if at := s.made(c); at >= 0 && s.rules.controlFlow {
 						s.print(" M%d", at)
 					}
 				}
 				for _, x := range writers[piece] {
 					// Which write of the value it sees makes a difference to those on which
 					// the write depends.
-					if x != i && int32(x) != c && (!same(int32(x)) || s.settings.controlFlow) {
+					if x != i && int32(x) != c && (!same(int32(x)) || s.rules.controlFlow) {
 						s.outside(x, int(c), i)
 					}
 				}
@@ -371,7 +363,7 @@ func (s *smt) decisions() {
 		r := &s.window.Records[i]
 		previous := -1
 		if k := s.place[i]; k > 0 {
-			previous = int(s.replayer.steps[s.thread[i]][k-1])
+			previous = int(s.facts.steps[s.thread[i]][k-1])
 		}
 		// It matters what all records of a thread up to i read.
 		if previous >= 0 {
@@ -394,5 +386,5 @@ func (s *smt) made(w int32) int32 {
 	case s.place[w] == 0:
 		return -1
 	}
-	return s.replayer.steps[s.thread[w]][s.place[w]-1]
+	return s.facts.steps[s.thread[w]][s.place[w]-1]
 }

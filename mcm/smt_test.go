@@ -75,7 +75,7 @@ func TestSMTSmall(t *testing.T) {
 			continue
 		}
 		p := pairs[rng.IntN(len(pairs))]
-		m, err := NewModel(*w, options...)
+		m, err := newModel(*w, options...)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -123,7 +123,7 @@ func TestSMT(t *testing.T) {
 		}
 		w := Window{Records: profiles[name](workload.Params{Threads: 2 + rng.IntN(6), Events: events, Seed: uint64(k)})}
 		pairs := racyPairs(&w)
-		m, err := NewModel(w, Budget(1<<20, 1<<30))
+		m, err := newModel(w, Budget(1<<20, 1<<30))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -18,7 +18,7 @@ func TestSweep(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	for seed := range uint64(count(t, 12)) {
 		w := Window{Records: workload.Hot(workload.Params{Threads: 2 + int(seed%4), Events: 60 + 30*int(seed%3), Seed: seed})}
-		m, err := NewModel(w)
+		m, err := newModel(w)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -113,7 +113,7 @@ func fewThreads(t *testing.T, threads, events int, seed uint64) (w Window, m *Mo
 		p.Vars = 4
 	}
 	w = Window{Records: profiles[name](p)}
-	m, err := NewModel(w)
+	m, err := newModel(w)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -124,7 +124,7 @@ func fewThreads(t *testing.T, threads, events int, seed uint64) (w Window, m *Mo
 // otherAnswers returns, by pair of accesses, what searches with one thread held back say of a window.
 func otherAnswers(t *testing.T, w Window) iter.Seq2[[2]int, Verdict] {
 	return func(yield func([2]int, Verdict) bool) {
-		m, err := NewModel(w, Budget(1<<20, 1<<30))
+		m, err := newModel(w, Budget(1<<20, 1<<30))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -1,7 +1,6 @@
 package mcm
 
 import (
-	"cmp"
 	"slices"
 
 	"github.com/heisen-go/heisen"
@@ -41,119 +40,37 @@ func (w *Window) position(i int) uint64 {
 	return w.Index[i]
 }
 
-// takes reports whether events of an op say anything about which orders are
-// possible, or are part of what is asked.
-func takes(op heisen.Op) bool {
-	switch op {
-	case heisen.Done, heisen.Call, heisen.Return, heisen.Invalid:
-		return false
+// oneLife reports whether two records touch an object whose life neither starts nor
+// ends between them.
+func (w *Window) oneLife(i, j int) bool {
+	i, j = min(i, j), max(i, j)
+	a, b := extent(&w.Records[i]), extent(&w.Records[j])
+	last := func(s heisen.Span) heisen.Object { return s.Start + heisen.Object(s.Len-1) }
+	from, to := max(a.Start, b.Start), min(last(a), last(b))
+	var ended []heisen.Span
+	for k := i + 1; k < j; k++ {
+		if r := &w.Records[k]; isLife(r.Op) {
+			ended = append(ended, life(r))
+		}
 	}
-	return true
-}
-
-// holdings follows who holds which locks, for the Held of windows.
-type holdings struct {
-	held map[heisen.Object][]grip
-}
-
-// grip is that a thread holds a lock, so many times.
-type grip struct {
-	thread heisen.Thread
-	shared bool
-	times  int
-}
-
-func newHoldings() *holdings { return &holdings{held: map[heisen.Object][]grip{}} }
-
-// apply takes the next event of the stream.
-func (h *holdings) apply(r *heisen.Record) {
-	switch r.Op {
-	case heisen.Acquire, heisen.AcquireShared:
-		shared := r.Op == heisen.AcquireShared
-		grips := h.held[r.Object]
-		for i := range grips {
-			if grips[i].thread == r.Thread && grips[i].shared == shared {
-				grips[i].times++
-				return
-			}
+	for o := from; ; o++ {
+		if !heisen.NewObjects(slices.Clone(ended)...).Meets(o, 1) {
+			return true
 		}
-		h.held[r.Object] = append(grips, grip{r.Thread, shared, 1})
-	case heisen.Release, heisen.ReleaseShared:
-		if g, ok := h.released(r); ok {
-			h.release(r.Object, g.thread, g.shared)
-		}
-	case heisen.Alloc, heisen.Free:
-		if r.Value > 1<<12 || r.Value > uint64(len(h.held)) {
-			for lock := range h.held {
-				if lock >= r.Object && uint64(lock-r.Object) < r.Value {
-					delete(h.held, lock)
-				}
-			}
-			return
-		}
-		for lock := r.Object; lock < r.Object+heisen.Object(r.Value); lock++ {
-			delete(h.held, lock)
+		if o == to {
+			return false
 		}
 	}
 }
 
-// released returns the hold that a release ends: its thread's, else, for locks of Go
-// have no owner, of those in the same mode the one that is listed first.
-func (h *holdings) released(r *heisen.Record) (found grip, ok bool) {
-	shared := r.Op == heisen.ReleaseShared
-	for _, g := range h.held[r.Object] {
-		if g.shared != shared {
-			continue
-		}
-		if g.thread == r.Thread {
-			return g, true
-		}
-		if !ok {
-			found, ok = g, true
-		}
-	}
-	return found, ok
+// rules say how the events of a window are to be understood.
+type rules struct {
+	controlFlow bool                                // reads matter only where decisions depend on them
+	reach       func(*heisen.Record) heisen.Objects // what the code behind a Hide event may touch
+	literal     bool                                // for tests: as in Algorithm 9, to the letter
 }
 
-// release ends a hold, once.
-func (h *holdings) release(lock heisen.Object, thread heisen.Thread, shared bool) {
-	grips := h.held[lock]
-	for i := range grips {
-		if grips[i].thread != thread || grips[i].shared != shared {
-			continue
-		}
-		if grips[i].times--; grips[i].times == 0 {
-			h.held[lock] = slices.Delete(grips, i, i+1)
-		}
-		if len(h.held[lock]) == 0 {
-			delete(h.held, lock)
-		}
-		return
-	}
-}
-
-// list returns what is held, in an order that depends on nothing else. A lock
-// that is held several times is listed as often.
-func (h *holdings) list() (list []Hold) {
-	for lock, grips := range h.held {
-		for _, g := range grips {
-			for range g.times {
-				list = append(list, Hold{lock, g.thread, g.shared})
-			}
-		}
-	}
-	slices.SortFunc(list, func(a, b Hold) int {
-		switch {
-		case a.Lock != b.Lock:
-			return cmp.Compare(a.Lock, b.Lock)
-		case a.Thread != b.Thread:
-			return cmp.Compare(a.Thread, b.Thread)
-		case a.Shared == b.Shared:
-			return 0
-		case a.Shared:
-			return 1
-		}
-		return -1
-	})
-	return list
+// defaultRules has all reads matter, and hidden code touch everything.
+func defaultRules() rules {
+	return rules{reach: func(*heisen.Record) heisen.Objects { return (*heisen.Symbols)(nil).Reach(0) }}
 }

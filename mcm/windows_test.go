@@ -126,7 +126,7 @@ func TestSMTWindows(t *testing.T) {
 	one := func(k int) error {
 		name, params, rng := windowCase(k)
 		w := Window{Records: profiles[name](params)}
-		m, err := NewModel(w, Budget(1<<20, 1<<30))
+		m, err := newModel(w, Budget(1<<20, 1<<30))
 		if err != nil {
 			return err
 		}
@@ -144,7 +144,7 @@ func TestSMTWindows(t *testing.T) {
 					continue // a million clauses
 				}
 				options := append([]Option{Budget(500, 5_000_000)}, mode.options...)
-				other, err := NewModel(w, options...)
+				other, err := newModel(w, options...)
 				if err != nil {
 					return err
 				}

@@ -1,15 +1,8 @@
 package mcm
 
 import (
-	"errors"
-
 	"github.com/heisen-go/heisen"
-	"github.com/heisen-go/heisen/mcm/order"
 )
-
-// ErrQuestion is what the error of a question wraps that makes no sense: of records
-// that do not exist, or are not what the question is about.
-var ErrQuestion = errors.New("mcm: no such question")
 
 // Witness is a schedule: some of a window's records, a prefix of each thread's, in
 // an order that is possible wherever the window is. As a trace it is what Records returns,
@@ -53,15 +46,11 @@ func newTracks(records []heisen.Record) *tracks {
 	return k
 }
 
-// witness makes a witness of the nodes up to the goal and the records that come
-// next, with the records between them that are no nodes.
-func (m *Model) witness(nodes []order.Node, last []int) *Witness {
-	if m.tracks == nil {
-		m.tracks = newTracks(m.records)
-	}
-	k := m.tracks
+// witness makes a witness of records, a prefix of each thread's but for some that do not
+// constrain anything, which are put in, and of the records that come next.
+func (k *tracks) witness(prefix, last []int) *Witness {
 	clear(k.next)
-	x := &Witness{Order: make([]int, 0, len(nodes)+len(last)), Last: len(last)}
+	x := &Witness{Order: make([]int, 0, len(prefix)+len(last)), Last: len(last)}
 	upTo := func(i int) {
 		t := k.thread[i]
 		list := k.steps[t]
@@ -71,8 +60,7 @@ func (m *Model) witness(nodes []order.Node, last []int) *Witness {
 		}
 		k.next[t] = at
 	}
-	for _, n := range nodes {
-		i := int(m.event[n])
+	for _, i := range prefix {
 		upTo(i)
 		x.Order = append(x.Order, i)
 		k.next[k.thread[i]]++

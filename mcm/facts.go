@@ -6,12 +6,97 @@ import (
 	"github.com/heisen-go/heisen"
 )
 
-// What a replayer knows of a window before it takes a step: how memory is cut in pieces, whose
-// holds end where, and which records keep their order for other reasons than what is seen.
+// facts are what a window shows by itself: whose steps are whose, how memory is cut in pieces,
+// who holds which locks, what reads saw, and which records keep their order for other reasons.
+type facts struct {
+	window *Window
+	rules  rules
+
+	thread   []int32 // by record
+	place    []int32 // by record: how many records of its thread are before it
+	steps    [][]int32
+	dense    map[heisen.Thread]int32
+	forkOf   []int32                // by record: the fork of its thread before it, or -1
+	owner    []heisen.Thread        // by release: whose hold it ends
+	loose    map[heisen.Object]bool // locks that have no owner, for a thread ends another one's hold
+	freed    map[int][]int          // by acquisition: the releases by others that ended former holds of its thread
+	joins    []int32                // by Join: how many records of the thread come before it
+	bounds   []heisen.Object
+	from, to []int32   // by record: the pieces of memory that it accesses
+	saw      [][]int32 // by record: the last writer of each piece, -1 if there is none in the window
+	clashes  [][]int32 // by piece: what writes it, if locks are overwritten there
+	initial  []int32   // by piece: a read that shows what was there before, or -1
+	sent     map[heisen.Object][]int32
+	mixed    map[heisen.Object]bool // objects whose events keep their order
+	special  []int32                // records that keep an order with others
+	is       []bool                 // by record: whether it is one of them
+	heard    []map[int]bool         // by record: records that open BarrierPairs may have passed on to it
+	reaches  [][]heisen.Objects     // by record: what the open BarrierPairs of its thread reach
+}
+
+func newFacts(w *Window, rules rules) *facts {
+	p := &facts{window: w, rules: rules, dense: map[heisen.Thread]int32{}}
+	n := len(w.Records)
+	p.thread, p.place = make([]int32, n), make([]int32, n)
+	p.forkOf, p.joins = make([]int32, n), make([]int32, n)
+	p.from, p.to = make([]int32, n), make([]int32, n)
+	p.owner = make([]heisen.Thread, n)
+	forks := map[heisen.Thread]int32{}
+	for i := range w.Records {
+		r := &w.Records[i]
+		t, ok := p.dense[r.Thread]
+		if !ok {
+			t = int32(len(p.steps))
+			p.dense[r.Thread] = t
+			p.steps = append(p.steps, nil)
+		}
+		p.thread[i], p.place[i] = t, int32(len(p.steps[t]))
+		p.steps[t] = append(p.steps[t], int32(i))
+		p.forkOf[i] = -1
+		if f, ok := forks[r.Thread]; ok {
+			p.forkOf[i] = f
+		}
+		switch r.Op {
+		case heisen.Fork:
+			forks[r.Object.Thread()] = int32(i)
+		case heisen.Join:
+			if joined, ok := p.dense[r.Object.Thread()]; ok && joined != t {
+				p.joins[i] = int32(len(p.steps[joined]))
+			}
+		}
+	}
+	p.findMixed()
+	p.findPieces()
+	p.findClashes()
+	p.findSpecial()
+	newMachine(p).observe()
+	return p
+}
+
+// reads reports whether an event's effect depends on the memory that it accesses.
+func reads(r *heisen.Record) bool {
+	switch r.Op {
+	case heisen.Read, heisen.AtomicRead, heisen.AtomicUpdate:
+		return true
+	}
+	return false
+}
+
+// known reports whether the value that an event reads or writes is known.
+func known(r *heisen.Record) bool {
+	return r.Flags&heisen.HasValue != 0 && r.Op.IsAccess() && r.Op != heisen.AtomicUpdate
+}
+
+// equal reports whether a read has the value in a piece of memory that another
+// access to it has.
+func (p *facts) equal(read, other int32) bool {
+	a, b := &p.window.Records[read], &p.window.Records[other]
+	return known(a) && known(b) && a.Object == b.Object && a.Size() == b.Size() && a.Value == b.Value
+}
 
 // findMixed finds the objects whose events are not those of one kind, or of a lock
 // that is not used as one.
-func (p *replayer) findMixed() {
+func (p *facts) findMixed() {
 	const (
 		asLock = 1 << iota
 		asMessage
@@ -86,7 +171,7 @@ func (p *replayer) findMixed() {
 		}
 	}
 	for o := range p.loose {
-		if again[o] || p.mixed[o] || p.settings.literal {
+		if again[o] || p.mixed[o] || p.rules.literal {
 			delete(p.loose, o)
 		}
 	}
@@ -98,7 +183,7 @@ func (p *replayer) findMixed() {
 }
 
 // findPieces cuts memory where an access starts or ends.
-func (p *replayer) findPieces() {
+func (p *facts) findPieces() {
 	for i := range p.window.Records {
 		if r := &p.window.Records[i]; r.Access() != heisen.Invalid {
 			p.bounds = append(p.bounds, r.Object, r.Object+heisen.Object(extent(r).Len))
@@ -140,7 +225,7 @@ func (p *replayer) findPieces() {
 }
 
 // findClashes finds where locks are overwritten.
-func (p *replayer) findClashes() {
+func (p *facts) findClashes() {
 	p.clashes = make([][]int32, len(p.bounds))
 	locked, overwritten := make([]bool, len(p.bounds)), make([]bool, len(p.bounds))
 	for i := range p.window.Records {
@@ -163,7 +248,7 @@ func (p *replayer) findClashes() {
 
 // overwrites reports whether a record writes memory, and not as an operation on a
 // lock.
-func (p *replayer) overwrites(i int) bool {
+func (p *facts) overwrites(i int) bool {
 	switch r := &p.window.Records[i]; r.Op {
 	case heisen.Alloc, heisen.Free:
 		return true
@@ -174,15 +259,15 @@ func (p *replayer) overwrites(i int) bool {
 
 // clash reports whether one of two records overwrites a lock that the other operates
 // on, given that both write the same memory.
-func (p *replayer) clash(i, j int) bool { return p.overwrites(i) != p.overwrites(j) }
+func (p *facts) clash(i, j int) bool { return p.overwrites(i) != p.overwrites(j) }
 
 // findSpecial finds the records that keep an order with others for other reasons
 // than what they see.
-func (p *replayer) findSpecial() {
+func (p *facts) findSpecial() {
 	p.is = make([]bool, len(p.window.Records))
 	open := map[heisen.Thread][]*hidden{}
 	enter := func(r *heisen.Record) {
-		open[r.Thread] = append(open[r.Thread], &hidden{r.Object, p.settings.reach(r), map[int]bool{}})
+		open[r.Thread] = append(open[r.Thread], &hidden{r.Object, p.rules.reach(r), map[int]bool{}})
 	}
 	all := func() (list []*hidden) {
 		for _, calls := range open {
@@ -249,7 +334,7 @@ type hidden struct {
 
 // hear notes which records the calls that last, all of them given, may have passed on
 // to record i, and lets them know of it.
-func (p *replayer) hear(i int, calls []*hidden) {
+func (p *facts) hear(i int, calls []*hidden) {
 	for changed := true; changed; { // what one knows those know that it has an object in common with
 		changed = false
 		for _, a := range calls {
@@ -317,7 +402,7 @@ func names(r *heisen.Record) heisen.Span {
 
 // keeps reports whether record i, which was observed before j, has to come before
 // it because of a life, a BarrierPair or an object with mixed uses.
-func (p *replayer) keeps(i, j int) bool {
+func (p *facts) keeps(i, j int) bool {
 	a, b := &p.window.Records[i], &p.window.Records[j]
 	if orders(a.Op) && orders(b.Op) && a.Object == b.Object && p.mixed[a.Object] {
 		return true
