@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/heisen-go/heisen/bench/workload"
+	"github.com/heisen-go/heisen/mcm/internal/window"
 	"github.com/heisen-go/heisen/mcm/order"
 )
 
@@ -43,7 +44,7 @@ func checkWitness(t *testing.T, m *Model, nodes []order.Node, i, j int) {
 	if broken := m.solving.sim.violated(nodes); len(broken) > 0 {
 		t.Fatalf("records %d and %d meet after what breaks %v", i, j, broken)
 	}
-	if err := m.window.Replay(m.witness(nodes, []int{i, j})); err != nil {
+	if err := replayIn(&m.window, m.witness(nodes, []int{i, j})); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -51,7 +52,7 @@ func checkWitness(t *testing.T, m *Model, nodes []order.Node, i, j int) {
 // TestAheadFar asks for pairs that are half a window apart or more, most of which meet, with
 // posts in all threads; whatever was asked before, and twice, courses lead there.
 func TestAheadFar(t *testing.T) {
-	w := Window{Records: workload.Hot(workload.Params{Threads: 8, Events: 2000, Seed: 1})}
+	w := window.Window{Records: workload.Hot(workload.Params{Threads: 8, Events: 2000, Seed: 1})}
 	m, err := newModel(w)
 	if err != nil {
 		t.Fatal(err)
@@ -94,7 +95,7 @@ func TestAheadFar(t *testing.T) {
 // TestPosts: a thread waits outside of critical sections, where it has been at an access or
 // before.
 func TestPosts(t *testing.T) {
-	m, err := newModel(Window{Records: workload.Hot(workload.Params{Threads: 3, Events: 1500, Seed: 2})})
+	m, err := newModel(window.Window{Records: workload.Hot(workload.Params{Threads: 3, Events: 1500, Seed: 2})})
 	if err != nil {
 		t.Fatal(err)
 	}

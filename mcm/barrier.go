@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/heisen-go/heisen"
+	"github.com/heisen-go/heisen/mcm/internal/window"
 	"github.com/heisen-go/heisen/mcm/order"
 )
 
@@ -31,7 +32,7 @@ func (b *builder) findBarriers() {
 	enter := func(t int32, r *heisen.Record) int32 {
 		k := int32(len(b.barriers))
 		open[t] = append(open[t], k)
-		b.barriers = append(b.barriers, barrier{thread: t, call: r.Object, spans: b.reach(r)})
+		b.barriers = append(b.barriers, barrier{thread: t, call: r.Object, spans: b.Reach(r)})
 		if b.inside == nil {
 			b.inside = make([][]int32, len(b.records))
 			b.within = make([][]int32, len(b.records))
@@ -54,7 +55,7 @@ func (b *builder) findBarriers() {
 		if len(list) == 0 {
 			continue
 		}
-		if !isLife(r.Op) { // allocation is nobody's step
+		if !window.IsAllocation(r.Op) { // allocation is nobody's step
 			b.inside[i] = slices.Clone(list)
 			b.within[i] = b.inside[i]
 		}
@@ -186,6 +187,6 @@ func (b *builder) useBarriers() {
 // reached returns the cells of a span, all of whose ends are points.
 func (b *builder) reached(s heisen.Span) (from, to int) {
 	from, _ = slices.BinarySearch(b.points, s.Start)
-	to, _ = slices.BinarySearch(b.points, end(s))
+	to, _ = slices.BinarySearch(b.points, window.End(s))
 	return from, to
 }

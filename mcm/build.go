@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/heisen-go/heisen"
+	"github.com/heisen-go/heisen/mcm/internal/window"
 	"github.com/heisen-go/heisen/mcm/order"
 )
 
@@ -157,14 +158,14 @@ func (b *builder) findPoints() {
 	for i := range b.records {
 		r := &b.records[i]
 		b.ranges = b.ranges || r.Op.IsAccess() && r.Len > 1
-		b.blocks = b.blocks || isLife(r.Op)
+		b.blocks = b.blocks || window.IsAllocation(r.Op)
 	}
 	b.blocks = b.blocks || len(b.barriers) > 0
 	b.ranges = b.ranges || b.blocks
 	add := func(s heisen.Span) {
 		b.points = append(b.points, s.Start)
 		if b.ranges {
-			b.points = append(b.points, end(s))
+			b.points = append(b.points, window.End(s))
 		}
 	}
 	for i := range b.records {
@@ -176,8 +177,8 @@ func (b *builder) findPoints() {
 			if b.ranges && r.Access() != heisen.Invalid { // a lock that a range may cover
 				add(heisen.Span{Start: r.Object, Len: 1})
 			}
-		case isLife(r.Op):
-			add(life(r))
+		case window.IsAllocation(r.Op):
+			add(window.AllocationSpan(r))
 		default:
 			if o, ok := other(r); ok {
 				add(heisen.Span{Start: o, Len: 1})
@@ -202,7 +203,7 @@ func other(r *heisen.Record) (heisen.Object, bool) {
 	case heisen.Begin, heisen.End:
 		return heisen.ThreadObject(r.Thread), true
 	}
-	return r.Object, isLockOp(r.Op) || isMessage(r.Op)
+	return r.Object, window.IsLockOp(r.Op) || window.IsMessage(r.Op)
 }
 
 // cellsOf returns the cells from start on, size bytes: a range of indices.
@@ -211,7 +212,7 @@ func (b *builder) cellsOf(start heisen.Object, size uint64) (from, to int) {
 	if !b.ranges {
 		return from, from + 1
 	}
-	after := end(heisen.Span{Start: start, Len: size})
+	after := window.End(heisen.Span{Start: start, Len: size})
 	for to = from + 1; to < len(b.points) && b.points[to] < after; to++ {
 	}
 	return from, to
@@ -263,11 +264,11 @@ func (b *builder) findUses() {
 	for i := range b.records {
 		r := &b.records[i]
 		t := b.thread[i]
-		if isLockOp(r.Op) || isMessage(r.Op) {
+		if window.IsLockOp(r.Op) || window.IsMessage(r.Op) {
 			s := b.sync(r.Object)
 			s.by(t)
-			s.lock = s.lock || isLockOp(r.Op)
-			s.message = s.message || isMessage(r.Op)
+			s.lock = s.lock || window.IsLockOp(r.Op)
+			s.message = s.message || window.IsMessage(r.Op)
 			from, to := b.accessed(r)
 			for c := from; c < to; c++ {
 				b.uses[c].by(t)
@@ -275,8 +276,8 @@ func (b *builder) findUses() {
 			}
 		}
 		if b.blocks {
-			if isLife(r.Op) {
-				from, to := b.reached(life(r))
+			if window.IsAllocation(r.Op) {
+				from, to := b.reached(window.AllocationSpan(r))
 				for c := from; c < to; c++ {
 					b.uses[c].by(t)
 					b.uses[c].ordered, b.uses[c].written = true, true
@@ -326,7 +327,7 @@ func (b *builder) checkLocks() {
 	}
 	for i := range b.records {
 		r := &b.records[i]
-		if !isLockOp(r.Op) {
+		if !window.IsLockOp(r.Op) {
 			continue
 		}
 		s, shared := b.sync(r.Object), r.Op == heisen.AcquireShared || r.Op == heisen.ReleaseShared
@@ -349,7 +350,7 @@ func (b *builder) checkLocks() {
 	}
 	for _, s := range b.syncs {
 		s.grips = s.grips[:0]
-		if s.foreign && !s.again && !s.ordered && !b.literal {
+		if s.foreign && !s.again && !s.ordered && !b.Literal {
 			s.gate, b.gates = new(gate), true
 		}
 	}
@@ -429,8 +430,8 @@ func (b *builder) matters(i int) bool {
 		return true
 	}
 	from, to := b.accessed(r)
-	if isLife(r.Op) {
-		from, to = b.reached(life(r))
+	if window.IsAllocation(r.Op) {
+		from, to = b.reached(window.AllocationSpan(r))
 	}
 	for c := from; c < to; c++ {
 		if u := &b.uses[c]; u.shared && (u.written || u.ordered) {
@@ -440,7 +441,7 @@ func (b *builder) matters(i int) bool {
 	if at, ok := b.otherCell(r); ok && b.uses[at].shared && b.uses[at].ordered {
 		return true
 	}
-	if s := b.syncs[r.Object]; s != nil && s.shared && (isLockOp(r.Op) || isMessage(r.Op) || r.Op.IsAtomic()) {
+	if s := b.syncs[r.Object]; s != nil && s.shared && (window.IsLockOp(r.Op) || window.IsMessage(r.Op) || r.Op.IsAtomic()) {
 		return true
 	}
 	switch {
@@ -448,14 +449,14 @@ func (b *builder) matters(i int) bool {
 		t, ok := b.threadOf[r.Object.Thread()]
 		return ok && t != b.thread[i]
 	}
-	return b.controlFlow && b.decides(r)
+	return b.ControlFlow && b.decides(r)
 }
 
 // decides reports whether what a thread does next may depend on what it has read
 // before r, or in it.
 func (b *builder) decides(r *heisen.Record) bool {
 	from, to := b.accessed(r)
-	return r.Op == heisen.Branch || from < to && isRead(r.Op) && r.Op != heisen.Read
+	return r.Op == heisen.Branch || from < to && window.IsRead(r.Op) && r.Op != heisen.Read
 }
 
 // number numbers the nodes.
@@ -503,7 +504,7 @@ func (b *builder) number() {
 func (b *builder) findValues() {
 	any := false
 	for i := range b.records {
-		if r := &b.records[i]; r.Flags&heisen.HasValue != 0 && b.relevant[i] && isRead(r.Op) {
+		if r := &b.records[i]; r.Flags&heisen.HasValue != 0 && b.relevant[i] && window.IsRead(r.Op) {
 			any = true
 			break
 		}
@@ -516,8 +517,8 @@ func (b *builder) findValues() {
 	written := make([]bool, len(b.points))
 	for _, n := range b.hint[1:] {
 		r := &b.records[b.event[n]]
-		if isLife(r.Op) {
-			for c, to := b.reached(life(r)); c < to; c++ {
+		if window.IsAllocation(r.Op) {
+			for c, to := b.reached(window.AllocationSpan(r)); c < to; c++ {
 				written[c] = true
 			}
 			continue
@@ -525,7 +526,7 @@ func (b *builder) findValues() {
 		from, to := b.accessed(r)
 		for c := from; c < to; c++ {
 			key, ok := b.valueOf(r, c)
-			if ok && isRead(r.Op) && !written[c] {
+			if ok && window.IsRead(r.Op) && !written[c] {
 				if _, known := b.inits[int32(c)]; !known {
 					b.inits[int32(c)] = key
 				}
@@ -533,7 +534,7 @@ func (b *builder) findValues() {
 			if ok && r.Op.IsWrite() {
 				b.values[key] = append(b.values[key], n)
 			}
-			written[c] = written[c] || writes(r)
+			written[c] = written[c] || window.Writes(r)
 		}
 	}
 	for _, list := range b.values {

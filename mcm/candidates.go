@@ -5,8 +5,8 @@ import (
 	"slices"
 
 	"github.com/heisen-go/heisen"
+	"github.com/heisen-go/heisen/mcm/internal/window"
 	"github.com/heisen-go/heisen/mcm/order"
-	atomicsection "github.com/heisen-go/heisen/section"
 )
 
 // spot is a place of a finding: a site and an op.
@@ -89,7 +89,7 @@ func (m *Model) accesses() [][]access {
 		r := &m.records[m.event[n]]
 		op := r.Access()
 		switch {
-		case isLife(r.Op):
+		case window.IsAllocation(r.Op):
 			for _, t := range m.touches[m.touchAt[n]:m.touchAt[n+1]] {
 				list = append(list, list[t.cell])
 				list[t.cell] = nil
@@ -362,7 +362,7 @@ func (m *Model) intrusions(wanted func(places) bool, ask func(candidate)) {
 				continue
 			}
 			for _, r := range lists[i] {
-				if m.chain[r.node] == m.chain[a] || p.allows(r.op) {
+				if m.chain[r.node] == m.chain[a] || p.Allows(r.op) {
 					continue
 				}
 				key := places{first, m.spotAt(r.node), last, spot(p.Section) + 1}
@@ -378,15 +378,6 @@ func (m *Model) intrusions(wanted func(places) bool, ask func(candidate)) {
 			}
 		}
 	}
-}
-
-// allows reports whether others may access the variable so.
-func (p *Passage) allows(op heisen.Op) bool {
-	mode := atomicsection.Reads
-	if op.IsWrite() {
-		mode = atomicsection.Writes
-	}
-	return p.Allow&mode != 0
 }
 
 // spotAt returns the place of the access that is a node.

@@ -132,7 +132,7 @@ func (m *Model) exclusion(x, y *section) (clause []order.Lit) {
 		if a.release != none && b.acquire != none {
 			clause = append(clause, order.Lit{Before: a.release, After: b.acquire})
 		}
-		if b.acquire != none && !m.literal {
+		if b.acquire != none && !m.Literal {
 			clause = append(clause, order.Lit{Before: m.goal, After: b.acquire})
 		}
 	}

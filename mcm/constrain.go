@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/heisen-go/heisen"
+	"github.com/heisen-go/heisen/mcm/internal/window"
 	"github.com/heisen-go/heisen/mcm/order"
 )
 
@@ -109,7 +110,7 @@ func (b *builder) raise(from, to order.Node) {
 // lines keeps n in order with barriers, and, if n is one, with others.
 func (b *builder) lines(i int, n order.Node) {
 	r := &b.records[i]
-	if s := b.syncs[r.Object]; s != nil && s.use.ordered && (isLockOp(r.Op) || isMessage(r.Op) || r.Op.IsAtomic()) {
+	if s := b.syncs[r.Object]; s != nil && s.use.ordered && (window.IsLockOp(r.Op) || window.IsMessage(r.Op) || r.Op.IsAtomic()) {
 		b.line(&s.use, n, true)
 	}
 	if !b.blocks {
@@ -123,8 +124,8 @@ func (b *builder) lines(i int, n order.Node) {
 			}
 		}
 	}
-	if isLife(r.Op) {
-		from, to := b.reached(life(r))
+	if window.IsAllocation(r.Op) {
+		from, to := b.reached(window.AllocationSpan(r))
 		for c := from; c < to; c++ { // only what comes later needs it
 			l := &b.uses[c].line
 			if l.barrier != 0 {
@@ -168,8 +169,8 @@ func (b *builder) line(u *use, n order.Node, barrier bool) {
 // overwrite what was there.
 func (b *builder) touch(r *heisen.Record, n order.Node) (list []touch) {
 	from, to := b.accessed(r)
-	if isLife(r.Op) {
-		from, to = b.reached(life(r))
+	if window.IsAllocation(r.Op) {
+		from, to = b.reached(window.AllocationSpan(r))
 	}
 	for c := from; c < to; c++ {
 		u := &b.uses[c]
@@ -180,8 +181,8 @@ func (b *builder) touch(r *heisen.Record, n order.Node) (list []touch) {
 			b.cells = append(b.cells, cell{})
 			u.cell = int32(len(b.cells))
 		}
-		t := touch{cell: u.cell - 1, read: -1, write: writes(r)}
-		if isRead(r.Op) {
+		t := touch{cell: u.cell - 1, read: -1, write: window.Writes(r)}
+		if window.IsRead(r.Op) {
 			t.read = int32(len(b.reads))
 			b.reads = append(b.reads, b.readOf(r, n, c))
 		}
@@ -189,7 +190,7 @@ func (b *builder) touch(r *heisen.Record, n order.Node) (list []touch) {
 			u.last = n + 1
 			b.cells[t.cell].writes = append(b.cells[t.cell].writes, n)
 			if u.locked {
-				b.word(u, n, isLockOp(r.Op))
+				b.word(u, n, window.IsLockOp(r.Op))
 			}
 		}
 		list = append(list, t)
@@ -230,7 +231,7 @@ func (b *builder) readOf(r *heisen.Record, n order.Node, c int) read {
 			rd.hard = false
 		}
 	}
-	if b.controlFlow {
+	if b.ControlFlow {
 		rd.hard = false
 	}
 	if rd.hard && rd.saw != none {
@@ -240,7 +241,7 @@ func (b *builder) readOf(r *heisen.Record, n order.Node, c int) read {
 }
 
 // holdAtStart begins the section of a lock that is held at the window's start.
-func (b *builder) holdAtStart(h Hold) {
+func (b *builder) holdAtStart(h window.HeldLock) {
 	s := b.syncs[h.Lock]
 	if s == nil || !s.shared || s.use.ordered || s.gate != nil && !h.Shared {
 		return
@@ -387,7 +388,7 @@ func (b *builder) finish() {
 		b.soft = b.soft || !b.reads[i].hard
 	}
 	b.row(b.goal)[width-1] = 1
-	if b.controlFlow {
+	if b.ControlFlow {
 		b.flow = newFlow(b)
 	}
 }

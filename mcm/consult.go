@@ -70,7 +70,7 @@ func (s *solving) spend(q *query, conflicts, propagations int, from *account) (V
 	}
 	s.lazy.prefer = s.lazy.prefer[:0]
 	check := s.lazy.violated
-	if m.literal {
+	if m.Literal {
 		check = func([]order.Node) [][]order.Lit { return nil }
 	}
 	result, err := s.solver.Solve(context.Background(), assume, check)
@@ -118,14 +118,14 @@ func (s *solving) start() error {
 	if err := solver.PreferOrder(m.hint); err != nil {
 		return fmt.Errorf("mcm: %w", err)
 	}
-	if m.eager || m.literal {
+	if m.eager || m.Literal {
 		for _, clause := range s.constraints() {
 			if err := solver.Add(clause...); err != nil {
 				return fmt.Errorf("mcm: %w", err)
 			}
 		}
 	}
-	if !m.eager && !m.literal {
+	if !m.eager && !m.Literal {
 		if err := s.tell(solver); err != nil {
 			return err
 		}
@@ -158,7 +158,7 @@ func (s *solving) constraints() (list [][]order.Lit) {
 				continue
 			}
 			clause := []order.Lit{{Before: r.node, After: w}}
-			if !m.literal {
+			if !m.Literal {
 				clause = append(clause, order.Lit{Before: m.goal, After: r.node})
 			}
 			if r.saw != none {

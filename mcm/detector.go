@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 
 	"github.com/heisen-go/heisen"
+	"github.com/heisen-go/heisen/mcm/internal/window"
 	atomicsection "github.com/heisen-go/heisen/section"
 )
 
@@ -50,7 +51,7 @@ type Detector struct {
 
 	records []heisen.Record // from the start of the next window
 	index   []uint64
-	held    *holdings // where the next window starts
+	held    *window.Locks // where the next window starts
 	hidden  map[heisen.Thread][]heisen.Record
 	fresh   int // how many records have not been in a window
 
@@ -89,7 +90,7 @@ func NewDetector(symbols *heisen.Symbols, sink heisen.Sink, options ...Option) (
 	}
 	d := &Detector{
 		symbols: symbols, sink: sink, settings: defaults(), options: append([]Option{Reaches(symbols)}, options...),
-		held: newHoldings(), hidden: map[heisen.Thread][]heisen.Record{}, known: map[finding]bool{},
+		held: window.NewLocks(), hidden: map[heisen.Thread][]heisen.Record{}, known: map[finding]bool{},
 	}
 	for _, option := range options {
 		if err := option(&d.settings); err != nil {
@@ -125,7 +126,7 @@ func (d *Detector) handle(r *heisen.Record) {
 	if d.tracker != nil {
 		d.tracker.Next(r, d.events)
 	}
-	if !takes(r.Op) {
+	if !window.Constrains(r.Op) {
 		return
 	}
 	d.records = append(d.records, *r)
@@ -161,9 +162,9 @@ func (d *Detector) solve(windows int) {
 	start := 0
 	for k := range jobs {
 		end := min(start+d.settings.window, len(d.records))
-		jobs[k].window = Window{
+		jobs[k].window = window.Window{
 			Records: d.records[start:end], Index: d.index[start:end],
-			Held: d.held.list(), Hidden: d.open(),
+			Held: d.held.List(), Hidden: d.open(),
 		}
 		jobs[k].window.Passages = d.passagesIn(d.index[start:end])
 		for next := min(start+d.settings.step(), len(d.records)); start < next; start++ {
@@ -196,7 +197,7 @@ func (d *Detector) solve(windows int) {
 
 // passagesIn returns the passages through sections that are in a window whose records have
 // these positions, and forgets those that end before it.
-func (d *Detector) passagesIn(index []uint64) (list []Passage) {
+func (d *Detector) passagesIn(index []uint64) (list []window.Passage) {
 	if len(index) == 0 {
 		return nil
 	}
@@ -207,14 +208,14 @@ func (d *Detector) passagesIn(index []uint64) (list []Passage) {
 		}
 		entry, _ := slices.BinarySearch(index, p.Entry.Index)
 		end, _ := slices.BinarySearch(index, p.End.Index)
-		list = append(list, Passage{Section: p.Section, Entry: entry, End: end, Allow: p.Allow})
+		list = append(list, window.Passage{Section: p.Section, Entry: entry, End: end, Allow: p.Allow})
 	}
 	return list
 }
 
 // pass moves the start of the next window past a record.
 func (d *Detector) pass(r *heisen.Record) {
-	d.held.apply(r)
+	d.held.Apply(r)
 	switch r.Op {
 	case heisen.Hide:
 		d.hidden[r.Thread] = append(d.hidden[r.Thread], *r)
@@ -245,7 +246,7 @@ func (d *Detector) report(j *job) {
 	d.stats.Windows++
 	d.stats.Add(j.stats)
 	if j.err != nil {
-		d.err = errors.Join(d.err, fmt.Errorf("window from event %d: %w", j.window.position(0), j.err))
+		d.err = errors.Join(d.err, fmt.Errorf("window from event %d: %w", j.window.Position(0), j.err))
 	}
 	for _, f := range j.found {
 		if d.known[f.finding] {
@@ -266,7 +267,7 @@ func (d *Detector) report(j *job) {
 
 // job is a window to solve.
 type job struct {
-	window Window
+	window window.Window
 	found  []prediction
 	stats  Stats
 	err    error
@@ -314,11 +315,11 @@ func (j *job) solve(d *Detector) {
 }
 
 // describe makes a prediction a finding.
-func (p *prediction) describe(w *Window) heisen.Finding {
-	f := heisen.Finding{Detector: "mcm", Kind: p.kind, Witness: p.witness.Records(w), Before: w.position(0) - 1}
+func (p *prediction) describe(w *window.Window) heisen.Finding {
+	f := heisen.Finding{Detector: "mcm", Kind: p.kind, Witness: (*window.Witness)(p.witness).Records(w.Records), Before: w.Position(0) - 1}
 	for _, i := range p.at {
 		r := &w.Records[i]
-		a := heisen.AccessOf(r, w.position(int(i)))
+		a := heisen.AccessOf(r, w.Position(int(i)))
 		if p.kind != heisen.Deadlock {
 			a.Op = r.Access()
 		}

@@ -11,6 +11,8 @@ import (
 
 	"github.com/heisen-go/heisen"
 	"github.com/heisen-go/heisen/bench/workload"
+	"github.com/heisen-go/heisen/mcm/internal/exhaustive"
+	"github.com/heisen-go/heisen/mcm/internal/window"
 )
 
 // count returns how many random cases a test looks at: few, unless the environment
@@ -52,14 +54,14 @@ var modes = []struct {
 
 // askTruth asks a model of w whether two records race, and ends the test if the answer is not
 // that of the enumeration of all orders.
-func askTruth(t *testing.T, where string, m *Model, w *Window, truth *brute, p [2]int) (Verdict, *Witness) {
+func askTruth(t *testing.T, where string, m *Model, w *window.Window, truth *exhaustive.Enumeration, p [2]int) (Verdict, *Witness) {
 	t.Helper()
 	verdict, x, err := m.Race(p[0], p[1])
 	if err != nil {
 		t.Fatalf("%s, %v: %v\n%s", where, p, err, show(w))
 	}
 	want := Impossible
-	if truth.together(nil, p[0], p[1]) {
+	if truth.Together(nil, p[0], p[1]) {
 		want = Possible
 	}
 	if verdict != want {
@@ -75,14 +77,14 @@ func TestExact(t *testing.T) {
 	var stats, held, gridded, ahead, swept Stats
 	for seed := range n {
 		rng := rand.New(rand.NewPCG(uint64(seed), 1))
-		s := randomShape(rng, 14)
-		w, symbols := randomWindow(rng, s)
+		s := exhaustive.RandomShape(rng, 14)
+		w, symbols := exhaustive.RandomWindow(rng, s)
 		options := []Option{Reaches(symbols), Budget(1<<20, 1<<30)}
-		if s.branches {
+		if s.Branches {
 			options = append(options, ControlFlow())
 		}
 		truth := enumerate(w, options...)
-		pairs := racyPairs(w)
+		pairs := exhaustive.RacyPairs(w)
 		for k, mode := range modes {
 			m, err := newModel(*w, append(options, mode.options...)...)
 			if err != nil {
@@ -101,7 +103,7 @@ func TestExact(t *testing.T) {
 					}
 				}
 				if verdict == Possible {
-					if err := w.Replay(x, options...); err != nil {
+					if err := replayIn(w, x, options...); err != nil {
 						t.Fatalf("%s: %v", where, err)
 					}
 					possible++
@@ -148,15 +150,15 @@ func TestControlFlowExact(t *testing.T) {
 	more := map[string]int{}
 	for seed := range count(t, 600) {
 		rng := rand.New(rand.NewPCG(uint64(seed), 9))
-		s := shape{threads: 2 + rng.IntN(2), events: 6 + rng.IntN(8), vars: 1 + rng.IntN(2), locks: 1, values: true, branches: true,
-			atomics: rng.IntN(3) == 0, ranges: rng.IntN(4) == 0, messages: rng.IntN(4) == 0}
-		w, _ := randomWindow(rng, s)
+		s := exhaustive.Shape{Threads: 2 + rng.IntN(2), Events: 6 + rng.IntN(8), Vars: 1 + rng.IntN(2), Locks: 1, Values: true, Branches: true,
+			Atomics: rng.IntN(3) == 0, Ranges: rng.IntN(4) == 0, Messages: rng.IntN(4) == 0}
+		w, _ := exhaustive.RandomWindow(rng, s)
 		unvalued := *w
 		unvalued.Records = slices.Clone(w.Records)
 		for i := range unvalued.Records {
 			unvalued.Records[i].Flags &^= heisen.HasValue
 		}
-		verdict := func(w *Window, i, j int, options ...Option) Verdict {
+		verdict := func(w *window.Window, i, j int, options ...Option) Verdict {
 			m, err := newModel(*w, options...)
 			if err != nil {
 				t.Fatal(err)
@@ -168,9 +170,9 @@ func TestControlFlowExact(t *testing.T) {
 			return verdict
 		}
 		truth := enumerate(w, ControlFlow())
-		for _, p := range racyPairs(w) {
+		for _, p := range exhaustive.RacyPairs(w) {
 			want := Impossible
-			if truth.together(nil, p[0], p[1]) {
+			if truth.Together(nil, p[0], p[1]) {
 				want = Possible
 			}
 			for _, mode := range modes {
@@ -206,9 +208,9 @@ func TestAgree(t *testing.T) {
 	for seed := range n {
 		rng := rand.New(rand.NewPCG(uint64(seed), 4))
 		name := []string{"hot", "hot", "mixed", "locky"}[seed%4]
-		w := &Window{Records: profiles[name](workload.Params{Threads: 2 + rng.IntN(4), Events: 60 + rng.IntN(150), Seed: uint64(seed)})}
+		w := &window.Window{Records: profiles[name](workload.Params{Threads: 2 + rng.IntN(4), Events: 60 + rng.IntN(150), Seed: uint64(seed)})}
 		options := []Option{Budget(500, 500_000)}
-		pairs := racyPairs(w)
+		pairs := exhaustive.RacyPairs(w)
 		rng.Shuffle(len(pairs), func(i, j int) { pairs[i], pairs[j] = pairs[j], pairs[i] })
 		pairs = pairs[:min(len(pairs), 12)]
 		first := map[[2]int]Verdict{}
@@ -240,7 +242,7 @@ func TestAgree(t *testing.T) {
 }
 
 // show prints a window.
-func show(w *Window) string {
+func show(w *window.Window) string {
 	var b strings.Builder
 	for _, h := range w.Held {
 		fmt.Fprintf(&b, "held %+v\n", h)

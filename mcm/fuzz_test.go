@@ -4,11 +4,13 @@ import (
 	"testing"
 
 	"github.com/heisen-go/heisen"
+	"github.com/heisen-go/heisen/mcm/internal/exhaustive"
+	"github.com/heisen-go/heisen/mcm/internal/window"
 )
 
 // decode makes a window of any bytes, three for each event. It need not be one that
 // an execution can have shown.
-func decode(data []byte) (*Window, *heisen.Symbols) {
+func decode(data []byte) (*window.Window, *heisen.Symbols) {
 	ops := []heisen.Op{
 		heisen.Read, heisen.Write, heisen.Read, heisen.Write, heisen.Acquire, heisen.Release,
 		heisen.AcquireShared, heisen.ReleaseShared, heisen.AtomicRead, heisen.AtomicWrite,
@@ -17,7 +19,7 @@ func decode(data []byte) (*Window, *heisen.Symbols) {
 		heisen.Alloc, heisen.Free, heisen.Acquire, heisen.Release, heisen.Call, heisen.Done,
 	}
 	symbols := heisen.NewSymbols()
-	w := &Window{}
+	w := &window.Window{}
 	for ; len(data) >= 3 && len(w.Records) < 12; data = data[3:] {
 		a, b, c := data[0], data[1], data[2]
 		r := heisen.Record{
@@ -44,7 +46,7 @@ func decode(data []byte) (*Window, *heisen.Symbols) {
 			}
 		}
 		if c&128 != 0 && len(w.Records) == 0 {
-			w.Held = append(w.Held, Hold{Lock: r.Object, Thread: r.Thread, Shared: b&1 != 0})
+			w.Held = append(w.Held, window.HeldLock{Lock: r.Object, Thread: r.Thread, Shared: b&1 != 0})
 			continue
 		}
 		w.Records = append(w.Records, r)
@@ -64,7 +66,7 @@ func FuzzExact(f *testing.F) {
 		if len(data)%5 == 0 {
 			options = append(options, ControlFlow())
 		}
-		pairs := racyPairs(w)
+		pairs := exhaustive.RacyPairs(w)
 		m, err := newModel(*w, options...)
 		if err != nil {
 			t.Fatal(err)
@@ -78,7 +80,7 @@ func FuzzExact(f *testing.F) {
 			if err != nil {
 				t.Fatalf("%v: %v\n%s", p, err, show(w))
 			}
-			if possible := truth.together(nil, p[0], p[1]); possible != (verdict == Possible) {
+			if possible := truth.Together(nil, p[0], p[1]); possible != (verdict == Possible) {
 				t.Fatalf("%v is %v, possible: %v\n%s", p, verdict, possible, show(w))
 			}
 		}

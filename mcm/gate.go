@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/heisen-go/heisen"
+	"github.com/heisen-go/heisen/mcm/internal/window"
 	"github.com/heisen-go/heisen/mcm/order"
 )
 
@@ -54,7 +55,7 @@ func (b *builder) findGates() {
 // pass notes that a node passes a gate: that it finds it open, or shut, and which way it
 // leaves it.
 func (b *builder) pass(r *heisen.Record, n order.Node) []touch {
-	if !b.gates || !isLockOp(r.Op) || r.Op == heisen.ReleaseShared {
+	if !b.gates || !window.IsLockOp(r.Op) || r.Op == heisen.ReleaseShared {
 		return nil
 	}
 	s := b.syncs[r.Object]

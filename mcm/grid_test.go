@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/heisen-go/heisen/bench/workload"
+	"github.com/heisen-go/heisen/mcm/internal/window"
 )
 
 // TestGrid compares what grids say of all pairs of accesses with the answers of other
@@ -46,7 +47,7 @@ func TestGrid(t *testing.T) {
 			if broken := m.solving.sim.violated(nodes); len(broken) > 0 {
 				t.Fatalf("%s, seed %d: records %d and %d meet after what breaks %v", name, seed, i, j, broken)
 			}
-			if err := w.Replay(m.witness(nodes, []int{i, j})); err != nil {
+			if err := replayIn(&w, m.witness(nodes, []int{i, j})); err != nil {
 				t.Fatalf("%s, seed %d: %v", name, seed, err)
 			}
 		}
@@ -73,9 +74,9 @@ func TestGrid(t *testing.T) {
 }
 
 // hotWindow returns a hot window and its model, which nothing was asked yet.
-func hotWindow(t *testing.T, p workload.Params) (Window, *Model) {
+func hotWindow(t *testing.T, p workload.Params) (window.Window, *Model) {
 	t.Helper()
-	w := Window{Records: workload.Hot(p)}
+	w := window.Window{Records: workload.Hot(p)}
 	m, err := newModel(w)
 	if err != nil {
 		t.Fatal(err)
@@ -139,7 +140,7 @@ func TestGridBounds(t *testing.T) {
 		"too many points":   {Threads: 8, Events: 1000, Seed: 1},
 		"too many contents": {Threads: 3, Events: 300, Seed: 1, Vars: 20},
 	} {
-		m, err := newModel(Window{Records: workload.Hot(p)})
+		m, err := newModel(window.Window{Records: workload.Hot(p)})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -147,7 +148,7 @@ func TestGridBounds(t *testing.T) {
 			t.Errorf("%s: there is a grid", name)
 		}
 	}
-	m, err := newModel(Window{Records: workload.Hot(workload.Params{Threads: 3, Events: 100, Seed: 1})})
+	m, err := newModel(window.Window{Records: workload.Hot(workload.Params{Threads: 3, Events: 100, Seed: 1})})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -5,6 +5,8 @@ import (
 	"slices"
 
 	"github.com/heisen-go/heisen"
+	"github.com/heisen-go/heisen/mcm/internal/replay"
+	"github.com/heisen-go/heisen/mcm/internal/window"
 	"github.com/heisen-go/heisen/mcm/order"
 )
 
@@ -17,7 +19,7 @@ const none order.Node = -1
 // show as well. A Model is asked questions: Race, Deadlock, Between. It belongs to
 // one goroutine.
 type Model struct {
-	window  Window
+	window  window.Window
 	records []heisen.Record
 	settings
 
@@ -53,8 +55,8 @@ type Model struct {
 	soft   bool    // some reads are not hard
 
 	solving  *solving
-	tracks   *tracks // for witnesses
-	replayer *replayer
+	tracks   *window.Threads // for witnesses
+	replayer *replay.Replayer
 	stats    Stats
 }
 
@@ -124,9 +126,11 @@ func (s *section) conflicts(o *section) bool { return s.chain != o.chain && !(s.
 
 // NewModel returns the model of a window. It takes time in proportion to the
 // events times the threads. The window's slices must not change afterwards.
-func NewModel(w Window, options ...Option) (*Model, error) { return newModel(w, options...) }
+func NewModel(w Window, options ...Option) (*Model, error) {
+	return newModel(*w.internal(), options...)
+}
 
-func newModel(w Window, options ...Option) (*Model, error) {
+func newModel(w window.Window, options ...Option) (*Model, error) {
 	m := &Model{window: w, records: w.Records, settings: defaults()}
 	for _, option := range options {
 		if err := option(&m.settings); err != nil {

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/heisen-go/heisen/bench/workload"
+	"github.com/heisen-go/heisen/mcm/internal/window"
 )
 
 // TestResettle compares what threads do at once after steps, where only those are looked at whom the
@@ -15,7 +16,7 @@ func TestResettle(t *testing.T) {
 	for seed := range uint64(count(t, 60)) {
 		name := []string{"hot", "mixed", "locky"}[seed%3]
 		rng := rand.New(rand.NewPCG(seed, 1))
-		w := Window{Records: profiles[name](workload.Params{Threads: 2 + int(seed%5), Events: 120, Vars: 3, Seed: seed})}
+		w := window.Window{Records: profiles[name](workload.Params{Threads: 2 + int(seed%5), Events: 120, Vars: 3, Seed: seed})}
 		m, err := newModel(w)
 		if err != nil {
 			t.Fatal(err)

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/heisen-go/heisen"
+	"github.com/heisen-go/heisen/mcm/internal/window"
 	atomicsection "github.com/heisen-go/heisen/section"
 )
 
@@ -17,7 +18,7 @@ type Option func(*settings) error
 
 // settings are what a model is built with.
 type settings struct {
-	rules
+	window.Rules
 	conflicts    int
 	propagations int
 
@@ -60,7 +61,7 @@ func (s *settings) step() int { return s.window - s.overlap }
 
 func defaults() settings {
 	return settings{
-		rules:        defaultRules(),
+		Rules:        window.DefaultRules(),
 		conflicts:    defaultConflicts,
 		propagations: defaultPropagations,
 		window:       defaultWindow, overlap: defaultWindow / 2,
@@ -76,7 +77,7 @@ func defaults() settings {
 // Atomic reads and updates count as decisions.
 func ControlFlow() Option {
 	return func(s *settings) error {
-		s.controlFlow = true
+		s.ControlFlow = true
 		return nil
 	}
 }
@@ -85,7 +86,7 @@ func ControlFlow() Option {
 // stream's symbols. Without it the code may touch everything.
 func Reaches(symbols *heisen.Symbols) Option {
 	return func(s *settings) error {
-		s.reach = func(r *heisen.Record) heisen.Objects { return symbols.Reach(r.Reach()) }
+		s.Reach = func(r *heisen.Record) heisen.Objects { return symbols.Reach(r.Reach()) }
 		return nil
 	}
 }

@@ -5,6 +5,9 @@ import (
 	"testing"
 
 	"github.com/heisen-go/heisen"
+	"github.com/heisen-go/heisen/mcm/internal/exhaustive"
+	"github.com/heisen-go/heisen/mcm/internal/replay"
+	"github.com/heisen-go/heisen/mcm/internal/window"
 	atomicsection "github.com/heisen-go/heisen/section"
 )
 
@@ -14,13 +17,13 @@ func TestDeadlocksExact(t *testing.T) {
 	possible, impossible := 0, 0
 	for seed := range count(t, 4000) {
 		rng := rand.New(rand.NewPCG(uint64(seed), 4))
-		s := shape{threads: 2 + rng.IntN(2), events: 13, vars: 1, locks: 2 + rng.IntN(2), nested: true, shared: rng.IntN(3) == 0, values: rng.IntN(2) == 0, held: rng.IntN(4) == 0}
-		w, _ := randomWindow(rng, s)
+		s := exhaustive.Shape{Threads: 2 + rng.IntN(2), Events: 13, Vars: 1, Locks: 2 + rng.IntN(2), Nested: true, Shared: rng.IntN(3) == 0, Values: rng.IntN(2) == 0, Held: rng.IntN(4) == 0}
+		w, _ := exhaustive.RandomWindow(rng, s)
 		m, err := newModel(*w)
 		if err != nil {
 			t.Fatal(err)
 		}
-		var truth *brute
+		var truth *exhaustive.Enumeration
 		m.deadlocks(func(places) bool { return true }, func(c candidate) {
 			if truth == nil {
 				truth = enumerate(w)
@@ -34,7 +37,7 @@ func TestDeadlocksExact(t *testing.T) {
 				t.Fatalf("seed %d: %v\n%s", seed, err, show(w))
 			}
 			want := Impossible
-			if truth.together(nil, records...) {
+			if truth.Together(nil, records...) {
 				want = Possible
 				possible++
 			} else {
@@ -57,7 +60,7 @@ func TestDeadlockCandidates(t *testing.T) {
 	found := 0
 	for seed := range count(t, 3000) {
 		rng := rand.New(rand.NewPCG(uint64(seed), 5))
-		w, _ := randomWindow(rng, shape{threads: 2, events: 13, vars: 1, locks: 2, nested: true})
+		w, _ := exhaustive.RandomWindow(rng, exhaustive.Shape{Threads: 2, Events: 13, Vars: 1, Locks: 2, Nested: true})
 		m, err := newModel(*w)
 		if err != nil {
 			t.Fatal(err)
@@ -72,9 +75,9 @@ func TestDeadlockCandidates(t *testing.T) {
 		})
 		truth := enumerate(w)
 		want := false
-		for _, s := range truth.states {
-			truth.enter(s)
-			want = want || stuck(truth.p)
+		for _, s := range truth.States {
+			truth.Enter(s)
+			want = want || stuck(truth.Replayer)
 		}
 		if any != want {
 			t.Fatalf("seed %d: a deadlock: %v, want %v\n%s", seed, any, want, show(w))
@@ -90,19 +93,19 @@ func TestDeadlockCandidates(t *testing.T) {
 
 // stuck reports whether each of the two threads is next to take a lock, other than
 // one that it holds, that the other holds.
-func stuck(p *replayer) bool {
+func stuck(p *replay.Replayer) bool {
 	waits := 0
-	for t, list := range p.steps {
-		if int(p.next[t]) == len(list) {
+	for t, list := range p.Steps {
+		if int(p.Next[t]) == len(list) {
 			return false
 		}
-		i := int(list[p.next[t]])
-		r := &p.window.Records[i]
-		if r.Op != heisen.Acquire || p.ready(i) != nil {
+		i := int(list[p.Next[t]])
+		r := &p.Window.Records[i]
+		if r.Op != heisen.Acquire || p.Ready(i) != nil {
 			return false
 		}
-		grips := p.held[r.Object]
-		if len(grips) == 1 && grips[0].thread != r.Thread {
+		grips := p.Held[r.Object]
+		if len(grips) == 1 && grips[0].Thread != r.Thread {
 			waits++
 		}
 	}
@@ -115,8 +118,8 @@ func TestBetweenExact(t *testing.T) {
 	possible, impossible := 0, 0
 	for seed := range count(t, 3000) {
 		rng := rand.New(rand.NewPCG(uint64(seed), 6))
-		s := shape{threads: 2 + rng.IntN(2), events: 10, vars: 1, locks: 1, values: rng.IntN(2) == 0, atomics: rng.IntN(3) == 0}
-		w, _ := randomWindow(rng, s)
+		s := exhaustive.Shape{Threads: 2 + rng.IntN(2), Events: 10, Vars: 1, Locks: 1, Values: rng.IntN(2) == 0, Atomics: rng.IntN(3) == 0}
+		w, _ := exhaustive.RandomWindow(rng, s)
 		for _, t := range []heisen.Thread{0, 1} { // one transaction each
 			w.Records = append([]heisen.Record{{Op: heisen.Enter, Thread: t}}, w.Records...)
 		}
@@ -132,7 +135,7 @@ func TestBetweenExact(t *testing.T) {
 			}
 			truth := enumerateWithout(w, func(done []bool, i int) bool { return i == r && !done[a] })
 			want := Impossible
-			if truth.together(nil, r, b) || truth.together(func() bool { return truth.p.done[r] }, b) {
+			if truth.Together(nil, r, b) || truth.Together(func() bool { return truth.Replayer.Done[r] }, b) {
 				want = Possible
 				possible++
 			} else {
@@ -155,14 +158,14 @@ func TestIntrusionsExact(t *testing.T) {
 	possible, impossible := 0, 0
 	for seed := range count(t, 1000) {
 		rng := rand.New(rand.NewPCG(uint64(seed), 8))
-		s := shape{threads: 2 + rng.IntN(2), events: 10, vars: 1, locks: 1, values: rng.IntN(2) == 0, atomics: rng.IntN(3) == 0,
-			messages: rng.IntN(3) == 0, ranges: rng.IntN(4) == 0, lives: rng.IntN(6) == 0}
-		w, _ := randomWindow(rng, s)
+		s := exhaustive.Shape{Threads: 2 + rng.IntN(2), Events: 10, Vars: 1, Locks: 1, Values: rng.IntN(2) == 0, Atomics: rng.IntN(3) == 0,
+			Messages: rng.IntN(3) == 0, Ranges: rng.IntN(4) == 0, Lives: rng.IntN(6) == 0}
+		w, _ := exhaustive.RandomWindow(rng, s)
 		for i := range w.Records {
 			for k := range w.Records {
 				a, b := &w.Records[i], &w.Records[k]
-				if i < k && a.Thread == b.Thread && a.Op.IsAccess() && b.Op.IsAccess() && a.Object == b.Object && w.oneLife(i, k) && rng.IntN(2) == 0 {
-					w.Passages = append(w.Passages, Passage{Section: len(w.Passages), Entry: i, End: k, Allow: atomicsection.Modes(rng.IntN(3))})
+				if i < k && a.Thread == b.Thread && a.Op.IsAccess() && b.Op.IsAccess() && a.Object == b.Object && w.SameAllocation(i, k) && rng.IntN(2) == 0 {
+					w.Passages = append(w.Passages, window.Passage{Section: len(w.Passages), Entry: i, End: k, Allow: atomicsection.Modes(rng.IntN(3))})
 				}
 			}
 		}
@@ -187,15 +190,15 @@ func TestIntrusionsExact(t *testing.T) {
 				return
 			}
 			possible++
-			if err := w.Replay(x); err != nil {
+			if err := replayIn(w, x); err != nil {
 				t.Fatal(err)
 			}
 		})
 		for _, p := range w.Passages { // what is not asked is not possible
 			for j := range w.Records {
 				r := &w.Records[j]
-				if r.Op.IsAccess() && r.Thread != w.Records[p.Entry].Thread && !p.allows(r.Op) && (r.Op.IsWrite() || written(w, p)) &&
-					(heisen.Objects{extent(r)}).Meets(extent(&w.Records[p.Entry]).Start, 1) && w.oneLife(p.Entry, j) && w.oneLife(j, p.End) &&
+				if r.Op.IsAccess() && r.Thread != w.Records[p.Entry].Thread && !p.Allows(r.Op) && (r.Op.IsWrite() || written(w, p)) &&
+					(heisen.Objects{window.Extent(r)}).Meets(window.Extent(&w.Records[p.Entry]).Start, 1) && w.SameAllocation(p.Entry, j) && w.SameAllocation(j, p.End) &&
 					!asked[[4]int{p.Section, p.Entry, j, p.End}] && intrudes(w, p.Entry, j, p.End) == Possible {
 					t.Fatalf("seed %d: %+v and %d are not asked about\n%s", seed, p, j, show(w))
 				}
@@ -209,14 +212,14 @@ func TestIntrusionsExact(t *testing.T) {
 }
 
 // written reports whether an access of a passage is a write.
-func written(w *Window, p Passage) bool {
+func written(w *window.Window, p window.Passage) bool {
 	return w.Records[p.Entry].Op.IsWrite() || w.Records[p.End].Op.IsWrite()
 }
 
 // intrudes looks for record j between i and k of another thread in all orders.
-func intrudes(w *Window, i, j, k int) Verdict {
+func intrudes(w *window.Window, i, j, k int) Verdict {
 	truth := enumerateWithout(w, func(done []bool, at int) bool { return at == j && !done[i] })
-	if truth.together(nil, j, k) || truth.together(func() bool { return truth.p.done[j] }, k) {
+	if truth.Together(nil, j, k) || truth.Together(func() bool { return truth.Replayer.Done[j] }, k) {
 		return Possible
 	}
 	return Impossible
@@ -232,7 +235,7 @@ func TestLiteral(t *testing.T) {
 	// T1 reads x and then takes a and b; T2 takes b and a, and writes x in between. In
 	// the observed order T1 is first. For the race T2 has to hold b and a when T1 has
 	// taken nothing; what comes later does not matter.
-	w := Window{Records: []heisen.Record{
+	w := window.Window{Records: []heisen.Record{
 		op(1, heisen.Acquire, a), op(1, heisen.Write, x), op(1, heisen.Acquire, b),
 		op(1, heisen.Release, b), op(1, heisen.Release, a),
 		op(2, heisen.Acquire, b), op(2, heisen.Write, x), op(2, heisen.Acquire, a),
@@ -242,7 +245,7 @@ func TestLiteral(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	literal, err := newModel(w, func(s *settings) error { s.literal, s.slow = true, true; return nil })
+	literal, err := newModel(w, func(s *settings) error { s.Literal, s.slow = true, true; return nil })
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -256,16 +259,16 @@ func TestLiteral(t *testing.T) {
 	lost, found := 0, 0
 	for seed := range 300 {
 		rng := rand.New(rand.NewPCG(uint64(seed), 7))
-		w, _ := randomWindow(rng, shape{threads: 2, events: 14, vars: 1, locks: 2})
+		w, _ := exhaustive.RandomWindow(rng, exhaustive.Shape{Threads: 2, Events: 14, Vars: 1, Locks: 2})
 		maximal, err := newModel(*w)
 		if err != nil {
 			t.Fatal(err)
 		}
-		literal, err := newModel(*w, func(s *settings) error { s.literal, s.slow = true, true; return nil })
+		literal, err := newModel(*w, func(s *settings) error { s.Literal, s.slow = true, true; return nil })
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, p := range racyPairs(w) {
+		for _, p := range exhaustive.RacyPairs(w) {
 			full, _, err := maximal.Race(p[0], p[1])
 			if err != nil {
 				t.Fatal(err)

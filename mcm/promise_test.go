@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/heisen-go/heisen"
+	"github.com/heisen-go/heisen/mcm/internal/window"
 	"github.com/heisen-go/heisen/racefuzz"
 )
 
@@ -259,7 +260,7 @@ func (x *execution) places() map[heisen.Thread][]string {
 }
 
 // passages returns one between any two successive accesses of a goroutine to a variable.
-func (x *execution) passages() (list []Passage) {
+func (x *execution) passages() (list []window.Passage) {
 	type key struct {
 		thread heisen.Thread
 		object heisen.Object
@@ -271,7 +272,7 @@ func (x *execution) passages() (list []Passage) {
 		}
 		k := key{r.Thread, r.Object}
 		if entry, ok := last[k]; ok {
-			list = append(list, Passage{Section: len(list), Entry: entry, End: i})
+			list = append(list, window.Passage{Section: len(list), Entry: entry, End: i})
 		}
 		last[k] = i
 	}
@@ -441,7 +442,7 @@ func TestPromise(t *testing.T) {
 				for try := range uint64(3) {
 					x := p.execute(t, racefuzz.RandomWalk(), 10*seed+try)
 					check := func(x *execution, options ...Option) (races int) {
-						w := Window{Records: x.events, Passages: x.passages()}
+						w := window.Window{Records: x.events, Passages: x.passages()}
 						m, err := newModel(w, options...)
 						if err != nil {
 							t.Fatal(err)

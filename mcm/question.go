@@ -7,6 +7,9 @@ import (
 	"iter"
 
 	"github.com/heisen-go/heisen"
+	"github.com/heisen-go/heisen/mcm/internal/replay"
+	"github.com/heisen-go/heisen/mcm/internal/smtlib"
+	"github.com/heisen-go/heisen/mcm/internal/window"
 	"github.com/heisen-go/heisen/mcm/order"
 )
 
@@ -155,9 +158,9 @@ func (m *Model) conflicting(i, j int) error {
 		return fmt.Errorf("%w: records %d and %d are by one thread", ErrQuestion, i, j)
 	case !a.Access().Conflicts(b.Access()):
 		return fmt.Errorf("%w: %v and %v do not conflict", ErrQuestion, a.Op, b.Op)
-	case !(heisen.Objects{extent(a)}).Meets(extent(b).Start, extent(b).Len):
+	case !(heisen.Objects{window.Extent(a)}).Meets(window.Extent(b).Start, window.Extent(b).Len):
 		return fmt.Errorf("%w: records %d and %d touch different objects", ErrQuestion, i, j)
-	case !m.window.oneLife(i, j):
+	case !m.window.SameAllocation(i, j):
 		return fmt.Errorf("%w: records %d and %d touch different lives of an object", ErrQuestion, i, j)
 	}
 	return nil
@@ -251,13 +254,13 @@ func (m *Model) ask(c candidate) (Verdict, *Witness, error) {
 		last = append(last, int(m.event[n]))
 	}
 	w := m.witness(nodes, last)
-	if m.literal {
+	if m.Literal {
 		return verdict, w, nil
 	}
 	if m.replayer == nil {
-		m.replayer = newReplayer(&m.window, m.rules)
+		m.replayer = replay.New(&m.window, m.Rules)
 	}
-	if err := m.replayer.replay(w); err != nil {
+	if err := m.replayer.Replay((*window.Witness)(w)); err != nil {
 		return Unknown, nil, fmt.Errorf("mcm: a witness does not replay: %w", err)
 	}
 	return verdict, w, nil
@@ -267,13 +270,13 @@ func (m *Model) ask(c candidate) (Verdict, *Witness, error) {
 // next, with the records between them that are no nodes.
 func (m *Model) witness(nodes []order.Node, last []int) *Witness {
 	if m.tracks == nil {
-		m.tracks = newTracks(m.records)
+		m.tracks = window.NewThreads(m.records)
 	}
 	prefix := make([]int, len(nodes))
 	for k, n := range nodes {
 		prefix[k] = int(m.event[n])
 	}
-	return m.tracks.witness(prefix, last)
+	return (*Witness)(m.tracks.Witness(prefix, last))
 }
 
 // Pairs yields the pairs of records that Race is worth asking about, the earlier
@@ -302,26 +305,5 @@ func (m *Model) WriteSMTLIB(w io.Writer, i, j int) error {
 	if err := m.conflicting(i, j); err != nil {
 		return err
 	}
-	return writeSMTLIB(w, &m.window, m.rules, i, j)
-}
-
-// Replay checks a witness against the window that it is of: that each thread takes
-// its steps, that locks exclude, that threads start after their Fork and are joined
-// after their last event, that messages are received as they were, that reads see
-// what they saw, or the same value, that lives and BarrierPairs keep their order,
-// and that the last events are next to each other. It follows these definitions
-// one event at a time and knows nothing of constraints. Of the options,
-// ControlFlow and Reaches matter.
-//
-// It takes time in proportion to the events; if there are lives, BarrierPairs or
-// objects with mixed uses, to these times the events that have changed places with
-// them.
-func (w *Window) Replay(x *Witness, options ...Option) error {
-	s := defaults()
-	for _, option := range options {
-		if err := option(&s); err != nil {
-			return err
-		}
-	}
-	return newReplayer(w, s.rules).replay(x)
+	return smtlib.Write(w, &m.window, m.Rules, i, j)
 }

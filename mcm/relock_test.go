@@ -6,6 +6,9 @@ import (
 	"testing"
 
 	"github.com/heisen-go/heisen"
+	"github.com/heisen-go/heisen/mcm/internal/exhaustive"
+	"github.com/heisen-go/heisen/mcm/internal/replay"
+	"github.com/heisen-go/heisen/mcm/internal/window"
 )
 
 // TestLastReleasedByAnother: a lock that a thread holds twice and gives back once, and that
@@ -15,9 +18,9 @@ func TestLastReleasedByAnother(t *testing.T) {
 	twice := 0
 	for seed := range uint64(count(t, 20_000)) {
 		rng := rand.New(rand.NewPCG(seed, 5))
-		s := shape{threads: 3, events: 8 + rng.IntN(5), vars: 1 + rng.IntN(2), locks: 1, shared: rng.IntN(3) == 0,
-			held: rng.IntN(4) == 0, again: true}
-		w, _ := randomWindow(rng, s)
+		s := exhaustive.Shape{Threads: 3, Events: 8 + rng.IntN(5), Vars: 1 + rng.IntN(2), Locks: 1, Shared: rng.IntN(3) == 0,
+			Held: rng.IntN(4) == 0, Again: true}
+		w, _ := exhaustive.RandomWindow(rng, s)
 		for i, mode := range modes {
 			m, err := newModel(*w, append([]Option{Budget(1<<20, 1<<30)}, mode.options...)...)
 			if err != nil {
@@ -30,10 +33,10 @@ func TestLastReleasedByAnother(t *testing.T) {
 				twice++
 			}
 			truth := enumerate(w)
-			for _, p := range racyPairs(w) {
+			for _, p := range exhaustive.RacyPairs(w) {
 				verdict, _, err := m.Race(p[0], p[1])
 				want := Impossible
-				if truth.together(nil, p[0], p[1]) {
+				if truth.Together(nil, p[0], p[1]) {
 					want = Possible
 				}
 				if err != nil || verdict != want {
@@ -49,17 +52,17 @@ func TestLastReleasedByAnother(t *testing.T) {
 
 	// A witness of this one could not be replayed.
 	rng := rand.New(rand.NewPCG(294, 4))
-	s := randomShape(rng, 60)
-	s.events, s.threads = 40+rng.IntN(40), 3+rng.IntN(2)
-	s.values, s.branches = true, false
-	w, symbols := randomWindow(rng, s)
+	s := exhaustive.RandomShape(rng, 60)
+	s.Events, s.Threads = 40+rng.IntN(40), 3+rng.IntN(2)
+	s.Values, s.Branches = true, false
+	w, symbols := exhaustive.RandomWindow(rng, s)
 	for _, mode := range modes {
 		m, err := newModel(*w, append([]Option{Reaches(symbols), Budget(200, 200_000)}, mode.options...)...)
 		if err != nil {
 			t.Fatal(err)
 		}
 		m.states = min(m.states, 2000)
-		for _, p := range racyPairs(w) {
+		for _, p := range exhaustive.RacyPairs(w) {
 			if _, _, err := m.Race(p[0], p[1]); err != nil {
 				t.Fatalf("%s, %v: %v\n%s", mode.name, p, err, show(w))
 			}
@@ -75,12 +78,12 @@ func TestLocksWithoutOwner(t *testing.T) {
 	var stats Stats
 	for seed := range uint64(count(t, 6000)) {
 		rng := rand.New(rand.NewPCG(seed, 12))
-		s := shape{threads: 2 + rng.IntN(3), events: 8 + rng.IntN(6), vars: 1 + rng.IntN(2), locks: 1 + rng.IntN(2),
-			shared: rng.IntN(3) == 0, held: rng.IntN(4) == 0, foreign: true, values: rng.IntN(4) == 0, ranges: rng.IntN(6) == 0,
-			messages: rng.IntN(6) == 0, barriers: rng.IntN(8) == 0, branches: rng.IntN(4) == 0}
-		w, symbols := randomWindow(rng, s)
+		s := exhaustive.Shape{Threads: 2 + rng.IntN(3), Events: 8 + rng.IntN(6), Vars: 1 + rng.IntN(2), Locks: 1 + rng.IntN(2),
+			Shared: rng.IntN(3) == 0, Held: rng.IntN(4) == 0, Foreign: true, Values: rng.IntN(4) == 0, Ranges: rng.IntN(6) == 0,
+			Messages: rng.IntN(6) == 0, Barriers: rng.IntN(8) == 0, Branches: rng.IntN(4) == 0}
+		w, symbols := exhaustive.RandomWindow(rng, s)
 		options := []Option{Reaches(symbols), Budget(1<<20, 1<<30)}
-		if s.branches {
+		if s.Branches {
 			options = append(options, ControlFlow())
 		}
 		if !hasGate(t, w, options) {
@@ -88,19 +91,19 @@ func TestLocksWithoutOwner(t *testing.T) {
 		}
 		windows++
 		truth := enumerate(w, options...)
-		for _, state := range truth.states {
-			truth.enter(state)
-			checkGates(t, seed, w, truth.p)
+		for _, state := range truth.States {
+			truth.Enter(state)
+			checkGates(t, seed, w, truth.Replayer)
 		}
-		owned := enumerateWithout(w, func(done []bool, i int) bool { return !truth.p.inOwnHold(done, i) }, options...)
+		owned := enumerateWithout(w, func(done []bool, i int) bool { return !inOwnHold(truth.Replayer, done, i) }, options...)
 		for k, mode := range modes {
 			m, err := newModel(*w, append(options, mode.options...)...)
 			if err != nil {
 				t.Fatal(err)
 			}
-			for _, p := range racyPairs(w) {
+			for _, p := range exhaustive.RacyPairs(w) {
 				verdict, _ := askTruth(t, fmt.Sprintf("seed %d, %s", seed, mode.name), m, w, truth, p)
-				if k == 0 && verdict == Possible && !owned.together(nil, p[0], p[1]) {
+				if k == 0 && verdict == Possible && !owned.Together(nil, p[0], p[1]) {
 					more++
 				}
 			}
@@ -116,7 +119,7 @@ func TestLocksWithoutOwner(t *testing.T) {
 }
 
 // hasGate reports whether a window has a lock without an owner.
-func hasGate(t *testing.T, w *Window, options []Option) bool {
+func hasGate(t *testing.T, w *window.Window, options []Option) bool {
 	t.Helper()
 	m, err := newModel(*w, options...)
 	if err != nil {
@@ -133,9 +136,9 @@ func hasGate(t *testing.T, w *Window, options []Option) bool {
 }
 
 // checkGates compares what can come next with the rules of Go's locks.
-func checkGates(t *testing.T, seed uint64, w *Window, p *replayer) {
+func checkGates(t *testing.T, seed uint64, w *window.Window, p *replay.Replayer) {
 	t.Helper()
-	for lock := range p.loose {
+	for lock := range p.Unowned {
 		writers, readers := 0, 0
 		add := func(code heisen.Op) {
 			switch code {
@@ -156,26 +159,26 @@ func checkGates(t *testing.T, seed uint64, w *Window, p *replayer) {
 				writers++
 			}
 		}
-		for i, done := range p.done {
-			if r := &w.Records[i]; done && r.Object == lock && isLockOp(r.Op) {
+		for i, done := range p.Done {
+			if r := &w.Records[i]; done && r.Object == lock && window.IsLockOp(r.Op) {
 				add(r.Op)
 			}
 		}
 		if writers < 0 || readers < 0 || writers > 1 || writers > 0 && readers > 0 {
 			t.Fatalf("seed %d: lock %d is held by %d writers and %d readers\n%s", seed, lock, writers, readers, show(w))
 		}
-		for i, done := range p.done {
+		for i, done := range p.Done {
 			r := &w.Records[i]
-			if done || r.Object != lock || p.ready(i) != nil {
+			if done || r.Object != lock || p.Ready(i) != nil {
 				continue
 			}
-			switch can := p.can(i) == nil; r.Op {
+			switch can := p.Can(i) == nil; r.Op {
 			case heisen.Acquire:
-				if can != (writers == 0 && readers == 0) && len(p.freed[i]) == 0 && len(p.clashes[p.from[i]]) == 0 {
+				if can != (writers == 0 && readers == 0) && len(p.EndedByOthers[i]) == 0 && len(p.Clashes[p.From[i]]) == 0 {
 					t.Fatalf("seed %d: record %d: %v\n%s", seed, i, can, show(w))
 				}
 			case heisen.Release:
-				if can != (writers == 1) && len(p.clashes[p.from[i]]) == 0 {
+				if can != (writers == 1) && len(p.Clashes[p.From[i]]) == 0 {
 					t.Fatalf("seed %d: record %d: %v\n%s", seed, i, can, show(w))
 				}
 			}
@@ -185,26 +188,26 @@ func checkGates(t *testing.T, seed uint64, w *Window, p *replayer) {
 
 // inOwnHold reports whether a step is none that gives a lock back which somebody else holds
 // than it was observed.
-func (p *replayer) inOwnHold(done []bool, i int) bool {
-	r := &p.window.Records[i]
-	if r.Op != heisen.Release || !p.loose[r.Object] {
+func inOwnHold(p *replay.Replayer, done []bool, i int) bool {
+	r := &p.Window.Records[i]
+	if r.Op != heisen.Release || !p.Unowned[r.Object] {
 		return true
 	}
 	holder := heisen.Thread(0)
 	held := map[heisen.Thread]int{}
-	for _, h := range p.window.Held {
+	for _, h := range p.Window.Held {
 		if h.Lock == r.Object && !h.Shared {
 			held[h.Thread]++
 		}
 	}
 	for k, d := range done {
-		x := &p.window.Records[k]
+		x := &p.Window.Records[k]
 		switch {
 		case !d || x.Object != r.Object:
 		case x.Op == heisen.Acquire:
 			held[x.Thread]++
 		case x.Op == heisen.Release:
-			held[p.owner[k]]--
+			held[p.Owner[k]]--
 		}
 	}
 	for t, n := range held {
@@ -212,7 +215,7 @@ func (p *replayer) inOwnHold(done []bool, i int) bool {
 			holder = t
 		}
 	}
-	return holder == p.owner[i]
+	return holder == p.Owner[i]
 }
 
 // holdsTwice reports whether a thread has a section within another of the same lock, which

@@ -13,6 +13,8 @@ import (
 
 	"github.com/heisen-go/heisen"
 	"github.com/heisen-go/heisen/bench/workload"
+	"github.com/heisen-go/heisen/mcm/internal/exhaustive"
+	"github.com/heisen-go/heisen/mcm/internal/window"
 )
 
 var update = flag.Bool("update", false, "write the verdicts of z3 to testdata")
@@ -63,14 +65,14 @@ func TestSMTSmall(t *testing.T) {
 	}
 	for seed := range count(t, 60) {
 		rng := rand.New(rand.NewPCG(uint64(seed), 2))
-		s := randomShape(rng, 14)
-		s.foreign = seed%4 == 3
-		w, symbols := randomWindow(rng, s)
+		s := exhaustive.RandomShape(rng, 14)
+		s.Foreign = seed%4 == 3
+		w, symbols := exhaustive.RandomWindow(rng, s)
 		options := []Option{Reaches(symbols)}
-		if s.branches {
+		if s.Branches {
 			options = append(options, ControlFlow())
 		}
-		pairs := racyPairs(w)
+		pairs := exhaustive.RacyPairs(w)
 		if len(pairs) == 0 {
 			continue
 		}
@@ -80,7 +82,7 @@ func TestSMTSmall(t *testing.T) {
 			t.Fatal(err)
 		}
 		got, want := Impossible, verdictOf[askZ3(t, z3, m, p[0], p[1])]
-		if enumerate(w, options...).together(nil, p[0], p[1]) {
+		if enumerate(w, options...).Together(nil, p[0], p[1]) {
 			got = Possible
 		}
 		if got != want {
@@ -121,8 +123,8 @@ func TestSMT(t *testing.T) {
 		} else if k < 24 {
 			events = 100 + rng.IntN(100)
 		}
-		w := Window{Records: profiles[name](workload.Params{Threads: 2 + rng.IntN(6), Events: events, Seed: uint64(k)})}
-		pairs := racyPairs(&w)
+		w := window.Window{Records: profiles[name](workload.Params{Threads: 2 + rng.IntN(6), Events: events, Seed: uint64(k)})}
+		pairs := exhaustive.RacyPairs(&w)
 		m, err := newModel(w, Budget(1<<20, 1<<30))
 		if err != nil {
 			t.Fatal(err)

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/heisen-go/heisen/bench/workload"
+	"github.com/heisen-go/heisen/mcm/internal/window"
 	"github.com/heisen-go/heisen/mcm/order"
 )
 
@@ -17,7 +18,7 @@ func TestSweep(t *testing.T) {
 	var yes, no, early, failed, led int
 	rng := rand.New(rand.NewPCG(1, 2))
 	for seed := range uint64(count(t, 12)) {
-		w := Window{Records: workload.Hot(workload.Params{Threads: 2 + int(seed%4), Events: 60 + 30*int(seed%3), Seed: seed})}
+		w := window.Window{Records: workload.Hot(workload.Params{Threads: 2 + int(seed%4), Events: 60 + 30*int(seed%3), Seed: seed})}
 		m, err := newModel(w)
 		if err != nil {
 			t.Fatal(err)
@@ -69,7 +70,7 @@ func TestSweep(t *testing.T) {
 				failed++
 			default:
 				yes++
-				if err := w.Replay(m.witness(nodes, []int{i, j})); err != nil {
+				if err := replayIn(&w, m.witness(nodes, []int{i, j})); err != nil {
 					t.Fatalf("seed %d: %v", seed, err)
 				}
 				if _, ok := first.met[[2]order.Node{min(a, b), max(a, b)}]; ok {
@@ -105,14 +106,14 @@ func randomLine(s *sweep, rng *rand.Rand) []order.Node {
 
 // fewThreads returns a window, of which half are hot, its model, which nothing was asked yet, and the
 // name of its kind.
-func fewThreads(t *testing.T, threads, events int, seed uint64) (w Window, m *Model, name string) {
+func fewThreads(t *testing.T, threads, events int, seed uint64) (w window.Window, m *Model, name string) {
 	t.Helper()
 	name = []string{"hot", "mixed", "hot", "locky"}[seed%4]
 	p := workload.Params{Threads: threads, Events: events, Seed: seed}
 	if name != "hot" {
 		p.Vars = 4
 	}
-	w = Window{Records: profiles[name](p)}
+	w = window.Window{Records: profiles[name](p)}
 	m, err := newModel(w)
 	if err != nil {
 		t.Fatal(err)
@@ -122,7 +123,7 @@ func fewThreads(t *testing.T, threads, events int, seed uint64) (w Window, m *Mo
 }
 
 // otherAnswers returns, by pair of accesses, what searches with one thread held back say of a window.
-func otherAnswers(t *testing.T, w Window) iter.Seq2[[2]int, Verdict] {
+func otherAnswers(t *testing.T, w window.Window) iter.Seq2[[2]int, Verdict] {
 	return func(yield func([2]int, Verdict) bool) {
 		m, err := newModel(w, Budget(1<<20, 1<<30))
 		if err != nil {

@@ -52,7 +52,7 @@ func (s *solving) beyond(q *query) (list []order.Node) {
 // what the question about these might.
 func (s *solving) build(a, b order.Node, conflicts, propagations int, from *account) error {
 	m := s.m
-	if m.literal || s.explore == nil || !s.explore.exact {
+	if m.Literal || s.explore == nil || !s.explore.exact {
 		return nil
 	}
 	q := query{next: []order.Node{b}, order: []edge{{m.goal, a}}}

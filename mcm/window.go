@@ -1,76 +1,74 @@
 package mcm
 
 import (
-	"slices"
-
 	"github.com/heisen-go/heisen"
+	"github.com/heisen-go/heisen/mcm/internal/replay"
+	"github.com/heisen-go/heisen/mcm/internal/window"
 	atomicsection "github.com/heisen-go/heisen/section"
 )
 
-// Window is a piece of a stream of events: what a Model is made of.
+// Window is a piece of a stream of events, from which a Model is made.
 type Window struct {
 	Records []heisen.Record // in stream order
 	Index   []uint64        // their positions in the stream, from 1; nil if they are not known
-	Held    []Hold          // the locks held where the window starts
+	Held    []HeldLock      // the locks held where the window starts
 	Hidden  []heisen.Record // the Hide records before the window whose code has not returned where it starts
 
-	Passages []Passage // through atomic sections, of which both accesses are in the window
+	Passages []Passage // executions of atomic sections that begin and end in the window
 }
 
-// Passage is that a thread has gone through an atomic section of package section.
+// HeldLock is a lock that a thread holds where a window starts.
+type HeldLock = window.HeldLock
+
+// Passage is one execution of an atomic section of package section.
 type Passage struct {
-	Section    int                 // its number
+	Section    int                 // index of the section
 	Entry, End int                 // the accesses at its entry and at its end: indices of Records
-	Allow      atomicsection.Modes // what others may do to the variable in between
+	Allow      atomicsection.Modes // what other threads may do to the variable in between
 }
 
-// Hold is a lock that a thread holds where a window starts.
-type Hold struct {
-	Lock   heisen.Object
-	Thread heisen.Thread
-	Shared bool // for reading
+// Witness is a schedule: some of a window's records, a prefix of each thread's, in an order that
+// every program that can show the window can show as well. As a trace, it is the result of Records
+// after the events before the window. Package racefuzz turns it into a script for a scheduler
+// (Result.Turns for models, Turns for other hosts).
+type Witness struct {
+	Order []int // indices of the window's records
+	Last  int   // the last so many records are pending together: each is the next of its thread
 }
 
-// position returns the position in the stream of the i-th record, 0 if it is not
-// known.
-func (w *Window) position(i int) uint64 {
-	if w.Index == nil {
-		return 0
-	}
-	return w.Index[i]
+// ErrReplay is wrapped by the errors of Window.Replay: the witness is not a feasible order of the
+// window's events.
+var ErrReplay = replay.ErrReplay
+
+// Records returns the records of the window in the witness's order.
+func (x *Witness) Records(w *Window) []heisen.Record {
+	return (*window.Witness)(x).Records(w.Records)
 }
 
-// oneLife reports whether two records touch an object whose life neither starts nor
-// ends between them.
-func (w *Window) oneLife(i, j int) bool {
-	i, j = min(i, j), max(i, j)
-	a, b := extent(&w.Records[i]), extent(&w.Records[j])
-	last := func(s heisen.Span) heisen.Object { return s.Start + heisen.Object(s.Len-1) }
-	from, to := max(a.Start, b.Start), min(last(a), last(b))
-	var ended []heisen.Span
-	for k := i + 1; k < j; k++ {
-		if r := &w.Records[k]; isLife(r.Op) {
-			ended = append(ended, life(r))
+// Replay checks a witness against its window: threads take their steps in program order, locks
+// exclude, threads start after their Fork and end before their Join, messages are received as
+// they were, reads see what they saw or the same value, allocations and BarrierPairs keep their
+// order, and the last events are pending together. It executes one event after the other by these
+// rules. It shares no code with the model's constraints nor with any search. The options
+// ControlFlow and Reaches matter; other options have no effect.
+//
+// It takes time in proportion to the events. Allocations, BarrierPairs and objects that are used
+// in several ways cost, each, in proportion to the events that changed places with them.
+func (w *Window) Replay(x *Witness, options ...Option) error {
+	s := defaults()
+	for _, option := range options {
+		if err := option(&s); err != nil {
+			return err
 		}
 	}
-	for o := from; ; o++ {
-		if !heisen.NewObjects(slices.Clone(ended)...).Meets(o, 1) {
-			return true
-		}
-		if o == to {
-			return false
-		}
+	return replay.New(w.internal(), s.Rules).Replay((*window.Witness)(x))
+}
+
+// internal returns the window as the internal packages know it.
+func (w *Window) internal() *window.Window {
+	in := &window.Window{Records: w.Records, Index: w.Index, Held: w.Held, Hidden: w.Hidden}
+	for _, p := range w.Passages {
+		in.Passages = append(in.Passages, window.Passage(p))
 	}
-}
-
-// rules say how the events of a window are to be understood.
-type rules struct {
-	controlFlow bool                                // reads matter only where decisions depend on them
-	reach       func(*heisen.Record) heisen.Objects // what the code behind a Hide event may touch
-	literal     bool                                // for tests: as in Algorithm 9, to the letter
-}
-
-// defaultRules has all reads matter, and hidden code touch everything.
-func defaultRules() rules {
-	return rules{reach: func(*heisen.Record) heisen.Objects { return (*heisen.Symbols)(nil).Reach(0) }}
+	return in
 }

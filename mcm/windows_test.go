@@ -17,6 +17,8 @@ import (
 	"time"
 
 	"github.com/heisen-go/heisen/bench/workload"
+	"github.com/heisen-go/heisen/mcm/internal/exhaustive"
+	"github.com/heisen-go/heisen/mcm/internal/window"
 )
 
 // windowCase is a window of 100 to 1,000 events about which z3 is asked. How hard
@@ -44,7 +46,7 @@ func windowQuestions(m *Model, k int, rng *rand.Rand) (pairs [][2]int) {
 	if k >= 850 {
 		large = 250
 	}
-	for i, list := range [][][2]int{racyPairs(&m.window), pairsOf(m)} {
+	for i, list := range [][][2]int{exhaustive.RacyPairs(&m.window), pairsOf(m)} {
 		if len(list) > 0 && (len(m.records) < large || k%2 == i) {
 			if p := list[rng.IntN(len(list))]; !slices.Contains(pairs, p) {
 				pairs = append(pairs, p)
@@ -125,7 +127,7 @@ func TestSMTWindows(t *testing.T) {
 	)
 	one := func(k int) error {
 		name, params, rng := windowCase(k)
-		w := Window{Records: profiles[name](params)}
+		w := window.Window{Records: profiles[name](params)}
 		m, err := newModel(w, Budget(1<<20, 1<<30))
 		if err != nil {
 			return err

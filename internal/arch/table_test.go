@@ -41,8 +41,16 @@ var table = map[string]room{
 
 	"atomrace":  {floor: 2, library: true, stdOnly: true, only: []string{".", "internal/option", "internal/core/atomrace", "internal/overlap", "section"}},
 	"mcm/order": {floor: 2, library: true, stdOnly: true, only: []string{".", "internal/option"}},
-	"mcm":       {floor: 2, step: 1, library: true},
-	"racefuzz":  {floor: 3, library: true},
+	"mcm":       {floor: 2, step: 8, library: true},
+
+	// The predictor, from the bottom. What checks a witness, and what writes a question down for
+	// another solver, start from the window and know nothing of the model nor of any search.
+	"mcm/internal/window":     {floor: 2, step: 1, library: true, stdOnly: true, only: []string{".", "section"}},
+	"mcm/internal/replay":     {floor: 2, step: 2, library: true, stdOnly: true, only: []string{".", "mcm/internal/window"}},
+	"mcm/internal/smtlib":     {floor: 2, step: 3, library: true, stdOnly: true, only: []string{".", "mcm/internal/window", "mcm/internal/replay"}},
+	"mcm/internal/exhaustive": {floor: 2, step: 3, library: true, stdOnly: true, only: []string{".", "mcm/internal/window", "mcm/internal/replay"}},
+
+	"racefuzz": {floor: 3, library: true},
 
 	// The machinery of the command.
 	"internal/arch":     {floor: 4, step: 0, stdOnly: true, only: []string{}},

@@ -1,4 +1,4 @@
-package mcm
+package smtlib
 
 import (
 	"bufio"
@@ -6,11 +6,13 @@ import (
 	"io"
 
 	"github.com/heisen-go/heisen"
+	"github.com/heisen-go/heisen/mcm/internal/replay"
+	"github.com/heisen-go/heisen/mcm/internal/window"
 )
 
-// writeSMTLIB writes down whether two records can be next at the same time.
-func writeSMTLIB(w io.Writer, window *Window, rules rules, i, j int) error {
-	s := smt{facts: newFacts(window, rules), out: bufio.NewWriter(w)}
+// Write writes down whether two records can be next at the same time.
+func Write(w io.Writer, window *window.Window, rules window.Rules, i, j int) error {
+	s := writer{Facts: replay.NewFacts(window, rules), out: bufio.NewWriter(w)}
 	s.write(i, j)
 	if err := s.out.Flush(); err != nil {
 		return fmt.Errorf("mcm: write SMT-LIB: %w", err)
@@ -18,16 +20,16 @@ func writeSMTLIB(w io.Writer, window *Window, rules rules, i, j int) error {
 	return nil
 }
 
-type smt struct {
-	*facts
+type writer struct {
+	*replay.Facts
 	out *bufio.Writer
 }
 
-func (s *smt) print(format string, args ...any) { fmt.Fprintf(s.out, format, args...) }
+func (s *writer) print(format string, args ...any) { fmt.Fprintf(s.out, format, args...) }
 
-func (s *smt) write(asked ...int) {
+func (s *writer) write(asked ...int) {
 	s.print("(set-logic QF_IDL)\n(declare-fun R () Int)\n")
-	for i := range s.window.Records {
+	for i := range s.Window.Records {
 		s.print("(declare-fun O%d () Int)\n", i)
 	}
 	s.steps()
@@ -37,10 +39,10 @@ func (s *smt) write(asked ...int) {
 	s.values()
 	for _, i := range asked {
 		s.print("(assert (< R O%d))\n", i)
-		if k := s.place[i]; k > 0 {
-			s.print("(assert (< O%d R))\n", s.facts.steps[s.thread[i]][k-1])
+		if k := s.Place[i]; k > 0 {
+			s.print("(assert (< O%d R))\n", s.Facts.Steps[s.Thread[i]][k-1])
 		}
-		if f := s.forkOf[i]; f >= 0 {
+		if f := s.Fork[i]; f >= 0 {
 			s.print("(assert (< O%d R))\n", f)
 		}
 		for k := range i {
@@ -54,36 +56,36 @@ func (s *smt) write(asked ...int) {
 
 // steps says that threads take their steps, start after their fork and end before
 // their join.
-func (s *smt) steps() {
-	for i := range s.window.Records {
-		for _, j := range s.freed[i] {
-			if !s.mixed[s.window.Records[i].Object] {
+func (s *writer) steps() {
+	for i := range s.Window.Records {
+		for _, j := range s.EndedByOthers[i] {
+			if !s.Mixed[s.Window.Records[i].Object] {
 				s.print("(assert (< O%d O%d))\n", j, i)
 			}
 		}
 	}
-	for _, list := range s.facts.steps {
+	for _, list := range s.Facts.Steps {
 		for k := 1; k < len(list); k++ {
 			s.print("(assert (< O%d O%d))\n", list[k-1], list[k])
 		}
 	}
-	for i := range s.window.Records {
-		if f := s.forkOf[i]; f >= 0 {
+	for i := range s.Window.Records {
+		if f := s.Fork[i]; f >= 0 {
 			s.print("(assert (< O%d O%d))\n", f, i)
 		}
-		if r := &s.window.Records[i]; r.Op == heisen.Join && s.joins[i] > 0 {
-			s.print("(assert (< O%d O%d))\n", s.facts.steps[s.dense[r.Object.Thread()]][s.joins[i]-1], i)
+		if r := &s.Window.Records[i]; r.Op == heisen.Join && s.Joins[i] > 0 {
+			s.print("(assert (< O%d O%d))\n", s.Facts.Steps[s.ThreadIndex[r.Object.Thread()]][s.Joins[i]-1], i)
 		}
 	}
 }
 
 // apart reports whether lives, BarrierPairs or mixed uses keep i before j.
-func (s *smt) apart(i, j int) bool {
-	return (s.is[i] || s.is[j]) && s.thread[i] != s.thread[j] && s.keeps(i, j)
+func (s *writer) apart(i, j int) bool {
+	return (s.IsOrdered[i] || s.IsOrdered[j]) && s.Thread[i] != s.Thread[j] && s.KeepsOrder(i, j)
 }
 
-func (s *smt) kept() {
-	for j := range s.window.Records {
+func (s *writer) kept() {
+	for j := range s.Window.Records {
 		for i := range j {
 			if s.apart(i, j) {
 				s.print("(assert (< O%d O%d))\n", i, j)
@@ -103,7 +105,7 @@ type interval struct {
 
 // exclusions says that of two intervals of a lock that both start before R one ends
 // before the other starts.
-func (s *smt) exclusions() {
+func (s *writer) exclusions() {
 	done, open := map[heisen.Object][]*interval{}, map[heisen.Object][]*interval{}
 	take := func(lock heisen.Object, thread heisen.Thread, shared bool, at int) {
 		for _, x := range open[lock] {
@@ -123,8 +125,8 @@ func (s *smt) exclusions() {
 		}
 		return loose[lock]
 	}
-	for _, h := range s.window.Held {
-		if s.loose[h.Lock] && !h.Shared {
+	for _, h := range s.Window.Held {
+		if s.Unowned[h.Lock] && !h.Shared {
 			ofLoose(h.Lock).held = true
 			continue
 		}
@@ -132,36 +134,36 @@ func (s *smt) exclusions() {
 	}
 	var locks []heisen.Object
 	seen := map[heisen.Object]bool{}
-	for i := range s.window.Records {
-		r := &s.window.Records[i]
+	for i := range s.Window.Records {
+		r := &s.Window.Records[i]
 		shared := r.Op == heisen.AcquireShared || r.Op == heisen.ReleaseShared
 		switch {
-		case s.loose[r.Object] && r.Op == heisen.Acquire:
+		case s.Unowned[r.Object] && r.Op == heisen.Acquire:
 			l := ofLoose(r.Object)
 			l.taken = append(l.taken, i)
 			// With who reads it is as if it were given back at once.
 			x := &interval{r.Thread, false, i, i, 1}
 			done[r.Object] = append(done[r.Object], x)
-		case s.loose[r.Object] && r.Op == heisen.Release:
+		case s.Unowned[r.Object] && r.Op == heisen.Release:
 			l := ofLoose(r.Object)
 			l.given = append(l.given, i)
-		case s.loose[r.Object] && r.Op == heisen.AcquireShared:
+		case s.Unowned[r.Object] && r.Op == heisen.AcquireShared:
 			l := ofLoose(r.Object)
 			l.read = append(l.read, i)
 		}
 		switch r.Op {
 		case heisen.Acquire, heisen.AcquireShared:
-			if !s.loose[r.Object] || shared {
+			if !s.Unowned[r.Object] || shared {
 				take(r.Object, r.Thread, shared, i)
 			}
 		case heisen.Release, heisen.ReleaseShared:
 			for k, x := range open[r.Object] {
-				if x.thread != s.owner[i] || x.shared != shared {
+				if x.thread != s.Owner[i] || x.shared != shared {
 					continue
 				}
 				if x.times--; x.times == 0 {
 					x.to = i
-					if x.from >= 0 && s.window.Records[i].Thread != x.thread && !s.mixed[r.Object] {
+					if x.from >= 0 && s.Window.Records[i].Thread != x.thread && !s.Mixed[r.Object] {
 						s.print("(assert (< O%d O%d))\n", x.from, i)
 					}
 					open[r.Object] = append(open[r.Object][:k:k], open[r.Object][k+1:]...)
@@ -177,7 +179,7 @@ func (s *smt) exclusions() {
 		}
 	}
 	for _, lock := range locks {
-		if s.mixed[lock] {
+		if s.Mixed[lock] {
 			continue
 		}
 		if l := loose[lock]; l != nil {
@@ -211,7 +213,7 @@ type looseLock struct {
 
 // alternate says that what comes before a lock is taken is that it was given back, and the
 // other way round.
-func (s *smt) alternate(l *looseLock) {
+func (s *writer) alternate(l *looseLock) {
 	follows := func(i int, first bool, choices, others []int) {
 		s.print("(assert (or (< R O%d)", i)
 		choice := func(c int) {
@@ -249,7 +251,7 @@ func (s *smt) alternate(l *looseLock) {
 
 // outside says that record x is not between record c, or the start if that is negative, and
 // record i.
-func (s *smt) outside(x, c, i int) {
+func (s *writer) outside(x, c, i int) {
 	s.print(" (or (< O%d O%d)", i, x)
 	if c >= 0 {
 		s.print(" (< O%d O%d)", x, c)
@@ -258,23 +260,23 @@ func (s *smt) outside(x, c, i int) {
 }
 
 // messages says that what is received was sent before, and nothing else.
-func (s *smt) messages() {
-	for i := range s.window.Records {
-		r := &s.window.Records[i]
-		if s.mixed[r.Object] {
+func (s *writer) messages() {
+	for i := range s.Window.Records {
+		r := &s.Window.Records[i]
+		if s.Mixed[r.Object] {
 			continue
 		}
 		if r.Op == heisen.Send {
-			for _, k := range s.sent[r.Object] {
-				if int(k) < i && s.window.Records[k].Op == heisen.Change {
+			for _, k := range s.Sends[r.Object] {
+				if int(k) < i && s.Window.Records[k].Op == heisen.Change {
 					s.print("(assert (< O%d O%d))\n", k, i)
 				}
 			}
 		}
-		if !isReceived(r.Op) {
+		if !window.IsReceive(r.Op) {
 			continue
 		}
-		for _, k := range s.sent[r.Object] {
+		for _, k := range s.Sends[r.Object] {
 			if int(k) < i {
 				s.print("(assert (< O%d O%d))\n", k, i)
 			} else {
@@ -286,59 +288,59 @@ func (s *smt) messages() {
 
 // values says that reads before R see what they saw, or the same value. With control
 // flow M<i> says that it matters what record i reads.
-func (s *smt) values() {
-	writers := make([][]int, len(s.bounds))
-	for i := range s.window.Records {
-		r := &s.window.Records[i]
+func (s *writer) values() {
+	writers := make([][]int, len(s.Bounds))
+	for i := range s.Window.Records {
+		r := &s.Window.Records[i]
 		if r.Access().IsWrite() || r.Op == heisen.Alloc || r.Op == heisen.Free {
-			for k := s.from[i]; k < s.to[i]; k++ {
+			for k := s.From[i]; k < s.To[i]; k++ {
 				writers[k] = append(writers[k], i)
 			}
 		}
 	}
-	for _, list := range s.clashes {
+	for _, list := range s.Clashes {
 		for k, j := range list {
 			for _, i := range list[:k] {
-				if s.clash(int(i), int(j)) {
+				if s.Clash(int(i), int(j)) {
 					s.print("(assert (< O%d O%d))\n", i, j)
 				}
 			}
 		}
 	}
-	if s.rules.controlFlow {
-		for i := range s.window.Records {
+	if s.Rules.ControlFlow {
+		for i := range s.Window.Records {
 			s.print("(declare-fun M%d () Bool)\n", i)
 		}
 		s.decisions()
 	}
-	for i := range s.window.Records {
-		for k, saw := range s.saw[i] {
+	for i := range s.Window.Records {
+		for k, saw := range s.Saw[i] {
 			s.print("(assert (or ")
-			if s.rules.controlFlow {
+			if s.Rules.ControlFlow {
 				s.print("(not M%d)", i)
 			} else {
 				s.print("(< R O%d)", i)
 			}
-			piece := s.from[i] + int32(k)
+			piece := s.From[i] + int32(k)
 			same := func(x int32) bool {
 				shows := x
 				if x < 0 {
-					shows = s.initial[piece]
+					shows = s.Initial[piece]
 				}
-				return x == saw || shows >= 0 && s.equal(int32(i), shows)
+				return x == saw || shows >= 0 && s.Equal(int32(i), shows)
 			}
 			choice := func(c int32) {
 				s.print(" (and true")
 				if c >= 0 {
 					s.print(" (< O%d O%d)", c, i)
-					if at := s.made(c); at >= 0 && s.rules.controlFlow {
+					if at := s.made(c); at >= 0 && s.Rules.ControlFlow {
 						s.print(" M%d", at)
 					}
 				}
 				for _, x := range writers[piece] {
 					// Which write of the value it sees makes a difference to those on which
 					// the write depends.
-					if x != i && int32(x) != c && (!same(int32(x)) || s.rules.controlFlow) {
+					if x != i && int32(x) != c && (!same(int32(x)) || s.Rules.ControlFlow) {
 						s.outside(x, int(c), i)
 					}
 				}
@@ -358,12 +360,12 @@ func (s *smt) values() {
 }
 
 // decisions says which reads matter.
-func (s *smt) decisions() {
-	for i := range s.window.Records {
-		r := &s.window.Records[i]
+func (s *writer) decisions() {
+	for i := range s.Window.Records {
+		r := &s.Window.Records[i]
 		previous := -1
-		if k := s.place[i]; k > 0 {
-			previous = int(s.facts.steps[s.thread[i]][k-1])
+		if k := s.Place[i]; k > 0 {
+			previous = int(s.Facts.Steps[s.Thread[i]][k-1])
 		}
 		// It matters what all records of a thread up to i read.
 		if previous >= 0 {
@@ -372,19 +374,19 @@ func (s *smt) decisions() {
 		switch {
 		case r.Op == heisen.Branch && previous >= 0:
 			s.print("(assert (=> (< O%d R) M%d))\n", i, previous)
-		case len(s.saw[i]) > 0 && r.Access() != heisen.Read:
+		case len(s.Saw[i]) > 0 && r.Access() != heisen.Read:
 			s.print("(assert (=> (< O%d R) M%d))\n", i, i)
 		}
 	}
 }
 
 // made returns the last record that what a write writes depends on, -1 if there is none.
-func (s *smt) made(w int32) int32 {
+func (s *writer) made(w int32) int32 {
 	switch {
-	case reads(&s.window.Records[w]):
+	case replay.Reads(&s.Window.Records[w]):
 		return w
-	case s.place[w] == 0:
+	case s.Place[w] == 0:
 		return -1
 	}
-	return s.facts.steps[s.thread[w]][s.place[w]-1]
+	return s.Facts.Steps[s.Thread[w]][s.Place[w]-1]
 }

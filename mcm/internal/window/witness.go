@@ -1,4 +1,4 @@
-package mcm
+package window
 
 import (
 	"github.com/heisen-go/heisen"
@@ -13,24 +13,24 @@ type Witness struct {
 	Last  int   // how many of them, at the end, are next in their threads at the same time
 }
 
-// Records returns the records in the witness's order.
-func (x *Witness) Records(w *Window) []heisen.Record {
+// Records returns records, those of the window, in the witness's order.
+func (x *Witness) Records(records []heisen.Record) []heisen.Record {
 	out := make([]heisen.Record, len(x.Order))
 	for k, i := range x.Order {
-		out[k] = w.Records[i]
+		out[k] = records[i]
 	}
 	return out
 }
 
-// tracks are the records of each thread.
-type tracks struct {
+// Threads are the records of each thread.
+type Threads struct {
 	steps  [][]int32 // by thread, by first appearance: its records
 	thread []int32   // by record
 	next   []int32   // scratch: by thread
 }
 
-func newTracks(records []heisen.Record) *tracks {
-	k := &tracks{thread: make([]int32, len(records))}
+func NewThreads(records []heisen.Record) *Threads {
+	k := &Threads{thread: make([]int32, len(records))}
 	known := map[heisen.Thread]int32{}
 	for i := range records {
 		t, ok := known[records[i].Thread]
@@ -46,9 +46,9 @@ func newTracks(records []heisen.Record) *tracks {
 	return k
 }
 
-// witness makes a witness of records, a prefix of each thread's but for some that do not
+// Witness makes a witness of records, a prefix of each thread's but for some that do not
 // constrain anything, which are put in, and of the records that come next.
-func (k *tracks) witness(prefix, last []int) *Witness {
+func (k *Threads) Witness(prefix, last []int) *Witness {
 	clear(k.next)
 	x := &Witness{Order: make([]int, 0, len(prefix)+len(last)), Last: len(last)}
 	upTo := func(i int) {
