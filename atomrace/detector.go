@@ -1,84 +1,99 @@
 package atomrace
 
 import (
-	"errors"
 	"fmt"
 	"sync"
+	"sync/atomic"
 
 	"github.com/heisen-go/heisen"
 	"github.com/heisen-go/heisen/internal/core/atomrace"
+	"github.com/heisen-go/heisen/internal/option"
 )
 
-// Detector finds data races as accesses that overlap and, given sections,
-// atomicity violations as accesses that come in between; the package documentation
-// says what that promises. Its name in findings is "atomrace". There are two ways to
-// drive one, and no more than one of them at a time:
+// Detector finds data races as accesses that overlap and, given sections, atomicity violations as
+// accesses that come in between. The package documentation states what it promises. Its name in
+// findings is "atomrace". There are two ways to drive a Detector, of which one may be used at a time:
 //
-//   - BeforeAccess, AfterAccess and AtomExit from the threads of a program, as they
-//     access variables, each thread for itself and all at the same time.
+//   - BeforeAccess, AfterAccess, AtomExit and EndThread, which the threads of a program call around
+//     their accesses, all at the same time and each for itself.
 //   - Handle or HandleRecords with a stream of events, from one goroutine.
 //
-// A finding of Kind heisen.Race has the access that was pending, then the one that
-// came. One of Kind heisen.Atomicity has the access at the section's entry, the first
-// read or the first write by others that was not allowed, or both in their order, and
-// the access at the section's end. Accesses have contexts if the stream's records have;
-// they have an Index if they were pending when the finding was made, and 0 otherwise.
+// A finding of Kind heisen.Race has two accesses: the one that was pending, then the one that came. A
+// finding of Kind heisen.Atomicity has the access at the section's entry; the first read or the first
+// write by others that the end does not allow, or both in their order; and the access at the
+// section's end. Accesses have contexts if the stream's records have. An access has an Index if it was
+// pending when the finding was made, and Index 0 otherwise.
 //
-// A Detector takes about 1.6 MB, and 1.2 KB for each thread that it knows. An event
-// takes some tens of nanoseconds, in the first way more if processors contend for
-// a variable. In steady state nothing is allocated.
+// A Detector takes about 1.6 MB, and 1.2 KB for each thread that it knows. An event of a stream takes
+// some tens of nanoseconds. A pair of BeforeAccess and AfterAccess takes as long, and longer if
+// processors contend for a variable. In steady state nothing is allocated.
+//
+// The zero Detector is one without sink, sections and noise. A nil Detector ignores all calls.
 type Detector struct {
-	table    *atomrace.Table
-	sections *sectionTable // nil if there are none
-	noise    Noise         // nil if there is none
-	remember int
+	core     atomic.Pointer[atomrace.Table] // nil in a zero Detector that nothing was asked of; see table
+	sections *sectionTable                  // nil if there are none
+	noise    Noise                          // nil if there is none
 
-	threads numbered[threadSlot]
+	threads radixTable[threadSlot]
 
 	// The state of streams.
-	busy   []*thread // those with something pending, or in sections
-	idle   []*thread // of threads that have ended
+	active []*thread // those with a pending access or in sections
+	free   []*thread // states of threads that have ended, for others
 	events uint64
 	places places
 
 	mu       sync.Mutex
 	reported map[findingKey]struct{} // guarded by mu
+	dedup    int                     // bound of reported; 0: defaultDedup, negative: report all
 
-	sinking sync.Mutex // while sink is called
+	sinking sync.Mutex // held while sink is called
 	sink    heisen.Sink
 }
 
-// NewDetector returns a detector that reports to sink, one finding at a time; nil is a
-// sink that discards. When the detector is driven by a program's threads, the sink is
-// called on the thread whose call it is that found something. It must not call the
-// detector.
-func NewDetector(sink heisen.Sink, options ...Option) (*Detector, error) {
-	d := &Detector{table: new(atomrace.Table), sink: sink, remember: 4096, reported: map[findingKey]struct{}{}}
-	for _, option := range options {
-		if option == nil {
-			return nil, errors.New("atomrace: option is nil")
-		}
-		if err := option(d); err != nil {
-			return nil, fmt.Errorf("atomrace: %w", err)
+// NewDetector returns a detector. Without WithSink it discards its findings.
+func NewDetector(opts ...Option) (*Detector, error) {
+	const name = "atomrace.NewDetector"
+	c := config{dedup: defaultDedup}
+	if err := option.Apply(name, &c, opts); err != nil {
+		return nil, err
+	}
+	d := &Detector{noise: c.noise, sink: c.sink, dedup: c.dedup}
+	if c.dedup == 0 {
+		d.dedup = -1
+	}
+	table := &atomrace.Table{Single: c.singleSlot}
+	d.core.Store(table)
+	if c.locator != nil {
+		var err error
+		if d.sections, err = newSectionTable(table, c.sections, *c.locator); err != nil {
+			return nil, fmt.Errorf("%s: %w", name, option.Errorf("WithSections: %w", err))
 		}
 	}
 	return d, nil
 }
 
-// BeforeAccess says that a thread is about to access a variable: the paper's
-// beforeAccessEvent. op is an access, plain or atomic; other ops do nothing. variable
-// is one thing, whatever its size; variables are the same or disjoint. The access is
-// pending until AfterAccess or the thread's next BeforeAccess.
+// table returns the core table. A zero Detector gets its table with the first call.
+func (d *Detector) table() *atomrace.Table {
+	if t := d.core.Load(); t != nil {
+		return t
+	}
+	return loadOrNew(&d.core)
+}
+
+// BeforeAccess announces that a thread is about to access a variable. It is the paper's
+// beforeAccessEvent. The op is an access, plain or atomic; other ops do nothing. A variable is one
+// unit, whatever its size: two variables are the same or disjoint. The access is pending until
+// AfterAccess or the thread's next BeforeAccess.
 //
-// What is reported is a race only if the thread synchronises in no way from here to
-// AfterAccess, except by the access itself if that is atomic. An atomic operation must
-// not happen at the same time as another one of the same variable between its
-// BeforeAccess and AfterAccess: the caller holds a lock for it.
+// A finding is a true race only if the thread does not synchronize between BeforeAccess and
+// AfterAccess, except by the access itself if that is atomic. The caller must keep two atomic
+// operations of one variable from being between BeforeAccess and AfterAccess at the same time, for
+// example by a lock around both calls.
 //
-// It may be called from many goroutines at the same time, but from one for each thread
-// number. In findings, sites from 2^29 on are reported as 0.
+// BeforeAccess may be called from many goroutines at the same time, but from one goroutine at a time
+// for each thread number. In findings, sites from 2^29 on are reported as 0.
 func (d *Detector) BeforeAccess(t heisen.Thread, variable heisen.Object, site heisen.Site, op heisen.Op) {
-	if !op.IsAccess() {
+	if d == nil || !op.IsAccess() {
 		return
 	}
 	th := d.thread(t)
@@ -89,67 +104,94 @@ func (d *Detector) BeforeAccess(t heisen.Thread, variable heisen.Object, site he
 	if d.sections != nil {
 		a.Loc = d.sections.location(site, op)
 	}
-	d.table.Before(&th.watch, &a, &th.hits)
-	d.violations(th, nil)
+	d.table().Before(&th.core, &a, &th.hits)
+	d.reportViolations(th, nil)
 	if th.hits.Overlaps != 0 {
-		d.races(th, heisen.Access{Op: op, Thread: t, Object: variable, Size: 1, Site: site}, false)
+		d.reportRaces(th, heisen.Access{Op: op, Thread: t, Object: variable, Size: 1, Site: site}, false)
 	}
 	if d.noise != nil {
 		disturb(d.noise, Point{Thread: t, Op: op, Object: variable, Site: site})
 	}
 }
 
-// AfterAccess says that the thread's latest access is over: the paper's
-// afterAccessEvent. It may be called like BeforeAccess.
+// AfterAccess announces that the thread's latest access is over. It is the paper's afterAccessEvent.
+// For concurrent calls see BeforeAccess.
 func (d *Detector) AfterAccess(t heisen.Thread) {
-	th := d.thread(t)
-	d.table.After(&th.watch, &th.hits)
-	d.violations(th, nil)
+	if d != nil {
+		d.endPending(d.thread(t), nil)
+	}
 }
 
-// AtomExit says that the thread has left the sections on a variable that it was in, on
-// a way on which they are not to be checked: the paper's atomExitEvent with an end that
-// allows everything. It is also to be called before a variable's memory becomes another
-// variable, if the thread may be in sections on it. It may be called like BeforeAccess.
+// AtomExit announces that the thread has left the sections on a variable that it was in, on a path on
+// which they are not to be checked. It is the paper's atomExitEvent with an end that allows
+// everything. It must also be called before a variable's memory becomes another variable, if the
+// thread may be in sections on it. For concurrent calls see BeforeAccess.
 func (d *Detector) AtomExit(t heisen.Thread, variable heisen.Object) {
+	if d == nil {
+		return
+	}
 	th := d.thread(t)
-	d.table.AtomExit(&th.watch, uint64(variable), uint64(variable), &th.hits)
-	d.violations(th, nil)
+	d.table().AtomExit(&th.core, uint64(variable), uint64(variable), &th.hits)
+	d.reportViolations(th, nil)
 }
 
-// EndThread says that a thread does nothing more, so that its memory can be used for
-// others. Its number may be used again. It may be called like BeforeAccess.
+// EndThread announces that a thread does nothing more, so that its memory can serve others. Its number
+// may be used again. For concurrent calls see BeforeAccess.
 func (d *Detector) EndThread(t heisen.Thread) {
+	if d == nil {
+		return
+	}
 	slot := d.threads.find(uint32(t))
 	if slot == nil {
 		return
 	}
 	if th := slot.Swap(nil); th != nil {
-		d.leave(th, nil)
+		d.endThread(th, nil)
 	}
 }
 
-// leave ends all that a thread has pending or is in. latest is its latest access, if
-// it is known.
-func (d *Detector) leave(th *thread, latest *heisen.Access) {
-	d.table.AtomExit(&th.watch, 0, 1<<64-1, &th.hits)
-	d.violations(th, latest)
-	d.table.After(&th.watch, &th.hits)
+// endPending ends the pending access of a thread and the sections that it is at an end of. latest is
+// the thread's latest access, or nil if it is not known.
+func (d *Detector) endPending(th *thread, latest *heisen.Access) {
+	d.table().After(&th.core, &th.hits)
+	d.reportViolations(th, latest)
 }
 
-// Missed counts what a Detector could not follow because a bound was reached. It is
-// no error: the detector claims no completeness.
+// endThread ends the pending access of a thread and gives up the sections that it is in. For latest
+// see endPending.
+func (d *Detector) endThread(th *thread, latest *heisen.Access) {
+	d.table().AtomExit(&th.core, 0, 1<<64-1, &th.hits)
+	d.reportViolations(th, latest)
+	d.table().After(&th.core, &th.hits)
+}
+
+// Missed counts what a Detector could not follow because a bound was reached. That is no error: the
+// detector does not claim to find everything.
 type Missed struct {
-	Unseen   uint64 // accesses, or words of them, that were compared with others but could not be seen by others
-	Partial  uint64 // accesses of more than 512 bytes, of which only the first were compared with shorter ones
-	Unnamed  uint64 // overlaps and suspects that ended while they were looked at
-	Excess   uint64 // overlaps with more than 4 others at a time, violations of more than 4 sections
-	Sections uint64 // entries into sections when the thread was in 16, or 8 were followed near the variable
+	// Unseen counts accesses that were compared with the pending accesses of others, but that later
+	// accesses were not compared with: other threads had three accesses near the variable pending.
+	// An access of up to four words counts once for each such word.
+	Unseen uint64
+	// Partial counts accesses of more than 512 bytes. Only their first 512 bytes were compared with
+	// shorter accesses.
+	Partial uint64
+	// Unnamed counts overlaps, and accesses within sections, that could not be reported because the
+	// other access ended while the detector read it.
+	Unnamed uint64
+	// Excess counts the overlaps of one access beyond the first eight, and the violations at one
+	// access beyond the first four.
+	Excess uint64
+	// Sections counts entries into sections that were not followed: the thread was in 16 sections
+	// already, or other threads were in eight near the variable.
+	Sections uint64
 }
 
-// Missed returns what was missed so far. It takes some tens of microseconds, and may be
-// called at any time.
+// Missed returns what was missed so far. It takes some tens of microseconds and may be called at any
+// time.
 func (d *Detector) Missed() Missed {
-	l := d.table.Missed()
+	if d == nil {
+		return Missed{}
+	}
+	l := d.table().Missed()
 	return Missed{Unseen: l.Full, Partial: l.Long, Unnamed: l.Busy, Excess: l.Found, Sections: l.Sections}
 }

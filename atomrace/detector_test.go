@@ -32,7 +32,7 @@ func brief(f heisen.Finding) string {
 
 func newDetector(t testing.TB, sink heisen.Sink, options ...atomrace.Option) *atomrace.Detector {
 	t.Helper()
-	d, err := atomrace.NewDetector(sink, options...)
+	d, err := atomrace.NewDetector(append([]atomrace.Option{atomrace.WithSink(sink)}, options...)...)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -156,7 +156,7 @@ func TestFigure2(t *testing.T) {
 			if test.slot != "" {
 				want = strings.Trim(test.slot, "-")
 			}
-			if got := strings.Join(bothWays(t, test.calls, atomrace.SingleSlot()), ", "); got != want {
+			if got := strings.Join(bothWays(t, test.calls, atomrace.WithSingleSlot()), ", "); got != want {
 				t.Errorf("with a single slot %q, want %q", got, want)
 			}
 		})
@@ -312,22 +312,22 @@ func TestNames(t *testing.T) {
 func TestOptions(t *testing.T) {
 	ok := []section.Section{sectionAt(1, section.Reads, 2, section.Writes)}
 	for name, option := range map[string]atomrace.Option{
-		"option is nil":                 nil,
+		"option 1 is nil":               nil,
 		"noise is nil":                  atomrace.WithNoise(nil),
-		"-1 findings":                   atomrace.Remember(-1),
+		"-1 findings":                   atomrace.WithDedup(-1),
 		"no function Site":              atomrace.WithSections(ok, section.Locator{}),
 		"bad atomic sections":           atomrace.WithSections([]section.Section{{}}, at),
 		"bad atomic sections: 4097 are": atomrace.WithSections(make4097(), at),
 	} {
-		d, err := atomrace.NewDetector(nil, option)
-		if d != nil || err == nil || !strings.Contains(err.Error(), name) || !strings.HasPrefix(err.Error(), "atomrace: ") {
+		d, err := atomrace.NewDetector(option)
+		if d != nil || err == nil || !strings.Contains(err.Error(), name) || !strings.HasPrefix(err.Error(), "atomrace.NewDetector: ") || !errors.Is(err, heisen.ErrOption) {
 			t.Errorf("%s: error %v", name, err)
 		}
 		if strings.Contains(name, "bad") && !errors.Is(err, section.ErrInvalid) {
-			t.Errorf("%s: %v is no ErrSections", name, err)
+			t.Errorf("%s: %v is no ErrInvalid", name, err)
 		}
 	}
-	if _, err := atomrace.NewDetector(nil, atomrace.WithSections(ok, at), atomrace.WithSections(ok, at)); err == nil {
+	if _, err := atomrace.NewDetector(atomrace.WithSections(ok, at), atomrace.WithSections(ok, at)); err == nil {
 		t.Error("sections are taken twice")
 	}
 }
@@ -366,11 +366,11 @@ func TestRoom(t *testing.T) {
 	}
 }
 
-// TestRemember: what is reported once, and again after too much else.
-func TestRemember(t *testing.T) {
+// TestDedup: what is reported once, and again after too much else.
+func TestDedup(t *testing.T) {
 	for bound, want := range map[int]int{0: 40, 1: 40, 4096: 2} {
 		n := 0
-		d := newDetector(t, func(heisen.Finding) { n++ }, atomrace.Remember(bound))
+		d := newDetector(t, func(heisen.Finding) { n++ }, atomrace.WithDedup(bound))
 		for range 20 {
 			drive(d, []call{before(1, write, 8, 1), whole(2, write, 8, 2), before(3, write, 16, 3), whole(2, write, 16, 4), after(3)})
 		}
@@ -411,14 +411,14 @@ func TestNoise(t *testing.T) {
 		t.Errorf("found %q", found)
 	}
 	// And one of the heuristics, for its time.
-	h, err := atomrace.NewRandomNoise(atomrace.MaxStrength, time.Microsecond)
+	h, err := atomrace.NewRandomNoise(atomrace.WithStrength(atomrace.MaxStrength), atomrace.WithSleep(time.Microsecond))
 	if err != nil {
 		t.Fatal(err)
 	}
 	d = newDetector(t, nil, atomrace.WithNoise(h))
-	left := h.Left()
+	left := h.Remaining()
 	d.BeforeAccess(1, 8, 1, read)
-	if h.Left() >= left {
+	if h.Remaining() >= left {
 		t.Error("there was no noise")
 	}
 }
@@ -471,7 +471,7 @@ func TestRacy(t *testing.T) {
 	var clock, arrived atomic.Uint64
 	var spans [threads][each]span
 	var found []heisen.Finding
-	d := newDetector(t, func(f heisen.Finding) { found = append(found, f) }, atomrace.Remember(0))
+	d := newDetector(t, func(f heisen.Finding) { found = append(found, f) }, atomrace.WithDedup(0))
 	var wg sync.WaitGroup
 	for id := range heisen.Thread(threads) {
 		wg.Add(1)

@@ -14,9 +14,9 @@ import (
 // before and after it.
 func Example() {
 	const balance = 0x1000
-	d, err := atomrace.NewDetector(func(f heisen.Finding) {
+	d, err := atomrace.NewDetector(atomrace.WithSink(func(f heisen.Finding) {
 		fmt.Printf("%s of threads %d and %d: %s\n", f.Kind, f.Accesses[0].Thread, f.Accesses[1].Thread, f.Message)
-	})
+	}))
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -41,7 +41,9 @@ func ExampleWithSections() {
 	lines := section.Locator{Site: func(s heisen.Site) (file string, line int, variable string) {
 		return "bank.go", int(s), "" // the sites of this stream are lines
 	}}
-	d, err := atomrace.NewDetector(func(f heisen.Finding) { fmt.Println(f.Message) }, atomrace.WithSections(sections, lines))
+	d, err := atomrace.NewDetector(
+		atomrace.WithSink(func(f heisen.Finding) { fmt.Println(f.Message) }),
+		atomrace.WithSections(sections, lines))
 	if err != nil {
 		log.Fatal(err)
 	}

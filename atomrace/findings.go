@@ -5,8 +5,8 @@ import (
 	"github.com/heisen-go/heisen/internal/overlap"
 )
 
-// findingKey is what findings have in common that are reported once: the ops and sites
-// of a race or of a section's accesses, and the section.
+// findingKey identifies findings that are reported once: by the section and by the ops and sites of
+// the accesses.
 type findingKey struct {
 	section uint32 // 0 for a race
 	sides   [4]side
@@ -17,11 +17,14 @@ type side struct {
 	site heisen.Site
 }
 
-// fresh reports whether a finding is not a repetition of one that is remembered, and
-// remembers it.
-func (d *Detector) fresh(section uint32, accesses ...heisen.Access) bool {
-	if d.remember == 0 {
+// isNew reports whether a finding is not among those that are remembered, and remembers it.
+func (d *Detector) isNew(section uint32, accesses ...heisen.Access) bool {
+	bound := d.dedup
+	switch {
+	case bound < 0:
 		return true
+	case bound == 0:
+		bound = defaultDedup
 	}
 	key := findingKey{section: section}
 	for i, a := range accesses {
@@ -29,10 +32,13 @@ func (d *Detector) fresh(section uint32, accesses ...heisen.Access) bool {
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if _, again := d.reported[key]; again {
+	if _, known := d.reported[key]; known {
 		return false
 	}
-	if len(d.reported) >= d.remember {
+	if d.reported == nil {
+		d.reported = map[findingKey]struct{}{}
+	}
+	if len(d.reported) >= bound {
 		clear(d.reported)
 	}
 	d.reported[key] = struct{}{}
@@ -50,24 +56,23 @@ func (d *Detector) report(f heisen.Finding) {
 	d.sink(f)
 }
 
-// races reports the overlaps that an access of th has met. In a stream it is known what
-// other threads have pending.
-func (d *Detector) races(th *thread, later heisen.Access, stream bool) {
+// reportRaces reports the overlaps that the latest access of th has met. In a stream the detector
+// knows the pending accesses of other threads in full.
+func (d *Detector) reportRaces(th *thread, later heisen.Access, stream bool) {
 	for _, o := range th.hits.At[:th.hits.Overlaps] {
 		earlier := d.places.access(o.Who, o.Addr)
 		if other := d.known(earlier.Thread); stream && other != nil {
 			earlier = other.latest
 		}
-		if !d.fresh(0, earlier, later) {
-			continue
+		if d.isNew(0, earlier, later) {
+			d.report(overlap.Race(earlier, later))
 		}
-		d.report(overlap.Race(earlier, later))
 	}
 }
 
-// violations reports the sections that were violated when th came to their ends. end
-// is the access at the end, nil if it is not at hand.
-func (d *Detector) violations(th *thread, end *heisen.Access) {
+// reportViolations reports the sections that turned out to be violated when th came to their ends.
+// end is the access at the end, or nil if the caller does not have it.
+func (d *Detector) reportViolations(th *thread, end *heisen.Access) {
 	for i := range th.hits.Violations {
 		v := &th.hits.Broken[i%uint32(len(th.hits.Broken))]
 		first, last := d.places.access(v.Entry, v.Addr), d.places.access(v.End, v.Addr)
@@ -86,9 +91,8 @@ func (d *Detector) violations(th *thread, end *heisen.Access) {
 			accesses = append(accesses, d.places.access(v.Writer, v.Addr))
 		}
 		accesses = append(accesses, last)
-		if !d.fresh(v.Section, accesses...) {
-			continue
+		if d.isNew(v.Section, accesses...) {
+			d.report(overlap.Violation(accesses))
 		}
-		d.report(overlap.Violation(accesses))
 	}
 }

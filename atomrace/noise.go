@@ -1,7 +1,6 @@
 package atomrace
 
 import (
-	"errors"
 	"fmt"
 	"runtime"
 	"slices"
@@ -9,11 +8,12 @@ import (
 	"time"
 
 	"github.com/heisen-go/heisen"
+	"github.com/heisen-go/heisen/internal/option"
 )
 
-// Point is where noise can be made: an access that has been announced to the
-// detector and that the program has not made yet. A delay there makes the atomic
-// section longer that the access is, or stands in.
+// Point is an access at which noise can be made. The access has been announced to the detector, and
+// the program has not made it yet. A delay there prolongs the primitive atomic section of the access,
+// and any atomic section around it.
 type Point struct {
 	Thread heisen.Thread
 	Op     heisen.Op     // how the variable is accessed
@@ -21,15 +21,15 @@ type Point struct {
 	Site   heisen.Site
 }
 
-// Delay is what a thread does at a Point before it goes on: it sleeps, then it
-// yields the processor. The zero Delay is none.
+// Delay is what a thread does at a Point before it goes on: it sleeps, then it yields the processor.
+// The zero Delay does nothing.
 type Delay struct {
 	Sleep  time.Duration
 	Yields int // calls of runtime.Gosched
 }
 
-// Wait sleeps and yields as d says and returns how long that took. Sleeping takes
-// longer than was asked for, on most systems by 50 to 100 microseconds at least.
+// Wait sleeps and yields as d says and returns how long that took. Most systems sleep longer than
+// asked, by 50 to 100 microseconds at least.
 func (d Delay) Wait() time.Duration {
 	start := time.Now()
 	if d.Sleep > 0 {
@@ -41,18 +41,18 @@ func (d Delay) Wait() time.Duration {
 	return time.Since(start)
 }
 
-// Noise disturbs the schedule of a program, so that accesses that can meet do meet
-// (section 3.3 of the paper). It only decides; the detector does the waiting, on
-// the thread of the access and while that is pending.
+// Noise disturbs the schedule of a program, so that accesses that can overlap do overlap (section 3.3
+// of the paper). It only decides. The detector waits, on the thread of the access and while the access
+// is pending.
 //
-// A detector calls it at each access, from all threads at the same time; it is to
-// be safe for that, and to be quick where it wants no delay. One that also has a
-// method Spent(time.Duration) is told how long each of its delays took in the end.
+// A detector calls Delay at each access, from all threads at the same time. Delay must be safe for
+// that, and quick where it wants no delay. If a Noise also has a method Spent(time.Duration), the
+// detector calls it with the actual duration of each delay.
 type Noise interface {
 	Delay(Point) Delay
 }
 
-// disturb lets noise have its way at a point.
+// disturb makes the delay that noise decides on at a point.
 func disturb(noise Noise, at Point) {
 	d := noise.Delay(at)
 	if d == (Delay{}) {
@@ -64,16 +64,16 @@ func disturb(noise Noise, at Point) {
 	}
 }
 
-// Heuristic is one of the three noises of section 3.3: NewRandomNoise,
-// NewVariableNoise and NewLocationNoise make them.
+// Heuristic is one of the three noise heuristics of section 3.3. NewRandomNoise, NewVariableNoise and
+// NewLocationNoise make them. The zero Heuristic and a nil one make no noise.
 //
-// Its decisions are drawn by a seed, for each thread apart: the n-th point of a
-// thread that the noise is for is decided the same way in every run with the same
-// seed, whatever other threads do, until the time is spent that Budget allows. That
-// holds for up to 64 threads; of more, those whose numbers are equal modulo 64
-// count their points together. A decision takes some nanoseconds, no lock, and
-// memory that no more than these threads share; only an actual delay writes what
-// all threads share.
+// Decisions are pseudo-random, by a seed and for each thread apart. The n-th point of a thread that
+// the heuristic applies to is decided the same way in every run with the same seed, whatever other
+// threads do, until the budget is spent. This holds for up to 64 threads. Among more, those whose
+// numbers are equal modulo 64 count their points together.
+//
+// A decision takes some nanoseconds and no lock. It writes a cache line that only the threads with
+// equal numbers modulo 64 share. Only an actual delay writes memory that all threads share.
 type Heuristic struct {
 	variable func(heisen.Object) bool // nil for all
 	location func(heisen.Site) bool   // nil for all
@@ -93,123 +93,140 @@ type noiseSlot struct {
 	_ [56]byte
 }
 
-// MaxStrength is the strength of noise that is made wherever it can be.
-const MaxStrength = 1000
-
-// NewRandomNoise returns a noise for accesses of all kinds, for when nothing is
-// suspected. strength says how many points of a thousand it chooses, from 0 to
-// MaxStrength, sleep for how long the thread sleeps there. With a strength of a
-// few tens and a sleep of some tens of microseconds a program stays usable.
-func NewRandomNoise(strength int, sleep time.Duration, options ...NoiseOption) (*Heuristic, error) {
-	h := &Heuristic{budget: int64(time.Minute), delay: Delay{Sleep: sleep, Yields: 1}}
-	switch {
-	case strength < 0 || strength > MaxStrength:
-		return nil, fmt.Errorf("atomrace: noise of strength %d: from 0 to %d", strength, MaxStrength)
-	case sleep < 0:
-		return nil, fmt.Errorf("atomrace: noise sleeps %v: not less than 0", sleep)
-	}
-	h.strength = uint64(strength)
-	for _, option := range options {
-		if option == nil {
-			return nil, errors.New("atomrace: noise option is nil")
-		}
-		if err := option(h); err != nil {
-			return nil, fmt.Errorf("atomrace: noise: %w", err)
-		}
-	}
-	return h, nil
+// NewRandomNoise returns a noise for all accesses. It serves when nothing is suspected.
+func NewRandomNoise(opts ...NoiseOption) (*Heuristic, error) {
+	return newHeuristic("atomrace.NewRandomNoise", nil, nil, opts)
 }
 
-// NewVariableNoise returns a noise for the accesses to suspected variables only. is
-// says of an address whether it is one of theirs; it is called at each access, from
-// all threads.
-func NewVariableNoise(is func(heisen.Object) bool, strength int, sleep time.Duration, options ...NoiseOption) (*Heuristic, error) {
-	if is == nil {
-		return nil, errors.New("atomrace: noise for no variables: the function is nil")
+// NewVariableNoise returns a noise for the accesses to suspected variables only. The function reports
+// whether an address belongs to one of them; OneOf makes such functions. It is called at each access,
+// from all threads, and must not be nil.
+func NewVariableNoise(suspected func(heisen.Object) bool, opts ...NoiseOption) (*Heuristic, error) {
+	const name = "atomrace.NewVariableNoise"
+	if suspected == nil {
+		return nil, wrongOption(name, "the function that selects variables is nil")
 	}
-	h, err := NewRandomNoise(strength, sleep, options...)
-	if err != nil {
+	return newHeuristic(name, suspected, nil, opts)
+}
+
+// NewLocationNoise returns a noise for the accesses at suspected places only. The function reports
+// whether a site is one of them; OneOf makes such functions. It is called at each access, from all
+// threads, and must not be nil.
+func NewLocationNoise(suspected func(heisen.Site) bool, opts ...NoiseOption) (*Heuristic, error) {
+	const name = "atomrace.NewLocationNoise"
+	if suspected == nil {
+		return nil, wrongOption(name, "the function that selects sites is nil")
+	}
+	return newHeuristic(name, nil, suspected, opts)
+}
+
+func wrongOption(constructor, what string) error {
+	return fmt.Errorf("%s: %w", constructor, option.Errorf("%s", what))
+}
+
+func newHeuristic(name string, variable func(heisen.Object) bool, location func(heisen.Site) bool, opts []NoiseOption) (*Heuristic, error) {
+	c := noiseConfig{strength: 50, budget: time.Minute, delay: Delay{Sleep: 50 * time.Microsecond, Yields: 1}}
+	if err := option.Apply(name, &c, opts); err != nil {
 		return nil, err
 	}
-	h.variable = is
-	return h, nil
+	return &Heuristic{
+		variable: variable, location: location,
+		strength: uint64(c.strength), delay: c.delay, seed: c.seed, budget: int64(c.budget),
+	}, nil
 }
 
-// NewLocationNoise returns a noise for the accesses at suspected places only. is
-// says whether a site is one; it is called at each access, from all threads.
-func NewLocationNoise(is func(heisen.Site) bool, strength int, sleep time.Duration, options ...NoiseOption) (*Heuristic, error) {
-	if is == nil {
-		return nil, errors.New("atomrace: noise for no places: the function is nil")
+// OneOf returns a predicate that is true for the given values, for NewVariableNoise and
+// NewLocationNoise.
+func OneOf[T comparable](values ...T) func(T) bool {
+	if len(values) <= 8 {
+		values := slices.Clone(values)
+		return func(x T) bool { return slices.Contains(values, x) }
 	}
-	h, err := NewRandomNoise(strength, sleep, options...)
-	if err != nil {
-		return nil, err
-	}
-	h.location = is
-	return h, nil
-}
-
-// Among returns a function that reports whether its argument is one of all, for
-// NewVariableNoise and NewLocationNoise.
-func Among[T comparable](all ...T) func(T) bool {
-	if len(all) <= 8 {
-		all := slices.Clone(all)
-		return func(x T) bool { return slices.Contains(all, x) }
-	}
-	set := make(map[T]bool, len(all))
-	for _, x := range all {
+	set := make(map[T]bool, len(values))
+	for _, x := range values {
 		set[x] = true
 	}
 	return func(x T) bool { return set[x] }
 }
 
-// NoiseOption sets something about a Heuristic.
-type NoiseOption func(*Heuristic) error
+// NoiseOption configures a Heuristic; see NewRandomNoise.
+type NoiseOption func(*noiseConfig) error
 
-// Seed makes a Heuristic draw other decisions than those of seed 0.
-func Seed(seed uint64) NoiseOption {
-	return func(h *Heuristic) error {
-		h.seed = seed
+type noiseConfig struct {
+	strength int
+	delay    Delay
+	seed     uint64
+	budget   time.Duration
+}
+
+// MaxStrength is the strength of a noise that delays a thread at every point that it applies to.
+const MaxStrength = 1000
+
+// WithStrength sets how many of a thousand points get a delay, from 0 to MaxStrength. The default is
+// 50: with the default sleep, most programs stay usable.
+func WithStrength(perMille int) NoiseOption {
+	return func(c *noiseConfig) error {
+		if perMille < 0 || perMille > MaxStrength {
+			return option.Errorf("WithStrength: %d, want 0 to %d", perMille, MaxStrength)
+		}
+		c.strength = perMille
 		return nil
 	}
 }
 
-// Yields is how often a thread yields the processor after it has slept: 0 or more,
-// once if nothing is said.
-func Yields(n int) NoiseOption {
-	return func(h *Heuristic) error {
+// WithSleep sets how long a delayed thread sleeps, 0 or more. The default is 50 microseconds.
+func WithSleep(d time.Duration) NoiseOption {
+	return func(c *noiseConfig) error {
+		if d < 0 {
+			return option.Errorf("WithSleep: %v, want at least 0", d)
+		}
+		c.delay.Sleep = d
+		return nil
+	}
+}
+
+// WithYields sets how often a delayed thread yields the processor after it has slept, 0 or more. The
+// default is once.
+func WithYields(n int) NoiseOption {
+	return func(c *noiseConfig) error {
 		if n < 0 {
-			return fmt.Errorf("%d yields: not less than 0", n)
+			return option.Errorf("WithYields: %d, want at least 0", n)
 		}
-		h.delay.Yields = n
+		c.delay.Yields = n
 		return nil
 	}
 }
 
-// Budget is the time that all threads together may lose to the noise: a minute if
-// nothing is said. When it is spent there is no noise any more, so that a test of
-// many accesses does not run into its timeout. Each thread may be in one delay more
-// when that happens.
-func Budget(total time.Duration) NoiseOption {
-	return func(h *Heuristic) error {
+// WithSeed sets the seed of the decisions. The default is 0.
+func WithSeed(seed uint64) NoiseOption {
+	return func(c *noiseConfig) error {
+		c.seed = seed
+		return nil
+	}
+}
+
+// WithBudget bounds the time that all threads together lose to the noise. When it is spent there is no
+// more noise, so that a test of many accesses does not run into its timeout. Each thread may be in one
+// more delay when that happens. The default is a minute.
+func WithBudget(total time.Duration) NoiseOption {
+	return func(c *noiseConfig) error {
 		if total <= 0 {
-			return fmt.Errorf("a budget of %v: more than 0", total)
+			return option.Errorf("WithBudget: %v, want more than 0", total)
 		}
-		h.budget = int64(total)
+		c.budget = total
 		return nil
 	}
 }
 
-// Delay decides what happens at a point. If it is not the zero Delay, the time that
-// the delay asks for is taken from the budget.
+// Delay decides what happens at a point. A Delay that is not zero takes its sleep from the budget.
 func (h *Heuristic) Delay(at Point) Delay {
-	if h.strength == 0 ||
+	if h == nil || h.strength == 0 ||
 		h.variable != nil && !h.variable(at.Object) ||
 		h.location != nil && !h.location(at.Site) {
 		return Delay{}
 	}
 	n := h.points[at.Thread%noiseSlots].n.Add(1)
-	// The high half of a number drawn, scaled to 0..999.
+	// The high half of a pseudo-random number, scaled to 0..999.
 	if drawn := mix(mix(h.seed+uint64(at.Thread))+n) >> 32 * MaxStrength >> 32; drawn >= h.strength {
 		return Delay{}
 	}
@@ -220,18 +237,22 @@ func (h *Heuristic) Delay(at Point) Delay {
 	return h.delay
 }
 
-// Spent takes what a delay took beyond what it asked for from the budget too.
+// Spent takes the time from the budget that a delay took beyond its sleep.
 func (h *Heuristic) Spent(took time.Duration) {
-	h.spent.Add(int64(took - h.delay.Sleep))
+	if h != nil {
+		h.spent.Add(int64(took - h.delay.Sleep))
+	}
 }
 
-// Left returns how much of the budget is left, never less than 0.
-func (h *Heuristic) Left() time.Duration {
+// Remaining returns the part of the budget that is left, never less than 0.
+func (h *Heuristic) Remaining() time.Duration {
+	if h == nil {
+		return 0
+	}
 	return max(0, time.Duration(h.budget-h.spent.Load()))
 }
 
-// mix is the step of the splitmix64 generator: a permutation of the 64-bit
-// numbers that leaves nothing of their pattern.
+// mix is the step of the splitmix64 generator, a permutation of the 64-bit numbers.
 func mix(x uint64) uint64 {
 	x += 0x9e3779b97f4a7c15
 	x = (x ^ x>>30) * 0xbf58476d1ce4e5b9

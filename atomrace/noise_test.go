@@ -1,6 +1,7 @@
 package atomrace
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"strings"
@@ -14,7 +15,7 @@ import (
 
 func random(t testing.TB, strength int, sleep time.Duration, options ...NoiseOption) *Heuristic {
 	t.Helper()
-	h, err := NewRandomNoise(strength, sleep, options...)
+	h, err := NewRandomNoise(append([]NoiseOption{WithStrength(strength), WithSleep(sleep)}, options...)...)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -38,7 +39,7 @@ func TestNoiseStrength(t *testing.T) {
 	const points = 100_000
 	for _, strength := range []int{0, 1, 50, 500, 999, 1000} {
 		for _, seed := range []uint64{0, 1, math.MaxUint64} {
-			h := random(t, strength, 0, Seed(seed))
+			h := random(t, strength, 0, WithSeed(seed))
 			got := float64(strings.Count(chosen(h, 3, points), "x"))
 			p := float64(strength) / MaxStrength
 			// Five standard deviations; the draws are the same in every run.
@@ -53,14 +54,14 @@ func TestNoiseStrength(t *testing.T) {
 // what other threads do.
 func TestNoiseSeed(t *testing.T) {
 	const points = 200
-	alone := chosen(random(t, 300, 0, Seed(7)), 5, points)
-	if chosen(random(t, 300, 0, Seed(8)), 5, points) == alone {
+	alone := chosen(random(t, 300, 0, WithSeed(7)), 5, points)
+	if chosen(random(t, 300, 0, WithSeed(8)), 5, points) == alone {
 		t.Error("another seed makes no difference")
 	}
-	if chosen(random(t, 300, 0, Seed(7)), 6, points) == alone {
+	if chosen(random(t, 300, 0, WithSeed(7)), 6, points) == alone {
 		t.Error("another thread makes no difference")
 	}
-	h := random(t, 300, 0, Seed(7))
+	h := random(t, 300, 0, WithSeed(7))
 	threads := make([]string, noiseSlots)
 	var all sync.WaitGroup
 	for i := range threads {
@@ -68,7 +69,7 @@ func TestNoiseSeed(t *testing.T) {
 	}
 	all.Wait()
 	for i, got := range threads {
-		if want := chosen(random(t, 300, 0, Seed(7)), heisen.Thread(i), points); got != want {
+		if want := chosen(random(t, 300, 0, WithSeed(7)), heisen.Thread(i), points); got != want {
 			t.Errorf("thread %d among others gets\n%s, alone\n%s", i, got, want)
 		}
 	}
@@ -79,11 +80,11 @@ func TestNoiseTargets(t *testing.T) {
 	for i := range heisen.Object(20) {
 		many = append(many, 0x1000+8*i)
 	}
-	variable, err := NewVariableNoise(Among(many...), MaxStrength, time.Millisecond)
+	variable, err := NewVariableNoise(OneOf(many...), WithStrength(MaxStrength), WithSleep(time.Millisecond))
 	if err != nil {
 		t.Fatal(err)
 	}
-	location, err := NewLocationNoise(Among[heisen.Site](4, 9), MaxStrength, time.Millisecond, Yields(3))
+	location, err := NewLocationNoise(OneOf[heisen.Site](4, 9), WithStrength(MaxStrength), WithSleep(time.Millisecond), WithYields(3))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -106,7 +107,7 @@ func TestNoiseTargets(t *testing.T) {
 }
 
 func TestNoiseBudget(t *testing.T) {
-	h := random(t, MaxStrength, 30*time.Millisecond, Budget(100*time.Millisecond))
+	h := random(t, MaxStrength, 30*time.Millisecond, WithBudget(100*time.Millisecond))
 	for i, step := range []struct {
 		delayed bool
 		spent   time.Duration // more than the sleep
@@ -121,8 +122,8 @@ func TestNoiseBudget(t *testing.T) {
 		if got {
 			h.Spent(30*time.Millisecond + step.spent)
 		}
-		if got != step.delayed || h.Left() != step.left {
-			t.Errorf("step %d: delayed %v, %v left", i, got, h.Left())
+		if got != step.delayed || h.Remaining() != step.left {
+			t.Errorf("step %d: delayed %v, %v left", i, got, h.Remaining())
 		}
 	}
 }
@@ -131,7 +132,7 @@ func TestNoiseBudget(t *testing.T) {
 // than the budget.
 func TestNoiseBudgetOfMany(t *testing.T) {
 	const threads, sleep, budget = 8, time.Millisecond, 50 * time.Millisecond
-	h := random(t, MaxStrength, sleep, Budget(budget))
+	h := random(t, MaxStrength, sleep, WithBudget(budget))
 	var lost [threads]time.Duration
 	var all sync.WaitGroup
 	for i := range threads {
@@ -155,13 +156,13 @@ func TestNoiseBudgetOfMany(t *testing.T) {
 // TestDisturb waits in the time of a bubble, which is exact.
 func TestDisturb(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		h := random(t, MaxStrength, 40*time.Second, Budget(time.Minute), Yields(2))
+		h := random(t, MaxStrength, 40*time.Second, WithBudget(time.Minute), WithYields(2))
 		start := time.Now()
 		for range 3 {
 			disturb(h, Point{})
 		}
-		if took := time.Since(start); took != 80*time.Second || h.Left() != 0 {
-			t.Errorf("it took %v, %v left", took, h.Left())
+		if took := time.Since(start); took != 80*time.Second || h.Remaining() != 0 {
+			t.Errorf("it took %v, %v left", took, h.Remaining())
 		}
 		start = time.Now()
 		disturb(napper(time.Hour), Point{Thread: 1})
@@ -181,18 +182,19 @@ func (n napper) Delay(at Point) Delay {
 
 func TestNoiseErrors(t *testing.T) {
 	anything := func(heisen.Site) bool { return true }
+	const wrong = ": wrong option: "
 	for want, err := range map[string]error{
-		"atomrace: noise of strength -1: from 0 to 1000":        second(NewRandomNoise(-1, 0)),
-		"atomrace: noise of strength 1001: from 0 to 1000":      second(NewLocationNoise(anything, 1001, 0)),
-		"atomrace: noise sleeps -1ns: not less than 0":          second(NewRandomNoise(1, -1)),
-		"atomrace: noise: -1 yields: not less than 0":           second(NewRandomNoise(1, 1, Yields(-1))),
-		"atomrace: noise: a budget of 0s: more than 0":          second(NewRandomNoise(1, 1, Budget(0))),
-		"atomrace: noise option is nil":                         second(NewRandomNoise(1, 1, nil)),
-		"atomrace: noise for no variables: the function is nil": second(NewVariableNoise(nil, 1, 1)),
-		"atomrace: noise for no places: the function is nil":    second(NewLocationNoise(nil, 1, 1)),
-		"atomrace: noise of strength 2000: from 0 to 1000":      second(NewVariableNoise(Among[heisen.Object](), 2000, 1)),
+		"atomrace.NewRandomNoise" + wrong + "WithStrength: -1, want 0 to 1000":             second(NewRandomNoise(WithStrength(-1))),
+		"atomrace.NewLocationNoise" + wrong + "WithStrength: 1001, want 0 to 1000":         second(NewLocationNoise(anything, WithStrength(1001))),
+		"atomrace.NewRandomNoise" + wrong + "WithSleep: -1ns, want at least 0":             second(NewRandomNoise(WithSleep(-1))),
+		"atomrace.NewRandomNoise" + wrong + "WithYields: -1, want at least 0":              second(NewRandomNoise(WithYields(-1))),
+		"atomrace.NewRandomNoise" + wrong + "WithBudget: 0s, want more than 0":             second(NewRandomNoise(WithBudget(0))),
+		"atomrace.NewRandomNoise" + wrong + "option 1 is nil":                              second(NewRandomNoise(nil)),
+		"atomrace.NewVariableNoise" + wrong + "the function that selects variables is nil": second(NewVariableNoise(nil)),
+		"atomrace.NewLocationNoise" + wrong + "the function that selects sites is nil":     second(NewLocationNoise(nil)),
+		"atomrace.NewVariableNoise" + wrong + "WithStrength: 2000, want 0 to 1000":         second(NewVariableNoise(OneOf[heisen.Object](), WithStrength(2000))),
 	} {
-		if err == nil || err.Error() != want {
+		if err == nil || err.Error() != want || !errors.Is(err, heisen.ErrOption) {
 			t.Errorf("error %v, want %s", err, want)
 		}
 	}
@@ -212,18 +214,11 @@ func TestNoiseAllocs(t *testing.T) {
 	}
 }
 
-func BenchmarkNoise(b *testing.B) {
-	h := random(b, 50, time.Microsecond, Budget(math.MaxInt64))
-	for b.Loop() {
-		h.Delay(Point{Thread: 1})
-	}
-}
-
 func ExampleNewVariableNoise() {
 	// A race on the variable at 0xc000012040 has been seen once. Now half of the
 	// accesses to it take a fifth of a millisecond, for ten seconds at most.
-	suspect := Among[heisen.Object](0xc000012040)
-	noise, err := NewVariableNoise(suspect, 500, 200*time.Microsecond, Seed(5), Budget(10*time.Second))
+	suspect := OneOf[heisen.Object](0xc000012040)
+	noise, err := NewVariableNoise(suspect, WithStrength(500), WithSleep(200*time.Microsecond), WithSeed(5), WithBudget(10*time.Second))
 	if err != nil {
 		fmt.Println(err)
 		return

@@ -1,63 +1,87 @@
 package atomrace
 
 import (
-	"errors"
-	"fmt"
-
+	"github.com/heisen-go/heisen"
+	"github.com/heisen-go/heisen/internal/option"
 	"github.com/heisen-go/heisen/section"
 )
 
-// Option sets something about a Detector.
-type Option func(*Detector) error
+// Option configures a Detector; see NewDetector.
+type Option func(*config) error
 
-// SingleSlot makes the detector keep to the letter of figures 2 and 3: of a variable
-// that is being accessed, or that a thread is in a section on, only that one thread is
-// followed. It costs less memory traffic where many threads read the same, and loses
-// races with any but the first of them.
-func SingleSlot() Option {
-	return func(d *Detector) error {
-		d.table.Single = true
+type config struct {
+	sink       heisen.Sink
+	noise      Noise
+	sections   []section.Section
+	locator    *section.Locator // nil without sections
+	singleSlot bool
+	dedup      int
+}
+
+// defaultDedup is the default of WithDedup.
+const defaultDedup = 4096
+
+// WithSink sets the function that receives the findings, one at a time. If the detector is driven by
+// the threads of a program, the sink is called on the thread whose call found something. It must not
+// call the detector. The default, and a nil sink, discard all findings.
+func WithSink(sink heisen.Sink) Option {
+	return func(c *config) error {
+		c.sink = sink
 		return nil
 	}
 }
 
 // WithSections makes the detector look for violations of the given sections, which it copies. The
-// locator says which sites they mean. The error wraps section.ErrInvalid if section.NewIndex refuses
-// the sections, or if there are more than the detector has room for: 4096 sections, 4096 places, 8192
-// ends.
+// locator translates sites into the places that sections name; section.LocateIn returns one for
+// sites with symbols. The detector calls the locator while a site is new, from any of the goroutines
+// that drive it, one call at a time.
+//
+// The error wraps section.ErrInvalid if section.NewIndex refuses the sections, or if there are more
+// than the detector has room for: 4096 sections, 4096 places, 8192 ends. Giving the option twice is
+// an error.
 func WithSections(sections []section.Section, locator section.Locator) Option {
-	return func(d *Detector) error {
-		if d.sections != nil {
-			return errors.New("sections are given twice")
+	return func(c *config) error {
+		if c.locator != nil {
+			return option.Errorf("WithSections: sections are given twice")
 		}
-		var err error
-		d.sections, err = newSectionTable(d.table, sections, locator)
-		return err
-	}
-}
-
-// WithNoise makes BeforeAccess wait as noise says, while the access is pending. The
-// events of a stream are over when the detector sees them, and are not disturbed.
-func WithNoise(noise Noise) Option {
-	return func(d *Detector) error {
-		if noise == nil {
-			return errors.New("noise is nil")
-		}
-		d.noise = noise
+		c.sections, c.locator = sections, &locator
 		return nil
 	}
 }
 
-// Remember bounds how many findings are remembered in order not to report them again,
-// about 60 bytes each: those of the same kind between the same sites with the same ops.
-// When that many are remembered all are forgotten, and may be reported again. 0 reports
-// every overlap and every violation. The bound is 4096 if nothing is said.
-func Remember(findings int) Option {
-	return func(d *Detector) error {
-		if findings < 0 {
-			return fmt.Errorf("%d findings to remember: not less than 0", findings)
+// WithNoise makes BeforeAccess wait as noise decides, while the access is pending. Streams are not
+// disturbed, because their events are over when the detector sees them.
+func WithNoise(noise Noise) Option {
+	return func(c *config) error {
+		if noise == nil {
+			return option.Errorf("WithNoise: noise is nil")
 		}
-		d.remember = findings
+		c.noise = noise
+		return nil
+	}
+}
+
+// WithSingleSlot makes the detector follow figures 2 and 3 of the paper to the letter: of all threads
+// that have an access to a variable pending, or are in a section on it, only the first is followed.
+// That costs less memory traffic where many threads read the same variable. The price is that races
+// with any but the first thread are not found.
+func WithSingleSlot() Option {
+	return func(c *config) error {
+		c.singleSlot = true
+		return nil
+	}
+}
+
+// WithDedup bounds the number of findings that the detector remembers in order to report each once.
+// Findings are the same if their kind, sites and ops are. A remembered finding takes about 60 bytes.
+// At the bound the detector forgets all of them, and may report them again. The default is 4096. 0
+// reports every overlap and every violation.
+func WithDedup(findings int) Option {
+	return func(c *config) error {
+		if findings < 0 {
+			return option.Errorf("WithDedup: %d findings, want at least 0", findings)
+		}
+		c.dedup = findings
 		return nil
 	}
 }

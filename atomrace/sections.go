@@ -20,7 +20,7 @@ type sectionTable struct {
 	table    *atomrace.Table
 	depth    func(heisen.Context) int // nil if Call and Return events say it
 
-	sites [2]numbered[atomic.Uint32] // by mode: one more than the number; 0 if not known yet
+	sites [2]radixTable[atomic.Uint32] // by mode: one more than the number; 0 if not known yet
 
 	mu      sync.Mutex
 	index   *section.Index

@@ -8,31 +8,44 @@ import (
 )
 
 // Handle takes the next event of a stream, as HandleRecords does.
-func (d *Detector) Handle(e heisen.Event) { d.handle(heisen.AsRecord(e)) }
+func (d *Detector) Handle(e heisen.Event) {
+	if d != nil {
+		d.handle(heisen.AsRecord(e))
+	}
+}
 
-// HandleRecords takes the next events of a stream. A plain access is pending until the
-// next event of its thread, be that Done or any other; until its thread is joined; or
-// until the memory gets another life. An atomic operation, and one on a lock that is
-// memory, is over at once.
+// HandleRecords takes the next events of a stream. A plain access is pending until the next event of
+// its thread (a Done or any other), until its thread is joined, or until its memory is allocated or
+// freed. An atomic operation is over at once, and so is an operation on a lock that is memory.
 //
-// Sections are given up when the thread returns from their function: by Call and Return
-// events, or by the depths of contexts, see section.Locator.
+// A thread leaves its sections without a check when it returns from their function: by Call and Return
+// events, or by the depths of contexts if the locator has a function Depth.
 func (d *Detector) HandleRecords(batch []heisen.Record) {
+	if d == nil {
+		return
+	}
 	for i := range batch {
 		d.handle(&batch[i])
 	}
 }
 
 // Skip implements heisen.Skipper.
-func (d *Detector) Skip(events uint64) { d.events += events }
+func (d *Detector) Skip(events uint64) {
+	if d != nil {
+		d.events += events
+	}
+}
 
-// Flush ends the stream. Its error says that there were more places and variables than
-// the sections have room for.
+// Flush ends the stream. It returns an error that wraps section.ErrInvalid if there were more places
+// and variables than the detector has room for; some violations may then be missing.
 func (d *Detector) Flush() error {
-	for len(d.busy) > 0 {
-		th := d.busy[len(d.busy)-1]
-		d.leave(th, &th.latest)
-		d.settle(th)
+	if d == nil {
+		return nil
+	}
+	for len(d.active) > 0 {
+		th := d.active[len(d.active)-1]
+		d.endThread(th, &th.latest)
+		d.updateActive(th)
 	}
 	if d.sections != nil {
 		return d.sections.failed
@@ -46,11 +59,7 @@ func (d *Detector) handle(r *heisen.Record) {
 		d.access(r, op)
 		return
 	}
-	if th := d.known(r.Thread); th != nil {
-		d.table.After(&th.watch, &th.hits)
-		d.violations(th, &th.latest)
-		d.settle(th)
-	}
+	d.endLatest(r.Thread)
 	switch r.Op {
 	case heisen.Call, heisen.Return:
 		if d.sections != nil {
@@ -62,11 +71,7 @@ func (d *Detector) handle(r *heisen.Record) {
 		d.end(r.Thread)
 	case heisen.Join:
 		if uint64(r.Object) <= math.MaxUint32 {
-			if th := d.known(r.Object.Thread()); th != nil {
-				d.table.After(&th.watch, &th.hits)
-				d.violations(th, &th.latest)
-				d.settle(th)
-			}
+			d.endLatest(r.Object.Thread())
 		}
 	}
 }
@@ -79,10 +84,19 @@ func (d *Detector) known(t heisen.Thread) *thread {
 	return nil
 }
 
+// endLatest ends the latest access of a thread, if it is pending.
+func (d *Detector) endLatest(t heisen.Thread) {
+	if th := d.known(t); th != nil {
+		d.endPending(th, &th.latest)
+		d.updateActive(th)
+	}
+}
+
+// access makes an access of the stream pending.
 func (d *Detector) access(r *heisen.Record, op heisen.Op) {
 	th := d.thread(r.Thread)
 	a := atomrace.Access{
-		Addr: uint64(r.Object), Size: r.Size(), Who: uint64(r.Thread)<<32 | uint64(packPlace(r.Site, op)),
+		Addr: uint64(r.Object), Size: r.Size(), Who: who(r.Thread, packPlace(r.Site, op)),
 		Write: op.IsWrite(), Atomic: op.IsAtomic(),
 	}
 	if d.sections != nil {
@@ -91,22 +105,21 @@ func (d *Detector) access(r *heisen.Record, op heisen.Op) {
 		if d.sections.depth != nil {
 			a.Depth = d.sections.contextDepth(r.Context)
 		}
-		if r.Op == op { // an operation on a lock is none on a variable
+		if r.Op == op { // a lock operation is no access to a variable
 			a.Loc = d.sections.location(r.Site, op)
 		}
 	}
-	d.table.Before(&th.watch, &a, &th.hits)
-	d.violations(th, &th.latest)
+	d.table().Before(&th.core, &a, &th.hits)
+	d.reportViolations(th, &th.latest)
 	th.latest = heisen.AccessOf(r, d.events)
 	th.latest.Op = op
 	if th.hits.Overlaps != 0 {
-		d.races(th, th.latest, true)
+		d.reportRaces(th, th.latest, true)
 	}
 	if a.Atomic {
-		d.table.After(&th.watch, &th.hits)
-		d.violations(th, &th.latest)
+		d.endPending(th, &th.latest)
 	}
-	d.settle(th)
+	d.updateActive(th)
 }
 
 // call follows the calls of a thread.
@@ -119,12 +132,12 @@ func (d *Detector) call(r *heisen.Record) {
 	if th.depth > 0 {
 		th.depth--
 	}
-	d.table.Exit(&th.watch, th.depth, &th.hits)
-	d.settle(th)
+	d.table().Exit(&th.core, th.depth, &th.hits)
+	d.updateActive(th)
 }
 
-// forget ends what is pending in memory that gets another life, and gives up the
-// sections on variables there.
+// forget ends the pending accesses to memory that is allocated or freed, and gives up the sections on
+// variables there.
 func (d *Detector) forget(r *heisen.Record) {
 	if r.Value == 0 {
 		return
@@ -134,45 +147,45 @@ func (d *Detector) forget(r *heisen.Record) {
 	if last < first {
 		last = math.MaxUint64
 	}
-	for i := len(d.busy) - 1; i >= 0; i-- {
-		th := d.busy[i]
-		if at := &th.latest; uint64(at.Object) <= last && first-uint64(at.Object) < at.Size || uint64(at.Object) >= first && uint64(at.Object) <= last {
-			d.table.After(&th.watch, &th.hits)
-			d.violations(th, at)
+	for i := len(d.active) - 1; i >= 0; i-- { // updateActive may remove the i-th
+		th := d.active[i]
+		at := uint64(th.latest.Object)
+		if at <= last && first-at < th.latest.Size || at >= first && at <= last {
+			d.endPending(th, &th.latest)
 		}
-		d.table.AtomExit(&th.watch, first, last, &th.hits)
-		d.violations(th, &th.latest)
-		d.settle(th)
+		d.table().AtomExit(&th.core, first, last, &th.hits)
+		d.reportViolations(th, &th.latest)
+		d.updateActive(th)
 	}
 }
 
-// end takes leave of a thread. It may go on if the stream is not well-formed.
+// end removes a thread. In a stream that is not well-formed it may go on; then it begins anew.
 func (d *Detector) end(t heisen.Thread) {
 	slot := d.threads.find(uint32(t))
 	if slot == nil {
 		return
 	}
 	if th := slot.Swap(nil); th != nil {
-		d.leave(th, &th.latest)
-		d.settle(th)
+		d.endThread(th, &th.latest)
+		d.updateActive(th)
 		*th = thread{}
-		d.idle = append(d.idle, th)
+		d.free = append(d.free, th)
 	}
 }
 
-// settle notes whether a thread has anything pending, or is in sections: only those
-// are looked at when memory gets another life.
-func (d *Detector) settle(th *thread) {
-	idle := th.watch.Idle()
+// updateActive adds a thread to the active ones or removes it. Only threads that have a pending access
+// or are in sections are looked at when memory is allocated or freed.
+func (d *Detector) updateActive(th *thread) {
+	idle := th.core.Idle()
 	switch {
-	case idle == (th.busyAt == 0):
+	case idle == (th.activeAt == 0):
 	case idle:
-		at, last := th.busyAt-1, len(d.busy)-1
-		moved := d.busy[last]
-		d.busy[at], moved.busyAt = moved, th.busyAt
-		d.busy, th.busyAt = d.busy[:last], 0
+		at, last := th.activeAt-1, len(d.active)-1
+		moved := d.active[last]
+		d.active[at], moved.activeAt = moved, th.activeAt
+		d.active, th.activeAt = d.active[:last], 0
 	default:
-		d.busy = append(d.busy, th)
-		th.busyAt = len(d.busy)
+		d.active = append(d.active, th)
+		th.activeAt = len(d.active)
 	}
 }

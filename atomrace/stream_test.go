@@ -109,7 +109,7 @@ func TestPromise(t *testing.T) {
 						}
 					}
 					got[pair{f.Accesses[0].Index, f.Accesses[1].Index}] = true
-				}, atomrace.Remember(0))
+				}, atomrace.WithDedup(0))
 				if _, err := heisen.Run(context.Background(), heisen.Slice(trace), d); err != nil {
 					t.Fatal(err)
 				}
@@ -191,7 +191,7 @@ func TestCorpus(t *testing.T) {
 		}
 		r.Close()
 		pairs := map[pair]bool{}
-		d := newDetector(t, func(f heisen.Finding) { pairs[pair{f.Accesses[0].Index, f.Accesses[1].Index}] = true }, atomrace.Remember(0))
+		d := newDetector(t, func(f heisen.Finding) { pairs[pair{f.Accesses[0].Index, f.Accesses[1].Index}] = true }, atomrace.WithDedup(0))
 		d.HandleRecords(events)
 		ordered(t, events, pairs)
 		total += len(pairs)
@@ -405,7 +405,7 @@ func FuzzStream(f *testing.F) {
 			default:
 				t.Errorf("%+v", f)
 			}
-		}, atomrace.WithSections(sections, at), atomrace.Remember(len(data)%3))
+		}, atomrace.WithSections(sections, at), atomrace.WithDedup(len(data)%3))
 		if _, err := heisen.Run(context.Background(), heisen.Slice(trace), d); err != nil {
 			t.Error(err)
 		}

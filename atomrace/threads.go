@@ -7,40 +7,41 @@ import (
 	"github.com/heisen-go/heisen/internal/core/atomrace"
 )
 
-// thread is what the detector knows of a thread.
+// thread is the state of a thread.
 type thread struct {
-	watch atomrace.Thread
-	hits  atomrace.Hits // of the event that is being handled
+	core atomrace.Thread
+	hits atomrace.Hits // of the event that is being handled
 
 	// In streams:
-	latest heisen.Access // its latest access
-	depth  uint32        // calls it is in
-	busyAt int           // one more than its index in Detector.busy; 0 if it is not there
+	latest   heisen.Access // its latest access
+	depth    uint32        // calls on its stack, by Call and Return events
+	activeAt int           // one more than its index in Detector.active; 0 if it is not there
 }
 
 type threadSlot struct{ atomic.Pointer[thread] }
 
-// thread returns the state of a thread.
+// thread returns the state of a thread. A new thread gets one.
 func (d *Detector) thread(t heisen.Thread) *thread {
 	slot := d.threads.at(uint32(t))
 	if th := slot.Load(); th != nil {
 		return th
 	}
 	var th *thread
-	if n := len(d.idle); n > 0 {
-		th, d.idle = d.idle[n-1], d.idle[:n-1]
+	if n := len(d.free); n > 0 {
+		th, d.free = d.free[n-1], d.free[:n-1]
 	} else {
 		th = new(thread)
 	}
-	slot.Store(th) // a thread number is one goroutine's
+	slot.Store(th) // no other goroutine uses this thread number
 	return th
 }
 
-// who is what others are told of an access.
+// who packs a thread and a place into the number by which the core names an access to other threads.
 func who(t heisen.Thread, place uint32) uint64 { return uint64(t)<<32 | uint64(place) }
 
-// A place fits into 32 bits: the op in the high 3 and the site in the others. In streams
-// it can be more than that; then the op is notPacked, and the rest an index of places.
+// A place fits into 32 bits: the op in the high 3 bits and the site in the others. A place of a stream
+// also has a context and a size. If they do not fit, the op is notPacked, and the other bits are an
+// index into places.
 const (
 	opShift   = 29
 	notPacked = 7
@@ -53,29 +54,29 @@ func packPlace(site heisen.Site, op heisen.Op) uint32 {
 	return uint32(op)<<opShift | uint32(site)
 }
 
-// placed is what a place says of an access.
-type placed struct {
+// streamPlace is a place of a stream that packPlace cannot represent.
+type streamPlace struct {
 	site heisen.Site
 	ctx  heisen.Context
 	op   heisen.Op
 	size uint16
 }
 
-// places numbers places of a stream. The zero value is ready.
+// places numbers the places of a stream. The zero value is ready to use.
 type places struct {
-	all     []placed
-	numbers map[placed]uint32
-	recent  [1 << recentBits]uint32 // one more than indexes of all, by hash
+	all     []streamPlace
+	numbers map[streamPlace]uint32
+	recent  [1 << recentBits]uint32 // cache of numbers by hash: one more than an index of all
 }
 
 const recentBits = 10
 
-// pack returns the place of an access.
+// pack returns the number of the place of an access.
 func (p *places) pack(r *heisen.Record, op heisen.Op) uint32 {
 	if r.Context == 0 && r.Len <= 1 && r.Site < 1<<opShift {
 		return packPlace(r.Site, op)
 	}
-	at := placed{r.Site, r.Context, op, uint16(r.Size())}
+	at := streamPlace{r.Site, r.Context, op, uint16(r.Size())}
 	h := (uint64(at.site)<<32|uint64(at.ctx))*0x9E3779B97F4A7C15 + uint64(at.op)<<59 + uint64(at.size)<<54
 	slot := &p.recent[h>>(64-recentBits)]
 	if n := *slot; n != 0 && p.all[n-1] == at {
@@ -88,7 +89,7 @@ func (p *places) pack(r *heisen.Record, op heisen.Op) uint32 {
 		return packPlace(r.Site, op)
 	default:
 		if p.numbers == nil {
-			p.numbers = map[placed]uint32{}
+			p.numbers = map[streamPlace]uint32{}
 		}
 		n = uint32(len(p.all))
 		p.all = append(p.all, at)
@@ -98,7 +99,7 @@ func (p *places) pack(r *heisen.Record, op heisen.Op) uint32 {
 	return notPacked<<opShift | n
 }
 
-// access returns what a who says of an access to a variable.
+// access returns the access to a variable that the core names w; see who.
 func (p *places) access(w uint64, variable uint64) heisen.Access {
 	a := heisen.Access{Thread: heisen.Thread(w >> 32), Object: heisen.Object(variable), Size: 1}
 	place := uint32(w)

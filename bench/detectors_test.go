@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/heisen-go/heisen"
+	"github.com/heisen-go/heisen/atomrace"
 	"github.com/heisen-go/heisen/bench/workload"
 	"github.com/heisen-go/heisen/internal/testaid/must"
 	"github.com/heisen-go/heisen/lockset"
@@ -32,7 +33,13 @@ var detectors = []struct {
 	{"eraser", false, func(s heisen.Sink) heisen.Detector { return lockset.NewEraser(s) }},
 	{"eraser-by-object", false, func(s heisen.Sink) heisen.Detector { return lockset.NewEraser(s, lockset.ByObject()) }},
 	{"hybrid", false, func(s heisen.Sink) heisen.Detector { return lockset.NewHybrid(s) }},
-	{"atomrace", true, func(s heisen.Sink) heisen.Detector { return newAtomRace(s) }},
+	{"atomrace", true, func(s heisen.Sink) heisen.Detector {
+		d, err := atomrace.NewDetector(atomrace.WithSink(s))
+		if err != nil {
+			panic(err)
+		}
+		return d
+	}},
 }
 
 // BenchmarkDetectors runs each detector over each workload, whole, with a fresh

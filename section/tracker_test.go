@@ -41,12 +41,12 @@ func TestTracker(t *testing.T) {
 			}
 		}
 		want := map[string]bool{}
-		d, err := atomrace.NewDetector(func(f heisen.Finding) {
+		d, err := atomrace.NewDetector(atomrace.WithSink(func(f heisen.Finding) {
 			if f.Kind == heisen.Atomicity {
 				last := f.Accesses[len(f.Accesses)-1]
 				want[fmt.Sprint(f.Accesses[0].Site, last.Site, last.Index)] = true
 			}
-		}, atomrace.WithSections(sections, locator), atomrace.Remember(0))
+		}), atomrace.WithSections(sections, locator), atomrace.WithDedup(0))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -181,13 +181,13 @@ func (d *detection) build(symbols *heisen.Symbols, sink heisen.Sink) (built []he
 // command runs unless they are absolute.
 func newAtomRace(symbols *heisen.Symbols, sections []section.Section, sink heisen.Sink) (heisen.Detector, error) {
 	if len(sections) == 0 {
-		return atomrace.NewDetector(sink)
+		return atomrace.NewDetector(atomrace.WithSink(sink))
 	}
 	here, err := os.Getwd()
 	if err != nil {
 		return nil, err
 	}
-	return atomrace.NewDetector(sink, atomrace.WithSections(sections, section.LocateIn(symbols, here)))
+	return atomrace.NewDetector(atomrace.WithSink(sink), atomrace.WithSections(sections, section.LocateIn(symbols, here)))
 }
 
 // Chosen is detectors by a list as -detect takes it; "all" stands for every

@@ -2,10 +2,10 @@ package atomrace
 
 import "sync/atomic"
 
-// numbered is a table by 32-bit numbers that many goroutines read and extend without
-// locks. Numbers that are near each other share memory; one far off costs 16 KiB and a
-// leaf.
-type numbered[T any] struct {
+// radixTable is a table indexed by 32-bit numbers. Many goroutines read and extend it without locks.
+// Neighboring numbers share memory: the first of 1024 numbers costs a leaf, and the first of 2^21
+// numbers 16 KiB besides. The zero value is ready to use.
+type radixTable[T any] struct {
 	root [1 << rootBits]atomic.Pointer[branch[T]]
 }
 
@@ -20,7 +20,7 @@ const (
 )
 
 // find returns the element of a number, or nil if it has no memory yet.
-func (n *numbered[T]) find(i uint32) *T {
+func (n *radixTable[T]) find(i uint32) *T {
 	b := n.root[i>>(branchBits+leafBits)].Load()
 	if b == nil {
 		return nil
@@ -32,8 +32,8 @@ func (n *numbered[T]) find(i uint32) *T {
 	return &l[i%(1<<leafBits)]
 }
 
-// at returns the element of a number.
-func (n *numbered[T]) at(i uint32) *T {
+// at returns the element of a number and allocates its memory if necessary.
+func (n *radixTable[T]) at(i uint32) *T {
 	if e := n.find(i); e != nil {
 		return e
 	}
@@ -41,7 +41,7 @@ func (n *numbered[T]) at(i uint32) *T {
 	return &loadOrNew(&b[i>>leafBits%(1<<branchBits)])[i%(1<<leafBits)]
 }
 
-// loadOrNew returns what p points to, which is new if that was nothing.
+// loadOrNew returns what p points to. If p is nil, it first makes p point to a new T.
 func loadOrNew[T any](p *atomic.Pointer[T]) *T {
 	if p.Load() == nil {
 		p.CompareAndSwap(nil, new(T))
