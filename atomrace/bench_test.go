@@ -97,7 +97,7 @@ func BenchmarkCalls(b *testing.B) {
 			{"atomrace", func(s heisen.Sink) *atomrace.Detector { return newDetector(b, s) }},
 			{"single-slot", func(s heisen.Sink) *atomrace.Detector { return newDetector(b, s, atomrace.WithSingleSlot()) }},
 		} {
-			for _, goroutines := range []int{1, 2, 8} {
+			for _, goroutines := range []int{1, 4} {
 				b.Run(fmt.Sprintf("access=%s/detector=%s/goroutines=%d", c.name, variant.name, goroutines), func(b *testing.B) {
 					findings := 0
 					d := variant.make(func(heisen.Finding) { findings++ })

@@ -65,10 +65,10 @@ func NewTracker(sections []Section, locator Locator, ended func(Execution)) (*Tr
 	}, nil
 }
 
-// Next takes the next event of the stream. Its position goes into the executions. The zero Tracker has
-// no sections and ignores all events.
+// Next takes the next event of the stream. Its position goes into the executions. The zero Tracker and
+// a nil one have no sections and ignore all events.
 func (t *Tracker) Next(r *heisen.Record, position uint64) {
-	if t.ended == nil {
+	if t == nil || t.ended == nil {
 		return
 	}
 	if op := r.Access(); op != heisen.Invalid && r.Op == op { // a lock operation is no access to a variable
