@@ -39,9 +39,9 @@ func analyze(file string) error {
 // live tells a detector of the accesses of four goroutines while they happen.
 func live() error {
 	symbols := heisen.NewSymbols()
-	detector, err := atomrace.NewDetector(func(f heisen.Finding) {
+	detector, err := atomrace.NewDetector(atomrace.WithSink(func(f heisen.Finding) {
 		fmt.Println(f.Message)
-	})
+	}))
 	if err != nil {
 		return err
 	}
