@@ -312,18 +312,18 @@ func TestNames(t *testing.T) {
 func TestOptions(t *testing.T) {
 	ok := []section.Section{sectionAt(1, section.Reads, 2, section.Writes)}
 	for name, option := range map[string]atomrace.Option{
-		"option 1 is nil":               nil,
-		"noise is nil":                  atomrace.WithNoise(nil),
-		"-1 findings":                   atomrace.WithDedup(-1),
-		"no function Site":              atomrace.WithSections(ok, section.Locator{}),
-		"bad atomic sections":           atomrace.WithSections([]section.Section{{}}, at),
-		"bad atomic sections: 4097 are": atomrace.WithSections(make4097(), at),
+		"option 1 is nil":                   nil,
+		"noise is nil":                      atomrace.WithNoise(nil),
+		"-1 findings":                       atomrace.WithDedup(-1),
+		"no function Site":                  atomrace.WithSections(ok, section.Locator{}),
+		"invalid atomic sections":           atomrace.WithSections([]section.Section{{}}, at),
+		"invalid atomic sections: 4097 are": atomrace.WithSections(make4097(), at),
 	} {
 		d, err := atomrace.NewDetector(option)
 		if d != nil || err == nil || !strings.Contains(err.Error(), name) || !strings.HasPrefix(err.Error(), "atomrace.NewDetector: ") || !errors.Is(err, heisen.ErrOption) {
 			t.Errorf("%s: error %v", name, err)
 		}
-		if strings.Contains(name, "bad") && !errors.Is(err, section.ErrInvalid) {
+		if strings.Contains(name, "invalid") && !errors.Is(err, section.ErrInvalid) {
 			t.Errorf("%s: %v is no ErrInvalid", name, err)
 		}
 	}

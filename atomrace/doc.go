@@ -1,81 +1,65 @@
-// Package atomrace finds data races and atomicity violations as what they are:
-// accesses that overlap, and accesses that come in between. It implements Letko,
-// Vojnar, Křena: AtomRace: Data Race and Atomicity Violation Detector and Healer.
+// Package atomrace detects data races as accesses that overlap, and atomicity violations as accesses
+// that come between two accesses of an atomic section.
 //
-// A [Detector] is told before and after each access to a variable. It follows no locks,
-// channels or other synchronisation, and so needs to know none: it sees what they
-// failed to prevent. [NewDetector] is the front door.
+// A [Detector] learns of each access before and after it is made. It ignores locks, channels and all
+// other synchronization: it observes the accesses that they failed to keep apart. [NewDetector] makes
+// one.
 //
-// # What it promises
+// # Algorithm
 //
-// Every race that it reports is one, and every violation is one of the sections that it
-// was given. It claims no completeness. Accesses that could have overlapped but did not
-// are not found: that is what noise is for. Nor are those that a full table had no room
-// for, which [Detector.Missed] counts.
+// The package implements Letko, Vojnar, Křena: AtomRace: Data Race and Atomicity Violation Detector
+// and Healer (PADTAD 2008). An access is pending from the call (or event) before it to the call (or
+// event) after it.
 //
-// # Why an overlap is a race
+//   - Race (section 3.1, figure 2): a thread announces an access to a variable while a conflicting
+//     access of another thread is pending. Two accesses conflict if they share a byte, at least one
+//     writes, and at most one is atomic.
+//   - Atomicity violation (section 3.2, figure 3): a thread has entered a [section.Section] on a
+//     variable. Another thread makes an access to the variable that begins after the
+//     beforeAccessEvent of the entry and before the afterAccessEvent of the end, and that the end does
+//     not allow.
+//   - Noise (section 3.3): a [Noise] makes threads wait while their access is pending, so that
+//     accesses that can overlap do overlap.
 //
-// An access is pending from the call, or the event, before it to the one after it. If
-// another thread's access that conflicts with it begins in that time, nothing orders
-// the two. Section 3.1 of the paper argues that there is for sure no synchronisation
-// between beforeAccess and the access, nor between the access and afterAccess.
+// The paper follows one thread at a time on a variable. A Detector follows several, and a thread can
+// be in several sections. [WithSingleSlot] restores the paper's version. Healing (section 5) is not
+// implemented.
 //
-// Where nobody says when an access is over, as in recorded streams, it is over at the
-// thread's next event: the next access, the next operation on a lock or a channel, its
-// end. In programs that the Go compiler instruments even the next access does not end it,
-// but the next release, or too many accesses in between. The argument holds for this
-// longer time too. For the pending access to be ordered before the other one, its thread would
-// have to release something after it that the other thread acquires before it goes on.
-// Every release is an event, which comes before the release takes effect, and the access
-// is over with it. For the other access to be ordered before the pending one, its thread
-// would have to release something after it; but it is about to be made when the pending
-// one is there already. That a thread has ended can be learnt without any event of the
-// thread, by joining it: that ends its access as well. So does that the memory gets
-// another life.
+// # Guarantees
 //
-// A thread that initialises a variable and then publishes it does not race with those who
-// find it there: it synchronises, and its writes are over. (If it publishes it by a plain
-// write of a pointer, that write may race, and should be reported, and what it has
-// initialised is not ordered before the reads of others either.)
+// AtomRace is sound in the sense of "no false alarms":
 //
-// Atomic operations never conflict with each other, as volatile variables in the paper
-// are not monitored. An atomic operation is over at once, for it may order what comes
-// after it. But a plain access that is pending when an atomic operation on the same
-// bytes comes is not ordered before it, and the two are a race unless both read.
+//   - Every race that is reported is a data race of the observed execution: no synchronization orders
+//     the two accesses. Condition: a thread does not synchronize while an access of it is pending,
+//     except by the access itself if that is atomic.
+//   - Every atomicity violation that is reported is one of a given section. If the accesses to the
+//     variable are made under a lock or are atomic, the reported access really happened between the
+//     entry and the end. Otherwise it may have overlapped one of them instead. Then either order was
+//     possible, and if the two accesses conflict they are a data race besides.
+//   - A stream of events satisfies the condition: an access of a stream is pending until the next
+//     event of its thread at most.
 //
-// # What a violation is
+// docs/design/atomrace.md has the argument.
 //
-// Once a thread has made the access at the entry of a [section.Section], others should not access
-// the same variable, except as the end allows that the thread comes to. An access by
-// another thread is held against the section if it began after the entry's beforeAccess
-// and before the end's afterAccess, as in figure 3. If the accesses to the variable are
-// made under a lock, though not under one for the whole section, or are atomic, then it
-// really came between the two: it could begin neither while the entry was pending nor
-// while the end was. If they are not synchronised at all, it may have overlapped one of
-// them instead, and either order was possible; where the two conflict, they are a race by
-// themselves.
+// AtomRace is not complete. It misses accesses that could have overlapped but did not; noise makes
+// them fewer. It also misses accesses for which a table had no room; [Detector.Missed] counts them.
 //
-// Beyond figure 3, several threads are followed on a variable at the same time, and a
-// thread can be in several sections. [SingleSlot] has the paper's way.
+// # Cost and concurrency
 //
-// # Which way to drive it
+// The tables have a fixed size of about 1.6 MB. They are lock-free: threads publish a pending access
+// by one atomic exchange and then look at one cache line for others. See [Detector] for the cost of an
+// event, and for which methods may be called at the same time.
 //
-// Programs that are instrumented by hand, or by a tool of one's own, call
-// [Detector.BeforeAccess] and the other methods around accesses, from all their threads.
-// Recorded traces and other streams go to [Detector.HandleRecords]: there threads only
-// overlap as far as the order of the events in the stream shows it, so that a trace of a
-// run without noise rarely shows anything. The heisen command does neither when it runs
-// a program, but has the same tables in the program itself.
+// # Usage
 //
-// # Sections
+// Programs that are instrumented by hand, or by a tool, call [Detector.BeforeAccess],
+// [Detector.AfterAccess], [Detector.AtomExit] and [Detector.EndThread] from all their threads.
 //
-// A program does not say which of its accesses belong together. Package section describes such
-// sections and keeps them in files.
+// Recorded traces and other streams go to [Detector.HandleRecords]. Accesses of a stream overlap only
+// as far as the order of events shows it. Traces of runs without noise therefore rarely show anything.
 //
-// # Noise
+// The heisen command uses neither: an instrumented program contains the same tables
+// (internal/core/atomrace).
 //
-// Accesses that can meet seldom do. A [Noise] makes the threads of a program wait
-// within accesses, so that they meet more often: anywhere ([NewRandomNoise]), or,
-// once something is suspected, at some variables ([NewVariableNoise]) or places
-// ([NewLocationNoise]). It makes no false alarm; it costs time, which is bounded.
+// Package section describes atomic sections and keeps them in files.
 package atomrace

@@ -7,21 +7,20 @@ import (
 	"strings"
 )
 
-// Check returns what is wrong with sections, or nil. The error wraps
-// ErrInvalid and names the section. Each must have
+// Check returns an error that wraps ErrInvalid and names the first invalid section, or nil. In a valid
+// section
 //
-//   - an entry and ends that are places: a file, in the shortest form that
-//     path.Clean knows, a line from 1, and one mode, Reads or Writes;
-//   - at least one end, and none twice;
-//   - its entry among the ends if it is Circular, and only then; and it cannot be
-//     both Circular and Recursive, for then an entry within it would mean two
-//     things;
-//   - an Above that is not negative and a Pattern of letters and dashes.
+//   - the entry and the ends have a file as path.Clean writes it, a line from 1, and one mode, Reads
+//     or Writes;
+//   - there is at least one end, and no location is an end twice;
+//   - the entry is among the ends if and only if the section is Circular;
+//   - Circular and Recursive are not both set, because a nested entry would have two meanings;
+//   - Above is not negative, and Pattern consists of letters and dashes.
 //
-// Sections of one variable overlap nowhere but where one ends and another begins
-// (section 3.2), so no two that may be of one variable have the same entry: they
-// are one section with the ends of both. Whether code runs into an entry while it
-// is in another section cannot be seen from the places alone.
+// Two sections that may concern the same variable have different entries. Section 3.2 of the paper
+// lets sections of a variable overlap only where one ends and another begins, so two such sections
+// are to be written as one, with the ends of both. Check cannot find overlaps that depend on the paths
+// that a program takes.
 func Check(sections []Section) error {
 	if i, err := checkAll(sections); err != nil {
 		return fmt.Errorf("%w: section %d, %v: %w", ErrInvalid, i+1, sections[i].Entry, err)
@@ -52,7 +51,7 @@ func (s *Section) check() error {
 		return fmt.Errorf("entry: %w", err)
 	}
 	if len(s.Ends) == 0 {
-		return errors.New("section without an end")
+		return errors.New("the section has no end")
 	}
 	ends := make(map[Location]bool, len(s.Ends))
 	for _, e := range s.Ends {
@@ -60,10 +59,10 @@ func (s *Section) check() error {
 			return fmt.Errorf("end %v: %w", e.At, err)
 		}
 		if e.Allow > Reads|Writes {
-			return fmt.Errorf("end %v: what it allows, %d, is no set of Reads and Writes", e.At, e.Allow)
+			return fmt.Errorf("end %v: Allow is %d, want a set of Reads and Writes", e.At, e.Allow)
 		}
 		if ends[e.At] {
-			return fmt.Errorf("end %v stands twice", e.At)
+			return fmt.Errorf("end %v is listed twice", e.At)
 		}
 		ends[e.At] = true
 	}
@@ -75,9 +74,9 @@ func (s *Section) check() error {
 	case s.Circular && s.Recursive:
 		return errors.New("both circular and recursive")
 	case s.Above < 0:
-		return fmt.Errorf("above %d: that is negative", s.Above)
+		return fmt.Errorf("above is %d, want at least 0", s.Above)
 	case strings.Trim(s.Pattern, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ-") != "":
-		return fmt.Errorf("pattern %q is not of letters and dashes", s.Pattern)
+		return fmt.Errorf("pattern %q has characters other than letters and dashes", s.Pattern)
 	}
 	return nil
 }
@@ -87,11 +86,11 @@ func (l Location) check() error {
 	case l.File == "":
 		return errors.New("no file")
 	case l.File != path.Clean(l.File):
-		return fmt.Errorf("file %q is to be written %q", l.File, path.Clean(l.File))
+		return fmt.Errorf("file is %q, want %q", l.File, path.Clean(l.File))
 	case l.Line < 1:
-		return fmt.Errorf("line %d: lines are counted from 1", l.Line)
+		return fmt.Errorf("line is %d, want at least 1", l.Line)
 	case l.Mode != Reads && l.Mode != Writes:
-		return errors.New("its mode is neither read nor write")
+		return errors.New("the mode is neither read nor write")
 	}
 	return nil
 }

@@ -13,19 +13,18 @@ import (
 	"unicode/utf8"
 )
 
-// ErrInvalid is wrapped by the errors about atomic sections, in a file or not,
-// that are not what they should be.
-var ErrInvalid = errors.New("bad atomic sections")
+// ErrInvalid is wrapped by all errors about invalid sections, whether they come from a file or not.
+var ErrInvalid = errors.New("invalid atomic sections")
 
-// header is the first line of a sections file. The number is the version of the
-// format; what is written under it stays readable.
+// header is the first line of a sections file. The number is the version of the format. Later versions
+// of this package can read files of earlier versions of the format.
 const (
 	headerWords = "heisen sections"
 	header      = headerWords + " 1"
 )
 
-// Decode reads a sections file, in the order of the file. The format is
-// text, made to be written by hand and compared line by line:
+// Decode reads a sections file and returns the sections in the order of the file. The format is text
+// that people write by hand and version control compares by lines:
 //
 //	heisen sections 1
 //
@@ -36,9 +35,9 @@ const (
 //		end bank.go:33 write {read}
 //		end bank.go:36 write {}
 //
-// The first line names the format and its version. The line "section" begins a
-// Section with its Entry, a place and how that is accessed, read or write; the
-// lines that follow belong to it, in any order:
+// The first line has the format and its version. A line "section PLACE MODE" begins a Section and has
+// its Entry: a file and a line, then read or write. The lines that follow belong to the section. Their
+// order is free:
 //
 //	end PLACE MODE ALLOW   an End; ALLOW is {}, {read}, {write} or {read,write}
 //	variable NAME          Variable
@@ -47,18 +46,20 @@ const (
 //	recursive              Recursive
 //	above N                Above
 //
-// All but end stand once at most. Words are separated by blanks; one with blanks
-// in it, or that begins with # or ", is quoted as in Go, a place together with its
-// line: "my bank.go:31". Blank lines and indentation mean nothing. A # where a word
-// could begin starts a comment, to the end of the line. A comment behind a line of
-// a section, or on the lines directly above one, goes into the section's Comment;
-// others are passed over.
+// All lines but end appear at most once in a section. Words are separated by blanks. A word that contains
+// blanks or begins with # or " is quoted as in Go; a place is quoted with its line: "my bank.go:31".
+// Blank lines and indentation have no effect. A # where a word could begin starts a comment, which
+// ends with the line. A comment on a line of a section, or on the lines directly above such a line,
+// becomes part of the section's Comment. Other comments are ignored.
 //
-// A file that has anything wrong with it, which includes all that Check
-// refuses, is refused as a whole. The error wraps ErrInvalid and names the first
-// line at fault, or is that of r. Cost and memory are in proportion to the file.
+// If anything in the file is invalid, or if Check refuses the sections, Decode returns no section and an
+// error that wraps ErrInvalid and names the first invalid line. An error of r is returned as it is,
+// with the line. Cost and memory are proportional to the file. A nil r is an error.
 func Decode(r io.Reader) ([]Section, error) {
-	p := sectionsParser{}
+	if r == nil {
+		return nil, errors.New("section.Decode: the reader is nil")
+	}
+	p := parser{}
 	for in := bufio.NewReader(r); ; {
 		line, err := in.ReadString('\n')
 		if err != nil && err != io.EOF {
@@ -83,19 +84,19 @@ func Decode(r io.Reader) ([]Section, error) {
 	return p.sections, nil
 }
 
-var errHeader = fmt.Errorf("the first line of a sections file is %q", header)
+var errHeader = fmt.Errorf("the first line must be %q", header)
 
-type sectionsParser struct {
+type parser struct {
 	sections []Section
 	line     int             // number of the line, from 1
-	starts   []int           // of each section the line
-	once     map[string]bool // what the section has had that stands once
-	comments []string        // of the section
+	starts   []int           // the first line of each section
+	once     map[string]bool // keywords of the current section that must not come again
+	comments []string        // of the current section
 	above    []string        // comments on the lines directly above
 }
 
 // parse takes in the next line, without the space around it.
-func (p *sectionsParser) parse(line string) error {
+func (p *parser) parse(line string) error {
 	if p.line == 1 {
 		return parseHeader(line)
 	}
@@ -122,9 +123,9 @@ func (p *sectionsParser) parse(line string) error {
 		p.starts = append(p.starts, p.line)
 		p.once, p.comments = map[string]bool{}, nil
 	case len(p.sections) == 0:
-		return fmt.Errorf("%q stands before the first section", what)
+		return fmt.Errorf("%q comes before the first section", what)
 	case p.once[what]:
-		return fmt.Errorf("%q stands twice in one section", what)
+		return fmt.Errorf("%q appears twice in one section", what)
 	default:
 		p.once[what] = what != "end"
 		if err := parsePart(&p.sections[len(p.sections)-1], what, arguments); err != nil {
@@ -146,20 +147,20 @@ func parseHeader(line string) error {
 	case line == header:
 		return nil
 	case ok:
-		return fmt.Errorf("version %q of the format is not known, only 1", version)
+		return fmt.Errorf("unknown version %q of the format, want 1", version)
 	}
 	return errHeader
 }
 
 func parseSection(words []string) (s Section, err error) {
 	if len(words) != 2 {
-		return s, errors.New("a section has a place and a mode: section FILE:LINE read")
+		return s, errors.New("want the form: section FILE:LINE MODE")
 	}
 	s.Entry, err = parseLocation(words[0], words[1])
 	return s, err
 }
 
-// parsePart takes in a line of a section, which begins with what.
+// parsePart takes in a line of a section that begins with the keyword what.
 func parsePart(s *Section, what string, words []string) (err error) {
 	arguments := map[string]int{"end": 3, "variable": 1, "pattern": 1, "above": 1, "circular": 0, "recursive": 0}
 	n, known := arguments[what]
@@ -167,9 +168,9 @@ func parsePart(s *Section, what string, words []string) (err error) {
 	case !known:
 		return fmt.Errorf("%q is none of section, end, variable, pattern, circular, recursive, above", what)
 	case len(words) != n && what == "end":
-		return errors.New("an end has a place, a mode and what is allowed: end FILE:LINE write {read}")
+		return errors.New("want the form: end FILE:LINE MODE ALLOW")
 	case len(words) != n:
-		return fmt.Errorf("%q takes %d words, not %d", what, n, len(words))
+		return fmt.Errorf("%q takes %d words, got %d", what, n, len(words))
 	}
 	switch what {
 	case "end":
@@ -198,10 +199,10 @@ func parsePart(s *Section, what string, words []string) (err error) {
 func parseLocation(place, mode string) (l Location, err error) {
 	colon := strings.LastIndexByte(place, ':')
 	if colon <= 0 {
-		return l, fmt.Errorf("%q is no place: a file and a line with a colon between", place)
+		return l, fmt.Errorf("%q is not a place, want FILE:LINE", place)
 	}
 	if l.Line, err = parseNumber(place[colon+1:]); err != nil {
-		return l, fmt.Errorf("%q is no place: %w", place, err)
+		return l, fmt.Errorf("%q is not a place: %w", place, err)
 	}
 	l.File = path.Clean(place[:colon])
 	switch mode {
@@ -224,17 +225,16 @@ func parseAllow(text string) (Modes, error) {
 	return 0, fmt.Errorf("%q is none of {}, {read}, {write}, {read,write}", text)
 }
 
-// parseNumber accepts a number in one form only, so that a file has no two forms
-// of one place.
+// parseNumber accepts only the canonical form of a number, so that a file has one form of each place.
 func parseNumber(text string) (int, error) {
 	n, err := strconv.Atoi(text)
 	if err != nil || strconv.Itoa(n) != text {
-		return 0, fmt.Errorf("%q is no number", text)
+		return 0, fmt.Errorf("%q is not a number", text)
 	}
 	return n, nil
 }
 
-// splitWords returns the words of a line and the comment after them.
+// splitWords returns the words of a line and the comment behind them.
 func splitWords(line string) (words []string, comment string, err error) {
 	for {
 		line = strings.TrimLeftFunc(line, unicode.IsSpace)
@@ -246,12 +246,12 @@ func splitWords(line string) (words []string, comment string, err error) {
 		case line[0] == '"':
 			quoted, err := strconv.QuotedPrefix(line)
 			if err != nil {
-				return nil, "", fmt.Errorf("a quoted word has no end or is not as in Go: %s", line)
+				return nil, "", fmt.Errorf("invalid quoted word: %s", line)
 			}
 			word, _ := strconv.Unquote(quoted)
 			line = line[len(quoted):]
 			if next, _ := utf8.DecodeRuneInString(line); line != "" && !unicode.IsSpace(next) {
-				return nil, "", fmt.Errorf("no blank after %s", quoted)
+				return nil, "", fmt.Errorf("want a blank after %s", quoted)
 			}
 			words = append(words, word)
 		default:
@@ -274,11 +274,14 @@ func word(s string) string {
 	return s
 }
 
-// Encode writes sections as a file that Decode reads, always the
-// same for the same sections: ordered by entry and variable, the ends by place.
-// sections is not changed. The error wraps ErrInvalid if Check refuses
-// them, then nothing is written; or it is that of w.
+// Encode writes sections as a file that Decode reads. The file depends only on the set of sections: they
+// are ordered by entry and variable, and their ends by place. Encode does not change its argument. If
+// Check refuses the sections, it writes nothing and returns that error, which wraps ErrInvalid.
+// Otherwise the error is that of w. A nil w is an error.
 func Encode(w io.Writer, sections []Section) error {
+	if w == nil {
+		return errors.New("section.Encode: the writer is nil")
+	}
 	if err := Check(sections); err != nil {
 		return err
 	}

@@ -83,35 +83,35 @@ func TestDecode(t *testing.T) {
 func TestDecodeErrors(t *testing.T) {
 	const start = header + "\n# a comment\nsection a.go:1 read\n"
 	for _, test := range []struct{ in, want string }{
-		{"", `line 1: the first line of a sections file is "heisen sections 1"`},
-		{"\n" + start, `line 1: the first line of a sections file is "heisen sections 1"`},
-		{"heisen sections 2\nwhatever", `line 1: version "2" of the format is not known, only 1`},
-		{"heisen sections 10", `line 1: version "10" of the format is not known, only 1`},
-		{header + "\nend a.go:1 read {}", `line 2: "end" stands before the first section`},
-		{header + "\nsektion a.go:1 read", `line 2: "sektion" stands before the first section`},
-		{header + "\nsection a.go:1", "line 2: a section has a place and a mode: section FILE:LINE read"},
-		{header + "\nsection a.go read", `line 2: "a.go" is no place: a file and a line with a colon between`},
-		{header + "\nsection :7 read", `line 2: ":7" is no place: a file and a line with a colon between`},
-		{header + "\nsection a.go:+7 read", `line 2: "a.go:+7" is no place: "+7" is no number`},
-		{header + "\nsection a.go:07 read", `line 2: "a.go:07" is no place: "07" is no number`},
-		{header + "\nsection a.go:7:3x read", `line 2: "a.go:7:3x" is no place: "3x" is no number`},
+		{"", `line 1: the first line must be "heisen sections 1"`},
+		{"\n" + start, `line 1: the first line must be "heisen sections 1"`},
+		{"heisen sections 2\nwhatever", `line 1: unknown version "2" of the format, want 1`},
+		{"heisen sections 10", `line 1: unknown version "10" of the format, want 1`},
+		{header + "\nend a.go:1 read {}", `line 2: "end" comes before the first section`},
+		{header + "\nsektion a.go:1 read", `line 2: "sektion" comes before the first section`},
+		{header + "\nsection a.go:1", "line 2: want the form: section FILE:LINE MODE"},
+		{header + "\nsection a.go read", `line 2: "a.go" is not a place, want FILE:LINE`},
+		{header + "\nsection :7 read", `line 2: ":7" is not a place, want FILE:LINE`},
+		{header + "\nsection a.go:+7 read", `line 2: "a.go:+7" is not a place: "+7" is not a number`},
+		{header + "\nsection a.go:07 read", `line 2: "a.go:07" is not a place: "07" is not a number`},
+		{header + "\nsection a.go:7:3x read", `line 2: "a.go:7:3x" is not a place: "3x" is not a number`},
 		{header + "\nsection a.go:1 update", `line 2: mode "update" is neither read nor write`},
-		{header + "\nsection \"a.go:1 read", `line 2: a quoted word has no end or is not as in Go: "a.go:1 read`},
-		{header + "\nsection \"a.go:1\"read", `line 2: no blank after "a.go:1"`},
-		{start + "end a.go:2 write", "line 4: an end has a place, a mode and what is allowed: end FILE:LINE write {read}"},
+		{header + "\nsection \"a.go:1 read", `line 2: invalid quoted word: "a.go:1 read`},
+		{header + "\nsection \"a.go:1\"read", `line 2: want a blank after "a.go:1"`},
+		{start + "end a.go:2 write", "line 4: want the form: end FILE:LINE MODE ALLOW"},
 		{start + "end a.go:2 write read", `line 4: "read" is none of {}, {read}, {write}, {read,write}`},
 		{start + "end a.go:2 write {write,read}", `line 4: "{write,read}" is none of {}, {read}, {write}, {read,write}`},
-		{start + "end a.go:2 write {read, write}", "line 4: an end has a place, a mode and what is allowed: end FILE:LINE write {read}"},
-		{start + "variable a b", `line 4: "variable" takes 1 words, not 2`},
-		{start + "circular yes", `line 4: "circular" takes 0 words, not 1`},
-		{start + "above -x", `line 4: "-x" is no number`},
-		{start + "variable a\nvariable b", `line 5: "variable" stands twice in one section`},
+		{start + "end a.go:2 write {read, write}", "line 4: want the form: end FILE:LINE MODE ALLOW"},
+		{start + "variable a b", `line 4: "variable" takes 1 words, got 2`},
+		{start + "circular yes", `line 4: "circular" takes 0 words, got 1`},
+		{start + "above -x", `line 4: "-x" is not a number`},
+		{start + "variable a\nvariable b", `line 5: "variable" appears twice in one section`},
 		{start + "begin a.go:1 read", `line 4: "begin" is none of section, end, variable, pattern, circular, recursive, above`},
 
-		{start, "line 3: section without an end"},
-		{start + "end a.go:2 write {}\nend b.go:2 write {}\nend a.go:2 write {read}", "line 3: end a.go:2 write stands twice"},
-		{start + "end a.go:0 write {}", "line 3: end a.go:0 write: line 0: lines are counted from 1"},
-		{header + "\nsection a.go:-4 read\nend a.go:1 read {}", "line 2: entry: line -4: lines are counted from 1"},
+		{start, "line 3: the section has no end"},
+		{start + "end a.go:2 write {}\nend b.go:2 write {}\nend a.go:2 write {read}", "line 3: end a.go:2 write is listed twice"},
+		{start + "end a.go:0 write {}", "line 3: end a.go:0 write: line is 0, want at least 1"},
+		{header + "\nsection a.go:-4 read\nend a.go:1 read {}", "line 2: entry: line is -4, want at least 1"},
 		{start + "end a.go:2 write {}\nsection a.go:2 write\nend a.go:3 read {}\n\nsection a.go:1 read\nend a.go:9 write {}",
 			"line 8: another section of the variable has the same entry: make them one section"},
 	} {
@@ -120,7 +120,7 @@ func TestDecodeErrors(t *testing.T) {
 			t.Errorf("%q: %v, error %v", test.in, got, err)
 			continue
 		}
-		if want := "bad atomic sections: " + test.want; err.Error() != want {
+		if want := "invalid atomic sections: " + test.want; err.Error() != want {
 			t.Errorf("%q:\n got %s\nwant %s", test.in, err, want)
 		}
 	}
@@ -161,15 +161,15 @@ func TestCheck(t *testing.T) {
 		{nil, ""},
 		{with(func(s *Section) {}), ""},
 		{with(func(s *Section) { s.Entry.File = "" }), "section 1, :1 read: entry: no file"},
-		{with(func(s *Section) { s.Entry.File = "./a.go" }), `section 1, ./a.go:1 read: entry: file "./a.go" is to be written "a.go"`},
-		{with(func(s *Section) { s.Entry.Line = 0 }), "section 1, a.go:0 read: entry: line 0: lines are counted from 1"},
-		{with(func(s *Section) { s.Entry.Mode = 0 }), "section 1, a.go:1 : entry: its mode is neither read nor write"},
-		{with(func(s *Section) { s.Ends[1].At.Mode = Reads | Writes }), "section 1, a.go:1 read: end a.go:3 read,write: its mode is neither read nor write"},
-		{with(func(s *Section) { s.Ends = nil }), "section 1, a.go:1 read: section without an end"},
-		{with(func(s *Section) { s.Ends[1].At = s.Ends[0].At }), "section 1, a.go:1 read: end a.go:2 write stands twice"},
-		{with(func(s *Section) { s.Ends[1].Allow = 4 }), "section 1, a.go:1 read: end a.go:3 read: what it allows, 4, is no set of Reads and Writes"},
-		{with(func(s *Section) { s.Above = -1 }), "section 1, a.go:1 read: above -1: that is negative"},
-		{with(func(s *Section) { s.Pattern = "a b" }), `section 1, a.go:1 read: pattern "a b" is not of letters and dashes`},
+		{with(func(s *Section) { s.Entry.File = "./a.go" }), `section 1, ./a.go:1 read: entry: file is "./a.go", want "a.go"`},
+		{with(func(s *Section) { s.Entry.Line = 0 }), "section 1, a.go:0 read: entry: line is 0, want at least 1"},
+		{with(func(s *Section) { s.Entry.Mode = 0 }), "section 1, a.go:1 : entry: the mode is neither read nor write"},
+		{with(func(s *Section) { s.Ends[1].At.Mode = Reads | Writes }), "section 1, a.go:1 read: end a.go:3 read,write: the mode is neither read nor write"},
+		{with(func(s *Section) { s.Ends = nil }), "section 1, a.go:1 read: the section has no end"},
+		{with(func(s *Section) { s.Ends[1].At = s.Ends[0].At }), "section 1, a.go:1 read: end a.go:2 write is listed twice"},
+		{with(func(s *Section) { s.Ends[1].Allow = 4 }), "section 1, a.go:1 read: end a.go:3 read: Allow is 4, want a set of Reads and Writes"},
+		{with(func(s *Section) { s.Above = -1 }), "section 1, a.go:1 read: above is -1, want at least 0"},
+		{with(func(s *Section) { s.Pattern = "a b" }), `section 1, a.go:1 read: pattern "a b" has characters other than letters and dashes`},
 		{with(func(s *Section) { s.Pattern = "Test-and-use" }), ""},
 		{with(func(s *Section) { s.Circular = true }), "section 1, a.go:1 read: circular, but its entry is not among its ends"},
 		{with(func(s *Section) { s.Ends[0].At = s.Entry }), "section 1, a.go:1 read: its entry is among its ends, but it is not circular"},
@@ -192,8 +192,8 @@ func TestCheck(t *testing.T) {
 		switch {
 		case test.want == "" && err != nil:
 			t.Errorf("%+v: error %v", test.sections, err)
-		case test.want != "" && (!errors.Is(err, ErrInvalid) || err.Error() != "bad atomic sections: "+test.want):
-			t.Errorf("%+v:\n got %v\nwant bad atomic sections: %s", test.sections, err, test.want)
+		case test.want != "" && (!errors.Is(err, ErrInvalid) || err.Error() != "invalid atomic sections: "+test.want):
+			t.Errorf("%+v:\n got %v\nwant invalid atomic sections: %s", test.sections, err, test.want)
 		}
 		var out strings.Builder
 		if werr := Encode(&out, test.sections); fmt.Sprint(werr) != fmt.Sprint(err) || werr != nil && out.Len() > 0 {
@@ -315,7 +315,7 @@ func FuzzDecode(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text string) {
 		sections, err := Decode(strings.NewReader(text))
 		if err != nil {
-			if !errors.Is(err, ErrInvalid) || sections != nil || !strings.HasPrefix(err.Error(), "bad atomic sections: line ") || strings.Contains(err.Error(), "\n") {
+			if !errors.Is(err, ErrInvalid) || sections != nil || !strings.HasPrefix(err.Error(), "invalid atomic sections: line ") || strings.Contains(err.Error(), "\n") {
 				t.Fatalf("%v, error %v", sections, err)
 			}
 			return

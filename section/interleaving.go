@@ -1,14 +1,14 @@
 package section
 
-// Interleaving is the accesses that a violation of an atomic section is about: the
-// thread's own at the entry, that of another thread, the thread's own at the end. Each
-// is Reads or Writes; an atomic read-modify-write counts as Writes.
+// Interleaving describes three accesses to a variable: one by a thread at the entry of an atomic
+// section, one by another thread, and one by the first thread at the end. Each is Reads or Writes. An
+// atomic read-modify-write counts as Writes.
 type Interleaving struct {
 	First, Remote, Last Modes
 }
 
-// unserializable is table 1 of the paper: the interleavings that no serial order of
-// the section and the other access explains. (Lu et al., AVIO, give the reasons.)
+// unserializable is table 1 of the paper: the interleavings that are not equivalent to any serial order
+// of the section and the other access. The reasons are those of Lu et al., AVIO (ASPLOS 2006).
 var unserializable = map[Interleaving]string{
 	{Reads, Writes, Reads}:  "the two reads see different values",
 	{Writes, Writes, Reads}: "the read does not see what its own thread wrote",
@@ -16,13 +16,11 @@ var unserializable = map[Interleaving]string{
 	{Reads, Writes, Writes}: "the write relies on a value that the other thread has changed",
 }
 
-// Serializable reports whether the three accesses have the effect that they have when
-// the remote one comes before or after both others. Of the eight interleavings all have
-// but the four of table 1.
+// Serializable reports whether the three accesses have the same effect as with the remote access before
+// or after both others. Four of the eight interleavings have; table 1 of the paper lists the others.
 func (i Interleaving) Serializable() bool { return unserializable[i] == "" }
 
-// Description says what is wrong with an interleaving that is not serializable; it is
-// empty for others.
+// Description explains why the interleaving is not serializable. It is empty for a serializable one.
 func (i Interleaving) Description() string { return unserializable[i] }
 
 // String returns the three modes, such as "read-write-read".
@@ -41,9 +39,9 @@ func (m Modes) mode() string {
 	return "?"
 }
 
-// Allowed returns what others may do between two accesses of a thread to a variable,
-// in the modes first and last, so that all stays serializable: the complement of
-// table 1, as section 4.2 derives the sets of ends from it.
+// Allowed returns what others may do between two accesses of a thread to a variable, with the modes
+// first and last, so that the interleaving stays serializable. It is the complement of table 1, from
+// which section 4.2 of the paper derives the sets of ends.
 func Allowed(first, last Modes) Modes {
 	var allowed Modes
 	for _, remote := range []Modes{Reads, Writes} {

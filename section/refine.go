@@ -3,35 +3,34 @@ package section
 import (
 	"fmt"
 	"slices"
+
+	"github.com/heisen-go/heisen/internal/option"
 )
 
-// Pair is an entry of a section and one of its ends: the branch of the section
-// that leads from the one to the other.
+// Pair identifies one way through a section: from its entry to one of its ends.
 type Pair struct {
 	Variable   string // of the section
 	Entry, End Location
 }
 
-// Pair returns the pair of the section's entry and Ends[end].
+// Pair returns the pair of the section's entry and Ends[end]. The index must be in range.
 func (s *Section) Pair(end int) Pair {
 	return Pair{s.Variable, s.Entry, s.Ends[end].At}
 }
 
-// Observation is what one run of a program showed of the sections that were watched in it.
+// Observation is the result of one run of a program in which sections were watched.
 type Observation struct {
-	// Correct is what an oracle says of the run: that tests passed, that a checksum
-	// was right.
+	// Correct is the verdict of an oracle on the run, such as the result of its tests.
 	Correct bool
-	// Seen are the pairs that a thread went through, violated or not, and Violated
-	// those that were violated. Order and repetition mean nothing, and a violated
-	// pair was seen, whether Seen has it or not.
+	// Seen are the pairs that a thread went through, violated or not. Violated are the pairs that
+	// were violated; they count as seen. Order and repetition have no effect.
 	Seen, Violated []Pair
 }
 
-// Refiner prunes sections that are not meant to be atomic after all, going by runs
-// of the program (section 4.3 of the paper). What is violated in a correct run is
-// allowed from then on; what an incorrect run violates may be what made it so. The
-// more schedules the runs show the better: noise helps.
+// Refiner removes sections that are not meant to be atomic, based on runs of the program (section 4.3 of
+// the paper). A pair that is violated in a correct run allows everything from then on. A violation in
+// an incorrect run may be the reason why the run is incorrect, so it changes nothing. Runs should show
+// many schedules; noise helps.
 //
 //	for !refiner.Done() {
 //		run := ... // of the program, with refiner.Sections() watched
@@ -41,13 +40,13 @@ type Observation struct {
 //	}
 //	sections = refiner.Refined()
 //
-// A Refiner is for one goroutine at a time. Sections, Refined and Add cost time
-// in proportion to the sections and the run.
+// The cost of Sections, Refined and Add is proportional to the sections and the observation. A Refiner
+// is for one goroutine at a time. The zero Refiner has no sections and is done.
 type Refiner struct {
-	sections []Section
-	pairs    map[Pair]*pairState
-	calm     int // how many correct runs in a row must change nothing
-	quiet    int // how many have
+	sections  []Section
+	pairs     map[Pair]*pairState
+	stable    int // correct runs in a row that must change nothing
+	unchanged int // correct runs in a row that have changed nothing
 }
 
 type pairState struct {
@@ -55,17 +54,17 @@ type pairState struct {
 	seen bool
 }
 
-// NewRefiner returns a Refiner of sections, which it copies, that is done when so
-// many correct runs one after the other have changed nothing. calm is at least 1.
-// The error wraps ErrInvalid if Check refuses the sections.
-func NewRefiner(sections []Section, calm int) (*Refiner, error) {
-	if calm < 1 {
-		return nil, fmt.Errorf("section: refining ends after %d runs without change: at least 1", calm)
+// NewRefiner returns a Refiner of sections, which it copies. It is done when the given number of
+// correct runs in a row, at least 1, have changed nothing. The error wraps heisen.ErrOption if the
+// number is less, and ErrInvalid if Check refuses the sections.
+func NewRefiner(sections []Section, stable int) (*Refiner, error) {
+	if stable < 1 {
+		return nil, fmt.Errorf("section.NewRefiner: %w", option.Errorf("%d runs without change, want at least 1", stable))
 	}
 	if err := Check(sections); err != nil {
 		return nil, err
 	}
-	r := &Refiner{sections: clone(sections), pairs: map[Pair]*pairState{}, calm: calm}
+	r := &Refiner{sections: clone(sections), pairs: map[Pair]*pairState{}, stable: stable}
 	for i := range r.sections {
 		s := &r.sections[i]
 		for j := range s.Ends {
@@ -83,15 +82,14 @@ func clone(sections []Section) []Section {
 	return out
 }
 
-// Add takes in a run and returns the pairs that it changed: each allows everything
-// now. A run that was not correct changes nothing and counts nowhere, except that
-// what it saw was seen. An error says that the run has a pair of no section; then
-// none of the run is taken in.
+// Add takes in a run and returns the pairs that it changed. Each of them allows everything now. A run
+// that was not correct only marks its pairs as seen. Add returns an error, and ignores the whole run,
+// if a pair of the run belongs to no section.
 func (r *Refiner) Add(run Observation) (pruned []Pair, err error) {
 	seen := slices.Concat(run.Seen, run.Violated)
 	for _, p := range seen {
 		if r.pairs[p] == nil {
-			return nil, fmt.Errorf("section: refine: no section leads from %v to %v", p.Entry, p.End)
+			return nil, fmt.Errorf("section: no section leads from %v to %v", p.Entry, p.End)
 		}
 	}
 	for _, p := range seen {
@@ -106,25 +104,23 @@ func (r *Refiner) Add(run Observation) (pruned []Pair, err error) {
 			pruned = append(pruned, p)
 		}
 	}
-	r.quiet++
+	r.unchanged++
 	if len(pruned) > 0 {
-		r.quiet = 0
+		r.unchanged = 0
 	}
 	return pruned, nil
 }
 
-// Done reports whether enough correct runs one after the other have changed
-// nothing.
-func (r *Refiner) Done() bool { return r.quiet >= r.calm }
+// Done reports whether enough correct runs in a row have changed nothing.
+func (r *Refiner) Done() bool { return r.unchanged >= r.stable }
 
-// Sections returns the sections as they are to be watched in the next run, in the
-// order in which they were given. No section and no end is missing.
+// Sections returns the sections to watch in the next run: all that were given, in their order, with what
+// their ends allow by now.
 func (r *Refiner) Sections() []Section { return clone(r.sections) }
 
-// Refined returns what is left of the sections. A pair that no run has seen is
-// allowed everything, and a section that can no longer be violated is gone. Where
-// it can, all its ends stay: a thread that comes to an end that allows everything
-// has left the section, and would otherwise be taken to be in it still.
+// Refined returns the sections that remain. A pair that no run has seen allows everything, and a section
+// that can no longer be violated is removed. The other sections keep all their ends, including those
+// that allow everything: a thread leaves the section there.
 func (r *Refiner) Refined() []Section {
 	return slices.DeleteFunc(r.Sections(), func(s Section) bool {
 		gone := true

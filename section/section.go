@@ -9,9 +9,9 @@ import (
 	"github.com/heisen-go/heisen"
 )
 
-// Modes is a set of ways to access a variable: the set A that section 3.2
-// attaches to an end of an atomic section, of what other threads may do to the
-// variable while a thread is between the section's entry and this end.
+// Modes is a set of ways to access a variable. Section 3.2 of the paper attaches such a set A to each
+// end of an atomic section: what other threads may do to the variable while a thread is between the
+// section's entry and this end.
 type Modes uint8
 
 const (
@@ -21,8 +21,7 @@ const (
 	Writes
 )
 
-// String returns the set as it stands in a sections file: "{}", "{read}",
-// "{write}" or "{read,write}".
+// String returns the set as sections files write it: "{}", "{read}", "{write}" or "{read,write}".
 func (m Modes) String() string {
 	var names []string
 	if m&Reads != 0 {
@@ -34,19 +33,17 @@ func (m Modes) String() string {
 	return "{" + strings.Join(names, ",") + "}"
 }
 
-// Location is an access in a program's source: every access of the given mode in
-// the line.
+// Location stands for all accesses of one mode in one line of a program's source.
 type Location struct {
-	// File is a path with slashes. One that is not absolute is relative to the
-	// folder of the sections file, or to whatever the user of a Section says.
+	// File is a path with slashes. A relative path is relative to the folder of the sections file,
+	// or to Locator.Folder.
 	File string
 	Line int // from 1
 	// Mode is Reads or Writes. An atomic read-modify-write counts as Writes.
 	Mode Modes
 }
 
-// String returns the location as it stands in a sections file, such as
-// "bank.go:31 read".
+// String returns the location as sections files write it, such as "bank.go:31 read".
 func (l Location) String() string {
 	return word(fmt.Sprintf("%s:%d", l.File, l.Line)) + " " + strings.Trim(l.Mode.String(), "{}")
 }
@@ -62,50 +59,48 @@ func compareLocations(a, b Location) int {
 // End is one of the ends of a Section.
 type End struct {
 	At Location
-	// Allow is what other threads may do to the variable before this end. An end
-	// that allows everything can never be violated.
+	// Allow is what other threads may do to the variable between the entry and this end. An end that
+	// allows everything cannot be violated.
 	Allow Modes
 }
 
-// Section is an atomic section over one variable (section 3.2 of the paper): once
-// a thread has made the access at Entry, no other thread should access the same
-// variable, except as an End allows, until the thread has made an access at one
-// of the Ends. A section ends without a check when the function returns, or
-// panics, in which the entry was made, which is the paper's atomExit on every path
-// that leads to no end. Making the access at Entry again before an end begins the
-// section anew, unless it is Recursive.
+// Section is an atomic section over one variable (section 3.2 of the paper). After a thread has made
+// the access at Entry, and until it has made an access to the same variable at one of the Ends, other
+// threads should access that variable only as the End allows.
+//
+// A section is given up without a check when the function that made the access at the entry returns
+// or panics. This is the paper's atomExit on every path that leads to no end. Another access at Entry
+// begins the section anew, unless it is Recursive or Circular.
 type Section struct {
-	// Variable names the variable as reports name it, such as "a.balance", or is a
-	// pattern of path.Match with such names; see Covers. It is empty for any variable
-	// that is accessed at the entry. The variable itself is known by its address.
+	// Variable is the name of the variable as reports write it, such as "a.balance", or a pattern of
+	// path.Match for such names; see Covers. An empty Variable stands for any variable that is
+	// accessed at the entry. The name only selects accesses at the locations; within a section, the
+	// variable is identified by its address.
 	Variable string
 	Entry    Location
 	Ends     []End
 
-	// Circular says that the entry is an end too, but not on its first occurrence
-	// (section 3.2); it is listed in Ends.
+	// Circular means that the entry is also an end, except for the access that begins the section
+	// (section 3.2). The entry is then listed in Ends.
 	Circular bool
-	// Recursive says that an entry within the section nests: the section ends with as
-	// many ends as there were entries.
+	// Recursive means that entries nest: the section ends after as many ends as there were entries.
 	Recursive bool
-	// Above is how many calls above that of the entry the section lives: it is
-	// given up when the function returns that is so many callers above the one in
-	// which the entry stands. 0 is that function itself.
+	// Above says which return gives the section up: that of the function which is this many callers
+	// above the function of the entry. 0 is the function of the entry itself.
 	Above int
 
-	// Pattern says why these accesses are thought to belong together: "load-and-store",
-	// "test-and-use", "consecutive" (the access interleaving invariants of section
-	// 4.2), or whatever its author writes, in letters and dashes. It decides nothing.
+	// Pattern names the reason why the accesses belong together: "load-and-store", "test-and-use",
+	// "consecutive" (the access interleaving invariants of section 4.2), or any other word of
+	// letters and dashes. It has no effect.
 	Pattern string
 
-	// Comment is what its author says of it, in lines without a last line end. It
-	// decides nothing.
+	// Comment is free text. Lines are separated by line feeds. It has no effect.
 	Comment string
 }
 
-// Covers reports whether the section is about a variable of this name: if its
-// Variable is empty, the name itself, or a pattern that the name matches. A
-// Variable that is no pattern in the sense of path.Match stands for itself only.
+// Covers reports whether the section is about a variable of this name: whether Variable is empty, is
+// equal to the name, or is a pattern of path.Match that matches the name. A malformed pattern is only
+// equal to itself.
 func (s *Section) Covers(variable string) bool {
 	if s.Variable == "" || s.Variable == variable {
 		return true
@@ -114,7 +109,7 @@ func (s *Section) Covers(variable string) bool {
 	return ok && err == nil
 }
 
-// compareSections orders sections as they stand in a file.
+// compareSections is the order in which Encode writes sections.
 func compareSections(a, b Section) int {
 	return cmp.Or(compareLocations(a.Entry, b.Entry), strings.Compare(a.Variable, b.Variable))
 }
