@@ -214,7 +214,7 @@ func (x *execution) Next(tasks []racefuzz.Task, running uint32) int {
 func (p program) execute(t *testing.T, s racefuzz.Strategy, seed uint64, options ...racefuzz.RunOption) *execution {
 	t.Helper()
 	x := &execution{Strategy: s, steps: map[heisen.Thread]int{}}
-	result, err := racefuzz.Run(context.Background(), p.main, x, seed, append(options, racefuzz.Trace(x))...)
+	result, err := racefuzz.Run(context.Background(), p.main, x, seed, append(options, racefuzz.WithDetector(x))...)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -365,7 +365,7 @@ func (p program) shows(t *testing.T, x *execution, w *Witness, waits bool) bool 
 		if waits {
 			s.last, steps = nil, len(script)+1 // to see who can go on
 		}
-		y := p.execute(t, s, 0, racefuzz.Limit(uint64(steps)))
+		y := p.execute(t, s, 0, racefuzz.WithStepLimit(uint64(steps)))
 		good := !s.failed && len(s.script)+len(s.last) == 0
 		if waits && y.result.Outcome != racefuzz.Deadlocked {
 			good = good && !slices.ContainsFunc(s.ready, func(id uint32) bool { return slices.Contains(last, id) })

@@ -32,7 +32,7 @@ func Example() {
 		suspects = append(suspects, [2]heisen.Site{f.Accesses[0].Site, f.Accesses[1].Site})
 	})
 	ctx := context.Background()
-	first, err := racefuzz.Run(ctx, account, racefuzz.RandomWalk(), 3, racefuzz.Trace(detector))
+	first, err := racefuzz.Run(ctx, account, racefuzz.RandomWalk(), 3, racefuzz.WithDetector(detector))
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -47,7 +47,7 @@ func Example() {
 		a, b := first.Symbols.Site(pair[0]).String(), first.Symbols.Site(pair[1]).String()
 		confirmed, failed := 0, 0
 		for seed := range uint64(20) {
-			r, err := racefuzz.Run(ctx, account, directed, seed, racefuzz.At(racefuzz.First, a), racefuzz.At(racefuzz.Second, b))
+			r, err := racefuzz.Run(ctx, account, directed, seed, racefuzz.WithRoles(racefuzz.First, a), racefuzz.WithRoles(racefuzz.Second, b))
 			if err != nil {
 				fmt.Println(err)
 				return
@@ -83,7 +83,7 @@ func ExampleNewExhaustive() {
 }
 
 // An execution that fails is brought down to the switches that it needs.
-func ExampleMinimise() {
+func ExampleMinimize() {
 	ctx := context.Background()
 	busy := func(g *racefuzz.G) {
 		clients := g.NewVar("clients")
@@ -111,7 +111,7 @@ func ExampleMinimise() {
 		if r.Outcome != racefuzz.Failed {
 			continue
 		}
-		least, err := racefuzz.Minimise(ctx, r.Choices, fails)
+		least, err := racefuzz.Minimize(ctx, r.Choices, fails)
 		if err != nil {
 			fmt.Println(err)
 			return
@@ -167,7 +167,7 @@ func (roundRobin) Start(uint64)           {}
 func (roundRobin) Random(n uint64) uint64 { return 0 }
 func (roundRobin) Next(tasks []racefuzz.Task, running uint32) int {
 	for i, t := range tasks {
-		if running == racefuzz.None || t.ID > running {
+		if running == racefuzz.NoTask || t.ID > running {
 			return i // the host of models has them in the order of their IDs
 		}
 	}
@@ -215,7 +215,7 @@ func ExampleFollow() {
 		fmt.Println(err)
 		return
 	}
-	first, err := racefuzz.Run(ctx, program, usual, 0, racefuzz.Trace(&events))
+	first, err := racefuzz.Run(ctx, program, usual, 0, racefuzz.WithDetector(&events))
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -241,7 +241,7 @@ func ExampleFollow() {
 			fmt.Println(err)
 			return
 		}
-		r, err := racefuzz.Run(ctx, program, follow, 0, racefuzz.At(racefuzz.First, "listen"), racefuzz.At(racefuzz.Second, "dial"))
+		r, err := racefuzz.Run(ctx, program, follow, 0, racefuzz.WithRoles(racefuzz.First, "listen"), racefuzz.WithRoles(racefuzz.Second, "dial"))
 		if err != nil {
 			fmt.Println(err)
 			return

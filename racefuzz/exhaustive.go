@@ -2,48 +2,52 @@ package racefuzz
 
 import "errors"
 
-// ErrIrregular is the error of an Exhaustive whose program did not do the same when it
-// was chosen the same.
-var ErrIrregular = errors.New("racefuzz: the program depends on more than the choices")
+// ErrNondeterministic is the error of an Exhaustive whose program behaved differently in two executions
+// with the same choices.
+var ErrNondeterministic = errors.New("racefuzz: the program depends on more than the choices")
 
-// Exhaustive makes all executions of a program, each once, depth first. The seed plays
-// no part; numbers that the program draws at random are enumerated too.
+// Exhaustive is a Strategy that enumerates all executions of a program, depth first, each once. It ignores
+// the seed, and it also enumerates the random numbers that the program draws.
 //
 //	for e := racefuzz.NewExhaustive(); e.More(); {
 //		result, err := racefuzz.Run(ctx, program, e, 0)
 //		...
 //	}
 //
-// Promise: when More returns false and Err nil, every execution has been made that has
-// no more steps than the limit of Run; of longer ones, each beginning of so many steps.
-// There are exponentially many. Memory is a few bytes for each step of the longest.
+// Guarantee: when More returns false and Err returns nil, every execution with at most as many steps as
+// Run's limit was made, and every prefix of that length of longer ones. The number of executions is
+// exponential in the number of steps. Memory is a few bytes for each step of the longest execution.
+//
+// The zero Exhaustive is ready to use.
 type Exhaustive struct {
-	path []branch
-	at   int // what comes next of path
+	path []branch // the choices of the current execution
+	at   int      // index of its next choice
 	runs int
 	err  error
 }
 
-// branch is a choice out of several.
+// branch is a choice of one of several options.
 type branch struct{ taken, of uint64 }
 
-// NewExhaustive returns one that has made no execution.
+// NewExhaustive returns an Exhaustive that has made no execution.
 func NewExhaustive() *Exhaustive { return &Exhaustive{} }
 
-// More reports whether there is an execution that has not been made. It is asked before
-// each.
+// More reports whether an execution is left. Call it before each Run.
 func (e *Exhaustive) More() bool {
+	if e == nil {
+		return false
+	}
 	if e.runs == 0 {
 		return true
 	}
 	if e.err == nil && e.at < len(e.path) {
-		e.err = ErrIrregular
+		e.err = ErrNondeterministic
 	}
-	return e.err == nil && e.last() >= 0
+	return e.err == nil && e.lastOpen() >= 0
 }
 
-// last returns the index of the last branch with something left to take, or -1.
-func (e *Exhaustive) last() int {
+// lastOpen returns the index of the last branch with an option that was not taken, or -1.
+func (e *Exhaustive) lastOpen() int {
 	for i := len(e.path) - 1; i >= 0; i-- {
 		if e.path[i].taken+1 < e.path[i].of {
 			return i
@@ -52,14 +56,22 @@ func (e *Exhaustive) last() int {
 	return -1
 }
 
-// Err returns ErrIrregular if that is why there are no more executions.
-func (e *Exhaustive) Err() error { return e.err }
+// Err returns ErrNondeterministic if More returned false for that reason, else nil.
+func (e *Exhaustive) Err() error {
+	if e == nil {
+		return nil
+	}
+	return e.err
+}
 
-// Start implements Strategy: it goes over to the next execution. After the last comes
-// the first again.
+// Start implements Strategy. It advances to the next execution. After the last one it starts again with
+// the first.
 func (e *Exhaustive) Start(uint64) {
+	if e == nil {
+		return
+	}
 	if e.runs++; e.runs > 1 {
-		i := e.last()
+		i := e.lastOpen()
 		e.path = e.path[:i+1]
 		if i >= 0 {
 			e.path[i].taken++
@@ -69,10 +81,20 @@ func (e *Exhaustive) Start(uint64) {
 }
 
 // Next implements Strategy.
-func (e *Exhaustive) Next(tasks []Task, _ uint32) int { return int(e.branch(uint64(len(tasks)))) }
+func (e *Exhaustive) Next(tasks []Task, _ uint32) int {
+	if e == nil {
+		return -1 // Run returns ErrStrategy
+	}
+	return int(e.branch(uint64(len(tasks))))
+}
 
 // Random implements Strategy.
-func (e *Exhaustive) Random(n uint64) uint64 { return e.branch(n) }
+func (e *Exhaustive) Random(n uint64) uint64 {
+	if e == nil {
+		return 0
+	}
+	return e.branch(n)
+}
 
 func (e *Exhaustive) branch(of uint64) uint64 {
 	if of == 1 {
@@ -84,7 +106,7 @@ func (e *Exhaustive) branch(of uint64) uint64 {
 	b := &e.path[e.at]
 	e.at++
 	if b.of != of {
-		e.err = ErrIrregular
+		e.err = ErrNondeterministic
 		return 0
 	}
 	return b.taken

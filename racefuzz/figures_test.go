@@ -46,7 +46,7 @@ func TestFigure1Phase1(t *testing.T) {
 		h := lockset.NewHybrid(func(f heisen.Finding) {
 			found = append(found, [2]heisen.Site{f.Accesses[0].Site, f.Accesses[1].Site})
 		})
-		r := run(t, models.Figure1, racefuzz.RandomWalk(), seed, racefuzz.Trace(h))
+		r := run(t, models.Figure1, racefuzz.RandomWalk(), seed, racefuzz.WithDetector(h))
 		for _, f := range found {
 			pair := []string{r.Symbols.Site(f[0]).String(), r.Symbols.Site(f[1]).String()}
 			slices.Sort(pair)
@@ -63,7 +63,7 @@ func TestFigure1(t *testing.T) {
 	s := must(t)(racefuzz.RaceDirected())
 	errors := 0
 	for seed := range uint64(seeds) {
-		r := run(t, models.Figure1, s, seed, racefuzz.At(racefuzz.First, "5"), racefuzz.At(racefuzz.Second, "7"))
+		r := run(t, models.Figure1, s, seed, racefuzz.WithRoles(racefuzz.First, "5"), racefuzz.WithRoles(racefuzz.Second, "7"))
 		if len(r.Meetings) == 0 {
 			t.Fatalf("seed %d: pair (5, 7) is not confirmed", seed)
 		}
@@ -78,7 +78,7 @@ func TestFigure1(t *testing.T) {
 		case r.Outcome != racefuzz.Finished:
 			t.Fatalf("seed %d: %v %s", seed, r.Outcome, r.Message)
 		}
-		r = run(t, models.Figure1, s, seed, racefuzz.At(racefuzz.First, "1"), racefuzz.At(racefuzz.Second, "10"))
+		r = run(t, models.Figure1, s, seed, racefuzz.WithRoles(racefuzz.First, "1"), racefuzz.WithRoles(racefuzz.Second, "10"))
 		if len(r.Meetings) > 0 || r.Message == "ERROR2" {
 			t.Fatalf("seed %d: pair (1, 10) is confirmed", seed)
 		}
@@ -93,7 +93,7 @@ func TestFigure2(t *testing.T) {
 	for before, seeds := range map[int]int{10: 1000, 1000: 200, 100000: 10} {
 		errors := 0
 		for seed := range uint64(seeds) {
-			r := run(t, models.Figure2(before), s, seed, racefuzz.At(racefuzz.First, "8"), racefuzz.At(racefuzz.Second, "10"))
+			r := run(t, models.Figure2(before), s, seed, racefuzz.WithRoles(racefuzz.First, "8"), racefuzz.WithRoles(racefuzz.Second, "10"))
 			if len(r.Meetings) != 1 {
 				t.Fatalf("%d statements, seed %d: %d meetings", before, seed, len(r.Meetings))
 			}
@@ -108,7 +108,7 @@ func TestFigure2(t *testing.T) {
 	walk, met := racefuzz.RandomWalk(), map[int]int{}
 	for _, before := range []int{10, 1000} {
 		for seed := range uint64(200) {
-			r := run(t, models.Figure2(before), walk, seed, racefuzz.At(racefuzz.First, "8"), racefuzz.At(racefuzz.Second, "10"))
+			r := run(t, models.Figure2(before), walk, seed, racefuzz.WithRoles(racefuzz.First, "8"), racefuzz.WithRoles(racefuzz.Second, "10"))
 			met[before] += len(r.Meetings)
 		}
 	}

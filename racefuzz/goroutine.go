@@ -6,9 +6,9 @@ import (
 	"github.com/heisen-go/heisen"
 )
 
-// G is a goroutine of a model. It is handed to the function that the goroutine runs,
-// and only that may use it: an operation by a goroutine is a call with its G. Wrong use
-// panics, which is an outcome of the execution like any panic.
+// G is a goroutine of a model. It stands for the goroutine in every operation: x.Read(g) is a read by g.
+// Run and G.Go pass a G to the function that the goroutine runs, and only that function may use it. Wrong
+// use of a G or of an object panics; like any panic, that is an outcome of the execution.
 type G struct {
 	run     *run
 	id      uint32
@@ -23,16 +23,16 @@ type G struct {
 	op        op
 	site      heisen.Site // of the next operation
 	held      []*lock
-	fault     any  // what the operation made panics with
-	queued    bool // its operation is for another to complete
+	fault     any  // value that the current operation panics with
+	queued    bool // another goroutine completes the current operation
 	returned  bool
 	unwinding bool
 }
 
-// unwound is what a goroutine panics with that is cut off.
+// unwound is the value that a goroutine panics with when its execution is cut off.
 type unwound struct{}
 
-// body is the coroutine.
+// body is the coroutine of the goroutine.
 func (g *G) body(yield func(struct{}) bool) {
 	g.yield = yield
 	defer func() {
@@ -45,7 +45,8 @@ func (g *G) body(yield func(struct{}) bool) {
 	g.program(g)
 }
 
-// operate makes an operation: it waits until it is chosen and done.
+// operate makes an operation. It returns when the strategy has chosen the goroutine and the operation is
+// done.
 func (g *G) operate(x op) {
 	switch {
 	case g.unwinding:
@@ -69,38 +70,68 @@ func (g *G) operate(x op) {
 	}
 }
 
-// ID returns the goroutine's number: dense, in order of creation, 0 for the first. It
-// is the ID of its Task and its heisen.Thread.
-func (g *G) ID() uint32 { return g.id }
+// check panics with a clear message if g is not a goroutine of an execution.
+func (g *G) check() {
+	if g == nil || g.run == nil {
+		panic("racefuzz: a G that comes neither from Run nor from G.Go")
+	}
+}
+
+// own panics unless the object belongs to g's execution, which is r.
+func (g *G) own(r *run) {
+	g.check()
+	switch {
+	case r == nil:
+		panic("racefuzz: goroutine " + g.name + " uses an object that no method of G made")
+	case g.run != r:
+		panic("racefuzz: goroutine " + g.name + " uses an object of another execution")
+	}
+}
+
+// ID returns the number of the goroutine, from 0 in order of creation. It is also the ID of its Task and
+// its heisen.Thread.
+func (g *G) ID() uint32 {
+	g.check()
+	return g.id
+}
 
 // At names the place of the goroutine's next operation and returns g:
 //
 //	x.Write(g.At("bank.go:31"), 1)
 func (g *G) At(place string) *G {
+	g.check()
 	g.site = g.run.site(place)
 	return g
 }
 
-// Go starts a goroutine and returns it, for Join.
+// Go starts a goroutine and returns it, for Join. It is a step.
 func (g *G) Go(name string, program Program) *G {
+	g.check()
+	if program == nil {
+		panic("racefuzz: goroutine " + g.name + " starts a nil Program")
+	}
 	g.operate(op{code: opGo, name: name, program: program})
 	return g.op.g
 }
 
-// Join waits until another goroutine has returned.
+// Join waits until another goroutine has returned. It is a step.
 func (g *G) Join(other *G) {
+	other.check()
 	g.own(other.run)
 	g.operate(op{code: opJoin, g: other})
 }
 
-// Yield gives way to others.
-func (g *G) Yield() { g.operate(op{code: opYield}) }
+// Yield gives way to other goroutines. It is a step.
+func (g *G) Yield() {
+	g.check()
+	g.operate(op{code: opYield})
+}
 
-// Random returns a number below n, which has to be at least 1, from the strategy. It is
-// no step.
+// Random returns a number below n from the strategy. n must be at least 1. It is not a step.
 func (g *G) Random(n int) int {
+	g.check()
 	if n < 1 {
-		panic(fmt.Sprintf("racefuzz: a random number below %d", n))
+		panic(fmt.Sprintf("racefuzz: Random(%d), want at least 1", n))
 	}
 	if g.unwinding {
 		panic(unwound{})
@@ -108,25 +139,21 @@ func (g *G) Random(n int) int {
 	return int(g.run.strategy.Random(uint64(n)))
 }
 
-// Assert ends the execution with the outcome Failed unless ok. It is no step.
-func (g *G) Assert(ok bool, format string, arguments ...any) {
+// Assert ends the execution with the outcome Failed if ok is false. The message is formatted as by
+// fmt.Sprintf. It is not a step.
+func (g *G) Assert(ok bool, format string, args ...any) {
+	g.check()
 	if ok || g.unwinding {
 		return
 	}
 	if r := g.run.result; r.Outcome == 0 {
-		r.Outcome, r.Message, r.Culprit = Failed, fmt.Sprintf(format, arguments...), g.id
+		r.Outcome, r.Message, r.Culprit = Failed, fmt.Sprintf(format, args...), g.id
 	}
 	g.unwinding = true
 	panic(unwound{})
 }
 
-// own checks that what is used is of the goroutine's execution.
-func (g *G) own(r *run) {
-	if g.run != r {
-		panic("racefuzz: goroutine " + g.name + " uses what belongs to another execution")
-	}
-}
-
+// place returns the name of the place of the goroutine's operation, or the empty string.
 func (g *G) place() string {
 	if g.op.site == 0 {
 		return ""
@@ -134,12 +161,12 @@ func (g *G) place() string {
 	return g.run.result.Symbols.Site(g.op.site).String()
 }
 
-// emit hands out an event at the place of the goroutine's operation.
+// emit passes an event of the goroutine's operation to the detector.
 func (g *G) emit(code heisen.Op, o heisen.Object) {
 	g.run.emit(g, heisen.Record{Op: code, Object: o, Site: g.op.site})
 }
 
-// access hands out an access to a variable and its value.
+// access passes an access to a variable and its value to the detector.
 func (g *G) access(code heisen.Op, v *Var, value int) {
 	g.run.emit(g, heisen.Record{Op: code, Object: v.number, Site: g.op.site, Len: wordSize,
 		Value: uint64(value), Flags: heisen.HasValue})

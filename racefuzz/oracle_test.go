@@ -178,7 +178,7 @@ func (r *recorder) Flush() error          { return nil }
 func (m model) execute(t *testing.T, s racefuzz.Strategy, seed uint64, options ...racefuzz.RunOption) (*racefuzz.Result, recorder, string) {
 	t.Helper()
 	var events recorder
-	r := run(t, m.program, s, seed, append(options, racefuzz.Trace(&events))...)
+	r := run(t, m.program, s, seed, append(options, racefuzz.WithDetector(&events))...)
 	what := slices.Clone(events)
 	for i := range what {
 		what[i].Site = 0 // places have numbers as they come, also in options
@@ -246,7 +246,7 @@ func pair(a, b string) [2]string { return [2]string{min(a, b), max(a, b)} }
 
 // strategies returns one of each, with short patience.
 func strategies(t testing.TB) []racefuzz.Strategy {
-	strategy, patience := must(t), racefuzz.Patience(50)
+	strategy, patience := must(t), racefuzz.WithPostponeLimit(50)
 	return []racefuzz.Strategy{
 		racefuzz.RandomWalk(),
 		strategy(racefuzz.PCT(2, 12, patience)),
@@ -308,13 +308,13 @@ func TestAgainstExhaustive(t *testing.T) {
 			for _, b := range accesses[i+1:] {
 				hits := 0
 				for seed := range uint64(20) {
-					r := run(t, m.program, directed, seed, racefuzz.At(racefuzz.First, a), racefuzz.At(racefuzz.Second, b))
+					r := run(t, m.program, directed, seed, racefuzz.WithRoles(racefuzz.First, a), racefuzz.WithRoles(racefuzz.Second, b))
 					if len(r.Meetings) > 0 {
 						hits++
 					}
 					if o.pairs[pair(a, b)] {
 						seeds.add(len(r.Meetings) > 0)
-						r = run(t, m.program, racefuzz.RandomWalk(), seed, racefuzz.At(racefuzz.First, a), racefuzz.At(racefuzz.Second, b))
+						r = run(t, m.program, racefuzz.RandomWalk(), seed, racefuzz.WithRoles(racefuzz.First, a), racefuzz.WithRoles(racefuzz.Second, b))
 						walk.add(len(r.Meetings) > 0)
 					}
 				}
@@ -340,8 +340,8 @@ func TestAgainstExhaustive(t *testing.T) {
 // each meeting one of theirs, and each has to be the same again.
 func (m model) checkPossible(t *testing.T, o *oracle) {
 	options := []racefuzz.RunOption{
-		racefuzz.At(racefuzz.First|racefuzz.Entry|racefuzz.Remote|racefuzz.End, m.accesses()...),
-		racefuzz.At(racefuzz.Inner, m.places("lock", "rlock", "wlock")...),
+		racefuzz.WithRoles(racefuzz.First|racefuzz.Entry|racefuzz.Remote|racefuzz.End, m.accesses()...),
+		racefuzz.WithRoles(racefuzz.Inner, m.places("lock", "rlock", "wlock")...),
 	}
 	for _, s := range strategies(t) {
 		for seed := range uint64(10) {
@@ -390,8 +390,8 @@ func (m model) sections(t *testing.T, o *oracle, rng *rand.Rand, hits *rate) {
 		triple := [3]string{mine[entry], theirs[rng.IntN(len(theirs))], mine[entry+1]}
 		hit := false
 		for seed := range uint64(20) {
-			r := run(t, m.program, s, seed, racefuzz.At(racefuzz.Entry, triple[0]),
-				racefuzz.At(racefuzz.Remote, triple[1]), racefuzz.At(racefuzz.End, triple[2]))
+			r := run(t, m.program, s, seed, racefuzz.WithRoles(racefuzz.Entry, triple[0]),
+				racefuzz.WithRoles(racefuzz.Remote, triple[1]), racefuzz.WithRoles(racefuzz.End, triple[2]))
 			hit = hit || len(r.Meetings) > 0
 		}
 		if o.triples[triple] {
@@ -427,7 +427,7 @@ func TestDeadlocks(t *testing.T) {
 		}
 		n++
 		for seed := range uint64(20) {
-			r, _, x := m.execute(t, some, seed, racefuzz.At(racefuzz.Inner, inner...))
+			r, _, x := m.execute(t, some, seed, racefuzz.WithRoles(racefuzz.Inner, inner...))
 			if !o.executions[x] {
 				t.Fatalf("%v, seed %d: %s is not possible", m, seed, x)
 			}
@@ -452,8 +452,8 @@ func TestDisciplined(t *testing.T) {
 		accesses := m.accesses()
 		for _, s := range strategies(t) {
 			for seed := range uint64(20) {
-				r := run(t, m.program, s, seed, racefuzz.At(racefuzz.First|racefuzz.Second, accesses...),
-					racefuzz.At(racefuzz.Inner, m.places("lock")...))
+				r := run(t, m.program, s, seed, racefuzz.WithRoles(racefuzz.First|racefuzz.Second, accesses...),
+					racefuzz.WithRoles(racefuzz.Inner, m.places("lock")...))
 				if len(r.Meetings) > 0 || r.Outcome != racefuzz.Finished {
 					t.Fatalf("%v: %v, seed %d: %v, %v", m, s, seed, r.Outcome, r.Meetings)
 				}
@@ -479,7 +479,7 @@ func TestIrregular(t *testing.T) {
 			t.Fatal("there is no end")
 		}
 	}
-	if !errors.Is(e.Err(), racefuzz.ErrIrregular) {
+	if !errors.Is(e.Err(), racefuzz.ErrNondeterministic) {
 		t.Errorf("%d executions, %v", other, e.Err())
 	}
 }

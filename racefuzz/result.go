@@ -7,15 +7,16 @@ import (
 	"github.com/heisen-go/heisen"
 )
 
-// Outcome is how an execution of a model ended.
+// Outcome says how an execution of a model ended.
 type Outcome uint8
 
+// The outcomes.
 const (
-	Finished   Outcome = iota + 1 // all goroutines have returned
-	Deadlocked                    // some have not, and none can go on
-	Panicked                      // one panicked
-	Failed                        // one failed an assertion
-	CutOff                        // at the limit of steps
+	Finished   Outcome = iota + 1 // all goroutines returned
+	Deadlocked                    // some goroutines did not return, and none is runnable
+	Panicked                      // a goroutine panicked
+	Failed                        // a goroutine failed an assertion
+	CutOff                        // the execution reached the step limit
 )
 
 var outcomeNames = [...]string{Finished: "finished", Deadlocked: "deadlock", Panicked: "panic", Failed: "failed", CutOff: "cut off"}
@@ -28,55 +29,59 @@ func (o Outcome) String() string {
 	return outcomeNames[o]
 }
 
-// Result is what came of an execution.
+// Result is the result of an execution.
 type Result struct {
-	Seed    uint64 // that it was started with
+	Seed    uint64 // seed of the execution
 	Outcome Outcome
-	// Culprit is the goroutine that panicked or failed, Message what it said, and Panic
-	// the value that it panicked with.
+	// Culprit is the goroutine that panicked or failed, Message the text, and Panic the value of the
+	// panic.
 	Culprit uint32
 	Message string
 	Panic   any
-	// Waiting says of a deadlock who waits for what.
+	// Waiting says, after a deadlock, what each goroutine waits for.
 	Waiting []Waiting
-	// Meetings are those at the places that were given roles, in order.
+	// Meetings are the confirmed bugs, in order. Only places with roles have meetings; see WithRoles.
 	Meetings []Meeting
-	// Choices are all that were not the default: with the seed, what it takes to Replay
-	// the execution.
+	// Choices are the deviations. With the seed they suffice to Replay the execution.
 	Choices []Choice
-	// Order is who made each step, and Steps how many there were.
+	// Order has the ID of the goroutine that made each step. Steps is the number of steps.
 	Order []uint32
 	Steps uint64
 	// Hash is a hash of Order.
 	Hash uint64
-	// Diverged is what the strategy said of itself, if it is a Diverger.
+	// Diverged is the strategy's Diverged, if it is a Diverger.
 	Diverged uint64
-	// Names are those of the goroutines.
+	// Names are the names of the goroutines, by ID.
 	Names []string
-	// Symbols says what the numbers of places, objects and goroutines stand for, in
-	// meetings and in what a detector was told; see Trace.
+	// Symbols names the places, objects and goroutines in meetings and in the events that the detector
+	// received; see WithDetector.
 	Symbols *heisen.Symbols
 
-	// What was traced: of each event what it is of, and of each goroutine its events.
-	moments []Moment
-	events  map[uint32][]int
-	starts  []Start
+	// The events that the detector received.
+	positions []Position       // of each event
+	events    map[uint32][]int // of each goroutine
+	creations []Creation
 }
 
-// Place returns the name of a place of a meeting.
-func (r *Result) Place(number uint32) string { return r.Symbols.Site(heisen.Site(number)).String() }
+// Place returns the name of a place of a meeting. It returns "?" for an unknown place.
+func (r *Result) Place(number uint32) string {
+	if r == nil {
+		return heisen.SiteInfo{}.String()
+	}
+	return r.Symbols.Site(heisen.Site(number)).String()
+}
 
-// Waiting is a goroutine that can't go on.
+// Waiting describes a deadlocked goroutine.
 type Waiting struct {
 	ID        uint32
 	Name      string
-	Operation string   // that it waits to make, such as lock
-	Object    string   // name of what it is made to
-	Place     string   // empty if it has no name
-	Held      []string // locks that the goroutine holds, in the order in which it took them
+	Operation string   // the operation that blocks, such as "lock"
+	Object    string   // name of the object of the operation
+	Place     string   // name of the place, empty if it has none
+	Held      []string // locks that the goroutine holds, in the order of acquisition
 }
 
-// String says in a line who waits for what.
+// String returns a line such as "t1 waits to lock B at 4, holding A".
 func (w Waiting) String() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s waits to %s %s", w.Name, w.Operation, w.Object)

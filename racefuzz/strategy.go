@@ -6,147 +6,97 @@ import (
 	"math/bits"
 
 	"github.com/heisen-go/heisen/internal/core/strategies"
+	"github.com/heisen-go/heisen/internal/option"
 )
 
-// Strategy decides who goes on: all that a scheduler needs to know of how executions
-// are chosen. A Strategy belongs to one execution at a time.
+// Strategy decides which task continues. A Strategy is for one execution at a time.
 type Strategy interface {
-	// Start begins an execution. All that Next and Random return until the next Start
-	// follows from the seed and from what they are asked.
+	// Start begins an execution. The results of Next and Random until the next Start are determined by
+	// the seed and by their arguments.
 	Start(seed uint64)
-	// Next returns the index of the task that goes on. There is at least one, and
-	// their order is the same in every execution that came so far by the same choices.
-	// running is the ID of the task that went on last, None at first; it need not be
-	// among the tasks. Of the tasks only Mark and Own may be changed.
+	// Next returns the index of the task that continues. There is at least one task. The order of the
+	// tasks is the same in all executions with the same choices so far. running is the ID of the task
+	// that continued last, NoTask at first; it need not be among the tasks. Next may change OpState
+	// and TaskState of the tasks.
 	Next(tasks []Task, running uint32) int
-	// Random returns a number below n, which is not 0, for the program itself: what it
-	// would draw at random.
+	// Random returns a random number below n, for the program itself. n is at least 1.
 	Random(n uint64) uint64
 }
 
-// Diverger is an optional capability of a Strategy that follows what it was given, such
-// as Replay: saying how often in this execution it could not.
-type Diverger interface{ Diverged() uint64 }
+// Diverger is an optional interface of a Strategy that follows a given schedule, such as Replay.
+type Diverger interface {
+	// Diverged returns how many entries of the schedule could not be followed in this execution.
+	Diverged() uint64
+}
 
-// Task is a task that can go on and what it does next: its ID, dense and in order of
-// creation; the Kind of what it does, and of an Access or a Lock the Roles and the
-// number (Place) of the place and the memory (Addr, Size), of an Access whether it may
-// Write and whether it is Atomic; which of its operations that is (At, see Turn), and since
-// which step it has been standing there (Since). Mark is the strategy's own until the task comes to something else, Own until the task ends; both
-// start as 0.
-type Task = strategies.Task
+// ErrStrategy is wrapped by the error of Run if a strategy returned an index that is not of a task.
+var ErrStrategy = errors.New("racefuzz: wrong index from the strategy")
 
-// Kind is what a task does next: [Resume], [Access], [Lock], [Sync] or [Yield].
-type Kind = strategies.Kind
+// StrategyOption configures a Strategy that postpones tasks or waits for them.
+type StrategyOption func(*strategyConfig) error
 
-const (
-	Resume = strategies.Resume // to go on, having been started or having got what it waited for
-	Access = strategies.Access // to access memory
-	Lock   = strategies.Lock   // to take a lock
-	Sync   = strategies.Sync   // to synchronise otherwise
-	Yield  = strategies.Yield  // to go on, having given way to others
-)
+type strategyConfig struct{ postponeLimit uint64 }
 
-// Roles are what a place is to the strategy, as a set.
-type Roles = strategies.Roles
-
-const (
-	// First and Second are the two places of a pair that may race.
-	First, Second = strategies.First, strategies.Second
-	// Entry, Remote and End are those of an atomic section: its first access, the one
-	// of another task that may come in between, and its last.
-	Entry, Remote, End = strategies.Entry, strategies.Remote, strategies.End
-	// Inner is where a lock is taken while another is held.
-	Inner = strategies.Inner
-)
-
-// Choice is that a task went on at a step. The choices of a schedule are those that
-// differ from the default choice, which is the task that went on last, if it can, has
-// not given way and has not been chosen 1000 times in a row; otherwise the task that
-// has been standing where it is for longest, and of several the one that was created
-// first.
-type Choice = strategies.Choice
-
-// Meeting is two tasks at places of interest at the same time. Kind says what they met
-// for: [Race] or [Violation]; Step is that at which the first of them went on.
-type Meeting = strategies.Meeting
-
-// MeetingKind is what tasks have met for.
-type MeetingKind = strategies.MeetingKind
-
-const (
-	// Race is that both were about to make conflicting accesses, at places that are
-	// First or Second: a data race, without doubt.
-	Race = strategies.Race
-	// Violation is that one made its access at Remote after the other had made the
-	// one at Entry and before it made the one at End, all to the same memory.
-	Violation = strategies.Violation
-)
-
-// Side is one of the two tasks of a Meeting, and its access.
-type Side = strategies.Side
-
-// None is the ID of no task.
-const None = strategies.NoTask
-
-// ErrConfig is what the errors of options and of the constructors of strategies wrap.
-var ErrConfig = errors.New("racefuzz: invalid configuration")
-
-// StrategyOption sets up a Strategy.
-type StrategyOption func(*picked) error
-
-// Patience sets for how many steps a strategy keeps a task back at most, or waits for
-// it: at least 1, 131072 unless said. A program that spins until the task has gone on is
-// through sooner with less of it; with more of it tasks meet that come to their places at
-// more different times. It halves each time that it was in vain, but not below 100.
-func Patience(steps uint64) StrategyOption {
-	return func(p *picked) error {
+// WithPostponeLimit bounds how many steps a strategy postpones a task: at least 1. The default is 131072,
+// for Follow 1024. A lower limit helps programs that spin until the postponed task continues. A higher
+// limit lets tasks meet that reach their places at very different times. Each time that a task stays
+// postponed up to the limit, the limit halves, down to 100.
+func WithPostponeLimit(steps uint64) StrategyOption {
+	return func(c *strategyConfig) error {
 		if steps == 0 {
-			return fmt.Errorf("%w: a patience of no steps", ErrConfig)
+			return option.Errorf("WithPostponeLimit: 0 steps, want at least 1")
 		}
-		p.config.PostponeLimit = steps
+		c.postponeLimit = steps
 		return nil
 	}
 }
 
-// picked is a Strategy of package internal/core/strategies.
-type picked struct {
-	config strategies.Config
-	picker strategies.Scheduler
-	name   string
+// builtin is a Strategy of package internal/core/strategies.
+type builtin struct {
+	config    strategies.Config
+	scheduler strategies.Scheduler
+	tasks     []strategies.Task
+	name      string
 }
 
-func newPicked(c strategies.Config, name string, options []StrategyOption) (Strategy, error) {
-	p := &picked{config: c, name: name}
-	for _, o := range options {
-		if err := o(p); err != nil {
-			return nil, err
-		}
+// newBuiltin returns the strategy that c configures. constructor is the name of the exported function.
+func newBuiltin(constructor string, c strategies.Config, name string, opts []StrategyOption) (Strategy, error) {
+	var extra strategyConfig
+	if err := option.Apply("racefuzz."+constructor, &extra, opts); err != nil {
+		return nil, err
 	}
-	if p.config.PostponeLimit != 0 {
-		p.name = fmt.Sprintf("%s patience=%d", name, p.config.PostponeLimit)
+	b := &builtin{config: c, name: name}
+	if b.config.PostponeLimit = extra.postponeLimit; extra.postponeLimit != 0 {
+		b.name = fmt.Sprintf("%s patience=%d", name, extra.postponeLimit) // as in schedules
 	}
-	p.Start(0)
-	return p, nil
+	b.Start(0)
+	return b, nil
 }
 
 // Start implements Strategy.
-func (p *picked) Start(seed uint64) {
-	p.config.Seed = seed
-	p.picker.Start(&p.config)
+func (b *builtin) Start(seed uint64) {
+	b.config.Seed = seed
+	b.scheduler.Start(&b.config)
 }
 
 // Next implements Strategy.
-func (p *picked) Next(tasks []Task, running uint32) int { return p.picker.Next(tasks, running) }
+func (b *builtin) Next(tasks []Task, running uint32) int {
+	b.tasks = appendTasks(b.tasks[:0], tasks)
+	i := b.scheduler.Next(b.tasks, running)
+	for k := range tasks {
+		tasks[k].OpState, tasks[k].TaskState = b.tasks[k].OpState, b.tasks[k].TaskState
+	}
+	return i
+}
 
 // Random implements Strategy.
-func (p *picked) Random(n uint64) uint64 {
-	high, _ := bits.Mul64(p.picker.Random(), n)
+func (b *builtin) Random(n uint64) uint64 {
+	high, _ := bits.Mul64(b.scheduler.Random(), n)
 	return high
 }
 
 // Diverged implements Diverger.
-func (p *picked) Diverged() uint64 { return p.picker.Diverged + p.picker.TurnsLeft() }
+func (b *builtin) Diverged() uint64 { return b.scheduler.Diverged + b.scheduler.TurnsLeft() }
 
-// String returns the strategy's name and parameters, as they stand in schedules.
-func (p *picked) String() string { return p.name }
+// String returns the strategy's name and parameters as they stand in schedules.
+func (b *builtin) String() string { return b.name }

@@ -1,114 +1,112 @@
 package racefuzz
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 
 	"github.com/heisen-go/heisen"
-	"github.com/heisen-go/heisen/internal/core/strategies"
 )
 
-// Turn is that a task goes on until it stands at its operation Until, or at a later one,
-// or ends, or waits in the one before. Operations of a task have ascending numbers: in a
-// model from 1 one after the other; in a real program 1<<32 times how many points the
-// goroutine has come to where it synchronises or has started another, plus how many
-// accesses since. They do not depend on what other tasks do as long as this one goes the
-// same way.
-type Turn = strategies.Turn
+// ErrOrder is wrapped by the error of Result.Turns if its arguments are not an order of the execution's
+// events.
+var ErrOrder = errors.New("racefuzz: not an order of the execution's events")
 
-// Moment is an event of an execution: at which operation of which task.
-type Moment struct {
-	ID uint32
-	At uint64
+// Position is the position of an event: its task and the sequence number of the operation. Sequence
+// numbers are those of Turn.
+type Position struct {
+	ID  uint32
+	Seq uint64
 }
 
-// Start is that a task has started another, during its operation At or after it and before
-// the next.
-type Start struct {
-	Moment
+// Creation says that a task created another one, during the operation at its position or after it and
+// before the next one.
+type Creation struct {
+	Position
 	Child uint32
 }
 
-// Turns returns the turns by which the events of an execution come in another order. It is
-// the order in which they are to come, and of each task has those up to some point; of
-// several in a row that are of one task the last will do. After them come those of next,
-// but not before all their tasks stand there: they are next at the same time. starts are
-// those of the execution, in its order.
+// Turns returns the turns that make an execution follow another order. order is a prefix of the new
+// execution: the positions of its events. Of several consecutive events of one task the last suffices. next
+// are positions at which their tasks stop: no task of next continues before all of them are there.
+// creations are the creations of the execution from which the positions come, in its order.
 //
-// Tasks are numbered in the order of their creation, so those of the turns have other
-// numbers than those of the execution if they come to be in another order. Those that
-// nobody has started are there before all others, or at the same place among them.
-func Turns(order, next []Moment, starts []Start) []Turn {
-	var children []uint32 // the numbers that tasks have which were started
-	by := map[uint32][]Start{}
-	for _, s := range starts {
+// Tasks are numbered in order of creation, so a task may have another number in the new execution. Turns
+// translates the numbers. It assumes that tasks that no creation mentions keep theirs.
+func Turns(order, next []Position, creations []Creation) []Turn {
+	var children []uint32 // IDs of created tasks
+	by := map[uint32][]Creation{}
+	for _, s := range creations {
 		children = append(children, s.Child)
 		by[s.ID] = append(by[s.ID], s)
 	}
 	slices.Sort(children)
-	numbers := map[uint32]uint32{} // those that they get
-	// A task begins by itself.
-	order = slices.DeleteFunc(slices.Clone(order), func(m Moment) bool { return m.At == 0 })
-	for _, m := range next {
-		if m.At > 0 {
-			order = append(order, Moment{ID: m.ID, At: m.At - 1})
+	numbers := map[uint32]uint32{} // IDs in the new execution
+	// A task arrives at its first operation without a turn.
+	order = slices.DeleteFunc(slices.Clone(order), func(p Position) bool { return p.Seq == 0 })
+	for _, p := range next {
+		if p.Seq > 0 {
+			order = append(order, Position{ID: p.ID, Seq: p.Seq - 1})
 		}
 	}
 	order = append(order, next...)
 	var turns []Turn
 	reached := map[uint32]uint64{}
-	for i, m := range order {
-		until := m.At + 1
-		if i+1 < len(order) && order[i+1].ID == m.ID || until <= reached[m.ID] {
+	for i, p := range order {
+		until := p.Seq + 1
+		if i+1 < len(order) && order[i+1].ID == p.ID || until <= reached[p.ID] {
 			continue
 		}
-		reached[m.ID] = until
-		id, ok := numbers[m.ID]
+		reached[p.ID] = until
+		id, ok := numbers[p.ID]
 		if !ok {
-			id = m.ID
+			id = p.ID
 		}
 		turns = append(turns, Turn{ID: id, Until: until})
-		list := by[m.ID]
-		for ; len(list) > 0 && list[0].At < until; list = list[1:] {
+		list := by[p.ID]
+		for ; len(list) > 0 && list[0].Seq < until; list = list[1:] {
 			numbers[list[0].Child] = children[len(numbers)]
 		}
-		by[m.ID] = list
+		by[p.ID] = list
 	}
 	return turns
 }
 
-// Turns returns the turns by which the events of the execution come in another order, for
-// Follow. events are indices of what was handed to the detector of Trace, in the order in
-// which they are to come, of which the last so many are next at the same time: those of a
-// witness of package mcm, for example. They have to be the first ones of each goroutine
-// that has any, in their order. The error wraps ErrConfig.
+// Turns returns the turns, for Follow, that make an execution follow another order of this execution's
+// events. events are indices into the events that the detector of WithDetector received, in the new order;
+// the tasks of the last ones stop before these, all at the same time. The witness of a race from
+// package mcm has both. The events of each goroutine must be its first ones, in their order. The error
+// wraps ErrOrder.
 func (r *Result) Turns(events []int, last int) ([]Turn, error) {
 	if last < 0 || last > len(events) {
-		return nil, fmt.Errorf("%w: the last %d of %d events", ErrConfig, last, len(events))
+		return nil, fmt.Errorf("%w: the last %d of %d events", ErrOrder, last, len(events))
 	}
-	var order []Moment
+	if r == nil {
+		r = &Result{}
+	}
+	var order []Position
 	next := map[uint32]int{}
 	for _, e := range events {
-		if e < 0 || e >= len(r.moments) {
-			return nil, fmt.Errorf("%w: event %d of %d that were traced", ErrConfig, e, len(r.moments))
+		if e < 0 || e >= len(r.positions) {
+			return nil, fmt.Errorf("%w: event %d, but the detector received %d", ErrOrder, e, len(r.positions))
 		}
-		m := r.moments[e]
-		if list := r.events[m.ID]; next[m.ID] == len(list) || list[next[m.ID]] != e {
-			return nil, fmt.Errorf("%w: event %d of %s comes before earlier ones, or again", ErrConfig, e, r.Names[m.ID])
+		p := r.positions[e]
+		if list := r.events[p.ID]; next[p.ID] == len(list) || list[next[p.ID]] != e {
+			return nil, fmt.Errorf("%w: event %d of %s comes before earlier ones, or again", ErrOrder, e, r.Names[p.ID])
 		}
-		next[m.ID]++
-		order = append(order, m)
+		next[p.ID]++
+		order = append(order, p)
 	}
 	first := len(order) - last
-	return Turns(order[:first], order[first:], r.starts), nil
+	return Turns(order[:first], order[first:], r.creations), nil
 }
 
-// note takes down an event.
-func (r *Result) note(g *G, x *heisen.Record) {
-	m := Moment{ID: g.id, At: g.task.Seq}
-	r.events[m.ID] = append(r.events[m.ID], len(r.moments))
-	r.moments = append(r.moments, m)
+// addEvent records the position of an event that the detector receives.
+func (r *Result) addEvent(g *G, x *heisen.Record) {
+	p := Position{ID: g.id, Seq: g.task.Seq}
+	r.events[p.ID] = append(r.events[p.ID], len(r.positions))
+	r.positions = append(r.positions, p)
 	if x.Op == heisen.Fork {
-		r.starts = append(r.starts, Start{m, uint32(x.Object)})
+		r.creations = append(r.creations, Creation{p, uint32(x.Object)})
 	}
 }

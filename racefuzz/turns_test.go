@@ -55,7 +55,7 @@ func TestWitnesses(t *testing.T) {
 			}
 			place := func(i int) string { return r.Symbols.Site(events[i].Site).String() }
 			follow := must(t)(racefuzz.Follow(turns))
-			q, _, _ := m.execute(t, follow, seeds, racefuzz.At(racefuzz.First|racefuzz.Second, place(i), place(j)))
+			q, _, _ := m.execute(t, follow, seeds, racefuzz.WithRoles(racefuzz.First|racefuzz.Second, place(i), place(j)))
 			met := slices.ContainsFunc(q.Meetings, func(x racefuzz.Meeting) bool {
 				a, b := q.Place(x.First.Place), q.Place(x.Second.Place)
 				return a == place(i) && b == place(j) || a == place(j) && b == place(i)
@@ -78,15 +78,15 @@ func TestWitnesses(t *testing.T) {
 // TestTurnsOfNewcomers: goroutines that come to be created in another order have other
 // numbers; those that nobody has started keep theirs.
 func TestTurnsOfNewcomers(t *testing.T) {
-	at := func(id uint32, at uint64) racefuzz.Moment { return racefuzz.Moment{ID: id, At: at} }
-	starts := []racefuzz.Start{
-		{Moment: at(0, 1), Child: 1}, {Moment: at(0, 1), Child: 2}, {Moment: at(1, 5), Child: 4},
-		{Moment: at(2, 6), Child: 5}, {Moment: at(4, 1), Child: 6},
+	at := func(id uint32, at uint64) racefuzz.Position { return racefuzz.Position{ID: id, Seq: at} }
+	starts := []racefuzz.Creation{
+		{Position: at(0, 1), Child: 1}, {Position: at(0, 1), Child: 2}, {Position: at(1, 5), Child: 4},
+		{Position: at(2, 6), Child: 5}, {Position: at(4, 1), Child: 6},
 	}
-	got := racefuzz.Turns([]racefuzz.Moment{
+	got := racefuzz.Turns([]racefuzz.Position{
 		at(0, 1), at(2, 3), at(2, 6), // 2 starts its child before 1 does
 		at(3, 1), at(5, 2), at(1, 4), at(1, 5), at(4, 1), at(5, 2),
-	}, []racefuzz.Moment{at(6, 1), at(2, 9)}, starts)
+	}, []racefuzz.Position{at(6, 1), at(2, 9)}, starts)
 	if fmt.Sprint(got) != "[{0 2} {2 7} {3 2} {4 3} {1 6} {5 2} {6 1} {2 9} {6 2} {2 10}]" {
 		t.Errorf("%v", got)
 	}
@@ -97,11 +97,11 @@ func TestTurnsErrors(t *testing.T) {
 	m := model{{{do: "write", which: 0, place: "0.0"}, {do: "read", which: 0, place: "0.1"}}}
 	r, events, _ := m.execute(t, racefuzz.RandomWalk(), 1)
 	read := slices.IndexFunc(events, func(x heisen.Record) bool { return x.Op == heisen.Read })
-	if _, err := r.Turns([]int{0}, 2); !errors.Is(err, racefuzz.ErrConfig) {
+	if _, err := r.Turns([]int{0}, 2); !errors.Is(err, racefuzz.ErrOrder) {
 		t.Errorf("error %v", err)
 	}
 	for _, order := range [][]int{{-1}, {len(events)}, {read}, {0, 0}} {
-		if _, err := r.Turns(order, 0); !errors.Is(err, racefuzz.ErrConfig) {
+		if _, err := r.Turns(order, 0); !errors.Is(err, racefuzz.ErrOrder) {
 			t.Errorf("%v: error %v", order, err)
 		}
 	}

@@ -155,7 +155,7 @@ func print(ctx context.Context, w io.Writer, runs int, statements string) error 
 
 // row executes a program of so many steps under each strategy.
 func row(ctx context.Context, w io.Writer, program racefuzz.Program, steps uint64, pair [2]string, runs int) error {
-	directed, err := racefuzz.RaceDirected(racefuzz.Patience(4 * steps))
+	directed, err := racefuzz.RaceDirected(racefuzz.WithPostponeLimit(4 * steps))
 	if err != nil {
 		return err
 	}
@@ -170,8 +170,8 @@ func row(ctx context.Context, w io.Writer, program racefuzz.Program, steps uint6
 	for _, s := range strategies {
 		met, failed := 0, 0
 		for seed := range uint64(runs) {
-			r, err := racefuzz.Run(ctx, program, s, seed, racefuzz.Limit(4*steps),
-				racefuzz.At(racefuzz.First, pair[0]), racefuzz.At(racefuzz.Second, pair[1]))
+			r, err := racefuzz.Run(ctx, program, s, seed, racefuzz.WithStepLimit(4*steps),
+				racefuzz.WithRoles(racefuzz.First, pair[0]), racefuzz.WithRoles(racefuzz.Second, pair[1]))
 			if err != nil {
 				return err
 			}

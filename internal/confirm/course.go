@@ -11,10 +11,10 @@ import (
 // course is a detector that keeps which way an execution has gone, so that the witnesses
 // of predictions can be followed from the start. Its records are Placed.
 type course struct {
-	before []racefuzz.Moment // of several in a row of one goroutine the last
-	latest []racefuzz.Moment // one for each of the latest events
-	gone   uint64            // events before these
-	starts []racefuzz.Start
+	before []racefuzz.Position // of several in a row of one goroutine the last
+	latest []racefuzz.Position // one for each of the latest events
+	gone   uint64              // events before these
+	starts []racefuzz.Creation
 }
 
 // kept is how many events stay in latest: more than mcm looks back from where it reports.
@@ -29,7 +29,7 @@ func (c *course) Flush() error { return nil }
 func (c *course) handle(r *heisen.Record) {
 	m := momentOf(r)
 	if r.Op == heisen.Fork {
-		c.starts = append(c.starts, racefuzz.Start{Moment: racefuzz.Moment{ID: uint32(r.Thread), At: m.At}, Child: uint32(r.Object)})
+		c.starts = append(c.starts, racefuzz.Creation{Position: racefuzz.Position{ID: uint32(r.Thread), Seq: m.Seq}, Child: uint32(r.Object)})
 	}
 	if len(c.latest) == 2*kept {
 		c.before = appendMoments(c.before, c.latest[:kept])
@@ -41,20 +41,20 @@ func (c *course) handle(r *heisen.Record) {
 
 // momentOf returns of what an event is: of no task if it is neither an access nor
 // synchronisation.
-func momentOf(r *heisen.Record) racefuzz.Moment {
+func momentOf(r *heisen.Record) racefuzz.Position {
 	if r.Flags&recorder.Placed == 0 {
-		return racefuzz.Moment{ID: racefuzz.None}
+		return racefuzz.Position{ID: racefuzz.NoTask}
 	}
-	return racefuzz.Moment{ID: uint32(r.Thread), At: r.Value}
+	return racefuzz.Position{ID: uint32(r.Thread), Seq: r.Value}
 }
 
 // appendMoments appends those that are of a task; of several in a row of one task the
 // last stays.
-func appendMoments(all, more []racefuzz.Moment) []racefuzz.Moment {
+func appendMoments(all, more []racefuzz.Position) []racefuzz.Position {
 	for _, m := range more {
 		last := len(all) - 1
 		switch {
-		case m.ID == racefuzz.None:
+		case m.ID == racefuzz.NoTask:
 		case last >= 0 && all[last].ID == m.ID:
 			all[last] = m
 		default:
@@ -66,12 +66,12 @@ func appendMoments(all, more []racefuzz.Moment) []racefuzz.Moment {
 
 // witness is an order that was predicted to show a bug.
 type witness struct {
-	seed  uint64            // of the execution that it was predicted from
-	order []racefuzz.Moment // up to the operations that are next at the same time
-	next  []racefuzz.Moment // these, in the order in which they were predicted
-	both  bool              // they may as well come in the other order
+	seed  uint64              // of the execution that it was predicted from
+	order []racefuzz.Position // up to the operations that are next at the same time
+	next  []racefuzz.Position // these, in the order in which they were predicted
+	both  bool                // they may as well come in the other order
 
-	starts []racefuzz.Start // of that execution
+	starts []racefuzz.Creation // of that execution
 }
 
 // witnessOf returns the witness of a finding whose accesses are next at its end; nil if it
@@ -90,11 +90,11 @@ func (c *course) witnessOf(f *heisen.Finding, seed uint64) *witness {
 	}
 	w := &witness{seed: seed, both: f.Kind != heisen.Atomicity, order: appendMoments(slices.Clone(c.before), c.latest[:f.Before-c.gone])}
 	for i := range f.Witness[:n] {
-		w.order = appendMoments(w.order, []racefuzz.Moment{momentOf(&f.Witness[i])})
+		w.order = appendMoments(w.order, []racefuzz.Position{momentOf(&f.Witness[i])})
 	}
 	for i := range f.Witness[n:] {
 		m := momentOf(&f.Witness[n+i])
-		if m.ID == racefuzz.None || m.At == 0 {
+		if m.ID == racefuzz.NoTask || m.Seq == 0 {
 			return nil
 		}
 		w.next = append(w.next, m)

@@ -155,7 +155,7 @@ func (b *book) enter(i int, t *Trial) {
 // following is the schedule of an execution that follows a suspect's witness.
 func (h *Hunt) following(s *Suspect, reverse bool) *recorder.Schedule {
 	return &recorder.Schedule{
-		Pick:    strategies.Config{Strategy: strategies.Follow, Seed: s.witness.seed, Turns: s.witness.turns(reverse)},
+		Pick:    strategies.Config{Strategy: strategies.Follow, Seed: s.witness.seed, Turns: coreTurns(s.witness.turns(reverse))},
 		Targets: s.Targets, Procs: h.Procs, MaxVirtual: h.Virtual,
 	}
 }

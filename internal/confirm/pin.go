@@ -72,20 +72,20 @@ func (h *Hunt) Pin(ctx context.Context, v *Verdict, attempts int) (*Proof, error
 		schedule.Pick = strategies.Config{Strategy: strategies.Replay, Seed: seed, Choices: choices}
 		return &schedule
 	}
-	same := func(ctx context.Context, choices []strategies.Choice) (bool, error) {
+	same := func(ctx context.Context, choices []racefuzz.Choice) (bool, error) {
 		e, err := v.Suspect.Program.Execute(ctx, Plan{
-			Schedule: replaying(choices), Mode: recorder.Nothing, Tests: v.Suspect.Tests, Limit: h.Limit,
+			Schedule: replaying(coreChoices(choices)), Mode: recorder.Nothing, Tests: v.Suspect.Tests, Limit: h.Limit,
 		}, h.Sources)
 		if err != nil {
 			return false, err
 		}
 		return v.Suspect.repeats(ending, e), nil
 	}
-	shrunk, err := racefuzz.Minimise(ctx, again.Choices, same, racefuzz.Attempts(max(attempts-tried, 1)))
+	shrunk, err := racefuzz.Minimize(ctx, publicChoices(again.Choices), same, racefuzz.WithAttempts(max(attempts-tried, 1)))
 	if err != nil {
 		return proof, fmt.Errorf("shrink the schedule of %s: %w", v.Finding.Fingerprint, err)
 	}
-	small := replaying(shrunk.Choices)
+	small := replaying(coreChoices(shrunk.Choices))
 	last, steps, err := h.record(ctx, v.Suspect, small)
 	if err == nil && last.Diverged > 0 && last.Lost == 0 {
 		// Without what was left out some choices cannot be made any more. Those that were

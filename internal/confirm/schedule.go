@@ -81,7 +81,7 @@ func (o *Origin) Schedule(p *Program, tests string, s *recorder.Schedule, e *Exe
 	out := &racefuzz.Schedule{
 		Go: o.Version, Platform: o.Platform,
 		Command: o.Verb, Program: p.Package, Args: p.Args, Tags: o.Tags, Packages: o.Patterns, Procs: s.Procs,
-		Strategy: strategyText(&s.Pick), Seed: s.Pick.Seed, Choices: s.Pick.Choices, Turns: s.Pick.Turns,
+		Strategy: strategyText(&s.Pick), Seed: s.Pick.Seed, Choices: publicChoices(s.Pick.Choices), Turns: publicTurns(s.Pick.Turns),
 		Outcome: string(e.Outcome.Class), Message: e.Outcome.Message,
 		Steps: e.Steps, Hash: e.Hash,
 	}
@@ -94,7 +94,7 @@ func (o *Origin) Schedule(p *Program, tests string, s *recorder.Schedule, e *Exe
 			file = filepath.ToSlash(rel)
 		}
 		out.Targets = append(out.Targets, racefuzz.Target{
-			Roles: t.Roles, Mode: modeNames[t.Mode], Place: file + ":" + strconv.Itoa(t.Line), Above: t.Above,
+			Roles: racefuzz.Roles(t.Roles), Mode: modeNames[t.Mode], Place: file + ":" + strconv.Itoa(t.Line), Above: t.Above,
 		})
 	}
 	return out
@@ -115,7 +115,7 @@ func Restore(s *racefuzz.Schedule, folder string) (Source, *recorder.Schedule, e
 	if err != nil {
 		return source, nil, err
 	}
-	config.Seed, config.Choices, config.Turns = s.Seed, s.Choices, s.Turns
+	config.Seed, config.Choices, config.Turns = s.Seed, coreChoices(s.Choices), coreTurns(s.Turns)
 	out := &recorder.Schedule{Pick: config, Procs: s.Procs}
 	for _, t := range s.Targets {
 		at := strings.LastIndexByte(t.Place, ':')
@@ -130,7 +130,7 @@ func Restore(s *racefuzz.Schedule, folder string) (Source, *recorder.Schedule, e
 		if !filepath.IsAbs(file) {
 			file = filepath.Join(folder, file)
 		}
-		target := recorder.Target{File: filepath.ToSlash(file), Line: line, Roles: t.Roles, Above: t.Above}
+		target := recorder.Target{File: filepath.ToSlash(file), Line: line, Roles: strategies.Roles(t.Roles), Above: t.Above}
 		for mode, name := range modeNames {
 			if name == t.Mode {
 				target.Mode = mode

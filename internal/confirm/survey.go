@@ -131,7 +131,7 @@ func (s *Survey) Run(ctx context.Context, p *Program) (suspects []*Suspect, pass
 
 // look executes a program once. It tells found of what it finds, with the witness if that
 // can be followed, and returns which goroutines started which, if there may be witnesses.
-func (s *Survey) look(ctx context.Context, p *Program, config strategies.Config, found func(report.Finding, *witness)) (*Execution, []racefuzz.Start, error) {
+func (s *Survey) look(ctx context.Context, p *Program, config strategies.Config, found func(report.Finding, *witness)) (*Execution, []racefuzz.Creation, error) {
 	var way *course
 	mode := recorder.Unrepeated
 	if s.Torn || s.Predict { // a repeated access may be the end of a section

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/heisen-go/heisen"
 	"github.com/heisen-go/heisen/racefuzz"
 )
 
@@ -45,7 +46,7 @@ func fails(t *testing.T, program racefuzz.Program, end *racefuzz.Result) func(co
 	}
 }
 
-func TestMinimise(t *testing.T) {
+func TestMinimize(t *testing.T) {
 	shrunk, before := 0, 0
 	for seed := range uint64(100) {
 		r := run(t, transfer, racefuzz.RandomWalk(), seed)
@@ -54,8 +55,8 @@ func TestMinimise(t *testing.T) {
 		}
 		same := fails(t, transfer, r)
 		reports := 0
-		least, err := racefuzz.Minimise(context.Background(), r.Choices, same,
-			racefuzz.Progress(func(attempts, left int) {
+		least, err := racefuzz.Minimize(context.Background(), r.Choices, same,
+			racefuzz.WithProgress(func(attempts, left int) {
 				if reports++; attempts != reports {
 					t.Fatal("an attempt without progress")
 				}
@@ -67,7 +68,7 @@ func TestMinimise(t *testing.T) {
 		if len(least.Choices) > 3 {
 			t.Errorf("seed %d: of %d choices remain %d", seed, len(r.Choices), len(least.Choices))
 		}
-		again, err := racefuzz.Minimise(context.Background(), r.Choices, same)
+		again, err := racefuzz.Minimize(context.Background(), r.Choices, same)
 		if err != nil || !slices.Equal(again.Choices, least.Choices) || again.Attempts != least.Attempts {
 			t.Fatalf("seed %d: another minimum: %+v, %v", seed, again, err)
 		}
@@ -92,7 +93,7 @@ func locallyMinimal(t *testing.T, choices []racefuzz.Choice, same func(context.C
 }
 
 // TestMinimiseModels minimises deadlocks of random models.
-func TestMinimiseModels(t *testing.T) {
+func TestMinimizeModels(t *testing.T) {
 	rng := rand.New(rand.NewPCG(9, 10))
 	for n := 0; n < 100; {
 		m := randomModel(rng, false)
@@ -102,7 +103,7 @@ func TestMinimiseModels(t *testing.T) {
 		}
 		n++
 		same := fails(t, m.program, r)
-		least, err := racefuzz.Minimise(context.Background(), r.Choices, same)
+		least, err := racefuzz.Minimize(context.Background(), r.Choices, same)
 		if err != nil || !least.Minimal {
 			t.Fatalf("%v: %+v, %v", m, least, err)
 		}
@@ -111,7 +112,7 @@ func TestMinimiseModels(t *testing.T) {
 }
 
 // TestMinimiseSets has effects that are easier to say: that some choices are there.
-func TestMinimiseSets(t *testing.T) {
+func TestMinimizeSets(t *testing.T) {
 	all := make([]racefuzz.Choice, 100)
 	for i := range all {
 		all[i] = racefuzz.Choice{Step: uint64(10 * i), ID: uint32(i)}
@@ -133,14 +134,14 @@ func TestMinimiseSets(t *testing.T) {
 			}
 			return n == len(needed), nil
 		}
-		least, err := racefuzz.Minimise(context.Background(), all, same)
+		least, err := racefuzz.Minimize(context.Background(), all, same)
 		if err != nil || len(least.Choices) != len(needed) || !least.Minimal || longest != len(all) || least.Attempts > 200 {
 			t.Fatalf("%v: %+v, %v", needed, least, err)
 		}
 	}
 }
 
-func TestMinimiseStops(t *testing.T) {
+func TestMinimizeStops(t *testing.T) {
 	all := make([]racefuzz.Choice, 64)
 	for i := range all {
 		all[i] = racefuzz.Choice{Step: uint64(i), ID: 1}
@@ -157,17 +158,17 @@ func TestMinimiseStops(t *testing.T) {
 	}{
 		{"too few attempts", 5, func() (bool, error) { return true, nil }, nil, 0, true},
 		{"one attempt", 1, func() (bool, error) { return true, nil }, nil, 64, false},
-		{"never", 9, func() (bool, error) { return false, nil }, racefuzz.ErrOtherwise, 0, false},
+		{"never", 9, func() (bool, error) { return false, nil }, racefuzz.ErrNotReproduced, 0, false},
 		{"an error", 9, func() (bool, error) { return true, odd }, odd, 0, false},
 	} {
-		least, err := racefuzz.Minimise(ctx, all, func(context.Context, []racefuzz.Choice) (bool, error) { return c.same() },
-			racefuzz.Attempts(c.attempts))
+		least, err := racefuzz.Minimize(ctx, all, func(context.Context, []racefuzz.Choice) (bool, error) { return c.same() },
+			racefuzz.WithAttempts(c.attempts))
 		if !errors.Is(err, c.want) || len(least.Choices) != c.left || least.Attempts > c.attempts || least.Minimal != c.minimal {
 			t.Errorf("%s: %+v, %v", c.name, least, err)
 		}
 	}
 	n := 0
-	least, err := racefuzz.Minimise(ctx, all, func(_ context.Context, choices []racefuzz.Choice) (bool, error) {
+	least, err := racefuzz.Minimize(ctx, all, func(_ context.Context, choices []racefuzz.Choice) (bool, error) {
 		if n++; n == 3 {
 			cancel()
 		}
@@ -177,10 +178,10 @@ func TestMinimiseStops(t *testing.T) {
 		t.Errorf("canceled: %+v, %v", least, err)
 	}
 	never := func(context.Context, []racefuzz.Choice) (bool, error) { return false, nil }
-	if _, err := racefuzz.Minimise(ctx, all, never, racefuzz.Attempts(0)); !errors.Is(err, racefuzz.ErrConfig) {
+	if _, err := racefuzz.Minimize(ctx, all, never, racefuzz.WithAttempts(0)); !errors.Is(err, heisen.ErrOption) {
 		t.Error(err)
 	}
-	if _, err := racefuzz.Minimise(ctx, all, nil); !errors.Is(err, racefuzz.ErrConfig) {
+	if _, err := racefuzz.Minimize(ctx, all, nil); !errors.Is(err, heisen.ErrOption) {
 		t.Error(err)
 	}
 }

@@ -294,7 +294,7 @@ func TestWhoWaits(t *testing.T) {
 		g.Join(first)
 	}
 	s := must(t)(racefuzz.DeadlockDirected())
-	r := run(t, program, s, 1, racefuzz.At(racefuzz.Inner, "2", "4"))
+	r := run(t, program, s, 1, racefuzz.WithRoles(racefuzz.Inner, "2", "4"))
 	var lines []string
 	for _, w := range r.Waiting {
 		lines = append(lines, w.String())
@@ -325,7 +325,7 @@ func TestCutOff(t *testing.T) {
 			})
 		}
 	}
-	r := run(t, program, racefuzz.RandomWalk(), 1, racefuzz.Limit(100))
+	r := run(t, program, racefuzz.RandomWalk(), 1, racefuzz.WithStepLimit(100))
 	if r.Outcome != racefuzz.CutOff || r.Steps != 100 || len(r.Order) != 100 || unwound != 3 {
 		t.Errorf("%v after %d steps, %d unwound", r.Outcome, r.Steps, unwound)
 	}
@@ -349,13 +349,13 @@ func TestMisuse(t *testing.T) {
 		func() error { _, err := racefuzz.Run(context.Background(), nil, racefuzz.RandomWalk(), 0); return err }(),
 		func() error { _, err := racefuzz.Run(context.Background(), yields, nil, 0); return err }(),
 	} {
-		if !errors.Is(err, racefuzz.ErrConfig) {
+		if !errors.Is(err, heisen.ErrOption) {
 			t.Errorf("nothing %d: %v", i, err)
 		}
 	}
-	for i, o := range []racefuzz.RunOption{racefuzz.Limit(0), racefuzz.At(0, "1"), racefuzz.At(1<<7, "1"),
-		racefuzz.At(racefuzz.First, ""), racefuzz.Trace(nil)} {
-		if _, err := racefuzz.Run(context.Background(), yields, racefuzz.RandomWalk(), 0, o); !errors.Is(err, racefuzz.ErrConfig) {
+	for i, o := range []racefuzz.RunOption{racefuzz.WithStepLimit(0), racefuzz.WithRoles(0, "1"), racefuzz.WithRoles(1<<7, "1"),
+		racefuzz.WithRoles(racefuzz.First, ""), racefuzz.WithDetector(nil), nil} {
+		if _, err := racefuzz.Run(context.Background(), yields, racefuzz.RandomWalk(), 0, o); !errors.Is(err, heisen.ErrOption) {
 			t.Errorf("option %d: %v", i, err)
 		}
 	}
@@ -363,12 +363,13 @@ func TestMisuse(t *testing.T) {
 		func() (racefuzz.Strategy, error) { return racefuzz.PCT(0, 10) },
 		func() (racefuzz.Strategy, error) { return racefuzz.PCT(17, 10) },
 		func() (racefuzz.Strategy, error) { return racefuzz.PCT(1, 0) },
-		func() (racefuzz.Strategy, error) { return racefuzz.RaceDirected(racefuzz.Patience(0)) },
+		func() (racefuzz.Strategy, error) { return racefuzz.RaceDirected(racefuzz.WithPostponeLimit(0)) },
+		func() (racefuzz.Strategy, error) { return racefuzz.DeadlockDirected(nil) },
 		func() (racefuzz.Strategy, error) {
 			return racefuzz.Replay([]racefuzz.Choice{{Step: 1, ID: 1}, {Step: 1, ID: 2}})
 		},
 	} {
-		if s, err := f(); s != nil || !errors.Is(err, racefuzz.ErrConfig) {
+		if s, err := f(); s != nil || !errors.Is(err, heisen.ErrOption) {
 			t.Errorf("strategy %d: %v", i, err)
 		}
 	}
@@ -377,6 +378,55 @@ func TestMisuse(t *testing.T) {
 	r := run(t, func(g *racefuzz.G) { leaked.Read(g) }, racefuzz.RandomWalk(), 0)
 	if r.Outcome != racefuzz.Panicked {
 		t.Errorf("a variable of another execution: %v", r.Outcome)
+	}
+}
+
+// TestZero uses zero and nil values. In a model they panic with a message, which is an outcome; elsewhere
+// they do nothing.
+func TestZero(t *testing.T) {
+	var (
+		x  *racefuzz.Var
+		m  racefuzz.Mutex
+		rw *racefuzz.RWMutex
+		c  *racefuzz.Chan
+		w  racefuzz.WaitGroup
+		g  *racefuzz.G
+	)
+	for i, f := range []racefuzz.Program{
+		func(g *racefuzz.G) { x.Read(g) },
+		func(g *racefuzz.G) { m.Lock(g) },
+		func(g *racefuzz.G) { rw.RLock(g) },
+		func(g *racefuzz.G) { c.Send(g, 1) },
+		func(g *racefuzz.G) { g.ReceiveAny(c) },
+		func(g *racefuzz.G) { w.Done(g) },
+		func(g *racefuzz.G) { g.NewVar("x").Read(nil) },
+		func(g *racefuzz.G) { g.NewVar("x").Read(&racefuzz.G{}) },
+		func(*racefuzz.G) { g.Yield() },
+		func(*racefuzz.G) { g.NewMutex("m") },
+		func(g *racefuzz.G) { g.Join(nil) },
+		func(g *racefuzz.G) { g.Go("none", nil) },
+	} {
+		r := run(t, f, racefuzz.RandomWalk(), 0)
+		if r.Outcome != racefuzz.Panicked || !strings.HasPrefix(r.Message, "racefuzz: ") {
+			t.Errorf("%d: %v, %q", i, r.Outcome, r.Message)
+		}
+	}
+	if r := run(t, func(g *racefuzz.G) { g.Yield() }, &racefuzz.Exhaustive{}, 0); r.Outcome != racefuzz.Finished {
+		t.Errorf("the zero Exhaustive: %v", r.Outcome)
+	}
+	var e *racefuzz.Exhaustive
+	if _, err := racefuzz.Run(t.Context(), func(g *racefuzz.G) { g.Yield() }, e, 0); e.More() || e.Err() != nil || !errors.Is(err, racefuzz.ErrStrategy) {
+		t.Errorf("no Exhaustive: %v", err)
+	}
+	var r *racefuzz.Result
+	if turns, err := r.Turns(nil, 0); r.Place(1) != "?" || (&racefuzz.Result{}).Place(1) != "?" || len(turns) != 0 || err != nil {
+		t.Errorf("no Result: %v, %v", turns, err)
+	}
+	var s *racefuzz.Schedule
+	var bad *racefuzz.ScheduleError
+	text, err := s.MarshalText()
+	if err != nil || !errors.As(s.UnmarshalText(text), &bad) {
+		t.Errorf("no Schedule: %v", err)
 	}
 }
 
@@ -425,7 +475,7 @@ func TestSpinning(t *testing.T) {
 	for name, program := range programs {
 		for _, s := range strategies(t) {
 			for seed := range uint64(20) {
-				r := run(t, program, s, seed, racefuzz.Limit(100000), racefuzz.At(racefuzz.First|racefuzz.Remote|racefuzz.Inner, "set"))
+				r := run(t, program, s, seed, racefuzz.WithStepLimit(100000), racefuzz.WithRoles(racefuzz.First|racefuzz.Remote|racefuzz.Inner, "set"))
 				if r.Outcome != racefuzz.Finished {
 					t.Fatalf("%s: %v, seed %d: %v", name, s, seed, r.Outcome)
 				}
@@ -508,7 +558,7 @@ func TestEvents(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			r := run(t, m.program, e, 0, racefuzz.Trace(heisen.Tee(v, reference)))
+			r := run(t, m.program, e, 0, racefuzz.WithDetector(heisen.Tee(v, reference)))
 			if err := errors.Join(v.Flush(), reference.Flush()); err != nil {
 				t.Fatal(err)
 			}
@@ -535,10 +585,10 @@ func TestNames(t *testing.T) {
 	}{
 		{racefuzz.RandomWalk(), "random-walk"},
 		{strategy(racefuzz.PCT(3, 100)), "pct depth=3 steps=100"},
-		{strategy(racefuzz.PCT(3, 100, racefuzz.Patience(7))), "pct depth=3 steps=100 patience=7"},
+		{strategy(racefuzz.PCT(3, 100, racefuzz.WithPostponeLimit(7))), "pct depth=3 steps=100 patience=7"},
 		{strategy(racefuzz.RaceDirected()), "race-directed"},
 		{strategy(racefuzz.DeadlockDirected()), "deadlock-directed"},
-		{strategy(racefuzz.SectionDirected(racefuzz.Patience(9))), "section-directed patience=9"},
+		{strategy(racefuzz.SectionDirected(racefuzz.WithPostponeLimit(9))), "section-directed patience=9"},
 		{strategy(racefuzz.Replay(nil)), "replay"},
 		{strategy(racefuzz.Follow(nil)), "follow"},
 		{racefuzz.NewExhaustive(), "exhaustive"},
