@@ -1,36 +1,41 @@
 package fasttrack
 
-// Which kinds make a race with which; which are remembered instead of which others that are
-// ordered before them, for all that races with those races with them; and which suffice
-// that the same thread has made in an epoch, for the same reason. A bit at 8 times the
-// earlier one's kind, plus the later one's.
+// Tables of pairs of kinds, one bit each, at 8 times the earlier access's kind plus the later
+// one's.
 const (
+	// conflicts has the pairs that race if they are not ordered.
 	conflicts = 1<<(8*Read+Write) | 1<<(8*Read+AtomicWrite) | 1<<(8*Read+AtomicUpdate) |
 		0x1F<<(8*Write) |
 		1<<(8*AtomicRead+Write) |
 		1<<(8*AtomicWrite+Read) | 1<<(8*AtomicWrite+Write) |
 		1<<(8*AtomicUpdate+Read) | 1<<(8*AtomicUpdate+Write)
+	// subsumes has the pairs of which the later access of a thread is redundant in the same epoch:
+	// any access that races with the later one also races with the earlier one.
 	subsumes = 1<<(8*Read+Read) |
 		0x1F<<(8*Write) |
 		1<<(8*AtomicRead+AtomicRead) |
 		1<<(8*AtomicWrite+AtomicRead) | 1<<(8*AtomicWrite+AtomicWrite) | 1<<(8*AtomicWrite+AtomicUpdate) |
 		1<<(8*AtomicUpdate+AtomicRead) | 1<<(8*AtomicUpdate+AtomicWrite) | 1<<(8*AtomicUpdate+AtomicUpdate)
+	// replaces has the pairs of which the later access takes the place of an earlier one that is
+	// ordered before it: any later access that races with the earlier one also races with the later
+	// one.
 	replaces = 1<<(8*Read+Read) | 1<<(8*Read+Write) |
 		1<<(8*Write+Write) |
 		1<<(8*AtomicRead+AtomicRead) | 1<<(8*AtomicRead+AtomicWrite) | 1<<(8*AtomicRead+AtomicUpdate) | 1<<(8*AtomicRead+Write) |
 		1<<(8*AtomicWrite+AtomicWrite) | 1<<(8*AtomicWrite+AtomicUpdate) | 1<<(8*AtomicWrite+Write) |
 		1<<(8*AtomicUpdate+AtomicWrite) | 1<<(8*AtomicUpdate+AtomicUpdate) | 1<<(8*AtomicUpdate+Write)
-	// Which kinds have anything to do with each other.
+	// relevant has the pairs that need a comparison.
 	relevant = conflicts | replaces
 )
 
-// An access to bytes of a word, those set in a mask, is compared with what is known of them, and
-// noted, in one of several ways. AccessOwn, AccessMore, AccessAlone and AccessAmong report false, and have done
-// nothing, where they are not enough. AccessLocked always is.
+// An access to the bytes of a word in a mask is compared with the entries for these bytes, and
+// recorded, by the first of several functions that can handle it. AccessOwn, AccessWiden,
+// AccessPlainEntries and AccessInCell return false, and change nothing, if they cannot.
+// AccessLocked always can.
 
-// AccessOwn is for plain accesses, where what is known of the word is at most a write and
-// a read, of the same bytes, by the thread, or an earlier one that had its slot: there is
-// nothing to compare. The read's note comes first, for it is the one that is looked for next.
+// AccessOwn handles plain accesses to a word that has at most a write and a read, of the same
+// bytes, by the thread or by an earlier one of its slot: READ EXCLUSIVE and WRITE EXCLUSIVE without
+// a comparison. The read comes first, since the next access looks for it first.
 //
 //go:nosplit
 func (t *Table) AccessOwn(th *Thread, c *Cell, entry, mask uint64, write bool) bool {
@@ -78,11 +83,12 @@ func (t *Table) AccessOwn(th *Thread, c *Cell, entry, mask uint64, write bool) b
 	return true
 }
 
-// AccessWiden adds bytes to the first note, which is of an access at the same place in the same epoch, if
-// that was of the same kind, and all other notes of these bytes are of plain accesses and ordered before: so
-// words are often gone through byte by byte. What the thread itself says of these bytes may stay until
-// the note has all bytes of the word, and what others have written, too: who comes after this access
-// comes after those.
+// AccessWiden adds bytes to the first entry, which is of an access of the same kind, place and
+// epoch, if all entries of these bytes are plain and ordered before. Programs often go through
+// words byte by byte.
+//
+// The thread's own entries of these bytes may stay until the first entry has all bytes of the word,
+// and so may writes of others: whoever is ordered after this access is ordered after them.
 //
 //go:nosplit
 func (t *Table) AccessWiden(th *Thread, c *Cell, entry, mask uint64, write bool) bool {
@@ -95,7 +101,7 @@ func (t *Table) AccessWiden(th *Thread, c *Cell, entry, mask uint64, write bool)
 	}
 	next := head | mask<<headEntries
 	whole := next>>headEntries&bytesMask == bytesMask
-	ok := c.first.Load() == entry // or it has just changed
+	ok := c.first.Load() == entry // else it has just changed
 	for side := range uint32(cellEntries - 1) {
 		shift := headEntries + (1+side)*descBits
 		d := head >> shift & descMask
@@ -110,7 +116,7 @@ func (t *Table) AccessWiden(th *Thread, c *Cell, entry, mask uint64, write bool)
 		case !write && d>>kindShift != Read:
 		case whole:
 			left = 0
-		case !own && d>>kindShift == Read: // its thread is not to go on from there
+		case !own && d>>kindShift == Read: // its thread must not refresh it
 			if left &^= mask; left&bytesMask == 0 {
 				left = 0
 			}
@@ -124,7 +130,8 @@ func (t *Table) AccessWiden(th *Thread, c *Cell, entry, mask uint64, write bool)
 	return ok
 }
 
-// AccessPlain is what is enough for most plain accesses: AccessOwn, Look and Again, AccessMore, or AccessAlone.
+// AccessPlain tries AccessOwn, refresh, AccessWiden and AccessPlainEntries, which handle most plain
+// accesses.
 //
 //go:nosplit
 func (t *Table) AccessPlain(th *Thread, c *Cell, entry, mask uint64, write bool) bool {
@@ -132,8 +139,8 @@ func (t *Table) AccessPlain(th *Thread, c *Cell, entry, mask uint64, write bool)
 		c.first.Load() == entry && t.AccessWiden(th, c, entry, mask, write) || t.AccessPlainEntries(th, c, entry, mask, write)
 }
 
-// AccessPlainWords is AccessPlain for whole words, as many as that is enough for, of n words from that of c on: it
-// returns how many.
+// AccessPlainWords is AccessPlain for n whole words from that of c on. It stops at the first word
+// that needs more, and returns the number of words done.
 //
 //go:nosplit
 func (t *Table) AccessPlainWords(th *Thread, c *Cell, n uintptr, entry uint64, write bool) (done uintptr) {
@@ -144,8 +151,8 @@ func (t *Table) AccessPlainWords(th *Thread, c *Cell, n uintptr, entry uint64, w
 	return done
 }
 
-// AccessPlainEntries is for plain accesses to a word of which plain accesses are noted, and none that races with
-// it, where there is room in the cell.
+// AccessPlainEntries handles plain accesses to a word with plain entries only, if there is no race
+// and the cell has room: READ EXCLUSIVE, WRITE EXCLUSIVE and READ SHARE.
 //
 //go:nosplit
 func (t *Table) AccessPlainEntries(th *Thread, c *Cell, entry, mask uint64, write bool) bool {
@@ -157,7 +164,7 @@ func (t *Table) AccessPlainEntries(th *Thread, c *Cell, entry, mask uint64, writ
 	if !plainOnly(head) || !c.head.CompareAndSwap(head, head|headLock) {
 		return false
 	}
-	// Of what is ordered before, reads go, and all if this is a write.
+	// Of the entries that are ordered before, a read replaces reads and a write replaces all.
 	next, free := head&^(descMask<<headEntries), uint32(0)
 	for side := range uint32(cellEntries - 1) {
 		shift := (headEntries + (1+side)*descBits) & 63
@@ -182,7 +189,7 @@ func (t *Table) AccessPlainEntries(th *Thread, c *Cell, entry, mask uint64, writ
 		}
 	}
 	at, n := &c.first, c.first.Load()
-	moves := slotOf(n^entry) == 0 // or somebody may look for it
+	moves := slotOf(n^entry) == 0 // only its thread may move an entry: others look for theirs without the lock
 	if first&mask != 0 {
 		moves = moves || t.covers(th, n>>placeBits)
 		switch {
@@ -195,7 +202,7 @@ func (t *Table) AccessPlainEntries(th *Thread, c *Cell, entry, mask uint64, writ
 			}
 		}
 	}
-	// The new note is the first, if that can be: it is the one that is looked for next.
+	// The new entry becomes the first if possible: the next access looks for it first.
 	switch side := uint32(0); {
 	case first == 0:
 		next |= fresh << headEntries
@@ -221,7 +228,8 @@ func (t *Table) AccessPlainEntries(th *Thread, c *Cell, entry, mask uint64, writ
 	return true
 }
 
-// AccessInCell is for all accesses for which there is room in the cell.
+// AccessInCell handles all accesses for which the cell, or a small overflow set, has room. It
+// reports races.
 //
 //go:nosplit
 func (t *Table) AccessInCell(th *Thread, c *Cell, addr, place uint64, mask, kind uint32, races *Races) bool {
@@ -230,7 +238,7 @@ func (t *Table) AccessInCell(th *Thread, c *Cell, addr, place uint64, mask, kind
 	if old&headOverflow == 0 || !small {
 		head = t.AccessNoRace(th, c, old, place, mask, kind)
 	}
-	if head == 0 && small { // one that nobody is in will do, too
+	if head == 0 && small { // an empty set will do, too
 		head = t.accessSmallOverflow(th, c, old|headOverflow, th.Epoch|place, uint64(mask|kind<<kindShift))
 	}
 	if head != 0 {
@@ -249,8 +257,8 @@ func (t *Table) AccessInCell(th *Thread, c *Cell, addr, place uint64, mask, kind
 	return false
 }
 
-// AccessLocked is for a cell that is locked, with the given head. It returns the new one. It takes
-// more stack.
+// AccessLocked handles all accesses. The cell is locked and has the given head; AccessLocked
+// returns the new one. It needs more stack than the others.
 //
 //go:nosplit
 func (t *Table) AccessLocked(th *Thread, c *Cell, head, addr, place uint64, mask, kind uint32, races *Races) uint64 {
@@ -263,7 +271,7 @@ func (t *Table) AccessLocked(th *Thread, c *Cell, head, addr, place uint64, mask
 		return head
 	}
 	if kind != Read && kind != AtomicRead {
-		// Crowds are for readers: they are quick to search if there is nobody else.
+		// Reads move to the overflow set, which is searched quickly if all entries are reads.
 		for i := range uint32(cellEntries) {
 			d := uint32(head>>(headEntries+i*descBits)) & descMask
 			if k := d >> kindShift; k == Read || k == AtomicRead {
@@ -276,8 +284,8 @@ func (t *Table) AccessLocked(th *Thread, c *Cell, head, addr, place uint64, mask
 	return t.addToOverflow(head, entry, left, kind)
 }
 
-// AccessNoRace is AccessLocked for most accesses: they race with nothing. It returns 0, and has
-// done nothing, if that is not so, or there is no room.
+// AccessNoRace is AccessLocked for accesses that race with nothing and for which the cell has room.
+// Otherwise it returns 0 and changes nothing.
 //
 //go:nosplit
 func (t *Table) AccessNoRace(th *Thread, c *Cell, head, place uint64, mask, kind uint32) uint64 {
@@ -289,7 +297,7 @@ func (t *Table) AccessNoRace(th *Thread, c *Cell, head, place uint64, mask, kind
 		case kind < AtomicWrite || x.smallOverflow() || x.reads|x.writes != 0:
 			return 0
 		}
-		// All that is in the crowd is atomic, and stays there.
+		// All entries of the overflow set are atomic and stay there.
 	}
 	rest, kept := head>>headEntries, head
 	for i := range uint32(cellEntries) {
@@ -333,8 +341,9 @@ func (t *Table) AccessNoRace(th *Thread, c *Cell, head, place uint64, mask, kind
 	case free < cellEntries:
 		at := &c.first
 		if n := c.first.Load(); free != 0 && slotOf(n^entry) == 0 {
-			// The new note is the first, for it is the one that is looked for next. Only its own
-			// thread moves a note: who looks without the lock must not find another's bytes there.
+			// The new entry becomes the first, since the next access looks for it first. Only its
+			// own thread may move an entry: a thread that looks without the lock must not take
+			// another entry's bytes for its own.
 			storeRelease(c.entryAt(free), n)
 			kept |= kept >> headEntries & descMask << ((headEntries + free*descBits) & 63)
 			kept &^= descMask << headEntries
@@ -354,14 +363,15 @@ func (t *Table) AccessNoRace(th *Thread, c *Cell, head, place uint64, mask, kind
 	return kept | fresh
 }
 
-// LockNoRace is AccessAgain for an operation on a lock. Who takes it together with others, or by turns, goes on
-// with a note of its own: what others have noted need not be fetched.
+// LockNoRace is AccessNoRace for an operation on a lock. Threads that share a lock, or take it in
+// turn, refresh their own entries without loading those of others.
 //
 //go:nosplit
 func (t *Table) LockNoRace(th *Thread, c *Cell, head, place, mask uint64) uint64 {
 	d := head >> headEntries
-	// Where no plain reads are noted there is nothing to be compared: of others there are atomic operations, or a
-	// write, that was compared with its earlier one, whichever came first, and has not taken that note away.
+	// Without plain reads there is nothing to compare. Entries of others are atomic, or a write.
+	// The write was compared with this thread's earlier entry, whichever came first, and has not
+	// removed it.
 	reads := d&bytesMask != 0 && d>>kindShift&7 == Read || d>>descBits&bytesMask != 0 && d>>(descBits+kindShift)&7 == Read ||
 		d>>(2*descBits)&bytesMask != 0 && d>>(2*descBits+kindShift)&7 == Read
 	if head&headOverflow == 0 && !reads {
@@ -377,8 +387,8 @@ func (t *Table) LockNoRace(th *Thread, c *Cell, head, place, mask uint64) uint64
 	return t.AccessNoRace(th, c, head, place, uint32(mask), AtomicUpdate)
 }
 
-// accessEntries compares an access to the bytes in mask with the notes of a cell, and notes
-// it for those in left. It returns the new head, and what is left to be noted.
+// accessEntries compares an access to the bytes in mask with the entries of a cell and records it
+// for the bytes in left. It returns the new head and the bytes that are still to be recorded.
 //
 //go:nosplit
 func (t *Table) accessEntries(th *Thread, c *Cell, head, addr, entry uint64, mask, left, kind uint32, races *Races) (uint64, uint32) {
@@ -389,7 +399,7 @@ func (t *Table) accessEntries(th *Thread, c *Cell, head, addr, entry uint64, mas
 		switch n := c.entryAt(i).Load(); {
 		case both == 0:
 		case th.sameEpoch(n) && subsumes>>(8*(d>>kindShift)+kind)&1 != 0:
-			left &^= both // it says as much, and whoever came since has seen it
+			left &^= both // an earlier access of the thread subsumes this one
 		case !t.compareEntry(th, n, addr, d>>kindShift, kind, both, races):
 			if d &^= both; d&bytesMask == 0 {
 				d = 0
@@ -417,8 +427,9 @@ func (t *Table) accessEntries(th *Thread, c *Cell, head, addr, entry uint64, mas
 	return head, left
 }
 
-// compareEntry compares an access of the given kind with a note of kind k that it shares bytes
-// with, and reports whether the note is still needed for these.
+// compareEntry compares an access of a kind with an entry of kind k; both are the bytes that they
+// share. It adds a race if they conflict and are not ordered. It reports whether the entry must be
+// kept for these bytes.
 //
 //go:nosplit
 func (t *Table) compareEntry(th *Thread, n, addr uint64, k, kind, both uint32, races *Races) (keep bool) {

@@ -1,9 +1,10 @@
 package fasttrack
 
-// AtomicInPlace is an atomic operation in one go: what it sees and publishes through the object at
-// addr, and between these, unless it is noted, the access of the given kind to the word of c, which is
-// locked, with the given head. It returns the new head, and whether that was all: not if it takes
-// memory, or there is a race. What it has done then makes no difference to who does all of it.
+// AtomicInPlace is an atomic operation on the byte at addr: it acquires from and releases to the
+// object there, and, unless recorded is set, records an access of the kind. The cell is locked and
+// has the given head. It returns the new head and whether it could do all of that. It can't if
+// memory must be allocated or there is a race; then the caller does everything again, which is
+// harmless.
 //
 //go:nosplit
 func (t *Table) AtomicInPlace(th *Thread, c *Cell, head, addr, place uint64, kind uint32, recorded bool) (uint64, bool) {
@@ -29,15 +30,15 @@ func (t *Table) AtomicInPlace(th *Thread, c *Cell, head, addr, place uint64, kin
 	if kind == AtomicRead {
 		return head, true
 	}
-	// An update has seen all that is there, a store does away with it.
+	// An update has acquired all that is there, a store discards it.
 	th.reuse.lock = 0
 	return head, t.hasNextEpoch(th) && t.releaseStoreInPlace(th, x, s)
 }
 
-// BeginLoad returns what Unchanged is to be called with, after the word of c was loaded with an
-// atomic operation of thread th, for which the cell is not locked because there is nothing to learn from
-// what was published; a head of 0 if that is not so. If the operation is not noted already, LoadAgain is
-// to be called first.
+// BeginLoad begins an atomic load without the cell's lock. That works if the release clock of the
+// object has nothing that the thread has not learned. It returns what LoadUnchanged needs after the
+// load, or a head of 0 if the cell must be locked. If the load is not recorded yet, RefreshLoad
+// must be called first.
 //
 //go:nosplit
 func (t *Table) BeginLoad(th *Thread, c *Cell, addr uint64) (head uint64, turns uint32, recorded bool) {
@@ -58,7 +59,8 @@ func (t *Table) BeginLoad(th *Thread, c *Cell, addr uint64) (head uint64, turns 
 	x := extensionAt(i)
 	s := &x.release
 	turns = s.version.Load()
-	// Who was publishing when the turn was counted has finished, or the cell is locked.
+	// A release that was in progress when the version was loaded has finished, or the cell is
+	// locked.
 	if c.head.Load() != head || x.number() != uint32(addr&7)+1 {
 		return 0, 0, false
 	}
@@ -68,15 +70,15 @@ func (t *Table) BeginLoad(th *Thread, c *Cell, addr uint64) (head uint64, turns 
 	return head, turns, recorded
 }
 
-// sameEpochLoad is NotedAtomic for loads, of a cell that is not locked, also of notes in a crowd.
+// sameEpochLoad is SameEpochAtomic for loads, of an unlocked cell, including the overflow set.
 //
 //go:nosplit
 func (t *Table) sameEpochLoad(th *Thread, c *Cell, head, mask uint64) bool {
 	return c.SameEpochAtomic(th, head, mask, AtomicRead) || sameEpochInOverflow(th, head, mask, AtomicRead)
 }
 
-// LoadUnchanged reports whether nothing was published since Known. Who changes the word of an atomic
-// operation publishes before the cell is unlocked.
+// LoadUnchanged reports whether nothing was released since BeginLoad. Atomic writes release before
+// they unlock the cell.
 //
 //go:nosplit
 func (c *Cell) LoadUnchanged(head uint64, turns uint32) bool {

@@ -8,14 +8,14 @@ import (
 	"github.com/heisen-go/heisen"
 )
 
-// TestBytes is TestPromise for words that are gone through byte by byte, and in pieces, by threads that
-// mostly hand over to each other: then much is known of a word, and little of it races.
+// TestBytes is TestFirstRaces for words that threads access byte by byte and in pieces, mostly in
+// turn: cells then have many entries and few races.
 func TestBytes(t *testing.T) {
 	checkRandom(t, 3_000, 15, pieces)
 }
 
-// TestReadersOfBytes: a run through a word may take the notes of others only if it comes after them, and
-// then they are not to go on from there.
+// TestReadersOfBytes: a run of accesses through a word may replace entries of other threads only if
+// it is ordered after them, and those threads must not refresh them afterwards.
 func TestReadersOfBytes(t *testing.T) {
 	const first, message, other = 0, 64, 72
 	for _, run := range []heisen.Op{heisen.Read, heisen.Write} {
@@ -52,30 +52,30 @@ func TestReadersOfBytes(t *testing.T) {
 	}
 }
 
-// TestReadersAgain is TestPromise for words of which several threads read the same bytes again and again, so
-// that there is more to be known than a cell has room for, and now and then one makes an atomic operation.
-func TestReadersAgain(t *testing.T) {
-	checkRandom(t, 1_500, 16, readers)
+// TestRepeatedReaders is TestFirstRaces for words of which several threads read the same bytes
+// repeatedly, so that cells overflow, with an atomic operation now and then.
+func TestRepeatedReaders(t *testing.T) {
+	checkRandom(t, 1_500, 16, repeatedReaders)
 }
 
-// TestReaderBesideCrowd: who reads again what another one has changed meanwhile races with that, also where the
-// change is noted in the crowd, and the read in the cell.
-func TestReaderBesideCrowd(t *testing.T) {
+// TestRefreshBesideOverflow: a read entry in the cell must not be refreshed if another thread has
+// written meanwhile and its entry is in the overflow set.
+func TestRefreshBesideOverflow(t *testing.T) {
 	const message = 64
-	directed(t, []heisen.Record{
+	checkDirected(t, []heisen.Record{
 		{Op: heisen.Read, Thread: 2, Object: 0},
 		{Op: heisen.Read, Thread: 2, Object: 2},
 		{Op: heisen.Send, Thread: 2, Object: message},
 		{Op: heisen.Receive, Thread: 1, Object: message},
 		{Op: heisen.Read, Thread: 1, Object: 3},
 		{Op: heisen.AtomicUpdate, Thread: 1, Object: 0},
-		{Op: heisen.Read, Thread: 1, Object: 1}, // the first note is to be that of this
+		{Op: heisen.Read, Thread: 1, Object: 1}, // this entry becomes the first
 		{Op: heisen.Read, Thread: 2, Object: 0}, // a race
 	})
 }
 
-// readers returns such a trace.
-func readers(rng *rand.Rand) (trace []heisen.Record) {
+// repeatedReaders returns such a trace.
+func repeatedReaders(rng *rand.Rand) (trace []heisen.Record) {
 	const message = 64
 	threads, length := 2+rng.IntN(4), 10+rng.IntN(60)
 	rare := [...]heisen.Op{heisen.Write, heisen.AtomicRead, heisen.AtomicWrite, heisen.AtomicUpdate}
@@ -103,8 +103,8 @@ func readers(rng *rand.Rand) (trace []heisen.Record) {
 	return trace
 }
 
-// pieces returns a trace of accesses to the bytes of a word. Those of a run are made at one place,
-// as those of a loop are.
+// pieces returns a trace of accesses to the bytes of words. The accesses of a run have the same
+// place, as in a loop.
 func pieces(rng *rand.Rand) (trace []heisen.Record) {
 	threads := 2 + rng.IntN(3)
 	length := 10 + rng.IntN(60)
@@ -133,7 +133,7 @@ func pieces(rng *rand.Rand) (trace []heisen.Record) {
 		}
 		next := rng.IntN(threads)
 		if rng.IntN(12) == 0 {
-			id = next // who may be late, or has not heard of this thread
+			id = next // which may not be ordered after this thread
 			continue
 		}
 		add(heisen.Send, message, 1, site)
@@ -144,9 +144,9 @@ func pieces(rng *rand.Rand) (trace []heisen.Record) {
 	return trace
 }
 
-// TestReaderBesideBytes: who writes again what another one has read meanwhile races with that, also where there is
-// a note of other bytes of the word before that of the read.
-func TestReaderBesideBytes(t *testing.T) {
+// TestRewriteAfterRead: a write entry must not be refreshed if another thread has read meanwhile,
+// even if an entry of other bytes of the word is before that of the read.
+func TestRewriteAfterRead(t *testing.T) {
 	const message = 64
 	trace := []heisen.Record{
 		{Op: heisen.Write, Thread: 1, Object: 4, Site: 1},

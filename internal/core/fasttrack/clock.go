@@ -2,11 +2,10 @@ package fasttrack
 
 import "sync/atomic"
 
-// Vector clocks. A clock is the number of a vector; 0 is the clock that is zero
-// everywhere. A vector is a tree: the first times are in a block of its own, all others in the
-// blocks of nodes. Vectors share nodes, nodes share blocks, and threads and objects share vectors:
-// what is shared is copied before it is changed. Who holds a vector that nobody else
-// does is sure to be alone: others can only get it from its holder.
+// Vector clocks. A clock is the index of a vector; clock 0 is zero everywhere. A vector is a tree:
+// a block with the times of the first slots, and nodes with further blocks. Vectors share nodes,
+// nodes share blocks, and threads and objects share vectors. Shared parts are copied before they
+// are changed (memory.go).
 
 const (
 	blockSlots   = 64
@@ -17,12 +16,13 @@ const (
 
 type vector struct {
 	refs      atomic.Uint32
-	next      uint32 // in the list of free ones
+	next      uint32 // in the free list
 	first     uint32 // the first block
 	headNodes [numHeadNodes]uint32
 }
 
-// vectorTail is the rest of a vector, elsewhere, for most programs need no more than what is near.
+// vectorTail has the remaining nodes of a vector. It is elsewhere because most programs never touch
+// it.
 type vectorTail struct {
 	nodes [vectorNodes - numHeadNodes]uint32
 }
@@ -33,7 +33,7 @@ type node struct {
 	blocks [nodeBlocks]uint32
 }
 
-// nodeIndexAt returns where the number of node i of a vector stands.
+// nodeIndexAt returns the location of the index of node i of a vector.
 //
 //go:nosplit
 func nodeIndexAt(c, i uint32) *uint32 {
@@ -43,7 +43,7 @@ func nodeIndexAt(c, i uint32) *uint32 {
 	return &tailAt(c).nodes[(i-numHeadNodes)%(vectorNodes-numHeadNodes)]
 }
 
-// blockOfNode returns block i of a node, 0 for none of no node.
+// blockOfNode returns block i of a node, 0 if the node is 0.
 //
 //go:nosplit
 func blockOfNode(n, i uint32) uint32 {
@@ -53,21 +53,21 @@ func blockOfNode(n, i uint32) uint32 {
 	return nodeAt(n).blocks[i%nodeBlocks]
 }
 
-// block is 64 times, two in a word, which has two bits to spare: so two are compared at
-// once. They begin with a cache line, and of few threads need no other one. How many hold a block stands
-// elsewhere: nodes are shared and given up often, and then that changes for all of their blocks, which
-// need not be fetched for it.
+// block has 64 times. A word has two of them and two spare bits, so two are compared at once.
+// Blocks start at a cache line; with few threads only the first line is used. Reference counts are
+// in blockRefs: nodes are shared and freed often, which changes the counts of all of their blocks,
+// and must not load the blocks.
 type block struct {
 	times [blockSlots / 2]uint64
 }
 
-// blockRefs is how many hold a block.
+// blockRefs is the reference count of a block.
 type blockRefs struct {
 	refs atomic.Uint32
 	next uint32 // in the list of free ones
 }
 
-// spareBits is the bits of a word that no time has.
+// spareBits are the bits of a word that no time uses.
 const spareBits = 1<<63 | 1<<31
 
 //go:nosplit
@@ -82,12 +82,12 @@ func (b *block) setTime(slot, time uint32) {
 	*w = *w&^((1<<32-1)<<shift) | uint64(time)<<shift
 }
 
-// oneBlock reports whether all clocks have their first block only.
+// oneBlock reports whether all clocks have only their first block.
 //
 //go:nosplit
 func (t *Table) oneBlock() bool { return t.slots.Load() <= blockSlots && t.SlotSharers.Load() == 0 }
 
-// usedNodes returns how many nodes of a clock may not be zero.
+// usedNodes returns the number of nodes of a clock that may not be zero.
 //
 //go:nosplit
 func (t *Table) usedNodes() uint32 {
@@ -98,7 +98,8 @@ func (t *Table) usedNodes() uint32 {
 	return min((max(t.slots.Load(), blockSlots)-blockSlots+slots-1)/slots, vectorNodes)
 }
 
-// usedTimes returns how many times of block i may not be zero, rounded up.
+// usedTimes returns the number of times of block i that may not be zero, rounded up to a multiple
+// of 8.
 //
 //go:nosplit
 func (t *Table) usedTimes(i uint32) uint32 {
@@ -108,6 +109,8 @@ func (t *Table) usedTimes(i uint32) uint32 {
 	return min(max(t.slots.Load(), i*blockSlots)-i*blockSlots+7, blockSlots) &^ 7
 }
 
+// timeOf returns the time of a slot.
+//
 //go:nosplit
 func (t *Table) timeOf(clock, slot uint32) uint32 {
 	if clock == 0 {
@@ -120,7 +123,7 @@ func (t *Table) timeOf(clock, slot uint32) uint32 {
 	return blockAt(blockOfNode(*nodeIndexAt(clock, i/nodeBlocks), i)).time(slot)
 }
 
-// setClock gives the thread another clock, or the one that it has after that was changed.
+// setClock sets the thread's clock, or notes that it has changed in place.
 //
 //go:nosplit
 func (th *Thread) setClock(clock uint32) {
@@ -131,7 +134,7 @@ func (th *Thread) setClock(clock uint32) {
 	}
 }
 
-// raise makes a clock cover epoch e. It returns the clock, of the same holder.
+// raise makes a clock cover epoch e and returns the clock, which the same holder holds.
 //
 //go:nosplit
 func (t *Table) raise(c uint32, e uint64) uint32 {
@@ -149,8 +152,8 @@ func (t *Table) raise(c uint32, e uint64) uint32 {
 	return own
 }
 
-// join makes c the maximum of c and d. It returns the clock, of c's holder, whether it is
-// another one, or has changed, and whether something in c may have been later than in d.
+// join makes c the maximum of c and d: c ⊔ d in the paper. It returns the clock, which c's holder
+// holds, whether it has changed, and whether c may have been later than d in something.
 //
 //go:nosplit
 func (t *Table) join(c, d uint32) (joined uint32, more, rest bool) {
@@ -178,12 +181,12 @@ func (t *Table) join(c, d uint32) (joined uint32, more, rest bool) {
 	return c, more, rest
 }
 
-// joinNode is join for node i of c, which is x, and y in its place. Where the maximum is y, that
-// is shared.
+// joinNode is join for node i of c, which is x, and y at the same position. If y is the maximum, it
+// becomes shared.
 //
 //go:nosplit
 func (t *Table) joinNode(c, i, x, y uint32) (joined uint32, more, rest bool) {
-	var less, greater uint32 // which blocks of x have something less, or more, than that of y
+	var less, greater uint32 // the blocks of x with a time below, or above, that of y
 	for k := range uint32(nodeBlocks) {
 		v, w := blockOfNode(x, k), blockOfNode(y, k)
 		vLess, wLess := v == 0 && w != 0, w == 0 && v != 0
@@ -218,7 +221,7 @@ func (t *Table) joinNode(c, i, x, y uint32) (joined uint32, more, rest bool) {
 	return own, true, true
 }
 
-// joinBlock is join for block i of c, which is x, and y in its place.
+// joinBlock is join for block i of c, which is x, and y at the same position.
 //
 //go:nosplit
 func (t *Table) joinBlock(c, i, x, y uint32) (joined uint32, more, rest bool) {
@@ -237,8 +240,8 @@ func (t *Table) joinBlock(c, i, x, y uint32) (joined uint32, more, rest bool) {
 	return own, true, yLess
 }
 
-// joinIntoBlock makes block i of a vector, which is not shared, the maximum of that and y. Where
-// that is y itself, it is shared, unless it can as well be copied.
+// joinIntoBlock makes block i of an unshared vector the maximum of it and y. If all is set, that is
+// y, which is then shared, unless the block can be overwritten.
 //
 //go:nosplit
 func (t *Table) joinIntoBlock(c, i, y uint32, all bool) {
@@ -255,23 +258,22 @@ func (t *Table) joinIntoBlock(c, i, y uint32, all bool) {
 	}
 }
 
-// compare reports whether one of the first n times of x is less than that of y, and the
-// other way round. It has no branches
-// that depend on the times, for those would be taken at random.
+// compare reports whether any of the first n times of x is less than that of y, and whether any of
+// y is less. It has no branches that depend on the times: they would be mispredicted.
 //
 //go:nosplit
 func compare(x, y *block, n uint32) (xLess, yLess bool) {
 	var less, more uint64
 	for i := range n / 2 {
 		v, w := x.times[i%(blockSlots/2)], y.times[i%(blockSlots/2)]
-		less |= ^((v | spareBits) - w) // a spare bit stays unless its time is less
+		less |= ^((v | spareBits) - w) // a spare bit stays set unless its time is less
 		more |= ^((w | spareBits) - v)
 	}
 	return less&spareBits != 0, more&spareBits != 0
 }
 
-// joinTimes makes the first n times of x the maximum of those of x and y, and reports whether that
-// changes one.
+// joinTimes makes the first n times of x the maximum of those of x and y, and reports whether x
+// changed.
 //
 //go:nosplit
 func joinTimes(x, y *block, n uint32) bool {
@@ -285,7 +287,7 @@ func joinTimes(x, y *block, n uint32) bool {
 	return changed != 0
 }
 
-// maxTimes returns the later ones of the times in two words.
+// maxTimes returns the maximum of each of the two times in v and w.
 //
 //go:nosplit
 func maxTimes(v, w uint64) uint64 {
@@ -294,7 +296,7 @@ func maxTimes(v, w uint64) uint64 {
 	return v&keep | w&^keep
 }
 
-// lessEqual reports whether no time is later in c than in d, but for that of a slot.
+// lessEqual reports whether c ≼ d, ignoring the slot but.
 //
 //go:nosplit
 func (t *Table) lessEqual(c, d, but uint32) bool {
@@ -325,7 +327,7 @@ func (t *Table) lessEqual(c, d, but uint32) bool {
 	return true
 }
 
-// lessEqualBlock is covered for block i of the clocks, which is x and y.
+// lessEqualBlock is lessEqual for block i of the clocks, x and y.
 //
 //go:nosplit
 func (t *Table) lessEqualBlock(x, y, i, but uint32) bool {
@@ -344,8 +346,8 @@ func (t *Table) lessEqualBlock(x, y, i, but uint32) bool {
 	return true
 }
 
-// assignInPlace makes c the same as d if both are a block long and nobody else holds c, and
-// reports whether that was so.
+// assignInPlace copies d to c if both have one block only and nobody else holds c. It reports
+// whether it did.
 //
 //go:nosplit
 func (t *Table) assignInPlace(c, d uint32) bool {
@@ -362,7 +364,8 @@ func (t *Table) assignInPlace(c, d uint32) bool {
 	return true
 }
 
-// writableBlock returns the block of a clock that is that long, as all are, if nobody else holds it; nil otherwise.
+// writableBlock returns the block of a clock that has only one and that nobody else holds; nil
+// otherwise.
 //
 //go:nosplit
 func (t *Table) writableBlock(c uint32) *block {
@@ -376,7 +379,7 @@ func (t *Table) writableBlock(c uint32) *block {
 	return blockAt(i)
 }
 
-// raise makes a block, the first of a clock, cover epoch e, and reports whether that changes it.
+// raise makes a block, the first of a clock, cover epoch e, and reports whether the block changed.
 //
 //go:nosplit
 func (b *block) raise(e uint64) bool {

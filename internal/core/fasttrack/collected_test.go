@@ -6,11 +6,11 @@ import (
 	"github.com/heisen-go/heisen"
 )
 
-// TestCollected: who runs what an object that is dead has left behind comes after all that was done before the
-// latest collection, and after nothing that was done since.
-func TestCollected(t *testing.T) {
+// TestAcquireCollected: a finalizer is ordered after all that was done before the latest
+// collection, and after nothing that was done since.
+func TestAcquireCollected(t *testing.T) {
 	const word = 64
-	for _, slots := range []int{2, 200} { // short clocks and long ones
+	for _, slots := range []int{2, 200} { // clocks of one block and longer ones
 		p := newProgram(t)
 		for i := range slots {
 			p.thread(heisen.Thread(10 + i))
@@ -36,7 +36,7 @@ func TestCollected(t *testing.T) {
 		}
 		write(1)
 		p.table.AcquireCollected(p.thread(finalizer))
-		if write(finalizer); races != 8 { // a byte each
+		if write(finalizer); races != 8 { // one for each byte
 			t.Errorf("%d slots: %d races with what was done since the latest collection", slots, races)
 		}
 	}

@@ -5,25 +5,25 @@ import (
 	"testing"
 )
 
-// TestSpares takes and gives back, in places with spares of their own: nothing is given to two, and
-// nothing is lost.
-func TestSpares(t *testing.T) {
+// TestFreeCache allocates and frees, with several free caches: no element has two holders and none
+// is lost.
+func TestFreeCache(t *testing.T) {
 	if err := ReserveMemory(); err != nil {
 		t.Fatal(err)
 	}
 	var table Table
 	rng := rand.New(rand.NewPCG(1, 2))
 	const most = 60
-	places := [3]*freeCache{new(freeCache), new(freeCache)} // and one without
+	places := [3]*freeCache{new(freeCache), new(freeCache)} // and none
 	taken := map[uint32]bool{}
 	var held []uint32
 	for step := range 100_000 {
 		testFreeCache = places[rng.IntN(len(places))]
-		more := step/500%2 == 0 // by turns there are ever more of them, and ever fewer
+		more := step/500%2 == 0 // the number of elements grows and shrinks in turn
 		if n := len(held); n == 0 || n < most && (rng.IntN(3) != 0) == more {
 			i := table.alloc(blocks, maxBlocks)
 			if i == 0 || taken[i] {
-				t.Fatalf("step %d: %d is taken, of %d", step, i, n)
+				t.Fatalf("step %d: %d is in use, of %d", step, i, n)
 			}
 			taken[i] = true
 			held = append(held, i)
@@ -36,6 +36,6 @@ func TestSpares(t *testing.T) {
 		}
 	}
 	if made := table.memory.made[blocks]; made > most+2*freeCacheSize {
-		t.Errorf("%d were made for %d", made, most)
+		t.Errorf("%d were allocated for %d", made, most)
 	}
 }

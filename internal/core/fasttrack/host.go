@@ -7,9 +7,9 @@ import (
 	"unsafe"
 )
 
-// What the injected files need of their host: memory that is zero, takes room where it
-// is touched, and is never moved nor given back. Here there is one for the whole process,
-// as in package runtime, for one table at a time.
+// The host provides memory that is zero, is allocated when it is touched, and is never moved or
+// freed. Package runtime has its own host, internal/recorder/inject/shadow.go. This one serves
+// tests and benchmarks. It has one set of arenas, for one table at a time.
 
 type arenas struct {
 	vectors    [maxVectors]vector
@@ -23,7 +23,7 @@ type arenas struct {
 
 var memory *arenas
 
-// ReserveMemory gives the next table its memory.
+// ReserveMemory reserves the memory of the next table, and releases that of the last one.
 func ReserveMemory() error {
 	ReleaseMemory()
 	testFreeCache = nil
@@ -35,7 +35,7 @@ func ReserveMemory() error {
 	return err
 }
 
-// ReleaseMemory gives the memory back that Reserve got.
+// ReleaseMemory releases the memory of the last table.
 func ReleaseMemory() {
 	if memory != nil {
 		syscall.Munmap(unsafe.Slice((*byte)(unsafe.Pointer(memory)), unsafe.Sizeof(arenas{})))
@@ -43,20 +43,20 @@ func ReleaseMemory() {
 	}
 }
 
-// Word is a cell and what belongs to it elsewhere.
+// Word is a shadow cell with its side entries.
 type Word struct {
 	Cell
 	side [cellEntries - 1]atomic.Uint64
 }
 
-// sideEntry returns the note on a side of a cell, 0 or 1. Here it is behind the cell.
+// sideEntry returns the entry at a side of a cell, 0 or 1. Here it is behind the cell.
 //
 //go:nosplit
 func sideEntry(c *Cell, side uint32) *atomic.Uint64 {
 	return &(*Word)(unsafe.Pointer(c)).side[side&1]
 }
 
-// nextCell returns the cell of the word behind that of c.
+// nextCell returns the cell of the next word.
 //
 //go:nosplit
 func nextCell(c *Cell) *Cell {
@@ -84,11 +84,12 @@ func extensionAt(i uint32) *extension { return &memory.extensions[i%maxExtension
 //go:nosplit
 func overflowAt(i uint64) *overflowEntry { return &memory.overflow[i%maxOverflowEntries] }
 
-// testFreeCache is what sparesHere returns. Tests in which one thread is at work at a time may set it, after Reserve.
+// testFreeCache is the free cache, if there is one. Tests in which one thread runs at a time may
+// set it after ReserveMemory.
 var testFreeCache *freeCache
 
-// localFreeCache returns the spares that only whoever asks has to do with until it returns to its caller, if
-// there are some. In a program each processor has its own.
+// localFreeCache returns a free cache that nobody else uses before the caller returns, or nil. In
+// programs each processor has one.
 //
 //go:nosplit
 func localFreeCache() *freeCache { return testFreeCache }
@@ -105,8 +106,8 @@ func decrement(x *atomic.Uint32) uint32 { return x.Add(^uint32(0)) }
 // pauseSpinning is called between attempts to get a lock, with their number.
 func pauseSpinning(uint32) { runtime.Gosched() }
 
-// Access takes an access to the bytes of the word at addr that are set in mask, in the shortest way
-// that is enough, as a program does.
+// Access is an access of a kind to the bytes in mask of the word at addr. It tries the same
+// functions as a program does.
 func (t *Table) Access(th *Thread, c *Cell, addr, place uint64, mask, kind uint32, races *Races) {
 	write, entry := kind == Write, th.Epoch|place
 	if kind <= Write && (mask&(mask-1) == 0 && t.accessByte(th, c, entry, uint64(mask), write) ||
@@ -117,7 +118,7 @@ func (t *Table) Access(th *Thread, c *Cell, addr, place uint64, mask, kind uint3
 	c.Unlock(t.AccessLocked(th, c, c.Lock(), addr, place, mask, kind, races))
 }
 
-// accessByte is what a program does first where an access is to one byte, or said to be.
+// accessByte is what a program tries first for an access to one byte.
 func (t *Table) accessByte(th *Thread, c *Cell, entry, mask uint64, write bool) bool {
 	head, first := c.Load()
 	what := mask
@@ -130,7 +131,7 @@ func (t *Table) accessByte(th *Thread, c *Cell, entry, mask uint64, write bool) 
 	return hasSideEntries(head) && t.refresh(th, c, entry, mask, write)
 }
 
-// LockWord takes the access that an operation on the lock at addr is, likewise.
+// LockWord is the access that an operation on the lock at addr makes.
 func (t *Table) LockWord(th *Thread, c *Cell, addr, place uint64, races *Races) {
 	head, mask := c.Lock(), uint64(1)<<(addr&7)
 	if c.SameEpochAtomic(th, head, mask, AtomicUpdate) {
@@ -144,8 +145,7 @@ func (t *Table) LockWord(th *Thread, c *Cell, addr, place uint64, races *Races) 
 	c.Unlock(t.AccessLocked(th, c, head, addr&^7, place, uint32(mask), AtomicUpdate, races))
 }
 
-// Load makes an atomic load of the word at addr, and what order and races come of it, one step,
-// as a program does.
+// Load is an atomic load of the word at addr, with its order and races, as one step.
 func (t *Table) Load(th *Thread, c *Cell, addr, place uint64, load func(), races *Races) {
 	if head, turns, recorded := t.BeginLoad(th, c, addr); head != 0 && (recorded || t.RefreshLoad(th, c, place, 1<<(addr&7))) {
 		if load(); c.LoadUnchanged(head, turns) {
@@ -155,7 +155,7 @@ func (t *Table) Load(th *Thread, c *Cell, addr, place uint64, load func(), races
 	t.Atomic(th, c, addr, place, AtomicRead, load, races)
 }
 
-// Atomic makes an atomic operation of any kind on the byte at addr, likewise.
+// Atomic is an atomic operation of a kind on the byte at addr, as one step.
 func (t *Table) Atomic(th *Thread, c *Cell, addr, place uint64, kind uint32, do func(), races *Races) {
 	head := c.Lock()
 	do()

@@ -1,26 +1,26 @@
 package fasttrack
 
-// Most programs have few threads at a time, but they may have objects in large numbers, each of which publishes a
-// clock of its own. As long as these are few slots long, the times of what an object has published are in its extra:
-// then neither a vector nor a block has to be fetched besides.
+// Most programs have few threads at a time, but may have many objects, each with a release clock.
+// As long as clocks have few slots, the times of a release clock are in the extension itself, and
+// neither a vector nor a block has to be loaded.
 
 const (
-	inlineSlots = 12 // so that an extra is two cache lines
-	// inlined is the clock of a stamp if its times are in the extra.
+	inlineSlots = 12 // an extension then has two cache lines
+	// inlined is the clock of a release clock whose times are in the extension.
 	inlined = 1<<32 - 1
 )
 
-// inlineClock is the first times of a clock of which all others are zero. They stand there as in a block.
+// inlineClock is the first times of a clock whose other times are zero, laid out as in a block.
 type inlineClock struct {
 	times [inlineSlots / 2]uint64
 }
 
-// fitsInline reports whether all clocks are that short.
+// fitsInline reports whether all clocks fit into an inlineClock.
 //
 //go:nosplit
 func (t *Table) fitsInline() bool { return t.slots.Load() <= inlineSlots && t.SlotSharers.Load() == 0 }
 
-// assign makes the times those of a block.
+// assign copies the times of a block.
 //
 //go:nosplit
 func (f *inlineClock) assign(b *block) {
@@ -29,7 +29,7 @@ func (f *inlineClock) assign(b *block) {
 	}
 }
 
-// raise makes them cover epoch e, which is of one of the slots.
+// raise makes the clock cover epoch e, whose slot it has.
 //
 //go:nosplit
 func (f *inlineClock) raise(e uint64) {
@@ -38,7 +38,7 @@ func (f *inlineClock) raise(e uint64) {
 	*w = maxTimes(*w, e&maxTime<<shift)
 }
 
-// join makes them the maximum of what they are and a block's.
+// join makes the clock the maximum of itself and a block.
 //
 //go:nosplit
 func (f *inlineClock) join(b *block) {
@@ -47,8 +47,7 @@ func (f *inlineClock) join(b *block) {
 	}
 }
 
-// joinInline makes the times of a block the maximum of what they are and those in an extra, and reports whether that
-// changes one.
+// joinInline makes a block the maximum of itself and f, and reports whether the block changed.
 //
 //go:nosplit
 func (b *block) joinInline(f *inlineClock) bool {
@@ -61,7 +60,7 @@ func (b *block) joinInline(f *inlineClock) bool {
 	return changed != 0
 }
 
-// spillInline gives what an extra has published a vector, if its times are within.
+// spillInline moves the times of x.release from the extension to a vector.
 //
 //go:nosplit
 func (t *Table) spillInline(x *extension) {

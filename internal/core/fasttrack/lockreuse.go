@@ -1,17 +1,29 @@
 package fasttrack
 
-// What a thread publishes through a lock nobody can see before it is taken again. If the same
-// thread does that, having published nothing elsewhere, and nobody else did before, and as long
-// as it has the lock, nobody else knows, or can learn, what the thread has done since it published
-// anything that may have been seen: its epochs since then are as good as one. So who takes the
-// same lock again and again notes what it does under it once.
+// What a thread releases through a lock is visible to nobody before the lock is acquired again.
+// Suppose the same thread acquires it next, and has released nothing elsewhere. Then, as long as it
+// holds the lock, nobody has learned, or can learn, what it did since its last visible release. All
+// its epochs since then count as one: the same-epoch rules accept entries of any of them. So a
+// thread that takes the same lock again and again records its accesses under the lock once.
 
-const numberMask = 1<<8 - 1 // of what an extra says of its object
+// lockReuse describes the last release of a thread, if it was a release of a lock.
+type lockReuse struct {
+	since    uint64 // the thread's since before the release
+	lock     uint32 // the lock's extension, 0 if there is none
+	acquires uint32 // its object word then: unchanged if nobody has learned anything from the lock
+	shared   bool
+}
 
+// numberMask is the part of extension.object that has the number of the object.
+const numberMask = 1<<8 - 1
+
+// number returns 1 plus the byte of the object, 0 if there is none.
+//
 //go:nosplit
 func (x *extension) number() uint32 { return x.object.Load() & numberMask }
 
-// updateReuse is told that the thread takes or releases a lock, before it learns or publishes.
+// updateReuse is called when the thread acquires or releases a lock, before it learns or publishes
+// anything.
 //
 //go:nosplit
 func (t *Table) updateReuse(th *Thread, x *extension, i, op uint32) {
@@ -24,26 +36,26 @@ func (t *Table) updateReuse(th *Thread, x *extension, i, op uint32) {
 	case th.sharesSlot:
 		th.endReuse()
 	case h.lock == i && h.acquires == x.object.Load() && h.shared == (op == ReleaseShared) && th.since == th.Epoch:
-		// It was told already.
+		// The release is repeated after SyncInPlace has failed.
 	default:
-		// What is published for readers is not seen by those that take the lock like them.
+		// ReleaseShared is not visible to AcquireShared.
 		h.lock, h.acquires, h.since, h.shared = i, x.object.Load(), th.since, op == ReleaseShared
 		th.resetSameEpoch()
 	}
 }
 
-// countAcquire notes that somebody has learnt something by taking a lock.
+// countAcquire notes that an acquire of a lock has learned something.
 //
 //go:nosplit
 func (t *Table) countAcquire(x *extension) {
 	object := x.object.Load() + numberMask + 1
 	storeRelease32(&x.object, object)
-	if object <= numberMask { // it is counted anew
+	if object <= numberMask { // the count has wrapped around
 		t.generation.Add(1)
 	}
 }
 
-// removeObject notes that an extra has no object any more.
+// removeObject removes the object of an extension.
 //
 //go:nosplit
 func (t *Table) removeObject(x *extension) {
@@ -51,8 +63,9 @@ func (t *Table) removeObject(x *extension) {
 	t.countAcquire(x)
 }
 
-// UnownedRelease is told that a thread is about to release a lock that it has not taken, or has released:
-// then others may get a lock that a thread takes for its own.
+// UnownedRelease is called before a thread releases a lock that it has not acquired, or has
+// released already. From then on a thread that has acquired a lock need not be its only holder, so
+// locks are not reused.
 //
 //go:nosplit
 func (t *Table) UnownedRelease() {
@@ -62,16 +75,7 @@ func (t *Table) UnownedRelease() {
 	}
 }
 
-// lockReuse is what a thread has published last, if only through a lock: while it has that again, and
-// nobody has seen it, nobody can see it.
-type lockReuse struct {
-	since    uint64 // the thread's, before
-	lock     uint32 // the number of its extra, 0 if there is none
-	acquires uint32 // of the lock
-	shared   bool
-}
-
-// endReuse says that the thread publishes what others may see at any time.
+// endReuse notes that the thread releases something that others can see at any time.
 //
 //go:nosplit
 func (th *Thread) endReuse() {

@@ -12,30 +12,30 @@ import (
 	"github.com/heisen-go/heisen/internal/testaid/randomtrials"
 )
 
-// TestTakenAgain is TestPromise where threads take the same locks again and again, and races are
-// few: an access that is not noted, because the thread made it before under the same lock, must
-// not be missed by those who have seen the thread release that.
-func TestTakenAgain(t *testing.T) {
-	checkRandom(t, 3_000, 13, func(rng *rand.Rand) []heisen.Record { return turns(rng, false) })
+// TestLockReuse is TestFirstRaces where threads take the same locks repeatedly and races are rare.
+// An access that is not recorded, because the thread has made it before under the same lock, must
+// still be found by threads that have acquired the lock in between.
+func TestLockReuse(t *testing.T) {
+	checkRandom(t, 3_000, 13, func(rng *rand.Rand) []heisen.Record { return lockTurns(rng, false) })
 }
 
-// TestForeign: where threads release locks that others have, who go on as if they still had them,
-// what those did before may be missed, and nothing is made up.
-func TestForeign(t *testing.T) {
+// TestUnownedRelease: where threads release locks of others, races with earlier accesses of those
+// may be missed, and no race is invented.
+func TestUnownedRelease(t *testing.T) {
 	for seed := range uint64(randomtrials.Count(1_000)) {
-		trace := turns(rand.New(rand.NewPCG(seed, 14)), true)
+		trace := lockTurns(rand.New(rand.NewPCG(seed, 14)), true)
 		var less *missedError
 		if err := checkTrace(t, trace); err != nil && !errors.As(err, &less) {
 			t.Fatalf("seed %d: %v\n%s", seed, err, show(trace))
 		}
 	}
 	const x, y, lock = 0, 8, 32
-	directed(t, []heisen.Record{
+	checkDirected(t, []heisen.Record{
 		{Op: heisen.Acquire, Thread: 1, Object: lock},
 		{Op: heisen.Write, Thread: 1, Object: x},
 		{Op: heisen.Release, Thread: 1, Object: lock},
 		{Op: heisen.Acquire, Thread: 1, Object: lock},
-		{Op: heisen.Write, Thread: 1, Object: x}, // nothing new
+		{Op: heisen.Write, Thread: 1, Object: x}, // redundant
 		{Op: heisen.Release, Thread: 2, Object: lock},
 		{Op: heisen.Write, Thread: 1, Object: x},
 		{Op: heisen.Acquire, Thread: 2, Object: lock},
@@ -46,19 +46,19 @@ func TestForeign(t *testing.T) {
 		{Op: heisen.Release, Thread: 3, Object: lock},
 		{Op: heisen.Acquire, Thread: 3, Object: lock},
 		{Op: heisen.Write, Thread: 3, Object: y},
-		{Op: heisen.Release, Thread: 1, Object: lock}, // it had taken it
+		{Op: heisen.Release, Thread: 1, Object: lock}, // of an acquire long ago
 		{Op: heisen.Acquire, Thread: 2, Object: lock},
 		{Op: heisen.Write, Thread: 2, Object: y}, // a race
 	})
 }
 
-// TestSeen: who has seen the thread release a lock has not seen what it did when it took that
-// again.
-func TestSeen(t *testing.T) {
+// TestAcquireEndsReuse: a thread that has acquired a lock after another one released it is not
+// ordered after what the latter does when it takes the lock again.
+func TestAcquireEndsReuse(t *testing.T) {
 	const x, message, lock = 0, 16, 32
 	for _, take := range [][2]heisen.Op{{heisen.Acquire, heisen.Release}, {heisen.AcquireShared, heisen.ReleaseShared}} {
 		for _, before := range []int{0, 2} {
-			directed(t, []heisen.Record{
+			checkDirected(t, []heisen.Record{
 				{Op: heisen.Send, Thread: 3, Object: message},
 				{Op: heisen.Receive, Thread: 2, Object: message},
 				{Op: heisen.Acquire, Thread: 2, Object: lock + 8},
@@ -76,9 +76,9 @@ func TestSeen(t *testing.T) {
 	}
 }
 
-// TestThroughSlots: who knows what the thread has done that has a slot now need not know what the
-// one before had learnt.
-func TestThroughSlots(t *testing.T) {
+// TestSlotTakeover: to cover an epoch of a slot's present thread does not imply to know what an
+// earlier thread of the slot had learned.
+func TestSlotTakeover(t *testing.T) {
 	const x = 0
 	const message = 16 // to 40
 	trace := []heisen.Record{
@@ -100,7 +100,7 @@ func TestThroughSlots(t *testing.T) {
 		{Op: heisen.Receive, Thread: 3, Object: message + 24},
 		{Op: heisen.Read, Thread: 3, Object: x}, // in order, through 2
 	}
-	directed(t, trace)
+	checkDirected(t, trace)
 	for i := range trace {
 		switch r := &trace[i]; r.Op {
 		case heisen.Send:
@@ -109,11 +109,11 @@ func TestThroughSlots(t *testing.T) {
 			r.Op = heisen.AtomicUpdate
 		}
 	}
-	directed(t, trace)
+	checkDirected(t, trace)
 }
 
-// directed checks the promise for a trace of accesses to bytes.
-func directed(t *testing.T, trace []heisen.Record) {
+// checkDirected checks a trace of accesses to bytes.
+func checkDirected(t *testing.T, trace []heisen.Record) {
 	t.Helper()
 	for i := range trace {
 		trace[i].Len, trace[i].Site = 1, heisen.Site(i+1)
@@ -123,10 +123,10 @@ func directed(t *testing.T, trace []heisen.Record) {
 	}
 }
 
-// turns returns a trace of threads that take locks again and again, and of few other things. The
-// variable of a lock is accessed under it, but for the end: so what they know is put to the test
-// then. If the trace is wild, they also release locks of others.
-func turns(rng *rand.Rand, wild bool) (trace []heisen.Record) {
+// lockTurns returns a trace of threads that take locks repeatedly and do little else. The variable
+// of a lock is accessed under it, except near the end, where missing order shows. With wild set,
+// threads also release locks of others.
+func lockTurns(rng *rand.Rand, wild bool) (trace []heisen.Record) {
 	const threads, locks = 3, 2
 	type hold struct {
 		thread int
@@ -202,7 +202,7 @@ func turns(rng *rand.Rand, wild bool) (trace []heisen.Record) {
 			}
 		case n < 21 && wild && len(holds[l]) > 0:
 			release(l, 0)
-		case n < 22 && len(holds[l]) == 0: // its memory gets another use, and this one again
+		case n < 22 && len(holds[l]) == 0: // the lock's memory is used for something else, then for a lock again
 			add(heisen.Alloc, 32+8*l, 8)
 		case wild || len(trace) > length-6:
 			access(l, n == 23)
@@ -211,9 +211,10 @@ func turns(rng *rand.Rand, wild bool) (trace []heisen.Record) {
 	return trace
 }
 
-// TestMovedMeanwhile: the write of a thread that is about to note that it has read a word may be moved to where it
-// looks for its earlier read, between its looks at the head and at the note. That is still a write of its epoch then.
-func TestMovedMeanwhile(t *testing.T) {
+// TestRefreshMovedEntry: while a thread looks for its read entry, between its loads of the head and
+// of the entry, its own write entry may be moved there. The refresh must leave that a write of its
+// epoch.
+func TestRefreshMovedEntry(t *testing.T) {
 	if err := ReserveMemory(); err != nil {
 		t.Fatal(err)
 	}
@@ -236,7 +237,7 @@ func TestMovedMeanwhile(t *testing.T) {
 	}
 	head := word.head.Load()
 	synchronize(&table, reader, &alone.Cell, 16, Send)
-	read(reader) // beside the cell, where the write was
+	read(reader) // at the side where the write was
 	if head == word.head.Load() || word.first.Load() != written {
 		t.Fatal("the write was not moved")
 	}
@@ -253,9 +254,10 @@ func TestMovedMeanwhile(t *testing.T) {
 	}
 }
 
-// TestLockedMeanwhile: somebody may lock a cell when a thread has just renewed its note there, which then goes another
-// way to note its access, and finds that note. The epoch has an access all the same, and is to be published.
-func TestLockedMeanwhile(t *testing.T) {
+// TestRefreshLockedCell: a cell may be locked just when a thread has refreshed its entry. The
+// thread then records its access in another way and finds that entry. Its epoch has an access all
+// the same and must be published.
+func TestRefreshLockedCell(t *testing.T) {
 	if err := ReserveMemory(); err != nil {
 		t.Fatal(err)
 	}
@@ -283,6 +285,6 @@ func TestLockedMeanwhile(t *testing.T) {
 	done.Store(true)
 	wg.Wait()
 	if unnoticed > 0 {
-		t.Errorf("%d epochs have notes, and count as empty", unnoticed)
+		t.Errorf("%d epochs have entries and count as empty", unnoticed)
 	}
 }

@@ -2,7 +2,11 @@ package fasttrack
 
 import "sync/atomic"
 
-// What there are lists of.
+// Memory is a set of arenas that the host reserves. Elements are known by their index; index 0 is
+// none. Freed elements are in free lists. Vectors, nodes and blocks have reference counts, of the
+// holders that may use, but not change, them. The only holder of an element may change it.
+//
+// The kinds of elements.
 const (
 	vectors = iota
 	nodes
@@ -11,17 +15,17 @@ const (
 	numLists
 )
 
-// freeLists is what was freed, and how much there ever was of each.
+// freeLists has the free elements and the number of elements ever used, by kind.
 type freeLists struct {
 	locked       atomic.Uint32
 	free         [numLists]uint32
 	made         [numLists]uint32
 	overflowMade uint32
-	overflowFree [maxOverflowLog + 1]uint32 // freed marks, by the logarithm of their number
+	overflowFree [maxOverflowLog + 1]uint32 // free sets of overflow entries, by the logarithm of their size
 }
 
-// freeCache is what is kept where it was freed last, for whoever takes it there next: nobody else has to do
-// with it, so that takes no lock.
+// freeCache has recently freed elements. Each processor of the program has one, so it needs no
+// lock.
 type freeCache struct {
 	count [numLists]uint32
 	at    [numLists][freeCacheSize]uint32
@@ -29,6 +33,8 @@ type freeCache struct {
 
 const freeCacheSize = 8
 
+// lock locks the free lists.
+//
 //go:nosplit
 func (l *freeLists) lock() {
 	for tries := uint32(0); !l.locked.CompareAndSwap(0, 1); tries++ {
@@ -39,7 +45,7 @@ func (l *freeLists) lock() {
 //go:nosplit
 func (l *freeLists) unlock() { storeRelease32(&l.locked, 0) }
 
-// link is what a list goes on with behind one of its elements.
+// link returns the location of the link to the next element of a free list.
 //
 //go:nosplit
 func link(list, i uint32) *uint32 {
@@ -54,7 +60,7 @@ func link(list, i uint32) *uint32 {
 	return &extensionAt(i).next
 }
 
-// alloc returns the number of something that nobody has, 0 if there is no memory.
+// alloc returns a free element, 0 if memory runs out.
 //
 //go:nosplit
 func (t *Table) alloc(list, limit uint32) uint32 {
@@ -78,7 +84,7 @@ func (t *Table) alloc(list, limit uint32) uint32 {
 	return i
 }
 
-// free takes back what take has given.
+// free frees an element.
 //
 //go:nosplit
 func (t *Table) free(list, i uint32) {
@@ -91,7 +97,7 @@ func (t *Table) free(list, i uint32) {
 	l.lock()
 	*link(list, i) = l.free[list%numLists]
 	l.free[list%numLists] = i
-	if s != nil { // half of them are for others
+	if s != nil { // leave half of them to others
 		for n := uint32(freeCacheSize); n > freeCacheSize/2; n-- {
 			i = s.at[list%numLists][(n-1)%freeCacheSize]
 			*link(list, i) = l.free[list%numLists]
@@ -102,7 +108,7 @@ func (t *Table) free(list, i uint32) {
 	l.unlock()
 }
 
-// newVector returns a vector without blocks, 0 if there is no memory.
+// newVector returns a vector without blocks, 0 if memory runs out.
 //
 //go:nosplit
 func (t *Table) newVector() uint32 {
@@ -113,7 +119,7 @@ func (t *Table) newVector() uint32 {
 	return i
 }
 
-// newBlock returns a block whose times are not set, 0 if there is no memory.
+// newBlock returns a block with undefined times, 0 if memory runs out.
 //
 //go:nosplit
 func (t *Table) newBlock() uint32 {
@@ -124,12 +130,14 @@ func (t *Table) newBlock() uint32 {
 	return i
 }
 
-// unref takes one holder off what refs counts, and reports whether that was the last. Whoever is the only one
-// is sure to stay that.
+// unref decrements a reference count and reports whether it was the last reference. A count of 1
+// needs no atomic operation: only the holder could increase it.
 //
 //go:nosplit
 func unref(refs *atomic.Uint32) bool { return refs.Load() == 1 || decrement(refs) == 0 }
 
+// unrefNode gives up a reference to a node.
+//
 //go:nosplit
 func (t *Table) unrefNode(i uint32) {
 	if i == 0 || !unref(&nodeAt(i).refs) {
@@ -143,6 +151,8 @@ func (t *Table) unrefNode(i uint32) {
 	t.free(nodes, i)
 }
 
+// unrefBlock gives up a reference to a block.
+//
 //go:nosplit
 func (t *Table) unrefBlock(i uint32) {
 	if i != 0 && unref(&blockRefsAt(i).refs) {
@@ -160,7 +170,7 @@ func ref(c uint32) uint32 {
 	return c
 }
 
-// unrefClock gives up a holder's clock.
+// unrefClock gives up a reference to a clock.
 //
 //go:nosplit
 func (t *Table) unrefClock(c uint32) {
@@ -182,8 +192,8 @@ func (t *Table) unrefClock(c uint32) {
 	t.free(vectors, c)
 }
 
-// unshare returns c as a vector that nobody else holds, though perhaps not its nodes and blocks. It
-// returns 0 if there is no memory.
+// unshare returns a vector equal to c that only the caller holds, in exchange for c; its nodes and
+// blocks may be shared. It returns 0 if memory runs out.
 //
 //go:nosplit
 func (t *Table) unshare(c uint32) uint32 {
@@ -192,7 +202,7 @@ func (t *Table) unshare(c uint32) uint32 {
 	}
 	fresh := t.newVector()
 	if fresh == 0 || c == 0 {
-		return fresh // all of a free vector is zero
+		return fresh // free vectors are zero
 	}
 	if b := vectorAt(c).first; b != 0 {
 		blockRefsAt(b).refs.Add(1)
@@ -208,8 +218,8 @@ func (t *Table) unshare(c uint32) uint32 {
 	return fresh
 }
 
-// unshareNode makes node i of a vector, which is not shared, unshared too. It returns its number, 0
-// if there is no memory.
+// unshareNode makes node i of an unshared vector unshared, too. It returns the node, 0 if memory
+// runs out.
 //
 //go:nosplit
 func (t *Table) unshareNode(c, i uint32) uint32 {
@@ -235,8 +245,8 @@ func (t *Table) unshareNode(c, i uint32) uint32 {
 	return fresh
 }
 
-// blockIndexAt returns where the number of block i of a vector, which is not shared, stands, once its
-// node is not shared either; nil if there is no memory.
+// blockIndexAt returns the location of the index of block i of an unshared vector, after it has
+// unshared the node; nil if memory runs out.
 //
 //go:nosplit
 func (t *Table) blockIndexAt(c, i uint32) *uint32 {
@@ -250,8 +260,8 @@ func (t *Table) blockIndexAt(c, i uint32) *uint32 {
 	return &nodeAt(n).blocks[(i-1)%nodeBlocks]
 }
 
-// unshareBlock makes block i of a vector, which is not shared, unshared too. It returns its
-// number, 0 if there is no memory.
+// unshareBlock makes block i of an unshared vector unshared, too. It returns the block, 0 if memory
+// runs out.
 //
 //go:nosplit
 func (t *Table) unshareBlock(c, i uint32) uint32 {
@@ -277,8 +287,10 @@ func (t *Table) unshareBlock(c, i uint32) uint32 {
 	return fresh
 }
 
-// The memory of extras and marks.
+// Extensions and overflow sets.
 
+// newExtension returns an extension, 0 if memory runs out.
+//
 //go:nosplit
 func (t *Table) newExtension() uint32 {
 	i := t.alloc(extensions, maxExtensions)
@@ -288,7 +300,7 @@ func (t *Table) newExtension() uint32 {
 	return i
 }
 
-// newOverflow returns the first of empty marks, 0 if there are none.
+// newOverflow returns the first of 1<<log free overflow entries, 0 if memory runs out.
 //
 //go:nosplit
 func (t *Table) newOverflow(log uint32) uint32 {
@@ -318,6 +330,8 @@ func (t *Table) newOverflow(log uint32) uint32 {
 	return first
 }
 
+// freeOverflowEntries frees 1<<log overflow entries.
+//
 //go:nosplit
 func (t *Table) freeOverflowEntries(first, log uint32) {
 	l := &t.memory

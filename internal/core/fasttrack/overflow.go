@@ -2,31 +2,31 @@ package fasttrack
 
 import "sync/atomic"
 
-// extension is what does not fit into a cell: of a synchronisation object what was published
-// through it, and of the first extra of a cell a crowd of further notes. A word has one
-// for each of its bytes at which there is an object.
+// extension is what does not fit into a cell: the release clocks of a synchronization object at a
+// byte of the word. A word has a list of extensions, one for each such byte. The first one also has
+// the word's overflow set.
 type extension struct {
-	release       releaseClock // by all but ReleaseShared
+	release       releaseClock // by all operations but ReleaseShared
 	sharedRelease releaseClock // by ReleaseShared
 	next          uint32
-	// One more than the byte of the object, 0 if there is none; and above that, how often somebody
-	// has learnt something by taking the lock. Known looks at it without the cell's lock.
+	// 1 plus the byte of the object, 0 if there is none; above that, the number of times that an
+	// acquire has learned something (see lockreuse.go). BeginLoad reads it without the cell's lock.
 	object atomic.Uint32
 
-	// The crowd: the number of its first mark, above the logarithm of its size.
+	// The overflow set: the index of its first entry, above the logarithm of its size.
 	overflow     atomic.Uint64
-	overflowUsed uint32 // that are not empty
-	// How many are of plain reads, of plain writes, and of atomic operations that write. Who reads looks at the
-	// last without the cell's lock.
+	overflowUsed uint32 // entries that have been used
+	// The numbers of plain reads, of plain writes, and of atomic operations that write. Readers
+	// load the last without the cell's lock.
 	reads, writes uint32
 	atomicWrites  atomic.Uint32
 
-	inline inlineClock // of published, if its clock is within
+	inline inlineClock // of release, if its clock is inlined
 }
 
-// overflowEntry is a note in a crowd, and the bytes that it is about, below its kind; without a byte
-// it may be used again. Of a small crowd all are looked at. In a large one marks are found by the slot of
-// their epochs, by open addressing.
+// overflowEntry is an entry of an overflow set with its descriptor. If the descriptor has no bytes,
+// the entry is free. Small sets are searched as a whole. Large ones are hash tables by slot, with
+// open addressing.
 type overflowEntry struct {
 	entry atomic.Uint64
 	desc  atomic.Uint64
@@ -39,17 +39,19 @@ const (
 	maxOverflowLog  = 20
 )
 
+// slotOf returns the slot of an entry.
+//
 //go:nosplit
 func slotOf(entry uint64) uint64 { return entry >> (placeBits + timeBits) }
 
-// hashSlot returns where the marks of the slot of a note are in a crowd, or behind that. Slots are
-// dense, so they are spread, or nobody would come to an empty mark soon.
+// hashSlot returns the position in a set at which the search for entries of the same slot begins.
+// Slots are dense, hence the multiplication: it keeps the runs of used entries short.
 //
 //go:nosplit
 func hashSlot(entry uint64) uint64 { return slotOf(entry) * 0x9E3779B97F4A7C15 >> 40 }
 
-// sameEpochInOverflow reports whether there is a note in the crowd of a cell with the given head, if it has one,
-// that suffices instead of one of the given kind.
+// sameEpochInOverflow reports whether the overflow set, if there is one, has an entry of the thread
+// that makes an access of a kind redundant. It does not need the lock.
 //
 //go:nosplit
 func sameEpochInOverflow(th *Thread, head, mask uint64, kind uint32) bool {
@@ -69,7 +71,8 @@ func sameEpochInOverflow(th *Thread, head, mask uint64, kind uint32) bool {
 			return false
 		}
 		if th.sameEpoch(n) {
-			// A mark that is used again has another note first; and all of them may have gone to another crowd.
+			// An entry that is reused gets its epoch before its descriptor; and the whole set may
+			// have been replaced.
 			if w := m.desc.Load(); mask&^w == 0 && subsumes>>(8*(w>>kindShift)+uint64(kind))&1 != 0 && m.entry.Load() == n {
 				return x.overflow.Load() == overflow
 			}
@@ -78,8 +81,8 @@ func sameEpochInOverflow(th *Thread, head, mask uint64, kind uint32) bool {
 	return false
 }
 
-// refreshInOverflow is AccessAgain for plain and atomic reads, where the earlier one is in the crowd of
-// a locked cell.
+// refreshInOverflow is AccessNoRace for reads and atomic loads that refresh an entry of the
+// overflow set of a locked cell.
 //
 //go:nosplit
 func (t *Table) refreshInOverflow(th *Thread, head, entry uint64, mask, kind uint32) bool {
@@ -104,26 +107,27 @@ func (t *Table) refreshInOverflow(th *Thread, head, entry uint64, mask, kind uin
 	return false
 }
 
-// smallOverflow reports whether the crowd of an extra is.
+// smallOverflow reports whether the overflow set has the smallest size.
 //
 //go:nosplit
 func (x *extension) smallOverflow() bool { return x.overflow.Load()&overflowLogMask == minOverflowLog }
 
-// accessSmallOverflow is AccessAgain for a plain access that says what is given, to a word with a small crowd. If
-// it returns 0, marks may be gone that the access does away with; AccessLocked notes it all the same.
+// accessSmallOverflow is AccessNoRace for a plain access with descriptor what, to a word with a
+// small overflow set. If it returns 0, it may have removed entries that the access replaces;
+// AccessLocked records the access all the same.
 //
 //go:nosplit
 func (t *Table) accessSmallOverflow(th *Thread, c *Cell, head, entry, what uint64) uint64 {
 	const all = cellEntries + 1<<minOverflowLog
 	x := extensionAt(uint32(head >> headExtension))
-	marks := x.overflow.Load() >> overflowShift
+	entries := x.overflow.Load() >> overflowShift
 	free, recorded, used := uint64(all), false, false
 	for i := range uint64(all) {
 		var n, was uint64
 		if i < cellEntries {
 			n, was = c.entryAt(uint32(i)).Load(), head>>((headEntries+i*descBits)&63)&descMask
 		} else {
-			m := overflowAt(marks + i - cellEntries)
+			m := overflowAt(entries + i - cellEntries)
 			n, was = m.entry.Load(), m.desc.Load()
 		}
 		if was == 0 {
@@ -149,7 +153,7 @@ func (t *Table) accessSmallOverflow(th *Thread, c *Cell, head, entry, what uint6
 			continue
 		}
 		if used = used || now != 0; now != was {
-			storeRelease(&overflowAt(marks+i-cellEntries).desc, now)
+			storeRelease(&overflowAt(entries+i-cellEntries).desc, now)
 			if now == 0 {
 				x.count(uint32(was>>kindShift), -1)
 			}
@@ -159,7 +163,7 @@ func (t *Table) accessSmallOverflow(th *Thread, c *Cell, head, entry, what uint6
 		if free == all {
 			return 0
 		}
-		if n := c.first.Load(); free != 0 && slotOf(n^entry) == 0 { // the new note is to be the first
+		if n := c.first.Load(); free != 0 && slotOf(n^entry) == 0 { // the new entry becomes the first
 			old := head >> headEntries & descMask
 			head ^= (old ^ what) << headEntries
 			storeRelease(&c.first, entry)
@@ -169,7 +173,7 @@ func (t *Table) accessSmallOverflow(th *Thread, c *Cell, head, entry, what uint6
 			storeRelease(c.entryAt(uint32(free)), entry)
 			head |= what << ((headEntries + free*descBits) & 63)
 		} else {
-			overflowAt(marks+free-cellEntries).fill(x, entry, what)
+			overflowAt(entries+free-cellEntries).fill(x, entry, what)
 			used = true
 		}
 		th.lastAccess = th.Epoch >> placeBits
@@ -180,7 +184,7 @@ func (t *Table) accessSmallOverflow(th *Thread, c *Cell, head, entry, what uint6
 	return head
 }
 
-// fill puts a note into a mark of the extra's crowd that is not in use.
+// fill sets a free entry of the overflow set of x.
 //
 //go:nosplit
 func (m *overflowEntry) fill(x *extension, entry, what uint64) {
@@ -189,16 +193,16 @@ func (m *overflowEntry) fill(x *extension, entry, what uint64) {
 	x.count(uint32(what>>kindShift), 1)
 }
 
-// accessOverflow is the part of AccessLocked that concerns the crowd.
+// accessOverflow is accessEntries for the overflow set of a locked cell, which it does not add to.
 //
 //go:nosplit
 func (t *Table) accessOverflow(th *Thread, head, entry, addr uint64, mask, kind, left uint32, races *Races) (uint64, uint32) {
 	x := extensionAt(uint32(head >> headExtension))
 	overflow := x.overflow.Load()
 	first, size := overflow>>overflowShift, uint64(1)<<(overflow&overflowLogMask)
-	own := false // only marks of the own slot matter
+	own := false // only entries of the own slot matter
 	switch {
-	case size == 1<<minOverflowLog: // all are soon looked at, and some may go
+	case size == 1<<minOverflowLog: // quickly searched, and some may become free
 	case kind == Read:
 		own = x.writes|x.atomicWrites.Load() == 0
 	case kind == AtomicRead:
@@ -212,7 +216,7 @@ func (t *Table) accessOverflow(th *Thread, head, entry, addr uint64, mask, kind,
 		n, w := m.entry.Load(), uint32(m.desc.Load())
 		if n == 0 {
 			if own {
-				return head, left // the other marks do not matter
+				return head, left // the remaining entries do not matter
 			}
 			continue
 		}
@@ -236,8 +240,8 @@ func (t *Table) accessOverflow(th *Thread, head, entry, addr uint64, mask, kind,
 	return head, left
 }
 
-// releaseOverflow takes back the crowd of an extra, of which no mark is in use. What has had a crowd soon has
-// another one: so a small one is kept for that.
+// releaseOverflow frees the overflow set of an extension, which has no entries. It keeps small
+// sets: the word soon needs one again.
 //
 //go:nosplit
 func (t *Table) releaseOverflow(x *extension) {
@@ -246,7 +250,7 @@ func (t *Table) releaseOverflow(x *extension) {
 	}
 }
 
-// count counts a mark of a kind.
+// count adds to the number of entries of a kind.
 //
 //go:nosplit
 func (x *extension) count(kind uint32, by int32) {
@@ -260,8 +264,7 @@ func (x *extension) count(kind uint32, by int32) {
 	}
 }
 
-// addToOverflow adds a note to the crowd of a cell, which is made if there is none. It
-// returns the new head.
+// addToOverflow adds an entry to the overflow set of a cell and returns the new head.
 //
 //go:nosplit
 func (t *Table) addToOverflow(head, entry uint64, mask, kind uint32) uint64 {
@@ -293,7 +296,7 @@ func (t *Table) addToOverflow(head, entry uint64, mask, kind uint32) uint64 {
 	return head
 }
 
-// put puts a note into the crowd, unless that is too full.
+// put adds an entry to the overflow set, and reports whether there was room.
 //
 //go:nosplit
 func (x *extension) put(entry uint64, mask, kind uint32) bool {
@@ -316,7 +319,7 @@ func (x *extension) put(entry uint64, mask, kind uint32) bool {
 			}
 			x.overflowUsed++
 		case w != 0 || slotOf(n) != slotOf(entry):
-			continue // only a mark of the same slot is used again, or others could not be found
+			continue // an entry of another slot ends no search, so it must not be replaced
 		}
 		m.fill(x, entry, uint64(mask|kind<<kindShift))
 		return true
@@ -324,7 +327,7 @@ func (x *extension) put(entry uint64, mask, kind uint32) bool {
 	return false
 }
 
-// growOverflow makes the crowd larger, without the marks that are not in use.
+// growOverflow moves the entries that are in use to a larger overflow set.
 //
 //go:nosplit
 func (t *Table) growOverflow(x *extension) bool {
@@ -353,14 +356,15 @@ func (t *Table) growOverflow(x *extension) bool {
 			x.put(m.entry.Load(), w&bytesMask, w>>kindShift)
 		}
 	}
-	// They were counted twice: nobody is to find that there are fewer.
+	// put has counted them again. The counts never drop meanwhile: others read them without the
+	// lock.
 	x.reads, x.writes = x.reads-reads, x.writes-writes
 	storeRelease32(&x.atomicWrites, x.atomicWrites.Load()-changes)
 	t.freeOverflowEntries(uint32(first), log)
 	return true
 }
 
-// freeOverflow takes the crowd of an extra back.
+// freeOverflow frees the overflow set of an extension.
 //
 //go:nosplit
 func (t *Table) freeOverflow(x *extension) {
@@ -371,7 +375,7 @@ func (t *Table) freeOverflow(x *extension) {
 	}
 }
 
-// freeExtensions takes everything back that the head of a cell refers to.
+// freeExtensions frees the extensions that the head of a cell refers to.
 //
 //go:nosplit
 func (t *Table) freeExtensions(head uint64) {
@@ -388,7 +392,8 @@ func (t *Table) freeExtensions(head uint64) {
 	}
 }
 
-// clearExtensions forgets the marks and objects at bytes of a word. It returns the new head.
+// clearExtensions removes overflow entries and objects at the bytes in mask, and returns the new
+// head.
 //
 //go:nosplit
 func (t *Table) clearExtensions(head uint64, mask uint32) uint64 {

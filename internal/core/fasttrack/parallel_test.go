@@ -9,7 +9,8 @@ import (
 	"testing"
 )
 
-// operate takes or releases the lock at addr, with the access to its word that this is, as a program does.
+// operate acquires or releases the lock at addr, including the access to its word, as a program
+// does.
 func operate(t *Table, th *Thread, c *Cell, addr uint64, op uint32, races *Races) {
 	if op == AcquireShared && t.ReacquireShared(th, c, addr) {
 		return
@@ -23,16 +24,15 @@ func operate(t *Table, th *Thread, c *Cell, addr uint64, op uint32, races *Races
 	}
 }
 
-// TestParallel has threads on all processors use one table. What they do to words under locks, some of which
-// they have together with others to read, is in order; of words without locks every thread but the first finds
-// out.
+// TestParallel has threads on all processors use one table. Accesses under locks, some of them
+// shared, are ordered; on words without locks every thread but the first finds a race.
 func TestParallel(t *testing.T) {
 	const threads, rounds, locked = 16, 3000, 8
 	if err := ReserveMemory(); err != nil {
 		t.Fatal(err)
 	}
 	var table Table
-	var cells [2*locked + 1]Word // of locks, of what they protect, of what nothing protects
+	var cells [2*locked + 1]Word // locks, what they protect, and an unprotected word
 	var locks [locked]sync.RWMutex
 	var racy, wrong atomic.Uint32
 
@@ -69,7 +69,7 @@ func TestParallel(t *testing.T) {
 					sync1(th, i, ReleaseShared)
 					locks[i].RUnlock()
 				}
-				if round%64 == 0 { // a child that ends, and whose slot others may have
+				if round%64 == 0 { // a child that ends, whose slot others may take over
 					child := new(Thread)
 					table.Fork(th, child, 1000)
 					access(child, 2*locked, Read, &racy)
@@ -91,16 +91,15 @@ func TestParallel(t *testing.T) {
 	}
 }
 
-// TestParallelLoads has some threads write words and then say so in another one, with an atomic
-// store, and others load that until they are told: they are ordered behind what was written, and
-// behind nothing else.
+// TestParallelLoads has threads write words and then announce it by an atomic store, and others
+// load that until they see it. They are ordered after what was written and after nothing else.
 func TestParallelLoads(t *testing.T) {
 	const writers, readers, rounds = 3, 3, 20000
 	if err := ReserveMemory(); err != nil {
 		t.Fatal(err)
 	}
 	var table Table
-	var cells [writers*rounds + 2]Word // of what is written; of who said so last; of a word of all
+	var cells [writers*rounds + 2]Word // what is written; the announcements; a word of all
 	var said atomic.Uint64
 	var wrong, racy atomic.Uint32
 	var first Thread
@@ -124,7 +123,7 @@ func TestParallelLoads(t *testing.T) {
 					table.Load(th, flag, addr, 1, func() { now = said.Load() }, &races)
 					if now == last {
 						runtime.Gosched()
-						seen++ // also of those who are not told any more
+						seen++ // including those that are not announced any more
 						continue
 					}
 					last = now
@@ -141,12 +140,12 @@ func TestParallelLoads(t *testing.T) {
 		t.Errorf("%d false alarms", n)
 	}
 	if n := racy.Load(); n == 0 {
-		t.Error("what nothing orders is in order")
+		t.Error("unordered accesses count as ordered")
 	}
 }
 
-// TestParallelBytes has few and many threads at work on words of which each byte has a lock: bytes of one word are
-// in different hands then, and all that happens is in order.
+// TestParallelBytes has few and many threads access words of which each byte has its own lock.
+// Different threads hold the bytes of a word at the same time, and all accesses are ordered.
 func TestParallelBytes(t *testing.T) {
 	const locked, words = 5, 3
 	for _, threads := range []int{3, 8, 30, 90} {
@@ -155,7 +154,7 @@ func TestParallelBytes(t *testing.T) {
 				t.Fatal(err)
 			}
 			var table Table
-			var cells [locked + words + 1]Word // of locks, of what they protect, of a counter
+			var cells [locked + words + 1]Word // locks, what they protect, and a counter
 			var locks [locked]sync.RWMutex
 			var counter, wrong atomic.Uint32
 			var first Thread
@@ -174,7 +173,7 @@ func TestParallelBytes(t *testing.T) {
 					}
 					inside := func(th *Thread, lock int, write bool) {
 						for range rng.IntN(4) {
-							// Lock i has byte i, and the last one all others, too.
+							// Lock i protects byte i, the last one also the others.
 							mask, kind := uint32(1)<<lock, uint32(Read)
 							if lock == locked-1 {
 								mask = bytesMask &^ (1<<lock - 1) & (rng.Uint32() | 1<<(lock+rng.IntN(8-lock)))
@@ -225,7 +224,7 @@ func TestParallelBytes(t *testing.T) {
 				t.Errorf("%d false alarms", n)
 			}
 			if table.Exhausted() {
-				t.Error("the table is full")
+				t.Error("memory ran out")
 			}
 		})
 	}

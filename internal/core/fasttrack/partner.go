@@ -1,32 +1,35 @@
 package fasttrack
 
-// Two threads that hand objects to each other by turns know the same of all others, and of each other what
-// they have published last. So, as long as all clocks are a block long, who gets an object from the other one
-// learns no more than an epoch, and publishes no more than two: these are in the stamp itself, and its clock is
-// neither read nor written. What threads exchange most often are then the lines of cells and stamps only.
+// Two threads that pass objects to each other have learned the same of all other threads; of each
+// other they differ only in the last published epochs. The thread that a thread has last learned
+// from is its partner. As long as clocks have one block, a thread that acquires from its partner
+// learns one epoch, and its release adds at most two. These are in the release clock itself, whose
+// vector is neither read nor written. So the two threads exchange only the cache lines of cells and
+// release clocks.
 //
-// A stamp has the latest epoch, and a second one: what its thread then knew of its peer, the thread of which it
-// has learnt last, and above that, how many epochs before the latest it last learnt of somebody else.
+// Beside its last epoch, a release clock has a partner epoch: the last epoch that the releasing
+// thread knew of its partner, and, above that, the age: the number of epochs since the thread last
+// learned from anybody else.
 
-// partner is what a thread knows of what it has learnt.
+// partner is what a thread keeps of its partner.
 type partner struct {
-	slot      uint32 // since then it has learnt of the thread in this one only; maxSlots if that is not so
-	otherTime uint32 // the time of its own when it last learnt of another one
-	lastTime  uint32 // and when it last learnt anything
+	slot      uint32 // the thread has learned only from this slot since otherTime; maxSlots if it has no partner
+	otherTime uint32 // the thread's own time when it last learned from another slot
+	lastTime  uint32 // the thread's own time when it last learned anything
 }
 
 const (
 	epochMask  = 1<<(slotBits+timeBits) - 1
 	ageShift   = slotBits + timeBits
-	unknownAge = 1<<(64-ageShift) - 1 // or that is not known
+	unknownAge = 1<<(64-ageShift) - 1 // at least so many, or unknown
 )
 
-// time returns the thread's own.
+// time returns the thread's own time.
 //
 //go:nosplit
 func (th *Thread) time() uint32 { return uint32(th.Epoch>>placeBits) & maxTime }
 
-// learnFrom says that the thread has learnt an epoch of a slot, and nothing else.
+// learnFrom notes that the thread has learned an epoch of a slot and nothing else.
 //
 //go:nosplit
 func (th *Thread) learnFrom(slot uint32) {
@@ -37,12 +40,13 @@ func (th *Thread) learnFrom(slot uint32) {
 	p.lastTime = th.time()
 }
 
-// forgetPartner says that it has learnt anything.
+// forgetPartner notes that the thread may have learned from several others.
 //
 //go:nosplit
 func (th *Thread) forgetPartner() { th.partner.slot, th.partner.lastTime = maxSlots, th.time() }
 
-// partnerEpochAt returns what stands beside epoch e in a stamp that is exactly the thread's clock.
+// partnerEpochAt returns the partner epoch of a release clock that equals the thread's clock at the
+// end of epoch e.
 //
 //go:nosplit
 func (t *Table) partnerEpochAt(th *Thread, e uint64) uint64 {
@@ -54,8 +58,9 @@ func (t *Table) partnerEpochAt(th *Thread, e uint64) uint64 {
 	return behind<<ageShift | uint64(p.slot)<<timeBits | uint64(blockAt(th.firstBlock).time(p.slot))
 }
 
-// fromPartner reports whether the thread, of which x is the clock, knows all of a stamp but the latest epoch: it is
-// exactly what a thread knew that has learnt of this one only, since this one has learnt of it.
+// fromPartner reports whether the thread, whose clock is x, knows all of a release clock but its
+// last epoch: the releasing thread has learned only from this thread since this thread learned from
+// it.
 //
 //go:nosplit
 func (t *Table) fromPartner(th *Thread, x *block, s *releaseClock) bool {
@@ -67,7 +72,8 @@ func (t *Table) fromPartner(th *Thread, x *block, s *releaseClock) bool {
 	return x.time(uint32(e>>timeBits)) >= uint32(e&maxTime) && t.transitive(e)
 }
 
-// explicitTime returns the time of a slot in a stamp, if it is not that of the clock; 0 otherwise.
+// explicitTime returns the time of a slot if the last epoch or the partner epoch has it, 0
+// otherwise.
 //
 //go:nosplit
 func (s *releaseClock) explicitTime(slot uint32) uint32 {
@@ -80,8 +86,8 @@ func (s *releaseClock) explicitTime(slot uint32) uint32 {
 	return 0
 }
 
-// fitsPartner reports whether the thread's clock differs from that of a stamp in nothing that is less there, but for
-// times of itself and its peer, and the epochs that stand there are of these.
+// fitsPartner reports whether the release clock lacks nothing of the thread's clock but times of
+// the thread and its partner, and the epochs in it are of these two.
 //
 //go:nosplit
 func (t *Table) fitsPartner(th *Thread, s *releaseClock) bool {
@@ -93,11 +99,12 @@ func (t *Table) fitsPartner(th *Thread, s *releaseClock) bool {
 	if latest != own && latest != p.slot || s.partnerEpoch != 0 && second != own && second != p.slot {
 		return false
 	}
-	// Who had published this knew all that the thread had learnt of others.
+	// The releasing thread had learned all that this thread had learned from others.
 	return s.explicitTime(own) >= p.otherTime
 }
 
-// joinedPartnerEpoch returns what stands beside the thread's epoch in a stamp that suits it.
+// joinedPartnerEpoch returns the partner epoch of a release clock for which fitsPartner holds, once
+// the thread has joined its own clock with it.
 //
 //go:nosplit
 func (t *Table) joinedPartnerEpoch(th *Thread, s *releaseClock) uint64 {
@@ -105,7 +112,7 @@ func (t *Table) joinedPartnerEpoch(th *Thread, s *releaseClock) uint64 {
 	return unknownAge<<ageShift | uint64(slot)<<timeBits | uint64(max(s.explicitTime(slot), blockAt(th.firstBlock).time(slot)))
 }
 
-// foldPartnerEpoch makes the clock of a stamp cover the second epoch, too.
+// foldPartnerEpoch moves the partner epoch of a release clock to its vector.
 //
 //go:nosplit
 func (t *Table) foldPartnerEpoch(s *releaseClock) {

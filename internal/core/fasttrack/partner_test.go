@@ -7,9 +7,9 @@ import (
 	"github.com/heisen-go/heisen"
 )
 
-// TestPeers is TestPromise where for a while the same two threads hand objects to each other, then others do,
-// and accesses are in order, as a rule: who misses a little of what it should know takes one for a race.
-func TestPeers(t *testing.T) {
+// TestPartners is TestFirstRaces where the same two threads pass objects to each other for a while,
+// then others do. Most accesses are ordered, so lost order shows as a false race.
+func TestPartners(t *testing.T) {
 	checkRandom(t, 2_000, 16, handovers)
 }
 
@@ -17,7 +17,7 @@ func handovers(rng *rand.Rand) (trace []heisen.Record) {
 	const threads, most, objects, words = 5, 40, 5, 3
 	type times [most]int
 	var know [most]times
-	var left, shared [objects]times // by those who share a lock
+	var left, shared [objects]times // released by those who share the lock
 	var last [words]struct{ thread, time int }
 	live, begun, rare := make([]int, threads), threads, 8<<rng.IntN(4)
 	add := func(id int, op heisen.Op, at int) {
@@ -76,7 +76,7 @@ func handovers(rng *rand.Rand) (trace []heisen.Record) {
 					takes, leaves = heisen.Acquire, heisen.Release
 				}
 			}
-			if takes != heisen.Receive || rng.IntN(3) != 0 { // or it sends only
+			if takes != heisen.Receive || rng.IntN(3) != 0 { // else it only sends
 				join(&know[id], left[at])
 				if takes == heisen.Acquire {
 					join(&know[id], shared[at])

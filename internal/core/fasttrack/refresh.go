@@ -2,17 +2,19 @@ package fasttrack
 
 import "sync/atomic"
 
-// What a thread does again, in another epoch: where nothing is to be compared, the note that it has left is
-// made one of the present epoch.
+// An access that repeats an earlier one of the thread in a later epoch needs no comparison if
+// nothing that conflicts came between. Its entry is refreshed: it gets the current epoch and place,
+// by a compare-and-swap, without the cell's lock.
 
-// Lookup reports whether it is noted that the thread has read, or written, the bytes of the word that are set
-// in mask in its present epoch, or has done more: then to do it again makes no difference. In crowds it looks
-// for reads only. Otherwise it finds the note, if that is all there is to do, that the thread, or an earlier one
-// that had its slot, has left of the same in another epoch: Again makes it one of the present epoch, if it still
-// is the given one, in a cell with the given head.
+// Lookup looks for an entry of the thread for a plain access to the bytes in mask.
+//
+// It returns same if an entry makes the access redundant: READ SAME EPOCH or WRITE SAME EPOCH. In
+// overflow sets it looks for reads only. Otherwise, if an entry of the same access in an earlier
+// epoch can be refreshed, it returns where the entry is, its value, and the head; RefreshFound
+// refreshes it. Entries of an earlier thread of the same slot are the thread's own.
 //
 //go:nosplit
-func (c *Cell) Lookup(th *Thread, mask uint64, write bool) (recorded bool, at *atomic.Uint64, head, old uint64) {
+func (c *Cell) Lookup(th *Thread, mask uint64, write bool) (same bool, at *atomic.Uint64, head, old uint64) {
 	head, old = c.head.Load(), c.first.Load()
 	d := head >> headEntries
 	if descCovers(d, mask, write) {
@@ -20,7 +22,7 @@ func (c *Cell) Lookup(th *Thread, mask uint64, write bool) (recorded bool, at *a
 			return true, nil, 0, 0
 		}
 		if slotOf(old^th.Epoch) == 0 && (write && d>>kindShift&7 == Write || d&descMask == mask) {
-			// What others have noted beside it need not be fetched.
+			// The entries of others need not be loaded.
 			if !write && noAtomics(head) || plainOnly(head) && d&bytesMask == mask && (d>>descBits|d>>(2*descBits))&mask == 0 {
 				return false, &c.first, head, old
 			}
@@ -38,7 +40,7 @@ func (c *Cell) Lookup(th *Thread, mask uint64, write bool) (recorded bool, at *a
 				return true, nil, 0, 0
 			}
 			if slotOf(old^th.Epoch) == 0 {
-				if what == mask && noAtomics(head) { // of a read
+				if what == mask && noAtomics(head) { // d is of a read
 					th.sideHint = side
 					return false, at, head, old
 				}
@@ -50,57 +52,64 @@ func (c *Cell) Lookup(th *Thread, mask uint64, write bool) (recorded bool, at *a
 	return !write && sameEpochInOverflow(th, head, mask, Read), nil, 0, 0
 }
 
-// CanRefreshFirst reports whether, in a cell with the given head and first note, that is the note that Look would find for
-// what is given, bytes and kind, and nothing of these bytes is noted beside it, or only a write, if it is of a
-// read: then Renew is Again.
+// CanRefreshFirst reports whether the first entry can be refreshed for an access with descriptor
+// desc: it is that of the thread's own earlier access, and the others are not about these bytes, or
+// one of them is a write and the access a read. Then Cell.Refresh alone does what RefreshFound
+// does.
 //
 //go:nosplit
-func (th *Thread) CanRefreshFirst(head, first, what uint64) bool {
+func (th *Thread) CanRefreshFirst(head, first, desc uint64) bool {
 	beside := head >> (headEntries + descBits) & (1<<(2*descBits) - 1)
-	return head&(headLock|headOverflow|headAtomics|descMask<<headEntries) == what<<headEntries && slotOf(first^th.Epoch) == 0 &&
-		((beside|beside>>descBits)&bytesMask&what == 0 || beside>>kindShift == Write && what>>kindShift == Read)
+	return head&(headLock|headOverflow|headAtomics|descMask<<headEntries) == desc<<headEntries && slotOf(first^th.Epoch) == 0 &&
+		((beside|beside>>descBits)&bytesMask&desc == 0 || beside>>kindShift == Write && desc>>kindShift == Read)
 }
 
-// hasSideEntries reports whether a cell with the given head has more than a note. Otherwise Look finds nothing that
-// NotedByte, Left or AccessOwn does not.
+// hasSideEntries reports whether a cell with the given head has more than the first entry, or an
+// extension. Otherwise Lookup finds nothing that SameEpochByte, CanRefreshFirst or AccessOwn would
+// not.
 //
 //go:nosplit
 func hasSideEntries(head uint64) bool { return head>>(headEntries+descBits) != 0 }
 
-// Load returns the head of the cell, and its first note.
+// Load returns the head of the cell and its first entry.
 //
 //go:nosplit
 func (c *Cell) Load() (head, first uint64) { return c.head.Load(), c.first.Load() }
 
-// Refresh makes one of the thread's notes, old, one of its present epoch, without the lock, while
-// the head stays as it is, and reports whether it did. Since the head was looked at, others may have moved a note
-// of the thread, of something else, to where old was found: then there is the lock to be seen, or another head.
-// So it is where whoever has the lock meanwhile looks at the old note, or takes it away; or there is another note.
+// Refresh replaces an entry of the thread, old, with one of the current epoch, without the lock. It
+// reports whether the head was the given one all the time.
+//
+// Other threads may have moved the entry since the head was loaded, and put another entry of this
+// thread in its place. Then the lock is visible, or the head has changed. The same holds if the
+// owner of the lock examines or removes the old entry meanwhile.
 //
 //go:nosplit
 func (c *Cell) Refresh(th *Thread, n *atomic.Uint64, head, old, entry uint64) bool {
 	if c.head.Load() != head || !n.CompareAndSwap(old, entry) {
 		return false
 	}
-	th.lastAccess = entry >> placeBits // the note may stay even if this has to be done otherwise
+	th.lastAccess = entry >> placeBits // the entry may stay even if Refresh fails
 	return c.head.Load() == head && n.Load() == entry
 }
 
-// plainOnly reports whether a cell with the given head is not locked, and has notes of plain accesses only.
-// Then a thread can note a read again without a comparison: a write that is noted was compared with its
-// earlier one, whichever came first, and one that came later and did not race has taken that note away.
+// plainOnly reports whether a cell with the given head is unlocked and has entries of plain
+// accesses only.
+//
+// Then the thread's own read entry can be refreshed without a comparison. A write in the cell was
+// compared with that entry, whichever came first. A write that came later and did not race has
+// removed the entry.
 //
 //go:nosplit
 func plainOnly(head uint64) bool { return head&(headLock|headOverflow|headAtomics) == 0 }
 
-// noAtomics is plain for who only reads: then there may be a crowd, too, of plain accesses.
+// noAtomics is plainOnly for reads: the cell may have an overflow set without atomic writes.
 //
 //go:nosplit
 func noAtomics(head uint64) bool {
 	return plainOnly(head) || head&(headLock|headAtomics) == 0 && extensionAt(uint32(head>>headExtension)).atomicWrites.Load() == 0
 }
 
-// RefreshFound makes the note that Look has found one of the present epoch, and reports whether it could.
+// RefreshFound refreshes the entry that Lookup has found, and reports whether it could.
 //
 //go:nosplit
 func (t *Table) RefreshFound(th *Thread, c *Cell, at *atomic.Uint64, head, old, entry uint64) bool {
@@ -109,21 +118,20 @@ func (t *Table) RefreshFound(th *Thread, c *Cell, at *atomic.Uint64, head, old, 
 		second, third := head>>(headEntries+descBits)&descMask, head>>(headEntries+2*descBits)&descMask
 		aside = (second != 0 && second>>kindShift == Read || third != 0 && third>>kindShift == Read) && t.moveToSide(th, c, head, old, entry)
 	}
-	// An atomic operation may have come to a crowd, of which the head does not tell.
+	// An atomic operation may have been added to the overflow set, which does not show in the head.
 	return (aside || c.Refresh(th, at, head, old, entry)) && (head&headOverflow == 0 || noAtomics(head))
 }
 
-// refresh is Look and Again.
+// refresh is Lookup and RefreshFound.
 //
 //go:nosplit
 func (t *Table) refresh(th *Thread, c *Cell, entry, mask uint64, write bool) bool {
-	recorded, at, head, old := c.Lookup(th, mask, write)
-	return recorded || at != nil && t.RefreshFound(th, c, at, head, old, entry)
+	same, at, head, old := c.Lookup(th, mask, write)
+	return same || at != nil && t.RefreshFound(th, c, at, head, old, entry)
 }
 
-// ownEntry returns the thread's note, or an earlier one's that had its slot, that says exactly what is
-// given, in a cell with the given head, and on which side of the cell it is, -1 if in it. What others have
-// noted on a side is not looked at if it can be helped.
+// ownEntry returns the entry of the thread, or of an earlier one of its slot, that has exactly the
+// given descriptor, and its side, -1 if it is the first. It avoids loading the entries of others.
 //
 //go:nosplit
 func (c *Cell) ownEntry(th *Thread, head, what uint64) (n *atomic.Uint64, old uint64, side int32) {
@@ -148,9 +156,8 @@ func (c *Cell) ownEntry(th *Thread, head, what uint64) (n *atomic.Uint64, old ui
 	return nil, 0, 0
 }
 
-// RefreshLoad notes an atomic load where there is a note of another of the same bytes by the thread, or an
-// earlier one that had its slot. Loads race with plain writes only, so nothing is to be compared, as with
-// plain reads.
+// RefreshLoad records an atomic load by refreshing the entry of an earlier load of the same bytes.
+// Atomic loads race with plain writes only, so no comparison is needed, as for plain reads.
 //
 //go:nosplit
 func (t *Table) RefreshLoad(th *Thread, c *Cell, place, mask uint64) bool {
@@ -171,15 +178,17 @@ func (t *Table) RefreshLoad(th *Thread, c *Cell, place, mask uint64) bool {
 	return c.Refresh(th, n, head, old, entry)
 }
 
-// moveToSide is for the thread's first note, old, that is to be made one of the present epoch, where
-// somebody else does the same with the word, too: that goes on beside the cell, each on a side, so
-// that nobody has to wait for what another one has noted. A note of something else may have to take
-// the place of the first, if the thread covers it: then its own thread can no longer look for it.
+// moveToSide moves the thread's first entry, old, to a side when another thread has an entry of the
+// same kind: each thread then refreshes its own side entry, and neither waits for the cache line of
+// the other.
+//
+// An entry of another kind may have to take the first place. Its own thread then no longer finds it
+// where it was, so it must be ordered before.
 //
 //go:nosplit
 func (t *Table) moveToSide(th *Thread, c *Cell, head, old, entry uint64) bool {
 	what := head >> headEntries & descMask
-	var left, others uint32 // the sides that somebody has for the same, and those that others have
+	var left, others uint32 // sides with an entry of the kind, and those of other threads
 	for side := range uint32(2) {
 		if d := head >> (headEntries + (1+side)*descBits) & descMask; d != 0 && (d^what)>>kindShift == 0 {
 			left |= 1 << side
@@ -199,7 +208,7 @@ func (t *Table) moveToSide(th *Thread, c *Cell, head, old, entry uint64) bool {
 	}
 	n := sideEntry(c, side).Load()
 	if c.first.Load() != old || wrote != 0 && slotOf(n^entry) != 0 && !t.covers(th, n>>placeBits) {
-		c.Unlock(head) // it has just changed, or is a race
+		c.Unlock(head) // it has just changed, or races
 		return false
 	}
 	if wrote != 0 {

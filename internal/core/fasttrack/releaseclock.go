@@ -2,21 +2,23 @@ package fasttrack
 
 import "sync/atomic"
 
-// releaseClock is what one or more threads published: the times of clock, second, and latest, the epoch
-// that was published last, 0 if none was.
+// releaseClock is what one or more threads have released: the maximum of the vector clock, the
+// partner epoch and the last epoch. It is zero if nothing was released.
 type releaseClock struct {
-	// latest, with soleBit set if the stamp is exactly one thread's clock at the end of the epoch.
-	// Who knows the epoch then knows it all.
+	// The last epoch, with exactBit set if the release clock equals one thread's clock at the end
+	// of that epoch. Then a thread that covers the epoch usually covers the whole clock (see
+	// transitive).
 	word         atomic.Uint64
-	partnerEpoch uint64 // see peers.go
+	partnerEpoch uint64 // see partner.go
 	clock        uint32
-	version      atomic.Uint32 // how often something was published, counted before the word is changed
+	version      atomic.Uint32 // incremented before each change of word
 }
 
-// exactBit is a bit that no epoch has.
+// exactBit is a bit that epochs do not use.
 const exactBit = 1 << 63
 
-// acquireInPlace is see, for a stamp of an extra of which the thread may not know all.
+// acquireInPlace is acquire without allocation, for a release clock of which the thread may not
+// have learned all. It returns false if memory is needed.
 //
 //go:nosplit
 func (t *Table) acquireInPlace(th *Thread, x *extension, s *releaseClock) bool {
@@ -27,7 +29,7 @@ func (t *Table) acquireInPlace(th *Thread, x *extension, s *releaseClock) bool {
 	e, known := s.lastEpoch(), t.fromPartner(th, b, s)
 	more, rest := b.raise(e), false
 	if !known {
-		b.setTime(uint32(slotOf(th.Epoch)), th.time()-1) // it is out of date, but has all that others know of it
+		b.setTime(uint32(slotOf(th.Epoch)), th.time()-1) // out of date, but it has all that others know of the thread
 		rest = s.partnerEpoch != 0 && b.raise(s.partnerEpoch&epochMask)
 		switch s.clock {
 		case 0:
@@ -46,7 +48,7 @@ func (t *Table) acquireInPlace(th *Thread, x *extension, s *releaseClock) bool {
 	return true
 }
 
-// releaseJoinInPlace is merge, likewise.
+// releaseJoinInPlace is releaseJoin without allocation.
 //
 //go:nosplit
 func (t *Table) releaseJoinInPlace(th *Thread, x *extension, s *releaseClock) bool {
@@ -68,7 +70,7 @@ func (t *Table) releaseJoinInPlace(th *Thread, x *extension, s *releaseClock) bo
 		}
 		b.raise(s.lastEpoch())
 		b.raise(s.partnerEpoch & epochMask)
-		// What the thread has learnt may be there already.
+		// What the thread has learned may be there already.
 		if th.unchangedSince == noEpoch || uint32(th.unchangedSince&maxTime) > b.time(uint32(th.unchangedSince>>timeBits)) {
 			joinTimes(b, blockAt(th.firstBlock), t.usedTimes(0))
 		}
@@ -78,7 +80,7 @@ func (t *Table) releaseJoinInPlace(th *Thread, x *extension, s *releaseClock) bo
 	return true
 }
 
-// releaseStoreInPlace is replace, and publish.
+// releaseStoreInPlace is releaseStore and endEpoch without allocation.
 //
 //go:nosplit
 func (t *Table) releaseStoreInPlace(th *Thread, x *extension, s *releaseClock) bool {
@@ -98,7 +100,7 @@ func (t *Table) releaseStoreInPlace(th *Thread, x *extension, s *releaseClock) b
 	return true
 }
 
-// endEpochInPlace is publish of epoch e for a thread that has another one.
+// endEpochInPlace is endEpoch after epoch e was published, for a thread that has a next epoch.
 //
 //go:nosplit
 func (t *Table) endEpochInPlace(th *Thread, e uint64) {
@@ -110,13 +112,17 @@ func (t *Table) endEpochInPlace(th *Thread, e uint64) {
 	t.nextEpoch(th)
 }
 
+// empty reports whether nothing was released.
+//
 //go:nosplit
 func (s *releaseClock) empty() bool { return s.word.Load() == 0 }
 
+// lastEpoch returns the last published epoch.
+//
 //go:nosplit
 func (s *releaseClock) lastEpoch() uint64 { return s.word.Load() &^ exactBit }
 
-// exactEpoch returns the epoch at the end of which the stamp is exactly its thread's clock, 0 if
+// exactEpoch returns the epoch at the end of which a thread's clock was the release clock, 0 if
 // there is none.
 //
 //go:nosplit
@@ -127,10 +133,12 @@ func (s *releaseClock) exactEpoch() uint64 {
 	return 0
 }
 
+// exact reports whether there is an exactEpoch.
+//
 //go:nosplit
 func (s *releaseClock) exact() bool { return s.word.Load()&exactBit != 0 }
 
-// set changes the word, and second. The turn is counted before.
+// set changes the word and the partner epoch, after it has incremented the version.
 //
 //go:nosplit
 func (s *releaseClock) set(word, second uint64) {
@@ -139,19 +147,19 @@ func (s *releaseClock) set(word, second uint64) {
 	storeRelease(&s.word, word)
 }
 
-// knowsRelease reports whether the thread is sure to know all of a stamp, by its word.
+// knowsRelease reports whether the thread surely covers the release clock with the given word.
 //
 //go:nosplit
 func (t *Table) knowsRelease(th *Thread, word uint64) bool {
 	return word == 0 || word&exactBit != 0 && t.knowsClock(th, word&^exactBit)
 }
 
-// isExactly reports whether the stamp is exactly what its thread published at the end of epoch e.
+// isExactly reports whether the release clock equals its thread's clock at the end of epoch e.
 //
 //go:nosplit
 func (s *releaseClock) isExactly(e uint64) bool { return s.word.Load() == e|exactBit }
 
-// releaseCovers reports whether who sees the stamp covers an epoch.
+// releaseCovers reports whether the release clock covers an epoch.
 //
 //go:nosplit
 func (t *Table) releaseCovers(s *releaseClock, e uint64) bool {
@@ -160,7 +168,7 @@ func (t *Table) releaseCovers(s *releaseClock, e uint64) bool {
 		uint32(e&maxTime) <= t.timeOf(s.clock, uint32(e>>timeBits))
 }
 
-// includesLearned reports whether the stamp is sure to cover all that the thread has learnt.
+// includesLearned reports whether the release clock surely covers all that the thread has learned.
 //
 //go:nosplit
 func (t *Table) includesLearned(s *releaseClock, th *Thread) bool {
@@ -179,8 +187,8 @@ func (t *Table) includesLearned(s *releaseClock, th *Thread) bool {
 	return true
 }
 
-// learned notes what the thread has learnt, besides what it knew if rest is set, by seeing a stamp
-// that is exactly a thread's clock at the end of epoch e, of 0 if it is not.
+// learned updates the thread's sources after it has acquired a release clock with exactEpoch e.
+// rest reports whether the thread's clock had anything that the release clock does not have.
 //
 //go:nosplit
 func (t *Table) learned(th *Thread, e uint64, rest bool) {
@@ -193,17 +201,19 @@ func (t *Table) learned(th *Thread, e uint64, rest bool) {
 		case old == 0:
 			th.sources[i] = e
 			return
-		case old>>timeBits == e>>timeBits && t.transitive(min(old, e)): // who knows the later one knows both
+		case old>>timeBits == e>>timeBits && t.transitive(min(old, e)): // the later one covers both
 			th.sources[i] = max(old, e)
 			return
 		}
 	}
 	th.sources = [maxSources]uint64{}
-	if th.unchangedSince != noEpoch { // all before is known through the thread itself
+	if th.unchangedSince != noEpoch { // the thread's own epoch covers all before
 		th.sources = [maxSources]uint64{th.unchangedSince, e}
 	}
 }
 
+// clearRelease makes a release clock zero.
+//
 //go:nosplit
 func (t *Table) clearRelease(s *releaseClock) {
 	if s.clock != inlined {
@@ -213,9 +223,8 @@ func (t *Table) clearRelease(s *releaseClock) {
 	s.set(0, 0)
 }
 
-// epochToPublish returns the epoch that the thread publishes next. While it has neither accessed
-// nor learnt anything since it published last, that is once more the same: nobody can
-// tell.
+// epochToPublish returns the epoch that a release by the thread publishes: the current one, or the
+// last published one if the thread has neither accessed memory nor learned anything since.
 //
 //go:nosplit
 func (t *Table) epochToPublish(th *Thread) uint64 {
@@ -226,8 +235,7 @@ func (t *Table) epochToPublish(th *Thread) uint64 {
 	return e
 }
 
-// endEpoch ends the thread's epoch, which has just been published, unless it is an earlier
-// one that has been.
+// endEpoch ends the thread's current epoch after a release, if it has published that epoch.
 //
 //go:nosplit
 func (t *Table) endEpoch(th *Thread) {
@@ -242,7 +250,8 @@ func (t *Table) endEpoch(th *Thread) {
 	t.advance(th)
 }
 
-// acquire joins the thread's clock with a stamp, and reports whether there was anything to learn.
+// acquire joins the thread's clock with a release clock: C_t ⊔ L_m. It reports whether the thread
+// may have learned anything.
 //
 //go:nosplit
 func (t *Table) acquire(th *Thread, s *releaseClock) bool {
@@ -250,7 +259,7 @@ func (t *Table) acquire(th *Thread, s *releaseClock) bool {
 		return false
 	}
 	all := t.includesLearned(s, th)
-	if all { // so it is when a lock comes back to the thread
+	if all { // as when a lock comes back to its thread
 		if !t.assignInPlace(th.clock, s.clock) {
 			t.unrefClock(th.clock)
 			th.clock = ref(s.clock)
@@ -266,14 +275,14 @@ func (t *Table) acquire(th *Thread, s *releaseClock) bool {
 	}
 	th.unchangedSince = noEpoch
 	th.setClock(t.raise(th.clock, s.lastEpoch()))
-	if all && th.clock != s.clock && !t.oneBlock() { // who comes next need not raise it again
+	if all && th.clock != s.clock && !t.oneBlock() { // the next acquire need not raise it again
 		t.unrefClock(s.clock)
 		s.clock = ref(th.clock)
 	}
 	return true
 }
 
-// coversRelease reports whether the thread covers all of a stamp.
+// coversRelease reports whether the thread covers the release clock.
 //
 //go:nosplit
 func (t *Table) coversRelease(th *Thread, s *releaseClock) bool {
@@ -288,7 +297,7 @@ func (t *Table) coversRelease(th *Thread, s *releaseClock) bool {
 	return t.lessEqual(s.clock, th.clock, uint32(slotOf(th.Epoch)))
 }
 
-// releaseJoin publishes the thread's clock through a stamp of an extra, besides what is there.
+// releaseJoin joins the thread's clock into a release clock of an extension.
 //
 //go:nosplit
 func (t *Table) releaseJoin(th *Thread, x *extension, s *releaseClock) {
@@ -306,7 +315,7 @@ func (t *Table) releaseJoin(th *Thread, x *extension, s *releaseClock) {
 	t.endEpoch(th)
 }
 
-// releaseStore makes the thread's clock, at the end of epoch e, all that the stamp holds.
+// releaseStore sets a release clock to the thread's clock at the end of epoch e: RELEASE.
 //
 //go:nosplit
 func (t *Table) releaseStore(th *Thread, x *extension, s *releaseClock, e uint64) {
@@ -319,13 +328,13 @@ func (t *Table) releaseStore(th *Thread, x *extension, s *releaseClock, e uint64
 		again := s.clock != 0 && t.oneBlock()
 		t.unrefClock(s.clock)
 		s.clock = ref(th.clock)
-		if again { // who comes next is to find what nobody else has, and can change it in place
+		if again { // give the release clock a vector of its own: the next release can change it in place
 			if s.clock = t.unshare(s.clock); s.clock != 0 {
 				t.unshareBlock(s.clock, 0)
 			}
 		}
 	}
-	if th.sharesSlot { // others have epochs of the slot who know other things
+	if th.sharesSlot { // other threads of the slot have learned other things
 		s.clock = t.raise(s.clock, e)
 		s.set(e, 0)
 		return

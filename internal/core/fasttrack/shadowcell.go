@@ -2,18 +2,20 @@ package fasttrack
 
 import "sync/atomic"
 
-// Cell is what is known of a word of 8 bytes: a note, beside which there may be two more
-// elsewhere, and the number of an extra for what does not fit. It is changed under the
-// lock in its head. A thread may look without the lock for a note of its own present epoch,
-// for only the thread makes those: if it is there, the thread has left it, and if somebody
-// is about to take it away, that is another side of a race.
+// Cell is the shadow cell of a word of 8 bytes: a head, the first entry, and the number of an
+// extension for what does not fit. Two more entries are beside the cell (see sideEntry).
+//
+// The cell is changed under the lock in its head. A thread may look for an entry of its own epoch
+// without the lock. Only the thread creates such entries. If another thread is just removing the
+// entry, that thread's access races with this one.
 type Cell struct {
 	head  atomic.Uint64
 	first atomic.Uint64
 }
 
-// The parts of a head: the lock; whether there is a crowd; for each note the bytes that
-// it is about, none if there is no note, and its kind; the number of the extra.
+// The parts of a head, from the lowest bit: the lock; whether there is an overflow set; a
+// descriptor for each entry, which has the accessed bytes (none if there is no entry) and the kind;
+// the number of the extension.
 const (
 	cellEntries = 3
 
@@ -27,12 +29,12 @@ const (
 	headExtension     = headEntries + cellEntries*descBits
 	headExtensionBits = 64 - headExtension
 	placeMask         = 1<<placeBits - 1
-	// The bits of kinds that only atomic operations have, of all notes.
+	// The bits that only kinds of atomic operations have, in all descriptors.
 	headAtomics = 6 << kindShift * (1<<headEntries + 1<<(headEntries+descBits) + 1<<(headEntries+2*descBits))
 )
 
-// SameEpochByte is what Look reports, for one byte of the word, if the note is the first: it takes little to
-// find that out.
+// SameEpochByte reports whether the first entry makes an access to byte b of the word redundant:
+// READ SAME EPOCH or WRITE SAME EPOCH. It is the shortest test; Lookup tests all entries.
 //
 //go:nosplit
 func (c *Cell) SameEpochByte(th *Thread, b uintptr, write bool) bool {
@@ -46,7 +48,7 @@ func (c *Cell) SameEpochByte(th *Thread, b uintptr, write bool) bool {
 	return head>>(b&7)&(1<<headEntries) != 0 && head&(6<<(headEntries+kindShift)) == 0
 }
 
-// SameEpochWord is NotedByte for all bytes of the word.
+// SameEpochWord is SameEpochByte for all bytes of the word.
 //
 //go:nosplit
 func (c *Cell) SameEpochWord(th *Thread, write bool) bool {
@@ -60,8 +62,8 @@ func (c *Cell) SameEpochWord(th *Thread, write bool) bool {
 	return desc&(bytesMask|6<<kindShift) == bytesMask
 }
 
-// descCovers reports whether a note, of which d has the bytes and the kind, is of a write of
-// these bytes, or a read if write is not set.
+// descCovers reports whether descriptor d has all bytes in mask, and is of a write, or, unless
+// write is set, of a plain access.
 //
 //go:nosplit
 func descCovers(d, mask uint64, write bool) bool {
@@ -71,15 +73,16 @@ func descCovers(d, mask uint64, write bool) bool {
 	return mask&^d == 0 && d>>kindShift&7 <= Write
 }
 
-// SameEpochAtomic is what Look reports, for an atomic operation on a cell that is locked, with the given
-// head.
+// SameEpochAtomic reports whether an entry of the thread makes an atomic operation of a kind
+// redundant. The cell is locked and has the given head.
 //
 //go:nosplit
 func (c *Cell) SameEpochAtomic(th *Thread, head, mask uint64, kind uint32) bool {
 	if th.lastAccess < th.since>>placeBits {
-		return false // nothing is noted yet
+		return false // no access in the same-epoch range
 	}
-	// What others have noted beside the cell need not be fetched: so the thread's own note is what is looked at.
+	// Start at the side of the thread's own entries: the cache lines of other threads' entries need
+	// not be loaded.
 	side := th.sideHint & 1
 	for i := range uint32(cellEntries) {
 		at, shift := &c.first, uint32(headEntries)
@@ -98,9 +101,8 @@ func (c *Cell) SameEpochAtomic(th *Thread, head, mask uint64, kind uint32) bool 
 	return false
 }
 
-// Lock returns the head of the cell, which is locked from then on. It does not look first, for that
-// would be one more time that the word has to come from another processor; who has the lock knows
-// the head, so that of a locked cell only the lock has to be there.
+// Lock locks the cell and returns its head. It swaps without loading first, which would fetch the
+// cache line twice. The owner knows the head, so the locked cell needs nothing but the lock bit.
 //
 //go:nosplit
 func (c *Cell) Lock() uint64 {
@@ -110,12 +112,12 @@ func (c *Cell) Lock() uint64 {
 	return c.lockSlow()
 }
 
-// lockSlow is Lock for a cell that somebody else has locked.
+// lockSlow is Lock for a cell that another thread has locked.
 //
 //go:nosplit
 func (c *Cell) lockSlow() uint64 {
 	for tries := uint32(0); ; tries++ {
-		pauseSpinning(tries) // or its holder has to wait for the cell
+		pauseSpinning(tries) // else the owner would have to wait for the cache line
 		if c.head.Load()&headLock == 0 {
 			if head := c.head.Swap(headLock); head&headLock == 0 {
 				return head
@@ -124,16 +126,18 @@ func (c *Cell) lockSlow() uint64 {
 	}
 }
 
-// Unlock unlocks the cell, with a new head.
+// Unlock stores a new head, which unlocks the cell.
 //
 //go:nosplit
 func (c *Cell) Unlock(head uint64) { storeRelease(&c.head, head) }
 
-// Empty reports whether nothing is known of the word.
+// Empty reports whether the word has no history.
 //
 //go:nosplit
 func (c *Cell) Empty() bool { return c.head.Load() == 0 }
 
+// entryAt returns entry i.
+//
 //go:nosplit
 func (c *Cell) entryAt(i uint32) *atomic.Uint64 {
 	if i == 0 {
@@ -142,8 +146,8 @@ func (c *Cell) entryAt(i uint32) *atomic.Uint64 {
 	return sideEntry(c, (i-1)&1)
 }
 
-// TryClear forgets all that is known of a word that nobody accesses, and reports
-// whether it could: Clear can what it can't.
+// TryClear removes the history of a word that nobody accesses, and reports whether it could. If
+// not, Clear can.
 //
 //go:nosplit
 func (c *Cell) TryClear() bool {
@@ -157,7 +161,7 @@ func (c *Cell) TryClear() bool {
 	return true
 }
 
-// Clear forgets what is known of bytes of a word, when they begin a new life.
+// Clear removes the history of the bytes in mask, when a new object begins there.
 //
 //go:nosplit
 func (t *Table) Clear(c *Cell, mask uint32) {

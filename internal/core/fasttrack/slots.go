@@ -2,43 +2,45 @@ package fasttrack
 
 import "sync/atomic"
 
-// Slots. Threads are many, so clocks have a time for each slot, which threads hand on. A
-// new thread takes over the slot of an ended one, and goes on with its time, if every
-// access of that one is ordered before its own start: then the order between accesses
-// that clocks express is the same as if every thread had a slot of its own.
+// A vector clock has a time for each slot rather than for each thread. A new thread takes over the
+// slot of an ended one and continues with its time, if all accesses of the latter are ordered
+// before its own start. Then clocks express the same order as if each thread had its own slot.
 
-// slot is who had a slot of clocks. It is changed under the lock of endings, or, the
-// time, by its thread: it does that so often that what others look at is not near.
+// slot is the state of a slot. It is changed under the lock of endedSlots, except the time, which
+// its thread changes. The time changes so often that it is in a cache line apart from what other
+// threads load.
 type slot struct {
-	time   atomic.Uint32    // the present one of who has it
-	owners [maxOwners]owner // the latest of them, by number
-	// Whoever covers an epoch from here on, or one before floor, knows all that its thread
-	// knew.
+	time   atomic.Uint32    // the current time of its thread
+	owners [maxOwners]owner // its latest threads, in a ring
+	// A thread that covers an epoch of the slot at transitiveFrom or later, or before
+	// transitiveBelow, has learned all that the slot's thread had learned then.
 	transitiveFrom, transitiveBelow atomic.Uint32
-	starts                          atomic.Uint32 // threads that have had it
-	ended                           uint32        // whether it has ended
-	lastAccess                      uint64        // of the latest that has ended
-	lastPublished                   uint64        // by it
+	starts                          atomic.Uint32 // the number of threads it has had
+	ended                           uint32        // whether its thread has ended
+	lastAccess                      uint64        // lastAccess of the last thread that has ended
+	lastPublished                   uint64        // lastPublished of that thread
 	_                               [88]byte
 }
 
-// owner is which thread had a slot, from a time on: the time above the thread's number.
+// owner is a thread that had a slot: the time of its start, above the thread's number.
 type owner struct{ since atomic.Uint64 }
 
 const (
 	maxOwners    = 32
 	maxEnded     = 1 << slotBits
-	takeoverScan = 16 // ended threads that a new one looks at for a slot
+	takeoverScan = 16 // the number of ended threads whose slots a new thread considers
 )
 
-// endedSlots is the slots whose thread has ended.
+// endedSlots has the slots whose threads have ended.
 type endedSlots struct {
 	locked atomic.Uint32
 	count  uint32
-	hand   uint32 // where the next scan starts
+	hand   uint32 // where the next search starts
 	slots  [maxEnded]uint32
 }
 
+// lock locks the slots.
+//
 //go:nosplit
 func (l *endedSlots) lock() {
 	for tries := uint32(0); !l.locked.CompareAndSwap(0, 1); tries++ {
@@ -49,7 +51,8 @@ func (l *endedSlots) lock() {
 //go:nosplit
 func (l *endedSlots) unlock() { storeRelease32(&l.locked, 0) }
 
-// Fork begins a thread, which is new, with what its parent knows, if it has one.
+// Fork begins a new thread that has learned all that its parent, if any, has: FORK. id is its
+// number.
 //
 //go:nosplit
 func (t *Table) Fork(parent, child *Thread, id uint32) {
@@ -119,6 +122,8 @@ func (t *Table) assignSlot(parent, child *Thread) {
 	child.startSlot(s, time)
 }
 
+// startSlot begins the thread's first epoch in a slot.
+//
 //go:nosplit
 func (th *Thread) startSlot(s, time uint32) {
 	th.Epoch = (uint64(s)<<timeBits | uint64(time)) << placeBits
@@ -127,8 +132,8 @@ func (th *Thread) startSlot(s, time uint32) {
 	th.resetSameEpoch()
 }
 
-// takeover returns the slot of an ended thread that a child of parent may have, maxSlots
-// if there is none.
+// takeover returns the slot of an ended thread that a child of parent may take over, maxSlots if
+// there is none.
 //
 //go:nosplit
 func (t *Table) takeover(parent *Thread) uint32 {
@@ -148,7 +153,7 @@ func (t *Table) takeover(parent *Thread) uint32 {
 	return maxSlots
 }
 
-// End is told that a thread has ended.
+// End ends a thread.
 //
 //go:nosplit
 func (t *Table) End(th *Thread) {
@@ -162,10 +167,10 @@ func (t *Table) End(th *Thread) {
 	}
 	th.Epoch = 0
 	th.resetSameEpoch()
-	th.generation = t.generation.Load() - 1 // it does not live
+	th.generation = t.generation.Load() - 1 // not up to date
 }
 
-// freeSlot frees the thread's slot.
+// freeSlot makes the thread's slot available to new threads.
 //
 //go:nosplit
 func (t *Table) freeSlot(th *Thread) {
@@ -173,7 +178,7 @@ func (t *Table) freeSlot(th *Thread) {
 	h := &t.perSlot[s%maxSlots]
 	l := &t.ended
 	if h.time.Load() >= maxTime-1 {
-		return // there is no time left in it
+		return // no time is left in it
 	}
 	l.lock()
 	h.lastAccess, h.lastPublished, h.ended = th.lastAccess, th.lastPublished, 1
@@ -182,7 +187,7 @@ func (t *Table) freeSlot(th *Thread) {
 	l.unlock()
 }
 
-// advance ends the thread's epoch, which has just been published.
+// advance begins the thread's next epoch after it has published the current one.
 //
 //go:nosplit
 func (t *Table) advance(th *Thread) {
@@ -198,7 +203,7 @@ func (t *Table) advance(th *Thread) {
 		return
 	}
 	if !t.hasNextEpoch(th) {
-		// The past of the thread is in another slot from now on.
+		// The thread continues in another slot.
 		th.setClock(t.raise(th.clock, th.Epoch>>placeBits))
 		th.unchangedSince, th.sources, th.lastAccess = noEpoch, [maxSources]uint64{}, 0
 		t.assignSlot(nil, th)
@@ -207,14 +212,14 @@ func (t *Table) advance(th *Thread) {
 	t.nextEpoch(th)
 }
 
-// hasNextEpoch reports whether the thread has its slot for itself, with time left for another epoch.
+// hasNextEpoch reports whether the thread has a slot of its own with time for another epoch.
 //
 //go:nosplit
 func (t *Table) hasNextEpoch(th *Thread) bool {
 	return !th.sharesSlot && uint32(th.Epoch>>placeBits)&maxTime < maxTime-1
 }
 
-// nextEpoch goes on to the next epoch of a slot.
+// nextEpoch increments the thread's time.
 //
 //go:nosplit
 func (t *Table) nextEpoch(th *Thread) {
@@ -223,8 +228,9 @@ func (t *Table) nextEpoch(th *Thread) {
 	storeRelease32(&t.perSlot[slotOf(th.Epoch)%maxSlots].time, uint32(th.Epoch>>placeBits)&maxTime)
 }
 
-// Collect notes what everybody has done so far, for those that call Collected. It is called while no thread
-// is inside another method; and only if there may be such calls, for everybody begins a new epoch then.
+// Collect notes the times of all threads for AcquireCollected, and makes them begin a new epoch.
+// The caller guarantees that no thread is inside another method. Call it only if AcquireCollected
+// may follow.
 //
 //go:nosplit
 func (t *Table) Collect() {
@@ -239,13 +245,13 @@ func (t *Table) Collect() {
 	t.generation.Add(1)
 }
 
-// AcquireCollected orders the thread after all that was done when Collect was called last: an
-// object is dead after everything that anybody did to it.
+// AcquireCollected orders the thread after everything that was done before the last Collect: an
+// object is collected after all accesses to it.
 //
 //go:nosplit
 func (t *Table) AcquireCollected(th *Thread) {
 	if th.collectedIn == t.generation.Load() {
-		return // it knows that already
+		return // done already
 	}
 	th.collectedIn = t.generation.Load()
 	for s := range t.slots.Load() {
@@ -259,6 +265,8 @@ func (t *Table) AcquireCollected(th *Thread) {
 	th.unchangedSince, th.sources = noEpoch, [maxSources]uint64{}
 }
 
+// raiseCollected orders the thread after what was done in a slot before the last Collect.
+//
 //go:nosplit
 func (t *Table) raiseCollected(th *Thread, s uint32) {
 	if time := t.collected[s%maxSlots]; time != 0 {
@@ -266,8 +274,7 @@ func (t *Table) raiseCollected(th *Thread, s uint32) {
 	}
 }
 
-// Owner returns the number of the thread that had the slot of a note at its time, and
-// whether that is known.
+// Owner returns the number of the thread that made an entry, and whether it is known.
 //
 //go:nosplit
 func (t *Table) Owner(entry uint64) (id uint32, known bool) {
@@ -286,18 +293,17 @@ func (t *Table) Owner(entry uint64) (id uint32, known bool) {
 	return 0, false
 }
 
-// knowsClock reports whether the thread has seen all that the thread of e, an epoch that it
-// published, had seen then. To cover e is enough if the slot has had no other thread
-// since, and otherwise if the next one knew all of the one before. In doubt the answer
-// is no, which is always safe.
+// knowsClock reports whether the thread has learned all that the thread of e had learned when it
+// published e. It is conservative: false is always safe.
 //
 //go:nosplit
 func (t *Table) knowsClock(th *Thread, e uint64) bool {
 	return e == th.unchangedSince || t.covers(th, e) && t.transitive(e)
 }
 
-// transitive reports whether who covers epoch e, that its thread published, knows all that the
-// thread knew then, as far as that is sure.
+// transitive reports whether covering epoch e, which its thread published, implies having learned
+// all that the thread had learned then. It does if the slot has had no other thread since, or if
+// the next thread had learned all of the one before. It is conservative.
 //
 //go:nosplit
 func (t *Table) transitive(e uint64) bool {

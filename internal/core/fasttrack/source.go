@@ -2,7 +2,7 @@ package fasttrack
 
 import "embed"
 
-// Source is the files that are injected into package runtime.
+// Source has the files that are injected into package runtime.
 //
 //go:embed table.go shadowcell.go refresh.go access.go overflow.go atomic.go clock.go inlineclock.go memory.go
 //go:embed sync.go releaseclock.go lockreuse.go partner.go slots.go

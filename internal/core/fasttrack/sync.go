@@ -1,22 +1,22 @@
 package fasttrack
 
-// The ways to synchronise through an object.
+// The operations on synchronization objects.
 const (
-	Acquire       = iota // sees everything
-	AcquireShared        // sees all but what ReleaseShared published
-	Receive              // is AcquireShared of what is no lock: a message, or an atomic variable that is read
+	Acquire       = iota // joins everything
+	AcquireShared        // joins all but what ReleaseShared released
+	Receive              // is AcquireShared of a message or an atomic variable instead of a lock
 	Release
 	ReleaseShared
-	Send     // publishes, besides what is there; so do atomic updates, after they have seen
-	Store    // publishes instead of what is there
-	Exchange // See and Send
+	Send     // joins the thread's clock into the release clock; atomic updates do so after Receive
+	Store    // replaces the release clock
+	Exchange // is Receive, then Send
 
-	// What is done with locks, as bits.
+	// The operations on locks, as bits.
 	lockOps = 1<<Acquire | 1<<AcquireShared | 1<<Release | 1<<ReleaseShared
 )
 
-// Sync orders the thread as the operation on the object at addr says, in the word of the
-// locked cell c with the given head. It returns the new one.
+// Sync performs an operation on the object at addr. Its cell is locked and has the given head. Sync
+// returns the new one.
 //
 //go:nosplit
 func (t *Table) Sync(th *Thread, head uint64, addr uint64, op uint32) uint64 {
@@ -27,7 +27,7 @@ func (t *Table) Sync(th *Thread, head uint64, addr uint64, op uint32) uint64 {
 	}
 	if i == 0 {
 		if op <= Receive {
-			return head // nothing was published
+			return head // nothing was released
 		}
 		if head, i = t.newObject(head, number); i == 0 {
 			return head
@@ -58,10 +58,10 @@ func (t *Table) Sync(th *Thread, head uint64, addr uint64, op uint32) uint64 {
 	case Receive:
 		t.acquire(th, &x.release)
 	case Release:
-		if !x.release.isExactly(t.epochToPublish(th)) { // otherwise all is as it was
+		if !x.release.isExactly(t.epochToPublish(th)) { // else the clock is the same already
 			t.releaseJoin(th, x, &x.release)
 		}
-		if !x.sharedRelease.empty() && t.coversRelease(th, &x.sharedRelease) { // the writer publishes on their behalf
+		if !x.sharedRelease.empty() && t.coversRelease(th, &x.sharedRelease) { // the writer's release includes theirs
 			t.clearRelease(&x.sharedRelease)
 		}
 	case ReleaseShared:
@@ -79,9 +79,9 @@ func (t *Table) Sync(th *Thread, head uint64, addr uint64, op uint32) uint64 {
 	return head
 }
 
-// SyncInPlace is Sync where that takes no memory, as when all that was published through the
-// object is known to the thread, or clocks are short. It takes little stack. If it reports
-// false, Sync is to be called all the same.
+// SyncInPlace is Sync for the cases that need no memory, such as when the thread has learned all
+// that was released, or clocks are short. It needs little stack. If it returns false, Sync must be
+// called; what SyncInPlace has done makes no difference to it.
 //
 //go:nosplit
 func (t *Table) SyncInPlace(th *Thread, head uint64, addr uint64, op uint32) bool {
@@ -91,7 +91,7 @@ func (t *Table) SyncInPlace(th *Thread, head uint64, addr uint64, op uint32) boo
 	}
 	x := extensionAt(i)
 	if x.number() != uint32(addr&7)+1 {
-		return false // another byte's, or of none: there may be others
+		return false // the object is at another byte, or there is none
 	}
 	if lockOps>>op&1 != 0 {
 		t.updateReuse(th, x, i, op)
@@ -108,7 +108,7 @@ func (t *Table) SyncInPlace(th *Thread, head uint64, addr uint64, op uint32) boo
 	switch {
 	case op > Receive && (s.isExactly(t.epochToPublish(th)) || op == ReleaseShared && t.epochToPublish(th) == th.unchangedSince && t.releaseCovers(s, th.unchangedSince)):
 		th.resetSameEpoch()
-		return true // it says so already
+		return true // the clock is the same already
 	case t.knowsRelease(th, s.word.Load()):
 	case op <= Receive:
 		if !t.acquireInPlace(th, x, s) {
@@ -126,10 +126,10 @@ func (t *Table) SyncInPlace(th *Thread, head uint64, addr uint64, op uint32) boo
 	return op <= Receive || t.hasNextEpoch(th) && t.releaseStoreInPlace(th, x, s)
 }
 
-// ReacquireShared reports whether it makes no difference that the thread has taken the lock at addr together with
-// others: it knows all that was published for those who do that, and it is noted that it has taken the lock. As
-// long as it has that, nobody publishes more for them; so the cell is not locked. If it reports false, SyncInPlace
-// or Sync is to be called, to which what was done makes no difference.
+// ReacquireShared reports whether acquiring the lock at addr with AcquireShared changes nothing:
+// the thread has learned all that was released for readers, and has a same-epoch entry of an
+// operation on the lock. While it holds the lock, nobody releases more for readers, so the cell
+// need not be locked. If it returns false, SyncInPlace or Sync must be called.
 //
 //go:nosplit
 func (t *Table) ReacquireShared(th *Thread, c *Cell, addr uint64) bool {
@@ -146,8 +146,8 @@ func (t *Table) ReacquireShared(th *Thread, c *Cell, addr uint64) bool {
 	return c.SameEpochAtomic(th, head, 1<<(addr&7), AtomicUpdate) && c.head.Load() == head
 }
 
-// newObject makes an object at a byte of a word. It returns the new head, and the number
-// of the object's extra, 0 if there is no memory.
+// newObject adds an object at a byte of a word. It returns the new head and the object's extension,
+// 0 if memory runs out.
 //
 //go:nosplit
 func (t *Table) newObject(head uint64, number uint32) (uint64, uint32) {
@@ -167,7 +167,7 @@ func (t *Table) newObject(head uint64, number uint32) (uint64, uint32) {
 	if first == 0 {
 		return head | uint64(fresh)<<headExtension, fresh
 	}
-	extensionAt(fresh).next = extensionAt(first).next // the first has the crowd
+	extensionAt(fresh).next = extensionAt(first).next // the first has the overflow set
 	extensionAt(first).next = fresh
 	return head, fresh
 }

@@ -2,9 +2,8 @@ package fasttrack
 
 import "sync/atomic"
 
-// An epoch is a slot of clocks and a time of its own: how many times the thread that
-// has the slot has published what it did, and those before it. A note is an epoch and
-// the place of an access, as one word.
+// An epoch is a slot and a time: the number of releases by the threads that have had the slot. An
+// entry is an epoch and the place of an access, in one word.
 const (
 	slotBits  = 14
 	timeBits  = 26
@@ -12,8 +11,8 @@ const (
 
 	maxSlots = 1 << slotBits
 	maxTime  = 1<<timeBits - 1
-	// The last slots are commons: threads that get no other share one. What they do is
-	// ordered more than it is.
+	// The last slots are for all threads that get no slot of their own. Threads that share a slot
+	// count as ordered.
 	sharedSlots        = 64
 	ownedSlots         = maxSlots - sharedSlots
 	noEpoch            = 1<<64 - 1
@@ -26,49 +25,51 @@ const (
 	maxOverflowEntries = 1 << 28
 )
 
-// Table is what all threads of a program share, but for the cells. Its zero value is
-// ready if the host's memory is. It is large and not to be copied.
+// Table is the state that all threads of a program share, except the shadow cells. The zero value
+// is ready to use once the host has reserved memory. It is large and must not be copied.
 type Table struct {
-	// What everybody loads and few change.
-	generation      atomic.Uint32 // times that all threads had to begin a new epoch
-	slots           atomic.Uint32 // in use, apart from commons
-	exhausted       atomic.Uint32 // there was no memory: nothing is known for sure any more
-	unownedReleases atomic.Uint32 // threads have released locks that others had
-	// SlotSharers counts threads that had to share a slot.
+	// Often loaded, rarely changed.
+	generation      atomic.Uint32 // increased when every thread has to begin a new epoch
+	slots           atomic.Uint32 // in use, except shared ones
+	exhausted       atomic.Uint32 // memory ran out: order is no longer known
+	unownedReleases atomic.Uint32 // some thread has released a lock that another one had
+	// SlotSharers counts the threads that had to share a slot.
 	SlotSharers atomic.Uint64
-	_           [128 - 24]byte // what changes often is in no line with it, nor in the next
+	_           [128 - 24]byte // keeps what changes often out of these cache lines
 
 	memory freeLists
 	_      [128]byte
 	ended  endedSlots
 
 	perSlot   [maxSlots]slot
-	collected [maxSlots]uint32 // times, when Collect was called
+	collected [maxSlots]uint32 // the times of the slots at the last Collect
 }
 
-// Thread is what a thread knows. Its zero value is that of one that has not begun. It
-// belongs to the thread, or to whoever acts for it while it waits.
+// Thread is the state of a thread. The zero value is a thread that has not begun. It belongs to the
+// thread, or to a thread that acts for it while it waits.
 type Thread struct {
-	// Epoch is the present one as it stands in notes, 0 before Begin.
+	// Epoch is the current epoch, shifted to its position in entries; 0 before Fork or BeginEpoch.
 	Epoch uint64
-	// What the thread did from an epoch on nobody else can know: notes of that are as good as of
-	// the present one. It is the first such note that there may be, and how far behind it the last.
+	// Entries from since to since+span, of places in epochs of this thread, count as entries of the
+	// current epoch: no other thread can have learned of the thread since the first of these epochs
+	// (see lockreuse.go).
 	since, span    uint64
-	unchangedSince uint64 // the epoch it published last, if it has learnt nothing since
-	lastAccess     uint64 // the latest in which it, or an earlier holder of its slot, accessed something
-	generation     uint32 // of the table, when the thread last looked
-	collectedIn    uint32 // the same, when it last learnt what a collection had found
-	clock          uint32 // what it knows of others; the time of its own slot is out of date
-	firstBlock     uint32 // the first block of that, which most others are in; block 0 is always zero
+	unchangedSince uint64 // the last published epoch, if the thread has learned nothing since; else noEpoch
+	lastAccess     uint64 // the last epoch in which this thread, or an earlier one of its slot, accessed memory
+	generation     uint32 // the table's generation that the thread has seen
+	collectedIn    uint32 // the generation of its last AcquireCollected
+	clock          uint32 // the vector clock; its time of the thread's own slot is out of date
+	firstBlock     uint32 // the first block of the clock; block 0 is always zero
 	id             uint32
-	lastPublished  uint64 // the latest that it has published since it got its slot, 0 if none
-	// Whoever knows these epochs of others, or its own, knows all that the thread has learnt. If the
-	// first is 0, that is not known of any.
+	lastPublished  uint64 // the last published epoch in its slot, 0 if none
+	// Sources of the clock: a release clock that covers these epochs, or the thread's own last
+	// published one, includes all that the thread has learned. The first is 0 if no sources are
+	// known.
 	sources    [maxSources]uint64
 	partner    partner
 	reuse      lockReuse
-	sideHint   uint32 // of cells, on which the thread's notes are in most of them
-	sharesSlot bool   // its slot is one of the commons
+	sideHint   uint32 // the side of cells at which most of the thread's side entries are
+	sharesSlot bool   // its slot is one of the shared ones
 }
 
 // The kinds of accesses.
@@ -80,34 +81,36 @@ const (
 	AtomicUpdate
 )
 
-// Race is an earlier access that is not ordered before the one at hand and conflicts
-// with it.
+// Race is an earlier access that conflicts with the current one and is not ordered before it.
 type Race struct {
-	Entry uint64 // its epoch and place
+	Entry uint64 // epoch and place
 	Kind  uint32
-	Bytes uint32 // of the word, that both touch
-	Addr  uint64 // of the word
+	Bytes uint32 // of the word, that both access
+	Addr  uint64 // the address of the word
 }
 
-// Races is what was found of one access to a word. Whoever hands it over sets Count and
-// Bytes to 0 first. When half of it is full, only what concerns further bytes is added:
-// so there is room for all of them.
+// Races collects the races of one access to a word. The caller sets Count and Bytes to 0. When half
+// of it is full, only races on further bytes are added, so there is room for each byte.
 type Races struct {
 	Count uint32
-	Bytes uint32 // that race
+	Bytes uint32 // bytes that race
 	At    [maxRaces]Race
 }
 
-// resetSameEpoch says that the thread is in its present epoch only: what it did before others may know.
+// resetSameEpoch limits the same-epoch range to the current epoch: other threads may know what the
+// thread did before.
 //
 //go:nosplit
 func (th *Thread) resetSameEpoch() { th.since, th.span = th.Epoch, placeMask }
 
-// sameEpoch reports whether a note is of something that the thread did and nobody else can know.
+// sameEpoch reports whether an entry was made by this thread in the current epoch, or in one that
+// counts as the current one. See [Thread.since].
 //
 //go:nosplit
 func (th *Thread) sameEpoch(entry uint64) bool { return entry-th.since <= th.span }
 
+// add adds a race unless there is no room for it.
+//
 //go:nosplit
 func (r *Races) add(entry, addr uint64, kind, bytes uint32) {
 	if r.Count < maxRaces && (r.Count < maxRaces/2 || bytes&^r.Bytes != 0) {
@@ -118,13 +121,12 @@ func (r *Races) add(entry, addr uint64, kind, bytes uint32) {
 	}
 }
 
-// Exhausted reports whether there was no memory for something. From then on what
-// is found may not be a race.
+// Exhausted reports whether memory has run out. What is found later need not be a race.
 //
 //go:nosplit
 func (t *Table) Exhausted() bool { return t.exhausted.Load() != 0 }
 
-// covers reports whether epoch e is ordered before what th does next.
+// covers reports whether epoch e is ordered before what th does next: e ≼ C_t in the paper.
 //
 //go:nosplit
 func (t *Table) covers(th *Thread, e uint64) bool {
@@ -138,23 +140,24 @@ func (t *Table) covers(th *Thread, e uint64) bool {
 	if th.clock == 0 {
 		return time == 0
 	}
-	i := s/blockSlots - 1 // this is timeOf, with less stack
+	i := s/blockSlots - 1 // timeOf, inlined by hand to save stack
 	return time <= blockAt(blockOfNode(*nodeIndexAt(th.clock, i/nodeBlocks), i)).time(s)
 }
 
-// Stale reports whether the thread has to call Renew before what it does next.
+// Stale reports whether BeginEpoch must be called before the thread's next access or
+// synchronization.
 //
 //go:nosplit
 func (t *Table) Stale(th *Thread) bool { return th.generation != t.generation.Load() || th.Epoch == 0 }
 
-// UpToDate is the other way round, and leaves out whether the thread has begun: nothing is noted of
-// one that has not.
+// UpToDate reports whether the thread has seen the table's current generation. Unlike Stale it
+// ignores threads that have not begun; those have no entries.
 //
 //go:nosplit
 func (th *Thread) UpToDate(t *Table) bool { return th.generation == t.generation.Load() }
 
-// BeginEpoch begins the thread's first epoch, or a new one if what it did in the present one is
-// known to others through a collection.
+// BeginEpoch begins the thread's first epoch, or a new one if others may have learned, through a
+// collection, of what it did in the current one. id is the thread's number.
 //
 //go:nosplit
 func (t *Table) BeginEpoch(th *Thread, id uint32) {

@@ -17,11 +17,11 @@ import (
 	"github.com/heisen-go/heisen/vclock"
 )
 
-// program is the events of a trace, as they would happen to a table.
+// program feeds a table with the events of a trace.
 type program struct {
 	table   Table
 	cells   map[uint64]*[16]Word // by word / 16
-	scale   uint32               // of the numbers of threads
+	scale   uint32               // multiplies thread numbers
 	threads map[heisen.Thread]*Thread
 	held    map[hold]int
 	found   func(later int, at heisen.Object, op heisen.Op, thread heisen.Thread, place uint64)
@@ -29,7 +29,7 @@ type program struct {
 	known   [][2]uint32          // by place
 }
 
-// hold is that a thread has a lock.
+// hold is a lock that a thread holds.
 type hold struct {
 	thread heisen.Thread
 	lock   heisen.Object
@@ -40,7 +40,7 @@ func newProgram(t testing.TB) *program {
 	if err := ReserveMemory(); err != nil {
 		t.Fatal(err)
 	}
-	testFreeCache = new(freeCache) // as a program has it
+	testFreeCache = new(freeCache) // as in programs
 	return &program{scale: 1, cells: map[uint64]*[16]Word{}, threads: map[heisen.Thread]*Thread{}, held: map[hold]int{}, places: map[[2]uint32]uint64{}, known: make([][2]uint32, 1)}
 }
 
@@ -76,7 +76,7 @@ func (p *program) place(r *heisen.Record) uint64 {
 	return place
 }
 
-// access makes an access to memory, words that are nobody else's at once, the others one by one.
+// access is an access to memory: whole words in one call, the rest word by word.
 func (p *program) access(i int, r *heisen.Record, kind uint32) {
 	th := p.thread(r.Thread)
 	for at, end := uint64(r.Object), uint64(r.Object)+r.Size(); at < end; {
@@ -92,25 +92,25 @@ func (p *program) access(i int, r *heisen.Record, kind uint32) {
 	}
 }
 
-// word makes an access to the bytes from at to end, which are in one word.
+// word is an access to the bytes from at to end, which are in one word.
 func (p *program) word(i int, r *heisen.Record, at, end uint64, kind uint32) {
 	th, c := p.thread(r.Thread), p.cell(at)
 	var races Races
 	mask := uint32(1)<<(end-at) - 1
 	mask <<= at & 7
-	if noted, _, _, _ := c.Lookup(th, uint64(mask), kind == Write); kind <= Write && !noted {
+	if same, _, _, _ := c.Lookup(th, uint64(mask), kind == Write); kind <= Write && !same {
 		if end-at == 1 && c.SameEpochByte(th, uintptr(at), kind == Write) {
-			panic("a byte is noted, and its word is not")
+			panic("SameEpochByte holds and Lookup finds no entry")
 		}
 		if mask == bytesMask && c.SameEpochWord(th, kind == Write) {
-			panic("a word is noted and not noted")
+			panic("SameEpochWord holds and Lookup finds no entry")
 		}
 	}
 	p.table.Access(th, c, at&^7, p.place(r), mask, kind, &races)
 	p.report(i, &races)
 }
 
-// atomic makes an atomic operation on a byte.
+// atomic is an atomic operation on a byte.
 func (p *program) atomic(i int, r *heisen.Record, kind uint32) {
 	var races Races
 	th, c, do := p.thread(r.Thread), p.cell(uint64(r.Object)), func() {}
@@ -122,7 +122,7 @@ func (p *program) atomic(i int, r *heisen.Record, kind uint32) {
 	p.report(i, &races)
 }
 
-// unknown is a thread that is not known any more.
+// unknown stands for a thread whose number the table no longer knows.
 const unknown heisen.Thread = 1<<32 - 1
 
 func (p *program) report(i int, races *Races) {
@@ -139,12 +139,12 @@ func (p *program) report(i int, races *Races) {
 	}
 }
 
-// sync does what r does to an object.
+// sync performs an operation on the object of r.
 func (p *program) sync(r *heisen.Record, op uint32) {
 	synchronize(&p.table, p.thread(r.Thread), p.cell(uint64(r.Object)), uint64(r.Object), op)
 }
 
-// synchronize goes the short way if that is open, like the host.
+// synchronize tries SyncInPlace, then Sync, as the host does.
 func synchronize(t *Table, th *Thread, c *Cell, addr uint64, op uint32) {
 	head := c.Lock()
 	if !t.SyncInPlace(th, head, addr, op) {
@@ -153,7 +153,7 @@ func synchronize(t *Table, th *Thread, c *Cell, addr uint64, op uint32) {
 	c.Unlock(head)
 }
 
-// run makes the events happen, one after the other.
+// run performs the events in order.
 func (p *program) run(trace []heisen.Record) {
 	for i := range trace {
 		r := &trace[i]
@@ -235,9 +235,9 @@ func (p *program) run(trace []heisen.Record) {
 	}
 }
 
-// joinless returns the trace with messages in place of joins, which programs do not have;
-// no thread goes on after its end, and none is begun twice.
-func joinless(trace []heisen.Record) (rest []heisen.Record) {
+// withoutJoins returns the trace with messages instead of joins, which programs don't have. No
+// thread continues after its end, and none begins twice.
+func withoutJoins(trace []heisen.Record) (rest []heisen.Record) {
 	const messages = 1 << 50
 	seen, ended := map[heisen.Thread]bool{}, map[heisen.Thread]bool{}
 	for _, r := range trace {
@@ -267,9 +267,9 @@ func joinless(trace []heisen.Record) (rest []heisen.Record) {
 	return rest
 }
 
-// TestPromise compares a table with the reference: it finds nothing but true races,
-// and the first of every byte.
-func TestPromise(t *testing.T) {
+// TestFirstRaces compares a table with the reference detector: it reports only true races, and the
+// first race of every byte.
+func TestFirstRaces(t *testing.T) {
 	kinds := []struct {
 		name string
 		workload.Small
@@ -285,7 +285,7 @@ func TestPromise(t *testing.T) {
 	for _, kind := range kinds {
 		t.Run(kind.name, func(t *testing.T) {
 			for seed := range uint64(300) {
-				trace := joinless(workload.Random(rand.New(rand.NewPCG(seed, 11)), kind.Small))
+				trace := withoutJoins(workload.Random(rand.New(rand.NewPCG(seed, 11)), kind.Small))
 				if err := checkTrace(t, trace); err != nil {
 					t.Fatalf("seed %d: %v\n%s", seed, err, show(trace))
 				}
@@ -294,17 +294,17 @@ func TestPromise(t *testing.T) {
 	}
 }
 
-// TestCommons: threads that have to share slots may hide races, but make none.
-func TestCommons(t *testing.T) {
+// TestSharedSlots: threads that share slots may hide races but cause no false ones.
+func TestSharedSlots(t *testing.T) {
 	missed := 0
 	for seed := range uint64(300) {
-		trace := joinless(workload.Random(rand.New(rand.NewPCG(seed, 12)),
+		trace := withoutJoins(workload.Random(rand.New(rand.NewPCG(seed, 12)),
 			workload.Small{Threads: 12, Events: 100, Vars: 3, Syncs: 3, Ranges: seed%2 == 0, Lives: true, LockWords: true}))
 		err := checkProgram(t, trace, func(p *program) {
 			for range ownedSlots - 4 {
 				p.table.Fork(nil, new(Thread), 0)
 			}
-			p.scale = sharedSlots / 2 // so that there are two shared slots
+			p.scale = sharedSlots / 2 // two shared slots are in use
 		})
 		var less *missedError
 		if errors.As(err, &less) {
@@ -318,12 +318,13 @@ func TestCommons(t *testing.T) {
 	}
 }
 
-// missedError says which first races were not found.
+// missedError has the first races that were not found.
 type missedError struct{ diff string }
 
 func (e *missedError) Error() string { return "first race by byte (-reference +table):\n" + e.diff }
 
-// checkTrace checks the promise with short clocks, with some that get longer on the way, and with long ones.
+// checkTrace checks a trace with clocks of one block, with some that grow on the way, and with long
+// ones.
 func checkTrace(t testing.TB, trace []heisen.Record) error {
 	longer := []int{inlineSlots - 5, blockSlots - 5}
 	for _, others := range []int{0, longer[len(trace)%2], blockSlots} {
@@ -338,7 +339,7 @@ func checkTrace(t testing.TB, trace []heisen.Record) error {
 	return nil
 }
 
-// checkRandom is promise for n random traces, those of a stream of random numbers.
+// checkRandom checks n random traces, those of a stream of random numbers.
 func checkRandom(t *testing.T, n int, stream uint64, random func(*rand.Rand) []heisen.Record) {
 	t.Helper()
 	for seed := range uint64(randomtrials.Count(n)) {
@@ -349,7 +350,7 @@ func checkRandom(t *testing.T, n int, stream uint64, random func(*rand.Rand) []h
 	}
 }
 
-// checkProgram checks the promise for a program to which something has happened before.
+// checkProgram checks a trace after before has changed the program.
 func checkProgram(t testing.TB, trace []heisen.Record, before func(*program)) error {
 	type half struct {
 		op    heisen.Op
@@ -383,7 +384,7 @@ func checkProgram(t testing.TB, trace []heisen.Record, before func(*program)) er
 	p := newProgram(t)
 	p.found = func(later int, at heisen.Object, op heisen.Op, id heisen.Thread, place uint64) {
 		h := half{op, id, p.known[place], later}
-		if id == unknown { // of one that shares its slot
+		if id == unknown { // the thread shares its slot
 			for known := range meet {
 				if known.op == op && known.place == h.place && known.later == later {
 					h = known

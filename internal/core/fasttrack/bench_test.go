@@ -1,0 +1,99 @@
+package fasttrack_test
+
+import (
+	"testing"
+
+	"github.com/heisen-go/heisen/bench/measure"
+	"github.com/heisen-go/heisen/internal/core/fasttrack"
+)
+
+// BenchmarkTable measures the cost of an event in a program that finds races itself, without the
+// hooks around it, on words and locks used in typical ways.
+func BenchmarkTable(b *testing.B) {
+	const words, rounds = 1 << 10, 1 << 7
+	for _, w := range []struct {
+		workload string
+		threads  int
+		events   int // of a round, per word
+		round    func(*shadowed, *fasttrack.Thread, int)
+	}{
+		// A thread accesses words repeatedly, in one epoch and in one epoch each.
+		{"same-epoch", 1, 2, func(s *shadowed, th *fasttrack.Thread, i int) {
+			s.access(th, i, fasttrack.Read)
+			s.access(th, i, fasttrack.Write)
+		}},
+		{"new-epoch", 1, 3, func(s *shadowed, th *fasttrack.Thread, i int) {
+			s.access(th, i, fasttrack.Read)
+			s.access(th, i, fasttrack.Write)
+			s.sync(th, words, fasttrack.Release)
+		}},
+		// Words that locks protect, used by one thread or by two in turn; the same lock each time.
+		{"locked", 1, 4, increment},
+		{"lock-reuse", 1, 4, func(s *shadowed, th *fasttrack.Thread, i int) {
+			s.sync(th, words, fasttrack.Acquire)
+			s.access(th, i, fasttrack.Read)
+			s.access(th, i, fasttrack.Write)
+			s.sync(th, words, fasttrack.Release)
+		}},
+		{"locked-in-turn", 2, 4, increment},
+		// Words that many threads read, and atomic operations.
+		{"read-shared", 16, 1, func(s *shadowed, th *fasttrack.Thread, i int) { s.access(th, i, fasttrack.Read) }},
+		{"read-shared-new-epoch", 16, 2, func(s *shadowed, th *fasttrack.Thread, i int) {
+			s.access(th, i, fasttrack.Read)
+			s.sync(th, words+1+int(th.Epoch>>52), fasttrack.Send)
+		}},
+		{"atomic-add", 2, 2, func(s *shadowed, th *fasttrack.Thread, i int) {
+			s.sync(th, i, fasttrack.Exchange)
+			s.access(th, i, fasttrack.AtomicUpdate)
+		}},
+	} {
+		b.Run("workload="+w.workload, func(b *testing.B) {
+			if err := fasttrack.ReserveMemory(); err != nil {
+				b.Fatal(err)
+			}
+			defer fasttrack.ReleaseMemory()
+			s := &shadowed{cells: make([]fasttrack.Word, 2*words)}
+			threads := make([]fasttrack.Thread, w.threads)
+			s.table.BeginEpoch(&threads[0], 0)
+			for i := range threads[1:] {
+				s.table.Fork(&threads[0], &threads[i+1], uint32(i)+1)
+			}
+			measure.PerEvent(b, words*rounds*w.events, func() error {
+				for r := range rounds {
+					for i := range words {
+						w.round(s, &threads[(r+i)%w.threads], i)
+					}
+				}
+				return nil
+			})
+			if s.races.Count > 0 {
+				b.Fatal("false alarm")
+			}
+		})
+	}
+}
+
+// shadowed is a table and the cells of some words.
+type shadowed struct {
+	table fasttrack.Table
+	cells []fasttrack.Word
+	races fasttrack.Races
+}
+
+func (s *shadowed) access(th *fasttrack.Thread, i int, kind uint32) {
+	s.table.Access(th, &s.cells[i].Cell, uint64(8*i), 1, 1, kind, &s.races)
+}
+
+func (s *shadowed) sync(th *fasttrack.Thread, i int, op uint32) {
+	c := &s.cells[i].Cell
+	c.Unlock(s.table.Sync(th, c.Lock(), uint64(8*i), op))
+}
+
+// increment adds to a word under one of a few locks.
+func increment(s *shadowed, th *fasttrack.Thread, i int) {
+	lock := len(s.cells)/2 + i%16
+	s.sync(th, lock, fasttrack.Acquire)
+	s.access(th, i, fasttrack.Read)
+	s.access(th, i, fasttrack.Write)
+	s.sync(th, lock, fasttrack.Release)
+}
