@@ -39,21 +39,21 @@ type Skipper interface {
 type LockUse uint8
 
 const (
-	// LockEvents means that every lock operation may matter. A filter leaves out none.
-	LockEvents LockUse = iota
+	// LocksAsEvents means that every lock operation may matter. A filter leaves out none.
+	LocksAsEvents LockUse = iota
 
-	// LockOrder means that only the order matters that lock operations impose on accesses (see
+	// LocksAsOrder means that only the order matters that lock operations impose on accesses (see
 	// Op.IsAccess). A filter may leave out
 	//   - an Acquire of a lock that the same thread released last, if no other thread has published
 	//     anything through the lock since;
 	//   - a Release by a thread that has already published the same through the lock: since the
 	//     thread's last Release of the lock that was forwarded, no other thread has used the lock,
 	//     and no event of the thread was forwarded except releases.
-	LockOrder
+	LocksAsOrder
 
-	// LockSets means that only the set of locks matters that a thread holds at each access. A
+	// LocksAsSets means that only the set of locks matters that a thread holds at each access. A
 	// filter may leave out an Acquire together with its Release if it forwards no event in between.
-	LockSets
+	LocksAsSets
 )
 
 // LockUser is an optional capability of a [Detector] that declares its LockUse.
@@ -117,14 +117,14 @@ func (t *tee) Skip(events uint64) {
 // LockUse implements LockUser. It returns the LockUse of the detectors if all have the same, and
 // otherwise LockEvents.
 func (t *tee) LockUse() LockUse {
-	use := LockEvents
+	use := LocksAsEvents
 	for i, d := range t.detectors {
 		var its LockUse
 		if u, ok := d.(LockUser); ok {
 			its = u.LockUse()
 		}
 		if i > 0 && its != use {
-			return LockEvents
+			return LocksAsEvents
 		}
 		use = its
 	}

@@ -171,18 +171,18 @@ func (c capable) LockUse() LockUse { return c.use }
 
 // TestTeeLockUse checks that detectors that differ get all lock operations.
 func TestTeeLockUse(t *testing.T) {
-	order, sets := capable{use: LockOrder}, capable{use: LockSets}
+	order, sets := capable{use: LocksAsOrder}, capable{use: LocksAsSets}
 	var mute struct{ Detector }
 	for _, test := range []struct {
 		detectors []Detector
 		use       LockUse
 	}{
-		{nil, LockEvents},
-		{[]Detector{order}, LockOrder},
-		{[]Detector{order, order}, LockOrder},
-		{[]Detector{order, sets}, LockEvents},
-		{[]Detector{mute, order}, LockEvents},
-		{[]Detector{sets, mute}, LockEvents},
+		{nil, LocksAsEvents},
+		{[]Detector{order}, LocksAsOrder},
+		{[]Detector{order, order}, LocksAsOrder},
+		{[]Detector{order, sets}, LocksAsEvents},
+		{[]Detector{mute, order}, LocksAsEvents},
+		{[]Detector{sets, mute}, LocksAsEvents},
 	} {
 		tee := Tee(test.detectors...)
 		if use := tee.(LockUser).LockUse(); use != test.use {

@@ -11,10 +11,10 @@ const compactAbove = 1 << 20
 func (t *Table) Grown() bool { return t.bytes > t.limit }
 
 // A Keeper says what a Compact is to keep.
-type Keeper struct {
+type Compaction struct {
 	old   *store
 	next  store
-	now   []ID   // by old ID; Empty if not kept so far
+	newID []ID   // by old ID; Empty if not kept so far
 	used  []bool // by Lock
 	spare store  // the last but one, whose memory next is made of
 }
@@ -23,8 +23,8 @@ type Keeper struct {
 // an ID that keep did not hand to the Keeper is not valid any more. Numbers of
 // ended locks that are in no such set go to new locks, so a Lock that is kept
 // outside of sets is to be named, too. The Keeper is only valid during the call.
-func (t *Table) Compact(keep func(*Keeper)) {
-	k := &t.keeper
+func (t *Table) Compact(keep func(*Compaction)) {
+	k := &t.compaction
 	clear(k.spare.bitmaps)
 	k.old, k.next = &t.store, store{
 		sets:    append(k.spare.sets[:0], set{}),
@@ -32,7 +32,7 @@ func (t *Table) Compact(keep func(*Keeper)) {
 		bitmaps: k.spare.bitmaps[:0],
 		most:    t.most,
 	}
-	k.now = append(k.now[:0], make([]ID, len(t.sets))...)
+	k.newID = append(k.newID[:0], make([]ID, len(t.sets))...)
 	k.used = append(k.used[:0], make([]bool, len(t.entries))...)
 	keep(k)
 	t.store, k.spare = k.next, t.store
@@ -42,7 +42,7 @@ func (t *Table) Compact(keep func(*Keeper)) {
 		size *= 2
 	}
 	t.rebuild(size)
-	t.with, t.without, t.meet, t.apart = memo{}, memo{}, memo{}, memo{}
+	t.with, t.without, t.intersections, t.disjointness = memo{}, memo{}, memo{}, memo{}
 	for l := range t.entries {
 		if e := &t.entries[l]; e.state == dead && !k.used[l] {
 			e.state = free
@@ -51,23 +51,23 @@ func (t *Table) Compact(keep func(*Keeper)) {
 	}
 }
 
-// Set keeps the set *id and sets *id to its new ID. Each variable that holds an
+// Keep keeps the set *id and sets *id to its new ID. Each variable that holds an
 // ID must be given exactly once.
-func (k *Keeper) Set(id *ID) {
+func (k *Compaction) Keep(id *ID) {
 	if *id == Empty {
 		return
 	}
-	if k.now[*id] == Empty {
-		k.now[*id] = k.move(&k.old.sets[*id])
+	if k.newID[*id] == Empty {
+		k.newID[*id] = k.move(&k.old.sets[*id])
 	}
-	*id = k.now[*id]
+	*id = k.newID[*id]
 }
 
-// Lock keeps the number l.
-func (k *Keeper) Lock(l Lock) { k.used[l] = true }
+// KeepLock keeps the number l.
+func (k *Compaction) KeepLock(l Lock) { k.used[l] = true }
 
 // move copies a set to the new table, without its place in the index.
-func (k *Keeper) move(h *set) ID {
+func (k *Compaction) move(h *set) ID {
 	moved := *h
 	if h.n > k.old.most {
 		b := k.old.bitmaps[h.at]

@@ -68,15 +68,15 @@ import (
 // state nothing is allocated but findings.
 type Eraser struct {
 	table  *Table
-	holds  *Holds
+	locks  *Tracker
 	atomic Lock // held by atomic operations
 
-	memory  *shadow.Memory[variable]
-	objects *objects // nil unless ByObject
-	sink    heisen.Sink
-	events  uint64
-	found   violation // the latest
-	reports uint64
+	memory        *shadow.Memory[variable]
+	objects       *objects // nil unless ByObject
+	sink          heisen.Sink
+	events        uint64
+	lastViolation violation // the latest
+	reports       uint64
 }
 
 // EraserOption is an option of NewEraser.
@@ -97,8 +97,8 @@ func NewEraser(sink heisen.Sink, options ...EraserOption) *Eraser {
 		sink = func(heisen.Finding) {}
 	}
 	d := &Eraser{table: NewTable(), sink: sink, memory: shadow.New[variable](nil, nil)}
-	d.holds = NewHolds(d.table)
-	d.atomic = d.table.number(0)
+	d.locks = NewTracker(d.table)
+	d.atomic = d.table.NewLock(0)
 	for _, option := range options {
 		option(d)
 	}
@@ -119,7 +119,7 @@ func (d *Eraser) HandleRecords(batch []heisen.Record) {
 func (d *Eraser) Skip(events uint64) { d.events += events }
 
 // LockUse implements heisen.LockUser.
-func (*Eraser) LockUse() heisen.LockUse { return heisen.LockSets }
+func (*Eraser) LockUse() heisen.LockUse { return heisen.LocksAsSets }
 
 // Flush implements heisen.Detector. There is never an error.
 func (d *Eraser) Flush() error { return nil }
@@ -133,7 +133,7 @@ func (d *Eraser) handle(r *heisen.Record) {
 	case heisen.Read, heisen.Write, heisen.AtomicRead, heisen.AtomicWrite, heisen.AtomicUpdate:
 		d.access(r, r.Op)
 		if r.Op == heisen.AtomicWrite {
-			d.holds.Handle(r)
+			d.locks.Handle(r)
 		}
 	case heisen.Alloc, heisen.Free:
 		d.memory.Clear(r.Object, r.Value)
@@ -143,12 +143,12 @@ func (d *Eraser) handle(r *heisen.Record) {
 				d.objects.begin(r.Object, r.Value)
 			}
 		}
-		d.holds.Handle(r)
+		d.locks.Handle(r)
 	default:
 		if r.Flags != 0 && r.Access() != heisen.Invalid { // a lock in memory
 			d.access(r, r.Access())
 		}
-		d.holds.Handle(r)
+		d.locks.Handle(r)
 		d.compact()
 	}
 }
@@ -168,20 +168,20 @@ func (d *Eraser) access(r *heisen.Record, op heisen.Op) {
 func (d *Eraser) accessByte(r *heisen.Record, op heisen.Op) {
 	v := d.memory.At(r.Object)
 	if v.state == exclusive && v.last.thread == r.Thread {
-		v.last, v.lastOp = place{r.Thread, r.Site, r.Context}, op
+		v.last, v.lastOp = location{r.Thread, r.Site, r.Context}, op
 		return
 	}
 	if v.state == violated {
 		return
 	}
-	if why := d.step(v, r, op); why.broken {
+	if why := d.transition(v, r, op); why.broken {
 		d.report(r, op, r.Object, r.Object, why)
 	}
 }
 
 func (d *Eraser) accessRange(r *heisen.Record, op heisen.Op, o heisen.Object, size uint64) {
 	for c := d.memory.Range(o, size); c.Next(); {
-		if why := d.step(c.State(), r, op); why.broken {
+		if why := d.transition(c.State(), r, op); why.broken {
 			d.report(r, op, c.Object(), c.Object(), why)
 		}
 	}
@@ -219,7 +219,7 @@ func (d *Eraser) accessObject(r *heisen.Record, op heisen.Op, o *object, at heis
 	if o.state != virgin && o.last.thread != r.Thread {
 		other = o.lastAt
 	}
-	if why := d.step(&o.variable, r, op); why.broken {
+	if why := d.transition(&o.variable, r, op); why.broken {
 		why.object = o
 		d.report(r, op, o.base, other, why)
 	}
@@ -231,13 +231,13 @@ func (d *Eraser) compact() {
 	if !d.table.Grown() {
 		return
 	}
-	d.table.Compact(func(k *Keeper) {
-		d.holds.Keep(k)
-		d.memory.Each(func(v *variable) { k.Set(&v.candidates) })
+	d.table.Compact(func(k *Compaction) {
+		d.locks.KeepSets(k)
+		d.memory.Each(func(v *variable) { k.Keep(&v.candidates) })
 		if d.objects != nil {
-			d.objects.keep(k)
+			d.objects.keepSets(k)
 		}
-		k.Lock(d.atomic)
+		k.KeepLock(d.atomic)
 	})
 }
 
@@ -245,10 +245,10 @@ func (d *Eraser) compact() {
 // why judges, unless it is the same as that of a neighbour.
 func (d *Eraser) report(r *heisen.Record, op heisen.Op, at, earlier heisen.Object, why violation) {
 	why.event = d.events
-	if why == d.found {
+	if why == d.lastViolation {
 		return
 	}
-	d.found = why
+	d.lastViolation = why
 	d.reports++
 	locks, atomically := d.lastCandidates(why.candidates)
 	d.sink(heisen.Finding{

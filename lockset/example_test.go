@@ -43,16 +43,16 @@ func ExampleHybrid() {
 }
 
 // A Table and its Holds say what a thread holds, for a detector of one's own.
-func ExampleHolds() {
+func ExampleTracker() {
 	table := lockset.NewTable()
-	holds := lockset.NewHolds(table)
+	holds := lockset.NewTracker(table)
 	for _, r := range []heisen.Record{
 		{Thread: 1, Op: heisen.Acquire, Object: 0x2000},
 		{Thread: 1, Op: heisen.AcquireShared, Object: 0x3000},
 	} {
 		holds.Handle(&r)
 	}
-	held := holds.Of(1)
+	held := holds.HeldBy(1)
 	fmt.Printf("%#x, exclusively %#x\n", table.Locks(held.Any), table.Locks(held.Exclusive))
 	// Output: [0x2000 0x3000], exclusively [0x2000]
 }

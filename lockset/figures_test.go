@@ -102,8 +102,8 @@ func TestEraserOnFigure1(t *testing.T) {
 	}
 }
 
-// step is an access in a table of TestEraserStates, with what is held.
-type step struct {
+// waiter is an access in a table of TestEraserStates, with what is held.
+type waiter struct {
 	thread heisen.Thread
 	op     heisen.Op
 	locks  string // space-separated: l, m; l/r if it is held for reading
@@ -128,29 +128,29 @@ func TestEraserStates(t *testing.T) {
 	)
 	for _, test := range []struct {
 		name  string
-		steps []step
+		steps []waiter
 		locks []heisen.Object // of the finding
 	}{
-		{"one thread needs no lock", []step{{1, wr, "", ""}, {1, rd, "l", ""}, {1, wr, "m", ""}, {1, wr, "", ""}}, nil},
-		{"initialised, then read by all: no lock is needed", []step{{1, wr, "", ""}, {1, wr, "", ""}, {2, rd, "", ""}, {3, rd, "", ""}, {1, rd, "", ""}}, nil},
-		{"writes before the hand-over do not count", []step{{1, wr, "", ""}, {2, rd, "l", ""}, {1, rd, "l", ""}}, nil},
-		{"locks before the hand-over do not count", []step{{1, wr, "l", ""}, {2, wr, "m", ""}, {1, wr, "m", ""}, {2, rd, "m l", ""}}, nil},
-		{"the access that hands over is judged", []step{{1, wr, "l", ""}, {2, wr, "", "write" + second}}, nil},
-		{"a read hands over, the first write is judged", []step{{1, wr, "", ""}, {2, rd, "", ""}, {2, wr, "l", "write" + unlocked}}, nil},
-		{"reads take candidates away without a report", []step{{1, wr, "", ""}, {2, rd, "l", ""}, {3, rd, "m", ""}, {1, wr, "l m", "write" + unlocked}}, []heisen.Object{l}},
-		{"one lock protects", []step{{1, wr, "", ""}, {2, wr, "l m", ""}, {1, rd, "m", ""}, {2, wr, "m", ""}, {1, wr, "l m", ""}}, nil},
-		{"the last lock goes", []step{{1, wr, "", ""}, {2, wr, "l m", ""}, {1, rd, "m", ""}, {2, wr, "l", "write" + without}}, []heisen.Object{m}},
-		{"the last two locks go", []step{{1, wr, "", ""}, {2, wr, "l m", ""}, {1, rd, "", "read without any of the 2 locks that were held at all accesses since it is shared"}}, []heisen.Object{l, m}},
-		{"once is enough", []step{{1, wr, "", ""}, {2, wr, "", "write" + second}, {1, wr, "", ""}, {2, wr, "", ""}}, nil},
-		{"a read needs a read lock", []step{{1, wr, "", ""}, {2, wr, "l", ""}, {1, rd, "l/r", ""}, {2, rd, "l/r", ""}, {1, wr, "l", ""}}, nil},
-		{"a write needs more than a read lock", []step{{1, wr, "", ""}, {2, rd, "l/r", ""}, {1, wr, "l/r", "write" + without}}, []heisen.Object{l}},
-		{"a read lock and a lock for writing are two modes of one", []step{{1, wr, "", ""}, {2, wr, "l m/r", ""}, {1, rd, "m", "read" + without}}, []heisen.Object{l}},
-		{"atomic operations need no lock", []step{{1, aw, "", ""}, {2, ar, "", ""}, {1, au, "", ""}, {2, aw, "", ""}}, nil},
-		{"plain initialisation, then atomic", []step{{1, wr, "", ""}, {2, au, "", ""}, {1, ar, "", ""}}, nil},
-		{"a plain read of what is counted atomically", []step{{1, wr, "", ""}, {2, au, "", ""}, {1, rd, "", "plain read" + notAtomic}}, nil},
-		{"a plain write of it", []step{{1, wr, "", ""}, {2, ar, "", ""}, {1, wr, "l", "plain write" + notAtomic}}, nil},
-		{"plain and atomic under a lock", []step{{1, wr, "", ""}, {2, au, "l", ""}, {1, wr, "l", ""}, {2, aw, "l", ""}}, nil},
-		{"an atomic write without the lock of the plain ones", []step{{1, wr, "", ""}, {2, au, "l", ""}, {1, wr, "l", ""}, {2, aw, "", "atomic-write" + without}}, []heisen.Object{l}},
+		{"one thread needs no lock", []waiter{{1, wr, "", ""}, {1, rd, "l", ""}, {1, wr, "m", ""}, {1, wr, "", ""}}, nil},
+		{"initialised, then read by all: no lock is needed", []waiter{{1, wr, "", ""}, {1, wr, "", ""}, {2, rd, "", ""}, {3, rd, "", ""}, {1, rd, "", ""}}, nil},
+		{"writes before the hand-over do not count", []waiter{{1, wr, "", ""}, {2, rd, "l", ""}, {1, rd, "l", ""}}, nil},
+		{"locks before the hand-over do not count", []waiter{{1, wr, "l", ""}, {2, wr, "m", ""}, {1, wr, "m", ""}, {2, rd, "m l", ""}}, nil},
+		{"the access that hands over is judged", []waiter{{1, wr, "l", ""}, {2, wr, "", "write" + second}}, nil},
+		{"a read hands over, the first write is judged", []waiter{{1, wr, "", ""}, {2, rd, "", ""}, {2, wr, "l", "write" + unlocked}}, nil},
+		{"reads take candidates away without a report", []waiter{{1, wr, "", ""}, {2, rd, "l", ""}, {3, rd, "m", ""}, {1, wr, "l m", "write" + unlocked}}, []heisen.Object{l}},
+		{"one lock protects", []waiter{{1, wr, "", ""}, {2, wr, "l m", ""}, {1, rd, "m", ""}, {2, wr, "m", ""}, {1, wr, "l m", ""}}, nil},
+		{"the last lock goes", []waiter{{1, wr, "", ""}, {2, wr, "l m", ""}, {1, rd, "m", ""}, {2, wr, "l", "write" + without}}, []heisen.Object{m}},
+		{"the last two locks go", []waiter{{1, wr, "", ""}, {2, wr, "l m", ""}, {1, rd, "", "read without any of the 2 locks that were held at all accesses since it is shared"}}, []heisen.Object{l, m}},
+		{"once is enough", []waiter{{1, wr, "", ""}, {2, wr, "", "write" + second}, {1, wr, "", ""}, {2, wr, "", ""}}, nil},
+		{"a read needs a read lock", []waiter{{1, wr, "", ""}, {2, wr, "l", ""}, {1, rd, "l/r", ""}, {2, rd, "l/r", ""}, {1, wr, "l", ""}}, nil},
+		{"a write needs more than a read lock", []waiter{{1, wr, "", ""}, {2, rd, "l/r", ""}, {1, wr, "l/r", "write" + without}}, []heisen.Object{l}},
+		{"a read lock and a lock for writing are two modes of one", []waiter{{1, wr, "", ""}, {2, wr, "l m/r", ""}, {1, rd, "m", "read" + without}}, []heisen.Object{l}},
+		{"atomic operations need no lock", []waiter{{1, aw, "", ""}, {2, ar, "", ""}, {1, au, "", ""}, {2, aw, "", ""}}, nil},
+		{"plain initialisation, then atomic", []waiter{{1, wr, "", ""}, {2, au, "", ""}, {1, ar, "", ""}}, nil},
+		{"a plain read of what is counted atomically", []waiter{{1, wr, "", ""}, {2, au, "", ""}, {1, rd, "", "plain read" + notAtomic}}, nil},
+		{"a plain write of it", []waiter{{1, wr, "", ""}, {2, ar, "", ""}, {1, wr, "l", "plain write" + notAtomic}}, nil},
+		{"plain and atomic under a lock", []waiter{{1, wr, "", ""}, {2, au, "l", ""}, {1, wr, "l", ""}, {2, aw, "l", ""}}, nil},
+		{"an atomic write without the lock of the plain ones", []waiter{{1, wr, "", ""}, {2, au, "l", ""}, {1, wr, "l", ""}, {2, aw, "", "atomic-write" + without}}, []heisen.Object{l}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			var trace []heisen.Record

@@ -13,7 +13,7 @@ type Held struct {
 	Exclusive ID // those it holds exclusively, perhaps besides
 }
 
-// Holds follows which locks each thread holds, by the Acquire, AcquireShared,
+// Tracker follows which locks each thread holds, by the Acquire, AcquireShared,
 // Release and ReleaseShared events of a stream. Locks may be taken again by who
 // holds them, in either mode and as often as they are then released, and
 // released in any order.
@@ -44,68 +44,68 @@ type Held struct {
 // took one, until its End.
 //
 // A Holds belongs to one goroutine, as its Table does.
-type Holds struct {
+type Tracker struct {
 	table   *Table
-	uses    []use // by Lock
-	threads *shadow.Memory[holding]
+	uses    []lockUse // by Lock
+	threads *shadow.Memory[threadLocks]
 	scratch []Lock
 
 	// What Of said last, if known.
-	known  bool
+	cached bool
 	thread heisen.Thread
 	held   Held
 }
 
-// use is who holds a lock.
-type use struct {
+// lockUse is who holds a lock.
+type lockUse struct {
 	owner  heisen.Thread // who holds it exclusively, if owned
 	owned  bool
 	shares uint32 // holds for reading, of all threads
 }
 
-// holding is what a thread holds.
-type holding struct {
+// threadLocks is what a thread holds.
+type threadLocks struct {
 	Held
-	// again has the holds of locks that the thread held already. Of the holds
+	// nested has the holds of locks that the thread held already. Of the holds
 	// of one lock one is not listed here: an exclusive one, if there is one.
-	again []hold
+	nested []nestedHold
 }
 
-type hold struct {
+type nestedHold struct {
 	lock   Lock
 	shared bool
 }
 
-// NewHolds returns the state of a stream's start, in which nothing is held. It
+// NewTracker returns the state of a stream's start, in which nothing is held. It
 // numbers locks by table, of which there can be only one Holds.
-func NewHolds(table *Table) *Holds {
-	h := &Holds{table: table, threads: shadow.New[holding](nil, nil)}
-	table.ended = h.forget
+func NewTracker(table *Table) *Tracker {
+	h := &Tracker{table: table, threads: shadow.New[threadLocks](nil, nil)}
+	table.ended = h.endLock
 	return h
 }
 
-// Of returns what a thread holds.
-func (h *Holds) Of(t heisen.Thread) Held {
-	if !h.known || h.thread != t {
+// HeldBy returns what a thread holds.
+func (h *Tracker) HeldBy(t heisen.Thread) Held {
+	if !h.cached || h.thread != t {
 		h.look(t)
 	}
 	return h.held
 }
 
-func (h *Holds) look(t heisen.Thread) {
-	h.known, h.thread, h.held = true, t, Held{}
-	if p := h.threads.Peek(threadEntry(t)); p != nil {
+func (h *Tracker) look(t heisen.Thread) {
+	h.cached, h.thread, h.held = true, t, Held{}
+	if p := h.threads.Peek(threadKey(t)); p != nil {
 		h.held = p.Held
 	}
 }
 
-// threadEntry is where a Memory has a thread: at a word of its own.
-func threadEntry(t heisen.Thread) heisen.Object { return 8 * heisen.Object(t) }
+// threadKey is where a Memory has a thread: at a word of its own.
+func threadKey(t heisen.Thread) heisen.Object { return 8 * heisen.Object(t) }
 
 // Handle takes the next event of the stream; it looks at those that take or
 // release locks, end threads or begin or end lives of memory. Of, asked before,
 // says what was held before the event, and asked after, what is held now.
-func (h *Holds) Handle(r *heisen.Record) {
+func (h *Tracker) Handle(r *heisen.Record) {
 	switch r.Op {
 	case heisen.Acquire:
 		h.acquire(r.Thread, r.Object)
@@ -129,49 +129,49 @@ func (h *Holds) Handle(r *heisen.Record) {
 	case heisen.Alloc, heisen.Free:
 		h.table.End(r.Object, r.Value)
 	}
-	h.known = false
+	h.cached = false
 }
 
-// Keep names to k the sets that threads hold.
-func (h *Holds) Keep(k *Keeper) {
-	h.known = false
-	h.threads.Each(func(p *holding) {
-		k.Set(&p.Any)
-		k.Set(&p.Exclusive)
+// KeepSets names to k the sets that threads hold.
+func (h *Tracker) KeepSets(k *Compaction) {
+	h.cached = false
+	h.threads.Each(func(p *threadLocks) {
+		k.Keep(&p.Any)
+		k.Keep(&p.Exclusive)
 	})
 }
 
-func (h *Holds) of(t heisen.Thread) *holding { return h.threads.At(threadEntry(t)) }
+func (h *Tracker) of(t heisen.Thread) *threadLocks { return h.threads.At(threadKey(t)) }
 
-func (h *Holds) use(l Lock) *use {
+func (h *Tracker) useOf(l Lock) *lockUse {
 	for int(l) >= len(h.uses) {
-		h.uses = append(h.uses, use{})
+		h.uses = append(h.uses, lockUse{})
 	}
 	return &h.uses[l]
 }
 
-func (h *Holds) acquire(t heisen.Thread, o heisen.Object) {
+func (h *Tracker) acquire(t heisen.Thread, o heisen.Object) {
 	l := h.table.Lock(o)
-	u := h.use(l)
+	u := h.useOf(l)
 	if u.owned && u.owner != t || u.shares > 0 && u.shares > h.sharesOf(t, l) {
 		h.table.retire(l)
 		l = h.table.Lock(o)
-		u = h.use(l)
+		u = h.useOf(l)
 	}
 	p := h.of(t)
 	switch {
 	case u.owned:
-		p.again = append(p.again, hold{l, false})
+		p.nested = append(p.nested, nestedHold{l, false})
 		return
 	case u.shares > 0: // t's own
-		p.again = append(p.again, hold{l, true})
+		p.nested = append(p.nested, nestedHold{l, true})
 	}
 	u.owned, u.owner = true, t
-	p.hold(h.table, l)
+	p.add(h.table, l)
 }
 
-// hold adds a lock to both sets.
-func (p *holding) hold(table *Table, l Lock) {
+// add adds a lock to both sets.
+func (p *threadLocks) add(table *Table, l Lock) {
 	if p.Any == p.Exclusive {
 		p.Any = table.With(p.Any, l)
 		p.Exclusive = p.Any
@@ -181,8 +181,8 @@ func (p *holding) hold(table *Table, l Lock) {
 	p.Exclusive = table.With(p.Exclusive, l)
 }
 
-// drop removes a lock from both sets.
-func (p *holding) drop(table *Table, l Lock) {
+// remove removes a lock from both sets.
+func (p *threadLocks) remove(table *Table, l Lock) {
 	if p.Any == p.Exclusive {
 		p.Any = table.Without(p.Any, l)
 		p.Exclusive = p.Any
@@ -193,66 +193,66 @@ func (p *holding) drop(table *Table, l Lock) {
 }
 
 // sharesOf counts t's holds of l for reading.
-func (h *Holds) sharesOf(t heisen.Thread, l Lock) (n uint32) {
+func (h *Tracker) sharesOf(t heisen.Thread, l Lock) (n uint32) {
 	p := h.of(t)
 	if h.table.Has(p.Any, l) && !h.table.Has(p.Exclusive, l) {
 		n++
 	}
-	for _, other := range p.again {
-		if other == (hold{l, true}) {
+	for _, other := range p.nested {
+		if other == (nestedHold{l, true}) {
 			n++
 		}
 	}
 	return n
 }
 
-func (h *Holds) acquireShared(t heisen.Thread, o heisen.Object) {
+func (h *Tracker) acquireShared(t heisen.Thread, o heisen.Object) {
 	l := h.table.Lock(o)
-	u := h.use(l)
+	u := h.useOf(l)
 	if u.owned && u.owner != t {
 		h.table.retire(l)
 		l = h.table.Lock(o)
-		u = h.use(l)
+		u = h.useOf(l)
 	}
 	u.shares++
 	p := h.of(t)
 	if h.table.Has(p.Any, l) {
-		p.again = append(p.again, hold{l, true})
+		p.nested = append(p.nested, nestedHold{l, true})
 		return
 	}
 	p.Any = h.table.With(p.Any, l)
 }
 
-func (h *Holds) release(t heisen.Thread, o heisen.Object) {
+func (h *Tracker) release(t heisen.Thread, o heisen.Object) {
 	l := h.table.Find(o)
 	if l == 0 {
 		return
 	}
-	u := h.use(l)
+	u := h.useOf(l)
 	if !u.owned || u.owner != t {
 		h.table.retire(l)
 		return
 	}
 	p := h.of(t)
 	switch {
-	case len(p.again) > 0 && p.undo(hold{l, false}):
+	case len(p.nested) > 0 && p.removeNested(nestedHold{l, false}):
 		return
-	case len(p.again) > 0 && p.undo(hold{l, true}): // t still reads
+	case len(p.nested) > 0 && p.removeNested(nestedHold{l, true}): // t still reads
 		p.Exclusive = h.table.Without(p.Exclusive, l)
 	default:
-		p.drop(h.table, l)
+		p.remove(h.table, l)
 	}
 	u.owned = false
 }
 
-func (h *Holds) releaseShared(t heisen.Thread, o heisen.Object) {
+func (h *Tracker) releaseShared(t heisen.Thread, o heisen.Object) {
 	l := h.table.Find(o)
 	if l == 0 {
 		return
 	}
-	p, u := h.of(t), h.use(l)
+	p, u := h.of(t), h.useOf(l)
 	switch {
-	case len(p.again) > 0 && p.undo(hold{l, true}):
+	case len(p.nested) > 0 && p.removeNested(nestedHold{l, true}):
 	case h.table.Has(p.Any, l) && !h.table.Has(p.Exclusive, l):
 		p.Any = h.table.Without(p.Any, l)
 	default:
@@ -262,18 +262,18 @@ func (h *Holds) releaseShared(t heisen.Thread, o heisen.Object) {
 	u.shares--
 }
 
-// undo takes one entry like w out of p.again, and reports whether there was one.
-func (p *holding) undo(w hold) bool {
-	i := slices.Index(p.again, w)
+// removeNested takes one entry like w out of p.again, and reports whether there was one.
+func (p *threadLocks) removeNested(w nestedHold) bool {
+	i := slices.Index(p.nested, w)
 	if i >= 0 {
-		p.again = slices.Delete(p.again, i, i+1)
+		p.nested = slices.Delete(p.nested, i, i+1)
 	}
 	return i >= 0
 }
 
 // end ends a thread.
-func (h *Holds) end(t heisen.Thread) {
-	p := h.threads.Peek(threadEntry(t))
+func (h *Tracker) end(t heisen.Thread) {
+	p := h.threads.Peek(threadKey(t))
 	if p == nil {
 		return
 	}
@@ -281,23 +281,23 @@ func (h *Holds) end(t heisen.Thread) {
 	for _, l := range h.scratch {
 		h.table.retire(l)
 	}
-	h.threads.Clear(threadEntry(t), 1)
+	h.threads.Clear(threadKey(t), 1)
 }
 
-// forget lets go of a lock that has ended.
-func (h *Holds) forget(l Lock) {
-	h.known = false
-	u := h.use(l)
+// endLock lets go of a lock that has ended.
+func (h *Tracker) endLock(l Lock) {
+	h.cached = false
+	u := h.useOf(l)
 	switch {
 	case u.shares > 0:
-		h.threads.Each(func(p *holding) { p.forget(h.table, l) })
+		h.threads.Each(func(p *threadLocks) { p.endLock(h.table, l) })
 	case u.owned:
-		h.of(u.owner).forget(h.table, l)
+		h.of(u.owner).endLock(h.table, l)
 	}
-	*u = use{}
+	*u = lockUse{}
 }
 
-func (p *holding) forget(table *Table, l Lock) {
-	p.drop(table, l)
-	p.again = slices.DeleteFunc(p.again, func(w hold) bool { return w.lock == l })
+func (p *threadLocks) endLock(table *Table, l Lock) {
+	p.remove(table, l)
+	p.nested = slices.DeleteFunc(p.nested, func(w nestedHold) bool { return w.lock == l })
 }

@@ -14,13 +14,13 @@ import (
 func TestHoldsIsNaive(t *testing.T) {
 	forRandomTraces(t, 500, func(trace []heisen.Record) error {
 		table := lockset.NewTable()
-		holds := lockset.NewHolds(table)
+		holds := lockset.NewTracker(table)
 		naive := newNaiveHolds()
 		for i := range trace {
 			holds.Handle(&trace[i])
 			naive.handle(&trace[i])
 			for thread := range heisen.Thread(12) {
-				got := holds.Of(thread)
+				got := holds.HeldBy(thread)
 				any, exclusive := naive.held(thread)
 				for _, c := range []struct {
 					id   lockset.ID
@@ -34,7 +34,7 @@ func TestHoldsIsNaive(t *testing.T) {
 				}
 			}
 			if i%13 == 0 {
-				table.Compact(holds.Keep)
+				table.Compact(holds.KeepSets)
 			}
 		}
 		return nil

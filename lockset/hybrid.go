@@ -9,19 +9,19 @@ import (
 	"github.com/heisen-go/heisen/vclock"
 )
 
-// ErrForgotten is what the error of Hybrid.Flush wraps if accesses had to be
+// ErrEvicted is what the error of Hybrid.Flush wraps if accesses had to be
 // forgotten, so that pairs may be missing. See Remember.
-var ErrForgotten = errors.New("lockset: accesses were forgotten")
+var ErrEvicted = errors.New("lockset: accesses were forgotten")
 
 const (
-	// defaultRemember is how many accesses of a variable a Hybrid keeps.
-	defaultRemember = 512
+	// defaultMaxAccesses is how many accesses of a variable a Hybrid keeps.
+	defaultMaxAccesses = 512
 
 	// maxGroups is of how many places and locks they are at most.
 	maxGroups = 512
 
-	// lookAgain is how often makeRoom looks for nothing after it found nothing.
-	lookAgain = 64
+	// retryAfter is how often makeRoom looks for nothing after it found nothing.
+	retryAfter = 64
 )
 
 // Hybrid reports pairs of places whose accesses may race in another schedule:
@@ -94,41 +94,41 @@ const (
 // state nothing is allocated.
 type Hybrid struct {
 	table *Table
-	holds *Holds
+	locks *Tracker
 	order *vclock.Order // of messages only
 
 	memory *shadow.Memory[history]
-	groups groups
+	groups accessGroups
 	pairs  map[pair]struct{}
 	sink   heisen.Sink
 
 	orderAtomics bool
-	remember     uint32
+	maxAccesses  uint32
 
-	now       now
-	vain      uint32                  // how often makeRoom need not look
-	before    func(vclock.Epoch) bool // whether it is ordered before now
-	living    func(ID) ID             // the locks of a set that have not ended
-	gone      heisen.Record           // a Free, for the next object whose messages are gone
-	events    uint64
-	forgotten uint64
+	now         position
+	fruitless   uint32                  // how often makeRoom need not look
+	before      func(vclock.Epoch) bool // whether it is ordered before now
+	living      func(ID) ID             // the locks of a set that have not ended
+	messagesEnd heisen.Record           // a Free, for the next object whose messages are gone
+	events      uint64
+	evicted     uint64
 }
 
-// now is where the thread of the last access stands.
-type now struct {
+// position is where the thread of the last access stands.
+type position struct {
 	known  bool // false if it may have moved since
 	thread heisen.Thread
 	epoch  vclock.Epoch
 	held   Held
 }
 
-// spot is a place of a pair: a site and an op.
-type spot uint64
+// siteOp is a place of a pair: a site and an op.
+type siteOp uint64
 
-func spotOf(site heisen.Site, op heisen.Op) spot { return spot(site)<<8 | spot(op) }
+func siteOpOf(site heisen.Site, op heisen.Op) siteOp { return siteOp(site)<<8 | siteOp(op) }
 
 // pair is two spots, the lesser first.
-type pair [2]spot
+type pair [2]siteOp
 
 // HybridOption is an option of NewHybrid.
 type HybridOption func(*Hybrid)
@@ -144,7 +144,7 @@ func OrderAtomics() HybridOption { return func(d *Hybrid) { d.orderAtomics = tru
 // many takes the place of others, Forgotten counts these, and Flush returns an
 // error. Pairs that are reported are right nonetheless.
 func Remember(accesses int) HybridOption {
-	return func(d *Hybrid) { d.remember = uint32(max(0, min(accesses, 1<<31))) }
+	return func(d *Hybrid) { d.maxAccesses = uint32(max(0, min(accesses, 1<<31))) }
 }
 
 // NewHybrid returns a detector that reports to sink; nil is a sink that
@@ -155,11 +155,11 @@ func NewHybrid(sink heisen.Sink, options ...HybridOption) *Hybrid {
 	}
 	d := &Hybrid{
 		table: NewTable(), order: new(vclock.Order),
-		pairs: map[pair]struct{}{}, sink: sink, remember: defaultRemember,
-		gone: heisen.Record{Op: heisen.Free, Value: 1},
+		pairs: map[pair]struct{}{}, sink: sink, maxAccesses: defaultMaxAccesses,
+		messagesEnd: heisen.Record{Op: heisen.Free, Value: 1},
 	}
-	d.holds = NewHolds(d.table)
-	d.living = d.table.living
+	d.locks = NewTracker(d.table)
+	d.living = d.table.Living
 	d.before = func(e vclock.Epoch) bool { return d.order.Before(e, d.now.thread) }
 	d.memory = shadow.New(d.groups.clone, d.groups.forget)
 	for _, option := range options {
@@ -182,14 +182,14 @@ func (d *Hybrid) HandleRecords(batch []heisen.Record) {
 func (d *Hybrid) Skip(events uint64) { d.events += events }
 
 // LockUse implements heisen.LockUser.
-func (*Hybrid) LockUse() heisen.LockUse { return heisen.LockSets }
+func (*Hybrid) LockUse() heisen.LockUse { return heisen.LocksAsSets }
 
 // Flush implements heisen.Detector. The error is that of vclock.Order.Err, and
 // one that wraps ErrForgotten if accesses had to be forgotten.
 func (d *Hybrid) Flush() error {
 	var err error
-	if d.forgotten > 0 {
-		err = fmt.Errorf("%w: %d of variables with too many; pairs may be missing", ErrForgotten, d.forgotten)
+	if d.evicted > 0 {
+		err = fmt.Errorf("%w: %d of variables with too many; pairs may be missing", ErrEvicted, d.evicted)
 	}
 	return errors.Join(d.order.Err(), err)
 }
@@ -197,88 +197,88 @@ func (d *Hybrid) Flush() error {
 // Pairs returns how many findings there were.
 func (d *Hybrid) Pairs() int { return len(d.pairs) }
 
-// Forgotten returns how many accesses were forgotten without being known not to
+// Evicted returns how many accesses were forgotten without being known not to
 // matter.
-func (d *Hybrid) Forgotten() uint64 { return d.forgotten }
+func (d *Hybrid) Evicted() uint64 { return d.evicted }
 
 func (d *Hybrid) handle(r *heisen.Record) {
 	d.events++
 	switch r.Op {
 	case heisen.Read, heisen.Write:
-		d.access(r, r.Op)
+		d.handleAccess(r, r.Op)
 	case heisen.AtomicRead, heisen.AtomicUpdate, heisen.AtomicWrite:
 		if d.orderAtomics {
 			d.order.Observe(r)
 			d.now.known = false
 		}
-		d.access(r, r.Op)
+		d.handleAccess(r, r.Op)
 		switch {
 		case d.orderAtomics:
 			d.order.Publish(r)
 			d.now.known = false
 		case r.Op == heisen.AtomicWrite: // what was sent to it cannot be received any more
-			d.gone.Thread, d.gone.Object = r.Thread, r.Object
-			d.order.Observe(&d.gone)
+			d.messagesEnd.Thread, d.messagesEnd.Object = r.Thread, r.Object
+			d.order.Observe(&d.messagesEnd)
 		}
 		if r.Op == heisen.AtomicWrite {
-			d.holds.Handle(r)
+			d.locks.Handle(r)
 			d.now.known = false
 		}
 	case heisen.Acquire, heisen.Release, heisen.AcquireShared, heisen.ReleaseShared:
 		if r.Flags != 0 && r.Access() != heisen.Invalid { // a lock in memory
-			d.access(r, r.Access())
+			d.handleAccess(r, r.Access())
 		}
-		d.holds.Handle(r)
+		d.locks.Handle(r)
 		d.now.known = false
 		d.compact()
 	case heisen.Alloc, heisen.Free:
 		d.memory.Clear(r.Object, r.Value)
 		fallthrough
 	case heisen.Fork, heisen.Join, heisen.End, heisen.Send, heisen.Receive:
-		d.holds.Handle(r)
+		d.locks.Handle(r)
 		d.order.Observe(r)
 		d.order.Publish(r)
 		d.now.known = false
 	}
 }
 
-// access judges r, an access by op, and remembers it.
-func (d *Hybrid) access(r *heisen.Record, op heisen.Op) {
+// handleAccess judges r, an access by op, and remembers it.
+func (d *Hybrid) handleAccess(r *heisen.Record, op heisen.Op) {
 	if !d.now.known || d.now.thread != r.Thread {
-		d.now = now{known: true, thread: r.Thread, epoch: d.order.Access(r.Thread), held: d.holds.Of(r.Thread)}
+		d.now = position{known: true, thread: r.Thread, epoch: d.order.Access(r.Thread), held: d.locks.HeldBy(r.Thread)}
 	}
 	if d.now.epoch == 0 {
 		return // vclock.ErrTooManyThreads
 	}
 	if r.Len <= 1 {
-		d.accessClass(r, op, d.memory.At(r.Object), r.Object)
+		d.handleAccessOf(r, op, d.memory.At(r.Object), r.Object)
 		return
 	}
 	for c := d.memory.Range(r.Object, r.Size()); c.Next(); {
-		d.accessClass(r, op, c.State(), c.Object())
+		d.handleAccessOf(r, op, c.State(), c.Object())
 	}
 }
 
-// accessClass takes r as an access by op to a class of bytes with the lowest byte
+// handleAccessOf takes r as an access by op to a class of bytes with the lowest byte
 // at.
-func (d *Hybrid) accessClass(r *heisen.Record, op heisen.Op, v *history, at heisen.Object) {
+func (d *Hybrid) handleAccessOf(r *heisen.Record, op heisen.Op, v *history, at heisen.Object) {
 	own, _ := d.groups.find(v, r.Site, op, d.now.held)
 	if own != 0 {
-		if m := d.groups.at(own).of(d.now.epoch.Slot()); m != nil && m.epoch == d.now.epoch && m.judged {
+		if m := d.groups.at(own).of(d.now.epoch.Slot()); m != nil && m.epoch == d.now.epoch && m.checked {
 			return
 		}
 	}
 	for i := v.first; i != 0; i = d.groups.at(i).next {
 		if g := d.groups.at(i); g.op.Conflicts(op) && !d.exclude(g.held) {
-			d.judge(r, op, g, at)
+			d.check(r, op, g, at)
 		}
 	}
-	d.keep(r, op, v, own)
+	d.store(r, op, v, own)
 }
 
-func pairOf(a, b spot) pair { return pair{min(a, b), max(a, b)} }
+func pairOf(a, b siteOp) pair { return pair{min(a, b), max(a, b)} }
 
-func (d *Hybrid) known(p pair) bool {
+func (d *Hybrid) reported(p pair) bool {
 	_, known := d.pairs[p]
 	return known
 }
@@ -293,36 +293,36 @@ func (d *Hybrid) exclude(held Held) bool {
 	return !d.table.Disjoint(held.Any, mine.Exclusive) || !d.table.Disjoint(held.Exclusive, mine.Any)
 }
 
-// judge reports g and r as a pair, unless it is known, if an access of g is not
+// check reports g and r as a pair, unless it is known, if an access of g is not
 // ordered before the present.
-func (d *Hybrid) judge(r *heisen.Record, op heisen.Op, g *group, at heisen.Object) {
-	p := pairOf(spotOf(g.site, g.op), spotOf(r.Site, op))
-	if g.others.count > 0 && d.known(p) {
+func (d *Hybrid) check(r *heisen.Record, op heisen.Op, g *accessGroup, at heisen.Object) {
+	p := pairOf(siteOpOf(g.site, g.op), siteOpOf(r.Site, op))
+	if g.others.count > 0 && d.reported(p) {
 		return
 	}
-	m := g.member
+	m := g.first
 	if d.before(m.epoch) {
 		m = d.unordered(&g.others)
 	}
-	if m.epoch != 0 && !d.known(p) {
+	if m.epoch != 0 && !d.reported(p) {
 		d.report(r, op, g, m, p, at)
 	}
 }
 
 // unordered returns a member of t that is not ordered before the present, or
 // none.
-func (d *Hybrid) unordered(t *table) member {
+func (d *Hybrid) unordered(t *accessTable) access {
 	if t.count > 0 {
-		for _, m := range t.places {
+		for _, m := range t.entries {
 			if m.epoch != 0 && !d.before(m.epoch) {
 				return m
 			}
 		}
 	}
-	return member{}
+	return access{}
 }
 
-func (d *Hybrid) report(r *heisen.Record, op heisen.Op, g *group, m member, p pair, at heisen.Object) {
+func (d *Hybrid) report(r *heisen.Record, op heisen.Op, g *accessGroup, m access, p pair, at heisen.Object) {
 	d.pairs[p] = struct{}{}
 	d.sink(heisen.Finding{
 		Detector: "hybrid",
@@ -336,9 +336,9 @@ func (d *Hybrid) report(r *heisen.Record, op heisen.Op, g *group, m member, p pa
 	})
 }
 
-// keep remembers r, of which own is the group, if there is one.
-func (d *Hybrid) keep(r *heisen.Record, op heisen.Op, v *history, own uint32) {
-	m := member{d.now.epoch, r.Context, true}
+// store remembers r, of which own is the group, if there is one.
+func (d *Hybrid) store(r *heisen.Record, op heisen.Op, v *history, own uint32) {
+	m := access{d.now.epoch, r.Context, true}
 	if own != 0 {
 		g := d.groups.at(own)
 		if last := g.of(m.epoch.Slot()); last != nil {
@@ -349,7 +349,7 @@ func (d *Hybrid) keep(r *heisen.Record, op heisen.Op, v *history, own uint32) {
 			v.count -= d.groups.dropOthers(own, d.before)
 		}
 	}
-	if d.remember > 0 {
+	if d.maxAccesses > 0 {
 		own = d.makeRoom(r, op, v)
 	}
 	v.count++
@@ -365,29 +365,29 @@ func (d *Hybrid) keep(r *heisen.Record, op heisen.Op, v *history, own uint32) {
 // would look for that in vain again and again, so it looks only now and then.
 func (d *Hybrid) makeRoom(r *heisen.Record, op heisen.Op, v *history) uint32 {
 	own, groups := d.groups.find(v, r.Site, op, d.now.held)
-	full := func() bool { return v.count >= d.remember || own == 0 && groups >= maxGroups }
+	full := func() bool { return v.count >= d.maxAccesses || own == 0 && groups >= maxGroups }
 	if !full() {
 		return own
 	}
-	if d.vain == 0 {
+	if d.fruitless == 0 {
 		if own != 0 {
 			v.count -= d.groups.dropOthers(own, d.before)
 		}
-		v.count -= d.groups.settle(v, d.living)
+		v.count -= d.groups.dropEndedLocks(v, d.living)
 		if own, groups = d.groups.find(v, r.Site, op, d.now.held); !full() {
 			return own
 		}
-		d.vain = lookAgain
+		d.fruitless = retryAfter
 	}
-	d.vain--
+	d.fruitless--
 	n := uint32(1)
 	if own == 0 && groups >= maxGroups {
 		n = d.groups.evictGroup(v)
 	} else {
-		d.groups.evictMember(v)
+		d.groups.evictAccess(v)
 	}
 	v.count -= n
-	d.forgotten += uint64(n)
+	d.evicted += uint64(n)
 	own, _ = d.groups.find(v, r.Site, op, d.now.held) // it may be gone
 	return own
 }
@@ -398,14 +398,14 @@ func (d *Hybrid) compact() {
 		return
 	}
 	d.now.known = false
-	d.memory.Each(func(v *history) { v.count -= d.groups.settle(v, d.living) })
-	d.table.Compact(func(k *Keeper) {
-		d.holds.Keep(k)
+	d.memory.Each(func(v *history) { v.count -= d.groups.dropEndedLocks(v, d.living) })
+	d.table.Compact(func(k *Compaction) {
+		d.locks.KeepSets(k)
 		d.memory.Each(func(v *history) {
 			for i := v.first; i != 0; i = d.groups.at(i).next {
 				g := d.groups.at(i)
-				k.Set(&g.held.Any)
-				k.Set(&g.held.Exclusive)
+				k.Keep(&g.held.Any)
+				k.Keep(&g.held.Exclusive)
 			}
 		})
 	})

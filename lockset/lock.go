@@ -7,7 +7,7 @@ import "github.com/heisen-go/heisen"
 // as one lock, has locks with other numbers.
 type Lock uint32
 
-type entry struct {
+type lockEntry struct {
 	object heisen.Object
 	state  lockState
 }
@@ -24,16 +24,16 @@ const (
 // few nanoseconds, and memory about 10 bytes per word of 512 bytes of address
 // space with locks in it, and 16 bytes per lock.
 func (t *Table) Lock(o heisen.Object) Lock {
-	l := t.numbers.At(o)
+	l := t.byAddress.At(o)
 	if *l == 0 {
-		*l = t.number(o)
+		*l = t.NewLock(o)
 	}
 	return *l
 }
 
 // Find returns the number of the lock at o, or 0 if it has none.
 func (t *Table) Find(o heisen.Object) Lock {
-	if l := t.numbers.Peek(o); l != nil {
+	if l := t.byAddress.Peek(o); l != nil {
 		return *l
 	}
 	return 0
@@ -47,12 +47,12 @@ func (t *Table) Alive(l Lock) bool { return t.entries[l].state == alive }
 
 // End ends the lives of the locks in size bytes from o: locks there are new ones
 // from now on. The sets that have the old ones keep them.
-func (t *Table) End(o heisen.Object, size uint64) { t.numbers.Clear(o, size) }
+func (t *Table) End(o heisen.Object, size uint64) { t.byAddress.Clear(o, size) }
 
-// living returns the locks of s that have not ended.
-func (t *Table) living(s ID) ID {
-	t.ofSet = t.Append(t.ofSet[:0], s)
-	for _, l := range t.ofSet {
+// Living returns the locks of s that have not ended.
+func (t *Table) Living(s ID) ID {
+	t.livingScratch = t.Append(t.livingScratch[:0], s)
+	for _, l := range t.livingScratch {
 		if !t.Alive(l) {
 			s = t.Without(s, l)
 		}
@@ -60,22 +60,22 @@ func (t *Table) living(s ID) ID {
 	return s
 }
 
-// number returns a number for a lock at o.
-func (t *Table) number(o heisen.Object) Lock {
+// NewLock returns a number for a lock at o.
+func (t *Table) NewLock(o heisen.Object) Lock {
 	n := len(t.unused)
 	if n == 0 {
-		t.entries = append(t.entries, entry{o, alive})
+		t.entries = append(t.entries, lockEntry{o, alive})
 		return Lock(len(t.entries) - 1)
 	}
 	l := t.unused[n-1]
 	t.unused = t.unused[:n-1]
-	t.entries[l] = entry{o, alive}
+	t.entries[l] = lockEntry{o, alive}
 	return l
 }
 
 // retire ends the life of l alone.
 func (t *Table) retire(l Lock) {
-	*t.numbers.At(t.entries[l].object) = 0
+	*t.byAddress.At(t.entries[l].object) = 0
 	t.end(l)
 }
 

@@ -93,16 +93,16 @@ type LockOrder struct {
 	moment  uint64 // counts the events that may have changed the order
 	version uint64 // numbers what threads know of others
 
-	lockers *shadow.Memory[*locker] // by thread
-	all     []*locker
-	last    *locker
+	threads *shadow.Memory[*lockThread] // by thread
+	all     []*lockThread
+	last    *lockThread
 	locks   *shadow.Memory[*lockNode] // by address
 	ids     uint64                    // of locks
 
-	sets  heldSets
-	graph lockGraph
-	known map[dependencyKey]*dependency
-	count int // places remembered
+	sets         heldSets
+	graph        lockGraph
+	dependencies map[dependencyKey]*dependency
+	stored       int // places remembered
 
 	search  search
 	dropped uint64 // dependencies that were not remembered
@@ -140,13 +140,13 @@ func NewLockOrder(sink heisen.Sink, options ...LockOrderOption) *LockOrder {
 		sink = func(heisen.Finding) {}
 	}
 	d := &LockOrder{
-		sink:    sink,
-		limit:   DefaultLimit,
-		order:   new(vclock.Order),
-		lockers: shadow.New[*locker](nil, nil),
-		known:   map[dependencyKey]*dependency{},
+		sink:         sink,
+		limit:        DefaultLimit,
+		order:        new(vclock.Order),
+		threads:      shadow.New[*lockThread](nil, nil),
+		dependencies: map[dependencyKey]*dependency{},
 	}
-	d.locks = shadow.New(nil, d.endLife)
+	d.locks = shadow.New(nil, d.endLock)
 	d.sets.init(&d.limit)
 	d.graph.init()
 	d.search.init(d)
@@ -173,8 +173,8 @@ func (d *LockOrder) Flush() error {
 	if d.dropped > 0 {
 		err = errors.Join(err, fmt.Errorf("%w: %d dependencies came after the first %d", ErrLimit, d.dropped, d.limit))
 	}
-	if d.search.cut > 0 {
-		err = errors.Join(err, fmt.Errorf("%w: %d searches for cycles of more than two were cut off", ErrLimit, d.search.cut))
+	if d.search.unfinished > 0 {
+		err = errors.Join(err, fmt.Errorf("%w: %d searches for cycles of more than two were cut off", ErrLimit, d.search.unfinished))
 	}
 	return err
 }
@@ -194,17 +194,17 @@ func (d *LockOrder) handle(r *heisen.Record) {
 		if r.Flags&heisen.Chance != 0 {
 			return
 		}
-		d.follow(r)
-		d.learn(d.find(r.Thread))
+		d.handleOrder(r)
+		d.observes(d.find(r.Thread))
 	case heisen.Fork:
-		d.follow(r)
+		d.handleOrder(r)
 		if child := r.Object.Thread(); heisen.Object(child) == r.Object {
-			d.learn(d.find(child))
+			d.observes(d.find(child))
 		}
 	case heisen.Send:
-		d.follow(r)
+		d.handleOrder(r)
 	case heisen.End:
-		d.follow(r)
+		d.handleOrder(r)
 		d.end(r.Thread)
 	case heisen.Alloc, heisen.Free:
 		d.order.Observe(r)
@@ -212,15 +212,15 @@ func (d *LockOrder) handle(r *heisen.Record) {
 	}
 }
 
-// follow shows the order an event. Locks are no part of it.
-func (d *LockOrder) follow(r *heisen.Record) {
+// handleOrder shows the order an event. Locks are no part of it.
+func (d *LockOrder) handleOrder(r *heisen.Record) {
 	d.order.Observe(r)
 	d.order.Publish(r)
 	d.moment++
 }
 
-// learn notes that t may know more of others than before.
-func (d *LockOrder) learn(t *locker) {
+// observes notes that t may know more of others than before.
+func (d *LockOrder) observes(t *lockThread) {
 	if t != nil {
 		d.version++
 		t.version = d.version
@@ -229,27 +229,27 @@ func (d *LockOrder) learn(t *locker) {
 
 func (d *LockOrder) acquire(r *heisen.Record, m mode) {
 	d.acquisitions++
-	t, l := d.lockerOf(r.Thread), d.lockAt(r.Object)
-	d.evict(l, t, m)
-	if m == reading && !l.shared {
-		d.share(l)
+	t, l := d.threadOf(r.Thread), d.lockAt(r.Object)
+	d.endStaleHolds(l, t, m)
+	if m == reading && !l.readWrite {
+		d.setReadWrite(l)
 	}
 	if l.writer == t || r.Flags&heisen.NoWait != 0 {
 		t.hold(l, m, d.sets.with(t.set, l, m))
 		return
 	}
 	t.refresh(d)
-	e := t.recentOf(l, r.Site)
+	e := t.recentFor(l, r.Site)
 	dep := e.dep
 	if dep == nil || dep.lock != l || dep.set != t.set || dep.site != r.Site || dep.mode != m {
 		dep = d.dependency(l, t.set, r.Site, m)
 		e.dep, e.stamp = dep, 0
 	}
-	if e.stamp != t.stamp {
-		e.stamp = t.stamp
-		d.note(dep, t, r)
+	if e.stamp != t.snapshot {
+		e.stamp = t.snapshot
+		d.recordDependency(dep, t, r)
 	}
-	t.hold(l, m, dep.after)
+	t.hold(l, m, dep.withLock)
 }
 
 func (d *LockOrder) release(r *heisen.Record, m mode) {
@@ -277,8 +277,8 @@ func (d *LockOrder) release(r *heisen.Record, m mode) {
 	}
 }
 
-// evict ends the holds of others that an acquisition of l by t shows to be over.
-func (d *LockOrder) evict(l *lockNode, t *locker, m mode) {
+// endStaleHolds ends the holds of others that an acquisition of l by t shows to be over.
+func (d *LockOrder) endStaleHolds(l *lockNode, t *lockThread, m mode) {
 	if l.writer != nil && l.writer != t {
 		for w := l.writer; w.release(d, l, writing); {
 		}

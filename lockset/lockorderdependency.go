@@ -10,17 +10,17 @@ import (
 // dependency is a lock that threads took at a site while they held a set of
 // locks.
 type dependency struct {
-	lock  *lockNode
-	set   *heldSet
-	site  heisen.Site
-	mode  mode
-	after *heldSet // with the lock
+	lock     *lockNode
+	set      *heldSet
+	site     heisen.Site
+	mode     mode
+	withLock *heldSet // with the lock
 
-	times   []moment // when, by age
-	edges   []*edge
-	kept    bool
-	atLock  int // among those that want the lock
-	atHolds int // among those that hold the set
+	occurrences []occurrence // when, by age
+	edges       []*edge
+	stored      bool
+	atLock      int // among those that want the lock
+	atSet       int // among those that hold the set
 }
 
 type dependencyKey struct {
@@ -30,8 +30,8 @@ type dependencyKey struct {
 	mode mode
 }
 
-// moment is one time at which a thread had a dependency.
-type moment struct {
+// occurrence is one time at which a thread had a dependency.
+type occurrence struct {
 	thread  heisen.Thread
 	ctx     heisen.Context
 	epoch   vclock.Epoch
@@ -40,33 +40,33 @@ type moment struct {
 	index   uint64       // of the event
 }
 
-// maxTimes bounds the moments of one dependency.
-const maxTimes = 8
+// maxOccurrences bounds the moments of one dependency.
+const maxOccurrences = 8
 
 // concurrent reports whether two moments are of different threads and not
 // ordered.
-func concurrent(x, y *moment) bool {
+func concurrent(x, y *occurrence) bool {
 	return x.thread != y.thread && !x.clock.Covers(y.epoch) && !y.clock.Covers(x.epoch)
 }
 
 // dependency returns the one of that kind, which may be new.
 func (d *LockOrder) dependency(l *lockNode, set *heldSet, site heisen.Site, m mode) *dependency {
 	key := dependencyKey{l, set, site, m}
-	if dep := d.known[key]; dep != nil {
+	if dep := d.dependencies[key]; dep != nil {
 		return dep
 	}
-	dep := &dependency{lock: l, set: set, site: site, mode: m, after: d.sets.with(set, l, m)}
-	if d.count >= d.limit || !set.interned || !dep.after.interned {
+	dep := &dependency{lock: l, set: set, site: site, mode: m, withLock: d.sets.with(set, l, m)}
+	if d.stored >= d.limit || !set.interned || !dep.withLock.interned {
 		return dep
 	}
-	dep.kept = true
-	d.known[key] = dep
-	dep.atLock = len(l.wanted)
-	l.wanted = append(l.wanted, dep)
-	dep.atHolds = len(set.deps)
+	dep.stored = true
+	d.dependencies[key] = dep
+	dep.atLock = len(l.deps)
+	l.deps = append(l.deps, dep)
+	dep.atSet = len(set.deps)
 	set.deps = append(set.deps, dep)
 	d.link(dep, false)
-	if l.shared && m == writing {
+	if l.readWrite && m == writing {
 		d.link(dep, true)
 	}
 	return dep
@@ -76,9 +76,9 @@ func (d *LockOrder) dependency(l *lockNode, set *heldSet, site heisen.Site, m mo
 // is a writer of a lock that has readers, the drain.
 func (dep *dependency) target(drain bool) *vertex {
 	if drain {
-		return dep.lock.drain
+		return dep.lock.readVertex
 	}
-	return dep.lock.gate
+	return dep.lock.writeVertex
 }
 
 // link adds the edges of one of the dependency's steps to the graph.
@@ -87,24 +87,24 @@ func (d *LockOrder) link(dep *dependency, drain bool) {
 	if len(dep.set.locks) == 0 && !drain {
 		return
 	}
-	if l.gate == nil {
-		l.gate = d.graph.newVertex()
+	if l.writeVertex == nil {
+		l.writeVertex = d.graph.newVertex()
 	}
 	to := dep.target(drain)
 	for i := range dep.set.locks {
 		h := &dep.set.locks[i]
 		if h.mode&writing != 0 {
-			if h.lock.gate == nil {
-				h.lock.gate = d.graph.newVertex()
+			if h.lock.writeVertex == nil {
+				h.lock.writeVertex = d.graph.newVertex()
 			}
-			d.connect(h.lock.gate, to, dep)
+			d.connect(h.lock.writeVertex, to, dep)
 		}
 		if h.mode&reading != 0 {
-			d.connect(h.lock.drain, to, dep)
+			d.connect(h.lock.readVertex, to, dep)
 		}
 	}
 	if drain {
-		d.connect(l.gate, to, dep)
+		d.connect(l.writeVertex, to, dep)
 	}
 }
 
@@ -117,77 +117,77 @@ func (d *LockOrder) connect(from, to *vertex, dep *dependency) {
 	dep.edges = append(dep.edges, e)
 }
 
-// share notes that l is a read-write lock.
-func (d *LockOrder) share(l *lockNode) {
-	l.shared = true
-	l.drain = d.graph.newVertex()
-	for _, dep := range l.wanted {
+// setReadWrite notes that l is a read-write lock.
+func (d *LockOrder) setReadWrite(l *lockNode) {
+	l.readWrite = true
+	l.readVertex = d.graph.newVertex()
+	for _, dep := range l.deps {
 		if dep.mode == writing {
 			d.link(dep, true)
 		}
 	}
 }
 
-// note takes a dependency of t at present: it looks for cycles, and remembers
+// recordDependency takes a dependency of t at present: it looks for cycles, and remembers
 // it.
-func (d *LockOrder) note(dep *dependency, t *locker, r *heisen.Record) {
-	now := moment{thread: t.id, ctx: r.Context, epoch: t.epoch, version: t.version, index: d.events}
-	for i := range dep.times {
-		m := &dep.times[i]
+func (d *LockOrder) recordDependency(dep *dependency, t *lockThread, r *heisen.Record) {
+	now := occurrence{thread: t.id, ctx: r.Context, epoch: t.epoch, version: t.version, index: d.events}
+	for i := range dep.occurrences {
+		m := &dep.occurrences[i]
 		if m.thread == t.id && m.version == t.version {
 			// Later, and with the same knowledge, it is unordered with all that
 			// the earlier moment was unordered with.
 			if m.epoch != t.epoch {
 				m.epoch, m.ctx, m.index = now.epoch, now.ctx, now.index
-				d.look(dep, m, t)
+				d.findCycles(dep, m, t)
 			}
 			return
 		}
 	}
-	if m := d.remember(dep, t, now); m != nil {
-		d.look(dep, m, t)
+	if m := d.store(dep, t, now); m != nil {
+		d.findCycles(dep, m, t)
 		return
 	}
-	d.look(dep, &now, t)
+	d.findCycles(dep, &now, t)
 }
 
-// remember keeps a moment of t and returns where, or nil.
-func (d *LockOrder) remember(dep *dependency, t *locker, now moment) *moment {
-	if !dep.kept {
+// store keeps a moment of t and returns where, or nil.
+func (d *LockOrder) store(dep *dependency, t *lockThread, now occurrence) *occurrence {
+	if !dep.stored {
 		d.dropped++
 		return nil
 	}
-	if len(dep.times) == maxTimes || len(dep.times) > 0 && d.count >= d.limit {
+	if len(dep.occurrences) == maxOccurrences || len(dep.occurrences) > 0 && d.stored >= d.limit {
 		old := d.dispensable(dep, t)
 		if old < 0 {
-			if len(dep.times) < maxTimes {
+			if len(dep.occurrences) < maxOccurrences {
 				d.dropped++
 			}
 			return nil
 		}
-		d.order.Recycle(&dep.times[old].clock)
-		dep.times = slices.Delete(dep.times, old, old+1)
-		d.count--
+		d.order.Recycle(&dep.occurrences[old].clock)
+		dep.occurrences = slices.Delete(dep.occurrences, old, old+1)
+		d.stored--
 	}
-	d.count++
-	now.clock = t.knows(d).Copy()
-	dep.times = append(dep.times, now)
-	return &dep.times[len(dep.times)-1]
+	d.stored++
+	now.clock = t.observed(d).Copy()
+	dep.occurrences = append(dep.occurrences, now)
+	return &dep.occurrences[len(dep.occurrences)-1]
 }
 
 // dispensable returns which moment to forget for one of t at present: the first
 // that happens before it or before another one, for what comes later and is
 // unordered with the former is unordered with the latter, too. It returns -1 if
 // there is none.
-func (d *LockOrder) dispensable(dep *dependency, t *locker) int {
-	for i := range dep.times {
-		if d.order.Before(dep.times[i].epoch, t.id) {
+func (d *LockOrder) dispensable(dep *dependency, t *lockThread) int {
+	for i := range dep.occurrences {
+		if d.order.Before(dep.occurrences[i].epoch, t.id) {
 			return i
 		}
 	}
-	for i := range dep.times {
-		for j := i + 1; j < len(dep.times); j++ {
-			if dep.times[j].clock.Covers(dep.times[i].epoch) || dep.times[j].thread == dep.times[i].thread {
+	for i := range dep.occurrences {
+		for j := i + 1; j < len(dep.occurrences); j++ {
+			if dep.occurrences[j].clock.Covers(dep.occurrences[i].epoch) || dep.occurrences[j].thread == dep.occurrences[i].thread {
 				return i
 			}
 		}
@@ -195,18 +195,18 @@ func (d *LockOrder) dispensable(dep *dependency, t *locker) int {
 	return -1
 }
 
-// look searches for cycles through a moment of t at present.
-func (d *LockOrder) look(dep *dependency, m *moment, t *locker) {
+// findCycles searches for cycles through a moment of t at present.
+func (d *LockOrder) findCycles(dep *dependency, m *occurrence, t *lockThread) {
 	for _, drain := range [...]bool{false, true} {
-		if drain && (dep.mode != writing || !dep.lock.shared) {
+		if drain && (dep.mode != writing || !dep.lock.readWrite) {
 			return
 		}
 		// A dependency that is not kept has no edges, and its lock perhaps no
 		// vertex.
 		if to := dep.target(drain); to != nil && dep.onCycle(to, drain) {
 			at := *m
-			at.clock = *t.knows(d)
-			d.search.from(step{dep, drain, at}, to)
+			at.clock = *t.observed(d)
+			d.search.cyclesThrough(waiter{dep, drain, at}, to)
 		}
 	}
 }
@@ -214,7 +214,7 @@ func (d *LockOrder) look(dep *dependency, m *moment, t *locker) {
 // onCycle reports whether one of the edges to a target of the dependency can be
 // on a cycle of the graph.
 func (dep *dependency) onCycle(to *vertex, drain bool) bool {
-	if !dep.kept {
+	if !dep.stored {
 		return true
 	}
 	for _, e := range dep.edges {
@@ -227,7 +227,7 @@ func (dep *dependency) onCycle(to *vertex, drain bool) bool {
 
 // forget removes a dependency.
 func (d *LockOrder) forget(dep *dependency) {
-	delete(d.known, dependencyKey{dep.lock, dep.set, dep.site, dep.mode})
+	delete(d.dependencies, dependencyKey{dep.lock, dep.set, dep.site, dep.mode})
 	for _, e := range dep.edges {
 		i := slices.Index(e.deps, dep)
 		last := len(e.deps) - 1
@@ -238,12 +238,12 @@ func (d *LockOrder) forget(dep *dependency) {
 			d.graph.disconnect(e)
 		}
 	}
-	d.count -= len(dep.times)
-	for i := range dep.times {
-		d.order.Recycle(&dep.times[i].clock)
+	d.stored -= len(dep.occurrences)
+	for i := range dep.occurrences {
+		d.order.Recycle(&dep.occurrences[i].clock)
 	}
-	dep.lock.wanted = removeAt(dep.lock.wanted, dep.atLock, func(moved *dependency) { moved.atLock = dep.atLock })
-	dep.set.deps = removeAt(dep.set.deps, dep.atHolds, func(moved *dependency) { moved.atHolds = dep.atHolds })
+	dep.lock.deps = removeAt(dep.lock.deps, dep.atLock, func(moved *dependency) { moved.atLock = dep.atLock })
+	dep.set.deps = removeAt(dep.set.deps, dep.atSet, func(moved *dependency) { moved.atSet = dep.atSet })
 }
 
 // removeAt takes an element out of a list by moving the last one there.

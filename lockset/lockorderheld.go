@@ -18,17 +18,17 @@ const (
 
 // lockNode is a lock during one life of its memory.
 type lockNode struct {
-	id      uint64 // never used again
-	object  heisen.Object
-	writer  *locker // who holds it for writing
-	readers int     // holds for reading
-	shared  bool    // whether it has ever been taken for reading
+	id        uint64 // never used again
+	object    heisen.Object
+	writer    *lockThread // who holds it for writing
+	readers   int         // holds for reading
+	readWrite bool        // whether it has ever been taken for reading
 
-	gate  *vertex // what readers and writers wait for, and writers hold; or nil
-	drain *vertex // what writers then wait for, and readers hold; or nil
+	writeVertex *vertex // what readers and writers wait for, and writers hold; or nil
+	readVertex  *vertex // what writers then wait for, and readers hold; or nil
 
-	wanted []*dependency // those that want it
-	sets   []*heldSet    // those that it is in
+	deps []*dependency // those that want it
+	sets []*heldSet    // those that it is in
 }
 
 // heldSet is a set of locks that a thread holds. Equal sets are the same
@@ -149,28 +149,28 @@ func (set *heldSet) place(l *lockNode, at int) {
 	}
 }
 
-// taken is one of the locks that a thread holds.
-type taken struct {
+// hold is one of the locks that a thread holds.
+type hold struct {
 	lock   *lockNode
 	mode   mode
 	before *heldSet // what was held when it was taken
 }
 
-// locker is a thread that takes locks.
-type locker struct {
+// lockThread is a thread that takes locks.
+type lockThread struct {
 	id   heisen.Thread
-	at   int     // among all
-	held []taken // in order of acquisition
+	at   int    // among all
+	held []hold // in order of acquisition
 	set  *heldSet
 
-	moment  uint64       // of the order, at which the epoch was asked for
-	epoch   vclock.Epoch // present, if moment is
-	version uint64       // of what it knows of others
-	stamp   uint64       // changes with the epoch and the version
-	stamped uint64       // the version that stamp stands for
+	moment          uint64       // of the order, at which the epoch was asked for
+	epoch           vclock.Epoch // present, if moment is
+	version         uint64       // of what it knows of others
+	snapshot        uint64       // changes with the epoch and the version
+	snapshotVersion uint64       // the version that stamp stands for
 
-	clock   vclock.Clock // what it knows, as of clocked
-	clocked uint64       // version of clock, 0 for none
+	clock        vclock.Clock // what it knows, as of clocked
+	clockVersion uint64       // version of clock, 0 for none
 
 	recent [8]recent
 }
@@ -182,33 +182,33 @@ type recent struct {
 	stamp uint64
 }
 
-func (t *locker) recentOf(l *lockNode, site heisen.Site) *recent {
+func (t *lockThread) recentFor(l *lockNode, site heisen.Site) *recent {
 	return &t.recent[(l.id*5^t.set.id*3^uint64(site))%uint64(len(t.recent))]
 }
 
 // refresh brings the epoch and the stamp up to date.
-func (t *locker) refresh(d *LockOrder) {
+func (t *lockThread) refresh(d *LockOrder) {
 	if t.moment == d.moment {
 		return
 	}
 	t.moment = d.moment
-	if e := d.order.Access(t.id); e != t.epoch || t.version != t.stamped {
-		t.epoch, t.stamped = e, t.version
-		t.stamp++
+	if e := d.order.Access(t.id); e != t.epoch || t.version != t.snapshotVersion {
+		t.epoch, t.snapshotVersion = e, t.version
+		t.snapshot++
 	}
 }
 
-// knows returns what t knows of others.
-func (t *locker) knows(d *LockOrder) *vclock.Clock {
-	if t.clocked != t.version {
+// observed returns what t knows of others.
+func (t *lockThread) observed(d *LockOrder) *vclock.Clock {
+	if t.clockVersion != t.version {
 		d.order.Recycle(&t.clock)
-		t.clock, t.clocked = d.order.Observed(t.id), t.version
+		t.clock, t.clockVersion = d.order.Observed(t.id), t.version
 	}
 	return &t.clock
 }
 
-func (t *locker) hold(l *lockNode, m mode, after *heldSet) {
-	t.held = append(t.held, taken{l, m, t.set})
+func (t *lockThread) hold(l *lockNode, m mode, after *heldSet) {
+	t.held = append(t.held, hold{l, m, t.set})
 	t.set = after
 	if m == writing {
 		l.writer = t
@@ -218,7 +218,7 @@ func (t *locker) hold(l *lockNode, m mode, after *heldSet) {
 }
 
 // release ends t's latest hold of l in a mode and reports whether there was one.
-func (t *locker) release(d *LockOrder, l *lockNode, m mode) bool {
+func (t *lockThread) release(d *LockOrder, l *lockNode, m mode) bool {
 	i := len(t.held) - 1
 	for ; i >= 0; i-- {
 		if h := &t.held[i]; h.lock == l && h.mode == m {
@@ -231,14 +231,14 @@ func (t *locker) release(d *LockOrder, l *lockNode, m mode) bool {
 	t.drop(d, i)
 	if m == reading {
 		l.readers--
-	} else if !slices.ContainsFunc(t.held, func(h taken) bool { return h.lock == l && h.mode == m }) {
+	} else if !slices.ContainsFunc(t.held, func(h hold) bool { return h.lock == l && h.mode == m }) {
 		l.writer = nil
 	}
 	return true
 }
 
 // drop takes out one of the holds, and finds out what was held since.
-func (t *locker) drop(d *LockOrder, i int) {
+func (t *lockThread) drop(d *LockOrder, i int) {
 	t.set = t.held[i].before
 	t.held = slices.Delete(t.held, i, i+1)
 	for j := i; j < len(t.held); j++ {
@@ -249,7 +249,7 @@ func (t *locker) drop(d *LockOrder, i int) {
 }
 
 // reads returns how many holds of l for reading t has.
-func (t *locker) reads(l *lockNode) (n int) {
+func (t *lockThread) reads(l *lockNode) (n int) {
 	for _, h := range t.held {
 		if h.lock == l && h.mode == reading {
 			n++
@@ -259,29 +259,29 @@ func (t *locker) reads(l *lockNode) (n int) {
 }
 
 // find returns what is known of a thread, or nil.
-func (d *LockOrder) find(id heisen.Thread) *locker {
+func (d *LockOrder) find(id heisen.Thread) *lockThread {
 	if d.last != nil && d.last.id == id {
 		return d.last
 	}
-	if p := d.lockers.Peek(lockerAt(id)); p != nil && *p != nil {
+	if p := d.threads.Peek(threadIndex(id)); p != nil && *p != nil {
 		d.last = *p
 		return *p
 	}
 	return nil
 }
 
-// lockerAt returns where lockers has a thread: at a word of its own.
-func lockerAt(id heisen.Thread) heisen.Object { return 8 * heisen.Object(id) }
+// threadIndex returns where lockers has a thread: at a word of its own.
+func threadIndex(id heisen.Thread) heisen.Object { return 8 * heisen.Object(id) }
 
-func (d *LockOrder) lockerOf(id heisen.Thread) *locker {
+func (d *LockOrder) threadOf(id heisen.Thread) *lockThread {
 	if t := d.find(id); t != nil {
 		return t
 	}
 	d.version++
-	t := &locker{id: id, at: len(d.all), set: d.sets.empty, version: d.version}
+	t := &lockThread{id: id, at: len(d.all), set: d.sets.empty, version: d.version}
 	t.moment = d.moment - 1
 	d.all = append(d.all, t)
-	*d.lockers.At(lockerAt(id)) = t
+	*d.threads.At(threadIndex(id)) = t
 	d.last = t
 	return t
 }
@@ -298,7 +298,7 @@ func (d *LockOrder) end(id heisen.Thread) {
 	d.all[t.at].at = t.at
 	d.all[n] = nil
 	d.all = d.all[:n]
-	d.lockers.Clear(lockerAt(id), 1)
+	d.threads.Clear(threadIndex(id), 1)
 	d.last = nil
 }
 
@@ -311,8 +311,8 @@ func (d *LockOrder) lockAt(o heisen.Object) *lockNode {
 	return *p
 }
 
-// endLife forgets a lock whose memory has ended its life.
-func (d *LockOrder) endLife(p **lockNode) {
+// endLock forgets a lock whose memory has ended its life.
+func (d *LockOrder) endLock(p **lockNode) {
 	l := *p
 	if l == nil {
 		return
@@ -324,8 +324,8 @@ func (d *LockOrder) endLife(p **lockNode) {
 			}
 		}
 	}
-	for len(l.wanted) > 0 {
-		d.forget(l.wanted[len(l.wanted)-1])
+	for len(l.deps) > 0 {
+		d.forget(l.deps[len(l.deps)-1])
 	}
 	for len(l.sets) > 0 {
 		set := l.sets[len(l.sets)-1]
@@ -334,6 +334,6 @@ func (d *LockOrder) endLife(p **lockNode) {
 		}
 		d.sets.remove(set)
 	}
-	d.graph.removeVertex(l.gate)
-	d.graph.removeVertex(l.drain)
+	d.graph.removeVertex(l.writeVertex)
+	d.graph.removeVertex(l.readVertex)
 }

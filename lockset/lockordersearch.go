@@ -8,60 +8,60 @@ import (
 	"github.com/heisen-go/heisen"
 )
 
-// step is a thread that waits: the moment of a dependency, and for which of its
+// waiter is a thread that waits: the moment of a dependency, and for which of its
 // two sides.
-type step struct {
-	dep   *dependency
-	drain bool
-	at    moment
+type waiter struct {
+	dep        *dependency
+	forReaders bool
+	at         occurrence
 }
 
 // search finds cycles of steps.
 type search struct {
 	d    *LockOrder
-	path []step // each waits for the next
-	// closing are the vertices that the first step's thread holds and that can
+	path []waiter // each waits for the next
+	// targets are the vertices that the first step's thread holds and that can
 	// be on a cycle with what it wants.
-	closing []*vertex
+	targets []*vertex
 
-	words   map[string]bool                 // cycles of sites, reported
-	reports map[heisen.Site][][]heisen.Site // their sites, by the least of them
-	sites   []heisen.Site                   // scratch
-	effort  uint64                          // steps tried
-	cut     uint64                          // searches that were not finished
-	stop    bool
+	reported      map[string]bool                 // cycles of sites, reported
+	reportedSites map[heisen.Site][][]heisen.Site // their sites, by the least of them
+	sites         []heisen.Site                   // scratch
+	effort        uint64                          // steps tried
+	unfinished    uint64                          // searches that were not finished
+	stop          bool
 }
 
 const (
-	// effortAtFirst and effortEach bound the steps that searches for cycles of
+	// effortBase and effortEach bound the steps that searches for cycles of
 	// more than two try, in all.
-	effortAtFirst = 1 << 20
-	effortEach    = 64
+	effortBase           = 1 << 20
+	effortPerAcquisition = 64
 )
 
 func (s *search) init(d *LockOrder) {
 	s.d = d
-	s.words = map[string]bool{}
-	s.reports = map[heisen.Site][][]heisen.Site{}
+	s.reported = map[string]bool{}
+	s.reportedSites = map[heisen.Site][][]heisen.Site{}
 }
 
-// from looks for cycles through a step that waits for to.
-func (s *search) from(first step, to *vertex) {
+// cyclesThrough looks for cycles through a step that waits for to.
+func (s *search) cyclesThrough(first waiter, to *vertex) {
 	s.path = append(s.path[:0], first)
-	s.closing = s.closing[:0]
+	s.targets = s.targets[:0]
 	for i := range first.dep.set.locks {
 		h := &first.dep.set.locks[i]
 		if h.mode&writing != 0 {
-			s.closeAt(h.lock.gate, to)
+			s.addTarget(h.lock.writeVertex, to)
 		}
 		if h.mode&reading != 0 {
-			s.closeAt(h.lock.drain, to)
+			s.addTarget(h.lock.readVertex, to)
 		}
 	}
-	if first.drain {
-		s.closeAt(first.dep.lock.gate, to)
+	if first.forReaders {
+		s.addTarget(first.dep.lock.writeVertex, to)
 	}
-	for _, v := range s.closing {
+	for _, v := range s.targets {
 		if e := s.d.graph.edges[edgeKey{to, v}]; e != nil {
 			s.pairs(e)
 		}
@@ -71,9 +71,9 @@ func (s *search) from(first step, to *vertex) {
 	clear(s.path)
 }
 
-func (s *search) closeAt(v, to *vertex) {
-	if v != nil && (v.component == to.component || !s.path[0].dep.kept) {
-		s.closing = append(s.closing, v)
+func (s *search) addTarget(v, to *vertex) {
+	if v != nil && (v.component == to.component || !s.path[0].dep.stored) {
+		s.targets = append(s.targets, v)
 	}
 }
 
@@ -81,12 +81,12 @@ func (s *search) closeAt(v, to *vertex) {
 // them.
 func (s *search) pairs(e *edge) {
 	for _, dep := range e.deps {
-		next := step{dep: dep, drain: e.to == dep.lock.drain}
+		next := waiter{dep: dep, forReaders: e.to == dep.lock.readVertex}
 		if s.excluded(&next) {
 			continue
 		}
-		for i := range dep.times {
-			next.at = dep.times[i]
+		for i := range dep.occurrences {
+			next.at = dep.occurrences[i]
 			s.effort++
 			if concurrent(&s.path[0].at, &next.at) {
 				s.path = append(s.path, next)
@@ -106,17 +106,17 @@ func (s *search) extend(v *vertex) {
 		}
 		drain := false
 		for _, dep := range e.deps {
-			drain = e.to == dep.lock.drain
-			next := step{dep: dep, drain: drain}
-			if !s.try() {
+			drain = e.to == dep.lock.readVertex
+			next := waiter{dep: dep, forReaders: drain}
+			if !s.spend() {
 				return
 			}
 			if s.excluded(&next) {
 				continue
 			}
 			s.path = append(s.path, next)
-			if !s.repeats() {
-				s.moments(e)
+			if !s.isCovered() {
+				s.extendOccurrences(e)
 			}
 			s.path = s.path[:len(s.path)-1]
 			if s.stop {
@@ -126,19 +126,19 @@ func (s *search) extend(v *vertex) {
 	}
 }
 
-// moments goes on with each moment of the last step, whose edge is e.
-func (s *search) moments(e *edge) {
+// extendOccurrences goes on with each moment of the last step, whose edge is e.
+func (s *search) extendOccurrences(e *edge) {
 	n := len(s.path)
-	for i := range s.path[n-1].dep.times {
-		if !s.try() {
+	for i := range s.path[n-1].dep.occurrences {
+		if !s.spend() {
 			return
 		}
-		at := s.path[n-1].dep.times[i]
-		if slices.ContainsFunc(s.path[:n-1], func(other step) bool { return !concurrent(&other.at, &at) }) {
+		at := s.path[n-1].dep.occurrences[i]
+		if slices.ContainsFunc(s.path[:n-1], func(other waiter) bool { return !concurrent(&other.at, &at) }) {
 			continue
 		}
 		s.path[n-1].at = at
-		if n > 2 && slices.Contains(s.closing, e.to) {
+		if n > 2 && slices.Contains(s.targets, e.to) {
 			s.report()
 		}
 		s.extend(e.to)
@@ -148,19 +148,19 @@ func (s *search) moments(e *edge) {
 	}
 }
 
-// try counts a step and reports whether there may be one more.
-func (s *search) try() bool {
+// spend counts a step and reports whether there may be one more.
+func (s *search) spend() bool {
 	s.effort++
-	if !s.stop && s.effort > effortAtFirst+effortEach*s.d.acquisitions {
+	if !s.stop && s.effort > effortBase+effortPerAcquisition*s.d.acquisitions {
 		s.stop = true
-		s.cut++
+		s.unfinished++
 	}
 	return !s.stop
 }
 
 // excluded reports whether a gate lock keeps the step apart from one of the
 // path.
-func (s *search) excluded(next *step) bool {
+func (s *search) excluded(next *waiter) bool {
 	for i := range s.path {
 		if excludes(&s.path[i], next) {
 			return true
@@ -172,7 +172,7 @@ func (s *search) excluded(next *step) bool {
 // excludes reports whether two threads cannot be at two steps at once because of
 // what they hold: a lock that one of them has for writing, or both wait for the
 // readers of.
-func excludes(a, b *step) bool {
+func excludes(a, b *waiter) bool {
 	x, y := a.dep.set.locks, b.dep.set.locks
 	for len(x) > 0 && len(y) > 0 {
 		switch {
@@ -186,8 +186,8 @@ func excludes(a, b *step) bool {
 			x, y = x[1:], y[1:]
 		}
 	}
-	return a.drain && (b.dep.set.writes(a.dep.lock) || b.drain && a.dep.lock == b.dep.lock) ||
-		b.drain && a.dep.set.writes(b.dep.lock)
+	return a.forReaders && (b.dep.set.writes(a.dep.lock) || b.forReaders && a.dep.lock == b.dep.lock) ||
+		b.forReaders && a.dep.set.writes(b.dep.lock)
 }
 
 // writes reports whether l is in the set for writing.
@@ -195,9 +195,9 @@ func (set *heldSet) writes(l *lockNode) bool {
 	return slices.ContainsFunc(set.locks, func(h heldLock) bool { return h.lock == l && h.mode&writing != 0 })
 }
 
-// repeats reports whether the path passes a site twice and a cycle with no other
+// isCovered reports whether the path passes a site twice and a cycle with no other
 // sites than the path's has been reported.
-func (s *search) repeats() bool {
+func (s *search) isCovered() bool {
 	s.sites = s.sites[:0]
 	for i := range s.path {
 		s.sites = append(s.sites, s.path[i].dep.site)
@@ -208,7 +208,7 @@ func (s *search) repeats() bool {
 		return false
 	}
 	for i, site := range distinct {
-		for _, reported := range s.reports[site] {
+		for _, reported := range s.reportedSites[site] {
 			if subset(reported, distinct[i:]) {
 				return true
 			}
@@ -231,21 +231,21 @@ func subset(a, b []heisen.Site) bool {
 
 // report reports the path, which is a cycle, unless that has been done.
 func (s *search) report() {
-	if s.repeats() {
+	if s.isCovered() {
 		return
 	}
-	word := s.word()
-	if s.words[word] {
+	word := s.siteCycle()
+	if s.reported[word] {
 		return
 	}
-	s.words[word] = true
+	s.reported[word] = true
 	s.sites = s.sites[:0]
 	for i := range s.path {
 		s.sites = append(s.sites, s.path[i].dep.site)
 	}
 	slices.Sort(s.sites)
 	distinct := slices.Clone(slices.Compact(s.sites))
-	s.reports[distinct[0]] = append(s.reports[distinct[0]], distinct)
+	s.reportedSites[distinct[0]] = append(s.reportedSites[distinct[0]], distinct)
 
 	f := heisen.Finding{
 		Detector: "lockorder",
@@ -269,8 +269,8 @@ func (m mode) op() heisen.Op {
 	return heisen.Acquire
 }
 
-// word returns the path's cycle of sites, the same wherever the path begins.
-func (s *search) word() string {
+// siteCycle returns the path's cycle of sites, the same wherever the path begins.
+func (s *search) siteCycle() string {
 	n := len(s.path)
 	at := func(start, i int) heisen.Site { return s.path[(start+i)%n].dep.site }
 	best := 0
@@ -298,7 +298,7 @@ func (s *search) message() string {
 	}
 	for i := range s.path {
 		next := &s.path[(i+1)%len(s.path)]
-		if s.path[i].dep.mode == reading && next.drain && next.dep.lock == s.path[i].dep.lock {
+		if s.path[i].dep.mode == reading && next.forReaders && next.dep.lock == s.path[i].dep.lock {
 			return text + "; a writer that waits keeps new readers out"
 		}
 	}

@@ -12,8 +12,8 @@ import (
 func TestMembersMatchMap(t *testing.T) {
 	for seed := range uint64(300) {
 		rng := rand.New(rand.NewPCG(seed, 9))
-		var members table
-		model := map[uint32]member{}
+		var members accessTable
+		model := map[uint32]access{}
 		for range 200 {
 			slot := uint32(rng.IntN(8) + 16*rng.IntN(4))
 			switch {
@@ -26,7 +26,7 @@ func TestMembersMatchMap(t *testing.T) {
 					}
 				}
 			case members.get(slot) == nil:
-				m := member{epoch: vclock.MakeEpoch(slot, 1+rng.Uint64N(100)), ctx: heisen.Context(rng.Uint32())}
+				m := access{epoch: vclock.MakeEpoch(slot, 1+rng.Uint64N(100)), ctx: heisen.Context(rng.Uint32())}
 				members.add(m)
 				model[slot] = m
 			}
@@ -46,10 +46,10 @@ func TestMembersMatchMap(t *testing.T) {
 // TestMergeKeepsTheLater: of two accesses of a slot the later stays, and what was
 // judged of either is judged of an equal one.
 func TestMergeKeepsTheLater(t *testing.T) {
-	at := func(time uint64, judged bool) member {
-		return member{epoch: vclock.MakeEpoch(3, time), judged: judged}
+	at := func(time uint64, judged bool) access {
+		return access{epoch: vclock.MakeEpoch(3, time), checked: judged}
 	}
-	for _, test := range []struct{ have, m, want member }{
+	for _, test := range []struct{ have, m, want access }{
 		{at(5, true), at(4, true), at(5, true)},
 		{at(5, false), at(4, true), at(5, false)},
 		{at(4, true), at(5, false), at(5, false)},
@@ -57,13 +57,13 @@ func TestMergeKeepsTheLater(t *testing.T) {
 		{at(5, true), at(5, false), at(5, true)},
 		{at(5, false), at(5, false), at(5, false)},
 	} {
-		g := group{member: test.have}
-		if dropped := g.merge(test.m); dropped != 1 || g.member != test.want {
-			t.Errorf("%v and %v: %v, %d dropped, want %v", test.have, test.m, g.member, dropped, test.want)
+		g := accessGroup{first: test.have}
+		if dropped := g.merge(test.m); dropped != 1 || g.first != test.want {
+			t.Errorf("%v and %v: %v, %d dropped, want %v", test.have, test.m, g.first, dropped, test.want)
 		}
 	}
-	g := group{member: at(5, true)}
-	other := member{epoch: vclock.MakeEpoch(4, 2)}
+	g := accessGroup{first: at(5, true)}
+	other := access{epoch: vclock.MakeEpoch(4, 2)}
 	if dropped := g.merge(other); dropped != 0 || *g.of(4) != other || *g.of(3) != at(5, true) {
 		t.Errorf("%d dropped, group %+v", dropped, g)
 	}

@@ -79,12 +79,12 @@ func heap() int {
 func TestManyAtOnce(t *testing.T) {
 	const n = 10_000
 	table := lockset.NewTable()
-	holds := lockset.NewHolds(table)
+	holds := lockset.NewTracker(table)
 	at := func(i int) heisen.Object { return heisen.Object(64 * (i + 1)) }
 	for round := range 2 {
 		for i := range n {
 			holds.Handle(&heisen.Record{Thread: 1, Op: heisen.Acquire, Object: at(i)})
-			if got := table.Len(holds.Of(1).Any); got != i+1 {
+			if got := table.Len(holds.HeldBy(1).Any); got != i+1 {
 				t.Fatalf("%d locks held, want %d", got, i+1)
 			}
 		}
@@ -95,7 +95,7 @@ func TestManyAtOnce(t *testing.T) {
 			}
 			holds.Handle(&heisen.Record{Thread: 1, Op: heisen.Release, Object: at(j)})
 		}
-		if held := holds.Of(1); held != (lockset.Held{}) {
+		if held := holds.HeldBy(1); held != (lockset.Held{}) {
 			t.Fatalf("%+v held in the end", held)
 		}
 	}
@@ -112,11 +112,11 @@ func TestForgotten(t *testing.T) {
 		}
 		return d
 	}
-	if d := feed(remember); d.Forgotten() != 0 || d.Flush() != nil {
-		t.Errorf("%d forgotten, error %v", d.Forgotten(), d.Flush())
+	if d := feed(remember); d.Evicted() != 0 || d.Flush() != nil {
+		t.Errorf("%d forgotten, error %v", d.Evicted(), d.Flush())
 	}
-	if d := feed(remember + 7); d.Forgotten() != 7 || !errors.Is(d.Flush(), lockset.ErrForgotten) {
-		t.Errorf("%d forgotten, error %v", d.Forgotten(), d.Flush())
+	if d := feed(remember + 7); d.Evicted() != 7 || !errors.Is(d.Flush(), lockset.ErrEvicted) {
+		t.Errorf("%d forgotten, error %v", d.Evicted(), d.Flush())
 	}
 	for _, test := range []struct {
 		sites  heisen.Site
@@ -127,8 +127,8 @@ func TestForgotten(t *testing.T) {
 		for site := range test.sites {
 			d.Handle((&heisen.Record{Thread: 1, Op: heisen.Read, Object: x, Site: site}).Event())
 		}
-		if d.Forgotten() != test.want {
-			t.Errorf("%d sites, Remember(%d): %d forgotten, want %d", test.sites, test.option, d.Forgotten(), test.want)
+		if d.Evicted() != test.want {
+			t.Errorf("%d sites, Remember(%d): %d forgotten, want %d", test.sites, test.option, d.Evicted(), test.want)
 		}
 	}
 }

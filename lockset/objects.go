@@ -12,11 +12,11 @@ import (
 // objects is the live allocated objects: an ordered map of address ranges, and
 // in front of it a shadow memory that remembers, by byte, what was found there.
 type objects struct {
-	pieces *btree.BTreeG[piece]
-	all    []*object // by number; the first is not used
-	free   []uint32
-	known  *shadow.Memory[uint32] // number of the object, or nowhere; 0 if not known
-	cut    []piece                // scratch of end
+	extents     *btree.BTreeG[extent]
+	all         []*object // by number; the first is not used
+	free        []uint32
+	byByte      *shadow.Memory[uint32] // number of the object, or nowhere; 0 if not known
+	overlapping []extent               // scratch of end
 }
 
 // nowhere stands for bytes in no object.
@@ -26,23 +26,23 @@ const nowhere = math.MaxUint32
 type object struct {
 	variable
 	base    heisen.Object
-	pieces  int           // ranges of its bytes that are left
+	extents int           // ranges of its bytes that are left
 	lastAt  heisen.Object // where the access last was
 	otherAt heisen.Object // and other
 }
 
-// piece is a range of bytes of one object, last included: all of it, unless part
+// extent is a range of bytes of one object, last included: all of it, unless part
 // of its memory was given away.
-type piece struct {
+type extent struct {
 	first, last heisen.Object
 	number      uint32
 }
 
 func newObjects() *objects {
 	return &objects{
-		pieces: btree.NewG(32, func(a, b piece) bool { return a.first < b.first }),
-		all:    make([]*object, 1),
-		known:  shadow.New[uint32](nil, nil),
+		extents: btree.NewG(32, func(a, b extent) bool { return a.first < b.first }),
+		all:     make([]*object, 1),
+		byByte:  shadow.New[uint32](nil, nil),
 	}
 }
 
@@ -66,12 +66,12 @@ func (s *objects) begin(o heisen.Object, size uint64) {
 		s.all = append(s.all, new(object))
 	}
 	*s.all[number] = object{base: o}
-	s.add(piece{o, lastByte(o, size), number})
+	s.add(extent{o, lastByte(o, size), number})
 }
 
-func (s *objects) add(p piece) {
-	s.all[p.number].pieces++
-	s.pieces.ReplaceOrInsert(p)
+func (s *objects) add(p extent) {
+	s.all[p.number].extents++
+	s.extents.ReplaceOrInsert(p)
 }
 
 // end ends the lives of size bytes from o. An object of which bytes are left
@@ -80,45 +80,45 @@ func (s *objects) end(o heisen.Object, size uint64) {
 	if size == 0 {
 		return
 	}
-	s.known.Clear(o, size)
+	s.byByte.Clear(o, size)
 	last := lastByte(o, size)
-	s.cut = s.cut[:0]
-	s.pieces.DescendLessOrEqual(piece{first: o}, func(p piece) bool {
+	s.overlapping = s.overlapping[:0]
+	s.extents.DescendLessOrEqual(extent{first: o}, func(p extent) bool {
 		if p.last >= o {
-			s.cut = append(s.cut, p)
+			s.overlapping = append(s.overlapping, p)
 		}
 		return false
 	})
 	if last > o {
-		s.pieces.AscendRange(piece{first: o + 1}, piece{first: last}, s.collect)
-		if p, ok := s.pieces.Get(piece{first: last}); ok {
-			s.cut = append(s.cut, p)
+		s.extents.AscendRange(extent{first: o + 1}, extent{first: last}, s.collect)
+		if p, ok := s.extents.Get(extent{first: last}); ok {
+			s.overlapping = append(s.overlapping, p)
 		}
 	}
-	for _, p := range s.cut {
-		s.pieces.Delete(p)
+	for _, p := range s.overlapping {
+		s.extents.Delete(p)
 		if p.first < o {
-			s.add(piece{p.first, o - 1, p.number})
+			s.add(extent{p.first, o - 1, p.number})
 		}
 		if p.last > last {
-			s.add(piece{last + 1, p.last, p.number})
+			s.add(extent{last + 1, p.last, p.number})
 		}
-		if s.all[p.number].pieces--; s.all[p.number].pieces == 0 {
+		if s.all[p.number].extents--; s.all[p.number].extents == 0 {
 			s.free = append(s.free, p.number)
 		}
 	}
 }
 
-func (s *objects) collect(p piece) bool {
-	s.cut = append(s.cut, p)
+func (s *objects) collect(p extent) bool {
+	s.overlapping = append(s.overlapping, p)
 	return true
 }
 
 // at returns the object that has the byte o, or nil.
 func (s *objects) at(o heisen.Object) *object {
-	known := s.known.At(o)
+	known := s.byByte.At(o)
 	if *known == 0 {
-		p, _ := s.pieceAt(o)
+		p, _ := s.extentAt(o)
 		*known = nowhere
 		if p.number != 0 {
 			*known = p.number
@@ -133,17 +133,17 @@ func (s *objects) at(o heisen.Object) *object {
 // find returns the object that has the byte o, or nil, and the last of the bytes
 // from o on of which the same is true.
 func (s *objects) find(o heisen.Object) (found *object, last heisen.Object) {
-	p, last := s.pieceAt(o)
+	p, last := s.extentAt(o)
 	if p.number == 0 {
 		return nil, last
 	}
 	return s.all[p.number], last
 }
 
-// pieceAt returns the piece that has the byte o, with the number 0 if there is
+// extentAt returns the piece that has the byte o, with the number 0 if there is
 // none, and the last byte of the piece or gap.
-func (s *objects) pieceAt(o heisen.Object) (at piece, last heisen.Object) {
-	s.pieces.DescendLessOrEqual(piece{first: o}, func(p piece) bool {
+func (s *objects) extentAt(o heisen.Object) (at extent, last heisen.Object) {
+	s.extents.DescendLessOrEqual(extent{first: o}, func(p extent) bool {
 		if p.last >= o {
 			at = p
 		}
@@ -153,17 +153,17 @@ func (s *objects) pieceAt(o heisen.Object) (at piece, last heisen.Object) {
 		return at, at.last
 	}
 	last = math.MaxUint64
-	s.pieces.AscendGreaterOrEqual(piece{first: o}, func(p piece) bool {
+	s.extents.AscendGreaterOrEqual(extent{first: o}, func(p extent) bool {
 		last = p.first - 1
 		return false
 	})
 	return at, last
 }
 
-func (s *objects) keep(k *Keeper) {
+func (s *objects) keepSets(k *Compaction) {
 	for _, o := range s.all[1:] {
-		if o.pieces > 0 {
-			k.Set(&o.candidates)
+		if o.extents > 0 {
+			k.Keep(&o.candidates)
 		}
 	}
 }

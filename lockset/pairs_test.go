@@ -14,17 +14,17 @@ func hybrid(options ...lockset.HybridOption) func(heisen.Sink) heisen.Detector {
 	return func(s heisen.Sink) heisen.Detector { return lockset.NewHybrid(s, options...) }
 }
 
-// spot is a place of a pair.
-type spot struct {
+// siteOp is a place of a pair.
+type siteOp struct {
 	site heisen.Site
 	op   heisen.Op
 }
 
-func (a spot) less(b spot) bool { return a.site < b.site || a.site == b.site && a.op < b.op }
+func (a siteOp) less(b siteOp) bool { return a.site < b.site || a.site == b.site && a.op < b.op }
 
-type spots [2]spot
+type spots [2]siteOp
 
-func spotsOf(a, b spot) spots {
+func spotsOf(a, b siteOp) spots {
 	if b.less(a) {
 		a, b = b, a
 	}
@@ -33,7 +33,7 @@ func spotsOf(a, b spot) spots {
 
 func spotsOfFinding(f heisen.Finding) spots {
 	a, b := f.Accesses[0], f.Accesses[1]
-	return spotsOf(spot{a.Site, a.Op}, spot{b.Site, b.Op})
+	return spotsOf(siteOp{a.Site, a.Op}, siteOp{b.Site, b.Op})
 }
 
 // events is a set of events of a small trace.
@@ -141,7 +141,7 @@ func allPairs(trace []heisen.Record, atomics bool) map[spots]map[[2]int]bool {
 					len(held[i].any.and(held[j].exclusive))+len(held[i].exclusive.and(held[j].any)) > 0 {
 					continue
 				}
-				p := spotsOf(spot{e.Site, earlier}, spot{r.Site, op})
+				p := spotsOf(siteOp{e.Site, earlier}, siteOp{r.Site, op})
 				if out[p] == nil {
 					out[p] = map[[2]int]bool{}
 				}
@@ -250,15 +250,15 @@ func TestBoundedHybrid(t *testing.T) {
 				d = lockset.NewHybrid(s, lockset.Remember(remember))
 				return d
 			})
-			if (err != nil) != (d.Forgotten() > 0) {
-				return fmt.Errorf("%d accesses forgotten, error %v", d.Forgotten(), err)
+			if (err != nil) != (d.Evicted() > 0) {
+				return fmt.Errorf("%d accesses forgotten, error %v", d.Evicted(), err)
 			}
 			for _, f := range found {
 				if err := example(trace, f, want[spotsOfFinding(f)]); err != nil {
 					return err
 				}
 			}
-			if d.Forgotten() == 0 && len(found) != len(want) {
+			if d.Evicted() == 0 && len(found) != len(want) {
 				return fmt.Errorf("%d pairs of %d, nothing forgotten", len(found), len(want))
 			}
 		}

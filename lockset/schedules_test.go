@@ -68,7 +68,7 @@ func (s *schedules) explore(at []int) {
 	for i, t := range s.threads {
 		for _, e := range s.steps[t][:at[i]] {
 			done[e] = true
-			hold(locks, &s.trace[e])
+			nestedHold(locks, &s.trace[e])
 		}
 	}
 	var next []int
@@ -82,7 +82,7 @@ func (s *schedules) explore(at []int) {
 		}
 		for _, other := range next {
 			a, b := &s.trace[other], &s.trace[e]
-			p, q := spot{a.Site, accessOf(a, 0).Op}, spot{b.Site, accessOf(b, 0).Op}
+			p, q := siteOp{a.Site, accessOf(a, 0).Op}, siteOp{b.Site, accessOf(b, 0).Op}
 			if p.op.Conflicts(q.op) && overlap(a, b) {
 				s.races[spotsOf(p, q)] = true
 			}
@@ -94,7 +94,7 @@ func (s *schedules) explore(at []int) {
 	}
 }
 
-func hold(locks map[heisen.Object][]naiveHold, r *heisen.Record) {
+func nestedHold(locks map[heisen.Object][]naiveHold, r *heisen.Record) {
 	switch r.Op {
 	case heisen.Acquire, heisen.AcquireShared:
 		locks[r.Object] = append(locks[r.Object], naiveHold{r.Thread, r.Op == heisen.AcquireShared})

@@ -36,16 +36,16 @@ type Table struct {
 	index []ID   // hash table of the sets, with open addressing; Empty is a free place
 	limit uint64 // of bytes, from where on Grown
 
-	with, without, meet, apart memo
+	with, without, intersections, disjointness memo
 
-	numbers *shadow.Memory[Lock] // by a lock's first byte
-	entries []entry              // by Lock
-	unused  []Lock
-	ended   func(Lock) // told of the end of each lock; may be nil
+	byAddress *shadow.Memory[Lock] // by a lock's first byte
+	entries   []lockEntry          // by Lock
+	unused    []Lock
+	ended     func(Lock) // told of the end of each lock; may be nil
 
-	scratch []Lock // of those that make sets
-	ofSet   []Lock // scratch of living
-	keeper  Keeper // of Compact
+	scratch       []Lock     // of those that make sets
+	livingScratch []Lock     // scratch of living
+	compaction    Compaction // of Compact
 }
 
 // store is the sets, by ID.
@@ -74,11 +74,11 @@ const setBytes = 36 // of set and its share of index
 func NewTable() *Table {
 	t := &Table{
 		store:   store{sets: make([]set, 1), most: bitmapAbove},
-		entries: make([]entry, 1),
+		entries: make([]lockEntry, 1),
 		index:   make([]ID, 64),
 		limit:   compactAbove,
 	}
-	t.numbers = shadow.New(nil, func(l *Lock) { t.end(*l) })
+	t.byAddress = shadow.New(nil, func(l *Lock) { t.end(*l) })
 	return t
 }
 
@@ -111,11 +111,11 @@ func (t *Table) Intersect(a, b ID) ID {
 		return Empty
 	}
 	a, b = min(a, b), max(a, b)
-	if r, ok := t.meet.get(uint32(a), uint32(b)); ok {
+	if r, ok := t.intersections.get(uint32(a), uint32(b)); ok {
 		return ID(r)
 	}
 	r := t.intersect(a, b)
-	t.meet.put(uint32(a), uint32(b), uint32(r))
+	t.intersections.put(uint32(a), uint32(b), uint32(r))
 	return r
 }
 
@@ -129,14 +129,14 @@ func (t *Table) Disjoint(a, b ID) bool {
 		return false
 	}
 	a, b = min(a, b), max(a, b)
-	if r, ok := t.apart.get(uint32(a), uint32(b)); ok {
+	if r, ok := t.disjointness.get(uint32(a), uint32(b)); ok {
 		return r != 0
 	}
 	disjoint, r := t.disjoint(a, b), uint32(0)
 	if disjoint {
 		r = 1
 	}
-	t.apart.put(uint32(a), uint32(b), r)
+	t.disjointness.put(uint32(a), uint32(b), r)
 	return disjoint
 }
 

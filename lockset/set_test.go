@@ -96,9 +96,9 @@ func TestTableMatchesMaps(t *testing.T) {
 				ids[k], model[k] = id, s
 			}
 			if step%97 == 0 {
-				table.Compact(func(k *lockset.Keeper) {
+				table.Compact(func(k *lockset.Compaction) {
 					for i := range ids {
-						k.Set(&ids[i])
+						k.Keep(&ids[i])
 					}
 				})
 				distinct := map[lockset.ID]bool{lockset.Empty: true}
@@ -130,15 +130,15 @@ func TestLockLives(t *testing.T) {
 	if again == a || table.Has(both, again) || !table.Has(both, a) {
 		t.Fatal("the lock of a new life counts as the old one")
 	}
-	table.Compact(func(k *lockset.Keeper) { k.Set(&both) })
+	table.Compact(func(k *lockset.Compaction) { k.Keep(&both) })
 	if l := table.Lock(256); l == a || !slices.Equal(table.Locks(both), []heisen.Object{64, 128}) {
 		t.Fatal("the number of a lock in a set was given away")
 	}
-	table.Compact(func(k *lockset.Keeper) { k.Lock(a) })
+	table.Compact(func(k *lockset.Compaction) { k.KeepLock(a) })
 	if l := table.Lock(512); l == a {
 		t.Fatal("a number that was to be kept was given away")
 	}
-	table.Compact(func(*lockset.Keeper) {})
+	table.Compact(func(*lockset.Compaction) {})
 	if l := table.Lock(1024); l != a {
 		t.Fatalf("the number %d of a lock that nobody knows was not used again", a)
 	}

@@ -14,8 +14,8 @@ const (
 	violated // reported
 )
 
-// place is who accessed a variable, and where.
-type place struct {
+// location is who accessed a variable, and where.
+type location struct {
 	thread heisen.Thread
 	site   heisen.Site
 	ctx    heisen.Context
@@ -28,24 +28,24 @@ type variable struct {
 	state      state
 	lastOp     heisen.Op
 	otherOp    heisen.Op
-	last       place // of the last access
-	other      place // of the last one by another thread than that
+	last       location // of the last access
+	other      location // of the last one by another thread than that
 }
 
-// note remembers r, an access by op, as the last one.
-func (v *variable) note(r *heisen.Record, op heisen.Op) {
+// recordAccess remembers r, an access by op, as the last one.
+func (v *variable) recordAccess(r *heisen.Record, op heisen.Op) {
 	if v.last.thread != r.Thread {
 		v.other, v.otherOp = v.last, v.lastOp
 	}
-	v.last, v.lastOp = place{r.Thread, r.Site, r.Context}, op
+	v.last, v.lastOp = location{r.Thread, r.Site, r.Context}, op
 }
 
 // violation says what an access has done to a variable.
 type violation struct {
 	broken     bool
-	readOnly   bool  // no candidate was left before, but nobody had written
-	candidates ID    // the last; Empty if the first shared access had no lock
-	earlier    place // of the last access by another thread
+	readOnly   bool     // no candidate was left before, but nobody had written
+	candidates ID       // the last; Empty if the first shared access had no lock
+	earlier    location // of the last access by another thread
 	op         heisen.Op
 
 	// Set by the caller: violations that agree in this too are one.
@@ -53,8 +53,8 @@ type violation struct {
 	object *object // nil if it is a variable's
 }
 
-// step is the transition of v's state by r, an access by op.
-func (d *Eraser) step(v *variable, r *heisen.Record, op heisen.Op) (why violation) {
+// transition is the transition of v's state by r, an access by op.
+func (d *Eraser) transition(v *variable, r *heisen.Record, op heisen.Op) (why violation) {
 	switch {
 	case v.state == violated:
 		return why
@@ -62,7 +62,7 @@ func (d *Eraser) step(v *variable, r *heisen.Record, op heisen.Op) (why violatio
 		v.state = exclusive
 		fallthrough
 	case v.state == exclusive && v.last.thread == r.Thread:
-		v.last, v.lastOp = place{r.Thread, r.Site, r.Context}, op
+		v.last, v.lastOp = location{r.Thread, r.Site, r.Context}, op
 		return why
 	}
 	locks := d.locksOf(r.Thread, op)
@@ -87,7 +87,7 @@ func (d *Eraser) step(v *variable, r *heisen.Record, op heisen.Op) (why violatio
 		v.state = sharedModified
 	}
 	if !why.broken {
-		v.note(r, op)
+		v.recordAccess(r, op)
 		return why
 	}
 	why.candidates = last
@@ -102,7 +102,7 @@ func (d *Eraser) step(v *variable, r *heisen.Record, op heisen.Op) (why violatio
 // locksOf returns the locks under which a thread now accesses something by op, as
 // far as they protect it against accesses that conflict.
 func (d *Eraser) locksOf(t heisen.Thread, op heisen.Op) ID {
-	held := d.holds.Of(t)
+	held := d.locks.HeldBy(t)
 	locks := held.Any
 	if op.IsWrite() {
 		locks = held.Exclusive

@@ -68,7 +68,7 @@
 // filter notices each case, and Flush returns an error that wraps ErrLock if there
 // was one; from then on, it does not rely on that lock. Where detectors that
 // compare locksets take a lock for another one (it is released by who does not
-// hold it, say; see lockset.Holds), what was held before stands for nothing.
+// hold it, say; see lockset.Tracker), what was held before stands for nothing.
 //
 // # When a lock operation is
 //

@@ -65,5 +65,5 @@ func Forgets(f *Filter) bool { return f.history.old != nil }
 // SetRest makes f rest after every so many events, for as many: asleep if it may
 // be, unless it is only to doze.
 func SetRest(f *Filter, events uint64, doze bool) {
-	f.rest = rest{worth: 1, warm: true, sleeps: f.use == heisen.LockOrder && f.contexts == nil && !doze, look: events, longest: events, factor: 1, due: events}
+	f.rest = rest{worth: 1, warm: true, sleeps: f.use == heisen.LocksAsOrder && f.contexts == nil && !doze, look: events, longest: events, factor: 1, due: events}
 }

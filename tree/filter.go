@@ -135,7 +135,7 @@ func (f *Filter) HandleRecords(batch []heisen.Record) {
 			continue
 		case isAccess && f.isRepeated(r):
 		case isLock &&
-			(f.use == heisen.LockOrder && f.isAgain(r) || f.use == heisen.LockSets && f.isSection(r)):
+			(f.use == heisen.LocksAsOrder && f.isAgain(r) || f.use == heisen.LocksAsSets && f.isSection(r)):
 		case f.keep(r):
 			if f.left > 0 {
 				f.catchUp()
@@ -386,7 +386,7 @@ func (f *Filter) flagged(r *heisen.Record) {
 		if f.rest.state == dozing {
 			f.wake()
 		}
-		f.use = heisen.LockEvents
+		f.use = heisen.LocksAsEvents
 		f.neverRest()
 	}
 }

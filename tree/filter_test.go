@@ -354,7 +354,7 @@ func TestSteadyStateDoesNotAllocate(t *testing.T) {
 			return r.Op == heisen.Fork || r.Op == heisen.End || r.Op == heisen.Join
 		})
 		for kind, options := range map[string][]tree.Option{"default": nil, "MessageOrder": {tree.MessageOrder()}} {
-			for _, d := range []nothing{{heisen.LockEvents}, {heisen.LockOrder}, {heisen.LockSets}} {
+			for _, d := range []nothing{{heisen.LocksAsEvents}, {heisen.LocksAsOrder}, {heisen.LocksAsSets}} {
 				for _, rests := range []bool{false, true} {
 					f, err := tree.NewFilter(d, options...)
 					if err != nil {

@@ -153,7 +153,7 @@ func (f *Filter) acquire(t *thread, r *heisen.Record) bool {
 		s.owner = t
 		s.depth++
 		t.callBack(&s.release)
-		if f.use == heisen.LockOrder && r.Flags&^ordinary == 0 {
+		if f.use == heisen.LocksAsOrder && r.Flags&^ordinary == 0 {
 			f.locks++
 			return true
 		}
@@ -166,7 +166,7 @@ func (f *Filter) acquire(t *thread, r *heisen.Record) bool {
 	}
 	if r.Flags&^ordinary != 0 {
 		f.lockWord(t, r)
-	} else if free && f.use == heisen.LockSets && f.wait.add(s, r) {
+	} else if free && f.use == heisen.LocksAsSets && f.wait.add(s, r) {
 		return true
 	}
 	t.version++
@@ -254,7 +254,7 @@ func (f *Filter) release(t *thread, r *heisen.Record) bool {
 		f.drop(t, s.life<<1)
 	} else if s.release.by == t && s.told == t.version && len(s.readers) == 0 && r.Flags&^ordinary == 0 {
 		f.again(t, &s.release)
-		if f.use == heisen.LockOrder {
+		if f.use == heisen.LocksAsOrder {
 			f.locks++
 			return true
 		}

@@ -53,7 +53,7 @@ func Literal() Option {
 // heisen.LockUser.
 func EveryLock() Option {
 	return func(f *Filter) error {
-		f.use = heisen.LockEvents
+		f.use = heisen.LocksAsEvents
 		return nil
 	}
 }

@@ -60,7 +60,7 @@ type effort struct {
 // mayRest lets the filter rest when it does not pay.
 func (f *Filter) mayRest() {
 	f.rest = rest{
-		worth: defaultDetectorCost.Nanoseconds(), sleeps: f.use == heisen.LockOrder,
+		worth: defaultDetectorCost.Nanoseconds(), sleeps: f.use == heisen.LocksAsOrder,
 		look: firstLook, longest: longestLook, factor: restFactor, due: firstLook,
 	}
 }
@@ -85,7 +85,7 @@ func (f *Filter) turn() {
 		if s.sleeps && f.maySleep() {
 			s.state = asleep
 		} else {
-			f.use = heisen.LockEvents
+			f.use = heisen.LocksAsEvents
 		}
 		s.begun, s.due = f.effort, f.events+s.factor*s.look
 		s.look = min(2*s.look, s.longest)

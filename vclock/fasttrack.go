@@ -94,7 +94,7 @@ func (f *FastTrack) HandleRecords(batch []heisen.Record) {
 func (f *FastTrack) Skip(events uint64) { f.events += events }
 
 // LockUse implements heisen.LockUser.
-func (*FastTrack) LockUse() heisen.LockUse { return heisen.LockOrder }
+func (*FastTrack) LockUse() heisen.LockUse { return heisen.LocksAsOrder }
 
 // Flush implements heisen.Detector. It returns an error that wraps ErrEndedThread or
 // ErrTooManyThreads if races may be missing.

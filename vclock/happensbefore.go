@@ -92,7 +92,7 @@ func cloneLogs(logs *[]log) {
 func (d *HappensBefore) Skip(events uint64) { d.events += events }
 
 // LockUse implements heisen.LockUser.
-func (*HappensBefore) LockUse() heisen.LockUse { return heisen.LockOrder }
+func (*HappensBefore) LockUse() heisen.LockUse { return heisen.LocksAsOrder }
 
 // Flush implements heisen.Detector. It returns an error that wraps ErrEndedThread or
 // ErrTooManyThreads if races may be missing.

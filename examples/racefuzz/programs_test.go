@@ -287,7 +287,7 @@ func suspects(t *testing.T, p *Program, detectors string, more ...string) (found
 	failed := p.Harm != "" && regexp.MustCompile(p.Harm).MatchString(said)
 	// It forgets accesses to the tables that package unicode, which package testing
 	// imports, fills when it is initialised.
-	forgot := p.Test != "" && strings.Contains(said, lockset.ErrForgotten.Error())
+	forgot := p.Test != "" && strings.Contains(said, lockset.ErrEvicted.Error())
 	if err != nil || status != driver.Clean && status != driver.Findings && !failed && !forgot {
 		t.Fatalf("%v: status %d, error %v\n%s%s", args, status, err, &errs, &out)
 	}

@@ -114,7 +114,7 @@ func (s *Survey) Run(ctx context.Context, p *Program) (suspects []*Suspect, pass
 				predicted = append(predicted, w)
 			}
 		})
-		if errors.Is(err, lockset.ErrForgotten) { // there may be more suspects
+		if errors.Is(err, lockset.ErrEvicted) { // there may be more suspects
 			passed, err = append(passed, "suspects may be missing: "+err.Error()), nil
 		}
 		if err != nil {
