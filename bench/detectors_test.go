@@ -30,16 +30,12 @@ var detectors = []struct {
 }{
 	{"fasttrack", true, func(s heisen.Sink) heisen.Detector { return must.Make(vclock.NewFastTrack(vclock.WithSink(s))) }},
 	{"hb", true, func(s heisen.Sink) heisen.Detector { return must.Make(vclock.NewHappensBefore(vclock.WithSink(s))) }},
-	{"eraser", false, func(s heisen.Sink) heisen.Detector { return lockset.NewEraser(s) }},
-	{"eraser-by-object", false, func(s heisen.Sink) heisen.Detector { return lockset.NewEraser(s, lockset.ByObject()) }},
-	{"hybrid", false, func(s heisen.Sink) heisen.Detector { return lockset.NewHybrid(s) }},
-	{"atomrace", true, func(s heisen.Sink) heisen.Detector {
-		d, err := atomrace.NewDetector(atomrace.WithSink(s))
-		if err != nil {
-			panic(err)
-		}
-		return d
+	{"eraser", false, func(s heisen.Sink) heisen.Detector { return must.Make(lockset.NewEraser(lockset.WithSink(s))) }},
+	{"eraser-by-object", false, func(s heisen.Sink) heisen.Detector {
+		return must.Make(lockset.NewEraser(lockset.WithSink(s), lockset.WithObjectGranularity()))
 	}},
+	{"hybrid", false, func(s heisen.Sink) heisen.Detector { return must.Make(lockset.NewHybrid(lockset.WithSink(s))) }},
+	{"atomrace", true, func(s heisen.Sink) heisen.Detector { return must.Make(atomrace.NewDetector(atomrace.WithSink(s))) }},
 }
 
 // BenchmarkDetectors runs each detector over each workload, whole, with a fresh

@@ -153,6 +153,9 @@ func scatteredReach(n int) (sets []heisen.Objects) {
 	return sets
 }
 
+// sink keeps results from being optimized away.
+var sink int
+
 // BenchmarkReach compares ways to keep the sets of objects of hidden calls, by what is
 // done with them: making one of what the recorder sends, asking whether two have
 // an object in common and whether one has an address, and reading one from a file. An event

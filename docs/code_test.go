@@ -2,6 +2,7 @@ package docs_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"sync"
@@ -27,12 +28,14 @@ func analyze(file string) error {
 		finding := report.Resolve(item, r.Symbols(), nil)
 		report.WriteText(os.Stdout, &finding)
 	})
-	detector := heisen.Tee(
-		lockset.NewEraser(collector.Add),
-		lockset.NewHybrid(collector.Add),
-		lockset.NewLockOrder(collector.Add),
-	)
-	_, err = heisen.Run(context.Background(), r, detector)
+	sink := lockset.WithSink(collector.Add)
+	eraser, err1 := lockset.NewEraser(sink)
+	hybrid, err2 := lockset.NewHybrid(sink)
+	lockOrder, err3 := lockset.NewLockOrder(sink)
+	if err := errors.Join(err1, err2, err3); err != nil {
+		return err
+	}
+	_, err = heisen.Run(context.Background(), r, eraser, hybrid, lockOrder)
 	return err
 }
 

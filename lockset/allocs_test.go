@@ -5,6 +5,7 @@ import (
 
 	"github.com/heisen-go/heisen"
 	"github.com/heisen-go/heisen/bench/workload"
+	"github.com/heisen-go/heisen/internal/testaid/must"
 	"github.com/heisen-go/heisen/lockset"
 )
 
@@ -51,10 +52,10 @@ func TestSteadyStateDoesNotAllocate(t *testing.T) {
 			name     string
 			detector heisen.RecordHandler
 		}{
-			{"eraser", lockset.NewEraser(nil)},
-			{"eraser by object", lockset.NewEraser(nil, lockset.ByObject())},
-			{"hybrid", lockset.NewHybrid(nil)},
-			{"hybrid, bounded", lockset.NewHybrid(nil, lockset.Remember(3))},
+			{"eraser", must.Make(lockset.NewEraser())},
+			{"eraser by object", must.Make(lockset.NewEraser(lockset.WithObjectGranularity()))},
+			{"hybrid", must.Make(lockset.NewHybrid())},
+			{"hybrid, bounded", must.Make(lockset.NewHybrid(lockset.WithMaxAccesses(3)))},
 		} {
 			t.Run(name+"/"+d.name, func(t *testing.T) {
 				d.detector.HandleRecords(trace)

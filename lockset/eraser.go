@@ -4,112 +4,111 @@ import (
 	"fmt"
 
 	"github.com/heisen-go/heisen"
+	"github.com/heisen-go/heisen/internal/locksets"
 	"github.com/heisen-go/heisen/internal/shadow"
 )
 
-// Eraser reports violations of the locking discipline that every variable which
-// threads share and write is protected by a lock of its own: the algorithm of
-// Savage et al. (TOCS 1997). Its name in findings is "eraser", their Kind
-// heisen.Discipline. A violation is no proof of a race: the program may order
-// the accesses by messages, which Eraser does not look at.
+// Eraser reports variables that threads share and write without a common lock, by the algorithm of
+// Savage et al. (TOCS 1997). Its name in findings is "eraser", and their Kind heisen.Discipline. A
+// finding is a violation of the locking discipline and no proof of a race: the program may order
+// the accesses by messages, which Eraser does not look at. The zero Eraser is usable and discards
+// its findings.
 //
 // # The discipline
 //
-// A variable begins, and begins anew when its memory is allocated or freed, with
-// all locks as candidates, read-only and not shared, and so it stays while one
-// thread accesses it: this is initialisation, which needs no lock. The first
-// access by a second thread hands the variable over. From then on, that access
-// included, the variable is shared, each access by any thread takes from the
-// candidates the locks that its thread does not hold, and a write ends its being
-// read-only. If then no candidate is left of a variable that is not read-only,
-// the access at hand is reported, and the variable is not looked at any more.
+// A variable is virgin until its first access, and again after its memory is allocated or freed.
+// It is exclusive while one thread accesses it: this is initialization, which needs no lock. The
+// first access by a second thread makes it shared. From then on, that access included, each access
+// intersects the variable's candidate set with the locks that its thread holds. The candidate set
+// starts as the set of all locks. A write makes the variable shared-modified. If the candidate set
+// of a shared-modified variable is empty, the access is reported, and the variable is ignored from
+// then on.
 //
-// Agarwal, Sasturkar, Wang and Stoller, "Optimized Run-Time Race Detection and
-// Atomicity Checking Using Partial Discovered Types" (section 2.1), state it so,
-// with the attributes lkset, shar and rdonly. In the states of Savage et al.,
-// which are kept here: not yet accessed is virgin; not shared is exclusive;
-// shared and read-only is shared; the rest is shared-modified. In particular the
-// locks of the first thread before the hand-over do not count, its writes then
-// do not end being read-only, and the access that hands over is judged already.
+// Agarwal, Sasturkar, Wang and Stoller, "Optimized Run-Time Race Detection and Atomicity Checking
+// Using Partial Discovered Types" (section 2.1), define the discipline in this way. In particular,
+// the locks and writes of the first thread, before the variable is shared, do not count, and the
+// access that makes the variable shared is already checked.
 //
-// Read-write locks are those of Savage et al.: a read takes away the locks that
-// its thread holds in no mode, a write those that its thread does not hold
-// exclusively.
+// Read-write locks follow Savage et al.: a read removes the locks that its thread holds in no mode
+// from the candidates, and a write removes those that its thread does not hold exclusively.
 //
-// Operations of sync/atomic need no lock among themselves: they count as
-// accesses under one more lock, which belongs to them all and which no other
-// access holds. So a variable that is accessed atomically after its hand-over
-// needs no other lock, nor does one that is accessed under a mutex, now plainly
-// and now atomically; but plain accesses without a lock that the atomic ones hold
-// too violate the discipline, as soon as there is a write. A lock that is memory
-// of the program (heisen.LockWord) is updated atomically by who takes or releases
-// it, under the locks held before.
+// Operations of sync/atomic need no lock among themselves. They count as accesses under one
+// additional lock that all atomic operations hold and no other access holds. So a variable needs
+// no other lock if it is only accessed atomically once it is shared, or if it is accessed both
+// plainly and atomically under a mutex. A plain access without a lock that the atomic accesses
+// also hold violates the discipline as soon as there is a write. An operation of a lock that is
+// memory of the program (heisen.LockWord) is an atomic update of it, under the locks held before.
 //
-// If there is no finding for a variable, then, one thread alone accessed it, or
-// nobody wrote it since the hand-over, or all accesses since then held a common
-// lock, writes exclusively, or all were atomic. The reverse is not promised: a
-// variable that is written under two locks and read under either is reported,
-// although it is safe.
+// # Guarantees
+//
+// If there is no finding for a variable, then only one thread accessed it, or no thread wrote it
+// once it was shared, or all accesses since then held a common lock, exclusively for writes, or
+// all were atomic. The converse does not hold: a variable that is written under two locks and read
+// under either of them is reported, although it is safe.
 //
 // # Findings
 //
-// A finding has two accesses: the one that is reported, as it was, and the last
-// one by another thread before it, of which the index is unknown and the size is
-// 1. Locks has the candidates that were the last, if the variable ever had some
-// but not all: those that would have protected it had the access held them.
-// There is one finding for each variable and life. Bytes that every access so
-// far touched together are one variable, and neighbours that one access
-// violates in the same way are reported as one.
+// A finding has two accesses: the reported one, complete, and the last earlier one by another
+// thread, of which the index is unknown and the size is 1. Locks has the last candidates, if there
+// ever were some but not all: a lock that would have protected the variable if the access had held
+// it. There is one finding per variable and allocation epoch. Bytes that every access so far
+// touched together are one variable. Neighboring variables that one access violates in the same
+// way have one finding.
 //
-// # Costs
+// # Cost
 //
-// An access costs a few nanoseconds while the candidates do not change, and
-// memory 37 bytes per touched word (see Table and Holds for locks). In steady
-// state nothing is allocated but findings.
+// An access costs a few nanoseconds while the candidates do not change, and memory is 37 bytes per
+// accessed word. In steady state only findings are allocated.
 type Eraser struct {
-	table  *Table
-	locks  *Tracker
-	atomic Lock // held by atomic operations
+	table  *locksets.Table // nil before the first event of a zero Eraser
+	locks  *locksets.Tracker
+	atomic locksets.Lock // held by atomic operations
 
 	memory        *shadow.Memory[variable]
-	objects       *objects // nil unless ByObject
+	objects       *objects // nil without WithObjectGranularity
 	sink          heisen.Sink
 	events        uint64
-	lastViolation violation // the latest
+	lastViolation violation
 	reports       uint64
 }
 
-// EraserOption is an option of NewEraser.
-type EraserOption func(*Eraser)
-
-// ByObject keeps the state for each allocated object instead of for each
-// variable, as the paper's implementation does: one candidate set protects all
-// fields. It is coarser and takes less memory. The objects are the ranges that
-// Alloc events begin; accesses outside of them are judged by variable, as usual.
-func ByObject() EraserOption {
-	return func(d *Eraser) { d.objects = newObjects() }
+// NewEraser returns an Eraser detector for one stream. The error wraps heisen.ErrOption.
+func NewEraser(opts ...EraserOption) (*Eraser, error) {
+	c := defaultEraser()
+	err := applyAll("lockset.NewEraser", &c, opts, func(o EraserOption) func(*eraserConfig) error { return o.applyEraser })
+	if err != nil {
+		return nil, err
+	}
+	d := new(Eraser)
+	d.init(c)
+	return d, nil
 }
 
-// NewEraser returns a detector that reports to sink; nil is a sink that
-// discards.
-func NewEraser(sink heisen.Sink, options ...EraserOption) *Eraser {
-	if sink == nil {
-		sink = func(heisen.Finding) {}
-	}
-	d := &Eraser{table: NewTable(), sink: sink, memory: shadow.New[variable](nil, nil)}
-	d.locks = NewTracker(d.table)
+func (d *Eraser) init(c eraserConfig) {
+	d.table, d.sink, d.memory = locksets.NewTable(), c.sink, shadow.New[variable](nil, nil)
+	d.locks = locksets.NewTracker(d.table)
 	d.atomic = d.table.NewLock(0)
-	for _, option := range options {
-		option(d)
+	if c.byObject {
+		d.objects = newObjects()
 	}
-	return d
+}
+
+// ensureInit makes a zero Eraser usable.
+func (d *Eraser) ensureInit() {
+	if d.table == nil {
+		d.init(defaultEraser())
+	}
 }
 
 // Handle implements heisen.Detector.
-func (d *Eraser) Handle(e heisen.Event) { d.handle(heisen.AsRecord(e)) }
+func (d *Eraser) Handle(e heisen.Event) {
+	d.ensureInit()
+	d.handle(heisen.AsRecord(e))
+}
 
 // HandleRecords implements heisen.RecordHandler.
 func (d *Eraser) HandleRecords(batch []heisen.Record) {
+	d.ensureInit()
 	for i := range batch {
 		d.handle(&batch[i])
 	}
@@ -121,10 +120,10 @@ func (d *Eraser) Skip(events uint64) { d.events += events }
 // LockUse implements heisen.LockUser.
 func (*Eraser) LockUse() heisen.LockUse { return heisen.LocksAsSets }
 
-// Flush implements heisen.Detector. There is never an error.
+// Flush implements heisen.Detector. The error is always nil.
 func (d *Eraser) Flush() error { return nil }
 
-// Violations returns how many findings there were.
+// Violations returns the number of findings.
 func (d *Eraser) Violations() uint64 { return d.reports }
 
 func (d *Eraser) handle(r *heisen.Record) {
@@ -153,7 +152,7 @@ func (d *Eraser) handle(r *heisen.Record) {
 	}
 }
 
-// access takes r as an access by op.
+// access handles r as an access by op.
 func (d *Eraser) access(r *heisen.Record, op heisen.Op) {
 	switch {
 	case d.objects != nil:
@@ -187,8 +186,7 @@ func (d *Eraser) accessRange(r *heisen.Record, op heisen.Op, o heisen.Object, si
 	}
 }
 
-// accessObjects takes r as an access to whole objects, and to variables where
-// there is no object.
+// accessObjects handles r as an access to whole objects, and to variables outside of objects.
 func (d *Eraser) accessObjects(r *heisen.Record, op heisen.Op) {
 	if r.Len <= 1 {
 		if o := d.objects.at(r.Object); o != nil {
@@ -226,12 +224,12 @@ func (d *Eraser) accessObject(r *heisen.Record, op heisen.Op, o *object, at heis
 	o.lastAt, o.otherAt = at, other
 }
 
-// compact gives up the sets that are no longer used, if there are many.
+// compact drops the locksets that are no longer used, if there are many.
 func (d *Eraser) compact() {
 	if !d.table.Grown() {
 		return
 	}
-	d.table.Compact(func(k *Compaction) {
+	d.table.Compact(func(k *locksets.Compaction) {
 		d.locks.KeepSets(k)
 		d.memory.Each(func(v *variable) { k.Keep(&v.candidates) })
 		if d.objects != nil {
@@ -241,8 +239,8 @@ func (d *Eraser) compact() {
 	})
 }
 
-// report makes a finding of r, an access by op to the variable or object at which
-// why judges, unless it is the same as that of a neighbour.
+// report reports r, an access by op to the variable or object at an address, unless it has just
+// reported the same violation of a neighbor.
 func (d *Eraser) report(r *heisen.Record, op heisen.Op, at, earlier heisen.Object, why violation) {
 	why.event = d.events
 	if why == d.lastViolation {
@@ -271,9 +269,9 @@ func accessOf(r *heisen.Record, op heisen.Op, index uint64) heisen.Access {
 	return a
 }
 
-// lastCandidates returns the real locks of a set, and whether it has the one of
+// lastCandidates returns the addresses of the locks of a set, and whether the set contains the lock of
 // atomic operations.
-func (d *Eraser) lastCandidates(s ID) (locks []heisen.Object, atomically bool) {
+func (d *Eraser) lastCandidates(s locksets.ID) (locks []heisen.Object, atomically bool) {
 	for _, l := range d.table.Append(nil, s) {
 		if l == d.atomic {
 			atomically = true

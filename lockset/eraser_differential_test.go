@@ -6,11 +6,14 @@ import (
 	"testing"
 
 	"github.com/heisen-go/heisen"
+	"github.com/heisen-go/heisen/internal/testaid/must"
 	"github.com/heisen-go/heisen/lockset"
 )
 
 func eraser(options ...lockset.EraserOption) func(heisen.Sink) heisen.Detector {
-	return func(s heisen.Sink) heisen.Detector { return lockset.NewEraser(s, options...) }
+	return func(s heisen.Sink) heisen.Detector {
+		return must.Make(lockset.NewEraser(append(slices.Clip(options), lockset.WithSink(s))...))
+	}
 }
 
 // TestEraserIsNaive compares with the plain version, which keeps every access
@@ -49,10 +52,10 @@ func compareErasers(trace []heisen.Record, byObject bool) error {
 	}
 	var options []lockset.EraserOption
 	if byObject {
-		options = append(options, lockset.ByObject())
+		options = append(options, lockset.WithObjectGranularity())
 	}
 	found, err := findingsOf(trace, func(s heisen.Sink) heisen.Detector {
-		d := lockset.NewEraser(s, options...)
+		d := must.Make(lockset.NewEraser(append(slices.Clip(options), lockset.WithSink(s))...))
 		return &compacting{Detector: d, compact: d.CompactNow}
 	})
 	if err != nil {

@@ -1,10 +1,7 @@
 package lockset
 
-// SetMost sets how many locks a set has at most that is no bitmap.
-func (t *Table) SetMost(n uint32) { t.most = n }
+// CompactNow compacts the table of locksets, as if there were many.
+func (d *Eraser) CompactNow() { d.table.SetCompactAbove(0); d.compact() }
 
-// CompactNow compacts, as if there were many sets.
-func (d *Eraser) CompactNow() { d.table.limit = 0; d.compact() }
-
-// CompactNow compacts, as if there were many sets.
-func (d *Hybrid) CompactNow() { d.table.limit = 0; d.compact() }
+// CompactNow compacts the table of locksets, as if there were many.
+func (d *Hybrid) CompactNow() { d.table.SetCompactAbove(0); d.compact() }

@@ -179,7 +179,7 @@ func TestEraserStates(t *testing.T) {
 					want = append(want, fmt.Sprintf("%d: %s", i+1, s.want))
 				}
 			}
-			for _, options := range [][]lockset.EraserOption{nil, {lockset.ByObject()}} {
+			for _, options := range [][]lockset.EraserOption{nil, {lockset.WithObjectGranularity()}} {
 				found, err := findingsOf(trace, eraser(options...))
 				if err != nil {
 					t.Fatal(err)
@@ -222,7 +222,7 @@ func TestObjectGranularity(t *testing.T) {
 	if len(byVariable) != 1 || byVariable[0].Object != z {
 		t.Errorf("by variable: %+v", byVariable)
 	}
-	byObject, _ := findingsOf(trace, eraser(lockset.ByObject()))
+	byObject, _ := findingsOf(trace, eraser(lockset.WithObjectGranularity()))
 	if len(byObject) != 2 || byObject[1].Object != z {
 		t.Fatalf("by object: %+v", byObject)
 	}
@@ -233,7 +233,7 @@ func TestObjectGranularity(t *testing.T) {
 	// A new object at the same place knows nothing of the old one.
 	again := slices.Concat(trace, []heisen.Record{{Thread: 1, Op: heisen.Alloc, Object: x, Value: 16}},
 		use(1, l, x, 9), use(2, l, x, 10), use(1, l, y, 11))
-	if found, _ := findingsOf(again, eraser(lockset.ByObject())); len(found) != 2 {
+	if found, _ := findingsOf(again, eraser(lockset.WithObjectGranularity())); len(found) != 2 {
 		t.Errorf("after the second Alloc: %+v", found)
 	}
 }

@@ -45,8 +45,8 @@ func FuzzDetectors(f *testing.F) {
 			far = far || trace[i].Value > 255
 		}
 		for _, d := range []heisen.Detector{
-			lockset.NewEraser(nil), lockset.NewEraser(nil, lockset.ByObject()),
-			lockset.NewHybrid(nil, lockset.Remember(2)), lockset.NewHybrid(nil, lockset.OrderAtomics()),
+			must.Make(lockset.NewEraser()), must.Make(lockset.NewEraser(lockset.WithObjectGranularity())),
+			must.Make(lockset.NewHybrid(lockset.WithMaxAccesses(2))), must.Make(lockset.NewHybrid(lockset.WithAtomicOrder())),
 		} {
 			for i := range trace {
 				d.Handle(trace[i].Event())
@@ -57,7 +57,7 @@ func FuzzDetectors(f *testing.F) {
 		if err != nil {
 			return
 		}
-		found, err := findingsOf(trace, hybrid(lockset.Remember(0)))
+		found, err := findingsOf(trace, hybrid(lockset.WithMaxAccesses(0)))
 		if err != nil {
 			t.Fatal(err)
 		}

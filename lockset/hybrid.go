@@ -5,96 +5,89 @@ import (
 	"fmt"
 
 	"github.com/heisen-go/heisen"
+	"github.com/heisen-go/heisen/internal/locksets"
 	"github.com/heisen-go/heisen/internal/shadow"
 	"github.com/heisen-go/heisen/vclock"
 )
 
-// ErrEvicted is what the error of Hybrid.Flush wraps if accesses had to be
-// forgotten, so that pairs may be missing. See Remember.
-var ErrEvicted = errors.New("lockset: accesses were forgotten")
+// ErrEvicted is wrapped by the error of Hybrid.Flush if accesses were evicted, so that pairs may be
+// missing. See WithMaxAccesses.
+var ErrEvicted = errors.New("lockset: accesses were evicted")
 
 const (
-	// defaultMaxAccesses is how many accesses of a variable a Hybrid keeps.
-	defaultMaxAccesses = 512
-
-	// maxGroups is of how many places and locks they are at most.
+	// maxGroups bounds the groups of a variable.
 	maxGroups = 512
 
-	// retryAfter is how often makeRoom looks for nothing after it found nothing.
+	// retryAfter is the number of times that makeRoom skips its search for dispensable accesses
+	// after a search that found none.
 	retryAfter = 64
 )
 
-// Hybrid reports pairs of places whose accesses may race in another schedule:
-// the hybrid of locksets and happens-before of O'Callahan and Choi (PPoPP 2003),
-// as the first phase of RaceFuzzer (Sen, PLDI 2008, section 2.2) states it. Its
-// name in findings is "hybrid", their Kind heisen.PotentialRace.
+// Hybrid reports pairs of sites whose accesses may race in another schedule: the combination of
+// locksets and happens-before of O'Callahan and Choi (PPoPP 2003), as the first phase of RaceFuzzer
+// (Sen, PLDI 2008, section 2.2) states it. Its name in findings is "hybrid", and their Kind
+// heisen.PotentialRace. The zero Hybrid is usable and discards its findings.
 //
-// Two accesses are a potential race if they touch a common byte, in one life of
-// it, by different threads, conflict (see heisen.Op.Conflicts: one writes, and
-// not both are atomic), are not excluded from each other by a lock that both
-// threads hold, one of them exclusively, and are not ordered by messages: by
-// what Fork, Join, Send and Receive events order, and each thread's own steps. A
-// lock that is memory of the program (heisen.LockWord) is accessed by who takes or
-// releases it, under the locks held before.
+// Two accesses are a potential race if
+//   - they touch a common byte in the same allocation epoch;
+//   - they are by different threads;
+//   - they conflict (heisen.Op.Conflicts): one of them writes, and not both are atomic;
+//   - no lock excludes them: the threads hold no common lock that one of them holds exclusively;
+//   - they are not ordered by messages: by Fork, Join, Send, Receive and program order.
 //
-// A place is a site together with an op. Each unordered pair of places is reported
-// once, with the first two accesses that showed it: of the earlier one the index
-// is unknown, the object is the byte where the two meet, and the size is 1.
+// An operation of a lock that is memory of the program (heisen.LockWord) is an atomic update of
+// it, under the locks held before.
 //
-// # Promise
+// Each unordered pair of (site, op) is reported once, with the first two accesses that showed it.
+// Of the earlier access the index is unknown, the object is the first byte that both touch, and the
+// size is 1.
 //
-// In every stream, the places of each race of happens-before (each finding of
-// vclock.HappensBefore) are a reported pair: locks that exclude order too (see
-// Holds), and messages are only a part of what orders. More than that, of a
-// well-formed stream Hybrid reports the places of all races of all other schedules
-// in which the threads take the same steps, locks exclude, and a Receive comes
-// after those Sends that it came after, a Join after the thread's end, and a
-// thread after its Fork: for what is excluded or ordered by these is so in each
-// such schedule. What a read or atomic operation sees need not be the same. Both
-// hold as long as nothing had to be forgotten, which Flush tells.
+// # Guarantees
 //
-// That is why atomic operations order nothing here, though by Go's memory model
-// they do. Which of two sync/atomic operations comes first is, as with two
-// critical sections of a mutex, for the scheduler to say; two goroutines that
-// count with atomic.Add do not wait for each other. A list from which other tools
-// take what to try must not leave out such races. The price is that data
-// published by an atomic store to who loads it are reported as well as those
-// that are handed over under a mutex; OrderAtomics leaves out the former, with
-// those races that an order of atomic operations hides. The promise for
-// happens-before holds for it as well.
+// For every stream: the sites of each happens-before race, each finding of vclock.HappensBefore,
+// are a reported pair. Locks that exclude accesses also order them, and messages are a part of the
+// happens-before order.
 //
-// # What is remembered
+// For a well-formed stream: Hybrid reports the sites of all races of all schedules in which the
+// threads take the same steps, locks exclude, a Receive comes after the Sends that it came after, a
+// Join after the end of the thread, and a thread after its Fork. The value that a read or an atomic
+// operation observes need not be the same.
 //
-// Of the accesses to a variable so far, those at the same place with the same
-// locks are a group, and of a group at most one access by each slot of
-// vclock.Order is kept, the last. No pair is lost by that. Let a be an access
-// that is dropped because b, of the same group, came later, and a happens before
-// b by messages or is by the same slot, the accesses of which follow each other
-// in that order. Take any later access r with which a is a potential race, so
-// that r does not come after a in the order. Then r does not come after b
-// either, for it would come after a; r conflicts with b as with a and is excluded
-// from it as little, for the op and the locks are the same; and b is not by r's
-// thread, for a, which comes before b, would come before r. So b and r are a
-// potential race of the same places. The same argument allows to drop from a
-// group all accesses that come before a new one, which is done where the group
-// would have to grow. Locks that have ended, which nobody can hold any more, are
-// taken out of the groups' locks where there are many groups.
+// Both hold unless Flush returns an error.
 //
-// A repeated access (same group and slot, nothing published in between) needs no
-// judgement: what came before it was judged with the access that it repeats, or
-// has been judged since. Where locks were taken out of a group that is not so, and
-// the next access is judged.
+// For this reason sync/atomic operations order nothing here, although they do in the Go memory
+// model. The scheduler decides which of two atomic operations comes first, as with two critical
+// sections of a mutex: goroutines that count with atomic.Add do not wait for each other. A list of
+// candidates for other tools must not omit such races. The price: data that is published by an
+// atomic store and read after the load is reported. WithAtomicOrder omits these pairs, and with
+// them the races that an order of atomic operations hides. The first guarantee also holds then.
 //
-// # Costs
+// # What is stored
 //
-// A repeated access costs a few nanoseconds; others a few for each group of the
-// variable, and a step for each access of the groups that conflict and are not
-// excluded. Memory is 13 bytes per touched word, 72 per group and 16 per further
-// access; see Table, Holds and vclock.Order for locks and messages. In steady
-// state nothing is allocated.
+// The accesses of a variable with the same site, op and locks are a group. Of a group, at most one
+// access per slot of vclock.Order is stored, the last. No pair is lost by this. Let a be an access
+// that was dropped because b, of the same group, came later, and a happens before b by messages or
+// is by the same slot, whose accesses are ordered. Take a later access r such that a and r are a
+// potential race, so that a does not happen before r. Then b does not happen before r, because a
+// would. r conflicts with b as with a, and no lock excludes them, because op and locks are the
+// same. b is not by the thread of r, because otherwise a would happen before r. So b and r are a
+// potential race of the same sites. By the same argument a group may drop all accesses that happen
+// before a new one, and does so before it grows. Locks that have ended, which no thread can hold
+// any more, are removed from the groups' locks if a variable has many groups.
+//
+// A repeated access (same group and slot, no publication in between) needs no check: everything
+// before it was checked against the access that it repeats, or since then. This does not hold
+// after locks were removed from the group, and the next access is checked.
+//
+// # Cost
+//
+// A repeated access costs a few nanoseconds. Any other access costs a few nanoseconds per group of
+// the variable, and a step per access of the groups that conflict and are not excluded. Memory is
+// 13 bytes per accessed word, 72 per group and 16 per further access. In steady state nothing is
+// allocated.
 type Hybrid struct {
-	table *Table
-	locks *Tracker
+	table *locksets.Table // nil before the first event of a zero Hybrid
+	locks *locksets.Tracker
 	order *vclock.Order // of messages only
 
 	memory *shadow.Memory[history]
@@ -103,76 +96,71 @@ type Hybrid struct {
 	sink   heisen.Sink
 
 	orderAtomics bool
-	maxAccesses  uint32
+	maxAccesses  uint32 // 0 is unlimited
 
 	now         position
-	fruitless   uint32                  // how often makeRoom need not look
-	before      func(vclock.Epoch) bool // whether it is ordered before now
-	living      func(ID) ID             // the locks of a set that have not ended
-	messagesEnd heisen.Record           // a Free, for the next object whose messages are gone
+	fruitless   uint32                        // searches that makeRoom still skips
+	before      func(vclock.Epoch) bool       // whether an access happens before now
+	living      func(locksets.ID) locksets.ID // the locks of a set that have not ended
+	messagesEnd heisen.Record                 // a Free, for an object whose messages end
 	events      uint64
 	evicted     uint64
 }
 
-// position is where the thread of the last access stands.
+// position is the state of the thread of the last access.
 type position struct {
-	known  bool // false if it may have moved since
+	known  bool // false if the state may have changed since
 	thread heisen.Thread
 	epoch  vclock.Epoch
-	held   Held
+	held   locksets.Held
 }
 
-// siteOp is a place of a pair: a site and an op.
+// siteOp is a site and an op.
 type siteOp uint64
 
 func siteOpOf(site heisen.Site, op heisen.Op) siteOp { return siteOp(site)<<8 | siteOp(op) }
 
-// pair is two spots, the lesser first.
+// pair is two siteOps, the lesser first.
 type pair [2]siteOp
 
-// HybridOption is an option of NewHybrid.
-type HybridOption func(*Hybrid)
-
-// OrderAtomics lets atomic operations order as package heisen defines it: a load
-// comes after the stores it may have seen, and so on. Then fewer pairs are
-// reported; see the promise of Hybrid.
-func OrderAtomics() HybridOption { return func(d *Hybrid) { d.orderAtomics = true } }
-
-// Remember sets how many accesses of a variable are kept, of those that must be
-// for no pair to be lost; the default is 512. They are of 128 combinations of
-// place and locks at most. Below 1 there is no limit. An access that is one too
-// many takes the place of others, Forgotten counts these, and Flush returns an
-// error. Pairs that are reported are right nonetheless.
-func Remember(accesses int) HybridOption {
-	return func(d *Hybrid) { d.maxAccesses = uint32(max(0, min(accesses, 1<<31))) }
+// NewHybrid returns a Hybrid detector for one stream. The error wraps heisen.ErrOption.
+func NewHybrid(opts ...HybridOption) (*Hybrid, error) {
+	c := defaultHybrid()
+	err := applyAll("lockset.NewHybrid", &c, opts, func(o HybridOption) func(*hybridConfig) error { return o.applyHybrid })
+	if err != nil {
+		return nil, err
+	}
+	d := new(Hybrid)
+	d.init(c)
+	return d, nil
 }
 
-// NewHybrid returns a detector that reports to sink; nil is a sink that
-// discards.
-func NewHybrid(sink heisen.Sink, options ...HybridOption) *Hybrid {
-	if sink == nil {
-		sink = func(heisen.Finding) {}
-	}
-	d := &Hybrid{
-		table: NewTable(), order: new(vclock.Order),
-		pairs: map[pair]struct{}{}, sink: sink, maxAccesses: defaultMaxAccesses,
-		messagesEnd: heisen.Record{Op: heisen.Free, Value: 1},
-	}
-	d.locks = NewTracker(d.table)
+func (d *Hybrid) init(c hybridConfig) {
+	d.table, d.order, d.pairs = locksets.NewTable(), new(vclock.Order), map[pair]struct{}{}
+	d.sink, d.orderAtomics, d.maxAccesses = c.sink, c.orderAtomics, c.maxAccesses
+	d.messagesEnd = heisen.Record{Op: heisen.Free, Value: 1}
+	d.locks = locksets.NewTracker(d.table)
 	d.living = d.table.Living
 	d.before = func(e vclock.Epoch) bool { return d.order.Before(e, d.now.thread) }
 	d.memory = shadow.New(d.groups.clone, d.groups.forget)
-	for _, option := range options {
-		option(d)
+}
+
+// ensureInit makes a zero Hybrid usable.
+func (d *Hybrid) ensureInit() {
+	if d.table == nil {
+		d.init(defaultHybrid())
 	}
-	return d
 }
 
 // Handle implements heisen.Detector.
-func (d *Hybrid) Handle(e heisen.Event) { d.handle(heisen.AsRecord(e)) }
+func (d *Hybrid) Handle(e heisen.Event) {
+	d.ensureInit()
+	d.handle(heisen.AsRecord(e))
+}
 
 // HandleRecords implements heisen.RecordHandler.
 func (d *Hybrid) HandleRecords(batch []heisen.Record) {
+	d.ensureInit()
 	for i := range batch {
 		d.handle(&batch[i])
 	}
@@ -184,21 +172,21 @@ func (d *Hybrid) Skip(events uint64) { d.events += events }
 // LockUse implements heisen.LockUser.
 func (*Hybrid) LockUse() heisen.LockUse { return heisen.LocksAsSets }
 
-// Flush implements heisen.Detector. The error is that of vclock.Order.Err, and
-// one that wraps ErrForgotten if accesses had to be forgotten.
+// Flush implements heisen.Detector. It returns an error that wraps ErrEvicted,
+// vclock.ErrEndedThread or vclock.ErrTooManyThreads if pairs may be missing.
 func (d *Hybrid) Flush() error {
+	d.ensureInit()
 	var err error
 	if d.evicted > 0 {
-		err = fmt.Errorf("%w: %d of variables with too many; pairs may be missing", ErrEvicted, d.evicted)
+		err = fmt.Errorf("%w: %d, of variables with too many accesses; pairs may be missing", ErrEvicted, d.evicted)
 	}
 	return errors.Join(d.order.Err(), err)
 }
 
-// Pairs returns how many findings there were.
+// Pairs returns the number of findings.
 func (d *Hybrid) Pairs() int { return len(d.pairs) }
 
-// Evicted returns how many accesses were forgotten without being known not to
-// matter.
+// Evicted returns the number of accesses that were evicted although pairs may depend on them.
 func (d *Hybrid) Evicted() uint64 { return d.evicted }
 
 func (d *Hybrid) handle(r *heisen.Record) {
@@ -216,7 +204,7 @@ func (d *Hybrid) handle(r *heisen.Record) {
 		case d.orderAtomics:
 			d.order.Publish(r)
 			d.now.known = false
-		case r.Op == heisen.AtomicWrite: // what was sent to it cannot be received any more
+		case r.Op == heisen.AtomicWrite: // messages that were sent to it cannot be received any more
 			d.messagesEnd.Thread, d.messagesEnd.Object = r.Thread, r.Object
 			d.order.Observe(&d.messagesEnd)
 		}
@@ -242,13 +230,13 @@ func (d *Hybrid) handle(r *heisen.Record) {
 	}
 }
 
-// handleAccess judges r, an access by op, and remembers it.
+// handleAccess checks r, an access by op, against earlier accesses, and stores it.
 func (d *Hybrid) handleAccess(r *heisen.Record, op heisen.Op) {
 	if !d.now.known || d.now.thread != r.Thread {
 		d.now = position{known: true, thread: r.Thread, epoch: d.order.Access(r.Thread), held: d.locks.HeldBy(r.Thread)}
 	}
 	if d.now.epoch == 0 {
-		return // vclock.ErrTooManyThreads
+		return // vclock.ErrTooManyThreadsThreads
 	}
 	if r.Len <= 1 {
 		d.handleAccessOf(r, op, d.memory.At(r.Object), r.Object)
@@ -259,8 +247,7 @@ func (d *Hybrid) handleAccess(r *heisen.Record, op heisen.Op) {
 	}
 }
 
-// handleAccessOf takes r as an access by op to a class of bytes with the lowest byte
-// at.
+// handleAccessOf handles r as an access by op to a class of bytes whose lowest byte is at.
 func (d *Hybrid) handleAccessOf(r *heisen.Record, op heisen.Op, v *history, at heisen.Object) {
 	own, _ := d.groups.find(v, r.Site, op, d.now.held)
 	if own != 0 {
@@ -283,9 +270,8 @@ func (d *Hybrid) reported(p pair) bool {
 	return known
 }
 
-// exclude reports whether the locks held now keep an access away that was made
-// with the given ones.
-func (d *Hybrid) exclude(held Held) bool {
+// exclude reports whether the locks held now exclude an access that was made with the given ones.
+func (d *Hybrid) exclude(held locksets.Held) bool {
 	mine := d.now.held
 	if held.Any == held.Exclusive && mine.Any == mine.Exclusive {
 		return !d.table.Disjoint(held.Any, mine.Any)
@@ -293,8 +279,7 @@ func (d *Hybrid) exclude(held Held) bool {
 	return !d.table.Disjoint(held.Any, mine.Exclusive) || !d.table.Disjoint(held.Exclusive, mine.Any)
 }
 
-// check reports g and r as a pair, unless it is known, if an access of g is not
-// ordered before the present.
+// check reports g and r as a pair if an access of g does not happen before the present.
 func (d *Hybrid) check(r *heisen.Record, op heisen.Op, g *accessGroup, at heisen.Object) {
 	p := pairOf(siteOpOf(g.site, g.op), siteOpOf(r.Site, op))
 	if g.others.count > 0 && d.reported(p) {
@@ -309,8 +294,7 @@ func (d *Hybrid) check(r *heisen.Record, op heisen.Op, g *accessGroup, at heisen
 	}
 }
 
-// unordered returns a member of t that is not ordered before the present, or
-// none.
+// unordered returns an access of t that does not happen before the present, or a zero one.
 func (d *Hybrid) unordered(t *accessTable) access {
 	if t.count > 0 {
 		for _, m := range t.entries {
@@ -336,7 +320,7 @@ func (d *Hybrid) report(r *heisen.Record, op heisen.Op, g *accessGroup, m access
 	})
 }
 
-// store remembers r, of which own is the group, if there is one.
+// store stores r. own is its group, or 0.
 func (d *Hybrid) store(r *heisen.Record, op heisen.Op, v *history, own uint32) {
 	m := access{d.now.epoch, r.Context, true}
 	if own != 0 {
@@ -360,9 +344,8 @@ func (d *Hybrid) store(r *heisen.Record, op heisen.Op, v *history, own uint32) {
 	}
 }
 
-// makeRoom makes room for r in v and returns its group, if there is one. It drops
-// what is not needed, if there is anything. In a history where all is needed it
-// would look for that in vain again and again, so it looks only now and then.
+// makeRoom makes room for r in v and returns r's group, or 0. It drops accesses that no pair depends
+// on. If there are none, it evicts accesses, and searches again only after retryAfter calls.
 func (d *Hybrid) makeRoom(r *heisen.Record, op heisen.Op, v *history) uint32 {
 	own, groups := d.groups.find(v, r.Site, op, d.now.held)
 	full := func() bool { return v.count >= d.maxAccesses || own == 0 && groups >= maxGroups }
@@ -388,18 +371,18 @@ func (d *Hybrid) makeRoom(r *heisen.Record, op heisen.Op, v *history) uint32 {
 	}
 	v.count -= n
 	d.evicted += uint64(n)
-	own, _ = d.groups.find(v, r.Site, op, d.now.held) // it may be gone
+	own, _ = d.groups.find(v, r.Site, op, d.now.held) // it may have been evicted
 	return own
 }
 
-// compact gives up the sets that are no longer used, if there are many.
+// compact drops the locksets that are no longer used, if there are many.
 func (d *Hybrid) compact() {
 	if !d.table.Grown() {
 		return
 	}
 	d.now.known = false
 	d.memory.Each(func(v *history) { v.count -= d.groups.dropEndedLocks(v, d.living) })
-	d.table.Compact(func(k *Compaction) {
+	d.table.Compact(func(k *locksets.Compaction) {
 		d.locks.KeepSets(k)
 		d.memory.Each(func(v *history) {
 			for i := v.first; i != 0; i = d.groups.at(i).next {

@@ -3,85 +3,82 @@ package lockset
 import (
 	"errors"
 	"fmt"
-	"math"
 
 	"github.com/heisen-go/heisen"
 	"github.com/heisen-go/heisen/internal/shadow"
 	"github.com/heisen-go/heisen/vclock"
 )
 
-// LockOrder reports potential deadlocks: threads that take locks in such orders
-// that in another schedule they could wait for each other for ever. It is the
-// Goodlock algorithm (Havelund, SPIN 2000; Bensalem and Havelund, PADTAD 2005)
-// for cycles of any length, for read-write locks, and for streams without end.
+// LockOrder reports potential deadlocks: lock-order cycles, in which threads take locks in orders
+// that in another schedule make them wait for each other forever. It is the Goodlock algorithm
+// (Havelund, SPIN 2000; Bensalem and Havelund, PADTAD 2005) for cycles of any length, for
+// read-write locks, and for streams of any length. Its name in findings is "lockorder", and their
+// Kind heisen.Deadlock. The zero LockOrder is usable and discards its findings.
 //
-// # What is reported
+// # Algorithm
 //
-// An acquisition by which a thread may have to wait is a dependency: the thread,
-// the lock it wants, the locks it holds at this time. Dependencies of two or
-// more different threads are a potential deadlock if they can be put in a circle
-// such that
+// An acquisition that may have to wait is a dependency: the thread, the lock that it acquires, and
+// the locks that it holds at this time. Two or more dependencies are a potential deadlock if they
+// can be arranged in a cycle such that
 //
 //   - each waits for a lock that the next one holds;
-//   - no gate lock keeps two of them apart: the locks that they hold are
-//     pairwise different, but for locks that both hold for reading;
-//   - no two of them are ordered by Fork, Join, Send and Receive: what must have
+//   - they are by pairwise different threads;
+//   - no guard (gate lock) excludes two of them: the sets of held locks are pairwise disjoint,
+//     except for locks that both hold for reading;
+//   - no two of them are ordered by Fork, Join, Send and Receive. An acquisition that must have
 //     ended before the other began cannot wait for it.
 //
-// Every such circle is reported once per cycle of sites, whichever comes first.
-// One that passes a site twice is left out if one with no other sites has been
-// reported: ten philosophers at one line of code are one bug.
+// Each cycle is reported once per cycle of sites, wherever it begins. A cycle that passes a site
+// twice is not reported if a cycle of a subset of its sites has been: ten philosophers at one line
+// of code are one bug.
 //
-// Read-write locks follow sync.RWMutex, where a writer that waits keeps new
-// readers out. To take a lock for writing is two steps, each of which can wait:
-// for other writers, and then, with that hold, for the readers to leave. A
-// reader waits for writers, also for those that are still waiting. Readers do
-// not wait for readers, but a thread that takes a lock for reading twice waits
-// for a writer that came in between, and the writer for the thread.
+// Read-write locks follow sync.RWMutex, in which a waiting writer blocks new readers. To acquire
+// such a lock for writing takes two steps that can wait: for other writers, and then, while
+// blocking them, for the readers to release it. A reader waits for writers, including waiting ones.
+// Readers do not wait for readers. But a thread that acquires a lock for reading twice waits for a
+// writer that came in between, and the writer waits for the thread.
 //
-// An acquisition by a thread that has the lock for writing does not wait. Nor
-// does one with the flag heisen.NoWait, a successful TryLock: what it takes can
-// be waited for by others.
+// An acquisition by a thread that holds the lock for writing does not wait. Nor does one with the
+// flag heisen.NoWait, a successful TryLock. Other threads can wait for the lock that it acquires.
 //
-// # What that means
+// # Findings
 //
-// In a complete trace of threads that do nothing but take and release locks,
-// start each other and wait for each other's end, every deadlock that another
-// schedule reaches, in which threads wait for locks in a circle, is reported,
-// within the bounds below. (A circle with a thread in it that waits for
-// another's end is not one of locks.) The reverse does not hold: a report can be
-// of a state that no schedule reaches, for what comes before the acquisitions
-// can keep them apart: locks that were taken and released again earlier, data,
-// messages. So a report claims no deadlock.
+// The accesses of a finding are acquisitions. Each waits for a lock that the thread of the next
+// one holds, and the last, which is the latest, for a lock that the thread of the first one holds.
+// Their contexts say where the held locks were taken.
 //
-// Messages count as order, for that is how a Go program waits for goroutines, but
-// for those with the flag heisen.Chance. Where another message might have come
-// instead all the same, as from a channel that is a semaphore, a deadlock can be
-// missed. Atomic operations are no order
-// here.
+// # Guarantees
 //
-// An acquisition that never ended is in no trace: a deadlock that does happen is
-// seen if another schedule before, or other threads, show its parts.
+// Take a complete trace of threads that only acquire and release locks, start each other and wait
+// for each other's end. Every deadlock in another schedule of these threads, in which threads wait
+// for locks in a cycle, is reported, within the bounds below. A cycle in which a thread waits for
+// another one's end is not a lock-order cycle. The converse does not hold: data, messages, or locks
+// that were released before can make the cycle infeasible. So a report does not claim a deadlock.
 //
-// # Costs
+// Messages count as order, except those with the flag heisen.Chance, because Go programs wait for
+// goroutines by messages. If another message could have come instead, as from a channel that is a
+// semaphore, a deadlock may be missed. Atomic operations are not order here.
 //
-// A thread that takes a lock again, at the same site, with the same locks held,
-// and that has neither sent nor received anything since, costs a few tens of
-// nanoseconds and no memory. A dependency that is new, or is between different
-// messages, is searched for cycles if its locks are on any; most programs have
-// none, which an order of the graph's strongly connected components tells in
-// constant time. Cycles of two are always looked for, longer ones with a total
-// effort of about a million steps and 64 for each acquisition.
+// An acquisition that never succeeded is not in a trace. A deadlock that did happen is found if
+// the acquisitions of its cycle succeeded at another time or in other threads.
 //
-// Each live lock takes about 150 bytes, each lock with a set of held locks and a
-// site that it was taken with about 200. Of each such, 8 moments are remembered,
-// a thread and a time, of 40 bytes and a vector clock that the moments of a
-// thread between two messages share; Limit bounds their number. If there are
-// more, one goes that happens before another, and if there is none, the new one. So cycles of two are missed only if more than 8 threads that
-// nothing orders take the lock in the same way; longer ones also if one thread
-// takes it at more than 8 times between messages, and the cycle needs an earlier
-// time than the last 8. Alloc and Free of a lock's memory forget all that want or
-// hold it. Memory for the order of messages is that of vclock.Order.
+// # Cost
+//
+// An acquisition at the same site, with the same locks held, and with no message since, costs a few
+// tens of nanoseconds and no memory. A new dependency, or one between different messages, is
+// searched for cycles if its edges are on a cycle of the graph. An order of the graph's strongly
+// connected components decides that in constant time. Cycles of two dependencies are always
+// searched for. The searches for longer ones have a total budget of about a million steps and 64
+// per acquisition.
+//
+// Each live lock takes about 150 bytes, and each combination of lock, held locks and site about
+// 200. For each combination 8 occurrences are stored, of 40 bytes and a vector clock that the
+// occurrences of a thread between two messages share. WithMaxDependencies bounds their number. A
+// ninth occurrence replaces one that happens before another one, and is itself not stored if there
+// is no such. So a cycle of two is missed only if more than 8 unordered threads acquire the lock in
+// the same way. A longer cycle is also missed if a thread has more than 8 such occurrences between
+// messages and the cycle needs one before the last 8. Alloc and Free of a lock's memory drop all
+// its dependencies. See vclock.Order for the memory of messages.
 type LockOrder struct {
 	sink  heisen.Sink
 	limit int
@@ -90,93 +87,76 @@ type LockOrder struct {
 	acquisitions uint64
 
 	order   *vclock.Order
-	moment  uint64 // counts the events that may have changed the order
-	version uint64 // numbers what threads know of others
+	moment  uint64 // counts the events of order
+	version uint64 // numbers the clocks that threads have observed
 
 	threads *shadow.Memory[*lockThread] // by thread
 	all     []*lockThread
 	last    *lockThread
 	locks   *shadow.Memory[*lockNode] // by address
-	ids     uint64                    // of locks
+	ids     uint64                    // the latest number of a lock
 
 	sets         heldSets
 	graph        lockGraph
 	dependencies map[dependencyKey]*dependency
-	stored       int // places remembered
+	stored       int // occurrences stored
 
 	search  search
-	dropped uint64 // dependencies that were not remembered
+	dropped uint64 // dependencies that were not stored
 }
 
-// DefaultLimit is how many dependencies a LockOrder remembers if no Limit is
-// given: about 150 MB of them.
-const DefaultLimit = 1 << 20
-
-// ErrLimit is wrapped by the error of LockOrder's Flush if there were more
-// dependencies than it was to remember, or more ways through them than it could
-// follow: potential deadlocks may have been missed.
+// ErrLimit is wrapped by the error of LockOrder.Flush if there were more dependencies than
+// WithMaxDependencies permits, or if searches for cycles ran out of budget. Potential deadlocks may
+// be missing.
 var ErrLimit = errors.New("lockset: the lock-order graph is incomplete")
 
-// LockOrderOption is an option of NewLockOrder.
-type LockOrderOption func(*LockOrder)
-
-// Limit sets how many dependencies are remembered; the default is DefaultLimit,
-// and below 1 is no limit. Later ones are still compared with those; see
-// ErrLimit.
-func Limit(dependencies int) LockOrderOption {
-	return func(d *LockOrder) {
-		if d.limit = dependencies; dependencies < 1 {
-			d.limit = math.MaxInt
-		}
+// NewLockOrder returns a LockOrder detector for one stream. The error wraps heisen.ErrOption.
+func NewLockOrder(opts ...LockOrderOption) (*LockOrder, error) {
+	c := defaultLockOrder()
+	err := applyAll("lockset.NewLockOrder", &c, opts, func(o LockOrderOption) func(*lockOrderConfig) error { return o.applyLockOrder })
+	if err != nil {
+		return nil, err
 	}
+	d := new(LockOrder)
+	d.init(c)
+	return d, nil
 }
 
-// NewLockOrder returns a LockOrder that reports to sink; nil is a sink that
-// discards. The accesses of its findings are acquisitions, each of which waits for a lock that the next one
-// holds, and the last for one that the first holds; the last is the latest. Their
-// contexts say where the locks held were taken.
-func NewLockOrder(sink heisen.Sink, options ...LockOrderOption) *LockOrder {
-	if sink == nil {
-		sink = func(heisen.Finding) {}
-	}
-	d := &LockOrder{
-		sink:         sink,
-		limit:        DefaultLimit,
-		order:        new(vclock.Order),
-		threads:      shadow.New[*lockThread](nil, nil),
-		dependencies: map[dependencyKey]*dependency{},
-	}
+func (d *LockOrder) init(c lockOrderConfig) {
+	d.sink, d.limit, d.order = c.sink, c.limit, new(vclock.Order)
+	d.threads = shadow.New[*lockThread](nil, nil)
+	d.dependencies = map[dependencyKey]*dependency{}
 	d.locks = shadow.New(nil, d.endLock)
 	d.sets.init(&d.limit)
 	d.graph.init()
 	d.search.init(d)
-	for _, option := range options {
-		option(d)
-	}
-	return d
 }
 
-// Handle implements heisen.Detector.
-func (d *LockOrder) Handle(e heisen.Event) { d.handle(heisen.AsRecord(e)) }
-
-// HandleRecords implements heisen.RecordHandler.
-func (d *LockOrder) HandleRecords(records []heisen.Record) {
-	for i := range records {
-		d.handle(&records[i])
+// ensureInit makes a zero LockOrder usable.
+func (d *LockOrder) ensureInit() {
+	if d.order == nil {
+		d.init(defaultLockOrder())
 	}
 }
 
-// Flush reports what made findings incomplete, as an error that wraps ErrLimit
-// or an error of vclock.Order.
+// Flush implements heisen.Detector. It returns an error that wraps ErrLimit,
+// vclock.ErrEndedThread or vclock.ErrTooManyThreads if potential deadlocks may be missing.
 func (d *LockOrder) Flush() error {
+	d.ensureInit()
 	err := d.order.Err()
 	if d.dropped > 0 {
 		err = errors.Join(err, fmt.Errorf("%w: %d dependencies came after the first %d", ErrLimit, d.dropped, d.limit))
 	}
 	if d.search.unfinished > 0 {
-		err = errors.Join(err, fmt.Errorf("%w: %d searches for cycles of more than two were cut off", ErrLimit, d.search.unfinished))
+		err = errors.Join(err, fmt.Errorf("%w: %d searches for cycles of more than two ran out of budget", ErrLimit, d.search.unfinished))
 	}
 	return err
+}
+
+// Handle implements heisen.Detector.
+func (d *LockOrder) Handle(e heisen.Event) {
+	d.ensureInit()
+	d.handle(heisen.AsRecord(e))
 }
 
 func (d *LockOrder) handle(r *heisen.Record) {
@@ -212,14 +192,14 @@ func (d *LockOrder) handle(r *heisen.Record) {
 	}
 }
 
-// handleOrder shows the order an event. Locks are no part of it.
+// handleOrder hands an event to the order. Lock operations are not part of it.
 func (d *LockOrder) handleOrder(r *heisen.Record) {
 	d.order.Observe(r)
 	d.order.Publish(r)
 	d.moment++
 }
 
-// observes notes that t may know more of others than before.
+// observes must be called after an event by which t may have observed others.
 func (d *LockOrder) observes(t *lockThread) {
 	if t != nil {
 		d.version++
@@ -261,7 +241,7 @@ func (d *LockOrder) release(r *heisen.Record, m mode) {
 	if t := d.find(r.Thread); t != nil && t.release(d, l, m) {
 		return
 	}
-	// Go lets any goroutine unlock a mutex.
+	// In Go any goroutine may unlock a mutex.
 	if m == writing {
 		if l.writer != nil {
 			l.writer.release(d, l, m)
@@ -277,7 +257,8 @@ func (d *LockOrder) release(r *heisen.Record, m mode) {
 	}
 }
 
-// endStaleHolds ends the holds of others that an acquisition of l by t shows to be over.
+// endStaleHolds ends the holds of other threads that exclude an acquisition of l by t, which has just
+// succeeded.
 func (d *LockOrder) endStaleHolds(l *lockNode, t *lockThread, m mode) {
 	if l.writer != nil && l.writer != t {
 		for w := l.writer; w.release(d, l, writing); {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/heisen-go/heisen"
 	"github.com/heisen-go/heisen/bench/workload"
+	"github.com/heisen-go/heisen/internal/testaid/must"
 	"github.com/heisen-go/heisen/lockset"
 )
 
@@ -76,7 +77,7 @@ func script(t testing.TB, text string) (trace []heisen.Record) {
 // accesses in the order in which they wait.
 func lockOrder(t testing.TB, trace []heisen.Record, options ...lockset.LockOrderOption) (found []string, err error) {
 	t.Helper()
-	d := lockset.NewLockOrder(func(f heisen.Finding) {
+	sink := lockset.WithSink(func(f heisen.Finding) {
 		if f.Kind != heisen.Deadlock || f.Detector != "lockorder" {
 			t.Errorf("%s by %s", f.Kind, f.Detector)
 		}
@@ -89,7 +90,8 @@ func lockOrder(t testing.TB, trace []heisen.Record, options ...lockset.LockOrder
 			text = append(text, fmt.Sprintf("%d%c", a.Thread, rune(a.Object/64)))
 		}
 		found = append(found, strings.Join(text, " "))
-	}, options...)
+	})
+	d := must.Make(lockset.NewLockOrder(append(slices.Clip(options), sink)...))
 	_, err = heisen.Run(context.Background(), heisen.Slice(trace), d)
 	return found, err
 }
@@ -175,12 +177,12 @@ func TestLockOrderMessage(t *testing.T) {
 		{"1+A 1+B 1-B 1-A 2+B 2+C 2-C 2-B 3+C 3+A", "3 threads can wait in a circle for each other's locks"},
 		{"1*A 1*A 1/A 1/A 2+A", "two threads can wait for each other's locks; a writer that waits keeps new readers out"},
 	} {
-		d := lockset.NewLockOrder(func(f heisen.Finding) {
+		d := must.Make(lockset.NewLockOrder(lockset.WithSink(func(f heisen.Finding) {
 			if f.Message != test.want {
 				t.Errorf("%s: %q, want %q", test.trace, f.Message, test.want)
 			}
-		})
-		d.HandleRecords(script(t, test.trace))
+		})))
+		handleAll(d, script(t, test.trace))
 	}
 }
 
@@ -217,7 +219,7 @@ func TestLockOrderRemembers(t *testing.T) {
 
 func TestLockOrderLimit(t *testing.T) {
 	trace := script(t, "1+A 1+B 1-B 1-A 2+B 2+A 2-A 2-B 3+C 3+D 3-D 3-C")
-	found, err := lockOrder(t, trace, lockset.Limit(2))
+	found, err := lockOrder(t, trace, lockset.WithMaxDependencies(2))
 	if !errors.Is(err, lockset.ErrLimit) {
 		t.Errorf("error %v", err)
 	}
@@ -225,8 +227,8 @@ func TestLockOrderLimit(t *testing.T) {
 	if want := []string{"1B 2A"}; !slices.Equal(found, want) {
 		t.Errorf("found %q, want %q", found, want)
 	}
-	for _, n := range []int{6, 0, -1} {
-		if _, err := lockOrder(t, trace, lockset.Limit(n)); err != nil {
+	for _, n := range []int{6, 0} {
+		if _, err := lockOrder(t, trace, lockset.WithMaxDependencies(n)); err != nil {
 			t.Errorf("all are within the limit of %d: %v", n, err)
 		}
 	}
@@ -249,12 +251,12 @@ func TestLockOrderDoesNotAllocate(t *testing.T) {
 					repeat = append(repeat, r)
 				}
 			}
-			d := lockset.NewLockOrder(func(f heisen.Finding) { t.Errorf("%+v", f) })
-			d.HandleRecords(trace)
+			d := must.Make(lockset.NewLockOrder(lockset.WithSink(func(f heisen.Finding) { t.Errorf("%+v", f) })))
+			handleAll(d, trace)
 			for range 20 {
-				d.HandleRecords(repeat)
+				handleAll(d, repeat)
 			}
-			if n := testing.AllocsPerRun(10, func() { d.HandleRecords(repeat) }); n != 0 {
+			if n := testing.AllocsPerRun(10, func() { handleAll(d, repeat) }); n != 0 {
 				t.Errorf("%v allocations in %d events", n, len(repeat))
 			}
 		})
@@ -270,12 +272,12 @@ func ExampleNewLockOrder() {
 		{Thread: 2, Op: heisen.Acquire, Object: 0xb0, Site: 21},
 		{Thread: 2, Op: heisen.Acquire, Object: 0xa0, Site: 22},
 	}
-	detector := lockset.NewLockOrder(func(f heisen.Finding) {
+	detector := must.Make(lockset.NewLockOrder(lockset.WithSink(func(f heisen.Finding) {
 		fmt.Println(f.Message)
 		for _, a := range f.Accesses {
 			fmt.Printf("thread %d wants %#x at site %d\n", a.Thread, a.Object, a.Site)
 		}
-	})
+	})))
 	if _, err := heisen.Run(context.Background(), heisen.Slice(trace), detector); err != nil {
 		fmt.Println(err)
 	}

@@ -7,20 +7,19 @@ import (
 	"github.com/heisen-go/heisen/vclock"
 )
 
-// dependency is a lock that threads took at a site while they held a set of
-// locks.
+// dependency is an acquisition of a lock at a site while a set of locks is held.
 type dependency struct {
 	lock     *lockNode
 	set      *heldSet
 	site     heisen.Site
 	mode     mode
-	withLock *heldSet // with the lock
+	withLock *heldSet // set with lock
 
-	occurrences []occurrence // when, by age
+	occurrences []occurrence // oldest first
 	edges       []*edge
 	stored      bool
-	atLock      int // among those that want the lock
-	atSet       int // among those that hold the set
+	atLock      int // index into lock.deps
+	atSet       int // index into set.deps
 }
 
 type dependencyKey struct {
@@ -30,26 +29,26 @@ type dependencyKey struct {
 	mode mode
 }
 
-// occurrence is one time at which a thread had a dependency.
+// occurrence is an acquisition by a thread that has a dependency.
 type occurrence struct {
 	thread  heisen.Thread
 	ctx     heisen.Context
 	epoch   vclock.Epoch
-	version uint64       // of what the thread knew of others
-	clock   vclock.Clock // what it knew of others
-	index   uint64       // of the event
+	version uint64       // of the thread's observations
+	clock   vclock.Clock // what the thread had observed of others
+	index   uint64       // of the event in the stream
 }
 
-// maxOccurrences bounds the moments of one dependency.
+// maxOccurrences bounds the stored occurrences of one dependency.
 const maxOccurrences = 8
 
-// concurrent reports whether two moments are of different threads and not
-// ordered.
+// concurrent reports whether two occurrences are by different threads and not ordered.
 func concurrent(x, y *occurrence) bool {
 	return x.thread != y.thread && !x.clock.Covers(y.epoch) && !y.clock.Covers(x.epoch)
 }
 
-// dependency returns the one of that kind, which may be new.
+// dependency returns the dependency with these properties, a new one if there is none. A new one that
+// exceeds the limit is not stored.
 func (d *LockOrder) dependency(l *lockNode, set *heldSet, site heisen.Site, m mode) *dependency {
 	key := dependencyKey{l, set, site, m}
 	if dep := d.dependencies[key]; dep != nil {
@@ -72,25 +71,25 @@ func (d *LockOrder) dependency(l *lockNode, set *heldSet, site heisen.Site, m mo
 	return dep
 }
 
-// target is what the dependency's thread waits for: first the gate, then, if it
-// is a writer of a lock that has readers, the drain.
-func (dep *dependency) target(drain bool) *vertex {
-	if drain {
+// target returns the vertex that the dependency's thread waits for. A writer of a read-write lock
+// waits for writers first, and then for readers.
+func (dep *dependency) target(forReaders bool) *vertex {
+	if forReaders {
 		return dep.lock.readVertex
 	}
 	return dep.lock.writeVertex
 }
 
-// link adds the edges of one of the dependency's steps to the graph.
-func (d *LockOrder) link(dep *dependency, drain bool) {
+// link adds the edges of one of the dependency's two waits to the graph.
+func (d *LockOrder) link(dep *dependency, forReaders bool) {
 	l := dep.lock
-	if len(dep.set.locks) == 0 && !drain {
+	if len(dep.set.locks) == 0 && !forReaders {
 		return
 	}
 	if l.writeVertex == nil {
 		l.writeVertex = d.graph.newVertex()
 	}
-	to := dep.target(drain)
+	to := dep.target(forReaders)
 	for i := range dep.set.locks {
 		h := &dep.set.locks[i]
 		if h.mode&writing != 0 {
@@ -103,7 +102,7 @@ func (d *LockOrder) link(dep *dependency, drain bool) {
 			d.connect(h.lock.readVertex, to, dep)
 		}
 	}
-	if drain {
+	if forReaders {
 		d.connect(l.writeVertex, to, dep)
 	}
 }
@@ -117,7 +116,7 @@ func (d *LockOrder) connect(from, to *vertex, dep *dependency) {
 	dep.edges = append(dep.edges, e)
 }
 
-// setReadWrite notes that l is a read-write lock.
+// setReadWrite records that l is a read-write lock.
 func (d *LockOrder) setReadWrite(l *lockNode) {
 	l.readWrite = true
 	l.readVertex = d.graph.newVertex()
@@ -128,15 +127,15 @@ func (d *LockOrder) setReadWrite(l *lockNode) {
 	}
 }
 
-// recordDependency takes a dependency of t at present: it looks for cycles, and remembers
-// it.
+// recordDependency handles an acquisition by t that has a dependency: it searches for cycles and
+// stores the occurrence.
 func (d *LockOrder) recordDependency(dep *dependency, t *lockThread, r *heisen.Record) {
 	now := occurrence{thread: t.id, ctx: r.Context, epoch: t.epoch, version: t.version, index: d.events}
 	for i := range dep.occurrences {
 		m := &dep.occurrences[i]
 		if m.thread == t.id && m.version == t.version {
-			// Later, and with the same knowledge, it is unordered with all that
-			// the earlier moment was unordered with.
+			// The thread has observed nothing since, so the later occurrence is unordered with
+			// everything that the earlier one is unordered with.
 			if m.epoch != t.epoch {
 				m.epoch, m.ctx, m.index = now.epoch, now.ctx, now.index
 				d.findCycles(dep, m, t)
@@ -151,7 +150,7 @@ func (d *LockOrder) recordDependency(dep *dependency, t *lockThread, r *heisen.R
 	d.findCycles(dep, &now, t)
 }
 
-// store keeps a moment of t and returns where, or nil.
+// store stores an occurrence by t. It returns the stored one, or nil.
 func (d *LockOrder) store(dep *dependency, t *lockThread, now occurrence) *occurrence {
 	if !dep.stored {
 		d.dropped++
@@ -175,10 +174,9 @@ func (d *LockOrder) store(dep *dependency, t *lockThread, now occurrence) *occur
 	return &dep.occurrences[len(dep.occurrences)-1]
 }
 
-// dispensable returns which moment to forget for one of t at present: the first
-// that happens before it or before another one, for what comes later and is
-// unordered with the former is unordered with the latter, too. It returns -1 if
-// there is none.
+// dispensable returns the index of an occurrence that a present one by t can replace, or -1. It is the
+// first that happens before the present one or before another stored one: a later event that is
+// unordered with it is also unordered with the other.
 func (d *LockOrder) dispensable(dep *dependency, t *lockThread) int {
 	for i := range dep.occurrences {
 		if d.order.Before(dep.occurrences[i].epoch, t.id) {
@@ -195,25 +193,23 @@ func (d *LockOrder) dispensable(dep *dependency, t *lockThread) int {
 	return -1
 }
 
-// findCycles searches for cycles through a moment of t at present.
+// findCycles searches for cycles through the present occurrence, by t.
 func (d *LockOrder) findCycles(dep *dependency, m *occurrence, t *lockThread) {
-	for _, drain := range [...]bool{false, true} {
-		if drain && (dep.mode != writing || !dep.lock.readWrite) {
+	for _, forReaders := range [...]bool{false, true} {
+		if forReaders && (dep.mode != writing || !dep.lock.readWrite) {
 			return
 		}
-		// A dependency that is not kept has no edges, and its lock perhaps no
-		// vertex.
-		if to := dep.target(drain); to != nil && dep.onCycle(to, drain) {
+		// A dependency that is not stored has no edges, and its lock may have no vertex.
+		if to := dep.target(forReaders); to != nil && dep.onCycle(to, forReaders) {
 			at := *m
 			at.clock = *t.observed(d)
-			d.search.cyclesThrough(waiter{dep, drain, at}, to)
+			d.search.cyclesThrough(waiter{dep, forReaders, at}, to)
 		}
 	}
 }
 
-// onCycle reports whether one of the edges to a target of the dependency can be
-// on a cycle of the graph.
-func (dep *dependency) onCycle(to *vertex, drain bool) bool {
+// onCycle reports whether an edge to a target of the dependency can be on a cycle of the graph.
+func (dep *dependency) onCycle(to *vertex, forReaders bool) bool {
 	if !dep.stored {
 		return true
 	}
@@ -246,7 +242,7 @@ func (d *LockOrder) forget(dep *dependency) {
 	dep.set.deps = removeAt(dep.set.deps, dep.atSet, func(moved *dependency) { moved.atSet = dep.atSet })
 }
 
-// removeAt takes an element out of a list by moving the last one there.
+// removeAt removes an element of a list and moves the last one to its place.
 func removeAt[T any](list []*T, at int, moved func(*T)) []*T {
 	last := len(list) - 1
 	list[at] = list[last]

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/heisen-go/heisen"
+	"github.com/heisen-go/heisen/internal/testaid/must"
 	"github.com/heisen-go/heisen/lockset"
 )
 
@@ -315,14 +316,14 @@ func TestLockOrderFindsEveryDeadlock(t *testing.T) {
 // reports returns the events of each finding.
 func reports(t testing.TB, trace []heisen.Record) (events [][]uint64) {
 	t.Helper()
-	d := lockset.NewLockOrder(func(f heisen.Finding) {
+	d := must.Make(lockset.NewLockOrder(lockset.WithSink(func(f heisen.Finding) {
 		var indices []uint64
 		for _, a := range f.Accesses {
 			indices = append(indices, a.Index)
 		}
 		events = append(events, indices)
-	})
-	d.HandleRecords(trace)
+	})))
+	handleAll(d, trace)
 	if err := d.Flush(); err != nil {
 		t.Fatal(err)
 	}

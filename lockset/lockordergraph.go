@@ -5,37 +5,36 @@ import (
 	"slices"
 )
 
-// vertex is something that threads hold and wait for: a lock, or one of the two
-// sides of a read-write lock.
+// vertex is something that threads hold and wait for: a lock, or one of the two parts of a read-write
+// lock.
 type vertex struct {
 	component *component
-	at        int // among the component's
+	at        int // index into component.vertices
 	out, in   []*edge
 }
 
-// edge says that to was wanted while from was held.
+// edge means that a thread that held from acquired to.
 type edge struct {
 	from, to *vertex
 	deps     []*dependency
-	atOut    int // among those out of from
-	atIn     int // among those into to
+	atOut    int // index into from.out
+	atIn     int // index into to.in
 }
 
-// component is a set of vertices that includes a strongly connected component of
-// the graph, exactly one as long as no vertex has gone. An edge between two
-// leads from the lesser rank to the greater.
+// component is a strongly connected component of the graph, or several after an edge was removed. An
+// edge between two components leads from the lower rank to the higher one.
 type component struct {
 	rank     int64
 	vertices []*vertex
-	reached  uint64 // the latest search that came here from the edge's end
-	reaches  uint64 // and the latest that came from its start, backwards
+	reached  uint64 // the latest forward search that visited it
+	reaches  uint64 // the latest backward search that visited it
 }
 
-// lockGraph keeps the components and their order while edges come, by the
-// algorithm of Pearce and Kelly (A dynamic topological sort algorithm for
-// directed acyclic graphs, JEA 2007): an edge against the order makes two
-// searches, between the ranks of its ends only. Where they meet is a new
-// component.
+// lockGraph maintains the strongly connected components of the lock-order graph, and a topological
+// order of them, as edges are added. It uses the algorithm of Pearce and Kelly, "A Dynamic
+// Topological Sort Algorithm for Directed Acyclic Graphs" (JEA 2007). An edge against the order
+// causes a forward and a backward search, limited to the ranks between its ends. The components
+// that both searches visit become one.
 type lockGraph struct {
 	edges    map[edgeKey]*edge
 	rank     int64
@@ -56,7 +55,7 @@ func (g *lockGraph) newVertex() *vertex {
 	return v
 }
 
-// connect returns the edge between two different vertices.
+// connect returns the edge between two different vertices, a new one if there is none.
 func (g *lockGraph) connect(from, to *vertex) *edge {
 	key := edgeKey{from, to}
 	if e := g.edges[key]; e != nil {
@@ -72,7 +71,7 @@ func (g *lockGraph) connect(from, to *vertex) *edge {
 	return e
 }
 
-// reorder mends the order after an edge from a component to one of lesser rank.
+// reorder restores the topological order after an edge to a component of lower rank.
 func (g *lockGraph) reorder(from, to *component) {
 	g.searches++
 	now := g.searches
@@ -100,8 +99,8 @@ func (g *lockGraph) reorder(from, to *component) {
 			}
 		}
 	}
-	// What is behind gets the least of the ranks, what is ahead the greatest,
-	// each in the order it has.
+	// The components behind get the lowest of the ranks, those ahead the highest. Each group keeps
+	// its order.
 	byRank := func(a, b *component) int { return cmp.Compare(a.rank, b.rank) }
 	slices.SortFunc(g.ahead, byRank)
 	slices.SortFunc(g.behind, byRank)
@@ -135,7 +134,7 @@ func (g *lockGraph) reorder(from, to *component) {
 	clear(g.behind)
 }
 
-// merge makes one component of those that the search came to from both ends.
+// merge makes one component of those that both searches visited.
 func (g *lockGraph) merge(rank int64, search uint64) {
 	var whole *component
 	for _, c := range g.ahead {
@@ -156,14 +155,14 @@ func (g *lockGraph) merge(rank int64, search uint64) {
 	whole.rank = rank
 }
 
-// disconnect removes an edge. The order stays one.
+// disconnect removes an edge. The order stays valid.
 func (g *lockGraph) disconnect(e *edge) {
 	delete(g.edges, edgeKey{e.from, e.to})
 	e.from.out = removeAt(e.from.out, e.atOut, func(moved *edge) { moved.atOut = e.atOut })
 	e.to.in = removeAt(e.to.in, e.atIn, func(moved *edge) { moved.atIn = e.atIn })
 }
 
-// removeVertex removes a vertex that has no edges left; nil is none.
+// removeVertex removes a vertex without edges. v may be nil.
 func (g *lockGraph) removeVertex(v *vertex) {
 	if v != nil {
 		c := v.component

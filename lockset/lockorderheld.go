@@ -16,36 +16,37 @@ const (
 	writing
 )
 
-// lockNode is a lock during one life of its memory.
+// lockNode is a lock in one allocation epoch of its memory.
 type lockNode struct {
-	id        uint64 // never used again
+	id        uint64 // unique
 	object    heisen.Object
-	writer    *lockThread // who holds it for writing
-	readers   int         // holds for reading
+	writer    *lockThread // the thread that holds it for writing, or nil
+	readers   int         // number of holds for reading
 	readWrite bool        // whether it has ever been taken for reading
 
-	writeVertex *vertex // what readers and writers wait for, and writers hold; or nil
-	readVertex  *vertex // what writers then wait for, and readers hold; or nil
+	writeVertex *vertex // writers hold it, readers and writers wait for it; or nil
+	readVertex  *vertex // readers hold it, writers wait for it after writeVertex; or nil
 
-	deps []*dependency // those that want it
-	sets []*heldSet    // those that it is in
+	deps []*dependency // dependencies that acquire it
+	sets []*heldSet    // interned sets that contain it
 }
 
-// heldSet is a set of locks that a thread holds. Equal sets are the same
-// pointer, unless they are not interned.
+// heldSet is a set of held locks. Equal interned sets are the same pointer. The sets of package
+// internal/locksets do not serve here, because the graph must find all sets that contain a lock and
+// drop them with the lock.
 type heldSet struct {
 	id       uint64
 	hash     uint64
-	locks    []heldLock // by id
+	locks    []heldLock // sorted by id
 	interned bool
 	next     *heldSet      // with the same hash
-	deps     []*dependency // those that hold it
+	deps     []*dependency // dependencies that hold it
 }
 
 type heldLock struct {
 	lock *lockNode
 	mode mode
-	at   int // of the set among the lock's, if it is interned
+	at   int // index of the set in lock.sets, if it is interned
 }
 
 // heldSets interns sets.
@@ -64,13 +65,13 @@ func (s *heldSets) init(limit *int) {
 	s.empty = &heldSet{interned: true}
 }
 
-// with returns the set with a lock more.
+// with returns the union of a set and a lock.
 func (s *heldSets) with(set *heldSet, l *lockNode, m mode) *heldSet {
 	s.scratch = insertHeld(append(s.scratch[:0], set.locks...), l, m)
 	return s.intern()
 }
 
-// insertHeld adds a hold to a sorted list. Who may write may read.
+// insertHeld adds a held lock to a sorted list, or a mode to a lock in it.
 func insertHeld(locks []heldLock, l *lockNode, m mode) []heldLock {
 	i, ok := slices.BinarySearchFunc(locks, l.id, func(h heldLock, id uint64) int { return cmp.Compare(h.lock.id, id) })
 	if ok {
@@ -112,7 +113,7 @@ func (s *heldSets) intern() *heldSet {
 	return set
 }
 
-// remove forgets a set.
+// remove removes an interned set.
 func (s *heldSets) remove(set *heldSet) {
 	s.count--
 	set.interned = false
@@ -140,7 +141,7 @@ func (s *heldSets) remove(set *heldSet) {
 	}
 }
 
-// place notes where the set stands among those of l.
+// place sets the index of the set in l.sets.
 func (set *heldSet) place(l *lockNode, at int) {
 	for i := range set.locks {
 		if set.locks[i].lock == l {
@@ -149,34 +150,33 @@ func (set *heldSet) place(l *lockNode, at int) {
 	}
 }
 
-// hold is one of the locks that a thread holds.
+// hold is a lock that a thread holds.
 type hold struct {
 	lock   *lockNode
 	mode   mode
-	before *heldSet // what was held when it was taken
+	before *heldSet // the locks held before it was taken
 }
 
 // lockThread is a thread that takes locks.
 type lockThread struct {
 	id   heisen.Thread
-	at   int    // among all
+	at   int    // index into LockOrder.all
 	held []hold // in order of acquisition
 	set  *heldSet
 
-	moment          uint64       // of the order, at which the epoch was asked for
-	epoch           vclock.Epoch // present, if moment is
-	version         uint64       // of what it knows of others
-	snapshot        uint64       // changes with the epoch and the version
-	snapshotVersion uint64       // the version that stamp stands for
+	moment          uint64       // LockOrder.moment of epoch
+	epoch           vclock.Epoch // the present epoch, if moment is the present one
+	version         uint64       // of its observations of others
+	snapshot        uint64       // changes with epoch and version
+	snapshotVersion uint64       // the version of snapshot
 
-	clock        vclock.Clock // what it knows, as of clocked
-	clockVersion uint64       // version of clock, 0 for none
+	clock        vclock.Clock // its observations at clockVersion
+	clockVersion uint64       // the version of clock, 0 for none
 
 	recent [8]recent
 }
 
-// recent is a dependency that has been dealt with when the thread's stamp was
-// stamp.
+// recent is a dependency that was recorded at a snapshot of its thread.
 type recent struct {
 	dep   *dependency
 	stamp uint64
@@ -186,7 +186,7 @@ func (t *lockThread) recentFor(l *lockNode, site heisen.Site) *recent {
 	return &t.recent[(l.id*5^t.set.id*3^uint64(site))%uint64(len(t.recent))]
 }
 
-// refresh brings the epoch and the stamp up to date.
+// refresh updates the epoch and the snapshot.
 func (t *lockThread) refresh(d *LockOrder) {
 	if t.moment == d.moment {
 		return
@@ -198,7 +198,7 @@ func (t *lockThread) refresh(d *LockOrder) {
 	}
 }
 
-// observed returns what t knows of others.
+// observed returns what t has observed of others.
 func (t *lockThread) observed(d *LockOrder) *vclock.Clock {
 	if t.clockVersion != t.version {
 		d.order.Recycle(&t.clock)
@@ -217,7 +217,7 @@ func (t *lockThread) hold(l *lockNode, m mode, after *heldSet) {
 	}
 }
 
-// release ends t's latest hold of l in a mode and reports whether there was one.
+// release ends t's latest hold of l in a mode. It reports whether there was one.
 func (t *lockThread) release(d *LockOrder, l *lockNode, m mode) bool {
 	i := len(t.held) - 1
 	for ; i >= 0; i-- {
@@ -237,7 +237,7 @@ func (t *lockThread) release(d *LockOrder, l *lockNode, m mode) bool {
 	return true
 }
 
-// drop takes out one of the holds, and finds out what was held since.
+// drop removes a hold and recomputes the sets of the later ones.
 func (t *lockThread) drop(d *LockOrder, i int) {
 	t.set = t.held[i].before
 	t.held = slices.Delete(t.held, i, i+1)
@@ -248,7 +248,7 @@ func (t *lockThread) drop(d *LockOrder, i int) {
 	}
 }
 
-// reads returns how many holds of l for reading t has.
+// reads returns the number of t's holds of l for reading.
 func (t *lockThread) reads(l *lockNode) (n int) {
 	for _, h := range t.held {
 		if h.lock == l && h.mode == reading {
@@ -258,7 +258,7 @@ func (t *lockThread) reads(l *lockNode) (n int) {
 	return n
 }
 
-// find returns what is known of a thread, or nil.
+// find returns a thread that takes locks, or nil.
 func (d *LockOrder) find(id heisen.Thread) *lockThread {
 	if d.last != nil && d.last.id == id {
 		return d.last
@@ -270,7 +270,7 @@ func (d *LockOrder) find(id heisen.Thread) *lockThread {
 	return nil
 }
 
-// threadIndex returns where lockers has a thread: at a word of its own.
+// threadIndex returns the index of a thread in threads: a word of its own.
 func threadIndex(id heisen.Thread) heisen.Object { return 8 * heisen.Object(id) }
 
 func (d *LockOrder) threadOf(id heisen.Thread) *lockThread {
@@ -286,7 +286,7 @@ func (d *LockOrder) threadOf(id heisen.Thread) *lockThread {
 	return t
 }
 
-// end forgets a thread that has ended and holds nothing.
+// end removes a thread that has ended and holds no lock.
 func (d *LockOrder) end(id heisen.Thread) {
 	t := d.find(id)
 	if t == nil || len(t.held) > 0 {
@@ -311,7 +311,7 @@ func (d *LockOrder) lockAt(o heisen.Object) *lockNode {
 	return *p
 }
 
-// endLock forgets a lock whose memory has ended its life.
+// endLock removes a lock whose memory is allocated or freed.
 func (d *LockOrder) endLock(p **lockNode) {
 	l := *p
 	if l == nil {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/heisen-go/heisen"
 	"github.com/heisen-go/heisen/bench/workload"
+	"github.com/heisen-go/heisen/internal/testaid/must"
 	"github.com/heisen-go/heisen/lockset"
 )
 
@@ -46,10 +47,10 @@ func agree(t testing.TB, trace []heisen.Record) (reports, circles int) {
 	p := newPlain()
 	var reported []cycle
 	var fresh []heisen.Finding
-	d := lockset.NewLockOrder(func(f heisen.Finding) { fresh = append(fresh, f) })
+	d := must.Make(lockset.NewLockOrder(lockset.WithSink(func(f heisen.Finding) { fresh = append(fresh, f) })))
 	for i, r := range trace {
 		fresh = nil
-		d.HandleRecords(trace[i : i+1])
+		handleAll(d, trace[i:i+1])
 		want := map[string]bool{}
 		var cycles []cycle
 		for _, circle := range p.handle(r) {

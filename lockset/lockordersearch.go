@@ -8,33 +8,31 @@ import (
 	"github.com/heisen-go/heisen"
 )
 
-// waiter is a thread that waits: the moment of a dependency, and for which of its
-// two sides.
+// waiter is a thread that waits: an occurrence of a dependency, and which of its two waits.
 type waiter struct {
 	dep        *dependency
 	forReaders bool
 	at         occurrence
 }
 
-// search finds cycles of steps.
+// search finds cycles of waiters, by depth-first search.
 type search struct {
 	d    *LockOrder
-	path []waiter // each waits for the next
-	// targets are the vertices that the first step's thread holds and that can
-	// be on a cycle with what it wants.
+	path []waiter // each waits for the next one
+	// targets are the vertices that the first waiter's thread holds and that can be on a cycle with
+	// the vertex that it waits for.
 	targets []*vertex
 
-	reported      map[string]bool                 // cycles of sites, reported
-	reportedSites map[heisen.Site][][]heisen.Site // their sites, by the least of them
+	reported      map[string]bool                 // cycles of sites, by siteCycle
+	reportedSites map[heisen.Site][][]heisen.Site // the sites of each, by the least of them
 	sites         []heisen.Site                   // scratch
-	effort        uint64                          // steps tried
-	unfinished    uint64                          // searches that were not finished
+	effort        uint64                          // steps so far
+	unfinished    uint64                          // searches that ran out of budget
 	stop          bool
 }
 
 const (
-	// effortBase and effortEach bound the steps that searches for cycles of
-	// more than two try, in all.
+	// The budget of all searches for cycles of more than two waiters, in steps.
 	effortBase           = 1 << 20
 	effortPerAcquisition = 64
 )
@@ -45,7 +43,7 @@ func (s *search) init(d *LockOrder) {
 	s.reportedSites = map[heisen.Site][][]heisen.Site{}
 }
 
-// cyclesThrough looks for cycles through a step that waits for to.
+// cyclesThrough reports the cycles through a waiter that waits for to.
 func (s *search) cyclesThrough(first waiter, to *vertex) {
 	s.path = append(s.path[:0], first)
 	s.targets = s.targets[:0]
@@ -77,8 +75,7 @@ func (s *search) addTarget(v, to *vertex) {
 	}
 }
 
-// pairs looks for cycles of the first step and one with an edge that closes
-// them.
+// pairs reports the cycles of the first waiter and one of e, an edge that closes a cycle of two.
 func (s *search) pairs(e *edge) {
 	for _, dep := range e.deps {
 		next := waiter{dep: dep, forReaders: e.to == dep.lock.readVertex}
@@ -97,17 +94,17 @@ func (s *search) pairs(e *edge) {
 	}
 }
 
-// extend looks for the cycles of more than two that the path begins, whose last
-// step waits for v.
+// extend reports the cycles of more than two waiters that start with the path, whose last waiter waits
+// for v.
 func (s *search) extend(v *vertex) {
 	for _, e := range v.out {
 		if e.to.component != v.component {
 			continue
 		}
-		drain := false
+		forReaders := false
 		for _, dep := range e.deps {
-			drain = e.to == dep.lock.readVertex
-			next := waiter{dep: dep, forReaders: drain}
+			forReaders = e.to == dep.lock.readVertex
+			next := waiter{dep: dep, forReaders: forReaders}
 			if !s.spend() {
 				return
 			}
@@ -126,7 +123,7 @@ func (s *search) extend(v *vertex) {
 	}
 }
 
-// extendOccurrences goes on with each moment of the last step, whose edge is e.
+// extendOccurrences extends the path with each occurrence of its last waiter, whose edge is e.
 func (s *search) extendOccurrences(e *edge) {
 	n := len(s.path)
 	for i := range s.path[n-1].dep.occurrences {
@@ -148,7 +145,7 @@ func (s *search) extendOccurrences(e *edge) {
 	}
 }
 
-// spend counts a step and reports whether there may be one more.
+// spend counts a step. It reports whether the budget permits another one.
 func (s *search) spend() bool {
 	s.effort++
 	if !s.stop && s.effort > effortBase+effortPerAcquisition*s.d.acquisitions {
@@ -158,8 +155,7 @@ func (s *search) spend() bool {
 	return !s.stop
 }
 
-// excluded reports whether a gate lock keeps the step apart from one of the
-// path.
+// excluded reports whether a guard excludes a waiter and one of the path.
 func (s *search) excluded(next *waiter) bool {
 	for i := range s.path {
 		if excludes(&s.path[i], next) {
@@ -169,9 +165,8 @@ func (s *search) excluded(next *waiter) bool {
 	return false
 }
 
-// excludes reports whether two threads cannot be at two steps at once because of
-// what they hold: a lock that one of them has for writing, or both wait for the
-// readers of.
+// excludes reports whether two waiters cannot wait at the same time because of the locks that they
+// hold: a common lock that one of them holds for writing, or whose readers both wait for.
 func excludes(a, b *waiter) bool {
 	x, y := a.dep.set.locks, b.dep.set.locks
 	for len(x) > 0 && len(y) > 0 {
@@ -190,13 +185,13 @@ func excludes(a, b *waiter) bool {
 		b.forReaders && a.dep.set.writes(b.dep.lock)
 }
 
-// writes reports whether l is in the set for writing.
+// writes reports whether the set contains l for writing.
 func (set *heldSet) writes(l *lockNode) bool {
 	return slices.ContainsFunc(set.locks, func(h heldLock) bool { return h.lock == l && h.mode&writing != 0 })
 }
 
-// isCovered reports whether the path passes a site twice and a cycle with no other
-// sites than the path's has been reported.
+// isCovered reports whether the path passes a site twice and a cycle of a subset of its sites has been
+// reported.
 func (s *search) isCovered() bool {
 	s.sites = s.sites[:0]
 	for i := range s.path {
@@ -217,7 +212,7 @@ func (s *search) isCovered() bool {
 	return false
 }
 
-// subset reports whether all of a are among b; both are sorted.
+// subset reports whether the sorted set a is a subset of the sorted set b.
 func subset(a, b []heisen.Site) bool {
 	for _, site := range a {
 		i, ok := slices.BinarySearch(b, site)
@@ -229,7 +224,7 @@ func subset(a, b []heisen.Site) bool {
 	return true
 }
 
-// report reports the path, which is a cycle, unless that has been done.
+// report reports the path, which is a cycle, unless its cycle of sites has been reported.
 func (s *search) report() {
 	if s.isCovered() {
 		return
@@ -269,7 +264,8 @@ func (m mode) op() heisen.Op {
 	return heisen.Acquire
 }
 
-// siteCycle returns the path's cycle of sites, the same wherever the path begins.
+// siteCycle returns the path's cycle of sites as a string that does not depend on where the path
+// begins.
 func (s *search) siteCycle() string {
 	n := len(s.path)
 	at := func(start, i int) heisen.Site { return s.path[(start+i)%n].dep.site }

@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"github.com/heisen-go/heisen"
+	"github.com/heisen-go/heisen/internal/locksets"
+	"github.com/heisen-go/heisen/internal/testaid/must"
 	"github.com/heisen-go/heisen/lockset"
 )
 
@@ -41,15 +43,15 @@ func TestManyLocks(t *testing.T) {
 		heisen.Detector
 		heisen.RecordHandler
 	}{
-		"eraser":           lockset.NewEraser(fail(t)),
-		"eraser by object": lockset.NewEraser(fail(t), lockset.ByObject()),
-		"hybrid": lockset.NewHybrid(func(f heisen.Finding) {
+		"eraser":           must.Make(lockset.NewEraser(lockset.WithSink(fail(t)))),
+		"eraser by object": must.Make(lockset.NewEraser(lockset.WithSink(fail(t)), lockset.WithObjectGranularity())),
+		"hybrid": must.Make(lockset.NewHybrid(lockset.WithSink(func(f heisen.Finding) {
 			// The object is handed over without a message, so its
 			// initialisation may race for all that is known.
 			if sitePairs([]heisen.Finding{f}) != "(1,2)" {
 				t.Errorf("%+v", f)
 			}
-		}),
+		}))),
 	} {
 		churn(first, detector.HandleRecords)
 		before := heap()
@@ -78,8 +80,8 @@ func heap() int {
 // and releases them in either order.
 func TestManyAtOnce(t *testing.T) {
 	const n = 10_000
-	table := lockset.NewTable()
-	holds := lockset.NewTracker(table)
+	table := locksets.NewTable()
+	holds := locksets.NewTracker(table)
 	at := func(i int) heisen.Object { return heisen.Object(64 * (i + 1)) }
 	for round := range 2 {
 		for i := range n {
@@ -95,7 +97,7 @@ func TestManyAtOnce(t *testing.T) {
 			}
 			holds.Handle(&heisen.Record{Thread: 1, Op: heisen.Release, Object: at(j)})
 		}
-		if held := holds.HeldBy(1); held != (lockset.Held{}) {
+		if held := holds.HeldBy(1); held != (locksets.Held{}) {
 			t.Fatalf("%+v held in the end", held)
 		}
 	}
@@ -106,7 +108,7 @@ func TestManyAtOnce(t *testing.T) {
 func TestForgotten(t *testing.T) {
 	const remember = 100
 	feed := func(threads heisen.Thread) *lockset.Hybrid {
-		d := lockset.NewHybrid(nil, lockset.Remember(remember))
+		d := must.Make(lockset.NewHybrid(lockset.WithMaxAccesses(remember)))
 		for t := range threads {
 			d.Handle((&heisen.Record{Thread: t, Op: heisen.Read, Object: x, Site: 1}).Event())
 		}
@@ -123,7 +125,7 @@ func TestForgotten(t *testing.T) {
 		option int
 		want   uint64
 	}{{512, 1024, 0}, {513, 1024, 1}, {300, 0, 0}} {
-		d := lockset.NewHybrid(nil, lockset.Remember(test.option))
+		d := must.Make(lockset.NewHybrid(lockset.WithMaxAccesses(test.option)))
 		for site := range test.sites {
 			d.Handle((&heisen.Record{Thread: 1, Op: heisen.Read, Object: x, Site: site}).Event())
 		}
@@ -137,7 +139,7 @@ func TestForgotten(t *testing.T) {
 // though they all access the same variable without a lock.
 func TestMillionGoroutines(t *testing.T) {
 	const goroutines, width = 1_000_000, 50
-	d := lockset.NewHybrid(nil)
+	d := must.Make(lockset.NewHybrid())
 	var batch []heisen.Record
 	for first := heisen.Thread(1); first < goroutines; first += width {
 		batch = batch[:0]

@@ -6,33 +6,37 @@ import (
 	"github.com/google/btree"
 
 	"github.com/heisen-go/heisen"
+	"github.com/heisen-go/heisen/internal/locksets"
 	"github.com/heisen-go/heisen/internal/shadow"
 )
 
-// objects is the live allocated objects: an ordered map of address ranges, and
-// in front of it a shadow memory that remembers, by byte, what was found there.
+// objects is the set of live allocated objects: an ordered map of address ranges. A shadow memory
+// caches the look-ups by byte.
+//
+// The map is a B-tree because every Alloc inserts a range, every Free may cut several, and a look-up
+// needs the predecessor of an address. A sorted slice would move half of its ranges per Alloc.
 type objects struct {
 	extents     *btree.BTreeG[extent]
 	all         []*object // by number; the first is not used
 	free        []uint32
-	byByte      *shadow.Memory[uint32] // number of the object, or nowhere; 0 if not known
+	byByte      *shadow.Memory[uint32] // number of the object, or nowhere; 0 if not cached
 	overlapping []extent               // scratch of end
 }
 
-// nowhere stands for bytes in no object.
+// nowhere is the number of bytes in no object.
 const nowhere = math.MaxUint32
 
 // object is Eraser's state of an allocated object.
 type object struct {
 	variable
 	base    heisen.Object
-	extents int           // ranges of its bytes that are left
-	lastAt  heisen.Object // where the access last was
-	otherAt heisen.Object // and other
+	extents int           // number of ranges that are not freed
+	lastAt  heisen.Object // address of last
+	otherAt heisen.Object // address of other
 }
 
-// extent is a range of bytes of one object, last included: all of it, unless part
-// of its memory was given away.
+// extent is a range of bytes of one object, last included: the whole object, unless parts of its
+// memory have been freed or reallocated.
 type extent struct {
 	first, last heisen.Object
 	number      uint32
@@ -46,7 +50,8 @@ func newObjects() *objects {
 	}
 }
 
-// lastByte returns the last of size bytes from o, or of the address space.
+// lastByte returns the address of the last of size bytes from o, at most the last of the address
+// space.
 func lastByte(o heisen.Object, size uint64) heisen.Object {
 	if last := o + heisen.Object(size-1); last >= o {
 		return last
@@ -54,7 +59,7 @@ func lastByte(o heisen.Object, size uint64) heisen.Object {
 	return math.MaxUint64
 }
 
-// begin makes a new object of size bytes at o, which end has just cleared.
+// begin adds an object of size bytes at o. The caller has called end for these bytes.
 func (s *objects) begin(o heisen.Object, size uint64) {
 	if size == 0 {
 		return
@@ -74,8 +79,7 @@ func (s *objects) add(p extent) {
 	s.extents.ReplaceOrInsert(p)
 }
 
-// end ends the lives of size bytes from o. An object of which bytes are left
-// goes on with them.
+// end removes size bytes from o from their objects. An object ends with its last byte.
 func (s *objects) end(o heisen.Object, size uint64) {
 	if size == 0 {
 		return
@@ -114,7 +118,7 @@ func (s *objects) collect(p extent) bool {
 	return true
 }
 
-// at returns the object that has the byte o, or nil.
+// at returns the object that contains the byte o, or nil.
 func (s *objects) at(o heisen.Object) *object {
 	known := s.byByte.At(o)
 	if *known == 0 {
@@ -130,8 +134,8 @@ func (s *objects) at(o heisen.Object) *object {
 	return s.all[*known]
 }
 
-// find returns the object that has the byte o, or nil, and the last of the bytes
-// from o on of which the same is true.
+// find returns the object that contains the byte o, or nil, and the last of the bytes from o on with
+// the same result.
 func (s *objects) find(o heisen.Object) (found *object, last heisen.Object) {
 	p, last := s.extentAt(o)
 	if p.number == 0 {
@@ -140,8 +144,8 @@ func (s *objects) find(o heisen.Object) (found *object, last heisen.Object) {
 	return s.all[p.number], last
 }
 
-// extentAt returns the piece that has the byte o, with the number 0 if there is
-// none, and the last byte of the piece or gap.
+// extentAt returns the extent that contains the byte o, or one with number 0, and the last byte of the
+// extent or of the gap.
 func (s *objects) extentAt(o heisen.Object) (at extent, last heisen.Object) {
 	s.extents.DescendLessOrEqual(extent{first: o}, func(p extent) bool {
 		if p.last >= o {
@@ -160,7 +164,7 @@ func (s *objects) extentAt(o heisen.Object) (at extent, last heisen.Object) {
 	return at, last
 }
 
-func (s *objects) keepSets(k *Compaction) {
+func (s *objects) keepSets(k *locksets.Compaction) {
 	for _, o := range s.all[1:] {
 		if o.extents > 0 {
 			k.Keep(&o.candidates)

@@ -2,6 +2,7 @@ package lockset_test
 
 import (
 	"fmt"
+	"slices"
 	"testing"
 
 	"github.com/heisen-go/heisen"
@@ -11,7 +12,9 @@ import (
 )
 
 func hybrid(options ...lockset.HybridOption) func(heisen.Sink) heisen.Detector {
-	return func(s heisen.Sink) heisen.Detector { return lockset.NewHybrid(s, options...) }
+	return func(s heisen.Sink) heisen.Detector {
+		return must.Make(lockset.NewHybrid(append(slices.Clip(options), lockset.WithSink(s))...))
+	}
 }
 
 // siteOp is a place of a pair.
@@ -158,14 +161,14 @@ func allPairs(trace []heisen.Record, atomics bool) map[spots]map[[2]int]bool {
 func TestHybridIsAllPairs(t *testing.T) {
 	for _, atomics := range []bool{false, true} {
 		t.Run(fmt.Sprintf("atomics order %v", atomics), func(t *testing.T) {
-			options := []lockset.HybridOption{lockset.Remember(0)}
+			options := []lockset.HybridOption{lockset.WithMaxAccesses(0)}
 			if atomics {
-				options = append(options, lockset.OrderAtomics())
+				options = append(options, lockset.WithAtomicOrder())
 			}
 			forRandomTraces(t, 1000, func(trace []heisen.Record) error {
 				want := allPairs(trace, atomics)
 				found, err := findingsOf(trace, func(s heisen.Sink) heisen.Detector {
-					d := lockset.NewHybrid(s, options...)
+					d := must.Make(lockset.NewHybrid(append(slices.Clip(options), lockset.WithSink(s))...))
 					if atomics {
 						return d
 					}
@@ -215,7 +218,7 @@ func example(trace []heisen.Record, f heisen.Finding, pairs map[[2]int]bool) err
 // TestHybridFindsRaces checks the promise about happens-before, in traces that
 // are as wild as they come.
 func TestHybridFindsRaces(t *testing.T) {
-	for _, options := range [][]lockset.HybridOption{nil, {lockset.OrderAtomics()}} {
+	for _, options := range [][]lockset.HybridOption{nil, {lockset.WithAtomicOrder()}} {
 		forRandomTraces(t, 800, func(trace []heisen.Record) error {
 			hb, err := findingsOf(trace, func(s heisen.Sink) heisen.Detector { return must.Make(vclock.NewHappensBefore(vclock.WithSink(s))) })
 			if err != nil {
@@ -247,7 +250,7 @@ func TestBoundedHybrid(t *testing.T) {
 		for remember := 1; remember <= 4; remember++ {
 			var d *lockset.Hybrid
 			found, err := findingsOf(trace, func(s heisen.Sink) heisen.Detector {
-				d = lockset.NewHybrid(s, lockset.Remember(remember))
+				d = must.Make(lockset.NewHybrid(lockset.WithSink(s), lockset.WithMaxAccesses(remember)))
 				return d
 			})
 			if (err != nil) != (d.Evicted() > 0) {

@@ -80,3 +80,10 @@ func (c *compacting) Handle(e heisen.Event) {
 	}
 	c.Detector.Handle(e)
 }
+
+// handleAll hands a trace to a detector, event by event.
+func handleAll(d heisen.Detector, trace []heisen.Record) {
+	for i := range trace {
+		d.Handle(trace[i].Event())
+	}
+}

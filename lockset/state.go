@@ -1,38 +1,41 @@
 package lockset
 
-import "github.com/heisen-go/heisen"
+import (
+	"github.com/heisen-go/heisen"
 
-// state is Eraser's state of a variable.
+	"github.com/heisen-go/heisen/internal/locksets"
+)
+
+// state is the state of a variable, as in figure 4 of the Eraser paper.
 type state uint8
 
 const (
 	virgin state = iota
 	exclusive
 	shared
-	sharedUnprotected // shared, and no candidate is left; candidates are the last
+	sharedUnprotected // shared, but the candidate set is empty; candidates is the last set that was not
 	sharedModified
-	violated // reported
+	violated // reported, and ignored since
 )
 
-// location is who accessed a variable, and where.
+// location is the thread, site and context of an access.
 type location struct {
 	thread heisen.Thread
 	site   heisen.Site
 	ctx    heisen.Context
 }
 
-// variable is Eraser's state of a class of bytes or of an object: 32 bytes,
-// without pointers.
+// variable is Eraser's shadow cell of a class of bytes, or of an object: 32 bytes, without pointers.
 type variable struct {
-	candidates ID // once it is shared
+	candidates locksets.ID // if shared or shared-modified
 	state      state
 	lastOp     heisen.Op
 	otherOp    heisen.Op
 	last       location // of the last access
-	other      location // of the last one by another thread than that
+	other      location // the last access by another thread than that of last
 }
 
-// recordAccess remembers r, an access by op, as the last one.
+// recordAccess records r, an access by op, as the last one.
 func (v *variable) recordAccess(r *heisen.Record, op heisen.Op) {
 	if v.last.thread != r.Thread {
 		v.other, v.otherOp = v.last, v.lastOp
@@ -40,20 +43,20 @@ func (v *variable) recordAccess(r *heisen.Record, op heisen.Op) {
 	v.last, v.lastOp = location{r.Thread, r.Site, r.Context}, op
 }
 
-// violation says what an access has done to a variable.
+// violation is the result of a transition.
 type violation struct {
 	broken     bool
-	readOnly   bool     // no candidate was left before, but nobody had written
-	candidates ID       // the last; Empty if the first shared access had no lock
-	earlier    location // of the last access by another thread
+	readOnly   bool        // the candidate set was already empty, but there was no write
+	candidates locksets.ID // the last candidates; Empty if the first shared access had no lock
+	earlier    location    // the last access by another thread
 	op         heisen.Op
 
-	// Set by the caller: violations that agree in this too are one.
+	// Set by the caller. Equal violations are reported once.
 	event  uint64
-	object *object // nil if it is a variable's
+	object *object // nil for a variable
 }
 
-// transition is the transition of v's state by r, an access by op.
+// transition changes v's state by r, an access by op.
 func (d *Eraser) transition(v *variable, r *heisen.Record, op heisen.Op) (why violation) {
 	switch {
 	case v.state == violated:
@@ -68,7 +71,7 @@ func (d *Eraser) transition(v *variable, r *heisen.Record, op heisen.Op) (why vi
 	locks := d.locksOf(r.Thread, op)
 	last := v.candidates
 	switch v.state {
-	case exclusive: // so far all locks
+	case exclusive: // the candidates so far are all locks
 		v.state, v.candidates = shared, locks
 	case shared, sharedModified:
 		if locks != last {
@@ -76,7 +79,7 @@ func (d *Eraser) transition(v *variable, r *heisen.Record, op heisen.Op) (why vi
 		}
 	}
 	write := op.IsWrite()
-	switch empty := v.candidates == Empty; {
+	switch empty := v.candidates == locksets.Empty; {
 	case v.state == sharedUnprotected && write:
 		why.broken, why.readOnly = true, true
 	case empty && (write || v.state == sharedModified):
@@ -95,13 +98,13 @@ func (d *Eraser) transition(v *variable, r *heisen.Record, op heisen.Op) (why vi
 	if v.last.thread != r.Thread {
 		why.earlier, why.op = v.last, v.lastOp
 	}
-	v.state, v.candidates = violated, Empty
+	v.state, v.candidates = violated, locksets.Empty
 	return why
 }
 
-// locksOf returns the locks under which a thread now accesses something by op, as
-// far as they protect it against accesses that conflict.
-func (d *Eraser) locksOf(t heisen.Thread, op heisen.Op) ID {
+// locksOf returns the locks of a thread that protect its present access, by op, against conflicting
+// accesses.
+func (d *Eraser) locksOf(t heisen.Thread, op heisen.Op) locksets.ID {
 	held := d.locks.HeldBy(t)
 	locks := held.Any
 	if op.IsWrite() {

@@ -28,9 +28,13 @@ func account(g *racefuzz.G) {
 func Example() {
 	// Phase 1: one execution, any, under a detector that predicts.
 	var suspects [][2]heisen.Site
-	detector := lockset.NewHybrid(func(f heisen.Finding) {
+	detector, err := lockset.NewHybrid(lockset.WithSink(func(f heisen.Finding) {
 		suspects = append(suspects, [2]heisen.Site{f.Accesses[0].Site, f.Accesses[1].Site})
-	})
+	}))
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
 	ctx := context.Background()
 	first, err := racefuzz.Run(ctx, account, racefuzz.RandomWalk(), 3, racefuzz.WithDetector(detector))
 	if err != nil {

@@ -43,9 +43,12 @@ func TestFigure1Phase1(t *testing.T) {
 	pairs := map[[2]string]bool{}
 	for seed := range uint64(200) {
 		var found [][2]heisen.Site
-		h := lockset.NewHybrid(func(f heisen.Finding) {
+		h, err := lockset.NewHybrid(lockset.WithSink(func(f heisen.Finding) {
 			found = append(found, [2]heisen.Site{f.Accesses[0].Site, f.Accesses[1].Site})
-		})
+		}))
+		if err != nil {
+			t.Fatal(err)
+		}
 		r := run(t, models.Figure1, racefuzz.RandomWalk(), seed, racefuzz.WithDetector(h))
 		for _, f := range found {
 			pair := []string{r.Symbols.Site(f[0]).String(), r.Symbols.Site(f[1]).String()}

@@ -105,7 +105,7 @@
 //     the same locks; the access of another thread that goes with it may be
 //     another one. What one thread did alone does not count there, so when a
 //     second thread comes to a variable the filter begins anew. Not so by object
-//     (lockset.ByObject): there the second thread may come to another field.
+//     (lockset.WithObjectGranularity): there the second thread may come to another field.
 //   - Detectors that look at locks only get all that they look at.
 //   - Not for detectors that accept BarrierPairs (vclock.BarrierPairs), on streams that
 //     have some: see below.

@@ -49,9 +49,13 @@ func ExampleNewFilter() {
 // In front of a detector that compares locksets and orders by messages only, it
 // does not matter who takes the lock in between.
 func ExampleMessageOrder() {
-	detector := lockset.NewHybrid(func(f heisen.Finding) {
+	detector, err := lockset.NewHybrid(lockset.WithSink(func(f heisen.Finding) {
 		fmt.Printf("%s, sites %d and %d\n", f.Message, f.Accesses[0].Site, f.Accesses[1].Site)
-	})
+	}))
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
 	filter, err := tree.NewFilter(detector, tree.MessageOrder(), tree.Memory(64<<20))
 	if err != nil {
 		fmt.Println(err)

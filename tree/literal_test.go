@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/heisen-go/heisen"
+	"github.com/heisen-go/heisen/internal/testaid/must"
 	"github.com/heisen-go/heisen/lockset"
 	"github.com/heisen-go/heisen/tree"
 )
@@ -172,7 +173,9 @@ func TestEraserByObject(t *testing.T) {
 		do(1, heisen.Acquire, A), at(2, 1, heisen.Write, y), do(1, heisen.Release, A),
 		at(1, 0, heisen.Write, x), // shared now; dropped
 	}
-	byObject := func(s heisen.Sink) heisen.Detector { return lockset.NewEraser(s, lockset.ByObject()) }
+	byObject := func(s heisen.Sink) heisen.Detector {
+		return must.Make(lockset.NewEraser(lockset.WithSink(s), lockset.WithObjectGranularity()))
+	}
 	trace = slices.DeleteFunc(trace, func(r heisen.Record) bool { return r.Op == heisen.Fork })
 	if n := len(analyse(trace, byObject, nil).pairs); n != 1 {
 		t.Errorf("%d violations, want 1", n)
@@ -194,7 +197,7 @@ func TestPositionsAreThoseOfTheStream(t *testing.T) {
 	)
 	for name, d := range map[string]func(heisen.Sink) heisen.Detector{
 		"hb": reference, "fasttrack": fastTrack, "hybrid": hybrid,
-		"eraser": func(s heisen.Sink) heisen.Detector { return lockset.NewEraser(s) },
+		"eraser": func(s heisen.Sink) heisen.Detector { return must.Make(lockset.NewEraser(lockset.WithSink(s))) },
 		"tee":    func(s heisen.Sink) heisen.Detector { return heisen.Tee(reference(s), hybrid(s)) },
 	} {
 		found := 0

@@ -9,15 +9,16 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/heisen-go/heisen"
+	"github.com/heisen-go/heisen/internal/testaid/must"
 	"github.com/heisen-go/heisen/lockset"
 	"github.com/heisen-go/heisen/tree"
 )
 
 func hybrid(s heisen.Sink) heisen.Detector {
-	return lockset.NewHybrid(s, lockset.Remember(0))
+	return must.Make(lockset.NewHybrid(lockset.WithSink(s), lockset.WithMaxAccesses(0)))
 }
 func hybridOrderingAtomics(s heisen.Sink) heisen.Detector {
-	return lockset.NewHybrid(s, lockset.Remember(0), lockset.OrderAtomics())
+	return must.Make(lockset.NewHybrid(lockset.WithSink(s), lockset.WithMaxAccesses(0), lockset.WithAtomicOrder()))
 }
 
 // TestPotentialRacesAreUnchanged is the theorem for the hybrid detector, which
@@ -84,7 +85,7 @@ func TestViolationsAreUnchanged(t *testing.T) {
 func violations(trace []heisen.Record, filter func(heisen.Detector) (*tree.Filter, error)) (map[violation]bool, tree.Stats, error) {
 	found := map[violation]bool{}
 	event := uint64(0)
-	var d heisen.Detector = lockset.NewEraser(func(f heisen.Finding) {
+	var d heisen.Detector = must.Make(lockset.NewEraser(lockset.WithSink(func(f heisen.Finding) {
 		later := f.Accesses[1]
 		later.Index = event
 		// Neighbours that one access violates are one finding if the access
@@ -96,7 +97,7 @@ func violations(trace []heisen.Record, filter func(heisen.Detector) (*tree.Filte
 			v.object, v.locks = 0, ""
 		}
 		found[v] = true
-	})
+	})))
 	var f *tree.Filter
 	if filter != nil {
 		var err error

@@ -86,7 +86,7 @@ func TestCheck(t *testing.T) {
 		{"./vclock", "./trace", "on floor 1, step 0 does not import step 0"},
 		{"./vclock", "./lockset", "on floor 1, step 0 does not import step 1"},
 		{"./lockset", "./vclock", ""},
-		{"./lockset", "./trace", `uses ["." "internal/option" "internal/shadow" "vclock"] only`},
+		{"./lockset", "./trace", `uses ["." "internal/locksets" "internal/option" "internal/shadow" "vclock"] only`},
 		{"./trace", "./mcm", "floor 1 does not import floor 2"},
 		{"./trace", "./report", "on floor 1"},
 		{"./trace", "./bench/workload", "floor 1 does not import floor 6"},

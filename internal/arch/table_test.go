@@ -22,6 +22,7 @@ var table = map[string]room{
 	// What several rooms are built with.
 	"internal/option":          {floor: 0, step: 1, library: true, stdOnly: true, only: []string{"."}},
 	"internal/races":           {floor: 0, step: 1, library: true, stdOnly: true, only: []string{"."}},
+	"internal/locksets":        {floor: 0, step: 2, library: true, only: []string{".", "internal/shadow"}},
 	"internal/shadow":          {floor: 0, step: 1, library: true, stdOnly: true, only: []string{"."}},
 	"internal/core/atomrace":   {floor: 0, step: 1, library: true, stdOnly: true, only: []string{}},
 	"internal/core/strategies": {floor: 0, step: 1, library: true, stdOnly: true, only: []string{}},
@@ -31,7 +32,7 @@ var table = map[string]room{
 	// which is vclock's to say.
 	"trace":   {floor: 1, library: true},
 	"vclock":  {floor: 1, library: true},
-	"lockset": {floor: 1, step: 1, library: true, only: []string{".", "internal/option", "internal/shadow", "vclock"}},
+	"lockset": {floor: 1, step: 1, library: true, only: []string{".", "internal/locksets", "internal/option", "internal/shadow", "vclock"}},
 	"tree":    {floor: 1, library: true},
 	"section": {floor: 1, library: true, stdOnly: true, only: []string{".", "internal/option"}},
 	"report":  {floor: 1, library: true, only: []string{".", "internal/option"}},

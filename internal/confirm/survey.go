@@ -186,10 +186,18 @@ func (s *Survey) detectors(symbols *heisen.Symbols, sink heisen.Sink) (all []hei
 		}
 	}
 	if s.Races {
-		all = append(all, lockset.NewHybrid(named("hybrid")))
+		d, err := lockset.NewHybrid(lockset.WithSink(named("hybrid")))
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, d)
 	}
 	if s.Deadlocks {
-		all = append(all, lockset.NewLockOrder(named("lockorder")))
+		d, err := lockset.NewLockOrder(lockset.WithSink(named("lockorder")))
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, d)
 	}
 	if s.Torn {
 		d, err := newTorn(s.Sections, symbols, sink)

@@ -1,8 +1,7 @@
-package lockset
+package locksets
 
-// memo remembers the results of an operation on two numbers that are not both
-// 0. A new result takes the place of an old one, which costs no more than to
-// compute that again.
+// memo is a direct-mapped cache of the results of an operation on two numbers that are not both 0. A
+// miss costs only the operation.
 type memo [memoSize]struct{ a, b, result uint32 }
 
 const memoSize = 1 << 10

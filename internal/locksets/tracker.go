@@ -1,4 +1,4 @@
-package lockset
+package locksets
 
 import (
 	"slices"
@@ -7,67 +7,60 @@ import (
 	"github.com/heisen-go/heisen/internal/shadow"
 )
 
-// Held is what a thread holds at a point.
+// Held is the locks that a thread holds.
 type Held struct {
-	Any       ID // the locks it holds in any mode
-	Exclusive ID // those it holds exclusively, perhaps besides
+	Any       ID // locks held in any mode
+	Exclusive ID // locks held exclusively, and possibly also for reading
 }
 
-// Tracker follows which locks each thread holds, by the Acquire, AcquireShared,
-// Release and ReleaseShared events of a stream. Locks may be taken again by who
-// holds them, in either mode and as often as they are then released, and
-// released in any order.
+// Tracker tracks which locks each thread holds, by the Acquire, AcquireShared, Release and
+// ReleaseShared events of a stream. A thread may take a lock several times, in either mode, and
+// release locks in any order.
 //
-// # What a lock excludes
+// # Guarantee
 //
-// If two accesses by different threads were made with a common lock in Any of
-// both and in Exclusive of one, then the stream shows that the thread which had
-// the lock first released it after its access, and the other one took it after
-// that. To keep this promise for every stream, however damaged, a lock about
-// which the stream shows anything else ends, and a new one begins at its
-// address, that has nothing to do with what was held before:
-//   - it is released by a thread that does not hold it so (Go allows to unlock a
-//     Mutex for somebody else, but what it guards is then not guarded until its
-//     holder is done with it);
-//   - it is taken while somebody else holds it in a mode that excludes that;
+// If two accesses by different threads were made with a common lock that is in Any of both and in
+// Exclusive of one, then the stream shows that the first thread released the lock after its access
+// and the other one took it after that. To guarantee this for every stream, also a damaged one, the
+// Tracker ends a lock, so that its address gets a new one, if
+//   - a thread releases it that does not hold it in this mode. In Go any goroutine may unlock a
+//     Mutex, but then the Mutex does not guard what its holder still does;
+//   - a thread takes it while another one holds it in a mode that excludes this;
 //   - a thread ends, or is joined, while it holds it;
-//   - an atomic store goes to its address, which by heisen.AtomicWrite hides what
-//     its holders have published;
-//   - its memory is given away, by Alloc or Free.
+//   - an atomic store writes to its address, which hides what its holders have published (see
+//     heisen.AtomicWrite);
+//   - its memory is allocated or freed.
 //
-// # Costs
+// # Cost
 //
-// An event costs two look-ups and one or two memoised operations of the Table,
-// one more for each hold of a lock beyond a thread's first, and nothing is
-// allocated in steady state. The end of a lock that is held for reading takes a
-// step per thread. Memory is 16 bytes per lock and about 45 per thread that ever
-// took one, until its End.
-//
-// A Holds belongs to one goroutine, as its Table does.
+// An event costs two look-ups and one or two memoized operations of the Table, and one more for each
+// nested hold. The end of a lock that is held for reading takes a step per thread. Memory is 16
+// bytes per lock, and about 45 bytes per thread that ever took a lock, until its End. In steady
+// state nothing is allocated.
 type Tracker struct {
 	table   *Table
 	uses    []lockUse // by Lock
 	threads *shadow.Memory[threadLocks]
 	scratch []Lock
 
-	// What Of said last, if known.
+	// The latest result of HeldBy, valid if cached.
 	cached bool
 	thread heisen.Thread
 	held   Held
 }
 
-// lockUse is who holds a lock.
+// lockUse has the holders of a lock.
 type lockUse struct {
-	owner  heisen.Thread // who holds it exclusively, if owned
+	owner  heisen.Thread // exclusive holder, if owned
 	owned  bool
-	shares uint32 // holds for reading, of all threads
+	shares uint32 // shared holds by all threads
 }
 
-// threadLocks is what a thread holds.
+// threadLocks is the locks that a thread holds.
 type threadLocks struct {
 	Held
-	// nested has the holds of locks that the thread held already. Of the holds
-	// of one lock one is not listed here: an exclusive one, if there is one.
+	// nested has all holds except one of each lock that the thread holds several times. The one
+	// that is not listed is an exclusive one, if there is one.
 	nested []nestedHold
 }
 
@@ -76,15 +69,15 @@ type nestedHold struct {
 	shared bool
 }
 
-// NewTracker returns the state of a stream's start, in which nothing is held. It
-// numbers locks by table, of which there can be only one Holds.
+// NewTracker returns a Tracker in which no lock is held. It numbers locks by table. A Table has at
+// most one Tracker.
 func NewTracker(table *Table) *Tracker {
 	h := &Tracker{table: table, threads: shadow.New[threadLocks](nil, nil)}
 	table.ended = h.endLock
 	return h
 }
 
-// HeldBy returns what a thread holds.
+// HeldBy returns the locks that a thread holds.
 func (h *Tracker) HeldBy(t heisen.Thread) Held {
 	if !h.cached || h.thread != t {
 		h.look(t)
@@ -99,12 +92,11 @@ func (h *Tracker) look(t heisen.Thread) {
 	}
 }
 
-// threadKey is where a Memory has a thread: at a word of its own.
+// threadKey returns the index of a thread in a Memory: a word of its own.
 func threadKey(t heisen.Thread) heisen.Object { return 8 * heisen.Object(t) }
 
-// Handle takes the next event of the stream; it looks at those that take or
-// release locks, end threads or begin or end lives of memory. Of, asked before,
-// says what was held before the event, and asked after, what is held now.
+// Handle takes the next event of the stream. It uses the events that take or release locks, end
+// threads, or allocate or free memory.
 func (h *Tracker) Handle(r *heisen.Record) {
 	switch r.Op {
 	case heisen.Acquire:
@@ -132,7 +124,7 @@ func (h *Tracker) Handle(r *heisen.Record) {
 	h.cached = false
 }
 
-// KeepSets names to k the sets that threads hold.
+// KeepSets keeps the sets of locks that threads hold.
 func (h *Tracker) KeepSets(k *Compaction) {
 	h.cached = false
 	h.threads.Each(func(p *threadLocks) {
@@ -170,7 +162,7 @@ func (h *Tracker) acquire(t heisen.Thread, o heisen.Object) {
 	p.add(h.table, l)
 }
 
-// add adds a lock to both sets.
+// add adds a lock to Any and Exclusive.
 func (p *threadLocks) add(table *Table, l Lock) {
 	if p.Any == p.Exclusive {
 		p.Any = table.With(p.Any, l)
@@ -181,7 +173,7 @@ func (p *threadLocks) add(table *Table, l Lock) {
 	p.Exclusive = table.With(p.Exclusive, l)
 }
 
-// remove removes a lock from both sets.
+// remove removes a lock from Any and Exclusive.
 func (p *threadLocks) remove(table *Table, l Lock) {
 	if p.Any == p.Exclusive {
 		p.Any = table.Without(p.Any, l)
@@ -192,7 +184,7 @@ func (p *threadLocks) remove(table *Table, l Lock) {
 	p.Exclusive = table.Without(p.Exclusive, l)
 }
 
-// sharesOf counts t's holds of l for reading.
+// sharesOf returns the number of t's shared holds of l.
 func (h *Tracker) sharesOf(t heisen.Thread, l Lock) (n uint32) {
 	p := h.of(t)
 	if h.table.Has(p.Any, l) && !h.table.Has(p.Exclusive, l) {
@@ -262,7 +254,7 @@ func (h *Tracker) releaseShared(t heisen.Thread, o heisen.Object) {
 	u.shares--
 }
 
-// removeNested takes one entry like w out of p.again, and reports whether there was one.
+// removeNested removes one entry equal to w from p.nested. It reports whether there was one.
 func (p *threadLocks) removeNested(w nestedHold) bool {
 	i := slices.Index(p.nested, w)
 	if i >= 0 {
@@ -284,7 +276,7 @@ func (h *Tracker) end(t heisen.Thread) {
 	h.threads.Clear(threadKey(t), 1)
 }
 
-// endLock lets go of a lock that has ended.
+// endLock removes a lock that has ended from what threads hold.
 func (h *Tracker) endLock(l Lock) {
 	h.cached = false
 	u := h.useOf(l)

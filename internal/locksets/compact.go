@@ -1,28 +1,26 @@
-package lockset
+package locksets
 
-// compactAbove is how many bytes of sets are too few to be worth compacting.
+// compactAbove is the size of sets, in bytes, up to which a Compact does not pay.
 const compactAbove = 1 << 20
 
-// Grown reports whether the sets take more than a MiB and twice as much as
-// after the last Compact, so that a Compact now, and whenever Grown says so,
-// keeps them within twice what is in use at a cost that is a constant per set
-// ever made and, for the caller's part, one visit of what it keeps per MiB of
-// new sets.
+// Grown reports whether the sets take more than a MiB and twice as much as after the last Compact. A
+// Compact whenever Grown is true bounds the sets by twice the size of those in use. It costs a
+// constant per set ever stored and, for the caller, one visit of its IDs per MiB of new sets.
 func (t *Table) Grown() bool { return t.bytes > t.limit }
 
-// A Keeper says what a Compact is to keep.
+// A Compaction collects the sets that a Compact keeps.
 type Compaction struct {
 	old   *store
 	next  store
-	newID []ID   // by old ID; Empty if not kept so far
+	newID []ID   // by old ID; Empty if the set is not kept so far
 	used  []bool // by Lock
-	spare store  // the last but one, whose memory next is made of
+	spare store  // the store before the last one, whose memory next reuses
 }
 
-// Compact forgets all sets but those that keep names, and gives these new IDs:
-// an ID that keep did not hand to the Keeper is not valid any more. Numbers of
-// ended locks that are in no such set go to new locks, so a Lock that is kept
-// outside of sets is to be named, too. The Keeper is only valid during the call.
+// Compact drops all sets except those that keep hands to the Compaction, which get new IDs. All other
+// IDs become invalid. The numbers of ended locks that are in no such set are given to new locks, so
+// keep must also name the Locks that are stored outside of sets. The Compaction is only valid
+// during the call.
 func (t *Table) Compact(keep func(*Compaction)) {
 	k := &t.compaction
 	clear(k.spare.bitmaps)
@@ -51,8 +49,8 @@ func (t *Table) Compact(keep func(*Compaction)) {
 	}
 }
 
-// Keep keeps the set *id and sets *id to its new ID. Each variable that holds an
-// ID must be given exactly once.
+// Keep keeps the set *id and sets *id to its new ID. It must be called exactly once for each variable
+// that has an ID.
 func (k *Compaction) Keep(id *ID) {
 	if *id == Empty {
 		return
@@ -66,7 +64,7 @@ func (k *Compaction) Keep(id *ID) {
 // KeepLock keeps the number l.
 func (k *Compaction) KeepLock(l Lock) { k.used[l] = true }
 
-// move copies a set to the new table, without its place in the index.
+// move copies a set to the new store. It is not in the index yet.
 func (k *Compaction) move(h *set) ID {
 	moved := *h
 	if h.n > k.old.most {
@@ -87,3 +85,7 @@ func (k *Compaction) move(h *set) ID {
 	k.next.bytes += setBytes
 	return ID(len(k.next.sets) - 1)
 }
+
+// SetCompactAbove sets the number of bytes of sets above which Grown reports true, until the next
+// Compact.
+func (t *Table) SetCompactAbove(bytes uint64) { t.limit = bytes }

@@ -6,15 +6,15 @@ import (
 	"testing"
 
 	"github.com/heisen-go/heisen"
-	"github.com/heisen-go/heisen/lockset"
+	"github.com/heisen-go/heisen/internal/locksets"
 )
 
 // TestHoldsIsNaive compares what each thread holds, after each event of random
 // traces, with the plain version. Now and then the table is compacted.
 func TestHoldsIsNaive(t *testing.T) {
 	forRandomTraces(t, 500, func(trace []heisen.Record) error {
-		table := lockset.NewTable()
-		holds := lockset.NewTracker(table)
+		table := locksets.NewTable()
+		holds := locksets.NewTracker(table)
 		naive := newNaiveHolds()
 		for i := range trace {
 			holds.Handle(&trace[i])
@@ -23,7 +23,7 @@ func TestHoldsIsNaive(t *testing.T) {
 				got := holds.HeldBy(thread)
 				any, exclusive := naive.held(thread)
 				for _, c := range []struct {
-					id   lockset.ID
+					id   locksets.ID
 					want lives
 				}{{got.Any, any}, {got.Exclusive, exclusive}} {
 					addresses := table.Locks(c.id)

@@ -5,26 +5,25 @@ import (
 	"github.com/heisen-go/heisen/vclock"
 )
 
-// access is one access of a group.
+// access is a stored access of a group.
 type access struct {
-	epoch vclock.Epoch // 0 if there is none
+	epoch vclock.Epoch // 0 for a free entry
 	ctx   heisen.Context
-	// checked says that all that came before it, or since, was judged with it or
-	// with an access that it stands for, under the group's locks.
+	// checked means that every other access, earlier or later, has been checked against this
+	// access, or one that it repeats, with the group's present locks.
 	checked bool
 }
 
-// accessTable is a set of members, at most one for each slot: a hash table with open
-// addressing whose hash is the slot itself, so that the usual slots, which are
-// small and dense, never collide.
+// accessTable is a set of accesses, at most one per slot: a hash table with open addressing. Its hash
+// is the slot itself, so that slots, which are usually small and dense, do not collide.
 type accessTable struct {
-	entries []access // length 0 or a power of two; at least a quarter are free
+	entries []access // the length is 0 or a power of two; at least a quarter are free
 	count   uint32
 }
 
 func (t *accessTable) full() bool { return 4*(int(t.count)+1) > 3*len(t.entries) }
 
-// get returns the slot's member, or nil.
+// get returns the slot's access, or nil.
 func (t *accessTable) get(slot uint32) *access {
 	if t.count == 0 {
 		return nil
@@ -35,8 +34,8 @@ func (t *accessTable) get(slot uint32) *access {
 	return nil
 }
 
-// find returns the place of a slot's member, or the free one where it belongs.
-// The table must not have length 0.
+// find returns the entry of a slot's access, or the free entry for it. The table must not have
+// length 0.
 func (t *accessTable) find(slot uint32) *access {
 	mask := uint32(len(t.entries) - 1)
 	for i := slot & mask; ; i = (i + 1) & mask {
@@ -46,7 +45,7 @@ func (t *accessTable) find(slot uint32) *access {
 	}
 }
 
-// add adds a member of a slot that has none.
+// add adds an access of a slot that has none.
 func (t *accessTable) add(m access) {
 	if t.full() {
 		old := t.entries
@@ -61,8 +60,8 @@ func (t *accessTable) add(m access) {
 	t.count++
 }
 
-// removeAny removes one of the members, of which there must be some, and closes
-// the gap so that probing never meets a hole before its goal.
+// removeAny removes one access. The table must not be empty. Later entries move into the gap, so that
+// linear probing does not stop early.
 func (t *accessTable) removeAny() {
 	mask := len(t.entries) - 1
 	gap := 0

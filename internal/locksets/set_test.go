@@ -1,4 +1,4 @@
-package lockset_test
+package locksets_test
 
 import (
 	"maps"
@@ -7,21 +7,21 @@ import (
 	"testing"
 
 	"github.com/heisen-go/heisen"
-	"github.com/heisen-go/heisen/lockset"
+	"github.com/heisen-go/heisen/internal/locksets"
 )
 
 // locks is a set of locks as a map.
-type locks map[lockset.Lock]bool
+type locks map[locksets.Lock]bool
 
-func (s locks) sorted() []lockset.Lock { return slices.Sorted(maps.Keys(s)) }
+func (s locks) sorted() []locksets.Lock { return slices.Sorted(maps.Keys(s)) }
 
-func with(s locks, l lockset.Lock) locks {
+func with(s locks, l locksets.Lock) locks {
 	out := maps.Clone(s)
 	out[l] = true
 	return out
 }
 
-func without(s locks, l lockset.Lock) locks {
+func without(s locks, l locksets.Lock) locks {
 	out := maps.Clone(s)
 	delete(out, l)
 	return out
@@ -45,16 +45,16 @@ func TestTableMatchesMaps(t *testing.T) {
 	for seed := range uint64(60) {
 		rng := rand.New(rand.NewPCG(seed, 3))
 		numbers := []int{6, 40, 3 * most}[seed%3]
-		table := lockset.NewTable()
+		table := locksets.NewTable()
 		table.SetMost(most)
-		numbered := make([]lockset.Lock, numbers)
+		numbered := make([]locksets.Lock, numbers)
 		for i := range numbered {
 			numbered[i] = table.Lock(heisen.Object(64 * (i + 1)))
 		}
-		ids, model := []lockset.ID{lockset.Empty}, []locks{{}}
+		ids, model := []locksets.ID{locksets.Empty}, []locks{{}}
 		if numbers > most { // big sets to start with
 			for _, skip := range []int{2, 3, 5} {
-				id, s := lockset.Empty, locks{}
+				id, s := locksets.Empty, locks{}
 				for i, l := range numbered {
 					if i%skip > 0 {
 						id, s = table.With(id, l), with(s, l)
@@ -65,7 +65,7 @@ func TestTableMatchesMaps(t *testing.T) {
 		}
 		for step := range 1500 {
 			i, j, l := rng.IntN(len(ids)), rng.IntN(len(ids)), numbered[rng.IntN(numbers)]
-			var id lockset.ID
+			var id locksets.ID
 			var s locks
 			switch rng.IntN(3) {
 			case 0:
@@ -96,12 +96,12 @@ func TestTableMatchesMaps(t *testing.T) {
 				ids[k], model[k] = id, s
 			}
 			if step%97 == 0 {
-				table.Compact(func(k *lockset.Compaction) {
+				table.Compact(func(k *locksets.Compaction) {
 					for i := range ids {
 						k.Keep(&ids[i])
 					}
 				})
-				distinct := map[lockset.ID]bool{lockset.Empty: true}
+				distinct := map[locksets.ID]bool{locksets.Empty: true}
 				for _, id := range ids {
 					distinct[id] = true
 				}
@@ -116,12 +116,12 @@ func TestTableMatchesMaps(t *testing.T) {
 // TestLockLives ends the lives of addresses: a lock there is another one then,
 // and its number goes to nobody else while a set that is kept has it.
 func TestLockLives(t *testing.T) {
-	table := lockset.NewTable()
+	table := locksets.NewTable()
 	a, b := table.Lock(64), table.Lock(128)
 	if table.Lock(64) != a || table.Find(64) != a || table.Find(65) != 0 || a == b {
 		t.Fatal("numbers are not the address's own")
 	}
-	both := table.With(table.With(lockset.Empty, a), b)
+	both := table.With(table.With(locksets.Empty, a), b)
 	table.End(60, 10)
 	if table.Alive(a) || !table.Alive(b) || table.Find(64) != 0 {
 		t.Fatal("End did not end the lock, or another one")
@@ -130,15 +130,15 @@ func TestLockLives(t *testing.T) {
 	if again == a || table.Has(both, again) || !table.Has(both, a) {
 		t.Fatal("the lock of a new life counts as the old one")
 	}
-	table.Compact(func(k *lockset.Compaction) { k.Keep(&both) })
+	table.Compact(func(k *locksets.Compaction) { k.Keep(&both) })
 	if l := table.Lock(256); l == a || !slices.Equal(table.Locks(both), []heisen.Object{64, 128}) {
 		t.Fatal("the number of a lock in a set was given away")
 	}
-	table.Compact(func(k *lockset.Compaction) { k.KeepLock(a) })
+	table.Compact(func(k *locksets.Compaction) { k.KeepLock(a) })
 	if l := table.Lock(512); l == a {
 		t.Fatal("a number that was to be kept was given away")
 	}
-	table.Compact(func(*lockset.Compaction) {})
+	table.Compact(func(*locksets.Compaction) {})
 	if l := table.Lock(1024); l != a {
 		t.Fatalf("the number %d of a lock that nobody knows was not used again", a)
 	}

@@ -2,28 +2,29 @@ package lockset
 
 import (
 	"github.com/heisen-go/heisen"
+	"github.com/heisen-go/heisen/internal/locksets"
 	"github.com/heisen-go/heisen/vclock"
 )
 
-// history is what Hybrid remembers of a class of bytes.
+// history has the stored accesses of a class of bytes.
 type history struct {
 	first uint32 // list of groups
 	count uint32 // accesses in them
 }
 
-// accessGroup is the remembered accesses to a class of bytes by one op at one site
-// with the same locks, at most one for each slot.
+// accessGroup is the stored accesses of a class of bytes by one op at one site with the same locks,
+// at most one per slot.
 type accessGroup struct {
-	held   Held
+	held   locksets.Held
 	site   heisen.Site
 	next   uint32 // next group of the history, or next free one
 	op     heisen.Op
-	first  access // one of them
+	first  access // one of the accesses
 	others accessTable
 }
 
-// accessGroups holds groups by number; the first is not used. Free groups keep their
-// tables for the next use.
+// accessGroups has the groups of all histories, by number. Number 0 is not used. Free groups keep
+// their tables for the next use.
 type accessGroups struct {
 	all  []accessGroup
 	free uint32
@@ -32,11 +33,10 @@ type accessGroups struct {
 
 func (s *accessGroups) at(i uint32) *accessGroup { return &s.all[i] }
 
-// find returns the group of the accesses like the one given, or 0, and after how
-// many others it found it or not. One that is far down the list comes to its
-// front, so that groups in use are found soon and the last of the list has not
-// been used for long.
-func (s *accessGroups) find(v *history, site heisen.Site, op heisen.Op, held Held) (own uint32, steps int) {
+// find returns the group of an access, or 0, and the number of groups before it in the list. It
+// moves a group that is far down the list to the front, so that the list is roughly in the order
+// of the latest use.
+func (s *accessGroups) find(v *history, site heisen.Site, op heisen.Op, held locksets.Held) (own uint32, steps int) {
 	before := uint32(0)
 	for i := v.first; i != 0; steps++ {
 		g := &s.all[i]
@@ -51,7 +51,7 @@ func (s *accessGroups) find(v *history, site heisen.Site, op heisen.Op, held Hel
 	return 0, steps
 }
 
-// of returns the group's access by a slot, or nil.
+// of returns the access of a slot, or nil.
 func (g *accessGroup) of(slot uint32) *access {
 	if g.first.epoch.Slot() == slot {
 		return &g.first
@@ -59,8 +59,8 @@ func (g *accessGroup) of(slot uint32) *access {
 	return g.others.get(slot)
 }
 
-// push makes a new group of one member.
-func (s *accessGroups) push(v *history, site heisen.Site, op heisen.Op, held Held, m access) {
+// push adds a new group with one access.
+func (s *accessGroups) push(v *history, site heisen.Site, op heisen.Op, held locksets.Held, m access) {
 	i := s.alloc()
 	s.all[i] = accessGroup{held: held, site: site, op: op, first: m, next: v.first, others: s.all[i].others}
 	v.first = i
@@ -79,8 +79,8 @@ func (s *accessGroups) alloc() uint32 {
 	return uint32(len(s.all) - 1)
 }
 
-// dropOthers drops those members of a group, but for group.member, for which
-// gone holds, and returns how many.
+// dropOthers drops the accesses of a group, except group.first, for which gone is true. It returns
+// their number.
 func (s *accessGroups) dropOthers(i uint32, gone func(vclock.Epoch) bool) (dropped uint32) {
 	t := &s.all[i].others
 	s.kept = s.kept[:0]
@@ -99,16 +99,15 @@ func (s *accessGroups) dropOthers(i uint32, gone func(vclock.Epoch) bool) (dropp
 	return dropped
 }
 
-// dropEndedLocks takes the locks that have ended out of the groups' locks, for nobody can
-// hold them any more, and makes one group of those that then are alike. It
-// returns how many members were thereby dropped. What comes later relates to the
-// accesses as before; what came before, and may have held those locks too, is to
-// be judged again with the next access of each member's slot.
-func (s *accessGroups) dropEndedLocks(v *history, living func(ID) ID) (dropped uint32) {
+// dropEndedLocks removes locks that have ended, which no thread can hold any more, from the groups'
+// locks, and merges groups that then are equal. It returns the number of accesses that were dropped
+// by this. Nothing changes for later accesses. Earlier accesses, which may have held those locks
+// too, must be checked again: with the next access of each slot.
+func (s *accessGroups) dropEndedLocks(v *history, living func(locksets.ID) locksets.ID) (dropped uint32) {
 	changed := false
 	for i := v.first; i != 0; i = s.all[i].next {
 		g := &s.all[i]
-		held := Held{living(g.held.Any), living(g.held.Exclusive)}
+		held := locksets.Held{Any: living(g.held.Any), Exclusive: living(g.held.Exclusive)}
 		if held != g.held {
 			changed = true
 			g.held = held
@@ -136,8 +135,8 @@ func (s *accessGroups) dropEndedLocks(v *history, living func(ID) ID) (dropped u
 	return dropped
 }
 
-// merge adds m to a group. Of two members of a slot the later stays; it returns
-// how many were dropped.
+// merge adds m to a group. Of two accesses of a slot it keeps the later one. It returns the number
+// of accesses that it dropped.
 func (g *accessGroup) merge(m access) uint32 {
 	have := g.of(m.epoch.Slot())
 	if have == nil {
@@ -153,8 +152,7 @@ func (g *accessGroup) merge(m access) uint32 {
 	return 1
 }
 
-// uncheck notes that the members were judged under locks that are not those of
-// the group any more.
+// uncheck clears the checked flags after a change of the group's locks.
 func (g *accessGroup) uncheck() {
 	g.first.checked = false
 	for i := range g.others.entries {
@@ -162,8 +160,8 @@ func (g *accessGroup) uncheck() {
 	}
 }
 
-// evictAccess drops one access of a history, which has some: of the largest group,
-// for there others like it are left, or else one that evictGroup drops.
+// evictAccess drops one access of a history, which must not be empty. It takes an access of the
+// largest group, where similar ones remain, or calls evictGroup.
 func (s *accessGroups) evictAccess(v *history) {
 	largest, size := uint32(0), uint32(0)
 	for i := v.first; i != 0; i = s.all[i].next {
@@ -178,8 +176,8 @@ func (s *accessGroups) evictAccess(v *history) {
 	s.evictGroup(v)
 }
 
-// evictGroup drops a group that has not been accessed for long, and returns how
-// many accesses that had.
+// evictGroup drops the group at the end of the list, which has not been used for long. It returns the
+// number of its accesses.
 func (s *accessGroups) evictGroup(v *history) uint32 {
 	link := &v.first
 	for s.all[*link].next != 0 {
@@ -199,7 +197,7 @@ func (s *accessGroups) release(i uint32) {
 	s.free = i
 }
 
-// forget makes v an empty history.
+// forget makes v empty.
 func (s *accessGroups) forget(v *history) {
 	for i := v.first; i != 0; {
 		next := s.all[i].next

@@ -1,4 +1,4 @@
-package lockset
+package locksets
 
 import (
 	"math/bits"
@@ -7,10 +7,10 @@ import (
 	"github.com/RoaringBitmap/roaring/v2"
 )
 
-// The hash of a set is the sum of its locks' hashes, so that the hash of a set
-// with a lock more or less is known before the set is made.
+// The hash of a set is the sum of its locks' hashes, so that the hash of a set with one lock more or
+// less follows without a look at the other locks.
 
-// hashOf mixes a lock's number: the finaliser of splitmix64.
+// hashOf mixes a lock's number with the finalizer of splitmix64.
 func hashOf(l Lock) uint64 {
 	x := uint64(l) * 0x9e3779b97f4a7c15
 	x = (x ^ x>>30) * 0xbf58476d1ce4e5b9
@@ -20,7 +20,7 @@ func hashOf(l Lock) uint64 {
 
 func signOf(l Lock) uint64 { return 1 << (l % 64) }
 
-// internLocks returns the set of sorted locks, few enough for a small set.
+// internLocks returns the set of the given sorted locks, which are few enough for a small set.
 func (t *Table) internLocks(locks []Lock) ID {
 	want := set{n: uint32(len(locks))}
 	for _, l := range locks {
@@ -30,8 +30,8 @@ func (t *Table) internLocks(locks []Lock) ID {
 	return t.intern(want, locks)
 }
 
-// intern returns the set of the given sorted locks, of which want says all but
-// where they are. The locks are copied if the set is new.
+// intern returns the set of the given sorted locks. want is the set without its position. The locks
+// are copied if the set is new.
 func (t *Table) intern(want set, locks []Lock) ID {
 	if want.n == 0 {
 		return Empty
@@ -60,9 +60,9 @@ func (t *Table) intern(want set, locks []Lock) ID {
 	return t.insert(i, want)
 }
 
-// internBitmap returns the set of too many locks for a small one that want
-// describes, but for its sign if the set may be there: same tells it from
-// others of the same hash and length, and fresh makes it.
+// internBitmap returns the set of more locks than a small set has that want describes, without its
+// sign and position. same compares the set with one of equal hash and length, and fresh makes it if
+// it is new.
 func (t *Table) internBitmap(want set, same func(*roaring.Bitmap) bool, fresh func() *roaring.Bitmap) ID {
 	i := t.home(want.hash)
 	for ; t.index[i] != Empty; i = t.next(i) {
@@ -79,7 +79,7 @@ func (t *Table) internBitmap(want set, same func(*roaring.Bitmap) bool, fresh fu
 	return t.insert(i, want)
 }
 
-// describe returns what is known of the set of a bitmap's locks.
+// describe returns the set of a bitmap's locks, without its position.
 func describe(b *roaring.Bitmap) (h set) {
 	for it := b.Iterator(); it.HasNext(); {
 		l := Lock(it.Next())
@@ -90,7 +90,7 @@ func describe(b *roaring.Bitmap) (h set) {
 	return h
 }
 
-// insert adds a set, for which place i of the index is free.
+// insert adds a set at the free entry i of the index.
 func (t *Table) insert(i int, h set) ID {
 	id := ID(len(t.sets))
 	t.sets = append(t.sets, h)
@@ -102,7 +102,7 @@ func (t *Table) insert(i int, h set) ID {
 	return id
 }
 
-// rebuild makes an index of the given size, a power of two.
+// rebuild rebuilds the index with the given size, a power of two.
 func (t *Table) rebuild(size int) {
 	if size > cap(t.index) {
 		t.index = make([]ID, size)
@@ -118,7 +118,7 @@ func (t *Table) rebuild(size int) {
 	}
 }
 
-// home returns where in the index the search for a hash starts.
+// home returns the entry of the index where the search for a hash starts.
 func (t *Table) home(hash uint64) int {
 	return int(hash >> (64 - bits.TrailingZeros(uint(len(t.index)))))
 }

@@ -1,10 +1,10 @@
-package lockset
+package locksets
 
 import "github.com/heisen-go/heisen"
 
-// Lock is the dense number, from 1, that a Table gives a lock. It stands for one
-// life of an address: memory that is given anew, or that is found not to be used
-// as one lock, has locks with other numbers.
+// Lock is the number that a Table gives a lock. Numbers are dense and start at 1. A Lock is a lock in
+// one allocation epoch of its address. The lock ends, and the address gets a new Lock, when the
+// memory is allocated or freed, or when the stream shows that the lock did not exclude.
 type Lock uint32
 
 type lockEntry struct {
@@ -15,14 +15,14 @@ type lockEntry struct {
 type lockState uint8
 
 const (
-	free  lockState = iota // the number may be given to any lock
-	alive                  // numbers has it
-	dead                   // sets may have it still
+	free  lockState = iota // the number is unused
+	alive                  // byAddress has it
+	dead                   // sets may still have it
 )
 
-// Lock returns the number of the lock at o, a new one if o has none. It costs a
-// few nanoseconds, and memory about 10 bytes per word of 512 bytes of address
-// space with locks in it, and 16 bytes per lock.
+// Lock returns the number of the lock at o, a new one if o has none. It costs a few nanoseconds.
+// Memory is about 10 bytes per word of each 512 bytes of address space with locks, and 16 bytes per
+// lock.
 func (t *Table) Lock(o heisen.Object) Lock {
 	l := t.byAddress.At(o)
 	if *l == 0 {
@@ -39,14 +39,13 @@ func (t *Table) Find(o heisen.Object) Lock {
 	return 0
 }
 
-// Object returns where l is, or was when it lived.
+// Object returns the address that l has, or had before it ended.
 func (t *Table) Object(l Lock) heisen.Object { return t.entries[l].object }
 
 // Alive reports whether l has not ended.
 func (t *Table) Alive(l Lock) bool { return t.entries[l].state == alive }
 
-// End ends the lives of the locks in size bytes from o: locks there are new ones
-// from now on. The sets that have the old ones keep them.
+// End ends the locks in size bytes from o. Sets that contain them still do.
 func (t *Table) End(o heisen.Object, size uint64) { t.byAddress.Clear(o, size) }
 
 // Living returns the locks of s that have not ended.
@@ -60,7 +59,7 @@ func (t *Table) Living(s ID) ID {
 	return s
 }
 
-// NewLock returns a number for a lock at o.
+// NewLock returns a new lock at o, which Find and Lock do not return.
 func (t *Table) NewLock(o heisen.Object) Lock {
 	n := len(t.unused)
 	if n == 0 {
@@ -73,13 +72,13 @@ func (t *Table) NewLock(o heisen.Object) Lock {
 	return l
 }
 
-// retire ends the life of l alone.
+// retire ends l.
 func (t *Table) retire(l Lock) {
 	*t.byAddress.At(t.entries[l].object) = 0
 	t.end(l)
 }
 
-// end notes that l, which numbers has no more, is dead.
+// end marks l, which byAddress has no longer, as dead.
 func (t *Table) end(l Lock) {
 	if l == 0 {
 		return

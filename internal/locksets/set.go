@@ -1,4 +1,4 @@
-package lockset
+package locksets
 
 import (
 	"slices"
@@ -9,68 +9,66 @@ import (
 	"github.com/heisen-go/heisen/internal/shadow"
 )
 
-// ID names a set of locks of one Table. Equal sets have equal IDs. IDs are dense
-// and stay valid until the next Compact.
+// ID is the number of a set of locks in one Table. Equal sets have equal IDs. IDs are dense and
+// stay valid until the next Compact.
 type ID uint32
 
 // Empty is the empty set.
 const Empty ID = 0
 
-// Table holds sets of locks, each once, and gives the locks their numbers. The
-// zero Table is not ready for use; see NewTable. A Table belongs to one
-// goroutine, and must not be given an ID or Lock of another.
+// Table stores sets of locks, each once, and numbers locks. NewTable makes one; the zero Table is not
+// usable. A Table must not be given an ID or Lock of another.
 //
-// # Costs
+// # Cost
 //
-// A set costs about 40 bytes and 4 for each of its locks. One of more than 1024
-// locks is a compressed bitmap, which for locks that were first taken one after
-// another, as where a thread locks all of many shards, is much less; below that
-// size bitmaps are slower (BenchmarkSets in package bench). With, Without, Intersect and Disjoint
-// cost a few nanoseconds where the same question was asked not long ago, and
-// otherwise a step for each lock of the sets. They allocate only to make a set
-// that the Table has never had.
+// A set takes about 40 bytes and 4 per lock. A set of more than 1024 locks is a compressed bitmap.
+// It takes much less if the locks were first taken one after another, as where a thread locks all
+// of many shards. Smaller sets are not bitmaps because bitmaps are slower there; see BenchmarkSets.
 //
-// Sets that are no longer used stay until Compact. Grown says when that pays.
+// With, Without, Intersect and Disjoint cost a few nanoseconds if the result is memoized, and
+// otherwise a step per lock of the sets. They allocate only to store a new set.
+//
+// Sets that are no longer used stay until Compact. Grown reports when that pays.
 type Table struct {
 	store
-	index []ID   // hash table of the sets, with open addressing; Empty is a free place
-	limit uint64 // of bytes, from where on Grown
+	index []ID   // hash table of the sets with open addressing; Empty is a free entry
+	limit uint64 // in bytes of sets, above which Grown is true
 
 	with, without, intersections, disjointness memo
 
 	byAddress *shadow.Memory[Lock] // by a lock's first byte
 	entries   []lockEntry          // by Lock
 	unused    []Lock
-	ended     func(Lock) // told of the end of each lock; may be nil
+	ended     func(Lock) // called with each lock that ends; may be nil
 
 	scratch       []Lock     // of those that make sets
 	livingScratch []Lock     // scratch of living
 	compaction    Compaction // of Compact
 }
 
-// store is the sets, by ID.
+// store has the sets, by ID.
 type store struct {
 	sets    []set
-	locks   []Lock            // of the small sets, each in a stretch of its own
+	locks   []Lock            // of the small sets, one after another
 	bitmaps []*roaring.Bitmap // of the others
-	bytes   uint64            // about what all sets take
-	most    uint32            // locks of a small set
+	bytes   uint64            // approximate size of all sets
+	most    uint32            // largest number of locks of a small set
 }
 
-// set is what is known of a set besides its locks.
+// set is a set without its locks.
 type set struct {
 	hash uint64 // sum of the locks' hashes
-	sign uint64 // a bit for each lock: sets with no common bit have no common lock
+	sign uint64 // a bit per lock, modulo 64: sets without a common bit have no common lock
 	at   uint32 // index into bitmaps if n is above most, else into locks
 	n    uint32
 }
 
-// bitmapAbove is how many locks a set has at most that is no bitmap.
+// bitmapAbove is the largest number of locks of a set that is not a bitmap.
 const bitmapAbove = 1024
 
 const setBytes = 36 // of set and its share of index
 
-// NewTable returns a table that has the empty set only.
+// NewTable returns a table with only the empty set.
 func NewTable() *Table {
 	t := &Table{
 		store:   store{sets: make([]set, 1), most: bitmapAbove},
@@ -119,11 +117,10 @@ func (t *Table) Intersect(a, b ID) ID {
 	return r
 }
 
-// Disjoint reports whether a and b have no lock in common. Unlike Intersect it
-// makes no set.
+// Disjoint reports whether a and b have no lock in common. Unlike Intersect it stores no set.
 func (t *Table) Disjoint(a, b ID) bool {
 	if t.sets[a].sign&t.sets[b].sign == 0 {
-		return true // also if one is empty
+		return true // or one of the two is empty
 	}
 	if a == b {
 		return false
@@ -168,8 +165,8 @@ func (t *Table) Append(dst []Lock, s ID) []Lock {
 	return dst
 }
 
-// Locks returns where the locks of s are, or were when they last lived, in
-// increasing order of their numbers.
+// Locks returns the addresses of the locks of s, in increasing order of the locks' numbers. A lock
+// that has ended has the address that it had.
 func (t *Table) Locks(s ID) []heisen.Object {
 	var out []heisen.Object
 	for _, l := range t.Append(nil, s) {
@@ -178,11 +175,10 @@ func (t *Table) Locks(s ID) []heisen.Object {
 	return out
 }
 
-// Sets returns how many sets there are, the empty one included. IDs are below
-// that number.
+// Sets returns the number of sets, the empty one included. IDs are below it.
 func (t *Table) Sets() int { return len(t.sets) }
 
-// small returns the locks of a set that is no bitmap.
+// small returns the locks of a set that is not a bitmap.
 func (s *store) small(h *set) []Lock { return s.locks[h.at : h.at+h.n] }
 
 func (t *Table) add(s ID, l Lock) ID {
@@ -269,7 +265,7 @@ func (t *Table) intersect(a, b ID) ID {
 	return t.internLocks(common)
 }
 
-// appendCommon appends what two sorted slices have in common.
+// appendCommon appends the intersection of two sorted slices.
 func appendCommon(dst, a, b []Lock) []Lock {
 	for i, j := 0, 0; i < len(a) && j < len(b); {
 		switch x, y := a[i], b[j]; {
