@@ -61,7 +61,7 @@ func NewDetector(opts ...Option) (*Detector, error) {
 	if c.dedup == 0 {
 		d.dedup = -1
 	}
-	table := &atomrace.Table{Single: c.singleSlot}
+	table := &atomrace.Table{SingleSlot: c.singleSlot}
 	d.core.Store(table)
 	if c.locator != nil {
 		var err error
@@ -98,7 +98,7 @@ func (d *Detector) BeforeAccess(t heisen.Thread, variable heisen.Object, site he
 	}
 	th := d.thread(t)
 	a := atomrace.Access{
-		Addr: uint64(variable), Size: 1, Who: who(t, packPlace(site, op)),
+		Addr: uint64(variable), Size: 1, ID: who(t, packPlace(site, op)),
 		Write: op.IsWrite(), Atomic: op.IsAtomic(),
 	}
 	if d.sections != nil {
@@ -106,7 +106,7 @@ func (d *Detector) BeforeAccess(t heisen.Thread, variable heisen.Object, site he
 	}
 	d.table().Before(&th.core, &a, &th.hits)
 	d.reportViolations(th, nil)
-	if th.hits.Overlaps != 0 {
+	if th.hits.NumOverlaps != 0 {
 		d.reportRaces(th, heisen.Access{Op: op, Thread: t, Object: variable, Size: 1, Site: site}, false)
 	}
 	if d.noise != nil {
@@ -193,5 +193,5 @@ func (d *Detector) Missed() Missed {
 		return Missed{}
 	}
 	l := d.table().Missed()
-	return Missed{Unseen: l.Full, Partial: l.Long, Unnamed: l.Busy, Excess: l.Found, Sections: l.Sections}
+	return Missed{Unseen: l.Unseen, Partial: l.Partial, Unnamed: l.Unnamed, Excess: l.Excess, Sections: l.Sections}
 }

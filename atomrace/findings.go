@@ -59,8 +59,8 @@ func (d *Detector) report(f heisen.Finding) {
 // reportRaces reports the overlaps that the latest access of th has met. In a stream the detector
 // knows the pending accesses of other threads in full.
 func (d *Detector) reportRaces(th *thread, later heisen.Access, stream bool) {
-	for _, o := range th.hits.At[:th.hits.Overlaps] {
-		earlier := d.places.access(o.Who, o.Addr)
+	for _, o := range th.hits.Overlaps[:th.hits.NumOverlaps] {
+		earlier := d.places.access(o.ID, o.Addr)
 		if other := d.known(earlier.Thread); stream && other != nil {
 			earlier = other.latest
 		}
@@ -73,8 +73,8 @@ func (d *Detector) reportRaces(th *thread, later heisen.Access, stream bool) {
 // reportViolations reports the sections that turned out to be violated when th came to their ends.
 // end is the access at the end, or nil if the caller does not have it.
 func (d *Detector) reportViolations(th *thread, end *heisen.Access) {
-	for i := range th.hits.Violations {
-		v := &th.hits.Broken[i%uint32(len(th.hits.Broken))]
+	for i := range th.hits.NumViolations {
+		v := &th.hits.Violations[i%uint32(len(th.hits.Violations))]
 		first, last := d.places.access(v.Entry, v.Addr), d.places.access(v.End, v.Addr)
 		if end != nil {
 			last = *end

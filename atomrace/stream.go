@@ -96,11 +96,11 @@ func (d *Detector) endLatest(t heisen.Thread) {
 func (d *Detector) access(r *heisen.Record, op heisen.Op) {
 	th := d.thread(r.Thread)
 	a := atomrace.Access{
-		Addr: uint64(r.Object), Size: r.Size(), Who: who(r.Thread, packPlace(r.Site, op)),
+		Addr: uint64(r.Object), Size: r.Size(), ID: who(r.Thread, packPlace(r.Site, op)),
 		Write: op.IsWrite(), Atomic: op.IsAtomic(),
 	}
 	if d.sections != nil {
-		a.Who = who(r.Thread, d.places.pack(r, op))
+		a.ID = who(r.Thread, d.places.pack(r, op))
 		a.Depth = th.depth
 		if d.sections.depth != nil {
 			a.Depth = d.sections.contextDepth(r.Context)
@@ -113,7 +113,7 @@ func (d *Detector) access(r *heisen.Record, op heisen.Op) {
 	d.reportViolations(th, &th.latest)
 	th.latest = heisen.AccessOf(r, d.events)
 	th.latest.Op = op
-	if th.hits.Overlaps != 0 {
+	if th.hits.NumOverlaps != 0 {
 		d.reportRaces(th, th.latest, true)
 	}
 	if a.Atomic {

@@ -139,7 +139,7 @@ func (s *Stream) setWatched(ends uint32, words []uint64) error {
 		return s.corrupt("%d words of %d ends", len(words), ends)
 	}
 	s.watched = Watched{Ended: true, Seen: make([]bool, ends), Met: words[lossKinds] != 0}
-	for _, lost := range words[lossBusy:lossKinds] {
+	for _, lost := range words[lossUnnamed:lossKinds] {
 		s.watched.Unnoticed += lost
 	}
 	for i := range s.watched.Seen {
@@ -222,11 +222,11 @@ func (m *merger) access(who, addr, size uint64) (a heisen.Access, err error) {
 	}, nil
 }
 
-// The five kinds of package internal/core/atomrace's Losses, and the place of Busy, after those that
+// The five kinds of package internal/core/atomrace's Losses, and the place of Unnamed, after those that
 // say that an access was compared with others, but not they with it, or not wholly.
 const (
-	lossKinds = 5
-	lossBusy  = 2
+	lossKinds   = 5
+	lossUnnamed = 2
 )
 
 // placeBits is how many bits the number of a place has.

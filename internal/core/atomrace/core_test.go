@@ -24,7 +24,7 @@ type step struct {
 
 func (s step) access(place uint32) *Access {
 	return &Access{
-		Addr: s.addr, Size: s.size, Who: uint64(s.thread)<<32 | uint64(place),
+		Addr: s.addr, Size: s.size, ID: uint64(s.thread)<<32 | uint64(place),
 		Write: strings.HasSuffix(s.mode, "w"), Atomic: strings.HasPrefix(s.mode, "a"),
 	}
 }
@@ -42,7 +42,7 @@ var ways = []func(*Table, *Thread, *Access, *Hits){
 		if table.Pending(th, a.Addr, a.Write) {
 			return
 		}
-		switch pending, alone := table.Touch(th, a.Addr, a.Who, a.Write); {
+		switch pending, alone := table.Touch(th, a.Addr, a.ID, a.Write); {
 		case alone:
 		case pending:
 			table.Search(a, hits)
@@ -54,12 +54,12 @@ var ways = []func(*Table, *Thread, *Access, *Hits){
 
 func overlaps(h *Hits) string {
 	var found []string
-	for _, o := range h.At[:h.Overlaps] {
+	for _, o := range h.Overlaps[:h.NumOverlaps] {
 		mode := "r"
 		if o.Write {
 			mode = "w"
 		}
-		found = append(found, fmt.Sprintf("%d:%d+%d%s", o.Who>>32, o.Addr, o.Size, mode))
+		found = append(found, fmt.Sprintf("%d:%d+%d%s", o.ID>>32, o.Addr, o.Size, mode))
 	}
 	slices.Sort(found)
 	return strings.Join(found, " ")
@@ -120,7 +120,7 @@ func TestOverlaps(t *testing.T) {
 				if threads[s.thread] == nil {
 					threads[s.thread] = new(Thread)
 				}
-				hits := Hits{Overlaps: 3}
+				hits := Hits{NumOverlaps: 3}
 				if s.mode == "" {
 					table.After(threads[s.thread], &hits)
 				} else {
@@ -157,13 +157,13 @@ func checkEmpty(t *testing.T, table *Table) {
 // there an access is over when the thread makes the next.
 func TestSingle(t *testing.T) {
 	for _, single := range []bool{false, true} {
-		table := &Table{Single: single}
+		table := &Table{SingleSlot: single}
 		var one, two, three Thread
 		var hits Hits
-		table.Before(&one, &Access{Addr: 8, Who: 1 << 32}, &hits)
-		table.Before(&two, &Access{Addr: 8, Who: 2 << 32}, &hits)
+		table.Before(&one, &Access{Addr: 8, ID: 1 << 32}, &hits)
+		table.Before(&two, &Access{Addr: 8, ID: 2 << 32}, &hits)
 		table.After(&one, &hits)
-		table.Before(&three, &Access{Addr: 8, Who: 3 << 32, Write: true}, &hits)
+		table.Before(&three, &Access{Addr: 8, ID: 3 << 32, Write: true}, &hits)
 		want := "2:8+1r"
 		if single {
 			want = ""
@@ -171,8 +171,8 @@ func TestSingle(t *testing.T) {
 		if got := overlaps(&hits); got != want {
 			t.Errorf("single %v: the writer finds %q, want %q", single, got, want)
 		}
-		table.Before(&three, &Access{Addr: 16, Who: 3 << 32}, &hits)
-		table.Before(&one, &Access{Addr: 8, Who: 1 << 32}, &hits)
+		table.Before(&three, &Access{Addr: 16, ID: 3 << 32}, &hits)
+		table.Before(&one, &Access{Addr: 8, ID: 1 << 32}, &hits)
 		if got := overlaps(&hits); got != "" {
 			t.Errorf("single %v: the reader finds %q", single, got)
 		}
@@ -188,29 +188,29 @@ func TestBounds(t *testing.T) {
 	t.Run("a full bucket", func(t *testing.T) {
 		table := new(Table)
 		for i := range uint64(bucketWays) {
-			before(table, Access{Addr: 8, Who: i << 32})
+			before(table, Access{Addr: 8, ID: i << 32})
 		}
-		last, hits := before(table, Access{Addr: 8, Who: 9 << 32, Write: true})
+		last, hits := before(table, Access{Addr: 8, ID: 9 << 32, Write: true})
 		if got := overlaps(&hits); got != "0:8+1r 1:8+1r 2:8+1r" {
 			t.Errorf("the one too many finds %q", got)
 		}
-		if l := table.Missed(); l != (Losses{Full: 1}) {
+		if l := table.Missed(); l != (Losses{Unseen: 1}) {
 			t.Errorf("missed %+v", l)
 		}
 		table.After(last, new(Hits)) // has nothing to take back
-		if _, hits := before(table, Access{Addr: 8, Who: 10 << 32, Write: true}); hits.Overlaps != bucketWays {
+		if _, hits := before(table, Access{Addr: 8, ID: 10 << 32, Write: true}); hits.NumOverlaps != bucketWays {
 			t.Errorf("the next finds %q", overlaps(&hits))
 		}
 	})
 	t.Run("more than hits have room for", func(t *testing.T) {
 		table := new(Table)
 		for i := range uint64(maxOverlaps + 2) {
-			before(table, Access{Addr: i * 1024, Size: 1024, Who: i << 32, Write: true})
+			before(table, Access{Addr: i * 1024, Size: 1024, ID: i << 32, Write: true})
 		}
-		if _, hits := before(table, Access{Size: 1 << 20, Who: 99 << 32}); hits.Overlaps != maxOverlaps {
+		if _, hits := before(table, Access{Size: 1 << 20, ID: 99 << 32}); hits.NumOverlaps != maxOverlaps {
 			t.Errorf("finds %q", overlaps(&hits))
 		}
-		if l := table.Missed(); l != (Losses{Found: 2, Long: maxOverlaps + 3}) {
+		if l := table.Missed(); l != (Losses{Excess: 2, Partial: maxOverlaps + 3}) {
 			t.Errorf("missed %+v", l)
 		}
 	})
@@ -218,7 +218,7 @@ func TestBounds(t *testing.T) {
 		table, th := &Table{Keep: true}, new(Thread)
 		for i := range uint64(1000) {
 			for _, before := range ways {
-				before(table, th, &Access{Addr: i * 8, Who: 1 << 32, Write: true}, new(Hits))
+				before(table, th, &Access{Addr: i * 8, ID: 1 << 32, Write: true}, new(Hits))
 			}
 		}
 		held := 0
@@ -230,11 +230,11 @@ func TestBounds(t *testing.T) {
 		if held != maxHeld {
 			t.Errorf("%d accesses are pending", held)
 		}
-		if _, hits := before(table, Access{Addr: 999 * 8, Who: 2 << 32}); hits.Overlaps != 1 {
+		if _, hits := before(table, Access{Addr: 999 * 8, ID: 2 << 32}); hits.NumOverlaps != 1 {
 			t.Error("the latest is not")
 		}
 		table.After(th, new(Hits))
-		if _, hits := before(table, Access{Addr: 999 * 8, Who: 2 << 32}); hits.Overlaps != 0 {
+		if _, hits := before(table, Access{Addr: 999 * 8, ID: 2 << 32}); hits.NumOverlaps != 0 {
 			t.Error("the latest is not over")
 		}
 	})
@@ -242,10 +242,10 @@ func TestBounds(t *testing.T) {
 		table := new(Table)
 		var all []*Thread
 		for i := range uint64(maxWide + 1) {
-			th, _ := before(table, Access{Addr: i << 20, Size: 100, Who: i << 32, Write: true})
+			th, _ := before(table, Access{Addr: i << 20, Size: 100, ID: i << 32, Write: true})
 			all = append(all, th)
 		}
-		if l := table.Missed(); l != (Losses{Full: 1}) {
+		if l := table.Missed(); l != (Losses{Unseen: 1}) {
 			t.Errorf("missed %+v", l)
 		}
 		for _, th := range all {
@@ -260,23 +260,23 @@ func TestForget(t *testing.T) {
 	table := new(Table)
 	var one, two, three, four Thread
 	var hits Hits
-	table.Before(&one, &Access{Addr: 8, Who: 1 << 32, Write: true}, &hits)
-	table.Before(&two, &Access{Addr: 1024, Size: 100, Who: 2 << 32, Write: true}, &hits)
+	table.Before(&one, &Access{Addr: 8, ID: 1 << 32, Write: true}, &hits)
+	table.Before(&two, &Access{Addr: 1024, Size: 100, ID: 2 << 32, Write: true}, &hits)
 	table.Forget()
 	checkEmpty(t, table)
-	table.Before(&three, &Access{Addr: 8, Who: 3 << 32, Write: true}, &hits)
-	table.Before(&four, &Access{Addr: 1024, Size: 100, Who: 4 << 32, Write: true}, &hits)
-	if hits.Overlaps != 0 {
+	table.Before(&three, &Access{Addr: 8, ID: 3 << 32, Write: true}, &hits)
+	table.Before(&four, &Access{Addr: 1024, Size: 100, ID: 4 << 32, Write: true}, &hits)
+	if hits.NumOverlaps != 0 {
 		t.Errorf("finds %q of a former life", overlaps(&hits))
 	}
 	// Those of before have nothing to take back, and do not take what others have.
-	table.Before(&one, &Access{Addr: 8, Who: 1 << 32, Write: true}, &hits)
+	table.Before(&one, &Access{Addr: 8, ID: 1 << 32, Write: true}, &hits)
 	if got := overlaps(&hits); got != "3:8+1w" {
 		t.Errorf("finds %q", got)
 	}
 	table.After(&one, &hits)
 	table.After(&two, &hits)
-	table.Before(&two, &Access{Addr: 1024, Who: 2 << 32}, &hits)
+	table.Before(&two, &Access{Addr: 1024, ID: 2 << 32}, &hits)
 	if got := overlaps(&hits); got != "4:1024+100w" {
 		t.Errorf("finds %q", got)
 	}
@@ -315,7 +315,7 @@ func TestModel(t *testing.T) {
 				continue
 			}
 			a := &Access{
-				Addr: 1<<40 + rng.Uint64N(40), Size: 1 + rng.Uint64N(9), Who: who<<32 | n,
+				Addr: 1<<40 + rng.Uint64N(40), Size: 1 + rng.Uint64N(9), ID: who<<32 | n,
 				Write: rng.IntN(2) == 0, Atomic: rng.IntN(8) == 0,
 			}
 			if rng.IntN(8) == 0 {
@@ -329,7 +329,7 @@ func TestModel(t *testing.T) {
 			again := true // nothing is new
 			found := map[uint64]bool{}
 			first, last := a.Addr, a.Addr+a.Size-1
-			narrow := last>>3-first>>3 < maxPieces
+			narrow := last>>3-first>>3 < maxNarrow
 			for word := first >> 3; word <= last>>3; word++ {
 				bytes := uint8(0)
 				for b := max(first, word<<3); b <= min(last, word<<3|7); b++ {
@@ -345,14 +345,14 @@ func TestModel(t *testing.T) {
 					}
 				}
 				if narrow && !a.Atomic {
-					own.pieces[word] = piece{bytes, a.Write, a.Who}
+					own.pieces[word] = piece{bytes, a.Write, a.ID}
 				}
 			}
 			if !again || a.Size > 1 || seed%2 == 0 { // otherwise nothing is done at all
 				own.wide = nil
 				for i := range model {
 					if p := model[i].wide; p != nil && (p.Write || a.Write) && p.Addr <= last && first < p.Addr+p.Size {
-						found[p.Who] = true
+						found[p.ID] = true
 					}
 				}
 			}
@@ -361,8 +361,8 @@ func TestModel(t *testing.T) {
 			}
 			before(table, &threads[who], a, &hits)
 			var got []uint64
-			for _, o := range hits.At[:hits.Overlaps] {
-				got = append(got, o.Who)
+			for _, o := range hits.Overlaps[:hits.NumOverlaps] {
+				got = append(got, o.ID)
 			}
 			slices.Sort(got)
 			want := slices.Sorted(maps.Keys(found))
@@ -374,7 +374,7 @@ func TestModel(t *testing.T) {
 				t.Fatalf("seed %d, access %d %+v: found %x, want %x", seed, n, a, got, want)
 			}
 		}
-		if l := table.Missed(); l != (Losses{Found: tooMany}) {
+		if l := table.Missed(); l != (Losses{Excess: tooMany}) {
 			t.Fatalf("seed %d: missed %+v, not %d", seed, l, tooMany)
 		}
 	}
@@ -411,7 +411,7 @@ func TestConcurrent(t *testing.T) {
 			for n := range uint64(each) {
 				d := &log[n]
 				d.span = span
-				d.Access = Access{Addr: rng.Uint64N(16), Size: 1 + rng.Uint64N(4), Who: id<<32 | n, Write: rng.IntN(2) == 0}
+				d.Access = Access{Addr: rng.Uint64N(16), Size: 1 + rng.Uint64N(4), ID: id<<32 | n, Write: rng.IntN(2) == 0}
 				if rng.IntN(10) == 0 {
 					d.Size = 60
 				}
@@ -422,8 +422,8 @@ func TestConcurrent(t *testing.T) {
 				}
 				ways[rng.IntN(len(ways))](table, &th, &d.Access, &hits)
 				d.told = clock.Add(1)
-				for _, o := range hits.At[:hits.Overlaps] {
-					d.found = append(d.found, o.Who)
+				for _, o := range hits.Overlaps[:hits.NumOverlaps] {
+					d.found = append(d.found, o.ID)
 				}
 				if n%100 == 0 { // all are in an access now, and those go on together
 					for arrived.Add(1); arrived.Load() < threads*(n/100+1); {
@@ -445,7 +445,7 @@ func TestConcurrent(t *testing.T) {
 	}
 	wg.Wait()
 	checkEmpty(t, table)
-	if l := table.Missed(); l.Long != 0 {
+	if l := table.Missed(); l.Partial != 0 {
 		t.Fatalf("missed %+v", l)
 	}
 	find := func(who uint64) *done { return &logs[who>>32][who&(1<<32-1)] }
@@ -464,8 +464,8 @@ func TestConcurrent(t *testing.T) {
 	// gone is when an access's entry was taken back at the latest: some time between
 	// the call of After and the next access.
 	gone := func(d *done) uint64 {
-		log := logs[d.Who>>32]
-		for n := d.Who&(1<<32-1) + 1; n < each; n++ {
+		log := logs[d.ID>>32]
+		for n := d.ID&(1<<32-1) + 1; n < each; n++ {
 			if log[n].span != d.span {
 				return log[n].told
 			}
@@ -482,11 +482,11 @@ func TestConcurrent(t *testing.T) {
 			for _, who := range d.found {
 				overlaps++
 				o := find(who)
-				if o.Who>>32 == d.Who>>32 || !conflict(o, d) || o.asked > d.told || gone(o) < d.asked {
+				if o.ID>>32 == d.ID>>32 || !conflict(o, d) || o.asked > d.told || gone(o) < d.asked {
 					t.Fatalf("%+v found %+v", *d, *o)
 				}
 				words(o, d, func(w uint64) bool {
-					met[meeting{d.Who >> 32, d.span, o.Who >> 32, o.span, w}] = true
+					met[meeting{d.ID >> 32, d.span, o.ID >> 32, o.span, w}] = true
 					return false
 				})
 			}
@@ -499,12 +499,12 @@ func TestConcurrent(t *testing.T) {
 			if b.told > a.over {
 				break
 			}
-			if a.Who>>32 == b.Who>>32 || !conflict(a, b) {
+			if a.ID>>32 == b.ID>>32 || !conflict(a, b) {
 				continue
 			}
 			together++
-			if l := table.Missed(); l.Busy+l.Full+l.Found == 0 && !words(a, b, func(w uint64) bool {
-				return met[meeting{a.Who >> 32, a.span, b.Who >> 32, b.span, w}] || met[meeting{b.Who >> 32, b.span, a.Who >> 32, a.span, w}]
+			if l := table.Missed(); l.Unnamed+l.Unseen+l.Excess == 0 && !words(a, b, func(w uint64) bool {
+				return met[meeting{a.ID >> 32, a.span, b.ID >> 32, b.span, w}] || met[meeting{b.ID >> 32, b.span, a.ID >> 32, a.span, w}]
 			}) {
 				t.Fatalf("%+v and %+v were pending together", *a, *b)
 			}
@@ -528,10 +528,10 @@ func TestSizes(t *testing.T) {
 	if n := unsafe.Offsetof(table.wides); n%64 != 0 {
 		t.Errorf("wides is at %d", n)
 	}
-	if n := unsafe.Offsetof(table.life); n%64 != 0 {
+	if n := unsafe.Offsetof(table.generation); n%64 != 0 {
 		t.Errorf("life is at %d", n)
 	}
-	if n := unsafe.Offsetof(table.fullWide) - unsafe.Offsetof(table.life); n != 64 {
+	if n := unsafe.Offsetof(table.unseenWide) - unsafe.Offsetof(table.generation); n != 64 {
 		t.Errorf("the counters are %d bytes after life", n)
 	}
 	t.Logf("Table %d bytes, Thread %d", unsafe.Sizeof(table), unsafe.Sizeof(Thread{}))
@@ -543,8 +543,8 @@ func TestSteadyStateDoesNotAllocate(t *testing.T) {
 	if n := testing.AllocsPerRun(100, func() {
 		var hits Hits
 		for i := range uint64(100) {
-			table.Before(&one, &Access{Addr: i, Size: i, Who: 1 << 32, Write: true}, &hits)
-			table.Before(&two, &Access{Addr: i, Size: i, Who: 2 << 32, Write: true}, &hits)
+			table.Before(&one, &Access{Addr: i, Size: i, ID: 1 << 32, Write: true}, &hits)
+			table.Before(&two, &Access{Addr: i, Size: i, ID: 2 << 32, Write: true}, &hits)
 		}
 	}); n != 0 {
 		t.Errorf("%v allocations", n)

@@ -2,32 +2,28 @@ package atomrace
 
 import "sync/atomic"
 
-// Sections (section 3.2, figure 3).
+// Sections (section 3.2 and figure 3 of the paper).
 //
-// A thread that makes the access at the entry of a section becomes active in it: it
-// leaves an entry for the variable in a table of its own. Others who are about to
-// access the variable find that and leave the first read and the first write as
-// suspects. When the thread's access at an end of the section is over, the suspects are
-// compared with what the end allows.
+// A thread that makes the access at the entry of a section enters the section: it leaves an entry for
+// the variable in a table of active sections. Other threads that are about to access the variable find
+// the entry and leave the ID of the first read and of the first write there. When the thread's access
+// at an end of the section is over, these IDs are compared with what the end allows.
 //
-// In figure 3 one thread at a time is followed on a variable. Here every thread is,
-// and a thread can be in several sections, also on the same variable: the end of
-// one can be the entry of the next.
+// In figure 3 one thread at a time is followed on a variable. Here every thread is. A thread can be in
+// several sections, also on the same variable, because the end of one can be the entry of the next.
 //
-// A violation is an access of another thread that began after the entry's
-// beforeAccess and before the end's afterAccess. Where the accesses concerned are made
-// under locks, or are atomic operations whose host holds a lock from before to
-// after, that means that it lies between them: none of them can begin while another is
-// pending, and a thread's access is over before it releases a lock. Where they are
-// not, an access that overlaps the entry or the end is taken to lie in between
-// too; it could have, and it is a race by itself if the two conflict.
+// A violation is an access of another thread that begins after the entry's beforeAccess and before the
+// end's afterAccess. If the accesses are made under locks, or are atomic operations whose host holds a
+// lock from Before to After, then it lies between entry and end: none of these accesses can begin while
+// another is pending, and a thread's access is over before it releases a lock. Otherwise an access that
+// overlaps the entry or the end counts as well. It could have come in between, and if the two conflict
+// they are a data race besides.
 //
-// Entries of active sections. A key is 0 if the entry is free, and otherwise has the
-// variable, which suspects there are, and a bit that locks the entry. Who claims an
-// entry sets its key, locked, then the rest, then the key unlocked. All else changes
-// under the lock, but whoever sees an unlocked key and then the owner sees the owner
-// that belongs to the key, or one who came later. So a thread does not take another's
-// entry for its own.
+// Entries of active sections. The key of a free entry is 0. Any other key has the variable, a bit for
+// each kind of access that came in, and a bit that locks the entry. A thread that claims an entry sets
+// the key, locked, then the other fields, then the key, unlocked. All later changes are made under the
+// lock. A thread that sees an unlocked key and then loads the owner sees the owner that belongs to the
+// key, or a later one. So a thread never takes another thread's entry for its own.
 
 const (
 	activeBits    = 10
@@ -36,35 +32,35 @@ const (
 	maxActive     = 16 // sections that a thread is in
 	maxViolations = 4
 
-	// What a table has room for.
+	// The room of a table.
 	MaxLocations = 4096
 	MaxSections  = 4096
 	MaxEntries   = 8192
 	MaxEnds      = 8192
 
 	activeLocked   = 1 << 0
-	activeRead     = 1 << 1 // there is a reader among the suspects
-	activeWritten  = 1 << 2 // there is a writer
-	activeReversed = 1 << 3 // and it came before the reader, if there is one
+	activeRead     = 1 << 1 // another thread has read
+	activeWritten  = 1 << 2 // another thread has written
+	activeReversed = 1 << 3 // the writer came before the reader, if there is a reader
 	activeShift    = 4      // of the byte mask
 	activeBytes    = 0xFF << activeShift
 	activeTagShift = 13
 	activeTagBits  = 61 - activeBits
 )
 
-// Violation is a section that other threads broke into.
+// Violation is a section that accesses of other threads came into.
 type Violation struct {
 	Section     uint32 // as AddSection numbered it
-	Rule        uint32 // its end, by the order in which ends were added, from 1
+	Rule        uint32 // its end: the number of the AddEnd call, from 1
 	Read, Wrote bool   // the kinds of access by others that the end does not allow
 	Addr        uint64 // of the variable
-	Entry, End  uint64 // who, of the section's own accesses
-	Reader      uint64 // who read first, if Read
-	Writer      uint64 // who wrote first, if Wrote
+	Entry, End  uint64 // IDs of the section's own accesses
+	Reader      uint64 // ID of the first read by others, if Read
+	Writer      uint64 // ID of the first write by others, if Wrote
 	WriterFirst bool   // the writer came before the reader
 }
 
-// sectionRule is a section, except for its entries and ends.
+// sectionRule is a section without its entries and ends.
 type sectionRule struct {
 	above     uint32
 	circular  bool
@@ -84,39 +80,37 @@ type endRule struct {
 	reads, writes bool // allowed
 }
 
-// locationRoles is what a location is to sections: the first entry there and the first
-// end there.
+// locationRoles is the heads of two lists: the entries and the ends at a location.
 type locationRoles struct {
 	entry, end uint32
 }
 
-// activeBucket is the entries of active sections on the variables of some words. The
-// keys are in one cache line.
+// activeBucket holds the active sections on the variables of some words. The keys are in one cache line.
 type activeBucket struct {
 	keys    [activeWays]atomic.Uint64
-	owners  [activeWays]atomic.Uint64 // who made the access at the entry
+	owners  [activeWays]atomic.Uint64 // IDs of the accesses at the entries
 	readers [activeWays]atomic.Uint64
 	writers [activeWays]atomic.Uint64
 }
 
-// activeSection is a section that a thread is in. Sections that it entered by the same
-// access share an entry of the table.
+// activeSection is a section that a thread is in. Sections that it entered by the same access share an
+// entry of the table.
 type activeSection struct {
-	addr    uint64
-	slot    uint32
-	section uint32
-	home    uint32 // it is given up when the thread is in fewer calls
-	count   uint32 // entries less ends, of a recursive section
-	fresh   bool   // entered by the access that is pending
+	addr     uint64
+	slot     uint32
+	section  uint32
+	minDepth uint32 // the section is given up when the thread has fewer calls on its stack
+	nested   uint32 // entries minus ends, of a recursive section
+	fresh    bool   // entered by the pending access
 }
 
-// AddSection adds a section that is entered at a location, a number from 1 to
-// MaxLocations, or 0 if AddEntry is to say where. It returns the section's number, the
-// first being 1, or 0 if there is no room. The section is given up when the thread
-// returns from the function that is above calls above that of the entry.
+// AddSection adds a section that is entered at a location, a number from 1 to MaxLocations. Location 0
+// leaves that to AddEntry. The section is given up when the thread returns from the function that is
+// above calls above the function of the entry. AddSection returns the section's number, from 1, or 0 if
+// there is no room.
 //
-// Sections are added before the first access. Entries and ends at a location that no
-// access has had yet can be added later, by one thread at a time.
+// Sections are added before the first access. Entries and ends at a location that no access has had yet
+// can be added later, by one thread at a time.
 //
 //go:nosplit
 func (t *Table) AddSection(entry, above uint32, circular, recursive bool) uint32 {
@@ -149,8 +143,8 @@ func (t *Table) AddEntry(section, at uint32) bool {
 	return true
 }
 
-// AddEnd adds an end to a section, which allows others to read or write the variable
-// until there. It reports whether there was room.
+// AddEnd adds an end to a section. Up to that end others may read the variable if reads is set, and write
+// it if writes is set. AddEnd reports whether there was room.
 //
 //go:nosplit
 func (t *Table) AddEnd(section, at uint32, reads, writes bool) bool {
@@ -165,55 +159,54 @@ func (t *Table) AddEnd(section, at uint32, reads, writes bool) bool {
 	return true
 }
 
-// Seen reports whether a thread has gone through a section to the end that was added
-// as the n-th, from 1.
+// Seen reports whether a thread has gone through a section to the n-th end, counted from 1 in the order of
+// AddEnd.
 //
 //go:nosplit
 func (t *Table) Seen(n uint32) bool { return t.seen[(n-1)%MaxEnds].Load() != 0 }
 
-// Exit gives up the sections that the thread entered in calls that are over, when it
-// is in depth calls. It comes after the thread's latest access, which may have been
-// at an end.
+// Exit gives up the sections of calls that have returned; depth is the number of calls on the thread's
+// stack. It ends the sections that have an end at the thread's latest access first.
 //
 //go:nosplit
 func (t *Table) Exit(th *Thread, depth uint32, hits *Hits) {
-	hits.Overlaps, hits.Violations = 0, 0
+	hits.NumOverlaps, hits.NumViolations = 0, 0
 	if t.sections != 0 {
-		t.finish(th, hits)
-		t.abandon(th, depth)
+		t.endSections(th, hits)
+		t.giveUpCalls(th, depth)
 	}
 }
 
-// AtomExit gives up the thread's sections on variables at the addresses from first to
-// last, as the paper's atomExit does with an end that allows everything. It comes after
-// the thread's latest access, which may have been at an end.
+// AtomExit gives up the thread's sections on variables at the addresses from first to last, as the paper's
+// atomExit does with an end that allows everything. It ends the sections that have an end at the thread's
+// latest access first.
 //
 //go:nosplit
 func (t *Table) AtomExit(th *Thread, first, last uint64, hits *Hits) {
-	hits.Overlaps, hits.Violations = 0, 0
+	hits.NumOverlaps, hits.NumViolations = 0, 0
 	if t.sections == 0 {
 		return
 	}
-	t.finish(th, hits)
-	for i := uint32(0); i < th.actives && i < maxActive; {
+	t.endSections(th, hits)
+	for i := uint32(0); i < th.numActive && i < maxActive; {
 		if addr := th.active[i].addr; first <= addr && addr <= last {
-			t.drop(th, i)
+			t.giveUp(th, i)
 		} else {
 			i++
 		}
 	}
 }
 
-// follow is Before for sections: the latest access may be an end, this one a suspect
-// in sections of others, and an entry.
+// follow is Before for sections. It ends sections at the thread's latest access, leaves this access with
+// the sections of other threads, and enters sections.
 //
 //go:nosplit
 func (t *Table) follow(th *Thread, a *Access, first, last uint64, hits *Hits) {
-	t.finish(th, hits)
-	t.abandon(th, a.Depth)
+	t.endSections(th, hits)
+	t.giveUpCalls(th, a.Depth)
 	words := uint32(0)
 	for from := first; words < maxSearched; from = (from | 7) + 1 {
-		t.suspect(a, from, min(from|7, last))
+		t.comeIn(a, from, min(from|7, last))
 		if from>>3 == last>>3 {
 			break
 		}
@@ -225,19 +218,19 @@ func (t *Table) follow(th *Thread, a *Access, first, last uint64, hits *Hits) {
 	}
 }
 
-// finish ends the sections of which the latest access is an end.
+// endSections ends the sections that have an end at the latest access.
 //
 //go:nosplit
-func (t *Table) finish(th *Thread, hits *Hits) {
-	if th.life != t.life.Load() {
-		th.actives = 0
+func (t *Table) endSections(th *Thread, hits *Hits) {
+	if th.generation != t.generation.Load() {
+		th.numActive = 0
 	}
 	loc := th.loc
 	th.loc = 0
 	if loc == 0 || loc > MaxLocations {
 		return
 	}
-	for i := uint32(0); i < th.actives && i < maxActive; {
+	for i := uint32(0); i < th.numActive && i < maxActive; {
 		r := &th.active[i]
 		e := uint32(0)
 		if r.addr == th.addr {
@@ -247,18 +240,18 @@ func (t *Table) finish(th *Thread, hits *Hits) {
 		switch {
 		case e == 0:
 			i++
-		case r.count > 1:
-			r.count--
+		case r.nested > 1:
+			r.nested--
 			i++
 		default:
 			t.check(th, r, e, hits)
-			t.drop(th, i)
+			t.giveUp(th, i)
 		}
 	}
 }
 
-// endAt returns the end that an access at loc is of r, 0 if it is none. The access at
-// the entry of a circular section does not end what it has begun.
+// endAt returns the end that r has at loc, or 0 if it has none there. The access at the entry of a circular
+// section does not end the section that it has begun.
 //
 //go:nosplit
 func (t *Table) endAt(r *activeSection, loc uint32) uint32 {
@@ -272,7 +265,7 @@ func (t *Table) endAt(r *activeSection, loc uint32) uint32 {
 	return e
 }
 
-// check compares the suspects of r with what its end e allows.
+// check compares the accesses of others that came into r with what its end e allows.
 //
 //go:nosplit
 func (t *Table) check(th *Thread, r *activeSection, e uint32, hits *Hits) {
@@ -288,36 +281,35 @@ func (t *Table) check(th *Thread, r *activeSection, e uint32, hits *Hits) {
 	if !read && !wrote {
 		return
 	}
-	n := hits.Violations
+	n := hits.NumViolations
 	if n >= maxViolations {
-		t.found.Add(1)
+		t.excess.Add(1)
 		return
 	}
-	v := &hits.Broken[n]
-	v.Section, v.Rule, v.Addr, v.Entry, v.End = r.section, e, r.addr, owner, th.who
+	v := &hits.Violations[n]
+	v.Section, v.Rule, v.Addr, v.Entry, v.End = r.section, e, r.addr, owner, th.id
 	v.Read, v.Reader, v.Wrote, v.Writer = read, reader, wrote, writer
 	v.WriterFirst = k&activeReversed != 0
-	hits.Violations = n + 1
+	hits.NumViolations = n + 1
 }
 
-// abandon gives up sections of calls that are over.
+// giveUpCalls gives up the sections of calls that have returned.
 //
 //go:nosplit
-func (t *Table) abandon(th *Thread, depth uint32) {
-	for i := uint32(0); i < th.actives && i < maxActive; {
-		if th.active[i].home > depth {
-			t.drop(th, i)
+func (t *Table) giveUpCalls(th *Thread, depth uint32) {
+	for i := uint32(0); i < th.numActive && i < maxActive; {
+		if th.active[i].minDepth > depth {
+			t.giveUp(th, i)
 		} else {
 			i++
 		}
 	}
 }
 
-// suspect leaves an access to the bytes from from to to of a word with the sections
-// that other threads are in.
+// comeIn leaves an access to the bytes from from to to of a word with the sections of other threads.
 //
 //go:nosplit
-func (t *Table) suspect(a *Access, from, to uint64) {
+func (t *Table) comeIn(a *Access, from, to uint64) {
 	b, key := t.locateActive(from, to)
 	mark := uint64(activeRead)
 	if a.Write {
@@ -330,13 +322,13 @@ func (t *Table) suspect(a *Access, from, to uint64) {
 				break
 			}
 			if k&activeLocked == 0 {
-				if k&mark != 0 || b.owners[i].Load()>>32 == a.Who>>32 {
+				if k&mark != 0 || b.owners[i].Load()>>32 == a.ID>>32 {
 					break
 				}
 				if b.keys[i].CompareAndSwap(k, k|activeLocked) {
 					if !a.Write {
-						storeRelease(&b.readers[i], a.Who)
-					} else if storeRelease(&b.writers[i], a.Who); k&activeRead == 0 {
+						storeRelease(&b.readers[i], a.ID)
+					} else if storeRelease(&b.writers[i], a.ID); k&activeRead == 0 {
 						k |= activeReversed
 					}
 					storeRelease(&b.keys[i], k|mark)
@@ -344,7 +336,7 @@ func (t *Table) suspect(a *Access, from, to uint64) {
 				}
 			}
 			if tries == maxTries {
-				t.busy.Add(1)
+				t.unnamed.Add(1)
 				break
 			}
 			pauseSpinning()
@@ -352,13 +344,13 @@ func (t *Table) suspect(a *Access, from, to uint64) {
 	}
 }
 
-// enter makes the thread active in the sections whose entry is a, an access to the
-// variable that reaches to the byte to of its first word.
+// enter makes the thread enter the sections that have their entry at a. The access extends to the byte to
+// of its first word.
 //
 //go:nosplit
 func (t *Table) enter(th *Thread, a *Access, to uint64) {
 	slot := uint32(0)
-	if t.Single && t.followed(a, to) {
+	if t.SingleSlot && t.followed(a, to) {
 		return
 	}
 	for e := t.roles[(a.Loc-1)%MaxLocations].entry; e != 0 && e <= MaxEntries; e = t.entryRules[e-1].next {
@@ -367,18 +359,18 @@ func (t *Table) enter(th *Thread, a *Access, to uint64) {
 		if t.reenter(th, s, a.Addr, rule) {
 			continue
 		}
-		if slot == 0 && th.actives < maxActive {
+		if slot == 0 && th.numActive < maxActive {
 			slot = t.activate(a, to)
 		}
-		n := th.actives
+		n := th.numActive
 		if slot == 0 || n >= maxActive {
-			t.dropped.Add(1)
+			t.unfollowed.Add(1)
 			continue
 		}
 		r := &th.active[n]
-		r.addr, r.slot, r.section, r.count, r.fresh = a.Addr, slot, s, 1, true
-		r.home = a.Depth - min(rule.above, a.Depth)
-		th.actives = n + 1
+		r.addr, r.slot, r.section, r.nested, r.fresh = a.Addr, slot, s, 1, true
+		r.minDepth = a.Depth - min(rule.above, a.Depth)
+		th.numActive = n + 1
 	}
 }
 
@@ -389,20 +381,20 @@ func (t *Table) followed(a *Access, to uint64) bool {
 	b, key := t.locateActive(a.Addr, to)
 	for i := range uint32(activeWays) {
 		k := b.keys[i].Load()
-		if (k^key)>>activeTagShift == 0 && k&key&activeBytes != 0 && b.owners[i].Load()>>32 != a.Who>>32 {
+		if (k^key)>>activeTagShift == 0 && k&key&activeBytes != 0 && b.owners[i].Load()>>32 != a.ID>>32 {
 			return true
 		}
 	}
 	return false
 }
 
-// reenter handles an entry into section s on a variable where the thread may be in it
-// already, and reports whether that is to go on. A circular section goes on until
-// the access is over; it is its end and begins the next.
+// reenter handles an access at the entry of section s if the thread is in s on the variable already. It
+// reports whether the thread stays in s. A circular section ends when the access is over; the access also
+// begins the next.
 //
 //go:nosplit
 func (t *Table) reenter(th *Thread, s uint32, addr uint64, rule *sectionRule) bool {
-	for i := uint32(0); i < th.actives && i < maxActive; i++ {
+	for i := uint32(0); i < th.numActive && i < maxActive; i++ {
 		r := &th.active[i]
 		if r.section != s || r.addr != addr {
 			continue
@@ -410,10 +402,10 @@ func (t *Table) reenter(th *Thread, s uint32, addr uint64, rule *sectionRule) bo
 		switch {
 		case rule.circular:
 		case rule.recursive:
-			r.count++
+			r.nested++
 			return true
 		default:
-			t.drop(th, i)
+			t.giveUp(th, i)
 		}
 		return false
 	}
@@ -428,7 +420,7 @@ func (t *Table) activate(a *Access, to uint64) uint32 {
 	b, key := t.locateActive(a.Addr, to)
 	for i := range uint32(activeWays) {
 		if b.keys[i].Load() == 0 && b.keys[i].CompareAndSwap(0, key|activeLocked) {
-			storeRelease(&b.owners[i], a.Who)
+			storeRelease(&b.owners[i], a.ID)
 			storeRelease(&b.keys[i], key)
 			return (activeIndex(a.Addr)<<activeWayBits | i) + 1
 		}
@@ -436,18 +428,18 @@ func (t *Table) activate(a *Access, to uint64) uint32 {
 	return 0
 }
 
-// drop takes section i off the thread's list, and its entry with the last section that
-// has it.
+// giveUp removes section i from the thread's list, and its entry from the table if no other section of the
+// thread shares it.
 //
 //go:nosplit
-func (t *Table) drop(th *Thread, i uint32) {
-	last := th.actives - 1
+func (t *Table) giveUp(th *Thread, i uint32) {
+	last := th.numActive - 1
 	if i >= maxActive || last >= maxActive {
 		return
 	}
 	slot := th.active[i].slot
 	th.active[i] = th.active[last]
-	th.actives = last
+	th.numActive = last
 	for j := uint32(0); j < last; j++ {
 		if th.active[j].slot == slot {
 			return
@@ -458,29 +450,30 @@ func (t *Table) drop(th *Thread, i uint32) {
 	storeRelease(&b.keys[way], 0)
 }
 
+// activeIndex returns the index of the bucket of the word at addr.
+//
 //go:nosplit
 func activeIndex(addr uint64) uint32 {
-	return uint32(addr >> 3 * spread >> activeTagBits & (1<<activeBits - 1))
+	return uint32(addr >> 3 * hashFactor >> activeTagBits & (1<<activeBits - 1))
 }
 
-// locateActive returns the bucket for sections on the bytes from from to to, which are
-// in one word, and the key of an entry there.
+// locateActive returns the bucket for sections on the bytes from from to to, which are in one word, and the
+// key of an entry there.
 //
 //go:nosplit
 func (t *Table) locateActive(from, to uint64) (*activeBucket, uint64) {
-	key := from>>3*spread<<activeTagShift | (2<<(to&7)-1)&^(1<<(from&7)-1)<<activeShift
+	key := from>>3*hashFactor<<activeTagShift | (2<<(to&7)-1)&^(1<<(from&7)-1)<<activeShift
 	return &t.active[activeIndex(from)], key
 }
 
-// slot returns the entry that activate has returned.
+// slot returns the entry with the number that activate has returned.
 //
 //go:nosplit
 func (t *Table) slot(n uint32) (b *activeBucket, way uint32) {
 	return &t.active[(n-1)>>activeWayBits&(1<<activeBits-1)], (n - 1) & (activeWays - 1)
 }
 
-// lockActive locks an entry for its owner and returns its key. Others hold the lock
-// for two stores.
+// lockActive locks an entry for its owner and returns its key. Other threads hold the lock for two stores.
 //
 //go:nosplit
 func (b *activeBucket) lockActive(way uint32) uint64 {

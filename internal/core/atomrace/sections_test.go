@@ -39,7 +39,7 @@ func add(t *testing.T, table *Table, rules []rule) {
 // who broke in.
 func violations(h *Hits) string {
 	var found []string
-	for _, v := range h.Broken[:h.Violations] {
+	for _, v := range h.Violations[:h.NumViolations] {
 		s := fmt.Sprintf("S%d %d-%d", v.Section, uint32(v.Entry), uint32(v.End))
 		if v.Wrote && v.WriterFirst {
 			s += fmt.Sprintf(" w%d", uint32(v.Writer))
@@ -175,7 +175,7 @@ func TestSections(t *testing.T) {
 		}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			table := &Table{Single: test.single}
+			table := &Table{SingleSlot: test.single}
 			add(t, table, test.rules)
 			threads := map[uint32]*Thread{}
 			for i, e := range test.events {
@@ -183,7 +183,7 @@ func TestSections(t *testing.T) {
 					threads[e.thread] = new(Thread)
 				}
 				th := threads[e.thread]
-				hits := Hits{Violations: 2}
+				hits := Hits{NumViolations: 2}
 				switch e.what {
 				case "after":
 					table.After(th, &hits)
@@ -210,7 +210,7 @@ func TestSections(t *testing.T) {
 			}
 			checkEmpty(t, table)
 			checkInactive(t, table)
-			if l := table.Missed(); l.Sections+l.Busy+l.Found != 0 {
+			if l := table.Missed(); l.Sections+l.Unnamed+l.Excess != 0 {
 				t.Errorf("missed %+v", l)
 			}
 		})
@@ -245,7 +245,7 @@ func TestSectionBounds(t *testing.T) {
 		add(t, table, []rule{{entry: 1, ends: map[uint32]string{2: ""}}})
 		for i := range uint64(activeWays + 2) {
 			th := new(Thread)
-			table.Before(th, &Access{Addr: 8, Loc: 1, Who: i << 32}, hits)
+			table.Before(th, &Access{Addr: 8, Loc: 1, ID: i << 32}, hits)
 			table.After(th, hits)
 		}
 		if l := table.Missed(); l != (Losses{Sections: 2}) {
@@ -277,11 +277,11 @@ func TestSectionBounds(t *testing.T) {
 		var one, two Thread
 		var hits Hits
 		for i, loc := range []uint32{1, 3} {
-			table.Before(&one, &Access{Addr: 8, Loc: loc, Who: 1 << 32}, &hits)
-			table.Before(&two, &Access{Addr: 8, Who: 2 << 32}, &hits)
-			table.Before(&one, &Access{Addr: 8, Loc: 2, Who: 1 << 32}, &hits)
+			table.Before(&one, &Access{Addr: 8, Loc: loc, ID: 1 << 32}, &hits)
+			table.Before(&two, &Access{Addr: 8, ID: 2 << 32}, &hits)
+			table.Before(&one, &Access{Addr: 8, Loc: 2, ID: 1 << 32}, &hits)
 			table.After(&one, &hits)
-			if hits.Violations != 1 {
+			if hits.NumViolations != 1 {
 				t.Errorf("entry %d: %q", i, violations(&hits))
 			}
 		}
@@ -306,20 +306,20 @@ func TestForgetSections(t *testing.T) {
 	table, hits := new(Table), new(Hits)
 	add(t, table, []rule{{entry: 1, ends: map[uint32]string{2: ""}}})
 	var one, two Thread
-	table.Before(&one, &Access{Addr: 8, Loc: 1, Who: 1 << 32}, hits)
-	table.Before(&two, &Access{Addr: 8, Who: 2 << 32, Write: true}, hits)
+	table.Before(&one, &Access{Addr: 8, Loc: 1, ID: 1 << 32}, hits)
+	table.Before(&two, &Access{Addr: 8, ID: 2 << 32, Write: true}, hits)
 	table.Forget()
 	checkInactive(t, table)
-	table.Before(&one, &Access{Addr: 8, Loc: 2, Who: 1 << 32}, hits)
+	table.Before(&one, &Access{Addr: 8, Loc: 2, ID: 1 << 32}, hits)
 	table.After(&one, hits)
-	if hits.Violations != 0 {
+	if hits.NumViolations != 0 {
 		t.Errorf("finds %q of a former life", violations(hits))
 	}
-	table.Before(&one, &Access{Addr: 8, Loc: 1, Who: 1 << 32}, hits)
-	table.Before(&two, &Access{Addr: 8, Who: 2 << 32, Write: true}, hits)
-	table.Before(&one, &Access{Addr: 8, Loc: 2, Who: 1 << 32}, hits)
+	table.Before(&one, &Access{Addr: 8, Loc: 1, ID: 1 << 32}, hits)
+	table.Before(&two, &Access{Addr: 8, ID: 2 << 32, Write: true}, hits)
+	table.Before(&one, &Access{Addr: 8, Loc: 2, ID: 1 << 32}, hits)
 	table.After(&one, hits)
-	if hits.Violations != 1 {
+	if hits.NumViolations != 1 {
 		t.Error("finds nothing in the new life")
 	}
 }
@@ -416,7 +416,7 @@ func TestSectionsModel(t *testing.T) {
 				table.AtomExit(&ths[who], v, v, &hits)
 			default:
 				a := &Access{
-					Addr: 8 + 8*rng.Uint64N(2), Size: 1, Who: uint64(who)<<32 | uint64(n),
+					Addr: 8 + 8*rng.Uint64N(2), Size: 1, ID: uint64(who)<<32 | uint64(n),
 					Loc: rng.Uint32N(locations + 1), Depth: 1 + rng.Uint32N(2), Write: rng.IntN(2) == 0, Atomic: rng.IntN(4) == 0,
 				}
 				if rng.IntN(6) == 0 {
@@ -487,7 +487,7 @@ func TestSectionsConcurrent(t *testing.T) {
 				var hits Hits
 				for range rounds {
 					mu.Lock()
-					table.Before(&th, &Access{Addr: 8, Who: id << 32, Loc: 1}, &hits)
+					table.Before(&th, &Access{Addr: 8, ID: id << 32, Loc: 1}, &hits)
 					seen := writes
 					table.After(&th, &hits)
 					if torn {
@@ -495,8 +495,8 @@ func TestSectionsConcurrent(t *testing.T) {
 						runtime.Gosched()
 						mu.Lock()
 					}
-					table.Before(&th, &Access{Addr: 8, Who: id << 32, Loc: 2, Write: true}, &hits)
-					if hits.Overlaps != 0 {
+					table.Before(&th, &Access{Addr: 8, ID: id << 32, Loc: 2, Write: true}, &hits)
+					if hits.NumOverlaps != 0 {
 						t.Errorf("finds a race: %q", overlaps(&hits))
 					}
 					if writes != seen {
@@ -504,7 +504,7 @@ func TestSectionsConcurrent(t *testing.T) {
 					}
 					writes++
 					table.After(&th, &hits)
-					found.Add(uint64(hits.Violations))
+					found.Add(uint64(hits.NumViolations))
 					mu.Unlock()
 				}
 			}()
@@ -512,7 +512,7 @@ func TestSectionsConcurrent(t *testing.T) {
 		wg.Wait()
 		checkInactive(t, table)
 		l := table.Missed()
-		if got, want := found.Load(), broken.Load(); got != want && l.Sections+l.Busy == 0 || got > want {
+		if got, want := found.Load(), broken.Load(); got != want && l.Sections+l.Unnamed == 0 || got > want {
 			t.Errorf("torn %v: %d of %d violations found", torn, got, want)
 		}
 		t.Logf("torn %v: %d violations, missed %+v", torn, found.Load(), l)
@@ -547,7 +547,7 @@ func TestSectionsRacy(t *testing.T) {
 			rng := rand.New(rand.NewPCG(id, 4))
 			var th Thread
 			access := func(addr uint64, loc uint32, hits *Hits) {
-				d := done{Access: Access{Addr: addr, Who: id<<32 | uint64(len(logs[id])), Loc: loc, Write: rng.IntN(2) == 0}}
+				d := done{Access: Access{Addr: addr, ID: id<<32 | uint64(len(logs[id])), Loc: loc, Write: rng.IntN(2) == 0}}
 				d.asked = clock.Add(1)
 				table.Before(&th, &d.Access, hits)
 				d.told = clock.Add(1)
@@ -574,8 +574,8 @@ func TestSectionsRacy(t *testing.T) {
 				end := id<<32 | uint64(len(logs[id]))
 				access(variable, 2, &hits)
 				b := broken{entry: entry, end: end}
-				if hits.Violations > 0 {
-					b.v = &hits.Broken[0]
+				if hits.NumViolations > 0 {
+					b.v = &hits.Violations[0]
 				}
 				sections[id] = append(sections[id], b)
 			}
@@ -583,7 +583,7 @@ func TestSectionsRacy(t *testing.T) {
 	}
 	wg.Wait()
 	checkInactive(t, table)
-	if l := table.Missed(); l.Sections+l.Found != 0 {
+	if l := table.Missed(); l.Sections+l.Excess != 0 {
 		t.Fatalf("missed %+v", l)
 	}
 	find := func(who uint64) *done { return &logs[who>>32][uint32(who)] }
@@ -600,7 +600,7 @@ func TestSectionsRacy(t *testing.T) {
 					}
 				}
 			}
-			if (read && (s.v == nil || !s.v.Read) || wrote && (s.v == nil || !s.v.Wrote)) && table.Missed().Busy == 0 {
+			if (read && (s.v == nil || !s.v.Read) || wrote && (s.v == nil || !s.v.Wrote)) && table.Missed().Unnamed == 0 {
 				t.Fatalf("the section from %+v to %+v: read %v, wrote %v, found %+v", *entry, *end, read, wrote, s.v)
 			}
 			if s.v == nil {
@@ -609,7 +609,7 @@ func TestSectionsRacy(t *testing.T) {
 			violations++
 			check := func(who uint64, write bool) {
 				d := find(who)
-				if d.Who>>32 == uint64(id) || d.Addr != entry.Addr || d.Write != write || d.told < entry.asked || d.asked > end.over {
+				if d.ID>>32 == uint64(id) || d.Addr != entry.Addr || d.Write != write || d.told < entry.asked || d.asked > end.over {
 					t.Fatalf("the section from %+v to %+v found %+v", *entry, *end, *d)
 				}
 			}

@@ -4,5 +4,5 @@ import "embed"
 
 // Source is the files that are injected into package runtime.
 //
-//go:embed core.go sections.go
+//go:embed table.go entries.go wide.go sections.go
 var Source embed.FS

@@ -186,7 +186,7 @@ func heisenExit(h *heisenG, base uint32) {
 	if h.task.deepest > h.depth() {
 		heisenLeaveSections(h)
 	}
-	if h.watch.actives != 0 {
+	if h.watch.numActive != 0 {
 		heisenLeave(h)
 	}
 }
@@ -345,7 +345,7 @@ func racectxend(racectx uintptr) {
 	h.leave(0)
 	h.settle()
 	heisenUnwatch(h)
-	if h.watch.actives != 0 {
+	if h.watch.numActive != 0 {
 		heisenLeave(h)
 	}
 	if heisen.races {

@@ -9,7 +9,7 @@ import (
 )
 
 // Overlaps. An access is pending from just before it until its goroutine publishes
-// something, as a rule. While it is, it stands in a table (core.go of package
+// something, as a rule. While it is, it stands in a table (table.go of package
 // internal/core/atomrace), where whoever accesses the same bytes sees it. Every release is
 // reported before it takes effect, and ends what is pending then: so two accesses that
 // are pending at the same time are not ordered. See the documentation of package
@@ -56,7 +56,7 @@ const heisenAcquiring = 1<<heisenOpAcquire | 1<<heisenOpTryAcquire | 1<<heisenOp
 // heisenNoHits takes what is found where nothing can be reported.
 var heisenNoHits heisenAtomRaceHits
 
-// What core.go of package internal/core/atomrace needs of its host.
+// What package internal/core/atomrace needs from its host.
 
 // A release store of package atomic is an exchange on amd64, which costs as much as a
 // compare-and-swap. There every store is a release store, and the compiler keeps
@@ -141,7 +141,7 @@ func heisenTouch(h *heisenG, write bool, addr, pc uintptr) {
 		return
 	}
 	a := &b.access
-	a.Addr, a.Size, a.Who, a.Write, a.Atomic = uint64(addr), 1, who, write, false
+	a.Addr, a.Size, a.ID, a.Write, a.Atomic = uint64(addr), 1, who, write, false
 	if pending {
 		heisenWatched.table.Search(a, &b.hits)
 	} else {
@@ -156,7 +156,7 @@ func heisenTouch(h *heisenG, write bool, addr, pc uintptr) {
 //
 //go:nosplit
 func heisenUnwatch(h *heisenG) {
-	if heisen.watch && h != nil && h.watch.kept|h.watch.wide|h.watch.loc != 0 {
+	if heisen.watch && h != nil && h.watch.holding|h.watch.wide|h.watch.loc != 0 {
 		heisenWatched.end(h)
 	}
 }
@@ -176,7 +176,7 @@ func (w *heisenWatching) end(h *heisenG) {
 //
 //go:nosplit
 func (b *heisenBuf) report(h *heisenG) {
-	if b.hits.Overlaps|b.hits.Violations != 0 {
+	if b.hits.NumOverlaps|b.hits.NumViolations != 0 {
 		systemstack(func() { heisenReport(b, h) })
 	}
 }
@@ -201,7 +201,7 @@ func heisenWatch(h *heisenG, write bool, addr, size uintptr, pc uint64) {
 		op = heisenWrite
 	}
 	a := &b.access
-	a.Addr, a.Size, a.Who = uint64(addr), uint64(size), uint64(h.id)<<32|op<<heisenPlaceBits|heisenPlace(b, h, pc)
+	a.Addr, a.Size, a.ID = uint64(addr), uint64(size), uint64(h.id)<<32|op<<heisenPlaceBits|heisenPlace(b, h, pc)
 	a.Loc, a.Depth, a.Write, a.Atomic = number, h.depth()+inlined, write, false
 	w.table.Before(&h.watch, a, &b.hits)
 	b.report(h)
@@ -230,7 +230,7 @@ func heisenWatchAtomic(h *heisenG, write bool, addr uintptr, pc uint64) {
 		op = heisenAtomicWrite
 	}
 	a := &b.access
-	a.Addr, a.Size, a.Who = uint64(addr), 1, uint64(h.id)<<32|op<<heisenPlaceBits|heisenPlace(b, h, pc)
+	a.Addr, a.Size, a.ID = uint64(addr), 1, uint64(h.id)<<32|op<<heisenPlaceBits|heisenPlace(b, h, pc)
 	depth := h.depthAt(pc)
 	a.Loc, a.Depth, a.Write, a.Atomic = number, depth+inlined, write, true
 	w.table.Before(&h.watch, a, &b.hits)
@@ -318,7 +318,7 @@ const heisenMaxWait = 100 * 1000
 func heisenNoiseAt(fp uintptr) {
 	gp := getg()
 	h := (*heisenG)(unsafe.Pointer(gp.racectx))
-	if h == nil || h.watch.actives == 0 || gp != gp.m.curg || gp.raceignore != 0 || gp.m.locks != 0 || gp.m.mallocing != 0 ||
+	if h == nil || h.watch.numActive == 0 || gp != gp.m.curg || gp.raceignore != 0 || gp.m.locks != 0 || gp.m.mallocing != 0 ||
 		gp.m.preemptoff != "" || gp.bubble != nil { // in a bubble of package synctest, time is not to pass
 		return
 	}
@@ -340,12 +340,12 @@ func heisenNoiseAt(fp uintptr) {
 // a race.
 func heisenReport(b *heisenBuf, h *heisenG) {
 	a := &b.access
-	for i := uint32(0); i < b.hits.Overlaps; i++ {
-		o := &b.hits.At[i]
-		heisenPutOverlap(b, h, a.Addr, a.Who, o.Who, min(a.Size, 1<<16-1)<<48|o.Addr, 0)
+	for i := uint32(0); i < b.hits.NumOverlaps; i++ {
+		o := &b.hits.Overlaps[i]
+		heisenPutOverlap(b, h, a.Addr, a.ID, o.ID, min(a.Size, 1<<16-1)<<48|o.Addr, 0)
 	}
-	for i := uint32(0); i < b.hits.Violations; i++ {
-		v := &b.hits.Broken[i]
+	for i := uint32(0); i < b.hits.NumViolations; i++ {
+		v := &b.hits.Violations[i]
 		section := v.Entry<<32 | uint64(v.Rule)<<16 | uint64(v.Section)
 		if v.Wrote {
 			heisenPutOverlap(b, h, v.Addr, v.End, v.Writer, 1<<48|v.Addr, section)
@@ -388,7 +388,7 @@ func heisenSendWatched() {
 	t := &heisenWatched.table
 	lost := t.Missed()
 	words := (*[heisenWatchedWords + 1<<16/64]uint64)(persistentalloc(heisenWatchedWords*8+1<<16/8, 8, &memstats.other_sys))
-	words[0], words[1], words[2], words[3], words[4] = lost.Full, lost.Long, lost.Busy, lost.Found, lost.Sections
+	words[0], words[1], words[2], words[3], words[4] = lost.Unseen, lost.Partial, lost.Unnamed, lost.Excess, lost.Sections
 	words[5] = uint64(heisenWatched.locations.met)
 	n := heisenWatched.ends
 	for i := range n {

@@ -14,7 +14,7 @@ import (
 	"schedules/atomic"
 )
 
-// What core.go needs of its host.
+// What the core needs from its host.
 
 func storeRelease(x *atomic.Uint64, v uint64)   { x.Store(v) }
 func storeRelease32(x *atomic.Uint32, v uint32) { x.Store(v) }
@@ -59,8 +59,8 @@ func (th *thread) before(t *Table, a Access) {
 	if th.open && !t.Keep {
 		th.log[latest].over = atomic.Steps
 	}
-	for _, o := range th.hits.At[:th.hits.Overlaps] {
-		d.found = append(d.found, o.Who)
+	for _, o := range th.hits.Overlaps[:th.hits.NumOverlaps] {
+		d.found = append(d.found, o.ID)
 	}
 	th.took()
 	th.log = append(th.log, d)
@@ -77,7 +77,7 @@ func (th *thread) announce(t *Table, a *Access) {
 		if t.Pending(&th.state, a.Addr, a.Write) {
 			return
 		}
-		if pending, alone := t.Touch(&th.state, a.Addr, a.Who, a.Write); alone {
+		if pending, alone := t.Touch(&th.state, a.Addr, a.ID, a.Write); alone {
 			return
 		} else if pending {
 			t.Search(a, &th.hits)
@@ -103,7 +103,7 @@ func (th *thread) after(t *Table) {
 }
 
 func (th *thread) took() {
-	for _, v := range th.hits.Broken[:th.hits.Violations] {
+	for _, v := range th.hits.Violations[:th.hits.NumViolations] {
 		th.broken = append(th.broken, broken{v, atomic.Steps})
 	}
 }
@@ -114,7 +114,7 @@ func (th *thread) script(t *Table, id uint64, seed uint64) {
 	longest := []int{1, 30}[seed%2]
 	for n := range 2 + rng.Uint64N(3) {
 		a := Access{
-			Addr: 4 + rng.Uint64N(6), Size: rng.Uint64N(3), Who: id<<32 | n,
+			Addr: 4 + rng.Uint64N(6), Size: rng.Uint64N(3), ID: id<<32 | n,
 			Write: rng.IntN(2) == 0, Atomic: rng.IntN(8) == 0,
 		}
 		switch rng.IntN(12) {
@@ -205,24 +205,24 @@ func checkRaces(t *Table, threads []*thread, complete bool) (found int, err erro
 			found += len(d.found)
 			for _, who := range d.found {
 				o := &threads[who>>32].log[uint32(who)]
-				if o.Who>>32 == d.Who>>32 || o.Atomic || !conflict(o, d) || o.asked > d.told || o.over < d.asked {
+				if o.ID>>32 == d.ID>>32 || o.Atomic || !conflict(o, d) || o.asked > d.told || o.over < d.asked {
 					return found, fmt.Errorf("%+v found %+v", *d, *o)
 				}
 				words(d, o, func(w uint64) bool {
-					met[meeting{d.Who >> 32, d.span, o.Who >> 32, o.span, w}] = true
+					met[meeting{d.ID >> 32, d.span, o.ID >> 32, o.span, w}] = true
 					return false
 				})
 			}
 		}
 	}
 	has := func(a, b *done) bool { // a found b
-		return slices.Contains(a.found, b.Who) || t.Keep && words(a, b, func(w uint64) bool {
-			return met[meeting{a.Who >> 32, a.span, b.Who >> 32, b.span, w}]
+		return slices.Contains(a.found, b.ID) || t.Keep && words(a, b, func(w uint64) bool {
+			return met[meeting{a.ID >> 32, a.span, b.ID >> 32, b.span, w}]
 		})
 	}
 	for _, a := range all {
 		for _, b := range all {
-			if !complete || a.Who>>32 == b.Who>>32 || a.Atomic || !conflict(a, b) {
+			if !complete || a.ID>>32 == b.ID>>32 || a.Atomic || !conflict(a, b) {
 				continue
 			}
 			if a.told <= b.asked && b.told <= a.ending && !has(b, a) && !(t.Keep && has(a, b)) {
@@ -254,7 +254,7 @@ func checkSections(_ *Table, threads []*thread, complete bool) (found int, err e
 					continue
 				}
 				d := &threads[s.who>>32].log[uint32(s.who)]
-				if d.Who>>32 == uint64(id) || d.Write != s.write || d.told < entry.asked || d.asked > v.by ||
+				if d.ID>>32 == uint64(id) || d.Write != s.write || d.told < entry.asked || d.asked > v.by ||
 					v.Addr < d.Addr || v.Addr >= d.Addr+max(d.Size, 1) {
 					return found, fmt.Errorf("%+v is held against the section from %+v to %+v", *d, *entry, *end)
 				}
@@ -275,7 +275,7 @@ func checkSections(_ *Table, threads []*thread, complete bool) (found int, err e
 			if a.Loc != 2 || entry == nil || !complete {
 				continue
 			}
-			at := slices.IndexFunc(th.broken, func(v broken) bool { return v.End == a.Who })
+			at := slices.IndexFunc(th.broken, func(v broken) bool { return v.End == a.ID })
 			for other, o := range threads {
 				for j := range o.log {
 					d := &o.log[j]
@@ -331,8 +331,8 @@ func main() {
 		busy := uint64(0)
 		for seed := range *runs {
 			threads := run(t, seed)
-			n, err := check(t, threads, t.busy.Load() == busy)
-			busy = t.busy.Load()
+			n, err := check(t, threads, t.unnamed.Load() == busy)
+			busy = t.unnamed.Load()
 			found += n
 			if err == nil && seed%1000 == 0 {
 				err = empty(t)
@@ -342,7 +342,7 @@ func main() {
 				os.Exit(1)
 			}
 		}
-		if l := t.Missed(); l.Full+l.Long+l.Found+l.Sections != 0 || found == 0 {
+		if l := t.Missed(); l.Unseen+l.Partial+l.Excess+l.Sections != 0 || found == 0 {
 			fmt.Printf("keep %v, sections %v: %d found, missed %+v\n", t.Keep, sections, found, l)
 			os.Exit(1)
 		}
