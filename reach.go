@@ -7,21 +7,19 @@ import (
 	"sort"
 )
 
-// Reach is a set of objects that code may touch which is not traced: the Val of
-// a Hide record, a number that Symbols.Reach resolves. The zero Reach is every
-// object there is, so that a source that knows nothing of a call says what is
-// safe.
+// Reach is the number of a set of objects that code may touch which is not traced. A [Hide] record
+// carries it as its Value, and Symbols.Reach returns the set. The zero Reach is the set of all
+// objects, which is the safe answer of a source that knows nothing about the code.
 type Reach uint32
 
-// Span is the objects from Start on, Len of them: of a recorded program, bytes.
-// A variable and a synchronisation object with the same number are both meant.
+// Span is a range of Len objects from Start on. In recordings of real programs it is a range of
+// bytes. A span contains both the variables and the synchronization objects with these numbers.
 type Span struct {
 	Start Object
 	Len   uint64
 }
 
-// end returns the object after the last one of the span; one before the last of
-// all for a span that goes on longer.
+// end returns the object after the last one of the span, but at most the largest object.
 func (s Span) end() Object {
 	if s.Len > math.MaxUint64-uint64(s.Start) {
 		return math.MaxUint64
@@ -29,43 +27,36 @@ func (s Span) end() Object {
 	return s.Start + Object(s.Len)
 }
 
-// threadObjects is where threads are in sets of objects, out of the way of
-// addresses.
+// threadObjects is the first of the objects that stand for threads. They are no addresses.
 const threadObjects Object = 1 << 63
 
-// ThreadObject returns the object that stands for a thread in an Objects: code
-// that reaches it may wait for the thread's end, or for its start.
+// ThreadObject returns the object that stands for a thread in an [Objects] set. Code that reaches
+// it may wait for the start or the end of the thread.
 func ThreadObject(t Thread) Object { return threadObjects | Object(t) }
 
-// AsThread returns the thread that o stands for in an Objects, and whether it
-// stands for one.
+// AsThread returns the thread that o stands for in an [Objects] set, and whether o stands for one.
+// It is the inverse of ThreadObject.
 func (o Object) AsThread() (t Thread, ok bool) {
 	t = Thread(o)
 	return t, o == ThreadObject(t)
 }
 
-// Objects is a set of objects: spans that are not empty, in order, and do not
-// overlap. Spans that touch are kept apart, for they are different objects. The
-// object 1<<64 - 1 is in no set.
+// Objects is a set of objects: spans in ascending order that are not empty and do not overlap. Spans
+// that touch stay apart, because they are different allocations. The object 1<<64 - 1 is in no set.
 //
-// It is no bitmap because sets are built once, from a recording, and then compared. On
-// sets that real programs had (go test -bench Reach ./bench) a roaring64 bitmap of the
-// words of all objects mostly took 6 to 11 times as long to build and 2 to 14 times as
-// long to intersect. It takes a half to a 60th of the memory, and is quicker to read from
-// a file where objects lie side by side, but does not tell neighbours from one object. A
-// bitmap of where objects start is as small, and does not tell what a part of an object
-// belongs to.
+// The representation is a list of spans and not a compressed bitmap, because sets are built once and
+// then compared: docs/design/reach.md has the measurements.
 type Objects []Span
 
-// MaxSpans bounds how many spans a set has that has a number. A larger one is
-// taken for the set of all objects.
+// MaxSpans is the largest number of spans of a set that gets a number of its own. AddReach takes a
+// larger set for the set of all objects.
 const MaxSpans = 1 << 16
 
-// everything is the set that Reach 0 stands for.
+// everything is the set with the number 0.
 var everything = Objects{{0, math.MaxUint64}}
 
-// NewObjects returns the set of all objects in spans, which may be in any order
-// and overlap. It sorts spans in place and uses their memory.
+// NewObjects returns the set of all objects in spans, which may be in any order and overlap. It
+// sorts spans in place and uses their memory.
 func NewObjects(spans ...Span) Objects {
 	slices.SortFunc(spans, func(a, b Span) int { return cmp.Compare(a.Start, b.Start) })
 	out := spans[:0]
@@ -88,7 +79,7 @@ func NewObjects(spans ...Span) Objects {
 	return out
 }
 
-// Canonical reports whether the set is as NewObjects makes them.
+// Canonical reports whether the set is in the form that NewObjects returns.
 func (o Objects) Canonical() bool {
 	for i, s := range o {
 		if s.Len == 0 || s.Len > math.MaxUint64-uint64(s.Start) || i > 0 && s.Start < o[i-1].end() {
@@ -98,15 +89,15 @@ func (o Objects) Canonical() bool {
 	return true
 }
 
-// Meets reports whether the set has any of size objects from start on. It takes
-// time logarithmic in the number of spans.
+// Meets reports whether the set contains any of size objects from start on. It takes time
+// logarithmic in the number of spans.
 func (o Objects) Meets(start Object, size uint64) bool {
 	i := sort.Search(len(o), func(i int) bool { return o[i].end() > start })
 	return size > 0 && i < len(o) && o[i].Start < (Span{start, size}).end()
 }
 
-// Intersects reports whether two sets have an object in common. It takes a step
-// per span of both at most.
+// Intersects reports whether two sets have an object in common. It takes at most a step for each
+// span of both.
 func (o Objects) Intersects(other Objects) bool {
 	for i, j := 0, 0; i < len(o) && j < len(other); {
 		switch {
@@ -121,18 +112,14 @@ func (o Objects) Intersects(other Objects) bool {
 	return false
 }
 
-// reaches numbers sets of objects.
-type reaches struct {
-	sets   []Objects // by number
-	latest map[uint64]Reach
-	before []Reach // by number: the set before it with the same hash, 0 if none
-}
-
-func newReaches() reaches {
-	return reaches{sets: []Objects{everything}, latest: map[uint64]Reach{}, before: make([]Reach, 1)}
-}
-
 func (o Objects) equal(other Objects) bool { return slices.Equal(o, other) }
+
+// reachTable numbers sets of objects from 1 on. Sets with the same hash form a list.
+type reachTable struct {
+	sets     []Objects // the set with number r is sets[r-1]; never changed
+	latest   map[uint64]Reach
+	previous []Reach // likewise: the set before it with the same hash, or 0
+}
 
 func hashObjects(o Objects) uint64 {
 	h := uint64(len(o))
@@ -143,43 +130,61 @@ func hashObjects(o Objects) uint64 {
 	return h
 }
 
-func (n *reaches) find(o Objects, hash uint64) (Reach, bool) {
-	for r := n.latest[hash]; r != 0; r = n.before[r] {
-		if n.sets[r].equal(o) {
+func (n *reachTable) find(o Objects, hash uint64) (Reach, bool) {
+	for r := n.latest[hash]; r != 0; r = n.previous[r-1] {
+		if n.sets[r-1].equal(o) {
 			return r, true
 		}
 	}
 	return 0, false
 }
 
-func (n *reaches) add(o Objects) Reach {
-	if len(o) > MaxSpans || o.equal(everything) {
-		return 0
-	}
+func (n *reachTable) add(o Objects) Reach {
 	hash := hashObjects(o)
 	if r, ok := n.find(o, hash); ok {
 		return r
 	}
-	r := Reach(len(n.sets))
+	if n.latest == nil {
+		n.latest = map[uint64]Reach{}
+	}
 	n.sets = append(n.sets, append(Objects(nil), o...))
-	n.before = append(n.before, n.latest[hash])
+	n.previous = append(n.previous, n.latest[hash])
+	r := Reach(len(n.sets))
 	n.latest[hash] = r
 	return r
 }
 
-// AddReach returns the number of a set of objects, which must be Canonical; the
-// symbols keep a copy. One with more than MaxSpans spans has number 0, that of
-// all objects. It costs a step per span, and a distinct set 16 bytes per span.
-func (s *Symbols) AddReach(objects Objects) Reach { return s.reaches.add(objects) }
-
-// Reach returns the set with the given number, to be read only: all objects for
-// 0 and for a number that is not known.
-func (s *Symbols) Reach(r Reach) Objects {
-	if s == nil || int(r) >= len(s.reaches.sets) {
-		return everything
+// AddReach returns the number of a set of objects, which must be Canonical. It keeps a copy. The
+// set of all objects, and every set of more than MaxSpans spans, has the number 0. It takes a step
+// for each span.
+func (s *Symbols) AddReach(objects Objects) Reach {
+	if s == nil || len(objects) > MaxSpans || objects.equal(everything) {
+		return 0
 	}
-	return s.reaches.sets[r]
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.reaches.add(objects)
 }
 
-// NumReaches returns one more than the largest number of a set of objects.
-func (s *Symbols) NumReaches() int { return len(s.reaches.sets) }
+// Reach returns the set with the given number, which is not to be changed. It returns the set of
+// all objects for 0 and for a number that is not known.
+func (s *Symbols) Reach(r Reach) Objects {
+	if s != nil && r != 0 {
+		s.mu.RLock()
+		defer s.mu.RUnlock()
+		if int(r) <= len(s.reaches.sets) {
+			return s.reaches.sets[r-1]
+		}
+	}
+	return everything
+}
+
+// NumReaches returns one more than the largest number of a set of objects. It is 0 for a nil table.
+func (s *Symbols) NumReaches() int {
+	if s == nil {
+		return 0
+	}
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	return len(s.reaches.sets) + 1
+}

@@ -3,9 +3,47 @@ package heisen
 import (
 	"fmt"
 	"path"
-	"slices"
 	"strings"
+	"sync"
+	"sync/atomic"
 )
+
+// Symbols says what the numbers in the records of a stream stand for: sites, contexts, threads,
+// names of objects and sets of objects. A [Source] fills it while it reads, before it delivers the
+// records that use the numbers. Detectors, sinks and reports look numbers up.
+//
+// Equal calls, locks, contexts and sets of objects get equal numbers. Numbers are dense and never
+// change their meaning. The number 0 has a fixed meaning in each table: an unknown site, the empty
+// context, the set of all objects.
+//
+// The zero Symbols is empty and ready to use. A nil *Symbols is an empty table that stays empty:
+// methods that look something up find nothing, and methods that add something do nothing.
+//
+// A Symbols is safe for concurrent use. Site, Call, Return, Acquire, Release, Context and Cursor take
+// no lock for what is in the table already.
+//
+// A distinct call path takes about 24 bytes, a path of held locks 48, a context 16 to 24, a thread
+// about 30 and a set of objects 16 bytes for each span.
+type Symbols struct {
+	sites    siteTable
+	calls    numbering[CallNode]
+	locks    numbering[LockNode]
+	contexts numbering[Cursor]
+
+	mu      sync.RWMutex // held by every change, and for the fields below
+	limits  Limits
+	threads threadTable
+	names   map[Object]string
+	reaches reachTable
+
+	setSites    []Site   // those that SetSite has changed, in the order of the calls
+	setThreads  []Thread // likewise SetThread
+	setNames    []Object // likewise SetName
+	limitPassed atomic.Bool
+}
+
+// NewSymbols returns an empty table.
+func NewSymbols() *Symbols { return &Symbols{} }
 
 // Frame is one function of a call stack.
 type Frame struct {
@@ -15,21 +53,20 @@ type Frame struct {
 	Start int    // line on which the function begins, from 1; 0 if unknown
 }
 
-// SiteInfo says what a Site is. Sites of real programs have a program counter
-// and frames, those of text traces a text.
+// SiteInfo describes a [Site]. Sites of real programs have a program counter and frames. Sites of
+// text traces have a text.
 //
-// A site that has a Task is no place in the program: as a call in a call path it
-// says that a thread works on that task, such as a test, until the call's return.
-// It has nothing else.
+// A site with a Task is no place in the program and has only that field. As a call in a call path it
+// says that the thread works on the task, such as a test, until the call returns.
 type SiteInfo struct {
 	Task   string  // name of the task, or empty
 	Text   string  // the site as it stands in a text trace, or empty
-	PC     uint64  // program counter, 0 if there is none
-	Frames []Frame // innermost first: more than one where calls were inlined
+	PC     uint64  // program counter, or 0
+	Frames []Frame // innermost first: more than one where calls were inlined; not to be changed
 }
 
-// String returns the site's text, else "file:line" of its innermost frame, else
-// its program counter in hexadecimal.
+// String returns the site's text if there is one, otherwise "file:line" of its innermost frame, its
+// program counter in hexadecimal, its task, or "?".
 func (i SiteInfo) String() string {
 	switch {
 	case i.Text != "":
@@ -44,9 +81,9 @@ func (i SiteInfo) String() string {
 	return "?"
 }
 
-// fingerprint is the site's identity across runs, machines and versions of the
-// program: no directory and no address in it where frames or a text are known,
-// and no file and line where it is known how far into the function it is.
+// fingerprint identifies the site across runs, machines and versions of the program. It contains no
+// directory and no address if frames or a text are known, and neither file nor line if it is known
+// where the function starts.
 func (i SiteInfo) fingerprint() string {
 	if i.Text == "" && len(i.Frames) > 0 {
 		f := i.Frames[0]
@@ -58,313 +95,103 @@ func (i SiteInfo) fingerprint() string {
 	return i.String()
 }
 
-// ThreadInfo says what is known of a thread.
-type ThreadInfo struct {
-	Name    string  // as it stands in a text trace, or empty
-	Forked  bool    // whether the three fields below are known
-	Parent  Thread  // who started it
-	Site    Site    // where its go statement stands
-	Context Context // where its parent stood then
+// siteTable has a pointer for each site, so that a site can be looked up while another one is added
+// or changed. Additions and changes exclude each other.
+type siteTable struct {
+	infos atomic.Pointer[[]atomic.Pointer[SiteInfo]] // by number; as long as there is room for
+	last  atomic.Uint32                              // the largest number
 }
 
-// HeldLock is a lock that a thread holds.
-type HeldLock struct {
-	Lock   Object
-	Shared bool // held for reading
-	Site   Site // where it was acquired
-}
-
-// Cursor follows one thread through its calls and locks; the zero Cursor
-// stands at the start of a thread. Its methods are those of Symbols that take
-// and return it; Symbols.Context turns it into the number that a Record
-// carries.
-type Cursor struct {
-	Calls uint32 // node in the tree of call paths
-	Locks uint32 // node in the tree of held locks
-}
-
-// CallNode is a node of the tree of call paths: a call at Site made from the
-// path Parent. Node 0 is the empty path.
-type CallNode struct {
-	Parent uint32
-	Site   Site
-}
-
-// LockNode is a node of the tree of held locks: Held was taken while the path
-// Parent was held. Node 0 is the empty path.
-type LockNode struct {
-	Parent uint32
-	HeldLock
-}
-
-// Symbols says what the numbers in a stream's records stand for: sites,
-// contexts, threads, object names, sets of objects. A Source fills it as it reads, before it
-// delivers the records that use the numbers; sinks and reports read it. Equal
-// things get equal numbers, numbers are dense and never change their meaning.
-//
-// It belongs to one goroutine at a time. Call paths and held locks are
-// hash-consed, so a distinct path costs 16 bytes, one of locks 40, and a context
-// 16, however often it is taken; a thread costs about 30.
-type Symbols struct {
-	sites    []SiteInfo
-	calls    numbering[CallNode]
-	locks    numbering[LockNode]
-	contexts numbering[Cursor]
-
-	threads threadTable
-	names   map[Object]string
-	reaches reaches
-
-	updates Updates
-}
-
-// Updates lists what was set in a Symbols, each in the order of setting. A
-// thing that was set twice stands there twice.
-type Updates struct {
-	Sites   []Site   // changed by SetSite
-	Threads []Thread // described by SetThread
-	Names   []Object // named by SetName
-}
-
-// NewSymbols returns a table that knows only the zero numbers.
-func NewSymbols() *Symbols {
-	return &Symbols{
-		sites:    make([]SiteInfo, 1),
-		calls:    newNumbering[CallNode](),
-		locks:    newNumbering[LockNode](),
-		contexts: newNumbering[Cursor](),
-		threads:  newThreadTable(),
-		names:    map[Object]string{},
-		reaches:  newReaches(),
-	}
-}
-
-// AddSite gives info the next site number.
-func (s *Symbols) AddSite(info SiteInfo) Site {
-	s.sites = append(s.sites, info)
-	return Site(len(s.sites) - 1)
-}
-
-// SetSite replaces what is known of a site that AddSite has numbered; other
-// numbers are ignored. Sources that learn names late use it.
-func (s *Symbols) SetSite(site Site, info SiteInfo) {
-	if site != 0 && int(site) < len(s.sites) {
-		s.sites[site] = info
-		s.updates.Sites = append(s.updates.Sites, site)
-	}
-}
-
-// Site returns what is known of site; the zero SiteInfo for an unknown one.
-func (s *Symbols) Site(site Site) SiteInfo {
-	if s == nil || int(site) >= len(s.sites) {
+func (t *siteTable) get(site Site) SiteInfo {
+	if site == 0 || uint32(site) > t.last.Load() {
 		return SiteInfo{}
 	}
-	return s.sites[site]
+	return *(*t.infos.Load())[site].Load()
 }
 
-// NumSites returns one more than the largest site number; 0 of a nil table.
+func (t *siteTable) add(info SiteInfo) Site {
+	site := t.last.Load() + 1
+	var infos []atomic.Pointer[SiteInfo]
+	if p := t.infos.Load(); p != nil {
+		infos = *p
+	}
+	if int(site) >= len(infos) {
+		more := make([]atomic.Pointer[SiteInfo], max(64, 2*len(infos)))
+		for i := range infos {
+			more[i].Store(infos[i].Load())
+		}
+		t.infos.Store(&more)
+		infos = more
+	}
+	infos[site].Store(&info)
+	t.last.Store(site)
+	return Site(site)
+}
+
+// AddSite numbers a new site. It does not look for an equal one.
+func (s *Symbols) AddSite(info SiteInfo) Site {
+	if s == nil {
+		return 0
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.sites.add(info)
+}
+
+// SetSite replaces what is known of a site that AddSite has numbered, for sources that learn the
+// names of functions late. It ignores other numbers.
+func (s *Symbols) SetSite(site Site, info SiteInfo) {
+	if s == nil {
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if site != 0 && uint32(site) <= s.sites.last.Load() {
+		(*s.sites.infos.Load())[site].Store(&info)
+		s.setSites = append(s.setSites, site)
+	}
+}
+
+// Site returns what is known of site, or the zero SiteInfo.
+func (s *Symbols) Site(site Site) SiteInfo {
+	if s == nil {
+		return SiteInfo{}
+	}
+	return s.sites.get(site)
+}
+
+// NumSites returns one more than the largest site number. It is 0 for a nil table.
 func (s *Symbols) NumSites() int {
 	if s == nil {
 		return 0
 	}
-	return len(s.sites)
-}
-
-// Call returns the cursor of a thread that stood at c and made a call at site.
-func (s *Symbols) Call(c Cursor, site Site) Cursor {
-	node := CallNode{c.Calls, site}
-	hash := hashCall(node)
-	id := s.calls.find(node, hash)
-	if id == 0 {
-		id = s.calls.add(node, hash, hashCall)
-	}
-	return Cursor{id, c.Locks}
-}
-
-// FindCall is Call where that adds nothing; it reports false where it would.
-func (s *Symbols) FindCall(c Cursor, site Site) (Cursor, bool) {
-	node := CallNode{c.Calls, site}
-	id := s.calls.find(node, hashCall(node))
-	return Cursor{id, c.Locks}, id != 0
-}
-
-// Return undoes the innermost Call; at the start of a thread it does nothing.
-func (s *Symbols) Return(c Cursor) Cursor {
-	return Cursor{s.calls.keys[c.Calls].Parent, c.Locks}
-}
-
-// Acquire returns the cursor of a thread that stood at c and took a lock.
-func (s *Symbols) Acquire(c Cursor, h HeldLock) Cursor {
-	node := LockNode{c.Locks, h}
-	hash := hashLock(node)
-	id := s.locks.find(node, hash)
-	if id == 0 {
-		id = s.locks.add(node, hash, hashLock)
-	}
-	return Cursor{c.Calls, id}
-}
-
-// FindAcquire is Acquire where that adds nothing; it reports false where it
-// would.
-func (s *Symbols) FindAcquire(c Cursor, h HeldLock) (Cursor, bool) {
-	node := LockNode{c.Locks, h}
-	id := s.locks.find(node, hashLock(node))
-	return Cursor{c.Calls, id}, id != 0
-}
-
-// Release drops the latest hold of lock with the given mode, wherever it
-// stands in the order of acquisition. It reports whether there was one; if not,
-// c is returned unchanged. It costs a step per lock acquired since.
-func (s *Symbols) Release(c Cursor, lock Object, shared bool) (Cursor, bool) {
-	var above []HeldLock
-	for id := c.Locks; id != 0; id = s.locks.keys[id].Parent {
-		n := s.locks.keys[id]
-		if n.Lock == lock && n.Shared == shared {
-			out := Cursor{c.Calls, n.Parent}
-			for _, h := range slices.Backward(above) {
-				out = s.Acquire(out, h)
-			}
-			return out, true
-		}
-		above = append(above, n.HeldLock)
-	}
-	return c, false
-}
-
-// Context returns the number of the context in which a cursor stands.
-func (s *Symbols) Context(c Cursor) Context {
-	if c == (Cursor{}) {
-		return 0
-	}
-	hash := hashContext(c)
-	id := s.contexts.find(c, hash)
-	if id == 0 {
-		id = s.contexts.add(c, hash, hashContext)
-	}
-	return Context(id)
-}
-
-// FindContext is Context where that adds nothing; it reports false where it
-// would.
-func (s *Symbols) FindContext(c Cursor) (Context, bool) {
-	if c == (Cursor{}) {
-		return 0, true
-	}
-	id := s.contexts.find(c, hashContext(c))
-	return Context(id), id != 0
-}
-
-// Sizes returns how many paths of calls, paths of held locks and contexts there
-// are, the empty ones included: what a source that bounds them looks at.
-func (s *Symbols) Sizes() (calls, locks, contexts int) {
-	return len(s.calls.keys), len(s.locks.keys), len(s.contexts.keys)
-}
-
-// Cursor returns the cursor that a context number stands for.
-func (s *Symbols) Cursor(ctx Context) Cursor {
-	if s == nil || int(ctx) >= len(s.contexts.keys) {
-		return Cursor{}
-	}
-	return s.contexts.keys[ctx]
-}
-
-// Calls returns the call sites of a context, innermost first, tasks among them.
-func (s *Symbols) Calls(ctx Context) (sites []Site) {
-	for id := s.Cursor(ctx).Calls; id != 0; id = s.calls.keys[id].Parent {
-		sites = append(sites, s.calls.keys[id].Site)
-	}
-	return sites
-}
-
-// Locks returns the locks held in a context, in order of acquisition.
-func (s *Symbols) Locks(ctx Context) (held []HeldLock) {
-	for id := s.Cursor(ctx).Locks; id != 0; id = s.locks.keys[id].Parent {
-		held = append(held, s.locks.keys[id].HeldLock)
-	}
-	slices.Reverse(held)
-	return held
-}
-
-// Task returns what a thread works on in a context: the innermost task there,
-// else what the thread that started it worked on when it did so, and so on. It is
-// empty if there is none.
-func (s *Symbols) Task(t Thread, ctx Context) string {
-	if s == nil {
-		return ""
-	}
-	for range s.threads.count + 1 { // a damaged trace may claim a cycle
-		for id := s.Cursor(ctx).Calls; id != 0; id = s.calls.keys[id].Parent {
-			if task := s.Site(s.calls.keys[id].Site).Task; task != "" {
-				return task
-			}
-		}
-		info := s.threads.get(t)
-		if !info.Forked {
-			return ""
-		}
-		t, ctx = info.Parent, info.Context
-	}
-	return ""
-}
-
-// Stack returns the frames of a thread that stands at site in a context,
-// innermost first, without tasks. Where the site or a call site has no frames,
-// its String stands in the frame's Func.
-func (s *Symbols) Stack(site Site, ctx Context) (stack []Frame) {
-	for _, at := range append([]Site{site}, s.Calls(ctx)...) {
-		info := s.Site(at)
-		switch {
-		case info.Task != "":
-		case len(info.Frames) > 0:
-			stack = append(stack, info.Frames...)
-		case at != 0:
-			stack = append(stack, Frame{Func: info.String()})
-		}
-	}
-	return stack
-}
-
-// Tables returns the tables behind the numbers, for writers of traces: an entry
-// made by Call, Acquire, Context or AddSite stands at the number it was given,
-// so a reader that repeats those calls in the same order gets the same numbers.
-// The slices are views, to be read only, and only until the next addition.
-func (s *Symbols) Tables() (sites []SiteInfo, calls []CallNode, locks []LockNode, contexts []Cursor) {
-	return s.sites, s.calls.keys, s.locks.keys, s.contexts.keys
-}
-
-// Updates returns what SetSite, SetThread and SetName changed so far, for
-// writers of traces: what they have not written yet is the end of each list.
-// The slices are views, to be read only, and only until the next change.
-func (s *Symbols) Updates() Updates { return s.updates }
-
-// SetThread records what is known of a thread.
-func (s *Symbols) SetThread(t Thread, info ThreadInfo) {
-	if s.threads.set(t, info) {
-		s.updates.Threads = append(s.updates.Threads, t)
-	}
-}
-
-// Thread returns what is known of a thread.
-func (s *Symbols) Thread(t Thread) ThreadInfo {
-	if s == nil {
-		return ThreadInfo{}
-	}
-	return s.threads.get(t)
+	return int(s.sites.last.Load()) + 1
 }
 
 // SetName names an object.
 func (s *Symbols) SetName(o Object, name string) {
+	if s == nil {
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	if old, named := s.names[o]; named && old == name {
 		return
 	}
+	if s.names == nil {
+		s.names = map[Object]string{}
+	}
 	s.names[o] = name
-	s.updates.Names = append(s.updates.Names, o)
+	s.setNames = append(s.setNames, o)
 }
 
-// Name returns an object's name, or its number in hexadecimal.
+// Name returns the name of an object, or its number in hexadecimal.
 func (s *Symbols) Name(o Object) string {
 	if s != nil {
-		if name, ok := s.names[o]; ok {
+		s.mu.RLock()
+		name, named := s.names[o]
+		s.mu.RUnlock()
+		if named {
 			return name
 		}
 	}

@@ -2,10 +2,13 @@ package heisen
 
 import (
 	"fmt"
+	"math/rand/v2"
 	"slices"
+	"sync"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 	"pgregory.net/rapid"
 )
 
@@ -130,35 +133,41 @@ func drawThread(t *rapid.T, threads []*walker) *walker {
 // checkRebuild repeats the additions behind the tables in their order, as a
 // reader of a trace does: every one must get its old number.
 func checkRebuild(t *rapid.T, from *Symbols) {
-	sites, calls, locks, contexts := from.Tables()
+	changes, now := from.Changes(Revision{})
 	to := NewSymbols()
-	for i, info := range sites[1:] {
+	for i, info := range changes.Sites {
 		if got := to.AddSite(info); got != Site(i+1) {
 			t.Fatalf("site %d became %d", i+1, got)
 		}
 	}
-	for i, n := range calls[1:] {
+	for i, n := range changes.CallPaths {
 		if got := to.Call(Cursor{Calls: n.Parent}, n.Site); got.Calls != uint32(i+1) {
 			t.Fatalf("call %d became %d", i+1, got.Calls)
 		}
 	}
-	for i, n := range locks[1:] {
+	for i, n := range changes.LockPaths {
 		if got := to.Acquire(Cursor{Locks: n.Parent}, n.HeldLock); got.Locks != uint32(i+1) {
 			t.Fatalf("lock %d became %d", i+1, got.Locks)
 		}
 	}
-	for i, c := range contexts[1:] {
+	for i, c := range changes.Contexts {
 		if got := to.Context(c); got != Context(i+1) {
 			t.Fatalf("context %d became %d", i+1, got)
 		}
 	}
-	for ctx := range Context(len(contexts)) {
+	if to.NumContexts() != from.NumContexts() {
+		t.Fatalf("%d contexts became %d", from.NumContexts(), to.NumContexts())
+	}
+	for ctx := range Context(from.NumContexts()) {
 		if diff := cmp.Diff(from.Stack(0, ctx), to.Stack(0, ctx)); diff != "" {
 			t.Fatalf("stack of context %d (-before +after):\n%s", ctx, diff)
 		}
 		if !slices.Equal(from.Locks(ctx), to.Locks(ctx)) {
 			t.Fatalf("locks of context %d were %v, are %v", ctx, from.Locks(ctx), to.Locks(ctx))
 		}
+	}
+	if changes, again := from.Changes(now); again != now || !cmp.Equal(changes, Changes{}, cmpopts.EquateEmpty()) {
+		t.Fatalf("something changed since the latest revision: %+v", changes)
 	}
 }
 
@@ -244,8 +253,21 @@ func TestNames(t *testing.T) {
 func TestNilSymbols(t *testing.T) {
 	var s *Symbols
 	if s.Site(3).String() != "?" || s.Name(17) != "0x11" || s.Thread(1) != (ThreadInfo{}) ||
-		s.Cursor(5) != (Cursor{}) || s.Calls(5) != nil || s.Locks(5) != nil || s.NumSites() != 0 {
+		s.Cursor(5) != (Cursor{}) || s.Calls(5) != nil || s.Locks(5) != nil || s.NumSites() != 0 ||
+		s.NumContexts() != 0 || s.NumReaches() != 0 || !s.Reach(7).Meets(8, 1) || s.LimitPassed() {
 		t.Error("the nil table knows something")
+	}
+	at := Cursor{3, 4}
+	if released, held := s.Release(at, 8, false); held || released != at || s.Call(at, 3) != at || s.Return(at) != at ||
+		s.Acquire(at, HeldLock{Lock: 8}) != at || s.Context(at) != 0 || s.AddSite(SiteInfo{Text: "a"}) != 0 || s.AddReach(nil) != 0 {
+		t.Error("the nil table takes something")
+	}
+	s.SetSite(1, SiteInfo{})
+	s.SetName(1, "x")
+	s.SetThread(1, ThreadInfo{Name: "T"})
+	s.SetLimits(Limits{CallPaths: 1})
+	if changes, _ := s.Changes(Revision{}); !cmp.Equal(changes, Changes{}) {
+		t.Errorf("changes %+v", changes)
 	}
 	if got := s.Task(3, 5); got != "" {
 		t.Errorf("task %q", got)
@@ -278,8 +300,8 @@ func ExampleSymbols() {
 	// holding 0xc000 since handle.go:5
 }
 
-func TestUpdates(t *testing.T) {
-	s := NewSymbols()
+func TestChanges(t *testing.T) {
+	var s Symbols
 	site := s.AddSite(SiteInfo{PC: 1})
 	s.SetSite(site, SiteInfo{Text: "a"})
 	s.SetSite(99, SiteInfo{Text: "unknown"})
@@ -289,8 +311,150 @@ func TestUpdates(t *testing.T) {
 	s.SetName(8, "x")
 	s.SetName(8, "x") // no change
 	s.SetName(16, "")
-	u := s.Updates()
-	if !slices.Equal(u.Sites, []Site{site}) || !slices.Equal(u.Threads, []Thread{3, 3}) || !slices.Equal(u.Names, []Object{8, 16}) {
-		t.Errorf("updates are %+v", u)
+	first, now := s.Changes(Revision{})
+	want := Changes{Sites: []SiteInfo{{Text: "a"}},
+		Threads: []ThreadChange{{3, ThreadInfo{Name: "u"}}, {3, ThreadInfo{Name: "u"}}}, Names: []NameChange{{8, "x"}, {16, ""}}}
+	if diff := cmp.Diff(want, first, cmpopts.EquateEmpty()); diff != "" {
+		t.Errorf("changes from the start (-want +got):\n%s", diff)
+	}
+
+	other := s.AddSite(SiteInfo{Text: "b"})
+	s.SetSite(other, SiteInfo{Text: "c"})
+	s.SetSite(site, SiteInfo{Text: "d"})
+	held := HeldLock{Lock: 8, Site: other}
+	at := s.Acquire(s.Call(Cursor{}, other), held)
+	s.Context(at)
+	reach := NewObjects(Span{8, 8})
+	s.AddReach(reach)
+	s.SetThread(4, ThreadInfo{Name: "v"})
+	second, _ := s.Changes(now)
+	want = Changes{
+		SetSites:  []SiteChange{{site, SiteInfo{Text: "d"}}},
+		Sites:     []SiteInfo{{Text: "c"}},
+		CallPaths: []CallNode{{0, other}},
+		LockPaths: []LockNode{{0, held}},
+		Contexts:  []Cursor{at},
+		Reaches:   []Objects{reach},
+		Threads:   []ThreadChange{{4, ThreadInfo{Name: "v"}}},
+	}
+	if diff := cmp.Diff(want, second, cmpopts.EquateEmpty()); diff != "" {
+		t.Errorf("changes since the first look (-want +got):\n%s", diff)
+	}
+	if first.Sites[0].Text != "a" || len(first.Threads) != 2 {
+		t.Errorf("the first changes became %+v", first)
+	}
+}
+
+// TestZeroSymbols checks that the zero value needs no constructor.
+func TestZeroSymbols(t *testing.T) {
+	var s Symbols
+	if s.NumSites() != 1 || s.NumContexts() != 1 || s.NumReaches() != 1 {
+		t.Errorf("it has %d sites, %d contexts and %d sets", s.NumSites(), s.NumContexts(), s.NumReaches())
+	}
+	if s.Site(0).String() != "?" || s.Site(1).String() != "?" || s.Name(8) != "0x8" || s.Thread(5) != (ThreadInfo{}) ||
+		s.Return(Cursor{7, 7}) != (Cursor{0, 7}) || s.Cursor(3) != (Cursor{}) || !s.Reach(1).Meets(8, 1) {
+		t.Error("it knows something")
+	}
+	if _, held := s.Release(Cursor{7, 7}, 8, false); held {
+		t.Error("a lock that nobody acquired is held")
+	}
+	site := s.AddSite(SiteInfo{Text: "a"})
+	ctx := s.Context(s.Acquire(s.Call(Cursor{}, site), HeldLock{Lock: 8}))
+	s.SetName(8, "mu")
+	if site != 1 || ctx != 1 || len(s.Calls(ctx)) != 1 || len(s.Locks(ctx)) != 1 || s.Name(8) != "mu" {
+		t.Errorf("site %d, context %d, name %s", site, ctx, s.Name(8))
+	}
+}
+
+// TestSymbolsLimits checks what contexts say beyond the limits: less, but nothing wrong.
+func TestSymbolsLimits(t *testing.T) {
+	const other = 99
+	var s Symbols
+	s.SetLimits(Limits{CallPaths: 3, LockPaths: 2, OtherLock: other, Contexts: 4})
+	one := s.Call(Cursor{}, 1)
+	two := s.Call(one, 2)
+	if s.LimitPassed() {
+		t.Error("a limit is passed by as many call paths as it allows")
+	}
+	if s.Call(two, 3) != two || s.Call(Cursor{}, 2) != (Cursor{}) || s.Call(Cursor{}, 1) != one || !s.LimitPassed() {
+		t.Error("calls beyond the limit are in the table, or others are not")
+	}
+	a := s.Acquire(Cursor{}, HeldLock{Lock: 8, Site: 1})
+	b := s.Acquire(a, HeldLock{Lock: 16, Site: 2})
+	c := s.Acquire(Cursor{}, HeldLock{Lock: 24, Site: 1})
+	if d := s.Acquire(b, HeldLock{Lock: 32, Site: 3}); d != b {
+		t.Errorf("a lock beyond twice the limit moved the cursor to %v", d)
+	}
+	if held := s.Locks(s.Context(b)); !slices.Equal(held, []HeldLock{{8, false, 1}, {other, false, 2}}) {
+		t.Errorf("held are %v", held)
+	}
+	if held := s.Locks(s.Context(c)); !slices.Equal(held, []HeldLock{{other, false, 1}}) {
+		t.Errorf("held are %v", held)
+	}
+	s.Context(one) // the third besides the empty one
+	if ctx := s.Context(a); ctx != 0 {
+		t.Errorf("a context beyond the limit is %d", ctx)
+	}
+	ctx := s.Context(Cursor{two.Calls, a.Locks})
+	if held, calls := s.Locks(ctx), s.Calls(ctx); len(held) != 0 || !slices.Equal(calls, []Site{2, 1}) {
+		t.Errorf("a context beyond the limit has locks %v and calls %v", held, calls)
+	}
+}
+
+// TestConcurrentSymbols interns and looks up the same things in several goroutines. Under the race
+// detector it finds accesses that are not synchronized.
+func TestConcurrentSymbols(t *testing.T) {
+	const goroutines, steps = 4, 500
+	var s Symbols
+	contexts := make([][]Context, goroutines)
+	var done sync.WaitGroup
+	for g := range goroutines {
+		done.Add(1)
+		go func() {
+			defer done.Done()
+			rng := rand.New(rand.NewPCG(uint64(g), 1))
+			for i := range steps {
+				text := fmt.Sprintf("%d/%d", g, i)
+				site := s.AddSite(SiteInfo{Text: text})
+				if got := s.Site(site).Text; got != text {
+					t.Errorf("site %d is %q, want %q", site, got, text)
+				}
+				s.SetSite(site, SiteInfo{Text: text + "'"})
+				s.Site(Site(rng.IntN(s.NumSites())))
+
+				// Equal positions of all goroutines have equal contexts.
+				c := s.Call(s.Call(Cursor{}, Site(i)), Site(i%7))
+				c = s.Acquire(s.Acquire(c, HeldLock{Lock: Object(i)}), HeldLock{Lock: 1, Shared: true})
+				c, held := s.Release(c, Object(i), false)
+				ctx := s.Context(c)
+				contexts[g] = append(contexts[g], ctx)
+				if !held || s.Cursor(ctx) != c || len(s.Locks(ctx)) != 1 || !slices.Equal(s.Calls(ctx), []Site{Site(i % 7), Site(i)}) {
+					t.Errorf("step %d: cursor %v, context %d with calls %v and locks %v", i, c, ctx, s.Calls(ctx), s.Locks(ctx))
+				}
+				if s.Return(s.Return(c)).Calls != 0 {
+					t.Errorf("step %d: two returns from two calls lead to %v", i, s.Return(s.Return(c)))
+				}
+				s.SetThread(Thread(i), ThreadInfo{Name: "T", Forked: i > 0, Parent: Thread(i / 2), Context: ctx})
+				s.Task(Thread(i), ctx)
+				s.SetName(Object(i), text)
+				s.Name(Object(rng.IntN(steps)))
+				set := NewObjects(Span{Object(i), 8})
+				if got := s.Reach(s.AddReach(set)); !got.equal(set) {
+					t.Errorf("set %v became %v", set, got)
+				}
+				if i%100 == 0 {
+					s.Changes(Revision{})
+				}
+			}
+		}()
+	}
+	done.Wait()
+	for g := range contexts {
+		if !slices.Equal(contexts[g], contexts[0]) {
+			t.Error("two goroutines got different contexts for the same positions")
+		}
+	}
+	if changes, _ := s.Changes(Revision{}); len(changes.Sites) != goroutines*steps || len(changes.Reaches) != steps {
+		t.Errorf("%d sites, %d sets", len(changes.Sites), len(changes.Reaches))
 	}
 }

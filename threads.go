@@ -5,9 +5,47 @@ import (
 	"strconv"
 )
 
-// threadTable holds what is known of threads in about 25 bytes each, for
-// programs start millions of goroutines, and a report may name any of them. It
-// has the rows of 32 successive threads side by side.
+// ThreadInfo describes a thread.
+type ThreadInfo struct {
+	Name    string  // as it stands in a text trace, or empty
+	Forked  bool    // whether the three fields below are known
+	Parent  Thread  // the thread that started it
+	Site    Site    // the go statement
+	Context Context // the parent's context at the go statement
+}
+
+// SetThread records what is known of a thread.
+func (s *Symbols) SetThread(t Thread, info ThreadInfo) {
+	if s == nil {
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.threads.set(t, info) {
+		s.setThreads = append(s.setThreads, t)
+	}
+}
+
+// Thread returns what is known of a thread.
+func (s *Symbols) Thread(t Thread) ThreadInfo {
+	if s == nil {
+		return ThreadInfo{}
+	}
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	return s.threads.get(t)
+}
+
+// numThreads returns how many threads something is known of.
+func (s *Symbols) numThreads() int {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	return s.threads.count
+}
+
+// threadTable keeps a ThreadInfo in about 25 bytes, because programs start millions of goroutines and
+// a report may name any of them. A page has the rows of 32 successive threads. The zero threadTable
+// is empty.
 type threadTable struct {
 	pages    map[Thread]*[threadPage]threadRow
 	prefixes numbering[string] // of names
@@ -16,14 +54,14 @@ type threadTable struct {
 
 const threadPage = 32
 
-// threadRow is a ThreadInfo. A name is a prefix, of which there are few, and
-// what follows it in decimal, if anything does.
+// threadRow is a ThreadInfo. The name is a prefix, of which there are few different ones, and
+// possibly a decimal number that follows it.
 type threadRow struct {
 	number  uint64
 	parent  Thread
 	site    Site
 	context Context
-	name    uint32 // number of the prefix, shifted, and flags
+	name    uint32 // number of the prefix, shifted left by threadFlags, and flags
 }
 
 const (
@@ -33,20 +71,13 @@ const (
 	threadFlags = iota
 )
 
-func newThreadTable() threadTable {
-	return threadTable{
-		pages:    map[Thread]*[threadPage]threadRow{},
-		prefixes: newNumbering[string](),
-	}
-}
-
 func (t *threadTable) get(id Thread) (info ThreadInfo) {
 	page := t.pages[id/threadPage]
 	if page == nil {
 		return info
 	}
 	row := &page[id%threadPage]
-	info.Name = t.prefixes.keys[row.name>>threadFlags]
+	info.Name = t.prefixes.key(row.name >> threadFlags)
 	if row.name&threadNumbered != 0 {
 		info.Name += strconv.FormatUint(row.number, 10)
 	}
@@ -55,10 +86,13 @@ func (t *threadTable) get(id Thread) (info ThreadInfo) {
 	return info
 }
 
-// set reports whether info is new.
+// set reports whether info differs from what was known.
 func (t *threadTable) set(id Thread, info ThreadInfo) bool {
 	page := t.pages[id/threadPage]
 	if page == nil {
+		if t.pages == nil {
+			t.pages = map[Thread]*[threadPage]threadRow{}
+		}
 		page = new([threadPage]threadRow)
 		t.pages[id/threadPage] = page
 	}
@@ -94,8 +128,7 @@ func (t *threadTable) prefix(text string) uint32 {
 	return id
 }
 
-// cutNumber cuts the number off the end of a name, if there is one in its
-// shortest form.
+// cutNumber cuts a decimal number without leading zeros off the end of a name, if there is one.
 func cutNumber(name string) (prefix string, number uint64, ok bool) {
 	i := len(name)
 	for i > 0 && '0' <= name[i-1] && name[i-1] <= '9' {

@@ -25,8 +25,8 @@ func TestThreadNames(t *testing.T) {
 			}
 		}
 	}
-	if n := len(s.Updates().Threads); n != 2*len(names) {
-		t.Errorf("%d updates, want one for each change: %d", n, 2*len(names))
+	if changes, _ := s.Changes(heisen.Revision{}); len(changes.Threads) != 2*len(names) {
+		t.Errorf("%d changes, want %d", len(changes.Threads), 2*len(names))
 	}
 	if got := s.Thread(38); got != (heisen.ThreadInfo{}) {
 		t.Errorf("a thread that nobody described is %+v", got)

@@ -12,48 +12,48 @@ import (
 	"testing/iotest"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 	"github.com/klauspost/compress/zstd"
 
 	"github.com/heisen-go/heisen"
 	"github.com/heisen-go/heisen/trace"
 )
 
-// reaches returns the sets of objects that have a number.
-func reaches(s *heisen.Symbols) (sets []heisen.Objects) {
-	for r := range s.NumReaches() {
-		sets = append(sets, s.Reach(heisen.Reach(r)))
-	}
-	return sets
+// contents is everything that a Symbols says, however it came about.
+type contents struct {
+	Sites     []heisen.SiteInfo
+	CallPaths []heisen.CallNode
+	LockPaths []heisen.LockNode
+	Contexts  []heisen.Cursor
+	Reaches   []heisen.Objects
+	Threads   map[heisen.Thread]heisen.ThreadInfo
+	Names     map[heisen.Object]string
 }
 
-// equalSymbols compares everything two tables say. Updates are how they came
-// about, not what they say.
+func contentsOf(s *heisen.Symbols) contents {
+	all, _ := s.Changes(heisen.Revision{})
+	c := contents{
+		all.Sites, all.CallPaths, all.LockPaths, all.Contexts, all.Reaches,
+		map[heisen.Thread]heisen.ThreadInfo{}, map[heisen.Object]string{},
+	}
+	for _, change := range all.Threads {
+		c.Threads[change.Thread] = change.Info
+	}
+	for _, change := range all.Names {
+		c.Names[change.Object] = change.Name
+	}
+	return c
+}
+
+// diffSymbols compares everything that two tables say.
+func diffSymbols(want, got *heisen.Symbols) string {
+	return cmp.Diff(contentsOf(want), contentsOf(got), cmpopts.EquateEmpty())
+}
+
 func equalSymbols(t testing.TB, want, got *heisen.Symbols) {
 	t.Helper()
-	wantSites, wantCalls, wantLocks, wantContexts := want.Tables()
-	gotSites, gotCalls, gotLocks, gotContexts := got.Tables()
-	for _, diff := range []string{
-		cmp.Diff(wantSites, gotSites),
-		cmp.Diff(wantCalls, gotCalls),
-		cmp.Diff(wantLocks, gotLocks),
-		cmp.Diff(wantContexts, gotContexts),
-	} {
-		if diff != "" {
-			t.Errorf("tables (-want +got):\n%s", diff)
-		}
-	}
-	if diff := cmp.Diff(reaches(want), reaches(got)); diff != "" {
-		t.Errorf("sets of objects (-want +got):\n%s", diff)
-	}
-	for _, th := range want.Updates().Threads {
-		if diff := cmp.Diff(want.Thread(th), got.Thread(th)); diff != "" {
-			t.Errorf("thread %d (-want +got):\n%s", th, diff)
-		}
-	}
-	for _, o := range want.Updates().Names {
-		if want.Name(o) != got.Name(o) {
-			t.Errorf("name of %#x is %q, want %q", uint64(o), got.Name(o), want.Name(o))
-		}
+	if diff := diffSymbols(want, got); diff != "" {
+		t.Errorf("symbols (-want +got):\n%s", diff)
 	}
 }
 

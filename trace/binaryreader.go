@@ -33,7 +33,7 @@ func NewBinaryReader(r io.Reader) (*BinaryReader, error) {
 	}
 	return &BinaryReader{
 		blocks: blocks,
-		tables: tableDecoder{symbols: heisen.NewSymbols()},
+		tables: newTableDecoder(),
 	}, nil
 }
 
@@ -95,12 +95,11 @@ func (r *BinaryReader) nextBlock() error {
 			return r.blocks.corrupt("bad symbols", err)
 		}
 	case recordsBlock:
-		sites, _, _, contexts := r.tables.symbols.Tables()
-		reaches := r.tables.symbols.NumReaches()
-		if r.blocks.version == firstVersion {
-			reaches = 0
+		t, reaches := &r.tables, 0
+		if r.blocks.version != firstVersion {
+			reaches = t.reaches + 1
 		}
-		if err := r.records.start(payload, len(sites), len(contexts), reaches); err != nil {
+		if err := r.records.start(payload, t.sites+1, t.contexts+1, reaches); err != nil {
 			return r.blocks.corrupt("bad records", err)
 		}
 		return nil

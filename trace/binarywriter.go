@@ -63,15 +63,16 @@ func BlockRecords(n int) WriterOption {
 // belongs to one goroutine, that of its Symbols. Steady state allocates
 // nothing.
 type Writer struct {
-	blocks  blockWriter
-	tables  tableEncoder
-	records *recordEncoder
-	payload []byte
-	level   int
-	block   int
-	count   uint64 // records taken
-	skipped uint64 // and those that others left out
-	err     error
+	blocks          blockWriter
+	tables          tableEncoder
+	records         *recordEncoder
+	payload         []byte
+	level           int
+	block           int
+	count           uint64 // records taken
+	sites, contexts int    // at least so many are in the symbols
+	skipped         uint64 // and those that others left out
+	err             error
 }
 
 // NewWriter writes the file header to w and returns a writer of the trace.
@@ -148,11 +149,14 @@ func (w *Writer) check(rec *heisen.Record) error {
 	if err := checkRecord(rec, w.count+1); err != nil {
 		return err
 	}
-	sites, _, _, contexts := w.tables.symbols.Tables()
-	if int(rec.Site) >= len(sites) {
+	// The tables only grow, so the bounds that were read last hold for most records.
+	if symbols := w.tables.symbols; int(rec.Site) >= w.sites || int(rec.Context) >= w.contexts {
+		w.sites, w.contexts = symbols.NumSites(), symbols.NumContexts()
+	}
+	if int(rec.Site) >= w.sites {
 		return fmt.Errorf("trace: event %d: site %d is not in the symbols", w.count+1, rec.Site)
 	}
-	if int(rec.Context) >= len(contexts) {
+	if int(rec.Context) >= w.contexts {
 		return fmt.Errorf("trace: event %d: context %d is not in the symbols", w.count+1, rec.Context)
 	}
 	if rec.Op == heisen.Hide && rec.Value >= uint64(w.tables.symbols.NumReaches()) {
@@ -195,7 +199,7 @@ func (w *Writer) Close() error {
 
 // flush writes what the symbols have gained, then the records that use it.
 func (w *Writer) flush() error {
-	if err := w.tables.check(); err != nil {
+	if err := w.tables.look(); err != nil {
 		return err
 	}
 	for more := true; more; {

@@ -51,11 +51,10 @@ func drawSymbols(t *rapid.T) *heisen.Symbols {
 		}
 		s.Context(cursor)
 	}
-	_, _, _, contexts := s.Tables()
 	for range rapid.IntRange(0, 5).Draw(t, "threads") {
 		s.SetThread(drawThread(t), heisen.ThreadInfo{
 			Name: text.Draw(t, "name"), Forked: rapid.Bool().Draw(t, "forked"), Parent: drawThread(t),
-			Site: site.Draw(t, "fork"), Context: heisen.Context(rapid.IntRange(0, len(contexts)-1).Draw(t, "ctx")),
+			Site: site.Draw(t, "fork"), Context: heisen.Context(rapid.IntRange(0, s.NumContexts()-1).Draw(t, "ctx")),
 		})
 	}
 	for range rapid.IntRange(0, 5).Draw(t, "sets") {
@@ -91,12 +90,11 @@ func drawObjects(t *rapid.T) heisen.Objects {
 }
 
 func drawRecord(t *rapid.T, s *heisen.Symbols) heisen.Record {
-	_, _, _, contexts := s.Tables()
 	r := heisen.Record{
 		Object:  drawObject(t),
 		Thread:  drawThread(t),
 		Site:    heisen.Site(rapid.IntRange(0, s.NumSites()-1).Draw(t, "loc")),
-		Context: heisen.Context(rapid.IntRange(0, len(contexts)-1).Draw(t, "ctx")),
+		Context: heisen.Context(rapid.IntRange(0, s.NumContexts()-1).Draw(t, "ctx")),
 		Op:      heisen.Op(rapid.IntRange(1, heisen.NumOps-1).Draw(t, "op")),
 	}
 	if r.Op == heisen.Fork || r.Op == heisen.Join {
@@ -165,28 +163,7 @@ func TestBinaryRoundTrip(t *testing.T) {
 
 // same is equalSymbols within a property.
 func same(t *rapid.T, want, got *heisen.Symbols) {
-	type tables struct {
-		Sites    []heisen.SiteInfo
-		Calls    []heisen.CallNode
-		Locks    []heisen.LockNode
-		Contexts []heisen.Cursor
-		Reaches  []heisen.Objects
-		Threads  map[heisen.Thread]heisen.ThreadInfo
-		Names    map[heisen.Object]string
-	}
-	all := func(s *heisen.Symbols) (all tables) {
-		all.Sites, all.Calls, all.Locks, all.Contexts = s.Tables()
-		all.Reaches = reaches(s)
-		all.Threads, all.Names = map[heisen.Thread]heisen.ThreadInfo{}, map[heisen.Object]string{}
-		for _, th := range s.Updates().Threads {
-			all.Threads[th] = s.Thread(th)
-		}
-		for _, o := range s.Updates().Names {
-			all.Names[o] = s.Name(o)
-		}
-		return all
-	}
-	if diff := cmp.Diff(all(want), all(got)); diff != "" {
+	if diff := diffSymbols(want, got); diff != "" {
 		t.Fatalf("symbols (-want +got):\n%s", diff)
 	}
 }

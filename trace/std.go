@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"io"
+	"slices"
 
 	"github.com/heisen-go/heisen"
 )
@@ -61,8 +62,14 @@ type STDReader struct {
 type stdThread struct {
 	cursor heisen.Cursor
 	ctx    heisen.Context // of cursor
-	held   uint32         // locks
+	held   []heldLock     // in the order of acquisition
 	forked bool
+}
+
+// heldLock is a lock that a thread holds.
+type heldLock struct {
+	object heisen.Object
+	shared bool
 }
 
 // NewSTDReader returns a reader of the text trace r.
@@ -244,7 +251,7 @@ func (r *STDReader) step(t *stdThread, rec *heisen.Record) (reason string) {
 	case heisen.Acquire, heisen.AcquireShared:
 		shared := rec.Op == heisen.AcquireShared
 		t.cursor = r.symbols.Acquire(t.cursor, heisen.HeldLock{Lock: rec.Object, Shared: shared, Site: rec.Site})
-		t.held++
+		t.held = append(t.held, heldLock{rec.Object, shared})
 	case heisen.Release, heisen.ReleaseShared:
 		if reason = r.release(t, rec.Object, rec.Op == heisen.ReleaseShared); reason != "" {
 			return reason
@@ -272,19 +279,19 @@ func (r *STDReader) step(t *stdThread, rec *heisen.Record) (reason string) {
 // release drops a hold of lock. Releasing what is not held changes nothing:
 // saying so is the Validator's business.
 func (r *STDReader) release(t *stdThread, lock heisen.Object, shared bool) (reason string) {
-	_, _, locks, _ := r.symbols.Tables()
-	if top := locks[t.cursor.Locks]; t.cursor.Locks != 0 && top.Lock == lock && top.Shared == shared {
-		t.cursor.Locks = top.Parent
-		t.held--
-		return ""
+	last := len(t.held) - 1
+	at := last
+	for at >= 0 && t.held[at] != (heldLock{lock, shared}) {
+		at--
 	}
-	if r.steps += uint64(t.held); r.steps > freeSteps+stepsPerEvent*r.events {
-		return "too many locks are held and released out of order"
+	if at < last {
+		if r.steps += uint64(len(t.held)); r.steps > freeSteps+stepsPerEvent*r.events {
+			return "too many locks are held and released out of order"
+		}
 	}
-	cursor, ok := r.symbols.Release(t.cursor, lock, shared)
-	if ok {
-		t.cursor = cursor
-		t.held--
+	if at >= 0 {
+		t.cursor, _ = r.symbols.Release(t.cursor, lock, shared)
+		t.held = slices.Delete(t.held, at, at+1)
 	}
 	return ""
 }

@@ -24,124 +24,102 @@ const (
 	reachEntry      = 9 // the next set of objects; not in version 1
 )
 
-// tableEncoder writes what a Symbols has gained since it last looked.
+// tableEncoder writes what a Symbols has gained since the last look at it.
 type tableEncoder struct {
-	symbols                       *heisen.Symbols
-	sites, calls, locks, contexts int // entries written
-	reaches                       int
-	updates                       struct{ sites, threads, names int }
+	symbols         *heisen.Symbols
+	revision        heisen.Revision
+	pending         heisen.Changes // up to revision; what is written is cut off
+	sites, contexts int            // numbers below these are known at revision
 }
 
 func newTableEncoder(symbols *heisen.Symbols) tableEncoder {
-	return tableEncoder{symbols: symbols, sites: 1, calls: 1, locks: 1, contexts: 1, reaches: 1} // 0 is implied
+	return tableEncoder{symbols: symbols, sites: 1, contexts: 1}
 }
 
-// check refuses tables whose entries refer to sites that are not there, as no
-// reader could take them.
-func (e *tableEncoder) check() error {
-	sites, calls, locks, contexts := e.symbols.Tables()
-	for _, n := range calls[e.calls:] {
-		if int(n.Site) >= len(sites) {
+// look notes what is to be written. It refuses entries that refer to numbers that are not in the
+// symbols, because no reader could take them.
+func (e *tableEncoder) look() error {
+	e.pending, e.revision = e.symbols.Changes(e.revision)
+	e.sites += len(e.pending.Sites)
+	e.contexts += len(e.pending.Contexts)
+	for _, n := range e.pending.CallPaths {
+		if int(n.Site) >= e.sites {
 			return fmt.Errorf("trace: a call path refers to site %d, which is not in the symbols", n.Site)
 		}
 	}
-	for _, n := range locks[e.locks:] {
-		if int(n.Site) >= len(sites) {
+	for _, n := range e.pending.LockPaths {
+		if int(n.Site) >= e.sites {
 			return fmt.Errorf("trace: a held lock refers to site %d, which is not in the symbols", n.Site)
 		}
 	}
-	for _, t := range e.symbols.Updates().Threads[e.updates.threads:] {
-		info := e.symbols.Thread(t)
-		if t >= MaxThreads || info.Parent >= MaxThreads || int(info.Site) >= len(sites) || int(info.Context) >= len(contexts) {
-			return fmt.Errorf("trace: what the symbols say of thread %d refers to numbers that are not in them", t)
+	for _, t := range e.pending.Threads {
+		if t.Thread >= MaxThreads || t.Info.Parent >= MaxThreads || int(t.Info.Site) >= e.sites || int(t.Info.Context) >= e.contexts {
+			return fmt.Errorf("trace: what the symbols say of thread %d refers to numbers that are not in them", t.Thread)
 		}
 	}
 	return nil
 }
 
-// next appends entries to b until all are written or b has limit bytes, and
-// reports whether there are more. Entries that refer to others come after them.
+// next appends pending entries to b until all are written or b has limit bytes, and reports whether
+// there are more. Entries that refer to others come after them.
 func (e *tableEncoder) next(b []byte, limit int) (_ []byte, more bool) {
-	sites, calls, locks, contexts := e.symbols.Tables()
-	updates := e.symbols.Updates()
-	for ; e.updates.sites < len(updates.Sites); e.updates.sites++ {
-		if len(b) >= limit {
-			return b, true
+	p := &e.pending
+	b = appendEntries(b, limit, &p.SetSites, func(b []byte, c *heisen.SiteChange) []byte {
+		b = append(b, siteUpdateEntry)
+		b = binary.AppendUvarint(b, uint64(c.Site))
+		return appendSite(b, &c.Info)
+	})
+	b = appendEntries(b, limit, &p.Sites, func(b []byte, info *heisen.SiteInfo) []byte {
+		if info.Task != "" {
+			return appendString(append(b, taskEntry), info.Task)
 		}
-		if site := updates.Sites[e.updates.sites]; int(site) < e.sites {
-			b = append(b, siteUpdateEntry)
-			b = binary.AppendUvarint(b, uint64(site))
-			b = appendSite(b, &sites[site])
-		}
-	}
-	for ; e.sites < len(sites); e.sites++ {
-		if len(b) >= limit {
-			return b, true
-		}
-		if task := sites[e.sites].Task; task != "" {
-			b = append(b, taskEntry)
-			b = appendString(b, task)
-			continue
-		}
-		b = append(b, siteEntry)
-		b = appendSite(b, &sites[e.sites])
-	}
-	for ; e.calls < len(calls); e.calls++ {
-		if len(b) >= limit {
-			return b, true
-		}
+		return appendSite(append(b, siteEntry), info)
+	})
+	b = appendEntries(b, limit, &p.CallPaths, func(b []byte, n *heisen.CallNode) []byte {
 		b = append(b, callEntry)
-		b = binary.AppendUvarint(b, uint64(calls[e.calls].Parent))
-		b = binary.AppendUvarint(b, uint64(calls[e.calls].Site))
-	}
-	for ; e.locks < len(locks); e.locks++ {
-		if len(b) >= limit {
-			return b, true
-		}
-		n := &locks[e.locks]
+		b = binary.AppendUvarint(b, uint64(n.Parent))
+		return binary.AppendUvarint(b, uint64(n.Site))
+	})
+	b = appendEntries(b, limit, &p.LockPaths, func(b []byte, n *heisen.LockNode) []byte {
 		b = append(b, lockEntry, bit(n.Shared))
 		b = binary.AppendUvarint(b, uint64(n.Parent))
 		b = binary.AppendUvarint(b, uint64(n.Lock))
-		b = binary.AppendUvarint(b, uint64(n.Site))
-	}
-	for ; e.contexts < len(contexts); e.contexts++ {
-		if len(b) >= limit {
-			return b, true
-		}
+		return binary.AppendUvarint(b, uint64(n.Site))
+	})
+	b = appendEntries(b, limit, &p.Contexts, func(b []byte, c *heisen.Cursor) []byte {
 		b = append(b, contextEntry)
-		b = binary.AppendUvarint(b, uint64(contexts[e.contexts].Calls))
-		b = binary.AppendUvarint(b, uint64(contexts[e.contexts].Locks))
-	}
-	for ; e.reaches < e.symbols.NumReaches(); e.reaches++ {
-		if len(b) >= limit {
-			return b, true
-		}
-		b = append(b, reachEntry)
-		b = appendObjects(b, e.symbols.Reach(heisen.Reach(e.reaches)))
-	}
-	for ; e.updates.threads < len(updates.Threads); e.updates.threads++ {
-		if len(b) >= limit {
-			return b, true
-		}
-		t := updates.Threads[e.updates.threads]
-		info := e.symbols.Thread(t)
-		b = append(b, threadEntry, bit(info.Forked))
-		b = binary.AppendUvarint(b, uint64(t))
-		b = appendString(b, info.Name)
-		b = binary.AppendUvarint(b, uint64(info.Parent))
-		b = binary.AppendUvarint(b, uint64(info.Site))
-		b = binary.AppendUvarint(b, uint64(info.Context))
-	}
-	for ; e.updates.names < len(updates.Names); e.updates.names++ {
-		if len(b) >= limit {
-			return b, true
-		}
-		o := updates.Names[e.updates.names]
+		b = binary.AppendUvarint(b, uint64(c.Calls))
+		return binary.AppendUvarint(b, uint64(c.Locks))
+	})
+	b = appendEntries(b, limit, &p.Reaches, func(b []byte, objects *heisen.Objects) []byte {
+		return appendObjects(append(b, reachEntry), *objects)
+	})
+	b = appendEntries(b, limit, &p.Threads, func(b []byte, t *heisen.ThreadChange) []byte {
+		b = append(b, threadEntry, bit(t.Info.Forked))
+		b = binary.AppendUvarint(b, uint64(t.Thread))
+		b = appendString(b, t.Info.Name)
+		b = binary.AppendUvarint(b, uint64(t.Info.Parent))
+		b = binary.AppendUvarint(b, uint64(t.Info.Site))
+		return binary.AppendUvarint(b, uint64(t.Info.Context))
+	})
+	b = appendEntries(b, limit, &p.Names, func(b []byte, n *heisen.NameChange) []byte {
 		b = append(b, nameEntry)
-		b = binary.AppendUvarint(b, uint64(o))
-		b = appendString(b, e.symbols.Name(o))
+		b = binary.AppendUvarint(b, uint64(n.Object))
+		return appendString(b, n.Name)
+	})
+	return b, len(p.SetSites)+len(p.Sites)+len(p.CallPaths)+len(p.LockPaths)+len(p.Contexts)+
+		len(p.Reaches)+len(p.Threads)+len(p.Names) > 0
+}
+
+// appendEntries appends entries to b and cuts them off the pending ones, until none are left or b
+// has limit bytes.
+func appendEntries[E any](b []byte, limit int, pending *[]E, appendEntry func([]byte, *E) []byte) []byte {
+	n := 0
+	for ; n < len(*pending) && len(b) < limit; n++ {
+		b = appendEntry(b, &(*pending)[n])
 	}
-	return b, false
+	*pending = (*pending)[n:]
+	return b
 }
 
 func appendSite(b []byte, info *heisen.SiteInfo) []byte {
@@ -189,7 +167,11 @@ type tableDecoder struct {
 	in      column
 	objects heisen.Objects // scratch
 	bad     bool           // a field was missing or out of bounds
+
+	sites, calls, locks, contexts, reaches int // how many entries came, besides the implied ones with number 0
 }
+
+func newTableDecoder() tableDecoder { return tableDecoder{symbols: heisen.NewSymbols()} }
 
 // read adds a block's entries. Every number in them must be known already, and
 // a new one must be the next.
@@ -209,54 +191,48 @@ func (d *tableDecoder) read(payload []byte) error {
 }
 
 func (d *tableDecoder) entry(tag byte) error {
-	sites, calls, locks, contexts := d.symbols.Tables()
-	numSites, numCalls, numLocks, numContexts := len(sites), len(calls), len(locks), len(contexts)
 	switch tag {
 	case siteEntry:
 		if info := d.site(); !d.bad {
-			d.symbols.AddSite(info)
+			return d.addSite(info)
 		}
 	case taskEntry:
 		task := d.string()
 		if d.bad = d.bad || task == ""; !d.bad {
-			d.symbols.AddSite(heisen.SiteInfo{Task: task})
+			return d.addSite(heisen.SiteInfo{Task: task})
 		}
 	case siteUpdateEntry:
-		site := d.number(numSites)
+		site := d.number(d.sites + 1)
 		if info := d.site(); !d.bad {
 			d.symbols.SetSite(heisen.Site(site), info)
 		}
 	case callEntry:
-		parent, site := d.number(numCalls), d.number(numSites)
+		parent, site := d.number(d.calls+1), d.number(d.sites+1)
 		if d.bad {
 			return nil
 		}
-		if c := d.symbols.Call(heisen.Cursor{Calls: uint32(parent)}, heisen.Site(site)); int(c.Calls) != numCalls {
-			return errTwice
-		}
+		c := d.symbols.Call(heisen.Cursor{Calls: uint32(parent)}, heisen.Site(site))
+		return number(&d.calls, c.Calls)
 	case lockEntry:
-		shared, parent, lock, site := d.number(2), d.number(numLocks), d.uvarint(), d.number(numSites)
+		shared, parent, lock, site := d.number(2), d.number(d.locks+1), d.uvarint(), d.number(d.sites+1)
 		if d.bad {
 			return nil
 		}
 		held := heisen.HeldLock{Lock: heisen.Object(lock), Shared: shared == 1, Site: heisen.Site(site)}
-		if c := d.symbols.Acquire(heisen.Cursor{Locks: uint32(parent)}, held); int(c.Locks) != numLocks {
-			return errTwice
-		}
+		c := d.symbols.Acquire(heisen.Cursor{Locks: uint32(parent)}, held)
+		return number(&d.locks, c.Locks)
 	case contextEntry:
-		c := heisen.Cursor{Calls: uint32(d.number(numCalls)), Locks: uint32(d.number(numLocks))}
+		c := heisen.Cursor{Calls: uint32(d.number(d.calls + 1)), Locks: uint32(d.number(d.locks + 1))}
 		if d.bad {
 			return nil
 		}
-		if ctx := d.symbols.Context(c); int(ctx) != numContexts {
-			return errTwice
-		}
+		return number(&d.contexts, uint32(d.symbols.Context(c)))
 	case threadEntry:
 		forked, t := d.number(2), d.number(MaxThreads)
 		info := heisen.ThreadInfo{Forked: forked == 1, Name: d.string()}
 		info.Parent = heisen.Thread(d.number(MaxThreads))
-		info.Site = heisen.Site(d.number(numSites))
-		info.Context = heisen.Context(d.number(numContexts))
+		info.Site = heisen.Site(d.number(d.sites + 1))
+		info.Context = heisen.Context(d.number(d.contexts + 1))
 		if !d.bad {
 			d.symbols.SetThread(heisen.Thread(t), info)
 		}
@@ -269,16 +245,25 @@ func (d *tableDecoder) entry(tag byte) error {
 		if d.version == firstVersion {
 			return fmt.Errorf("entry of kind %d in version %d", tag, d.version)
 		}
-		numReaches := d.symbols.NumReaches()
 		d.readObjects()
 		if d.bad {
 			return nil
 		}
-		if r := d.symbols.AddReach(d.objects); int(r) != numReaches {
-			return errTwice
-		}
+		return number(&d.reaches, uint32(d.symbols.AddReach(d.objects)))
 	default:
 		return fmt.Errorf("entry of unknown kind %d", tag)
+	}
+	return nil
+}
+
+func (d *tableDecoder) addSite(info heisen.SiteInfo) error {
+	return number(&d.sites, uint32(d.symbols.AddSite(info)))
+}
+
+// number counts an entry, which must have the next number.
+func number(count *int, got uint32) error {
+	if *count++; int(got) != *count {
+		return errTwice
 	}
 	return nil
 }

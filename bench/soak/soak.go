@@ -131,7 +131,8 @@ func (res *result) watch(ctx context.Context, listener *recorder.Listener, pid i
 	res.events, err = heisen.Run(ctx, stream, built...)
 	close(stop)
 	res.samples = <-sampled
-	res.threads = len(stream.Symbols().Updates().Threads)
+	all, _ := stream.Symbols().Changes(heisen.Revision{})
+	res.threads = len(all.Threads)
 	return errors.Join(err, program.Close(0))
 }
 

@@ -68,8 +68,8 @@ func TestGenerations(t *testing.T) {
 						t.Errorf("event %+v", r)
 					}
 				}
-				if told := len(rec.syms.Updates().Threads); told != 6 {
-					t.Errorf("%d threads are told", told)
+				if all, _ := rec.syms.Changes(heisen.Revision{}); len(all.Threads) != 6 {
+					t.Errorf("%d threads are described, want 6", len(all.Threads))
 				}
 			})
 		}
@@ -111,8 +111,8 @@ func TestNothing(t *testing.T) {
 		if rec.err != nil || !rec.finished || rec.status != 0 {
 			t.Fatalf("error %v, finished %v, status %d: %s", rec.err, rec.finished, rec.status, rec.stderr)
 		}
-		if len(rec.events) != 0 || len(rec.syms.Updates().Threads) != 0 {
-			t.Errorf("%d events, %d threads", len(rec.events), len(rec.syms.Updates().Threads))
+		if all, _ := rec.syms.Changes(heisen.Revision{}); len(rec.events) != 0 || len(all.Threads) != 0 {
+			t.Errorf("%d events, %d threads", len(rec.events), len(all.Threads))
 		}
 	}
 }

@@ -13,11 +13,8 @@ import (
 // that locks millions of locks, or recurses in millions of ways, gets coarser
 // contexts and not an analyser that grows with the length of the run.
 
-// limits bound how many paths and contexts a stream adds to Symbols.
-type limits struct{ calls, locks, contexts int }
-
 // defaultLimits make about 60 MB, of a program that exhausts them all.
-var defaultLimits = limits{calls: 1 << 20, locks: 1 << 16, contexts: 1 << 20}
+var defaultLimits = heisen.Limits{CallPaths: 1 << 20, LockPaths: 1 << 16, OtherLock: unkept, Contexts: 1 << 20}
 
 // unkept stands for the locks that were taken after the limit was reached: of
 // those a context says only where they were. It is no address that a Go program
@@ -34,42 +31,7 @@ type heldLock struct {
 // hold notes that g has taken a lock.
 func (m *merger) hold(g *goroutine, held heisen.HeldLock) {
 	g.holds = append(g.holds, heldLock{held, g.cursor.Locks})
-	g.cursor, g.stale = m.under(g.cursor, held), true
-}
-
-// under returns the cursor of a goroutine that stood at c and took a lock. A
-// lock beyond the limit loses its identity. There are as many such paths as the
-// program has places for them; a limit of their own bounds those as well.
-func (m *merger) under(c heisen.Cursor, held heisen.HeldLock) heisen.Cursor {
-	next, ok := m.s.syms.FindAcquire(c, held)
-	if ok {
-		return next
-	}
-	_, locks, _ := m.s.syms.Sizes()
-	if locks >= m.limits.locks {
-		m.coarse = true
-		held.Lock = unkept
-		if next, ok = m.s.syms.FindAcquire(c, held); ok {
-			return next
-		}
-		if locks >= 2*m.limits.locks {
-			return c
-		}
-	}
-	return m.s.syms.Acquire(c, held)
-}
-
-// context returns the context of a cursor. Beyond the limit the locks are left
-// out; there are no more contexts without locks than there are calls.
-func (m *merger) context(c heisen.Cursor) heisen.Context {
-	if _, _, contexts := m.s.syms.Sizes(); contexts >= m.limits.contexts {
-		if ctx, ok := m.s.syms.FindContext(c); ok {
-			return ctx
-		}
-		m.coarse = true
-		c.Locks = 0
-	}
-	return m.s.syms.Context(c)
+	g.cursor, g.stale = m.s.syms.Acquire(g.cursor, held), true
 }
 
 // drop ends a hold of lock: g's own, or, for Go lets any goroutine unlock a
@@ -106,7 +68,7 @@ func (m *merger) dropOwn(g *goroutine, lock heisen.Object, shared bool) bool {
 	g.holds = slices.Delete(g.holds, i, i+1)
 	for ; i < len(g.holds); i++ {
 		g.holds[i].below = g.cursor.Locks
-		g.cursor = m.under(g.cursor, g.holds[i].HeldLock)
+		g.cursor = m.s.syms.Acquire(g.cursor, g.holds[i].HeldLock)
 	}
 	g.stale = true
 	return true

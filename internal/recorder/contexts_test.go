@@ -13,7 +13,7 @@ import (
 // Calls are the outermost of the true ones, locks are some of the true ones in
 // their order, with the true places, and the tables stop growing.
 func TestLimits(t *testing.T) {
-	small := limits{calls: 12, locks: 6, contexts: 20}
+	small := heisen.Limits{CallPaths: 12, LockPaths: 6, OtherLock: unkept, Contexts: 20}
 	coarse := 0
 	for seed := range uint64(300) {
 		rng := rand.New(rand.NewPCG(seed, 5))
@@ -61,7 +61,7 @@ func TestLimits(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		s.merge.limits = small
+		s.Symbols().SetLimits(small)
 		events, err := drain(s)
 		if err != nil {
 			t.Fatal(err)
@@ -102,8 +102,9 @@ func TestLimits(t *testing.T) {
 		if s.Coarse() {
 			coarse++
 		}
-		calls, locks, contexts := syms.Sizes()
-		if calls > small.calls || locks > 2*small.locks || contexts > small.contexts+small.calls {
+		all, _ := syms.Changes(heisen.Revision{})
+		calls, locks, contexts := 1+len(all.CallPaths), 1+len(all.LockPaths), syms.NumContexts()
+		if calls > small.CallPaths || locks > 2*small.LockPaths || contexts > small.Contexts+small.CallPaths {
 			t.Fatalf("seed %d: %d paths of calls, %d of locks, %d contexts; the limits are %+v", seed, calls, locks, contexts, small)
 		}
 	}

@@ -29,7 +29,7 @@ func (s *Stream) addDescents(words []uint64) error {
 				return err
 			}
 			info.Forked, info.Parent, info.Site = true, parent, p.site
-			info.Context = s.merge.context(heisen.Cursor{Calls: p.calls, Locks: p.locks})
+			info.Context = s.syms.Context(heisen.Cursor{Calls: p.calls, Locks: p.locks})
 		case at != 0 || parent != 0:
 			return s.corrupt("goroutine %d is started by nobody, goroutine %d at %#x", id, parent, at)
 		}

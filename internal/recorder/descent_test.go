@@ -45,7 +45,7 @@ func TestDescents(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		return s.merge.context(heisen.Cursor{Calls: p.calls})
+		return s.syms.Context(heisen.Cursor{Calls: p.calls})
 	}
 	check := func(want map[heisen.Thread]heisen.ThreadInfo) {
 		t.Helper()

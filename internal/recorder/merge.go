@@ -27,9 +27,6 @@ type merger struct {
 	ready   []*goroutine // whose words wait for nothing
 	held    uint64       // words that wait
 	free    []*goroutine // that have ended
-
-	limits limits
-	coarse bool // a limit was reached
 }
 
 // goroutine is the state of one goroutine's part of the stream.
@@ -67,7 +64,6 @@ const maxGoroutines = 1 << 32
 
 func (m *merger) init(s *Stream) {
 	m.s = s
-	m.limits = defaultLimits
 	m.gs = map[uint64]*goroutine{}
 	m.far = map[uint64]*goroutine{}
 }
@@ -410,7 +406,7 @@ func (m *merger) place(g *goroutine, first int) {
 // context.
 func (m *merger) emit(g *goroutine) *heisen.Record {
 	if g.stale {
-		g.context = m.context(g.cursor)
+		g.context = m.s.syms.Context(g.cursor)
 		g.stale = false
 	}
 	n := len(m.s.out)

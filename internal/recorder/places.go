@@ -120,7 +120,7 @@ func (s *Stream) locksOf(set uint32) uint32 {
 			Shared: high.pc&nodeShared != 0,
 			Site:   s.site(taken.pc),
 		}
-		locks = s.merge.under(heisen.Cursor{Locks: locks}, held).Locks
+		locks = s.syms.Acquire(heisen.Cursor{Locks: locks}, held).Locks
 		taken.locks, taken.resolved = locks, true
 	}
 	return locks
@@ -154,12 +154,6 @@ func (s *Stream) callsOf(id uint32) uint32 {
 // call returns the cursor in a call, or that of the caller where calls are cut:
 // beyond the limit of paths, and so are those that they make.
 func (s *Stream) call(c heisen.Cursor, site heisen.Site) (in heisen.Cursor, cut bool) {
-	if in, ok := s.syms.FindCall(c, site); ok {
-		return in, false
-	}
-	if calls, _, _ := s.syms.Sizes(); calls >= s.merge.limits.calls {
-		s.merge.coarse = true
-		return c, true
-	}
-	return s.syms.Call(c, site), false
+	in = s.syms.Call(c, site)
+	return in, in == c
 }

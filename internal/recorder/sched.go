@@ -354,7 +354,7 @@ func (s *Stream) addStuck(why uint32, words []uint64) error {
 		}
 		stuck.Goroutines = append(stuck.Goroutines, Blocked{
 			Thread: heisen.Thread(id), Reason: string(reason[:size]), Object: heisen.Object(object),
-			Site: p.site, Context: s.merge.context(heisen.Cursor{Calls: p.calls}),
+			Site: p.site, Context: s.syms.Context(heisen.Cursor{Calls: p.calls}),
 		})
 		words = words[n:]
 	}

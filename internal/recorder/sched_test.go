@@ -42,7 +42,7 @@ func TestExecution(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	context := s.merge.context(heisen.Cursor{Calls: inside.calls})
+	context := s.syms.Context(heisen.Cursor{Calls: inside.calls})
 	if want := []Meeting{{strategies.Race, 7, []heisen.Access{
 		{Op: heisen.Write, Thread: 3, Object: varBase, Size: 8, Site: second, Context: context},
 		{Op: heisen.Read, Thread: 4, Object: varBase + 4, Size: 1, Site: first},

@@ -98,6 +98,7 @@ func NewStream(r io.Reader, symbolizer Symbolizer) (*Stream, error) {
 		graph:  newObjectGraph(),
 		called: map[uint32]bool{},
 	}
+	s.syms.SetLimits(defaultLimits)
 	s.merge.init(s)
 	s.syms.SetName(collector, "garbage collector")
 	s.syms.SetName(unkept, "one of many locks")
@@ -139,7 +140,7 @@ func (s *Stream) Finished() bool { return s.bye }
 // Coarse reports whether the program has taken so many different locks, or made
 // calls in so many ways, that some contexts lack locks or innermost calls. Events
 // are not affected.
-func (s *Stream) Coarse() bool { return s.merge.coarse }
+func (s *Stream) Coarse() bool { return s.syms.LimitPassed() }
 
 // Next implements heisen.Source.
 func (s *Stream) Next(batch []heisen.Record) (int, error) {

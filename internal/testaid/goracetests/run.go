@@ -234,8 +234,8 @@ func (s *suite) analyze(ctx context.Context, p *recorder.Program) (v verdict) {
 	_, err = heisen.Run(ctx, stream, test)
 	started := test.open
 	if s.live != nil { // the program sends no events, but it sends which tests ran
-		sites, _, _, _ := stream.Symbols().Tables()
-		started = slices.ContainsFunc(sites, func(site heisen.SiteInfo) bool { return site.Task != "" })
+		all, _ := stream.Symbols().Changes(heisen.Revision{})
+		started = slices.ContainsFunc(all.Sites, func(site heisen.SiteInfo) bool { return site.Task != "" })
 	}
 	switch {
 	case err != nil:
