@@ -1,22 +1,22 @@
 package order
 
-// activity picks the variable or the read to decide next: the one that took part in most
-// of the latest conflicts (VSIDS), of reads for each choice that they have left. It is a
-// binary heap of those that may still have to be decided: of variables, those that occur
-// in permanent clauses.
+// activity is the decision heuristic, VSIDS (Moskewicz et al.: Chaff, DAC 2001): a priority queue
+// of the variables, or of the reads, that may still have to be decided. The one that took part in
+// the most recent conflicts comes first. The score of a read is divided by the number of choices
+// that it has left. The heap holds only variables of permanent clauses.
 type activity struct {
-	score  []float64 // by variable, or by read
-	weight []float64 // what the score is multiplied with
+	score  []float64 // by variable or read
+	weight []float64 // factor of the score
 	heap   []int32
-	index  []int32 // by variable: place in heap, -1 if it is not there
-	step   float64
-	least  float64 // the part of a step that scores are higher, so that weights count where scores are old
+	index  []int32 // by variable: index in heap, -1 if absent
+	step   float64 // by which bump raises a score
+	least  float64 // added to all scores, in steps, so that weights matter among old scores
 }
 
 const (
 	activityDecay = 1 / 0.95
 	activityMax   = 1e100
-	leastActivity = 0.01 // of reads
+	leastActivity = 0.01 // activity.least of reads
 )
 
 func (a *activity) newVariable() {
@@ -28,7 +28,7 @@ func (a *activity) newVariable() {
 	a.index = append(a.index, -1)
 }
 
-// bump raises a variable's score.
+// bump raises the score of a variable.
 func (a *activity) bump(v int32) {
 	a.score[v] += a.step
 	if a.score[v] > activityMax {
@@ -42,10 +42,10 @@ func (a *activity) bump(v int32) {
 	}
 }
 
-// decay makes what was bumped so far count less.
+// decay lowers the weight of all scores so far.
 func (a *activity) decay() { a.step *= activityDecay }
 
-// weigh changes a weight.
+// weigh sets the weight of a variable.
 func (a *activity) weigh(v int32, weight float64) {
 	a.weight[v] = weight
 	if a.index[v] >= 0 {
@@ -54,7 +54,7 @@ func (a *activity) weigh(v int32, weight float64) {
 	}
 }
 
-// add puts a variable into the heap if it is not there.
+// add inserts a variable into the heap unless it is there.
 func (a *activity) add(v int32) {
 	if a.index[v] < 0 {
 		a.index[v] = int32(len(a.heap))
@@ -63,7 +63,7 @@ func (a *activity) add(v int32) {
 	}
 }
 
-// pop takes the variable with the highest score out of the heap.
+// pop removes the variable with the highest weighted score from the heap.
 func (a *activity) pop() (v int32, ok bool) {
 	if len(a.heap) == 0 {
 		return -1, false
@@ -81,9 +81,9 @@ func (a *activity) pop() (v int32, ok bool) {
 	return v, true
 }
 
-// above says which of two variables is nearer to the top; of equal ones the
-// older. (With a least score that may change as steps grow. The heap learns of it when
-// it next moves one of them.)
+// above reports whether v is nearer to the top of the heap than w. Of equal ones the older is. If
+// least is not 0, the relation may change as the step grows; the heap adapts when it next moves one
+// of the two.
 func (a *activity) above(v, w int32) bool {
 	least := a.least * a.step
 	x, y := (a.score[v]+least)*a.weight[v], (a.score[w]+least)*a.weight[w]

@@ -1,42 +1,41 @@
 package order
 
-// lit is a literal as the search uses it: twice a variable, and 1 more for the
-// negation. Of an atom the positive literal says that the node with the lower
-// number comes first.
+// lit is an internal literal: twice the variable, plus 1 for the negation. The positive literal of
+// an atom says that the node with the lower number comes first.
 type lit int32
 
 const noLit lit = -1
 
 func (l lit) not() lit { return l ^ 1 }
 
-// What intern makes of literals that are no matter of search.
+// Literals with a fixed value.
 const (
 	always lit = -2
 	never  lit = -3
 )
 
-// ends are the nodes of an atom, the lower number first.
-type ends struct{ low, high Node }
+// pair is the two nodes of an atom, the lower number first.
+type pair struct{ low, high Node }
 
-var noEnds = ends{-1, -1} // of a boolean
+var noPair = pair{-1, -1} // the pair of a boolean
 
-// atoms numbers the pairs of nodes that literals speak of, and finds those that
-// a raised cell decides. Each cell of a node's row, that is each chain, has a
-// list of the atoms of that node with nodes of that chain, by position: the ones
-// between the cell's old and new value are decided, and no others.
+// atoms numbers the pairs of nodes that occur in literals. It also finds the atoms that a raised
+// row cell decides. Each cell of a row has a list of the atoms between the node of the row and the
+// nodes of the chain of the cell, by position. Raising the cell decides exactly the atoms with
+// positions between the old and the new value.
 type atoms struct {
-	ends  []ends  // by variable
+	pairs []pair  // by variable
 	slots []int32 // hash table of variables + 1, linear probing, a power of two
 	used  int
 	list  []span      // by cell
-	pool  []atCell    // what the spans are of
-	spare [32][]int32 // by binary logarithm of the capacity: places in pool that are free
+	pool  []atCell    // memory of the lists
+	spare [32][]int32 // by binary logarithm of the size: free offsets in pool
 }
 
 type span struct{ off, n, cap int32 }
 
-// atCell is an atom in the list of a cell: the position of the other node in its
-// chain, and the literal that says that it comes before the cell's node.
+// atCell is an atom in the list of a cell: the position of the other node in its chain, and the
+// literal that says that the other node comes before the node of the cell.
 type atCell struct {
 	pos    int32
 	before lit
@@ -47,36 +46,36 @@ func (a *atoms) init(cells int) {
 	a.slots = make([]int32, 64)
 }
 
-func (e ends) hash() uint64 {
+func (e pair) hash() uint64 {
 	h := (uint64(uint32(e.low))<<32 | uint64(uint32(e.high))) * 0x9e3779b97f4a7c15
 	return h ^ h>>29
 }
 
 // find returns the variable of a pair, or -1.
-func (a *atoms) find(e ends) int32 {
+func (a *atoms) find(e pair) int32 {
 	mask := uint64(len(a.slots) - 1)
 	for i := e.hash() & mask; ; i = (i + 1) & mask {
 		v := a.slots[i] - 1
-		if v < 0 || a.ends[v] == e {
+		if v < 0 || a.pairs[v] == e {
 			return v
 		}
 	}
 }
 
-func (a *atoms) insert(e ends, v int32) {
+func (a *atoms) insert(e pair, v int32) {
 	if a.used++; 2*a.used > len(a.slots) {
 		old := a.slots
 		a.slots = make([]int32, 2*len(old))
 		for _, w := range old {
 			if w > 0 {
-				a.put(a.ends[w-1], w)
+				a.put(a.pairs[w-1], w)
 			}
 		}
 	}
 	a.put(e, v+1)
 }
 
-func (a *atoms) put(e ends, slot int32) {
+func (a *atoms) put(e pair, slot int32) {
 	mask := uint64(len(a.slots) - 1)
 	i := e.hash() & mask
 	for a.slots[i] != 0 {
@@ -85,7 +84,7 @@ func (a *atoms) put(e ends, slot int32) {
 	a.slots[i] = slot
 }
 
-// watch puts an atom into the list of a cell.
+// watch adds an atom to the list of a cell.
 func (a *atoms) watch(cell int, x atCell) {
 	sp := &a.list[cell]
 	if sp.n == sp.cap {
@@ -101,7 +100,7 @@ func (a *atoms) watch(cell int, x atCell) {
 	l[i] = x
 }
 
-// grow doubles the room of a list; the old room is for another one.
+// grow doubles the capacity of a list. Its old memory becomes available to other lists.
 func (a *atoms) grow(sp *span) {
 	size, class := int32(2), 1
 	for size <= sp.cap {
@@ -124,7 +123,7 @@ func (a *atoms) grow(sp *span) {
 	sp.off, sp.cap = off, size
 }
 
-// in returns the list of a cell from the first position that is at least from.
+// in returns the atoms of a cell from a position on.
 func (a *atoms) in(cell int, from int32) []atCell {
 	sp := a.list[cell]
 	l := a.pool[sp.off : sp.off+sp.n]
@@ -139,8 +138,8 @@ func (a *atoms) in(cell int, from int32) []atCell {
 	return l[lo:]
 }
 
-// implyBefore assigns the atoms of a cell that was raised: what is now known to
-// be before its node.
+// implyBefore assigns the atoms that a raised cell decides: these nodes come before the node of the
+// cell.
 func (s *Solver) implyBefore(cell int, old, now int32) bool {
 	for _, x := range s.atoms.in(cell, old) {
 		if x.pos >= now {
@@ -153,8 +152,7 @@ func (s *Solver) implyBefore(cell int, old, now int32) bool {
 	return true
 }
 
-// implyAfter assigns the atoms of the sink with the nodes of a chain that are now
-// known to be after it.
+// implyAfter assigns the atoms between the goal and nodes that now come after it.
 func (s *Solver) implyAfter(cell int, now, old int32) bool {
 	for _, x := range s.atoms.in(cell, now) {
 		if x.pos >= old {
@@ -167,30 +165,30 @@ func (s *Solver) implyAfter(cell int, now, old int32) bool {
 	return true
 }
 
-// imply assigns a literal that follows from the rows.
+// imply assigns a literal that the rows imply.
 func (s *Solver) imply(l lit) bool {
 	switch s.value[l] {
 	case 0:
-		s.assign(l, implied)
+		s.assign(l, reasonRows)
 	case -1:
-		s.clash = append(s.clash[:0], l)
-		s.why(l, int32(len(s.trail)), &s.clash)
+		s.conflict = append(s.conflict[:0], l)
+		s.explainRows(l, int32(len(s.trail)), &s.conflict)
 		return false
 	}
 	return true
 }
 
-// newVariable makes a variable, of an atom or of a boolean.
-func (s *Solver) newVariable(e ends) int32 {
-	v := int32(len(s.atoms.ends))
-	s.atoms.ends = append(s.atoms.ends, e)
+// newVariable makes the variable of an atom, a boolean or a choice.
+func (s *Solver) newVariable(e pair) int32 {
+	v := int32(len(s.atoms.pairs))
+	s.atoms.pairs = append(s.atoms.pairs, e)
 	s.value = append(s.value, 0, 0)
 	s.level = append(s.level, 0)
-	s.reason = append(s.reason, decided)
-	s.place = append(s.place, 0)
+	s.reason = append(s.reason, reasonDecision)
+	s.trailPos = append(s.trailPos, 0)
 	s.phase = append(s.phase, 0)
 	k := s.rows.goal
-	s.lax = append(s.lax, k >= 0 && e.low == k, k >= 0 && e.high == k || e.low < 0)
+	s.presumed = append(s.presumed, k >= 0 && e.low == k, k >= 0 && e.high == k || e.low < 0)
 	if e.low < 0 {
 		s.phase[v] = -1
 	}
@@ -200,11 +198,11 @@ func (s *Solver) newVariable(e ends) int32 {
 	return v
 }
 
-// literal returns l, which is valid, as the search uses it: always or never if it
-// is about one chain or was decided for good. An atom that is new is assigned at
-// once if the rows decide it, at the present level although it may follow from
-// less: after backtracking it may be open again while the rows still decide it.
-// Until it is open and the rows do not, it is one of those that propagate looks at.
+// literal returns the internal literal of l, which must be valid. It returns always or never if
+// both nodes are in one chain or if l is decided at level 0. A new atom that the rows decide is
+// assigned at once, at the current level, although it may follow from an earlier level. After
+// backtracking it may be unassigned while the rows still decide it; s.late has such atoms until
+// that can no longer happen.
 func (s *Solver) literal(l Lit) lit {
 	if l.Before < 0 {
 		k := -1 - max(l.Before, l.After)
@@ -221,16 +219,16 @@ func (s *Solver) literal(l Lit) lit {
 		}
 		return never
 	}
-	e, sign := ends{l.Before, l.After}, lit(0)
+	e, sign := pair{l.Before, l.After}, lit(0)
 	if l.Before > l.After {
-		e, sign = ends{l.After, l.Before}, 1
+		e, sign = pair{l.After, l.Before}, 1
 	}
 	v := s.atoms.find(e)
 	if v >= 0 {
-		s.catchUp(v)
+		s.assignLate(v)
 		return lit(2*v) | sign
 	}
-	if len(s.marks) == 0 {
+	if len(s.levels) == 0 {
 		if s.before(l.Before, l.After) {
 			return always
 		}
@@ -242,26 +240,25 @@ func (s *Solver) literal(l Lit) lit {
 	s.atoms.insert(e, v)
 	low := int(e.low)*s.width + int(s.chainOf[e.high])
 	high := int(e.high)*s.width + int(s.chainOf[e.low])
-	// The column of the sink is never raised, so no list is needed there.
+	// The column of the goal is never raised, so it needs no list.
 	if e.high != s.rows.goal {
 		s.atoms.watch(low, atCell{s.posOf[e.high], lit(2*v + 1)})
 	}
 	if e.low != s.rows.goal {
 		s.atoms.watch(high, atCell{s.posOf[e.low], lit(2 * v)})
 	}
-	if s.catchUp(v) && len(s.marks) > 0 {
+	if s.assignLate(v) && len(s.levels) > 0 {
 		s.late = append(s.late, v)
 	}
 	return lit(2*v) | sign
 }
 
-// catchUpAll assigns late atoms that the rows decide and backtracking has opened.
-// Of those that are open and not decided nothing is special any more, for a cell
-// that rises decides them.
-func (s *Solver) catchUpAll() {
+// assignAllLate assigns the late atoms that backtracking has unassigned and the rows still decide.
+// An atom that the rows do not decide is no longer late: a raised cell will decide it.
+func (s *Solver) assignAllLate() {
 	kept := s.late[:0]
 	for _, v := range s.late {
-		if s.value[2*v] == 0 && !s.catchUp(v) {
+		if s.value[2*v] == 0 && !s.assignLate(v) {
 			continue
 		}
 		if s.level[v] > 0 {
@@ -271,38 +268,38 @@ func (s *Solver) catchUpAll() {
 	s.late = kept
 }
 
-// catchUp assigns an open atom that the rows decide.
-func (s *Solver) catchUp(v int32) bool {
-	e := s.atoms.ends[v]
+// assignLate assigns an unassigned atom if the rows decide it.
+func (s *Solver) assignLate(v int32) bool {
+	e := s.atoms.pairs[v]
 	switch {
 	case s.value[2*v] != 0 || e.low < 0:
 		return false
 	case s.before(e.low, e.high):
-		s.assign(lit(2*v), implied)
+		s.assign(lit(2*v), reasonRows)
 	case s.before(e.high, e.low):
-		s.assign(lit(2*v+1), implied)
+		s.assign(lit(2*v+1), reasonRows)
 	default:
 		return false
 	}
 	return true
 }
 
-// nodesOf returns the nodes that a literal orders; it is not for booleans and choices.
+// nodesOf returns the two nodes that a literal of an atom orders.
 func (s *Solver) nodesOf(l lit) (before, after Node) {
-	e := s.atoms.ends[l>>1]
+	e := s.atoms.pairs[l>>1]
 	if l&1 == 0 {
 		return e.low, e.high
 	}
 	return e.high, e.low
 }
 
-// public returns a literal as callers know it.
+// public returns the exported form of a literal.
 func (s *Solver) public(l lit) Lit {
-	if s.atoms.ends[l>>1].low >= 0 {
+	if s.atoms.pairs[l>>1].low >= 0 {
 		a, b := s.nodesOf(l)
 		return Lit{a, b}
 	}
-	for k, v := range s.bools { // only where clauses are logged
+	for k, v := range s.bools { // slow, but only tests get here
 		if v == int32(l>>1) {
 			p := Lit{Node(-1 - 2*k), Node(-2 - 2*k)}
 			if l&1 == 1 {

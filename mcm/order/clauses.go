@@ -2,21 +2,21 @@ package order
 
 import "slices"
 
-// clauses holds clauses in one arena and propagates them by two watched
-// literals. A clause is a header, a word that depends on its kind, and its
-// literals; an implied literal's clause has it among the two watched ones.
+// clauses stores clauses in an arena and propagates them with two watched literals per clause
+// (Moskewicz et al.: Chaff, DAC 2001). A clause has a header, a note and its literals. A literal
+// that a clause implies is one of its watched literals.
 type clauses struct {
 	arena   []int32
 	given   []int32     // permanent clauses
 	learned []int32     // learned clauses
-	watch   [][]watcher // by literal: clauses to look at when it becomes true
-	occurs  [][]int32   // by variable: permanent clauses
-	wasted  int         // words of the arena in deleted clauses
+	watch   [][]watcher // by literal: clauses to visit when it becomes true
+	occurs  [][]int32   // by variable: the permanent clauses that contain it
+	wasted  int         // words of deleted clauses in the arena
 }
 
-// A clause's words before its literals: first four times the number of literals,
-// and flags; then its note, of a permanent clause which literal last made it hold,
-// of a learned one of how many levels its literals were (LBD).
+// A clause has two words before its literals. The first is four times the number of literals, plus
+// flags. The second is its note: the index of the literal that last made a permanent clause hold, or
+// the LBD of a learned clause.
 const (
 	clauseNote  = 1
 	clauseWords = 2
@@ -26,8 +26,8 @@ const (
 	flagDeleted = 2
 )
 
-// watcher is a clause, times two and 1 more if it has two literals, with one of
-// its literals: if that is true there is no need to look at the clause.
+// watcher is a clause reference times two, plus 1 for a clause of two literals, and one of its
+// literals. If that literal is true the clause need not be visited.
 type watcher struct {
 	clause int32
 	other  lit
@@ -38,14 +38,13 @@ func (c *clauses) newVariable() {
 	c.occurs = append(c.occurs, nil)
 }
 
-// literals returns a clause's literals, in place.
+// literals returns the literals of a clause, in place.
 func (c *clauses) literals(ref int32) []int32 {
 	n := c.arena[ref] >> 2
 	return c.arena[ref+clauseWords : ref+clauseWords+n]
 }
 
-// add puts a clause of at least two literals into the arena and watches its
-// first two.
+// add stores a clause of at least two literals and watches the first two.
 func (c *clauses) add(ls []lit, flags, note int32) int32 {
 	ref := int32(len(c.arena))
 	c.arena = append(c.arena, int32(len(ls))<<2|flags, note)
@@ -69,16 +68,16 @@ func (c *clauses) add(ls []lit, flags, note int32) int32 {
 	return ref
 }
 
-// intern checks a clause and turns it into scaled: without literals that are
-// false for good and without doubles. If the clause holds for good, scaled is
-// just that.
+// intern checks a clause and stores its simplified form in s.clause: without duplicates and without
+// literals that are false at level 0. If the clause is true at level 0 or a tautology, s.clause is
+// just always.
 func (s *Solver) intern(clause []Lit) error {
 	for _, l := range clause {
 		if err := s.valid(l); err != nil {
 			return err
 		}
 	}
-	s.scaled = s.scaled[:0]
+	s.clause = s.clause[:0]
 	for _, l := range clause {
 		p := s.literal(l)
 		if p >= 0 && s.value[p] != 0 && s.level[p>>1] == 0 {
@@ -92,41 +91,40 @@ func (s *Solver) intern(clause []Lit) error {
 		case never:
 			continue
 		case always:
-			s.scaled = append(s.scaled[:0], always)
+			s.clause = append(s.clause[:0], always)
 			return nil
 		}
 		double := false
-		for _, q := range s.scaled {
+		for _, q := range s.clause {
 			if q == p.not() {
-				s.scaled = append(s.scaled[:0], always)
+				s.clause = append(s.clause[:0], always)
 				return nil
 			}
 			double = double || q == p
 		}
 		if !double {
-			s.scaled = append(s.scaled, p)
+			s.clause = append(s.clause, p)
 		}
 	}
 	return nil
 }
 
-// insert adds the clause in scaled, at any level. If it is false now, or leaves
-// one literal, the search is taken back to where that was first so, and the
-// conflict is learned from or the literal assigned.
+// insert adds s.clause at any level of the search. If the clause is false or unit now, insert
+// backtracks to the level where it became so, and learns from the conflict or assigns the literal.
 func (s *Solver) insert() {
-	ls := s.scaled
+	ls := s.clause
 	switch {
-	case s.false0 || len(ls) > 0 && ls[0] == always:
+	case s.unsat || len(ls) > 0 && ls[0] == always:
 		return
 	case len(ls) == 0:
-		s.false0 = true
+		s.unsat = true
 		return
 	case len(ls) == 1:
-		s.cancel(0)
-		s.assign(ls[0], decided)
+		s.backtrack(0)
+		s.assign(ls[0], reasonDecision)
 		return
 	}
-	for i := range 2 { // to watch: what is not false, then what was false last
+	for i := range 2 { // watch literals that are not false, then those that became false last
 		for j := i + 1; j < len(ls); j++ {
 			if s.falseSince(ls[j]) > s.falseSince(ls[i]) {
 				ls[i], ls[j] = ls[j], ls[i]
@@ -134,25 +132,24 @@ func (s *Solver) insert() {
 		}
 	}
 	ref := s.clauses.add(ls, 0, 0)
-	// A clause that holds now by other literals than lax ones may not hold after
-	// backtracking, and nothing would wake it.
-	if !slices.ContainsFunc(ls, func(l lit) bool { return s.lax[l] && s.value[l] >= 0 }) {
+	// A clause without an open presumed literal may hold now and not after backtracking. Nothing would
+	// wake it then.
+	if !slices.ContainsFunc(ls, func(l lit) bool { return s.presumed[l] && s.value[l] >= 0 }) {
 		for _, l := range ls {
 			s.activity.add(int32(l >> 1))
 		}
 	}
 	switch {
 	case s.value[ls[0]] < 0:
-		s.clash = append(s.clash[:0], ls...)
-		s.resolve()
+		s.conflict = append(s.conflict[:0], ls...)
+		s.resolveConflict()
 	case s.value[ls[0]] == 0 && s.value[ls[1]] < 0:
-		s.cancel(s.level[ls[1]>>1])
+		s.backtrack(s.level[ls[1]>>1])
 		s.assign(ls[0], ref)
 	}
 }
 
-// falseSince returns the level at which l became false, a high number if it is
-// not false.
+// falseSince returns the level at which l became false, or a high number if it is not false.
 func (s *Solver) falseSince(l lit) int32 {
 	if s.value[l] < 0 {
 		return s.level[l>>1]
@@ -160,17 +157,17 @@ func (s *Solver) falseSince(l lit) int32 {
 	return 1 << 30
 }
 
-// propagateClauses propagates what was assigned through clauses. It reports
-// false, with the conflict in clash, if a clause became false.
+// propagateClauses is unit propagation. It reports false, with the conflict in s.conflict, if a
+// clause became false.
 func (s *Solver) propagateClauses() bool {
 	c := &s.clauses
-	for s.head < len(s.trail) {
-		p := s.trail[s.head]
-		s.head++
+	for s.clauseHead < len(s.trail) {
+		p := s.trail[s.clauseHead]
+		s.clauseHead++
 		s.stats.Propagations++
 		ws, kept := c.watch[p], 0
 		gone := p.not()
-		if s.lax[gone] {
+		if s.presumed[gone] {
 			s.wake(gone)
 		}
 	watchers:
@@ -208,9 +205,9 @@ func (s *Solver) propagateClauses() bool {
 				s.assign(first, ref)
 				continue
 			}
-			s.clash = s.clash[:0]
+			s.conflict = s.conflict[:0]
 			for _, l := range c.literals(ref) {
-				s.clash = append(s.clash, lit(l))
+				s.conflict = append(s.conflict, lit(l))
 			}
 			kept += copy(ws[kept:], ws[i+1:])
 			c.watch[p] = ws[:kept]
@@ -221,8 +218,8 @@ func (s *Solver) propagateClauses() bool {
 	return true
 }
 
-// satisfied reports whether a permanent clause holds, be it by an open literal
-// that is lax.
+// satisfied reports whether a permanent clause holds, counting unassigned presumed literals as
+// true.
 func (s *Solver) satisfied(ref int32) bool {
 	ls := s.clauses.literals(ref)
 	note := &s.clauses.arena[ref+clauseNote]
@@ -238,10 +235,10 @@ func (s *Solver) satisfied(ref int32) bool {
 	return false
 }
 
-func (s *Solver) holds(p lit) bool { return s.value[p] > 0 || s.value[p] == 0 && s.lax[p] }
+func (s *Solver) holds(p lit) bool { return s.value[p] > 0 || s.value[p] == 0 && s.presumed[p] }
 
-// wake puts the open variables of clauses into the heap that may not hold any
-// more because p, a lax literal, became false.
+// wake adds the unassigned variables of clauses to the heap that may no longer hold because the
+// presumed literal p became false.
 func (s *Solver) wake(p lit) {
 	for _, ref := range s.clauses.occurs[p>>1] {
 		if s.satisfied(ref) {
@@ -255,13 +252,13 @@ func (s *Solver) wake(p lit) {
 	}
 }
 
-// remove marks a learned clause as deleted; compact makes it disappear.
+// remove marks a learned clause as deleted. compact reclaims it.
 func (c *clauses) remove(ref int32) {
 	c.arena[ref] |= flagDeleted
 	c.wasted += int(c.arena[ref]>>2) + clauseWords
 }
 
-// compact drops deleted clauses, and moves the others together if it pays.
+// compact drops deleted clauses from the lists. It compacts the arena if a quarter of it is waste.
 func (s *Solver) compact() {
 	c := &s.clauses
 	deleted := func(ref int32) bool { return c.arena[ref]&flagDeleted != 0 }
@@ -284,9 +281,8 @@ func (s *Solver) compact() {
 	if 4*c.wasted < len(c.arena) {
 		return
 	}
-	// Clauses keep their order, so each moves down into room that was left by
-	// then.
-	moved := make([]int32, 0, len(c.given)+len(c.learned)) // old places, in order
+	// Clauses keep their order, so each one moves down.
+	moved := make([]int32, 0, len(c.given)+len(c.learned)) // old references, in order
 	to := make([]int32, 0, cap(moved))
 	end := int32(0)
 	for ref := int32(0); ref < int32(len(c.arena)); {

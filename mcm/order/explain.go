@@ -1,17 +1,17 @@
 package order
 
-// explainer finds out, when a conflict is analysed, why the rows order two nodes:
-// which literals are the edges of a path between them. Most implied literals are
-// never asked about, so nothing is kept when they are implied.
+// explainer finds the literals because of which the rows order two nodes: those of the edges of a
+// path between the nodes. The search happens only when conflict analysis needs it. Most implied
+// literals are never explained, so nothing is stored when a literal is implied.
 type explainer struct {
-	reached []int32 // by chain: highest position visited, -1 if none
-	seen    []visit // all visits of a search
-	now     []int32 // of these, the ones to go on from, at the present cost
-	next    []int32 // and at the next cost
+	reached []int32 // by chain: highest position visited, or -1
+	seen    []step  // all visits of a search
+	now     []int32 // steps to expand at the current cost
+	next    []int32 // steps to expand at the next cost
 }
 
-// visit is a node that the search reached, over an edge, from another visit.
-type visit struct {
+// step is a node that the search reached by an edge from another step.
+type step struct {
 	node Node
 	edge int32
 	from int32
@@ -19,20 +19,18 @@ type visit struct {
 
 func (x *explainer) init(width int) { x.reached = make([]int32, width) }
 
-// why appends to clause the negations of literals from which l, which the rows
-// imply, follows: those of the edges of a shortest path, among edges that are
-// older than the given place on the trail.
-func (s *Solver) why(l lit, place int32, clause *[]lit) {
+// explainRows appends to clause the negations of the literals that imply l, which the rows imply:
+// the literals of a cheapest path of edges that are older than a position on the trail.
+func (s *Solver) explainRows(l lit, place int32, clause *[]lit) {
 	a, b := s.nodesOf(l)
 	s.path(a, b, place, clause)
 }
 
-// path appends the negated literals of the edges of a path from a to b. It is a
-// search backwards from b that goes on in order of cost, where edges of chains,
-// required edges and facts cost nothing and literals cost 1 (a 0-1 breadth-first
-// search), but those that the conflict at hand has met already cost nothing either. Who reaches a place of a chain has reached all places before it, so
-// each place is looked at once; and the rows tell which places a is before, so
-// that the search never leaves the part between a and b.
+// path appends the negated literals of the edges of a path from a to b. It is a backward 0-1
+// breadth-first search from b. Chain edges, required edges, facts of level 0, and literals that the
+// current conflict analysis has met already cost 0; other literals cost 1. When the search reaches
+// a position of a chain it has reached all positions before it, so it visits each position once.
+// The rows say which nodes a comes before, so the search stays between a and b.
 func (s *Solver) path(a, b Node, place int32, clause *[]lit) {
 	s.stats.Explanations++
 	x, r := &s.explain, &s.rows
@@ -41,9 +39,9 @@ func (s *Solver) path(a, b Node, place int32, clause *[]lit) {
 	}
 	w := s.width
 	ca, pa := int(s.chainOf[a]), s.posOf[a]
-	sink := a == r.goal
+	fromGoal := a == r.goal
 	after := r.cell[r.after : r.after+w]
-	x.seen = append(x.seen[:0], visit{b, -1, -1})
+	x.seen = append(x.seen[:0], step{b, -1, -1})
 	x.now, x.next = append(x.now[:0], 0), x.next[:0]
 	for len(x.now) > 0 {
 		for i := 0; i < len(x.now); i++ {
@@ -64,13 +62,13 @@ func (s *Solver) path(a, b Node, place int32, clause *[]lit) {
 			}
 			x.reached[c] = p
 			for q := p; q > low; q, z = q-1, z-1 {
-				if sink {
+				if fromGoal {
 					if q < after[c] {
 						break
 					}
 				} else if r.cell[int(z)*w+ca] <= pa {
-					if s.past(z) {
-						continue // one before it in the chain may know more
+					if s.afterGoal(z) {
+						continue // an earlier node of the chain may have a higher row
 					}
 					break
 				}
@@ -84,15 +82,15 @@ func (s *Solver) path(a, b Node, place int32, clause *[]lit) {
 					case u == a:
 					case u == r.goal:
 						continue
-					case sink:
+					case fromGoal:
 						if s.posOf[u] < after[s.chainOf[u]] {
 							continue
 						}
 					case r.cell[int(u)*w+ca] <= pa:
 						continue
 					}
-					x.seen = append(x.seen, visit{u, e, at})
-					if s.free(ed.lit) {
+					x.seen = append(x.seen, step{u, e, at})
+					if s.freeEdge(ed.lit) {
 						x.now = append(x.now, int32(len(x.seen)-1))
 					} else {
 						x.next = append(x.next, int32(len(x.seen)-1))
@@ -102,12 +100,12 @@ func (s *Solver) path(a, b Node, place int32, clause *[]lit) {
 		}
 		x.now, x.next = x.next, x.now[:0]
 	}
-	// An explanation with holes would make wrong verdicts.
-	panic("order: the rows know of a path that does not exist")
+	// An incomplete explanation would make results wrong.
+	panic("order: no path explains the rows")
 }
 
-// free reports whether an edge costs an explanation nothing: what is required, a
-// fact, or a literal that the clause being learned has met already.
-func (s *Solver) free(l lit) bool {
+// freeEdge reports whether an edge costs an explanation nothing: it is required, a fact of level 0,
+// or a literal that the conflict analysis has met already.
+func (s *Solver) freeEdge(l lit) bool {
 	return l < 0 || s.level[l>>1] == 0 || s.learn.seen[l>>1]
 }

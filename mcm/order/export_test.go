@@ -15,12 +15,12 @@ func LogLearned(s *Solver, f func(clause []Learned)) {
 		out := make([]Learned, len(clause))
 		for k, l := range clause {
 			out[k].Lit = s.public(l)
-			i, x := s.atoms.ends[l>>1].chosen()
+			i, x := s.atoms.pairs[l>>1].chosen()
 			if i < 0 {
 				continue
 			}
 			n := &s.reads
-			w := &n.wants[n.list[i].want]
+			w := &n.sets[n.list[i].set]
 			out[k] = Learned{Read: n.list[i].node, Source: n.writes[x].node, Rivals: []Node{}, Not: l&1 == 1}
 			v := &n.variables[w.variable]
 			for _, y := range n.writes[v.at[0]:v.at[s.width]] {

@@ -6,29 +6,29 @@ import (
 	"slices"
 )
 
-// Variable is something that nodes write and read, see NewVariable.
+// Variable is a variable that nodes write and read; see NewVariable.
 type Variable int32
 
-// Write is that a node writes a value.
+// Write says that a node writes a value to a variable.
 type Write struct {
 	Node  Node
 	Value int32
 }
 
-// reads holds the constraints of AddRead and what the search knows of them.
+// reads holds the constraints of AddRead and their state in the search.
 type reads struct {
 	variables []variable
-	writes    []write // of each variable: its initial value, then its writes by node
-	wants     []want
+	writes    []write // per variable: its initial value, then its writes by node
+	sets      []valueSet
 	list      []read
 	first     map[valueOf]int32 // the first write of a value
 	known     map[valueOf]int32 // the want of one value
-	pool      []int32           // what slices of wants are of
+	pool      []int32           // memory of the slices of sets
 
-	activity activity // the reads that may have to choose
+	activity activity // the reads whose source may have to be decided
 
-	seen    []int32 // reads that see a write, in the order in which they came to
-	doubts  []int32 // reads whose choices may have become fewer
+	bound   []int32 // reads that see a write, in the order in which they came to
+	queue   []int32 // reads whose choices may have become fewer
 	queued  []bool  // by read: it is one of these
 	covered []int32 // see cover
 	by      []int32
@@ -40,25 +40,26 @@ type valueOf struct {
 	value    int32
 }
 
-// variable is a Variable: where its writes are.
+// variable says where the writes of a Variable are in reads.writes.
 type variable struct {
-	initial int32   // the entry of its initial value
+	initial int32   // index of its initial value
 	at      []int32 // by chain its first write; and one more
 }
 
-// write is a Write, or the initial value of a variable, whose node is negative.
+// write is a Write, or the initial value of a variable, which has a negative node.
 type write struct {
 	node   Node
 	pos    int32
 	value  int32
-	before int32 // the last write before it in its chain that writes another value; before the chain's first if there is none
-	after  int32 // the first one after it; past the chain's last if there is none
-	same   int32 // the next write of its value to the variable, -1 if there is none
-	reader int32 // the read that came last to see it, -1 if there is none
+	before int32 // last earlier write of another value in the chain, or an index before its first write
+	after  int32 // first later write of another value in the chain, or an index after its last write
+	same   int32 // next write of the same value to the variable, or -1
+	reader int32 // latest read whose source it became, or -1
 }
 
-// want is what some reads of a variable may see. Other writes are their rivals.
-type want struct {
+// valueSet is a set of values that reads of a variable may read. The writes of these values are the
+// sources of the reads, the other writes their rivals.
+type valueSet struct {
 	variable Variable
 	values   []int32
 	initial  bool    // the initial value is one of them
@@ -68,14 +69,14 @@ type want struct {
 
 // read is a constraint of AddRead.
 type read struct {
-	node    Node
-	want    int32
-	guard   lit     // that it comes before the sink, or always
-	only    int32   // the write that it sees if it comes before the sink, -1 if there are several
-	choices []int32 // variables that say that it sees some write, see choice
-	saw     int32   // the write that it sees now, -1 if that is open
-	key     lit     // why it does: a choice, or the guard
-	next    int32   // the read that came to see the same write before it
+	node       Node
+	set        int32
+	guard      lit     // it comes before the goal, or always
+	only       int32   // its only possible source when it was added, -1 if there are several
+	choices    []int32 // choice variables; see choice
+	source     int32   // the write that it reads, -1 if undecided
+	cause      lit     // the literal that implies the source: a choice, or the guard
+	nextReader int32   // previous read of the same source
 }
 
 // NewVariable makes a variable with its initial value and all writes to it, at most one per node.
@@ -116,7 +117,7 @@ func (s *Solver) NewVariable(initial int32, writes ...Write) (Variable, error) {
 				w.before = n.writes[i-1].before
 			}
 			n.writes = append(n.writes, w)
-			s.take(w.node, use{kind: writing, index: i, variable: Variable(len(n.variables))})
+			s.addRole(w.node, role{kind: roleWrite, index: i, variable: Variable(len(n.variables))})
 		}
 		for i := int32(len(n.writes)) - 1; i >= from; i-- {
 			w := &n.writes[i]
@@ -158,7 +159,7 @@ func (s *Solver) AddRead(v Variable, node Node, values ...int32) error {
 		return fmt.Errorf("order: a read of variable %d: %w", v, ErrNode)
 	case node < 0 || int(node) >= len(s.chainOf) || node == s.rows.goal:
 		return fmt.Errorf("order: a read by node %d: %w", node, ErrNode)
-	case s.false0:
+	case s.unsat:
 		return nil
 	}
 	guard := s.guard(node)
@@ -166,30 +167,30 @@ func (s *Solver) AddRead(v Variable, node Node, values ...int32) error {
 		return nil
 	}
 	i := int32(len(n.list))
-	n.list = append(n.list, read{node: node, want: s.wantOf(v, values), guard: guard, only: -1, saw: -1})
+	n.list = append(n.list, read{node: node, set: s.valueSetOf(v, values), guard: guard, only: -1, source: -1})
 	n.queued = append(n.queued, false)
 	n.activity.newVariable()
-	s.take(node, use{kind: reading, index: i})
-	if s.look(i) == 1 {
-		n.list[i].only = s.last(i)
+	s.addRole(node, role{kind: roleRead, index: i})
+	if s.countChoices(i) == 1 {
+		n.list[i].only = s.anyChoice(i)
 	}
-	if s.sure(guard) && !s.readArrived(i) || !s.propagate() {
-		s.false0 = true
+	if s.active(guard) && !s.readActivated(i) || !s.propagate() {
+		s.unsat = true
 	}
 	return nil
 }
 
-// wantOf returns the want of reads of a variable that may see some values.
-func (s *Solver) wantOf(v Variable, values []int32) int32 {
+// valueSetOf returns the value set of reads of a variable that may read some values.
+func (s *Solver) valueSetOf(v Variable, values []int32) int32 {
 	n := &s.reads
-	id := int32(len(n.wants))
+	id := int32(len(n.sets))
 	if len(values) == 1 {
 		if id, ok := n.known[valueOf{v, values[0]}]; ok {
 			return id
 		}
 		n.known[valueOf{v, values[0]}] = id
 	}
-	w := want{variable: v}
+	w := valueSet{variable: v}
 	w.values = slices.Clone(values)
 	slices.Sort(w.values)
 	w.values = slices.Compact(w.values)
@@ -214,11 +215,11 @@ func (s *Solver) wantOf(v Variable, values []int32) int32 {
 	}
 	n.pool = append(n.pool, int32(len(w.sources)))
 	w.at = n.pool[to:len(n.pool):len(n.pool)]
-	n.wants = append(n.wants, w)
+	n.sets = append(n.sets, w)
 	return id
 }
 
-func (w *want) accepts(value int32) bool {
+func (w *valueSet) accepts(value int32) bool {
 	for _, v := range w.values {
 		if v == value {
 			return true
@@ -227,13 +228,13 @@ func (w *want) accepts(value int32) bool {
 	return false
 }
 
-// choice returns the variable that says that a read sees a write, in the sense that
-// no rival comes between: that may be so of several writes at once. If there is none
-// yet it makes one.
+// choice returns the choice variable of a read and a write. The literal says that the write comes
+// before the read and no rival comes between them. That can hold for several writes. choice makes
+// the variable if there is none.
 func (s *Solver) choice(i, x int32) int32 {
 	v := s.choiceOf(i, x)
 	if v < 0 {
-		e := ends{firstChoice - Node(i), Node(x)}
+		e := pair{firstChoice - Node(i), Node(x)}
 		v = s.newVariable(e)
 		s.atoms.insert(e, v)
 		s.reads.list[i].choices = append(s.reads.list[i].choices, v)
@@ -241,24 +242,23 @@ func (s *Solver) choice(i, x int32) int32 {
 	return v
 }
 
-// choiceOf returns the variable that says that a read sees a write, or -1.
+// choiceOf returns the choice variable of a read and a write, or -1.
 func (s *Solver) choiceOf(i, x int32) int32 {
 	if len(s.reads.list[i].choices) == 0 {
 		return -1
 	}
-	return s.atoms.find(ends{firstChoice - Node(i), Node(x)})
+	return s.atoms.find(pair{firstChoice - Node(i), Node(x)})
 }
 
-// chosen returns the read and the write that a choice is about; the read is negative if
-// the variable is none.
-func (e ends) chosen() (read, write int32) { return int32(firstChoice - e.low), int32(e.high) }
+// chosen returns the read and the write of a choice variable. The read is negative if the variable
+// is no choice.
+func (e pair) chosen() (read, write int32) { return int32(firstChoice - e.low), int32(e.high) }
 
-// firstChoice is the lower end of the choices of the first read, less by one for each
-// further one; the upper end is the write.
+// firstChoice is the lower end of the choices of read 0; those of read i have firstChoice-i. The
+// upper end is the write.
 const firstChoice Node = -2
 
-// writeFrom returns the first write to a variable in a chain at a position that is at
-// least from.
+// writeFrom returns the first write to a variable in a chain at a position or after it.
 func (s *Solver) writeFrom(v *variable, chain, from int32) int32 {
 	lo, hi := v.at[chain], v.at[chain+1]
 	for lo < hi {
@@ -272,7 +272,7 @@ func (s *Solver) writeFrom(v *variable, chain, from int32) int32 {
 }
 
 // rivalBefore returns the last rival in a chain before a position, or -1.
-func (s *Solver) rivalBefore(w *want, chain, pos int32) int32 {
+func (s *Solver) rivalBefore(w *valueSet, chain, pos int32) int32 {
 	n := &s.reads
 	v := &n.variables[w.variable]
 	i := s.writeFrom(v, chain, pos) - 1
@@ -285,9 +285,8 @@ func (s *Solver) rivalBefore(w *want, chain, pos int32) int32 {
 	return i
 }
 
-// rivalAfter returns the first rival in a chain that comes after a write, or after the
-// sink, or -1.
-func (s *Solver) rivalAfter(w *want, chain, x int32) int32 {
+// rivalAfter returns the first rival in a chain that comes after a write or after the goal, or -1.
+func (s *Solver) rivalAfter(w *valueSet, chain, x int32) int32 {
 	n := &s.reads
 	v := &n.variables[w.variable]
 	lo, end := v.at[chain], v.at[chain+1]
@@ -295,7 +294,7 @@ func (s *Solver) rivalAfter(w *want, chain, x int32) int32 {
 		k, pos := int(s.chainOf[from]), n.writes[x].pos
 		for hi := end; lo < hi; {
 			m := int32(uint32(lo+hi) >> 1)
-			if y := n.writes[m].node; s.rows.cell[int(y)*s.width+k] > pos || s.past(y) {
+			if y := n.writes[m].node; s.rows.cell[int(y)*s.width+k] > pos || s.afterGoal(y) {
 				hi = m
 			} else {
 				lo = m + 1
@@ -311,7 +310,7 @@ func (s *Solver) rivalAfter(w *want, chain, x int32) int32 {
 	return lo
 }
 
-// past reports whether a node comes after the sink.
-func (s *Solver) past(n Node) bool {
+// afterGoal reports whether a node comes after the goal.
+func (s *Solver) afterGoal(n Node) bool {
 	return s.rows.goal >= 0 && s.rows.cell[s.rows.after+int(s.chainOf[n])] <= s.posOf[n]
 }

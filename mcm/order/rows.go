@@ -1,40 +1,40 @@
 package order
 
-// rows holds what is known of the order: for every node, how many nodes of each
-// chain come before it or are it. One comparison answers whether a comes before
-// b. An edge raises the cells of the nodes past it, to the row of the node it
-// leaves; each raised cell is logged, and restored on backtracking.
+// rows is the theory solver. It keeps, for each node, the number of nodes of each chain that come
+// before it or are it: a vector clock. a comes before b if the cell of b for the chain of a is
+// greater than the position of a. A new edge raises the rows of the nodes after it to the row of
+// the node that it leaves. Every raised cell is logged and restored on backtracking.
 type rows struct {
-	cell []int32 // node by node, width cells each; then the second row of the sink
-	in   []int32 // by node: last edge that enters it, -1 if none
-	out  []int32 // by node: last edge that leaves it
-	edge []edge  // that told something new, in the order of the trail
+	cell []int32 // width cells per node; then the second row of the goal
+	in   []int32 // by node: last edge that enters it, or -1
+	out  []int32 // by node: last edge that leaves it, or -1
+	edge []edge  // the edges that raised rows, in the order of the trail
 	log  []raised
 
-	goal  Node   // the node through which nothing is concluded, or -1
-	after int    // where in cell its second row is
-	whole bool   // rows of what comes after the sink are raised as well, see raise
-	delta []gain // scratch: what the edge being added brings
+	goal  Node   // the goal node, or -1
+	after int    // offset in cell of its second row: per chain the first position after the goal
+	whole bool   // rows of nodes after the goal are raised too; see raise
+	delta []gain // scratch: the gains of the edge that is being added
 	stack []Node // scratch: nodes whose rows are to be raised
 }
 
-// edge orders two nodes of different chains. Both lists through edges are
-// stacks, so the last edge is always the first of its lists.
+// edge orders two nodes of different chains. Edges are added and removed in stack order, so the
+// last edge is the first of both its lists.
 type edge struct {
 	from, to Node
-	lit      lit   // that is the edge, or noLit if it is required
-	at       int32 // place of the literal on the trail, -1 if required
+	lit      lit   // the literal of the edge, or noLit if it is required
+	at       int32 // position of the literal on the trail, -1 if required
 	nextIn   int32
 	nextOut  int32
 }
 
-// raised is an entry of the log: a cell and what it was.
+// raised is an entry of the log: a cell and its old value.
 type raised struct {
 	cell, old int32
-	node      Node // that the cell is of, -1 if it is of the second row of the sink
+	node      Node // the node of the cell, -1 for the second row of the goal
 }
 
-// gain is a cell of a row and what it is raised to.
+// gain is a cell of a row and the value to which it is raised.
 type gain struct{ chain, to int32 }
 
 func (r *rows) init(s *Solver) {
@@ -49,8 +49,7 @@ func (r *rows) init(s *Solver) {
 	if s.cfg.goal >= 0 {
 		r.goal = s.first[s.cfg.goal]
 	}
-	// The second row has the first position of each chain that comes after the
-	// sink, the chain's length if none does.
+	// No node is known to come after the goal: the first position is the chain's length.
 	copy(r.cell[r.after:], s.chains)
 }
 
@@ -63,16 +62,15 @@ func (s *Solver) before(a, b Node) bool {
 	return r.cell[int(b)*s.width+int(s.chainOf[a])] > s.posOf[a] && a != b
 }
 
-// throughGoal reports whether b comes before the sink and the sink before a: an
-// edge from a to b would close a cycle that rows do not show.
+// throughGoal reports whether b comes before the goal and the goal before a. An edge from a to b
+// would then close a cycle that the rows do not show.
 func (s *Solver) throughGoal(a, b Node) bool {
 	k := s.rows.goal
 	return k >= 0 && a != k && b != k && s.before(b, k) && s.before(k, a)
 }
 
-// addEdge makes a come before b, which is neither known nor contradicts what is
-// known, and assigns all atoms that follow. It reports false, with the conflict
-// in clash, if one of them is already assigned the other way.
+// addEdge makes a come before b. That must be neither known nor contradict the rows. It assigns all
+// atoms that follow. It reports false, with the conflict in s.conflict, if one of them is false.
 func (s *Solver) addEdge(a, b Node, l lit, at int32) bool {
 	r := &s.rows
 	e := int32(len(r.edge))
@@ -88,16 +86,14 @@ func (s *Solver) addEdge(a, b Node, l lit, at int32) bool {
 	return k < 0 || k == b || !s.before(k, a) || s.before(k, b) || s.goalBefore(b)
 }
 
-// raise raises the rows of b and of all that comes after it to the row of a.
-// Everything that is new about any of them comes through the edge from a to b,
-// so the row of a is all that any of them can gain; and a node that gains
-// nothing ends the walk, for what comes after it has at least its row.
+// raise raises the rows of b and of all nodes after it to the row of a. All that is new about them
+// comes through the edge from a to b, so they can gain no more than the row of a. The walk stops at
+// a node that gains nothing, because the nodes after it have at least its row.
 //
-// So does, in a search, a node that comes after the sink. It need not know more than who
-// comes before it directly, and what these know: enough to put it in its place, for as
-// long as it does it is not undone. Only a cycle may be overlooked, and only among such
-// nodes; linearise finds it, and then the rows are whole from there on. (Not so
-// where all constraints are clauses: their atoms would have to be decided one by one.)
+// During a search the walk also stops at nodes after the goal. Their rows contain at least the
+// nodes that come directly before them, which suffices to linearize. A cycle among them can be
+// missed; linearize finds it, and from then on all rows are raised (whole). This does not apply if
+// all constraints are clauses, because their atoms would then have to be decided one by one.
 func (s *Solver) raise(a, b Node) bool {
 	r := &s.rows
 	w := s.width
@@ -109,8 +105,8 @@ func (s *Solver) raise(a, b Node) bool {
 		}
 	}
 	r.delta = delta
-	logging := len(s.marks) > 0 || s.uses.first != nil
-	skipping := len(s.marks) > 0 && r.goal >= 0 && !r.whole && s.uses.first != nil
+	logging := len(s.levels) > 0 || s.roles.first != nil
+	skipping := len(s.levels) > 0 && r.goal >= 0 && !r.whole && s.roles.first != nil
 	stack := append(r.stack[:0], b)
 	cells := int64(0)
 	for len(stack) > 0 {
@@ -118,7 +114,7 @@ func (s *Solver) raise(a, b Node) bool {
 		stack = stack[:len(stack)-1]
 		end := s.first[s.chainOf[x]] + Node(s.chains[s.chainOf[x]])
 		for ; x < end; x++ {
-			if skipping && x != b && s.past(x) {
+			if skipping && x != b && s.afterGoal(x) {
 				break
 			}
 			gained := false
@@ -157,14 +153,13 @@ func (s *Solver) raise(a, b Node) bool {
 	return true
 }
 
-// goalBefore makes the sink come before b and all that is after b, which the
-// rows find by bisection: positions of a chain that are after b are an interval
-// up to its end.
+// goalBefore makes the goal come before b and all nodes after b. The positions of a chain that come
+// after b are an interval up to its end, which a binary search in the rows finds.
 func (s *Solver) goalBefore(b Node) bool {
 	r := &s.rows
 	row := r.after
 	cb, pb := int(s.chainOf[b]), s.posOf[b]
-	delta := r.delta[:0] // what the cells were
+	delta := r.delta[:0] // the old values of the cells
 	for c := range s.chains {
 		old := r.cell[row+c]
 		now := pb
@@ -183,7 +178,7 @@ func (s *Solver) goalBefore(b Node) bool {
 		if now >= old || s.first[c] == r.goal && s.chains[c] == 1 {
 			continue
 		}
-		if len(s.marks) > 0 {
+		if len(s.levels) > 0 {
 			r.log = append(r.log, raised{int32(row + c), old, -1})
 		}
 		r.cell[row+c] = now
@@ -192,7 +187,7 @@ func (s *Solver) goalBefore(b Node) bool {
 		s.stats.Propagations++
 	}
 	r.delta = delta
-	// Explanations need the whole row, so atoms come when it is complete.
+	// Explanations need the complete row, so the atoms are assigned after it.
 	for _, d := range delta {
 		if !s.implyAfter(int(r.goal)*s.width+int(d.chain), r.cell[row+int(d.chain)], d.to) {
 			return false
@@ -201,7 +196,7 @@ func (s *Solver) goalBefore(b Node) bool {
 	return true
 }
 
-// undo takes back edges and raised cells, down to the given lengths of the logs.
+// undo removes edges and restores raised cells, down to the given lengths of the logs.
 func (r *rows) undo(edges, cells int32) {
 	for i := len(r.log) - 1; i >= int(cells); i-- {
 		r.cell[r.log[i].cell] = r.log[i].old

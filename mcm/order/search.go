@@ -24,13 +24,13 @@ func (s *Solver) Solve(ctx context.Context, assume []Lit, check func(order []Nod
 	}
 	s.stats.Solves++
 	s.failed, s.found, s.truth = s.failed[:0], s.found[:0], s.truth[:0]
-	s.asked, s.askedL = s.asked[:0], s.askedL[:0]
+	s.assumptions, s.givenAssumptions = s.assumptions[:0], s.givenAssumptions[:0]
 	for _, l := range assume {
 		if err := s.valid(l); err != nil {
 			return Unknown, err
 		}
 	}
-	if s.false0 {
+	if s.unsat {
 		return Unsat, nil
 	}
 	for _, l := range assume {
@@ -40,23 +40,23 @@ func (s *Solver) Solve(ctx context.Context, assume []Lit, check func(order []Nod
 			s.failed = append(s.failed, l)
 			return Unsat, nil
 		default:
-			s.asked, s.askedL = append(s.asked, p), append(s.askedL, l)
+			s.assumptions, s.givenAssumptions = append(s.assumptions, p), append(s.givenAssumptions, l)
 		}
 	}
 	result, err := s.search(ctx, check)
-	s.cancel(0)
+	s.backtrack(0)
 	return result, err
 }
 
-// search is the loop of conflict-driven clause learning.
+// search is the loop of conflict-driven clause learning (CDCL).
 func (s *Solver) search(ctx context.Context, check func(order []Node) [][]Lit) (Result, error) {
 	conflicts, propagations := s.stats.Conflicts, s.stats.Propagations
 	run, runs := s.stats.Conflicts, int64(1)
 	for {
 		clashed := !s.propagate()
 		if clashed {
-			s.resolve()
-			if s.false0 {
+			s.resolveConflict()
+			if s.unsat {
 				return Unsat, nil
 			}
 		}
@@ -76,21 +76,21 @@ func (s *Solver) search(ctx context.Context, check func(order []Node) [][]Lit) (
 			run = s.stats.Conflicts
 			runs++
 			s.stats.Restarts++
-			s.cancel(min(int32(len(s.marks)), int32(len(s.asked))))
+			s.backtrack(min(int32(len(s.levels)), int32(len(s.assumptions))))
 			continue
 		}
 		if s.learn.limit > 0 && len(s.clauses.learned) >= s.learn.limit {
 			s.reduce()
 		}
-		if n := len(s.marks); n < len(s.asked) {
-			p := s.asked[n]
+		if n := len(s.levels); n < len(s.assumptions) {
+			p := s.assumptions[n]
 			if s.value[p] < 0 {
-				s.blame(p)
+				s.analyzeFinal(p)
 				return Unsat, nil
 			}
-			s.deepen()
+			s.newLevel()
 			if s.value[p] == 0 {
-				s.assign(p, decided)
+				s.assign(p, reasonDecision)
 			}
 			continue
 		}
@@ -100,11 +100,11 @@ func (s *Solver) search(ctx context.Context, check func(order []Node) [][]Lit) (
 		s.stats.Candidates++
 		if !s.linearize() {
 			s.rows.whole = true
-			s.cancel(0)
+			s.backtrack(0)
 			continue
 		}
 		if s.repair() {
-			if s.false0 {
+			if s.unsat {
 				return Unsat, nil
 			}
 			continue
@@ -112,7 +112,7 @@ func (s *Solver) search(ctx context.Context, check func(order []Node) [][]Lit) (
 		s.bindBools()
 		if accepted, err := s.consult(check); err != nil {
 			return Unknown, err
-		} else if s.false0 {
+		} else if s.unsat {
 			return Unsat, nil
 		} else if accepted {
 			s.found = append(s.found[:0], s.lin.order...)
@@ -137,7 +137,7 @@ func (s *Solver) consult(check func(order []Node) [][]Lit) (accepted bool, err e
 			return false, err
 		}
 		s.insert()
-		if s.false0 {
+		if s.unsat {
 			return false, nil
 		}
 	}
@@ -147,57 +147,57 @@ func (s *Solver) consult(check func(order []Node) [][]Lit) (accepted bool, err e
 	return false, nil
 }
 
-// propagate draws all conclusions from what was assigned, first through clauses,
-// which is cheap, then through the rows, one edge at a time. It reports false,
-// with the conflict in clash, if there is one.
+// propagate propagates the trail to a fixed point: first through clauses, which is cheap, then
+// through the rows, one edge at a time, then through reads and critical sections. It reports false,
+// with the conflict in s.conflict, if there is a conflict.
 func (s *Solver) propagate() bool {
-	if s.stuck {
-		s.stuck = false
+	if s.pendingConflict {
+		s.pendingConflict = false
 		return false
 	}
-	if s.opened {
-		s.opened = false
-		s.catchUpAll()
+	if s.backtracked {
+		s.backtracked = false
+		s.assignAllLate()
 	}
 	for {
 		if !s.propagateClauses() {
 			return false
 		}
-		if s.edged == len(s.trail) {
-			if !s.conclude() || s.edged == len(s.trail) && !s.settle() {
+		if s.edgeHead == len(s.trail) {
+			if !s.propagateConstraints() || s.edgeHead == len(s.trail) && !s.propagateReads() {
 				return false
 			}
-			if s.edged == len(s.trail) {
+			if s.edgeHead == len(s.trail) {
 				return true
 			}
 			continue
 		}
-		p := s.trail[s.edged]
-		at := int32(s.edged)
-		s.edged++
-		if e := s.atoms.ends[p>>1]; e.low < 0 {
-			if i, x := e.chosen(); i >= 0 && p&1 == 0 && s.reads.list[i].saw < 0 && !s.see(i, x, p) {
+		p := s.trail[s.edgeHead]
+		at := int32(s.edgeHead)
+		s.edgeHead++
+		if e := s.atoms.pairs[p>>1]; e.low < 0 {
+			if i, x := e.chosen(); i >= 0 && p&1 == 0 && s.reads.list[i].source < 0 && !s.setSource(i, x, p) {
 				return false
 			}
 			continue
 		}
 		a, b := s.nodesOf(p)
-		if b == s.rows.goal && !s.arrived(a) {
+		if b == s.rows.goal && !s.nodeActivated(a) {
 			return false
 		}
 		if s.before(a, b) {
 			continue
 		}
 		if s.before(b, a) {
-			s.clash = append(s.clash[:0], p.not())
-			s.path(b, a, int32(len(s.trail)), &s.clash)
+			s.conflict = append(s.conflict[:0], p.not())
+			s.path(b, a, int32(len(s.trail)), &s.conflict)
 			return false
 		}
 		if s.throughGoal(a, b) {
 			k := s.rows.goal
-			s.clash = append(s.clash[:0], p.not())
-			s.path(b, k, int32(len(s.trail)), &s.clash)
-			s.path(k, a, int32(len(s.trail)), &s.clash)
+			s.conflict = append(s.conflict[:0], p.not())
+			s.path(b, k, int32(len(s.trail)), &s.conflict)
+			s.path(k, a, int32(len(s.trail)), &s.conflict)
 			return false
 		}
 		if !s.addEdge(a, b, p, at) {
@@ -206,58 +206,59 @@ func (s *Solver) propagate() bool {
 	}
 }
 
-// assign makes an open literal true.
+// assign makes an unassigned literal true.
 func (s *Solver) assign(p lit, reason int32) {
 	v := p >> 1
 	s.value[p], s.value[p.not()] = 1, -1
-	s.level[v] = int32(len(s.marks))
+	s.level[v] = int32(len(s.levels))
 	s.reason[v] = reason
-	s.place[v] = int32(len(s.trail))
+	s.trailPos[v] = int32(len(s.trail))
 	s.trail = append(s.trail, p)
 }
 
-// deepen begins a decision level.
-func (s *Solver) deepen() {
-	s.marks = append(s.marks, mark{
+// newLevel begins a decision level.
+func (s *Solver) newLevel() {
+	s.levels = append(s.levels, levelStart{
 		int32(len(s.trail)), int32(len(s.rows.edge)), int32(len(s.rows.log)), int32(len(s.idle)),
-		int32(len(s.reads.seen)), int32(len(s.notes.list)), int32(len(s.notes.facts)),
+		int32(len(s.reads.bound)), int32(len(s.notes.list)), int32(len(s.notes.facts)),
 	})
 }
 
-// cancel backtracks to the end of a level.
-func (s *Solver) cancel(level int32) {
-	if int(level) >= len(s.marks) {
+// backtrack undoes all levels after the given one.
+func (s *Solver) backtrack(level int32) {
+	if int(level) >= len(s.levels) {
 		return
 	}
-	m := s.marks[level]
+	m := s.levels[level]
 	for i := len(s.trail) - 1; i >= int(m.trail); i-- {
 		p := s.trail[i]
 		s.value[p], s.value[p.not()] = 0, 0
 	}
-	// What was taken from the heap at a deeper level may have to be decided.
+	// Variables that were removed from the heap at a deeper level may have to be decided again.
 	for _, v := range s.idle[m.idle:] {
 		s.activity.add(v)
 	}
 	s.idle = s.idle[:m.idle]
 	s.trail = s.trail[:m.trail]
 	s.rows.undo(m.edges, m.cells)
-	s.uses.seen = min(s.uses.seen, len(s.rows.log))
-	s.unsee(m.seen)
+	s.roles.seen = min(s.roles.seen, len(s.rows.log))
+	s.undoSources(m.seen)
 	s.notes.list, s.notes.facts = s.notes.list[:m.notes], s.notes.facts[:m.facts]
-	s.stuck = false
-	s.marks = s.marks[:level]
-	s.head, s.edged = len(s.trail), len(s.trail)
-	s.opened = true
+	s.pendingConflict = false
+	s.levels = s.levels[:level]
+	s.clauseHead, s.edgeHead = len(s.trail), len(s.trail)
+	s.backtracked = true
 }
 
-// decide begins a level with what a read sees or, if none has to choose, an open literal
-// of a permanent clause that does not hold. It reports false if all hold.
+// decide begins a level with a decision: a choice of a read or, if every read has a source, an
+// unassigned literal of a permanent clause that does not hold. It reports false if all clauses
+// hold.
 //
-// The heap has every open variable of such clauses: those of a clause come into
-// it when the clause is added or its last lax literal becomes false, and return
-// to it when the level is left at which they were taken out.
+// The heap contains every unassigned variable of such clauses. The variables of a clause enter the
+// heap when the clause is added or its last presumed literal becomes false. They enter it again
+// when the level at which they were removed is undone.
 func (s *Solver) decide() bool {
-	p, busy := s.pick()
+	p, busy := s.pickChoice()
 	if busy {
 		return true
 	}
@@ -267,15 +268,15 @@ func (s *Solver) decide() bool {
 		if v, ok = s.activity.pop(); !ok {
 			return false
 		}
-		if s.value[2*v] == 0 && s.atoms.ends[v].low > firstChoice { // choices are the reads' business
-			p = s.choose(v)
+		if s.value[2*v] == 0 && s.atoms.pairs[v].low > firstChoice { // pickChoice decides choices
+			p = s.chooseLiteral(v)
 		}
 		if p == noLit {
 			s.idle = append(s.idle, v)
 		}
 	}
 	s.stats.Decisions++
-	s.deepen()
+	s.newLevel()
 	switch v {
 	case -1:
 	case int32(p >> 1):
@@ -283,14 +284,14 @@ func (s *Solver) decide() bool {
 	default:
 		s.activity.add(v)
 	}
-	s.assign(p, decided)
+	s.assign(p, reasonDecision)
 	return true
 }
 
-// choose returns the literal to decide for the sake of a permanent clause with v
-// that does not hold: that of v if it is the way that is tried first, else one
-// that is if there is one. It returns noLit if all clauses with v hold.
-func (s *Solver) choose(v int32) lit {
+// chooseLiteral returns the literal to decide for a permanent clause with v that does not hold: the
+// literal of v if it is preferred, else another preferred literal if there is one, else that of v.
+// It returns noLit if all clauses with v hold.
+func (s *Solver) chooseLiteral(v int32) lit {
 	for _, ref := range s.clauses.occurs[v] {
 		if s.satisfied(ref) {
 			continue
@@ -304,11 +305,11 @@ func (s *Solver) choose(v int32) lit {
 			if int32(p>>1) == v {
 				own = p
 			}
-			if s.tried(p) && (best == noLit || s.activity.above(int32(p>>1), int32(best>>1))) {
+			if s.isPreferred(p) && (best == noLit || s.activity.above(int32(p>>1), int32(best>>1))) {
 				best = p
 			}
 		}
-		if best == noLit || s.tried(own) {
+		if best == noLit || s.isPreferred(own) {
 			return own
 		}
 		return best
@@ -316,18 +317,18 @@ func (s *Solver) choose(v int32) lit {
 	return noLit
 }
 
-// tried reports whether p is the way that its variable is tried first.
-func (s *Solver) tried(p lit) bool {
+// isPreferred reports whether p is the literal of its variable that is tried first.
+func (s *Solver) isPreferred(p lit) bool {
 	v := p >> 1
 	up := s.phase[v] > 0
 	if s.phase[v] == 0 {
-		e := s.atoms.ends[v]
+		e := s.atoms.pairs[v]
 		up = s.lin.rank[e.low] < s.lin.rank[e.high]
 	}
 	return up == (p&1 == 0)
 }
 
-// bindBools fixes what booleans are in the candidate.
+// bindBools sets the values of the booleans in the candidate.
 func (s *Solver) bindBools() {
 	s.truth = s.truth[:0]
 	for _, v := range s.bools {
@@ -335,7 +336,8 @@ func (s *Solver) bindBools() {
 	}
 }
 
-// luby returns the i-th number, from 1, of Luby's sequence 1 1 2 1 1 2 4 ...
+// luby returns the i-th number, from 1, of the sequence 1 1 2 1 1 2 4 ... of Luby, Sinclair,
+// Zuckerman (Optimal Speedup of Las Vegas Algorithms, 1993).
 func luby(i int64) int64 {
 	for {
 		k := int64(1)

@@ -6,21 +6,21 @@ import (
 	"io"
 )
 
-// Problem is a question as data: what one would tell a Solver. It is for
-// exchange with other solvers and for tests.
+// Problem is a problem as data: what one would add to a Solver. It serves the exchange with other
+// solvers, and tests.
 type Problem struct {
 	Chains  []int
-	Bools   int     // the literals of NewBool, in the order in which it returns them
-	Require []Lit   // edges
-	Clauses [][]Lit // each with at least one literal that holds
+	Bools   int     // number of booleans; see Bool
+	Require []Lit   // required edges
+	Clauses [][]Lit // at least one literal of each holds
 	Assume  []Lit
 }
 
-// Bool returns the positive literal of the k-th boolean, from 0, that NewBool
-// returns.
+// Bool returns the positive literal of boolean k, from 0: what the k-th call of NewBool returns.
 func Bool(k int) Lit { return Lit{Node(-1 - 2*k), Node(-2 - 2*k)} }
 
-// Solver returns a Solver that was told everything but the assumptions.
+// Solver returns a new Solver with the chains, booleans, edges and clauses of the problem. The
+// assumptions are for Solve. The errors are those of NewSolver and Add.
 func (p *Problem) Solver(opts ...Option) (*Solver, error) {
 	if p == nil {
 		p = &Problem{}
@@ -46,11 +46,11 @@ func (p *Problem) Solver(opts ...Option) (*Solver, error) {
 	return s, nil
 }
 
-// WriteSMTLIB writes the problem in SMT-LIB 2, in the logic QF_IDL: an integer
-// per node, literals as strict inequalities. Two integers that nothing compares
-// may be equal in a model; as no literal asks for equality, any order of such
-// nodes then satisfies the problem, so that sat is Yes and unsat is No. Nothing is
-// simplified, and nothing of this package's search takes part.
+// WriteSMTLIB writes the problem, with its assumptions as assertions, in SMT-LIB 2 with the logic
+// QF_IDL: an integer per node, and strict inequalities for literals. In a model, two integers that
+// no literal compares may be equal. No literal asks for equality, so any order of such nodes
+// satisfies the problem. Hence sat corresponds to Sat and unsat to Unsat. The text is a direct
+// translation that uses nothing of the solver. The error is that of w.
 func (p *Problem) WriteSMTLIB(w io.Writer) error {
 	if p == nil {
 		p = &Problem{}

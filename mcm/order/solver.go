@@ -9,13 +9,13 @@ import (
 	"github.com/heisen-go/heisen/internal/option"
 )
 
-// Node is an event. Nodes are numbered chain after chain: the first chain's
-// nodes are 0, 1, 2 and so on in their order, then come the second chain's. A
-// negative Node is an end of a boolean; see Solver.NewBool.
+// Node is an element of the order. Nodes are numbered chain by chain: the nodes of the first chain
+// are 0, 1, 2 and so on in their order, then come those of the second chain. A negative Node is an
+// end of a boolean; see Solver.NewBool.
 type Node int32
 
-// Lit says that Before comes before After. The order is total, so the negation
-// says that After comes before Before; a node is never compared with itself.
+// Lit is a literal: Before comes before After. The order is total, so the negation says that After
+// comes before Before. The two nodes differ.
 type Lit struct{ Before, After Node }
 
 // Not returns the negation of l.
@@ -62,24 +62,23 @@ type Stats struct {
 	Solves         int64 // calls of Solve
 	Decisions      int64
 	Conflicts      int64
-	Propagations   int64 // literals propagated and row cells raised: what budgets count
-	RowCells       int64 // of these, row cells
+	Propagations   int64 // literals propagated and row cells raised; the budget counts these
+	RowCells       int64 // row cells raised, a part of Propagations
 	Restarts       int64
-	Candidates     int64 // orders that were built and, if there was a check, shown to it
-	Explanations   int64 // paths searched for explanations
+	Candidates     int64 // candidates built
+	Explanations   int64 // paths searched to explain literals
 	LearnedClauses int64 // clauses learned
-	LearnedLits    int64 // literals in them, after minimisation
-	Minimized      int64 // literals that minimisation removed
-	DeletedClauses int64 // learned clauses deleted again
+	LearnedLits    int64 // their literals, after minimization
+	Minimized      int64 // literals removed by minimization
+	DeletedClauses int64 // learned clauses deleted
 
-	Atoms       int // pairs of nodes, and booleans, that clauses and assumptions speak of
-	Clauses     int // permanent clauses that are kept, without those of one literal
-	KeptClauses int // learned clauses that are there now
+	Atoms       int // variables: pairs of nodes, booleans and choices of reads
+	Clauses     int // permanent clauses of at least two literals
+	KeptClauses int // learned clauses not deleted
 }
 
-// Solver decides whether a strict total order exists that contains the chains,
-// the required edges, satisfies all clauses and a query's assumptions. It is for
-// one goroutine at a time; several Solvers share nothing.
+// Solver decides whether a strict total order exists that satisfies the constraints added so far
+// and the assumptions of a query. A Solver is for one goroutine at a time. Solvers share nothing.
 type Solver struct {
 	cfg   config
 	stats Stats
@@ -88,15 +87,15 @@ type Solver struct {
 	chains  []int32 // length of each chain
 	first   []Node  // first node of each chain
 	chainOf []int32 // of each node
-	posOf   []int32 // of each node, in its chain
-	width   int     // number of chains: cells of a row
+	posOf   []int32 // of each node: position in its chain
+	width   int     // number of chains, which is the number of cells of a row
 
 	rows     rows
 	atoms    atoms
 	clauses  clauses
 	reads    reads
 	sections sections
-	uses     uses
+	roles    roles
 	notes    notes
 	repairer repairer
 	activity activity
@@ -104,43 +103,47 @@ type Solver struct {
 	explain  explainer
 	learn    learner
 
-	// The assignment. A literal's value is 1 if true, -1 if false, 0 if open.
-	value  []int8  // by literal
-	level  []int32 // by variable, as those that follow
-	reason []int32 // a clause, or one of the constants below
-	place  []int32 // where on the trail
-	phase  []int8  // the value that Prefer wants of the positive literal, 0 for that of the preferred order
-	lax    []bool  // by literal: it holds unless there is a reason against it
-	trail  []lit   // what is assigned, in order
-	marks  []mark  // where on the trail, and in the other logs, each level begins
-	head   int     // of the trail, this many literals were propagated through clauses
-	edged  int     // and this many added to the rows
-	clash  []lit   // false literals: the conflict found last
-	idle   []int32 // variables that were taken from the heap
-	late   []int32 // atoms that the rows may decide though they are open
-	stuck  bool    // a conflict was found where there was nothing to propagate
-	opened bool    // some of these may be open since the last propagation
-	scaled []lit   // scratch: literals of a clause that is being added
-	asked  []lit   // the assumptions
-	askedL []Lit   // the same as they were given
-	failed []Lit   // the assumptions that contradict each other
-	found  []Node  // the order of the last Yes
-	truth  []bool  // what the booleans are in the candidate or in found
-	where  []int32 // places of nodes in the candidate or in found
-	false0 bool    // contradictory without assumptions
-	budget struct{ conflicts, propagations int64 }
+	// The assignment. The value of a literal is 1 for true, -1 for false, 0 for unassigned.
+	value    []int8  // by literal
+	level    []int32 // by variable
+	reason   []int32 // by variable: a clause, or one of the constants below
+	trailPos []int32 // by variable: position on the trail
+	phase    []int8  // by variable: value that the positive literal prefers, 0 for the preferred order
+	presumed []bool  // by literal: counts as true while it is unassigned
+
+	trail           []lit        // assigned literals, in order
+	levels          []levelStart // by level
+	clauseHead      int          // number of trail literals that were propagated through clauses
+	edgeHead        int          // number of trail literals that were propagated through the rows
+	conflict        []lit        // the last conflict: literals that are all false
+	pendingConflict bool         // the conflict was found outside of propagate
+	backtracked     bool         // late atoms may be unassigned since the last propagate
+	idle            []int32      // variables that were removed from the heap
+	late            []int32      // atoms that the rows may decide although they are unassigned
+	clause          []lit        // the clause that is being added
+	unsat           bool         // contradictory without assumptions
+
+	// The current query and its result.
+	assumptions      []lit
+	givenAssumptions []Lit // the same as the caller passed them
+	failed           []Lit
+	found            []Node  // the order, after Sat
+	truth            []bool  // values of the booleans in the candidate or the order found
+	position         []int32 // by node: position in the candidate or the order found
+	budget           struct{ conflicts, propagations int64 }
+
 	bools  []int32            // variable of each boolean
-	logged func(clause []lit) // tests see learned clauses
+	logged func(clause []lit) // called with each learned clause, by tests
 }
 
-// mark is the state of the logs when a decision level began.
-type mark struct{ trail, edges, cells, idle, seen, notes, facts int32 }
+// levelStart has the lengths of the logs when a decision level began.
+type levelStart struct{ trail, edges, cells, idle, seen, notes, facts int32 }
 
-// Reasons other than clauses.
+// Reasons other than clauses, which are not negative.
 const (
-	decided int32 = -1 // or assumed, or a fact
-	implied int32 = -2 // by the rows
-	noted   int32 = -3 // by a read or sections; less by the number of the note that says why
+	reasonDecision int32 = -1 // a decision, an assumption, or a fact of level 0
+	reasonRows     int32 = -2 // implied by the rows
+	reasonRule     int32 = -3 // minus the index of a note: implied by a rule of reads or critical sections
 )
 
 // NewSolver returns a Solver for nodes in chains of the given lengths. Each node of a chain comes
@@ -181,7 +184,7 @@ func NewSolver(chains []int, opts ...Option) (*Solver, error) {
 	s.atoms.init(nodes * s.width)
 	s.explain.init(s.width)
 	s.lin.init(nodes, s.width)
-	s.where = make([]int32, nodes)
+	s.position = make([]int32, nodes)
 	s.budget.conflicts, s.budget.propagations = s.cfg.conflicts, s.cfg.propagations
 	s.learn.limit = s.cfg.reduceAt
 	return s, nil
@@ -213,7 +216,7 @@ func (s *Solver) Stats() Stats {
 		return Stats{}
 	}
 	st := s.stats
-	st.Atoms = len(s.atoms.ends)
+	st.Atoms = len(s.atoms.pairs)
 	st.Clauses = len(s.clauses.given)
 	st.KeptClauses = len(s.clauses.learned)
 	return st
@@ -226,7 +229,7 @@ func (s *Solver) NewBool() Lit {
 		return Lit{}
 	}
 	k := len(s.bools)
-	s.bools = append(s.bools, s.newVariable(noEnds))
+	s.bools = append(s.bools, s.newVariable(noPair))
 	return Bool(k)
 }
 
@@ -240,12 +243,12 @@ func (s *Solver) Require(a, b Node) bool {
 	}
 	switch {
 	case s.valid(Lit{a, b}) != nil || a < 0:
-		s.false0 = true
-	case s.false0 || s.before(a, b):
+		s.unsat = true
+	case s.unsat || s.before(a, b):
 	case s.before(b, a) || s.throughGoal(a, b) || !s.addEdge(a, b, noLit, -1) || !s.propagate():
-		s.false0 = true
+		s.unsat = true
 	}
-	return !s.false0
+	return !s.unsat
 }
 
 // Add adds a permanent clause: at least one of the literals holds. After the empty clause every
@@ -259,8 +262,8 @@ func (s *Solver) Add(clause ...Lit) error {
 		return err
 	}
 	s.insert()
-	if !s.false0 && !s.propagate() {
-		s.false0 = true
+	if !s.unsat && !s.propagate() {
+		s.unsat = true
 	}
 	return nil
 }
@@ -350,7 +353,7 @@ func (s *Solver) Holds(l Lit) bool {
 	case s.zero() || s.valid(l) != nil:
 		return false
 	case l.Before >= 0:
-		return s.where[l.Before] < s.where[l.After]
+		return s.position[l.Before] < s.position[l.After]
 	}
 	k := int(-1-max(l.Before, l.After)) / 2
 	return (k < len(s.truth) && s.truth[k]) == (l.Before > l.After)

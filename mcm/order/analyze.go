@@ -5,34 +5,34 @@ import (
 	"slices"
 )
 
-// learner turns conflicts into learned clauses.
+// learner is the state of conflict analysis.
 type learner struct {
-	seen    []bool  // by variable: it is in the clause, or was resolved away
-	touched []int32 // the variables that seen is set for: all of them
-	clause  []lit   // what is learned
+	seen    []bool  // by variable: in the clause or resolved away
+	touched []int32 // the variables for which seen is set
+	clause  []lit   // the learned clause
 	why     []lit   // scratch: an explanation
-	stamp   []int32 // by level: to count levels
+	stamp   []int32 // by level, to count levels
 	stamps  int32
-	limit   int     // learned clauses at which they are reduced
+	limit   int     // number of learned clauses at which reduce is due
 	order   []int32 // scratch: clauses to reduce
 }
 
 func (l *learner) newVariable() { l.seen = append(l.seen, false) }
 
-// resolve learns from the conflict in clash, backtracks to where the learned
-// clause leaves one literal and assigns it. It reports false, and notes that the
-// problem is contradictory, if no decision takes part.
-func (s *Solver) resolve() bool {
+// resolveConflict learns a clause from s.conflict, backtracks to the level where the clause is unit
+// and assigns its literal. It reports false, and marks the problem unsatisfiable, if the conflict
+// needs no decision.
+func (s *Solver) resolveConflict() bool {
 	s.stats.Conflicts++
 	top := int32(0)
-	for _, l := range s.clash {
+	for _, l := range s.conflict {
 		top = max(top, s.level[l>>1])
 	}
 	if top == 0 {
-		s.false0 = true
+		s.unsat = true
 		return false
 	}
-	s.cancel(top)
+	s.backtrack(top)
 	s.analyze()
 	c := s.learn.clause
 	s.stats.LearnedClauses++
@@ -41,18 +41,18 @@ func (s *Solver) resolve() bool {
 		s.logged(c)
 	}
 	if len(c) == 1 {
-		s.cancel(0)
-		s.assign(c[0], decided)
+		s.backtrack(0)
+		s.assign(c[0], reasonDecision)
 	} else {
-		last := 1 // to watch: the literal that was false last
+		last := 1 // watch the literal that became false last
 		for i := range c {
 			if i > 0 && s.level[c[i]>>1] > s.level[c[last]>>1] {
 				last = i
 			}
 		}
 		c[1], c[last] = c[last], c[1]
-		lbd := s.levels(c)
-		s.cancel(s.level[c[1]>>1])
+		lbd := s.lbd(c)
+		s.backtrack(s.level[c[1]>>1])
 		s.assign(c[0], s.clauses.add(c, flagLearned, lbd))
 	}
 	s.activity.decay()
@@ -60,16 +60,15 @@ func (s *Solver) resolve() bool {
 	return true
 }
 
-// analyze resolves clash, of which a literal is of the present level, with the
-// reasons of literals of that level, the latest first, until one of them is left
-// (the first unique implication point). It leaves the clause in learn.clause, that
-// literal first.
+// analyze resolves s.conflict with the reasons of its literals of the current level, the latest
+// first, until one is left: the first unique implication point (1UIP; Marques-Silva, Sakallah:
+// GRASP, 1999). The learned clause is in learn.clause, with that literal first.
 func (s *Solver) analyze() {
 	l := &s.learn
-	now := int32(len(s.marks))
+	now := int32(len(s.levels))
 	l.clause = append(l.clause[:0], noLit)
 	open, at := 0, len(s.trail)-1
-	lits := s.clash
+	lits := s.conflict
 	var p lit
 	for {
 		for _, q := range lits {
@@ -80,7 +79,7 @@ func (s *Solver) analyze() {
 			l.seen[v] = true
 			l.touched = append(l.touched, v)
 			s.activity.bump(v)
-			if i, _ := s.atoms.ends[v].chosen(); i >= 0 {
+			if i, _ := s.atoms.pairs[v].chosen(); i >= 0 {
 				s.reads.activity.bump(i)
 			}
 			if s.level[v] == now {
@@ -103,27 +102,26 @@ func (s *Solver) analyze() {
 	if s.cfg.minimize {
 		s.minimize()
 	}
-	// Also those that were resolved away or minimised: a flag that stays would
-	// make a later analysis leave out a literal, and what it learns would be
-	// wrong.
+	// Also the variables that were resolved away or minimized: a flag that stays set would make a later
+	// analysis drop a literal and learn a wrong clause.
 	for _, v := range l.touched {
 		l.seen[v] = false
 	}
 	l.touched = l.touched[:0]
 }
 
-// reasonOf returns the other literals of the clause that p, which is implied,
-// follows from; all are false. The slice is valid until the next call.
+// reasonOf returns the other literals of the clause that implies p. All are false. The slice is
+// valid until the next call.
 func (s *Solver) reasonOf(p lit) []lit {
 	v := p >> 1
 	l := &s.learn
 	l.why = l.why[:0]
 	switch r := s.reason[v]; {
-	case r == implied:
-		s.why(p, s.place[v], &l.why)
+	case r == reasonRows:
+		s.explainRows(p, s.trailPos[v], &l.why)
 		return l.why
-	case r <= noted:
-		s.premises(&s.notes.list[noted-r], s.place[v], &l.why)
+	case r <= reasonRule:
+		s.premises(&s.notes.list[reasonRule-r], s.trailPos[v], &l.why)
 		return l.why
 	}
 	for _, q := range s.clauses.literals(s.reason[v]) {
@@ -134,11 +132,11 @@ func (s *Solver) reasonOf(p lit) []lit {
 	return l.why
 }
 
-// minimize drops literals that follow from the others: whose reason is a clause
-// of which all other literals are in the learned clause too, or are facts.
+// minimize removes literals that the others imply (local minimization; Sörensson, Biere, SAT 2009):
+// the literals of their reasons are in the clause or facts of level 0.
 func (s *Solver) minimize() {
 	l := &s.learn
-	now := int32(len(s.marks))
+	now := int32(len(s.levels))
 	kept := l.clause[:1]
 	for _, p := range l.clause[1:] {
 		if !s.redundant(p.not(), now) {
@@ -150,7 +148,7 @@ func (s *Solver) minimize() {
 }
 
 func (s *Solver) redundant(p lit, now int32) bool {
-	if s.reason[p>>1] == decided {
+	if s.reason[p>>1] == reasonDecision {
 		return false
 	}
 	for _, q := range s.reasonOf(p) {
@@ -162,10 +160,11 @@ func (s *Solver) redundant(p lit, now int32) bool {
 	return true
 }
 
-// levels returns of how many levels the literals of a clause are.
-func (s *Solver) levels(c []lit) int32 {
+// lbd returns the number of levels of the literals of a clause (literals blocks distance; Audemard,
+// Simon, IJCAI 2009).
+func (s *Solver) lbd(c []lit) int32 {
 	l := &s.learn
-	for len(l.stamp) <= len(s.marks) {
+	for len(l.stamp) <= len(s.levels) {
 		l.stamp = append(l.stamp, 0)
 	}
 	l.stamps++
@@ -179,9 +178,8 @@ func (s *Solver) levels(c []lit) int32 {
 	return n
 }
 
-// reduce deletes half of the learned clauses: those of the most levels, of these
-// the oldest. Clauses of two levels or two literals stay, and those that are
-// reasons.
+// reduce deletes half of the learned clauses: those with the highest LBD, of equal ones the oldest.
+// Clauses with an LBD up to 2, clauses of two literals and reasons stay.
 func (s *Solver) reduce() {
 	l, c := &s.learn, &s.clauses
 	l.order = l.order[:0]
@@ -204,12 +202,12 @@ func (s *Solver) reduce() {
 	s.compact()
 }
 
-// blame finds assumptions from which the negation of p, an assumption that is
-// false, follows.
-func (s *Solver) blame(p lit) {
+// analyzeFinal finds the failed assumptions: those from which the negation of p, a false
+// assumption, follows.
+func (s *Solver) analyzeFinal(p lit) {
 	l := &s.learn
 	s.failed = s.failed[:0]
-	s.fail(p)
+	s.addFailed(p)
 	mark := func(v int32) {
 		if !l.seen[v] && s.level[v] > 0 {
 			l.seen[v] = true
@@ -217,13 +215,13 @@ func (s *Solver) blame(p lit) {
 		}
 	}
 	mark(int32(p >> 1))
-	for at := len(s.trail) - 1; at >= 0 && len(s.marks) > 0 && at >= int(s.marks[0].trail); at-- {
+	for at := len(s.trail) - 1; at >= 0 && len(s.levels) > 0 && at >= int(s.levels[0].trail); at-- {
 		q := s.trail[at]
 		if !l.seen[q>>1] {
 			continue
 		}
-		if s.reason[q>>1] == decided {
-			s.fail(q)
+		if s.reason[q>>1] == reasonDecision {
+			s.addFailed(q)
 			continue
 		}
 		for _, o := range s.reasonOf(q) {
@@ -236,11 +234,11 @@ func (s *Solver) blame(p lit) {
 	l.touched = l.touched[:0]
 }
 
-// fail notes an assumption as one that failed.
-func (s *Solver) fail(p lit) {
-	for i, q := range s.asked {
+// addFailed adds p to the failed assumptions if it is one.
+func (s *Solver) addFailed(p lit) {
+	for i, q := range s.assumptions {
 		if q == p {
-			s.failed = append(s.failed, s.askedL[i])
+			s.failed = append(s.failed, s.givenAssumptions[i])
 			return
 		}
 	}

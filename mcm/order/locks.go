@@ -2,14 +2,14 @@ package order
 
 import "fmt"
 
-// CriticalSection is that a lock is held from one node to another.
+// CriticalSection says that a lock is held from one node to another.
 type CriticalSection struct {
-	Start, End Node // negative if it is held from the outset, or to the end
-	Holder     int  // sections of one holder may overlap
-	Shared     bool // and so may those that are shared
+	Start, End Node // negative: held from the beginning, or to the end
+	Holder     int  // sections of the same holder do not exclude each other
+	Shared     bool // nor do two shared ones
 }
 
-// sections holds the constraints of AddSections.
+// sections holds the constraints of AddLock.
 type sections struct {
 	list  []section
 	locks []lock
@@ -18,20 +18,21 @@ type sections struct {
 type section struct {
 	CriticalSection
 	lock  int32
-	guard lit // that it starts before the sink, or always
+	guard lit // its start comes before the goal, or always
 }
 
-// lock is what the sections of one AddSections have in common.
+// lock has the critical sections of one AddLock.
 type lock struct {
-	outset []int32   // those that have no start
-	chains [][]int32 // the others by the chain where they start, in order
+	outset []int32   // those that are held from the beginning
+	chains [][]int32 // the others by the chain of their start, in order
 }
 
 func (x *section) excludes(y *section) bool { return x.Holder != y.Holder && !(x.Shared && y.Shared) }
 
-// AddLock adds the sections of a lock, which end after they start, or where: of each two, unless they may overlap, one
-// ends before the other one starts. Of one that starts after the sink nothing is
-// said. AddSections may be called between calls of Solve, like Add.
+// AddLock adds the critical sections of a lock. Each one ends after it starts. Of each two that
+// exclude each other, one ends before the other one starts. If the solver has a goal, a section
+// applies only if its start comes before the goal. AddLock may be called between calls of Solve,
+// but not from a check. The error wraps ErrNode or ErrZero.
 func (s *Solver) AddLock(list ...CriticalSection) error {
 	if s.zero() {
 		return ErrZero
@@ -43,7 +44,7 @@ func (s *Solver) AddLock(list ...CriticalSection) error {
 			}
 		}
 	}
-	if s.false0 {
+	if s.unsat {
 		return nil
 	}
 	for _, x := range list {
@@ -67,7 +68,7 @@ func (s *Solver) AddLock(list ...CriticalSection) error {
 		if x.Start < 0 {
 			l.outset = append(l.outset, i)
 		} else {
-			s.take(x.Start, use{kind: starting, index: i})
+			s.addRole(x.Start, role{kind: roleStart, index: i})
 			in := append(l.chains[s.chainOf[x.Start]], i)
 			l.chains[s.chainOf[x.Start]] = in
 			for k := len(in) - 1; k > 0 && n.list[in[k-1]].Start > x.Start; k-- {
@@ -75,18 +76,18 @@ func (s *Solver) AddLock(list ...CriticalSection) error {
 			}
 		}
 		if x.End >= 0 {
-			s.take(x.End, use{kind: ending, index: i})
+			s.addRole(x.End, role{kind: roleEnd, index: i})
 		}
 	}
 	n.locks = append(n.locks, l)
 	for i := from; i < len(n.list); i++ {
-		if s.sure(n.list[i].guard) && !s.sectionArrived(int32(i)) {
-			s.false0 = true
+		if s.active(n.list[i].guard) && !s.sectionActivated(int32(i)) {
+			s.unsat = true
 			return nil
 		}
 	}
 	if !s.propagate() {
-		s.false0 = true
+		s.unsat = true
 	}
 	return nil
 }
@@ -96,19 +97,19 @@ func (s *Solver) startsBefore(x, y *section) bool {
 	return x.Start < 0 || y.End < 0 || s.before(x.Start, y.End)
 }
 
-// follows makes section j, unless it may overlap with i, start after the end of i if that
-// starts before its end.
-func (s *Solver) follows(i, j int32) bool {
+// orderSections makes section j start after the end of section i if i starts before the end of j
+// and they exclude each other.
+func (s *Solver) orderSections(i, j int32) bool {
 	x, y := &s.sections.list[i], &s.sections.list[j]
-	if i == j || !x.excludes(y) || !s.sure(x.guard) || !s.sure(y.guard) || !s.startsBefore(x, y) {
+	if i == j || !x.excludes(y) || !s.active(x.guard) || !s.active(y.guard) || !s.startsBefore(x, y) {
 		return true
 	}
-	return s.derive(x.End, y.Start, because{rule: ruleSections, index: i, other: j})
+	return s.derive(x.End, y.Start, ruleNote{rule: ruleSections, index: i, other: j})
 }
 
-// whyFollows appends to clause the negations of that from which it follows that section
-// j starts after the end of i.
-func (s *Solver) whyFollows(i, j int32, place int32, clause *[]lit) {
+// explainSections appends to clause the negations of the literals because of which section j starts
+// after the end of section i.
+func (s *Solver) explainSections(i, j int32, place int32, clause *[]lit) {
 	x, y := &s.sections.list[i], &s.sections.list[j]
 	for _, g := range [2]lit{x.guard, y.guard} {
 		if g >= 0 {
@@ -120,16 +121,16 @@ func (s *Solver) whyFollows(i, j int32, place int32, clause *[]lit) {
 	}
 }
 
-// sectionArrived is told that a section starts before the sink. Of each chain, those
-// that start before its end, and those that end after its start, are pieces: it looks at
-// the last one of the former and at the first one of the latter that exclude it. (If
-// sections of a lock overlap in a chain it may overlook one, which repair does not.)
-func (s *Solver) sectionArrived(i int32) bool {
+// sectionActivated is called when the start of a section has come before the goal. In each chain,
+// the sections that start before its end, and those that end after its start, form an interval. It
+// considers the last one of the former and the first one of the latter that exclude it. If sections
+// of a lock overlap in a chain it may miss one, which repair finds.
+func (s *Solver) sectionActivated(i int32) bool {
 	n := &s.sections
 	me := &n.list[i]
 	l := &n.locks[me.lock]
 	for _, j := range l.outset {
-		if !s.follows(j, i) || !s.follows(i, j) {
+		if !s.orderSections(j, i) || !s.orderSections(i, j) {
 			return false
 		}
 	}
@@ -137,7 +138,7 @@ func (s *Solver) sectionArrived(i int32) bool {
 		lo, hi := 0, len(list)
 		for lo < hi {
 			m := int(uint(lo+hi) >> 1)
-			if y := &n.list[list[m]]; s.sure(y.guard) && s.startsBefore(y, me) {
+			if y := &n.list[list[m]]; s.active(y.guard) && s.startsBefore(y, me) {
 				lo = m + 1
 			} else {
 				hi = m
@@ -145,7 +146,7 @@ func (s *Solver) sectionArrived(i int32) bool {
 		}
 		for k := lo - 1; k >= 0; k-- {
 			if j := list[k]; n.list[j].excludes(me) {
-				if !s.follows(j, i) {
+				if !s.orderSections(j, i) {
 					return false
 				}
 				break
@@ -154,7 +155,7 @@ func (s *Solver) sectionArrived(i int32) bool {
 		lo, hi = 0, len(list)
 		for lo < hi {
 			m := int(uint(lo+hi) >> 1)
-			if y := &n.list[list[m]]; s.startsBefore(me, y) || s.past(y.Start) {
+			if y := &n.list[list[m]]; s.startsBefore(me, y) || s.afterGoal(y.Start) {
 				hi = m
 			} else {
 				lo = m + 1
@@ -162,7 +163,7 @@ func (s *Solver) sectionArrived(i int32) bool {
 		}
 		for _, j := range list[lo:] {
 			if n.list[j].excludes(me) {
-				if !s.follows(i, j) {
+				if !s.orderSections(i, j) {
 					return false
 				}
 				break
@@ -172,12 +173,12 @@ func (s *Solver) sectionArrived(i int32) bool {
 	return true
 }
 
-// endRaised is told that the nodes of a chain at positions from old to now-1 come before
-// the end of a section: those sections that start there end before it starts.
+// endRaised is called when the nodes of a chain at positions from old to now-1 come before the end
+// of a section. The sections that start there end before it starts.
 func (s *Solver) endRaised(j, chain, old, now int32) bool {
 	n := &s.sections
 	me := &n.list[j]
-	if !s.sure(me.guard) {
+	if !s.active(me.guard) {
 		return true
 	}
 	list := n.locks[me.lock].chains[chain]
@@ -190,7 +191,7 @@ func (s *Solver) endRaised(j, chain, old, now int32) bool {
 		}
 	}
 	for k := lo - 1; k >= 0 && s.posOf[n.list[list[k]].Start] >= old; k-- {
-		if !s.follows(list[k], j) {
+		if !s.orderSections(list[k], j) {
 			return false
 		}
 	}
