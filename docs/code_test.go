@@ -24,10 +24,11 @@ func analyze(file string) error {
 		return err
 	}
 	defer r.Close()
-	collector := report.NewCollector(r.Symbols(), func(item report.Item) {
-		finding := report.Resolve(item, r.Symbols(), nil)
-		report.WriteText(os.Stdout, &finding)
-	})
+	collector, err := report.NewCollector(report.WithSymbols(r.Symbols()))
+	if err != nil {
+		return err
+	}
+	defer collector.Close()
 	sink := lockset.WithSink(collector.Add)
 	eraser, err1 := lockset.NewEraser(sink)
 	hybrid, err2 := lockset.NewHybrid(sink)
@@ -36,6 +37,9 @@ func analyze(file string) error {
 		return err
 	}
 	_, err = heisen.Run(context.Background(), r, eraser, hybrid, lockOrder)
+	for _, finding := range collector.Findings() {
+		report.WriteText(os.Stdout, &finding)
+	}
 	return err
 }
 

@@ -1,123 +1,193 @@
 package report
 
 import (
-	"encoding/binary"
-	"fmt"
-	"slices"
+	"sync"
 
 	"github.com/heisen-go/heisen"
+	"github.com/heisen-go/heisen/internal/fold"
+	"github.com/heisen-go/heisen/internal/option"
 )
 
-// Item is a finding and how often it was found.
-type Item struct {
-	Finding     heisen.Finding // as first found
-	Fingerprint string
-	Count       uint64
-	// Reverse tells apart the two orders in which the accesses of a race can
-	// come: it is set if the place of the last one, as text, is less than that
-	// of the first one.
-	Reverse bool
-}
-
-// Collector folds findings of the same detector with the same fingerprint into
-// one Item, but races of the same places in different orders into two: which
-// access came later is part of what a detector says, and Finding.Reverse keeps
-// it. Its Add is a heisen.Sink. It keeps the first finding of each and a few
-// bytes for each set of program locations; repeating a finding costs one map
-// lookup and no allocation, so that a detector may report a pair of locations
-// millions of times.
+// Collector collects the findings of one stream. Its method Add is a heisen.Sink for any number of
+// detectors. It counts repeated findings, and it combines a race that is seen in both orders into one
+// Finding with a Reverse. Findings of different detectors stay separate. Those that the baseline
+// contains or that a suppression matches are counted as hidden and otherwise ignored.
 //
-// A Collector belongs to one goroutine.
+// Several goroutines may call the methods of a Collector. NewCollector makes one. The methods of a
+// zero or nil Collector do nothing.
 type Collector struct {
-	symbols *heisen.Symbols
-	first   func(Item)
+	mu       sync.Mutex
+	set      *fold.Set
+	config   collectorConfig
+	resolver *Resolver // closed with the Collector; nil if it belongs to somebody else
 
-	items  []Item
-	places map[string]int // by detector, kind, ops and sites in their order, if that counts
-	known  map[identity]int
-
-	key   []byte   // scratch
-	sides []uint64 // scratch: op and site of each access
+	order  []*collected // in the order of first sight, hidden ones too
+	byName map[findingKey]*collected
 }
 
-type identity struct {
-	detector, fingerprint string
-	reverse               bool
+type findingKey struct{ detector, fingerprint string }
+
+// collected is what a Collector knows about a finding.
+type collected struct {
+	Finding
+	reverse bool // fold.Item.Reverse of the order that was seen first
+	hidden  bool
 }
 
-// NewCollector returns an empty Collector. symbols are those of the stream and
-// may be nil. If first is not nil it is called with each finding that was not
-// known before, as it arrives, with Count 1.
-func NewCollector(symbols *heisen.Symbols, first func(Item)) *Collector {
-	return &Collector{
-		symbols: symbols,
-		first:   first,
-		places:  map[string]int{},
-		known:   map[identity]int{},
+// CollectorOption is an option of NewCollector.
+type CollectorOption func(*collectorConfig) error
+
+type collectorConfig struct {
+	symbols      *heisen.Symbols
+	resolver     *Resolver
+	given        bool // the resolver is the caller's
+	baseline     *Baseline
+	suppressions []Suppression
+	onFinding    func(*Finding)
+}
+
+// WithSymbols sets the Symbols of the stream. Without them, numbers stay numbers.
+func WithSymbols(symbols *heisen.Symbols) CollectorOption {
+	return func(c *collectorConfig) error {
+		c.symbols = symbols
+		return nil
 	}
 }
 
-// Add takes a finding. It copies what it keeps.
+// WithResolver sets the Resolver. Several Collectors may share one. The Collector does not close it.
+// The default is a Resolver of the Collector's own, with default options. A nil Resolver reads no
+// source files.
+func WithResolver(r *Resolver) CollectorOption {
+	return func(c *collectorConfig) error {
+		c.resolver, c.given = r, true
+		return nil
+	}
+}
+
+// WithBaseline hides the findings of a baseline. A nil baseline is empty. The baseline must not
+// change while the Collector is used.
+func WithBaseline(b *Baseline) CollectorOption {
+	return func(c *collectorConfig) error {
+		c.baseline = b
+		return nil
+	}
+}
+
+// WithSuppressions hides findings that one of the suppressions matches.
+func WithSuppressions(list []Suppression) CollectorOption {
+	return func(c *collectorConfig) error {
+		c.suppressions = list
+		return nil
+	}
+}
+
+// WithOnFinding sets a function that Add calls with each finding that is seen for the first time and
+// is not hidden. The function must neither keep nor change the Finding, nor call the Collector.
+func WithOnFinding(f func(*Finding)) CollectorOption {
+	return func(c *collectorConfig) error {
+		c.onFinding = f
+		return nil
+	}
+}
+
+// NewCollector returns an empty Collector. Close it when it is no longer used. Errors wrap
+// heisen.ErrOption.
+func NewCollector(opts ...CollectorOption) (*Collector, error) {
+	c := &Collector{byName: map[findingKey]*collected{}}
+	if err := option.Apply("report.NewCollector", &c.config, opts); err != nil {
+		return nil, err
+	}
+	if !c.config.given {
+		r, err := NewResolver()
+		if err != nil {
+			return nil, err
+		}
+		c.config.resolver, c.resolver = r, r
+	}
+	c.set = fold.NewSet(c.config.symbols, c.see)
+	return c, nil
+}
+
+// Close gives up the Resolver's memory unless WithResolver set it. Findings stay available.
+func (c *Collector) Close() {
+	if c != nil {
+		c.resolver.Close()
+	}
+}
+
+// Add takes a finding of the stream. It copies what it keeps.
 func (c *Collector) Add(f heisen.Finding) {
-	c.setKey(&f)
-	if i, ok := c.places[string(c.key)]; ok {
-		c.items[i].Count++
+	if c == nil || c.set == nil {
 		return
 	}
-	id := identity{f.Detector, f.Fingerprint(c.symbols), c.reverse(&f)}
-	i, ok := c.known[id]
-	if ok {
-		c.items[i].Count++
-	} else {
-		i = len(c.items)
-		c.known[id] = i
-		f.Accesses = slices.Clone(f.Accesses)
-		f.Witness = slices.Clone(f.Witness)
-		c.items = append(c.items, Item{Finding: f, Fingerprint: id.fingerprint, Count: 1, Reverse: id.reverse})
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.set.Add(f)
+}
+
+// see takes a finding that is new, or new in this order of the accesses.
+func (c *Collector) see(item fold.Item) {
+	key := findingKey{item.Finding.Detector, item.Fingerprint}
+	resolved := c.config.resolver.Resolve(item.Finding, c.config.symbols)
+	if known := c.byName[key]; known != nil {
+		if known.reverse != item.Reverse && known.Reverse == nil {
+			known.Reverse = resolved.Order()
+		}
+		return
 	}
-	c.places[string(c.key)] = i
-	if !ok && c.first != nil {
-		c.first(c.items[i])
+	known := &collected{Finding: resolved, reverse: item.Reverse, hidden: c.hides(&resolved)}
+	c.byName[key] = known
+	c.order = append(c.order, known)
+	if !known.hidden && c.config.onFinding != nil {
+		c.config.onFinding(&resolved)
 	}
 }
 
-// reverse reports in which order the accesses of a race came.
-func (c *Collector) reverse(f *heisen.Finding) bool {
-	if f.Kind != heisen.Race || len(f.Accesses) == 0 {
-		return false
+func (c *Collector) hides(f *Finding) bool {
+	for i := range c.config.suppressions {
+		if c.config.suppressions[i].Matches(f) {
+			return true
+		}
 	}
-	return c.place(f.Accesses[0]) > c.place(f.Accesses[len(f.Accesses)-1])
+	return c.config.baseline.Contains(f)
 }
 
-func (c *Collector) place(a heisen.Access) string {
-	if c.symbols == nil {
-		return fmt.Sprintf("%d %s", a.Site, a.Op)
+// Findings returns the findings that are not hidden, in the order in which they were first seen,
+// with their counts so far.
+func (c *Collector) Findings() []Finding { return c.findings(false) }
+
+// Hidden returns the findings that the baseline contains or that a suppression matches.
+func (c *Collector) Hidden() []Finding { return c.findings(true) }
+
+func (c *Collector) findings(hidden bool) (all []Finding) {
+	if c == nil || c.set == nil {
+		return nil
 	}
-	return c.symbols.Site(a.Site).String() + " " + a.Op.String()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	counts := map[findingKey][2]uint64{} // of all orders, of the reverse one
+	for _, item := range c.set.All() {
+		key := findingKey{item.Finding.Detector, item.Fingerprint}
+		n := counts[key]
+		n[0] += item.Count
+		if item.Reverse != c.byName[key].reverse {
+			n[1] += item.Count
+		}
+		counts[key] = n
+	}
+	for _, known := range c.order {
+		if known.hidden != hidden {
+			continue
+		}
+		f := known.Finding
+		n := counts[findingKey{f.Detector, f.Fingerprint}]
+		f.Count = n[0]
+		if f.Reverse != nil {
+			reverse := *f.Reverse
+			reverse.Count = n[1]
+			f.Reverse = &reverse
+		}
+		all = append(all, f)
+	}
+	return all
 }
-
-// setKey computes a key that is cheaper than an identity and at least as fine:
-// equal keys have equal identities.
-func (c *Collector) setKey(f *heisen.Finding) {
-	c.sides = c.sides[:0]
-	for _, a := range f.Accesses {
-		c.sides = append(c.sides, uint64(a.Op)<<32|uint64(a.Site))
-	}
-	if f.Kind != heisen.Race {
-		slices.Sort(c.sides)
-	}
-	c.key = binary.LittleEndian.AppendUint32(c.key[:0], uint32(len(c.sides)))
-	for _, side := range c.sides {
-		c.key = binary.LittleEndian.AppendUint64(c.key, side)
-	}
-	c.key = append(c.key, f.Kind...)
-	c.key = append(c.key, 0)
-	c.key = append(c.key, f.Detector...)
-}
-
-// All returns what was found, in the order of first sight. The slice is a copy;
-// the accesses and witnesses in it are shared and not to be changed.
-func (c *Collector) All() []Item { return slices.Clone(c.items) }
-
-// Len returns the number of distinct findings.
-func (c *Collector) Len() int { return len(c.items) }

@@ -1,158 +1,229 @@
 package report
 
 import (
+	"bytes"
+	"errors"
 	"fmt"
+	"strings"
+	"sync"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-	"pgregory.net/rapid"
+	"go.uber.org/goleak"
 
 	"github.com/heisen-go/heisen"
 )
 
-// TestCollector compares the collector with the plain way: a fingerprint for
-// every finding.
-func TestCollector(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		symbols := heisen.NewSymbols()
-		for i := range 6 { // in pairs of one location: addresses differ, lines do not
-			symbols.AddSite(heisen.SiteInfo{PC: uint64(i), Frames: []heisen.Frame{{Func: "f", File: "f.go", Line: i / 2}}})
-		}
-		findings := rapid.SliceOf(rapid.Custom(func(t *rapid.T) heisen.Finding {
-			f := heisen.Finding{
-				Detector: rapid.SampledFrom([]string{"hb", "fasttrack"}).Draw(t, "detector"),
-				Kind:     rapid.SampledFrom([]heisen.Kind{heisen.Race, heisen.Atomicity}).Draw(t, "kind"),
-			}
-			for range rapid.IntRange(0, 3).Draw(t, "accesses") {
-				f.Accesses = append(f.Accesses, heisen.Access{
-					Op:     rapid.SampledFrom([]heisen.Op{heisen.Read, heisen.Write}).Draw(t, "op"),
-					Site:   heisen.Site(rapid.IntRange(0, 6).Draw(t, "site")),
-					Thread: heisen.Thread(rapid.IntRange(0, 9).Draw(t, "thread")),
-				})
-			}
-			return f
-		})).Draw(t, "findings")
-
-		var want, firsts []Item
-		index := map[string]int{}
-		c := NewCollector(symbols, func(i Item) { firsts = append(firsts, i) })
-		for _, f := range findings {
-			fp := f.Fingerprint(symbols)
-			reverse := f.Kind == heisen.Race && laterIsLess(f.Accesses, symbols)
-			id := fmt.Sprint(f.Detector, fp, reverse)
-			if i, ok := index[id]; ok {
-				want[i].Count++
-			} else {
-				index[id] = len(want)
-				want = append(want, Item{Finding: f, Fingerprint: fp, Count: 1, Reverse: reverse})
-			}
-			c.Add(f)
-		}
-		if diff := cmp.Diff(want, c.All()); diff != "" {
-			t.Fatalf("-want +got:\n%s", diff)
-		}
-		if len(firsts) != len(want) || c.Len() != len(want) {
-			t.Fatalf("%d first sights and length %d for %d findings", len(firsts), c.Len(), len(want))
-		}
-		for i := range firsts {
-			if firsts[i].Count != 1 || firsts[i].Fingerprint != want[i].Fingerprint {
-				t.Fatalf("first sight %d is %v", i, firsts[i])
-			}
-		}
-	})
-}
-
-// laterIsLess compares the places of the last and of the first access.
-func laterIsLess(accesses []heisen.Access, symbols *heisen.Symbols) bool {
-	var places []string
-	for _, a := range accesses {
-		places = append(places, fmt.Sprintf("%v %v", symbols.Site(a.Site), a.Op))
+func newCollector(t *testing.T, opts ...CollectorOption) *Collector {
+	t.Helper()
+	c, err := NewCollector(opts...)
+	if err != nil {
+		t.Fatal(err)
 	}
-	return len(places) > 0 && places[len(places)-1] < places[0]
+	t.Cleanup(c.Close)
+	return c
 }
 
-// TestCollectorCopies: a detector may use its slices again.
-func TestCollectorCopies(t *testing.T) {
-	accesses := []heisen.Access{{Op: heisen.Read, Site: 1}, {Op: heisen.Write, Site: 2}}
-	witness := []heisen.Record{{Op: heisen.Read, Site: 1}}
-	c := NewCollector(nil, nil)
-	c.Add(heisen.Finding{Kind: heisen.Race, Accesses: accesses, Witness: witness})
-	accesses[0].Site, witness[0].Site = 9, 9
-	f := c.All()[0].Finding
-	if f.Accesses[0].Site != 1 || f.Witness[0].Site != 1 {
-		t.Errorf("the collector's finding changed with the detector's slices: %v", f)
-	}
-}
-
-// TestCollectorOrder: a race in two orders is two items with one fingerprint; of
-// other bugs the order of the accesses makes no difference, not even to the
-// memory used.
-func TestCollectorOrder(t *testing.T) {
+// TestCollectorOrders: a race in two orders is one finding, with the order that came first, and the
+// counts of both.
+func TestCollectorOrders(t *testing.T) {
 	a, b := heisen.Access{Op: heisen.Read, Site: 1}, heisen.Access{Op: heisen.Write, Site: 2}
-	for _, symbols := range []*heisen.Symbols{nil, heisen.NewSymbols()} {
-		if symbols != nil {
-			symbols.AddSite(heisen.SiteInfo{Text: "here"})
-			symbols.AddSite(heisen.SiteInfo{Text: "there"})
+	seen := 0
+	c := newCollector(t, WithOnFinding(func(f *Finding) {
+		if seen++; f.Count != 1 || f.Reverse != nil {
+			t.Errorf("first sight of %v", f)
 		}
-		for kind, want := range map[heisen.Kind]int{heisen.Race: 2, heisen.Deadlock: 1} {
-			c := NewCollector(symbols, nil)
-			for range 3 {
-				c.Add(heisen.Finding{Kind: kind, Accesses: []heisen.Access{a, b}})
-				c.Add(heisen.Finding{Kind: kind, Accesses: []heisen.Access{b, a}})
-			}
-			if c.Len() != want || len(c.places) != want {
-				t.Errorf("%s: %d findings and %d sets of places, want %d", kind, c.Len(), len(c.places), want)
-			}
-			all := c.All()
-			last := all[len(all)-1]
-			if last.Fingerprint != all[0].Fingerprint || last.Reverse != (kind == heisen.Race) || all[0].Reverse {
-				t.Errorf("%s: %+v", kind, all)
-			}
+	}))
+	for i := range 5 {
+		c.Add(heisen.Finding{Detector: "hb", Kind: heisen.Race, Message: "ab", Accesses: []heisen.Access{a, b}})
+		if i > 2 {
+			c.Add(heisen.Finding{Detector: "hb", Kind: heisen.Race, Message: "ba", Accesses: []heisen.Access{b, a}})
 		}
+		c.Add(heisen.Finding{Detector: "fasttrack", Kind: heisen.Race, Message: "ab", Accesses: []heisen.Access{a, b}})
+	}
+	all := c.Findings()
+	if seen != 2 || len(all) != 2 || len(c.Hidden()) != 0 {
+		t.Fatalf("%d seen, %v, hidden %v", seen, all, c.Hidden())
+	}
+	f := all[0]
+	if f.Message != "ab" || f.Times() != "7 times, 2 of them in the other order" || f.Reverse.Message != "ba" {
+		t.Errorf("%v found %s, reverse %+v", f, f.Times(), f.Reverse)
+	}
+	if g := all[1]; g.Detector != "fasttrack" || g.Times() != "5 times" || g.Reverse != nil {
+		t.Errorf("%v found %s, reverse %+v", g, g.Times(), g.Reverse)
 	}
 }
 
-func TestCollectorRepeatsWithoutAllocation(t *testing.T) {
-	c := NewCollector(nil, nil)
-	f := heisen.Finding{Kind: heisen.Race, Accesses: []heisen.Access{{Op: heisen.Read, Site: 1}, {Op: heisen.Write, Site: 2}}}
-	c.Add(f)
-	if n := testing.AllocsPerRun(100, func() { c.Add(f) }); n != 0 {
-		t.Errorf("a repeated finding allocates %v times", n)
-	}
-	if got := c.All()[0].Count; got != 102 {
-		t.Errorf("count %d, want 102", got)
-	}
-}
-
-func BenchmarkCollectorRepeat(b *testing.B) {
-	c := NewCollector(nil, nil)
-	f := heisen.Finding{Detector: "hb", Kind: heisen.Race, Accesses: []heisen.Access{{Op: heisen.Read, Site: 1}, {Op: heisen.Write, Site: 2}}}
-	b.ReportAllocs()
-	for b.Loop() {
-		c.Add(f)
-	}
-}
-
-func ExampleCollector() {
+// TestCollectorHides: what a baseline or a suppression names is hidden, and nothing else.
+func TestCollectorHides(t *testing.T) {
 	symbols := heisen.NewSymbols()
-	at := symbols.AddSite(heisen.SiteInfo{Text: "counter.go:12"})
-
-	collector := NewCollector(symbols, nil)
-	race := heisen.Finding{
-		Detector: "fasttrack",
-		Kind:     heisen.Race,
-		Message:  "two writes are not ordered",
-		Accesses: []heisen.Access{
-			{Op: heisen.Write, Thread: 1, Object: 8, Site: at},
-			{Op: heisen.Write, Thread: 2, Object: 8, Site: at},
-		},
+	symbols.SetName(8, "x")
+	for i := range 9 {
+		symbols.AddSite(heisen.SiteInfo{Text: fmt.Sprint("site ", i+1)})
 	}
-	collector.Add(race) // as a detector's sink would
-	collector.Add(race)
-
-	for _, item := range collector.All() {
-		f := Resolve(item, symbols, NewSources())
-		fmt.Println(f.Kind, f.Count, f.Accesses[1].Op, "at", f.Accesses[1].Site)
+	finding := func(site heisen.Site, o heisen.Object) heisen.Finding {
+		return heisen.Finding{Kind: heisen.Race, Accesses: []heisen.Access{{Op: heisen.Write, Site: site, Object: o}, {Op: heisen.Write, Site: site}}}
 	}
-	// Output: race 2 write at counter.go:12
+	suppressions, err := ReadSuppressions("s", strings.NewReader("variable x # why"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	known := finding(7, 16)
+	baseline := &Baseline{}
+	baseline.Add(Finding{Kind: heisen.Race, Fingerprint: known.Fingerprint(symbols)})
+	seen := 0
+	c := newCollector(t, WithSymbols(symbols), WithBaseline(baseline), WithSuppressions(suppressions),
+		WithOnFinding(func(*Finding) { seen++ }), WithResolver(nil))
+	c.Add(known)
+	c.Add(finding(8, 8))
+	c.Add(finding(9, 16))
+	if all, hidden := c.Findings(), c.Hidden(); seen != 1 || len(all) != 1 || len(hidden) != 2 {
+		t.Errorf("%d seen, %v reported, %v hidden", seen, all, hidden)
+	}
+}
+
+// TestCollectorConcurrently: goroutines may report at the same time.
+func TestCollectorConcurrently(t *testing.T) {
+	c := newCollector(t)
+	var wg sync.WaitGroup
+	for g := range 4 {
+		wg.Go(func() {
+			for i := range 500 {
+				c.Add(heisen.Finding{Kind: heisen.Race, Accesses: []heisen.Access{{Site: heisen.Site(i % 10)}, {Site: heisen.Site(g)}}})
+				if i%50 == 0 {
+					c.Findings()
+				}
+			}
+		})
+	}
+	wg.Wait()
+	n := uint64(0)
+	for _, f := range c.Findings() {
+		n += f.Count
+	}
+	if n != 2000 {
+		t.Errorf("%d findings, want 2000", n)
+	}
+}
+
+// TestOptions: wrong options are errors, and nil arguments are as good as none.
+func TestOptions(t *testing.T) {
+	for name, err := range map[string]error{
+		"nil collector option": func() error { _, err := NewCollector(nil); return err }(),
+		"nil resolver option":  func() error { _, err := NewResolver(nil); return err }(),
+		"negative memory":      func() error { _, err := NewResolver(WithSourceMemory(-1)); return err }(),
+	} {
+		if !errors.Is(err, heisen.ErrOption) {
+			t.Errorf("%s: error %v", name, err)
+		}
+	}
+	c := newCollector(t, WithSymbols(nil), WithResolver(nil), WithBaseline(nil), WithSuppressions(nil), WithOnFinding(nil))
+	c.Add(heisen.Finding{})
+	if n := len(c.Findings()); n != 1 {
+		t.Errorf("%d findings, want 1", n)
+	}
+}
+
+// TestNil: methods of nil and zero values, and nil arguments, do not panic.
+func TestNil(t *testing.T) {
+	for _, c := range []*Collector{nil, {}} {
+		c.Add(heisen.Finding{})
+		if c.Findings() != nil || c.Hidden() != nil {
+			t.Error("a Collector without NewCollector has findings")
+		}
+		c.Close()
+	}
+	for _, r := range []*Resolver{nil, {}} {
+		if f := r.Resolve(heisen.Finding{Kind: heisen.Race, Accesses: make([]heisen.Access, 2)}, nil); len(f.Accesses) != 2 {
+			t.Errorf("resolved to %v", f)
+		}
+		r.Close()
+	}
+	var b *Baseline
+	b.Add(Finding{})
+	if b.Contains(&Finding{}) || (&Baseline{}).Contains(nil) || b.Write(nil) != nil {
+		t.Error("a nil Baseline is not empty")
+	}
+	var s *Suppression
+	if s.Matches(&Finding{}) || (&Suppression{}).Matches(nil) || (&Suppression{}).Matches(&Finding{Accesses: make([]Access, 1)}) {
+		t.Error("a zero Suppression matches")
+	}
+	var f *Finding
+	if f.Times() != "" || f.Order() != nil {
+		t.Error("a nil Finding was found")
+	}
+	for name, err := range map[string]error{
+		"WriteText": WriteText(&bytes.Buffer{}, nil), "WriteJSON": WriteJSON(&bytes.Buffer{}, nil),
+	} {
+		if !errors.Is(err, ErrFinding) {
+			t.Errorf("%s of nil: %v", name, err)
+		}
+	}
+	_, readJSON := ReadJSON(nil)
+	_, readBaseline := ReadBaseline(nil)
+	_, readSuppressions := ReadSuppressions("", nil)
+	for _, err := range []error{WriteText(nil, &Finding{}), WriteJSON(nil, &Finding{}), readJSON, readBaseline, readSuppressions} {
+		if err == nil {
+			t.Error("no error for a nil reader or writer")
+		}
+	}
+}
+
+// TestCloseLeavesNothing: a closed Resolver leaves no goroutine and still resolves.
+func TestCloseLeavesNothing(t *testing.T) {
+	before := goleak.IgnoreCurrent()
+	b := newBank()
+	r, err := NewResolver(WithSourceMemory(1))
+	if err != nil {
+		t.Fatal(err)
+	}
+	f := heisen.Finding{Kind: heisen.Race, Accesses: []heisen.Access{b.reporting(), b.depositing(heisen.Write)}}
+	open := r.Resolve(f, b.Symbols).Variable
+	r.Close()
+	if closed := r.Resolve(f, b.Symbols).Variable; open == "" || closed != open {
+		t.Errorf("%q after Close, %q before", closed, open)
+	}
+	goleak.VerifyNone(t, before)
+}
+
+// TestString: a finding is one line.
+func TestString(t *testing.T) {
+	for name, f := range allFindings() {
+		if s := f.String(); strings.ContainsAny(s, "\n") || !strings.HasPrefix(s, string(f.Kind)+": ") || !strings.HasSuffix(s, "["+f.Fingerprint+"]") {
+			t.Errorf("%s: %q", name, s)
+		}
+	}
+}
+
+// TestBaseline: a baseline is written as it was read, and then what was added.
+func TestBaseline(t *testing.T) {
+	var file bytes.Buffer
+	for _, name := range []string{"race", "deadlock", "race"} {
+		f := allFindings()[name]
+		if err := WriteJSON(&file, &f); err != nil {
+			t.Fatal(err)
+		}
+	}
+	text := file.String()
+	b, err := ReadBaseline(strings.NewReader(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	more, old := allFindings()["std"], allFindings()["deadlock"]
+	if b.Contains(&more) || !b.Contains(&old) {
+		t.Error("it contains the wrong findings")
+	}
+	b.Add(more)
+	var again bytes.Buffer
+	if err := b.Write(&again); err != nil {
+		t.Fatal(err)
+	}
+	if rest, ok := strings.CutPrefix(again.String(), text); !ok || strings.Count(rest, "\n") != 1 || !b.Contains(&more) {
+		t.Errorf("read\n%swritten\n%s", text, again.String())
+	}
+	if _, err := ReadBaseline(strings.NewReader(text + "{}\n")); !errors.Is(err, ErrFinding) {
+		t.Errorf("a damaged file: %v", err)
+	}
+	if err := b.Write(fullDisk{}); !errors.Is(err, errFull) {
+		t.Errorf("a full disk: %v", err)
+	}
 }

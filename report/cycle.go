@@ -2,8 +2,8 @@ package report
 
 import "github.com/heisen-go/heisen"
 
-// isCycle reports whether a finding is a deadlock of threads that wait for
-// locks. Then each access wants what the next one holds.
+// isCycle reports whether a finding is a deadlock of threads that wait for locks. Each access then
+// wants a lock that the thread of the next access holds.
 func isCycle(f *heisen.Finding) bool {
 	if f.Kind != heisen.Deadlock || len(f.Accesses) == 0 {
 		return false
@@ -16,10 +16,10 @@ func isCycle(f *heisen.Finding) bool {
 	return true
 }
 
-// cycle names the locks of a deadlock: each is held where the next one is
-// wanted, beginning with what the first access wants the next one of. A lock on
-// both sides of which threads wait, readers for a writer and he for a reader,
-// stands there once. accesses are the finding's as resolved.
+// cycle names the locks of a deadlock such that each is held where the next one is wanted. It begins
+// with the lock that the first thread holds. A lock that two threads in a row wait for, such as a
+// reader that waits for a writer and the writer for another reader, stands there once. accesses are
+// the resolved accesses of the finding.
 func cycle(f *heisen.Finding, accesses []Access) []string {
 	var locks []heisen.Object
 	names := map[heisen.Object]string{}
@@ -36,14 +36,14 @@ func cycle(f *heisen.Finding, accesses []Access) []string {
 	if len(locks) > 1 && locks[0] == locks[len(locks)-1] {
 		locks = locks[:len(locks)-1]
 	}
-	shared := map[string]int{} // how many locks have a name
+	shared := map[string]int{} // how many locks have the name
 	for _, name := range names {
 		shared[name]++
 	}
 	var out []string
 	for _, l := range locks {
 		name := names[l]
-		if shared[name] > 1 { // one expression denotes several locks
+		if shared[name] > 1 { // the expression denotes several locks
 			for i, a := range f.Accesses {
 				if a.Object == l {
 					name += " " + accesses[i].Object
@@ -56,28 +56,10 @@ func cycle(f *heisen.Finding, accesses []Access) []string {
 	return append(out, out[0])
 }
 
-// lockName is what people call a lock: the expression, if it is known, or the
-// name or address.
+// lockName returns the expression of a lock, if it is known, else its name or address.
 func lockName(variable, object string) string {
 	if variable != "" {
 		return variable
 	}
 	return object
-}
-
-// ruled are the locks that a finding is about besides those held at its
-// accesses. Where one is held at an access, its expression there is known.
-func (r resolver) ruled(f *heisen.Finding) (out []Lock) {
-	for _, l := range f.Locks {
-		lock := Lock{Lock: r.symbols.Name(l)}
-		for _, a := range f.Accesses {
-			for _, held := range r.symbols.Locks(a.Context) {
-				if held.Lock == l && lock.Site == "" {
-					lock = r.lock(held)
-				}
-			}
-		}
-		out = append(out, lock)
-	}
-	return out
 }

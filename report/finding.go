@@ -1,12 +1,17 @@
 package report
 
-import "github.com/heisen-go/heisen"
+import (
+	"fmt"
+	"strings"
 
-// Finding is a finding whose numbers have been resolved. Its JSON form is the
-// public one: fields may be added, never renamed or removed.
+	"github.com/heisen-go/heisen"
+)
+
+// Finding is a heisen.Finding in words. Its JSON form is public: new versions may add fields but
+// neither rename nor remove any.
 type Finding struct {
-	Detector    string      `json:"detector"`    // as the -detect flag takes it
-	Kind        heisen.Kind `json:"kind"`        // race, potential-race, discipline, atomicity, deadlock, or a custom detector's
+	Detector    string      `json:"detector"`    // name, as the -detect flag takes it
+	Kind        heisen.Kind `json:"kind"`        // race, potential-race, discipline, atomicity, deadlock, failure, or a custom detector's
 	Fingerprint string      `json:"fingerprint"` // equal across runs and machines
 	Count       uint64      `json:"count"`       // how often it was found, from 1, in either order
 	Message     string      `json:"message"`     // one line, without the places
@@ -15,44 +20,80 @@ type Finding struct {
 	Variable string   `json:"variable,omitempty"` // expression of the later access, if known
 	Accesses []Access `json:"accesses"`           // in stream order, the later last; see Cycle
 
-	// Cycle has the locks of a deadlock among locks: where one is held, the next
-	// one is wanted; the last is the first again. Each access wants a lock that
-	// the next one holds, and the last access, which is the latest, one that the
-	// first holds.
+	// Cycle names the locks of a deadlock among locks. Each lock is held where the next one is
+	// wanted. The last name is the first one again. Each access wants a lock that the goroutine of
+	// the next access holds. The last access, which is the latest, wants one that the goroutine of
+	// the first holds.
 	Cycle []string `json:"cycle,omitempty"`
-	// Locks are concerned besides those held at the accesses: of a violation of
-	// the locking discipline, those that were held at all accesses before.
+	// Locks are locks that the finding is about besides those held at the accesses. For a violation
+	// of the locking discipline, they were held at all earlier accesses.
 	Locks []Lock `json:"locks,omitempty"`
 
-	// Unserializable says, of a violated atomic section, how: for each way in which
-	// others accessed the variable that no serial order explains, the modes of the
-	// access at the section's entry, of the other, and of the access at its end, such
-	// as "read-write-read". The entry is the first of Accesses, the end the last, those
-	// of other goroutines stand between. It is empty if the section allows less than
-	// would be serialisable.
+	// Unserializable lists the unserializable interleavings of a violated atomic section: the modes
+	// of the access at the section's entry, of the access by another goroutine, and of the access at
+	// the section's end, such as "read-write-read". The entry is the first of Accesses, the end is
+	// the last, and the accesses of other goroutines stand between. The list is empty if the section
+	// forbids accesses that would be serializable.
 	Unserializable []string `json:"unserializable,omitempty"`
 
-	// Allocations say where the objects of the accesses were allocated, as far as that is
-	// known: each object once, in the order of the accesses.
+	// Allocations says where the objects of the accesses were allocated, as far as that is known:
+	// each object once, in the order of the accesses.
 	Allocations []Allocation `json:"allocations,omitempty"`
 
-	// Goroutines are those of the accesses and the ancestors that started
-	// them, each once.
+	// Goroutines are the goroutines of the accesses and the ancestors that started them, each once.
 	Goroutines []Goroutine `json:"goroutines,omitempty"`
 
 	// Reverse is set for a race that was also seen in the other order.
 	Reverse *Order `json:"reverse,omitempty"`
 
-	// Blocked are, of a program that did not go on, the goroutines that had not ended.
+	// Blocked lists the goroutines that had not ended when the program stopped making progress.
 	Blocked []Blocked `json:"blocked,omitempty"`
 
-	Trials  *Trials `json:"trials,omitempty"`  // executions that were to show the bug
+	Trials  *Trials `json:"trials,omitempty"`  // executions that tried to reproduce the bug
 	Witness []Step  `json:"witness,omitempty"` // a schedule that shows the bug
 	Replay  string  `json:"replay,omitempty"`  // the command that repeats it
 }
 
-// Order is how a race looked when its accesses came in the other order than in
-// the Finding that it belongs to.
+// String returns the finding on one line: its kind, the message with the variable, the places of
+// the accesses in stream order, and the fingerprint.
+func (f Finding) String() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s: %s", f.Kind, f.headline())
+	for i := range f.Accesses {
+		separator := ","
+		if i == 0 {
+			separator = ":"
+		}
+		fmt.Fprintf(&b, "%s %s", separator, step(&f.Accesses[i]))
+	}
+	fmt.Fprintf(&b, " [%s]", f.Fingerprint)
+	return b.String()
+}
+
+// headline returns the message with the variable or the locks that it is about.
+func (f *Finding) headline() string {
+	switch {
+	case len(f.Cycle) > 0:
+		return f.Message + ": " + strings.Join(f.Cycle, " -> ")
+	case f.Variable != "":
+		return f.Variable + ": " + f.Message
+	}
+	return f.Message
+}
+
+// Times says how often the finding was found, such as "5 times, 2 of them in the other order". It
+// returns the empty string for a finding that was found once.
+func (f *Finding) Times() string {
+	switch {
+	case f == nil || f.Count <= 1:
+		return ""
+	case f.Reverse != nil && f.Reverse.Count > 0:
+		return fmt.Sprintf("%d times, %d of them in the other order", f.Count, f.Reverse.Count)
+	}
+	return fmt.Sprintf("%d times", f.Count)
+}
+
+// Order describes a race whose accesses came in the other order than in the Finding it belongs to.
 type Order struct {
 	Count      uint64      `json:"count"` // how many of the Finding's Count
 	Message    string      `json:"message"`
@@ -63,37 +104,42 @@ type Order struct {
 	Allocations []Allocation `json:"allocations,omitempty"`
 }
 
-// Order returns f's own order, to be the Reverse of a finding with the same
-// fingerprint.
+// Order returns the order of f's accesses, for the Reverse of a finding with the same fingerprint.
 func (f *Finding) Order() *Order {
-	return &Order{Count: f.Count, Message: f.Message, Variable: f.Variable, Accesses: f.Accesses, Goroutines: f.Goroutines, Allocations: f.Allocations}
+	if f == nil {
+		return nil
+	}
+	return &Order{
+		Count: f.Count, Message: f.Message, Variable: f.Variable, Accesses: f.Accesses,
+		Goroutines: f.Goroutines, Allocations: f.Allocations,
+	}
 }
 
 // Access is one side of a Finding.
 type Access struct {
 	Op        string        `json:"op"`
 	Thread    heisen.Thread `json:"thread"`
-	Goroutine string        `json:"goroutine"`       // the thread's name for people
-	Test      string        `json:"test,omitempty"`  // that the goroutine, or what started it, ran
+	Goroutine string        `json:"goroutine"`       // the thread's name
+	Test      string        `json:"test,omitempty"`  // test that the goroutine ran, or that the goroutine that started it ran
 	Object    string        `json:"object"`          // name, or address in hexadecimal
-	Size      uint64        `json:"size,omitempty"`  // bytes
+	Size      uint64        `json:"size,omitempty"`  // in bytes
 	Index     uint64        `json:"index,omitempty"` // position in the stream, from 1
 
 	Site     string  `json:"site"`               // as in the file of a text trace, else file:line
 	Source   string  `json:"source,omitempty"`   // the statement there, on one line
-	Variable string  `json:"variable,omitempty"` // the expression in it that is accessed
+	Variable string  `json:"variable,omitempty"` // the accessed expression in the statement
 	Stack    []Frame `json:"stack"`              // innermost first
 	Locks    []Lock  `json:"locks"`              // held there, in order of acquisition
 }
 
-// Allocation is where an object was allocated.
+// Allocation says where an object was allocated.
 type Allocation struct {
 	Object    string        `json:"object"`         // as in the access
-	Offset    uint64        `json:"offset"`         // of that from the start of what was allocated, in bytes
-	Size      uint64        `json:"size"`           // of what was allocated, in bytes
+	Offset    uint64        `json:"offset"`         // of the object in the allocated memory, in bytes
+	Size      uint64        `json:"size"`           // of the allocated memory, in bytes
 	Thread    heisen.Thread `json:"thread"`         // that allocated it
-	Goroutine string        `json:"goroutine"`      // its name for people
-	Test      string        `json:"test,omitempty"` // that it, or what started it, ran
+	Goroutine string        `json:"goroutine"`      // the thread's name
+	Test      string        `json:"test,omitempty"` // as in Access
 	Site      string        `json:"site"`           // as in the file of a text trace, else file:line
 	Stack     []Frame       `json:"stack"`          // innermost first
 }
@@ -105,20 +151,32 @@ type Frame struct {
 	Line int    `json:"line"`
 }
 
-// Lock is a lock that is held, or was.
+// Lock is a lock that a goroutine holds or held.
 type Lock struct {
 	Lock     string `json:"lock"`               // name, or address in hexadecimal
-	Mode     string `json:"mode"`               // "read" or "write", empty if not known
-	Site     string `json:"site"`               // where it was acquired, empty if not known
+	Mode     string `json:"mode"`               // "read" or "write"; empty if not known
+	Site     string `json:"site"`               // where it was acquired; empty if not known
 	Variable string `json:"variable,omitempty"` // the lock's expression there, if known
 }
 
-// Goroutine says where a goroutine comes from.
+// Goroutine says where a goroutine was started.
 type Goroutine struct {
 	Thread heisen.Thread  `json:"thread"`
 	Name   string         `json:"name"`
-	Parent *heisen.Thread `json:"parent,omitempty"` // who started it, if known
+	Parent *heisen.Thread `json:"parent,omitempty"` // the goroutine that started it, if known
 	Stack  []Frame        `json:"stack,omitempty"`  // of the parent at the go statement
+}
+
+// Blocked is a goroutine that does not make progress.
+type Blocked struct {
+	Thread    heisen.Thread `json:"thread"`
+	Goroutine string        `json:"goroutine"`        // the thread's name
+	Test      string        `json:"test,omitempty"`   // as in Access
+	Reason    string        `json:"reason"`           // what it waits for, in the runtime's words
+	Object    string        `json:"object,omitempty"` // the lock or channel, if known: name, or address in hexadecimal
+	Variable  string        `json:"variable,omitempty"`
+	Stack     []Frame       `json:"stack"` // innermost first
+	Locks     []Lock        `json:"locks"` // held, in order of acquisition, as far as known
 }
 
 // Step is one event of a witness schedule.
@@ -131,4 +189,43 @@ type Step struct {
 	Variable string  `json:"variable,omitempty"`
 	Site     string  `json:"site"`
 	Value    *uint64 `json:"value,omitempty"` // read or written, if known
+}
+
+// Trials summarizes executions with controlled schedules that tried to reproduce a suspected bug. A
+// confirmed bug has really happened.
+type Trials struct {
+	Suspect    string `json:"suspect"`    // fingerprint of the suspected bug, equal where the same bug was tried
+	Strategy   string `json:"strategy"`   // that chose which goroutine runs next; several are separated by commas
+	Executions int    `json:"executions"` // how many
+	Confirmed  int    `json:"confirmed"`  // in how many the bug happened
+	// Harmful is set if an execution with the bug ended in a failure: a panic, a failed test, a
+	// deadlock.
+	Harmful bool     `json:"harmful"`
+	Endings []Ending `json:"endings"` // the worst first
+	// Follow is the result of following the predicted schedule, if there is one: "followed" if it
+	// led to the bug; "diverged" if the program took another way, because it saw other values, the
+	// time or other input; "missed" if the schedule was followed without the bug.
+	Follow string `json:"follow,omitempty"`
+	// Replayed is set if repeating the schedule gave the same execution.
+	Replayed bool `json:"replayed,omitempty"`
+	// Choices counts the deviations of that schedule from the default, which switches goroutines
+	// only where it must: preemptions, and choices among several waiting goroutines.
+	Choices int `json:"choices,omitempty"`
+	// Outside lists what the executions depended on besides the schedule, such as the network. With
+	// it, the same schedule may give another execution.
+	Outside []string `json:"outside,omitempty"`
+}
+
+// Ending is a way in which some of the executions ended.
+type Ending struct {
+	Outcome   string `json:"outcome"`           // passed, panic, test failed, deadlock, fatal error, exit, signal, hang
+	Message   string `json:"message,omitempty"` // the program's own message
+	Confirmed bool   `json:"confirmed"`         // whether the bug happened in these executions
+	// First is the index in the finding's Accesses of the access that came first in a confirmed
+	// race.
+	First *int   `json:"first,omitempty"`
+	Count int    `json:"count"` // of the executions
+	Seed  uint64 `json:"seed"`  // of one of them
+	// Schedule is a file that repeats one of the executions; see Finding.Replay.
+	Schedule string `json:"schedule,omitempty"`
 }

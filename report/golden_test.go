@@ -3,7 +3,6 @@ package report
 import (
 	"bytes"
 	"flag"
-	"fmt"
 	"os"
 	"path/filepath"
 	"testing"
@@ -12,6 +11,16 @@ import (
 
 	"github.com/heisen-go/heisen"
 )
+
+// resolve resolves a finding with the source files in testdata.
+func resolve(symbols *heisen.Symbols, f heisen.Finding) Finding {
+	r, err := NewResolver()
+	if err != nil {
+		panic(err)
+	}
+	defer r.Close()
+	return r.Resolve(f, symbols)
+}
 
 var update = flag.Bool("update", false, "rewrite the golden files")
 
@@ -75,19 +84,16 @@ func (b *bank) reporting() heisen.Access {
 
 func raceFinding() Finding {
 	b := newBank()
-	c := NewCollector(b.Symbols, nil)
-	for range 3 {
-		c.Add(heisen.Finding{
-			Detector: "fasttrack", Kind: heisen.Race, Object: balance,
-			Message:  "write is not ordered with an earlier read",
-			Accesses: []heisen.Access{b.reporting(), b.depositing(heisen.Write)},
-			Witness: []heisen.Record{
-				{Op: heisen.Fork, Object: 1, Site: b.at("main.main", 37)},
-				{Op: heisen.Read, Object: balance, Site: b.at("main.(*account).report", 18), Value: 7, Flags: heisen.HasValue},
-			},
-		})
-	}
-	f := Resolve(c.All()[0], b.Symbols, NewSources())
+	f := resolve(b.Symbols, heisen.Finding{
+		Detector: "fasttrack", Kind: heisen.Race, Object: balance,
+		Message:  "write is not ordered with an earlier read",
+		Accesses: []heisen.Access{b.reporting(), b.depositing(heisen.Write)},
+		Witness: []heisen.Record{
+			{Op: heisen.Fork, Object: 1, Site: b.at("main.main", 37)},
+			{Op: heisen.Read, Object: balance, Site: b.at("main.(*account).report", 18), Value: 7, Flags: heisen.HasValue},
+		},
+	})
+	f.Count = 3
 	f.Replay = "heisen replay 0123.schedule"
 	return f
 }
@@ -102,16 +108,21 @@ func allocated() Finding {
 		Accesses: []heisen.Access{b.reporting(), b.depositing(heisen.Write), {Op: heisen.Write, Object: 8, Index: 41}},
 	}
 	in := b.Context(b.Call(heisen.Cursor{}, b.AddSite(heisen.SiteInfo{Task: "TestTransfer"})))
-	var memory Allocations
-	for _, r := range []heisen.Record{
-		{Op: heisen.Alloc, Thread: 1, Object: lockA, Value: 56, Site: b.at("main.main", 36), Context: in},
-		{Op: heisen.Alloc, Thread: 2, Object: 8, Value: 16, Site: b.AddSite(heisen.SiteInfo{Text: "array.go:7"})},
-	} {
-		memory.Handle(r.Event())
+	f := resolve(b.Symbols, race)
+	f.Allocations = []Allocation{
+		allocation(b, 24, 56, heisen.Access{Thread: 1, Object: balance, Site: b.at("main.main", 36), Context: in}),
+		allocation(b, 0, 16, heisen.Access{Thread: 2, Object: 8, Site: b.AddSite(heisen.SiteInfo{Text: "array.go:7"})}),
 	}
-	f := Resolve(Item{Finding: race, Fingerprint: race.Fingerprint(b.Symbols), Count: 1}, b.Symbols, NewSources())
-	f.Allocations = memory.Of(&race, b.Symbols)
 	return f
+}
+
+// allocation says that an object was allocated at by.
+func allocation(b *bank, offset, size uint64, by heisen.Access) Allocation {
+	at := new(Resolver).Resolve(heisen.Finding{Accesses: []heisen.Access{by}}, b.Symbols).Accesses[0]
+	return Allocation{
+		Object: at.Object, Offset: offset, Size: size, Thread: at.Thread, Goroutine: at.Goroutine,
+		Test: at.Test, Site: at.Site, Stack: at.Stack,
+	}
 }
 
 // tried is a race that executions under control brought about.
@@ -160,12 +171,10 @@ func inTests() Finding {
 	b.SetThread(1, heisen.ThreadInfo{Forked: true, Site: start, Context: b.Context(b.Call(task("TestPay/twice"), start))})
 	earlier, later := b.reporting(), b.depositing(heisen.Write)
 	earlier.Context = b.Context(task("TestReport"))
-	c := NewCollector(b.Symbols, nil)
-	c.Add(heisen.Finding{
+	f := resolve(b.Symbols, heisen.Finding{
 		Detector: "fasttrack", Kind: heisen.Race, Object: balance, Message: "write races with earlier read",
 		Accesses: []heisen.Access{earlier, later},
 	})
-	f := Resolve(c.All()[0], b.Symbols, NewSources())
 	f.Package = "example.com/bank"
 	return f
 }
@@ -177,18 +186,16 @@ func atomicityFinding() Finding {
 	other.Op, other.Thread, other.Site = heisen.Write, 1, b.at("main.(*account).transfer", 24)
 	other.Context = 0
 	other.Index, write.Index = 41, 42
-	c := NewCollector(b.Symbols, nil)
-	c.Add(heisen.Finding{
+	return resolve(b.Symbols, heisen.Finding{
 		Detector: "atomrace", Kind: heisen.Atomicity, Object: balance,
 		Message:  "a write came between a read and a write of one section",
 		Accesses: []heisen.Access{read, other, write},
 	})
-	return Resolve(c.All()[0], b.Symbols, NewSources())
 }
 
 // interruptedTwice is a section of a text trace in which a variable is changed
 // atomically twice, and two other threads come in between: what one of them does
-// could be serialised.
+// is serializable.
 func interruptedTwice() Finding {
 	s := heisen.NewSymbols()
 	for t, name := range []string{"T0", "a long name", "Ω"} {
@@ -198,30 +205,26 @@ func interruptedTwice() Finding {
 	at := func(t heisen.Thread, op heisen.Op, text string) heisen.Access {
 		return heisen.Access{Op: op, Thread: t, Object: 8, Size: 8, Site: s.AddSite(heisen.SiteInfo{Text: text})}
 	}
-	c := NewCollector(s, nil)
-	c.Add(heisen.Finding{
+	return new(Resolver).Resolve(heisen.Finding{
 		Detector: "atomrace", Kind: heisen.Atomicity, Object: 8,
 		Message: "2 accesses by others came between atomic-update and atomic-write",
 		Accesses: []heisen.Access{
 			at(2, heisen.AtomicUpdate, "src/till.go:7"), at(0, heisen.Write, "src/other.go:12"),
 			at(1, heisen.AtomicRead, "L9"), at(2, heisen.AtomicWrite, "src/till.go:9"),
 		},
-	})
-	return Resolve(c.All()[0], s, nil)
+	}, s)
 }
 
-// unallowed is a section that allows less than could be serialised.
+// unallowed is a section that allows less than is serializable.
 func unallowed() Finding {
 	b := newBank()
 	first, last := b.depositing(heisen.Read), b.depositing(heisen.Read)
 	first.Index = 7
-	c := NewCollector(b.Symbols, nil)
-	c.Add(heisen.Finding{
+	return resolve(b.Symbols, heisen.Finding{
 		Detector: "atomrace", Kind: heisen.Atomicity, Object: balance,
 		Message:  "a read came between two reads of one section",
 		Accesses: []heisen.Access{first, b.reporting(), last},
 	})
-	return Resolve(c.All()[0], b.Symbols, NewSources())
 }
 
 // transactionFinding is a violation of another notion of atomicity: two
@@ -239,8 +242,7 @@ func deadlockFinding() Finding {
 		site := b.at("main.(*account).transfer", line)
 		return b.Context(b.Acquire(heisen.Cursor{}, heisen.HeldLock{Lock: lock, Shared: shared, Site: site}))
 	}
-	c := NewCollector(b.Symbols, nil)
-	c.Add(heisen.Finding{
+	return resolve(b.Symbols, heisen.Finding{
 		Detector: "lockorder", Kind: heisen.Deadlock, Object: lockA,
 		Message: "two locks are taken in both orders",
 		Accesses: []heisen.Access{
@@ -248,7 +250,6 @@ func deadlockFinding() Finding {
 			{Op: heisen.Acquire, Thread: 2, Object: lockA, Site: b.at("main.(*account).transfer", 22), Context: hold(lockB, 23, true)},
 		},
 	})
-	return Resolve(c.All()[0], b.Symbols, NewSources())
 }
 
 // sameExpression is a deadlock of two locks with the same name, at one line.
@@ -258,8 +259,7 @@ func sameExpression() Finding {
 	hold := func(lock heisen.Object) heisen.Context {
 		return b.Context(b.Acquire(heisen.Cursor{}, heisen.HeldLock{Lock: lock, Site: b.at("main.(*account).transfer", 22)}))
 	}
-	c := NewCollector(b.Symbols, nil)
-	c.Add(heisen.Finding{
+	return resolve(b.Symbols, heisen.Finding{
 		Detector: "lockorder", Kind: heisen.Deadlock, Object: lockA,
 		Message: "two threads can wait for each other's locks",
 		Accesses: []heisen.Access{
@@ -267,7 +267,6 @@ func sameExpression() Finding {
 			{Op: heisen.AcquireShared, Thread: 2, Object: lockA, Site: site, Context: hold(lockB)},
 		},
 	})
-	return Resolve(c.All()[0], b.Symbols, NewSources())
 }
 
 // waitingWriter is a deadlock of three threads and two locks in a text trace, in
@@ -284,8 +283,7 @@ func waitingWriter() Finding {
 	hold := func(lock heisen.Object, shared bool, text string) heisen.Context {
 		return s.Context(s.Acquire(heisen.Cursor{}, heisen.HeldLock{Lock: lock, Shared: shared, Site: site(text)}))
 	}
-	c := NewCollector(s, nil)
-	c.Add(heisen.Finding{
+	return new(Resolver).Resolve(heisen.Finding{
 		Detector: "lockorder", Kind: heisen.Deadlock, Object: 16,
 		Message: "3 threads can wait in a circle for each other's locks; a writer that waits keeps new readers out",
 		Accesses: []heisen.Access{
@@ -293,33 +291,28 @@ func waitingWriter() Finding {
 			{Op: heisen.Acquire, Thread: 1, Object: 8, Site: site("3")},
 			{Op: heisen.Acquire, Thread: 2, Object: 16, Site: site("5"), Context: hold(8, true, "4")},
 		},
-	})
-	return Resolve(c.All()[0], s, nil)
+	}, s)
 }
 
 // disciplineFinding is about two locks: one is held at the earlier access, the
 // other one nowhere in sight.
 func disciplineFinding() Finding {
 	b := newBank()
-	c := NewCollector(b.Symbols, nil)
-	c.Add(heisen.Finding{
+	return resolve(b.Symbols, heisen.Finding{
 		Detector: "eraser", Kind: heisen.Discipline, Object: balance,
 		Message:  "read without any of the 2 locks that were held at all accesses since it is shared",
 		Accesses: []heisen.Access{b.depositing(heisen.Write), b.reporting()},
 		Locks:    []heisen.Object{lockA, lockB},
 	})
-	return Resolve(c.All()[0], b.Symbols, NewSources())
 }
 
 func potentialRaceFinding() Finding {
 	b := newBank()
-	c := NewCollector(b.Symbols, nil)
-	c.Add(heisen.Finding{
+	return resolve(b.Symbols, heisen.Finding{
 		Detector: "hybrid", Kind: heisen.PotentialRace, Object: balance,
 		Message:  "write may race with read",
 		Accesses: []heisen.Access{b.reporting(), b.depositing(heisen.Write)},
 	})
-	return Resolve(c.All()[0], b.Symbols, NewSources())
 }
 
 // textTraceFinding is one in an STD trace: named threads and objects, sites that
@@ -332,15 +325,13 @@ func textTraceFinding() Finding {
 	s.SetName(8, "V3")
 	s.SetName(16, "L1")
 	held := s.Context(s.Acquire(heisen.Cursor{}, heisen.HeldLock{Lock: 16, Site: s.AddSite(heisen.SiteInfo{Text: "21"})}))
-	c := NewCollector(s, nil)
-	c.Add(heisen.Finding{
+	return new(Resolver).Resolve(heisen.Finding{
 		Detector: "hb", Kind: heisen.Race, Object: 8, Message: "two writes are not ordered",
 		Accesses: []heisen.Access{
 			{Op: heisen.Write, Thread: 0, Object: 8, Size: 1, Site: s.AddSite(heisen.SiteInfo{Text: "12"})},
 			{Op: heisen.AtomicWrite, Thread: 1, Object: 8, Size: 1, Site: s.AddSite(heisen.SiteInfo{Text: "Main.java:30"}), Context: held},
 		},
-	})
-	return Resolve(c.All()[0], s, nil)
+	}, s)
 }
 
 // longFinding has more frames and steps than are printed.
@@ -356,7 +347,17 @@ func longFinding() Finding {
 	for i := range maxSteps + 3 {
 		f.Witness = append(f.Witness, heisen.Record{Op: heisen.Write, Thread: 1, Object: heisen.Object(i), Site: a.Site})
 	}
-	return Resolve(Item{Finding: f, Fingerprint: f.Fingerprint(b.Symbols), Count: 1}, b.Symbols, NewSources())
+	return resolve(b.Symbols, f)
+}
+
+// noSymbols is a finding of a custom kind whose numbers cannot be resolved.
+func noSymbols() Finding {
+	f := new(Resolver).Resolve(heisen.Finding{
+		Detector: "hb", Kind: "livelock", Message: "nothing is known of the numbers",
+		Accesses: []heisen.Access{{Op: heisen.Write, Thread: 5, Object: 64, Site: 3, Context: 9}},
+	}, nil)
+	f.Fingerprint = "0000000000000000"
+	return f
 }
 
 func allFindings() map[string]Finding {
@@ -379,13 +380,7 @@ func allFindings() map[string]Finding {
 		"discipline":      disciplineFinding(),
 		"potential-race":  potentialRaceFinding(),
 		"long":            longFinding(),
-		"nosymbols": Resolve(Item{
-			Finding: heisen.Finding{
-				Detector: "hb", Kind: "livelock", Message: "nothing is known of the numbers",
-				Accesses: []heisen.Access{{Op: heisen.Write, Thread: 5, Object: 64, Site: 3, Context: 9}},
-			},
-			Fingerprint: "0000000000000000", Count: 1,
-		}, nil, nil),
+		"nosymbols":       noSymbols(),
 	}
 }
 
@@ -396,7 +391,7 @@ func TestGolden(t *testing.T) {
 			if err := WriteText(&text, &f); err != nil {
 				t.Fatal(err)
 			}
-			if err := Encode(&line, &f); err != nil {
+			if err := WriteJSON(&line, &f); err != nil {
 				t.Fatal(err)
 			}
 			golden(t, name+".txt.golden", text.Bytes())
@@ -421,42 +416,4 @@ func golden(t *testing.T, name string, got []byte) {
 	if diff := cmp.Diff(string(want), string(got)); diff != "" {
 		t.Errorf("%s (-want +got; -update rewrites it):\n%s", name, diff)
 	}
-}
-
-func ExampleWriteText() {
-	symbols := heisen.NewSymbols()
-	for t, name := range []string{"T0", "T1"} {
-		symbols.SetThread(heisen.Thread(t), heisen.ThreadInfo{Name: name})
-	}
-	symbols.SetName(8, "V1")
-	f := heisen.Finding{
-		Detector: "fasttrack",
-		Kind:     heisen.Race,
-		Message:  "read is not ordered with an earlier write",
-		Accesses: []heisen.Access{
-			{Op: heisen.Write, Thread: 0, Object: 8, Site: symbols.AddSite(heisen.SiteInfo{Text: "12"})},
-			{Op: heisen.Read, Thread: 1, Object: 8, Site: symbols.AddSite(heisen.SiteInfo{Text: "30"})},
-		},
-	}
-	collector := NewCollector(symbols, func(item Item) {
-		found := Resolve(item, symbols, nil)
-		if err := WriteText(os.Stdout, &found); err != nil {
-			fmt.Println(err)
-		}
-	})
-	collector.Add(f)
-	// Output:
-	// ==================
-	// WARNING: DATA RACE
-	// read is not ordered with an earlier write
-	// Found by fasttrack, fingerprint d54d4cc32f1d6854
-	//
-	// Read by T1 at V1:
-	//   30
-	//   holding no locks
-	//
-	// Previous write by T0 at V1:
-	//   12
-	//   holding no locks
-	// ==================
 }

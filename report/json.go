@@ -9,12 +9,32 @@ import (
 	"io"
 )
 
-// Encode writes f as one line of JSON.
-func Encode(w io.Writer, f *Finding) error {
+// ErrFinding is wrapped by the errors of ReadJSON for a line that is JSON but no finding, and by
+// those of WriteJSON and WriteText for a nil Finding.
+var ErrFinding = errors.New("no finding")
+
+// errNil is the error for a nil reader or writer.
+var errNil = errors.New("nil reader or writer")
+
+// WriteJSON writes f as one line of JSON.
+func WriteJSON(w io.Writer, f *Finding) error {
+	if err := writable(w, f); err != nil {
+		return err
+	}
 	enc := json.NewEncoder(w)
-	enc.SetEscapeHTML(false) // names such as <-ch are for people, too
+	enc.SetEscapeHTML(false) // expressions such as <-ch stay readable
 	if err := enc.Encode(f); err != nil {
 		return fmt.Errorf("report: write finding %s: %w", f.Fingerprint, err)
+	}
+	return nil
+}
+
+func writable(w io.Writer, f *Finding) error {
+	switch {
+	case f == nil:
+		return fmt.Errorf("report: %w", ErrFinding)
+	case w == nil:
+		return fmt.Errorf("report: write finding %s: %w", f.Fingerprint, errNil)
 	}
 	return nil
 }
@@ -22,13 +42,13 @@ func Encode(w io.Writer, f *Finding) error {
 // maxLine bounds one finding in JSON, in bytes; a witness is its largest part.
 const maxLine = 64 << 20
 
-// ErrFinding is the error of Decode for a line that is JSON but no finding.
-var ErrFinding = errors.New("no finding")
-
-// Decode reads findings in the form that Encode writes, until the end of r.
-// Empty lines and unknown fields are passed over. An error names the line; the
-// findings before it are returned with it.
-func Decode(r io.Reader) (findings []Finding, err error) {
+// ReadJSON reads findings in the form that WriteJSON writes, until the end of r. It skips empty lines
+// and ignores unknown fields. An error names the line. The findings before it are returned with it.
+// A line may have up to 64 MB.
+func ReadJSON(r io.Reader) (findings []Finding, err error) {
+	if r == nil {
+		return nil, fmt.Errorf("report: read findings: %w", errNil)
+	}
 	lines := bufio.NewScanner(r)
 	lines.Buffer(nil, maxLine)
 	n := 0

@@ -12,12 +12,12 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestFieldNames: the names of DESIGN's promise are there for each finding,
-// also where they have nothing to say. Renaming a field breaks who reads them.
+// TestFieldNames: the required fields are there in each finding, even if they are empty. Renaming a
+// field breaks the programs that read it.
 func TestFieldNames(t *testing.T) {
 	for name, f := range allFindings() {
 		var line bytes.Buffer
-		if err := Encode(&line, &f); err != nil {
+		if err := WriteJSON(&line, &f); err != nil {
 			t.Fatal(err)
 		}
 		if strings.Count(line.String(), "\n") != 1 {
@@ -51,18 +51,18 @@ func TestFieldNames(t *testing.T) {
 	}
 }
 
-func TestDecode(t *testing.T) {
+func TestReadJSON(t *testing.T) {
 	var want []Finding
 	var lines bytes.Buffer
 	for _, name := range slices.Sorted(maps.Keys(allFindings())) {
 		f := allFindings()[name]
-		if err := Encode(&lines, &f); err != nil {
+		if err := WriteJSON(&lines, &f); err != nil {
 			t.Fatal(err)
 		}
 		lines.WriteString("\r\n") // empty lines and others' line ends are passed over
 		want = append(want, f)
 	}
-	got, err := Decode(&lines)
+	got, err := ReadJSON(&lines)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -71,7 +71,7 @@ func TestDecode(t *testing.T) {
 	}
 }
 
-func TestDecodeErrors(t *testing.T) {
+func TestReadJSONErrors(t *testing.T) {
 	const good = `{"kind":"race","fingerprint":"00","later":{"field":1}}` + "\n"
 	for _, test := range []struct {
 		in, message string
@@ -87,7 +87,7 @@ func TestDecodeErrors(t *testing.T) {
 		{in: "null", message: "line 1", is: ErrFinding},
 		{in: good + strings.Repeat("x", maxLine+1), findings: 1, message: "line 2"},
 	} {
-		got, err := Decode(strings.NewReader(test.in))
+		got, err := ReadJSON(strings.NewReader(test.in))
 		if len(test.in) > 100 {
 			test.in = test.in[:100]
 		}
@@ -114,28 +114,28 @@ func (fullDisk) Write([]byte) (int, error) { return 0, errFull }
 
 func TestWriteErrors(t *testing.T) {
 	f := textTraceFinding()
-	if err := Encode(fullDisk{}, &f); !errors.Is(err, errFull) {
-		t.Errorf("Encode: %v", err)
+	if err := WriteJSON(fullDisk{}, &f); !errors.Is(err, errFull) {
+		t.Errorf("WriteJSON: %v", err)
 	}
 	if err := WriteText(fullDisk{}, &f); !errors.Is(err, errFull) {
 		t.Errorf("WriteText: %v", err)
 	}
 }
 
-// FuzzDecode: what is read is written and read again the same.
-func FuzzDecode(f *testing.F) {
+// FuzzReadJSON: what is read is written and read again the same.
+func FuzzReadJSON(f *testing.F) {
 	for _, finding := range allFindings() {
 		var line bytes.Buffer
-		if err := Encode(&line, &finding); err != nil {
+		if err := WriteJSON(&line, &finding); err != nil {
 			f.Fatal(err)
 		}
 		f.Add(line.Bytes())
 	}
 	f.Fuzz(func(t *testing.T, in []byte) {
-		first, _ := Decode(bytes.NewReader(in))
+		first, _ := ReadJSON(bytes.NewReader(in))
 		var lines, text bytes.Buffer
 		for i := range first {
-			if err := Encode(&lines, &first[i]); err != nil {
+			if err := WriteJSON(&lines, &first[i]); err != nil {
 				t.Fatal(err)
 			}
 			if err := WriteText(&text, &first[i]); err != nil {
@@ -143,13 +143,13 @@ func FuzzDecode(f *testing.F) {
 			}
 		}
 		again := lines.String()
-		second, err := Decode(&lines)
+		second, err := ReadJSON(&lines)
 		if err != nil || len(second) != len(first) {
 			t.Fatalf("%d findings became %d: %v", len(first), len(second), err)
 		}
 		var rewritten bytes.Buffer
 		for i := range second {
-			if err := Encode(&rewritten, &second[i]); err != nil {
+			if err := WriteJSON(&rewritten, &second[i]); err != nil {
 				t.Fatal(err)
 			}
 		}

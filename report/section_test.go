@@ -7,8 +7,8 @@ import (
 	"github.com/heisen-go/heisen"
 )
 
-// TestInterleavings: the four rows of table 1 and no other; an atomic operation is
-// like a plain one.
+// TestInterleavings: the four rows of table 1 and no other are unserializable. An atomic operation
+// counts like a plain one.
 func TestInterleavings(t *testing.T) {
 	var reads, writes []heisen.Op
 	for op := range heisen.Op(heisen.NumOps) {
@@ -53,8 +53,8 @@ func TestInterleavings(t *testing.T) {
 	}
 }
 
-// TestIsSection: only what begins and ends with one thread, and has others and no
-// more of it in between.
+// TestIsSection: a section begins and ends with one thread, and all accesses in between are by
+// others.
 func TestIsSection(t *testing.T) {
 	for _, test := range []struct {
 		kind    heisen.Kind

@@ -8,31 +8,28 @@ import (
 	"github.com/heisen-go/heisen"
 )
 
-// frameLine stands before and after a report, as in Go's own race reports.
+// frameLine stands before and after a report, as in the reports of Go's race detector.
 const frameLine = "=================="
 
-// Bounds on what is printed of one stack, the innermost frames, and of a
-// witness, the last steps. The JSON form has them all.
+// The innermost frames of a stack and the last steps of a witness are printed. The JSON form has
+// all of them.
 const (
 	maxFrames = 50
 	maxSteps  = 40
 )
 
-// WriteText prints f in the manner of Go's own race reports, so that what
-// searches logs for those finds these.
+// WriteText prints f in the style of the reports of go test -race. A report begins and ends with a
+// line of equals signs, and its second line begins with "WARNING:", so that tools that search logs
+// for race reports find it.
 func WriteText(w io.Writer, f *Finding) error {
+	if err := writable(w, f); err != nil {
+		return err
+	}
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s\nWARNING: %s\n", frameLine, title(f))
-	switch {
-	case len(f.Cycle) > 0:
-		fmt.Fprintf(&b, "%s: %s\n", f.Message, strings.Join(f.Cycle, " -> "))
-	case f.Variable != "":
-		fmt.Fprintf(&b, "%s: %s\n", f.Variable, f.Message)
-	default:
-		fmt.Fprintf(&b, "%s\n", f.Message)
-	}
+	fmt.Fprintf(&b, "%s\n", f.headline())
 	fmt.Fprintf(&b, "Found by %s", f.Detector)
-	if times := Times(f); times != "" {
+	if times := f.Times(); times != "" {
 		fmt.Fprintf(&b, " %s", times)
 	}
 	fmt.Fprintf(&b, ", fingerprint %s\n", f.Fingerprint)
@@ -49,7 +46,9 @@ func WriteText(w io.Writer, f *Finding) error {
 	for i := range f.Goroutines {
 		writeGoroutine(&b, f, &f.Goroutines[i])
 	}
-	writeBlocked(&b, f.Blocked)
+	for i := range f.Blocked {
+		writeBlocked(&b, &f.Blocked[i])
+	}
 	writeTrials(&b, f)
 	writeWitness(&b, f.Witness)
 	if f.Replay != "" {
@@ -83,19 +82,8 @@ func title(f *Finding) string {
 	return strings.ToUpper(string(f.Kind))
 }
 
-// Times says how often a finding was found; nothing if once.
-func Times(f *Finding) string {
-	switch {
-	case f.Count <= 1:
-		return ""
-	case f.Reverse != nil && f.Reverse.Count > 0:
-		return fmt.Sprintf("%d times, %d of them in the other order", f.Count, f.Reverse.Count)
-	}
-	return fmt.Sprintf("%d times", f.Count)
-}
-
-// latestFirst reports whether the accesses of a kind are sides of the latest one,
-// and not steps.
+// latestFirst reports whether a finding of the kind is about its latest access, and not about a
+// sequence of steps.
 func latestFirst(kind heisen.Kind) bool {
 	return kind == heisen.Race || kind == heisen.PotentialRace || kind == heisen.Discipline
 }
@@ -109,6 +97,13 @@ func held(locks []Lock) string {
 	return strings.Join(names, ", ")
 }
 
+func goroutineAndTest(goroutine, test string) string {
+	if test == "" {
+		return goroutine
+	}
+	return goroutine + " (" + test + ")"
+}
+
 func nameAndObject(variable, object string) string {
 	if variable == "" {
 		return object
@@ -116,8 +111,8 @@ func nameAndObject(variable, object string) string {
 	return variable + " " + object
 }
 
-// writeAccesses prints the sides of a race from the latest back, as Go does;
-// the steps of other bugs in their order, for that is the bug.
+// writeAccesses prints the accesses of a race from the latest back, as Go does. It prints those of
+// other bugs in their order, because the order is the bug.
 func writeAccesses(b *strings.Builder, f *Finding) {
 	n := len(f.Accesses)
 	section := isSection(f)
@@ -143,10 +138,7 @@ func writeAccesses(b *strings.Builder, f *Finding) {
 		case f.Kind == heisen.Atomicity && i > 0:
 			op = "then " + op
 		}
-		who := a.Goroutine
-		if a.Test != "" {
-			who += " (" + a.Test + ")"
-		}
+		who := goroutineAndTest(a.Goroutine, a.Test)
 		if len(f.Cycle) > 0 {
 			fmt.Fprintf(b, "\n%s wants %s (%s):\n", heading(who), nameAndObject(a.Variable, a.Object), wantedMode(a.Op))
 		} else {
@@ -156,7 +148,7 @@ func writeAccesses(b *strings.Builder, f *Finding) {
 	}
 }
 
-// wantedMode is the mode of Lock that an acquisition brings about.
+// wantedMode returns the Mode of the Lock after an acquisition.
 func wantedMode(op string) string {
 	if op == heisen.AcquireShared.String() {
 		return "read"
@@ -177,8 +169,8 @@ func writeAccess(b *strings.Builder, a *Access) {
 	}
 }
 
-// writeStack prints a stack in the form of Go's, and source below the innermost
-// frame of the program proper.
+// writeStack prints a stack in the form of Go's, and source below the innermost frame that does not
+// belong to package sync or the like.
 func writeStack(b *strings.Builder, stack []Frame, source string) {
 	user := userFrame(stack)
 	for i, f := range stack {
@@ -200,10 +192,7 @@ func writeStack(b *strings.Builder, stack []Frame, source string) {
 
 // writeAllocation prints where an object was allocated.
 func writeAllocation(b *strings.Builder, a *Allocation) {
-	who := a.Goroutine
-	if a.Test != "" {
-		who += " (" + a.Test + ")"
-	}
+	who := goroutineAndTest(a.Goroutine, a.Test)
 	fmt.Fprintf(b, "\nMemory at %s, byte %d of %d, allocated by %s at:\n", a.Object, a.Offset, a.Size, who)
 	if len(a.Stack) == 0 {
 		fmt.Fprintf(b, "  %s\n", a.Site)
@@ -211,8 +200,8 @@ func writeAllocation(b *strings.Builder, a *Allocation) {
 	writeStack(b, a.Stack, "")
 }
 
-// writeGoroutine prints where a goroutine was started; the main goroutine and
-// threads of unknown origin have nothing to print.
+// writeGoroutine prints where a goroutine was started. It prints nothing for the main goroutine and
+// for threads of unknown origin.
 func writeGoroutine(b *strings.Builder, f *Finding, g *Goroutine) {
 	if g.Parent == nil {
 		return
@@ -231,6 +220,28 @@ func writeGoroutine(b *strings.Builder, f *Finding, g *Goroutine) {
 	writeStack(b, g.Stack, "")
 }
 
+// writeBlocked prints where a goroutine is blocked.
+func writeBlocked(b *strings.Builder, g *Blocked) {
+	who := goroutineAndTest(g.Goroutine, g.Test)
+	fmt.Fprintf(b, "\n%s is blocked: %s", heading(who), g.Reason)
+	if g.Object != "" {
+		fmt.Fprintf(b, ", %s", nameAndObject(g.Variable, g.Object))
+	}
+	b.WriteString("\n")
+	writeStack(b, g.Stack, "")
+	for _, l := range g.Locks {
+		fmt.Fprintf(b, "  holding %s (%s), acquired at %s\n", nameAndObject(l.Variable, l.Lock), l.Mode, l.Site)
+	}
+}
+
+// String returns what WriteText prints about a blocked goroutine: an empty line, the reason, the
+// stack and the locks held, in lines.
+func (g Blocked) String() string {
+	var b strings.Builder
+	writeBlocked(&b, &g)
+	return b.String()
+}
+
 func writeWitness(b *strings.Builder, steps []Step) {
 	if len(steps) == 0 {
 		return
@@ -245,8 +256,8 @@ func writeWitness(b *strings.Builder, steps []Step) {
 	}
 }
 
-// heading is a thread's name at the start of a sentence. The names of a text
-// trace are not ours to change.
+// heading returns a thread's name for the start of a sentence. The names in a text trace stay as they
+// are.
 func heading(name string) string {
 	if strings.HasPrefix(name, "goroutine ") || strings.HasPrefix(name, "main goroutine") {
 		return capital(name)
@@ -254,7 +265,7 @@ func heading(name string) string {
 	return name
 }
 
-// capital returns s, which begins with an ASCII letter, with that in upper case.
+// capital returns s, which begins with an ASCII letter, with the letter in upper case.
 func capital(s string) string {
 	if s == "" {
 		return s

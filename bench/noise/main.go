@@ -89,7 +89,12 @@ func measure(ctx context.Context, w io.Writer, runs, requests int, brief bool, p
 		return err
 	}
 	defer os.RemoveAll(dir)
-	e := &experiment{exe: filepath.Join(dir, "server"), requests: requests, brief: brief, sources: report.NewSources()}
+	resolver, err := report.NewResolver()
+	if err != nil {
+		return err
+	}
+	defer resolver.Close()
+	e := &experiment{exe: filepath.Join(dir, "server"), requests: requests, brief: brief, resolver: resolver}
 	b, err := build.New(ctx, "", "")
 	if err != nil {
 		return err
@@ -141,7 +146,7 @@ type experiment struct {
 	uses      []section.Location // of the variables of races
 	names     []string           // of these
 
-	sources *report.Sources
+	resolver *report.Resolver
 }
 
 // outcome is what a run found.
@@ -231,7 +236,7 @@ func (e *experiment) consume(ctx context.Context, listener *recorder.Listener, n
 		sites := [2]heisen.Site{o.Accesses[0].Site, o.Accesses[1].Site}
 		name, known := seen[sites]
 		if !known {
-			f := report.Resolve(report.Item{Finding: overlap.Race(o.Accesses[0], o.Accesses[1])}, stream.Symbols(), e.sources)
+			f := e.resolver.Resolve(overlap.Race(o.Accesses[0], o.Accesses[1]), stream.Symbols())
 			name = f.Variable[strings.LastIndexByte(f.Variable, '.')+1:]
 			seen[sites] = name
 			r.accesses = append(r.accesses, f.Accesses...)

@@ -12,8 +12,8 @@ import (
 
 	"github.com/heisen-go/heisen"
 	"github.com/heisen-go/heisen/internal/cli"
+	"github.com/heisen-go/heisen/internal/fold"
 	"github.com/heisen-go/heisen/internal/recorder"
-	"github.com/heisen-go/heisen/report"
 )
 
 // The analyser is this program again, as a process of its own, so that its CPU
@@ -92,13 +92,13 @@ func (a *analysis) consume(listener *recorder.Listener, detectors string) error 
 	if err != nil {
 		return err
 	}
-	collector := report.NewCollector(stream.Symbols(), nil)
-	built, err := chosen.New(stream, collector.Add)
+	found := fold.NewSet(stream.Symbols(), nil)
+	built, err := chosen.New(stream, found.Add)
 	if err != nil {
 		return err
 	}
 	a.Events, err = heisen.Run(context.Background(), stream, built...)
-	a.Findings = collector.Len()
+	a.Findings = found.Len()
 	return errors.Join(err, program.Close(0))
 }
 

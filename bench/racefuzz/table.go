@@ -31,9 +31,9 @@ type table struct {
 
 // binaries are a package built in both ways.
 type binaries struct {
-	plain   string
-	program *confirm.Program
-	sources *confirm.Sources
+	plain    string
+	program  *confirm.Program
+	resolver *confirm.Resolver
 }
 
 // measures is a row of the table.
@@ -124,7 +124,7 @@ func (t *table) build(ctx context.Context, p *racefuzz.Program) (*binaries, erro
 	if err != nil {
 		return nil, err
 	}
-	b.program, b.sources = programs[0], confirm.NewSources(with)
+	b.program, b.resolver = programs[0], confirm.NewResolver(new(report.Resolver), with)
 	t.built[p.Package] = b
 	return b, nil
 }
@@ -151,7 +151,7 @@ func (t *table) measure(ctx context.Context, p *racefuzz.Program) (*measures, er
 			m.failed++
 		}
 	}
-	survey := &confirm.Survey{Races: true, Walks: walks, Limit: limit, Sources: b.sources}
+	survey := &confirm.Survey{Races: true, Walks: walks, Limit: limit, Resolver: b.resolver}
 	suspects, passed, looks, err := survey.Run(ctx, &program)
 	if err != nil {
 		return nil, err
@@ -166,7 +166,7 @@ func (t *table) measure(ctx context.Context, p *racefuzz.Program) (*measures, er
 	var took time.Duration
 	runs := 0
 	hunt := &confirm.Hunt{
-		From: 1, To: uint64(t.seeds), Parallel: t.parallel, Limit: limit, Wait: 100 * time.Millisecond, Sources: b.sources,
+		From: 1, To: uint64(t.seeds), Parallel: t.parallel, Limit: limit, Wait: 100 * time.Millisecond, Resolver: b.resolver,
 		Tried: func(_ *confirm.Suspect, trial *confirm.Trial) {
 			took += trial.Execution.Took
 			runs++

@@ -301,7 +301,7 @@ func suspects(t *testing.T, p *Program, detectors string, more ...string) (found
 			decoded.WriteString(line)
 		}
 	}
-	findings, err := report.Decode(&decoded)
+	findings, err := report.ReadJSON(&decoded)
 	if err != nil {
 		t.Fatal(err)
 	}

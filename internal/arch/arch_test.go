@@ -96,7 +96,7 @@ func TestCheck(t *testing.T) {
 		{"./racefuzz", "os/exec", "starts no processes"},
 
 		{"./report", ".", ""},
-		{"./report", "./trace", `uses ["." "internal/option"] only`},
+		{"./report", "./trace", `uses ["." "internal/option" "internal/source" "internal/fold"] only`},
 		{"./internal/recorder", "./trace", ""},
 		{"./internal/recorder", "./internal/build", "on floor 4, step 0 does not import step 1"},
 		{"./internal/build", "./internal/recorder", ""},

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/heisen-go/heisen"
-	"github.com/heisen-go/heisen/report"
+	"github.com/heisen-go/heisen/internal/allocsite"
 	"github.com/heisen-go/heisen/trace"
 )
 
@@ -36,7 +36,7 @@ func (inv *invocation) analyze() (int, error) {
 	if *filter {
 		detect.fronts = &fronts{}
 	}
-	found := newFindings(nil, known) // names may come at the end of a trace: printed when all are known
+	found := newFindings(inv.resolver, nil, known) // names may come at the end of a trace: printed when all are known
 	failed := inv.analyzeFiles(files, detect, found)
 	if *asJSON {
 		failed = errors.Join(failed, found.writeAll(jsonTo(inv.Out)))
@@ -75,7 +75,7 @@ func (inv *invocation) analyzeFiles(files []string, detect *detection, found *fi
 }
 
 func analyzeTrace(ctx context.Context, r *trace.Reader, detect *detection, found *findings) error {
-	from := origin{symbols: r.Symbols(), memory: &report.Allocations{}}
+	from := origin{symbols: r.Symbols(), memory: &allocsite.Tracker{}}
 	collector, done := found.collect(from)
 	defer done()
 	detectors, err := detect.build(r.Symbols(), collector.Add)

@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/heisen-go/heisen/internal/recorder"
+	"github.com/heisen-go/heisen/report"
 )
 
 // Exit statuses.
@@ -41,16 +42,17 @@ type Tool struct {
 // invocation is one run of a subcommand.
 type invocation struct {
 	Streams
-	tool  Tool
-	ctx   context.Context
-	args  []string      // what follows it, up to "--"
-	rest  []string      // what follows "--"
-	flags *flag.FlagSet // for the subcommand to fill and parse
-	pkgs  patterns      // in which accesses are recorded
-	tags  string        // with which the program is built
-	hide  patterns      // of packages that are hidden
-	limit int           // of what a hidden call reaches
-	once  bool          // that is looked at once
+	tool     Tool
+	ctx      context.Context
+	args     []string // what follows it, up to "--"
+	rest     []string // what follows "--"
+	resolver *report.Resolver
+	flags    *flag.FlagSet // for the subcommand to fill and parse
+	pkgs     patterns      // in which accesses are recorded
+	tags     string        // with which the program is built
+	hide     patterns      // of packages that are hidden
+	limit    int           // of what a hidden call reaches
+	once     bool          // that is looked at once
 
 	hidden     *recorder.Hidden  // those packages, once the program is built; nil if there are none
 	directives map[string]string // by variable that a directive names, where it stands
@@ -86,7 +88,13 @@ func Main(ctx context.Context, tool Tool, args []string, std Streams) int {
 		fmt.Fprintf(std.Err, "%s: unknown command %q; see %[1]s help\n", tool.Name, name)
 		return Misused
 	}
-	return all[i].invoke(&invocation{Streams: std, tool: tool, ctx: ctx, args: args})
+	resolver, err := report.NewResolver()
+	if err != nil {
+		printError(std.Err, tool.Name, err)
+		return Failed
+	}
+	defer resolver.Close()
+	return all[i].invoke(&invocation{Streams: std, tool: tool, ctx: ctx, args: args, resolver: resolver})
 }
 
 func (c command) invoke(inv *invocation) int {

@@ -58,7 +58,7 @@ func TestCorpus(t *testing.T) {
 		if status != wantStatus || errs != "" {
 			t.Errorf("%s: exit status %d, want %d\n%s", name, status, wantStatus, errs)
 		}
-		findings, err := report.Decode(strings.NewReader(out))
+		findings, err := report.ReadJSON(strings.NewReader(out))
 		if err != nil {
 			t.Fatalf("%s: %v", name, err)
 		}

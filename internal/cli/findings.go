@@ -7,6 +7,8 @@ import (
 	"sync"
 
 	"github.com/heisen-go/heisen"
+	"github.com/heisen-go/heisen/internal/allocsite"
+	"github.com/heisen-go/heisen/internal/fold"
 	"github.com/heisen-go/heisen/report"
 	"github.com/heisen-go/heisen/section"
 )
@@ -15,13 +17,13 @@ import (
 // of different processes or traces are one. Its methods may be called by several
 // goroutines.
 type findings struct {
-	mu      sync.Mutex
-	sources *report.Sources
-	order   []*finding // those that are reported, as they were first seen
-	known   map[findingKey]*finding
-	print   func(*report.Finding) error // each as it is first seen; nil: not at all
-	expect  *known                      // what is not to be reported
-	hidden  map[string]*report.Suppression
+	mu       sync.Mutex
+	resolver *report.Resolver
+	order    []*finding // those that are reported, as they were first seen
+	known    map[findingKey]*finding
+	print    func(*report.Finding) error // each as it is first seen; nil: not at all
+	expect   *known                      // what is not to be reported
+	hidden   map[string]*report.Suppression
 }
 
 type finding struct {
@@ -33,31 +35,31 @@ type finding struct {
 // findingKey is what makes two findings the same.
 type findingKey struct{ detector, fingerprint string }
 
-func keyOf(item report.Item) findingKey {
+func keyOf(item fold.Item) findingKey {
 	return findingKey{item.Finding.Detector, item.Fingerprint}
 }
 
-func newFindings(print func(*report.Finding) error, expect *known) *findings {
+func newFindings(resolver *report.Resolver, print func(*report.Finding) error, expect *known) *findings {
 	return &findings{
-		sources: report.NewSources(),
-		known:   map[findingKey]*finding{},
-		print:   print,
-		expect:  expect,
-		hidden:  map[string]*report.Suppression{},
+		resolver: resolver,
+		known:    map[findingKey]*finding{},
+		print:    print,
+		expect:   expect,
+		hidden:   map[string]*report.Suppression{},
 	}
 }
 
 // origin is where the findings of one stream come from.
 type origin struct {
 	symbols *heisen.Symbols
-	pkg     string              // whose tests it is of, or empty
-	memory  *report.Allocations // gets the events before the detectors
+	pkg     string             // whose tests it is of, or empty
+	memory  *allocsite.Tracker // gets the events before the detectors
 }
 
 // collect returns a collector for one stream, and a function that adds its counts when the
 // stream has ended, and returns how many of its findings are to be reported.
-func (f *findings) collect(from origin) (c *report.Collector, done func() int) {
-	c = report.NewCollector(from.symbols, func(item report.Item) { f.see(item, from) })
+func (f *findings) collect(from origin) (c *fold.Set, done func() int) {
+	c = fold.NewSet(from.symbols, func(item fold.Item) { f.see(item, from) })
 	return c, func() (reported int) {
 		f.mu.Lock()
 		defer f.mu.Unlock()
@@ -76,14 +78,15 @@ func (f *findings) collect(from origin) (c *report.Collector, done func() int) {
 }
 
 // see takes a finding that is new in its stream, or new there in this order.
-func (f *findings) see(item report.Item, from origin) {
+func (f *findings) see(item fold.Item, from origin) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	known := f.known[keyOf(item)]
 	if known != nil && (known.reverse == item.Reverse || known.Reverse != nil) {
 		return
 	}
-	resolved := report.Resolve(item, from.symbols, f.sources)
+	resolved := f.resolver.Resolve(item.Finding, from.symbols)
+	resolved.Fingerprint = item.Fingerprint // sites may have got names since
 	resolved.Allocations = from.memory.Of(&item.Finding, from.symbols)
 	if known != nil {
 		known.Reverse = resolved.Order()
@@ -128,7 +131,7 @@ func (f *findings) enter(resolved report.Finding, reverse bool) *finding {
 func (f *findings) isAbout(finding heisen.Finding, symbols *heisen.Symbols, section *section.Section) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	resolved := report.Resolve(report.Item{Finding: finding}, symbols, f.sources)
+	resolved := f.resolver.Resolve(finding, symbols)
 	for i := range resolved.Accesses {
 		name := resolved.Accesses[i].Variable
 		if name == "" || section.Covers(name) {
@@ -176,7 +179,7 @@ func (f *findings) writeAll(write func(*report.Finding) error) error {
 
 // jsonTo returns a function that writes findings as lines of JSON.
 func jsonTo(w io.Writer) func(*report.Finding) error {
-	return func(f *report.Finding) error { return report.Encode(w, f) }
+	return func(f *report.Finding) error { return report.WriteJSON(w, f) }
 }
 
 // textTo returns a function that writes findings for people.
@@ -212,7 +215,7 @@ func (f *findings) summary(w io.Writer) {
 		return
 	}
 	for _, known := range f.order {
-		if times := report.Times(&known.Finding); times != "" {
+		if times := known.Finding.Times(); times != "" {
 			fmt.Fprintf(w, "  %s (%s): %s\n", known.Fingerprint, known.Detector, times)
 		}
 	}

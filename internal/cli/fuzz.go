@@ -38,7 +38,7 @@ type fuzzing struct {
 	from, to    uint64 // seeds
 	part, parts int    // shard part of parts, from 1
 	origin      confirm.Origin
-	resolver    *confirm.Sources
+	resolver    *confirm.Resolver
 	usual       map[*confirm.Program]confirm.Outcome // how programs end that are not directed
 	hunt        *confirm.Hunt
 	found       *findings
@@ -107,7 +107,7 @@ func (inv *invocation) fuzz() (int, error) {
 	if f.json {
 		live = nil
 	}
-	f.found = newFindings(live, f.known)
+	f.found = newFindings(inv.resolver, live, f.known)
 	err := f.run(ctx)
 	if ctx.Err() != nil {
 		err = errors.New("interrupted")
@@ -225,7 +225,7 @@ func (f *fuzzing) run(ctx context.Context) error {
 func (f *fuzzing) newHunt() {
 	f.hunt = &confirm.Hunt{
 		From: f.from, To: f.to, Parallel: f.parallel, Limit: f.limit, Virtual: f.virtual,
-		Procs: f.procs, Patience: f.patience, Wait: f.wait, Sources: f.resolver,
+		Procs: f.procs, Patience: f.patience, Wait: f.wait, Resolver: f.resolver,
 		Depth: uint64(f.depth),
 	}
 }
@@ -252,7 +252,7 @@ func (f *fuzzing) build(ctx context.Context) (programs []*confirm.Program, remov
 		err = fmt.Errorf("no tests in %s", strings.Join(f.origin.Packages, " "))
 	}
 	if err == nil {
-		f.resolver = confirm.NewSources(with)
+		f.resolver = confirm.NewResolver(f.invocation.resolver, with)
 		f.origin.Version, f.origin.Platform = with.Version, with.GOOS+"/"+with.GOARCH
 		f.origin.Folder, err = os.Getwd()
 	}
@@ -269,7 +269,7 @@ func (f *fuzzing) survey(ctx context.Context, programs []*confirm.Program, suspe
 	survey := &confirm.Survey{
 		Races: true, Deadlocks: true, Sections: f.overlaps.read, Torn: len(f.overlaps.read) > 0,
 		Predict: f.predict, Walks: f.walks,
-		Limit: f.limit, Virtual: f.virtual, Procs: f.procs, Sources: f.hunt.Sources,
+		Limit: f.limit, Virtual: f.virtual, Procs: f.procs, Resolver: f.hunt.Resolver,
 	}
 	if f.strategy != "directed" {
 		survey.Races, survey.Deadlocks, survey.Torn, survey.Predict = false, false, false, false

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/heisen-go/heisen"
+	"github.com/heisen-go/heisen/internal/confirm"
 	"github.com/heisen-go/heisen/report"
 )
 
@@ -27,7 +28,7 @@ func (f *fuzzing) merge() (int, error) {
 	}
 	var failed error
 	suspects, confirmed, harmful, executions, failures := 0, 0, 0, 0, 0
-	for _, one := range report.MergeTrials(all) {
+	for _, one := range confirm.Merge(all) {
 		t := one.Trials
 		if t == nil {
 			continue

@@ -44,7 +44,7 @@ func (k *known) read() error {
 			return err
 		}
 		defer f.Close()
-		if k.old, err = report.Decode(f); err != nil {
+		if k.old, err = report.ReadJSON(f); err != nil {
 			return fmt.Errorf("%s: %w", k.baseline, err)
 		}
 		for _, old := range k.old {
@@ -57,7 +57,7 @@ func (k *known) read() error {
 			return err
 		}
 		defer f.Close()
-		if k.suppressions, err = report.ParseSuppressions(k.suppress, f); err != nil {
+		if k.suppressions, err = report.ReadSuppressions(k.suppress, f); err != nil {
 			return err
 		}
 	}

@@ -7,8 +7,8 @@ import (
 	"strings"
 
 	"github.com/heisen-go/heisen"
+	"github.com/heisen-go/heisen/internal/allocsite"
 	"github.com/heisen-go/heisen/internal/recorder"
-	"github.com/heisen-go/heisen/report"
 )
 
 // test is heisen test: the tests run under go test, each test binary sends its
@@ -22,7 +22,7 @@ func (inv *invocation) test() (int, error) {
 	}
 	if *predict {
 		watch.detect.add(mcmName)
-		watch.predictions = newFindings(nil, watch.known)
+		watch.predictions = newFindings(inv.resolver, nil, watch.known)
 		watch.folder = *folder
 	}
 	if err := watch.prepare(inv); err != nil {
@@ -109,14 +109,14 @@ func (w *watch) run(inv *invocation, cmd *exec.Cmd) (int, error) {
 	if *w.json {
 		live = nil
 	}
-	w.found = newFindings(live, w.known)
+	w.found = newFindings(inv.resolver, live, w.known)
 	mode := w.filter.mode(w.detect)
 	if inv.hidden != nil {
 		w.detect.hidden, mode = true, recorder.Everything
 	}
 	w.detect.races = mode == recorder.Races
 	s, err := newSession(inv, mode, w.live, func(_ int, p *recorder.Program, stream *recorder.Stream) (int32, error) {
-		from := origin{symbols: stream.Symbols(), pkg: testedPackage(p), memory: &report.Allocations{}}
+		from := origin{symbols: stream.Symbols(), pkg: testedPackage(p), memory: &allocsite.Tracker{}}
 		collector, done := w.found.collect(from)
 		w.overlaps.observe(stream, w.found, func(_ recorder.Overlap, f heisen.Finding) { collector.Add(f) })
 		sink, reported := heisen.Sink(collector.Add), done

@@ -159,7 +159,7 @@ func findingsIn(name string) (findings []report.Finding, err error) {
 		if start < 0 {
 			continue
 		}
-		found, err := report.Decode(strings.NewReader(line[start:]))
+		found, err := report.ReadJSON(strings.NewReader(line[start:]))
 		if err != nil {
 			return nil, fmt.Errorf("%s:%d: %w", name, n, err)
 		}

@@ -76,7 +76,7 @@ func (f *fuzzing) bringPredicted(ctx context.Context, predicted []report.Finding
 	f.newHunt()
 	survey := &confirm.Survey{
 		Predict: true, Known: predicted, Sections: f.overlaps.read, Walks: f.walks,
-		Limit: f.limit, Virtual: f.virtual, Procs: f.procs, Sources: f.resolver,
+		Limit: f.limit, Virtual: f.virtual, Procs: f.procs, Resolver: f.resolver,
 	}
 	var suspects []*confirm.Suspect
 	if err := f.look(ctx, survey, programs, func(_ *confirm.Program, found []*confirm.Suspect, _ []*confirm.Trial) {

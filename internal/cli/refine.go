@@ -127,7 +127,7 @@ func (inv *invocation) refiningRun(o *overlaps, live *recorder.Live, flags testF
 	cmd.Stdout = &said
 	var run section.Observation
 	var mu sync.Mutex
-	found := newFindings(nil, &known{})
+	found := newFindings(inv.resolver, nil, &known{})
 	all := flatten(o.relative)
 	s, err := newSession(inv, recorder.Nothing, live, func(_ int, _ *recorder.Program, stream *recorder.Stream) (int32, error) {
 		o.observe(stream, found, func(overlap recorder.Overlap, _ heisen.Finding) {

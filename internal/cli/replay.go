@@ -12,7 +12,6 @@ import (
 	"github.com/heisen-go/heisen/internal/confirm"
 	"github.com/heisen-go/heisen/internal/recorder"
 	"github.com/heisen-go/heisen/racefuzz"
-	"github.com/heisen-go/heisen/report"
 )
 
 // replay is heisen replay: it does the execution of a schedule again.
@@ -59,14 +58,14 @@ func (inv *invocation) replay() (int, error) {
 	if schedule.Go != "" && schedule.Go != with.Version {
 		fmt.Fprintf(inv.Err, "%s: the schedule is of %s, this is %s: the execution may differ\n", inv.tool.Name, schedule.Go, with.Version)
 	}
-	return inv.repeat(ctx, programs[0], confirm.NewSources(with), plan, schedule, *limit, *asJSON)
+	return inv.repeat(ctx, programs[0], confirm.NewResolver(inv.resolver, with), plan, schedule, *limit, *asJSON)
 }
 
 // repeat executes a program under a schedule and says what happens.
-func (inv *invocation) repeat(ctx context.Context, p *confirm.Program, sources *confirm.Sources, plan *recorder.Schedule, schedule *racefuzz.Schedule, limit time.Duration, asJSON bool) (int, error) {
+func (inv *invocation) repeat(ctx context.Context, p *confirm.Program, resolver *confirm.Resolver, plan *recorder.Schedule, schedule *racefuzz.Schedule, limit time.Duration, asJSON bool) (int, error) {
 	e, err := p.Execute(ctx, confirm.Plan{
 		Schedule: plan, Mode: recorder.Unrepeated, Limit: limit, Input: inv.In, Output: inv.Out, Errors: inv.Err,
-	}, sources)
+	}, resolver)
 	if err != nil {
 		return Failed, err
 	}
@@ -84,7 +83,7 @@ func (inv *invocation) repeat(ctx context.Context, p *confirm.Program, sources *
 	}
 	if e.Stuck != nil {
 		for i := range e.Blocked {
-			report.WriteBlocked(inv.Err, &e.Blocked[i])
+			fmt.Fprint(inv.Err, e.Blocked[i])
 		}
 	}
 	fmt.Fprintf(inv.Err, "%s: %v, after %d steps\n", inv.tool.Name, e.Outcome, e.Steps)

@@ -220,7 +220,7 @@ func fingerprints(ts *testscript.TestScript, neg bool, args []string) {
 	var found []string
 	for line := range strings.Lines(ts.ReadFile(args[0])) {
 		if strings.HasPrefix(line, "{") {
-			findings, err := report.Decode(strings.NewReader(line))
+			findings, err := report.ReadJSON(strings.NewReader(line))
 			ts.Check(err)
 			found = append(found, findings[0].Fingerprint+"\n")
 		}

@@ -73,7 +73,7 @@ const detectorName = "racefuzz"
 
 // Execute runs a program once. The error is about heisen's own part; what the program
 // did wrong is in the Execution.
-func (p *Program) Execute(ctx context.Context, plan Plan, sources *Sources) (*Execution, error) {
+func (p *Program) Execute(ctx context.Context, plan Plan, resolver *Resolver) (*Execution, error) {
 	l, err := recorder.Listen()
 	if err != nil {
 		return nil, err
@@ -102,7 +102,7 @@ func (p *Program) Execute(ctx context.Context, plan Plan, sources *Sources) (*Ex
 		l.Close()
 		return nil, err
 	}
-	r := &receiver{listener: l, plan: &plan, sources: sources, symbols: p.symbols}
+	r := &receiver{listener: l, plan: &plan, resolver: resolver, symbols: p.symbols}
 	received := make(chan struct{})
 	go func() {
 		defer close(received)
@@ -160,7 +160,7 @@ func (p *Program) Execute(ctx context.Context, plan Plan, sources *Sources) (*Ex
 type receiver struct {
 	listener  *recorder.Listener
 	plan      *Plan
-	sources   *Sources
+	resolver  *Resolver
 	symbols   *recorder.SharedSymbols
 	met       bool // the program has connected
 	execution Execution
@@ -241,12 +241,12 @@ func (r *receiver) receive(ctx context.Context, p *recorder.Program) error {
 	drain(stream)
 	for i := range r.execution.Meetings { // now all goroutines have names
 		m := &r.execution.Meetings[i]
-		m.Finding = r.sources.resolve(findingOf(m.Meeting), stream.Symbols())
+		m.Finding = r.resolver.resolve(findingOf(m.Meeting), stream.Symbols())
 	}
 	r.execution.Execution = *stream.Execution()
-	r.execution.Blocked = held.blocked(r.execution.Stuck, r.sources)
+	r.execution.Blocked = held.blocked(r.execution.Stuck, r.resolver)
 	for _, in := range r.execution.Influences {
-		r.execution.Outside = append(r.execution.Outside, r.sources.influence(in, stream.Symbols()))
+		r.execution.Outside = append(r.execution.Outside, r.resolver.influence(in, stream.Symbols()))
 	}
 	if r.plan.Finish != nil {
 		r.plan.Finish(stream.Symbols())

@@ -37,7 +37,7 @@ func (h *holding) handle(r *heisen.Record) {
 func (h *holding) Flush() error { return nil }
 
 // blocked resolves where the goroutines of a program stand that does not go on.
-func (h *holding) blocked(stuck *recorder.Stuck, sources *Sources) []report.Blocked {
+func (h *holding) blocked(stuck *recorder.Stuck, resolver *Resolver) []report.Blocked {
 	if stuck == nil {
 		return nil
 	}
@@ -49,7 +49,5 @@ func (h *holding) blocked(stuck *recorder.Stuck, sources *Sources) []report.Bloc
 		where[i] = heisen.Access{Op: heisen.Acquire, Thread: b.Thread, Object: b.Object, Site: b.Site, Context: context}
 		reasons[i] = b.Reason
 	}
-	sources.mu.Lock()
-	defer sources.mu.Unlock()
-	return report.ResolveBlocked(where, reasons, h.symbols, sources.sources)
+	return resolver.blocked(where, reasons, h.symbols)
 }

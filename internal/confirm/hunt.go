@@ -23,7 +23,7 @@ type Hunt struct {
 	Patience uint64        // steps for which a goroutine is kept back; 0 is pick's default
 	Wait     time.Duration // how long by the program's clock, while all others only wait for time to pass
 	Depth    uint64        // of PCT
-	Sources  *Sources
+	Resolver *Resolver
 
 	// Done is told of every execution as it ends, and of every suspect as its verdict
 	// stands, from one goroutine at a time. Both may be nil.
@@ -182,7 +182,7 @@ func (h *Hunt) schedule(s *Suspect, seed uint64) *recorder.Schedule {
 func (h *Hunt) try(ctx context.Context, s *Suspect, schedule *recorder.Schedule) (*Trial, error) {
 	e, err := s.Program.Execute(ctx, Plan{
 		Schedule: schedule, Mode: recorder.Nothing, Tests: s.tests(schedule), Limit: h.Limit,
-	}, h.Sources)
+	}, h.Resolver)
 	if err != nil {
 		return nil, err
 	}

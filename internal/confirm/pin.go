@@ -75,7 +75,7 @@ func (h *Hunt) Pin(ctx context.Context, v *Verdict, attempts int) (*Proof, error
 	same := func(ctx context.Context, choices []racefuzz.Choice) (bool, error) {
 		e, err := v.Suspect.Program.Execute(ctx, Plan{
 			Schedule: replaying(coreChoices(choices)), Mode: recorder.Nothing, Tests: v.Suspect.Tests, Limit: h.Limit,
-		}, h.Sources)
+		}, h.Resolver)
 		if err != nil {
 			return false, err
 		}
@@ -116,7 +116,7 @@ func (h *Hunt) calm(ctx context.Context, s *Suspect, ending *Ending, seed *uint6
 	for ; tried < seeds; *seed++ {
 		schedule := h.schedule(s, *seed)
 		schedule.Pick.ByDefault, schedule.Log = true, true
-		e, err := s.Program.Execute(ctx, Plan{Schedule: schedule, Mode: recorder.Nothing, Tests: s.Tests, Limit: h.Limit}, h.Sources)
+		e, err := s.Program.Execute(ctx, Plan{Schedule: schedule, Mode: recorder.Nothing, Tests: s.Tests, Limit: h.Limit}, h.Resolver)
 		if err != nil {
 			return nil, tried, err
 		}
@@ -140,14 +140,14 @@ func (h *Hunt) record(ctx context.Context, s *Suspect, schedule *recorder.Schedu
 	e, err := s.Program.Execute(ctx, Plan{
 		Schedule: schedule, Mode: recorder.Everything, Tests: s.tests(schedule), Limit: h.Limit,
 		Detect: func(symbols *heisen.Symbols) ([]heisen.Detector, error) {
-			story = newStory(symbols, h.Sources.std, schedule.Targets)
+			story = newStory(symbols, h.Resolver.std, schedule.Targets)
 			return []heisen.Detector{story}, nil
 		},
 		OnMeeting: func() { story.meeting() },
 		Finish: func(symbols *heisen.Symbols) {
-			story.steps = h.Sources.steps(story.told(), symbols)
+			story.steps = h.Resolver.steps(story.told(), symbols)
 		},
-	}, h.Sources)
+	}, h.Resolver)
 	if err != nil {
 		return nil, nil, err
 	}

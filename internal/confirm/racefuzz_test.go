@@ -65,11 +65,16 @@ func open(t *testing.T, p *racefuzz.Program, args ...string) *lab {
 	}
 	l.program = programs[0]
 	t.Cleanup(l.program.Close)
-	sources := confirm.NewSources(with)
-	l.survey = confirm.Survey{Races: true, Deadlocks: true, Limit: time.Minute, Virtual: time.Minute, Sources: sources}
+	words, err := report.NewResolver()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(words.Close)
+	resolver := confirm.NewResolver(words, with)
+	l.survey = confirm.Survey{Races: true, Deadlocks: true, Limit: time.Minute, Virtual: time.Minute, Resolver: resolver}
 	l.hunt = confirm.Hunt{
 		From: 1, To: 10, Parallel: runtime.NumCPU(), Limit: time.Minute, Virtual: time.Minute,
-		Wait: 100 * time.Millisecond, Sources: sources,
+		Wait: 100 * time.Millisecond, Resolver: resolver,
 	}
 	return l.with(p, args...)
 }
@@ -277,7 +282,7 @@ func checkReplay(t *testing.T, l *lab, v *confirm.Verdict) *confirm.Proof {
 	program := *l.program
 	program.Args = source.Args
 	plan := confirm.Plan{Schedule: restored, Limit: l.hunt.Limit}
-	e, err := program.Execute(t.Context(), plan, l.hunt.Sources)
+	e, err := program.Execute(t.Context(), plan, l.hunt.Resolver)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -5,6 +5,7 @@ import (
 
 	"github.com/heisen-go/heisen"
 	"github.com/heisen-go/heisen/internal/recorder"
+	"github.com/heisen-go/heisen/internal/source"
 	"github.com/heisen-go/heisen/report"
 )
 
@@ -111,7 +112,7 @@ func (s *story) place(site heisen.Site) *place {
 	p = &place{}
 	s.places[site] = p
 	for _, f := range s.symbols.Site(site).Frames {
-		if f.File == "" || report.Synchronises(f.Func) {
+		if f.File == "" || source.Synchronizes(f.Func) {
 			continue
 		}
 		p.program = !strings.HasPrefix(f.File, s.std) && f.File != "_testmain.go"
@@ -138,6 +139,6 @@ func modeAt(op heisen.Op) recorder.TargetMode {
 }
 
 // steps resolves records.
-func (s *Sources) steps(records []heisen.Record, symbols *heisen.Symbols) []report.Step {
-	return s.resolve(heisen.Finding{Witness: records}, symbols).Witness
+func (r *Resolver) steps(records []heisen.Record, symbols *heisen.Symbols) []report.Step {
+	return r.resolve(heisen.Finding{Witness: records}, symbols).Witness
 }

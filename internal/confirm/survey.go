@@ -6,12 +6,12 @@ import (
 	"fmt"
 	"path/filepath"
 	"slices"
-	"sync"
 	"time"
 
 	"github.com/heisen-go/heisen"
 	"github.com/heisen-go/heisen/internal/build"
 	"github.com/heisen-go/heisen/internal/core/strategies"
+	"github.com/heisen-go/heisen/internal/fold"
 	"github.com/heisen-go/heisen/internal/recorder"
 	"github.com/heisen-go/heisen/lockset"
 	"github.com/heisen-go/heisen/mcm"
@@ -20,32 +20,45 @@ import (
 	"github.com/heisen-go/heisen/section"
 )
 
-// Sources resolves findings of several executions at the same time.
-type Sources struct {
-	mu      sync.Mutex
-	sources *report.Sources
-	std     string // the folder of the standard library
+// Resolver resolves the findings of executions. Several goroutines may use it.
+type Resolver struct {
+	report *report.Resolver
+	std    string // the folder of the standard library
 }
 
-// NewSources returns an empty Sources for programs made with a toolchain.
-func NewSources(with *build.Toolchain) *Sources {
-	return &Sources{sources: report.NewSources(), std: filepath.Join(with.Root, "src") + string(filepath.Separator)}
+// NewResolver returns a Resolver for programs that were built with a toolchain.
+func NewResolver(r *report.Resolver, with *build.Toolchain) *Resolver {
+	return &Resolver{report: r, std: filepath.Join(with.Root, "src") + string(filepath.Separator)}
 }
 
-func (s *Sources) resolve(f heisen.Finding, symbols *heisen.Symbols) report.Finding {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	item := report.Item{Finding: f, Fingerprint: f.Fingerprint(symbols), Count: 1}
-	return report.Resolve(item, symbols, s.sources)
+func (r *Resolver) resolve(f heisen.Finding, symbols *heisen.Symbols) report.Finding {
+	return r.report.Resolve(f, symbols)
+}
+
+// blocked resolves where goroutines are blocked: where has the operation that each was about to do,
+// with its object if that is known.
+func (r *Resolver) blocked(where []heisen.Access, reasons []string, symbols *heisen.Symbols) []report.Blocked {
+	all := make([]report.Blocked, len(where))
+	for i, a := range where {
+		at := r.resolve(heisen.Finding{Accesses: []heisen.Access{a}}, symbols).Accesses[0]
+		all[i] = report.Blocked{
+			Thread: a.Thread, Goroutine: at.Goroutine, Test: at.Test, Reason: reasons[i],
+			Stack: at.Stack, Locks: at.Locks,
+		}
+		if a.Object != 0 {
+			all[i].Object, all[i].Variable = at.Object, at.Variable
+		}
+	}
+	return all
 }
 
 // influence says what came from outside, and where first.
-func (s *Sources) influence(in recorder.Influence, symbols *heisen.Symbols) string {
+func (r *Resolver) influence(in recorder.Influence, symbols *heisen.Symbols) string {
 	text := in.Kind.String()
 	if in.Site == 0 {
 		return text
 	}
-	f := s.resolve(heisen.Finding{Accesses: []heisen.Access{{Site: in.Site}}}, symbols)
+	f := r.resolve(heisen.Finding{Accesses: []heisen.Access{{Site: in.Site}}}, symbols)
 	return text + " at " + f.Accesses[0].Site
 }
 
@@ -67,7 +80,7 @@ type Survey struct {
 
 	Limit, Virtual time.Duration // as those of Hunt
 	Procs          int
-	Sources        *Sources
+	Resolver       *Resolver
 }
 
 // Run executes a program with the default choices, which switch only where a goroutine
@@ -146,16 +159,16 @@ func (s *Survey) look(ctx context.Context, p *Program, config strategies.Config,
 				if f.Detector == predictor {
 					w = way.witnessOf(&f, config.Seed)
 				}
-				found(s.Sources.resolve(f, symbols), w)
+				found(s.Resolver.resolve(f, symbols), w)
 			}
-			all, err := s.detectors(symbols, report.NewCollector(symbols, func(i report.Item) { sink(i.Finding) }).Add)
+			all, err := s.detectors(symbols, fold.NewSet(symbols, func(i fold.Item) { sink(i.Finding) }).Add)
 			if s.Predict {
 				way = &course{}
 				all = append([]heisen.Detector{way}, all...) // before who asks it
 			}
 			return all, err
 		},
-	}, s.Sources)
+	}, s.Resolver)
 	if way == nil {
 		return e, nil, err
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/heisen-go/heisen"
 	"github.com/heisen-go/heisen/internal/core/strategies"
 	"github.com/heisen-go/heisen/internal/recorder"
+	"github.com/heisen-go/heisen/internal/source"
 	"github.com/heisen-go/heisen/report"
 )
 
@@ -105,7 +106,7 @@ func addTarget(all []recorder.Target, t recorder.Target) []recorder.Target {
 // placeOf returns the line in the program at which an access is made.
 func placeOf(a *report.Access) (file string, line int, known bool) {
 	for _, f := range a.Stack {
-		if f.File != "" && f.Line > 0 && !report.Synchronises(f.Func) {
+		if f.File != "" && f.Line > 0 && !source.Synchronizes(f.Func) {
 			return f.File, f.Line, true
 		}
 	}

@@ -211,10 +211,12 @@ func (s *suite) analyze(ctx context.Context, p *recorder.Program) (v verdict) {
 		return v
 	}
 	var reports strings.Builder
-	found := report.NewCollector(stream.Symbols(), func(item report.Item) {
-		f := report.Resolve(item, stream.Symbols(), nil)
-		report.WriteText(&reports, &f)
-	})
+	found, err := report.NewCollector(report.WithSymbols(stream.Symbols()), report.WithResolver(nil),
+		report.WithOnFinding(func(f *report.Finding) { report.WriteText(&reports, f) }))
+	if err != nil {
+		v.problem = err.Error()
+		return v
+	}
 	test := &gate{symbols: stream.Symbols(), detector: heisen.Tee()}
 	if s.live == nil {
 		test.detector = detectors[s.detector](func(f heisen.Finding) {
@@ -243,7 +245,7 @@ func (s *suite) analyze(ctx context.Context, p *recorder.Program) (v verdict) {
 	case !started:
 		v.problem = "the start of the test was not recorded"
 	}
-	v.reported = found.Len() > 0
+	v.reported = len(found.Findings()) > 0
 	v.output = reports.String()
 	return v
 }

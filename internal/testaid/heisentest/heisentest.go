@@ -77,7 +77,7 @@ func Run(t *testing.T, args ...string) Result {
 			found.WriteString(line)
 		}
 	}
-	if r.Findings, err = report.Decode(&found); err != nil {
+	if r.Findings, err = report.ReadJSON(&found); err != nil {
 		t.Fatalf("heisen %s: %v", strings.Join(args, " "), err)
 	}
 	return r

@@ -1,4 +1,4 @@
-package report
+package source
 
 import (
 	"go/ast"
@@ -6,10 +6,9 @@ import (
 	"go/types"
 )
 
-// reachable returns the local variables that a goroutine other than their own
-// may reach: their address is taken, or a function literal captures them and
-// they change (the compiler copies captured variables that never do). Accesses
-// to other local variables are not instrumented, so no access is theirs.
+// reachable returns the local variables that another goroutine may reach: their address is taken, or
+// a function literal captures them and they change. The compiler copies captured variables that never
+// change. It does not instrument accesses to other local variables, so no finding is about those.
 func reachable(info *types.Info, files []*ast.File) map[types.Object]bool {
 	r := &reach{
 		info:      info,
@@ -56,8 +55,8 @@ func (r *reach) walk(root ast.Node, lit *ast.FuncLit) {
 				r.mark(r.addressed, n.X)
 			}
 		case *ast.CallExpr:
-			// A method may have a pointer receiver, which takes the address.
-			// Where the type is imported nothing is known, so it may.
+			// A method may have a pointer receiver, which takes the address. Nothing is known
+			// about the methods of imported types.
 			if sel, ok := n.Fun.(*ast.SelectorExpr); ok && !isPointer(r.info.TypeOf(sel.X)) && !valueMethod(r.info, sel) {
 				r.mark(r.addressed, sel.X)
 			}
@@ -77,8 +76,8 @@ func (r *reach) walk(root ast.Node, lit *ast.FuncLit) {
 	})
 }
 
-// mark adds to set the variable in whose storage e lies, if it is one that a
-// name denotes. Names that e defines are not marked.
+// mark adds the variable whose storage contains e to set, if a name denotes it. It does not mark names
+// that e defines.
 func (r *reach) mark(set map[types.Object]bool, e ast.Expr) {
 	for {
 		switch x := e.(type) {
@@ -105,8 +104,7 @@ func (r *reach) mark(set map[types.Object]bool, e ast.Expr) {
 	}
 }
 
-// valueMethod reports whether sel is a method that is known to get a copy of
-// its receiver.
+// valueMethod reports whether sel is known to be a method that gets a copy of its receiver.
 func valueMethod(info *types.Info, sel *ast.SelectorExpr) bool {
 	s := info.Selections[sel]
 	if s == nil || s.Kind() != types.MethodVal {

@@ -1,24 +1,26 @@
-package report
+package allocsite
 
 import (
+	"fmt"
 	"math/rand/v2"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/heisen-go/heisen"
+	"github.com/heisen-go/heisen/report"
 )
 
-// TestAllocations compares what is said of allocations with a list of them: the object is
+// TestOf compares what is said of allocations with a list of them: the object is
 // the latest one that has the memory, large or small, and none that came later than the
 // access.
-func TestAllocations(t *testing.T) {
+func TestOf(t *testing.T) {
 	const memory = 1 << 20
 	known, former := 0, 0
 	for seed := range uint64(8) {
 		rng := rand.New(rand.NewPCG(seed, 3))
 		b := heisen.NewSymbols()
-		var a Allocations
+		var a Tracker
 		var lives []heisen.Record
 		for range 600 {
 			size := 1 + rng.Uint64N(1<<rng.IntN(18))
@@ -40,7 +42,7 @@ func TestAllocations(t *testing.T) {
 			if rng.IntN(2) == 0 {
 				index = uint64(len(lives)) + 1
 			}
-			var want []Allocation
+			var want []report.Allocation
 			over := false // another object has had a part of it since, and nobody has this one
 			for i := len(lives) - 1; i >= 0; i-- {
 				l := &lives[i]
@@ -55,9 +57,9 @@ func TestAllocations(t *testing.T) {
 						known++
 						former += min(1, len(lives)-int(index)+1)
 					}
-					want = []Allocation{{
+					want = []report.Allocation{{
 						Object: b.Name(o), Offset: uint64(o - l.Object), Size: l.Value, Thread: l.Thread,
-						Goroutine: resolver{symbols: b}.name(l.Thread), Site: resolver{symbols: b}.site(l.Site), Stack: []Frame{},
+						Goroutine: threadName(l.Thread), Site: "?", Stack: []report.Frame{},
 					}}
 					break
 				}
@@ -82,10 +84,10 @@ func TestAllocations(t *testing.T) {
 	}
 }
 
-// TestAllocationsAreBounded: the latest are known, however many there were.
-func TestAllocationsAreBounded(t *testing.T) {
+// TestBound: the latest are known, however many there were.
+func TestBound(t *testing.T) {
 	const objects = 3*maxLives + 100
-	var a Allocations
+	var a Tracker
 	r := heisen.Record{Op: heisen.Alloc, Value: 16}
 	for i := range heisen.Object(objects) {
 		r.Object = 16 * i
@@ -101,12 +103,20 @@ func TestAllocationsAreBounded(t *testing.T) {
 	}
 }
 
-// BenchmarkAllocations is per Alloc, of a program whose heap has so many objects.
-func BenchmarkAllocations(b *testing.B) {
+// threadName is how reports call a thread without a name.
+func threadName(t heisen.Thread) string {
+	if t == 0 {
+		return "main goroutine"
+	}
+	return fmt.Sprintf("goroutine %d", t)
+}
+
+// BenchmarkAlloc is per Alloc, of a program whose heap has so many objects.
+func BenchmarkAlloc(b *testing.B) {
 	for name, objects := range map[string]uint64{"1e3": 1e3, "1e5": 1e5, "1e6": 1e6} {
 		b.Run(name, func(b *testing.B) {
 			rng := rand.New(rand.NewPCG(1, 1))
-			var a Allocations
+			var a Tracker
 			records := make([]heisen.Record, 1<<16)
 			for i := range records {
 				records[i] = heisen.Record{Op: heisen.Alloc, Value: 48, Object: heisen.Object(48 * rng.Uint64N(objects))}

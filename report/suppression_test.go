@@ -10,8 +10,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-func TestParseSuppressions(t *testing.T) {
-	got, err := ParseSuppressions("s.txt", strings.NewReader(`
+func TestReadSuppressions(t *testing.T) {
+	got, err := ReadSuppressions("s.txt", strings.NewReader(`
 # a comment
 package example.com/old/...   # rewritten this spring
 	function main.(*cache).get # all writers # agree
@@ -34,7 +34,7 @@ variable m["x"] # not quoted
 	}
 }
 
-func TestParseSuppressionsErrors(t *testing.T) {
+func TestReadSuppressionsErrors(t *testing.T) {
 	for in, want := range map[string]string{
 		"\n\nfuncion main.f # typo":        `s.txt:3: "funcion" is none of package, function, variable`,
 		"function":                         "s.txt:1: function without a name",
@@ -46,7 +46,7 @@ func TestParseSuppressionsErrors(t *testing.T) {
 		`variable "x" y # why`:             `s.txt:1: "y" after the quoted name`,
 		"#\n" + strings.Repeat("x", 1<<17): "s.txt:2: bufio.Scanner: token too long",
 	} {
-		got, err := ParseSuppressions("s.txt", strings.NewReader(in))
+		got, err := ReadSuppressions("s.txt", strings.NewReader(in))
 		if err == nil || err.Error() != want || got != nil {
 			t.Errorf("%.40q: %v, error %v, want %q", in, got, err, want)
 		}
@@ -74,7 +74,7 @@ func TestSuppressionMatches(t *testing.T) {
 		{"gopkg.in/yaml%2ev3.f", "package gopkg.in/yaml.v3", true, "a path with dots"},
 		{"main.f", "package main", true, "a program"},
 		{"main.f", "package outer", false, "a caller's package"},
-		{"main.f", "package sync/atomic", false, "a package that synchronises"},
+		{"main.f", "package sync/atomic", false, "a package that synchronizes"},
 		{"main.f", "function main.f", true, "the function itself"},
 		{"main.f.func2.1", "function main.f", true, "a literal in a literal"},
 		{"main.f.gowrap1", "function main.f", true, "what the compiler makes of a go statement"},
@@ -84,7 +84,7 @@ func TestSuppressionMatches(t *testing.T) {
 		{"main.f", "variable 0xc000", true, "the object"},
 		{"main.f", "variable hits", false, "a part of the expression"},
 	} {
-		all, err := ParseSuppressions("s.txt", strings.NewReader(test.line+" # why"))
+		all, err := ReadSuppressions("s.txt", strings.NewReader(test.line+" # why"))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -100,14 +100,14 @@ func TestSuppressionMatches(t *testing.T) {
 	}
 }
 
-// FuzzSuppressions: what is accepted has a name and a reason, and means the same
-// when it is written again with its name quoted.
+// FuzzSuppressions: an accepted line has a name and a reason, and means the same when it is written
+// again with its name quoted.
 func FuzzSuppressions(f *testing.F) {
 	f.Add("package a/... # why\n# no\n\nvariable \"m[\\\"#\\\"]\" # b # c\r\nfunction main.f#x")
 	f.Add("function \"main.f")
 	f.Add("variable `raw # name` # x")
 	f.Fuzz(func(t *testing.T, text string) {
-		all, err := ParseSuppressions("s.txt", strings.NewReader(text))
+		all, err := ReadSuppressions("s.txt", strings.NewReader(text))
 		if err != nil {
 			if !strings.HasPrefix(err.Error(), "s.txt:") || all != nil {
 				t.Fatalf("%v, error %v", all, err)
@@ -125,7 +125,7 @@ func FuzzSuppressions(f *testing.F) {
 		if again.Len() > maxSuppression {
 			return // quoting can make a line too long
 		}
-		repeated, err := ParseSuppressions("s.txt", strings.NewReader(again.String()))
+		repeated, err := ReadSuppressions("s.txt", strings.NewReader(again.String()))
 		if err != nil {
 			t.Fatalf("%v in %q", err, again.String())
 		}

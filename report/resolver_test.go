@@ -8,7 +8,7 @@ import (
 	"github.com/heisen-go/heisen"
 )
 
-// TestAncestors: a chain of creations is followed to its end, but not for ever.
+// TestAncestors: a chain of creations is followed to its end, up to a bound.
 func TestAncestors(t *testing.T) {
 	s := heisen.NewSymbols()
 	for i := heisen.Thread(1); i <= 5; i++ {
@@ -35,7 +35,7 @@ func TestAncestors(t *testing.T) {
 		for _, thread := range test.threads {
 			f.Accesses = append(f.Accesses, heisen.Access{Op: heisen.Write, Thread: thread})
 		}
-		got := Resolve(Item{Finding: f}, s, nil).Goroutines
+		got := new(Resolver).Resolve(f, s).Goroutines
 		ok := len(got) == len(test.want)
 		for i := 0; ok && i < len(got); i++ {
 			ok = got[i].Thread == test.want[i]
@@ -68,8 +68,8 @@ func TestUserFrame(t *testing.T) {
 	}
 }
 
-// TestStackFrames: wrappers and the runtime's frames around a goroutine's first
-// function are left out; others of the runtime, and a last one, are not.
+// TestStackFrames: a stack has neither wrappers nor the runtime's frames around a goroutine's first
+// function. It has other frames of the runtime, and always one frame.
 func TestStackFrames(t *testing.T) {
 	for _, test := range []struct{ stack, want []string }{
 		{[]string{"main.f", "main.main.func1", "runtime.goexit"}, []string{"main.f", "main.main.func1"}},
@@ -93,7 +93,7 @@ func TestStackFrames(t *testing.T) {
 			c = s.Call(c, at(f))
 		}
 		access := heisen.Access{Op: heisen.Write, Site: at(test.stack[0]), Context: s.Context(c)}
-		f := Resolve(Item{Finding: heisen.Finding{Kind: heisen.Race, Accesses: []heisen.Access{access}}}, s, nil)
+		f := new(Resolver).Resolve(heisen.Finding{Kind: heisen.Race, Accesses: []heisen.Access{access}}, s)
 		var got []string
 		for _, frame := range f.Accesses[0].Stack {
 			got = append(got, frame.Func)

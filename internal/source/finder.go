@@ -1,4 +1,4 @@
-package report
+package source
 
 import (
 	"go/ast"
@@ -8,9 +8,9 @@ import (
 	"strings"
 )
 
-// finder walks the statements on a line and notes which expressions they use in
-// which role. It follows what the compiler instruments: loads and stores of
-// memory that other goroutines may reach.
+// finder walks the statements on a line and collects the expressions that they use, with their roles.
+// It follows what the compiler instruments: loads and stores of memory that other goroutines may
+// reach.
 type finder struct {
 	pkg  *pkg
 	file *file
@@ -140,8 +140,8 @@ func (f *finder) stmts(list []ast.Stmt) {
 	}
 }
 
-// header begins a statement whose blocks start with body, and reports whether
-// what stands before them is on the line.
+// header begins a statement whose blocks start with body, and reports whether the part before body is
+// on the line.
 func (f *finder) header(s ast.Stmt, init ast.Stmt, body *ast.BlockStmt) bool {
 	if !f.onLine(s.Pos(), body.Lbrace) {
 		return false
@@ -153,8 +153,7 @@ func (f *finder) header(s ast.Stmt, init ast.Stmt, body *ast.BlockStmt) bool {
 	return true
 }
 
-// selectable notes the operation of a select's case, which takes place on the
-// line of the select.
+// selectable adds the channel operation of a select's case. It takes place on the line of the select.
 func (f *finder) selectable(c *ast.CommClause) {
 	ast.Inspect(c, func(n ast.Node) bool {
 		switch n := n.(type) {
@@ -232,8 +231,8 @@ func (f *finder) exprs(list []ast.Expr) {
 	}
 }
 
-// expr walks an expression that is used in a role; its parts are read. limit
-// bounds the rank of the expression itself. A nil e is an omitted one.
+// expr walks an expression that is used in a role. Its parts are read. limit bounds the rank of the
+// expression itself. e is nil for an omitted expression.
 func (f *finder) expr(e ast.Expr, r role, limit int) {
 	if e == nil || f.pkg.info.Types[e].IsType() {
 		return
@@ -297,14 +296,14 @@ func (f *finder) literal(e *ast.FuncLit) {
 	f.statement, f.operator = statement, operator
 }
 
-// channel walks a channel that is sent to or received from. The runtime reports
-// a read of the channel for either, a write for closing it.
+// channel walks a channel that is sent to or received from. The runtime reports a read of the channel
+// for both, and a write for closing it.
 func (f *finder) channel(e ast.Expr) {
 	f.addElements(e, reads|messages)
 	f.expr(e, reads, rankShared)
 }
 
-// part walks an expression whose value an expression around it needs.
+// part walks an expression whose value the expression around it needs.
 func (f *finder) part(e ast.Expr, limit int) {
 	f.nesting++
 	f.expr(e, reads, limit)
@@ -337,8 +336,8 @@ func (f *finder) index(e *ast.IndexExpr, r role, limit int) {
 	f.part(e.Index, rankShared)
 }
 
-// container walks an expression that is indexed or sliced: an array is where
-// its elements are, anything else is loaded first.
+// container walks an expression that is indexed or sliced. An array contains its elements; anything
+// else is loaded first.
 func (f *finder) container(e ast.Expr) {
 	if _, ok := under(f.typeOf(e)).(*types.Array); ok {
 		f.address(e)
@@ -347,8 +346,8 @@ func (f *finder) container(e ast.Expr) {
 	}
 }
 
-// address walks an expression whose address is taken: what it denotes is not
-// loaded, what leads there is.
+// address walks an expression whose address is taken. The expression itself is not loaded, but its
+// parts are.
 func (f *finder) address(e ast.Expr) {
 	switch e := e.(type) {
 	case *ast.Ident:
@@ -366,8 +365,8 @@ func (f *finder) address(e ast.Expr) {
 	}
 }
 
-// textOf returns the source from the start of s to end on one line, without
-// comments, and without the bodies of function literals.
+// textOf returns the source from the start of s to end on one line, without comments and without the
+// bodies of function literals.
 func (f *finder) textOf(s ast.Node, end token.Pos) string {
 	var skips []ast.Node
 	for _, group := range f.file.syntax.Comments {

@@ -1,4 +1,4 @@
-package report
+package source
 
 import (
 	"cmp"
@@ -13,7 +13,7 @@ import (
 	"github.com/heisen-go/heisen"
 )
 
-// role is the set of things that a statement does with an expression.
+// role is a set of things that a statement does with an expression.
 type role uint8
 
 const (
@@ -40,12 +40,11 @@ func roleOf(op heisen.Op) role {
 	return 0
 }
 
-// Ranks say how likely it is that the compiler reports an access to an
-// expression of a kind.
+// Ranks say how likely the compiler instruments an access to an expression.
 const (
-	rankNone     = iota // cannot be
+	rankNone     = iota // never
 	rankRemote          // constructed here, or perhaps a constant
-	rankUnknown         // of unknown nature
+	rankUnknown         // not known
 	rankCaptured        // a local variable that goroutines share
 	rankShared          // through a pointer, an element, a package-level variable
 )
@@ -78,10 +77,10 @@ func shorten(s string) string {
 	return s[:cut] + "…"
 }
 
-// best returns the candidates for an op in a function literal of the given
-// depth, the best first: those on the line before those of its statement, then
-// those of the right literal, then by rank, then outer expressions before the
-// expressions in them.
+// best returns the candidates for an op in a function literal of the given depth, the best first. If
+// there are candidates on the line, it drops those elsewhere in the statement. If there are
+// candidates in a literal of that depth, it drops the others. It sorts by rank, and puts outer
+// expressions before the expressions in them.
 func (f *finder) best(op heisen.Op, depth int) []candidate {
 	want := roleOf(op)
 	out := slices.DeleteFunc(f.found, func(c candidate) bool {
@@ -95,7 +94,7 @@ func (f *finder) best(op heisen.Op, depth int) []candidate {
 	return out
 }
 
-// prefer returns those that are good, or all if none is.
+// prefer returns the good candidates, or all if none is good.
 func prefer(all []candidate, good func(candidate) bool) []candidate {
 	var out []candidate
 	for _, c := range all {
@@ -114,26 +113,39 @@ var (
 	initName    = regexp.MustCompile(`\.init\.[0-9]+`)
 )
 
-// literalDepth returns how many function literals lie around the code of a
-// function, going by the name that the compiler gave it: main.f.func1.2 is a
-// literal in a literal in main.f. Functions init have numbers, too.
+// literalDepth returns how many function literals lie around the code of a function. It counts them
+// in the name that the compiler gave the function: main.f.func1.2 is a literal in a literal in main.f.
+// Functions named init have numbers, too.
 func literalDepth(function string) int {
 	function = function[strings.LastIndexByte(function, '/')+1:]
 	function = initName.ReplaceAllString(function, ".init")
 	return len(literalName.FindAllString(function, -1))
 }
 
-// choose picks for each access the candidate that fits best with those of the
-// other accesses: both sides of a race are accesses to the same storage. A nil
-// stands for an access without candidates.
+// Choice is the expression that was chosen for an access, and the statement that has it. Both are
+// empty if nothing is known.
+type Choice struct{ Variable, Statement string }
+
+// Choose picks for each access the candidate that fits best with those of the other accesses, for
+// both sides of a race access the same storage. It chooses the last access and the one before it
+// together, and the others to fit the last.
+func Choose(excerpts []*Excerpt) []Choice {
+	choices := make([]Choice, len(excerpts))
+	for i, c := range choose(excerpts) {
+		if c != nil {
+			choices[i] = Choice{c.text, c.statement}
+		}
+	}
+	return choices
+}
+
+// choose is Choose for candidates. A nil stands for an access without candidates.
 func choose(excerpts []*Excerpt) []*candidate {
 	chosen := make([]*candidate, len(excerpts))
 	n := len(excerpts)
 	if n == 0 {
 		return chosen
 	}
-	// The later access and the one before it are chosen together, the others to
-	// fit the later.
 	last := excerpts[n-1].candidates
 	bestFit := -1
 	for i := range last {
@@ -165,8 +177,7 @@ func fitting(c *candidate, others []candidate) (best int) {
 	return best
 }
 
-// sameness says how likely a and b denote the same storage. Any sameness
-// outweighs all ranks.
+// sameness says how likely a and b denote the same storage. Any sameness outweighs all ranks.
 func sameness(a, b *candidate) int {
 	switch {
 	case b == nil:
@@ -191,9 +202,9 @@ func lastName(text string) string {
 	return text[strings.LastIndexAny(text, ".*")+1:]
 }
 
-// storage returns keys that are equal where two expressions surely or likely
-// denote the same storage: that of e first, then those of the variables around
-// it. Two fields of the same name in different values of a type share a key.
+// storage returns the key of e, then the keys of the variables around it. Two expressions that surely
+// or likely denote the same storage have equal keys. Fields of the same name in different values of
+// a type share a key.
 func (f *finder) storage(e ast.Expr) []string {
 	switch e := e.(type) {
 	case *ast.ParenExpr:
@@ -229,7 +240,7 @@ func (f *finder) storage(e ast.Expr) []string {
 	return []string{types.ExprString(e)}
 }
 
-// objectKey identifies what a name denotes by where that is declared.
+// objectKey identifies the object that a name denotes by its declaration.
 func (f *finder) objectKey(name *ast.Ident) string {
 	obj := f.pkg.info.ObjectOf(name)
 	if obj == nil || !obj.Pos().IsValid() {
@@ -309,13 +320,13 @@ func (f *finder) packageName(e ast.Expr) string {
 	return ""
 }
 
-// add notes that the current statement uses e in a role, with at most a rank.
+// add adds e as a candidate in a role, with the given rank at most.
 func (f *finder) add(e ast.Expr, r role, limit int) {
 	f.addPart(e, "", r, limit)
 }
 
-// addElements notes the same of what a slice, map or channel refers to, which is
-// shown as e. It can be shared whoever holds e.
+// addElements adds the elements of a slice, map or channel as a candidate, which is shown as e. They
+// can be shared even if e is not.
 func (f *finder) addElements(e ast.Expr, r role) {
 	if _, ok := under(f.typeOf(e)).(*types.Array); ok {
 		f.add(e, r, rankShared)
@@ -331,7 +342,7 @@ func (f *finder) addPart(e ast.Expr, part string, r role, limit int) {
 	case part != "":
 		rank = rankShared
 	case r&(locks|messages|atomics) != 0:
-		rank = max(rank, rankUnknown) // such objects are shared by their nature
+		rank = max(rank, rankUnknown) // such objects exist to be shared
 	}
 	if e == nil || rank == rankNone {
 		return

@@ -1,4 +1,4 @@
-package report
+package source
 
 import (
 	"go/ast"
@@ -6,8 +6,8 @@ import (
 	"go/types"
 )
 
-// Methods by which the standard library's synchronisation is recognised: its
-// types are imported, so only their names are known.
+// methodRoles recognizes the standard library's synchronization by the names of methods. Its types
+// are imported, so only the names are known.
 var methodRoles = map[string]role{
 	"Lock": locks, "Unlock": locks, "TryLock": locks,
 	"RLock": locks, "RUnlock": locks, "TryRLock": locks,
@@ -33,8 +33,8 @@ func (f *finder) call(c *ast.CallExpr) {
 	case *ast.SelectorExpr:
 		f.method(fun, c)
 	case *ast.IndexExpr:
-		// An instantiated generic function, unless it is an element that is a
-		// function; without types it is more likely the former.
+		// An instantiated generic function, or an element that is a function. Without types the
+		// former is more likely.
 		if f.typeOf(fun.X) != nil {
 			f.expr(fun, reads, rankShared)
 		}

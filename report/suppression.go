@@ -9,25 +9,26 @@ import (
 	"strings"
 )
 
-// Suppression is a line of a suppressions file: findings that are not to be
-// reported, and why.
+// Suppression is a line of a suppressions file. It names findings that are not to be reported, and
+// the reason.
 //
-//	# Lines that begin with a number sign and empty lines are passed over.
+//	# Empty lines and lines that begin with a number sign are ignored.
 //	package example.com/old/...      # rewritten this spring
 //	function main.(*cache).get       # the race is benign: all writers agree
 //	variable c.hits                  # statistics may be a little off
 //	variable "m[\" # \"]"            # quoted as in Go where the name asks for it
 //
-// A package matches findings one of whose accesses is made in it, or, with /...,
-// below it; its path is that of the function names in reports, so that of a
-// program is main. A function matches findings one of whose accesses is made in
-// it or in a function literal within it. A variable matches findings one of whose
-// accesses is to that expression, or to an object of that name. An access is made
-// in the innermost function that does not belong to the packages which implement
-// synchronisation. The reason, after the number sign, is mandatory.
+// A package suppresses findings with an access in the package or, with /..., in a package below it.
+// The path is that of the function names in reports, so the path of a program is main. A function
+// suppresses findings with an access in the function or in a function literal within it. A variable
+// suppresses findings with an access to that expression, or to an object of that name. An access is
+// in the innermost function that does not belong to the packages which implement synchronization.
+// The reason, after the number sign, is mandatory.
+//
+// ReadSuppressions makes Suppressions. The zero Suppression matches nothing.
 type Suppression struct {
-	File   string // of which it is a line
-	Line   int
+	File   string // the suppressions file
+	Line   int    // in the file, from 1
 	Kind   string // package, function or variable
 	Name   string
 	Reason string
@@ -36,9 +37,12 @@ type Suppression struct {
 // maxSuppression bounds a line, in bytes.
 const maxSuppression = 64 << 10
 
-// ParseSuppressions reads a suppressions file. An error names the file and the
-// line.
-func ParseSuppressions(file string, r io.Reader) (all []Suppression, err error) {
+// ReadSuppressions reads a suppressions file to its end. file is its name. An error names the file
+// and the line. A line may have up to 64 KiB.
+func ReadSuppressions(file string, r io.Reader) (all []Suppression, err error) {
+	if r == nil {
+		return nil, fmt.Errorf("report: read suppressions: %w", errNil)
+	}
 	lines := bufio.NewScanner(r)
 	lines.Buffer(nil, maxSuppression)
 	n := 0
@@ -91,8 +95,11 @@ func parseSuppression(line string) (s Suppression, err error) {
 	return Suppression{Kind: kind, Name: name, Reason: reason}, nil
 }
 
-// Matches reports whether f is to be suppressed.
+// Matches reports whether the suppression suppresses f.
 func (s *Suppression) Matches(f *Finding) bool {
+	if s == nil || f == nil {
+		return false
+	}
 	for i := range f.Accesses {
 		a := &f.Accesses[i]
 		var match bool
@@ -116,8 +123,8 @@ func (s *Suppression) matchesPackage(path string) bool {
 	return path == tree || below && strings.HasPrefix(path, tree+"/")
 }
 
-// packageOf returns the import path in a function's name, in which the linker has
-// escaped the dots of the last element.
+// packageOf returns the import path in a function's name. The linker escapes the dots in the last
+// element of the path.
 func packageOf(function string) string {
 	slash := strings.LastIndexByte(function, '/') + 1
 	last, _, _ := strings.Cut(function[slash:], ".")
@@ -125,6 +132,6 @@ func packageOf(function string) string {
 }
 
 // String returns the suppression's place, kind and name.
-func (s *Suppression) String() string {
+func (s Suppression) String() string {
 	return fmt.Sprintf("%s:%d: %s %s", s.File, s.Line, s.Kind, s.Name)
 }

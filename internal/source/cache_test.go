@@ -1,4 +1,4 @@
-package report
+package source
 
 import (
 	"os"
@@ -10,6 +10,20 @@ import (
 	"github.com/heisen-go/heisen"
 )
 
+// newTestCache returns a cache that is closed with the test.
+func newTestCache(t testing.TB) *Cache {
+	c := NewCache(DefaultMemory)
+	t.Cleanup(c.Close)
+	return c
+}
+
+// addFile makes a text the package of the latest lookup, as a file that stands alone.
+func addFile(c *Cache, name string, text []byte) {
+	c.last = newPackage()
+	c.last.parse(name, text)
+	c.last.check()
+}
+
 var wantOps = map[string]heisen.Op{
 	"read": heisen.Read, "write": heisen.Write, "atomic": heisen.AtomicUpdate,
 	"lock": heisen.Acquire, "send": heisen.Send, "receive": heisen.Receive,
@@ -17,8 +31,8 @@ var wantOps = map[string]heisen.Op{
 
 var wantKey = regexp.MustCompile(`\b(read|write|atomic|lock|send|receive)=`)
 
-// TestVariables compares the variable shown for each access in testdata/src
-// with the comment on its line. An empty comment wants none for any op.
+// TestVariables compares the variable shown for each access in testdata/src with the comment on its
+// line. An empty comment means that no op has a variable.
 func TestVariables(t *testing.T) {
 	for _, name := range []string{"access.go", "sync.go"} {
 		path := filepath.Join("testdata", "src", name)
@@ -26,7 +40,7 @@ func TestVariables(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		sources := NewSources()
+		sources := newTestCache(t)
 		checked := 0
 		for i, line := range strings.Split(string(text), "\n") {
 			code, want, ok := strings.Cut(line, "// want")
@@ -34,7 +48,7 @@ func TestVariables(t *testing.T) {
 				continue
 			}
 			depth := strings.Repeat(".func1", strings.Count(code, "func() {"))
-			frame := Frame{Func: "src.f" + depth, File: path, Line: i + 1}
+			frame := heisen.Frame{Func: "src.f" + depth, File: path, Line: i + 1}
 			keys := wantKey.FindAllStringSubmatchIndex(want, -1)
 			wanted := map[string]string{}
 			for j, key := range keys {
@@ -61,8 +75,8 @@ func TestVariables(t *testing.T) {
 	}
 }
 
-// TestChoice checks that the variable shown is the one that both sides mention,
-// although each side alone has likelier ones.
+// TestChoice checks that the variable shown is the one that both sides mention, even if one side alone
+// has likelier ones.
 func TestChoice(t *testing.T) {
 	const src = `package p
 
@@ -102,11 +116,11 @@ type V struct{ a int }
 		{{6, w, "t.a"}, {99, r, ""}},                    // a side without source
 		{{1, r, ""}, {2, w, ""}},                        // no source on either
 	} {
-		s := NewSources()
-		s.parse("p.go", []byte(src))
+		s := newTestCache(t)
+		addFile(s, "p.go", []byte(src))
 		excerpts := make([]*Excerpt, len(test))
 		for i, side := range test {
-			excerpts[i] = s.At(Frame{Func: "p.f", File: "p.go", Line: side.line}, side.op)
+			excerpts[i] = s.At(heisen.Frame{Func: "p.f", File: "p.go", Line: side.line}, side.op)
 		}
 		for i, c := range choose(excerpts) {
 			got := ""
@@ -153,15 +167,15 @@ func g(int, func() int, int) int { return 0 }
 		10: "x += i", 11: "go func() {…}()", 12: "y++", 13: "go func() {…}()", 15: "switch x", 17: "case 1, 2",
 		20: "return g( x, func() int {…}, y)",
 	} {
-		s := NewSources()
-		s.parse("p.go", []byte(src))
-		if got := s.At(Frame{File: "p.go", Line: line}, heisen.Read).Statement; got != want {
+		s := newTestCache(t)
+		addFile(s, "p.go", []byte(src))
+		if got := s.At(heisen.Frame{File: "p.go", Line: line}, heisen.Read).Statement; got != want {
 			t.Errorf("line %d: %q, want %q", line, got, want)
 		}
 	}
 }
 
-// TestNoSource checks that what cannot be read gives less, not errors.
+// TestNoSource checks that a file that cannot be read gives an empty excerpt.
 func TestNoSource(t *testing.T) {
 	dir := t.TempDir()
 	write := func(name, text string) string {
@@ -197,17 +211,17 @@ func TestNoSource(t *testing.T) {
 		{broken, 100, "", ""},
 		{excluded, 5, "var v = w", "v = w"},
 	} {
-		s := NewSources()
+		s := newTestCache(t)
 		for range 2 { // the second time from the cache
-			e := s.At(Frame{File: test.file, Line: test.line}, heisen.Write)
+			e := s.At(heisen.Frame{File: test.file, Line: test.line}, heisen.Write)
 			if e.Line != test.text || e.Statement != test.statement {
 				t.Errorf("%s:%d: %q and %q, want %q and %q", test.file, test.line, e.Line, e.Statement, test.text, test.statement)
 			}
 		}
 	}
-	var none *Sources
-	if e := none.At(Frame{File: broken, Line: 3}, heisen.Write); e.Line != "" || e.Variable() != "" {
-		t.Errorf("the nil Sources knows %q", e.Line)
+	var none *Cache
+	if e := none.At(heisen.Frame{File: broken, Line: 3}, heisen.Write); e.Line != "" || e.Variable() != "" {
+		t.Errorf("the nil Cache knows %q", e.Line)
 	}
 }
 
@@ -225,7 +239,7 @@ func TestPackageTypes(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if got := NewSources().At(Frame{File: path, Line: 4}, heisen.Write).Variable(); got != "w" {
+	if got := newTestCache(t).At(heisen.Frame{File: path, Line: 4}, heisen.Write).Variable(); got != "w" {
 		t.Errorf("write of %q, want the map w", got)
 	}
 }
@@ -242,9 +256,9 @@ func TestLiteralDepth(t *testing.T) {
 	}
 }
 
-// FuzzSources: no text and no line may do more harm than give no source.
-func FuzzSources(f *testing.F) {
-	for _, name := range []string{"testdata/src/access.go", "testdata/src/sync.go", "testdata/bank/bank.go"} {
+// FuzzCache: no text and no line makes a lookup fail.
+func FuzzCache(f *testing.F) {
+	for _, name := range []string{"testdata/src/access.go", "testdata/src/sync.go", "../../report/testdata/bank/bank.go"} {
 		text, err := os.ReadFile(name)
 		if err != nil {
 			f.Fatal(err)
@@ -252,10 +266,10 @@ func FuzzSources(f *testing.F) {
 		f.Add(text, 30)
 	}
 	f.Fuzz(func(t *testing.T, text []byte, line int) {
-		s := NewSources()
-		s.parse("/nowhere/fuzz.go", text)
+		s := newTestCache(t)
+		addFile(s, "/nowhere/fuzz.go", text)
 		for op := range heisen.Op(heisen.NumOps) {
-			e := s.At(Frame{Func: "p.f.func1", File: "/nowhere/fuzz.go", Line: line}, op)
+			e := s.At(heisen.Frame{Func: "p.f.func1", File: "/nowhere/fuzz.go", Line: line}, op)
 			if len(e.Variable()) > maxText+len("…") || len(e.Statement) > maxText+len("…") {
 				t.Errorf("the variable %q or the statement %q is too long", e.Variable(), e.Statement)
 			}

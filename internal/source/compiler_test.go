@@ -1,4 +1,4 @@
-package report
+package source
 
 import (
 	"bufio"
@@ -30,7 +30,7 @@ func TestCompilerAgrees(t *testing.T) {
 	if err != nil {
 		t.Fatalf("go tool compile: %v\n%s", err, out)
 	}
-	sources := NewSources()
+	sources := newTestCache(t)
 	function, accesses, temporaries := "", 0, 0
 	lines := bufio.NewScanner(bytes.NewReader(out))
 	lines.Buffer(nil, 1<<20)
@@ -48,7 +48,7 @@ func TestCompilerAgrees(t *testing.T) {
 			op = heisen.Write
 		}
 		accesses++
-		excerpt := sources.At(Frame{Func: function, File: path, Line: line}, op)
+		excerpt := sources.At(heisen.Frame{Func: function, File: path, Line: line}, op)
 		if excerpt.Variable() == "" {
 			if op == heisen.Write && allocates.MatchString(excerpt.Statement) {
 				temporaries++

@@ -1,0 +1,57 @@
+package report
+
+import "io"
+
+// Baseline is a list of findings that are known already. A baseline file has the findings as lines
+// of JSON, as WriteJSON writes them. A Baseline contains every finding whose fingerprint it has,
+// whichever detector found it.
+//
+// The zero Baseline is empty and ready for use. The methods of a nil Baseline treat it as empty.
+// Several goroutines may use a Baseline as long as none of them calls Add.
+type Baseline struct {
+	findings []Finding
+	known    map[string]bool // by fingerprint
+}
+
+// ReadBaseline reads a baseline file to its end. Errors are those of ReadJSON.
+func ReadBaseline(r io.Reader) (*Baseline, error) {
+	findings, err := ReadJSON(r)
+	if err != nil {
+		return nil, err
+	}
+	b := &Baseline{}
+	for _, f := range findings {
+		b.Add(f)
+	}
+	return b, nil
+}
+
+// Contains reports whether the baseline has a finding with the fingerprint of f.
+func (b *Baseline) Contains(f *Finding) bool {
+	return b != nil && f != nil && b.known[f.Fingerprint]
+}
+
+// Add appends a finding.
+func (b *Baseline) Add(f Finding) {
+	if b == nil {
+		return
+	}
+	if b.known == nil {
+		b.known = map[string]bool{}
+	}
+	b.known[f.Fingerprint] = true
+	b.findings = append(b.findings, f)
+}
+
+// Write writes the baseline file: the findings in the order in which they were read and added.
+func (b *Baseline) Write(w io.Writer) error {
+	if b == nil {
+		return nil
+	}
+	for i := range b.findings {
+		if err := WriteJSON(w, &b.findings[i]); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,301 @@
+package report
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/heisen-go/heisen"
+	"github.com/heisen-go/heisen/internal/option"
+	"github.com/heisen-go/heisen/internal/source"
+)
+
+// Resolver turns findings of any number of streams into words. It keeps parsed source files between
+// findings. The zero Resolver and the nil Resolver read no files, so that statements and variables
+// stay empty.
+//
+// Several goroutines may use a Resolver, each with the Symbols of its own stream.
+type Resolver struct {
+	sources *source.Cache
+}
+
+// ResolverOption is an option of NewResolver.
+type ResolverOption func(*resolverConfig) error
+
+type resolverConfig struct{ memory int64 }
+
+// WithSourceMemory bounds the memory for parsed source files, in bytes. The default is 128 MiB,
+// which is enough for packages with 4 MB of source. 0 means that no files are read. Packages that do
+// not fit are parsed again for each finding.
+func WithSourceMemory(bytes int64) ResolverOption {
+	return func(c *resolverConfig) error {
+		if bytes < 0 {
+			return option.Errorf("WithSourceMemory: %d bytes, want at least 0", bytes)
+		}
+		c.memory = bytes
+		return nil
+	}
+}
+
+// NewResolver returns a Resolver that reads source files. Close it when it is no longer used.
+// Errors wrap heisen.ErrOption.
+func NewResolver(opts ...ResolverOption) (*Resolver, error) {
+	c := resolverConfig{memory: source.DefaultMemory}
+	if err := option.Apply("report.NewResolver", &c, opts); err != nil {
+		return nil, err
+	}
+	r := &Resolver{}
+	if c.memory > 0 {
+		r.sources = source.NewCache(c.memory)
+	}
+	return r, nil
+}
+
+// Close gives up the parsed files. It may be called several times. A closed Resolver still resolves,
+// slowly.
+func (r *Resolver) Close() {
+	if r != nil {
+		r.sources.Close()
+	}
+}
+
+// maxAncestors bounds the chain of creations shown for one access. Programs that start goroutines
+// from goroutines can be thousands deep, and a damaged trace may contain a cycle.
+const maxAncestors = 16
+
+// Resolve returns f in words, with Count 1. symbols are those of f's stream. Without them, numbers
+// stay numbers. The result does not refer to f or to symbols.
+func (r *Resolver) Resolve(f heisen.Finding, symbols *heisen.Symbols) Finding {
+	out := Finding{
+		Detector:    f.Detector,
+		Kind:        f.Kind,
+		Fingerprint: f.Fingerprint(symbols),
+		Count:       1,
+		Message:     f.Message,
+		Accesses:    make([]Access, len(f.Accesses)),
+	}
+	in := resolution{symbols: symbols}
+	if r != nil {
+		in.sources = r.sources
+	}
+	excerpts := make([]*source.Excerpt, len(f.Accesses))
+	for i, a := range f.Accesses {
+		out.Accesses[i], excerpts[i] = in.access(a)
+	}
+	choices := source.Choose(excerpts)
+	if f.Kind == heisen.Deadlock { // the accesses are to different locks
+		for i := range excerpts {
+			choices[i] = source.Choose(excerpts[i : i+1])[0]
+		}
+	}
+	for i, c := range choices {
+		if c.Variable != "" {
+			out.Accesses[i].Variable = c.Variable
+			out.Accesses[i].Source = c.Statement
+		}
+	}
+	if n := len(out.Accesses); n > 0 {
+		out.Variable = out.Accesses[n-1].Variable
+	}
+	if isCycle(&f) {
+		out.Cycle = cycle(&f, out.Accesses)
+	}
+	if isSection(&out) {
+		out.Unserializable = interleavings(f.Accesses)
+	}
+	out.Locks = in.locksOf(&f)
+	out.Goroutines = in.goroutines(f.Accesses)
+	for i := range f.Witness {
+		out.Witness = append(out.Witness, in.step(&f.Witness[i]))
+	}
+	return out
+}
+
+// resolution resolves the parts of one finding.
+type resolution struct {
+	symbols *heisen.Symbols
+	sources *source.Cache
+}
+
+func (r resolution) access(a heisen.Access) (Access, *source.Excerpt) {
+	out := Access{
+		Op:        a.Op.String(),
+		Thread:    a.Thread,
+		Goroutine: r.name(a.Thread),
+		Test:      r.symbols.Task(a.Thread, a.Context),
+		Object:    r.symbols.Name(a.Object),
+		Size:      a.Size,
+		Index:     a.Index,
+		Site:      r.site(a.Site),
+		Stack:     r.stack(a.Site, a.Context),
+		Locks:     []Lock{},
+	}
+	for _, held := range r.symbols.Locks(a.Context) {
+		out.Locks = append(out.Locks, r.lock(held))
+	}
+	excerpt := r.excerpt(userFrame(out.Stack), a.Op)
+	out.Source = excerpt.Statement
+	return out, excerpt
+}
+
+func (r resolution) excerpt(f Frame, op heisen.Op) *source.Excerpt {
+	return r.sources.At(heisen.Frame{Func: f.Func, File: f.File, Line: f.Line}, op)
+}
+
+func (r resolution) lock(held heisen.HeldLock) Lock {
+	out := Lock{
+		Lock: r.symbols.Name(held.Lock),
+		Mode: "write",
+		Site: r.site(held.Site),
+	}
+	op := heisen.Acquire
+	if held.Shared {
+		out.Mode, op = "read", heisen.AcquireShared
+	}
+	frame := userFrame(frames(r.symbols.Site(held.Site).Frames))
+	out.Variable = r.excerpt(frame, op).Variable()
+	return out
+}
+
+// locksOf resolves f.Locks. The expression of a lock is known if one of the accesses holds it.
+func (r resolution) locksOf(f *heisen.Finding) (out []Lock) {
+	for _, l := range f.Locks {
+		lock := Lock{Lock: r.symbols.Name(l)}
+		for _, a := range f.Accesses {
+			for _, held := range r.symbols.Locks(a.Context) {
+				if held.Lock == l && lock.Site == "" {
+					lock = r.lock(held)
+				}
+			}
+		}
+		out = append(out, lock)
+	}
+	return out
+}
+
+// site names a place as in the file of a text trace, else by the line of the program's own code.
+func (r resolution) site(site heisen.Site) string {
+	info := r.symbols.Site(site)
+	if f := userFrame(frames(info.Frames)); info.Text == "" && f.File != "" {
+		return fmt.Sprintf("%s:%d", f.File, f.Line)
+	}
+	return info.String()
+}
+
+// stack returns the frames at a site in a context. It is empty if no frame is known, as in a text
+// trace. As in Go's own reports, it ends with the function that the goroutine was started with. It
+// has neither the runtime's frames around that nor the wrappers that the compiler makes.
+func (r resolution) stack(site heisen.Site, ctx heisen.Context) []Frame {
+	stack := slices.DeleteFunc(frames(r.symbols.Stack(site, ctx)), func(f Frame) bool {
+		return f.File == "<autogenerated>"
+	})
+	for len(stack) > 1 && startsGoroutines(stack[len(stack)-1].Func) {
+		stack = stack[:len(stack)-1]
+	}
+	for _, f := range stack {
+		if f.File != "" {
+			return stack
+		}
+	}
+	return []Frame{}
+}
+
+// startsGoroutines reports whether a function of the runtime calls the first function of a
+// goroutine, main.main or an init function.
+func startsGoroutines(function string) bool {
+	switch function {
+	case "runtime.goexit", "runtime.main", "runtime.doInit", "runtime.doInit1":
+		return true
+	}
+	return false
+}
+
+func frames(in []heisen.Frame) []Frame {
+	out := make([]Frame, len(in))
+	for i, f := range in {
+		out[i] = Frame{f.Func, f.File, f.Line}
+	}
+	return out
+}
+
+// userFrame returns the innermost frame outside of the packages that implement synchronization: a
+// report shows an atomic operation or a lock where the program calls it. If there is no such frame
+// it returns the innermost one.
+func userFrame(stack []Frame) Frame {
+	for _, f := range stack {
+		if f.File != "" && !source.Synchronizes(f.Func) {
+			return f
+		}
+	}
+	if len(stack) > 0 {
+		return stack[0]
+	}
+	return Frame{}
+}
+
+// name returns the name of a thread. Thread 0 of a text trace has a name, so a thread 0 without one
+// is the main goroutine.
+func (r resolution) name(t heisen.Thread) string {
+	switch name := r.symbols.Thread(t).Name; {
+	case name != "":
+		return name
+	case t == 0:
+		return "main goroutine"
+	}
+	return fmt.Sprintf("goroutine %d", t)
+}
+
+// goroutines lists the threads of the accesses, the later access first, each followed by its
+// ancestors.
+func (r resolution) goroutines(accesses []heisen.Access) (out []Goroutine) {
+	seen := map[heisen.Thread]bool{}
+	for i := len(accesses) - 1; i >= 0; i-- {
+		t := accesses[i].Thread
+		for range maxAncestors {
+			if seen[t] {
+				break
+			}
+			seen[t] = true
+			info := r.symbols.Thread(t)
+			g := Goroutine{Thread: t, Name: r.name(t)}
+			if info.Forked {
+				parent := info.Parent
+				g.Parent = &parent
+				site := info.Site
+				if calls := r.symbols.Calls(info.Context); len(calls) > 0 && calls[0] == site {
+					site = 0 // the call of a function that starts goroutines for its callers
+				}
+				g.Stack = r.stack(site, info.Context)
+				if len(g.Stack) == 0 && info.Site != 0 {
+					g.Stack = []Frame{{Func: r.site(info.Site)}}
+				}
+			}
+			out = append(out, g)
+			if !info.Forked {
+				break
+			}
+			t = info.Parent
+		}
+	}
+	return out
+}
+
+func (r resolution) step(rec *heisen.Record) Step {
+	s := Step{
+		Op:     rec.Op.String(),
+		Thread: rec.Thread,
+		Name:   r.name(rec.Thread),
+		Object: r.symbols.Name(rec.Object),
+		Site:   r.site(rec.Site),
+	}
+	if rec.Op == heisen.Fork || rec.Op == heisen.Join {
+		s.Object = r.name(rec.Object.Thread())
+	} else {
+		frame := userFrame(frames(r.symbols.Site(rec.Site).Frames))
+		s.Variable = r.excerpt(frame, rec.Op).Variable()
+	}
+	if rec.Flags&heisen.HasValue != 0 {
+		v := rec.Value
+		s.Value = &v
+	}
+	return s
+}

@@ -1,0 +1,66 @@
+package report
+
+import (
+	"fmt"
+	"strings"
+)
+
+func deviations(n int) string {
+	if n == 1 {
+		return "1 deviation"
+	}
+	return fmt.Sprintf("%d deviations", n)
+}
+
+// writeTrials prints how often a suspected bug happened, and how the executions ended.
+func writeTrials(b *strings.Builder, f *Finding) {
+	t := f.Trials
+	if t == nil {
+		return
+	}
+	if t.Confirmed == 0 {
+		fmt.Fprintf(b, "\nNot confirmed in %d executions (%s)\n", t.Executions, t.Strategy)
+	} else {
+		fmt.Fprintf(b, "\nConfirmed in %d of %d executions (%s):\n", t.Confirmed, t.Executions, t.Strategy)
+	}
+	switch t.Follow {
+	case "followed":
+		b.WriteString("Following the predicted schedule reproduces it\n")
+	case "diverged":
+		b.WriteString("The program diverged from the predicted schedule: it read or waited for something else\n")
+	case "missed":
+		b.WriteString("Following the predicted schedule does not reproduce it\n")
+	}
+	for _, e := range t.Endings {
+		outcome := e.Outcome
+		if e.Message != "" {
+			outcome += ": " + e.Message
+		}
+		fmt.Fprintf(b, "  %4d  %s", e.Count, outcome)
+		switch {
+		case !e.Confirmed && t.Confirmed > 0:
+			b.WriteString(" (not confirmed)")
+		case e.First != nil && *e.First < len(f.Accesses):
+			a := &f.Accesses[*e.First]
+			fmt.Fprintf(b, " (%s at %s first)", words(a.Op), a.Site)
+		}
+		fmt.Fprintf(b, ", seed %d\n", e.Seed)
+	}
+	switch {
+	case t.Harmful:
+		b.WriteString("Harmful: the program fails\n")
+	case t.Confirmed > 0:
+		b.WriteString("No visible harm in these executions\n")
+	}
+	if t.Confirmed > 0 && f.Replay != "" {
+		switch {
+		case !t.Replayed:
+			b.WriteString("Repeating the schedule gave another execution\n")
+		default:
+			fmt.Fprintf(b, "Reproduced by a schedule with %s from the default\n", deviations(t.Choices))
+		}
+	}
+	if len(t.Outside) > 0 {
+		fmt.Fprintf(b, "Depends on more than the schedule, so a replay may differ: %s\n", strings.Join(t.Outside, "; "))
+	}
+}
