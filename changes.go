@@ -11,8 +11,8 @@ type Revision struct {
 
 // Changes lists what was added to a [Symbols] and what was changed in it between two revisions. A
 // program that copies a table, such as a writer of traces, applies the fields in their order. The
-// copy then has the same numbers, because AddSite, Call, Acquire, Context and AddReach number what is
-// new in the order of the calls.
+// copy then has the same numbers, because AddSite, Call, Acquire, Context and AddReach number what
+// is new in the order of the calls.
 //
 // The slices are not to be changed.
 type Changes struct {

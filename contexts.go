@@ -10,8 +10,8 @@ type HeldLock struct {
 }
 
 // Cursor is the position of a thread: the calls that it is in and the locks that it holds. The zero
-// Cursor is the start of a thread. Call, Return, Acquire and Release of a [Symbols] take a cursor and
-// return the one after the step; Symbols.Context turns a cursor into the number that a [Record]
+// Cursor is the start of a thread. Call, Return, Acquire and Release of a [Symbols] take a cursor
+// and return the one after the step; Symbols.Context turns a cursor into the number that a [Record]
 // carries.
 type Cursor struct {
 	Calls uint32 // number of a call path, see CallNode
@@ -32,9 +32,9 @@ type LockNode struct {
 	HeldLock
 }
 
-// Limits bounds what a [Symbols] keeps of the positions of threads. A field that is 0 sets no bound.
-// Beyond a limit, contexts are incomplete but never wrong: they lack the innermost calls, the
-// identity of locks or all locks.
+// Limits bounds what a [Symbols] keeps of the positions of threads. A field that is 0 sets no
+// bound. Beyond a limit, contexts are incomplete but never wrong: they lack the innermost calls,
+// the identity of locks or all locks.
 type Limits struct {
 	// CallPaths bounds the number of call paths. Beyond it, Call of a new path returns the cursor
 	// that it was given. The caller must not pass that cursor to Call or Return until the call has

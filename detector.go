@@ -6,8 +6,8 @@ import "errors"
 // constructor was given. Unless its documentation says otherwise, a Detector belongs to one
 // goroutine at a time.
 type Detector interface {
-	// Handle takes the next event of the stream. The event is valid only during the call.
-	// Handle accepts any Event, not only those that Record.Event makes; see AsRecord.
+	// Handle takes the next event of the stream. The event is valid only during the call. Handle
+	// accepts any Event, not only those that Record.Event makes; see AsRecord.
 	Handle(Event)
 
 	// Flush ends the stream, whether it is complete or damaged. It is called once. The detector
@@ -16,9 +16,9 @@ type Detector interface {
 	Flush() error
 }
 
-// RecordHandler is an optional capability of a [Detector] that takes events in batches. [Run], [Tee]
-// and [Filter] ask for it by a type assertion and then call HandleRecords instead of Handle. A
-// detector needs it only if the call of an interface method per event is a noticeable part of its
+// RecordHandler is an optional capability of a [Detector] that takes events in batches. [Run],
+// [Tee] and [Filter] ask for it by a type assertion and then call HandleRecords instead of Handle.
+// A detector needs it only if the call of an interface method per event is a noticeable part of its
 // cost: go test -bench Dispatch measures the difference.
 type RecordHandler interface {
 	// HandleRecords takes the next events of the stream. The slice and its records are valid only
@@ -33,9 +33,9 @@ type Skipper interface {
 	Skip(events uint64)
 }
 
-// LockUse says what a detector uses lock operations for. A filter in front of the detector may
-// then leave out operations that do not matter to it. Operations that carry [LockWord] are never
-// left out, because they also change memory of the program.
+// LockUse says what a detector uses lock operations for. A filter in front of the detector may then
+// leave out operations that do not matter to it. Operations that carry [LockWord] are never left
+// out, because they also change memory of the program.
 type LockUse uint8
 
 const (

@@ -8,42 +8,62 @@ import (
 	"strings"
 )
 
-// Kind is the kind of bug a Finding is about.
+// Kind is the kind of bug that a [Finding] reports.
 type Kind string
 
 const (
-	Race      Kind = "race"      // unordered conflicting accesses
-	Atomicity Kind = "atomicity" // a section whose steps were or can be torn apart
-	Deadlock  Kind = "deadlock"  // a cycle of waiting threads
+	// Race is two conflicting accesses that nothing orders, see Op.Conflicts.
+	Race Kind = "race"
 
-	// Discipline is a violation of the locking discipline: threads share a
-	// variable and write it, and no one lock was held at all accesses. It
-	// claims no race, for the accesses may be ordered by other means.
+	// Atomicity is an atomic section or transaction that other threads interleaved with, or can
+	// interleave with, in a way that no serial execution has.
+	Atomicity Kind = "atomicity"
+
+	// Deadlock is a cycle of threads each of which waits for the next, or may come to wait.
+	Deadlock Kind = "deadlock"
+
+	// Discipline is a violation of the locking discipline: threads share a variable, at least one
+	// of them writes it, and no lock was held at all accesses. The accesses need not race, because
+	// something else may order them.
 	Discipline Kind = "discipline"
 
-	// PotentialRace is two conflicting accesses that no common lock and no
-	// message keeps apart. Another schedule may make a race of them; it claims
-	// none, for what the accesses depend on may forbid that schedule.
+	// PotentialRace is two conflicting accesses that share no lock and that no message orders. They
+	// may race in another schedule, unless the program's data or control flow rules that schedule
+	// out.
 	PotentialRace Kind = "potential-race"
 
-	// Failure is an execution that ended in a way in which the program is not to end,
-	// such as by a panic, where more is not known. It has no accesses.
+	// Failure is an execution that failed, for example by a panic, when nothing more specific is
+	// known. It has no accesses.
 	Failure Kind = "failure"
 )
 
-// Access is one side of a Finding.
+// Access is an event that a [Finding] is about: as a rule an access to a variable, in a deadlock
+// the acquisition of a lock.
 type Access struct {
 	Op      Op
 	Thread  Thread
 	Object  Object
 	Size    uint64  // bytes touched, at least 1 for an access
-	Site    Site    // where
-	Context Context // calls and held locks, for Symbols to resolve
-	Index   uint64  // position in the stream, from 1; 0 if the detector did not keep it
+	Site    Site    // where in the program
+	Context Context // calls and held locks
+	Index   uint64  // position in the stream, from 1; 0 if the detector does not know it
 }
 
-// AccessOf returns the Access that r describes. index is r's position in the
-// stream, from 1, or 0.
+// String returns the access as text that needs no Symbols, such as "write by thread 1 at site 7,
+// event 12".
+func (a Access) String() string {
+	s := fmt.Sprintf("%v by thread %d", a.Op, a.Thread)
+	if a.Site != 0 {
+		s += fmt.Sprintf(" at site %d", a.Site)
+	}
+	if a.Index != 0 {
+		s += fmt.Sprintf(", event %d", a.Index)
+	}
+	return s
+}
+
+// AccessOf returns the Access that r describes. index is the position of r in the stream, from 1,
+// or 0 if it is not known.
 func AccessOf(r *Record, index uint64) Access {
 	return Access{
 		Op: r.Op, Thread: r.Thread, Object: r.Object, Size: r.Size(),
@@ -51,34 +71,64 @@ func AccessOf(r *Record, index uint64) Access {
 	}
 }
 
-// Finding is what a Detector has found. Its numbers (threads, objects, sites,
-// contexts) are those of the stream; the stream's Symbols says what they stand
-// for.
+// Finding is a bug that a [Detector] reports. Its numbers (threads, objects, sites, contexts) are
+// those of the stream; the stream's [Symbols] say what they stand for. Package report prints
+// findings with their stacks.
 type Finding struct {
-	Detector string   // name of the detector, as the -detect flag takes it
-	Kind     Kind     // what kind of bug
-	Object   Object   // the variable, lock or section concerned
-	Message  string   // one line for people, without the places
-	Accesses []Access // the two or more accesses, in stream order, the later last; of a deadlock see its detector
-	Locks    []Object // locks concerned besides those held at the accesses; see the detector
+	Detector string   // name of the detector, as the command's -detect flag has it
+	Kind     Kind     // kind of bug
+	Object   Object   // the variable, lock or section that the bug is about
+	Message  string   // what is wrong, in one line without places, such as "write races with earlier read"
+	Accesses []Access // in the order of the stream, the later last; of a deadlock, see its detector
+	Locks    []Object // further locks that matter, besides those held at the accesses; see the detector
 	Witness  []Record // a schedule that shows the bug, if the detector has one
-	Before   uint64   // how many events of the stream come before the Witness, in the stream's order
+	Before   uint64   // number of events of the stream that precede the Witness, in the order of the stream
 }
 
-// Sink receives findings as they are found, on the detector's goroutine.
+// Sink receives findings. A detector calls it as soon as it finds something, on the goroutine that
+// called the detector.
 type Sink func(Finding)
 
-// Fingerprint identifies the finding across runs, machines and schedules: equal
-// for findings of the same kind between the same program locations, whichever
-// access came first and whatever the addresses were. It is 16 hexadecimal
-// digits. symbols may be nil; then site numbers take the place of locations.
+// String returns the finding as text that needs no [Symbols]: one line that says what is wrong,
+// and, if the finding has accesses, a second one that lists them.
 //
-// A location is a function and a line counted from the function's first, as far
-// as that is known, so that a fingerprint outlives changes of the program outside
-// of the functions concerned; otherwise a file's name and a line. It does not
-// outlive that a line is added to or taken from the function above the access,
-// that the function or its package is renamed, nor, for a function literal, that
-// one is added to or taken from the same function above it.
+//	fasttrack: race on 0xc000012340: write races with earlier read
+//	read by thread 0 at site 2; write by thread 1 at site 7, event 12
+func (f Finding) String() string {
+	var b strings.Builder
+	if f.Detector != "" {
+		fmt.Fprintf(&b, "%s: ", f.Detector)
+	}
+	fmt.Fprint(&b, f.Kind)
+	if f.Object != 0 {
+		fmt.Fprintf(&b, " on %#x", uint64(f.Object))
+	}
+	if f.Message != "" {
+		fmt.Fprintf(&b, ": %s", f.Message)
+	}
+	for i, a := range f.Accesses {
+		separator := "; "
+		if i == 0 {
+			separator = "\n"
+		}
+		fmt.Fprint(&b, separator, a)
+	}
+	return b.String()
+}
+
+// Fingerprint identifies the finding across runs, machines and schedules. It consists of 16
+// hexadecimal digits. Findings of the same kind between the same program locations have the same
+// fingerprint, whichever access came first and whatever the addresses were. If symbols is nil, site
+// numbers take the place of locations.
+//
+// A location is a function and a line counted from the function's first line if that is known, and
+// otherwise a file name and a line. A fingerprint therefore survives changes of the program outside
+// of the functions concerned. It changes if
+//
+//   - lines are added or removed between the start of the function and the access;
+//   - the function or its package is renamed;
+//   - the access is in a function literal, and a function literal above it in the same function is
+//     added or removed.
 func (f *Finding) Fingerprint(symbols *Symbols) string {
 	places := make([]string, len(f.Accesses))
 	for i, a := range f.Accesses {

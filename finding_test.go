@@ -136,3 +136,23 @@ func TestAccessOf(t *testing.T) {
 		t.Errorf("size %d of an access without a length, want 1", got.Size)
 	}
 }
+
+func TestFindingString(t *testing.T) {
+	for _, test := range []struct {
+		finding Finding
+		want    string
+	}{
+		{Finding{}, ""},
+		{Finding{Kind: Failure, Message: "the program panicked"}, "failure: the program panicked"},
+		{Finding{
+			Detector: "fasttrack", Kind: Race, Object: 0xc000012340, Message: "write races with earlier read",
+			Accesses: []Access{{Op: Read, Site: 2}, {Op: Write, Thread: 1, Site: 7, Index: 12}},
+		}, "fasttrack: race on 0xc000012340: write races with earlier read\n" +
+			"read by thread 0 at site 2; write by thread 1 at site 7, event 12"},
+		{Finding{Detector: "lockorder", Kind: Deadlock, Accesses: []Access{{Op: Acquire, Thread: 3}}}, "lockorder: deadlock\nacquire by thread 3"},
+	} {
+		if got := test.finding.String(); got != test.want {
+			t.Errorf("%+v is\n%q, want\n%q", test.finding, got, test.want)
+		}
+	}
+}

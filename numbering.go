@@ -6,8 +6,8 @@ import (
 )
 
 // numbering gives distinct keys dense numbers from 1 on: a hash table with open addressing, at most
-// half full, that holds only numbers, 8 bytes a key. Number 0 stands for the zero key, which is never
-// added. The zero numbering is empty.
+// half full, that holds only numbers, 8 bytes a key. Number 0 stands for the zero key, which is
+// never added. The zero numbering is empty.
 //
 // Keys and numbers are never removed or changed, so find and key need no lock and run beside one
 // call of add. Calls of add exclude each other.

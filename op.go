@@ -1,148 +1,145 @@
 package heisen
 
-// Op says what an event did. Its doc comment is the one place where the
-// happens-before meaning of an event is written; every detector follows it.
+// Op says what an event did. The comments on its constants define the happens-before order of the
+// module; every detector follows them.
 //
-// Notation: t is the event's thread and C(t) its vector clock, o the event's
-// object. "Joins" is the pointwise maximum. An op that "publishes" makes
-// everything t did so far available through o and then advances t's own
-// component of C(t), so that what t does later is not covered.
+// Notation: t is the thread of the event, C(t) its vector clock, o the object of the event, and
+// L(o) the release clock of o, which starts at zero.
 //
-// Locks, messages and atomic variables share one name space of
-// synchronisation objects: an address that is used both as a message and
-// atomically orders both uses. Plain variables are a name space of their own.
+//   - "Joins L(o)" means that C(t) becomes the pointwise maximum of C(t) and L(o).
+//   - "Publishes to L(o)" means that L(o) becomes the pointwise maximum of L(o) and C(t). Then t's
+//     component of C(t) is incremented, so that L(o) does not cover what t does later.
+//
+// An op whose comment says nothing about order has none beyond program order: the events of a
+// thread are ordered as they come in the trace.
+//
+// Locks, messages and atomic variables share one name space: an address that is used both as a
+// message and as an atomic variable has one release clock. A lock has a second release clock for
+// readers, R(o). Plain variables have no release clock.
 type Op uint8
 
 const (
-	// Invalid is the zero Op; no source delivers it.
+	// Invalid is the zero Op. No source delivers it.
 	Invalid Op = iota
 
-	// Read is a plain read of the variable o that is about to happen. No
-	// ordering.
+	// Read is a plain read of the variable o. The event comes just before the read takes place.
 	Read
-	// Write is a plain write of the variable o that is about to happen. No
-	// ordering.
+	// Write is a plain write of the variable o. The event comes just before the write takes place.
 	Write
-	// Done says that t's latest access to o has finished. Optional; no
-	// ordering.
+	// Done says that t's latest access to o has finished. Sources may leave it out.
 	Done
 
-	// AtomicRead is a sync/atomic load, or a compare-and-swap that failed: C(t)
-	// joins what was published through o. It conflicts with plain writes of o,
-	// never with other atomic operations.
+	// AtomicRead is a load of package sync/atomic, or a compare-and-swap that failed. It joins
+	// L(o). It conflicts with plain writes of o and never with another atomic operation.
 	AtomicRead
-	// AtomicWrite is a sync/atomic store: it publishes C(t) through o,
-	// replacing what was published before, for a later load sees this store
-	// only. It conflicts with plain accesses to o, never with other atomic
-	// operations.
+	// AtomicWrite is a store of package sync/atomic. It publishes to L(o), but first resets L(o)
+	// and R(o) to zero, because a later load observes this store only. It conflicts with plain
+	// accesses to o and never with another atomic operation.
 	AtomicWrite
-	// AtomicUpdate is an atomic read-modify-write (add, swap, and, or, a
-	// compare-and-swap that succeeded): C(t) joins what was published through
-	// o, then is published through it. It conflicts like AtomicWrite.
+	// AtomicUpdate is an atomic read-modify-write operation: add, swap, and, or, or a
+	// compare-and-swap that succeeded. It joins L(o) and then publishes to it. It conflicts with
+	// the same accesses as AtomicWrite.
 	AtomicUpdate
 
-	// Acquire takes the lock o exclusively: C(t) joins what every earlier
-	// Release and ReleaseShared of o published.
+	// Acquire takes the lock o for writing. It joins both L(o) and R(o): what earlier Release and
+	// ReleaseShared events of o published.
 	Acquire
-	// Release ends an exclusive hold of o and publishes C(t) to later Acquire
-	// and AcquireShared events.
+	// Release ends a hold of the lock o for writing. It publishes to L(o), for later Acquire and
+	// AcquireShared events.
 	Release
-	// AcquireShared takes a read-write lock for reading: C(t) joins what
-	// earlier Release events published, but not what readers did.
+	// AcquireShared takes the read-write lock o for reading. It joins L(o) only: what earlier
+	// Release events of o published. Readers are not ordered with each other.
 	AcquireShared
-	// ReleaseShared ends a shared hold and publishes C(t), merged with what
-	// other readers published, to later Acquire events only.
+	// ReleaseShared ends a hold of the lock o for reading. It publishes to R(o), for later Acquire
+	// events.
 	ReleaseShared
 
-	// Fork starts the thread whose number is o (see Object.Thread): everything
-	// t did so far happens before everything that thread does.
+	// Fork starts the thread o.Thread(). Everything that t has done so far happens before
+	// everything that the new thread does.
 	Fork
-	// Begin is the first event of a thread. No ordering beyond its Fork.
+	// Begin is the first event of a thread.
 	Begin
-	// End is the last event of a thread. It orders nothing by itself: a Go
-	// program learns of a goroutine's end only through a message.
+	// End is the last event of a thread. It orders nothing: a Go program learns of the end of a
+	// goroutine only by a message.
 	End
-	// Join waits for the thread whose number is o: everything that thread did
-	// happens before what t does next.
+	// Join waits for the end of the thread o.Thread(). Everything that this thread did happens
+	// before everything that t does next.
 	Join
 
-	// Send publishes C(t) through the message object o, merged with what
-	// earlier senders published (the k Done calls before one Wait). Channel
-	// operations, WaitGroup, Once, Cond, timers and finalizers are expressed as
-	// Send and Receive.
+	// Send publishes to L(o) of the message object o. Several sends accumulate, as the Done calls
+	// before one Wait of a WaitGroup do. Send and Receive express operations on channels,
+	// WaitGroup, Once, Cond, timers and finalizers.
 	Send
-	// Receive joins C(t) with everything that was sent to o so far.
+	// Receive joins L(o) of the message object o: what all earlier Send events of o published.
 	Receive
 
-	// Call enters a function at the event's site. No ordering.
+	// Call enters a function. The event's site is that of the call.
 	Call
-	// Return leaves the innermost Call. No ordering.
+	// Return leaves the function of the innermost open Call.
 	Return
 
-	// Enter begins a transaction or atomic section. No ordering.
+	// Enter begins a transaction, a section of code that is meant to be atomic.
 	Enter
-	// Exit ends the innermost Enter. No ordering.
+	// Exit ends the transaction of the innermost open Enter.
 	Exit
 
-	// Hide enters code that is not traced: it and the Reveal that ends it are a
-	// BarrierPair (TREE and RDIT, section 4.2). o names the call, and the
-	// record's Reach is the set of objects that the code may touch or
-	// synchronise on. Pairs nest. Between a Hide and its Reveal t may do what
-	// is traced, as in a callback; those events, and the two themselves, are
-	// the pair's. Alloc and Free are no pair's.
+	// Hide enters hidden code: code that is not traced. A Hide and the Reveal that ends it are a
+	// BarrierPair (TREE and RDIT, section 4.2). The object o names the call, and the set of objects
+	// with the number Record.Reach is the pair's set: what the hidden code may access or
+	// synchronize on. Pairs nest. Traced events of t between the two, as in a callback, belong to
+	// the pair, and so do the Hide and the Reveal. Alloc and Free events belong to no pair.
 	//
-	// What the code does is unknown, so it may have waited for anything that
-	// happened before to what it reaches. An event of a pair is therefore ordered
-	// with every other event of the trace, in the order of the trace, if both may
-	// touch the same object: the pair's event whatever the pair reaches, an
-	// event of another pair whatever that reaches, and any event what it is
-	// about: the bytes accessed, the lock or message, or the thread that a Fork,
-	// Join, Begin or End names (see ThreadObject). A pair that reaches everything
-	// is ordered with all events. Alloc and Free forget: what touched their range
-	// before does not meet what touches it after.
+	// What hidden code does is unknown. It may have waited for any earlier event that concerns an
+	// object in the pair's set, and any later one may wait for it. Therefore an event of a pair is
+	// ordered, in the order of the trace, with every other event that may touch an object in the
+	// pair's set. An event may touch
 	//
-	// The code may also pass on what it sees. As long as a pair is open, events
-	// that touch what it reaches are ordered with each other, in the order of the
-	// trace, if they are a pair's, or IsSync, or Begin or End. (A plain access
-	// synchronises nothing.) The same holds of events that touch what other pairs
-	// reach that are open then, if these have an object in common, and so on from
-	// pair to pair.
+	//   - what it is about: the bytes that it accesses, its lock or message, or the thread that a
+	//     Fork, Join, Begin or End names (see ThreadObject);
+	//   - the set of each pair that it belongs to.
 	//
-	// This order is part of happens-before for a detector that says that it
-	// accepts BarrierPairs; others take no ordering from it.
+	// An event of a pair whose set is everything is therefore ordered with all events. Alloc and
+	// Free end the life of their range: events that touched it before are not ordered with those
+	// that touch it after.
+	//
+	// Hidden code may also pass on what it observes. Two open pairs are connected if their sets
+	// have an object in common, directly or by way of other open pairs. The events that touch
+	// objects in the sets of connected pairs are ordered with each other, in the order of the
+	// trace, if each of them belongs to a pair, is a synchronization event (see IsSync), or is a
+	// Begin or End. Plain accesses outside of pairs synchronize nothing.
+	//
+	// These rules are part of happens-before only for detectors that declare that they support
+	// BarrierPairs. To all others a Hide and a Reveal order nothing.
 	Hide
-	// Reveal returns from the code that t's latest open Hide with the same o
-	// entered, and from what was hidden within, as a panic does. One that matches
-	// no Hide belongs to no pair. See Hide for the ordering.
+	// Reveal returns from the hidden code that t's latest open Hide with the same o entered. It
+	// ends the pairs within that one too, as a panic does. A Reveal without such a Hide belongs to
+	// no pair. See Hide for the order.
 	Reveal
 
-	// Branch is a control-flow decision that may depend on t's earlier reads.
-	// No ordering.
+	// Branch is a control-flow decision that may depend on earlier reads of t.
 	Branch
 
-	// Alloc begins the life of the address range that starts at o and is Val
-	// bytes long: what is known of the variables and synchronisation objects in
-	// it belongs to a former life and is forgotten.
+	// Alloc begins the life of a range of memory that starts at o and is Value bytes long. What was
+	// known of the variables and synchronization objects in the range concerns an earlier life and
+	// is forgotten.
 	Alloc
-	// Free ends the life of the address range that starts at o and is Val bytes
-	// long.
+	// Free ends the life of a range of memory that starts at o and is Value bytes long.
 	Free
 
-	// Change alters the state of the synchronisation object o, such as which
-	// elements a channel has or the count of a WaitGroup. It orders nothing: it
-	// is for those who ask what else could have happened. In every order that
-	// the program can show, a Receive or Observe of o comes after the Sends and
-	// Changes of o that it came after and before those that it came before, and a
-	// Send of o after the Changes that it came after.
+	// Change alters the state of the synchronization object o, such as which elements a channel
+	// holds or the count of a WaitGroup. It is for detectors that predict other executions. In
+	// every execution of the program that has the same events, a Receive or Observe of o comes
+	// after the same Sends and Changes of o as in the trace, and a Send of o comes after the same
+	// Changes.
 	Change
-	// Observe says that what t does next depends on the state of o, as when a
-	// select statement takes its default case. It orders nothing; see Change.
+	// Observe says that what t does next depends on the state of the synchronization object o, as
+	// when a select statement takes its default case. See Change.
 	Observe
 
 	numOps
 )
 
-// NumOps is one more than the largest Op, for tables indexed by Op.
+// NumOps is one more than the largest Op, for tables that are indexed by Op.
 const NumOps = int(numOps)
 
 var opNames = [NumOps]string{
@@ -157,7 +154,8 @@ var opNames = [NumOps]string{
 	Change: "change", Observe: "observe",
 }
 
-// String returns the op's name in lower case, as it stands in JSON findings.
+// String returns the op's name in lower case, as in findings printed as JSON, such as
+// "atomic-read".
 func (op Op) String() string {
 	if int(op) < NumOps {
 		return opNames[op]
@@ -165,12 +163,10 @@ func (op Op) String() string {
 	return "op?"
 }
 
-// Valid reports whether op is one of the constants of this package other than
-// Invalid.
+// Valid reports whether op is one of the constants of this package other than Invalid.
 func (op Op) Valid() bool { return op > Invalid && op < numOps }
 
-// A set of ops, one bit each: one test instead of a chain of comparisons on the
-// hot paths.
+// opSet is a set of ops, one bit each, so that hot paths need one test instead of several.
 type opSet uint64
 
 func setOf(ops ...Op) (s opSet) {
@@ -192,8 +188,7 @@ var (
 		Fork, Join, Send, Receive)
 )
 
-// IsAccess reports whether op reads or writes a variable, plainly or
-// atomically.
+// IsAccess reports whether op reads or writes a variable, plainly or atomically.
 func (op Op) IsAccess() bool { return accessOps.has(op) }
 
 // IsWrite reports whether op may change the variable's value.
@@ -202,12 +197,13 @@ func (op Op) IsWrite() bool { return writeOps.has(op) }
 // IsAtomic reports whether op is a sync/atomic operation.
 func (op Op) IsAtomic() bool { return atomicOps.has(op) }
 
-// IsSync reports whether op takes part in the happens-before order between
-// threads. Atomic operations are both accesses and synchronisation.
+// IsSync reports whether op can order events of different threads: atomic operations, lock
+// operations, Fork, Join, Send and Receive. Atomic operations are both accesses and
+// synchronization. Hide and Reveal are not among them.
 func (op Op) IsSync() bool { return syncOps.has(op) }
 
-// Conflicts reports whether accesses by op and other to the same variable from
-// two unordered threads are a data race: one writes and one is plain.
+// Conflicts reports whether two accesses to the same variable, by op and by other, are a data race
+// if they come from two threads and nothing orders them: one of them writes and one is plain.
 func (op Op) Conflicts(other Op) bool {
 	return op.IsAccess() && other.IsAccess() &&
 		(op.IsWrite() || other.IsWrite()) &&

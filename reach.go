@@ -41,11 +41,12 @@ func (o Object) AsThread() (t Thread, ok bool) {
 	return t, o == ThreadObject(t)
 }
 
-// Objects is a set of objects: spans in ascending order that are not empty and do not overlap. Spans
-// that touch stay apart, because they are different allocations. The object 1<<64 - 1 is in no set.
+// Objects is a set of objects: spans in ascending order that are not empty and do not overlap.
+// Spans that touch stay apart, because they are different allocations. The object 1<<64 - 1 is in
+// no set.
 //
-// The representation is a list of spans and not a compressed bitmap, because sets are built once and
-// then compared: docs/design/reach.md has the measurements.
+// The representation is a list of spans and not a compressed bitmap, because sets are built once
+// and then compared: docs/design/reach.md has the measurements.
 type Objects []Span
 
 // MaxSpans is the largest number of spans of a set that gets a number of its own. AddReach takes a

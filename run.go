@@ -16,8 +16,8 @@ type Source interface {
 	Next(batch []Record) (int, error)
 }
 
-// BatchSource is an optional capability of a [Source] that keeps records in memory of its own. [Run]
-// asks for it by a type assertion and then needs no copy of the records.
+// BatchSource is an optional capability of a [Source] that keeps records in memory of its own.
+// [Run] asks for it by a type assertion and then needs no copy of the records.
 type BatchSource interface {
 	Source
 	// NextBatch is like Next, but returns records of the source: at least one, or an error. The

@@ -19,8 +19,8 @@ import (
 // The zero Symbols is empty and ready to use. A nil *Symbols is an empty table that stays empty:
 // methods that look something up find nothing, and methods that add something do nothing.
 //
-// A Symbols is safe for concurrent use. Site, Call, Return, Acquire, Release, Context and Cursor take
-// no lock for what is in the table already.
+// A Symbols is safe for concurrent use. Site, Call, Return, Acquire, Release, Context and Cursor
+// take no lock for what is in the table already.
 //
 // A distinct call path takes about 24 bytes, a path of held locks 48, a context 16 to 24, a thread
 // about 30 and a set of objects 16 bytes for each span.
@@ -56,8 +56,8 @@ type Frame struct {
 // SiteInfo describes a [Site]. Sites of real programs have a program counter and frames. Sites of
 // text traces have a text.
 //
-// A site with a Task is no place in the program and has only that field. As a call in a call path it
-// says that the thread works on the task, such as a test, until the call returns.
+// A site with a Task is no place in the program and has only that field. As a call in a call path
+// it says that the thread works on the task, such as a test, until the call returns.
 type SiteInfo struct {
 	Task   string  // name of the task, or empty
 	Text   string  // the site as it stands in a text trace, or empty

@@ -43,9 +43,9 @@ func (s *Symbols) numThreads() int {
 	return s.threads.count
 }
 
-// threadTable keeps a ThreadInfo in about 25 bytes, because programs start millions of goroutines and
-// a report may name any of them. A page has the rows of 32 successive threads. The zero threadTable
-// is empty.
+// threadTable keeps a ThreadInfo in about 25 bytes, because programs start millions of goroutines
+// and a report may name any of them. A page has the rows of 32 successive threads. The zero
+// threadTable is empty.
 type threadTable struct {
 	pages    map[Thread]*[threadPage]threadRow
 	prefixes numbering[string] // of names
