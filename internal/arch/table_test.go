@@ -61,7 +61,7 @@ var table = map[string]room{
 	// The machinery of the command.
 	"internal/arch":     {floor: 4, step: 0, stdOnly: true, only: []string{}},
 	"internal/recorder": {floor: 4, step: 0},
-	"internal/infer":    {floor: 4, step: 0, only: []string{"section"}},
+	"internal/infer":    {floor: 4, step: 0, only: []string{"internal/option", "section"}},
 	"internal/build":    {floor: 4, step: 1},
 	"internal/confirm":  {floor: 4, step: 2},
 	"internal/cli":      {floor: 4, step: 3},

@@ -54,7 +54,7 @@ func (inv *invocation) infer() (int, error) {
 				return fmt.Errorf("unknown pattern %q; there are %s", name, strings.Join(infer.PatternNames(), ", "))
 			}
 		}
-		opts = append(opts, infer.Patterns(names...))
+		opts = append(opts, infer.WithPatterns(names...))
 		return nil
 	})
 	if err := inv.parse(); err != nil {
@@ -64,7 +64,7 @@ func (inv *invocation) infer() (int, error) {
 		return Misused, misuse("nothing is run: no arguments after --")
 	}
 	if *locked {
-		opts = append(opts, infer.Locked())
+		opts = append(opts, infer.WithLocked())
 	}
 	source.Packages = inv.args
 	if dir, err := os.Stat(filepath.Dir(*out)); err != nil {

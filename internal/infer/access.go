@@ -15,21 +15,20 @@ type access struct {
 	ins    ssa.Instruction
 	path   path
 	mode   section.Modes // Reads or Writes
-	name   string        // of the variable, as it stands there
-	at     token.Pos     // where the compiler has it
-	key    ssa.Value     // of the element of a map, if it is about one
+	name   string        // the expression for the variable
+	at     token.Pos     // its position in the compiler's line table
+	key    ssa.Value     // of the map element, if a single one is accessed
 	stored []ssa.Value   // what a write stores
-	exact  bool          // an atomic operation that looks at the old value: a swap
+	exact  bool          // an atomic operation that returns or compares the old value: a swap
 }
 
-// sameElement reports whether two accesses to what a map holds may be about the
-// same element.
+// sameElement reports whether two accesses to a map may concern the same element.
 func (a *access) sameElement(b *access) bool {
 	return a.key == nil || b.key == nil || sameValue(a.key, b.key)
 }
 
-// accessOf returns what an instruction accesses, or nil. What has no place in the
-// source, such as the copy of a parameter that a literal captures, is nothing.
+// accessOf returns the access that an instruction makes, or nil. Instructions without a place in the
+// source, such as the copy of a parameter that a literal captures, make none.
 func (p *program) accessOf(ins ssa.Instruction) *access {
 	a := &access{ins: ins, mode: section.Reads}
 	switch ins := ins.(type) {
@@ -77,7 +76,7 @@ func (p *program) accessOf(ins ssa.Instruction) *access {
 	return a
 }
 
-// call takes in a call of a builtin function or an atomic operation.
+// call fills in the access of a builtin function or an atomic operation. It reports whether there is one.
 func (a *access) call(c *ssa.CallCommon) bool {
 	if builtin, ok := c.Value.(*ssa.Builtin); ok {
 		if len(c.Args) == 0 || !isMap(c.Args[0]) {
@@ -118,8 +117,8 @@ func (a *access) call(c *ssa.CallCommon) bool {
 	return true
 }
 
-// needed reports whether anything is done with a value. What is not, such as the
-// array of a range clause without a second variable, the compiler does not load.
+// needed reports whether a value is used. The compiler does not load unused values, such as the array of a
+// range clause without a second variable.
 func needed(v ssa.Value) bool {
 	for _, ref := range *v.Referrers() {
 		switch ref := ref.(type) {
@@ -138,7 +137,7 @@ func needed(v ssa.Value) bool {
 	return false
 }
 
-// value returns what a read gives.
+// value returns the result of a read.
 func (a *access) value() ssa.Value {
 	v, _ := a.ins.(ssa.Value)
 	return v

@@ -21,28 +21,28 @@ type pattern struct {
 	// begins reports whether an access can be the entry of a section.
 	begins func(*access) bool
 
-	// judge says what an access means that control meets on its way from the entry.
+	// judge decides what an access to the variable means on a path from the entry.
 	judge func(f *follower, fr *frame, at state, met *access) verdict
 
-	tests bool // sections end in branches of tests of what was read
-	pairs bool // any two accesses make a section, whatever has become of the value
+	tests bool // sections end in branches of tests of the value read
+	pairs bool // any two accesses make a section, whatever is done with the value
 }
 
 type verdict uint8
 
 const (
-	passes verdict = iota // no end of the section
-	ends
-	voids // no end, and no end is one beyond it
+	passes verdict = iota // the access is no end of the section
+	ends                  // the access is an end
+	voids                 // the access is no end, and accesses after it are none either
 )
 
-// found is a section with positions for places.
+// found is a section that the analysis has found, with accesses for locations.
 type found struct {
 	pattern string
 	entry   *access
 	ends    []foundEnd
 	above   int
-	locked  bool // nothing can come in between: a lock is held all the way
+	locked  bool // a lock is held from the entry to all ends
 }
 
 type foundEnd struct {
@@ -50,7 +50,8 @@ type foundEnd struct {
 	allow section.Modes
 }
 
-// sections returns the sections by a pattern, in the order of the source.
+// sections returns the sections of a pattern in the order of the source. gaveUp are the entries with too
+// many paths to follow.
 func (p *program) sections(pattern *pattern) (out []found, gaveUp []*access) {
 	for _, fn := range p.funcs {
 		if isInit(fn) {
@@ -72,8 +73,8 @@ func (p *program) sections(pattern *pattern) (out []found, gaveUp []*access) {
 	return out, gaveUp
 }
 
-// sharedBefore reports whether other goroutines may reach the variable before one
-// of the ends, though perhaps not yet at the entry.
+// sharedBefore reports whether other goroutines may reach the variable before one of the ends, even if they
+// cannot reach it at the entry.
 func (p *program) sharedBefore(ends []foundEnd) bool {
 	return slices.ContainsFunc(ends, func(e foundEnd) bool { return p.shared.shared(e.path, e.ins) })
 }
@@ -85,18 +86,18 @@ const (
 	maxAbove = 2       // calls above
 )
 
-// follower follows control from an access to those that may come after it.
+// follower follows control from the entry of a section to the accesses that may come after it.
 type follower struct {
 	p       *program
 	pattern *pattern
 	entry   *access
-	level   int // calls above the entry's function
-	steps   int // how many are left
-	holds   []hold
+	level   int    // calls above the entry's function
+	steps   int    // remaining budget of blocks and calls
+	holds   []hold // locks held at the entry or in callers; the bits of state.holds are indexes
 	met     []meeting
 }
 
-// meeting is an access to the variable on the way.
+// meeting is an access to the variable on a path from the entry.
 type meeting struct {
 	*access
 	end   bool
@@ -104,29 +105,28 @@ type meeting struct {
 	safe  bool // a lock has been held all the way
 }
 
-// frame is a function on the way.
+// frame is a function on the path.
 type frame struct {
 	fn      *ssa.Function
 	path    path               // by which it reaches the variable
-	derived map[ssa.Value]bool // from what the entry read
-	start   *ssa.BasicBlock    // where control has begun in it, if not by a call
+	derived map[ssa.Value]bool // computed from what the entry read
+	start   *ssa.BasicBlock    // the block where control begins; nil if the function is called
 	depth   int
 	outer   *frame
 }
 
-// state is what is known when control is at some place.
+// state is what the analysis knows about a point on the path.
 type state struct {
-	test  *ssa.BasicBlock // in whose branch control is, if in any
-	void  bool            // the section is over, though nothing at run time knows
-	holds uint64          // of the follower's, those not released since the entry
+	test  *ssa.BasicBlock // the test in whose branch control is, or nil
+	void  bool            // the section is over, although the detector does not see it
+	holds uint64          // a bit for each of follower.holds that was not released since the entry
 }
 
-// section follows the entry and returns the section it begins, if there is one.
+// section follows the entry and returns the section that it begins, if there is one.
 //
-// At run time a section ends at whatever access to its variable is made at the
-// place of an end, however control came there. So all ways are followed, also
-// those on which the section makes no sense any more, and if one of them comes to
-// a place where an end is, there is no section.
+// At run time, a section ends at any access to its variable at the place of an end, however control
+// came there. The analysis therefore follows all paths, including those on which the section is over.
+// If such a path reaches the place of an end, there is no section.
 func (f *follower) section() (found, bool) {
 	block := f.entry.ins.Block()
 	fr := &frame{fn: f.entry.ins.Parent(), path: f.entry.path, start: block}
@@ -181,9 +181,8 @@ func (f *follower) section() (found, bool) {
 	return out, len(out.ends) > 0
 }
 
-// allowed returns what others may do to a variable between two accesses to it
-// without becoming visible, by Table 1 of the paper: the table has the scenarios
-// that no serial order explains.
+// allowed returns what others may do to a variable between two accesses to it: what leaves the
+// interleaving serializable, by table 1 of the paper.
 func allowed(first, last section.Modes) section.Modes {
 	if first == section.Writes && last == section.Writes {
 		return section.Writes
@@ -191,7 +190,7 @@ func allowed(first, last section.Modes) section.Modes {
 	return section.Reads
 }
 
-// place is where an access stands in compiled code.
+// place is the place of an access in compiled code.
 type place struct {
 	file string
 	line int
@@ -203,7 +202,7 @@ func (p *program) place(a *access) place {
 	return place{at.Filename, at.Line, a.mode}
 }
 
-// hold returns the set of those holds that are for a variable.
+// hold adds those of the held locks that protect a variable to f.holds and returns their bits.
 func (f *follower) hold(held []hold, variable path) (set uint64) {
 	for _, h := range held {
 		if len(f.holds) < 64 && h.protects(variable) {
@@ -214,8 +213,8 @@ func (f *follower) hold(held []hold, variable path) (set uint64) {
 	return set
 }
 
-// safe reports whether one of the locks keeps out whoever could break the section:
-// held as a reader it keeps out writers only, and only if the section is none.
+// safe reports whether one of the locks prevents violations of the section. A lock that is held for
+// reading only keeps out writers, so the section must not write.
 func (f *follower) safe(set uint64, end *access) bool {
 	for i, h := range f.holds {
 		if set&(1<<i) != 0 && (!h.shared || f.entry.mode == section.Reads && end.mode == section.Reads) {
@@ -225,10 +224,9 @@ func (f *follower) safe(set uint64, end *access) bool {
 	return false
 }
 
-// returnFrom follows control from where a frame's function returns into its
-// callers. Those that are not known matter only to a pattern for which any two
-// accesses will do: elsewhere they might come to an end without the test, say, that
-// makes it one.
+// returnFrom follows control from the returns of a frame's function into its callers. If callers may be
+// unknown, it does so only for patterns for which any two accesses make a section. For other patterns an
+// unknown caller could reach an end without, for example, the test that makes it an end.
 func (f *follower) returnFrom(fr *frame, exits []state) {
 	if f.level == maxAbove || len(exits) == 0 || !f.pattern.pairs && !f.p.callersKnown(fr.fn) {
 		return
@@ -257,8 +255,8 @@ func (f *follower) returnFrom(fr *frame, exits []state) {
 	f.level--
 }
 
-// returned returns the results of a call of the frame's function that are derived
-// from what the entry read.
+// returned returns the results of a call of the frame's function that are derived from the value that the
+// entry read.
 func (fr *frame) returned(call *ssa.Call) (out []ssa.Value) {
 	results := fr.fn.Signature.Results().Len()
 	for i := range results {
@@ -283,8 +281,8 @@ func (fr *frame) returned(call *ssa.Call) (out []ssa.Value) {
 	return out
 }
 
-// follow follows control from an instruction of a block to where it leaves the
-// frame's function, and returns the states in which it returns.
+// follow follows control from an instruction of a block to the returns of the frame's function. It returns
+// the states at these returns.
 func (f *follower) follow(fr *frame, from *ssa.BasicBlock, next int, st state) (exits []state) {
 	type point struct {
 		block *ssa.BasicBlock
@@ -322,7 +320,7 @@ func (f *follower) follow(fr *frame, from *ssa.BasicBlock, next int, st state) (
 			if st, after, over = f.instruction(fr, ins, st); over {
 				break
 			}
-			if after != nil { // ways through a call
+			if after != nil { // paths through a call
 				for _, st := range after {
 					reach(it.block, it.next+i+1, st)
 				}
@@ -344,7 +342,7 @@ func (f *follower) follow(fr *frame, from *ssa.BasicBlock, next int, st state) (
 	return exits
 }
 
-// enter returns the state in which control comes from one block into the next.
+// enter returns the state after control goes from one block to the next.
 func (f *follower) enter(fr *frame, from, to *ssa.BasicBlock, st state) state {
 	if fr.start == nil {
 		return st
@@ -358,16 +356,16 @@ func (f *follower) enter(fr *frame, from, to *ssa.BasicBlock, st state) state {
 		}
 	}
 	if !f.pattern.pairs && to.Dominates(fr.start) {
-		st.void = true // another turn of a loop around the entry
+		st.void = true // another iteration of a loop around the entry
 	}
 	return st
 }
 
-// instruction takes an instruction in. over says that the way is of no interest
-// any more; after has the states after a call that was followed.
+// instruction processes an instruction. If over is set, the path need not be followed any more. If a call
+// was followed, after has the states at its return.
 func (f *follower) instruction(fr *frame, ins ssa.Instruction, st state) (_ state, after []state, over bool) {
 	if v, ok := ins.(ssa.Value); ok && fr.path.dependsOn(v) {
-		return st, nil, true // from here on the path is that of another variable
+		return st, nil, true // from here on the path leads to another variable
 	}
 	if a := f.p.byIns[ins]; a != nil {
 		switch {
@@ -413,7 +411,7 @@ func (f *follower) instruction(fr *frame, ins ssa.Instruction, st state) (_ stat
 	return st, after, len(after) == 0
 }
 
-// calls reports whether fn is the frame's function or one that has led to it.
+// calls reports whether fn is the function of the frame or of an outer frame.
 func (fr *frame) calls(fn *ssa.Function) bool {
 	for ; fr != nil; fr = fr.outer {
 		if fr.fn == fn {
@@ -423,7 +421,7 @@ func (fr *frame) calls(fn *ssa.Function) bool {
 	return false
 }
 
-// release returns the holds that are left after a call.
+// release returns the locks that are still held after a call.
 func (f *follower) release(call *ssa.Call, set uint64) uint64 {
 	for i, h := range f.holds {
 		if set&(1<<i) != 0 && len(f.p.locks.step([]hold{h}, call)) == 0 {
@@ -433,7 +431,7 @@ func (f *follower) release(call *ssa.Call, set uint64) uint64 {
 	return set
 }
 
-// message says what was found, for people.
+// message returns the text of a diagnostic.
 func (p *program) message(s found) string {
 	var at []string
 	for _, end := range s.ends {
@@ -443,7 +441,7 @@ func (p *program) message(s found) string {
 	return fmt.Sprintf("%s of %s, ends at %s", s.pattern, s.entry.name, strings.Join(slices.Compact(at), ", "))
 }
 
-// run is the Run function of a pattern's analyser.
+// run is the Run function of a pattern's analyzer.
 func (pattern *pattern) run(pass *analysis.Pass) (any, error) {
 	p := pass.ResultOf[accesses].(*program)
 	p.mu.Lock()
@@ -457,9 +455,9 @@ func (pattern *pattern) run(pass *analysis.Pass) (any, error) {
 	return &result{fset: pass.Fset, found: out, gaveUp: gaveUp}, nil
 }
 
-// result is what a pattern's analyser found, locked sections too.
+// result is what a pattern's analyzer has found, including locked sections.
 type result struct {
 	fset   *token.FileSet
 	found  []found
-	gaveUp []*access // entries whose ways are too many to be followed
+	gaveUp []*access // entries with too many paths to follow
 }

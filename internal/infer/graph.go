@@ -6,9 +6,9 @@ import (
 	"golang.org/x/tools/go/ssa"
 )
 
-// graph knows which blocks of a function come after which in any case.
+// graph has the post-dominators of the blocks of a function.
 type graph struct {
-	after []set // of each block, the blocks on all ways from it to the end
+	after []set // for each block, the blocks on all paths from it to the end
 }
 
 // set is a set of the blocks of a function.
@@ -32,8 +32,8 @@ func (p *program) graph(fn *ssa.Function) *graph {
 	return g
 }
 
-// newGraph computes post-dominators. From a block that never gets to the end, in
-// an endless loop, the way ends where the loop begins again.
+// newGraph computes post-dominators. For a block that cannot reach the end, in an endless loop, paths end
+// where the loop begins again.
 func newGraph(fn *ssa.Function) *graph {
 	n := len(fn.Blocks)
 	ends := newSet(n)
@@ -87,9 +87,8 @@ func newGraph(fn *ssa.Function) *graph {
 	return g
 }
 
-// inBranch reports whether control is at block b on account of how the If at the
-// end of test came out: there is a way from the test around b, or b can be reached
-// through one of its outcomes only.
+// inBranch reports whether the outcome of the If at the end of block test decides whether control reaches
+// block b: some path from the test avoids b, or b can be reached through one outcome only.
 func (g *graph) inBranch(test, b *ssa.BasicBlock) bool {
 	if !g.after[test.Index].has(b.Index) {
 		return true

@@ -13,52 +13,53 @@ import (
 	"golang.org/x/tools/go/analysis"
 	"golang.org/x/tools/go/analysis/checker"
 
+	"github.com/heisen-go/heisen/internal/option"
 	"github.com/heisen-go/heisen/section"
 )
 
-// Inferred is what Infer found.
+// Inferred is the result of Infer.
 type Inferred struct {
 	// Sections are ordered by file and line. Their files are absolute.
 	Sections []section.Section
-	// Locked is how many more there would be, were it not that a lock is held from
-	// the entry of each to all its ends.
+	// Locked counts the sections that were left out because a lock is held from the entry to all
+	// ends.
 	Locked int
-	// Packages is how many packages were analysed.
+	// Packages counts the packages that were analyzed.
 	Packages int
-	// Notes are about source that could not be analysed as it stands.
+	// Notes are about source that could not be analyzed as it is written.
 	Notes []Note
 }
 
-type options struct {
+// Option configures Infer.
+type Option func(*config) error
+
+type config struct {
 	patterns []string
 	locked   bool
 }
 
-// Option changes what Infer looks for.
-type Option func(*options) error
-
-// Patterns chooses patterns by name: "load-and-store", "test-and-use",
-// "consecutive". The default is the first two.
-func Patterns(names ...string) Option {
-	return func(o *options) error {
+// WithPatterns selects patterns by name: "load-and-store", "test-and-use", "consecutive". The default is
+// the first two.
+func WithPatterns(names ...string) Option {
+	return func(c *config) error {
 		if len(names) == 0 {
-			return errors.New("no pattern")
+			return option.Errorf("WithPatterns: no pattern")
 		}
 		for _, name := range names {
 			if !slices.Contains(PatternNames(), name) {
-				return fmt.Errorf("unknown pattern %q; there are %s", name, strings.Join(PatternNames(), ", "))
+				return option.Errorf("WithPatterns: unknown pattern %q, want one of %s", name, strings.Join(PatternNames(), ", "))
 			}
 		}
-		o.patterns = names
+		c.patterns = names
 		return nil
 	}
 }
 
-// Locked includes sections that nothing can break as long as all who access the
-// variable take the lock that is held there. To watch them shows who does not.
-func Locked() Option {
-	return func(o *options) error {
-		o.locked = true
+// WithLocked includes sections around which a lock is held. They can only be violated by accesses that
+// do not take the lock, and watching them finds such accesses.
+func WithLocked() Option {
+	return func(c *config) error {
+		c.locked = true
 		return nil
 	}
 }
@@ -68,27 +69,21 @@ func PatternNames() []string {
 	return []string{loadAndStore, testAndUse, consecutive}
 }
 
-// Infer obtains atomic sections from the source of packages. What no other
-// goroutine can reach is left out, as the package's documentation has it. Where
-// several patterns find a section with the same entry, it is one section: that of
-// the first pattern, with the ends of the others on ways that lead to none of its
-// own.
+// Infer proposes atomic sections from the source of packages. If several patterns find a section with the
+// same entry, the result has one section: that of the first pattern, with the ends of the other
+// patterns on those paths that reach none of its own ends.
 //
-// Packages that do not compile are left out; then there are an error, which wraps
-// ErrPackages, and the sections of the other packages. Cost: compiling what the
-// packages import, if that is not cached, type-checking the packages, and time
-// about linear in their size, a few seconds for 100,000 lines. Infer runs the go
-// command, and calls may run at the same time.
+// Packages that do not compile are left out. Infer then returns the sections of the other packages and
+// an error that wraps ErrPackages. See the package documentation for the cost; imports that are not in
+// the build cache are compiled besides.
 func Infer(ctx context.Context, source Source, opts ...Option) (*Inferred, error) {
-	o := options{patterns: PatternNames()[:2]}
-	for _, opt := range opts {
-		if err := opt(&o); err != nil {
-			return nil, fmt.Errorf("static: infer sections: %w", err)
-		}
+	o := config{patterns: PatternNames()[:2]}
+	if err := option.Apply("infer.Infer", &o, opts); err != nil {
+		return nil, err
 	}
 	l, err := source.load(ctx)
 	if err != nil {
-		return nil, fmt.Errorf("static: infer sections: %w", err)
+		return nil, fmt.Errorf("infer sections: %w", err)
 	}
 	var chosen []*analysis.Analyzer
 	for i, a := range Analyzers() {
@@ -98,7 +93,7 @@ func Infer(ctx context.Context, source Source, opts ...Option) (*Inferred, error
 	}
 	graph, err := checker.Analyze(chosen, l.packages, nil)
 	if err != nil {
-		return nil, fmt.Errorf("static: infer sections: %w", err)
+		return nil, fmt.Errorf("infer sections: %w", err)
 	}
 	out := &Inferred{Packages: len(l.packages), Notes: l.notes}
 	failed := []error{l.err}
@@ -128,18 +123,18 @@ func Infer(ctx context.Context, source Source, opts ...Option) (*Inferred, error
 	return out, errors.Join(failed...)
 }
 
-// merge adds what the patterns have found in a package.
+// merge adds the sections that the patterns have found in a package.
 func (out *Inferred) merge(results []*result, locked bool) {
 	index := map[section.Location][]int{} // the sections with an entry
 	ends := map[*access][]foundEnd{}      // of each entry, from the patterns before
 	for _, r := range results {
 		for _, a := range r.gaveUp {
 			at := r.location(a)
-			out.Notes = append(out.Notes, Note{at.File, at.Line, "too many ways lead on from the access to " + a.name})
+			out.Notes = append(out.Notes, Note{at.File, at.Line, "too many paths lead on from the access to " + a.name})
 		}
 		for _, s := range r.found {
 			if !isSource(r.fset.Position(s.entry.at).Filename) {
-				continue // cgo's own
+				continue // generated by cgo
 			}
 			if s.locked && !locked {
 				out.Locked++
@@ -172,8 +167,8 @@ func (out *Inferred) merge(results []*result, locked bool) {
 	}
 }
 
-// unite makes one section of those that have the same entry and may be about the same
-// variable: a name such as *p is also a pattern. The sections are sorted by entry.
+// unite merges sections that have the same entry and may be about the same variable. A name such as *p is
+// also a pattern that matches other names. The sections are sorted by entry.
 func unite(sections []section.Section) (out []section.Section) {
 	for _, s := range sections {
 		for i := len(out) - 1; i >= 0 && out[i].Entry == s.Entry; i-- {
@@ -192,15 +187,15 @@ func unite(sections []section.Section) (out []section.Section) {
 				extend(&s, e)
 			}
 			out = slices.Delete(out, i, i+1)
-			i = len(out) // those before may be covered now
+			i = len(out) // the section may cover earlier ones now
 		}
 		out = append(out, s)
 	}
 	return out
 }
 
-// before reports whether an end, found by a later pattern, lies on the way to one
-// of those that are known: it would keep the section from getting there.
+// before reports whether an end that a later pattern has found lies on the path to a known end. The
+// section would then never reach the known end.
 func (s *found) before(e foundEnd, known []foundEnd) bool {
 	return slices.ContainsFunc(known, func(end foundEnd) bool {
 		return e.ins != end.ins && (e.ins.Parent() != end.ins.Parent() || leadsTo(e.ins, end.ins, s.entry.ins.Block()))

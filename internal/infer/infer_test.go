@@ -124,7 +124,7 @@ section m.go:21 read
     end m.go:22 read {read}
     end m.go:22 write {read}
 `
-	found := inferred(t, infer.Source{Dir: dir}, infer.Patterns(infer.PatternNames()...))
+	found := inferred(t, infer.Source{Dir: dir}, infer.WithPatterns(infer.PatternNames()...))
 	if diff := cmp.Diff(want, text(t, dir, found.Sections)); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
@@ -165,7 +165,7 @@ section m.go:16 write
     pattern consecutive
     end m.go:17 write {write}
 `
-	found := inferred(t, infer.Source{Dir: dir}, infer.Patterns("consecutive"))
+	found := inferred(t, infer.Source{Dir: dir}, infer.WithPatterns("consecutive"))
 	if diff := cmp.Diff(want, text(t, dir, found.Sections)); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
@@ -322,7 +322,7 @@ func TestGOFLAGS(t *testing.T) {
 }
 
 func TestOptions(t *testing.T) {
-	for _, opt := range []infer.Option{infer.Patterns(), infer.Patterns("load-and-stare")} {
+	for _, opt := range []infer.Option{infer.WithPatterns(), infer.WithPatterns("load-and-stare")} {
 		if _, err := infer.Infer(context.Background(), infer.Source{}, opt); err == nil {
 			t.Error("no error")
 		}
@@ -353,7 +353,7 @@ func TestByHand(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		found := inferred(t, infer.Source{Dir: filepath.Dir(file)}, infer.Locked(), infer.Patterns(infer.PatternNames()...))
+		found := inferred(t, infer.Source{Dir: filepath.Dir(file)}, infer.WithLocked(), infer.WithPatterns(infer.PatternNames()...))
 		for _, want := range byHand {
 			i := slices.IndexFunc(found.Sections, func(s section.Section) bool {
 				return s.Entry.Line == want.Entry.Line && s.Variable == want.Variable

@@ -13,11 +13,11 @@ type hold struct {
 	shared bool // as a reader
 }
 
-// locking knows which locks a function surely holds where. A lock is whatever has
-// methods Lock and Unlock, or RLock and RUnlock, without parameters. What callers
-// hold is not known, and a lock that may be held counts as not held. A call of a
-// function of this package that unlocks a lock of the same name releases it, as
-// does waiting for a condition; other calls release nothing.
+// locking computes which locks a function certainly holds at an instruction. A lock is a value with methods
+// Lock and Unlock, or RLock and RUnlock, without parameters. Locks that callers hold are unknown, and a
+// lock that may or may not be held counts as not held. A call of a function of this package that unlocks
+// a lock with the same name releases the lock, and so does waiting for a condition. Other calls release
+// nothing.
 type locking struct {
 	p       *program
 	entries map[*ssa.Function][][]hold // at the start of each block
@@ -37,8 +37,7 @@ func newLocking(p *program) *locking {
 	return l
 }
 
-// collect adds what fn unlocks, itself or by what it calls, and reports whether
-// that was more than known.
+// collect adds the locks that fn unlocks, itself or by a call. It reports whether any were new.
 func (l *locking) collect(fn *ssa.Function) bool {
 	known := l.unlocks[fn]
 	if known == nil {
@@ -79,7 +78,7 @@ const (
 	wait // for a condition, which releases its lock
 )
 
-// lockOp returns what a call does to a lock.
+// lockOp returns the lock operation that a call makes, and its lock.
 func lockOp(call *ssa.CallCommon) (path, lockOperation) {
 	var name string
 	var receiver ssa.Value
@@ -107,7 +106,7 @@ func lockOp(call *ssa.CallCommon) (path, lockOperation) {
 	return pointee(receiver), op
 }
 
-// step returns what is held after an instruction. held is not changed.
+// step returns the locks that are held after an instruction. It does not change held.
 func (l *locking) step(held []hold, ins ssa.Instruction) []hold {
 	if v, ok := ins.(ssa.Value); ok {
 		held = without(held, func(h hold) bool { return h.lock.dependsOn(v) })
@@ -138,7 +137,7 @@ func without(held []hold, gone func(hold) bool) []hold {
 	return slices.DeleteFunc(slices.Clone(held), gone)
 }
 
-// at returns what is held when control is at an instruction.
+// at returns the locks that are held at an instruction.
 func (l *locking) at(ins ssa.Instruction) []hold {
 	fn := ins.Parent()
 	entries, ok := l.entries[fn]
@@ -156,8 +155,7 @@ func (l *locking) at(ins ssa.Instruction) []hold {
 	return held
 }
 
-// solve computes what is held at the start of each block whichever way control
-// has come.
+// solve computes the locks that are held at the start of each block on all paths.
 func (l *locking) solve(fn *ssa.Function) [][]hold {
 	entries := make([][]hold, len(fn.Blocks))
 	reached := newSet(len(fn.Blocks))
@@ -194,9 +192,9 @@ func contains(held []hold, h hold) bool {
 	return slices.ContainsFunc(held, func(other hold) bool { return other.by == h.by })
 }
 
-// protects reports whether a lock is one that may be meant for a variable: it is a
-// package-level one, or both are reached from the same value. Two accounts have a
-// lock each, and that of one is not for the balance of the other.
+// protects reports whether a lock may be meant for a variable: it is a package-level lock, or both are
+// reached from the same value. If two accounts have a lock each, then the lock of one does not protect the
+// balance of the other.
 func (h hold) protects(variable path) bool {
 	if isGlobal(h.lock.root) {
 		return true
@@ -210,9 +208,8 @@ func (h hold) protects(variable path) bool {
 	return false
 }
 
-// sources returns the parameters, variables and results that a value is reached
-// from, through pointers, elements and interfaces, and through the methods that
-// return it.
+// sources returns the parameters, variables and results from which a value is reached: through pointers,
+// elements and interfaces, and through methods that return it.
 func sources(v ssa.Value) map[ssa.Value]bool {
 	out := map[ssa.Value]bool{}
 	seen := map[ssa.Value]bool{}

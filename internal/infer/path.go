@@ -9,10 +9,9 @@ import (
 	"golang.org/x/tools/go/ssa"
 )
 
-// path is how a function reaches a variable: from a value, through fields,
-// elements and pointers. Two accesses of one activation by equal paths are to the
-// same variable, if nothing on the way has changed between them. Other paths may
-// lead to it too; that goes unseen.
+// path is how a function reaches a variable: from a value, through fields, elements and pointers. Two
+// accesses in one activation by equal paths concern the same variable, if nothing on the path changes
+// in between. Other paths may lead to the same variable; the analysis does not know them.
 type path struct {
 	root  ssa.Value
 	steps []step
@@ -31,8 +30,8 @@ type stepKind uint8
 const (
 	fieldStep stepKind = iota
 	elemStep
-	derefStep    // to where the pointer or slice at that place points
-	contentsStep // what a map holds; its elements are one variable, as at run time
+	derefStep    // the target of the pointer or slice
+	contentsStep // the elements of a map, which are one variable, as at run time
 )
 
 func (p path) with(s step) path {
@@ -62,8 +61,8 @@ func (p path) hasPrefix(q path) bool {
 	return true
 }
 
-// through reports whether p leads through a pointer that is stored at q, so that a
-// store to q makes it lead elsewhere.
+// through reports whether p leads through a pointer that is stored at q. A store to q then makes p lead
+// elsewhere.
 func (p path) through(q path) bool {
 	if len(p.steps) <= len(q.steps) || !p.hasPrefix(q) {
 		return false
@@ -76,7 +75,7 @@ func (p path) through(q path) bool {
 	return false
 }
 
-// dependsOn reports whether p means something else once v is computed anew.
+// dependsOn reports whether p leads elsewhere after v is computed anew.
 func (p path) dependsOn(v ssa.Value) bool {
 	if p.root == v {
 		return true
@@ -89,8 +88,8 @@ func (p path) dependsOn(v ssa.Value) bool {
 	return false
 }
 
-// last returns the field, package-level or local variable that p ends in, or nil;
-// what elements, contents and pointers lead to is named by where they are kept.
+// last returns the field, package-level or local variable that p ends in, or nil. For elements, contents and
+// targets of pointers it returns the variable that has them.
 func (p path) last() any {
 	for i := len(p.steps) - 1; i >= 0; i-- {
 		if p.steps[i].kind == fieldStep {
@@ -104,8 +103,8 @@ func (p path) last() any {
 	return nil
 }
 
-// direct reports whether p is a field, or a package-level or local variable as a
-// whole, not an element or what a pointer points to.
+// direct reports whether p is a field, or a whole package-level or local variable, rather than an element or
+// the target of a pointer.
 func (p path) direct() bool {
 	if n := len(p.steps); n > 0 {
 		return p.steps[n-1].kind == fieldStep
@@ -167,11 +166,11 @@ func pointee(v ssa.Value) path {
 	return path{root: v}
 }
 
-// contents returns the path of what a map holds.
+// contents returns the path of the elements of a map.
 func contents(m ssa.Value) path { return pointee(m).with(step{kind: contentsStep}) }
 
-// sameValue reports whether two values are equal if nothing is stored between
-// their computations: the same value, or loads of the same variable.
+// sameValue reports whether two values are equal if nothing is stored between their computations: they are
+// the same value, loads of the same variable, or computed in the same way from such values.
 func sameValue(a, b ssa.Value) bool {
 	if a == b {
 		return true
@@ -211,8 +210,7 @@ func sameValue(a, b ssa.Value) bool {
 	return false
 }
 
-// sameLook reports whether two calls look at the same thing and change nothing:
-// len, cap and the atomic loads.
+// sameLook reports whether two calls read the same thing and change nothing: len, cap and atomic loads.
 func sameLook(a, b *ssa.CallCommon) bool {
 	if len(a.Args) != 1 || len(b.Args) != 1 || !sameValue(a.Args[0], b.Args[0]) {
 		return false
@@ -225,8 +223,8 @@ func sameLook(a, b *ssa.CallCommon) bool {
 	return isAtomic(f) && f == g && strings.HasPrefix(f.Name(), "Load")
 }
 
-// translate returns the path in a callee by which it reaches the variable that is
-// p in its caller, if there is one.
+// translate returns the path by which a callee reaches the variable that p is in its caller, if there is
+// one.
 func (p path) translate(call *ssa.CallCommon, callee *ssa.Function) (path, bool) {
 	best, found := path{}, false
 	try := func(inside, outside ssa.Value) {
@@ -255,8 +253,7 @@ func (p path) translate(call *ssa.CallCommon, callee *ssa.Function) (path, bool)
 	return best, found
 }
 
-// back returns the path in a caller by which it reaches the variable that is p in
-// its callee, if there is one.
+// back returns the path by which a caller reaches the variable that p is in its callee, if there is one.
 func (p path) back(call *ssa.CallCommon, callee *ssa.Function) (path, bool) {
 	if !p.movable() {
 		return path{}, false
@@ -287,7 +284,7 @@ func (p path) back(call *ssa.CallCommon, callee *ssa.Function) (path, bool) {
 	return path{base.root, append(base.steps[:len(base.steps):len(base.steps)], p.steps...)}, true
 }
 
-// movable reports whether p's steps mean the same in another function.
+// movable reports whether the steps of p have the same meaning in another function.
 func (p path) movable() bool {
 	for _, s := range p.steps {
 		if s.index != nil {

@@ -10,26 +10,24 @@ import (
 	"github.com/heisen-go/heisen/section"
 )
 
-// Analyzers returns the analysers of the patterns, in the order of precedence:
-// load-and-store, test-and-use, consecutive. Their diagnostics are at the entries of
-// sections.
+// Analyzers returns the analyzers of the patterns in the order of precedence: load-and-store,
+// test-and-use, consecutive. Their diagnostics are at the entries of sections.
 func Analyzers() []*analysis.Analyzer {
 	return []*analysis.Analyzer{LoadAndStore, TestAndUse, Consecutive}
 }
 
-// LoadAndStore finds variables that are read and then written with what was made of
-// the value read, as x++ does (section 4.1 of the paper). A write of another goroutine in
-// between is lost.
+// LoadAndStore finds variables that are read and then written with a value derived from the value read,
+// as x++ does (section 4.1 of the paper). A write of another goroutine in between is lost.
 var LoadAndStore = newAnalyzer(&pattern{
 	name:   loadAndStore,
 	begins: func(a *access) bool { return a.mode == section.Reads && a.value() != nil },
 	judge:  judgeStore,
-}, "loadandstore", `find variables that are written with what was made of their value
+}, "loadandstore", `find variables that are written with a value derived from their value
 
-The store may be in a later statement, and the value go through local variables,
-calls and conversions: x++, x = x + f(), s = append(s, e), m[k]++,
+The store may be in a later statement, and the value may pass through local
+variables, calls and conversions: x++, x = x + f(), s = append(s, e), m[k]++,
 v := x; ...; x = v + 1, and a.Store(a.Load() + 1) of atomic variables. A
-compare-and-swap or a swap checks what it overwrites and is no such store.`)
+compare-and-swap or a swap checks what it overwrites and does not count.`)
 
 func judgeStore(f *follower, fr *frame, _ state, met *access) verdict {
 	if met.mode == section.Reads || !f.entry.sameElement(met) {
@@ -46,9 +44,8 @@ func judgeStore(f *follower, fr *frame, _ state, met *access) verdict {
 	return voids
 }
 
-// TestAndUse finds variables that are tested and then used in a branch that the
-// test decides on (section 4.1). A write of another goroutine in between makes the
-// test worthless.
+// TestAndUse finds variables that are tested and then used in a branch that the test decides on (section
+// 4.1 of the paper). A write of another goroutine in between invalidates the test.
 var TestAndUse = newAnalyzer(&pattern{
 	name:   testAndUse,
 	begins: func(a *access) bool { return a.mode == section.Reads && a.value() != nil },
@@ -56,13 +53,13 @@ var TestAndUse = newAnalyzer(&pattern{
 	tests:  true,
 }, "testanduse", `find variables that are used in a branch that a test of them decides on
 
-The test is the condition of an if, switch or loop, or of && and ||, that something
-read from the variable goes into; the use is the next access to it, of either
-kind, in a branch that control comes to only by how the test came out, also if
-that is the code after an early return: if p != nil { p.f() },
+The test is the condition of an if, switch or loop, or an operand of && or ||,
+that is computed from the variable. The use is the next access to the variable,
+of either kind, in a branch that the outcome of the test decides on, including
+the code after an early return: if p != nil { p.f() },
 if _, ok := m[k]; !ok { m[k] = v }, if len(s) > i { s[i]++ }, if !done { done = true }.
-To make the same test again, as double-checked locking does, is no use: it makes
-sure that the condition still holds.`)
+The same test again, as in double-checked locking, is no use: it ensures that
+the condition still holds.`)
 
 func judgeUse(f *follower, _ *frame, at state, met *access) verdict {
 	switch {
@@ -78,8 +75,8 @@ func judgeUse(f *follower, _ *frame, at state, met *access) verdict {
 	return passes
 }
 
-// testsAgain reports whether what an access reads goes into the same test as that
-// at the end of a block.
+// testsAgain reports whether the value that an access reads is used in the same test as the one at the end
+// of a block.
 func testsAgain(first *ssa.BasicBlock, met *access) bool {
 	if met.mode == section.Writes || met.value() == nil {
 		return false
@@ -97,7 +94,7 @@ func testsAgain(first *ssa.BasicBlock, met *access) bool {
 	return false
 }
 
-// sameTest reports whether two conditions are the same or each other's opposite.
+// sameTest reports whether two conditions are equal or opposite.
 func sameTest(a, b ssa.Value) bool {
 	if not, ok := a.(*ssa.UnOp); ok && not.Op == token.NOT {
 		return sameTest(not.X, b)
@@ -119,9 +116,9 @@ var opposite = map[token.Token]token.Token{
 	token.GTR: token.LEQ, token.LEQ: token.GTR,
 }
 
-// Consecutive finds accesses to a variable of which one comes next after the other
-// (section 4.2): candidates for access interleaving invariants, of which most mean
-// nothing until runs have refined them.
+// Consecutive finds pairs of accesses to a variable that come one after the other (section 4.2 of the
+// paper). They are candidates for access interleaving invariants. Most of them are removed when runs
+// refine them.
 var Consecutive = newAnalyzer(&pattern{
 	name:   consecutive,
 	begins: func(a *access) bool { return !a.exact },
@@ -129,9 +126,9 @@ var Consecutive = newAnalyzer(&pattern{
 	pairs:  true,
 }, "consecutive", `find accesses to a variable that come one after the other
 
-They may be in functions that the entry's function calls, or in its callers. What
-others may do in between is the complement of what no serial order explains: after
-a write and before a write, writes; otherwise reads.`)
+They may be in functions that the entry's function calls, or in its callers. In
+between, others may do what leaves the interleaving serializable: write between
+two writes, read otherwise.`)
 
 func judgeNext(_ *follower, _ *frame, _ state, met *access) verdict {
 	if met.exact {
@@ -140,7 +137,7 @@ func judgeNext(_ *follower, _ *frame, _ state, met *access) verdict {
 	return ends
 }
 
-// The names of the patterns, in sections files and as users choose them.
+// The names of the patterns, as sections files and users write them.
 const (
 	loadAndStore = "load-and-store"
 	testAndUse   = "test-and-use"

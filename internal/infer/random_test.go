@@ -39,7 +39,7 @@ func TestRandom(t *testing.T) {
 		"m.s":    "", // c has no body
 	})
 	for _, pattern := range infer.PatternNames() {
-		found, err := infer.Infer(context.Background(), infer.Source{Dir: dir}, infer.Patterns(pattern))
+		found, err := infer.Infer(context.Background(), infer.Source{Dir: dir}, infer.WithPatterns(pattern))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -7,16 +7,18 @@ import (
 	"golang.org/x/tools/go/ssa"
 )
 
-// sharing decides which variables goroutines may share. It looks at one package
-// and errs towards shared, but for what it says at unshared.
+// sharing decides which variables goroutines may share. It looks at one package, and errs on the side of
+// shared, except as described at unshared.
 //
-// A package-level variable is shared. What a function makes is shared from where
-// it is stored in something that is not the function's own, sent, passed to a
-// goroutine or to code that is not known. Whatever else a pointer leads to is
-// shared if its type can be: if a value of the type, or of one that holds it, is
-// kept in a package-level variable, handed to a goroutine or a channel, captured
-// by a literal that is not called on the spot, converted to an interface, passed
-// to another package, or within reach of other packages because it is exported.
+//   - A package-level variable is shared.
+//   - A local variable, and memory that a function allocates, is shared from the point where it is
+//     stored in something that is not local, sent, or passed to a goroutine or to unknown code.
+//   - Anything else that a pointer leads to is shared if its type is: if a value of the type, or of a
+//     type that contains it, is kept in a package-level variable, handed to a goroutine or a channel,
+//     captured by a literal that is not called on the spot, converted to an interface, passed to
+//     another package, or visible to other packages because it is exported.
+//
+// The file is long because these rules use each other: types, parameters and escapes.
 type sharing struct {
 	p       *program
 	types   map[*types.TypeName]bool // types of this package whose values may be shared
@@ -26,7 +28,7 @@ type sharing struct {
 	closure map[*ssa.Function][]*ssa.MakeClosure
 }
 
-// fate is what becomes of a parameter.
+// fate is what a function does with a parameter.
 type fate struct{ escapes, returned bool }
 
 func newSharing(p *program, pkg *ssa.Package) *sharing {
@@ -54,7 +56,7 @@ func newSharing(p *program, pkg *ssa.Package) *sharing {
 	return s
 }
 
-// exported adds the types that other packages can have values of.
+// exported adds the types whose values other packages can have.
 func (s *sharing) exported(pkg *types.Package) {
 	if pkg.Name() == "main" {
 		return
@@ -175,7 +177,7 @@ func (s *sharing) addValue(v ssa.Value) {
 	}
 }
 
-// calledOnly reports whether a literal is only called or deferred where it stands.
+// calledOnly reports whether a literal is only called or deferred on the spot.
 func calledOnly(closure *ssa.MakeClosure) bool {
 	for _, ref := range *closure.Referrers() {
 		switch ref := ref.(type) {
@@ -204,9 +206,9 @@ func uses(args []ssa.Value, v ssa.Value) bool {
 	return false
 }
 
-// foreignReceiver reports whether a call, which is of no function of this package,
-// is of a method, such as that of a mutex, or of an atomic operation: that its first
-// argument is a variable in a value shares nothing else of the value.
+// foreignReceiver reports whether a call to another package calls a method, such as that of a mutex, or an
+// atomic operation. Its first argument, which may be a field of a value, does not share the rest of the
+// value.
 func foreignReceiver(call *ssa.CallCommon) bool {
 	callee := call.StaticCallee()
 	return callee != nil && callee.Signature.Recv() != nil || isAtomic(callee)
@@ -216,8 +218,8 @@ func isAtomic(fn *ssa.Function) bool {
 	return fn != nil && fn.Object() != nil && fn.Object().Pkg() != nil && fn.Object().Pkg().Path() == "sync/atomic"
 }
 
-// shared reports whether other goroutines may reach the variable at path when
-// control is at ins, or ever if ins is nil.
+// shared reports whether other goroutines may reach the variable at path p when control is at ins. If ins is
+// nil, it reports whether they may ever reach it.
 func (s *sharing) shared(p path, ins ssa.Instruction) bool {
 	direct := true
 	for _, step := range p.steps {
@@ -246,8 +248,7 @@ func (s *sharing) shared(p path, ins ssa.Instruction) bool {
 	return false
 }
 
-// owner returns the type of the nearest value with a name that a path leads
-// through at its end.
+// owner returns the named type that contains the variable at the end of a path most closely, or nil.
 func owner(p path) *types.Named {
 	for i := len(p.steps) - 1; i >= 0; i-- {
 		if p.steps[i].kind == fieldStep && p.steps[i].owner != nil {
@@ -257,16 +258,16 @@ func owner(p path) *types.Named {
 	return named(deref(p.root.Type()))
 }
 
-// unshared reports whether the type of what a path leads to rules out that
-// goroutines share it: it is one of this package that is not among s.types. A
-// value that only unsafe code or reflection shares is missed.
+// unshared reports whether the type of the variable at the end of a path rules out that goroutines share it:
+// the type is declared in this package and is not in s.types. Values that are shared only by unsafe code
+// or reflection are missed.
 func (s *sharing) unshared(p path) bool {
 	n := owner(p)
 	return n != nil && n.Obj().Pkg() == s.p.pass.Pkg && !s.types[n.Obj()]
 }
 
-// origins returns where a value comes from within its function, and whether all
-// of it is made there.
+// origins returns the instructions of the function that allocate a value. fresh reports whether the value
+// comes from these only.
 func origins(v ssa.Value) (roots []ssa.Value, fresh bool) {
 	seen := map[ssa.Value]bool{}
 	fresh = true
@@ -302,8 +303,8 @@ func origins(v ssa.Value) (roots []ssa.Value, fresh bool) {
 	return roots, fresh && len(roots) > 0
 }
 
-// captured reports whether a captured variable is shared: the literal, or
-// another that captures it, may run in another goroutine.
+// captured reports whether a captured variable is shared: this literal, or another that captures the
+// variable, may run in another goroutine.
 func (s *sharing) captured(fv *ssa.FreeVar) bool {
 	for _, v := range s.bindings(fv) {
 		switch v := v.(type) {
@@ -322,7 +323,7 @@ func (s *sharing) captured(fv *ssa.FreeVar) bool {
 	return false
 }
 
-// bindings returns what a captured variable is in the function around the literal.
+// bindings returns the values of a captured variable in the functions around its literal.
 func (s *sharing) bindings(fv *ssa.FreeVar) (out []ssa.Value) {
 	fn := fv.Parent()
 	for i, candidate := range fn.FreeVars {
@@ -335,8 +336,8 @@ func (s *sharing) bindings(fv *ssa.FreeVar) (out []ssa.Value) {
 	return out
 }
 
-// variable returns the local variable that a path's root stands for: for a
-// captured one, the variable itself.
+// variable returns the local variable that the root of a path stands for. For a captured variable this is
+// the variable in the outermost function.
 func (s *sharing) variable(v ssa.Value) ssa.Value {
 	for {
 		fv, ok := v.(*ssa.FreeVar)
@@ -351,8 +352,8 @@ func (s *sharing) variable(v ssa.Value) ssa.Value {
 	}
 }
 
-// param reports whether what a parameter points to may be shared, going by the
-// arguments if all calls are known. visiting holds those being asked about.
+// param reports whether the target of a parameter may be shared. If all calls are known, the arguments
+// decide. visiting has the parameters of recursive questions.
 func (s *sharing) param(param *ssa.Parameter, visiting map[*ssa.Parameter]bool) bool {
 	fn := param.Parent()
 	obj := fn.Object()
@@ -382,8 +383,8 @@ func (s *sharing) param(param *ssa.Parameter, visiting map[*ssa.Parameter]bool) 
 	return false
 }
 
-// escaped reports whether what root has made may be shared when control is at ins, or
-// ever if that is nil: it has escaped on some way there since it was made.
+// escaped reports whether the memory that root allocates may be shared when control is at ins: whether it has
+// escaped on some path to ins since it was allocated. If ins is nil, it reports whether it ever escapes.
 func (s *sharing) escaped(root ssa.Value, ins ssa.Instruction) bool {
 	made, _ := root.(ssa.Instruction)
 	for _, from := range s.escapesOf(root) {
@@ -394,8 +395,7 @@ func (s *sharing) escaped(root ssa.Value, ins ssa.Instruction) bool {
 	return false
 }
 
-// leadsTo reports whether control can come from one instruction to another
-// without entering block avoid anew.
+// leadsTo reports whether control can go from one instruction to another without entering block avoid again.
 func leadsTo(from, to ssa.Instruction, avoid *ssa.BasicBlock) bool {
 	if from.Block() == to.Block() {
 		for _, ins := range from.Block().Instrs {
@@ -426,20 +426,20 @@ func leadsTo(from, to ssa.Instruction, avoid *ssa.BasicBlock) bool {
 	return false
 }
 
-// escapesOf returns the instructions by which a value that a function has made
-// gets out of its hands. To return it is none: the function is over then.
+// escapesOf returns the instructions by which a value that a function has allocated escapes. A return is none
+// of them, because the function is over then.
 func (s *sharing) escapesOf(v ssa.Value) []ssa.Instruction {
 	if out, ok := s.escapes[v]; ok {
 		return out
 	}
-	s.escapes[v] = nil // for values that lead to themselves
+	s.escapes[v] = nil // for cycles
 	f := flow{s: s, seen: map[ssa.Value]bool{}}
 	f.follow(v)
 	s.escapes[v] = f.out
 	return f.out
 }
 
-// fateOf returns what a function does with a parameter.
+// fateOf computes the fate of a parameter.
 func (s *sharing) fateOf(param *ssa.Parameter) fate {
 	if out, ok := s.params[param]; ok {
 		return out
@@ -451,7 +451,7 @@ func (s *sharing) fateOf(param *ssa.Parameter) fate {
 	return s.params[param]
 }
 
-// flow follows a value, and pointers into it, to where they are used.
+// flow follows a value, and pointers into it, to their uses.
 type flow struct {
 	s        *sharing
 	seen     map[ssa.Value]bool
@@ -500,7 +500,7 @@ func (f *flow) follow(v ssa.Value) {
 	}
 }
 
-// closure follows a captured variable into the literal, and the literal.
+// closure follows a captured variable into its literal, and the literal itself.
 func (f *flow) closure(closure *ssa.MakeClosure, v ssa.Value) {
 	if !calledOnly(closure) {
 		f.out = append(f.out, closure)

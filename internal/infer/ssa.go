@@ -11,9 +11,9 @@ import (
 	"golang.org/x/tools/go/ssa"
 )
 
-// accesses is what the patterns have in common: a package in SSA form with what
-// its instructions access. Unlike passes/buildssa it needs no facts of imported
-// packages, so that these can come from export data.
+// accesses is the analyzer that all patterns require: it builds the SSA form of a package and finds what its
+// instructions access. Unlike passes/buildssa it needs no facts of imported packages, so that imports can
+// come from export data.
 var accesses = &analysis.Analyzer{
 	Name:       "accesses",
 	Doc:        "find the accesses to variables that goroutines may share",
@@ -23,16 +23,16 @@ var accesses = &analysis.Analyzer{
 
 // program is a package under analysis.
 type program struct {
-	// The analysers of a package run at the same time, and much of what is below is
-	// found out when one asks.
+	// The analyzers of a package run at the same time, and they compute some of the fields below
+	// lazily.
 	mu sync.Mutex
 
 	pass    *analysis.Pass
-	funcs   []*ssa.Function // those with source, literals too, in its order
+	funcs   []*ssa.Function // functions and literals with source, in its order
 	spots   *spots
 	byIns   map[ssa.Instruction]*access
 	byFn    map[*ssa.Function][]*access
-	calls   map[*ssa.Function][]*ssa.Call // by callee, where it is known
+	calls   map[*ssa.Function][]*ssa.Call // calls with a known callee, by callee
 	invoked map[string]bool               // names of methods that are called through interfaces
 	shared  *sharing
 	writes  *written
@@ -112,7 +112,7 @@ func (p *program) addFunc(fn *ssa.Function) {
 	}
 }
 
-// noReturn knows the functions of the standard library that never return.
+// noReturn reports whether a function of the standard library never returns.
 func noReturn(fn *types.Func) bool {
 	switch fn.FullName() {
 	case "os.Exit", "runtime.Goexit", "log.Fatal", "log.Fatalf", "log.Fatalln", "log.Panic", "log.Panicf", "log.Panicln",

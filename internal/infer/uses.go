@@ -27,25 +27,25 @@ type Access struct {
 
 func (a Access) String() string { return fmt.Sprintf("%s:%d: %s", a.File, a.Line, a.Expr) }
 
-// ErrNoVariable is wrapped by errors about an Access that names no variable in
-// the packages.
+// ErrNoVariable is wrapped by errors about an Access that names no variable of the packages.
 var ErrNoVariable = errors.New("no such variable there")
 
-// Uses returns where the packages access the fields and variables that are named,
-// by whichever expression: a field of all values of its type, with what it
-// holds if it is a slice, map or array. The locations are ordered by file and
-// line, their files absolute. Where the packages or some of the accesses are at
-// fault there is an error that wraps ErrPackages or ErrNoVariable, and the
-// locations of the others. It costs what Infer does.
+// Uses returns the locations of all accesses to the named fields and variables, whatever expression they
+// use. A field stands for that field of all values of its type; a slice, map or array includes its
+// elements. The locations are ordered by file and line, and their files are absolute.
+//
+// If some of the packages cannot be analyzed, or some of the accesses name no variable, Uses returns the
+// locations of the others and an error that wraps ErrPackages or ErrNoVariable. It costs as much as
+// Infer.
 func Uses(ctx context.Context, source Source, of ...Access) ([]section.Location, error) {
 	l, err := source.load(ctx)
 	if err != nil {
-		return nil, fmt.Errorf("static: uses of variables: %w", err)
+		return nil, fmt.Errorf("find uses of variables: %w", err)
 	}
 	failed := []error{l.err}
 	named, err := l.named(source.Dir, of)
 	if err != nil {
-		return nil, fmt.Errorf("static: uses of variables: %w", err)
+		return nil, fmt.Errorf("find uses of variables: %w", err)
 	}
 	wanted := map[variable]bool{}
 	for i, a := range of {
@@ -58,7 +58,7 @@ func Uses(ctx context.Context, source Source, of ...Access) ([]section.Location,
 	}
 	graph, err := checker.Analyze([]*analysis.Analyzer{accesses}, l.packages, nil)
 	if err != nil {
-		return nil, fmt.Errorf("static: uses of variables: %w", err)
+		return nil, fmt.Errorf("find uses of variables: %w", err)
 	}
 	seen := map[section.Location]bool{}
 	var out []section.Location
@@ -82,8 +82,8 @@ func Uses(ctx context.Context, source Source, of ...Access) ([]section.Location,
 	return out, errors.Join(failed...)
 }
 
-// variable identifies a field or variable by its declaration: packages that
-// import each other have different objects for the same.
+// variable identifies a field or variable by its declaration. Packages that import each other have
+// different objects for the same declaration.
 type variable struct {
 	name string
 	file string
@@ -114,7 +114,7 @@ func (p *program) variable(at path) variable {
 	return variable{}
 }
 
-// named returns the variables that each of the accesses may be to.
+// named returns, for each of the accesses, the variables that it may name.
 func (l *loaded) named(dir string, of []Access) ([][]variable, error) {
 	wanted := map[string][]int{} // the accesses in a file
 	for i, a := range of {

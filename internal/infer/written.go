@@ -6,9 +6,8 @@ import (
 	"golang.org/x/tools/go/ssa"
 )
 
-// written knows the variables that change while they are shared. Others are like
-// Java's final variables: no access of another goroutine can come in between in a
-// way that matters.
+// written is the set of variables that may change while they are shared. All others are like final
+// variables in Java: accesses of other goroutines to them cannot violate a section.
 type written struct {
 	p   *program
 	set map[any]bool // *types.Var, *ssa.Global, *ssa.Alloc
@@ -34,8 +33,8 @@ func newWritten(p *program) *written {
 	return w
 }
 
-// isInit reports whether fn is one of the functions init, which no other goroutine
-// runs beside unless it starts one.
+// isInit reports whether fn is a function init. No other goroutines run at the same time, unless an init
+// function starts them.
 func isInit(fn *ssa.Function) bool {
 	return fn.Parent() == nil && fn.Signature.Recv() == nil && fn.Object() != nil && fn.Object().Name() == "init"
 }
@@ -56,7 +55,7 @@ func (w *written) add(p path) {
 	}
 }
 
-// addFields adds the fields of a struct that is written as a whole.
+// addFields adds the fields of a struct that is assigned as a whole.
 func (w *written) addFields(t types.Type) {
 	st, ok := t.Underlying().(*types.Struct)
 	if !ok {
@@ -71,8 +70,8 @@ func (w *written) addFields(t types.Type) {
 	}
 }
 
-// addresses adds the variables whose address an instruction passes on: they may be
-// written anywhere.
+// addresses adds the variables whose address an instruction passes on, because they may then be written
+// anywhere.
 func (w *written) addresses(ins ssa.Instruction) {
 	switch ins.(type) {
 	case *ssa.UnOp, *ssa.FieldAddr, *ssa.IndexAddr, *ssa.MakeClosure, *ssa.DebugRef:
@@ -95,8 +94,8 @@ func (w *written) addresses(ins ssa.Instruction) {
 	}
 }
 
-// final reports whether a variable never changes once it is shared. Of what other
-// packages can write, of elements and of what maps hold that is not known.
+// final reports whether a variable certainly does not change after it is shared. It returns false for
+// elements, for the contents of maps, and for variables that other packages can write.
 func (w *written) final(p path) bool {
 	if !p.direct() {
 		return false

@@ -11,19 +11,19 @@ import (
 	"golang.org/x/tools/go/ssa"
 )
 
-// spot is an expression in the source that is accessed. The compiler's line table
-// has the accesses of a statement on several lines at different lines: a load at
-// the line of the operator that makes it, a store at that of the assignment's. What
-// is here was read off compiled code; TestLines compares again.
+// spot is an expression in the source that is accessed, with the positions that the compiler's line table
+// has for its accesses. In a statement that spans several lines, a load is at the line of the operator
+// that uses it, and a store at the line of the assignment operator. The rules were found by looking at
+// compiled code; TestLines compares them with compiled code.
 type spot struct {
-	name  string    // as reports name the variable
-	read  token.Pos // where the compiler has a load of it, if there can be one
-	write token.Pos // and a store to it
+	name  string    // the variable as reports write it
+	read  token.Pos // position of a load, if there can be one
+	write token.Pos // position of a store, if there can be one
 	field bool      // it is the selection of a field
 }
 
-// spots finds the expression that an instruction stands for, by the position that
-// go/ssa gives the instruction.
+// spots finds the expression that an instruction accesses, by the position that go/ssa gives to the
+// instruction.
 type spots struct {
 	info   *types.Info
 	at     map[token.Pos]*spot
@@ -131,8 +131,8 @@ func (s *spots) add(n ast.Node, parents []ast.Node) {
 	}
 }
 
-// callee names the variable that a call accesses, if it is an atomic operation or
-// one of the builtin functions that look into a map.
+// callee returns the name of the variable that a call accesses, if it is an atomic operation or a builtin
+// function on a map.
 func callee(call *ast.CallExpr) string {
 	switch fun := ast.Unparen(call.Fun).(type) {
 	case *ast.Ident:
@@ -152,8 +152,8 @@ func callee(call *ast.CallExpr) string {
 	return ""
 }
 
-// target notes that a statement stores to e, at a line of its own. A map is
-// written where it is indexed.
+// target records that a statement stores to e, with the position at. A store to a map element is at the
+// index expression instead.
 func (s *spots) target(e ast.Expr, at token.Pos) {
 	if index, ok := ast.Unparen(e).(*ast.IndexExpr); ok {
 		if _, ok := underlying(s.info.TypeOf(index.X)).(*types.Map); ok {
@@ -165,8 +165,8 @@ func (s *spots) target(e ast.Expr, at token.Pos) {
 	}
 }
 
-// literal notes the stores of a composite literal that is assigned in place, which
-// the compiler makes as one.
+// literal records the stores of a composite literal that is assigned in place. The compiler makes them at
+// one position.
 func (s *spots) literal(lit *ast.CompositeLit, name string, at token.Pos) {
 	note := func(key token.Pos, field string) {
 		found := s.spot(key)
@@ -193,8 +193,8 @@ func (s *spots) literal(lit *ast.CompositeLit, name string, at token.Pos) {
 	}
 }
 
-// commaOk returns the line at which the compiler has the look-up of v, ok = m[k],
-// or no position if e stands in no such statement.
+// commaOk returns the position of the lookup in a statement v, ok = m[k], or NoPos if e is not the right
+// side of such a statement.
 func commaOk(e ast.Expr, parents []ast.Node) token.Pos {
 	for i := len(parents) - 1; i >= 0; i-- {
 		switch parent := parents[i].(type) {
@@ -214,9 +214,9 @@ func commaOk(e ast.Expr, parents []ast.Node) token.Pos {
 	return token.NoPos
 }
 
-// anchor returns where the compiler has the load of a variable that a name
-// denotes. Names have no line of their own in compiled code, but that of the
-// innermost operation around them.
+// anchor returns the position of the load of the variable e. In compiled code a name does not have its own
+// line; it has the line of the innermost operation around it. The function is one long switch: the rule
+// for each kind of operation.
 func anchor(info *types.Info, e ast.Expr, parents []ast.Node) token.Pos {
 	for i := len(parents) - 1; i >= 0; i-- {
 		switch parent := parents[i].(type) {
@@ -312,9 +312,9 @@ func isName(e ast.Expr, name string) bool {
 	return ok && id.Name == name
 }
 
-// addRanges finds the loads of elements that range clauses make. They have no
-// position; the blocks that begin with them are in the order of the statements,
-// unless some are unreachable. Then they are left out.
+// addRanges finds the loads of elements that range clauses make. These loads have no position, but the
+// blocks that begin with them are in the order of the statements. If some statements are unreachable,
+// the numbers differ, and the loads are left out.
 func (s *spots) addRanges(fn *ssa.Function) {
 	var loads []ssa.Instruction
 	for _, b := range fn.Blocks {
@@ -363,7 +363,7 @@ func (s *spots) addRanges(fn *ssa.Function) {
 	}
 }
 
-// of returns the spot of an instruction that accesses memory, or nil.
+// of returns the spot of an instruction, or nil if it has none.
 func (s *spots) of(ins ssa.Instruction) *spot {
 	if found := s.ranges[ins]; found != nil {
 		return found
@@ -378,8 +378,7 @@ func (s *spots) of(ins ssa.Instruction) *spot {
 	return s.at[pos]
 }
 
-// implicit returns the position of the selection that a load of an embedded
-// pointer belongs to.
+// implicit returns the position of the selector expression that a load of an embedded pointer belongs to.
 func (s *spots) implicit(load *ssa.UnOp) token.Pos {
 	var v ssa.Value = load
 	for v.Referrers() != nil && len(*v.Referrers()) == 1 {
@@ -409,10 +408,10 @@ func underlying(t types.Type) types.Type {
 	return t.Underlying()
 }
 
-// maxName is the length in bytes from which names are cut, as in reports.
+// maxName is the maximum length of names in bytes, as in reports.
 const maxName = 160
 
-// nameOf returns an expression as reports name it.
+// nameOf returns an expression as reports write it.
 func nameOf(e ast.Expr) string {
 	s := strings.Join(strings.Fields(types.ExprString(ast.Unparen(e))), " ")
 	if len(s) <= maxName {
