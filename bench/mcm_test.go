@@ -26,7 +26,7 @@ func BenchmarkMaximalWindow(b *testing.B) {
 			b.ReportAllocs()
 			var stats mcm.Stats
 			for range b.N {
-				d, err := mcm.NewDetector(nil, nil, mcm.Windows(len(window.Records), 0))
+				d, err := mcm.NewDetector(mcm.WithWindows(len(window.Records), 0))
 				if err != nil {
 					b.Fatal(err)
 				}
@@ -50,7 +50,7 @@ func BenchmarkMaximalWindow(b *testing.B) {
 					b.Fatal(err)
 				}
 				for i, j := range m.Pairs() {
-					if _, _, err := m.Race(i, j); err != nil {
+					if _, _, err := m.Race(b.Context(), i, j); err != nil {
 						b.Fatal(err)
 					}
 				}
@@ -88,7 +88,7 @@ func BenchmarkMaximal(b *testing.B) {
 		b.Run(w.name, func(b *testing.B) {
 			records := w.generate(workload.Params{Threads: 8, Events: 50000, Vars: w.vars, Seed: 1})
 			measure(b, len(records), func() error {
-				d, err := mcm.NewDetector(nil, nil)
+				d, err := mcm.NewDetector()
 				if err != nil {
 					return err
 				}

@@ -15,10 +15,10 @@ func TestAhead(t *testing.T) {
 	var found, missed, no int
 	for seed := range uint64(count(t, 24)) {
 		w, m, name := fewThreads(t, 2+int(seed/4%4), 60+30*int(seed%4), seed)
-		s := newAhead(newMoves(m))
+		s := newAhead(newMoves(m.causal, never))
 		for pair, want := range otherAnswers(t, w) {
 			i, j := pair[0], pair[1]
-			nodes := s.meeting(m.node[i], m.node[j], 1<<12)
+			nodes := s.meeting(m.causal.node[i], m.causal.node[j], 1<<12)
 			switch {
 			case nodes == nil && want == Possible:
 				missed++
@@ -41,10 +41,10 @@ func TestAhead(t *testing.T) {
 // checkWitness has a model replay the nodes up to where two records are next.
 func checkWitness(t *testing.T, m *Model, nodes []order.Node, i, j int) {
 	t.Helper()
-	if broken := m.solving.sim.violated(nodes); len(broken) > 0 {
+	if broken := m.cascade.sim.violated(nodes); len(broken) > 0 {
 		t.Fatalf("records %d and %d meet after what breaks %v", i, j, broken)
 	}
-	if err := replayIn(&m.window, m.witness(nodes, []int{i, j})); err != nil {
+	if err := replayIn(m.causal.window, m.witness(nodes, []int{i, j})); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -53,11 +53,10 @@ func checkWitness(t *testing.T, m *Model, nodes []order.Node, i, j int) {
 // posts in all threads; whatever was asked before, and twice, courses lead there.
 func TestAheadFar(t *testing.T) {
 	w := window.Window{Records: workload.Hot(workload.Params{Threads: 8, Events: 2000, Seed: 1})}
-	m, err := newModel(w)
+	m, err := testModel(w)
 	if err != nil {
 		t.Fatal(err)
 	}
-	m.solving = newSolving(m)
 	var pairs [][2]int
 	for i, j := range m.Pairs() {
 		if j-i > len(w.Records)/2 {
@@ -66,10 +65,10 @@ func TestAheadFar(t *testing.T) {
 	}
 	n := count(t, 60)
 	ways := func() (list [][]order.Node) {
-		s := newAhead(newMoves(m))
+		s := newAhead(newMoves(m.causal, never))
 		for k := range n {
 			p := pairs[(k*7919)%len(pairs)]
-			list = append(list, s.meeting(m.node[p[0]], m.node[p[1]], 1<<16))
+			list = append(list, s.meeting(m.causal.node[p[0]], m.causal.node[p[1]], 1<<16))
 		}
 		return list
 	}
@@ -95,17 +94,17 @@ func TestAheadFar(t *testing.T) {
 // TestPosts: a thread waits outside of critical sections, where it has been at an access or
 // before.
 func TestPosts(t *testing.T) {
-	m, err := newModel(window.Window{Records: workload.Hot(workload.Params{Threads: 3, Events: 1500, Seed: 2})})
+	m, err := testModel(window.Window{Records: workload.Hot(workload.Params{Threads: 3, Events: 1500, Seed: 2})})
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := newAhead(newMoves(m))
-	masks := m.masks()
+	s := newAhead(newMoves(m.causal, never))
+	masks := m.causal.masks()
 	exact := 0
-	for a := range m.goal {
+	for a := range m.causal.goal {
 		list := s.posts(a)
 		for _, post := range list {
-			if post > a || m.chain[post] != m.chain[a] || masks[post].any != 0 {
+			if post > a || m.causal.chain[post] != m.causal.chain[a] || masks[post].any != 0 {
 				t.Fatalf("node %d has post %d", a, post)
 			}
 		}
@@ -113,7 +112,7 @@ func TestPosts(t *testing.T) {
 			exact++
 		}
 	}
-	if exact < int(m.goal)/4 {
-		t.Errorf("%d of %d nodes are posts", exact, m.goal)
+	if exact < int(m.causal.goal)/4 {
+		t.Errorf("%d of %d nodes are posts", exact, m.causal.goal)
 	}
 }

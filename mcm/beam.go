@@ -186,6 +186,9 @@ func (s *beam) search(line []order.Node, aim order.Node, states int) ([]order.No
 			sow(l << beamShift)
 			continue
 		}
+		if s.looked%interruptEvery == 0 && s.interrupted() {
+			break
+		}
 		w := &s.layers[l]
 		if w.looked >= s.width || len(w.waits) == 0 {
 			l++

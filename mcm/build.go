@@ -11,7 +11,7 @@ import (
 // builder makes a Model. This file finds the nodes, the events that constrain others or
 // are constrained, and what they have in common; constrain.go says what follows.
 type builder struct {
-	*Model
+	*causal
 	thread   []int32 // by record
 	threadOf map[heisen.Thread]int32
 	present  []heisen.Thread // threads with records, by first appearance
@@ -90,8 +90,8 @@ type openGrip struct {
 	thread  int32
 	shared  bool
 	times   int
-	again   []order.Node // where it was acquired again and is still so held
-	inner   section      // the latest part that the thread has ended so, if ended
+	again   []order.Node    // where it was acquired again and is still so held
+	inner   criticalSection // the latest part that the thread has ended so, if ended
 	ended   bool
 }
 
@@ -110,9 +110,9 @@ type valueKey struct {
 	value  uint64
 }
 
-func newBuilder(m *Model) *builder {
+func newBuilder(m *causal) *builder {
 	return &builder{
-		Model:    m,
+		causal:   m,
 		threadOf: map[heisen.Thread]int32{},
 		syncs:    map[heisen.Object]*syncUse{},
 	}

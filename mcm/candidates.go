@@ -23,59 +23,6 @@ func placesOf(spots ...spot) (p places) {
 	return p
 }
 
-// heldMask is which locks a thread holds at a node: of the first 64 locks of the
-// model those it holds at all, and those it holds exclusively.
-type heldMask struct{ any, exclusive uint64 }
-
-// excludes reports whether a common lock keeps two nodes apart.
-func (h heldMask) excludes(o heldMask) bool {
-	return h.any&o.exclusive != 0 || h.exclusive&o.any != 0
-}
-
-// masks returns the locks held at each node, just before it.
-func (m *Model) masks() []heldMask {
-	masks := make([]heldMask, m.goal+1)
-	now := make([]heldMask, len(m.base)-1)
-	counts := map[[2]int32]int{} // holds of a lock by a chain, for a lock may be held in both modes
-	change := func(id int32, by int) {
-		x := &m.sections[id]
-		if x.lock >= 64 || x.chain < 0 {
-			return
-		}
-		bit := uint64(1) << x.lock
-		key := [2]int32{x.lock, x.chain}
-		counts[key] += by
-		h := &now[x.chain]
-		if counts[key] > 0 {
-			h.any |= bit
-		} else {
-			h.any &^= bit
-		}
-		if !x.shared {
-			if by > 0 {
-				h.exclusive |= bit
-			} else {
-				h.exclusive &^= bit
-			}
-		}
-	}
-	for i := range m.sections {
-		if m.sections[i].acquire == none {
-			change(int32(i), 1)
-		}
-	}
-	for _, n := range m.hint[1:] {
-		masks[n] = now[m.chain[n]]
-		if id := m.begins[n]; id >= 0 {
-			change(id, 1)
-		}
-		if id := m.ends[n]; id >= 0 {
-			change(id, -1)
-		}
-	}
-	return masks
-}
-
 // access is that a node accesses a cell.
 type access struct {
 	node order.Node
@@ -83,7 +30,7 @@ type access struct {
 }
 
 // accesses returns, by cell and life, who accesses it, as observed.
-func (m *Model) accesses() [][]access {
+func accesses(m *causal) [][]access {
 	list := make([][]access, len(m.cells))
 	for _, n := range m.hint[1:] {
 		r := &m.records[m.event[n]]
@@ -106,7 +53,7 @@ func (m *Model) accesses() [][]access {
 }
 
 // ordered reports whether a comes before b can be next.
-func (m *Model) ordered(a, b order.Node) bool {
+func ordered(m *causal, a, b order.Node) bool {
 	if p := m.prev(b); p != none && m.before(a, p) {
 		return true
 	}
@@ -129,9 +76,9 @@ type candidate struct {
 // racePairs calls ask for pairs of accesses that may race: that conflict, are not
 // excluded by a common lock and not ordered in any case. wanted says of which places
 // there are to be more.
-func (m *Model) racePairs(wanted func(places) bool, ask func(candidate)) {
+func racePairs(m *causal, wanted func(places) bool, ask func(candidate)) {
 	masks := m.masks()
-	for _, list := range m.accesses() {
+	for _, list := range accesses(m) {
 		for j := range list {
 			b := list[j]
 			rb := &m.records[m.event[b.node]]
@@ -141,7 +88,7 @@ func (m *Model) racePairs(wanted func(places) bool, ask func(candidate)) {
 					continue
 				}
 				key := placesOf(spotOf(&m.records[m.event[a.node]], a.op), spotOf(rb, b.op))
-				if !wanted(key) || m.ordered(a.node, b.node) {
+				if !wanted(key) || ordered(m, a.node, b.node) {
 					continue
 				}
 				ask(candidate{
@@ -166,7 +113,7 @@ type want struct {
 const maxCycle = 4
 
 // deadlocks calls ask for acquisitions that may wait for each other in a circle.
-func (m *Model) deadlocks(wanted func(places) bool, ask func(candidate)) {
+func deadlocks(m *causal, wanted func(places) bool, ask func(candidate)) {
 	masks := m.masks()
 	open := make([][]int32, len(m.base)-1)
 	for i := range m.sections {
@@ -207,7 +154,7 @@ func (m *Model) deadlocks(wanted func(places) bool, ask func(candidate)) {
 			}
 			if m.chain[w.node] < m.chain[path[0].node] || slices.ContainsFunc(path, func(o want) bool {
 				return m.chain[o.node] == m.chain[w.node] || o.mask.excludes(w.mask) ||
-					m.ordered(o.node, w.node) || m.ordered(w.node, o.node)
+					ordered(m, o.node, w.node) || ordered(m, w.node, o.node)
 			}) {
 				continue
 			}
@@ -215,7 +162,7 @@ func (m *Model) deadlocks(wanted func(places) bool, ask func(candidate)) {
 			first := &path[0]
 			closes := w.lock == m.sections[first.held].lock && !(m.sections[m.begins[w.node]].shared && m.sections[first.held].shared)
 			if closes {
-				m.circle(path, wanted, ask)
+				circle(m, path, wanted, ask)
 			} else if len(path) < maxCycle {
 				extend()
 			}
@@ -229,7 +176,7 @@ func (m *Model) deadlocks(wanted func(places) bool, ask func(candidate)) {
 }
 
 // circle asks whether the acquisitions of path can wait for each other.
-func (m *Model) circle(path []want, wanted func(places) bool, ask func(candidate)) {
+func circle(m *causal, path []want, wanted func(places) bool, ask func(candidate)) {
 	var spots []spot
 	for _, w := range path {
 		r := &m.records[m.event[w.node]]
@@ -268,7 +215,7 @@ func torn(first, remote, second heisen.Op) bool {
 }
 
 // transactions returns, by record, the transaction that it is in, from 1, or 0.
-func (m *Model) transactions() []int32 {
+func transactions(m *causal) []int32 {
 	in := make([]int32, len(m.records))
 	type state struct{ depth, id int32 }
 	states := map[heisen.Thread]*state{}
@@ -300,12 +247,12 @@ func (m *Model) transactions() []int32 {
 
 // violations calls ask for accesses that may come between two successive ones of a
 // transaction to the same memory, so that no serial order explains it.
-func (m *Model) violations(wanted func(places) bool, ask func(candidate)) {
-	in := m.transactions()
+func violations(m *causal, wanted func(places) bool, ask func(candidate)) {
+	in := transactions(m)
 	if !slices.ContainsFunc(in, func(id int32) bool { return id > 0 }) {
 		return
 	}
-	for _, list := range m.accesses() {
+	for _, list := range accesses(m) {
 		last := map[int32]access{} // by chain
 		for _, b := range list {
 			a, ok := last[m.chain[b.node]]
@@ -316,7 +263,7 @@ func (m *Model) violations(wanted func(places) bool, ask func(candidate)) {
 			}
 			for _, r := range list {
 				if m.chain[r.node] == m.chain[b.node] || !torn(a.op, r.op, b.op) ||
-					m.ordered(b.node, r.node) || m.ordered(r.node, a.node) {
+					ordered(m, b.node, r.node) || ordered(m, r.node, a.node) {
 					continue
 				}
 				spots := [3]spot{}
@@ -340,11 +287,11 @@ func (m *Model) violations(wanted func(places) bool, ask func(candidate)) {
 
 // intrusions calls ask for accesses that may come into a thread's passage through an
 // atomic section, which does not allow them.
-func (m *Model) intrusions(wanted func(places) bool, ask func(candidate)) {
+func intrusions(m *causal, wanted func(places) bool, ask func(candidate)) {
 	if len(m.window.Passages) == 0 {
 		return
 	}
-	lists := m.accesses()
+	lists := accesses(m)
 	of := map[order.Node][]int{} // by node: the lists that it is in, one for each life of a cell
 	for i, list := range lists {
 		for _, x := range list {
@@ -356,7 +303,7 @@ func (m *Model) intrusions(wanted func(places) bool, ask func(candidate)) {
 		if a == none || b == none {
 			continue
 		}
-		first, last := m.spotAt(a), m.spotAt(b)
+		first, last := spotAt(m, a), spotAt(m, b)
 		for _, i := range of[a] {
 			if !slices.Contains(of[b], i) {
 				continue
@@ -365,8 +312,8 @@ func (m *Model) intrusions(wanted func(places) bool, ask func(candidate)) {
 				if m.chain[r.node] == m.chain[a] || p.Allows(r.op) {
 					continue
 				}
-				key := places{first, m.spotAt(r.node), last, spot(p.Section) + 1}
-				if !wanted(key) || m.ordered(b, r.node) || m.ordered(r.node, a) {
+				key := places{first, spotAt(m, r.node), last, spot(p.Section) + 1}
+				if !wanted(key) || ordered(m, b, r.node) || ordered(m, r.node, a) {
 					continue
 				}
 				ask(candidate{
@@ -381,7 +328,7 @@ func (m *Model) intrusions(wanted func(places) bool, ask func(candidate)) {
 }
 
 // spotAt returns the place of the access that is a node.
-func (m *Model) spotAt(n order.Node) spot {
+func spotAt(m *causal, n order.Node) spot {
 	r := &m.records[m.event[n]]
 	return spotOf(r, r.Access())
 }

@@ -8,7 +8,7 @@ import (
 
 // simulation runs orders of a model and says which constraints they violate.
 type simulation struct {
-	m      *Model
+	m      *causal
 	place  []int32      // by node: its place in the order; beyond it, if it does not come before the goal
 	last   []order.Node // by cell: its last write, plus one
 	open   [][]int32    // by lock: sections that have not ended
@@ -26,7 +26,7 @@ type simulation struct {
 	cover   []int32 // scratch, see Model.cover
 }
 
-func newSimulation(m *Model, sets *valueSets) *simulation {
+func newSimulation(m *causal, sets *valueSets) *simulation {
 	s := &simulation{
 		m: m, sets: sets, cover: make([]int32, len(m.base)-1), place: make([]int32, m.goal+1), last: make([]order.Node, len(m.cells)),
 		open: make([][]int32, len(m.locks)), sent: make([][]order.Node, len(m.messages)),
@@ -101,7 +101,7 @@ func (s *simulation) violated(nodes []order.Node) (clauses [][]order.Lit) {
 			x := &m.sections[id]
 			for _, o := range s.open[x.lock] {
 				if y := &m.sections[o]; x.conflicts(y) {
-					clauses = append(clauses, m.exclusion(x, y))
+					clauses = append(clauses, exclusion(m, x, y))
 				}
 			}
 			s.open[x.lock] = append(s.open[x.lock], id)
@@ -114,7 +114,7 @@ func (s *simulation) violated(nodes []order.Node) (clauses [][]order.Lit) {
 			if m.receives(n) {
 				for _, e := range s.sent[q] {
 					if m.rank[e] >= m.rank[n] {
-						clauses = append(clauses, m.overtaken(n, e))
+						clauses = append(clauses, overtaken(m, n, e))
 					}
 				}
 			} else {
@@ -126,8 +126,8 @@ func (s *simulation) violated(nodes []order.Node) (clauses [][]order.Lit) {
 }
 
 // exclusion says that two sections do not overlap, as far as both start.
-func (m *Model) exclusion(x, y *section) (clause []order.Lit) {
-	for _, p := range [2][2]*section{{x, y}, {y, x}} {
+func exclusion(m *causal, x, y *criticalSection) (clause []order.Lit) {
+	for _, p := range [2][2]*criticalSection{{x, y}, {y, x}} {
 		a, b := p[0], p[1]
 		if a.release != none && b.acquire != none {
 			clause = append(clause, order.Lit{Before: a.release, After: b.acquire})
@@ -140,7 +140,7 @@ func (m *Model) exclusion(x, y *section) (clause []order.Lit) {
 }
 
 // overtaken says that a message which was sent later is sent after a receive.
-func (m *Model) overtaken(receive, send order.Node) []order.Lit {
+func overtaken(m *causal, receive, send order.Node) []order.Lit {
 	return []order.Lit{{Before: receive, After: send}, {Before: m.goal, After: receive}}
 }
 
@@ -261,10 +261,4 @@ func (s *simulation) choose(at int32, w order.Node, guard []order.Lit, clauses [
 		clauses = append(clauses, clause)
 	}
 	return clauses
-}
-
-// receives reports whether a node of a message receives it.
-func (m *Model) receives(n order.Node) bool {
-	q := &m.messages[m.message[n]]
-	return int(m.rank[n]) >= len(q.sends) || q.sends[m.rank[n]] != n
 }

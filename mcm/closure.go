@@ -10,7 +10,7 @@ import (
 // before what in any case, what the question says, and what follows from these by
 // the constraints of locks, reads and messages.
 type closure struct {
-	m     *Model
+	m     *causal
 	width int
 	rows  []int32 // as Model.rows
 	first []int32 // by node: its first link, plus one
@@ -41,7 +41,7 @@ type change struct{ at, old int32 }
 // one stand for all of them, for whatever comes before the first comes before all.
 type chosen struct{ first, last order.Node }
 
-func newClosure(m *Model, sets *valueSets) *closure {
+func newClosure(m *causal, sets *valueSets) *closure {
 	c := &closure{m: m, sets: sets, width: len(m.base) - 1, rows: slices.Clone(m.rows), first: make([]int32, m.goal+1), met: make([]bool, len(m.base)-1),
 		meet: make([]int32, len(m.base)-1), cover: make([]int32, len(m.base)-1)}
 	for _, list := range [][]edge{m.edges, m.seen} {
@@ -182,7 +182,7 @@ func (c *closure) saturateLocks() bool {
 }
 
 // exclude ends those of a chain's sections before s that start before its end.
-func (c *closure) exclude(list []int32, s *section) bool {
+func (c *closure) exclude(list []int32, s *criticalSection) bool {
 	m := c.m
 	for i := len(list) - 1; i >= 0; i-- {
 		o := &m.sections[list[i]]

@@ -322,7 +322,7 @@ func (b *builder) acquire(s *syncUse, object heisen.Object, t int32, shared bool
 	} else if at := slices.Index(b.threads, b.present[t]); at >= 0 {
 		chain = int32(at)
 	}
-	b.sections = append(b.sections, section{lock: s.index - 1, chain: chain, shared: shared, acquire: n, release: none})
+	b.sections = append(b.sections, criticalSection{lock: s.index - 1, chain: chain, shared: shared, acquire: n, release: none})
 	l := &b.locks[s.index-1]
 	l.sections = append(l.sections, id)
 	s.grips = append(s.grips, openGrip{section: id, thread: t, shared: shared, times: 1})

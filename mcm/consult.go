@@ -10,43 +10,60 @@ import (
 // account is what the solver has spent.
 type account struct{ conflicts, propagations int64 }
 
-// solve asks the solver, which may spend a part of the budget.
-func (s *solving) solve(q *query, part int) (Verdict, []order.Node, error) {
-	return s.consult(q, s.m.conflicts/part, s.m.propagations/part, &s.usual, questionsPerWindow)
+// solving asks the solver about queries.
+type solving struct {
+	m     *causal
+	style style
+	exact func() bool // what a query's answer would be is known from states alone
+
+	conflicts, propagations int // the budget of a query
+
+	solver  *order.Solver
+	lazy    *simulation // for the solver
+	usual   account     // of questions to the solver, and of those that it may spend more on
+	special account
+	walls   map[[2]int32][]mustPrecede // by threads: of who waits, and of who does not get past
+	nodes   []order.Node
 }
 
-// insist asks the solver, which may spend a part of several times the budget.
-func (s *solving) insist(q *query, part int) (Verdict, []order.Node, error) {
-	return s.consult(q, insistence*s.m.conflicts/part, insistence*s.m.propagations/part, &s.special, 8*questionsPerWindow)
+// style is how the solver is asked. The zero value is the default.
+type style struct {
+	eager bool // all constraints from the start
+	fresh bool // a new solver for each question
 }
 
-// consult asks the solver, unless so much has been spent as on so many questions may be; and, if
-// two nodes do not meet, whether that is so for more.
-func (s *solving) consult(q *query, conflicts, propagations int, from *account, questions int) (verdict Verdict, nodes []order.Node, err error) {
-	m := s.m
-	if from.conflicts > int64(questions)*int64(m.conflicts) || from.propagations > int64(questions)*int64(m.propagations) {
-		return Unknown, nil, nil
+func newSolving(m *causal, sets *valueSets, conflicts, propagations int, style style, exact func() bool) *solving {
+	return &solving{
+		m: m, style: style, exact: exact, conflicts: conflicts, propagations: propagations,
+		lazy: newSimulation(m, sets), walls: map[[2]int32][]mustPrecede{},
 	}
-	verdict, nodes, err = s.spend(q, conflicts, propagations, from)
-	switch verdict {
-	case Possible:
-		m.stats.Solved++
-	case Impossible:
-		m.stats.Refuted++
-		if q.race() && err == nil {
-			first, second := s.inOrder(q)
-			err = s.build(first, second, conflicts, propagations, from)
-		}
+}
+
+// solve asks the solver, unless so much has been spent as on so many questions may be; and, if
+// two nodes do not meet, whether that is so for more. What questions cost that may insist counts
+// apart from the others.
+func (s *solving) solve(ctx context.Context, q *query, conflicts, propagations, questions int, insist bool) (verdict outcome, nodes []order.Node, err error) {
+	from := &s.usual
+	if insist {
+		from = &s.special
+	}
+	if from.conflicts > int64(questions)*int64(s.conflicts) || from.propagations > int64(questions)*int64(s.propagations) {
+		return unknown, nil, nil
+	}
+	verdict, nodes, err = s.spend(ctx, q, conflicts, propagations, from)
+	if verdict == impossible && q.race() && err == nil {
+		first, second := q.inOrder(s.m)
+		err = s.build(ctx, first, second, conflicts, propagations, from)
 	}
 	return verdict, nodes, err
 }
 
 // spend asks the solver, which may spend so much.
-func (s *solving) spend(q *query, conflicts, propagations int, from *account) (Verdict, []order.Node, error) {
+func (s *solving) spend(ctx context.Context, q *query, conflicts, propagations int, from *account) (outcome, []order.Node, error) {
 	m := s.m
-	if s.solver == nil || m.fresh {
+	if s.solver == nil || s.style.fresh {
 		if err := s.start(); err != nil {
-			return Unknown, nil, err
+			return unknown, nil, err
 		}
 	}
 	before := s.solver.Stats()
@@ -65,7 +82,7 @@ func (s *solving) spend(q *query, conflicts, propagations int, from *account) (V
 	}
 	for _, l := range s.lazy.prefer {
 		if err := s.solver.Prefer(l); err != nil {
-			return Unknown, nil, fmt.Errorf("mcm: %w", err)
+			return unknown, nil, fmt.Errorf("mcm: %w", err)
 		}
 	}
 	s.lazy.prefer = s.lazy.prefer[:0]
@@ -73,9 +90,9 @@ func (s *solving) spend(q *query, conflicts, propagations int, from *account) (V
 	if m.Literal {
 		check = func([]order.Node) [][]order.Lit { return nil }
 	}
-	result, err := s.solver.Solve(context.Background(), assume, check)
+	result, err := s.solver.Solve(ctx, assume, check)
 	if err != nil {
-		return Unknown, nil, fmt.Errorf("mcm: %w", err)
+		return unknown, nil, fmt.Errorf("mcm: %w", err)
 	}
 	switch result {
 	case order.Sat:
@@ -87,11 +104,11 @@ func (s *solving) spend(q *query, conflicts, propagations int, from *account) (V
 			nodes = append(nodes, n)
 		}
 		s.nodes = nodes
-		return Possible, nodes, nil
+		return possible, nodes, nil
 	case order.Unsat:
-		return Impossible, nil, nil
+		return impossible, nil, nil
 	}
-	return Unknown, nil, nil
+	return unknown, nil, nil
 }
 
 // forget has the solver begin anew: what it has learned from other questions leads it astray where
@@ -106,7 +123,7 @@ func (s *solving) start() error {
 	for c := range chains {
 		chains[c] = int(m.base[c+1] - m.base[c])
 	}
-	solver, err := order.NewSolver(chains, order.WithGoalChain(len(chains)-1), order.WithBudget(int64(m.conflicts), int64(m.propagations)))
+	solver, err := order.NewSolver(chains, order.WithGoalChain(len(chains)-1), order.WithBudget(int64(s.conflicts), int64(s.propagations)))
 	if err != nil {
 		return fmt.Errorf("mcm: %w", err)
 	}
@@ -118,14 +135,14 @@ func (s *solving) start() error {
 	if err := solver.PreferOrder(m.hint); err != nil {
 		return fmt.Errorf("mcm: %w", err)
 	}
-	if m.eager || m.Literal {
+	if s.style.eager || m.Literal {
 		for _, clause := range s.constraints() {
 			if err := solver.Add(clause...); err != nil {
 				return fmt.Errorf("mcm: %w", err)
 			}
 		}
 	}
-	if !m.eager && !m.Literal {
+	if !s.style.eager && !m.Literal {
 		if err := s.tell(solver); err != nil {
 			return err
 		}
@@ -143,7 +160,7 @@ func (s *solving) constraints() (list [][]order.Lit) {
 		for j, x := range ids {
 			for _, y := range ids[:j] {
 				if a, b := &m.sections[x], &m.sections[y]; a.conflicts(b) {
-					list = append(list, m.exclusion(a, b))
+					list = append(list, exclusion(m, a, b))
 				}
 			}
 		}
@@ -170,7 +187,7 @@ func (s *solving) constraints() (list [][]order.Lit) {
 	for i := range m.messages {
 		for _, n := range m.messages[i].receives {
 			for _, e := range m.messages[i].sends[m.rank[n]:] {
-				list = append(list, m.overtaken(n, e))
+				list = append(list, overtaken(m, n, e))
 			}
 		}
 	}

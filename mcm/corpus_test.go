@@ -66,7 +66,7 @@ func TestCorpus(t *testing.T) {
 
 func predict(t *testing.T, symbols *heisen.Symbols, records []heisen.Record, options ...mcm.Option) (found []heisen.Finding) {
 	t.Helper()
-	d, err := mcm.NewDetector(symbols, func(f heisen.Finding) { found = append(found, f) }, options...)
+	d, err := mcm.NewDetector(append(options, mcm.WithSymbols(symbols), mcm.WithSink(func(f heisen.Finding) { found = append(found, f) }))...)
 	if err != nil {
 		t.Fatal(err)
 	}

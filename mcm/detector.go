@@ -1,6 +1,7 @@
 package mcm
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"math"
@@ -10,7 +11,7 @@ import (
 
 	"github.com/heisen-go/heisen"
 	"github.com/heisen-go/heisen/mcm/internal/window"
-	atomicsection "github.com/heisen-go/heisen/section"
+	"github.com/heisen-go/heisen/section"
 )
 
 // Detector predicts races, deadlocks and atomicity violations from a stream of
@@ -44,10 +45,7 @@ import (
 // time. Memory is in proportion to a window times its threads, for each that is
 // solved at a time, and to the records of a group.
 type Detector struct {
-	symbols  *heisen.Symbols
-	sink     heisen.Sink
-	settings settings
-	options  []Option
+	config config
 
 	records []heisen.Record // from the start of the next window
 	index   []uint64
@@ -55,8 +53,8 @@ type Detector struct {
 	hidden  map[heisen.Thread][]heisen.Record
 	fresh   int // how many records have not been in a window
 
-	tracker  *atomicsection.Tracker    // nil without sections
-	passages []atomicsection.Execution // that end where the next window starts or later, by their ends
+	tracker  *section.Tracker    // nil without sections
+	passages []section.Execution // that end where the next window starts or later, by their ends
 
 	events uint64
 	known  map[finding]bool
@@ -82,27 +80,20 @@ type DetectorStats struct {
 // ones.
 const group = 16
 
-// NewDetector returns a detector for a stream with the given symbols, which may be
-// nil, that reports to sink; a nil sink discards.
-func NewDetector(symbols *heisen.Symbols, sink heisen.Sink, options ...Option) (*Detector, error) {
-	if sink == nil {
-		sink = func(heisen.Finding) {}
-	}
+// NewDetector returns a detector.
+func NewDetector(opts ...Option) (*Detector, error) {
 	d := &Detector{
-		symbols: symbols, sink: sink, settings: defaults(), options: append([]Option{Reaches(symbols)}, options...),
-		held: window.NewLocks(), hidden: map[heisen.Thread][]heisen.Record{}, known: map[finding]bool{},
+		config: defaults(), held: window.NewLocks(), hidden: map[heisen.Thread][]heisen.Record{}, known: map[finding]bool{},
 	}
-	for _, option := range options {
-		if err := option(&d.settings); err != nil {
-			return nil, err
-		}
+	if err := applyOptions("mcm.NewDetector", &d.config, opts); err != nil {
+		return nil, err
 	}
-	if len(d.settings.sections) > 0 {
+	if len(d.config.sections) > 0 {
 		var err error
-		d.tracker, err = atomicsection.NewTracker(d.settings.sections, d.settings.locator,
-			func(p atomicsection.Execution) { d.passages = append(d.passages, p) })
+		d.tracker, err = section.NewTracker(d.config.sections, d.config.locator,
+			func(p section.Execution) { d.passages = append(d.passages, p) })
 		if err != nil {
-			return nil, fmt.Errorf("mcm: %w", err)
+			return nil, fmt.Errorf("mcm.NewDetector: %w", err)
 		}
 	}
 	return d, nil
@@ -119,9 +110,19 @@ func (d *Detector) HandleRecords(batch []heisen.Record) {
 }
 
 // Skip implements heisen.Skipper.
-func (d *Detector) Skip(events uint64) { d.events += events }
+func (d *Detector) Skip(events uint64) {
+	if !d.zero() {
+		d.events += events
+	}
+}
+
+// zero reports whether d was not made by NewDetector.
+func (d *Detector) zero() bool { return d == nil || d.known == nil }
 
 func (d *Detector) handle(r *heisen.Record) {
+	if d.zero() {
+		return
+	}
 	d.events++
 	if d.tracker != nil {
 		d.tracker.Next(r, d.events)
@@ -132,7 +133,7 @@ func (d *Detector) handle(r *heisen.Record) {
 	d.records = append(d.records, *r)
 	d.index = append(d.index, d.events)
 	d.fresh++
-	if len(d.records) == d.settings.window+(group-1)*d.settings.step() {
+	if len(d.records) == d.config.window+(group-1)*d.config.step() {
 		d.solve(group)
 	}
 }
@@ -140,9 +141,12 @@ func (d *Detector) handle(r *heisen.Record) {
 // Flush implements heisen.Detector: it solves what is left. Its error says what went
 // wrong in windows, which is then missing.
 func (d *Detector) Flush() error {
+	if d.zero() {
+		return ErrZero
+	}
 	if d.fresh > 0 {
-		step := d.settings.step()
-		d.solve(1 + (max(0, len(d.records)-d.settings.window)+step-1)/step)
+		step := d.config.step()
+		d.solve(1 + (max(0, len(d.records)-d.config.window)+step-1)/step)
 	}
 	d.records, d.index, d.passages = nil, nil, nil
 	return d.err
@@ -150,6 +154,9 @@ func (d *Detector) Flush() error {
 
 // Stats returns what was done so far; after Flush, all.
 func (d *Detector) Stats() DetectorStats {
+	if d.zero() {
+		return DetectorStats{}
+	}
 	s := d.stats
 	s.Events = d.events
 	return s
@@ -161,13 +168,13 @@ func (d *Detector) solve(windows int) {
 	jobs := make([]job, windows)
 	start := 0
 	for k := range jobs {
-		end := min(start+d.settings.window, len(d.records))
+		end := min(start+d.config.window, len(d.records))
 		jobs[k].window = window.Window{
 			Records: d.records[start:end], Index: d.index[start:end],
 			Held: d.held.List(), Hidden: d.open(),
 		}
 		jobs[k].window.Passages = d.passagesIn(d.index[start:end])
-		for next := min(start+d.settings.step(), len(d.records)); start < next; start++ {
+		for next := min(start+d.config.step(), len(d.records)); start < next; start++ {
 			d.pass(&d.records[start])
 		}
 	}
@@ -182,7 +189,7 @@ func (d *Detector) solve(windows int) {
 			jobs[k].solve(d)
 		}
 	}
-	for range min(d.settings.parallel, windows) - 1 {
+	for range min(d.config.parallel, windows) - 1 {
 		workers.Go(work)
 	}
 	work()
@@ -201,7 +208,7 @@ func (d *Detector) passagesIn(index []uint64) (list []window.Passage) {
 	if len(index) == 0 {
 		return nil
 	}
-	d.passages = slices.DeleteFunc(d.passages, func(p atomicsection.Execution) bool { return p.End.Index < index[0] })
+	d.passages = slices.DeleteFunc(d.passages, func(p section.Execution) bool { return p.End.Index < index[0] })
 	for _, p := range d.passages {
 		if p.Entry.Index < index[0] || p.End.Index > index[len(index)-1] {
 			continue
@@ -261,7 +268,7 @@ func (d *Detector) report(j *job) {
 		default:
 			d.stats.Violations++
 		}
-		d.sink(f.describe(&j.window))
+		d.config.sink(f.describe(&j.window))
 	}
 }
 
@@ -282,7 +289,7 @@ type prediction struct {
 
 // solve asks the model of a window about all candidates.
 func (j *job) solve(d *Detector) {
-	m, err := newModel(j.window, d.options...)
+	m, err := newModel(&j.window, &d.config)
 	if err != nil {
 		j.err = err
 		return
@@ -292,13 +299,13 @@ func (j *job) solve(d *Detector) {
 	consider := func(kind heisen.Kind, candidates func(func(places) bool, func(candidate))) {
 		wanted := func(p places) bool {
 			f := finding{kind, p}
-			return !d.known[f] && tried[f] < d.settings.occurrences && spent < d.settings.questions
+			return !d.known[f] && tried[f] < d.config.occurrences && spent < d.config.queries
 		}
 		candidates(wanted, func(c candidate) {
 			f := finding{kind, c.key}
 			tried[f]++
 			spent++
-			verdict, w, err := m.ask(c)
+			verdict, w, err := m.ask(context.Background(), c)
 			j.err = errors.Join(j.err, err)
 			if verdict == Possible {
 				tried[f] = math.MaxInt
@@ -306,10 +313,13 @@ func (j *job) solve(d *Detector) {
 			}
 		})
 	}
-	consider(heisen.Race, m.racePairs)
-	consider(heisen.Deadlock, m.deadlocks)
-	consider(heisen.Atomicity, m.violations)
-	consider(heisen.Atomicity, m.intrusions)
+	in := func(find func(*causal, func(places) bool, func(candidate))) func(func(places) bool, func(candidate)) {
+		return func(wanted func(places) bool, ask func(candidate)) { find(m.causal, wanted, ask) }
+	}
+	consider(heisen.Race, in(racePairs))
+	consider(heisen.Deadlock, in(deadlocks))
+	consider(heisen.Atomicity, in(violations))
+	consider(heisen.Atomicity, in(intrusions))
 	slices.SortStableFunc(j.found, func(a, b prediction) int { return byPosition(a.at, b.at) })
 	j.stats = m.Stats()
 }

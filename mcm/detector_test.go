@@ -1,13 +1,16 @@
 package mcm_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"io"
 	"math/rand/v2"
 	"reflect"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/heisen-go/heisen"
 	"github.com/heisen-go/heisen/bench/workload"
@@ -22,8 +25,8 @@ func TestParallel(t *testing.T) {
 	var want []heisen.Finding
 	for i, n := range []int{1, 2, 7, 1} {
 		var found []heisen.Finding
-		d, err := mcm.NewDetector(nil, func(f heisen.Finding) { found = append(found, f) },
-			mcm.Windows(300, 100), mcm.Parallel(n))
+		d, err := mcm.NewDetector(mcm.WithSink(func(f heisen.Finding) { found = append(found, f) }),
+			mcm.WithWindows(300, 100), mcm.WithParallel(n))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -65,13 +68,13 @@ func TestWindows(t *testing.T) {
 			t.Fatal(err)
 		}
 		size := 10 + rng.IntN(60)
-		found := predict(t, nil, records, mcm.Windows(size, rng.IntN(size)))
+		found := predict(t, nil, records, mcm.WithWindows(size, rng.IntN(size)))
 		for _, f := range found {
 			if f.Kind != heisen.Race {
 				continue
 			}
 			p := pair{f.Accesses[0].Index, f.Accesses[1].Index}
-			verdict, _, err := m.Race(int(p[0]-1), int(p[1]-1))
+			verdict, _, err := m.Race(context.Background(), int(p[0]-1), int(p[1]-1))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -111,7 +114,7 @@ func TestSections(t *testing.T) {
 	} {
 		for _, parallel := range []int{1, 3} {
 			var got []string
-			d, err := mcm.NewDetector(symbols, func(f heisen.Finding) {
+			d, err := mcm.NewDetector(mcm.WithSymbols(symbols), mcm.WithSink(func(f heisen.Finding) {
 				if f.Kind == heisen.Atomicity {
 					var at []string
 					for _, a := range f.Accesses {
@@ -119,7 +122,7 @@ func TestSections(t *testing.T) {
 					}
 					got = append(got, strings.Join(at, " "))
 				}
-			}, mcm.Windows(test.window, test.overlap), mcm.Parallel(parallel), mcm.Sections(sale(test.allow), section.LocateIn(symbols, "")))
+			}), mcm.WithWindows(test.window, test.overlap), mcm.WithParallel(parallel), mcm.WithSections(sale(test.allow), section.LocateIn(symbols, "")))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -133,7 +136,7 @@ func TestSections(t *testing.T) {
 			}
 		}
 	}
-	if _, err := mcm.NewDetector(nil, nil, mcm.Sections(sale(0), section.Locator{})); err == nil {
+	if _, err := mcm.NewDetector(mcm.WithSections(sale(0), section.Locator{})); err == nil {
 		t.Error("no error without a locator")
 	}
 	if _, err := mcm.NewModel(mcm.Window{Records: records, Passages: []mcm.Passage{{Entry: 1, End: 7}}}); err == nil {
@@ -144,16 +147,103 @@ func TestSections(t *testing.T) {
 // TestOptions: what makes no sense is an error.
 func TestOptions(t *testing.T) {
 	for _, option := range []mcm.Option{
-		mcm.Windows(0, 0), mcm.Windows(10, 10), mcm.Windows(10, -1), mcm.Windows(1<<30, 0),
-		mcm.Parallel(0), mcm.Budget(0, 1), mcm.Budget(1, 0), mcm.Occurrences(0, 1), mcm.Occurrences(1, 0),
+		mcm.WithWindows(0, 0), mcm.WithWindows(10, 10), mcm.WithWindows(10, -1), mcm.WithWindows(1<<30, 0),
+		mcm.WithParallel(0), mcm.WithBudget(0, 1), mcm.WithBudget(1, 0), mcm.WithOccurrences(0, 1), mcm.WithOccurrences(1, 0), nil,
 	} {
-		if _, err := mcm.NewDetector(nil, nil, option); !errors.Is(err, mcm.ErrOption) {
-			t.Errorf("error %v", err)
-		}
-		if _, err := mcm.NewModel(mcm.Window{}, option); !errors.Is(err, mcm.ErrOption) {
+		if _, err := mcm.NewDetector(option); !errors.Is(err, heisen.ErrOption) {
 			t.Errorf("error %v", err)
 		}
 	}
+	for _, option := range []mcm.ModelOption{mcm.WithBudget(0, 1), mcm.WithBudget(1, 0), nil} {
+		if _, err := mcm.NewModel(mcm.Window{}, option); !errors.Is(err, heisen.ErrOption) {
+			t.Errorf("error %v", err)
+		}
+	}
+}
+
+// TestZero: values that no constructor has made, and nil ones, are errors and not crashes.
+func TestZero(t *testing.T) {
+	ctx := context.Background()
+	for _, m := range []*mcm.Model{nil, {}} {
+		if _, _, err := m.Race(ctx, 0, 1); !errors.Is(err, mcm.ErrZero) {
+			t.Errorf("Race: %v", err)
+		}
+		if _, _, err := m.Deadlock(ctx, 0, 1); !errors.Is(err, mcm.ErrZero) {
+			t.Errorf("Deadlock: %v", err)
+		}
+		if _, _, err := m.Between(ctx, 0, 1, 2); !errors.Is(err, mcm.ErrZero) {
+			t.Errorf("Between: %v", err)
+		}
+		if err := m.WriteSMTLIB(io.Discard, 0, 1); !errors.Is(err, mcm.ErrZero) {
+			t.Errorf("WriteSMTLIB: %v", err)
+		}
+		for range m.Pairs() {
+			t.Error("a pair")
+		}
+		if s := m.Stats(); s != (mcm.Stats{}) {
+			t.Errorf("%+v", s)
+		}
+	}
+	for _, d := range []*mcm.Detector{nil, {}} {
+		d.HandleRecords([]heisen.Record{{Op: heisen.Write}})
+		d.Skip(1)
+		if err := d.Flush(); !errors.Is(err, mcm.ErrZero) {
+			t.Errorf("Flush: %v", err)
+		}
+		if s := d.Stats(); s != (mcm.DetectorStats{}) {
+			t.Errorf("%+v", s)
+		}
+	}
+	if err := (*mcm.Window)(nil).Replay(nil); !errors.Is(err, mcm.ErrReplay) {
+		t.Errorf("Replay: %v", err)
+	}
+	if d, err := mcm.NewDetector(mcm.WithSink(nil), mcm.WithSymbols(nil)); err != nil {
+		t.Error(err)
+	} else if d.HandleRecords([]heisen.Record{{Op: heisen.Write}}); d.Flush() != nil {
+		t.Error("no detector without a sink")
+	}
+}
+
+// TestContext: a query ends with its context, and can be made again.
+func TestContext(t *testing.T) {
+	records := workload.Hot(workload.Params{Threads: 8, Events: 2000, Seed: 1})
+	m, err := mcm.NewModel(mcm.Window{Records: records}, mcm.WithBudget(1<<20, 1<<30))
+	if err != nil {
+		t.Fatal(err)
+	}
+	canceled, cancel := context.WithCancel(context.Background())
+	cancel()
+	for i, j := range m.Pairs() {
+		if verdict, x, err := m.Race(canceled, i, j); verdict != mcm.Unknown || x != nil || !errors.Is(err, context.Canceled) {
+			t.Fatalf("%v, %v, %v", verdict, x, err)
+		}
+		if verdict, _, err := m.Race(context.Background(), i, j); verdict == mcm.Unknown || err != nil {
+			t.Fatalf("again: %v, %v", verdict, err)
+		}
+		break
+	}
+	asked, late := 0, 0
+	for i, j := range m.Pairs() {
+		if j-i < len(records)*3/4 { // far apart, and so expensive
+			continue
+		}
+		if asked++; asked > 20 {
+			break
+		}
+		short, cancel := context.WithTimeout(context.Background(), 2*time.Millisecond)
+		start := time.Now()
+		verdict, _, err := m.Race(short, i, j)
+		cancel()
+		if took := time.Since(start); took > 5*time.Second {
+			t.Errorf("records %d and %d: after %v", i, j, took)
+		}
+		if err != nil {
+			if late++; !errors.Is(err, context.DeadlineExceeded) || verdict != mcm.Unknown {
+				t.Errorf("records %d and %d: %v, %v", i, j, verdict, err)
+			}
+		}
+	}
+	t.Logf("%d of %d queries were ended", late, asked-1)
 }
 
 // TestQuestions: so are questions that make none.
@@ -164,22 +254,22 @@ func TestQuestions(t *testing.T) {
 		t.Fatal(err)
 	}
 	for i, ask := range []func() (mcm.Verdict, *mcm.Witness, error){
-		func() (mcm.Verdict, *mcm.Witness, error) { return m.Race(0, 1) },
-		func() (mcm.Verdict, *mcm.Witness, error) { return m.Race(1, 2) },
-		func() (mcm.Verdict, *mcm.Witness, error) { return m.Race(0, 3) },
-		func() (mcm.Verdict, *mcm.Witness, error) { return m.Race(-1, 2) },
-		func() (mcm.Verdict, *mcm.Witness, error) { return m.Race(0, 8) },
-		func() (mcm.Verdict, *mcm.Witness, error) { return m.Deadlock(4) },
-		func() (mcm.Verdict, *mcm.Witness, error) { return m.Deadlock(4, 6) },
-		func() (mcm.Verdict, *mcm.Witness, error) { return m.Deadlock(4, 99) },
-		func() (mcm.Verdict, *mcm.Witness, error) { return m.Between(0, 2, 1) },
-		func() (mcm.Verdict, *mcm.Witness, error) { return m.Between(0, 3, 1) },
+		func() (mcm.Verdict, *mcm.Witness, error) { return m.Race(context.Background(), 0, 1) },
+		func() (mcm.Verdict, *mcm.Witness, error) { return m.Race(context.Background(), 1, 2) },
+		func() (mcm.Verdict, *mcm.Witness, error) { return m.Race(context.Background(), 0, 3) },
+		func() (mcm.Verdict, *mcm.Witness, error) { return m.Race(context.Background(), -1, 2) },
+		func() (mcm.Verdict, *mcm.Witness, error) { return m.Race(context.Background(), 0, 8) },
+		func() (mcm.Verdict, *mcm.Witness, error) { return m.Deadlock(context.Background(), 4) },
+		func() (mcm.Verdict, *mcm.Witness, error) { return m.Deadlock(context.Background(), 4, 6) },
+		func() (mcm.Verdict, *mcm.Witness, error) { return m.Deadlock(context.Background(), 4, 99) },
+		func() (mcm.Verdict, *mcm.Witness, error) { return m.Between(context.Background(), 0, 2, 1) },
+		func() (mcm.Verdict, *mcm.Witness, error) { return m.Between(context.Background(), 0, 3, 1) },
 	} {
-		if verdict, w, err := ask(); !errors.Is(err, mcm.ErrQuestion) || verdict != mcm.Unknown || w != nil {
+		if verdict, w, err := ask(); !errors.Is(err, mcm.ErrQuery) || verdict != mcm.Unknown || w != nil {
 			t.Errorf("question %d: %v, %v, %v", i, verdict, w, err)
 		}
 	}
-	if verdict, w, err := m.Race(0, 2); err != nil || verdict != mcm.Possible || fmt.Sprint(w.Order) != "[0 2]" {
+	if verdict, w, err := m.Race(context.Background(), 0, 2); err != nil || verdict != mcm.Possible || fmt.Sprint(w.Order) != "[0 2]" {
 		t.Errorf("%v, %v, %v", verdict, w, err)
 	}
 	if _, err := mcm.NewModel(mcm.Window{Records: records, Index: []uint64{1}}); err == nil {
@@ -192,7 +282,7 @@ func TestBudget(t *testing.T) {
 	records := workload.Hot(workload.Params{Threads: 4, Events: 400, Seed: 1})
 	var open, found int
 	for _, conflicts := range []int{1, 1 << 20} {
-		d, err := mcm.NewDetector(nil, nil, mcm.Budget(conflicts, 2000*conflicts), mcm.Occurrences(3, 300))
+		d, err := mcm.NewDetector(mcm.WithBudget(conflicts, 2000*conflicts), mcm.WithOccurrences(3, 300))
 		if err != nil {
 			t.Fatal(err)
 		}

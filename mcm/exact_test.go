@@ -33,30 +33,11 @@ func amount(t testing.TB, variable string, few int) int {
 	return n
 }
 
-// modes are ways to the same answer.
-var modes = []struct {
-	name    string
-	options []Option
-}{
-	{"all stages", nil},
-	{"all stages, schedules first", []Option{func(s *settings) error { s.searched = true; return nil }}},
-	{"schedules", []Option{func(s *settings) error { s.states = 1 << 20; return nil }}},
-	{"closure, schedules", []Option{func(s *settings) error { s.states, s.closed = 1<<20, true; return nil }}},
-	{"a thread held back, solver", []Option{func(s *settings) error { s.held, s.slow = 1<<20, true; return nil }}},
-	{"a grid, solver", []Option{func(s *settings) error { s.gridded, s.slow = true, true; return nil }}},
-	{"courses, solver", []Option{func(s *settings) error { s.ahead, s.slow = 1<<10, true; return nil }}},
-	{"a sweep, solver", []Option{func(s *settings) error { s.swept, s.slow = 1<<20, true; return nil }}},
-	{"solver, shared, lazy", []Option{func(s *settings) error { s.slow = true; return nil }}},
-	{"solver, shared, eager", []Option{func(s *settings) error { s.slow, s.eager = true, true; return nil }}},
-	{"solver, fresh, lazy", []Option{func(s *settings) error { s.slow, s.fresh = true, true; return nil }}},
-	{"solver, fresh, eager", []Option{func(s *settings) error { s.slow, s.fresh, s.eager = true, true, true; return nil }}},
-}
-
 // askTruth asks a model of w whether two records race, and ends the test if the answer is not
 // that of the enumeration of all orders.
 func askTruth(t *testing.T, where string, m *Model, w *window.Window, truth *exhaustive.Enumeration, p [2]int) (Verdict, *Witness) {
 	t.Helper()
-	verdict, x, err := m.Race(p[0], p[1])
+	verdict, x, err := race(m, p[0], p[1])
 	if err != nil {
 		t.Fatalf("%s, %v: %v\n%s", where, p, err, show(w))
 	}
@@ -79,14 +60,14 @@ func TestExact(t *testing.T) {
 		rng := rand.New(rand.NewPCG(uint64(seed), 1))
 		s := exhaustive.RandomShape(rng, 14)
 		w, symbols := exhaustive.RandomWindow(rng, s)
-		options := []Option{Reaches(symbols), Budget(1<<20, 1<<30)}
+		options := []Option{WithSymbols(symbols), WithBudget(1<<20, 1<<30)}
 		if s.Branches {
-			options = append(options, ControlFlow())
+			options = append(options, WithControlFlow())
 		}
 		truth := enumerate(w, options...)
 		pairs := exhaustive.RacyPairs(w)
 		for k, mode := range modes {
-			m, err := newModel(*w, append(options, mode.options...)...)
+			m, err := testModel(*w, append(options, mode.options...)...)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -95,15 +76,15 @@ func TestExact(t *testing.T) {
 				p := pairs[at]
 				where := fmt.Sprintf("seed %d, %s", seed, mode.name)
 				verdict, x := askTruth(t, where, m, w, truth, p)
-				if m.solving != nil && m.solving.grid != nil {
-					g, a, b := m.solving.grid, m.node[p[0]], m.node[p[1]]
+				if m.cascade.grid != nil {
+					g, a, b := m.cascade.grid, m.causal.node[p[0]], m.causal.node[p[1]]
 					if a != none && b != none && g.place[a] >= 0 && g.place[b] >= 0 && g.moves.clash(a, b) &&
 						(g.never(a, b) != (verdict == Impossible) || (g.meeting(a, b) == nil) != (verdict == Impossible)) {
 						t.Fatalf("%s: %v is %v, but never in the grid: %v\n%s", where, p, verdict, g.never(a, b), show(w))
 					}
 				}
 				if verdict == Possible {
-					if err := replayIn(w, x, options...); err != nil {
+					if err := replayIn(w, (*window.Witness)(x), options...); err != nil {
 						t.Fatalf("%s: %v", where, err)
 					}
 					possible++
@@ -114,16 +95,14 @@ func TestExact(t *testing.T) {
 			if k == 0 {
 				stats.Add(m.Stats())
 			}
-			if m.held > 0 {
+			switch mode.name {
+			case "a thread held back, solver":
 				held.Add(m.Stats())
-			}
-			if m.gridded {
+			case "a grid, solver":
 				gridded.Add(m.Stats())
-			}
-			if m.ahead > 0 {
+			case "delayed threads, solver":
 				ahead.Add(m.Stats())
-			}
-			if m.swept > 0 {
+			case "a sweep, solver":
 				swept.Add(m.Stats())
 			}
 		}
@@ -159,31 +138,31 @@ func TestControlFlowExact(t *testing.T) {
 			unvalued.Records[i].Flags &^= heisen.HasValue
 		}
 		verdict := func(w *window.Window, i, j int, options ...Option) Verdict {
-			m, err := newModel(*w, options...)
+			m, err := testModel(*w, options...)
 			if err != nil {
 				t.Fatal(err)
 			}
-			verdict, _, err := m.Race(i, j)
+			verdict, _, err := race(m, i, j)
 			if err != nil {
 				t.Fatalf("seed %d: %v\n%s", seed, err, show(w))
 			}
 			return verdict
 		}
-		truth := enumerate(w, ControlFlow())
+		truth := enumerate(w, WithControlFlow())
 		for _, p := range exhaustive.RacyPairs(w) {
 			want := Impossible
 			if truth.Together(nil, p[0], p[1]) {
 				want = Possible
 			}
 			for _, mode := range modes {
-				options := append([]Option{ControlFlow(), Budget(1<<20, 1<<30)}, mode.options...)
+				options := append([]Option{WithControlFlow(), WithBudget(1<<20, 1<<30)}, mode.options...)
 				if got := verdict(w, p[0], p[1], options...); got != want {
 					t.Fatalf("seed %d, %s: %v is %v, want %v\n%s", seed, mode.name, p, got, want, show(w))
 				}
 			}
 			for what, got := range map[string]Verdict{
 				"values that nothing depends on": verdict(w, p[0], p[1]),
-				"other writes of the value":      verdict(&unvalued, p[0], p[1], ControlFlow()),
+				"other writes of the value":      verdict(&unvalued, p[0], p[1], WithControlFlow()),
 			} {
 				switch {
 				case got == Possible && want != Possible:
@@ -209,19 +188,19 @@ func TestAgree(t *testing.T) {
 		rng := rand.New(rand.NewPCG(uint64(seed), 4))
 		name := []string{"hot", "hot", "mixed", "locky"}[seed%4]
 		w := &window.Window{Records: profiles[name](workload.Params{Threads: 2 + rng.IntN(4), Events: 60 + rng.IntN(150), Seed: uint64(seed)})}
-		options := []Option{Budget(500, 500_000)}
+		options := []Option{WithBudget(500, 500_000)}
 		pairs := exhaustive.RacyPairs(w)
 		rng.Shuffle(len(pairs), func(i, j int) { pairs[i], pairs[j] = pairs[j], pairs[i] })
 		pairs = pairs[:min(len(pairs), 12)]
 		first := map[[2]int]Verdict{}
 		for _, mode := range modes {
-			m, err := newModel(*w, append(options, mode.options...)...)
+			m, err := testModel(*w, append(options, mode.options...)...)
 			if err != nil {
 				t.Fatal(err)
 			}
-			m.states, m.held = min(m.states, 20_000), min(m.held, 20_000)
+			limit(m, 20_000, allStatesName, heldBackName)
 			for _, p := range pairs {
-				verdict, _, err := m.Race(p[0], p[1])
+				verdict, _, err := race(m, p[0], p[1])
 				if err != nil {
 					t.Fatalf("seed %d, %s, %v: %v", seed, mode.name, p, err)
 				}

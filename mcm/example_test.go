@@ -24,12 +24,12 @@ T2|w(x)|23
 func ExampleNewDetector() {
 	source := trace.NewSTDReader(strings.NewReader(hidden))
 	symbols := source.Symbols()
-	d, err := mcm.NewDetector(symbols, func(f heisen.Finding) {
+	d, err := mcm.NewDetector(mcm.WithSymbols(symbols), mcm.WithSink(func(f heisen.Finding) {
 		fmt.Println(f.Message)
 		for _, step := range f.Witness {
 			fmt.Printf("  %s %v, line %s\n", symbols.Thread(step.Thread).Name, step.Op, symbols.Site(step.Site))
 		}
-	})
+	}))
 	if err != nil {
 		panic(err)
 	}
@@ -63,7 +63,7 @@ func ExampleModel_Race() {
 	if err != nil {
 		panic(err)
 	}
-	verdict, witness, err := m.Race(0, 5)
+	verdict, witness, err := m.Race(context.Background(), 0, 5)
 	if err != nil {
 		panic(err)
 	}

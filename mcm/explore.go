@@ -12,7 +12,6 @@ import "github.com/heisen-go/heisen/mcm/order"
 // which somebody is left in one that the goal does not ask for come later.
 type explorer struct {
 	*moves
-	c *closure
 
 	found    *states
 	goal     []int32
@@ -32,11 +31,17 @@ type waiting struct {
 	cost  int32
 }
 
-func newExplorer(m *Model, c *closure) *explorer {
-	x := &explorer{moves: newMoves(m), c: c}
-	x.rows = c.rows
+func newExplorer(m *causal, rows []int32, interrupted func() bool) *explorer {
+	x := &explorer{moves: newMoves(m, interrupted)}
+	x.rows = rows
 	x.found = newStates(x.moves)
 	return x
+}
+
+// row returns what comes before a node: by chain how many nodes.
+func (x *explorer) row(n order.Node) []int32 {
+	width := x.threads + 1
+	return x.rows[int(n)*width : int(n)*width+width]
 }
 
 // left returns how many nodes the goal waits for in the state at hand.
@@ -64,7 +69,7 @@ func (x *explorer) behind() (n int32) {
 // ask sets the goal and what was observed to have come when what is asked about came.
 func (x *explorer) ask(q *query) {
 	m := x.m
-	x.goal = x.c.row(m.goal)
+	x.goal = x.row(m.goal)
 	if x.observed == nil {
 		x.observed = make([]int32, x.threads)
 	}
@@ -180,7 +185,7 @@ func (x *explorer) fromOthers(q *query, bold bool, states int) []order.Node {
 					if x.wait(i) {
 						return x.found.trace(i, x.path[:0])
 					}
-					if verdict, nodes := x.best(statesPerStart); verdict == Possible {
+					if verdict, nodes := x.best(statesPerStart); verdict == possible {
 						return nodes
 					}
 				}
@@ -202,7 +207,7 @@ func (x *explorer) fromObserved(bold bool, states int) []order.Node {
 			x.follow(far - back)
 			part = states / 4
 		}
-		if verdict, nodes := x.from(part); verdict == Possible {
+		if verdict, nodes := x.from(part); verdict == possible {
 			return nodes
 		}
 	}
@@ -212,7 +217,7 @@ func (x *explorer) fromObserved(bold bool, states int) []order.Node {
 // passed reports whether a thread is past the goal in the state at hand.
 func (x *explorer) passed() bool {
 	for k, v := range x.now[:x.threads] {
-		if v > 0 && x.c.row(x.m.base[k] + order.Node(v) - 1)[x.threads] > 0 {
+		if v > 0 && x.row(x.m.base[k] + order.Node(v) - 1)[x.threads] > 0 {
 			return true
 		}
 	}
@@ -220,8 +225,8 @@ func (x *explorer) passed() bool {
 }
 
 // all looks for an answer among all states, at so many at most. A verdict other
-// than Unknown is exact but for reads that need not see what they saw.
-func (x *explorer) all(q *query, states int) (Verdict, []order.Node) {
+// than unknown is exact but for reads that need not see what they saw.
+func (x *explorer) all(q *query, states int) (outcome, []order.Node) {
 	x.room()
 	x.ask(q)
 	x.begin(false)
@@ -257,7 +262,7 @@ func (x *explorer) follow(steps int) int {
 			break
 		}
 		k := x.m.chain[n]
-		if x.c.row(n)[x.threads] > 0 {
+		if x.row(n)[x.threads] > 0 {
 			continue
 		}
 		if x.m.pos(n) != x.now[k] || !x.possible(n) {
@@ -271,25 +276,25 @@ func (x *explorer) follow(steps int) int {
 // from looks at the state at hand, which x.path has led to from the window's start, and
 // at what follows from it, see best. An answer in the negative is one to the question if
 // it is the window's start.
-func (x *explorer) from(states int) (Verdict, []order.Node) {
+func (x *explorer) from(states int) (outcome, []order.Node) {
 	if i := x.push(-1); i >= 0 {
-		return Possible, x.found.trace(i, x.path[:0])
+		return possible, x.found.trace(i, x.path[:0])
 	}
 	return x.best(states)
 }
 
 // best looks at the states that wait, and at states that follow from them, the best
-// first, at so many at most. It returns Impossible if these were all and there is no
+// first, at so many at most. It returns impossible if these were all and there is no
 // answer among them.
-func (x *explorer) best(states int) (Verdict, []order.Node) {
+func (x *explorer) best(states int) (outcome, []order.Node) {
 	for range states {
 		if len(x.heap) == 0 {
 			if x.exact {
-				return Impossible, nil
+				return impossible, nil
 			}
-			return Unknown, nil
+			return unknown, nil
 		}
-		if x.found.full() {
+		if x.found.full() || x.looked%interruptEvery == 0 && x.interrupted() {
 			break
 		}
 		x.looked++
@@ -306,7 +311,7 @@ func (x *explorer) best(states int) (Verdict, []order.Node) {
 			if x.m.begins[n] >= 0 {
 				if x.through(k) {
 					if i := x.push(at); i >= 0 {
-						return Possible, x.found.trace(i, x.path[:0])
+						return possible, x.found.trace(i, x.path[:0])
 					}
 				}
 				copy(x.now, x.parent)
@@ -314,11 +319,11 @@ func (x *explorer) best(states int) (Verdict, []order.Node) {
 			}
 			x.step(n)
 			if i := x.push(at); i >= 0 {
-				return Possible, x.found.trace(i, x.path[:0])
+				return possible, x.found.trace(i, x.path[:0])
 			}
 		}
 	}
-	return Unknown, nil
+	return unknown, nil
 }
 
 // push settles the state at hand and lets it wait if it is new. It returns it if it is

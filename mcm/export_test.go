@@ -20,7 +20,7 @@ func TestWitnessAsTrace(t *testing.T) {
 		name := []string{"mixed", "hot", "locky"}[seed%3]
 		records := profiles[name](workload.Params{Threads: 4, Events: 1500, Seed: seed})
 		var found []heisen.Finding
-		d, err := NewDetector(nil, func(f heisen.Finding) { found = append(found, f) }, Windows(300, 150))
+		d, err := NewDetector(WithSink(func(f heisen.Finding) { found = append(found, f) }), WithWindows(300, 150))
 		if err != nil {
 			t.Fatal(err)
 		}

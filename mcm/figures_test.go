@@ -128,7 +128,7 @@ func TestFigures(t *testing.T) {
 			if got := sites(symbols, predict(t, symbols, records)); !slices.Equal(got, f.with) {
 				t.Errorf("with BarrierPairs: races %v, want %v", got, f.with)
 			}
-			if got := sites(symbols, predict(t, symbols, records, mcm.Windows(len(records)-1, len(records)-2))); !subset(got, f.with) {
+			if got := sites(symbols, predict(t, symbols, records, mcm.WithWindows(len(records)-1, len(records)-2))); !subset(got, f.with) {
 				t.Errorf("in windows: races %v, want none but %v", got, f.with)
 			}
 		})

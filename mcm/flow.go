@@ -13,7 +13,7 @@ import (
 // thread had read before. So a read that sees something else spoils what its thread
 // writes from then on, and no decision may come in a thread that is spoilt.
 type flow struct {
-	m         *Model
+	m         *causal
 	width     int
 	depends   []int32        // by node and chain: on how many nodes of the chain, from the first, its reads depend in any case
 	decisions [][]order.Node // by chain, in order
@@ -21,7 +21,7 @@ type flow struct {
 }
 
 func newFlow(b *builder) *flow {
-	m := b.Model
+	m := b.causal
 	f := &flow{m: m, width: len(m.base) - 1}
 	f.depends = make([]int32, len(m.rows))
 	f.decisions, f.decides = make([][]order.Node, f.width), make([]bool, m.goal)

@@ -62,12 +62,12 @@ func FuzzExact(f *testing.F) {
 	f.Add([]byte{24, 1, 8, 1, 1, 0, 25, 2, 8, 22, 0, 0, 13, 0, 0, 14, 1, 0, 8, 1, 4})
 	f.Fuzz(func(t *testing.T, data []byte) {
 		w, symbols := decode(data)
-		options := []Option{Reaches(symbols), Budget(1<<20, 1<<30)}
+		options := []Option{WithSymbols(symbols), WithBudget(1<<20, 1<<30)}
 		if len(data)%5 == 0 {
-			options = append(options, ControlFlow())
+			options = append(options, WithControlFlow())
 		}
 		pairs := exhaustive.RacyPairs(w)
-		m, err := newModel(*w, options...)
+		m, err := testModel(*w, options...)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -76,7 +76,7 @@ func FuzzExact(f *testing.F) {
 		}
 		truth := enumerate(w, options...)
 		for _, p := range pairs {
-			verdict, _, err := m.Race(p[0], p[1])
+			verdict, _, err := race(m, p[0], p[1])
 			if err != nil {
 				t.Fatalf("%v: %v\n%s", p, err, show(w))
 			}

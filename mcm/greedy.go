@@ -2,13 +2,39 @@ package mcm
 
 import "github.com/heisen-go/heisen/mcm/order"
 
+// scheduler looks for schedules of which it takes no more than a look: one step after the
+// other, and never back.
+type scheduler struct {
+	m       *causal
+	closure *closure
+
+	prefix     []int32 // scratch, and all that follows
+	nodes      []order.Node
+	next, wait []int32
+	waitFor    []int32
+	last       []order.Node
+	pending    []int32
+	initial    []int32
+	open       [][]int32
+}
+
+func newScheduler(m *causal, c *closure) *scheduler {
+	width := len(m.base) - 1
+	return &scheduler{
+		m: m, closure: c, prefix: make([]int32, width),
+		next: make([]int32, width), wait: make([]int32, width), waitFor: make([]int32, width),
+		last: make([]order.Node, len(m.cells)), pending: make([]int32, m.goal), initial: make([]int32, len(m.cells)),
+		open: make([][]int32, len(m.locks)),
+	}
+}
+
 // preserving looks for an answer in which everything comes in the order in which
 // it was observed (Mathur, Pavlogiannis, Viswanathan, "Optimal prediction of
 // synchronization-preserving races", POPL 2021): the events that come before the
 // goal in any case, and those that they need so that all critical sections but the
 // last of each lock have ended and all reads have something to see. It returns the
 // nodes up to the goal, or nil.
-func (s *solving) preserving(q *query) []order.Node {
+func (s *scheduler) preserving(q *query) []order.Node {
 	m := s.m
 	if !q.observed(m) {
 		return nil
@@ -61,21 +87,13 @@ func (s *solving) preserving(q *query) []order.Node {
 }
 
 // starts reports whether a section starts before the goal.
-func (s *solving) starts(x *section) bool {
+func (s *scheduler) starts(x *criticalSection) bool {
 	return x.acquire == none || s.prefix[x.chain] > s.m.pos(x.acquire)
-}
-
-// taken returns when a section was observed to start.
-func (m *Model) taken(x *section) int32 {
-	if x.acquire == none {
-		return -1
-	}
-	return m.event[x.acquire]
 }
 
 // include adds n, and what comes before it in any case, to the events before the
 // goal, and reports whether it is new.
-func (s *solving) include(n order.Node) bool {
+func (s *scheduler) include(n order.Node) bool {
 	m := s.m
 	if s.prefix[m.chain[n]] > m.pos(n) {
 		return false
@@ -86,12 +104,38 @@ func (s *solving) include(n order.Node) bool {
 	return true
 }
 
+// schedule looks for an answer with greedy schedules: after the closure; then, if
+// reads have choices, boldly, and as if they had none.
+func (s *scheduler) schedule(holds func([]order.Node) bool) []order.Node {
+	try := func(bold bool) []order.Node {
+		if nodes := s.greedy(bold); nodes != nil && holds(nodes) {
+			return nodes
+		}
+		return nil
+	}
+	if nodes := try(false); nodes != nil || !s.m.soft {
+		return nodes
+	}
+	if nodes := try(true); nodes != nil {
+		return nodes
+	}
+	at := s.closure.mark()
+	defer s.closure.undo(at)
+	s.closure.observed = true
+	follows := s.closure.saturate()
+	s.closure.observed = false
+	if !follows {
+		return nil
+	}
+	return try(false)
+}
+
 // greedy looks for an answer with the events only that come before the goal in any
 // case: of the events that are possible next the one is taken that was observed
 // first. Bold, it takes reads first that can see their value now, and writes whatever
 // else is still to be read; otherwise it keeps what was written until all have read
 // it that saw it. It returns the nodes up to the goal, or nil.
-func (s *solving) greedy(bold bool) []order.Node {
+func (s *scheduler) greedy(bold bool) []order.Node {
 	m, c := s.m, s.closure
 	goal := c.row(m.goal)
 	width := len(m.base) - 1
@@ -159,7 +203,7 @@ func (s *solving) greedy(bold bool) []order.Node {
 }
 
 // writes reports whether a node is to wait for those that do not write.
-func (s *solving) writes(n order.Node, bold bool) bool {
+func (s *scheduler) writes(n order.Node, bold bool) bool {
 	m := s.m
 	if bold {
 		for _, t := range m.touches[m.touchAt[n]:m.touchAt[n+1]] {
@@ -172,10 +216,10 @@ func (s *solving) writes(n order.Node, bold bool) bool {
 }
 
 // unwritten counts the reads to come of what was in a cell before the window.
-func (s *solving) unwritten(cell int32, by int32) { s.initial[cell] += by }
+func (s *scheduler) unwritten(cell int32, by int32) { s.initial[cell] += by }
 
 // possible reports whether n can come next without hindering a read.
-func (s *solving) possible(n order.Node, bold bool) bool {
+func (s *scheduler) possible(n order.Node, bold bool) bool {
 	m := s.m
 	for _, t := range m.touches[m.touchAt[n]:m.touchAt[n+1]] {
 		last := s.last[t.cell] - 1
@@ -206,7 +250,7 @@ func (s *solving) possible(n order.Node, bold bool) bool {
 	return true
 }
 
-func (s *solving) step(n order.Node) {
+func (s *scheduler) step(n order.Node) {
 	m := s.m
 	for _, t := range m.touches[m.touchAt[n]:m.touchAt[n+1]] {
 		if t.read >= 0 {

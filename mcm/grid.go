@@ -26,7 +26,7 @@ import (
 // the others not much is kept. That is enough to find ways: one goes back from a point, and
 // returns now and then from where memory cannot have held what it would have had to.
 type grid struct {
-	m     *Model
+	m     *causal
 	moves *moves
 	axes  []axis       // the thread with most places first
 	axis  []int32      // by thread, -1 if where it is follows from where others are

@@ -24,7 +24,7 @@ func TestGrid(t *testing.T) {
 			name = "hot"
 			w, m = hotWindow(t, workload.Params{Threads: threads, Events: events, Seed: seed, Vars: []int{2, 5, 6}[vars-1]})
 		}
-		g := newGrid(m.solving.explorer().moves)
+		g := newGrid(m.cascade.explorer().moves)
 		if g == nil && name != "hot" {
 			continue // there is more that memory can hold
 		}
@@ -34,7 +34,7 @@ func TestGrid(t *testing.T) {
 		sizes[g.layout.size]++
 		for pair, want := range otherAnswers(t, w) {
 			i, j := pair[0], pair[1]
-			a, b := m.node[i], m.node[j]
+			a, b := m.causal.node[i], m.causal.node[j]
 			nodes := g.meeting(a, b)
 			if (want == Possible) != (nodes != nil) || g.never(a, b) != (nodes == nil) {
 				t.Fatalf("%s, seed %d: records %d and %d are %v, the grid has them meet: %v", name, seed, i, j, want, nodes != nil)
@@ -44,7 +44,7 @@ func TestGrid(t *testing.T) {
 				continue
 			}
 			yes++
-			if broken := m.solving.sim.violated(nodes); len(broken) > 0 {
+			if broken := m.cascade.sim.violated(nodes); len(broken) > 0 {
 				t.Fatalf("%s, seed %d: records %d and %d meet after what breaks %v", name, seed, i, j, broken)
 			}
 			if err := replayIn(&w, m.witness(nodes, []int{i, j})); err != nil {
@@ -77,11 +77,10 @@ func TestGrid(t *testing.T) {
 func hotWindow(t *testing.T, p workload.Params) (window.Window, *Model) {
 	t.Helper()
 	w := window.Window{Records: workload.Hot(p)}
-	m, err := newModel(w)
+	m, err := testModel(w)
 	if err != nil {
 		t.Fatal(err)
 	}
-	m.solving = newSolving(m)
 	return w, m
 }
 
@@ -140,19 +139,19 @@ func TestGridBounds(t *testing.T) {
 		"too many points":   {Threads: 8, Events: 1000, Seed: 1},
 		"too many contents": {Threads: 3, Events: 300, Seed: 1, Vars: 20},
 	} {
-		m, err := newModel(window.Window{Records: workload.Hot(p)})
+		m, err := testModel(window.Window{Records: workload.Hot(p)})
 		if err != nil {
 			t.Fatal(err)
 		}
-		if newGrid(newMoves(m)) != nil {
+		if newGrid(newMoves(m.causal, never)) != nil {
 			t.Errorf("%s: there is a grid", name)
 		}
 	}
-	m, err := newModel(window.Window{Records: workload.Hot(workload.Params{Threads: 3, Events: 100, Seed: 1})})
+	m, err := testModel(window.Window{Records: workload.Hot(workload.Params{Threads: 3, Events: 100, Seed: 1})})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if newGrid(newMoves(m)).explore(100) {
+	if newGrid(newMoves(m.causal, never)).explore(100) {
 		t.Error("a hundred points are enough for a grid")
 	}
 }

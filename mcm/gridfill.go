@@ -51,7 +51,7 @@ func (g *grid) explore(points int) bool {
 	for i := range g.places(0) {
 		g.through(i, this, next)
 		this, next = next, this
-		if g.looked > points || g.size > gridBytes {
+		if g.looked > points || g.size > gridBytes || g.moves.interrupted() {
 			return false
 		}
 	}

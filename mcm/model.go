@@ -5,7 +5,6 @@ import (
 	"slices"
 
 	"github.com/heisen-go/heisen"
-	"github.com/heisen-go/heisen/mcm/internal/replay"
 	"github.com/heisen-go/heisen/mcm/internal/window"
 	"github.com/heisen-go/heisen/mcm/order"
 )
@@ -14,14 +13,14 @@ import (
 // the acquisition of a lock that was held before, a release that never comes.
 const none order.Node = -1
 
-// Model is the maximal causal model of a window: the constraints that every order
+// causal is the maximal causal model of a window: the constraints that every order
 // of a part of its events meets which any program that can show the window can
 // show as well. A Model is asked questions: Race, Deadlock, Between. It belongs to
 // one goroutine.
-type Model struct {
-	window  window.Window
+type causal struct {
+	window.Rules
+	window  *window.Window
 	records []heisen.Record
-	settings
 
 	// Events that constrain others or are constrained are nodes, numbered chain
 	// after chain: the threads, and last the goal, the instant that is asked for.
@@ -42,7 +41,7 @@ type Model struct {
 	touchAt  []int32 // by node, and one more
 	reads    []read
 	locks    []lock
-	sections []section
+	sections []criticalSection
 	begins   []int32 // by node: the section that it starts, or -1
 	ends     []int32 // by node: the section that it ends, or -1
 	messages []message
@@ -53,11 +52,6 @@ type Model struct {
 
 	intoAt []int32 // by node: its first of edges, and one more
 	soft   bool    // some reads are not hard
-
-	solving  *solving
-	tracks   *window.Threads // for witnesses
-	replayer *replay.Replayer
-	stats    Stats
 }
 
 type edge struct{ from, to order.Node }
@@ -107,8 +101,8 @@ type lock struct {
 	sections []int32 // by the node of the acquisition; those held before come first
 }
 
-// section is that a thread holds a lock.
-type section struct {
+// criticalSection is that a thread holds a lock.
+type criticalSection struct {
 	lock    int32
 	chain   int32
 	shared  bool
@@ -122,21 +116,14 @@ type message struct {
 }
 
 // conflicts reports whether two sections exclude each other.
-func (s *section) conflicts(o *section) bool { return s.chain != o.chain && !(s.shared && o.shared) }
-
-// NewModel returns the model of a window. It takes time in proportion to the
-// events times the threads. The window's slices must not change afterwards.
-func NewModel(w Window, options ...Option) (*Model, error) {
-	return newModel(*w.internal(), options...)
+func (s *criticalSection) conflicts(o *criticalSection) bool {
+	return s.chain != o.chain && !(s.shared && o.shared)
 }
 
-func newModel(w window.Window, options ...Option) (*Model, error) {
-	m := &Model{window: w, records: w.Records, settings: defaults()}
-	for _, option := range options {
-		if err := option(&m.settings); err != nil {
-			return nil, err
-		}
-	}
+// newCausal returns the model of a window. It takes time in proportion to the
+// events times the threads. The window's slices must not change afterwards.
+func newCausal(w *window.Window, rules window.Rules) (*causal, error) {
+	m := &causal{Rules: rules, window: w, records: w.Records}
 	if w.Index != nil && len(w.Index) != len(w.Records) {
 		return nil, fmt.Errorf("mcm: %d positions for %d records", len(w.Index), len(w.Records))
 	}
@@ -151,21 +138,53 @@ func newModel(w window.Window, options ...Option) (*Model, error) {
 }
 
 // pos returns the place of a node in its chain, from 0.
-func (m *Model) pos(n order.Node) int32 { return int32(n - m.base[m.chain[n]]) }
+func (m *causal) pos(n order.Node) int32 { return int32(n - m.base[m.chain[n]]) }
 
 // row returns what comes before n in any case: by chain how many nodes.
-func (m *Model) row(n order.Node) []int32 {
+func (m *causal) row(n order.Node) []int32 {
 	width := len(m.base) - 1
 	return m.rows[int(n)*width : int(n)*width+width]
 }
 
 // before reports whether a comes before b in any case, or is b.
-func (m *Model) before(a, b order.Node) bool { return m.row(b)[m.chain[a]] > m.pos(a) }
+func (m *causal) before(a, b order.Node) bool { return m.row(b)[m.chain[a]] > m.pos(a) }
 
 // prev returns the node before n in its chain, or none.
-func (m *Model) prev(n order.Node) order.Node {
+func (m *causal) prev(n order.Node) order.Node {
 	if n == m.base[m.chain[n]] {
 		return none
 	}
 	return n - 1
+}
+
+// into returns what has to come before n can be next, apart from its thread's
+// steps.
+func (m *causal) into(n order.Node) (list []order.Node) {
+	for i := m.intoAt[n]; i < m.intoAt[n+1]; i++ {
+		list = append(list, m.edges[i].from)
+	}
+	return list
+}
+
+// touchOf returns a node's touch of a cell.
+func (m *causal) touchOf(n order.Node, cell int32) int32 {
+	i := m.touchAt[n]
+	for m.touches[i].cell != cell {
+		i++
+	}
+	return i
+}
+
+// receives reports whether a node of a message receives it.
+func (m *causal) receives(n order.Node) bool {
+	q := &m.messages[m.message[n]]
+	return int(m.rank[n]) >= len(q.sends) || q.sends[m.rank[n]] != n
+}
+
+// taken returns when a section was observed to start.
+func (m *causal) taken(x *criticalSection) int32 {
+	if x.acquire == none {
+		return -1
+	}
+	return m.event[x.acquire]
 }

@@ -20,7 +20,7 @@ import (
 //   - Writes of the same value are the same to those that read, so that states which
 //     differ in who wrote are one.
 type moves struct {
-	m *Model
+	m *causal
 
 	class  []int32      // by touch: writes of the same class are the same to reads of the cell
 	start  []int32      // by cell: the class of what was there before the window
@@ -42,7 +42,13 @@ type moves struct {
 
 	now  []int32      // the state at hand
 	path []order.Node // what led to it from its parent
+
+	interrupted func() bool // whether a search is to end, as if its budget was spent
 }
+
+// interruptEvery is how many states, a power of two, a search looks at before it asks whether it
+// is to end.
+const interruptEvery = 1 << 10
 
 // act is what a node needs, and what it does.
 type act struct {
@@ -67,11 +73,11 @@ const (
 	manyCells = -2
 )
 
-func newMoves(m *Model) *moves {
+func newMoves(m *causal, interrupted func() bool) *moves {
 	x := &moves{
 		m: m, class: make([]int32, len(m.touches)), start: make([]int32, len(m.cells)), want: make([]int32, len(m.reads)),
 		threads: len(m.base) - 2, cells: len(m.cells), locks: len(m.locks),
-		exact: m.flow == nil, rows: m.rows, hold: none, stop: none,
+		exact: m.flow == nil, rows: m.rows, hold: none, stop: none, interrupted: interrupted,
 	}
 	x.size = x.threads + x.cells + 2*x.locks + len(m.messages)
 	x.now = make([]int32, x.size)
@@ -178,7 +184,7 @@ func (x *moves) findSections() {
 	}
 	// Sections of one thread may overlap, but states only count them.
 	for i := range m.locks {
-		last := map[int32]*section{}
+		last := map[int32]*criticalSection{}
 		for _, id := range m.locks[i].sections {
 			b := &m.sections[id]
 			if a := last[b.chain]; a != nil {
@@ -334,15 +340,6 @@ func (x *moves) number() {
 	for i := range m.reads {
 		id(m.reads[i].cell, &x.want[i])
 	}
-}
-
-// touchOf returns a node's touch of a cell.
-func (m *Model) touchOf(n order.Node, cell int32) int32 {
-	i := m.touchAt[n]
-	for m.touches[i].cell != cell {
-		i++
-	}
-	return i
 }
 
 // reset goes back to the window's start.

@@ -17,11 +17,11 @@ func TestResettle(t *testing.T) {
 		name := []string{"hot", "mixed", "locky"}[seed%3]
 		rng := rand.New(rand.NewPCG(seed, 1))
 		w := window.Window{Records: profiles[name](workload.Params{Threads: 2 + int(seed%5), Events: 120, Vars: 3, Seed: seed})}
-		m, err := newModel(w)
+		m, err := testModel(w)
 		if err != nil {
 			t.Fatal(err)
 		}
-		x := newMoves(m)
+		x := newMoves(m.causal, never)
 		x.bold = seed%2 > 0
 		if seed%4 > 1 {
 			x.askers()

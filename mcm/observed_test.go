@@ -1,6 +1,7 @@
 package mcm_test
 
 import (
+	"context"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -48,7 +49,7 @@ func TestFirstObservedRace(t *testing.T) {
 // its model.
 func mustBePossible(t *testing.T, seed uint64, m *mcm.Model, records []heisen.Record, i, j int) {
 	t.Helper()
-	verdict, _, err := m.Race(i, j)
+	verdict, _, err := m.Race(context.Background(), i, j)
 	if err != nil {
 		t.Fatalf("seed %d: %v", seed, err)
 	}
@@ -77,7 +78,7 @@ func TestObservedRaces(t *testing.T) {
 		}
 		records := workload.Random(rng, shape)
 		distinguish(records)
-		m, err := mcm.NewModel(mcm.Window{Records: records}, mcm.Reaches(shape.Hidden))
+		m, err := mcm.NewModel(mcm.Window{Records: records}, mcm.WithSymbols(shape.Hidden))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -168,7 +169,7 @@ func TestReasons(t *testing.T) {
 		strings.Replace(reasons[0].with, "T2|w(v)", "T2|branch T2|w(v)", 1): {"3-6"},
 	} {
 		records, symbols := parse(t, text)
-		if got := sites(symbols, predict(t, symbols, records, mcm.ControlFlow())); !slices.Equal(got, want) {
+		if got := sites(symbols, predict(t, symbols, records, mcm.WithControlFlow())); !slices.Equal(got, want) {
 			t.Errorf("%s, with control flow: %v predicted, want %v", text, got, want)
 		}
 	}
@@ -180,7 +181,7 @@ func TestReasons(t *testing.T) {
 		t.Errorf("%s: happens-before has %v", apart, got)
 	}
 	for window, want := range map[int][]string{5: nil, 6: {"1-6"}} {
-		if got := sites(symbols, predict(t, symbols, records, mcm.Windows(window, window-1))); !slices.Equal(got, want) {
+		if got := sites(symbols, predict(t, symbols, records, mcm.WithWindows(window, window-1))); !slices.Equal(got, want) {
 			t.Errorf("%s, windows of %d: %v predicted, want %v", apart, window, got, want)
 		}
 	}

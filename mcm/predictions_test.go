@@ -1,6 +1,7 @@
 package mcm
 
 import (
+	"context"
 	"math/rand/v2"
 	"testing"
 
@@ -8,7 +9,7 @@ import (
 	"github.com/heisen-go/heisen/mcm/internal/exhaustive"
 	"github.com/heisen-go/heisen/mcm/internal/replay"
 	"github.com/heisen-go/heisen/mcm/internal/window"
-	atomicsection "github.com/heisen-go/heisen/section"
+	"github.com/heisen-go/heisen/section"
 )
 
 // TestDeadlocksExact compares predicted deadlocks with the enumeration of all
@@ -19,12 +20,12 @@ func TestDeadlocksExact(t *testing.T) {
 		rng := rand.New(rand.NewPCG(uint64(seed), 4))
 		s := exhaustive.Shape{Threads: 2 + rng.IntN(2), Events: 13, Vars: 1, Locks: 2 + rng.IntN(2), Nested: true, Shared: rng.IntN(3) == 0, Values: rng.IntN(2) == 0, Held: rng.IntN(4) == 0}
 		w, _ := exhaustive.RandomWindow(rng, s)
-		m, err := newModel(*w)
+		m, err := testModel(*w)
 		if err != nil {
 			t.Fatal(err)
 		}
 		var truth *exhaustive.Enumeration
-		m.deadlocks(func(places) bool { return true }, func(c candidate) {
+		deadlocks(m.causal, func(places) bool { return true }, func(c candidate) {
 			if truth == nil {
 				truth = enumerate(w)
 			}
@@ -32,7 +33,7 @@ func TestDeadlocksExact(t *testing.T) {
 			for _, i := range c.at {
 				records = append(records, int(i))
 			}
-			verdict, _, err := m.Deadlock(records...)
+			verdict, _, err := m.Deadlock(context.Background(), records...)
 			if err != nil {
 				t.Fatalf("seed %d: %v\n%s", seed, err, show(w))
 			}
@@ -61,13 +62,13 @@ func TestDeadlockCandidates(t *testing.T) {
 	for seed := range count(t, 3000) {
 		rng := rand.New(rand.NewPCG(uint64(seed), 5))
 		w, _ := exhaustive.RandomWindow(rng, exhaustive.Shape{Threads: 2, Events: 13, Vars: 1, Locks: 2, Nested: true})
-		m, err := newModel(*w)
+		m, err := testModel(*w)
 		if err != nil {
 			t.Fatal(err)
 		}
 		any := false
-		m.deadlocks(func(places) bool { return true }, func(c candidate) {
-			verdict, _, err := m.ask(c)
+		deadlocks(m.causal, func(places) bool { return true }, func(c candidate) {
+			verdict, _, err := m.ask(context.Background(), c)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -123,13 +124,13 @@ func TestBetweenExact(t *testing.T) {
 		for _, t := range []heisen.Thread{0, 1} { // one transaction each
 			w.Records = append([]heisen.Record{{Op: heisen.Enter, Thread: t}}, w.Records...)
 		}
-		m, err := newModel(*w)
+		m, err := testModel(*w)
 		if err != nil {
 			t.Fatal(err)
 		}
-		m.violations(func(places) bool { return true }, func(c candidate) {
+		violations(m.causal, func(places) bool { return true }, func(c candidate) {
 			a, r, b := int(c.at[0]), int(c.at[1]), int(c.at[2])
-			verdict, _, err := m.Between(a, r, b)
+			verdict, _, err := m.Between(context.Background(), a, r, b)
 			if err != nil {
 				t.Fatalf("seed %d: %v\n%s", seed, err, show(w))
 			}
@@ -165,19 +166,19 @@ func TestIntrusionsExact(t *testing.T) {
 			for k := range w.Records {
 				a, b := &w.Records[i], &w.Records[k]
 				if i < k && a.Thread == b.Thread && a.Op.IsAccess() && b.Op.IsAccess() && a.Object == b.Object && w.SameAllocation(i, k) && rng.IntN(2) == 0 {
-					w.Passages = append(w.Passages, window.Passage{Section: len(w.Passages), Entry: i, End: k, Allow: atomicsection.Modes(rng.IntN(3))})
+					w.Passages = append(w.Passages, window.Passage{Section: len(w.Passages), Entry: i, End: k, Allow: section.Modes(rng.IntN(3))})
 				}
 			}
 		}
-		m, err := newModel(*w)
+		m, err := testModel(*w)
 		if err != nil {
 			t.Fatal(err)
 		}
 		asked := map[[4]int]bool{}
-		m.intrusions(func(places) bool { return true }, func(c candidate) {
+		intrusions(m.causal, func(places) bool { return true }, func(c candidate) {
 			i, j, k := int(c.at[0]), int(c.at[1]), int(c.at[2])
 			asked[[4]int{int(c.key[3]) - 1, i, j, k}] = true
-			verdict, x, err := m.ask(c)
+			verdict, x, err := m.ask(context.Background(), c)
 			if err != nil {
 				t.Fatalf("seed %d: %v\n%s", seed, err, show(w))
 			}
@@ -190,7 +191,7 @@ func TestIntrusionsExact(t *testing.T) {
 				return
 			}
 			possible++
-			if err := replayIn(w, x); err != nil {
+			if err := replayIn(w, (*window.Witness)(x)); err != nil {
 				t.Fatal(err)
 			}
 		})
@@ -241,39 +242,39 @@ func TestLiteral(t *testing.T) {
 		op(2, heisen.Acquire, b), op(2, heisen.Write, x), op(2, heisen.Acquire, a),
 		op(2, heisen.Release, a), op(2, heisen.Release, b),
 	}}
-	maximal, err := newModel(w)
+	maximal, err := testModel(w)
 	if err != nil {
 		t.Fatal(err)
 	}
-	literal, err := newModel(w, func(s *settings) error { s.Literal, s.slow = true, true; return nil })
+	literal, err := testModel(w, literally())
 	if err != nil {
 		t.Fatal(err)
 	}
 	// Both are in their first critical section: whichever goes on cannot end.
-	if verdict, witness, err := maximal.Race(1, 6); err != nil || verdict != Possible || len(witness.Order) != 4 {
+	if verdict, witness, err := race(maximal, 1, 6); err != nil || verdict != Possible || len(witness.Order) != 4 {
 		t.Errorf("the maximal form: %v, %v", verdict, err)
 	}
-	if verdict, _, err := literal.Race(1, 6); err != nil || verdict != Impossible {
+	if verdict, _, err := race(literal, 1, 6); err != nil || verdict != Impossible {
 		t.Errorf("Algorithm 9 to the letter: %v, %v", verdict, err)
 	}
 	lost, found := 0, 0
 	for seed := range 300 {
 		rng := rand.New(rand.NewPCG(uint64(seed), 7))
 		w, _ := exhaustive.RandomWindow(rng, exhaustive.Shape{Threads: 2, Events: 14, Vars: 1, Locks: 2})
-		maximal, err := newModel(*w)
+		maximal, err := testModel(*w)
 		if err != nil {
 			t.Fatal(err)
 		}
-		literal, err := newModel(*w, func(s *settings) error { s.Literal, s.slow = true, true; return nil })
+		literal, err := testModel(*w, literally())
 		if err != nil {
 			t.Fatal(err)
 		}
 		for _, p := range exhaustive.RacyPairs(w) {
-			full, _, err := maximal.Race(p[0], p[1])
+			full, _, err := race(maximal, p[0], p[1])
 			if err != nil {
 				t.Fatal(err)
 			}
-			part, _, err := literal.Race(p[0], p[1])
+			part, _, err := race(literal, p[0], p[1])
 			if err != nil {
 				t.Fatal(err)
 			}

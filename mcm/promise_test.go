@@ -426,7 +426,7 @@ func TestPromise(t *testing.T) {
 		t.Run(kind.name, func(t *testing.T) {
 			t.Parallel()
 			programs, predicted, hidden, enumerated, decided := 0, 0, 0, 0, 0
-			deadlocks, intrusions := 0, 0
+			cycles, between := 0, 0
 			for seed := range uint64(count(t, 60)) {
 				rng := rand.New(rand.NewPCG(seed, uint64(k)))
 				small := seed%3 == 0
@@ -443,13 +443,13 @@ func TestPromise(t *testing.T) {
 					x := p.execute(t, racefuzz.RandomWalk(), 10*seed+try)
 					check := func(x *execution, options ...Option) (races int) {
 						w := window.Window{Records: x.events, Passages: x.passages()}
-						m, err := newModel(w, options...)
+						m, err := testModel(w, options...)
 						if err != nil {
 							t.Fatal(err)
 						}
 						seen := x.races()
 						for i, j := range m.Pairs() {
-							verdict, witness, err := m.Race(i, j)
+							verdict, witness, err := race(m, i, j)
 							if err != nil {
 								t.Fatalf("seed %d: %v", seed, err)
 							}
@@ -470,26 +470,26 @@ func TestPromise(t *testing.T) {
 						predicted += races
 						others := func(waits bool) func(candidate) {
 							return func(c candidate) {
-								switch verdict, witness, err := m.ask(c); {
+								switch verdict, witness, err := m.ask(context.Background(), c); {
 								case err != nil:
 									t.Fatalf("seed %d: %v", seed, err)
 								case verdict != Possible:
 								case !p.shows(t, x, witness, waits):
 									t.Fatalf("seed %d, %d: %v is predicted, and %v cannot be\n%v%s", seed, try, c.at, witness.Order, p, show(&w))
 								case waits:
-									deadlocks++
+									cycles++
 								default:
-									intrusions++
+									between++
 								}
 							}
 						}
-						m.deadlocks(func(places) bool { return true }, others(true))
+						deadlocks(m.causal, func(places) bool { return true }, others(true))
 						left := 10
-						m.intrusions(func(places) bool { left--; return left > 0 }, others(false))
+						intrusions(m.causal, func(places) bool { left--; return left > 0 }, others(false))
 						return races
 					}
 					without := check(x)
-					switch with := check(x.decided(p), ControlFlow()); {
+					switch with := check(x.decided(p), WithControlFlow()); {
 					case with < without:
 						t.Fatalf("seed %d, %d: %d races are predicted with control flow, %d without\n%v", seed, try, with, without, p)
 					case with > without:
@@ -498,7 +498,7 @@ func TestPromise(t *testing.T) {
 				}
 			}
 			t.Logf("%d programs, of %d all executions; %d races predicted, %d of them not next to each other as observed; %d executions have more with control flow; %d deadlocks; %d times somebody came in between",
-				programs, enumerated, predicted, hidden, decided, deadlocks, intrusions)
+				programs, enumerated, predicted, hidden, decided, cycles, between)
 			if programs >= 60 && (hidden == 0 || enumerated == 0) || programs >= 100 && decided == 0 {
 				t.Error("that says nothing")
 			}

@@ -84,7 +84,7 @@ func (r *reach) move(thread int) {
 func (r *reach) explore(a order.Node, states int) (looked int) {
 	for {
 		for ; len(r.stack) > 0; looked++ {
-			if looked == states {
+			if looked == states || looked%interruptEvery == 0 && r.interrupted() {
 				return looked
 			}
 			i := r.stack[len(r.stack)-1]

@@ -22,7 +22,7 @@ func TestLastReleasedByAnother(t *testing.T) {
 			Held: rng.IntN(4) == 0, Again: true}
 		w, _ := exhaustive.RandomWindow(rng, s)
 		for i, mode := range modes {
-			m, err := newModel(*w, append([]Option{Budget(1<<20, 1<<30)}, mode.options...)...)
+			m, err := testModel(*w, append([]Option{WithBudget(1<<20, 1<<30)}, mode.options...)...)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -34,7 +34,7 @@ func TestLastReleasedByAnother(t *testing.T) {
 			}
 			truth := enumerate(w)
 			for _, p := range exhaustive.RacyPairs(w) {
-				verdict, _, err := m.Race(p[0], p[1])
+				verdict, _, err := race(m, p[0], p[1])
 				want := Impossible
 				if truth.Together(nil, p[0], p[1]) {
 					want = Possible
@@ -57,13 +57,13 @@ func TestLastReleasedByAnother(t *testing.T) {
 	s.Values, s.Branches = true, false
 	w, symbols := exhaustive.RandomWindow(rng, s)
 	for _, mode := range modes {
-		m, err := newModel(*w, append([]Option{Reaches(symbols), Budget(200, 200_000)}, mode.options...)...)
+		m, err := testModel(*w, append([]Option{WithSymbols(symbols), WithBudget(200, 200_000)}, mode.options...)...)
 		if err != nil {
 			t.Fatal(err)
 		}
-		m.states = min(m.states, 2000)
+		limit(m, 2000, allStatesName)
 		for _, p := range exhaustive.RacyPairs(w) {
-			if _, _, err := m.Race(p[0], p[1]); err != nil {
+			if _, _, err := race(m, p[0], p[1]); err != nil {
 				t.Fatalf("%s, %v: %v\n%s", mode.name, p, err, show(w))
 			}
 		}
@@ -82,9 +82,9 @@ func TestLocksWithoutOwner(t *testing.T) {
 			Shared: rng.IntN(3) == 0, Held: rng.IntN(4) == 0, Foreign: true, Values: rng.IntN(4) == 0, Ranges: rng.IntN(6) == 0,
 			Messages: rng.IntN(6) == 0, Barriers: rng.IntN(8) == 0, Branches: rng.IntN(4) == 0}
 		w, symbols := exhaustive.RandomWindow(rng, s)
-		options := []Option{Reaches(symbols), Budget(1<<20, 1<<30)}
+		options := []Option{WithSymbols(symbols), WithBudget(1<<20, 1<<30)}
 		if s.Branches {
-			options = append(options, ControlFlow())
+			options = append(options, WithControlFlow())
 		}
 		if !hasGate(t, w, options) {
 			continue
@@ -97,7 +97,7 @@ func TestLocksWithoutOwner(t *testing.T) {
 		}
 		owned := enumerateWithout(w, func(done []bool, i int) bool { return !inOwnHold(truth.Replayer, done, i) }, options...)
 		for k, mode := range modes {
-			m, err := newModel(*w, append(options, mode.options...)...)
+			m, err := testModel(*w, append(options, mode.options...)...)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -121,11 +121,11 @@ func TestLocksWithoutOwner(t *testing.T) {
 // hasGate reports whether a window has a lock without an owner.
 func hasGate(t *testing.T, w *window.Window, options []Option) bool {
 	t.Helper()
-	m, err := newModel(*w, options...)
+	m, err := testModel(*w, options...)
 	if err != nil {
 		t.Fatal(err)
 	}
-	b := newBuilder(&Model{window: *w, records: w.Records, settings: m.settings})
+	b := newBuilder(&causal{window: w, records: w.Records, Rules: m.causal.Rules})
 	b.build()
 	for _, s := range b.syncs {
 		if s.gate != nil && s.shared {
@@ -221,12 +221,12 @@ func inOwnHold(p *replay.Replayer, done []bool, i int) bool {
 // holdsTwice reports whether a thread has a section within another of the same lock, which
 // another thread ends, perhaps before.
 func holdsTwice(m *Model) bool {
-	for _, l := range m.locks {
+	for _, l := range m.causal.locks {
 		for _, i := range l.sections {
 			for _, j := range l.sections {
-				x, y := &m.sections[i], &m.sections[j]
-				if x.chain == y.chain && x.acquire < y.acquire && x.release != none && m.chain[x.release] != x.chain &&
-					y.release != none && m.chain[y.release] == y.chain && !m.before(x.release, y.acquire) {
+				x, y := &m.causal.sections[i], &m.causal.sections[j]
+				if x.chain == y.chain && x.acquire < y.acquire && x.release != none && m.causal.chain[x.release] != x.chain &&
+					y.release != none && m.causal.chain[y.release] == y.chain && !m.causal.before(x.release, y.acquire) {
 					return true
 				}
 			}

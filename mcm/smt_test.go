@@ -68,16 +68,16 @@ func TestSMTSmall(t *testing.T) {
 		s := exhaustive.RandomShape(rng, 14)
 		s.Foreign = seed%4 == 3
 		w, symbols := exhaustive.RandomWindow(rng, s)
-		options := []Option{Reaches(symbols)}
+		options := []Option{WithSymbols(symbols)}
 		if s.Branches {
-			options = append(options, ControlFlow())
+			options = append(options, WithControlFlow())
 		}
 		pairs := exhaustive.RacyPairs(w)
 		if len(pairs) == 0 {
 			continue
 		}
 		p := pairs[rng.IntN(len(pairs))]
-		m, err := newModel(*w, options...)
+		m, err := testModel(*w, options...)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -125,7 +125,7 @@ func TestSMT(t *testing.T) {
 		}
 		w := window.Window{Records: profiles[name](workload.Params{Threads: 2 + rng.IntN(6), Events: events, Seed: uint64(k)})}
 		pairs := exhaustive.RacyPairs(&w)
-		m, err := newModel(w, Budget(1<<20, 1<<30))
+		m, err := testModel(w, WithBudget(1<<20, 1<<30))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -145,7 +145,7 @@ func TestSMT(t *testing.T) {
 			}
 			asked++
 			fmt.Fprintf(&lines, "%s\t%s\n", key, answer)
-			got, _, err := m.Race(p[0], p[1])
+			got, _, err := race(m, p[0], p[1])
 			if err != nil {
 				t.Fatal(err)
 			}

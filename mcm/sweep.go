@@ -293,15 +293,24 @@ func (s *sweep) places(thread int) int {
 	return int(s.m.base[thread+1]-s.m.base[thread]) + 1
 }
 
+// rounds are which rounds of a sweep to go on with.
+type rounds uint8
+
+const (
+	firstRound  rounds = iota
+	bothRounds         // the second one when the first one is over
+	secondRound        // whatever the first one has seen
+)
+
 // explore looks at so many states at most, of the first round or, after it, of all.
-func (s *sweep) explore(states int, all bool) {
+func (s *sweep) explore(states int, rounds rounds) {
 	if s.whole || s.full {
 		return
 	}
-	if s.m.swept == 0 {
+	if rounds != secondRound {
 		s.goOn(s.first)
 		n, ended := s.look(states)
-		if states -= n; !ended || !all {
+		if states -= n; !ended || rounds == firstRound {
 			return
 		}
 	}
@@ -331,7 +340,7 @@ func (s *sweep) look(states int) (looked int, all bool) {
 			return looked, false
 		}
 		for ; s.place < len(l.ids); looked++ {
-			if looked == states {
+			if looked == states || looked%interruptEvery == 0 && s.interrupted() {
 				return looked, false
 			}
 			s.expand(l, s.place)
@@ -358,6 +367,9 @@ func (s *sweep) back(a order.Node, parts, states int) (looked int) {
 	s.stalls[key] = true
 	s.start(a, key.parts)
 	looked, _ = s.look(states)
+	if s.interrupted() {
+		delete(s.stalls, key)
+	}
 	return looked
 }
 
@@ -529,3 +541,6 @@ func (s *sweep) novel() (novel bool) {
 	}
 	return novel
 }
+
+// held reports whether there has been a round with a thread held back at a node, quick or not.
+func (s *sweep) hasHeld(n order.Node) bool { return s.stalls[stall{n, min(fewParts, s.most)}] }

@@ -19,46 +19,43 @@ func TestSweep(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	for seed := range uint64(count(t, 12)) {
 		w := window.Window{Records: workload.Hot(workload.Params{Threads: 2 + int(seed%4), Events: 60 + 30*int(seed%3), Seed: seed})}
-		m, err := newModel(w)
+		m, err := testModel(w)
 		if err != nil {
 			t.Fatal(err)
 		}
-		m.swept = 1
-		m.solving = newSolving(m)
-		x := m.solving.explorer()
+		x := m.cascade.explorer()
 		if !x.exact {
 			t.Fatalf("seed %d: states do not say all that matters", seed)
 		}
-		m.swept = 0
 		first, s := newSweep(x.moves), newSweep(x.moves)
 		for first.layer < len(first.layers) {
-			first.explore(1, false)
+			first.explore(1, firstRound)
 		}
 		for range 4 { // where other searches have been before the first round and after it
 			s.lead(randomLine(s, rng))
 			found := len(first.from)
 			first.lead(randomLine(first, rng))
-			first.explore(1<<22, false)
+			first.explore(1<<22, firstRound)
 			led += min(1, len(first.from)-found)
 			if slices.ContainsFunc(first.layers, func(l layer) bool { return len(l.ids) > 0 }) {
 				t.Fatalf("seed %d: states along a line were not looked at", seed)
 			}
 		}
-		s.explore(1<<22, false)
-		for n := order.Node(seed % 7); n < m.goal; n += 7 { // also in the midst of the second round
+		s.explore(1<<22, firstRound)
+		for n := order.Node(seed % 7); n < m.causal.goal; n += 7 { // also in the midst of the second round
 			if s.back(n, fewParts, 500) > 0 {
-				s.explore(100, true)
+				s.explore(100, bothRounds)
 			}
 		}
-		s.explore(1<<22, true)
+		s.explore(1<<22, bothRounds)
 		if !s.whole {
 			t.Fatalf("seed %d: states were left out", seed)
 		}
 		for pair, want := range otherAnswers(t, w) {
 			i, j := pair[0], pair[1]
-			a, b := m.node[i], m.node[j]
+			a, b := m.causal.node[i], m.causal.node[j]
 			nodes := s.meeting(a, b)
-			if nodes != nil && len(m.solving.sim.violated(nodes)) > 0 {
+			if nodes != nil && len(m.cascade.sim.violated(nodes)) > 0 {
 				nodes = nil
 			}
 			switch {
@@ -114,24 +111,22 @@ func fewThreads(t *testing.T, threads, events int, seed uint64) (w window.Window
 		p.Vars = 4
 	}
 	w = window.Window{Records: profiles[name](p)}
-	m, err := newModel(w)
+	m, err := testModel(w)
 	if err != nil {
 		t.Fatal(err)
 	}
-	m.solving = newSolving(m)
 	return w, m, name
 }
 
 // otherAnswers returns, by pair of accesses, what searches with one thread held back say of a window.
 func otherAnswers(t *testing.T, w window.Window) iter.Seq2[[2]int, Verdict] {
 	return func(yield func([2]int, Verdict) bool) {
-		m, err := newModel(w, Budget(1<<20, 1<<30))
+		m, err := testModel(w, WithBudget(1<<20, 1<<30), heldBackFirst(1<<22, true))
 		if err != nil {
 			t.Fatal(err)
 		}
-		m.held = 1 << 22
 		for i, j := range m.Pairs() {
-			answer, _, err := m.Race(i, j)
+			answer, _, err := race(m, i, j)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -19,7 +19,7 @@ type valueSets struct {
 	of   []int32 // by read: its set, -1 if it has one choice
 }
 
-func newValueSets(m *Model) *valueSets {
+func newValueSets(m *causal) *valueSets {
 	type key struct {
 		cell      int32
 		same, saw order.Node
@@ -50,7 +50,7 @@ func newValueSets(m *Model) *valueSets {
 	return v
 }
 
-func (m *Model) valueSet(r *read) (v valueSet) {
+func (m *causal) valueSet(r *read) (v valueSet) {
 	for _, w := range m.cells[r.cell].writes {
 		if r.accepts(w) {
 			v.same = append(v.same, w)
@@ -71,7 +71,7 @@ func (m *Model) valueSet(r *read) (v valueSet) {
 // cover finds, by chain, how many nodes come before a rival that comes before a read,
 // in an order given by rows: a write among them is not what the read sees. It
 // reports whether there is such a rival.
-func (m *Model) cover(r *read, v *valueSet, rows, cover []int32) (covered bool) {
+func (m *causal) cover(r *read, v *valueSet, rows, cover []int32) (covered bool) {
 	clear(cover)
 	width := len(cover)
 	row := func(n order.Node) []int32 { return rows[int(n)*width : int(n)*width+width] }

@@ -1,11 +1,15 @@
 package mcm
 
-import "github.com/heisen-go/heisen/mcm/order"
+import (
+	"context"
 
-// wall is that a thread does not get to a node before another one has taken its step a: some
+	"github.com/heisen-go/heisen/mcm/order"
+)
+
+// mustPrecede is that a thread does not get to a node before another one has taken its step a: some
 // read on the way cannot see what it has to. So it gets to no later node either, and not before an
 // earlier step of the other one: who waits there meets none of them.
-type wall struct{ a, b order.Node }
+type mustPrecede struct{ a, b order.Node }
 
 // walled reports whether a wall is between two nodes, so that they do not meet.
 func (s *solving) walled(a, b order.Node) bool {
@@ -50,16 +54,16 @@ func (s *solving) beyond(q *query) (list []order.Node) {
 
 // build asks the solver whether there is a wall between two nodes that do not meet; it may spend
 // what the question about these might.
-func (s *solving) build(a, b order.Node, conflicts, propagations int, from *account) error {
+func (s *solving) build(ctx context.Context, a, b order.Node, conflicts, propagations int, from *account) error {
 	m := s.m
-	if m.Literal || s.explore == nil || !s.explore.exact {
+	if m.Literal || !s.exact() {
 		return nil
 	}
 	q := query{next: []order.Node{b}, order: []edge{{m.goal, a}}}
-	verdict, _, err := s.spend(&q, conflicts, propagations, from)
-	if verdict == Impossible {
+	verdict, _, err := s.spend(ctx, &q, conflicts, propagations, from)
+	if verdict == impossible {
 		key := [2]int32{m.chain[a], m.chain[b]}
-		s.walls[key] = append(s.walls[key], wall{a, b})
+		s.walls[key] = append(s.walls[key], mustPrecede{a, b})
 	}
 	return err
 }

@@ -1,6 +1,7 @@
 package mcm
 
 import (
+	"context"
 	"math"
 	"slices"
 	"testing"
@@ -15,20 +16,20 @@ func TestWalls(t *testing.T) {
 	walled, asked := 0, [3]int{}
 	for seed := range uint64(count(t, 150)) {
 		w, m, name := fewThreads(t, 2+int(seed%4), 40+10*int(seed%5), seed)
-		s := m.solving
-		if !s.explorer().exact {
+		s := m.cascade.solving
+		if !m.cascade.explorer().exact {
 			t.Fatalf("%s, seed %d: states do not say all that matters", name, seed)
 		}
-		want := map[[2]order.Node]Verdict{}
+		want := map[[2]order.Node]outcome{}
 		var pairs [][2]order.Node
 		for pair, verdict := range otherAnswers(t, w) {
-			nodes := [2]order.Node{m.node[pair[0]], m.node[pair[1]]}
-			pairs, want[nodes] = append(pairs, nodes), verdict
+			nodes := [2]order.Node{m.causal.node[pair[0]], m.causal.node[pair[1]]}
+			pairs, want[nodes] = append(pairs, nodes), outcome(verdict)
 		}
 		var spent account
 		for _, pair := range pairs {
 			for k := range pair {
-				if err := s.build(pair[k], pair[1-k], 1<<20, 1<<30, &spent); err != nil {
+				if err := s.build(context.Background(), pair[k], pair[1-k], 1<<20, 1<<30, &spent); err != nil {
 					t.Fatal(err)
 				}
 			}
@@ -36,7 +37,7 @@ func TestWalls(t *testing.T) {
 		for _, pair := range pairs {
 			a, b, verdict := pair[0], pair[1], want[pair]
 			if s.walled(a, b) || s.walled(b, a) {
-				if walled++; verdict != Impossible {
+				if walled++; verdict != impossible {
 					t.Fatalf("%s, seed %d: a wall is between %d and %d, which are %v", name, seed, a, b, verdict)
 				}
 			}
@@ -45,17 +46,17 @@ func TestWalls(t *testing.T) {
 			if !slices.Equal(s.beyond(&q), s.beyond(&q)) {
 				t.Fatalf("%s, seed %d: what is behind walls differs from time to time", name, seed)
 			}
-			answer, nodes, err := s.spend(&q, math.MaxInt32, math.MaxInt32, &spent)
+			answer, nodes, err := s.spend(context.Background(), &q, math.MaxInt32, math.MaxInt32, &spent)
 			if asked[answer]++; err != nil || answer != verdict {
 				t.Fatalf("%s, seed %d: with walls %d and %d are %v, without %v; %v", name, seed, a, b, answer, verdict, err)
 			}
-			if answer == Possible && len(s.sim.violated(nodes)) > 0 {
+			if answer == possible && len(m.cascade.sim.violated(nodes)) > 0 {
 				t.Fatalf("%s, seed %d: how %d and %d meet is no order of the window", name, seed, a, b)
 			}
 		}
 	}
-	if walled < 100 || asked[Possible] < 100 || asked[Impossible] < 100 {
-		t.Errorf("walls were between %d pairs; of all %d are impossible, %d possible", walled, asked[Impossible], asked[Possible])
+	if walled < 100 || asked[possible] < 100 || asked[impossible] < 100 {
+		t.Errorf("walls were between %d pairs; of all %d are impossible, %d possible", walled, asked[impossible], asked[possible])
 	}
-	t.Logf("walls were between %d pairs; of all %d are impossible, %d possible", walled, asked[Impossible], asked[Possible])
+	t.Logf("walls were between %d pairs; of all %d are impossible, %d possible", walled, asked[impossible], asked[possible])
 }

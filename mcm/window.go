@@ -4,7 +4,7 @@ import (
 	"github.com/heisen-go/heisen"
 	"github.com/heisen-go/heisen/mcm/internal/replay"
 	"github.com/heisen-go/heisen/mcm/internal/window"
-	atomicsection "github.com/heisen-go/heisen/section"
+	"github.com/heisen-go/heisen/section"
 )
 
 // Window is a piece of a stream of events, from which a Model is made.
@@ -22,9 +22,9 @@ type HeldLock = window.HeldLock
 
 // Passage is one execution of an atomic section of package section.
 type Passage struct {
-	Section    int                 // index of the section
-	Entry, End int                 // the accesses at its entry and at its end: indices of Records
-	Allow      atomicsection.Modes // what other threads may do to the variable in between
+	Section    int           // index of the section
+	Entry, End int           // the accesses at its entry and at its end: indices of Records
+	Allow      section.Modes // what other threads may do to the variable in between
 }
 
 // Witness is a schedule: some of a window's records, a prefix of each thread's, in an order that
@@ -43,25 +43,6 @@ var ErrReplay = replay.ErrReplay
 // Records returns the records of the window in the witness's order.
 func (x *Witness) Records(w *Window) []heisen.Record {
 	return (*window.Witness)(x).Records(w.Records)
-}
-
-// Replay checks a witness against its window: threads take their steps in program order, locks
-// exclude, threads start after their Fork and end before their Join, messages are received as
-// they were, reads see what they saw or the same value, allocations and BarrierPairs keep their
-// order, and the last events are pending together. It executes one event after the other by these
-// rules. It shares no code with the model's constraints nor with any search. The options
-// ControlFlow and Reaches matter; other options have no effect.
-//
-// It takes time in proportion to the events. Allocations, BarrierPairs and objects that are used
-// in several ways cost, each, in proportion to the events that changed places with them.
-func (w *Window) Replay(x *Witness, options ...Option) error {
-	s := defaults()
-	for _, option := range options {
-		if err := option(&s); err != nil {
-			return err
-		}
-	}
-	return replay.New(w.internal(), s.Rules).Replay((*window.Witness)(x))
 }
 
 // internal returns the window as the internal packages know it.

@@ -46,8 +46,8 @@ func windowQuestions(m *Model, k int, rng *rand.Rand) (pairs [][2]int) {
 	if k >= 850 {
 		large = 250
 	}
-	for i, list := range [][][2]int{exhaustive.RacyPairs(&m.window), pairsOf(m)} {
-		if len(list) > 0 && (len(m.records) < large || k%2 == i) {
+	for i, list := range [][][2]int{exhaustive.RacyPairs(m.causal.window), pairsOf(m)} {
+		if len(list) > 0 && (len(m.causal.records) < large || k%2 == i) {
 			if p := list[rng.IntN(len(list))]; !slices.Contains(pairs, p) {
 				pairs = append(pairs, p)
 			}
@@ -128,13 +128,13 @@ func TestSMTWindows(t *testing.T) {
 	one := func(k int) error {
 		name, params, rng := windowCase(k)
 		w := window.Window{Records: profiles[name](params)}
-		m, err := newModel(w, Budget(1<<20, 1<<30))
+		m, err := testModel(w, WithBudget(1<<20, 1<<30))
 		if err != nil {
 			return err
 		}
 		answered := false
 		for _, p := range windowQuestions(m, k, rng) {
-			got, _, err := m.Race(p[0], p[1])
+			got, _, err := race(m, p[0], p[1])
 			if err != nil {
 				return err
 			}
@@ -145,13 +145,13 @@ func TestSMTWindows(t *testing.T) {
 				if name == "hot" && params.Events > 300 && strings.Contains(mode.name, "eager") {
 					continue // a million clauses
 				}
-				options := append([]Option{Budget(500, 5_000_000)}, mode.options...)
-				other, err := newModel(w, options...)
+				options := append([]Option{WithBudget(500, 5_000_000)}, mode.options...)
+				other, err := testModel(w, options...)
 				if err != nil {
 					return err
 				}
-				other.states = min(other.states, 50_000)
-				v, _, err := other.Race(p[0], p[1])
+				limit(other, 50_000, allStatesName)
+				v, _, err := race(other, p[0], p[1])
 				if err != nil {
 					return err
 				}

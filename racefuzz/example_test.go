@@ -231,7 +231,7 @@ func ExampleFollow() {
 		return
 	}
 	for i, j := range model.Pairs() {
-		verdict, witness, err := model.Race(i, j)
+		verdict, witness, err := model.Race(context.Background(), i, j)
 		if err != nil || verdict != mcm.Possible {
 			continue
 		}

@@ -42,7 +42,7 @@ func TestWitnesses(t *testing.T) {
 			t.Fatal(err)
 		}
 		for i, j := range model.Pairs() {
-			verdict, witness, err := model.Race(i, j)
+			verdict, witness, err := model.Race(t.Context(), i, j)
 			if err != nil || verdict == mcm.Unknown {
 				t.Fatalf("%v, %d and %d: %v, %v", m, i, j, verdict, err)
 			}

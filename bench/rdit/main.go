@@ -303,7 +303,7 @@ func (p *program) compare(hidden recorder.Hidden, window, longer int) (row strin
 	var refused error
 	var predictors []*mcm.Detector
 	predict := func(symbols *heisen.Symbols, found races, options ...mcm.Option) heisen.Detector {
-		d, err := mcm.NewDetector(symbols, found.sink(symbols), options...)
+		d, err := mcm.NewDetector(append(options, mcm.WithSymbols(symbols), mcm.WithSink(found.sink(symbols)))...)
 		refused = errors.Join(refused, err)
 		predictors = append(predictors, d)
 		return d
@@ -314,10 +314,10 @@ func (p *program) compare(hidden recorder.Hidden, window, longer int) (row strin
 			&part{Detector: must.Make(vclock.NewHappensBefore(vclock.WithSink(truth.sink(symbols)))), covered: true},
 			&part{Detector: must.Make(vclock.NewFastTrack(vclock.WithSink(plain.sink(symbols))))},
 			&part{Detector: must.Make(vclock.NewFastTrack(vclock.WithSink(paired.sink(symbols)), vclock.WithBarrierPairs(symbols))), pairs: true},
-			&part{Detector: predict(symbols, predictable, mcm.Windows(longer*window, longer*window/2),
-				mcm.Occurrences(1000, 1_000_000), mcm.Budget(10_000, 10_000_000)), covered: true},
-			&part{Detector: predict(symbols, predicted, mcm.Windows(window, window/2))},
-			&part{Detector: predict(symbols, predictedPaired, mcm.Windows(window, window/2)), pairs: true},
+			&part{Detector: predict(symbols, predictable, mcm.WithWindows(longer*window, longer*window/2),
+				mcm.WithOccurrences(1000, 1_000_000), mcm.WithBudget(10_000, 10_000_000)), covered: true},
+			&part{Detector: predict(symbols, predicted, mcm.WithWindows(window, window/2))},
+			&part{Detector: predict(symbols, predictedPaired, mcm.WithWindows(window, window/2)), pairs: true},
 			counts,
 		}
 	})

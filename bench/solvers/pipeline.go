@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"runtime"
@@ -29,7 +30,7 @@ func pipeline(out io.Writer, name string, threads int, records []heisen.Record, 
 	for k := range asked {
 		begun := cpu()
 		p := pairs[k*len(pairs)/asked]
-		if _, _, err := m.Race(p[0], p[1]); err != nil {
+		if _, _, err := m.Race(context.Background(), p[0], p[1]); err != nil {
 			return fmt.Errorf("%s, records %v: %w", name, p, err)
 		}
 		longest = max(longest, cpu()-begun)
@@ -39,7 +40,7 @@ func pipeline(out io.Writer, name string, threads int, records []heisen.Record, 
 	held := heap() - before
 	runtime.KeepAlive(m)
 	start = cpu()
-	d, err := mcm.NewDetector(nil, nil, mcm.Windows(len(records), 0))
+	d, err := mcm.NewDetector(mcm.WithWindows(len(records), 0))
 	if err != nil {
 		return err
 	}
@@ -99,7 +100,7 @@ func one(file string) error {
 		start := cpu()
 		if d == nil {
 			var wrong error
-			if d, wrong = mcm.NewDetector(r.Symbols(), nil); wrong != nil {
+			if d, wrong = mcm.NewDetector(mcm.WithSymbols(r.Symbols())); wrong != nil {
 				return wrong
 			}
 		}

@@ -144,11 +144,11 @@ func TestScheduledVerdicts(t *testing.T) {
 // predict returns the races that a recording predicts.
 func (rec *recording) predict(t *testing.T) (races []heisen.Finding) {
 	t.Helper()
-	d, err := mcm.NewDetector(rec.syms, func(f heisen.Finding) {
+	d, err := mcm.NewDetector(mcm.WithSymbols(rec.syms), mcm.WithSink(func(f heisen.Finding) {
 		if f.Kind == heisen.Race {
 			races = append(races, f)
 		}
-	})
+	}))
 	if err != nil {
 		t.Fatal(err)
 	}

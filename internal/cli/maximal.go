@@ -33,19 +33,19 @@ func (inv *invocation) maximalFlags() *maximal {
 // build returns a detector, which predicts how others come into sections, too. Without
 // flags it is the default one.
 func (m *maximal) build(symbols *heisen.Symbols, sections []section.Section, sink heisen.Sink) (heisen.Detector, error) {
-	var options []mcm.Option
+	options := []mcm.Option{mcm.WithSymbols(symbols), mcm.WithSink(sink)}
 	if len(sections) > 0 {
 		here, err := os.Getwd()
 		if err != nil {
 			return nil, err
 		}
-		options = append(options, mcm.Sections(sections, section.LocateIn(symbols, here)))
+		options = append(options, mcm.WithSections(sections, section.LocateIn(symbols, here)))
 	}
 	if m == nil {
-		return mcm.NewDetector(symbols, sink, options...)
+		return mcm.NewDetector(options...)
 	}
-	options = append(options, mcm.Windows(m.window, m.window/2), mcm.Budget(m.budget, 1000*m.budget), mcm.Parallel(m.parallel))
-	d, err := mcm.NewDetector(symbols, sink, options...)
+	options = append(options, mcm.WithWindows(m.window, m.window/2), mcm.WithBudget(m.budget, 1000*m.budget), mcm.WithParallel(m.parallel))
+	d, err := mcm.NewDetector(options...)
 	if err != nil {
 		return nil, err
 	}

@@ -220,7 +220,8 @@ func (s *Survey) detectors(symbols *heisen.Symbols, sink heisen.Sink) (all []hei
 		all = append(all, d)
 	}
 	if s.Predict {
-		d, err := mcm.NewDetector(symbols, named(predictor), mcm.Sections(s.Sections, section.LocateIn(symbols, "/")))
+		d, err := mcm.NewDetector(mcm.WithSymbols(symbols), mcm.WithSink(named(predictor)),
+			mcm.WithSections(s.Sections, section.LocateIn(symbols, "/")))
 		if err != nil {
 			return nil, err
 		}

@@ -34,13 +34,13 @@ var detectors = map[string]func(heisen.Sink) heisen.Detector{
 
 // predicted returns a detector that also reports races of other orders than the observed one.
 func predicted(sink heisen.Sink) heisen.Detector {
-	d, err := mcm.NewDetector(nil, func(f heisen.Finding) {
+	d, err := mcm.NewDetector(mcm.WithSink(func(f heisen.Finding) {
 		if f.Kind == heisen.Race {
 			sink(f)
 		}
-	})
+	}))
 	if err != nil {
-		panic(err) // there are no options
+		panic(err) // its option has no bounds
 	}
 	return d
 }

@@ -4,7 +4,7 @@ import (
 	"slices"
 
 	"github.com/heisen-go/heisen"
-	atomicsection "github.com/heisen-go/heisen/section"
+	"github.com/heisen-go/heisen/section"
 )
 
 // Window is a piece of a stream of events: what a Model is made of.
@@ -21,14 +21,14 @@ type Window struct {
 type Passage struct {
 	Section    int                 // its number
 	Entry, End int                 // the accesses at its entry and at its end: indices of Records
-	Allow      atomicsection.Modes // what others may do to the variable in between
+	Allow      section.Modes // what others may do to the variable in between
 }
 
 // Allows reports whether others may access the variable so.
 func (p *Passage) Allows(op heisen.Op) bool {
-	mode := atomicsection.Reads
+	mode := section.Reads
 	if op.IsWrite() {
-		mode = atomicsection.Writes
+		mode = section.Writes
 	}
 	return p.Allow&mode != 0
 }

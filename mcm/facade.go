@@ -1,0 +1,261 @@
+package mcm
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+
+	"github.com/heisen-go/heisen"
+	"github.com/heisen-go/heisen/mcm/internal/replay"
+	"github.com/heisen-go/heisen/mcm/internal/smtlib"
+	"github.com/heisen-go/heisen/mcm/internal/window"
+	"github.com/heisen-go/heisen/mcm/order"
+)
+
+// ErrQuery is wrapped by the errors of queries that make no sense: they name records that do not
+// exist, or that are not what the query is about.
+var ErrQuery = errors.New("mcm: no such query")
+
+// ErrZero means that a Model or a Detector is nil or was not made by its constructor.
+var ErrZero = errors.New("mcm: not made by NewModel or NewDetector")
+
+// Model is the maximal causal model of a window: all orders of a part of its events that every
+// program that can show the window can show as well. Queries ask whether some of these orders
+// lead to a bug: Race, Deadlock, Between. A Model belongs to one goroutine at a time. What one
+// query finds out makes later ones cheaper.
+type Model struct {
+	causal   *causal
+	cascade  *cascade
+	threads  *window.Threads  // to complete witnesses; made when it is needed
+	replayer *replay.Replayer // made when it is needed
+}
+
+// NewModel returns the model of a window. It takes time in proportion to the events times the
+// threads. The window's slices must not change afterwards.
+func NewModel(w Window, opts ...ModelOption) (*Model, error) {
+	c := defaults()
+	if err := applyOptions("mcm.NewModel", &c, opts); err != nil {
+		return nil, err
+	}
+	return newModel(w.internal(), &c)
+}
+
+func newModel(w *window.Window, c *config) (*Model, error) {
+	m, err := newCausal(w, c.rules)
+	if err != nil {
+		return nil, err
+	}
+	return &Model{causal: m, cascade: newCascade(m, c.cascade)}, nil
+}
+
+// Race asks whether the i-th and the j-th record of the window, conflicting accesses by different
+// threads, can race: whether there is an order of other events after which each is the next event
+// of its thread. If so it returns such an order. It stops when the context ends, with the
+// context's error.
+func (m *Model) Race(ctx context.Context, i, j int) (Verdict, *Witness, error) {
+	if err := m.conflicting(i, j); err != nil {
+		return Unknown, nil, err
+	}
+	c := m.causal
+	return m.ask(ctx, candidate{q: query{next: []order.Node{c.node[i], c.node[j]}}})
+}
+
+// conflicting checks that two records are accesses of different threads that conflict and overlap.
+func (m *Model) conflicting(i, j int) error {
+	for _, k := range [2]int{i, j} {
+		if _, err := m.at(k); err != nil {
+			return err
+		}
+	}
+	c := m.causal
+	a, b := &c.records[i], &c.records[j]
+	switch {
+	case a.Thread == b.Thread:
+		return fmt.Errorf("%w: records %d and %d are by one thread", ErrQuery, i, j)
+	case !a.Access().Conflicts(b.Access()):
+		return fmt.Errorf("%w: %v and %v do not conflict", ErrQuery, a.Op, b.Op)
+	case !(heisen.Objects{window.Extent(a)}).Meets(window.Extent(b).Start, window.Extent(b).Len):
+		return fmt.Errorf("%w: records %d and %d touch different objects", ErrQuery, i, j)
+	case !c.window.SameAllocation(i, j):
+		return fmt.Errorf("%w: records %d and %d touch different allocations of an object", ErrQuery, i, j)
+	}
+	return nil
+}
+
+// Deadlock asks whether threads can wait for each other in a cycle: whether the records,
+// acquisitions by different threads, can all be next at the same time. Each record wants a lock
+// that the thread of the following record holds there, the last one a lock of the first one's
+// thread. If the answer is Possible it returns an order that leads there. It stops when the
+// context ends, with the context's error.
+func (m *Model) Deadlock(ctx context.Context, records ...int) (Verdict, *Witness, error) {
+	q := query{}
+	if len(records) < 2 {
+		return Unknown, nil, fmt.Errorf("%w: a deadlock of %d threads", ErrQuery, len(records))
+	}
+	at := make([]int32, len(records))
+	for k, i := range records {
+		n, err := m.at(i)
+		if err != nil {
+			return Unknown, nil, err
+		}
+		for _, j := range records[:k] {
+			if m.causal.records[i].Thread == m.causal.records[j].Thread {
+				return Unknown, nil, fmt.Errorf("%w: records %d and %d are by one thread", ErrQuery, i, j)
+			}
+		}
+		if n == none || m.causal.begins[n] < 0 {
+			return Unknown, nil, fmt.Errorf("%w: record %d takes no lock that threads share", ErrQuery, i)
+		}
+		q.next = append(q.next, n)
+		at[k] = int32(i)
+	}
+	masks := m.causal.masks()
+	for k, n := range q.next {
+		x := &m.causal.sections[m.causal.begins[n]]
+		if x.lock >= 64 {
+			continue // masks do not know it
+		}
+		bit := uint64(1) << x.lock
+		holder := masks[q.next[(k+1)%len(q.next)]]
+		if holder.exclusive&bit == 0 && (x.shared || holder.any&bit == 0) {
+			return Unknown, nil, fmt.Errorf("%w: record %d does not wait for the next", ErrQuery, records[k])
+		}
+	}
+	return m.ask(ctx, candidate{q: q, at: at})
+}
+
+// Between asks whether record j, of one thread, can come between the records i and k of another
+// thread, i before k: whether there is an order in which i and then j have come and k is next, or
+// in which j and k are next together. If so it returns such an order. All three records access the
+// same memory, and the interleaving is unserializable. Between stops when the context ends, with
+// the context's error.
+func (m *Model) Between(ctx context.Context, i, j, k int) (Verdict, *Witness, error) {
+	for _, at := range [3]int{i, j, k} {
+		if n, err := m.at(at); err != nil {
+			return Unknown, nil, err
+		} else if n == none {
+			return Unknown, nil, fmt.Errorf("%w: no other thread writes what record %d accesses", ErrQuery, at)
+		}
+	}
+	c := m.causal
+	a, r, b := &c.records[i], &c.records[j], &c.records[k]
+	if i >= k || a.Thread != b.Thread || a.Thread == r.Thread || !torn(a.Access(), r.Access(), b.Access()) {
+		return Unknown, nil, fmt.Errorf("%w: records %d, %d and %d", ErrQuery, i, j, k)
+	}
+	return m.ask(ctx, candidate{
+		q:  meanwhile(c.node[j], c.node[k]),
+		or: between(c.node[i], c.node[j], c.node[k]),
+		at: []int32{int32(i), int32(j), int32(k)},
+	})
+}
+
+// at returns the node of the i-th record, or an error.
+func (m *Model) at(i int) (order.Node, error) {
+	if m == nil || m.causal == nil {
+		return none, ErrZero
+	}
+	if i < 0 || i >= len(m.causal.records) {
+		return none, fmt.Errorf("%w: record %d of %d", ErrQuery, i, len(m.causal.records))
+	}
+	return m.causal.node[i], nil
+}
+
+// ask answers the query of a candidate and checks the witness.
+func (m *Model) ask(ctx context.Context, c candidate) (Verdict, *Witness, error) {
+	q := &c.q
+	verdict, nodes, err := m.cascade.answer(ctx, q)
+	if verdict != possible && err == nil && c.or != nil {
+		first := verdict
+		q = c.or
+		if verdict, nodes, err = m.cascade.answer(ctx, q); verdict == impossible {
+			verdict = first
+		}
+	}
+	if verdict != possible || err != nil {
+		return Verdict(verdict), nil, err
+	}
+	var last []int
+	for _, n := range q.next {
+		last = append(last, int(m.causal.event[n]))
+	}
+	x := m.witness(nodes, last)
+	if m.causal.Literal {
+		return Possible, (*Witness)(x), nil
+	}
+	if m.replayer == nil {
+		m.replayer = replay.New(m.causal.window, m.causal.Rules)
+	}
+	if err := m.replayer.Replay(x); err != nil {
+		return Unknown, nil, fmt.Errorf("mcm: a witness does not replay: %w", err)
+	}
+	return Possible, (*Witness)(x), nil
+}
+
+// witness makes a witness of the nodes before the goal and the records that are next then.
+func (m *Model) witness(nodes []order.Node, last []int) *window.Witness {
+	if m.threads == nil {
+		m.threads = window.NewThreads(m.causal.records)
+	}
+	prefix := make([]int, len(nodes))
+	for k, n := range nodes {
+		prefix[k] = int(m.causal.event[n])
+	}
+	return m.threads.Witness(prefix, last)
+}
+
+// Pairs yields the pairs of records that are worth a query Race, the earlier record first:
+// conflicting accesses by different threads that overlap, that no common lock excludes and that
+// are not ordered by synchronization that every order keeps. Of all other pairs of accesses
+// the answer is Impossible.
+func (m *Model) Pairs() iter.Seq2[int, int] {
+	return func(yield func(int, int) bool) {
+		if m == nil || m.causal == nil {
+			return
+		}
+		on := true
+		racePairs(m.causal, func(places) bool { return on }, func(c candidate) {
+			on = on && yield(int(c.at[0]), int(c.at[1]))
+		})
+	}
+}
+
+// Stats returns how the queries so far were answered.
+func (m *Model) Stats() Stats {
+	if m == nil || m.cascade == nil {
+		return Stats{}
+	}
+	return Stats(m.cascade.stats)
+}
+
+// WriteSMTLIB writes the query of Race as a problem of integer difference logic in SMT-LIB 2, for
+// another solver: sat means Possible. It follows TREE and RDIT, section 4.4.4, made maximal, and
+// is written from the window's records by the definitions. It shares nothing with the constraints
+// that Race gives its own solver. O<i> is the place of record i in the order; R is the instant at
+// which both accesses are next. The size of the text is cubic in the accesses to one variable.
+func (m *Model) WriteSMTLIB(w io.Writer, i, j int) error {
+	if err := m.conflicting(i, j); err != nil {
+		return err
+	}
+	return smtlib.Write(w, m.causal.window, m.causal.Rules, i, j)
+}
+
+// Replay checks a witness against its window: threads take their steps in program order, locks
+// exclude, threads start after their Fork and end before their Join, messages are received as
+// they were, reads see what they saw or the same value, allocations and BarrierPairs keep their
+// order, and the last events are next together. It executes one event after the other by these
+// rules. It shares no code with the model's constraints nor with any search.
+//
+// It takes time in proportion to the events. Allocations, BarrierPairs and objects that are used
+// in several ways cost, each, in proportion to the events that changed places with them.
+func (w *Window) Replay(x *Witness, opts ...ReplayOption) error {
+	c := defaults()
+	if err := applyOptions("mcm.Replay", &c, opts); err != nil {
+		return err
+	}
+	if w == nil || x == nil {
+		return fmt.Errorf("%w: no window or no witness", ErrReplay)
+	}
+	return replay.New(w.internal(), c.rules).Replay((*window.Witness)(x))
+}
