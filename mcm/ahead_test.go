@@ -1,6 +1,7 @@
 package mcm
 
 import (
+	"context"
 	"slices"
 	"testing"
 
@@ -14,21 +15,21 @@ import (
 func TestAhead(t *testing.T) {
 	var found, missed, no int
 	for seed := range uint64(count(t, 24)) {
-		w, m, name := fewThreads(t, 2+int(seed/4%4), 60+30*int(seed%4), seed)
-		s := newAhead(newMoves(m.causal, never))
-		for pair, want := range otherAnswers(t, w) {
+		m, name := fewThreads(t, 2+int(seed/4%4), 60+30*int(seed%4), seed)
+		s := newAhead(newMoves(m, never))
+		for pair, want := range answers(t, m, beamSolver(m)) {
 			i, j := pair[0], pair[1]
-			nodes := s.meeting(m.causal.node[i], m.causal.node[j], 1<<12)
+			nodes := s.meeting(m.node[i], m.node[j], 1<<12)
 			switch {
-			case nodes == nil && want == Possible:
+			case nodes == nil && want == possible:
 				missed++
 			case nodes == nil:
 				no++
-			case want == Impossible:
+			case want == impossible:
 				t.Fatalf("%s, seed %d: records %d and %d are %v, and meet after %v", name, seed, i, j, want, nodes)
 			default:
 				found++
-				checkWitness(t, m, nodes, i, j)
+				checkReplay(t, m, nodes, i, j)
 			}
 		}
 	}
@@ -38,37 +39,24 @@ func TestAhead(t *testing.T) {
 	t.Logf("%d pairs found, %d missed, %d do not meet", found, missed, no)
 }
 
-// checkWitness has a model replay the nodes up to where two records are next.
-func checkWitness(t *testing.T, m *Model, nodes []order.Node, i, j int) {
-	t.Helper()
-	if broken := m.cascade.sim.violated(nodes); len(broken) > 0 {
-		t.Fatalf("records %d and %d meet after what breaks %v", i, j, broken)
-	}
-	if err := replayIn(m.causal.window, m.witness(nodes, []int{i, j})); err != nil {
-		t.Fatal(err)
-	}
-}
-
 // TestAheadFar asks for pairs that are half a window apart or more, most of which meet, with
 // posts in all threads; whatever was asked before, and twice, courses lead there.
 func TestAheadFar(t *testing.T) {
 	w := window.Window{Records: workload.Hot(workload.Params{Threads: 8, Events: 2000, Seed: 1})}
-	m, err := testModel(w)
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := modelOf(t, &w)
 	var pairs [][2]int
-	for i, j := range m.Pairs() {
+	for _, p := range pairsToAsk(m) {
+		i, j := p[0], p[1]
 		if j-i > len(w.Records)/2 {
 			pairs = append(pairs, [2]int{i, j})
 		}
 	}
 	n := count(t, 60)
 	ways := func() (list [][]order.Node) {
-		s := newAhead(newMoves(m.causal, never))
+		s := newAhead(newMoves(m, never))
 		for k := range n {
 			p := pairs[(k*7919)%len(pairs)]
-			list = append(list, s.meeting(m.causal.node[p[0]], m.causal.node[p[1]], 1<<16))
+			list = append(list, s.meeting(m.node[p[0]], m.node[p[1]], 1<<16))
 		}
 		return list
 	}
@@ -80,7 +68,7 @@ func TestAheadFar(t *testing.T) {
 		}
 		found++
 		p := pairs[(k*7919)%len(pairs)]
-		checkWitness(t, m, nodes, p[0], p[1])
+		checkReplay(t, m, nodes, p[0], p[1])
 	}
 	if found < n*9/10 {
 		t.Errorf("%d of %d pairs found", found, n)
@@ -94,17 +82,15 @@ func TestAheadFar(t *testing.T) {
 // TestPosts: a thread waits outside of critical sections, where it has been at an access or
 // before.
 func TestPosts(t *testing.T) {
-	m, err := testModel(window.Window{Records: workload.Hot(workload.Params{Threads: 3, Events: 1500, Seed: 2})})
-	if err != nil {
-		t.Fatal(err)
-	}
-	s := newAhead(newMoves(m.causal, never))
-	masks := m.causal.masks()
+	w := window.Window{Records: workload.Hot(workload.Params{Threads: 3, Events: 1500, Seed: 2})}
+	m := modelOf(t, &w)
+	s := newAhead(newMoves(m, never))
+	masks := m.masks()
 	exact := 0
-	for a := range m.causal.goal {
+	for a := range m.goal {
 		list := s.posts(a)
 		for _, post := range list {
-			if post > a || m.causal.chain[post] != m.causal.chain[a] || masks[post].any != 0 {
+			if post > a || m.chain[post] != m.chain[a] || masks[post].any != 0 {
 				t.Fatalf("node %d has post %d", a, post)
 			}
 		}
@@ -112,7 +98,15 @@ func TestPosts(t *testing.T) {
 			exact++
 		}
 	}
-	if exact < int(m.causal.goal)/4 {
-		t.Errorf("%d of %d nodes are posts", exact, m.causal.goal)
+	if exact < int(m.goal)/4 {
+		t.Errorf("%d of %d nodes are posts", exact, m.goal)
+	}
+}
+
+// beamSolver returns a solver for the queries about a model.
+func beamSolver(m *causal) func(*query) (outcome, []order.Node, error) {
+	s := newSolving(m, newValueSets(m), 1<<20, 1<<30, style{}, func() bool { return false })
+	return func(q *query) (outcome, []order.Node, error) {
+		return s.solve(context.Background(), q, 1<<20, 1<<30, 1<<20, false)
 	}
 }

@@ -46,9 +46,6 @@ type demand struct {
 	hard         bool // it does not do without others
 }
 
-// content is that a cell holds a class.
-type content struct{ cell, class int32 }
-
 // lead is how a state is reached from another one.
 type lead struct {
 	parent int32 // -1 less so many steps if these were along the line
@@ -328,9 +325,6 @@ func (s *beam) cost() (cost int32) {
 	}
 	return cost
 }
-
-// bit stands for a content among others.
-func (w content) bit() uint64 { return 1 << ((w.cell*8 + w.class) % 64) }
 
 // expand looks at what follows a state.
 func (s *beam) expand(i int32) {

@@ -77,7 +77,7 @@ type stageStats struct {
 
 func newCascade(m *causal, config cascadeConfig) *cascade {
 	sets := newValueSets(m)
-	c := &cascade{m: m, closure: newClosure(m, sets), sim: newSimulation(m, sets)}
+	c := &cascade{m: m, closure: newClosure(m, sets), sim: newSimulation(m, sets), ctx: context.Background()}
 	c.scheduler = newScheduler(m, c.closure)
 	c.solving = newSolving(m, sets, config.conflicts, config.propagations, config.style,
 		func() bool { return c.explore != nil && c.explore.exact })

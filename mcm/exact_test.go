@@ -3,9 +3,7 @@ package mcm
 import (
 	"fmt"
 	"math/rand/v2"
-	"os"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
 
@@ -14,24 +12,6 @@ import (
 	"github.com/heisen-go/heisen/mcm/internal/exhaustive"
 	"github.com/heisen-go/heisen/mcm/internal/window"
 )
-
-// count returns how many random cases a test looks at: few, unless the environment
-// variable HEISEN_MCM_CASES says how many.
-func count(t testing.TB, few int) int { return amount(t, "HEISEN_MCM_CASES", few) }
-
-// amount returns the number in an environment variable, few if it is not set.
-func amount(t testing.TB, variable string, few int) int {
-	t.Helper()
-	text := os.Getenv(variable)
-	if text == "" {
-		return few
-	}
-	n, err := strconv.Atoi(text)
-	if err != nil {
-		t.Fatalf("%s: %v", variable, err)
-	}
-	return n
-}
 
 // askTruth asks a model of w whether two records race, and ends the test if the answer is not
 // that of the enumeration of all orders.
@@ -78,7 +58,7 @@ func TestExact(t *testing.T) {
 				verdict, x := askTruth(t, where, m, w, truth, p)
 				if m.cascade.grid != nil {
 					g, a, b := m.cascade.grid, m.causal.node[p[0]], m.causal.node[p[1]]
-					if a != none && b != none && g.place[a] >= 0 && g.place[b] >= 0 && g.moves.clash(a, b) &&
+					if a != none && b != none && g.covers(a, b) &&
 						(g.never(a, b) != (verdict == Impossible) || (g.meeting(a, b) == nil) != (verdict == Impossible)) {
 						t.Fatalf("%s: %v is %v, but never in the grid: %v\n%s", where, p, verdict, g.never(a, b), show(w))
 					}

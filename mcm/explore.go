@@ -25,12 +25,6 @@ type explorer struct {
 	looked, nearby int // states that were looked at, for all questions, in search of all, and near
 }
 
-// waiting is a state that is to be looked at.
-type waiting struct {
-	state int32
-	cost  int32
-}
-
 func newExplorer(m *causal, rows []int32, interrupted func() bool) *explorer {
 	x := &explorer{moves: newMoves(m, interrupted)}
 	x.rows = rows
@@ -351,14 +345,6 @@ func (x *explorer) wait(i int32) bool {
 	x.heap = append(x.heap, waiting{i, leftCost*left + x.behind() + x.lost()})
 	x.up(len(x.heap) - 1)
 	return left == 0
-}
-
-// above says which of two states is looked at first.
-func (a waiting) above(b waiting) bool {
-	if a.cost != b.cost {
-		return a.cost < b.cost
-	}
-	return a.state > b.state
 }
 
 func (x *explorer) up(i int) {

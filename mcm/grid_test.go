@@ -1,12 +1,14 @@
 package mcm
 
 import (
+	"context"
 	"math/bits"
 	"math/rand/v2"
 	"testing"
 
 	"github.com/heisen-go/heisen/bench/workload"
 	"github.com/heisen-go/heisen/mcm/internal/window"
+	"github.com/heisen-go/heisen/mcm/order"
 )
 
 // TestGrid compares what grids say of all pairs of accesses with the answers of other
@@ -19,12 +21,13 @@ func TestGrid(t *testing.T) {
 		if threads == 2 {
 			events += 200 // places that do not fit into a word
 		}
-		w, m, name := fewThreads(t, threads, events, seed)
+		m, name := fewThreads(t, threads, events, seed)
 		if vars := int(seed / 12 % 4); vars > 0 { // as few contents as there can be, and as many
 			name = "hot"
-			w, m = hotWindow(t, workload.Params{Threads: threads, Events: events, Seed: seed, Vars: []int{2, 5, 6}[vars-1]})
+			w := window.Window{Records: workload.Hot(workload.Params{Threads: threads, Events: events, Seed: seed, Vars: []int{2, 5, 6}[vars-1]})}
+			m = modelOf(t, &w)
 		}
-		g := newGrid(m.cascade.explorer().moves)
+		g := newGrid(newMoves(m, never))
 		if g == nil && name != "hot" {
 			continue // there is more that memory can hold
 		}
@@ -32,11 +35,11 @@ func TestGrid(t *testing.T) {
 			t.Fatalf("%s, seed %d: no grid", name, seed)
 		}
 		sizes[g.layout.size]++
-		for pair, want := range otherAnswers(t, w) {
+		for pair, want := range answers(t, m, gridSolver(m)) {
 			i, j := pair[0], pair[1]
-			a, b := m.causal.node[i], m.causal.node[j]
+			a, b := m.node[i], m.node[j]
 			nodes := g.meeting(a, b)
-			if (want == Possible) != (nodes != nil) || g.never(a, b) != (nodes == nil) {
+			if (want == possible) != (nodes != nil) || g.never(a, b) != (nodes == nil) {
 				t.Fatalf("%s, seed %d: records %d and %d are %v, the grid has them meet: %v", name, seed, i, j, want, nodes != nil)
 			}
 			if nodes == nil {
@@ -44,10 +47,7 @@ func TestGrid(t *testing.T) {
 				continue
 			}
 			yes++
-			if broken := m.cascade.sim.violated(nodes); len(broken) > 0 {
-				t.Fatalf("%s, seed %d: records %d and %d meet after what breaks %v", name, seed, i, j, broken)
-			}
-			if err := replayIn(&w, m.witness(nodes, []int{i, j})); err != nil {
+			if err := replayNodes(m, nodes, i, j); err != nil {
 				t.Fatalf("%s, seed %d: %v", name, seed, err)
 			}
 		}
@@ -71,17 +71,6 @@ func TestGrid(t *testing.T) {
 		t.Errorf("%d pairs meet and %d do not; %d quiet steps, %d that read fresh cells, %d times back from a dead end; windows by bits of a lane: %v", yes, no, quiet, unread, dead, sizes)
 	}
 	t.Logf("%d pairs meet and %d do not; %d quiet steps, %d that read fresh cells, %d times back from a dead end; windows by bits of a lane: %v", yes, no, quiet, unread, dead, sizes)
-}
-
-// hotWindow returns a hot window and its model, which nothing was asked yet.
-func hotWindow(t *testing.T, p workload.Params) (window.Window, *Model) {
-	t.Helper()
-	w := window.Window{Records: workload.Hot(p)}
-	m, err := testModel(w)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return w, m
 }
 
 // TestLayout compares operations on words with those on one lane after the other.
@@ -139,19 +128,23 @@ func TestGridBounds(t *testing.T) {
 		"too many points":   {Threads: 8, Events: 1000, Seed: 1},
 		"too many contents": {Threads: 3, Events: 300, Seed: 1, Vars: 20},
 	} {
-		m, err := testModel(window.Window{Records: workload.Hot(p)})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if newGrid(newMoves(m.causal, never)) != nil {
+		w := window.Window{Records: workload.Hot(p)}
+		m := modelOf(t, &w)
+		if newGrid(newMoves(m, never)) != nil {
 			t.Errorf("%s: there is a grid", name)
 		}
 	}
-	m, err := testModel(window.Window{Records: workload.Hot(workload.Params{Threads: 3, Events: 100, Seed: 1})})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if newGrid(newMoves(m.causal, never)).explore(100) {
+	w := window.Window{Records: workload.Hot(workload.Params{Threads: 3, Events: 100, Seed: 1})}
+	m := modelOf(t, &w)
+	if newGrid(newMoves(m, never)).explore(100) {
 		t.Error("a hundred points are enough for a grid")
+	}
+}
+
+// gridSolver returns a solver for the queries about a model.
+func gridSolver(m *causal) func(*query) (outcome, []order.Node, error) {
+	s := newSolving(m, newValueSets(m), 1<<20, 1<<30, style{}, func() bool { return false })
+	return func(q *query) (outcome, []order.Node, error) {
+		return s.solve(context.Background(), q, 1<<20, 1<<30, 1<<20, false)
 	}
 }

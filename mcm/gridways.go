@@ -27,11 +27,13 @@ type retreat struct {
 
 // never reports whether two accesses do not meet in a grid that has been gone through.
 func (g *grid) never(a, b order.Node) bool {
-	if g.place[a] < 0 || g.place[b] < 0 {
-		return false
-	}
 	_, ok := g.goals[[2]order.Node{min(a, b), max(a, b)}]
-	return !ok && g.moves.clash(a, b)
+	return !ok && g.covers(a, b)
+}
+
+// covers reports whether a grid that has been gone through knows whether two nodes meet.
+func (g *grid) covers(a, b order.Node) bool {
+	return g.place[a] >= 0 && g.place[b] >= 0 && g.moves.clash(a, b)
 }
 
 // meeting returns the nodes up to where two nodes are next, or nil if they do not meet.

@@ -135,6 +135,3 @@ func enumerateWithout(w *window.Window, never func(done []bool, i int) bool, opt
 func replayIn(w *window.Window, x *window.Witness, options ...Option) error {
 	return replay.New(w, configOf(options).rules).Replay(x)
 }
-
-// never is for searches that are not interrupted.
-func never() bool { return false }

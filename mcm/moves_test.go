@@ -17,11 +17,8 @@ func TestResettle(t *testing.T) {
 		name := []string{"hot", "mixed", "locky"}[seed%3]
 		rng := rand.New(rand.NewPCG(seed, 1))
 		w := window.Window{Records: profiles[name](workload.Params{Threads: 2 + int(seed%5), Events: 120, Vars: 3, Seed: seed})}
-		m, err := testModel(w)
-		if err != nil {
-			t.Fatal(err)
-		}
-		x := newMoves(m.causal, never)
+		m := modelOf(t, &w)
+		x := newMoves(m, never)
 		x.bold = seed%2 > 0
 		if seed%4 > 1 {
 			x.askers()

@@ -11,17 +11,12 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/heisen-go/heisen"
 	"github.com/heisen-go/heisen/bench/workload"
 	"github.com/heisen-go/heisen/mcm/internal/exhaustive"
 	"github.com/heisen-go/heisen/mcm/internal/window"
 )
 
 var update = flag.Bool("update", false, "write the verdicts of z3 to testdata")
-
-var profiles = map[string]func(workload.Params) []heisen.Record{
-	"mixed": workload.Mixed, "hot": workload.Hot, "locky": workload.Locky,
-}
 
 // askZ3 is z3Says in a test.
 func askZ3(t *testing.T, z3 string, m *Model, i, j int) string {

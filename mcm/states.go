@@ -1,7 +1,6 @@
 package mcm
 
 import (
-	"math/bits"
 	"slices"
 
 	"github.com/heisen-go/heisen/mcm/order"
@@ -156,29 +155,6 @@ func (s *states) piece(n order.Node, thread int, past int32) int {
 	return (int(n)*s.others+thread%s.others)*pieces + int(past)*pieces/size
 }
 
-// slot returns where in a table a packed state is or has to go, see states.table.
-func slot(table []int32, words, key []uint64) int {
-	h := uint64(14695981039346656037)
-	for _, v := range key {
-		h = (h ^ v) * 0x9e3779b97f4a7c15
-		h ^= h >> 29
-	}
-	mask := len(table) - 1
-next:
-	for i := int(h) & mask; ; i = (i + 1) & mask {
-		at := int(table[i]) - 1
-		if at < 0 {
-			return i
-		}
-		for j, v := range key {
-			if words[at*len(key)+j] != v {
-				continue next
-			}
-		}
-		return i
-	}
-}
-
 // meet notes who meets on the way to a new state.
 func (s *states) meet(i int32) {
 	m := s.m
@@ -252,52 +228,4 @@ func (s *states) trace(i int32, path []order.Node) []order.Node {
 	}
 	slices.Reverse(path[first:])
 	return path
-}
-
-// packing says where in a few words the parts of a state are.
-type packing struct {
-	size  int // words of a state
-	parts []part
-}
-
-type part struct {
-	word  int32
-	shift uint8
-	mask  uint64
-}
-
-// newPacking has room for states of which no part is greater than that of most.
-func newPacking(most []int32) (p packing) {
-	used := 64
-	for _, v := range most {
-		n := bits.Len32(uint32(v))
-		if used+n > 64 {
-			p.size++
-			used = 0
-		}
-		p.parts = append(p.parts, part{int32(p.size - 1), uint8(used), 1<<n - 1})
-		used += n
-	}
-	return p
-}
-
-func (p *packing) pack(now []int32, key []uint64) {
-	clear(key)
-	for i, v := range now {
-		at := &p.parts[i]
-		key[at.word] |= uint64(uint32(v)) << at.shift
-	}
-}
-
-// unpack gets the first parts of a state.
-func (p *packing) unpack(key []uint64, now []int32) {
-	for i := range now {
-		now[i] = p.part(key, i)
-	}
-}
-
-// part returns one part of a state.
-func (p *packing) part(key []uint64, i int) int32 {
-	at := &p.parts[i]
-	return int32(key[at.word] >> at.shift & at.mask)
 }

@@ -1,7 +1,7 @@
 package mcm
 
 import (
-	"iter"
+	"context"
 	"math/rand/v2"
 	"slices"
 	"testing"
@@ -19,15 +19,12 @@ func TestSweep(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	for seed := range uint64(count(t, 12)) {
 		w := window.Window{Records: workload.Hot(workload.Params{Threads: 2 + int(seed%4), Events: 60 + 30*int(seed%3), Seed: seed})}
-		m, err := testModel(w)
-		if err != nil {
-			t.Fatal(err)
-		}
-		x := m.cascade.explorer()
+		m := modelOf(t, &w)
+		x := newMoves(m, never)
 		if !x.exact {
 			t.Fatalf("seed %d: states do not say all that matters", seed)
 		}
-		first, s := newSweep(x.moves), newSweep(x.moves)
+		first, s := newSweep(x), newSweep(x)
 		for first.layer < len(first.layers) {
 			first.explore(1, firstRound)
 		}
@@ -42,7 +39,7 @@ func TestSweep(t *testing.T) {
 			}
 		}
 		s.explore(1<<22, firstRound)
-		for n := order.Node(seed % 7); n < m.causal.goal; n += 7 { // also in the midst of the second round
+		for n := order.Node(seed % 7); n < m.goal; n += 7 { // also in the midst of the second round
 			if s.back(n, fewParts, 500) > 0 {
 				s.explore(100, bothRounds)
 			}
@@ -51,15 +48,15 @@ func TestSweep(t *testing.T) {
 		if !s.whole {
 			t.Fatalf("seed %d: states were left out", seed)
 		}
-		for pair, want := range otherAnswers(t, w) {
+		for pair, want := range answers(t, m, sweepSolver(m)) {
 			i, j := pair[0], pair[1]
-			a, b := m.causal.node[i], m.causal.node[j]
+			a, b := m.node[i], m.node[j]
 			nodes := s.meeting(a, b)
-			if nodes != nil && len(m.cascade.sim.violated(nodes)) > 0 {
+			if nodes != nil && replayNodes(m, nodes, i, j) != nil {
 				nodes = nil
 			}
 			switch {
-			case want == Possible && s.never(a, b), want == Impossible && nodes != nil:
+			case want == possible && s.never(a, b), want == impossible && nodes != nil:
 				t.Fatalf("seed %d: records %d and %d are %v, the sweep has them meet: %v", seed, i, j, want, !s.never(a, b))
 			case s.never(a, b):
 				no++
@@ -67,9 +64,6 @@ func TestSweep(t *testing.T) {
 				failed++
 			default:
 				yes++
-				if err := replayIn(&w, m.witness(nodes, []int{i, j})); err != nil {
-					t.Fatalf("seed %d: %v", seed, err)
-				}
 				if _, ok := first.met[[2]order.Node{min(a, b), max(a, b)}]; ok {
 					early++
 				}
@@ -101,38 +95,10 @@ func randomLine(s *sweep, rng *rand.Rand) []order.Node {
 	return slices.Clone(s.path)
 }
 
-// fewThreads returns a window, of which half are hot, its model, which nothing was asked yet, and the
-// name of its kind.
-func fewThreads(t *testing.T, threads, events int, seed uint64) (w window.Window, m *Model, name string) {
-	t.Helper()
-	name = []string{"hot", "mixed", "hot", "locky"}[seed%4]
-	p := workload.Params{Threads: threads, Events: events, Seed: seed}
-	if name != "hot" {
-		p.Vars = 4
-	}
-	w = window.Window{Records: profiles[name](p)}
-	m, err := testModel(w)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return w, m, name
-}
-
-// otherAnswers returns, by pair of accesses, what searches with one thread held back say of a window.
-func otherAnswers(t *testing.T, w window.Window) iter.Seq2[[2]int, Verdict] {
-	return func(yield func([2]int, Verdict) bool) {
-		m, err := testModel(w, WithBudget(1<<20, 1<<30), heldBackFirst(1<<22, true))
-		if err != nil {
-			t.Fatal(err)
-		}
-		for i, j := range m.Pairs() {
-			answer, _, err := race(m, i, j)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if !yield([2]int{i, j}, answer) {
-				return
-			}
-		}
+// sweepSolver returns a solver for the queries about a model.
+func sweepSolver(m *causal) func(*query) (outcome, []order.Node, error) {
+	s := newSolving(m, newValueSets(m), 1<<20, 1<<30, style{}, func() bool { return false })
+	return func(q *query) (outcome, []order.Node, error) {
+		return s.solve(context.Background(), q, 1<<20, 1<<30, 1<<20, false)
 	}
 }

@@ -15,16 +15,15 @@ import (
 func TestWalls(t *testing.T) {
 	walled, asked := 0, [3]int{}
 	for seed := range uint64(count(t, 150)) {
-		w, m, name := fewThreads(t, 2+int(seed%4), 40+10*int(seed%5), seed)
-		s := m.cascade.solving
-		if !m.cascade.explorer().exact {
-			t.Fatalf("%s, seed %d: states do not say all that matters", name, seed)
-		}
+		m, name := fewThreads(t, 2+int(seed%4), 40+10*int(seed%5), seed)
+		sets := newValueSets(m)
+		sim := newSimulation(m, sets)
+		s := newSolving(m, sets, 200, 200_000, style{}, func() bool { return true })
 		want := map[[2]order.Node]outcome{}
 		var pairs [][2]order.Node
-		for pair, verdict := range otherAnswers(t, w) {
-			nodes := [2]order.Node{m.causal.node[pair[0]], m.causal.node[pair[1]]}
-			pairs, want[nodes] = append(pairs, nodes), outcome(verdict)
+		for pair, verdict := range answers(t, m, otherSolver(m)) {
+			nodes := [2]order.Node{m.node[pair[0]], m.node[pair[1]]}
+			pairs, want[nodes] = append(pairs, nodes), verdict
 		}
 		var spent account
 		for _, pair := range pairs {
@@ -50,7 +49,7 @@ func TestWalls(t *testing.T) {
 			if asked[answer]++; err != nil || answer != verdict {
 				t.Fatalf("%s, seed %d: with walls %d and %d are %v, without %v; %v", name, seed, a, b, answer, verdict, err)
 			}
-			if answer == possible && len(m.cascade.sim.violated(nodes)) > 0 {
+			if answer == possible && len(sim.violated(nodes)) > 0 {
 				t.Fatalf("%s, seed %d: how %d and %d meet is no order of the window", name, seed, a, b)
 			}
 		}
@@ -59,4 +58,12 @@ func TestWalls(t *testing.T) {
 		t.Errorf("walls were between %d pairs; of all %d are impossible, %d possible", walled, asked[impossible], asked[possible])
 	}
 	t.Logf("walls were between %d pairs; of all %d are impossible, %d possible", walled, asked[impossible], asked[possible])
+}
+
+// otherSolver returns a solver for the queries about a model.
+func otherSolver(m *causal) func(*query) (outcome, []order.Node, error) {
+	s := newSolving(m, newValueSets(m), 1<<20, 1<<30, style{}, func() bool { return false })
+	return func(q *query) (outcome, []order.Node, error) {
+		return s.solve(context.Background(), q, 1<<20, 1<<30, 1<<20, false)
+	}
 }
