@@ -10,6 +10,8 @@ import (
 	"sync/atomic"
 
 	"github.com/heisen-go/heisen"
+	"github.com/heisen-go/heisen/mcm/internal/candidate"
+	"github.com/heisen-go/heisen/mcm/internal/model"
 	"github.com/heisen-go/heisen/mcm/internal/window"
 	"github.com/heisen-go/heisen/section"
 )
@@ -65,7 +67,7 @@ type Detector struct {
 // finding is what findings are told apart by.
 type finding struct {
 	kind heisen.Kind
-	places
+	candidate.Places
 }
 
 // DetectorStats says what a Detector has done.
@@ -296,31 +298,31 @@ func (j *job) solve(d *Detector) {
 	}
 	tried := map[finding]int{}
 	spent := 0
-	consider := func(kind heisen.Kind, candidates func(func(places) bool, func(candidate))) {
-		wanted := func(p places) bool {
+	consider := func(kind heisen.Kind, candidates func(func(candidate.Places) bool, func(candidate.Candidate))) {
+		wanted := func(p candidate.Places) bool {
 			f := finding{kind, p}
 			return !d.known[f] && tried[f] < d.config.occurrences && spent < d.config.queries
 		}
-		candidates(wanted, func(c candidate) {
-			f := finding{kind, c.key}
+		candidates(wanted, func(c candidate.Candidate) {
+			f := finding{kind, c.Places}
 			tried[f]++
 			spent++
 			verdict, w, err := m.ask(context.Background(), c)
 			j.err = errors.Join(j.err, err)
 			if verdict == Possible {
 				tried[f] = math.MaxInt
-				j.found = append(j.found, prediction{f, c.at, w})
+				j.found = append(j.found, prediction{f, c.Records, w})
 			}
 		})
 	}
-	in := func(find func(*causal, func(places) bool, func(candidate))) func(func(places) bool, func(candidate)) {
-		return func(wanted func(places) bool, ask func(candidate)) { find(m.causal, wanted, ask) }
+	in := func(find func(*model.Model, func(candidate.Places) bool, func(candidate.Candidate))) func(func(candidate.Places) bool, func(candidate.Candidate)) {
+		return func(wanted func(candidate.Places) bool, ask func(candidate.Candidate)) { find(m.causal, wanted, ask) }
 	}
-	consider(heisen.Race, in(racePairs))
-	consider(heisen.Deadlock, in(deadlocks))
-	consider(heisen.Atomicity, in(violations))
-	consider(heisen.Atomicity, in(intrusions))
-	slices.SortStableFunc(j.found, func(a, b prediction) int { return byPosition(a.at, b.at) })
+	consider(heisen.Race, in(candidate.Races))
+	consider(heisen.Deadlock, in(candidate.Deadlocks))
+	consider(heisen.Atomicity, in(candidate.Violations))
+	consider(heisen.Atomicity, in(candidate.SectionViolations))
+	slices.SortStableFunc(j.found, func(a, b prediction) int { return candidate.ByPosition(a.at, b.at) })
 	j.stats = m.Stats()
 }
 
@@ -345,7 +347,7 @@ func (p *prediction) describe(w *window.Window) heisen.Finding {
 		f.Message = fmt.Sprintf("deadlock of %d threads that take locks in a circle (predicted, with a schedule)", len(f.Accesses))
 	default:
 		of := "a transaction"
-		if p.places[3] != 0 {
+		if p.Places[3] != 0 {
 			of = "an atomic section"
 		}
 		f.Message = fmt.Sprintf("%v can come between %v and %v of %s (predicted, with a schedule)",

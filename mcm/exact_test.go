@@ -9,13 +9,14 @@ import (
 
 	"github.com/heisen-go/heisen"
 	"github.com/heisen-go/heisen/bench/workload"
-	"github.com/heisen-go/heisen/mcm/internal/exhaustive"
+	"github.com/heisen-go/heisen/mcm/internal/model"
 	"github.com/heisen-go/heisen/mcm/internal/window"
+	"github.com/heisen-go/heisen/mcm/internal/windowtest"
 )
 
 // askTruth asks a model of w whether two records race, and ends the test if the answer is not
 // that of the enumeration of all orders.
-func askTruth(t *testing.T, where string, m *Model, w *window.Window, truth *exhaustive.Enumeration, p [2]int) (Verdict, *Witness) {
+func askTruth(t *testing.T, where string, m *Model, w *window.Window, truth *windowtest.Enumeration, p [2]int) (Verdict, *Witness) {
 	t.Helper()
 	verdict, x, err := race(m, p[0], p[1])
 	if err != nil {
@@ -33,19 +34,19 @@ func askTruth(t *testing.T, where string, m *Model, w *window.Window, truth *exh
 
 // TestExact compares all ways to an answer with the enumeration of all orders.
 func TestExact(t *testing.T) {
-	n := count(t, 3000)
+	n := windowtest.Count(t, 3000)
 	possible, impossible := 0, 0
 	var stats, held, gridded, ahead, swept Stats
 	for seed := range n {
 		rng := rand.New(rand.NewPCG(uint64(seed), 1))
-		s := exhaustive.RandomShape(rng, 14)
-		w, symbols := exhaustive.RandomWindow(rng, s)
+		s := windowtest.RandomShape(rng, 14)
+		w, symbols := windowtest.RandomWindow(rng, s)
 		options := []Option{WithSymbols(symbols), WithBudget(1<<20, 1<<30)}
 		if s.Branches {
 			options = append(options, WithControlFlow())
 		}
 		truth := enumerate(w, options...)
-		pairs := exhaustive.RacyPairs(w)
+		pairs := windowtest.RacyPairs(w)
 		for k, mode := range modes {
 			m, err := testModel(*w, append(options, mode.options...)...)
 			if err != nil {
@@ -56,11 +57,11 @@ func TestExact(t *testing.T) {
 				p := pairs[at]
 				where := fmt.Sprintf("seed %d, %s", seed, mode.name)
 				verdict, x := askTruth(t, where, m, w, truth, p)
-				if m.cascade.grid != nil {
-					g, a, b := m.cascade.grid, m.causal.node[p[0]], m.causal.node[p[1]]
-					if a != none && b != none && g.covers(a, b) &&
-						(g.never(a, b) != (verdict == Impossible) || (g.meeting(a, b) == nil) != (verdict == Impossible)) {
-						t.Fatalf("%s: %v is %v, but never in the grid: %v\n%s", where, p, verdict, g.never(a, b), show(w))
+				if m.cascade.Grid != nil {
+					g, a, b := m.cascade.Grid, m.causal.Node[p[0]], m.causal.Node[p[1]]
+					if a != model.None && b != model.None && g.Covers(a, b) &&
+						(g.Refutes(a, b) != (verdict == Impossible) || (g.Witness(a, b) == nil) != (verdict == Impossible)) {
+						t.Fatalf("%s: %v is %v, but never in the grid: %v\n%s", where, p, verdict, g.Refutes(a, b), show(w))
 					}
 				}
 				if verdict == Possible {
@@ -107,11 +108,11 @@ func TestExact(t *testing.T) {
 // if all of them mattered, or if it had to be the very writes.
 func TestControlFlowExact(t *testing.T) {
 	more := map[string]int{}
-	for seed := range count(t, 600) {
+	for seed := range windowtest.Count(t, 600) {
 		rng := rand.New(rand.NewPCG(uint64(seed), 9))
-		s := exhaustive.Shape{Threads: 2 + rng.IntN(2), Events: 6 + rng.IntN(8), Vars: 1 + rng.IntN(2), Locks: 1, Values: true, Branches: true,
+		s := windowtest.Shape{Threads: 2 + rng.IntN(2), Events: 6 + rng.IntN(8), Vars: 1 + rng.IntN(2), Locks: 1, Values: true, Branches: true,
 			Atomics: rng.IntN(3) == 0, Ranges: rng.IntN(4) == 0, Messages: rng.IntN(4) == 0}
-		w, _ := exhaustive.RandomWindow(rng, s)
+		w, _ := windowtest.RandomWindow(rng, s)
 		unvalued := *w
 		unvalued.Records = slices.Clone(w.Records)
 		for i := range unvalued.Records {
@@ -129,7 +130,7 @@ func TestControlFlowExact(t *testing.T) {
 			return verdict
 		}
 		truth := enumerate(w, WithControlFlow())
-		for _, p := range exhaustive.RacyPairs(w) {
+		for _, p := range windowtest.RacyPairs(w) {
 			want := Impossible
 			if truth.Together(nil, p[0], p[1]) {
 				want = Possible
@@ -162,14 +163,14 @@ func TestControlFlowExact(t *testing.T) {
 // TestAgree compares the ways to an answer with each other, on windows of which not
 // all orders can be looked at.
 func TestAgree(t *testing.T) {
-	n := count(t, 60)
+	n := windowtest.Count(t, 60)
 	verdicts := map[Verdict]int{}
 	for seed := range n {
 		rng := rand.New(rand.NewPCG(uint64(seed), 4))
 		name := []string{"hot", "hot", "mixed", "locky"}[seed%4]
-		w := &window.Window{Records: profiles[name](workload.Params{Threads: 2 + rng.IntN(4), Events: 60 + rng.IntN(150), Seed: uint64(seed)})}
+		w := &window.Window{Records: windowtest.Profiles[name](workload.Params{Threads: 2 + rng.IntN(4), Events: 60 + rng.IntN(150), Seed: uint64(seed)})}
 		options := []Option{WithBudget(500, 500_000)}
-		pairs := exhaustive.RacyPairs(w)
+		pairs := windowtest.RacyPairs(w)
 		rng.Shuffle(len(pairs), func(i, j int) { pairs[i], pairs[j] = pairs[j], pairs[i] })
 		pairs = pairs[:min(len(pairs), 12)]
 		first := map[[2]int]Verdict{}

@@ -8,6 +8,7 @@ import (
 	"github.com/heisen-go/heisen"
 	"github.com/heisen-go/heisen/bench/workload"
 	"github.com/heisen-go/heisen/internal/testaid/must"
+	"github.com/heisen-go/heisen/mcm/internal/windowtest"
 	"github.com/heisen-go/heisen/trace"
 	"github.com/heisen-go/heisen/vclock"
 )
@@ -18,7 +19,7 @@ func TestWitnessAsTrace(t *testing.T) {
 	races, late := 0, 0
 	for seed := range uint64(6) {
 		name := []string{"mixed", "hot", "locky"}[seed%3]
-		records := profiles[name](workload.Params{Threads: 4, Events: 1500, Seed: seed})
+		records := windowtest.Profiles[name](workload.Params{Threads: 4, Events: 1500, Seed: seed})
 		var found []heisen.Finding
 		d, err := NewDetector(WithSink(func(f heisen.Finding) { found = append(found, f) }), WithWindows(300, 150))
 		if err != nil {

@@ -4,8 +4,8 @@ import (
 	"testing"
 
 	"github.com/heisen-go/heisen"
-	"github.com/heisen-go/heisen/mcm/internal/exhaustive"
 	"github.com/heisen-go/heisen/mcm/internal/window"
+	"github.com/heisen-go/heisen/mcm/internal/windowtest"
 )
 
 // decode makes a window of any bytes, three for each event. It need not be one that
@@ -66,7 +66,7 @@ func FuzzExact(f *testing.F) {
 		if len(data)%5 == 0 {
 			options = append(options, WithControlFlow())
 		}
-		pairs := exhaustive.RacyPairs(w)
+		pairs := windowtest.RacyPairs(w)
 		m, err := testModel(*w, options...)
 		if err != nil {
 			t.Fatal(err)

@@ -1,190 +1,264 @@
 package mcm
 
 import (
+	"context"
+	"errors"
 	"fmt"
-	"slices"
+	"io"
+	"iter"
 
 	"github.com/heisen-go/heisen"
+	"github.com/heisen-go/heisen/mcm/internal/candidate"
+	"github.com/heisen-go/heisen/mcm/internal/cascade"
+	"github.com/heisen-go/heisen/mcm/internal/model"
+	"github.com/heisen-go/heisen/mcm/internal/replay"
+	"github.com/heisen-go/heisen/mcm/internal/smtlib"
 	"github.com/heisen-go/heisen/mcm/internal/window"
 	"github.com/heisen-go/heisen/mcm/order"
 )
 
-// none stands for no node: the writer of a value that was there before the window,
-// the acquisition of a lock that was held before, a release that never comes.
-const none order.Node = -1
+// ErrQuery is wrapped by the errors of queries that make no sense: they name records that do not
+// exist, or that are not what the query is about.
+var ErrQuery = errors.New("mcm: no such query")
 
-// causal is the maximal causal model of a window: the constraints that every order
-// of a part of its events meets which any program that can show the window can
-// show as well. A Model is asked questions: Race, Deadlock, Between. It belongs to
-// one goroutine.
-type causal struct {
-	window.Rules
-	window  *window.Window
-	records []heisen.Record
+// ErrZero means that a Model or a Detector is nil or was not made by its constructor.
+var ErrZero = errors.New("mcm: not made by NewModel or NewDetector")
 
-	// Events that constrain others or are constrained are nodes, numbered chain
-	// after chain: the threads, and last the goal, the instant that is asked for.
-	node    []order.Node // by record; none if it is not a node
-	event   []int32      // by node: the record
-	chain   []int32      // by node
-	base    []order.Node // by chain: its first node; and one more
-	threads []heisen.Thread
-	goal    order.Node
-	hint    []order.Node // the goal, then all nodes as they were observed
-
-	edges []edge  // what comes before what in any case, besides each thread's steps
-	seen  []edge  // likewise, of reads and what they saw
-	rows  []int32 // by node and chain: how many nodes of the chain come before it, itself included
-
-	cells    []cell
-	touches  []touch // of nodes, see touchAt
-	touchAt  []int32 // by node, and one more
-	reads    []read
-	locks    []lock
-	sections []criticalSection
-	begins   []int32 // by node: the section that it starts, or -1
-	ends     []int32 // by node: the section that it ends, or -1
-	messages []message
-	message  []int32 // by node: the message that it sends or receives, or -1
-	rank     []int32 // by node: how many sends of the message were before it
-
-	flow *flow // with ControlFlow
-
-	intoAt []int32 // by node: its first of edges, and one more
-	soft   bool    // some reads are not hard
+// Model is the maximal causal model of a window: all orders of a part of its events that every
+// program that can show the window can show as well. Queries ask whether some of these orders
+// lead to a bug: Race, Deadlock, Between. A Model belongs to one goroutine at a time. What one
+// query finds out makes later ones cheaper.
+type Model struct {
+	causal   *model.Model
+	cascade  *cascade.Cascade
+	threads  *window.Threads  // to complete witnesses; made when it is needed
+	replayer *replay.Replayer // made when it is needed
 }
 
-type edge struct{ from, to order.Node }
-
-// cell is a piece of memory that every access touches as a whole or not at all.
-type cell struct {
-	writes []order.Node // sorted
-}
-
-// touch is that a node accesses a cell.
-type touch struct {
-	cell  int32
-	read  int32 // index of the read, -1 if it reads nothing
-	write bool
-}
-
-// read is that a node reads a cell.
-type read struct {
-	node order.Node
-	cell int32
-	saw  order.Node   // the write that it saw, none if that was before the window
-	same []order.Node // writes of the same value, sorted; nil if only what it saw will do
-	init bool         // what was there before the window will do
-	hard bool         // what it saw comes before it in any case: an edge
-	lock bool         // it is of a lock without an owner, and matters whatever decisions depend on
-}
-
-// choice reports whether there is more than one write that the read may see, or what was
-// there before the window and a write.
-func (r *read) choice() bool { return len(r.same) > 0 || r.init && r.saw != none }
-
-// accepts reports whether the read may see the write w.
-func (r *read) accepts(w order.Node) bool {
-	if w == r.saw {
-		return true
+// NewModel returns the model of a window. It takes time in proportion to the events times the
+// threads. The window's slices must not change afterwards.
+func NewModel(w Window, opts ...ModelOption) (*Model, error) {
+	c := defaults()
+	if err := applyOptions("mcm.NewModel", &c, opts); err != nil {
+		return nil, err
 	}
-	if w == none {
-		return r.init
+	return newModel(w.internal(), &c)
+}
+
+func newModel(w *window.Window, c *config) (*Model, error) {
+	m, err := model.New(w, c.rules)
+	if err != nil {
+		return nil, err
 	}
-	_, ok := slices.BinarySearch(r.same, w)
-	return ok
+	return &Model{causal: m, cascade: cascade.New(m, c.cascade)}, nil
 }
 
-// lock is a lock that several threads use.
-type lock struct {
-	object   heisen.Object
-	sections []int32 // by the node of the acquisition; those held before come first
-}
-
-// criticalSection is that a thread holds a lock.
-type criticalSection struct {
-	lock    int32
-	chain   int32
-	shared  bool
-	acquire order.Node // none if it was held before the window
-	release order.Node // none if it is held after it
-}
-
-// message is what is sent and received through one object.
-type message struct {
-	sends, receives []order.Node // in the order of the stream
-}
-
-// conflicts reports whether two sections exclude each other.
-func (s *criticalSection) conflicts(o *criticalSection) bool {
-	return s.chain != o.chain && !(s.shared && o.shared)
-}
-
-// newCausal returns the model of a window. It takes time in proportion to the
-// events times the threads. The window's slices must not change afterwards.
-func newCausal(w *window.Window, rules window.Rules) (*causal, error) {
-	m := &causal{Rules: rules, window: w, records: w.Records}
-	if w.Index != nil && len(w.Index) != len(w.Records) {
-		return nil, fmt.Errorf("mcm: %d positions for %d records", len(w.Index), len(w.Records))
+// Race asks whether the i-th and the j-th record of the window, conflicting accesses by different
+// threads, can race: whether there is an order of other events after which each is the next event
+// of its thread. If so it returns such an order. It stops when the context ends, with the
+// context's error.
+func (m *Model) Race(ctx context.Context, i, j int) (Verdict, *Witness, error) {
+	if err := m.conflicting(i, j); err != nil {
+		return Unknown, nil, err
 	}
-	for _, p := range w.Passages {
-		if p.Entry < 0 || p.Entry >= p.End || p.End >= len(w.Records) || w.Records[p.Entry].Thread != w.Records[p.End].Thread ||
-			!w.Records[p.Entry].Op.IsAccess() || !w.Records[p.End].Op.IsAccess() {
-			return nil, fmt.Errorf("mcm: a passage from record %d to %d of %d", p.Entry, p.End, len(w.Records))
+	c := m.causal
+	return m.ask(ctx, candidate.Candidate{Query: model.Query{Pending: []order.Node{c.Node[i], c.Node[j]}}})
+}
+
+// conflicting checks that two records are accesses of different threads that conflict and overlap.
+func (m *Model) conflicting(i, j int) error {
+	for _, k := range [2]int{i, j} {
+		if _, err := m.at(k); err != nil {
+			return err
 		}
 	}
-	newBuilder(m).build()
-	return m, nil
-}
-
-// pos returns the place of a node in its chain, from 0.
-func (m *causal) pos(n order.Node) int32 { return int32(n - m.base[m.chain[n]]) }
-
-// row returns what comes before n in any case: by chain how many nodes.
-func (m *causal) row(n order.Node) []int32 {
-	width := len(m.base) - 1
-	return m.rows[int(n)*width : int(n)*width+width]
-}
-
-// before reports whether a comes before b in any case, or is b.
-func (m *causal) before(a, b order.Node) bool { return m.row(b)[m.chain[a]] > m.pos(a) }
-
-// prev returns the node before n in its chain, or none.
-func (m *causal) prev(n order.Node) order.Node {
-	if n == m.base[m.chain[n]] {
-		return none
+	c := m.causal
+	a, b := &c.Records[i], &c.Records[j]
+	switch {
+	case a.Thread == b.Thread:
+		return fmt.Errorf("%w: records %d and %d are by one thread", ErrQuery, i, j)
+	case !a.Access().Conflicts(b.Access()):
+		return fmt.Errorf("%w: %v and %v do not conflict", ErrQuery, a.Op, b.Op)
+	case !(heisen.Objects{window.Extent(a)}).Meets(window.Extent(b).Start, window.Extent(b).Len):
+		return fmt.Errorf("%w: records %d and %d touch different objects", ErrQuery, i, j)
+	case !c.Window.SameAllocation(i, j):
+		return fmt.Errorf("%w: records %d and %d touch different allocations of an object", ErrQuery, i, j)
 	}
-	return n - 1
+	return nil
 }
 
-// into returns what has to come before n can be next, apart from its thread's
-// steps.
-func (m *causal) into(n order.Node) (list []order.Node) {
-	for i := m.intoAt[n]; i < m.intoAt[n+1]; i++ {
-		list = append(list, m.edges[i].from)
+// Deadlock asks whether threads can wait for each other in a cycle: whether the records,
+// acquisitions by different threads, can all be next at the same time. Each record wants a lock
+// that the thread of the following record holds there, the last one a lock of the first one's
+// thread. If the answer is Possible it returns an order that leads there. It stops when the
+// context ends, with the context's error.
+func (m *Model) Deadlock(ctx context.Context, records ...int) (Verdict, *Witness, error) {
+	q := model.Query{}
+	if len(records) < 2 {
+		return Unknown, nil, fmt.Errorf("%w: a deadlock of %d threads", ErrQuery, len(records))
 	}
-	return list
-}
-
-// touchOf returns a node's touch of a cell.
-func (m *causal) touchOf(n order.Node, cell int32) int32 {
-	i := m.touchAt[n]
-	for m.touches[i].cell != cell {
-		i++
+	at := make([]int32, len(records))
+	for k, i := range records {
+		n, err := m.at(i)
+		if err != nil {
+			return Unknown, nil, err
+		}
+		for _, j := range records[:k] {
+			if m.causal.Records[i].Thread == m.causal.Records[j].Thread {
+				return Unknown, nil, fmt.Errorf("%w: records %d and %d are by one thread", ErrQuery, i, j)
+			}
+		}
+		if n == model.None || m.causal.Begins[n] < 0 {
+			return Unknown, nil, fmt.Errorf("%w: record %d takes no lock that threads share", ErrQuery, i)
+		}
+		q.Pending = append(q.Pending, n)
+		at[k] = int32(i)
 	}
-	return i
-}
-
-// receives reports whether a node of a message receives it.
-func (m *causal) receives(n order.Node) bool {
-	q := &m.messages[m.message[n]]
-	return int(m.rank[n]) >= len(q.sends) || q.sends[m.rank[n]] != n
-}
-
-// taken returns when a section was observed to start.
-func (m *causal) taken(x *criticalSection) int32 {
-	if x.acquire == none {
-		return -1
+	masks := m.causal.HeldLocks()
+	for k, n := range q.Pending {
+		x := &m.causal.Sections[m.causal.Begins[n]]
+		if x.Lock >= 64 {
+			continue // masks do not know it
+		}
+		bit := uint64(1) << x.Lock
+		holder := masks[q.Pending[(k+1)%len(q.Pending)]]
+		if holder.Exclusive&bit == 0 && (x.Shared || holder.Any&bit == 0) {
+			return Unknown, nil, fmt.Errorf("%w: record %d does not wait for the next", ErrQuery, records[k])
+		}
 	}
-	return m.event[x.acquire]
+	return m.ask(ctx, candidate.Candidate{Query: q, Records: at})
+}
+
+// Between asks whether record j, of one thread, can come between the records i and k of another
+// thread, i before k: whether there is an order in which i and then j have come and k is next, or
+// in which j and k are next together. If so it returns such an order. All three records access the
+// same memory, and the interleaving is unserializable. Between stops when the context ends, with
+// the context's error.
+func (m *Model) Between(ctx context.Context, i, j, k int) (Verdict, *Witness, error) {
+	for _, at := range [3]int{i, j, k} {
+		if n, err := m.at(at); err != nil {
+			return Unknown, nil, err
+		} else if n == model.None {
+			return Unknown, nil, fmt.Errorf("%w: no other thread writes what record %d accesses", ErrQuery, at)
+		}
+	}
+	c := m.causal
+	a, r, b := &c.Records[i], &c.Records[j], &c.Records[k]
+	if i >= k || a.Thread != b.Thread || a.Thread == r.Thread || !candidate.Unserializable(a.Access(), r.Access(), b.Access()) {
+		return Unknown, nil, fmt.Errorf("%w: records %d, %d and %d", ErrQuery, i, j, k)
+	}
+	return m.ask(ctx, candidate.Candidate{
+		Query:   candidate.Together(c.Node[j], c.Node[k]),
+		Else:    candidate.Between(c.Node[i], c.Node[j], c.Node[k]),
+		Records: []int32{int32(i), int32(j), int32(k)},
+	})
+}
+
+// at returns the node of the i-th record, or an error.
+func (m *Model) at(i int) (order.Node, error) {
+	if m == nil || m.causal == nil {
+		return model.None, ErrZero
+	}
+	if i < 0 || i >= len(m.causal.Records) {
+		return model.None, fmt.Errorf("%w: record %d of %d", ErrQuery, i, len(m.causal.Records))
+	}
+	return m.causal.Node[i], nil
+}
+
+// ask answers the query of a candidate and checks the witness.
+func (m *Model) ask(ctx context.Context, c candidate.Candidate) (Verdict, *Witness, error) {
+	q := &c.Query
+	verdict, nodes, err := m.cascade.Answer(ctx, q)
+	if verdict != model.Possible && err == nil && c.Else != nil {
+		first := verdict
+		q = c.Else
+		if verdict, nodes, err = m.cascade.Answer(ctx, q); verdict == model.Impossible {
+			verdict = first
+		}
+	}
+	if verdict != model.Possible || err != nil {
+		return Verdict(verdict), nil, err
+	}
+	var last []int
+	for _, n := range q.Pending {
+		last = append(last, int(m.causal.Event[n]))
+	}
+	x := m.witness(nodes, last)
+	if m.causal.Literal {
+		return Possible, (*Witness)(x), nil
+	}
+	if m.replayer == nil {
+		m.replayer = replay.New(m.causal.Window, m.causal.Rules)
+	}
+	if err := m.replayer.Replay(x); err != nil {
+		return Unknown, nil, fmt.Errorf("mcm: a witness does not replay: %w", err)
+	}
+	return Possible, (*Witness)(x), nil
+}
+
+// witness makes a witness of the nodes before the goal and the records that are next then.
+func (m *Model) witness(nodes []order.Node, last []int) *window.Witness {
+	if m.threads == nil {
+		m.threads = window.NewThreads(m.causal.Records)
+	}
+	prefix := make([]int, len(nodes))
+	for k, n := range nodes {
+		prefix[k] = int(m.causal.Event[n])
+	}
+	return m.threads.Witness(prefix, last)
+}
+
+// Pairs yields the pairs of records that are worth a query Race, the earlier record first:
+// conflicting accesses by different threads that overlap, that no common lock excludes and that
+// are not ordered by synchronization that every order keeps. Of all other pairs of accesses
+// the answer is Impossible.
+func (m *Model) Pairs() iter.Seq2[int, int] {
+	return func(yield func(int, int) bool) {
+		if m == nil || m.causal == nil {
+			return
+		}
+		on := true
+		candidate.Races(m.causal, func(candidate.Places) bool { return on }, func(c candidate.Candidate) {
+			on = on && yield(int(c.Records[0]), int(c.Records[1]))
+		})
+	}
+}
+
+// Stats returns how the queries so far were answered.
+func (m *Model) Stats() Stats {
+	if m == nil || m.cascade == nil {
+		return Stats{}
+	}
+	return Stats(m.cascade.Stats)
+}
+
+// WriteSMTLIB writes the query of Race as a problem of integer difference logic in SMT-LIB 2, for
+// another solver: sat means Possible. It follows TREE and RDIT, section 4.4.4, made maximal, and
+// is written from the window's records by the definitions. It shares nothing with the constraints
+// that Race gives its own solver. O<i> is the place of record i in the order; R is the instant at
+// which both accesses are next. The size of the text is cubic in the accesses to one variable.
+func (m *Model) WriteSMTLIB(w io.Writer, i, j int) error {
+	if err := m.conflicting(i, j); err != nil {
+		return err
+	}
+	return smtlib.Write(w, m.causal.Window, m.causal.Rules, i, j)
+}
+
+// Replay checks a witness against its window: threads take their steps in program order, locks
+// exclude, threads start after their Fork and end before their Join, messages are received as
+// they were, reads see what they saw or the same value, allocations and BarrierPairs keep their
+// order, and the last events are next together. It executes one event after the other by these
+// rules. It shares no code with the model's constraints nor with any search.
+//
+// It takes time in proportion to the events. Allocations, BarrierPairs and objects that are used
+// in several ways cost, each, in proportion to the events that changed places with them.
+func (w *Window) Replay(x *Witness, opts ...ReplayOption) error {
+	c := defaults()
+	if err := applyOptions("mcm.Replay", &c, opts); err != nil {
+		return err
+	}
+	if w == nil || x == nil {
+		return fmt.Errorf("%w: no window or no witness", ErrReplay)
+	}
+	return replay.New(w.internal(), c.rules).Replay((*window.Witness)(x))
 }

@@ -3,9 +3,13 @@ package mcm
 import (
 	"context"
 
-	"github.com/heisen-go/heisen/mcm/internal/exhaustive"
+	"github.com/heisen-go/heisen/mcm/internal/cascade"
+	"github.com/heisen-go/heisen/mcm/internal/model"
 	"github.com/heisen-go/heisen/mcm/internal/replay"
+	"github.com/heisen-go/heisen/mcm/internal/solve"
+	"github.com/heisen-go/heisen/mcm/internal/sweep"
 	"github.com/heisen-go/heisen/mcm/internal/window"
+	"github.com/heisen-go/heisen/mcm/internal/windowtest"
 )
 
 // mode is a way to the same answer.
@@ -21,38 +25,38 @@ const (
 
 // modes are ways to the same answer: the first has all stages, others have a list of their own.
 var modes = func() []mode {
-	first := func(s ...stage) Option {
-		return withStages(func(_ *causal, conflicts, propagations int) []stage {
+	first := func(s ...cascade.Stage) Option {
+		return withStages(func(_ *model.Model, conflicts, propagations int) []cascade.Stage {
 			return append(s[:len(s):len(s)], onlySolver(conflicts, propagations))
 		})
 	}
-	asked := func(s style) Option {
+	asked := func(s solve.Style) Option {
 		return detectorOption(func(c *config) error {
-			c.cascade.style = s
+			c.cascade.Style = s
 			return nil
 		})
 	}
-	edges, closure := stage{"edges", budget{}, edgesStage}, stage{"closure", budget{}, closureStage}
-	states := stage{allStatesName, budget{states: 1 << 20, total: unlimited}, allStatesStage}
+	edges, closure := cascade.Stage{Name: "edges", Budget: cascade.Budget{}, Run: cascade.Edges}, cascade.Stage{Name: "closure", Budget: cascade.Budget{}, Run: cascade.Closure}
+	states := cascade.Stage{Name: allStatesName, Budget: cascade.Budget{States: 1 << 20, Total: cascade.Unlimited}, Run: cascade.AllStates}
 	return []mode{
 		{"all stages", nil},
-		{"all stages, schedules first", []Option{withStages(func(m *causal, conflicts, propagations int) []stage {
-			list := defaultStages(m, conflicts, propagations)
-			if m.soft {
-				list = append(list[:quickStages:quickStages], searchStages(true, conflicts, propagations)...)
+		{"all stages, schedules first", []Option{withStages(func(m *model.Model, conflicts, propagations int) []cascade.Stage {
+			list := cascade.DefaultStages(m, conflicts, propagations)
+			if m.HasChoices {
+				list = append(list[:quickStages:quickStages], cascade.SearchStages(true, conflicts, propagations)...)
 			}
 			return list
 		})}},
 		{"schedules", []Option{first(edges, states)}},
 		{"closure, schedules", []Option{first(edges, closure, states)}},
 		{"a thread held back, solver", []Option{heldBackFirst(1<<20, false)}},
-		{"a grid, solver", []Option{first(stage{"grid", budget{states: pointsPerState * queriesPerModel * statesPerConflict << 20}, gridStage})}},
-		{"delayed threads, solver", []Option{first(stage{"delayed thread", budget{states: 1 << 10, total: unlimited}, delayStage})}},
-		{"a sweep, solver", []Option{first(stage{"sweep", budget{states: 1 << 20, rounds: 1}, sweepStage(secondRound)})}},
+		{"a grid, solver", []Option{first(cascade.Stage{Name: "grid", Budget: cascade.Budget{States: cascade.PointsPerState * cascade.QueriesPerModel * cascade.StatesPerConflict << 20}, Run: cascade.Grid})}},
+		{"delayed threads, solver", []Option{first(cascade.Stage{Name: "delayed thread", Budget: cascade.Budget{States: 1 << 10, Total: cascade.Unlimited}, Run: cascade.Delays})}},
+		{"a sweep, solver", []Option{first(cascade.Stage{Name: "sweep", Budget: cascade.Budget{States: 1 << 20, Rounds: 1}, Run: cascade.Sweep(sweep.SecondRound)})}},
 		{"solver, shared, lazy", []Option{first()}},
-		{"solver, shared, eager", []Option{first(), asked(style{eager: true})}},
-		{"solver, fresh, lazy", []Option{first(), asked(style{fresh: true})}},
-		{"solver, fresh, eager", []Option{first(), asked(style{fresh: true, eager: true})}},
+		{"solver, shared, eager", []Option{first(), asked(solve.Style{Eager: true})}},
+		{"solver, fresh, lazy", []Option{first(), asked(solve.Style{Fresh: true})}},
+		{"solver, fresh, eager", []Option{first(), asked(solve.Style{Fresh: true, Eager: true})}},
 	}
 }()
 
@@ -60,27 +64,27 @@ var modes = func() []mode {
 const quickStages = 5
 
 // withStages sets the stages of models.
-func withStages(list func(m *causal, conflicts, propagations int) []stage) Option {
+func withStages(list func(m *model.Model, conflicts, propagations int) []cascade.Stage) Option {
 	return detectorOption(func(c *config) error {
-		c.cascade.stages = list
+		c.cascade.Stages = list
 		return nil
 	})
 }
 
 // onlySolver is the stage that asks the solver.
-func onlySolver(conflicts, propagations int) stage {
-	return stage{"solver", budget{conflicts: conflicts, propagations: propagations, queries: queriesPerModel}, solverStage}
+func onlySolver(conflicts, propagations int) cascade.Stage {
+	return cascade.Stage{Name: "solver", Budget: cascade.Budget{Conflicts: conflicts, Propagations: propagations, Queries: cascade.QueriesPerModel}, Run: cascade.Solver}
 }
 
 // heldBackFirst has models first search so many states with a thread held back, and then go through
 // all stages or ask the solver.
 func heldBackFirst(states int, all bool) Option {
-	return withStages(func(m *causal, conflicts, propagations int) []stage {
-		list := []stage{onlySolver(conflicts, propagations)}
+	return withStages(func(m *model.Model, conflicts, propagations int) []cascade.Stage {
+		list := []cascade.Stage{onlySolver(conflicts, propagations)}
 		if all {
-			list = defaultStages(m, conflicts, propagations)
+			list = cascade.DefaultStages(m, conflicts, propagations)
 		}
-		return append([]stage{{heldBackName, budget{states: states, total: unlimited}, heldBackStage}}, list...)
+		return append([]cascade.Stage{{Name: heldBackName, Budget: cascade.Budget{States: states, Total: cascade.Unlimited}, Run: cascade.HeldBack}}, list...)
 	})
 }
 
@@ -88,8 +92,8 @@ func heldBackFirst(states int, all bool) Option {
 func literally() Option {
 	return detectorOption(func(c *config) error {
 		c.rules.Literal = true
-		c.cascade.stages = func(_ *causal, conflicts, propagations int) []stage {
-			return []stage{onlySolver(conflicts, propagations)}
+		c.cascade.Stages = func(_ *model.Model, conflicts, propagations int) []cascade.Stage {
+			return []cascade.Stage{onlySolver(conflicts, propagations)}
 		}
 		return nil
 	})
@@ -97,10 +101,10 @@ func literally() Option {
 
 // limit bounds the states of some of a model's stages.
 func limit(m *Model, states int, names ...string) {
-	for i := range m.cascade.stages {
+	for i := range m.cascade.Stages {
 		for _, name := range names {
-			if s := &m.cascade.stages[i]; s.name == name && len(m.cascade.stages) < quickStages {
-				s.budget.states = min(s.budget.states, states)
+			if s := &m.cascade.Stages[i]; s.Name == name && len(m.cascade.Stages) < quickStages {
+				s.Budget.States = min(s.Budget.States, states)
 			}
 		}
 	}
@@ -122,13 +126,13 @@ func testModel(w window.Window, options ...Option) (*Model, error) {
 // race asks a model about a race.
 func race(m *Model, i, j int) (Verdict, *Witness, error) { return m.Race(context.Background(), i, j) }
 
-func enumerate(w *window.Window, options ...Option) *exhaustive.Enumeration {
-	return exhaustive.Enumerate(w, configOf(options).rules)
+func enumerate(w *window.Window, options ...Option) *windowtest.Enumeration {
+	return windowtest.Enumerate(w, configOf(options).rules)
 }
 
 // enumerateWithout leaves out the steps that never says are not taken.
-func enumerateWithout(w *window.Window, never func(done []bool, i int) bool, options ...Option) *exhaustive.Enumeration {
-	return exhaustive.EnumerateWithout(w, configOf(options).rules, never)
+func enumerateWithout(w *window.Window, never func(done []bool, i int) bool, options ...Option) *windowtest.Enumeration {
+	return windowtest.EnumerateWithout(w, configOf(options).rules, never)
 }
 
 // replayIn replays a witness in a window.

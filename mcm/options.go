@@ -3,6 +3,7 @@ package mcm
 import (
 	"github.com/heisen-go/heisen"
 	"github.com/heisen-go/heisen/internal/option"
+	"github.com/heisen-go/heisen/mcm/internal/cascade"
 	"github.com/heisen-go/heisen/mcm/internal/window"
 	"github.com/heisen-go/heisen/section"
 )
@@ -45,7 +46,7 @@ func (replayOption) forReplays()     {}
 // config is what options set.
 type config struct {
 	rules   window.Rules
-	cascade cascadeConfig
+	cascade cascade.Config
 
 	// Of detectors.
 	sink            heisen.Sink
@@ -68,7 +69,7 @@ const (
 func defaults() config {
 	return config{
 		rules:   window.DefaultRules(),
-		cascade: cascadeConfig{conflicts: defaultConflicts, propagations: defaultPropagations},
+		cascade: cascade.Config{Conflicts: defaultConflicts, Propagations: defaultPropagations},
 		sink:    func(heisen.Finding) {},
 		window:  defaultWindow, overlap: defaultWindow / 2,
 		parallel: 1, occurrences: defaultOccurrences, queries: defaultQueries,
@@ -119,7 +120,7 @@ func WithBudget(conflicts, propagations int) ModelOption {
 		if conflicts < 1 || propagations < 1 {
 			return option.Errorf("WithBudget: %d conflicts and %d propagations, want at least 1 of each", conflicts, propagations)
 		}
-		c.cascade.conflicts, c.cascade.propagations = conflicts, propagations
+		c.cascade.Conflicts, c.cascade.Propagations = conflicts, propagations
 		return nil
 	})
 }

@@ -6,9 +6,10 @@ import (
 	"testing"
 
 	"github.com/heisen-go/heisen"
-	"github.com/heisen-go/heisen/mcm/internal/exhaustive"
+	"github.com/heisen-go/heisen/mcm/internal/candidate"
 	"github.com/heisen-go/heisen/mcm/internal/replay"
 	"github.com/heisen-go/heisen/mcm/internal/window"
+	"github.com/heisen-go/heisen/mcm/internal/windowtest"
 	"github.com/heisen-go/heisen/section"
 )
 
@@ -16,21 +17,21 @@ import (
 // orders.
 func TestDeadlocksExact(t *testing.T) {
 	possible, impossible := 0, 0
-	for seed := range count(t, 4000) {
+	for seed := range windowtest.Count(t, 4000) {
 		rng := rand.New(rand.NewPCG(uint64(seed), 4))
-		s := exhaustive.Shape{Threads: 2 + rng.IntN(2), Events: 13, Vars: 1, Locks: 2 + rng.IntN(2), Nested: true, Shared: rng.IntN(3) == 0, Values: rng.IntN(2) == 0, Held: rng.IntN(4) == 0}
-		w, _ := exhaustive.RandomWindow(rng, s)
+		s := windowtest.Shape{Threads: 2 + rng.IntN(2), Events: 13, Vars: 1, Locks: 2 + rng.IntN(2), Nested: true, Shared: rng.IntN(3) == 0, Values: rng.IntN(2) == 0, Held: rng.IntN(4) == 0}
+		w, _ := windowtest.RandomWindow(rng, s)
 		m, err := testModel(*w)
 		if err != nil {
 			t.Fatal(err)
 		}
-		var truth *exhaustive.Enumeration
-		deadlocks(m.causal, func(places) bool { return true }, func(c candidate) {
+		var truth *windowtest.Enumeration
+		candidate.Deadlocks(m.causal, func(candidate.Places) bool { return true }, func(c candidate.Candidate) {
 			if truth == nil {
 				truth = enumerate(w)
 			}
 			var records []int
-			for _, i := range c.at {
+			for _, i := range c.Records {
 				records = append(records, int(i))
 			}
 			verdict, _, err := m.Deadlock(context.Background(), records...)
@@ -59,15 +60,15 @@ func TestDeadlocksExact(t *testing.T) {
 // a circle of two is a candidate.
 func TestDeadlockCandidates(t *testing.T) {
 	found := 0
-	for seed := range count(t, 3000) {
+	for seed := range windowtest.Count(t, 3000) {
 		rng := rand.New(rand.NewPCG(uint64(seed), 5))
-		w, _ := exhaustive.RandomWindow(rng, exhaustive.Shape{Threads: 2, Events: 13, Vars: 1, Locks: 2, Nested: true})
+		w, _ := windowtest.RandomWindow(rng, windowtest.Shape{Threads: 2, Events: 13, Vars: 1, Locks: 2, Nested: true})
 		m, err := testModel(*w)
 		if err != nil {
 			t.Fatal(err)
 		}
 		any := false
-		deadlocks(m.causal, func(places) bool { return true }, func(c candidate) {
+		candidate.Deadlocks(m.causal, func(candidate.Places) bool { return true }, func(c candidate.Candidate) {
 			verdict, _, err := m.ask(context.Background(), c)
 			if err != nil {
 				t.Fatal(err)
@@ -117,10 +118,10 @@ func stuck(p *replay.Replayer) bool {
 // in which the remote access does not come before the first.
 func TestBetweenExact(t *testing.T) {
 	possible, impossible := 0, 0
-	for seed := range count(t, 3000) {
+	for seed := range windowtest.Count(t, 3000) {
 		rng := rand.New(rand.NewPCG(uint64(seed), 6))
-		s := exhaustive.Shape{Threads: 2 + rng.IntN(2), Events: 10, Vars: 1, Locks: 1, Values: rng.IntN(2) == 0, Atomics: rng.IntN(3) == 0}
-		w, _ := exhaustive.RandomWindow(rng, s)
+		s := windowtest.Shape{Threads: 2 + rng.IntN(2), Events: 10, Vars: 1, Locks: 1, Values: rng.IntN(2) == 0, Atomics: rng.IntN(3) == 0}
+		w, _ := windowtest.RandomWindow(rng, s)
 		for _, t := range []heisen.Thread{0, 1} { // one transaction each
 			w.Records = append([]heisen.Record{{Op: heisen.Enter, Thread: t}}, w.Records...)
 		}
@@ -128,8 +129,8 @@ func TestBetweenExact(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		violations(m.causal, func(places) bool { return true }, func(c candidate) {
-			a, r, b := int(c.at[0]), int(c.at[1]), int(c.at[2])
+		candidate.Violations(m.causal, func(candidate.Places) bool { return true }, func(c candidate.Candidate) {
+			a, r, b := int(c.Records[0]), int(c.Records[1]), int(c.Records[2])
 			verdict, _, err := m.Between(context.Background(), a, r, b)
 			if err != nil {
 				t.Fatalf("seed %d: %v\n%s", seed, err, show(w))
@@ -143,7 +144,7 @@ func TestBetweenExact(t *testing.T) {
 				impossible++
 			}
 			if verdict != want {
-				t.Fatalf("seed %d: %v is %v, want %v\n%s", seed, c.at, verdict, want, show(w))
+				t.Fatalf("seed %d: %v is %v, want %v\n%s", seed, c.Records, verdict, want, show(w))
 			}
 		})
 	}
@@ -157,11 +158,11 @@ func TestBetweenExact(t *testing.T) {
 // enumeration of all orders in which the remote access does not come before the entry.
 func TestIntrusionsExact(t *testing.T) {
 	possible, impossible := 0, 0
-	for seed := range count(t, 1000) {
+	for seed := range windowtest.Count(t, 1000) {
 		rng := rand.New(rand.NewPCG(uint64(seed), 8))
-		s := exhaustive.Shape{Threads: 2 + rng.IntN(2), Events: 10, Vars: 1, Locks: 1, Values: rng.IntN(2) == 0, Atomics: rng.IntN(3) == 0,
+		s := windowtest.Shape{Threads: 2 + rng.IntN(2), Events: 10, Vars: 1, Locks: 1, Values: rng.IntN(2) == 0, Atomics: rng.IntN(3) == 0,
 			Messages: rng.IntN(3) == 0, Ranges: rng.IntN(4) == 0, Lives: rng.IntN(6) == 0}
-		w, _ := exhaustive.RandomWindow(rng, s)
+		w, _ := windowtest.RandomWindow(rng, s)
 		for i := range w.Records {
 			for k := range w.Records {
 				a, b := &w.Records[i], &w.Records[k]
@@ -175,16 +176,16 @@ func TestIntrusionsExact(t *testing.T) {
 			t.Fatal(err)
 		}
 		asked := map[[4]int]bool{}
-		intrusions(m.causal, func(places) bool { return true }, func(c candidate) {
-			i, j, k := int(c.at[0]), int(c.at[1]), int(c.at[2])
-			asked[[4]int{int(c.key[3]) - 1, i, j, k}] = true
+		candidate.SectionViolations(m.causal, func(candidate.Places) bool { return true }, func(c candidate.Candidate) {
+			i, j, k := int(c.Records[0]), int(c.Records[1]), int(c.Records[2])
+			asked[[4]int{int(c.Places[3]) - 1, i, j, k}] = true
 			verdict, x, err := m.ask(context.Background(), c)
 			if err != nil {
 				t.Fatalf("seed %d: %v\n%s", seed, err, show(w))
 			}
 			want := intrudes(w, i, j, k)
 			if verdict != want {
-				t.Fatalf("seed %d: %v is %v, want %v\n%s", seed, c.at, verdict, want, show(w))
+				t.Fatalf("seed %d: %v is %v, want %v\n%s", seed, c.Records, verdict, want, show(w))
 			}
 			if verdict != Possible {
 				impossible++
@@ -260,7 +261,7 @@ func TestLiteral(t *testing.T) {
 	lost, found := 0, 0
 	for seed := range 300 {
 		rng := rand.New(rand.NewPCG(uint64(seed), 7))
-		w, _ := exhaustive.RandomWindow(rng, exhaustive.Shape{Threads: 2, Events: 14, Vars: 1, Locks: 2})
+		w, _ := windowtest.RandomWindow(rng, windowtest.Shape{Threads: 2, Events: 14, Vars: 1, Locks: 2})
 		maximal, err := testModel(*w)
 		if err != nil {
 			t.Fatal(err)
@@ -269,7 +270,7 @@ func TestLiteral(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, p := range exhaustive.RacyPairs(w) {
+		for _, p := range windowtest.RacyPairs(w) {
 			full, _, err := race(maximal, p[0], p[1])
 			if err != nil {
 				t.Fatal(err)

@@ -10,7 +10,9 @@ import (
 	"testing"
 
 	"github.com/heisen-go/heisen"
+	"github.com/heisen-go/heisen/mcm/internal/candidate"
 	"github.com/heisen-go/heisen/mcm/internal/window"
+	"github.com/heisen-go/heisen/mcm/internal/windowtest"
 	"github.com/heisen-go/heisen/racefuzz"
 )
 
@@ -427,7 +429,7 @@ func TestPromise(t *testing.T) {
 			t.Parallel()
 			programs, predicted, hidden, enumerated, decided := 0, 0, 0, 0, 0
 			cycles, between := 0, 0
-			for seed := range uint64(count(t, 60)) {
+			for seed := range uint64(windowtest.Count(t, 60)) {
 				rng := rand.New(rand.NewPCG(seed, uint64(k)))
 				small := seed%3 == 0
 				p := randomProgram(rng, kind.operations, small)
@@ -468,14 +470,14 @@ func TestPromise(t *testing.T) {
 							}
 						}
 						predicted += races
-						others := func(waits bool) func(candidate) {
-							return func(c candidate) {
+						others := func(waits bool) func(candidate.Candidate) {
+							return func(c candidate.Candidate) {
 								switch verdict, witness, err := m.ask(context.Background(), c); {
 								case err != nil:
 									t.Fatalf("seed %d: %v", seed, err)
 								case verdict != Possible:
 								case !p.shows(t, x, witness, waits):
-									t.Fatalf("seed %d, %d: %v is predicted, and %v cannot be\n%v%s", seed, try, c.at, witness.Order, p, show(&w))
+									t.Fatalf("seed %d, %d: %v is predicted, and %v cannot be\n%v%s", seed, try, c.Records, witness.Order, p, show(&w))
 								case waits:
 									cycles++
 								default:
@@ -483,9 +485,9 @@ func TestPromise(t *testing.T) {
 								}
 							}
 						}
-						deadlocks(m.causal, func(places) bool { return true }, others(true))
+						candidate.Deadlocks(m.causal, func(candidate.Places) bool { return true }, others(true))
 						left := 10
-						intrusions(m.causal, func(places) bool { left--; return left > 0 }, others(false))
+						candidate.SectionViolations(m.causal, func(candidate.Places) bool { left--; return left > 0 }, others(false))
 						return races
 					}
 					without := check(x)

@@ -6,9 +6,10 @@ import (
 	"testing"
 
 	"github.com/heisen-go/heisen"
-	"github.com/heisen-go/heisen/mcm/internal/exhaustive"
+	"github.com/heisen-go/heisen/mcm/internal/model"
 	"github.com/heisen-go/heisen/mcm/internal/replay"
 	"github.com/heisen-go/heisen/mcm/internal/window"
+	"github.com/heisen-go/heisen/mcm/internal/windowtest"
 )
 
 // TestLastReleasedByAnother: a lock that a thread holds twice and gives back once, and that
@@ -16,11 +17,11 @@ import (
 // All ways to an answer are compared with the enumeration of all orders.
 func TestLastReleasedByAnother(t *testing.T) {
 	twice := 0
-	for seed := range uint64(count(t, 20_000)) {
+	for seed := range uint64(windowtest.Count(t, 20_000)) {
 		rng := rand.New(rand.NewPCG(seed, 5))
-		s := exhaustive.Shape{Threads: 3, Events: 8 + rng.IntN(5), Vars: 1 + rng.IntN(2), Locks: 1, Shared: rng.IntN(3) == 0,
+		s := windowtest.Shape{Threads: 3, Events: 8 + rng.IntN(5), Vars: 1 + rng.IntN(2), Locks: 1, Shared: rng.IntN(3) == 0,
 			Held: rng.IntN(4) == 0, Again: true}
-		w, _ := exhaustive.RandomWindow(rng, s)
+		w, _ := windowtest.RandomWindow(rng, s)
 		for i, mode := range modes {
 			m, err := testModel(*w, append([]Option{WithBudget(1<<20, 1<<30)}, mode.options...)...)
 			if err != nil {
@@ -33,7 +34,7 @@ func TestLastReleasedByAnother(t *testing.T) {
 				twice++
 			}
 			truth := enumerate(w)
-			for _, p := range exhaustive.RacyPairs(w) {
+			for _, p := range windowtest.RacyPairs(w) {
 				verdict, _, err := race(m, p[0], p[1])
 				want := Impossible
 				if truth.Together(nil, p[0], p[1]) {
@@ -52,17 +53,17 @@ func TestLastReleasedByAnother(t *testing.T) {
 
 	// A witness of this one could not be replayed.
 	rng := rand.New(rand.NewPCG(294, 4))
-	s := exhaustive.RandomShape(rng, 60)
+	s := windowtest.RandomShape(rng, 60)
 	s.Events, s.Threads = 40+rng.IntN(40), 3+rng.IntN(2)
 	s.Values, s.Branches = true, false
-	w, symbols := exhaustive.RandomWindow(rng, s)
+	w, symbols := windowtest.RandomWindow(rng, s)
 	for _, mode := range modes {
 		m, err := testModel(*w, append([]Option{WithSymbols(symbols), WithBudget(200, 200_000)}, mode.options...)...)
 		if err != nil {
 			t.Fatal(err)
 		}
 		limit(m, 2000, allStatesName)
-		for _, p := range exhaustive.RacyPairs(w) {
+		for _, p := range windowtest.RacyPairs(w) {
 			if _, _, err := race(m, p[0], p[1]); err != nil {
 				t.Fatalf("%s, %v: %v\n%s", mode.name, p, err, show(w))
 			}
@@ -76,12 +77,12 @@ func TestLastReleasedByAnother(t *testing.T) {
 func TestLocksWithoutOwner(t *testing.T) {
 	windows, more := 0, 0
 	var stats Stats
-	for seed := range uint64(count(t, 6000)) {
+	for seed := range uint64(windowtest.Count(t, 6000)) {
 		rng := rand.New(rand.NewPCG(seed, 12))
-		s := exhaustive.Shape{Threads: 2 + rng.IntN(3), Events: 8 + rng.IntN(6), Vars: 1 + rng.IntN(2), Locks: 1 + rng.IntN(2),
+		s := windowtest.Shape{Threads: 2 + rng.IntN(3), Events: 8 + rng.IntN(6), Vars: 1 + rng.IntN(2), Locks: 1 + rng.IntN(2),
 			Shared: rng.IntN(3) == 0, Held: rng.IntN(4) == 0, Foreign: true, Values: rng.IntN(4) == 0, Ranges: rng.IntN(6) == 0,
 			Messages: rng.IntN(6) == 0, Barriers: rng.IntN(8) == 0, Branches: rng.IntN(4) == 0}
-		w, symbols := exhaustive.RandomWindow(rng, s)
+		w, symbols := windowtest.RandomWindow(rng, s)
 		options := []Option{WithSymbols(symbols), WithBudget(1<<20, 1<<30)}
 		if s.Branches {
 			options = append(options, WithControlFlow())
@@ -101,7 +102,7 @@ func TestLocksWithoutOwner(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			for _, p := range exhaustive.RacyPairs(w) {
+			for _, p := range windowtest.RacyPairs(w) {
 				verdict, _ := askTruth(t, fmt.Sprintf("seed %d, %s", seed, mode.name), m, w, truth, p)
 				if k == 0 && verdict == Possible && !owned.Together(nil, p[0], p[1]) {
 					more++
@@ -210,12 +211,12 @@ func inOwnHold(p *replay.Replayer, done []bool, i int) bool {
 // holdsTwice reports whether a thread has a section within another of the same lock, which
 // another thread ends, perhaps before.
 func holdsTwice(m *Model) bool {
-	for _, l := range m.causal.locks {
-		for _, i := range l.sections {
-			for _, j := range l.sections {
-				x, y := &m.causal.sections[i], &m.causal.sections[j]
-				if x.chain == y.chain && x.acquire < y.acquire && x.release != none && m.causal.chain[x.release] != x.chain &&
-					y.release != none && m.causal.chain[y.release] == y.chain && !m.causal.before(x.release, y.acquire) {
+	for _, l := range m.causal.Locks {
+		for _, i := range l.Sections {
+			for _, j := range l.Sections {
+				x, y := &m.causal.Sections[i], &m.causal.Sections[j]
+				if x.Chain == y.Chain && x.Acquire < y.Acquire && x.Release != model.None && m.causal.Chain[x.Release] != x.Chain &&
+					y.Release != model.None && m.causal.Chain[y.Release] == y.Chain && !m.causal.Before(x.Release, y.Acquire) {
 					return true
 				}
 			}

@@ -12,8 +12,8 @@ import (
 	"testing"
 
 	"github.com/heisen-go/heisen/bench/workload"
-	"github.com/heisen-go/heisen/mcm/internal/exhaustive"
 	"github.com/heisen-go/heisen/mcm/internal/window"
+	"github.com/heisen-go/heisen/mcm/internal/windowtest"
 )
 
 var update = flag.Bool("update", false, "write the verdicts of z3 to testdata")
@@ -58,16 +58,16 @@ func TestSMTSmall(t *testing.T) {
 	if err != nil {
 		t.Skip("z3 is not installed")
 	}
-	for seed := range count(t, 60) {
+	for seed := range windowtest.Count(t, 60) {
 		rng := rand.New(rand.NewPCG(uint64(seed), 2))
-		s := exhaustive.RandomShape(rng, 14)
+		s := windowtest.RandomShape(rng, 14)
 		s.Foreign = seed%4 == 3
-		w, symbols := exhaustive.RandomWindow(rng, s)
+		w, symbols := windowtest.RandomWindow(rng, s)
 		options := []Option{WithSymbols(symbols)}
 		if s.Branches {
 			options = append(options, WithControlFlow())
 		}
-		pairs := exhaustive.RacyPairs(w)
+		pairs := windowtest.RacyPairs(w)
 		if len(pairs) == 0 {
 			continue
 		}
@@ -104,7 +104,7 @@ func TestSMT(t *testing.T) {
 		t.Logf("z3 is not installed: %d stored answers are compared with", len(known))
 	}
 	var lines strings.Builder
-	n := count(t, 24)
+	n := windowtest.Count(t, 24)
 	if *update {
 		n = max(n, 90)
 	}
@@ -118,8 +118,8 @@ func TestSMT(t *testing.T) {
 		} else if k < 24 {
 			events = 100 + rng.IntN(100)
 		}
-		w := window.Window{Records: profiles[name](workload.Params{Threads: 2 + rng.IntN(6), Events: events, Seed: uint64(k)})}
-		pairs := exhaustive.RacyPairs(&w)
+		w := window.Window{Records: windowtest.Profiles[name](workload.Params{Threads: 2 + rng.IntN(6), Events: events, Seed: uint64(k)})}
+		pairs := windowtest.RacyPairs(&w)
 		m, err := testModel(w, WithBudget(1<<20, 1<<30))
 		if err != nil {
 			t.Fatal(err)

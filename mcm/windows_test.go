@@ -17,8 +17,8 @@ import (
 	"time"
 
 	"github.com/heisen-go/heisen/bench/workload"
-	"github.com/heisen-go/heisen/mcm/internal/exhaustive"
 	"github.com/heisen-go/heisen/mcm/internal/window"
+	"github.com/heisen-go/heisen/mcm/internal/windowtest"
 )
 
 // windowCase is a window of 100 to 1,000 events about which z3 is asked. How hard
@@ -46,8 +46,8 @@ func windowQuestions(m *Model, k int, rng *rand.Rand) (pairs [][2]int) {
 	if k >= 850 {
 		large = 250
 	}
-	for i, list := range [][][2]int{exhaustive.RacyPairs(m.causal.window), pairsOf(m)} {
-		if len(list) > 0 && (len(m.causal.records) < large || k%2 == i) {
+	for i, list := range [][][2]int{windowtest.RacyPairs(m.causal.Window), pairsOf(m)} {
+		if len(list) > 0 && (len(m.causal.Records) < large || k%2 == i) {
 			if p := list[rng.IntN(len(list))]; !slices.Contains(pairs, p) {
 				pairs = append(pairs, p)
 			}
@@ -113,7 +113,7 @@ func TestSMTWindows(t *testing.T) {
 		}
 	}
 	stored := readAnswers(t)
-	n := amount(t, "HEISEN_MCM_WINDOWS", 100)
+	n := windowtest.Amount(t, "HEISEN_MCM_WINDOWS", 100)
 	var (
 		next    atomic.Int64
 		mu      sync.Mutex // guards what follows, and stored
@@ -127,7 +127,7 @@ func TestSMTWindows(t *testing.T) {
 	)
 	one := func(k int) error {
 		name, params, rng := windowCase(k)
-		w := window.Window{Records: profiles[name](params)}
+		w := window.Window{Records: windowtest.Profiles[name](params)}
 		m, err := testModel(w, WithBudget(1<<20, 1<<30))
 		if err != nil {
 			return err

@@ -49,12 +49,28 @@ var table = map[string]room{
 	"mcm/order": {floor: 2, library: true, stdOnly: true, only: []string{".", "internal/option"}},
 	"mcm":       {floor: 2, step: 8, library: true},
 
-	// The predictor, from the bottom. What checks a witness, and what writes a question down for
-	// another solver, start from the window and know nothing of the model nor of any search.
-	"mcm/internal/window":     {floor: 2, step: 1, library: true, stdOnly: true, only: []string{".", "section"}},
-	"mcm/internal/replay":     {floor: 2, step: 2, library: true, stdOnly: true, only: []string{".", "mcm/internal/window"}},
-	"mcm/internal/smtlib":     {floor: 2, step: 3, library: true, stdOnly: true, only: []string{".", "mcm/internal/window", "mcm/internal/replay"}},
-	"mcm/internal/exhaustive": {floor: 2, step: 3, library: true, stdOnly: true, only: []string{".", "mcm/internal/window", "mcm/internal/replay"}},
+	// The predictor, from the bottom. What checks a witness, and what writes a query down for another
+	// solver, start from the window and know nothing of the model nor of any search. Searches know
+	// the model and the moves, and nothing of each other; the cascade knows them all.
+	"mcm/internal/window":    {floor: 2, step: 1, library: true, stdOnly: true, only: []string{".", "section"}},
+	"mcm/internal/replay":    {floor: 2, step: 2, library: true, stdOnly: true, only: []string{".", "mcm/internal/window"}},
+	"mcm/internal/smtlib":    {floor: 2, step: 3, library: true, stdOnly: true, only: []string{".", "mcm/internal/window", "mcm/internal/replay"}},
+	"mcm/internal/model":     {floor: 2, step: 2, library: true, stdOnly: true, only: []string{".", "mcm/order", "mcm/internal/window"}},
+	"mcm/internal/candidate": {floor: 2, step: 3, library: true, stdOnly: true, only: []string{".", "mcm/order", "mcm/internal/window", "mcm/internal/model"}},
+	"mcm/internal/quick":     {floor: 2, step: 3, library: true, stdOnly: true, only: []string{"mcm/order", "mcm/internal/model"}},
+	"mcm/internal/solve":     {floor: 2, step: 3, library: true, stdOnly: true, only: []string{"mcm/order", "mcm/internal/model"}},
+	"mcm/internal/moves":     {floor: 2, step: 3, library: true, stdOnly: true, only: []string{"mcm/order", "mcm/internal/model"}},
+	"mcm/internal/explore":   {floor: 2, step: 4, library: true, stdOnly: true, only: []string{"mcm/order", "mcm/internal/model", "mcm/internal/moves"}},
+	"mcm/internal/reach":     {floor: 2, step: 4, library: true, stdOnly: true, only: []string{"mcm/order", "mcm/internal/model", "mcm/internal/moves"}},
+	"mcm/internal/beam":      {floor: 2, step: 4, library: true, stdOnly: true, only: []string{"mcm/order", "mcm/internal/model", "mcm/internal/moves"}},
+	"mcm/internal/grid":      {floor: 2, step: 4, library: true, stdOnly: true, only: []string{"mcm/order", "mcm/internal/model", "mcm/internal/moves"}},
+	"mcm/internal/sweep":     {floor: 2, step: 4, library: true, stdOnly: true, only: []string{"mcm/order", "mcm/internal/model", "mcm/internal/moves"}},
+	"mcm/internal/cascade": {floor: 2, step: 5, library: true, stdOnly: true, only: []string{"mcm/order", "mcm/internal/model", "mcm/internal/quick", "mcm/internal/solve",
+		"mcm/internal/moves", "mcm/internal/explore", "mcm/internal/reach", "mcm/internal/beam", "mcm/internal/grid", "mcm/internal/sweep"}},
+
+	// Only tests use them.
+	"mcm/internal/windowtest": {floor: 6, step: 2},
+	"mcm/internal/modeltest":  {floor: 6, step: 3},
 
 	"racefuzz": {floor: 3, library: true},
 

@@ -19,8 +19,8 @@ type Window struct {
 
 // Passage is that a thread has gone through an atomic section of package section.
 type Passage struct {
-	Section    int                 // its number
-	Entry, End int                 // the accesses at its entry and at its end: indices of Records
+	Section    int           // its number
+	Entry, End int           // the accesses at its entry and at its end: indices of Records
 	Allow      section.Modes // what others may do to the variable in between
 }
 

@@ -1,0 +1,68 @@
+package grid
+
+import "slices"
+
+// unwritten is a cell of which no step reads or writes what it holds at first: so it holds that
+// where all threads are before their first writes of it, and only there. As that can be told from
+// where they are, contents of memory need not tell that value from another one; but there no
+// step may read it.
+type unwritten struct {
+	cell int32
+	bare []uint64 // a row: where the last axis' thread has not written it
+	shut []uint64 // a row: where that thread's step reads it and it has not
+}
+
+// findFresh finds cells that are fresh, up to 64.
+func (g *Grid) findFresh() {
+	m, x := g.m, g.moves
+	known, written := make([]bool, x.Cells), make([]bool, x.Cells)
+	for i := range m.Accesses {
+		t := &m.Accesses[i]
+		first := x.Initial[t.Cell]
+		if t.Read >= 0 && x.Want[t.Read] == first || t.Write && x.Class[i] == first {
+			known[t.Cell] = true
+		}
+		written[t.Cell] = written[t.Cell] || t.Write
+	}
+	for c := range int32(x.Cells) {
+		if written[c] && !known[c] && len(g.unwritten) < 64 {
+			g.unwritten = append(g.unwritten, unwritten{cell: c})
+		}
+	}
+	g.bare = make([]uint64, g.first[len(g.axes)])
+	for i := range g.axes {
+		bare := uint64(1)<<len(g.unwritten) - 1
+		for p := range g.axes[i].steps {
+			s := &g.axes[i].steps[p]
+			g.bare[g.first[i]+p] = bare
+			for _, t := range m.Accesses[m.AccessAt[s.node]:m.AccessAt[s.node+1]] {
+				k := slices.IndexFunc(g.unwritten, func(f unwritten) bool { return f.cell == t.Cell })
+				if k >= 0 && t.Read >= 0 {
+					s.needs |= 1 << k
+				}
+				if k >= 0 && t.Write {
+					bare &^= 1 << k
+				}
+			}
+		}
+		g.bare[g.first[i]+len(g.axes[i].steps)] = bare
+	}
+}
+
+// layOutFresh finds where in rows the last axis' thread has not written fresh cells.
+func (g *Grid) layOutFresh() {
+	l := &g.layout
+	for k := range g.unwritten {
+		f := &g.unwritten[k]
+		f.bare, f.shut = make([]uint64, l.words), make([]uint64, l.words)
+		for p := range g.places(g.last) {
+			if g.bare[g.first[g.last]+p]>>k&1 == 0 {
+				break
+			}
+			f.bare[p/l.each] |= l.at(p, l.full)
+			if p < len(g.axes[g.last].steps) && g.axes[g.last].steps[p].needs>>k&1 != 0 {
+				f.shut[p/l.each] |= l.at(p, l.full)
+			}
+		}
+	}
+}

@@ -1,0 +1,243 @@
+package grid
+
+import (
+	"math/bits"
+	"slices"
+
+	"github.com/heisen-go/heisen/mcm/order"
+)
+
+// lastStep is the last step of a way to a point.
+type lastStep struct {
+	axis   int8  // of its thread, or one of the below
+	before uint8 // what memory held before it: the number of a bit
+}
+
+const (
+	atStart = -1
+	noWay   = -2
+)
+
+// retreat is a point on a way back that is tried.
+type retreat struct {
+	at   point
+	axis int    // of the step to it that is tried
+	rest uint64 // what memory can have held before that step and has not been tried
+}
+
+// Refutes reports whether two accesses do not meet in a grid that has been gone through.
+func (g *Grid) Refutes(a, b order.Node) bool {
+	_, ok := g.goals[[2]order.Node{min(a, b), max(a, b)}]
+	return !ok && g.Covers(a, b)
+}
+
+// Covers reports whether a grid that has been gone through knows whether two nodes meet.
+func (g *Grid) Covers(a, b order.Node) bool {
+	return g.place[a] >= 0 && g.place[b] >= 0 && g.moves.Conflict(a, b)
+}
+
+// Witness returns the nodes up to where two nodes are next, or nil if they do not meet.
+func (g *Grid) Witness(a, b order.Node) []order.Node {
+	goal, ok := g.goals[[2]order.Node{min(a, b), max(a, b)}]
+	if !ok {
+		return nil
+	}
+	way := g.way(goal)
+	g.nodes = g.nodes[:0]
+	clear(g.pos)
+	clear(g.come)
+	for _, x := range slices.Backward(way) {
+		s := &g.axes[x].steps[g.pos[x]]
+		g.pos[x]++
+		for n := s.first; n < s.end; n++ {
+			if c := g.m.Chain[n]; c == g.m.Chain[a] && n >= a || c == g.m.Chain[b] && n >= b {
+				break // it comes later
+			}
+			g.take(n)
+		}
+	}
+	for _, n := range [2]order.Node{a, b} {
+		x := g.axis[g.m.Chain[n]]
+		if g.pos[x] == int(g.place[n]) {
+			for o := g.axes[x].steps[g.pos[x]].first; o < n; o++ {
+				g.take(o)
+			}
+		}
+		for _, e := range g.m.Enablers(n) {
+			g.wait(g.m.Row(e), -1)
+		}
+	}
+	return g.nodes
+}
+
+// take lets a node come.
+func (g *Grid) take(n order.Node) {
+	g.wait(g.m.Row(n), g.m.Chain[n])
+	g.nodes = append(g.nodes, n)
+	g.come[g.m.Chain[n]]++
+}
+
+// wait lets as many nodes come of threads that have no axis, but for one thread, as a row
+// says.
+func (g *Grid) wait(row []int32, but int32) {
+	for k, x := range g.axis {
+		for x < 0 && int32(k) != but && g.come[k] < row[k] {
+			g.take(g.m.Base[k] + order.Node(g.come[k]))
+		}
+	}
+}
+
+// way returns the axes of the steps of a way to one of the contents of a point that has been
+// reached, the last one first.
+func (g *Grid) way(goal point) (way []int8) {
+	for ; goal.contents != 0; goal.contents &= goal.contents - 1 {
+		at := goal
+		at.contents &= -at.contents
+		g.goBack(at)
+		last := g.lasts[g.key(at)]
+		if last.axis == noWay {
+			continue
+		}
+		for ; last.axis != atStart; last = g.lasts[g.key(at)] {
+			way = append(way, last.axis)
+			at = g.moved(at, int(last.axis))
+			at.contents = 1 << last.before
+		}
+		return way
+	}
+	return nil
+}
+
+// key is a number for a point with one content of memory.
+func (g *Grid) key(p point) uint64 {
+	at := (uint64(p.slice)*uint64(g.blocks)+uint64(p.block))*uint64(g.places(g.last)) + uint64(p.lane)
+	return at<<6 | uint64(bits.TrailingZeros64(p.contents))
+}
+
+// goBack finds out how a point with one content of memory is reached, and all points that it has
+// to look at for that, the last steps first: it goes back depth first.
+func (g *Grid) goBack(goal point) {
+	if _, ok := g.lasts[g.key(goal)]; ok {
+		return
+	}
+	end := func(last lastStep) {
+		g.lasts[g.key(g.tried[len(g.tried)-1].at)] = last
+		g.tried = g.tried[:len(g.tried)-1]
+	}
+	g.tried = append(g.tried[:0], retreat{goal, len(g.axes), 0})
+	for len(g.tried) > 0 {
+		c := &g.tried[len(g.tried)-1]
+		if c.rest == 0 {
+			if c.axis--; c.axis >= 0 {
+				c.rest = g.previous(c.at, c.axis).contents
+				continue
+			}
+			if c.at == (point{contents: g.start}) {
+				end(lastStep{axis: atStart})
+			} else {
+				end(lastStep{axis: noWay})
+			}
+			continue
+		}
+		before := g.previous(c.at, c.axis)
+		before.contents = c.rest & -c.rest
+		known, ok := g.lasts[g.key(before)]
+		switch {
+		case !ok:
+			g.tried = append(g.tried, retreat{before, len(g.axes), 0})
+		case known.axis == noWay:
+			c.rest &= c.rest - 1
+		default:
+			end(lastStep{int8(c.axis), uint8(bits.TrailingZeros64(before.contents))})
+		}
+	}
+}
+
+// previous returns the point from which a thread's step leads to another one, with what memory
+// can have held there for all that is known; nothing if there is no such step.
+func (g *Grid) previous(p point, axis int) point {
+	g.locate(p)
+	if g.pos[axis] == 0 {
+		return point{}
+	}
+	g.pos[axis]--
+	s := &g.axes[axis].steps[g.pos[axis]]
+	if p.contents = s.before(p.contents); p.contents == 0 || !g.allowed(axis) {
+		return point{}
+	}
+	p = g.moved(p, axis)
+	for x := range g.axes { // a quiet step is the only one
+		if x == axis && s.quiet {
+			break
+		}
+		if g.pos[x] < len(g.axes[x].steps) && g.axes[x].steps[g.pos[x]].quiet && g.allowed(x) {
+			p.contents &^= g.axes[x].steps[g.pos[x]].passes
+		}
+	}
+	if p.contents != 0 && !s.quiet { // what quiet steps are taken with is not kept
+		p.contents = g.past[p.slice].has(p, &g.layout)
+	}
+	return p
+}
+
+// moved returns the point one step of a thread before another one.
+func (g *Grid) moved(p point, axis int) point {
+	switch axis {
+	case 0:
+		p.slice--
+	case g.last:
+		p.lane--
+	default:
+		p.block -= int32(g.stride[axis])
+	}
+	return p
+}
+
+// locate finds at which places threads are at a point.
+func (g *Grid) locate(p point) {
+	g.pos[0], g.pos[g.last] = int(p.slice), int(p.lane)
+	rest := int(p.block)
+	for x := 1; x < g.last; x++ {
+		g.pos[x] = rest / g.stride[x]
+		rest %= g.stride[x]
+	}
+}
+
+// allowed reports whether a thread's step can be taken where others are.
+func (g *Grid) allowed(axis int) bool {
+	needs := g.axes[axis].steps[g.pos[axis]].needs
+	for y := range g.axes {
+		needs &= g.bare[g.first[y]+g.pos[y]]
+	}
+	if needs != 0 {
+		return false
+	}
+	for y := range g.axes {
+		if y != axis && !g.may.has(g.first[axis]+g.pos[axis], g.first[y]+g.pos[y]) {
+			return false
+		}
+	}
+	return true
+}
+
+// has returns which of some contents memory can have had at a point for all that is known.
+func (s *past) has(p point, l *layout) (contents uint64) {
+	w, bit := p.block/64, uint64(1)<<(p.block%64)
+	if s.rows[w]&bit == 0 {
+		return 0
+	}
+	width := (l.words + 63) / 64
+	k := int(s.before[w].rows) * width
+	n := k + bits.OnesCount64(s.rows[w]&(bit-1))*width
+	row := s.bits[n : n+width]
+	word, lane := int(p.lane)/l.each, int(p.lane)%l.each
+	if row[word/64]>>(word%64)&1 == 0 {
+		return 0
+	}
+	before := bits.OnesCount64(row[word/64] & (1<<(word%64) - 1))
+	for _, v := range s.bits[k : n+word/64] {
+		before += bits.OnesCount64(v)
+	}
+	hint := s.hints[int(s.before[w].hints)+before*l.each+lane]
+	return p.contents & (uint64(hint) * 0x0101010101010101)
+}

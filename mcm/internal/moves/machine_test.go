@@ -1,0 +1,73 @@
+package moves
+
+import (
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/heisen-go/heisen/bench/workload"
+	"github.com/heisen-go/heisen/mcm/internal/model"
+	"github.com/heisen-go/heisen/mcm/internal/window"
+	"github.com/heisen-go/heisen/mcm/internal/windowtest"
+)
+
+// TestResettle compares what threads do at once after steps, where only those are looked at whom the
+// steps can be of use to, with what they do if all are looked at.
+func TestResettle(t *testing.T) {
+	compared, helped := 0, 0
+	for seed := range uint64(windowtest.Count(t, 60)) {
+		name := []string{"hot", "mixed", "locky"}[seed%3]
+		rng := rand.New(rand.NewPCG(seed, 1))
+		w := window.Window{Records: windowtest.Profiles[name](workload.Params{Threads: 2 + int(seed%5), Events: 120, Vars: 3, Seed: seed})}
+		m, err := model.New(&w, window.DefaultRules())
+		if err != nil {
+			t.Fatal(err)
+		}
+		x := New(m, func() bool { return false })
+		x.SilentWrites = seed%2 > 0
+		if seed%4 > 1 {
+			x.UseStaticOrder()
+		} else {
+			x.findUses()
+		}
+		for range 40 {
+			x.Reset()
+			x.Settle()
+			for {
+				var can []int
+				for k := range x.Threads {
+					if n := x.Next(k); n != model.None && x.CanStep(n) {
+						can = append(can, k)
+					}
+				}
+				if len(can) == 0 {
+					break
+				}
+				x.Path = x.Path[:0]
+				for range 1 + rng.IntN(2) {
+					k := can[rng.IntN(len(can))]
+					if n := x.Next(k); n != model.None && x.CanStep(n) {
+						x.Step(n)
+					}
+				}
+				size := len(x.Path)
+				before := slices.Clone(x.Now)
+				x.Resettle(0)
+				got := slices.Clone(x.Now)
+				if len(x.Path) > size+1 {
+					helped++
+				}
+				copy(x.Now, before)
+				x.Path = x.Path[:size]
+				x.Settle()
+				if compared++; !slices.Equal(x.Now, got) {
+					t.Fatalf("%s, seed %d: from %v threads come to %v, if only some are looked at to %v", name, seed, before, x.Now, got)
+				}
+			}
+		}
+	}
+	if helped < 1000 {
+		t.Errorf("of %d times only %d had others do something", compared, helped)
+	}
+	t.Logf("of %d times %d had others do something", compared, helped)
+}

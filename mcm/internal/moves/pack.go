@@ -1,0 +1,94 @@
+package moves
+
+import "math/bits"
+
+// Slot returns where in a table a packed state is or has to go, see states.table.
+func Slot(table []int32, words, key []uint64) int {
+	h := uint64(14695981039346656037)
+	for _, v := range key {
+		h = (h ^ v) * 0x9e3779b97f4a7c15
+		h ^= h >> 29
+	}
+	mask := len(table) - 1
+next:
+	for i := int(h) & mask; ; i = (i + 1) & mask {
+		at := int(table[i]) - 1
+		if at < 0 {
+			return i
+		}
+		for j, v := range key {
+			if words[at*len(key)+j] != v {
+				continue next
+			}
+		}
+		return i
+	}
+}
+
+// Packing says where in a few words the parts of a state are.
+type Packing struct {
+	Size  int // words of a state
+	Parts []part
+}
+
+type part struct {
+	word  int32
+	shift uint8
+	mask  uint64
+}
+
+// NewPacking has room for states of which no part is greater than that of most.
+func NewPacking(most []int32) (p Packing) {
+	used := 64
+	for _, v := range most {
+		n := bits.Len32(uint32(v))
+		if used+n > 64 {
+			p.Size++
+			used = 0
+		}
+		p.Parts = append(p.Parts, part{int32(p.Size - 1), uint8(used), 1<<n - 1})
+		used += n
+	}
+	return p
+}
+
+func (p *Packing) Pack(now []int32, key []uint64) {
+	clear(key)
+	for i, v := range now {
+		at := &p.Parts[i]
+		key[at.word] |= uint64(uint32(v)) << at.shift
+	}
+}
+
+// Unpack gets the first parts of a state.
+func (p *Packing) Unpack(key []uint64, now []int32) {
+	for i := range now {
+		now[i] = p.Part(key, i)
+	}
+}
+
+// Part returns one part of a state.
+func (p *Packing) Part(key []uint64, i int) int32 {
+	at := &p.Parts[i]
+	return int32(key[at.word] >> at.shift & at.mask)
+}
+
+// Content is that a cell holds a class.
+type Content struct{ Cell, Class int32 }
+
+// Bit stands for a content among others.
+func (w Content) Bit() uint64 { return 1 << ((w.Cell*8 + w.Class) % 64) }
+
+// Ranked is a state that is to be looked at.
+type Ranked struct {
+	State int32
+	Cost  int32
+}
+
+// Before says which of two states is looked at first.
+func (a Ranked) Before(b Ranked) bool {
+	if a.Cost != b.Cost {
+		return a.Cost < b.Cost
+	}
+	return a.State > b.State
+}

@@ -1,0 +1,97 @@
+package sweep
+
+import (
+	"math/bits"
+
+	"github.com/heisen-go/heisen/mcm/internal/moves"
+	"github.com/heisen-go/heisen/mcm/order"
+)
+
+// meetings notes who meets.
+func (s *Sweep) meetings(i int32) {
+	s.spans = s.spans[:0]
+	for at, k := range s.active {
+		lo, hi := s.lo[k], s.hi[k]
+		for a := lo; a <= hi && at > 0; a++ {
+			if s.Transitions[a].Cell == moves.NoCell {
+				continue
+			}
+			row := s.known[int(a)*s.width : (int(a)+1)*s.width]
+			for _, o := range s.spans {
+				if fresh := o.nodes &^ row[o.word]; fresh != 0 {
+					s.meetAll(i, a, o.word, fresh)
+				}
+			}
+		}
+		for w := lo / 64; w <= hi/64; w++ {
+			nodes := anything
+			if w == lo/64 {
+				nodes &= anything << (lo % 64)
+			}
+			if w == hi/64 {
+				nodes &= anything >> (63 - hi%64)
+			}
+			s.spans = append(s.spans, span{int(w), nodes})
+		}
+	}
+}
+
+// span is some nodes, as bits of a word of those of all.
+type span struct {
+	word  int
+	nodes uint64
+}
+
+// meetAll notes which nodes of a word meet a.
+func (s *Sweep) meetAll(i int32, a order.Node, word int, nodes uint64) {
+	for ; nodes != 0; nodes &= nodes - 1 {
+		b := order.Node(64*word + bits.TrailingZeros64(nodes))
+		clash := s.Conflict(a, b)
+		if clash && s.parts > 0 && !s.meet(a, b) {
+			continue
+		}
+		s.known[int(a)*s.width+word] |= 1 << (b % 64)
+		if clash {
+			s.met[[2]order.Node{b, a}] = i
+		}
+	}
+}
+
+// meet reports whether two nodes, where their threads can be, are next at the same time,
+// for all that is known.
+func (s *Sweep) meet(a, b order.Node) bool {
+	return s.untaken(a, b) && s.untaken(b, a) && s.awaited(a, b) && s.awaited(b, a)
+}
+
+// untaken reports whether a thread has at a, if it has been there before, no locks that others
+// have taken since, the thread of b on its way to there among them.
+func (s *Sweep) untaken(a, b order.Node) bool {
+	m := s.M
+	k, l := m.Chain[a], m.Chain[b]
+	if m.Pos(a) >= s.Now[k] {
+		return true
+	}
+	taken := s.before[k]
+	for n := m.Base[l] + order.Node(s.Now[l]); n < b; n++ {
+		if id := m.Begins[n]; id >= 0 && m.Sections[id].Lock < 64 {
+			taken |= 1 << m.Sections[id].Lock
+		}
+	}
+	return s.held[a].Any&taken == 0
+}
+
+// awaited reports whether what has to come before a can be next has come, if a thread is at b.
+func (s *Sweep) awaited(a, b order.Node) bool {
+	m := s.M
+	for i := m.EnablerAt[a]; i < m.EnablerAt[a+1]; i++ {
+		e := m.Edges[i].From
+		come := s.Now[m.Chain[e]]
+		if m.Chain[e] == m.Chain[b] {
+			come = m.Pos(b)
+		}
+		if come <= m.Pos(e) {
+			return false
+		}
+	}
+	return true
+}

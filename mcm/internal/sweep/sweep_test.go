@@ -1,0 +1,109 @@
+package sweep
+
+import (
+	"context"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/heisen-go/heisen/bench/workload"
+	"github.com/heisen-go/heisen/mcm/internal/model"
+	"github.com/heisen-go/heisen/mcm/internal/modeltest"
+	"github.com/heisen-go/heisen/mcm/internal/moves"
+	"github.com/heisen-go/heisen/mcm/internal/solve"
+	"github.com/heisen-go/heisen/mcm/internal/window"
+	"github.com/heisen-go/heisen/mcm/internal/windowtest"
+	"github.com/heisen-go/heisen/mcm/order"
+)
+
+// TestSweep compares the answers of sweeps that have seen all states with those of other
+// searches, has all witnesses replayed, and looks whether the first round alone has found
+// most of them.
+func TestSweep(t *testing.T) {
+	var yes, no, early, failed, led int
+	rng := rand.New(rand.NewPCG(1, 2))
+	for seed := range uint64(windowtest.Count(t, 12)) {
+		w := window.Window{Records: workload.Hot(workload.Params{Threads: 2 + int(seed%4), Events: 60 + 30*int(seed%3), Seed: seed})}
+		m := modeltest.ModelOf(t, &w)
+		x := moves.New(m, modeltest.Never)
+		if !x.Exact {
+			t.Fatalf("seed %d: states do not say all that matters", seed)
+		}
+		first, s := New(x), New(x)
+		for first.layer < len(first.layers) {
+			first.Explore(1, FirstRound)
+		}
+		for range 4 { // where other searches have been before the first round and after it
+			s.Follow(randomLine(s, rng))
+			found := len(first.from)
+			first.Follow(randomLine(first, rng))
+			first.Explore(1<<22, FirstRound)
+			led += min(1, len(first.from)-found)
+			if slices.ContainsFunc(first.layers, func(l layer) bool { return len(l.ids) > 0 }) {
+				t.Fatalf("seed %d: states along a line were not looked at", seed)
+			}
+		}
+		s.Explore(1<<22, FirstRound)
+		for n := order.Node(seed % 7); n < m.Goal; n += 7 { // also in the midst of the second round
+			if s.HoldBack(n, FewParts, 500) > 0 {
+				s.Explore(100, BothRounds)
+			}
+		}
+		s.Explore(1<<22, BothRounds)
+		if !s.whole {
+			t.Fatalf("seed %d: states were left out", seed)
+		}
+		for pair, want := range modeltest.Answers(t, m, sweepSolver(m)) {
+			i, j := pair[0], pair[1]
+			a, b := m.Node[i], m.Node[j]
+			nodes := s.Witness(a, b)
+			if nodes != nil && modeltest.ReplayNodes(m, nodes, i, j) != nil {
+				nodes = nil
+			}
+			switch {
+			case want == model.Possible && s.Refutes(a, b), want == model.Impossible && nodes != nil:
+				t.Fatalf("seed %d: records %d and %d are %v, the sweep has them meet: %v", seed, i, j, want, !s.Refutes(a, b))
+			case s.Refutes(a, b):
+				no++
+			case nodes == nil:
+				failed++
+			default:
+				yes++
+				if _, ok := first.met[[2]order.Node{min(a, b), max(a, b)}]; ok {
+					early++
+				}
+			}
+		}
+	}
+	if yes < 100 || no < 100 || early < yes/2 || failed > yes/10 || led == 0 {
+		t.Errorf("%d pairs meet, %d of them in the first round; %d do not; of %d a meeting is no witness; %d lines led to something new", yes, early, no, failed, led)
+	}
+	t.Logf("%d pairs meet, %d of them in the first round; %d do not; of %d a meeting is no witness; %d lines led to something new", yes, early, no, failed, led)
+}
+
+// randomLine returns steps from the window's start until nobody can take one, or has had enough.
+func randomLine(s *Sweep, rng *rand.Rand) []order.Node {
+	s.Machine.Hold = model.None
+	s.Reset()
+	for range rng.IntN(int(s.M.Goal)) {
+		var can []order.Node
+		for k := range s.Threads {
+			if n := s.Machine.Next(k); n != model.None && s.CanStep(n) {
+				can = append(can, n)
+			}
+		}
+		if len(can) == 0 {
+			break
+		}
+		s.Step(can[rng.IntN(len(can))])
+	}
+	return slices.Clone(s.Path)
+}
+
+// sweepSolver returns a solver for the queries about a model.
+func sweepSolver(m *model.Model) func(*model.Query) (model.Verdict, []order.Node, error) {
+	s := solve.New(m, model.NewValueSets(m), 1<<20, 1<<30, solve.Style{}, func() bool { return false })
+	return func(q *model.Query) (model.Verdict, []order.Node, error) {
+		return s.Solve(context.Background(), q, 1<<20, 1<<30, 1<<20, false)
+	}
+}
