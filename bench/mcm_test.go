@@ -9,6 +9,20 @@ import (
 	"github.com/heisen-go/heisen/mcm"
 )
 
+var windows = []struct {
+	name     string
+	generate func(workload.Params) []heisen.Record
+	events   int
+	threads  int
+}{
+	{"mixed", workload.Mixed, 1000, 4},
+	{"mixed", workload.Mixed, 1000, 8},
+	{"hot", workload.Hot, 1000, 4},
+	{"hot", workload.Hot, 1000, 8},
+	{"locky", workload.Locky, 1000, 4},
+	{"locky", workload.Locky, 1000, 8},
+}
+
 // BenchmarkMaximalWindow asks about pairs of one window, whose places are unlike each
 // other or, all, about each pair that locks and edges leave: time and memory per
 // window, questions, how they were answered, in percent by which stage.

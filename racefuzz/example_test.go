@@ -10,7 +10,7 @@ import (
 	"github.com/heisen-go/heisen/racefuzz"
 )
 
-// account is a model of a bank account whose balance is checked and then withdrawn from.
+// account models a bank account. Two clients check the balance and then withdraw.
 func account(g *racefuzz.G) {
 	balance := g.NewVar("balance")
 	balance.Write(g, 100)
@@ -24,9 +24,9 @@ func account(g *racefuzz.G) {
 	}
 }
 
-// An analysis names pairs of places that may race, and a strategy makes them.
+// An analysis reports pairs of places that may race. A strategy reproduces the races.
 func Example() {
-	// Phase 1: one execution, any, under a detector that predicts.
+	// Phase 1: a detector that predicts races observes one execution.
 	var suspects [][2]heisen.Site
 	detector, err := lockset.NewHybrid(lockset.WithSink(func(f heisen.Finding) {
 		suspects = append(suspects, [2]heisen.Site{f.Accesses[0].Site, f.Accesses[1].Site})
@@ -41,7 +41,7 @@ func Example() {
 		fmt.Println(err)
 		return
 	}
-	// Phase 2: for each pair, some executions that are directed at it.
+	// Phase 2: for each pair, some executions under RaceDirected.
 	directed, err := racefuzz.RaceDirected()
 	if err != nil {
 		fmt.Println(err)
@@ -70,7 +70,7 @@ func Example() {
 	// withdraw and look: confirmed in 20 of 20, harmful: true
 }
 
-// All executions of a small model, and how they end.
+// Enumerate all executions of a small model.
 func ExampleNewExhaustive() {
 	ends := map[racefuzz.Outcome]int{}
 	all := racefuzz.NewExhaustive()
@@ -86,7 +86,7 @@ func ExampleNewExhaustive() {
 	// Output: 25 finish, 10 fail, <nil>
 }
 
-// An execution that fails is brought down to the switches that it needs.
+// Reduce a failing execution to the preemptions that the failure needs.
 func ExampleMinimize() {
 	ctx := context.Background()
 	busy := func(g *racefuzz.G) {
@@ -131,7 +131,7 @@ func ExampleMinimize() {
 	// at step 15 bob goes on
 }
 
-// A schedule as it goes into a bug report.
+// The text of a schedule, as in a bug report.
 func ExampleSchedule() {
 	s := racefuzz.Schedule{
 		Program:  "account",
@@ -164,7 +164,43 @@ func ExampleSchedule() {
 	// end
 }
 
-// roundRobin lets each task make a step in turn.
+// Replay an execution from the text of its schedule.
+func ExampleReplay() {
+	ctx := context.Background()
+	text := []byte(`
+		heisen schedule 1
+		strategy random-walk
+		outcome failed
+		choices 1
+		  4:2
+		end
+	`)
+	var s racefuzz.Schedule
+	if err := s.UnmarshalText(text); err != nil {
+		fmt.Println(err)
+		return
+	}
+	replay, err := racefuzz.Replay(s.Choices)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	r, err := racefuzz.Run(ctx, account, replay, s.Seed)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	for _, id := range r.Order {
+		fmt.Print(r.Names[id], ", ")
+	}
+	fmt.Println(r.Outcome)
+	fmt.Println(r.Message)
+	// Output:
+	// main, main, main, ann, bob, bob, bob, ann, failed
+	// ann takes what is not there
+}
+
+// roundRobin lets the tasks make one step each in turn.
 type roundRobin struct{}
 
 func (roundRobin) Start(uint64)           {}
@@ -172,13 +208,13 @@ func (roundRobin) Random(n uint64) uint64 { return 0 }
 func (roundRobin) Next(tasks []racefuzz.Task, running uint32) int {
 	for i, t := range tasks {
 		if running == racefuzz.NoTask || t.ID > running {
-			return i // the host of models has them in the order of their IDs
+			return i // Run passes the tasks of a model in the order of their IDs
 		}
 	}
 	return 0
 }
 
-// A strategy of one's own is three methods.
+// A custom strategy has three methods.
 func ExampleStrategy() {
 	r, err := racefuzz.Run(context.Background(), account, roundRobin{}, 0)
 	if err != nil {
@@ -192,8 +228,9 @@ func ExampleStrategy() {
 	// Output: main main ann main ann bob ann bob and it has failed
 }
 
-// A server sets its address and counts that it listens, a client counts that it dials and
-// reads the address. Where the server is first, the lock of the counters orders the two.
+// Follow the witness of a predicted race. A server sets its address and then counts that it listens. A
+// client counts that it dials and then reads the address. If the server is first, the lock of the counters
+// orders the two accesses to the address.
 func ExampleFollow() {
 	program := func(g *racefuzz.G) {
 		address, listens, dials := g.NewVar("address"), g.NewVar("listens"), g.NewVar("dials")
@@ -214,7 +251,7 @@ func ExampleFollow() {
 	}
 	ctx := context.Background()
 	var events recorder
-	usual, err := racefuzz.Replay(nil) // the default choices
+	usual, err := racefuzz.Replay(nil) // default choices only
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -253,7 +290,7 @@ func ExampleFollow() {
 		for _, m := range r.Meetings {
 			fmt.Println(r.Place(m.First.Place), "meets", r.Place(m.Second.Place))
 		}
-		// The same as text.
+		// The schedule as text.
 		text, err := (&racefuzz.Schedule{Strategy: fmt.Sprint(follow), Turns: turns}).MarshalText()
 		if err != nil {
 			fmt.Println(err)

@@ -1,7 +1,7 @@
-// Package maximal writes race queries about traces as order problems, eagerly and
-// in the plainest way, so that solvers can be compared on the same formula. It is
-// the constraints of TREE and RDIT, section 4.4.4, in their maximal form: events
-// outside the prefix that leads to the race are free.
+// Package maximal encodes race queries about traces as problems of package mcm/order, in full and
+// in the plainest way, so that solvers can be compared on the same formula. The constraints are
+// those of TREE and RDIT, section 4.4.4, in their maximal form: events that need not come before
+// the race are unconstrained.
 package maximal
 
 import (
@@ -12,11 +12,11 @@ import (
 	"github.com/heisen-go/heisen/mcm/order"
 )
 
-// Formula is what all race queries about a trace have in common.
+// Formula is the part that all race queries about a trace have in common.
 type Formula struct {
 	order.Problem
-	Sees  []order.Lit  // that each read sees what it saw: to be preferred
-	Place order.Node   // where the race is: the prefix comes before it
+	Sees  []order.Lit  // each read reads the write that it read in the trace: the preferred literals
+	Place order.Node   // the place of the race: what comes before it is the prefix
 	Node  []order.Node // by record
 
 	records  []heisen.Record
@@ -25,14 +25,14 @@ type Formula struct {
 	accesses [][]int // of each variable, the records
 }
 
-// section is a critical section; out is -1 if it does not end.
+// section is a critical section. out is -1 if it does not end.
 type section struct {
 	thread  heisen.Thread
 	in, out order.Node
 }
 
-// Encode returns the formula of a trace of reads and writes, exclusive locks,
-// forks and joins. Variables that are read before they are written are 0.
+// Encode returns the formula of a trace of reads and writes, exclusive locks, forks and joins.
+// Variables that are read before they are written are 0.
 func Encode(records []heisen.Record) *Formula {
 	f := outline(records)
 	for _, sections := range f.locks {
@@ -44,7 +44,7 @@ func Encode(records []heisen.Record) *Formula {
 	return f
 }
 
-// outline returns it without its clauses: what Native needs.
+// outline returns the formula without its clauses, which is what Native needs.
 func outline(records []heisen.Record) *Formula {
 	f := &Formula{records: records, Node: make([]order.Node, len(records)), held: make([][]heisen.Object, len(records))}
 	threads := heisen.Thread(0)
@@ -130,8 +130,8 @@ func outline(records []heisen.Record) *Formula {
 	return f
 }
 
-// exclude makes sections of a lock follow each other, unless one of them begins
-// after the race.
+// exclude adds the clauses for the critical sections of a lock: one ends before the other starts,
+// unless one of them starts after the race.
 func (f *Formula) exclude(sections []section) {
 	for i, a := range sections {
 		for _, b := range sections[:i] {
@@ -150,9 +150,9 @@ func (f *Formula) exclude(sections []section) {
 	}
 }
 
-// readConsistently makes reads of a variable that come before the race see the
-// value that they saw. A boolean for each read and write says that the read sees
-// that write, or one of the same value that comes later.
+// readConsistently adds the clauses for the reads of a variable: a read before the race reads the
+// value that it read in the trace. A boolean for each read and write says that the read reads that
+// write, or a later write of the same value.
 func (f *Formula) readConsistently(accesses []int) {
 	for at, i := range accesses {
 		r := &f.records[i]
@@ -205,8 +205,8 @@ func (f *Formula) newBool() order.Lit {
 	return order.Bool(f.Bools - 1)
 }
 
-// Race returns the assumptions that make records i and j, accesses of different
-// threads, the next events of their threads at one moment.
+// Race returns the assumptions that make records i and j, accesses of different threads, the next
+// events of their threads at the same time.
 func (f *Formula) Race(i, j int) []order.Lit {
 	var out []order.Lit
 	for _, x := range []int{i, j} {
@@ -227,8 +227,8 @@ func (f *Formula) firstOf(x int) bool {
 	return f.Node[x] == n
 }
 
-// Pairs returns pairs of conflicting accesses by different threads without a lock
-// in common, at most a number of them, evenly chosen.
+// Pairs returns conflicting accesses of different threads that have no lock in common: at most a
+// number of pairs, evenly chosen.
 func (f *Formula) Pairs(most int) [][2]int {
 	var all [][2]int
 	byVar := map[heisen.Object][]int{}
@@ -266,14 +266,14 @@ func disjoint(a, b []heisen.Object) bool {
 	return true
 }
 
-// hint returns the observed order, with the place of the race first: what need
-// not come before the race comes after it.
+// hint returns the observed order, with the place of the race first: events that need not come
+// before the race come after it.
 func (f *Formula) hint() []order.Node {
 	return append([]order.Node{f.Place}, f.Node...)
 }
 
-// Native returns a Solver that was told the same as reads and sections, and how the
-// trace was.
+// Native returns a Solver with the formula as reads and critical sections, and the observed order
+// as the preferred one.
 func (f *Formula) Native(opts ...order.Option) (*order.Solver, error) {
 	p := order.Problem{Chains: f.Chains, Require: f.Require}
 	s, err := p.Solver(append(opts, order.WithGoalChain(len(f.Chains)-1))...)
@@ -324,7 +324,7 @@ func (f *Formula) Native(opts ...order.Option) (*order.Solver, error) {
 	return s, nil
 }
 
-// Solver returns a Solver that was told the formula and how the trace was.
+// Solver returns a Solver with the formula as clauses, and the observed order as the preferred one.
 func (f *Formula) Solver(opts ...order.Option) (*order.Solver, error) {
 	s, err := f.Problem.Solver(append(opts, order.WithGoalChain(len(f.Chains)-1))...)
 	if err != nil {

@@ -1,12 +1,12 @@
-// Command schedule measures what a step of a deterministic run costs: the time that a
-// program takes for many of them, less what it takes for few, the least of several
-// runs. A step is a choice who goes on; those of goroutines that give way to each other
-// are switches, but for the share of them that fall on who was running.
+// Command schedule measures the cost of a scheduling step in an instrumented program: the time of a
+// program with many steps, minus that with few steps, the least of several runs. A step is one choice
+// of the strategy. Goroutines that yield to each other also switch, except when the strategy chooses the
+// running goroutine again.
 //
 //	go run ./bench/schedule [-runs n] [-n operations]
 //
-// On a busy machine of two cores a choice took 0.1 to 0.25 µs with two goroutines and 0.2 to
-// 0.9 µs with a hundred, the switch included.
+// On a busy machine with two cores a step takes 0.1 to 0.25 µs with two goroutines and 0.2 to 0.9 µs with a
+// hundred, including the switch.
 package main
 
 import (
