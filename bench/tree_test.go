@@ -37,10 +37,10 @@ var fronts = []struct {
 }{
 	{"tree", "fasttrack", func(d heisen.Detector) (*tree.Filter, error) { return tree.NewFilter(d) }},
 	{"span", "fasttrack", func(d heisen.Detector) (*tree.Filter, error) { return tree.NewSpanFilter(d) }},
-	{"literal", "fasttrack", func(d heisen.Detector) (*tree.Filter, error) { return tree.NewFilter(d, tree.Literal()) }},
+	{"literal", "fasttrack", func(d heisen.Detector) (*tree.Filter, error) { return tree.NewFilter(d, tree.WithThesisAlgorithm()) }},
 	{"tree", "hb", func(d heisen.Detector) (*tree.Filter, error) { return tree.NewFilter(d) }},
-	{"messages", "eraser", func(d heisen.Detector) (*tree.Filter, error) { return tree.NewFilter(d, tree.MessageOrder()) }},
-	{"messages", "hybrid", func(d heisen.Detector) (*tree.Filter, error) { return tree.NewFilter(d, tree.MessageOrder()) }},
+	{"messages", "eraser", func(d heisen.Detector) (*tree.Filter, error) { return tree.NewFilter(d, tree.WithMessageOrder()) }},
+	{"messages", "hybrid", func(d heisen.Detector) (*tree.Filter, error) { return tree.NewFilter(d, tree.WithMessageOrder()) }},
 }
 
 // BenchmarkTREE runs detectors with and without a filter in front of them, by
@@ -95,9 +95,9 @@ func benchFilters(b *testing.B, name string, trace []heisen.Record) {
 			b.ReportMetric(float64(least[1])/events, "ns/event")
 			b.ReportMetric(float64(least[2])/events, "ns/keep")
 			b.ReportMetric(float64(least[0])/float64(least[1]), "speedup")
-			b.ReportMetric(float64(s.Dropped)/float64(s.Accesses), "dropped/access")
-			b.ReportMetric(float64(s.Locks)/events, "locks/event")
-			b.ReportMetric(float64(s.Rested)/events, "rested/event")
+			b.ReportMetric(float64(s.DroppedAccesses)/float64(s.Accesses), "dropped/access")
+			b.ReportMetric(float64(s.DroppedLocks)/events, "locks/event")
+			b.ReportMetric(float64(s.Bypassed)/events, "rested/event")
 			b.ReportMetric(float64(s.Bytes), "filter-bytes")
 		})
 	}

@@ -28,11 +28,11 @@ func TestCorpus(t *testing.T) {
 			if err != nil {
 				t.Errorf("%s: %s: %v", file, name, err)
 			}
-			dropped += o.Dropped
+			dropped += o.DroppedAccesses
 			races += uint64(o.races)
 		}
 		all, filtered := analyse(records, fastTrack, nil), analyse(records, fastTrack, tree.NewFilter)
-		if !errors.Is(filtered.err, tree.ErrLock) && !maps.Equal(all.first, filtered.first) {
+		if !errors.Is(filtered.err, tree.ErrLockMisuse) && !maps.Equal(all.first, filtered.first) {
 			t.Errorf("%s: fasttrack: first races (-all +filtered):\n%s", file, cmp.Diff(all.first, filtered.first))
 		}
 		want, _, err := violations(records, nil)
@@ -40,7 +40,7 @@ func TestCorpus(t *testing.T) {
 			t.Fatal(err)
 		}
 		got, _, err := violations(records, func(d heisen.Detector) (*tree.Filter, error) { return tree.NewFilter(d) })
-		if diff := cmp.Diff(want, got, cmp.AllowUnexported(violation{})); diff != "" && !errors.Is(err, tree.ErrLock) {
+		if diff := cmp.Diff(want, got, cmp.AllowUnexported(violation{})); diff != "" && !errors.Is(err, tree.ErrLockMisuse) {
 			t.Errorf("%s: eraser: violations (-all +filtered):\n%s", file, diff)
 		}
 	}

@@ -40,7 +40,7 @@ func ExampleNewFilter() {
 		fmt.Println(err)
 	}
 	s := filter.Stats()
-	fmt.Printf("%d of %d accesses were redundant\n", s.Dropped, s.Accesses)
+	fmt.Printf("%d of %d accesses were redundant\n", s.DroppedAccesses, s.Accesses)
 	// Output:
 	// write races with earlier write, sites 12 and 14
 	// 99 of 101 accesses were redundant
@@ -48,7 +48,7 @@ func ExampleNewFilter() {
 
 // In front of a detector that compares locksets and orders by messages only, it
 // does not matter who takes the lock in between.
-func ExampleMessageOrder() {
+func ExampleWithMessageOrder() {
 	detector, err := lockset.NewHybrid(lockset.WithSink(func(f heisen.Finding) {
 		fmt.Printf("%s, sites %d and %d\n", f.Message, f.Accesses[0].Site, f.Accesses[1].Site)
 	}))
@@ -56,7 +56,7 @@ func ExampleMessageOrder() {
 		fmt.Println(err)
 		return
 	}
-	filter, err := tree.NewFilter(detector, tree.MessageOrder(), tree.Memory(64<<20))
+	filter, err := tree.NewFilter(detector, tree.WithMessageOrder(), tree.WithMemory(64<<20))
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -64,7 +64,7 @@ func ExampleMessageOrder() {
 	if _, err := heisen.Run(context.Background(), heisen.Slice(loop()), filter); err != nil {
 		fmt.Println(err)
 	}
-	fmt.Println(filter.Stats().Dropped, "accesses dropped")
+	fmt.Println(filter.Stats().DroppedAccesses, "accesses dropped")
 	// Output:
 	// write may race with write, sites 12 and 14
 	// 99 accesses dropped
@@ -91,6 +91,6 @@ func ExampleNewSpanFilter() {
 	if _, err := heisen.Run(context.Background(), heisen.Slice(trace), filter); err != nil {
 		fmt.Println(err)
 	}
-	fmt.Println(filter.Stats().Dropped, "of 3 accesses dropped")
+	fmt.Println(filter.Stats().DroppedAccesses, "of 3 accesses dropped")
 	// Output: 2 of 3 accesses dropped
 }

@@ -62,8 +62,8 @@ func SetBudget(f *Filter, bytes uint64) { f.budget = bytes }
 // Forgets reports whether f has had to forget something for its budget.
 func Forgets(f *Filter) bool { return f.history.old != nil }
 
-// SetRest makes f rest after every so many events, for as many: asleep if it may
-// be, unless it is only to doze.
-func SetRest(f *Filter, events uint64, doze bool) {
-	f.rest = rest{worth: 1, warm: true, sleeps: f.use == heisen.LocksAsOrder && f.contexts == nil && !doze, look: events, longest: events, factor: 1, due: events}
+// SetBypass makes f bypass events after every so many, for as many: all of them if it may
+// and accessesOnly is false.
+func SetBypass(f *Filter, events uint64, accessesOnly bool) {
+	f.bypass = bypass{eventCost: 1, warmedUp: true, mayBypassAll: f.lockUse == heisen.LocksAsOrder && f.contexts == nil && !accessesOnly, window: events, maxWindow: events, length: 1, nextDecision: events}
 }

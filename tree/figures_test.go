@@ -88,11 +88,11 @@ func TestFigure31(t *testing.T) {
 	for range 10 {
 		trace = append(trace, under(B, 1, at(2, 1, heisen.Write, x))...)
 	}
-	for name, options := range map[string][]tree.Option{"default": nil, "MessageOrder": {tree.MessageOrder()}, "Literal": {tree.Literal()}} {
+	for name, options := range map[string][]tree.Option{"default": nil, "MessageOrder": {tree.WithMessageOrder()}, "Literal": {tree.WithThesisAlgorithm()}} {
 		f, _ := filter(t, trace, options...)
 		// By the default, thread 0's first write after the second thread came is
 		// kept too, had there been one; here there is none.
-		checkSame(t, name+": dropped", f.Stats().Dropped, 18)
+		checkSame(t, name+": dropped", f.Stats().DroppedAccesses, 18)
 		for _, d := range []func(heisen.Sink) heisen.Detector{reference, fastTrack, hybrid} {
 			checkSame(t, name+": racy locations", len(analyse(trace, d, tree.NewFilter, options...).pairs), 1)
 		}
@@ -114,11 +114,11 @@ func TestFigure32(t *testing.T) {
 		trace = append(trace, at(reading, 0, heisen.Read, x), write)
 	}
 	trace = append(trace, under(A, 1, at(other, 1, heisen.Write, x))...)
-	for name, options := range map[string][]tree.Option{"MessageOrder": {tree.MessageOrder()}, "Literal": {tree.Literal()}} {
+	for name, options := range map[string][]tree.Option{"MessageOrder": {tree.WithMessageOrder()}, "Literal": {tree.WithThesisAlgorithm()}} {
 		f, _ := filter(t, trace, options...)
 		// What stays: the write under A, under B and under none, and the read;
 		// and the other thread's write.
-		checkSame(t, name+": kept", f.Stats().Accesses-f.Stats().Dropped, 5)
+		checkSame(t, name+": kept", f.Stats().Accesses-f.Stats().DroppedAccesses, 5)
 		got := analyse(trace, hybrid, tree.NewFilter, options...).pairs
 		checkSame(t, name+": racy locations", len(got), 2)
 	}
@@ -141,10 +141,10 @@ func TestFigure33(t *testing.T) {
 		}
 	}
 	// Two threads with A and two without are kept.
-	checkSame(t, "dropped", droppedFrom(t, trace, tree.Literal()), slices.Concat(last[2:4], last[6:]))
+	checkSame(t, "dropped", droppedFrom(t, trace, tree.WithThesisAlgorithm()), slices.Concat(last[2:4], last[6:]))
 	want := analyse(trace, hybrid, nil).pairs
 	checkSame(t, "racy locations", len(want), 3)
-	checkSame(t, "racy locations behind the literal filter", len(analyse(trace, hybrid, tree.NewFilter, tree.Literal()).pairs), 3)
+	checkSame(t, "racy locations behind the literal filter", len(analyse(trace, hybrid, tree.NewFilter, tree.WithThesisAlgorithm()).pairs), 3)
 }
 
 // figure34 is the trace of Figure 3.4.
@@ -203,20 +203,20 @@ func TestFigure34(t *testing.T) {
 	checkSame(t, "pairs of locations", len(places), 7)
 	checkSame(t, "pairs of locations that the thesis lists", len(listedPlaces), 6)
 	checkSame(t, "pairs of locations that the hybrid detector finds", len(analyse(trace, hybrid, nil).pairs), 7)
-	for name, options := range map[string][]tree.Option{"default": nil, "MessageOrder": {tree.MessageOrder()}, "Literal": {tree.Literal()}} {
+	for name, options := range map[string][]tree.Option{"default": nil, "MessageOrder": {tree.WithMessageOrder()}, "Literal": {tree.WithThesisAlgorithm()}} {
 		checkSame(t, "pairs of locations behind "+name, len(analyse(trace, hybrid, tree.NewFilter, options...).pairs), 7)
 	}
 
 	// Section 3.5: what is pruned.
-	checkSame(t, "dropped by Literal", droppedFrom(t, trace, tree.Literal()), []int{11, 15, 27})
-	checkSame(t, "dropped by MessageOrder", droppedFrom(t, trace, tree.MessageOrder()), []int{11, 15})
+	checkSame(t, "dropped by Literal", droppedFrom(t, trace, tree.WithThesisAlgorithm()), []int{11, 15, 27})
+	checkSame(t, "dropped by MessageOrder", droppedFrom(t, trace, tree.WithMessageOrder()), []int{11, 15})
 	checkSame(t, "dropped by default", droppedFrom(t, trace), nil)
 }
 
 // TestFigure35 is Γ at each location.
 func TestFigure35(t *testing.T) {
 	trace := figure34()
-	f, _ := filter(t, nil, tree.Literal())
+	f, _ := filter(t, nil, tree.WithThesisAlgorithm())
 	want := map[heisen.Site][]string{
 		1: {"[g1 g2 g3 L4]", "[g1 g2 g3 L5]", "[g1 g2 g3 L6]"},
 		2: {"[g1 g2 g3]", "[g1 g2 g3]", "[g1 g2 g3]"},
@@ -235,7 +235,7 @@ func TestFigure35(t *testing.T) {
 
 // TestFigure36 is Θ of each location in the end.
 func TestFigure36(t *testing.T) {
-	f, _ := filter(t, figure34(), tree.Literal())
+	f, _ := filter(t, figure34(), tree.WithThesisAlgorithm())
 	for loc, want := range map[heisen.Site][]string{
 		1: {"g1→g2→g3→L4 [0]", "g1→g2→g3→L5 [0]", "g1→g2→g3→L6 [0]"},
 		2: {"g1→g2→g3 [0]"},
@@ -263,5 +263,5 @@ func TestFigure37(t *testing.T) {
 	}
 	f.HandleRecords(trace)
 	checkSame(t, "kept", len(k.records), length+1)
-	checkSame(t, "dropped of the array", f.Stats().Dropped-(5*length-1), 4*length)
+	checkSame(t, "dropped of the array", f.Stats().DroppedAccesses-(5*length-1), 4*length)
 }

@@ -6,73 +6,91 @@ import (
 	"unsafe"
 
 	"github.com/heisen-go/heisen"
+	"github.com/heisen-go/heisen/internal/option"
 	"github.com/heisen-go/heisen/internal/shadow"
 )
 
-// Filter is a heisen.Detector that hands events on to another one, but for
-// redundant plain accesses. Those that it leaves out count as positions of the
-// stream for detectors that are a heisen.Skipper. It belongs to one goroutine.
+// Filter is a heisen.Detector that forwards events to another detector, except redundant plain
+// accesses and, for some detectors, lock operations that do not matter. It reports the number of
+// dropped events to a detector that is a heisen.Skipper. A Filter must be used by one goroutine at a
+// time. The zero Filter has no detector: it discards events, and Flush returns ErrNoDetector.
 type Filter struct {
-	next   heisen.Detector
-	handle func([]heisen.Record)
-	skip   func(uint64) // nil if the detector need not know
-	left   uint64       // events left out since the last that was handed on
-	use    heisen.LockUse
-	wait   waiting
-	rest   rest
+	next     heisen.Detector
+	handle   func([]heisen.Record)
+	skip     func(uint64) // nil if next is no heisen.Skipper
+	skipped  uint64       // events dropped since the last that was forwarded
+	lockUse  heisen.LockUse
+	deferred deferredAcquires
+	bypass   bypass
 
-	spans    bool      // redundancy within spans, whatever the site
-	contexts *contexts // with MessageOrder
-	literal  *literal  // with Literal
-	budget   uint64
+	spans    bool      // redundancy within spans, regardless of the site
+	contexts *contexts // with WithMessageOrder
+	literal  *literal  // with WithThesisAlgorithm
+	budget   uint64    // in bytes; 0 is unlimited
 
-	current *thread
-	recent  [numRecent]*thread
-	threads *shadow.Memory[*thread]
-	numbers []*thread // by number; nil where there is none
-	unused  []uint32
-	spare   []*thread
-	time    uint64 // the latest time
+	current  *thread
+	recent   [numRecent]*thread
+	threads  *shadow.Memory[*thread]
+	byNumber []*thread // nil for an unused number
+	unused   []uint32
+	spare    []*thread
+	time     uint64 // the latest time
 
-	objects     *shadow.Memory[*object] // locks, by their first byte
-	lately      [numLately]*object
-	mixed       object // stands for an object that is no lock
-	free        *object
-	freePledges []*pledge
-	known       int    // locks
-	lives       uint64 // of locks
-	broken      uint64 // pledges that were called back and seen all the same
+	locks       *shadow.Memory[*lock] // by their first byte
+	recentLocks [numRecentLocks]*lock
+	message     lock // stands for an address that is used for messages, and is no lock
+	free        *lock
+	freePending []*pendingRelease
+	liveLocks   int
+	epochs      uint64 // allocation epochs of locks so far
+	violations  uint64 // releases that were reacquired and still observed
 
 	history history
 
-	slept bool // threads may hold locks unknown to the filter
+	missedLocks bool // threads may hold locks that the filter has not seen
 
-	effort
+	counters
 }
 
-func newFilter(d heisen.Detector, spans bool, options []Option) (*Filter, error) {
-	if d == nil {
-		return nil, fmt.Errorf("%w: there is no detector", ErrOption)
+// newFilter makes a filter for both constructors.
+func newFilter(constructor string, next heisen.Detector, c config, opts []filterOption) (*Filter, error) {
+	if next == nil {
+		return nil, fmt.Errorf("%s: %w: %w", constructor, heisen.ErrOption, ErrNoDetector)
+	}
+	if err := option.Apply(constructor, &c, opts); err != nil {
+		return nil, err
+	}
+	if c.messageOrder && c.thesisAlgorithm {
+		return nil, fmt.Errorf("%s: %w", constructor, option.Errorf("WithMessageOrder and WithThesisAlgorithm exclude each other"))
 	}
 	f := &Filter{
-		next:    d,
-		handle:  handlerOf(d),
-		spans:   spans,
+		next:    next,
+		handle:  handlerOf(next),
+		spans:   c.spans,
+		budget:  c.budget,
 		threads: shadow.New[*thread](nil, nil),
 		history: newHistory(),
 	}
-	if s, ok := d.(heisen.Skipper); ok {
+	f.locks = shadow.New(nil, f.forget)
+	if s, ok := next.(heisen.Skipper); ok {
 		f.skip = s.Skip
 	}
-	if u, ok := d.(heisen.LockUser); ok {
-		f.use = u.LockUse()
+	if u, ok := next.(heisen.LockUser); ok {
+		f.lockUse = u.LockUse()
 	}
-	f.mayRest()
-	f.objects = shadow.New(nil, f.forget)
-	for _, option := range options {
-		if err := option(f); err != nil {
-			return nil, err
-		}
+	if c.messageOrder {
+		f.contexts = newContexts(defaultContexts)
+	}
+	if c.noBypass || c.thesisAlgorithm {
+		f.disableBypass()
+	} else {
+		f.enableBypass(c.detectorCost)
+	}
+	if c.thesisAlgorithm {
+		f.literal = newLiteral()
+	}
+	if c.allLockEvents {
+		f.lockUse = heisen.LocksAsEvents
 	}
 	if f.budget != 0 && f.contexts != nil {
 		f.contexts.limit = min(f.contexts.limit, int(f.budget/8/24))
@@ -94,21 +112,24 @@ func handlerOf(d heisen.Detector) func([]heisen.Record) {
 
 // Handle implements heisen.Detector.
 func (f *Filter) Handle(e heisen.Event) {
-	if f.events >= f.rest.due {
-		f.turn()
+	if f.next == nil {
+		return
+	}
+	if f.events >= f.bypass.nextDecision {
+		f.decide()
 	}
 	f.events++
-	if f.rest.state == asleep {
+	if f.bypass.mode == bypassAll {
 		f.next.Handle(e)
 		return
 	}
-	if !f.keep(heisen.AsRecord(e)) {
-		f.wait.own()
-		f.left++
+	if !f.forward(heisen.AsRecord(e)) {
+		f.deferred.own()
+		f.skipped++
 		return
 	}
-	if f.left > 0 {
-		f.catchUp()
+	if f.skipped > 0 {
+		f.forwardDeferred()
 	}
 	f.next.Handle(e)
 }
@@ -116,104 +137,109 @@ func (f *Filter) Handle(e heisen.Event) {
 // HandleRecords implements heisen.RecordHandler. It hands on maximal runs of
 // kept records without copying them.
 func (f *Filter) HandleRecords(batch []heisen.Record) {
-	if f.events >= f.rest.due {
-		f.turn()
+	if f.next == nil {
+		return
+	}
+	if f.events >= f.bypass.nextDecision {
+		f.decide()
 	}
 	f.events += uint64(len(batch))
-	if f.rest.state == asleep {
+	if f.bypass.mode == bypassAll {
 		f.handle(batch)
 		return
 	}
-	dozing := f.rest.state == dozing
+	dozing := f.bypass.mode == bypassAccesses
 	start := 0
 	for i := range batch {
 		r := &batch[i]
 		isAccess := r.Op-heisen.Read <= heisen.Write-heisen.Read
 		isLock := r.Op-heisen.Acquire <= heisen.Release-heisen.Acquire
 		switch {
-		case dozing && (isAccess || isLock && f.isOrdinary(r)): // nothing is left out then
+		case dozing && (isAccess || isLock && f.isSimpleLockOp(r)): // nothing is left out then
 			continue
-		case isAccess && f.isRepeated(r):
+		case isAccess && f.isRepeatedAccess(r):
 		case isLock &&
-			(f.use == heisen.LocksAsOrder && f.isAgain(r) || f.use == heisen.LocksAsSets && f.isSection(r)):
-		case f.keep(r):
-			if f.left > 0 {
-				f.catchUp()
+			(f.lockUse == heisen.LocksAsOrder && f.isRepeatedLockOp(r) || f.lockUse == heisen.LocksAsSets && f.isEmptySection(r)):
+		case f.forward(r):
+			if f.skipped > 0 {
+				f.forwardDeferred()
 			}
 			continue
 		}
 		if start < i {
 			f.handle(batch[start:i])
 		}
-		f.left++
+		f.skipped++
 		start = i + 1
 	}
 	if start < len(batch) {
 		f.handle(batch[start:])
 	}
-	f.wait.own()
+	f.deferred.own()
 }
 
-// catchUp brings the detector to where an event is to be handed on: with what
+// forwardDeferred brings the detector to where an event is to be handed on: with what
 // waited for that, and with how many events it goes without.
-func (f *Filter) catchUp() {
-	if f.wait.count > 0 {
-		late := f.wait.take()
-		f.left -= uint64(len(late))
+func (f *Filter) forwardDeferred() {
+	if f.deferred.count > 0 {
+		late := f.deferred.take()
+		f.skipped -= uint64(len(late))
 		f.handle(late)
 	}
-	if f.skip != nil && f.left > 0 {
-		f.skip(f.left)
+	if f.skip != nil && f.skipped > 0 {
+		f.skip(f.skipped)
 	}
-	f.left = 0
+	f.skipped = 0
 }
 
-// Flush implements heisen.Detector. Besides the detector's own error it returns
-// one that wraps ErrLock if findings may be missing because the stream did with
-// a lock what locks do not do: while a thread held it, and accesses were dropped
-// because whoever would get the lock next was to be ordered after them, somebody
-// else got it, or read what was released through it. See the package
-// documentation.
+// Flush implements heisen.Detector. It returns the error of the detector behind the filter, joined
+// with one that wraps ErrLockMisuse if findings may be missing because of dropped accesses.
 func (f *Filter) Flush() error {
+	if f.next == nil {
+		return ErrNoDetector
+	}
 	err := f.next.Flush()
-	if f.broken > 0 {
-		err = errors.Join(err, fmt.Errorf("%w, %d times: findings may be missing that need accesses made meanwhile", ErrLock, f.broken))
+	if f.violations > 0 {
+		err = errors.Join(err, fmt.Errorf("%w, %d times: findings may be missing", ErrLockMisuse, f.violations))
 	}
 	return err
 }
 
-// Stats is what a Filter has done so far.
+// Stats counts what a Filter has done so far.
 type Stats struct {
-	Events   uint64 // all that came in
-	Rested   uint64 // those that came while it rested, because it did not pay
-	Accesses uint64 // plain accesses among the others
-	Dropped  uint64 // accesses not handed on
-	Locks    uint64 // lock operations not handed on
-	Pairs    uint64 // distinct pairs of an access's location and its context; one that was forgotten counts again
-	Bytes    uint64 // taken from the heap
+	Events          uint64 // all events
+	Bypassed        uint64 // events that were forwarded without examination; see WithoutBypass
+	Accesses        uint64 // plain accesses that were examined
+	DroppedAccesses uint64 // redundant accesses
+	DroppedLocks    uint64 // lock operations that were dropped
+	Entries         uint64 // history entries made: distinct pairs of an access and its context; a forgotten one counts again
+	Bytes           uint64 // heap memory in use
 }
 
-// Stats returns what the filter has done so far. It costs some nanoseconds.
+// Stats returns the present counts. It costs some nanoseconds.
 func (f *Filter) Stats() Stats {
-	s := Stats{
-		Events: f.events, Rested: f.rested, Accesses: f.accesses, Dropped: f.dropped, Locks: f.locks,
-		Pairs: f.history.pairs,
-		Bytes: f.history.bytes() + f.otherBytes(),
+	if f.next == nil {
+		return Stats{}
 	}
-	if f.rest.state != awake {
-		s.Rested += f.events - f.rest.begun.events
+	s := Stats{
+		Events: f.events, Bypassed: f.bypassed, Accesses: f.accesses, DroppedAccesses: f.dropped, DroppedLocks: f.droppedLocks,
+		Entries: f.history.pairs,
+		Bytes:   f.history.bytes() + f.otherBytes(),
+	}
+	if f.bypass.mode != filtering {
+		s.Bypassed += f.events - f.bypass.start.events
 	}
 	if f.literal != nil {
-		s.Pairs = f.literal.pairs
+		s.Entries = f.literal.pairs
 	}
 	return s
 }
 
 // otherBytes is how much is taken by what is not history.
 func (f *Filter) otherBytes() uint64 {
-	n := f.threads.Stats().Bytes + f.objects.Stats().Bytes
-	n += uint64(len(f.numbers)+len(f.spare)) * uint64(unsafe.Sizeof(thread{})+8)
-	n += uint64(f.known) * uint64(unsafe.Sizeof(object{}))
+	n := f.threads.Stats().Bytes + f.locks.Stats().Bytes
+	n += uint64(len(f.byNumber)+len(f.spare)) * uint64(unsafe.Sizeof(thread{})+8)
+	n += uint64(f.liveLocks) * uint64(unsafe.Sizeof(lock{}))
 	if f.contexts != nil {
 		n += f.contexts.bytes()
 	}
@@ -226,23 +252,23 @@ func (f *Filter) otherBytes() uint64 {
 // allowance is how much the history may take.
 func (f *Filter) allowance() uint64 { return f.budget - min(f.budget, f.otherBytes()) }
 
-// keep reports whether r is to be handed on.
-func (f *Filter) keep(r *heisen.Record) bool {
+// forward reports whether r is to be handed on.
+func (f *Filter) forward(r *heisen.Record) bool {
 	t := f.current
 	if t == nil || t.id != r.Thread {
 		if f.literal != nil {
-			return f.keepLiteral(r)
+			return f.forwardLiteral(r)
 		}
 		t = f.thread(r.Thread)
 		f.current = t
-		f.changes++
+		f.switches++
 	}
-	if f.rest.state == dozing {
+	if f.bypass.mode == bypassAccesses {
 		t.version++ // for the accesses that were handed on before
 	}
 	switch r.Op {
 	case heisen.Read, heisen.Write:
-		if f.rest.state == dozing {
+		if f.bypass.mode == bypassAccesses {
 			return true
 		}
 		f.accesses++
@@ -264,35 +290,35 @@ func (f *Filter) keep(r *heisen.Record) bool {
 	return true
 }
 
-// isRepeated takes an access that is redundant, in the usual case. It reports
+// isRepeatedAccess takes an access that is redundant, in the usual case. It reports
 // false, and leaves all as it is, if r is not such.
-func (f *Filter) isRepeated(r *heisen.Record) bool {
+func (f *Filter) isRepeatedAccess(r *heisen.Record) bool {
 	t := f.current
 	if t == nil || t.id != r.Thread || r.Len > 1 {
 		return false
 	}
-	if t.unsure {
-		t.settle()
+	if t.validFromStale {
+		t.updateValidFrom()
 	}
-	if t.stale {
-		f.locate(t)
+	if t.keyStale {
+		f.updateKey(t)
 	}
 	v := f.history.young.Peek(r.Object)
 	if v == nil {
 		return false
 	}
-	who := t.who | uint64(r.Op&heisen.Write)<<(whoShift-2)
+	who := t.key | uint64(r.Op&heisen.Write)<<(contextShift-2)
 	if !f.spans {
 		who |= uint64(r.Site)
 	}
 	e := &v.first
-	if e.who != who {
+	if e.key != who {
 		e = &v.second
 	}
-	if e.who != who || e.time < t.exposed {
+	if e.key != who || e.time < t.validFrom {
 		return false
 	}
-	f.across(t, e.time)
+	f.relyOn(t, e.time)
 	f.accesses++
 	f.dropped++
 	return true
@@ -300,34 +326,34 @@ func (f *Filter) isRepeated(r *heisen.Record) bool {
 
 // redundant reports whether an access is redundant, and notes it if it is not.
 func (f *Filter) redundant(t *thread, r *heisen.Record) bool {
-	if t.unsure {
-		t.settle()
+	if t.validFromStale {
+		t.updateValidFrom()
 	}
-	if t.stale {
-		f.locate(t)
+	if t.keyStale {
+		f.updateKey(t)
 	}
-	who := t.who | uint64(r.Op&heisen.Write)<<(whoShift-2)
+	who := t.key | uint64(r.Op&heisen.Write)<<(contextShift-2)
 	if !f.spans {
 		who |= uint64(r.Site)
 	}
 	if r.Len > 1 {
-		if f.ranged(t, r, who) {
+		if f.redundantRange(t, r, who) {
 			return true
 		}
 		t.version++
 		return false
 	}
 	if v := f.history.young.Peek(r.Object); v != nil {
-		if v.first.who == who && v.first.time >= t.exposed {
-			f.across(t, v.first.time)
+		if v.first.key == who && v.first.time >= t.validFrom {
+			f.relyOn(t, v.first.time)
 			return true
 		}
-		if v.second.who == who && v.second.time >= t.exposed {
-			f.across(t, v.second.time)
+		if v.second.key == who && v.second.time >= t.validFrom {
+			f.relyOn(t, v.second.time)
 			return true
 		}
 	}
-	if f.scalar(t, r.Object, who) {
+	if f.redundantByte(t, r.Object, who) {
 		return true
 	}
 	t.version++
@@ -345,21 +371,21 @@ func (f *Filter) synchronise(t *thread, r *heisen.Record) {
 	case heisen.ReleaseShared:
 		f.releaseShared(t, r.Object)
 	case heisen.Receive:
-		f.mix(r.Object, false)
+		f.useAsMessage(r.Object, false)
 	case heisen.Send:
-		f.mix(r.Object, true)
+		f.useAsMessage(r.Object, true)
 		f.publish(t)
 	case heisen.AtomicRead:
-		f.mix(r.Object, false)
+		f.useAsMessage(r.Object, false)
 	case heisen.AtomicWrite:
 		f.overwrite(r.Object)
 		f.publish(t)
 	case heisen.AtomicUpdate:
-		f.mix(r.Object, true)
+		f.useAsMessage(r.Object, true)
 		f.publish(t)
 	case heisen.Fork:
 		f.publish(t)
-		f.teach(r.Object)
+		f.forked(r.Object)
 	case heisen.Join:
 		if o := r.Object.Thread(); heisen.Object(o) == r.Object && o != r.Thread {
 			f.end(o)
@@ -367,26 +393,26 @@ func (f *Filter) synchronise(t *thread, r *heisen.Record) {
 	case heisen.End:
 		f.end(r.Thread)
 	case heisen.Alloc, heisen.Free:
-		f.objects.Clear(r.Object, r.Value)
+		f.locks.Clear(r.Object, r.Value)
 		f.history.clear(r.Object, r.Value)
 	}
 	if r.Op.IsAtomic() || r.Flags&heisen.LockWord != 0 {
-		f.history.share(t, r)
+		f.history.setShared(t, r)
 	}
 	f.flagged(r)
 }
 
-// ordinary are the flags that change nothing for the filter.
-const ordinary = heisen.HasValue | heisen.NoWait | heisen.Chance
+// neutralFlags are the flags that change nothing for the filter.
+const neutralFlags = heisen.HasValue | heisen.NoWait | heisen.Chance
 
 // flagged stops leaving out lock operations, and resting, if r has a flag that
 // might need them.
 func (f *Filter) flagged(r *heisen.Record) {
-	if r.Flags&^(ordinary|heisen.LockWord) != 0 {
-		if f.rest.state == dozing {
-			f.wake()
+	if r.Flags&^(neutralFlags|heisen.LockWord) != 0 {
+		if f.bypass.mode == bypassAccesses {
+			f.resume()
 		}
-		f.use = heisen.LocksAsEvents
-		f.neverRest()
+		f.lockUse = heisen.LocksAsEvents
+		f.disableBypass()
 	}
 }

@@ -58,9 +58,9 @@ func FuzzFilter(f *testing.F) {
 		}
 		for _, build := range []func(heisen.Detector) (*tree.Filter, error){
 			func(d heisen.Detector) (*tree.Filter, error) { return tree.NewFilter(d) },
-			func(d heisen.Detector) (*tree.Filter, error) { return tree.NewFilter(d, tree.Memory(1<<20)) },
-			func(d heisen.Detector) (*tree.Filter, error) { return tree.NewFilter(d, tree.MessageOrder()) },
-			func(d heisen.Detector) (*tree.Filter, error) { return tree.NewFilter(d, tree.Literal()) },
+			func(d heisen.Detector) (*tree.Filter, error) { return tree.NewFilter(d, tree.WithMemory(1<<20)) },
+			func(d heisen.Detector) (*tree.Filter, error) { return tree.NewFilter(d, tree.WithMessageOrder()) },
+			func(d heisen.Detector) (*tree.Filter, error) { return tree.NewFilter(d, tree.WithThesisAlgorithm()) },
 			func(d heisen.Detector) (*tree.Filter, error) { return tree.NewSpanFilter(d) },
 		} {
 			var k kept
@@ -69,7 +69,7 @@ func FuzzFilter(f *testing.F) {
 				t.Fatal(err)
 			}
 			filter.HandleRecords(trace)
-			if err := filter.Flush(); err != nil && !errors.Is(err, tree.ErrLock) {
+			if err := filter.Flush(); err != nil && !errors.Is(err, tree.ErrLockMisuse) {
 				t.Fatal(err)
 			}
 			rest := k.records
@@ -81,14 +81,14 @@ func FuzzFilter(f *testing.F) {
 					t.Fatalf("%v was dropped", r)
 				}
 			}
-			if s := filter.Stats(); len(rest) > 0 || s.Dropped != dropped || s.Events != uint64(len(trace)) {
+			if s := filter.Stats(); len(rest) > 0 || s.DroppedAccesses != dropped || s.Events != uint64(len(trace)) {
 				t.Fatalf("%d events dropped, statistics %+v; %d too many", dropped, s, len(rest))
 			}
 		}
 		if _, err := sameLocations(trace, reference); err != nil {
 			t.Error(err)
 		}
-		if _, err := sameLocations(trace, hybrid, tree.MessageOrder()); err != nil {
+		if _, err := sameLocations(trace, hybrid, tree.WithMessageOrder()); err != nil {
 			t.Error(err)
 		}
 	})

@@ -45,9 +45,9 @@ func TestHiddenCalls(t *testing.T) {
 		t.Errorf("%d races, and there are none", n)
 	}
 	for name, front := range map[string]func(heisen.Detector) (*tree.Filter, error){
-		"filter": func(d heisen.Detector) (*tree.Filter, error) { return tree.NewFilter(d, tree.NoRest()) },
+		"filter": func(d heisen.Detector) (*tree.Filter, error) { return tree.NewFilter(d, tree.WithoutBypass()) },
 		"span filter": func(d heisen.Detector) (*tree.Filter, error) {
-			return tree.NewSpanFilter(d, tree.NoRest())
+			return tree.NewSpanFilter(d, tree.WithoutBypass())
 		},
 	} {
 		if n := alarms(front); n != 1 {

@@ -10,14 +10,14 @@ import (
 // entry says that an access was handed on: who is its context, op and site, and
 // time the span it was in. The zero entry is none.
 type entry struct {
-	who, time uint64
+	key, time uint64
 }
 
 // Layout of entry.who: 31 bits of context, one for writes, 32 of site.
 const (
-	whoShift    = 33
-	whoWrite    = 1 << 32
-	maxContexts = 1<<31 - 1
+	contextShift = 33
+	keyWrite     = 1 << 32
+	maxContexts  = 1<<31 - 1
 )
 
 // variable is the concurrency history of a class of bytes: 40 bytes, without
@@ -39,7 +39,7 @@ const shared = 1<<32 - 1
 // the young one is the old one.
 type history struct {
 	young, old *shadow.Memory[variable]
-	more       overflow
+	overflow   overflow
 	ids        uint32 // the latest number of a variable in the overflow table
 	pairs      uint64 // entries made
 	since      uint64 // entries before this time are of no use
@@ -55,7 +55,7 @@ func newGeneration() *shadow.Memory[variable] {
 
 // bytes returns how much the history takes.
 func (h *history) bytes() uint64 {
-	n := h.young.Stats().Bytes + h.more.bytes()
+	n := h.young.Stats().Bytes + h.overflow.bytes()
 	if h.old != nil {
 		n += h.old.Stats().Bytes
 	}
@@ -88,10 +88,10 @@ func (h *history) makeRoom(size, limit uint64) bool {
 	if size > 1 { // it may begin at the end of a page and of a chunk
 		need += uint64(pageCost) + chunkCost
 	}
-	h.more.limit = limit / 4
+	h.overflow.limit = limit / 4
 	have := h.young.Stats().Bytes
 	have += have / 16 // the table of chunks may be about to grow
-	if have+need > (limit-min(limit, h.more.bytes()))/2 {
+	if have+need > (limit-min(limit, h.overflow.bytes()))/2 {
 		h.old, h.young = h.young, newGeneration()
 	}
 	return h.shrink(need, limit)
@@ -111,12 +111,12 @@ func (h *history) shrink(need, limit uint64) bool {
 
 func (h *history) forgetAll() {
 	h.young, h.old = newGeneration(), nil
-	h.more = overflow{limit: h.more.limit}
+	h.overflow = overflow{limit: h.overflow.limit}
 }
 
-// scalar reports whether an access of one byte is redundant that fits none of
+// redundantByte reports whether an access of one byte is redundant that fits none of
 // the entries at hand, and notes it if it is not.
-func (f *Filter) scalar(t *thread, o heisen.Object, who uint64) bool {
+func (f *Filter) redundantByte(t *thread, o heisen.Object, who uint64) bool {
 	h := &f.history
 	if f.budget != 0 && !h.makeRoom(1, f.allowance()) {
 		return false
@@ -127,52 +127,52 @@ func (f *Filter) scalar(t *thread, o heisen.Object, who uint64) bool {
 			*v = variable{owner: old.owner, first: old.first, second: old.second}
 		}
 	}
-	return f.has(t, v, who) || f.lookFurther(t, v, who)
+	return f.matches(t, v, who) || f.searchOverflow(t, v, who)
 }
 
-// ranged is scalar for any access: it is redundant if every byte of it is.
-func (f *Filter) ranged(t *thread, r *heisen.Record, who uint64) bool {
+// redundantRange is scalar for any access: it is redundant if every byte of it is.
+func (f *Filter) redundantRange(t *thread, r *heisen.Record, who uint64) bool {
 	h := &f.history
 	if f.budget != 0 && !h.makeRoom(r.Size(), f.allowance()) {
 		return false
 	}
 	all := true
 	for c := h.young.Range(r.Object, r.Size()); c.Next(); {
-		if v := c.State(); !f.has(t, v, who) && !f.lookFurther(t, v, who) {
+		if v := c.State(); !f.matches(t, v, who) && !f.searchOverflow(t, v, who) {
 			all = false
 		}
 	}
 	return all
 }
 
-// has reports whether one of v's entries stands for an access by t.
-func (f *Filter) has(t *thread, v *variable, who uint64) bool {
-	if v.first.who == who && v.first.time >= t.exposed {
-		f.across(t, v.first.time)
+// matches reports whether one of v's entries stands for an access by t.
+func (f *Filter) matches(t *thread, v *variable, who uint64) bool {
+	if v.first.key == who && v.first.time >= t.validFrom {
+		f.relyOn(t, v.first.time)
 		return true
 	}
-	if v.second.who == who && v.second.time >= t.exposed {
-		f.across(t, v.second.time)
+	if v.second.key == who && v.second.time >= t.validFrom {
+		f.relyOn(t, v.second.time)
 		return true
 	}
-	if f.spans && who&whoWrite == 0 {
-		return f.has(t, v, who|whoWrite) // a write stands for a read too
+	if f.spans && who&keyWrite == 0 {
+		return f.matches(t, v, who|keyWrite) // a write stands for a read too
 	}
 	return false
 }
 
-// across notes that an access is redundant because of one in an earlier span.
-func (f *Filter) across(t *thread, time uint64) {
+// relyOn notes that an access is redundant because of one in an earlier span.
+func (f *Filter) relyOn(t *thread, time uint64) {
 	if time != t.now {
-		t.across++
+		t.reliance++
 	}
 }
 
-// lookFurther reports whether the overflow table has an entry that stands for an
+// searchOverflow reports whether the overflow table has an entry that stands for an
 // access by t, and otherwise makes one.
-func (f *Filter) lookFurther(t *thread, v *variable, who uint64) bool {
+func (f *Filter) searchOverflow(t *thread, v *variable, who uint64) bool {
 	h := &f.history
-	f.further++
+	f.searches++
 	if v.first.time < h.since && v.second.time < h.since {
 		*v = variable{}
 	}
@@ -184,27 +184,27 @@ func (f *Filter) lookFurther(t *thread, v *variable, who uint64) bool {
 		}
 	}
 	if v.id != 0 {
-		e := entry{who, h.more.get(v.id, who)}
-		if f.spans && who&whoWrite == 0 && e.time < t.exposed {
-			e.time = h.more.get(v.id, who|whoWrite)
+		e := entry{who, h.overflow.get(v.id, who)}
+		if f.spans && who&keyWrite == 0 && e.time < t.validFrom {
+			e.time = h.overflow.get(v.id, who|keyWrite)
 		}
-		if e.time >= t.exposed {
-			if e.who == who { // the next one is likely to be the same
-				if !f.dead(v.second) {
-					h.more.put(f, v.id, v.second)
+		if e.time >= t.validFrom {
+			if e.key == who { // the next one is likely to be the same
+				if !f.obsolete(v.second) {
+					h.overflow.put(f, v.id, v.second)
 				}
 				v.first, v.second = e, v.first
 			}
-			f.across(t, e.time)
+			f.relyOn(t, e.time)
 			return true
 		}
 	}
 	now := entry{who, t.now}
 	switch {
-	case v.first.who == who:
+	case v.first.key == who:
 		v.first = now
 		return false
-	case v.second.who == who:
+	case v.second.key == who:
 		v.second = now
 		return false
 	}
@@ -213,7 +213,7 @@ func (f *Filter) lookFurther(t *thread, v *variable, who uint64) bool {
 	if v.second.time < older.time {
 		older = &v.second
 	}
-	if !f.dead(*older) {
+	if !f.obsolete(*older) {
 		if v.id == 0 {
 			if h.ids++; h.ids == 0 {
 				h.forgetAll() // numbers begin anew
@@ -221,15 +221,15 @@ func (f *Filter) lookFurther(t *thread, v *variable, who uint64) bool {
 			}
 			v.id = h.ids
 		}
-		h.more.put(f, v.id, *older)
+		h.overflow.put(f, v.id, *older)
 	}
 	*older = now
 	return false
 }
 
-// dead reports whether an entry can stand for nothing any more.
-func (f *Filter) dead(e entry) bool {
-	n := uint32(e.who >> whoShift)
+// obsolete reports whether an entry can stand for nothing any more.
+func (f *Filter) obsolete(e entry) bool {
+	n := uint32(e.key >> contextShift)
 	if c := f.contexts; c != nil {
 		if int(n) >= len(c.nodes) {
 			return true
@@ -239,13 +239,13 @@ func (f *Filter) dead(e entry) bool {
 	if e.time < f.history.since {
 		return true
 	}
-	t := f.numbers[n]
+	t := f.byNumber[n]
 	return t == nil || e.time < t.base
 }
 
-// share notes an access by t that is handed on anyway: it may make t the second
+// setShared notes an access by t that is handed on anyway: it may make t the second
 // thread. The bytes concerned are forgotten; others of their class are not.
-func (h *history) share(t *thread, r *heisen.Record) {
+func (h *history) setShared(t *thread, r *heisen.Record) {
 	last := r.Object + heisen.Object(min(r.Size()-1, uint64(^r.Object)))
 	for _, memory := range []*shadow.Memory[variable]{h.young, h.old} {
 		if memory == nil {

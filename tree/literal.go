@@ -20,7 +20,7 @@ type literal struct {
 	sent     *shadow.Memory[uint64] // latest message sent to an object
 	numbers  uint64                 // of locks and messages
 	theta    theta
-	former   theta // what theta was before it filled its half of the memory
+	oldTheta theta // what theta was before it filled its half of the memory
 	pairs    uint64
 }
 
@@ -58,8 +58,8 @@ func newLiteral() *literal {
 	}
 }
 
-// keepLiteral is Algorithm 1.
-func (f *Filter) keepLiteral(r *heisen.Record) bool {
+// forwardLiteral is Algorithm 1.
+func (f *Filter) forwardLiteral(r *heisen.Record) bool {
 	l := f.literal
 	g := l.of(r.Thread)
 	switch r.Op {
@@ -188,12 +188,12 @@ func (l *literal) compact() {
 		}
 	}
 	l.theta.renumber(renumbered)
-	l.former.renumber(renumbered)
+	l.oldTheta.renumber(renumbered)
 	c.limit = max(c.limit, 2*len(c.nodes))
 }
 
 func (l *literal) bytes() uint64 {
-	return l.contexts.bytes() + l.theta.bytes() + l.former.bytes() +
+	return l.contexts.bytes() + l.theta.bytes() + l.oldTheta.bytes() +
 		l.threads.Stats().Bytes + l.locks.Stats().Bytes + l.sent.Stats().Bytes
 }
 
@@ -202,10 +202,10 @@ func (l *literal) redundant(g *gamma, loc heisen.Site, budget uint64) bool {
 	n := l.theta.find(loc, g.node())
 	if n == nil {
 		if budget != 0 && l.theta.grows() && l.bytes()+l.theta.bytes() > budget/2 {
-			l.former, l.theta = l.theta, theta{}
+			l.oldTheta, l.theta = l.theta, theta{}
 		}
 		n = l.theta.insert(loc, g.node())
-		if old := l.former.find(loc, g.node()); old != nil {
+		if old := l.oldTheta.find(loc, g.node()); old != nil {
 			n.threads, n.count = old.threads, old.count
 		} else {
 			l.pairs++

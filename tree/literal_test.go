@@ -73,7 +73,7 @@ func TestLiteralLosesRaces(t *testing.T) {
 			if n := len(analyse(test.trace, test.detector, nil).pairs); n != 1 {
 				t.Errorf("%d racy pairs of locations, want 1", n)
 			}
-			if n := len(analyse(test.trace, test.detector, tree.NewFilter, tree.Literal()).pairs); n != 0 {
+			if n := len(analyse(test.trace, test.detector, tree.NewFilter, tree.WithThesisAlgorithm()).pairs); n != 0 {
 				t.Errorf("%d racy pairs of locations behind the literal filter, want none", n)
 			}
 			if n := len(analyse(test.trace, test.detector, tree.NewFilter).pairs); n != 1 {
@@ -93,10 +93,10 @@ func TestMessageOrderIsNotForLockEdges(t *testing.T) {
 		under(A, 0, at(1, 0, heisen.Write, x)),
 		[]heisen.Record{at(2, 1, heisen.Write, x)},
 	)
-	if n := len(analyse(trace, reference, tree.NewFilter, tree.MessageOrder()).pairs); n != 0 {
+	if n := len(analyse(trace, reference, tree.NewFilter, tree.WithMessageOrder()).pairs); n != 0 {
 		t.Errorf("%d racy pairs of locations, want none", n)
 	}
-	if n := len(analyse(trace, hybrid, tree.NewFilter, tree.MessageOrder()).pairs); n != 1 {
+	if n := len(analyse(trace, hybrid, tree.NewFilter, tree.WithMessageOrder()).pairs); n != 1 {
 		t.Errorf("hybrid: %d racy pairs of locations, want 1", n)
 	}
 }
@@ -118,7 +118,7 @@ func TestLockThatIsNoLock(t *testing.T) {
 	if want := analyse(trace, reference, nil); len(want.pairs) != 1 || want.err != nil {
 		t.Fatalf("%d racy pairs of locations, %v, want 1", len(want.pairs), want.err)
 	}
-	if got := analyse(trace, reference, tree.NewFilter); len(got.pairs) != 0 || !errors.Is(got.err, tree.ErrLock) {
+	if got := analyse(trace, reference, tree.NewFilter); len(got.pairs) != 0 || !errors.Is(got.err, tree.ErrLockMisuse) {
 		t.Errorf("%d racy pairs of locations, error %v, want none and ErrLock", len(got.pairs), got.err)
 	}
 

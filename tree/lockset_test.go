@@ -30,8 +30,8 @@ func TestPotentialRacesAreUnchanged(t *testing.T) {
 		options  []tree.Option
 	}{
 		{"default", hybrid, nil},
-		{"MessageOrder", hybrid, []tree.Option{tree.MessageOrder()}},
-		{"MessageOrder, atomics order", hybridOrderingAtomics, []tree.Option{tree.MessageOrder()}},
+		{"MessageOrder", hybrid, []tree.Option{tree.WithMessageOrder()}},
+		{"MessageOrder, atomics order", hybridOrderingAtomics, []tree.Option{tree.WithMessageOrder()}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			forRandomTraces(t, perKind, func(trace []heisen.Record) (outcome, error) {
@@ -52,7 +52,7 @@ type violation struct {
 // TestViolationsAreUnchanged is the theorem for Eraser: behind either filter the
 // same variables are reported, at the same accesses, with the same locks.
 func TestViolationsAreUnchanged(t *testing.T) {
-	messages := []tree.Option{tree.MessageOrder()}
+	messages := []tree.Option{tree.WithMessageOrder()}
 	for _, test := range []struct {
 		name    string
 		options []tree.Option
@@ -69,7 +69,7 @@ func TestViolationsAreUnchanged(t *testing.T) {
 					return outcome{}, err
 				}
 				got, stats, err := violations(trace, func(d heisen.Detector) (*tree.Filter, error) { return test.filter(d, test.options...) })
-				o := outcome{Stats: stats, races: len(want), refused: errors.Is(err, tree.ErrLock)}
+				o := outcome{Stats: stats, races: len(want), refused: errors.Is(err, tree.ErrLockMisuse)}
 				if err == nil || o.refused {
 					err = nil
 				}

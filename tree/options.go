@@ -2,108 +2,155 @@ package tree
 
 import (
 	"errors"
-	"fmt"
 	"time"
 
 	"github.com/heisen-go/heisen"
+	"github.com/heisen-go/heisen/internal/option"
 )
 
-// ErrOption is wrapped by the errors of NewFilter and NewSpanFilter.
-var ErrOption = errors.New("tree: wrong option")
+var (
+	// ErrNoDetector means that there is no detector behind the filter: NewFilter or NewSpanFilter
+	// got none, or a Filter was not made by one of them.
+	ErrNoDetector = errors.New("tree: no detector behind the filter")
 
-// ErrLock is wrapped by the error of Filter.Flush if accesses were dropped that
-// should not have been, see there.
-var ErrLock = errors.New("tree: lock was seen by others while it was held")
+	// ErrLockMisuse means that the stream contains a lock that did not exclude: while a thread held
+	// it, and accesses were dropped because the next holder would be ordered after them, another
+	// thread took it, or observed what was released through it. Findings may be missing.
+	ErrLockMisuse = errors.New("tree: a lock was observed by another thread while it was held")
+)
 
-// Option changes what a Filter does.
-type Option func(*Filter) error
+// Option is an option of NewFilter.
+type Option interface{ applyFilter(*config) error }
 
-// MessageOrder is for detectors that compare locksets and take nothing but
-// messages as order, such as hybrid race detectors, and for Eraser: releases of
-// locks publish nothing to them, so that accesses are redundant across releases,
-// whoever takes the lock in between. In front of a detector that takes locks as
-// order, as all of package vclock do, it loses races.
-func MessageOrder() Option {
-	return func(f *Filter) error {
-		if f.literal != nil || f.spans {
-			return fmt.Errorf("%w: MessageOrder goes with neither Literal nor span filters", ErrOption)
-		}
-		f.contexts = newContexts(defaultContexts)
-		f.rest.sleeps = false
-		return nil
-	}
+// SpanOption is an option of NewSpanFilter. NewFilter accepts it too.
+type SpanOption interface {
+	Option
+	applySpanFilter(*config) error
 }
 
-// Literal takes the thesis at its word: Algorithms 1 and 2, with Γ a path of
-// held locks and messages and Θ looked up by program location alone, for at most
-// two threads. It drops more than any other, and loses races, see the package
-// documentation; it is there for comparison.
-func Literal() Option {
-	return func(f *Filter) error {
-		if f.contexts != nil || f.spans {
-			return fmt.Errorf("%w: Literal goes with neither MessageOrder nor span filters", ErrOption)
-		}
-		f.literal = newLiteral()
-		f.neverRest()
-		return nil
-	}
+type config struct {
+	spans           bool
+	messageOrder    bool
+	thesisAlgorithm bool
+	allLockEvents   bool
+	noBypass        bool
+	detectorCost    time.Duration
+	budget          uint64
 }
 
-// EveryLock hands on all lock operations, also to a detector that is a
-// heisen.LockUser.
-func EveryLock() Option {
-	return func(f *Filter) error {
-		f.use = heisen.LocksAsEvents
+type filterOption func(*config) error
+
+func (o filterOption) applyFilter(c *config) error { return o(c) }
+
+type spanOption func(*config) error
+
+func (o spanOption) applyFilter(c *config) error     { return o(c) }
+func (o spanOption) applySpanFilter(c *config) error { return o(c) }
+
+// WithMessageOrder is for detectors that compare locksets and order only by messages, such as
+// lockset.Hybrid and lockset.Eraser. Releases of locks publish nothing to them, so that accesses are
+// redundant across releases, whichever thread takes the lock in between. In front of a detector to
+// which locks are order, as in package vclock, this option loses races.
+func WithMessageOrder() Option {
+	return filterOption(func(c *config) error {
+		c.messageOrder = true
 		return nil
-	}
+	})
 }
 
-// NoRest lets the filter look at all events, also where that does not pay. Without
-// it, it hands on all accesses for a while, or all
-// events, when what it left out of the last ones was worth less than the look;
-// then it looks again. Nothing is lost by that, and it depends on nothing but the
-// stream and how it is cut into batches.
-func NoRest() Option {
-	return func(f *Filter) error {
-		f.neverRest()
+// WithThesisAlgorithm uses Algorithms 1 and 2 of the thesis as they are: Γ is a path of held locks and
+// messages, and Θ is looked up by program location, for at most two threads. It drops more accesses
+// than the other filters and loses races, as the package documentation explains. It exists for
+// comparison. It cannot be combined with WithMessageOrder.
+func WithThesisAlgorithm() Option {
+	return filterOption(func(c *config) error {
+		c.thesisAlgorithm = true
 		return nil
-	}
+	})
 }
 
-// defaultDetectorCost is what an event costs a typical detector, such as
-// vclock.FastTrack.
+// WithAllLockEvents forwards all lock operations, also to a detector that is a heisen.LockUser.
+func WithAllLockEvents() SpanOption {
+	return spanOption(func(c *config) error {
+		c.allLockEvents = true
+		return nil
+	})
+}
+
+// WithoutBypass makes the filter examine all events, even where that does not pay. Without it, the
+// filter forwards all accesses, or all events, for a while, if the events that it dropped from the
+// last ones were worth less than their examination. Then it examines events again. A bypass loses
+// no finding. When it happens depends only on the stream and on how it is split into batches.
+func WithoutBypass() SpanOption {
+	return spanOption(func(c *config) error {
+		c.noBypass = true
+		return nil
+	})
+}
+
+// defaultDetectorCost is the cost of an event to vclock.FastTrack.
 const defaultDetectorCost = 14 * time.Nanosecond
 
-// WithDetectorCost says what an event costs the detector behind the filter, on
-// average. The filter rests when leaving events out saves the detector less than
-// the look at all events costs; see NoRest. The default is 14 nanoseconds, as of
-// vclock.FastTrack. perEvent must be positive.
-func WithDetectorCost(perEvent time.Duration) Option {
-	return func(f *Filter) error {
+// WithDetectorCost sets the average cost of an event to the detector behind the filter, which must be
+// positive. The filter bypasses events if dropping some saves the detector less time than the
+// examination of all costs; see WithoutBypass. The default is 14 nanoseconds, as of
+// vclock.FastTrack.
+func WithDetectorCost(perEvent time.Duration) SpanOption {
+	return spanOption(func(c *config) error {
 		if perEvent <= 0 {
-			return fmt.Errorf("%w: WithDetectorCost: %v, want more than 0", ErrOption, perEvent)
+			return option.Errorf("WithDetectorCost: %v, want more than 0", perEvent)
 		}
-		f.rest.worth = perEvent.Nanoseconds()
+		c.detectorCost = perEvent
 		return nil
-	}
+	})
 }
 
-// Memory sets how many bytes the filter may take, at least 1 MiB; without it
-// there is no bound. What has not been of use for the longest time is forgotten,
-// which costs time, never a finding. What is needed of threads and locks, about
-// 200 bytes for each, is never forgotten; the histories have what that leaves.
-func Memory(bytes uint64) Option {
-	return func(f *Filter) error {
+// WithMemory bounds the memory of the filter, in bytes. The least is 1 MiB, and without the option
+// there is no bound. The filter forgets the accesses that have not been useful for the longest time.
+// That costs time, but no finding. The state of threads and locks, about 200 bytes for each, is
+// never forgotten. The histories of variables get the rest.
+func WithMemory(bytes uint64) SpanOption {
+	return spanOption(func(c *config) error {
 		if bytes < minBudget {
-			return fmt.Errorf("%w: %d bytes of memory are too few, the least is %d", ErrOption, bytes, minBudget)
+			return option.Errorf("WithMemory: %d bytes, want at least %d", bytes, minBudget)
 		}
-		f.budget = bytes
+		c.budget = bytes
 		return nil
-	}
+	})
 }
 
-// NewFilter returns a filter in front of d. If d is a heisen.LockUser, it goes
-// without those lock operations too that it can do without; see EveryLock.
-func NewFilter(d heisen.Detector, options ...Option) (*Filter, error) {
-	return newFilter(d, false, options)
+// NewFilter returns a filter in front of next, which must not be nil. If next is a heisen.LockUser,
+// the filter also drops lock operations that do not matter to next; see WithAllLockEvents. The error
+// wraps heisen.ErrOption, and ErrNoDetector if next is nil.
+func NewFilter(next heisen.Detector, opts ...Option) (*Filter, error) {
+	var c config
+	apply := make([]filterOption, len(opts))
+	for i, o := range opts {
+		if o != nil {
+			apply[i] = o.applyFilter
+		}
+	}
+	return newFilter("tree.NewFilter", next, c, apply)
+}
+
+// NewSpanFilter returns a filter in front of next, a detector that reports only the first race of a
+// variable, such as vclock.FastTrack. Within a span, the interval between two publications of a
+// thread, it forwards the first access and the first write of each variable, whatever their sites
+// (section 3.6). Behind it the same bytes race, and the first access of each byte that races with
+// an earlier one is the same. The earlier access may be another one. The error is as of NewFilter.
+//
+// The thesis claims that every access that races with the second of two accesses of a span also
+// races with the first. But a read may come before the first write of its span, and the read does
+// not race with other reads, with which the write races. So a write is redundant only after a
+// write. As in NewFilter, a span continues over the release of a lock if the thread takes the lock
+// again before any other thread has observed the release.
+func NewSpanFilter(next heisen.Detector, opts ...SpanOption) (*Filter, error) {
+	c := config{spans: true}
+	apply := make([]filterOption, len(opts))
+	for i, o := range opts {
+		if o != nil {
+			apply[i] = o.applySpanFilter
+		}
+	}
+	return newFilter("tree.NewSpanFilter", next, c, apply)
 }

@@ -6,11 +6,11 @@ import "unsafe"
 // entry stands at one of a few places; where they are all taken the least useful
 // one makes room, or the table grows if it may.
 type overflow struct {
-	table []numbered // length a power of two
-	limit uint64     // of bytes, 0 if there is none
+	table []overflowEntry // length a power of two
+	limit uint64          // of bytes, 0 if there is none
 }
 
-type numbered struct {
+type overflowEntry struct {
 	entry
 	id uint32 // of the variable; 0 if the place is free
 }
@@ -20,7 +20,9 @@ const (
 	overflowWays  = 4
 )
 
-func (o *overflow) bytes() uint64 { return uint64(len(o.table)) * uint64(unsafe.Sizeof(numbered{})) }
+func (o *overflow) bytes() uint64 {
+	return uint64(len(o.table)) * uint64(unsafe.Sizeof(overflowEntry{}))
+}
 
 // places returns the first of the places where an entry may be.
 func (o *overflow) places(id uint32, who uint64) int {
@@ -35,7 +37,7 @@ func (o *overflow) get(id uint32, who uint64) uint64 {
 	}
 	at := o.places(id, who)
 	for i := range o.table[at : at+overflowWays] {
-		if e := &o.table[at+i]; e.id == id && e.who == who {
+		if e := &o.table[at+i]; e.id == id && e.key == who {
 			return e.time
 		}
 	}
@@ -48,9 +50,9 @@ func (o *overflow) put(f *Filter, id uint32, e entry) {
 		return
 	}
 	for {
-		place, free := o.place(f, id, e.who)
+		place, free := o.place(f, id, e.key)
 		if free || !o.resize(f, 2*len(o.table)) {
-			*place = numbered{e, id}
+			*place = overflowEntry{e, id}
 			return
 		}
 	}
@@ -58,14 +60,14 @@ func (o *overflow) put(f *Filter, id uint32, e entry) {
 
 // place returns where an entry is to stand, and whether nothing of use stands
 // there.
-func (o *overflow) place(f *Filter, id uint32, who uint64) (place *numbered, free bool) {
+func (o *overflow) place(f *Filter, id uint32, who uint64) (place *overflowEntry, free bool) {
 	at := o.places(id, who)
 	for i := range o.table[at : at+overflowWays] {
 		e := &o.table[at+i]
 		switch {
-		case e.id == id && e.who == who:
+		case e.id == id && e.key == who:
 			return e, true
-		case !free && (e.id == 0 || f.dead(e.entry)):
+		case !free && (e.id == 0 || f.obsolete(e.entry)):
 			place, free = e, true
 		case place == nil || !free && e.time < place.time:
 			place = e
@@ -77,14 +79,14 @@ func (o *overflow) place(f *Filter, id uint32, who uint64) (place *numbered, fre
 // resize makes the table so long, if that is within the limit, and reports
 // whether it did. What is dead is left behind.
 func (o *overflow) resize(f *Filter, length int) bool {
-	if o.limit != 0 && uint64(length)*uint64(unsafe.Sizeof(numbered{})) > o.limit {
+	if o.limit != 0 && uint64(length)*uint64(unsafe.Sizeof(overflowEntry{})) > o.limit {
 		return false
 	}
 	old := o.table
-	o.table = make([]numbered, length)
+	o.table = make([]overflowEntry, length)
 	for _, e := range old {
-		if e.id != 0 && !f.dead(e.entry) {
-			place, _ := o.place(f, e.id, e.who)
+		if e.id != 0 && !f.obsolete(e.entry) {
+			place, _ := o.place(f, e.id, e.key)
 			*place = e
 		}
 	}

@@ -70,7 +70,7 @@ func forRandomTraces(t *testing.T, n int, check func([]heisen.Record) (outcome, 
 				if err != nil {
 					return fmt.Errorf("%w\n%s", err, workload.Show(trace))
 				}
-				dropped.Add(int64(o.Dropped))
+				dropped.Add(int64(o.DroppedAccesses))
 				accesses.Add(int64(o.Accesses))
 				races.Add(int64(o.races))
 				if o.refused {
@@ -180,7 +180,7 @@ func TestRacyLocationsAreUnchanged(t *testing.T) {
 func sameLocations(trace []heisen.Record, detector func(heisen.Sink) heisen.Detector, options ...tree.Option) (outcome, error) {
 	want := analyse(trace, detector, nil)
 	got := analyse(trace, detector, tree.NewFilter, options...)
-	o := outcome{Stats: got.stats, races: len(want.pairs), refused: errors.Is(got.err, tree.ErrLock)}
+	o := outcome{Stats: got.stats, races: len(want.pairs), refused: errors.Is(got.err, tree.ErrLockMisuse)}
 	switch {
 	case want.err != nil:
 		return o, want.err

@@ -34,18 +34,18 @@ var detectors = []struct {
 		func(sink heisen.Sink, o vclock.Option) (heisen.Detector, error) {
 			return vclock.NewFastTrack(vclock.WithSink(sink), o)
 		}},
-	{"hb", "all racy pairs of the observed order; slow", RecorderFiltered, treeFilter(tree.NoRest()),
+	{"hb", "all racy pairs of the observed order; slow", RecorderFiltered, treeFilter(tree.WithoutBypass()),
 		func(sink heisen.Sink) (heisen.Detector, error) {
 			return vclock.NewHappensBefore(vclock.WithSink(sink))
 		},
 		func(sink heisen.Sink, o vclock.Option) (heisen.Detector, error) {
 			return vclock.NewHappensBefore(vclock.WithSink(sink), o)
 		}},
-	{"eraser", "every violation of the locking discipline; not every one is a race", Unfiltered, treeFilter(tree.MessageOrder(), tree.WithDetectorCost(11*time.Nanosecond)),
+	{"eraser", "every violation of the locking discipline; not every one is a race", Unfiltered, treeFilter(tree.WithMessageOrder(), tree.WithDetectorCost(11*time.Nanosecond)),
 		func(sink heisen.Sink) (heisen.Detector, error) { return lockset.NewEraser(lockset.WithSink(sink)) }, nil},
-	{"hybrid", "the places of all races that locks and messages allow, in any schedule; not every one can happen", RecorderFiltered, treeFilter(tree.MessageOrder(), tree.WithDetectorCost(18*time.Nanosecond)),
+	{"hybrid", "the places of all races that locks and messages allow, in any schedule; not every one can happen", RecorderFiltered, treeFilter(tree.WithMessageOrder(), tree.WithDetectorCost(18*time.Nanosecond)),
 		func(sink heisen.Sink) (heisen.Detector, error) { return lockset.NewHybrid(lockset.WithSink(sink)) }, nil},
-	{"lockorder", "potential deadlocks: cycles of the lock-order graph that no gate lock, fork, join or message excludes; claims no deadlock", RecorderFiltered, treeFilter(tree.NoRest()),
+	{"lockorder", "potential deadlocks: cycles of the lock-order graph that no gate lock, fork, join or message excludes; claims no deadlock", RecorderFiltered, treeFilter(tree.WithoutBypass()),
 		func(sink heisen.Sink) (heisen.Detector, error) { return lockset.NewLockOrder(lockset.WithSink(sink)) }, nil},
 	{mcmName, "races, deadlocks, torn transactions and sections that another order of the same events shows, each with a schedule; within a window of events", Unfiltered, nil,
 		nil, nil}, // see maximal; it always knows of hidden calls, and a witness has all events

@@ -29,7 +29,7 @@ type fronts struct {
 // the tool has added, because the cost of its events is unknown.
 func (f *fronts) wrap(known Detector, d heisen.Detector) (heisen.Detector, error) {
 	if known.front == nil && known.Filter == RecorderFiltered {
-		known.front = treeFilter(tree.NoRest())
+		known.front = treeFilter(tree.WithoutBypass())
 	}
 	if known.front == nil {
 		return d, nil
@@ -57,14 +57,14 @@ func (f *fronts) summary(to io.Writer, tool string) {
 			names, sums = append(names, f.names[i]), append(sums, tree.Stats{})
 		}
 		s := filter.Stats()
-		sums[at].Dropped += s.Dropped
+		sums[at].DroppedAccesses += s.DroppedAccesses
 		sums[at].Accesses += s.Accesses
-		sums[at].Rested += s.Rested
+		sums[at].Bypassed += s.Bypassed
 	}
 	for i, s := range sums {
-		fmt.Fprintf(to, "%s: %s went without %d of %d accesses, which were redundant", tool, names[i], s.Dropped, s.Accesses)
-		if s.Rested > 0 {
-			fmt.Fprintf(to, "; it took %d other events as they came, for to look at them did not pay", s.Rested)
+		fmt.Fprintf(to, "%s: %s went without %d of %d accesses, which were redundant", tool, names[i], s.DroppedAccesses, s.Accesses)
+		if s.Bypassed > 0 {
+			fmt.Fprintf(to, "; it took %d other events as they came, for to look at them did not pay", s.Bypassed)
 		}
 		fmt.Fprintln(to)
 	}

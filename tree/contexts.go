@@ -171,24 +171,24 @@ func (q *queue) remove(step uint64) {
 	}
 }
 
-// take adds a step to what t holds, and drop takes such a step away. The path is
+// pushHeld adds a step to what t holds, and drop takes such a step away. The path is
 // only made when somebody asks for it.
-func (f *Filter) take(t *thread, step uint64) {
-	if f.rest.state == awake { // otherwise see recollect
+func (f *Filter) pushHeld(t *thread, step uint64) {
+	if f.bypass.mode == filtering { // otherwise see recollect
 		t.held.push(step)
-		t.stale = true
+		t.keyStale = true
 	}
 }
 
-func (f *Filter) drop(t *thread, step uint64) {
-	if f.rest.state == awake {
+func (f *Filter) removeHeld(t *thread, step uint64) {
+	if f.bypass.mode == filtering {
 		t.held.remove(step)
-		t.stale = true
+		t.keyStale = true
 	}
 }
 
-// locate makes t.who the number of t's context.
-func (f *Filter) locate(t *thread) {
+// updateKey makes t.who the number of t's context.
+func (f *Filter) updateKey(t *thread) {
 	c := f.contexts
 	held := t.held.steps
 	if c.full(len(held) + 2) {
@@ -207,8 +207,8 @@ func (f *Filter) locate(t *thread) {
 			t.path = append(t.path, step{lock, c.child(t.path[len(t.path)-1].node, lock, t.number)})
 		}
 	}
-	t.who = uint64(t.path[len(held)].node) << whoShift
-	t.stale = false
+	t.key = uint64(t.path[len(held)].node) << contextShift
+	t.keyStale = false
 }
 
 // resetContexts begins a new generation of contexts: numbers are given anew, and
@@ -216,10 +216,10 @@ func (f *Filter) locate(t *thread) {
 func (f *Filter) resetContexts() {
 	f.contexts.reset()
 	f.publishAll()
-	for _, t := range f.numbers {
+	for _, t := range f.byNumber {
 		if t != nil {
 			t.path = t.path[:0]
-			t.stale = true
+			t.keyStale = true
 		}
 	}
 }

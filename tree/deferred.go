@@ -2,42 +2,42 @@ package tree
 
 import "github.com/heisen-go/heisen"
 
-// waiting are acquisitions that a detector which takes locks as what is held at
+// deferredAcquires are acquisitions that a detector which takes locks as what is held at
 // accesses need not know of, for as long as no event is handed on: if the lock
 // is released before, it need never know.
-type waiting struct {
-	list  []acquisition // in stream order
-	count int           // of those that are left
-	owned int           // how many of the list have records that are in copies
-	late  []heisen.Record
+type deferredAcquires struct {
+	list      []acquisition // in stream order
+	count     int           // of those that are left
+	owned     int           // how many of the list have records that are in copies
+	forwarded []heisen.Record
 
 	copies []heisen.Record
 }
 
 // acquisition is an Acquire that waits, or has waited if its object is nil.
 type acquisition struct {
-	object *object
+	object *lock
 	record *heisen.Record
 }
 
-// maxWaiting bounds the list.
-const maxWaiting = 1 << 10
+// maxDeferred bounds the list.
+const maxDeferred = 1 << 10
 
 // add lets an Acquire wait, and reports whether there was room.
-func (w *waiting) add(s *object, r *heisen.Record) bool {
-	if len(w.list) == maxWaiting {
+func (w *deferredAcquires) add(s *lock, r *heisen.Record) bool {
+	if len(w.list) == maxDeferred {
 		return false
 	}
 	w.list = append(w.list, acquisition{s, r})
 	w.count++
-	s.waits = int32(len(w.list))
+	s.deferred = int32(len(w.list))
 	return true
 }
 
 // remove takes out the Acquire of s.
-func (w *waiting) remove(s *object) {
-	w.list[s.waits-1].object = nil
-	s.waits = 0
+func (w *deferredAcquires) remove(s *lock) {
+	w.list[s.deferred-1].object = nil
+	s.deferred = 0
 	if w.count--; w.count == 0 {
 		w.list, w.owned = w.list[:0], 0
 	}
@@ -45,26 +45,26 @@ func (w *waiting) remove(s *object) {
 
 // take returns all that waits, in stream order, and leaves nothing. The records
 // are valid until the next call.
-func (w *waiting) take() []heisen.Record {
-	w.late = w.late[:0]
+func (w *deferredAcquires) take() []heisen.Record {
+	w.forwarded = w.forwarded[:0]
 	for i := range w.list {
 		if a := &w.list[i]; a.object != nil {
-			a.object.waits = 0
-			w.late = append(w.late, *a.record)
+			a.object.deferred = 0
+			w.forwarded = append(w.forwarded, *a.record)
 		}
 	}
 	w.list, w.count, w.owned = w.list[:0], 0, 0
-	return w.late
+	return w.forwarded
 }
 
 // own copies the records, which are valid only as long as the batch that they
 // came in.
-func (w *waiting) own() {
+func (w *deferredAcquires) own() {
 	if len(w.list) == w.owned {
 		return
 	}
 	if w.copies == nil {
-		w.copies = make([]heisen.Record, maxWaiting)
+		w.copies = make([]heisen.Record, maxDeferred)
 	}
 	for i := w.owned; i < len(w.list); i++ {
 		if a := &w.list[i]; a.object != nil {
