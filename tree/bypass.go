@@ -7,33 +7,33 @@ import (
 	"github.com/heisen-go/heisen"
 )
 
-// bypass is when the filter stands aside because it does not pay.
+// bypass decides when the filter steps aside because it does not pay.
 //
-// The filter looks at a number of events, and if all that it left out of them was
-// worth less to the detector than the look, it rests for a larger number and then looks again. It dozes or sleeps.
+// The filter examines a window of events. If the events that it dropped were worth less to the
+// detector than the examination of the window cost, it bypasses a larger number of events, and then
+// examines a window again. There are two modes.
 //
-// Dozing, it hands on all accesses as they come and sees everything else. When it
-// wakes up it forgets the accesses that it knew, as it may at any time.
+// With bypassAccesses it forwards all accesses and still examines everything else. On resume it
+// forgets all accesses, which it may do at any time.
 //
-// Asleep, it hands on all events. When it wakes up it forgets the threads and
-// locks too, which takes no more than to publish all that threads did: a lock
-// that a thread holds unknown to the filter is as good as none, for its release
-// is then one of a lock that the thread does not hold, and publishes. It does not
-// fall asleep while accesses have been dropped because a thread holds a lock, for
-// it must see what becomes of the lock; nor in front of a detector to which locks
-// are not just order, for there it must see who takes a lock that somebody holds,
-// or gives its memory away: the lock ends, with all that it protected.
+// With bypassAll it forwards all events. On resume it also forgets all threads and locks, and treats
+// the past of every thread as published. A lock that a thread holds without the filter's knowledge
+// causes no loss: its release is then that of a lock that the thread does not hold, and publishes.
+// The filter does not enter bypassAll while dropped accesses rely on a held lock, because it must see
+// the next operation of that lock. Nor does it if the detector uses locks for more than order: then
+// it must see when a thread takes a lock that another one holds, or frees its memory, because that
+// ends the lock and all that it protected.
 type bypass struct {
-	eventCost    int64 // what an event costs the detector, in nanoseconds
-	mayBypassAll bool  // whether the filter may fall asleep, not only doze
+	eventCost    int64 // cost of an event to the detector, in nanoseconds
+	mayBypassAll bool  // whether bypassAll is permitted
 	mode         bypassMode
-	warmedUp     bool           // whether it has looked long enough to begin to judge
-	window       uint64         // for how many events it looks before that, and then again
-	maxWindow    uint64         // look at most
-	length       uint64         // for how many times as long it rests
-	nextDecision uint64         // number of the event before which it judges, or wakes up
-	start        counters       // the filter's when it began to look, or to rest
-	use          heisen.LockUse // the detector's, while the filter dozes: then that is LockEvents
+	warmedUp     bool           // whether the first window after a resume is over
+	window       uint64         // length of the window, in events
+	maxWindow    uint64         // its greatest length
+	length       uint64         // length of a bypass, in windows
+	nextDecision uint64         // number of the event before which decide is called
+	start        counters       // counters at the start of the window or bypass
+	use          heisen.LockUse // the detector's lockUse; Filter.lockUse is LocksAsEvents with bypassAccesses
 }
 
 type bypassMode uint8
@@ -50,12 +50,12 @@ const (
 	bypassFactor  = 64
 )
 
-// counters is what the filter has done, in numbers of times.
+// counters counts what the filter has done.
 type counters struct {
-	events, bypassed      uint64 // all that came in, and those of them not looked at
-	accesses              uint64 // looked at
-	dropped, droppedLocks uint64 // accesses and lock operations left out
-	searches, switches    uint64 // accesses that took a look further than at their variable; other threads came
+	events, bypassed      uint64 // all events, and those that were not examined
+	accesses              uint64 // examined
+	dropped, droppedLocks uint64 // dropped accesses and lock operations
+	searches, switches    uint64 // searches of the overflow table; switches to another thread
 }
 
 // enableBypass lets the filter step aside when it does not pay for a detector to which an event costs
@@ -71,10 +71,10 @@ func (f *Filter) enableBypass(eventCost time.Duration) {
 	}
 }
 
-// disableBypass keeps the filter awake.
+// disableBypass makes the filter examine all events.
 func (f *Filter) disableBypass() { f.bypass = bypass{nextDecision: math.MaxUint64} }
 
-// decide judges what is to become of the next events.
+// decide chooses the mode for the next events.
 func (f *Filter) decide() {
 	s := &f.bypass
 	if s.mode != filtering {
@@ -100,8 +100,7 @@ func (f *Filter) decide() {
 	s.start, s.nextDecision = f.counters, f.events+s.window
 }
 
-// pays reports whether what was left out since the last judgement was worth the
-// look at all events.
+// pays reports whether the events dropped in the window were worth more than its examination.
 func (f *Filter) pays() bool {
 	was, is := &f.bypass.start, &f.counters
 	events, accesses := is.events-was.events, is.accesses-was.accesses
@@ -114,8 +113,7 @@ func (f *Filter) pays() bool {
 	return int64(left)*f.bypass.eventCost >= int64(costs)
 }
 
-// missCost is how many nanoseconds a look at a table of so many bytes takes
-// because caches do not have it.
+// missCost estimates the cost of cache misses per look-up in a table of so many bytes, in nanoseconds.
 func missCost(bytes uint64) uint64 {
 	switch {
 	case bytes < 1<<17:
@@ -126,8 +124,7 @@ func missCost(bytes uint64) uint64 {
 	return 10
 }
 
-// canBypassAll reports whether no access has been dropped that would have to be handed
-// on if somebody else came to a lock.
+// canBypassAll reports whether no dropped access relies on a lock that is still held.
 func (f *Filter) canBypassAll() bool {
 	may := true
 	f.locks.Each(func(p **lock) {
@@ -141,12 +138,12 @@ func (f *Filter) canBypassAll() bool {
 	return may
 }
 
-// unused reports whether no access has been dropped because p was called back.
+// unused reports whether no dropped access relies on the reacquisition of p.
 func (p *pendingRelease) unused() bool {
 	return p.by == nil || p.pending || p.reliance == p.by.reliance
 }
 
-// resume forgets what the filter has not followed since it began to rest.
+// resume ends a bypass. It forgets the state that the filter has not updated since its start.
 func (f *Filter) resume() {
 	if f.bypass.mode == bypassAll {
 		f.forgetThreads()
@@ -158,7 +155,7 @@ func (f *Filter) resume() {
 	f.publishAll()
 	for _, t := range f.byNumber {
 		if t != nil {
-			t.version++ // for accesses that were handed on
+			t.version++ // for accesses that were forwarded
 		}
 	}
 	if f.contexts != nil {
@@ -166,8 +163,8 @@ func (f *Filter) resume() {
 	}
 }
 
-// isSimpleLockOp takes what locks are taken and released by most, while the filter
-// dozes. It reports false, and leaves all as it is, if r is not such.
+// isSimpleLockOp handles the common case of a lock operation with bypassAccesses. It reports false, and
+// changes nothing, in any other case.
 func (f *Filter) isSimpleLockOp(r *heisen.Record) bool {
 	s := f.recentLock(r)
 	if s == nil || f.contexts == nil || s.readHolds > 0 {
@@ -188,8 +185,8 @@ func (f *Filter) isSimpleLockOp(r *heisen.Record) bool {
 	return true
 }
 
-// rebuildHeld makes what threads hold what it is by what is known of locks, for
-// threads do not follow it while the filter dozes. Any order of the locks will do.
+// rebuildHeld rebuilds the lists of held locks of all threads from the state of the locks, because the
+// lists are not updated with bypassAccesses. Any order of the locks is right.
 func (f *Filter) rebuildHeld() {
 	for _, t := range f.byNumber {
 		if t == nil {

@@ -2,25 +2,23 @@ package tree
 
 import "slices"
 
-// contexts is a trie of concurrency contexts: a context is a path from the root,
-// a step for each thing that a thread holds or has seen, and its number is the
-// node that it ends at. Equal contexts are the same node, contexts with a common
-// beginning share it, and a node is never changed, so that a thread moves on by
-// taking another one.
+// contexts is a trie of concurrency contexts. A context is a path from the root, with a step for each
+// lock that a thread holds and each message that it has observed. Its number is that of its last
+// node. Equal contexts are the same node, and contexts with a common prefix share it. Nodes never
+// change: a thread moves to another node.
 //
-// A step costs a look-up in a hash table. A node takes 16 bytes, and 4 to 8 in
-// the table. There are at most limit nodes; then those that the threads stand at
-// are kept and the others are forgotten, with what is known of them.
+// A step costs a look-up in a hash table. A node takes 16 bytes, and 4 to 8 in the table. Beyond limit
+// nodes, all nodes are dropped except those of the threads' present contexts.
 type contexts struct {
 	nodes []node   // 0 is the root
-	table []uint32 // nodes by parent and step, with open addressing; 0 is empty
+	table []uint32 // nodes by parent and step, with open addressing; 0 is free
 	limit int
 }
 
 type node struct {
 	step   uint64
 	parent uint32
-	thread uint32 // number of the thread that made it
+	thread uint32 // number of the thread that created it
 }
 
 const (
@@ -34,7 +32,7 @@ func newContexts(limit int) *contexts {
 	return c
 }
 
-// reset forgets all nodes but the root.
+// reset drops all nodes except the root.
 func (c *contexts) reset() {
 	c.nodes = append(c.nodes[:0], node{})
 	if len(c.table) == 0 {
@@ -44,13 +42,12 @@ func (c *contexts) reset() {
 	}
 }
 
-// full reports whether there is no room for another path of n steps.
+// full reports whether another path of n steps would exceed the limit.
 func (c *contexts) full(n int) bool { return len(c.nodes)+n > c.limit }
 
-// child returns the node that a step leads to, making it if need be.
+// child returns the node that a step leads to, a new one if there is none.
 func (c *contexts) child(parent uint32, step uint64, thread uint32) uint32 {
-	// Threads walk the same paths again and again, and then a node stands next
-	// to its parent.
+	// Threads repeat the same paths, and then a node is often next to its parent.
 	if next := int(parent) + 1; next < len(c.nodes) {
 		if n := &c.nodes[next]; n.parent == parent && n.step == step {
 			return uint32(next)
@@ -73,8 +70,7 @@ func (c *contexts) child(parent uint32, step uint64, thread uint32) uint32 {
 	return c.table[i]
 }
 
-// find returns the place of a node in the table, or the empty one where it
-// belongs.
+// find returns the index of a node in the table, or of the free entry for it.
 func (c *contexts) find(parent uint32, step uint64) uint32 {
 	mask := uint32(len(c.table) - 1)
 	h := (step ^ uint64(parent)<<32) * 0x9e3779b97f4a7c15
@@ -95,8 +91,8 @@ func (c *contexts) steps(at uint32) (steps []uint64) {
 	return steps
 }
 
-// keep forgets all nodes but those on the paths to the given ones. It returns
-// the new numbers of nodes, 0 for those that are gone.
+// keep drops all nodes except those on the paths to the given ones. It returns the new numbers of the
+// nodes, 0 for those that were dropped.
 func (c *contexts) keep(ends func(yield func(uint32) bool)) (renumbered []uint32) {
 	renumbered = make([]uint32, len(c.nodes))
 	for at := range ends {
@@ -133,11 +129,11 @@ type step struct {
 	node uint32
 }
 
-// queue is the steps that a thread stands on, in the order in which it took
-// them. They go from either end, seldom from the middle.
+// queue is the steps of a thread's context, in the order in which they were taken. They are removed at
+// either end, and rarely in the middle.
 type queue struct {
 	steps []uint64
-	all   []uint64 // from the beginning of the memory that steps is part of
+	all   []uint64 // the slice that steps is part of, from its beginning
 }
 
 func (q *queue) push(step uint64) {
@@ -152,7 +148,7 @@ func (q *queue) push(step uint64) {
 
 func (q *queue) clear() { q.steps = q.all[:0] }
 
-// remove takes away a step.
+// remove removes a step.
 func (q *queue) remove(step uint64) {
 	last := len(q.steps) - 1
 	switch {
@@ -171,10 +167,10 @@ func (q *queue) remove(step uint64) {
 	}
 }
 
-// pushHeld adds a step to what t holds, and drop takes such a step away. The path is
-// only made when somebody asks for it.
+// pushHeld adds a step to t's held locks, and removeHeld removes one. updateKey computes the path when it
+// is needed.
 func (f *Filter) pushHeld(t *thread, step uint64) {
-	if f.bypass.mode == filtering { // otherwise see recollect
+	if f.bypass.mode == filtering { // otherwise see rebuildHeld
 		t.held.push(step)
 		t.keyStale = true
 	}
@@ -187,7 +183,7 @@ func (f *Filter) removeHeld(t *thread, step uint64) {
 	}
 }
 
-// updateKey makes t.who the number of t's context.
+// updateKey sets t.key to the number of t's context.
 func (f *Filter) updateKey(t *thread) {
 	c := f.contexts
 	held := t.held.steps
@@ -197,7 +193,7 @@ func (f *Filter) updateKey(t *thread) {
 	if len(t.path) == 0 {
 		t.path = append(t.path, step{node: c.child(0, uint64(t.id)<<1, t.number)})
 	}
-	n := 0 // steps of the path that are right
+	n := 0 // steps of the path that are up to date
 	for n < len(held) && n+1 < len(t.path) && t.path[n+1].lock == held[n] {
 		n++
 	}
@@ -211,8 +207,8 @@ func (f *Filter) updateKey(t *thread) {
 	t.keyStale = false
 }
 
-// resetContexts begins a new generation of contexts: numbers are given anew, and
-// what the history has under the old ones stands for nothing.
+// resetContexts drops all contexts. Numbers are reused, and the history's entries with old numbers
+// become obsolete.
 func (f *Filter) resetContexts() {
 	f.contexts.reset()
 	f.publishAll()

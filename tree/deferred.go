@@ -2,19 +2,18 @@ package tree
 
 import "github.com/heisen-go/heisen"
 
-// deferredAcquires are acquisitions that a detector which takes locks as what is held at
-// accesses need not know of, for as long as no event is handed on: if the lock
-// is released before, it need never know.
+// deferredAcquires is the acquisitions that are not forwarded yet, in front of a detector that compares
+// locksets. If the lock is released before the next forwarded event, both operations are dropped.
 type deferredAcquires struct {
 	list      []acquisition // in stream order
-	count     int           // of those that are left
-	owned     int           // how many of the list have records that are in copies
+	count     int           // number of acquisitions in the list
+	owned     int           // length of the prefix of the list whose records are in copies
 	forwarded []heisen.Record
 
 	copies []heisen.Record
 }
 
-// acquisition is an Acquire that waits, or has waited if its object is nil.
+// acquisition is a deferred Acquire. Its lock is nil if it was removed.
 type acquisition struct {
 	object *lock
 	record *heisen.Record
@@ -23,7 +22,7 @@ type acquisition struct {
 // maxDeferred bounds the list.
 const maxDeferred = 1 << 10
 
-// add lets an Acquire wait, and reports whether there was room.
+// add defers an Acquire. It reports whether there was room.
 func (w *deferredAcquires) add(s *lock, r *heisen.Record) bool {
 	if len(w.list) == maxDeferred {
 		return false
@@ -34,7 +33,7 @@ func (w *deferredAcquires) add(s *lock, r *heisen.Record) bool {
 	return true
 }
 
-// remove takes out the Acquire of s.
+// remove removes the Acquire of s.
 func (w *deferredAcquires) remove(s *lock) {
 	w.list[s.deferred-1].object = nil
 	s.deferred = 0
@@ -43,8 +42,8 @@ func (w *deferredAcquires) remove(s *lock) {
 	}
 }
 
-// take returns all that waits, in stream order, and leaves nothing. The records
-// are valid until the next call.
+// take removes and returns all deferred acquisitions, in stream order. The records are valid until the
+// next call.
 func (w *deferredAcquires) take() []heisen.Record {
 	w.forwarded = w.forwarded[:0]
 	for i := range w.list {
@@ -57,8 +56,7 @@ func (w *deferredAcquires) take() []heisen.Record {
 	return w.forwarded
 }
 
-// own copies the records, which are valid only as long as the batch that they
-// came in.
+// own copies the records, which are only valid as long as their batch.
 func (w *deferredAcquires) own() {
 	if len(w.list) == w.owned {
 		return

@@ -98,7 +98,7 @@ func newFilter(constructor string, next heisen.Detector, c config, opts []filter
 	return f, nil
 }
 
-// handlerOf returns the fastest way to hand batches to d.
+// handlerOf returns a function that hands a batch to d.
 func handlerOf(d heisen.Detector) func([]heisen.Record) {
 	if h, ok := d.(heisen.RecordHandler); ok {
 		return h.HandleRecords
@@ -134,8 +134,8 @@ func (f *Filter) Handle(e heisen.Event) {
 	f.next.Handle(e)
 }
 
-// HandleRecords implements heisen.RecordHandler. It hands on maximal runs of
-// kept records without copying them.
+// HandleRecords implements heisen.RecordHandler. It forwards maximal runs of records without copying
+// them.
 func (f *Filter) HandleRecords(batch []heisen.Record) {
 	if f.next == nil {
 		return
@@ -148,14 +148,14 @@ func (f *Filter) HandleRecords(batch []heisen.Record) {
 		f.handle(batch)
 		return
 	}
-	dozing := f.bypass.mode == bypassAccesses
+	bypassing := f.bypass.mode == bypassAccesses
 	start := 0
 	for i := range batch {
 		r := &batch[i]
 		isAccess := r.Op-heisen.Read <= heisen.Write-heisen.Read
 		isLock := r.Op-heisen.Acquire <= heisen.Release-heisen.Acquire
 		switch {
-		case dozing && (isAccess || isLock && f.isSimpleLockOp(r)): // nothing is left out then
+		case bypassing && (isAccess || isLock && f.isSimpleLockOp(r)): // forwarded
 			continue
 		case isAccess && f.isRepeatedAccess(r):
 		case isLock &&
@@ -178,8 +178,8 @@ func (f *Filter) HandleRecords(batch []heisen.Record) {
 	f.deferred.own()
 }
 
-// forwardDeferred brings the detector to where an event is to be handed on: with what
-// waited for that, and with how many events it goes without.
+// forwardDeferred must be called before an event is forwarded after others were not. It forwards the
+// deferred acquisitions and reports the number of dropped events.
 func (f *Filter) forwardDeferred() {
 	if f.deferred.count > 0 {
 		late := f.deferred.take()
@@ -235,7 +235,7 @@ func (f *Filter) Stats() Stats {
 	return s
 }
 
-// otherBytes is how much is taken by what is not history.
+// otherBytes returns the memory of everything except the history.
 func (f *Filter) otherBytes() uint64 {
 	n := f.threads.Stats().Bytes + f.locks.Stats().Bytes
 	n += uint64(len(f.byNumber)+len(f.spare)) * uint64(unsafe.Sizeof(thread{})+8)
@@ -249,10 +249,10 @@ func (f *Filter) otherBytes() uint64 {
 	return n
 }
 
-// allowance is how much the history may take.
+// allowance returns the memory budget of the history.
 func (f *Filter) allowance() uint64 { return f.budget - min(f.budget, f.otherBytes()) }
 
-// forward reports whether r is to be handed on.
+// forward reports whether r must be forwarded.
 func (f *Filter) forward(r *heisen.Record) bool {
 	t := f.current
 	if t == nil || t.id != r.Thread {
@@ -264,7 +264,7 @@ func (f *Filter) forward(r *heisen.Record) bool {
 		f.switches++
 	}
 	if f.bypass.mode == bypassAccesses {
-		t.version++ // for the accesses that were handed on before
+		t.version++ // for the accesses that were forwarded before
 	}
 	switch r.Op {
 	case heisen.Read, heisen.Write:
@@ -285,13 +285,13 @@ func (f *Filter) forward(r *heisen.Record) bool {
 			return false
 		}
 	default:
-		f.synchronise(t, r)
+		f.synchronize(t, r)
 	}
 	return true
 }
 
-// isRepeatedAccess takes an access that is redundant, in the usual case. It reports
-// false, and leaves all as it is, if r is not such.
+// isRepeatedAccess handles the common case of a redundant access. It reports false, and changes
+// nothing, in any other case.
 func (f *Filter) isRepeatedAccess(r *heisen.Record) bool {
 	t := f.current
 	if t == nil || t.id != r.Thread || r.Len > 1 {
@@ -324,7 +324,7 @@ func (f *Filter) isRepeatedAccess(r *heisen.Record) bool {
 	return true
 }
 
-// redundant reports whether an access is redundant, and notes it if it is not.
+// redundant reports whether an access is redundant. If it is not, redundant records it.
 func (f *Filter) redundant(t *thread, r *heisen.Record) bool {
 	if t.validFromStale {
 		t.updateValidFrom()
@@ -360,10 +360,8 @@ func (f *Filter) redundant(t *thread, r *heisen.Record) bool {
 	return false
 }
 
-// synchronise takes any event but accesses and operations of locks held
-// exclusively. It follows what others may have seen of t, and what of its accesses
-// detectors count.
-func (f *Filter) synchronise(t *thread, r *heisen.Record) {
+// synchronize handles all events except accesses, Acquire and Release.
+func (f *Filter) synchronize(t *thread, r *heisen.Record) {
 	t.version++
 	switch r.Op {
 	case heisen.AcquireShared:
@@ -402,11 +400,11 @@ func (f *Filter) synchronise(t *thread, r *heisen.Record) {
 	f.flagged(r)
 }
 
-// neutralFlags are the flags that change nothing for the filter.
+// neutralFlags are the flags that the filter ignores.
 const neutralFlags = heisen.HasValue | heisen.NoWait | heisen.Chance
 
-// flagged stops leaving out lock operations, and resting, if r has a flag that
-// might need them.
+// flagged makes the filter forward all lock operations, and never bypass events, once r has a flag
+// that it does not know.
 func (f *Filter) flagged(r *heisen.Record) {
 	if r.Flags&^(neutralFlags|heisen.LockWord) != 0 {
 		if f.bypass.mode == bypassAccesses {

@@ -7,42 +7,41 @@ import (
 	"github.com/heisen-go/heisen/internal/shadow"
 )
 
-// entry says that an access was handed on: who is its context, op and site, and
-// time the span it was in. The zero entry is none.
+// entry is a forwarded access. key is its context, op and site, and time is its span. The zero entry
+// is no access.
 type entry struct {
 	key, time uint64
 }
 
-// Layout of entry.who: 31 bits of context, one for writes, 32 of site.
+// Layout of entry.key: 31 bits of context, one for writes, 32 of site.
 const (
 	contextShift = 33
 	keyWrite     = 1 << 32
 	maxContexts  = 1<<31 - 1
 )
 
-// variable is the concurrency history of a class of bytes: 40 bytes, without
-// pointers. The entries that do not fit in are in the overflow table, under the
-// variable's number.
+// variable is the concurrency history of a class of bytes: 40 bytes, without pointers. Entries that do
+// not fit are in the overflow table, under the variable's number.
 type variable struct {
-	owner         uint32 // who accessed it first, as its id+1, or shared
+	owner         uint32 // id+1 of the thread that accessed it first, or shared
 	id            uint32 // number in the overflow table, or 0
 	first, second entry
 }
 
 const shared = 1<<32 - 1
 
-// history remembers accesses that were handed on, by the bytes that they touch.
-// It may forget any of them at any time: then the next access is handed on too.
+// history stores forwarded accesses by the bytes that they touch. It may forget any of them at any
+// time: then the next access like it is forwarded too.
 //
-// With a limit there are two generations, of which the young one takes what is
-// new or used again. When it has half of the room, the old one is forgotten and
-// the young one is the old one.
+// With a memory budget there are two generations. New and reused entries go to the young one. When that
+// takes half of the budget, it becomes the old one, and the previous old one is dropped.
+// docs/design/tree.md compares this with a cache that has an admission policy.
 type history struct {
 	young, old *shadow.Memory[variable]
 	overflow   overflow
 	ids        uint32 // the latest number of a variable in the overflow table
-	pairs      uint64 // entries made
-	since      uint64 // entries before this time are of no use
+	pairs      uint64 // entries created
+	since      uint64 // entries before this time are obsolete
 }
 
 func newHistory() history {
@@ -53,7 +52,7 @@ func newGeneration() *shadow.Memory[variable] {
 	return shadow.New(func(v *variable) { v.id = 0 }, nil)
 }
 
-// bytes returns how much the history takes.
+// bytes returns the size of the history.
 func (h *history) bytes() uint64 {
 	n := h.young.Stats().Bytes + h.overflow.bytes()
 	if h.old != nil {
@@ -70,8 +69,8 @@ func (h *history) clear(o heisen.Object, size uint64) {
 	}
 }
 
-// What the shadow memory takes at most for another page, another chunk of pages,
-// and the further classes of words: a block of each of three sizes.
+// Upper bounds for what the shadow memory allocates for another page, another chunk of pages, and
+// additional classes of words: a block of each of three sizes.
 const (
 	pageCost  = 64*(5+unsafe.Sizeof(variable{})) + 64
 	chunkCost = 17000
@@ -80,8 +79,8 @@ const (
 	minBudget = 1 << 20
 )
 
-// makeRoom makes sure that an access of so many bytes can be noted within the
-// limit, and reports whether it can.
+// makeRoom makes room to record an access of so many bytes within the limit. It reports whether there
+// is room.
 func (h *history) makeRoom(size, limit uint64) bool {
 	pages := size/512 + 1
 	need := pages*uint64(pageCost) + (pages/2048+1)*chunkCost + (size/2048+1)*uint64(blockCost)
@@ -97,8 +96,7 @@ func (h *history) makeRoom(size, limit uint64) bool {
 	return h.shrink(need, limit)
 }
 
-// shrink forgets as much as is needed for so many more bytes, and reports
-// whether there is room for them.
+// shrink drops as much as necessary for so many more bytes. It reports whether there is room for them.
 func (h *history) shrink(need, limit uint64) bool {
 	if h.bytes()+need > limit {
 		h.old = nil
@@ -114,8 +112,8 @@ func (h *history) forgetAll() {
 	h.overflow = overflow{limit: h.overflow.limit}
 }
 
-// redundantByte reports whether an access of one byte is redundant that fits none of
-// the entries at hand, and notes it if it is not.
+// redundantByte reports whether an access of one byte, which isRepeatedAccess did not recognize, is
+// redundant. If it is not, redundantByte records it.
 func (f *Filter) redundantByte(t *thread, o heisen.Object, who uint64) bool {
 	h := &f.history
 	if f.budget != 0 && !h.makeRoom(1, f.allowance()) {
@@ -130,7 +128,7 @@ func (f *Filter) redundantByte(t *thread, o heisen.Object, who uint64) bool {
 	return f.matches(t, v, who) || f.searchOverflow(t, v, who)
 }
 
-// redundantRange is scalar for any access: it is redundant if every byte of it is.
+// redundantRange is redundantByte for any access, which is redundant if every byte of it is.
 func (f *Filter) redundantRange(t *thread, r *heisen.Record, who uint64) bool {
 	h := &f.history
 	if f.budget != 0 && !h.makeRoom(r.Size(), f.allowance()) {
@@ -145,7 +143,7 @@ func (f *Filter) redundantRange(t *thread, r *heisen.Record, who uint64) bool {
 	return all
 }
 
-// matches reports whether one of v's entries stands for an access by t.
+// matches reports whether one of v's own entries makes an access by t redundant.
 func (f *Filter) matches(t *thread, v *variable, who uint64) bool {
 	if v.first.key == who && v.first.time >= t.validFrom {
 		f.relyOn(t, v.first.time)
@@ -156,20 +154,20 @@ func (f *Filter) matches(t *thread, v *variable, who uint64) bool {
 		return true
 	}
 	if f.spans && who&keyWrite == 0 {
-		return f.matches(t, v, who|keyWrite) // a write stands for a read too
+		return f.matches(t, v, who|keyWrite) // a read after a write is redundant too
 	}
 	return false
 }
 
-// relyOn notes that an access is redundant because of one in an earlier span.
+// relyOn records that an access is dropped because of one in the span that began at time.
 func (f *Filter) relyOn(t *thread, time uint64) {
 	if time != t.now {
 		t.reliance++
 	}
 }
 
-// searchOverflow reports whether the overflow table has an entry that stands for an
-// access by t, and otherwise makes one.
+// searchOverflow reports whether an entry in the overflow table makes an access by t redundant. If there
+// is none, it creates one.
 func (f *Filter) searchOverflow(t *thread, v *variable, who uint64) bool {
 	h := &f.history
 	f.searches++
@@ -189,7 +187,7 @@ func (f *Filter) searchOverflow(t *thread, v *variable, who uint64) bool {
 			e.time = h.overflow.get(v.id, who|keyWrite)
 		}
 		if e.time >= t.validFrom {
-			if e.key == who { // the next one is likely to be the same
+			if e.key == who { // the next access is likely to be the same
 				if !f.obsolete(v.second) {
 					h.overflow.put(f, v.id, v.second)
 				}
@@ -216,7 +214,7 @@ func (f *Filter) searchOverflow(t *thread, v *variable, who uint64) bool {
 	if !f.obsolete(*older) {
 		if v.id == 0 {
 			if h.ids++; h.ids == 0 {
-				h.forgetAll() // numbers begin anew
+				h.forgetAll() // the numbers have wrapped around
 				return false
 			}
 			v.id = h.ids
@@ -227,7 +225,7 @@ func (f *Filter) searchOverflow(t *thread, v *variable, who uint64) bool {
 	return false
 }
 
-// obsolete reports whether an entry can stand for nothing any more.
+// obsolete reports whether an entry can no longer make any access redundant.
 func (f *Filter) obsolete(e entry) bool {
 	n := uint32(e.key >> contextShift)
 	if c := f.contexts; c != nil {
@@ -243,8 +241,8 @@ func (f *Filter) obsolete(e entry) bool {
 	return t == nil || e.time < t.base
 }
 
-// setShared notes an access by t that is handed on anyway: it may make t the second
-// thread. The bytes concerned are forgotten; others of their class are not.
+// setShared records an access by t that is always forwarded, and that may make t the second thread. It
+// forgets the bytes concerned, but not the other bytes of their class.
 func (h *history) setShared(t *thread, r *heisen.Record) {
 	last := r.Object + heisen.Object(min(r.Size()-1, uint64(^r.Object)))
 	for _, memory := range []*shadow.Memory[variable]{h.young, h.old} {

@@ -8,10 +8,9 @@ import (
 	"github.com/heisen-go/heisen/internal/shadow"
 )
 
-// literal is TREE as the thesis has it: a concurrency context Γ for each thread,
-// which is a path of locks held and messages sent and received in program order,
-// and a concurrency history Θ for each program location, which has for each
-// context the first two threads that were there.
+// literal is TREE as in the thesis: a concurrency context Γ for each thread, which is a path of held
+// locks and of messages sent and received, in program order, and a concurrency history Θ for each
+// program location, which has the first two threads for each context.
 type literal struct {
 	contexts *contexts
 	threads  *shadow.Memory[*gamma]
@@ -20,21 +19,21 @@ type literal struct {
 	sent     *shadow.Memory[uint64] // latest message sent to an object
 	numbers  uint64                 // of locks and messages
 	theta    theta
-	oldTheta theta // what theta was before it filled its half of the memory
+	oldTheta theta // the previous generation, under a memory budget
 	pairs    uint64
 }
 
-// Steps of a path: the number of a lock or message, and below it which it is.
+// A step of a path is the number of a lock or message, and in the low bits its kind.
 const (
 	stepLock uint64 = iota
 	stepRead        // a lock held for reading
 	stepMessage
-	stepHistory // all that was sent and received by a time
+	stepHistory // all messages up to a time
 	stepBits    = 2
 )
 
-// gamma is Γ of a thread: the node of the messages before the earliest lock
-// held, and the steps after it, with their nodes.
+// gamma is Γ of a thread: the node of the messages before the earliest held lock, and the later steps,
+// with their nodes.
 type gamma struct {
 	thread heisen.Thread
 	root   uint32
@@ -84,7 +83,7 @@ func (f *Filter) forwardLiteral(r *heisen.Record) bool {
 	case heisen.AtomicUpdate:
 		l.receive(g, r.Object)
 		l.send(g, r.Object)
-	case heisen.Fork, heisen.Join: // a message of which the other side's part is in no context
+	case heisen.Fork, heisen.Join: // a message of which the other side is in no context
 		l.add(g, l.number()|stepMessage)
 	case heisen.End:
 		l.threads.Clear(entryOf(r.Thread), 8)
@@ -130,7 +129,7 @@ func (l *literal) receive(g *gamma, o heisen.Object) {
 	}
 }
 
-// add is Γ.add. A lock that is held already is not added again.
+// add is Γ.add. A lock that is already held is not added again.
 func (l *literal) add(g *gamma, step uint64) {
 	if step&stepMessage == 0 && slices.Contains(g.steps, step) {
 		return
@@ -147,7 +146,7 @@ func (l *literal) add(g *gamma, step uint64) {
 	g.path = append(g.path, next)
 }
 
-// remove is Γ.remove: what came after the lock is walked again.
+// remove is Γ.remove. It adds the steps after the lock again.
 func (l *literal) remove(g *gamma, step uint64) {
 	i := len(g.steps) - 1
 	for i >= 0 && g.steps[i] != step {
@@ -158,18 +157,16 @@ func (l *literal) remove(g *gamma, step uint64) {
 	}
 	after := g.steps[i+1:]
 	g.steps, g.path = g.steps[:i], g.path[:i]
-	for _, step := range after { // each stands one place behind where it goes
+	for _, step := range after { // add writes at most one element before the one that is read
 		l.add(g, step)
 	}
 }
 
-// compact forgets the contexts that no thread is in, nor will come back to by
-// releasing locks.
+// compact drops the contexts that no thread has, and that none can return to by releasing locks.
 func (l *literal) compact() {
 	c := l.contexts
 	for _, g := range l.live {
-		// Messages are never taken back, so nobody comes to where this one was
-		// before.
+		// Messages are never removed from a context, so no thread returns to an earlier node.
 		if n := &c.nodes[g.root]; g.root != 0 && n.step&stepHistory != stepHistory {
 			*n = node{step: l.number() | stepHistory}
 		}
@@ -220,10 +217,10 @@ func (l *literal) redundant(g *gamma, loc heisen.Site, budget uint64) bool {
 	return false
 }
 
-// theta is Θ of all locations: for a location the nodes of the trie of contexts
-// that accesses were made in, with at most two threads each.
+// theta is Θ of all locations: for each location the contexts of its accesses, as nodes of the trie, with
+// at most two threads each.
 type theta struct {
-	table []thetaNode // with open addressing; length a power of two
+	table []thetaNode // with open addressing; the length is a power of two
 	count int
 }
 
@@ -260,10 +257,10 @@ func (th *theta) find(loc heisen.Site, context uint32) *thetaNode {
 	return nil
 }
 
-// grows reports whether the next insert takes memory.
+// grows reports whether the next insert allocates.
 func (th *theta) grows() bool { return 2*(th.count+1) > len(th.table) }
 
-// insert adds a node that is not there.
+// insert adds a node, which must not be in the table.
 func (th *theta) insert(loc heisen.Site, context uint32) *thetaNode {
 	if th.grows() {
 		old := th.table
@@ -280,7 +277,7 @@ func (th *theta) insert(loc heisen.Site, context uint32) *thetaNode {
 	return n
 }
 
-// renumber takes over new numbers of contexts, and forgets those that have none.
+// renumber applies new numbers of contexts, and drops those that have none.
 func (th *theta) renumber(numbers []uint32) {
 	old := th.table
 	*th = theta{}

@@ -2,33 +2,32 @@ package tree
 
 import "github.com/heisen-go/heisen"
 
-// lock is what is known of a lock.
+// lock is the state of a lock.
 //
-// A lock about which the stream shows what locks do not do (it is released by
-// who does not hold it, taken while it is held, its memory given away) ends
-// there, and a new one begins at its address: detectors that compare locksets
-// may see it so.
+// If the stream shows that a lock did not exclude (a thread releases it that does not hold it, a thread
+// takes it while it is held, or its memory is freed), the lock ends and a new one begins at its
+// address, as in detectors that compare locksets.
 type lock struct {
 	at        heisen.Object
 	owner     *thread
-	depth     int32 // of owner's holds
-	readHolds int32 // holds for reading, of all threads
+	depth     int32 // number of the owner's holds
+	readHolds int32 // number of shared holds by all threads
 
 	release   pendingRelease // of the latest Release
-	forwarded uint64         // release.by.version when that was handed on last
-	deferred  int32          // where in Filter.wait its Acquire is, from 1; 0 if it is not
+	forwarded uint64         // release.by.version when a Release was last forwarded
+	deferred  int32          // index of its Acquire in Filter.deferred, from 1; 0 if it is not deferred
 
-	// isMessage says that the address is used for messages too, or atomically.
-	// Then what is released can be seen without taking the lock.
+	// isMessage means that the address is also used for messages or atomically. Then a release
+	// can be observed without taking the lock.
 	isMessage bool
 
-	epoch   uint64            // unlike that of any other lock
-	readers []*pendingRelease // of ReleaseShared, one a thread
+	epoch   uint64            // unique
+	readers []*pendingRelease // by ReleaseShared, one per thread
 
 	next *lock // in the list of free objects
 }
 
-// maxReaders bounds the pledges of readers.
+// maxReaders bounds the pending releases by readers.
 const maxReaders = 16
 
 const (
@@ -36,7 +35,7 @@ const (
 	numRecentLocks  = 1 << (64 - recentLockShift)
 )
 
-// lockAt returns what is known of the lock at o.
+// lockAt returns the lock at o, a new one if there is none.
 func (f *Filter) lockAt(o heisen.Object) *lock {
 	lately := &f.recentLocks[o>>3*0x9e3779b97f4a7c15>>recentLockShift]
 	if s := *lately; s != nil && s.at == o {
@@ -67,8 +66,8 @@ func (f *Filter) findLock(o heisen.Object) *lock {
 	return s
 }
 
-// recentLock returns the lock of r if it is at hand, and r's thread is the one that was
-// there last; otherwise nil.
+// recentLock returns the lock of r if it was used recently and r is by the current thread. Otherwise it
+// returns nil.
 func (f *Filter) recentLock(r *heisen.Record) *lock {
 	s := f.recentLocks[r.Object>>3*0x9e3779b97f4a7c15>>recentLockShift]
 	if s == nil || s.at != r.Object || r.Flags&^neutralFlags != 0 || f.current == nil || f.current.id != r.Thread {
@@ -77,9 +76,8 @@ func (f *Filter) recentLock(r *heisen.Record) *lock {
 	return s
 }
 
-// isEmptySection takes the beginning and the end of a critical section of which the
-// detector need not know, in the usual case. It reports false, and leaves all as
-// it is, if r is not such.
+// isEmptySection handles the common case of the Acquire or Release of a critical section that does not
+// matter to the detector. It reports false, and changes nothing, in any other case.
 func (f *Filter) isEmptySection(r *heisen.Record) bool {
 	s := f.recentLock(r)
 	if s == nil || f.contexts == nil {
@@ -105,9 +103,9 @@ func (f *Filter) isEmptySection(r *heisen.Record) bool {
 	return true
 }
 
-// isRepeatedLockOp takes operations by which a thread takes or releases a lock once more
-// that nobody else has used since, and publishes nothing new. It reports false,
-// and leaves all as it is, if r is not such.
+// isRepeatedLockOp handles the common case of an Acquire or Release of a lock that no other thread has
+// used since the thread's last Release, and that publishes nothing new. It reports false, and changes
+// nothing, in any other case.
 func (f *Filter) isRepeatedLockOp(r *heisen.Record) bool {
 	s := f.recentLock(r)
 	if s == nil {
@@ -144,12 +142,11 @@ func (f *Filter) isRepeatedLockOp(r *heisen.Record) bool {
 	return true
 }
 
-// acquire takes an Acquire, and reports whether the detector can do without it,
-// at least for now.
+// acquire handles an Acquire. It reports whether the event is dropped or deferred.
 func (f *Filter) acquire(t *thread, r *heisen.Record) bool {
 	s := f.lockAt(r.Object)
 	free := s.owner == nil && s.readHolds == 0
-	if s.release.by == t && len(s.readers) == 0 { // then nobody else holds it
+	if s.release.by == t && len(s.readers) == 0 { // then no other thread holds it
 		s.owner = t
 		s.depth++
 		t.reacquire(&s.release)
@@ -173,7 +170,7 @@ func (f *Filter) acquire(t *thread, r *heisen.Record) bool {
 	return false
 }
 
-// lockWord takes an operation of a lock that is memory.
+// lockWord handles the flags of a lock operation, such as heisen.LockWord.
 func (f *Filter) lockWord(t *thread, r *heisen.Record) {
 	if r.Flags&heisen.LockWord != 0 {
 		f.history.setShared(t, r)
@@ -201,7 +198,7 @@ func (f *Filter) acquireAny(t *thread, s *lock) {
 	}
 }
 
-// observeReaders says that t has seen what readers of s have released.
+// observeReaders records that t has observed the releases by readers of s.
 func (f *Filter) observeReaders(t *thread, s *lock) {
 	mine := s.readers[:0]
 	for _, p := range s.readers {
@@ -219,7 +216,7 @@ func (f *Filter) observeReaders(t *thread, s *lock) {
 	s.readers = mine
 }
 
-// observed says that somebody else has seen what p is of: the pledge is broken.
+// observed records that another thread has observed p.
 func (f *Filter) observed(p *pendingRelease) {
 	t := p.by
 	if p.pending {
@@ -231,7 +228,7 @@ func (f *Filter) observed(p *pendingRelease) {
 	p.by, p.pending = nil, false
 }
 
-// release takes a Release, and reports whether the detector can do without it.
+// release handles a Release. It reports whether the event is dropped.
 func (f *Filter) release(t *thread, r *heisen.Record) bool {
 	s := f.lockAt(r.Object)
 	if s.owner != t {
@@ -281,7 +278,7 @@ func (f *Filter) releaseAny(t *thread, s *lock) {
 		f.observed(&s.release)
 	}
 	for i, p := range s.readers {
-		if p.by == t { // now the release has it all
+		if p.by == t { // the release includes it
 			f.dropPending(p)
 			s.readers = remove(s.readers, i)
 			break
@@ -302,12 +299,12 @@ func (f *Filter) acquireShared(t *thread, o heisen.Object) {
 		f.pushHeld(t, s.epoch<<1|1)
 		return
 	}
-	// What was released before is seen; by t itself, it may still be seen by
-	// another reader.
+	// t observes the last release by another thread. Its own last release may still be observed
+	// by another reader.
 	if p := &s.release; p.by != t && p.by != nil {
 		f.observed(p)
 	}
-	// What readers released is seen by who takes the lock exclusively.
+	// A thread that takes the lock exclusively observes the releases by readers.
 	for _, p := range s.readers {
 		if p.by == t {
 			t.reacquire(p)
@@ -319,8 +316,7 @@ func (f *Filter) acquireShared(t *thread, o heisen.Object) {
 func (f *Filter) releaseShared(t *thread, o heisen.Object) {
 	s := f.lockAt(o)
 	if !t.unshare(s) {
-		// It may have taken the lock while the filter slept, and then those who
-		// read as well are none the wiser.
+		// It may have taken the lock during a bypass. Then other readers have observed nothing.
 		if !f.missedLocks || s.owner != nil || s.release.by != nil {
 			f.retire(s)
 		}
@@ -351,7 +347,7 @@ func (f *Filter) releaseShared(t *thread, o heisen.Object) {
 	f.addPending(t, p)
 }
 
-// dropReader makes room for a reader's pledge in s, and reports whether it could.
+// dropReader makes room for a reader's pending release in s. It reports whether it could.
 func (f *Filter) dropReader(s *lock) bool {
 	for i, p := range s.readers {
 		if p.pending {
@@ -374,7 +370,7 @@ func (f *Filter) newPending() *pendingRelease {
 	return p
 }
 
-// dropPending lets p go without exposing anything.
+// dropPending drops p without publishing anything.
 func (f *Filter) dropPending(p *pendingRelease) {
 	if p.pending {
 		p.by.pending--
@@ -390,11 +386,11 @@ func remove(list []*pendingRelease, i int) []*pendingRelease {
 	return list[:n]
 }
 
-// useAsMessage notes that o is used for messages or atomically. Only what is published
-// so needs an entry if there is none.
+// useAsMessage records that o is used for messages or atomically. If there is no lock at o, only a
+// publication needs an entry.
 func (f *Filter) useAsMessage(o heisen.Object, publishes bool) {
 	if f.contexts != nil {
-		return // there locks publish nothing
+		return // with WithMessageOrder locks publish nothing
 	}
 	var p **lock
 	if publishes {
@@ -411,7 +407,7 @@ func (f *Filter) useAsMessage(o heisen.Object, publishes bool) {
 	}
 }
 
-// overwrite notes an atomic store to o, which ends the life of a lock there.
+// overwrite handles an atomic store to o, which ends a lock there.
 func (f *Filter) overwrite(o heisen.Object) {
 	if p := f.locks.Peek(o); p != nil && *p != nil && *p != &f.message {
 		f.retire(*p)
@@ -419,7 +415,7 @@ func (f *Filter) overwrite(o heisen.Object) {
 	f.useAsMessage(o, true)
 }
 
-// observeAll breaks the pledges of s.
+// observeAll records that other threads have observed all pending releases of s.
 func (f *Filter) observeAll(s *lock) {
 	if s.release.by != nil {
 		f.observed(&s.release)
@@ -434,21 +430,20 @@ func (f *Filter) observeAll(s *lock) {
 	s.readers = s.readers[:0]
 }
 
-// retire ends the life of a lock. Who holds it, holds it no more.
+// retire ends a lock and begins a new one at its address, which no thread holds.
 func (f *Filter) retire(s *lock) {
 	f.observeAll(s)
 	if s.owner != nil {
 		f.publish(s.owner)
 	}
 	if s.readHolds > 0 {
-		f.publishAll() // who the readers are is not worth knowing
+		f.publishAll() // the readers are not listed
 	}
 	f.epochs++
 	s.epoch, s.owner, s.depth, s.readHolds = f.epochs, nil, 0, 0
 }
 
-// forget ends the life of a lock whose memory is given away: what was published
-// through it is lost.
+// forget ends a lock whose memory is allocated or freed. No thread can observe its pending releases.
 func (f *Filter) forget(p **lock) {
 	s := *p
 	*p = nil
@@ -464,7 +459,7 @@ func (f *Filter) forget(p **lock) {
 	f.liveLocks--
 }
 
-// reads counts t's holds of s for reading.
+// reads returns the number of t's shared holds of s.
 func (t *thread) reads(s *lock) (n int32) {
 	for _, other := range t.shared {
 		if other == (sharedHold{s, s.epoch}) {
@@ -474,8 +469,7 @@ func (t *thread) reads(s *lock) (n int32) {
 	return n
 }
 
-// unshare takes away one of t's holds of s for reading, and reports whether
-// there was one.
+// unshare removes one of t's shared holds of s. It reports whether there was one.
 func (t *thread) unshare(s *lock) bool {
 	for i := len(t.shared) - 1; i >= 0; i-- {
 		if t.shared[i] == (sharedHold{s, s.epoch}) {

@@ -2,9 +2,8 @@ package tree
 
 import "unsafe"
 
-// overflow is a hash table of entries that do not fit into their variables. An
-// entry stands at one of a few places; where they are all taken the least useful
-// one makes room, or the table grows if it may.
+// overflow is a 4-way set-associative hash table of the entries that do not fit into their variables. If
+// a set is full, the table grows or, at its limit, replaces the oldest entry of the set.
 type overflow struct {
 	table []overflowEntry // length a power of two
 	limit uint64          // of bytes, 0 if there is none
@@ -12,7 +11,7 @@ type overflow struct {
 
 type overflowEntry struct {
 	entry
-	id uint32 // of the variable; 0 if the place is free
+	id uint32 // number of the variable; 0 if the place is free
 }
 
 const (
@@ -24,7 +23,7 @@ func (o *overflow) bytes() uint64 {
 	return uint64(len(o.table)) * uint64(unsafe.Sizeof(overflowEntry{}))
 }
 
-// places returns the first of the places where an entry may be.
+// places returns the index of the set of an entry.
 func (o *overflow) places(id uint32, who uint64) int {
 	h := (who ^ uint64(id)<<20) * 0x9e3779b97f4a7c15
 	return int(h>>32) & (len(o.table) - 1) &^ (overflowWays - 1)
@@ -44,7 +43,7 @@ func (o *overflow) get(id uint32, who uint64) uint64 {
 	return 0
 }
 
-// put adds an entry, or does not if the limit is too small for any.
+// put adds an entry, unless the limit is too small for any.
 func (o *overflow) put(f *Filter, id uint32, e entry) {
 	if len(o.table) == 0 && !o.resize(f, firstOverflow) {
 		return
@@ -58,8 +57,7 @@ func (o *overflow) put(f *Filter, id uint32, e entry) {
 	}
 }
 
-// place returns where an entry is to stand, and whether nothing of use stands
-// there.
+// place returns the place for an entry, and whether it is free or has an obsolete entry.
 func (o *overflow) place(f *Filter, id uint32, who uint64) (place *overflowEntry, free bool) {
 	at := o.places(id, who)
 	for i := range o.table[at : at+overflowWays] {
@@ -76,8 +74,8 @@ func (o *overflow) place(f *Filter, id uint32, who uint64) (place *overflowEntry
 	return place, free
 }
 
-// resize makes the table so long, if that is within the limit, and reports
-// whether it did. What is dead is left behind.
+// resize sets the length of the table, if that is within the limit. It reports whether it did. Obsolete
+// entries are dropped.
 func (o *overflow) resize(f *Filter, length int) bool {
 	if o.limit != 0 && uint64(length)*uint64(unsafe.Sizeof(overflowEntry{})) > o.limit {
 		return false

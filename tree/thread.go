@@ -2,69 +2,67 @@ package tree
 
 import "github.com/heisen-go/heisen"
 
-// thread is the concurrency context of a thread: what decides whether an access
-// that is in the history stands for the thread's next one.
+// thread is the concurrency context of a thread. It decides whether an access in the history makes the
+// thread's next access redundant.
 type thread struct {
 	id             heisen.Thread
-	number         uint32 // dense among live threads; a number is used again
-	pending        int32  // pledges that it has given and not called back
-	validFromStale bool   // exposed is not that of given
-	keyStale       bool   // with MessageOrder, who is not that of held
+	number         uint32 // dense among live threads; numbers are reused
+	pending        int32  // number of pending releases
+	validFromStale bool   // validFrom must be recomputed from releases
+	keyStale       bool   // with WithMessageOrder, key must be recomputed from held
 
-	// The spans of a thread are numbered by times that never repeat, across
-	// threads: a span begins when the thread starts or publishes something.
+	// Spans are numbered by times, which are unique across threads. A span begins when its thread
+	// starts or publishes something.
 	now       uint64 // the present span
-	base      uint64 // what was published before this span cannot be called back
-	validFrom uint64 // the first span that nothing published has left since; at least base
+	base      uint64 // publications before this span cannot be reacquired
+	validFrom uint64 // the first span whose entries are valid: no later publication is pending; at least base
 
-	key      uint64 // with MessageOrder the number of the context, as entries have it
-	reliance uint64 // accesses dropped that a pledge which was called back allows
-	version  uint64 // events handed on, but for releases with a pledge
+	key      uint64 // with WithMessageOrder the number of the context, as in entries
+	reliance uint64 // dropped accesses that rely on a reacquired release
+	version  uint64 // forwarded events, except releases that are pending
 
-	// The pledges that the thread has given, by time, with some that it has
-	// called back or given again since.
+	// The pending releases of the thread, by time, and some that were reacquired or became pending
+	// again since.
 	releases []listedRelease
-	shared   []sharedHold // holds for reading
+	shared   []sharedHold // shared holds
 
-	// With MessageOrder, the locks held, and the path that they make.
+	// With WithMessageOrder, the locks held, and their path in the trie of contexts.
 	held queue
 	path []step
 }
 
-// sharedHold is a hold for reading: of an object in its life.
+// sharedHold is a shared hold of a lock.
 type sharedHold struct {
 	object *lock
 	epoch  uint64
 }
 
-// pendingRelease is a publication through a lock that nobody has seen: the thread's
-// release of the lock. If the same thread takes the lock again before anybody
-// else has seen it, then whoever sees it later sees also what the thread does
-// while it holds the lock: the thread has called it back.
+// pendingRelease is the release of a lock that no other thread has observed. If the same thread takes
+// the lock again before another thread observes the release, it is reacquired: every thread that
+// observes it later also observes what the thread does while it holds the lock.
 type pendingRelease struct {
-	by       *thread // nil if the pledge is none
+	by       *thread // nil if there is none
 	time     uint64
-	reliance uint64 // by.across when it was called back
-	pending  bool   // given and not called back
-	listed   bool   // by.given has it, at its time
+	reliance uint64 // by.reliance when it was reacquired
+	pending  bool   // not reacquired
+	listed   bool   // it is in by.releases, with its time
 }
 
-// listedRelease is a pledge as it was at a time.
+// listedRelease is a pending release at a time.
 type listedRelease struct {
 	release *pendingRelease
 	time    uint64
 }
 
-// invalidate says that nothing from before the span that begins at time stands for
-// what the thread does next.
+// invalidate makes all entries of spans before time obsolete.
 func (t *thread) invalidate(time uint64) {
 	if time > t.base {
 		t.base, t.validFromStale = time, true
 	}
 }
 
-// updateValidFrom makes exposed what it should be: the time of the latest pending pledge,
-// or base. Each pledge is passed over once.
+// updateValidFrom sets validFrom to the time of the latest pending release, or base. Its cost is
+// constant per release.
 func (t *thread) updateValidFrom() {
 	t.validFrom, t.validFromStale = t.base, false
 	for n := len(t.releases); n > 0; n-- {
@@ -81,14 +79,14 @@ func (t *thread) updateValidFrom() {
 
 func (g listedRelease) pending() bool { return g.release.time == g.time && g.release.pending }
 
-// unlist notes that g is taken out of its list.
+// unlist must be called when g is removed from its list.
 func (g listedRelease) unlist() {
 	if g.release.time == g.time {
 		g.release.listed = false
 	}
 }
 
-// addPending begins a span of t with a release that can be called back.
+// addPending begins a span of t with a release that can be reacquired.
 func (f *Filter) addPending(t *thread, p *pendingRelease) {
 	f.time++
 	if !p.pending {
@@ -102,8 +100,8 @@ func (f *Filter) addPending(t *thread, p *pendingRelease) {
 	t.now, t.validFrom, t.validFromStale = f.time, f.time, false
 }
 
-// repeatPending is pledge where t has made no entry since it gave p last: then the old
-// time does as well as a new one.
+// repeatPending is addPending if t has created no entry since p was last pending. Then the old time
+// serves again.
 func (f *Filter) repeatPending(t *thread, p *pendingRelease) {
 	if p.pending {
 		return
@@ -117,7 +115,8 @@ func (f *Filter) repeatPending(t *thread, p *pendingRelease) {
 	t.validFrom = max(t.validFrom, p.time)
 }
 
-// compactReleases takes out of t.given what is not pending, if that is half of it or more.
+// compactReleases removes the releases that are not pending from t.releases, if they are at least half of
+// it.
 func (t *thread) compactReleases() {
 	if 2*int(t.pending) > len(t.releases) {
 		return
@@ -133,7 +132,7 @@ func (t *thread) compactReleases() {
 	t.releases = kept
 }
 
-// reacquire says that t has taken p's lock again.
+// reacquire records that t has taken p's lock again.
 func (t *thread) reacquire(p *pendingRelease) {
 	if p.pending {
 		p.pending, p.reliance = false, t.reliance
@@ -145,8 +144,7 @@ func (t *thread) reacquire(p *pendingRelease) {
 	}
 }
 
-// forked notes that a running thread may have learnt something by what another
-// one did.
+// forked records that a running thread is ordered after another one's Fork of it.
 func (f *Filter) forked(o heisen.Object) {
 	if heisen.Object(o.Thread()) != o {
 		return
@@ -169,7 +167,7 @@ func (f *Filter) thread(id heisen.Thread) *thread {
 	return *p
 }
 
-// entryOf is where the table of threads has a thread: at a word of its own.
+// entryOf returns the index of a thread in a table: a word of its own.
 func entryOf(id heisen.Thread) heisen.Object { return 8 * heisen.Object(id) }
 
 const numRecent = 64
@@ -196,7 +194,7 @@ func (f *Filter) start(id heisen.Thread) *thread {
 	return t
 }
 
-// end forgets a thread. If it goes on all the same, it is a new one.
+// end drops a thread. If it has further events, it is a new thread.
 func (f *Filter) end(id heisen.Thread) {
 	p := f.threads.Peek(entryOf(id))
 	if p == nil || *p == nil {
@@ -207,7 +205,7 @@ func (f *Filter) end(id heisen.Thread) {
 		s := t.shared[len(t.shared)-1]
 		t.shared = t.shared[:len(t.shared)-1]
 		if s.object.epoch == s.epoch {
-			f.retire(s.object) // a lock that is never released guards nothing
+			f.retire(s.object) // a lock that is never released excludes nothing
 		}
 	}
 	for _, g := range t.releases {
@@ -222,7 +220,7 @@ func (f *Filter) end(id heisen.Thread) {
 	f.current = nil
 }
 
-// publish begins a span: what t did so far may become known to anybody.
+// publish begins a span: any thread may observe what t has done so far.
 func (f *Filter) publish(t *thread) {
 	f.time++
 	t.now, t.base, t.validFrom = f.time, f.time, f.time
