@@ -165,9 +165,9 @@ func (t *table) measure(ctx context.Context, p *racefuzz.Program) (*measures, er
 	}
 	var took time.Duration
 	runs := 0
-	hunt := &confirm.Hunt{
+	hunt := &confirm.Confirmer{
 		From: 1, To: uint64(t.seeds), Parallel: t.parallel, Limit: limit, Wait: 100 * time.Millisecond, Resolver: b.resolver,
-		Tried: func(_ *confirm.Suspect, trial *confirm.Trial) {
+		OnTrial: func(_ *confirm.Suspect, trial *confirm.Trial) {
 			took += trial.Execution.Took
 			runs++
 		},
@@ -193,7 +193,7 @@ func run(ctx context.Context, name string, args []string) (took time.Duration, o
 }
 
 // judge counts what was confirmed, and notes what is not as it is known to be.
-func (t *table) judge(p *racefuzz.Program, usual confirm.Outcome, verdicts []*confirm.Verdict, m *measures) error {
+func (t *table) judge(p *racefuzz.Program, usual confirm.Outcome, verdicts []*confirm.Result, m *measures) error {
 	truth, err := p.Truth()
 	if err != nil {
 		return err

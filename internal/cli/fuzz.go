@@ -40,12 +40,12 @@ type fuzzing struct {
 	origin      confirm.Origin
 	resolver    *confirm.Resolver
 	usual       map[*confirm.Program]confirm.Outcome // how programs end that are not directed
-	hunt        *confirm.Hunt
+	hunt        *confirm.Confirmer
 	found       *findings
 
 	// How programs failed that were to show something else, and failures that what was
 	// confirmed explains.
-	unexplained []*confirm.Verdict
+	unexplained []*confirm.Result
 	explained   map[*confirm.Program][]confirm.Outcome
 	failures    int             // of the former, those that were reported
 	predicted   int             // suspects that were predicted and not confirmed
@@ -223,7 +223,7 @@ func (f *fuzzing) run(ctx context.Context) error {
 
 // newHunt prepares to bring suspects about.
 func (f *fuzzing) newHunt() {
-	f.hunt = &confirm.Hunt{
+	f.hunt = &confirm.Confirmer{
 		From: f.from, To: f.to, Parallel: f.parallel, Limit: f.limit, Virtual: f.virtual,
 		Procs: f.procs, Patience: f.patience, Wait: f.wait, Resolver: f.resolver,
 		Depth: uint64(f.depth),
@@ -267,26 +267,26 @@ func (f *fuzzing) build(ctx context.Context) (programs []*confirm.Program, remov
 // looked at are reported.
 func (f *fuzzing) survey(ctx context.Context, programs []*confirm.Program, suspects *[]*confirm.Suspect) error {
 	survey := &confirm.Survey{
-		Races: true, Deadlocks: true, Sections: f.overlaps.read, Torn: len(f.overlaps.read) > 0,
+		Races: true, Deadlocks: true, Sections: f.overlaps.read, Violations: len(f.overlaps.read) > 0,
 		Predict: f.predict, Walks: f.walks,
 		Limit: f.limit, Virtual: f.virtual, Procs: f.procs, Resolver: f.hunt.Resolver,
 	}
 	if f.strategy != "directed" {
-		survey.Races, survey.Deadlocks, survey.Torn, survey.Predict = false, false, false, false
+		survey.Races, survey.Deadlocks, survey.Violations, survey.Predict = false, false, false, false
 		survey.Walks = 0
 	}
 	return f.look(ctx, survey, programs, func(p *confirm.Program, found []*confirm.Suspect, looks []*confirm.Trial) {
 		switch f.strategy {
 		case "walk":
-			found = []*confirm.Suspect{confirm.Anything(p, confirm.Walk)}
+			found = []*confirm.Suspect{confirm.AnyFailure(p, confirm.Walk)}
 		case "pct":
-			s := confirm.Anything(p, confirm.Priorities)
+			s := confirm.AnyFailure(p, confirm.Priorities)
 			s.Length = looks[0].Execution.Steps
 			found = []*confirm.Suspect{s}
 		}
 		*suspects = append(*suspects, found...)
 		if f.part == 1 {
-			f.unexplained = append(f.unexplained, confirm.Failed(p, looks)...)
+			f.unexplained = append(f.unexplained, confirm.SurveyFailures(p, looks)...)
 		}
 	})
 }
@@ -334,9 +334,9 @@ func (f *fuzzing) bring(ctx context.Context, suspects []*confirm.Suspect) error 
 	f.mu.Unlock()
 	done := f.progressOf("trying suspects", f.state, time.Second)
 	defer done()
-	ready := make(chan *confirm.Verdict, len(suspects))
-	f.hunt.Done = func(v *confirm.Verdict) { ready <- v }
-	f.hunt.Tried = func(*confirm.Suspect, *confirm.Trial) {
+	ready := make(chan *confirm.Result, len(suspects))
+	f.hunt.OnResult = func(v *confirm.Result) { ready <- v }
+	f.hunt.OnTrial = func(*confirm.Suspect, *confirm.Trial) {
 		f.mu.Lock()
 		defer f.mu.Unlock()
 		f.tried++
@@ -352,7 +352,7 @@ func (f *fuzzing) bring(ctx context.Context, suspects []*confirm.Suspect) error 
 	close(ready)
 	<-told
 	for _, v := range verdicts {
-		if v.Cut {
+		if v.Incomplete {
 			f.verdict(ctx, v)
 		}
 	}
@@ -372,7 +372,7 @@ func (f *fuzzing) state() string {
 }
 
 // verdict reports what became of a suspect.
-func (f *fuzzing) verdict(ctx context.Context, v *confirm.Verdict) {
+func (f *fuzzing) verdict(ctx context.Context, v *confirm.Result) {
 	f.mu.Lock()
 	f.judged++
 	f.executions -= int(f.hunt.Executions(v.Suspect)) - v.Tried
@@ -424,8 +424,8 @@ func (f *fuzzing) leftOver(ctx context.Context) {
 }
 
 // pin adds to the report of what was confirmed how to repeat it.
-func (f *fuzzing) pin(ctx context.Context, v *confirm.Verdict, finding *report.Finding) {
-	proof, err := f.hunt.Pin(ctx, v, f.minimise)
+func (f *fuzzing) pin(ctx context.Context, v *confirm.Result, finding *report.Finding) {
+	proof, err := f.hunt.Reproduce(ctx, v, f.minimise)
 	if err != nil && ctx.Err() == nil {
 		fmt.Fprintf(f.Err, "%s: %v\n", f.tool.Name, err)
 	}
@@ -434,7 +434,7 @@ func (f *fuzzing) pin(ctx context.Context, v *confirm.Verdict, finding *report.F
 	}
 	finding.Accesses, finding.Goroutines = proof.Finding.Accesses, proof.Finding.Goroutines
 	finding.Witness = proof.Steps
-	confirm.Stand(finding, proof.Execution.Blocked)
+	confirm.AddBlocked(finding, proof.Execution.Blocked)
 	t := finding.Trials
 	t.Replayed, t.Choices = proof.Replayed, len(proof.Execution.Choices)
 	text, err := f.origin.Schedule(v.Suspect.Program, proof.Tests, proof.Schedule, proof.Execution).MarshalText()

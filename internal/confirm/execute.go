@@ -18,46 +18,46 @@ import (
 	"github.com/heisen-go/heisen/report"
 )
 
-// Plan is how a program is executed once.
+// Plan describes one execution of a program.
 type Plan struct {
 	Schedule *recorder.Schedule
 	Mode     recorder.Mode
 	Tests    string        // which tests run, as -test.run takes it; empty for all
-	Limit    time.Duration // of real time, after which it is stopped
-	Output   io.Writer     // what it prints goes there too; may be nil
-	Errors   io.Writer     // the same of its standard error; may be nil
-	Input    io.Reader     // may be nil
+	Limit    time.Duration // real time after which it is stopped; 0 for none
+	Output   io.Writer     // gets a copy of its standard output; may be nil
+	Errors   io.Writer     // gets a copy of its standard error; may be nil
+	Input    io.Reader     // its standard input; may be nil
 
 	// Detect returns detectors for the recording; it may be nil.
 	Detect func(symbols *heisen.Symbols) ([]heisen.Detector, error)
-	// OnMeeting is told of a meeting in the course of the recording; it may be nil.
+	// OnMeeting is called at each Meeting, between the events of the recording; it may be nil.
 	OnMeeting func()
-	// Finish is told that the recording has ended, while its symbols are still there; it
-	// may be nil.
+	// Finish is called at the end of the recording, while its symbols are still valid; it may
+	// be nil.
 	Finish func(symbols *heisen.Symbols)
 }
 
-// Execution is what came of a Plan.
+// Execution is the result of a Plan.
 type Execution struct {
 	recorder.Execution
 	Outcome  Outcome
-	Blocked  []report.Blocked // where the goroutines stood if it did not go on
-	Outside  []string         // what decided beside the schedule, with places
-	Said     []byte           // what the program printed, or its start and its end
+	Blocked  []report.Blocked // the goroutines that had not ended, if the program got stuck
+	Outside  []string         // inputs besides the schedule, with places
+	Output   []byte           // what the program printed; only start and end if it is long
 	Meetings []Meeting
 	Took     time.Duration
 }
 
-// Meeting is what a strategy has brought about, with its places.
+// Meeting is a bug that a strategy has made happen: operations that are next at the same time.
 type Meeting struct {
 	recorder.Meeting
 	Finding report.Finding
 }
 
-// maxMeetings is how many meetings of an execution are kept: the first ones.
+// maxMeetings bounds the meetings that are kept of an execution, the first ones.
 const maxMeetings = 100
 
-// findingOf is a meeting as a finding.
+// findingOf returns a meeting as a finding.
 func findingOf(m recorder.Meeting) heisen.Finding {
 	f := heisen.Finding{Detector: detectorName, Kind: heisen.Atomicity, Accesses: m.Accesses}
 	if m.Kind == strategies.Race && len(m.Accesses) == 2 {
@@ -68,35 +68,19 @@ func findingOf(m recorder.Meeting) heisen.Finding {
 	return f
 }
 
-// detectorName stands in findings that were brought about.
+// detectorName is the Detector of confirmed findings.
 const detectorName = "racefuzz"
 
-// Execute runs a program once. The error is about heisen's own part; what the program
-// did wrong is in the Execution.
+// Execute runs a program once. It returns an error if the execution could not be made or received.
+// The program's own failure is in the Execution.
 func (p *Program) Execute(ctx context.Context, plan Plan, resolver *Resolver) (*Execution, error) {
 	l, err := recorder.Listen()
 	if err != nil {
 		return nil, err
 	}
-	var said said
-	tee := func(w io.Writer) io.Writer {
-		if w == nil {
-			return &said
-		}
-		return io.MultiWriter(&said, w)
-	}
-	args := p.Args
-	if p.Test {
-		args = testArgs(p.Args, plan.Tests)
-	}
-	cmd := exec.CommandContext(ctx, p.Path, args...)
-	cmd.Dir, cmd.Stdin, cmd.Stdout, cmd.Stderr = p.Dir, plan.Input, tee(plan.Output), tee(plan.Errors)
+	var printed output
+	cmd := p.command(ctx, &plan, &printed)
 	cmd.Env = append(cmd.Environ(), l.Env())
-	// What it has started ends with it.
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
-	cmd.WaitDelay = time.Second
-
 	start := time.Now()
 	if err := cmd.Start(); err != nil {
 		l.Close()
@@ -123,7 +107,7 @@ func (p *Program) Execute(ctx context.Context, plan Plan, resolver *Resolver) (*
 	if watchdog != nil {
 		watchdog.Stop()
 	}
-	cmd.Cancel() // those that it has left behind
+	cmd.Cancel() // the processes that the program left behind
 	l.Stop()
 	<-received
 	l.Close()
@@ -136,10 +120,11 @@ func (p *Program) Execute(ctx context.Context, plan Plan, resolver *Resolver) (*
 	}
 	e := &r.execution
 	e.Took = time.Since(start)
-	e.Said = said.text()
+	e.Output = printed.text()
 	mu.Lock()
 	defer mu.Unlock()
 	status, _ := cmd.ProcessState.Sys().(syscall.WaitStatus)
+	// The messages are part of the fingerprints of failures.
 	switch {
 	case hung:
 		e.Outcome = Outcome{Hung, fmt.Sprintf("stopped after %v", plan.Limit)}
@@ -148,15 +133,36 @@ func (p *Program) Execute(ctx context.Context, plan Plan, resolver *Resolver) (*
 	case e.Stuck != nil:
 		e.Outcome = Outcome{Hung, "it does not end by its own clock"}
 	default:
-		e.Outcome = outcomeOf(status, e.Said)
+		e.Outcome = outcomeOf(status, e.Output)
 	}
 	if !r.met {
-		return e, errors.Join(r.failed, fmt.Errorf("%s: the program has not connected", p.Path))
+		return e, errors.Join(r.failed, fmt.Errorf("%s: the program has not connected to heisen", p.Path))
 	}
 	return e, r.failed
 }
 
-// receiver receives what a program and the programs that it starts have to say.
+// command returns the command of an execution. A copy of what it prints goes to printed.
+func (p *Program) command(ctx context.Context, plan *Plan, printed io.Writer) *exec.Cmd {
+	tee := func(w io.Writer) io.Writer {
+		if w == nil {
+			return printed
+		}
+		return io.MultiWriter(printed, w)
+	}
+	args := p.Args
+	if p.Test {
+		args = testArgs(p.Args, plan.Tests)
+	}
+	cmd := exec.CommandContext(ctx, p.Path, args...)
+	cmd.Dir, cmd.Stdin, cmd.Stdout, cmd.Stderr = p.Dir, plan.Input, tee(plan.Output), tee(plan.Errors)
+	// Kill the program's process group, so that processes that it has started end with it.
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
+	cmd.WaitDelay = time.Second
+	return cmd
+}
+
+// receiver receives the events of a program. It ignores programs that the program starts.
 type receiver struct {
 	listener  *recorder.Listener
 	plan      *Plan
@@ -167,7 +173,7 @@ type receiver struct {
 	failed    error
 }
 
-// accept goes on until the listener is stopped and all programs have ended.
+// accept returns when the listener is stopped and all programs have ended.
 func (r *receiver) accept(ctx context.Context) {
 	var others sync.WaitGroup
 	var received error
@@ -184,7 +190,7 @@ func (r *receiver) accept(ctx context.Context) {
 			r.failed = errors.Join(r.failed, err)
 			return
 		}
-		if r.met { // one that the program has started
+		if r.met { // a program that the program has started
 			others.Go(func() { ignore(p) })
 			continue
 		}
@@ -193,7 +199,7 @@ func (r *receiver) accept(ctx context.Context) {
 	}
 }
 
-// ignore lets a program run that is not of interest.
+// ignore lets a program run without recording it.
 func ignore(p *recorder.Program) {
 	defer p.Close(0)
 	if stream, err := p.Open(recorder.Want{Mode: recorder.Nothing}); err == nil {
@@ -201,7 +207,7 @@ func ignore(p *recorder.Program) {
 	}
 }
 
-// drain reads what is left, for the program waits until everything is read.
+// drain reads the rest of a stream, because the program waits until everything is read.
 func drain(stream *recorder.Stream) {
 	for {
 		if _, err := stream.NextBatch(); err != nil {
@@ -236,10 +242,10 @@ func (r *receiver) receive(ctx context.Context, p *recorder.Program) error {
 			return err
 		}
 	}
-	held := newHolding(stream.Symbols())
+	held := newHeldLocks(stream.Symbols())
 	_, err = heisen.Run(ctx, stream, append(detectors, held)...)
 	drain(stream)
-	for i := range r.execution.Meetings { // now all goroutines have names
+	for i := range r.execution.Meetings { // after the end all goroutines have names
 		m := &r.execution.Meetings[i]
 		m.Finding = r.resolver.resolve(findingOf(m.Meeting), stream.Symbols())
 	}
@@ -252,7 +258,7 @@ func (r *receiver) receive(ctx context.Context, p *recorder.Program) error {
 		r.plan.Finish(stream.Symbols())
 	}
 	var lost *recorder.LostError
-	if errors.As(err, &lost) { // it was killed
+	if errors.As(err, &lost) { // the program was killed
 		err = nil
 	}
 	return err

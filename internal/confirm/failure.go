@@ -9,16 +9,16 @@ import (
 	"github.com/heisen-go/heisen/report"
 )
 
-// Anything is the suspicion that a program can end in a way in which it is not to end,
-// which a strategy that is not directed may find.
-func Anything(p *Program, strategy strategies.Strategy) *Suspect {
+// AnyFailure returns the suspicion that a program can fail in any way. A strategy without targets tries
+// it.
+func AnyFailure(p *Program, strategy strategies.Strategy) *Suspect {
 	return &Suspect{Program: p, Strategy: strategy, Finding: failure(p, Outcome{})}
 }
 
-// Failures returns a verdict for each way in which executions failed that were to
-// show something else and did not: the program fails, for a reason that is not known.
-// usual is how it ends without being directed, which is known already.
-func (v *Verdict) Failures(usual Outcome) (all []*Verdict) {
+// Failures returns a result for each way in which the program failed without the suspected bug: the
+// reason of the failure is not known. usual is how the program ends under the default schedule. Such
+// endings are known already and left out.
+func (v *Result) Failures(usual Outcome) (all []*Result) {
 	anything := v.Suspect.Finding.Kind == heisen.Failure
 	for _, e := range v.Endings {
 		if e.Outcome.Class == Passed || e.Outcome.Same(usual) || e.Confirmed && !anything {
@@ -27,7 +27,7 @@ func (v *Verdict) Failures(usual Outcome) (all []*Verdict) {
 		suspect := *v.Suspect
 		suspect.Finding = failure(v.Suspect.Program, e.Outcome)
 		e.Confirmed = true
-		all = append(all, &Verdict{
+		all = append(all, &Result{
 			Suspect: &suspect, Finding: suspect.Finding,
 			Tried: v.Tried, Confirmed: e.Count, Endings: []Ending{e},
 		})
@@ -35,28 +35,28 @@ func (v *Verdict) Failures(usual Outcome) (all []*Verdict) {
 	return all
 }
 
-// Failed returns a verdict for each way in which a program failed while a survey looked
-// at it. Those after the first are of random walks.
-func Failed(p *Program, looks []*Trial) (all []*Verdict) {
+// SurveyFailures returns a result for each way in which a program failed in the runs of a survey. The
+// first run had the default schedule, the others random walks.
+func SurveyFailures(p *Program, runs []*Trial) (all []*Result) {
 	usual := Outcome{Class: Passed}
-	for i, look := range looks {
-		s := Anything(p, strategies.Replay)
+	for i, run := range runs {
+		s := AnyFailure(p, strategies.Replay)
 		if i > 0 {
-			s = Anything(p, Walk)
+			s = AnyFailure(p, Walk)
 		}
-		t := *look
+		t := *run
 		t.Confirmed = t.Execution.Outcome.Class != Passed
-		all = append(all, judge(s, []*Trial{&t}).Failures(usual)...)
+		all = append(all, summarize(s, []*Trial{&t}).Failures(usual)...)
 		if i == 0 {
-			usual = look.Execution.Outcome
+			usual = run.Execution.Outcome
 		}
 	}
 	return all
 }
 
 func failure(p *Program, o Outcome) report.Finding {
-	said := numbers.ReplaceAllString(o.String(), "#")
-	sum := sha256.Sum256([]byte(string(heisen.Failure) + "\n" + p.Package + "\n" + said))
+	message := numbers.ReplaceAllString(o.String(), "#")
+	sum := sha256.Sum256([]byte(string(heisen.Failure) + "\n" + p.Package + "\n" + message))
 	return report.Finding{
 		Detector: detectorName, Kind: heisen.Failure, Fingerprint: hex.EncodeToString(sum[:8]),
 		Message: o.String(), Count: 1, Accesses: []report.Access{},

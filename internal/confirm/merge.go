@@ -62,7 +62,7 @@ func addTrials(f, other *report.Finding) {
 		}
 	}
 	slices.SortStableFunc(t.Endings, func(a, b report.Ending) int {
-		return cmp.Or(order(b.Confirmed)-order(a.Confirmed), order(b.Outcome != "passed")-order(a.Outcome != "passed"), b.Count-a.Count)
+		return cmp.Or(boolOrder(b.Confirmed)-boolOrder(a.Confirmed), boolOrder(b.Outcome != "passed")-boolOrder(a.Outcome != "passed"), b.Count-a.Count)
 	})
 	if f.Replay == "" {
 		f.Replay, f.Witness, f.Blocked = other.Replay, other.Witness, other.Blocked

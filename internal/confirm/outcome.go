@@ -13,19 +13,19 @@ type Class string
 
 const (
 	Passed     Class = "passed"      // status 0
-	TestFailed Class = "test failed" // package testing says so
+	TestFailed Class = "test failed" // as package testing reports
 	Panicked   Class = "panic"       // of a goroutine, not recovered
-	Deadlocked Class = "deadlock"    // no goroutine can go on
-	Fatal      Class = "fatal error" // the runtime gives up, for concurrent map writes and the like
+	Deadlocked Class = "deadlock"    // all goroutines are blocked
+	Fatal      Class = "fatal error" // the runtime stops the program, such as for concurrent map writes
 	Exited     Class = "exit"        // any other status
-	Killed     Class = "signal"      // by which it died
-	Hung       Class = "hang"        // it was stopped when its time was over
+	Killed     Class = "signal"      // a signal ended it
+	Hung       Class = "hang"        // it was stopped after its time limit
 )
 
 // Outcome is how an execution has ended.
 type Outcome struct {
 	Class   Class
-	Message string // what the program said, on one line, if anything; for a test that failed its name
+	Message string // the program's message, on one line, or the name of the failed test
 }
 
 // String returns the outcome on one line.
@@ -36,20 +36,19 @@ func (o Outcome) String() string {
 	return string(o.Class) + ": " + o.Message
 }
 
-// Same reports whether two executions have ended for the same reason, as far as
-// can be seen: numbers and addresses in what they say do not count.
+// Same reports whether two executions seem to have ended for the same reason. It ignores numbers and
+// addresses in the messages.
 func (o Outcome) Same(other Outcome) bool {
 	return o.Class == other.Class && numbers.ReplaceAllString(o.Message, "#") == numbers.ReplaceAllString(other.Message, "#")
 }
 
 var numbers = regexp.MustCompile(`\b(0x[0-9a-fA-F]+|[0-9]+(\.[0-9]+)?)\b`)
 
-// recovered is what the runtime says of a panic that was recovered, before another.
+// recovered matches the runtime's note on a panic that was recovered before another one.
 var recovered = regexp.MustCompile(` \[recovered(, repanicked)?\]$`)
 
-// outcomeOf tells how a process has ended that printed said and was not stopped
-// from outside.
-func outcomeOf(status syscall.WaitStatus, said []byte) Outcome {
+// outcomeOf returns the outcome of a process that ended by itself and printed the given output.
+func outcomeOf(status syscall.WaitStatus, printed []byte) Outcome {
 	if status.Signaled() {
 		return Outcome{Killed, status.Signal().String()}
 	}
@@ -58,7 +57,7 @@ func outcomeOf(status syscall.WaitStatus, said []byte) Outcome {
 		return Outcome{Class: Passed}
 	}
 	test := ""
-	for line := range bytes.Lines(said) {
+	for line := range bytes.Lines(printed) {
 		text := strings.TrimRight(string(line), "\r\n")
 		switch {
 		case strings.HasPrefix(text, "fatal error: all goroutines are asleep"):

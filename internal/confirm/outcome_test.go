@@ -12,7 +12,7 @@ func TestOutcome(t *testing.T) {
 	for _, test := range []struct {
 		name   string
 		status syscall.WaitStatus
-		said   string
+		output string
 		want   Outcome
 	}{
 		{"passes", exited(0), "panic: in its log only\n", Outcome{Class: Passed}},
@@ -28,7 +28,7 @@ func TestOutcome(t *testing.T) {
 		{"the word only", exited(1), "panic: said log\n", Outcome{Exited, "status 1"}},
 		{"signal", syscall.WaitStatus(syscall.SIGSEGV), "", Outcome{Killed, "segmentation fault"}},
 	} {
-		if got := outcomeOf(test.status, []byte(test.said)); got != test.want {
+		if got := outcomeOf(test.status, []byte(test.output)); got != test.want {
 			t.Errorf("%s: %v, want %v", test.name, got, test.want)
 		}
 	}

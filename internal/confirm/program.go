@@ -17,30 +17,30 @@ type Program struct {
 	Package string // import path, or the files it is made of
 	Test    bool   // it runs the tests of the package
 	Path    string // the executable
-	Dir     string // in which it runs; empty is the working folder
+	Dir     string // folder in which it runs; empty for the working folder
 	Args    []string
 
-	symbols *recorder.SharedSymbols // of all executions; nil if each is to have its own
+	symbols *recorder.SharedSymbols // of all executions; nil if each has its own
 }
 
-// Close gives up what executions share.
+// Close gives up the symbols that executions share.
 func (p *Program) Close() {
 	if p.symbols != nil {
 		p.symbols.Close()
 	}
 }
 
-// Source is what programs are built from.
+// Source says how programs are built.
 type Source struct {
 	Verb     string   // test or run
 	Packages []string // as the go command takes them
 	Patterns []string // of packages in which accesses are recorded
 	Tags     []string
-	Args     []string // of the programs; those of tests are of test binaries
+	Args     []string // of the programs; for tests, those of the test binary
 }
 
-// Build compiles the programs into folder, which exists, and says with which Go. They
-// are to be closed in the end.
+// Build compiles the programs into folder, which exists, and returns the toolchain as well. The caller
+// closes the programs.
 func (s *Source) Build(ctx context.Context, folder string) (programs []*Program, with *build.Toolchain, err error) {
 	b, err := build.New(ctx, "", "", s.Patterns...)
 	if err != nil {

@@ -12,15 +12,15 @@ import (
 	"github.com/heisen-go/heisen/racefuzz"
 )
 
-// strategyNames are how strategies are called in schedules and reports.
+// strategyNames are the names of strategies in schedules and reports.
 var strategyNames = map[strategies.Strategy]string{
 	strategies.RandomWalk: "random-walk", strategies.PCT: "pct", strategies.RaceDirected: "race-directed",
 	strategies.DeadlockDirected: "deadlock-directed", strategies.SectionDirected: "section-directed", strategies.Replay: "replay",
 	strategies.Follow: "follow",
 }
 
-// strategyText is a strategy as it stands in a schedule: its name and what it takes to
-// be started again, beside the seed and the choices.
+// strategyText returns a strategy in the text form of a schedule: its name and its parameters besides the
+// seed and the choices.
 func strategyText(c *strategies.Config) string {
 	text := strategyNames[c.Strategy]
 	for _, p := range parameters(c) {
@@ -68,15 +68,15 @@ words:
 	return c, nil
 }
 
-// Origin is what schedules say of how a program is made.
+// Origin says how the program of a schedule is built.
 type Origin struct {
 	Source
 	Version, Platform string // of Go
-	Folder            string // absolute; places are relative to it
+	Folder            string // absolute; the places in a schedule are relative to it
 }
 
-// Schedule returns what it takes to do an execution of a program again from the
-// origin's folder. e is the execution, for comparison.
+// Schedule returns the text form of a schedule, with which the execution e can be repeated from the
+// origin's folder. It has e's outcome for comparison.
 func (o *Origin) Schedule(p *Program, tests string, s *recorder.Schedule, e *Execution) *racefuzz.Schedule {
 	out := &racefuzz.Schedule{
 		Go: o.Version, Platform: o.Platform,
@@ -102,7 +102,8 @@ func (o *Origin) Schedule(p *Program, tests string, s *recorder.Schedule, e *Exe
 
 var modeNames = map[recorder.TargetMode]string{recorder.OnRead: "read", recorder.OnWrite: "write", recorder.OnLock: "lock"}
 
-// Restore is the inverse: how to make the program, in folder, and execute it.
+// Restore is the inverse of Schedule. It returns how to build the program in folder and how to execute
+// it.
 func Restore(s *racefuzz.Schedule, folder string) (Source, *recorder.Schedule, error) {
 	source := Source{Verb: s.Command, Packages: []string{s.Program}, Patterns: s.Packages, Tags: s.Tags, Args: s.Args}
 	if s.Command != "test" && s.Command != "run" {

@@ -52,7 +52,7 @@ func (r *Resolver) blocked(where []heisen.Access, reasons []string, symbols *hei
 	return all
 }
 
-// influence says what came from outside, and where first.
+// influence describes an input from outside, and where the program first got it.
 func (r *Resolver) influence(in recorder.Influence, symbols *heisen.Symbols) string {
 	text := in.Kind.String()
 	if in.Site == 0 {
@@ -62,40 +62,39 @@ func (r *Resolver) influence(in recorder.Influence, symbols *heisen.Symbols) str
 	return text + " at " + f.Accesses[0].Site
 }
 
-// Survey is how a program is looked at for suspects.
+// Survey says how to look for suspects in a program.
 type Survey struct {
-	Races     bool // whatever locks and messages allow
-	Deadlocks bool
-	Sections  []section.Section // that others may come into; with absolute names of files
-	Torn      bool              // whatever accesses the variable of one of Sections
-	// Predict has suspects that follow from what was seen (package mcm) tried first, of
-	// Sections, too, and those that only it finds included. Their witnesses are followed.
+	Races      bool // suspect pairs of accesses that locks and messages allow to race
+	Deadlocks  bool
+	Sections   []section.Section // that others may come into; with absolute names of files
+	Violations bool              // whatever accesses the variable of one of Sections
+	// Predict adds the bugs that package mcm predicts from the runs, in Sections too. They come
+	// first and have witnesses to follow.
 	Predict bool
-	// Known is suspected before the program is looked at: findings in its package. Those
-	// that are predicted again get the witness.
+	// Known are findings that are suspected before the first run, if they are in the program's
+	// package. A finding that is predicted again gets the witness.
 	Known []report.Finding
-	// Walks is how many random walks follow the execution with the default choices, in
-	// which one goroutine may do all the work that there is for several.
+	// Walks is the number of random walks after the run with the default schedule, in which one
+	// goroutine may do all the work that several could share.
 	Walks uint64
 
-	Limit, Virtual time.Duration // as those of Hunt
+	Limit, Virtual time.Duration // as in Confirmer
 	Procs          int
 	Resolver       *Resolver
 }
 
-// Run executes a program with the default choices, which switch only where a goroutine
-// cannot go on, and then under random walks. It returns what is suspected in the order
-// in which it was found, and the executions in theirs. What cannot be brought about is
-// in passed, with the reason.
-func (s *Survey) Run(ctx context.Context, p *Program) (suspects []*Suspect, passed []string, looks []*Trial, err error) {
-	known, told := map[string]*Suspect{}, map[string]bool{}
+// Run executes a program with the default schedule, which switches only where a goroutine is blocked,
+// and then under random walks. It returns the suspects in the order in which they were found, and the
+// runs in their order. skipped has a message for each finding that cannot be tried, with the reason.
+func (s *Survey) Run(ctx context.Context, p *Program) (suspects []*Suspect, skipped []string, runs []*Trial, err error) {
+	known, reported := map[string]*Suspect{}, map[string]bool{}
 	// suspect returns a new suspect, or the one that there is.
 	suspect := func(f *report.Finding) (same *Suspect) {
 		suspect, err := suspectOf(p, f)
 		if err != nil {
-			if !told[f.Fingerprint] {
-				told[f.Fingerprint] = true
-				passed = append(passed, fmt.Sprintf("passed over: %s (%s): %v", f.Message, f.Fingerprint, err))
+			if !reported[f.Fingerprint] {
+				reported[f.Fingerprint] = true
+				skipped = append(skipped, fmt.Sprintf("skipped: %s (%s): %v", f.Message, f.Fingerprint, err))
 			}
 			return nil
 		}
@@ -106,7 +105,7 @@ func (s *Survey) Run(ctx context.Context, p *Program) (suspects []*Suspect, pass
 			return suspect
 		}
 		if suspect.Predicted && !same.Predicted {
-			*same = *suspect // it says more
+			*same = *suspect // a prediction says more
 		}
 		return same
 	}
@@ -121,33 +120,33 @@ func (s *Survey) Run(ctx context.Context, p *Program) (suspects []*Suspect, pass
 			config = strategies.Config{Strategy: Walk, Seed: seed}
 		}
 		var predicted []*witness
-		e, starts, err := s.look(ctx, p, config, func(f report.Finding, w *witness) {
+		e, starts, err := s.execute(ctx, p, config, func(f report.Finding, w *witness) {
 			if same := suspect(&f); same != nil && same.witness == nil && w != nil {
 				same.witness = w
 				predicted = append(predicted, w)
 			}
 		})
 		if errors.Is(err, lockset.ErrEvicted) { // there may be more suspects
-			passed, err = append(passed, "suspects may be missing: "+err.Error()), nil
+			skipped, err = append(skipped, "suspects may be missing: "+err.Error()), nil
 		}
 		if err != nil {
-			return suspects, passed, looks, err
+			return suspects, skipped, runs, err
 		}
 		for _, w := range predicted {
 			w.starts = starts
 		}
-		looks = append(looks, &Trial{Seed: seed, Execution: e, First: -1})
+		runs = append(runs, &Trial{Seed: seed, Execution: e, First: -1})
 	}
-	slices.SortStableFunc(suspects, func(a, b *Suspect) int { return order(b.Predicted) - order(a.Predicted) })
-	return suspects, passed, looks, nil
+	slices.SortStableFunc(suspects, func(a, b *Suspect) int { return boolOrder(b.Predicted) - boolOrder(a.Predicted) })
+	return suspects, skipped, runs, nil
 }
 
-// look executes a program once. It tells found of what it finds, with the witness if that
-// can be followed, and returns which goroutines started which, if there may be witnesses.
-func (s *Survey) look(ctx context.Context, p *Program, config strategies.Config, found func(report.Finding, *witness)) (*Execution, []racefuzz.Creation, error) {
-	var way *course
+// execute executes a program once. It calls found with each finding, and with its witness if that can be
+// followed. With Predict, it also returns which goroutines started which.
+func (s *Survey) execute(ctx context.Context, p *Program, config strategies.Config, found func(report.Finding, *witness)) (*Execution, []racefuzz.Creation, error) {
+	var order *orderRecorder
 	mode := recorder.Unrepeated
-	if s.Torn || s.Predict { // a repeated access may be the end of a section
+	if s.Violations || s.Predict { // a repeated access may be the end of a section
 		mode = recorder.Everything
 	}
 	e, err := p.Execute(ctx, Plan{
@@ -157,25 +156,25 @@ func (s *Survey) look(ctx context.Context, p *Program, config strategies.Config,
 			sink := func(f heisen.Finding) {
 				var w *witness
 				if f.Detector == predictor {
-					w = way.witnessOf(&f, config.Seed)
+					w = order.witnessOf(&f, config.Seed)
 				}
 				found(s.Resolver.resolve(f, symbols), w)
 			}
 			all, err := s.detectors(symbols, fold.NewSet(symbols, func(i fold.Item) { sink(i.Finding) }).Add)
 			if s.Predict {
-				way = &course{}
-				all = append([]heisen.Detector{way}, all...) // before who asks it
+				order = &orderRecorder{}
+				all = append([]heisen.Detector{order}, all...) // before the detector whose witnesses need it
 			}
 			return all, err
 		},
 	}, s.Resolver)
-	if way == nil {
+	if order == nil {
 		return e, nil, err
 	}
-	return e, way.starts, err
+	return e, order.starts, err
 }
 
-// setAbove says of the entry of a section in which call the section lives.
+// setAbove sets, for the entry of a section, the call that the section belongs to.
 func (s *Survey) setAbove(suspect *Suspect) {
 	for i := range suspect.Targets {
 		t := &suspect.Targets[i]
@@ -188,7 +187,7 @@ func (s *Survey) setAbove(suspect *Suspect) {
 	}
 }
 
-// predictor is the detector whose findings follow from what was seen.
+// predictor is the detector whose findings have witnesses.
 const predictor = "mcm"
 
 func (s *Survey) detectors(symbols *heisen.Symbols, sink heisen.Sink) (all []heisen.Detector, err error) {
@@ -212,8 +211,8 @@ func (s *Survey) detectors(symbols *heisen.Symbols, sink heisen.Sink) (all []hei
 		}
 		all = append(all, d)
 	}
-	if s.Torn {
-		d, err := newTorn(s.Sections, symbols, sink)
+	if s.Violations {
+		d, err := newSectionSuspects(s.Sections, symbols, sink)
 		if err != nil {
 			return nil, err
 		}

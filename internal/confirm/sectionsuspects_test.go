@@ -8,9 +8,9 @@ import (
 	"github.com/heisen-go/heisen/section"
 )
 
-// TestTorn has a section that one thread goes through, and others that access the
+// TestSectionSuspects has a section that one thread goes through, and others that access the
 // variable before and after it, one of them at the section's entry.
-func TestTorn(t *testing.T) {
+func TestSectionSuspects(t *testing.T) {
 	symbols := heisen.NewSymbols()
 	site := func(line int) heisen.Site {
 		return symbols.AddSite(heisen.SiteInfo{Frames: []heisen.Frame{{Func: "main.f", File: "/m/a.go", Line: line}}})
@@ -23,7 +23,7 @@ func TestTorn(t *testing.T) {
 		Ends:  []section.End{{At: at(2, section.Writes), Allow: section.Reads}, {At: at(3, section.Reads), Allow: section.Reads | section.Writes}},
 	}
 	var told []string
-	d, err := newTorn([]section.Section{one}, symbols, func(f heisen.Finding) {
+	d, err := newSectionSuspects([]section.Section{one}, symbols, func(f heisen.Finding) {
 		s := string(f.Kind)
 		for _, a := range f.Accesses {
 			s += fmt.Sprintf(" T%d:%d", a.Thread, symbols.Site(a.Site).Frames[0].Line)

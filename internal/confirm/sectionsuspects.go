@@ -8,16 +8,16 @@ import (
 	"github.com/heisen-go/heisen/section"
 )
 
-// torn is a detector that suspects atomic sections. It suspects a section that a goroutine executes
+// sectionSuspects is a detector that suspects atomic sections. It suspects a section that a goroutine executes
 // if another goroutine accesses the same variable, anywhere in the run, in a way that the section's
 // end does not allow: in another schedule the access may come in between. If the other goroutine
 // makes that access at the section's entry, it may also come to the section's end in another
-// schedule, so the end is suspected as well. torn claims nothing; a directed execution shows whether
+// schedule, so the end is suspected as well. It claims nothing; a directed execution shows whether
 // a suspect is real.
 //
 // A suspect has the access at the entry, that of the other goroutine, and that at the end. Of several
 // suspects with the same places only the first is reported.
-type torn struct {
+type sectionSuspects struct {
 	sink    heisen.Sink
 	tracker *section.Tracker
 	index   *section.Index
@@ -36,11 +36,11 @@ type variable struct {
 	executions []section.Execution
 }
 
-// newTorn returns a torn for a stream. The sections have absolute names of files.
-func newTorn(sections []section.Section, symbols *heisen.Symbols, sink heisen.Sink) (*torn, error) {
+// newSectionSuspects returns a detector for a stream. The sections have absolute names of files.
+func newSectionSuspects(sections []section.Section, symbols *heisen.Symbols, sink heisen.Sink) (*sectionSuspects, error) {
 	locator := section.LocateIn(symbols, "/")
 	locator.Permissive = true
-	t := &torn{sink: sink, variables: map[heisen.Object]*variable{}}
+	t := &sectionSuspects{sink: sink, variables: map[heisen.Object]*variable{}}
 	var err error
 	if t.index, err = section.NewIndex(sections, locator); err != nil {
 		return nil, err
@@ -54,11 +54,11 @@ func newTorn(sections []section.Section, symbols *heisen.Symbols, sink heisen.Si
 }
 
 // Handle implements heisen.Detector.
-func (t *torn) Handle(e heisen.Event) {
+func (t *sectionSuspects) Handle(e heisen.Event) {
 	t.handle(heisen.AsRecord(e))
 }
 
-func (t *torn) handle(r *heisen.Record) {
+func (t *sectionSuspects) handle(r *heisen.Record) {
 	t.events++
 	if r.Op.IsAccess() {
 		t.access(r)
@@ -66,7 +66,7 @@ func (t *torn) handle(r *heisen.Record) {
 	t.tracker.Next(r, t.events)
 }
 
-func (t *torn) access(r *heisen.Record) {
+func (t *sectionSuspects) access(r *heisen.Record) {
 	v := t.variables[r.Object]
 	if v == nil {
 		if len(t.variables) >= maxVariables && !slices.ContainsFunc(t.index.Roles(r.Site, r.Op), section.Role.IsEntry) {
@@ -115,7 +115,7 @@ func (v *variable) remotes(e section.Execution) []heisen.Access {
 }
 
 // Flush implements heisen.Detector. It reports the suspects.
-func (t *torn) Flush() error {
+func (t *sectionSuspects) Flush() error {
 	var objects []heisen.Object
 	for o, v := range t.variables {
 		if len(v.executions) > 0 {
@@ -123,16 +123,16 @@ func (t *torn) Flush() error {
 		}
 	}
 	slices.Sort(objects)
-	told := map[[3]heisen.Site]bool{}
+	reported := map[[3]heisen.Site]bool{}
 	for _, o := range objects {
 		v := t.variables[o]
 		for _, e := range v.executions {
 			for _, remote := range v.remotes(e) {
 				sites := [3]heisen.Site{e.Entry.Site, remote.Site, e.End.Site}
-				if e.Allow&section.ModeOf(remote.Op) != 0 || told[sites] {
+				if e.Allow&section.ModeOf(remote.Op) != 0 || reported[sites] {
 					continue
 				}
-				told[sites] = true
+				reported[sites] = true
 				f := overlap.Violation([]heisen.Access{e.Entry, remote, e.End})
 				f.Detector = "sections"
 				t.sink(f)

@@ -2,24 +2,23 @@ package confirm
 
 import "sync"
 
-// Bounds on what is kept of a program's output, in bytes. A panic's message comes
-// first or last.
+// Bounds on the part of a program's output that is kept, in bytes. The message of a panic comes first
+// or last.
 const (
 	maxHead = 64 << 10
 	maxTail = 256 << 10
 )
 
-// said keeps the start and the end of what is written to it. It may be written to by
-// several goroutines.
-type said struct {
-	mu   sync.Mutex
-	head []byte
-	tail []byte
-	gone int // bytes between them
+// output keeps the start and the end of what is written to it. Several goroutines may write to it.
+type output struct {
+	mu      sync.Mutex
+	head    []byte
+	tail    []byte
+	dropped int // bytes between them
 }
 
 // Write implements io.Writer.
-func (s *said) Write(p []byte) (int, error) {
+func (s *output) Write(p []byte) (int, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	n := len(p)
@@ -27,18 +26,18 @@ func (s *said) Write(p []byte) (int, error) {
 	s.head = append(s.head, p[:take]...)
 	s.tail = append(s.tail, p[take:]...)
 	if over := len(s.tail) - maxTail; over > maxTail {
-		s.gone += over
+		s.dropped += over
 		s.tail = append(s.tail[:0], s.tail[over:]...)
 	}
 	return n, nil
 }
 
-// text returns what was kept.
-func (s *said) text() []byte {
+// text returns the start and the end, with a line of dots for the part between them.
+func (s *output) text() []byte {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	text := append([]byte(nil), s.head...)
-	if s.gone > 0 {
+	if s.dropped > 0 {
 		text = append(text, "\n...\n"...)
 	}
 	return append(text, s.tail...)

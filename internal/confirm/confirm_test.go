@@ -36,16 +36,16 @@ func known(t *testing.T, name string) *racefuzz.Program {
 	return nil
 }
 
-// lab is a program built, and all that it takes to look at it.
+// lab is a built program, and what it takes to survey it and to confirm its suspects.
 type lab struct {
 	t       *testing.T
 	origin  confirm.Origin
 	program *confirm.Program
 	survey  confirm.Survey
-	hunt    confirm.Hunt
+	hunt    confirm.Confirmer
 }
 
-// open builds the program, to be run with arguments, or the tests of its package.
+// open builds the program, which gets the arguments, or the tests of its package.
 func open(t *testing.T, p *racefuzz.Program, args ...string) *lab {
 	t.Helper()
 	if testing.Short() {
@@ -72,14 +72,14 @@ func open(t *testing.T, p *racefuzz.Program, args ...string) *lab {
 	t.Cleanup(words.Close)
 	resolver := confirm.NewResolver(words, with)
 	l.survey = confirm.Survey{Races: true, Deadlocks: true, Limit: time.Minute, Virtual: time.Minute, Resolver: resolver}
-	l.hunt = confirm.Hunt{
+	l.hunt = confirm.Confirmer{
 		From: 1, To: 10, Parallel: runtime.NumCPU(), Limit: time.Minute, Virtual: time.Minute,
 		Wait: 100 * time.Millisecond, Resolver: resolver,
 	}
 	return l.with(p, args...)
 }
 
-// with is the same with other arguments.
+// with returns a lab of the same program with other arguments.
 func (l *lab) with(p *racefuzz.Program, args ...string) *lab {
 	other := *l
 	program := *l.program
@@ -92,18 +92,18 @@ func (l *lab) with(p *racefuzz.Program, args ...string) *lab {
 	return &other
 }
 
-// suspects surveys the program, and returns how it ends, too.
+// suspects surveys the program. It also returns how the program ends.
 func (l *lab) suspects() ([]*confirm.Suspect, *confirm.Execution) {
 	l.t.Helper()
 	suspects, passed, looks, err := l.survey.Run(l.t.Context(), l.program)
 	if err != nil || len(passed) > 0 {
-		l.t.Fatalf("passed over: %q, error %v", passed, err)
+		l.t.Fatalf("skipped: %q, error %v", passed, err)
 	}
 	return suspects, looks[0].Execution
 }
 
-// seeds brings suspects about with the seeds from 1 to n.
-func (l *lab) seeds(n uint64, suspects ...*confirm.Suspect) []*confirm.Verdict {
+// seeds tries suspects with the seeds from 1 to n.
+func (l *lab) seeds(n uint64, suspects ...*confirm.Suspect) []*confirm.Result {
 	l.t.Helper()
 	l.hunt.To = n
 	verdicts, err := l.hunt.Run(l.t.Context(), suspects)
@@ -119,7 +119,7 @@ func placesOf(truth *racefuzz.Truth, f *report.Finding) (a, b racefuzz.Place) {
 	return at(&f.Accesses[0]), at(&f.Accesses[1])
 }
 
-// between returns the suspect that is a race of two places.
+// between returns the suspected race of two places.
 func between(t *testing.T, p *racefuzz.Program, suspects []*confirm.Suspect, a, b racefuzz.Place) *confirm.Suspect {
 	t.Helper()
 	truth, err := p.Truth()
@@ -135,8 +135,8 @@ func between(t *testing.T, p *racefuzz.Program, suspects []*confirm.Suspect, a, 
 	return nil
 }
 
-// failed counts the executions that ended in a way.
-func failed(v *confirm.Verdict, class confirm.Class, message string) (n int) {
+// failed counts the executions with an outcome.
+func failed(v *confirm.Result, class confirm.Class, message string) (n int) {
 	for _, e := range v.Endings {
 		if e.Outcome.Class == class && e.Outcome.Message == message {
 			n += e.Count
@@ -145,13 +145,13 @@ func failed(v *confirm.Verdict, class confirm.Class, message string) (n int) {
 	return n
 }
 
-// half reports whether a count of n is what a coin can give, to five standard deviations.
+// half reports whether a count is within five standard deviations of half of n.
 func half(count, n int) bool {
 	return math.Abs(float64(count)-float64(n)/2) <= 5*math.Sqrt(float64(n))/2
 }
 
-// TestFigure1: the pair of statements 5 and 7 meets whatever the seed, and leads to
-// ERROR1 in half of the executions; that of 1 and 10 never meets.
+// TestFigure1: statements 5 and 7 meet with every seed, which leads to ERROR1 in half of the
+// executions. Statements 1 and 10 never meet.
 func TestFigure1(t *testing.T) {
 	t.Parallel()
 	const seeds = 100
@@ -172,7 +172,7 @@ func TestFigure1(t *testing.T) {
 	}
 }
 
-// TestFigure2: the race does not depend on how many statements come before it.
+// TestFigure2: confirming the race does not depend on how many statements come before it.
 func TestFigure2(t *testing.T) {
 	t.Parallel()
 	const seeds = 50
@@ -191,9 +191,8 @@ func TestFigure2(t *testing.T) {
 	}
 }
 
-// TestTruth: what is confirmed is true, what never races is not confirmed, executions
-// end as they can, and do so again under their schedules. In the repaired programs
-// nothing is confirmed, and none fails.
+// TestTruth: the real races are confirmed and no others, executions end as they can, and end in the same
+// way again under their schedules. In the repaired programs nothing is confirmed and nothing fails.
 func TestTruth(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{"cache", "search", "crawler", "linkedlist", "hashset"} {
@@ -246,10 +245,10 @@ func testTruth(t *testing.T, p *racefuzz.Program, l *lab, seeds uint64) {
 	t.Logf("%d of %d suspects are confirmed, %d of them harmful", confirmed, len(suspects), harmful)
 }
 
-// checkEnding: an execution ends as the program can.
+// checkEnding checks that an execution ends in a way that is possible for the program.
 func checkEnding(t *testing.T, p *racefuzz.Program, e *confirm.Ending) {
 	t.Helper()
-	said := string(e.Trial.Execution.Said)
+	said := string(e.Trial.Execution.Output)
 	ok := regexp.MustCompile(`^(?:` + p.Output + `)$`).MatchString(said)
 	if e.Outcome.Class != confirm.Passed {
 		ok = p.Harm != "" && regexp.MustCompile(p.Harm).MatchString(said)
@@ -259,11 +258,11 @@ func checkEnding(t *testing.T, p *racefuzz.Program, e *confirm.Ending) {
 	}
 }
 
-// checkReplay: the worst execution of a verdict is repeated by its schedule, also after
-// that was written and read.
-func checkReplay(t *testing.T, l *lab, v *confirm.Verdict) *confirm.Proof {
+// checkReplay checks that its schedule repeats the worst execution of a result, also after the schedule
+// was written and read.
+func checkReplay(t *testing.T, l *lab, v *confirm.Result) *confirm.Reproduction {
 	t.Helper()
-	proof, err := l.hunt.Pin(t.Context(), v, 12)
+	proof, err := l.hunt.Reproduce(t.Context(), v, 12)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -293,8 +292,8 @@ func checkReplay(t *testing.T, l *lab, v *confirm.Verdict) *confirm.Proof {
 	return proof
 }
 
-// rewritten writes the schedule of a proof and reads it again.
-func rewritten(t *testing.T, l *lab, proof *confirm.Proof) (text []byte, read *schedules.Schedule) {
+// rewritten writes the schedule of a reproduction and reads it again.
+func rewritten(t *testing.T, l *lab, proof *confirm.Reproduction) (text []byte, read *schedules.Schedule) {
 	t.Helper()
 	text, err := l.origin.Schedule(l.program, proof.Tests, proof.Schedule, proof.Execution).MarshalText()
 	if err != nil {
@@ -307,11 +306,11 @@ func rewritten(t *testing.T, l *lab, proof *confirm.Proof) (text []byte, read *s
 	return text, read
 }
 
-// testFixed: nothing is wrong with a repaired program.
+// testFixed checks that nothing is confirmed in a repaired program.
 func testFixed(t *testing.T, p *racefuzz.Program, l *lab, seeds uint64) {
 	suspects, survey := l.suspects()
 	if survey.Outcome.Class != confirm.Passed {
-		t.Errorf("-fixed: %v:\n%s", survey.Outcome, survey.Said)
+		t.Errorf("-fixed: %v:\n%s", survey.Outcome, survey.Output)
 	}
 	for _, v := range l.seeds(seeds, suspects...) {
 		if v.Confirmed > 0 {
@@ -319,19 +318,19 @@ func testFixed(t *testing.T, p *racefuzz.Program, l *lab, seeds uint64) {
 		}
 		for _, e := range v.Endings {
 			if e.Outcome.Class != confirm.Passed {
-				t.Errorf("-fixed: seed %d ends with %v:\n%s", e.Trial.Seed, e.Outcome, e.Trial.Execution.Said)
+				t.Errorf("-fixed: seed %d ends with %v:\n%s", e.Trial.Seed, e.Outcome, e.Trial.Execution.Output)
 			}
 		}
 	}
 }
 
-// TestHidden: the bugs in tests are found one by one, with the names of the tests.
+// TestHidden: each bug in tests is found separately, with the name of its test.
 func TestHidden(t *testing.T) {
 	t.Parallel()
 	const seeds = 10
 	dial, transfer, reserve := known(t, "dial"), known(t, "transfer"), known(t, "reserve")
 	all := open(t, &racefuzz.Program{Package: dial.Package, Test: "Test.*"})
-	all.survey.Sections, all.survey.Torn = sections(t, reserve), true
+	all.survey.Sections, all.survey.Violations = sections(t, reserve), true
 	suspects, _ := all.suspects()
 	tests := map[string]heisen.Kind{}
 	for _, s := range suspects {
@@ -390,7 +389,7 @@ func sections(t *testing.T, p *racefuzz.Program) []section.Section {
 	}}
 }
 
-// checkBlocked: of a deadlock it is told who waits where, and for whom.
+// checkBlocked checks that a deadlock shows where each goroutine waits, and for which one.
 func checkBlocked(t *testing.T, blocked []report.Blocked) {
 	t.Helper()
 	truth, err := known(t, "transfer").Truth()
@@ -417,7 +416,7 @@ func checkBlocked(t *testing.T, blocked []report.Blocked) {
 	}
 }
 
-// TestParallel: verdicts do not depend on how many executions there are at a time.
+// TestParallel: results do not depend on how many executions run at a time.
 func TestParallel(t *testing.T) {
 	t.Parallel()
 	p := known(t, "linkedlist")
@@ -438,7 +437,7 @@ func TestParallel(t *testing.T) {
 	}
 }
 
-// TestInterrupted: what stands when the context ends is returned.
+// TestInterrupted: Run returns the results so far when the context ends.
 func TestInterrupted(t *testing.T) {
 	t.Parallel()
 	l := open(t, known(t, "figure1"))
@@ -447,7 +446,7 @@ func TestInterrupted(t *testing.T) {
 	defer stop()
 	l.hunt.Parallel, l.hunt.To = 1, math.MaxUint64
 	tried := 0
-	l.hunt.Tried = func(*confirm.Suspect, *confirm.Trial) {
+	l.hunt.OnTrial = func(*confirm.Suspect, *confirm.Trial) {
 		if tried++; tried == 3 {
 			stop()
 		}
@@ -458,10 +457,9 @@ func TestInterrupted(t *testing.T) {
 	}
 }
 
-// TestPredicted: what is predicted from one execution is confirmed by following its
-// schedule, in both orders and at the first attempt, be it that luck hardly leads there or
-// that goroutines come to be created in another order; what only looks possible is not
-// confirmed, and it is said why.
+// TestPredicted: following the schedule of a prediction confirms it, in both orders and at the first
+// attempt, even where chance hardly leads there and where goroutines are created in another order. What
+// only seems possible is not confirmed, and the result says why.
 func TestPredicted(t *testing.T) {
 	t.Parallel()
 	relay, farm, gone := known(t, "relay"), known(t, "farm"), known(t, "gone")
@@ -472,7 +470,7 @@ func TestPredicted(t *testing.T) {
 		p       *racefuzz.Program
 		a, b    racefuzz.Place
 		harm    string
-		follow  confirm.Following
+		follow  confirm.FollowResult
 		at, all int
 	}{
 		{relay, "write judge", "read arrive", "TestRelay", confirm.Followed, 2, 2},
@@ -489,7 +487,7 @@ func TestPredicted(t *testing.T) {
 		if failed(v, confirm.TestFailed, c.harm) != 1 || failed(v, confirm.Passed, "") != 1 {
 			t.Errorf("%s: %v", c.p.Name, v.Endings)
 		}
-		proof, err := l.hunt.Pin(t.Context(), v, 10)
+		proof, err := l.hunt.Reproduce(t.Context(), v, 10)
 		if err != nil || !proof.Replayed {
 			t.Fatalf("%s: replayed %v, error %v", c.p.Name, proof.Replayed, err)
 		}
@@ -501,8 +499,8 @@ func TestPredicted(t *testing.T) {
 	}
 }
 
-// TestWitnessFarAway: a witness is followed from the start, however many events come before
-// what is predicted, and whoever recorded them.
+// TestWitnessFarAway: a witness is followed from the start, however many events come before the predicted
+// bug.
 func TestWitnessFarAway(t *testing.T) {
 	t.Parallel()
 	p := known(t, "far")

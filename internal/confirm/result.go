@@ -8,73 +8,72 @@ import (
 	"github.com/heisen-go/heisen/report"
 )
 
-// Trial is one execution that was to bring a suspect about.
+// Trial is one execution that tried to reproduce a suspect.
 type Trial struct {
 	Seed     uint64
-	Schedule *recorder.Schedule // nil if it was none of a suspect
+	Schedule *recorder.Schedule // nil for a run of a survey
 
 	Execution *Execution
 	Confirmed bool
-	// First is the index in the finding's accesses of the one that was made first, of
-	// a confirmed race; of others -1.
+	// First is the index in the finding's accesses of the access that came first in a confirmed
+	// race. It is -1 for anything else.
 	First  int
-	number uint64 // among the trials of the suspect that follow a witness, or those that do not
+	number uint64 // of the trial among those of the suspect in its round
 }
 
-// follows reports whether a witness was followed.
+// follows reports whether the trial followed a witness.
 func (t *Trial) follows() bool {
 	return t.Schedule != nil && t.Schedule.Pick.Strategy == strategies.Follow
 }
 
-// Verdict is what became of a suspect.
-type Verdict struct {
+// Result summarizes the trials of a suspect.
+type Result struct {
 	Suspect *Suspect
-	// Finding is the suspect's as it really happened, or, if it did not, as it was
-	// suspected.
+	// Finding is the suspect's finding as it happened or, if it did not happen, as suspected.
 	Finding   report.Finding
 	Tried     int // executions
-	Confirmed int // of them, those in which it happened
+	Confirmed int // executions in which the suspect happened
 	Endings   []Ending
-	// Follow is what came of following the schedule that was predicted.
-	Follow Following
-	// Cut says that the campaign ended before all was tried that was to be.
-	Cut bool
+	// Follow is the result of following the predicted schedule.
+	Follow FollowResult
+	// Incomplete is set if Run ended before all executions were made.
+	Incomplete bool
 }
 
-// Following is what came of following a predicted schedule.
-type Following string
+// FollowResult is the result of following a predicted schedule.
+type FollowResult string
 
 const (
-	NotFollowed Following = ""         // there is none, or it was not tried
-	Followed    Following = "followed" // it led to what it was to show
-	// Diverged is that the program did not go the way that was predicted: it has seen other
-	// values, the time or something from outside.
-	Diverged Following = "diverged"
-	// Missed is that it did, and what was predicted did not happen.
-	Missed Following = "missed"
+	NotFollowed FollowResult = ""         // there is no such schedule, or it was not tried
+	Followed    FollowResult = "followed" // the suspect happened
+	// Diverged means that the program left the schedule: it saw other values, the time or other
+	// input.
+	Diverged FollowResult = "diverged"
+	// Missed means that the schedule was followed and the suspect did not happen.
+	Missed FollowResult = "missed"
 )
 
-// Ending is an outcome, and which executions had it.
+// Ending is an outcome and the executions that had it.
 type Ending struct {
 	Outcome   Outcome
-	First     int // which access was made first; -1 if that is not known, or it was not confirmed
+	First     int // index of the access that came first; -1 if it is not known or not confirmed
 	Confirmed bool
 	Count     int
 	Trial     *Trial // the first of them
 }
 
 // failed reports whether an execution in which the suspect happened did not pass.
-func (v *Verdict) failed() bool {
+func (v *Result) failed() bool {
 	return slices.ContainsFunc(v.Endings, func(e Ending) bool { return e.Confirmed && e.Outcome.Class != Passed })
 }
 
-// harm orders outcomes by how bad they are.
+// harm orders outcomes from harmless to bad.
 func (c Class) harm() int {
 	return slices.Index([]Class{Passed, Hung, TestFailed, Exited, Panicked, Fatal, Killed, Deadlocked}, c)
 }
 
 // add counts a trial.
-func (v *Verdict) add(t *Trial) {
+func (v *Result) add(t *Trial) {
 	v.Tried++
 	if t.Confirmed {
 		v.Confirmed++
@@ -89,10 +88,9 @@ func (v *Verdict) add(t *Trial) {
 	v.Endings = append(v.Endings, Ending{t.Execution.Outcome, t.First, t.Confirmed, 1, t})
 }
 
-// Report returns the verdict's finding with what came of the trials. usual is how the
-// program ends without being directed: what ends like that does no harm by what was
-// directed.
-func (v *Verdict) Report(usual Outcome) report.Finding {
+// Report returns the finding with its Trials. usual is how the program ends under the default schedule:
+// an execution that ends in the same way does not count as harmful.
+func (v *Result) Report(usual Outcome) report.Finding {
 	f := v.Finding
 	f.Count = uint64(max(v.Confirmed, 1))
 	strategy := strategyNames[v.Suspect.Strategy]

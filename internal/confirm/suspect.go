@@ -14,31 +14,31 @@ import (
 	"github.com/heisen-go/heisen/report"
 )
 
-// Suspect is a bug that another schedule may show: two places that may race, locks
-// that may be waited for in a circle, a section that others may come into.
+// Suspect is a bug that may happen under another schedule: two places that may race, a cycle of
+// goroutines that may wait for each other's locks, or a section that others may interleave with.
 type Suspect struct {
 	Program *Program
-	// Finding is what was found that makes it suspected. Its Kind is PotentialRace,
+	// Finding is the reason for the suspicion. Its Kind is PotentialRace,
 	// Race, Deadlock or Atomicity.
 	Finding report.Finding
 	Targets []recorder.Target
-	Tests   string // that it was seen in, as -test.run takes them; empty for all
-	// Strategy brings it about if it can happen.
+	Tests   string // tests in which it was seen, as -test.run takes them; empty for all
+	// Strategy tries to reproduce it.
 	Strategy strategies.Strategy
-	Length   uint64 // how many steps an execution has, for PCT
-	// Predicted says that it follows from what was seen that it can happen.
+	Length   uint64 // steps of an execution, for PCT
+	// Predicted is set if mcm predicts that it can happen.
 	Predicted bool
-	witness   *witness // of the prediction, if it can be followed
+	witness   *witness // of the prediction; nil if it cannot be followed
 }
 
-// Strategies that need no suspicion in particular.
+// Strategies without targets.
 const (
 	Walk       = strategies.RandomWalk
 	Priorities = strategies.PCT
 )
 
-// suspectOf makes a suspect of a finding in a program. Findings whose places are not
-// known as lines of files cannot be brought about; the error says why.
+// suspectOf makes a suspect of a finding in a program. It returns an error if the finding cannot be
+// tried, such as for lack of file names and lines.
 func suspectOf(p *Program, f *report.Finding) (*Suspect, error) {
 	s := &Suspect{Program: p, Finding: *f, Predicted: f.Detector == predictor}
 	var roles []strategies.Roles
@@ -51,7 +51,7 @@ func suspectOf(p *Program, f *report.Finding) (*Suspect, error) {
 		s.Strategy, roles = strategies.DeadlockDirected, slices.Repeat([]strategies.Roles{strategies.Inner}, len(f.Accesses))
 	}
 	if len(roles) == 0 || len(roles) != len(f.Accesses) {
-		return nil, fmt.Errorf("a %s of %d accesses cannot be brought about", f.Kind, len(f.Accesses))
+		return nil, fmt.Errorf("a %s of %d accesses cannot be tried", f.Kind, len(f.Accesses))
 	}
 	var tests []string
 	for i := range f.Accesses {
@@ -78,11 +78,11 @@ func suspectOf(p *Program, f *report.Finding) (*Suspect, error) {
 	return s, nil
 }
 
-// key is equal for suspects that are brought about in the same way.
+// key is equal for suspects with the same strategy and targets.
 func (s *Suspect) key() string {
 	targets := slices.Clone(s.Targets)
 	for i := range targets {
-		if targets[i].Roles&(strategies.First|strategies.Second) != 0 { // either way round
+		if targets[i].Roles&(strategies.First|strategies.Second) != 0 { // in either order
 			targets[i].Roles |= strategies.First | strategies.Second
 		}
 	}
@@ -92,7 +92,7 @@ func (s *Suspect) key() string {
 	return fmt.Sprint(s.Strategy, targets)
 }
 
-// addTarget adds a target; a place that has several roles is one.
+// addTarget adds a target. Targets at the same place become one with several roles.
 func addTarget(all []recorder.Target, t recorder.Target) []recorder.Target {
 	for i := range all {
 		if all[i].File == t.File && all[i].Line == t.Line && all[i].Mode == t.Mode {
@@ -103,7 +103,7 @@ func addTarget(all []recorder.Target, t recorder.Target) []recorder.Target {
 	return append(all, t)
 }
 
-// placeOf returns the line in the program at which an access is made.
+// placeOf returns the line of the program's own code that makes an access.
 func placeOf(a *report.Access) (file string, line int, known bool) {
 	for _, f := range a.Stack {
 		if f.File != "" && f.Line > 0 && !source.Synchronizes(f.Func) {
@@ -123,8 +123,8 @@ func targetMode(op string) recorder.TargetMode {
 	return recorder.OnWrite
 }
 
-// side returns the index of the finding's access at whose place the first of a meeting
-// was made, -1 if there is no such, or no telling.
+// side returns the index of the finding's access at whose place the first access of a meeting was made.
+// It returns -1 if there is none, or more than one.
 func (s *Suspect) side(m *Meeting) int {
 	if len(m.Finding.Accesses) < 2 {
 		return -1
@@ -148,9 +148,8 @@ func samePlace(a, b *report.Access) bool {
 	return known && otherKnown && file == other && line == otherLine
 }
 
-// blocks reports whether goroutines that do not go on stand at the places of a
-// suspected deadlock, each at one of its own.
-func (s *Suspect) blocks(e *Execution) bool {
+// blockedIn reports whether different goroutines are blocked at the places of a suspected deadlock.
+func (s *Suspect) blockedIn(e *Execution) bool {
 	taken := make([]bool, len(e.Blocked))
 	for i := range s.Finding.Accesses {
 		found := false

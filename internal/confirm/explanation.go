@@ -9,47 +9,47 @@ import (
 	"github.com/heisen-go/heisen/report"
 )
 
-// story is a detector that keeps of an execution under control what people would tell
-// of it: where each goroutine begins and stops whenever another goes on, and the
-// operations at targets.
-type story struct {
+// explanation is a detector that selects the steps of an execution that explain it to people: the first
+// and the last operation of a goroutine between two switches, and the operations at targets. It
+// finds nothing.
+type explanation struct {
 	symbols *heisen.Symbols
 	std     string // the folder of the standard library
 	targets []recorder.Target
 	places  map[heisen.Site]*place
 
-	all     []heisen.Record
-	last    heisen.Record // of the thread that goes on, if it is not in all
-	pending bool
-	met     int // the length of all at the latest meeting, or 0
-	steps   []report.Step
+	all       []heisen.Record
+	last      heisen.Record // of the running thread, if it is not in all
+	pending   bool
+	meetingAt int // the length of all at the latest meeting, or 0
+	steps     []report.Step
 }
 
-// place is what a site is to a story.
+// place is what an explanation knows about a site.
 type place struct {
 	program bool               // code of the program and not of the standard library
 	targets []*recorder.Target // at this line
 }
 
-// Bounds on what is told around the latest meeting, in steps.
+// Bounds on the steps before and after the latest meeting.
 const (
 	maxBefore = 30
 	maxAfter  = 20
 )
 
-func newStory(symbols *heisen.Symbols, std string, targets []recorder.Target) *story {
-	return &story{symbols: symbols, std: std, targets: targets, places: map[heisen.Site]*place{}}
+func newExplanation(symbols *heisen.Symbols, std string, targets []recorder.Target) *explanation {
+	return &explanation{symbols: symbols, std: std, targets: targets, places: map[heisen.Site]*place{}}
 }
 
 // Handle implements heisen.Detector.
-func (s *story) Handle(e heisen.Event) {
+func (s *explanation) Handle(e heisen.Event) {
 	s.handle(heisen.AsRecord(e))
 }
 
 // Flush implements heisen.Detector.
-func (s *story) Flush() error { return nil }
+func (s *explanation) Flush() error { return nil }
 
-func (s *story) handle(r *heisen.Record) {
+func (s *explanation) handle(r *heisen.Record) {
 	switch r.Op {
 	case heisen.Begin, heisen.End, heisen.Alloc, heisen.Free, heisen.Call, heisen.Return:
 		return
@@ -59,52 +59,52 @@ func (s *story) handle(r *heisen.Record) {
 		return
 	}
 	if n := len(s.all); n == 0 || s.current() != r.Thread {
-		s.stop()
-		s.tell(r)
+		s.keepLast()
+		s.keep(r)
 		return
 	}
 	for _, t := range p.targets {
 		if t.Mode&modeAt(r.Op) != 0 {
-			s.tell(r)
+			s.keep(r)
 			return
 		}
 	}
 	s.last, s.pending = *r, true
 }
 
-// current returns the thread that goes on.
-func (s *story) current() heisen.Thread { return s.all[len(s.all)-1].Thread }
+// current returns the running thread.
+func (s *explanation) current() heisen.Thread { return s.all[len(s.all)-1].Thread }
 
-// stop tells the last that the thread did which does not go on now.
-func (s *story) stop() {
+// keepLast keeps the last operation of the thread that stops running.
+func (s *explanation) keepLast() {
 	if s.pending {
 		s.all, s.pending = append(s.all, s.last), false
 	}
 }
 
-func (s *story) tell(r *heisen.Record) {
+func (s *explanation) keep(r *heisen.Record) {
 	s.pending = false
 	s.all = append(s.all, *r)
-	if over := len(s.all) - 4*(maxBefore+maxAfter); over > 0 && (s.met == 0 || s.met > over+maxBefore) {
+	if over := len(s.all) - 4*(maxBefore+maxAfter); over > 0 && (s.meetingAt == 0 || s.meetingAt > over+maxBefore) {
 		s.all = append(s.all[:0], s.all[over:]...)
-		s.met = max(s.met-over, 0)
+		s.meetingAt = max(s.meetingAt-over, 0)
 	}
 }
 
-// meeting says that the latest event is that at which goroutines met.
-func (s *story) meeting() { s.met = len(s.all) }
+// meeting marks the latest step as the one at which goroutines met.
+func (s *explanation) meeting() { s.meetingAt = len(s.all) }
 
-// told returns what there is to tell.
-func (s *story) told() []heisen.Record {
-	s.stop()
+// selected returns the steps around the latest meeting.
+func (s *explanation) selected() []heisen.Record {
+	s.keepLast()
 	all := s.all
-	if s.met > 0 && len(all) > s.met+maxAfter {
-		all = all[:s.met+maxAfter]
+	if s.meetingAt > 0 && len(all) > s.meetingAt+maxAfter {
+		all = all[:s.meetingAt+maxAfter]
 	}
 	return all[max(0, len(all)-maxBefore-maxAfter):]
 }
 
-func (s *story) place(site heisen.Site) *place {
+func (s *explanation) place(site heisen.Site) *place {
 	p := s.places[site]
 	if p != nil {
 		return p
@@ -138,7 +138,7 @@ func modeAt(op heisen.Op) recorder.TargetMode {
 	return 0
 }
 
-// steps resolves records.
+// steps resolves records as steps of a witness.
 func (r *Resolver) steps(records []heisen.Record, symbols *heisen.Symbols) []report.Step {
 	return r.resolve(heisen.Finding{Witness: records}, symbols).Witness
 }

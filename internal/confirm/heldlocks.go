@@ -6,22 +6,22 @@ import (
 	"github.com/heisen-go/heisen/report"
 )
 
-// holding is a detector that only knows which locks each thread holds at the end.
-type holding struct {
+// heldLocks is a detector that tracks which locks each thread holds. It finds nothing.
+type heldLocks struct {
 	symbols *heisen.Symbols
-	locks   map[heisen.Thread]heisen.Cursor // of which only Locks counts
+	locks   map[heisen.Thread]heisen.Cursor // only the Locks of each are used
 }
 
-func newHolding(symbols *heisen.Symbols) *holding {
-	return &holding{symbols, map[heisen.Thread]heisen.Cursor{}}
+func newHeldLocks(symbols *heisen.Symbols) *heldLocks {
+	return &heldLocks{symbols, map[heisen.Thread]heisen.Cursor{}}
 }
 
 // Handle implements heisen.Detector.
-func (h *holding) Handle(e heisen.Event) {
+func (h *heldLocks) Handle(e heisen.Event) {
 	h.handle(heisen.AsRecord(e))
 }
 
-func (h *holding) handle(r *heisen.Record) {
+func (h *heldLocks) handle(r *heisen.Record) {
 	switch r.Op {
 	case heisen.Acquire, heisen.AcquireShared:
 		lock := heisen.HeldLock{Lock: r.Object, Shared: r.Op == heisen.AcquireShared, Site: r.Site}
@@ -34,10 +34,10 @@ func (h *holding) handle(r *heisen.Record) {
 }
 
 // Flush implements heisen.Detector.
-func (h *holding) Flush() error { return nil }
+func (h *heldLocks) Flush() error { return nil }
 
-// blocked resolves where the goroutines of a program stand that does not go on.
-func (h *holding) blocked(stuck *recorder.Stuck, resolver *Resolver) []report.Blocked {
+// blocked returns where the goroutines of a program that got stuck are blocked.
+func (h *heldLocks) blocked(stuck *recorder.Stuck, resolver *Resolver) []report.Blocked {
 	if stuck == nil {
 		return nil
 	}

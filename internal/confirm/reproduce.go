@@ -13,49 +13,49 @@ import (
 	"github.com/heisen-go/heisen/report"
 )
 
-// Proof is an execution that shows a bug, and that can be repeated.
-type Proof struct {
+// Reproduction is an execution with a confirmed bug, and a schedule that repeats it.
+type Reproduction struct {
 	Ending   *Ending
-	Schedule *recorder.Schedule // under which it happened
-	Tests    string             // that run, as those of a Suspect
-	// Execution is the recorded one under Schedule.
+	Schedule *recorder.Schedule // of the execution
+	Tests    string             // the tests that run, as in Suspect
+	// Execution is the recorded execution of Schedule.
 	Execution *Execution
-	Steps     []report.Step // the part of it that matters, to be read
+	Steps     []report.Step // the part of it that explains the bug
 	// Finding is the suspect's as it happened in Execution.
 	Finding report.Finding
-	// Replayed says that the same schedule gave the same execution again. Without
-	// that, nothing was shrunk.
+	// Replayed is set if repeating the schedule gave the same execution. Otherwise the schedule
+	// is not shrunk.
 	Replayed bool
-	// Shrunk says that the schedule is one of few choices, found in Attempts
-	// executions; Minimal, that no choice of it can be left out.
+	// Shrunk is set if Schedule was shrunk, in Attempts executions. Minimal is set if no choice of
+	// it can be left out.
 	Shrunk, Minimal bool
 	Attempts        int
 }
 
-// Pin repeats the worst execution in which the verdict's suspect happened, shrinks its
-// schedule in at most so many executions, and records the result.
-func (h *Hunt) Pin(ctx context.Context, v *Verdict, attempts int) (*Proof, error) {
+// Reproduce repeats the worst execution in which the suspect happened, shrinks its schedule in at most
+// the given number of executions, and records the outcome.
+func (c *Confirmer) Reproduce(ctx context.Context, v *Result, attempts int) (*Reproduction, error) {
 	if len(v.Endings) == 0 || !v.Endings[0].Confirmed {
 		return nil, fmt.Errorf("%s was not confirmed", v.Finding.Fingerprint)
 	}
 	ending := &v.Endings[0]
-	schedule := *h.schedule(v.Suspect, ending.Trial.Seed)
+	schedule := *c.directedSchedule(v.Suspect, ending.Trial.Seed)
 	if of := ending.Trial.Schedule; of != nil {
 		schedule = *of
 	}
 	schedule.Log = true
-	proof := &Proof{Ending: ending, Schedule: &schedule, Tests: v.Suspect.tests(&schedule)}
-	again, steps, err := h.record(ctx, v.Suspect, proof.Schedule)
+	proof := &Reproduction{Ending: ending, Schedule: &schedule, Tests: v.Suspect.tests(&schedule)}
+	again, steps, err := c.record(ctx, v.Suspect, proof.Schedule)
 	if err != nil {
 		return nil, err
 	}
-	proof.Execution, proof.Steps, proof.Finding = again, steps, v.Suspect.happened(again)
+	proof.Execution, proof.Steps, proof.Finding = again, steps, v.Suspect.asHappened(again)
 	proof.Replayed = again.Hash == ending.Trial.Execution.Hash && v.Suspect.repeats(ending, again)
-	if !proof.Replayed || attempts == 0 || schedule.Pick.Strategy == strategies.Follow { // it stops where no choice can be
+	if !proof.Replayed || attempts == 0 || schedule.Pick.Strategy == strategies.Follow { // such a schedule stops where no choice can be
 		return proof, nil
 	}
 	seed := ending.Trial.Seed
-	calm, tried, err := h.calm(ctx, v.Suspect, ending, &seed, attempts/4)
+	calm, tried, err := c.findCalm(ctx, v.Suspect, ending, &seed, attempts/4)
 	if err != nil {
 		return proof, err
 	}
@@ -74,8 +74,8 @@ func (h *Hunt) Pin(ctx context.Context, v *Verdict, attempts int) (*Proof, error
 	}
 	same := func(ctx context.Context, choices []racefuzz.Choice) (bool, error) {
 		e, err := v.Suspect.Program.Execute(ctx, Plan{
-			Schedule: replaying(coreChoices(choices)), Mode: recorder.Nothing, Tests: v.Suspect.Tests, Limit: h.Limit,
-		}, h.Resolver)
+			Schedule: replaying(coreChoices(choices)), Mode: recorder.Nothing, Tests: v.Suspect.Tests, Limit: c.Limit,
+		}, c.Resolver)
 		if err != nil {
 			return false, err
 		}
@@ -86,12 +86,12 @@ func (h *Hunt) Pin(ctx context.Context, v *Verdict, attempts int) (*Proof, error
 		return proof, fmt.Errorf("shrink the schedule of %s: %w", v.Finding.Fingerprint, err)
 	}
 	small := replaying(coreChoices(shrunk.Choices))
-	last, steps, err := h.record(ctx, v.Suspect, small)
+	last, steps, err := c.record(ctx, v.Suspect, small)
 	if err == nil && last.Diverged > 0 && last.Lost == 0 {
-		// Without what was left out some choices cannot be made any more. Those that were
-		// made give the same execution.
+		// Some of the remaining choices depend on those left out and cannot be made. The choices
+		// that were made give the same execution.
 		small = replaying(last.Choices)
-		last, steps, err = h.record(ctx, v.Suspect, small)
+		last, steps, err = c.record(ctx, v.Suspect, small)
 	}
 	if err != nil {
 		return proof, err
@@ -99,24 +99,24 @@ func (h *Hunt) Pin(ctx context.Context, v *Verdict, attempts int) (*Proof, error
 	if !v.Suspect.repeats(ending, last) {
 		return proof, nil
 	}
-	proof.Schedule, proof.Execution, proof.Steps, proof.Finding = small, last, steps, v.Suspect.happened(last)
+	proof.Schedule, proof.Execution, proof.Steps, proof.Finding = small, last, steps, v.Suspect.asHappened(last)
 	proof.Shrunk, proof.Minimal, proof.Attempts = true, shrunk.Minimal, tried+shrunk.Attempts
 	return proof, nil
 }
 
-// calm looks for an execution that ends like others, and in which goroutines go on by
-// default but for those that are kept back. It tries so many seeds, from *seed on, and
-// leaves the one that did it there.
-func (h *Hunt) calm(ctx context.Context, s *Suspect, ending *Ending, seed *uint64, seeds int) (found *Execution, tried int, err error) {
+// findCalm looks for an execution with the same ending whose choices are the default ones except where a
+// goroutine is postponed. It has fewer deviations to shrink. It tries the given number of seeds from
+// *seed on, and leaves the successful one in *seed.
+func (c *Confirmer) findCalm(ctx context.Context, s *Suspect, ending *Ending, seed *uint64, seeds int) (found *Execution, tried int, err error) {
 	switch s.Strategy {
 	case strategies.RaceDirected, strategies.DeadlockDirected, strategies.SectionDirected:
 	default:
 		return nil, 0, nil
 	}
 	for ; tried < seeds; *seed++ {
-		schedule := h.schedule(s, *seed)
+		schedule := c.directedSchedule(s, *seed)
 		schedule.Pick.ByDefault, schedule.Log = true, true
-		e, err := s.Program.Execute(ctx, Plan{Schedule: schedule, Mode: recorder.Nothing, Tests: s.Tests, Limit: h.Limit}, h.Resolver)
+		e, err := s.Program.Execute(ctx, Plan{Schedule: schedule, Mode: recorder.Nothing, Tests: s.Tests, Limit: c.Limit}, c.Resolver)
 		if err != nil {
 			return nil, tried, err
 		}
@@ -128,26 +128,26 @@ func (h *Hunt) calm(ctx context.Context, s *Suspect, ending *Ending, seed *uint6
 	return nil, tried, nil
 }
 
-// repeats reports whether an execution shows the suspect and ends like others.
+// repeats reports whether the suspect happened in an execution that ended like ending.
 func (s *Suspect) repeats(ending *Ending, e *Execution) bool {
 	confirmed, _ := s.confirmed(e)
 	return confirmed && e.Outcome.Same(ending.Outcome)
 }
 
 // record executes a suspect's program with everything recorded.
-func (h *Hunt) record(ctx context.Context, s *Suspect, schedule *recorder.Schedule) (*Execution, []report.Step, error) {
-	var story *story
+func (c *Confirmer) record(ctx context.Context, s *Suspect, schedule *recorder.Schedule) (*Execution, []report.Step, error) {
+	var story *explanation
 	e, err := s.Program.Execute(ctx, Plan{
-		Schedule: schedule, Mode: recorder.Everything, Tests: s.tests(schedule), Limit: h.Limit,
+		Schedule: schedule, Mode: recorder.Everything, Tests: s.tests(schedule), Limit: c.Limit,
 		Detect: func(symbols *heisen.Symbols) ([]heisen.Detector, error) {
-			story = newStory(symbols, h.Resolver.std, schedule.Targets)
+			story = newExplanation(symbols, c.Resolver.std, schedule.Targets)
 			return []heisen.Detector{story}, nil
 		},
 		OnMeeting: func() { story.meeting() },
 		Finish: func(symbols *heisen.Symbols) {
-			story.steps = h.Resolver.steps(story.told(), symbols)
+			story.steps = c.Resolver.steps(story.selected(), symbols)
 		},
-	}, h.Resolver)
+	}, c.Resolver)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -157,10 +157,10 @@ func (h *Hunt) record(ctx context.Context, s *Suspect, schedule *recorder.Schedu
 	return e, story.steps, nil
 }
 
-// Stand adds to a finding where the goroutines stood that did not go on. The accesses of
-// a deadlock of two become those of the goroutines at their places, for they were
-// suspected in another execution.
-func Stand(f *report.Finding, blocked []report.Blocked) {
+// AddBlocked adds the blocked goroutines to a finding. In a deadlock of two goroutines it replaces the
+// accesses, which are those of the execution in which the deadlock was suspected, by the operations
+// at which the goroutines are blocked.
+func AddBlocked(f *report.Finding, blocked []report.Blocked) {
 	f.Blocked = blocked
 	if f.Kind != heisen.Deadlock || len(f.Accesses) != 2 {
 		return
@@ -188,5 +188,5 @@ func Stand(f *report.Finding, blocked []report.Blocked) {
 	if len(f.Cycle) == len(cycle)+1 {
 		f.Cycle = append(cycle[len(cycle)-1:len(cycle):len(cycle)], cycle...)
 	}
-	f.Accesses, f.Goroutines = accesses, nil // who started them is not known of these
+	f.Accesses, f.Goroutines = accesses, nil // it is not known who started these
 }

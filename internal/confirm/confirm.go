@@ -1,0 +1,262 @@
+package confirm
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/heisen-go/heisen"
+	"github.com/heisen-go/heisen/internal/core/strategies"
+	"github.com/heisen-go/heisen/internal/recorder"
+	"github.com/heisen-go/heisen/report"
+)
+
+// Confirmer tries to reproduce suspects. All fields but OnTrial and OnResult are required.
+type Confirmer struct {
+	From, To uint64        // the range of seeds, inclusive
+	Parallel int           // executions at the same time, at least 1
+	Limit    time.Duration // real time after which an execution is stopped
+	Virtual  time.Duration // the same in the program's virtual time
+	Procs    int           // the value of GOMAXPROCS in the program
+	Patience uint64        // steps for which a goroutine is postponed at most; 0 for the strategies' default
+	Wait     time.Duration // the same in virtual time, while all others only wait for time to pass
+	Depth    uint64        // the bug depth that PCT assumes
+	Resolver *Resolver
+
+	// OnTrial is called after each execution, and OnResult when the trials of a suspect are
+	// complete, by one goroutine at a time. Both may be nil.
+	OnTrial  func(*Suspect, *Trial)
+	OnResult func(*Result)
+}
+
+// Run tries every suspect in two rounds. The first follows the witnesses, each in the predicted order
+// and with the last two operations exchanged. The second tries the suspects without a witness, and
+// those that the first round did not show to be harmful, with every seed. The results are in the
+// order of the suspects and do not depend on the number of executions at a time. If ctx ends or an
+// execution fails for a reason outside of the program, Run returns the results of the suspects that
+// were tried at least once, and the error.
+func (c *Confirmer) Run(ctx context.Context, suspects []*Suspect) ([]*Result, error) {
+	ctx, stop := context.WithCancelCause(ctx)
+	defer stop(nil)
+	p := &progress{confirmer: c, suspects: suspects, trials: make([][]*Trial, len(suspects)),
+		left: make([]uint64, len(suspects)), results: make([]*Result, len(suspects))}
+	p.runRound(ctx, stop, func(i int) uint64 { return suspects[i].follows() }, func(i int, n uint64) *recorder.Schedule {
+		return c.followSchedule(suspects[i], n == 1)
+	})
+	p.runRound(ctx, stop, func(i int) uint64 {
+		if p.results[i] != nil {
+			return 0
+		}
+		return c.seeds()
+	}, func(i int, n uint64) *recorder.Schedule { return c.directedSchedule(suspects[i], c.From+n) })
+	for i := range p.results {
+		if p.results[i] == nil && len(p.trials[i]) > 0 {
+			p.results[i] = summarize(suspects[i], p.trials[i])
+			p.results[i].Incomplete = true
+		}
+	}
+	return slices.DeleteFunc(p.results, func(v *Result) bool { return v == nil }), context.Cause(ctx)
+}
+
+// seeds returns the number of seeds.
+func (c *Confirmer) seeds() uint64 { return c.To - c.From + 1 }
+
+// follows returns how often the suspect's witness is followed.
+func (s *Suspect) follows() uint64 {
+	switch {
+	case s.witness == nil:
+		return 0
+	case s.witness.both:
+		return 2
+	}
+	return 1
+}
+
+// Executions returns the largest number of executions that a suspect takes.
+func (c *Confirmer) Executions(s *Suspect) uint64 { return s.follows() + c.seeds() }
+
+// progress has the trials of a Run so far.
+type progress struct {
+	confirmer *Confirmer
+	suspects  []*Suspect
+
+	mu      sync.Mutex
+	trials  [][]*Trial
+	left    []uint64 // trials of the round that have not ended, by suspect
+	results []*Result
+}
+
+// job is one execution of a round. number counts those of the suspect, from 0.
+type job struct {
+	suspect int
+	number  uint64
+}
+
+// runRound makes a round of executions. many returns how many a suspect gets, and schedule returns the
+// schedule of each.
+func (p *progress) runRound(ctx context.Context, stop context.CancelCauseFunc, many func(suspect int) uint64, schedule func(suspect int, number uint64) *recorder.Schedule) {
+	for i := range p.suspects {
+		p.left[i] = many(i)
+	}
+	wanted := slices.Clone(p.left)
+	jobs := make(chan job)
+	go func() {
+		defer close(jobs)
+		for i, n := range wanted {
+			for k := range n {
+				select {
+				case jobs <- job{i, k}:
+				case <-ctx.Done():
+					return
+				}
+			}
+		}
+	}()
+	var workers sync.WaitGroup
+	for range max(p.confirmer.Parallel, 1) {
+		workers.Go(func() {
+			for j := range jobs {
+				t, err := p.confirmer.execute(ctx, p.suspects[j.suspect], schedule(j.suspect, j.number))
+				if err != nil {
+					stop(err)
+					continue
+				}
+				t.number = j.number
+				p.add(j.suspect, t)
+			}
+		})
+	}
+	workers.Wait()
+}
+
+// add takes a trial of suspect i. The last trial of a suspect in a round completes its result, unless
+// the round only followed a witness and no execution failed: then the second round tries it again.
+func (p *progress) add(i int, t *Trial) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	s, c := p.suspects[i], p.confirmer
+	p.trials[i] = append(p.trials[i], t)
+	if c.OnTrial != nil {
+		c.OnTrial(s, t)
+	}
+	if p.left[i]--; p.left[i] > 0 {
+		return
+	}
+	v := summarize(s, p.trials[i])
+	if uint64(len(p.trials[i])) == s.follows() && !v.failed() {
+		return
+	}
+	p.results[i], p.trials[i] = v, nil
+	if c.OnResult != nil {
+		c.OnResult(v)
+	}
+}
+
+// followSchedule returns the schedule of an execution that follows a suspect's witness.
+func (c *Confirmer) followSchedule(s *Suspect, reverse bool) *recorder.Schedule {
+	return &recorder.Schedule{
+		Pick:    strategies.Config{Strategy: strategies.Follow, Seed: s.witness.seed, Turns: coreTurns(s.witness.turns(reverse))},
+		Targets: s.Targets, Procs: c.Procs, MaxVirtual: c.Virtual,
+	}
+}
+
+// tests returns the tests of an execution: those in which the suspect was seen, or all if a witness is
+// followed, because a witness begins with the first test.
+func (s *Suspect) tests(schedule *recorder.Schedule) string {
+	if schedule.Pick.Strategy == strategies.Follow {
+		return ""
+	}
+	return s.Tests
+}
+
+// directedSchedule returns the schedule of an execution with the strategy of the suspect.
+func (c *Confirmer) directedSchedule(s *Suspect, seed uint64) *recorder.Schedule {
+	config := strategies.Config{Strategy: s.Strategy, Seed: seed, PostponeLimit: c.Patience, WaitLimit: uint64(c.Wait)}
+	if s.Strategy == strategies.PCT {
+		config.Depth, config.Steps = c.Depth, max(s.Length, 1)
+	}
+	return &recorder.Schedule{Pick: config, Targets: s.Targets, Procs: c.Procs, MaxVirtual: c.Virtual}
+}
+
+// execute executes a suspect's program once.
+func (c *Confirmer) execute(ctx context.Context, s *Suspect, schedule *recorder.Schedule) (*Trial, error) {
+	e, err := s.Program.Execute(ctx, Plan{
+		Schedule: schedule, Mode: recorder.Nothing, Tests: s.tests(schedule), Limit: c.Limit,
+	}, c.Resolver)
+	if err != nil {
+		return nil, err
+	}
+	t := &Trial{Seed: schedule.Pick.Seed, Schedule: schedule, Execution: e, First: -1}
+	t.Confirmed, t.First = s.confirmed(e)
+	return t, nil
+}
+
+// confirmed reports whether the suspect happened in an execution and, for a race, the index of the
+// access of the finding that came first.
+func (s *Suspect) confirmed(e *Execution) (yes bool, first int) {
+	switch s.Finding.Kind {
+	case heisen.Deadlock:
+		return e.Outcome.Class == Deadlocked && s.blockedIn(e), -1
+	case heisen.Failure:
+		return e.Outcome.Class != Passed, -1
+	}
+	switch {
+	case len(e.Meetings) == 0:
+		return false, -1
+	case e.Meetings[0].Kind != strategies.Race:
+		return true, -1
+	}
+	return true, s.side(&e.Meetings[0])
+}
+
+// asHappened returns the suspect's finding as it happened in an execution.
+func (s *Suspect) asHappened(e *Execution) report.Finding {
+	f := s.Finding
+	if len(e.Meetings) > 0 {
+		if met := &e.Meetings[0]; met.Kind == strategies.Race {
+			f = met.Finding
+			if s.side(met) == 1 { // keep the order of the suspect's accesses
+				f.Accesses = []report.Access{f.Accesses[1], f.Accesses[0]}
+			}
+		}
+	}
+	f.Detector, f.Package = detectorName, s.Finding.Package
+	return f
+}
+
+// summarize makes a result of the trials of a suspect.
+func summarize(s *Suspect, trials []*Trial) *Result {
+	slices.SortStableFunc(trials, func(a, b *Trial) int {
+		return cmp.Or(boolOrder(b.follows())-boolOrder(a.follows()), cmp.Compare(a.number, b.number))
+	})
+	v := &Result{Suspect: s, Finding: s.Finding}
+	for _, t := range trials {
+		if t.follows() && v.Follow != Followed {
+			switch {
+			case t.Confirmed:
+				v.Follow = Followed
+			case t.Execution.Diverged > 0:
+				v.Follow = Diverged
+			case v.Follow == NotFollowed:
+				v.Follow = Missed
+			}
+		}
+		if v.Confirmed == 0 && t.Confirmed {
+			v.Finding = s.asHappened(t.Execution)
+		}
+		v.add(t)
+	}
+	slices.SortStableFunc(v.Endings, func(a, b Ending) int {
+		return cmp.Or(boolOrder(b.Confirmed)-boolOrder(a.Confirmed), b.Outcome.Class.harm()-a.Outcome.Class.harm(), b.Count-a.Count)
+	})
+	return v
+}
+
+func boolOrder(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
+}

@@ -1,0 +1,117 @@
+package confirm
+
+import (
+	"slices"
+
+	"github.com/heisen-go/heisen"
+	"github.com/heisen-go/heisen/internal/recorder"
+	"github.com/heisen-go/heisen/racefuzz"
+)
+
+// orderRecorder is a detector that records the order of an execution's operations, so that the witnesses
+// of predictions can be followed from the start. It needs records with the flag Placed. It finds
+// nothing.
+type orderRecorder struct {
+	before    []racefuzz.Position // positions up to latest; of several in a row of one goroutine the last
+	latest    []racefuzz.Position // one position for each of the latest events
+	forgotten uint64              // number of events before latest
+	starts    []racefuzz.Creation
+}
+
+// recentEvents is the least number of events in latest, more than mcm's window has.
+const recentEvents = 1 << 16
+
+// Handle implements heisen.Detector.
+func (c *orderRecorder) Handle(e heisen.Event) { c.handle(heisen.AsRecord(e)) }
+
+// Flush implements heisen.Detector.
+func (c *orderRecorder) Flush() error { return nil }
+
+func (c *orderRecorder) handle(r *heisen.Record) {
+	m := positionOf(r)
+	if r.Op == heisen.Fork {
+		c.starts = append(c.starts, racefuzz.Creation{Position: racefuzz.Position{ID: uint32(r.Thread), Seq: m.Seq}, Child: uint32(r.Object)})
+	}
+	if len(c.latest) == 2*recentEvents {
+		c.before = appendPositions(c.before, c.latest[:recentEvents])
+		c.latest = append(c.latest[:0], c.latest[recentEvents:]...)
+		c.forgotten += recentEvents
+	}
+	c.latest = append(c.latest, m)
+}
+
+// positionOf returns the position of an event in its goroutine. An event that is neither an access nor
+// synchronization has none: its ID is NoTask.
+func positionOf(r *heisen.Record) racefuzz.Position {
+	if r.Flags&recorder.Placed == 0 {
+		return racefuzz.Position{ID: racefuzz.NoTask}
+	}
+	return racefuzz.Position{ID: uint32(r.Thread), Seq: r.Value}
+}
+
+// appendPositions appends the positions that have a task. Of several in a row of one task it keeps the
+// last.
+func appendPositions(all, more []racefuzz.Position) []racefuzz.Position {
+	for _, m := range more {
+		last := len(all) - 1
+		switch {
+		case m.ID == racefuzz.NoTask:
+		case last >= 0 && all[last].ID == m.ID:
+			all[last] = m
+		default:
+			all = append(all, m)
+		}
+	}
+	return all
+}
+
+// witness is a predicted order of operations that leads to a bug.
+type witness struct {
+	seed  uint64              // of the execution from which it was predicted
+	order []racefuzz.Position // the operations up to next
+	next  []racefuzz.Position // the operations that are next at the same time, in the predicted order
+	both  bool                // next may also come in the other order
+
+	starts []racefuzz.Creation // creations of goroutines in that execution
+}
+
+// witnessOf returns the witness of a finding. At its end the finding's accesses are next; in an atomicity
+// violation only the last access, and the one by the other goroutine if it comes directly before it.
+// It returns nil if the order is not known.
+func (c *orderRecorder) witnessOf(f *heisen.Finding, seed uint64) *witness {
+	n := len(f.Witness) - len(f.Accesses)
+	if f.Kind == heisen.Atomicity && len(f.Accesses) == 3 {
+		n = len(f.Witness) - 1
+		if remote := &f.Accesses[1]; n > 0 && f.Witness[n-1].Thread == remote.Thread && f.Witness[n-1].Site == remote.Site {
+			n--
+		}
+	}
+	if n < 0 || len(f.Accesses) < 2 || f.Before < c.forgotten || f.Before > c.forgotten+uint64(len(c.latest)) {
+		return nil
+	}
+	w := &witness{seed: seed, both: f.Kind != heisen.Atomicity, order: appendPositions(slices.Clone(c.before), c.latest[:f.Before-c.forgotten])}
+	for i := range f.Witness[:n] {
+		w.order = appendPositions(w.order, []racefuzz.Position{positionOf(&f.Witness[i])})
+	}
+	for i := range f.Witness[n:] {
+		m := positionOf(&f.Witness[n+i])
+		if m.ID == racefuzz.NoTask || m.Seq == 0 {
+			return nil
+		}
+		w.next = append(w.next, m)
+	}
+	if len(w.order)+2*len(w.next) > racefuzz.MaxChoices { // more choices than a schedule can have
+		return nil
+	}
+	return w
+}
+
+// turns returns the turns that lead to the operations in next and then make these, in reverse order if
+// reverse is set.
+func (w *witness) turns(reverse bool) []racefuzz.Turn {
+	next := slices.Clone(w.next)
+	if reverse {
+		slices.Reverse(next)
+	}
+	return racefuzz.Turns(w.order, next, w.starts)
+}
