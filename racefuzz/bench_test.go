@@ -10,9 +10,9 @@ import (
 	"github.com/heisen-go/heisen/racefuzz"
 )
 
-// BenchmarkStrategy compares the strategies on models: how often an execution reproduces the race of
-// the model (races/exec), how often its assertion fails (failures/exec), and the cost of an execution
-// and of a step. The model figure2-N has N statements before the race.
+// BenchmarkStrategy compares the strategies on models: how often an execution reproduces the race
+// of the model (races/exec), how often its assertion fails (failures/exec), and the cost of an
+// execution and of a step. The model figure2-N has N statements before the race.
 func BenchmarkStrategy(b *testing.B) {
 	for _, m := range []struct {
 		name          string

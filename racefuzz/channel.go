@@ -6,8 +6,8 @@ import (
 	"github.com/heisen-go/heisen"
 )
 
-// Chan models a channel of integers. Each call is a step. The step of an unbuffered Send is the one at which
-// the goroutine begins to wait for a receiver.
+// Chan models a channel of integers. Each call is a step. The step of an unbuffered Send is the one
+// at which the goroutine begins to wait for a receiver.
 type Chan struct {
 	run      *run
 	name     string
@@ -46,16 +46,16 @@ func (c *Chan) Receive(g *G) (value int, ok bool) {
 	return x.value, x.ok
 }
 
-// TryReceive models a select statement with a receive and a default case. received reports whether the
-// receive was possible; value and ok are then as from Receive.
+// TryReceive models a select statement with a receive and a default case. received reports whether
+// the receive was possible; value and ok are then as from Receive.
 func (c *Chan) TryReceive(g *G) (value int, ok, received bool) {
 	x := c.operate(g, op{code: opTryReceive})
 	return x.value, x.ok, x.received
 }
 
-// ReceiveAny models a select statement with receives from the channels. It waits until a receive is possible
-// and returns the index of the channel; a random number of the strategy decides among several. Without
-// channels it blocks forever. It is a step.
+// ReceiveAny models a select statement with receives from the channels. It waits until a receive is
+// possible and returns the index of the channel; a random number of the strategy decides among
+// several. Without channels it blocks forever. It is a step.
 func (g *G) ReceiveAny(channels ...*Chan) (index, value int, ok bool) {
 	g.check()
 	for _, c := range channels {
@@ -95,8 +95,8 @@ func (c *Chan) operate(g *G, x op) *op {
 	return &g.op
 }
 
-// send emits the synchronization edges of Go's memory model: a send happens before its receive, and the k-th
-// receive happens before the completion of the (k+C)-th send, where C is the capacity.
+// send emits the synchronization edges of Go's memory model: a send happens before its receive, and
+// the k-th receive happens before the completion of the (k+C)-th send, where C is the capacity.
 func (c *Chan) send(g *G) {
 	if c.closed {
 		g.fault = "send on closed channel " + c.name
@@ -120,8 +120,8 @@ func (c *Chan) send(g *G) {
 	c.buffer = append(c.buffer, message{g.op.value, object})
 }
 
-// step emits a change of a state object whose changes must keep their order. It is emitted after the events of
-// messages that the operation receives and before those of messages that it sends.
+// step emits a change of a state object whose changes must keep their order. It is emitted after
+// the events of messages that the operation receives and before those of messages that it sends.
 func (g *G) step(state heisen.Object) {
 	g.emit(heisen.Observe, state)
 	g.emit(heisen.Change, state)

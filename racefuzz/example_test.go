@@ -228,9 +228,9 @@ func ExampleStrategy() {
 	// Output: main main ann main ann bob ann bob and it has failed
 }
 
-// Follow the witness of a predicted race. A server sets its address and then counts that it listens. A
-// client counts that it dials and then reads the address. If the server is first, the lock of the counters
-// orders the two accesses to the address.
+// Follow the witness of a predicted race. A server sets its address and then counts that it
+// listens. A client counts that it dials and then reads the address. If the server is first, the
+// lock of the counters orders the two accesses to the address.
 func ExampleFollow() {
 	program := func(g *racefuzz.G) {
 		address, listens, dials := g.NewVar("address"), g.NewVar("listens"), g.NewVar("dials")

@@ -2,21 +2,22 @@ package racefuzz
 
 import "errors"
 
-// ErrNondeterministic is the error of an Exhaustive whose program behaved differently in two executions
-// with the same choices.
+// ErrNondeterministic is the error of an Exhaustive whose program behaved differently in two
+// executions with the same choices.
 var ErrNondeterministic = errors.New("racefuzz: the program depends on more than the choices")
 
-// Exhaustive is a Strategy that enumerates all executions of a program, depth first, each once. It ignores
-// the seed, and it also enumerates the random numbers that the program draws.
+// Exhaustive is a Strategy that enumerates all executions of a program, depth first, each once. It
+// ignores the seed, and it also enumerates the random numbers that the program draws.
 //
 //	for e := racefuzz.NewExhaustive(); e.More(); {
 //		result, err := racefuzz.Run(ctx, program, e, 0)
 //		...
 //	}
 //
-// Guarantee: when More returns false and Err returns nil, every execution with at most as many steps as
-// Run's limit was made, and every prefix of that length of longer ones. The number of executions is
-// exponential in the number of steps. Memory is a few bytes for each step of the longest execution.
+// Guarantee: when More returns false and Err returns nil, every execution with at most as many
+// steps as Run's limit was made, and every prefix of that length of longer ones. The number of
+// executions is exponential in the number of steps. Memory is a few bytes for each step of the
+// longest execution.
 //
 // The zero Exhaustive is ready to use.
 type Exhaustive struct {
@@ -64,8 +65,8 @@ func (e *Exhaustive) Err() error {
 	return e.err
 }
 
-// Start implements Strategy. It advances to the next execution. After the last one it starts again with
-// the first.
+// Start implements Strategy. It advances to the next execution. After the last one it starts again
+// with the first.
 func (e *Exhaustive) Start(uint64) {
 	if e == nil {
 		return

@@ -6,9 +6,10 @@ import (
 	"github.com/heisen-go/heisen"
 )
 
-// G is a goroutine of a model. It stands for the goroutine in every operation: x.Read(g) is a read by g.
-// Run and G.Go pass a G to the function that the goroutine runs, and only that function may use it. Wrong
-// use of a G or of an object panics; like any panic, that is an outcome of the execution.
+// G is a goroutine of a model. It stands for the goroutine in every operation: x.Read(g) is a read
+// by g. Run and G.Go pass a G to the function that the goroutine runs, and only that function may
+// use it. Wrong use of a G or of an object panics; like any panic, that is an outcome of the
+// execution.
 type G struct {
 	run     *run
 	id      uint32
@@ -45,8 +46,8 @@ func (g *G) body(yield func(struct{}) bool) {
 	g.program(g)
 }
 
-// operate makes an operation. It returns when the strategy has chosen the goroutine and the operation is
-// done.
+// operate makes an operation. It returns when the strategy has chosen the goroutine and the
+// operation is done.
 func (g *G) operate(x op) {
 	switch {
 	case g.unwinding:
@@ -88,8 +89,8 @@ func (g *G) own(r *run) {
 	}
 }
 
-// ID returns the number of the goroutine, from 0 in order of creation. It is also the ID of its Task and
-// its heisen.Thread.
+// ID returns the number of the goroutine, from 0 in order of creation. It is also the ID of its
+// Task and its heisen.Thread.
 func (g *G) ID() uint32 {
 	g.check()
 	return g.id

@@ -10,16 +10,16 @@ import (
 	"github.com/heisen-go/heisen/internal/option"
 )
 
-// ErrNotReproduced is the error of Minimize if the given choices do not have the effect that is to be
-// preserved.
+// ErrNotReproduced is the error of Minimize if the given choices do not have the effect that is to
+// be preserved.
 var ErrNotReproduced = errors.New("racefuzz: the choices to minimize do not reproduce the failure")
 
 // Minimized is the result of Minimize.
 type Minimized struct {
 	Choices  []Choice
 	Attempts int // number of executions made
-	// Minimal reports that no single choice can be removed with the same effect. If it is false, the attempts
-	// did not suffice to know.
+	// Minimal reports that no single choice can be removed with the same effect. If it is false,
+	// the attempts did not suffice to know.
 	Minimal bool
 }
 
@@ -42,8 +42,8 @@ func WithAttempts(n int) MinimizeOption {
 	}
 }
 
-// WithProgress sets a function that Minimize calls after each attempt with the number of attempts so far and
-// the number of choices that are left. Nil means none.
+// WithProgress sets a function that Minimize calls after each attempt with the number of attempts
+// so far and the number of choices that are left. Nil means none.
 func WithProgress(f func(attempts, left int)) MinimizeOption {
 	return func(c *minimizeConfig) error {
 		c.progress = f
@@ -51,20 +51,21 @@ func WithProgress(f func(attempts, left int)) MinimizeOption {
 	}
 }
 
-// Minimize removes choices from a schedule while the rest reproduces the same failure. same executes the
-// program with the given choices and reports whether it fails in the same way. Each choice is a
-// deviation, so the remaining ones are the preemptions that the failure needs.
+// Minimize removes choices from a schedule while the rest reproduces the same failure. same
+// executes the program with the given choices and reports whether it fails in the same way. Each
+// choice is a deviation, so the remaining ones are the preemptions that the failure needs.
 //
 // The algorithm is delta debugging (Zeller, Hildebrandt: Simplifying and Isolating Failure-Inducing
-// Input, TSE 2002, algorithm ddmin): it leaves out halves of the list and then ever smaller parts. A removed
-// choice may change the number of steps that the program makes. So Minimize also tries to move the choices
-// after it by a few steps. The result is a local minimum, not necessarily the smallest list.
+// Input, TSE 2002, algorithm ddmin): it leaves out halves of the list and then ever smaller parts.
+// A removed choice may change the number of steps that the program makes. So Minimize also tries to
+// move the choices after it by a few steps. The result is a local minimum, not necessarily the
+// smallest list.
 //
-// The result is determined by the choices and the results of same. If k of n choices are needed, Minimize
-// takes about k*k + k*log(n) attempts.
+// The result is determined by the choices and the results of same. If k of n choices are needed,
+// Minimize takes about k*k + k*log(n) attempts.
 //
-// The error is that of ctx or of same, ErrNotReproduced, or wraps heisen.ErrOption. If the given choices
-// reproduced the failure, the result has the best list so far also if there is an error.
+// The error is that of ctx or of same, ErrNotReproduced, or wraps heisen.ErrOption. If the given
+// choices reproduced the failure, the result has the best list so far also if there is an error.
 func Minimize(ctx context.Context, choices []Choice, same func(context.Context, []Choice) (bool, error), opts ...MinimizeOption) (Minimized, error) {
 	if same == nil {
 		return Minimized{}, fmt.Errorf("racefuzz.Minimize: %w: nil function", heisen.ErrOption)
@@ -162,7 +163,8 @@ func (m *minimizer) shift(ctx context.Context) bool {
 	return false
 }
 
-// shifted returns the choices without the i-th and with those after it moved, if their steps still ascend.
+// shifted returns the choices without the i-th and with those after it moved, if their steps still
+// ascend.
 func shifted(choices []Choice, i int, by int64) ([]Choice, bool) {
 	moved := slices.Delete(slices.Clone(choices), i, i+1)
 	for j := i; j < len(moved); j++ {

@@ -26,8 +26,8 @@ func (m *Mutex) lockOrZero() *lock {
 	return &m.lock
 }
 
-// RWMutex models sync.RWMutex: while a goroutine waits in Lock, no other one can RLock. Each call is a
-// step.
+// RWMutex models sync.RWMutex: while a goroutine waits in Lock, no other one can RLock. Each call
+// is a step.
 type RWMutex struct{ lock }
 
 // NewRWMutex makes a read-write mutex.
@@ -109,7 +109,8 @@ func (l *lock) releaseShared(g *G) {
 	}
 }
 
-// drop removes a lock from those that g holds. Another goroutine may have acquired it, then g does not hold it.
+// drop removes a lock from those that g holds. Another goroutine may have acquired it, then g does
+// not hold it.
 func (g *G) drop(l *lock) {
 	for i := len(g.held) - 1; i >= 0; i-- {
 		if g.held[i] == l {

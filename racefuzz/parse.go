@@ -8,8 +8,9 @@ import (
 	"strings"
 )
 
-// UnmarshalText implements encoding.TextUnmarshaler. It ignores blank lines, blanks around lines, carriage
-// returns, and everything after the line "end". The error is a *ScheduleError; s is then unchanged.
+// UnmarshalText implements encoding.TextUnmarshaler. It ignores blank lines, blanks around lines,
+// carriage returns, and everything after the line "end". The error is a *ScheduleError; s is then
+// unchanged.
 func (s *Schedule) UnmarshalText(text []byte) error {
 	if s == nil {
 		return &ScheduleError{Line: 1, Err: fmt.Errorf("%w: nil", ErrSchedule)}

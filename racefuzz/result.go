@@ -33,14 +33,15 @@ func (o Outcome) String() string {
 type Result struct {
 	Seed    uint64 // seed of the execution
 	Outcome Outcome
-	// Culprit is the goroutine that panicked or failed, Message the text, and Panic the value of the
-	// panic.
+	// Culprit is the goroutine that panicked or failed, Message the text, and Panic the value of
+	// the panic.
 	Culprit uint32
 	Message string
 	Panic   any
 	// Waiting says, after a deadlock, what each goroutine waits for.
 	Waiting []Waiting
-	// Meetings are the confirmed bugs, in order. Only places with roles have meetings; see WithRoles.
+	// Meetings are the confirmed bugs, in order. Only places with roles have meetings; see
+	// WithRoles.
 	Meetings []Meeting
 	// Choices are the deviations. With the seed they suffice to Replay the execution.
 	Choices []Choice
@@ -53,8 +54,8 @@ type Result struct {
 	Diverged uint64
 	// Names are the names of the goroutines, by ID.
 	Names []string
-	// Symbols names the places, objects and goroutines in meetings and in the events that the detector
-	// received; see WithDetector.
+	// Symbols names the places, objects and goroutines in meetings and in the events that the
+	// detector received; see WithDetector.
 	Symbols *heisen.Symbols
 
 	// The events that the detector received.

@@ -11,10 +11,10 @@ import (
 	"github.com/heisen-go/heisen/internal/option"
 )
 
-// Program is the function of the first goroutine of a model. It makes the objects of the model and starts
-// the other goroutines. A program runs in many executions. It must behave the same whenever the operations
-// of its goroutines come in the same order and its random numbers are the same, so it must not depend on
-// state that outlives an execution.
+// Program is the function of the first goroutine of a model. It makes the objects of the model and
+// starts the other goroutines. A program runs in many executions. It must behave the same whenever
+// the operations of its goroutines come in the same order and its random numbers are the same, so
+// it must not depend on state that outlives an execution.
 type Program func(*G)
 
 // DefaultStepLimit is the default of WithStepLimit.
@@ -35,8 +35,8 @@ type rolesOf struct {
 	roles Roles
 }
 
-// WithStepLimit sets the number of steps after which an execution is cut off, at least 1. The default is
-// DefaultStepLimit.
+// WithStepLimit sets the number of steps after which an execution is cut off, at least 1. The
+// default is DefaultStepLimit.
 func WithStepLimit(steps uint64) RunOption {
 	return func(c *runConfig) error {
 		if steps == 0 {
@@ -47,8 +47,8 @@ func WithStepLimit(steps uint64) RunOption {
 	}
 }
 
-// WithRoles gives roles to places, by the names that G.At gives to operations. Several options can give roles
-// to the same place.
+// WithRoles gives roles to places, by the names that G.At gives to operations. Several options can
+// give roles to the same place.
 func WithRoles(roles Roles, places ...string) RunOption {
 	return func(c *runConfig) error {
 		if roles == 0 || roles >= Inner<<1 {
@@ -64,9 +64,9 @@ func WithRoles(roles Roles, places ...string) RunOption {
 	}
 }
 
-// WithDetector passes the events of the execution to a detector while the program runs. The events refer to
-// Result.Symbols. They include the states of channels and wait groups that goroutines depend on
-// (heisen.Change). Run does not call the detector's Flush.
+// WithDetector passes the events of the execution to a detector while the program runs. The events
+// refer to Result.Symbols. They include the states of channels and wait groups that goroutines
+// depend on (heisen.Change). Run does not call the detector's Flush.
 func WithDetector(d heisen.Detector) RunOption {
 	return func(c *runConfig) error {
 		if d == nil {
@@ -78,18 +78,18 @@ func WithDetector(d heisen.Detector) RunOption {
 }
 
 // Run executes the program as a model under the strategy. One goroutine runs at a time, each as a
-// coroutine. The execution ends when all goroutines have returned, when none is runnable, when one panics
-// or fails an assertion, or at the step limit. The execution is sequentially consistent.
+// coroutine. The execution ends when all goroutines have returned, when none is runnable, when one
+// panics or fails an assertion, or at the step limit. The execution is sequentially consistent.
 //
-// Every operation is a step. The strategy chooses only among operations that can be made; for example, a
-// Lock of a held mutex is not offered. This is the set Enabled of the RaceFuzzer paper.
+// Every operation is a step. The strategy chooses only among operations that can be made; for
+// example, a Lock of a held mutex is not offered. This is the set Enabled of the RaceFuzzer paper.
 //
-// Run leaves no goroutine behind. If an execution is cut off, its goroutines are unwound with a panic, which
-// runs their deferred calls; a program must not recover from it in order to continue. Run cannot interrupt
-// code between two operations, so that code must terminate.
+// Run leaves no goroutine behind. If an execution is cut off, its goroutines are unwound with a
+// panic, which runs their deferred calls; a program must not recover from it in order to continue.
+// Run cannot interrupt code between two operations, so that code must terminate.
 //
-// Run stops when ctx is done and returns its error. Other errors wrap heisen.ErrOption, also for a nil
-// program or strategy, or ErrStrategy.
+// Run stops when ctx is done and returns its error. Other errors wrap heisen.ErrOption, also for a
+// nil program or strategy, or ErrStrategy.
 func Run(ctx context.Context, program Program, strategy Strategy, seed uint64, opts ...RunOption) (*Result, error) {
 	if program == nil {
 		return nil, fmt.Errorf("racefuzz.Run: %w: nil program", heisen.ErrOption)

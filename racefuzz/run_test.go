@@ -381,8 +381,8 @@ func TestMisuse(t *testing.T) {
 	}
 }
 
-// TestZero uses zero and nil values. In a model they panic with a message, which is an outcome; elsewhere
-// they do nothing.
+// TestZero uses zero and nil values. In a model they panic with a message, which is an outcome;
+// elsewhere they do nothing.
 func TestZero(t *testing.T) {
 	var (
 		x  *racefuzz.Var

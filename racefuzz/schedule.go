@@ -10,8 +10,8 @@ import (
 	"unicode"
 )
 
-// Schedule is the text form of an execution of a program and its outcome. It can be pasted into a bug report,
-// where the lines may be indented:
+// Schedule is the text form of an execution of a program and its outcome. It can be pasted into a
+// bug report, where the lines may be indented:
 //
 //	heisen schedule 1
 //	go go1.26.8 linux/amd64
@@ -37,11 +37,11 @@ import (
 // Each line has a key and words. A word that is empty or contains blanks, quotes or unprintable
 // characters is quoted as in Go. Keys without a value are left out.
 //
-// A choice is the number of steps after the previous choice (the first one: after step 0), a colon, and
-// the ID of a task, or "wait" if no task continued before a timer fired; *n repeats a choice n times. A turn
-// is the ID of a task, a colon, and the sequence number at which it ends: the number of
-// synchronizations, a plus, and the number of accesses since. The number of choices or turns stands before
-// them, and "end" after the choices, so that a truncated text is recognized.
+// A choice is the number of steps after the previous choice (the first one: after step 0), a colon,
+// and the ID of a task, or "wait" if no task continued before a timer fired; *n repeats a choice n
+// times. A turn is the ID of a task, a colon, and the sequence number at which it ends: the number
+// of synchronizations, a plus, and the number of accesses since. The number of choices or turns
+// stands before them, and "end" after the choices, so that a truncated text is recognized.
 //
 // The format is stable: later versions of this package read all schedules of earlier versions.
 type Schedule struct {
@@ -75,8 +75,9 @@ type Target struct {
 	Mode  string // the operation: read, write or lock
 	Place string // file and line; the path is relative to the root of the module
 	Func  string // function, or empty
-	// Above, for the role Entry, says which function the section belongs to: the one that is this many
-	// calls up the stack, from 0 to 255. The section ends at the latest when that function returns.
+	// Above, for the role Entry, says which function the section belongs to: the one that is this
+	// many calls up the stack, from 0 to 255. The section ends at the latest when that function
+	// returns.
 	Above int
 }
 
@@ -94,8 +95,8 @@ func (e *ScheduleError) Unwrap() error { return e.Err }
 
 // Errors that the methods of Schedule wrap.
 var (
-	// ErrSchedule means that MarshalText cannot write a schedule: the steps of its choices do not ascend, it
-	// has more than MaxChoices choices or turns, or another field has a wrong value.
+	// ErrSchedule means that MarshalText cannot write a schedule: the steps of its choices do not
+	// ascend, it has more than MaxChoices choices or turns, or another field has a wrong value.
 	ErrSchedule = errors.New("racefuzz: invalid schedule")
 	// ErrNoSchedule means that a text does not start as a schedule does.
 	ErrNoSchedule = errors.New("not a heisen schedule")
@@ -103,8 +104,8 @@ var (
 	ErrVersion = errors.New("unknown version of schedules")
 	// ErrTruncated means that a schedule ends too early.
 	ErrTruncated = errors.New("the schedule is truncated")
-	// ErrTooManyChoices means that a schedule has more choices or turns than its text announces or than
-	// MaxChoices.
+	// ErrTooManyChoices means that a schedule has more choices or turns than its text announces or
+	// than MaxChoices.
 	ErrTooManyChoices = errors.New("too many choices or turns")
 )
 

@@ -11,13 +11,13 @@ import (
 
 // Strategy decides which task continues. A Strategy is for one execution at a time.
 type Strategy interface {
-	// Start begins an execution. The results of Next and Random until the next Start are determined by
-	// the seed and by their arguments.
+	// Start begins an execution. The results of Next and Random until the next Start are determined
+	// by the seed and by their arguments.
 	Start(seed uint64)
-	// Next returns the index of the task that continues. There is at least one task. The order of the
-	// tasks is the same in all executions with the same choices so far. running is the ID of the task
-	// that continued last, NoTask at first; it need not be among the tasks. Next may change OpState
-	// and TaskState of the tasks.
+	// Next returns the index of the task that continues. There is at least one task. The order of
+	// the tasks is the same in all executions with the same choices so far. running is the ID of
+	// the task that continued last, NoTask at first; it need not be among the tasks. Next may
+	// change OpState and TaskState of the tasks.
 	Next(tasks []Task, running uint32) int
 	// Random returns a random number below n, for the program itself. n is at least 1.
 	Random(n uint64) uint64
@@ -37,10 +37,10 @@ type StrategyOption func(*strategyConfig) error
 
 type strategyConfig struct{ postponeLimit uint64 }
 
-// WithPostponeLimit bounds how many steps a strategy postpones a task: at least 1. The default is 131072,
-// for Follow 1024. A lower limit helps programs that spin until the postponed task continues. A higher
-// limit lets tasks meet that reach their places at very different times. Each time that a task stays
-// postponed up to the limit, the limit halves, down to 100.
+// WithPostponeLimit bounds how many steps a strategy postpones a task: at least 1. The default is
+// 131072, for Follow 1024. A lower limit helps programs that spin until the postponed task
+// continues. A higher limit lets tasks meet that reach their places at very different times. Each
+// time that a task stays postponed up to the limit, the limit halves, down to 100.
 func WithPostponeLimit(steps uint64) StrategyOption {
 	return func(c *strategyConfig) error {
 		if steps == 0 {
@@ -59,7 +59,8 @@ type builtin struct {
 	name      string
 }
 
-// newBuiltin returns the strategy that c configures. constructor is the name of the exported function.
+// newBuiltin returns the strategy that c configures. constructor is the name of the exported
+// function.
 func newBuiltin(constructor string, c strategies.Config, name string, opts []StrategyOption) (Strategy, error) {
 	var extra strategyConfig
 	if err := option.Apply("racefuzz."+constructor, &extra, opts); err != nil {

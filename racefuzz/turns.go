@@ -8,8 +8,8 @@ import (
 	"github.com/heisen-go/heisen"
 )
 
-// ErrOrder is wrapped by the error of Result.Turns if its arguments are not an order of the execution's
-// events.
+// ErrOrder is wrapped by the error of Result.Turns if its arguments are not an order of the
+// execution's events.
 var ErrOrder = errors.New("racefuzz: not an order of the execution's events")
 
 // Position is the position of an event: its task and the sequence number of the operation. Sequence
@@ -19,20 +19,21 @@ type Position struct {
 	Seq uint64
 }
 
-// Creation says that a task created another one, during the operation at its position or after it and
-// before the next one.
+// Creation says that a task created another one, during the operation at its position or after it
+// and before the next one.
 type Creation struct {
 	Position
 	Child uint32
 }
 
 // Turns returns the turns that make an execution follow another order. order is a prefix of the new
-// execution: the positions of its events. Of several consecutive events of one task the last suffices. next
-// are positions at which their tasks stop: no task of next continues before all of them are there.
-// creations are the creations of the execution from which the positions come, in its order.
+// execution: the positions of its events. Of several consecutive events of one task the last
+// suffices. next are positions at which their tasks stop: no task of next continues before all of
+// them are there. creations are the creations of the execution from which the positions come, in
+// its order.
 //
-// Tasks are numbered in order of creation, so a task may have another number in the new execution. Turns
-// translates the numbers. It assumes that tasks that no creation mentions keep theirs.
+// Tasks are numbered in order of creation, so a task may have another number in the new execution.
+// Turns translates the numbers. It assumes that tasks that no creation mentions keep theirs.
 func Turns(order, next []Position, creations []Creation) []Turn {
 	var children []uint32 // IDs of created tasks
 	by := map[uint32][]Creation{}
@@ -72,11 +73,11 @@ func Turns(order, next []Position, creations []Creation) []Turn {
 	return turns
 }
 
-// Turns returns the turns, for Follow, that make an execution follow another order of this execution's
-// events. events are indices into the events that the detector of WithDetector received, in the new order;
-// the tasks of the last ones stop before these, all at the same time. The witness of a race from
-// package mcm has both. The events of each goroutine must be its first ones, in their order. The error
-// wraps ErrOrder.
+// Turns returns the turns, for Follow, that make an execution follow another order of this
+// execution's events. events are indices into the events that the detector of WithDetector
+// received, in the new order; the tasks of the last ones stop before these, all at the same time.
+// The witness of a race from package mcm has both. The events of each goroutine must be its first
+// ones, in their order. The error wraps ErrOrder.
 func (r *Result) Turns(events []int, last int) ([]Turn, error) {
 	if last < 0 || last > len(events) {
 		return nil, fmt.Errorf("%w: the last %d of %d events", ErrOrder, last, len(events))

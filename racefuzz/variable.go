@@ -5,8 +5,8 @@ import "github.com/heisen-go/heisen"
 // wordSize is the size of a variable in bytes.
 const wordSize = 8
 
-// Var is a shared integer variable, initially 0. Read and Write are plain accesses, which can race. The other
-// methods are atomic accesses. Each call is a step.
+// Var is a shared integer variable, initially 0. Read and Write are plain accesses, which can race.
+// The other methods are atomic accesses. Each call is a step.
 type Var struct {
 	run    *run
 	name   string

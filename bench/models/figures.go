@@ -1,11 +1,12 @@
-// Package models has models of the programs in papers, for tests and benchmarks of package racefuzz.
+// Package models has models of the programs in papers, for tests and benchmarks of package
+// racefuzz.
 package models
 
 import "github.com/heisen-go/heisen/racefuzz"
 
 // Figure1 is figure 1 of Sen: Race Directed Random Testing of Concurrent Programs (PLDI 2008): a
-// program with a real race. The places are the statement numbers. Statements 5 and 7 race; the program
-// fails the assertion ERROR1 if 7 comes first. Statements 1 and 10 do not race.
+// program with a real race. The places are the statement numbers. Statements 5 and 7 race; the
+// program fails the assertion ERROR1 if 7 comes first. Statements 1 and 10 do not race.
 func Figure1(g *racefuzz.G) {
 	x, y, z, l := g.NewVar("x"), g.NewVar("y"), g.NewVar("z"), g.NewMutex("L")
 	g.Go("thread1", func(g *racefuzz.G) {
@@ -29,9 +30,9 @@ func Figure1(g *racefuzz.G) {
 	})
 }
 
-// Figure2 is figure 2 of the same paper: a program with a race that is hard to reproduce. The parameter is
-// the number of statements before statement 8, at least 2. Statements 8 and 10 race; the program fails
-// the assertion ERROR if 8 comes first.
+// Figure2 is figure 2 of the same paper: a program with a race that is hard to reproduce. The
+// parameter is the number of statements before statement 8, at least 2. Statements 8 and 10 race;
+// the program fails the assertion ERROR if 8 comes first.
 func Figure2(before int) racefuzz.Program {
 	return func(g *racefuzz.G) {
 		x, l, f := g.NewVar("x"), g.NewMutex("L"), g.NewVar("f")

@@ -1,13 +1,14 @@
-// Command racefuzz measures how often strategies bring about the races of the figures of
-// Sen: Race Directed Random Testing of Concurrent Programs (PLDI 2008), on models.
+// Command racefuzz measures how often strategies reproduce the races in Sen: Race Directed Random
+// Testing of Concurrent Programs (PLDI 2008). It has two modes. The first runs models of the
+// figures:
 //
 //	go run ./bench/racefuzz -curves [-runs n] [-statements list]
 //
-// Figure 2 has a race between its statements 8 and 10, and so many statements before
-// the former that a scheduler which knows nothing of it hardly ever makes both at the
-// same time (section 3.2). The table has, for each number of statements, in how many of
-// the executions the two met and in how many the program came to its ERROR. All of it
-// follows from the seeds (1000 executions for each number, 100 for the last row):
+// Figure 2 has a race between its statements 8 and 10. There are so many statements before
+// statement 8 that an undirected scheduler hardly ever has both pending at the same time (section
+// 3.2). The table has, for each number of statements, the fraction of executions in which the two
+// met and in which the program failed with ERROR. The seeds determine all numbers (1000 executions
+// for each, 100 for the last row):
 //
 //	                      race-directed         random walk         PCT, depth 1         PCT, depth 2
 //	      Figure 1, pair            met  error          met  error           met  error           met  error
@@ -20,25 +21,32 @@
 //	               10000          1.000  0.469        0.000  0.000         0.161  0.680         0.001  0.000
 //	              100000          1.000  0.530        0.000  0.000         0.180  0.620         0.000  0.000
 //
-// Of figure 1 the error is ERROR1, which an execution can come to without a meeting. That
-// of PCT with depth 1 does not depend on the number of statements, for it is one of which
-// thread comes first.
+// The error of figure 1 is ERROR1, which can happen without a meeting. The error of figure 2 under
+// PCT with depth 1 does not depend on the number of statements, because it depends only on which
+// thread is first.
 //
-// So the race-directed strategy brings both races about in every execution, with the error
-// in half of them, however many statements come before; a random walk does so in 0.8 % of
-// the executions with ten statements before, and in none of a thousand with a hundred.
+// The race-directed strategy reproduces both races in every execution, and the error in half of
+// them, whatever the number of statements is. A random walk reproduces the race of figure 2 in 0.8
+// % of the executions with ten statements, and in none of 1000 executions with a hundred.
+//
+// The second mode makes table 1 of the paper:
 //
 //	go run ./bench/racefuzz -table [-seeds n] [-plain n] [-programs list]
 //
-// makes table 1 of the paper of the programs in examples/racefuzz, each of which stands
-// for a row of it. Suspects are what the hybrid detector reports of three executions;
-// each is tried under so many seeds. Known are the pairs that race; below the table it
-// is said which of them were tried and did not meet, and if anything met that does not
-// race, that is an error. Exceptions are, with heisen, the pairs whose meeting makes the
-// program fail, and of plain runs those that failed. The probability is that of a
-// meeting in an execution, on average over the confirmed pairs. All but the times and
-// the plain runs follows from the seeds, if the program does not depend on more, as
-// upload does. With -seeds 100, and 100 plain runs:
+// Each program in examples/racefuzz stands for a row of that table. The columns are:
+//
+//   - hybrid: the suspects that the hybrid detector reports in three executions. Each is tried
+//     under -seeds seeds.
+//   - confirmed: the suspects that met. A meeting of a pair that does not race is an error.
+//   - known: the pairs that are known to race. Below the table stand those that were tried and did
+//     not meet.
+//   - exceptions: for heisen the pairs whose meeting makes the program fail; for plain runs the
+//     runs that failed.
+//   - hit probability: the probability of a meeting in an execution, averaged over the confirmed
+//     pairs.
+//
+// The seeds determine all columns but the times and the plain runs, except for programs that depend
+// on more, such as upload. With -seeds 100 and 100 plain runs:
 //
 //	                         pairs                    exceptions                 hit  time in ms
 //	   program         row  hybrid  confirmed  known      heisen  plain  probability       plain  survey  directed  ratio
@@ -56,15 +64,15 @@
 //	   hashset     HashSet      11          6      8           5      0         0.29         2.3    13.3      10.5   4.64
 //	   treeset     TreeSet      24         12     24          12      0         0.23         2.4     9.0      16.7   7.04
 //
-// 56 of 111 suspected pairs were confirmed, all of them known to race, 41 of them with a
-// failure; of 1300 plain runs none failed. An execution under control of those that wait,
-// write files or use the network took 0.5 to 1.7 times as long as a plain run, of kernels
-// that only compute 2.5 to 17 times.
+// 56 of 111 suspected pairs were confirmed. All of them are known to race, and 41 made the program
+// fail. None of 1300 plain runs failed. A directed execution took 0.5 to 1.7 times as long as a
+// plain run for programs that wait, write files or use the network, and 2.5 to 17 times as long for
+// programs that only compute.
 //
-// The times are of two busy cores; what counts is the ratio, which is of one run. Time in
-// the program is virtual, so one that waits is over sooner than the plain one. Fourteen
-// pairs that are known to race did not meet: most of treeset's need elements that make
-// others turn the tree just where an iterator stands.
+// The times were measured on two busy cores, so only their ratio matters. Time in the program is
+// virtual, so a program that waits ends sooner than in a plain run. Fourteen pairs that are known
+// to race did not meet. Most of those of treeset need elements that make other goroutines rotate
+// the tree exactly where an iterator is.
 package main
 
 import (
@@ -85,9 +93,9 @@ import (
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
-	curves := flag.Bool("curves", false, "print how probable the races of figures 1 and 2 are, by strategy")
+	curves := flag.Bool("curves", false, "print the probabilities of the races of figures 1 and 2, by strategy")
 	runs := flag.Int("runs", 1000, "executions for each number, a tenth of it with more than 10000 statements")
-	rows := flag.Bool("table", false, "try the suspected races of the programs in examples/racefuzz, row by row of the paper's table 1")
+	rows := flag.Bool("table", false, "print table 1 of the paper for the programs in examples/racefuzz")
 	seeds := flag.Int("seeds", 10, "table: directed executions for each suspected pair")
 	plain := flag.Int("plain", 100, "table: runs of each program as it is")
 	parallel := flag.Int("j", 1, "table: directed executions at a time; with more than 1 the times mean little")

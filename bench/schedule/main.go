@@ -1,12 +1,12 @@
 // Command schedule measures the cost of a scheduling step in an instrumented program: the time of a
-// program with many steps, minus that with few steps, the least of several runs. A step is one choice
-// of the strategy. Goroutines that yield to each other also switch, except when the strategy chooses the
-// running goroutine again.
+// program with many steps, minus that with few steps, the least of several runs. A step is one
+// choice of the strategy. Goroutines that yield to each other also switch, except when the strategy
+// chooses the running goroutine again.
 //
 //	go run ./bench/schedule [-runs n] [-n operations]
 //
-// On a busy machine with two cores a step takes 0.1 to 0.25 µs with two goroutines and 0.2 to 0.9 µs with a
-// hundred, including the switch.
+// On a busy machine with two cores a step takes 0.1 to 0.25 µs with two goroutines and 0.2 to 0.9
+// µs with a hundred, including the switch.
 package main
 
 import (

@@ -1,37 +1,37 @@
-// Solvers compares mcm/order with SMT solvers on the same formulas, race queries
-// about synthetic windows, encoded in full, and all of package mcm with them on the
-// same windows. Given traces, it measures mcm.Detector on these. It prints CPU time,
-// for other machines or other work on this one do not change that much.
+// Command solvers compares package mcm/order with SMT solvers on the same formulas: race queries
+// about synthetic windows, encoded in full. It also compares all of package mcm with them on the
+// same windows. Given traces, it measures mcm.Detector on these. It prints CPU times, which depend
+// little on other load.
 //
 //	go run ./bench/solvers [-z3 z3] [-cvc5 cvc5] [-queries 20] [-timeout 60s] [-seed 1]
 //	go run ./bench/solvers trace.heisen...
 //
-// The first table is of single formulas: new is a new Solver for each query, without
-// the time to tell it the formula, which told is, per window; shared is one Solver for
-// all queries. A line says how the Solver was told: in clauses, as the others are, or
-// natively, as reads and sections. Other solvers are a process for each query; the time it takes to read
-// the formula is measured by itself and subtracted, and of a query that is stopped at
-// the timeout the time until then counts, so that ratios are then lower bounds. They
-// get the formula over reals, in QF_RDL, which Z3 answers faster than the same over
-// integers.
+// The first table is about single formulas. "new" is a new Solver for each query, without the time
+// to add the formula; "told" is that time, per window; "shared" is one Solver for all queries. Each
+// window has two lines: the formula as clauses, as the other solvers get it, and natively, as reads
+// and critical sections. The other solvers are a process per query. The time to read the formula is
+// measured separately and subtracted. A query that is stopped counts with the time until the
+// timeout; the ratios are then lower bounds. The other solvers get the formula over reals, in
+// QF_RDL, which Z3 solves faster than the same formula over integers.
 //
-// The second table is of the pipeline: a Model of the window, made and asked about its
-// pairs, at most so many as -pairs says, evenly chosen, with the default budget. The
-// columns say how many of the pairs were answered by which stage; ms is the time of
-// all, MB the memory that the Model holds at the end, of which most are states, points of a
-// grid, and clauses; the ratio compares the means of a query. Last comes what a Detector asks of the
-// window, which looks for pairs of places, and how long it takes.
+// The second table is about the pipeline: a Model of the window, which answers at most -pairs
+// pairs, evenly chosen, with the default budget. The columns have the number of pairs by the stage
+// that answered them; ms is the time of all; MB is the memory of the Model at the end, mostly
+// states, points of a grid, and clauses; the ratio compares the means per query. The last columns
+// are the questions that a Detector, which looks for pairs of places, asks about the window, and
+// its time.
 //
-// All pairs of a window of 1,000 events and 8 threads took 29 ms (mixed) and 25 ms (locky), of
-// 10,000 events and 4 threads 0.28 s. Where eight threads fight for four variables of two values (hot),
-// all 16,119 pairs took 1.7 s, 1,000 of them 0.55 s, where four do, 14,113 pairs 1.6 s, of which half
-// is for the states of the whole window. With the seeds 2 to 4 it was 3.4, 6.0 and 1.7 s, and 1.2, 1.1 and 0.9 s. Of 300 pairs
-// of such a window of 10,000 events and 8 threads each took 40 ms (-pairs 300). No question stayed
-// open in any of these. A Detector takes 12 ms for a hot window of 1,000 events and 8 threads, 61 ms
-// for one of 4, in the mean of the seeds 1 to 48, and 85 and 580 ms at most. On a recording of bench/jobs with 5.9 million
-// events and 3,712 questions it did 1,250,000 events a second. Verdicts are those of Z3 for
-// 3,302 questions about 2,062 windows of 100 to 1,000 events (HEISEN_MCM_WINDOWS=2960 go test
-// -run TestSMTWindows ./mcm; Z3's answers are stored).
+// Measurements. All pairs of a window of 1,000 events and 8 threads took 29 ms (mixed) and 25 ms
+// (locky), of 10,000 events and 4 threads 0.28 s. Where eight threads share four variables of two
+// values (hot), all 16,119 pairs took 1.7 s and 1,000 of them 0.55 s; with four threads, 14,113
+// pairs took 1.6 s, half of it for the states of the whole window. With the seeds 2 to 4 it was
+// 3.4, 6.0 and 1.7 s, and 1.2, 1.1 and 0.9 s. 300 pairs of such a window of 10,000 events and 8
+// threads took 40 ms each (-pairs 300). No question stayed open. A Detector takes 12 ms for a hot
+// window of 1,000 events and 8 threads and 61 ms for one of 4 threads, as the mean of the seeds 1
+// to 48, and at most 85 and 580 ms. On a recording of bench/jobs with 5.9 million events and 3,712
+// questions it processed 1,250,000 events a second. Verdicts agree with Z3 for 3,302 questions
+// about 2,062 windows of 100 to 1,000 events (HEISEN_MCM_WINDOWS=2960 go test -run TestSMTWindows
+// ./mcm; the answers of Z3 are stored).
 package main
 
 import (
@@ -71,13 +71,13 @@ var windows = []struct {
 }
 
 func main() {
-	z3 := flag.String("z3", "", "the Z3 binary; without it that solver does not run")
-	cvc5 := flag.String("cvc5", "", "the cvc5 binary, likewise")
+	z3 := flag.String("z3", "", "path of the Z3 binary; if empty, Z3 does not run")
+	cvc5 := flag.String("cvc5", "", "path of the cvc5 binary; if empty, cvc5 does not run")
 	queries := flag.Int("queries", 20, "queries per window of the first table")
 	pairs := flag.Int("pairs", 20000, "pairs per window of the second table")
 	timeout := flag.Duration("timeout", 60*time.Second, "CPU time per query of another solver, in whole seconds")
-	seed := flag.Uint64("seed", 1, "of the windows")
-	only := flag.String("only", "", "windows whose name, like hot1000x4, contains this")
+	seed := flag.Uint64("seed", 1, "seed of the windows")
+	only := flag.String("only", "", "run only windows whose name, such as hot1000x4, contains this")
 	flag.Parse()
 	if err := compare(*queries, *pairs, others(*z3, *cvc5), *timeout, *seed, *only); err != nil {
 		fmt.Fprintln(os.Stderr, "solvers:", err)
@@ -85,13 +85,13 @@ func main() {
 	}
 }
 
-// compare prints both tables, or that of the traces named.
+// compare prints both tables, or the table of the given traces.
 func compare(queries, pairs int, others []other, timeout time.Duration, seed uint64, only string) error {
 	if flag.NArg() > 0 {
 		return traces(flag.Args())
 	}
 	fmt.Printf("%-14s %-8s %8s %8s %4s %4s %4s %9s %9s %9s %9s %9s %9s", "window", "told", "clauses", "atoms",
-		"yes", "no", "?", "told ms", "new ms", "max ms", "shared ms", "conflicts", "props")
+		"sat", "unsat", "?", "told ms", "new ms", "max ms", "shared ms", "conflicts", "props")
 	for _, o := range others {
 		fmt.Printf(" %9s %9s %8s %8s", o.name+" ms", "start ms", "timeouts", "ratio")
 	}
@@ -151,8 +151,8 @@ func others(z3, cvc5 string) (list []other) {
 	return list
 }
 
-// formula prints a line of the first table but for the times of others, and returns the
-// verdicts and the time of new Solvers.
+// formula prints a line of the first table without the times of other solvers. It returns the
+// results and the time of new Solvers.
 func formula(name, how string, f *maximal.Formula, solver func(...order.Option) (*order.Solver, error), pairs [][2]int) (verdicts []order.Result, fresh time.Duration, err error) {
 	var count [3]int
 	var told, most, shared time.Duration
@@ -203,7 +203,7 @@ func formula(name, how string, f *maximal.Formula, solver func(...order.Option) 
 	return verdicts, fresh, nil
 }
 
-// askAll ends a line with the times of others and returns their means.
+// askAll completes a line with the times of the other solvers and returns their means.
 func askAll(name string, f *maximal.Formula, pairs [][2]int, verdicts []order.Result, fresh time.Duration, others []other, timeout time.Duration) (times []time.Duration, err error) {
 	for _, o := range others {
 		total, read, late, err := o.ask(name, f, pairs, verdicts, timeout)

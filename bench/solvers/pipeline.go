@@ -12,8 +12,8 @@ import (
 	"github.com/heisen-go/heisen/trace"
 )
 
-// pipeline writes a line of the second table. times are those that other solvers
-// needed for a query.
+// pipeline writes a line of the second table. times are the mean times of the other solvers for a
+// query.
 func pipeline(out io.Writer, name string, threads int, records []heisen.Record, most int, times []time.Duration) error {
 	before := heap()
 	start := cpu()
@@ -58,7 +58,7 @@ func pipeline(out io.Writer, name string, threads int, records []heisen.Record, 
 	return nil
 }
 
-// stages says how questions were answered.
+// stages returns the columns with the number of questions by stage.
 func stages(s mcm.Stats) string {
 	return fmt.Sprintf("%7d %7d %7d | %6d %6d %6d %6d %6d %6d",
 		s.Preserving+s.Greedy+s.Explored+s.Solved, s.Edges+s.Closure+s.Exhausted+s.Refuted, s.Unknown,
@@ -73,8 +73,8 @@ func heap() int64 {
 	return int64(m.HeapAlloc)
 }
 
-// traces measures the detector, one window at a time, on recorded traces; to read
-// them is not counted.
+// traces measures the detector on recorded traces, one window at a time, without the time to read
+// them.
 func traces(files []string) error {
 	fmt.Printf("%-24s %9s %7s %6s %9s %7s %7s %7s | %6s %6s %6s %6s %6s %6s | %8s %9s\n", "trace", "events", "windows", "found",
 		"questions", "yes", "no", "?", "edges", "order", "closure", "greedy", "states", "solver", "s", "events/s")
@@ -124,7 +124,7 @@ func one(file string) error {
 	return nil
 }
 
-// name is a file's name, its last characters if it is long.
+// name returns the name of a file, or its last characters if it is long.
 func name(file string) string {
 	if n := len(file); n > 24 {
 		return file[n-24:]

@@ -5,8 +5,8 @@ import (
 	"github.com/heisen-go/heisen/racefuzz"
 )
 
-// Schedules have the public types of package racefuzz, programs under test those of the core that is
-// injected into them. These functions convert slices; nil stays nil.
+// Schedules have the public types of package racefuzz, programs under test those of the core that
+// is injected into them. These functions convert slices; nil stays nil.
 
 func coreChoices(choices []racefuzz.Choice) (core []strategies.Choice) {
 	for _, c := range choices {

@@ -102,8 +102,8 @@ func (s *Solver) analyze() {
 	if s.cfg.minimize {
 		s.minimize()
 	}
-	// Also the variables that were resolved away or minimized: a flag that stays set would make a later
-	// analysis drop a literal and learn a wrong clause.
+	// Also the variables that were resolved away or minimized: a flag that stays set would make a
+	// later analysis drop a literal and learn a wrong clause.
 	for _, v := range l.touched {
 		l.seen[v] = false
 	}

@@ -12,10 +12,10 @@ import (
 
 var heavy = flag.Bool("heavy", false, "benchmark the hot workload with 1000 events, which takes minutes")
 
-// BenchmarkSolve answers race queries about windows of 1000 events (hot: 400, or 1000 with -heavy). It compares the encodings of a
-// window (clauses, or AddRead and AddLock) and variants of the solver. A shared solver answers all
-// queries and keeps what it learned; a fresh one answers one query, and its time includes adding the
-// window. One operation answers 40 queries.
+// BenchmarkSolve answers race queries about windows of 1000 events (hot: 400, or 1000 with -heavy).
+// It compares the encodings of a window (clauses, or AddRead and AddLock) and variants of the
+// solver. A shared solver answers all queries and keeps what it learned; a fresh one answers one
+// query, and its time includes adding the window. One operation answers 40 queries.
 func BenchmarkSolve(b *testing.B) {
 	for _, w := range []struct {
 		name     string

@@ -15,8 +15,8 @@ type clauses struct {
 }
 
 // A clause has two words before its literals. The first is four times the number of literals, plus
-// flags. The second is its note: the index of the literal that last made a permanent clause hold, or
-// the LBD of a learned clause.
+// flags. The second is its note: the index of the literal that last made a permanent clause hold,
+// or the LBD of a learned clause.
 const (
 	clauseNote  = 1
 	clauseWords = 2
@@ -132,8 +132,8 @@ func (s *Solver) insert() {
 		}
 	}
 	ref := s.clauses.add(ls, 0, 0)
-	// A clause without an open presumed literal may hold now and not after backtracking. Nothing would
-	// wake it then.
+	// A clause without an open presumed literal may hold now and not after backtracking. Nothing
+	// would wake it then.
 	if !slices.ContainsFunc(ls, func(l lit) bool { return s.presumed[l] && s.value[l] >= 0 }) {
 		for _, l := range ls {
 			s.activity.add(int32(l >> 1))

@@ -2,13 +2,13 @@ package order
 
 import "sort"
 
-// This file propagates the constraints of AddRead. A source of a read is a write of an accepted value, a
-// rival a write of another value. A read before the goal may read a source that does not come after it
-// and is not covered, that is, followed by a rival that comes before the read. In each chain these
-// sources form an interval: a rival covers the earlier ones, and the later ones come after the read. If
-// one source is left, it is assigned; if none is left, there is a conflict. Once a read has a source,
-// the last rival before the read in each chain comes before the source, and the first rival after the
-// source comes after the read.
+// This file propagates the constraints of AddRead. A source of a read is a write of an accepted
+// value, a rival a write of another value. A read before the goal may read a source that does not
+// come after it and is not covered, that is, followed by a rival that comes before the read. In
+// each chain these sources form an interval: a rival covers the earlier ones, and the later ones
+// come after the read. If one source is left, it is assigned; if none is left, there is a conflict.
+// Once a read has a source, the last rival before the read in each chain comes before the source,
+// and the first rival after the source comes after the read.
 
 // readActivated is called when a read has come before the goal.
 func (s *Solver) readActivated(i int32) bool {

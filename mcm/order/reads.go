@@ -142,13 +142,13 @@ func (s *Solver) NewVariable(initial int32, writes ...Write) (Variable, error) {
 }
 
 // AddRead requires that a node reads one of the values from a variable: the last write to the
-// variable before the node, other than the node's own, writes one of the values; if there is no such
-// write, the initial value is one of them. If the solver has a goal, the constraint applies only if
-// the node comes before it.
+// variable before the node, other than the node's own, writes one of the values; if there is no
+// such write, the initial value is one of them. If the solver has a goal, the constraint applies
+// only if the node comes before it.
 //
-// AddRead may be called between calls of Solve, but not from a check. It is cheapest after all calls
-// of Require. Memory is proportional to the number of writes of the variable for each distinct set
-// of values; no clauses are made. The error wraps ErrNode or ErrZero.
+// AddRead may be called between calls of Solve, but not from a check. It is cheapest after all
+// calls of Require. Memory is proportional to the number of writes of the variable for each
+// distinct set of values; no clauses are made. The error wraps ErrNode or ErrZero.
 func (s *Solver) AddRead(v Variable, node Node, values ...int32) error {
 	if s.zero() {
 		return ErrZero

@@ -9,15 +9,15 @@ import (
 // Solve searches for an order that satisfies all constraints and the assumptions.
 //
 // If check is not nil, Solve calls it with each candidate: a total order that satisfies everything
-// added so far, close to the preferred order. The check returns clauses that the candidate violates,
-// or none to accept it. The clauses become permanent and the search continues. The check may also
-// return clauses that the candidate satisfies, but at least one must be violated. The slice is valid
-// during the call. The check may call Holds and NewBool, and no other method.
+// added so far, close to the preferred order. The check returns clauses that the candidate
+// violates, or none to accept it. The clauses become permanent and the search continues. The check
+// may also return clauses that the candidate satisfies, but at least one must be violated. The
+// slice is valid during the call. The check may call Holds and NewBool, and no other method.
 //
 // Solve returns Unknown with a nil error if the budget is spent. The error is that of ctx, which
 // Solve checks at each decision and conflict, or wraps ErrNode (in an assumption or a clause of the
-// check), ErrCheck or ErrZero; the result is then Unknown. What was learned stays valid in all cases,
-// so a later call continues from there.
+// check), ErrCheck or ErrZero; the result is then Unknown. What was learned stays valid in all
+// cases, so a later call continues from there.
 func (s *Solver) Solve(ctx context.Context, assume []Lit, check func(order []Node) [][]Lit) (Result, error) {
 	if s.zero() {
 		return Unknown, ErrZero

@@ -252,8 +252,8 @@ func (s *Solver) Require(a, b Node) bool {
 }
 
 // Add adds a permanent clause: at least one of the literals holds. After the empty clause every
-// Solve returns Unsat. Add may be called between calls of Solve. It must not be called from a check,
-// which returns its clauses instead. The error wraps ErrNode or ErrZero.
+// Solve returns Unsat. Add may be called between calls of Solve. It must not be called from a
+// check, which returns its clauses instead. The error wraps ErrNode or ErrZero.
 func (s *Solver) Add(clause ...Lit) error {
 	if s.zero() {
 		return ErrZero
@@ -329,7 +329,8 @@ func (s *Solver) valid(l Lit) error {
 	return fmt.Errorf("order: literal %d<%d: %w", l.Before, l.After, ErrNode)
 }
 
-// Order returns a copy of the order that the last Solve found. It is empty unless that returned Sat.
+// Order returns a copy of the order that the last Solve found. It is empty unless that returned
+// Sat.
 func (s *Solver) Order() []Node {
 	if s == nil {
 		return nil

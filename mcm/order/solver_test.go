@@ -189,8 +189,8 @@ func TestBudget(t *testing.T) {
 	}
 }
 
-// TestContext: Solve stops when its context is done, also in the midst of a search, and a later call
-// goes on.
+// TestContext: Solve stops when its context is done, also in the midst of a search, and a later
+// call goes on.
 func TestContext(t *testing.T) {
 	s := mustNew(t, []int{2, 2})
 	done, cancel := context.WithCancel(context.Background())

@@ -7,13 +7,13 @@ type Choice struct {
 	ID   uint32
 }
 
-// MaxInRow is how often in a row a task is the default choice while other tasks are runnable. It ends
-// loops that wait for another task by acquiring and releasing a lock.
+// MaxInRow is how often in a row a task is the default choice while other tasks are runnable. It
+// ends loops that wait for another task by acquiring and releasing a lock.
 const MaxInRow = 1000
 
-// defaultChoice returns the index of the default choice. That is the task that continued last, if it
-// is runnable, has not given way and has not continued MaxInRow times in a row. Otherwise it is the
-// task that has waited for longest, of several the one with the lowest ID.
+// defaultChoice returns the index of the default choice. That is the task that continued last, if
+// it is runnable, has not given way and has not continued MaxInRow times in a row. Otherwise it is
+// the task that has waited for longest, of several the one with the lowest ID.
 func (s *Scheduler) defaultChoice(tasks []Task, running uint32) int {
 	oldest := 0
 	for i := range tasks {

@@ -1,8 +1,8 @@
 package strategies
 
-// deadlockDirected postpones each task that is about to acquire a lock at a place Inner, until no other
-// task is runnable. Then all postponed tasks continue, one after the other. If each waits for a lock that
-// another one holds, the program is deadlocked; the host detects that.
+// deadlockDirected postpones each task that is about to acquire a lock at a place Inner, until no
+// other task is runnable. Then all postponed tasks continue, one after the other. If each waits for
+// a lock that another one holds, the program is deadlocked; the host detects that.
 func (s *Scheduler) deadlockDirected(tasks []Task) int {
 	g := s.scan(tasks)
 	if g.urgent >= 0 {

@@ -14,9 +14,9 @@ const always = ^uint64(0)
 // something outside the order will rarely get it.
 const followPostponeLimit = 1 << 10
 
-// follow lets the task of the next turn continue. If that task is not runnable, it waits for something
-// that the order does not contain. Then time passes, or other tasks continue by default. After
-// postponeLimit steps the turn is skipped. After the last turn the strategy is raceDirected.
+// follow lets the task of the next turn continue. If that task is not runnable, it waits for
+// something that the order does not contain. Then time passes, or other tasks continue by default.
+// After postponeLimit steps the turn is skipped. After the last turn the strategy is raceDirected.
 func (s *Scheduler) follow(tasks []Task, running uint32) int {
 	for s.next < len(s.config.Turns) {
 		turn := &s.config.Turns[s.next]
@@ -48,7 +48,8 @@ func (s *Scheduler) follow(tasks []Task, running uint32) int {
 	return s.raceDirected(tasks)
 }
 
-// TurnsLeft returns how many turns have not begun. At the end of an execution these were not followed.
+// TurnsLeft returns how many turns have not begun. At the end of an execution these were not
+// followed.
 func (s *Scheduler) TurnsLeft() uint64 {
 	if s.config.Strategy != Follow {
 		return 0

@@ -10,14 +10,14 @@ const (
 	// Race: both tasks were about to make conflicting accesses, at places First or Second, when the
 	// first of them continued.
 	Race MeetingKind = iota
-	// Violation: the first task made an access at Remote after the second task had made its access at
-	// Entry and before it made its access at End, all to the same memory. It is noted when the
+	// Violation: the first task made an access at Remote after the second task had made its access
+	// at Entry and before it made its access at End, all to the same memory. It is noted when the
 	// second task continues at End.
 	Violation
 )
 
-// Meeting is a confirmed bug: two tasks were at places with roles at the same time. Any strategy can
-// produce one. It is never a false alarm, because nothing ordered the two accesses.
+// Meeting is a confirmed bug: two tasks were at places with roles at the same time. Any strategy
+// can produce one. It is never a false alarm, because nothing ordered the two accesses.
 type Meeting struct {
 	Kind          MeetingKind
 	Step          uint64 // at which First continued
@@ -67,8 +67,8 @@ func (x *Side) set(t *Task) {
 // racy reports whether the task is about to make an access of the suspected pair.
 func racy(t *Task) bool { return t.Kind == Access && t.Roles&(First|Second) != 0 }
 
-// conflict is Algorithm 2 of the RaceFuzzer paper for two tasks: both are about to make an access of
-// the pair, to the same memory, at least one writes, and not both are atomic.
+// conflict is Algorithm 2 of the RaceFuzzer paper for two tasks: both are about to make an access
+// of the pair, to the same memory, at least one writes, and not both are atomic.
 func conflict(t, u *Task) bool {
 	return racy(t) && racy(u) && (t.Write || u.Write) && !(t.Atomic && u.Atomic) && overlaps(t, u.Addr, u.Size)
 }

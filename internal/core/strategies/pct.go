@@ -3,8 +3,8 @@ package strategies
 // MaxDepth is the greatest depth of PCT.
 const MaxDepth = 16
 
-// The priority of a task is in TaskState; 0 means that the task has none yet. Initial priorities are in
-// the upper half of all numbers. The i-th priority change point gives a task the priority
+// The priority of a task is in TaskState; 0 means that the task has none yet. Initial priorities
+// are in the upper half of all numbers. The i-th priority change point gives a task the priority
 // pctChanged+i. A task that gives way gets a priority below all that were given so far.
 const (
 	pctInitial = 1 << 63

@@ -18,8 +18,8 @@ type scanned struct {
 	others uint64 // number of tasks that are not postponed
 }
 
-// scan looks at all tasks. It also releases each task that was postponed for too long, because others
-// may be spinning until it continues.
+// scan looks at all tasks. It also releases each task that was postponed for too long, because
+// others may be spinning until it continues.
 func (s *Scheduler) scan(tasks []Task) (g scanned) {
 	g.urgent = -1
 	expired := false

@@ -35,8 +35,8 @@ func racing(tasks []Task, i int) int {
 	return -1
 }
 
-// resolve tosses a coin. Either task i continues, or all tasks that race with it, the first of which
-// is task j. The others stay postponed.
+// resolve tosses a coin. Either task i continues, or all tasks that race with it, the first of
+// which is task j. The others stay postponed.
 func (s *Scheduler) resolve(tasks []Task, i, j int) int {
 	if s.choices.below(2) == 0 {
 		return i

@@ -1,7 +1,7 @@
 package strategies
 
-// generator generates random numbers with SplitMix64 (Steele, Lea, Flood: Fast Splittable Pseudorandom
-// Number Generators, OOPSLA 2014).
+// generator generates random numbers with SplitMix64 (Steele, Lea, Flood: Fast Splittable
+// Pseudorandom Number Generators, OOPSLA 2014).
 type generator struct{ state uint64 }
 
 func (g *generator) seed(seed uint64) { g.state = seed }

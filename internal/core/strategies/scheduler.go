@@ -139,7 +139,8 @@ func (s *Scheduler) Start(c *Config) {
 
 // Next returns the index of the task that continues. There must be at least one task. The order of
 // tasks is up to the host; it must be the same in every execution with the same choices so far.
-// running is the ID of the task that continued last, NoTask at first. It need not be among the tasks.
+// running is the ID of the task that continued last, NoTask at first. It need not be among the
+// tasks.
 //
 // If Timer is not 0, Next may return Wait. The host then lets that time pass and calls Next again.
 //
@@ -185,6 +186,6 @@ func (s *Scheduler) Record(tasks []Task, i int, running uint32) {
 // Steps returns the number of calls of Next so far. The first step is step 0.
 func (s *Scheduler) Steps() uint64 { return s.steps }
 
-// Random returns a random number for the program itself, such as for its select statements or its map
-// iteration. The numbers do not depend on the choices of Next.
+// Random returns a random number for the program itself, such as for its select statements or its
+// map iteration. The numbers do not depend on the choices of Next.
 func (s *Scheduler) Random() uint64 { return s.data.next() }

@@ -142,8 +142,8 @@ func TestRaceDirectedMeets(t *testing.T) {
 	}
 }
 
-// TestReadersGoTogether tests the set R of Algorithm 1: two postponed reads do not race with each other,
-// and a write that arrives is resolved against both.
+// TestReadersGoTogether tests the set R of Algorithm 1: two postponed reads do not race with each
+// other, and a write that arrives is resolved against both.
 func TestReadersGoTogether(t *testing.T) {
 	read := step{kind: Access, roles: First, place: 1, addr: 8}
 	write := step{kind: Access, roles: Second, place: 2, addr: 8, write: true}
@@ -245,8 +245,8 @@ func TestDeadlockDirected(t *testing.T) {
 	}
 }
 
-// TestReleasedTogether has tasks at places Inner. All of them continue before any of them makes another
-// step.
+// TestReleasedTogether has tasks at places Inner. All of them continue before any of them makes
+// another step.
 func TestReleasedTogether(t *testing.T) {
 	task := append([]step{{kind: Lock, roles: Inner}}, repeat(20, plain)...)
 	for seed := range uint64(20) {
@@ -273,8 +273,8 @@ func TestSectionDirected(t *testing.T) {
 	}
 }
 
-// TestLockedSection has sections whose accesses are each made under a lock: a task at End holds the lock
-// that the other task needs.
+// TestLockedSection has sections whose accesses are each made under a lock: a task at End holds the
+// lock that the other task needs.
 func TestLockedSection(t *testing.T) {
 	locked := func(x step) []step {
 		x.kind, x.addr = Access, 8
@@ -306,8 +306,8 @@ func TestManySections(t *testing.T) {
 	}
 }
 
-// TestUrgent has a third task with many steps, which must not run between the accesses of the two tasks that
-// meet.
+// TestUrgent has a third task with many steps, which must not run between the accesses of the two
+// tasks that meet.
 func TestUrgent(t *testing.T) {
 	access := func(r Roles) []step { return []step{{kind: Access, roles: r, addr: 8}} }
 	busy := repeat(500, plain)
@@ -365,8 +365,8 @@ func TestViolated(t *testing.T) {
 	}
 }
 
-// TestSectionsOfOthers has accesses at Remote that violate nothing: before the entry, to other memory, or
-// after the end of the section.
+// TestSectionsOfOthers has accesses at Remote that violate nothing: before the entry, to other
+// memory, or after the end of the section.
 func TestSectionsOfOthers(t *testing.T) {
 	entry := step{kind: Access, roles: Entry, place: 1, addr: 8}
 	end := step{kind: Access, roles: End, place: 2, addr: 8}
@@ -503,7 +503,8 @@ func TestPostponeLimit(t *testing.T) {
 	}
 }
 
-// TestPostponeLimitHalves has a task that arrives at its place again and again while others never block.
+// TestPostponeLimitHalves has a task that arrives at its place again and again while others never
+// block.
 func TestPostponeLimitHalves(t *testing.T) {
 	for _, c := range []struct {
 		strategy Strategy

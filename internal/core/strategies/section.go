@@ -1,8 +1,8 @@
 package strategies
 
-// MaxSections is how many atomic sections are tracked at a time. If tasks are in more, some are dropped
-// and their violations are missed. A task may be in several: its place Entry may be executed for
-// several variables, and the host does not know which of them the section is about.
+// MaxSections is how many atomic sections are tracked at a time. If tasks are in more, some are
+// dropped and their violations are missed. A task may be in several: its place Entry may be
+// executed for several variables, and the host does not know which of them the section is about.
 const MaxSections = 32
 
 // section is an atomic section that a task is in: the task has made its access at Entry.
@@ -16,11 +16,11 @@ type section struct {
 	remote     Side   // the access that violated it
 }
 
-// sectionDirected postpones two kinds of tasks: a task in a section, wherever it is, until another task
-// has made an access at Remote to the section's memory; and a task about to make such an access, until
-// another task is in a section that the access violates. It does not wait until the first task is
-// at End, because each access of a section may be under a lock, which the task then holds. A task
-// whose section was violated continues next.
+// sectionDirected postpones two kinds of tasks: a task in a section, wherever it is, until another
+// task has made an access at Remote to the section's memory; and a task about to make such an
+// access, until another task is in a section that the access violates. It does not wait until the
+// first task is at End, because each access of a section may be under a lock, which the task then
+// holds. A task whose section was violated continues next.
 func (s *Scheduler) sectionDirected(tasks []Task) int {
 	g := s.scan(tasks)
 	if g.urgent >= 0 {
@@ -132,8 +132,8 @@ func (s *Scheduler) LeaveCalls(id, depth uint32) {
 	}
 }
 
-// updateSections updates the sections when the task continues. An access can be End, Remote and Entry
-// at once, in this order.
+// updateSections updates the sections when the task continues. An access can be End, Remote and
+// Entry at once, in this order.
 func (s *Scheduler) updateSections(t *Task) {
 	if t.Kind != Access || t.Roles&(Entry|Remote|End) == 0 {
 		return
