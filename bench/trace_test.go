@@ -23,7 +23,7 @@ var formats = []struct {
 	{"std", func(w io.Writer, s *heisen.Symbols) (traceWriter, error) { return trace.NewSTDWriter(w, s) }},
 	{"binary", func(w io.Writer, s *heisen.Symbols) (traceWriter, error) { return trace.NewWriter(w, s) }},
 	{"binary-uncompressed", func(w io.Writer, s *heisen.Symbols) (traceWriter, error) {
-		return trace.NewWriter(w, s, trace.Compression(0))
+		return trace.NewWriter(w, s, trace.WithCompression(0))
 	}},
 }
 

@@ -22,7 +22,10 @@ T2|w(x)|23
 `
 
 func ExampleNewDetector() {
-	source := trace.NewSTDReader(strings.NewReader(hidden))
+	source, err := trace.NewReader(strings.NewReader(hidden))
+	if err != nil {
+		panic(err)
+	}
 	symbols := source.Symbols()
 	d, err := mcm.NewDetector(mcm.WithSymbols(symbols), mcm.WithSink(func(f heisen.Finding) {
 		fmt.Println(f.Message)

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/heisen-go/heisen"
+	"github.com/heisen-go/heisen/internal/testaid/must"
 	"github.com/heisen-go/heisen/mcm"
 	"github.com/heisen-go/heisen/trace"
 )
@@ -160,5 +161,5 @@ func parse(t *testing.T, text string) ([]heisen.Record, *heisen.Symbols) {
 		}
 		lines.WriteString(line + "\n")
 	}
-	return readAll(t, trace.NewSTDReader(strings.NewReader(lines.String())))
+	return readAll(t, must.Make(trace.NewSTDReader(strings.NewReader(lines.String()))))
 }

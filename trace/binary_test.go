@@ -62,7 +62,7 @@ func equalSymbols(t testing.TB, want, got *heisen.Symbols) {
 func TestCorpusRoundTrip(t *testing.T) {
 	corpus(t, func(t *testing.T, _ string, text []byte) {
 		records, symbols := readSTD(t, string(text))
-		data := writeBinary(t, records, symbols, trace.BlockRecords(50))
+		data := writeBinary(t, records, symbols, trace.WithBlockRecords(50))
 		got, gotSymbols, err := readBinary(t, data)
 		if diff := cmp.Diff(records, got); diff != "" || err != nil {
 			t.Fatalf("error %v, records (-want +got):\n%s", err, diff)
@@ -82,14 +82,14 @@ func TestWriterOptions(t *testing.T) {
 			if block == 1 && level > 1 {
 				continue
 			}
-			data := writeBinary(t, records, symbols, trace.Compression(level), trace.BlockRecords(block))
+			data := writeBinary(t, records, symbols, trace.WithCompression(level), trace.WithBlockRecords(block))
 			got, _, err := readBinary(t, data)
 			if err != nil || !slices.Equal(records, got) {
 				t.Errorf("level %d, blocks of %d: %d of %d records, %v", level, block, len(got), len(records), err)
 			}
 		}
 	}
-	for _, option := range []trace.WriterOption{trace.Compression(-1), trace.Compression(23), trace.BlockRecords(0), trace.BlockRecords(65537)} {
+	for _, option := range []trace.WriterOption{trace.WithCompression(-1), trace.WithCompression(23), trace.WithBlockRecords(0), trace.WithBlockRecords(65537)} {
 		if _, err := trace.NewWriter(io.Discard, nil, option); err == nil {
 			t.Error("misused option is no error")
 		}
@@ -112,7 +112,7 @@ func TestWriterLargestBlock(t *testing.T) {
 		}
 	}
 	for _, level := range []int{0, 1, 22} {
-		got, _, err := readBinary(t, writeBinary(t, records, symbols, trace.BlockRecords(65536), trace.Compression(level)))
+		got, _, err := readBinary(t, writeBinary(t, records, symbols, trace.WithBlockRecords(65536), trace.WithCompression(level)))
 		if err != nil || !slices.Equal(records, got) {
 			t.Errorf("level %d: %d of %d records, %v", level, len(got), len(records), err)
 		}
@@ -137,7 +137,7 @@ func smallBinary(t testing.TB) (data []byte, records []heisen.Record) {
 		{Op: heisen.Read, Object: 0xc000000200, Site: other},
 	}
 	var out bytes.Buffer
-	w, err := trace.NewWriter(&out, symbols, trace.BlockRecords(3))
+	w, err := trace.NewWriter(&out, symbols, trace.WithBlockRecords(3))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -196,7 +196,7 @@ func TestBinaryBitFlips(t *testing.T) {
 	t.Run("stored", func(t *testing.T) { flipBits(t, data, want) })
 
 	want, symbols := readSTD(t, strings.Repeat("T0|acq(L)|1\nT0|w(x)|2\nT0|rel(L)|3\nT1|r(x)|4\n", 15))
-	data = writeBinary(t, want, symbols, trace.BlockRecords(30))
+	data = writeBinary(t, want, symbols, trace.WithBlockRecords(30))
 	if parts := blocksOf(data); parts[2][1] != 1 {
 		t.Fatal("nothing is compressed")
 	}
@@ -409,7 +409,7 @@ func TestBinaryCompressionBombs(t *testing.T) {
 func TestBinaryGrowing(t *testing.T) {
 	symbols := heisen.NewSymbols()
 	var file bytes.Buffer
-	w, err := trace.NewWriter(&file, symbols, trace.BlockRecords(4))
+	w, err := trace.NewWriter(&file, symbols, trace.WithBlockRecords(4))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -480,12 +480,12 @@ func TestWriterRefuses(t *testing.T) {
 		rec  heisen.Record
 		want string
 	}{
-		{heisen.Record{}, "trace: event 2: op 0 is not valid"},
-		{heisen.Record{Op: 77}, "trace: event 2: op 77 is not valid"},
-		{heisen.Record{Op: heisen.Read, Thread: trace.MaxThreads}, "trace: event 2: thread 16777216 is not below 16777216"},
-		{heisen.Record{Op: heisen.Fork, Object: 1 << 40}, "trace: event 2: fork of thread 1099511627776, which is not below 16777216"},
-		{heisen.Record{Op: heisen.Read, Site: 5}, "trace: event 2: site 5 is not in the symbols"},
-		{heisen.Record{Op: heisen.Read, Context: 5}, "trace: event 2: context 5 is not in the symbols"},
+		{heisen.Record{}, "trace: record cannot be written: event 2: op 0 is not valid"},
+		{heisen.Record{Op: 77}, "trace: record cannot be written: event 2: op 77 is not valid"},
+		{heisen.Record{Op: heisen.Read, Thread: trace.MaxThreads}, "trace: record cannot be written: event 2: thread 16777216 is not below 16777216"},
+		{heisen.Record{Op: heisen.Fork, Object: 1 << 40}, "trace: record cannot be written: event 2: fork of thread 1099511627776, which is not below 16777216"},
+		{heisen.Record{Op: heisen.Read, Site: 5}, "trace: record cannot be written: event 2: site 5 is not in the symbols"},
+		{heisen.Record{Op: heisen.Read, Context: 5}, "trace: record cannot be written: event 2: context 5 is not in the symbols"},
 	} {
 		var out bytes.Buffer
 		w, err := trace.NewWriter(&out, nil)
@@ -525,7 +525,7 @@ func TestWriterRefusesDanglingSymbols(t *testing.T) {
 
 func TestWriterErrorIsKept(t *testing.T) {
 	full := errors.New("disk is full")
-	w, err := trace.NewWriter(&failing{after: 1, err: full}, nil, trace.BlockRecords(2))
+	w, err := trace.NewWriter(&failing{after: 1, err: full}, nil, trace.WithBlockRecords(2))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -578,7 +578,7 @@ func TestBinaryAllocations(t *testing.T) {
 	records, symbols := readSTD(t, strings.Repeat("T0|acq(L)|1\nT0|w(x)=7|3\nT0|rel(L)|4\nT1|r(0xc000000000)|5\n", 250))
 	var file bytes.Buffer
 	file.Grow(1 << 20)
-	w, err := trace.NewWriter(&file, symbols, trace.BlockRecords(500))
+	w, err := trace.NewWriter(&file, symbols, trace.WithBlockRecords(500))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -624,7 +624,7 @@ func TestSkipped(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	stats := trace.NewStats()
+	stats := &trace.Stats{}
 	if _, err := heisen.Run(t.Context(), r, stats); err != nil || r.Skipped() != 9 {
 		t.Errorf("%d skipped, error %v", r.Skipped(), err)
 	}

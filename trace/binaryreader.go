@@ -9,13 +9,13 @@ import (
 	"github.com/heisen-go/heisen"
 )
 
-// BinaryReader reads a trace in the binary format. It implements
-// heisen.Source. It reads block by block and never beyond the end block, so
-// that something else may follow in the same stream. Memory stays within a few
-// megabytes for blocks and a small multiple of the input for Symbols.
+// BinaryReader is a heisen.Source that reads a trace in the binary format. It reads block by block
+// and never beyond the end block, so that something else may follow in the same stream. It takes a
+// few megabytes for blocks, and for Symbols a small multiple of the size of the input.
 //
-// What it delivers is within bounds: ops are Valid, threads are below
-// MaxThreads, sites, contexts and sets of objects are in Symbols.
+// Its records are within bounds, whatever the input is: ops are Valid, threads are below
+// MaxThreads, and sites, contexts and sets of objects are in Symbols. Nothing else may be added to
+// the Symbols before the end of the trace.
 type BinaryReader struct {
 	blocks  blockReader
 	tables  tableDecoder
@@ -27,6 +27,9 @@ type BinaryReader struct {
 
 // NewBinaryReader returns a reader of the binary trace r.
 func NewBinaryReader(r io.Reader) (*BinaryReader, error) {
+	if r == nil {
+		return nil, noReader("trace.NewBinaryReader")
+	}
 	blocks, err := newBlockReader(r)
 	if err != nil {
 		return nil, fmt.Errorf("trace: %w", err)
@@ -37,21 +40,22 @@ func NewBinaryReader(r io.Reader) (*BinaryReader, error) {
 	}, nil
 }
 
-// Symbols returns what has been read so far of the names behind the numbers.
-// It grows with each call of Next; what is learned late (the functions and
-// lines of sites) may come with the last one.
+// Symbols returns what has been read so far of the names behind the numbers. It grows with each
+// call of Next. The functions and lines of sites may come as late as with the last call.
 func (r *BinaryReader) Symbols() *heisen.Symbols { return r.tables.symbols }
 
-// Skipped returns how many accesses are not in the trace because a filter found
-// them redundant. It is known at the end of the trace, and 0 before.
+// Skipped returns how many redundant accesses a filter kept out of the trace. It is 0 before the
+// end of the trace.
 func (r *BinaryReader) Skipped() uint64 { return r.skipped }
 
-// Next implements heisen.Source. A block that is not what was written is a
-// *CorruptError, which is final. An input without end block is a
-// *TruncatedError after the last complete block; when the input has grown,
-// Next goes on.
+// Next implements heisen.Source. The error for a damaged block is a *CorruptError, which is final.
+// The error for an input without an end block is a *TruncatedError, after the last complete block;
+// when the input has grown, Next continues.
 func (r *BinaryReader) Next(batch []heisen.Record) (n int, err error) {
-	if len(batch) == 0 {
+	switch {
+	case r.tables.symbols == nil:
+		return 0, ErrClosed
+	case len(batch) == 0:
 		return 0, nil
 	}
 	for r.err == nil {
@@ -77,8 +81,8 @@ func (r *BinaryReader) Next(batch []heisen.Record) (n int, err error) {
 	return 0, r.err
 }
 
-// nextBlock reads a block. A records block is left open, for Next to take its
-// records; all others are done with.
+// nextBlock reads a block. A records block is left open, for Next to take its records; all others
+// are done with.
 func (r *BinaryReader) nextBlock() error {
 	if r.blocks.block == 0 {
 		err := r.blocks.start()

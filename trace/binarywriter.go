@@ -8,15 +8,14 @@ import (
 	"github.com/klauspost/compress/zstd"
 
 	"github.com/heisen-go/heisen"
+	"github.com/heisen-go/heisen/internal/option"
 )
 
 const (
-	// defaultLevel is the compression that costs least: higher ones make
-	// columns hardly smaller.
+	// defaultLevel is the compression that costs least: higher ones make columns hardly smaller.
 	defaultLevel = 1
 
-	// defaultBlock is how many records a block holds. A block is what a
-	// crash loses at most.
+	// defaultBlock is how many records a block holds. A block is what a crash loses at most.
 	defaultBlock = 1 << 15
 
 	// maxBlock keeps a block of records that do not compress below maxPayload.
@@ -26,59 +25,69 @@ const (
 	symbolsPayload = 1 << 20
 )
 
-// WriterOption changes how a Writer writes.
-type WriterOption func(*Writer) error
+// WriterOption changes how a [Writer] writes.
+type WriterOption func(*writerConfig) error
 
-// Compression sets the compression level: 0 stores blocks as they are, 1 to 22
-// are zstd's levels. The default is 1.
-func Compression(level int) WriterOption {
-	return func(w *Writer) error {
+type writerConfig struct {
+	level, block int
+}
+
+// WithCompression sets the compression level. 0 stores blocks as they are, and 1 to 22 are the
+// levels of zstd. The default is 1.
+func WithCompression(level int) WriterOption {
+	return func(c *writerConfig) error {
 		if level < 0 || level > 22 {
-			return fmt.Errorf("trace: compression level %d is not within 0 to 22", level)
+			return option.Errorf("WithCompression: %d, want 0 to 22", level)
 		}
-		w.level = level
+		c.level = level
 		return nil
 	}
 }
 
-// BlockRecords sets how many records a block holds, 1 to 65536. Small blocks
-// are complete sooner, large ones are smaller in the file. The default is
-// 32768.
-func BlockRecords(n int) WriterOption {
-	return func(w *Writer) error {
+// WithBlockRecords sets how many records a block holds, 1 to 65536. With small blocks less is lost
+// in a crash; large blocks compress better. The default is 32768.
+func WithBlockRecords(n int) WriterOption {
+	return func(c *writerConfig) error {
 		if n < 1 || n > maxBlock {
-			return fmt.Errorf("trace: block of %d records is not within 1 to %d", n, maxBlock)
+			return option.Errorf("WithBlockRecords: %d, want 1 to %d", n, maxBlock)
 		}
-		w.block = n
+		c.block = n
 		return nil
 	}
 }
 
-// Writer writes events in the binary format. Every field of a record is kept,
-// and so is everything in the Symbols: a reader of the trace has the same
-// numbers. Each block is complete and goes out in one Write, so that the trace
-// can be read while it is being written.
+// Writer writes events in the binary format. It keeps every field of a record and everything in the
+// Symbols, so that a reader of the trace has the same numbers. Each block is complete and is
+// written by one call of the underlying Write, so that the trace can be read while it is being
+// written.
 //
-// A Writer is a heisen.Detector, so that it can stand in a heisen.Tee. It
-// belongs to one goroutine, that of its Symbols. Steady state allocates
-// nothing.
+// A Writer is a heisen.Detector, so that it can be part of a heisen.Tee. It belongs to one
+// goroutine; its Symbols may grow in others. In steady state, when there are no new symbols, it
+// does not allocate.
 type Writer struct {
-	blocks          blockWriter
-	tables          tableEncoder
-	records         *recordEncoder
-	payload         []byte
-	level           int
-	block           int
-	count           uint64 // records taken
-	sites, contexts int    // at least so many are in the symbols
-	skipped         uint64 // and those that others left out
-	err             error
+	blocks  blockWriter
+	tables  tableEncoder
+	records *recordEncoder
+	payload []byte
+	block   int    // records
+	count   uint64 // records taken
+	skipped uint64 // accesses that AddSkipped has reported
+	err     error
+
+	sites, contexts int // numbers below these are in the symbols
 }
 
-// NewWriter writes the file header to w and returns a writer of the trace.
-// symbols says what the numbers in the records stand for; it may grow, and
-// learn more about its sites, while the trace is written.
-func NewWriter(w io.Writer, symbols *heisen.Symbols, options ...WriterOption) (*Writer, error) {
+// NewWriter writes the file header to w and returns a writer of the trace. symbols says what the
+// numbers in the records stand for. It may grow while the trace is written, but must contain the
+// numbers of a record before the record is written. A nil symbols is an empty table.
+func NewWriter(w io.Writer, symbols *heisen.Symbols, opts ...WriterOption) (*Writer, error) {
+	c := writerConfig{level: defaultLevel, block: defaultBlock}
+	if err := option.Apply("trace.NewWriter", &c, opts); err != nil {
+		return nil, err
+	}
+	if w == nil {
+		return nil, noWriter("trace.NewWriter")
+	}
 	if symbols == nil {
 		symbols = heisen.NewSymbols()
 	}
@@ -86,17 +95,11 @@ func NewWriter(w io.Writer, symbols *heisen.Symbols, options ...WriterOption) (*
 		blocks:  blockWriter{w: w},
 		tables:  newTableEncoder(symbols),
 		records: newRecordEncoder(),
-		level:   defaultLevel,
-		block:   defaultBlock,
+		block:   c.block,
 	}
-	for _, option := range options {
-		if err := option(out); err != nil {
-			return nil, err
-		}
-	}
-	if out.level > 0 {
+	if c.level > 0 {
 		encoder, err := zstd.NewWriter(nil,
-			zstd.WithEncoderLevel(zstd.EncoderLevelFromZstd(out.level)),
+			zstd.WithEncoderLevel(zstd.EncoderLevelFromZstd(c.level)),
 			zstd.WithEncoderConcurrency(1),
 			zstd.WithEncoderCRC(false), // the block has one
 			zstd.WithLowerEncoderMem(true))
@@ -111,9 +114,9 @@ func NewWriter(w io.Writer, symbols *heisen.Symbols, options ...WriterOption) (*
 	return out, nil
 }
 
-// Write appends records to the trace. It refuses a record whose op is not
-// Valid, whose thread is not below MaxThreads or whose site, context or set of
-// objects is not in the Symbols. An error is final: nothing is written after it.
+// Write appends records to the trace. The error wraps ErrRecord for a record whose op is not Valid,
+// whose thread is not below MaxThreads, or whose site, context or set of objects is not in the
+// Symbols; it wraps ErrClosed after Close. An error is final: nothing is written after it.
 func (w *Writer) Write(records []heisen.Record) error {
 	for i := range records {
 		if w.err != nil {
@@ -124,14 +127,14 @@ func (w *Writer) Write(records []heisen.Record) error {
 	return w.err
 }
 
-// Handle implements heisen.Detector. An error is kept for Flush.
+// Handle implements heisen.Detector. Flush returns its error.
 func (w *Writer) Handle(e heisen.Event) {
 	if w.err == nil {
 		w.add(heisen.AsRecord(e))
 	}
 }
 
-// HandleRecords implements heisen.RecordHandler. An error is kept for Flush.
+// HandleRecords implements heisen.RecordHandler. Flush returns its error.
 func (w *Writer) HandleRecords(records []heisen.Record) { _ = w.Write(records) }
 
 func (w *Writer) add(rec *heisen.Record) {
@@ -146,6 +149,9 @@ func (w *Writer) add(rec *heisen.Record) {
 }
 
 func (w *Writer) check(rec *heisen.Record) error {
+	if w.records == nil {
+		return ErrClosed
+	}
 	if err := checkRecord(rec, w.count+1); err != nil {
 		return err
 	}
@@ -154,24 +160,22 @@ func (w *Writer) check(rec *heisen.Record) error {
 		w.sites, w.contexts = symbols.NumSites(), symbols.NumContexts()
 	}
 	if int(rec.Site) >= w.sites {
-		return fmt.Errorf("trace: event %d: site %d is not in the symbols", w.count+1, rec.Site)
+		return refused("event %d: site %d is not in the symbols", w.count+1, rec.Site)
 	}
 	if int(rec.Context) >= w.contexts {
-		return fmt.Errorf("trace: event %d: context %d is not in the symbols", w.count+1, rec.Context)
+		return refused("event %d: context %d is not in the symbols", w.count+1, rec.Context)
 	}
 	if rec.Op == heisen.Hide && rec.Value >= uint64(w.tables.symbols.NumReaches()) {
-		return fmt.Errorf("trace: event %d: set of objects %d is not in the symbols", w.count+1, rec.Value)
+		return refused("event %d: set of objects %d is not in the symbols", w.count+1, rec.Value)
 	}
 	return nil
 }
 
-// AddSkipped says that n more accesses are not in the trace because a filter in
-// front of the writer found them redundant. Close writes the sum, for Skipped of
-// a reader.
+// AddSkipped says that a filter in front of the writer has left out n redundant accesses. Close
+// writes the sum, which Skipped of a reader returns.
 func (w *Writer) AddSkipped(n uint64) { w.skipped += n }
 
-// Flush writes what is known so far as complete blocks. It returns the first
-// error that the writer met.
+// Flush writes everything so far, as complete blocks. It returns the first error of the writer.
 func (w *Writer) Flush() error {
 	if w.err == nil {
 		w.err = w.flush()
@@ -179,8 +183,8 @@ func (w *Writer) Flush() error {
 	return w.err
 }
 
-// Close ends the trace: it flushes and writes the end block, without which a
-// reader takes the trace for cut off. It does not close the underlying writer.
+// Close ends the trace: it flushes and writes the end block, without which a reader reports
+// ErrTruncated. It does not close the underlying writer.
 func (w *Writer) Close() error {
 	if err := w.Flush(); err != nil {
 		return err
@@ -193,12 +197,15 @@ func (w *Writer) Close() error {
 		w.err = fmt.Errorf("writing trace: %w", err)
 		return w.err
 	}
-	w.err = errClosed
+	w.err = ErrClosed
 	return nil
 }
 
 // flush writes what the symbols have gained, then the records that use it.
 func (w *Writer) flush() error {
+	if w.records == nil {
+		return ErrClosed
+	}
 	if err := w.tables.look(); err != nil {
 		return err
 	}

@@ -4,20 +4,42 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
+
+	"github.com/heisen-go/heisen/internal/option"
 )
 
-// ErrTruncated is what errors.Is finds in the error of a trace that stops
-// before its end: a text trace in the middle of a line, a binary trace without
-// its end block. Every record that was complete has been delivered. It is not
-// final: a Reader whose file has grown since goes on where it stood.
+// ErrTruncated is wrapped by the error of a reader whose trace stops before its end: a text trace
+// in the middle of a line, a binary trace without its end block. Every complete record has been
+// delivered before. The error is not final: when the input has grown, the reader continues.
 var ErrTruncated = errors.New("trace is cut off")
 
-// ErrVersion is what errors.Is finds in the error of a binary trace of a
-// version that this package does not know.
+// ErrVersion is wrapped by the error of a reader whose trace is of a version of the binary format
+// that this package does not know.
 var ErrVersion = errors.New("unknown version of the trace format")
 
-// A TruncatedError says where a trace stops before its end. errors.Is finds
-// ErrTruncated in it.
+// ErrRecord is wrapped by the error of a writer that refuses a record, because no reader could
+// deliver it: its op is not Valid, a thread is not below MaxThreads, or, in the binary format, a
+// number is not in the Symbols.
+var ErrRecord = errors.New("record cannot be written")
+
+// ErrClosed is wrapped by the error of a writer after Close, and by that of a reader or writer that
+// no constructor of this package has made.
+var ErrClosed = errors.New("trace is not open")
+
+// refused returns the error of a writer that refuses a record.
+func refused(format string, args ...any) error {
+	return fmt.Errorf("trace: %w: %w", ErrRecord, fmt.Errorf(format, args...))
+}
+
+func noReader(constructor string) error {
+	return fmt.Errorf("%s: %w", constructor, option.Errorf("the reader is nil"))
+}
+
+func noWriter(constructor string) error {
+	return fmt.Errorf("%s: %w", constructor, option.Errorf("the writer is nil"))
+}
+
+// A TruncatedError says where a trace stops before its end. It wraps ErrTruncated.
 type TruncatedError struct {
 	File   string // file name, or empty
 	Line   int    // text traces: the line that is cut off, from 1; otherwise 0

@@ -24,7 +24,11 @@ func ExampleReader() {
 	if err != nil {
 		panic(err)
 	}
-	events, err := heisen.Run(context.Background(), r, trace.NewPrinter(os.Stdout, r.Symbols()))
+	printer, err := trace.NewPrinter(os.Stdout, r.Symbols())
+	if err != nil {
+		panic(err)
+	}
+	events, err := heisen.Run(context.Background(), r, printer)
 	fmt.Println(events, "events,", err)
 	// Output:
 	//        1  main     fork           worker  at main.go:10
@@ -35,9 +39,12 @@ func ExampleReader() {
 	// 5 events, <nil>
 }
 
-// Text becomes a binary trace and text again.
+// A text trace becomes a binary trace, and that becomes a text trace again.
 func ExampleWriter() {
-	text := trace.NewSTDReader(strings.NewReader(sample))
+	text, err := trace.NewSTDReader(strings.NewReader(sample))
+	if err != nil {
+		panic(err)
+	}
 	var file bytes.Buffer
 	w, err := trace.NewWriter(&file, text.Symbols())
 	if err != nil {
@@ -69,9 +76,12 @@ func ExampleWriter() {
 	// worker|r(balance)|worker.go:5
 }
 
-// A trace that is cut off gives what it has.
+// The events of a trace that is cut off are delivered.
 func ExampleSTDReader_Next() {
-	r := trace.NewSTDReader(strings.NewReader("T0|w(x)|1\nT1|r(x)|2\nT1|w("))
+	r, err := trace.NewSTDReader(strings.NewReader("T0|w(x)|1\nT1|r(x)|2\nT1|w("))
+	if err != nil {
+		panic(err)
+	}
 	batch := make([]heisen.Record, 100)
 	n, err := r.Next(batch)
 	fmt.Println(n, err)
@@ -83,8 +93,11 @@ func ExampleSTDReader_Next() {
 }
 
 func ExampleValidate() {
-	v, err := trace.Validate(trace.NewSTDReader(strings.NewReader(
-		"T0|fork(T1)|1\nT0|acq(L)|2\nT1|rel(M)|3\nT1|rel(L)|4\n")))
+	source, err := trace.NewReader(strings.NewReader("T0|fork(T1)|1\nT0|acq(L)|2\nT1|rel(M)|3\nT1|rel(L)|4\n"))
+	if err != nil {
+		panic(err)
+	}
+	v, err := trace.Validate(context.Background(), source)
 	if err != nil {
 		panic(err)
 	}
@@ -97,8 +110,12 @@ func ExampleValidate() {
 }
 
 func ExampleStats() {
-	stats := trace.NewStats()
-	if _, err := heisen.Run(context.Background(), trace.NewSTDReader(strings.NewReader(sample)), stats); err != nil {
+	r, err := trace.NewReader(strings.NewReader(sample))
+	if err != nil {
+		panic(err)
+	}
+	var stats trace.Stats
+	if _, err := heisen.Run(context.Background(), r, &stats); err != nil {
 		panic(err)
 	}
 	fmt.Println(stats.Events, stats.Threads, stats.Variables, stats.Shared, stats.Ops[heisen.Acquire])

@@ -115,7 +115,7 @@ func TestFormatDescription(t *testing.T) {
 			}
 		}
 		var got []heisen.Record
-		for _, block := range blocksOf(writeBinary(t, want, symbols, trace.BlockRecords(64)))[1:] {
+		for _, block := range blocksOf(writeBinary(t, want, symbols, trace.WithBlockRecords(64)))[1:] {
 			payload := block[16:]
 			if block[1] == 1 {
 				if payload, err = unzip.DecodeAll(payload, nil); err != nil {
@@ -148,7 +148,7 @@ func TestGolden(t *testing.T) {
 	}
 	old, _ := readSTD(t, string(text))
 	want, symbols := readSTD(t, string(text)+"T0|hide(f)=o(x)o64(0xc000012340)t(T1)\nT0|reveal(f)\n")
-	storedTrace := writeBinary(t, want, symbols, trace.Compression(0))
+	storedTrace := writeBinary(t, want, symbols, trace.WithCompression(0))
 	if *update {
 		if err := os.WriteFile(plain, storedTrace, 0o666); err != nil {
 			t.Fatal(err)

@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/heisen-go/heisen"
+	"github.com/heisen-go/heisen/internal/testaid/must"
 	"github.com/heisen-go/heisen/trace"
 )
 
@@ -42,7 +43,7 @@ func FuzzSTDReader(f *testing.F) {
 	f.Add([]byte("\uFEFFT|r(V)|x"))
 	f.Add([]byte("T|acq(x)\nT|hide(f)=o(x)o4(y)o64(0xc000012340)t(U)\nU|w4(y)\nT|hide(g)=none\nT|reveal(g)\nT|reveal(f)\n"))
 	f.Fuzz(func(t *testing.T, text []byte) {
-		r := trace.NewSTDReader(bytes.NewReader(text))
+		r := must.Make(trace.NewSTDReader(bytes.NewReader(text)))
 		records, err := collect(r, 16)
 		checkDelivered(t, records, r.Symbols())
 		var syntax *trace.SyntaxError
@@ -66,7 +67,7 @@ func FuzzSTDReader(f *testing.F) {
 		if err := errors.Join(w.Write(records), w.Close()); err != nil {
 			t.Fatal(err)
 		}
-		reader := trace.NewSTDReader(&out)
+		reader := must.Make(trace.NewSTDReader(&out))
 		again, err := collect(reader, 16)
 		if err != nil || !slices.Equal(records, again) || !cmp.Equal(contentsOf(r.Symbols()).Reaches, contentsOf(reader.Symbols()).Reaches) {
 			t.Fatalf("%q reads as %+v, but what is written of it as %+v, %v", text, records, again, err)
@@ -83,7 +84,7 @@ func FuzzBinaryReader(f *testing.F) {
 	}
 	records, symbols := readSTD(f, string(text))
 	f.Add(writeBinary(f, records, symbols))
-	f.Add(writeBinary(f, records[:20], symbols, trace.Compression(0), trace.BlockRecords(7)))
+	f.Add(writeBinary(f, records[:20], symbols, trace.WithCompression(0), trace.WithBlockRecords(7)))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		for _, data := range [][]byte{data, reforge(data)} {
 			r, err := trace.NewBinaryReader(bytes.NewReader(data))

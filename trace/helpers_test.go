@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/heisen-go/heisen"
+	"github.com/heisen-go/heisen/internal/testaid/must"
 	"github.com/heisen-go/heisen/trace"
 )
 
@@ -37,7 +38,7 @@ func handleAll(d heisen.Detector, records []heisen.Record) {
 
 func readSTD(t testing.TB, text string) ([]heisen.Record, *heisen.Symbols) {
 	t.Helper()
-	r := trace.NewSTDReader(bytes.NewReader([]byte(text)))
+	r := must.Make(trace.NewSTDReader(bytes.NewReader([]byte(text))))
 	records, err := collect(r, 7)
 	if err != nil {
 		t.Fatalf("reading %q: %v", text, err)
@@ -45,7 +46,7 @@ func readSTD(t testing.TB, text string) ([]heisen.Record, *heisen.Symbols) {
 	return records, r.Symbols()
 }
 
-func writeSTD(t testing.TB, records []heisen.Record, symbols *heisen.Symbols, options ...trace.STDOption) string {
+func writeSTD(t testing.TB, records []heisen.Record, symbols *heisen.Symbols, options ...trace.STDWriterOption) string {
 	t.Helper()
 	var out bytes.Buffer
 	w, err := trace.NewSTDWriter(&out, symbols, options...)

@@ -8,14 +8,14 @@ import (
 	"github.com/heisen-go/heisen"
 )
 
-// Printer is a heisen.Detector that writes events for people, one on a line:
+// Printer is a heisen.Detector that prints events for people, one on a line, as they are in the
+// trace:
 //
 //	12  T1       acquire        L0  at 17  holding L2, L3  calls 4
 //
-// are the event's number from 1, its thread, op and object, and, where known,
-// the value, the bytes touched, what a hidden call reaches, the site, the locks held and the number of
-// calls the thread is in. It is the raw twin of both trace formats: nothing is
-// interpreted.
+// A line has the number of the event from 1, its thread, op and object, and, if they are known, the
+// value, the bytes touched, what a hidden call reaches, the site, the locks held and the number of
+// calls that the thread is in.
 type Printer struct {
 	w       io.Writer
 	symbols *heisen.Symbols
@@ -24,10 +24,13 @@ type Printer struct {
 	err     error
 }
 
-// NewPrinter returns a Printer that writes to w. symbols, which may be nil, has
-// the names.
-func NewPrinter(w io.Writer, symbols *heisen.Symbols) *Printer {
-	return &Printer{w: w, symbols: symbols}
+// NewPrinter returns a Printer that writes to w. symbols has the names; if it is nil, numbers take
+// their place.
+func NewPrinter(w io.Writer, symbols *heisen.Symbols) (*Printer, error) {
+	if w == nil {
+		return nil, noWriter("trace.NewPrinter")
+	}
+	return &Printer{w: w, symbols: symbols}, nil
 }
 
 // Handle implements heisen.Detector.
@@ -39,9 +42,12 @@ func (p *Printer) Handle(e heisen.Event) {
 	}
 }
 
-// Flush writes what is buffered. It returns the first error of the underlying
-// writer, after which nothing more is written.
+// Flush writes what is buffered. It returns the first error of the underlying writer, after which
+// nothing more is written.
 func (p *Printer) Flush() error {
+	if p.w == nil {
+		p.err = ErrClosed
+	}
 	if len(p.buf) > 0 && p.err == nil {
 		if _, err := p.w.Write(p.buf); err != nil {
 			p.err = fmt.Errorf("printing trace: %w", err)
@@ -51,8 +57,8 @@ func (p *Printer) Flush() error {
 	return p.err
 }
 
-// AppendRecord appends the line, without its end, that a Printer writes for
-// the event with the given number. Nothing in a name breaks the line.
+// AppendRecord appends the line, without its end, that a Printer writes for the event with the
+// given number. Nothing in a name breaks the line.
 func AppendRecord(b []byte, rec *heisen.Record, event uint64, symbols *heisen.Symbols) []byte {
 	b = fmt.Appendf(b, "%8d  %-8s %-14s ", event, oneLine(threadName(symbols, rec.Thread)), rec.Op)
 	switch {

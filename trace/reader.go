@@ -19,8 +19,7 @@ const (
 	Binary Format = "binary" // this package's own
 )
 
-// Reader reads a trace in whichever format it is. It implements heisen.Source
-// and belongs to one goroutine.
+// Reader is a heisen.Source that reads a trace in either format. It belongs to one goroutine.
 type Reader struct {
 	source interface {
 		heisen.Source
@@ -30,14 +29,18 @@ type Reader struct {
 	closer io.Closer
 }
 
-// NewReader looks at the first bytes of r and returns a reader of the trace:
-// binary if it starts like one, else text. Either may be compressed with gzip;
-// such a one cannot be read on when it has grown. An empty input is a text trace
-// without events.
-func NewReader(r io.Reader) (*Reader, error) { return newReader(r, "") }
+// NewReader returns a reader of the trace r. It reads the first bytes of r to find out the format.
+// A trace in either format may be compressed with gzip; the reader of such a trace does not
+// continue when the input has grown. An empty input is a text trace without events.
+func NewReader(r io.Reader) (*Reader, error) {
+	if r == nil {
+		return nil, noReader("trace.NewReader")
+	}
+	return newReader(r, "")
+}
 
-// Open opens the trace file at path, for Close to close. Errors of the reader
-// name the file.
+// Open opens the trace file at path and returns a reader of it. Close closes the file. Errors of
+// the reader name the file.
 func Open(path string) (*Reader, error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -65,8 +68,8 @@ func newReader(r io.Reader, file string) (*Reader, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%sreading trace: %w", prefix(file), err)
 	}
-	// The first byte decides: no UTF-8 text starts with it, and a binary trace
-	// that is only just being written may not have more of its magic number.
+	// The first byte decides: no UTF-8 text starts with it, and a binary trace that is only just
+	// being written may not have more of its magic number.
 	if len(head) > 0 && head[0] == magic[0] {
 		source, err := NewBinaryReader(in)
 		if err != nil {
@@ -75,7 +78,10 @@ func newReader(r io.Reader, file string) (*Reader, error) {
 		source.blocks.file = file
 		return &Reader{source: source, format: Binary}, nil
 	}
-	source := NewSTDReader(in)
+	source, err := NewSTDReader(in)
+	if err != nil {
+		return nil, err
+	}
 	source.file = file
 	return &Reader{source: source, format: STD}, nil
 }
@@ -87,16 +93,25 @@ func prefix(file string) string {
 	return file + ": "
 }
 
-// Next implements heisen.Source; see BinaryReader.Next and STDReader.Next for
-// its errors.
-func (r *Reader) Next(batch []heisen.Record) (int, error) { return r.source.Next(batch) }
+// Next implements heisen.Source. See BinaryReader.Next and STDReader.Next for its errors.
+func (r *Reader) Next(batch []heisen.Record) (int, error) {
+	if r.source == nil {
+		return 0, ErrClosed
+	}
+	return r.source.Next(batch)
+}
 
-// Symbols returns what has been read so far of the names behind the numbers.
-// It grows with each call of Next.
-func (r *Reader) Symbols() *heisen.Symbols { return r.source.Symbols() }
+// Symbols returns what has been read so far of the names behind the numbers. It grows with each
+// call of Next.
+func (r *Reader) Symbols() *heisen.Symbols {
+	if r.source == nil {
+		return nil
+	}
+	return r.source.Symbols()
+}
 
-// Skipped returns how many accesses are not in the trace because a filter found
-// them redundant. Only binary traces say, at their end; it is 0 before.
+// Skipped returns how many redundant accesses a filter kept out of the trace. It is 0 before the
+// end of a binary trace, and for text traces, which do not have the number.
 func (r *Reader) Skipped() uint64 {
 	if b, ok := r.source.(*BinaryReader); ok {
 		return b.Skipped()
@@ -107,8 +122,7 @@ func (r *Reader) Skipped() uint64 {
 // Format returns the trace's format.
 func (r *Reader) Format() Format { return r.format }
 
-// Close closes the file of a reader that Open has returned; for others it does
-// nothing.
+// Close closes the file of a reader that Open has returned. For other readers it does nothing.
 func (r *Reader) Close() error {
 	if r.closer == nil {
 		return nil
@@ -116,8 +130,8 @@ func (r *Reader) Close() error {
 	return r.closer.Close()
 }
 
-// sniffed is a reader whose first bytes have been looked at. Unlike
-// io.MultiReader it does not take an end of the input for the last one.
+// sniffed is a reader whose first bytes have been looked at. Unlike io.MultiReader it does not take
+// an end of the input for the last one.
 type sniffed struct {
 	head []byte
 	r    io.Reader

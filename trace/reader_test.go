@@ -15,6 +15,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/heisen-go/heisen"
+	"github.com/heisen-go/heisen/internal/testaid/must"
 	"github.com/heisen-go/heisen/trace"
 )
 
@@ -142,7 +143,7 @@ func TestDetectorsInTee(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := trace.NewSTDReader(bytes.NewReader(text))
+	r := must.Make(trace.NewSTDReader(bytes.NewReader(text)))
 	var std, bin bytes.Buffer
 	stdWriter, err := trace.NewSTDWriter(&std, r.Symbols())
 	if err != nil {
@@ -152,7 +153,7 @@ func TestDetectorsInTee(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	stats := trace.NewStats()
+	stats := &trace.Stats{}
 	events, err := heisen.Run(context.Background(), r, stdWriter, writer, stats)
 	if err != nil || events != stats.Events {
 		t.Fatalf("%d events, %d counted, %v", events, stats.Events, err)
@@ -171,7 +172,7 @@ func TestDetectorsInTee(t *testing.T) {
 
 func TestSTDWriterSiteNumbers(t *testing.T) {
 	records, symbols := readSTD(t, "T|r(x)|f.go:1\nT|r(x)\nT|r(x)|f.go:2\nT|r(x)|f.go:1\n")
-	if got, want := writeSTD(t, records, symbols, trace.SiteNumbers()), "T|r(x)|1\nT|r(x)|0\nT|r(x)|2\nT|r(x)|1\n"; got != want {
+	if got, want := writeSTD(t, records, symbols, trace.WithSiteNumbers()), "T|r(x)|1\nT|r(x)|0\nT|r(x)|2\nT|r(x)|1\n"; got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
 }

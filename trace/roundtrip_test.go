@@ -118,8 +118,8 @@ func TestBinaryRoundTrip(t *testing.T) {
 		symbols := drawSymbols(t)
 		var out bytes.Buffer
 		w, err := trace.NewWriter(&out, symbols,
-			trace.BlockRecords(rapid.IntRange(1, 20).Draw(t, "block")),
-			trace.Compression(rapid.IntRange(0, 2).Draw(t, "level")))
+			trace.WithBlockRecords(rapid.IntRange(1, 20).Draw(t, "block")),
+			trace.WithCompression(rapid.IntRange(0, 2).Draw(t, "level")))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -8,8 +8,8 @@ import (
 	"github.com/heisen-go/heisen"
 )
 
-// Stats is a heisen.Detector that counts what is in a trace. The counts stand
-// in its fields at any time. Memory is in proportion to the distinct objects,
+// Stats is a heisen.Detector that counts what is in a trace. Its fields have the counts at any
+// time. The zero Stats is ready to use. It takes memory in proportion to the distinct objects,
 // sites and contexts.
 type Stats struct {
 	Events    uint64
@@ -26,7 +26,7 @@ type Stats struct {
 	MaxAlive  int                   // most threads between their first event and their end or join at a time
 	Allocated uint64                // bytes of all Alloc events
 	Unbounded uint64                // Hide events that reach every object
-	Skipped   uint64                // accesses that a filter kept out of the trace, which the events do not tell: set it from Reader.Skipped
+	Skipped   uint64                // accesses that a filter kept out of the trace; the caller sets it from Reader.Skipped
 
 	threads   map[heisen.Thread]*threadStats
 	variables map[heisen.Object]variableStats
@@ -42,23 +42,10 @@ type threadStats struct {
 	alive       bool
 }
 
-// variableStats is the first thread that accessed a variable, and whether
-// another one did.
+// variableStats is the first thread that accessed a variable, and whether another one did.
 type variableStats struct {
 	thread heisen.Thread
 	shared bool
-}
-
-// NewStats returns Stats that have counted nothing yet.
-func NewStats() *Stats {
-	return &Stats{
-		threads:   map[heisen.Thread]*threadStats{},
-		variables: map[heisen.Object]variableStats{},
-		locks:     map[heisen.Object]struct{}{},
-		messages:  map[heisen.Object]struct{}{},
-		sites:     map[heisen.Site]struct{}{},
-		contexts:  map[heisen.Context]struct{}{},
-	}
 }
 
 // Handle implements heisen.Detector.
@@ -68,6 +55,14 @@ func (s *Stats) Handle(e heisen.Event) { s.add(heisen.AsRecord(e)) }
 func (s *Stats) Flush() error { return nil }
 
 func (s *Stats) add(rec *heisen.Record) {
+	if s.threads == nil {
+		s.threads = map[heisen.Thread]*threadStats{}
+		s.variables = map[heisen.Object]variableStats{}
+		s.locks = map[heisen.Object]struct{}{}
+		s.messages = map[heisen.Object]struct{}{}
+		s.sites = map[heisen.Site]struct{}{}
+		s.contexts = map[heisen.Context]struct{}{}
+	}
 	s.Events++
 	if !rec.Op.Valid() {
 		return
@@ -149,8 +144,8 @@ func note[K comparable](set map[K]struct{}, k K) int {
 	return 1
 }
 
-// WriteTo writes the counts as a table of two columns, those of ops that occur
-// last. It implements io.WriterTo.
+// WriteTo writes the counts as a table of two columns, those of ops that occur last. It implements
+// io.WriterTo.
 func (s *Stats) WriteTo(w io.Writer) (int64, error) {
 	n, err := io.WriteString(w, s.String())
 	return int64(n), err

@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/heisen-go/heisen"
+	"github.com/heisen-go/heisen/internal/testaid/must"
 	"github.com/heisen-go/heisen/trace"
 )
 
@@ -31,7 +32,7 @@ B|stop
 A|join(B)
 C|alloc(z,100)
 `)
-	s := trace.NewStats()
+	s := &trace.Stats{}
 	handleAll(s, records)
 	const want = `events                           17
 threads                           3
@@ -75,7 +76,7 @@ bytes allocated                 100
 
 // Numbers out of all proportion cost no memory.
 func TestStatsHostileNumbers(t *testing.T) {
-	s := trace.NewStats()
+	s := &trace.Stats{}
 	handleAll(s, []heisen.Record{{Op: heisen.Read, Thread: math.MaxUint32, Site: math.MaxUint32, Context: math.MaxUint32}, {Op: 200}})
 	if s.Threads != 1 || s.Sites != 1 || s.Contexts != 1 || s.Events != 2 {
 		t.Errorf("%+v", s)
@@ -99,7 +100,7 @@ func TestPrinter(t *testing.T) {
        4  T0       op?            -
 `
 	var got bytes.Buffer
-	p := trace.NewPrinter(&got, symbols)
+	p := must.Make(trace.NewPrinter(&got, symbols))
 	handleAll(p, records)
 	if err := p.Flush(); err != nil {
 		t.Fatal(err)

@@ -10,9 +10,8 @@ import (
 )
 
 const (
-	// MaxThreads bounds the thread numbers of a trace, so that a table indexed
-	// by Thread stays within memory whatever the trace says. Readers and
-	// writers refuse larger ones.
+	// MaxThreads bounds the thread numbers of a trace, so that a table indexed by Thread stays
+	// within memory whatever the trace says. Readers and writers refuse larger ones.
 	MaxThreads = 1 << 24
 
 	// byteOrderMark is what some editors put at the start of a text.
@@ -25,18 +24,17 @@ const (
 	stdBuffer = 256 << 10
 )
 
-// Contexts of a thread that releases locks out of order take a step for each
-// lock that it holds above the released one. What is legal costs little; a
-// hostile trace could spend memory without bound. So the steps may not outgrow
-// the trace.
+// Contexts of a thread that releases locks out of order take a step for each lock that it holds
+// above the released one. What is legal costs little; a hostile trace could spend memory without
+// bound. So the steps may not outgrow the trace.
 const (
 	freeSteps     = 1 << 20
 	stepsPerEvent = 64
 )
 
-// STDReader reads a trace in the STD text format; see the package doc for the
-// grammar. It implements heisen.Source. In steady state (no new thread,
-// object, site or context) it allocates nothing.
+// STDReader is a heisen.Source that reads a trace in the STD text format. The package documentation
+// has the grammar. In steady state, when there are no new threads, objects, sites or contexts, it
+// does not allocate.
 type STDReader struct {
 	r        io.Reader
 	file     string
@@ -73,7 +71,10 @@ type heldLock struct {
 }
 
 // NewSTDReader returns a reader of the text trace r.
-func NewSTDReader(r io.Reader) *STDReader {
+func NewSTDReader(r io.Reader) (*STDReader, error) {
+	if r == nil {
+		return nil, noReader("trace.NewSTDReader")
+	}
 	return &STDReader{
 		r:           r,
 		buf:         make([]byte, stdBuffer),
@@ -82,18 +83,20 @@ func NewSTDReader(r io.Reader) *STDReader {
 		opTexts:     newInterner(),
 		siteTexts:   newInterner(),
 		objects:     newNamedObjects(),
-	}
+	}, nil
 }
 
-// Symbols returns the names of what has been read so far. It grows with each
-// call of Next.
+// Symbols returns the names of what has been read so far. It grows with each call of Next.
 func (r *STDReader) Symbols() *heisen.Symbols { return r.symbols }
 
-// Next implements heisen.Source. A line that is no event is a *SyntaxError,
-// which is final. A last line without a newline is a *TruncatedError and is not
-// delivered, for what is missing may change it; when the input has grown, Next
-// goes on, as it does after io.EOF.
+// Next implements heisen.Source. The error for a line that is no event is a *SyntaxError, which is
+// final. The error for a last line without a newline is a *TruncatedError. Such a line is not
+// delivered, because its rest may change its meaning. When the input has grown, Next continues,
+// also after io.EOF.
 func (r *STDReader) Next(batch []heisen.Record) (n int, err error) {
+	if r.r == nil {
+		return 0, ErrClosed
+	}
 	for r.err == nil && n < len(batch) {
 		eol := bytes.IndexByte(r.buf[r.pos:r.end], '\n')
 		if eol < 0 {
@@ -146,8 +149,8 @@ func (r *STDReader) fill() error {
 	return r.err
 }
 
-// parse reads one line into rec. It reports whether the line is an event, or
-// the reason why it is neither an event nor one of the lines passed over.
+// parse reads one line into rec. It reports whether the line is an event, or the reason why it is
+// neither an event nor one of the lines passed over.
 func (r *STDReader) parse(line []byte, rec *heisen.Record) (delivered bool, reason string) {
 	for len(line) > 0 && line[len(line)-1] == '\r' {
 		line = line[:len(line)-1]
@@ -184,8 +187,8 @@ func (r *STDReader) parse(line []byte, rec *heisen.Record) (delivered bool, reas
 	return true, r.step(t, rec)
 }
 
-// operation reads the middle field of a line: an operation that is looked up as
-// a whole, and a value, which is different each time.
+// operation reads the middle field of a line: an operation that is looked up as a whole, and a
+// value, which is different each time.
 func (r *STDReader) operation(text []byte) (op stdOp, value uint64, flags heisen.Flags, reason string) {
 	if last := len(text) - 1; last > 0 && text[last] != ')' {
 		if i := bytes.IndexByte(text, ')'); i >= 0 && text[i+1] == '=' && !bytes.HasPrefix(text, hideWord) {
@@ -225,8 +228,7 @@ func (r *STDReader) site(text []byte) heisen.Site {
 	return r.sites[id]
 }
 
-// thread returns the number of the thread called name, or the reason why there
-// can be none.
+// thread returns the number of the thread called name, or the reason why there can be none.
 func (r *STDReader) thread(name []byte) (t heisen.Thread, reason string) {
 	if id, ok := r.threadNames.find(name); ok {
 		return heisen.Thread(id), ""
@@ -276,8 +278,8 @@ func (r *STDReader) step(t *stdThread, rec *heisen.Record) (reason string) {
 	return ""
 }
 
-// release drops a hold of lock. Releasing what is not held changes nothing:
-// saying so is the Validator's business.
+// release drops a hold of lock. Releasing what is not held changes nothing: saying so is the
+// Validator's business.
 func (r *STDReader) release(t *stdThread, lock heisen.Object, shared bool) (reason string) {
 	last := len(t.held) - 1
 	at := last
@@ -296,9 +298,8 @@ func (r *STDReader) release(t *stdThread, lock heisen.Object, shared bool) (reas
 	return ""
 }
 
-// readSome reads at least one byte unless it returns an error, and no error
-// unless it reads none. A reader that keeps returning nothing at all is an
-// error.
+// readSome reads at least one byte unless it returns an error, and no error unless it reads none. A
+// reader that keeps returning nothing at all is an error.
 func readSome(r io.Reader, buf []byte) (int, error) {
 	for range 100 {
 		n, err := r.Read(buf)

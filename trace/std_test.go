@@ -14,6 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/heisen-go/heisen"
+	"github.com/heisen-go/heisen/internal/testaid/must"
 	"github.com/heisen-go/heisen/trace"
 )
 
@@ -104,7 +105,7 @@ func TestSTDReaderInPieces(t *testing.T) {
 		"half":     iotest.HalfReader(bytes.NewReader(text)),
 		"data err": iotest.DataErrReader(bytes.NewReader(text)),
 	} {
-		got, err := collect(trace.NewSTDReader(in), 3)
+		got, err := collect(must.Make(trace.NewSTDReader(in)), 3)
 		if diff := cmp.Diff(want, got); diff != "" || err != nil {
 			t.Errorf("%s: error %v, difference (-want +got):\n%s", name, err, diff)
 		}
@@ -145,7 +146,7 @@ func TestSTDLines(t *testing.T) {
 	} {
 		records, symbols := readSTD(t, c.text)
 		var got bytes.Buffer
-		p := trace.NewPrinter(&got, symbols)
+		p := must.Make(trace.NewPrinter(&got, symbols))
 		handleAll(p, records)
 		if err := p.Flush(); err != nil {
 			t.Fatal(err)
@@ -264,7 +265,7 @@ func TestSTDSyntaxErrors(t *testing.T) {
 		{"T0|\x00\n", `line 2: unknown operation "\x00" in "T0|\x00"`},
 		{strings.Repeat("x", 100), `line 2: no | after the thread in "` + strings.Repeat("x", 80) + `"`},
 	} {
-		r := trace.NewSTDReader(strings.NewReader("T0|r(x)|1\n" + c.line + "\nT0|r(x)|1\n"))
+		r := must.Make(trace.NewSTDReader(strings.NewReader("T0|r(x)|1\n" + c.line + "\nT0|r(x)|1\n")))
 		records, err := collect(r, 10)
 		if len(records) != 1 {
 			t.Errorf("%q: %d records before the error, want 1", c.line, len(records))
@@ -289,7 +290,7 @@ func TestSTDLongLine(t *testing.T) {
 	if records, _ := readSTD(t, fits); len(records) != 1 {
 		t.Errorf("%d records", len(records))
 	}
-	_, err := collect(trace.NewSTDReader(strings.NewReader(fits+strings.Repeat("T", 10*limit))), 10)
+	_, err := collect(must.Make(trace.NewSTDReader(strings.NewReader(fits+strings.Repeat("T", 10*limit)))), 10)
 	var syntax *trace.SyntaxError
 	if !errors.As(err, &syntax) || syntax.Line != 2 || !strings.Contains(err.Error(), "more than 1048576 bytes") {
 		t.Errorf("endless line: error %.200v", err)
@@ -307,7 +308,7 @@ func TestSTDHostileLockOrder(t *testing.T) {
 	for i := range 100 * locks {
 		fmt.Fprintf(&text, "T|rel(L%d)|%d\nT|acq(L%d)|%d\n", i%locks, i, i%locks, i)
 	}
-	r := trace.NewSTDReader(strings.NewReader(text.String()))
+	r := must.Make(trace.NewSTDReader(strings.NewReader(text.String())))
 	_, err := collect(r, 1000)
 	var syntax *trace.SyntaxError
 	if !errors.As(err, &syntax) || syntax.Reason != "too many locks are held and released out of order" {
@@ -322,7 +323,7 @@ func TestSTDTruncation(t *testing.T) {
 	for cut := range len(text) + 1 {
 		complete := strings.LastIndexByte(text[:cut], '\n') + 1
 		prefix, _ := readSTD(t, text[:complete])
-		r := trace.NewSTDReader(strings.NewReader(text[:cut]))
+		r := must.Make(trace.NewSTDReader(strings.NewReader(text[:cut])))
 		got, err := collect(r, 10)
 		if diff := cmp.Diff(prefix, got); diff != "" {
 			t.Errorf("cut at %d (-want +got):\n%s", cut, diff)
@@ -348,7 +349,7 @@ func TestSTDGrowing(t *testing.T) {
 	const text = "T0|fork(T1)|129\nT0|acq(L)|one\nT0|w(V)|14\nT1|r(V)|2\n"
 	want, _ := readSTD(t, text)
 	var in bytes.Buffer
-	r := trace.NewSTDReader(&in)
+	r := must.Make(trace.NewSTDReader(&in))
 	var got []heisen.Record
 	batch := make([]heisen.Record, 10)
 	for i := range len(text) {
@@ -367,7 +368,7 @@ func TestSTDGrowing(t *testing.T) {
 func TestReadErrorIsReported(t *testing.T) {
 	broken := errors.New("cable pulled")
 	in := io.MultiReader(strings.NewReader("T0|r(x)|1\n"), iotest.ErrReader(broken))
-	records, err := collect(trace.NewSTDReader(in), 10)
+	records, err := collect(must.Make(trace.NewSTDReader(in)), 10)
 	if len(records) != 1 || !errors.Is(err, broken) {
 		t.Errorf("%d records, %v", len(records), err)
 	}
@@ -376,7 +377,7 @@ func TestReadErrorIsReported(t *testing.T) {
 // In steady state the reader allocates nothing.
 func TestSTDReaderAllocations(t *testing.T) {
 	loop := "T0|acq(L)|1\nT0|r(x)|2\nT0|call|8\nT0|w(x)=7|3\nT0|return|9\nT0|rel(L)|4\nT1|send(m)|5\n"
-	r := trace.NewSTDReader(strings.NewReader(strings.Repeat(loop, 20000)))
+	r := must.Make(trace.NewSTDReader(strings.NewReader(strings.Repeat(loop, 20000))))
 	batch := make([]heisen.Record, 700)
 	next := func() {
 		if n, err := r.Next(batch); n == 0 {

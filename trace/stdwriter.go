@@ -1,36 +1,41 @@
 package trace
 
 import (
-	"errors"
 	"fmt"
 	"io"
 	"strconv"
 	"strings"
 
 	"github.com/heisen-go/heisen"
+	"github.com/heisen-go/heisen/internal/option"
 )
 
-// STDOption changes how an STDWriter writes.
-type STDOption func(*STDWriter) error
+// STDWriterOption changes how an [STDWriter] writes.
+type STDWriterOption func(*stdWriterConfig) error
 
-// SiteNumbers makes the writer put site numbers where it would put their
-// texts: RAPID reads numbers only.
-func SiteNumbers() STDOption {
-	return func(w *STDWriter) error {
-		w.siteNumbers = true
+type stdWriterConfig struct {
+	siteNumbers bool
+}
+
+// WithSiteNumbers makes the writer put the numbers of sites in the place of their texts, for RAPID,
+// which reads nothing but numbers.
+func WithSiteNumbers() STDWriterOption {
+	return func(c *stdWriterConfig) error {
+		c.siteNumbers = true
 		return nil
 	}
 }
 
-// STDWriter writes events in the STD text format. The text carries op, thread,
-// object, site, and for accesses length and value; an STDReader finds contexts
-// again by following locks and calls. What the text says is always
-// unambiguous: different threads and different objects of a class get
-// different names, if need be with #number appended; what may not stand in
-// a name becomes an underscore. Sites with equal texts become one.
+// STDWriter writes events in the STD text format. The text has the op, thread, object and site of
+// an event, and the length and value of an access. An STDReader reconstructs contexts from the
+// locks and calls of each thread.
 //
-// A writer is a heisen.Detector, so that it can stand in a heisen.Tee. It
-// belongs to one goroutine.
+// The text is never ambiguous. Different threads, and different objects of a class, get different
+// names, if necessary with #number appended. A character that must not be in a name becomes an
+// underscore. Sites with equal texts become one.
+//
+// An STDWriter is a heisen.Detector, so that it can be part of a heisen.Tee. It belongs to one
+// goroutine.
 type STDWriter struct {
 	w           io.Writer
 	symbols     *heisen.Symbols
@@ -62,32 +67,35 @@ type stdName struct {
 	text  string
 }
 
-// NewSTDWriter returns a writer of a text trace to w. symbols, which may be
-// nil, says what the numbers in the records stand for and may grow while the
-// trace is written.
-func NewSTDWriter(w io.Writer, symbols *heisen.Symbols, options ...STDOption) (*STDWriter, error) {
-	out := &STDWriter{
+// NewSTDWriter returns a writer of a text trace to w. symbols has the names; it may grow while the
+// trace is written. A nil symbols is an empty table.
+func NewSTDWriter(w io.Writer, symbols *heisen.Symbols, opts ...STDWriterOption) (*STDWriter, error) {
+	var c stdWriterConfig
+	if err := option.Apply("trace.NewSTDWriter", &c, opts); err != nil {
+		return nil, err
+	}
+	if w == nil {
+		return nil, noWriter("trace.NewSTDWriter")
+	}
+	return &STDWriter{
 		w:       w,
 		symbols: symbols,
+
+		siteNumbers: c.siteNumbers,
+
 		buf:     make([]byte, 0, stdBuffer),
 		threads: map[heisen.Thread]string{},
 		objects: map[stdObject]stdText{},
 		taken:   map[stdName]bool{},
-	}
-	for _, option := range options {
-		if err := option(out); err != nil {
-			return nil, err
-		}
-	}
-	return out, nil
+	}, nil
 }
 
 // maxEvent is what an event with short names takes in the buffer at most.
 const maxEvent = 256
 
-// Write appends records to the trace. An error is final: nothing is written
-// after it. The text of a record that the writer refuses, for its Op is not
-// Valid or its thread not below MaxThreads, is left out.
+// Write appends records to the trace. The error wraps ErrRecord for a record whose op is not Valid
+// or whose thread is not below MaxThreads; it wraps ErrClosed after Close. An error is final:
+// nothing is written after it.
 func (w *STDWriter) Write(records []heisen.Record) error {
 	for i := range records {
 		w.add(&records[i])
@@ -95,11 +103,11 @@ func (w *STDWriter) Write(records []heisen.Record) error {
 	return w.err
 }
 
-// Handle implements heisen.Detector. An error is kept for Flush.
+// Handle implements heisen.Detector. Flush returns its error.
 func (w *STDWriter) Handle(e heisen.Event) { w.add(heisen.AsRecord(e)) }
 
-// Flush hands everything written so far to the underlying writer. It returns
-// the first error that the writer met.
+// Flush writes everything so far to the underlying writer. It returns the first error of the
+// writer.
 func (w *STDWriter) Flush() error {
 	if len(w.buf) > 0 {
 		if _, err := w.w.Write(w.buf); err != nil && w.err == nil {
@@ -110,20 +118,22 @@ func (w *STDWriter) Flush() error {
 	return w.err
 }
 
-// Close ends the trace like Flush; the text format has no end mark. It does
-// not close the underlying writer.
+// Close ends the trace like Flush, because the text format has no end mark. It does not close the
+// underlying writer.
 func (w *STDWriter) Close() error {
 	err := w.Flush()
 	if err == nil {
-		w.err = errClosed
+		w.err = ErrClosed
 	}
 	return err
 }
 
-var errClosed = errors.New("trace: write to a closed trace")
-
 func (w *STDWriter) add(rec *heisen.Record) {
-	if w.err != nil {
+	switch {
+	case w.err != nil:
+		return
+	case w.w == nil:
+		w.err = ErrClosed
 		return
 	}
 	w.events++
@@ -191,8 +201,7 @@ func (w *STDWriter) thread(t heisen.Thread) string {
 	return text
 }
 
-// object returns the text of the record's object, which is no address: its
-// name, or its number.
+// object returns the text of the record's object, which is no address: its name, or its number.
 func (w *STDWriter) object(class objectClass, rec *heisen.Record) string {
 	size := uint64(rec.Len)
 	switch {
@@ -208,7 +217,7 @@ func (w *STDWriter) object(class objectClass, rec *heisen.Record) string {
 		w.objects[key] = known
 	}
 	if size > known.size {
-		w.err = fmt.Errorf("trace: event %d: %d bytes of %s, which text knows as a name of %d bytes", w.events, size, known.text, known.size)
+		w.err = refused("event %d: %d bytes of %s, which text knows as a name of %d bytes", w.events, size, known.text, known.size)
 	}
 	return known.text
 }
@@ -224,8 +233,7 @@ func (w *STDWriter) unique(class objectClass, name string, number uint64) string
 	return text
 }
 
-// site returns the text of a site with the bar before it; nothing for the
-// unknown site.
+// site returns the text of a site with the bar before it; nothing for the unknown site.
 func (w *STDWriter) site(site heisen.Site) string {
 	if site == 0 && !w.siteNumbers {
 		return ""
@@ -246,16 +254,15 @@ func (w *STDWriter) site(site heisen.Site) string {
 	return text
 }
 
-// checkRecord refuses what no trace can hold. event is the record's number,
-// from 1.
+// checkRecord refuses what no trace can hold. event is the record's number, from 1.
 func checkRecord(rec *heisen.Record, event uint64) error {
 	switch {
 	case !rec.Op.Valid():
-		return fmt.Errorf("trace: event %d: op %d is not valid", event, rec.Op)
+		return refused("event %d: op %d is not valid", event, rec.Op)
 	case rec.Thread >= MaxThreads:
-		return fmt.Errorf("trace: event %d: thread %d is not below %d", event, rec.Thread, MaxThreads)
+		return refused("event %d: thread %d is not below %d", event, rec.Thread, MaxThreads)
 	case (rec.Op == heisen.Fork || rec.Op == heisen.Join) && rec.Object >= MaxThreads:
-		return fmt.Errorf("trace: event %d: %v of thread %d, which is not below %d", event, rec.Op, rec.Object, MaxThreads)
+		return refused("event %d: %v of thread %d, which is not below %d", event, rec.Op, rec.Object, MaxThreads)
 	}
 	return nil
 }

@@ -9,8 +9,8 @@ import (
 	"github.com/heisen-go/heisen"
 )
 
-// A symbols block is a sequence of entries, each a tag and its fields: what
-// the records after it refer to. format.md has the layout.
+// A symbols block is a sequence of entries, each a tag and its fields: what the records after it
+// refer to. format.md has the layout.
 
 const (
 	siteEntry       = 1 // the next site
@@ -44,17 +44,17 @@ func (e *tableEncoder) look() error {
 	e.contexts += len(e.pending.Contexts)
 	for _, n := range e.pending.CallPaths {
 		if int(n.Site) >= e.sites {
-			return fmt.Errorf("trace: a call path refers to site %d, which is not in the symbols", n.Site)
+			return refused("a call path refers to site %d, which is not in the symbols", n.Site)
 		}
 	}
 	for _, n := range e.pending.LockPaths {
 		if int(n.Site) >= e.sites {
-			return fmt.Errorf("trace: a held lock refers to site %d, which is not in the symbols", n.Site)
+			return refused("a held lock refers to site %d, which is not in the symbols", n.Site)
 		}
 	}
 	for _, t := range e.pending.Threads {
 		if t.Thread >= MaxThreads || t.Info.Parent >= MaxThreads || int(t.Info.Site) >= e.sites || int(t.Info.Context) >= e.contexts {
-			return fmt.Errorf("trace: what the symbols say of thread %d refers to numbers that are not in them", t.Thread)
+			return refused("what the symbols say of thread %d refers to numbers that are not in them", t.Thread)
 		}
 	}
 	return nil
@@ -135,8 +135,8 @@ func appendSite(b []byte, info *heisen.SiteInfo) []byte {
 	return b
 }
 
-// appendObjects writes spans by the gaps before them. The lengths of objects that
-// follow each other are mostly alike, which the compressor sees.
+// appendObjects writes spans by the gaps before them. The lengths of objects that follow each other
+// are mostly alike, which the compressor sees.
 func appendObjects(b []byte, objects heisen.Objects) []byte {
 	b = binary.AppendUvarint(b, uint64(len(objects)))
 	next := heisen.Object(0)
@@ -173,8 +173,8 @@ type tableDecoder struct {
 
 func newTableDecoder() tableDecoder { return tableDecoder{symbols: heisen.NewSymbols()} }
 
-// read adds a block's entries. Every number in them must be known already, and
-// a new one must be the next.
+// read adds a block's entries. Every number in them must be known already, and a new one must be
+// the next.
 func (d *tableDecoder) read(payload []byte) error {
 	d.in, d.bad = payload, false
 	for len(d.in) > 0 {

@@ -7,10 +7,11 @@ import (
 	"math"
 
 	"github.com/heisen-go/heisen"
+	"github.com/heisen-go/heisen/internal/option"
 )
 
-// Kinds of problems that are errors, for errors.Is: no execution that keeps to
-// the discipline of locks and threads has such a trace.
+// Kinds of problems that are errors. No execution has such a trace, because locks and threads do
+// not behave so.
 var (
 	ErrOp                = errors.New("op is not valid")
 	ErrReleaseUnheld     = errors.New("release of a lock that nobody holds")
@@ -31,9 +32,9 @@ var (
 	ErrRange             = errors.New("address range is empty or wraps around")
 )
 
-// Kinds of problems that are warnings: executions have such traces, but seldom,
-// or when they are cut short. One thread may release what another has acquired
-// where locks have no owner, as those of Go's sync package.
+// Kinds of problems that are warnings. An execution can have such a trace, but that is rare or
+// means that the trace was cut short. A lock that one thread acquired and another releases is an
+// unowned lock, as those of Go's package sync are.
 var (
 	ErrReleaseForeign = errors.New("release of a lock that another thread holds")
 	ErrFreeUnknown    = errors.New("free of a range that no alloc started")
@@ -42,14 +43,14 @@ var (
 	ErrStillHidden    = errors.New("trace ends within untraced code")
 )
 
-// A ValidationError is a problem of a trace.
+// A ValidationError is a problem of a trace. It wraps its Kind.
 type ValidationError struct {
-	Event     uint64        // number of the event that shows it, from 1
-	Thread    heisen.Thread // whose event that is
-	Kind      error         // one of this package's problem kinds
+	Event     uint64        // number of the event that shows the problem, from 1
+	Thread    heisen.Thread // thread of that event
+	Kind      error         // one of the kinds of problems of this package, such as ErrReleaseUnheld
 	Warning   bool          // whether an execution can have such a trace
-	Object    heisen.Object // the lock, thread or address concerned, 0 if none
-	Earlier   uint64        // number of the earlier event that it contradicts, 0 if none
+	Object    heisen.Object // the lock, thread or address concerned, or 0
+	Earlier   uint64        // number of an earlier event that contradicts this one, or 0
 	who, what string
 }
 
@@ -72,36 +73,37 @@ func (e *ValidationError) Error() string {
 // Unwrap returns the Kind.
 func (e *ValidationError) Unwrap() error { return e.Kind }
 
-// ValidatorOption changes what a Validator does.
-type ValidatorOption func(*Validator) error
+// ValidatorOption changes what a [Validator] does.
+type ValidatorOption func(*validatorConfig) error
 
-// KeepProblems sets how many problems a Validator keeps; it counts the others.
-// The default is 100.
-func KeepProblems(n int) ValidatorOption {
-	return func(v *Validator) error {
+type validatorConfig struct{ keep int }
+
+// WithMaxProblems sets how many problems a Validator keeps. It counts the others. The default is
+// 100.
+func WithMaxProblems(n int) ValidatorOption {
+	return func(c *validatorConfig) error {
 		if n < 0 {
-			return fmt.Errorf("trace: cannot keep %d problems", n)
+			return option.Errorf("WithMaxProblems: %d, want at least 0", n)
 		}
-		v.keep = n
+		c.keep = n
 		return nil
 	}
 }
 
 const defaultKeep = 100
 
-// Validator is a heisen.Detector that checks whether a stream of events can be
-// that of an execution: locks are held by one thread and released when they are
-// held, threads begin, end, are forked and joined once and in that order,
-// calls and sections nest. After a problem it goes on with what is most likely
-// meant, so that one mistake is reported once.
+// Validator is a heisen.Detector that checks whether a stream of events can be that of an
+// execution: a lock has one owner, and is released only while it is held; a thread is forked,
+// begins, ends and is joined at most once and in this order; calls and transactions nest. After a
+// problem it continues with the most likely state, so that one mistake is reported once. The zero
+// Validator is ready to use and prints numbers for names.
 //
-// Locks are taken as not reentrant, except that a thread may hold a lock for
-// reading more than once. Receiving what was never sent is no problem: the
-// edges of a Go channel's buffer slots, for instance, are received before they
-// are first sent. Nor is an alloc over a live range, for garbage collectors
-// free without saying so.
+// Locks are not reentrant, except that a thread may hold a lock for reading more than once. A
+// Receive without a Send is no problem: a Go program receives from the slots of a channel's buffer
+// before the first send. Nor is an Alloc of a range that is alive, because garbage collectors
+// report no Free.
 //
-// Memory is in proportion to the threads, the locks and the live allocations.
+// It takes memory in proportion to the threads, the locks and the live allocations.
 type Validator struct {
 	symbols  *heisen.Symbols
 	keep     int
@@ -115,8 +117,7 @@ type Validator struct {
 	errors   uint64
 }
 
-// threadCheck is what is known of a thread. Event numbers are 0 for what has
-// not happened.
+// threadCheck is what is known of a thread. Event numbers are 0 for what has not happened.
 type threadCheck struct {
 	first, forked, ended, joined uint64
 	calls                        uint64   // open ones
@@ -142,37 +143,35 @@ type hold struct {
 	event  uint64
 }
 
-// NewValidator returns a Validator. symbols, which may be nil, has the names
-// for its messages.
-func NewValidator(symbols *heisen.Symbols, options ...ValidatorOption) (*Validator, error) {
-	v := &Validator{
+// NewValidator returns a Validator. symbols has the names for its messages; if it is nil, numbers
+// take their place.
+func NewValidator(symbols *heisen.Symbols, opts ...ValidatorOption) (*Validator, error) {
+	c := validatorConfig{keep: defaultKeep}
+	if err := option.Apply("trace.NewValidator", &c, opts); err != nil {
+		return nil, err
+	}
+	return &Validator{
 		symbols: symbols,
-		keep:    defaultKeep,
+		keep:    c.keep,
 		threads: map[heisen.Thread]*threadCheck{},
 		locks:   map[heisen.Object]*lockCheck{},
 		allocs:  map[heisen.Object]bool{},
-	}
-	for _, option := range options {
-		if err := option(v); err != nil {
-			return nil, err
-		}
-	}
-	return v, nil
+	}, nil
 }
 
-// Validate runs a Validator over source. Names in its messages come from
-// source if that has a Symbols method. The error is that of the source or of
-// an option, not the trace's problems.
-func Validate(source heisen.Source, options ...ValidatorOption) (*Validator, error) {
+// Validate runs a Validator over source, until the end of the source or of ctx. If source has a
+// method Symbols, as the readers of this package have, messages contain its names. The error is
+// that of the source, of ctx or of an option; problems of the trace are no error.
+func Validate(ctx context.Context, source heisen.Source, opts ...ValidatorOption) (*Validator, error) {
 	var symbols *heisen.Symbols
 	if s, ok := source.(interface{ Symbols() *heisen.Symbols }); ok {
 		symbols = s.Symbols()
 	}
-	v, err := NewValidator(symbols, options...)
+	v, err := NewValidator(symbols, opts...)
 	if err != nil {
 		return nil, err
 	}
-	_, err = heisen.Run(context.Background(), source, v)
+	_, err = heisen.Run(ctx, source, v)
 	return v, err
 }
 
@@ -191,8 +190,7 @@ func (v *Validator) Events() uint64 { return v.events }
 // Handle implements heisen.Detector.
 func (v *Validator) Handle(e heisen.Event) { v.check(heisen.AsRecord(e)) }
 
-// Flush implements heisen.Detector: it reports what the trace left open. Its
-// error is always nil.
+// Flush implements heisen.Detector: it reports what the trace left open. Its error is always nil.
 func (v *Validator) Flush() error {
 	for _, t := range v.order {
 		c := v.threads[t]
@@ -254,6 +252,10 @@ func (v *Validator) thread(t heisen.Thread) *threadCheck {
 }
 
 func (v *Validator) check(rec *heisen.Record) {
+	if v.threads == nil {
+		fresh, _ := NewValidator(nil)
+		*v = *fresh
+	}
 	v.events++
 	if !rec.Op.Valid() {
 		v.problem(ErrOp, rec, 0, fmt.Sprintf("op %d", rec.Op))
@@ -316,8 +318,8 @@ func pop(open *[]uint64) bool {
 	return true
 }
 
-// checkReveal ends the latest Hide of rec's call, and those within it, or the
-// latest of all if there is none.
+// checkReveal ends the latest Hide of rec's call, and those within it, or the latest of all if
+// there is none.
 func (v *Validator) checkReveal(t *threadCheck, rec *heisen.Record) {
 	last := len(t.hides) - 1
 	if last < 0 {

@@ -1,18 +1,20 @@
 package trace_test
 
 import (
+	"context"
 	"errors"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/heisen-go/heisen"
+	"github.com/heisen-go/heisen/internal/testaid/must"
 	"github.com/heisen-go/heisen/trace"
 )
 
 func validate(t *testing.T, text string, options ...trace.ValidatorOption) *trace.Validator {
 	t.Helper()
-	v, err := trace.Validate(trace.NewSTDReader(strings.NewReader(text)), options...)
+	v, err := trace.Validate(context.Background(), must.Make(trace.NewSTDReader(strings.NewReader(text))), options...)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -110,7 +112,7 @@ func TestValidateAccepts(t *testing.T) {
 }
 
 func TestValidateInvalidOp(t *testing.T) {
-	v, err := trace.Validate(heisen.Slice([]heisen.Record{{Op: 99}, {Op: heisen.Read}}))
+	v, err := trace.Validate(context.Background(), heisen.Slice([]heisen.Record{{Op: 99}, {Op: heisen.Read}}))
 	if err != nil || v.Total() != 1 || !errors.Is(v.Problems()[0], trace.ErrOp) {
 		t.Errorf("%v, %v", v.Problems(), err)
 	}
@@ -124,17 +126,17 @@ func TestValidateKeepsSome(t *testing.T) {
 	if v := validate(t, text); len(v.Problems()) != 100 || v.Total() != 1000 {
 		t.Errorf("%d kept of %d", len(v.Problems()), v.Total())
 	}
-	if v := validate(t, text, trace.KeepProblems(0)); len(v.Problems()) != 0 || v.Errors() != 1000 {
+	if v := validate(t, text, trace.WithMaxProblems(0)); len(v.Problems()) != 0 || v.Errors() != 1000 {
 		t.Errorf("%d kept of %d", len(v.Problems()), v.Total())
 	}
-	if _, err := trace.NewValidator(nil, trace.KeepProblems(-1)); err == nil {
+	if _, err := trace.NewValidator(nil, trace.WithMaxProblems(-1)); err == nil {
 		t.Error("misused option is no error")
 	}
 }
 
 // A damaged trace is validated as far as it goes.
 func TestValidateDamagedTrace(t *testing.T) {
-	v, err := trace.Validate(trace.NewSTDReader(strings.NewReader("A|end\nA|rubbish\n")))
+	v, err := trace.Validate(context.Background(), must.Make(trace.NewSTDReader(strings.NewReader("A|end\nA|rubbish\n"))))
 	var syntax *trace.SyntaxError
 	if !errors.As(err, &syntax) || v.Total() != 1 {
 		t.Errorf("%v, %d problems", err, v.Total())

@@ -246,7 +246,7 @@ func figure(t *testing.T, text string) ([]heisen.Record, *heisen.Symbols) {
 		}
 		lines.WriteString(line + "\n")
 	}
-	r := trace.NewSTDReader(strings.NewReader(lines.String()))
+	r := must.Make(trace.NewSTDReader(strings.NewReader(lines.String())))
 	var records []heisen.Record
 	if _, err := heisen.Run(context.Background(), r, collector{&records}); err != nil {
 		t.Fatal(err)

@@ -59,8 +59,8 @@ func (inv *invocation) trace() (int, error) {
 }
 
 func (inv *invocation) stat(ctx context.Context, r *trace.Reader, _ string) error {
-	stats := trace.NewStats()
-	_, err := heisen.Run(ctx, r, stats)
+	var stats trace.Stats
+	_, err := heisen.Run(ctx, r, &stats)
 	stats.Skipped = r.Skipped()
 	_, werr := stats.WriteTo(inv.Out)
 	return errors.Join(err, werr)
@@ -94,7 +94,11 @@ func (inv *invocation) validate(ctx context.Context, r *trace.Reader, file strin
 }
 
 func (inv *invocation) print(ctx context.Context, r *trace.Reader, _ string) error {
-	_, err := heisen.Run(ctx, r, trace.NewPrinter(inv.Out, r.Symbols()))
+	printer, err := trace.NewPrinter(inv.Out, r.Symbols())
+	if err != nil {
+		return err
+	}
+	_, err = heisen.Run(ctx, r, printer)
 	return err
 }
 
@@ -155,9 +159,9 @@ func copyTrace(ctx context.Context, w io.Writer, r *trace.Reader, format trace.F
 	if format == trace.Binary {
 		out, err = trace.NewWriter(w, r.Symbols())
 	} else {
-		var options []trace.STDOption
+		var options []trace.STDWriterOption
 		if numbers {
-			options = append(options, trace.SiteNumbers())
+			options = append(options, trace.WithSiteNumbers())
 		}
 		out, err = trace.NewSTDWriter(w, r.Symbols(), options...)
 	}
