@@ -12,8 +12,8 @@ import (
 	"github.com/heisen-go/heisen/racefuzz"
 )
 
-// about reports whether n of so many tosses of a coin is within five standard
-// deviations of what is to be expected.
+// about reports whether n heads in a number of coin tosses are within five standard deviations of
+// the expectation.
 func about(n, of int) bool {
 	off := 2*n - of
 	return off*off <= 25*of

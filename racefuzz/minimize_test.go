@@ -11,8 +11,7 @@ import (
 	"github.com/heisen-go/heisen/racefuzz"
 )
 
-// transfer is a bug that needs three switches at certain places, with much going on
-// besides.
+// transfer has a bug that needs three switches at certain places, among many other operations.
 func transfer(g *racefuzz.G) {
 	x, noise := g.NewVar("x"), g.NewVar("noise")
 	l := g.NewMutex("L")
@@ -38,7 +37,7 @@ func transfer(g *racefuzz.G) {
 	})
 }
 
-// fails says whether a program comes to the same bad end by choices.
+// fails reports whether a program fails in the same way with the choices.
 func fails(t *testing.T, program racefuzz.Program, end *racefuzz.Result) func(context.Context, []racefuzz.Choice) (bool, error) {
 	return func(_ context.Context, choices []racefuzz.Choice) (bool, error) {
 		r := run(t, program, must(t)(racefuzz.Replay(choices)), 0)
@@ -92,7 +91,7 @@ func locallyMinimal(t *testing.T, choices []racefuzz.Choice, same func(context.C
 	}
 }
 
-// TestMinimiseModels minimises deadlocks of random models.
+// TestMinimizeModels minimizes deadlocks of random models.
 func TestMinimizeModels(t *testing.T) {
 	rng := rand.New(rand.NewPCG(9, 10))
 	for n := 0; n < 100; {
@@ -111,7 +110,7 @@ func TestMinimizeModels(t *testing.T) {
 	}
 }
 
-// TestMinimiseSets has effects that are easier to say: that some choices are there.
+// TestMinimizeSets has failures that need a certain set of choices.
 func TestMinimizeSets(t *testing.T) {
 	all := make([]racefuzz.Choice, 100)
 	for i := range all {

@@ -12,7 +12,7 @@ import (
 	"github.com/heisen-go/heisen/racefuzz"
 )
 
-// A random model: goroutines with a few steps each, on two of everything.
+// A random model: goroutines with a few steps each, on two objects of each kind.
 type model [][]statement
 
 type statement struct {
@@ -22,8 +22,8 @@ type statement struct {
 	place string
 }
 
-// randomModel makes one. If it is disciplined, every variable has a mutex, which is
-// held at all accesses, and mutexes are taken in order.
+// randomModel makes one. In a disciplined model every variable has a mutex that is held at all
+// accesses, and mutexes are acquired in order.
 func randomModel(rng *rand.Rand, disciplined bool) model {
 	goroutines := 2 + rng.IntN(2)
 	m := make(model, goroutines)
@@ -155,7 +155,7 @@ func (m model) program(main *racefuzz.G) {
 
 func (m model) accesses() []string { return m.places("read", "write", "load", "store", "add") }
 
-// places returns those where one of the operations is made.
+// places returns the places where one of the operations is made.
 func (m model) places(do ...string) (places []string) {
 	for _, steps := range m {
 		for _, s := range steps {
@@ -173,8 +173,8 @@ type recorder []heisen.Record
 func (r *recorder) Handle(e heisen.Event) { *r = append(*r, *heisen.AsRecord(e)) }
 func (r *recorder) Flush() error          { return nil }
 
-// execute returns with the result the events of the execution, and what identifies it:
-// all that happened in it.
+// execute returns the result, the events of the execution, and a text that identifies it: all that
+// happened in it.
 func (m model) execute(t *testing.T, s racefuzz.Strategy, seed uint64, options ...racefuzz.RunOption) (*racefuzz.Result, recorder, string) {
 	t.Helper()
 	var events recorder
@@ -186,7 +186,7 @@ func (m model) execute(t *testing.T, s racefuzz.Strategy, seed uint64, options .
 	return r, events, fmt.Sprint(r.Outcome, r.Message, r.Waiting, r.Order, what)
 }
 
-// oracle is what all executions of a model show, by their events alone.
+// oracle has what all executions of a model show, from their events alone.
 type oracle struct {
 	executions map[string]bool
 	pairs      map[[2]string]bool // conflicting accesses that came right after each other
@@ -244,7 +244,7 @@ func (o *oracle) learn(r *racefuzz.Result, events []heisen.Record) {
 
 func pair(a, b string) [2]string { return [2]string{min(a, b), max(a, b)} }
 
-// strategies returns one of each, with short patience.
+// strategies returns one strategy of each kind, with a low postpone limit.
 func strategies(t testing.TB) []racefuzz.Strategy {
 	strategy, patience := must(t), racefuzz.WithPostponeLimit(50)
 	return []racefuzz.Strategy{
@@ -259,7 +259,7 @@ func strategies(t testing.TB) []racefuzz.Strategy {
 	}
 }
 
-// turnsOf has tasks make one operation each time.
+// turnsOf returns turns of one operation each.
 func turnsOf(order []uint32) (turns []racefuzz.Turn) {
 	made := map[uint32]uint64{}
 	for _, id := range order {
@@ -269,7 +269,7 @@ func turnsOf(order []uint32) (turns []racefuzz.Turn) {
 	return turns
 }
 
-// rate counts how often something that is possible was done.
+// rate counts how often something possible happened.
 type rate struct{ hit, of int }
 
 func (r *rate) add(hit bool) {
@@ -282,8 +282,8 @@ func (r rate) String() string {
 	return fmt.Sprintf("%d of %d (%.1f%%)", r.hit, r.of, 100*float64(r.hit)/float64(max(r.of, 1)))
 }
 
-// TestAgainstExhaustive holds whatever strategies do on random models against all that
-// there is.
+// TestAgainstExhaustive compares the executions of all strategies on random models with the
+// enumeration of all executions.
 func TestAgainstExhaustive(t *testing.T) {
 	models := 60
 	if testing.Short() {
@@ -336,8 +336,8 @@ func TestAgainstExhaustive(t *testing.T) {
 	}
 }
 
-// checkPossible runs all strategies: each execution has to be one of the enumerated,
-// each meeting one of theirs, and each has to be the same again.
+// checkPossible runs all strategies. Each execution must be one of the enumerated ones, with the
+// same meetings, and a repetition must be equal.
 func (m model) checkPossible(t *testing.T, o *oracle) {
 	options := []racefuzz.RunOption{
 		racefuzz.WithRoles(racefuzz.First|racefuzz.Entry|racefuzz.Remote|racefuzz.End, m.accesses()...),
@@ -377,7 +377,7 @@ func (m model) checkPossible(t *testing.T, o *oracle) {
 	}
 }
 
-// sections tries some of the model's sections with some accesses of others.
+// sections directs a strategy at some sections of the model and some accesses of other goroutines.
 func (m model) sections(t *testing.T, o *oracle, rng *rand.Rand, hits *rate) {
 	s := must(t)(racefuzz.SectionDirected())
 	for range 20 {
@@ -402,7 +402,7 @@ func (m model) sections(t *testing.T, o *oracle, rng *rand.Rand, hits *rate) {
 	}
 }
 
-// TestDeadlocks has goroutines that take two of three locks each.
+// TestDeadlocks has goroutines that acquire two of three locks each.
 func TestDeadlocks(t *testing.T) {
 	rng := rand.New(rand.NewPCG(5, 6))
 	var directed, walk, pct rate
@@ -444,7 +444,7 @@ func TestDeadlocks(t *testing.T) {
 	}
 }
 
-// TestDisciplined has models in which all is synchronised: nothing is ever confirmed.
+// TestDisciplined has models in which everything is synchronized: nothing is ever confirmed.
 func TestDisciplined(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 4))
 	for range 100 {

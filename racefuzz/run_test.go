@@ -18,7 +18,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// outcomes runs a program in all ways and counts how it ends.
+// outcomes enumerates the executions of a program and counts their outcomes.
 func outcomes(t *testing.T, program racefuzz.Program) map[string]int {
 	t.Helper()
 	ends := map[string]int{}
@@ -33,7 +33,7 @@ func outcomes(t *testing.T, program racefuzz.Program) map[string]int {
 	return ends
 }
 
-// TestOperations holds the objects of models to what those of Go do, in all executions.
+// TestOperations checks that the objects of models behave as those of Go, in all executions.
 func TestOperations(t *testing.T) {
 	type g = *racefuzz.G
 	for _, c := range []struct {
@@ -430,7 +430,7 @@ func TestZero(t *testing.T) {
 	}
 }
 
-// TestSpinning has programs that end if the scheduler is fair, whatever is directed at
+// TestSpinning has programs that end if the scheduler is fair, even if the strategy is directed at
 // what they wait for.
 func TestSpinning(t *testing.T) {
 	programs := map[string]racefuzz.Program{
@@ -484,8 +484,8 @@ func TestSpinning(t *testing.T) {
 	}
 }
 
-// TestPCTPromise counts bugs of depths 1 and 2.
-func TestPCTPromise(t *testing.T) {
+// TestPCTGuarantee counts how often PCT finds bugs of depths 1 and 2.
+func TestPCTGuarantee(t *testing.T) {
 	program := func(g *racefuzz.G) { // 3 goroutines, 2+4+6 steps
 		x := g.NewVar("x")
 		g.Go("a", func(g *racefuzz.G) {
@@ -535,9 +535,9 @@ func TestPCTPromise(t *testing.T) {
 	}
 }
 
-// TestEvents holds the events of random models to be those of executions, and their
-// order to be the right one: there is an execution with a race of happens-before if and
-// only if there is one in which conflicting accesses come right after each other.
+// TestEvents checks the events of random models. They are well-formed, and their order is right:
+// some execution has a happens-before race if and only if conflicting accesses are adjacent in some
+// execution.
 func TestEvents(t *testing.T) {
 	rng := rand.New(rand.NewPCG(7, 8))
 	racy := 0
@@ -576,7 +576,7 @@ func TestEvents(t *testing.T) {
 	t.Logf("%d of 60 models have races", racy)
 }
 
-// TestNames holds the texts of strategies, which stand in schedules.
+// TestNames checks the names of strategies, which stand in schedules.
 func TestNames(t *testing.T) {
 	strategy := must(t)
 	for _, c := range []struct {
@@ -599,8 +599,8 @@ func TestNames(t *testing.T) {
 	}
 }
 
-// TestRandomNumbers holds that a program's random numbers come from the seed and not
-// from the choices, and that a replay with the seed draws the same.
+// TestRandomNumbers checks that a program's random numbers depend on the seed and not on the
+// choices, and that a replay with the seed draws the same numbers.
 func TestRandomNumbers(t *testing.T) {
 	var drawn []int
 	program := func(g *racefuzz.G) {

@@ -12,10 +12,10 @@ import (
 	"github.com/heisen-go/heisen/racefuzz"
 )
 
-// TestWitnesses: whatever package mcm predicts from one execution of a random model, its
-// witness is the way to: followed without a deviation it leads to both accesses at the same
-// time. The models have no operation of which it is no event how it has gone, such as a
-// receive that may fail, or a count that may fall below 0.
+// TestWitnesses follows the witness of each race that package mcm predicts from one execution of a
+// random model. It leads to both accesses at the same time, without divergence. The models have no
+// operation whose outcome is not an event, such as a receive that may fail or a counter that may
+// become negative.
 func TestWitnesses(t *testing.T) {
 	models := 1500
 	if testing.Short() {
@@ -75,8 +75,8 @@ func TestWitnesses(t *testing.T) {
 	t.Logf("%d witnesses of %d models were followed, %d of them another way from the start", followed, models, distant)
 }
 
-// TestTurnsOfNewcomers: goroutines that come to be created in another order have other
-// numbers; those that nobody has started keep theirs.
+// TestTurnsOfNewcomers: goroutines that are created in another order get other numbers; goroutines
+// without a creation keep theirs.
 func TestTurnsOfNewcomers(t *testing.T) {
 	at := func(id uint32, at uint64) racefuzz.Position { return racefuzz.Position{ID: id, Seq: at} }
 	starts := []racefuzz.Creation{
@@ -92,7 +92,7 @@ func TestTurnsOfNewcomers(t *testing.T) {
 	}
 }
 
-// TestTurnsErrors: what is no order of the execution's events is refused.
+// TestTurnsErrors has arguments that are not an order of the execution's events.
 func TestTurnsErrors(t *testing.T) {
 	m := model{{{do: "write", which: 0, place: "0.0"}, {do: "read", which: 0, place: "0.1"}}}
 	r, events, _ := m.execute(t, racefuzz.RandomWalk(), 1)

@@ -18,7 +18,7 @@ import (
 	"github.com/heisen-go/heisen/report"
 )
 
-// table is what is measured.
+// table is the configuration of the table.
 type table struct {
 	seeds, plain, parallel int
 	programs               []string // names; all that stand for a row if empty
@@ -29,7 +29,7 @@ type table struct {
 	wrong int // pairs that met and do not race, and such of which nothing is known
 }
 
-// binaries are a package built in both ways.
+// binaries are the plain and the instrumented build of a package.
 type binaries struct {
 	plain    string
 	program  *confirm.Program
@@ -51,7 +51,7 @@ const (
 	walks    = 2           // in which suspects are looked for, as heisen fuzz does
 )
 
-// print measures one program after the other.
+// print measures the programs one after the other and prints their rows.
 func (t *table) print(ctx context.Context, w io.Writer) error {
 	dir, err := os.MkdirTemp("", "racefuzz-")
 	if err != nil {
@@ -103,7 +103,7 @@ func (t *table) chosen() (all []racefuzz.Program) {
 	return all
 }
 
-// build builds the program's package, if it has not been built yet.
+// build builds the package of the program, once.
 func (t *table) build(ctx context.Context, p *racefuzz.Program) (*binaries, error) {
 	if b := t.built[p.Package]; b != nil {
 		return b, nil
@@ -129,7 +129,7 @@ func (t *table) build(ctx context.Context, p *racefuzz.Program) (*binaries, erro
 	return b, nil
 }
 
-// measure makes a row.
+// measure measures a row.
 func (t *table) measure(ctx context.Context, p *racefuzz.Program) (*measures, error) {
 	b, err := t.build(ctx, p)
 	if err != nil {
@@ -180,7 +180,7 @@ func (t *table) measure(ctx context.Context, p *racefuzz.Program) (*measures, er
 	return m, t.judge(p, looks[0].Execution.Outcome, verdicts, m)
 }
 
-// run runs a program as it is, and reports whether it ended well.
+// run runs a plain build and reports whether it succeeded.
 func run(ctx context.Context, name string, args []string) (took time.Duration, ok bool, err error) {
 	start := time.Now()
 	err = exec.CommandContext(ctx, name, args...).Run()
@@ -192,7 +192,7 @@ func run(ctx context.Context, name string, args []string) (took time.Duration, o
 	return took, true, err
 }
 
-// judge counts what was confirmed, and notes what is not as it is known to be.
+// judge counts the confirmed pairs and notes differences from the known truth.
 func (t *table) judge(p *racefuzz.Program, usual confirm.Outcome, verdicts []*confirm.Result, m *measures) error {
 	truth, err := p.Truth()
 	if err != nil {
@@ -232,7 +232,7 @@ func (t *table) note(p *racefuzz.Program, format string, args ...any) {
 	t.notes = append(t.notes, p.Name+": "+fmt.Sprintf(format, args...))
 }
 
-// names reads a comma-separated list of programs.
+// names parses a comma-separated list of programs.
 func names(list string) (all []string, err error) {
 	if list == "" {
 		return nil, nil

@@ -7,7 +7,7 @@ import (
 	"github.com/heisen-go/heisen/mcm/order"
 )
 
-// model is a total order, as the place of every node, and values of booleans.
+// model is a total order, as the position of every node, and the values of booleans.
 type model struct {
 	where []int
 	bools []bool
@@ -33,7 +33,7 @@ func (m model) confirms(clause []order.Learned) bool {
 	})
 }
 
-// sees reports whether a source comes before a read, if it is a node, and no rival between.
+// sees reports whether a source comes before a read and no rival comes between.
 func (m model) sees(read, source order.Node, rivals []order.Node) bool {
 	from := -1
 	if source >= 0 {
@@ -104,7 +104,7 @@ func models(p *order.Problem) []model {
 	return out
 }
 
-// interleavings is how many there are of chains.
+// interleavings returns the number of interleavings of chains.
 func interleavings(chains []int) int {
 	n, out := 0, 1
 	for _, c := range chains {
@@ -116,9 +116,9 @@ func interleavings(chains []int) int {
 	return out
 }
 
-// smallProblem returns a random problem with at most 9 nodes, and a chain that may
-// be its sink, -1 if there is none.
-func smallProblem(rng *rand.Rand) (p order.Problem, sink int) {
+// smallProblem returns a random problem with at most 9 nodes, and a chain that can have the goal,
+// or -1.
+func smallProblem(rng *rand.Rand) (p order.Problem, goal int) {
 	for {
 		p.Chains = p.Chains[:0]
 		left := 2 + rng.IntN(8)

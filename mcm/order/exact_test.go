@@ -9,31 +9,30 @@ import (
 	"github.com/heisen-go/heisen/mcm/order"
 )
 
-// modes are the ways to use a Solver that must not differ in what they answer.
+// modes are ways to use a Solver. Their results must not differ.
 var modes = []struct {
 	name  string
 	opts  []order.Option
 	lazy  bool // clauses come from the check
 	fresh bool // a Solver for each query
-	sink  bool
+	goal  bool
 }{
 	{name: "eager"},
 	{name: "lazy", lazy: true},
-	{name: "sink", sink: true},
-	{name: "lazy sink", lazy: true, sink: true},
-	{name: "fresh", fresh: true, sink: true},
+	{name: "goal", goal: true},
+	{name: "lazy goal", lazy: true, goal: true},
+	{name: "fresh", fresh: true, goal: true},
 	{name: "fresh lazy", fresh: true, lazy: true},
-	{name: "restarts", opts: []order.Option{order.WithRestarts(1)}, sink: true},
+	{name: "restarts", opts: []order.Option{order.WithRestarts(1)}, goal: true},
 	{name: "no restarts, not minimised", opts: []order.Option{order.WithRestarts(0), order.WithMinimization(false)}, lazy: true},
-	{name: "reducing", opts: []order.Option{order.WithReduction(1), order.WithRestarts(2)}, sink: true},
-	{name: "stingy", opts: []order.Option{order.WithBudget(1, 0)}, lazy: true, sink: true},
-	{name: "eager stingy", opts: []order.Option{order.WithBudget(0, 20)}, sink: true},
-	{name: "lazy reducing", opts: []order.Option{order.WithReduction(1), order.WithMinimization(false)}, lazy: true, sink: true},
+	{name: "reducing", opts: []order.Option{order.WithReduction(1), order.WithRestarts(2)}, goal: true},
+	{name: "stingy", opts: []order.Option{order.WithBudget(1, 0)}, lazy: true, goal: true},
+	{name: "eager stingy", opts: []order.Option{order.WithBudget(0, 20)}, goal: true},
+	{name: "lazy reducing", opts: []order.Option{order.WithReduction(1), order.WithMinimization(false)}, lazy: true, goal: true},
 }
 
-// TestExact compares verdicts with enumeration on small random problems, in all
-// modes, with queries in random order, and looks at every order, core and learned
-// clause.
+// TestExact compares results with enumeration on small random problems, in all modes, with queries
+// in random order. It checks every order, core and learned clause.
 func TestExact(t *testing.T) {
 	problems := 6000
 	if testing.Short() {
@@ -42,7 +41,7 @@ func TestExact(t *testing.T) {
 	var yes, no, lost int
 	for seed := range problems {
 		rng := rand.New(rand.NewPCG(uint64(seed), 1))
-		p, sink := smallProblem(rng)
+		p, goal := smallProblem(rng)
 		all := models(&p)
 		queries := make([][]order.Lit, 1+rng.IntN(5))
 		for i := range queries {
@@ -51,9 +50,9 @@ func TestExact(t *testing.T) {
 			}
 		}
 		for _, mode := range modes {
-			y, n, err := tryMode(rng, &p, sink, all, queries, mode.opts, mode.lazy, mode.fresh, mode.sink)
+			y, n, err := tryMode(rng, &p, goal, all, queries, mode.opts, mode.lazy, mode.fresh, mode.goal)
 			if err != nil {
-				t.Fatalf("problem %d, %s: %v\n%+v\nsink %d\nqueries %v", seed, mode.name, err, p, sink, queries)
+				t.Fatalf("problem %d, %s: %v\n%+v\nsink %d\nqueries %v", seed, mode.name, err, p, goal, queries)
 			}
 			yes, no = yes+y, no+n
 		}
@@ -67,10 +66,10 @@ func TestExact(t *testing.T) {
 	}
 }
 
-func tryMode(rng *rand.Rand, p *order.Problem, sink int, all []model, queries [][]order.Lit,
-	opts []order.Option, lazy, fresh, useSink bool) (yes, no int, err error) {
-	if useSink && sink >= 0 {
-		opts = append(slices.Clip(opts), order.WithGoalChain(sink))
+func tryMode(rng *rand.Rand, p *order.Problem, goal int, all []model, queries [][]order.Lit,
+	opts []order.Option, lazy, fresh, useGoal bool) (yes, no int, err error) {
+	if useGoal && goal >= 0 {
+		opts = append(slices.Clip(opts), order.WithGoalChain(goal))
 	}
 	told := *p
 	var later [][]order.Lit // clauses that are added between queries
@@ -134,10 +133,10 @@ func tryMode(rng *rand.Rand, p *order.Problem, sink int, all []model, queries []
 			later = later[k:]
 		}
 		q := queries[i]
-		goal := &known
+		target := &known
 		var check func([]order.Node) [][]order.Lit
 		if lazy {
-			goal = p
+			target = p
 			check = checkOf(rng, s, p, seen)
 		}
 		v, err := solve(s, q, check)
@@ -163,11 +162,11 @@ func tryMode(rng *rand.Rand, p *order.Problem, sink int, all []model, queries []
 		}
 		if v == order.Sat {
 			yes++
-			m, err := modelOf(s, goal)
+			m, err := modelOf(s, target)
 			if err != nil {
 				return 0, 0, err
 			}
-			if !m.solves(goal) || !m.allHold(q) {
+			if !m.solves(target) || !m.allHold(q) {
 				return 0, 0, fmt.Errorf("query %d: the order found violates something", i)
 			}
 			continue
@@ -188,9 +187,8 @@ func tryMode(rng *rand.Rand, p *order.Problem, sink int, all []model, queries []
 	return yes, no, nil
 }
 
-// checkOf returns a check that returns one or several clauses of p that the
-// candidate violates, sometimes others with them.
-// told, by clause, is what the solver has been told.
+// checkOf returns a check that returns one or several clauses of p that the candidate violates, and
+// sometimes others. told says, by clause, whether the solver has it.
 func checkOf(rng *rand.Rand, s *order.Solver, p *order.Problem, told []bool) func([]order.Node) [][]order.Lit {
 	return func([]order.Node) [][]order.Lit {
 		m, err := modelOf(s, p)

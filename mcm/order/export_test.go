@@ -1,7 +1,7 @@
 package order
 
-// Learned is a literal of a learned clause: Lit, or, if Rivals is not nil, that a read
-// sees a source, that is that the source comes before it and no rival between.
+// Learned is a literal of a learned clause: Lit, or, if Rivals is not nil, the choice of a source
+// for a read: the source comes before the read and no rival between them.
 type Learned struct {
 	Lit
 	Read, Source Node // the source is negative if it is the initial value

@@ -24,7 +24,7 @@ var update = flag.Bool("update", false, "ask Z3 and write its verdicts to testda
 type largeCase struct {
 	name    string
 	problem order.Problem
-	sink    int
+	goal    int
 	queries [][]order.Lit
 }
 
@@ -40,7 +40,7 @@ func largeCases() (cases []largeCase) {
 			c.problem.Chains = append(c.problem.Chains, n)
 			nodes += n
 		}
-		c.sink = len(c.problem.Chains)
+		c.goal = len(c.problem.Chains)
 		c.problem.Chains = append(c.problem.Chains, 1)
 		c.problem.Bools = rng.IntN(20)
 		for range rng.IntN(8) {
@@ -74,7 +74,7 @@ func largeCases() (cases []largeCase) {
 				Threads: 2 + rng.IntN(4), Events: 60 + rng.IntN(120)/(1+i%2*2), Seed: uint64(seed),
 			}))
 			c := largeCase{
-				name: fmt.Sprintf("%s%d", []string{"mixed", "hot", "locky"}[i], seed), problem: f.Problem, sink: len(f.Chains) - 1,
+				name: fmt.Sprintf("%s%d", []string{"mixed", "hot", "locky"}[i], seed), problem: f.Problem, goal: len(f.Chains) - 1,
 			}
 			for _, p := range f.Pairs(6) {
 				c.queries = append(c.queries, f.Race(p[0], p[1]))
@@ -85,8 +85,8 @@ func largeCases() (cases []largeCase) {
 	return cases
 }
 
-// TestLarge compares verdicts on larger problems with those of Z3, as stored, and
-// with those of other modes; orders, cores and learned clauses are looked at.
+// TestLarge compares results on larger problems with the stored ones of Z3, in all modes. It checks
+// orders, cores and learned clauses.
 func TestLarge(t *testing.T) {
 	stored := readVerdicts(t)
 	var count [3]int
@@ -97,7 +97,7 @@ func TestLarge(t *testing.T) {
 		}
 		for _, mode := range modes {
 			rng := rand.New(rand.NewPCG(1, 3))
-			for i, v := range runLarge(t, rng, &c, mode.name, mode.opts, mode.lazy, mode.fresh, mode.sink) {
+			for i, v := range runLarge(t, rng, &c, mode.name, mode.opts, mode.lazy, mode.fresh, mode.goal) {
 				if v.String() != want[i] {
 					t.Errorf("%s, %s, query %d: %v, Z3 says %v", c.name, mode.name, i, v, want[i])
 				}
@@ -112,14 +112,14 @@ func TestLarge(t *testing.T) {
 }
 
 func runLarge(t *testing.T, rng *rand.Rand, c *largeCase, mode string,
-	opts []order.Option, lazy, fresh, useSink bool) []order.Result {
+	opts []order.Option, lazy, fresh, useGoal bool) []order.Result {
 	t.Helper()
 	told := c.problem
 	if lazy {
 		told.Clauses = nil
 	}
-	if useSink {
-		opts = append(slices.Clip(opts), order.WithGoalChain(c.sink))
+	if useGoal {
+		opts = append(slices.Clip(opts), order.WithGoalChain(c.goal))
 	}
 	var s *order.Solver
 	var learned [][]order.Learned
@@ -188,7 +188,7 @@ func runLarge(t *testing.T, rng *rand.Rand, c *largeCase, mode string,
 	return out
 }
 
-// TestVerdictsOfZ3 asks Z3 what is stored. With -update it stores it.
+// TestVerdictsOfZ3 compares the stored results with those of Z3. With -update it stores them.
 func TestVerdictsOfZ3(t *testing.T) {
 	z3, err := exec.LookPath("z3")
 	if err != nil {

@@ -12,10 +12,10 @@ import (
 	"github.com/heisen-go/heisen/mcm/order"
 )
 
-// memory is a problem with variables and locks besides, by definition.
+// memory is a problem with variables and locks.
 type memory struct {
 	order.Problem
-	sink      int // its chain, or -1
+	goal      int // its chain, or -1
 	variables []writes
 	reads     []readOf
 	locks     [][]order.CriticalSection
@@ -32,20 +32,19 @@ type readOf struct {
 	values   []int32
 }
 
-// past reports whether a node comes after the sink.
+// past reports whether a node comes after the goal.
 func (p *memory) past(m model, n order.Node) bool {
-	if p.sink < 0 {
+	if p.goal < 0 {
 		return false
 	}
 	k := 0
-	for _, c := range p.Chains[:p.sink] {
+	for _, c := range p.Chains[:p.goal] {
 		k += c
 	}
 	return m.where[n] > m.where[k]
 }
 
-// allows reports whether an order has all reads see what they may, and no sections that
-// overlap.
+// allows reports whether an order satisfies all reads and has no overlapping critical sections.
 func (p *memory) allows(m model) bool {
 	for _, r := range p.reads {
 		value, at := p.variables[r.variable].initial, -1
@@ -80,7 +79,7 @@ func (p *memory) allows(m model) bool {
 	return true
 }
 
-// tell tells a solver of variables and locks, from the given ones on, and of how many.
+// tell adds the given variables and locks to a solver.
 func (p *memory) tell(s *order.Solver, variables, locks []int) error {
 	for _, v := range variables {
 		id, err := s.NewVariable(p.variables[v].initial, p.variables[v].list...)
@@ -104,12 +103,12 @@ func (p *memory) tell(s *order.Solver, variables, locks []int) error {
 	return nil
 }
 
-// smallMemory returns a random one with at most 9 nodes.
+// smallMemory returns a random memory with at most 9 nodes.
 func smallMemory(rng *rand.Rand) *memory {
 	p := &memory{}
-	p.Problem, p.sink = smallProblem(rng)
+	p.Problem, p.goal = smallProblem(rng)
 	if rng.IntN(4) == 0 {
-		p.sink = -1
+		p.goal = -1
 	}
 	// The clauses of a problem are mostly about what is not decided otherwise.
 	p.Clauses = p.Clauses[:min(len(p.Clauses), rng.IntN(4))]
@@ -117,13 +116,13 @@ func smallMemory(rng *rand.Rand) *memory {
 		p.Require = nil
 	}
 	var nodes []order.Node
-	sinkNode := order.Node(-1)
+	goalNode := order.Node(-1)
 	chain := map[order.Node]int{}
 	n := order.Node(0)
 	for c, length := range p.Chains {
 		for range length {
-			if c == p.sink {
-				sinkNode = n
+			if c == p.goal {
+				goalNode = n
 			} else {
 				nodes = append(nodes, n)
 			}
@@ -179,9 +178,9 @@ func smallMemory(rng *rand.Rand) *memory {
 		}
 		p.locks = append(p.locks, list)
 	}
-	if sinkNode >= 0 {
-		for i := range p.Require { // what comes before or after the sink in any case leaves little
-			if l := p.Require[i]; (l.Before == sinkNode || l.After == sinkNode) && rng.IntN(2) == 0 {
+	if goalNode >= 0 {
+		for i := range p.Require { // what comes before or after the goal in any case leaves little
+			if l := p.Require[i]; (l.Before == goalNode || l.After == goalNode) && rng.IntN(2) == 0 {
 				p.Require = slices.Delete(p.Require, i, i+1)
 				break
 			}
@@ -190,9 +189,9 @@ func smallMemory(rng *rand.Rand) *memory {
 	return p
 }
 
-// TestReadsAndSections compares verdicts on small problems with enumeration, with
-// queries in random order, fresh and shared, told at once and bit by bit, and looks at
-// every order and core, and whether learned clauses hold in every order that is one.
+// TestReadsAndSections compares results on small problems with enumeration: with queries in random
+// order, with fresh and shared solvers, with all constraints at once and added one by one. It
+// checks every order and core, and that learned clauses hold in every solution.
 func TestReadsAndSections(t *testing.T) {
 	problems := 7000
 	if testing.Short() {
@@ -231,12 +230,12 @@ func (p *memory) try(rng *rand.Rand) (yes, no, learned int, err error) {
 		}
 	}()
 	for _, mode := range modes {
-		if mode.lazy || mode.sink != (p.sink >= 0) {
+		if mode.lazy || mode.goal != (p.goal >= 0) {
 			continue
 		}
 		opts := mode.opts
-		if p.sink >= 0 {
-			opts = append(slices.Clip(opts), order.WithGoalChain(p.sink))
+		if p.goal >= 0 {
+			opts = append(slices.Clip(opts), order.WithGoalChain(p.goal))
 		}
 		var s *order.Solver
 		begin := func() error {
@@ -342,9 +341,9 @@ func (p *memory) try(rng *rand.Rand) (yes, no, learned int, err error) {
 	return yes, no, learned, nil
 }
 
-// TestNativeWindows compares verdicts about windows with those of the same formula in
-// clauses. Each order found is one by the formula as well, and each learned clause
-// holds in all of them, also in those found for other queries.
+// TestNativeWindows compares results about windows with those of the same formula in clauses. Each
+// order found satisfies the clauses, and each learned clause holds in all orders found, also for
+// other queries.
 func TestNativeWindows(t *testing.T) {
 	windows := 12
 	if testing.Short() {
@@ -368,7 +367,7 @@ func TestNativeWindows(t *testing.T) {
 			want[i] = ask(clauses, f.Race(p[0], p[1]), nil)
 		}
 		for _, mode := range modes {
-			if mode.lazy || !mode.sink {
+			if mode.lazy || !mode.goal {
 				continue
 			}
 			var s *order.Solver
@@ -429,10 +428,9 @@ func TestNativeWindows(t *testing.T) {
 	}
 }
 
-// TestPastTheSink: rows of what comes after the sink are left behind in a search, which
-// makes no difference, also where much comes after it and clauses are about that, so that
-// there may be cycles.
-func TestPastTheSink(t *testing.T) {
+// TestAfterGoal: rows of nodes after the goal are incomplete during a search. That does not change
+// results, also if clauses are about many such nodes and can close cycles among them.
+func TestAfterGoal(t *testing.T) {
 	problems := 1000
 	if testing.Short() {
 		problems = 100
@@ -446,7 +444,7 @@ func TestPastTheSink(t *testing.T) {
 			p.Chains = append(p.Chains, 1+rng.IntN(3))
 			nodes += p.Chains[len(p.Chains)-1]
 		}
-		sink := order.Node(nodes)
+		goal := order.Node(nodes)
 		p.Chains = append(p.Chains, 1)
 		for range nodes * (10 + rng.IntN(25)) / 10 {
 			var clause []order.Lit
@@ -454,8 +452,8 @@ func TestPastTheSink(t *testing.T) {
 				clause = append(clause, randomLit(rng, &p, false))
 			}
 			if rng.IntN(3) == 0 {
-				clause[0] = order.Lit{Before: sink, After: clause[0].After}
-				if clause[0].After == sink {
+				clause[0] = order.Lit{Before: goal, After: clause[0].After}
+				if clause[0].After == goal {
 					clause = clause[1:]
 				}
 			}
@@ -478,8 +476,8 @@ func TestPastTheSink(t *testing.T) {
 		}
 		for range 6 {
 			var q []order.Lit
-			for range 1 + rng.IntN(4) { // after the sink
-				q = append(q, order.Lit{Before: sink, After: order.Node(rng.IntN(nodes))})
+			for range 1 + rng.IntN(4) { // after the goal
+				q = append(q, order.Lit{Before: goal, After: order.Node(rng.IntN(nodes))})
 			}
 			for range rng.IntN(2) {
 				q = append(q, randomLit(rng, &p, false))

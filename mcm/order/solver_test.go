@@ -62,7 +62,7 @@ func TestMisuse(t *testing.T) {
 		}
 	}
 	if _, err := order.NewSolver([]int{1, 1}, order.WithGoalChain(0), order.WithGoalChain(1)); !errors.Is(err, heisen.ErrOption) {
-		t.Errorf("two sinks: %v", err)
+		t.Errorf("two goals: %v", err)
 	}
 
 	s := mustNew(t, []int{2, 2})
@@ -387,7 +387,7 @@ func FuzzSolve(f *testing.F) {
 		all := models(&p)
 		for _, mode := range modes {
 			rng := rand.New(rand.NewPCG(1, 4))
-			if _, _, err := tryMode(rng, &p, slices.Index(p.Chains, 1), all, queries, mode.opts, mode.lazy, mode.fresh, mode.sink); err != nil {
+			if _, _, err := tryMode(rng, &p, slices.Index(p.Chains, 1), all, queries, mode.opts, mode.lazy, mode.fresh, mode.goal); err != nil {
 				t.Fatalf("%s: %v\n%+v\n%v", mode.name, err, p, queries)
 			}
 		}
