@@ -19,8 +19,11 @@
 //   - tree: a filter that keeps redundant accesses from detectors.
 //   - internal/core/atomrace: what is being accessed right now, by lock-free tables that
 //     also go into programs.
-//   - atomrace: races as accesses that overlap, violations of atomic sections as
-//     accesses that come in between; sections files, noise.
+//   - section: the vocabulary of atomic sections: their check, files, refinement by runs, and a
+//     tracker that follows threads through them.
+//   - internal/overlap: the findings of accesses that overlap, for all who run AtomRace.
+//   - atomrace: races as accesses that overlap, violations of atomic sections as accesses that
+//     come in between; noise.
 //   - mcm: bugs predicted from the maximal causal model of an execution, each with a
 //     schedule; mcm/order is the solver for strict orders that it rests on.
 //   - internal/core/strategies: which goroutine goes on, by strategies that also go into programs.

@@ -35,8 +35,8 @@
 // # Guarantees
 //
 // Decode accepts exactly the files whose sections [Check] accepts, and Encode writes equal sections
-// as equal files. A Tracker reports every execution of a section that stays within its bound of
-// nested sections, and nothing else.
+// as equal files. A Tracker reports every execution of a section whose end does not allow everything,
+// within its bound on sections at a time, and nothing else.
 //
 // # Cost and concurrency
 //

@@ -41,7 +41,7 @@ type Observation struct {
 //	sections = refiner.Refined()
 //
 // The cost of Sections, Refined and Add is proportional to the sections and the observation. A Refiner
-// is for one goroutine at a time. The zero Refiner has no sections and is done.
+// is for one goroutine at a time. The zero Refiner and a nil one have no sections and are done.
 type Refiner struct {
 	sections  []Section
 	pairs     map[Pair]*pairState
@@ -86,6 +86,9 @@ func clone(sections []Section) []Section {
 // that was not correct only marks its pairs as seen. Add returns an error, and ignores the whole run,
 // if a pair of the run belongs to no section.
 func (r *Refiner) Add(run Observation) (pruned []Pair, err error) {
+	if r == nil {
+		r = &Refiner{}
+	}
 	seen := slices.Concat(run.Seen, run.Violated)
 	for _, p := range seen {
 		if r.pairs[p] == nil {
@@ -112,11 +115,16 @@ func (r *Refiner) Add(run Observation) (pruned []Pair, err error) {
 }
 
 // Done reports whether enough correct runs in a row have changed nothing.
-func (r *Refiner) Done() bool { return r.unchanged >= r.stable }
+func (r *Refiner) Done() bool { return r == nil || r.unchanged >= r.stable }
 
 // Sections returns the sections to watch in the next run: all that were given, in their order, with what
 // their ends allow by now.
-func (r *Refiner) Sections() []Section { return clone(r.sections) }
+func (r *Refiner) Sections() []Section {
+	if r == nil {
+		return nil
+	}
+	return clone(r.sections)
+}
 
 // Refined returns the sections that remain. A pair that no run has seen allows everything, and a section
 // that can no longer be violated is removed. The other sections keep all their ends, including those
