@@ -171,16 +171,9 @@ func (s *Schedule) MarshalText() ([]byte, error) {
 	}
 	number("seed", s.Seed)
 	for _, t := range s.Targets {
-		roles, err := rolesText(t.Roles)
+		words, err := t.words()
 		if err != nil {
 			return nil, err
-		}
-		words := []string{roles, t.Mode, t.Place, t.Func}
-		if t.Above < 0 || t.Above > math.MaxUint8 {
-			return nil, fmt.Errorf("%w: a section %d calls above", ErrSchedule, t.Above)
-		}
-		if t.Above > 0 {
-			words = append(words, strconv.Itoa(t.Above))
 		}
 		line("target", words...)
 	}
@@ -207,6 +200,22 @@ func (s *Schedule) MarshalText() ([]byte, error) {
 	}
 	b.WriteString("end\n")
 	return b.Bytes(), nil
+}
+
+// words returns the words of a target's line.
+func (t *Target) words() ([]string, error) {
+	roles, err := rolesText(t.Roles)
+	if err != nil {
+		return nil, err
+	}
+	if t.Above < 0 || t.Above > math.MaxUint8 {
+		return nil, fmt.Errorf("%w: a section %d calls above", ErrSchedule, t.Above)
+	}
+	words := []string{roles, t.Mode, t.Place, t.Func}
+	if t.Above > 0 {
+		words = append(words, strconv.Itoa(t.Above))
+	}
+	return words, nil
 }
 
 func rolesText(roles Roles) (string, error) {
