@@ -21,7 +21,7 @@ import (
 //go:nosplit
 func heisenAtomicBegin(op uint64, addr unsafe.Pointer) *heisenStripe {
 	_ = *(*uint8)(addr)
-	if heisenCells.only {
+	if heisenShadow.racesOnly {
 		if heisenAtomicLock(op, uintptr(addr)) {
 			return &heisenAtomicLocks[0] // which is not locked: the cell is
 		}
@@ -31,14 +31,14 @@ func heisenAtomicBegin(op uint64, addr unsafe.Pointer) *heisenStripe {
 		heisenPointAtomic(op, addr, getcallerfp())
 	}
 	if heisen.once {
-		heisenWrites(uintptr(addr), heisenWroteWord)
+		heisenBeforeWrite(uintptr(addr), heisenWroteWord)
 	}
 	gp := getg()
-	heisenUnwatch((*heisenG)(unsafe.Pointer(gp.racectx)))
+	heisenEndPending((*heisenG)(unsafe.Pointer(gp.racectx)))
 	if heisen.noisy {
 		heisenNoiseAt(getcallerfp())
 	}
-	if !heisen.on || heisen.quiet && !heisenWatched.sections && !heisen.races || gp.racectx == 0 || (*heisenG)(unsafe.Pointer(gp.racectx)).mute || gp.raceignore != 0 || gp.m.p == 0 ||
+	if !heisen.on || heisen.quiet && !heisenOverlaps.sections && !heisen.races || gp.racectx == 0 || (*heisenG)(unsafe.Pointer(gp.racectx)).mute || gp.raceignore != 0 || gp.m.p == 0 ||
 		heisenOnStack(uintptr(addr)) || !heisenShared(uintptr(addr)) {
 		return nil
 	}
@@ -46,7 +46,7 @@ func heisenAtomicBegin(op uint64, addr unsafe.Pointer) *heisenStripe {
 		if !heisenAtomicLock(op, uintptr(addr)) {
 			return nil
 		}
-		if heisen.quiet && !heisenWatched.sections {
+		if heisen.quiet && !heisenOverlaps.sections {
 			return &heisenAtomicLocks[0] // which is not locked: the cell is
 		}
 	}
@@ -67,14 +67,14 @@ func heisenAtomicEnd(s *heisenStripe, op uint64, addr unsafe.Pointer) {
 	h := (*heisenG)(unsafe.Pointer(getg().racectx))
 	if heisen.races {
 		heisenAtomicUnlock(h, op, uintptr(addr), getcallerfp())
-		if heisen.quiet && !heisenWatched.sections {
+		if heisen.quiet && !heisenOverlaps.sections {
 			return
 		}
 	}
 	var pc uint64
-	if heisenWatched.sections {
+	if heisenOverlaps.sections {
 		pc = heisenPC(heisenCaller(getcallerfp()))
-		heisenWatchAtomic(h, op != heisenOpAtomicRead, uintptr(addr), pc)
+		heisenTrackAtomic(h, op != heisenOpAtomicRead, uintptr(addr), pc)
 		if heisen.quiet {
 			heisenUnlock(&s.held)
 			return
@@ -82,49 +82,49 @@ func heisenAtomicEnd(s *heisenStripe, op uint64, addr unsafe.Pointer) {
 	}
 	stamp := heisenStamp()
 	heisenUnlock(&s.held)
-	if !heisenWatched.sections { // not while others wait for the lock
+	if !heisenOverlaps.sections { // not while others wait for the lock
 		pc = heisenPC(heisenCaller(getcallerfp()))
 	}
 	// A P was there when the lock was taken, and hooks are not preempted.
 	heisenPut(heisenOpen(h, 3), h, op, uintptr(addr), stamp, pc)
 }
 
-// heisenKnown returns what heisenUnchanged takes after an atomic load that the current goroutine is
+// heisenBeginLoad returns what heisenLoadUnchanged takes after an atomic load that the current goroutine is
 // about to make, if that takes no lock: there is nothing to learn, and it is noted. Otherwise head is
 // 0.
 //
 //go:nosplit
-func heisenKnown(addr unsafe.Pointer) (head uint64, turns uint32) {
+func heisenBeginLoad(addr unsafe.Pointer) (head uint64, version uint32) {
 	h := (*heisenG)(unsafe.Pointer(getg().racectx))
-	if !heisenCells.only || h == nil || !h.order.UpToDate(&heisenFastTrack) {
+	if !heisenShadow.racesOnly || h == nil || !h.order.UpToDate(&heisenFastTrack) {
 		return 0, 0
 	}
-	head, turns, noted := heisenFastTrack.BeginLoad(&h.order, heisenCellAt(uintptr(addr)), uint64(uintptr(addr)))
-	if head != 0 && !noted && !heisenLoadAgain(h, uintptr(addr)) {
+	head, version, recorded := heisenFastTrack.BeginLoad(&h.order, heisenCellAt(uintptr(addr)), uint64(uintptr(addr)))
+	if head != 0 && !recorded && !heisenRefreshLoad(h, uintptr(addr)) {
 		return 0, 0
 	}
-	return head, turns
+	return head, version
 }
 
-// heisenLoadAgain notes the load in the present epoch if it is noted in an earlier one.
+// heisenRefreshLoad notes the load in the present epoch if it is noted in an earlier one.
 //
 //go:nosplit
 //go:noinline
-func heisenLoadAgain(h *heisenG, addr uintptr) bool {
+func heisenRefreshLoad(h *heisenG, addr uintptr) bool {
 	gp := getg()
 	b := heisenBufOfP()
 	if !heisen.on || h.mute || gp.raceignore != 0 || gp.m.p == 0 || b == nil || !h.started || heisenOnStack(addr) {
 		return false
 	}
-	place := heisenPlaceOf(b, h, 0, getcallerfp())
+	place := heisenPlaceFrom(b, h, 0, getcallerfp())
 	return heisenFastTrack.RefreshLoad(&h.order, heisenCellAt(addr), place, 1<<(addr&7))
 }
 
-// heisenUnchanged reports whether it made no difference.
+// heisenLoadUnchanged reports whether it made no difference.
 //
 //go:nosplit
-func heisenUnchanged(addr unsafe.Pointer, head uint64, turns uint32) bool {
-	return heisenCellAt(uintptr(addr)).LoadUnchanged(head, turns)
+func heisenLoadUnchanged(addr unsafe.Pointer, head uint64, version uint32) bool {
+	return heisenCellAt(uintptr(addr)).LoadUnchanged(head, version)
 }
 
 // A compare-and-swap that fails is a load.
@@ -172,9 +172,9 @@ func race_AddInt32(addr *int32, delta int32) int32 {
 //go:linkname sync_atomic_LoadPointer sync/atomic.LoadPointer
 //go:nosplit
 func sync_atomic_LoadPointer(addr *unsafe.Pointer) (val unsafe.Pointer) {
-	head, turns := heisenKnown(unsafe.Pointer(addr))
+	head, version := heisenBeginLoad(unsafe.Pointer(addr))
 	if head != 0 {
-		if val = atomic.Loadp(unsafe.Pointer(addr)); heisenUnchanged(unsafe.Pointer(addr), head, turns) {
+		if val = atomic.Loadp(unsafe.Pointer(addr)); heisenLoadUnchanged(unsafe.Pointer(addr), head, version) {
 			return val
 		}
 	}
@@ -187,9 +187,9 @@ func sync_atomic_LoadPointer(addr *unsafe.Pointer) (val unsafe.Pointer) {
 //go:linkname sync_atomic_LoadInt32 sync/atomic.LoadInt32
 //go:nosplit
 func sync_atomic_LoadInt32(addr *int32) (val int32) {
-	head, turns := heisenKnown(unsafe.Pointer(addr))
+	head, version := heisenBeginLoad(unsafe.Pointer(addr))
 	if head != 0 {
-		if val = int32(atomic.Load((*uint32)(unsafe.Pointer(addr)))); heisenUnchanged(unsafe.Pointer(addr), head, turns) {
+		if val = int32(atomic.Load((*uint32)(unsafe.Pointer(addr)))); heisenLoadUnchanged(unsafe.Pointer(addr), head, version) {
 			return val
 		}
 	}
@@ -202,9 +202,9 @@ func sync_atomic_LoadInt32(addr *int32) (val int32) {
 //go:linkname sync_atomic_LoadUint32 sync/atomic.LoadUint32
 //go:nosplit
 func sync_atomic_LoadUint32(addr *uint32) (val uint32) {
-	head, turns := heisenKnown(unsafe.Pointer(addr))
+	head, version := heisenBeginLoad(unsafe.Pointer(addr))
 	if head != 0 {
-		if val = atomic.Load(addr); heisenUnchanged(unsafe.Pointer(addr), head, turns) {
+		if val = atomic.Load(addr); heisenLoadUnchanged(unsafe.Pointer(addr), head, version) {
 			return val
 		}
 	}
@@ -217,9 +217,9 @@ func sync_atomic_LoadUint32(addr *uint32) (val uint32) {
 //go:linkname sync_atomic_LoadInt64 sync/atomic.LoadInt64
 //go:nosplit
 func sync_atomic_LoadInt64(addr *int64) (val int64) {
-	head, turns := heisenKnown(unsafe.Pointer(addr))
+	head, version := heisenBeginLoad(unsafe.Pointer(addr))
 	if head != 0 {
-		if val = int64(atomic.Load64((*uint64)(unsafe.Pointer(addr)))); heisenUnchanged(unsafe.Pointer(addr), head, turns) {
+		if val = int64(atomic.Load64((*uint64)(unsafe.Pointer(addr)))); heisenLoadUnchanged(unsafe.Pointer(addr), head, version) {
 			return val
 		}
 	}
@@ -232,9 +232,9 @@ func sync_atomic_LoadInt64(addr *int64) (val int64) {
 //go:linkname sync_atomic_LoadUint64 sync/atomic.LoadUint64
 //go:nosplit
 func sync_atomic_LoadUint64(addr *uint64) (val uint64) {
-	head, turns := heisenKnown(unsafe.Pointer(addr))
+	head, version := heisenBeginLoad(unsafe.Pointer(addr))
 	if head != 0 {
-		if val = atomic.Load64(addr); heisenUnchanged(unsafe.Pointer(addr), head, turns) {
+		if val = atomic.Load64(addr); heisenLoadUnchanged(unsafe.Pointer(addr), head, version) {
 			return val
 		}
 	}
@@ -247,9 +247,9 @@ func sync_atomic_LoadUint64(addr *uint64) (val uint64) {
 //go:linkname sync_atomic_LoadUintptr sync/atomic.LoadUintptr
 //go:nosplit
 func sync_atomic_LoadUintptr(addr *uintptr) (val uintptr) {
-	head, turns := heisenKnown(unsafe.Pointer(addr))
+	head, version := heisenBeginLoad(unsafe.Pointer(addr))
 	if head != 0 {
-		if val = atomic.Loaduintptr(addr); heisenUnchanged(unsafe.Pointer(addr), head, turns) {
+		if val = atomic.Loaduintptr(addr); heisenLoadUnchanged(unsafe.Pointer(addr), head, version) {
 			return val
 		}
 	}

@@ -41,7 +41,7 @@ func heisenNano() int64 {
 
 // idle is called when no goroutine of the program can go on: it waits for what is
 // outside, lets the clock go to the next timer, or gives up.
-func (s *heisenScheduling) idle(pp *p) {
+func (s *heisenScheduler) idle(pp *p) {
 	timers := &pp.timers
 	if timers.zombies.Load() > 0 { // those that were stopped are none to wait for
 		timers.lock()
@@ -50,7 +50,7 @@ func (s *heisenScheduling) idle(pp *p) {
 	}
 	when := timers.wakeTime()
 	network := netpollAnyWaiters()
-	calls, waits := s.away()
+	calls, waits := s.outsideWaits()
 	switch {
 	case when != 0 && when <= s.clock:
 	case network || calls || waits:
@@ -68,13 +68,13 @@ func (s *heisenScheduling) idle(pp *p) {
 			usleep(uint32(min(wait, 100*1000) / 1000))
 		}
 		s.waited += nanotime1() - start
-		if s.gathered() {
+		if s.anyRunnable() {
 			s.waited = 0
 			return
 		}
 		if when == 0 {
-			if !network && !calls && !sig.inuse && s.waited >= heisenDeadPatience {
-				heisenGiveUp(heisenDeadlock, heisenDeadMessage)
+			if !network && !calls && !sig.inuse && s.waited >= heisenDeadlockPatience {
+				heisenAbortRun(heisenDeadlock, heisenDeadlockMessage)
 			}
 			return
 		}
@@ -88,10 +88,10 @@ func (s *heisenScheduling) idle(pp *p) {
 	case sig.inuse:
 		usleep(heisenIdleWait / 1000) // a signal may come
 	default:
-		heisenGiveUp(heisenDeadlock, heisenDeadMessage)
+		heisenAbortRun(heisenDeadlock, heisenDeadlockMessage)
 	}
 	if s.clock >= s.maxClock {
-		heisenGiveUp(heisenStuckClock, "heisen: the program's time has come to its bound")
+		heisenAbortRun(heisenStuckClock, "heisen: the program's time has come to its bound")
 	}
 	if when != 0 && when <= s.clock {
 		s.waited = 0
@@ -100,9 +100,9 @@ func (s *heisenScheduling) idle(pp *p) {
 }
 
 const (
-	heisenIdleWait        = 1000 * 1000        // ns
-	heisenNetworkPatience = 10 * 1000 * 1000   // ns
-	heisenDeadPatience    = 1000 * 1000 * 1000 // ns
+	heisenIdleWait         = 1000 * 1000        // ns
+	heisenNetworkPatience  = 10 * 1000 * 1000   // ns
+	heisenDeadlockPatience = 1000 * 1000 * 1000 // ns
 
-	heisenDeadMessage = "all goroutines are asleep - deadlock!" // the runtime's words
+	heisenDeadlockMessage = "all goroutines are asleep - deadlock!" // the runtime's words
 )

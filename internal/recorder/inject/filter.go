@@ -24,9 +24,9 @@ import (
 //
 // In a span the locks held are the same, or at f those held at e and more.
 
-// heisenSeen is an access that was recorded: its words, and the span and era it
+// heisenRecorded is an access that was recorded: its words, and the span and era it
 // belongs to.
-type heisenSeen struct {
+type heisenRecorded struct {
 	access, where uint64
 	span, era     uint64
 }
@@ -36,21 +36,21 @@ type heisenSeen struct {
 type heisenFilter struct {
 	spans   uint64 // the latest number of a span given out here
 	skipped uint64 // accesses not recorded
-	seen    [heisenSeenSize]heisenSeen
+	seen    [heisenRecordedSize]heisenRecorded
 }
 
 const (
-	heisenSeenBits = 12
-	heisenSeenSize = 1 << heisenSeenBits
-	heisenSpanBits = 48 // of a span, for its number on the P; above is the P's
+	heisenRecordedBits = 12
+	heisenRecordedSize = 1 << heisenRecordedBits
+	heisenSpanBits     = 48 // of a span, for its number on the P; above is the P's
 )
 
 // repeated reports whether an access was recorded already in the goroutine's
 // span, and otherwise where to note that it is.
 //
 //go:nosplit
-func (f *heisenFilter) repeated(h *heisenG, access, where uint64) (*heisenSeen, bool) {
-	s := &f.seen[(access^where>>22)*0x9E3779B97F4A7C15>>(64-heisenSeenBits)]
+func (f *heisenFilter) repeated(h *heisenG, access, where uint64) (*heisenRecorded, bool) {
+	s := &f.seen[(access^where>>22)*0x9E3779B97F4A7C15>>(64-heisenRecordedBits)]
 	if s.access == access && s.where == where && s.span == h.span && s.era == heisen.era {
 		f.skipped++
 		return s, true
@@ -71,11 +71,11 @@ type heisenReleased struct {
 // span to go on.
 const heisenMaxReleased = 4
 
-// heisenPublish ends the span of h if op makes what h did known to others, and
+// heisenTrackSpan ends the span of h if op makes what h did known to others, and
 // follows the locks.
 //
 //go:nosplit
-func heisenPublish(b *heisenBuf, h *heisenG, op uint64, obj uintptr) {
+func heisenTrackSpan(b *heisenBuf, h *heisenG, op uint64, obj uintptr) {
 	switch op {
 	case heisenOpAtomicRead, heisenOpReceive, heisenOpChanceReceive:
 	case heisenOpAcquire, heisenOpTryAcquire:
@@ -117,7 +117,7 @@ func (h *heisenG) release(b *heisenBuf, lock uintptr, shared bool) {
 
 //go:nosplit
 func (h *heisenG) acquired(b *heisenBuf, lock uintptr, shared bool) {
-	alone := heisenHold(lock, h.id+1)
+	alone := heisenSetHolder(lock, h.id+1)
 	span := uint64(0)
 	for i := h.released; i > 0; i-- {
 		l := &h.locks[i-1]
@@ -152,11 +152,11 @@ var heisenHolders [1 << heisenHolderBits]uint64
 
 const heisenHolderBits = 14 // with the 32 of a tag and the 2 that are zero, all 48 that addresses have
 
-// heisenHold notes that a goroutine has acquired a lock, and reports whether the
+// heisenSetHolder notes that a goroutine has acquired a lock, and reports whether the
 // last to do so was the same goroutine. In doubt it was not.
 //
 //go:nosplit
-func heisenHold(lock uintptr, by uint32) (same bool) {
+func heisenSetHolder(lock uintptr, by uint32) (same bool) {
 	at, tag := heisenHolderAt(lock)
 	now := tag | uint64(by)
 	if atomic.Load64(at) == now {

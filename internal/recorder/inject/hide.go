@@ -112,7 +112,7 @@ func heisenInitHidden() bool {
 	w.count, w.vars = uint32(next()), uintptr(next())
 	flags := next()
 	heisen.shows, heisen.once = flags&heisenHiddenShow != 0, flags&heisenHiddenOnce != 0
-	if heisen.once && !heisenInitTrees() {
+	if heisen.once && !heisenInitGraph() {
 		return false
 	}
 	w.globals = at
@@ -243,7 +243,7 @@ func heisenSetsTimer(pc uintptr) bool {
 // one that is not known: what it has is not known either. It must run on the system
 // stack; gp is h's goroutine.
 func heisenHide(gp *g, h *heisenG, f *heisenFrame, pc, sp uintptr) {
-	h.settle()
+	h.commitWrite()
 	h.pairs++
 	f.opened = true
 	if !heisen.on {
@@ -286,7 +286,7 @@ func (h *heisenG) reveal(last *heisenFrame) {
 			continue
 		}
 		h.pairs--
-		h.settle()
+		h.commitWrite()
 		if !heisen.on {
 			continue
 		}

@@ -3,9 +3,7 @@
 package runtime
 
 import (
-	"internal/abi"
 	"internal/runtime/atomic"
-	"internal/runtime/sys"
 	"unsafe"
 )
 
@@ -20,9 +18,9 @@ import (
 // as always, and from there it goes to the pool. All of this belongs to whoever has
 // the P.
 
-var heisenSched heisenScheduling
+var heisenSched heisenScheduler
 
-type heisenScheduling struct {
+type heisenScheduler struct {
 	on bool
 
 	picker    heisenStrategiesScheduler
@@ -65,8 +63,8 @@ type heisenScheduling struct {
 	influences [heisenInfluences]heisenInfluence
 }
 
-// heisenWay is what the scheduler keeps of a goroutine.
-type heisenWay struct {
+// heisenSchedG is what the scheduler keeps of a goroutine.
+type heisenSchedG struct {
 	// at numbers its latest operation (see heisenStrategiesTask.Seq): how many points it has come
 	// to on its own account, and in the low half how many accesses since.
 	at   uint64
@@ -75,13 +73,13 @@ type heisenWay struct {
 	// deepest is in how many calls h was at most where it entered sections.
 	deepest uint32
 	// expects is what the compare-and-swap is to find.
-	expects uint64
-	hooks   uint32 // since its latest point
-	wide    uint8  // how many bytes a compare-and-swap compares; 0 if there is none
-	kind    uint8  // whose goroutine it is, once it is known
-	stays   bool   // it is to go on without a choice
-	back    bool   // it comes back from a system call that took long
-	waits   bool   // and that was to wait, in the runtime, for what is no goroutine
+	expects       uint64
+	hooks         uint32 // since its latest point
+	wide          uint8  // how many bytes a compare-and-swap compares; 0 if there is none
+	kind          uint8  // whose goroutine it is, once it is known
+	resumes       bool   // it is to go on without a choice
+	fromSyscall   bool   // it comes back from a system call that took long
+	inRuntimeWait bool   // and that was to wait, in the runtime, for what is no goroutine
 }
 
 const (
@@ -89,132 +87,9 @@ const (
 	heisenIsRuntime = 2
 )
 
-// heisenInitSched reads how to schedule, and begins. It reports whether it could.
-func heisenInitSched() bool {
-	m, ok := heisenReceive()
-	if !ok {
-		return false
-	}
-	s := &heisenSched
-	var c heisenStrategiesConfig
-	c.Strategy, s.procs, s.spin = heisenStrategiesStrategy(m.next()), int32(m.next()), m.next()
-	flags := m.next()
-	s.logging, c.ByDefault, s.placing = flags&1 != 0, flags&2 != 0, flags&4 != 0
-	c.Seed, s.maxSteps, s.maxClock, s.wallStart = m.next64(), m.next64(), int64(m.next64()), int64(m.next64())
-	c.PostponeLimit, c.WaitLimit, c.Depth, c.Steps = m.next64(), m.next64(), m.next64(), m.next64()
-	if n := m.next(); n > 0 {
-		c.Choices = heisenChoices(uintptr(n))
-		for i := range c.Choices {
-			c.Choices[i].Step, c.Choices[i].ID = m.next64(), m.next()
-		}
-	}
-	if n := m.next(); n > 0 {
-		c.Turns = heisenStrategiesTurns(uintptr(n))
-		for i := range c.Turns {
-			c.Turns[i].ID, c.Turns[i].Until = m.next(), m.next64()
-		}
-	}
-	if s.logging {
-		c.Log = heisenChoices(heisenLogged)
-	}
-	s.locations.read(&m)
-	s.picker.Start(&c)
-	s.running = heisenStrategiesNoTask
-	s.hooks = [4]uintptr{
-		abi.FuncPCABIInternal(raceread), abi.FuncPCABIInternal(racewrite),
-		abi.FuncPCABIInternal(racereadrange), abi.FuncPCABIInternal(racewriterange),
-	}
-
-	// One P, for good.
-	lock(&sched.lock)
-	sched.customGOMAXPROCS = true
-	unlock(&sched.lock)
-	stw := stopTheWorldGC(stwGOMAXPROCS)
-	newprocs = 1
-	startTheWorldGC(stw)
-	// Threads are made from the program's heap, and when one is needed depends on how
-	// soon another has gone to sleep: some that sleep are there from the start.
-	for range heisenSpareThreads {
-		systemstack(func() { newm(heisenSpareThread, nil, -1) })
-	}
-	for range heisenSpareWait {
-		lock(&sched.lock)
-		asleep := sched.nmidle
-		unlock(&sched.lock)
-		if asleep >= heisenSpareThreads {
-			break
-		}
-		usleep(100)
-	}
-	// The collector works while the world stands still, and never because of the time;
-	// its worker is there from the start.
-	gcBgMarkStartWorkers()
-	debug.gcstoptheworld = 2
-	forcegcperiod = 1 << 62
-	randomizeScheduler = false
-
-	// Timers fire in a context that has a number as goroutines have. It has it from the
-	// start: else goroutines that are created after the first timer has fired have other
-	// numbers than those before, and in an order that is followed that may be others.
-	if ts := &getg().m.p.ptr().timers; ts.raceCtx == 0 {
-		ts.raceCtx = racectxstart(abi.FuncPCABIInternal((*timers).run)+sys.PCQuantum, 0)
-	}
-
-	s.clock = heisenClockStart
-	s.maxClock += heisenClockStart
-	s.on = true
-	for i := range aeskeysched {
-		aeskeysched[i] = byte(s.picker.Random())
-	}
-	for i := range hashkey {
-		hashkey[i] = uintptr(s.picker.Random())
-	}
-	return true
-}
-
-const (
-	heisenSpareThreads = 8
-	heisenSpareWait    = 10_000 // times 100 µs, at most
-	heisenWakeWait     = 100    // the same, once all are in use
-)
-
-// heisenSpareThread is what a thread does that sleeps until it is needed.
-func heisenSpareThread() {
-	stopm()
-	schedule()
-}
-
-// heisenMget takes the place of mget where a new thread would be made if none sleeps: one
-// may be about to. sched.lock is held.
-func heisenMget() *m {
-	mp := mget()
-	if heisenSched.on {
-		for i := 0; mp == nil && i < heisenWakeWait; i++ {
-			unlock(&sched.lock)
-			usleep(100)
-			lock(&sched.lock)
-			mp = mget()
-		}
-	}
-	return mp
-}
-
-// heisenLogged is how many choices are sent at a time.
-const heisenLogged = 1 << 10
-
-func heisenChoices(n uintptr) []heisenStrategiesChoice {
-	p := persistentalloc(n*unsafe.Sizeof(heisenStrategiesChoice{}), 8, &memstats.other_sys)
-	return unsafe.Slice((*heisenStrategiesChoice)(p), n)
-}
-
-func heisenStrategiesTurns(n uintptr) []heisenStrategiesTurn {
-	p := persistentalloc(n*unsafe.Sizeof(heisenStrategiesTurn{}), 8, &memstats.other_sys)
-	return unsafe.Slice((*heisenStrategiesTurn)(p), n)
-}
-
-// heisenCalm reports whether there is nothing for the runtime's own scheduler to do
+// heisenQuiescent reports whether there is nothing for the runtime's own scheduler to do
 // before a choice.
-func heisenCalm(pp *p) bool {
+func heisenQuiescent(pp *p) bool {
 	when := pp.timers.wakeTime()
 	return (when == 0 || when > heisenSched.clock) && !netpollAnyWaiters() && !sched.gcwaiting.Load() &&
 		pp.runSafePointFn == 0 && fingStatus.Load()&(fingWait|fingWake) != fingWait|fingWake &&
@@ -279,8 +154,8 @@ func heisenGosched(gp *g, preempted bool) {
 		return
 	}
 	if preempted {
-		h.task.stays = true
-	} else if !h.task.stays {
+		h.task.resumes = true
+	} else if !h.task.resumes {
 		h.task.next.Kind = heisenStrategiesYield
 	}
 }
@@ -289,19 +164,19 @@ func heisenGosched(gp *g, preempted bool) {
 // own sake.
 func heisenStay() {
 	if h := (*heisenG)(unsafe.Pointer(getg().racectx)); heisenSched.on && h != nil {
-		h.task.stays = true
+		h.task.resumes = true
 	}
 	Gosched()
 }
 
 // gather empties the run queues.
-func (s *heisenScheduling) gather(pp *p) {
+func (s *heisenScheduler) gather(pp *p) {
 	for {
 		gp, _ := runqget(pp)
 		if gp == nil {
 			break
 		}
-		s.sort(gp)
+		s.route(gp)
 	}
 	for !sched.runq.empty() {
 		lock(&sched.lock)
@@ -310,30 +185,30 @@ func (s *heisenScheduling) gather(pp *p) {
 		if gp == nil {
 			break
 		}
-		s.sort(gp)
+		s.route(gp)
 	}
 }
 
 // sort puts a goroutine where it belongs.
-func (s *heisenScheduling) sort(gp *g) {
+func (s *heisenScheduler) route(gp *g) {
 	h := (*heisenG)(unsafe.Pointer(gp.racectx))
 	switch {
 	case h == nil || !heisenInProgram(gp, h):
 		s.system.pushBack(gp)
-	case h.task.stays && s.stay == 0:
-		h.task.stays = false
+	case h.task.resumes && s.stay == 0:
+		h.task.resumes = false
 		s.stay.set(gp)
 	default:
-		h.task.stays = false
-		if h.task.back {
-			h.task.back = false
+		h.task.resumes = false
+		if h.task.fromSyscall {
+			h.task.fromSyscall = false
 			pc := heisenCallerOn(gp, gp.sched.bp)
-			if in := &s.influences[heisenBySyscall]; h.task.waits {
+			if in := &s.influences[heisenBySyscall]; h.task.inRuntimeWait {
 				heisenInfluenced(heisenBySyscall, pc)
 			} else if in.first == 0 {
 				in.first = uint32(heisenPC(pc))
 			}
-			h.task.waits = false
+			h.task.inRuntimeWait = false
 		}
 		s.add(gp, h)
 	}
@@ -351,7 +226,7 @@ func heisenInProgram(gp *g, h *heisenG) bool {
 }
 
 // add puts gp into the pool.
-func (s *heisenScheduling) add(gp *g, h *heisenG) {
+func (s *heisenScheduler) add(gp *g, h *heisenG) {
 	if s.count == s.room {
 		s.grow()
 	}
@@ -363,16 +238,16 @@ func (s *heisenScheduling) add(gp *g, h *heisenG) {
 	s.count++
 }
 
-func (s *heisenScheduling) task(i int) *heisenStrategiesTask {
+func (s *heisenScheduler) task(i int) *heisenStrategiesTask {
 	return (*heisenStrategiesTask)(unsafe.Pointer(s.tasks + uintptr(i)*unsafe.Sizeof(heisenStrategiesTask{})))
 }
 
-func (s *heisenScheduling) g(i int) *guintptr {
+func (s *heisenScheduler) g(i int) *guintptr {
 	return (*guintptr)(unsafe.Pointer(s.gs + uintptr(i)*unsafe.Sizeof(guintptr(0))))
 }
 
 // grow doubles the room in the pool.
-func (s *heisenScheduling) grow() {
+func (s *heisenScheduler) grow() {
 	room := max(2*s.room, 1024)
 	larger := func(old, size uintptr) uintptr {
 		p := sysAlloc(alignUp(uintptr(room)*size, physPageSize), &memstats.other_sys, "heisen scheduler")
@@ -391,7 +266,7 @@ func (s *heisenScheduling) grow() {
 }
 
 // choose takes out of the pool who goes on; nil if time is to pass first.
-func (s *heisenScheduling) choose(pp *p) *g {
+func (s *heisenScheduler) choose(pp *p) *g {
 	s.picker.Timer = 0
 	if when := pp.timers.wakeTime(); when > s.clock {
 		s.picker.Timer = uint64(when - s.clock)
@@ -405,7 +280,7 @@ func (s *heisenScheduling) choose(pp *p) *g {
 	} // else it has ended
 	i := s.picker.Next(unsafe.Slice(s.task(0), s.count), s.running)
 	if i == heisenStrategiesWait {
-		s.stepped()
+		s.afterChoice()
 		s.until, s.standing = pp.timers.wakeTime(), s.count
 		return nil
 	}
@@ -429,7 +304,7 @@ func (s *heisenScheduling) choose(pp *p) *g {
 		s.turn = 0
 	}
 	s.running, s.last = h.id, h
-	s.stepped()
+	s.afterChoice()
 	return gp
 }
 
@@ -454,7 +329,7 @@ func (l *heisenLocation) below(depth uint32) uint32 {
 }
 
 // compare finds out which compare-and-swaps in the pool would write just now.
-func (s *heisenScheduling) compare() {
+func (s *heisenScheduler) compare() {
 	for i := range s.count {
 		t := s.task(i)
 		if !t.Atomic {
@@ -477,28 +352,28 @@ func (s *heisenScheduling) compare() {
 }
 
 // stepped is what follows every choice.
-func (s *heisenScheduling) stepped() {
+func (s *heisenScheduler) afterChoice() {
 	s.clock += heisenTick
 	if s.picker.NumMeetings > 0 {
-		s.sendMet()
+		s.sendMeetings()
 	}
 	if s.logging && s.picker.NumLog == heisenLogged {
 		s.sendLog()
 	}
 	if s.maxSteps > 0 && s.picker.Steps() >= s.maxSteps {
-		heisenGiveUp(heisenStuckSteps, "heisen: the program has made the most steps that it may")
+		heisenAbortRun(heisenStuckSteps, "heisen: the program has made the most steps that it may")
 	}
 }
 
 // sendMet tells of meetings.
-func (s *heisenScheduling) sendMet() {
+func (s *heisenScheduler) sendMeetings() {
 	if !heisen.quiet {
 		heisenFlushAll(0) // the receiver is to know the goroutines
 	}
 	for i := range s.picker.NumMeetings {
 		m := &s.picker.Meetings[i]
-		heisenTellDescent(m.First.ID)
-		heisenTellDescent(m.Second.ID)
+		heisenSendAncestry(m.First.ID)
+		heisenSendAncestry(m.Second.ID)
 		words := [8]uint64{uint64(m.Kind), m.Step,
 			m.First.who(), m.First.Addr, m.First.Size, m.Second.who(), m.Second.Addr, m.Second.Size}
 		heisenSend(heisenMsgMeeting, 0, 0, unsafe.Pointer(&words), unsafe.Sizeof(words))
@@ -512,7 +387,7 @@ func (s *heisenStrategiesSide) who() uint64 {
 }
 
 // sendLog tells of the latest choices.
-func (s *heisenScheduling) sendLog() {
+func (s *heisenScheduler) sendLog() {
 	if s.picker.NumLog > 0 {
 		heisenSend(heisenMsgChoices, 0, 0, unsafe.Pointer(&s.picker.Log[0]), uintptr(s.picker.NumLog)*unsafe.Sizeof(heisenStrategiesChoice{}))
 	}

@@ -24,11 +24,11 @@ func heisenKeeping() bool {
 	return heisen.on && !heisen.quiet && !heisen.filter
 }
 
-// heisenKeep records what gp, which is the current goroutine or parked, has to do
+// heisenRecordState records what gp, which is the current goroutine or parked, has to do
 // with a state.
 //
 //go:nosplit
-func heisenKeep(gp *g, op uint64, state unsafe.Pointer, fp uintptr) {
+func heisenRecordState(gp *g, op uint64, state unsafe.Pointer, fp uintptr) {
 	self := getg()
 	if gp != self {
 		fp = 0 // this is not where gp stands
@@ -45,11 +45,11 @@ func heisenKeep(gp *g, op uint64, state unsafe.Pointer, fp uintptr) {
 // It and those that follow are no addresses that a Go program can have.
 const heisenFiles = 1 << 54
 
-// heisenKeepFile records that the current goroutine has read the next that there is in a
+// heisenRecordFile records that the current goroutine has read the next that there is in a
 // file.
 //
 //go:nosplit
-func heisenKeepFile(file uintptr) {
+func heisenRecordFile(file uintptr) {
 	gp := getg()
 	h := (*heisenG)(unsafe.Pointer(gp.racectx))
 	if heisenKeeping() && h != nil && !h.mute && gp.raceignore == 0 {
@@ -76,7 +76,7 @@ func heisenNotify(c *hchan, idx uint, sg *sudog, side *uint) {
 	}
 	slot, fp := chanbuf(c, idx), getcallerfp()
 	heisenSyncG(gp, heisenOpReceive, uintptr(slot), fp)
-	heisenKeep(gp, heisenOpStep, unsafe.Pointer(side), fp)
+	heisenRecordState(gp, heisenOpStep, unsafe.Pointer(side), fp)
 	heisenSyncG(gp, heisenOpSend, uintptr(slot), fp)
 }
 
@@ -84,7 +84,7 @@ func heisenNotify(c *hchan, idx uint, sg *sudog, side *uint) {
 func heisenClosing(c *hchan) {
 	fp := getcallerfp()
 	if heisenSlotted(c) {
-		heisenKeep(getg(), heisenOpStep, unsafe.Pointer(&c.sendx), fp)
+		heisenRecordState(getg(), heisenOpStep, unsafe.Pointer(&c.sendx), fp)
 	}
 	heisenSyncG(getg(), heisenOpSend, uintptr(c.raceaddr()), fp)
 }
@@ -95,21 +95,21 @@ func heisenClosed(gp *g, c *hchan) {
 	fp := getcallerfp()
 	heisenSyncG(gp, heisenOpReceive, uintptr(c.raceaddr()), fp)
 	if heisenSlotted(c) {
-		heisenKeep(gp, heisenOpObserve, unsafe.Pointer(&c.recvx), fp)
+		heisenRecordState(gp, heisenOpObserve, unsafe.Pointer(&c.recvx), fp)
 	}
 }
 
 // heisenDrained is called where all elements of a timer's channel are taken away, if
 // there are any.
 func heisenDrained(c *hchan) {
-	heisenKeep(getg(), heisenOpStep, unsafe.Pointer(&c.recvx), getcallerfp())
+	heisenRecordState(getg(), heisenOpStep, unsafe.Pointer(&c.recvx), getcallerfp())
 }
 
 // heisenLength returns how many elements a channel has.
 func heisenLength(c *hchan) int {
 	lock(&c.lock)
 	n := int(c.qcount)
-	heisenLook(c, getcallerfp())
+	heisenObserveChan(c, getcallerfp())
 	unlock(&c.lock)
 	return n
 }
@@ -118,9 +118,9 @@ func heisenLength(c *hchan) int {
 // nor receive from a channel, which it has locked if there is one, or panics because it
 // is closed.
 func heisenTried(c *hchan) {
-	if c != nil && !heisenTriedAgain(uintptr(unsafe.Pointer(c))) {
-		heisenLook(c, getcallerfp())
-		heisenRemember()
+	if c != nil && !heisenTriedBefore(uintptr(unsafe.Pointer(c))) {
+		heisenObserveChan(c, getcallerfp())
+		heisenRememberTry()
 	}
 }
 
@@ -131,36 +131,36 @@ func heisenTriedAll(cases []scase) {
 	for i := range cases {
 		which = which*31 + uintptr(unsafe.Pointer(cases[i].c))
 	}
-	if !heisenKeeping() || heisenTriedAgain(which) {
+	if !heisenKeeping() || heisenTriedBefore(which) {
 		return
 	}
 	for range 2 {
 		for i := range cases {
 			if c := cases[i].c; c != nil {
-				heisenLook(c, getcallerfp())
+				heisenObserveChan(c, getcallerfp())
 			}
 		}
 	}
-	heisenRemember()
+	heisenRememberTry()
 }
 
-// heisenLook records that the current goroutine has looked at a channel: at one time so
+// heisenObserveChan records that the current goroutine has looked at a channel: at one time so
 // many elements were sent and so many received.
-func heisenLook(c *hchan, fp uintptr) {
+func heisenObserveChan(c *hchan, fp uintptr) {
 	gp := getg()
 	if !heisenSlotted(c) {
-		heisenKeep(gp, heisenOpObserve, c.raceaddr(), fp)
+		heisenRecordState(gp, heisenOpObserve, c.raceaddr(), fp)
 		return
 	}
-	heisenKeep(gp, heisenOpObserve, unsafe.Pointer(&c.sendx), fp)
-	heisenKeep(gp, heisenOpObserve, unsafe.Pointer(&c.recvx), fp)
-	heisenKeep(gp, heisenOpObserve, unsafe.Pointer(&c.sendx), fp)
+	heisenRecordState(gp, heisenOpObserve, unsafe.Pointer(&c.sendx), fp)
+	heisenRecordState(gp, heisenOpObserve, unsafe.Pointer(&c.recvx), fp)
+	heisenRecordState(gp, heisenOpObserve, unsafe.Pointer(&c.sendx), fp)
 }
 
-// heisenTriedAgain reports whether the current goroutine has tried the same channels
+// heisenTriedBefore reports whether the current goroutine has tried the same channels
 // before, and since then has done nothing else, and nobody has synchronised: to record
 // that again would say nothing.
-func heisenTriedAgain(which uintptr) bool {
+func heisenTriedBefore(which uintptr) bool {
 	h := (*heisenG)(unsafe.Pointer(getg().racectx))
 	if h == nil {
 		return true
@@ -170,14 +170,14 @@ func heisenTriedAgain(which uintptr) bool {
 	return again
 }
 
-func heisenRemember() {
+func heisenRememberTry() {
 	h := (*heisenG)(unsafe.Pointer(getg().racectx))
 	h.triedAt, h.triedWords = atomic.Load64(&heisen.stamp), h.words
 }
 
 // heisenStopped is called when a timer was stopped, or found to have fired.
 func heisenStopped(t *timeTimer, pending bool) bool {
-	heisenKeep(getg(), heisenOpChange, unsafe.Pointer(&t.timer), getcallerfp())
+	heisenRecordState(getg(), heisenOpChange, unsafe.Pointer(&t.timer), getcallerfp())
 	return pending
 }
 
@@ -192,7 +192,7 @@ func heisenElapsed(gp *g, bubble *synctestBubble) {
 	if gp == nil {
 		gp = getg()
 	}
-	heisenKeep(gp, heisenOpObserve, bubble.raceaddr(), 0)
+	heisenRecordState(gp, heisenOpObserve, bubble.raceaddr(), 0)
 }
 
 // What package sync calls where its states change or matter.
@@ -200,17 +200,17 @@ func heisenElapsed(gp *g, bubble *synctestBubble) {
 //go:linkname race_Change internal/race.Change
 //go:nosplit
 func race_Change(state unsafe.Pointer) {
-	heisenKeep(getg(), heisenOpChange, state, getcallerfp())
+	heisenRecordState(getg(), heisenOpChange, state, getcallerfp())
 }
 
 //go:linkname race_Observe internal/race.Observe
 //go:nosplit
 func race_Observe(state unsafe.Pointer) {
-	heisenKeep(getg(), heisenOpObserve, state, getcallerfp())
+	heisenRecordState(getg(), heisenOpObserve, state, getcallerfp())
 }
 
 //go:linkname race_Step internal/race.Step
 //go:nosplit
 func race_Step(state unsafe.Pointer) {
-	heisenKeep(getg(), heisenOpStep, state, getcallerfp())
+	heisenRecordState(getg(), heisenOpStep, state, getcallerfp())
 }

@@ -50,12 +50,12 @@ func init() {
 		heisen.filter = answer&heisenWantFilter != 0
 		heisen.marks = answer&heisenWantMarks != 0
 		heisen.quiet = answer&heisenWantNothing != 0
-		heisen.watch = answer&heisenWantWatch != 0
-		if heisen.watch && !heisenInitWatch() {
+		heisen.overlaps = answer&heisenWantOverlaps != 0
+		if heisen.overlaps && !heisenInitOverlaps() {
 			print("heisen: no word, or no room, of what to watch; this run is not recorded\n")
 			return
 		}
-		heisen.noisy = heisen.watch && heisenWatched.strength > 0
+		heisen.noisy = heisen.overlaps && heisenOverlaps.strength > 0
 		if answer&heisenWantHidden != 0 {
 			if !heisenInitHidden() {
 				print("heisen: no word, or no room, of what is hidden; this run is not recorded\n")
@@ -74,18 +74,18 @@ func init() {
 			print("heisen: no word of how to schedule; this run is not recorded\n")
 			return
 		}
-		if heisen.quiet && !heisenInitDescents() { // the last, for it does with what is left
+		if heisen.quiet && !heisenInitOrigins() { // the last, for it does with what is left
 			print("heisen: no address space for who starts goroutines; this run is not recorded\n")
 			return
 		}
 		heisen.detour = heisenSched.on || heisen.hides
-		heisen.calls = heisen.hides || heisen.watch && heisenWatched.sections || heisenSched.on
-		heisen.light = heisen.watch && heisen.quiet && !heisen.noisy && !heisenWatched.sections && !heisenWatched.brief &&
+		heisen.calls = heisen.hides || heisen.overlaps && heisenOverlaps.sections || heisenSched.on
+		heisen.overlapsOnly = heisen.overlaps && heisen.quiet && !heisen.noisy && !heisenOverlaps.sections && !heisenOverlaps.brief &&
 			!heisen.detour
-		heisenCells.fast = heisen.races && !heisen.watch && !heisen.detour
-		heisenCells.only = heisenCells.fast && heisen.quiet
-		if heisenCells.only {
-			heisenQuick, heisenQuickData = heisenCells.heap, heisenCells.data
+		heisenShadow.racesFirst = heisen.races && !heisen.overlaps && !heisen.detour
+		heisenShadow.racesOnly = heisenShadow.racesFirst && heisen.quiet
+		if heisenShadow.racesOnly {
+			heisenFastHeap, heisenFastData = heisenShadow.heap, heisenShadow.data
 		}
 		heisen.on, heisen.open = true, true
 	}
@@ -115,7 +115,7 @@ func heisenSend(kind, id, skipped uint32, p unsafe.Pointer, n uintptr) {
 // heisenSent ends the recording if something could not be sent.
 func heisenSent(ok bool) {
 	if !ok && heisen.open {
-		heisen.on, heisen.light, heisen.open = false, false, false
+		heisen.on, heisen.overlapsOnly, heisen.open = false, false, false
 		print("heisen: the analyser is gone; the rest of this run is not recorded\n")
 	}
 }
@@ -155,12 +155,12 @@ func heisenFlush(b *heisenBuf) {
 // the owner may go on appending.
 func heisenSendWords(b *heisenBuf) {
 	end := atomic.Loaduintptr(&b.pos)
-	skipped := min(atomic.Load64(&b.filter.skipped)-b.told, 1<<32-1)
+	skipped := min(atomic.Load64(&b.filter.skipped)-b.skippedSent, 1<<32-1)
 	if heisen.open && (end > b.sent || skipped > 0) {
 		heisenSend(heisenMsgWords, b.id, uint32(skipped), add(unsafe.Pointer(&b.words), b.sent*8), (end-b.sent)*8)
 	}
 	b.sent = end
-	b.told += skipped
+	b.skippedSent += skipped
 }
 
 // heisenFlushAll sends what is complete in every buffer. It gives up on a buffer
@@ -220,7 +220,7 @@ func heisenPoll() {
 //go:nosplit
 func heisenFinish() (status int32) {
 	systemstack(func() {
-		if !heisenBye() {
+		if !heisenEndRecording() {
 			return
 		}
 		if answer, ok := heisenAnswer(); ok {
@@ -236,12 +236,12 @@ func heisenFinish() (status int32) {
 //
 //go:nosplit
 func heisenStop() {
-	systemstack(func() { heisenBye() })
+	systemstack(func() { heisenEndRecording() })
 }
 
-// heisenBye sends the rest and ends the recording. It reports whether it did: of
+// heisenEndRecording sends the rest and ends the recording. It reports whether it did: of
 // several threads that end the program one does, and the others wait for it.
-func heisenBye() bool {
+func heisenEndRecording() bool {
 	if !heisen.open {
 		return false
 	}
@@ -251,13 +251,13 @@ func heisenBye() bool {
 		}
 		return false
 	}
-	stamps := heisenSettle(heisenEndPatience)
+	stamps := heisenAwaitHooks(heisenEndPatience)
 	heisenFlushAll(heisenForever)
-	if heisen.watch {
-		heisenSendWatched()
+	if heisen.overlaps {
+		heisenSendOverlapStats()
 	}
 	if heisen.races {
-		heisenSendRaces()
+		heisenSendRaceStats()
 	}
 	heisenSendExecution()
 	bye := [2]uint64{heisen.lost, stamps}
@@ -273,12 +273,12 @@ const (
 	heisenAbortPatience = 1000 * 1000 * 1000      // ns
 )
 
-// heisenSettle stops the recording and waits until every event that has a stamp
+// heisenAwaitHooks stops the recording and waits until every event that has a stamp
 // is written: without it nothing that comes after could be merged. A thread that
 // has a stamp may have lost its processor. It returns how many stamps there are;
 // a hook that was about to take one may still do so, after the end.
-func heisenSettle(patience int64) (stamps uint64) {
-	heisen.on, heisen.light = false, false
+func heisenAwaitHooks(patience int64) (stamps uint64) {
+	heisen.on, heisen.overlapsOnly = false, false
 	start := nanotime1()
 	for i := 0; ; i++ {
 		var synced uint64
@@ -312,7 +312,7 @@ func heisenAbort() {
 		return
 	}
 	systemstack(func() {
-		heisenSettle(heisenAbortPatience)
+		heisenAwaitHooks(heisenAbortPatience)
 		if heisenTryLock(&heisen.sendLock, heisenAbortPatience) {
 			heisenUnlock(&heisen.sendLock)
 			heisenFlushAll(heisenAbortPatience)

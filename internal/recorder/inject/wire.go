@@ -67,13 +67,13 @@ const (
 // payload in bytes, accesses skipped since the buffer's last message) and the
 // payload.
 const (
-	heisenMsgHello   = 1 // payload: version, text start, text size, pid; the receiver answers with what it wants when it is ready
-	heisenMsgWords   = 2 // payload: words of the buffer, in order
-	heisenMsgBarrier = 3 // everything recorded before has been sent
-	heisenMsgBye     = 4 // payload: events lost, stamps given out; the receiver answers with the exit status
-	heisenMsgPlaces  = 5 // payload: parent<<32 | pc of the places that come next in number, from 1; the parent has 24 bits, above which stands what else a place may be
-	heisenMsgTask    = 6 // buffer: its number; payload: its name, with zero bytes up to a whole word
-	heisenMsgWatched = 7 // before the last: what came of heisenWantWatch; buffer: number of ends; payload: five kinds of losses, whether a location was met, a bit for each end that was seen
+	heisenMsgHello        = 1 // payload: version, text start, text size, pid; the receiver answers with what it wants when it is ready
+	heisenMsgWords        = 2 // payload: words of the buffer, in order
+	heisenMsgBarrier      = 3 // everything recorded before has been sent
+	heisenMsgBye          = 4 // payload: events lost, stamps given out; the receiver answers with the exit status
+	heisenMsgPlaces       = 5 // payload: parent<<32 | pc of the places that come next in number, from 1; the parent has 24 bits, above which stands what else a place may be
+	heisenMsgTask         = 6 // buffer: its number; payload: its name, with zero bytes up to a whole word
+	heisenMsgOverlapStats = 7 // before the last: what came of heisenWantOverlaps; buffer: number of ends; payload: five kinds of losses, whether a location was met, a bit for each end that was seen
 	// Of deterministic runs, see sched.go.
 	heisenMsgExecution = 8  // before the last: steps, hash of the choices, time passed, 1 if a target was met, choices that could not be followed, and of each influence how many and the first one's text offset
 	heisenMsgStuck     = 9  // buffer: why; payload: of each goroutine its number, what it waits for, place, length of the reason and the reason, with zero bytes up to a whole word
@@ -90,24 +90,24 @@ const (
 	heisenMsgRaces = 14 // before the last: what came of heisenWantRaces; payload: goroutines that shared clocks, 1 if there was no memory
 
 	// Of quiet programs, see descent.go. Payload: of each goroutine its number<<32 | that of who
-	// has started it, goid, and the place of the go statement with heisenDescentForked, if
+	// has started it, goid, and the place of the go statement with heisenOriginForked, if
 	// somebody has.
-	heisenMsgDescents = 15
+	heisenMsgOrigins = 15
 
 	heisenByOrder  = 1 << 63   // in an overlap's last word
 	heisenUnknownG = 1<<32 - 1 // the number of a goroutine that is not known any more
 
 	heisenExecutionWords = 5
-	heisenWatchedWords   = 6
-	heisenDescentWords   = 3
+	heisenOverlapWords   = 6
+	heisenOriginWords    = 3
 
-	heisenDescentForked = 1 << 24
+	heisenOriginForked = 1 << 24
 
 	// What a place is, above the number of its parent; see held.go.
 	heisenNodeLow    = 1 << 24
 	heisenNodeHigh   = 2 << 24
 	heisenNodeTaken  = 3 << 24
-	heisenNodeUnder  = 4 << 24
+	heisenNodeAccess = 4 << 24
 	heisenNodeShared = 1 << 31   // in the pc of a heisenNodeHigh
 	heisenManyLocks  = 1<<55 + 1 // the address of locks that are not told apart
 
@@ -118,11 +118,11 @@ const (
 	heisenHiddenShow = 1 // what hidden packages do is recorded, marked
 	heisenHiddenOnce = 2 // see trees.go
 
-	heisenWantFilter  = 1  // no access that is redundant
-	heisenWantMarks   = 2  // with one of the others: rather mark them
-	heisenWantRaces   = 4  // races by happens-before, found by the program itself
-	heisenWantWatch   = 8  // overlaps; after the answer comes the number of bytes that say what to watch, and these
-	heisenWantNothing = 16 // nothing else
-	heisenWantSched   = 32 // a deterministic run; how comes as what to watch does, after that of hidden packages
-	heisenWantHidden  = 64 // nothing of some packages; after the answer, and what heisenWantWatch adds, comes the number of bytes that say of which, and these
+	heisenWantFilter   = 1  // no access that is redundant
+	heisenWantMarks    = 2  // with one of the others: rather mark them
+	heisenWantRaces    = 4  // races by happens-before, found by the program itself
+	heisenWantOverlaps = 8  // overlaps; after the answer comes the number of bytes that say what to watch, and these
+	heisenWantNothing  = 16 // nothing else
+	heisenWantSched    = 32 // a deterministic run; how comes as what to watch does, after that of hidden packages
+	heisenWantHidden   = 64 // nothing of some packages; after the answer, and what heisenWantOverlaps adds, comes the number of bytes that say of which, and these
 )

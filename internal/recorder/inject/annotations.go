@@ -134,7 +134,7 @@ func race_AcquireByChance(addr unsafe.Pointer) {
 //go:nosplit
 func race_HandingOut(begins bool) {
 	switch {
-	case !heisenCells.only:
+	case !heisenShadow.racesOnly:
 	case begins:
 		RaceDisable()
 	default:
@@ -177,7 +177,7 @@ func race_Input(addr unsafe.Pointer, file int) {
 	heisenOutside(heisenByInput)
 	race_AcquireByChance(addr)
 	if file >= 0 {
-		heisenKeepFile(uintptr(file))
+		heisenRecordFile(uintptr(file))
 	}
 }
 

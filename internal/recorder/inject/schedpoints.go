@@ -7,11 +7,11 @@ import "unsafe"
 // The points of a deterministic run: where the running goroutine says what it does next, and
 // another may be chosen in its place.
 
-// heisenMayStop reports whether the goroutine gp, which is the current one, may be
+// heisenStoppable reports whether the goroutine gp, which is the current one, may be
 // stopped where it has called for something.
 //
 //go:nosplit
-func heisenMayStop(gp *g) bool {
+func heisenStoppable(gp *g) bool {
 	mp := gp.m
 	return gp == mp.curg && mp.locks == 0 && mp.mallocing == 0 && mp.throwing == 0 && mp.preemptoff == "" &&
 		mp.dying == 0 && mp.p != 0
@@ -31,12 +31,12 @@ func heisenPointAt(kind heisenStrategiesKind, on unsafe.Pointer, mode uint32, fp
 	gp := getg()
 	h := (*heisenG)(unsafe.Pointer(gp.racectx))
 	s := &heisenSched
-	if !s.on || h == nil || !heisenMayStop(gp) {
+	if !s.on || h == nil || !heisenStoppable(gp) {
 		return
 	}
 	h.task.at = (h.task.at>>32 + 1) << 32
 	if s.placing {
-		heisenPlaceAt(h)
+		heisenRecordPoint(h)
 	}
 	t := &h.task.next
 	t.Kind, t.Addr = kind, uint64(uintptr(on))
@@ -56,7 +56,7 @@ func heisenPointAt(kind heisenStrategiesKind, on unsafe.Pointer, mode uint32, fp
 		}
 	}
 	h.task.hooks = 0
-	mcall(heisenDecide)
+	mcall(heisenSwitch)
 }
 
 // heisenPointAtomic is a point before an atomic operation.
@@ -102,14 +102,14 @@ func heisenPointAccess(write bool, addr, size, pc uintptr) {
 	h.task.hooks++
 	h.task.at++
 	if s.placing {
-		heisenPlaceAt(h)
+		heisenRecordPoint(h)
 	}
 	number := uint32(0)
 	if s.locations.count > 0 && addr-gp.stack.lo >= gp.stack.hi-gp.stack.lo && heisenShared(addr) {
 		number, _ = s.locations.locate(heisenPC(pc), heisenMode(write))
 	}
 	turn := h.task.at >= s.picker.Until && h.id == s.running
-	if number == 0 && h.task.hooks < s.spin && !turn || !heisenMayStop(gp) {
+	if number == 0 && h.task.hooks < s.spin && !turn || !heisenStoppable(gp) {
 		return
 	}
 	t := &h.task.next
@@ -128,14 +128,14 @@ func heisenPointAccess(write bool, addr, size, pc uintptr) {
 	}
 	h.task.hooks = 0
 	gp.asyncSafePoint = true
-	mcall(heisenDecide)
+	mcall(heisenSwitch)
 	gp.asyncSafePoint = false
 }
 
-// heisenPlaceAt records that what comes next of h is of its operation h.task.at.
+// heisenRecordPoint records that what comes next of h is of its operation h.task.at.
 //
 //go:nosplit
-func heisenPlaceAt(h *heisenG) {
+func heisenRecordPoint(h *heisenG) {
 	if !heisen.on || heisen.quiet || h.task.kind == heisenIsRuntime { // that is not for the strategy to say
 		return
 	}
@@ -163,19 +163,19 @@ func heisenStandsIn(f funcInfo) bool {
 	return false
 }
 
-// heisenDecide asks who goes on, on the system stack of gp, which has come to a point.
-func heisenDecide(gp *g) {
+// heisenSwitch asks who goes on, on the system stack of gp, which has come to a point.
+func heisenSwitch(gp *g) {
 	s := &heisenSched
 	s.until = 0
 	pp := gp.m.p.ptr()
 	h := (*heisenG)(unsafe.Pointer(gp.racectx))
 	if heisen.quiet {
-		heisenNoteGoid(h, gp.goid) // it may meet others
+		heisenSetGoid(h, gp.goid) // it may meet others
 	}
 	if t := &h.task.next; t.Roles == 0 && s.turn >= s.spin && h.id == s.running {
 		t.Kind = heisenStrategiesYield
 	}
-	if heisenCalm(pp) {
+	if heisenQuiescent(pp) {
 		s.gather(pp)
 		if s.system.empty() {
 			s.add(gp, h)

@@ -11,8 +11,8 @@ package runtime
 func heisenBarrier() {
 	if heisen.on {
 		heisen.era++ // addresses begin new lives
-		if heisen.watch {
-			heisenWatched.table.Forget()
+		if heisen.overlaps {
+			heisenOverlaps.table.Forget()
 		}
 		if heisen.races && heisenFinalizing() {
 			heisenFastTrack.Collect()

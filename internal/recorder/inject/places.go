@@ -21,10 +21,10 @@ const (
 	heisenMaxPlaces = 1 << heisenPlaceBits
 	heisenRoot      = 1 << 31 // stands for the place of who was called by nobody
 	// heisenSparePlaces are kept for places without a path, of which there are few.
-	heisenSparePlaces = 1 << 20
-	heisenCachePlaces = 1 << heisenCacheBits // of a P
-	heisenCacheBits   = 10
-	heisenUnderBits   = 10 // of the cache of places with locks
+	heisenSparePlaces     = 1 << 20
+	heisenCachePlaces     = 1 << heisenCacheBits // of a P
+	heisenCacheBits       = 10
+	heisenLockedPlaceBits = 10 // of the cache of places with locks
 )
 
 // heisenPlaces is the tree, and the hash table by which its nodes are found.
@@ -34,7 +34,7 @@ var heisenPlaces struct {
 	table *heisenTable
 	lock  uint32 // for additions
 	full  bool
-	told  uint32 // nodes that the receiver has; guarded by heisen.sendLock
+	sent  uint32 // nodes that the receiver has; guarded by heisen.sendLock
 }
 
 // heisenTable is a table of numbers with open addressing. One that is too small
@@ -52,8 +52,8 @@ type heisenTable struct {
 // heisenTableLine is how many entries make a cache line.
 const heisenTableLine = 16
 
-// heisenCached is an entry of a P's cache of places.
-type heisenCached struct {
+// heisenCachedPlace is an entry of a P's cache of places.
+type heisenCachedPlace struct {
 	node uint64
 	id   uint32
 }
@@ -61,7 +61,7 @@ type heisenCached struct {
 // heisenInitPlaces makes the empty tree.
 func heisenInitPlaces() bool {
 	heisenPlaces.nodes = uintptr(heisenReserve(heisenMaxPlaces * 8))
-	heisenPlaces.count, heisenPlaces.told = 1, 1
+	heisenPlaces.count, heisenPlaces.sent = 1, 1
 	heisenPlaces.table = heisenNewTable(12)
 	return heisenPlaces.nodes != 0
 }
@@ -89,24 +89,24 @@ func heisenNode(id uint32) *uint64 {
 //go:nosplit
 func heisenHash(node uint64) uint64 { return (node ^ node>>29) * 0x9E3779B97F4A7C15 }
 
-// heisenNear returns the number of what a node is looked for with, if it is of a set of locks
+// heisenGroupKey returns the number of what a node is looked for with, if it is of a set of locks
 // or of an access with one.
 //
 //go:nosplit
-func heisenNear(node uint64) (id uint32, ok bool) {
+func heisenGroupKey(node uint64) (id uint32, ok bool) {
 	switch node >> 32 &^ (heisenMaxPlaces - 1) {
 	case heisenNodeHigh, heisenNodeTaken:
 		return uint32(node>>32) % heisenMaxPlaces, true
-	case heisenNodeUnder:
+	case heisenNodeAccess:
 		return uint32(node), true
 	}
 	return 0, false
 }
 
-// heisenTagIs reports whether an entry is of the node with that hash, and returns its number.
+// heisenEntryIs reports whether an entry is of the node with that hash, and returns its number.
 //
 //go:nosplit
-func heisenTagIs(entry uint32, node, hash uint64) (id uint32, ok bool) {
+func heisenEntryIs(entry uint32, node, hash uint64) (id uint32, ok bool) {
 	id = entry % heisenMaxPlaces
 	return id, (entry^uint32(hash))>>heisenPlaceBits == 0 && *heisenNode(id) == node
 }
@@ -116,7 +116,7 @@ func heisenTagIs(entry uint32, node, hash uint64) (id uint32, ok bool) {
 //go:nosplit
 func (t *heisenTable) find(node uint64) (id uint32, at *uint32) {
 	hash := heisenHash(node)
-	near, ok := heisenNear(node)
+	near, ok := heisenGroupKey(node)
 	line := heisenHash(uint64(near/8)) >> t.shift &^ (heisenTableLine - 1)
 	mask := uint64(1)<<(64-t.shift) - 1
 	for n := uint64(0); ; n++ {
@@ -129,14 +129,14 @@ func (t *heisenTable) find(node uint64) (id uint32, at *uint32) {
 		if entry == 0 {
 			return 0, at
 		}
-		if id, ok := heisenTagIs(entry, node, hash); ok {
+		if id, ok := heisenEntryIs(entry, node, hash); ok {
 			return id, at
 		}
 	}
 }
 
-// heisenTagged returns the entry of a node.
-func heisenTagged(id uint32) uint32 {
+// heisenEntryOf returns the entry of a node.
+func heisenEntryOf(id uint32) uint32 {
 	return uint32(heisenHash(*heisenNode(id)))&^(heisenMaxPlaces-1) | id
 }
 
@@ -149,7 +149,7 @@ func (b *heisenBuf) place(parent, pc uint32) uint32 {
 	if c.node == node && c.id != 0 {
 		return c.id
 	}
-	id := heisenKnownPlace(node)
+	id := heisenFindPlace(node)
 	if id == 0 {
 		systemstack(func() { id = heisenAddPlace(node) })
 	}
@@ -157,10 +157,10 @@ func (b *heisenBuf) place(parent, pc uint32) uint32 {
 	return id
 }
 
-// heisenKnownPlace returns the number of a node, or 0 if it has none yet.
+// heisenFindPlace returns the number of a node, or 0 if it has none yet.
 //
 //go:nosplit
-func heisenKnownPlace(node uint64) (id uint32) {
+func heisenFindPlace(node uint64) (id uint32) {
 	t := (*heisenTable)(atomic.Loadp(unsafe.Pointer(&heisenPlaces.table)))
 	id, _ = t.find(node)
 	return id
@@ -173,7 +173,7 @@ func heisenAddPlace(node uint64) uint32 {
 	id, at := p.table.find(node)
 	switch {
 	case id != 0:
-	case node>>(32+heisenPlaceBits) != 0 && p.count >= heisenMaxSets && uint32(node>>32) != heisenNodeLow:
+	case node>>(32+heisenPlaceBits) != 0 && p.count >= heisenMaxLocksetPlaces && uint32(node>>32) != heisenNodeLow:
 		// Sets of locks are not told apart any more; there is one of many.
 	case p.count >= heisenMaxPlaces-heisenSparePlaces && (node>>32 != 0 || p.count == heisenMaxPlaces):
 		if !p.full {
@@ -184,12 +184,12 @@ func heisenAddPlace(node uint64) uint32 {
 		id = p.count
 		*heisenNode(id) = node
 		atomic.Store(&p.count, id+1)
-		atomic.Store(at, heisenTagged(id))
+		atomic.Store(at, heisenEntryOf(id))
 		if size := uint32(1) << (64 - p.table.shift); id > size/2 {
 			t := heisenNewTable(64 - p.table.shift + 1)
 			for i := uint32(1); i <= id; i++ {
 				_, at := t.find(*heisenNode(i))
-				*at = heisenTagged(i)
+				*at = heisenEntryOf(i)
 			}
 			atomic.StorepNoWB(unsafe.Pointer(&p.table), unsafe.Pointer(t))
 		}
@@ -255,14 +255,14 @@ func (b *heisenBuf) placeAt(call, pc uint32) uint32 {
 // holds heisen.sendLock.
 func heisenSendPlaces() bool {
 	count := atomic.Load(&heisenPlaces.count)
-	for heisenPlaces.told < count {
-		n := min(count-heisenPlaces.told, heisenBufWords)
+	for heisenPlaces.sent < count {
+		n := min(count-heisenPlaces.sent, heisenBufWords)
 		header := [4]uint32{heisenMsgPlaces, 0, n * 8, 0}
 		if !heisenSendAll(unsafe.Pointer(&header), unsafe.Sizeof(header)) ||
-			!heisenSendAll(unsafe.Pointer(heisenNode(heisenPlaces.told)), uintptr(n)*8) {
+			!heisenSendAll(unsafe.Pointer(heisenNode(heisenPlaces.sent)), uintptr(n)*8) {
 			return false
 		}
-		heisenPlaces.told += n
+		heisenPlaces.sent += n
 	}
 	return true
 }

@@ -18,9 +18,9 @@ import (
 // What is pending when the garbage collector is about to free memory is
 // forgotten, for the address may become something else.
 
-var heisenWatched heisenWatching
+var heisenOverlaps heisenOverlapState
 
-type heisenWatching struct {
+type heisenOverlapState struct {
 	table heisenAtomRaceTable
 
 	locations heisenLocations
@@ -34,10 +34,10 @@ type heisenWatching struct {
 	seed       uint64
 	budget     int64 // ns left
 
-	told [1 << heisenToldBits]uint64 // pairs of places that were reported
+	reported [1 << heisenReportedBits]uint64 // pairs of places that were reported
 }
 
-const heisenToldBits = 10
+const heisenReportedBits = 10
 
 // The ops in records of overlaps are those of package heisen.
 const (
@@ -49,8 +49,8 @@ const (
 	heisenAtomicUpdate = 6
 )
 
-// heisenAcquiring is the ops after which nobody knows more of what the goroutine did.
-const heisenAcquiring = 1<<heisenOpAcquire | 1<<heisenOpTryAcquire | 1<<heisenOpAcquireShared |
+// heisenOnlyLearns is the ops after which nobody knows more of what the goroutine did.
+const heisenOnlyLearns = 1<<heisenOpAcquire | 1<<heisenOpTryAcquire | 1<<heisenOpAcquireShared |
 	1<<heisenOpTryAcquireShared | 1<<heisenOpReceive | 1<<heisenOpChanceReceive
 
 // heisenNoHits takes what is found where nothing can be reported.
@@ -86,13 +86,13 @@ func heisenAtomRaceLowestBit(x uint32) uint32 { return uint32(sys.TrailingZeros3
 //go:nosplit
 func heisenAtomRacePauseSpinning() { procyield(20) }
 
-// heisenInitWatch reads what to watch. It reports whether it could.
-func heisenInitWatch() bool {
+// heisenInitOverlaps reads what to watch. It reports whether it could.
+func heisenInitOverlaps() bool {
 	m, ok := heisenReceive()
 	if !ok {
 		return false
 	}
-	w := &heisenWatched
+	w := &heisenOverlaps
 	w.strength, w.everywhere = m.next(), m.next() != 0
 	w.wait, w.seed, w.budget = int64(m.next64()), m.next64(), int64(m.next64())
 	w.brief = m.next() != 0
@@ -114,12 +114,12 @@ func heisenInitWatch() bool {
 	return true
 }
 
-// heisenTouch is heisenAccess, for the byte at addr, where nothing else is done than
+// heisenTrackByte is heisenAccess, for the byte at addr, where nothing else is done than
 // looking for overlaps.
 //
 //go:nosplit
-func heisenTouch(h *heisenG, write bool, addr, pc uintptr) {
-	if heisenWatched.table.Pending(&h.watch, uint64(addr), write) {
+func heisenTrackByte(h *heisenG, write bool, addr, pc uintptr) {
+	if heisenOverlaps.table.Pending(&h.pending, uint64(addr), write) {
 		return
 	}
 	gp := getg()
@@ -128,7 +128,7 @@ func heisenTouch(h *heisenG, write bool, addr, pc uintptr) {
 	}
 	b := heisenBufOfP()
 	if b == nil || !h.started {
-		heisenWatch(h, write, addr, 1, heisenPC(pc))
+		heisenTrackAccess(h, write, addr, 1, heisenPC(pc))
 		return
 	}
 	op := uint64(heisenRead)
@@ -136,39 +136,39 @@ func heisenTouch(h *heisenG, write bool, addr, pc uintptr) {
 		op = heisenWrite
 	}
 	who := uint64(h.id)<<32 | op<<heisenPlaceBits | heisenPlace(b, h, heisenPC(pc))
-	pending, alone := heisenWatched.table.Touch(&h.watch, uint64(addr), who, write)
+	pending, alone := heisenOverlaps.table.Touch(&h.pending, uint64(addr), who, write)
 	if alone {
 		return
 	}
 	a := &b.access
 	a.Addr, a.Size, a.ID, a.Write, a.Atomic = uint64(addr), 1, who, write, false
 	if pending {
-		heisenWatched.table.Search(a, &b.hits)
+		heisenOverlaps.table.Search(a, &b.hits)
 	} else {
-		heisenWatched.table.Before(&h.watch, a, &b.hits)
+		heisenOverlaps.table.Before(&h.pending, a, &b.hits)
 	}
 	b.report(h)
 }
 
-// heisenUnwatch ends what h has pending. It comes first in every hook that tells of
+// heisenEndPending ends what h has pending. It comes first in every hook that tells of
 // something that h may publish, and of more if there are sections, whose ends are to be
 // noticed soon.
 //
 //go:nosplit
-func heisenUnwatch(h *heisenG) {
-	if heisen.watch && h != nil && h.watch.holding|h.watch.wide|h.watch.loc != 0 {
-		heisenWatched.end(h)
+func heisenEndPending(h *heisenG) {
+	if heisen.overlaps && h != nil && h.pending.holding|h.pending.wide|h.pending.loc != 0 {
+		heisenOverlaps.end(h)
 	}
 }
 
 //go:nosplit
-func (w *heisenWatching) end(h *heisenG) {
+func (w *heisenOverlapState) end(h *heisenG) {
 	b := heisenBufOfP()
 	if b == nil {
-		w.table.After(&h.watch, &heisenNoHits)
+		w.table.After(&h.pending, &heisenNoHits)
 		return
 	}
-	w.table.After(&h.watch, &b.hits)
+	w.table.After(&h.pending, &b.hits)
 	b.report(h)
 }
 
@@ -177,21 +177,21 @@ func (w *heisenWatching) end(h *heisenG) {
 //go:nosplit
 func (b *heisenBuf) report(h *heisenG) {
 	if b.hits.NumOverlaps|b.hits.NumViolations != 0 {
-		systemstack(func() { heisenReport(b, h) })
+		systemstack(func() { heisenReportOverlaps(b, h) })
 	}
 }
 
-// heisenWatch makes an access of h, which is the current goroutine, pending, and
+// heisenTrackAccess makes an access of h, which is the current goroutine, pending, and
 // decides whether it is given noise.
 //
 //go:nosplit
-func heisenWatch(h *heisenG, write bool, addr, size uintptr, pc uint64) {
+func heisenTrackAccess(h *heisenG, write bool, addr, size uintptr, pc uint64) {
 	b := heisenBufOfG(h)
 	if b == nil {
-		heisenWatched.table.After(&h.watch, &heisenNoHits)
+		heisenOverlaps.table.After(&h.pending, &heisenNoHits)
 		return
 	}
-	w := &heisenWatched
+	w := &heisenOverlaps
 	number, inlined := uint32(0), uint32(0)
 	if w.locations.count > 0 {
 		number, inlined = w.locations.locate(pc, heisenMode(write))
@@ -203,23 +203,23 @@ func heisenWatch(h *heisenG, write bool, addr, size uintptr, pc uint64) {
 	a := &b.access
 	a.Addr, a.Size, a.ID = uint64(addr), uint64(size), uint64(h.id)<<32|op<<heisenPlaceBits|heisenPlace(b, h, pc)
 	a.Loc, a.Depth, a.Write, a.Atomic = number, h.depth()+inlined, write, false
-	w.table.Before(&h.watch, a, &b.hits)
+	w.table.Before(&h.pending, a, &b.hits)
 	b.report(h)
 	if w.strength > 0 && (w.everywhere || number > 0 && w.locations.at(number).flags&heisenLocationNoise != 0) {
-		w.roll(h, pc)
-		if h.wait {
+		w.drawNoise(h, pc)
+		if h.noiseDue {
 			heisenNoise(h)
 		}
 	}
 }
 
-// heisenWatchAtomic makes an atomic operation that has just happened take part in
+// heisenTrackAtomic makes an atomic operation that has just happened take part in
 // sections. No other on the same address can happen meanwhile, so it is over when
 // it returns.
 //
 //go:nosplit
-func heisenWatchAtomic(h *heisenG, write bool, addr uintptr, pc uint64) {
-	w := &heisenWatched
+func heisenTrackAtomic(h *heisenG, write bool, addr uintptr, pc uint64) {
+	w := &heisenOverlaps
 	b := heisenBufOfG(h)
 	if b == nil {
 		return
@@ -233,9 +233,9 @@ func heisenWatchAtomic(h *heisenG, write bool, addr uintptr, pc uint64) {
 	a.Addr, a.Size, a.ID = uint64(addr), 1, uint64(h.id)<<32|op<<heisenPlaceBits|heisenPlace(b, h, pc)
 	depth := h.depthAt(pc)
 	a.Loc, a.Depth, a.Write, a.Atomic = number, depth+inlined, write, true
-	w.table.Before(&h.watch, a, &b.hits)
+	w.table.Before(&h.pending, a, &b.hits)
 	b.report(h)
-	w.table.After(&h.watch, &b.hits)
+	w.table.After(&h.pending, &b.hits)
 	b.report(h)
 }
 
@@ -257,23 +257,23 @@ func (h *heisenG) depthAt(pc uint64) uint32 {
 // heisenAtomicFrames is how many calls within sync/atomic an operation takes at most.
 const heisenAtomicFrames = 4
 
-// heisenLeave gives up the sections of calls that h is not in any more.
+// heisenLeaveCalls gives up the sections of calls that h is not in any more.
 //
 //go:nosplit
-func heisenLeave(h *heisenG) {
+func heisenLeaveCalls(h *heisenG) {
 	b := heisenBufOfP()
 	if b == nil {
-		heisenWatched.table.Exit(&h.watch, h.depth(), &heisenNoHits)
+		heisenOverlaps.table.Exit(&h.pending, h.depth(), &heisenNoHits)
 		return
 	}
-	heisenWatched.table.Exit(&h.watch, h.depth(), &b.hits)
+	heisenOverlaps.table.Exit(&h.pending, h.depth(), &b.hits)
 	b.report(h)
 }
 
 // roll decides whether h is to wait.
 //
 //go:nosplit
-func (w *heisenWatching) roll(h *heisenG, pc uint64) {
+func (w *heisenOverlapState) drawNoise(h *heisenG, pc uint64) {
 	x := h.noise
 	if x == 0 {
 		x = (w.seed ^ uint64(h.id)<<32) + 0x9E3779B97F4A7C15 | 1
@@ -282,7 +282,7 @@ func (w *heisenWatching) roll(h *heisenG, pc uint64) {
 	x ^= x >> 7
 	x ^= x << 17
 	h.noise = x
-	h.wait = uint32((x>>32)*1000>>32) < w.strength && heisenLayer(firstmoduledata.text+uintptr(pc)) == heisenProgram
+	h.noiseDue = uint32((x>>32)*1000>>32) < w.strength && heisenLayer(firstmoduledata.text+uintptr(pc)) == heisenProgram
 }
 
 // heisenNoise makes the current goroutine wait while its access is pending. It is
@@ -295,8 +295,8 @@ func (w *heisenWatching) roll(h *heisenG, pc uint64) {
 //go:nosplit
 func heisenNoise(h *heisenG) {
 	gp := getg()
-	h.wait = false
-	w := &heisenWatched
+	h.noiseDue = false
+	w := &heisenOverlaps
 	if gp != gp.m.curg || gp.m.locks != 0 || atomic.Loadint64(&w.budget) <= 0 {
 		return
 	}
@@ -318,16 +318,16 @@ const heisenMaxWait = 100 * 1000
 func heisenNoiseAt(fp uintptr) {
 	gp := getg()
 	h := (*heisenG)(unsafe.Pointer(gp.racectx))
-	if h == nil || h.watch.numActive == 0 || gp != gp.m.curg || gp.raceignore != 0 || gp.m.locks != 0 || gp.m.mallocing != 0 ||
+	if h == nil || h.pending.numActive == 0 || gp != gp.m.curg || gp.raceignore != 0 || gp.m.locks != 0 || gp.m.mallocing != 0 ||
 		gp.m.preemptoff != "" || gp.bubble != nil { // in a bubble of package synctest, time is not to pass
 		return
 	}
-	w := &heisenWatched
-	w.roll(h, heisenPC(heisenCaller(fp)))
-	if !h.wait || atomic.Loadint64(&w.budget) <= 0 {
+	w := &heisenOverlaps
+	w.drawNoise(h, heisenPC(heisenCaller(fp)))
+	if !h.noiseDue || atomic.Loadint64(&w.budget) <= 0 {
 		return
 	}
-	h.wait = false
+	h.noiseDue = false
 	start := nanotime()
 	if w.wait > 0 {
 		timeSleep(w.wait)
@@ -336,9 +336,9 @@ func heisenNoiseAt(fp uintptr) {
 	atomic.Xaddint64(&w.budget, start-nanotime())
 }
 
-// heisenReport sends what the current hook of h has found, about b.access if it is
+// heisenReportOverlaps sends what the current hook of h has found, about b.access if it is
 // a race.
-func heisenReport(b *heisenBuf, h *heisenG) {
+func heisenReportOverlaps(b *heisenBuf, h *heisenG) {
 	a := &b.access
 	for i := uint32(0); i < b.hits.NumOverlaps; i++ {
 		o := &b.hits.Overlaps[i]
@@ -357,11 +357,11 @@ func heisenReport(b *heisenBuf, h *heisenG) {
 
 // heisenPutOverlap writes a record of an overlap. The arguments are its words.
 func heisenPutOverlap(b *heisenBuf, h *heisenG, addr, who, other, where, section uint64) {
-	heisenTellDescent(h.id)
-	heisenTellDescent(uint32(who >> 32))
-	heisenTellDescent(uint32(other >> 32))
+	heisenSendAncestry(h.id)
+	heisenSendAncestry(uint32(who >> 32))
+	heisenSendAncestry(uint32(other >> 32))
 	pair := who<<32 | other&(1<<32-1)
-	told := &heisenWatched.told[(pair^section)*0x9E3779B97F4A7C15>>(64-heisenToldBits)]
+	told := &heisenOverlaps.reported[(pair^section)*0x9E3779B97F4A7C15>>(64-heisenReportedBits)]
 	if !heisen.quiet && *told != pair {
 		*told = pair
 		// The receiver is to know both goroutines when it hears of them.
@@ -383,18 +383,18 @@ func heisenPutOverlap(b *heisenBuf, h *heisenG, addr, who, other, where, section
 	b.wrote()
 }
 
-// heisenSendWatched tells what was lost, and which ends of sections were seen.
-func heisenSendWatched() {
-	t := &heisenWatched.table
+// heisenSendOverlapStats tells what was lost, and which ends of sections were seen.
+func heisenSendOverlapStats() {
+	t := &heisenOverlaps.table
 	lost := t.Missed()
-	words := (*[heisenWatchedWords + 1<<16/64]uint64)(persistentalloc(heisenWatchedWords*8+1<<16/8, 8, &memstats.other_sys))
+	words := (*[heisenOverlapWords + 1<<16/64]uint64)(persistentalloc(heisenOverlapWords*8+1<<16/8, 8, &memstats.other_sys))
 	words[0], words[1], words[2], words[3], words[4] = lost.Unseen, lost.Partial, lost.Unnamed, lost.Excess, lost.Sections
-	words[5] = uint64(heisenWatched.locations.met)
-	n := heisenWatched.ends
+	words[5] = uint64(heisenOverlaps.locations.met)
+	n := heisenOverlaps.ends
 	for i := range n {
 		if t.Seen(i + 1) {
-			words[heisenWatchedWords+i/64] |= 1 << (i % 64)
+			words[heisenOverlapWords+i/64] |= 1 << (i % 64)
 		}
 	}
-	heisenSend(heisenMsgWatched, n, 0, unsafe.Pointer(words), (heisenWatchedWords+uintptr(n+63)/64)*8)
+	heisenSend(heisenMsgOverlapStats, n, 0, unsafe.Pointer(words), (heisenOverlapWords+uintptr(n+63)/64)*8)
 }

@@ -8,31 +8,31 @@ import (
 
 // What synchronisations, and atomic operations, do to what goroutines know of each other.
 
-// heisenLocking is the ops by which locks change hands, and heisenTaking those by which
+// heisenLockOps is the ops by which locks change hands, and heisenAcquireOps those by which
 // they are taken.
 const (
-	heisenTaking = 1<<heisenOpAcquire | 1<<heisenOpAcquireShared | 1<<heisenOpTryAcquire | 1<<heisenOpTryAcquireShared
+	heisenAcquireOps = 1<<heisenOpAcquire | 1<<heisenOpAcquireShared | 1<<heisenOpTryAcquire | 1<<heisenOpTryAcquireShared
 
-	heisenLocking = heisenTaking | 1<<heisenOpRelease | 1<<heisenOpReleaseShared
+	heisenLockOps = heisenAcquireOps | 1<<heisenOpRelease | 1<<heisenOpReleaseShared
 )
 
-// heisenOrder takes a synchronisation of h through obj, where what is known of h can be
+// heisenSyncOrder takes a synchronisation of h through obj, where what is known of h can be
 // changed: h is the current goroutine, or waits. fp leads to the place, 0 if that is elsewhere.
 //
 //go:nosplit
-func heisenOrder(h *heisenG, op uint64, obj, fp uintptr) {
+func heisenSyncOrder(h *heisenG, op uint64, obj, fp uintptr) {
 	c := heisenCellAt(obj)
 	switch {
 	case op == heisenOpCollected:
-		heisenOrderCollected(h)
+		heisenSyncCollected(h)
 	case c == &heisenNoCell || op > heisenOpChanceReceive: // those only tell more of what was in order
-	case heisenLocking>>op&1 == 0:
-		heisenOrderMessage(h, op, obj, c)
-	case heisenSyncs[op] == heisenFastTrackAcquireShared && heisenFastTrack.ReacquireShared(&h.order, c, uint64(obj)):
-		h.take(obj, true, heisenPC(heisenCaller(fp)))
+	case heisenLockOps>>op&1 == 0:
+		heisenSyncMessage(h, op, obj, c)
+	case heisenSyncOps[op] == heisenFastTrackAcquireShared && heisenFastTrack.ReacquireShared(&h.order, c, uint64(obj)):
+		h.pushLock(obj, true, heisenPC(heisenCaller(fp)))
 	default: // it takes part in races like an atomic operation
 		if b := heisenBufOfG(h); b != nil {
-			heisenOrderLock(b, h, op, obj, fp, c, c.Lock())
+			heisenSyncLock(b, h, op, obj, fp, c, c.Lock())
 		}
 	}
 }
@@ -41,20 +41,20 @@ func heisenOrder(h *heisenG, op uint64, obj, fp uintptr) {
 
 //go:nosplit
 //go:noinline
-func heisenOrderCollected(h *heisenG) {
+func heisenSyncCollected(h *heisenG) {
 	systemstack(func() {
 		heisenFastTrack.BeginEpoch(&h.order, h.id)
 		heisenFastTrack.AcquireCollected(&h.order)
 	})
 }
 
-// heisenOrderMessage takes a synchronisation that is of no lock.
+// heisenSyncMessage takes a synchronisation that is of no lock.
 //
 //go:nosplit
 //go:noinline
-func heisenOrderMessage(h *heisenG, op uint64, obj uintptr, c *heisenFastTrackCell) {
+func heisenSyncMessage(h *heisenG, op uint64, obj uintptr, c *heisenFastTrackCell) {
 	t, head := &heisenFastTrack, c.Lock()
-	if !t.Stale(&h.order) && t.SyncInPlace(&h.order, head, uint64(obj), heisenSyncs[op]) {
+	if !t.Stale(&h.order) && t.SyncInPlace(&h.order, head, uint64(obj), heisenSyncOps[op]) {
 		c.Unlock(head)
 		return
 	}
@@ -63,49 +63,49 @@ func heisenOrderMessage(h *heisenG, op uint64, obj uintptr, c *heisenFastTrackCe
 			t.BeginEpoch(&h.order, h.id)
 		}
 		if head == 0 {
-			heisenMarkBlock(obj)
+			heisenMarkUsed(obj)
 		}
-		c.Unlock(t.Sync(&h.order, head, uint64(obj), heisenSyncs[op]))
+		c.Unlock(t.Sync(&h.order, head, uint64(obj), heisenSyncOps[op]))
 	})
 }
 
-// heisenOrderLock takes an operation of h on a lock, the cell of which is locked and has the given
+// heisenSyncLock takes an operation of h on a lock, the cell of which is locked and has the given
 // head, and unlocks the cell.
 //
 //go:nosplit
 //go:noinline
-func heisenOrderLock(b *heisenBuf, h *heisenG, op uint64, addr, fp uintptr, c *heisenFastTrackCell, head uint64) {
-	if op == heisenOpRelease && !h.giveBack(addr, false) || op == heisenOpReleaseShared && !h.giveBack(addr, true) {
+func heisenSyncLock(b *heisenBuf, h *heisenG, op uint64, addr, fp uintptr, c *heisenFastTrackCell, head uint64) {
+	if op == heisenOpRelease && !h.popLock(addr, false) || op == heisenOpReleaseShared && !h.popLock(addr, true) {
 		heisenFastTrack.UnownedRelease()
 	}
 	var pc uintptr
-	if heisenTaking>>op&1 != 0 {
+	if heisenAcquireOps>>op&1 != 0 {
 		pc = heisenCaller(fp)
 	}
-	place := uint64(0) // if it is noted; in an epoch that is about to begin nothing is
+	place := uint64(0) // if it is recorded; in an epoch that is about to begin nothing is
 	if heisenFastTrack.Stale(&h.order) || !c.SameEpochAtomic(&h.order, head, 1<<(addr&7), heisenFastTrackAtomicUpdate) {
-		place = heisenPlaceOf(b, h, pc, fp)
+		place = heisenPlaceFrom(b, h, pc, fp)
 	}
-	head, done := heisenLockAgain(h, heisenSyncs[op], addr, place, c, head)
+	head, done := heisenLockInPlace(h, heisenSyncOps[op], addr, place, c, head)
 	if done {
 		c.Unlock(head)
 	} else {
-		if place == 0 { // it may not be noted any more
-			place = heisenPlaceOf(b, h, pc, fp)
+		if place == 0 { // it may not be recorded any more
+			place = heisenPlaceFrom(b, h, pc, fp)
 		}
-		heisenAtomicAnew(b, h, heisenSyncs[op], addr, place, c, head)
+		heisenAtomicSlow(b, h, heisenSyncOps[op], addr, place, c, head)
 	}
-	if heisenTaking>>op&1 != 0 {
-		h.take(addr, heisenSyncs[op] == heisenFastTrackAcquireShared, heisenPC(pc))
+	if heisenAcquireOps>>op&1 != 0 {
+		h.pushLock(addr, heisenSyncOps[op] == heisenFastTrackAcquireShared, heisenPC(pc))
 	}
 }
 
-// heisenLockAgain is heisenOrderLock where that takes no memory, and h races with nobody; a place of
+// heisenLockInPlace is heisenSyncLock where that takes no memory, and h races with nobody; a place of
 // 0 says that it is noted. It returns the new head, and whether that was all: otherwise
-// heisenAtomicAnew is to be called, to which what was done makes no difference.
+// heisenAtomicSlow is to be called, to which what was done makes no difference.
 //
 //go:nosplit
-func heisenLockAgain(h *heisenG, how uint32, addr uintptr, place uint64, c *heisenFastTrackCell, head uint64) (uint64, bool) {
+func heisenLockInPlace(h *heisenG, how uint32, addr uintptr, place uint64, c *heisenFastTrackCell, head uint64) (uint64, bool) {
 	t := &heisenFastTrack
 	takes := how <= heisenFastTrackAcquireShared
 	if head == 0 || t.Stale(&h.order) || takes && !t.SyncInPlace(&h.order, head, uint64(addr), how) {
@@ -122,13 +122,13 @@ func heisenLockAgain(h *heisenG, how uint32, addr uintptr, place uint64, c *heis
 	return head, takes || t.SyncInPlace(&h.order, head, uint64(addr), how)
 }
 
-// heisenAtomicAnew takes an operation of h on the word of a locked cell, with the given head, that
+// heisenAtomicSlow takes an operation of h on the word of a locked cell, with the given head, that
 // synchronises in any way and is an atomic access, and unlocks the cell. Inlined, it would take stack
 // where there is little.
 //
 //go:nosplit
 //go:noinline
-func heisenAtomicAnew(b *heisenBuf, h *heisenG, how uint32, addr uintptr, place uint64, c *heisenFastTrackCell, head uint64) {
+func heisenAtomicSlow(b *heisenBuf, h *heisenG, how uint32, addr uintptr, place uint64, c *heisenFastTrackCell, head uint64) {
 	systemstack(func() {
 		kind := uint32(heisenFastTrackAtomicUpdate)
 		switch how {
@@ -142,7 +142,7 @@ func heisenAtomicAnew(b *heisenBuf, h *heisenG, how uint32, addr uintptr, place 
 			t.BeginEpoch(&h.order, h.id)
 		}
 		if head == 0 {
-			heisenMarkBlock(addr)
+			heisenMarkUsed(addr)
 		}
 		if how == heisenFastTrackExchange {
 			head = t.Sync(&h.order, head, uint64(addr), heisenFastTrackReceive)
@@ -157,7 +157,7 @@ func heisenAtomicAnew(b *heisenBuf, h *heisenG, how uint32, addr uintptr, place 
 				head = t.AccessLocked(&h.order, c, head, uint64(addr)&^7, place, 1<<(addr&7), kind, &b.races)
 			}
 			if b.races.Count != 0 {
-				b.compare(kind, place, addr, 1)
+				b.setRacing(kind, place, addr, 1)
 			}
 		}
 		if how > heisenFastTrackReceive {
@@ -165,7 +165,7 @@ func heisenAtomicAnew(b *heisenBuf, h *heisenG, how uint32, addr uintptr, place 
 		}
 		c.Unlock(head)
 		if b.races.Count != 0 {
-			heisenTellRaces(b, h)
+			heisenReportRaces(b, h)
 		}
 	})
 }
@@ -188,7 +188,7 @@ func heisenAtomicLock(op uint64, addr uintptr) bool {
 	if i := head >> heisenFastTrackHeadExtension; i != 0 && op != heisenOpAtomicRead {
 		heisenPrefetch(uintptr(unsafe.Pointer(heisenFastTrackExtensionAt(uint32(i)))))
 	}
-	b.compared.cell, b.compared.head = c, head
+	b.racing.cell, b.racing.head = c, head
 	return true
 }
 
@@ -198,30 +198,30 @@ func heisenAtomicLock(op uint64, addr uintptr) bool {
 func heisenAtomicUnlock(h *heisenG, op uint64, addr, fp uintptr) {
 	b := heisenBufOfP()
 	kind := uint32(op - heisenOpAtomicRead + heisenFastTrackAtomicRead)
-	t, c, head := &heisenFastTrack, b.compared.cell, b.compared.head
-	stale, noted, place := t.Stale(&h.order), false, uint64(0)
+	t, c, head := &heisenFastTrack, b.racing.cell, b.racing.head
+	stale, recorded, place := t.Stale(&h.order), false, uint64(0)
 	if !stale {
-		noted = c.SameEpochAtomic(&h.order, head, 1<<(addr&7), kind)
+		recorded = c.SameEpochAtomic(&h.order, head, 1<<(addr&7), kind)
 	}
-	if !noted {
-		place = heisenPlaceOf(b, h, 0, fp)
+	if !recorded {
+		place = heisenPlaceFrom(b, h, 0, fp)
 	}
 	if head != 0 && !stale {
-		next, done := t.AtomicInPlace(&h.order, c, head, uint64(addr), place, kind, noted)
+		next, done := t.AtomicInPlace(&h.order, c, head, uint64(addr), place, kind, recorded)
 		if done {
 			c.Unlock(next)
 			return
 		}
 		head = next
 	}
-	if noted { // perhaps it is not any more
-		place = heisenPlaceOf(b, h, 0, fp)
+	if recorded { // perhaps it is not any more
+		place = heisenPlaceFrom(b, h, 0, fp)
 	}
-	heisenAtomicAnew(b, h, heisenSyncs[op], addr, place, c, head)
+	heisenAtomicSlow(b, h, heisenSyncOps[op], addr, place, c, head)
 }
 
-// heisenSyncs is how the recorder's ops synchronise.
-var heisenSyncs = [...]uint32{
+// heisenSyncOps is how the recorder's ops synchronise.
+var heisenSyncOps = [...]uint32{
 	heisenOpAtomicRead:       heisenFastTrackReceive,
 	heisenOpAtomicWrite:      heisenFastTrackStore,
 	heisenOpAtomicUpdate:     heisenFastTrackExchange,

@@ -16,17 +16,17 @@ type heisenRegion struct {
 	cells    uintptr
 }
 
-var heisenCells struct {
+var heisenShadow struct {
 	heap, data heisenRegion
-	aside      uintptr // where notes beside cells are, less half the address of a cell: they are half as large
-	asides     uintptr // how far the two sides are from each other
-	marks      uintptr // of the heap: of which blocks there are cells that are not empty
-	fast       bool    // notes are looked at before all else
-	only       bool    // and nothing else is
+	sides      uintptr // where notes beside cells are, less half the address of a cell: they are half as large
+	sideStride uintptr // how far the two sides are from each other
+	used       uintptr // of the heap: of which blocks there are cells that are not empty
+	racesFirst bool    // notes are looked at before all else
+	racesOnly  bool    // and nothing else is
 }
 
-// heisenQuick is the heap, and heisenQuickData the data segments, if that is so.
-var heisenQuick, heisenQuickData heisenRegion
+// heisenFastHeap is the heap, and heisenFastData the data segments, if that is so.
+var heisenFastHeap, heisenFastData heisenRegion
 
 const (
 	heisenCellSize   = unsafe.Sizeof(heisenFastTrackCell{})
@@ -41,9 +41,9 @@ var heisenFastTrackMemory struct{ vectors, tails, nodes, blocks, blockRefs, exte
 
 //go:nosplit
 func heisenFastTrackSideEntry(c *heisenFastTrackCell, side uint32) *atomic.Uint64 {
-	at := uintptr(unsafe.Pointer(c))/2 + heisenCells.aside
+	at := uintptr(unsafe.Pointer(c))/2 + heisenShadow.sides
 	if side != 0 {
-		at += heisenCells.asides
+		at += heisenShadow.sideStride
 	}
 	return (*atomic.Uint64)(unsafe.Pointer(at))
 }
@@ -141,7 +141,7 @@ func heisenInitFastTrack() bool {
 			return false
 		}
 	}
-	c := &heisenCells
+	c := &heisenShadow
 	c.data.lo = racedatastart &^ 7
 	c.data.span = alignUp(racedataend-c.data.lo, 8)
 	c.heap.lo = racearenastart &^ (1<<heisenBlockShift - 1)
@@ -150,8 +150,8 @@ func heisenInitFastTrack() bool {
 		if c.heap.cells = uintptr(heisenReserve(2 * size)); c.heap.cells == 0 {
 			continue
 		}
-		c.aside, c.asides = c.heap.cells+size-c.heap.cells/2, size/2
-		if c.marks = uintptr(heisenReserve(span >> heisenBlockShift)); c.marks == 0 {
+		c.sides, c.sideStride = c.heap.cells+size-c.heap.cells/2, size/2
+		if c.used = uintptr(heisenReserve(span >> heisenBlockShift)); c.used == 0 {
 			return false
 		}
 		c.heap.span = span
@@ -177,9 +177,9 @@ var heisenNoCell heisenFastTrackCell
 //
 //go:nosplit
 func heisenCellAt(addr uintptr) *heisenFastTrackCell {
-	r := &heisenCells.heap
+	r := &heisenShadow.heap
 	if addr-r.lo >= r.span {
-		r = &heisenCells.data
+		r = &heisenShadow.data
 		if addr-r.lo >= r.span {
 			return &heisenNoCell
 		}
@@ -187,34 +187,34 @@ func heisenCellAt(addr uintptr) *heisenFastTrackCell {
 	return r.cell(addr)
 }
 
-// heisenMarkBlock notes that there is a cell that is not empty.
+// heisenMarkUsed notes that there is a cell that is not empty.
 //
 //go:nosplit
-func heisenMarkBlock(addr uintptr) {
-	r := &heisenCells.heap
+func heisenMarkUsed(addr uintptr) {
+	r := &heisenShadow.heap
 	if addr-r.lo < r.span {
-		p := (*uint8)(unsafe.Pointer(heisenCells.marks + (addr-r.lo)>>heisenBlockShift))
+		p := (*uint8)(unsafe.Pointer(heisenShadow.used + (addr-r.lo)>>heisenBlockShift))
 		if *p == 0 {
 			*p = 1
 		}
 	}
 }
 
-// heisenMarkBlocks is heisenMarkBlock for size bytes.
+// heisenMarkUsedRange is heisenMarkUsed for size bytes.
 //
 //go:nosplit
-func heisenMarkBlocks(addr, size uintptr) {
+func heisenMarkUsedRange(addr, size uintptr) {
 	for at := addr &^ (1<<heisenBlockShift - 1); at < addr+size; at += 1 << heisenBlockShift {
-		heisenMarkBlock(at)
+		heisenMarkUsed(at)
 	}
 }
 
-// heisenForget begins a life of addresses: it empties their cells. Whoever gets such an address, be it
+// heisenClearShadow begins a life of addresses: it empties their cells. Whoever gets such an address, be it
 // without synchronisation, is not to see what was there.
 //
 //go:nosplit
-func heisenForget(addr, size uintptr) {
-	r := &heisenCells.heap
+func heisenClearShadow(addr, size uintptr) {
+	r := &heisenShadow.heap
 	if addr-r.lo >= r.span || size > r.span-(addr-r.lo) {
 		return
 	}
@@ -223,8 +223,8 @@ func heisenForget(addr, size uintptr) {
 	}
 	for size > 0 {
 		n := min(size, 1<<heisenBlockShift-addr&(1<<heisenBlockShift-1))
-		if m := (*uint8)(unsafe.Pointer(heisenCells.marks + (addr-r.lo)>>heisenBlockShift)); *m != 0 {
-			heisenForgetCells(r, addr, n)
+		if m := (*uint8)(unsafe.Pointer(heisenShadow.used + (addr-r.lo)>>heisenBlockShift)); *m != 0 {
+			heisenClearCells(r, addr, n)
 			if n == 1<<heisenBlockShift {
 				*m = 0
 			}
@@ -235,28 +235,28 @@ func heisenForget(addr, size uintptr) {
 }
 
 //go:nosplit
-func heisenForgetCells(r *heisenRegion, addr, size uintptr) {
+func heisenClearCells(r *heisenRegion, addr, size uintptr) {
 	c := r.cell(addr)
 	for ; size >= 8 && addr&7 == 0; addr, size = addr+8, size-8 {
 		if !c.TryClear() {
-			heisenForgetSome(c, addr, 8)
+			heisenClearBytes(c, addr, 8)
 		}
 		c = heisenFastTrackNextCell(c)
 	}
 	for ; size > 0; c = heisenFastTrackNextCell(c) {
 		n := min(size, 8-addr&7)
 		if !c.Empty() {
-			heisenForgetSome(c, addr, n)
+			heisenClearBytes(c, addr, n)
 		}
 		addr, size = addr+n, size-n
 	}
 }
 
-// heisenForgetSome forgets what is known of n bytes, or of all where that is much.
+// heisenClearBytes forgets what is known of n bytes, or of all where that is much.
 //
 //go:nosplit
 //go:noinline
-func heisenForgetSome(c *heisenFastTrackCell, addr, n uintptr) {
+func heisenClearBytes(c *heisenFastTrackCell, addr, n uintptr) {
 	mask := (uint32(1)<<n - 1) << (addr & 7)
 	systemstack(func() { heisenFastTrack.Clear(c, mask) })
 }

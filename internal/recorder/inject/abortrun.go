@@ -12,9 +12,9 @@ const (
 	heisenStuckSteps = 3 // that on the number of steps
 )
 
-// heisenGiveUp reports where the goroutines of the program are, and ends it. For others
+// heisenAbortRun reports where the goroutines of the program are, and ends it. For others
 // than a deadlock some of them may be able to go on.
-func heisenGiveUp(why uint32, message string) {
+func heisenAbortRun(why uint32, message string) {
 	var words [1 << 9]uint64
 	used := uintptr(0)
 	flush := func() {
@@ -40,8 +40,8 @@ func heisenGiveUp(why uint32, message string) {
 		}
 		blocked++
 		if heisen.quiet {
-			heisenNoteGoid(h, gp.goid)
-			heisenTellDescent(h.id)
+			heisenSetGoid(h, gp.goid)
+			heisenSendAncestry(h.id)
 		}
 		if used+4+8 > uintptr(len(words)) {
 			flush()

@@ -65,7 +65,7 @@
 
 // ACCESS is a hook of accesses. It returns where SAYS does not go on elsewhere.
 #define ACCESS(SAYS, more, otherwise) \
-	FIRST(runtime·heisenQuick, data); \
+	FIRST(runtime·heisenFastHeap, data); \
 	SAYS; \
 done:; \
 	RET; \
@@ -73,7 +73,7 @@ anew:; \
 	STACK; \
 	B	more(SB); \
 data:; \
-	FIRST(runtime·heisenQuickData, any); \
+	FIRST(runtime·heisenFastData, any); \
 	SAYS; \
 	RET; \
 any:; \
@@ -81,11 +81,11 @@ any:; \
 
 // func raceread(addr uintptr)
 TEXT runtime·raceread<ABIInternal>(SB), NOSPLIT|NOFRAME, $0-8
-	ACCESS(READ, runtime·heisenReadAnew<ABIInternal>, runtime·heisenReadAny<ABIInternal>)
+	ACCESS(READ, runtime·heisenReadMiss<ABIInternal>, runtime·heisenReadGeneral<ABIInternal>)
 
 // func racewrite(addr uintptr)
 TEXT runtime·racewrite<ABIInternal>(SB), NOSPLIT|NOFRAME, $0-8
-	ACCESS(WROTE, runtime·heisenWriteAnew<ABIInternal>, runtime·heisenWriteAny<ABIInternal>)
+	ACCESS(WROTE, runtime·heisenWriteMiss<ABIInternal>, runtime·heisenWriteGeneral<ABIInternal>)
 
 // func racefuncenter(callpc uintptr)
 TEXT runtime·racefuncenter<ABIInternal>(SB), NOSPLIT|NOFRAME, $0-8

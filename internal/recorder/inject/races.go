@@ -16,13 +16,13 @@ import (
 
 var heisenFastTrack heisenFastTrackTable
 
-// ranged is what raceread and heisenAnew do, for size bytes: it returns how many of the first
+// ranged is what raceread and heisenRaceByte do, for size bytes: it returns how many of the first
 // it has done. A pc of 0 is not known yet: then it only looks for notes.
 //
 //go:nosplit
-func (h *heisenG) ranged(write bool, addr, size, pc uintptr) uintptr {
+func (h *heisenG) raceRange(write bool, addr, size, pc uintptr) uintptr {
 	t := &heisenFastTrack
-	if !heisenCells.fast || !h.order.UpToDate(t) {
+	if !heisenShadow.racesFirst || !h.order.UpToDate(t) {
 		return 0
 	}
 	c := heisenCellAt(addr)
@@ -40,12 +40,12 @@ func (h *heisenG) ranged(write bool, addr, size, pc uintptr) uintptr {
 		}
 	}
 	b := heisenBufOfP()
-	if !heisenCells.only || b == nil || !h.started || pc == 0 || heisenOnStack(addr) {
+	if !heisenShadow.racesOnly || b == nil || !h.started || pc == 0 || heisenOnStack(addr) {
 		return done
 	}
-	place := heisenPlaceUnder(b, h, pc)
+	place := heisenPlaceWithLocks(b, h, pc)
 	note := h.order.Epoch | place
-	heisenMarkBlocks(addr+done, size-done)
+	heisenMarkUsedRange(addr+done, size-done)
 	for at, end := addr+done, addr+size; at < end; {
 		if n := (end - at) / 8; at&7 == 0 && n > 0 {
 			n = t.AccessPlainWords(&h.order, c, n, note, write)
@@ -57,7 +57,7 @@ func (h *heisenG) ranged(write bool, addr, size, pc uintptr) uintptr {
 		next := min(at&^7+8, end)
 		mask := heisenBytesOf(at, next)
 		if !t.AccessPlain(&h.order, c, note, mask, write) {
-			heisenCompareAmong(b, h, c, addr, size, at, place, uint32(mask), write)
+			heisenRaceInCell(b, h, c, addr, size, at, place, uint32(mask), write)
 		}
 		at, c = next, heisenFastTrackNextCell(c)
 	}
@@ -90,12 +90,12 @@ func heisenBufOfG(h *heisenG) *heisenBuf {
 	return b
 }
 
-// heisenAnew takes an access of h, which is the current goroutine and lives, to a byte in the word
+// heisenRaceByte takes an access of h, which is the current goroutine and lives, to a byte in the word
 // of c, the first note of which does not say it, if races are all that is looked for: it is
-// heisenAccess and heisenCompare in one. It reports false if it is for those.
+// heisenAccess and heisenRaceAccess in one. It reports false if it is for those.
 //
 //go:nosplit
-func heisenAnew(h *heisenG, c *heisenFastTrackCell, write bool, addr, pc uintptr) bool {
+func heisenRaceByte(h *heisenG, c *heisenFastTrackCell, write bool, addr, pc uintptr) bool {
 	t, mask := &heisenFastTrack, uint64(1)<<(addr&7)
 	var at *atomic.Uint64
 	head, old := c.Load()
@@ -116,36 +116,36 @@ func heisenAnew(h *heisenG, c *heisenFastTrackCell, write bool, addr, pc uintptr
 		return false
 	}
 	var place uint64
-	if u := b.under(h.top, pc, h.under); u.is(h.top, pc, h.under) {
-		place = u.known(h)
+	if u := b.lockedPlace(h.top, pc, h.lockset); u.matches(h.top, pc, h.lockset) {
+		place = u.use(h)
 	} else {
-		place = heisenNewPlace(b, h, pc, h.set(b))
+		place = heisenFindLockedPlace(b, h, pc, h.currentLockset(b))
 	}
 	note := h.order.Epoch | place
 	if again && c.Refresh(&h.order, &c.first, head, old, note) || at != nil && t.RefreshFound(&h.order, c, at, head, old, note) {
 		return true
 	}
 	if c.Empty() {
-		heisenMarkBlock(addr)
+		heisenMarkUsed(addr)
 	}
 	if t.AccessOwn(&h.order, c, note, mask, write) || first == note && t.AccessWiden(&h.order, c, note, mask, write) ||
 		t.AccessPlainEntries(&h.order, c, note, mask, write) {
 		return true
 	}
-	heisenCompareAmong(b, h, c, addr, 1, addr, place, uint32(mask), write)
+	heisenRaceInCell(b, h, c, addr, 1, addr, place, uint32(mask), write)
 	return true
 }
 
-// heisenCompareAmong is what remains where AccessAlone is not enough for the word at at.
+// heisenRaceInCell is what remains where AccessAlone is not enough for the word at at.
 //
 //go:nosplit
-func heisenCompareAmong(b *heisenBuf, h *heisenG, c *heisenFastTrackCell, addr, size, at uintptr, place uint64, mask uint32, write bool) {
+func heisenRaceInCell(b *heisenBuf, h *heisenG, c *heisenFastTrackCell, addr, size, at uintptr, place uint64, mask uint32, write bool) {
 	kind := uint32(heisenFastTrackRead)
 	if write {
 		kind = heisenFastTrackWrite
 	}
 	if !heisenFastTrack.AccessInCell(&h.order, c, uint64(at&^7), place, mask, kind, &b.races) || b.races.Count != 0 {
-		heisenCompareMore(b, h, c, addr, size, at, place, mask, kind)
+		heisenRaceLocked(b, h, c, addr, size, at, place, mask, kind)
 	}
 }
 
@@ -157,10 +157,10 @@ func heisenOnStack(addr uintptr) bool {
 	return addr-gp.stack.lo < gp.stack.hi-gp.stack.lo
 }
 
-// heisenCompare takes an access of h, which is the current goroutine.
+// heisenRaceAccess takes an access of h, which is the current goroutine.
 //
 //go:nosplit
-func heisenCompare(h *heisenG, kind uint32, addr, size, pc uintptr) {
+func heisenRaceAccess(h *heisenG, kind uint32, addr, size, pc uintptr) {
 	b := heisenBufOfG(h)
 	if b == nil {
 		return
@@ -173,85 +173,85 @@ func heisenCompare(h *heisenG, kind uint32, addr, size, pc uintptr) {
 	if c == &heisenNoCell {
 		return
 	}
-	place := heisenPlaceUnder(b, h, pc)
+	place := heisenPlaceWithLocks(b, h, pc)
 	for at, end := addr, addr+size; at < end; c = heisenFastTrackNextCell(c) {
 		next := min(at&^7+8, end)
 		mask := heisenBytesOf(at, next)
 		if c.Empty() {
-			heisenMarkBlock(at)
+			heisenMarkUsed(at)
 		}
 		if !t.AccessPlain(&h.order, c, h.order.Epoch|place, mask, kind == heisenFastTrackWrite) {
-			heisenCompareMore(b, h, c, addr, size, at, place, uint32(mask), kind)
+			heisenRaceLocked(b, h, c, addr, size, at, place, uint32(mask), kind)
 		}
 		at = next
 	}
 }
 
-// heisenCompareMore is what remains of heisenCompare for the word at at: to tell of races, or
+// heisenRaceLocked is what remains of heisenRaceAccess for the word at at: to tell of races, or
 // an access to a word of which much is known. Inlined, it would take stack where there is little.
 //
 //go:nosplit
 //go:noinline
-func heisenCompareMore(b *heisenBuf, h *heisenG, c *heisenFastTrackCell, addr, size, at uintptr, place uint64, mask, kind uint32) {
+func heisenRaceLocked(b *heisenBuf, h *heisenG, c *heisenFastTrackCell, addr, size, at uintptr, place uint64, mask, kind uint32) {
 	systemstack(func() {
 		t := &heisenFastTrack
 		if b.races.Count == 0 {
 			c.Unlock(t.AccessLocked(&h.order, c, c.Lock(), uint64(at&^7), place, mask, kind, &b.races))
 		}
 		if b.races.Count != 0 {
-			b.compare(kind, place, addr, size)
-			heisenTellRaces(b, h)
+			b.setRacing(kind, place, addr, size)
+			heisenReportRaces(b, h)
 		}
 	})
 }
 
-// heisenCompared is the access whose races are to be told.
-type heisenCompared struct {
-	kind       uint32
-	place      uint64
-	addr, size uintptr
-	told       uint64 // the note that it raced with last
+// heisenRacingAccess is the access whose races are to be told.
+type heisenRacingAccess struct {
+	kind         uint32
+	place        uint64
+	addr, size   uintptr
+	lastReported uint64 // the note that it raced with last
 	// Of an atomic operation: the cell that it has locked, and its head.
 	cell *heisenFastTrackCell
 	head uint64
 }
 
 //go:nosplit
-func (b *heisenBuf) compare(kind uint32, place uint64, addr, size uintptr) {
-	a := &b.compared
+func (b *heisenBuf) setRacing(kind uint32, place uint64, addr, size uintptr) {
+	a := &b.racing
 	if a.place != place || a.addr != addr {
-		a.told = 0
+		a.lastReported = 0
 	}
 	a.kind, a.place, a.addr, a.size = kind, place, addr, size
 }
 
-// heisenTellRaces sends the races of b.compared, which the current hook of h has found.
-func heisenTellRaces(b *heisenBuf, h *heisenG) {
+// heisenReportRaces sends the races of b.racing, which the current hook of h has found.
+func heisenReportRaces(b *heisenBuf, h *heisenG) {
 	n := b.races.Count
 	b.races.Count, b.races.Bytes = 0, 0
 	if !heisen.on || heisenFastTrack.Exhausted() {
 		return // nobody listens, or what is not known any more may have ordered them
 	}
-	a := &b.compared
-	who := uint64(h.id)<<32 | uint64(heisenKinds[a.kind])<<heisenPlaceBits | a.place
+	a := &b.racing
+	who := uint64(h.id)<<32 | uint64(heisenKindOps[a.kind])<<heisenPlaceBits | a.place
 	for i := range n {
 		r := &b.races.At[i]
-		if r.Entry == a.told {
+		if r.Entry == a.lastReported {
 			continue // it was in the word before, too
 		}
-		a.told = r.Entry
+		a.lastReported = r.Entry
 		id, known := heisenFastTrack.Owner(r.Entry)
 		if !known {
 			id = heisenUnknownG
 		}
-		other := uint64(id)<<32 | uint64(heisenKinds[r.Kind])<<heisenPlaceBits | r.Entry&heisenFastTrackPlaceMask
+		other := uint64(id)<<32 | uint64(heisenKindOps[r.Kind])<<heisenPlaceBits | r.Entry&heisenFastTrackPlaceMask
 		at := r.Addr + uint64(heisenAtomRaceLowestBit(r.Bytes))
 		heisenPutOverlap(b, h, uint64(a.addr), who, other, uint64(min(a.size, 1<<16-1))<<48|at, heisenByOrder)
 	}
 }
 
-// heisenSendRaces tells what may have kept races from being found.
-func heisenSendRaces() {
+// heisenSendRaceStats tells what may have kept races from being found.
+func heisenSendRaceStats() {
 	words := (*[2]uint64)(persistentalloc(2*8, 8, &memstats.other_sys))
 	words[0] = heisenFastTrack.SlotSharers.Load()
 	if heisenFastTrack.Exhausted() {
@@ -260,8 +260,8 @@ func heisenSendRaces() {
 	heisenSend(heisenMsgRaces, 0, 0, unsafe.Pointer(words), unsafe.Sizeof(*words))
 }
 
-// heisenKinds is the ops of package heisen, by the kinds of package internal/core/fasttrack.
-var heisenKinds = [...]uint8{
+// heisenKindOps is the ops of package heisen, by the kinds of package internal/core/fasttrack.
+var heisenKindOps = [...]uint8{
 	heisenFastTrackRead:         heisenRead,
 	heisenFastTrackWrite:        heisenWrite,
 	heisenFastTrackAtomicRead:   heisenAtomicRead,

@@ -22,17 +22,17 @@ import (
 // known already.
 
 const (
-	heisenTreeSpan  = 1 << 38 // of the heap, if there is address space for it
-	heisenTreeLeast = 1 << 32
-	heisenMaxDirty  = 1 << 20
-	heisenMaxQueue  = 1 << 16
-	heisenMaxLoose  = 1 << 10
-	heisenTreeWords = heisenBufWords // of a message
+	heisenGraphSpan     = 1 << 38 // of the heap, if there is address space for it
+	heisenMinGraphSpan  = 1 << 32
+	heisenMaxDirty      = 1 << 20
+	heisenMaxQueue      = 1 << 16
+	heisenMaxPolledVars = 1 << 10
+	heisenGraphWords    = heisenBufWords // of a message
 
 	// What is noted of a word of the heap or a variable.
-	heisenTreeKnown = 1
-	heisenTreeDirty = 2 // it is known, and listed to be looked at again
-	heisenTreeDeep  = 3 // so are those that it points to, as far as the parts of a map go
+	heisenObjectKnown = 1
+	heisenObjectDirty = 2 // it is known, and listed to be looked at again
+	heisenObjectDeep  = 3 // so are those that it points to, as far as the parts of a map go
 
 	// What a goroutine is about to write, in the low bits of the address.
 	heisenWroteWord = 1
@@ -42,28 +42,28 @@ const (
 	heisenMapDepth = 4 // a map, its directory, tables and groups
 
 	// In a message of objects.
-	heisenTreeMore  = 1 << 63    // in the count: these are more targets of the object before
-	heisenTreeUntil = ^uint64(0) // in place of an object: a stamp, before which all this was not so
-	heisenFollow    = ^uint32(0) // in place of the number of a set: what the roots before the Hide lead to
+	heisenGraphMore  = 1 << 63    // in the count: these are more targets of the object before
+	heisenGraphUntil = ^uint64(0) // in place of an object: a stamp, before which all this was not so
+	heisenFollow     = ^uint32(0) // in place of the number of a set: what the roots before the Hide lead to
 )
 
-// heisenTodo is an object to be looked at; deep is how far what it points to is to be
+// heisenScanTask is an object to be looked at; deep is how far what it points to is to be
 // looked at again.
-type heisenTodo struct {
+type heisenScanTask struct {
 	span heisenSpan
 	deep uintptr
 }
 
-// heisenLoose is a variable of a package that may not be instrumented: it is compared
+// heisenPolledVar is a variable of a package that may not be instrumented: it is compared
 // with what it was.
-type heisenLoose struct {
+type heisenPolledVar struct {
 	span heisenSpan
 	sum  uint64
 }
 
-var heisenTrees heisenTreesState
+var heisenGraph heisenGraphState
 
-type heisenTreesState struct {
+type heisenGraphState struct {
 	_              sys.NotInHeap
 	heap, lo, span uintptr // what is noted of words of the heap, and which part of it
 	data, dataLo   uintptr // of the data segments
@@ -77,44 +77,44 @@ type heisenTreesState struct {
 	opened     bool    // the variables of hidden packages were looked at
 	queue      uintptr // heisenTodos, a ring
 	head, tail uintptr
-	loose      [heisenMaxLoose]heisenLoose
+	loose      [heisenMaxPolledVars]heisenPolledVar
 	loosed     uintptr
-	todo       heisenTodo // that is looked at
-	changed    bool       // something was sent since the last stamp
-	last       uintptr    // the latest target
+	todo       heisenScanTask // that is looked at
+	changed    bool           // something was sent since the last stamp
+	last       uintptr        // the latest target
 	fence      uint32
 	curN       uintptr
-	cur        [heisenTreeWords]uint64 // what is known of it
+	cur        [heisenGraphWords]uint64 // what is known of it
 
 	outLock uint32 // guards what is to be sent
 	outN    uintptr
-	out     [heisenTreeWords]uint64
+	out     [heisenGraphWords]uint64
 }
 
-// heisenInitTrees makes empty tables, and reports whether it could.
-func heisenInitTrees() bool {
-	t := &heisenTrees
+// heisenInitGraph makes empty tables, and reports whether it could.
+func heisenInitGraph() bool {
+	t := &heisenGraph
 	t.lo = racearenastart &^ 63
-	for t.span = heisenTreeSpan; ; t.span /= 2 {
+	for t.span = heisenGraphSpan; ; t.span /= 2 {
 		if t.heap = uintptr(heisenReserve(t.span / 8)); t.heap != 0 {
 			break
 		}
-		if t.span == heisenTreeLeast {
+		if t.span == heisenMinGraphSpan {
 			return false
 		}
 	}
 	t.dataLo = racedatastart &^ 63
 	t.data = uintptr(heisenReserve((racedataend-t.dataLo)/8 + 1))
 	t.dirty = uintptr(heisenReserve(heisenMaxDirty * 8))
-	t.queue = uintptr(heisenReserve(heisenMaxQueue * unsafe.Sizeof(heisenTodo{})))
+	t.queue = uintptr(heisenReserve(heisenMaxQueue * unsafe.Sizeof(heisenScanTask{})))
 	return t.data != 0 && t.dirty != 0 && t.queue != 0
 }
 
-// heisenTree returns what is noted of the word at an address, nil if nothing can be.
+// heisenObjectState returns what is noted of the word at an address, nil if nothing can be.
 //
 //go:nosplit
-func heisenTree(addr uintptr) *uint8 {
-	t := &heisenTrees
+func heisenObjectState(addr uintptr) *uint8 {
+	t := &heisenGraph
 	switch {
 	case addr-t.lo < t.span:
 		return (*uint8)(unsafe.Pointer(t.heap + (addr-t.lo)/8))
@@ -124,73 +124,73 @@ func heisenTree(addr uintptr) *uint8 {
 	return nil
 }
 
-// heisenWrites is called before the current goroutine writes at addr.
+// heisenBeforeWrite is called before the current goroutine writes at addr.
 //
 //go:nosplit
-func heisenWrites(addr, kind uintptr) {
+func heisenBeforeWrite(addr, kind uintptr) {
 	gp := getg()
 	if addr-gp.stack.lo < gp.stack.hi-gp.stack.lo {
 		return
 	}
-	if kind == heisenWroteWord && heisenTree(addr) != nil && heisenShared(*(*uintptr)(unsafe.Pointer(addr &^ 7))) {
+	if kind == heisenWroteWord && heisenObjectState(addr) != nil && heisenShared(*(*uintptr)(unsafe.Pointer(addr &^ 7))) {
 		kind = heisenWroteWide // it points to something now, and may not any more
 	}
 	if h := (*heisenG)(unsafe.Pointer(gp.racectx)); h != nil {
-		heisenHasWritten(atomic.Xchguintptr(&h.wrote, addr&^7|kind))
+		heisenAfterWrite(atomic.Xchguintptr(&h.wrote, addr&^7|kind))
 	} else {
-		heisenHasWritten(addr&^7 | heisenWroteWide)
+		heisenAfterWrite(addr&^7 | heisenWroteWide)
 	}
 }
 
 // settle notes what h has written.
 //
 //go:nosplit
-func (h *heisenG) settle() {
+func (h *heisenG) commitWrite() {
 	if h != nil && h.wrote != 0 {
-		heisenHasWritten(atomic.Xchguintptr(&h.wrote, 0))
+		heisenAfterWrite(atomic.Xchguintptr(&h.wrote, 0))
 	}
 }
 
-// heisenHasWritten notes a write that was made. It comes after an atomic operation, so
+// heisenAfterWrite notes a write that was made. It comes after an atomic operation, so
 // that whoever has made the object known without seeing the write is seen here (see heisenFence).
 //
 //go:nosplit
-func heisenHasWritten(wrote uintptr) {
+func heisenAfterWrite(wrote uintptr) {
 	addr, kind := wrote&^7, wrote&7
 	if addr == 0 {
 		return
 	}
-	if e := heisenTree(addr); e == nil || atomic.Load8(e) == 0 {
+	if e := heisenObjectState(addr); e == nil || atomic.Load8(e) == 0 {
 		return
 	}
 	if kind == heisenWroteWord && !heisenShared(*(*uintptr)(unsafe.Pointer(addr))) {
 		return // it points to nothing, as before
 	}
-	systemstack(func() { heisenDirty(addr, kind) })
+	systemstack(func() { heisenMarkDirty(addr, kind) })
 }
 
 // heisenFence orders all that comes before it with all that comes after it: on some processors an
 // exchange alone lets loads that follow it go before what it stores, but not atomic ones.
 func heisenFence() {
-	atomic.Xchg(&heisenTrees.fence, 0)
-	atomic.Load(&heisenTrees.fence)
+	atomic.Xchg(&heisenGraph.fence, 0)
+	atomic.Load(&heisenGraph.fence)
 }
 
-// heisenDirty lists the object of an address to be looked at again, if it is known.
-func heisenDirty(addr, kind uintptr) {
+// heisenMarkDirty lists the object of an address to be looked at again, if it is known.
+func heisenMarkDirty(addr, kind uintptr) {
 	base := heisenObjectAt(addr).start
-	e := heisenTree(base)
+	e := heisenObjectState(base)
 	if base == 0 || e == nil {
 		return
 	}
-	t := &heisenTrees
-	now := uint8(heisenTreeDirty)
+	t := &heisenGraph
+	now := uint8(heisenObjectDirty)
 	if kind == heisenWroteMap {
-		now = heisenTreeDeep
+		now = heisenObjectDeep
 	}
 	heisenLock(&t.lock)
 	switch *e {
-	case heisenTreeKnown:
+	case heisenObjectKnown:
 		if t.n == heisenMaxDirty {
 			t.gone = true
 			break
@@ -198,7 +198,7 @@ func heisenDirty(addr, kind uintptr) {
 		*(*uintptr)(unsafe.Pointer(t.dirty + t.n*8)) = base
 		t.n++
 		*e = now
-	case heisenTreeDirty:
+	case heisenObjectDirty:
 		*e = now
 	}
 	heisenUnlock(&t.lock)
@@ -223,12 +223,12 @@ func heisenObjectAt(p uintptr) (o heisenSpan) {
 	return o
 }
 
-// heisenBorn forgets the objects that were where one is allocated.
+// heisenForgetObjects forgets the objects that were where one is allocated.
 //
 //go:nosplit
-func heisenBorn(addr, size uintptr) {
+func heisenForgetObjects(addr, size uintptr) {
 	for end := addr + size; addr < end; {
-		e := heisenTree(addr)
+		e := heisenObjectState(addr)
 		if e == nil {
 			break
 		}
@@ -250,14 +250,14 @@ func heisenBorn(addr, size uintptr) {
 // graph looks at what the roots in spans lead to and is not known, and at what is not
 // known any more. It returns heisenFollow, or 0 if everything is reached.
 func (w *heisenHiddenState) graph() uint32 {
-	t := &heisenTrees
+	t := &heisenGraph
 	if t.gone {
 		return 0
 	}
 	w.tracing, w.words = true, 0
 	if !t.opened {
 		t.opened = true
-		t.begin(heisenTodo{})
+		t.begin(heisenScanTask{})
 		if w.vars == 0 {
 			w.data(racedatastart) // all of it, for nobody knows whose is what
 		}
@@ -270,22 +270,22 @@ func (w *heisenHiddenState) graph() uint32 {
 	}
 	for i := range t.loosed {
 		l := &t.loose[i]
-		if sum := heisenSum(l.span); sum != l.sum && t.enqueue(heisenTodo{span: l.span}) {
+		if sum := heisenSum(l.span); sum != l.sum && t.enqueue(heisenScanTask{span: l.span}) {
 			l.sum = sum
 		}
 	}
 	heisenLock(&t.lock)
 	for ; t.n > 0 && t.tail-t.head < heisenMaxQueue; t.n-- {
 		base := *(*uintptr)(unsafe.Pointer(t.dirty + (t.n-1)*8))
-		e := heisenTree(base)
-		if *e < heisenTreeDirty {
+		e := heisenObjectState(base)
+		if *e < heisenObjectDirty {
 			continue // it is not there any more
 		}
-		todo := heisenTodo{span: heisenObjectAt(base)}
-		if *e == heisenTreeDeep {
+		todo := heisenScanTask{span: heisenObjectAt(base)}
+		if *e == heisenObjectDeep {
 			todo.deep = heisenMapDepth
 		}
-		*e = heisenTreeKnown
+		*e = heisenObjectKnown
 		if todo.span.start == base {
 			t.enqueue(todo)
 		}
@@ -298,7 +298,7 @@ func (w *heisenHiddenState) graph() uint32 {
 	for t.head != t.tail && w.words < heisenMaxWords {
 		todo := *t.at(t.head)
 		t.head++
-		if *heisenTree(todo.span.start) == 0 {
+		if *heisenObjectState(todo.span.start) == 0 {
 			continue // it is not there any more
 		}
 		if todo.span.size > heisenMaxWords*goarch.PtrSize && w.hasPointers(todo.span) {
@@ -312,7 +312,7 @@ func (w *heisenHiddenState) graph() uint32 {
 	w.tracing = false
 	if t.changed {
 		t.changed = false
-		t.cur[0], t.cur[1], t.cur[2] = heisenTreeUntil, atomic.Load64(&heisen.stamp), 0
+		t.cur[0], t.cur[1], t.cur[2] = heisenGraphUntil, atomic.Load64(&heisen.stamp), 0
 		t.curN = 3
 		t.send()
 	}
@@ -322,11 +322,11 @@ func (w *heisenHiddenState) graph() uint32 {
 	return heisenFollow
 }
 
-func (t *heisenTreesState) at(i uintptr) *heisenTodo {
-	return (*heisenTodo)(unsafe.Pointer(t.queue + i%heisenMaxQueue*unsafe.Sizeof(heisenTodo{})))
+func (t *heisenGraphState) at(i uintptr) *heisenScanTask {
+	return (*heisenScanTask)(unsafe.Pointer(t.queue + i%heisenMaxQueue*unsafe.Sizeof(heisenScanTask{})))
 }
 
-func (t *heisenTreesState) enqueue(todo heisenTodo) bool {
+func (t *heisenGraphState) enqueue(todo heisenScanTask) bool {
 	if t.tail-t.head == heisenMaxQueue {
 		return false
 	}
@@ -337,19 +337,19 @@ func (t *heisenTreesState) enqueue(todo heisenTodo) bool {
 
 // visit has an object looked at that is not known.
 func (w *heisenHiddenState) visit(s heisenSpan, deep uintptr) {
-	t := &heisenTrees
-	e := heisenTree(s.start)
+	t := &heisenGraph
+	e := heisenObjectState(s.start)
 	if e == nil { // writes there are not seen
 		t.gone = true
 		return
 	}
 	if *e != 0 {
 		if deep > 0 {
-			t.gone = !t.enqueue(heisenTodo{s, deep}) || t.gone
+			t.gone = !t.enqueue(heisenScanTask{s, deep}) || t.gone
 		}
 		return
 	}
-	if !t.enqueue(heisenTodo{s, deep}) {
+	if !t.enqueue(heisenScanTask{s, deep}) {
 		return // to the receiver it leads to everything
 	}
 	n := uintptr(1)
@@ -357,22 +357,22 @@ func (w *heisenHiddenState) visit(s heisenSpan, deep uintptr) {
 		n = s.size / goarch.PtrSize
 	}
 	for i := range n {
-		if e := heisenTree(s.start + i*goarch.PtrSize); e != nil {
-			*e = heisenTreeKnown
+		if e := heisenObjectState(s.start + i*goarch.PtrSize); e != nil {
+			*e = heisenObjectKnown
 		}
 	}
 	if !heisenInHeap(s.start) && !w.isRoot(s.start) && w.hasPointers(s) {
-		if t.loosed == heisenMaxLoose {
+		if t.loosed == heisenMaxPolledVars {
 			t.gone = true
 			return
 		}
-		t.loose[t.loosed] = heisenLoose{s, heisenSum(s)}
+		t.loose[t.loosed] = heisenPolledVar{s, heisenSum(s)}
 		t.loosed++
 	}
 }
 
 // begin starts to say what an object points to.
-func (t *heisenTreesState) begin(todo heisenTodo) {
+func (t *heisenGraphState) begin(todo heisenScanTask) {
 	t.todo, t.last = todo, 0
 	t.cur[0], t.cur[1], t.cur[2] = uint64(todo.span.start), uint64(todo.span.size), 0
 	t.curN = 3
@@ -380,14 +380,14 @@ func (t *heisenTreesState) begin(todo heisenTodo) {
 
 // target adds what the object points to.
 func (w *heisenHiddenState) target(s heisenSpan) {
-	t := &heisenTrees
+	t := &heisenGraph
 	if s.start == t.last || s.start == t.todo.span.start {
 		return
 	}
 	t.last = s.start
-	if t.curN == heisenTreeWords {
+	if t.curN == heisenGraphWords {
 		t.end()
-		t.cur[2] = heisenTreeMore
+		t.cur[2] = heisenGraphMore
 		t.curN = 3
 	}
 	t.cur[t.curN] = uint64(s.start)
@@ -395,15 +395,15 @@ func (w *heisenHiddenState) target(s heisenSpan) {
 	w.visit(s, max(t.todo.deep, 1)-1)
 }
 
-func (t *heisenTreesState) end() {
+func (t *heisenGraphState) end() {
 	t.cur[2] |= uint64(t.curN - 3)
 	t.changed = true
 	t.send()
 }
 
 // send has what is known of an object sent before any words are.
-func (t *heisenTreesState) send() {
-	if t.outN+t.curN > heisenTreeWords {
+func (t *heisenGraphState) send() {
+	if t.outN+t.curN > heisenGraphWords {
 		heisenSend(heisenMsgObjects, 0, 0, nil, 0)
 	}
 	heisenLock(&t.outLock)
@@ -415,7 +415,7 @@ func (t *heisenTreesState) send() {
 // heisenSendObjects sends what the receiver does not know of objects. The caller holds
 // heisen.sendLock.
 func heisenSendObjects() (ok bool) {
-	t := &heisenTrees
+	t := &heisenGraph
 	if t.outN == 0 || !heisenTryLock(&t.outLock, heisenForever) {
 		return true
 	}

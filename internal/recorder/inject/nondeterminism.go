@@ -62,7 +62,7 @@ func heisenSignalled(s uint32) {
 // said where that was.
 func heisenBack(gp *g) {
 	if h := (*heisenG)(unsafe.Pointer(gp.racectx)); heisenSched.on && h != nil {
-		h.task.back = true
+		h.task.fromSyscall = true
 	}
 }
 
@@ -72,7 +72,7 @@ func heisenBack(gp *g) {
 //go:nosplit
 func heisenWaits() {
 	if h := (*heisenG)(unsafe.Pointer(getg().racectx)); heisenSched.on && h != nil {
-		h.task.waits = true
+		h.task.inRuntimeWait = true
 	}
 }
 
@@ -87,7 +87,7 @@ func heisenNetpoll(delay int64) (gList, int32) {
 
 // pollNetwork makes runnable who can go on, after waiting for them for at most the
 // given time, and reports whether there are any.
-func (s *heisenScheduling) pollNetwork(wait int64) bool {
+func (s *heisenScheduler) pollNetwork(wait int64) bool {
 	list, delta := netpoll(wait)
 	if list.empty() {
 		netpollAdjustWaiters(delta)
@@ -105,7 +105,7 @@ func (s *heisenScheduling) pollNetwork(wait int64) bool {
 }
 
 // gathered reports whether somebody can go on.
-func (s *heisenScheduling) gathered() bool {
+func (s *heisenScheduler) anyRunnable() bool {
 	return s.count > 0 || !runqempty(getg().m.p.ptr()) || !sched.runq.empty()
 }
 
@@ -113,7 +113,7 @@ func (s *heisenScheduling) gathered() bool {
 // whether others wait in the runtime for what is no goroutine: for a signal, or for
 // data of a profile. The one that waits for signals does not count, unless it is about
 // to come back.
-func (s *heisenScheduling) away() (calls, waits bool) {
+func (s *heisenScheduler) outsideWaits() (calls, waits bool) {
 	// As in checkdead: the other threads that are not idle are in calls, mostly.
 	lock(&sched.lock)
 	run := mcount() - sched.nmidle - sched.nmidlelocked - sched.nmsys

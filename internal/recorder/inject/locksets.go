@@ -1,0 +1,219 @@
+//go:build heisen_inject
+
+package runtime
+
+// The locks that a goroutine holds, where it looks for races by itself: a finding names
+// them. A set of locks is a place, of which the parent is the set without the lock that
+// was taken last; so the place of an access and the set of locks make one number, of a
+// place once more. What a node is stands above its parent's number:
+//
+//	heisenNodeLow   the low half of a lock's address; the parent is the set without it
+//	heisenNodeHigh  the high half, and whether it is shared
+//	heisenNodeTaken where it was taken: this is the set
+//	heisenNodeAccess an access; the parent is its place, and in place of a pc stands the set
+
+// heisenHeld is a lock that a goroutine holds, or held when it held as many last.
+type heisenHeld struct {
+	lock   uintptr
+	pc     uint32 // where it was taken, as a text offset
+	below  uint32 // the set of locks without it, if set is known
+	set    uint32 // of the locks up to this one, once it has been needed
+	shared bool
+}
+
+const (
+	heisenMaxHeld = 16 // locks that are named
+	// heisenMaxLocksetPlaces is how many places there may be before sets of locks are no longer told
+	// apart.
+	heisenMaxLocksetPlaces = heisenMaxPlaces / 2
+	// heisenUnknownLockset says that the set of a goroutine's locks has not been needed yet.
+	heisenUnknownLockset = 1<<32 - 1
+)
+
+// take notes that h has taken a lock.
+//
+//go:nosplit
+func (h *heisenG) pushLock(lock uintptr, shared bool, pc uint64) {
+	if h.numHeld >= heisenMaxHeld {
+		return
+	}
+	l := &h.held[h.numHeld]
+	h.numHeld++
+	if l.set != 0 && l.lock == lock && l.pc == uint32(pc) && l.shared == shared && l.below == h.lockset {
+		h.lockset = l.set // the same as last time
+		return
+	}
+	*l = heisenHeld{lock: lock, pc: uint32(pc), shared: shared}
+	h.lockset = heisenUnknownLockset
+}
+
+// giveBack notes that h releases a lock, and reports whether it has taken it, as far as is known.
+//
+//go:nosplit
+func (h *heisenG) popLock(lock uintptr, shared bool) bool {
+	for i := min(h.numHeld, heisenMaxHeld); i > 0; i-- {
+		if l := &h.held[i-1]; l.lock != lock || l.shared != shared {
+			continue
+		}
+		h.numHeld--
+		for ; i <= h.numHeld && i < heisenMaxHeld; i++ {
+			h.held[i-1] = h.held[i]
+			h.held[i-1].set = 0
+		}
+		h.lockset = 0
+		if n := min(h.numHeld, heisenMaxHeld); n != 0 {
+			if h.lockset = h.held[(n-1)%heisenMaxHeld].set; h.lockset == 0 {
+				h.lockset = heisenUnknownLockset
+			}
+		}
+		return true
+	}
+	return false
+}
+
+// set returns the set of locks that h holds.
+//
+//go:nosplit
+func (h *heisenG) currentLockset(b *heisenBuf) (set uint32) {
+	if h.lockset != heisenUnknownLockset {
+		return h.lockset
+	}
+	n := min(h.numHeld, heisenMaxHeld)
+	known := n
+	for known > 0 && h.held[(known-1)%heisenMaxHeld].set == 0 {
+		known--
+	}
+	if known > 0 {
+		set = h.held[(known-1)%heisenMaxHeld].set
+	}
+	for ; known < n; known++ {
+		l := &h.held[known%heisenMaxHeld]
+		l.below = set
+		if set = b.extendLockset(set, uint64(l.lock), l.pc, l.shared); set == 0 {
+			set = b.extendLockset(0, heisenManyLocks, 0, false)
+			break
+		}
+		l.set = set
+	}
+	h.lockset = set
+	return set
+}
+
+// lockset returns the number of a set of locks and one more, or 0 if there can be no more.
+//
+//go:nosplit
+func (b *heisenBuf) extendLockset(set uint32, lock uint64, pc uint32, shared bool) uint32 {
+	high := uint32(lock >> 32)
+	if shared {
+		high |= heisenNodeShared
+	}
+	if set = b.place(heisenNodeLow|set, uint32(lock)); set != 0 {
+		if set = b.place(heisenNodeHigh|set, high); set != 0 {
+			set = b.place(heisenNodeTaken|set, pc)
+		}
+	}
+	return set
+}
+
+// heisenPlaceWithLocks returns the place of h at pc, with the locks it holds.
+//
+//go:nosplit
+func heisenPlaceWithLocks(b *heisenBuf, h *heisenG, pc uintptr) uint64 {
+	if u := b.lockedPlace(h.top, pc, h.lockset); u.matches(h.top, pc, h.lockset) {
+		return u.use(h)
+	}
+	return heisenFindLockedPlace(b, h, pc, h.currentLockset(b))
+}
+
+// heisenPlaceWithoutLocks is heisenPlaceWithLocks without the locks, for where stack is short. A pc of 0 is
+// not known.
+//
+//go:nosplit
+func heisenPlaceWithoutLocks(b *heisenBuf, h *heisenG, pc uintptr) (place uint64) {
+	if u := b.lockedPlace(h.top, pc, 0); pc != 0 && u.matches(h.top, pc, 0) {
+		return u.use(h)
+	}
+	systemstack(func() {
+		if pc == 0 {
+			place = heisenPlace(b, h, 0)
+		} else {
+			place = heisenFindLockedPlace(b, h, pc, 0)
+		}
+	})
+	return place
+}
+
+// heisenPlaceFrom is heisenPlaceWithoutLocks where fp leads to the place, unless the pc is known already.
+// Inlined, it would take stack where there is little.
+//
+//go:nosplit
+//go:noinline
+func heisenPlaceFrom(b *heisenBuf, h *heisenG, pc, fp uintptr) uint64 {
+	if pc == 0 {
+		pc = heisenCaller(fp)
+	}
+	return heisenPlaceWithoutLocks(b, h, pc)
+}
+
+// heisenFindLockedPlace is heisenPlaceWithLocks, for a given set of locks, where that is not in the cache, or
+// more is to be known to look there.
+//
+//go:nosplit
+func heisenFindLockedPlace(b *heisenBuf, h *heisenG, pc uintptr, set uint32) uint64 {
+	if h.top != h.bottom {
+		h.top.below().path(b)
+	}
+	if u := b.lockedPlace(h.top, pc, set); u.matches(h.top, pc, set) {
+		return u.use(h)
+	}
+	return heisenAddLockedPlace(b, h, pc, set)
+}
+
+// heisenAddLockedPlace adds a place to the cache of those with locks. It does not drive others out of the cache of all.
+//
+//go:nosplit
+func heisenAddLockedPlace(b *heisenBuf, h *heisenG, pc uintptr, set uint32) uint64 {
+	place := h.path(b)
+	id := b.placeAt(place, uint32(heisenPC(pc)))
+	if set != 0 {
+		under := heisenFindPlace(uint64(heisenNodeAccess|id)<<32 | uint64(set))
+		if under == 0 {
+			under = b.place(heisenNodeAccess|id, set)
+		}
+		if under != 0 {
+			id = under
+		}
+	}
+	if from := h.top.from(); from != 0 {
+		*b.lockedPlace(h.top, pc, set) = heisenLockedPlace{h.top.pc, pc, from, set, place, id}
+	}
+	return uint64(id)
+}
+
+// heisenLockedPlace is an entry of a P's cache of places with locks: the innermost call, and what place
+// the call before it is; the pc; the set of locks; what place the innermost call is, and the
+// access. So the place of a call that has just begun need not be looked up on its own.
+type heisenLockedPlace struct {
+	call, pc  uintptr
+	from, set uint32
+	place, id uint32
+}
+
+//go:nosplit
+func (b *heisenBuf) lockedPlace(f *heisenFrame, pc uintptr, set uint32) *heisenLockedPlace {
+	at := uint64(f.pc)<<32 ^ uint64(f.from())<<20 ^ uint64(set)<<40 ^ uint64(pc)
+	return &b.lockedPlaces[at*0x9E3779B97F4A7C15>>(64-heisenLockedPlaceBits)]
+}
+
+//go:nosplit
+func (u *heisenLockedPlace) matches(f *heisenFrame, pc uintptr, set uint32) bool {
+	return u.pc == pc && u.call == f.pc && u.from == f.from() && u.set == set
+}
+
+// known returns the place of the access, which h makes.
+//
+//go:nosplit
+func (u *heisenLockedPlace) use(h *heisenG) uint64 {
+	h.top.place = u.place
+	return uint64(u.id)
+}

@@ -1,0 +1,138 @@
+//go:build heisen_inject
+
+package runtime
+
+import (
+	"internal/runtime/atomic"
+	"unsafe"
+)
+
+// Descent: who has started which goroutine, and where. A quiet program looks by itself for
+// what there is to find, and who was there is of interest only then, and only of the
+// goroutines concerned and their ancestors. So it keeps that here, in 16 bytes for each
+// goroutine that there ever was, and tells it with what it finds. Those concerned may have
+// ended long ago: a number is not used again.
+
+// heisenOrigin is what is kept of a goroutine.
+type heisenOrigin struct {
+	parent uint32 // who has started it, if heisenOriginForked
+	place  uint32 // of the go statement, and flags above it
+	goid   uint64 // its number to the runtime, once it has done something
+}
+
+// heisenOriginSent is the flag of those that the receiver knows, with all ancestors.
+// It is set under heisen.sendLock.
+const heisenOriginSent = 1 << 31
+
+const (
+	heisenMaxOrigins = 1 << 32 // as many as there are numbers
+	heisenMinOrigins = 1 << 20
+)
+
+// heisenOrigins is the table, by number of goroutine. Of those beyond it, which there are
+// only where address space is scarce, nothing is known.
+var heisenOrigins struct {
+	entries uintptr
+	count   uintptr
+	out     [256][heisenOriginWords]uint64 // to be sent; guarded by heisen.sendLock
+}
+
+// heisenInitOrigins reserves address space, and reports whether there was some.
+func heisenInitOrigins() bool {
+	t := &heisenOrigins
+	for t.count = heisenMaxOrigins; t.count >= heisenMinOrigins; t.count /= 2 {
+		if t.entries = uintptr(heisenReserve(t.count * unsafe.Sizeof(heisenOrigin{}))); t.entries != 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// heisenOriginOf returns the entry of a goroutine, or nil.
+//
+//go:nosplit
+func heisenOriginOf(id uint32) *heisenOrigin {
+	t := &heisenOrigins
+	if uintptr(id) >= t.count {
+		return nil
+	}
+	return (*heisenOrigin)(unsafe.Pointer(t.entries + uintptr(id)*unsafe.Sizeof(heisenOrigin{})))
+}
+
+// heisenSetGoid notes the runtime's number of h, once it is known.
+//
+//go:nosplit
+func heisenSetGoid(h *heisenG, goid uint64) {
+	if h.started {
+		return
+	}
+	h.started = true
+	if d := heisenOriginOf(h.id); d != nil {
+		d.goid = goid
+	}
+}
+
+// heisenSetOrigin notes that parent starts a goroutine at pc.
+//
+//go:nosplit
+func heisenSetOrigin(parent *heisenG, child uint32, pc uintptr) {
+	b, d := heisenBufOfG(parent), heisenOriginOf(child)
+	if b != nil && d != nil {
+		d.parent = parent.id
+		d.place = heisenOriginForked | uint32(heisenPlace(b, parent, heisenPC(pc)))
+	}
+}
+
+// heisenSendAncestry makes a goroutine and its ancestors known to the receiver, in a quiet
+// program. It comes before whatever names the goroutine is written, and must run on the
+// system stack.
+func heisenSendAncestry(id uint32) {
+	if !heisen.quiet || !heisen.open || id == heisenUnknownG {
+		return
+	}
+	d := heisenOriginOf(id)
+	if d == nil || atomic.Load(&d.place)&heisenOriginSent != 0 {
+		return
+	}
+	t := &heisenOrigins
+	heisenLock(&heisen.sendLock)
+	ok, n, at := heisenSendPlaces(), uintptr(0), id
+	for ok {
+		d := heisenOriginOf(at)
+		if d.place&heisenOriginSent != 0 {
+			break
+		}
+		t.out[n%uintptr(len(t.out))] = [...]uint64{uint64(at)<<32 | uint64(d.parent), d.goid, uint64(d.place)}
+		if n++; n == uintptr(len(t.out)) {
+			ok, n = heisenSendOrigins(n), 0
+		}
+		if d.place&heisenOriginForked == 0 {
+			break
+		}
+		at = d.parent
+	}
+	ok = ok && heisenSendOrigins(n)
+	// Not before: whoever finds the flag does not wait for what is being sent.
+	for at = id; ok; {
+		d := heisenOriginOf(at)
+		if d.place&heisenOriginSent != 0 {
+			break
+		}
+		atomic.Store(&d.place, d.place|heisenOriginSent)
+		if d.place&heisenOriginForked == 0 {
+			break
+		}
+		at = d.parent
+	}
+	heisenUnlock(&heisen.sendLock)
+	heisenSent(ok)
+}
+
+// heisenSendOrigins sends the first n of what is to be sent. The caller holds
+// heisen.sendLock.
+func heisenSendOrigins(n uintptr) bool {
+	size := n * heisenOriginWords * 8
+	header := [4]uint32{heisenMsgOrigins, 0, uint32(size), 0}
+	return n == 0 || heisenSendAll(unsafe.Pointer(&header), unsafe.Sizeof(header)) &&
+		heisenSendAll(unsafe.Pointer(&heisenOrigins.out), size)
+}

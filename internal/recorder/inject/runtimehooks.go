@@ -1,0 +1,378 @@
+//go:build heisen_inject
+
+package runtime
+
+import (
+	"internal/abi"
+	"internal/runtime/atomic"
+	"internal/runtime/sys"
+	"unsafe"
+)
+
+// What the runtime calls.
+
+//go:nosplit
+func raceinit() (gctx, pctx uintptr) {
+	m := &firstmoduledata
+	racedatastart = min(m.noptrdata, m.data, m.noptrbss, m.bss)
+	racedataend = max(m.enoptrdata, m.edata, m.enoptrbss, m.ebss)
+	// Counters of test coverage race on purpose, or order what the program does not.
+	// They are the last of the last segment.
+	if m.covctrs < m.ecovctrs && m.covctrs >= max(m.enoptrdata, m.edata, m.ebss) && racedataend-m.ecovctrs < 64 {
+		racedataend = m.covctrs
+	}
+	return 0, raceproccreate() // the first P's
+}
+
+//go:nosplit
+func racefini() {
+	exit(heisenFinish())
+}
+
+//go:nosplit
+func raceproccreate() uintptr { return uintptr(unsafe.Pointer(heisenNewBuf())) }
+
+//go:nosplit
+func raceprocdestroy(ctx uintptr) {
+	b := (*heisenBuf)(unsafe.Pointer(ctx))
+	if b == nil {
+		return
+	}
+	heisenFlush(b)
+	systemstack(func() {
+		lock(&heisen.lock)
+		b.cur = nil
+		b.next = heisen.freeB
+		heisen.freeB = b
+		unlock(&heisen.lock)
+	})
+}
+
+//go:nosplit
+func racemapshadow(addr unsafe.Pointer, size uintptr) {
+	if racearenastart == 0 || uintptr(addr) < racearenastart {
+		racearenastart = uintptr(addr)
+	}
+	racearenaend = max(racearenaend, uintptr(addr)+size)
+}
+
+// racemalloc records the start of a life of addresses. What the runtime
+// allocates on a system stack is not visible to the program.
+//
+//go:nosplit
+func racemalloc(p unsafe.Pointer, sz uintptr) {
+	gp := getg()
+	if heisen.once {
+		heisenForgetObjects(uintptr(p), sz)
+	}
+	h := (*heisenG)(unsafe.Pointer(gp.racectx))
+	if heisen.races {
+		heisenClearShadow(uintptr(p), sz)
+	}
+	if !heisen.on || heisen.quiet || h == nil || uintptr(p) == gp.stack.lo {
+		return
+	}
+	b := heisenBufOfP()
+	if b == nil {
+		atomic.Xadd64(&heisen.lost, 1)
+		return
+	}
+	var place uint64
+	if h.mute { // what hidden code takes, or the runtime for it, is taken by the call
+		place = uint64(h.called(b))
+	} else {
+		place = heisenPlace(b, h, heisenPC(heisenCaller(getcallerfp())))
+	}
+	for addr, left := uintptr(p), sz; left > 0; {
+		n := min(left, 1<<31)
+		heisenPutAccess(h, heisenOpAlloc, addr, n, place)
+		addr, left = addr+n, left-n
+	}
+}
+
+// racefree is called by the sweeper, whenever it comes to an object. The object
+// was dead when the last collection's mark phase ended, and everything recorded
+// before was sent then (heisenBarrier): the next racemalloc of its addresses
+// separates their lives, so there is nothing to record.
+//
+//go:nosplit
+func racefree(p unsafe.Pointer, sz uintptr) {}
+
+//go:nosplit
+func racegostart(pc uintptr) uintptr {
+	gp := getg()
+	parent := gp.m.curg
+	if parent == nil {
+		return heisenStart(pc, gp.racectx)
+	}
+	if heisenLayer(pc) == heisenCore { // WaitGroup.Go and the like start it for somebody
+		if user := heisenCallerOn(parent, parent.sched.bp); user != 0 {
+			pc = user
+		}
+	}
+	return heisenStart(pc, parent.racectx)
+}
+
+//go:nosplit
+func racectxstart(pc, spawnctx uintptr) uintptr { return heisenStart(pc, spawnctx) }
+
+// heisenStart makes the state of a new goroutine and records who starts it.
+//
+//go:nosplit
+func heisenStart(pc, spawnctx uintptr) (ctx uintptr) {
+	systemstack(func() { ctx = uintptr(unsafe.Pointer(heisenNewG())) })
+	child, parent := (*heisenG)(unsafe.Pointer(ctx)), (*heisenG)(unsafe.Pointer(spawnctx))
+	heisenEndPending(parent)
+	parent.commitWrite()
+	if !heisen.on || parent == nil {
+		child.orphan = true
+		return ctx
+	}
+	if heisen.races {
+		systemstack(func() {
+			heisenFastTrack.BeginEpoch(&parent.order, parent.id)
+			heisenFastTrack.Fork(&parent.order, &child.order, child.id)
+		})
+	}
+	if heisen.quiet {
+		heisenSetOrigin(parent, child.id, pc)
+		return ctx
+	}
+	b := heisenOpen(parent, 3)
+	if b == nil {
+		child.orphan = true
+		return ctx
+	}
+	heisenPut(b, parent, heisenOpFork, uintptr(child.id), heisenStamp(), heisenPC(pc))
+	return ctx
+}
+
+//go:nosplit
+func racegoend() {
+	gp := getg()
+	racectxend(gp.racectx)
+	gp.racectx = 0
+}
+
+//go:nosplit
+func racectxend(racectx uintptr) {
+	h := (*heisenG)(unsafe.Pointer(racectx))
+	if h == nil {
+		return
+	}
+	h.leave(0)
+	h.commitWrite()
+	heisenEndPending(h)
+	if h.pending.numActive != 0 {
+		heisenLeaveCalls(h)
+	}
+	if heisen.races {
+		systemstack(func() { heisenFastTrack.End(&h.order) })
+	}
+	if heisen.on && h.words != 0 {
+		if b := heisenOpen(h, 3); b != nil {
+			heisenPut(b, h, heisenOpEnd, 0, heisenStamp(), 0)
+		}
+	}
+	heisenFreeG(h)
+}
+
+// racefingo is called by the goroutines that run finalizers and cleanups, before
+// they do. An object is only dead after everything that anyone did to it.
+//
+//go:nosplit
+func racefingo() {
+	if h := (*heisenG)(unsafe.Pointer(getg().racectx)); heisen.on && h != nil {
+		heisenEndPending(h)
+		heisenSync(h, heisenOpCollected, 0, 0)
+	}
+}
+
+//go:nosplit
+func raceacquire(addr unsafe.Pointer) {
+	heisenSyncG(getg(), heisenOpReceive, uintptr(addr), getcallerfp())
+}
+
+//go:nosplit
+func raceacquireg(gp *g, addr unsafe.Pointer) {
+	heisenSyncG(gp, heisenOpReceive, uintptr(addr), getcallerfp())
+}
+
+//go:nosplit
+func raceacquirectx(racectx uintptr, addr unsafe.Pointer) {
+	h := (*heisenG)(unsafe.Pointer(racectx))
+	if heisen.on && h != nil && !h.mute && heisenShared(uintptr(addr)) {
+		heisenSync(h, heisenOpReceive, uintptr(addr), 0)
+	}
+}
+
+//go:nosplit
+func racerelease(addr unsafe.Pointer) {
+	gp := getg()
+	if h := (*heisenG)(unsafe.Pointer(gp.racectx)); heisen.hides && h != nil && h.mute && heisenSetsTimer(sys.GetCallerPC()) {
+		h.mute = false
+		heisenSyncG(gp, heisenOpSend, uintptr(addr), getcallerfp())
+		h.mute = true
+		return
+	}
+	heisenSyncG(gp, heisenOpSend, uintptr(addr), getcallerfp())
+}
+
+//go:nosplit
+func racereleaseg(gp *g, addr unsafe.Pointer) {
+	heisenSyncG(gp, heisenOpSend, uintptr(addr), getcallerfp())
+}
+
+//go:nosplit
+func racereleaseacquire(addr unsafe.Pointer) {
+	racereleaseacquireg(getg(), addr)
+}
+
+// racereleaseacquireg is one step of the k-th send and the (k-C)-th receive of a
+// buffered channel: take what the slot carries, leave what this side did.
+//
+//go:nosplit
+func racereleaseacquireg(gp *g, addr unsafe.Pointer) {
+	fp := getcallerfp()
+	heisenSyncG(gp, heisenOpReceive, uintptr(addr), fp)
+	heisenSyncG(gp, heisenOpSend, uintptr(addr), fp)
+}
+
+//go:nosplit
+func racereleasemerge(addr unsafe.Pointer) {
+	heisenSyncG(getg(), heisenOpSend, uintptr(addr), getcallerfp())
+}
+
+//go:nosplit
+func racereleasemergeg(gp *g, addr unsafe.Pointer) {
+	heisenSyncG(gp, heisenOpSend, uintptr(addr), getcallerfp())
+}
+
+// Accesses that the runtime makes for the program: callerpc is where the program
+// called it.
+
+//go:nosplit
+func racereadpc(addr unsafe.Pointer, callerpc, pc uintptr) {
+	heisenAccessPC(heisenOpRead, addr, 1, callerpc, pc)
+}
+
+//go:nosplit
+func racewritepc(addr unsafe.Pointer, callerpc, pc uintptr) {
+	heisenAccessPC(heisenOpWrite, addr, 1, callerpc, pc)
+}
+
+//go:nosplit
+func racereadrangepc(addr unsafe.Pointer, sz, callerpc, pc uintptr) {
+	heisenAccessPC(heisenOpRead, addr, sz, callerpc, pc)
+}
+
+//go:nosplit
+func racewriterangepc(addr unsafe.Pointer, sz, callerpc, pc uintptr) {
+	heisenAccessPC(heisenOpWrite, addr, sz, callerpc, pc)
+}
+
+// heisenCopied returns which of sz bytes are to be taken for read if they are copied to another place. Where the
+// two overlap, as when elements of a slice are moved on, the write says it all to who only looks for races.
+//
+//go:nosplit
+func heisenCopied(from, to unsafe.Pointer, sz uintptr) (unsafe.Pointer, uintptr) {
+	on := uintptr(to) - uintptr(from)
+	switch back := -on; {
+	case !heisenShadow.racesOnly:
+	case on < sz:
+		return from, on
+	case back < sz:
+		return unsafe.Pointer(uintptr(to) + sz), back
+	}
+	return from, sz
+}
+
+//go:nosplit
+func heisenAccessPC(op uint64, addr unsafe.Pointer, sz, callerpc, pc uintptr) {
+	gp := getg()
+	h := (*heisenG)(unsafe.Pointer(gp.racectx))
+	if gp != gp.m.curg || h == nil || sz == 0 {
+		return // runtime code on a system stack speaks for no goroutine
+	}
+	if heisen.once && op == heisenOpWrite {
+		if sz == 1 { // so maps do
+			heisenBeforeWrite(uintptr(addr), heisenWroteMap)
+		} else {
+			heisenBeforeWrite(uintptr(addr), heisenWroteWide)
+		}
+	}
+	if heisenSched.on {
+		heisenPointAccess(op == heisenOpWrite, uintptr(addr), sz, heisenUserPC(callerpc, pc, getcallerfp()))
+	}
+	write := op == heisenOpWrite
+	if c := heisenCellAt(uintptr(addr)); sz == 1 && heisenShadow.racesOnly && c != &heisenNoCell && h.order.UpToDate(&heisenFastTrack) {
+		if c.SameEpochByte(&h.order, uintptr(addr), write) || heisenOnStack(uintptr(addr)) {
+			return
+		}
+		callerpc = heisenUserPC(callerpc, pc, getcallerfp())
+		if heisenRaceByte(h, c, write, uintptr(addr), callerpc) {
+			return
+		}
+	}
+	n := h.raceRange(write, uintptr(addr), sz, 0)
+	if n == sz {
+		return
+	}
+	callerpc = heisenUserPC(callerpc, pc, getcallerfp())
+	if n += h.raceRange(write, uintptr(addr)+n, sz-n, callerpc); n < sz {
+		heisenAccess(op, uintptr(addr)+n, sz-n, callerpc)
+	}
+}
+
+// heisenAccessFrom takes an access that the standard library speaks of, where the frame pointer
+// fp leads to the program.
+//
+//go:nosplit
+func heisenAccessFrom(op uint64, addr, size, fp uintptr) {
+	h := (*heisenG)(unsafe.Pointer(getg().racectx))
+	if h == nil {
+		return
+	}
+	n := h.raceRange(op == heisenOpWrite, addr, size, 0)
+	if n == size {
+		return
+	}
+	pc := heisenCaller(fp)
+	if n += h.raceRange(op == heisenOpWrite, addr+n, size-n, pc); n < size {
+		heisenAccess(op, addr+n, size-n, pc)
+	}
+}
+
+// heisenUserPC returns where the program has asked for an access that the runtime makes.
+//
+//go:nosplit
+func heisenUserPC(callerpc, pc, fp uintptr) uintptr {
+	if callerpc == 0 {
+		callerpc = pc
+	}
+	if heisenLayer(callerpc) != heisenProgram {
+		if user := heisenCaller(fp); user != 0 {
+			return user
+		}
+	}
+	return callerpc
+}
+
+// An access to a composite is one to all its bytes, for a write may go to any
+// part of it; everything else is written whole, so its first byte will do.
+
+func raceReadObjectPC(t *_type, addr unsafe.Pointer, callerpc, pc uintptr) {
+	racereadrangepc(addr, heisenAccessSize(t), callerpc, pc)
+}
+
+func raceWriteObjectPC(t *_type, addr unsafe.Pointer, callerpc, pc uintptr) {
+	racewriterangepc(addr, heisenAccessSize(t), callerpc, pc)
+}
+
+func heisenAccessSize(t *_type) uintptr {
+	switch t.Kind() {
+	case abi.Array, abi.Struct:
+		return t.Size_
+	}
+	return 1
+}

@@ -1,0 +1,132 @@
+//go:build heisen_inject
+
+package runtime
+
+import (
+	"internal/abi"
+	"internal/runtime/sys"
+	"unsafe"
+)
+
+// heisenInitSched reads how to schedule, and begins. It reports whether it could.
+func heisenInitSched() bool {
+	m, ok := heisenReceive()
+	if !ok {
+		return false
+	}
+	s := &heisenSched
+	var c heisenStrategiesConfig
+	c.Strategy, s.procs, s.spin = heisenStrategiesStrategy(m.next()), int32(m.next()), m.next()
+	flags := m.next()
+	s.logging, c.ByDefault, s.placing = flags&1 != 0, flags&2 != 0, flags&4 != 0
+	c.Seed, s.maxSteps, s.maxClock, s.wallStart = m.next64(), m.next64(), int64(m.next64()), int64(m.next64())
+	c.PostponeLimit, c.WaitLimit, c.Depth, c.Steps = m.next64(), m.next64(), m.next64(), m.next64()
+	if n := m.next(); n > 0 {
+		c.Choices = heisenChoices(uintptr(n))
+		for i := range c.Choices {
+			c.Choices[i].Step, c.Choices[i].ID = m.next64(), m.next()
+		}
+	}
+	if n := m.next(); n > 0 {
+		c.Turns = heisenStrategiesTurns(uintptr(n))
+		for i := range c.Turns {
+			c.Turns[i].ID, c.Turns[i].Until = m.next(), m.next64()
+		}
+	}
+	if s.logging {
+		c.Log = heisenChoices(heisenLogged)
+	}
+	s.locations.read(&m)
+	s.picker.Start(&c)
+	s.running = heisenStrategiesNoTask
+	s.hooks = [4]uintptr{
+		abi.FuncPCABIInternal(raceread), abi.FuncPCABIInternal(racewrite),
+		abi.FuncPCABIInternal(racereadrange), abi.FuncPCABIInternal(racewriterange),
+	}
+
+	// One P, for good.
+	lock(&sched.lock)
+	sched.customGOMAXPROCS = true
+	unlock(&sched.lock)
+	stw := stopTheWorldGC(stwGOMAXPROCS)
+	newprocs = 1
+	startTheWorldGC(stw)
+	// Threads are made from the program's heap, and when one is needed depends on how
+	// soon another has gone to sleep: some that sleep are there from the start.
+	for range heisenSpareThreads {
+		systemstack(func() { newm(heisenSpareThread, nil, -1) })
+	}
+	for range heisenSpareWait {
+		lock(&sched.lock)
+		asleep := sched.nmidle
+		unlock(&sched.lock)
+		if asleep >= heisenSpareThreads {
+			break
+		}
+		usleep(100)
+	}
+	// The collector works while the world stands still, and never because of the time;
+	// its worker is there from the start.
+	gcBgMarkStartWorkers()
+	debug.gcstoptheworld = 2
+	forcegcperiod = 1 << 62
+	randomizeScheduler = false
+
+	// Timers fire in a context that has a number as goroutines have. It has it from the
+	// start: else goroutines that are created after the first timer has fired have other
+	// numbers than those before, and in an order that is followed that may be others.
+	if ts := &getg().m.p.ptr().timers; ts.raceCtx == 0 {
+		ts.raceCtx = racectxstart(abi.FuncPCABIInternal((*timers).run)+sys.PCQuantum, 0)
+	}
+
+	s.clock = heisenClockStart
+	s.maxClock += heisenClockStart
+	s.on = true
+	for i := range aeskeysched {
+		aeskeysched[i] = byte(s.picker.Random())
+	}
+	for i := range hashkey {
+		hashkey[i] = uintptr(s.picker.Random())
+	}
+	return true
+}
+
+const (
+	heisenSpareThreads = 8
+	heisenSpareWait    = 10_000 // times 100 µs, at most
+	heisenWakeWait     = 100    // the same, once all are in use
+)
+
+// heisenSpareThread is what a thread does that sleeps until it is needed.
+func heisenSpareThread() {
+	stopm()
+	schedule()
+}
+
+// heisenMget takes the place of mget where a new thread would be made if none sleeps: one
+// may be about to. sched.lock is held.
+func heisenMget() *m {
+	mp := mget()
+	if heisenSched.on {
+		for i := 0; mp == nil && i < heisenWakeWait; i++ {
+			unlock(&sched.lock)
+			usleep(100)
+			lock(&sched.lock)
+			mp = mget()
+		}
+	}
+	return mp
+}
+
+// heisenLogged is how many choices are sent at a time.
+const heisenLogged = 1 << 10
+
+func heisenChoices(n uintptr) []heisenStrategiesChoice {
+	p := persistentalloc(n*unsafe.Sizeof(heisenStrategiesChoice{}), 8, &memstats.other_sys)
+	return unsafe.Slice((*heisenStrategiesChoice)(p), n)
+}
+
+func heisenStrategiesTurns(n uintptr) []heisenStrategiesTurn {
+	p := persistentalloc(n*unsafe.Sizeof(heisenStrategiesTurn{}), 8, &memstats.other_sys)
+	return unsafe.Slice((*heisenStrategiesTurn)(p), n)
+}
