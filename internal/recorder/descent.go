@@ -10,17 +10,17 @@ import (
 // tells it of those that are concerned by what it has found, and of their ancestors, which
 // may come later; see inject/descent.go.
 func (s *Stream) addDescents(words []uint64) error {
-	if len(words)%descentWords != 0 {
+	if len(words)%originWords != 0 {
 		return s.corrupt("descents in %d words", len(words))
 	}
-	for d := range slices.Chunk(words, descentWords) {
+	for d := range slices.Chunk(words, originWords) {
 		id, parent := heisen.Thread(d[0]>>32), heisen.Thread(d[0])
 		if id == unknownG || s.syms.Thread(id).Name != "" {
 			return s.corrupt("the descent of goroutine %d", id)
 		}
 		info := heisen.ThreadInfo{Name: threadName(id, d[1])}
 		switch at := d[2]; {
-		case at&^nodeParent == descentForked:
+		case at&^nodeParent == originForked:
 			if parent >= id { // they are numbered as they are created
 				return s.corrupt("goroutine %d is started by goroutine %d", id, parent)
 			}

@@ -188,7 +188,7 @@ func (p *Program) Open(want Want) (*Stream, error) {
 		messages = append(append32(messages, uint32(len(message))), message...)
 	}
 	if want.Live != nil {
-		add(wantWatch, live)
+		add(wantOverlaps, live)
 	}
 	if want.Hidden != nil {
 		message, err := want.Hidden.encode(p.Executable(), stream.hello.text)

@@ -135,7 +135,7 @@ type Watched struct {
 func (s *Stream) Watched() Watched { return s.watched }
 
 func (s *Stream) setWatched(ends uint32, words []uint64) error {
-	if len(words) < watchedWords || uint64(len(words)-watchedWords) != (uint64(ends)+63)/64 {
+	if len(words) < overlapWords || uint64(len(words)-overlapWords) != (uint64(ends)+63)/64 {
 		return s.corrupt("%d words of %d ends", len(words), ends)
 	}
 	s.watched = Watched{Ended: true, Seen: make([]bool, ends), Met: words[lossKinds] != 0}
@@ -143,7 +143,7 @@ func (s *Stream) setWatched(ends uint32, words []uint64) error {
 		s.watched.Unnoticed += lost
 	}
 	for i := range s.watched.Seen {
-		s.watched.Seen[i] = words[watchedWords+i/64]>>(i%64)&1 != 0
+		s.watched.Seen[i] = words[overlapWords+i/64]>>(i%64)&1 != 0
 	}
 	return nil
 }

@@ -72,7 +72,7 @@ func TestLocksOfAPlace(t *testing.T) {
 		0x100, 1<<32|0x200, // 2: the access
 		nodeLow<<32|mutex&(1<<32-1), (nodeHigh|3)<<32|mutex>>32, (nodeTaken|4)<<32|0x110, // 5: one lock
 		(nodeLow|5)<<32|rw&(1<<32-1), (nodeHigh|6)<<32|nodeShared|rw>>32, (nodeTaken|7)<<32|0x120, // 8: two
-		(nodeUnder|2)<<32|5, (nodeUnder|2)<<32|8)
+		(nodeAccess|2)<<32|5, (nodeAccess|2)<<32|8)
 	rec = message(rec, msgWords, 0, word(opSwitch, 0), 0, word(opBegin, orphan|1),
 		word(opOverlap, varBase), 0, who(0, heisen.Read, 10), who(unknownG, heisen.Write, 9), 8<<48|varBase, byOrder)
 	s, err := NewStream(bytes.NewReader(rec), nil)
@@ -101,8 +101,8 @@ func TestLocksOfAPlace(t *testing.T) {
 		"no address":           {nodeLow << 32, (nodeHigh|1)<<32 | 1<<24},
 		"taken without a high": {nodeLow << 32, (nodeTaken | 1) << 32},
 		"place in a set":       {nodeLow << 32, 1<<32 | 0x100},
-		"under half a set":     {0x100, nodeLow << 32, (nodeUnder|1)<<32 | 2},
-		"under nothing":        {0x100, (nodeUnder|1)<<32 | 7},
+		"under half a set":     {0x100, nodeLow << 32, (nodeAccess|1)<<32 | 2},
+		"under nothing":        {0x100, (nodeAccess|1)<<32 | 7},
 		"unknown kind":         {5 << 56},
 	} {
 		if _, _, err := readAll(t, message(helloMessage(), msgPlaces, 0, nodes...)); !errors.Is(err, ErrCorrupt) {
@@ -113,7 +113,7 @@ func TestLocksOfAPlace(t *testing.T) {
 
 // TestWatched reads what a program tells at its end.
 func TestWatched(t *testing.T) {
-	rec := message(helloMessage(), msgWatched, 66, 70, 50, 3, 0, 4, 1, 1<<3, 1<<1)
+	rec := message(helloMessage(), msgOverlapStats, 66, 70, 50, 3, 0, 4, 1, 1<<3, 1<<1)
 	s, _, err := readAll(t, message(rec, msgBye, 0, 0, 0))
 	if err != nil {
 		t.Fatal(err)
@@ -127,7 +127,7 @@ func TestWatched(t *testing.T) {
 			t.Errorf("end %d: seen is %v", i, seen)
 		}
 	}
-	if _, _, err := readAll(t, message(helloMessage(), msgWatched, 66, 1, 0, 2, 0, 4, 0, 8)); err == nil {
+	if _, _, err := readAll(t, message(helloMessage(), msgOverlapStats, 66, 1, 0, 2, 0, 4, 0, 8)); err == nil {
 		t.Error("no error about a word that is missing")
 	}
 }

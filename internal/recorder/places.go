@@ -55,7 +55,7 @@ func (s *Stream) fits(p *place) bool {
 		return parent == nodeLow && p.pc&^nodeShared < 1<<24
 	case nodeTaken:
 		return parent == nodeHigh
-	case nodeUnder:
+	case nodeAccess:
 		return parent == 0 && p.parent != 0 && int(p.pc) < len(s.places) && s.places[p.pc].kind == nodeTaken
 	}
 	return false
@@ -91,7 +91,7 @@ func (s *Stream) place(id uint64) (*place, error) {
 	case p.resolved:
 	case p.kind == 0:
 		p.site, p.calls, p.resolved = s.siteOf(p), s.callsOf(p.parent), true
-	case p.kind == nodeUnder:
+	case p.kind == nodeAccess:
 		at, err := s.place(uint64(p.parent))
 		if err != nil {
 			return nil, err

@@ -232,9 +232,9 @@ func (s *Stream) read() error {
 		return s.addReach(m.id, m.words)
 	case msgObjects:
 		return s.addObjects(m.words)
-	case msgDescents:
+	case msgOrigins:
 		return s.addDescents(m.words)
-	case msgWatched:
+	case msgOverlapStats:
 		return s.setWatched(m.id, m.words)
 	case msgRaces:
 		return s.setBlur(m.words)

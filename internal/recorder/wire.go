@@ -48,38 +48,38 @@ const (
 )
 
 const (
-	msgHello     = 1
-	msgWords     = 2
-	msgBarrier   = 3
-	msgBye       = 4
-	msgPlaces    = 5
-	msgTask      = 6
-	msgWatched   = 7
-	msgExecution = 8
-	msgStuck     = 9
-	msgMeeting   = 10
-	msgChoices   = 11
-	msgReach     = 12
-	msgObjects   = 13
-	msgRaces     = 14
-	msgDescents  = 15
+	msgHello        = 1
+	msgWords        = 2
+	msgBarrier      = 3
+	msgBye          = 4
+	msgPlaces       = 5
+	msgTask         = 6
+	msgOverlapStats = 7
+	msgExecution    = 8
+	msgStuck        = 9
+	msgMeeting      = 10
+	msgChoices      = 11
+	msgReach        = 12
+	msgObjects      = 13
+	msgRaces        = 14
+	msgOrigins      = 15
 
 	byOrder  = 1 << 63
 	unknownG = 1<<32 - 1
 
 	executionWords = 5
 
-	watchedWords = 6
+	overlapWords = 6
 
-	descentWords  = 3
-	descentForked = 1 << 24
+	originWords  = 3
+	originForked = 1 << 24
 
 	taskPlace  = 1 << 31
 	nodeParent = 1<<24 - 1
 	nodeLow    = 1 << 24
 	nodeHigh   = 2 << 24
 	nodeTaken  = 3 << 24
-	nodeUnder  = 4 << 24
+	nodeAccess = 4 << 24
 	nodeShared = 1 << 31
 	manyLocks  = 1<<55 + 1
 
@@ -90,17 +90,17 @@ const (
 	treeUntil = ^uint64(0)
 	follow    = 1<<32 - 1 // in place of the number of a set
 
-	version     = 8
-	wantFilter  = 1
-	wantMarks   = 2
-	wantRaces   = 4
-	wantWatch   = 8
-	wantNothing = 16
-	wantSched   = 32
-	wantHidden  = 64
-	headerBytes = 16
-	helloBytes  = 32
-	byeBytes    = 16
+	version      = 8
+	wantFilter   = 1
+	wantMarks    = 2
+	wantRaces    = 4
+	wantOverlaps = 8
+	wantNothing  = 16
+	wantSched    = 32
+	wantHidden   = 64
+	headerBytes  = 16
+	helloBytes   = 32
+	byeBytes     = 16
 	// maxPayload is the size of a P's buffer.
 	maxPayload = 64 << 10
 )

@@ -7,10 +7,11 @@ import (
 	"unsafe"
 )
 
-// The race detector's interface to programs and the standard library, and what is added to that.
+// The functions that programs with the race build tag and the standard library call, including
+// those that patches of the standard library add. They run on the goroutine's stack; those that may
+// be called from nosplit code are nosplit.
 
-// The functions that a program built with the race build tag may call; Go's own
-// race tests do.
+// The functions for programs that are built with the race tag. Go's own race tests call them.
 
 func RaceRead(addr unsafe.Pointer)  { race_Read(addr) }
 func RaceWrite(addr unsafe.Pointer) { race_Write(addr) }
@@ -22,21 +23,21 @@ func RaceAcquire(addr unsafe.Pointer)      { race_Acquire(addr) }
 func RaceRelease(addr unsafe.Pointer)      { race_Release(addr) }
 func RaceReleaseMerge(addr unsafe.Pointer) { race_ReleaseMerge(addr) }
 
-// RaceDisable makes the recorder ignore the synchronisation of this goroutine
-// until RaceEnable; the two nest. Accesses are still recorded.
+// RaceDisable makes the recorder ignore this goroutine's synchronization until RaceEnable. The two
+// nest. Accesses are still recorded.
 //
 //go:nosplit
 func RaceDisable() { getg().raceignore++ }
 
-// RaceEnable ends the effect of the latest RaceDisable.
+// RaceEnable ends the effect of the last RaceDisable.
 //
 //go:nosplit
 func RaceEnable() { getg().raceignore-- }
 
-// RaceErrors is 0: findings are counted by the process that receives the events.
+// RaceErrors returns 0: the process that receives the events counts findings.
 func RaceErrors() int { return 0 }
 
-// Package internal/race, by which the standard library annotates itself.
+// Package internal/race, with which the standard library annotates itself.
 
 //go:linkname race_Read internal/race.Read
 //go:nosplit
@@ -101,8 +102,8 @@ func race_Enable() { RaceEnable() }
 //go:linkname race_Errors internal/race.Errors
 func race_Errors() int { return RaceErrors() }
 
-// heisenTask records that the current goroutine begins a task, or, without a
-// name, ends the latest. Package testing is patched to call it.
+// heisenTask records that the current goroutine begins a task, or, without a name, ends the last
+// one. Package testing is patched to call it.
 //
 //go:linkname heisenTask internal/race.Task
 //go:nosplit
@@ -118,8 +119,8 @@ func heisenTask(name string) {
 	}
 }
 
-// What sync.Pool and package syscall call where they order what has little to do
-// with each other: everybody who uses a pool, a read after all writes to anything.
+// sync.Pool and package syscall call this where they order what is hardly related: all users of a
+// pool, and a read after all writes to anything.
 
 //go:linkname race_AcquireByChance internal/race.AcquireByChance
 //go:nosplit
@@ -127,8 +128,9 @@ func race_AcquireByChance(addr unsafe.Pointer) {
 	heisenSyncG(getg(), heisenOpChanceReceive, uintptr(addr), getcallerfp())
 }
 
-// race_HandingOut is told that package testing begins, or ends, to hand out iterations of a parallel benchmark. To
-// races that orders nothing; a recording has it, for what may happen otherwise depends on it.
+// race_HandingOut is called when package testing begins, or ends, to distribute the iterations of a
+// parallel benchmark. This orders nothing for race detection. A recording has it, since what else
+// may happen depends on it.
 //
 //go:linkname race_HandingOut internal/race.HandingOut
 //go:nosplit
@@ -142,10 +144,10 @@ func race_HandingOut(begins bool) {
 	}
 }
 
-// What the patched sync.Mutex and sync.RWMutex call, so that the recording shows
-// locks and not mere messages.
+// The patched sync.Mutex and sync.RWMutex call these, so that the recording has locks rather than
+// messages.
 
-// race_Locking comes before a lock is taken, where a goroutine may wait.
+// race_Locking is called before a lock is acquired, where the goroutine may wait.
 //
 //go:linkname race_Locking internal/race.Locking
 func race_Locking(lock unsafe.Pointer) {
@@ -157,8 +159,8 @@ func race_Locking(lock unsafe.Pointer) {
 	}
 }
 
-// race_Synchronizing comes before what the goroutine synchronises by other than locks
-// and atomic operations.
+// race_Synchronizing is called before a synchronization by other means than locks and atomic
+// operations.
 //
 //go:linkname race_Synchronizing internal/race.Synchronizing
 func race_Synchronizing(on unsafe.Pointer) {
@@ -167,9 +169,8 @@ func race_Synchronizing(on unsafe.Pointer) {
 	}
 }
 
-// race_Input comes after something was read from outside of the program: the next that
-// there is in a file, or, if that is -1, what is anywhere. It orders the read after all
-// writes to anything.
+// race_Input is called after something was read from outside of the program: the next part of file,
+// or, if file is -1, anything. It orders the read after all writes to anything.
 //
 //go:linkname race_Input internal/race.Input
 //go:nosplit

@@ -7,16 +7,18 @@ import (
 	"unsafe"
 )
 
-// The functions of sync/atomic that its assembly implements elsewhere; with
-// intrinsics off, every atomic operation of the program comes here. (Pointers
-// have functions of their own in the runtime, which end in the Uintptr ones.)
+// The functions of sync/atomic, which its assembly implements otherwise. With intrinsics off, all
+// atomic operations of the program come here. (Operations on pointers have functions of their own
+// in the runtime, which end in the Uintptr ones.) Everything runs on the goroutine's stack,
+// nosplit; between heisenAtomicBegin and heisenAtomicEnd a lock is held, and nothing may block,
+// fault or be preempted. The file is long because Go needs a function for each type and operation.
 //
-// An operation and its stamp must be one step, or the recording could show a
-// load before the store it saw. A lock picked by address makes them one, among
-// recorded operations; unrecorded ones touch other memory.
+// An operation and its stamp must be one step, else the recording could show a load before the
+// store that it saw. A lock chosen by address makes them one step among recorded operations;
+// operations that are not recorded use other memory.
 
-// heisenAtomicBegin takes the lock for addr, or returns nil if the operation is
-// not to be recorded. A nil addr faults here, before the lock is held.
+// heisenAtomicBegin takes the lock for addr. It returns nil if the operation is not recorded. A nil
+// addr faults here, before the lock is held.
 //
 //go:nosplit
 func heisenAtomicBegin(op uint64, addr unsafe.Pointer) *heisenStripe {
@@ -55,8 +57,8 @@ func heisenAtomicBegin(op uint64, addr unsafe.Pointer) *heisenStripe {
 	return s
 }
 
-// heisenAtomicEnd stamps the operation, drops the lock and records it. Inlined,
-// it would take its caller's caller for the place in the program.
+// heisenAtomicEnd stamps the operation, releases the lock and records the operation. Inlined, it
+// would take its caller's caller for the place in the program.
 //
 //go:nosplit
 //go:noinline
@@ -85,13 +87,13 @@ func heisenAtomicEnd(s *heisenStripe, op uint64, addr unsafe.Pointer) {
 	if !heisenOverlaps.sections { // not while others wait for the lock
 		pc = heisenPC(heisenCaller(getcallerfp()))
 	}
-	// A P was there when the lock was taken, and hooks are not preempted.
+	// There was a P when the lock was taken, and hooks are not preempted.
 	heisenPut(heisenOpen(h, 3), h, op, uintptr(addr), stamp, pc)
 }
 
-// heisenBeginLoad returns what heisenLoadUnchanged takes after an atomic load that the current goroutine is
-// about to make, if that takes no lock: there is nothing to learn, and it is noted. Otherwise head is
-// 0.
+// heisenBeginLoad begins an atomic load that takes no lock: there is nothing to learn, and it is
+// recorded. It returns what heisenLoadUnchanged needs after the load; a head of 0 means that the
+// load must take the lock.
 //
 //go:nosplit
 func heisenBeginLoad(addr unsafe.Pointer) (head uint64, version uint32) {
@@ -106,7 +108,7 @@ func heisenBeginLoad(addr unsafe.Pointer) (head uint64, version uint32) {
 	return head, version
 }
 
-// heisenRefreshLoad notes the load in the present epoch if it is noted in an earlier one.
+// heisenRefreshLoad records the load if it was recorded in an earlier epoch.
 //
 //go:nosplit
 //go:noinline
@@ -120,14 +122,14 @@ func heisenRefreshLoad(h *heisenG, addr uintptr) bool {
 	return heisenFastTrack.RefreshLoad(&h.order, heisenCellAt(addr), place, 1<<(addr&7))
 }
 
-// heisenLoadUnchanged reports whether it made no difference.
+// heisenLoadUnchanged reports whether the load that heisenBeginLoad began is valid.
 //
 //go:nosplit
 func heisenLoadUnchanged(addr unsafe.Pointer, head uint64, version uint32) bool {
 	return heisenCellAt(uintptr(addr)).LoadUnchanged(head, version)
 }
 
-// A compare-and-swap that fails is a load.
+// heisenCASOp returns the op of a compare-and-swap: one that fails is a load.
 //
 //go:nosplit
 func heisenCASOp(swapped bool) uint64 {
@@ -137,8 +139,8 @@ func heisenCASOp(swapped bool) uint64 {
 	return heisenOpAtomicRead
 }
 
-// heisenExpect says what the compare-and-swap expects that the current goroutine is about to
-// make, in how many bytes: if that is not there, nothing is written.
+// heisenExpect records the value that the next compare-and-swap of the current goroutine compares
+// with, and its width in bytes: if memory has another value, nothing is written.
 //
 //go:nosplit
 func heisenExpect(old uint64, wide uint8) {
@@ -149,13 +151,13 @@ func heisenExpect(old uint64, wide uint8) {
 	}
 }
 
-// heisenStamp takes the next sequence number.
+// heisenStamp returns the next sequence number.
 //
 //go:nosplit
 func heisenStamp() uint64 { return atomic.Xadd64(&heisen.stamp, 1) - 1 }
 
-// sync.Mutex reports its locking itself; the atomic operations by which it does
-// it would only repeat that, and order what Go's memory model does not.
+// sync.Mutex reports its locking itself. Its atomic operations would only repeat that, and order
+// what Go's memory model does not.
 
 //go:linkname race_CompareAndSwapInt32 internal/race.CompareAndSwapInt32
 //go:nosplit

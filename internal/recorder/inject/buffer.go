@@ -8,14 +8,18 @@ import (
 	"unsafe"
 )
 
-// heisenBuf is the event buffer of a P. Only the P's M appends; anyone may send
-// what is complete, under lock.
+// This file has the event buffers. Hooks append on the goroutine's stack, without a lock, since a P
+// runs one hook at a time; sending is in transport.go. Everything here is nosplit and must not
+// allocate.
+
+// heisenBuf is the event buffer of a P. Only the P's M appends. Any thread may send complete words,
+// under lock.
 type heisenBuf struct {
 	_     sys.NotInHeap
 	lock  uint32
 	id    uint32
-	cur   *heisenG // whose words come now
-	pos   uintptr  // words complete
+	cur   *heisenG // the goroutine of the next words
+	pos   uintptr  // complete words
 	sent  uintptr  // words sent
 	moved bool     // earlier words of goroutines may wait in other buffers
 	next  *heisenBuf
@@ -24,13 +28,13 @@ type heisenBuf struct {
 	places       [heisenCachePlaces]heisenCachedPlace
 	lockedPlaces [1 << heisenLockedPlaceBits]heisenLockedPlace
 	filter       heisenFilter
-	skippedSent  uint64 // of filter.skipped, what was sent
-	synced       uint64 // synchronisation events written, in all
+	skippedSent  uint64 // the part of filter.skipped that was sent
+	synced       uint64 // synchronization events written
 
-	access heisenAtomRaceAccess // what a hook hands to package internal/core/atomrace, for stack is short
+	access heisenAtomRaceAccess // arguments for package internal/core/atomrace, to save stack
 	hits   heisenAtomRaceHits
 
-	racing    heisenRacingAccess // what a hook hands to package internal/core/fasttrack
+	racing    heisenRacingAccess // arguments for package internal/core/fasttrack
 	races     heisenFastTrackRaces
 	freeCache heisenFastTrackFreeCache
 }
@@ -60,13 +64,11 @@ func heisenNewBuf() (b *heisenBuf) {
 	return b
 }
 
-// heisenAllBufs lists the buffers for whoever sends them all. There are as many
-// as there ever were Ps at a time.
+// heisenAllBufs has all buffers: the largest number of Ps there ever was.
 var heisenAllBufs [4096]*heisenBuf
 
-// heisenOpen makes room for n words (and what may have to come before them) in
-// the buffer of the current P, and switches it to h. It returns nil where there
-// is no P.
+// heisenOpen makes room for n words, and for what may precede them, in the buffer of the current P,
+// and switches it to h. It returns nil if there is no P.
 //
 //go:nosplit
 func heisenOpen(h *heisenG, n uintptr) *heisenBuf {
@@ -94,8 +96,8 @@ func heisenOpen(h *heisenG, n uintptr) *heisenBuf {
 	return b
 }
 
-// heisenFirst is what comes before the first that h does. It returns the buffer of the
-// current P, nil where there is none.
+// heisenFirst writes what precedes the first event of h. It returns the buffer of the current P,
+// nil if there is none.
 //
 //go:nosplit
 func heisenFirst(h *heisenG) *heisenBuf {
@@ -111,7 +113,7 @@ func heisenFirst(h *heisenG) *heisenBuf {
 	return b
 }
 
-// heisenBufOfP returns the buffer of the current P, nil where there is none.
+// heisenBufOfP returns the buffer of the current P, nil if there is none.
 //
 //go:nosplit
 func heisenBufOfP() *heisenBuf {
@@ -128,12 +130,12 @@ func heisenWords2(p unsafe.Pointer, x, y uint64) {
 	*(*[2]uint64)(p) = [2]uint64{x, y}
 }
 
-// word is &b.words[i], without the check of an index: stack is short here.
+// word is &b.words[i] without a bounds check, which takes stack.
 //
 //go:nosplit
 func (b *heisenBuf) word(i uintptr) unsafe.Pointer { return add(unsafe.Pointer(&b.words), i*8) }
 
-// commit makes the words before end visible to whoever sends them.
+// commit makes the words before end visible to threads that send them.
 //
 //go:nosplit
 func (b *heisenBuf) commit(end uintptr) {
@@ -141,7 +143,7 @@ func (b *heisenBuf) commit(end uintptr) {
 	b.pos = end
 }
 
-// heisenStoreBarrier orders the stores before it with those after it. On amd64 they are in order.
+// heisenStoreBarrier orders the stores before it with those after it. On amd64 stores are in order.
 //
 //go:nosplit
 func heisenStoreBarrier() {
@@ -150,7 +152,7 @@ func heisenStoreBarrier() {
 	}
 }
 
-// wrote counts a record with a stamp, which is complete.
+// wrote counts a complete record with a stamp.
 //
 //go:nosplit
 func (b *heisenBuf) wrote() {
@@ -158,10 +160,12 @@ func (b *heisenBuf) wrote() {
 	b.synced++
 }
 
+// heisenWriteBegin writes the first record of a goroutine.
+//
 //go:nosplit
 func heisenWriteBegin(b *heisenBuf, h *heisenG) {
 	w := heisenOpBegin<<heisenOpShift | heisenGoid(h)&(heisenOrphan-1)
-	if h.orphan || heisen.quiet { // where it comes from was told already
+	if h.orphan || heisen.quiet { // its origin is known already
 		w |= heisenOrphan
 	}
 	*(*uint64)(b.word(b.pos)) = w

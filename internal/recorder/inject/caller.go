@@ -8,8 +8,11 @@ import (
 	"unsafe"
 )
 
-// heisenPC returns pc as an offset into the program's text, 0 if it is not in
-// it.
+// This file finds the place in the program that asked for an operation. It runs in hooks, on the
+// goroutine's stack, and walks frame pointers, so it is nosplit. It switches to the system stack to
+// classify a function that it has not seen yet.
+
+// heisenPC returns pc as an offset into the program's text, 0 if it is elsewhere.
 //
 //go:nosplit
 func heisenPC(pc uintptr) uint64 {
@@ -20,17 +23,16 @@ func heisenPC(pc uintptr) uint64 {
 	return uint64(off)
 }
 
-// heisenCaller walks up from the frame pointer fp to the first return address
-// outside of the standard library: the place in the program that asked for a
-// synchronisation. Where the program is not on the stack it settles for the
-// first that is not in the packages that do the synchronising; 0 if there is
-// none.
+// heisenCaller walks up from frame pointer fp to the first return address outside of the standard
+// library: the place in the program that asked for a synchronization. If there is none on the
+// stack, it returns the first that is outside of the packages that implement synchronization, else
+// 0.
 //
 //go:nosplit
 func heisenCaller(fp uintptr) uintptr {
 	gp := getg()
 	if gp != gp.m.curg {
-		return 0 // frame pointers of system stacks do not lead to the program
+		return 0 // frame pointers of system stacks don't lead to the program
 	}
 	return heisenCallerOn(gp, fp)
 }
@@ -57,18 +59,19 @@ func heisenCallerOn(gp *g, fp uintptr) (best uintptr) {
 	return best
 }
 
-// The layers of code that heisenCaller tells apart.
+// The layers of code that heisenCaller distinguishes.
 const (
-	heisenProgram = iota // packages that are not of the standard library
-	heisenLibrary        // those that are
-	heisenCore           // of those, the ones that synchronise
+	heisenProgram = iota // packages outside of the standard library
+	heisenLibrary        // the standard library
+	heisenCore           // the part of it that implements synchronization
 )
 
-// heisenLayers remembers the layer of return addresses: the address, shifted
-// left by two, and the layer. Threads may overwrite each other's entries, each of
-// which is one word.
+// heisenLayers caches the layers of return addresses: the address, shifted left by two, and the
+// layer. Threads may overwrite each other's entries, which are one word each.
 var heisenLayers [4096]uintptr
 
+// heisenLayer returns the layer of a return address.
+//
 //go:nosplit
 func heisenLayer(pc uintptr) uintptr {
 	if v := atomic.Loaduintptr(heisenLayerOf(pc)); v>>2 == pc {
@@ -89,8 +92,8 @@ func heisenNewLayer(pc uintptr) (layer uintptr) {
 	return layer
 }
 
-// heisenFindLayer tells the layer of the function at pc, the outermost if others
-// were inlined into it, by the first element of its package path.
+// heisenFindLayer returns the layer of the function at pc, the outermost one if others were inlined
+// into it, by the first element of its package path.
 func heisenFindLayer(pc uintptr) uintptr {
 	f := findfunc(pc)
 	if !f.valid() {
@@ -99,7 +102,7 @@ func heisenFindLayer(pc uintptr) uintptr {
 	return heisenNameLayer(funcname(f))
 }
 
-// heisenNameLayer tells the layer of a function by its name.
+// heisenNameLayer returns the layer of a function by its name.
 func heisenNameLayer(name string) uintptr {
 	end := 0
 	for end < len(name) && name[end] != '/' && name[end] != '.' && name[end] != '[' {

@@ -4,18 +4,18 @@ package runtime
 
 import _ "unsafe"
 
-// The clock of deterministic runs. It advances a little with every choice, with the
-// accesses of a goroutine that does nothing else, and whenever the program looks at it,
-// so that waiting for it comes to an end, and, when no goroutine can go on, to the next
-// timer.
+// The clock of deterministic runs. It advances a little with each choice, with the accesses of a
+// goroutine that does nothing else, and whenever the program reads it, so that waiting for it ends.
+// If no goroutine can go on, it advances to the next timer. idle runs in the scheduler, on the
+// system stack, with a P and no locks; heisenNow and heisenNano run anywhere.
 
 const (
-	heisenClockStart = 1 << 60 // ns; later than anything the runtime has noted before
+	heisenClockStart = 1 << 60 // ns; later than all that the runtime has measured before
 	heisenTick       = 1000    // ns
-	heisenHookTime   = 10      // ns, of an access
+	heisenHookTime   = 10      // ns for an access
 )
 
-// heisenNow is what package time is told.
+// heisenNow is the clock of package time.
 //
 //go:nosplit
 func heisenNow() (sec int64, nsec int32, mono int64) {
@@ -25,7 +25,7 @@ func heisenNow() (sec int64, nsec int32, mono int64) {
 	return wall / 1e9, int32(wall % 1e9), mono
 }
 
-// heisenNano is what the program is told of the monotonic clock.
+// heisenNano is the program's monotonic clock.
 //
 //go:nosplit
 func heisenNano() int64 {
@@ -39,11 +39,11 @@ func heisenNano() int64 {
 	return s.clock
 }
 
-// idle is called when no goroutine of the program can go on: it waits for what is
-// outside, lets the clock go to the next timer, or gives up.
+// idle is called when no goroutine of the program can go on. It waits for the outside, advances the
+// clock to the next timer, or aborts the run.
 func (s *heisenScheduler) idle(pp *p) {
 	timers := &pp.timers
-	if timers.zombies.Load() > 0 { // those that were stopped are none to wait for
+	if timers.zombies.Load() > 0 { // stopped timers are not worth waiting for
 		timers.lock()
 		timers.adjust(s.clock, true)
 		timers.unlock()
@@ -54,9 +54,8 @@ func (s *heisenScheduler) idle(pp *p) {
 	switch {
 	case when != 0 && when <= s.clock:
 	case network || calls || waits:
-		// What is outside has its own time. An answer from the network may take as
-		// long as the next timer, too; but mostly it is the program that would answer
-		// itself, and that it has not done.
+		// The outside has its own time. An answer from the network may take longer than the next
+		// timer. But usually the program itself would have to answer, and it has not.
 		wait := int64(heisenIdleWait)
 		if when != 0 {
 			wait = min(wait, when-s.clock)
@@ -86,7 +85,7 @@ func (s *heisenScheduler) idle(pp *p) {
 	case when != 0:
 		s.clock = when
 	case sig.inuse:
-		usleep(heisenIdleWait / 1000) // a signal may come
+		usleep(heisenIdleWait / 1000) // a signal may arrive
 	default:
 		heisenAbortRun(heisenDeadlock, heisenDeadlockMessage)
 	}

@@ -4,7 +4,10 @@ package runtime
 
 import _ "unsafe" // for go:linkname
 
-// heisenClock is what package time's clock is otherwise.
+// This file has the clock of package time on amd64, where the runtime implements it in assembly,
+// which is patched to be called heisenClock. It runs on the goroutine's stack.
+
+// heisenClock is the clock of package time in runs that are not deterministic.
 func heisenClock() (sec int64, nsec int32, mono int64)
 
 //go:linkname time_now time.now

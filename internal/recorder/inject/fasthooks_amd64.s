@@ -3,19 +3,21 @@
 #include "go_asm.h"
 #include "textflag.h"
 
-// What most hooks of compiled code are, in as few instructions as it takes. Where that is not all, they go
-// on in hooks.go, as if that had been called; it does all of it, whatever was found out here.
+// The fast paths of the hooks in compiled code: redundant accesses (the same-epoch rules of package
+// internal/core/fasttrack, by the first entry of the cell) and calls that only push or pop a frame.
+// They run on the goroutine's stack without a frame of their own and write nothing but the shadow
+// stack. Otherwise they jump to the functions in hooks.go, which start from the beginning.
 
 #define life	(heisenG_order+heisenFastTrackThread_generation)
 #define since	(heisenG_order+heisenFastTrackThread_since)
 #define span	(heisenG_order+heisenFastTrackThread_span)
 
-// kindShift is where the kind of a cell's first note begins in the head.
+// kindShift is the position of the kind of a cell's first entry in the head.
 #define kindShift	(const_heisenFastTrackHeadEntries+const_heisenFastTrackKindShift)
 
-// FIRST takes the address in AX, and leaves the cell in CX and the goroutine's state in DX. It goes on at
-// outside where there is no such cell, at any where notes are not valid any more, and at anew where the cell's
-// first note is none of the goroutine that is as good as one of its present epoch.
+// FIRST takes the address in AX. It leaves the cell in CX and the goroutine's state in DX. It jumps to
+// outside if there is no cell, to general if the goroutine has no state or is not up to date, and to
+// miss if the cell's first entry is not one that sameEpoch of internal/core/fasttrack accepts.
 #define FIRST(region, outside) \
 	MOVQ	AX, CX; \
 	SUBQ	region+heisenRegion_lo(SB), CX; \
@@ -23,30 +25,30 @@
 	CMPQ	CX, region+heisenRegion_span(SB); \
 	JCC	outside; \
 	TESTQ	DX, DX; \
-	JZ	any; \
+	JZ	general; \
 	MOVL	runtime·heisenFastTrack+heisenFastTrackTable_generation(SB), BX; \
 	ANDQ	$~7, CX; \
 	ADDQ	CX, CX; \
 	ADDQ	region+heisenRegion_cells(SB), CX; \
 	CMPL	BX, life(DX); \
-	JNE	any; \
+	JNE	general; \
 	MOVQ	heisenFastTrackCell_first(CX), BX; \
 	SUBQ	since(DX), BX; \
 	CMPQ	BX, span(DX); \
-	JHI	anew
+	JHI	miss
 
-// READ goes on at anew if the note in CX is not of a plain access to the byte in AX.
+// READ jumps to miss if the first entry is not of a plain access to the byte in AX.
 #define READ \
 	MOVQ	heisenFastTrackCell_head(CX), BX; \
 	MOVL	AX, CX; \
 	ANDL	$7, CX; \
 	ADDL	$const_heisenFastTrackHeadEntries, CX; \
 	TESTQ	$(6<<kindShift), BX; \
-	JNZ	anew; \
+	JNZ	miss; \
 	BTQ	CX, BX; \
-	JCC	anew
+	JCC	miss
 
-// WROTE goes on at anew if it is not of a write.
+// WROTE jumps to miss if the first entry is not of a write of the byte in AX.
 #define WROTE \
 	MOVQ	heisenFastTrackCell_head(CX), BX; \
 	MOVL	AX, CX; \
@@ -55,11 +57,11 @@
 	MOVL	BX, DX; \
 	ANDL	$(7<<kindShift), DX; \
 	CMPL	DX, $(const_heisenFastTrackWrite<<kindShift); \
-	JNE	anew; \
+	JNE	miss; \
 	BTQ	CX, BX; \
-	JCC	anew
+	JCC	miss
 
-// STACK returns if the address in AX is on the goroutine's stack: of that nothing is noted.
+// STACK returns if the address in AX is on the goroutine's stack, which has no shadow memory.
 #define STACK \
 	MOVQ	(g_stack+stack_lo)(R14), CX; \
 	MOVQ	(g_stack+stack_hi)(R14), DX; \
@@ -69,21 +71,21 @@
 	CMPQ	BX, DX; \
 	JCS	done
 
-// ACCESS is a hook of accesses. It returns where SAYS does not go on elsewhere.
-#define ACCESS(SAYS, more, otherwise) \
+// ACCESS is an access hook. It returns if SAME does not jump elsewhere.
+#define ACCESS(SAME, onmiss, ongeneral) \
 	FIRST(runtime·heisenFastHeap, data); \
-	SAYS; \
+	SAME; \
 done:; \
 	RET; \
-anew:; \
+miss:; \
 	STACK; \
-	JMP	more(SB); \
+	JMP	onmiss(SB); \
 data:; \
-	FIRST(runtime·heisenFastData, any); \
-	SAYS; \
+	FIRST(runtime·heisenFastData, general); \
+	SAME; \
 	RET; \
-any:; \
-	JMP	otherwise(SB)
+general:; \
+	JMP	ongeneral(SB)
 
 // func raceread(addr uintptr)
 TEXT runtime·raceread<ABIInternal>(SB), NOSPLIT, $0-8

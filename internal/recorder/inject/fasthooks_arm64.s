@@ -3,7 +3,7 @@
 #include "go_asm.h"
 #include "textflag.h"
 
-// As in quick_amd64.s.
+// The fast paths of the hooks in compiled code, as in fasthooks_amd64.s.
 
 #define life	(heisenG_order+heisenFastTrackThread_generation)
 #define since	(heisenG_order+heisenFastTrackThread_since)
@@ -18,12 +18,12 @@
 	MOVD	region+heisenRegion_span(SB), R3; \
 	CMP	R3, R1; \
 	BHS	outside; \
-	CBZ	R2, any; \
+	CBZ	R2, general; \
 	MOVD	$runtime·heisenFastTrack+heisenFastTrackTable_generation(SB), R3; \
 	LDARW	(R3), R3; \
 	MOVWU	life(R2), R4; \
 	CMPW	R3, R4; \
-	BNE	any; \
+	BNE	general; \
 	AND	$~7, R1; \
 	MOVD	region+heisenRegion_cells(SB), R3; \
 	ADD	R1<<1, R3, R1; \
@@ -33,26 +33,26 @@
 	SUB	R4, R3; \
 	MOVD	span(R2), R4; \
 	CMP	R4, R3; \
-	BHI	anew
+	BHI	miss
 
-// BYTE goes on at anew where the note, in the head in R3, is not of the byte at R0.
+// BYTE jumps to miss if the first entry, by the head in R3, is not of the byte at R0.
 #define BYTE \
 	AND	$7, R0, R4; \
 	ADD	$const_heisenFastTrackHeadEntries, R4; \
 	LSR	R4, R3, R3; \
-	TBZ	$0, R3, anew
+	TBZ	$0, R3, miss
 
 #define READ \
 	LDAR	(R1), R3; \
 	TST	$(6<<kindShift), R3; \
-	BNE	anew; \
+	BNE	miss; \
 	BYTE
 
 #define WROTE \
 	LDAR	(R1), R3; \
 	AND	$(7<<kindShift), R3, R4; \
 	CMP	$(const_heisenFastTrackWrite<<kindShift), R4; \
-	BNE	anew; \
+	BNE	miss; \
 	BYTE
 
 #define STACK \
@@ -63,21 +63,21 @@
 	CMP	R4, R1; \
 	BLO	done
 
-// ACCESS is a hook of accesses. It returns where SAYS does not go on elsewhere.
-#define ACCESS(SAYS, more, otherwise) \
+// ACCESS is an access hook. It returns if SAME does not jump elsewhere.
+#define ACCESS(SAME, onmiss, ongeneral) \
 	FIRST(runtime·heisenFastHeap, data); \
-	SAYS; \
+	SAME; \
 done:; \
 	RET; \
-anew:; \
+miss:; \
 	STACK; \
-	B	more(SB); \
+	B	onmiss(SB); \
 data:; \
-	FIRST(runtime·heisenFastData, any); \
-	SAYS; \
+	FIRST(runtime·heisenFastData, general); \
+	SAME; \
 	RET; \
-any:; \
-	B	otherwise(SB)
+general:; \
+	B	ongeneral(SB)
 
 // func raceread(addr uintptr)
 TEXT runtime·raceread<ABIInternal>(SB), NOSPLIT|NOFRAME, $0-8

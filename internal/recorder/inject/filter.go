@@ -6,36 +6,36 @@ import (
 	"internal/runtime/atomic"
 )
 
-// Repeated accesses are not recorded if the receiver asks for that.
+// Repeated accesses are left out if the receiver asks for that. The filter runs in hooks that
+// record events, on the goroutine's stack, nosplit, without locks: its state belongs to the P or to
+// the goroutine.
 //
-// Let e and f be accesses of a goroutine t, e the earlier one, at the same
-// instruction, of the same kind, to the same bytes. f is redundant if nothing
-// that t published between them reaches anybody without f: then whoever is
-// ordered after e is ordered after f, and what was not ordered before f was not
-// before e, so whatever races with f races with e, and the pair of instructions
-// is the same. (This is the redundancy within a thread of TREE, section 3.3, for
-// happens-before with lock edges and without; section 3.6 calls the interval
-// without publication a span.)
+// Let e and f be accesses of a goroutine t, e the earlier one, by the same instruction, of the same
+// kind, to the same bytes. f is redundant if nothing that t releases between them reaches another
+// goroutine without f. Then whatever is ordered after e is ordered after f, and whatever is not
+// ordered before f is not ordered before e. So an access that races with f also races with e, and
+// the pair of instructions is the same. This is TREE's redundancy within a thread, section 3.3, for
+// happens-before with and without lock edges; section 3.6 calls an interval without such releases a
+// span.
 //
-// What t publishes by releasing a lock reaches others by the next acquisition
-// only. If that is t's own, and t holds the lock when f happens, nobody has got
-// it and whoever does gets f with it. So a span goes on after locks were released
-// that have all been taken again by the same goroutine, with no other in between.
+// What t publishes by releasing a lock reaches others only by the next acquire. If that is t's own,
+// and t holds the lock at f, nobody has acquired the lock, and whoever does so later learns of f,
+// too. So a span continues after locks were released if the same goroutine has acquired all of them
+// again and no other has in between.
 //
 // In a span the locks held are the same, or at f those held at e and more.
 
-// heisenRecorded is an access that was recorded: its words, and the span and era it
-// belongs to.
+// heisenRecorded is an access that was recorded: its words, span and era.
 type heisenRecorded struct {
 	access, where uint64
 	span, era     uint64
 }
 
-// heisenFilter is what a P remembers. Spans are numbered across Ps, so that what
-// a goroutine left behind on another P is at worst of no use.
+// heisenFilter is the filter's state of a P. Spans are numbered across Ps, so entries that a
+// goroutine has left on another P do no harm.
 type heisenFilter struct {
-	spans   uint64 // the latest number of a span given out here
-	skipped uint64 // accesses not recorded
+	spans   uint64 // the last span number given out here
+	skipped uint64 // accesses left out
 	seen    [heisenRecordedSize]heisenRecorded
 }
 
@@ -45,8 +45,8 @@ const (
 	heisenSpanBits     = 48 // of a span, for its number on the P; above is the P's
 )
 
-// repeated reports whether an access was recorded already in the goroutine's
-// span, and otherwise where to note that it is.
+// repeated reports whether an access was recorded already in the goroutine's span. If not, it
+// returns where to note it.
 //
 //go:nosplit
 func (f *heisenFilter) repeated(h *heisenG, access, where uint64) (*heisenRecorded, bool) {
@@ -58,8 +58,7 @@ func (f *heisenFilter) repeated(h *heisenG, access, where uint64) (*heisenRecord
 	return s, false
 }
 
-// heisenReleased is a lock that a goroutine has released, and the span that it
-// was in.
+// heisenReleased is a lock that a goroutine has released, and the span before.
 type heisenReleased struct {
 	lock   uintptr
 	span   uint64
@@ -67,12 +66,10 @@ type heisenReleased struct {
 	again  bool // it was acquired again
 }
 
-// heisenMaxReleased is how many locks can be released and taken again for the
-// span to go on.
+// heisenMaxReleased is the number of locks that may be released and acquired again within a span.
 const heisenMaxReleased = 4
 
-// heisenTrackSpan ends the span of h if op makes what h did known to others, and
-// follows the locks.
+// heisenTrackSpan ends the span of h if op publishes what h did, and follows locks.
 //
 //go:nosplit
 func heisenTrackSpan(b *heisenBuf, h *heisenG, op uint64, obj uintptr) {
@@ -102,8 +99,8 @@ func (h *heisenG) newSpan(b *heisenBuf) {
 func (h *heisenG) release(b *heisenBuf, lock uintptr, shared bool) {
 	if !shared {
 		if by := heisenHolder(lock); by != 0 && by != h.id+1 {
-			// Somebody else's lock: that goroutine goes on with fewer locks, in a
-			// span that was not told.
+			// Another goroutine's lock: that goroutine goes on with fewer locks in its span, and
+			// does not know.
 			atomic.Xadd64(&heisen.era, 1)
 		}
 	}
@@ -125,10 +122,10 @@ func (h *heisenG) acquired(b *heisenBuf, lock uintptr, shared bool) {
 			continue
 		}
 		if shared && !l.shared {
-			break // readers see what a writer released while another reader holds the lock
+			break // readers learn what a writer released while another reader holds the lock
 		}
 		if !alone {
-			h.released = 0 // somebody knows what came before, but not what comes now
+			h.released = 0 // another goroutine has learned what came before, but not what comes now
 			break
 		}
 		l.again = true
@@ -145,15 +142,15 @@ func (h *heisenG) acquired(b *heisenBuf, lock uintptr, shared bool) {
 	}
 }
 
-// heisenHolders tells who acquired a lock last, for locks at addresses that
-// differ in their low bits: the rest of the address, and the goroutine's number
-// plus one. An entry is written by a goroutine that holds a lock it stands for.
+// heisenHolders has the last holders of locks, in a cache by the low bits of the address: the rest
+// of the address, and the goroutine's number plus one. Only a goroutine that holds a lock writes
+// the lock's entry.
 var heisenHolders [1 << heisenHolderBits]uint64
 
-const heisenHolderBits = 14 // with the 32 of a tag and the 2 that are zero, all 48 that addresses have
+const heisenHolderBits = 14 // with the tag's 32 bits and the 2 that are zero, all 48 bits of an address
 
-// heisenSetHolder notes that a goroutine has acquired a lock, and reports whether the
-// last to do so was the same goroutine. In doubt it was not.
+// heisenSetHolder notes that a goroutine has acquired a lock. It reports whether the last holder
+// was the same goroutine; false if that is not known.
 //
 //go:nosplit
 func heisenSetHolder(lock uintptr, by uint32) (same bool) {
@@ -166,7 +163,7 @@ func heisenSetHolder(lock uintptr, by uint32) (same bool) {
 	return false
 }
 
-// heisenHolder returns who acquired a lock last, 0 if that is not known.
+// heisenHolder returns the last holder of a lock, 0 if it is not known.
 //
 //go:nosplit
 func heisenHolder(lock uintptr) uint32 {

@@ -2,15 +2,14 @@
 
 package runtime
 
-// What collections have to do with what is known of memory.
+// What the garbage collector means to the recorder. Both functions run with the world stopped.
 
-// heisenBarrier is called with the world stopped, when the collector knows what
-// is dead and before any of it is used again. Nobody is inside a hook, so what
-// the receiver has got after this message is all that happened before, and
-// accesses to the former and the next life of an address cannot mix.
+// heisenBarrier is called with the world stopped, when the collector knows what is dead and before
+// any of it is reused. No hook is half done, so what was sent before this message is all that
+// happened before. Accesses of two allocation epochs of an address cannot mix.
 func heisenBarrier() {
 	if heisen.on {
-		heisen.era++ // addresses begin new lives
+		heisen.era++ // addresses begin new allocation epochs
 		if heisen.overlaps {
 			heisenOverlaps.table.Forget()
 		}
@@ -22,12 +21,14 @@ func heisenBarrier() {
 	}
 }
 
-// heisenMaxSpecials is how many specials heisenFinalizing looks at: the world waits for it.
+// heisenMaxSpecials is the number of specials that heisenFinalizing examines while the world is
+// stopped.
 const heisenMaxSpecials = 4096
 
-// heisenFinalizing reports whether the collector has found an object dead that has a finalizer or a cleanup, or may
-// have. Whoever runs these learns what everybody did up to this collection (racefingo), and nobody learns anything
-// of another one: so threads need not begin a new epoch for it, in which all that they access is to be noted anew.
+// heisenFinalizing reports whether the collector has found an object dead that has a finalizer or a
+// cleanup, or may have. The goroutine that runs it is ordered after everything up to this
+// collection (racefingo). Other collections order nothing, so goroutines need not begin a new
+// epoch, in which they would record all their accesses anew.
 func heisenFinalizing() (found bool) {
 	looked := 0
 	forEachSpecial(func(p uintptr, s *mspan, sp *special) bool {

@@ -8,68 +8,70 @@ import (
 	"unsafe"
 )
 
+// This file has the recorder's state of a goroutine and its shadow stack. The functions run in
+// hooks, on the goroutine's stack unless they say otherwise, and are nosplit. States are allocated
+// in slabs under heisen.lock and reused.
+
 // heisenG is the recorder's state of a goroutine; g.racectx points to it.
 type heisenG struct {
 	_       sys.NotInHeap
-	order   heisenFastTrackThread // what it knows of others; see happens.go
-	id      uint32                // dense number in order of creation
-	started bool                  // it has done something; as a rule its begin record was written
-	orphan  bool                  // it was started by nobody that is recorded
+	order   heisenFastTrackThread // its FastTrack state; see races.go
+	id      uint32                // dense number, in order of creation
+	started bool                  // it has done something
+	orphan  bool                  // no recorded goroutine has started it
 	hidden  bool                  // it is in hidden code
-	mute    bool                  // what it does is not recorded
-	lockset uint32                // the set of locks that it holds; see held.go
-	numHeld uint32                // how many
+	mute    bool                  // nothing is recorded of it at the moment
+	lockset uint32                // the locks it holds, as a place; see locksets.go
+	numHeld uint32                // number of locks it holds
 
-	// The shadow stack: the frames above bottom, up to top, are the calls of
-	// instrumented functions, and the tasks, that the goroutine is in. bottom is none:
-	// its base is 0, so that nobody takes it off. There is memory below it, too.
+	// The shadow stack. The frames above bottom, up to top, are the calls of instrumented
+	// functions, and the tasks, that the goroutine is in. bottom is a sentinel with base 0, which
+	// is never popped. There is memory below it, too.
 	top    *heisenFrame
-	limit  *heisenFrame // there is room for no more
+	limit  *heisenFrame // the last frame
 	bottom *heisenFrame
 
-	words uint64     // words written on its behalf so far
-	buf   *heisenBuf // where the latest of them stands
-	pairs uint32     // hidden calls that it is in; see hide.go
+	words uint64     // words written for it so far
+	buf   *heisenBuf // where the last of them are
+	pairs uint32     // hidden calls it is in; see hide.go
 
-	held [heisenMaxHeld]heisenHeld // the first locks that it holds
+	held [heisenMaxHeld]heisenHeld // the first locks it holds
 
-	pending heisenAtomRaceThread // what is pending; see watch.go
+	pending heisenAtomRaceThread // its pending accesses; see overlaps.go
 
 	span     uint64 // of its accesses; see filter.go
 	released uint32
-	locks    [heisenMaxReleased]heisenReleased // the first so many are released locks
+	locks    [heisenMaxReleased]heisenReleased // the first of them are released locks
 
-	// The latest try of channels that failed; see states.go.
+	// The last failed try of channels; see states.go.
 	tried               uintptr
 	triedAt, triedWords uint64
 
-	wrote uintptr // what it was about to write, not noted yet; see trees.go
+	wrote uintptr // what it was about to write, not noted yet; see objectgraph.go
 
-	noise    uint64 // state of the generator of random numbers
+	noise    uint64 // state of the random number generator for noise
 	noiseDue bool   // it is to wait
 
 	task heisenSchedG // in a deterministic run; see sched.go
 
-	next *heisenG // in the list of free ones
+	next *heisenG // in the free list
 }
 
-// heisenFrame is a call of an instrumented function. base is the distance from
-// the top of the goroutine's stack to the function's frame, which does not
-// change when the stack moves: frames that a panic has unwound are recognised by
-// it.
+// heisenFrame is a call of an instrumented function. base is the distance from the top of the
+// goroutine's stack to the function's frame. It does not change when the stack moves. It identifies
+// frames that a panic has unwound.
 type heisenFrame struct {
 	_     sys.NotInHeap
-	pc    uintptr // return address in the caller; or a task's number and heisenIsTask
+	pc    uintptr // return address in the caller, or a task's number with heisenIsTask
 	base  uint32
-	place uint32 // of the call, once it has been needed; see paths.go
+	place uint32 // of the call, once needed; see places.go
 	call  uint32 // entry of the function, if opened
 
 	hidden bool // it is hidden code
 	opened bool // it is hidden and its caller is not
 }
 
-// heisenNewG returns a state for a new goroutine. It must run on the system
-// stack.
+// heisenNewG returns a state for a new goroutine. It must run on the system stack.
 func heisenNewG() *heisenG {
 	lock(&heisen.lock)
 	h := heisen.freeG
@@ -93,7 +95,7 @@ func heisenNewG() *heisenG {
 	return h
 }
 
-// heisenFreeG takes back the state of a goroutine that has ended.
+// heisenFreeG frees the state of a goroutine that has ended.
 //
 //go:nosplit
 func heisenFreeG(h *heisenG) {
@@ -105,9 +107,9 @@ func heisenFreeG(h *heisenG) {
 	})
 }
 
-// heisenGrow doubles the shadow stack of h, unless it has all frames that there may
-// be. It must run on the system stack. The old frames are not freed: doubling bounds
-// the waste, and states are reused with their frames.
+// heisenGrow doubles the shadow stack of h, up to heisenMaxFrames. It must run on the system stack.
+// The old frames are not freed: doubling bounds the waste, and states keep their frames when they
+// are reused.
 func heisenGrow(h *heisenG) {
 	const frame = unsafe.Sizeof(heisenFrame{})
 	size := (uintptr(unsafe.Pointer(h.limit)) - uintptr(unsafe.Pointer(h.bottom))) / frame
@@ -138,20 +140,19 @@ func (f *heisenFrame) below() *heisenFrame {
 	return (*heisenFrame)(unsafe.Pointer(uintptr(unsafe.Pointer(f)) - unsafe.Sizeof(heisenFrame{})))
 }
 
-// from returns what place the call before that of f is, 0 if that is not known.
+// from returns the place of the call below f, 0 if it is not known.
 //
 //go:nosplit
 func (f *heisenFrame) from() uint32 { return f.below().place }
 
-// depth returns how many calls h is in.
+// depth returns the number of calls that h is in.
 //
 //go:nosplit
 func (h *heisenG) depth() uint32 {
 	return uint32((uintptr(unsafe.Pointer(h.top)) - uintptr(unsafe.Pointer(h.bottom))) / unsafe.Sizeof(heisenFrame{}))
 }
 
-// leave takes the frame at base off the shadow stack, and those above it: a panic
-// leaves them without racefuncexit.
+// leave pops the frame at base and those above it, which a panic leaves without racefuncexit.
 //
 //go:nosplit
 func (h *heisenG) leave(base uint32) {
@@ -160,13 +161,13 @@ func (h *heisenG) leave(base uint32) {
 		f = f.below()
 	}
 	if h.pairs != 0 && f != h.top {
-		systemstack(func() { h.reveal(f) }) // stack is short where some hooks run
+		systemstack(func() { h.reveal(f) }) // little stack is left where some hooks run
 	}
 	h.top = f
 }
 
-// heisenGoid returns the runtime's number of the current goroutine, if that is h: a state can
-// speak for something that is no goroutine (timers). Otherwise it is 0.
+// heisenGoid returns the runtime's number of the current goroutine if that is h, else 0: a state
+// can also stand for something that is no goroutine, such as timers.
 //
 //go:nosplit
 func heisenGoid(h *heisenG) uint64 {

@@ -8,20 +8,18 @@ import (
 	"unsafe"
 )
 
-// Hidden packages. What their functions do is not recorded: a call of one by a
-// function that is not hidden becomes a Hide and its return a Reveal, and in
-// between accesses and synchronisation of the goroutine are dropped, but for those
-// of functions that are called back. Hidden packages are compiled with the same
-// hooks as others; the hook at a function's entry tells which it is. Functions of
-// the standard library that are not hidden themselves belong to their caller.
+// Hidden packages. What their functions do is not recorded. A call of a hidden function by another
+// one becomes a Hide, its return a Reveal. In between, accesses and synchronization of the
+// goroutine are dropped, except those of functions that hidden code calls back. Hidden packages are
+// compiled with the same hooks as others; the hook at a function's entry finds out which it is.
+// Functions of the standard library that are not hidden belong to their caller. The functions run
+// in hooks; what is not nosplit runs on the system stack.
 //
-// A Hide carries the objects that the call may touch: what is reachable from the
-// pointers that are live at the function's entry (its arguments, receiver and
-// captured variables, by its stack map) and from the variables of the hidden
-// packages. Every word of an object that may have pointers is taken for one.
+// A Hide has the set of objects that the call may touch: those reachable from the live pointers at
+// the function's entry (arguments, receiver and captured variables, by its stack map) and from the
+// variables of hidden packages. Every word of an object that may have pointers counts as a pointer.
 
-// The kinds of functions, by the 16 bytes of text that the kinds table has an entry
-// for.
+// The kinds of functions. The kinds table has an entry for each 16 bytes of text.
 const (
 	heisenKindShift   = 4
 	heisenKindStd     = 0
@@ -30,17 +28,18 @@ const (
 )
 
 const (
-	heisenMaxReach  = 4096    // spans of a set, as many as a message holds
-	heisenMaxWords  = 1 << 17 // words looked at for a set
-	heisenMaxFramed = 64      // frames looked at for pointers to stack variables
+	heisenMaxReach  = 4096    // spans in a set, as many as a message holds
+	heisenMaxWords  = 1 << 17 // words scanned for a set
+	heisenMaxFramed = 64      // frames scanned for pointers to stack variables
 	heisenReachBits = 13
 	heisenSetBits   = 16
-	heisenMaxSpans  = 1 << 22 // spans of all sets
+	heisenMaxSpans  = 1 << 22 // spans in all sets
 	heisenIsRoot    = 1 << 63 // in the size of a global: a variable of a hidden package
-	heisenIsOpaque  = 1 << 62 // in the same: a variable of the runtime, which the program cannot touch
+	heisenIsOpaque  = 1 << 62 // in the size of a global: a variable of the runtime, which the program cannot touch
 	heisenMaxHidden = 64 << 20
 )
 
+// heisenSpan is a range of addresses.
 type heisenSpan struct{ start, size uintptr }
 
 // heisenSet is an entry of the table of sets that were sent, by two hashes.
@@ -53,11 +52,11 @@ type heisenSet struct {
 type heisenHiddenState struct {
 	_        sys.NotInHeap
 	kinds    uintptr
-	limit    uintptr // spans of a set; a larger one is that of all objects
+	limit    uintptr // spans in a set; a larger one becomes the set of all objects
 	prefixes uintptr
 	count    uint32        // of prefixes
 	globals  uintptr       // heisenSpans of all variables, by address
-	vars     uintptr       // how many
+	vars     uintptr       // their number
 	timers   [2]heisenSpan // the functions that set timers
 	timed    uintptr
 
@@ -66,14 +65,14 @@ type heisenHiddenState struct {
 	n       uintptr // of spans
 	full    bool
 	words   uintptr
-	walked  uint64 // a sum of what scan has seen
+	walked  uint64 // a sum of the words scanned
 	frames  [heisenMaxFramed]heisenSpan
 	framed  uintptr
-	roots   [heisenMaxReach]uint32 // of the variables, those of hidden packages
+	roots   [heisenMaxReach]uint32 // the variables of hidden packages
 	rooted  uintptr
-	tracing bool // what is found is what an object points to, see trees.go
+	tracing bool // what is found is the target of an object, see objectgraph.go
 	turn    uint32
-	mask    uintptr // of the part of seen that is used, at least twice as many as there are spans
+	mask    uintptr // of the part of seen that is used, at least twice the number of spans
 	seen    [1 << heisenReachBits]struct {
 		start uintptr
 		turn  uint32
@@ -121,7 +120,7 @@ func heisenInitHidden() bool {
 			if w.rooted < uintptr(len(w.roots)) {
 				w.roots[w.rooted] = uint32(i)
 			}
-			w.rooted++ // more than fit: every call reaches everything
+			w.rooted++ // if they don't fit, every call reaches everything
 		}
 	}
 	at += w.vars * unsafe.Sizeof(heisenSpan{})
@@ -155,7 +154,7 @@ func heisenInitHidden() bool {
 	return true
 }
 
-// kindOf tells the kind of a function by its name.
+// kindOf returns the kind of a function by its name.
 func (w *heisenHiddenState) kindOf(name string) uint8 {
 	at := w.prefixes
 	for range w.count {
@@ -172,6 +171,8 @@ func (w *heisenHiddenState) kindOf(name string) uint8 {
 	return heisenKindStd
 }
 
+// heisenKind returns the kind of the function at pc.
+//
 //go:nosplit
 func heisenKind(pc uintptr) uint8 {
 	off := pc - firstmoduledata.text
@@ -181,8 +182,8 @@ func heisenKind(pc uintptr) uint8 {
 	return *(*uint8)(unsafe.Pointer(heisenHidden.kinds + off>>heisenKindShift))
 }
 
-// heisenEntered is called when h has entered the function at pc, whose frame on the
-// shadow stack is there already.
+// heisenEntered is called when h has entered the function at pc and its frame is on the shadow
+// stack.
 //
 //go:nosplit
 func heisenEntered(h *heisenG, pc, sp uintptr) {
@@ -194,7 +195,7 @@ func heisenEntered(h *heisenG, pc, sp uintptr) {
 	}
 	f.hidden = kind == heisenKindHidden
 	gp := getg()
-	systemstack(func() { // stack is short where some functions are entered
+	systemstack(func() { // little stack is left where some functions are entered
 		if f.hidden {
 			heisenHide(gp, h, f, pc, sp)
 		}
@@ -202,9 +203,8 @@ func heisenEntered(h *heisenG, pc, sp uintptr) {
 	})
 }
 
-// heisenIsHidden reports whether what h, the current goroutine, does, in a frame whose
-// stack pointer is sp, is not to be recorded. Frames that a panic has left are
-// found out first.
+// heisenIsHidden reports whether what h, the current goroutine, does in a frame with stack pointer
+// sp is not recorded. It pops frames that a panic has left.
 //
 //go:nosplit
 func heisenIsHidden(h *heisenG, sp uintptr) bool {
@@ -216,7 +216,7 @@ func heisenIsHidden(h *heisenG, sp uintptr) bool {
 	return h.mute
 }
 
-// called returns the place of the innermost call of hidden code that h is in, 0 if that is not known.
+// called returns the place of the innermost call of hidden code that h is in, 0 if it is not known.
 //
 //go:nosplit
 func (h *heisenG) called(b *heisenBuf) uint32 {
@@ -228,9 +228,9 @@ func (h *heisenG) called(b *heisenBuf) uint32 {
 	return 0
 }
 
-// heisenSetsTimer reports whether pc is where a timer is set. What happens before that
-// happens before what the timer starts, be it in hidden code: nobody else could tell,
-// for the timer is in no set.
+// heisenSetsTimer reports whether pc is where a timer is set. What happens before that happens
+// before what the timer starts, even in hidden code. Nothing else would show it, for the timer is
+// in no set.
 //
 //go:nosplit
 func heisenSetsTimer(pc uintptr) bool {
@@ -238,10 +238,9 @@ func heisenSetsTimer(pc uintptr) bool {
 	return pc-w.timers[0].start < w.timers[0].size || pc-w.timers[1].start < w.timers[1].size
 }
 
-// heisenHide records that h calls the hidden function at pc. Whoever has no
-// recorded function below is a goroutine of the hidden packages, or is called by
-// one that is not known: what it has is not known either. It must run on the system
-// stack; gp is h's goroutine.
+// heisenHide records that h calls the hidden function at pc. If there is no recorded function
+// below, h is a goroutine of the hidden packages, or was called by one that is not known; then its
+// objects are not known either. It must run on the system stack; gp is h's goroutine.
 func heisenHide(gp *g, h *heisenG, f *heisenFrame, pc, sp uintptr) {
 	h.commitWrite()
 	h.pairs++
@@ -249,7 +248,7 @@ func heisenHide(gp *g, h *heisenG, f *heisenFrame, pc, sp uintptr) {
 	if !heisen.on {
 		return
 	}
-	h.top = f.below() // that is where it is called
+	h.top = f.below() // the caller
 	var reach uint32
 	if h.top != h.bottom {
 		reach = heisenReach(gp, h, pc, sp)
@@ -276,8 +275,8 @@ func heisenEntry(pc uintptr) uintptr {
 	return 0
 }
 
-// reveal records the returns of hidden calls among the frames above last, which are
-// left. It must run on the system stack.
+// reveal records the returns of hidden calls among the frames above last, which are left. It must
+// run on the system stack.
 func (h *heisenG) reveal(last *heisenFrame) {
 	for h.top != last {
 		f := h.top

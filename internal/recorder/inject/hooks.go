@@ -7,19 +7,23 @@ import (
 	"unsafe"
 )
 
-// The race detector's interface to the compiler and the runtime, answered by the recorder. This
-// file takes the place of race.go. What programs and the standard library call is in asked.go.
+// This file takes the place of race.go: the functions that the compiler calls in instrumented code.
+// They run on the goroutine's stack, between instructions that belong together, so they are
+// nosplit, must not block on Go locks, and keep frames small. Most are implemented in assembly
+// (fasthooks_*.s), which continues here if its fast path does not apply. The functions that the
+// runtime calls are in runtimehooks.go, those that programs and the standard library call in
+// annotations.go.
 
 const raceenabled = true
 
-// Start and end of the heap and of the data segments; only they are recorded.
+// Start and end of the heap and of the data segments, the only memory that is recorded.
 var (
 	racearenastart, racearenaend uintptr
 	racedatastart, racedataend   uintptr
 )
 
-// What the compiler calls in instrumented functions. Most accesses to a word add nothing to what is noted in
-// its cell, and most calls only a frame: quick_*.s finds that out, and goes on here if it is not so.
+// The compiler calls these. Most accesses are redundant by the first entry of their cell, and most
+// calls only push a frame: fasthooks_*.s handles these.
 
 func raceread(addr uintptr)
 
@@ -29,7 +33,7 @@ func racefuncenter(callpc uintptr)
 
 func racefuncexit()
 
-// heisenReadGeneral is raceread for what has no cell, or in other modes.
+// heisenReadGeneral is raceread for memory without a cell, and in modes other than finding races.
 //
 //go:nosplit
 func heisenReadGeneral(addr uintptr) {
@@ -47,8 +51,8 @@ func heisenWriteGeneral(addr uintptr) {
 	}
 }
 
-// heisenReadMiss is raceread where races are all that is looked for, and the first note does not say that it
-// was read.
+// heisenReadMiss is raceread if only races are looked for and the cell's first entry does not make
+// the access redundant.
 //
 //go:nosplit
 func heisenReadMiss(addr uintptr) {
@@ -90,7 +94,7 @@ func racewriterange(addr, size uintptr) {
 	}
 }
 
-// heisenAccessByte takes an access to a byte in all other modes, or for the first time.
+// heisenAccessByte is an access to a byte in any mode.
 //
 //go:nosplit
 func heisenAccessByte(h *heisenG, write bool, addr, pc, sp uintptr) {
@@ -117,8 +121,8 @@ func heisenAccessByte(h *heisenG, write bool, addr, pc, sp uintptr) {
 	heisenAccess(op, addr, 1, pc)
 }
 
-// heisenBeforeAccess does what comes before an access is recorded, and reports whether that
-// is all.
+// heisenBeforeAccess does what precedes the recording of an access, and reports whether the access
+// is not to be recorded.
 //
 //go:nosplit
 func heisenBeforeAccess(h *heisenG, write bool, addr, size, pc, sp uintptr) bool {
@@ -131,7 +135,7 @@ func heisenBeforeAccess(h *heisenG, write bool, addr, size, pc, sp uintptr) bool
 	return heisen.hides && heisenIsHidden(h, sp)
 }
 
-// heisenFuncEnter is racefuncenter where more is to be done than to add a frame.
+// heisenFuncEnter is racefuncenter if there is more to do than to push a frame.
 //
 //go:nosplit
 func heisenFuncEnter(callpc uintptr) {
@@ -141,7 +145,7 @@ func heisenFuncEnter(callpc uintptr) {
 	}
 }
 
-// heisenEnter adds the frame that begins at base.
+// heisenEnter pushes the frame that begins at base.
 //
 //go:nosplit
 func heisenEnter(h *heisenG, base uint32, callpc, pc, sp uintptr) {
@@ -160,13 +164,13 @@ func heisenEnter(h *heisenG, base uint32, callpc, pc, sp uintptr) {
 	}
 }
 
-// racefuncenterfp is the entry hook of functions that pass their frame pointer
-// instead of their caller.
+// racefuncenterfp is the entry hook of functions that pass their frame pointer instead of their
+// caller.
 //
 //go:nosplit
 func racefuncenterfp(fp uintptr) {}
 
-// heisenFuncExit is racefuncexit where more is to be done than to take a frame off.
+// heisenFuncExit is racefuncexit if there is more to do than to pop a frame.
 //
 //go:nosplit
 func heisenFuncExit() {
@@ -176,7 +180,7 @@ func heisenFuncExit() {
 	}
 }
 
-// heisenExit takes the frame off that begins at base.
+// heisenExit pops the frame that begins at base.
 //
 //go:nosplit
 func heisenExit(h *heisenG, base uint32) {

@@ -8,16 +8,18 @@ import (
 	"unsafe"
 )
 
-// heisenLocations are lines of the program's source that matter, numbered from 1,
-// as the receiver has named them.
-type heisenLocations struct {
-	first uintptr // of count+1 heisenLocation; the first is not used
-	count uint32
-	met   uint32 // 1 if the program has come to one of them
+// This file finds operations at given lines of the program's source, and reads the receiver's
+// initial messages. Messages are read before main starts. Hooks look lines up on their goroutine's
+// stack, nosplit, in a cache, and switch to the system stack for a line that is not in it.
 
-	// known remembers the locations of program counters, as one word each: the offset
-	// into the text and the mode, above the number of the location (0 is none) and how
-	// many functions are inlined there.
+// heisenLocations is a list of source lines that the receiver has named, numbered from 1.
+type heisenLocations struct {
+	first uintptr // of count+1 heisenLocations; the first is not used
+	count uint32
+	met   uint32 // 1 if the program has reached one of them
+
+	// known caches the locations of program counters, one word each: the text offset and the mode,
+	// above the number of the location (0 is none) and the number of functions inlined there.
 	known [1 << heisenKnownBits]uint64
 }
 
@@ -33,15 +35,15 @@ type heisenLocation struct {
 	flags uint32
 }
 
-// Flags of a location. The first three, the modes, say of what operations it is.
+// Flags of a location. The first three, the modes, say for which operations it stands.
 const (
 	heisenLocationReads  = 1 << 0
 	heisenLocationWrites = 1 << 1
 	heisenLocationLocks  = 1 << 2
 	heisenLocationNoise  = 1 << 3
 
-	heisenLocationRoles = 8  // from here on: what it is to the scheduler
-	heisenLocationAbove = 24 // and from here: how many calls above a section lives
+	heisenLocationRoles = 8  // from this bit on: its roles in scheduling
+	heisenLocationAbove = 24 // from this bit on: how many calls above it its section lives
 )
 
 // heisenMessage is a message that the receiver has sent at the start.
@@ -49,7 +51,7 @@ type heisenMessage struct{ at uintptr }
 
 const heisenMaxMessage = 64 << 20 // bytes
 
-// heisenReceive reads a message, whose length comes first. It stays for good.
+// heisenReceive reads a message, which begins with its length. It is not freed.
 func heisenReceive() (m heisenMessage, ok bool) {
 	var size uint32
 	if !heisenReadAll(heisen.fd, noescape(unsafe.Pointer(&size)), 4) || size > heisenMaxMessage {
@@ -90,8 +92,8 @@ func (l *heisenLocations) at(i uint32) *heisenLocation {
 	return (*heisenLocation)(unsafe.Pointer(l.first + uintptr(i)*unsafe.Sizeof(heisenLocation{})))
 }
 
-// locate returns the location of an operation, and how many calls were inlined
-// where it stands.
+// locate returns the number of an operation's location, 0 if it has none, and the number of calls
+// inlined there.
 //
 //go:nosplit
 func (l *heisenLocations) locate(pc uint64, mode uint32) (number, inlined uint32) {
@@ -105,7 +107,7 @@ func (l *heisenLocations) locate(pc uint64, mode uint32) (number, inlined uint32
 	return uint32(v>>8) & 0xffff, uint32(v & 0xff)
 }
 
-// find is locate without the memory.
+// find is locate without the cache.
 func (l *heisenLocations) find(pc uintptr, mode uint32) (found uint64) {
 	pc += firstmoduledata.text - 1
 	f := findfunc(pc)
@@ -139,7 +141,7 @@ func (l *heisenLocation) named(name string) bool {
 	return unsafe.String((*byte)(unsafe.Pointer(l.file+4)), *(*uint32)(unsafe.Pointer(l.file))) == name
 }
 
-// heisenMode is the mode of an access.
+// heisenMode returns the mode of an access.
 //
 //go:nosplit
 func heisenMode(write bool) uint32 {

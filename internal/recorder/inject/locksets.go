@@ -2,35 +2,38 @@
 
 package runtime
 
-// The locks that a goroutine holds, where it looks for races by itself: a finding names
-// them. A set of locks is a place, of which the parent is the set without the lock that
-// was taken last; so the place of an access and the set of locks make one number, of a
-// place once more. What a node is stands above its parent's number:
+// The locks that a goroutine holds, if the program finds races itself: findings name them. The
+// functions run in hooks of the goroutine, on its stack, nosplit; adding a place switches to the
+// system stack.
 //
-//	heisenNodeLow   the low half of a lock's address; the parent is the set without it
-//	heisenNodeHigh  the high half, and whether it is shared
-//	heisenNodeTaken where it was taken: this is the set
-//	heisenNodeAccess an access; the parent is its place, and in place of a pc stands the set
+// A set of locks is a place, whose parent is the set without the lock that was acquired last. So
+// the place of an access and the set of locks make one number, of another place. A node has its
+// kind above the number of its parent:
+//
+//	heisenNodeLow    the low half of a lock's address; the parent is the set without it
+//	heisenNodeHigh   the high half, and whether the lock is shared
+//	heisenNodeTaken  where it was acquired: this node is the set
+//	heisenNodeAccess an access; the parent is its place, and the set stands instead of a pc
 
-// heisenHeld is a lock that a goroutine holds, or held when it held as many last.
+// heisenHeld is a lock that a goroutine holds, or held when it last held as many.
 type heisenHeld struct {
 	lock   uintptr
-	pc     uint32 // where it was taken, as a text offset
-	below  uint32 // the set of locks without it, if set is known
-	set    uint32 // of the locks up to this one, once it has been needed
+	pc     uint32 // where it was acquired, as a text offset
+	below  uint32 // the set without it, if set is known
+	set    uint32 // the set with it, once it has been needed
 	shared bool
 }
 
 const (
 	heisenMaxHeld = 16 // locks that are named
-	// heisenMaxLocksetPlaces is how many places there may be before sets of locks are no longer told
-	// apart.
+	// heisenMaxLocksetPlaces is the number of places from which on sets of locks are no longer
+	// distinguished.
 	heisenMaxLocksetPlaces = heisenMaxPlaces / 2
-	// heisenUnknownLockset says that the set of a goroutine's locks has not been needed yet.
+	// heisenUnknownLockset is a set of locks that has not been needed yet.
 	heisenUnknownLockset = 1<<32 - 1
 )
 
-// take notes that h has taken a lock.
+// pushLock notes that h has acquired a lock.
 //
 //go:nosplit
 func (h *heisenG) pushLock(lock uintptr, shared bool, pc uint64) {
@@ -47,7 +50,7 @@ func (h *heisenG) pushLock(lock uintptr, shared bool, pc uint64) {
 	h.lockset = heisenUnknownLockset
 }
 
-// giveBack notes that h releases a lock, and reports whether it has taken it, as far as is known.
+// popLock notes that h releases a lock. It reports whether h has acquired it, as far as is known.
 //
 //go:nosplit
 func (h *heisenG) popLock(lock uintptr, shared bool) bool {
@@ -71,7 +74,7 @@ func (h *heisenG) popLock(lock uintptr, shared bool) bool {
 	return false
 }
 
-// set returns the set of locks that h holds.
+// currentLockset returns the set of locks that h holds.
 //
 //go:nosplit
 func (h *heisenG) currentLockset(b *heisenBuf) (set uint32) {
@@ -99,7 +102,7 @@ func (h *heisenG) currentLockset(b *heisenBuf) (set uint32) {
 	return set
 }
 
-// lockset returns the number of a set of locks and one more, or 0 if there can be no more.
+// extendLockset returns a set of locks and one more, 0 if there is no room.
 //
 //go:nosplit
 func (b *heisenBuf) extendLockset(set uint32, lock uint64, pc uint32, shared bool) uint32 {
@@ -125,8 +128,8 @@ func heisenPlaceWithLocks(b *heisenBuf, h *heisenG, pc uintptr) uint64 {
 	return heisenFindLockedPlace(b, h, pc, h.currentLockset(b))
 }
 
-// heisenPlaceWithoutLocks is heisenPlaceWithLocks without the locks, for where stack is short. A pc of 0 is
-// not known.
+// heisenPlaceWithoutLocks is heisenPlaceWithLocks without the locks, for where little stack is
+// left. A pc of 0 is not known.
 //
 //go:nosplit
 func heisenPlaceWithoutLocks(b *heisenBuf, h *heisenG, pc uintptr) (place uint64) {
@@ -143,8 +146,8 @@ func heisenPlaceWithoutLocks(b *heisenBuf, h *heisenG, pc uintptr) (place uint64
 	return place
 }
 
-// heisenPlaceFrom is heisenPlaceWithoutLocks where fp leads to the place, unless the pc is known already.
-// Inlined, it would take stack where there is little.
+// heisenPlaceFrom is heisenPlaceWithoutLocks with a frame pointer that leads to the place, unless
+// pc is known. Inlined, it would take stack where little is left.
 //
 //go:nosplit
 //go:noinline
@@ -155,8 +158,8 @@ func heisenPlaceFrom(b *heisenBuf, h *heisenG, pc, fp uintptr) uint64 {
 	return heisenPlaceWithoutLocks(b, h, pc)
 }
 
-// heisenFindLockedPlace is heisenPlaceWithLocks, for a given set of locks, where that is not in the cache, or
-// more is to be known to look there.
+// heisenFindLockedPlace is heisenPlaceWithLocks for a given set of locks. It finds the place of the
+// innermost call first, with which the cache may have the place.
 //
 //go:nosplit
 func heisenFindLockedPlace(b *heisenBuf, h *heisenG, pc uintptr, set uint32) uint64 {
@@ -169,7 +172,8 @@ func heisenFindLockedPlace(b *heisenBuf, h *heisenG, pc uintptr, set uint32) uin
 	return heisenAddLockedPlace(b, h, pc, set)
 }
 
-// heisenAddLockedPlace adds a place to the cache of those with locks. It does not drive others out of the cache of all.
+// heisenAddLockedPlace adds a place to the cache of places with locks. It leaves the cache of all
+// places alone.
 //
 //go:nosplit
 func heisenAddLockedPlace(b *heisenBuf, h *heisenG, pc uintptr, set uint32) uint64 {
@@ -190,27 +194,31 @@ func heisenAddLockedPlace(b *heisenBuf, h *heisenG, pc uintptr, set uint32) uint
 	return uint64(id)
 }
 
-// heisenLockedPlace is an entry of a P's cache of places with locks: the innermost call, and what place
-// the call before it is; the pc; the set of locks; what place the innermost call is, and the
-// access. So the place of a call that has just begun need not be looked up on its own.
+// heisenLockedPlace is an entry of a P's cache of places with locks: the innermost call and the
+// place of the call below it, the pc and the set of locks; then the place of the innermost call and
+// that of the access. So the place of a call that has just begun need not be looked up.
 type heisenLockedPlace struct {
 	call, pc  uintptr
 	from, set uint32
 	place, id uint32
 }
 
+// lockedPlace returns the cache entry of an access.
+//
 //go:nosplit
 func (b *heisenBuf) lockedPlace(f *heisenFrame, pc uintptr, set uint32) *heisenLockedPlace {
 	at := uint64(f.pc)<<32 ^ uint64(f.from())<<20 ^ uint64(set)<<40 ^ uint64(pc)
 	return &b.lockedPlaces[at*0x9E3779B97F4A7C15>>(64-heisenLockedPlaceBits)]
 }
 
+// matches reports whether the entry is that of an access.
+//
 //go:nosplit
 func (u *heisenLockedPlace) matches(f *heisenFrame, pc uintptr, set uint32) bool {
 	return u.pc == pc && u.call == f.pc && u.from == f.from() && u.set == set
 }
 
-// known returns the place of the access, which h makes.
+// use returns the place of the access, which h makes, and sets the place of the innermost call.
 //
 //go:nosplit
 func (u *heisenLockedPlace) use(h *heisenG) uint64 {

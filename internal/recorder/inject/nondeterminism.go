@@ -8,25 +8,29 @@ import (
 	"unsafe"
 )
 
-// What comes from outside of a deterministic run, so that another may go otherwise.
+// What a deterministic run gets from outside, so that another run may differ: input, the network,
+// system calls, signals, C and random numbers. Influences are counted and reported. The functions
+// run where the runtime is patched to call them: on goroutines, in the scheduler, in the monitor
+// thread (heisenMayRetake, heisenRetaken) and in signal handlers (heisenSignalled), so what hooks
+// and handlers call is nosplit and takes no locks.
 
 const (
-	heisenByInput   = iota // it was read from a file, a pipe or a connection
+	heisenByInput   = iota // read from a file, a pipe or a connection
 	heisenByNetwork        // the network, or a pipe, became ready
-	heisenBySyscall        // a system call took long, and others went on meanwhile
+	heisenBySyscall        // a system call took long and others went on
 	heisenBySignal
 	heisenByCgo
 	heisenByThread // the program wants threads of its own
 	heisenInfluences
 )
 
-// heisenInfluence counts what came from outside in one way, and where first.
+// heisenInfluence is the number of influences of a kind, and the place of the first.
 type heisenInfluence struct {
 	count uint64
 	first uint32 // as a text offset
 }
 
-// heisenInfluenced counts an influence at a place in the program, if any is known.
+// heisenInfluenced counts an influence at a place in the program, if one is known.
 //
 //go:nosplit
 func heisenInfluenced(kind int, pc uintptr) {
@@ -49,7 +53,7 @@ func heisenOutside(kind int) {
 	}
 }
 
-// heisenSignalled is called, in a signal handler, for every signal.
+// heisenSignalled is called, in a signal handler, for each signal.
 //
 //go:nosplit
 func heisenSignalled(s uint32) {
@@ -58,16 +62,16 @@ func heisenSignalled(s uint32) {
 	}
 }
 
-// heisenBack is called when gp comes back from a system call and has lost its P: it is
-// said where that was.
+// heisenBack is called when gp returns from a system call and has lost its P. The place is found
+// later (route).
 func heisenBack(gp *g) {
 	if h := (*heisenG)(unsafe.Pointer(gp.racectx)); heisenSched.on && h != nil {
 		h.task.fromSyscall = true
 	}
 }
 
-// heisenWaits is called when the current goroutine gives up its P to wait for what is
-// no goroutine.
+// heisenWaits is called when the current goroutine gives up its P to wait for something that is no
+// goroutine.
 //
 //go:nosplit
 func heisenWaits() {
@@ -76,8 +80,8 @@ func heisenWaits() {
 	}
 }
 
-// heisenNetpoll takes the place of netpoll where the runtime's own scheduler polls: the
-// pool is asked for that.
+// heisenNetpoll takes the place of netpoll where the runtime's own scheduler polls; the pool polls
+// instead.
 func heisenNetpoll(delay int64) (gList, int32) {
 	if heisenSched.on {
 		return gList{}, 0
@@ -85,15 +89,15 @@ func heisenNetpoll(delay int64) (gList, int32) {
 	return netpoll(delay)
 }
 
-// pollNetwork makes runnable who can go on, after waiting for them for at most the
-// given time, and reports whether there are any.
+// pollNetwork waits for the network, at most for the given time, and makes goroutines runnable. It
+// reports whether there are any.
 func (s *heisenScheduler) pollNetwork(wait int64) bool {
 	list, delta := netpoll(wait)
 	if list.empty() {
 		netpollAdjustWaiters(delta)
 		return false
 	}
-	var ready gList // in the order in which they became so
+	var ready gList // in the order in which they became ready
 	for !list.empty() {
 		gp := list.pop()
 		heisenInfluenced(heisenByNetwork, heisenCallerOn(gp, gp.sched.bp))
@@ -104,15 +108,15 @@ func (s *heisenScheduler) pollNetwork(wait int64) bool {
 	return true
 }
 
-// gathered reports whether somebody can go on.
+// anyRunnable reports whether any goroutine can go on.
 func (s *heisenScheduler) anyRunnable() bool {
 	return s.count > 0 || !runqempty(getg().m.p.ptr()) || !sched.runq.empty()
 }
 
-// away reports whether goroutines of the program are in system calls, or in C, and
-// whether others wait in the runtime for what is no goroutine: for a signal, or for
-// data of a profile. The one that waits for signals does not count, unless it is about
-// to come back.
+// outsideWaits reports whether goroutines of the program are in system calls or in C (calls), and
+// whether others wait in the runtime for something that is no goroutine, a signal or data of a
+// profile (waits). The goroutine that waits for signals does not count unless it is about to
+// return.
 func (s *heisenScheduler) outsideWaits() (calls, waits bool) {
 	// As in checkdead: the other threads that are not idle are in calls, mostly.
 	lock(&sched.lock)
@@ -141,7 +145,7 @@ func (s *heisenScheduler) outsideWaits() (calls, waits bool) {
 	if sig.state.Load() == sigReceiving && sleeping > 0 {
 		sleeping--
 	}
-	// Those that do not stand in the pool are just coming back.
+	// Runnable goroutines outside of the pool are just returning.
 	return calls || runnable > s.count, sleeping > 0
 }
 
@@ -151,15 +155,14 @@ type heisenRetaking struct {
 	since int64
 }
 
-// heisenPatience is how long a system call may take before others go on, in ns.
+// heisenPatience is the time that a system call may take before others go on, in ns.
 const heisenPatience = 50 * 1000 * 1000
 
-// heisenAsking says that it is not known yet whether the run is to be deterministic.
+// heisenAsking is true as long as it is not known whether the run is deterministic.
 var heisenAsking = true
 
-// heisenMayRetake reports whether the monitor thread may look for a P to take away: if
-// it has been in a system call for long. As long as it is not known whether the run is to
-// be deterministic, it may not.
+// heisenMayRetake reports whether the monitor thread may look for a P to take away: only if the P
+// has been in a system call for long, and not before it is known whether the run is deterministic.
 func heisenMayRetake() bool {
 	if !heisenSched.on {
 		return !heisenAsking
@@ -171,12 +174,12 @@ func heisenMayRetake() bool {
 		r.tick, r.since = tick, now
 		return false
 	}
-	// The thread may just have no processor.
+	// The thread may be waiting for a processor.
 	return now-r.since >= heisenPatience && heisenSleeps(pp)
 }
 
-// heisenSleeps reports whether the thread that is in a system call with a P sleeps there,
-// as far as the operating system says.
+// heisenSleeps reports whether the thread that is in a system call with a P sleeps there, according
+// to the operating system.
 func heisenSleeps(pp *p) bool {
 	mp := pp.m.ptr()
 	for m := (*m)(atomic.Loadp(unsafe.Pointer(&allm))); mp == nil && m != nil; m = m.alllink {
@@ -200,7 +203,7 @@ func heisenSleeps(pp *p) bool {
 	var text [256]byte
 	got := read(fd, noescape(unsafe.Pointer(&text)), int32(len(text)))
 	closefd(fd)
-	// The state comes after the name, which is in parentheses.
+	// The state follows the name, which is in parentheses.
 	for i := int(got) - 3; i >= 0; i-- {
 		if text[i] == ')' {
 			return text[i+2] != 'R' && text[i+2] != 'D'
@@ -217,15 +220,15 @@ func heisenRetaken(n uint32) uint32 {
 	return n
 }
 
-// heisenPreempt takes the place of preemptone where a goroutine has had its time.
+// heisenPreempt takes the place of preemptone where a goroutine has used up its time.
 func heisenPreempt(pp *p) {
 	if !heisenSched.on {
 		preemptone(pp)
 	}
 }
 
-// heisenInSyscall reports whether the thread of a P is in a system call. Before Go 1.26
-// that was a status of the P, 2.
+// heisenInSyscall reports whether the thread of a P is in a system call. Before Go 1.26 that was
+// status 2 of the P.
 func heisenInSyscall(pp *p) bool {
 	if atomic.Load(&pp.status) == 2 {
 		return true
@@ -240,8 +243,7 @@ func heisenInSyscall(pp *p) bool {
 
 // Random numbers.
 
-// heisenDraws reports whether the current goroutine's random numbers are those of the
-// schedule.
+// heisenDraws reports whether the current goroutine's random numbers come from the schedule.
 //
 //go:nosplit
 func heisenDraws() bool {
@@ -253,7 +255,7 @@ func heisenDraws() bool {
 	return h != nil && h.task.kind != heisenIsRuntime
 }
 
-// heisenRandom is the next random number of the schedule.
+// heisenRandom returns the next random number of the schedule.
 //
 //go:nosplit
 func heisenRandom() (x uint64) {
@@ -271,7 +273,7 @@ func heisenCheaprand() uint32 {
 	return cheaprand()
 }
 
-// heisenCheaprandn takes the place of cheaprandn there.
+// heisenCheaprandn takes the place of cheaprandn, likewise.
 //
 //go:nosplit
 func heisenCheaprandn(n uint32) uint32 {

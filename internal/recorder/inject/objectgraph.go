@@ -9,30 +9,30 @@ import (
 	"unsafe"
 )
 
-// Object trees, made once (TREE and RDIT, section 4.4.3). An object that a hidden call
-// reaches is looked at once, and what it points to is sent; from then on it is known,
-// and looked at again after a pointer was written there. The sets of objects are made
-// by the receiver, which has the graph: a Hide comes with its roots only.
+// The object graph for hidden calls (TREE and RDIT, section 4.4.3). An object that a hidden call
+// reaches is scanned once, and what it points to is sent. From then on it is known. It is scanned
+// again only after a pointer was written to it. The receiver has the graph and makes the sets; a
+// Hide carries only its roots. Hooks note writes on the goroutine's stack, nosplit; scanning runs
+// on the system stack with heisenHidden.lock held.
 //
-// Every instrumented write is noted, also of hidden packages, and those that the runtime
-// makes for the program into slices, channels and maps. A hook comes before its write;
-// therefore a write counts at the next hook of its goroutine that writes, synchronises
-// or calls hidden code: whoever comes after the write comes after that. What is missed
-// is pointers that packages write which are not instrumented, into objects that are
-// known already.
+// Every instrumented write is noted, including those of hidden packages and those that the runtime
+// makes into slices, channels and maps. A hook precedes its write. So a write counts at the
+// goroutine's next hook that writes, synchronizes or calls hidden code: whatever is ordered after
+// the write is ordered after that hook. Writes of pointers by packages that are not instrumented,
+// into objects that are known already, are missed.
 
 const (
-	heisenGraphSpan     = 1 << 38 // of the heap, if there is address space for it
+	heisenGraphSpan     = 1 << 38 // of the heap, if there is enough address space
 	heisenMinGraphSpan  = 1 << 32
 	heisenMaxDirty      = 1 << 20
 	heisenMaxQueue      = 1 << 16
 	heisenMaxPolledVars = 1 << 10
-	heisenGraphWords    = heisenBufWords // of a message
+	heisenGraphWords    = heisenBufWords // in a message
 
-	// What is noted of a word of the heap or a variable.
+	// The state of a word of the heap or of a variable.
 	heisenObjectKnown = 1
-	heisenObjectDirty = 2 // it is known, and listed to be looked at again
-	heisenObjectDeep  = 3 // so are those that it points to, as far as the parts of a map go
+	heisenObjectDirty = 2 // known, and listed to be scanned again
+	heisenObjectDeep  = 3 // so are the objects that it points to, as deep as the parts of a map
 
 	// What a goroutine is about to write, in the low bits of the address.
 	heisenWroteWord = 1
@@ -42,20 +42,19 @@ const (
 	heisenMapDepth = 4 // a map, its directory, tables and groups
 
 	// In a message of objects.
-	heisenGraphMore  = 1 << 63    // in the count: these are more targets of the object before
-	heisenGraphUntil = ^uint64(0) // in place of an object: a stamp, before which all this was not so
-	heisenFollow     = ^uint32(0) // in place of the number of a set: what the roots before the Hide lead to
+	heisenGraphMore  = 1 << 63    // in the count: more targets of the previous object
+	heisenGraphUntil = ^uint64(0) // instead of an object: a stamp, before which all this was not so
+	heisenFollow     = ^uint32(0) // instead of a set: what the roots before the Hide lead to
 )
 
-// heisenScanTask is an object to be looked at; deep is how far what it points to is to be
-// looked at again.
+// heisenScanTask is an object to be scanned. deep is how deep its targets are to be scanned again.
 type heisenScanTask struct {
 	span heisenSpan
 	deep uintptr
 }
 
-// heisenPolledVar is a variable of a package that may not be instrumented: it is compared
-// with what it was.
+// heisenPolledVar is a variable of a package that may not be instrumented: changes are found by
+// comparison.
 type heisenPolledVar struct {
 	span heisenSpan
 	sum  uint64
@@ -65,23 +64,23 @@ var heisenGraph heisenGraphState
 
 type heisenGraphState struct {
 	_              sys.NotInHeap
-	heap, lo, span uintptr // what is noted of words of the heap, and which part of it
+	heap, lo, span uintptr // the states of words of the heap, and which part of it has them
 	data, dataLo   uintptr // of the data segments
 
-	lock  uint32  // guards the list of dirty objects, and what becomes dirty or known again
+	lock  uint32  // guards the list of dirty objects and changes of state
 	dirty uintptr // addresses
 	n     uintptr
-	gone  bool // there was no room: every call reaches everything
+	gone  bool // no room was left: every call reaches everything
 
-	// The rest belongs to who holds heisenHidden.lock.
-	opened     bool    // the variables of hidden packages were looked at
-	queue      uintptr // heisenTodos, a ring
+	// The rest is guarded by heisenHidden.lock.
+	opened     bool    // the variables of hidden packages were scanned
+	queue      uintptr // heisenScanTasks, a ring
 	head, tail uintptr
 	loose      [heisenMaxPolledVars]heisenPolledVar
 	loosed     uintptr
-	todo       heisenScanTask // that is looked at
+	todo       heisenScanTask // being scanned
 	changed    bool           // something was sent since the last stamp
-	last       uintptr        // the latest target
+	last       uintptr        // the last target
 	fence      uint32
 	curN       uintptr
 	cur        [heisenGraphWords]uint64 // what is known of it
@@ -110,7 +109,7 @@ func heisenInitGraph() bool {
 	return t.data != 0 && t.dirty != 0 && t.queue != 0
 }
 
-// heisenObjectState returns what is noted of the word at an address, nil if nothing can be.
+// heisenObjectState returns the state of the word at an address, nil if it has none.
 //
 //go:nosplit
 func heisenObjectState(addr uintptr) *uint8 {
@@ -133,7 +132,7 @@ func heisenBeforeWrite(addr, kind uintptr) {
 		return
 	}
 	if kind == heisenWroteWord && heisenObjectState(addr) != nil && heisenShared(*(*uintptr)(unsafe.Pointer(addr &^ 7))) {
-		kind = heisenWroteWide // it points to something now, and may not any more
+		kind = heisenWroteWide // it is a pointer now and may not be one afterwards
 	}
 	if h := (*heisenG)(unsafe.Pointer(gp.racectx)); h != nil {
 		heisenAfterWrite(atomic.Xchguintptr(&h.wrote, addr&^7|kind))
@@ -142,7 +141,7 @@ func heisenBeforeWrite(addr, kind uintptr) {
 	}
 }
 
-// settle notes what h has written.
+// commitWrite notes what h has written.
 //
 //go:nosplit
 func (h *heisenG) commitWrite() {
@@ -151,8 +150,8 @@ func (h *heisenG) commitWrite() {
 	}
 }
 
-// heisenAfterWrite notes a write that was made. It comes after an atomic operation, so
-// that whoever has made the object known without seeing the write is seen here (see heisenFence).
+// heisenAfterWrite notes a write that was made. An atomic operation precedes it, so that a thread
+// that has made the object known without seeing the write is seen here (see heisenFence).
 //
 //go:nosplit
 func heisenAfterWrite(wrote uintptr) {
@@ -164,19 +163,19 @@ func heisenAfterWrite(wrote uintptr) {
 		return
 	}
 	if kind == heisenWroteWord && !heisenShared(*(*uintptr)(unsafe.Pointer(addr))) {
-		return // it points to nothing, as before
+		return // it is no pointer, as before
 	}
 	systemstack(func() { heisenMarkDirty(addr, kind) })
 }
 
-// heisenFence orders all that comes before it with all that comes after it: on some processors an
-// exchange alone lets loads that follow it go before what it stores, but not atomic ones.
+// heisenFence orders all that precedes it before all that follows. On some processors an exchange
+// alone lets later plain loads pass its store, but not later atomic ones.
 func heisenFence() {
 	atomic.Xchg(&heisenGraph.fence, 0)
 	atomic.Load(&heisenGraph.fence)
 }
 
-// heisenMarkDirty lists the object of an address to be looked at again, if it is known.
+// heisenMarkDirty lists the object at an address to be scanned again, if it is known.
 func heisenMarkDirty(addr, kind uintptr) {
 	base := heisenObjectAt(addr).start
 	e := heisenObjectState(base)
@@ -204,8 +203,8 @@ func heisenMarkDirty(addr, kind uintptr) {
 	heisenUnlock(&t.lock)
 }
 
-// heisenObjectAt returns the object or variable that has an address, an empty one if
-// there is none that the program can touch.
+// heisenObjectAt returns the object or variable at an address, an empty span if the program can
+// touch none there.
 func heisenObjectAt(p uintptr) (o heisenSpan) {
 	switch {
 	case heisenInHeap(p):
@@ -223,7 +222,7 @@ func heisenObjectAt(p uintptr) (o heisenSpan) {
 	return o
 }
 
-// heisenForgetObjects forgets the objects that were where one is allocated.
+// heisenForgetObjects forgets the objects that were at newly allocated addresses.
 //
 //go:nosplit
 func heisenForgetObjects(addr, size uintptr) {
@@ -244,11 +243,11 @@ func heisenForgetObjects(addr, size uintptr) {
 		}
 		addr += 8
 	}
-	heisenStoreBarrier() // who comes upon the new one is not to take it for them
+	heisenStoreBarrier() // a thread that sees the new object must not take it for the old ones
 }
 
-// graph looks at what the roots in spans lead to and is not known, and at what is not
-// known any more. It returns heisenFollow, or 0 if everything is reached.
+// graph scans what the roots in spans lead to and is not known, or is no longer known. It returns
+// heisenFollow, or 0 if everything is reachable.
 func (w *heisenHiddenState) graph() uint32 {
 	t := &heisenGraph
 	if t.gone {
@@ -279,7 +278,7 @@ func (w *heisenHiddenState) graph() uint32 {
 		base := *(*uintptr)(unsafe.Pointer(t.dirty + (t.n-1)*8))
 		e := heisenObjectState(base)
 		if *e < heisenObjectDirty {
-			continue // it is not there any more
+			continue // it is gone
 		}
 		todo := heisenScanTask{span: heisenObjectAt(base)}
 		if *e == heisenObjectDeep {
@@ -302,10 +301,10 @@ func (w *heisenHiddenState) graph() uint32 {
 			continue // it is not there any more
 		}
 		if todo.span.size > heisenMaxWords*goarch.PtrSize && w.hasPointers(todo.span) {
-			continue // to the receiver it leads to everything
+			continue // for the receiver it leads to everything
 		}
 		t.begin(todo)
-		heisenFence() // it is known: who writes there from now on notes it
+		heisenFence() // from now on it is known, and writes to it are noted
 		w.scan(todo.span)
 		t.end()
 	}
@@ -335,11 +334,11 @@ func (t *heisenGraphState) enqueue(todo heisenScanTask) bool {
 	return true
 }
 
-// visit has an object looked at that is not known.
+// visit lists an object to be scanned if it is not known.
 func (w *heisenHiddenState) visit(s heisenSpan, deep uintptr) {
 	t := &heisenGraph
 	e := heisenObjectState(s.start)
-	if e == nil { // writes there are not seen
+	if e == nil { // writes there are not noted
 		t.gone = true
 		return
 	}
@@ -371,14 +370,14 @@ func (w *heisenHiddenState) visit(s heisenSpan, deep uintptr) {
 	}
 }
 
-// begin starts to say what an object points to.
+// begin starts the record of an object.
 func (t *heisenGraphState) begin(todo heisenScanTask) {
 	t.todo, t.last = todo, 0
 	t.cur[0], t.cur[1], t.cur[2] = uint64(todo.span.start), uint64(todo.span.size), 0
 	t.curN = 3
 }
 
-// target adds what the object points to.
+// target adds a target of the object.
 func (w *heisenHiddenState) target(s heisenSpan) {
 	t := &heisenGraph
 	if s.start == t.last || s.start == t.todo.span.start {
@@ -395,13 +394,14 @@ func (w *heisenHiddenState) target(s heisenSpan) {
 	w.visit(s, max(t.todo.deep, 1)-1)
 }
 
+// end ends the record of the object.
 func (t *heisenGraphState) end() {
 	t.cur[2] |= uint64(t.curN - 3)
 	t.changed = true
 	t.send()
 }
 
-// send has what is known of an object sent before any words are.
+// send puts the record of an object into what is sent before any words.
 func (t *heisenGraphState) send() {
 	if t.outN+t.curN > heisenGraphWords {
 		heisenSend(heisenMsgObjects, 0, 0, nil, 0)
@@ -412,7 +412,7 @@ func (t *heisenGraphState) send() {
 	heisenUnlock(&t.outLock)
 }
 
-// heisenSendObjects sends what the receiver does not know of objects. The caller holds
+// heisenSendObjects sends the records of objects that were not sent yet. The caller holds
 // heisen.sendLock.
 func heisenSendObjects() (ok bool) {
 	t := &heisenGraph

@@ -7,30 +7,30 @@ import (
 	"unsafe"
 )
 
-// Descent: who has started which goroutine, and where. A quiet program looks by itself for
-// what there is to find, and who was there is of interest only then, and only of the
-// goroutines concerned and their ancestors. So it keeps that here, in 16 bytes for each
-// goroutine that there ever was, and tells it with what it finds. Those concerned may have
-// ended long ago: a number is not used again.
+// Origins: which goroutine has started which, and where. A program that finds bugs itself sends no
+// events, so a finding must say where the goroutines concerned come from. It is kept here, in 16
+// bytes for each goroutine that ever was, and sent with the finding, with all ancestors. Numbers
+// are not reused, so goroutines may have ended long ago. Hooks write entries on the goroutine's
+// stack; sending takes the system stack and heisen.sendLock.
 
-// heisenOrigin is what is kept of a goroutine.
+// heisenOrigin is the origin of a goroutine.
 type heisenOrigin struct {
-	parent uint32 // who has started it, if heisenOriginForked
-	place  uint32 // of the go statement, and flags above it
-	goid   uint64 // its number to the runtime, once it has done something
+	parent uint32 // the goroutine that has started it, with heisenOriginForked
+	place  uint32 // of the go statement, below the flags
+	goid   uint64 // the runtime's number, once the goroutine has done something
 }
 
-// heisenOriginSent is the flag of those that the receiver knows, with all ancestors.
-// It is set under heisen.sendLock.
+// heisenOriginSent is the flag of goroutines that the receiver knows, with all ancestors. It is set
+// under heisen.sendLock.
 const heisenOriginSent = 1 << 31
 
 const (
-	heisenMaxOrigins = 1 << 32 // as many as there are numbers
+	heisenMaxOrigins = 1 << 32 // all numbers
 	heisenMinOrigins = 1 << 20
 )
 
-// heisenOrigins is the table, by number of goroutine. Of those beyond it, which there are
-// only where address space is scarce, nothing is known.
+// heisenOrigins is the table, by goroutine. Nothing is known of goroutines beyond it, which exist
+// only if address space is scarce.
 var heisenOrigins struct {
 	entries uintptr
 	count   uintptr
@@ -59,7 +59,7 @@ func heisenOriginOf(id uint32) *heisenOrigin {
 	return (*heisenOrigin)(unsafe.Pointer(t.entries + uintptr(id)*unsafe.Sizeof(heisenOrigin{})))
 }
 
-// heisenSetGoid notes the runtime's number of h, once it is known.
+// heisenSetGoid sets the runtime's number of h, once it is known.
 //
 //go:nosplit
 func heisenSetGoid(h *heisenG, goid uint64) {
@@ -83,9 +83,8 @@ func heisenSetOrigin(parent *heisenG, child uint32, pc uintptr) {
 	}
 }
 
-// heisenSendAncestry makes a goroutine and its ancestors known to the receiver, in a quiet
-// program. It comes before whatever names the goroutine is written, and must run on the
-// system stack.
+// heisenSendAncestry makes a goroutine and its ancestors known to the receiver, in a quiet program,
+// before a record names the goroutine. It must run on the system stack.
 func heisenSendAncestry(id uint32) {
 	if !heisen.quiet || !heisen.open || id == heisenUnknownG {
 		return
@@ -112,7 +111,7 @@ func heisenSendAncestry(id uint32) {
 		at = d.parent
 	}
 	ok = ok && heisenSendOrigins(n)
-	// Not before: whoever finds the flag does not wait for what is being sent.
+	// Only now: a thread that sees the flag does not wait for what is being sent.
 	for at = id; ok; {
 		d := heisenOriginOf(at)
 		if d.place&heisenOriginSent != 0 {
@@ -128,8 +127,7 @@ func heisenSendAncestry(id uint32) {
 	heisenSent(ok)
 }
 
-// heisenSendOrigins sends the first n of what is to be sent. The caller holds
-// heisen.sendLock.
+// heisenSendOrigins sends the first n entries of out. The caller holds heisen.sendLock.
 func heisenSendOrigins(n uintptr) bool {
 	size := n * heisenOriginWords * 8
 	header := [4]uint32{heisenMsgOrigins, 0, uint32(size), 0}

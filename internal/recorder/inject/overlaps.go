@@ -8,15 +8,15 @@ import (
 	"unsafe"
 )
 
-// Overlaps. An access is pending from just before it until its goroutine publishes
-// something, as a rule. While it is, it stands in a table (table.go of package
-// internal/core/atomrace), where whoever accesses the same bytes sees it. Every release is
-// reported before it takes effect, and ends what is pending then: so two accesses that
-// are pending at the same time are not ordered. See the documentation of package
-// atomrace.
+// Overlapping accesses and violated sections (AtomRace) found by the program. An access is pending
+// from just before it, usually until its goroutine releases anything. Meanwhile it is in the table
+// of package internal/core/atomrace, in which accesses to the same bytes find it. Each release is
+// reported before it takes effect, and ends the pending accesses of its goroutine, so two accesses
+// that are pending at the same time are not ordered. See package atomrace.
 //
-// What is pending when the garbage collector is about to free memory is
-// forgotten, for the address may become something else.
+// The functions run in hooks, on the goroutine's stack, nosplit, and hold no locks but those of the
+// table. When the garbage collector is about to free memory, pending accesses are forgotten, since
+// the addresses may be reused.
 
 var heisenOverlaps heisenOverlapState
 
@@ -25,12 +25,12 @@ type heisenOverlapState struct {
 
 	locations heisenLocations
 
-	strength   uint32 // of noise, per mille
+	strength   uint32 // of noise, in thousandths of the accesses
 	everywhere bool
 	sections   bool
-	brief      bool // an access is over with the goroutine's next hook
+	brief      bool // an access ends with the goroutine's next hook
 	ends       uint32
-	wait       int64 // ns; 0: only yield
+	wait       int64 // ns; 0 only yields
 	seed       uint64
 	budget     int64 // ns left
 
@@ -49,18 +49,18 @@ const (
 	heisenAtomicUpdate = 6
 )
 
-// heisenOnlyLearns is the ops after which nobody knows more of what the goroutine did.
+// heisenOnlyLearns are the ops that publish nothing of what the goroutine did.
 const heisenOnlyLearns = 1<<heisenOpAcquire | 1<<heisenOpTryAcquire | 1<<heisenOpAcquireShared |
 	1<<heisenOpTryAcquireShared | 1<<heisenOpReceive | 1<<heisenOpChanceReceive
 
-// heisenNoHits takes what is found where nothing can be reported.
+// heisenNoHits receives findings where nothing can be reported.
 var heisenNoHits heisenAtomRaceHits
 
 // What package internal/core/atomrace needs from its host.
 
 // A release store of package atomic is an exchange on amd64, which costs as much as a
-// compare-and-swap. There every store is a release store, and the compiler keeps
-// stores in order with each other and with atomic operations.
+// compare-and-swap. There every store is a release store, and the compiler keeps stores in order
+// with each other and with atomic operations.
 
 //go:nosplit
 func heisenAtomRaceStoreRelease(x *atomic.Uint64, v uint64) {
@@ -86,7 +86,7 @@ func heisenAtomRaceLowestBit(x uint32) uint32 { return uint32(sys.TrailingZeros3
 //go:nosplit
 func heisenAtomRacePauseSpinning() { procyield(20) }
 
-// heisenInitOverlaps reads what to watch. It reports whether it could.
+// heisenInitOverlaps reads what to look for. It reports whether it could.
 func heisenInitOverlaps() bool {
 	m, ok := heisenReceive()
 	if !ok {
@@ -114,8 +114,7 @@ func heisenInitOverlaps() bool {
 	return true
 }
 
-// heisenTrackByte is heisenAccess, for the byte at addr, where nothing else is done than
-// looking for overlaps.
+// heisenTrackByte is heisenAccess for the byte at addr if overlaps are all that is looked for.
 //
 //go:nosplit
 func heisenTrackByte(h *heisenG, write bool, addr, pc uintptr) {
@@ -150,9 +149,9 @@ func heisenTrackByte(h *heisenG, write bool, addr, pc uintptr) {
 	b.report(h)
 }
 
-// heisenEndPending ends what h has pending. It comes first in every hook that tells of
-// something that h may publish, and of more if there are sections, whose ends are to be
-// noticed soon.
+// heisenEndPending ends the pending accesses of h. It comes first in hooks of operations by which h
+// may publish something, and in more hooks if there are sections, whose ends should be noticed
+// soon.
 //
 //go:nosplit
 func heisenEndPending(h *heisenG) {
@@ -161,6 +160,8 @@ func heisenEndPending(h *heisenG) {
 	}
 }
 
+// end ends the pending accesses of h.
+//
 //go:nosplit
 func (w *heisenOverlapState) end(h *heisenG) {
 	b := heisenBufOfP()
@@ -181,8 +182,8 @@ func (b *heisenBuf) report(h *heisenG) {
 	}
 }
 
-// heisenTrackAccess makes an access of h, which is the current goroutine, pending, and
-// decides whether it is given noise.
+// heisenTrackAccess makes an access of h, the current goroutine, pending, and decides whether it
+// gets noise.
 //
 //go:nosplit
 func heisenTrackAccess(h *heisenG, write bool, addr, size uintptr, pc uint64) {
@@ -213,9 +214,8 @@ func heisenTrackAccess(h *heisenG, write bool, addr, size uintptr, pc uint64) {
 	}
 }
 
-// heisenTrackAtomic makes an atomic operation that has just happened take part in
-// sections. No other on the same address can happen meanwhile, so it is over when
-// it returns.
+// heisenTrackAtomic makes an atomic operation that has just been done take part in sections. No
+// other one on the address can happen meanwhile, so it ends when heisenTrackAtomic returns.
 //
 //go:nosplit
 func heisenTrackAtomic(h *heisenG, write bool, addr uintptr, pc uint64) {
@@ -239,8 +239,8 @@ func heisenTrackAtomic(h *heisenG, write bool, addr uintptr, pc uint64) {
 	b.report(h)
 }
 
-// depthAt returns in how many calls h is where it calls for an atomic operation: the
-// call at pc may be that of a method of sync/atomic, which is over soon.
+// depthAt returns the number of calls that h is in where it asks for an atomic operation: the call
+// at pc may be that of a method of sync/atomic, which soon returns.
 //
 //go:nosplit
 func (h *heisenG) depthAt(pc uint64) uint32 {
@@ -254,10 +254,10 @@ func (h *heisenG) depthAt(pc uint64) uint32 {
 	return depth
 }
 
-// heisenAtomicFrames is how many calls within sync/atomic an operation takes at most.
+// heisenAtomicFrames is the largest number of calls within sync/atomic for an operation.
 const heisenAtomicFrames = 4
 
-// heisenLeaveCalls gives up the sections of calls that h is not in any more.
+// heisenLeaveCalls ends the sections of calls that h has left.
 //
 //go:nosplit
 func heisenLeaveCalls(h *heisenG) {
@@ -270,7 +270,7 @@ func heisenLeaveCalls(h *heisenG) {
 	b.report(h)
 }
 
-// roll decides whether h is to wait.
+// drawNoise decides at random whether h must wait.
 //
 //go:nosplit
 func (w *heisenOverlapState) drawNoise(h *heisenG, pc uint64) {
@@ -285,12 +285,10 @@ func (w *heisenOverlapState) drawNoise(h *heisenG, pc uint64) {
 	h.noiseDue = uint32((x>>32)*1000>>32) < w.strength && heisenLayer(firstmoduledata.text+uintptr(pc)) == heisenProgram
 }
 
-// heisenNoise makes the current goroutine wait while its access is pending. It is
-// called where the compiler has put a call into the
-// program, between instructions that belong together: there a goroutine must not
-// be stopped, for what is on its stack may be half done. So its thread sleeps, with
-// the processor, and the goroutine is preempted as soon as it may be, its access
-// still pending as a rule.
+// heisenNoise makes the current goroutine wait while its access is pending. The compiler has put
+// this call between instructions that belong together. A goroutine must not be stopped there, since
+// its stack may be in the middle of a change. So its thread sleeps and keeps the processor. Then
+// the goroutine is preempted as soon as that is safe, usually with its access still pending.
 //
 //go:nosplit
 func heisenNoise(h *heisenG) {
@@ -312,14 +310,14 @@ func heisenNoise(h *heisenG) {
 // heisenMaxWait bounds a wait that keeps the processor, in microseconds.
 const heisenMaxWait = 100 * 1000
 
-// heisenNoiseAt lets the current goroutine wait before it synchronises, if it is in
-// a section: there, between two of its steps, others have time to come. The
-// program has called for this, so it may be stopped like anywhere else.
+// heisenNoiseAt may make the current goroutine wait before it synchronizes in a section, so that
+// other goroutines run between two steps of the section. The program has called it, so the
+// goroutine may be stopped as in any call.
 func heisenNoiseAt(fp uintptr) {
 	gp := getg()
 	h := (*heisenG)(unsafe.Pointer(gp.racectx))
 	if h == nil || h.pending.numActive == 0 || gp != gp.m.curg || gp.raceignore != 0 || gp.m.locks != 0 || gp.m.mallocing != 0 ||
-		gp.m.preemptoff != "" || gp.bubble != nil { // in a bubble of package synctest, time is not to pass
+		gp.m.preemptoff != "" || gp.bubble != nil { // in a bubble of package synctest, time must not pass
 		return
 	}
 	w := &heisenOverlaps
@@ -336,8 +334,7 @@ func heisenNoiseAt(fp uintptr) {
 	atomic.Xaddint64(&w.budget, start-nanotime())
 }
 
-// heisenReportOverlaps sends what the current hook of h has found, about b.access if it is
-// a race.
+// heisenReportOverlaps sends what the current hook of h has found, about b.access if it is a race.
 func heisenReportOverlaps(b *heisenBuf, h *heisenG) {
 	a := &b.access
 	for i := uint32(0); i < b.hits.NumOverlaps; i++ {
@@ -355,16 +352,16 @@ func heisenReportOverlaps(b *heisenBuf, h *heisenG) {
 	}
 }
 
-// heisenPutOverlap writes a record of an overlap. The arguments are its words.
+// heisenPutOverlap writes a record of an overlap, whose words are the arguments.
 func heisenPutOverlap(b *heisenBuf, h *heisenG, addr, who, other, where, section uint64) {
 	heisenSendAncestry(h.id)
 	heisenSendAncestry(uint32(who >> 32))
 	heisenSendAncestry(uint32(other >> 32))
 	pair := who<<32 | other&(1<<32-1)
-	told := &heisenOverlaps.reported[(pair^section)*0x9E3779B97F4A7C15>>(64-heisenReportedBits)]
-	if !heisen.quiet && *told != pair {
-		*told = pair
-		// The receiver is to know both goroutines when it hears of them.
+	last := &heisenOverlaps.reported[(pair^section)*0x9E3779B97F4A7C15>>(64-heisenReportedBits)]
+	if !heisen.quiet && *last != pair {
+		*last = pair
+		// The receiver must know both goroutines before the record.
 		heisenFlushAll(0)
 	}
 	if heisenOpen(h, 6) == nil {
@@ -383,7 +380,7 @@ func heisenPutOverlap(b *heisenBuf, h *heisenG, addr, who, other, where, section
 	b.wrote()
 }
 
-// heisenSendOverlapStats tells what was lost, and which ends of sections were seen.
+// heisenSendOverlapStats sends what was lost and which ends of sections were seen.
 func heisenSendOverlapStats() {
 	t := &heisenOverlaps.table
 	lost := t.Missed()

@@ -8,48 +8,48 @@ import (
 	"unsafe"
 )
 
-// Places. A place is a program counter and the calls that led to it: a node of
-// the tree of all call paths that were needed so far, whose parent is the place
-// of the innermost call. Equal places have equal numbers, so one number in a
-// record or a cell says it all. A task is a call of its own.
+// Places. A place is a program counter and the calls that led to it: a node of the tree of all call
+// paths that were needed so far. Its parent is the place of the innermost call. Equal places have
+// equal numbers, so one number in a record or an entry suffices. A task is a call of its own. Hooks
+// look places up on the goroutine's stack, nosplit; adding one takes the system stack and
+// heisenPlaces.lock.
 //
-// The numbers are dense. What the receiver does not know of the tree is sent
-// before the words that may use it.
+// The numbers are dense. New nodes are sent before the words that may use them.
 
 const (
 	heisenPlaceBits = 24
 	heisenMaxPlaces = 1 << heisenPlaceBits
-	heisenRoot      = 1 << 31 // stands for the place of who was called by nobody
-	// heisenSparePlaces are kept for places without a path, of which there are few.
+	heisenRoot      = 1 << 31 // stands for the place of a goroutine that nobody called
+	// heisenSparePlaces are reserved for places without a path, of which there are few.
 	heisenSparePlaces     = 1 << 20
 	heisenCachePlaces     = 1 << heisenCacheBits // of a P
 	heisenCacheBits       = 10
 	heisenLockedPlaceBits = 10 // of the cache of places with locks
 )
 
-// heisenPlaces is the tree, and the hash table by which its nodes are found.
+// heisenPlaces is the tree and the hash table of its nodes.
 var heisenPlaces struct {
-	nodes uintptr // 64 bits each: parent<<32 | pc, by number; the first is not used
-	count uint32  // of nodes, including that; all before it are complete
+	nodes uintptr // 64 bits each, by number: parent<<32 | pc; the first is not used
+	count uint32  // number of nodes, including the first; all of them are complete
 	table *heisenTable
 	lock  uint32 // for additions
 	full  bool
-	sent  uint32 // nodes that the receiver has; guarded by heisen.sendLock
+	sent  uint32 // nodes that were sent; guarded by heisen.sendLock
 }
 
-// heisenTable is a table of numbers with open addressing. One that is too small
-// is replaced, and stays for those who still look into it.
+// heisenTable is a hash table of node numbers with open addressing. A table that is too small is
+// replaced and not freed, since others may still use it.
 //
-// Where there are many locks, there are many sets of them, and as many places with each.
-// What a critical section needs of these is looked for in one cache line first, and its
-// nodes, which were mostly added one after the other, stand together, too.
+// Programs with many locks have many sets of locks, and many places with each. What a critical
+// section needs of these is searched in one cache line first. The nodes, which were mostly added
+// together, are together, too.
 type heisenTable struct {
 	_       sys.NotInHeap
 	shift   uint8   // of the hash
 	entries uintptr // of 32 bits each: a number, and above it some bits of the node's hash
 }
 
-// heisenTableLine is how many entries make a cache line.
+// heisenTableLine is the number of entries in a cache line.
 const heisenTableLine = 16
 
 // heisenCachedPlace is an entry of a P's cache of places.
@@ -58,7 +58,7 @@ type heisenCachedPlace struct {
 	id   uint32
 }
 
-// heisenInitPlaces makes the empty tree.
+// heisenInitPlaces makes an empty tree.
 func heisenInitPlaces() bool {
 	heisenPlaces.nodes = uintptr(heisenReserve(heisenMaxPlaces * 8))
 	heisenPlaces.count, heisenPlaces.sent = 1, 1
@@ -89,8 +89,8 @@ func heisenNode(id uint32) *uint64 {
 //go:nosplit
 func heisenHash(node uint64) uint64 { return (node ^ node>>29) * 0x9E3779B97F4A7C15 }
 
-// heisenGroupKey returns the number of what a node is looked for with, if it is of a set of locks
-// or of an access with one.
+// heisenGroupKey returns the number that groups a node with others, if it belongs to a set of locks
+// or to an access with one.
 //
 //go:nosplit
 func heisenGroupKey(node uint64) (id uint32, ok bool) {
@@ -103,7 +103,8 @@ func heisenGroupKey(node uint64) (id uint32, ok bool) {
 	return 0, false
 }
 
-// heisenEntryIs reports whether an entry is of the node with that hash, and returns its number.
+// heisenEntryIs reports whether an entry is that of the node with the given hash, and returns the
+// node's number.
 //
 //go:nosplit
 func heisenEntryIs(entry uint32, node, hash uint64) (id uint32, ok bool) {
@@ -111,7 +112,7 @@ func heisenEntryIs(entry uint32, node, hash uint64) (id uint32, ok bool) {
 	return id, (entry^uint32(hash))>>heisenPlaceBits == 0 && *heisenNode(id) == node
 }
 
-// find returns the number of a node, or 0 and the entry where it would be.
+// find returns the number of a node, or 0 and the entry where it belongs.
 //
 //go:nosplit
 func (t *heisenTable) find(node uint64) (id uint32, at *uint32) {
@@ -140,7 +141,7 @@ func heisenEntryOf(id uint32) uint32 {
 	return uint32(heisenHash(*heisenNode(id)))&^(heisenMaxPlaces-1) | id
 }
 
-// place returns the number of a node, or 0 if there can be no more.
+// place returns the number of a node, 0 if there is no room.
 //
 //go:nosplit
 func (b *heisenBuf) place(parent, pc uint32) uint32 {
@@ -157,7 +158,7 @@ func (b *heisenBuf) place(parent, pc uint32) uint32 {
 	return id
 }
 
-// heisenFindPlace returns the number of a node, or 0 if it has none yet.
+// heisenFindPlace returns the number of a node, 0 if it is not in the tree.
 //
 //go:nosplit
 func heisenFindPlace(node uint64) (id uint32) {
@@ -166,7 +167,7 @@ func heisenFindPlace(node uint64) (id uint32) {
 	return id
 }
 
-// heisenAddPlace adds a node, or finds that another thread has.
+// heisenAddPlace adds a node unless another thread has added it. It must run on the system stack.
 func heisenAddPlace(node uint64) uint32 {
 	p := &heisenPlaces
 	heisenLock(&p.lock)
@@ -174,7 +175,7 @@ func heisenAddPlace(node uint64) uint32 {
 	switch {
 	case id != 0:
 	case node>>(32+heisenPlaceBits) != 0 && p.count >= heisenMaxLocksetPlaces && uint32(node>>32) != heisenNodeLow:
-		// Sets of locks are not told apart any more; there is one of many.
+		// Sets of locks are not distinguished any more; there is a set of many locks.
 	case p.count >= heisenMaxPlaces-heisenSparePlaces && (node>>32 != 0 || p.count == heisenMaxPlaces):
 		if !p.full {
 			p.full = true
@@ -203,8 +204,8 @@ func heisenAddPlace(node uint64) uint32 {
 //go:nosplit
 func (h *heisenG) path(b *heisenBuf) uint32 { return h.top.path(b) }
 
-// path returns the place of a call, 0 if it is none. A path that there is no number for goes
-// without its innermost calls.
+// path returns the place of a call, 0 if it is none. If there is no room for the path, it lacks its
+// innermost calls.
 //
 //go:nosplit
 func (f *heisenFrame) path(b *heisenBuf) (id uint32) {
@@ -223,7 +224,7 @@ func (f *heisenFrame) path(b *heisenBuf) (id uint32) {
 	return id
 }
 
-// at returns what leads to the place of the call: a text offset, or a task.
+// at returns the text offset of the call, or the task.
 //
 //go:nosplit
 func (f *heisenFrame) at() uint32 {
@@ -233,14 +234,14 @@ func (f *heisenFrame) at() uint32 {
 	return uint32(heisenPC(f.pc))
 }
 
-// heisenPlace returns the place of h at pc, a text offset, or what is known of it.
+// heisenPlace returns the place of h at pc, a text offset, as far as there is room.
 //
 //go:nosplit
 func heisenPlace(b *heisenBuf, h *heisenG, pc uint64) uint64 {
 	return uint64(b.placeAt(h.path(b), uint32(pc)))
 }
 
-// placeAt is place, or without the call if there can be no more.
+// placeAt is place, or without the call if there is no room.
 //
 //go:nosplit
 func (b *heisenBuf) placeAt(call, pc uint32) uint32 {
@@ -251,8 +252,7 @@ func (b *heisenBuf) placeAt(call, pc uint32) uint32 {
 	return id
 }
 
-// heisenSendPlaces sends what the receiver does not know of the tree. The caller
-// holds heisen.sendLock.
+// heisenSendPlaces sends the nodes that were not sent yet. The caller holds heisen.sendLock.
 func heisenSendPlaces() bool {
 	count := atomic.Load(&heisenPlaces.count)
 	for heisenPlaces.sent < count {
@@ -267,16 +267,16 @@ func heisenSendPlaces() bool {
 	return true
 }
 
-// heisenTasks numbers tasks, and has room for the name of the latest.
+// heisenTasks numbers tasks. name is the name of the latest, as it is sent.
 var heisenTasks struct {
 	lock  uint32
 	count uint32
 	name  [heisenMaxTask]byte
 }
 
-// heisenBeginTask puts a task on the shadow stack of h, as a call that its caller
-// has made: it ends with the caller, if not before. Its base is a little more than the
-// caller's, so that racefuncexit does not take it for the caller's frame.
+// heisenBeginTask pushes a task on the shadow stack of h, as a call that its caller has made: it
+// ends with the caller, if not before. Its base is a little more than the caller's, so that
+// racefuncexit does not take it for the caller's frame.
 //
 //go:nosplit
 func heisenBeginTask(h *heisenG, name string) {
@@ -305,8 +305,7 @@ func heisenBeginTask(h *heisenG, name string) {
 	h.top = f
 }
 
-// heisenEndTask takes the innermost task off the shadow stack. There may be calls
-// above it: those that a panic is about to leave.
+// heisenEndTask pops the innermost task. Calls above it are those that a panic is about to leave.
 //
 //go:nosplit
 func heisenEndTask(h *heisenG) {
@@ -326,12 +325,13 @@ func heisenEndTask(h *heisenG) {
 // heisenNoReserve is MAP_NORESERVE: memory that is never touched costs nothing.
 const heisenNoReserve = 0x4000
 
-// heisenReserve returns zeroed memory that takes room where it is touched, or nil.
+// heisenReserve returns zeroed memory that is allocated when it is touched, nil if there is no
+// address space.
 func heisenReserve(n uintptr) unsafe.Pointer {
 	p, err := mmap(nil, n, _PROT_READ|_PROT_WRITE, _MAP_ANON|_MAP_PRIVATE|heisenNoReserve, -1, 0)
 	if err != 0 {
 		return nil
 	}
-	sysNoHugePage(p, n) // what is touched is scattered
+	sysNoHugePage(p, n) // the touched parts are scattered
 	return p
 }

@@ -7,17 +7,20 @@ import (
 	"unsafe"
 )
 
-// Races that the program finds by itself. What goroutines know of each other is in
-// heisenFastTrack (package internal/core/fasttrack); every word of the heap and of the data
-// segments has a cell there for what was done to it. Nothing is sent but what is found.
+// Races that the program finds itself: accesses. The state is in heisenFastTrack (package
+// internal/core/fasttrack); each word of the heap and of the data segments has a shadow cell. Only
+// findings are sent. The functions run in hooks, on the goroutine's stack, nosplit, with the frame
+// sizes as small as possible: what needs more is noinline and switches to the system stack. No
+// locks are held but those of cells.
 //
-// A synchronisation and what it orders are one step under the lock of the object's cell,
-// as are an atomic operation and its order.
+// A synchronization and the order that it creates are one step under the lock of the object's cell
+// (syncorder.go).
 
 var heisenFastTrack heisenFastTrackTable
 
-// ranged is what raceread and heisenRaceByte do, for size bytes: it returns how many of the first
-// it has done. A pc of 0 is not known yet: then it only looks for notes.
+// raceRange is raceread, racewrite and heisenRaceByte for size bytes, as far as that is cheap. It
+// returns the number of bytes done. If pc is 0, it is not known yet, and raceRange only handles
+// redundant accesses.
 //
 //go:nosplit
 func (h *heisenG) raceRange(write bool, addr, size, pc uintptr) uintptr {
@@ -29,7 +32,7 @@ func (h *heisenG) raceRange(write bool, addr, size, pc uintptr) uintptr {
 	if c == &heisenNoCell {
 		return 0
 	}
-	// Most words are whole, and of most the first note says it.
+	// Most words are accessed as a whole, and the first entry of most makes that redundant.
 	done := uintptr(0)
 	if addr&7 == 0 {
 		for ; size-done >= 8 && c.SameEpochWord(&h.order, write); done += 8 {
@@ -44,11 +47,11 @@ func (h *heisenG) raceRange(write bool, addr, size, pc uintptr) uintptr {
 		return done
 	}
 	place := heisenPlaceWithLocks(b, h, pc)
-	note := h.order.Epoch | place
+	entry := h.order.Epoch | place
 	heisenMarkUsedRange(addr+done, size-done)
 	for at, end := addr+done, addr+size; at < end; {
 		if n := (end - at) / 8; at&7 == 0 && n > 0 {
-			n = t.AccessPlainWords(&h.order, c, n, note, write)
+			n = t.AccessPlainWords(&h.order, c, n, entry, write)
 			at, c = at+8*n, heisenCellAfter(c, n)
 			if at == end {
 				break
@@ -56,7 +59,7 @@ func (h *heisenG) raceRange(write bool, addr, size, pc uintptr) uintptr {
 		}
 		next := min(at&^7+8, end)
 		mask := heisenBytesOf(at, next)
-		if !t.AccessPlain(&h.order, c, note, mask, write) {
+		if !t.AccessPlain(&h.order, c, entry, mask, write) {
 			heisenRaceInCell(b, h, c, addr, size, at, place, uint32(mask), write)
 		}
 		at, c = next, heisenFastTrackNextCell(c)
@@ -71,15 +74,15 @@ func heisenCellAfter(c *heisenFastTrackCell, n uintptr) *heisenFastTrackCell {
 	return (*heisenFastTrackCell)(unsafe.Pointer(uintptr(unsafe.Pointer(c)) + n*heisenCellSize))
 }
 
-// heisenBytesOf returns the bytes from at up to next in a word, as a mask.
+// heisenBytesOf returns the mask of the bytes of a word from at up to next.
 //
 //go:nosplit
 func heisenBytesOf(at, next uintptr) uint64 {
 	return 0xFF >> ((at - next) & 7) << (at & 7) & 0xFF
 }
 
-// heisenBufOfG returns the buffer of the current P, nil where there is none. It is to be known who
-// h is before it is heard of in races.
+// heisenBufOfG returns the buffer of the current P, nil if there is none. It makes h known to the
+// receiver before a finding names h.
 //
 //go:nosplit
 func heisenBufOfG(h *heisenG) *heisenBuf {
@@ -90,9 +93,10 @@ func heisenBufOfG(h *heisenG) *heisenBuf {
 	return b
 }
 
-// heisenRaceByte takes an access of h, which is the current goroutine and lives, to a byte in the word
-// of c, the first note of which does not say it, if races are all that is looked for: it is
-// heisenAccess and heisenRaceAccess in one. It reports false if it is for those.
+// heisenRaceByte is an access of h, which is the current goroutine and up to date, to a byte in the
+// word of c that the first entry does not make redundant. It is used if only races are looked for,
+// and does what heisenAccess and heisenRaceAccess do. It returns false if they must be called
+// instead.
 //
 //go:nosplit
 func heisenRaceByte(h *heisenG, c *heisenFastTrackCell, write bool, addr, pc uintptr) bool {
@@ -104,10 +108,10 @@ func heisenRaceByte(h *heisenG, c *heisenFastTrackCell, write bool, addr, pc uin
 	if write {
 		what |= heisenFastTrackWrite << heisenFastTrackKindShift
 	}
-	again := h.order.CanRefreshFirst(head, old, what)
-	if !again && heisenFastTrackHasSideEntries(head) {
-		var noted bool
-		if noted, at, head, old = c.Lookup(&h.order, mask, write); noted {
+	refresh := h.order.CanRefreshFirst(head, old, what)
+	if !refresh && heisenFastTrackHasSideEntries(head) {
+		var same bool
+		if same, at, head, old = c.Lookup(&h.order, mask, write); same {
 			return true
 		}
 	}
@@ -121,22 +125,22 @@ func heisenRaceByte(h *heisenG, c *heisenFastTrackCell, write bool, addr, pc uin
 	} else {
 		place = heisenFindLockedPlace(b, h, pc, h.currentLockset(b))
 	}
-	note := h.order.Epoch | place
-	if again && c.Refresh(&h.order, &c.first, head, old, note) || at != nil && t.RefreshFound(&h.order, c, at, head, old, note) {
+	entry := h.order.Epoch | place
+	if refresh && c.Refresh(&h.order, &c.first, head, old, entry) || at != nil && t.RefreshFound(&h.order, c, at, head, old, entry) {
 		return true
 	}
 	if c.Empty() {
 		heisenMarkUsed(addr)
 	}
-	if t.AccessOwn(&h.order, c, note, mask, write) || first == note && t.AccessWiden(&h.order, c, note, mask, write) ||
-		t.AccessPlainEntries(&h.order, c, note, mask, write) {
+	if t.AccessOwn(&h.order, c, entry, mask, write) || first == entry && t.AccessWiden(&h.order, c, entry, mask, write) ||
+		t.AccessPlainEntries(&h.order, c, entry, mask, write) {
 		return true
 	}
 	heisenRaceInCell(b, h, c, addr, 1, addr, place, uint32(mask), write)
 	return true
 }
 
-// heisenRaceInCell is what remains where AccessAlone is not enough for the word at at.
+// heisenRaceInCell is an access for which AccessPlainEntries does not suffice, to the word at at.
 //
 //go:nosplit
 func heisenRaceInCell(b *heisenBuf, h *heisenG, c *heisenFastTrackCell, addr, size, at uintptr, place uint64, mask uint32, write bool) {
@@ -149,7 +153,7 @@ func heisenRaceInCell(b *heisenBuf, h *heisenG, c *heisenFastTrackCell, addr, si
 	}
 }
 
-// heisenOnStack reports whether addr is on the stack of the current goroutine.
+// heisenOnStack reports whether addr is on the current goroutine's stack.
 //
 //go:nosplit
 func heisenOnStack(addr uintptr) bool {
@@ -157,7 +161,7 @@ func heisenOnStack(addr uintptr) bool {
 	return addr-gp.stack.lo < gp.stack.hi-gp.stack.lo
 }
 
-// heisenRaceAccess takes an access of h, which is the current goroutine.
+// heisenRaceAccess is an access of h, which is the current goroutine.
 //
 //go:nosplit
 func heisenRaceAccess(h *heisenG, kind uint32, addr, size, pc uintptr) {
@@ -187,8 +191,8 @@ func heisenRaceAccess(h *heisenG, kind uint32, addr, size, pc uintptr) {
 	}
 }
 
-// heisenRaceLocked is what remains of heisenRaceAccess for the word at at: to tell of races, or
-// an access to a word of which much is known. Inlined, it would take stack where there is little.
+// heisenRaceLocked reports the races in b.races, or, if there are none, makes the access with
+// AccessLocked and reports what it finds. Inlined, it would take stack where little is left.
 //
 //go:nosplit
 //go:noinline
@@ -205,17 +209,19 @@ func heisenRaceLocked(b *heisenBuf, h *heisenG, c *heisenFastTrackCell, addr, si
 	})
 }
 
-// heisenRacingAccess is the access whose races are to be told.
+// heisenRacingAccess is the access whose races are reported.
 type heisenRacingAccess struct {
 	kind         uint32
 	place        uint64
 	addr, size   uintptr
-	lastReported uint64 // the note that it raced with last
-	// Of an atomic operation: the cell that it has locked, and its head.
+	lastReported uint64 // the entry of the last reported race
+	// The cell that an atomic operation has locked, and its head.
 	cell *heisenFastTrackCell
 	head uint64
 }
 
+// setRacing sets the access whose races are reported.
+//
 //go:nosplit
 func (b *heisenBuf) setRacing(kind uint32, place uint64, addr, size uintptr) {
 	a := &b.racing
@@ -230,14 +236,14 @@ func heisenReportRaces(b *heisenBuf, h *heisenG) {
 	n := b.races.Count
 	b.races.Count, b.races.Bytes = 0, 0
 	if !heisen.on || heisenFastTrack.Exhausted() {
-		return // nobody listens, or what is not known any more may have ordered them
+		return // nobody listens, or lost state may have ordered the accesses
 	}
 	a := &b.racing
 	who := uint64(h.id)<<32 | uint64(heisenKindOps[a.kind])<<heisenPlaceBits | a.place
 	for i := range n {
 		r := &b.races.At[i]
 		if r.Entry == a.lastReported {
-			continue // it was in the word before, too
+			continue // the same race in the word before
 		}
 		a.lastReported = r.Entry
 		id, known := heisenFastTrack.Owner(r.Entry)
@@ -250,7 +256,7 @@ func heisenReportRaces(b *heisenBuf, h *heisenG) {
 	}
 }
 
-// heisenSendRaceStats tells what may have kept races from being found.
+// heisenSendRaceStats sends what may have kept races from being found.
 func heisenSendRaceStats() {
 	words := (*[2]uint64)(persistentalloc(2*8, 8, &memstats.other_sys))
 	words[0] = heisenFastTrack.SlotSharers.Load()
@@ -260,7 +266,7 @@ func heisenSendRaceStats() {
 	heisenSend(heisenMsgRaces, 0, 0, unsafe.Pointer(words), unsafe.Sizeof(*words))
 }
 
-// heisenKindOps is the ops of package heisen, by the kinds of package internal/core/fasttrack.
+// heisenKindOps has the ops of package heisen, by the kinds of package internal/core/fasttrack.
 var heisenKindOps = [...]uint8{
 	heisenFastTrackRead:         heisenRead,
 	heisenFastTrackWrite:        heisenWrite,

@@ -8,17 +8,18 @@ import (
 )
 
 // The set of objects that a hidden call can reach: found from its roots, word by word, and
-// numbered; each set is sent once.
+// numbered. Each set is sent once. Everything runs on the system stack with heisenHidden.lock held;
+// the program may change the scanned objects meanwhile.
 
-// heisenReach returns the number of the set of objects that the function at pc may
-// touch that gp has just entered, 0 for all. It must run on the system stack.
+// heisenReach returns the number of the set of objects that the function at pc, which gp has just
+// entered, may touch; 0 is all objects. It must run on the system stack.
 func heisenReach(gp *g, h *heisenG, pc, sp uintptr) uint32 {
 	w := &heisenHidden
 	heisenLock(&w.lock)
 	w.begin()
 	w.framed = 0
 	w.gp, w.pc, w.sp = gp, pc, sp
-	if !heisen.once { // the receiver knows of variables
+	if !heisen.once { // the receiver knows the variables
 		w.variables()
 	}
 	var u unwinder
@@ -44,11 +45,11 @@ func heisenReach(gp *g, h *heisenG, pc, sp uintptr) uint32 {
 	return id
 }
 
-// variables adds those of hidden packages.
+// variables adds the variables of hidden packages.
 func (w *heisenHiddenState) variables() {
 	switch {
 	case w.vars == 0:
-		w.data(racedatastart) // all of it, for nobody knows whose is what
+		w.data(racedatastart) // all of it: nobody knows which variable belongs to which package
 	case w.rooted > uintptr(len(w.roots)):
 		w.full = true
 	default:
@@ -58,7 +59,7 @@ func (w *heisenHiddenState) variables() {
 	}
 }
 
-// putRoots records what the call of h that comes next begins with.
+// putRoots records the roots of the next hidden call of h.
 func (w *heisenHiddenState) putRoots(h *heisenG) {
 	for i := range w.n {
 		if b := heisenOpen(h, 1); b != nil {
@@ -72,17 +73,17 @@ func (w *heisenHiddenState) putRoots(h *heisenG) {
 // begin starts an empty set.
 func (w *heisenHiddenState) begin() {
 	w.n, w.words, w.walked, w.full = 0, 0, 0, false
-	if w.turn++; w.turn == 0 { // what is seen would seem to be of this turn
+	if w.turn++; w.turn == 0 { // old entries would seem to be of this turn
 		clear(w.seen[:])
 		w.turn = 1
 	}
 }
 
-// heisenClosure is what some roots led to: of the objects those that may have pointers,
-// and a sum of these pointers, by which it is seen whether they still do.
+// heisenClosure is what some roots have led to: the objects that may have pointers, and a sum of
+// these pointers, which shows whether they are unchanged.
 //
-// As long as no cycle of the garbage collector has begun, no object that was reached is
-// gone, and nothing else is where it was.
+// As long as no cycle of the garbage collector begins, no object that was reached is freed and
+// nothing else takes its place.
 type heisenClosure struct {
 	roots, other uint64 // hashes
 	sum          uint64
@@ -97,8 +98,8 @@ const (
 	heisenClosureBits = 8
 )
 
-// closure returns the number of the set of what the objects in spans lead to. As long
-// as none of their pointers has changed, it is what it was.
+// closure returns the number of the set that the objects in spans lead to. It is cached as long as
+// none of their pointers changes.
 func (w *heisenHiddenState) closure() uint32 {
 	var roots, other uint64
 	for i := range w.n {
@@ -117,7 +118,7 @@ func (w *heisenHiddenState) closure() uint32 {
 		return 0
 	}
 	id := w.number()
-	if again && w.n <= heisenMaxClosure { // many roots come but once
+	if again && w.n <= heisenMaxClosure { // many roots occur only once
 		c.n = 0
 		for i := range w.n {
 			if s := w.spans[i]; w.hasPointers(s) {
@@ -125,7 +126,7 @@ func (w *heisenHiddenState) closure() uint32 {
 				c.n++
 			}
 		}
-		// What was changed since it was looked at would be missed for good.
+		// A change since the scan would never be noticed.
 		if c.sum = c.now(); c.sum == w.walked {
 			c.id, c.cycle = id, cycle
 		}
@@ -133,7 +134,7 @@ func (w *heisenHiddenState) closure() uint32 {
 	return id
 }
 
-// now sums up the pointers of the objects.
+// now returns the sum of the present pointers of the objects.
 func (c *heisenClosure) now() (sum uint64) {
 	s := &c.spans[0]
 	for n := c.n; n > 0; n-- {
@@ -143,8 +144,8 @@ func (c *heisenClosure) now() (sum uint64) {
 	return sum
 }
 
-// heisenSum sums up the words of an object that may be pointers, in any order: wherever
-// they are, they lead to the same objects.
+// heisenSum returns the sum of the words of an object that may be pointers. Their order does not
+// matter: they lead to the same objects.
 func heisenSum(s heisenSpan) (sum uint64) {
 	arena, arenaSize := racearenastart, racearenaend-racearenastart
 	data, dataSize := racedatastart, racedataend-racedatastart
@@ -162,25 +163,25 @@ func heisenSum(s heisenSpan) (sum uint64) {
 	return sum
 }
 
-// heisenMix makes of a pointer what it adds to a sum. Pointers have much in common, and
-// sums of them should not.
+// heisenMix hashes a pointer for a sum. Pointers have much in common, and their sums should not.
 func heisenMix(word uintptr) uint64 {
 	x := uint64(word) * 0x9E3779B97F4A7C15
 	return (x ^ x>>32) * 0xD6E8FEB86659FD93
 }
 
-// follow adds what the objects in the set point to, and so on.
+// follow adds the objects that those in the set point to, transitively.
 func (w *heisenHiddenState) follow() {
 	for i := uintptr(0); i < w.n && !w.full; i++ {
 		w.scan(w.spans[i])
 	}
 }
 
+// global returns variable i.
 func (w *heisenHiddenState) global(i uintptr) *heisenSpan {
 	return (*heisenSpan)(unsafe.Pointer(w.globals + i*unsafe.Sizeof(heisenSpan{})))
 }
 
-// live looks at the live pointers of a frame.
+// live scans the live pointers of a frame.
 func (w *heisenHiddenState) live(base uintptr, bits bitvector) {
 	for i := range uintptr(bits.n) {
 		if bits.ptrbit(i) != 0 {
@@ -189,7 +190,7 @@ func (w *heisenHiddenState) live(base uintptr, bits bitvector) {
 	}
 }
 
-// scan looks at the words of a span that may have pointers.
+// scan scans the words of a span that may have pointers.
 func (w *heisenHiddenState) scan(s heisenSpan) {
 	if !w.hasPointers(s) {
 		return
@@ -219,10 +220,10 @@ func (w *heisenHiddenState) scan(s heisenSpan) {
 	}
 }
 
-// heisenBlock is how much memory is looked at together: much of it is empty.
+// heisenBlock is the amount of memory that is tested for zeros at once: much of it is empty.
 const heisenBlock = 8 * goarch.PtrSize
 
-// heisenEmpty reports whether there is a block of zeros.
+// heisenEmpty reports whether a block is all zeros.
 func heisenEmpty(at, stop uintptr) bool {
 	if stop-at < heisenBlock {
 		return false
@@ -241,10 +242,12 @@ func (w *heisenHiddenState) hasPointers(s heisenSpan) bool {
 	return s.start+s.size > m.data && s.start < m.edata || s.start+s.size > m.bss && s.start < m.ebss
 }
 
+// heisenInHeap reports whether p is in the heap.
+//
 //go:nosplit
 func heisenInHeap(p uintptr) bool { return p-racearenastart < racearenaend-racearenastart }
 
-// word takes p for a pointer and adds the object that it points into, if it does.
+// word adds the object that p points into, if any.
 func (w *heisenHiddenState) word(p uintptr) {
 	if !heisenShared(p) {
 		return
@@ -260,8 +263,8 @@ func (w *heisenHiddenState) word(p uintptr) {
 	}
 }
 
-// heisenRuntimeOwns reports whether an object is the scheduler's, a goroutine, thread or
-// processor, which wait queues lead to: the program cannot touch it.
+// heisenRuntimeOwns reports whether an object is a goroutine, thread or processor of the scheduler,
+// which wait queues lead to: the program cannot touch it.
 func heisenRuntimeOwns(base, size uintptr) bool {
 	if size >= unsafe.Sizeof(g{}) && size < unsafe.Sizeof(g{})+unsafe.Sizeof(g{})/4 {
 		gp := (*g)(unsafe.Pointer(base))
@@ -287,7 +290,7 @@ func heisenRuntimeOwns(base, size uintptr) bool {
 	return false
 }
 
-// add adds an object that is not in the set yet.
+// add adds an object unless it is in the set.
 func (w *heisenHiddenState) add(s heisenSpan) {
 	if w.tracing {
 		w.target(s)
@@ -312,15 +315,15 @@ func (w *heisenHiddenState) add(s heisenSpan) {
 	}
 }
 
-// data adds the variable at p, or what lies between variables that are known.
+// data adds the variable at p, or the memory between known variables.
 func (w *heisenHiddenState) data(p uintptr) {
 	if v := w.variable(p); v.size != 0 {
 		w.add(v)
 	}
 }
 
-// variable returns the variable at p, or what lies between variables that are known,
-// in whole words; an empty one if it is the runtime's.
+// variable returns the variable at p, or the memory between known variables, in whole words; an
+// empty span if it is the runtime's.
 func (w *heisenHiddenState) variable(p uintptr) heisenSpan {
 	i := w.search(p)
 	start, end := racedatastart, racedataend
@@ -342,7 +345,7 @@ func (w *heisenHiddenState) variable(p uintptr) heisenSpan {
 	return heisenSpan{start &^ 7, alignUp(end, 8) - start&^7}
 }
 
-// search returns the first of the variables that starts after p.
+// search returns the first variable that starts after p.
 func (w *heisenHiddenState) search(p uintptr) uintptr {
 	lo, hi := uintptr(0), w.vars
 	for lo < hi {
@@ -362,12 +365,11 @@ func (w *heisenHiddenState) isRoot(p uintptr) bool {
 	return i > 0 && w.global(i-1).size&heisenIsRoot != 0
 }
 
-// stack looks at a variable on the goroutine's own stack: nobody else has it, but it
-// may point to what others have. Where no variable is known the whole frame is
-// looked at.
+// stack scans a variable on the goroutine's own stack. Other goroutines don't have it, but it may
+// point to shared objects. If no variable is known at p, the whole frame is scanned.
 func (w *heisenHiddenState) stack(p uintptr) {
 	if p < w.sp {
-		return // nothing lives there
+		return // below the live stack
 	}
 	for i := range w.framed {
 		if f := w.frames[i]; p-f.start < f.size {

@@ -7,56 +7,57 @@ import (
 	"unsafe"
 )
 
-// The recorder that heisen injects into package runtime.
+// This file has the recorder's global state and the writing of events. The functions run in hooks:
+// on the goroutine's stack, with little of it left, so they are nosplit with small frames, switch
+// to the system stack for anything larger, and never allocate from the Go heap.
 //
-// The hooks (heisen_hooks.go) take the place of the race detector's. Each
-// appends a few 64-bit words, laid out in heisen_wire.go, to the buffer of the
-// P it runs on. Hooks are nosplit and belong to package runtime, so a goroutine
-// is never preempted inside one: the buffer needs no lock, and a stopped world
-// means that no hook is half done. Nothing here allocates from the Go heap, and
-// the types are not in the heap, so pointers between them have no write
-// barriers.
+// The hooks (hooks.go, runtimehooks.go, annotations.go, atomics.go) take the place of the race
+// detector's. Each appends words, laid out as wire.go says, to the buffer of the P it runs on. A
+// goroutine is never preempted in package runtime, so the buffer needs no lock, and no hook is half
+// done while the world is stopped. The recorder's types are not in the heap, so pointers between
+// them have no write barriers.
 //
-// Accesses carry no global stamp, synchronisation does: a dense sequence number
-// that the receiving side merges by.
+// Accesses have no global stamp. Synchronization has: a dense sequence number by which the
+// receiving side merges goroutines.
 //
-// Processors such as arm64 keep little order between plain loads and stores. So what
-// threads tell each other without a lock is atomic, or ordered by heisenStoreBarrier
-// for who reads it through what was stored last.
+// Processors such as arm64 reorder plain loads and stores. Data that threads share without a lock
+// is atomic, or ordered by heisenStoreBarrier for readers that reach it through the last store.
 
 const (
+	// 64 KiB per P
 	heisenBufWords  = 8 << 10 // 64 KiB per P
 	heisenIsTask    = 1 << 63
-	heisenMaxFrames = 64 << 10 // deeper calls are not kept
-	heisenMinFrames = 32       // what a new goroutine starts with
+	heisenMaxFrames = 64 << 10 // deeper calls are not recorded
+	heisenMinFrames = 32       // frames of a new goroutine
 	heisenMaxTask   = 4 << 10  // bytes of a task's name
 	heisenHeader    = 2        // words of a switch to another goroutine
 	heisenBegin     = 1        // words of a begin record
-	heisenSlab      = 256      // goroutine states made at a time
+	heisenSlab      = 256      // goroutine states allocated at a time
 	heisenStripes   = 256      // locks for atomic operations
-	heisenSpins     = 64       // before a waiting M sleeps
+	heisenSpins     = 64       // spins before a waiting M sleeps
 )
 
-// heisenRecorder is the state of the recorder that all threads share.
+// heisenRecorder is the recorder's state that all threads share. The modes are set before main
+// starts and do not change, except that recording ends.
 type heisenRecorder struct {
 	on           bool   // hooks record
-	open         bool   // what they record is sent
+	open         bool   // the connection is usable
 	ending       uint32 // 1 when a thread ends the recording
-	filter       bool   // all but repeated accesses
-	races        bool   // races by happens-before are looked for
-	overlaps     bool   // overlaps are looked for
-	overlapsOnly bool   // overlaps of two accesses are, and nothing else is done
-	detour       bool   // accesses have to be looked at in another way first: in a deterministic run, or if packages are hidden
-	calls        bool   // and calls: if packages are hidden, or for sections
+	filter       bool   // repeated accesses are left out
+	races        bool   // the program finds races itself
+	overlaps     bool   // the program finds overlaps itself
+	overlapsOnly bool   // overlaps of two accesses are all that is looked for
+	detour       bool   // heisenBeforeAccess must be called: in deterministic runs and with hidden packages
+	calls        bool   // racefuncenter and racefuncexit have more to do than to keep the shadow stack
 	noisy        bool   // accesses may have to wait
 	hides        bool   // some packages are hidden
-	once         bool   // what an object reaches is looked at once, as far as possible
-	shows        bool   // what they do is recorded all the same, marked
-	quiet        bool   // nothing is recorded but what is found
-	marks        bool   // those too, marked
+	once         bool   // the objects reachable from an object are found once, as far as possible
+	shows        bool   // hidden packages are recorded all the same, marked
+	quiet        bool   // only findings are sent
+	marks        bool   // repeated accesses are recorded, marked
 	fd           int32  // the connection
-	sendLock     uint32 // serialises messages
-	era          uint64 // what was seen in another one may have been forgotten since
+	sendLock     uint32 // serializes messages
+	era          uint64 // incremented when memory may have been freed; what was remembered in another era is void
 
 	lock  mutex // guards the rest of this block
 	ids   uint32
@@ -67,7 +68,7 @@ type heisenRecorder struct {
 	_     [64]byte
 	stamp uint64 // next sequence number
 	_     [56]byte
-	lost  uint64 // events that happened where nothing can be recorded
+	lost  uint64 // events that could not be recorded
 }
 
 var heisen heisenRecorder
@@ -80,8 +81,8 @@ type heisenStripe struct {
 
 var heisenAtomicLocks [heisenStripes]heisenStripe
 
-// heisenLock takes a lock that is 0 when free, 1 when held and 2 when held and
-// waited for. A holder may wait for the analyser, so waiters sleep.
+// heisenLock takes a lock: 0 is free, 1 held, 2 held with waiters. The holder may wait for the
+// analyzer, so waiters sleep.
 //
 //go:nosplit
 func heisenLock(l *uint32) {
@@ -96,6 +97,8 @@ func heisenLock(l *uint32) {
 	}
 }
 
+// heisenUnlock releases a lock and wakes a waiter.
+//
 //go:nosplit
 func heisenUnlock(l *uint32) {
 	if atomic.Xchg(l, 0) == 2 {
@@ -103,10 +106,9 @@ func heisenUnlock(l *uint32) {
 	}
 }
 
-// heisenAccess records that the current goroutine is about to touch size bytes
-// at addr. Stacks are private to their goroutine, and memory outside of the
-// heap and the data segments cannot be told from memory that C reuses: both are
-// passed over.
+// heisenAccess records that the current goroutine is about to access size bytes at addr. Stacks
+// belong to one goroutine, and memory outside of the heap and the data segments may be memory that
+// C reuses: both are ignored.
 //
 //go:nosplit
 func heisenAccess(op uint64, addr, size, pc uintptr) {
@@ -140,7 +142,7 @@ func heisenAccess(op uint64, addr, size, pc uintptr) {
 	}
 }
 
-// heisenFiltered records an access that is not redundant in its span.
+// heisenFiltered records an access unless it is redundant in its span (filter.go).
 //
 //go:nosplit
 func heisenFiltered(b *heisenBuf, h *heisenG, op uint64, addr, size uintptr, pc uint64) {
@@ -156,6 +158,8 @@ func heisenFiltered(b *heisenBuf, h *heisenG, op uint64, addr, size uintptr, pc 
 	}
 }
 
+// heisenPutAccess writes the record of an access.
+//
 //go:nosplit
 func heisenPutAccess(h *heisenG, op uint64, addr, size uintptr, place uint64) {
 	b := heisenOpen(h, 2)
@@ -168,7 +172,7 @@ func heisenPutAccess(h *heisenG, op uint64, addr, size uintptr, place uint64) {
 	b.commit(p + 2)
 }
 
-// heisenShared reports whether addr lies in the heap or in the data segments.
+// heisenShared reports whether addr is in the heap or in the data segments.
 //
 //go:nosplit
 func heisenShared(addr uintptr) bool {
@@ -176,7 +180,7 @@ func heisenShared(addr uintptr) bool {
 		addr-racedatastart < racedataend-racedatastart
 }
 
-// heisenSync records a synchronisation event of h with the next stamp.
+// heisenSync records a synchronization event of h with the next stamp.
 //
 //go:nosplit
 func heisenSync(h *heisenG, op uint64, obj uintptr, fp uintptr) {
@@ -194,6 +198,8 @@ func heisenSync(h *heisenG, op uint64, obj uintptr, fp uintptr) {
 	heisenPut(b, h, op, obj, heisenStamp(), pc)
 }
 
+// heisenPut writes the record of a synchronization event.
+//
 //go:nosplit
 func heisenPut(b *heisenBuf, h *heisenG, op uint64, obj uintptr, stamp, pc uint64) {
 	p := b.pos
@@ -207,15 +213,15 @@ func heisenPut(b *heisenBuf, h *heisenG, op uint64, obj uintptr, stamp, pc uint6
 	}
 }
 
-// heisenSyncG is heisenSync for goroutine gp, which is the current one or
-// parked, if synchronisation is not ignored just now. Objects on the current
-// goroutine's stack are its own and order nothing.
+// heisenSyncG is heisenSync for goroutine gp, which is the current one or parked, unless
+// synchronization is ignored at the moment. Objects on the current goroutine's stack belong to it
+// and order nothing.
 //
 //go:nosplit
 func heisenSyncG(gp *g, op uint64, obj uintptr, fp uintptr) {
 	self := getg()
 	if gp != self {
-		fp = 0 // this is not where gp stands
+		fp = 0 // gp is elsewhere
 	}
 	h := (*heisenG)(unsafe.Pointer(gp.racectx))
 	if heisenShadow.racesOnly {

@@ -9,19 +9,22 @@ import (
 	"unsafe"
 )
 
-// What the runtime calls.
+// This file has the functions of race.go that the runtime calls: for memory, goroutines, channels,
+// timers and accesses that it makes for the program. Some run on the system stack or without a P;
+// then there is no current goroutine of the program and often nothing to record. They are nosplit
+// and must not allocate or block on Go locks.
 
 //go:nosplit
 func raceinit() (gctx, pctx uintptr) {
 	m := &firstmoduledata
 	racedatastart = min(m.noptrdata, m.data, m.noptrbss, m.bss)
 	racedataend = max(m.enoptrdata, m.edata, m.enoptrbss, m.ebss)
-	// Counters of test coverage race on purpose, or order what the program does not.
-	// They are the last of the last segment.
+	// Counters of test coverage race on purpose, or order what the program does not. They are last
+	// in the last segment.
 	if m.covctrs < m.ecovctrs && m.covctrs >= max(m.enoptrdata, m.edata, m.ebss) && racedataend-m.ecovctrs < 64 {
 		racedataend = m.covctrs
 	}
-	return 0, raceproccreate() // the first P's
+	return 0, raceproccreate() // for the first P
 }
 
 //go:nosplit
@@ -56,8 +59,8 @@ func racemapshadow(addr unsafe.Pointer, size uintptr) {
 	racearenaend = max(racearenaend, uintptr(addr)+size)
 }
 
-// racemalloc records the start of a life of addresses. What the runtime
-// allocates on a system stack is not visible to the program.
+// racemalloc begins an allocation epoch of addresses. What the runtime allocates on a system stack
+// is not visible to the program.
 //
 //go:nosplit
 func racemalloc(p unsafe.Pointer, sz uintptr) {
@@ -78,7 +81,7 @@ func racemalloc(p unsafe.Pointer, sz uintptr) {
 		return
 	}
 	var place uint64
-	if h.mute { // what hidden code takes, or the runtime for it, is taken by the call
+	if h.mute { // what hidden code allocates is allocated by the hidden call
 		place = uint64(h.called(b))
 	} else {
 		place = heisenPlace(b, h, heisenPC(heisenCaller(getcallerfp())))
@@ -90,10 +93,9 @@ func racemalloc(p unsafe.Pointer, sz uintptr) {
 	}
 }
 
-// racefree is called by the sweeper, whenever it comes to an object. The object
-// was dead when the last collection's mark phase ended, and everything recorded
-// before was sent then (heisenBarrier): the next racemalloc of its addresses
-// separates their lives, so there is nothing to record.
+// racefree is called by the sweeper when it comes to an object. The object was dead when the last
+// mark phase ended, and everything recorded before was sent then (heisenBarrier). The next
+// racemalloc of its addresses separates their allocation epochs, so there is nothing to record.
 //
 //go:nosplit
 func racefree(p unsafe.Pointer, sz uintptr) {}
@@ -105,7 +107,7 @@ func racegostart(pc uintptr) uintptr {
 	if parent == nil {
 		return heisenStart(pc, gp.racectx)
 	}
-	if heisenLayer(pc) == heisenCore { // WaitGroup.Go and the like start it for somebody
+	if heisenLayer(pc) == heisenCore { // WaitGroup.Go and similar functions start it for their caller
 		if user := heisenCallerOn(parent, parent.sched.bp); user != 0 {
 			pc = user
 		}
@@ -116,7 +118,7 @@ func racegostart(pc uintptr) uintptr {
 //go:nosplit
 func racectxstart(pc, spawnctx uintptr) uintptr { return heisenStart(pc, spawnctx) }
 
-// heisenStart makes the state of a new goroutine and records who starts it.
+// heisenStart allocates the state of a new goroutine and records its start.
 //
 //go:nosplit
 func heisenStart(pc, spawnctx uintptr) (ctx uintptr) {
@@ -177,8 +179,8 @@ func racectxend(racectx uintptr) {
 	heisenFreeG(h)
 }
 
-// racefingo is called by the goroutines that run finalizers and cleanups, before
-// they do. An object is only dead after everything that anyone did to it.
+// racefingo is called by goroutines that run finalizers and cleanups, before they do. An object is
+// dead only after all accesses to it.
 //
 //go:nosplit
 func racefingo() {
@@ -228,8 +230,8 @@ func racereleaseacquire(addr unsafe.Pointer) {
 	racereleaseacquireg(getg(), addr)
 }
 
-// racereleaseacquireg is one step of the k-th send and the (k-C)-th receive of a
-// buffered channel: take what the slot carries, leave what this side did.
+// racereleaseacquireg is one step of the k-th send and the (k-C)-th receive of a buffered channel:
+// acquire from the slot, then release to it.
 //
 //go:nosplit
 func racereleaseacquireg(gp *g, addr unsafe.Pointer) {
@@ -248,8 +250,7 @@ func racereleasemergeg(gp *g, addr unsafe.Pointer) {
 	heisenSyncG(gp, heisenOpSend, uintptr(addr), getcallerfp())
 }
 
-// Accesses that the runtime makes for the program: callerpc is where the program
-// called it.
+// Accesses that the runtime makes for the program. callerpc is where the program called it.
 
 //go:nosplit
 func racereadpc(addr unsafe.Pointer, callerpc, pc uintptr) {
@@ -271,8 +272,9 @@ func racewriterangepc(addr unsafe.Pointer, sz, callerpc, pc uintptr) {
 	heisenAccessPC(heisenOpWrite, addr, sz, callerpc, pc)
 }
 
-// heisenCopied returns which of sz bytes are to be taken for read if they are copied to another place. Where the
-// two overlap, as when elements of a slice are moved on, the write says it all to who only looks for races.
+// heisenCopied returns which of sz bytes count as read when they are copied. If source and
+// destination overlap, as when the elements of a slice are moved, the write subsumes part of the
+// read as far as races are concerned.
 //
 //go:nosplit
 func heisenCopied(from, to unsafe.Pointer, sz uintptr) (unsafe.Pointer, uintptr) {
@@ -287,15 +289,17 @@ func heisenCopied(from, to unsafe.Pointer, sz uintptr) (unsafe.Pointer, uintptr)
 	return from, sz
 }
 
+// heisenAccessPC is an access that the runtime makes for the program.
+//
 //go:nosplit
 func heisenAccessPC(op uint64, addr unsafe.Pointer, sz, callerpc, pc uintptr) {
 	gp := getg()
 	h := (*heisenG)(unsafe.Pointer(gp.racectx))
 	if gp != gp.m.curg || h == nil || sz == 0 {
-		return // runtime code on a system stack speaks for no goroutine
+		return // runtime code on a system stack acts for no goroutine
 	}
 	if heisen.once && op == heisenOpWrite {
-		if sz == 1 { // so maps do
+		if sz == 1 { // as maps do
 			heisenBeforeWrite(uintptr(addr), heisenWroteMap)
 		} else {
 			heisenBeforeWrite(uintptr(addr), heisenWroteWide)
@@ -324,8 +328,8 @@ func heisenAccessPC(op uint64, addr unsafe.Pointer, sz, callerpc, pc uintptr) {
 	}
 }
 
-// heisenAccessFrom takes an access that the standard library speaks of, where the frame pointer
-// fp leads to the program.
+// heisenAccessFrom is an access that the standard library reports, where frame pointer fp leads to
+// the program.
 //
 //go:nosplit
 func heisenAccessFrom(op uint64, addr, size, fp uintptr) {
@@ -343,7 +347,7 @@ func heisenAccessFrom(op uint64, addr, size, fp uintptr) {
 	}
 }
 
-// heisenUserPC returns where the program has asked for an access that the runtime makes.
+// heisenUserPC returns the place in the program that asked for an access by the runtime.
 //
 //go:nosplit
 func heisenUserPC(callerpc, pc, fp uintptr) uintptr {
@@ -358,8 +362,8 @@ func heisenUserPC(callerpc, pc, fp uintptr) uintptr {
 	return callerpc
 }
 
-// An access to a composite is one to all its bytes, for a write may go to any
-// part of it; everything else is written whole, so its first byte will do.
+// An access to a composite value is an access to all its bytes, for a write may change any part.
+// Everything else is written as a whole, so its first byte stands for it.
 
 func raceReadObjectPC(t *_type, addr unsafe.Pointer, callerpc, pc uintptr) {
 	racereadrangepc(addr, heisenAccessSize(t), callerpc, pc)

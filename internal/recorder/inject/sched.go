@@ -7,16 +7,15 @@ import (
 	"unsafe"
 )
 
-// The scheduler of deterministic runs. One goroutine of the program runs at a time, on
-// one P. Those that can go on stand in a pool, each with what it does next, and the
-// strategies of package internal/core/strategies, which is injected with the recorder, choose among
-// them: whenever the running one comes to a point (before it synchronises, or makes an
-// access at a target), blocks or ends. Goroutines of the runtime itself have the ordinary
-// queues and go first.
+// The scheduler of deterministic runs. One goroutine of the program runs at a time, on one P. Those
+// that can go on are in a pool, each with what it does next. The strategies of package
+// internal/core/strategies, which is injected with the recorder, choose among them whenever the
+// running one reaches a point (before it synchronizes or makes an access at a target), blocks or
+// ends. Goroutines of the runtime have the ordinary queues and go first.
 //
-// Nothing is modelled: whatever makes a goroutine runnable puts it into the run queues,
-// as always, and from there it goes to the pool. All of this belongs to whoever has
-// the P.
+// Nothing is modeled. Whatever makes a goroutine runnable puts it into the run queues, as always;
+// from there it goes to the pool. The thread that has the P owns all of this: the functions run on
+// its system stack, in schedule or from a point, and take sched.lock only briefly.
 
 var heisenSched heisenScheduler
 
@@ -26,60 +25,60 @@ type heisenScheduler struct {
 	picker    heisenStrategiesScheduler
 	locations heisenLocations // the targets
 
-	procs     int32  // what the program is told of GOMAXPROCS
-	spin      uint32 // so many hooks, or choices of the same goroutine, make it give way
+	procs     int32  // the program's GOMAXPROCS
+	spin      uint32 // after so many hooks, or choices in a row, a goroutine yields
 	maxSteps  uint64
 	maxClock  int64
 	logging   bool
-	placing   bool       // what is recorded comes with the operation that it is of
+	placing   bool       // events are recorded with the operation they belong to
 	hooks     [4]uintptr // entries of the functions that the compiler calls for accesses
 	clock     int64      // what nanotime returns
-	wallStart int64      // what the wall clock says, in ns, when clock is heisenClockStart
+	wallStart int64      // the wall clock, in ns, when clock is heisenClockStart
 
-	// The pool: tasks[:count] and the goroutines that they are.
-	tasks  uintptr // of room heisenStrategiesTask
-	gs     uintptr // of room guintptr
+	// The pool: tasks[:count] and their goroutines.
+	tasks  uintptr // room heisenStrategiesTasks
+	gs     uintptr // room guintptrs
 	count  int
 	room   int
-	system gQueue   // of the runtime
+	system gQueue   // goroutines of the runtime
 	stay   guintptr // goes on without a choice
-	chosen guintptr // has been chosen, and is to go on
+	chosen guintptr // chosen, and about to go on
 
-	// If until is not 0, nobody is to go on before the clock says that, or more than
-	// standing stand in the pool.
+	// If until is not 0, nobody goes on before the clock reaches it, or more than standing
+	// goroutines are in the pool.
 	until    int64
 	standing int
 
 	comparing int // compare-and-swaps at targets in the pool
 
-	running uint32 // who was chosen last
+	running uint32 // the goroutine chosen last
 	last    *heisenG
 	turn    uint32 // how often in a row
 
-	waited int64 // ns in a row for what is outside
+	waited int64 // ns of waiting for the outside, in a row
 	retake heisenRetaking
 	ended  bool // the results were sent
 
 	influences [heisenInfluences]heisenInfluence
 }
 
-// heisenSchedG is what the scheduler keeps of a goroutine.
+// heisenSchedG is the scheduler's state of a goroutine.
 type heisenSchedG struct {
-	// at numbers its latest operation (see heisenStrategiesTask.Seq): how many points it has come
-	// to on its own account, and in the low half how many accesses since.
+	// at numbers its last operation (see heisenStrategiesTask.Seq): in the high half the points it
+	// has reached, in the low half the accesses since.
 	at   uint64
-	next heisenStrategiesTask // what it does next, while it does not stand in the pool
-	on   uint64               // the lock or channel of its latest point
-	// deepest is in how many calls h was at most where it entered sections.
+	next heisenStrategiesTask // what it does next, while it is not in the pool
+	on   uint64               // the lock or channel of its last point
+	// deepest is the largest number of calls in which it has entered a section.
 	deepest uint32
-	// expects is what the compare-and-swap is to find.
+	// expects is the value that its compare-and-swap compares with.
 	expects       uint64
-	hooks         uint32 // since its latest point
-	wide          uint8  // how many bytes a compare-and-swap compares; 0 if there is none
-	kind          uint8  // whose goroutine it is, once it is known
-	resumes       bool   // it is to go on without a choice
-	fromSyscall   bool   // it comes back from a system call that took long
-	inRuntimeWait bool   // and that was to wait, in the runtime, for what is no goroutine
+	hooks         uint32 // since its last point
+	wide          uint8  // width of the compare-and-swap in bytes, 0 if there is none
+	kind          uint8  // whose goroutine it is, once known
+	resumes       bool   // it goes on without a choice
+	fromSyscall   bool   // it returns from a system call that took long
+	inRuntimeWait bool   // and the call was a wait, in the runtime, for something that is no goroutine
 }
 
 const (
@@ -87,8 +86,7 @@ const (
 	heisenIsRuntime = 2
 )
 
-// heisenQuiescent reports whether there is nothing for the runtime's own scheduler to do
-// before a choice.
+// heisenQuiescent reports whether the runtime's own scheduler has nothing to do before a choice.
 func heisenQuiescent(pp *p) bool {
 	when := pp.timers.wakeTime()
 	return (when == 0 || when > heisenSched.clock) && !netpollAnyWaiters() && !sched.gcwaiting.Load() &&
@@ -98,7 +96,7 @@ func heisenQuiescent(pp *p) bool {
 
 // heisenRunqget takes the place of the runtime's runqget where a P needs work.
 //
-// Callers of schedule that have no P must not have write barriers, but here is one.
+// Callers of schedule without a P must not have write barriers, but this is only called with one.
 //
 //go:yeswritebarrierrec
 func heisenRunqget(pp *p) (gp *g, inheritTime bool) {
@@ -137,8 +135,7 @@ func heisenRunqget(pp *p) (gp *g, inheritTime bool) {
 	}
 }
 
-// heisenGlobrunqget takes the place of globrunqget where it would pass by the local
-// queue.
+// heisenGlobrunqget takes the place of globrunqget where it would bypass the local queue.
 func heisenGlobrunqget() *g {
 	if heisenSched.on {
 		return nil
@@ -146,8 +143,7 @@ func heisenGlobrunqget() *g {
 	return globrunqget()
 }
 
-// heisenGosched is called where gp goes to the run queue by itself or, preempted, for
-// the runtime.
+// heisenGosched is called where gp goes to the run queue, by itself or, preempted, for the runtime.
 func heisenGosched(gp *g, preempted bool) {
 	h := (*heisenG)(unsafe.Pointer(gp.racectx))
 	if !heisenSched.on || h == nil {
@@ -160,8 +156,7 @@ func heisenGosched(gp *g, preempted bool) {
 	}
 }
 
-// heisenStay takes the place of Gosched where the runtime stops a goroutine for its
-// own sake.
+// heisenStay takes the place of Gosched where the runtime stops a goroutine for its own purposes.
 func heisenStay() {
 	if h := (*heisenG)(unsafe.Pointer(getg().racectx)); heisenSched.on && h != nil {
 		h.task.resumes = true
@@ -189,7 +184,7 @@ func (s *heisenScheduler) gather(pp *p) {
 	}
 }
 
-// sort puts a goroutine where it belongs.
+// route puts a goroutine into the queue or pool where it belongs.
 func (s *heisenScheduler) route(gp *g) {
 	h := (*heisenG)(unsafe.Pointer(gp.racectx))
 	switch {
@@ -214,7 +209,7 @@ func (s *heisenScheduler) route(gp *g) {
 	}
 }
 
-// heisenInProgram reports whether gp belongs to the program, not to the runtime.
+// heisenInProgram reports whether gp belongs to the program rather than to the runtime.
 func heisenInProgram(gp *g, h *heisenG) bool {
 	if h.task.kind == 0 {
 		h.task.kind = heisenIsProgram
@@ -246,7 +241,7 @@ func (s *heisenScheduler) g(i int) *guintptr {
 	return (*guintptr)(unsafe.Pointer(s.gs + uintptr(i)*unsafe.Sizeof(guintptr(0))))
 }
 
-// grow doubles the room in the pool.
+// grow doubles the room of the pool.
 func (s *heisenScheduler) grow() {
 	room := max(2*s.room, 1024)
 	larger := func(old, size uintptr) uintptr {
@@ -265,7 +260,7 @@ func (s *heisenScheduler) grow() {
 	s.room = room
 }
 
-// choose takes out of the pool who goes on; nil if time is to pass first.
+// choose removes the goroutine that goes on from the pool; nil if time must pass first.
 func (s *heisenScheduler) choose(pp *p) *g {
 	s.picker.Timer = 0
 	if when := pp.timers.wakeTime(); when > s.clock {
@@ -308,8 +303,7 @@ func (s *heisenScheduler) choose(pp *p) *g {
 	return gp
 }
 
-// heisenLeaveSections is called when h has returned from a call in which it entered a
-// section.
+// heisenLeaveSections is called when h has returned from a call in which it entered a section.
 //
 //go:nosplit
 func heisenLeaveSections(h *heisenG) {
@@ -320,15 +314,15 @@ func heisenLeaveSections(h *heisenG) {
 	})
 }
 
-// below returns in how many calls a section lives that is entered at the location, in
-// so many calls.
+// below returns the number of calls in which a section lives that is entered at the location, depth
+// calls deep.
 //
 //go:nosplit
 func (l *heisenLocation) below(depth uint32) uint32 {
 	return depth - min(l.flags>>heisenLocationAbove, depth)
 }
 
-// compare finds out which compare-and-swaps in the pool would write just now.
+// compare finds out which compare-and-swaps in the pool would write at the moment.
 func (s *heisenScheduler) compare() {
 	for i := range s.count {
 		t := s.task(i)
@@ -351,7 +345,7 @@ func (s *heisenScheduler) compare() {
 	}
 }
 
-// stepped is what follows every choice.
+// afterChoice is called after each choice.
 func (s *heisenScheduler) afterChoice() {
 	s.clock += heisenTick
 	if s.picker.NumMeetings > 0 {
@@ -365,10 +359,10 @@ func (s *heisenScheduler) afterChoice() {
 	}
 }
 
-// sendMet tells of meetings.
+// sendMeetings sends meetings.
 func (s *heisenScheduler) sendMeetings() {
 	if !heisen.quiet {
-		heisenFlushAll(0) // the receiver is to know the goroutines
+		heisenFlushAll(0) // the receiver must know the goroutines
 	}
 	for i := range s.picker.NumMeetings {
 		m := &s.picker.Meetings[i]
@@ -381,12 +375,12 @@ func (s *heisenScheduler) sendMeetings() {
 	s.picker.NumMeetings = 0
 }
 
-// who is as in a record of an overlap.
+// who returns the first word of a side, as in a record of an overlap.
 func (s *heisenStrategiesSide) who() uint64 {
 	return uint64(s.ID)<<32 | uint64(s.Op)<<heisenPlaceBits | uint64(s.Place)
 }
 
-// sendLog tells of the latest choices.
+// sendLog sends the latest choices.
 func (s *heisenScheduler) sendLog() {
 	if s.picker.NumLog > 0 {
 		heisenSend(heisenMsgChoices, 0, 0, unsafe.Pointer(&s.picker.Log[0]), uintptr(s.picker.NumLog)*unsafe.Sizeof(heisenStrategiesChoice{}))
@@ -394,7 +388,7 @@ func (s *heisenScheduler) sendLog() {
 	s.picker.NumLog = 0
 }
 
-// heisenSendExecution tells what came of the schedule.
+// heisenSendExecution sends the result of the run.
 func heisenSendExecution() {
 	s := &heisenSched
 	if !s.on || s.ended {

@@ -8,6 +8,9 @@ import (
 	"unsafe"
 )
 
+// This file prepares deterministic runs. It runs during initialization, before main starts, except
+// heisenMget, which runs in the scheduler.
+
 // heisenInitSched reads how to schedule, and begins. It reports whether it could.
 func heisenInitSched() bool {
 	m, ok := heisenReceive()
@@ -51,8 +54,8 @@ func heisenInitSched() bool {
 	stw := stopTheWorldGC(stwGOMAXPROCS)
 	newprocs = 1
 	startTheWorldGC(stw)
-	// Threads are made from the program's heap, and when one is needed depends on how
-	// soon another has gone to sleep: some that sleep are there from the start.
+	// Threads are allocated from the program's heap, and when one is needed depends on how soon
+	// another has gone to sleep. So some sleeping ones exist from the start.
 	for range heisenSpareThreads {
 		systemstack(func() { newm(heisenSpareThread, nil, -1) })
 	}
@@ -65,16 +68,16 @@ func heisenInitSched() bool {
 		}
 		usleep(100)
 	}
-	// The collector works while the world stands still, and never because of the time;
-	// its worker is there from the start.
+	// The collector works while the world is stopped, and never because of the time. Its worker
+	// exists from the start.
 	gcBgMarkStartWorkers()
 	debug.gcstoptheworld = 2
 	forcegcperiod = 1 << 62
 	randomizeScheduler = false
 
-	// Timers fire in a context that has a number as goroutines have. It has it from the
-	// start: else goroutines that are created after the first timer has fired have other
-	// numbers than those before, and in an order that is followed that may be others.
+	// Timers fire in a context that has a number, as goroutines have. It gets the number now:
+	// otherwise goroutines created after the first timer has fired would have other numbers than
+	// those before, and in a replayed order that may be different ones.
 	if ts := &getg().m.p.ptr().timers; ts.raceCtx == 0 {
 		ts.raceCtx = racectxstart(abi.FuncPCABIInternal((*timers).run)+sys.PCQuantum, 0)
 	}
@@ -94,17 +97,17 @@ func heisenInitSched() bool {
 const (
 	heisenSpareThreads = 8
 	heisenSpareWait    = 10_000 // times 100 µs, at most
-	heisenWakeWait     = 100    // the same, once all are in use
+	heisenWakeWait     = 100    // likewise, once all are in use
 )
 
-// heisenSpareThread is what a thread does that sleeps until it is needed.
+// heisenSpareThread runs in a thread that sleeps until it is needed.
 func heisenSpareThread() {
 	stopm()
 	schedule()
 }
 
-// heisenMget takes the place of mget where a new thread would be made if none sleeps: one
-// may be about to. sched.lock is held.
+// heisenMget takes the place of mget where a new thread would be started if none sleeps: one may be
+// about to sleep. sched.lock is held.
 func heisenMget() *m {
 	mp := mget()
 	if heisenSched.on {
@@ -118,7 +121,7 @@ func heisenMget() *m {
 	return mp
 }
 
-// heisenLogged is how many choices are sent at a time.
+// heisenLogged is the number of choices in a message.
 const heisenLogged = 1 << 10
 
 func heisenChoices(n uintptr) []heisenStrategiesChoice {

@@ -5,10 +5,12 @@ package runtime
 import "unsafe"
 
 // The points of a deterministic run: where the running goroutine says what it does next, and
-// another may be chosen in its place.
+// another may be chosen instead. A point runs in a hook, on the goroutine's stack, nosplit;
+// mcall(heisenSwitch) switches to the system stack, where the choice is made with the P and without
+// locks.
 
-// heisenStoppable reports whether the goroutine gp, which is the current one, may be
-// stopped where it has called for something.
+// heisenStoppable reports whether gp, the current goroutine, may be stopped in a call that it has
+// made.
 //
 //go:nosplit
 func heisenStoppable(gp *g) bool {
@@ -17,14 +19,13 @@ func heisenStoppable(gp *g) bool {
 		mp.dying == 0 && mp.p != 0
 }
 
-// heisenPoint is a point before the current goroutine synchronises by the object on.
+// heisenPoint is a point before the current goroutine synchronizes by the object on.
 //
 //go:nosplit
 func heisenPoint(on unsafe.Pointer) { heisenPointAt(heisenStrategiesSync, on, 0, 0) }
 
-// heisenPointAt is a point before the current goroutine synchronises. kind is what it
-// does, and mode says for which targets it stands; then fp is the caller's frame
-// pointer.
+// heisenPointAt is a point before the current goroutine synchronizes. kind is what it does. mode,
+// if not 0, says for which targets the operation counts; then fp is the caller's frame pointer.
 //
 //go:nosplit
 func heisenPointAt(kind heisenStrategiesKind, on unsafe.Pointer, mode uint32, fp uintptr) {
@@ -82,14 +83,14 @@ func heisenPointAtomic(op uint64, addr unsafe.Pointer, fp uintptr) {
 	h.task.wide = 0
 }
 
-// heisenPointAccess is a point before an access, if there is a target or the current
-// goroutine has made too many.
+// heisenPointAccess is a point before an access, if it is a target or the current goroutine has
+// made too many.
 //
-// The compiler calls for accesses between instructions that belong together: what is on
-// the stack may be half done, and what the compiler says about it wrong. So from here
-// to mcall the stack neither grows nor moves, as long as the goroutine stands here
-// it does not shrink, and the collector scans the program's frame conservatively,
-// as where a goroutine was preempted by a signal (see heisenStandsIn).
+// The compiler puts the call between instructions that belong together. The stack may be in the
+// middle of a change, and the compiler's stack map need not hold there. So from here to mcall the
+// stack neither grows nor moves. While the goroutine is stopped here its stack does not shrink, and
+// the collector scans the frame conservatively, as for a goroutine that a signal has preempted (see
+// heisenStandsIn).
 //
 //go:nosplit
 func heisenPointAccess(write bool, addr, size, pc uintptr) {
@@ -115,7 +116,7 @@ func heisenPointAccess(write bool, addr, size, pc uintptr) {
 	t := &h.task.next
 	t.Kind = heisenStrategiesYield
 	if number == 0 && turn {
-		t.Kind = heisenStrategiesAccess // where the strategy is not interested in who meets whom
+		t.Kind = heisenStrategiesAccess // the strategy does not look for meetings here
 	} else if number == 0 {
 		s.clock += int64(s.spin) * heisenHookTime
 	} else {
@@ -132,11 +133,11 @@ func heisenPointAccess(write bool, addr, size, pc uintptr) {
 	gp.asyncSafePoint = false
 }
 
-// heisenRecordPoint records that what comes next of h is of its operation h.task.at.
+// heisenRecordPoint records that the next events of h belong to its operation h.task.at.
 //
 //go:nosplit
 func heisenRecordPoint(h *heisenG) {
-	if !heisen.on || heisen.quiet || h.task.kind == heisenIsRuntime { // that is not for the strategy to say
+	if !heisen.on || heisen.quiet || h.task.kind == heisenIsRuntime { // the strategies don't schedule these
 		return
 	}
 	b := heisenOpen(h, 1)
@@ -148,8 +149,8 @@ func heisenRecordPoint(h *heisenG) {
 	b.commit(b.pos + 1)
 }
 
-// heisenStandsIn reports whether a function is one in which goroutines are stopped at
-// accesses. The collector asks.
+// heisenStandsIn reports whether goroutines are stopped at accesses in a function. The collector
+// asks.
 func heisenStandsIn(f funcInfo) bool {
 	if !heisenSched.on || !f.valid() {
 		return false
@@ -163,14 +164,15 @@ func heisenStandsIn(f funcInfo) bool {
 	return false
 }
 
-// heisenSwitch asks who goes on, on the system stack of gp, which has come to a point.
+// heisenSwitch chooses the goroutine that goes on, on the system stack of gp, which has reached a
+// point.
 func heisenSwitch(gp *g) {
 	s := &heisenSched
 	s.until = 0
 	pp := gp.m.p.ptr()
 	h := (*heisenG)(unsafe.Pointer(gp.racectx))
 	if heisen.quiet {
-		heisenSetGoid(h, gp.goid) // it may meet others
+		heisenSetGoid(h, gp.goid) // a meeting may name it
 	}
 	if t := &h.task.next; t.Roles == 0 && s.turn >= s.spin && h.id == s.running {
 		t.Kind = heisenStrategiesYield

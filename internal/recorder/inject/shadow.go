@@ -7,10 +7,12 @@ import (
 	"unsafe"
 )
 
-// Where the table of internal/core/fasttrack is, and the cells of words: what they are, and when what is
-// known of them is forgotten.
+// Shadow memory: where the shadow cells of package internal/core/fasttrack and its arenas are, and
+// when cells are cleared. Cells are found by arithmetic in reserved address space, which the kernel
+// backs with memory when it is touched. Everything but the initialization runs in hooks, nosplit,
+// on the goroutine's stack, with no locks held but cells'.
 
-// heisenRegion is a range of addresses with cells.
+// heisenRegion is a range of addresses with shadow cells.
 type heisenRegion struct {
 	lo, span uintptr
 	cells    uintptr
@@ -18,24 +20,25 @@ type heisenRegion struct {
 
 var heisenShadow struct {
 	heap, data heisenRegion
-	sides      uintptr // where notes beside cells are, less half the address of a cell: they are half as large
-	sideStride uintptr // how far the two sides are from each other
-	used       uintptr // of the heap: of which blocks there are cells that are not empty
-	racesFirst bool    // notes are looked at before all else
-	racesOnly  bool    // and nothing else is
+	sides      uintptr // where side entries are, less half the address of their cell: they are half as large
+	sideStride uintptr // the distance between the two sides
+	used       uintptr // a byte for each block of the heap: whether a cell in it may not be empty
+	racesFirst bool    // races are looked for before anything else
+	racesOnly  bool    // and nothing else is done
 }
 
-// heisenFastHeap is the heap, and heisenFastData the data segments, if that is so.
+// heisenFastHeap is the heap, and heisenFastData the data segments, if races are all that is looked
+// for; otherwise they are empty, so that fasthooks_*.s handles nothing.
 var heisenFastHeap, heisenFastData heisenRegion
 
 const (
 	heisenCellSize   = unsafe.Sizeof(heisenFastTrackCell{})
-	heisenBlockShift = 8 // of 32 words
+	heisenBlockShift = 8 // 32 words
 	heisenMaxHeap    = 1 << 38
 	heisenMinHeap    = 1 << 32
 )
 
-// What the table's files need of their host.
+// The host of package internal/core/fasttrack; see its host.go.
 
 var heisenFastTrackMemory struct{ vectors, tails, nodes, blocks, blockRefs, extensions, overflow uintptr }
 
@@ -48,8 +51,8 @@ func heisenFastTrackSideEntry(c *heisenFastTrackCell, side uint32) *atomic.Uint6
 	return (*atomic.Uint64)(unsafe.Pointer(at))
 }
 
-// heisenFastTrackNextCell returns the cell of the word behind that of c. The caller knows that there is
-// one: ranges do not go beyond the heap or the data segments.
+// heisenFastTrackNextCell returns the cell of the next word. The caller knows that there is one:
+// ranges don't extend beyond the heap or the data segments.
 //
 //go:nosplit
 func heisenFastTrackNextCell(c *heisenFastTrackCell) *heisenFastTrackCell {
@@ -91,7 +94,7 @@ func heisenFastTrackOverflowAt(i uint64) *heisenFastTrackOverflowEntry {
 	return (*heisenFastTrackOverflowEntry)(unsafe.Pointer(heisenFastTrackMemory.overflow + uintptr(i)*unsafe.Sizeof(heisenFastTrackOverflowEntry{})))
 }
 
-// heisenFastTrackLocalFreeCache returns what the current P keeps: hooks are not preempted.
+// heisenFastTrackLocalFreeCache returns the free cache of the current P: hooks are not preempted.
 //
 //go:nosplit
 func heisenFastTrackLocalFreeCache() *heisenFastTrackFreeCache {
@@ -110,8 +113,9 @@ func heisenFastTrackStoreRelease32(x *atomic.Uint32, v uint32) { heisenAtomRaceS
 //go:nosplit
 func heisenFastTrackDecrement(x *atomic.Uint32) uint32 { return x.Add(-1) }
 
-// heisenFastTrackPauseSpinning pauses about as long as the runtime's own locks do, and longer if that was not enough:
-// who looks sooner takes the word away from its holder, who is to go on with it.
+// heisenFastTrackPauseSpinning pauses about as long as the runtime's own locks do, and longer if
+// that was not enough. Looking sooner would take the cache line away from the owner, which needs it
+// to go on.
 //
 //go:nosplit
 func heisenFastTrackPauseSpinning(tries uint32) {
@@ -161,16 +165,18 @@ func heisenInitFastTrack() bool {
 	return false
 }
 
+// cell returns the cell of the word at addr.
+//
 //go:nosplit
 func (r *heisenRegion) cell(addr uintptr) *heisenFastTrackCell {
 	return (*heisenFastTrackCell)(unsafe.Pointer(r.cells + (addr-r.lo)&^7*(heisenCellSize/8)))
 }
 
-// heisenPrefetch fetches the cache line of p, which is about to be changed, and does not wait for it: another
+// heisenPrefetch starts to load the cache line of p for writing and does not wait for it: another
 // processor may have it.
 func heisenPrefetch(p uintptr)
 
-// heisenNoCell stands for the cells of words that have none. Nothing is noted there.
+// heisenNoCell stands for the cells of words that have none. It stays empty.
 var heisenNoCell heisenFastTrackCell
 
 // heisenCellAt returns the cell of the word at addr.
@@ -187,7 +193,7 @@ func heisenCellAt(addr uintptr) *heisenFastTrackCell {
 	return r.cell(addr)
 }
 
-// heisenMarkUsed notes that there is a cell that is not empty.
+// heisenMarkUsed notes that a cell in the block of addr may not be empty.
 //
 //go:nosplit
 func heisenMarkUsed(addr uintptr) {
@@ -209,8 +215,8 @@ func heisenMarkUsedRange(addr, size uintptr) {
 	}
 }
 
-// heisenClearShadow begins a life of addresses: it empties their cells. Whoever gets such an address, be it
-// without synchronisation, is not to see what was there.
+// heisenClearShadow begins an allocation epoch of addresses: it clears their cells. A goroutine
+// that gets such an address, even without synchronization, must not see the earlier entries.
 //
 //go:nosplit
 func heisenClearShadow(addr, size uintptr) {
@@ -234,6 +240,8 @@ func heisenClearShadow(addr, size uintptr) {
 	heisenStoreBarrier()
 }
 
+// heisenClearCells clears the cells of size bytes within a block.
+//
 //go:nosplit
 func heisenClearCells(r *heisenRegion, addr, size uintptr) {
 	c := r.cell(addr)
@@ -252,7 +260,7 @@ func heisenClearCells(r *heisenRegion, addr, size uintptr) {
 	}
 }
 
-// heisenClearBytes forgets what is known of n bytes, or of all where that is much.
+// heisenClearBytes clears n bytes of a cell, or all of a cell with an extension.
 //
 //go:nosplit
 //go:noinline

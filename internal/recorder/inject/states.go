@@ -7,15 +7,16 @@ import (
 	"unsafe"
 )
 
-// States of channels, wait groups, condition variables and timers that a goroutine
-// depends on although that orders nothing: what a prediction has to keep. They are
-// recorded together with all accesses only, for nothing else can make use of them.
+// States of channels, wait groups, condition variables and timers that a goroutine depends on
+// although they order nothing: a prediction must keep them. They are recorded only together with
+// all accesses, for nothing else needs them. The functions run in hooks of package runtime, some
+// with the lock of a channel or timer held: they only append to the event buffer.
 //
-// A channel with a buffer has two of them, one for each side: how many elements were
-// sent, and whether it is closed (its field sendx), and how many were received (recvx).
-// So who sends or receives the k-th element stays the same. The slots of the buffer say
-// that the k-th is received after it was sent and before its slot is used again. All
-// operations of other channels are messages of one object, which keeps their order.
+// A channel with a buffer has two states, one for each side: the number of elements sent and
+// whether it is closed (its field sendx), and the number received (recvx). So the goroutine that
+// sends or receives the k-th element stays the same. The slots of the buffer order the k-th receive
+// after its send and before the slot's next use. All operations on other channels are messages of
+// one object, which keeps their order.
 
 // heisenKeeping reports whether states are recorded.
 //
@@ -24,14 +25,13 @@ func heisenKeeping() bool {
 	return heisen.on && !heisen.quiet && !heisen.filter
 }
 
-// heisenRecordState records what gp, which is the current goroutine or parked, has to do
-// with a state.
+// heisenRecordState records an operation of gp, the current goroutine or a parked one, on a state.
 //
 //go:nosplit
 func heisenRecordState(gp *g, op uint64, state unsafe.Pointer, fp uintptr) {
 	self := getg()
 	if gp != self {
-		fp = 0 // this is not where gp stands
+		fp = 0 // gp is elsewhere
 	}
 	h := (*heisenG)(unsafe.Pointer(gp.racectx))
 	if !heisenKeeping() || h == nil || h.mute || self.raceignore != 0 || !heisenShared(uintptr(state)) ||
@@ -41,12 +41,11 @@ func heisenRecordState(gp *g, op uint64, state unsafe.Pointer, fp uintptr) {
 	heisenSync(h, op, uintptr(state), fp)
 }
 
-// heisenFiles is the state of the file with the descriptor 0: how far it has been read.
-// It and those that follow are no addresses that a Go program can have.
+// heisenFiles is the first of the numbers that stand for files: no address of a Go program is that
+// large.
 const heisenFiles = 1 << 54
 
-// heisenRecordFile records that the current goroutine has read the next that there is in a
-// file.
+// heisenRecordFile records that the current goroutine has read the next part of a file.
 //
 //go:nosplit
 func heisenRecordFile(file uintptr) {
@@ -57,14 +56,14 @@ func heisenRecordFile(file uintptr) {
 	}
 }
 
-// heisenSlotted reports whether each place in a channel's buffer is an object.
+// heisenSlotted reports whether each slot of a channel's buffer is an object.
 //
 //go:nosplit
 func heisenSlotted(c *hchan) bool { return c.dataqsiz != 0 && c.elemsize != 0 }
 
-// heisenNotify takes the place of racenotify where sg's goroutine, or the current one,
-// sends or receives an element of slot idx. Its step on that side comes after what it
-// takes from the slot and before what it leaves there.
+// heisenNotify takes the place of racenotify where sg's goroutine, or the current one, sends or
+// receives an element of slot idx. Its step on that side comes after what it acquires from the slot
+// and before what it releases to it.
 func heisenNotify(c *hchan, idx uint, sg *sudog, side *uint) {
 	if !heisenSlotted(c) || !heisenKeeping() {
 		racenotify(c, idx, sg)
@@ -89,8 +88,7 @@ func heisenClosing(c *hchan) {
 	heisenSyncG(getg(), heisenOpSend, uintptr(c.raceaddr()), fp)
 }
 
-// heisenClosed takes the place of raceacquireg where gp learns that a channel is closed
-// and has no element left.
+// heisenClosed takes the place of raceacquireg where gp learns that a channel is closed and empty.
 func heisenClosed(gp *g, c *hchan) {
 	fp := getcallerfp()
 	heisenSyncG(gp, heisenOpReceive, uintptr(c.raceaddr()), fp)
@@ -99,13 +97,12 @@ func heisenClosed(gp *g, c *hchan) {
 	}
 }
 
-// heisenDrained is called where all elements of a timer's channel are taken away, if
-// there are any.
+// heisenDrained is called where all elements of a timer's channel, if any, are removed.
 func heisenDrained(c *hchan) {
 	heisenRecordState(getg(), heisenOpStep, unsafe.Pointer(&c.recvx), getcallerfp())
 }
 
-// heisenLength returns how many elements a channel has.
+// heisenLength returns the number of elements in a channel.
 func heisenLength(c *hchan) int {
 	lock(&c.lock)
 	n := int(c.qcount)
@@ -114,9 +111,8 @@ func heisenLength(c *hchan) int {
 	return n
 }
 
-// heisenTried is called where a goroutine goes on because it could neither send to
-// nor receive from a channel, which it has locked if there is one, or panics because it
-// is closed.
+// heisenTried is called where a goroutine goes on because it could neither send to nor receive from
+// a channel, whose lock it holds if there is one, or panics because the channel is closed.
 func heisenTried(c *hchan) {
 	if c != nil && !heisenTriedBefore(uintptr(unsafe.Pointer(c))) {
 		heisenObserveChan(c, getcallerfp())
@@ -124,8 +120,8 @@ func heisenTried(c *hchan) {
 	}
 }
 
-// heisenTriedAll is heisenTried for all channels of a select statement. There was a
-// time at which all of them were as it says: between the first round and the second.
+// heisenTriedAll is heisenTried for all channels of a select statement. Between the first round and
+// the second there was a time at which all channels were as recorded.
 func heisenTriedAll(cases []scase) {
 	which := uintptr(0)
 	for i := range cases {
@@ -144,8 +140,8 @@ func heisenTriedAll(cases []scase) {
 	heisenRememberTry()
 }
 
-// heisenObserveChan records that the current goroutine has looked at a channel: at one time so
-// many elements were sent and so many received.
+// heisenObserveChan records that the current goroutine has looked at a channel: the numbers of
+// elements sent and received at one time.
 func heisenObserveChan(c *hchan, fp uintptr) {
 	gp := getg()
 	if !heisenSlotted(c) {
@@ -157,9 +153,9 @@ func heisenObserveChan(c *hchan, fp uintptr) {
 	heisenRecordState(gp, heisenOpObserve, unsafe.Pointer(&c.sendx), fp)
 }
 
-// heisenTriedBefore reports whether the current goroutine has tried the same channels
-// before, and since then has done nothing else, and nobody has synchronised: to record
-// that again would say nothing.
+// heisenTriedBefore reports whether the current goroutine has tried the same channels before, and
+// since then has done nothing else and nobody has synchronized: to record that again would add
+// nothing.
 func heisenTriedBefore(which uintptr) bool {
 	h := (*heisenG)(unsafe.Pointer(getg().racectx))
 	if h == nil {
@@ -170,6 +166,7 @@ func heisenTriedBefore(which uintptr) bool {
 	return again
 }
 
+// heisenRememberTry notes the state at which heisenTriedBefore may report true.
 func heisenRememberTry() {
 	h := (*heisenG)(unsafe.Pointer(getg().racectx))
 	h.triedAt, h.triedWords = atomic.Load64(&heisen.stamp), h.words
@@ -181,10 +178,10 @@ func heisenStopped(t *timeTimer, pending bool) bool {
 	return pending
 }
 
-// heisenElapsed is called where time has passed in a bubble of package synctest for gp,
-// which is parked, or, if it is nil, for a timer's function that is about to be called: all
-// goroutines of the bubble have blocked by then, and none has gone on. (That they have
-// blocked is what Wait receives, too.)
+// heisenElapsed is called where time has passed in a bubble of package synctest for gp, which is
+// parked, or, if gp is nil, for the function of a timer that is about to be called. All goroutines
+// of the bubble have blocked by then, and none has gone on. (Wait also receives that they have
+// blocked.)
 func heisenElapsed(gp *g, bubble *synctestBubble) {
 	if bubble == nil {
 		return
@@ -195,7 +192,7 @@ func heisenElapsed(gp *g, bubble *synctestBubble) {
 	heisenRecordState(gp, heisenOpObserve, bubble.raceaddr(), 0)
 }
 
-// What package sync calls where its states change or matter.
+// Package sync calls these where its states change or matter.
 
 //go:linkname race_Change internal/race.Change
 //go:nosplit

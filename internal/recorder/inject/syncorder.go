@@ -6,18 +6,21 @@ import (
 	"unsafe"
 )
 
-// What synchronisations, and atomic operations, do to what goroutines know of each other.
+// Happens-before inside the program: what synchronization and atomic operations do to the clocks of
+// package internal/core/fasttrack. The functions run in hooks of the current goroutine, or of one
+// that acts for a parked goroutine, on the goroutine's stack, and switch to the system stack where
+// memory may be needed. The lock of the object's cell is held during an operation: between
+// heisenAtomicLock and heisenAtomicUnlock nothing may block.
 
-// heisenLockOps is the ops by which locks change hands, and heisenAcquireOps those by which
-// they are taken.
+// heisenLockOps are the ops on locks, heisenAcquireOps those that acquire.
 const (
 	heisenAcquireOps = 1<<heisenOpAcquire | 1<<heisenOpAcquireShared | 1<<heisenOpTryAcquire | 1<<heisenOpTryAcquireShared
 
 	heisenLockOps = heisenAcquireOps | 1<<heisenOpRelease | 1<<heisenOpReleaseShared
 )
 
-// heisenSyncOrder takes a synchronisation of h through obj, where what is known of h can be
-// changed: h is the current goroutine, or waits. fp leads to the place, 0 if that is elsewhere.
+// heisenSyncOrder is a synchronization of h through obj. h is the current goroutine or parked. fp
+// leads to the place, and is 0 if h is elsewhere.
 //
 //go:nosplit
 func heisenSyncOrder(h *heisenG, op uint64, obj, fp uintptr) {
@@ -25,7 +28,7 @@ func heisenSyncOrder(h *heisenG, op uint64, obj, fp uintptr) {
 	switch {
 	case op == heisenOpCollected:
 		heisenSyncCollected(h)
-	case c == &heisenNoCell || op > heisenOpChanceReceive: // those only tell more of what was in order
+	case c == &heisenNoCell || op > heisenOpChanceReceive: // the other ops add nothing to happens-before
 	case heisenLockOps>>op&1 == 0:
 		heisenSyncMessage(h, op, obj, c)
 	case heisenSyncOps[op] == heisenFastTrackAcquireShared && heisenFastTrack.ReacquireShared(&h.order, c, uint64(obj)):
@@ -37,7 +40,7 @@ func heisenSyncOrder(h *heisenG, op uint64, obj, fp uintptr) {
 	}
 }
 
-// What comes next is not inlined: it would take stack where there is little.
+// The following functions are not inlined: that would take stack where little is left.
 
 //go:nosplit
 //go:noinline
@@ -48,7 +51,7 @@ func heisenSyncCollected(h *heisenG) {
 	})
 }
 
-// heisenSyncMessage takes a synchronisation that is of no lock.
+// heisenSyncMessage is a synchronization through something other than a lock.
 //
 //go:nosplit
 //go:noinline
@@ -69,8 +72,8 @@ func heisenSyncMessage(h *heisenG, op uint64, obj uintptr, c *heisenFastTrackCel
 	})
 }
 
-// heisenSyncLock takes an operation of h on a lock, the cell of which is locked and has the given
-// head, and unlocks the cell.
+// heisenSyncLock is an operation of h on a lock. The lock's cell is locked and has the given head;
+// heisenSyncLock unlocks it.
 //
 //go:nosplit
 //go:noinline
@@ -100,9 +103,9 @@ func heisenSyncLock(b *heisenBuf, h *heisenG, op uint64, addr, fp uintptr, c *he
 	}
 }
 
-// heisenLockInPlace is heisenSyncLock where that takes no memory, and h races with nobody; a place of
-// 0 says that it is noted. It returns the new head, and whether that was all: otherwise
-// heisenAtomicSlow is to be called, to which what was done makes no difference.
+// heisenLockInPlace does what heisenSyncLock needs if that takes no memory and h races with nobody.
+// A place of 0 says that the access is recorded. It returns the new head and whether it has done
+// everything. If not, heisenAtomicSlow must be called; what was done makes no difference to it.
 //
 //go:nosplit
 func heisenLockInPlace(h *heisenG, how uint32, addr uintptr, place uint64, c *heisenFastTrackCell, head uint64) (uint64, bool) {
@@ -111,7 +114,7 @@ func heisenLockInPlace(h *heisenG, how uint32, addr uintptr, place uint64, c *he
 	if head == 0 || t.Stale(&h.order) || takes && !t.SyncInPlace(&h.order, head, uint64(addr), how) {
 		return head, false
 	}
-	// Who has taken a lock again may have noted that before.
+	// If the lock is reused, the access may be recorded already.
 	if place != 0 && !(takes && c.SameEpochAtomic(&h.order, head, 1<<(addr&7), heisenFastTrackAtomicUpdate)) {
 		next := t.LockNoRace(&h.order, c, head, place, 1<<(addr&7))
 		if next == 0 {
@@ -122,9 +125,9 @@ func heisenLockInPlace(h *heisenG, how uint32, addr uintptr, place uint64, c *he
 	return head, takes || t.SyncInPlace(&h.order, head, uint64(addr), how)
 }
 
-// heisenAtomicSlow takes an operation of h on the word of a locked cell, with the given head, that
-// synchronises in any way and is an atomic access, and unlocks the cell. Inlined, it would take stack
-// where there is little.
+// heisenAtomicSlow is an operation of h on the word of a locked cell, with the given head, that
+// synchronizes as how says and is an atomic access. It unlocks the cell. Inlined, it would take
+// stack where little is left.
 //
 //go:nosplit
 //go:noinline
@@ -171,7 +174,7 @@ func heisenAtomicSlow(b *heisenBuf, h *heisenG, how uint32, addr uintptr, place 
 }
 
 // heisenAtomicLock locks the cell of an atomic operation that the current goroutine is about to
-// make, and reports whether that is followed.
+// make. It reports whether the operation is followed, and heisenAtomicUnlock must be called.
 //
 //go:nosplit
 func heisenAtomicLock(op uint64, addr uintptr) bool {
@@ -192,7 +195,7 @@ func heisenAtomicLock(op uint64, addr uintptr) bool {
 	return true
 }
 
-// heisenAtomicUnlock is its other half.
+// heisenAtomicUnlock does what an atomic operation means after it was made, and unlocks its cell.
 //
 //go:nosplit
 func heisenAtomicUnlock(h *heisenG, op uint64, addr, fp uintptr) {
@@ -214,13 +217,13 @@ func heisenAtomicUnlock(h *heisenG, op uint64, addr, fp uintptr) {
 		}
 		head = next
 	}
-	if recorded { // perhaps it is not any more
+	if recorded { // it may not be recorded any more
 		place = heisenPlaceFrom(b, h, 0, fp)
 	}
 	heisenAtomicSlow(b, h, heisenSyncOps[op], addr, place, c, head)
 }
 
-// heisenSyncOps is how the recorder's ops synchronise.
+// heisenSyncOps has the operations of package internal/core/fasttrack, by the recorder's ops.
 var heisenSyncOps = [...]uint32{
 	heisenOpAtomicRead:       heisenFastTrackReceive,
 	heisenOpAtomicWrite:      heisenFastTrackStore,

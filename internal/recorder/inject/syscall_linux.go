@@ -7,7 +7,8 @@ import (
 	"unsafe"
 )
 
-// The system calls that package runtime has no use for itself.
+// The system calls that package runtime does not have. They run during initialization, or where
+// messages are sent: on the system stack, with heisen.sendLock held.
 
 const (
 	heisenAFUnix      = 1
@@ -17,8 +18,7 @@ const (
 	heisenNoSignal    = 0x4000
 )
 
-// heisenConnect returns a descriptor connected to the socket at path, or the
-// negated error.
+// heisenConnect returns a descriptor connected to the socket at path, or the negated error.
 func heisenConnect(path string) int32 {
 	var addr struct {
 		family uint16
@@ -51,8 +51,8 @@ func heisenConnect(path string) int32 {
 	return int32(fd)
 }
 
-// heisenSendto sends up to n bytes, without SIGPIPE, and returns how many or the
-// negated error.
+// heisenSendto sends up to n bytes, without SIGPIPE. It returns the number sent or the negated
+// error.
 func heisenSendto(fd int32, p unsafe.Pointer, n uintptr) int {
 	k, _, errno := linux.Syscall6(heisenSysSendto, uintptr(fd), uintptr(p), n, heisenNoSignal, 0, 0)
 	if errno != 0 {

@@ -7,20 +7,20 @@ import (
 	"unsafe"
 )
 
-// Sending what was recorded: one stream socket a process, to the analyser that
-// the environment names. A send blocks when the analyser is behind; the analyser
-// never waits for the program, so that cannot deadlock.
+// Sending what was recorded, over one stream socket to the analyzer that the environment names.
+// Sends run on the system stack under heisen.sendLock and block when the analyzer is behind. The
+// analyzer never waits for the program, so this cannot deadlock.
 
 const (
 	heisenSocketEnv = "HEISEN_SOCKET"
-	// Descriptors below stay as the program expects them. It is in the table that every
-	// process has from the start; to make a larger one takes the kernel some milliseconds.
+	// Lower descriptors stay free for the program. This one is in the table that every process has
+	// from the start; a larger table takes the kernel milliseconds.
 	heisenFD        = 60
 	heisenPollEvery = 5 * 1000 * 1000 // ns
 )
 
-// Recording starts with the runtime's own initialisation, before that of any
-// package of the program.
+// Recording starts with the initialization of the runtime, before that of any package of the
+// program.
 func init() {
 	defer func() { heisenAsking = false }()
 	if gogetenv(heisenSymbolizeEnv) != "" {
@@ -40,8 +40,8 @@ func init() {
 	heisen.fd = fd
 	hello := [4]uint64{heisenVersion, uint64(firstmoduledata.text), uint64(firstmoduledata.etext - firstmoduledata.text), uint64(heisenGetpid())}
 	heisenSend(heisenMsgHello, 0, 0, unsafe.Pointer(&hello), unsafe.Sizeof(hello))
-	// The analyser looks at this process before it may end. One that does not want
-	// the recording has closed the connection.
+	// The analyzer looks at this process before it may end. An analyzer that does not want the
+	// recording closes the connection.
 	if answer, ok := heisenAnswer(); ok {
 		if !heisenInitPlaces() {
 			print("heisen: no address space for call paths; this run is not recorded\n")
@@ -74,7 +74,7 @@ func init() {
 			print("heisen: no word of how to schedule; this run is not recorded\n")
 			return
 		}
-		if heisen.quiet && !heisenInitOrigins() { // the last, for it does with what is left
+		if heisen.quiet && !heisenInitOrigins() { // last, since it makes do with the address space that is left
 			print("heisen: no address space for who starts goroutines; this run is not recorded\n")
 			return
 		}
@@ -91,7 +91,7 @@ func init() {
 	}
 }
 
-// heisenAnswer waits for the analyser's answer.
+// heisenAnswer waits for the analyzer's answer.
 func heisenAnswer() (answer int32, ok bool) {
 	for {
 		n := read(heisen.fd, noescape(unsafe.Pointer(&answer)), int32(unsafe.Sizeof(answer)))
@@ -101,8 +101,7 @@ func heisenAnswer() (answer int32, ok bool) {
 	}
 }
 
-// heisenSend sends one message. Where the connection is gone, recording ends and
-// the program goes on.
+// heisenSend sends a message. If the connection is gone, recording ends and the program goes on.
 func heisenSend(kind, id, skipped uint32, p unsafe.Pointer, n uintptr) {
 	header := [4]uint32{kind, id, uint32(n), skipped}
 	heisenLock(&heisen.sendLock)
@@ -120,6 +119,7 @@ func heisenSent(ok bool) {
 	}
 }
 
+// heisenSendAll sends n bytes and reports whether it could.
 func heisenSendAll(p unsafe.Pointer, n uintptr) bool {
 	for n > 0 {
 		k := heisenSendto(heisen.fd, p, n)
@@ -143,16 +143,16 @@ func heisenFlush(b *heisenBuf) {
 		b.pos, b.sent = 0, 0
 		heisenUnlock(&b.lock)
 		if b.moved {
-			// Without what these goroutines did on other Ps the receiver cannot use
-			// the words, and the program may be killed before those fill theirs.
+			// The receiver cannot use these words without what the goroutines did on other Ps, and
+			// the program may be killed before those buffers are full.
 			b.moved = false
 			heisenFlushAll(0)
 		}
 	})
 }
 
-// heisenSendWords sends what is complete in b and was not sent. b.lock is held;
-// the owner may go on appending.
+// heisenSendWords sends the complete words of b that were not sent. b.lock is held; the owner may
+// go on appending.
 func heisenSendWords(b *heisenBuf) {
 	end := atomic.Loaduintptr(&b.pos)
 	skipped := min(atomic.Load64(&b.filter.skipped)-b.skippedSent, 1<<32-1)
@@ -163,8 +163,8 @@ func heisenSendWords(b *heisenBuf) {
 	b.skippedSent += skipped
 }
 
-// heisenFlushAll sends what is complete in every buffer. It gives up on a buffer
-// whose lock it cannot get; patience is that of heisenTryLock.
+// heisenFlushAll sends the complete words of all buffers. It skips a buffer whose lock it cannot
+// get; patience is that of heisenTryLock.
 func heisenFlushAll(patience int64) {
 	for i := range heisenAllBufs {
 		b := heisenAllBufs[i]
@@ -179,10 +179,10 @@ func heisenFlushAll(patience int64) {
 	}
 }
 
-// heisenForever is the patience of who knows that the lock's holder will go on.
+// heisenForever is the patience of a thread that knows that the lock's holder will go on.
 const heisenForever = -1
 
-// heisenTryLock tries to get a lock for so many nanoseconds.
+// heisenTryLock tries to get a lock for patience nanoseconds.
 func heisenTryLock(l *uint32, patience int64) bool {
 	start := nanotime1()
 	for i := 0; !atomic.Cas(l, 0, 1); i++ {
@@ -200,8 +200,8 @@ func heisenTryLock(l *uint32, patience int64) bool {
 
 var heisenPolled int64
 
-// heisenPoll is called by the monitor thread, which has no P: it sends what
-// waits in the buffers of Ps that are idle or slow to fill them.
+// heisenPoll is called by the monitor thread, which has no P. It sends words of Ps that are idle or
+// slow to fill their buffers.
 func heisenPoll() {
 	if !heisen.on {
 		return
@@ -214,8 +214,8 @@ func heisenPoll() {
 	heisenFlushAll(0)
 }
 
-// heisenFinish ends the recording of a program that exits with status 0 and
-// returns the status that the analyser wants instead.
+// heisenFinish ends the recording of a program that exits with status 0. It returns the status that
+// the analyzer wants instead.
 //
 //go:nosplit
 func heisenFinish() (status int32) {
@@ -230,17 +230,17 @@ func heisenFinish() (status int32) {
 	return status
 }
 
-// heisenStop ends the recording of a program that exits with another status, or
-// panics. Its thread is in none of the recorder's functions, so it waits for the
-// threads that are; however far the analyser is behind, nothing is lost.
+// heisenStop ends the recording of a program that exits with another status or panics. Its thread
+// is in no other function of the recorder, so it waits for threads that are. Nothing is lost,
+// however far the analyzer is behind.
 //
 //go:nosplit
 func heisenStop() {
 	systemstack(func() { heisenEndRecording() })
 }
 
-// heisenEndRecording sends the rest and ends the recording. It reports whether it did: of
-// several threads that end the program one does, and the others wait for it.
+// heisenEndRecording sends the rest and ends the recording. It reports whether it did: if several
+// threads end the program, one does, and the others wait for it.
 func heisenEndRecording() bool {
 	if !heisen.open {
 		return false
@@ -266,17 +266,17 @@ func heisenEndRecording() bool {
 	return true
 }
 
-// Patience for threads that are in a hook: with that of the processors and of the
-// analyser they go on, but the end of a program is worth no more.
+// Patience with threads that are in a hook. They go on once they have a processor and the analyzer
+// catches up, but the end of a program is not worth a longer wait.
 const (
 	heisenEndPatience   = 10 * 1000 * 1000 * 1000 // ns
 	heisenAbortPatience = 1000 * 1000 * 1000      // ns
 )
 
-// heisenAwaitHooks stops the recording and waits until every event that has a stamp
-// is written: without it nothing that comes after could be merged. A thread that
-// has a stamp may have lost its processor. It returns how many stamps there are;
-// a hook that was about to take one may still do so, after the end.
+// heisenAwaitHooks stops the recording and waits until every event with a stamp is written: later
+// events could not be merged without it. A thread that has taken a stamp may have lost its
+// processor. It returns the number of stamps. A hook that was about to take one may still do so
+// afterwards.
 func heisenAwaitHooks(patience int64) (stamps uint64) {
 	heisen.on, heisen.overlapsOnly = false, false
 	start := nanotime1()
@@ -288,8 +288,8 @@ func heisenAwaitHooks(patience int64) (stamps uint64) {
 			}
 			synced += atomic.Load64(&b.synced)
 		}
-		// Counted one after the other, they are at most as many as there are stamps
-		// now; if they are as many, none was under way.
+		// The counts are read one by one, so their sum is at most the number of stamps now. If they
+		// are equal, no event was being written.
 		stamps = atomic.Load64(&heisen.stamp)
 		if synced == stamps || nanotime1()-start >= patience {
 			return stamps
@@ -302,9 +302,9 @@ func heisenAwaitHooks(patience int64) (stamps uint64) {
 	}
 }
 
-// heisenAbort sends what it can before the program ends in another way: a fatal
-// error, a signal. It may run in a signal handler on top of any other function of
-// the recorder, so it does not insist on locks.
+// heisenAbort sends what it can before the program ends in another way: a fatal error or a signal.
+// It may run in a signal handler on top of any function of the recorder, so it does not insist on
+// locks.
 //
 //go:nosplit
 func heisenAbort() {
