@@ -225,7 +225,7 @@ func (e *experiment) consume(ctx context.Context, listener *recorder.Listener, n
 		return r, err
 	}
 	defer p.Close(0)
-	stream, err := p.Open(recorder.Want{Mode: recorder.Nothing, Live: &recorder.Live{Noise: noise, Brief: e.brief}})
+	stream, err := p.Open(recorder.Want{Mode: recorder.FindingsOnly, Live: &recorder.Live{Noise: noise, Brief: e.brief}})
 	if err != nil {
 		return r, err
 	}

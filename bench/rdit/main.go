@@ -467,10 +467,10 @@ type part struct {
 
 func (p *part) Handle(e heisen.Event) {
 	r := *heisen.AsRecord(e)
-	if r.Flags&recorder.Covered != 0 && !p.covered || !p.pairs && (r.Op == heisen.Hide || r.Op == heisen.Reveal) {
+	if r.Flags&recorder.HiddenCode != 0 && !p.covered || !p.pairs && (r.Op == heisen.Hide || r.Op == heisen.Reveal) {
 		return
 	}
-	r.Flags &^= recorder.Covered
+	r.Flags &^= recorder.HiddenCode
 	p.Detector.Handle(r.Event())
 }
 
@@ -482,7 +482,7 @@ type counter struct {
 
 func (c *counter) Handle(e heisen.Event) {
 	r := heisen.AsRecord(e)
-	if r.Flags&recorder.Covered != 0 {
+	if r.Flags&recorder.HiddenCode != 0 {
 		c.covered++
 	}
 	if r.Op == heisen.Hide {

@@ -93,7 +93,7 @@ func step(ctx context.Context, runs int, exe, how string, goroutines, n int, con
 	for i := range runs {
 		config.Seed = uint64(i)
 		for j, n := range []int{n / 10, n} {
-			took, made, err := run(ctx, recorder.Schedule{Pick: config}, exe,
+			took, made, err := run(ctx, recorder.Schedule{Strategy: config}, exe,
 				"-how", how, "-goroutines", strconv.Itoa(goroutines), "-n", strconv.Itoa(n))
 			if err != nil {
 				return 0, err
@@ -129,7 +129,7 @@ func run(ctx context.Context, schedule recorder.Schedule, exe string, args ...st
 
 func consume(ctx context.Context, p *recorder.Program, schedule recorder.Schedule) (took time.Duration, steps uint64, err error) {
 	start := time.Now()
-	stream, err := p.Open(recorder.Want{Mode: recorder.Nothing, Schedule: &schedule})
+	stream, err := p.Open(recorder.Want{Mode: recorder.FindingsOnly, Schedule: &schedule})
 	if err != nil {
 		return 0, 0, err
 	}

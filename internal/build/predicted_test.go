@@ -45,7 +45,7 @@ func TestPredicted(t *testing.T) {
 			for seed := range uint64(4) {
 				rec := record(t, run{
 					exe: exe, args: []string{"-test.run=^" + name + "$", "-test.timeout=0"},
-					schedule: &recorder.Schedule{Pick: strategies.Config{Seed: seed}},
+					schedule: &recorder.Schedule{Strategy: strategies.Config{Seed: seed}},
 				})
 				if rec.err != nil || !rec.finished || rec.status != 0 {
 					t.Errorf("seed %d: error %v, finished %v, status %d: %s", seed, rec.err, rec.finished, rec.status, rec.stdout+rec.stderr)

@@ -42,7 +42,7 @@ func verdicts(t *testing.T, exe string) {
 			if !testing.Short() {
 				checkVerdict(t, exe, name, racy, recorder.Marked).checkMarks(t)
 			}
-			checkVerdict(t, exe, name, racy, recorder.Both).checkFound(t)
+			checkVerdict(t, exe, name, racy, recorder.EverythingAndRaces).checkFound(t)
 			checkVerdict(t, exe, name, racy, recorder.Races)
 		})
 	}

@@ -67,7 +67,7 @@ func replay(t *testing.T, exe string, seeds uint64) {
 	for _, name := range replayed {
 		outputs := map[string]bool{}
 		for seed := range seeds {
-			r := run{exe: exe, args: []string{name}, schedule: &recorder.Schedule{Pick: strategies.Config{Seed: seed}}}
+			r := run{exe: exe, args: []string{name}, schedule: &recorder.Schedule{Strategy: strategies.Config{Seed: seed}}}
 			first, again := record(t, r), record(t, r)
 			all++
 			if want, got := first.outcome(), again.outcome(); got != want {
@@ -91,8 +91,8 @@ func replay(t *testing.T, exe string, seeds uint64) {
 func TestReplayUnrecorded(t *testing.T) {
 	for _, name := range replayed {
 		var want string
-		for _, mode := range []recorder.Mode{recorder.Everything, recorder.Nothing, recorder.Races, recorder.Unrepeated} {
-			rec := record(t, run{exe: program(t), args: []string{name}, mode: mode, schedule: &recorder.Schedule{Pick: strategies.Config{Seed: 1}}})
+		for _, mode := range []recorder.Mode{recorder.Everything, recorder.FindingsOnly, recorder.Races, recorder.Unrepeated} {
+			rec := record(t, run{exe: program(t), args: []string{name}, mode: mode, schedule: &recorder.Schedule{Strategy: strategies.Config{Seed: 1}}})
 			rec.events = nil
 			if got := rec.outcome(); want == "" {
 				want = got
@@ -116,7 +116,7 @@ func TestScheduledVerdicts(t *testing.T) {
 			t.Parallel()
 			found := false
 			for seed := range uint64(2) {
-				rec := record(t, run{exe: program(t), args: []string{name}, schedule: &recorder.Schedule{Pick: strategies.Config{Seed: seed}}})
+				rec := record(t, run{exe: program(t), args: []string{name}, schedule: &recorder.Schedule{Strategy: strategies.Config{Seed: seed}}})
 				if rec.err != nil || !rec.finished || rec.status != 0 {
 					t.Errorf("error %v, finished %v, status %d: %s", rec.err, rec.finished, rec.status, rec.stderr)
 				}
@@ -226,7 +226,7 @@ func TestLockOrder(t *testing.T) {
 		if seed == 100 {
 			t.Fatalf("%d deadlocks in 100 runs", dead)
 		}
-		rec := record(t, run{exe: program(t), args: []string{"det-ab-ba"}, schedule: &recorder.Schedule{Pick: strategies.Config{Seed: seed}}})
+		rec := record(t, run{exe: program(t), args: []string{"det-ab-ba"}, schedule: &recorder.Schedule{Strategy: strategies.Config{Seed: seed}}})
 		switch stuck := rec.execution.Stuck; {
 		case stuck == nil && rec.status == 0:
 			alive++
@@ -259,7 +259,7 @@ func TestOutside(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
 			for seed := range uint64(2) {
-				rec := record(t, run{exe: program(t), args: []string{test.name}, schedule: &recorder.Schedule{Pick: strategies.Config{Seed: seed}}})
+				rec := record(t, run{exe: program(t), args: []string{test.name}, schedule: &recorder.Schedule{Strategy: strategies.Config{Seed: seed}}})
 				e := rec.execution
 				if rec.err != nil || rec.status != 0 || !strings.Contains(rec.stdout, test.says) {
 					t.Errorf("error %v, status %d: %s%s", rec.err, rec.status, rec.stdout, rec.stderr)
@@ -295,13 +295,13 @@ func TestMeetings(t *testing.T) {
 	for _, name := range []string{"race", "map"} {
 		firsts := map[heisen.Op]int{}
 		for seed := range uint64(10) {
-			rec := record(t, run{exe: program(t), args: []string{"at-" + name}, mode: recorder.Nothing, schedule: &recorder.Schedule{
-				Pick: strategies.Config{Strategy: strategies.RaceDirected, Seed: seed},
+			rec := record(t, run{exe: program(t), args: []string{"at-" + name}, mode: recorder.FindingsOnly, schedule: &recorder.Schedule{
+				Strategy: strategies.Config{Strategy: strategies.RaceDirected, Seed: seed},
 				Targets: []recorder.Target{
 					target(t, name+"-write", recorder.OnWrite, strategies.First), target(t, name+"-read", recorder.OnRead, strategies.Second),
 				},
 			}})
-			if len(rec.meetings) == 0 || !rec.execution.Met {
+			if len(rec.meetings) == 0 || !rec.execution.Reached {
 				t.Fatalf("%s with seed %d: no meeting: error %v, %+v", name, seed, rec.err, rec.execution)
 			}
 			m := rec.meetings[0]
@@ -327,9 +327,9 @@ func TestMeetings(t *testing.T) {
 // other's lock.
 func TestDirectedDeadlock(t *testing.T) {
 	for seed := range uint64(5) {
-		rec := record(t, run{exe: program(t), args: []string{"at-locks"}, mode: recorder.Nothing, schedule: &recorder.Schedule{
-			Pick:    strategies.Config{Strategy: strategies.DeadlockDirected, Seed: seed},
-			Targets: []recorder.Target{target(t, "lock-a", recorder.OnLock, strategies.Inner), target(t, "lock-b", recorder.OnLock, strategies.Inner)},
+		rec := record(t, run{exe: program(t), args: []string{"at-locks"}, mode: recorder.FindingsOnly, schedule: &recorder.Schedule{
+			Strategy: strategies.Config{Strategy: strategies.DeadlockDirected, Seed: seed},
+			Targets:  []recorder.Target{target(t, "lock-a", recorder.OnLock, strategies.Inner), target(t, "lock-b", recorder.OnLock, strategies.Inner)},
 		}})
 		if stuck := rec.execution.Stuck; stuck == nil || stuck.Why != recorder.Deadlock {
 			t.Errorf("seed %d: %+v", seed, rec.execution)
@@ -342,13 +342,13 @@ func TestChoices(t *testing.T) {
 	for _, name := range []string{"det-channels", "det-pool", "det-timers"} {
 		for _, strategy := range []strategies.Strategy{strategies.RandomWalk, strategies.PCT} {
 			r := run{exe: program(t), args: []string{name}, schedule: &recorder.Schedule{
-				Pick: strategies.Config{Strategy: strategy, Seed: 7, Depth: 3, Steps: 500}, Log: true,
+				Strategy: strategies.Config{Strategy: strategy, Seed: 7, Depth: 3, Steps: 500}, Log: true,
 			}}
 			first := record(t, r)
 			if len(first.execution.Choices) == 0 || first.execution.Lost != 0 {
 				t.Fatalf("%s: %+v", name, first.execution)
 			}
-			r.schedule = &recorder.Schedule{Pick: strategies.Config{Strategy: strategies.Replay, Seed: 7, Choices: first.execution.Choices}}
+			r.schedule = &recorder.Schedule{Strategy: strategies.Config{Strategy: strategies.Replay, Seed: 7, Choices: first.execution.Choices}}
 			again := record(t, r)
 			if want, got := first.outcome(), again.outcome(); got != want || again.execution.Diverged != 0 {
 				t.Errorf("%s with strategy %d:\n%s\nbut replayed, with %d choices that could not be made:\n%s", name, strategy, want, again.execution.Diverged, got)
@@ -371,9 +371,9 @@ func stopAtCopies(t *testing.T, exe string) {
 		targets = append(targets, at)
 	}
 	for seed := range uint64(3) {
-		rec := record(t, run{exe: exe, args: []string{"at-structs"}, mode: recorder.Nothing,
+		rec := record(t, run{exe: exe, args: []string{"at-structs"}, mode: recorder.FindingsOnly,
 			env:      []string{"GODEBUG=clobberfree=1"},
-			schedule: &recorder.Schedule{Pick: strategies.Config{Seed: seed}, Targets: targets}})
+			schedule: &recorder.Schedule{Strategy: strategies.Config{Seed: seed}, Targets: targets}})
 		if rec.err != nil || rec.status != 0 || rec.execution.Steps < 2000 {
 			t.Errorf("error %v, status %d, %d steps: %s", rec.err, rec.status, rec.execution.Steps, rec.stderr)
 		}
@@ -437,7 +437,7 @@ func main() {
 		t.Fatal(err)
 	}
 	for seed := range uint64(3) {
-		rec := record(t, run{exe: exe, schedule: &recorder.Schedule{Pick: strategies.Config{Seed: seed}}})
+		rec := record(t, run{exe: exe, schedule: &recorder.Schedule{Strategy: strategies.Config{Seed: seed}}})
 		e := rec.execution
 		for _, line := range []string{"0 0 1\n", "1 2 2\n", "2 4 3\n", "3 6 4\n"} {
 			if !strings.Contains(rec.stdout, line) {
@@ -509,7 +509,7 @@ func TestFails(t *testing.T) {
 	exe := testBinary(t, dir)
 	outputs, statuses := map[string]bool{}, map[int]bool{}
 	for seed := range uint64(8) {
-		r := run{exe: exe, args: []string{"-test.v", "-test.timeout=0"}, schedule: &recorder.Schedule{Pick: strategies.Config{Seed: seed}}}
+		r := run{exe: exe, args: []string{"-test.v", "-test.timeout=0"}, schedule: &recorder.Schedule{Strategy: strategies.Config{Seed: seed}}}
 		first, again := record(t, r), record(t, r)
 		if want, got := first.outcome(), again.outcome(); got != want {
 			t.Errorf("seed %d:\n%s", seed, cmp.Diff(want, got))

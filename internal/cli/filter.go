@@ -58,7 +58,7 @@ func (f filtering) mode(d *detection) recorder.Mode {
 	}
 	switch {
 	case !fed:
-		return recorder.Nothing
+		return recorder.FindingsOnly
 	case bool(f) && d.live && d.hbOnly():
 		return recorder.Races
 	case !bool(f) || lowest == Unfiltered:

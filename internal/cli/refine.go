@@ -129,7 +129,7 @@ func (inv *invocation) refiningRun(o *overlaps, live *recorder.Live, flags testF
 	var mu sync.Mutex
 	found := newFindings(inv.resolver, nil, &known{})
 	all := flatten(o.relative)
-	s, err := newSession(inv, recorder.Nothing, live, func(_ int, _ *recorder.Program, stream *recorder.Stream) (int32, error) {
+	s, err := newSession(inv, recorder.FindingsOnly, live, func(_ int, _ *recorder.Program, stream *recorder.Stream) (int32, error) {
 		o.observe(stream, found, func(overlap recorder.Overlap, _ heisen.Finding) {
 			if overlap.Section >= 0 && overlap.End < len(all) {
 				mu.Lock()
@@ -140,7 +140,7 @@ func (inv *invocation) refiningRun(o *overlaps, live *recorder.Live, flags testF
 		_, err := heisen.Run(inv.ctx, stream)
 		mu.Lock()
 		defer mu.Unlock()
-		for i, seen := range stream.Watched().Seen {
+		for i, seen := range stream.LiveResult().Seen {
 			if seen && i < len(all) {
 				run.Seen = add(run.Seen, all[i])
 			}

@@ -69,7 +69,7 @@ func (s *session) run(cmd *exec.Cmd) (int, error) {
 	orphans := time.AfterFunc(grace, s.abandon)
 	s.programs.Wait()
 	orphans.Stop()
-	if s.live.Places() > 0 && s.seen > 0 && !s.met {
+	if s.live.NumPlaces() > 0 && s.seen > 0 && !s.met {
 		fmt.Fprintf(s.errors, "%s: none of the places of the sections or of the noise was reached: they may be of other sources, or in packages that are not recorded\n", s.name)
 	}
 	if err == nil {
@@ -126,18 +126,18 @@ func (s *session) program(number int, p *recorder.Program) error {
 	if stream.Coarse() {
 		fmt.Fprintf(s.errors, "%s: process %d makes calls in so many ways, or takes so many locks, that some findings lack locks or innermost calls\n", s.name, stream.PID())
 	}
-	switch blur := stream.Blur(); {
-	case blur.Full:
+	switch blur := stream.RaceLosses(); {
+	case blur.OutOfMemory:
 		fmt.Fprintf(s.errors, "%s: process %d left no memory for more clocks; from then on no races were looked for\n", s.name, stream.PID())
-	case blur.Shared > 0:
-		fmt.Fprintf(s.errors, "%s: process %d had so many goroutines at a time that %d of them shared clocks; races between those may be missed (not so with -filter none)\n", s.name, stream.PID(), blur.Shared)
+	case blur.SharedSlots > 0:
+		fmt.Fprintf(s.errors, "%s: process %d had so many goroutines at a time that %d of them shared clocks; races between those may be missed (not so with -filter none)\n", s.name, stream.PID(), blur.SharedSlots)
 	}
-	watched := stream.Watched()
-	if n := watched.Unnoticed; n > 0 {
+	watched := stream.LiveResult()
+	if n := watched.Lost; n > 0 {
 		fmt.Fprintf(s.errors, "%s: process %d had so much under way at a time that %d overlaps or sections could not be followed\n", s.name, stream.PID(), n)
 	}
 	s.mu.Lock()
-	s.met = s.met || watched.Met || !watched.Ended
+	s.met = s.met || watched.Reached || !watched.Ended
 	s.mu.Unlock()
 	if err != nil {
 		err = fmt.Errorf("process %d: %w", stream.PID(), err)

@@ -157,15 +157,15 @@ func (p *progress) add(i int, t *Trial) {
 // followSchedule returns the schedule of an execution that follows a suspect's witness.
 func (c *Confirmer) followSchedule(s *Suspect, reverse bool) *recorder.Schedule {
 	return &recorder.Schedule{
-		Pick:    strategies.Config{Strategy: strategies.Follow, Seed: s.witness.seed, Turns: coreTurns(s.witness.turns(reverse))},
-		Targets: s.Targets, Procs: c.Procs, MaxVirtual: c.Virtual,
+		Strategy: strategies.Config{Strategy: strategies.Follow, Seed: s.witness.seed, Turns: coreTurns(s.witness.turns(reverse))},
+		Targets:  s.Targets, Procs: c.Procs, MaxVirtual: c.Virtual,
 	}
 }
 
 // tests returns the tests of an execution: those in which the suspect was seen, or all if a witness is
 // followed, because a witness begins with the first test.
 func (s *Suspect) tests(schedule *recorder.Schedule) string {
-	if schedule.Pick.Strategy == strategies.Follow {
+	if schedule.Strategy.Strategy == strategies.Follow {
 		return ""
 	}
 	return s.Tests
@@ -177,18 +177,18 @@ func (c *Confirmer) directedSchedule(s *Suspect, seed uint64) *recorder.Schedule
 	if s.Strategy == strategies.PCT {
 		config.Depth, config.Steps = c.Depth, max(s.Length, 1)
 	}
-	return &recorder.Schedule{Pick: config, Targets: s.Targets, Procs: c.Procs, MaxVirtual: c.Virtual}
+	return &recorder.Schedule{Strategy: config, Targets: s.Targets, Procs: c.Procs, MaxVirtual: c.Virtual}
 }
 
 // execute executes a suspect's program once.
 func (c *Confirmer) execute(ctx context.Context, s *Suspect, schedule *recorder.Schedule) (*Trial, error) {
 	e, err := s.Program.Execute(ctx, Plan{
-		Schedule: schedule, Mode: recorder.Nothing, Tests: s.tests(schedule), Limit: c.Limit,
+		Schedule: schedule, Mode: recorder.FindingsOnly, Tests: s.tests(schedule), Limit: c.Limit,
 	}, c.Resolver)
 	if err != nil {
 		return nil, err
 	}
-	t := &Trial{Seed: schedule.Pick.Seed, Schedule: schedule, Execution: e, First: -1}
+	t := &Trial{Seed: schedule.Strategy.Seed, Schedule: schedule, Execution: e, First: -1}
 	t.Confirmed, t.First = s.confirmed(e)
 	return t, nil
 }

@@ -493,7 +493,7 @@ func TestPredicted(t *testing.T) {
 		}
 		text, read := rewritten(t, l, proof)
 		_, schedule, err := confirm.Restore(read, l.origin.Folder)
-		if err != nil || !reflect.DeepEqual(schedule.Pick.Turns, proof.Schedule.Pick.Turns) {
+		if err != nil || !reflect.DeepEqual(schedule.Strategy.Turns, proof.Schedule.Strategy.Turns) {
 			t.Errorf("%s: %v, %v from\n%s", c.p.Name, schedule, err, text)
 		}
 	}

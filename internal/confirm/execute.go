@@ -167,7 +167,7 @@ type receiver struct {
 	listener  *recorder.Listener
 	plan      *Plan
 	resolver  *Resolver
-	symbols   *recorder.SharedSymbols
+	symbols   *recorder.SymbolCache
 	met       bool // the program has connected
 	execution Execution
 	failed    error
@@ -202,7 +202,7 @@ func (r *receiver) accept(ctx context.Context) {
 // ignore lets a program run without recording it.
 func ignore(p *recorder.Program) {
 	defer p.Close(0)
-	if stream, err := p.Open(recorder.Want{Mode: recorder.Nothing}); err == nil {
+	if stream, err := p.Open(recorder.Want{Mode: recorder.FindingsOnly}); err == nil {
 		drain(stream)
 	}
 }

@@ -20,7 +20,7 @@ type Program struct {
 	Dir     string // folder in which it runs; empty for the working folder
 	Args    []string
 
-	symbols *recorder.SharedSymbols // of all executions; nil if each has its own
+	symbols *recorder.SymbolCache // of all executions; nil if each has its own
 }
 
 // Close gives up the symbols that executions share.
@@ -48,7 +48,7 @@ func (s *Source) Build(ctx context.Context, folder string) (programs []*Program,
 	}
 	programs, err = s.build(ctx, b, folder)
 	for _, p := range programs {
-		if p.symbols, err = recorder.OpenSymbols(p.Path); err != nil {
+		if p.symbols, err = recorder.OpenSymbolCache(p.Path); err != nil {
 			return nil, nil, err
 		}
 	}

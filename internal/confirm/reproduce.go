@@ -51,7 +51,7 @@ func (c *Confirmer) Reproduce(ctx context.Context, v *Result, attempts int) (*Re
 	}
 	proof.Execution, proof.Steps, proof.Finding = again, steps, v.Suspect.asHappened(again)
 	proof.Replayed = again.Hash == ending.Trial.Execution.Hash && v.Suspect.repeats(ending, again)
-	if !proof.Replayed || attempts == 0 || schedule.Pick.Strategy == strategies.Follow { // such a schedule stops where no choice can be
+	if !proof.Replayed || attempts == 0 || schedule.Strategy.Strategy == strategies.Follow { // such a schedule stops where no choice can be
 		return proof, nil
 	}
 	seed := ending.Trial.Seed
@@ -69,12 +69,12 @@ func (c *Confirmer) Reproduce(ctx context.Context, v *Result, attempts int) (*Re
 	}
 	replaying := func(choices []strategies.Choice) *recorder.Schedule {
 		schedule := *proof.Schedule
-		schedule.Pick = strategies.Config{Strategy: strategies.Replay, Seed: seed, Choices: choices}
+		schedule.Strategy = strategies.Config{Strategy: strategies.Replay, Seed: seed, Choices: choices}
 		return &schedule
 	}
 	same := func(ctx context.Context, choices []racefuzz.Choice) (bool, error) {
 		e, err := v.Suspect.Program.Execute(ctx, Plan{
-			Schedule: replaying(coreChoices(choices)), Mode: recorder.Nothing, Tests: v.Suspect.Tests, Limit: c.Limit,
+			Schedule: replaying(coreChoices(choices)), Mode: recorder.FindingsOnly, Tests: v.Suspect.Tests, Limit: c.Limit,
 		}, c.Resolver)
 		if err != nil {
 			return false, err
@@ -115,8 +115,8 @@ func (c *Confirmer) findCalm(ctx context.Context, s *Suspect, ending *Ending, se
 	}
 	for ; tried < seeds; *seed++ {
 		schedule := c.directedSchedule(s, *seed)
-		schedule.Pick.ByDefault, schedule.Log = true, true
-		e, err := s.Program.Execute(ctx, Plan{Schedule: schedule, Mode: recorder.Nothing, Tests: s.Tests, Limit: c.Limit}, c.Resolver)
+		schedule.Strategy.ByDefault, schedule.Log = true, true
+		e, err := s.Program.Execute(ctx, Plan{Schedule: schedule, Mode: recorder.FindingsOnly, Tests: s.Tests, Limit: c.Limit}, c.Resolver)
 		if err != nil {
 			return nil, tried, err
 		}

@@ -23,7 +23,7 @@ type Trial struct {
 
 // follows reports whether the trial followed a witness.
 func (t *Trial) follows() bool {
-	return t.Schedule != nil && t.Schedule.Pick.Strategy == strategies.Follow
+	return t.Schedule != nil && t.Schedule.Strategy.Strategy == strategies.Follow
 }
 
 // Result summarizes the trials of a suspect.

@@ -81,7 +81,7 @@ func (o *Origin) Schedule(p *Program, tests string, s *recorder.Schedule, e *Exe
 	out := &racefuzz.Schedule{
 		Go: o.Version, Platform: o.Platform,
 		Command: o.Verb, Program: p.Package, Args: p.Args, Tags: o.Tags, Packages: o.Patterns, Procs: s.Procs,
-		Strategy: strategyText(&s.Pick), Seed: s.Pick.Seed, Choices: publicChoices(s.Pick.Choices), Turns: publicTurns(s.Pick.Turns),
+		Strategy: strategyText(&s.Strategy), Seed: s.Strategy.Seed, Choices: publicChoices(s.Strategy.Choices), Turns: publicTurns(s.Strategy.Turns),
 		Outcome: string(e.Outcome.Class), Message: e.Outcome.Message,
 		Steps: e.Steps, Hash: e.Hash,
 	}
@@ -117,7 +117,7 @@ func Restore(s *racefuzz.Schedule, folder string) (Source, *recorder.Schedule, e
 		return source, nil, err
 	}
 	config.Seed, config.Choices, config.Turns = s.Seed, coreChoices(s.Choices), coreTurns(s.Turns)
-	out := &recorder.Schedule{Pick: config, Procs: s.Procs}
+	out := &recorder.Schedule{Strategy: config, Procs: s.Procs}
 	for _, t := range s.Targets {
 		at := strings.LastIndexByte(t.Place, ':')
 		if at < 0 {

@@ -150,7 +150,7 @@ func (s *Survey) execute(ctx context.Context, p *Program, config strategies.Conf
 		mode = recorder.Everything
 	}
 	e, err := p.Execute(ctx, Plan{
-		Schedule: &recorder.Schedule{Pick: config, Procs: s.Procs, MaxVirtual: s.Virtual, Place: s.Predict},
+		Schedule: &recorder.Schedule{Strategy: config, Procs: s.Procs, MaxVirtual: s.Virtual, Number: s.Predict},
 		Mode:     mode, Limit: s.Limit,
 		Detect: func(symbols *heisen.Symbols) ([]heisen.Detector, error) {
 			sink := func(f heisen.Finding) {

@@ -43,7 +43,7 @@ func (c *orderRecorder) handle(r *heisen.Record) {
 // positionOf returns the position of an event in its goroutine. An event that is neither an access nor
 // synchronization has none: its ID is NoTask.
 func positionOf(r *heisen.Record) racefuzz.Position {
-	if r.Flags&recorder.Placed == 0 {
+	if r.Flags&recorder.Numbered == 0 {
 		return racefuzz.Position{ID: racefuzz.NoTask}
 	}
 	return racefuzz.Position{ID: uint32(r.Thread), Seq: r.Value}

@@ -14,30 +14,30 @@ import (
 // contexts and not an analyser that grows with the length of the run.
 
 // defaultLimits make about 60 MB, of a program that exhausts them all.
-var defaultLimits = heisen.Limits{CallPaths: 1 << 20, LockPaths: 1 << 16, OtherLock: unkept, Contexts: 1 << 20}
+var defaultLimits = heisen.Limits{CallPaths: 1 << 20, LockPaths: 1 << 16, OtherLock: manyLocksObject, Contexts: 1 << 20}
 
-// unkept stands for the locks that were taken after the limit was reached: of
+// manyLocksObject stands for the locks that were taken after the limit was reached: of
 // those a context says only where they were. It is no address that a Go program
 // can have.
-const unkept heisen.Object = manyLocks
+const manyLocksObject heisen.Object = manyLocks
 
 // heldLock is a lock that a goroutine holds, and the path of locks without it and
 // those taken later.
 type heldLock struct {
 	heisen.HeldLock
-	below uint32
+	without uint32
 }
 
-// hold notes that g has taken a lock.
-func (m *merger) hold(g *goroutine, held heisen.HeldLock) {
+// acquired notes that g has taken a lock.
+func (m *merger) acquired(g *goroutine, held heisen.HeldLock) {
 	g.holds = append(g.holds, heldLock{held, g.cursor.Locks})
 	g.cursor, g.stale = m.s.syms.Acquire(g.cursor, held), true
 }
 
-// drop ends a hold of lock: g's own, or, for Go lets any goroutine unlock a
+// released ends a hold of lock: g's own, or, for Go lets any goroutine unlock a
 // mutex, that of whoever has one.
-func (m *merger) drop(g *goroutine, lock heisen.Object, shared bool) {
-	if m.dropOwn(g, lock, shared) {
+func (m *merger) released(g *goroutine, lock heisen.Object, shared bool) {
+	if m.releasedBy(g, lock, shared) {
 		return
 	}
 	var holders []*goroutine
@@ -48,15 +48,15 @@ func (m *merger) drop(g *goroutine, lock heisen.Object, shared bool) {
 	}
 	slices.SortFunc(holders, func(a, b *goroutine) int { return cmp.Compare(a.id, b.id) })
 	for _, h := range holders {
-		if m.dropOwn(h, lock, shared) {
+		if m.releasedBy(h, lock, shared) {
 			return
 		}
 	}
 }
 
-// dropOwn ends g's latest hold of lock, wherever it stands in the order of
+// releasedBy ends g's latest hold of lock, wherever it stands in the order of
 // acquisition, and reports whether there was one.
-func (m *merger) dropOwn(g *goroutine, lock heisen.Object, shared bool) bool {
+func (m *merger) releasedBy(g *goroutine, lock heisen.Object, shared bool) bool {
 	i := len(g.holds) - 1
 	for i >= 0 && (g.holds[i].Lock != lock || g.holds[i].Shared != shared) {
 		i--
@@ -64,10 +64,10 @@ func (m *merger) dropOwn(g *goroutine, lock heisen.Object, shared bool) bool {
 	if i < 0 {
 		return false
 	}
-	g.cursor.Locks = g.holds[i].below
+	g.cursor.Locks = g.holds[i].without
 	g.holds = slices.Delete(g.holds, i, i+1)
 	for ; i < len(g.holds); i++ {
-		g.holds[i].below = g.cursor.Locks
+		g.holds[i].without = g.cursor.Locks
 		g.cursor = m.s.syms.Acquire(g.cursor, g.holds[i].HeldLock)
 	}
 	g.stale = true

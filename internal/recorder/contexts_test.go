@@ -13,7 +13,7 @@ import (
 // Calls are the outermost of the true ones, locks are some of the true ones in
 // their order, with the true places, and the tables stop growing.
 func TestLimits(t *testing.T) {
-	small := heisen.Limits{CallPaths: 12, LockPaths: 6, OtherLock: unkept, Contexts: 20}
+	small := heisen.Limits{CallPaths: 12, LockPaths: 6, OtherLock: manyLocksObject, Contexts: 20}
 	coarse := 0
 	for seed := range uint64(300) {
 		rng := rand.New(rand.NewPCG(seed, 5))
@@ -86,13 +86,13 @@ func TestLimits(t *testing.T) {
 			}
 			locks, at := syms.Locks(e.Context), 0
 			for _, h := range locks {
-				for at < len(w.locks) && (pcOf(h.Site) != uint32(w.locks[at].Site) || h.Lock != unkept && h.Lock != w.locks[at].Lock) {
+				for at < len(w.locks) && (pcOf(h.Site) != uint32(w.locks[at].Site) || h.Lock != manyLocksObject && h.Lock != w.locks[at].Lock) {
 					at++
 				}
 				if at++; at > len(w.locks) {
 					t.Fatalf("seed %d: event %d has locks %v, want some of %v", seed, i, locks, w.locks)
 				}
-				complete = complete && h.Lock != unkept
+				complete = complete && h.Lock != manyLocksObject
 			}
 			complete = complete && len(calls) == len(w.calls) && len(locks) == len(w.locks)
 		}

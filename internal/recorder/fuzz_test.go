@@ -31,7 +31,7 @@ func FuzzStream(f *testing.F) {
 			word(opCollected, 0), 1, 1, word(opEnd, 0), 2, 0)))
 	f.Add(executionMessages())
 	f.Add(quietMessages())
-	f.Add(slices.Concat(message(nil, msgObjects, 0, 0, 0, 1, 64, 64, 8, 1, 128, 128, 16, 1|treeMore, 64, treeUntil, 0, 0),
+	f.Add(slices.Concat(message(nil, msgObjects, 0, 0, 0, 1, 64, 64, 8, 1, 128, 128, 16, 1|graphMore, 64, graphUntil, 0, 0),
 		message(nil, msgWords, 0, word(opSwitch, 0), 0, word(opBegin, 1|orphan),
 			word(opRoot, 64), word(opHide, testText), 0, 0, follow, word(opReveal, testText), 1, 0)))
 	f.Add(message(nil, msgWords, 0, placedWords()...))

@@ -38,8 +38,8 @@ type Hidden struct {
 	Show bool
 }
 
-// Covered is the flag of an event of hidden code, in a recording that shows it.
-const Covered heisen.Flags = 1 << 5
+// HiddenCode is the flag of an event of hidden code, in a recording that shows it.
+const HiddenCode heisen.Flags = 1 << 5
 
 const (
 	// DefaultReach is how many objects a hidden call may reach unless it is told
@@ -240,19 +240,19 @@ func (m *merger) hide(g *goroutine, function uint64, site heisen.Site, stamp, re
 	r.Op, r.Object, r.Site, r.Value = heisen.Hide, heisen.Object(function), site, uint64(set)
 	if off := function - m.s.hello.text; off < m.s.hello.size && !m.s.called[uint32(off)] {
 		m.s.called[uint32(off)] = true
-		m.s.unsaid = append(m.s.unsaid, uint32(off))
+		m.s.unnamed = append(m.s.unnamed, uint32(off))
 	}
 	return nil
 }
 
 // nameCalls asks for the names of hidden functions, which name their calls.
 func (s *Stream) nameCalls() {
-	if len(s.unsaid) == 0 || s.solve == nil {
+	if len(s.unnamed) == 0 || s.solve == nil {
 		return
 	}
 	// A site is what comes after a call, so the symboliser looks at the byte before.
-	at := make([]uint32, len(s.unsaid))
-	for i, off := range s.unsaid {
+	at := make([]uint32, len(s.unnamed))
+	for i, off := range s.unnamed {
 		at[i] = off + 1
 	}
 	frames, err := s.solve.Frames(at)
@@ -260,10 +260,10 @@ func (s *Stream) nameCalls() {
 		s.solve = nil
 		return
 	}
-	for i, off := range s.unsaid {
+	for i, off := range s.unnamed {
 		if n := len(frames[i]); n > 0 {
 			s.syms.SetName(heisen.Object(s.hello.text+uint64(off)), frames[i][n-1].Func)
 		}
 	}
-	s.unsaid = s.unsaid[:0]
+	s.unnamed = s.unnamed[:0]
 }

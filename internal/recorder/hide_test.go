@@ -46,7 +46,7 @@ func TestHidden(t *testing.T) {
 	}
 	var got []event
 	for _, r := range out[1:] {
-		e := event{op: r.Op, covered: r.Flags&Covered != 0}
+		e := event{op: r.Op, covered: r.Flags&HiddenCode != 0}
 		if r.Op == heisen.Hide {
 			e.reach = s.Symbols().Reach(r.Reach())
 		}

@@ -123,15 +123,15 @@ const (
 	Unrepeated Mode = wantFilter
 	// Marked is Everything, with the flag Repeated on what Unrepeated leaves out.
 	Marked Mode = wantFilter | wantMarks
-	// Nothing is no event, for programs that look for overlaps themselves and do nothing
+	// FindingsOnly is no event, for programs that look for overlaps themselves and do nothing
 	// else. Of its goroutines such a program tells only who those are that it has found to
 	// do something, and who has started them and where; these have Begin and End events.
-	Nothing Mode = wantNothing
+	FindingsOnly Mode = wantNothing
 	// Races is Nothing, and races in the observed order are found by the program itself, as
 	// vclock.FastTrack would find them. They come with the stream, see Stream.OnOverlap.
 	Races Mode = wantNothing | wantRaces
-	// Both is Everything and Races: the words that race must be the same.
-	Both Mode = wantRaces
+	// EverythingAndRaces is Everything and Races: the words that race must be the same.
+	EverythingAndRaces Mode = wantRaces
 )
 
 // Repeated is the flag of an access that a recording in the mode Marked tells to be

@@ -39,8 +39,8 @@ type Noise struct {
 	Budget time.Duration // of all waits together
 }
 
-// Places counts the places that l names, with repetition. l may be nil.
-func (l *Live) Places() (n int) {
+// NumPlaces counts the places that l names, with repetition. l may be nil.
+func (l *Live) NumPlaces() (n int) {
 	if l == nil {
 		return 0
 	}
@@ -116,56 +116,56 @@ type Overlap struct {
 // those of the stream's Symbols.
 func (s *Stream) OnOverlap(told func(Overlap)) { s.overlap = told }
 
-// Watched is what came of Live at the end of a program that ended regularly.
-type Watched struct {
+// LiveResult is what came of Live at the end of a program that ended regularly.
+type LiveResult struct {
 	// Ended says that the program has sent the rest.
 	Ended bool
 	// Seen says of every end, numbered as in Overlap, whether a goroutine has gone
 	// through the section to it.
 	Seen []bool
-	// Unnoticed counts sections and overlaps that could not be followed because too
+	// Lost counts sections and overlaps that could not be followed because too
 	// many were under way at a time. Accesses that others could not see for there are
 	// three of other goroutines to the same variable do not count.
-	Unnoticed uint64
-	// Met says that an access was made at one of the places of sections or noise.
-	Met bool
+	Lost uint64
+	// Reached says that an access was made at one of the places of sections or noise.
+	Reached bool
 }
 
-// Watched returns what came of Live, once the stream has ended.
-func (s *Stream) Watched() Watched { return s.watched }
+// LiveResult returns what came of Live, once the stream has ended.
+func (s *Stream) LiveResult() LiveResult { return s.liveResult }
 
-func (s *Stream) setWatched(ends uint32, words []uint64) error {
+func (s *Stream) setLiveResult(ends uint32, words []uint64) error {
 	if len(words) < overlapWords || uint64(len(words)-overlapWords) != (uint64(ends)+63)/64 {
 		return s.corrupt("%d words of %d ends", len(words), ends)
 	}
-	s.watched = Watched{Ended: true, Seen: make([]bool, ends), Met: words[lossKinds] != 0}
-	for _, lost := range words[lossUnnamed:lossKinds] {
-		s.watched.Unnoticed += lost
+	s.liveResult = LiveResult{Ended: true, Seen: make([]bool, ends), Reached: words[numLosses] != 0}
+	for _, lost := range words[lossUnnamed:numLosses] {
+		s.liveResult.Lost += lost
 	}
-	for i := range s.watched.Seen {
-		s.watched.Seen[i] = words[overlapWords+i/64]>>(i%64)&1 != 0
+	for i := range s.liveResult.Seen {
+		s.liveResult.Seen[i] = words[overlapWords+i/64]>>(i%64)&1 != 0
 	}
 	return nil
 }
 
-// Blur is what may have hidden races from a program that looked for them itself.
-type Blur struct {
-	// Shared counts goroutines that had to share a clock with others, for too many were
+// RaceLosses is what may have hidden races from a program that looked for them itself.
+type RaceLosses struct {
+	// SharedSlots counts goroutines that had to share a clock with others, for too many were
 	// unordered with each other: what these did is taken to be in order.
-	Shared uint64
-	// Full says that memory for clocks came to an end; nothing was reported from then on.
-	Full bool
+	SharedSlots uint64
+	// OutOfMemory says that memory for clocks came to an end; nothing was reported from then on.
+	OutOfMemory bool
 }
 
-// Blur returns what may have hidden races in the mode Races, once the stream has ended
+// RaceLosses returns what may have hidden races in the mode Races, once the stream has ended
 // regularly.
-func (s *Stream) Blur() Blur { return s.blur }
+func (s *Stream) RaceLosses() RaceLosses { return s.raceLosses }
 
-func (s *Stream) setBlur(words []uint64) error {
+func (s *Stream) setRaceLosses(words []uint64) error {
 	if len(words) != 2 || words[1] > 1 {
 		return s.corrupt("%d words of what was not seen", len(words))
 	}
-	s.blur = Blur{Shared: words[0], Full: words[1] != 0}
+	s.raceLosses = RaceLosses{SharedSlots: words[0], OutOfMemory: words[1] != 0}
 	return nil
 }
 
@@ -225,7 +225,7 @@ func (m *merger) access(who, addr, size uint64) (a heisen.Access, err error) {
 // The five kinds of package internal/core/atomrace's Losses, and the place of Unnamed, after those that
 // say that an access was compared with others, but not they with it, or not wholly.
 const (
-	lossKinds   = 5
+	numLosses   = 5
 	lossUnnamed = 2
 )
 

@@ -57,8 +57,8 @@ func TestOverlaps(t *testing.T) {
 // TestBlur reads what may have hidden races.
 func TestBlur(t *testing.T) {
 	s, _, err := readAll(t, message(helloMessage(), msgRaces, 0, 7, 1))
-	if want := (Blur{Shared: 7, Full: true}); err != nil || s.Blur() != want {
-		t.Errorf("%+v, error %v", s.Blur(), err)
+	if want := (RaceLosses{SharedSlots: 7, OutOfMemory: true}); err != nil || s.RaceLosses() != want {
+		t.Errorf("%+v, error %v", s.RaceLosses(), err)
 	}
 	if _, _, err := readAll(t, message(helloMessage(), msgRaces, 0, 7, 2)); !errors.Is(err, ErrCorrupt) {
 		t.Errorf("error %v", err)
@@ -118,8 +118,8 @@ func TestWatched(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	got := s.Watched()
-	if !got.Ended || !got.Met || got.Unnoticed != 7 || len(got.Seen) != 66 {
+	got := s.LiveResult()
+	if !got.Ended || !got.Reached || got.Lost != 7 || len(got.Seen) != 66 {
 		t.Errorf("%+v", got)
 	}
 	for i, seen := range got.Seen {

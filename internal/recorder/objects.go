@@ -19,10 +19,10 @@ type objectGraph struct {
 	changes uint64            // of what objects point to, so far
 	turn    uint32            // the latest search
 
-	said  []saying // that does not hold yet, in order
-	known map[uint64]*reached
-	kept  int // objects in known
-	spans int // of all sets
+	updates []update // that does not hold yet, in order
+	sets    map[uint64]*reachSet
+	cached  int // objects in known
+	spans   int // of all sets
 }
 
 type object struct {
@@ -33,24 +33,24 @@ type object struct {
 	turn        uint32 // the latest search that has found it
 }
 
-// saying is what an object points to from a stamp on.
-type saying struct {
+// update is what an object points to from a stamp on.
+type update struct {
 	stamp       uint64
 	start, size uint64
 	more        bool // besides the one before
 	targets     []uint64
 }
 
-// reached is what some roots lead to.
-type reached struct {
+// reachSet is what some roots lead to.
+type reachSet struct {
 	roots, objects []uint32
-	checked        uint64 // when it was last known to be right
+	validAt        uint64 // when it was last known to be right
 	set            heisen.Reach
 }
 
 const (
-	maxKeptObjects = 1 << 22 // of known
-	maxSetSpans    = 1 << 22 // of all sets; what comes then reaches everything
+	maxCachedObjects = 1 << 22 // of known
+	maxSetSpans      = 1 << 22 // of all sets; what comes then reaches everything
 )
 
 func newObjectGraph() objectGraph {
@@ -58,7 +58,7 @@ func newObjectGraph() objectGraph {
 		limit:   DefaultReach,
 		numbers: map[uint64]uint32{0: 0},
 		objects: make([]object, 1),
-		known:   map[uint64]*reached{},
+		sets:    map[uint64]*reachSet{},
 	}
 }
 
@@ -69,38 +69,38 @@ func (s *Stream) addObjects(words []uint64) error {
 		if len(words) < 3 {
 			return s.corrupt("an object in %d words", len(words))
 		}
-		start, size, count := words[0], words[1], words[2]&^treeMore
-		more := words[2]&treeMore != 0
+		start, size, count := words[0], words[1], words[2]&^graphMore
+		more := words[2]&graphMore != 0
 		words = words[3:]
-		if start == treeUntil {
+		if start == graphUntil {
 			// From the last on that has a stamp.
-			for i := len(g.said) - 1; i >= 0 && g.said[i].stamp == 0; i-- {
-				g.said[i].stamp = size + 1 // so that 0 is none
+			for i := len(g.updates) - 1; i >= 0 && g.updates[i].stamp == 0; i-- {
+				g.updates[i].stamp = size + 1 // so that 0 is none
 			}
 			continue
 		}
 		if count > uint64(len(words)) {
 			return s.corrupt("an object that points to %d others, in %d words", count, len(words))
 		}
-		g.said = append(g.said, saying{start: start, size: size, more: more, targets: slices.Clone(words[:count])})
+		g.updates = append(g.updates, update{start: start, size: size, more: more, targets: slices.Clone(words[:count])})
 		words = words[count:]
 	}
 	return nil
 }
 
-// until makes hold what was said with stamps up to one.
-func (g *objectGraph) until(stamp uint64) {
+// applyUntil makes hold what was said with stamps up to one.
+func (g *objectGraph) applyUntil(stamp uint64) {
 	n := 0
-	for n < len(g.said) && g.said[n].stamp != 0 && g.said[n].stamp <= stamp+1 {
-		g.hold(&g.said[n])
+	for n < len(g.updates) && g.updates[n].stamp != 0 && g.updates[n].stamp <= stamp+1 {
+		g.apply(&g.updates[n])
 		n++
 	}
 	if n > 0 {
-		g.said = slices.Delete(g.said, 0, n)
+		g.updates = slices.Delete(g.updates, 0, n)
 	}
 }
 
-func (g *objectGraph) hold(y *saying) {
+func (g *objectGraph) apply(y *update) {
 	g.changes++
 	n := g.number(y.start)
 	targets := g.objects[n].targets
@@ -127,7 +127,7 @@ func (g *objectGraph) number(start uint64) uint32 {
 // reach returns the set of what the roots of a call lead to, and the variables of
 // hidden packages do.
 func (g *objectGraph) reach(symbols *heisen.Symbols, roots []uint64, stamp uint64) heisen.Reach {
-	g.until(stamp)
+	g.applyUntil(stamp)
 	list := make([]uint32, 1, len(roots)+1)
 	for _, r := range roots {
 		list = append(list, g.number(r))
@@ -139,45 +139,45 @@ func (g *objectGraph) reach(symbols *heisen.Symbols, roots []uint64, stamp uint6
 		hash = (hash ^ uint64(n)) * 0x9E3779B97F4A7C15
 		hash ^= hash >> 29
 	}
-	k := g.known[hash]
+	k := g.sets[hash]
 	if k != nil && slices.Equal(k.roots, list) {
-		if g.right(k) {
+		if g.valid(k) {
 			return k.set
 		}
 	} else {
 		if k != nil {
-			g.kept -= len(k.objects)
+			g.cached -= len(k.objects)
 		}
-		k = &reached{roots: list}
+		k = &reachSet{roots: list}
 	}
-	if g.kept > maxKeptObjects {
-		clear(g.known)
-		g.kept = 0
+	if g.cached > maxCachedObjects {
+		clear(g.sets)
+		g.cached = 0
 		k.objects = nil
 	}
-	g.known[hash] = k
-	g.kept -= len(k.objects)
+	g.sets[hash] = k
+	g.cached -= len(k.objects)
 	g.search(k, symbols)
-	g.kept += len(k.objects)
+	g.cached += len(k.objects)
 	return k.set
 }
 
-// right reports whether nothing has changed that a set was made of.
-func (g *objectGraph) right(k *reached) bool {
-	if k.checked != g.changes {
+// valid reports whether nothing has changed that a set was made of.
+func (g *objectGraph) valid(k *reachSet) bool {
+	if k.validAt != g.changes {
 		for _, n := range k.objects {
-			if g.objects[n].changed > k.checked {
+			if g.objects[n].changed > k.validAt {
 				return false
 			}
 		}
-		k.checked = g.changes
+		k.validAt = g.changes
 	}
 	return true
 }
 
 // search finds what roots lead to.
-func (g *objectGraph) search(k *reached, symbols *heisen.Symbols) {
-	k.set, k.checked = 0, g.changes
+func (g *objectGraph) search(k *reachSet, symbols *heisen.Symbols) {
+	k.set, k.validAt = 0, g.changes
 	k.objects = append(k.objects[:0], k.roots...)
 	g.turn++
 	for _, n := range k.objects {

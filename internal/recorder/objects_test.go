@@ -17,10 +17,10 @@ func TestObjectGraph(t *testing.T) {
 		varBase, 8, 0,
 		a, 16, 1, b,
 		b, 32, 0,
-		treeUntil, 0, 0,
+		graphUntil, 0, 0,
 		a, 16, 1, c, // a points elsewhere from stamp 2 on
 		c, 64, 0,
-		treeUntil, 2, 0)
+		graphUntil, 2, 0)
 	rec = message(rec, msgWords, 0,
 		word(opSwitch, 0), 0, word(opBegin, 1|orphan),
 		word(opRoot, a), word(opHide, function), 0, 0, follow,
@@ -71,7 +71,7 @@ func TestObjectGraphSearch(t *testing.T) {
 					to = append(to, (1+rng.Uint64N(most-1))*8)
 				}
 				points[from*8] = to
-				g.said = append(g.said, saying{stamp: stamp + 1, start: from * 8, size: min(from, 1) * 8, targets: to})
+				g.updates = append(g.updates, update{stamp: stamp + 1, start: from * 8, size: min(from, 1) * 8, targets: to})
 			}
 			var roots []uint64
 			for range rng.IntN(3) {

@@ -17,8 +17,8 @@ import (
 // goroutine can go on. The same program, arguments and Schedule make the same
 // choices, as long as nothing from outside decides (Execution.Influences).
 type Schedule struct {
-	// Pick is the strategy. Its Log is not used.
-	Pick strategies.Config
+	// Strategy is the strategy. Its Log is not used.
+	Strategy strategies.Config
 	// Targets are places at which goroutines can be stopped besides.
 	Targets []Target
 	// Procs is what the program is told of GOMAXPROCS and of the number of processors;
@@ -26,8 +26,8 @@ type Schedule struct {
 	Procs int
 	// Log asks for the choices other than the default, see Execution.Choices.
 	Log bool
-	// Place asks for the operations that events are of, see Placed.
-	Place bool
+	// Number asks for the operations that events are of, see Placed.
+	Number bool
 	// Start is what the clock says at first; if it is zero, the start of 2026.
 	Start time.Time
 	// MaxVirtual bounds the time that passes in the program, and MaxSteps the number
@@ -102,24 +102,24 @@ func (s *Schedule) encode() ([]byte, error) {
 	if s.Log {
 		flags |= 1
 	}
-	if s.Pick.ByDefault {
+	if s.Strategy.ByDefault {
 		flags |= 2
 	}
-	if s.Place {
+	if s.Number {
 		flags |= 4
 	}
-	b := append32(nil, uint32(s.Pick.Strategy), or(s.Procs, defaultProcs), or(s.Spin, defaultSpin), flags)
-	b = append64(b, s.Pick.Seed, s.MaxSteps, uint64(virtual), uint64(start.UnixNano()))
-	b = append64(b, s.Pick.PostponeLimit, s.Pick.WaitLimit, s.Pick.Depth, s.Pick.Steps)
-	if n := max(len(s.Pick.Choices), len(s.Pick.Turns)); n > maxFollowed {
+	b := append32(nil, uint32(s.Strategy.Strategy), or(s.Procs, defaultProcs), or(s.Spin, defaultSpin), flags)
+	b = append64(b, s.Strategy.Seed, s.MaxSteps, uint64(virtual), uint64(start.UnixNano()))
+	b = append64(b, s.Strategy.PostponeLimit, s.Strategy.WaitLimit, s.Strategy.Depth, s.Strategy.Steps)
+	if n := max(len(s.Strategy.Choices), len(s.Strategy.Turns)); n > maxFollowed {
 		return nil, fmt.Errorf("a schedule of %d choices, at most %d", n, maxFollowed)
 	}
-	b = append32(b, uint32(len(s.Pick.Choices)))
-	for _, c := range s.Pick.Choices {
+	b = append32(b, uint32(len(s.Strategy.Choices)))
+	for _, c := range s.Strategy.Choices {
 		b = append32(append64(b, c.Step), c.ID)
 	}
-	b = append32(b, uint32(len(s.Pick.Turns)))
-	for _, t := range s.Pick.Turns {
+	b = append32(b, uint32(len(s.Strategy.Turns)))
+	for _, t := range s.Strategy.Turns {
 		b = append64(append32(b, t.ID), t.Until)
 	}
 	var at locations
@@ -133,11 +133,11 @@ func (s *Schedule) encode() ([]byte, error) {
 	return at.encode(b)
 }
 
-// Placed is the flag of accesses and synchronisation whose Val says of which operation of
+// Numbered is the flag of accesses and synchronisation whose Val says of which operation of
 // the thread they are: how many points it had come to where it synchronises, starts
 // another or takes part in atomics, times 1<<32, and how many accesses since. See
 // pick.Task, At. It is set if Schedule.Place asks for it.
-const Placed heisen.Flags = 1 << 4
+const Numbered heisen.Flags = 1 << 4
 
 // Meeting is that goroutines were at places of interest at the same time.
 type Meeting struct {
@@ -168,8 +168,8 @@ type Execution struct {
 	Diverged uint64
 	// Virtual is the time that has passed in the program.
 	Virtual time.Duration
-	// Met says that a goroutine came to a target.
-	Met bool
+	// Reached says that a goroutine came to a target.
+	Reached bool
 	// Influences are what came from outside, one of each kind.
 	Influences []Influence
 	// Stuck is not nil if the program was ended because it did not go on.
@@ -268,7 +268,7 @@ func (s *Stream) setExecution(words []uint64) error {
 	if e.Ended {
 		return s.corrupt("the execution ends again")
 	}
-	e.Ended, e.Steps, e.Hash, e.Virtual, e.Met, e.Diverged = true, words[0], words[1], time.Duration(words[2]), words[3] != 0, words[4]
+	e.Ended, e.Steps, e.Hash, e.Virtual, e.Reached, e.Diverged = true, words[0], words[1], time.Duration(words[2]), words[3] != 0, words[4]
 	for kind := range numInfluences {
 		count, first := words[executionWords+2*kind], words[executionWords+2*kind+1]
 		if first > s.hello.size {

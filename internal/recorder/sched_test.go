@@ -50,7 +50,7 @@ func TestExecution(t *testing.T) {
 		t.Errorf("meetings %+v, want %+v", met, want)
 	}
 	want := &Execution{
-		Ended: true, Steps: 40, Hash: 0xabc, Virtual: time.Hour, Met: true, Diverged: 2,
+		Ended: true, Steps: 40, Hash: 0xabc, Virtual: time.Hour, Reached: true, Diverged: 2,
 		Choices:    []strategies.Choice{{Step: 5, ID: 3}, {Step: 9, ID: 1}, {Step: 11, ID: 2}},
 		Influences: []Influence{{Input, 3, first}, {Syscall, 1, 0}},
 		Stuck: &Stuck{Deadlock, []Blocked{
@@ -125,8 +125,8 @@ func TestScheduleLimits(t *testing.T) {
 		"mode":    {Schedule{Targets: []Target{{File: "a.go", Line: 1}}}, "target a.go:1 of mode 0"},
 		"line":    {Schedule{Targets: []Target{{File: "a.go", Mode: OnRead}}}, "target a.go:0"},
 		"file":    {Schedule{Targets: []Target{{File: strings.Repeat("x", maxFile+1), Line: 1, Mode: OnLock}}}, "name of 4097 bytes"},
-		"order":   {Schedule{Pick: strategies.Config{Turns: make([]strategies.Turn, maxFollowed+1)}}, "a schedule of 4194305 choices"},
-		"choices": {Schedule{Pick: strategies.Config{Choices: make([]strategies.Choice, maxFollowed+1)}}, "a schedule of 4194305 choices"},
+		"order":   {Schedule{Strategy: strategies.Config{Turns: make([]strategies.Turn, maxFollowed+1)}}, "a schedule of 4194305 choices"},
+		"choices": {Schedule{Strategy: strategies.Config{Choices: make([]strategies.Choice, maxFollowed+1)}}, "a schedule of 4194305 choices"},
 	} {
 		if _, err := test.schedule.encode(); err == nil || !strings.Contains(err.Error(), test.want) {
 			t.Errorf("%s: error %v, want one about %q", name, err, test.want)
@@ -157,7 +157,7 @@ func TestPlaced(t *testing.T) {
 		heisen.Write: {2 * point, 2 * point, 2 * point}} // it is long
 	got := map[heisen.Op][]uint64{}
 	for _, r := range events {
-		if r.Flags&Placed != 0 {
+		if r.Flags&Numbered != 0 {
 			got[r.Op] = append(got[r.Op], r.Value)
 		}
 	}

@@ -39,23 +39,23 @@ type Stream struct {
 	fresh []uint32                 // pcs of sites that are not resolved
 	solve Symbolizer
 
-	overlap  func(Overlap)
-	overlaps []Overlap // that it was not told of yet
-	watched  Watched
-	blur     Blur
+	overlap    func(Overlap)
+	overlaps   []Overlap // that it was not told of yet
+	liveResult LiveResult
+	raceLosses RaceLosses
 
 	meeting   func(Meeting)
 	meetings  []Meeting // that it was not told of yet
 	execution Execution
 
-	places []place
-	tasks  map[uint32]heisen.Site // by number
-	names  map[string]heisen.Site // of tasks
-	reach  []heisen.Reach         // by number in the recording
-	graph  objectGraph
-	called map[uint32]bool // hidden functions that have, or will have, a name, by text offset
-	unsaid []uint32        // those that have none yet
-	path   []uint32        // scratch of callsOf
+	places  []place
+	tasks   map[uint32]heisen.Site // by number
+	names   map[string]heisen.Site // of tasks
+	reach   []heisen.Reach         // by number in the recording
+	graph   objectGraph
+	called  map[uint32]bool // hidden functions that have, or will have, a name, by text offset
+	unnamed []uint32        // those that have none yet
+	path    []uint32        // scratch of callsOf
 
 	buffers []bufferState
 	from    *bufferState // whose words come now
@@ -101,7 +101,7 @@ func NewStream(r io.Reader, symbolizer Symbolizer) (*Stream, error) {
 	s.syms.SetLimits(defaultLimits)
 	s.merge.init(s)
 	s.syms.SetName(collector, "garbage collector")
-	s.syms.SetName(unkept, "one of many locks")
+	s.syms.SetName(manyLocksObject, "one of many locks")
 	m, err := s.in.message()
 	if err != nil {
 		return nil, fmt.Errorf("start of recording: %w", err)
@@ -233,11 +233,11 @@ func (s *Stream) read() error {
 	case msgObjects:
 		return s.addObjects(m.words)
 	case msgOrigins:
-		return s.addDescents(m.words)
+		return s.addOrigins(m.words)
 	case msgOverlapStats:
-		return s.setWatched(m.id, m.words)
+		return s.setLiveResult(m.id, m.words)
 	case msgRaces:
-		return s.setBlur(m.words)
+		return s.setRaceLosses(m.words)
 	case msgExecution:
 		return s.setExecution(m.words)
 	case msgStuck:
@@ -258,7 +258,7 @@ func (s *Stream) read() error {
 			lost, stamps = m.words[0], m.words[1]
 		}
 		if s.merge.next < stamps {
-			lost += s.merge.lost()
+			lost += s.merge.lostEvents()
 		} // else what waits comes after the end
 		if lost > 0 {
 			return &LostError{lost}
@@ -270,7 +270,7 @@ func (s *Stream) read() error {
 
 // end is what the stream ends with when the program is gone.
 func (s *Stream) end() error {
-	if left := s.merge.lost(); left > 0 {
+	if left := s.merge.lostEvents(); left > 0 {
 		return &LostError{left}
 	}
 	return io.EOF

@@ -39,18 +39,18 @@ func newProcessSymbolizer(pid int) (*processSymbolizer, error) {
 	return &processSymbolizer{exe: exe, emulator: emulator, env: append(libraryPath(pid), symbolizeEnv+"=1")}, nil
 }
 
-// SharedSymbols is a Symbolizer for all executions of one executable, which it asks but
+// SymbolCache is a Symbolizer for all executions of one executable, which it asks but
 // once for each place. Its methods may be called by several goroutines. Close it in the
 // end.
-type SharedSymbols struct {
+type SymbolCache struct {
 	mu    sync.Mutex
 	solve *processSymbolizer
 	known map[uint32][]heisen.Frame
 }
 
-// OpenSymbols returns a SharedSymbols for the executable at path, which is to be an
+// OpenSymbolCache returns a SharedSymbols for the executable at path, which is to be an
 // instrumented program.
-func OpenSymbols(path string) (*SharedSymbols, error) {
+func OpenSymbolCache(path string) (*SymbolCache, error) {
 	exe, err := os.Open(path)
 	if err != nil {
 		return nil, err
@@ -59,11 +59,11 @@ func OpenSymbols(path string) (*SharedSymbols, error) {
 	if dirs, ok := os.LookupEnv(libraryEnv); ok {
 		env = append(env, libraryEnv+"="+dirs)
 	}
-	return &SharedSymbols{solve: &processSymbolizer{exe: exe, env: env}, known: map[uint32][]heisen.Frame{}}, nil
+	return &SymbolCache{solve: &processSymbolizer{exe: exe, env: env}, known: map[uint32][]heisen.Frame{}}, nil
 }
 
 // Frames implements Symbolizer.
-func (s *SharedSymbols) Frames(offsets []uint32) ([][]heisen.Frame, error) {
+func (s *SymbolCache) Frames(offsets []uint32) ([][]heisen.Frame, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	var unknown []uint32
@@ -89,7 +89,7 @@ func (s *SharedSymbols) Frames(offsets []uint32) ([][]heisen.Frame, error) {
 }
 
 // Close ends the process that was asked, if there is one.
-func (s *SharedSymbols) Close() {
+func (s *SymbolCache) Close() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.solve.close()

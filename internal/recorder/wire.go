@@ -86,9 +86,9 @@ const (
 	hiddenShow = 1
 	hiddenOnce = 2
 
-	treeMore  = 1 << 63
-	treeUntil = ^uint64(0)
-	follow    = 1<<32 - 1 // in place of the number of a set
+	graphMore  = 1 << 63
+	graphUntil = ^uint64(0)
+	follow     = 1<<32 - 1 // in place of the number of a set
 
 	version      = 8
 	wantFilter   = 1

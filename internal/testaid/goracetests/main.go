@@ -104,7 +104,7 @@ func parse(args []string) (s *suite, p plan, verbose bool, err error) {
 	case !known:
 		err = fmt.Errorf("unknown detector %q, want fasttrack, hb, mcm or atomrace", s.detector)
 	case s.detector == "atomrace":
-		s.mode = recorder.Nothing
+		s.mode = recorder.FindingsOnly
 		s.live = &recorder.Live{Noise: recorder.Noise{Strength: *noise, For: 50 * time.Microsecond, Seed: 1, Budget: patience / 12}}
 	case *filter == "tree":
 		s.mode = recorder.Unrepeated

@@ -84,7 +84,7 @@ func TestVerdicts(t *testing.T) {
 // and many races are found.
 func TestOverlaps(t *testing.T) {
 	s := *built
-	s.mode, s.live = recorder.Nothing, &recorder.Live{Noise: recorder.Noise{Strength: 200, For: 50 * time.Microsecond, Seed: 1, Budget: 500 * time.Millisecond}}
+	s.mode, s.live = recorder.FindingsOnly, &recorder.Live{Noise: recorder.Noise{Strength: 200, For: 50 * time.Microsecond, Seed: 1, Budget: 500 * time.Millisecond}}
 	p := plan{
 		chosen:      func(f function) bool { return exceptions[f.name] == exception{} },
 		procs:       []int{2},

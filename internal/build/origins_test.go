@@ -44,8 +44,8 @@ func TestGenerations(t *testing.T) {
 		"grandchild": "go-grandchild < main.parent, go-parent, go-grandparent, main goroutine",
 		"cousin":     "go-cousin, go-uncle, main goroutine",
 	}
-	for _, mode := range []recorder.Mode{recorder.Races, recorder.Both, recorder.Everything} {
-		for _, schedule := range []*recorder.Schedule{nil, {Pick: strategies.Config{Seed: 1}}} {
+	for _, mode := range []recorder.Mode{recorder.Races, recorder.EverythingAndRaces, recorder.Everything} {
+		for _, schedule := range []*recorder.Schedule{nil, {Strategy: strategies.Config{Seed: 1}}} {
 			t.Run(fmt.Sprint(mode, schedule != nil), func(t *testing.T) {
 				t.Parallel()
 				rec := record(t, run{exe: program(t), args: []string{"generations"}, mode: mode, schedule: schedule})
@@ -106,7 +106,7 @@ func TestLineages(t *testing.T) {
 
 // TestNothing: where nothing is found, nothing is sent.
 func TestNothing(t *testing.T) {
-	for _, mode := range []recorder.Mode{recorder.Nothing, recorder.Races} {
+	for _, mode := range []recorder.Mode{recorder.FindingsOnly, recorder.Races} {
 		rec := record(t, run{exe: program(t), args: []string{"mutex"}, mode: mode})
 		if rec.err != nil || !rec.finished || rec.status != 0 {
 			t.Fatalf("error %v, finished %v, status %d: %s", rec.err, rec.finished, rec.status, rec.stderr)

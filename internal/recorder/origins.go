@@ -6,10 +6,10 @@ import (
 	"github.com/heisen-go/heisen"
 )
 
-// addDescents takes who has started goroutines, and where. A program that records nothing
+// addOrigins takes who has started goroutines, and where. A program that records nothing
 // tells it of those that are concerned by what it has found, and of their ancestors, which
-// may come later; see inject/descent.go.
-func (s *Stream) addDescents(words []uint64) error {
+// may come later; see inject/origins.go.
+func (s *Stream) addOrigins(words []uint64) error {
 	if len(words)%originWords != 0 {
 		return s.corrupt("descents in %d words", len(words))
 	}

@@ -1,0 +1,277 @@
+package recorder
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/heisen-go/heisen"
+)
+
+// consume emits the events that words, the next of g, stand for. It returns how
+// many words it got through: all, or those before a switch or before one that
+// waits, or as many as make enough events.
+func (m *merger) consume(g *goroutine, words []uint64) (i int, waits bool, err error) {
+	if !g.begun {
+		if len(words) == 0 {
+			return 0, false, nil
+		}
+		w := words[0]
+		if w>>opShift != opBegin {
+			return 0, false, m.s.corrupt("goroutine %d begins with %#x", g.id, w)
+		}
+		if w&orphan == 0 && !g.forked {
+			return 0, true, nil
+		}
+		g.begun = true
+		m.begin(g, w&goidMax)
+		i = 1
+	}
+	for i < len(words) && !m.s.full() {
+		w := words[i]
+		op, arg := w>>opShift, w&argMask
+		record := words[i:]
+		size := int(recordWords[op])
+		if size == 0 || size > len(record) {
+			return i, false, m.s.corrupt("record %#x", w)
+		}
+		first := len(m.s.out)
+		switch op {
+		case opRead, opWrite, opReadAgain, opWriteAgain:
+			var flags heisen.Flags
+			if g.inHidden {
+				flags = HiddenCode
+			}
+			if op >= opReadAgain {
+				flags |= Repeated
+			}
+			site, err := m.moveTo(g, record[1]>>32)
+			if err != nil {
+				return i, false, err
+			}
+			if size := uint32(record[1]); size <= maxAccess {
+				r := m.emit(g)
+				r.Op, r.Object, r.Site, r.Len, r.Flags = eventOps[op], heisen.Object(arg), site, uint16(size), flags
+			} else {
+				m.longAccess(g, heisen.Object(arg), uint64(size), site, eventOps[op], flags)
+			}
+		case opAlloc, opFree:
+			site, err := m.moveTo(g, record[1]>>32)
+			if err != nil {
+				return i, false, err
+			}
+			r := m.emit(g)
+			r.Op, r.Object, r.Site, r.Value = eventOps[op], heisen.Object(arg), site, uint64(uint32(record[1]))
+		case opShade:
+			g.inHidden = arg != 0
+		case opRoot:
+			g.roots = append(g.roots, arg)
+		case opPoint:
+			if arg >= 1<<32 || arg != 0 && arg <= g.opNumber&(1<<32-1) {
+				return i, false, m.s.corrupt("goroutine %d comes to access %d after access %d", g.id, arg, g.opNumber&(1<<32-1))
+			}
+			if arg == 0 {
+				g.opNumber += 1 << 32
+			}
+			g.opNumber, g.numbered = g.opNumber&^(1<<32-1)|arg, true
+		case opBegin:
+			return i, false, m.s.corrupt("goroutine %d begins again", g.id)
+		case opOverlap:
+			if stamp := record[1]; stamp != m.next {
+				return i, true, m.wait(g, stamp)
+			}
+			m.next++
+			if err := m.overlaps(g, record); err != nil {
+				return i, false, err
+			}
+		case opSwitch:
+			return i, false, nil
+		default:
+			if stamp := record[1]; stamp != m.next {
+				return i, true, m.wait(g, stamp)
+			}
+			site, err := m.moveTo(g, record[2])
+			if err != nil {
+				return i, false, err
+			}
+			m.next++
+			if op == opHide {
+				err = m.hide(g, arg, site, record[1], record[3])
+			} else {
+				err = m.sync(g, op, arg, site)
+			}
+			if g.inHidden && op != opReveal && op != opHide {
+				m.markHidden(first)
+			}
+			if err != nil {
+				return i, false, err
+			}
+			if op == opEnd {
+				i += size
+				if i < len(words) && words[i]>>opShift != opSwitch {
+					return i, false, m.s.corrupt("goroutine %d goes on after its end", g.id)
+				}
+				m.recycle(g)
+				return i, false, nil
+			}
+		}
+		if g.numbered {
+			m.number(g, first)
+		}
+		i += size
+	}
+	return i, false, nil
+}
+
+// markHidden marks the events from first on that are not the existence of goroutines.
+func (m *merger) markHidden(first int) {
+	for i := range m.s.out[first:] {
+		switch r := &m.s.out[first+i]; r.Op {
+		case heisen.Fork, heisen.Begin, heisen.End:
+		default:
+			r.Flags |= HiddenCode
+		}
+	}
+}
+
+// number says of the events of g from first on of which operation they are.
+func (m *merger) number(g *goroutine, first int) {
+	for i := range m.s.out[first:] {
+		if r := &m.s.out[first+i]; r.Thread == g.id && (r.Op.IsAccess() || r.Op.IsSync()) {
+			r.Value, r.Flags = g.opNumber, r.Flags|Numbered
+		}
+	}
+}
+
+// emit adds an event of g, for the caller to fill in what is not its thread and
+// context.
+func (m *merger) emit(g *goroutine) *heisen.Record {
+	if g.stale {
+		g.context = m.s.syms.Context(g.cursor)
+		g.stale = false
+	}
+	n := len(m.s.out)
+	if n == cap(m.s.out) {
+		m.s.out = slices.Grow(m.s.out, batchSize)
+	}
+	m.s.out = m.s.out[:n+1]
+	r := &m.s.out[n]
+	// Field by field: a literal would be made elsewhere and copied.
+	r.Object, r.Value, r.Thread, r.Site, r.Context, r.Len, r.Op, r.Flags = 0, 0, g.id, 0, g.context, 0, 0, 0
+	return r
+}
+
+// maxAccess is the longest access of one Record, a multiple of 8.
+const maxAccess = 1<<16 - 8
+
+// longAccess emits an access in pieces, for a Record cannot say how long it is.
+func (m *merger) longAccess(g *goroutine, obj heisen.Object, size uint64, site heisen.Site, op heisen.Op, flags heisen.Flags) {
+	for size > 0 {
+		n := min(size, maxAccess-uint64(obj)%8)
+		r := m.emit(g)
+		r.Op, r.Object, r.Site, r.Len, r.Flags = op, obj, site, uint16(n), flags
+		obj += heisen.Object(n)
+		size -= n
+	}
+}
+
+// moveTo moves g to a place and returns the place's site.
+func (m *merger) moveTo(g *goroutine, place uint64) (heisen.Site, error) {
+	p, err := m.s.place(place)
+	if err != nil {
+		return 0, err
+	}
+	if g.cursor.Calls != p.calls {
+		g.cursor.Calls, g.stale = p.calls, true
+	}
+	return p.site, nil
+}
+
+// begin emits the first event of a goroutine.
+func (m *merger) begin(g *goroutine, goid uint64) {
+	info := m.s.syms.Thread(g.id)
+	if info.Name == "" { // otherwise it was told with its descent
+		info.Name = threadName(g.id, goid)
+		m.s.syms.SetThread(g.id, info)
+	}
+	r := m.emit(g)
+	r.Op, r.Value = heisen.Begin, goid
+}
+
+// threadName is what a goroutine is called, by the runtime's number, which is 0 for what is
+// none.
+func threadName(id heisen.Thread, goid uint64) string {
+	switch {
+	case id == 0:
+		return "main goroutine"
+	case goid != 0:
+		return fmt.Sprintf("goroutine %d", goid)
+	}
+	return "runtime timers"
+}
+
+// collector is the message by which goroutines tell the garbage collector, and
+// it the finalizers, that they are done with an object. It is no address that a
+// Go program can have.
+const collector heisen.Object = 1 << 55
+
+// collected emits what makes everything so far happen before the finalizers that
+// g is about to run. Goroutines that have ended have sent theirs.
+func (m *merger) collected(g *goroutine) {
+	for _, id := range slices.Sorted(maps.Keys(m.gs)) {
+		if h := m.gs[id]; h != g && h.begun {
+			r := m.emit(h)
+			r.Op, r.Object = heisen.Send, collector
+		}
+	}
+	r := m.emit(g)
+	r.Op, r.Object = heisen.Receive, collector
+}
+
+// sync emits a synchronisation event and follows what it does to the locks held
+// and to the goroutines that exist.
+func (m *merger) sync(g *goroutine, op, arg uint64, site heisen.Site) error {
+	switch op {
+	case opCollected:
+		m.collected(g)
+		return nil
+	case opEnd:
+		r := m.emit(g)
+		r.Op, r.Object = heisen.Send, collector
+	case opStep:
+		r := m.emit(g)
+		r.Op, r.Object, r.Site = heisen.Observe, heisen.Object(arg), site
+	}
+	r := m.emit(g)
+	r.Op, r.Object, r.Site = eventOps[op], heisen.Object(arg), site
+	switch op {
+	case opAcquire, opRelease, opAcquireShared, opReleaseShared:
+		r.Flags = heisen.LockWord
+	case opTryAcquire, opTryAcquireShared:
+		r.Flags = heisen.LockWord | heisen.NoWait
+	case opChanceReceive:
+		r.Flags = heisen.Chance
+	case opEnd:
+		r.Object = 0
+	}
+	switch code := r.Op; code {
+	case heisen.Acquire, heisen.AcquireShared:
+		m.acquired(g, heisen.HeldLock{Lock: heisen.Object(arg), Shared: code == heisen.AcquireShared, Site: site})
+	case heisen.Release, heisen.ReleaseShared:
+		m.released(g, heisen.Object(arg), code == heisen.ReleaseShared)
+	case heisen.Fork:
+		child, err := m.goroutine(arg)
+		if err != nil {
+			return err
+		}
+		if child.forked || child.begun {
+			return m.s.corrupt("goroutine %d is started again", arg)
+		}
+		child.forked = true
+		m.s.syms.SetThread(child.id, heisen.ThreadInfo{Forked: true, Parent: g.id, Site: site, Context: g.context})
+		if child.head < len(child.queue) {
+			m.resume(child)
+		}
+	}
+	return nil
+}
