@@ -43,7 +43,7 @@
 // against the same without sets of objects): for btree 3.4 times as much, with -hide.once
 // the same; for pond 2.8 times, with -hide.once 2.2 times; for bbolt 17 and 51 % more; for
 // xsync and golang-lru, whose clients do little else than call hidden functions, 4.5 to 10
-// times, with -hide.once 2.3 to 3.4 times. go test -bench Reach ./bench compares the spans
+// times, with -hide.once 2.3 to 3.4 times. go test -bench Reach . compares the spans
 // in which sets of objects are kept with roaring64 bitmaps, on sets of five of these clients.
 package main
 

@@ -1,4 +1,4 @@
-package bench
+package trace_test
 
 import (
 	"bytes"
@@ -7,10 +7,15 @@ import (
 	"testing"
 
 	"github.com/heisen-go/heisen"
+	"github.com/heisen-go/heisen/bench/measure"
+	"github.com/heisen-go/heisen/bench/workload"
 	"github.com/heisen-go/heisen/trace"
 )
 
-// traceWriter is what the writers of both formats are.
+// benchEvents is the number of events per workload.
+const benchEvents = 1 << 17
+
+// traceWriter is what the writers of both formats have in common.
 type traceWriter interface {
 	Write([]heisen.Record) error
 	Close() error
@@ -27,8 +32,8 @@ var formats = []struct {
 	}},
 }
 
-// nameAll returns symbols in which the sites of a trace are numbers and its
-// objects have names such as analysers exchange.
+// nameAll returns symbols in which the sites of a trace are numbers and its objects have names like
+// those in the traces of other analyzers.
 func nameAll(records []heisen.Record) *heisen.Symbols {
 	symbols := heisen.NewSymbols()
 	named := map[heisen.Object]bool{}
@@ -59,15 +64,14 @@ func namePrefix(op heisen.Op) string {
 	return ""
 }
 
-// eachTrace runs a benchmark for each workload in each format. Files are in
-// memory, so that it is the format that is measured.
+// eachTrace runs a benchmark for each workload in each format. Files are in memory, so that the disk
+// is not measured.
 func eachTrace(b *testing.B, bench func(b *testing.B, format int, records []heisen.Record, symbols *heisen.Symbols)) {
-	for _, w := range workloads {
-		w.params.Events, w.params.Seed = benchEvents, 1
-		records := w.generate(w.params)
+	for _, w := range workload.Shared() {
+		records := w.Events(benchEvents)
 		symbols := nameAll(records)
 		for i, f := range formats {
-			b.Run(w.name+"/"+f.name, func(b *testing.B) { bench(b, i, records, symbols) })
+			b.Run("workload="+w.Name+"/format="+f.name, func(b *testing.B) { bench(b, i, records, symbols) })
 		}
 	}
 }
@@ -84,9 +88,9 @@ func write(to io.Writer, format int, records []heisen.Record, symbols *heisen.Sy
 	return w.Close()
 }
 
-// BenchmarkReaders reads each workload in each format, whole, by the reader that
-// trace.NewReader chooses. bytes/event is the size of the file.
-func BenchmarkReaders(b *testing.B) {
+// BenchmarkReader reads each workload in each format with the reader that trace.NewReader returns.
+// bytes/event is the size of the file.
+func BenchmarkReader(b *testing.B) {
 	eachTrace(b, func(b *testing.B, format int, records []heisen.Record, symbols *heisen.Symbols) {
 		var file bytes.Buffer
 		if err := write(&file, format, records, symbols); err != nil {
@@ -94,7 +98,7 @@ func BenchmarkReaders(b *testing.B) {
 		}
 		b.SetBytes(int64(file.Len()))
 		batch := make([]heisen.Record, 1024)
-		measure(b, len(records), func() error {
+		measure.PerEvent(b, len(records), func() error {
 			r, err := trace.NewReader(bytes.NewReader(file.Bytes()))
 			if err != nil {
 				return err
@@ -114,11 +118,11 @@ func BenchmarkReaders(b *testing.B) {
 	})
 }
 
-// BenchmarkWriters writes each workload in each format.
-func BenchmarkWriters(b *testing.B) {
+// BenchmarkWriter writes each workload in each format.
+func BenchmarkWriter(b *testing.B) {
 	eachTrace(b, func(b *testing.B, format int, records []heisen.Record, symbols *heisen.Symbols) {
 		var file bytes.Buffer
-		measure(b, len(records), func() error {
+		measure.PerEvent(b, len(records), func() error {
 			file.Reset()
 			return write(&file, format, records, symbols)
 		})
@@ -127,11 +131,10 @@ func BenchmarkWriters(b *testing.B) {
 	})
 }
 
-// TestTracesComeBack: what the benchmarks read is what was generated.
-func TestTracesComeBack(t *testing.T) {
-	for _, w := range workloads {
-		w.params.Events, w.params.Seed = 1<<14, 1
-		records := w.generate(w.params)
+// TestWorkloadsRoundTrip checks that the benchmarks read what was generated.
+func TestWorkloadsRoundTrip(t *testing.T) {
+	for _, w := range workload.Shared() {
+		records := w.Events(1 << 14)
 		for i, f := range formats {
 			var file bytes.Buffer
 			if err := write(&file, i, records, nameAll(records)); err != nil {
@@ -141,13 +144,13 @@ func TestTracesComeBack(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			checkSame(t, w.name+"/"+f.name, r, records)
+			checkSame(t, w.Name+"/"+f.name, r, records)
 		}
 	}
 }
 
-// checkSame compares what does not depend on how a format numbers threads,
-// objects and sites: ops, and where equal ones stand.
+// checkSame compares what does not depend on how a format numbers threads, objects and sites: the
+// ops, and which threads and sites are equal.
 func checkSame(t *testing.T, name string, r *trace.Reader, want []heisen.Record) {
 	t.Helper()
 	var got []heisen.Record

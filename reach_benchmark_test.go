@@ -1,4 +1,4 @@
-package bench
+package heisen_test
 
 import (
 	"context"
@@ -13,10 +13,11 @@ import (
 	"github.com/RoaringBitmap/roaring/v2/roaring64"
 
 	"github.com/heisen-go/heisen"
+	"github.com/heisen-go/heisen/bench/measure"
 	"github.com/heisen-go/heisen/trace"
 )
 
-// reachKind is a way to keep a set of objects. S is the set.
+// reachKind is a representation S of sets of objects.
 type reachKind[S any] struct {
 	name       string
 	build      func([]heisen.Span) S // in any order
@@ -60,7 +61,7 @@ var spanReach = reachKind[heisen.Objects]{
 	bytes: func(s heisen.Objects) uint64 { return uint64(len(s)) * 16 },
 }
 
-// bitmapReach keeps a bitmap of what add adds.
+// bitmapReach is a bitmap of the numbers that add adds.
 func bitmapReach(name string, of func(heisen.Object) uint64, add func(*roaring64.Bitmap, []heisen.Span)) reachKind[*roaring64.Bitmap] {
 	return reachKind[*roaring64.Bitmap]{
 		name: name,
@@ -90,7 +91,7 @@ func bitmapReach(name string, of func(heisen.Object) uint64, add func(*roaring64
 	}
 }
 
-// wordReach has each word of an object: like spans it knows what an object's parts are.
+// wordReach has each 8-byte word of an object, so that it knows which words an object has.
 var wordReach = bitmapReach("words", func(o heisen.Object) uint64 { return uint64(o) / 8 },
 	func(b *roaring64.Bitmap, spans []heisen.Span) {
 		for _, s := range spans {
@@ -98,8 +99,8 @@ var wordReach = bitmapReach("words", func(o heisen.Object) uint64 { return uint6
 		}
 	})
 
-// startReach has the address of each object only, as in the thesis: to ask it for a
-// part of one, somebody else must know where the object starts.
+// startReach has only the address of each object, as in the thesis. It cannot answer for an address
+// within an object.
 var startReach = bitmapReach("starts", func(o heisen.Object) uint64 { return uint64(o) },
 	func(b *roaring64.Bitmap, spans []heisen.Span) {
 		starts := make([]uint64, len(spans))
@@ -109,8 +110,8 @@ var startReach = bitmapReach("starts", func(o heisen.Object) uint64 { return uin
 		b.AddMany(starts)
 	})
 
-// recordedReach reads the sets of objects of the calls in a trace that bench/rdit
-// -keep has written, call by call, without those of everything and of nothing.
+// recordedReach returns the sets of objects of the hidden calls in a trace that bench/rdit -keep has
+// written, without the sets of all objects and of none.
 func recordedReach(tb testing.TB, path string) (sets []heisen.Objects) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -139,8 +140,8 @@ type reachCollector func(*heisen.Record)
 func (c reachCollector) Handle(e heisen.Event) { c(heisen.AsRecord(e)) }
 func (reachCollector) Flush() error            { return nil }
 
-// scatteredReach makes sets of objects that were allocated far from each other, which
-// heaps of small programs do not have: n of 48 bytes each in 16 GiB.
+// scatteredReach makes sets of n objects of 48 bytes each, spread over 16 GiB, which the heaps of
+// small programs do not have.
 func scatteredReach(n int) (sets []heisen.Objects) {
 	rng := rand.New(rand.NewPCG(1, 1))
 	for range 64 {
@@ -156,11 +157,10 @@ func scatteredReach(n int) (sets []heisen.Objects) {
 // sink keeps results from being optimized away.
 var sink int
 
-// BenchmarkReach compares ways to keep the sets of objects of hidden calls, by what is
-// done with them: making one of what the recorder sends, asking whether two have
-// an object in common and whether one has an address, and reading one from a file. An event
-// is a call; B/set is what a set takes in memory, file-B/set in a file before it is
-// compressed.
+// BenchmarkReach compares representations of the sets of objects of hidden calls: making a set of
+// what the recorder sends, asking whether two sets have an object in common and whether a set has an
+// address, and reading a set from a file. An event is one operation on one set. B/set is the size of
+// a set in memory, file-B/set in a file before compression.
 func BenchmarkReach(b *testing.B) {
 	files, err := filepath.Glob("testdata/reach/*.heisen")
 	if err != nil || len(files) == 0 {
@@ -196,8 +196,8 @@ func reachOps[S any](b *testing.B, name string, kind reachKind[S], sets []heisen
 		file += float64(len(encoded[i])) / float64(len(sets))
 	}
 	op := func(op string, once func(i int)) {
-		b.Run(name+"/"+op+"/"+kind.name, func(b *testing.B) {
-			measure(b, len(sets), func() error {
+		b.Run("sets="+name+"/op="+op+"/kind="+kind.name, func(b *testing.B) {
+			measure.PerEvent(b, len(sets), func() error {
 				for i := range sets {
 					once(i)
 				}
@@ -209,7 +209,7 @@ func reachOps[S any](b *testing.B, name string, kind reachKind[S], sets []heisen
 	}
 	count := func(yes bool) {
 		if yes {
-			sink++
+			answers++
 		}
 	}
 	op("build", func(i int) { kind.build(arrivals[i]) })
@@ -221,7 +221,10 @@ func reachOps[S any](b *testing.B, name string, kind reachKind[S], sets []heisen
 	op("decode", func(i int) { kind.decode(encoded[i]) })
 }
 
-// TestReachKinds: all ways to keep sets give the same answers.
+// answers keeps the compiler from dropping what is measured.
+var answers int
+
+// TestReachKinds checks that all representations give the same answers.
 func TestReachKinds(t *testing.T) {
 	sets := slices.Concat(recordedReach(t, "testdata/reach/bbolt.heisen"), scatteredReach(100))
 	for i, s := range sets {
