@@ -72,7 +72,9 @@ func BenchmarkDispatch(b *testing.B) {
 func BenchmarkSymbols(b *testing.B) {
 	const steps, sites = 1 << 14, 1 << 6
 	site := func(i int) heisen.Site { return heisen.Site(1 + i%sites) }
-	held := func(i int) heisen.HeldLock { return heisen.HeldLock{Lock: heisen.Object(8 * (i % sites)), Site: site(i)} }
+	held := func(i int) heisen.HeldLock {
+		return heisen.HeldLock{Lock: heisen.Object(8 * (i % sites)), Site: site(i)}
+	}
 	for _, op := range []struct {
 		name  string
 		fresh bool // whether it needs a table in which the positions are new

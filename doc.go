@@ -1,49 +1,95 @@
-// Package heisen is the vocabulary of a system that finds, predicts, confirms
-// and heals concurrency bugs in Go programs: what an event is (Op, Record,
-// Event), who consumes events (Detector), where they come from (Source), what
-// comes out (Finding), and what the numbers in both mean (Symbols).
+// Package heisen defines what all parts of heisen share, a library and command that finds, predicts
+// and confirms concurrency bugs in Go programs.
+//
+//   - [Record] is an event of an execution, with an [Op] that says what happened; [Event] is an
+//     event of any form. The comments on the ops define the happens-before order.
+//   - [Source] delivers a stream of events, [Detector] consumes one, and [Run] connects them. [Tee]
+//     and [Filter] combine detectors.
+//   - [Finding] is a bug that a detector reports, to a [Sink].
+//   - [Symbols] says what the numbers in events and findings stand for: sites, calls, locks, threads.
+//
+// The package analyzes nothing itself and costs next to nothing: Run hands records to detectors in
+// batches, at a few nanoseconds an event. Symbols is safe for concurrent use. A Source or Detector
+// belongs to one goroutine, unless its documentation says otherwise.
+//
+// The package example is a program that reports the races of a recorded trace.
 //
 // # Reading map
 //
-// Imports point down only; a test in internal/arch keeps it so.
+// These are all packages of the module. A package imports only packages of the groups before its
+// own, and of its own group only what the table in internal/arch allows; a test there checks it, and
+// that this list is complete.
 //
-//   - heisen (this package): the vocabulary and the combinators Tee and Filter.
-//     Run feeds a Source to Detectors.
-//   - internal/shadow: shadow memory, the per-variable state of detectors.
-//   - trace: trace files and streams. The STD text format and heisen's own
-//     binary format, validation, statistics, printing.
-//   - vclock: vector clocks and epochs; the happens-before detectors FastTrack
-//     and Reference.
-//   - lockset: interned sets of locks and who holds them; the locking discipline
-//     (Eraser), potential races (Hybrid) and the order in which locks are taken.
-//   - tree: a filter that keeps redundant accesses from detectors.
-//   - internal/core/atomrace: what is being accessed right now, by lock-free tables that
-//     also go into programs.
-//   - section: the vocabulary of atomic sections: their check, files, refinement by runs, and a
-//     tracker that follows threads through them.
-//   - internal/overlap: the findings of accesses that overlap, for all who run AtomRace.
-//   - atomrace: races as accesses that overlap, violations of atomic sections as accesses that
-//     come in between; noise.
-//   - mcm: bugs predicted from the maximal causal model of an execution, each with a
-//     schedule; mcm/order is the solver for strict orders that it rests on.
-//   - internal/core/strategies: which goroutine goes on, by strategies that also go into programs.
-//   - racefuzz: suspected bugs made to happen. Strategies, models of goroutines to try
-//     them on, schedules as text and their minimisation.
-//   - internal/recorder: the recorder that is injected into programs, and what receives
-//     its events and merges the goroutines' into one order.
-//   - internal/build: the overlay that carries the recorder into a program with
-//     the stock go command.
-//   - report: findings as text and as JSON lines.
-//   - internal/cli: the heisen command's subcommands, flags and exit statuses.
+// Foundations:
+//
+//   - heisen: this package.
+//   - internal/option: functional options in the one shape that all constructors share.
+//   - internal/shadow: shadow memory, which holds a detector's state for each variable.
+//   - internal/locksets: interned sets of locks, and the locks that each thread holds.
+//   - internal/races: findings of data races, in the words that all detectors use.
+//   - internal/source: the statement and the variable behind a line of Go source.
+//   - internal/fold: counts repeated findings.
+//   - internal/core/fasttrack: the FastTrack detector that runs inside instrumented programs.
+//   - internal/core/atomrace: the AtomRace tables that run inside instrumented programs.
+//   - internal/core/strategies: the scheduling strategies that run inside instrumented programs.
+//
+// Traces, detectors and reports, each on its own:
+//
+//   - trace: trace files: a text format and a binary format, validation, statistics, printing.
+//   - vclock: vector clocks, the happens-before order, and the detectors FastTrack and HappensBefore.
+//   - lockset: the detectors Eraser (locking discipline), Hybrid (potential races) and LockOrder
+//     (potential deadlocks).
+//   - tree: a filter that keeps redundant events from detectors.
+//   - section: atomic sections: what they are, their check, their file format, and a tracker.
+//   - report: findings as text and as JSON, baselines and suppressions.
+//   - internal/allocsite: where memory was allocated, for reports.
+//   - internal/overlap: findings of accesses that overlap, for all that run AtomRace.
+//
+// Combinations:
+//
+//   - atomrace: the AtomRace detector of overlapping accesses and violated atomic sections, and noise.
+//   - mcm: bugs predicted from the maximal causal model of an execution, each with a schedule.
+//   - mcm/order: a solver for strict orders, on which mcm rests.
+//   - mcm/internal/window: a window of events, in which mcm looks for bugs.
+//   - mcm/internal/replay: checks a predicted schedule against the window.
+//   - mcm/internal/smtlib: writes a query in SMT-LIB, for other solvers.
+//   - mcm/internal/model: the constraints that every feasible reordering of a window satisfies.
+//   - mcm/internal/candidate: the queries to ask: pairs of accesses, cycles of locks, atomic sections.
+//   - mcm/internal/quick: stages that answer easy queries without a search.
+//   - mcm/internal/solve: the stage that asks the solver of mcm/order.
+//   - mcm/internal/moves: the states of a model and the steps between them.
+//   - mcm/internal/explore: a search for a schedule that answers one query.
+//   - mcm/internal/reach: a search for how far the other threads get while one is held back.
+//   - mcm/internal/beam: a beam search, which keeps the most promising states.
+//   - mcm/internal/grid: all reachable states of a window, if they are few enough.
+//   - mcm/internal/sweep: a search through states that answers many queries at once.
+//   - mcm/internal/cascade: the list of stages, each with its budget.
+//   - mcm/internal/windowtest: makes windows, for tests.
+//   - mcm/internal/modeltest: makes models, for tests.
+//   - racefuzz: strategies that make suspected bugs happen, models of goroutines to try them on, and
+//     schedules as text.
+//
+// The command:
+//
+//   - internal/arch: the architecture as a test.
+//   - internal/recorder: the recorder that is injected into programs, and the receiver of its events.
+//   - internal/infer: proposes atomic sections from Go source.
+//   - internal/build: builds programs with the recorder inside, with the stock go command.
+//   - internal/confirm: runs programs again under a strategy to reproduce suspected bugs.
+//   - internal/cli: subcommands, flags, exit statuses and what the command prints.
 //   - driver: the command as a package, for tools with detectors of their own.
-//   - cmd/heisen: main.
-//   - internal/testaid/goracetests: heisen's verdicts on the test data of Go's race
-//     detector.
-//   - bench: benchmarks, of whole programs too, and the workload generators that
-//     tests share.
-//   - examples: small real programs with real bugs, each with a test of what
-//     the command says about it.
+//   - cmd/heisen: package main of the command.
 //
-// A first program, which reports the races of a recorded trace, is the package
-// example below.
+// Benchmarks, examples, documents and test aids:
+//
+//   - bench/...: comparisons of detectors, of whole programs, and with results of papers.
+//   - bench/workload: the traces that all benchmarks share.
+//   - bench/measure: the units in which all benchmarks report.
+//   - examples/...: small programs with bugs, each with a test of what the command reports about it.
+//   - docs: the documents; its tests run their commands and compile their code.
+//   - internal/testaid/must: shortens tests that call constructors.
+//   - internal/testaid/heisentest: runs the command on programs, for tests.
+//   - internal/testaid/goracetests: runs the test data of Go's race detector.
+//   - internal/testaid/randomprograms: random programs without races, which must get no reports.
+//   - internal/testaid/randomtrials: runs random trials of tests on all processors.
 package heisen

@@ -3,6 +3,7 @@ package heisen_test
 import (
 	"context"
 	"encoding/binary"
+	"flag"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -157,16 +158,22 @@ func scatteredReach(n int) (sets []heisen.Objects) {
 // sink keeps results from being optimized away.
 var sink int
 
+var heavy = flag.Bool("heavy", false, "compare sets of objects on all recordings")
+
 // BenchmarkReach compares representations of the sets of objects of hidden calls: making a set of
 // what the recorder sends, asking whether two sets have an object in common and whether a set has an
 // address, and reading a set from a file. An event is one operation on one set. B/set is the size of
-// a set in memory, file-B/set in a file before compression.
+// a set in memory, file-B/set in a file before compression. The flag -heavy adds recordings of further
+// modules.
 func BenchmarkReach(b *testing.B) {
 	files, err := filepath.Glob("testdata/reach/*.heisen")
 	if err != nil || len(files) == 0 {
 		b.Fatal("no sets: ", err)
 	}
 	for _, path := range files {
+		if !*heavy && filepath.Base(path) != "bbolt.heisen" {
+			continue
+		}
 		name, _ := strings.CutSuffix(filepath.Base(path), ".heisen")
 		benchmarkReach(b, name, recordedReach(b, path))
 	}

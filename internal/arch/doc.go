@@ -1,4 +1,6 @@
-// Package arch holds the module's architecture as a test: a table of the rooms
-// that packages stand in, and a check that imports point down only. A package
-// that has no room, or reaches up, fails the test suite.
+// Package arch checks the architecture of the module. It has no code outside of its tests:
+//
+//   - A table has a room for every package: a floor, and what a package there may import. Imports
+//     point down only. A package without a room fails the test.
+//   - The reading map in the documentation of package heisen lists every room of the table.
 package arch
