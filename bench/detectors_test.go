@@ -1,74 +1,87 @@
 package bench
 
 import (
-	"fmt"
 	"testing"
+	"time"
 
 	"github.com/heisen-go/heisen"
 	"github.com/heisen-go/heisen/atomrace"
+	bm "github.com/heisen-go/heisen/bench/measure"
 	"github.com/heisen-go/heisen/bench/workload"
-	"github.com/heisen-go/heisen/internal/testaid/must"
 	"github.com/heisen-go/heisen/lockset"
+	"github.com/heisen-go/heisen/mcm"
+	"github.com/heisen-go/heisen/tree"
 	"github.com/heisen-go/heisen/vclock"
 )
 
-var workloads = []struct {
-	name     string
-	generate func(workload.Params) []heisen.Record
-	params   workload.Params
+// events is the number of events of a workload. The predictor gets fewer, because it is slower.
+const (
+	events          = 1 << 17
+	predictedEvents = 1 << 14
+)
+
+// all has a constructor for every detector of the module, with the options of the TREE filter that
+// may stand in front of it. Without options there is no filter for the detector: atomrace and mcm
+// need all events.
+var all = []struct {
+	name    string
+	precise bool // reports races and nothing else
+	events  int
+	make    func(heisen.Sink) (heisen.Detector, error)
+	filter  []tree.Option
 }{
-	{"lock-protected", workload.LockProtected, workload.Params{Threads: 16, Vars: 4096}},
-	{"sync-heavy", workload.SyncHeavy, workload.Params{Threads: 64, Vars: 64}},
-	{"thread-local", workload.ThreadLocal, workload.Params{Threads: 16, Vars: 4096}},
-	{"read-shared", workload.ReadShared, workload.Params{Threads: 16, Vars: 4096}},
+	{"fasttrack", true, events,
+		func(s heisen.Sink) (heisen.Detector, error) { return vclock.NewFastTrack(vclock.WithSink(s)) },
+		[]tree.Option{tree.WithDetectorCost(14 * time.Nanosecond)}},
+	{"hb", true, events,
+		func(s heisen.Sink) (heisen.Detector, error) { return vclock.NewHappensBefore(vclock.WithSink(s)) },
+		[]tree.Option{tree.WithoutBypass()}},
+	{"eraser", false, events,
+		func(s heisen.Sink) (heisen.Detector, error) { return lockset.NewEraser(lockset.WithSink(s)) },
+		[]tree.Option{tree.WithMessageOrder(), tree.WithDetectorCost(11 * time.Nanosecond)}},
+	{"eraser-by-object", false, events,
+		func(s heisen.Sink) (heisen.Detector, error) { return lockset.NewEraser(lockset.WithSink(s), lockset.WithObjectGranularity()) },
+		[]tree.Option{tree.WithMessageOrder(), tree.WithDetectorCost(11 * time.Nanosecond)}},
+	{"hybrid", false, events,
+		func(s heisen.Sink) (heisen.Detector, error) { return lockset.NewHybrid(lockset.WithSink(s)) },
+		[]tree.Option{tree.WithMessageOrder(), tree.WithDetectorCost(18 * time.Nanosecond)}},
+	{"lockorder", false, events,
+		func(s heisen.Sink) (heisen.Detector, error) { return lockset.NewLockOrder(lockset.WithSink(s)) },
+		[]tree.Option{tree.WithoutBypass()}},
+	{"atomrace", true, events,
+		func(s heisen.Sink) (heisen.Detector, error) { return atomrace.NewDetector(atomrace.WithSink(s)) }, nil},
+	{"mcm", true, predictedEvents,
+		func(s heisen.Sink) (heisen.Detector, error) { return mcm.NewDetector(mcm.WithSink(s)) }, nil},
 }
 
-var detectors = []struct {
-	name  string
-	races bool // whether it reports nothing but races
-	make  func(heisen.Sink) heisen.Detector
-}{
-	{"fasttrack", true, func(s heisen.Sink) heisen.Detector { return must.Make(vclock.NewFastTrack(vclock.WithSink(s))) }},
-	{"hb", true, func(s heisen.Sink) heisen.Detector { return must.Make(vclock.NewHappensBefore(vclock.WithSink(s))) }},
-	{"eraser", false, func(s heisen.Sink) heisen.Detector { return must.Make(lockset.NewEraser(lockset.WithSink(s))) }},
-	{"eraser-by-object", false, func(s heisen.Sink) heisen.Detector {
-		return must.Make(lockset.NewEraser(lockset.WithSink(s), lockset.WithObjectGranularity()))
-	}},
-	{"hybrid", false, func(s heisen.Sink) heisen.Detector { return must.Make(lockset.NewHybrid(lockset.WithSink(s))) }},
-	{"atomrace", true, func(s heisen.Sink) heisen.Detector { return must.Make(atomrace.NewDetector(atomrace.WithSink(s))) }},
-}
-
-// BenchmarkDetectors runs each detector over each workload, whole, with a fresh
-// detector each time. B/event and allocs/event are therefore what building up
-// the state costs, spread over the events.
+// BenchmarkDetectors runs every detector over every shared workload, alone and behind the TREE
+// filter. Each run has a fresh detector, so B/event and allocs/event include the cost of building up
+// its state.
 func BenchmarkDetectors(b *testing.B) {
-	for _, w := range workloads {
-		w.params.Events, w.params.Seed = benchEvents, 1
-		trace := w.generate(w.params)
-		for _, d := range detectors {
-			b.Run(w.name+"/"+d.name, func(b *testing.B) {
-				findings := 0
-				measure(b, len(trace), func() error {
-					return run(d.make(func(heisen.Finding) { findings++ }), trace)
-				})
-				if d.races && findings != 0 {
-					b.Fatalf("%d findings in a trace without races", findings)
+	for _, w := range workload.Shared() {
+		traces := map[int][]heisen.Record{events: w.Events(events), predictedEvents: w.Events(predictedEvents)}
+		for _, filter := range []string{"none", "tree"} {
+			for _, d := range all {
+				if filter == "tree" && d.filter == nil {
+					continue
 				}
-			})
+				b.Run("workload="+w.Name+"/filter="+filter+"/detector="+d.name, func(b *testing.B) {
+					findings, trace := 0, traces[d.events]
+					bm.PerEvent(b, len(trace), func() error {
+						detector, err := d.make(func(heisen.Finding) { findings++ })
+						if err == nil && filter == "tree" {
+							detector, err = tree.NewFilter(detector, d.filter...)
+						}
+						if err != nil {
+							return err
+						}
+						return bm.Feed(detector, trace)
+					})
+					if d.precise && findings != 0 {
+						b.Fatalf("%d findings in a trace without races", findings)
+					}
+				})
+			}
 		}
 	}
-}
-
-// run feeds a trace in batches of the size that heisen.Run uses.
-func run(d heisen.Detector, trace []heisen.Record) error {
-	h, ok := d.(heisen.RecordHandler)
-	if !ok {
-		return fmt.Errorf("%T takes no batches", d)
-	}
-	for len(trace) > 0 {
-		n := min(1024, len(trace))
-		h.HandleRecords(trace[:n])
-		trace = trace[n:]
-	}
-	return d.Flush()
 }
