@@ -40,7 +40,9 @@ var all = []struct {
 		func(s heisen.Sink) (heisen.Detector, error) { return lockset.NewEraser(lockset.WithSink(s)) },
 		[]tree.Option{tree.WithMessageOrder(), tree.WithDetectorCost(11 * time.Nanosecond)}},
 	{"eraser-by-object", false, events,
-		func(s heisen.Sink) (heisen.Detector, error) { return lockset.NewEraser(lockset.WithSink(s), lockset.WithObjectGranularity()) },
+		func(s heisen.Sink) (heisen.Detector, error) {
+			return lockset.NewEraser(lockset.WithSink(s), lockset.WithObjectGranularity())
+		},
 		[]tree.Option{tree.WithMessageOrder(), tree.WithDetectorCost(11 * time.Nanosecond)}},
 	{"hybrid", false, events,
 		func(s heisen.Sink) (heisen.Detector, error) { return lockset.NewHybrid(lockset.WithSink(s)) },

@@ -97,11 +97,19 @@ var (
 )
 
 // TestPaths: each relative link leads to a file or folder, and so does each name in backquotes that
-// looks like a path of the module.
+// looks like a path of the module. The name of a Go file may lack its folder.
 func TestPaths(t *testing.T) {
 	exists := func(elements ...string) bool {
 		_, err := os.Stat(filepath.Join(append([]string{root}, elements...)...))
 		return err == nil
+	}
+	goFiles := map[string]bool{}
+	err := filepath.WalkDir(root, func(file string, _ fs.DirEntry, err error) error {
+		goFiles[filepath.Base(file)] = true
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
 	}
 	for _, document := range documents(t) {
 		text := fence.ReplaceAllString(read(t, document), "")
@@ -117,7 +125,8 @@ func TestPaths(t *testing.T) {
 			quoted := strings.TrimSuffix(strings.TrimPrefix(m[1], "./"), "/...")
 			first, rest, nested := strings.Cut(quoted, "/")
 			isPath := nested && rest != "" && name.MatchString(quoted) && first != "" && exists(first)
-			if (isPath || path.Ext(quoted) == ".go" && name.MatchString(quoted)) && !exists(quoted) && !exists(path.Dir(document), quoted) {
+			isGoFile := !nested && path.Ext(quoted) == ".go" && name.MatchString(quoted)
+			if isPath && !exists(quoted) && !exists(path.Dir(document), quoted) || isGoFile && !goFiles[quoted] {
 				t.Errorf("%s: there is no %s", document, m[1])
 			}
 		}
