@@ -16,8 +16,8 @@ func eraser(options ...lockset.EraserOption) func(heisen.Sink) heisen.Detector {
 	}
 }
 
-// TestEraserIsNaive compares with the plain version, which keeps every access
-// and a state for every byte. Eraser compacts all the time.
+// TestEraserIsNaive compares Eraser with a naive version, which stores every access and a state for
+// every byte. Eraser compacts after every event.
 func TestEraserIsNaive(t *testing.T) {
 	forRandomTraces(t, 2500, func(trace []heisen.Record) error {
 		return compareErasers(trace, false)

@@ -186,9 +186,9 @@ func TestLockOrderMessage(t *testing.T) {
 	}
 }
 
-// TestLockOrderRemembers: what one thread does again and again, between
-// messages, does not push out what others did, and 8 of them are remembered.
-func TestLockOrderRemembers(t *testing.T) {
+// TestLockOrderStoresOccurrences checks that repetitions by one thread, between messages, do not replace
+// the occurrences of other threads, and that the occurrences of 8 threads are stored.
+func TestLockOrderStoresOccurrences(t *testing.T) {
 	text := "0>1 0>2 "
 	for range 20 {
 		text += "1r:m 1+A@1 1+B@2 1-B 1-A "
@@ -223,7 +223,7 @@ func TestLockOrderLimit(t *testing.T) {
 	if !errors.Is(err, lockset.ErrLimit) {
 		t.Errorf("error %v", err)
 	}
-	// The first two are compared with what came too late to be remembered.
+	// Dependencies beyond the limit are still compared with the first two.
 	if want := []string{"1B 2A"}; !slices.Equal(found, want) {
 		t.Errorf("found %q, want %q", found, want)
 	}

@@ -74,8 +74,8 @@ func randomProgram(rng *rand.Rand, threads, locks, length int) program {
 			default:
 				l := rng.IntN(locks)
 				shared := rng.IntN(5) < readers
-				// Who holds a lock and takes it again waits for himself, but for
-				// readers, whom nobody keeps out.
+				// A thread that takes a lock again waits for itself, unless both holds are
+				// shared.
 				if !slices.ContainsFunc(holds, func(h held) bool { return h.lock == l && !(h.shared && shared) }) {
 					op := heisen.Acquire
 					if shared {
@@ -306,8 +306,7 @@ func TestLockOrderFindsEveryDeadlock(t *testing.T) {
 	if reachable < programs/4 || long < programs/100 {
 		t.Errorf("only %d deadlocks, %d of more than two threads", reachable, long)
 	}
-	// What keeps threads apart is nearly always a gate lock or the order of fork
-	// and join.
+	// The threads of a cycle are nearly always kept apart by a guard or by fork and join.
 	if unreachable*5 > reported {
 		t.Errorf("%d of %d reports are of no state that is reached", unreachable, reported)
 	}

@@ -7,9 +7,8 @@ import (
 	"github.com/heisen-go/heisen"
 )
 
-// plain is the definition in LockOrder's documentation, word by word and without
-// any thought of cost: every dependency is kept with the whole clock of its
-// thread, every circle is looked at.
+// plain implements the definition in LockOrder's documentation literally: it stores every dependency with
+// the full clock of its thread and examines every cycle.
 type plain struct {
 	clocks   map[heisen.Thread]clock
 	messages map[heisen.Object]clock

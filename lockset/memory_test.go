@@ -103,9 +103,9 @@ func TestManyAtOnce(t *testing.T) {
 	}
 }
 
-// TestForgotten: a variable that more goroutines access, unordered, than are
-// remembered, or that is accessed at too many places.
-func TestForgotten(t *testing.T) {
+// TestEvicted accesses a variable from more unordered goroutines than the bound permits, and at too many
+// sites.
+func TestEvicted(t *testing.T) {
 	const remember = 100
 	feed := func(threads heisen.Thread) *lockset.Hybrid {
 		d := must.Make(lockset.NewHybrid(lockset.WithMaxAccesses(remember)))
@@ -115,10 +115,10 @@ func TestForgotten(t *testing.T) {
 		return d
 	}
 	if d := feed(remember); d.Evicted() != 0 || d.Flush() != nil {
-		t.Errorf("%d forgotten, error %v", d.Evicted(), d.Flush())
+		t.Errorf("%d evicted, error %v", d.Evicted(), d.Flush())
 	}
 	if d := feed(remember + 7); d.Evicted() != 7 || !errors.Is(d.Flush(), lockset.ErrEvicted) {
-		t.Errorf("%d forgotten, error %v", d.Evicted(), d.Flush())
+		t.Errorf("%d evicted, error %v", d.Evicted(), d.Flush())
 	}
 	for _, test := range []struct {
 		sites  heisen.Site
@@ -130,7 +130,7 @@ func TestForgotten(t *testing.T) {
 			d.Handle((&heisen.Record{Thread: 1, Op: heisen.Read, Object: x, Site: site}).Event())
 		}
 		if d.Evicted() != test.want {
-			t.Errorf("%d sites, Remember(%d): %d forgotten, want %d", test.sites, test.option, d.Evicted(), test.want)
+			t.Errorf("%d sites, WithMaxAccesses(%d): %d evicted, want %d", test.sites, test.option, d.Evicted(), test.want)
 		}
 	}
 }

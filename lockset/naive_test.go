@@ -7,10 +7,10 @@ import (
 	"github.com/heisen-go/heisen"
 )
 
-// What the detectors do, written down as plainly as possible: maps of Go sets,
-// a state for every byte, every pair of accesses, reachability in a graph.
+// Naive versions of the detectors: sets as maps, a state for every byte, every pair of accesses, and
+// reachability in a graph.
 
-// life is one life of a lock's address.
+// life is an allocation epoch of a lock's address.
 type life struct{ at heisen.Object }
 
 type naiveHold struct {

@@ -242,8 +242,8 @@ func TestHybridFindsRaces(t *testing.T) {
 	}
 }
 
-// TestBoundedHybrid remembers few accesses: what it reports is right, and if
-// something is missing it says so.
+// TestBoundedHybrid bounds the stored accesses. Reported pairs must be right, and Flush must return an
+// error if pairs may be missing.
 func TestBoundedHybrid(t *testing.T) {
 	forRandomTraces(t, 400, func(trace []heisen.Record) error {
 		want := allPairs(trace, false)

@@ -9,9 +9,9 @@ import (
 	"github.com/heisen-go/heisen/internal/locksets"
 )
 
-// TestHoldsIsNaive compares what each thread holds, after each event of random
-// traces, with the plain version. Now and then the table is compacted.
-func TestHoldsIsNaive(t *testing.T) {
+// TestTrackerIsNaive compares what each thread holds, after each event of random traces, with a naive
+// version, and compacts the table from time to time.
+func TestTrackerIsNaive(t *testing.T) {
 	forRandomTraces(t, 500, func(trace []heisen.Record) error {
 		table := locksets.NewTable()
 		holds := locksets.NewTracker(table)
@@ -50,8 +50,8 @@ func locked(between ...heisen.Record) []heisen.Record {
 	)
 }
 
-// TestLocksThatDoNotExclude: if anything but a release by its holder ends a hold
-// then the lock has kept nobody away, so that Hybrid must report the pair.
+// TestLocksThatDoNotExclude checks that Hybrid reports a pair if anything except a release by the holder
+// ends the hold of the common lock.
 func TestLocksThatDoNotExclude(t *testing.T) {
 	release := do(1, heisen.Release, l, 0)
 	for name, test := range map[string]struct {
@@ -82,8 +82,8 @@ func TestLocksThatDoNotExclude(t *testing.T) {
 	}
 }
 
-// TestReadLocks: two holds for reading exclude nothing, one for writing excludes
-// both kinds.
+// TestReadLocks checks that two shared holds do not exclude each other, and that an exclusive one
+// excludes both kinds.
 func TestReadLocks(t *testing.T) {
 	under := func(t heisen.Thread, shared bool, op heisen.Op, site heisen.Site) []heisen.Record {
 		if shared {

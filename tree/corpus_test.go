@@ -31,7 +31,7 @@ func TestCorpus(t *testing.T) {
 			dropped += o.DroppedAccesses
 			races += uint64(o.races)
 		}
-		all, filtered := analyse(records, fastTrack, nil), analyse(records, fastTrack, tree.NewFilter)
+		all, filtered := analyze(records, fastTrack, nil), analyze(records, fastTrack, tree.NewFilter)
 		if !errors.Is(filtered.err, tree.ErrLockMisuse) && !maps.Equal(all.first, filtered.first) {
 			t.Errorf("%s: fasttrack: first races (-all +filtered):\n%s", file, cmp.Diff(all.first, filtered.first))
 		}

@@ -10,8 +10,8 @@ import (
 	"github.com/heisen-go/heisen/vclock"
 )
 
-// loop is a goroutine that writes a variable a hundred times under a lock, and
-// another one that writes it without.
+// loop returns the trace of a goroutine that writes a variable a hundred times under a lock, and of
+// another one that writes it without the lock.
 func loop() []heisen.Record {
 	trace := []heisen.Record{{Thread: 0, Op: heisen.Fork, Object: 1, Site: 10}}
 	for range 100 {
@@ -23,7 +23,8 @@ func loop() []heisen.Record {
 	return append(trace, heisen.Record{Thread: 1, Op: heisen.Write, Object: 0x1000, Site: 14})
 }
 
-func ExampleNewFilter() {
+// A detector finds the same races behind a filter.
+func Example() {
 	detector, err := vclock.NewHappensBefore(vclock.WithSink(func(f heisen.Finding) {
 		fmt.Printf("%s, sites %d and %d\n", f.Message, f.Accesses[0].Site, f.Accesses[1].Site)
 	}))
@@ -46,8 +47,8 @@ func ExampleNewFilter() {
 	// 99 of 101 accesses were redundant
 }
 
-// In front of a detector that compares locksets and orders by messages only, it
-// does not matter who takes the lock in between.
+// In front of a detector that compares locksets and orders only by messages, it does not matter which
+// thread takes the lock in between.
 func ExampleWithMessageOrder() {
 	detector, err := lockset.NewHybrid(lockset.WithSink(func(f heisen.Finding) {
 		fmt.Printf("%s, sites %d and %d\n", f.Message, f.Accesses[0].Site, f.Accesses[1].Site)

@@ -35,16 +35,16 @@ func under(lock heisen.Object, t heisen.Thread, inner ...heisen.Record) []heisen
 	return slices.Concat([]heisen.Record{do(t, heisen.Acquire, lock)}, inner, []heisen.Record{do(t, heisen.Release, lock)})
 }
 
-// kept is a detector that keeps what reaches it.
-type kept struct{ records []heisen.Record }
+// forwarded is a detector that records the events that it gets.
+type forwarded struct{ records []heisen.Record }
 
-func (k *kept) Handle(e heisen.Event) { k.records = append(k.records, *heisen.AsRecord(e)) }
-func (k *kept) Flush() error          { return nil }
+func (k *forwarded) Handle(e heisen.Event) { k.records = append(k.records, *heisen.AsRecord(e)) }
+func (k *forwarded) Flush() error          { return nil }
 
-// filter returns the filter, after the trace, and what it has handed on.
+// filter returns the filter, after the trace, and the events that it forwarded.
 func filter(t testing.TB, trace []heisen.Record, options ...tree.Option) (*tree.Filter, []heisen.Record) {
 	t.Helper()
-	var k kept
+	var k forwarded
 	f, err := tree.NewFilter(&k, options...)
 	if err != nil {
 		t.Fatal(err)
@@ -57,7 +57,7 @@ func filter(t testing.TB, trace []heisen.Record, options ...tree.Option) (*tree.
 // drops.
 func droppedFrom(t testing.TB, trace []heisen.Record, options ...tree.Option) (dropped []int) {
 	t.Helper()
-	var k kept
+	var k forwarded
 	f, err := tree.NewFilter(&k, options...)
 	if err != nil {
 		t.Fatal(err)
@@ -91,10 +91,10 @@ func TestFigure31(t *testing.T) {
 	for name, options := range map[string][]tree.Option{"default": nil, "MessageOrder": {tree.WithMessageOrder()}, "Literal": {tree.WithThesisAlgorithm()}} {
 		f, _ := filter(t, trace, options...)
 		// By the default, thread 0's first write after the second thread came is
-		// kept too, had there been one; here there is none.
+		// forwarded too, had there been one; here there is none.
 		checkSame(t, name+": dropped", f.Stats().DroppedAccesses, 18)
 		for _, d := range []func(heisen.Sink) heisen.Detector{reference, fastTrack, hybrid} {
-			checkSame(t, name+": racy locations", len(analyse(trace, d, tree.NewFilter, options...).pairs), 1)
+			checkSame(t, name+": racy locations", len(analyze(trace, d, tree.NewFilter, options...).pairs), 1)
 		}
 	}
 }
@@ -118,8 +118,8 @@ func TestFigure32(t *testing.T) {
 		f, _ := filter(t, trace, options...)
 		// What stays: the write under A, under B and under none, and the read;
 		// and the other thread's write.
-		checkSame(t, name+": kept", f.Stats().Accesses-f.Stats().DroppedAccesses, 5)
-		got := analyse(trace, hybrid, tree.NewFilter, options...).pairs
+		checkSame(t, name+": forwarded", f.Stats().Accesses-f.Stats().DroppedAccesses, 5)
+		got := analyze(trace, hybrid, tree.NewFilter, options...).pairs
 		checkSame(t, name+": racy locations", len(got), 2)
 	}
 }
@@ -140,11 +140,11 @@ func TestFigure33(t *testing.T) {
 			last = append(last, len(trace))
 		}
 	}
-	// Two threads with A and two without are kept.
+	// Two threads with A and two without are forwarded.
 	checkSame(t, "dropped", droppedFrom(t, trace, tree.WithThesisAlgorithm()), slices.Concat(last[2:4], last[6:]))
-	want := analyse(trace, hybrid, nil).pairs
+	want := analyze(trace, hybrid, nil).pairs
 	checkSame(t, "racy locations", len(want), 3)
-	checkSame(t, "racy locations behind the literal filter", len(analyse(trace, hybrid, tree.NewFilter, tree.WithThesisAlgorithm()).pairs), 3)
+	checkSame(t, "racy locations behind the literal filter", len(analyze(trace, hybrid, tree.NewFilter, tree.WithThesisAlgorithm()).pairs), 3)
 }
 
 // figure34 is the trace of Figure 3.4.
@@ -202,9 +202,9 @@ func TestFigure34(t *testing.T) {
 	checkSame(t, "races that the thesis lists", listed, 39)
 	checkSame(t, "pairs of locations", len(places), 7)
 	checkSame(t, "pairs of locations that the thesis lists", len(listedPlaces), 6)
-	checkSame(t, "pairs of locations that the hybrid detector finds", len(analyse(trace, hybrid, nil).pairs), 7)
+	checkSame(t, "pairs of locations that the hybrid detector finds", len(analyze(trace, hybrid, nil).pairs), 7)
 	for name, options := range map[string][]tree.Option{"default": nil, "MessageOrder": {tree.WithMessageOrder()}, "Literal": {tree.WithThesisAlgorithm()}} {
-		checkSame(t, "pairs of locations behind "+name, len(analyse(trace, hybrid, tree.NewFilter, options...).pairs), 7)
+		checkSame(t, "pairs of locations behind "+name, len(analyze(trace, hybrid, tree.NewFilter, options...).pairs), 7)
 	}
 
 	// Section 3.5: what is pruned.
@@ -256,12 +256,12 @@ func TestFigure37(t *testing.T) {
 			trace = append(trace, at(1, 0, heisen.Write, x+8*j), at(2, 0, heisen.Write, i))
 		}
 	}
-	var k kept
+	var k forwarded
 	f, err := tree.NewSpanFilter(&k)
 	if err != nil {
 		t.Fatal(err)
 	}
 	f.HandleRecords(trace)
-	checkSame(t, "kept", len(k.records), length+1)
+	checkSame(t, "forwarded", len(k.records), length+1)
 	checkSame(t, "dropped of the array", f.Stats().DroppedAccesses-(5*length-1), 4*length)
 }

@@ -18,7 +18,7 @@ import (
 
 // batches is a detector that counts the batches that reach it.
 type batches struct {
-	kept
+	forwarded
 	sizes []int
 	first *heisen.Record
 }
@@ -66,7 +66,7 @@ func TestHandleIsHandleRecords(t *testing.T) {
 				func(r *heisen.Record) heisen.Event { return r.Event() },
 				func(r *heisen.Record) heisen.Event { return foreign{r.Event()} },
 			} {
-				var k kept
+				var k forwarded
 				f, err := tree.NewFilter(&k, options...)
 				if err != nil {
 					t.Fatal(err)
@@ -85,18 +85,18 @@ func TestHandleIsHandleRecords(t *testing.T) {
 func TestOptionsAreChecked(t *testing.T) {
 	for name, build := range map[string]func() (*tree.Filter, error){
 		"no detector":       func() (*tree.Filter, error) { return tree.NewFilter(nil) },
-		"too little memory": func() (*tree.Filter, error) { return tree.NewFilter(&kept{}, tree.WithMemory(1)) },
+		"too little memory": func() (*tree.Filter, error) { return tree.NewFilter(&forwarded{}, tree.WithMemory(1)) },
 		"literal, message": func() (*tree.Filter, error) {
-			return tree.NewFilter(&kept{}, tree.WithThesisAlgorithm(), tree.WithMessageOrder())
+			return tree.NewFilter(&forwarded{}, tree.WithThesisAlgorithm(), tree.WithMessageOrder())
 		},
 		"message, literal": func() (*tree.Filter, error) {
-			return tree.NewFilter(&kept{}, tree.WithMessageOrder(), tree.WithThesisAlgorithm())
+			return tree.NewFilter(&forwarded{}, tree.WithMessageOrder(), tree.WithThesisAlgorithm())
 		},
-		"free detector":         func() (*tree.Filter, error) { return tree.NewFilter(&kept{}, tree.WithDetectorCost(0)) },
-		"nil option":            func() (*tree.Filter, error) { return tree.NewFilter(&kept{}, nil) },
+		"free detector":         func() (*tree.Filter, error) { return tree.NewFilter(&forwarded{}, tree.WithDetectorCost(0)) },
+		"nil option":            func() (*tree.Filter, error) { return tree.NewFilter(&forwarded{}, nil) },
 		"span, no detector":     func() (*tree.Filter, error) { return tree.NewSpanFilter(nil) },
-		"span, nil option":      func() (*tree.Filter, error) { return tree.NewSpanFilter(&kept{}, nil) },
-		"span, too little room": func() (*tree.Filter, error) { return tree.NewSpanFilter(&kept{}, tree.WithMemory(1<<10)) },
+		"span, nil option":      func() (*tree.Filter, error) { return tree.NewSpanFilter(&forwarded{}, nil) },
+		"span, too little room": func() (*tree.Filter, error) { return tree.NewSpanFilter(&forwarded{}, tree.WithMemory(1<<10)) },
 	} {
 		if f, err := build(); !errors.Is(err, heisen.ErrOption) || f != nil {
 			t.Errorf("%s: error %v, want one that wraps ErrOption", name, err)
@@ -122,7 +122,7 @@ func TestZeroFilter(t *testing.T) {
 }
 
 // broken is a detector whose end is an error.
-type broken struct{ kept }
+type broken struct{ forwarded }
 
 var errBroken = errors.New("broken")
 
@@ -237,15 +237,15 @@ func TestMemoryIsBounded(t *testing.T) {
 		if name == "default" {
 			d = fastTrack
 		}
-		free := analyse(trace, d, tree.NewFilter, options...)
+		free := analyze(trace, d, tree.NewFilter, options...)
 		if free.stats.Bytes < 2*budget {
 			t.Fatalf("%s: only %d bytes are taken without a budget", name, free.stats.Bytes)
 		}
-		bound := analyse(trace, d, tree.NewFilter, append(options, tree.WithMemory(budget))...)
+		bound := analyze(trace, d, tree.NewFilter, append(options, tree.WithMemory(budget))...)
 		if bound.stats.Bytes > budget || bound.stats.DroppedAccesses == 0 || bound.stats.DroppedAccesses > free.stats.DroppedAccesses {
 			t.Errorf("%s: %+v with a budget, %+v without", name, bound.stats, free.stats)
 		}
-		want := analyse(trace, d, nil)
+		want := analyze(trace, d, nil)
 		if len(want.pairs) < 500 {
 			t.Fatalf("%s: only %d racy pairs of locations", name, len(want.pairs))
 		}
@@ -259,7 +259,7 @@ func TestMemoryIsBounded(t *testing.T) {
 	}
 
 	// Not only in the end.
-	f, err := tree.NewFilter(&kept{}, tree.WithMemory(budget))
+	f, err := tree.NewFilter(&forwarded{}, tree.WithMemory(budget))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -292,8 +292,8 @@ func TestBudgetsLoseNothing(t *testing.T) {
 			}
 			return f, err
 		}
-		want := analyse(trace, reference, nil)
-		got := analyse(trace, reference, tight)
+		want := analyze(trace, reference, nil)
+		got := analyze(trace, reference, tight)
 		if tree.Forgets(f) {
 			forgot.Add(1)
 		}
@@ -313,7 +313,7 @@ func TestBudgetsLoseNothing(t *testing.T) {
 func TestContextsAreBounded(t *testing.T) {
 	const limit = 1000
 	for name, option := range map[string]tree.Option{"Literal": tree.WithThesisAlgorithm(), "MessageOrder": tree.WithMessageOrder()} {
-		f, err := tree.NewFilter(&kept{}, option)
+		f, err := tree.NewFilter(&forwarded{}, option)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -351,8 +351,8 @@ func TestContextsMayRunShort(t *testing.T) {
 		return f, err
 	}
 	forRandomTraces(t, perKind/4, func(trace []heisen.Record) (outcome, error) {
-		want := analyse(trace, hybrid, nil)
-		got := analyse(trace, hybrid, short)
+		want := analyze(trace, hybrid, nil)
+		got := analyze(trace, hybrid, short)
 		o := outcome{Stats: got.stats, races: len(want.pairs)}
 		if diff := cmp.Diff(want.pairs, got.pairs, cmp.AllowUnexported(location{})); diff != "" {
 			return o, errors.New(diff)
@@ -378,19 +378,19 @@ func TestSteadyStateDoesNotAllocate(t *testing.T) {
 		})
 		for kind, options := range map[string][]tree.Option{"default": nil, "MessageOrder": {tree.WithMessageOrder()}} {
 			for _, d := range []nothing{{heisen.LocksAsEvents}, {heisen.LocksAsOrder}, {heisen.LocksAsSets}} {
-				for _, rests := range []bool{false, true} {
+				for _, bypasses := range []bool{false, true} {
 					f, err := tree.NewFilter(d, options...)
 					if err != nil {
 						t.Fatal(err)
 					}
-					if rests {
+					if bypasses {
 						tree.SetBypass(f, 1000, false)
 					}
 					for range 20 {
 						f.HandleRecords(trace)
 					}
 					if n := testing.AllocsPerRun(5, func() { f.HandleRecords(trace) }); n != 0 {
-						t.Errorf("%s, %s, %v, rests %v: %v allocations in %d events", name, kind, d, rests, n, len(trace))
+						t.Errorf("%s, %s, %v, bypasses %v: %v allocations in %d events", name, kind, d, bypasses, n, len(trace))
 					}
 				}
 			}
@@ -398,7 +398,7 @@ func TestSteadyStateDoesNotAllocate(t *testing.T) {
 	}
 }
 
-// nothing is a detector that keeps nothing.
+// nothing is a detector that ignores its events.
 type nothing struct{ use heisen.LockUse }
 
 func (nothing) Handle(heisen.Event)           {}

@@ -59,8 +59,8 @@ func TestFirstRacesAreUnchanged(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			forRandomTraces(t, perKind, func(trace []heisen.Record) (outcome, error) {
-				want := analyse(trace, fastTrackByByte, nil)
-				got := analyse(trace, fastTrackByByte, test.filter)
+				want := analyze(trace, fastTrackByByte, nil)
+				got := analyze(trace, fastTrackByByte, test.filter)
 				o := outcome{Stats: got.stats, races: len(want.pairs), refused: errors.Is(got.err, tree.ErrLockMisuse)}
 				switch {
 				case o.refused:
@@ -70,7 +70,7 @@ func TestFirstRacesAreUnchanged(t *testing.T) {
 				case !maps.Equal(want.first, got.first):
 					return o, fmt.Errorf("first races (-all +filtered):\n%s", cmp.Diff(want.first, got.first))
 				}
-				all := analyse(trace, reference, nil).pairs
+				all := analyze(trace, reference, nil).pairs
 				for p := range got.pairs {
 					if !all[p] {
 						return o, fmt.Errorf("%v is no race", p)
@@ -86,13 +86,13 @@ func TestFirstRacesAreUnchanged(t *testing.T) {
 func TestSpansTakeWritesForReads(t *testing.T) {
 	trace := []heisen.Record{
 		at(1, 0, heisen.Read, x),
-		at(2, 0, heisen.Write, x), // kept: it races with reads
+		at(2, 0, heisen.Write, x), // forwarded: it races with reads
 		at(3, 0, heisen.Read, x),
 		at(4, 0, heisen.Write, x),
 		at(5, 0, heisen.Read, y),
 		at(6, 0, heisen.Read, y),
 	}
-	var k kept
+	var k forwarded
 	f, err := tree.NewSpanFilter(&k)
 	if err != nil {
 		t.Fatal(err)
@@ -102,5 +102,5 @@ func TestSpansTakeWritesForReads(t *testing.T) {
 	for _, r := range k.records {
 		sites = append(sites, r.Site)
 	}
-	checkSame(t, "sites kept", sites, []heisen.Site{1, 2, 5})
+	checkSame(t, "sites forwarded", sites, []heisen.Site{1, 2, 5})
 }

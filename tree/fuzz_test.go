@@ -63,7 +63,7 @@ func FuzzFilter(f *testing.F) {
 			func(d heisen.Detector) (*tree.Filter, error) { return tree.NewFilter(d, tree.WithThesisAlgorithm()) },
 			func(d heisen.Detector) (*tree.Filter, error) { return tree.NewSpanFilter(d) },
 		} {
-			var k kept
+			var k forwarded
 			filter, err := build(&k)
 			if err != nil {
 				t.Fatal(err)

@@ -70,13 +70,13 @@ func TestLiteralLosesRaces(t *testing.T) {
 		},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			if n := len(analyse(test.trace, test.detector, nil).pairs); n != 1 {
+			if n := len(analyze(test.trace, test.detector, nil).pairs); n != 1 {
 				t.Errorf("%d racy pairs of locations, want 1", n)
 			}
-			if n := len(analyse(test.trace, test.detector, tree.NewFilter, tree.WithThesisAlgorithm()).pairs); n != 0 {
+			if n := len(analyze(test.trace, test.detector, tree.NewFilter, tree.WithThesisAlgorithm()).pairs); n != 0 {
 				t.Errorf("%d racy pairs of locations behind the literal filter, want none", n)
 			}
-			if n := len(analyse(test.trace, test.detector, tree.NewFilter).pairs); n != 1 {
+			if n := len(analyze(test.trace, test.detector, tree.NewFilter).pairs); n != 1 {
 				t.Errorf("%d racy pairs of locations behind the filter, want 1", n)
 			}
 		})
@@ -93,10 +93,10 @@ func TestMessageOrderIsNotForLockEdges(t *testing.T) {
 		under(A, 0, at(1, 0, heisen.Write, x)),
 		[]heisen.Record{at(2, 1, heisen.Write, x)},
 	)
-	if n := len(analyse(trace, reference, tree.NewFilter, tree.WithMessageOrder()).pairs); n != 0 {
+	if n := len(analyze(trace, reference, tree.NewFilter, tree.WithMessageOrder()).pairs); n != 0 {
 		t.Errorf("%d racy pairs of locations, want none", n)
 	}
-	if n := len(analyse(trace, hybrid, tree.NewFilter, tree.WithMessageOrder()).pairs); n != 1 {
+	if n := len(analyze(trace, hybrid, tree.NewFilter, tree.WithMessageOrder()).pairs); n != 1 {
 		t.Errorf("hybrid: %d racy pairs of locations, want 1", n)
 	}
 }
@@ -115,17 +115,17 @@ func TestLockThatIsNoLock(t *testing.T) {
 			do(0, heisen.Release, A),
 			at(2, 1, heisen.Write, x),
 		})
-	if want := analyse(trace, reference, nil); len(want.pairs) != 1 || want.err != nil {
+	if want := analyze(trace, reference, nil); len(want.pairs) != 1 || want.err != nil {
 		t.Fatalf("%d racy pairs of locations, %v, want 1", len(want.pairs), want.err)
 	}
-	if got := analyse(trace, reference, tree.NewFilter); len(got.pairs) != 0 || !errors.Is(got.err, tree.ErrLockMisuse) {
+	if got := analyze(trace, reference, tree.NewFilter); len(got.pairs) != 0 || !errors.Is(got.err, tree.ErrLockMisuse) {
 		t.Errorf("%d racy pairs of locations, error %v, want none and ErrLock", len(got.pairs), got.err)
 	}
 
 	// Once it is known that the address is used so, nothing depends on it, and
 	// nothing is lost.
 	again := slices.Concat([]heisen.Record{do(2, heisen.Send, A)}, trace)
-	if got := analyse(again, reference, tree.NewFilter); len(got.pairs) != 1 || got.err != nil {
+	if got := analyze(again, reference, tree.NewFilter); len(got.pairs) != 1 || got.err != nil {
 		t.Errorf("%d racy pairs of locations, error %v, want 1", len(got.pairs), got.err)
 	}
 }
@@ -141,15 +141,15 @@ func TestFastTrackMayReportAnotherPair(t *testing.T) {
 		under(A, 0, at(1, 0, heisen.Write, x)), // redundant
 		[]heisen.Record{at(3, 1, heisen.Write, x)},
 	)
-	all := analyse(trace, fastTrack, nil)
-	behind := analyse(trace, fastTrack, tree.NewFilter)
+	all := analyze(trace, fastTrack, nil)
+	behind := analyze(trace, fastTrack, tree.NewFilter)
 	pair := func(a, b heisen.Site) map[locations]bool {
 		return map[locations]bool{{{heisen.Write, a}, {heisen.Write, b}}: true}
 	}
 	if !equalPairs(all.pairs, pair(1, 3)) || !equalPairs(behind.pairs, pair(2, 3)) {
 		t.Errorf("FastTrack finds %v, behind the filter %v", all.pairs, behind.pairs)
 	}
-	if want := analyse(trace, reference, nil).pairs; len(want) != 2 || !equalPairs(analyse(trace, reference, tree.NewFilter).pairs, want) {
+	if want := analyze(trace, reference, nil).pairs; len(want) != 2 || !equalPairs(analyze(trace, reference, tree.NewFilter).pairs, want) {
 		t.Errorf("hb finds %v, which the filter changes", want)
 	}
 }
@@ -177,10 +177,10 @@ func TestEraserByObject(t *testing.T) {
 		return must.Make(lockset.NewEraser(lockset.WithSink(s), lockset.WithObjectGranularity()))
 	}
 	trace = slices.DeleteFunc(trace, func(r heisen.Record) bool { return r.Op == heisen.Fork })
-	if n := len(analyse(trace, byObject, nil).pairs); n != 1 {
+	if n := len(analyze(trace, byObject, nil).pairs); n != 1 {
 		t.Errorf("%d violations, want 1", n)
 	}
-	if n := len(analyse(trace, byObject, tree.NewFilter).pairs); n != 0 {
+	if n := len(analyze(trace, byObject, tree.NewFilter).pairs); n != 0 {
 		t.Errorf("%d violations behind the filter, want none", n)
 	}
 }

@@ -17,24 +17,24 @@ import (
 	"github.com/heisen-go/heisen/vclock"
 )
 
-// everyLock is NewFilter with the options that keep the filter from leaving out
-// anything but accesses, and from resting.
+// everyLock is NewFilter with the options by which the filter drops only accesses, and bypasses
+// nothing.
 func everyLock(d heisen.Detector, options ...tree.Option) (*tree.Filter, error) {
 	return tree.NewFilter(d, append(options, tree.WithAllLockEvents(), tree.WithoutBypass())...)
 }
 
-// restless makes filters that rest for ten events after every ten.
-func restless(doze bool) func(heisen.Detector, ...tree.Option) (*tree.Filter, error) {
+// bypassing makes filters that bypass ten events after every ten.
+func bypassing(accessesOnly bool) func(heisen.Detector, ...tree.Option) (*tree.Filter, error) {
 	return func(d heisen.Detector, options ...tree.Option) (*tree.Filter, error) {
 		f, err := tree.NewFilter(d, options...)
 		if err == nil {
-			tree.SetBypass(f, 10, doze)
+			tree.SetBypass(f, 10, accessesOnly)
 		}
 		return f, err
 	}
 }
 
-// findings is what a detector says of a trace, in order, behind a filter.
+// findings returns the findings of a detector behind a filter, in order.
 func findings(trace []heisen.Record, detector func(heisen.Sink) heisen.Detector, filter func(heisen.Detector, ...tree.Option) (*tree.Filter, error), options ...tree.Option) (found []heisen.Finding, stats tree.Stats, err error) {
 	d := detector(func(f heisen.Finding) { found = append(found, f) })
 	f, err := filter(d, options...)
@@ -50,9 +50,9 @@ func findings(trace []heisen.Record, detector func(heisen.Sink) heisen.Detector,
 	return found, f.Stats(), err
 }
 
-// TestLockOperationsThatSayNothing: whether a detector gets all lock operations
-// or only those that tell it something, it finds the same, to the letter.
-func TestLockOperationsThatSayNothing(t *testing.T) {
+// TestDroppedLockOperations checks that a detector has the same findings with all lock operations and
+// with only those that the filter forwards.
+func TestDroppedLockOperations(t *testing.T) {
 	for _, test := range []struct {
 		name     string
 		detector func(heisen.Sink) heisen.Detector
@@ -87,45 +87,45 @@ func TestLockOperationsThatSayNothing(t *testing.T) {
 	}
 }
 
-// TestRestLosesNothing is the theorem for a filter that rests now and then.
-func TestRestLosesNothing(t *testing.T) {
+// TestBypassLosesNothing checks the theorem for a filter that bypasses events now and then.
+func TestBypassLosesNothing(t *testing.T) {
 	for _, test := range []struct {
-		name     string
-		detector func(heisen.Sink) heisen.Detector
-		doze     bool
-		options  []tree.Option
+		name         string
+		detector     func(heisen.Sink) heisen.Detector
+		accessesOnly bool
+		options      []tree.Option
 	}{
-		{"hb asleep", reference, false, nil},
-		{"hb dozing", reference, true, nil},
-		{"hybrid dozing", hybrid, true, []tree.Option{tree.WithMessageOrder()}},
-		{"hybrid dozing, default", hybrid, true, nil},
+		{"hb, all events", reference, false, nil},
+		{"hb, accesses", reference, true, nil},
+		{"hybrid, accesses", hybrid, true, []tree.Option{tree.WithMessageOrder()}},
+		{"hybrid, accesses, default", hybrid, true, nil},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			var rested atomic.Int64
+			var bypassed atomic.Int64
 			forRandomTraces(t, perKind/4, func(trace []heisen.Record) (outcome, error) {
-				want := analyse(trace, test.detector, nil)
-				got := analyse(trace, test.detector, restless(test.doze), test.options...)
-				rested.Add(int64(got.stats.Bypassed))
+				want := analyze(trace, test.detector, nil)
+				got := analyze(trace, test.detector, bypassing(test.accessesOnly), test.options...)
+				bypassed.Add(int64(got.stats.Bypassed))
 				o := outcome{Stats: got.stats, races: len(want.pairs), refused: errors.Is(got.err, tree.ErrLockMisuse)}
 				if diff := cmp.Diff(want.pairs, got.pairs, cmp.AllowUnexported(location{})); diff != "" && !o.refused {
 					return o, errors.New(diff)
 				}
 				return o, nil
 			})
-			if rested.Load() < int64(10*randomtrials.Count(perKind/4)*20) {
-				t.Errorf("it rested for %d events only", rested.Load())
+			if bypassed.Load() < int64(10*randomtrials.Count(perKind/4)*20) {
+				t.Errorf("only %d events were bypassed", bypassed.Load())
 			}
 		})
 	}
 }
 
-// TestRestsWhereItDoesNotPay: it does where threads repeat themselves, and does
-// not where another thread takes the lock each time.
-func TestRestsWhereItDoesNotPay(t *testing.T) {
+// TestBypassesWhereItDoesNotPay checks that the filter examines the events of threads that repeat
+// themselves, and bypasses events where another thread takes the lock each time.
+func TestBypassesWhereItDoesNotPay(t *testing.T) {
 	for _, test := range []struct {
-		burst   int
-		options []tree.Option
-		rests   bool
+		burst    int
+		options  []tree.Option
+		bypasses bool
 	}{
 		{100, nil, false},
 		{1, nil, true},
@@ -140,18 +140,18 @@ func TestRestsWhereItDoesNotPay(t *testing.T) {
 			f.HandleRecords(batch)
 		}
 		s := f.Stats()
-		if rests := 4*s.Bypassed > 3*s.Events; rests != test.rests || !rests && s.Bypassed > 0 {
-			t.Errorf("bursts of %d, %d options: it rested for %d of %d events", test.burst, len(test.options), s.Bypassed, s.Events)
+		if bypasses := 4*s.Bypassed > 3*s.Events; bypasses != test.bypasses || !bypasses && s.Bypassed > 0 {
+			t.Errorf("bursts of %d, %d options: %d of %d events were bypassed", test.burst, len(test.options), s.Bypassed, s.Events)
 		}
 	}
 }
 
-// TestAccessesWhileItDozesArePublished: a release is handed on if it is the first
-// after accesses that came while the filter dozed.
-func TestAccessesWhileItDozesArePublished(t *testing.T) {
+// TestBypassedAccessesArePublished checks that a release is forwarded if it is the first
+// after accesses that the filter bypassed.
+func TestBypassedAccessesArePublished(t *testing.T) {
 	trace := slices.Concat(
 		[]heisen.Record{do(0, heisen.Fork, 1)},
-		under(A, 0), // from here on it dozes
+		under(A, 0), // from here on the filter bypasses accesses
 		[]heisen.Record{at(1, 0, heisen.Write, x)},
 		under(A, 0), // from here on it does not
 		under(A, 1, at(2, 1, heisen.Write, x)),
@@ -167,7 +167,7 @@ func TestAccessesWhileItDozesArePublished(t *testing.T) {
 			f.HandleRecords(trace[i : i+1])
 		}
 		if races != 0 {
-			t.Errorf("resting after %d events: %d races", 1+i, races)
+			t.Errorf("bypass after %d events: %d races", 1+i, races)
 		}
 	}
 }

@@ -60,7 +60,7 @@ func TestViolationsAreUnchanged(t *testing.T) {
 	}{
 		{"default", nil, tree.NewFilter},
 		{"MessageOrder", messages, tree.NewFilter},
-		{"MessageOrder, dozing", messages, restless(true)},
+		{"MessageOrder, bypassing accesses", messages, bypassing(true)},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			forRandomTraces(t, perKind, func(trace []heisen.Record) (outcome, error) {

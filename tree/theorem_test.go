@@ -39,26 +39,25 @@ var kinds = []struct {
 	{"wild", workload.Small{Threads: 3, Events: 80, Vars: 1, Syncs: 2, Lives: true, Wild: true, Sites: 1, LockWords: true, Nested: true}, workload.Random, false},
 }
 
-// perKind is how many traces of each kind a test has. There are ten kinds; all
-// the tests that use them together have 260,000 traces.
+// perKind is the number of traces of each kind per test. There are ten kinds. The tests together have
+// 260,000 traces.
 const perKind = 2000
 
-// TestMain lets the garbage collector rest: the tests make many short-lived
-// detectors.
+// TestMain makes garbage collections rarer, because the tests make many short-lived detectors.
 func TestMain(m *testing.M) {
 	debug.SetGCPercent(400)
 	m.Run()
 }
 
-// outcome is what a check says of a trace.
+// outcome is the result of a check of a trace.
 type outcome struct {
 	tree.Stats
 	races   int
 	refused bool
 }
 
-// forRandomTraces calls check with n random traces of each kind, on all cores,
-// and makes sure that the traces were worth it.
+// forRandomTraces calls check with n random traces of each kind, on all cores. It fails if too few
+// accesses were dropped, or too few races found, for the test to mean much.
 func forRandomTraces(t *testing.T, n int, check func([]heisen.Record) (outcome, error)) {
 	made := randomtrials.Count(n)
 	for _, kind := range kinds {
@@ -90,7 +89,7 @@ func forRandomTraces(t *testing.T, n int, check func([]heisen.Record) (outcome, 
 	}
 }
 
-// location is a half of a racy pair: what was done, and where.
+// location is one access of a racy pair: its op and site.
 type location struct {
 	op   heisen.Op
 	site heisen.Site
@@ -108,7 +107,7 @@ func locationsOf(f heisen.Finding) locations {
 	return p
 }
 
-// result is what a detector has found in a trace.
+// result is the findings of a detector in a trace.
 type result struct {
 	pairs map[locations]bool
 	first map[heisen.Object]uint64 // event that first races with an earlier one, by byte
@@ -116,8 +115,8 @@ type result struct {
 	err   error
 }
 
-// analyse runs a detector over a trace, behind a filter if there is one.
-func analyse(t []heisen.Record, detector func(heisen.Sink) heisen.Detector, filter func(heisen.Detector, ...tree.Option) (*tree.Filter, error), options ...tree.Option) result {
+// analyze runs a detector over a trace, behind a filter unless that is nil.
+func analyze(t []heisen.Record, detector func(heisen.Sink) heisen.Detector, filter func(heisen.Detector, ...tree.Option) (*tree.Filter, error), options ...tree.Option) result {
 	r := result{pairs: map[locations]bool{}, first: map[heisen.Object]uint64{}}
 	event := uint64(0)
 	d := detector(func(f heisen.Finding) {
@@ -178,8 +177,8 @@ func TestRacyLocationsAreUnchanged(t *testing.T) {
 }
 
 func sameLocations(trace []heisen.Record, detector func(heisen.Sink) heisen.Detector, options ...tree.Option) (outcome, error) {
-	want := analyse(trace, detector, nil)
-	got := analyse(trace, detector, tree.NewFilter, options...)
+	want := analyze(trace, detector, nil)
+	got := analyze(trace, detector, tree.NewFilter, options...)
 	o := outcome{Stats: got.stats, races: len(want.pairs), refused: errors.Is(got.err, tree.ErrLockMisuse)}
 	switch {
 	case want.err != nil:

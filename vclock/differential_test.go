@@ -62,8 +62,7 @@ func findingsOf(trace []heisen.Record, detector func(heisen.Sink) heisen.Detecto
 	return all, err
 }
 
-// TestMain lets the garbage collector rest: the tests make many short-lived
-// detectors.
+// TestMain makes garbage collections rarer, because the tests make many short-lived detectors.
 func TestMain(m *testing.M) {
 	debug.SetGCPercent(400)
 	m.Run()
@@ -76,15 +75,15 @@ func reference(s heisen.Sink) heisen.Detector {
 	return must.Make(vclock.NewHappensBefore(vclock.WithSink(s)))
 }
 
-// TestReferenceIsReachability compares the reference with the definition of
-// happens-before, pair by pair.
-func TestReferenceIsReachability(t *testing.T) {
+// TestHappensBeforeIsReachability compares HappensBefore with the definition of happens-before, pair
+// by pair.
+func TestHappensBeforeIsReachability(t *testing.T) {
 	forRandomTraces(t, 4000, func(trace []heisen.Record) error {
 		return reachable(trace, judge(trace, nil), reference)
 	})
 }
 
-// reachable checks a reference against reachability.
+// reachable compares the findings of HappensBefore with reachability.
 func reachable(trace []heisen.Record, want verdict, reference func(heisen.Sink) heisen.Detector) error {
 	found, err := findingsOf(trace, reference)
 	if err != nil {
@@ -104,7 +103,7 @@ func reachable(trace []heisen.Record, want verdict, reference func(heisen.Sink) 
 	return nil
 }
 
-// consistent checks a finding of the reference against the trace by itself.
+// consistent checks a finding of HappensBefore against the trace.
 func consistent(trace []heisen.Record, f heisen.Finding, v verdict) error {
 	for _, a := range f.Accesses {
 		if a.Index < 1 || a.Index > uint64(len(trace)) {
@@ -204,8 +203,7 @@ func span(o heisen.Object, n uint64) bytes {
 	return bytes(1<<n-1) << o
 }
 
-// shared returns the bytes that both accesses of a finding touch in the same
-// life.
+// shared returns the bytes that both accesses of a finding touch in the same allocation epoch.
 func shared(trace []heisen.Record, f heisen.Finding) bytes {
 	a, b := f.Accesses[0], f.Accesses[1]
 	both := span(a.Object, a.Size) & span(b.Object, b.Size)

@@ -251,8 +251,8 @@ func (g *graph) overhear(j int) (earlier []int) {
 	return earlier
 }
 
-// meet reports whether an event of a pair, i or j, and the other one may touch
-// the same object in the same life.
+// meet reports whether i and j, of which one is an event of a pair, may touch the same object in the
+// same allocation epoch.
 func (g *graph) meet(i, j int) bool {
 	if g.within[i][0] || g.within[j][0] {
 		return true

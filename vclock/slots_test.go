@@ -301,8 +301,8 @@ func TestLateJoin(t *testing.T) {
 	}
 }
 
-// TestEndedThreadGoesOn keeps the order of a thread with its own past, even if
-// its slot is no longer its own.
+// TestEndedThreadGoesOn checks that an ended thread that has further events is ordered after its own
+// past, even if another thread has its slot.
 func TestEndedThreadGoesOn(t *testing.T) {
 	for _, id := range []heisen.Thread{1, 5000} {
 		races := 0

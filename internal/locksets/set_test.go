@@ -37,9 +37,9 @@ func common(a, b locks) locks {
 	return out
 }
 
-// TestTableMatchesMaps does random operations on sets and on maps, over few
-// locks, so that sets come again, and over many, so that they become bitmaps.
-// Now and then some sets are given up and the table is compacted.
+// TestTableMatchesMaps compares random operations on sets with maps: over few locks, so that sets repeat,
+// and over many, so that they become bitmaps. It drops some sets and compacts the table from time to
+// time.
 func TestTableMatchesMaps(t *testing.T) {
 	const most = 64
 	for seed := range uint64(60) {
@@ -113,9 +113,9 @@ func TestTableMatchesMaps(t *testing.T) {
 	}
 }
 
-// TestLockLives ends the lives of addresses: a lock there is another one then,
-// and its number goes to nobody else while a set that is kept has it.
-func TestLockLives(t *testing.T) {
+// TestEnd checks that an address has another lock after End, and that the old lock's number is not reused
+// while a set has it.
+func TestEnd(t *testing.T) {
 	table := locksets.NewTable()
 	a, b := table.Lock(64), table.Lock(128)
 	if table.Lock(64) != a || table.Find(64) != a || table.Find(65) != 0 || a == b {
