@@ -2,8 +2,8 @@ package shadow
 
 import "math/bits"
 
-// chunkTable finds chunks by number: a hash table with open addressing, linear
-// probing and at most half of its places taken.
+// chunkTable finds chunks by number. It is a hash table with open addressing and linear probing, at
+// most half full.
 type chunkTable[T any] struct {
 	places []place[T]
 	shift  uint // 64 - log2(len(places))
@@ -15,7 +15,7 @@ type place[T any] struct {
 	chunk  *chunk[T] // nil if the place is free
 }
 
-// home returns where number belongs: Fibonacci hashing.
+// home returns the first place to look for a number, by Fibonacci hashing.
 func (t *chunkTable[T]) home(number uint64) int {
 	return int(number * 0x9e3779b97f4a7c15 >> t.shift)
 }
@@ -33,7 +33,7 @@ func (t *chunkTable[T]) find(number uint64) *chunk[T] {
 	}
 }
 
-// insert adds a chunk whose number the table does not hold.
+// insert adds a chunk whose number is not in the table.
 func (t *chunkTable[T]) insert(c *chunk[T]) {
 	if 2*(t.count+1) > len(t.places) {
 		t.grow()
@@ -62,8 +62,8 @@ func (t *chunkTable[T]) grow() {
 	}
 }
 
-// remove takes out the chunk with the given number, which is there, and closes the gap so that probing
-// never meets a hole before its goal.
+// remove removes the chunk with the given number, which must be there. It moves entries into the
+// gap, so that a probe never ends at the gap before it reaches its entry.
 func (t *chunkTable[T]) remove(number uint64) {
 	mask := len(t.places) - 1
 	gap := t.home(number)

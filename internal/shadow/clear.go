@@ -7,10 +7,9 @@ import (
 	"github.com/heisen-go/heisen"
 )
 
-// Clear forgets the states of size bytes from o. Classes that lie only partly
-// within the range keep their other bytes. It costs a step per existing chunk
-// or per MiB of the range, whichever are fewer, and a step per word of the
-// pages it meets.
+// Clear removes the states of size bytes from o. An entry that is only partly in the range keeps
+// its other bytes. Clear takes a step for each existing chunk or for each MiB of the range,
+// whichever are fewer, and a step for each word in the pages that the range has.
 func (m *Memory[T]) Clear(o heisen.Object, size uint64) {
 	if size == 0 {
 		return
@@ -25,8 +24,7 @@ func (m *Memory[T]) Clear(o heisen.Object, size uint64) {
 		}
 		return
 	}
-	// Removal moves entries of the table, so the chunks are collected first:
-	// as many as there are, not as many as the range could hold.
+	// clearChunk moves entries of the table, so the chunks are collected first.
 	m.hit = m.hit[:0]
 	for _, p := range m.chunks.places {
 		if p.chunk != nil && from <= p.number && p.number <= to {
@@ -38,7 +36,7 @@ func (m *Memory[T]) Clear(o heisen.Object, size uint64) {
 	}
 }
 
-// clearChunk forgets the bytes of c within first and last.
+// clearChunk removes the states of the bytes of c within first and last.
 func (m *Memory[T]) clearChunk(c *chunk[T], first, last uint64) {
 	base := c.number << chunkShift
 	from, to := uint64(0), uint64(chunkPages-1)
@@ -68,8 +66,7 @@ func (m *Memory[T]) clearChunk(c *chunk[T], first, last uint64) {
 	}
 }
 
-// clearPage forgets the bytes of p, which starts at base, within first and
-// last.
+// clearPage removes the states of the bytes of p within first and last. p starts at base.
 func (m *Memory[T]) clearPage(p *page[T], base, first, last uint64) {
 	from, to := uint64(0), uint64(pageWords-1)
 	if first > base {
@@ -85,7 +82,7 @@ func (m *Memory[T]) clearPage(p *page[T], base, first, last uint64) {
 	}
 }
 
-// clearWord forgets the bytes of mask in word w, which has a class.
+// clearWord removes the states of the bytes of mask in word w, whose cell has an entry.
 func (m *Memory[T]) clearWord(p *page[T], w uint64, mask uint8) {
 	if r := p.more[w]; r != 0 {
 		for i := m.extra.masks(r).len() - 1; i >= 0; i-- {
@@ -118,19 +115,19 @@ func (m *Memory[T]) clearWord(p *page[T], w uint64, mask uint8) {
 	p.more[w] = m.extra.remove(r, last)
 }
 
-// Stats is how much a Memory holds.
+// Stats is the size of a Memory.
 type Stats struct {
-	Words   int    // words with a state
-	Classes int    // states; at least one per word
+	Words   int    // words whose shadow cell has an entry
+	Entries int    // entries of all cells, each with a state
 	Pages   int    // pages in use
-	Bytes   uint64 // taken from the heap, free pages included
+	Bytes   uint64 // memory allocated, including free pages
 }
 
-// Stats returns how much m holds. It costs a few nanoseconds.
+// Stats returns the size of m. It takes a few nanoseconds.
 func (m *Memory[T]) Stats() Stats {
 	return Stats{
 		Words:   m.words,
-		Classes: m.words + m.extra.classes,
+		Entries: m.words + m.extra.entries,
 		Pages:   m.pages,
 		Bytes: uint64(m.pages+len(m.freePages))*uint64(unsafe.Sizeof(page[T]{})) +
 			uint64(m.chunks.count+len(m.freeChunks))*uint64(unsafe.Sizeof(chunk[T]{})) +

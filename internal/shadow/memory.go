@@ -1,26 +1,31 @@
-// Package shadow is the memory of detectors: a state of type T for every
-// variable of the observed program, exact to the byte and yet about one state
-// per machine word.
+// Package shadow is the shadow memory of detectors: it maps every byte of the observed program to a
+// state of type T, while it needs about one state for each machine word.
 //
-// # Classes
+// # Cells and entries
 //
-// Accesses touch ranges of bytes, and two accesses meet if they share a byte.
-// The bytes of an 8-byte word are therefore partitioned into classes, such that
-// every access so far was a union of classes: the bytes of a class have the
-// same history and share one state. The first access of a word makes one class
-// of the bytes it touches; an access that cuts a class splits it, and both
-// halves go on with a copy of the state. Bytes that were never touched are in no
-// class. Real programs access a word nearly always in the same way, so that it
-// has a single class, which the fast path finds by comparing one byte mask.
+// Each aligned 8-byte word of the program has a shadow cell. Accesses touch ranges of bytes, and
+// two accesses overlap if they share a byte. The bytes of a word are therefore partitioned into the
+// entries of its cell: the bytes of an entry have been accessed together by every access so far, so
+// that they share one state. The first access to a word makes one entry of the bytes that it
+// touches. An access that touches only a part of an entry splits it, and both parts continue with a
+// copy of the state. Bytes that were never accessed have no entry. Programs nearly always access a
+// word in the same way, so that its cell has one entry. The fast path finds it by comparing a mask
+// of bytes.
 //
-// # Layout and costs
+// Alloc and Free end the life of a range of memory. [Memory.Clear] then removes the entries of the
+// range, so that a state never outlives the allocation epoch of its bytes.
 //
-// A page of 64 words is a structure of arrays, without pointers if T has none.
-// Pages hang in chunks of 1 MiB of address space, and chunks in an open hash
-// table with a cache of the last chunk. A touched word costs 5 + sizeof(T)
-// bytes if its page is full, a page 64 times as much and a chunk 16 KiB; the
-// further classes of a word cost 8 bytes and 1, 3 or 7 times sizeof(T). What
-// Clear frees is used again, never given back.
+// # Layout and cost
+//
+// A page has the cells of 64 words as a structure of arrays, without pointers if T has none. A
+// chunk has the pages of 1 MiB of address space. A hash table finds chunks, and the latest one is
+// cached. In a full page a cell takes 5 + sizeof(T) bytes; a page takes 64 times as much, and a
+// chunk 16 KiB. The further entries of a cell take 8 bytes and 1, 3 or 7 times sizeof(T). Memory
+// that Clear frees is used again and never returned.
+//
+// # Concurrency
+//
+// A Memory belongs to one goroutine.
 package shadow
 
 import (
@@ -41,25 +46,23 @@ const (
 	chunkPages = 1 << (chunkShift - pageShift)
 )
 
-// page holds the classes of 64 words. The first class of a word stands in the
-// page itself, further ones in a group. The state of a word without a class is
-// zero.
+// page has the shadow cells of 64 words. The first entry of a cell is in the page itself, further
+// ones are in a group. The state of a cell without an entry is zero.
 type page[T any] struct {
-	mask  [pageWords]uint8 // bytes of the first class; 0 if the word has none
-	more  [pageWords]ref   // group of the further classes
-	words uint32           // words with a class
+	mask  [pageWords]uint8 // bytes of the first entry; 0 if there is none
+	more  [pageWords]ref   // group of the further entries
+	words uint32           // cells with an entry
 	state [pageWords]T
 }
 
-// chunk is the upper level of the table.
+// chunk has the pages of 1 MiB of address space.
 type chunk[T any] struct {
 	number uint64 // address >> chunkShift
 	used   int    // pages that are not nil
 	pages  [chunkPages]*page[T]
 }
 
-// Memory maps bytes to states. The zero Memory is not ready for use; see New.
-// A Memory belongs to one goroutine.
+// Memory maps bytes to states. New makes one; the zero Memory is not ready to use.
 type Memory[T any] struct {
 	last   *chunk[T] // the chunk of the latest access, never nil
 	chunks chunkTable[T]
@@ -72,15 +75,14 @@ type Memory[T any] struct {
 	freeChunks []*chunk[T]
 	hit        []*chunk[T] // scratch of Clear
 	pages      int         // in use
-	words      int         // with a class
+	words      int         // cells with an entry
 }
 
 // New returns an empty memory. States start as the zero T.
 //
-// A state that refers to something outside itself needs the two functions,
-// otherwise they are nil: clone is called with the second copy of a state when a
-// class is split, to duplicate what it refers to; drop with a state that is
-// about to be forgotten.
+// The functions are for states that refer to something else, and otherwise nil. When an entry is
+// split, clone is called with the second copy of its state, to copy what the state refers to. drop
+// is called with a state that is about to be removed.
 func New[T any](clone, drop func(*T)) *Memory[T] {
 	return &Memory[T]{
 		last:  &chunk[T]{number: math.MaxUint64},
@@ -89,10 +91,9 @@ func New[T any](clone, drop func(*T)) *Memory[T] {
 	}
 }
 
-// At returns the state of the byte o, as an access to this byte alone: if o was
-// in a class with other bytes it is so no longer. The pointer is valid until the
-// next call of any method. It costs a few nanoseconds where the word has been
-// accessed like this before, and allocates only for memory never touched so far.
+// At returns the state of the byte o, like an access to this byte only: o then has an entry of its
+// own. The pointer is valid until the next call of any method. At takes a few nanoseconds if the
+// word was accessed like this before, and allocates only for memory that was never accessed.
 func (m *Memory[T]) At(o heisen.Object) *T {
 	if c := m.last; c.number == uint64(o)>>chunkShift {
 		if p := c.pages[uint64(o)>>pageShift%chunkPages]; p != nil {
@@ -105,14 +106,13 @@ func (m *Memory[T]) At(o heisen.Object) *T {
 	return m.at(o)
 }
 
-// at is At without a fast path.
+// at is At without the fast path.
 func (m *Memory[T]) at(o heisen.Object) *T {
-	s, _ := m.class(m.pageOf(uint64(o)), uint64(o)>>wordShift%pageWords, 1<<(o%wordBytes))
+	s, _ := m.entry(m.pageOf(uint64(o)), uint64(o)>>wordShift%pageWords, 1<<(o%wordBytes))
 	return s
 }
 
-// Peek returns the state of the byte o, or nil if it has none. It changes
-// nothing but the cache.
+// Peek returns the state of the byte o, or nil if it has none. It splits no entry.
 func (m *Memory[T]) Peek(o heisen.Object) *T {
 	if c := m.last; c.number == uint64(o)>>chunkShift {
 		if p := c.pages[uint64(o)>>pageShift%chunkPages]; p != nil {
@@ -125,7 +125,7 @@ func (m *Memory[T]) Peek(o heisen.Object) *T {
 	return m.peek(o)
 }
 
-// peek is Peek without a fast path.
+// peek is Peek without the fast path.
 func (m *Memory[T]) peek(o heisen.Object) *T {
 	c := m.find(uint64(o) >> chunkShift)
 	if c == nil {
@@ -148,8 +148,8 @@ func (m *Memory[T]) peek(o heisen.Object) *T {
 	return nil
 }
 
-// Each calls visit with every state, in no order. visit may change the state, and
-// must not use the Memory otherwise. It costs a step per word of every page.
+// Each calls visit with every state, in no particular order. visit may change the state and must
+// not use the Memory. Each takes a step for each word of every page.
 func (m *Memory[T]) Each(visit func(*T)) {
 	for i := range m.chunks.places {
 		c := m.chunks.places[i].chunk
@@ -179,8 +179,8 @@ func (m *Memory[T]) eachOf(p *page[T], visit func(*T)) {
 	}
 }
 
-// Range returns a cursor over the states of size bytes from o, as one access to
-// all of them. A range that would leave the address space ends with it.
+// Range returns a cursor over the states of size bytes from o, like one access to all of them. A
+// range that is too long ends with the address space.
 func (m *Memory[T]) Range(o heisen.Object, size uint64) Cursor[T] {
 	c := Cursor[T]{m: m, next: uint64(o), end: lastByte(o, size)}
 	c.done = size == 0
@@ -195,27 +195,27 @@ func lastByte(o heisen.Object, size uint64) uint64 {
 	return uint64(o) + size - 1
 }
 
-// Cursor visits the classes of a range of bytes, in order of their lowest byte
-// within each word. The loop is
+// Cursor visits the entries of a range of bytes, word by word, and within a word in the order of
+// their lowest bytes:
 //
 //	for c := m.Range(o, size); c.Next(); {
 //		use(c.Object(), c.State())
 //	}
 //
-// and the Memory must not be used otherwise until its end.
+// Until the end of the loop, the Memory must not be used otherwise.
 type Cursor[T any] struct {
 	m     *Memory[T]
 	page  *page[T]
 	state *T
-	next  uint64 // where the next word's part of the range starts
+	next  uint64 // start of the range's part in the next word
 	end   uint64 // last byte of the range
 	word  uint64 // address of the present word
-	todo  uint8  // bytes of the present word still to be visited
-	first uint8  // lowest byte of the present class
+	todo  uint8  // bytes of the present word that are not visited yet
+	first uint8  // lowest byte of the present entry
 	done  bool   // next is past the end
 }
 
-// Next moves to the next class and reports whether there is one.
+// Next moves to the next entry and reports whether there is one.
 func (c *Cursor[T]) Next() bool {
 	if c.todo == 0 {
 		if c.nextWhole() {
@@ -225,15 +225,15 @@ func (c *Cursor[T]) Next() bool {
 			return false
 		}
 	}
-	var class uint8
-	c.state, class = c.m.class(c.page, c.word>>wordShift%pageWords, c.todo)
-	c.first = uint8(bits.TrailingZeros8(class))
-	c.todo &^= class
+	var entry uint8
+	c.state, entry = c.m.entry(c.page, c.word>>wordShift%pageWords, c.todo)
+	c.first = uint8(bits.TrailingZeros8(entry))
+	c.todo &^= entry
 	return true
 }
 
-// nextWhole moves to the next word if that is whole in the range, one class and
-// on the same page, which is nearly always so in long ranges.
+// nextWhole moves to the next word if the range contains all of it, its cell has a single entry and
+// it is on the same page, as nearly all words of long ranges. Otherwise it returns false.
 func (c *Cursor[T]) nextWhole() bool {
 	if c.page == nil || c.done || c.next%pageBytes == 0 || c.next%wordBytes != 0 || c.end-c.next < wordBytes-1 {
 		return false
@@ -263,15 +263,14 @@ func (c *Cursor[T]) nextWord() bool {
 	return true
 }
 
-// State returns the state of the present class. The pointer is valid until
-// Next.
+// State returns the state of the present entry. The pointer is valid until Next.
 func (c *Cursor[T]) State() *T { return c.state }
 
-// Object returns the lowest byte of the present class.
+// Object returns the lowest byte of the present entry.
 func (c *Cursor[T]) Object() heisen.Object { return heisen.Object(c.word | uint64(c.first)) }
 
-// wordMask returns the bytes of the word at address word that lie within first
-// and last, both included; the two must enclose a byte of the word.
+// wordMask returns the bytes of the word at address word that are within first and last, both
+// included. There must be at least one.
 func wordMask(word, first, last uint64) uint8 {
 	mask := uint8(0xff)
 	if first > word {
@@ -283,10 +282,10 @@ func wordMask(word, first, last uint64) uint8 {
 	return mask
 }
 
-// class returns the class of word w of p that holds the lowest byte of mask,
-// and the bytes of that class: all in mask, by splitting if need be. Where that
-// byte has no class yet, a new one takes in all bytes of mask that have none.
-func (m *Memory[T]) class(p *page[T], w uint64, mask uint8) (*T, uint8) {
+// entry returns the state and the bytes of the entry, in the cell of word w of p, that has the
+// lowest byte of mask. It splits the entry unless all its bytes are in mask. If the byte has no
+// entry, all bytes of mask without an entry get a new one.
+func (m *Memory[T]) entry(p *page[T], w uint64, mask uint8) (*T, uint8) {
 	first := p.mask[w]
 	if first == mask {
 		return &p.state[w], mask
@@ -300,8 +299,8 @@ func (m *Memory[T]) class(p *page[T], w uint64, mask uint8) (*T, uint8) {
 	lowest := mask & -mask
 	if first&lowest != 0 {
 		if rest := first &^ mask; rest != 0 {
-			// The part that is accessed stays first: it will be accessed
-			// like this again.
+			// The part that is accessed stays the first entry, because the next access is likely to
+			// be the same.
 			m.split(p, w, rest, p.state[w])
 			p.mask[w] = first & mask
 		}
@@ -311,21 +310,20 @@ func (m *Memory[T]) class(p *page[T], w uint64, mask uint8) (*T, uint8) {
 	if r := p.more[w]; r != 0 {
 		masks := m.extra.masks(r)
 		if i, ok := masks.find(bits.TrailingZeros8(mask)); ok {
-			class := masks.at(i)
-			if rest := class &^ mask; rest != 0 {
-				masks.set(i, class&mask)
+			entry := masks.at(i)
+			if rest := entry &^ mask; rest != 0 {
+				masks.set(i, entry&mask)
 				m.split(p, w, rest, m.extra.states(r)[i])
 				r = p.more[w]
 			}
-			return &m.extra.states(r)[i], class & mask
+			return &m.extra.states(r)[i], entry & mask
 		}
 		free &^= masks.all()
 	}
 	return m.push(p, w, free), free
 }
 
-// split gives the bytes of mask, cut off from a class in the given state, a
-// class of their own.
+// split makes a new entry of the bytes of mask, which were part of an entry with the given state.
 func (m *Memory[T]) split(p *page[T], w uint64, mask uint8, state T) {
 	s := m.push(p, w, mask)
 	*s = state
@@ -334,13 +332,13 @@ func (m *Memory[T]) split(p *page[T], w uint64, mask uint8, state T) {
 	}
 }
 
-// push adds a further class to word w.
+// push adds a further entry to the cell of word w.
 func (m *Memory[T]) push(p *page[T], w uint64, mask uint8) (state *T) {
 	p.more[w], state = m.extra.add(p.more[w], mask)
 	return state
 }
 
-// pageOf returns the page that holds addr, making it if there is none.
+// pageOf returns the page of an address, a new one if there is none.
 func (m *Memory[T]) pageOf(addr uint64) *page[T] {
 	c := m.find(addr >> chunkShift)
 	if c == nil {
@@ -354,7 +352,7 @@ func (m *Memory[T]) pageOf(addr uint64) *page[T] {
 	return c.pages[i]
 }
 
-// find returns the chunk with the given number and caches it, or returns nil.
+// find returns the chunk with the given number, and caches it, or nil.
 func (m *Memory[T]) find(number uint64) *chunk[T] {
 	if m.last.number == number {
 		return m.last

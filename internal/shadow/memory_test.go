@@ -63,7 +63,7 @@ func (m *model) access(o heisen.Object, size uint64) {
 	} else {
 		for c := m.mem.Range(o, size); c.Next(); {
 			if at := c.Object(); at < o || uint64(at-o) >= size {
-				m.t.Fatalf("class at %d is outside %d+%d", at, o, size)
+				m.t.Fatalf("entry at %d is outside %d+%d", at, o, size)
 			}
 			m.visit(c.State())
 		}
@@ -100,8 +100,8 @@ func (m *model) check() {
 		}
 	}
 	s := m.mem.Stats()
-	if s.Words != len(words) || s.Classes != len(owners) || len(owners) != len(m.owned) {
-		m.t.Fatalf("%+v, want %d words and %d classes; %d entries are owned", s, len(words), len(owners), len(m.owned))
+	if s.Words != len(words) || s.Entries != len(owners) || len(owners) != len(m.owned) {
+		m.t.Fatalf("%+v, want %d words and %d entries; %d entries are owned", s, len(words), len(owners), len(m.owned))
 	}
 	visited := map[int]int{}
 	m.mem.Each(func(h *history) { visited[h.owned]++ })

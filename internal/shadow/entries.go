@@ -5,12 +5,12 @@ import (
 	"unsafe"
 )
 
-// Further classes of a word stand side by side in a group, which an arena holds
-// by number, so that pages need no pointers to it. A word has 8 classes at most,
-// 7 besides the first; groups come in three sizes.
+// The further entries of a cell are in a group. An arena has all groups of a size, by number, so
+// that pages need no pointers to them. A cell has at most 8 entries, 7 besides the first. Groups
+// have three sizes.
 
-// ref names a group: its size in the high 2 bits, then its number in the arena
-// of that size plus 1. The zero ref is no group.
+// ref names a group: its size in the high 2 bits, then its number in the arena of that size plus 1.
+// The zero ref is no group.
 type ref uint32
 
 const (
@@ -21,17 +21,16 @@ const (
 func (r ref) size() uint32  { return uint32(r >> refShift) }
 func (r ref) index() uint32 { return uint32(r&(1<<refShift-1)) - 1 }
 
-// capacity is how many classes fit into a group of a size.
+// capacity is how many entries fit into a group of a size.
 func capacity(size uint32) int { return 2<<size - 1 }
 
-// masks is the byte masks of a group's classes, in the order of their states: a
-// byte each, 0 where there is none.
+// masks has the bytes of each entry of a group: one mask of 8 bits for each, in the order of their
+// states, and 0 for no entry.
 type masks uint64
 
 const lowBits = 0x0101010101010101
 
-// find returns which class holds the byte whose number is given, or reports
-// false.
+// find returns the index of the entry that has byte b of the word, and whether there is one.
 func (m masks) find(b int) (int, bool) {
 	has := uint64(m) >> b & lowBits
 	return bits.TrailingZeros64(has) / 8, has != 0
@@ -41,10 +40,10 @@ func (m masks) at(i int) uint8 { return uint8(m >> (8 * i)) }
 
 func (m *masks) set(i int, mask uint8) { *m = *m&^(0xff<<(8*i)) | masks(mask)<<(8*i) }
 
-// len returns how many classes there are.
+// len returns the number of entries.
 func (m masks) len() int { return (bits.Len64(uint64(m)) + 7) / 8 }
 
-// all returns the bytes of all classes.
+// all returns the bytes of all entries.
 func (m masks) all() uint8 {
 	m |= m >> 32
 	m |= m >> 16
@@ -57,13 +56,13 @@ const arenaBlock = 256
 type arena[T any] struct {
 	masks  [][arenaBlock]masks
 	states [][]T  // arenaBlock groups
-	free   uint32 // list of free groups by number plus 1, linked by their masks
+	free   uint32 // first of the list of free groups, by number plus 1; their masks are the links
 }
 
 // groups holds all groups.
 type groups[T any] struct {
 	arenas  [sizes]arena[T]
-	classes int // in all groups
+	entries int // in all groups
 }
 
 // masks returns the masks of a group.
@@ -90,7 +89,7 @@ func (g *groups[T]) alloc(size uint32) ref {
 	return ref(size<<refShift | (i + 1))
 }
 
-// grow adds a block of free groups, lowest number first in the list.
+// grow adds a block of free groups to the list, the lowest number first.
 func (a *arena[T]) grow(capacity int) {
 	start := len(a.masks) * arenaBlock
 	a.masks = append(a.masks, [arenaBlock]masks{})
@@ -102,17 +101,17 @@ func (a *arena[T]) grow(capacity int) {
 	}
 }
 
-// release gives a group back. Its states must be zero.
+// release adds a group to the list of free ones. Its states must be zero.
 func (g *groups[T]) release(r ref) {
 	a := &g.arenas[r.size()]
 	*g.masks(r) = masks(a.free)
 	a.free = r.index() + 1
 }
 
-// add puts a class into the group r, which may be none, and returns where it is
-// then and its state, which is zero.
+// add adds an entry to the group r, which may be none. It returns the group that the entries are in
+// then, and the state of the new entry, which is zero.
 func (g *groups[T]) add(r ref, mask uint8) (ref, *T) {
-	g.classes++
+	g.entries++
 	if r == 0 {
 		r = g.alloc(0)
 	}
@@ -129,9 +128,9 @@ func (g *groups[T]) add(r ref, mask uint8) (ref, *T) {
 	return r, &g.states(r)[n]
 }
 
-// remove takes class i out of the group r, and returns where the group is then.
+// remove removes entry i from the group r. It returns r, or 0 if the group is empty then.
 func (g *groups[T]) remove(r ref, i int) ref {
-	g.classes--
+	g.entries--
 	m, states := g.masks(r), g.states(r)
 	last := m.len() - 1
 	m.set(i, m.at(last))
@@ -145,7 +144,7 @@ func (g *groups[T]) remove(r ref, i int) ref {
 	return r
 }
 
-// bytes returns how much memory the groups take, free ones included.
+// bytes returns the size of all groups, free ones included.
 func (g *groups[T]) bytes() (n uint64) {
 	var state T
 	for size := range g.arenas {
