@@ -6,7 +6,8 @@
 //   - [Source] delivers a stream of events, [Detector] consumes one, and [Run] connects them. [Tee]
 //     and [Filter] combine detectors.
 //   - [Finding] is a bug that a detector reports, to a [Sink].
-//   - [Symbols] says what the numbers in events and findings stand for: sites, calls, locks, threads.
+//   - [Symbols] says what the numbers in events and findings stand for: sites, calls, locks,
+//     threads.
 //
 // The package analyzes nothing itself and costs next to nothing: Run hands records to detectors in
 // batches, at a few nanoseconds an event. Symbols is safe for concurrent use. A Source or Detector
@@ -17,8 +18,8 @@
 // # Reading map
 //
 // These are all packages of the module. A package imports only packages of the groups before its
-// own, and of its own group only what the table in internal/arch allows; a test there checks it, and
-// that this list is complete.
+// own, and of its own group only what the table in internal/arch allows; a test there checks it,
+// and that this list is complete.
 //
 // Foundations:
 //
@@ -36,7 +37,8 @@
 // Traces, detectors and reports, each on its own:
 //
 //   - trace: trace files: a text format and a binary format, validation, statistics, printing.
-//   - vclock: vector clocks, the happens-before order, and the detectors FastTrack and HappensBefore.
+//   - vclock: vector clocks, the happens-before order, and the detectors FastTrack and
+//     HappensBefore.
 //   - lockset: the detectors Eraser (locking discipline), Hybrid (potential races) and LockOrder
 //     (potential deadlocks).
 //   - tree: a filter that keeps redundant events from detectors.
@@ -47,14 +49,16 @@
 //
 // Combinations:
 //
-//   - atomrace: the AtomRace detector of overlapping accesses and violated atomic sections, and noise.
+//   - atomrace: the AtomRace detector of overlapping accesses and violated atomic sections, and
+//     noise.
 //   - mcm: bugs predicted from the maximal causal model of an execution, each with a schedule.
 //   - mcm/order: a solver for strict orders, on which mcm rests.
 //   - mcm/internal/window: a window of events, in which mcm looks for bugs.
 //   - mcm/internal/replay: checks a predicted schedule against the window.
 //   - mcm/internal/smtlib: writes a query in SMT-LIB, for other solvers.
 //   - mcm/internal/model: the constraints that every feasible reordering of a window satisfies.
-//   - mcm/internal/candidate: the queries to ask: pairs of accesses, cycles of locks, atomic sections.
+//   - mcm/internal/candidate: the queries to ask: pairs of accesses, cycles of locks, atomic
+//     sections.
 //   - mcm/internal/quick: stages that answer easy queries without a search.
 //   - mcm/internal/solve: the stage that asks the solver of mcm/order.
 //   - mcm/internal/moves: the states of a model and the steps between them.
@@ -66,13 +70,14 @@
 //   - mcm/internal/cascade: the list of stages, each with its budget.
 //   - mcm/internal/windowtest: makes windows, for tests.
 //   - mcm/internal/modeltest: makes models, for tests.
-//   - racefuzz: strategies that make suspected bugs happen, models of goroutines to try them on, and
-//     schedules as text.
+//   - racefuzz: strategies that make suspected bugs happen, models of goroutines to try them on,
+//     and schedules as text.
 //
 // The command:
 //
 //   - internal/arch: the architecture as a test.
-//   - internal/recorder: the recorder that is injected into programs, and the receiver of its events.
+//   - internal/recorder: the recorder that is injected into programs, and the receiver of its
+//     events.
 //   - internal/infer: proposes atomic sections from Go source.
 //   - internal/build: builds programs with the recorder inside, with the stock go command.
 //   - internal/confirm: runs programs again under a strategy to reproduce suspected bugs.
@@ -85,7 +90,8 @@
 //   - bench/...: comparisons of detectors, of whole programs, and with results of papers.
 //   - bench/workload: the traces that all benchmarks share.
 //   - bench/measure: the units in which all benchmarks report.
-//   - examples/...: small programs with bugs, each with a test of what the command reports about it.
+//   - examples/...: small programs with bugs, each with a test of what the command reports about
+//     it.
 //   - docs: the documents; its tests run their commands and compile their code.
 //   - internal/testaid/must: shortens tests that call constructors.
 //   - internal/testaid/heisentest: runs the command on programs, for tests.

@@ -12,23 +12,22 @@ import (
 
 // The frame of the binary format: a file header, then blocks; see format.md.
 const (
-	// magic opens a binary trace. Its first byte is no text, its last is
-	// mangled by transfers that rewrite line ends.
+	// magic is the start of a binary trace. No text starts with its first byte, and a transfer that
+	// rewrites line ends changes its last one.
 	magic   = "\x89heisen\n"
 	version = 2
 
-	// firstVersion is the oldest that is still read. It has no sets of objects.
+	// firstVersion is the oldest version that is read. It has no sets of objects.
 	firstVersion = 1
 
 	fileHeader  = len(magic) + 4
 	blockHeader = 16
 
-	// maxPayload bounds a block's payload, as written and unpacked.
+	// maxPayload bounds the payload of a block, both compressed and decompressed.
 	maxPayload = 4 << 20
 
-	// maxSymbolsRatio bounds how many times a symbols block may grow when it
-	// is unpacked, because what it says is kept: memory stays in proportion
-	// to the file.
+	// maxSymbolsRatio bounds the compression ratio of a symbols block. A reader keeps the contents,
+	// so that its memory would otherwise not be in proportion to the file.
 	maxSymbolsRatio = 64
 )
 
@@ -39,7 +38,7 @@ const (
 	endBlock     = 3
 )
 
-// How a payload is written.
+// Codings of a payload.
 const (
 	stored = 0
 	zipped = 1 // zstd
@@ -89,14 +88,14 @@ func (w *blockWriter) write(kind byte, payload []byte) error {
 	return err
 }
 
-// blockSum is the checksum of a block that follows one with checksum before.
-// The chain shows lost, repeated and exchanged blocks.
+// blockSum returns the checksum of a block that follows one with the checksum before. A lost,
+// repeated or exchanged block breaks the chain.
 func blockSum(before uint32, block []byte) uint32 {
 	sum := crc32.Update(before, crcTable, block[:12])
 	return crc32.Update(sum, crcTable, block[blockHeader:])
 }
 
-// blockReader reads a trace's blocks, no byte further than it has to.
+// blockReader reads the blocks of a trace. It reads no byte behind the block that it returns.
 type blockReader struct {
 	version uint32 // of the file, once its header is read
 	r       io.Reader
@@ -118,8 +117,8 @@ func newBlockReader(r io.Reader) (blockReader, error) {
 	return blockReader{r: r, decoder: decoder}, err
 }
 
-// fill reads until the block being read has n bytes. Where the input ends it
-// can be called again.
+// fill reads until there are n bytes of the block. After the end of the input it can be called
+// again.
 func (r *blockReader) fill(n int) error {
 	for len(r.in) < n {
 		if cap(r.in) < n {
@@ -137,7 +136,7 @@ func (r *blockReader) fill(n int) error {
 	return nil
 }
 
-// done goes on behind the block that has been read.
+// done moves on to the next block.
 func (r *blockReader) done() {
 	r.block++
 	r.offset += int64(len(r.in))
@@ -165,8 +164,8 @@ func (r *blockReader) start() error {
 	return nil
 }
 
-// next reads a block. The payload is valid until the next call. The caller
-// calls done when it has no more to say about the block.
+// next reads a block. The payload is valid until the next call. The caller calls done when it has
+// no more errors to report about the block.
 func (r *blockReader) next() (kind byte, payload []byte, err error) {
 	if err := r.fill(blockHeader); err != nil {
 		return 0, nil, err

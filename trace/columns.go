@@ -7,8 +7,8 @@ import (
 	"github.com/heisen-go/heisen"
 )
 
-// A records block holds its records by column: what one column repeats, its
-// neighbours would hide from the compressor, and the decoder's branches are
+// A records block has its records column by column, because a column repeats itself, which the
+// compressor would not see in whole records, and because the branches of the decoder are
 // predictable. format.md has the layout.
 
 // The control byte of a record: its op and three flags.
@@ -22,8 +22,8 @@ const (
 // The op must fit its bits.
 var _ [opMask + 1 - heisen.NumOps]struct{}
 
-// predictor guesses a record's site and object from the block's earlier
-// records. Writer and reader train theirs alike.
+// predictor guesses the site and the object of a record from the earlier records of the block.
+// Writer and reader make the same guesses.
 type predictor struct {
 	next   [predictorSize]heisen.Site   // the site that last followed a site in its thread
 	object [predictorSize]heisen.Object // the object at the last visit of a site by a thread
@@ -31,13 +31,13 @@ type predictor struct {
 
 const predictorSize = 1 << 12 // both tables together stay in the first-level cache
 
-// objectSlot is where the object of a visit of site by the block's thread
-// number t is guessed.
+// objectSlot returns the index of the guess of the object at site, for the thread with number t in
+// the block.
 func objectSlot(site heisen.Site, t uint32) uint32 {
 	return (uint32(site) ^ t*0x9e5) % predictorSize
 }
 
-// threadState is what the columns remember of a thread within a block.
+// threadState is the latest record of a thread in a block.
 type threadState struct {
 	tid  heisen.Thread
 	site heisen.Site    // of its latest record
@@ -63,7 +63,7 @@ func newRecordEncoder() *recordEncoder {
 	return &recordEncoder{index: map[heisen.Thread]uint32{}}
 }
 
-// count is the number of records collected.
+// count returns the number of records collected.
 func (e *recordEncoder) count() int { return len(e.control) }
 
 func (e *recordEncoder) reset() {
@@ -138,8 +138,7 @@ func (e *recordEncoder) appendTo(b []byte) []byte {
 	return b
 }
 
-// recordDecoder reads the columns of a records block. Its slices are views of
-// the block's payload.
+// recordDecoder reads the columns of a records block. Its slices share the memory of the payload.
 type recordDecoder struct {
 	predictor
 	threads []threadState
@@ -160,7 +159,7 @@ var (
 	errLeftOver = errors.New("bytes left over")
 )
 
-// next reads a varint. It returns false where there is none.
+// next reads a varint, if there is one.
 func (c *column) next() (uint64, bool) {
 	if b := *c; len(b) > 0 && b[0] < 0x80 {
 		*c = b[1:]
@@ -178,7 +177,7 @@ func (c *column) nextLong() (uint64, bool) {
 	return v, true
 }
 
-// cut splits n bytes off the column. It returns false where there are fewer.
+// cut removes n bytes from the start of the column, if there are so many.
 func (c *column) cut(n uint64) (column, bool) {
 	if n > uint64(len(*c)) {
 		return nil, false
@@ -188,8 +187,8 @@ func (c *column) cut(n uint64) (column, bool) {
 	return head, true
 }
 
-// start takes a block's payload. sites, contexts and reaches bound what records
-// may refer to; reaches is 0 where a Hide does not refer to a set.
+// start begins a block. sites, contexts and reaches bound the numbers that records may refer to;
+// reaches is 0 if the Value of a Hide has no meaning, as in version 1.
 func (d *recordDecoder) start(payload []byte, sites, contexts, reaches int) error {
 	d.predictor = predictor{}
 	d.threads = d.threads[:0]
@@ -236,7 +235,7 @@ func (d *recordDecoder) start(payload []byte, sites, contexts, reaches int) erro
 	return nil
 }
 
-// read decodes records into batch until it is full or the block is at its end.
+// read decodes records into batch, until batch is full or the block ends.
 func (d *recordDecoder) read(batch []heisen.Record) (n int, err error) {
 	control := d.control[:min(len(d.control), len(batch))]
 	batch = batch[:len(control)]

@@ -7,11 +7,10 @@ import (
 	"math/rand/v2"
 )
 
-// interner numbers byte strings densely from 0 in order of first appearance.
-// It is a hash table with open addressing. Strings of up to 15 bytes, which is
-// nearly all that stands in a trace, are packed into two words and live in the
-// table itself: a lookup is a multiplication and, as a rule, one memory access.
-// Hashes are seeded at random, so that no trace can be made to collide.
+// interner numbers byte strings from 0 on, in the order of first appearance. It is a hash table
+// with open addressing. Strings of up to 15 bytes, as nearly all of a trace are, are packed into
+// two words of the table, so that a lookup takes a multiplication and usually one memory access. A
+// random seed keeps anyone from making a trace whose strings collide.
 type interner struct {
 	slots []internSlot // a power of two long, at most half full
 	count uint32
@@ -20,10 +19,10 @@ type interner struct {
 	hash  maphash.Seed // of long strings
 }
 
-// internSlot is a string and its number. A short string is its bytes
-// from lo on, its length plus 1 in the top byte of hi, so that none equals an
-// empty slot. A long one has longString there, its
-// hash in the rest of hi, and in lo where it stands in interner.long.
+// internSlot is a string and its number. Of a short string, lo and hi are the bytes, with the
+// length plus 1 in the top byte of hi, so that no string equals an empty slot. Of a long one, the
+// top byte of hi is that of longString, the rest of hi is its hash, and lo is its index in
+// interner.long.
 type internSlot struct {
 	lo, hi uint64
 	id     uint32 // number plus 1; 0 is an empty slot
@@ -120,9 +119,8 @@ func (t *interner) longHash(b []byte) uint64 {
 	return maphash.Bytes(t.hash, b)>>8 | longString
 }
 
-// pack returns the bytes and the length of a short string as two words. Where
-// the slice's capacity allows, it loads both at once and masks what lies
-// behind the string.
+// pack returns the bytes and the length of a short string as two words. If the capacity of the
+// slice allows it, pack loads 16 bytes and masks those behind the string.
 func pack(b []byte) (lo, hi uint64) {
 	n := len(b)
 	if cap(b) >= 16 {

@@ -7,13 +7,11 @@ import (
 	"github.com/heisen-go/heisen"
 )
 
-// In a text trace an object is a name or an address. A name gets a number of
-// its own; an address, written 0x with lower-case hexadecimal digits as
-// Symbols.Name prints it, is its own number, so that ranges and overlaps of
-// recorded programs survive the text. Names and addresses never meet: names
-// live in [8, 1 MiB) and, when that is full, in a tebibyte from 1<<44 on, where
-// neither Go's heap nor its data segments lie; what is written like an address
-// but lies there is a name.
+// An object in a text trace is a name or an address. A name gets a new number. An address, written
+// as Symbols.Name prints it, is a number itself, so that ranges and overlaps of recorded programs
+// are preserved. The two have separate ranges: names get numbers in [8, 1 MiB), and then in a
+// tebibyte from 1<<44 on, where neither the heap nor the data segments of Go programs are. A text
+// that looks like an address in these ranges is a name.
 const (
 	lowNames      = 8
 	lowNamesEnd   = 1 << 20
@@ -23,14 +21,13 @@ const (
 	nameAlignment = 8
 )
 
-// isAddress reports whether o stands in text as the number it is. 0 does: it
-// is the object of events that happened to nothing in particular.
+// isAddress reports whether the text of o is its number. That includes 0, the object of events that
+// concern nothing in particular.
 func isAddress(o heisen.Object) bool {
 	return o == 0 || o >= lowNamesEnd && o < addressesEnd && (o < highNames || o >= highNamesEnd)
 }
 
-// parseAddress reads an address: canonical, so that no two texts are the same
-// one.
+// parseAddress reads an address in canonical form, so that different texts are different addresses.
 func parseAddress(text []byte) (heisen.Object, bool) {
 	digits, ok := bytes.CutPrefix(text, []byte("0x"))
 	if !ok || len(digits) == 0 || len(digits) > 12 || digits[0] == '0' && len(digits) > 1 {
@@ -51,19 +48,19 @@ func parseAddress(text []byte) (heisen.Object, bool) {
 	return o, isAddress(o)
 }
 
-// objectClass is one of the name spaces of a text trace: the same name in two
-// classes is two objects.
+// objectClass is a class of names in a text trace. The same name in two classes stands for two
+// objects.
 type objectClass uint8
 
 const (
 	noClass       objectClass = iota
 	variableClass             // variables, atomics and messages
 	lockClass
-	sectionClass // transactions, calls, untraced code
+	sectionClass // transactions, calls, hidden code
 	threadClass
 )
 
-// namedObjects gives numbers to the names of a text trace.
+// namedObjects numbers the names of a text trace.
 type namedObjects struct {
 	names   interner // class byte and name
 	objects []namedObject
@@ -74,16 +71,16 @@ type namedObjects struct {
 
 type namedObject struct {
 	number heisen.Object
-	size   uint64 // bytes from number on that are this object's alone
+	size   uint64 // bytes from number on that belong to this object only
 }
 
 func newNamedObjects() namedObjects {
 	return namedObjects{names: newInterner(), low: lowNames, high: highNames}
 }
 
-// named returns the numbers of whatever is called name in a set of objects: the
-// variable and the lock. What has no number yet gets the same as the other, as
-// the set does not say which of the two is meant.
+// named returns the numbers of the variable and of the lock called name, for a set of objects,
+// which does not say which of the two it means. If only one of the two has a number, the other one
+// gets the same.
 func (n *namedObjects) named(name []byte, size uint64) (numbers []heisen.Object, isNew bool, reason string) {
 	classes := [...]objectClass{variableClass, lockClass}
 	var known [2]*namedObject
@@ -119,20 +116,20 @@ func (n *namedObjects) named(name []byte, size uint64) (numbers []heisen.Object,
 	return numbers, false, ""
 }
 
-// alias makes name, which is new in class, a name of an object that has a number.
+// alias makes name, which is new in class, a second name of a numbered object.
 func (n *namedObjects) alias(class objectClass, name []byte, o namedObject) {
 	n.key = append(append(n.key[:0], byte(class)), name...)
 	n.names.add(n.key)
 	n.objects = append(n.objects, o)
 }
 
-// nameSize is how many bytes a name gets that is first touched over size bytes.
+// nameSize returns how many bytes an object gets if its first event touches size bytes.
 func nameSize(size uint64) uint64 {
 	return max(size+nameAlignment-1, nameAlignment) &^ (nameAlignment - 1)
 }
 
-// number returns the number of a name that an event touches over size bytes,
-// and whether the name is new. reason is not empty if it cannot have that many.
+// number returns the number of a name, of which an event touches size bytes, and whether the name
+// is new. If the object has fewer bytes, reason says so.
 func (n *namedObjects) number(class objectClass, name []byte, size uint64) (o heisen.Object, isNew bool, reason string) {
 	n.key = append(append(n.key[:0], byte(class)), name...)
 	if id, ok := n.names.find(n.key); ok {

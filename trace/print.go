@@ -98,10 +98,10 @@ func AppendRecord(b []byte, rec *heisen.Record, event uint64, symbols *heisen.Sy
 	return b
 }
 
-// printedSpans is how many spans of a set of objects a line shows.
+// printedSpans is the number of spans of a set that a line has.
 const printedSpans = 8
 
-// appendReached appends what a Hide reaches.
+// appendReached appends the set of objects that a hidden call reaches.
 func appendReached(b []byte, r heisen.Reach, symbols *heisen.Symbols) []byte {
 	b = append(b, "  reaches "...)
 	if r == 0 || symbols == nil || int(r) >= symbols.NumReaches() {
@@ -130,7 +130,7 @@ func appendReached(b []byte, r heisen.Reach, symbols *heisen.Symbols) []byte {
 	return b
 }
 
-// oneLine returns s as it is if it is printable, else quoted.
+// oneLine returns s, quoted unless all its characters are printable.
 func oneLine(s string) string {
 	for _, r := range s {
 		if !strconv.IsPrint(r) {

@@ -10,11 +10,11 @@ import (
 )
 
 const (
-	// MaxThreads bounds the thread numbers of a trace, so that a table indexed by Thread stays
-	// within memory whatever the trace says. Readers and writers refuse larger ones.
+	// MaxThreads bounds the thread numbers of a trace, so that a table that is indexed by Thread
+	// fits into memory whatever the trace contains. Readers and writers refuse larger numbers.
 	MaxThreads = 1 << 24
 
-	// byteOrderMark is what some editors put at the start of a text.
+	// byteOrderMark is ignored at the start of a text, because some editors write it.
 	byteOrderMark = '\uFEFF'
 
 	// maxLine is the longest line of a text trace, in bytes.
@@ -24,9 +24,9 @@ const (
 	stdBuffer = 256 << 10
 )
 
-// Contexts of a thread that releases locks out of order take a step for each lock that it holds
-// above the released one. What is legal costs little; a hostile trace could spend memory without
-// bound. So the steps may not outgrow the trace.
+// A release out of order takes a step, and possibly memory, for each lock that the thread holds.
+// Real traces need few such steps. So that a malicious trace cannot use up the memory, the number
+// of steps is bounded by the length of the trace.
 const (
 	freeSteps     = 1 << 20
 	stepsPerEvent = 64
@@ -56,7 +56,7 @@ type STDReader struct {
 	steps  uint64 // taken by releases out of order
 }
 
-// stdThread is where a thread stands.
+// stdThread is the position of a thread.
 type stdThread struct {
 	cursor heisen.Cursor
 	ctx    heisen.Context // of cursor
@@ -121,7 +121,7 @@ func (r *STDReader) Next(batch []heisen.Record) (n int, err error) {
 	return n, r.err
 }
 
-// fill reads more input behind the unread one.
+// fill appends input to the unread one.
 func (r *STDReader) fill() error {
 	if r.pos > 0 {
 		r.end = copy(r.buf, r.buf[r.pos:r.end])
@@ -149,8 +149,8 @@ func (r *STDReader) fill() error {
 	return r.err
 }
 
-// parse reads one line into rec. It reports whether the line is an event, or the reason why it is
-// neither an event nor one of the lines passed over.
+// parse reads one line into rec. It reports whether the line is an event. If the line is neither an
+// event nor one that the reader ignores, reason says why.
 func (r *STDReader) parse(line []byte, rec *heisen.Record) (delivered bool, reason string) {
 	for len(line) > 0 && line[len(line)-1] == '\r' {
 		line = line[:len(line)-1]
@@ -187,8 +187,8 @@ func (r *STDReader) parse(line []byte, rec *heisen.Record) (delivered bool, reas
 	return true, r.step(t, rec)
 }
 
-// operation reads the middle field of a line: an operation that is looked up as a whole, and a
-// value, which is different each time.
+// operation reads the middle field of a line: an operation, which is looked up as a whole, and a
+// value, which is parsed.
 func (r *STDReader) operation(text []byte) (op stdOp, value uint64, flags heisen.Flags, reason string) {
 	if last := len(text) - 1; last > 0 && text[last] != ')' {
 		if i := bytes.IndexByte(text, ')'); i >= 0 && text[i+1] == '=' && !bytes.HasPrefix(text, hideWord) {
@@ -215,7 +215,7 @@ func (r *STDReader) operation(text []byte) (op stdOp, value uint64, flags heisen
 	return op, value, flags, ""
 }
 
-// site returns the number of a site's text; 0 if there is none.
+// site returns the number of the site with the given text, and 0 for an empty text.
 func (r *STDReader) site(text []byte) heisen.Site {
 	if len(text) == 0 {
 		return 0
@@ -228,7 +228,7 @@ func (r *STDReader) site(text []byte) heisen.Site {
 	return r.sites[id]
 }
 
-// thread returns the number of the thread called name, or the reason why there can be none.
+// thread returns the number of the thread called name. If there can be none, reason says why.
 func (r *STDReader) thread(name []byte) (t heisen.Thread, reason string) {
 	if id, ok := r.threadNames.find(name); ok {
 		return heisen.Thread(id), ""
@@ -247,7 +247,7 @@ func (r *STDReader) thread(name []byte) (t heisen.Thread, reason string) {
 	return t, ""
 }
 
-// step moves the thread t past its event rec.
+// step updates the position of the thread t after its event rec.
 func (r *STDReader) step(t *stdThread, rec *heisen.Record) (reason string) {
 	switch rec.Op {
 	case heisen.Acquire, heisen.AcquireShared:
@@ -278,8 +278,8 @@ func (r *STDReader) step(t *stdThread, rec *heisen.Record) (reason string) {
 	return ""
 }
 
-// release drops a hold of lock. Releasing what is not held changes nothing: saying so is the
-// Validator's business.
+// release ends t's latest hold of lock. The release of a lock that t does not hold changes nothing;
+// the Validator reports it.
 func (r *STDReader) release(t *stdThread, lock heisen.Object, shared bool) (reason string) {
 	last := len(t.held) - 1
 	at := last
@@ -298,8 +298,8 @@ func (r *STDReader) release(t *stdThread, lock heisen.Object, shared bool) (reas
 	return ""
 }
 
-// readSome reads at least one byte unless it returns an error, and no error unless it reads none. A
-// reader that keeps returning nothing at all is an error.
+// readSome returns either at least one byte or an error. A reader that repeatedly returns neither
+// is an error.
 func readSome(r io.Reader, buf []byte) (int, error) {
 	for range 100 {
 		n, err := r.Read(buf)

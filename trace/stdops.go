@@ -8,14 +8,14 @@ import (
 	"github.com/heisen-go/heisen"
 )
 
-// stdWord is how an Op stands in a text trace.
+// stdWord is the text of an Op.
 type stdWord struct {
 	word     string
-	class    objectClass // name space of what stands in parentheses
-	required bool        // whether it must stand there
+	class    objectClass // class of the name in parentheses
+	required bool        // whether there must be a name
 }
 
-// stdWords is the dialect, one word for each Op.
+// stdWords has the text of each Op.
 var stdWords = [heisen.NumOps]stdWord{
 	heisen.Read:          {"r", variableClass, true},
 	heisen.Write:         {"w", variableClass, true},
@@ -46,21 +46,17 @@ var stdWords = [heisen.NumOps]stdWord{
 	heisen.Observe:       {"observe", variableClass, true},
 }
 
-// requestWord announces that a thread is about to take a lock. It orders
-// nothing and changes nothing, so no Op stands for it and the reader passes
-// over it.
+// requestWord says that a thread is about to acquire a lock. It orders and changes nothing, so
+// there is no Op for it and the reader ignores it.
 const requestWord = "req"
 
-// hasLength reports whether op's word may carry a length and a value:
-// w4(x)=17.
+// hasLength reports whether the text of op may have a length and a value, such as w4(x)=17.
 func hasLength(op heisen.Op) bool { return op.IsAccess() || op == heisen.Done }
 
-// hasRange reports whether op carries the length of an address range:
-// alloc(x,64).
+// hasRange reports whether the text of op has the length of a range, such as alloc(x,64).
 func hasRange(op heisen.Op) bool { return op == heisen.Alloc || op == heisen.Free }
 
-// stdOp is an operation of a text trace as far as it is the same wherever it
-// stands.
+// stdOp is what a text of an operation always means, in whichever line it is.
 type stdOp struct {
 	obj  heisen.Object
 	val  uint64
@@ -68,8 +64,7 @@ type stdOp struct {
 	code heisen.Op // Invalid for a request, which is no event
 }
 
-// parseOp reads an operation without its value. reason is not empty if there
-// is no such operation.
+// parseOp reads an operation without its value. If there is no such operation, reason says why.
 func (r *STDReader) parseOp(text []byte) (op stdOp, reason string) {
 	if bytes.HasPrefix(text, hideWord) {
 		var set []byte
@@ -149,7 +144,7 @@ func (r *STDReader) parseOp(text []byte) (op stdOp, reason string) {
 	return op, reason
 }
 
-// object returns the number of the object that stands as text.
+// object returns the number of the object with the given text.
 func (r *STDReader) object(class objectClass, text []byte, size uint64) (heisen.Object, string) {
 	if o, ok := parseAddress(text); ok {
 		return o, ""
@@ -161,7 +156,7 @@ func (r *STDReader) object(class objectClass, text []byte, size uint64) (heisen.
 	return o, reason
 }
 
-// cutDigits splits the decimal digits off the end of an operation's word.
+// cutDigits cuts decimal digits off the end of a word.
 func cutDigits(word []byte) (letters, digits []byte) {
 	i := len(word)
 	for i > 0 && word[i-1] >= '0' && word[i-1] <= '9' {

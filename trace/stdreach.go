@@ -7,11 +7,11 @@ import (
 	"github.com/heisen-go/heisen"
 )
 
-// The set of objects that a hide reaches stands behind it in a text trace, as
+// In a text trace, the set of objects that a hidden call reaches follows the operation. The set of
 //
 //	hide(f)=o(x)o16(0xc000012340)t(T1)
 //
-// has x, 16 bytes and a thread. No set is the set of everything.
+// has x, 16 bytes and a thread. Without a set, the call reaches all objects.
 
 var hideWord = []byte("hide(")
 
@@ -75,8 +75,8 @@ func (r *STDReader) parseReach(text []byte) (_ heisen.Reach, reason string) {
 	return r.symbols.AddReach(heisen.NewObjects(spans...)), ""
 }
 
-// appendReach writes what a hide reaches. What does not fit a line, or a name,
-// becomes everything.
+// appendReach appends the set of objects that a hidden call reaches. A set that does not fit a
+// line, or has a span that is longer than the object of its name, becomes the set of all objects.
 func (w *STDWriter) appendReach(b []byte, r heisen.Reach) []byte {
 	if int(r) < len(w.reaches) && w.reaches[r] != "" {
 		return append(b, w.reaches[r]...)
@@ -132,9 +132,9 @@ func (w *STDWriter) appendObject(b []byte, text string, size uint64) []byte {
 	return append(b, ')')
 }
 
-// names returns the texts of the variable and the lock that begin a span; one of
-// them may have none yet, and gets the other's, as the reader gives it. It reports
-// false if a name has fewer bytes than the span.
+// names returns the texts of the variable and of the lock at the start of a span. If only one of
+// the two has a text, the other one gets the same, as in the reader. ok is false if an object has
+// fewer bytes than the span.
 func (w *STDWriter) names(s heisen.Span) (texts []string, ok bool) {
 	if s.Len > highNamesEnd-highNames {
 		return nil, false

@@ -9,8 +9,8 @@ import (
 	"github.com/heisen-go/heisen"
 )
 
-// A symbols block is a sequence of entries, each a tag and its fields: what the records after it
-// refer to. format.md has the layout.
+// A symbols block is a sequence of entries that the records after it refer to, each a tag and its
+// fields. format.md has the layout.
 
 const (
 	siteEntry       = 1 // the next site
@@ -24,7 +24,7 @@ const (
 	reachEntry      = 9 // the next set of objects; not in version 1
 )
 
-// tableEncoder writes what a Symbols has gained since the last look at it.
+// tableEncoder writes what was added to a Symbols, or changed in it, since the last look.
 type tableEncoder struct {
 	symbols         *heisen.Symbols
 	revision        heisen.Revision
@@ -36,7 +36,7 @@ func newTableEncoder(symbols *heisen.Symbols) tableEncoder {
 	return tableEncoder{symbols: symbols, sites: 1, contexts: 1}
 }
 
-// look notes what is to be written. It refuses entries that refer to numbers that are not in the
+// look collects what is to be written. It refuses entries that refer to numbers that are not in the
 // symbols, because no reader could take them.
 func (e *tableEncoder) look() error {
 	e.pending, e.revision = e.symbols.Changes(e.revision)
@@ -135,8 +135,8 @@ func appendSite(b []byte, info *heisen.SiteInfo) []byte {
 	return b
 }
 
-// appendObjects writes spans by the gaps before them. The lengths of objects that follow each other
-// are mostly alike, which the compressor sees.
+// appendObjects appends the gap before each span and its length. Neighboring objects mostly have
+// the same length, so that this compresses well.
 func appendObjects(b []byte, objects heisen.Objects) []byte {
 	b = binary.AppendUvarint(b, uint64(len(objects)))
 	next := heisen.Object(0)
@@ -168,7 +168,7 @@ type tableDecoder struct {
 	objects heisen.Objects // scratch
 	bad     bool           // a field was missing or out of bounds
 
-	sites, calls, locks, contexts, reaches int // how many entries came, besides the implied ones with number 0
+	sites, calls, locks, contexts, reaches int // entries read, without the implied ones with number 0
 }
 
 func newTableDecoder() tableDecoder { return tableDecoder{symbols: heisen.NewSymbols()} }
@@ -212,7 +212,7 @@ func (d *tableDecoder) entry(tag byte) error {
 			return nil
 		}
 		c := d.symbols.Call(heisen.Cursor{Calls: uint32(parent)}, heisen.Site(site))
-		return number(&d.calls, c.Calls)
+		return countEntry(&d.calls, c.Calls)
 	case lockEntry:
 		shared, parent, lock, site := d.number(2), d.number(d.locks+1), d.uvarint(), d.number(d.sites+1)
 		if d.bad {
@@ -220,13 +220,13 @@ func (d *tableDecoder) entry(tag byte) error {
 		}
 		held := heisen.HeldLock{Lock: heisen.Object(lock), Shared: shared == 1, Site: heisen.Site(site)}
 		c := d.symbols.Acquire(heisen.Cursor{Locks: uint32(parent)}, held)
-		return number(&d.locks, c.Locks)
+		return countEntry(&d.locks, c.Locks)
 	case contextEntry:
 		c := heisen.Cursor{Calls: uint32(d.number(d.calls + 1)), Locks: uint32(d.number(d.locks + 1))}
 		if d.bad {
 			return nil
 		}
-		return number(&d.contexts, uint32(d.symbols.Context(c)))
+		return countEntry(&d.contexts, uint32(d.symbols.Context(c)))
 	case threadEntry:
 		forked, t := d.number(2), d.number(MaxThreads)
 		info := heisen.ThreadInfo{Forked: forked == 1, Name: d.string()}
@@ -249,7 +249,7 @@ func (d *tableDecoder) entry(tag byte) error {
 		if d.bad {
 			return nil
 		}
-		return number(&d.reaches, uint32(d.symbols.AddReach(d.objects)))
+		return countEntry(&d.reaches, uint32(d.symbols.AddReach(d.objects)))
 	default:
 		return fmt.Errorf("entry of unknown kind %d", tag)
 	}
@@ -257,11 +257,11 @@ func (d *tableDecoder) entry(tag byte) error {
 }
 
 func (d *tableDecoder) addSite(info heisen.SiteInfo) error {
-	return number(&d.sites, uint32(d.symbols.AddSite(info)))
+	return countEntry(&d.sites, uint32(d.symbols.AddSite(info)))
 }
 
-// number counts an entry, which must have the next number.
-func number(count *int, got uint32) error {
+// countEntry counts an entry, which must have got the next number.
+func countEntry(count *int, got uint32) error {
 	if *count++; int(got) != *count {
 		return errTwice
 	}

@@ -40,7 +40,7 @@ var (
 	ErrFreeUnknown    = errors.New("free of a range that no alloc started")
 	ErrStillHeld      = errors.New("trace ends while a lock is held")
 	ErrStillInside    = errors.New("trace ends within a transaction")
-	ErrStillHidden    = errors.New("trace ends within untraced code")
+	ErrStillHidden    = errors.New("trace ends within hidden code")
 )
 
 // A ValidationError is a problem of a trace. It wraps its Kind.
@@ -117,11 +117,11 @@ type Validator struct {
 	errors   uint64
 }
 
-// threadCheck is what is known of a thread. Event numbers are 0 for what has not happened.
+// threadCheck is the state of a thread. The number of an event that has not happened is 0.
 type threadCheck struct {
 	first, forked, ended, joined uint64
 	calls                        uint64   // open ones
-	enters                       []uint64 // events that opened those still open
+	enters                       []uint64 // numbers of the open Enter events
 	hides                        []opened
 }
 
@@ -131,7 +131,7 @@ type opened struct {
 	call  heisen.Object
 }
 
-// lockCheck is who holds a lock.
+// lockCheck is the state of a lock.
 type lockCheck struct {
 	exclusive bool
 	owner     hold   // if exclusive

@@ -76,7 +76,7 @@ func TestValidateKinds(t *testing.T) {
 		{"A|acq(L)", trace.ErrStillHeld, "event 1: thread A: trace ends while a lock is held: L"},
 		{"A|r(x) A|racq(L)", trace.ErrStillHeld, "event 2: thread A: trace ends while a lock is held: L"},
 		{"A|begin", trace.ErrStillInside, "event 1: thread A: trace ends within a transaction"},
-		{"A|hide(f)", trace.ErrStillHidden, "event 1: thread A: trace ends within untraced code"},
+		{"A|hide(f)", trace.ErrStillHidden, "event 1: thread A: trace ends within hidden code"},
 	} {
 		v := validate(t, strings.ReplaceAll(c.text, " ", "\n")+"\n")
 		if len(v.Problems()) != 1 || v.Total() != 1 {
