@@ -1,16 +1,19 @@
-// Package driver is the heisen command for other tools' main functions: all
-// that the command does (test, run, record, analyze, trace, with every flag),
-// with detectors of the tool's own beside those of the module.
+// Package driver is the heisen command for the main functions of other tools. Such a tool has every
+// subcommand and flag of heisen, and detectors of its own beside heisen's.
 //
 //	func main() { os.Exit(driver.Main(driver.WithDetector(mine))) }
 //
-// The command heisen is this without an option; examples/handoff is a whole
-// tool.
+// Main runs the command with the arguments and the streams of the process. Run takes them as arguments.
+// The command heisen is Main without options. The package example is a complete tool that analyzes a
+// trace, and examples/handoff is a tool with a detector for running programs.
+//
+// The flags, the exit statuses and the JSON form of findings are stable. The text for people may change.
+//
+// Several Runs may go on at the same time. Each handles interrupts of the process while it works.
 package driver
 
 import (
 	"context"
-	"errors"
 	"flag"
 	"fmt"
 	"io"
@@ -20,6 +23,7 @@ import (
 
 	"github.com/heisen-go/heisen"
 	"github.com/heisen-go/heisen/internal/cli"
+	"github.com/heisen-go/heisen/internal/option"
 )
 
 // Exit statuses of the command. A program's own failure is passed on.
@@ -30,100 +34,96 @@ const (
 	Findings = cli.Findings // 66: something was found, as with go test -race
 )
 
-// ErrOption is the cause of every error about an Option.
-var ErrOption = errors.New("driver: bad option")
-
 // Detector describes a detector that the tool's -detect flag can name.
 type Detector struct {
-	// Name is what -detect calls it: lower-case letters, digits and dashes,
-	// beginning with a letter. Findings whose Detector is empty get it.
+	// Name is its name in the -detect flag: lower-case letters, digits and dashes, beginning with
+	// a letter. Findings without a Detector get it.
 	Name string
-	// Promise is what it finds, on one line, for the help text.
+	// Promise says on one line what the detector finds, for the help text.
 	Promise string
-	// Unrepeated says that the detector finds the same without accesses that repeat
-	// one of the same goroutine: the same instruction, kind and bytes, and nothing
-	// that the goroutine did in between has become known to others without the
-	// repetition. Unless the user gives -filter none, such accesses are then left
-	// out, mostly in the program itself, which costs far less than recording them.
-	// Detectors that count accesses, or look at their order within a goroutine, are
-	// to get all of them. It makes no difference unless all detectors that run say
-	// so; those of the module that follow happens-before do.
+	// Unrepeated is set if the detector finds the same without repeated accesses. An access is
+	// repeated if it has the same goroutine, instruction, kind and bytes as an earlier one, and
+	// nothing that the goroutine did in between has become known to other goroutines.
+	//
+	// If all detectors that run are Unrepeated, such accesses are left out unless the user gives
+	// -filter none. Mostly the program itself leaves them out, which costs far less than
+	// recording them. A detector that counts accesses, or depends on their order within a
+	// goroutine, needs all of them. heisen's detectors that follow happens-before do not.
 	Unrepeated bool
-	// Flags defines flags of its own, which users give as -name.flag. It is
-	// called once for each run of the command, before New, and may be nil.
+	// Flags defines flags of the detector, which users give as -name.flag. It is called once in
+	// each run of the command, before New. It may be nil.
 	Flags func(*flag.FlagSet)
-	// New makes a detector for one stream of events: a program or a trace. A
-	// command may have several streams at the same time, each on a goroutine of
-	// its own, so what New returns must not be shared. Findings go to sink, on
-	// the goroutine that handles the events. symbols says what the numbers in
-	// events stand for; it is filled while the stream is read, and valid in
-	// calls of the detector only. An error ends the analysis of that stream.
+	// New makes a detector for one stream of events: a program or a trace. A command may read
+	// several streams at the same time, each on its own goroutine, so the detectors must not
+	// share state. The detector calls sink with its findings, on the goroutine that handles the
+	// events. symbols resolves the numbers in events. It grows while the stream is read, and may
+	// be used only during calls of the detector. An error ends the analysis of the stream.
 	New func(symbols *heisen.Symbols, sink heisen.Sink) (heisen.Detector, error)
 }
 
-// An Option changes what the command is. Errors wrap ErrOption.
-type Option func(*tool) error
+// Option changes the command. Wrong options are errors of Run that wrap heisen.ErrOption.
+type Option func(*config) error
 
-type tool = cli.Tool
+type config struct{ tool cli.Tool }
 
-// WithDetector adds a detector. It runs where -detect names it; see WithDefault.
+// detectors returns the names that -detect knows.
+func (c *config) detectors() []string {
+	names := cli.DetectorNames()
+	for _, d := range c.tool.Detectors {
+		names = append(names, d.Name)
+	}
+	return names
+}
+
+// WithDetector adds a detector. It runs if -detect or WithDefault names it.
 func WithDetector(d Detector) Option {
-	return func(t *tool) error {
-		known := cli.DetectorNames()
-		for _, other := range t.Detectors {
-			known = append(known, other.Name)
-		}
+	return func(c *config) error {
 		switch {
 		case !isName(d.Name):
-			return fmt.Errorf("%w: %q is not a detector's name", ErrOption, d.Name)
-		case slices.Contains(known, d.Name):
-			return fmt.Errorf("%w: there are two detectors called %s", ErrOption, d.Name)
+			return option.Errorf("WithDetector: %q is not a detector's name", d.Name)
+		case slices.Contains(c.detectors(), d.Name):
+			return option.Errorf("WithDetector: there are two detectors called %s", d.Name)
 		case d.Promise == "" || strings.Contains(d.Promise, "\n"):
-			return fmt.Errorf("%w: detector %s has no promise of one line", ErrOption, d.Name)
+			return option.Errorf("WithDetector: detector %s has no Promise of one line", d.Name)
 		case d.New == nil:
-			return fmt.Errorf("%w: detector %s has no New", ErrOption, d.Name)
+			return option.Errorf("WithDetector: detector %s has no New", d.Name)
 		}
 		added := cli.Detector{Name: d.Name, Promise: d.Promise, Flags: d.Flags, New: d.New}
 		if d.Unrepeated {
 			added.Filter = cli.RecorderFiltered
 		}
-		t.Detectors = append(t.Detectors, added)
+		c.tool.Detectors = append(c.tool.Detectors, added)
 		return nil
 	}
 }
 
-// WithDefault sets which detectors run where there is no -detect flag, in place
-// of fasttrack. Options before it must have added those that are not of the
-// module.
+// WithDefault sets the detectors that run without the -detect flag. The default is fasttrack. Names that
+// WithDetector adds must come from an earlier option.
 func WithDefault(names ...string) Option {
-	return func(t *tool) error {
-		known := cli.DetectorNames()
-		for _, d := range t.Detectors {
-			known = append(known, d.Name)
-		}
+	return func(c *config) error {
+		known := c.detectors()
 		for _, name := range names {
 			if !slices.Contains(known, name) {
-				return fmt.Errorf("%w: there is no detector called %q", ErrOption, name)
+				return option.Errorf("WithDefault: there is no detector called %q", name)
 			}
 		}
-		t.Detect = slices.Clone(names)
+		c.tool.Detect = slices.Clone(names)
 		return nil
 	}
 }
 
-// WithName sets what the command calls itself in its messages: "heisen" without.
+// WithName sets the name of the command in its messages. The default is "heisen".
 func WithName(name string) Option {
-	return func(t *tool) error {
+	return func(c *config) error {
 		if !isName(name) {
-			return fmt.Errorf("%w: %q is not a command's name", ErrOption, name)
+			return option.Errorf("WithName: %q is not a command's name", name)
 		}
-		t.Name = name
+		c.tool.Name = name
 		return nil
 	}
 }
 
-// isName reports whether s can be typed as a name: lower-case letters, digits
-// and dashes, beginning with a letter.
+// isName reports whether s consists of lower-case letters, digits and dashes, and begins with a letter.
 func isName(s string) bool {
 	for i, r := range s {
 		letter := 'a' <= r && r <= 'z'
@@ -134,9 +134,8 @@ func isName(s string) bool {
 	return s != ""
 }
 
-// Main runs the command for a main function: with the process's arguments and
-// standard streams. It returns the status to exit with, Misused for a bad option,
-// which it prints.
+// Main runs the command with the arguments and standard streams of the process, and returns the status to
+// exit with. It prints a wrong option and returns Misused.
 func Main(options ...Option) int {
 	status, err := Run(context.Background(), os.Args[1:], os.Stdin, os.Stdout, os.Stderr, options...)
 	if err != nil {
@@ -146,18 +145,25 @@ func Main(options ...Option) int {
 	return status
 }
 
-// Run runs the command with the given arguments, the first of which is a
-// subcommand, and returns its exit status. It prints to the given streams only,
-// which programs that it starts get too, and leaves nothing running. While a
-// program runs it handles interrupts and requests to terminate as the command
-// does. The end of ctx ends what it does. An error is one in the options; nothing
-// has happened then.
+// Run runs the command with the given arguments, the first of which is a subcommand, and returns its exit
+// status. It prints to the given streams only, and programs that it starts get the same streams. A nil
+// stream is empty or discards. Run returns when all goroutines and programs that it has started have
+// ended. While a program runs it handles interrupts and requests to terminate like the command does. Run
+// stops early when ctx ends. An error is about a wrong option and wraps heisen.ErrOption; the command has
+// not run then.
 func Run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer, options ...Option) (status int, err error) {
-	var t tool
-	for _, option := range options {
-		if err := option(&t); err != nil {
-			return Misused, err
-		}
+	var c config
+	if err := option.Apply("driver.Run", &c, options); err != nil {
+		return Misused, err
 	}
-	return cli.Main(ctx, t, args, cli.Streams{In: stdin, Out: stdout, Err: stderr}), nil
+	if stdin == nil {
+		stdin = strings.NewReader("")
+	}
+	if stdout == nil {
+		stdout = io.Discard
+	}
+	if stderr == nil {
+		stderr = io.Discard
+	}
+	return cli.Main(ctx, c.tool, args, cli.Streams{In: stdin, Out: stdout, Err: stderr}), nil
 }

@@ -14,7 +14,7 @@ import (
 	"github.com/heisen-go/heisen/driver"
 )
 
-// newNothing makes a detector that never finds anything.
+// newNothing makes a detector without findings.
 func newNothing(*heisen.Symbols, heisen.Sink) (heisen.Detector, error) { return heisen.Tee(), nil }
 
 func TestBadOptions(t *testing.T) {
@@ -37,17 +37,17 @@ func TestBadOptions(t *testing.T) {
 		"unknown default": {driver.WithDefault("mine"), driver.WithDetector(ok)},
 		"empty tool name": {driver.WithName("")},
 		"tool name":       {driver.WithName("my tool")},
+		"nil option":      {nil},
 	} {
 		var out bytes.Buffer
 		status, err := driver.Run(context.Background(), []string{"version"}, nil, &out, &out, options...)
-		if !errors.Is(err, driver.ErrOption) || status != driver.Misused || out.Len() > 0 {
+		if !errors.Is(err, heisen.ErrOption) || status != driver.Misused || out.Len() > 0 {
 			t.Errorf("%s: status %d, error %v, output %q", name, status, err, &out)
 		}
 	}
 }
 
-// TestNewFails: what New refuses, and what it forgets to return, ends the
-// analysis with an error.
+// TestNewFails: an error of New, or a detector that is nil, ends the analysis with an error.
 func TestNewFails(t *testing.T) {
 	for want, answer := range map[string]error{
 		"heisen analyze: detector mine: it rains":                  errors.New("it rains"),
@@ -62,6 +62,16 @@ func TestNewFails(t *testing.T) {
 			}))
 		if err != nil || status != driver.Failed || errs.String() != want+"\n" {
 			t.Errorf("status %d, error %v, printed %q, want %q", status, err, &errs, want)
+		}
+	}
+}
+
+// TestNilStreams: nil streams are empty and discard.
+func TestNilStreams(t *testing.T) {
+	for args, want := range map[string]int{"version": driver.Clean, "analyze -": driver.Clean, "nonsense": driver.Misused} {
+		status, err := driver.Run(context.Background(), strings.Fields(args), nil, nil, nil)
+		if err != nil || status != want {
+			t.Errorf("%s: status %d, error %v", args, status, err)
 		}
 	}
 }

@@ -12,19 +12,30 @@ import (
 	"github.com/heisen-go/heisen/trace"
 )
 
+var analyzeCommand = command{
+	name: "analyze", args: "trace...",
+	short: "report the races in recorded traces",
+	long: `A trace is in heisen's binary format or in the STD text format. The name - is
+standard input. In a damaged trace, heisen analyzes the part before the damage.
+-filter tree keeps redundant accesses from the detectors. That pays for hb, which
+is slow, and for traces that repeat the same races many times.
+` + baselineHelp,
+	run: (*invocation).analyze,
+}
+
 // analyze is heisen analyze: detectors over traces that exist already.
 func (inv *invocation) analyze() (int, error) {
 	detect := inv.detectFlag()
 	filter := inv.filterFlag(false)
-	known := inv.knownFlags()
-	asJSON := inv.flags.Bool("json", false, "print findings as JSON, one a line")
-	o := &overlaps{}
+	known := inv.baselineFlags()
+	asJSON := inv.flags.Bool("json", false, "print findings as lines of JSON")
+	o := &atomraceFlags{}
 	o.sectionsFlag(inv)
 	files, err := inv.parseFiles()
 	if err != nil {
 		return Misused, err
 	}
-	if err := known.read(); err != nil {
+	if err := known.readFiles(); err != nil {
 		return Failed, err
 	}
 	if o.sections != "" {
@@ -34,7 +45,7 @@ func (inv *invocation) analyze() (int, error) {
 		detect.sections = o.read
 	}
 	if *filter {
-		detect.fronts = &fronts{}
+		detect.fronts = &traceFilters{}
 	}
 	found := newFindings(inv.resolver, nil, known) // names may come at the end of a trace: printed when all are known
 	failed := inv.analyzeFiles(files, detect, found)
@@ -46,7 +57,7 @@ func (inv *invocation) analyze() (int, error) {
 		found.summary(inv.Out)
 	}
 	detect.fronts.summary(inv.Err, inv.tool.Name)
-	detect.maximal.summary(inv.Err, inv.tool.Name)
+	detect.mcm.summary(inv.Err, inv.tool.Name)
 	failed = errors.Join(failed, known.writeBaseline(found))
 	switch {
 	case failed != nil:
@@ -59,7 +70,7 @@ func (inv *invocation) analyze() (int, error) {
 
 // analyzeFiles goes on with the next file after one that is damaged.
 func (inv *invocation) analyzeFiles(files []string, detect *detection, found *findings) (failed error) {
-	done := inv.progress("analysing", time.Second)
+	done := inv.progress("analyzing", time.Second)
 	defer done()
 	ctx, stop := inv.interruptible()
 	defer stop()

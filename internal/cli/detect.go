@@ -23,7 +23,7 @@ var detectors = []struct {
 	name    string
 	promise string
 	filter  Filter
-	front   front
+	front   newTraceFilter
 	make    func(heisen.Sink) (heisen.Detector, error)
 	hidden  func(heisen.Sink, vclock.Option) (heisen.Detector, error) // where calls are hidden; nil if that makes no difference to it
 }{
@@ -63,7 +63,7 @@ type Detector struct {
 	Filter  Filter
 	Flags   func(*flag.FlagSet) // defines flags of its own; nil if there are none
 	New     func(*heisen.Symbols, heisen.Sink) (heisen.Detector, error)
-	front   front // of heisen's own detectors
+	front   newTraceFilter // of heisen's own detectors
 	hidden  func(heisen.Sink, vclock.Option) (heisen.Detector, error)
 	live    bool // in running programs it works by itself; for traces see newAtomRace
 }
@@ -92,13 +92,13 @@ func (t Tool) detectors() (all []Detector) {
 type detection struct {
 	known  []Detector
 	chosen []string
-	fronts *fronts // filters between traces and detectors; nil if there are none
-	live   bool    // the streams are of programs that look for overlaps themselves
-	races  bool    // and for what fasttrack finds
-	hidden bool    // there are hidden calls in the streams
+	fronts *traceFilters // filters between traces and detectors; nil if there are none
+	live   bool          // the streams are of programs that look for overlaps themselves
+	races  bool          // and for what fasttrack finds
+	hidden bool          // there are hidden calls in the streams
 
 	sections []section.Section // for traces, and for mcm; their files are absolute
-	maximal  *maximal
+	mcm      *mcmFlags
 }
 
 func (d *detection) String() string { return strings.Join(d.chosen, ",") }
@@ -155,7 +155,7 @@ func (d *detection) build(symbols *heisen.Symbols, sink heisen.Sink) (built []he
 		case known.live:
 			detector, wrong = newAtomRace(symbols, d.sections, named)
 		case known.Name == mcmName:
-			detector, wrong = d.maximal.build(symbols, d.sections, named)
+			detector, wrong = d.mcm.build(symbols, d.sections, named)
 		case d.hidden && known.hidden != nil:
 			detector, wrong = known.hidden(named, vclock.WithBarrierPairs(symbols))
 		default:
@@ -232,7 +232,7 @@ func (c Chosen) New(stream *recorder.Stream, sink heisen.Sink) ([]heisen.Detecto
 // detectFlag defines -detect, and for each flag that a detector has of its own
 // -name.flag.
 func (inv *invocation) detectFlag() *detection {
-	d := &detection{known: inv.tool.detectors(), chosen: inv.tool.Detect, maximal: inv.maximalFlags()}
+	d := &detection{known: inv.tool.detectors(), chosen: inv.tool.Detect, mcm: inv.mcmFlags()}
 	if len(d.chosen) == 0 {
 		d.chosen = []string{fasttrackName}
 	}

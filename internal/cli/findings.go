@@ -22,7 +22,7 @@ type findings struct {
 	order    []*finding // those that are reported, as they were first seen
 	known    map[findingKey]*finding
 	print    func(*report.Finding) error // each as it is first seen; nil: not at all
-	expect   *known                      // what is not to be reported
+	expect   *knownFindings              // what is not to be reported
 	hidden   map[string]*report.Suppression
 }
 
@@ -39,7 +39,7 @@ func keyOf(item fold.Item) findingKey {
 	return findingKey{item.Finding.Detector, item.Fingerprint}
 }
 
-func newFindings(resolver *report.Resolver, print func(*report.Finding) error, expect *known) *findings {
+func newFindings(resolver *report.Resolver, print func(*report.Finding) error, expect *knownFindings) *findings {
 	return &findings{
 		resolver: resolver,
 		known:    map[findingKey]*finding{},

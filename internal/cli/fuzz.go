@@ -20,8 +20,32 @@ import (
 	"github.com/heisen-go/heisen/report"
 )
 
-// fuzzing is the flags of heisen fuzz, and what it has come to.
-type fuzzing struct {
+var fuzzCommand = command{
+	name: "fuzz", args: "[test | run] [packages] [-- test flags | arguments]",
+	short: "make suspected bugs happen and show the harm that they do",
+	long: `Programs run with one goroutine at a time. First each program runs a few times.
+heisen suspects what may race or deadlock in another schedule, or interleave with
+an atomic section of -sections. Then it tries each suspect with several seeds. It
+postpones a goroutine at one place of the suspect until another goroutine comes
+to the other place with a conflicting access to the same memory. One of the two,
+picked at random, goes first.
+
+A reported bug has happened. The report says how the program ended, and names a
+schedule for heisen replay. The seed also decides select, the order of maps and
+random numbers. Time is virtual: it jumps to the next timer when all goroutines
+wait.
+
+Several machines can share the work with -shard and -seeds. The suspects are the
+same everywhere. -merge combines the files that their -json has written.
+
+Arguments after -- are flags for the tests or arguments of the program. The flags
+of go test that concern a single execution are allowed.
+` + baselineHelp,
+	run: (*invocation).fuzz,
+}
+
+// fuzzRun is the flags of heisen fuzz, and what it has come to.
+type fuzzRun struct {
 	*invocation
 	seeds, shard, strategy string
 	parallel, procs        int
@@ -32,15 +56,15 @@ type fuzzing struct {
 	minimise               int
 	folder                 string
 	json, verbose, predict bool
-	overlaps               *overlaps
-	known                  *known
+	overlaps               *atomraceFlags
+	known                  *knownFindings
 
 	from, to    uint64 // seeds
 	part, parts int    // shard part of parts, from 1
 	origin      confirm.Origin
 	resolver    *confirm.Resolver
 	usual       map[*confirm.Program]confirm.Outcome // how programs end that are not directed
-	hunt        *confirm.Confirmer
+	confirmer   *confirm.Confirmer
 	found       *findings
 
 	// How programs failed that were to show something else, and failures that what was
@@ -49,7 +73,7 @@ type fuzzing struct {
 	explained   map[*confirm.Program][]confirm.Outcome
 	failures    int             // of the former, those that were reported
 	predicted   int             // suspects that were predicted and not confirmed
-	told        map[string]bool // fingerprints of suspects that were reported
+	reported    map[string]bool // fingerprints of suspects that were reported
 
 	mu sync.Mutex // guards the rest
 
@@ -61,26 +85,26 @@ type fuzzing struct {
 // fuzz is heisen fuzz.
 func (inv *invocation) fuzz() (int, error) {
 	inv.buildFlags()
-	f := inv.newFuzzing(inv.knownFlags())
+	f := inv.newFuzzing(inv.baselineFlags())
 	fs := inv.flags
-	fs.StringVar(&f.seeds, "seeds", "1:10", "run each suspect with the seeds `a:b`")
-	fs.StringVar(&f.shard, "shard", "1/1", "only the `i/n`-th part of the suspects; the parts are the same everywhere")
-	fs.StringVar(&f.strategy, "strategy", f.strategy, "who goes on: directed (at suspects), or without suspects walk (anybody) or pct (priorities)")
-	fs.Uint64Var(&f.walks, "walks", f.walks, "look for suspects in `n` executions with random choices, too")
-	fs.IntVar(&f.depth, "depth", f.depth, "pct: how many orders a bug depends on")
-	fs.IntVar(&f.parallel, "j", f.parallel, "how many executions at a time")
-	fs.IntVar(&f.procs, "procs", f.procs, "what programs are told that GOMAXPROCS is")
+	fs.StringVar(&f.seeds, "seeds", "1:10", "try each suspect with the seeds `a:b`")
+	fs.StringVar(&f.shard, "shard", "1/1", "try only part `i/n` of the suspects; the parts are the same on every machine")
+	fs.StringVar(&f.strategy, "strategy", f.strategy, "how to choose the next goroutine: directed (at suspects), or without suspects\nwalk (at random) or pct (by random priorities)")
+	fs.Uint64Var(&f.walks, "walks", f.walks, "also look for suspects in `n` executions with random choices")
+	fs.IntVar(&f.depth, "depth", f.depth, "bug depth that pct assumes: the number of ordering constraints of a bug")
+	fs.IntVar(&f.parallel, "j", f.parallel, "number of executions at a time")
+	fs.IntVar(&f.procs, "procs", f.procs, "value of GOMAXPROCS in the programs")
 	fs.DurationVar(&f.limit, "limit", f.limit, "stop an execution after this time")
-	fs.DurationVar(&f.virtual, "virtual", f.virtual, "stop it after this time by its own clock, which jumps to the next timer when nothing else can go on")
-	fs.Uint64Var(&f.patience, "patience", 0, "for how many steps a goroutine is kept back for another to come (default 131072)")
-	fs.DurationVar(&f.wait, "wait", f.wait, "for how long by the program's own clock it is kept back while all others only wait for time to pass")
-	fs.IntVar(&f.minimise, "minimise", f.minimise, "shrink the schedule of what is confirmed in at most `n` executions")
+	fs.DurationVar(&f.virtual, "virtual", f.virtual, "stop an execution after this virtual time")
+	fs.Uint64Var(&f.patience, "patience", 0, "postpone a goroutine for at most so many steps (default 131072)")
+	fs.DurationVar(&f.wait, "wait", f.wait, "postpone it for at most this virtual time while all others wait for timers")
+	fs.IntVar(&f.minimise, "minimise", f.minimise, "shrink the schedule of a confirmed bug in at most `n` executions")
 	fs.StringVar(&f.folder, "o", f.folder, "write schedules to `folder`")
-	fs.BoolVar(&f.json, "json", false, "print suspects as JSON, one a line, on standard output, those that were not confirmed too")
-	fs.BoolVar(&f.verbose, "v", false, "report suspects that were not confirmed, too")
-	fs.BoolVar(&f.predict, "predict", false, "try first what mcm predicts from what was seen, and suspect what only it finds")
-	merge := fs.Bool("merge", false, "run nothing: put together files that -json has written, of other seeds or shards")
-	fs.StringVar(&f.overlaps.sections, "sections", "", "suspect the atomic sections in `file`, too")
+	fs.BoolVar(&f.json, "json", false, "print all suspects as lines of JSON on standard output, confirmed or not")
+	fs.BoolVar(&f.verbose, "v", false, "also report suspects that were not confirmed")
+	fs.BoolVar(&f.predict, "predict", false, "also suspect what mcm predicts from the first executions, and try that first")
+	merge := fs.Bool("merge", false, "run nothing, but combine files that -json has written for other seeds or shards")
+	fs.StringVar(&f.overlaps.sections, "sections", "", "also suspect the atomic sections in `file`")
 	if err := inv.parse(); err != nil {
 		return Misused, err
 	}
@@ -88,9 +112,9 @@ func (inv *invocation) fuzz() (int, error) {
 		return Misused, err
 	}
 	if len(inv.hide) > 0 {
-		return Misused, misuse("-hide is for recordings: an execution under control is not one")
+		return Misused, misuse("-hide cannot be combined with controlled schedules")
 	}
-	if err := f.known.read(); err != nil {
+	if err := f.known.readFiles(); err != nil {
 		return Failed, err
 	}
 	if *merge {
@@ -116,7 +140,7 @@ func (inv *invocation) fuzz() (int, error) {
 		err = errors.Join(err, f.found.writeAll(jsonTo(inv.Out)))
 	}
 	err = errors.Join(err, f.known.writeBaseline(f.found))
-	if f.hunt != nil { // there was something to run
+	if f.confirmer != nil { // there was something to run
 		f.summary()
 	}
 	switch {
@@ -129,21 +153,21 @@ func (inv *invocation) fuzz() (int, error) {
 }
 
 // newFuzzing returns one with the defaults of the flags.
-func (inv *invocation) newFuzzing(known *known) *fuzzing {
-	return &fuzzing{
-		invocation: inv, overlaps: &overlaps{}, known: known, strategy: "directed",
+func (inv *invocation) newFuzzing(known *knownFindings) *fuzzRun {
+	return &fuzzRun{
+		invocation: inv, overlaps: &atomraceFlags{}, known: known, strategy: "directed",
 		parallel: runtime.NumCPU(), procs: 4, limit: time.Minute, virtual: 10 * time.Minute, wait: 100 * time.Millisecond,
-		walks: 2, depth: 3, minimise: 60, folder: schedules, from: 1, to: 10, part: 1, parts: 1,
+		walks: 2, depth: 3, minimise: 60, folder: schedulesFolder, from: 1, to: 10, part: 1, parts: 1,
 		usual: map[*confirm.Program]confirm.Outcome{}, explained: map[*confirm.Program][]confirm.Outcome{},
-		told: map[string]bool{},
+		reported: map[string]bool{},
 	}
 }
 
-// schedules is the folder that they are written to unless another is named.
-const schedules = "heisen-fuzz"
+// schedulesFolder is the folder that they are written to unless another is named.
+const schedulesFolder = "heisen-fuzz"
 
 // check reads the flags that have a form of their own.
-func (f *fuzzing) check() error {
+func (f *fuzzRun) check() error {
 	var err error
 	if f.from, f.to, err = seedRange(f.seeds); err != nil {
 		return err
@@ -192,7 +216,7 @@ func shardOf(s string) (part, parts int, err error) {
 }
 
 // run builds the programs, looks for suspects in them and brings those about.
-func (f *fuzzing) run(ctx context.Context) error {
+func (f *fuzzRun) run(ctx context.Context) error {
 	f.origin.Source = confirm.Source{Verb: "test", Packages: f.args, Patterns: f.pkgs, Args: f.rest}
 	if len(f.args) > 0 && (f.args[0] == "test" || f.args[0] == "run") {
 		f.origin.Verb, f.origin.Packages = f.args[0], f.args[1:]
@@ -212,18 +236,18 @@ func (f *fuzzing) run(ctx context.Context) error {
 		return err
 	}
 	defer remove()
-	f.newHunt()
+	f.newConfirmer()
 	var suspects []*confirm.Suspect
 	failed := f.survey(ctx, programs, &suspects)
 	suspects = part(suspects, f.part, f.parts)
-	err = errors.Join(failed, f.bring(ctx, suspects))
-	f.leftOver(ctx)
+	err = errors.Join(failed, f.confirm(ctx, suspects))
+	f.reportUnexplained(ctx)
 	return err
 }
 
-// newHunt prepares to bring suspects about.
-func (f *fuzzing) newHunt() {
-	f.hunt = &confirm.Confirmer{
+// newConfirmer prepares to bring suspects about.
+func (f *fuzzRun) newConfirmer() {
+	f.confirmer = &confirm.Confirmer{
 		From: f.from, To: f.to, Parallel: f.parallel, Limit: f.limit, Virtual: f.virtual,
 		Procs: f.procs, Patience: f.patience, Wait: f.wait, Resolver: f.resolver,
 		Depth: uint64(f.depth),
@@ -231,7 +255,7 @@ func (f *fuzzing) newHunt() {
 }
 
 // build builds the programs into a folder, which remove removes.
-func (f *fuzzing) build(ctx context.Context) (programs []*confirm.Program, remove func(), err error) {
+func (f *fuzzRun) build(ctx context.Context) (programs []*confirm.Program, remove func(), err error) {
 	dir, err := os.MkdirTemp("", "heisen-fuzz-")
 	if err != nil {
 		return nil, nil, err
@@ -265,17 +289,17 @@ func (f *fuzzing) build(ctx context.Context) (programs []*confirm.Program, remov
 
 // survey appends the suspects in the programs. Programs that fail while they are
 // looked at are reported.
-func (f *fuzzing) survey(ctx context.Context, programs []*confirm.Program, suspects *[]*confirm.Suspect) error {
+func (f *fuzzRun) survey(ctx context.Context, programs []*confirm.Program, suspects *[]*confirm.Suspect) error {
 	survey := &confirm.Survey{
 		Races: true, Deadlocks: true, Sections: f.overlaps.read, Violations: len(f.overlaps.read) > 0,
 		Predict: f.predict, Walks: f.walks,
-		Limit: f.limit, Virtual: f.virtual, Procs: f.procs, Resolver: f.hunt.Resolver,
+		Limit: f.limit, Virtual: f.virtual, Procs: f.procs, Resolver: f.confirmer.Resolver,
 	}
 	if f.strategy != "directed" {
 		survey.Races, survey.Deadlocks, survey.Violations, survey.Predict = false, false, false, false
 		survey.Walks = 0
 	}
-	return f.look(ctx, survey, programs, func(p *confirm.Program, found []*confirm.Suspect, looks []*confirm.Trial) {
+	return f.runSurvey(ctx, survey, programs, func(p *confirm.Program, found []*confirm.Suspect, looks []*confirm.Trial) {
 		switch f.strategy {
 		case "walk":
 			found = []*confirm.Suspect{confirm.AnyFailure(p, confirm.Walk)}
@@ -291,8 +315,8 @@ func (f *fuzzing) survey(ctx context.Context, programs []*confirm.Program, suspe
 	})
 }
 
-// look looks at programs, and tells of what was suspected in each, and of the executions.
-func (f *fuzzing) look(ctx context.Context, survey *confirm.Survey, programs []*confirm.Program, told func(*confirm.Program, []*confirm.Suspect, []*confirm.Trial)) error {
+// runSurvey looks at programs, and tells of what was suspected in each, and of the executions.
+func (f *fuzzRun) runSurvey(ctx context.Context, survey *confirm.Survey, programs []*confirm.Program, told func(*confirm.Program, []*confirm.Suspect, []*confirm.Trial)) error {
 	var looked atomic.Int32
 	done := f.progressOf("looking for suspects", func() string {
 		return fmt.Sprintf("looking for suspects in %d of %d programs", looked.Load()+1, len(programs))
@@ -323,20 +347,20 @@ func part(all []*confirm.Suspect, i, n int) (mine []*confirm.Suspect) {
 	return mine
 }
 
-// bring brings suspects about.
-func (f *fuzzing) bring(ctx context.Context, suspects []*confirm.Suspect) error {
+// confirm brings suspects about.
+func (f *fuzzRun) confirm(ctx context.Context, suspects []*confirm.Suspect) error {
 	f.mu.Lock()
 	f.suspects += len(suspects)
 	for _, s := range suspects {
-		f.executions += int(f.hunt.Executions(s))
+		f.executions += int(f.confirmer.Executions(s))
 	}
 	f.started = time.Now()
 	f.mu.Unlock()
-	done := f.progressOf("trying suspects", f.state, time.Second)
+	done := f.progressOf("trying suspects", f.status, time.Second)
 	defer done()
 	ready := make(chan *confirm.Result, len(suspects))
-	f.hunt.OnResult = func(v *confirm.Result) { ready <- v }
-	f.hunt.OnTrial = func(*confirm.Suspect, *confirm.Trial) {
+	f.confirmer.OnResult = func(v *confirm.Result) { ready <- v }
+	f.confirmer.OnTrial = func(*confirm.Suspect, *confirm.Trial) {
 		f.mu.Lock()
 		defer f.mu.Unlock()
 		f.tried++
@@ -345,22 +369,22 @@ func (f *fuzzing) bring(ctx context.Context, suspects []*confirm.Suspect) error 
 	go func() { // a verdict that stands is told while others are still tried
 		defer close(told)
 		for v := range ready {
-			f.verdict(ctx, v)
+			f.addResult(ctx, v)
 		}
 	}()
-	verdicts, err := f.hunt.Run(ctx, suspects)
+	verdicts, err := f.confirmer.Run(ctx, suspects)
 	close(ready)
 	<-told
 	for _, v := range verdicts {
 		if v.Incomplete {
-			f.verdict(ctx, v)
+			f.addResult(ctx, v)
 		}
 	}
 	return err
 }
 
-// state says how far the trials have come.
-func (f *fuzzing) state() string {
+// status says how far the trials have come.
+func (f *fuzzRun) status() string {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	text := fmt.Sprintf("%d of %d suspects tried, %d confirmed", f.judged, f.suspects, f.confirmed)
@@ -371,11 +395,11 @@ func (f *fuzzing) state() string {
 	return text
 }
 
-// verdict reports what became of a suspect.
-func (f *fuzzing) verdict(ctx context.Context, v *confirm.Result) {
+// addResult reports what became of a suspect.
+func (f *fuzzRun) addResult(ctx context.Context, v *confirm.Result) {
 	f.mu.Lock()
 	f.judged++
-	f.executions -= int(f.hunt.Executions(v.Suspect)) - v.Tried
+	f.executions -= int(f.confirmer.Executions(v.Suspect)) - v.Tried
 	f.mu.Unlock()
 	usual := f.usual[v.Suspect.Program]
 	f.unexplained = append(f.unexplained, v.Failures(usual)...)
@@ -389,7 +413,7 @@ func (f *fuzzing) verdict(ctx context.Context, v *confirm.Result) {
 	}
 	finding := v.Report(usual)
 	if v.Confirmed > 0 {
-		f.pin(ctx, v, &finding)
+		f.reproduce(ctx, v, &finding)
 		f.mu.Lock()
 		f.confirmed++
 		if finding.Trials.Harmful {
@@ -402,13 +426,13 @@ func (f *fuzzing) verdict(ctx context.Context, v *confirm.Result) {
 	}
 	if v.Confirmed > 0 || v.Suspect.Predicted || f.json || f.verbose {
 		f.found.add(finding)
-		f.told[v.Suspect.Finding.Fingerprint] = true
+		f.reported[v.Suspect.Finding.Fingerprint] = true
 	}
 }
 
-// leftOver reports the ways in which programs failed that nothing explains that was
+// reportUnexplained reports the ways in which programs failed that nothing explains that was
 // confirmed, or was reported before.
-func (f *fuzzing) leftOver(ctx context.Context) {
+func (f *fuzzRun) reportUnexplained(ctx context.Context) {
 	for _, v := range f.unexplained {
 		p := v.Suspect.Program
 		explained := slices.ContainsFunc(f.explained[p], func(o confirm.Outcome) bool { return o.Same(v.Endings[0].Outcome) })
@@ -417,15 +441,15 @@ func (f *fuzzing) leftOver(ctx context.Context) {
 		}
 		f.explained[p] = append(f.explained[p], v.Endings[0].Outcome)
 		finding := v.Report(confirm.Outcome{Class: confirm.Passed})
-		f.pin(ctx, v, &finding)
+		f.reproduce(ctx, v, &finding)
 		f.found.add(finding)
 		f.failures++
 	}
 }
 
-// pin adds to the report of what was confirmed how to repeat it.
-func (f *fuzzing) pin(ctx context.Context, v *confirm.Result, finding *report.Finding) {
-	proof, err := f.hunt.Reproduce(ctx, v, f.minimise)
+// reproduce adds to the report of what was confirmed how to repeat it.
+func (f *fuzzRun) reproduce(ctx context.Context, v *confirm.Result, finding *report.Finding) {
+	proof, err := f.confirmer.Reproduce(ctx, v, f.minimise)
 	if err != nil && ctx.Err() == nil {
 		fmt.Fprintf(f.Err, "%s: %v\n", f.tool.Name, err)
 	}
@@ -446,7 +470,7 @@ func (f *fuzzing) pin(ctx context.Context, v *confirm.Result, finding *report.Fi
 		err = os.WriteFile(name, text, 0o666)
 	}
 	if err != nil {
-		fmt.Fprintf(f.Err, "%s: the schedule of %s is not written: %v\n", f.tool.Name, finding.Fingerprint, err)
+		fmt.Fprintf(f.Err, "%s: cannot write the schedule of %s: %v\n", f.tool.Name, finding.Fingerprint, err)
 		return
 	}
 	t.Endings[0].Schedule = name
@@ -454,7 +478,7 @@ func (f *fuzzing) pin(ctx context.Context, v *confirm.Result, finding *report.Fi
 }
 
 // summary says what has come of the suspects.
-func (f *fuzzing) summary() {
+func (f *fuzzRun) summary() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.found.summary(f.Err)

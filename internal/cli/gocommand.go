@@ -25,8 +25,8 @@ type testFlags struct {
 	linked bool // -ldflags is
 }
 
-// testCommand returns go test on packages, with the recorder injected.
-func (inv *invocation) testCommand(packages []string, flags testFlags) (*exec.Cmd, error) {
+// goTestCommand returns go test on packages, with the recorder injected.
+func (inv *invocation) goTestCommand(packages []string, flags testFlags) (*exec.Cmd, error) {
 	// Vet would look at the overlay's packages, and fail.
 	args := []string{"-vet=off"}
 	args = append(args, inv.goFlags()...)
@@ -186,8 +186,8 @@ func (p *patterns) Set(list string) error {
 // buildFlags defines -pkgs, -tags and -hide.
 func (inv *invocation) buildFlags() {
 	inv.flags.StringVar(&inv.tags, "tags", "", "comma-separated `list` of build tags")
-	inv.flags.Var(&inv.pkgs, "pkgs", "record accesses in packages that match one of the `patterns`; \"all\" is\neverything with the standard library (default: the main module)")
-	inv.flags.Var(&inv.hide, "hide", "record nothing of packages that match one of the `patterns` but the calls of\ntheir functions by others, and the objects that those may touch")
-	inv.flags.BoolVar(&inv.once, "hide.once", false, "look but once for what an object points to, and after the program has written a\npointer there: cheaper, and right unless what only other code puts there is\nsynchronised on")
-	inv.flags.IntVar(&inv.limit, "hide.limit", recorder.DefaultReach, "hidden calls that may touch more than so `many` objects count as touching all")
+	inv.flags.Var(&inv.pkgs, "pkgs", "record accesses in packages that match one of the `patterns`; \"all\" is\neverything, with the standard library (default: the main module)")
+	inv.flags.Var(&inv.hide, "hide", "do not record packages that match one of the `patterns`, but calls of their\nfunctions by other packages, with the objects that the calls may touch")
+	inv.flags.BoolVar(&inv.once, "hide.once", false, "follow the pointers of an object only once, and again after the program has written\na pointer there: cheaper, but it misses pointers that only other code writes")
+	inv.flags.IntVar(&inv.limit, "hide.limit", recorder.DefaultReach, "a hidden call that may touch more than so `many` objects counts as touching all")
 }

@@ -14,6 +14,17 @@ import (
 	"github.com/heisen-go/heisen/trace"
 )
 
+var recordCommand = command{
+	name: "record", args: "-o trace.heisen (test | run) [packages] [-- arguments]",
+	short: "record the events of a program, for heisen analyze",
+	long: `The trace can be read while it is written. If the command starts several
+instrumented programs, as go test does, each has a trace of its own: t.heisen,
+t-2.heisen and so on. -filter tree leaves out accesses that make no difference to
+detectors that follow happens-before.
+`,
+	run: (*invocation).record,
+}
+
 // record is heisen record: the events go to a file, unanalysed.
 func (inv *invocation) record() (int, error) {
 	out := inv.flags.String("o", "", "write the trace to `file`")
@@ -53,7 +64,7 @@ func (inv *invocation) record() (int, error) {
 	}
 	status, err := s.run(cmd)
 	if status == Clean && err == nil && s.seen == 0 {
-		err = errors.New("no instrumented program ran, nothing was recorded")
+		err = errors.New("no instrumented program ran, so nothing was recorded")
 	}
 	if status == Clean && err != nil {
 		status = Failed
@@ -70,7 +81,7 @@ func (inv *invocation) commandOf(verb string, args []string) (cmd *exec.Cmd, rem
 		if err != nil {
 			return nil, nil, err
 		}
-		cmd, err = inv.testCommand(args, flags)
+		cmd, err = inv.goTestCommand(args, flags)
 		return cmd, func() {}, err
 	case "run":
 		return inv.programCommand(args)

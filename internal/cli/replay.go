@@ -14,15 +14,25 @@ import (
 	"github.com/heisen-go/heisen/racefuzz"
 )
 
+var replayCommand = command{
+	name: "replay", args: "file.schedule",
+	short: "repeat the execution of a schedule",
+	long: `heisen builds the program from its present sources, executes it once under the
+schedule and shows its output. Run it in the folder in which heisen fuzz ran. If the
+execution differs from the schedule, heisen says so. The name - is standard input.
+`,
+	run: (*invocation).replay,
+}
+
 // replay is heisen replay: it does the execution of a schedule again.
 func (inv *invocation) replay() (int, error) {
 	limit := inv.flags.Duration("limit", time.Minute, "stop the execution after this time")
-	asJSON := inv.flags.Bool("json", false, "print what happens as JSON, one finding a line, on standard output after the program's own")
+	asJSON := inv.flags.Bool("json", false, "print findings as lines of JSON on standard output, after the program's output")
 	if err := inv.parse(); err != nil {
 		return Misused, err
 	}
 	if len(inv.args) != 1 {
-		return Misused, misuse("one schedule")
+		return Misused, misuse("want one schedule")
 	}
 	schedule, err := readSchedule(inv.args[0], inv.In)
 	if err != nil {
@@ -56,7 +66,7 @@ func (inv *invocation) replay() (int, error) {
 		return Failed, fmt.Errorf("%s: %d programs match %s", inv.args[0], len(programs), schedule.Program)
 	}
 	if schedule.Go != "" && schedule.Go != with.Version {
-		fmt.Fprintf(inv.Err, "%s: the schedule is of %s, this is %s: the execution may differ\n", inv.tool.Name, schedule.Go, with.Version)
+		fmt.Fprintf(inv.Err, "%s: the schedule was made with %s, and this is %s: the execution may differ\n", inv.tool.Name, schedule.Go, with.Version)
 	}
 	return inv.repeat(ctx, programs[0], confirm.NewResolver(inv.resolver, with), plan, schedule, *limit, *asJSON)
 }
@@ -91,7 +101,7 @@ func (inv *invocation) repeat(ctx context.Context, p *confirm.Program, resolver 
 	case e.Diverged > 0:
 		fmt.Fprintf(inv.Err, "%s: %d choices of the schedule could not be followed: the program is not the same\n", inv.tool.Name, e.Diverged)
 	case schedule.Hash != 0 && (schedule.Hash != e.Hash || schedule.Steps != e.Steps):
-		fmt.Fprintf(inv.Err, "%s: this is not the execution of the schedule: the program, or what it depends on, is not the same\n", inv.tool.Name)
+		fmt.Fprintf(inv.Err, "%s: the execution differs from that of the schedule: the program, or its input, has changed\n", inv.tool.Name)
 	case schedule.Hash != 0:
 		fmt.Fprintf(inv.Err, "%s: the execution is that of the schedule\n", inv.tool.Name)
 	}

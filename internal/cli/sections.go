@@ -1,22 +1,37 @@
 package cli
 
-import (
-	"errors"
-	"fmt"
-	"os"
-	"path/filepath"
-	"slices"
-	"strings"
-	"time"
+import "path/filepath"
 
-	"github.com/heisen-go/heisen/internal/infer"
-	"github.com/heisen-go/heisen/section"
-)
+var sectionsCommand = command{
+	name: "sections", args: "(infer | refine) [packages] [-- test flags]",
+	short: "infer atomic sections from source, and refine them by running tests",
+	long: `An atomic section is a sequence of accesses to one variable that is meant to be
+atomic. heisen sections infer finds code that follows one of these patterns:
+
+  load-and-store   a variable is written with a value made from its own: x++
+  test-and-use     a variable is used in a branch that a test of it decides:
+                   if p != nil { p.f() }
+  consecutive      a variable is accessed twice, and some accesses in between
+                   would be unserializable: candidates, to be refined
+
+It leaves out variables that no other goroutine can reach, as far as one package
+shows, and sections during which the same function holds a lock. The names of
+source files are relative to the folder of the written file. It runs nothing, but
+compiles the imports of the packages if necessary.
+
+heisen sections refine runs the tests several times with the sections of -sections
+watched. It removes the sections that are violated in a run whose tests pass. Runs
+with failing tests prove nothing. It stops after -calm passing runs without a new
+violation, drops the sections that were never seen, and writes the others. Noise
+makes it see more.
+`,
+	run: (*invocation).sections,
+}
 
 // sections is heisen sections, which has subcommands of its own.
 func (inv *invocation) sections() (int, error) {
 	if len(inv.args) == 0 {
-		return Misused, misuse("neither infer nor refine")
+		return Misused, misuse("want infer or refine")
 	}
 	verb := inv.args[0]
 	switch verb {
@@ -30,139 +45,6 @@ func (inv *invocation) sections() (int, error) {
 		return inv.infer()
 	}
 	return Misused, misuse("%q is neither infer nor refine", verb)
-}
-
-// infer is heisen sections infer: it writes a sections file.
-func (inv *invocation) infer() (int, error) {
-	var source infer.Source
-	var opts []infer.Option
-	out := inv.flags.String("o", stdStream, "write the sections to `file`")
-	verbose := inv.flags.Bool("v", false, "list the sections on standard error")
-	locked := inv.flags.Bool("locked", false, "include sections around which a lock is held")
-	inv.flags.BoolVar(&source.Tests, "tests", false, "analyse tests too")
-	inv.flags.Func("tags", "comma-separated `list` of build tags", func(list string) error {
-		source.Tags = strings.Split(list, ",")
-		return nil
-	})
-	inv.flags.Func("patterns", "`list` of patterns, or all (default load-and-store,test-and-use)", func(list string) error {
-		names := strings.Split(list, ",")
-		if list == "all" {
-			names = infer.PatternNames()
-		}
-		for _, name := range names {
-			if !slices.Contains(infer.PatternNames(), name) {
-				return fmt.Errorf("unknown pattern %q; there are %s", name, strings.Join(infer.PatternNames(), ", "))
-			}
-		}
-		opts = append(opts, infer.WithPatterns(names...))
-		return nil
-	})
-	if err := inv.parse(); err != nil {
-		return Misused, err
-	}
-	if len(inv.rest) > 0 {
-		return Misused, misuse("nothing is run: no arguments after --")
-	}
-	if *locked {
-		opts = append(opts, infer.WithLocked())
-	}
-	source.Packages = inv.args
-	if dir, err := os.Stat(filepath.Dir(*out)); err != nil {
-		return Failed, err // sooner than after the work
-	} else if !dir.IsDir() {
-		return Failed, fmt.Errorf("%s is not a folder", filepath.Dir(*out))
-	}
-
-	done := inv.progress("analysing", time.Second)
-	ctx, stop := inv.interruptible()
-	defer stop()
-	found, err := infer.Infer(ctx, source, opts...)
-	done()
-	if found == nil {
-		return Failed, err
-	}
-	if found.Packages == 0 && err != nil {
-		return Failed, err // rather than to overwrite a file with nothing
-	}
-	if err = errors.Join(err, inv.writeInferred(found, *out, *verbose)); err != nil {
-		return Failed, err
-	}
-	return Clean, nil
-}
-
-// writeInferred writes a sections file, with the names of source files relative to
-// its folder, and says on standard error what is in it.
-func (inv *invocation) writeInferred(found *infer.Inferred, file string, verbose bool) error {
-	dir := "."
-	if file != stdStream {
-		dir = filepath.Dir(file)
-	}
-	dir, err := absolute(dir)
-	if err != nil {
-		return err
-	}
-	here, err := absolute(".")
-	if err != nil {
-		return err
-	}
-	for _, note := range found.Notes {
-		note.File = relative(here, note.File)
-		fmt.Fprintf(inv.Err, "%s: %v\n", inv.tool.Name, note)
-	}
-	count := map[string]int{}
-	for i := range found.Sections {
-		s := &found.Sections[i]
-		count[s.Pattern]++
-		if verbose {
-			fmt.Fprintln(inv.Err, listing(s, here))
-		}
-		s.Entry.File = relative(dir, s.Entry.File)
-		for j := range s.Ends {
-			s.Ends[j].At.File = relative(dir, s.Ends[j].At.File)
-		}
-	}
-	if err := inv.writeSections(file, found.Sections); err != nil {
-		return err
-	}
-	fmt.Fprintf(inv.Err, "%s: %s in %s%s\n", inv.tool.Name,
-		counted(len(found.Sections), "section"), counted(found.Packages, "package"), details(count, found.Locked))
-	return nil
-}
-
-// listing is a section on a line, for people.
-func listing(s *section.Section, dir string) string {
-	var ends []string
-	for _, e := range s.Ends {
-		ends = append(ends, fmt.Sprintf("%s:%d", relative(dir, e.At.File), e.At.Line))
-	}
-	return fmt.Sprintf("%s:%d: %s of %s, ends at %s",
-		relative(dir, s.Entry.File), s.Entry.Line, s.Pattern, s.Variable, strings.Join(slices.Compact(ends), ", "))
-}
-
-// details says how many sections there are by each pattern, and how many there
-// would be.
-func details(count map[string]int, locked int) string {
-	var parts []string
-	for _, name := range infer.PatternNames() {
-		if n := count[name]; n > 0 {
-			parts = append(parts, fmt.Sprintf("%d %s", n, name))
-		}
-	}
-	out := ""
-	if len(parts) > 0 {
-		out = ": " + strings.Join(parts, ", ")
-	}
-	if locked > 0 {
-		out += fmt.Sprintf("; %d left out that a lock is held around", locked)
-	}
-	return out
-}
-
-func counted(n int, what string) string {
-	if n == 1 {
-		return "1 " + what
-	}
-	return fmt.Sprintf("%d %ss", n, what)
 }
 
 // absolute returns the absolute path of a folder, without symbolic links, as the

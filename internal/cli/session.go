@@ -62,7 +62,7 @@ func (s *session) run(cmd *exec.Cmd) (int, error) {
 		s.accept()
 	}()
 	cmd.Env = append(cmd.Environ(), s.listener.Env())
-	status, err := runCommand(cmd)
+	status, err := runAndWait(cmd)
 	s.listener.Stop()
 	<-accepting
 	s.listener.Close()
@@ -70,7 +70,7 @@ func (s *session) run(cmd *exec.Cmd) (int, error) {
 	s.programs.Wait()
 	orphans.Stop()
 	if s.live.NumPlaces() > 0 && s.seen > 0 && !s.met {
-		fmt.Fprintf(s.errors, "%s: none of the places of the sections or of the noise was reached: they may be of other sources, or in packages that are not recorded\n", s.name)
+		fmt.Fprintf(s.errors, "%s: no place of the sections or of the noise was reached: they may belong to other sources, or to packages that are not recorded\n", s.name)
 	}
 	if err == nil {
 		err = s.failed
@@ -105,7 +105,7 @@ func (s *session) program(number int, p *recorder.Program) error {
 		return err
 	}
 	if p.Stripped {
-		fmt.Fprintf(s.errors, "%s: process %d has no symbol table, so hidden calls may touch everything; it is linked with -s\n", s.name, stream.PID())
+		fmt.Fprintf(s.errors, "%s: process %d has no symbol table (it was linked with -s), so hidden calls may touch everything\n", s.name, stream.PID())
 	}
 	if s.hidden != nil {
 		for _, v := range s.hidden.Missing(p.Executable()) {
@@ -124,17 +124,17 @@ func (s *session) program(number int, p *recorder.Program) error {
 	status, err := s.handle(number, p, stream)
 	drain(stream)
 	if stream.Coarse() {
-		fmt.Fprintf(s.errors, "%s: process %d makes calls in so many ways, or takes so many locks, that some findings lack locks or innermost calls\n", s.name, stream.PID())
+		fmt.Fprintf(s.errors, "%s: process %d has so many call paths or locks that some findings lack locks or innermost calls\n", s.name, stream.PID())
 	}
-	switch blur := stream.RaceLosses(); {
-	case blur.OutOfMemory:
-		fmt.Fprintf(s.errors, "%s: process %d left no memory for more clocks; from then on no races were looked for\n", s.name, stream.PID())
-	case blur.SharedSlots > 0:
-		fmt.Fprintf(s.errors, "%s: process %d had so many goroutines at a time that %d of them shared clocks; races between those may be missed (not so with -filter none)\n", s.name, stream.PID(), blur.SharedSlots)
+	switch lost := stream.RaceLosses(); {
+	case lost.OutOfMemory:
+		fmt.Fprintf(s.errors, "%s: process %d ran out of memory for clocks; later races are missed\n", s.name, stream.PID())
+	case lost.SharedSlots > 0:
+		fmt.Fprintf(s.errors, "%s: process %d had so many goroutines at a time that %d of them shared clocks; races between those may be missed, but not with -filter none\n", s.name, stream.PID(), lost.SharedSlots)
 	}
 	watched := stream.LiveResult()
 	if n := watched.Lost; n > 0 {
-		fmt.Fprintf(s.errors, "%s: process %d had so much under way at a time that %d overlaps or sections could not be followed\n", s.name, stream.PID(), n)
+		fmt.Fprintf(s.errors, "%s: process %d had so many accesses at a time that %d overlaps or sections were not checked\n", s.name, stream.PID(), n)
 	}
 	s.mu.Lock()
 	s.met = s.met || watched.Reached || !watched.Ended
@@ -164,7 +164,7 @@ func (s *session) abandon() {
 	defer s.mu.Unlock()
 	for p, pid := range s.open {
 		if syscall.Kill(pid, 0) == nil {
-			fmt.Fprintf(s.errors, "%s: process %d outlives the command; the rest of its run is not observed\n", s.name, pid)
+			fmt.Fprintf(s.errors, "%s: process %d outlives the command; heisen does not observe the rest of its run\n", s.name, pid)
 			p.Abandon()
 		}
 	}
@@ -182,10 +182,10 @@ func (s *session) fail(err error) {
 	fmt.Fprintf(s.errors, "%s: %v\n", s.name, err)
 }
 
-// runCommand runs cmd to its end and returns its exit status, 128 plus the
+// runAndWait runs cmd to its end and returns its exit status, 128 plus the
 // signal if one ended it. A terminal's interrupt reaches the command by itself;
 // heisen stays to report. A request to terminate is passed on.
-func runCommand(cmd *exec.Cmd) (int, error) {
+func runAndWait(cmd *exec.Cmd) (int, error) {
 	signals := make(chan os.Signal, 1)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
 	defer signal.Stop(signals)

@@ -11,10 +11,23 @@ import (
 	"github.com/heisen-go/heisen/trace"
 )
 
+var traceCommand = command{
+	name: "trace", args: "(stat | validate | convert | print) trace...",
+	short: "inspect and convert traces",
+	long: `  stat       count the events of traces
+  validate   check that traces are possible executions
+  convert    write a trace in the other format: -o file [-to std|binary] trace
+  print      print the events of traces, one per line
+
+The name - is standard input.
+`,
+	run: (*invocation).trace,
+}
+
 // trace is heisen trace, which has subcommands of its own.
 func (inv *invocation) trace() (int, error) {
 	if len(inv.args) == 0 {
-		return Misused, misuse("none of stat, validate, convert, print")
+		return Misused, misuse("want one of stat, validate, convert, print")
 	}
 	verb := inv.args[0]
 	var work func(context.Context, *trace.Reader, string) error
@@ -106,7 +119,7 @@ func (inv *invocation) print(ctx context.Context, r *trace.Reader, _ string) err
 func (inv *invocation) convert() (int, error) {
 	out := inv.flags.String("o", "", "write to `file`; - is standard output")
 	to := inv.flags.String("to", "", "target `format`: std or binary (default: the other one)")
-	numbers := inv.flags.Bool("numbers", false, "sites in text as numbers, for analysers that read no others")
+	numbers := inv.flags.Bool("numbers", false, "write sites as numbers in a text trace, for analyzers that need it")
 	files, err := inv.parseFiles()
 	switch {
 	case err != nil:

@@ -9,6 +9,12 @@ import (
 	"github.com/heisen-go/heisen/internal/build"
 )
 
+var versionCommand = command{
+	name:  "version",
+	short: "print the version of heisen and what it supports",
+	run:   (*invocation).version,
+}
+
 // version is heisen version.
 func (inv *invocation) version() (int, error) {
 	if err := inv.parse(); err != nil {

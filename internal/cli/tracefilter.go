@@ -9,17 +9,17 @@ import (
 	"github.com/heisen-go/heisen/tree"
 )
 
-// front makes the filter that may stand between a trace and a detector without
+// newTraceFilter makes the filter that may stand between a trace and a detector without
 // changing what that finds; nil is none.
-type front func(heisen.Detector) (*tree.Filter, error)
+type newTraceFilter func(heisen.Detector) (*tree.Filter, error)
 
 // treeFilter returns a front that makes filters with the given options.
-func treeFilter(options ...tree.Option) front {
+func treeFilter(options ...tree.Option) newTraceFilter {
 	return func(d heisen.Detector) (*tree.Filter, error) { return tree.NewFilter(d, options...) }
 }
 
-// fronts are the filters that stand before detectors, those of all traces.
-type fronts struct {
+// traceFilters are the filters that stand before detectors, those of all traces.
+type traceFilters struct {
 	names   []string // of the detectors
 	filters []*tree.Filter
 }
@@ -27,7 +27,7 @@ type fronts struct {
 // wrap puts a filter before a detector, if there is one for it. What the recorder may keep from a
 // detector, a tree filter may keep from it too. The filter never rests in front of a detector that
 // the tool has added, because the cost of its events is unknown.
-func (f *fronts) wrap(known Detector, d heisen.Detector) (heisen.Detector, error) {
+func (f *traceFilters) wrap(known Detector, d heisen.Detector) (heisen.Detector, error) {
 	if known.front == nil && known.Filter == RecorderFiltered {
 		known.front = treeFilter(tree.WithoutBypass())
 	}
@@ -43,8 +43,8 @@ func (f *fronts) wrap(known Detector, d heisen.Detector) (heisen.Detector, error
 	return filter, nil
 }
 
-// summary tells how many accesses each detector went without, in all traces.
-func (f *fronts) summary(to io.Writer, tool string) {
+// summary prints how many accesses were redundant for each detector, in all traces.
+func (f *traceFilters) summary(to io.Writer, tool string) {
 	if f == nil {
 		return
 	}
@@ -62,9 +62,9 @@ func (f *fronts) summary(to io.Writer, tool string) {
 		sums[at].Bypassed += s.Bypassed
 	}
 	for i, s := range sums {
-		fmt.Fprintf(to, "%s: %s went without %d of %d accesses, which were redundant", tool, names[i], s.DroppedAccesses, s.Accesses)
+		fmt.Fprintf(to, "%s: %s did not need %d of %d accesses", tool, names[i], s.DroppedAccesses, s.Accesses)
 		if s.Bypassed > 0 {
-			fmt.Fprintf(to, "; it took %d other events as they came, for to look at them did not pay", s.Bypassed)
+			fmt.Fprintf(to, "; the filter let %d other events pass unchecked, because checking them did not pay", s.Bypassed)
 		}
 		fmt.Fprintln(to)
 	}

@@ -11,12 +11,12 @@ import (
 	"github.com/heisen-go/heisen/report"
 )
 
-// bringAbout brings about what was predicted from tests as they ran by themselves, and
+// confirmPredictions brings about what was predicted from tests as they ran by themselves, and
 // reports it. The tests run again, one goroutine at a time, for only then is it known at
 // which of its operations each goroutine was; what is predicted from that is followed. What
 // is not predicted again, or cannot be followed, is brought about as heisen fuzz does it. A
 // prediction that cannot be confirmed is reported as such.
-func (w *watch) bringAbout(inv *invocation) error {
+func (w *observation) confirmPredictions(inv *invocation) error {
 	predicted, hidden := w.predictions.all()
 	if len(predicted) == 0 {
 		w.found.hide(hidden)
@@ -27,35 +27,35 @@ func (w *watch) bringAbout(inv *invocation) error {
 	f.overlaps.read = w.detect.sections
 	ctx, stop := inv.interruptible()
 	defer stop()
-	err := f.bringPredicted(ctx, predicted)
+	err := f.confirmPredicted(ctx, predicted)
 	if ctx.Err() != nil {
 		err = errInterrupted
 	}
 	var misused *usageError
 	if errors.As(err, &misused) {
-		fmt.Fprintf(inv.Err, "%s: what was predicted is not brought about: %v\n", inv.tool.Name, err)
+		fmt.Fprintf(inv.Err, "%s: the predictions are not executed: %v\n", inv.tool.Name, err)
 		err = nil
 	}
 	for i := range predicted {
-		if !f.told[predicted[i].Fingerprint] {
+		if !f.reported[predicted[i].Fingerprint] {
 			w.found.add(predicted[i])
 		}
 	}
 	w.found.hide(hidden)
-	if f.hunt != nil {
+	if f.confirmer != nil {
 		fmt.Fprintf(inv.Err, "%s: %d of %d predictions confirmed in %d executions, %d of them harmful\n",
 			inv.tool.Name, f.confirmed, f.confirmed+f.predicted, f.tried, f.harmful)
 	}
 	return err
 }
 
-// bringPredicted brings predictions about. Those that it has reported are in told.
-func (f *fuzzing) bringPredicted(ctx context.Context, predicted []report.Finding) error {
+// confirmPredicted brings predictions about. Those that it has reported are in told.
+func (f *fuzzRun) confirmPredicted(ctx context.Context, predicted []report.Finding) error {
 	if len(f.hide) > 0 {
-		return misuse("-hide is for recordings: an execution under control is not one")
+		return misuse("-hide cannot be combined with controlled schedules")
 	}
 	if slices.ContainsFunc(predicted, func(p report.Finding) bool { return p.Package == "command-line-arguments" }) {
-		return misuse("tests of a list of files are not a package")
+		return misuse("a list of files is not a package")
 	}
 	flags, err := confirm.TestFlags(withoutFormat(f.rest))
 	if err != nil {
@@ -73,18 +73,18 @@ func (f *fuzzing) bringPredicted(ctx context.Context, predicted []report.Finding
 		return err
 	}
 	defer remove()
-	f.newHunt()
+	f.newConfirmer()
 	survey := &confirm.Survey{
 		Predict: true, Known: predicted, Sections: f.overlaps.read, Walks: f.walks,
 		Limit: f.limit, Virtual: f.virtual, Procs: f.procs, Resolver: f.resolver,
 	}
 	var suspects []*confirm.Suspect
-	if err := f.look(ctx, survey, programs, func(_ *confirm.Program, found []*confirm.Suspect, _ []*confirm.Trial) {
+	if err := f.runSurvey(ctx, survey, programs, func(_ *confirm.Program, found []*confirm.Suspect, _ []*confirm.Trial) {
 		suspects = append(suspects, found...)
 	}); err != nil {
 		return err
 	}
-	return f.bring(ctx, suspects)
+	return f.confirm(ctx, suspects)
 }
 
 // packagesOf returns the packages in whose tests findings were made, none if one of them has

@@ -13,26 +13,26 @@ import (
 
 const mcmName = "mcm"
 
-// maximal is the flags of the predictive detector, and what it left open.
-type maximal struct {
+// mcmFlags is the flags of the predictive detector, and what it left open.
+type mcmFlags struct {
 	window, budget, parallel int
 
 	mu    sync.Mutex
 	built []*mcm.Detector
 }
 
-// maximalFlags defines -window, -budget and -j.
-func (inv *invocation) maximalFlags() *maximal {
-	m := &maximal{}
-	inv.flags.IntVar(&m.window, "window", 2000, "`events` that mcm looks at together; half of them are in the next window, too")
-	inv.flags.IntVar(&m.budget, "budget", 200, "`conflicts` that mcm's solver may run into before it leaves a question open")
-	inv.flags.IntVar(&m.parallel, "j", 1, "`windows` that mcm solves at a time")
+// mcmFlags defines -window, -budget and -j.
+func (inv *invocation) mcmFlags() *mcmFlags {
+	m := &mcmFlags{}
+	inv.flags.IntVar(&m.window, "window", 2000, "number of `events` in a window of mcm; half of them are in the next window, too")
+	inv.flags.IntVar(&m.budget, "budget", 200, "number of `conflicts` after which mcm's solver leaves a question open")
+	inv.flags.IntVar(&m.parallel, "j", 1, "number of `windows` that mcm solves at a time")
 	return m
 }
 
 // build returns a detector, which predicts how others come into sections, too. Without
 // flags it is the default one.
-func (m *maximal) build(symbols *heisen.Symbols, sections []section.Section, sink heisen.Sink) (heisen.Detector, error) {
+func (m *mcmFlags) build(symbols *heisen.Symbols, sections []section.Section, sink heisen.Sink) (heisen.Detector, error) {
 	options := []mcm.Option{mcm.WithSymbols(symbols), mcm.WithSink(sink)}
 	if len(sections) > 0 {
 		here, err := os.Getwd()
@@ -56,7 +56,7 @@ func (m *maximal) build(symbols *heisen.Symbols, sections []section.Section, sin
 }
 
 // summary says how many questions were left open, when all streams have ended.
-func (m *maximal) summary(to io.Writer, tool string) {
+func (m *mcmFlags) summary(to io.Writer, tool string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	var sum mcm.Stats
@@ -64,6 +64,6 @@ func (m *maximal) summary(to io.Writer, tool string) {
 		sum.Add(d.Stats().Stats)
 	}
 	if sum.Unknown > 0 {
-		fmt.Fprintf(to, "%s: mcm left %d of %d questions open, whose budget was spent; see -budget\n", tool, sum.Unknown, sum.Questions)
+		fmt.Fprintf(to, "%s: mcm left %d of %d questions open because of -budget\n", tool, sum.Unknown, sum.Questions)
 	}
 }

@@ -18,9 +18,9 @@ import (
 // what correct runs violate (section 4.3 of the paper).
 func (inv *invocation) refine() (int, error) {
 	inv.buildFlags()
-	o := inv.overlapFlags()
-	runs := inv.flags.Int("runs", 20, "run the tests `n` times at most")
-	calm := inv.flags.Int("calm", 3, "stop after `n` correct runs that change nothing")
+	o := inv.atomraceFlags()
+	runs := inv.flags.Int("runs", 20, "run the tests at most `n` times")
+	calm := inv.flags.Int("calm", 3, "stop after `n` passing runs that change nothing")
 	out := inv.flags.String("o", "", "write the sections to `file` (default: that of -sections)")
 	if err := inv.parse(); err != nil {
 		return Misused, err
@@ -63,7 +63,7 @@ func (inv *invocation) refine() (int, error) {
 			return Failed, err
 		}
 		done++
-		verdict := "tests fail, nothing is concluded"
+		verdict := "the tests fail, so the run proves nothing"
 		if run.Correct {
 			correct++
 			verdict = fmt.Sprintf("correct, %d of %d pairs seen, %d violated, %d of them new", len(run.Seen), pairs(o.read), len(run.Violated), len(pruned))
@@ -71,7 +71,7 @@ func (inv *invocation) refine() (int, error) {
 		fmt.Fprintf(inv.Err, "run %d: %s\n", done, verdict)
 	}
 	if correct == 0 {
-		return Failed, errors.New("no run was correct: the sections stay as they are")
+		return Failed, errors.New("the tests passed in no run: the sections stay as they are")
 	}
 	refined := refiner.Refined()
 	if err := inv.writeRefined(o, cmp.Or(*out, o.sections), refined); err != nil {
@@ -79,7 +79,7 @@ func (inv *invocation) refine() (int, error) {
 	}
 	settled := ""
 	if !refiner.Done() {
-		settled = "; the last runs still changed something"
+		settled = "; the last runs still changed them"
 	}
 	fmt.Fprintf(inv.Err, "%d runs, %d correct; %d of %d sections are left, with %d of %d ends%s\n",
 		done, correct, len(refined), len(o.read), pairs(refined), pairs(o.read), settled)
@@ -87,7 +87,7 @@ func (inv *invocation) refine() (int, error) {
 }
 
 // writeRefined writes sections of o's file to another one, or to that itself.
-func (inv *invocation) writeRefined(o *overlaps, name string, sections []section.Section) error {
+func (inv *invocation) writeRefined(o *atomraceFlags, name string, sections []section.Section) error {
 	folder := "."
 	if name != stdStream {
 		folder = filepath.Dir(name)
@@ -118,8 +118,8 @@ func pairs(sections []section.Section) (n int) {
 }
 
 // refiningRun runs the tests once, whose verdict is the oracle.
-func (inv *invocation) refiningRun(o *overlaps, live *recorder.Live, flags testFlags) (section.Observation, error) {
-	cmd, err := inv.testCommand(inv.args, flags)
+func (inv *invocation) refiningRun(o *atomraceFlags, live *recorder.Live, flags testFlags) (section.Observation, error) {
+	cmd, err := inv.goTestCommand(inv.args, flags)
 	if err != nil {
 		return section.Observation{}, err
 	}
@@ -127,7 +127,7 @@ func (inv *invocation) refiningRun(o *overlaps, live *recorder.Live, flags testF
 	cmd.Stdout = &said
 	var run section.Observation
 	var mu sync.Mutex
-	found := newFindings(inv.resolver, nil, &known{})
+	found := newFindings(inv.resolver, nil, &knownFindings{})
 	all := flatten(o.relative)
 	s, err := newSession(inv, recorder.FindingsOnly, live, func(_ int, _ *recorder.Program, stream *recorder.Stream) (int32, error) {
 		o.observe(stream, found, func(overlap recorder.Overlap, _ heisen.Finding) {

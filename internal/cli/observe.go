@@ -11,66 +11,13 @@ import (
 	"github.com/heisen-go/heisen/internal/recorder"
 )
 
-// test is heisen test: the tests run under go test, each test binary sends its
-// events here.
-func (inv *invocation) test() (int, error) {
-	watch := inv.watchFlags()
-	predict := inv.flags.Bool("predict", false, "add mcm to the detectors: what other schedules of the same tests would show;\nthat is brought about under the schedules that it predicts")
-	folder := inv.flags.String("o", schedules, "-predict: write schedules to `folder`")
-	if err := inv.parse(); err != nil {
-		return Misused, err
-	}
-	if *predict {
-		watch.detect.add(mcmName)
-		watch.predictions = newFindings(inv.resolver, nil, watch.known)
-		watch.folder = *folder
-	}
-	if err := watch.prepare(inv); err != nil {
-		return Failed, err
-	}
-	flags, err := checkTestFlags(inv.rest)
-	if err != nil {
-		return Misused, err
-	}
-	cmd, err := inv.testCommand(inv.args, flags)
-	if err != nil {
-		return Failed, err
-	}
-	if flags.json {
-		watch.events = &testEvents{w: inv.Out}
-		cmd.Stdout, cmd.WaitDelay = watch.events, grace
-	}
-	status, err := watch.run(inv, cmd)
-	if status == Failed && watch.found.count() > 0 {
-		status = Findings // go test has only one status for all that fails
-	}
-	return status, err
-}
-
-// runProgram is heisen run.
-func (inv *invocation) runProgram() (int, error) {
-	watch := inv.watchFlags()
-	if err := inv.parse(); err != nil {
-		return Misused, err
-	}
-	if err := watch.prepare(inv); err != nil {
-		return Failed, err
-	}
-	cmd, remove, err := inv.programCommand(inv.args)
-	if err != nil {
-		return Failed, err
-	}
-	defer remove()
-	return watch.run(inv, cmd)
-}
-
-// watch is the flags of heisen test and heisen run, and what is found.
-type watch struct {
+// observation is the flags of heisen test and heisen run, and what is found.
+type observation struct {
 	detect   *detection
 	filter   *filtering
 	json     *bool
-	known    *known
-	overlaps *overlaps
+	known    *knownFindings
+	overlaps *atomraceFlags
 	live     *recorder.Live
 	events   *testEvents // the output of go test -json, if it is that
 	found    *findings
@@ -79,29 +26,29 @@ type watch struct {
 	folder      string    // for their schedules
 }
 
-func (inv *invocation) watchFlags() *watch {
+func (inv *invocation) watchFlags() *observation {
 	inv.buildFlags()
-	return &watch{
+	return &observation{
 		detect:   inv.detectFlag(),
 		filter:   inv.filterFlag(true),
-		known:    inv.knownFlags(),
-		overlaps: inv.overlapFlags(),
-		json:     inv.flags.Bool("json", false, "print findings as JSON, one a line, on standard output when the program has ended"),
+		known:    inv.baselineFlags(),
+		overlaps: inv.atomraceFlags(),
+		json:     inv.flags.Bool("json", false, "print findings as lines of JSON on standard output, after the program has ended"),
 	}
 }
 
 // prepare reads the files that flags name.
-func (w *watch) prepare(inv *invocation) (err error) {
+func (w *observation) prepare(inv *invocation) (err error) {
 	w.detect.live = true
 	if w.live, err = w.overlaps.live(inv, w.detect); err != nil {
 		return err
 	}
-	return w.known.read()
+	return w.known.readFiles()
 }
 
 // run runs a command and reports what the detectors find in the programs below
 // it.
-func (w *watch) run(inv *invocation, cmd *exec.Cmd) (int, error) {
+func (w *observation) run(inv *invocation, cmd *exec.Cmd) (int, error) {
 	live, end := textTo(inv.Err), jsonTo(inv.Out)
 	if w.events != nil {
 		live, end = w.events.text, w.events.finding
@@ -146,7 +93,7 @@ func (w *watch) run(inv *invocation, cmd *exec.Cmd) (int, error) {
 	}
 	status, err := s.run(cmd)
 	if w.predictions != nil {
-		err = errors.Join(err, w.bringAbout(inv))
+		err = errors.Join(err, w.confirmPredictions(inv))
 	}
 	if w.events != nil {
 		err = errors.Join(err, w.events.Close())
@@ -156,7 +103,7 @@ func (w *watch) run(inv *invocation, cmd *exec.Cmd) (int, error) {
 	}
 	err = errors.Join(err, w.known.writeBaseline(w.found))
 	w.found.summary(inv.Err)
-	w.detect.maximal.summary(inv.Err, inv.tool.Name)
+	w.detect.mcm.summary(inv.Err, inv.tool.Name)
 	switch {
 	case status == Clean && err != nil:
 		status = Failed

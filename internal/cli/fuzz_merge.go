@@ -10,7 +10,7 @@ import (
 )
 
 // merge is heisen fuzz -merge: it puts together what -json has printed elsewhere.
-func (f *fuzzing) merge() (int, error) {
+func (f *fuzzRun) merge() (int, error) {
 	if len(f.args) == 0 {
 		return Misused, misuse("-merge needs files that -json has written")
 	}

@@ -19,9 +19,9 @@ import (
 	"github.com/heisen-go/heisen/section"
 )
 
-// overlaps is what atomrace is to look for in running programs: the values of the
+// atomraceFlags is what atomrace is to look for in running programs: the values of the
 // flags that concern it.
-type overlaps struct {
+type atomraceFlags struct {
 	sections string // file
 	noise    string // heuristic
 	from     string // file of findings
@@ -35,28 +35,28 @@ type overlaps struct {
 	dir      string            // of the file
 }
 
-// overlapFlags defines -sections and the flags that say where goroutines are made
+// atomraceFlags defines -sections and the flags that say where goroutines are made
 // to wait.
-func (inv *invocation) overlapFlags() *overlaps {
-	o := &overlaps{}
+func (inv *invocation) atomraceFlags() *atomraceFlags {
+	o := &atomraceFlags{}
 	o.sectionsFlag(inv)
-	inv.flags.StringVar(&o.noise, "noise", "none", "atomrace: make goroutines wait while they access memory, by a `heuristic`: none, random, loc (at the places in -from) or var (wherever the variables in -from are accessed)")
-	inv.flags.StringVar(&o.from, "from", "", "atomrace: findings for -noise, a `file` as -json prints it")
+	inv.flags.StringVar(&o.noise, "noise", "none", "atomrace: make goroutines wait during accesses chosen by a `heuristic`: none, random,\nloc (at the places in -from) or var (wherever the variables in -from are accessed)")
+	inv.flags.StringVar(&o.from, "from", "", "atomrace: `file` of findings for -noise, as -json prints them")
 	inv.flags.IntVar(&o.strength, "noise-strength", 50, "atomrace: how many of a thousand accesses wait")
-	inv.flags.DurationVar(&o.wait, "noise-wait", 50*time.Microsecond, "atomrace: how long they wait; 0: only let others run")
-	inv.flags.Uint64Var(&o.seed, "noise-seed", 1, "atomrace: what the choice of accesses depends on, besides the goroutines' numbers")
-	inv.flags.DurationVar(&o.budget, "noise-budget", 20*time.Second, "atomrace: how long at most all waits of a program take together")
+	inv.flags.DurationVar(&o.wait, "noise-wait", 50*time.Microsecond, "atomrace: how long an access waits; 0 to only yield to other goroutines")
+	inv.flags.Uint64Var(&o.seed, "noise-seed", 1, "atomrace: seed of the choice of accesses")
+	inv.flags.DurationVar(&o.budget, "noise-budget", 20*time.Second, "atomrace: bound on the time of all waits of a program together")
 	return o
 }
 
 // sectionsFlag defines -sections.
-func (o *overlaps) sectionsFlag(inv *invocation) {
-	inv.flags.StringVar(&o.sections, "sections", "", "atomrace: watch the atomic sections in `file`; mcm: predict what comes into them")
+func (o *atomraceFlags) sectionsFlag(inv *invocation) {
+	inv.flags.StringVar(&o.sections, "sections", "", "atomrace: check the atomic sections in `file`; mcm: predict their violations")
 }
 
 // live returns what programs are to look for, nil if none of the chosen detectors
 // works in them.
-func (o *overlaps) live(inv *invocation, d *detection) (*recorder.Live, error) {
+func (o *atomraceFlags) live(inv *invocation, d *detection) (*recorder.Live, error) {
 	watched, predicted := slices.Contains(d.chosen, atomraceName), slices.Contains(d.chosen, mcmName)
 	if !watched {
 		for _, name := range []string{"sections", "noise", "from"} {
@@ -110,7 +110,7 @@ func (o *overlaps) live(inv *invocation, d *detection) (*recorder.Live, error) {
 const atomraceName = "atomrace"
 
 // readSections reads the sections file.
-func (o *overlaps) readSections() error {
+func (o *atomraceFlags) readSections() error {
 	f, err := os.Open(o.sections)
 	if err != nil {
 		return err
@@ -127,7 +127,7 @@ func (o *overlaps) readSections() error {
 }
 
 // absolute returns sections of the file with absolute names of files.
-func (o *overlaps) absolute(sections []section.Section) []section.Section {
+func (o *atomraceFlags) absolute(sections []section.Section) []section.Section {
 	full := func(l section.Location) section.Location {
 		if file := filepath.FromSlash(l.File); !filepath.IsAbs(file) {
 			l.File = filepath.ToSlash(filepath.Join(o.dir, file))
@@ -253,7 +253,7 @@ func overlapFinding(found recorder.Overlap) heisen.Finding {
 
 // observe has told be called with what a program finds, as a finding too, but for
 // violations of sections that are about another variable than the one at hand.
-func (o *overlaps) observe(stream *recorder.Stream, found *findings, told func(recorder.Overlap, heisen.Finding)) {
+func (o *atomraceFlags) observe(stream *recorder.Stream, found *findings, told func(recorder.Overlap, heisen.Finding)) {
 	type question struct {
 		section    int
 		entry, end heisen.Site
