@@ -23,7 +23,7 @@ is slow, and for traces that repeat the same races many times.
 	run: (*invocation).analyze,
 }
 
-// analyze is heisen analyze: detectors over traces that exist already.
+// analyze is heisen analyze. It runs detectors on recorded traces.
 func (inv *invocation) analyze() (int, error) {
 	detect := inv.detectFlag()
 	filter := inv.filterFlag(false)
@@ -47,7 +47,7 @@ func (inv *invocation) analyze() (int, error) {
 	if *filter {
 		detect.fronts = &traceFilters{}
 	}
-	found := newFindings(inv.resolver, nil, known) // names may come at the end of a trace: printed when all are known
+	found := newFindings(inv.resolver, nil, known) // printed at the end, because a trace may define names at its end
 	failed := inv.analyzeFiles(files, detect, found)
 	if *asJSON {
 		failed = errors.Join(failed, found.writeAll(jsonTo(inv.Out)))
@@ -68,7 +68,7 @@ func (inv *invocation) analyze() (int, error) {
 	return Clean, nil
 }
 
-// analyzeFiles goes on with the next file after one that is damaged.
+// analyzeFiles analyzes the files. It continues after a damaged one.
 func (inv *invocation) analyzeFiles(files []string, detect *detection, found *findings) (failed error) {
 	done := inv.progress("analyzing", time.Second)
 	defer done()
@@ -97,9 +97,9 @@ func analyzeTrace(ctx context.Context, r *trace.Reader, detect *detection, found
 	return err
 }
 
-// hasHidden reports whether there are hidden calls in a trace, or may be: what can
-// be read once only is not looked at. Detectors that follow happens-before take
-// them into account at a price that other traces need not pay.
+// hasHidden reports whether a trace has hidden calls. It returns true for an input that can be read only
+// once. Detectors that follow happens-before support hidden calls at a cost that other traces need not
+// pay.
 func (inv *invocation) hasHidden(ctx context.Context, file string) bool {
 	if info, err := os.Stat(file); file == stdStream || err != nil || !info.Mode().IsRegular() {
 		return true
@@ -109,14 +109,14 @@ func (inv *invocation) hasHidden(ctx context.Context, file string) bool {
 		_, err := heisen.Run(ctx, untilHidden{r, found})
 		return err
 	})
-	_ = err // the one that analyses will see it too
+	_ = err // the analysis reports it
 	return found.any
 }
 
-// hides is whether there was a hidden call.
+// hides records whether there was a hidden call.
 type hides struct{ any bool }
 
-// untilHidden is a trace as far as its first hidden call.
+// untilHidden is a trace up to its first hidden call.
 type untilHidden struct {
 	heisen.Source
 	found *hides

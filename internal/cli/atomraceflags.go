@@ -19,8 +19,7 @@ import (
 	"github.com/heisen-go/heisen/section"
 )
 
-// atomraceFlags is what atomrace is to look for in running programs: the values of the
-// flags that concern it.
+// atomraceFlags has the values of the flags of atomrace.
 type atomraceFlags struct {
 	sections string // file
 	noise    string // heuristic
@@ -54,8 +53,7 @@ func (o *atomraceFlags) sectionsFlag(inv *invocation) {
 	inv.flags.StringVar(&o.sections, "sections", "", "atomrace: check the atomic sections in `file`; mcm: predict their violations")
 }
 
-// live returns what programs are to look for, nil if none of the chosen detectors
-// works in them.
+// live returns what programs look for themselves, or nil if no chosen detector works inside programs.
 func (o *atomraceFlags) live(inv *invocation, d *detection) (*recorder.Live, error) {
 	watched, predicted := slices.Contains(d.chosen, atomraceName), slices.Contains(d.chosen, mcmName)
 	if !watched {
@@ -106,7 +104,7 @@ func (o *atomraceFlags) live(inv *invocation, d *detection) (*recorder.Live, err
 	return l, err
 }
 
-// atomraceName is the detector that works in running programs.
+// atomraceName is the detector that works inside running programs.
 const atomraceName = "atomrace"
 
 // readSections reads the sections file.
@@ -126,7 +124,7 @@ func (o *atomraceFlags) readSections() error {
 	return nil
 }
 
-// absolute returns sections of the file with absolute names of files.
+// absolute returns the sections with absolute names of files.
 func (o *atomraceFlags) absolute(sections []section.Section) []section.Section {
 	full := func(l section.Location) section.Location {
 		if file := filepath.FromSlash(l.File); !filepath.IsAbs(file) {
@@ -145,8 +143,8 @@ func (o *atomraceFlags) absolute(sections []section.Section) []section.Section {
 	return sections
 }
 
-// findingsIn reads a file of findings: what -json has printed, in which there may be
-// lines that the program has printed, or what -write-baseline has written.
+// findingsIn reads a file of findings. It is the output of -json, in which there may be lines of the program,
+// or a baseline.
 func findingsIn(name string) (findings []report.Finding, err error) {
 	text, err := os.ReadFile(name)
 	if err != nil {
@@ -171,7 +169,7 @@ func findingsIn(name string) (findings []report.Finding, err error) {
 	return findings, nil
 }
 
-// locationsOf returns the places of the accesses in a file of findings.
+// locationsOf returns the locations of the accesses in a file of findings.
 func locationsOf(name string) ([]section.Location, error) {
 	findings, err := findingsIn(name)
 	if err != nil {
@@ -198,8 +196,7 @@ func locationsOf(name string) ([]section.Location, error) {
 	return locations, nil
 }
 
-// variablesOf returns the places where the variables in a file of findings are
-// accessed, in the packages that are tested or run.
+// variablesOf returns the locations at which the tested packages access the variables in a file of findings.
 func variablesOf(inv *invocation, name string) ([]section.Location, error) {
 	findings, err := findingsIn(name)
 	if err != nil {
@@ -238,7 +235,7 @@ func variablesOf(inv *invocation, name string) ([]section.Location, error) {
 	return locations, err
 }
 
-// overlapFinding is what a program has found, as a finding.
+// overlapFinding returns an overlap that a program reports, as a finding.
 func overlapFinding(found recorder.Overlap) heisen.Finding {
 	if found.Unordered {
 		return races.Unordered(fasttrackName, found.Accesses[0].Object, found.Accesses[0], found.Accesses[1])
@@ -251,8 +248,8 @@ func overlapFinding(found recorder.Overlap) heisen.Finding {
 	return f
 }
 
-// observe has told be called with what a program finds, as a finding too, but for
-// violations of sections that are about another variable than the one at hand.
+// observe calls told with each overlap that a program reports, and with the finding. It leaves out violations
+// of sections whose variable is another one than the accessed one.
 func (o *atomraceFlags) observe(stream *recorder.Stream, found *findings, told func(recorder.Overlap, heisen.Finding)) {
 	type question struct {
 		section    int

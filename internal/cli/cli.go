@@ -1,5 +1,19 @@
-// Package cli is the heisen command: its subcommands, flags, exit statuses and
-// what it prints. The work is done in the packages below.
+// Package cli is the heisen command: its subcommands, flags, exit statuses and output. The packages below
+// do the work.
+//
+// Each subcommand is in the file of its name: its help text, its flags and the function that runs it.
+// heisen trace and heisen sections have subcommands of their own, such as sections_infer.go. Flags that
+// several subcommands share are in files of their own:
+//
+//	-pkgs, -tags, -hide...                      gocommand.go
+//	-detect and the flags of custom detectors   detect.go
+//	-filter                                     filter.go
+//	-baseline, -write-baseline, -suppress       baseline.go
+//	-sections, -noise..., -from                 atomraceflags.go
+//	-window, -budget, -j                        mcmflags.go
+//
+// The flags and the exit statuses are stable. So is the JSON form of findings, which package report
+// defines.
 package cli
 
 import (
@@ -23,20 +37,20 @@ const (
 	Findings = 66 // something was found; the status of Go's own race detector
 )
 
-// A command is a subcommand.
+// command is a subcommand.
 type command struct {
 	name  string
 	args  string // for the usage line
 	short string // what it does, on one line
-	long  string // what else there is to know, in lines
+	long  string // the rest of the help text, in lines
 	run   func(*invocation) (int, error)
 }
 
-// Tool is the command as a main function makes it. The zero Tool is heisen.
+// Tool configures the command. The zero Tool is heisen.
 type Tool struct {
-	Name      string     // what it calls itself; "heisen" if empty
-	Detectors []Detector // that -detect can name beside the command's own
-	Detect    []string   // those that run without -detect; FastTrack if empty
+	Name      string     // name of the command; "heisen" if empty
+	Detectors []Detector // detectors that -detect can name besides heisen's own
+	Detect    []string   // names of the detectors that run without -detect; FastTrack if empty
 }
 
 // invocation is one run of a subcommand.
@@ -44,23 +58,22 @@ type invocation struct {
 	Streams
 	tool     Tool
 	ctx      context.Context
-	args     []string // what follows it, up to "--"
-	rest     []string // what follows "--"
+	args     []string // arguments after the subcommand, up to "--"
+	rest     []string // arguments after "--"
 	resolver *report.Resolver
 	flags    *flag.FlagSet // for the subcommand to fill and parse
-	pkgs     patterns      // in which accesses are recorded
-	tags     string        // with which the program is built
-	hide     patterns      // of packages that are hidden
-	limit    int           // of what a hidden call reaches
-	once     bool          // that is looked at once
+	pkgs     patterns      // packages in which accesses are recorded
+	tags     string        // build tags
+	hide     patterns      // hidden packages
+	limit    int           // bound on the objects that a hidden call reaches
+	once     bool          // objects are followed once
 
-	hidden     *recorder.Hidden  // those packages, once the program is built; nil if there are none
-	directives map[string]string // by variable that a directive names, where it stands
+	hidden     *recorder.Hidden  // the hidden packages, after the program was built; nil if there are none
+	directives map[string]string // position of the directive that names a variable, by variable
 }
 
-// Main runs the command with the given arguments, without the program's name,
-// and returns its exit status. It prints to the given streams only and leaves
-// nothing running.
+// Main runs the command with the given arguments, without the program's name, and returns its exit status.
+// It prints to the given streams only. No goroutine and no program is left running.
 func Main(ctx context.Context, tool Tool, args []string, std Streams) int {
 	std = std.shared()
 	if tool.Name == "" {
@@ -123,8 +136,7 @@ func (c command) invoke(inv *invocation) int {
 	return status
 }
 
-// parseFlags reads the flags that a subcommand has defined and leaves the other
-// arguments in inv.args.
+// parseFlags parses the flags that a subcommand has defined and leaves the other arguments in inv.args.
 func (inv *invocation) parseFlags() error {
 	err := inv.flags.Parse(inv.args)
 	inv.args = inv.flags.Args()
@@ -134,7 +146,7 @@ func (inv *invocation) parseFlags() error {
 	return err
 }
 
-// noFlags refuses flags among the arguments, where nobody would read them.
+// noFlags refuses flags among the other arguments, where they would have no effect.
 func (inv *invocation) noFlags() error {
 	for _, a := range inv.args {
 		if strings.HasPrefix(a, "-") && a != stdStream {
@@ -144,7 +156,7 @@ func (inv *invocation) noFlags() error {
 	return nil
 }
 
-// parse is parseFlags for subcommands whose arguments are only names.
+// parse is parseFlags and noFlags.
 func (inv *invocation) parse() error {
 	if err := inv.parseFlags(); err != nil {
 		return err
@@ -152,7 +164,7 @@ func (inv *invocation) parse() error {
 	return inv.noFlags()
 }
 
-// parseFiles is parse for subcommands that take files, after "--" too.
+// parseFiles is parse for subcommands whose arguments are files, before and after "--".
 func (inv *invocation) parseFiles() (files []string, err error) {
 	if err := inv.parse(); err != nil {
 		return nil, err

@@ -18,14 +18,14 @@ import (
 	"github.com/heisen-go/heisen/vclock"
 )
 
-// detectors are those that -detect can name in every tool.
+// detectors are the detectors that -detect can name in every tool.
 var detectors = []struct {
 	name    string
 	promise string
 	filter  Filter
 	front   newTraceFilter
 	make    func(heisen.Sink) (heisen.Detector, error)
-	hidden  func(heisen.Sink, vclock.Option) (heisen.Detector, error) // where calls are hidden; nil if that makes no difference to it
+	hidden  func(heisen.Sink, vclock.Option) (heisen.Detector, error) // for streams with hidden calls; nil if they make no difference
 }{
 	{fasttrackName, "at least the first race of every variable that races in the observed order; no false alarm", RecorderFiltered, treeFilter(tree.WithDetectorCost(14 * time.Nanosecond)),
 		func(sink heisen.Sink) (heisen.Detector, error) {
@@ -53,7 +53,7 @@ var detectors = []struct {
 		nil, nil}, // see newAtomRace; a filter in front of it would take accesses from sections
 }
 
-// fasttrackName is the detector that may work in running programs.
+// fasttrackName is the detector that can work inside running programs.
 const fasttrackName = "fasttrack"
 
 // Detector is a detector that -detect can name.
@@ -61,11 +61,11 @@ type Detector struct {
 	Name    string
 	Promise string
 	Filter  Filter
-	Flags   func(*flag.FlagSet) // defines flags of its own; nil if there are none
+	Flags   func(*flag.FlagSet) // defines its own flags; nil if it has none
 	New     func(*heisen.Symbols, heisen.Sink) (heisen.Detector, error)
 	front   newTraceFilter // of heisen's own detectors
 	hidden  func(heisen.Sink, vclock.Option) (heisen.Detector, error)
-	live    bool // in running programs it works by itself; for traces see newAtomRace
+	live    bool // it works inside running programs; for traces see newAtomRace
 }
 
 // DetectorNames returns the names of the detectors that every tool has.
@@ -76,7 +76,7 @@ func DetectorNames() (names []string) {
 	return names
 }
 
-// detectors returns the tool's detectors, heisen's first.
+// detectors returns the detectors of the tool, heisen's own first.
 func (t Tool) detectors() (all []Detector) {
 	for _, d := range detectors {
 		known := Detector{Name: d.name, Promise: d.promise, Filter: d.filter, front: d.front, hidden: d.hidden, live: d.name == atomraceName}
@@ -92,12 +92,12 @@ func (t Tool) detectors() (all []Detector) {
 type detection struct {
 	known  []Detector
 	chosen []string
-	fronts *traceFilters // filters between traces and detectors; nil if there are none
-	live   bool          // the streams are of programs that look for overlaps themselves
-	races  bool          // and for what fasttrack finds
-	hidden bool          // there are hidden calls in the streams
+	fronts *traceFilters // filters in front of the detectors of traces; nil if there are none
+	live   bool          // the streams come from programs that look for overlaps themselves
+	races  bool          // the programs also do the work of fasttrack
+	hidden bool          // the streams have hidden calls
 
-	sections []section.Section // for traces, and for mcm; their files are absolute
+	sections []section.Section // for traces and for mcm, with absolute names of files
 	mcm      *mcmFlags
 }
 
@@ -127,7 +127,7 @@ func (d *detection) add(name string) {
 	}
 }
 
-// hbOnly reports whether fasttrack is chosen, and nothing else that is fed with events.
+// hbOnly reports whether fasttrack is the only chosen detector that needs events.
 func (d *detection) hbOnly() bool {
 	for _, known := range d.known {
 		if slices.Contains(d.chosen, known.Name) && !known.live && known.Name != fasttrackName {
@@ -137,7 +137,7 @@ func (d *detection) hbOnly() bool {
 	return slices.Contains(d.chosen, fasttrackName)
 }
 
-// build returns new detectors for a stream, which report to sink.
+// build returns new detectors for a stream. They report to sink.
 func (d *detection) build(symbols *heisen.Symbols, sink heisen.Sink) (built []heisen.Detector, err error) {
 	for _, known := range d.known {
 		if !slices.Contains(d.chosen, known.Name) || known.live && d.live || known.Name == fasttrackName && d.races {
@@ -177,8 +177,8 @@ func (d *detection) build(symbols *heisen.Symbols, sink heisen.Sink) (built []he
 	return built, err
 }
 
-// newAtomRace returns the detector for a trace, whose files are relative to where the
-// command runs unless they are absolute.
+// newAtomRace returns the detector for a trace. Relative names of files in the trace are relative to the
+// working folder.
 func newAtomRace(symbols *heisen.Symbols, sections []section.Section, sink heisen.Sink) (heisen.Detector, error) {
 	if len(sections) == 0 {
 		return atomrace.NewDetector(atomrace.WithSink(sink))
@@ -190,8 +190,8 @@ func newAtomRace(symbols *heisen.Symbols, sections []section.Section, sink heise
 	return atomrace.NewDetector(atomrace.WithSink(sink), atomrace.WithSections(sections, section.LocateIn(symbols, here)))
 }
 
-// Chosen is detectors by a list as -detect takes it; "all" stands for every
-// detector but the slow reference, and "" for none.
+// Chosen is a list of detectors in the form of -detect. "all" stands for every detector but the slow hb,
+// and "" for none.
 type Chosen struct{ d detection }
 
 // Choose returns the detectors of a list.
@@ -210,11 +210,10 @@ func Choose(list string) (Chosen, error) {
 	return Chosen{d}, nil
 }
 
-// Mode returns what heisen test has programs record for them.
+// Mode returns what programs record for the detectors under heisen test.
 func (c Chosen) Mode() recorder.Mode { return filtering(true).mode(&c.d) }
 
-// Live returns what programs are to look for by themselves for them, nil if that is
-// nothing.
+// Live returns what programs look for themselves, or nil.
 func (c Chosen) Live() *recorder.Live {
 	if !slices.Contains(c.d.chosen, atomraceName) {
 		return nil
@@ -222,15 +221,14 @@ func (c Chosen) Live() *recorder.Live {
 	return &recorder.Live{}
 }
 
-// New returns new detectors for a stream, which report to sink, and has those that
-// work in the program report there too.
+// New returns new detectors for a stream. They report to sink, and so do the detectors that work inside the
+// program.
 func (c Chosen) New(stream *recorder.Stream, sink heisen.Sink) ([]heisen.Detector, error) {
 	stream.OnOverlap(func(o recorder.Overlap) { sink(overlapFinding(o)) })
 	return c.d.build(stream.Symbols(), sink)
 }
 
-// detectFlag defines -detect, and for each flag that a detector has of its own
-// -name.flag.
+// detectFlag defines -detect, and -name.flag for each flag of a detector.
 func (inv *invocation) detectFlag() *detection {
 	d := &detection{known: inv.tool.detectors(), chosen: inv.tool.Detect, mcm: inv.mcmFlags()}
 	if len(d.chosen) == 0 {

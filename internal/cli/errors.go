@@ -19,12 +19,11 @@ func misuse(format string, args ...any) error {
 	return &usageError{fmt.Sprintf(format, args...)}
 }
 
-// errInterrupted is the end of work that a signal has ended.
+// errInterrupted is the error of work that a signal has ended.
 var errInterrupted = errors.New("interrupted")
 
-// printError prints err, and errors that are joined in it a line each. What a
-// compiler says comes as the go command prints it, with a line of heisen's own
-// below.
+// printError prints err on one line, or a line for each of several joined errors. It prints a compiler's
+// messages as the go command does, and then a line of heisen's own.
 func printError(w io.Writer, command string, err error) {
 	var failed *build.Error
 	if errors.As(err, &failed) && strings.Contains(failed.Said, "\n") {
@@ -36,7 +35,7 @@ func printError(w io.Writer, command string, err error) {
 	}
 	last := ""
 	for line := range strings.Lines(err.Error()) {
-		// An error that ended two things is said once.
+		// Print an error that ended two things once.
 		if line = strings.TrimSpace(line); line != "" && line != last {
 			fmt.Fprintf(w, "%s: %s\n", command, line)
 			last = line

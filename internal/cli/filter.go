@@ -6,20 +6,18 @@ import (
 	"github.com/heisen-go/heisen/internal/recorder"
 )
 
-// Filter is how far redundant accesses may be kept from a detector without
-// changing what it finds.
+// Filter says which accesses can be kept from a detector without changing its findings.
 type Filter uint8
 
 const (
 	// Unfiltered detectors get every access.
 	Unfiltered Filter = iota
-	// RecorderFiltered detectors may go without those that the recorder leaves out
-	// in the mode rt.Unrepeated.
+	// RecorderFiltered detectors do not need the accesses that the recorder leaves out in the mode
+	// recorder.Unrepeated.
 	RecorderFiltered
 )
 
-// filtering is the value of a -filter flag: whether redundant accesses are left
-// out where detectors allow it.
+// filtering is the value of a -filter flag: whether to leave out accesses that the detectors do not need.
 type filtering bool
 
 func (f *filtering) String() string {
@@ -48,7 +46,7 @@ func (inv *invocation) filterFlag(on filtering) *filtering {
 	return f
 }
 
-// mode returns what the programs are to record for the chosen detectors.
+// mode returns what programs record for the chosen detectors.
 func (f filtering) mode(d *detection) recorder.Mode {
 	lowest, fed := RecorderFiltered, len(d.chosen) == 0
 	for _, known := range d.known {

@@ -13,23 +13,22 @@ import (
 	"github.com/heisen-go/heisen/section"
 )
 
-// findings gathers what is found in all streams of an invocation: equal findings
-// of different processes or traces are one. Its methods may be called by several
-// goroutines.
+// findings collects the findings of all streams of an invocation. Equal findings in several processes or
+// traces are one. Several goroutines may call its methods.
 type findings struct {
 	mu       sync.Mutex
 	resolver *report.Resolver
-	order    []*finding // those that are reported, as they were first seen
+	order    []*finding // the reported ones, in the order in which they were first seen
 	known    map[findingKey]*finding
-	print    func(*report.Finding) error // each as it is first seen; nil: not at all
-	expect   *knownFindings              // what is not to be reported
+	print    func(*report.Finding) error // called when a finding is first seen; may be nil
+	expect   *knownFindings              // findings not to report
 	hidden   map[string]*report.Suppression
 }
 
 type finding struct {
 	report.Finding
-	reverse bool // which order of the accesses was seen first
-	hidden  bool // it is not reported
+	reverse bool // fold.Item.Reverse of the order that was seen first
+	hidden  bool // not reported
 }
 
 // findingKey is what makes two findings the same.
@@ -49,15 +48,15 @@ func newFindings(resolver *report.Resolver, print func(*report.Finding) error, e
 	}
 }
 
-// origin is where the findings of one stream come from.
+// origin describes a stream.
 type origin struct {
 	symbols *heisen.Symbols
-	pkg     string             // whose tests it is of, or empty
-	memory  *allocsite.Tracker // gets the events before the detectors
+	pkg     string             // import path of the tested package, or empty
+	memory  *allocsite.Tracker // handles the events before the detectors
 }
 
-// collect returns a collector for one stream, and a function that adds its counts when the
-// stream has ended, and returns how many of its findings are to be reported.
+// collect returns a set for the findings of one stream. The function done must be called when the stream
+// has ended. It adds the stream's counts and returns how many of its findings are reported.
 func (f *findings) collect(from origin) (c *fold.Set, done func() int) {
 	c = fold.NewSet(from.symbols, func(item fold.Item) { f.see(item, from) })
 	return c, func() (reported int) {
@@ -77,7 +76,7 @@ func (f *findings) collect(from origin) (c *fold.Set, done func() int) {
 	}
 }
 
-// see takes a finding that is new in its stream, or new there in this order.
+// see takes a finding that is new in its stream, or new in this order of the accesses.
 func (f *findings) see(item fold.Item, from origin) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -90,7 +89,7 @@ func (f *findings) see(item fold.Item, from origin) {
 	resolved.Allocations = from.memory.Of(&item.Finding, from.symbols)
 	if known != nil {
 		known.Reverse = resolved.Order()
-		known.Reverse.Count = 0 // the streams' counts come when they end
+		known.Reverse.Count = 0 // collect's done adds the counts
 		return
 	}
 	resolved.Package = from.pkg
@@ -98,8 +97,7 @@ func (f *findings) see(item fold.Item, from origin) {
 	known.Count = 0
 }
 
-// add takes a finding that no stream of this invocation has, with its count. It
-// reports whether it is to be reported.
+// add takes a resolved finding with its count. It returns whether the finding is reported.
 func (f *findings) add(resolved report.Finding) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -110,7 +108,7 @@ func (f *findings) add(resolved report.Finding) bool {
 	return !f.enter(resolved, false).hidden
 }
 
-// enter enters a finding that is not known.
+// enter adds a finding that is not known.
 func (f *findings) enter(resolved report.Finding, reverse bool) *finding {
 	by, hidden := f.expect.hides(&resolved)
 	known := &finding{resolved, reverse, hidden}
@@ -121,13 +119,13 @@ func (f *findings) enter(resolved report.Finding, reverse bool) *finding {
 	}
 	f.order = append(f.order, known)
 	if f.print != nil {
-		f.print(&resolved) // what cannot be printed is still counted
+		f.print(&resolved) // an error does not keep it from being counted
 	}
 	return known
 }
 
-// isAbout reports whether one of the accesses of a finding is to a variable that a
-// section is about, or that has no known name.
+// isAbout reports whether one of the accesses of a finding is to a variable of the section, or to a
+// variable without a known name.
 func (f *findings) isAbout(finding heisen.Finding, symbols *heisen.Symbols, section *section.Section) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -141,14 +139,14 @@ func (f *findings) isAbout(finding heisen.Finding, symbols *heisen.Symbols, sect
 	return false
 }
 
-// count returns how many findings are reported.
+// count returns the number of reported findings.
 func (f *findings) count() int {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return len(f.order)
 }
 
-// all returns the findings that are reported, and those that are not, by fingerprint.
+// all returns the reported findings, and the suppressions of the hidden ones by fingerprint.
 func (f *findings) all() (reported []report.Finding, hidden map[string]*report.Suppression) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -158,14 +156,14 @@ func (f *findings) all() (reported []report.Finding, hidden map[string]*report.S
 	return reported, f.hidden
 }
 
-// hide counts findings that are not reported.
+// hide adds hidden findings to the summary.
 func (f *findings) hide(hidden map[string]*report.Suppression) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	maps.Copy(f.hidden, hidden)
 }
 
-// writeAll hands all findings that are reported, with their final counts, to write.
+// writeAll calls write with each reported finding and its final count.
 func (f *findings) writeAll(write func(*report.Finding) error) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -182,15 +180,14 @@ func jsonTo(w io.Writer) func(*report.Finding) error {
 	return func(f *report.Finding) error { return report.WriteJSON(w, f) }
 }
 
-// textTo returns a function that writes findings for people.
+// textTo returns a function that writes findings as text.
 func textTo(w io.Writer) func(*report.Finding) error {
 	return func(f *report.Finding) error { return report.WriteText(w, f) }
 }
 
-// summary says how many findings are reported, in the words of Go's race detector.
-// What several detectors have found counts once. Where findings were printed as
-// they were seen, it says how often each of them was. At the end stands what is
-// not reported.
+// summary prints the number of reported findings of each kind, in the words of Go's race detector. A bug
+// that several detectors found counts once. If findings were printed when they were first seen, summary
+// prints how often each was found. It ends with the hidden findings.
 func (f *findings) summary(w io.Writer) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -44,7 +44,7 @@ of go test that concern a single execution are allowed.
 	run: (*invocation).fuzz,
 }
 
-// fuzzRun is the flags of heisen fuzz, and what it has come to.
+// fuzzRun has the flags of heisen fuzz and its results so far.
 type fuzzRun struct {
 	*invocation
 	seeds, shard, strategy string
@@ -63,22 +63,21 @@ type fuzzRun struct {
 	part, parts int    // shard part of parts, from 1
 	origin      confirm.Origin
 	resolver    *confirm.Resolver
-	usual       map[*confirm.Program]confirm.Outcome // how programs end that are not directed
+	usual       map[*confirm.Program]confirm.Outcome // how programs end under the default schedule
 	confirmer   *confirm.Confirmer
 	found       *findings
 
-	// How programs failed that were to show something else, and failures that what was
-	// confirmed explains.
+	// Failures of programs without the suspected bug, and outcomes that a confirmed bug explains.
 	unexplained []*confirm.Result
 	explained   map[*confirm.Program][]confirm.Outcome
-	failures    int             // of the former, those that were reported
-	predicted   int             // suspects that were predicted and not confirmed
-	reported    map[string]bool // fingerprints of suspects that were reported
+	failures    int             // unexplained failures that were reported
+	predicted   int             // predicted suspects that were not confirmed
+	reported    map[string]bool // fingerprints of the reported suspects
 
 	mu sync.Mutex // guards the rest
 
 	suspects, judged, confirmed, harmful int
-	executions, tried                    int // to be made, and made
+	executions, tried                    int // planned, and made
 	started                              time.Time
 }
 
@@ -140,7 +139,7 @@ func (inv *invocation) fuzz() (int, error) {
 		err = errors.Join(err, f.found.writeAll(jsonTo(inv.Out)))
 	}
 	err = errors.Join(err, f.known.writeBaseline(f.found))
-	if f.confirmer != nil { // there was something to run
+	if f.confirmer != nil { // the programs were built
 		f.summary()
 	}
 	switch {
@@ -152,7 +151,7 @@ func (inv *invocation) fuzz() (int, error) {
 	return Clean, nil
 }
 
-// newFuzzing returns one with the defaults of the flags.
+// newFuzzing returns a fuzzRun with the default values of the flags.
 func (inv *invocation) newFuzzing(known *knownFindings) *fuzzRun {
 	return &fuzzRun{
 		invocation: inv, overlaps: &atomraceFlags{}, known: known, strategy: "directed",
@@ -163,10 +162,10 @@ func (inv *invocation) newFuzzing(known *knownFindings) *fuzzRun {
 	}
 }
 
-// schedulesFolder is the folder that they are written to unless another is named.
+// schedulesFolder is the default folder for schedules.
 const schedulesFolder = "heisen-fuzz"
 
-// check reads the flags that have a form of their own.
+// check parses and checks the values of the flags.
 func (f *fuzzRun) check() error {
 	var err error
 	if f.from, f.to, err = seedRange(f.seeds); err != nil {
@@ -215,7 +214,7 @@ func shardOf(s string) (part, parts int, err error) {
 	return part, parts, nil
 }
 
-// run builds the programs, looks for suspects in them and brings those about.
+// run builds the programs, looks for suspects in them and tries those.
 func (f *fuzzRun) run(ctx context.Context) error {
 	f.origin.Source = confirm.Source{Verb: "test", Packages: f.args, Patterns: f.pkgs, Args: f.rest}
 	if len(f.args) > 0 && (f.args[0] == "test" || f.args[0] == "run") {
@@ -245,7 +244,7 @@ func (f *fuzzRun) run(ctx context.Context) error {
 	return err
 }
 
-// newConfirmer prepares to bring suspects about.
+// newConfirmer sets f.confirmer.
 func (f *fuzzRun) newConfirmer() {
 	f.confirmer = &confirm.Confirmer{
 		From: f.from, To: f.to, Parallel: f.parallel, Limit: f.limit, Virtual: f.virtual,
@@ -287,8 +286,7 @@ func (f *fuzzRun) build(ctx context.Context) (programs []*confirm.Program, remov
 	return programs, remove, nil
 }
 
-// survey appends the suspects in the programs. Programs that fail while they are
-// looked at are reported.
+// survey appends the suspects in the programs. It notes failures of programs.
 func (f *fuzzRun) survey(ctx context.Context, programs []*confirm.Program, suspects *[]*confirm.Suspect) error {
 	survey := &confirm.Survey{
 		Races: true, Deadlocks: true, Sections: f.overlaps.read, Violations: len(f.overlaps.read) > 0,
@@ -299,23 +297,23 @@ func (f *fuzzRun) survey(ctx context.Context, programs []*confirm.Program, suspe
 		survey.Races, survey.Deadlocks, survey.Violations, survey.Predict = false, false, false, false
 		survey.Walks = 0
 	}
-	return f.runSurvey(ctx, survey, programs, func(p *confirm.Program, found []*confirm.Suspect, looks []*confirm.Trial) {
+	return f.runSurvey(ctx, survey, programs, func(p *confirm.Program, found []*confirm.Suspect, runs []*confirm.Trial) {
 		switch f.strategy {
 		case "walk":
 			found = []*confirm.Suspect{confirm.AnyFailure(p, confirm.Walk)}
 		case "pct":
 			s := confirm.AnyFailure(p, confirm.Priorities)
-			s.Length = looks[0].Execution.Steps
+			s.Length = runs[0].Execution.Steps
 			found = []*confirm.Suspect{s}
 		}
 		*suspects = append(*suspects, found...)
 		if f.part == 1 {
-			f.unexplained = append(f.unexplained, confirm.SurveyFailures(p, looks)...)
+			f.unexplained = append(f.unexplained, confirm.SurveyFailures(p, runs)...)
 		}
 	})
 }
 
-// runSurvey looks at programs, and tells of what was suspected in each, and of the executions.
+// runSurvey surveys the programs and calls told with the suspects and the runs of each.
 func (f *fuzzRun) runSurvey(ctx context.Context, survey *confirm.Survey, programs []*confirm.Program, told func(*confirm.Program, []*confirm.Suspect, []*confirm.Trial)) error {
 	var looked atomic.Int32
 	done := f.progressOf("looking for suspects", func() string {
@@ -323,16 +321,16 @@ func (f *fuzzRun) runSurvey(ctx context.Context, survey *confirm.Survey, program
 	}, time.Second)
 	defer done()
 	for _, p := range programs {
-		found, passed, looks, err := survey.Run(ctx, p)
+		found, skipped, runs, err := survey.Run(ctx, p)
 		if err != nil {
 			return fmt.Errorf("%s: %w", p.Package, err)
 		}
 		looked.Add(1)
-		f.usual[p] = looks[0].Execution.Outcome
-		for _, why := range passed {
+		f.usual[p] = runs[0].Execution.Outcome
+		for _, why := range skipped {
 			fmt.Fprintf(f.Err, "%s: %s\n", f.tool.Name, why)
 		}
-		told(p, found, looks)
+		told(p, found, runs)
 	}
 	return nil
 }
@@ -347,7 +345,7 @@ func part(all []*confirm.Suspect, i, n int) (mine []*confirm.Suspect) {
 	return mine
 }
 
-// confirm brings suspects about.
+// confirm tries the suspects.
 func (f *fuzzRun) confirm(ctx context.Context, suspects []*confirm.Suspect) error {
 	f.mu.Lock()
 	f.suspects += len(suspects)
@@ -366,7 +364,7 @@ func (f *fuzzRun) confirm(ctx context.Context, suspects []*confirm.Suspect) erro
 		f.tried++
 	}
 	told := make(chan struct{})
-	go func() { // a verdict that stands is told while others are still tried
+	go func() { // report complete results while other suspects are tried
 		defer close(told)
 		for v := range ready {
 			f.addResult(ctx, v)
@@ -383,7 +381,7 @@ func (f *fuzzRun) confirm(ctx context.Context, suspects []*confirm.Suspect) erro
 	return err
 }
 
-// status says how far the trials have come.
+// status describes the progress of the trials.
 func (f *fuzzRun) status() string {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -395,7 +393,7 @@ func (f *fuzzRun) status() string {
 	return text
 }
 
-// addResult reports what became of a suspect.
+// addResult reports the result of a suspect.
 func (f *fuzzRun) addResult(ctx context.Context, v *confirm.Result) {
 	f.mu.Lock()
 	f.judged++
@@ -421,7 +419,7 @@ func (f *fuzzRun) addResult(ctx context.Context, v *confirm.Result) {
 		}
 		f.mu.Unlock()
 	}
-	if v.Confirmed == 0 && v.Suspect.Predicted { // it can happen all the same
+	if v.Confirmed == 0 && v.Suspect.Predicted { // the prediction is reported all the same
 		f.predicted++
 	}
 	if v.Confirmed > 0 || v.Suspect.Predicted || f.json || f.verbose {
@@ -430,8 +428,7 @@ func (f *fuzzRun) addResult(ctx context.Context, v *confirm.Result) {
 	}
 }
 
-// reportUnexplained reports the ways in which programs failed that nothing explains that was
-// confirmed, or was reported before.
+// reportUnexplained reports the failures of programs that no confirmed bug explains, each once.
 func (f *fuzzRun) reportUnexplained(ctx context.Context) {
 	for _, v := range f.unexplained {
 		p := v.Suspect.Program
@@ -447,21 +444,21 @@ func (f *fuzzRun) reportUnexplained(ctx context.Context) {
 	}
 }
 
-// reproduce adds to the report of what was confirmed how to repeat it.
+// reproduce adds to the finding of a confirmed suspect how to repeat it, and writes the schedule.
 func (f *fuzzRun) reproduce(ctx context.Context, v *confirm.Result, finding *report.Finding) {
-	proof, err := f.confirmer.Reproduce(ctx, v, f.minimise)
+	repro, err := f.confirmer.Reproduce(ctx, v, f.minimise)
 	if err != nil && ctx.Err() == nil {
 		fmt.Fprintf(f.Err, "%s: %v\n", f.tool.Name, err)
 	}
-	if proof == nil || proof.Execution == nil {
+	if repro == nil || repro.Execution == nil {
 		return
 	}
-	finding.Accesses, finding.Goroutines = proof.Finding.Accesses, proof.Finding.Goroutines
-	finding.Witness = proof.Steps
-	confirm.AddBlocked(finding, proof.Execution.Blocked)
+	finding.Accesses, finding.Goroutines = repro.Finding.Accesses, repro.Finding.Goroutines
+	finding.Witness = repro.Steps
+	confirm.AddBlocked(finding, repro.Execution.Blocked)
 	t := finding.Trials
-	t.Replayed, t.Choices = proof.Replayed, len(proof.Execution.Choices)
-	text, err := f.origin.Schedule(v.Suspect.Program, proof.Tests, proof.Schedule, proof.Execution).MarshalText()
+	t.Replayed, t.Choices = repro.Replayed, len(repro.Execution.Choices)
+	text, err := f.origin.Schedule(v.Suspect.Program, repro.Tests, repro.Schedule, repro.Execution).MarshalText()
 	if err == nil {
 		err = os.MkdirAll(f.folder, 0o777)
 	}
@@ -477,7 +474,7 @@ func (f *fuzzRun) reproduce(ctx context.Context, v *confirm.Result, finding *rep
 	finding.Replay = f.tool.Name + " replay " + filepath.ToSlash(name)
 }
 
-// summary says what has come of the suspects.
+// summary prints the numbers of suspects, confirmed bugs and executions.
 func (f *fuzzRun) summary() {
 	f.mu.Lock()
 	defer f.mu.Unlock()

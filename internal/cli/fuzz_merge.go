@@ -9,7 +9,7 @@ import (
 	"github.com/heisen-go/heisen/report"
 )
 
-// merge is heisen fuzz -merge: it puts together what -json has printed elsewhere.
+// merge is heisen fuzz -merge. It combines files that -json has written.
 func (f *fuzzRun) merge() (int, error) {
 	if len(f.args) == 0 {
 		return Misused, misuse("-merge needs files that -json has written")

@@ -14,11 +14,11 @@ import (
 	"github.com/heisen-go/heisen/internal/recorder"
 )
 
-// excluded are flags of go test that would undo the instrumentation, run
-// something else than the tests, or see the recorder as part of the program.
+// excluded are flags of go test that would undo the instrumentation, run something else than the tests, or
+// treat the recorder as part of the program.
 var excluded = []string{"race", "msan", "asan", "overlay", "gcflags", "c", "exec", "n", "vet"}
 
-// testFlags is what the flags of go test ask for.
+// testFlags describes the flags of go test.
 type testFlags struct {
 	count  bool // -count is among them
 	json   bool // -json is
@@ -27,7 +27,7 @@ type testFlags struct {
 
 // goTestCommand returns go test on packages, with the recorder injected.
 func (inv *invocation) goTestCommand(packages []string, flags testFlags) (*exec.Cmd, error) {
-	// Vet would look at the overlay's packages, and fail.
+	// Vet would fail on the packages of the overlay.
 	args := []string{"-vet=off"}
 	args = append(args, inv.goFlags()...)
 	if !flags.count { // a cached result has no events
@@ -40,15 +40,14 @@ func (inv *invocation) goTestCommand(packages []string, flags testFlags) (*exec.
 	if err != nil {
 		return nil, err
 	}
-	if inv.hidden != nil && !flags.linked { // go test has symbols stripped otherwise
+	if inv.hidden != nil && !flags.linked { // go test strips symbols by default
 		args = append(args, "-ldflags=-s=false")
 	}
 	args = slices.Concat(args, packages, inv.rest)
 	return inv.attach(b.Command(inv.ctx, "test", args...)), nil
 }
 
-// checkTestFlags refuses flags of go test that are excluded, and reports what the
-// others ask for.
+// checkTestFlags returns an error for excluded flags of go test, and describes the others.
 func checkTestFlags(args []string) (flags testFlags, err error) {
 	for _, flag := range args {
 		if flag == "-args" || flag == "--args" {
@@ -74,8 +73,8 @@ func checkTestFlags(args []string) (flags testFlags, err error) {
 	return flags, nil
 }
 
-// programCommand builds a package, or the files of one, and returns the command
-// that runs the program, and a function that removes it.
+// programCommand builds a package, or the files of one. It returns the command that runs the program, and a
+// function that removes the program.
 func (inv *invocation) programCommand(packages []string) (cmd *exec.Cmd, remove func(), err error) {
 	if len(packages) == 0 {
 		packages = []string{"."}
@@ -123,7 +122,7 @@ func (inv *invocation) buildProgram(program string, packages []string) error {
 	return nil
 }
 
-// programName is what go build would call the program.
+// programName returns the name that go build would give the program.
 func programName(pkg string) string {
 	name := filepath.Base(pkg)
 	if abs, err := filepath.Abs(pkg); err == nil && (name == "." || name == "..") {
@@ -137,7 +136,7 @@ func (inv *invocation) attach(cmd *exec.Cmd) *exec.Cmd {
 	return cmd
 }
 
-// goFlags are flags of heisen's own that are for the go command.
+// goFlags returns those of heisen's flags that are passed on to the go command.
 func (inv *invocation) goFlags() []string {
 	if inv.tags == "" {
 		return nil
@@ -145,7 +144,7 @@ func (inv *invocation) goFlags() []string {
 	return []string{"-tags=" + inv.tags}
 }
 
-// hidePackages has the packages of -hide built as hidden ones.
+// hidePackages builds the packages of -hide as hidden ones.
 func (inv *invocation) hidePackages(ctx context.Context, b *build.Builder) error {
 	if len(inv.hide) == 0 {
 		return nil

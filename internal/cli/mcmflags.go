@@ -13,7 +13,7 @@ import (
 
 const mcmName = "mcm"
 
-// mcmFlags is the flags of the predictive detector, and what it left open.
+// mcmFlags has the flags of the predictive detector, and the detectors built.
 type mcmFlags struct {
 	window, budget, parallel int
 
@@ -30,8 +30,8 @@ func (inv *invocation) mcmFlags() *mcmFlags {
 	return m
 }
 
-// build returns a detector, which predicts how others come into sections, too. Without
-// flags it is the default one.
+// build returns a detector, which also predicts violations of the sections. A nil mcmFlags stands for the
+// default values.
 func (m *mcmFlags) build(symbols *heisen.Symbols, sections []section.Section, sink heisen.Sink) (heisen.Detector, error) {
 	options := []mcm.Option{mcm.WithSymbols(symbols), mcm.WithSink(sink)}
 	if len(sections) > 0 {
@@ -55,7 +55,7 @@ func (m *mcmFlags) build(symbols *heisen.Symbols, sections []section.Section, si
 	return d, nil
 }
 
-// summary says how many questions were left open, when all streams have ended.
+// summary prints how many questions were left open in all streams.
 func (m *mcmFlags) summary(to io.Writer, tool string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -11,7 +11,7 @@ import (
 	"github.com/heisen-go/heisen/internal/recorder"
 )
 
-// observation is the flags of heisen test and heisen run, and what is found.
+// observation has the flags of heisen test and heisen run, and the findings.
 type observation struct {
 	detect   *detection
 	filter   *filtering
@@ -19,11 +19,11 @@ type observation struct {
 	known    *knownFindings
 	overlaps *atomraceFlags
 	live     *recorder.Live
-	events   *testEvents // the output of go test -json, if it is that
+	events   *testEvents // the output of go test -json; nil without -json
 	found    *findings
 
-	predictions *findings // that are to be brought about first; nil if none are
-	folder      string    // for their schedules
+	predictions *findings // findings to confirm before they are reported; nil without -predict
+	folder      string    // of their schedules
 }
 
 func (inv *invocation) watchFlags() *observation {
@@ -37,7 +37,7 @@ func (inv *invocation) watchFlags() *observation {
 	}
 }
 
-// prepare reads the files that flags name.
+// prepare reads the files that the flags name.
 func (w *observation) prepare(inv *invocation) (err error) {
 	w.detect.live = true
 	if w.live, err = w.overlaps.live(inv, w.detect); err != nil {
@@ -46,8 +46,7 @@ func (w *observation) prepare(inv *invocation) (err error) {
 	return w.known.readFiles()
 }
 
-// run runs a command and reports what the detectors find in the programs below
-// it.
+// run runs a command and reports the findings in the programs below it.
 func (w *observation) run(inv *invocation, cmd *exec.Cmd) (int, error) {
 	live, end := textTo(inv.Err), jsonTo(inv.Out)
 	if w.events != nil {
@@ -113,8 +112,7 @@ func (w *observation) run(inv *invocation, cmd *exec.Cmd) (int, error) {
 	return status, err
 }
 
-// testedPackage is the import path of the package whose tests a program runs,
-// empty if it does not say.
+// testedPackage returns the import path of the package whose tests a program runs, or the empty string.
 func testedPackage(p *recorder.Program) string {
 	exe := p.Executable()
 	if exe == nil {

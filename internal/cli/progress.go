@@ -7,14 +7,13 @@ import (
 	"time"
 )
 
-// progress shows on a terminal that something takes its time, from the given
-// delay on, until the returned function is called, and then how long it took. In a
-// pipe it shows nothing.
+// progress shows on a terminal what is being done and for how long, after each delay, until done is called.
+// It shows nothing if standard error is no terminal.
 func (inv *invocation) progress(what string, delay time.Duration) (done func()) {
 	return inv.progressOf(what, func() string { return what }, delay)
 }
 
-// progressOf is progress for what can say how far it has come.
+// progressOf is progress with a text that changes.
 func (inv *invocation) progressOf(what string, now func() string, delay time.Duration) (done func()) {
 	f, ok := inv.Err.(*os.File)
 	if !ok {

@@ -25,7 +25,7 @@ detectors that follow happens-before.
 	run: (*invocation).record,
 }
 
-// record is heisen record: the events go to a file, unanalysed.
+// record is heisen record. It writes the events to a file.
 func (inv *invocation) record() (int, error) {
 	out := inv.flags.String("o", "", "write the trace to `file`")
 	filter := inv.filterFlag(false)
@@ -43,7 +43,7 @@ func (inv *invocation) record() (int, error) {
 		return Misused, misuse("neither test nor run")
 	}
 	if dir, err := os.Stat(filepath.Dir(*out)); err != nil {
-		return Failed, err // sooner than after the program has run
+		return Failed, err // fail before the program runs
 	} else if !dir.IsDir() {
 		return Failed, fmt.Errorf("%s is not a folder", filepath.Dir(*out))
 	}
@@ -72,8 +72,8 @@ func (inv *invocation) record() (int, error) {
 	return status, err
 }
 
-// commandOf is the command that a subcommand called verb would run, and a
-// function that removes what was made for it.
+// commandOf returns the command that heisen test or heisen run would run, and a function that removes its
+// temporary files.
 func (inv *invocation) commandOf(verb string, args []string) (cmd *exec.Cmd, remove func(), err error) {
 	switch verb {
 	case "test":
@@ -89,8 +89,7 @@ func (inv *invocation) commandOf(verb string, args []string) (cmd *exec.Cmd, rem
 	return nil, nil, misuse("%q is neither test nor run", verb)
 }
 
-// numbered returns the file name for the n-th process, from 0: the name itself,
-// then name-2.ext and so on.
+// numbered returns the file name for process n, from 0: the name itself, then name-2.ext and so on.
 func numbered(name string, n int) string {
 	if n == 0 {
 		return name
@@ -99,8 +98,8 @@ func numbered(name string, n int) string {
 	return fmt.Sprintf("%s-%d%s", strings.TrimSuffix(name, ext), n+1, ext)
 }
 
-// writeTrace writes a stream to a new file. Whatever ends the stream, the file is
-// a complete trace of what came.
+// writeTrace writes a stream to a new file. The file is a complete trace of the events so far, whatever ends
+// the stream.
 func (inv *invocation) writeTrace(name string, stream *recorder.Stream) error {
 	f, err := os.Create(name)
 	if err != nil {
@@ -117,8 +116,8 @@ func (inv *invocation) writeTrace(name string, stream *recorder.Stream) error {
 	return err
 }
 
-// growing writes a trace that others may read meanwhile: what has come is in the
-// file after a second at most, as long as more comes.
+// growing writes a trace that can be read at the same time. While events arrive, the file is at most a
+// second behind.
 type growing struct {
 	*trace.Writer
 	flushed time.Time

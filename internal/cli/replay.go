@@ -24,7 +24,7 @@ execution differs from the schedule, heisen says so. The name - is standard inpu
 	run: (*invocation).replay,
 }
 
-// replay is heisen replay: it does the execution of a schedule again.
+// replay is heisen replay. It repeats the execution of a schedule.
 func (inv *invocation) replay() (int, error) {
 	limit := inv.flags.Duration("limit", time.Minute, "stop the execution after this time")
 	asJSON := inv.flags.Bool("json", false, "print findings as lines of JSON on standard output, after the program's output")
@@ -71,7 +71,7 @@ func (inv *invocation) replay() (int, error) {
 	return inv.repeat(ctx, programs[0], confirm.NewResolver(inv.resolver, with), plan, schedule, *limit, *asJSON)
 }
 
-// repeat executes a program under a schedule and says what happens.
+// repeat executes a program under a schedule and prints what happens.
 func (inv *invocation) repeat(ctx context.Context, p *confirm.Program, resolver *confirm.Resolver, plan *recorder.Schedule, schedule *racefuzz.Schedule, limit time.Duration, asJSON bool) (int, error) {
 	e, err := p.Execute(ctx, confirm.Plan{
 		Schedule: plan, Mode: recorder.Unrepeated, Limit: limit, Input: inv.In, Output: inv.Out, Errors: inv.Err,

@@ -13,7 +13,7 @@ import (
 	"github.com/heisen-go/heisen/section"
 )
 
-// infer is heisen sections infer: it writes a sections file.
+// infer is heisen sections infer. It writes a sections file.
 func (inv *invocation) infer() (int, error) {
 	var source infer.Source
 	var opts []infer.Option
@@ -49,7 +49,7 @@ func (inv *invocation) infer() (int, error) {
 	}
 	source.Packages = inv.args
 	if dir, err := os.Stat(filepath.Dir(*out)); err != nil {
-		return Failed, err // sooner than after the work
+		return Failed, err // fail before the work
 	} else if !dir.IsDir() {
 		return Failed, fmt.Errorf("%s is not a folder", filepath.Dir(*out))
 	}
@@ -63,7 +63,7 @@ func (inv *invocation) infer() (int, error) {
 		return Failed, err
 	}
 	if found.Packages == 0 && err != nil {
-		return Failed, err // rather than to overwrite a file with nothing
+		return Failed, err // do not overwrite a file with nothing
 	}
 	if err = errors.Join(err, inv.writeInferred(found, *out, *verbose)); err != nil {
 		return Failed, err
@@ -71,8 +71,8 @@ func (inv *invocation) infer() (int, error) {
 	return Clean, nil
 }
 
-// writeInferred writes a sections file, with the names of source files relative to
-// its folder, and says on standard error what is in it.
+// writeInferred writes a sections file, with the names of source files relative to its folder, and prints a
+// summary on standard error.
 func (inv *invocation) writeInferred(found *infer.Inferred, file string, verbose bool) error {
 	dir := "."
 	if file != stdStream {
@@ -110,7 +110,7 @@ func (inv *invocation) writeInferred(found *infer.Inferred, file string, verbose
 	return nil
 }
 
-// listing is a section on a line, for people.
+// listing returns a section on one line, as text.
 func listing(s *section.Section, dir string) string {
 	var ends []string
 	for _, e := range s.Ends {
@@ -120,8 +120,7 @@ func listing(s *section.Section, dir string) string {
 		relative(dir, s.Entry.File), s.Entry.Line, s.Pattern, s.Variable, strings.Join(slices.Compact(ends), ", "))
 }
 
-// details says how many sections there are by each pattern, and how many there
-// would be.
+// details returns the number of sections of each pattern, and the number of sections left out.
 func details(count map[string]int, locked int) string {
 	var parts []string
 	for _, name := range infer.PatternNames() {

@@ -14,8 +14,8 @@ import (
 	"github.com/heisen-go/heisen/section"
 )
 
-// refine is heisen sections refine: it runs tests and takes out of a sections file
-// what correct runs violate (section 4.3 of the paper).
+// refine is heisen sections refine. It runs tests and removes the sections that passing runs violate
+// (AtomRace, section 4.3).
 func (inv *invocation) refine() (int, error) {
 	inv.buildFlags()
 	o := inv.atomraceFlags()
@@ -35,7 +35,7 @@ func (inv *invocation) refine() (int, error) {
 	if err != nil {
 		return Misused, err
 	}
-	flags.count = false // results that are not new tell nothing
+	flags.count = false // cached results have no events
 	live, err := o.live(inv, &detection{chosen: []string{atomraceName}})
 	if err != nil {
 		return Failed, err
@@ -86,7 +86,7 @@ func (inv *invocation) refine() (int, error) {
 	return Clean, nil
 }
 
-// writeRefined writes sections of o's file to another one, or to that itself.
+// writeRefined writes sections of o's file to the file of that name, which may be the same.
 func (inv *invocation) writeRefined(o *atomraceFlags, name string, sections []section.Section) error {
 	folder := "."
 	if name != stdStream {
@@ -96,7 +96,7 @@ func (inv *invocation) writeRefined(o *atomraceFlags, name string, sections []se
 	if err != nil {
 		return err
 	}
-	if folder != o.dir { // to which the names of files are relative
+	if folder != o.dir { // the names of files are relative to it
 		sections = o.absolute(sections)
 		for i := range sections {
 			s := &sections[i]
@@ -117,14 +117,14 @@ func pairs(sections []section.Section) (n int) {
 	return n
 }
 
-// refiningRun runs the tests once, whose verdict is the oracle.
+// refiningRun runs the tests once. The tests are the oracle: a run is correct if they pass.
 func (inv *invocation) refiningRun(o *atomraceFlags, live *recorder.Live, flags testFlags) (section.Observation, error) {
 	cmd, err := inv.goTestCommand(inv.args, flags)
 	if err != nil {
 		return section.Observation{}, err
 	}
-	var said bytes.Buffer // of interest if tests fail
-	cmd.Stdout = &said
+	var output bytes.Buffer // printed if the tests fail
+	cmd.Stdout = &output
 	var run section.Observation
 	var mu sync.Mutex
 	found := newFindings(inv.resolver, nil, &knownFindings{})
@@ -152,7 +152,7 @@ func (inv *invocation) refiningRun(o *atomraceFlags, live *recorder.Live, flags 
 	}
 	status, err := s.run(cmd)
 	if run.Correct = status == Clean; !run.Correct {
-		inv.Err.Write(said.Bytes())
+		inv.Err.Write(output.Bytes())
 	}
 	if err == nil && s.seen == 0 {
 		err = errors.New("no instrumented test ran")
@@ -168,7 +168,7 @@ func add(set []section.Pair, pair section.Pair) []section.Pair {
 	return append(set, pair)
 }
 
-// flatten returns the pairs of sections as programs number their ends.
+// flatten returns the pairs of sections in the order in which programs number the ends.
 func flatten(sections []section.Section) (all []section.Pair) {
 	for i := range sections {
 		for j := range sections[i].Ends {

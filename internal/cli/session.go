@@ -16,14 +16,13 @@ import (
 	"github.com/heisen-go/heisen/internal/recorder"
 )
 
-// session receives the instrumented programs that a command starts, directly or
-// not (go test starts one for each package, and tests may start more). Each has
-// its own goroutine.
+// session receives the streams of the instrumented programs that a command starts, directly or not: go test
+// starts one for each package, and tests may start more. Each stream has its own goroutine.
 type session struct {
 	listener   *recorder.Listener
 	handle     handler
 	mode       recorder.Mode
-	live       *recorder.Live // what programs look for themselves; may be nil
+	live       *recorder.Live // what programs look for inside; may be nil
 	hidden     *recorder.Hidden
 	directives map[string]string // by variable that one names, where it stands
 	name       string            // of the tool
@@ -32,17 +31,16 @@ type session struct {
 	programs sync.WaitGroup
 	mu       sync.Mutex
 	seen     int                       // programs that connected
-	met      bool                      // one of them came to a place that live names, or did not say
+	met      bool                      // a program came to a place that live names, or did not report
 	failed   error                     // the first error of a program
-	open     map[*recorder.Program]int // process numbers
+	open     map[*recorder.Program]int // process IDs
 }
 
-// grace is how long programs may outlive the command that started them; what
-// they do later is not observed.
+// grace is how long programs are observed after the command that started them has ended.
 const grace = 10 * time.Second
 
-// A handler consumes a program's stream and returns the exit status that a
-// program which ends regularly is to have.
+// A handler consumes the stream of a program and returns the exit status for a program that would exit with
+// status 0.
 type handler func(number int, p *recorder.Program, stream *recorder.Stream) (status int32, err error)
 
 func newSession(inv *invocation, mode recorder.Mode, live *recorder.Live, handle handler) (*session, error) {
@@ -53,8 +51,8 @@ func newSession(inv *invocation, mode recorder.Mode, live *recorder.Live, handle
 	return &session{listener: l, handle: handle, mode: mode, live: live, hidden: inv.hidden, directives: inv.directives, name: inv.tool.Name, errors: inv.Err, open: map[*recorder.Program]int{}}, nil
 }
 
-// run starts cmd and consumes the streams of every instrumented program below
-// it until all have ended. It returns the command's exit status.
+// run starts cmd and consumes the streams of all instrumented programs below it until they have ended. It
+// returns the command's exit status.
 func (s *session) run(cmd *exec.Cmd) (int, error) {
 	accepting := make(chan struct{})
 	go func() {
@@ -142,12 +140,12 @@ func (s *session) program(number int, p *recorder.Program) error {
 	if err != nil {
 		err = fmt.Errorf("process %d: %w", stream.PID(), err)
 	}
-	p.Close(status) // a program that is gone needs no answer
+	p.Close(status) // an error means that the program has ended
 	return err
 }
 
-// drain reads what a handler that failed has left, for the program waits until
-// everything is read.
+// drain reads the rest of a stream after its handler failed, because the program waits until everything is
+// read.
 func drain(stream *recorder.Stream) {
 	batch := make([]heisen.Record, 1024)
 	for {
@@ -157,8 +155,8 @@ func drain(stream *recorder.Stream) {
 	}
 }
 
-// abandon lets go of the programs that are still running. Those that are gone
-// have only left more events than could be analysed so far.
+// abandon disconnects the programs that are still running. Programs that have ended may have unread events;
+// their streams stay open.
 func (s *session) abandon() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -170,8 +168,7 @@ func (s *session) abandon() {
 	}
 }
 
-// fail notes the first error and prints the others as they come, so that none is
-// lost.
+// fail keeps the first error and prints the others.
 func (s *session) fail(err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -182,9 +179,9 @@ func (s *session) fail(err error) {
 	fmt.Fprintf(s.errors, "%s: %v\n", s.name, err)
 }
 
-// runAndWait runs cmd to its end and returns its exit status, 128 plus the
-// signal if one ended it. A terminal's interrupt reaches the command by itself;
-// heisen stays to report. A request to terminate is passed on.
+// runAndWait runs cmd to its end and returns its exit status, or 128 plus the signal that ended it. A
+// terminal's interrupt reaches the command directly, and heisen stays to report. A request to terminate is
+// passed on.
 func runAndWait(cmd *exec.Cmd) (int, error) {
 	signals := make(chan os.Signal, 1)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)

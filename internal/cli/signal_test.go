@@ -18,7 +18,7 @@ func signalled(t *testing.T, dir string, env []string, file string, signal os.Si
 	cmd := exec.Command("heisen", "run", ".")
 	cmd.Dir = dir
 	cmd.Env = append(cmd.Environ(), env...)
-	cmd.WaitDelay = time.Second // whoever has inherited the pipes
+	cmd.WaitDelay = time.Second // for processes that inherited the pipes
 	var out, errs bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &errs
 	if err := cmd.Start(); err != nil {

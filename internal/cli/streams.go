@@ -6,19 +6,17 @@ import (
 	"sync"
 )
 
-// Streams are the standard streams of the command. Programs that it runs get
-// them too.
+// Streams are the standard streams of the command and of the programs that it runs.
 type Streams struct {
 	In  io.Reader
 	Out io.Writer
 	Err io.Writer
 }
 
-// shared returns streams that the command's goroutines may write to at the same
-// time: a program's output is copied while findings are printed. Files allow
-// that by themselves, and programs inherit them as they are.
+// shared returns streams that several goroutines may write to: the output of a program is copied while
+// findings are printed. Files need no lock, and programs inherit them.
 func (s Streams) shared() Streams {
-	mu := new(sync.Mutex) // one, for both may be the same writer
+	mu := new(sync.Mutex) // one lock, because both may be the same writer
 	return Streams{In: s.In, Out: share(s.Out, mu), Err: share(s.Err, mu)}
 }
 

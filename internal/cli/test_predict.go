@@ -11,11 +11,10 @@ import (
 	"github.com/heisen-go/heisen/report"
 )
 
-// confirmPredictions brings about what was predicted from tests as they ran by themselves, and
-// reports it. The tests run again, one goroutine at a time, for only then is it known at
-// which of its operations each goroutine was; what is predicted from that is followed. What
-// is not predicted again, or cannot be followed, is brought about as heisen fuzz does it. A
-// prediction that cannot be confirmed is reported as such.
+// confirmPredictions tries to confirm the bugs that mcm predicted from the tests, and reports them. It runs
+// the tests again with one goroutine at a time, because only then the positions of all operations are
+// known, and follows what mcm predicts from that. A prediction that does not come again, or that cannot
+// be followed, is tried as in heisen fuzz. A prediction that is not confirmed is still reported.
 func (w *observation) confirmPredictions(inv *invocation) error {
 	predicted, hidden := w.predictions.all()
 	if len(predicted) == 0 {
@@ -49,7 +48,7 @@ func (w *observation) confirmPredictions(inv *invocation) error {
 	return err
 }
 
-// confirmPredicted brings predictions about. Those that it has reported are in told.
+// confirmPredicted tries predictions. It adds those that it reports to f.reported.
 func (f *fuzzRun) confirmPredicted(ctx context.Context, predicted []report.Finding) error {
 	if len(f.hide) > 0 {
 		return misuse("-hide cannot be combined with controlled schedules")
@@ -87,8 +86,7 @@ func (f *fuzzRun) confirmPredicted(ctx context.Context, predicted []report.Findi
 	return f.confirm(ctx, suspects)
 }
 
-// packagesOf returns the packages in whose tests findings were made, none if one of them has
-// no name that the go command knows.
+// packagesOf returns the tested packages of findings. It returns nothing if one of them is not known.
 func packagesOf(findings []report.Finding) (packages []string) {
 	for i := range findings {
 		switch p := findings[i].Package; {
@@ -101,7 +99,7 @@ func packagesOf(findings []report.Finding) (packages []string) {
 	return packages
 }
 
-// withoutFormat leaves out flags of go test that make no difference to what tests do.
+// withoutFormat leaves out the flags of go test that do not change what tests do.
 func withoutFormat(flags []string) (rest []string) {
 	for i := 0; i < len(flags); i++ {
 		name, _, valued := strings.Cut(strings.TrimPrefix(strings.TrimLeft(flags[i], "-"), "test."), "=")

@@ -10,19 +10,18 @@ import (
 	"github.com/heisen-go/heisen/report"
 )
 
-// testEvents is the output of go test -json, with heisen's between its lines.
+// testEvents is the output of go test -json with the reports of heisen between its lines.
 //
-// What heisen says are events of the kind that every reader of such streams
-// knows: output of a package. They name no test, for the test may have ended with
-// success before the finding is known, and readers drop the output of such tests;
-// which tests it was stands in the text.
+// A report is an event that every reader of such streams knows: output of a package. It names no test,
+// because readers drop the output of tests that pass, and the test may have passed before the finding is
+// known. The text names the tests.
 type testEvents struct {
 	mu   sync.Mutex
 	w    io.Writer
-	line []byte // the start of a line that go test has not finished
+	line []byte // start of an unfinished line of go test
 }
 
-// testEvent is an event in the words of go doc test2json, and one field more.
+// testEvent is an event as in go doc test2json, with one more field.
 type testEvent struct {
 	Time    time.Time
 	Action  string
@@ -31,7 +30,7 @@ type testEvent struct {
 	Finding *report.Finding `json:",omitempty"`
 }
 
-// Write takes what go test prints and hands on whole lines.
+// Write takes the output of go test and writes whole lines.
 func (e *testEvents) Write(p []byte) (int, error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -45,7 +44,7 @@ func (e *testEvents) Write(p []byte) (int, error) {
 	return len(p), err
 }
 
-// Close hands on what go test has left of a line.
+// Close writes an unfinished line of go test.
 func (e *testEvents) Close() error {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -54,7 +53,7 @@ func (e *testEvents) Close() error {
 	return err
 }
 
-// text prints a finding as people read it, line by line.
+// text prints a finding as text, with an event for each line.
 func (e *testEvents) text(f *report.Finding) error {
 	var b bytes.Buffer
 	if err := report.WriteText(&b, f); err != nil {
@@ -68,7 +67,7 @@ func (e *testEvents) text(f *report.Finding) error {
 	return nil
 }
 
-// finding prints a finding for programs, and a line for people.
+// finding prints a finding as JSON, with a line of text.
 func (e *testEvents) finding(f *report.Finding) error {
 	output := "heisen: " + string(f.Kind) + ": " + f.Message + ", fingerprint " + f.Fingerprint + "\n"
 	return e.put(testEvent{Package: f.Package, Output: output, Finding: f})

@@ -79,7 +79,7 @@ func (inv *invocation) stat(ctx context.Context, r *trace.Reader, _ string) erro
 	return errors.Join(err, werr)
 }
 
-// validate prints what is impossible in a trace, and what is odd.
+// validate prints the errors and warnings of a trace.
 func (inv *invocation) validate(ctx context.Context, r *trace.Reader, file string) error {
 	v, err := trace.NewValidator(r.Symbols())
 	if err != nil {
@@ -149,7 +149,7 @@ func (inv *invocation) convert() (int, error) {
 	return Clean, nil
 }
 
-// targetFormat is the format asked for, if any, else the one that source is not.
+// targetFormat returns the requested format or, if none is requested, the other one than source.
 func targetFormat(asked string, source trace.Format) trace.Format {
 	switch {
 	case asked != "":
@@ -160,8 +160,8 @@ func targetFormat(asked string, source trace.Format) trace.Format {
 	return trace.Binary
 }
 
-// copyTrace writes what r reads. What comes before a damaged place is written,
-// and the copy is complete in itself.
+// copyTrace writes a copy of r. The copy of a damaged trace ends before the damage and is itself
+// complete.
 func copyTrace(ctx context.Context, w io.Writer, r *trace.Reader, format trace.Format, numbers bool) error {
 	type writer interface {
 		heisen.Detector

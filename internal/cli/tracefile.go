@@ -27,7 +27,7 @@ func (inv *invocation) openTrace(file string) (*trace.Reader, error) {
 	return trace.Open(file)
 }
 
-// create opens a file for writing, which must not be the one that is read.
+// create creates the file out. It must not be the file in, which is being read.
 func (inv *invocation) create(out, in string) (io.WriteCloser, error) {
 	if out == stdStream {
 		return keepOpen{inv.Out}, nil
@@ -40,7 +40,7 @@ func (inv *invocation) create(out, in string) (io.WriteCloser, error) {
 	return os.Create(out)
 }
 
-// keepOpen is a writer that is not ours to close.
+// keepOpen is a writer whose Close does nothing.
 type keepOpen struct{ io.Writer }
 
 func (keepOpen) Close() error { return nil }

@@ -8,8 +8,7 @@ import (
 	"github.com/heisen-go/heisen/section"
 )
 
-// replaceFile writes a file anew. Whoever reads it meanwhile sees the old content or
-// the new one, and after an error the old one stays.
+// replaceFile replaces a file atomically. After an error the old file remains.
 func replaceFile(name string, write func(io.Writer) error) error {
 	f, err := os.Create(name + ".new")
 	if err != nil {
