@@ -1,14 +1,20 @@
-// Package bench holds the benchmarks of the module's cores. Run them with
+// Package bench compares all detectors of the module on the same workloads:
 //
-//	go test -bench . ./bench
+//	go test -run '^$' -bench BenchmarkDetectors ./bench
 //
-// Its subpackages are commands that measure whole programs under heisen:
-// overhead what they cost, and what they cost under Go's race detector, soak
-// whether memory stays bounded in long runs; racefuzz measures how often strategies
-// reproduce races, schedule what a scheduling step of an instrumented program costs;
-// solvers compares the order solver with SMT solvers, on formulas that package maximal
-// encodes, and measures all of package mcm on the same windows and on recorded traces,
-// of which jobs makes one with many questions; rdit measures what recordings without
-// some packages are worth. Package workload generates the traces that benchmarks and
-// tests run on, and package models has the programs of papers for package racefuzz.
+// The benchmarks of a package are in that package. The names of benchmarks have the form key=value,
+// so that benchstat can make tables of them.
+//
+// The subpackages are commands and what they share:
+//
+//   - overhead: the cost of whole programs under heisen and under Go's race detector
+//   - soak: whether memory stays bounded in long runs
+//   - noise: the effect of noise on AtomRace
+//   - racefuzz: how often scheduling strategies make races happen
+//   - schedule: the cost of a scheduling choice in an instrumented program
+//   - rdit: the effect of BarrierPairs on incomplete recordings
+//   - solvers: the order solver against SMT solvers, and package mcm as a whole
+//   - jobs: a program with many queries for mcm
+//   - workload, measure: the workloads and the units of all benchmarks
+//   - maximal, models: formulas for solvers, and the programs of papers for package racefuzz
 package bench

@@ -1,12 +1,12 @@
-// Jobs is a program about whose trace mcm.Detector has much to ask. Goroutines hand
-// jobs to each other through boards, each with a lock: submitters post them, workers
-// do them, collectors look at what came out and put the jobs back to be used again.
-// A job lies on a board before the one who posts it has filled it in, but only while
-// the board is locked, so that nobody sees that: its fields are written with a lock
-// and read without, and neither locks nor what is read put one before the other, only
-// that critical sections exclude each other. So the answer to most questions is no,
-// and detectors that go by edges alone have to ask them. Counters that are read
-// without their lock are true races, in places that no order of this run need show.
+// Command jobs is a program whose trace has many queries for mcm.Detector.
+//
+// Goroutines pass jobs to each other on boards, each of which has a lock. Submitters post jobs, workers
+// do them, collectors read the results and put the jobs back to be used again. A job is on a board
+// before its submitter has filled it in, but only while the board is locked, so no goroutine sees that.
+// The fields of a job are written with a lock and read without. Neither must-happen-before edges nor
+// reads-from order the two accesses; only the mutual exclusion of critical sections does. So the answer
+// to most queries is no, and a detector that only follows edges has to query them. Counters that are read
+// without their lock are true races.
 //
 //	heisen record -o jobs.heisen run ./bench/jobs -- -jobs 20000
 //	go run ./bench/solvers jobs.heisen
@@ -18,7 +18,7 @@ import (
 	"sync"
 )
 
-// job is a piece of work.
+// A job is a piece of work.
 type job struct {
 	number, owner  int
 	input, output  uint64
@@ -26,7 +26,7 @@ type job struct {
 	state          string
 }
 
-// board is where jobs lie until somebody takes them.
+// A board holds jobs until a goroutine takes them.
 type board struct {
 	mu     sync.Mutex
 	more   *sync.Cond
@@ -41,7 +41,7 @@ func newBoard() *board {
 	return b
 }
 
-// post puts a job on the board and lets fill finish it there.
+// post puts a job on the board and calls fill to complete it there.
 func (b *board) post(j *job, fill func(*job)) {
 	b.mu.Lock()
 	b.jobs = append(b.jobs, j)
@@ -51,7 +51,7 @@ func (b *board) post(j *job, fill func(*job)) {
 	b.more.Signal()
 }
 
-// take takes a job from the board, nil if there will be no more.
+// take takes a job from the board. It returns nil if there will be no more.
 func (b *board) take() *job {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -73,7 +73,7 @@ func (b *board) close() {
 	b.more.Broadcast()
 }
 
-// load is what an impatient reader takes for the number of jobs so far.
+// load returns the number of jobs without locking the board.
 func (b *board) load() int { return b.posted }
 
 func main() {
@@ -114,7 +114,7 @@ func main() {
 					j.output, j.steps = output, steps
 					j.state = "done"
 				})
-				if l := todo.load(); l > busy { // nobody has locked anything
+				if l := todo.load(); l > busy { // a race
 					busy = l
 				}
 			}

@@ -1,19 +1,18 @@
-// Command noise measures how noise helps atomrace to find races that rarely show
-// (table 2 of the paper): it runs a server with several racy variables, with none
-// and with each of the three heuristics of section 3.3, and prints how many races
-// were found in a run, and over how many distinct variables, on average.
+// Command noise measures how noise helps atomrace to find races that rarely show (table 2 of the
+// AtomRace paper). It runs a server with several racy variables, without noise and with each of the
+// three heuristics of section 3.3. It prints how many races a run found on average, and on how many
+// distinct variables.
 //
 //	go run ./bench/noise [-runs n] [-requests n] [-procs list] [-long]
 //
-// Accesses are pending until the goroutine's next hook, as in the paper; with -long
-// they are pending until it releases something, as in heisen test, which finds more
-// without noise.
+// Accesses are pending until the goroutine's next hook, as in the paper. With -long they are pending
+// until its next release, as in heisen test, which finds more without noise.
 //
-// Locations and variables are those of all races that random noise finds in some
-// runs before.
+// The locations and variables for the heuristics are those of all races that random noise finds in
+// some runs before.
 //
-// In means of 20 runs, without noise 5.7 overlaps on 1.4 of the five racy variables were
-// seen, with noise at every access to these variables 105 on 4.8.
+// Result, mean of 20 runs: without noise 5.7 overlaps on 1.4 of the five racy variables, with noise at
+// every access to these variables 105 overlaps on 4.8.
 package main
 
 import (
@@ -44,7 +43,7 @@ import (
 // program is what is run.
 const program = "github.com/heisen-go/heisen/examples/server"
 
-// way is a heuristic with its strength and how long it waits, in microseconds.
+// A way is a heuristic with its strength and its waiting time in microseconds.
 type way struct {
 	noise          string
 	strength, wait int
@@ -57,7 +56,7 @@ func (w way) String() string {
 	return fmt.Sprintf("%s %d/%d", w.noise, w.strength, w.wait)
 }
 
-// ways are those of table 2. What that calls CT is another tool's.
+// ways has the rows of table 2, without CT, which is another tool.
 var ways = []way{
 	{"none", 0, 0},
 	{"random", 50, 50},
@@ -68,9 +67,9 @@ var ways = []way{
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
-	runs := flag.Int("runs", 20, "runs of each way")
-	requests := flag.Int("requests", 4000, "`number` of requests that the server answers in a run")
-	long := flag.Bool("long", false, "let accesses be pending for as long as heisen test does")
+	runs := flag.Int("runs", 20, "runs of each heuristic")
+	requests := flag.Int("requests", 4000, "`number` of requests in a run")
+	long := flag.Bool("long", false, "keep accesses pending until the next release, as heisen test does")
 	procs := flag.String("procs", "2", "comma-separated `list` of GOMAXPROCS")
 	flag.Parse()
 	if flag.NArg() > 0 || *runs < 1 || *requests < 1 {
@@ -136,7 +135,7 @@ func measure(ctx context.Context, w io.Writer, runs, requests int, brief bool, p
 	return out.Flush()
 }
 
-// experiment is a program and what is known of its races.
+// An experiment is a program with its known races.
 type experiment struct {
 	exe      string
 	requests int
@@ -149,14 +148,14 @@ type experiment struct {
 	resolver *report.Resolver
 }
 
-// outcome is what a run found.
+// An outcome is the result of a run.
 type outcome struct {
 	races     int
 	variables map[string]bool
 	accesses  []report.Access // of one race of each kind
 }
 
-// prepare finds races by random noise.
+// prepare finds races with random noise.
 func (e *experiment) prepare(ctx context.Context) error {
 	var of []infer.Access
 	for seed := range uint64(10) {
@@ -230,7 +229,7 @@ func (e *experiment) consume(ctx context.Context, listener *recorder.Listener, n
 		return r, err
 	}
 	r.variables = map[string]bool{}
-	seen := map[[2]heisen.Site]string{} // sites are numbered anew in every stream
+	seen := map[[2]heisen.Site]string{} // the numbers of sites differ between streams
 	stream.OnOverlap(func(o recorder.Overlap) {
 		r.races++
 		sites := [2]heisen.Site{o.Accesses[0].Site, o.Accesses[1].Site}

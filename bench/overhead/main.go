@@ -1,32 +1,40 @@
-// Command overhead measures what it costs to watch programs: benchmarks of
-// well-known modules run plainly, under Go's race detector and under heisen, and
-// a table shows CPU time, wall time and memory of each against the plain run.
+// Command overhead measures the cost of whole programs under heisen. It runs benchmarks of
+// well-known modules as they are, under Go's race detector and under heisen. Tables show CPU time,
+// wall time and memory relative to the plain run.
 //
 //	go run ./bench/overhead [-count n] [-scale x] [-run regexp] [-json] [-profile dir]
 //
-// The modules come through the module proxy, in fixed versions, and are compiled
-// beforehand; building is not counted. Every run does the same work, a fixed
-// number of iterations; the ways take turns, and medians are shown. CPU time is
-// user and system time of all processes together, memory the sum of their peaks:
-// for heisen that is the program, the analyser and the process that names the
-// program's places.
+// The modules come from the module proxy, in fixed versions. The time to build them does not count.
+// Every run does a fixed number of iterations. The configurations take turns, and the tables show
+// medians. CPU time is user and system time of all processes. Memory is the sum of their peaks: for
+// heisen, those of the program, the analyzer, and the process that resolves program counters.
 //
-// The ways are plain; race (go test -race); record (heisen without detectors:
-// the program's side, transport and merge); fasttrack (what heisen test does);
-// atomrace (without noise: the program looks for overlaps and sends only those);
-// and all (every detector that heisen test can run, but for the reference).
+// The configurations are:
 //
-// On eleven benchmarks of eight modules (two cores, Go 1.26.8), heisen test took 0.99 times the CPU and wall time
-// of go test -race, and 1.08 times its memory (geometric means of medians of 15; in five runs with medians of
-// five, CPU between 0.95 and 1.03 times, 0.98 in the middle). By benchmark, CPU was between 0.6 and 2 times, the
-// most where thousands of goroutines wait; where goroutines share words, single runs differ by up to a factor of
-// three, under -race too, with how quickly processors exchange them. Without the counter of parallel benchmarks,
-// which orders nothing for heisen and is taken for synchronisation by -race, it would be some 5 % more. With
-// -detect atomrace, without noise, it was as much CPU and wall time as with -race (one run, of earlier code; CPU
-// between 0.5 and 1.6 times).
+//   - plain
+//   - race: go test -race
+//   - record: heisen without detectors, that is the recorder, the transport and the merge
+//   - fasttrack: what heisen test does by default
+//   - atomrace: without noise; the program detects overlaps itself and sends only those
+//   - all: every detector that heisen test can run, except the exhaustive happens-before detector
 //
-// Under the race build tag each process of pebble's benchmark would toss a coin: whether its values are in
-// Go's heap, where races are looked for, or elsewhere. Here they always are.
+// # Results
+//
+// Eleven benchmarks of eight modules, two cores, Go 1.26.8. heisen test took 0.99 times the CPU and
+// wall time of go test -race, and 1.08 times its memory (geometric means of medians of 15). In five
+// runs with medians of five, the CPU time was between 0.95 and 1.03 times, with a median of 0.98.
+//
+// By benchmark, the CPU time was between 0.6 and 2 times. It is highest where thousands of goroutines
+// wait. Where goroutines share words, single runs differ by up to a factor of three, under -race too,
+// depending on how fast processors exchange cache lines. The counter of parallel benchmarks orders
+// nothing for heisen, but counts as synchronization for -race. Without this difference it would be
+// about 5 % more.
+//
+// With -detect atomrace and without noise, CPU and wall time were those of -race (one run of earlier
+// code; CPU between 0.5 and 1.6 times by benchmark).
+//
+// With the build tag race, each process of pebble's benchmark would decide at random whether its
+// values are in Go's heap, where races are detected, or elsewhere. Here they always are in the heap.
 package main
 
 import (
@@ -42,8 +50,8 @@ import (
 )
 
 func main() {
-	if len(os.Args) > 2 && os.Args[1] == analyserVerb {
-		os.Exit(analyserMain(os.Args[2], os.Args[3:]))
+	if len(os.Args) > 2 && os.Args[1] == analyzerVerb {
+		os.Exit(analyzerMain(os.Args[2], os.Args[3:]))
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
@@ -54,12 +62,12 @@ func main() {
 }
 
 func measureMain(ctx context.Context) error {
-	count := flag.Int("count", 3, "runs of each way, of which the median is shown")
-	scale := flag.Float64("scale", 1, "factor for the numbers of iterations")
+	count := flag.Int("count", 3, "runs of each configuration; the tables show their medians")
+	scale := flag.Float64("scale", 1, "factor for the number of iterations")
 	only := flag.String("run", "", "measure the benchmarks that match `regexp`")
-	skip := flag.String("skip", "all", "comma-separated `ways` to leave out")
+	skip := flag.String("skip", "all", "comma-separated `configurations` to leave out")
 	asJSON := flag.Bool("json", false, "print every run as JSON, one a line, instead of tables")
-	profile := flag.String("profile", "", "write CPU profiles of the analyser to `dir`")
+	profile := flag.String("profile", "", "write CPU profiles of the analyzer to `dir`")
 	flag.Parse()
 	if flag.NArg() > 0 || *count < 1 || *scale <= 0 {
 		flag.Usage()
@@ -82,7 +90,7 @@ func measureMain(ctx context.Context) error {
 	var rows []row
 	defer func() {
 		if !*asJSON {
-			printTables(os.Stdout, chosen, rows) // those that there are
+			printTables(os.Stdout, chosen, rows) // also after an error
 		}
 	}()
 	for _, b := range suite {

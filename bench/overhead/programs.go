@@ -21,17 +21,17 @@ type runner struct {
 	scale   float64
 }
 
-// source is where the files of a module are.
+// source returns the folder of a module.
 func (r *runner) source(b benchmark) string {
 	return filepath.Join(r.dir, strings.ReplaceAll(b.module, "/", "_"))
 }
 
-// program is where the test program of a benchmark's package is.
+// program returns the path of the test program of a benchmark's package.
 func (r *runner) program(b benchmark, kind string) string {
 	return filepath.Join(r.dir, strings.ReplaceAll(b.module+"/"+b.pkg, "/", "_")+"."+kind)
 }
 
-// build fetches the module and compiles the programs that are not there yet.
+// build fetches the module and compiles the programs that do not exist yet.
 func (r *runner) build(ctx context.Context, b benchmark, ways []way) error {
 	if _, err := os.Stat(r.source(b)); err != nil {
 		if err := r.fetch(ctx, b); err != nil {
@@ -66,8 +66,8 @@ func (r *runner) build(ctx context.Context, b benchmark, ways []way) error {
 	return nil
 }
 
-// fetch copies the module's files out of the module cache, to where the go command
-// may complete go.sum, and changes what is to be changed.
+// fetch copies the module from the module cache to a folder where the go command can complete go.sum, and applies
+// the changes.
 func (r *runner) fetch(ctx context.Context, b benchmark) error {
 	cmd := exec.CommandContext(ctx, "go", "mod", "download", "-json", b.module+"@"+b.version)
 	cmd.Dir = r.dir
@@ -96,7 +96,7 @@ func (r *runner) fetch(ctx context.Context, b benchmark) error {
 	return err
 }
 
-// make changes the file in a module that is below dir.
+// make applies the change to the module in dir.
 func (c change) make(dir string) error {
 	path := filepath.Join(dir, filepath.FromSlash(c.file))
 	text, err := os.ReadFile(path)
@@ -109,8 +109,7 @@ func (c change) make(dir string) error {
 	return os.WriteFile(path, bytes.Replace(text, []byte(c.from), []byte(c.to), 1), 0o755)
 }
 
-// output1 runs a command and returns its standard output; what it said on
-// standard error is in the error.
+// output1 runs a command and returns its standard output. The error contains the standard error.
 func output1(cmd *exec.Cmd) ([]byte, error) {
 	var said bytes.Buffer
 	cmd.Stderr = &said

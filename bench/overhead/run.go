@@ -12,13 +12,13 @@ import (
 	"time"
 )
 
-// cost is what a run took.
+// A cost is the cost of a run.
 type cost struct {
 	CPU      float64 `json:"cpu"`      // seconds of all processes
-	Analyser float64 `json:"analyser"` // of that, the analyser's own
+	Analyzer float64 `json:"analyzer"` // CPU time of the analyzer
 	Wall     float64 `json:"wall"`     // seconds
-	Memory   float64 `json:"memory"`   // peaks in MiB, of the program and the analyser together
-	Host     float64 `json:"host"`     // of that, the analyser's
+	Memory   float64 `json:"memory"`   // peaks in MiB, of the program and the analyzer together
+	Host     float64 `json:"host"`     // peak of the analyzer in MiB
 	Events   uint64  `json:"events"`
 	Findings int     `json:"findings"`
 }
@@ -33,7 +33,7 @@ func (r *runner) run(ctx context.Context, b benchmark, w way) (cost, error) {
 		fmt.Sprintf("-test.benchtime=%dx", max(1, int(float64(b.iterations)*r.scale))),
 	}
 	var report *os.File
-	if w.analyser {
+	if w.analyzer {
 		self, err := os.Executable()
 		if err != nil {
 			return cost{}, err
@@ -42,12 +42,12 @@ func (r *runner) run(ctx context.Context, b benchmark, w way) (cost, error) {
 			return cost{}, err
 		}
 		defer report.Close()
-		args = append([]string{self, analyserVerb, w.detectors}, args...)
+		args = append([]string{self, analyzerVerb, w.detectors}, args...)
 	}
 	cmd := exec.CommandContext(ctx, args[0], args[1:]...)
 	cmd.Dir = dir
-	cmd.Env = append(cmd.Environ(), "GORACE=atexit_sleep_ms=0") // or it sleeps a second when all is done
-	if w.analyser {
+	cmd.Env = append(cmd.Environ(), "GORACE=atexit_sleep_ms=0") // otherwise it sleeps for a second at exit
+	if w.analyzer {
 		cmd.Env = append(cmd.Env, reportEnv+"="+report.Name())
 		if r.profile != "" {
 			name := strings.NewReplacer(" ", "-", "/", "-", "%", "").Replace(b.String() + "-" + w.name)
@@ -70,12 +70,12 @@ func (r *runner) run(ctx context.Context, b benchmark, w way) (cost, error) {
 	state := cmd.ProcessState
 	c.CPU = (state.UserTime() + state.SystemTime()).Seconds()
 	c.Memory = float64(state.SysUsage().(*syscall.Rusage).Maxrss) * 1024 / mib
-	if w.analyser {
+	if w.analyzer {
 		var a analysis
 		if err := json.NewDecoder(report).Decode(&a); err != nil {
-			return c, fmt.Errorf("the analyser's report: %w", err)
+			return c, fmt.Errorf("the analyzer's report: %w", err)
 		}
-		c.Analyser, c.Host, c.Events, c.Findings = a.CPU, a.Memory, a.Events, a.Findings
+		c.Analyzer, c.Host, c.Events, c.Findings = a.CPU, a.Memory, a.Events, a.Findings
 		c.Memory = a.Program + a.Memory
 	}
 	return c, nil

@@ -5,12 +5,12 @@ import (
 	"strings"
 )
 
-// benchmark is a benchmark of a public module.
+// A benchmark is a benchmark of a public module.
 type benchmark struct {
 	module, version string
-	pkg             string // below the module
+	pkg             string // relative to the module
 	name            string // as -test.bench takes it
-	iterations      int    // a second or so under the race detector
+	iterations      int    // takes about a second under the race detector
 }
 
 func (b benchmark) String() string {
@@ -23,8 +23,8 @@ func (b benchmark) String() string {
 	return fmt.Sprintf("%s %s", short, name)
 }
 
-// suite is the benchmarks that are measured: concurrent data structures with
-// locks, with atomics and with channels, and two that have a single goroutine.
+// suite has the benchmarks: concurrent data structures with locks, with atomic operations and with channels, and
+// two benchmarks with a single goroutine.
 var suite = []benchmark{
 	{"github.com/dgraph-io/ristretto/v2", "v2.4.0", ".", "^BenchmarkStoreGet$", 1_000_000},
 	{"github.com/dgraph-io/ristretto/v2", "v2.4.0", ".", "^BenchmarkStoreUpdate$", 1_000_000},
@@ -39,29 +39,29 @@ var suite = []benchmark{
 	{"github.com/cockroachdb/pebble/v2", "v2.1.7", "internal/cache", "^BenchmarkCacheGet$", 100_000},
 }
 
-// change is one of a module's files.
+// A change is a change of a file of a module.
 type change struct{ file, from, to string }
 
-// changes are made beforehand, by module: what a program decides by tossing a coin when it starts, it decides
-// always alike, for medians would be up to luck.
+// changes has changes by module. They replace random decisions at the start of a program by fixed ones, because
+// otherwise medians would be random.
 var changes = map[string]change{
-	// Whether it takes memory from Go's heap, where the race detector sees it, or not.
+	// Whether memory comes from Go's heap, where the race detector sees it.
 	"github.com/cockroachdb/pebble/v2": {"internal/manual/manual_cgo.go", "rand.Uint32()%2 == 0", "rand.Uint32()%1 == 0"},
 }
 
-// way is a way of running a benchmark.
+// A way is a configuration in which a benchmark runs.
 type way struct {
 	name      string
-	program   string // which of the programs: plain, race or heisen
-	analyser  bool
-	detectors string // of the analyser; none: it drops what it receives
+	program   string // plain, race or heisen
+	analyzer  bool
+	detectors string // detectors of the analyzer; if empty, it drops the events
 }
 
 var ways = []way{
 	{name: "plain", program: "plain"},
 	{name: "race", program: "race"},
-	{name: "record", program: "heisen", analyser: true},
-	{name: "fasttrack", program: "heisen", analyser: true, detectors: "fasttrack"},
-	{name: "atomrace", program: "heisen", analyser: true, detectors: "atomrace"},
-	{name: "all", program: "heisen", analyser: true, detectors: "all"},
+	{name: "record", program: "heisen", analyzer: true},
+	{name: "fasttrack", program: "heisen", analyzer: true, detectors: "fasttrack"},
+	{name: "atomrace", program: "heisen", analyzer: true, detectors: "atomrace"},
+	{name: "all", program: "heisen", analyzer: true, detectors: "all"},
 }

@@ -8,13 +8,13 @@ import (
 	"text/tabwriter"
 )
 
-// row is the runs of a benchmark, by way.
+// A row has the runs of a benchmark, by configuration.
 type row struct {
 	bench benchmark
 	runs  map[string][]cost
 }
 
-// median returns the median of what of the runs of a way, 0 if there are none.
+// median returns the median of one cost of the runs of a configuration, or 0 if there are none.
 func (r row) median(way string, what func(cost) float64) float64 {
 	var values []float64
 	for _, c := range r.runs[way] {
@@ -28,8 +28,8 @@ func (r row) median(way string, what func(cost) float64) float64 {
 	return (values[(n-1)/2] + values[n/2]) / 2
 }
 
-// printTables prints a table for each kind of cost: what the plain run took, and
-// how many times as much the others, with geometric means.
+// printTables prints a table for each kind of cost: the cost of the plain run, the costs of the other runs relative
+// to it, and geometric means.
 func printTables(w io.Writer, ways []way, rows []row) {
 	for _, t := range []struct {
 		title string
@@ -43,15 +43,15 @@ func printTables(w io.Writer, ways []way, rows []row) {
 		fmt.Fprintln(w)
 	}
 	out := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprintf(out, "heisen\tevents\tanalyser CPU s\tns/event\tits MiB\tfindings\t\n")
+	fmt.Fprintf(out, "heisen\tevents\tanalyzer CPU s\tns/event\tits MiB\tfindings\t\n")
 	for _, r := range rows {
 		for _, way := range ways {
-			if !way.analyser {
+			if !way.analyzer {
 				continue
 			}
 			events := r.median(way.name, func(c cost) float64 { return float64(c.Events) })
-			cpu := r.median(way.name, func(c cost) float64 { return c.Analyser })
-			each := "-" // a program that looks for races itself sends no events
+			cpu := r.median(way.name, func(c cost) float64 { return c.Analyzer })
+			each := "-" // a program that detects races itself sends no events
 			if events > 0 {
 				each = fmt.Sprintf("%.0f", cpu*1e9/events)
 			}
@@ -70,7 +70,7 @@ func printTable(w io.Writer, title string, ways []way, rows []row, what func(cos
 		fmt.Fprintf(out, "%s\t", way.name)
 	}
 	for _, way := range ways {
-		if way.analyser {
+		if way.analyzer {
 			fmt.Fprintf(out, "%s/race\t", way.name)
 		}
 	}
@@ -86,14 +86,14 @@ func printTable(w io.Writer, title string, ways []way, rows []row, what func(cos
 				continue
 			}
 			logs[i] += math.Log(v / plain)
-			if plain == 0 { // it was left out
+			if plain == 0 { // no plain run
 				fmt.Fprintf(out, "%.2f\t", v)
 			} else {
 				fmt.Fprintf(out, "%.2f (%.1fx)\t", v, v/plain)
 			}
 		}
 		for i, way := range ways {
-			if way.analyser {
+			if way.analyzer {
 				v := r.median(way.name, what)
 				logs[len(ways)+i] += math.Log(v / race)
 				fmt.Fprintf(out, "%s\t", times(2, v/race))
@@ -107,7 +107,7 @@ func printTable(w io.Writer, title string, ways []way, rows []row, what func(cos
 		fmt.Fprintf(out, "%s\t", times(1, math.Exp(logs[i+1]/n)))
 	}
 	for i, way := range ways {
-		if way.analyser {
+		if way.analyzer {
 			fmt.Fprintf(out, "%s\t", times(2, math.Exp(logs[len(ways)+i]/n)))
 		}
 	}
@@ -115,7 +115,7 @@ func printTable(w io.Writer, title string, ways []way, rows []row, what func(cos
 	out.Flush()
 }
 
-// times says how many times as much, "-" where there was nothing to compare with.
+// times formats a ratio, or "-" if there was nothing to compare with.
 func times(digits int, ratio float64) string {
 	if math.IsInf(ratio, 0) || math.IsNaN(ratio) {
 		return "-"

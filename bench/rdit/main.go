@@ -1,50 +1,47 @@
-// Command rdit measures what BarrierPairs are worth on public modules: tables 5.3
-// and 5.4 of TREE and RDIT.
+// Command rdit measures the effect of BarrierPairs on public modules (tables 5.3 and 5.4 of the thesis
+// "TREE and RDIT").
 //
 //	go run ./bench/rdit [-dir folder] [-run pattern] [-tables races,costs] [-runs n] [-count n] [-window n] [-truth times]
 //
-// With -keep it writes the hidden calls of each client as traces instead, for the
-// benchmark of sets of objects in package bench.
+// With -keep it writes instead the hidden calls of each client as traces, for the benchmark of sets of
+// objects.
 //
-// Each row of the first table is one run of a client of a module, of which the
-// packages that synchronise are hidden. The recording shows them all the same, so
-// the same run is looked at three times: as it was, without what the hidden packages
-// did, and with BarrierPairs in its place. The truth for happens-before (FastTrack) is
-// all racy pairs of places of the run as it was, for prediction (mcm) these and all
-// that mcm predicts there. What is not in the truth is a false alarm.
+// # Races
 //
-// Of two goroutines that increment a variable, happens-before has up to three pairs of
-// places: the first one's write and the second one's read, both writes, and the first
-// one's read and the second one's write. In the maximal causal model there is but the
-// first of these, for the second goroutine writes after it has read what the first one
-// wrote. So mcm has fewer pairs of the same races. It has none of accesses that are
-// further apart than its windows, which -window makes longer. So behind each number of
-// pairs is that of the variables that they are accesses to, which is what can be compared.
+// Each row of the first table is one run of a client of a module, whose synchronizing packages are
+// hidden. The recording contains their events all the same, so the detectors analyze the same run three
+// times: complete, without the events of hidden packages, and with BarrierPairs in their place. The true
+// races for FastTrack are all racing pairs of places of the complete run. Those for mcm are these and
+// all that mcm predicts in the complete run. Any other report is a false alarm.
 //
-// What hidden packages do takes up room in windows. For the truth mcm's are
-// therefore longer, by -truth, so that they reach as far as the others; a pair that
-// it still misses would count as a false alarm, not as none. The last column is how
-// many questions mcm left open.
+// If two goroutines increment a variable, happens-before has up to three pairs of places: the first write
+// and the second read, both writes, and the first read and the second write. The maximal causal model has
+// only the first pair, because the second goroutine writes after it has read what the first one wrote. So
+// mcm has fewer pairs for the same races. It also has no pairs whose accesses are further apart than its
+// windows, which -window makes longer. Therefore each number of pairs is followed by the number of their
+// variables, which can be compared.
 //
-// The second table is what the capture costs, in processor time of the client: without
-// the hidden packages' events, without and with sets of objects, and with objects looked
-// at once.
+// The events of hidden packages take room in windows. For the truth the windows of mcm are therefore
+// longer, by the factor -truth, so that they reach as far as the others. A pair that mcm still misses
+// counts as a false alarm. The last column is the number of queries that mcm left open.
 //
-// Of clients of seven of the modules (bbolt, xsync, golang-lru, conc, btree, pond,
-// ristretto; -tables races, one run each), in which 7 variables race at 17 pairs of places,
-// FastTrack reported 14 of these pairs without the hidden packages, and 17 false alarms; with
-// BarrierPairs 6 pairs, of 3 variables, and no false alarm. mcm reported 6 of the variables,
-// as on the complete recordings, and 12 false alarms; with BarrierPairs 2, and no false
-// alarm: the third one's accesses, btree's, are further apart than its windows (-window
-// 64000 finds them). What both miss lies between calls that can reach the same objects, or
-// anything.
+// Result for clients of seven modules (bbolt, xsync, golang-lru, conc, btree, pond, ristretto; -tables
+// races, one run each) with 7 racy variables and 17 racing pairs of places: without the events of hidden
+// packages FastTrack reported 14 of these pairs and 17 false alarms. With BarrierPairs it reported 6 pairs
+// of 3 variables and no false alarm. mcm reported 6 of the variables, as on the complete recordings, and 12
+// false alarms. With BarrierPairs it reported 2 variables and no false alarm. The accesses to the third one,
+// in btree, are further apart than its windows; -window 64000 finds them. What both miss lies between calls
+// that can reach the same objects, or all objects.
 //
-// What the capture costs (-tables costs -count 10, least of three runs on a busy machine,
-// against the same without sets of objects): for btree 3.4 times as much, with -hide.once
-// the same; for pond 2.8 times, with -hide.once 2.2 times; for bbolt 17 and 51 % more; for
-// xsync and golang-lru, whose clients do little else than call hidden functions, 4.5 to 10
-// times, with -hide.once 2.3 to 3.4 times. go test -bench Reach . compares the spans
-// in which sets of objects are kept with roaring64 bitmaps, on sets of five of these clients.
+// # Costs
+//
+// The second table is the processor time of the client without the events of hidden packages, without sets
+// of objects, with them, and with -hide.once.
+//
+// Result (-tables costs -count 10, least of three runs on a busy machine, relative to the run without sets
+// of objects): btree takes 3.4 times as long, with -hide.once as long; pond 2.8 times, with -hide.once 2.2
+// times; bbolt 17 and 51 % longer; xsync and golang-lru, whose clients do little else than call hidden
+// functions, 4.5 to 10 times, with -hide.once 2.3 to 3.4 times.
 package main
 
 import (
@@ -84,7 +81,7 @@ type subject struct {
 	module, version string
 	pkg             string   // below the module, where the client is
 	hide            []string // patterns
-	client          string   // in testdata, copied into the package; empty if the module has it
+	client          string   // file in testdata that is copied into the package; empty if the module has a client
 	run             string
 }
 
@@ -126,7 +123,7 @@ func measure() error {
 		return err
 	}
 	var races, costs []string
-	var failed error // a client may fail, for its tests have clocks; the others go on
+	var failed error // a client may fail, because its tests depend on time; the others continue
 	for _, s := range subjects {
 		if !chosen.MatchString(s.name) {
 			continue
@@ -180,7 +177,7 @@ func measure() error {
 	return errors.Join(failed, w.Flush())
 }
 
-// program is a client's test binary with the recorder inside.
+// A program is the test binary of a client with the recorder inside.
 type program struct {
 	subject
 	dir, path, plain string
@@ -230,7 +227,7 @@ func command(dir string, cmd *exec.Cmd) error {
 	return nil
 }
 
-// fetch copies a module out of the module cache, so that it can be changed.
+// fetch copies a module from the module cache, so that it can be changed.
 func fetch(ctx context.Context, module, to, dir string) error {
 	cmd := exec.CommandContext(ctx, "go", "mod", "download", "-json", module)
 	cmd.Dir = dir
@@ -254,8 +251,7 @@ func fetch(ctx context.Context, module, to, dir string) error {
 	})
 }
 
-// watch runs the client and detectors on what it does. It returns how much
-// of the processor the client took.
+// watch runs the client and detectors on its events. It returns the processor time of the client.
 func (p *program) watch(hidden *recorder.Hidden, count int, with func(*heisen.Symbols) []heisen.Detector) (events uint64, took time.Duration, err error) {
 	l, err := recorder.Listen()
 	if err != nil {
@@ -289,12 +285,12 @@ func (p *program) watch(hidden *recorder.Hidden, count int, with func(*heisen.Sy
 	return events, cpu(cmd), err
 }
 
-// cpu is how much of the processor a command took that has ended.
+// cpu returns the processor time of a command that has ended.
 func cpu(cmd *exec.Cmd) time.Duration {
 	return cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()
 }
 
-// compare makes a row of the table of races.
+// compare returns a row of the table of races.
 func (p *program) compare(hidden recorder.Hidden, window, longer int) (row string, err error) {
 	hidden.Show = true
 	truth, plain, paired := races{}, races{}, races{}
@@ -341,7 +337,7 @@ func (p *program) compare(hidden recorder.Hidden, window, longer int) (row strin
 		predictedPaired, predictedPaired.beyond(predictable), unknown), nil
 }
 
-// cost makes a row of the table of costs: the least times, and sizes in events.
+// cost returns a row of the table of costs: minimum times, and sizes in events.
 func (p *program) cost(hidden recorder.Hidden, runs, count int) (row string, err error) {
 	asIs, all, bare, pairs, once := time.Hour, time.Hour, time.Hour, time.Hour, time.Hour
 	var events uint64
@@ -359,7 +355,7 @@ func (p *program) cost(hidden recorder.Hidden, runs, count int) (row string, err
 		}
 		all = min(all, took)
 		unbounded := hidden
-		unbounded.Limit = 1 // nothing is followed
+		unbounded.Limit = 1 // no pointer is followed
 		if _, took, err = p.watch(&unbounded, count, none); err != nil {
 			return "", err
 		}
@@ -382,8 +378,7 @@ func (p *program) cost(hidden recorder.Hidden, runs, count int) (row string, err
 	return fmt.Sprintf("%s\t%s\t%d\t%s\t%s\t%s\t", ms(asIs), ms(all), events, ms(bare), more(pairs), more(once)), nil
 }
 
-// keep writes a trace of the first hidden calls, with the sets of objects that they
-// reach.
+// keep writes a trace of the first hidden calls with their sets of objects.
 func (p *program) keep(hidden recorder.Hidden, name string) error {
 	f, err := os.Create(name)
 	if err != nil {
@@ -404,10 +399,10 @@ func (p *program) keep(hidden recorder.Hidden, name string) error {
 	return errors.Join(err, f.Close())
 }
 
-// keptCalls is how many hidden calls are kept.
+// keptCalls is the number of hidden calls that keep writes.
 const keptCalls = 500
 
-// calls is a detector that gets the first hidden calls only, each as its Hide.
+// calls is a detector that stores the Hide events of the first hidden calls.
 type calls struct {
 	heisen.Detector
 	seen int
@@ -421,8 +416,7 @@ func (c *calls) Handle(e heisen.Event) {
 	}
 }
 
-// races are pairs of places, each a file and line, and of each a variable that they
-// access, by its address.
+// races maps pairs of places, each a file and line, to the address of a variable that they access.
 type races map[string]heisen.Object
 
 func (r races) sink(symbols *heisen.Symbols) heisen.Sink {
@@ -436,7 +430,7 @@ func (r races) sink(symbols *heisen.Symbols) heisen.Sink {
 	}
 }
 
-// String says how many there are, and of how many variables.
+// String returns the number of pairs and of their variables.
 func (r races) String() string {
 	variables := map[heisen.Object]bool{}
 	for _, o := range r {
@@ -446,7 +440,7 @@ func (r races) String() string {
 }
 
 func place(symbols *heisen.Symbols, site heisen.Site) string {
-	return fmt.Sprintf("%x", symbols.Site(site).PC) // frames may not be known yet
+	return fmt.Sprintf("%x", symbols.Site(site).PC) // the frames may not be known yet
 }
 
 func (r races) beyond(truth races) (n int) {
@@ -458,8 +452,8 @@ func (r races) beyond(truth races) (n int) {
 	return n
 }
 
-// part is a detector that gets a part of a recording: with or without what hidden
-// code did, and BarrierPairs.
+// A part is a detector that passes on part of a recording: with or without the events of hidden code, and with
+// or without BarrierPairs.
 type part struct {
 	heisen.Detector
 	covered, pairs bool
@@ -474,7 +468,7 @@ func (p *part) Handle(e heisen.Event) {
 	p.Detector.Handle(r.Event())
 }
 
-// counter counts BarrierPairs.
+// A counter counts BarrierPairs.
 type counter struct {
 	symbols                            *heisen.Symbols
 	covered, pairs, unbounded, objects int

@@ -1,16 +1,15 @@
-// Command soak shows that memory stays bounded in long runs, and nothing is
-// reported for memory that is used again: it watches a program that starts ten
-// million goroutines, makes a billion accesses and turns over a heap of 2 GB, of which
-// half is in use and half waits for the next collection, and prints the memory of both
-// processes as it goes. The program looks for races itself, as under heisen test, and
-// sends nothing as long as it finds none.
+// Command soak checks that memory stays bounded in long runs and that reused memory causes no false
+// alarm. It runs a program that starts ten million goroutines, makes a billion accesses and turns
+// over a heap of 2 GB, half of which is in use and half of which waits for the next collection. The
+// program detects races itself, as under heisen test, and sends nothing as long as it finds none. The
+// command prints the memory of both processes as it goes.
 //
 //	go run ./bench/soak [-goroutines n] [-touched n] [-heap MiB] [-every duration]
 //
-// It must be run in the module's folder. Its exit status is 1 if there was a
-// finding, if something was sent all the same, or if memory was not flat: in the last
-// quarter of the run, either process took more than an eighth more than in the third,
-// apart from the 16 bytes that the program keeps of each goroutine for good.
+// It must run in the folder of the module. Its exit status is 1 if there was a finding, if the program
+// sent events, or if memory was not flat: if either process took more than an eighth more memory in
+// the last quarter of the run than in the third one, apart from the 16 bytes that the program keeps for
+// each goroutine.
 package main
 
 import (

@@ -26,24 +26,24 @@ type options struct {
 	out                       io.Writer
 }
 
-// sample is the memory of both processes at some time, in bytes.
+// A sample is the memory of both processes at one time, in bytes.
 type sample struct {
 	goroutines        uint64 // started so far
-	program, analyser uint64
+	program, analyzer uint64
 }
 
 type result struct {
 	samples    []sample
 	goroutines uint64 // started in all
 	events     uint64
-	threads    int // that the analyser was told of
+	threads    int // threads that the analyzer received
 	findings   int
 }
 
-// census is what the program prints: a number in each line, of goroutines started so far,
-// the largest of which may be asked for at any time.
+// A census reads the output of the program: in each line the number of goroutines started so far. The
+// largest number can be read at any time.
 type census struct {
-	line    []byte // what has come of the next one
+	line    []byte // beginning of the next line
 	started atomic.Uint64
 }
 
@@ -63,7 +63,7 @@ func (c *census) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// soak builds the program, runs it and analyses it as heisen run does.
+// soak builds the program, runs it and analyzes it as heisen run does.
 func soak(ctx context.Context, o options) (res result, err error) {
 	dir, err := os.MkdirTemp("", "heisen-soak-")
 	if err != nil {
@@ -103,7 +103,7 @@ func soak(ctx context.Context, o options) (res result, err error) {
 	return res, err
 }
 
-// watch analyses the program that connects, and samples memory meanwhile.
+// watch analyzes the program that connects and samples memory at the same time.
 func (res *result) watch(ctx context.Context, listener *recorder.Listener, pid int, counts *census, o options) error {
 	chosen, err := cli.Choose("fasttrack")
 	if err != nil {
@@ -136,13 +136,13 @@ func (res *result) watch(ctx context.Context, listener *recorder.Listener, pid i
 	return errors.Join(err, program.Close(0))
 }
 
-// sampleMemory prints a line and keeps a sample again and again.
+// sampleMemory prints and stores a sample at regular intervals.
 func sampleMemory(pid int, counts *census, stop chan struct{}, o options) (samples []sample) {
 	tick := time.NewTicker(o.every)
 	defer tick.Stop()
 	start := time.Now()
 	live := []metrics.Sample{{Name: "/gc/heap/live:bytes"}} // after the latest collection
-	fmt.Fprintf(o.out, "%8s %12s %12s %12s %12s\n", "s", "goroutines", "program MiB", "analyser MiB", "live of it")
+	fmt.Fprintf(o.out, "%8s %12s %12s %12s %12s\n", "s", "goroutines", "program MiB", "analyzer MiB", "live of it")
 	for {
 		select {
 		case <-stop:
@@ -152,12 +152,12 @@ func sampleMemory(pid int, counts *census, stop chan struct{}, o options) (sampl
 		s := sample{counts.started.Load(), resident(pid), resident(os.Getpid())}
 		metrics.Read(live)
 		fmt.Fprintf(o.out, "%8.0f %12d %12d %12d %12d\n", time.Since(start).Seconds(), s.goroutines,
-			s.program>>20, s.analyser>>20, live[0].Value.Uint64()>>20)
+			s.program>>20, s.analyzer>>20, live[0].Value.Uint64()>>20)
 		samples = append(samples, s)
 	}
 }
 
-// resident returns how much memory a process has, 0 if it is gone.
+// resident returns the resident memory of a process, or 0 if the process has ended.
 func resident(pid int) uint64 {
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/statm", pid))
 	if err != nil {
@@ -171,10 +171,10 @@ func resident(pid int) uint64 {
 	return pages * uint64(os.Getpagesize())
 }
 
-// perGoroutine is what the program keeps of each goroutine for good.
+// perGoroutine is the number of bytes that the program keeps for each goroutine.
 const perGoroutine = 16
 
-// verdict says what is wrong with a result.
+// verdict describes what is wrong with a result, or returns nothing.
 func (res *result) verdict(o options) error {
 	var errs []error
 	if res.findings > 0 {
@@ -191,14 +191,14 @@ func (res *result) verdict(o options) error {
 	if n < 8 {
 		return errors.Join(append(errs, fmt.Errorf("%d samples are too few to tell whether memory is flat", n))...)
 	}
-	// The heap takes up to half of the run to become as large as it will be.
+	// The heap reaches its final size in the first half of the run.
 	early, late := peak(res.samples[n/2:n-n/4]), peak(res.samples[n-n/4:])
 	for _, p := range []struct {
 		name        string
 		early, late uint64
 	}{
 		{"program", early.program, late.program - min(late.program, perGoroutine*(late.goroutines-early.goroutines))},
-		{"analyser", early.analyser, late.analyser},
+		{"analyzer", early.analyzer, late.analyzer},
 	} {
 		if p.late > p.early+p.early/8 {
 			errs = append(errs, fmt.Errorf("the %s grows: %d MiB in the third quarter, %d MiB in the last", p.name, p.early>>20, p.late>>20))
@@ -207,12 +207,12 @@ func (res *result) verdict(o options) error {
 	return errors.Join(errs...)
 }
 
-// peak is the largest of each number.
+// peak returns the maximum of each number of the samples.
 func peak(samples []sample) (p sample) {
 	for _, s := range samples {
 		p.goroutines = max(p.goroutines, s.goroutines)
 		p.program = max(p.program, s.program)
-		p.analyser = max(p.analyser, s.analyser)
+		p.analyzer = max(p.analyzer, s.analyzer)
 	}
 	return p
 }

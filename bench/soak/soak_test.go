@@ -9,9 +9,8 @@ import (
 	"go.uber.org/goleak"
 )
 
-// TestSoak is the soak test in small: addresses are used again many times, and
-// goroutines' slots and states too. Whether memory is flat only the command can
-// tell.
+// TestSoak is a small soak test: addresses, and the slots and states of goroutines, are reused many times.
+// It does not check whether memory is flat.
 func TestSoak(t *testing.T) {
 	defer goleak.VerifyNone(t)
 	o := options{goroutines: 40_000, touched: 20, heap: 4, every: time.Hour, out: t.Output()}
@@ -24,13 +23,13 @@ func TestSoak(t *testing.T) {
 	}
 }
 
-// TestVerdict checks what the verdict objects to.
+// TestVerdict checks which results are wrong.
 func TestVerdict(t *testing.T) {
 	o := options{goroutines: 1000}
 	same := func(uint64) uint64 { return 1 << 30 }
-	run := func(program, analyser func(i uint64) uint64) (samples []sample) {
+	run := func(program, analyzer func(i uint64) uint64) (samples []sample) {
 		for i := range uint64(16) {
-			samples = append(samples, sample{goroutines: i * 10_000_000, program: program(i), analyser: analyser(i)})
+			samples = append(samples, sample{goroutines: i * 10_000_000, program: program(i), analyzer: analyzer(i)})
 		}
 		return samples
 	}
@@ -42,7 +41,7 @@ func TestVerdict(t *testing.T) {
 		{"flat", result{goroutines: 1000, samples: run(same, same)}, ""},
 		{"descent", result{goroutines: 1000, samples: run(func(i uint64) uint64 { return 1<<30 + i*160_000_000 }, same)}, ""},
 		{"program", result{goroutines: 1000, samples: run(func(i uint64) uint64 { return 1<<30 + i*400_000_000 }, same)}, "the program grows"},
-		{"analyser", result{goroutines: 1000, samples: run(same, func(i uint64) uint64 { return 1<<30 + i*60_000_000 })}, "the analyser grows"},
+		{"analyzer", result{goroutines: 1000, samples: run(same, func(i uint64) uint64 { return 1<<30 + i*60_000_000 })}, "the analyzer grows"},
 		{"findings", result{goroutines: 1000, findings: 3, events: 6, threads: 4, samples: run(same, same)}, "3 findings"},
 		{"few", result{goroutines: 500, samples: run(same, same)}, "only 500 goroutines"},
 		{"sent", result{goroutines: 1000, threads: 7, samples: run(same, same)}, "0 events and 7 goroutines were sent"},

@@ -2,10 +2,10 @@ package workload
 
 import "github.com/heisen-go/heisen"
 
-// NestedLocks is a trace of threads that take a lock of a group and then, while
-// they hold it, one or two of the locks below it: of Vars locks, every hundredth
-// is a group's. Every eighth time a thread then sends a message or receives one.
-// The locks are in an order, so that no deadlock is possible.
+// NestedLocks returns a trace of threads that acquire the lock of a group and then, while they hold it,
+// one or two of the locks in the group. Of Vars locks, every hundredth is the lock of a group. Every
+// eighth time a thread then sends or receives a message. All threads acquire the locks in the same order,
+// so no deadlock is possible.
 func NestedLocks(p Params) []heisen.Record {
 	b := newBuilder(p)
 	for len(b.out) < p.Events {
@@ -22,9 +22,8 @@ func NestedLocks(p Params) []heisen.Record {
 	return b.end()
 }
 
-// OrderedPairs is a trace of threads that take any two of Vars locks, in the
-// order of their numbers, as one takes the accounts of a transfer: nearly every
-// pair is new. No deadlock is possible.
+// OrderedPairs returns a trace of threads that acquire two of Vars locks in the order of their numbers,
+// like the locks of two accounts in a transfer. Nearly every pair is new. No deadlock is possible.
 func OrderedPairs(p Params) []heisen.Record {
 	b := newBuilder(p)
 	for len(b.out) < p.Events {
@@ -36,8 +35,8 @@ func OrderedPairs(p Params) []heisen.Record {
 	return b.end()
 }
 
-// GatedPairs is a trace of threads that take any two of Vars locks in any order,
-// under one gate lock, so that no deadlock is possible.
+// GatedPairs returns a trace of threads that acquire two of Vars locks in any order while they hold one
+// gate lock, so no deadlock is possible.
 func GatedPairs(p Params) []heisen.Record {
 	b := newBuilder(p)
 	for len(b.out) < p.Events {
@@ -49,7 +48,7 @@ func GatedPairs(p Params) []heisen.Record {
 	return b.end()
 }
 
-// nested takes locks one after the other and releases them in reverse.
+// nested adds acquisitions of locks and then their releases in reverse order.
 func (b *builder) nested(t heisen.Thread, locks ...int) {
 	for _, l := range locks {
 		b.add(t, heisen.Acquire, lockAt(l))
@@ -59,10 +58,10 @@ func (b *builder) nested(t heisen.Thread, locks ...int) {
 	}
 }
 
-// SharedObjects is a trace of threads that allocate objects of eight words where
-// earlier ones were, fill them in and from then on share them, each with a lock
-// of its own in its first word. Vars words are taken by objects in all. It has no
-// races and no violations of the locking discipline.
+// SharedObjects returns a trace of threads that allocate objects of eight words at the addresses of
+// earlier ones, fill them in and then share them. The first word of an object is the lock that protects
+// it. All objects together have Vars words. The trace has no races and no violations of the locking
+// discipline.
 func SharedObjects(p Params) []heisen.Record {
 	b := newBuilder(p)
 	const words = 8

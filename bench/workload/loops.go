@@ -6,14 +6,13 @@ import (
 	"github.com/heisen-go/heisen"
 )
 
-// Loops returns a trace of threads that run the same few pieces of code in
-// loops, as programs do: the same accesses again and again, under locks and
-// without, between messages, atomic operations and other threads' steps. Of s it
-// uses Threads, Events (at most as many), Vars, Syncs, Ranges, Lives and Sites
-// (how many sites there are; 0 gives every place of the code its own).
+// Loops returns a trace of threads that run the same few pieces of code in loops, as programs do. They
+// repeat the same accesses, with and without locks, between messages, atomic operations and the steps of
+// other threads. Of s it uses Threads, Events (a maximum), Vars, Syncs, Ranges, Lives and Sites (the number
+// of sites; with 0 every place of the code has its own site).
 //
-// Traces are well-formed, except that a thread whose next lock is never free
-// stays where it is; locks are used as nothing else.
+// Traces are well-formed, except that a thread may wait forever for a lock. Objects that are locks are
+// nothing else.
 func Loops(rng *rand.Rand, s Small) []heisen.Record {
 	g := &loops{Small: s, rng: rng, site: 1}
 	for range 1 + rng.IntN(3) {
@@ -38,13 +37,12 @@ type loops struct {
 }
 
 type looping struct {
-	code    []heisen.Record // what is still to be done
+	code    []heisen.Record // the remaining steps
 	started bool
 	ended   bool
 }
 
-// body returns a piece of code of n statements, in which Obj of a Fork or Join
-// is still to be filled in.
+// body returns a piece of code of n statements. The Object of a Fork or Join is filled in later.
 func (g *loops) body(n, depth int) (code []heisen.Record) {
 	at := func(r heisen.Record) heisen.Record {
 		r.Site = g.site
@@ -100,7 +98,7 @@ func (g *loops) body(n, depth int) (code []heisen.Record) {
 
 func (g *loops) variable() heisen.Object { return heisen.Object(8 * (1 + g.rng.IntN(g.Vars))) }
 
-// program returns a thread that runs some of the bodies, each a few times.
+// program returns a thread that runs some of the bodies a few times each.
 func (g *loops) program(t int) *looping {
 	p := &looping{started: t == 0 || g.rng.IntN(3) == 0}
 	for range 1 + g.rng.IntN(3) {
@@ -112,7 +110,7 @@ func (g *loops) program(t int) *looping {
 	return p
 }
 
-// run lets the threads run in bursts.
+// run runs the threads in bursts.
 func (g *loops) run() {
 	t := 0
 	for idle := 0; len(g.out) < g.Events && idle < 8*g.Threads; {
@@ -128,7 +126,7 @@ func (g *loops) run() {
 	}
 }
 
-// step lets a thread take its next step, and reports whether it could.
+// step makes the next step of a thread and reports whether that was possible.
 func (g *loops) step(t int) bool {
 	p := g.threads[t]
 	switch {
@@ -171,7 +169,7 @@ func (g *loops) add(t int, r heisen.Record) {
 	g.out = append(g.out, r)
 }
 
-// lock lets a thread take or release a lock, and reports whether it could.
+// lock makes a thread acquire or release a lock and reports whether that was possible.
 func (g *loops) lock(t int, r heisen.Record) bool {
 	var l *lockState
 	for i := range g.locks {

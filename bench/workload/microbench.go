@@ -6,33 +6,31 @@ import (
 	"github.com/heisen-go/heisen"
 )
 
-// Micro are the dimensions of the micro-benchmarks of TREE and RDIT, section
-// 5.1.3. Values below 1 count as 1.
+// Micro has the dimensions of the micro-benchmarks of "TREE and RDIT", section 5.1.3. Values below 1
+// count as 1.
 type Micro struct {
-	Threads    int // besides thread 0, which starts them
-	Iterations int // of each thread
-	Locks      int // taken in each iteration, and released in the same order
-	// Burst is how many iterations a thread makes before another one, chosen at
-	// random, goes on. Where threads take the same locks, this is what decides
-	// how often a lock changes hands.
+	Threads    int // threads besides thread 0, which starts them
+	Iterations int // iterations of each thread
+	Locks      int // locks that each iteration acquires, and releases in the same order
+	// Burst is the number of iterations of a thread before another one, chosen at random, runs. It
+	// determines how often a shared lock moves to another thread.
 	Burst int
-	// Sites is how many increments there are in the program, of which each
-	// iteration makes another one.
+	// Sites is the number of increments in the program. Consecutive iterations use different ones.
 	Sites int
 	Seed  uint64
 }
 
-// SharedLocks is Figure 5.1: threads that increment one variable, in a loop,
-// while they hold all of some locks. It has no races.
+// SharedLocks returns the trace of figure 5.1: threads increment one variable in a loop while they hold
+// all of some locks. The trace has no races.
 func SharedLocks(m Micro) []heisen.Record {
 	return m.generate(func(b *microBuilder, t heisen.Thread, round int) {
 		b.iteration(t, round, 0)
 	}, false)
 }
 
-// PrivateLocks is Figure 5.3: the same, but each thread has locks of its own, and
-// thread 0 increments the variable before it starts each thread. All increments
-// by the threads race with each other.
+// PrivateLocks returns the trace of figure 5.3: as in SharedLocks, but each thread has its own locks, and
+// thread 0 increments the variable before it starts each thread. The increments of different threads race
+// with each other.
 func PrivateLocks(m Micro) []heisen.Record {
 	return m.generate(func(b *microBuilder, t heisen.Thread, round int) {
 		b.iteration(t, round, int(t)*b.Locks)
@@ -57,7 +55,7 @@ const (
 
 const microVariable = varBase
 
-func (m Micro) generate(iteration func(b *microBuilder, t heisen.Thread, round int), initialise bool) []heisen.Record {
+func (m Micro) generate(iteration func(b *microBuilder, t heisen.Thread, round int), initialize bool) []heisen.Record {
 	m.Threads, m.Iterations = max(m.Threads, 1), max(m.Iterations, 1)
 	m.Locks, m.Burst, m.Sites = max(m.Locks, 1), max(m.Burst, 1), max(m.Sites, 1)
 	rng := rand.New(rand.NewPCG(m.Seed, 0x9e3779b97f4a7c15))
@@ -67,7 +65,7 @@ func (m Micro) generate(iteration func(b *microBuilder, t heisen.Thread, round i
 	left := make([]int, m.Threads+1)
 	for i := 1; i <= m.Threads; i++ {
 		t := heisen.Thread(i)
-		if initialise {
+		if initialize {
 			b.add(0, heisen.Read, microVariable, microInit)
 			b.add(0, heisen.Write, microVariable, microInit)
 		}
@@ -94,8 +92,7 @@ func (m Micro) generate(iteration func(b *microBuilder, t heisen.Thread, round i
 	return b.out
 }
 
-// iteration takes locks from the given one on, increments the variable, and
-// releases them.
+// iteration acquires the locks from the given one on, increments the variable, and releases the locks.
 func (b *microBuilder) iteration(t heisen.Thread, round, first int) {
 	read, write := microRead, microWrite
 	if n := heisen.Site(round % b.Sites); n > 0 {

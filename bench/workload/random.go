@@ -10,28 +10,26 @@ import (
 // Small describes small random traces.
 type Small struct {
 	Threads   int  // at least 1
-	Events    int  // about as many
+	Events    int  // approximate number of events
 	Vars      int  // variables, 8 bytes apart; at least 1
-	Syncs     int  // synchronisation objects; at least 1
-	Ranges    bool // accesses to several bytes, and to parts of variables
+	Syncs     int  // synchronization objects; at least 1
+	Ranges    bool // some accesses have several bytes or are to parts of variables
 	LockWords bool // every second lock is a variable
-	Lives     bool // Alloc and Free of variables and synchronisation objects
-	Wild      bool // not well-formed: any thread may do anything at any time
-	Sites     int  // sites to choose from; 0 gives event i the site i+1
-	Nested    bool // threads take locks again that they hold, in both modes
+	Lives     bool // variables and synchronization objects have Alloc and Free
+	Wild      bool // the trace need not be well-formed: any thread may do anything at any time
+	Sites     int  // number of sites; with 0, event i has the site i+1
+	Nested    bool // threads acquire locks again that they hold, in both modes
 
-	// Hidden, if not nil, has sets of objects, and threads make hidden calls that
-	// reach one of those, which nest.
+	// If Hidden is not nil, threads make nested hidden calls. Each reaches one of its sets of objects.
 	Hidden *heisen.Symbols
 }
 
-// Random returns a random trace that uses every op that orders or accesses
-// anything. Unless it is wild, locks are held by one writer or several readers,
-// only who holds a lock releases it, and a thread does nothing after its End or
-// its Join. Threads are usually forked, sometimes they just appear.
+// Random returns a random trace with every op that orders events or accesses memory. If s.Wild is not
+// set, a lock is held by one writer or several readers, only its holder releases it, and a thread does
+// nothing after its End or its Join. Most threads are forked; some have no Fork.
 //
-// Some synchronisation objects have addresses of variables, as sync/atomic
-// operations on variables do.
+// Some synchronization objects have the addresses of variables, as in programs that use sync/atomic on
+// variables.
 func Random(rng *rand.Rand, s Small) []heisen.Record {
 	g := &random{Small: s, rng: rng}
 	g.state = make([]threadState, s.Threads)
@@ -54,7 +52,7 @@ const (
 
 type lockState struct {
 	writer  int   // thread + 1, or 0
-	again   int   // how often the writer has taken it besides
+	again   int   // additional acquisitions by the writer
 	readers []int // threads
 }
 
@@ -77,8 +75,8 @@ func (g *random) add(t int, r heisen.Record) {
 	g.out = append(g.out, r)
 }
 
-// step adds an event of a random thread, or does nothing if the one that was
-// picked would not be well-formed.
+// step picks a random event of a random thread and adds it, unless the trace would no longer be
+// well-formed.
 func (g *random) step() {
 	t := g.rng.IntN(g.Threads)
 	if !g.Wild {
@@ -116,8 +114,8 @@ func (g *random) step() {
 	}
 }
 
-// Sets returns symbols with n sets of the objects and threads of random traces, of
-// one to three words each; if they overlap, of any spans.
+// Sets returns symbols with n sets of objects and threads of random traces. Each has one to three words
+// or, if overlap is set, any spans.
 func Sets(rng *rand.Rand, s Small, n int, overlap bool) *heisen.Symbols {
 	symbols := heisen.NewSymbols()
 	for range n {
@@ -141,7 +139,7 @@ func Sets(rng *rand.Rand, s Small, n int, overlap bool) *heisen.Symbols {
 	return symbols
 }
 
-// hide begins a hidden call, or ends one.
+// hide begins or ends a hidden call.
 func (g *random) hide(t int) {
 	r := heisen.Record{Op: heisen.Hide, Object: heisen.Object(8 * (1 + g.open[t]))}
 	switch {
@@ -184,8 +182,7 @@ func (g *random) size() int {
 	return 1 + g.rng.IntN(11)
 }
 
-// sync returns a synchronisation object: one of those that lock uses, or,
-// sometimes, a variable's address.
+// sync returns a synchronization object: one that lock uses, or sometimes the address of a variable.
 func (g *random) sync() heisen.Object {
 	if g.rng.IntN(4) == 0 {
 		return g.variable()
@@ -266,7 +263,7 @@ func (g *random) thread(t int) {
 	g.add(t, heisen.Record{Op: op, Object: heisen.Object(other)})
 }
 
-// busy returns how many threads are running.
+// busy returns the number of running threads.
 func (g *random) busy() (n int) {
 	for _, s := range g.state {
 		if s == running {

@@ -2,14 +2,14 @@ package workload
 
 import "github.com/heisen-go/heisen"
 
-// Workload is a trace that the benchmarks of several rooms share.
+// A Workload is a trace that the benchmarks of several packages share.
 type Workload struct {
-	Name     string // a key=value of benchmark names: workload=Name
+	Name     string // the value in benchmark names: workload=Name
 	Generate func(Params) []heisen.Record
 	Params   Params
 }
 
-// Events returns the workload's trace with at least so many events. It has no races.
+// Events returns the trace of the workload with at least the given number of events. It has no races.
 func (w Workload) Events(events int) []heisen.Record {
 	p := w.Params
 	p.Events, p.Seed = events, 1

@@ -7,7 +7,7 @@ import (
 	"github.com/heisen-go/heisen"
 )
 
-// Show writes a trace for the message of a test that fails: an event a line, numbered from 1.
+// Show formats a trace for the message of a failing test, with one numbered event on each line.
 func Show(trace []heisen.Record) string {
 	var b strings.Builder
 	for i, r := range trace {

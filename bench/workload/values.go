@@ -6,44 +6,43 @@ import (
 	"github.com/heisen-go/heisen"
 )
 
-// The traces of this file carry values, keep locks exclusive and have races that
-// only another order shows: what predictive detectors work on. Variables are 0
-// at first; every access has its value. Events is the number of events, nearly:
-// at most some dozens more, for threads finish what they are at.
+// The traces of this file are for predictive detectors: accesses have values, locks are exclusive, and
+// some races show only in another order. Variables are initially 0. A trace has at most some dozens more
+// events than Params.Events, because threads complete their work.
 
-// Mixed is a trace of threads that access variables mostly under the lock that
-// guards them, sometimes variables of their own, and once in a while shared ones
-// without their lock. Vars is their number, one for every 20 events if 0.
+// Mixed returns a trace of threads that mostly access variables under the lock that protects them,
+// sometimes variables of their own, and rarely shared variables without their lock. If Vars is 0, there is
+// one variable for every 20 events.
 func Mixed(p Params) []heisen.Record {
 	return predictable(p, profile{vars: max(8, p.Events/20), share: 4, values: 8, guarded: 75, local: 10})
 }
 
-// Hot is a trace of threads that fight for few variables, half of the time
-// without their lock, and know two values only, so that each read has many writes
-// to read from. Vars is their number, 4 if 0.
+// Hot returns a trace of threads that compete for few variables, half of the time without their lock, and
+// write only two values, so that each read has many possible writes to read from. If Vars is 0, there are 4
+// variables.
 func Hot(p Params) []heisen.Record {
 	return predictable(p, profile{vars: 4, share: 2, values: 2, guarded: 50})
 }
 
-// Locky is a trace of threads that mostly take locks, up to three in each other,
-// in the order of their numbers, and do little under them. Vars is the number of
-// variables, one for every 40 events if 0; there are as many locks.
+// Locky returns a trace of threads that mostly acquire locks, up to three nested ones in the order of their
+// numbers, and do little while they hold them. If Vars is 0, there is one variable for every 40 events. There
+// are as many locks as variables.
 func Locky(p Params) []heisen.Record {
 	return predictable(p, profile{vars: max(8, p.Events/40), share: 1, values: 8, guarded: 90, deep: true})
 }
 
-// profile is what makes one of these traces different from the others.
+// A profile has the parameters in which these traces differ.
 type profile struct {
-	vars    int  // unless Params has another number
-	share   int  // variables that one lock guards
-	values  int  // a write writes one of so many
-	guarded int  // of 100 pieces of work, those that take locks
-	local   int  // and those on the thread's own variables; the rest takes no lock
-	deep    bool // take several locks
+	vars    int  // default number of variables
+	share   int  // number of variables that a lock protects
+	values  int  // number of different values
+	guarded int  // percentage of pieces of work that acquire locks
+	local   int  // percentage on the thread's own variables; the others acquire no lock
+	deep    bool // acquire several locks
 }
 
-// predictable makes threads plan a piece of work at a time and interleaves their
-// events one by one, now and then in short bursts.
+// predictable interleaves the events of threads, one by one and sometimes in short bursts. Each thread plans
+// one piece of work at a time.
 func predictable(p Params, f profile) []heisen.Record {
 	p.Threads, p.Events = max(p.Threads, 1), max(p.Events, 1)
 	if p.Vars <= 0 {
@@ -71,7 +70,7 @@ func predictable(p Params, f profile) []heisen.Record {
 			}
 		}
 	}
-	for open := true; open; { // as locks are taken in order, somebody can go on
+	for open := true; open; { // locks are acquired in order, so some thread can continue
 		open = false
 		for t := range g.plans {
 			open = g.step(heisen.Thread(t)) || open
@@ -87,12 +86,12 @@ func predictable(p Params, f profile) []heisen.Record {
 type valued struct {
 	*builder
 	profile
-	plans  [][]heisen.Record // by thread: what it is going to do
+	plans  [][]heisen.Record // the next events of each thread
 	memory map[heisen.Object]uint64
 	holder map[heisen.Object]heisen.Thread
 }
 
-// plan gives a thread a piece of work.
+// plan plans a piece of work for a thread.
 func (g *valued) plan(t heisen.Thread) {
 	locks := max(1, g.Vars/g.share)
 	k := g.rng.IntN(100)
@@ -138,8 +137,7 @@ func (g *valued) intendAccess(t heisen.Thread, v, reads int) {
 	}
 }
 
-// step does the next event of a thread's plan. It reports false if there is none
-// or its lock is taken.
+// step adds the next event of a thread's plan. It returns false if there is none or its lock is held.
 func (g *valued) step(t heisen.Thread) bool {
 	if len(g.plans[t]) == 0 {
 		return false

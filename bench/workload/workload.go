@@ -1,6 +1,5 @@
-// Package workload generates traces: large ones with a known character for
-// benchmarks, and small random ones with every op for differential tests. The
-// same parameters always give the same trace.
+// Package workload generates traces: large ones with a known character for benchmarks, and small
+// random ones with every op for differential tests. Equal parameters give equal traces.
 package workload
 
 import (
@@ -9,28 +8,25 @@ import (
 	"github.com/heisen-go/heisen"
 )
 
-// Params are the dimensions of a trace for benchmarks. Values below 1 count as
-// 1.
+// Params are the dimensions of a trace for benchmarks. Values below 1 count as 1.
 type Params struct {
-	Threads int // besides thread 0, which starts them
-	Vars    int // variables, in all
-	Events  int // at least; a trace goes on until its threads have released what they hold
+	Threads int // threads besides thread 0, which starts them
+	Vars    int // number of variables
+	Events  int // minimum number of events; a trace ends when its threads hold no locks
 	Seed    uint64
 }
 
-// Where the objects of these traces are. As in recordings of programs they are
-// all in memory, locks too. Variables are 8 bytes apart, as words
-// of a program are, synchronisation objects 64.
+// The addresses of objects. As in recordings of programs, all objects are in memory, locks too.
+// Variables are 8 bytes apart, synchronization objects 64.
 const (
 	varBase    heisen.Object = 1 << 20
 	lockBase   heisen.Object = 1 << 40
 	signalBase heisen.Object = 1 << 41
 )
 
-// LockProtected is a trace of threads that access variables nearly always under
-// the one lock which guards them, 8 variables a lock: critical sections with
-// about 10 accesses, and now and then some accesses to variables of the thread's
-// own. It has no races.
+// LockProtected returns a trace of threads that access shared variables under their locks. Each lock
+// protects 8 variables. Critical sections have about 10 accesses, and between them are some accesses to
+// variables of the thread's own. The trace has no races.
 func LockProtected(p Params) []heisen.Record {
 	b := newBuilder(p)
 	locks := max(1, p.Vars/16)
@@ -49,10 +45,9 @@ func LockProtected(p Params) []heisen.Record {
 	return b.end()
 }
 
-// SyncHeavy is a trace of which half is synchronisation: critical sections with
-// a read and a write of a variable that the lock guards, one lock a variable;
-// every eighth time a message from one thread to another, or an atomic update,
-// instead. It has no races.
+// SyncHeavy returns a trace half of which is synchronization. A critical section has a read and a write
+// of the one variable that its lock protects. Instead of every eighth critical section, a thread sends a
+// message to another one or makes an atomic update. The trace has no races.
 func SyncHeavy(p Params) []heisen.Record {
 	b := newBuilder(p)
 	for len(b.out) < p.Events {
@@ -74,9 +69,8 @@ func SyncHeavy(p Params) []heisen.Record {
 	return b.end()
 }
 
-// ThreadLocal is a trace of threads that access variables of their own, again
-// and again and in bursts, and take a lock of their own about every thousand
-// accesses. It has no races.
+// ThreadLocal returns a trace of threads that access variables of their own, in bursts, and acquire a
+// lock of their own about every thousand accesses. The trace has no races.
 func ThreadLocal(p Params) []heisen.Record {
 	b := newBuilder(p)
 	own := max(1, b.Vars/b.Threads)
@@ -94,9 +88,8 @@ func ThreadLocal(p Params) []heisen.Record {
 	return b.end()
 }
 
-// ReadShared is a trace of threads that read what thread 0 has written before it
-// started them, in bursts, and publish something about every thousand reads. It
-// has no races.
+// ReadShared returns a trace of threads that read, in bursts, variables that thread 0 wrote before it
+// started them. They send a message about every thousand reads. The trace has no races.
 func ReadShared(p Params) []heisen.Record {
 	b := newBuilder(p)
 	for len(b.out) < p.Events {
@@ -115,8 +108,8 @@ func varAt(i int) heisen.Object    { return varBase + 8*heisen.Object(i) }
 func lockAt(i int) heisen.Object   { return lockBase + 64*heisen.Object(i) }
 func signalAt(i int) heisen.Object { return signalBase + 64*heisen.Object(i) }
 
-// builder writes a trace in which thread 0 initialises all variables, starts the
-// other threads and waits for them in the end.
+// A builder makes a trace in which thread 0 initializes all variables, starts the other threads and
+// waits for them at the end.
 type builder struct {
 	Params
 	rng *rand.Rand
@@ -140,7 +133,7 @@ func newBuilder(p Params) *builder {
 // thread picks one of the started threads.
 func (b *builder) thread() heisen.Thread { return heisen.Thread(1 + b.rng.IntN(b.Threads)) }
 
-// access adds a write, or a read the given number of times as often.
+// access adds a read or a write of a variable. Reads are the given number of times as frequent.
 func (b *builder) access(t heisen.Thread, v, reads int) {
 	if b.rng.IntN(reads+1) == 0 {
 		b.add(t, heisen.Write, varAt(v))
@@ -149,8 +142,7 @@ func (b *builder) access(t heisen.Thread, v, reads int) {
 	}
 }
 
-// add adds an event, at a site that is the same for the same op, variable and
-// half of the threads.
+// add adds an event. Its site depends on the op, the object, and whether the thread is odd.
 func (b *builder) add(t heisen.Thread, op heisen.Op, o heisen.Object) {
 	site := 1 + (uint32(o>>3)%61*uint32(heisen.NumOps)+uint32(op))*2 + uint32(t%2)
 	r := heisen.Record{Op: op, Thread: t, Object: o, Site: heisen.Site(site)}

@@ -48,10 +48,10 @@ func main() {
 	fmt.Println(started.Load())
 }
 
-// batch is how many goroutines work on a block.
+// batch is the number of goroutines that work on a block.
 const batch = 8
 
-// fill has goroutines write parts of b, in different ways, and reads what they
+// fill starts goroutines that write parts of b, waits for them in one of several ways, and reads what they
 // wrote.
 func fill(b *block, touched, n int) {
 	var wg sync.WaitGroup

@@ -16,37 +16,36 @@ import (
 	"github.com/heisen-go/heisen/internal/recorder"
 )
 
-// The analyser is this program again, as a process of its own, so that its CPU
-// time and memory are its own. It does what heisen run does: it starts the
-// program and consumes its events.
+// The analyzer is this program in a process of its own, so that its CPU time and memory can be measured. Like
+// heisen run, it starts the program and consumes its events.
 const (
-	analyserVerb = "-analyse"
+	analyzerVerb = "-analyze"
 	reportEnv    = "OVERHEAD_REPORT"
 	profileEnv   = "OVERHEAD_PROFILE"
 )
 
-// analysis is what the analyser reports of itself and of the program.
+// An analysis is the report of the analyzer about itself and the program.
 type analysis struct {
-	CPU      float64 // its own
-	Memory   float64 // its own peak in MiB
-	Program  float64 // the program's peak
+	CPU      float64 // of the analyzer, in seconds
+	Memory   float64 // peak of the analyzer in MiB
+	Program  float64 // peak of the program in MiB
 	Events   uint64
 	Findings int
 }
 
-func analyserMain(detectors string, args []string) int {
-	a, err := analyse(detectors, args)
+func analyzerMain(detectors string, args []string) int {
+	a, err := analyze(detectors, args)
 	if err == nil {
 		err = a.write(os.Getenv(reportEnv))
 	}
 	if err != nil {
-		fmt.Fprintln(os.Stderr, "analyser:", err)
+		fmt.Fprintln(os.Stderr, "analyzer:", err)
 		return 1
 	}
 	return 0
 }
 
-func analyse(detectors string, args []string) (a analysis, err error) {
+func analyze(detectors string, args []string) (a analysis, err error) {
 	listener, err := recorder.Listen()
 	if err != nil {
 		return a, err
@@ -102,7 +101,7 @@ func (a *analysis) consume(listener *recorder.Listener, detectors string) error 
 	return errors.Join(err, program.Close(0))
 }
 
-// write adds what the analyser itself took and leaves all in a file.
+// write adds the cost of the analyzer itself and writes the analysis to a file.
 func (a *analysis) write(path string) error {
 	var usage syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &usage); err != nil {
