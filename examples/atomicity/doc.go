@@ -1,16 +1,16 @@
-// Package atomicity has programs with classic bugs of atomicity, one below each
-// directory. Every access in them holds a lock or is atomic, so there is no data race
-// to find; what belongs together is torn apart all the same, and on a bad day that
-// does damage, which the program prints.
+// Package atomicity has programs with classic atomicity violations, one in each
+// folder. Every access in them holds a lock or is atomic, so there is no data race.
+// Other goroutines can still interleave with accesses that belong together. The program
+// prints the damage.
 //
-//   - registry: a map is looked into in one hold of the lock, and changed in another;
-//   - lazy: an atomic pointer is found nil, and then set;
-//   - counter: an atomic number is loaded, and then one less is stored;
-//   - closer: a mark is tested in one hold of the lock, and set in another;
-//   - queue: a length is used as an index when it may have changed;
-//   - desk: a number is read and written in two holds of the lock, and nobody ever comes
-//     in between: that could have been otherwise, predicts heisen (package mcm).
+//   - registry: reads a map in one critical section and changes it in another;
+//   - lazy: finds that an atomic pointer is nil, and then sets it;
+//   - counter: loads an atomic number, and then stores that number minus one;
+//   - closer: tests a flag in one critical section and sets it in another;
+//   - queue: uses a length as an index when it may have changed;
+//   - desk: reads and writes a number in two critical sections. No other goroutine ever
+//     interleaves, but package mcm predicts that one could.
 //
-// Beside each is the file heisen.sections, which says which accesses are meant to be
-// one step. With -fixed they are, and nothing comes into them.
+// Each folder has a file heisen.sections with the accesses that are meant to be atomic.
+// With -fixed they are atomic.
 package atomicity

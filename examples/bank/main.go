@@ -1,13 +1,13 @@
 // Command bank simulates a bank whose tellers move money between accounts at
-// the same time, with improper synchronisation: a transfer locks the account it
-// takes from, but not the one it pays into. Two tellers that pay into the same
-// account hold two different locks, and one of the payments can get lost.
+// the same time, with a synchronization error: a transfer locks the account that
+// it takes money from, but not the one that it pays into. Two tellers that pay
+// into the same account hold different locks, and a payment can get lost.
 //
 //	heisen run ./examples/bank
 //	heisen run ./examples/bank -- -fixed
 //
-// It is modelled on the bank that the authors of AtomRace evaluate their
-// detector on (Letko, Vojnar, Křena, "AtomRace: Data Race and Atomicity
+// It is modeled on the bank on which the authors of AtomRace evaluate their
+// detector (Letko, Vojnar, Křena, "AtomRace: Data Race and Atomicity
 // Violation Detector and Healer", PADTAD 2008).
 package main
 
@@ -33,7 +33,7 @@ func transfer(from, to *account, amount int) {
 }
 
 // transferFixed locks both accounts, the one with the smaller number first, so
-// that two tellers never wait for each other.
+// no deadlock is possible.
 func transferFixed(from, to *account, amount int) {
 	first, second := from, to
 	if to.number < from.number {

@@ -1,7 +1,7 @@
-// Command config serves requests by a pool of workers that share a
-// configuration, which the first of them loads: by a double-checked lock whose
-// first check looks at the pointer without the lock. A worker that finds the
-// pointer set has no guarantee to see what it points to.
+// Command config serves requests with a pool of workers that share a
+// configuration. The first worker loads it, with double-checked locking: the
+// first check reads the pointer without the lock. A worker that finds the pointer
+// set is not guaranteed to see the configuration that it points to.
 //
 //	heisen run ./examples/config
 //	heisen run ./examples/config -- -fixed
@@ -14,7 +14,7 @@ import (
 	"time"
 )
 
-// settings is what the workers need to know.
+// settings is the configuration of the workers.
 type settings struct {
 	greeting string
 	retries  int
@@ -27,7 +27,7 @@ func load() *settings {
 	return s
 }
 
-// cache holds the settings once somebody has asked for them.
+// A cache holds the settings after the first request for them.
 type cache struct {
 	mu     sync.Mutex
 	loaded *settings // guarded by mu
@@ -35,7 +35,7 @@ type cache struct {
 
 // get loads the settings at the first call.
 func (c *cache) get() *settings {
-	if c.loaded == nil { // the bug: looks without the lock
+	if c.loaded == nil { // the bug: reads without the lock
 		c.mu.Lock()
 		defer c.mu.Unlock()
 		if c.loaded == nil {
@@ -45,7 +45,7 @@ func (c *cache) get() *settings {
 	return c.loaded
 }
 
-// getFixed looks with the lock only.
+// getFixed holds the lock for every access.
 func (c *cache) getFixed() *settings {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -55,7 +55,7 @@ func (c *cache) getFixed() *settings {
 	return c.loaded
 }
 
-// request is a request and when it comes in.
+// A request is a request with its time of arrival.
 type request struct {
 	name string
 	at   time.Duration

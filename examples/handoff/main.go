@@ -1,6 +1,6 @@
-// Handoff is a tool of one's own: the heisen command with one detector more,
-// which reports locks that one goroutine takes and another one releases. Go
-// allows that for a sync.Mutex, but whoever reads the code does not expect it.
+// Command handoff is the heisen command with a further detector. The detector
+// reports locks that one goroutine acquires and another one releases. Go allows
+// this for a sync.Mutex, but readers of the code do not expect it.
 //
 //	go run ./examples/handoff run ./examples/handoff/relay
 package main
@@ -37,8 +37,8 @@ func options() []driver.Option {
 	}
 }
 
-// detector is told of every event of a program, in an order that it could have
-// shown.
+// A detector gets every event of a program, in an order that the program could
+// have shown.
 type detector struct {
 	sink  heisen.Sink
 	from  uint64
@@ -46,7 +46,7 @@ type detector struct {
 }
 
 type lock struct {
-	taken    heisen.Access // the latest time
+	taken    heisen.Access // latest acquisition
 	handoffs uint64
 }
 
@@ -71,7 +71,7 @@ func (d *detector) Handle(e heisen.Event) {
 				Accesses: []heisen.Access{l.taken, heisen.AccessOf(heisen.AsRecord(e), 0)},
 			})
 		}
-	case heisen.Alloc: // what was at these addresses is gone
+	case heisen.Alloc: // locks at these addresses no longer exist
 		r := heisen.AsRecord(e)
 		for object := range d.locks {
 			if object-r.Object < heisen.Object(r.Value) {

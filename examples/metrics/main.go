@@ -1,7 +1,7 @@
-// Command metrics runs jobs on a pool of workers that count what they do in a
-// registry. Its read-write lock guards the map and what is in it, but the method
-// that counts takes it for reading only: readers do not exclude each other, and
-// counts get lost.
+// Command metrics runs jobs on a pool of workers that count their work in a
+// registry. A read-write lock protects the map of counters and the counters, but
+// the method that counts acquires it for reading only. Readers do not exclude
+// each other, so counts get lost.
 //
 //	heisen run ./examples/metrics
 //	heisen run ./examples/metrics -- -fixed
@@ -21,10 +21,10 @@ type counter struct{ n int }
 // registry holds metrics by name.
 type registry struct {
 	mu       sync.RWMutex
-	counters map[string]*counter // guarded by mu, and the counters too
+	counters map[string]*counter // guarded by mu, with the counters in it
 }
 
-// register makes the counters with the given names.
+// register creates counters with the given names.
 func (r *registry) register(names ...string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -33,16 +33,16 @@ func (r *registry) register(names ...string) {
 	}
 }
 
-// add counts.
+// add adds n to a counter.
 func (r *registry) add(name string, n int) {
 	r.mu.RLock()
 	defer r.mu.RUnlock()
 	if c := r.counters[name]; c != nil {
-		c.n += n // the bug: held for reading, the lock lets other readers write
+		c.n += n // the bug: the lock is held for reading only
 	}
 }
 
-// addFixed counts and holds the lock for writing.
+// addFixed holds the lock for writing.
 func (r *registry) addFixed(name string, n int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -1,14 +1,14 @@
-// Command server is a web server without the web: goroutines that answer requests
-// for short links, which come over a channel. What it knows about itself, five
-// variables, is shared without a lock: they are touched seldom, or briefly, and
-// nobody has ever seen a wrong number. So the races are there, but two accesses
-// almost never meet; it takes noise to see them collide.
+// Command server is a web server without the web: its goroutines answer requests
+// for short links that arrive on a channel. Five variables are shared without a
+// lock. Accesses to them are rare or short, so the races hardly ever do harm. Two
+// accesses almost never happen at the same time. It takes noise to see them
+// overlap.
 //
 //   - routes, the table of links, which a reload replaces;
 //   - served, a count that each worker adds to now and then;
-//   - worst, the longest time a request took, read for each, written for few;
+//   - worst, the longest time of a request, read for each request, but rarely written;
 //   - lastError, the text of the last request that failed;
-//   - draining, set once, when the server is to stop.
+//   - draining, set once, when the server stops.
 //
 // With -fixed a lock guards them.
 //
@@ -27,12 +27,12 @@ import (
 	"sync"
 )
 
-// table is where short links lead. It is not changed once it is made.
+// A table maps short links to their targets. It does not change after its creation.
 type table map[string]string
 
 // server answers requests.
 type server struct {
-	mu sync.Locker // what the fields below should be guarded by
+	mu sync.Locker // should guard the fields below
 
 	routes    table
 	served    int
@@ -41,13 +41,13 @@ type server struct {
 	draining  bool
 }
 
-// noLock is what the server has for a lock where it has none.
+// noLock is a lock that excludes nobody.
 type noLock struct{}
 
 func (noLock) Lock()   {}
 func (noLock) Unlock() {}
 
-// request is one request; what is asked for is a path.
+// A request is a request for a path.
 type request struct {
 	id   int
 	path string
@@ -58,9 +58,9 @@ var (
 	errDraining = errors.New("server is draining")
 )
 
-// links is how many links there are, linkLife after how many requests the table is
-// loaded anew, and statusEvery and strayEvery how often somebody asks for the status
-// and for a link that does not exist.
+// links is the number of links, linkLife the number of requests after which the table is
+// loaded again. Every statusEvery-th request asks for the status, and every strayEvery-th
+// one for a link that does not exist.
 const (
 	links       = 100
 	linkLife    = 997
@@ -68,7 +68,7 @@ const (
 	strayEvery  = 251
 )
 
-// load makes the table of a generation.
+// load returns the table of a generation.
 func load(generation int) table {
 	t := table{}
 	for i := range links {
@@ -99,7 +99,7 @@ func (s *server) handle(r request) (answer string, err error) {
 	return answer, nil
 }
 
-// sign signs a target and says how many rounds that took: most often few.
+// sign signs a target and returns the number of rounds, which is usually small.
 func sign(target string) (signed string, rounds int) {
 	sum := sha256.Sum256([]byte(target))
 	for rounds = 20; sum[0] > 32 && rounds < 120; rounds++ {
@@ -117,7 +117,7 @@ func (s *server) isDraining() bool {
 	return s.draining
 }
 
-// drain makes the server refuse what comes from now on.
+// drain makes the server refuse further requests.
 func (s *server) drain() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -136,14 +136,14 @@ func (s *server) replace(t table) {
 	s.routes = t
 }
 
-// fail notes what went wrong.
+// fail stores the error of a request.
 func (s *server) fail(text string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.lastError = text
 }
 
-// took notes how long a request took.
+// took stores the duration of a request.
 func (s *server) took(rounds int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -152,7 +152,7 @@ func (s *server) took(rounds int) {
 	}
 }
 
-// add adds to the count of requests.
+// add adds to the number of requests.
 func (s *server) add(n int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -168,10 +168,10 @@ func (s *server) status() string {
 
 const (
 	workers = 8
-	batch   = 64 // requests that a worker counts for itself
+	batch   = 64 // number of requests that a worker counts before it adds them to the total
 )
 
-// totals is what came of the requests, counted by each worker for itself.
+// totals has the outcomes of requests. Each worker has its own.
 type totals struct{ answered, missing, refused int }
 
 // work answers requests until there are no more.
@@ -197,7 +197,7 @@ func (s *server) work(requests <-chan request) (sum totals) {
 	return sum
 }
 
-// path returns what the n-th request asks for.
+// path returns the path of the n-th request.
 func path(n int) string {
 	switch {
 	case n%linkLife == 0:
@@ -210,7 +210,7 @@ func path(n int) string {
 	return fmt.Sprintf("/l/%d", n*7%links)
 }
 
-// run serves requests, stops, and prints what came of them.
+// run serves requests, stops, and prints their outcomes.
 func run(w io.Writer, requests int, fixed bool) {
 	s := &server{mu: noLock{}, routes: load(0)}
 	if fixed {
@@ -225,7 +225,7 @@ func run(w io.Writer, requests int, fixed bool) {
 	for n := 1; n <= requests; n++ {
 		waiting <- request{n, path(n)}
 	}
-	s.drain() // those that wait still are refused
+	s.drain() // waiting requests are refused
 	close(waiting)
 	working.Wait()
 

@@ -1,12 +1,12 @@
-// Command stock runs a shop with two goroutines. The clerk books orders: he
-// looks at the order book and, while he has it, at the stock. A delivery is
-// entered into the stock and, while that is locked, into the orders that wait for
-// it. So the two take the same two locks in opposite orders, and on a bad day each
-// waits for the other for ever.
+// Command stock runs a shop with two goroutines. The clerk books orders: it locks
+// the order book and, while it holds that lock, the stock. The delivery locks the
+// stock and, while it holds that lock, the order book, to serve waiting orders.
+// The two goroutines acquire the same locks in opposite orders, so a deadlock is
+// possible.
 //
-// On most days the clerk is done long before the delivery comes. Nothing but the
-// time of day sees to that, but the program has never been seen to hang: neither
-// a race detector nor the runtime's check for deadlocks has anything to say.
+// Usually the clerk is done long before the delivery arrives. Only the time of
+// arrival prevents the deadlock. Neither a race detector nor the runtime's check
+// for deadlocks reports anything.
 //
 //	heisen run -detect lockorder ./examples/stock
 //	heisen run -detect lockorder ./examples/stock -- -fixed
@@ -19,14 +19,14 @@ import (
 	"time"
 )
 
-// book is the orders that wait for goods.
+// A book has the orders that wait for goods.
 type book struct {
 	mu      sync.Mutex
 	waiting map[string]int
 	served  int
 }
 
-// stock is the goods that are there.
+// A stock has the available goods.
 type stock struct {
 	mu    sync.Mutex
 	goods map[string]int
@@ -37,7 +37,7 @@ type shop struct {
 	stock  stock
 }
 
-// order serves an order, or lets it wait.
+// order serves an order or adds it to the waiting ones.
 func (s *shop) order(article string, n int) {
 	s.orders.mu.Lock()
 	defer s.orders.mu.Unlock()
@@ -48,7 +48,7 @@ func (s *shop) order(article string, n int) {
 	}
 }
 
-// take takes goods from the stock, if there are enough.
+// take removes goods from the stock if there are enough.
 func (s *shop) take(article string, n int) bool {
 	s.stock.mu.Lock()
 	defer s.stock.mu.Unlock()
@@ -59,16 +59,16 @@ func (s *shop) take(article string, n int) bool {
 	return true
 }
 
-// deliver puts goods into the stock, but for those that somebody waits for.
+// deliver adds goods to the stock, except those for waiting orders.
 func (s *shop) deliver(article string, n int) {
 	s.stock.mu.Lock()
 	defer s.stock.mu.Unlock()
-	s.orders.mu.Lock() // the bug: whoever orders takes this lock first
+	s.orders.mu.Lock() // the bug: the clerk acquires this lock first
 	defer s.orders.mu.Unlock()
 	s.enter(article, n)
 }
 
-// deliverFixed takes the locks in the order in which the clerk does.
+// deliverFixed acquires the locks in the same order as the clerk.
 func (s *shop) deliverFixed(article string, n int) {
 	s.orders.mu.Lock()
 	defer s.orders.mu.Unlock()
@@ -77,7 +77,7 @@ func (s *shop) deliverFixed(article string, n int) {
 	s.enter(article, n)
 }
 
-// enter books a delivery; both locks are held.
+// enter books a delivery. The caller holds both locks.
 func (s *shop) enter(article string, n int) {
 	if waiting := s.orders.waiting[article]; waiting > 0 && waiting <= n {
 		delete(s.orders.waiting, article)

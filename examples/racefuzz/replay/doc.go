@@ -1,11 +1,11 @@
-// Package replay has seven programs without a bug, one below each directory, for the
-// test that an execution can be repeated. Each prints a journal of what it did, in the
-// order in which it did it, which depends on everything that the runtime is free to
-// choose: who goes on, which case of a select is taken, where the iteration over a map
-// begins, which object a pool returns, what random numbers are drawn. So two executions
-// that print the same made the same choices, and seldom do two that are left to
-// themselves. At the end each checks what does not depend on any choice, and says so in
-// a last line that is always the same.
+// Package replay has seven programs without a bug, one in each folder, for the test that
+// an execution can be repeated. Each program prints a journal of its steps in their order.
+// The journal depends on every choice that the runtime makes: which goroutine runs, which
+// case of a select is taken, where the iteration over a map begins, which object a pool
+// returns, which random numbers are drawn. Two executions with equal journals made the same
+// choices, which hardly ever happens without control. At the end each program checks
+// results that do not depend on any choice, and prints a last line that is always the
+// same.
 //
 //   - channels: unbuffered and buffered channels, closing, ranging, and channels sent
 //     over channels;
@@ -14,6 +14,6 @@
 //     math/rand;
 //   - timers: Sleep, AfterFunc, Ticker, Timer, and deadlines of contexts;
 //   - pool: sync.Pool and sync.Once;
-//   - context: trees of contexts that are cancelled from several sides;
-//   - group: goroutines of which the first that fails cancels the others.
+//   - context: trees of contexts that several goroutines cancel;
+//   - group: goroutines, the first of which that fails cancels the others.
 package replay
