@@ -213,7 +213,8 @@ func TestNilDetectors(t *testing.T) {
 		t.Error(err)
 	}
 	got.got = nil
-	if events, err := Run(nil, Slice(batch), nil, &got); err != nil || events != 3 || len(got.got) != 3 { //nolint:staticcheck // a nil context is what is tested
+	//lint:ignore SA1012 a nil context must not panic
+	if events, err := Run(nil, Slice(batch), nil, &got); err != nil || events != 3 || len(got.got) != 3 {
 		t.Errorf("Run: %d events, error %v", events, err)
 	}
 	if events, err := Run(context.Background(), Slice(nil), nil); err != nil || events != 0 {

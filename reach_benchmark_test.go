@@ -155,9 +155,6 @@ func scatteredReach(n int) (sets []heisen.Objects) {
 	return sets
 }
 
-// sink keeps results from being optimized away.
-var sink int
-
 var heavy = flag.Bool("heavy", false, "compare sets of objects on all recordings")
 
 // BenchmarkReach compares representations of the sets of objects of hidden calls: making a set of

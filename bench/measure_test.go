@@ -5,10 +5,6 @@ import (
 	"testing"
 )
 
-// benchEvents is how many events each workload has: enough that the state of a
-// detector no longer grows for most of them.
-const benchEvents = 1 << 20
-
 // measure runs once, which takes the given number of events, again and again,
 // and reports what one event costs: ns/event and events/s, and, as what once
 // allocates spread over its events, B/event and allocs/event.
