@@ -34,17 +34,17 @@ type beam struct {
 	top    int          // and the last one
 	Looked int          // states, in all searches
 
-	key    []uint64        // scratch
-	parent []int32         // scratch: the state that is looked at
-	before [][]int32       // scratch: states before somebody helps
-	way    []int32         // scratch: states
-	lacks  []moves.Content // scratch
+	key    []uint64          // scratch
+	parent []int32           // scratch: the state that is looked at
+	before [][]int32         // scratch: states before somebody helps
+	way    []int32           // scratch: states
+	lacks  []moves.CellValue // scratch
 }
 
 // demand is what a step, or the critical section that it begins, needs memory to hold, and what
 // it leaves there.
 type demand struct {
-	needs, gives []moves.Content
+	needs, gives []moves.CellValue
 	hard         bool // it does not do without others
 }
 
@@ -86,8 +86,8 @@ func newBeam(x *moves.Machine) beam {
 	s := beam{Machine: *x, aim: model.None, width: wideBeam, pack: moves.NewPacking(x.Limits())}
 	s.SilentWrites, s.Path = true, nil
 	s.UseStaticOrder()
-	s.Now, s.key = make([]int32, x.Size), make([]uint64, s.pack.Size)
-	s.layers = make([]beamLayer, int(x.M.Goal)>>beamShift+1)
+	s.State, s.key = make([]int32, x.StateSize), make([]uint64, s.pack.Words)
+	s.layers = make([]beamLayer, int(x.Model.Goal)>>beamShift+1)
 	s.before = make([][]int32, helps)
 	s.findDemands()
 	return s
@@ -95,28 +95,28 @@ func newBeam(x *moves.Machine) beam {
 
 // findDemands finds what steps need.
 func (s *beam) findDemands() {
-	m := s.M
+	m := s.Model
 	s.demands = make([]demand, m.Goal)
 	for n := range m.Goal {
 		d := &s.demands[n]
 		for o := n; o <= s.out(n); o++ {
 			for i := m.AccessAt[o]; i < m.AccessAt[o+1]; i++ {
 				t := &m.Accesses[i]
-				k := slices.IndexFunc(d.gives, func(w moves.Content) bool { return w.Cell == t.Cell })
+				k := slices.IndexFunc(d.gives, func(w moves.CellValue) bool { return w.Cell == t.Cell })
 				if k < 0 {
 					k = len(d.gives)
-					d.gives = append(d.gives, moves.Content{Cell: t.Cell, Class: -1})
+					d.gives = append(d.gives, moves.CellValue{Cell: t.Cell, Class: -1})
 				}
 				w := &d.gives[k]
 				if t.Read >= 0 {
 					if w.Class < 0 {
-						d.needs = append(d.needs, moves.Content{Cell: t.Cell, Class: s.Want[t.Read]})
+						d.needs = append(d.needs, moves.CellValue{Cell: t.Cell, Class: s.ReadClass[t.Read]})
 					}
-					d.hard = d.hard || w.Class >= 0 && w.Class != s.Want[t.Read]
-					w.Class = s.Want[t.Read]
+					d.hard = d.hard || w.Class >= 0 && w.Class != s.ReadClass[t.Read]
+					w.Class = s.ReadClass[t.Read]
 				}
 				if t.Write {
-					w.Class = s.Class[i]
+					w.Class = s.WriteClass[i]
 				}
 			}
 		}
@@ -126,14 +126,14 @@ func (s *beam) findDemands() {
 // out returns the end of the critical section that a step begins, or the step if nobody is to
 // come to that at once.
 func (s *beam) out(n order.Node) order.Node {
-	if s.M.Begins[n] < 0 || s.Enters[n] != model.None || n+1 == s.M.Base[s.M.Chain[n]+1] || s.Enters[n+1] != n {
+	if s.Model.Begins[n] < 0 || s.RegionStart[n] != model.None || n+1 == s.Model.Base[s.Model.Chain[n]+1] || s.RegionStart[n+1] != n {
 		return n
 	}
-	end := s.Leaves[n+1]
-	if s.M.Ends[end] < 0 {
+	end := s.RegionEnd[n+1]
+	if s.Model.Ends[end] < 0 {
 		return n // it is not given back
 	}
-	for _, inside := range [3]order.Node{s.Hold, s.Stop, s.aim} {
+	for _, inside := range [3]order.Node{s.HoldAt, s.AlsoHoldAt, s.aim} {
 		if n < inside && inside <= end {
 			return n
 		}
@@ -154,18 +154,18 @@ func (s *beam) search(line []order.Node, aim order.Node, states int) ([]order.No
 		}
 		s.follow(line[:from])
 		for i := from; i < seeds; i++ {
-			s.parent = append(s.parent[:0], s.Now...)
+			s.parent = append(s.parent[:0], s.State...)
 			s.Path = s.Path[:0]
-			s.Settle()
+			s.TakeMovers()
 			s.add(lead{-1 - int32(i), 0})
-			if copy(s.Now, s.parent); i < len(line) {
+			if copy(s.State, s.parent); i < len(line) {
 				s.Step(line[i])
 			}
 		}
 		seeds = from
 	}
 	sow(len(line))
-	k, want := int(s.M.Chain[aim]), s.M.Pos(aim)
+	k, want := int(s.Model.Chain[aim]), s.Model.Pos(aim)
 	back, width, trouble := beamBack, s.width, 0
 	best, far := int32(0), int32(-1)
 	for l, end := s.bottom, s.Looked+states; s.Looked < end; {
@@ -196,11 +196,11 @@ func (s *beam) search(line []order.Node, aim order.Node, states int) ([]order.No
 		w.looked++
 		s.Looked++
 		i := w.pop()
-		s.pack.Unpack(s.at(i), s.Now)
-		if v := s.Now[k]; v > far && s.Stop == model.None {
+		s.pack.Unpack(s.at(i), s.State)
+		if v := s.State[k]; v > far && s.AlsoHoldAt == model.None {
 			far, best = v, i
 		}
-		if s.Now[k] >= want && (s.Stop == model.None || s.Machine.Next(int(s.M.Chain[s.Hold])) == s.Hold) {
+		if s.State[k] >= want && (s.AlsoHoldAt == model.None || s.Machine.NextNode(int(s.Model.Chain[s.HoldAt])) == s.HoldAt) {
 			return s.trace(line, i), true
 		}
 		s.expand(i)
@@ -228,7 +228,7 @@ func (s *beam) follow(line []order.Node) {
 }
 
 // at returns a packed state.
-func (s *beam) at(i int32) []uint64 { return s.words[int(i)*s.pack.Size : (int(i)+1)*s.pack.Size] }
+func (s *beam) at(i int32) []uint64 { return s.words[int(i)*s.pack.Words : (int(i)+1)*s.pack.Words] }
 
 // add lets the state at hand, to which the path at hand leads, wait if it is new.
 func (s *beam) add(from lead) {
@@ -237,11 +237,11 @@ func (s *beam) add(from lead) {
 		s.table = slices.Grow(s.table[:0], n)[:n]
 		clear(s.table)
 		for i := range s.leads {
-			s.table[moves.Slot(s.table, s.words, s.at(int32(i)))] = int32(i) + 1
+			s.table[moves.FindSlot(s.table, s.words, s.at(int32(i)))] = int32(i) + 1
 		}
 	}
-	s.pack.Pack(s.Now, s.key)
-	at := moves.Slot(s.table, s.words, s.key)
+	s.pack.Pack(s.State, s.key)
+	at := moves.FindSlot(s.table, s.words, s.key)
 	if s.table[at] > 0 {
 		return
 	}
@@ -252,7 +252,7 @@ func (s *beam) add(from lead) {
 	s.leads = append(s.leads, from)
 	s.taken = append(append(s.taken, s.Path...), model.None)
 	sum := 0
-	for _, v := range s.Now[:s.Threads] {
+	for _, v := range s.State[:s.Threads] {
 		sum += int(v)
 	}
 	l := sum >> beamShift
@@ -280,11 +280,11 @@ func (s *beam) cost() (cost int32) {
 	var given uint64
 	s.lacks = s.lacks[:0]
 	for k := range s.Threads {
-		n := s.Machine.Next(k)
-		if n == model.None || n == s.Hold || n == s.Stop {
+		n := s.Machine.NextNode(k)
+		if n == model.None || n == s.HoldAt || n == s.AlsoHoldAt {
 			continue
 		}
-		e := int(s.M.Event[n])
+		e := int(s.Model.Event[n])
 		if count == 0 {
 			first = e
 		}
@@ -298,7 +298,7 @@ func (s *beam) cost() (cost int32) {
 		switch {
 		case i < len(d.needs):
 			s.lacks = append(s.lacks, d.needs[i])
-		case s.CanStep(n):
+		case s.Enabled(n):
 			if d.hard {
 				cost -= hardCost
 			} else {
@@ -320,9 +320,9 @@ func (s *beam) cost() (cost int32) {
 		mean := float64(sum) / float64(count)
 		cost += int32(lagCost * math.Sqrt(max(0, float64(squares)/float64(count)-mean*mean)))
 	}
-	if s.Stop != model.None {
-		for _, n := range [2]order.Node{s.Hold, s.Stop} {
-			cost += nearCost * (s.M.Pos(n) - s.Now[s.M.Chain[n]])
+	if s.AlsoHoldAt != model.None {
+		for _, n := range [2]order.Node{s.HoldAt, s.AlsoHoldAt} {
+			cost += nearCost * (s.Model.Pos(n) - s.State[s.Model.Chain[n]])
 		}
 	}
 	return cost
@@ -330,17 +330,17 @@ func (s *beam) cost() (cost int32) {
 
 // expand looks at what follows a state.
 func (s *beam) expand(i int32) {
-	s.pack.Unpack(s.at(i), s.Now)
-	s.parent = append(s.parent[:0], s.Now...)
+	s.pack.Unpack(s.at(i), s.State)
+	s.parent = append(s.parent[:0], s.State...)
 	for k := range s.Threads {
-		n := s.Machine.Next(k)
-		if n == model.None || !s.CanStep(n) {
+		n := s.Machine.NextNode(k)
+		if n == model.None || !s.Enabled(n) {
 			continue
 		}
 		s.Path = s.Path[:0]
 		s.Step(n)
 		s.cross(i, k, s.out(n), 0)
-		copy(s.Now, s.parent)
+		copy(s.State, s.parent)
 	}
 }
 
@@ -348,33 +348,33 @@ func (s *beam) expand(i int32) {
 // where it cannot go on, and adds the states that it comes to.
 func (s *beam) cross(i int32, k int, end order.Node, helped int) {
 	for {
-		n := s.Machine.Next(k)
+		n := s.Machine.NextNode(k)
 		if n == model.None || n > end {
-			s.Resettle(0)
+			s.TakeMoversAfter(0)
 			s.add(lead{i, 0})
 			return
 		}
-		if s.CanStep(n) {
+		if s.Enabled(n) {
 			s.Step(n)
 			continue
 		}
-		if s.Resettle(0); s.CanStep(n) {
+		if s.TakeMoversAfter(0); s.Enabled(n) {
 			continue
 		}
-		if helped == helps || s.Transitions[n].Wants < 0 {
+		if helped == helps || s.Transitions[n].Required < 0 {
 			return
 		}
-		s.before[helped] = append(s.before[helped][:0], s.Now...)
+		s.before[helped] = append(s.before[helped][:0], s.State...)
 		size := len(s.Path)
 		for j := range s.Threads {
-			o := s.Machine.Next(j)
-			if j == k || o == model.None || s.Transitions[o].Cell != s.Transitions[n].Cell || !s.Transitions[o].Writes || !s.CanStep(o) {
+			o := s.Machine.NextNode(j)
+			if j == k || o == model.None || s.Transitions[o].Cell != s.Transitions[n].Cell || !s.Transitions[o].Writes || !s.Enabled(o) {
 				continue
 			}
-			if s.Step(o); s.Value(s.Transitions[n].Cell) == s.Transitions[n].Wants {
+			if s.Step(o); s.Value(s.Transitions[n].Cell) == s.Transitions[n].Required {
 				s.cross(i, k, end, helped+1)
 			}
-			copy(s.Now, s.before[helped])
+			copy(s.State, s.before[helped])
 			s.Path = s.Path[:size]
 		}
 		return

@@ -50,7 +50,7 @@ func New(x *moves.Machine) *Delays {
 // delayPoints are where a thread waits before it comes to a node: where it does for many nodes, or, if
 // that leads nowhere, right before this one, or earlier.
 func (s *Delays) delayPoints(a order.Node) (list []order.Node) {
-	m := s.M
+	m := s.Model
 	a = s.outside(a)
 	first := m.Base[m.Chain[a]]
 	at := (a - first) / postEvery * postEvery
@@ -64,8 +64,8 @@ func (s *Delays) delayPoints(a order.Node) (list []order.Node) {
 
 // outside returns a node, or the one that begins the critical section that it is in.
 func (s *Delays) outside(n order.Node) order.Node {
-	if s.Enters[n] != model.None {
-		return s.Enters[n]
+	if s.RegionStart[n] != model.None {
+		return s.RegionStart[n]
 	}
 	return n
 }
@@ -77,7 +77,7 @@ func (s *Delays) schedule(post order.Node) *delayed {
 		if s.steps > courseSteps {
 			s.schedules, s.steps = map[order.Node]*delayed{}, 0
 		}
-		m := s.M
+		m := s.Model
 		n := slices.Index(m.Observed, post)
 		c = &delayed{steps: slices.Clone(m.Observed[1:n])}
 		s.schedules[post] = c
@@ -94,7 +94,7 @@ func (s *Delays) Witness(a, b order.Node, states int) []order.Node {
 
 // Nearby does so along one course, at so many states as the accesses are far apart.
 func (s *Delays) Nearby(a, b order.Node) []order.Node {
-	far := int(s.M.Event[b] - s.M.Event[a])
+	far := int(s.Model.Event[b] - s.Model.Event[a])
 	s.width = narrowBeam
 	defer func() { s.width = wideBeam }()
 	return s.along(s.delayPoints(a)[:1], a, b, statesPerBeam+statesPerStep*far)
@@ -118,7 +118,7 @@ func (s *Delays) from(post, a, b order.Node, states int) []order.Node {
 		if c.tried >= states {
 			return nil
 		}
-		s.Hold, s.Stop = post, model.None
+		s.HoldAt, s.AlsoHoldAt = post, model.None
 		steps, ok := s.search(c.steps, b, states)
 		s.steps += len(steps) - len(c.steps)
 		c.steps, c.tried = steps, 0
@@ -127,7 +127,7 @@ func (s *Delays) from(post, a, b order.Node, states int) []order.Node {
 			return nil
 		}
 	}
-	s.Hold, s.Stop = a, b
+	s.HoldAt, s.AlsoHoldAt = a, b
 	steps, ok := s.search(c.steps[:at], b, states/nearPart)
 	if !ok || !s.IsPending(a) || !s.IsPending(b) {
 		return nil
@@ -137,12 +137,12 @@ func (s *Delays) from(post, a, b order.Node, states int) []order.Node {
 
 // arrival returns after how many steps of a course a node is next, or -1.
 func (s *Delays) arrival(c *delayed, b order.Node) int {
-	left := s.M.Pos(b)
+	left := s.Model.Pos(b)
 	if left == 0 {
 		return 0
 	}
 	for i, n := range c.steps {
-		if s.M.Chain[n] == s.M.Chain[b] {
+		if s.Model.Chain[n] == s.Model.Chain[b] {
 			if left--; left == 0 {
 				return i + 1
 			}

@@ -137,7 +137,7 @@ func (c *Cascade) explorer() *explore.Explorer {
 func (c *Cascade) looked() int {
 	n := c.reached
 	if c.explore != nil {
-		n += c.explore.Looked + c.explore.Nearby
+		n += c.explore.Expanded + c.explore.ExpandedNear
 	}
 	if c.ahead != nil {
 		n += c.ahead.Looked

@@ -215,7 +215,7 @@ func (c *Cascade) solve(q *model.Query, b Budget, insist bool) (model.Verdict, [
 // thread back.
 func Near(c *Cascade, q *model.Query, b Budget) (model.Verdict, []order.Node, error) {
 	x := c.explorer()
-	if x.Nearby >= b.allowed(c.Stats.Questions) || c.stalled(q) {
+	if x.ExpandedNear >= b.allowed(c.Stats.Questions) || c.stalled(q) {
 		return model.Unknown, nil, nil
 	}
 	nodes := x.Near(q, b.States)
@@ -239,7 +239,7 @@ func (c *Cascade) stalled(q *model.Query) bool {
 // AllStates searches all states that follow from the window's start.
 func AllStates(c *Cascade, q *model.Query, b Budget) (model.Verdict, []order.Node, error) {
 	x := c.explorer()
-	if x.Looked >= b.Total || x.Exact && q.IsRace() && x.Looked > b.Total/exactRacesPart {
+	if x.Expanded >= b.Total || x.Exact && q.IsRace() && x.Expanded > b.Total/exactRacesPart {
 		return model.Unknown, nil, nil
 	}
 	verdict, nodes := x.All(q, b.States)

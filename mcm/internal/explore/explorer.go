@@ -17,22 +17,22 @@ import (
 type Explorer struct {
 	*moves.Machine
 
-	found    *store
-	goal     []int32
-	observed []int32 // by thread: how far it was, see behind
+	store         *store
+	goal          []int32
+	observedCount []int32 // by thread: how far it was, see behind
 
-	parent []int32        // scratch: the state that is looked at
-	heap   []moves.Ranked // states to be looked at
-	search uint32         // counts searches
-	seen   []uint32       // by state: the last search that came by
+	parent     []int32        // scratch: the state that is looked at
+	frontier   []moves.Ranked // states to be looked at
+	searchID   uint32         // counts searches
+	lastSearch []uint32       // by state: the last search that came by
 
-	Looked, Nearby int // states that were looked at, for all questions, in search of all, and near
+	Expanded, ExpandedNear int // states that were looked at, for all questions, in search of all, and near
 }
 
 func New(m *model.Model, rows []int32, interrupted func() bool) *Explorer {
 	x := &Explorer{Machine: moves.New(m, interrupted)}
 	x.Rows = rows
-	x.found = newStore(x.Machine)
+	x.store = newStore(x.Machine)
 	return x
 }
 
@@ -42,36 +42,36 @@ func (x *Explorer) row(n order.Node) []int32 {
 	return x.Rows[int(n)*width : int(n)*width+width]
 }
 
-// left returns how many nodes the goal waits for in the state at hand.
-func (x *Explorer) left() (n int32) {
+// distance returns how many nodes the goal waits for in the state at hand.
+func (x *Explorer) distance() (n int32) {
 	for k, v := range x.goal[:x.Threads] {
-		n += max(0, v-x.Now[k])
+		n += max(0, v-x.State[k])
 	}
 	return n
 }
 
-// leftCost is what it costs that the goal waits for a node, against a node by which a
+// distanceCost is what it costs that the goal waits for a node, against a node by which a
 // thread is behind.
-const leftCost = 4
+const distanceCost = 4
 
-// behind returns by how many nodes threads are behind in the state at hand that the
+// lag returns by how many nodes threads are behind in the state at hand that the
 // question does not ask about, against the observed order when what is asked about
 // came. The threads asked about may have to see what they did.
-func (x *Explorer) behind() (n int32) {
-	for k, v := range x.observed {
-		n += max(0, v-x.Now[k])
+func (x *Explorer) lag() (n int32) {
+	for k, v := range x.observedCount {
+		n += max(0, v-x.State[k])
 	}
 	return n
 }
 
-// ask sets the goal and what was observed to have come when what is asked about came.
-func (x *Explorer) ask(q *model.Query) {
-	m := x.M
+// setQuery sets the goal and what was observed to have come when what is asked about came.
+func (x *Explorer) setQuery(q *model.Query) {
+	m := x.Model
 	x.goal = x.row(m.Goal)
-	if x.observed == nil {
-		x.observed = make([]int32, x.Threads)
+	if x.observedCount == nil {
+		x.observedCount = make([]int32, x.Threads)
 	}
-	clear(x.observed)
+	clear(x.observedCount)
 	last := int32(0)
 	for _, n := range q.Pending {
 		last = max(last, m.Event[n])
@@ -80,25 +80,25 @@ func (x *Explorer) ask(q *model.Query) {
 		if m.Event[n] >= last {
 			break
 		}
-		x.observed[m.Chain[n]]++
+		x.observedCount[m.Chain[n]]++
 	}
 	for _, n := range q.Pending {
-		x.observed[m.Chain[n]] = 0
+		x.observedCount[m.Chain[n]] = 0
 	}
 }
 
 // sectionCost is what it costs that a thread is in a critical section.
 const sectionCost = 16
 
-// lost returns the cost of the state at hand besides: threads in critical sections that
+// sectionPenalty returns the cost of the state at hand besides: threads in critical sections that
 // the goal does not find them in.
-func (x *Explorer) lost() (cost int32) {
+func (x *Explorer) sectionPenalty() (cost int32) {
 	for k := range x.Threads {
-		n := x.Next(k)
-		if n == model.None || x.Enters[n] == model.None {
+		n := x.NextNode(k)
+		if n == model.None || x.RegionStart[n] == model.None {
 			continue
 		}
-		if goal := x.M.Base[k] + order.Node(x.goal[k]); n > goal || goal > x.Leaves[n] {
+		if goal := x.Model.Base[k] + order.Node(x.goal[k]); n > goal || goal > x.RegionEnd[n] {
 			cost += sectionCost
 		}
 	}
@@ -108,11 +108,11 @@ func (x *Explorer) lost() (cost int32) {
 // Witness returns the nodes up to where a question has its answer, if a search has come
 // by there, or nil.
 func (x *Explorer) Witness(q *model.Query) []order.Node {
-	path, ok := x.found.met(q.Pending[0], q.Pending[1], x.Path[:0])
+	path, ok := x.store.pathToMeeting(q.Pending[0], q.Pending[1], x.Path[:0])
 	if x.Path = path; !ok {
 		return nil
 	}
-	m, come := x.M, x.Now[:x.Threads]
+	m, come := x.Model, x.State[:x.Threads]
 	clear(come)
 	for _, n := range path {
 		come[m.Chain[n]]++
@@ -140,50 +140,50 @@ const (
 // states are a measure of how many it looks at from where the observed order leads. It
 // returns the nodes up to the goal, or nil.
 func (x *Explorer) Near(q *model.Query, states int) []order.Node {
-	x.ask(q)
-	looked := x.Looked
+	x.setQuery(q)
+	looked := x.Expanded
 	defer func() { // another account
-		x.Nearby += x.Looked - looked
-		x.Looked = looked
+		x.ExpandedNear += x.Expanded - looked
+		x.Expanded = looked
 	}()
 	for _, bold := range [2]bool{true, false} {
-		x.room()
-		if nodes := x.fromOthers(q, bold, startsPerPart*states); nodes != nil {
+		x.makeRoom()
+		if nodes := x.nearStored(q, bold, startsPerPart*states); nodes != nil {
 			return nodes
 		}
-		if nodes := x.fromObserved(bold, states); nodes != nil {
+		if nodes := x.nearObserved(bold, states); nodes != nil {
 			return nodes
 		}
 	}
 	return nil
 }
 
-// fromOthers looks for an answer from states that other searches have found.
-func (x *Explorer) fromOthers(q *model.Query, bold bool, states int) []order.Node {
-	end := x.Looked + states
-	for far := range pieces {
+// nearStored looks for an answer from states that other searches have found.
+func (x *Explorer) nearStored(q *model.Query, bold bool, states int) []order.Node {
+	end := x.Expanded + states
+	for far := range piecesPerThread {
 		for k, n := range q.Pending {
 			for j, o := range q.Pending {
 				if j == k {
 					continue
 				}
-				for _, from := range [2]order.Node{n, x.Enters[n]} {
-					if from == model.None || x.Looked >= end {
+				for _, from := range [2]order.Node{n, x.RegionStart[n]} {
+					if from == model.None || x.Expanded >= end {
 						continue
 					}
-					i := x.found.near(from, o, far)
+					i := x.store.start(from, o, far)
 					if i < 0 {
 						continue
 					}
-					x.found.load(i, x.Now)
-					if x.passed() {
+					x.store.load(i, x.State)
+					if x.overshoots() {
 						continue
 					}
-					x.begin(bold)
-					if x.wait(i) {
-						return x.found.trace(i, x.Path[:0])
+					x.beginSearch(bold)
+					if x.enqueue(i) {
+						return x.store.pathTo(i, x.Path[:0])
 					}
-					if verdict, nodes := x.best(statesPerStart); verdict == model.Possible {
+					if verdict, nodes := x.bestFirst(statesPerStart); verdict == model.Possible {
 						return nodes
 					}
 				}
@@ -193,29 +193,29 @@ func (x *Explorer) fromOthers(q *model.Query, bold bool, states int) []order.Nod
 	return nil
 }
 
-// fromObserved looks for an answer from where the observed order leads.
-func (x *Explorer) fromObserved(bold bool, states int) []order.Node {
-	x.begin(bold)
-	far := x.follow(len(x.M.Observed))
-	states += statesPerNode * int(x.left())
-	part, end := states/2, x.Looked+states
-	for back := 0; back < far && x.Looked < end; back = 4*back + 4 {
+// nearObserved looks for an answer from where the observed order leads.
+func (x *Explorer) nearObserved(bold bool, states int) []order.Node {
+	x.beginSearch(bold)
+	far := x.followObserved(len(x.Model.Observed))
+	states += statesPerNode * int(x.distance())
+	part, end := states/2, x.Expanded+states
+	for back := 0; back < far && x.Expanded < end; back = 4*back + 4 {
 		if back > 0 {
-			x.begin(bold)
-			x.follow(far - back)
+			x.beginSearch(bold)
+			x.followObserved(far - back)
 			part = states / 4
 		}
-		if verdict, nodes := x.from(part); verdict == model.Possible {
+		if verdict, nodes := x.searchFrom(part); verdict == model.Possible {
 			return nodes
 		}
 	}
 	return nil
 }
 
-// passed reports whether a thread is past the goal in the state at hand.
-func (x *Explorer) passed() bool {
-	for k, v := range x.Now[:x.Threads] {
-		if v > 0 && x.row(x.M.Base[k] + order.Node(v) - 1)[x.Threads] > 0 {
+// overshoots reports whether a thread is past the goal in the state at hand.
+func (x *Explorer) overshoots() bool {
+	for k, v := range x.State[:x.Threads] {
+		if v > 0 && x.row(x.Model.Base[k] + order.Node(v) - 1)[x.Threads] > 0 {
 			return true
 		}
 	}
@@ -225,45 +225,45 @@ func (x *Explorer) passed() bool {
 // All looks for an answer among all states, at so many at most. A verdict other
 // than unknown is exact but for reads that need not see what they saw.
 func (x *Explorer) All(q *model.Query, states int) (model.Verdict, []order.Node) {
-	x.room()
-	x.ask(q)
-	x.begin(false)
+	x.makeRoom()
+	x.setQuery(q)
+	x.beginSearch(false)
 	x.Reset()
-	return x.from(states)
+	return x.searchFrom(states)
 }
 
 // statesPerNode is how many states a search near at hand may look at for each node
 // that the goal waits for.
 const statesPerNode = 8
 
-// room forgets what was found if there is no room for more.
-func (x *Explorer) room() {
-	if x.found.full() {
-		x.found.reset()
-		clear(x.seen)
+// makeRoom forgets what was found if there is no room for more.
+func (x *Explorer) makeRoom() {
+	if x.store.full() {
+		x.store.reset()
+		clear(x.lastSearch)
 	}
 }
 
-// begin begins a search.
-func (x *Explorer) begin(bold bool) {
+// beginSearch begins a search.
+func (x *Explorer) beginSearch(bold bool) {
 	x.SilentWrites = bold
-	x.heap = x.heap[:0]
-	x.search++
+	x.frontier = x.frontier[:0]
+	x.searchID++
 }
 
-// follow goes along the observed order, as far as that is possible, for so many
+// followObserved goes along the observed order, as far as that is possible, for so many
 // steps at most, and returns how many there were.
-func (x *Explorer) follow(steps int) int {
+func (x *Explorer) followObserved(steps int) int {
 	x.Reset()
-	for _, n := range x.M.Observed[1:] {
+	for _, n := range x.Model.Observed[1:] {
 		if len(x.Path) == steps {
 			break
 		}
-		k := x.M.Chain[n]
+		k := x.Model.Chain[n]
 		if x.row(n)[x.Threads] > 0 {
 			continue
 		}
-		if x.M.Pos(n) != x.Now[k] || !x.CanStep(n) {
+		if x.Model.Pos(n) != x.State[k] || !x.Enabled(n) {
 			break
 		}
 		x.Step(n)
@@ -271,114 +271,114 @@ func (x *Explorer) follow(steps int) int {
 	return len(x.Path)
 }
 
-// from looks at the state at hand, which x.path has led to from the window's start, and
+// searchFrom looks at the state at hand, which x.path has led to from the window's start, and
 // at what follows from it, see best. An answer in the negative is one to the question if
 // it is the window's start.
-func (x *Explorer) from(states int) (model.Verdict, []order.Node) {
-	if i := x.push(-1); i >= 0 {
-		return model.Possible, x.found.trace(i, x.Path[:0])
+func (x *Explorer) searchFrom(states int) (model.Verdict, []order.Node) {
+	if i := x.addState(-1); i >= 0 {
+		return model.Possible, x.store.pathTo(i, x.Path[:0])
 	}
-	return x.best(states)
+	return x.bestFirst(states)
 }
 
-// best looks at the states that wait, and at states that follow from them, the best
+// bestFirst looks at the states that wait, and at states that follow from them, the best
 // first, at so many at most. It returns impossible if these were all and there is no
 // answer among them.
-func (x *Explorer) best(states int) (model.Verdict, []order.Node) {
+func (x *Explorer) bestFirst(states int) (model.Verdict, []order.Node) {
 	for range states {
-		if len(x.heap) == 0 {
+		if len(x.frontier) == 0 {
 			if x.Exact {
 				return model.Impossible, nil
 			}
 			return model.Unknown, nil
 		}
-		if x.found.full() || x.Looked%moves.InterruptEvery == 0 && x.Interrupted() {
+		if x.store.full() || x.Expanded%moves.InterruptEvery == 0 && x.Interrupted() {
 			break
 		}
-		x.Looked++
+		x.Expanded++
 		at := x.pop()
-		x.found.load(at, x.Now)
-		x.parent = append(x.parent[:0], x.Now...)
+		x.store.load(at, x.State)
+		x.parent = append(x.parent[:0], x.State...)
 		for k := range x.Threads {
-			copy(x.Now, x.parent)
+			copy(x.State, x.parent)
 			x.Path = x.Path[:0]
-			n := x.Next(k)
-			if n == model.None || !x.CanStep(n) {
+			n := x.NextNode(k)
+			if n == model.None || !x.Enabled(n) {
 				continue
 			}
-			if x.M.Begins[n] >= 0 {
-				if x.PassSection(k) {
-					if i := x.push(at); i >= 0 {
-						return model.Possible, x.found.trace(i, x.Path[:0])
+			if x.Model.Begins[n] >= 0 {
+				if x.RunSection(k) {
+					if i := x.addState(at); i >= 0 {
+						return model.Possible, x.store.pathTo(i, x.Path[:0])
 					}
 				}
-				copy(x.Now, x.parent)
+				copy(x.State, x.parent)
 				x.Path = x.Path[:0]
 			}
 			x.Step(n)
-			if i := x.push(at); i >= 0 {
-				return model.Possible, x.found.trace(i, x.Path[:0])
+			if i := x.addState(at); i >= 0 {
+				return model.Possible, x.store.pathTo(i, x.Path[:0])
 			}
 		}
 	}
 	return model.Unknown, nil
 }
 
-// push settles the state at hand and lets it wait if it is new. It returns it if it is
+// addState settles the state at hand and lets it wait if it is new. It returns it if it is
 // the goal, else -1.
-func (x *Explorer) push(parent int32) int32 {
-	x.Settle()
-	i := x.found.add(x.Now, parent, x.Path)
-	if x.wait(i) {
+func (x *Explorer) addState(parent int32) int32 {
+	x.TakeMovers()
+	i := x.store.add(x.State, parent, x.Path)
+	if x.enqueue(i) {
 		return i
 	}
 	return -1
 }
 
-// wait lets the state at hand, the i-th, wait, unless the search has come by before,
+// enqueue lets the state at hand, the i-th, wait, unless the search has come by before,
 // and reports whether it is the goal.
-func (x *Explorer) wait(i int32) bool {
-	for int(i) >= len(x.seen) {
-		x.seen = append(x.seen, 0)
+func (x *Explorer) enqueue(i int32) bool {
+	for int(i) >= len(x.lastSearch) {
+		x.lastSearch = append(x.lastSearch, 0)
 	}
-	if x.seen[i] == x.search {
+	if x.lastSearch[i] == x.searchID {
 		return false
 	}
-	x.seen[i] = x.search
-	left := x.left()
-	x.heap = append(x.heap, moves.Ranked{State: i, Cost: leftCost*left + x.behind() + x.lost()})
-	x.up(len(x.heap) - 1)
+	x.lastSearch[i] = x.searchID
+	left := x.distance()
+	x.frontier = append(x.frontier, moves.Ranked{State: i, Cost: distanceCost*left + x.lag() + x.sectionPenalty()})
+	x.siftUp(len(x.frontier) - 1)
 	return left == 0
 }
 
-func (x *Explorer) up(i int) {
+func (x *Explorer) siftUp(i int) {
 	for i > 0 {
 		p := (i - 1) / 2
-		if !x.heap[i].Before(x.heap[p]) {
+		if !x.frontier[i].Before(x.frontier[p]) {
 			return
 		}
-		x.heap[i], x.heap[p] = x.heap[p], x.heap[i]
+		x.frontier[i], x.frontier[p] = x.frontier[p], x.frontier[i]
 		i = p
 	}
 }
 
 func (x *Explorer) pop() int32 {
-	top := x.heap[0].State
-	last := len(x.heap) - 1
-	x.heap[0] = x.heap[last]
-	x.heap = x.heap[:last]
+	top := x.frontier[0].State
+	last := len(x.frontier) - 1
+	x.frontier[0] = x.frontier[last]
+	x.frontier = x.frontier[:last]
 	for i := 0; ; {
 		k := 2*i + 1
 		if k >= last {
 			return top
 		}
-		if k+1 < last && x.heap[k+1].Before(x.heap[k]) {
+		if k+1 < last && x.frontier[k+1].Before(x.frontier[k]) {
 			k++
 		}
-		if !x.heap[k].Before(x.heap[i]) {
+		if !x.frontier[k].Before(x.frontier[i]) {
 			return top
 		}
-		x.heap[i], x.heap[k] = x.heap[k], x.heap[i]
+		x.frontier[i], x.frontier[k] = x.frontier[k], x.frontier[i]
 		i = k
 	}
 }

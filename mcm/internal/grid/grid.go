@@ -148,7 +148,7 @@ func (a *matrix) unset(i, j int) { a.bits[i*a.width+j/64] &^= 1 << (j % 64) }
 // New returns nil if the window has none, or one that is too large: who holds a lock has
 // to follow from where one thread is, and what reads may see from what memory holds.
 func New(x *moves.Machine) *Grid {
-	m := x.M
+	m := x.Model
 	if !x.Exact || len(m.Locks) > 64 {
 		return nil
 	}
@@ -274,7 +274,7 @@ func (g *Grid) findContents() bool {
 	stride, values, count := make([]int, x.Cells), make([]int, x.Cells), 1
 	for c, v := range most {
 		stride[c], values[c] = count, int(v-lowest[c])+1
-		g.start += uint64(count) * uint64(max(0, x.Initial[c]-lowest[c]))
+		g.start += uint64(count) * uint64(max(0, x.InitialClass[c]-lowest[c]))
 		if count *= values[c]; count > 64 {
 			return false
 		}
@@ -288,9 +288,9 @@ func (g *Grid) findContents() bool {
 				for i := m.AccessAt[s.node]; i < m.AccessAt[s.node+1]; i++ {
 					t := &m.Accesses[i]
 					v := int32(content/stride[t.Cell]%values[t.Cell]) + lowest[t.Cell]
-					can = can && (t.Read < 0 || x.Want[t.Read] == v)
+					can = can && (t.Read < 0 || x.ReadClass[t.Read] == v)
 					if t.Write {
-						by += int(x.Class[i]-v) * stride[t.Cell]
+						by += int(x.WriteClass[i]-v) * stride[t.Cell]
 					}
 				}
 				if !can {

@@ -18,8 +18,8 @@ func (g *Grid) findFresh() {
 	known, written := make([]bool, x.Cells), make([]bool, x.Cells)
 	for i := range m.Accesses {
 		t := &m.Accesses[i]
-		first := x.Initial[t.Cell]
-		if t.Read >= 0 && x.Want[t.Read] == first || t.Write && x.Class[i] == first {
+		first := x.InitialClass[t.Cell]
+		if t.Read >= 0 && x.ReadClass[t.Read] == first || t.Write && x.WriteClass[i] == first {
 			known[t.Cell] = true
 		}
 		written[t.Cell] = written[t.Cell] || t.Write

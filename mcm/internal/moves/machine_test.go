@@ -28,15 +28,15 @@ func TestResettle(t *testing.T) {
 		if seed%4 > 1 {
 			x.UseStaticOrder()
 		} else {
-			x.findUses()
+			x.findDependencies()
 		}
 		for range 40 {
 			x.Reset()
-			x.Settle()
+			x.TakeMovers()
 			for {
 				var can []int
 				for k := range x.Threads {
-					if n := x.Next(k); n != model.None && x.CanStep(n) {
+					if n := x.NextNode(k); n != model.None && x.Enabled(n) {
 						can = append(can, k)
 					}
 				}
@@ -46,22 +46,22 @@ func TestResettle(t *testing.T) {
 				x.Path = x.Path[:0]
 				for range 1 + rng.IntN(2) {
 					k := can[rng.IntN(len(can))]
-					if n := x.Next(k); n != model.None && x.CanStep(n) {
+					if n := x.NextNode(k); n != model.None && x.Enabled(n) {
 						x.Step(n)
 					}
 				}
 				size := len(x.Path)
-				before := slices.Clone(x.Now)
-				x.Resettle(0)
-				got := slices.Clone(x.Now)
+				before := slices.Clone(x.State)
+				x.TakeMoversAfter(0)
+				got := slices.Clone(x.State)
 				if len(x.Path) > size+1 {
 					helped++
 				}
-				copy(x.Now, before)
+				copy(x.State, before)
 				x.Path = x.Path[:size]
-				x.Settle()
-				if compared++; !slices.Equal(x.Now, got) {
-					t.Fatalf("%s, seed %d: from %v threads come to %v, if only some are looked at to %v", name, seed, before, x.Now, got)
+				x.TakeMovers()
+				if compared++; !slices.Equal(x.State, got) {
+					t.Fatalf("%s, seed %d: from %v threads come to %v, if only some are looked at to %v", name, seed, before, x.State, got)
 				}
 			}
 		}

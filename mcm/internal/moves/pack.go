@@ -2,8 +2,8 @@ package moves
 
 import "math/bits"
 
-// Slot returns where in a table a packed state is or has to go, see states.table.
-func Slot(table []int32, words, key []uint64) int {
+// FindSlot returns where in a table a packed state is or has to go, see states.table.
+func FindSlot(table []int32, words, key []uint64) int {
 	h := uint64(14695981039346656037)
 	for _, v := range key {
 		h = (h ^ v) * 0x9e3779b97f4a7c15
@@ -27,11 +27,11 @@ next:
 
 // Packing says where in a few words the parts of a state are.
 type Packing struct {
-	Size  int // words of a state
-	Parts []part
+	Words  int // words of a state
+	Fields []field
 }
 
-type part struct {
+type field struct {
 	word  int32
 	shift uint8
 	mask  uint64
@@ -43,10 +43,10 @@ func NewPacking(most []int32) (p Packing) {
 	for _, v := range most {
 		n := bits.Len32(uint32(v))
 		if used+n > 64 {
-			p.Size++
+			p.Words++
 			used = 0
 		}
-		p.Parts = append(p.Parts, part{int32(p.Size - 1), uint8(used), 1<<n - 1})
+		p.Fields = append(p.Fields, field{int32(p.Words - 1), uint8(used), 1<<n - 1})
 		used += n
 	}
 	return p
@@ -55,7 +55,7 @@ func NewPacking(most []int32) (p Packing) {
 func (p *Packing) Pack(now []int32, key []uint64) {
 	clear(key)
 	for i, v := range now {
-		at := &p.Parts[i]
+		at := &p.Fields[i]
 		key[at.word] |= uint64(uint32(v)) << at.shift
 	}
 }
@@ -63,21 +63,21 @@ func (p *Packing) Pack(now []int32, key []uint64) {
 // Unpack gets the first parts of a state.
 func (p *Packing) Unpack(key []uint64, now []int32) {
 	for i := range now {
-		now[i] = p.Part(key, i)
+		now[i] = p.Field(key, i)
 	}
 }
 
-// Part returns one part of a state.
-func (p *Packing) Part(key []uint64, i int) int32 {
-	at := &p.Parts[i]
+// Field returns one part of a state.
+func (p *Packing) Field(key []uint64, i int) int32 {
+	at := &p.Fields[i]
 	return int32(key[at.word] >> at.shift & at.mask)
 }
 
-// Content is that a cell holds a class.
-type Content struct{ Cell, Class int32 }
+// CellValue is that a cell holds a class.
+type CellValue struct{ Cell, Class int32 }
 
 // Bit stands for a content among others.
-func (w Content) Bit() uint64 { return 1 << ((w.Cell*8 + w.Class) % 64) }
+func (w CellValue) Bit() uint64 { return 1 << ((w.Cell*8 + w.Class) % 64) }
 
 // Ranked is a state that is to be looked at.
 type Ranked struct {

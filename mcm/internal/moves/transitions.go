@@ -8,81 +8,81 @@ import (
 	"github.com/heisen-go/heisen/mcm/order"
 )
 
-// classify finds which writes are the same to reads.
-func (x *Machine) classify() {
-	m := x.M
+// assignClasses finds which writes are the same to reads.
+func (x *Machine) assignClasses() {
+	m := x.Model
 	for n := range m.Goal {
 		for i := m.AccessAt[n]; i < m.AccessAt[n+1]; i++ {
-			x.Class[i] = int32(n) + 1
+			x.WriteClass[i] = int32(n) + 1
 		}
 	}
 	for i := range m.Reads {
 		r := &m.Reads[i]
-		x.Want[i] = int32(r.Saw) + 1
+		x.ReadClass[i] = int32(r.Saw) + 1
 		if len(r.Same) == 0 {
 			continue
 		}
 		key := -int32(r.Same[0]) - 1
-		x.Want[i] = key
+		x.ReadClass[i] = key
 		if r.Initial {
-			x.Initial[r.Cell] = key
+			x.InitialClass[r.Cell] = key
 		}
-		if x.Class[m.AccessOf(r.Same[len(r.Same)-1], r.Cell)] != key {
+		if x.WriteClass[m.AccessOf(r.Same[len(r.Same)-1], r.Cell)] != key {
 			for _, w := range r.Same {
-				x.Class[m.AccessOf(w, r.Cell)] = key
+				x.WriteClass[m.AccessOf(w, r.Cell)] = key
 			}
 		}
 	}
 	for i := range m.Reads {
 		r := &m.Reads[i]
-		x.Exact = x.Exact && r.Initial == (x.Initial[r.Cell] == x.Want[i]) &&
-			(r.Saw == model.None || x.Class[m.AccessOf(r.Saw, r.Cell)] == x.Want[i])
+		x.Exact = x.Exact && r.Initial == (x.InitialClass[r.Cell] == x.ReadClass[i]) &&
+			(r.Saw == model.None || x.WriteClass[m.AccessOf(r.Saw, r.Cell)] == x.ReadClass[i])
 	}
-	x.number()
+	x.numberClasses()
 }
 
 // findTransitions finds what each node needs and does.
 func (x *Machine) findTransitions() {
-	m := x.M
+	m := x.Model
 	x.Transitions = make([]Transition, m.Goal)
 	for n := range m.Goal {
 		a := &x.Transitions[n]
-		*a = Transition{thread: m.Chain[n], Cell: NoCell, Wants: NoCell, Leaves: NoCell, Message: m.Message[n] >= 0, Waits: true}
+		*a = Transition{thread: m.Chain[n], Cell: NoCell, Required: NoCell, Written: NoCell, Message: m.Message[n] >= 0, ChecksOrder: true}
 		list := m.Accesses[m.AccessAt[n]:m.AccessAt[n+1]]
 		for _, t := range list {
 			a.Writes = a.Writes || t.Write
 		}
 		if len(list) > 1 {
-			a.Cell, a.Wants, a.Leaves = ManyCells, ManyCells, ManyCells
+			a.Cell, a.Required, a.Written = ManyCells, ManyCells, ManyCells
 		} else if len(list) == 1 {
 			t := &list[0]
 			if a.Cell = t.Cell; t.Read >= 0 {
-				a.Wants = x.Want[t.Read]
+				a.Required = x.ReadClass[t.Read]
 			}
 			if t.Write {
-				a.Leaves = x.Class[m.AccessAt[n]]
+				a.Written = x.WriteClass[m.AccessAt[n]]
 			}
 		}
 		if id := m.Begins[n]; id >= 0 {
-			a.takes, a.shared = x.held(m.Sections[id].Lock), m.Sections[id].Shared
+			a.acquires, a.shared = x.lockIndex(m.Sections[id].Lock), m.Sections[id].Shared
 		}
 		if id := m.Ends[n]; id >= 0 {
-			a.returns = x.held(m.Sections[id].Lock)
+			a.releases = x.lockIndex(m.Sections[id].Lock)
 			if m.Sections[id].Shared {
-				a.returns++
+				a.releases++
 			}
 		}
 	}
 }
 
-// findSections finds where threads hold locks.
-func (x *Machine) findSections() {
-	m := x.M
-	x.Enters, x.Leaves = make([]order.Node, m.Goal), make([]order.Node, m.Goal)
+// findLockedRegions finds where threads hold locks.
+func (x *Machine) findLockedRegions() {
+	m := x.Model
+	x.RegionStart, x.RegionEnd = make([]order.Node, m.Goal), make([]order.Node, m.Goal)
 	for k := range x.Threads {
 		open, first := 0, model.None
 		for n := m.Base[k]; n < m.Base[k+1]; n++ {
-			x.Enters[n] = first
+			x.RegionStart[n] = first
 			if m.Begins[n] >= 0 {
 				if open++; open == 1 {
 					first = n
@@ -96,10 +96,10 @@ func (x *Machine) findSections() {
 		}
 		last := m.Base[k+1] - 1
 		for n := last; n >= m.Base[k]; n-- {
-			if n < last && x.Enters[n+1] != x.Enters[n] {
+			if n < last && x.RegionStart[n+1] != x.RegionStart[n] {
 				last = n
 			}
-			x.Leaves[n] = last
+			x.RegionEnd[n] = last
 		}
 	}
 	// Sections of one thread may overlap, but states only count them.
@@ -117,7 +117,7 @@ func (x *Machine) findSections() {
 
 // findMovers finds the nodes that hinder nobody.
 func (x *Machine) findMovers() {
-	m := x.M
+	m := x.Model
 	for n := range m.Goal {
 		a := &x.Transitions[n]
 		a.Mover = !a.Writes && (!a.Message || m.Receives(n))
@@ -127,33 +127,33 @@ func (x *Machine) findMovers() {
 		if m.Begins[n] < 0 {
 			continue
 		}
-		a, from := &x.Transitions[n], len(x.finds)
-		if a.passes, a.Reads = x.passable(n, at); !a.passes {
-			x.finds = x.finds[:from]
+		a, from := &x.Transitions[n], len(x.requirements)
+		if a.movableSection, a.ReadOnlySection = x.findRequirements(n, at); !a.movableSection {
+			x.requirements = x.requirements[:from]
 		}
-		a.finds = [2]int32{int32(from), int32(len(x.finds))}
+		a.requirements = [2]int32{int32(from), int32(len(x.requirements))}
 	}
 }
 
-// passable reports whether a critical section that a node begins can hinder nobody, as it finds all
+// findRequirements reports whether a critical section that a node begins can hinder nobody, as it finds all
 // cells that it touches as it leaves them, and whether it does so in any case. It adds to x.finds
 // what it finds; at is scratch, where in there cells are.
-func (x *Machine) passable(first order.Node, at []int32) (can, always bool) {
-	m, from := x.M, len(x.finds)
+func (x *Machine) findRequirements(first order.Node, at []int32) (can, always bool) {
+	m, from := x.Model, len(x.requirements)
 	hold := func(cell, class int32) bool {
 		k := int(at[cell])
-		if k < from || k >= len(x.finds) || x.finds[k].Cell != cell {
-			at[cell] = int32(len(x.finds))
-			x.finds = append(x.finds, Content{cell, class})
+		if k < from || k >= len(x.requirements) || x.requirements[k].Cell != cell {
+			at[cell] = int32(len(x.requirements))
+			x.requirements = append(x.requirements, CellValue{cell, class})
 			return true
 		}
-		return x.finds[k].Class == class
+		return x.requirements[k].Class == class
 	}
 	always = true
 	for n, open := first, 0; n < m.Base[m.Chain[first]+1]; n++ {
 		for i := m.AccessAt[n]; i < m.AccessAt[n+1]; i++ {
 			t := &m.Accesses[i]
-			if t.Read >= 0 && !hold(t.Cell, x.Want[t.Read]) || t.Write && !hold(t.Cell, x.Class[i]) {
+			if t.Read >= 0 && !hold(t.Cell, x.ReadClass[t.Read]) || t.Write && !hold(t.Cell, x.WriteClass[i]) {
 				return false, false
 			}
 		}
@@ -161,60 +161,60 @@ func (x *Machine) passable(first order.Node, at []int32) (can, always bool) {
 			return false, false
 		}
 		always = always && x.Transitions[n].Mover
-		if open += x.depth(n, first); open == 0 {
+		if open += x.depthChange(n, first); open == 0 {
 			return true, always
 		}
 	}
 	return false, false
 }
 
-// findUses finds what steps are of use to: to a thread that is about to take steps that hinder
+// findDependencies finds what steps are of use to: to a thread that is about to take steps that hinder
 // nobody, if these need what is given.
-func (x *Machine) findUses() {
-	m := x.M
-	x.needs, x.gives = make([]uint64, m.Goal), make([]uint64, m.Goal)
+func (x *Machine) findDependencies() {
+	m := x.Model
+	x.dependsOn, x.changes = make([]uint64, m.Goal), make([]uint64, m.Goal)
 	touched := make([]uint64, m.Goal) // what a node needs by itself
 	for n := range m.Goal {
-		x.gives[n] = stepped
+		x.changes[n] = anyStep
 		for _, t := range m.Accesses[m.AccessAt[n]:m.AccessAt[n+1]] {
 			touched[n] |= CellBit(t.Cell)
 			if t.Write {
-				x.gives[n] |= CellBit(t.Cell)
+				x.changes[n] |= CellBit(t.Cell)
 			}
 		}
 		if id := m.Begins[n]; id >= 0 {
 			touched[n] |= lockBit(m.Sections[id].Lock)
 		}
 		if id := m.Ends[n]; id >= 0 {
-			x.gives[n] |= lockBit(m.Sections[id].Lock)
+			x.changes[n] |= lockBit(m.Sections[id].Lock)
 		}
-		if x.Transitions[n].Waits || x.Transitions[n].Message {
-			touched[n] |= stepped
+		if x.Transitions[n].ChecksOrder || x.Transitions[n].Message {
+			touched[n] |= anyStep
 		}
 	}
 	for n := range m.Goal {
-		x.needs[n] = touched[n]
+		x.dependsOn[n] = touched[n]
 		if m.Begins[n] < 0 {
 			continue
 		}
 		for o, open := n, 0; o < m.Base[m.Chain[n]+1]; o++ {
-			x.needs[n] |= touched[o]
-			if open += x.depth(o, n); open == 0 {
+			x.dependsOn[n] |= touched[o]
+			if open += x.depthChange(o, n); open == 0 {
 				break
 			}
 		}
 	}
 }
 
-// number gives the classes of each cell numbers from 0, one to all that no read may see.
-func (x *Machine) number() {
-	m := x.M
+// numberClasses gives the classes of each cell numbers from 0, one to all that no read may see.
+func (x *Machine) numberClasses() {
+	m := x.Model
 	type key struct{ cell, class int32 }
 	known := map[key]int32{}
 	used := make([]int32, len(m.Cells))
 	wanted := map[key]bool{}
 	for i := range m.Reads {
-		wanted[key{m.Reads[i].Cell, x.Want[i]}] = true
+		wanted[key{m.Reads[i].Cell, x.ReadClass[i]}] = true
 	}
 	id := func(cell int32, class *int32) {
 		k := key{cell, *class}
@@ -229,16 +229,16 @@ func (x *Machine) number() {
 		}
 		*class = n
 	}
-	for c := range x.Initial {
-		id(int32(c), &x.Initial[c])
+	for c := range x.InitialClass {
+		id(int32(c), &x.InitialClass[c])
 	}
 	for i := range m.Accesses {
 		if m.Accesses[i].Write {
-			id(m.Accesses[i].Cell, &x.Class[i])
+			id(m.Accesses[i].Cell, &x.WriteClass[i])
 		}
 	}
 	for i := range m.Reads {
-		id(m.Reads[i].Cell, &x.Want[i])
+		id(m.Reads[i].Cell, &x.ReadClass[i])
 	}
 }
 
@@ -246,36 +246,36 @@ func CellBit(cell int32) uint64 { return 1 << (cell % 63) }
 
 func lockBit(lock int32) uint64 { return 1 << (62 - lock%63) }
 
-// stepped stands for that somebody has taken a step.
-const stepped = uint64(1) << 63
+// anyStep stands for that somebody has taken a step.
+const anyStep = uint64(1) << 63
 
 // UseStaticOrder finds the nodes before which more has to come than before the one before them, as
 // long as that is what comes before what in any case.
 func (x *Machine) UseStaticOrder() {
-	m := x.M
+	m := x.Model
 	x.Rows, x.Transitions = m.Rows, slices.Clone(x.Transitions)
 	for n := range m.Goal {
 		p, asks := m.Prev(n), false
 		for k, v := range m.Row(n)[:x.Threads] {
 			asks = asks || k != int(m.Chain[n]) && v > 0 && (p == model.None || m.Row(p)[k] < v)
 		}
-		x.Transitions[n].Waits = asks
+		x.Transitions[n].ChecksOrder = asks
 	}
-	x.findUses()
+	x.findDependencies()
 }
 
 // Limits returns a bound for each part of a state.
 func (x *Machine) Limits() []int32 {
-	m := x.M
-	most := make([]int32, x.Size)
+	m := x.Model
+	most := make([]int32, x.StateSize)
 	for k := range x.Threads {
 		most[k] = int32(m.Base[k+1] - m.Base[k])
 	}
-	copy(most[x.Threads:], x.Initial)
+	copy(most[x.Threads:], x.InitialClass)
 	for i, t := range m.Accesses {
 		if t.Write {
 			c := &most[x.Threads+int(t.Cell)]
-			*c = max(*c, x.Class[i])
+			*c = max(*c, x.WriteClass[i])
 		}
 	}
 	for i := range x.locks {
@@ -283,7 +283,7 @@ func (x *Machine) Limits() []int32 {
 		most[at], most[at+1] = n, n
 	}
 	for i := range m.Messages {
-		most[x.Size-len(m.Messages)+i] = int32(len(m.Messages[i].Sends))
+		most[x.StateSize-len(m.Messages)+i] = int32(len(m.Messages[i].Sends))
 	}
 	return most
 }

@@ -66,13 +66,13 @@ func (s *Sweep) meet(a, b order.Node) bool {
 // untaken reports whether a thread has at a, if it has been there before, no locks that others
 // have taken since, the thread of b on its way to there among them.
 func (s *Sweep) untaken(a, b order.Node) bool {
-	m := s.M
+	m := s.Model
 	k, l := m.Chain[a], m.Chain[b]
-	if m.Pos(a) >= s.Now[k] {
+	if m.Pos(a) >= s.State[k] {
 		return true
 	}
 	taken := s.before[k]
-	for n := m.Base[l] + order.Node(s.Now[l]); n < b; n++ {
+	for n := m.Base[l] + order.Node(s.State[l]); n < b; n++ {
 		if id := m.Begins[n]; id >= 0 && m.Sections[id].Lock < 64 {
 			taken |= 1 << m.Sections[id].Lock
 		}
@@ -82,10 +82,10 @@ func (s *Sweep) untaken(a, b order.Node) bool {
 
 // awaited reports whether what has to come before a can be next has come, if a thread is at b.
 func (s *Sweep) awaited(a, b order.Node) bool {
-	m := s.M
+	m := s.Model
 	for i := m.EnablerAt[a]; i < m.EnablerAt[a+1]; i++ {
 		e := m.Edges[i].From
-		come := s.Now[m.Chain[e]]
+		come := s.State[m.Chain[e]]
 		if m.Chain[e] == m.Chain[b] {
 			come = m.Pos(b)
 		}

@@ -133,7 +133,7 @@ const (
 
 // New returns nil if the window is too large.
 func New(x *moves.Machine) *Sweep {
-	m := x.M
+	m := x.Model
 	s := &Sweep{Machine: *x, met: map[[2]order.Node]int32{}, stalls: map[stall]bool{}}
 	size, places := 0, 0
 	for k := range x.Threads {
@@ -169,11 +169,11 @@ func New(x *moves.Machine) *Sweep {
 		s.out[n] = s.out[n] || m.Message[n] >= 0 || m.Ends[n] >= 0
 	}
 	s.known = make([]uint64, s.width*int(m.Goal))
-	s.SilentWrites, s.Machine.Hold, s.Path = false, model.None, nil
+	s.SilentWrites, s.Machine.HoldAt, s.Path = false, model.None, nil
 	s.UseStaticOrder()
-	s.Now = make([]int32, x.Size)
+	s.State = make([]int32, x.StateSize)
 	s.packed()
-	s.key = make([]uint64, s.pack.Size)
+	s.key = make([]uint64, s.pack.Words)
 	s.lo, s.hi, s.here = make([]order.Node, x.Threads), make([]order.Node, x.Threads), make([]int, x.Threads)
 	s.before, s.after, s.held = make([]uint64, x.Threads), make([]uint64, x.Threads), m.HeldLocks()
 	s.lines = [][]order.Node{m.Observed[1:]}
@@ -184,9 +184,9 @@ func New(x *moves.Machine) *Sweep {
 // packed finds out how to pack states: what follows from where the threads are is left
 // out if it does not take too much to find it again.
 func (s *Sweep) packed() {
-	m, most := s.M, s.Limits()
+	m, most := s.Model, s.Limits()
 	size := s.Threads + s.Cells
-	rest := s.Size - size
+	rest := s.StateSize - size
 	if rest*(int(m.Goal)+s.Threads) > countsSize {
 		s.pack = moves.NewPacking(most)
 		return
@@ -194,12 +194,12 @@ func (s *Sweep) packed() {
 	s.pack = moves.NewPacking(most[:size])
 	s.counts = make([]int32, rest*(int(m.Goal)+s.Threads))
 	s.Reset()
-	first := slices.Clone(s.Now[size:])
+	first := slices.Clone(s.State[size:])
 	for k := range s.Threads {
 		s.Reset()
 		for n := m.Base[k]; ; n++ {
 			row := s.counts[(int(n)+k)*rest:]
-			for i, v := range s.Now[size:] {
+			for i, v := range s.State[size:] {
 				row[i] = v
 				if k > 0 {
 					row[i] -= first[i]
@@ -217,15 +217,15 @@ func (s *Sweep) packed() {
 // load gets a state.
 func (s *Sweep) load(key []uint64) {
 	if s.counts == nil {
-		s.pack.Unpack(key, s.Now)
+		s.pack.Unpack(key, s.State)
 		return
 	}
 	size := s.Threads + s.Cells
-	s.pack.Unpack(key, s.Now[:size])
-	rest := s.Now[size:]
+	s.pack.Unpack(key, s.State[:size])
+	rest := s.State[size:]
 	clear(rest)
-	for k, v := range s.Now[:s.Threads] {
-		at := (int(s.M.Base[k]) + int(v) + k) * len(rest)
+	for k, v := range s.State[:s.Threads] {
+		at := (int(s.Model.Base[k]) + int(v) + k) * len(rest)
 		for i, c := range s.counts[at : at+len(rest)] {
 			rest[i] += c
 		}
@@ -235,11 +235,11 @@ func (s *Sweep) load(key []uint64) {
 // start begins a round with a thread held back, or none, in which so many contents of memory
 // are told apart, or all states are kept.
 func (s *Sweep) start(hold order.Node, parts int) *search {
-	round := &search{hold: hold, parts: parts, layers: make([]layer, int(s.M.Goal)+1)}
+	round := &search{hold: hold, parts: parts, layers: make([]layer, int(s.Model.Goal)+1)}
 	s.goOn(round)
 	clear(s.before)
 	s.Reset()
-	s.Settle()
+	s.TakeMovers()
 	if parts > 0 {
 		s.seen = make([]uint64, s.spots*parts/64+1)
 	}
@@ -252,7 +252,7 @@ func (s *Sweep) start(hold order.Node, parts int) *search {
 
 // goOn goes on with a round.
 func (s *Sweep) goOn(r *search) {
-	s.search, s.Machine.Hold = r, r.hold
+	s.search, s.Machine.HoldAt = r, r.hold
 	if n := len(s.found); n == 0 || s.found[n-1].hold != r.hold {
 		s.found = append(s.found, stretch{int32(len(s.from)), r.hold})
 	}
@@ -271,28 +271,28 @@ func (s *Sweep) Follow(line []order.Node) {
 
 // along adds the states along a line.
 func (s *Sweep) along(line int) {
-	m := s.M
+	m := s.Model
 	clear(s.before)
 	s.Reset()
 	for i, n := range s.lines[line] {
-		if s.Now[m.Chain[n]] != m.Pos(n) || !s.CanStep(n) {
+		if s.State[m.Chain[n]] != m.Pos(n) || !s.Enabled(n) {
 			continue // as somebody is held back
 		}
 		s.Step(n)
 		s.take()
 		copy(s.before, s.after)
 		s.Path = s.Path[:0]
-		s.parent = append(s.parent[:0], s.Now...)
-		s.Settle()
+		s.parent = append(s.parent[:0], s.State...)
+		s.TakeMovers()
 		s.add(way{^int32(line), int16((i + 1) & 0x7fff), int16((i + 1) >> 15)}, anything)
 		s.Path = s.Path[:0]
-		copy(s.Now, s.parent)
+		copy(s.State, s.parent)
 	}
 }
 
 // places is at how many places a thread can be.
 func (s *Sweep) places(thread int) int {
-	return int(s.M.Base[thread+1]-s.M.Base[thread]) + 1
+	return int(s.Model.Base[thread+1]-s.Model.Base[thread]) + 1
 }
 
 // Rounds are which rounds of a sweep to go on with.
@@ -377,34 +377,34 @@ func (s *Sweep) HoldBack(a order.Node, parts, states int) (looked int) {
 
 // expand looks at what follows a state.
 func (s *Sweep) expand(l *layer, at int) {
-	m := s.M
+	m := s.Model
 	i, allow := l.ids[at], l.allow[at]
-	s.load(l.words[at*s.pack.Size : (at+1)*s.pack.Size])
-	s.parent = append(s.parent[:0], s.Now...)
+	s.load(l.words[at*s.pack.Words : (at+1)*s.pack.Words])
+	s.parent = append(s.parent[:0], s.State...)
 	s.Path = s.Path[:0]
 	if s.parts > 0 {
 		copy(s.before, l.taken[at*s.Threads:])
 	}
 	for k := range s.Threads {
-		here := m.Base[k] + order.Node(s.Now[k])
+		here := m.Base[k] + order.Node(s.State[k])
 		s.lo[k] = here
 		for s.lo[k] > m.Base[k] && s.Transitions[s.lo[k]-1].Mover {
 			s.lo[k]--
 		}
 		for pieces := 1; ; pieces++ {
-			n := s.Machine.Next(k)
+			n := s.Machine.NextNode(k)
 			s.hi[k] = n
 			if n == model.None {
 				s.hi[k] = m.Base[k+1] - 1
 				break
 			}
-			if !s.CanStep(n) {
+			if !s.Enabled(n) {
 				break
 			}
 			if changed := s.effect(n); changed != 0 {
 				if changed&allow != 0 {
 					s.Step(n)
-					s.Resettle(len(s.Path) - 1)
+					s.TakeMoversAfter(len(s.Path) - 1)
 					s.add(way{i, int16(k), 0}, anything)
 				}
 				break
@@ -413,7 +413,7 @@ func (s *Sweep) expand(l *layer, at int) {
 				s.add(way{i, int16(k), int16(pieces)}, left)
 			}
 		}
-		copy(s.Now, s.parent)
+		copy(s.State, s.parent)
 		s.Path = s.Path[:0]
 	}
 	s.meetings(i)
@@ -423,11 +423,11 @@ func (s *Sweep) expand(l *layer, at int) {
 func (s *Sweep) effect(n order.Node) (changed uint64) {
 	a := &s.Transitions[n]
 	switch {
-	case a.Message && !s.M.Receives(n):
+	case a.Message && !s.Model.Receives(n):
 		return sends
 	case a.Cell == moves.ManyCells && s.Changes(n):
 		return anything
-	case a.Leaves >= 0 && a.Leaves != s.Value(a.Cell):
+	case a.Written >= 0 && a.Written != s.Value(a.Cell):
 		return moves.CellBit(a.Cell)
 	}
 	return 0
@@ -436,27 +436,27 @@ func (s *Sweep) effect(n order.Node) (changed uint64) {
 // piece lets a thread take a step without an effect and what follows at once, and
 // returns the cells of which one has to change next if that was not to be done later.
 func (s *Sweep) piece(k int) (cells uint64) {
-	n := s.Machine.Next(k)
+	n := s.Machine.NextNode(k)
 	from := len(s.Path)
 	s.Step(n)
 	free := s.out[n]
-	for n := s.Machine.Next(k); n != model.None && s.Transitions[n].Mover && s.M.Begins[n] < 0 && s.CanStep(n); n = s.Machine.Next(k) {
+	for n := s.Machine.NextNode(k); n != model.None && s.Transitions[n].Mover && s.Model.Begins[n] < 0 && s.Enabled(n); n = s.Machine.NextNode(k) {
 		free = free || s.out[n]
 		s.Step(n)
 	}
 	if free {
-		s.Resettle(from)
+		s.TakeMoversAfter(from)
 		return anything
 	}
 	// A section that hinders nobody.
-	if n := s.Machine.Next(k); n != model.None && s.Transitions[n].Reads {
+	if n := s.Machine.NextNode(k); n != model.None && s.Transitions[n].ReadOnlySection {
 		size := len(s.Path)
-		if s.Resettle(from); len(s.Path) > size {
+		if s.TakeMoversAfter(from); len(s.Path) > size {
 			return anything
 		}
 	}
 	for _, n := range s.Path[from:] {
-		for _, t := range s.M.Accesses[s.M.AccessAt[n]:s.M.AccessAt[n+1]] {
+		for _, t := range s.Model.Accesses[s.Model.AccessAt[n]:s.Model.AccessAt[n+1]] {
 			cells |= moves.CellBit(t.Cell)
 		}
 	}
@@ -466,7 +466,7 @@ func (s *Sweep) piece(k int) (cells uint64) {
 // take finds the locks that others have taken since a thread had them, after the path at
 // hand.
 func (s *Sweep) take() {
-	m := s.M
+	m := s.Model
 	copy(s.after, s.before)
 	for _, n := range s.Path {
 		if id := m.Begins[n]; id >= 0 && m.Sections[id].Lock < 64 {
@@ -488,7 +488,7 @@ func (s *Sweep) add(w way, allow uint64) {
 		return
 	}
 	sum := 0
-	for _, v := range s.Now[:s.Threads] {
+	for _, v := range s.State[:s.Threads] {
 		sum += int(v)
 	}
 	l := &s.layers[sum]
@@ -498,15 +498,15 @@ func (s *Sweep) add(w way, allow uint64) {
 	if n := len(s.free); l.ids == nil && n > 0 {
 		*l, s.free = s.free[n-1], s.free[:n-1]
 	}
-	s.pack.Pack(s.Now[:len(s.pack.Parts)], s.key)
+	s.pack.Pack(s.State[:len(s.pack.Fields)], s.key)
 	if s.parts == 0 {
 		if 2*len(l.ids) >= len(l.table) {
 			l.table = make([]int32, max(256, 2*len(l.table)))
 			for i := range l.ids {
-				l.table[moves.Slot(l.table, l.words, l.words[i*s.pack.Size:(i+1)*s.pack.Size])] = int32(i) + 1
+				l.table[moves.FindSlot(l.table, l.words, l.words[i*s.pack.Words:(i+1)*s.pack.Words])] = int32(i) + 1
 			}
 		}
-		at := moves.Slot(l.table, l.words, s.key)
+		at := moves.FindSlot(l.table, l.words, s.key)
 		if k := l.table[at]; k > 0 {
 			l.allow[k-1] |= allow
 			return
@@ -526,13 +526,13 @@ func (s *Sweep) add(w way, allow uint64) {
 // first time.
 func (s *Sweep) novel() (novel bool) {
 	memory := 0
-	for c, v := range s.Now[s.Threads : s.Threads+s.Cells] {
+	for c, v := range s.State[s.Threads : s.Threads+s.Cells] {
 		memory += int(v) * (2*(c/4) + 1) << (c % 4)
 	}
 	memory &= s.parts - 1
 	for at, k := range s.active {
-		s.here[at] = (s.lower[at] + int(s.Now[k])) * s.parts
-		row := (s.begin[at]+int(s.Now[k])*s.lower[at])*s.parts + memory
+		s.here[at] = (s.lower[at] + int(s.State[k])) * s.parts
+		row := (s.begin[at]+int(s.State[k])*s.lower[at])*s.parts + memory
 		for _, o := range s.here[:at] {
 			bit := uint(row + o)
 			if old := s.seen[bit/64]; old>>(bit%64)&1 == 0 {

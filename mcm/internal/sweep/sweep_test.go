@@ -83,12 +83,12 @@ func TestSweep(t *testing.T) {
 
 // randomLine returns steps from the window's start until nobody can take one, or has had enough.
 func randomLine(s *Sweep, rng *rand.Rand) []order.Node {
-	s.Machine.Hold = model.None
+	s.Machine.HoldAt = model.None
 	s.Reset()
-	for range rng.IntN(int(s.M.Goal)) {
+	for range rng.IntN(int(s.Model.Goal)) {
 		var can []order.Node
 		for k := range s.Threads {
-			if n := s.Machine.Next(k); n != model.None && s.CanStep(n) {
+			if n := s.Machine.NextNode(k); n != model.None && s.Enabled(n) {
 				can = append(can, n)
 			}
 		}

@@ -37,7 +37,7 @@ func (s *Sweep) Witness(a, b order.Node) []order.Node {
 	if !ok {
 		return nil
 	}
-	defer func() { s.Machine.Hold = model.None }()
+	defer func() { s.Machine.HoldAt = model.None }()
 	s.trace(i)
 	if s.until(a) && s.until(b) && s.at(a) {
 		return s.Path
@@ -50,22 +50,22 @@ func (s *Sweep) Witness(a, b order.Node) []order.Node {
 
 // until lets a thread go on, or back, to where a node is next.
 func (s *Sweep) until(a order.Node) bool {
-	m := s.M
+	m := s.Model
 	k := m.Chain[a]
-	for s.Now[k] < m.Pos(a) {
-		n := s.Machine.Next(int(k))
-		if !s.CanStep(n) || s.effect(n) != 0 {
+	for s.State[k] < m.Pos(a) {
+		n := s.Machine.NextNode(int(k))
+		if !s.Enabled(n) || s.effect(n) != 0 {
 			return false
 		}
 		s.Step(n)
 	}
-	if s.Now[k] > m.Pos(a) {
+	if s.State[k] > m.Pos(a) {
 		kept := s.nodes[:0]
 		for _, n := range s.Path {
 			if m.Row(n)[k] <= m.Pos(a) {
 				kept = append(kept, n)
 			} else {
-				s.Now[m.Chain[n]]--
+				s.State[m.Chain[n]]--
 			}
 		}
 		s.nodes, s.Path = s.Path, kept
@@ -74,12 +74,14 @@ func (s *Sweep) until(a order.Node) bool {
 }
 
 // at reports whether a node is next.
-func (s *Sweep) at(n order.Node) bool { return s.Now[s.M.Chain[n]] == s.M.Pos(n) && s.IsPending(n) }
+func (s *Sweep) at(n order.Node) bool {
+	return s.State[s.Model.Chain[n]] == s.Model.Pos(n) && s.IsPending(n)
+}
 
 // trace goes from the window's start to a state.
 func (s *Sweep) trace(i int32) {
 	at, _ := slices.BinarySearchFunc(s.found, i+1, func(f stretch, i int32) int { return int(f.first) - int(i) })
-	s.Machine.Hold = s.found[at-1].hold
+	s.Machine.HoldAt = s.found[at-1].hold
 	s.ways = s.ways[:0]
 	w := s.from[i]
 	for ; w.parent >= 0; w = s.from[w.parent] {
@@ -87,11 +89,11 @@ func (s *Sweep) trace(i int32) {
 	}
 	s.Reset()
 	for _, n := range s.lines[^w.parent][:int(w.thread)+int(w.pieces)<<15] {
-		if s.Now[s.M.Chain[n]] == s.M.Pos(n) && s.CanStep(n) {
+		if s.State[s.Model.Chain[n]] == s.Model.Pos(n) && s.Enabled(n) {
 			s.Step(n)
 		}
 	}
-	s.Settle()
+	s.TakeMovers()
 	for i := len(s.ways) - 1; i >= 0; i-- {
 		w, k := s.ways[i], int(s.ways[i].thread)
 		if w.pieces > 0 {
@@ -101,10 +103,10 @@ func (s *Sweep) trace(i int32) {
 			continue
 		}
 		for {
-			n := s.Machine.Next(k)
+			n := s.Machine.NextNode(k)
 			if s.effect(n) != 0 {
 				s.Step(n)
-				s.Resettle(len(s.Path) - 1)
+				s.TakeMoversAfter(len(s.Path) - 1)
 				break
 			}
 			s.piece(k)
