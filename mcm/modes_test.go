@@ -52,7 +52,7 @@ var modes = func() []mode {
 		{"a thread held back, solver", []Option{heldBackFirst(1<<20, false)}},
 		{"a grid, solver", []Option{first(cascade.Stage{Name: "grid", Budget: cascade.Budget{States: cascade.PointsPerState * cascade.QueriesPerModel * cascade.StatesPerConflict << 20}, Run: cascade.Grid})}},
 		{"delayed threads, solver", []Option{first(cascade.Stage{Name: "delayed thread", Budget: cascade.Budget{States: 1 << 10, Total: cascade.Unlimited}, Run: cascade.Delays})}},
-		{"a sweep, solver", []Option{first(cascade.Stage{Name: "sweep", Budget: cascade.Budget{States: 1 << 20, Rounds: 1}, Run: cascade.Sweep(sweep.SecondRound)})}},
+		{"a sweep, solver", []Option{first(cascade.Stage{Name: "sweep", Budget: cascade.Budget{States: 1 << 20, Rounds: 1}, Run: cascade.Sweep(sweep.ExhaustiveRound)})}},
 		{"solver, shared, lazy", []Option{first()}},
 		{"solver, shared, eager", []Option{first(), asked(solve.Style{Eager: true})}},
 		{"solver, fresh, lazy", []Option{first(), asked(solve.Style{Fresh: true})}},

@@ -20,99 +20,99 @@ import (
 // with the help of writes by others in between, unless he is held back in it.
 type beam struct {
 	moves.Machine            // with a state at hand of its own
-	aim           order.Node // where the search leads, or none
-	demands       []demand   // by node
+	target        order.Node // where the search leads, or none
+	effects       []effect   // by node
 	width         int        // at how many states of a layer one looks at first, and at twice as many where that does not do
 
-	pack   moves.Packing
-	words  []uint64     // packed states
-	leads  []lead       // by state
-	taken  []order.Node // steps of all states, none after those of each
-	table  []int32      // states plus one by hash, linear probing
-	layers []beamLayer  // by how many nodes have come
-	bottom int          // the first one that has had states
-	top    int          // and the last one
-	Looked int          // states, in all searches
+	packing    moves.Packing
+	words      []uint64     // packed states
+	links      []link       // by state
+	linkSteps  []order.Node // steps of all states, none after those of each
+	table      []int32      // states plus one by hash, linear probing
+	layers     []layer      // by how many nodes have come
+	firstLayer int          // the first one that has had states
+	lastLayer  int          // and the last one
+	Expanded   int          // states, in all searches
 
-	key    []uint64          // scratch
-	parent []int32           // scratch: the state that is looked at
-	before [][]int32         // scratch: states before somebody helps
-	way    []int32           // scratch: states
-	lacks  []moves.CellValue // scratch
+	key       []uint64          // scratch
+	parent    []int32           // scratch: the state that is looked at
+	saved     [][]int32         // scratch: states before somebody helps
+	ancestors []int32           // scratch: states
+	missing   []moves.CellValue // scratch
 }
 
-// demand is what a step, or the critical section that it begins, needs memory to hold, and what
+// effect is what a step, or the critical section that it begins, needs memory to hold, and what
 // it leaves there.
-type demand struct {
-	needs, gives []moves.CellValue
-	hard         bool // it does not do without others
+type effect struct {
+	requires, leaves []moves.CellValue
+	needsHelp        bool // it does not do without others
 }
 
-// lead is how a state is reached from another one.
-type lead struct {
+// link is how a state is reached from another one.
+type link struct {
 	parent int32 // -1 less so many steps if these were along the line
-	taken  int32 // where its steps are
+	steps  int32 // where its steps are
 }
 
-// beamLayer is a layer.
-type beamLayer struct {
-	waits  []moves.Ranked
-	looked int // at so many states
+// layer is a layer.
+type layer struct {
+	open     []moves.Ranked
+	expanded int // at so many states
 }
 
 const (
-	// beamShift is by how many bits the number of nodes is greater than that of layers.
-	beamShift = 2
-	// beamBack is how many layers one goes back at first, beamClear, after how many layers
+	// layerShift is by how many bits the number of nodes is greater than that of layers.
+	layerShift = 2
+	// firstBacktrack is how many layers one goes back at first, beamClear, after how many layers
 	// without trouble that is so again.
-	beamBack, beamClear = 8, 32
-	// helps is how often somebody can be helped in a critical section.
-	helps = 2
+	firstBacktrack, clearLayers = 8, 32
+	// maxHelps is how often somebody can be helped in a critical section.
+	maxHelps = 2
 )
 
 // What the cost of a state is made of: lagCost for each event by which threads are apart, as
 // a standard deviation; less canCost for each that can go on, or hardCost, if only with help,
 // and less helpCost for each that waits for what one of these can write.
 const (
-	lagCost  = 10
-	canCost  = 100
-	hardCost = 50
-	helpCost = 30
-	// nearCost is for each node by which a thread is before where both are held back.
-	nearCost = 100
+	spreadCost   = 10
+	enabledBonus = 100
+	helpedBonus  = 50
+	helperBonus  = 30
+	// distanceCost is for each node by which a thread is before where both are held back.
+	distanceCost = 100
 )
 
 func newBeam(x *moves.Machine) beam {
-	s := beam{Machine: *x, aim: model.None, width: wideBeam, pack: moves.NewPacking(x.Limits())}
+	s := beam{Machine: *x, target: model.None, width: defaultWidth, packing: moves.NewPacking(x.Limits())}
 	s.SilentWrites, s.Path = true, nil
 	s.UseStaticOrder()
-	s.State, s.key = make([]int32, x.StateSize), make([]uint64, s.pack.Words)
-	s.layers = make([]beamLayer, int(x.Model.Goal)>>beamShift+1)
-	s.before = make([][]int32, helps)
-	s.findDemands()
+	s.State, s.key = make([]int32, x.StateSize), make([]uint64, s.packing.Words)
+	s.layers = make([]layer, int(x.Model.Goal)>>layerShift+1)
+	s.saved = make([][]int32, maxHelps)
+	s.findEffects()
 	return s
 }
 
-// findDemands finds what steps need.
-func (s *beam) findDemands() {
+// findEffects finds what steps need.
+func (s *beam) findEffects() {
 	m := s.Model
-	s.demands = make([]demand, m.Goal)
+	s.effects = make([]effect, m.Goal)
 	for n := range m.Goal {
-		d := &s.demands[n]
-		for o := n; o <= s.out(n); o++ {
+		d := &s.effects[n]
+		for o := n; o <= s.sectionEnd(n); o++ {
 			for i := m.AccessAt[o]; i < m.AccessAt[o+1]; i++ {
 				t := &m.Accesses[i]
-				k := slices.IndexFunc(d.gives, func(w moves.CellValue) bool { return w.Cell == t.Cell })
+				k := slices.IndexFunc(d.leaves, func(w moves.CellValue) bool { return w.Cell == t.Cell })
 				if k < 0 {
-					k = len(d.gives)
-					d.gives = append(d.gives, moves.CellValue{Cell: t.Cell, Class: -1})
+					k = len(d.leaves)
+					d.leaves = append(d.leaves, moves.CellValue{Cell: t.Cell, Class: -1})
 				}
-				w := &d.gives[k]
+				w := &d.leaves[k]
 				if t.Read >= 0 {
 					if w.Class < 0 {
-						d.needs = append(d.needs, moves.CellValue{Cell: t.Cell, Class: s.ReadClass[t.Read]})
+						d.requires = append(d.requires, moves.CellValue{Cell: t.Cell, Class: s.ReadClass[t.Read]})
 					}
-					d.hard = d.hard || w.Class >= 0 && w.Class != s.ReadClass[t.Read]
+					d.needsHelp = d.needsHelp || w.Class >= 0 && w.Class != s.ReadClass[t.Read]
 					w.Class = s.ReadClass[t.Read]
 				}
 				if t.Write {
@@ -123,9 +123,9 @@ func (s *beam) findDemands() {
 	}
 }
 
-// out returns the end of the critical section that a step begins, or the step if nobody is to
+// sectionEnd returns the end of the critical section that a step begins, or the step if nobody is to
 // come to that at once.
-func (s *beam) out(n order.Node) order.Node {
+func (s *beam) sectionEnd(n order.Node) order.Node {
 	if s.Model.Begins[n] < 0 || s.RegionStart[n] != model.None || n+1 == s.Model.Base[s.Model.Chain[n]+1] || s.RegionStart[n+1] != n {
 		return n
 	}
@@ -133,7 +133,7 @@ func (s *beam) out(n order.Node) order.Node {
 	if s.Model.Ends[end] < 0 {
 		return n // it is not given back
 	}
-	for _, inside := range [3]order.Node{s.HoldAt, s.AlsoHoldAt, s.aim} {
+	for _, inside := range [3]order.Node{s.HoldAt, s.AlsoHoldAt, s.target} {
 		if n < inside && inside <= end {
 			return n
 		}
@@ -145,8 +145,8 @@ func (s *beam) out(n order.Node) order.Node {
 // both threads are where they are held back. It looks at so many states at most, and returns
 // the steps to where that is, or as far as it has come, and whether it has got there.
 func (s *beam) search(line []order.Node, aim order.Node, states int) ([]order.Node, bool) {
-	s.begin()
-	s.aim = aim
+	s.reset()
+	s.target = aim
 	seeds := len(line) + 1
 	sow := func(from int) { // states along the line
 		if from >= seeds {
@@ -157,7 +157,7 @@ func (s *beam) search(line []order.Node, aim order.Node, states int) ([]order.No
 			s.parent = append(s.parent[:0], s.State...)
 			s.Path = s.Path[:0]
 			s.TakeMovers()
-			s.add(lead{-1 - int32(i), 0})
+			s.add(link{-1 - int32(i), 0})
 			if copy(s.State, s.parent); i < len(line) {
 				s.Step(line[i])
 			}
@@ -166,57 +166,57 @@ func (s *beam) search(line []order.Node, aim order.Node, states int) ([]order.No
 	}
 	sow(len(line))
 	k, want := int(s.Model.Chain[aim]), s.Model.Pos(aim)
-	back, width, trouble := beamBack, s.width, 0
+	back, width, trouble := firstBacktrack, s.width, 0
 	best, far := int32(0), int32(-1)
-	for l, end := s.bottom, s.Looked+states; s.Looked < end; {
-		if l > s.top { // stuck
-			if s.top > trouble+beamClear {
-				back, width = beamBack, s.width
+	for l, end := s.firstLayer, s.Expanded+states; s.Expanded < end; {
+		if l > s.lastLayer { // stuck
+			if s.lastLayer > trouble+clearLayers {
+				back, width = firstBacktrack, s.width
 			}
 			if back > len(s.layers) {
 				break
 			}
-			trouble = s.top
+			trouble = s.lastLayer
 			back, width = back+back/2, min(2*width, 2*s.width)
-			l = max(0, s.top-back)
-			for i := l; i <= s.top; i++ {
-				s.layers[i].looked = s.width - width
+			l = max(0, s.lastLayer-back)
+			for i := l; i <= s.lastLayer; i++ {
+				s.layers[i].expanded = s.width - width
 			}
-			sow(l << beamShift)
+			sow(l << layerShift)
 			continue
 		}
-		if s.Looked%moves.InterruptEvery == 0 && s.Interrupted() {
+		if s.Expanded%moves.InterruptEvery == 0 && s.Interrupted() {
 			break
 		}
 		w := &s.layers[l]
-		if w.looked >= s.width || len(w.waits) == 0 {
+		if w.expanded >= s.width || len(w.open) == 0 {
 			l++
 			continue
 		}
-		w.looked++
-		s.Looked++
+		w.expanded++
+		s.Expanded++
 		i := w.pop()
-		s.pack.Unpack(s.at(i), s.State)
+		s.packing.Unpack(s.packed(i), s.State)
 		if v := s.State[k]; v > far && s.AlsoHoldAt == model.None {
 			far, best = v, i
 		}
 		if s.State[k] >= want && (s.AlsoHoldAt == model.None || s.Machine.NextNode(int(s.Model.Chain[s.HoldAt])) == s.HoldAt) {
-			return s.trace(line, i), true
+			return s.pathTo(line, i), true
 		}
 		s.expand(i)
 	}
-	return s.trace(line, best), false
+	return s.pathTo(line, best), false
 }
 
-// begin forgets all states.
-func (s *beam) begin() {
-	s.words, s.leads, s.taken = s.words[:0], s.leads[:0], s.taken[:0]
+// reset forgets all states.
+func (s *beam) reset() {
+	s.words, s.links, s.linkSteps = s.words[:0], s.links[:0], s.linkSteps[:0]
 	s.table = s.table[:min(len(s.table), 1<<10)]
 	clear(s.table)
-	for i := s.bottom; i <= s.top && i < len(s.layers); i++ {
-		s.layers[i].waits, s.layers[i].looked = s.layers[i].waits[:0], 0
+	for i := s.firstLayer; i <= s.lastLayer && i < len(s.layers); i++ {
+		s.layers[i].open, s.layers[i].expanded = s.layers[i].open[:0], 0
 	}
-	s.bottom, s.top = len(s.layers), 0
+	s.firstLayer, s.lastLayer = len(s.layers), 0
 }
 
 // follow goes along a line from the window's start.
@@ -227,50 +227,52 @@ func (s *beam) follow(line []order.Node) {
 	}
 }
 
-// at returns a packed state.
-func (s *beam) at(i int32) []uint64 { return s.words[int(i)*s.pack.Words : (int(i)+1)*s.pack.Words] }
+// packed returns a packed state.
+func (s *beam) packed(i int32) []uint64 {
+	return s.words[int(i)*s.packing.Words : (int(i)+1)*s.packing.Words]
+}
 
 // add lets the state at hand, to which the path at hand leads, wait if it is new.
-func (s *beam) add(from lead) {
-	if 2*len(s.leads) >= len(s.table) {
+func (s *beam) add(from link) {
+	if 2*len(s.links) >= len(s.table) {
 		n := max(1<<10, 2*len(s.table))
 		s.table = slices.Grow(s.table[:0], n)[:n]
 		clear(s.table)
-		for i := range s.leads {
-			s.table[moves.FindSlot(s.table, s.words, s.at(int32(i)))] = int32(i) + 1
+		for i := range s.links {
+			s.table[moves.FindSlot(s.table, s.words, s.packed(int32(i)))] = int32(i) + 1
 		}
 	}
-	s.pack.Pack(s.State, s.key)
+	s.packing.Pack(s.State, s.key)
 	at := moves.FindSlot(s.table, s.words, s.key)
 	if s.table[at] > 0 {
 		return
 	}
-	i := int32(len(s.leads))
+	i := int32(len(s.links))
 	s.table[at] = i + 1
 	s.words = append(s.words, s.key...)
-	from.taken = int32(len(s.taken))
-	s.leads = append(s.leads, from)
-	s.taken = append(append(s.taken, s.Path...), model.None)
+	from.steps = int32(len(s.linkSteps))
+	s.links = append(s.links, from)
+	s.linkSteps = append(append(s.linkSteps, s.Path...), model.None)
 	sum := 0
 	for _, v := range s.State[:s.Threads] {
 		sum += int(v)
 	}
-	l := sum >> beamShift
-	s.layers[l].waits = append(s.layers[l].waits, moves.Ranked{State: i, Cost: s.cost()})
-	s.bottom, s.top = min(s.bottom, l), max(s.top, l)
+	l := sum >> layerShift
+	s.layers[l].open = append(s.layers[l].open, moves.Ranked{State: i, Cost: s.cost()})
+	s.firstLayer, s.lastLayer = min(s.firstLayer, l), max(s.lastLayer, l)
 }
 
 // pop removes the best state.
-func (l *beamLayer) pop() int32 {
-	best, last := 0, len(l.waits)-1
-	for i := range l.waits {
-		if l.waits[i].Before(l.waits[best]) {
+func (l *layer) pop() int32 {
+	best, last := 0, len(l.open)-1
+	for i := range l.open {
+		if l.open[i].Before(l.open[best]) {
 			best = i
 		}
 	}
-	i := l.waits[best].State
-	l.waits[best] = l.waits[last]
-	l.waits = l.waits[:last]
+	i := l.open[best].State
+	l.open[best] = l.open[last]
+	l.open = l.open[:last]
 	return i
 }
 
@@ -278,7 +280,7 @@ func (l *beamLayer) pop() int32 {
 func (s *beam) cost() (cost int32) {
 	var count, first, sum, squares int
 	var given uint64
-	s.lacks = s.lacks[:0]
+	s.missing = s.missing[:0]
 	for k := range s.Threads {
 		n := s.Machine.NextNode(k)
 		if n == model.None || n == s.HoldAt || n == s.AlsoHoldAt {
@@ -290,39 +292,39 @@ func (s *beam) cost() (cost int32) {
 		}
 		e -= first
 		count, sum, squares = count+1, sum+e, squares+e*e
-		d := &s.demands[n]
+		d := &s.effects[n]
 		i := 0
-		for i < len(d.needs) && s.Value(d.needs[i].Cell) == d.needs[i].Class {
+		for i < len(d.requires) && s.Value(d.requires[i].Cell) == d.requires[i].Class {
 			i++
 		}
 		switch {
-		case i < len(d.needs):
-			s.lacks = append(s.lacks, d.needs[i])
+		case i < len(d.requires):
+			s.missing = append(s.missing, d.requires[i])
 		case s.Enabled(n):
-			if d.hard {
-				cost -= hardCost
+			if d.needsHelp {
+				cost -= helpedBonus
 			} else {
-				cost -= canCost
+				cost -= enabledBonus
 			}
-			for _, g := range d.gives {
+			for _, g := range d.leaves {
 				if s.Value(g.Cell) != g.Class {
 					given |= g.Bit()
 				}
 			}
 		}
 	}
-	for _, w := range s.lacks {
+	for _, w := range s.missing {
 		if given&w.Bit() != 0 {
-			cost -= helpCost
+			cost -= helperBonus
 		}
 	}
 	if count > 0 {
 		mean := float64(sum) / float64(count)
-		cost += int32(lagCost * math.Sqrt(max(0, float64(squares)/float64(count)-mean*mean)))
+		cost += int32(spreadCost * math.Sqrt(max(0, float64(squares)/float64(count)-mean*mean)))
 	}
 	if s.AlsoHoldAt != model.None {
 		for _, n := range [2]order.Node{s.HoldAt, s.AlsoHoldAt} {
-			cost += nearCost * (s.Model.Pos(n) - s.State[s.Model.Chain[n]])
+			cost += distanceCost * (s.Model.Pos(n) - s.State[s.Model.Chain[n]])
 		}
 	}
 	return cost
@@ -330,7 +332,7 @@ func (s *beam) cost() (cost int32) {
 
 // expand looks at what follows a state.
 func (s *beam) expand(i int32) {
-	s.pack.Unpack(s.at(i), s.State)
+	s.packing.Unpack(s.packed(i), s.State)
 	s.parent = append(s.parent[:0], s.State...)
 	for k := range s.Threads {
 		n := s.Machine.NextNode(k)
@@ -339,19 +341,19 @@ func (s *beam) expand(i int32) {
 		}
 		s.Path = s.Path[:0]
 		s.Step(n)
-		s.cross(i, k, s.out(n), 0)
+		s.crossSection(i, k, s.sectionEnd(n), 0)
 		copy(s.State, s.parent)
 	}
 }
 
-// cross takes a thread to the end of the critical section that it is in, with the help of others
+// crossSection takes a thread to the end of the critical section that it is in, with the help of others
 // where it cannot go on, and adds the states that it comes to.
-func (s *beam) cross(i int32, k int, end order.Node, helped int) {
+func (s *beam) crossSection(i int32, k int, end order.Node, helped int) {
 	for {
 		n := s.Machine.NextNode(k)
 		if n == model.None || n > end {
 			s.TakeMoversAfter(0)
-			s.add(lead{i, 0})
+			s.add(link{i, 0})
 			return
 		}
 		if s.Enabled(n) {
@@ -361,10 +363,10 @@ func (s *beam) cross(i int32, k int, end order.Node, helped int) {
 		if s.TakeMoversAfter(0); s.Enabled(n) {
 			continue
 		}
-		if helped == helps || s.Transitions[n].Required < 0 {
+		if helped == maxHelps || s.Transitions[n].Required < 0 {
 			return
 		}
-		s.before[helped] = append(s.before[helped][:0], s.State...)
+		s.saved[helped] = append(s.saved[helped][:0], s.State...)
 		size := len(s.Path)
 		for j := range s.Threads {
 			o := s.Machine.NextNode(j)
@@ -372,25 +374,25 @@ func (s *beam) cross(i int32, k int, end order.Node, helped int) {
 				continue
 			}
 			if s.Step(o); s.Value(s.Transitions[n].Cell) == s.Transitions[n].Required {
-				s.cross(i, k, end, helped+1)
+				s.crossSection(i, k, end, helped+1)
 			}
-			copy(s.State, s.before[helped])
+			copy(s.State, s.saved[helped])
 			s.Path = s.Path[:size]
 		}
 		return
 	}
 }
 
-// trace returns the steps from the window's start to a state.
-func (s *beam) trace(line []order.Node, i int32) []order.Node {
-	s.way = s.way[:0]
-	for ; i >= 0; i = s.leads[i].parent {
-		s.way = append(s.way, i)
+// pathTo returns the steps from the window's start to a state.
+func (s *beam) pathTo(line []order.Node, i int32) []order.Node {
+	s.ancestors = s.ancestors[:0]
+	for ; i >= 0; i = s.links[i].parent {
+		s.ancestors = append(s.ancestors, i)
 	}
 	s.follow(line[:-1-i])
-	for _, i := range slices.Backward(s.way) {
-		for at := s.leads[i].taken; s.taken[at] != model.None; at++ {
-			s.Step(s.taken[at])
+	for _, i := range slices.Backward(s.ancestors) {
+		for at := s.links[i].steps; s.linkSteps[at] != model.None; at++ {
+			s.Step(s.linkSteps[at])
 		}
 	}
 	return slices.Clone(s.Path)

@@ -18,70 +18,70 @@ import (
 // from its post to the access that the question is about while that one waits.
 type Delays struct {
 	beam
-	schedules map[order.Node]*delayed // by post
-	steps     int                     // of all courses
+	schedules  map[order.Node]*schedule // by post
+	totalSteps int                      // of all courses
 }
 
-// delayed is an order.
-type delayed struct {
-	steps []order.Node
-	tried int // nothing has followed that so many states have led to
+// schedule is an order.
+type schedule struct {
+	steps    []order.Node
+	failedAt int // nothing has followed that so many states have led to
 }
 
 const (
-	// postEvery is how many nodes lie between two posts.
-	postEvery = 64
-	// nearPart is by how much fewer states a beam may look at that leads two threads to where
+	// delayPointEvery is how many nodes lie between two posts.
+	delayPointEvery = 64
+	// meetingPart is by how much fewer states a beam may look at that leads two threads to where
 	// they meet than one that leads a course on.
-	nearPart = 16
-	// statesPerBeam and, for each event that lies between two accesses, statesPerStep is at how
+	meetingPart = 16
+	// nearbyStates and, for each event that lies between two accesses, statesPerStep is at how
 	// many states one looks that has not tried anything else.
-	statesPerBeam, statesPerStep = 1000, 8
-	// wideBeam is how wide beams are, and narrowBeam, those that lead not far from at hand.
-	wideBeam, narrowBeam = 16, 8
-	// courseSteps bounds the memory of courses, 4 bytes a step.
-	courseSteps = 1 << 24
+	nearbyStates, statesPerEvent = 1000, 8
+	// defaultWidth is how wide beams are, and narrowBeam, those that lead not far from at hand.
+	defaultWidth, nearbyWidth = 16, 8
+	// maxScheduleSteps bounds the memory of courses, 4 bytes a step.
+	maxScheduleSteps = 1 << 24
 )
 
 func New(x *moves.Machine) *Delays {
-	return &Delays{beam: newBeam(x), schedules: map[order.Node]*delayed{}}
+	return &Delays{beam: newBeam(x), schedules: map[order.Node]*schedule{}}
 }
 
 // delayPoints are where a thread waits before it comes to a node: where it does for many nodes, or, if
 // that leads nowhere, right before this one, or earlier.
 func (s *Delays) delayPoints(a order.Node) (list []order.Node) {
 	m := s.Model
-	a = s.outside(a)
+	a = s.beforeRegion(a)
 	first := m.Base[m.Chain[a]]
-	at := (a - first) / postEvery * postEvery
-	for _, n := range [...]order.Node{at, a - first, at - postEvery, at - 2*postEvery} {
-		if n = s.outside(first + max(0, n)); !slices.Contains(list, n) {
+	at := (a - first) / delayPointEvery * delayPointEvery
+	for _, n := range [...]order.Node{at, a - first, at - delayPointEvery, at - 2*delayPointEvery} {
+		if n = s.beforeRegion(first + max(0, n)); !slices.Contains(list, n) {
 			list = append(list, n)
 		}
 	}
 	return list
 }
 
-// outside returns a node, or the one that begins the critical section that it is in.
-func (s *Delays) outside(n order.Node) order.Node {
+// beforeRegion returns a node, or the one that begins the critical section that it is in.
+func (s *Delays) beforeRegion(n order.Node) order.Node {
 	if s.RegionStart[n] != model.None {
 		return s.RegionStart[n]
 	}
 	return n
 }
 
-// schedule returns the course of a post.
-func (s *Delays) schedule(post order.Node) *delayed {
+// scheduleOf returns the course of a post.
+func (s *Delays) scheduleOf(post order.Node) *schedule {
 	c := s.schedules[post]
 	if c == nil {
-		if s.steps > courseSteps {
-			s.schedules, s.steps = map[order.Node]*delayed{}, 0
+		if s.totalSteps > maxScheduleSteps {
+			s.schedules, s.totalSteps = map[order.Node]*schedule{}, 0
 		}
 		m := s.Model
 		n := slices.Index(m.Observed, post)
-		c = &delayed{steps: slices.Clone(m.Observed[1:n])}
+		c = &schedule{steps: slices.Clone(m.Observed[1:n])}
 		s.schedules[post] = c
-		s.steps += len(c.steps)
+		s.totalSteps += len(c.steps)
 	}
 	return c
 }
@@ -89,46 +89,46 @@ func (s *Delays) schedule(post order.Node) *delayed {
 // Witness looks for the nodes up to where two nodes are next, the first one of which was
 // observed first, at so many states at most for each beam that leads a course on.
 func (s *Delays) Witness(a, b order.Node, states int) []order.Node {
-	return s.along(s.delayPoints(a), a, b, states)
+	return s.tryDelayPoints(s.delayPoints(a), a, b, states)
 }
 
 // Nearby does so along one course, at so many states as the accesses are far apart.
 func (s *Delays) Nearby(a, b order.Node) []order.Node {
 	far := int(s.Model.Event[b] - s.Model.Event[a])
-	s.width = narrowBeam
-	defer func() { s.width = wideBeam }()
-	return s.along(s.delayPoints(a)[:1], a, b, statesPerBeam+statesPerStep*far)
+	s.width = nearbyWidth
+	defer func() { s.width = defaultWidth }()
+	return s.tryDelayPoints(s.delayPoints(a)[:1], a, b, nearbyStates+statesPerEvent*far)
 }
 
-// along looks for the nodes up to where two nodes are next along the courses of posts.
-func (s *Delays) along(posts []order.Node, a, b order.Node, states int) []order.Node {
+// tryDelayPoints looks for the nodes up to where two nodes are next along the courses of posts.
+func (s *Delays) tryDelayPoints(posts []order.Node, a, b order.Node, states int) []order.Node {
 	for _, post := range posts {
-		if nodes := s.from(post, a, b, states); nodes != nil {
+		if nodes := s.tryDelayPoint(post, a, b, states); nodes != nil {
 			return nodes
 		}
 	}
 	return nil
 }
 
-// from looks for the nodes up to where two nodes are next along the course of a post.
-func (s *Delays) from(post, a, b order.Node, states int) []order.Node {
-	c := s.schedule(post)
+// tryDelayPoint looks for the nodes up to where two nodes are next along the course of a post.
+func (s *Delays) tryDelayPoint(post, a, b order.Node, states int) []order.Node {
+	c := s.scheduleOf(post)
 	at := s.arrival(c, b)
 	if at < 0 {
-		if c.tried >= states {
+		if c.failedAt >= states {
 			return nil
 		}
 		s.HoldAt, s.AlsoHoldAt = post, model.None
 		steps, ok := s.search(c.steps, b, states)
-		s.steps += len(steps) - len(c.steps)
-		c.steps, c.tried = steps, 0
+		s.totalSteps += len(steps) - len(c.steps)
+		c.steps, c.failedAt = steps, 0
 		if at = s.arrival(c, b); at < 0 || !ok {
-			c.tried = states
+			c.failedAt = states
 			return nil
 		}
 	}
 	s.HoldAt, s.AlsoHoldAt = a, b
-	steps, ok := s.search(c.steps[:at], b, states/nearPart)
+	steps, ok := s.search(c.steps[:at], b, states/meetingPart)
 	if !ok || !s.IsPending(a) || !s.IsPending(b) {
 		return nil
 	}
@@ -136,7 +136,7 @@ func (s *Delays) from(post, a, b order.Node, states int) []order.Node {
 }
 
 // arrival returns after how many steps of a course a node is next, or -1.
-func (s *Delays) arrival(c *delayed, b order.Node) int {
+func (s *Delays) arrival(c *schedule, b order.Node) int {
 	left := s.Model.Pos(b)
 	if left == 0 {
 		return 0

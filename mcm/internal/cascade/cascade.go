@@ -140,7 +140,7 @@ func (c *Cascade) looked() int {
 		n += c.explore.Expanded + c.explore.ExpandedNear
 	}
 	if c.ahead != nil {
-		n += c.ahead.Looked
+		n += c.ahead.Expanded
 	}
 	return n
 }

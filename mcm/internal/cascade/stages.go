@@ -76,7 +76,7 @@ func SearchStages(many bool, conflicts, propagations int) []Stage {
 	grid := Budget{States: PointsPerState * all}
 	// What sweeps with a thread held back may look at for all queries.
 	backed := heldBackPerSweep * QueriesPerModel * swept
-	few, most := SweepHeldBack(sweep.FewParts), SweepHeldBack(sweep.MostParts)
+	few, most := SweepHeldBack(sweep.FewBuckets), SweepHeldBack(sweep.MaxBuckets)
 
 	list := []Stage{{"prepare searches", Budget{}, Prepare}}
 	add := func(s ...Stage) { list = append(list, s...) }
@@ -85,7 +85,7 @@ func SearchStages(many bool, conflicts, propagations int) []Stage {
 	}
 	add(
 		Stage{"grid, if busy", Budget{States: grid.States, Total: all / busyPart}, whenBusy(Grid)},
-		Stage{"sweep, if busy", Budget{States: swept, Rounds: 1, Total: all / busyPart}, whenBusy(Sweep(sweep.FirstRound))},
+		Stage{"sweep, if busy", Budget{States: swept, Rounds: 1, Total: all / busyPart}, whenBusy(Sweep(sweep.NoveltyRound))},
 		Stage{"delayed thread, nearby", perQuery(0), Delays},
 		Stage{"near the observed order, at a glance", perQuery(states / glancePart), Near},
 		Stage{"one thread held back", perQuery(states / lookPart), HeldBack},
@@ -110,7 +110,7 @@ func SearchStages(many bool, conflicts, propagations int) []Stage {
 		// serve all queries, and a solver that may spend more.
 		Stage{"new solver, insisting in brief", insistent(briefConflictsPart), onlyRaces(NewSolver)},
 		Stage{"grid", grid, Grid},
-		Stage{"sweep", Budget{States: swept, Rounds: QueriesPerModel}, Sweep(sweep.FirstRound)},
+		Stage{"sweep", Budget{States: swept, Rounds: QueriesPerModel}, Sweep(sweep.NoveltyRound)},
 		Stage{"sweep, one thread held back, quick again", Budget{States: backed / heldBackPart, Total: backed}, few},
 		Stage{"sweep, one thread held back", Budget{States: backed / heldBackPart, Total: backed}, most},
 		Stage{"sweep of all states", Budget{States: swept, Rounds: 1}, Sweep(sweep.BothRounds)},
@@ -298,7 +298,7 @@ func Delays(c *Cascade, q *model.Query, b Budget) (model.Verdict, []order.Node, 
 	if c.vain > b.allowed(c.Stats.Questions) {
 		return model.Unknown, nil, nil
 	}
-	looked := c.ahead.Looked
+	looked := c.ahead.Expanded
 	first, second := q.ObservedPair(c.m)
 	var nodes []order.Node
 	if b.States > 0 {
@@ -308,11 +308,11 @@ func Delays(c *Cascade, q *model.Query, b Budget) (model.Verdict, []order.Node, 
 	}
 	if nodes != nil && c.holds(nodes) {
 		c.Stats.Explored++
-		c.vain = max(0, c.vain-(c.ahead.Looked-looked))
+		c.vain = max(0, c.vain-(c.ahead.Expanded-looked))
 		c.lead(nodes)
 		return model.Possible, nodes, nil
 	}
-	c.vain += c.ahead.Looked - looked
+	c.vain += c.ahead.Expanded - looked
 	return model.Unknown, nil, nil
 }
 

@@ -28,83 +28,83 @@ import (
 // the others not much is kept. That is enough to find ways: one goes back from a point, and
 // returns now and then from where memory cannot have held what it would have had to.
 type Grid struct {
-	m     *model.Model
-	moves *moves.Machine
-	axes  []axis       // the thread with most places first
-	axis  []int32      // by thread, -1 if where it is follows from where others are
-	place []int32      // by node: the place where it is next, or -1
-	node  []order.Node // by number of a place
-	first []int        // by axis: the number of its first place, a multiple of 64; and one more
+	m          *model.Model
+	machine    *moves.Machine
+	axes       []axis       // the thread with most places first
+	axis       []int32      // by thread, -1 if where it is follows from where others are
+	place      []int32      // by node: the place where it is next, or -1
+	node       []order.Node // by number of a place
+	firstPlace []int        // by axis: the number of its first place, a multiple of 64; and one more
 
-	held  []model.LockMask // by place: what its thread holds there
-	masks []model.LockMask // by node: what its thread holds when it is next
-	may   matrix           // by place of a thread and of another one: the thread's step can be taken
-	back  matrix           // the other way round
-	near  matrix           // by place of a thread and of another one: nothing but its node is left of the step
-	from  matrix           // the other way round
-	open  matrix           // by places of two threads: their nodes clash, and have not met yet
+	heldAt     []model.LockMask // by place: what its thread holds there
+	heldBefore []model.LockMask // by node: what its thread holds when it is next
+	canStep    matrix           // by place of a thread and of another one: the thread's step can be taken
+	canStepT   matrix           // the other way round
+	canPend    matrix           // by place of a thread and of another one: nothing but its node is left of the step
+	canPendT   matrix           // the other way round
+	unmet      matrix           // by places of two threads: their nodes clash, and have not met yet
 
-	last   int    // the axis that rows go along
-	stride []int  // by axis but the first and the last: how far apart the blocks of neighbours are
-	blocks int    // of a slice
-	width  int    // words that have a bit for each place of the last axis
-	layout layout // of rows
+	lastAxis   int    // the axis that rows go along
+	stride     []int  // by axis but the first and the last: how far apart the blocks of neighbours are
+	blocks     int    // of a slice
+	placeWords int    // words that have a bit for each place of the last axis
+	layout     layout // of rows
 
-	leads [][]uint64 // by place of a thread but that of the last axis, a row: where it can take its step
-	lets  [][]uint64 // the same: where the last axis' thread can take its own
-	turns []turn     // by lane of a row: the step of the last axis' thread
-	idle  []uint64   // a row: the contents with which that step is possible and quiet
+	enabledRows     [][]uint64 // by place of a thread but that of the last axis, a row: where it can take its step
+	lastEnabledRows [][]uint64 // the same: where the last axis' thread can take its own
+	rowSteps        []rowStep  // by lane of a row: the step of the last axis' thread
+	invisibleRow    []uint64   // a row: the contents with which that step is possible and quiet
 
-	unwritten []unwritten // cells
-	bare      []uint64    // by place: which of these its thread has not written there
+	unwritten   []unwritten // cells
+	unwrittenAt []uint64    // by place: which of these its thread has not written there
 
-	early  []int                   // by number of a place: the first one from where only quiet steps lead there
-	quiet  []uint64                // the places of the last axis with quiet steps
-	start  uint64                  // what memory holds at first
-	count  int                     // of contents
-	looked int                     // points
-	size   int                     // bytes that are kept
-	past   []past                  // by slice
-	goals  map[[2]order.Node]point // where accesses meet, the lower node first
-	lasts  map[uint64]lastStep     // by key of a point that one has come to on a way back: the step to it
+	earliest        []int                   // by number of a place: the first one from where only quiet steps lead there
+	invisiblePlaces []uint64                // the places of the last axis with quiet steps
+	start           uint64                  // what memory holds at first
+	contentCount    int                     // of contents
+	pointCount      int                     // points
+	keptBytes       int                     // bytes that are kept
+	expanded        []expandedSlice         // by slice
+	meetings        map[[2]order.Node]point // where accesses meet, the lower node first
+	lastSteps       map[uint64]lastStep     // by key of a point that one has come to on a way back: the step to it
 
-	bits    []uint64 // scratch, and the next one: see past
-	hints   []uint8
-	tried   []retreat  // scratch
-	pos     []int      // scratch: by axis
-	lap     lap        // scratch
-	can     []uint64   // scratch, a row: where the last axis' thread can go on
-	masked  [][]uint64 // scratch, a row by axis: where its thread can go on
-	reached []uint64   // scratch: at which places in a row there is something left
-	there   []uint64   // scratch: and the node is near
-	earlier []uint64   // scratch, see late
-	exact   [][]uint64 // scratch: by axis, see visit
-	quiets  []crossing // scratch, and others
-	others  []crossing
-	visits  []visit
-	rows    [][]uint64 // scratch: the rows of two slices
-	free    []int32    // scratch: the numbers of those that are empty
-	nodes   []order.Node
-	come    []int32 // scratch: by thread that has no axis how many of its nodes have come
+	wordBits        []uint64 // scratch, and the next one: see past
+	hints           []uint8
+	backStack       []backStep // scratch
+	pos             []int      // scratch: by axis
+	group           rowGroup   // scratch
+	lastCan         []uint64   // scratch, a row: where the last axis' thread can go on
+	masked          [][]uint64 // scratch, a row by axis: where its thread can go on
+	reached         []uint64   // scratch: at which places in a row there is something left
+	pendable        []uint64   // scratch: and the node is near
+	earlier         []uint64   // scratch, see late
+	exactLanes      [][]uint64 // scratch: by axis, see visit
+	invisibleSteps  []crossing // scratch, and others
+	otherSteps      []crossing
+	visits          []visit
+	rows            [][]uint64 // scratch: the rows of two slices
+	freeRows        []int32    // scratch: the numbers of those that are empty
+	nodes           []order.Node
+	offAxisProgress []int32 // scratch: by thread that has no axis how many of its nodes have come
 }
 
 // axis is the places of a thread, of which the last one is its end.
 type axis struct {
 	thread int
-	steps  []fused
+	steps  []macroStep
 }
 
-// fused are the nodes that a thread takes in one step: acquisitions, which can as well
+// macroStep are the nodes that a thread takes in one step: acquisitions, which can as well
 // come later; one that is more than that; and releases and forks, which can as well come at
 // once. If it is quiet, it makes no difference to others when it comes: it is taken at once,
 // and nothing else is looked at before, but who meets.
-type fused struct {
+type macroStep struct {
 	first, node, end order.Node
-	needs            uint64  // the fresh cells that must have been written before
-	passes           uint64  // the contents with which it is possible and that it leaves as they are
+	readsUnwritten   uint64  // the fresh cells that must have been written before
+	unchanged        uint64  // the contents with which it is possible and that it leaves as they are
 	shift                    // what it makes of others
 	more             []shift // and of yet others
-	quiet            bool
+	invisible        bool
 }
 
 // shift moves some contents of memory.
@@ -120,13 +120,13 @@ type point struct {
 }
 
 const (
-	// gridPlaces bounds how many places a grid has in all, gridPoints, how many points, and
+	// maxPlaces bounds how many places a grid has in all, gridPoints, how many points, and
 	// gridLooked, at how many of these one looks.
-	gridPlaces = 1 << 11
-	gridPoints = 1 << 30
-	gridLooked = 1 << 27
-	// gridBytes bounds the memory of what is kept.
-	gridBytes = 1 << 28
+	maxPlaces     = 1 << 11
+	maxGridPoints = 1 << 30
+	maxExpanded   = 1 << 27
+	// maxBytes bounds the memory of what is kept.
+	maxBytes = 1 << 28
 )
 
 // matrix is a matrix of bits.
@@ -157,48 +157,48 @@ func New(x *moves.Machine) *Grid {
 			return nil
 		}
 	}
-	g := &Grid{m: m, moves: x, axis: model.Fill(x.Threads), place: model.Fill(int(m.Goal)), goals: map[[2]order.Node]point{}, lasts: map[uint64]lastStep{}}
+	g := &Grid{m: m, machine: x, axis: model.Fill(x.Threads), place: model.Fill(int(m.Goal)), meetings: map[[2]order.Node]point{}, lastSteps: map[uint64]lastStep{}}
 	g.findPlaces()
 	if len(g.axes) < 2 {
 		return nil
 	}
 	points := 1
 	for i := range g.axes {
-		if points *= g.places(i); points > gridPoints {
+		if points *= g.places(i); points > maxGridPoints {
 			return nil
 		}
 	}
-	if g.first[len(g.axes)] > gridPlaces {
+	if g.firstPlace[len(g.axes)] > maxPlaces {
 		return nil
 	}
-	g.findFresh()
+	g.findUnwritten()
 	if !g.findContents() {
 		return nil
 	}
 	g.findHeld()
-	g.compare()
-	g.last = len(g.axes) - 1
-	g.stride, g.blocks = make([]int, g.last), 1
-	for i := g.last - 1; i > 0; i-- {
+	g.comparePlaces()
+	g.lastAxis = len(g.axes) - 1
+	g.stride, g.blocks = make([]int, g.lastAxis), 1
+	for i := g.lastAxis - 1; i > 0; i-- {
 		g.stride[i] = g.blocks
 		g.blocks *= g.places(i)
 	}
 	g.nodes = make([]order.Node, 0, m.Goal)
-	g.pos, g.come = make([]int, len(g.axes)), make([]int32, x.Threads)
-	g.width = (g.first[g.last+1] - g.first[g.last]) / 64
-	bits := func() []uint64 { return make([]uint64, g.width) }
-	g.reached, g.there, g.earlier, g.quiet = bits(), bits(), bits(), bits()
-	for range g.last {
-		g.exact = append(g.exact, bits())
+	g.pos, g.offAxisProgress = make([]int, len(g.axes)), make([]int32, x.Threads)
+	g.placeWords = (g.firstPlace[g.lastAxis+1] - g.firstPlace[g.lastAxis]) / 64
+	bits := func() []uint64 { return make([]uint64, g.placeWords) }
+	g.reached, g.pendable, g.earlier, g.invisiblePlaces = bits(), bits(), bits(), bits()
+	for range g.lastAxis {
+		g.exactLanes = append(g.exactLanes, bits())
 	}
-	g.early = make([]int, g.first[len(g.axes)])
+	g.earliest = make([]int, g.firstPlace[len(g.axes)])
 	for i := range g.axes {
-		for p, at := 0, g.first[i]; p < g.places(i); p, at = p+1, at+1 {
-			g.early[at] = at
-			if p > 0 && g.axes[i].steps[p-1].quiet {
-				g.early[at] = g.early[at-1]
-				if i == g.last {
-					g.quiet[(p-1)/64] |= 1 << ((p - 1) % 64)
+		for p, at := 0, g.firstPlace[i]; p < g.places(i); p, at = p+1, at+1 {
+			g.earliest[at] = at
+			if p > 0 && g.axes[i].steps[p-1].invisible {
+				g.earliest[at] = g.earliest[at-1]
+				if i == g.lastAxis {
+					g.invisiblePlaces[(p-1)/64] |= 1 << ((p - 1) % 64)
 				}
 			}
 		}
@@ -220,7 +220,7 @@ func (g *Grid) findPlaces() {
 		}
 	}
 	bare := func(n order.Node) bool { return m.AccessAt[n] == m.AccessAt[n+1] && m.Message[n] < 0 }
-	for k := range g.moves.Threads {
+	for k := range g.machine.Threads {
 		from, to := m.Base[k], m.Base[k+1]
 		matters := false
 		for n := from; n < to; n++ {
@@ -231,7 +231,7 @@ func (g *Grid) findPlaces() {
 		}
 		a := axis{thread: k}
 		for n := from; n < to; {
-			s := fused{first: n}
+			s := macroStep{first: n}
 			for n+1 < to && m.Begins[n] >= 0 && m.Ends[n] < 0 && bare(n) && !out[n] {
 				n++
 			}
@@ -239,25 +239,25 @@ func (g *Grid) findPlaces() {
 			for n++; n < to && m.Begins[n] < 0 && bare(n) && !in[n]; n++ {
 			}
 			s.end = n
-			s.quiet = !slices.ContainsFunc(m.Accesses[m.AccessAt[s.node]:m.AccessAt[s.node+1]], func(t model.CellAccess) bool { return t.Write })
+			s.invisible = !slices.ContainsFunc(m.Accesses[m.AccessAt[s.node]:m.AccessAt[s.node+1]], func(t model.CellAccess) bool { return t.Write })
 			for n := s.first; n < s.end; n++ {
-				s.quiet = s.quiet && m.Begins[n] < 0 && m.Ends[n] < 0 && !out[n] && (m.Message[n] < 0 || m.Receives(n))
+				s.invisible = s.invisible && m.Begins[n] < 0 && m.Ends[n] < 0 && !out[n] && (m.Message[n] < 0 || m.Receives(n))
 			}
 			a.steps = append(a.steps, s)
 		}
 		g.axes = append(g.axes, a)
 	}
 	slices.SortStableFunc(g.axes, func(a, b axis) int { return len(b.steps) - len(a.steps) })
-	g.first = []int{0}
+	g.firstPlace = []int{0}
 	for i := range g.axes {
 		a := &g.axes[i]
 		g.axis[a.thread] = int32(i)
-		g.first = append(g.first, (g.first[i]+g.places(i)+63)&^63)
+		g.firstPlace = append(g.firstPlace, (g.firstPlace[i]+g.places(i)+63)&^63)
 	}
-	g.node = make([]order.Node, g.first[len(g.axes)])
+	g.node = make([]order.Node, g.firstPlace[len(g.axes)])
 	for i := range g.axes {
 		for p, s := range g.axes[i].steps {
-			g.place[s.node], g.node[g.first[i]+p] = int32(p), s.node
+			g.place[s.node], g.node[g.firstPlace[i]+p] = int32(p), s.node
 		}
 	}
 }
@@ -265,7 +265,7 @@ func (g *Grid) findPlaces() {
 // findContents finds what memory can hold and what steps make of it, and reports whether
 // a word has enough bits.
 func (g *Grid) findContents() bool {
-	m, x := g.m, g.moves
+	m, x := g.m, g.machine
 	most := x.Limits()[x.Threads : x.Threads+x.Cells]
 	lowest := make([]int32, x.Cells)
 	for _, f := range g.unwritten {
@@ -279,7 +279,7 @@ func (g *Grid) findContents() bool {
 			return false
 		}
 	}
-	g.start, g.count = 1<<g.start, count
+	g.start, g.contentCount = 1<<g.start, count
 	for i := range g.axes {
 		for p := range g.axes[i].steps {
 			s := &g.axes[i].steps[p]
@@ -297,9 +297,9 @@ func (g *Grid) findContents() bool {
 					continue
 				}
 				if by == 0 {
-					s.passes |= 1 << content
+					s.unchanged |= 1 << content
 				} else {
-					s.move(by).mask |= 1 << content
+					s.shiftBy(by).mask |= 1 << content
 				}
 			}
 		}
@@ -307,8 +307,8 @@ func (g *Grid) findContents() bool {
 	return true
 }
 
-// move returns the part of a step that moves contents so far.
-func (s *fused) move(by int) *shift {
+// shiftBy returns the part of a step that moves contents so far.
+func (s *macroStep) shiftBy(by int) *shift {
 	if s.mask == 0 || s.by == by {
 		s.by = by
 		return &s.shift
@@ -321,9 +321,9 @@ func (s *fused) move(by int) *shift {
 	return &s.more[k]
 }
 
-// before returns what memory can have held before a step.
-func (s *fused) before(contents uint64) uint64 {
-	from := contents&s.passes | bits.RotateLeft64(contents, -s.by)&s.mask
+// predecessors returns what memory can have held before a step.
+func (s *macroStep) predecessors(contents uint64) uint64 {
+	from := contents&s.unchanged | bits.RotateLeft64(contents, -s.by)&s.mask
 	for _, t := range s.more {
 		from |= bits.RotateLeft64(contents, -t.by) & t.mask
 	}
@@ -333,9 +333,9 @@ func (s *fused) before(contents uint64) uint64 {
 // findHeld finds what threads hold at places.
 func (g *Grid) findHeld() {
 	m := g.m
-	g.held, g.masks = make([]model.LockMask, g.first[len(g.axes)]), m.HeldLocks()
+	g.heldAt, g.heldBefore = make([]model.LockMask, g.firstPlace[len(g.axes)]), m.HeldLocks()
 	var always model.LockMask // by threads that never come to a place
-	now := make([]model.LockMask, g.moves.Threads)
+	now := make([]model.LockMask, g.machine.Threads)
 	set := func(id int32, to bool) {
 		s, h := &m.Sections[id], &always
 		if s.Chain >= 0 && g.axis[s.Chain] >= 0 {
@@ -360,7 +360,7 @@ func (g *Grid) findHeld() {
 		a := &g.axes[i]
 		h := &now[a.thread]
 		for p := range g.places(i) {
-			at := &g.held[g.first[i]+p]
+			at := &g.heldAt[g.firstPlace[i]+p]
 			*at = model.LockMask{Any: h.Any | always.Any, Exclusive: h.Exclusive | always.Exclusive}
 			if p == len(a.steps) {
 				break
@@ -377,26 +377,26 @@ func (g *Grid) findHeld() {
 	}
 }
 
-// compare finds at which places of two threads the one can go on, and at which they are to meet.
-func (g *Grid) compare() {
-	n := g.first[len(g.axes)]
-	g.may, g.back, g.near, g.from, g.open = newMatrix(n), newMatrix(n), newMatrix(n), newMatrix(n), newMatrix(n)
+// comparePlaces finds at which places of two threads the one can go on, and at which they are to meet.
+func (g *Grid) comparePlaces() {
+	n := g.firstPlace[len(g.axes)]
+	g.canStep, g.canStepT, g.canPend, g.canPendT, g.unmet = newMatrix(n), newMatrix(n), newMatrix(n), newMatrix(n), newMatrix(n)
 	for i := range g.axes {
 		for p := range g.axes[i].steps {
 			for j := range g.axes {
 				for q := 0; j != i && q < g.places(j); q++ {
-					at, other := g.first[i]+p, g.first[j]+q
-					may, near := g.goes(&g.axes[i].steps[p], j, q)
+					at, other := g.firstPlace[i]+p, g.firstPlace[j]+q
+					may, near := g.compatible(&g.axes[i].steps[p], j, q)
 					if may {
-						g.may.set(at, other)
-						g.back.set(other, at)
+						g.canStep.set(at, other)
+						g.canStepT.set(other, at)
 					}
 					if near {
-						g.near.set(at, other)
-						g.from.set(other, at)
+						g.canPend.set(at, other)
+						g.canPendT.set(other, at)
 					}
-					if a, b := g.node[at], g.node[other]; q < len(g.axes[j].steps) && g.moves.Conflict(a, b) && !g.masks[a].Excludes(g.masks[b]) {
-						g.open.set(at, other)
+					if a, b := g.node[at], g.node[other]; q < len(g.axes[j].steps) && g.machine.Conflict(a, b) && !g.heldBefore[a].Excludes(g.heldBefore[b]) {
+						g.unmet.set(at, other)
 					}
 				}
 			}
@@ -404,9 +404,9 @@ func (g *Grid) compare() {
 	}
 }
 
-// goes reports whether a step can be taken while another thread is at a place, and
+// compatible reports whether a step can be taken while another thread is at a place, and
 // whether its node can be next.
-func (g *Grid) goes(s *fused, axis, place int) (all, near bool) {
+func (g *Grid) compatible(s *macroStep, axis, place int) (all, near bool) {
 	m := g.m
 	a := &g.axes[axis]
 	end := m.Base[a.thread+1]
@@ -414,7 +414,7 @@ func (g *Grid) goes(s *fused, axis, place int) (all, near bool) {
 		end = a.steps[place].first
 	}
 	come := int32(end - m.Base[a.thread])
-	held := g.held[g.first[axis]+place]
+	held := g.heldAt[g.firstPlace[axis]+place]
 	near = true
 	for _, e := range m.Enablers(s.node) {
 		near = near && m.Row(e)[a.thread] <= come
@@ -439,37 +439,37 @@ func (g *Grid) goes(s *fused, axis, place int) (all, near bool) {
 	return true, near
 }
 
-// turn is a step from one lane of a row to the next one.
-type turn struct {
-	passes uint64
+// rowStep is a step from one lane of a row to the next one.
+type rowStep struct {
+	unchanged uint64
 	shift
 	more []shift
 }
 
 // layOut lays out as rows are what the steps of threads do.
 func (g *Grid) layOut() {
-	g.layout = newLayout(g.places(g.last), g.count)
+	g.layout = newLayout(g.places(g.lastAxis), g.contentCount)
 	l := &g.layout
 	var may, back [][]uint64
-	for at := range g.first[g.last] {
-		may, back = append(may, g.lanes(&g.may, at)), append(back, g.lanes(&g.back, at))
+	for at := range g.firstPlace[g.lastAxis] {
+		may, back = append(may, g.lanes(&g.canStep, at)), append(back, g.lanes(&g.canStepT, at))
 	}
-	g.leads, g.lets = l.rows(may), l.rows(back)
-	g.turns, g.idle = make([]turn, l.words*l.each), make([]uint64, l.words)
-	for p, s := range g.axes[g.last].steps {
+	g.enabledRows, g.lastEnabledRows = l.rows(may), l.rows(back)
+	g.rowSteps, g.invisibleRow = make([]rowStep, l.words*l.each), make([]uint64, l.words)
+	for p, s := range g.axes[g.lastAxis].steps {
 		at := func(m shift) shift { return shift{l.at(p, m.mask), m.by + l.size} }
-		t := &g.turns[p]
-		t.passes, t.shift = l.at(p, s.passes), at(s.shift)
+		t := &g.rowSteps[p]
+		t.unchanged, t.shift = l.at(p, s.unchanged), at(s.shift)
 		for _, m := range s.more {
 			t.more = append(t.more, at(m))
 		}
-		if s.quiet {
-			g.idle[p/l.each] |= t.passes
+		if s.invisible {
+			g.invisibleRow[p/l.each] |= t.unchanged
 		}
 	}
-	g.layOutFresh()
-	g.can, g.lap.lets, g.lap.open = make([]uint64, l.words), make([]uint64, l.words), make([]uint64, g.open.width)
-	for range g.last {
+	g.layOutUnwritten()
+	g.lastCan, g.group.lastEnabled, g.group.unmet = make([]uint64, l.words), make([]uint64, l.words), make([]uint64, g.unmet.width)
+	for range g.lastAxis {
 		g.masked = append(g.masked, make([]uint64, l.words))
 	}
 }

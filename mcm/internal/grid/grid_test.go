@@ -56,17 +56,17 @@ func TestGrid(t *testing.T) {
 				t.Fatalf("%s, seed %d: %v", name, seed, err)
 			}
 		}
-		for _, l := range g.lasts {
+		for _, l := range g.lastSteps {
 			if l.axis == noWay {
 				dead++ // memory cannot have held that
 			}
 		}
 		for _, a := range g.axes {
 			for i := range a.steps {
-				if a.steps[i].quiet {
+				if a.steps[i].invisible {
 					quiet++
 				}
-				if a.steps[i].needs != 0 {
+				if a.steps[i].readsUnwritten != 0 {
 					unread++
 				}
 			}

@@ -7,14 +7,14 @@ import "slices"
 // where they are, contents of memory need not tell that value from another one; but there no
 // step may read it.
 type unwritten struct {
-	cell int32
-	bare []uint64 // a row: where the last axis' thread has not written it
-	shut []uint64 // a row: where that thread's step reads it and it has not
+	cell       int32
+	notWritten []uint64 // a row: where the last axis' thread has not written it
+	blocked    []uint64 // a row: where that thread's step reads it and it has not
 }
 
-// findFresh finds cells that are fresh, up to 64.
-func (g *Grid) findFresh() {
-	m, x := g.m, g.moves
+// findUnwritten finds cells that are fresh, up to 64.
+func (g *Grid) findUnwritten() {
+	m, x := g.m, g.machine
 	known, written := make([]bool, x.Cells), make([]bool, x.Cells)
 	for i := range m.Accesses {
 		t := &m.Accesses[i]
@@ -29,39 +29,39 @@ func (g *Grid) findFresh() {
 			g.unwritten = append(g.unwritten, unwritten{cell: c})
 		}
 	}
-	g.bare = make([]uint64, g.first[len(g.axes)])
+	g.unwrittenAt = make([]uint64, g.firstPlace[len(g.axes)])
 	for i := range g.axes {
 		bare := uint64(1)<<len(g.unwritten) - 1
 		for p := range g.axes[i].steps {
 			s := &g.axes[i].steps[p]
-			g.bare[g.first[i]+p] = bare
+			g.unwrittenAt[g.firstPlace[i]+p] = bare
 			for _, t := range m.Accesses[m.AccessAt[s.node]:m.AccessAt[s.node+1]] {
 				k := slices.IndexFunc(g.unwritten, func(f unwritten) bool { return f.cell == t.Cell })
 				if k >= 0 && t.Read >= 0 {
-					s.needs |= 1 << k
+					s.readsUnwritten |= 1 << k
 				}
 				if k >= 0 && t.Write {
 					bare &^= 1 << k
 				}
 			}
 		}
-		g.bare[g.first[i]+len(g.axes[i].steps)] = bare
+		g.unwrittenAt[g.firstPlace[i]+len(g.axes[i].steps)] = bare
 	}
 }
 
-// layOutFresh finds where in rows the last axis' thread has not written fresh cells.
-func (g *Grid) layOutFresh() {
+// layOutUnwritten finds where in rows the last axis' thread has not written fresh cells.
+func (g *Grid) layOutUnwritten() {
 	l := &g.layout
 	for k := range g.unwritten {
 		f := &g.unwritten[k]
-		f.bare, f.shut = make([]uint64, l.words), make([]uint64, l.words)
-		for p := range g.places(g.last) {
-			if g.bare[g.first[g.last]+p]>>k&1 == 0 {
+		f.notWritten, f.blocked = make([]uint64, l.words), make([]uint64, l.words)
+		for p := range g.places(g.lastAxis) {
+			if g.unwrittenAt[g.firstPlace[g.lastAxis]+p]>>k&1 == 0 {
 				break
 			}
-			f.bare[p/l.each] |= l.at(p, l.full)
-			if p < len(g.axes[g.last].steps) && g.axes[g.last].steps[p].needs>>k&1 != 0 {
-				f.shut[p/l.each] |= l.at(p, l.full)
+			f.notWritten[p/l.each] |= l.at(p, l.full)
+			if p < len(g.axes[g.lastAxis].steps) && g.axes[g.lastAxis].steps[p].readsUnwritten>>k&1 != 0 {
+				f.blocked[p/l.each] |= l.at(p, l.full)
 			}
 		}
 	}

@@ -18,8 +18,8 @@ const (
 	noWay   = -2
 )
 
-// retreat is a point on a way back that is tried.
-type retreat struct {
+// backStep is a point on a way back that is tried.
+type backStep struct {
 	at   point
 	axis int    // of the step to it that is tried
 	rest uint64 // what memory can have held before that step and has not been tried
@@ -27,25 +27,25 @@ type retreat struct {
 
 // Refutes reports whether two accesses do not meet in a grid that has been gone through.
 func (g *Grid) Refutes(a, b order.Node) bool {
-	_, ok := g.goals[[2]order.Node{min(a, b), max(a, b)}]
+	_, ok := g.meetings[[2]order.Node{min(a, b), max(a, b)}]
 	return !ok && g.Covers(a, b)
 }
 
 // Covers reports whether a grid that has been gone through knows whether two nodes meet.
 func (g *Grid) Covers(a, b order.Node) bool {
-	return g.place[a] >= 0 && g.place[b] >= 0 && g.moves.Conflict(a, b)
+	return g.place[a] >= 0 && g.place[b] >= 0 && g.machine.Conflict(a, b)
 }
 
 // Witness returns the nodes up to where two nodes are next, or nil if they do not meet.
 func (g *Grid) Witness(a, b order.Node) []order.Node {
-	goal, ok := g.goals[[2]order.Node{min(a, b), max(a, b)}]
+	goal, ok := g.meetings[[2]order.Node{min(a, b), max(a, b)}]
 	if !ok {
 		return nil
 	}
-	way := g.way(goal)
+	way := g.pathBack(goal)
 	g.nodes = g.nodes[:0]
 	clear(g.pos)
-	clear(g.come)
+	clear(g.offAxisProgress)
 	for _, x := range slices.Backward(way) {
 		s := &g.axes[x].steps[g.pos[x]]
 		g.pos[x]++
@@ -53,52 +53,52 @@ func (g *Grid) Witness(a, b order.Node) []order.Node {
 			if c := g.m.Chain[n]; c == g.m.Chain[a] && n >= a || c == g.m.Chain[b] && n >= b {
 				break // it comes later
 			}
-			g.take(n)
+			g.takeNode(n)
 		}
 	}
 	for _, n := range [2]order.Node{a, b} {
 		x := g.axis[g.m.Chain[n]]
 		if g.pos[x] == int(g.place[n]) {
 			for o := g.axes[x].steps[g.pos[x]].first; o < n; o++ {
-				g.take(o)
+				g.takeNode(o)
 			}
 		}
 		for _, e := range g.m.Enablers(n) {
-			g.wait(g.m.Row(e), -1)
+			g.takeOffAxis(g.m.Row(e), -1)
 		}
 	}
 	return g.nodes
 }
 
-// take lets a node come.
-func (g *Grid) take(n order.Node) {
-	g.wait(g.m.Row(n), g.m.Chain[n])
+// takeNode lets a node come.
+func (g *Grid) takeNode(n order.Node) {
+	g.takeOffAxis(g.m.Row(n), g.m.Chain[n])
 	g.nodes = append(g.nodes, n)
-	g.come[g.m.Chain[n]]++
+	g.offAxisProgress[g.m.Chain[n]]++
 }
 
-// wait lets as many nodes come of threads that have no axis, but for one thread, as a row
+// takeOffAxis lets as many nodes come of threads that have no axis, but for one thread, as a row
 // says.
-func (g *Grid) wait(row []int32, but int32) {
+func (g *Grid) takeOffAxis(row []int32, but int32) {
 	for k, x := range g.axis {
-		for x < 0 && int32(k) != but && g.come[k] < row[k] {
-			g.take(g.m.Base[k] + order.Node(g.come[k]))
+		for x < 0 && int32(k) != but && g.offAxisProgress[k] < row[k] {
+			g.takeNode(g.m.Base[k] + order.Node(g.offAxisProgress[k]))
 		}
 	}
 }
 
-// way returns the axes of the steps of a way to one of the contents of a point that has been
+// pathBack returns the axes of the steps of a way to one of the contents of a point that has been
 // reached, the last one first.
-func (g *Grid) way(goal point) (way []int8) {
+func (g *Grid) pathBack(goal point) (way []int8) {
 	for ; goal.contents != 0; goal.contents &= goal.contents - 1 {
 		at := goal
 		at.contents &= -at.contents
 		g.goBack(at)
-		last := g.lasts[g.key(at)]
+		last := g.lastSteps[g.key(at)]
 		if last.axis == noWay {
 			continue
 		}
-		for ; last.axis != atStart; last = g.lasts[g.key(at)] {
+		for ; last.axis != atStart; last = g.lastSteps[g.key(at)] {
 			way = append(way, last.axis)
 			at = g.moved(at, int(last.axis))
 			at.contents = 1 << last.before
@@ -110,23 +110,23 @@ func (g *Grid) way(goal point) (way []int8) {
 
 // key is a number for a point with one content of memory.
 func (g *Grid) key(p point) uint64 {
-	at := (uint64(p.slice)*uint64(g.blocks)+uint64(p.block))*uint64(g.places(g.last)) + uint64(p.lane)
+	at := (uint64(p.slice)*uint64(g.blocks)+uint64(p.block))*uint64(g.places(g.lastAxis)) + uint64(p.lane)
 	return at<<6 | uint64(bits.TrailingZeros64(p.contents))
 }
 
 // goBack finds out how a point with one content of memory is reached, and all points that it has
 // to look at for that, the last steps first: it goes back depth first.
 func (g *Grid) goBack(goal point) {
-	if _, ok := g.lasts[g.key(goal)]; ok {
+	if _, ok := g.lastSteps[g.key(goal)]; ok {
 		return
 	}
 	end := func(last lastStep) {
-		g.lasts[g.key(g.tried[len(g.tried)-1].at)] = last
-		g.tried = g.tried[:len(g.tried)-1]
+		g.lastSteps[g.key(g.backStack[len(g.backStack)-1].at)] = last
+		g.backStack = g.backStack[:len(g.backStack)-1]
 	}
-	g.tried = append(g.tried[:0], retreat{goal, len(g.axes), 0})
-	for len(g.tried) > 0 {
-		c := &g.tried[len(g.tried)-1]
+	g.backStack = append(g.backStack[:0], backStep{goal, len(g.axes), 0})
+	for len(g.backStack) > 0 {
+		c := &g.backStack[len(g.backStack)-1]
 		if c.rest == 0 {
 			if c.axis--; c.axis >= 0 {
 				c.rest = g.previous(c.at, c.axis).contents
@@ -141,10 +141,10 @@ func (g *Grid) goBack(goal point) {
 		}
 		before := g.previous(c.at, c.axis)
 		before.contents = c.rest & -c.rest
-		known, ok := g.lasts[g.key(before)]
+		known, ok := g.lastSteps[g.key(before)]
 		switch {
 		case !ok:
-			g.tried = append(g.tried, retreat{before, len(g.axes), 0})
+			g.backStack = append(g.backStack, backStep{before, len(g.axes), 0})
 		case known.axis == noWay:
 			c.rest &= c.rest - 1
 		default:
@@ -162,20 +162,20 @@ func (g *Grid) previous(p point, axis int) point {
 	}
 	g.pos[axis]--
 	s := &g.axes[axis].steps[g.pos[axis]]
-	if p.contents = s.before(p.contents); p.contents == 0 || !g.allowed(axis) {
+	if p.contents = s.predecessors(p.contents); p.contents == 0 || !g.allowed(axis) {
 		return point{}
 	}
 	p = g.moved(p, axis)
 	for x := range g.axes { // a quiet step is the only one
-		if x == axis && s.quiet {
+		if x == axis && s.invisible {
 			break
 		}
-		if g.pos[x] < len(g.axes[x].steps) && g.axes[x].steps[g.pos[x]].quiet && g.allowed(x) {
-			p.contents &^= g.axes[x].steps[g.pos[x]].passes
+		if g.pos[x] < len(g.axes[x].steps) && g.axes[x].steps[g.pos[x]].invisible && g.allowed(x) {
+			p.contents &^= g.axes[x].steps[g.pos[x]].unchanged
 		}
 	}
-	if p.contents != 0 && !s.quiet { // what quiet steps are taken with is not kept
-		p.contents = g.past[p.slice].has(p, &g.layout)
+	if p.contents != 0 && !s.invisible { // what quiet steps are taken with is not kept
+		p.contents = g.expanded[p.slice].possible(p, &g.layout)
 	}
 	return p
 }
@@ -185,7 +185,7 @@ func (g *Grid) moved(p point, axis int) point {
 	switch axis {
 	case 0:
 		p.slice--
-	case g.last:
+	case g.lastAxis:
 		p.lane--
 	default:
 		p.block -= int32(g.stride[axis])
@@ -195,9 +195,9 @@ func (g *Grid) moved(p point, axis int) point {
 
 // locate finds at which places threads are at a point.
 func (g *Grid) locate(p point) {
-	g.pos[0], g.pos[g.last] = int(p.slice), int(p.lane)
+	g.pos[0], g.pos[g.lastAxis] = int(p.slice), int(p.lane)
 	rest := int(p.block)
-	for x := 1; x < g.last; x++ {
+	for x := 1; x < g.lastAxis; x++ {
 		g.pos[x] = rest / g.stride[x]
 		rest %= g.stride[x]
 	}
@@ -205,39 +205,39 @@ func (g *Grid) locate(p point) {
 
 // allowed reports whether a thread's step can be taken where others are.
 func (g *Grid) allowed(axis int) bool {
-	needs := g.axes[axis].steps[g.pos[axis]].needs
+	needs := g.axes[axis].steps[g.pos[axis]].readsUnwritten
 	for y := range g.axes {
-		needs &= g.bare[g.first[y]+g.pos[y]]
+		needs &= g.unwrittenAt[g.firstPlace[y]+g.pos[y]]
 	}
 	if needs != 0 {
 		return false
 	}
 	for y := range g.axes {
-		if y != axis && !g.may.has(g.first[axis]+g.pos[axis], g.first[y]+g.pos[y]) {
+		if y != axis && !g.canStep.has(g.firstPlace[axis]+g.pos[axis], g.firstPlace[y]+g.pos[y]) {
 			return false
 		}
 	}
 	return true
 }
 
-// has returns which of some contents memory can have had at a point for all that is known.
-func (s *past) has(p point, l *layout) (contents uint64) {
+// possible returns which of some contents memory can have had at a point for all that is known.
+func (s *expandedSlice) possible(p point, l *layout) (contents uint64) {
 	w, bit := p.block/64, uint64(1)<<(p.block%64)
 	if s.rows[w]&bit == 0 {
 		return 0
 	}
 	width := (l.words + 63) / 64
-	k := int(s.before[w].rows) * width
+	k := int(s.offsets[w].rows) * width
 	n := k + bits.OnesCount64(s.rows[w]&(bit-1))*width
-	row := s.bits[n : n+width]
+	row := s.wordBits[n : n+width]
 	word, lane := int(p.lane)/l.each, int(p.lane)%l.each
 	if row[word/64]>>(word%64)&1 == 0 {
 		return 0
 	}
 	before := bits.OnesCount64(row[word/64] & (1<<(word%64) - 1))
-	for _, v := range s.bits[k : n+word/64] {
+	for _, v := range s.wordBits[k : n+word/64] {
 		before += bits.OnesCount64(v)
 	}
-	hint := s.hints[int(s.before[w].hints)+before*l.each+lane]
+	hint := s.hints[int(s.offsets[w].hints)+before*l.each+lane]
 	return p.contents & (uint64(hint) * 0x0101010101010101)
 }

@@ -7,29 +7,29 @@ import (
 	"github.com/heisen-go/heisen/mcm/order"
 )
 
-// meetings notes who meets.
-func (s *Sweep) meetings(i int32) {
+// findMeetings notes who meets.
+func (s *Sweep) findMeetings(i int32) {
 	s.spans = s.spans[:0]
-	for at, k := range s.active {
-		lo, hi := s.lo[k], s.hi[k]
+	for at, k := range s.activeThreads {
+		lo, hi := s.firstPlace[k], s.lastPlace[k]
 		for a := lo; a <= hi && at > 0; a++ {
 			if s.Transitions[a].Cell == moves.NoCell {
 				continue
 			}
-			row := s.known[int(a)*s.width : (int(a)+1)*s.width]
+			row := s.checked[int(a)*s.width : (int(a)+1)*s.width]
 			for _, o := range s.spans {
 				if fresh := o.nodes &^ row[o.word]; fresh != 0 {
-					s.meetAll(i, a, o.word, fresh)
+					s.addMeetings(i, a, o.word, fresh)
 				}
 			}
 		}
 		for w := lo / 64; w <= hi/64; w++ {
-			nodes := anything
+			nodes := allCells
 			if w == lo/64 {
-				nodes &= anything << (lo % 64)
+				nodes &= allCells << (lo % 64)
 			}
 			if w == hi/64 {
-				nodes &= anything >> (63 - hi%64)
+				nodes &= allCells >> (63 - hi%64)
 			}
 			s.spans = append(s.spans, span{int(w), nodes})
 		}
@@ -42,46 +42,46 @@ type span struct {
 	nodes uint64
 }
 
-// meetAll notes which nodes of a word meet a.
-func (s *Sweep) meetAll(i int32, a order.Node, word int, nodes uint64) {
+// addMeetings notes which nodes of a word meet a.
+func (s *Sweep) addMeetings(i int32, a order.Node, word int, nodes uint64) {
 	for ; nodes != 0; nodes &= nodes - 1 {
 		b := order.Node(64*word + bits.TrailingZeros64(nodes))
 		clash := s.Conflict(a, b)
-		if clash && s.parts > 0 && !s.meet(a, b) {
+		if clash && s.buckets > 0 && !s.canMeet(a, b) {
 			continue
 		}
-		s.known[int(a)*s.width+word] |= 1 << (b % 64)
+		s.checked[int(a)*s.width+word] |= 1 << (b % 64)
 		if clash {
-			s.met[[2]order.Node{b, a}] = i
+			s.meetingState[[2]order.Node{b, a}] = i
 		}
 	}
 }
 
-// meet reports whether two nodes, where their threads can be, are next at the same time,
+// canMeet reports whether two nodes, where their threads can be, are next at the same time,
 // for all that is known.
-func (s *Sweep) meet(a, b order.Node) bool {
-	return s.untaken(a, b) && s.untaken(b, a) && s.awaited(a, b) && s.awaited(b, a)
+func (s *Sweep) canMeet(a, b order.Node) bool {
+	return s.locksAvailable(a, b) && s.locksAvailable(b, a) && s.predecessorsDone(a, b) && s.predecessorsDone(b, a)
 }
 
-// untaken reports whether a thread has at a, if it has been there before, no locks that others
+// locksAvailable reports whether a thread has at a, if it has been there before, no locks that others
 // have taken since, the thread of b on its way to there among them.
-func (s *Sweep) untaken(a, b order.Node) bool {
+func (s *Sweep) locksAvailable(a, b order.Node) bool {
 	m := s.Model
 	k, l := m.Chain[a], m.Chain[b]
 	if m.Pos(a) >= s.State[k] {
 		return true
 	}
-	taken := s.before[k]
+	taken := s.takenBefore[k]
 	for n := m.Base[l] + order.Node(s.State[l]); n < b; n++ {
 		if id := m.Begins[n]; id >= 0 && m.Sections[id].Lock < 64 {
 			taken |= 1 << m.Sections[id].Lock
 		}
 	}
-	return s.held[a].Any&taken == 0
+	return s.heldLocks[a].Any&taken == 0
 }
 
-// awaited reports whether what has to come before a can be next has come, if a thread is at b.
-func (s *Sweep) awaited(a, b order.Node) bool {
+// predecessorsDone reports whether what has to come before a can be next has come, if a thread is at b.
+func (s *Sweep) predecessorsDone(a, b order.Node) bool {
 	m := s.Model
 	for i := m.EnablerAt[a]; i < m.EnablerAt[a+1]; i++ {
 		e := m.Edges[i].From

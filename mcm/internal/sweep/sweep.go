@@ -41,100 +41,100 @@ import (
 // not get past a node. Most states are new then in how far the others are.
 type Sweep struct {
 	moves.Machine                  // with a state at hand of its own
-	active        []int            // threads with accesses
-	held          []model.LockMask // by node: the locks that its thread holds there
-	out           []bool           // by node: it gives back a lock, or others depend on that it comes, or not any more
+	activeThreads []int            // threads with accesses
+	heldLocks     []model.LockMask // by node: the locks that its thread holds there
+	enablesOthers []bool           // by node: it gives back a lock, or others depend on that it comes, or not any more
 
-	begin []int // by active thread: where its pairs with those before begin in seen
-	lower []int // by active thread: how many places those before it have
-	spots int   // pairs of places
-	most  int   // how many contents of memory may be told apart: a power of two
-	full  bool  // there is no room for more states
-	wide  bool  // all states are too many
-	whole bool  // all states have been looked at
+	pairBase   []int // by active thread: where its pairs with those before begin in seen
+	placeBase  []int // by active thread: how many places those before it have
+	placePairs int   // pairs of places
+	maxBuckets int   // how many contents of memory may be told apart: a power of two
+	outOfRoom  bool  // there is no room for more states
+	tooWide    bool  // all states are too many
+	complete   bool  // all states have been looked at
 
-	pack    moves.Packing  // of threads and cells, and of all else unless counts says that
-	counts  []int32        // by place of a thread: who holds what and what was sent, if it was the only one to do so
-	lines   [][]order.Node // orders that states come from, the observed one first
-	steps   int            // of these but the first one
-	from    []way          // by state
-	found   []stretch      // of from
-	stalls  map[stall]bool
-	first   *search // for what is new
-	second  *search // for all states, or nil
-	*search         // the one that goes on
+	packing         moves.Packing  // of threads and cells, and of all else unless counts says that
+	derived         []int32        // by place of a thread: who holds what and what was sent, if it was the only one to do so
+	schedules       [][]order.Node // orders that states come from, the observed one first
+	followedSteps   int            // of these but the first one
+	origins         []origin       // by state
+	segments        []segment      // of from
+	heldBack        map[holdBack]bool
+	noveltyRound    *round // for what is new
+	exhaustiveRound *round // for all states, or nil
+	*round                 // the one that goes on
 
-	known []uint64                // by pair of nodes, as bits: whether they have met
-	width int                     // words of a node in it
-	met   map[[2]order.Node]int32 // by accesses of a cell, the higher node last: the state from where
+	checked      []uint64                // by pair of nodes, as bits: whether they have met
+	width        int                     // words of a node in it
+	meetingState map[[2]order.Node]int32 // by accesses of a cell, the higher node last: the state from where
 
-	key    []uint64     // scratch
-	parent []int32      // scratch
-	lo, hi []order.Node // scratch: by thread the first and the last place where it can be
-	here   []int        // scratch: by active thread where it is among the places of all
-	spans  []span       // scratch
-	before []uint64     // scratch: by thread what others have taken, see layer, in the state that is looked at
-	after  []uint64     // scratch: and in one that follows
-	ways   []way        // scratch
-	nodes  []order.Node // scratch
+	key                   []uint64     // scratch
+	parent                []int32      // scratch
+	firstPlace, lastPlace []order.Node // scratch: by thread the first and the last place where it can be
+	placeIndex            []int        // scratch: by active thread where it is among the places of all
+	spans                 []span       // scratch
+	takenBefore           []uint64     // scratch: by thread what others have taken, see layer, in the state that is looked at
+	takenAfter            []uint64     // scratch: and in one that follows
+	originChain           []origin     // scratch
+	nodes                 []order.Node // scratch
 }
 
-// stall is that a thread is held back at a node, while so many contents of memory are told
+// holdBack is that a thread is held back at a node, while so many contents of memory are told
 // apart.
-type stall struct {
-	node  order.Node
-	parts int
+type holdBack struct {
+	node    order.Node
+	buckets int
 }
 
-// search is a round, and how far it is.
-type search struct {
-	hold  order.Node // where a thread is held back, or none
-	parts int        // how many contents of memory are told apart, or 0 if all states are kept
-	seen  []uint64   // by pair of active threads, their places and what memory holds, as bits: whether that is known
+// round is a round, and how far it is.
+type round struct {
+	holdAt  order.Node // where a thread is held back, or none
+	buckets int        // how many contents of memory are told apart, or 0 if all states are kept
+	seen    []uint64   // by pair of active threads, their places and what memory holds, as bits: whether that is known
 
-	layers []layer // by how many nodes have come
-	free   []layer // that are not used any more
-	layer  int     // that is being looked at
-	place  int     // and the state of it
+	layers     []layer // by how many nodes have come
+	freeLayers []layer // that are not used any more
+	layerAt    int     // that is being looked at
+	stateAt    int     // and the state of it
 }
 
 // layer are the states in which so many nodes have come.
 type layer struct {
-	words []uint64 // packed states
-	ids   []int32
-	allow []uint64 // by state: the cells of which one has to change next, as bits
-	taken []uint64 // by state and thread: the locks that others have taken since it had them, unless all states are kept
-	table []int32  // states plus one by hash, linear probing
+	words      []uint64 // packed states
+	states     []int32
+	relevant   []uint64 // by state: the cells of which one has to change next, as bits
+	takenSince []uint64 // by state and thread: the locks that others have taken since it had them, unless all states are kept
+	table      []int32  // states plus one by hash, linear probing
 }
 
 const (
-	// sweepSpots bounds how many pairs of places there are: of more what is new is too much.
-	sweepSpots = 1 << 22
-	// sweepBits bounds the memory of what is new, and of who has met, in bits.
-	sweepBits = 1 << 27
-	// sweepStates bounds how many states a sweep keeps, 8 bytes each.
-	sweepStates = 1 << 23
-	// sweepWidth is how many states of a layer are too many to look at all of them.
-	sweepWidth = 1 << 15
-	// lineSteps bounds how long the lines are that others have found.
-	lineSteps = 1 << 22
-	// countsSize bounds the memory of counts, in numbers.
-	countsSize = 1 << 22
-	// MostParts is how many contents of memory a sweep tells apart at most, fewParts, if it is to
+	// maxPlacePairs bounds how many pairs of places there are: of more what is new is too much.
+	maxPlacePairs = 1 << 22
+	// maxBits bounds the memory of what is new, and of who has met, in bits.
+	maxBits = 1 << 27
+	// maxStates bounds how many states a sweep keeps, 8 bytes each.
+	maxStates = 1 << 23
+	// maxLayerStates is how many states of a layer are too many to look at all of them.
+	maxLayerStates = 1 << 15
+	// maxFollowedSteps bounds how long the lines are that others have found.
+	maxFollowedSteps = 1 << 22
+	// maxDerived bounds the memory of counts, in numbers.
+	maxDerived = 1 << 22
+	// MaxBuckets is how many contents of memory a sweep tells apart at most, fewParts, if it is to
 	// be quick, and firstParts in its first round.
-	MostParts  = 8
-	FewParts   = 4
-	firstParts = 2
-	// sends stands for the effect of a send among cells.
-	sends = uint64(1) << 63
-	// anything stands for all cells.
-	anything = ^uint64(0)
+	MaxBuckets     = 8
+	FewBuckets     = 4
+	noveltyBuckets = 2
+	// sendEffect stands for the effect of a send among cells.
+	sendEffect = uint64(1) << 63
+	// allCells stands for all cells.
+	allCells = ^uint64(0)
 )
 
 // New returns nil if the window is too large.
 func New(x *moves.Machine) *Sweep {
 	m := x.Model
-	s := &Sweep{Machine: *x, met: map[[2]order.Node]int32{}, stalls: map[stall]bool{}}
+	s := &Sweep{Machine: *x, meetingState: map[[2]order.Node]int32{}, heldBack: map[holdBack]bool{}}
 	size, places := 0, 0
 	for k := range x.Threads {
 		touches := false
@@ -144,61 +144,61 @@ func New(x *moves.Machine) *Sweep {
 		if !touches {
 			continue
 		}
-		s.begin, s.lower = append(s.begin, size), append(s.lower, places)
+		s.pairBase, s.placeBase = append(s.pairBase, size), append(s.placeBase, places)
 		size += places * s.places(k)
 		places += s.places(k)
-		s.active = append(s.active, k)
+		s.activeThreads = append(s.activeThreads, k)
 	}
-	s.spots = size
-	if size > sweepSpots {
+	s.placePairs = size
+	if size > maxPlacePairs {
 		return nil
 	}
-	for s.most = MostParts; size*s.most > sweepBits; s.most /= 2 {
+	for s.maxBuckets = MaxBuckets; size*s.maxBuckets > maxBits; s.maxBuckets /= 2 {
 	}
 	s.width = int(m.Goal)/64 + 1
-	if s.most == 0 || 64*s.width*int(m.Goal) > sweepBits {
+	if s.maxBuckets == 0 || 64*s.width*int(m.Goal) > maxBits {
 		return nil
 	}
-	s.out = make([]bool, m.Goal)
+	s.enablesOthers = make([]bool, m.Goal)
 	for _, list := range [][]model.Edge{m.Edges, m.ReadsFrom} {
 		for _, e := range list {
-			s.out[e.From] = true
+			s.enablesOthers[e.From] = true
 		}
 	}
 	for n := range m.Goal {
-		s.out[n] = s.out[n] || m.Message[n] >= 0 || m.Ends[n] >= 0
+		s.enablesOthers[n] = s.enablesOthers[n] || m.Message[n] >= 0 || m.Ends[n] >= 0
 	}
-	s.known = make([]uint64, s.width*int(m.Goal))
+	s.checked = make([]uint64, s.width*int(m.Goal))
 	s.SilentWrites, s.Machine.HoldAt, s.Path = false, model.None, nil
 	s.UseStaticOrder()
 	s.State = make([]int32, x.StateSize)
-	s.packed()
-	s.key = make([]uint64, s.pack.Words)
-	s.lo, s.hi, s.here = make([]order.Node, x.Threads), make([]order.Node, x.Threads), make([]int, x.Threads)
-	s.before, s.after, s.held = make([]uint64, x.Threads), make([]uint64, x.Threads), m.HeldLocks()
-	s.lines = [][]order.Node{m.Observed[1:]}
-	s.first = s.start(model.None, min(s.most, firstParts))
+	s.choosePacking()
+	s.key = make([]uint64, s.packing.Words)
+	s.firstPlace, s.lastPlace, s.placeIndex = make([]order.Node, x.Threads), make([]order.Node, x.Threads), make([]int, x.Threads)
+	s.takenBefore, s.takenAfter, s.heldLocks = make([]uint64, x.Threads), make([]uint64, x.Threads), m.HeldLocks()
+	s.schedules = [][]order.Node{m.Observed[1:]}
+	s.noveltyRound = s.startRound(model.None, min(s.maxBuckets, noveltyBuckets))
 	return s
 }
 
-// packed finds out how to pack states: what follows from where the threads are is left
+// choosePacking finds out how to pack states: what follows from where the threads are is left
 // out if it does not take too much to find it again.
-func (s *Sweep) packed() {
+func (s *Sweep) choosePacking() {
 	m, most := s.Model, s.Limits()
 	size := s.Threads + s.Cells
 	rest := s.StateSize - size
-	if rest*(int(m.Goal)+s.Threads) > countsSize {
-		s.pack = moves.NewPacking(most)
+	if rest*(int(m.Goal)+s.Threads) > maxDerived {
+		s.packing = moves.NewPacking(most)
 		return
 	}
-	s.pack = moves.NewPacking(most[:size])
-	s.counts = make([]int32, rest*(int(m.Goal)+s.Threads))
+	s.packing = moves.NewPacking(most[:size])
+	s.derived = make([]int32, rest*(int(m.Goal)+s.Threads))
 	s.Reset()
 	first := slices.Clone(s.State[size:])
 	for k := range s.Threads {
 		s.Reset()
 		for n := m.Base[k]; ; n++ {
-			row := s.counts[(int(n)+k)*rest:]
+			row := s.derived[(int(n)+k)*rest:]
 			for i, v := range s.State[size:] {
 				row[i] = v
 				if k > 0 {
@@ -216,75 +216,75 @@ func (s *Sweep) packed() {
 
 // load gets a state.
 func (s *Sweep) load(key []uint64) {
-	if s.counts == nil {
-		s.pack.Unpack(key, s.State)
+	if s.derived == nil {
+		s.packing.Unpack(key, s.State)
 		return
 	}
 	size := s.Threads + s.Cells
-	s.pack.Unpack(key, s.State[:size])
+	s.packing.Unpack(key, s.State[:size])
 	rest := s.State[size:]
 	clear(rest)
 	for k, v := range s.State[:s.Threads] {
 		at := (int(s.Model.Base[k]) + int(v) + k) * len(rest)
-		for i, c := range s.counts[at : at+len(rest)] {
+		for i, c := range s.derived[at : at+len(rest)] {
 			rest[i] += c
 		}
 	}
 }
 
-// start begins a round with a thread held back, or none, in which so many contents of memory
+// startRound begins a round with a thread held back, or none, in which so many contents of memory
 // are told apart, or all states are kept.
-func (s *Sweep) start(hold order.Node, parts int) *search {
-	round := &search{hold: hold, parts: parts, layers: make([]layer, int(s.Model.Goal)+1)}
-	s.goOn(round)
-	clear(s.before)
+func (s *Sweep) startRound(hold order.Node, parts int) *round {
+	round := &round{holdAt: hold, buckets: parts, layers: make([]layer, int(s.Model.Goal)+1)}
+	s.resume(round)
+	clear(s.takenBefore)
 	s.Reset()
 	s.TakeMovers()
 	if parts > 0 {
-		s.seen = make([]uint64, s.spots*parts/64+1)
+		s.seen = make([]uint64, s.placePairs*parts/64+1)
 	}
-	s.add(way{-1, 0, 0}, anything)
+	s.add(origin{-1, 0, 0}, allCells)
 	if parts > 0 {
-		s.along(0)
+		s.followSchedule(0)
 	}
 	return round
 }
 
-// goOn goes on with a round.
-func (s *Sweep) goOn(r *search) {
-	s.search, s.Machine.HoldAt = r, r.hold
-	if n := len(s.found); n == 0 || s.found[n-1].hold != r.hold {
-		s.found = append(s.found, stretch{int32(len(s.from)), r.hold})
+// resume goes on with a round.
+func (s *Sweep) resume(r *round) {
+	s.round, s.Machine.HoldAt = r, r.holdAt
+	if n := len(s.segments); n == 0 || s.segments[n-1].holdAt != r.holdAt {
+		s.segments = append(s.segments, segment{int32(len(s.origins)), r.holdAt})
 	}
 }
 
 // Follow adds what is new along a line that somebody else has found.
 func (s *Sweep) Follow(line []order.Node) {
-	if s.whole || s.full || s.steps > lineSteps {
+	if s.complete || s.outOfRoom || s.followedSteps > maxFollowedSteps {
 		return
 	}
-	s.steps += len(line)
-	s.lines = append(s.lines, slices.Clone(line))
-	s.goOn(s.first)
-	s.along(len(s.lines) - 1)
+	s.followedSteps += len(line)
+	s.schedules = append(s.schedules, slices.Clone(line))
+	s.resume(s.noveltyRound)
+	s.followSchedule(len(s.schedules) - 1)
 }
 
-// along adds the states along a line.
-func (s *Sweep) along(line int) {
+// followSchedule adds the states along a line.
+func (s *Sweep) followSchedule(line int) {
 	m := s.Model
-	clear(s.before)
+	clear(s.takenBefore)
 	s.Reset()
-	for i, n := range s.lines[line] {
+	for i, n := range s.schedules[line] {
 		if s.State[m.Chain[n]] != m.Pos(n) || !s.Enabled(n) {
 			continue // as somebody is held back
 		}
 		s.Step(n)
-		s.take()
-		copy(s.before, s.after)
+		s.updateTaken()
+		copy(s.takenBefore, s.takenAfter)
 		s.Path = s.Path[:0]
 		s.parent = append(s.parent[:0], s.State...)
 		s.TakeMovers()
-		s.add(way{^int32(line), int16((i + 1) & 0x7fff), int16((i + 1) >> 15)}, anything)
+		s.add(origin{^int32(line), int16((i + 1) & 0x7fff), int16((i + 1) >> 15)}, allCells)
 		s.Path = s.Path[:0]
 		copy(s.State, s.parent)
 	}
@@ -299,59 +299,59 @@ func (s *Sweep) places(thread int) int {
 type Rounds uint8
 
 const (
-	FirstRound  Rounds = iota
-	BothRounds         // the second one when the first one is over
-	SecondRound        // whatever the first one has seen
+	NoveltyRound    Rounds = iota
+	BothRounds             // the second one when the first one is over
+	ExhaustiveRound        // whatever the first one has seen
 )
 
 // Explore looks at so many states at most, of the first round or, after it, of all.
 func (s *Sweep) Explore(states int, rounds Rounds) {
-	if s.whole || s.full {
+	if s.complete || s.outOfRoom {
 		return
 	}
-	if rounds != SecondRound {
-		s.goOn(s.first)
-		n, ended := s.look(states)
-		if states -= n; !ended || rounds == FirstRound {
+	if rounds != ExhaustiveRound {
+		s.resume(s.noveltyRound)
+		n, ended := s.expandLayers(states)
+		if states -= n; !ended || rounds == NoveltyRound {
 			return
 		}
 	}
-	if s.wide {
+	if s.tooWide {
 		return
 	}
-	if s.second == nil {
-		s.second = s.start(model.None, 0)
+	if s.exhaustiveRound == nil {
+		s.exhaustiveRound = s.startRound(model.None, 0)
 	}
-	s.goOn(s.second)
-	if _, s.whole = s.look(states); s.whole {
-		s.first, s.search = nil, nil
+	s.resume(s.exhaustiveRound)
+	if _, s.complete = s.expandLayers(states); s.complete {
+		s.noveltyRound, s.round = nil, nil
 	}
-	if s.whole || s.wide {
-		s.second = nil
+	if s.complete || s.tooWide {
+		s.exhaustiveRound = nil
 	}
 }
 
-// look looks at so many states at most, and reports how many there were, and whether
+// expandLayers looks at so many states at most, and reports how many there were, and whether
 // there are no more in this round.
-func (s *Sweep) look(states int) (looked int, all bool) {
-	for ; s.layer < len(s.layers); s.layer++ {
-		l := &s.layers[s.layer]
-		s.full = len(s.from) >= sweepStates
-		s.wide = s.wide || s.parts == 0 && len(l.ids) > sweepWidth
-		if s.full || s.parts == 0 && s.wide {
+func (s *Sweep) expandLayers(states int) (looked int, all bool) {
+	for ; s.layerAt < len(s.layers); s.layerAt++ {
+		l := &s.layers[s.layerAt]
+		s.outOfRoom = len(s.origins) >= maxStates
+		s.tooWide = s.tooWide || s.buckets == 0 && len(l.states) > maxLayerStates
+		if s.outOfRoom || s.buckets == 0 && s.tooWide {
 			return looked, false
 		}
-		for ; s.place < len(l.ids); looked++ {
+		for ; s.stateAt < len(l.states); looked++ {
 			if looked == states || looked%moves.InterruptEvery == 0 && s.Interrupted() {
 				return looked, false
 			}
-			s.expand(l, s.place)
-			s.place++
+			s.expand(l, s.stateAt)
+			s.stateAt++
 		}
-		s.place = 0
+		s.stateAt = 0
 		clear(l.table)
-		if l.ids != nil {
-			s.free = append(s.free, layer{l.words[:0], l.ids[:0], l.allow[:0], l.taken[:0], l.table})
+		if l.states != nil {
+			s.freeLayers = append(s.freeLayers, layer{l.words[:0], l.states[:0], l.relevant[:0], l.takenSince[:0], l.table})
 		}
 		*l = layer{}
 	}
@@ -362,15 +362,15 @@ func (s *Sweep) look(states int) (looked int, all bool) {
 // something is new if so many contents of memory are told apart; at so many states at most.
 // It reports how many there were: none if it has done that, or the first round is not over.
 func (s *Sweep) HoldBack(a order.Node, parts, states int) (looked int) {
-	key := stall{a, min(parts, s.most)}
-	if s.full || s.whole || s.first.layer < len(s.first.layers) || s.stalls[key] {
+	key := holdBack{a, min(parts, s.maxBuckets)}
+	if s.outOfRoom || s.complete || s.noveltyRound.layerAt < len(s.noveltyRound.layers) || s.heldBack[key] {
 		return 0
 	}
-	s.stalls[key] = true
-	s.start(a, key.parts)
-	looked, _ = s.look(states)
+	s.heldBack[key] = true
+	s.startRound(a, key.buckets)
+	looked, _ = s.expandLayers(states)
 	if s.Interrupted() {
-		delete(s.stalls, key)
+		delete(s.heldBack, key)
 	}
 	return looked
 }
@@ -378,24 +378,24 @@ func (s *Sweep) HoldBack(a order.Node, parts, states int) (looked int) {
 // expand looks at what follows a state.
 func (s *Sweep) expand(l *layer, at int) {
 	m := s.Model
-	i, allow := l.ids[at], l.allow[at]
-	s.load(l.words[at*s.pack.Words : (at+1)*s.pack.Words])
+	i, allow := l.states[at], l.relevant[at]
+	s.load(l.words[at*s.packing.Words : (at+1)*s.packing.Words])
 	s.parent = append(s.parent[:0], s.State...)
 	s.Path = s.Path[:0]
-	if s.parts > 0 {
-		copy(s.before, l.taken[at*s.Threads:])
+	if s.buckets > 0 {
+		copy(s.takenBefore, l.takenSince[at*s.Threads:])
 	}
 	for k := range s.Threads {
 		here := m.Base[k] + order.Node(s.State[k])
-		s.lo[k] = here
-		for s.lo[k] > m.Base[k] && s.Transitions[s.lo[k]-1].Mover {
-			s.lo[k]--
+		s.firstPlace[k] = here
+		for s.firstPlace[k] > m.Base[k] && s.Transitions[s.firstPlace[k]-1].Mover {
+			s.firstPlace[k]--
 		}
 		for pieces := 1; ; pieces++ {
 			n := s.Machine.NextNode(k)
-			s.hi[k] = n
+			s.lastPlace[k] = n
 			if n == model.None {
-				s.hi[k] = m.Base[k+1] - 1
+				s.lastPlace[k] = m.Base[k+1] - 1
 				break
 			}
 			if !s.Enabled(n) {
@@ -405,18 +405,18 @@ func (s *Sweep) expand(l *layer, at int) {
 				if changed&allow != 0 {
 					s.Step(n)
 					s.TakeMoversAfter(len(s.Path) - 1)
-					s.add(way{i, int16(k), 0}, anything)
+					s.add(origin{i, int16(k), 0}, allCells)
 				}
 				break
 			}
-			if left := allow & s.piece(k); left != 0 {
-				s.add(way{i, int16(k), int16(pieces)}, left)
+			if left := allow & s.takeSilentRun(k); left != 0 {
+				s.add(origin{i, int16(k), int16(pieces)}, left)
 			}
 		}
 		copy(s.State, s.parent)
 		s.Path = s.Path[:0]
 	}
-	s.meetings(i)
+	s.findMeetings(i)
 }
 
 // effect returns the cells that a node would change, as bits.
@@ -424,35 +424,35 @@ func (s *Sweep) effect(n order.Node) (changed uint64) {
 	a := &s.Transitions[n]
 	switch {
 	case a.Message && !s.Model.Receives(n):
-		return sends
+		return sendEffect
 	case a.Cell == moves.ManyCells && s.Changes(n):
-		return anything
+		return allCells
 	case a.Written >= 0 && a.Written != s.Value(a.Cell):
 		return moves.CellBit(a.Cell)
 	}
 	return 0
 }
 
-// piece lets a thread take a step without an effect and what follows at once, and
+// takeSilentRun lets a thread take a step without an effect and what follows at once, and
 // returns the cells of which one has to change next if that was not to be done later.
-func (s *Sweep) piece(k int) (cells uint64) {
+func (s *Sweep) takeSilentRun(k int) (cells uint64) {
 	n := s.Machine.NextNode(k)
 	from := len(s.Path)
 	s.Step(n)
-	free := s.out[n]
+	free := s.enablesOthers[n]
 	for n := s.Machine.NextNode(k); n != model.None && s.Transitions[n].Mover && s.Model.Begins[n] < 0 && s.Enabled(n); n = s.Machine.NextNode(k) {
-		free = free || s.out[n]
+		free = free || s.enablesOthers[n]
 		s.Step(n)
 	}
 	if free {
 		s.TakeMoversAfter(from)
-		return anything
+		return allCells
 	}
 	// A section that hinders nobody.
 	if n := s.Machine.NextNode(k); n != model.None && s.Transitions[n].ReadOnlySection {
 		size := len(s.Path)
 		if s.TakeMoversAfter(from); len(s.Path) > size {
-			return anything
+			return allCells
 		}
 	}
 	for _, n := range s.Path[from:] {
@@ -463,28 +463,28 @@ func (s *Sweep) piece(k int) (cells uint64) {
 	return cells
 }
 
-// take finds the locks that others have taken since a thread had them, after the path at
+// updateTaken finds the locks that others have taken since a thread had them, after the path at
 // hand.
-func (s *Sweep) take() {
+func (s *Sweep) updateTaken() {
 	m := s.Model
-	copy(s.after, s.before)
+	copy(s.takenAfter, s.takenBefore)
 	for _, n := range s.Path {
 		if id := m.Begins[n]; id >= 0 && m.Sections[id].Lock < 64 {
-			for k := range s.after {
+			for k := range s.takenAfter {
 				if k != int(m.Chain[n]) {
-					s.after[k] |= 1 << m.Sections[id].Lock
+					s.takenAfter[k] |= 1 << m.Sections[id].Lock
 				}
 			}
 		}
 		if id := m.Ends[n]; id >= 0 && m.Sections[id].Lock < 64 {
-			s.after[m.Chain[n]] &^= 1 << m.Sections[id].Lock
+			s.takenAfter[m.Chain[n]] &^= 1 << m.Sections[id].Lock
 		}
 	}
 }
 
 // add adds the state at hand.
-func (s *Sweep) add(w way, allow uint64) {
-	if s.parts > 0 && !s.novel() {
+func (s *Sweep) add(w origin, allow uint64) {
+	if s.buckets > 0 && !s.isNovel() {
 		return
 	}
 	sum := 0
@@ -492,48 +492,48 @@ func (s *Sweep) add(w way, allow uint64) {
 		sum += int(v)
 	}
 	l := &s.layers[sum]
-	if sum < s.layer {
-		s.layer, s.place = sum, 0
+	if sum < s.layerAt {
+		s.layerAt, s.stateAt = sum, 0
 	}
-	if n := len(s.free); l.ids == nil && n > 0 {
-		*l, s.free = s.free[n-1], s.free[:n-1]
+	if n := len(s.freeLayers); l.states == nil && n > 0 {
+		*l, s.freeLayers = s.freeLayers[n-1], s.freeLayers[:n-1]
 	}
-	s.pack.Pack(s.State[:len(s.pack.Fields)], s.key)
-	if s.parts == 0 {
-		if 2*len(l.ids) >= len(l.table) {
+	s.packing.Pack(s.State[:len(s.packing.Fields)], s.key)
+	if s.buckets == 0 {
+		if 2*len(l.states) >= len(l.table) {
 			l.table = make([]int32, max(256, 2*len(l.table)))
-			for i := range l.ids {
-				l.table[moves.FindSlot(l.table, l.words, l.words[i*s.pack.Words:(i+1)*s.pack.Words])] = int32(i) + 1
+			for i := range l.states {
+				l.table[moves.FindSlot(l.table, l.words, l.words[i*s.packing.Words:(i+1)*s.packing.Words])] = int32(i) + 1
 			}
 		}
 		at := moves.FindSlot(l.table, l.words, s.key)
 		if k := l.table[at]; k > 0 {
-			l.allow[k-1] |= allow
+			l.relevant[k-1] |= allow
 			return
 		}
-		l.table[at] = int32(len(l.ids)) + 1
+		l.table[at] = int32(len(l.states)) + 1
 	} else {
-		s.take()
-		l.taken = append(l.taken, s.after...)
+		s.updateTaken()
+		l.takenSince = append(l.takenSince, s.takenAfter...)
 	}
 	l.words = append(l.words, s.key...)
-	l.ids = append(l.ids, int32(len(s.from)))
-	l.allow = append(l.allow, allow)
-	s.from = append(s.from, w)
+	l.states = append(l.states, int32(len(s.origins)))
+	l.relevant = append(l.relevant, allow)
+	s.origins = append(s.origins, w)
 }
 
-// novel reports whether two threads are where they are, with memory as it is, for the
+// isNovel reports whether two threads are where they are, with memory as it is, for the
 // first time.
-func (s *Sweep) novel() (novel bool) {
+func (s *Sweep) isNovel() (novel bool) {
 	memory := 0
 	for c, v := range s.State[s.Threads : s.Threads+s.Cells] {
 		memory += int(v) * (2*(c/4) + 1) << (c % 4)
 	}
-	memory &= s.parts - 1
-	for at, k := range s.active {
-		s.here[at] = (s.lower[at] + int(s.State[k])) * s.parts
-		row := (s.begin[at]+int(s.State[k])*s.lower[at])*s.parts + memory
-		for _, o := range s.here[:at] {
+	memory &= s.buckets - 1
+	for at, k := range s.activeThreads {
+		s.placeIndex[at] = (s.placeBase[at] + int(s.State[k])) * s.buckets
+		row := (s.pairBase[at]+int(s.State[k])*s.placeBase[at])*s.buckets + memory
+		for _, o := range s.placeIndex[:at] {
 			bit := uint(row + o)
 			if old := s.seen[bit/64]; old>>(bit%64)&1 == 0 {
 				s.seen[bit/64] = old | 1<<(bit%64)
@@ -545,4 +545,6 @@ func (s *Sweep) novel() (novel bool) {
 }
 
 // held reports whether there has been a round with a thread held back at a node, quick or not.
-func (s *Sweep) HasHeldBack(n order.Node) bool { return s.stalls[stall{n, min(FewParts, s.most)}] }
+func (s *Sweep) HasHeldBack(n order.Node) bool {
+	return s.heldBack[holdBack{n, min(FewBuckets, s.maxBuckets)}]
+}

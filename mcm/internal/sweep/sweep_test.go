@@ -30,27 +30,27 @@ func TestSweep(t *testing.T) {
 			t.Fatalf("seed %d: states do not say all that matters", seed)
 		}
 		first, s := New(x), New(x)
-		for first.layer < len(first.layers) {
-			first.Explore(1, FirstRound)
+		for first.layerAt < len(first.layers) {
+			first.Explore(1, NoveltyRound)
 		}
 		for range 4 { // where other searches have been before the first round and after it
 			s.Follow(randomLine(s, rng))
-			found := len(first.from)
+			found := len(first.origins)
 			first.Follow(randomLine(first, rng))
-			first.Explore(1<<22, FirstRound)
-			led += min(1, len(first.from)-found)
-			if slices.ContainsFunc(first.layers, func(l layer) bool { return len(l.ids) > 0 }) {
+			first.Explore(1<<22, NoveltyRound)
+			led += min(1, len(first.origins)-found)
+			if slices.ContainsFunc(first.layers, func(l layer) bool { return len(l.states) > 0 }) {
 				t.Fatalf("seed %d: states along a line were not looked at", seed)
 			}
 		}
-		s.Explore(1<<22, FirstRound)
+		s.Explore(1<<22, NoveltyRound)
 		for n := order.Node(seed % 7); n < m.Goal; n += 7 { // also in the midst of the second round
-			if s.HoldBack(n, FewParts, 500) > 0 {
+			if s.HoldBack(n, FewBuckets, 500) > 0 {
 				s.Explore(100, BothRounds)
 			}
 		}
 		s.Explore(1<<22, BothRounds)
-		if !s.whole {
+		if !s.complete {
 			t.Fatalf("seed %d: states were left out", seed)
 		}
 		for pair, want := range modeltest.Answers(t, m, sweepSolver(m)) {
@@ -69,7 +69,7 @@ func TestSweep(t *testing.T) {
 				failed++
 			default:
 				yes++
-				if _, ok := first.met[[2]order.Node{min(a, b), max(a, b)}]; ok {
+				if _, ok := first.meetingState[[2]order.Node{min(a, b), max(a, b)}]; ok {
 					early++
 				}
 			}
