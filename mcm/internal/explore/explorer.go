@@ -6,29 +6,24 @@ import (
 	"github.com/heisen-go/heisen/mcm/order"
 )
 
-// Explorer looks for an answer among schedules: it lets threads take steps in any
-// order, first where that brings them nearest to the goal, until its budget of states
-// is spent. It is where reads have choices that a schedule finds at once what follows
-// from no constraint: there are many ways, and each of them is short.
-//
-// A thread that is in a critical section and cannot go on keeps others out and may wait
-// for them. So sections are passed in one go where that is possible, and states in
-// which somebody is left in one that the goal does not ask for come later.
+// Explorer searches the states of one model, for one query after the other.
 type Explorer struct {
 	*moves.Machine
 
 	store         *store
-	goal          []int32
-	observedCount []int32 // by thread: how far it was, see behind
+	goal          []int32 // by thread: how many nodes count before the goal
+	observedCount []int32 // by thread: how many nodes it had executed in the observed order; see lag
 
-	parent     []int32        // scratch: the state that is looked at
-	frontier   []moves.Ranked // states to be looked at
-	searchID   uint32         // counts searches
-	lastSearch []uint32       // by state: the last search that came by
+	parent     []int32        // scratch: the state that is being expanded
+	frontier   []moves.Ranked // a heap, least cost first
+	searchID   uint32         // number of the current search
+	lastSearch []uint32       // by state: the last search that reached it
 
-	Expanded, ExpandedNear int // states that were looked at, for all questions, in search of all, and near
+	Expanded, ExpandedNear int // states that All and Near have expanded, for all queries
 }
 
+// New returns an explorer of a model. The rows, which may change between searches, hold what comes
+// before each node, the query included.
 func New(m *model.Model, rows []int32, interrupted func() bool) *Explorer {
 	x := &Explorer{Machine: moves.New(m, interrupted)}
 	x.Rows = rows
@@ -36,13 +31,13 @@ func New(m *model.Model, rows []int32, interrupted func() bool) *Explorer {
 	return x
 }
 
-// row returns what comes before a node: by chain how many nodes.
+// row returns what comes before a node: the number of nodes by thread.
 func (x *Explorer) row(n order.Node) []int32 {
 	width := x.Threads + 1
 	return x.Rows[int(n)*width : int(n)*width+width]
 }
 
-// distance returns how many nodes the goal waits for in the state at hand.
+// distance returns how many nodes the goal still needs in the current state.
 func (x *Explorer) distance() (n int32) {
 	for k, v := range x.goal[:x.Threads] {
 		n += max(0, v-x.State[k])
@@ -50,13 +45,12 @@ func (x *Explorer) distance() (n int32) {
 	return n
 }
 
-// distanceCost is what it costs that the goal waits for a node, against a node by which a
-// thread is behind.
+// distanceCost is the cost of a node that the goal still needs. A node by which a thread lags
+// costs 1.
 const distanceCost = 4
 
-// lag returns by how many nodes threads are behind in the state at hand that the
-// question does not ask about, against the observed order when what is asked about
-// came. The threads asked about may have to see what they did.
+// lag returns by how many nodes threads lag behind the observed order at the time of the query's
+// nodes. It does not count the threads of the query, which may have to be elsewhere.
 func (x *Explorer) lag() (n int32) {
 	for k, v := range x.observedCount {
 		n += max(0, v-x.State[k])
@@ -64,7 +58,7 @@ func (x *Explorer) lag() (n int32) {
 	return n
 }
 
-// setQuery sets the goal and what was observed to have come when what is asked about came.
+// setQuery computes the goal and observedCount for a query.
 func (x *Explorer) setQuery(q *model.Query) {
 	m := x.Model
 	x.goal = x.row(m.Goal)
@@ -87,11 +81,11 @@ func (x *Explorer) setQuery(q *model.Query) {
 	}
 }
 
-// sectionCost is what it costs that a thread is in a critical section.
+// sectionCost is the cost of a thread in a critical section that the goal does not need.
 const sectionCost = 16
 
-// sectionPenalty returns the cost of the state at hand besides: threads in critical sections that
-// the goal does not find them in.
+// sectionPenalty returns the cost of the threads that are in critical sections where the goal does
+// not need them.
 func (x *Explorer) sectionPenalty() (cost int32) {
 	for k := range x.Threads {
 		n := x.NextNode(k)
@@ -105,17 +99,17 @@ func (x *Explorer) sectionPenalty() (cost int32) {
 	return cost
 }
 
-// Witness returns the nodes up to where a question has its answer, if a search has come
-// by there, or nil.
+// Witness returns a path after which the two nodes of a query are pending, if an earlier search
+// has count across one, or nil. The path is valid until the next call.
 func (x *Explorer) Witness(q *model.Query) []order.Node {
 	path, ok := x.store.pathToMeeting(q.Pending[0], q.Pending[1], x.Path[:0])
 	if x.Path = path; !ok {
 		return nil
 	}
-	m, come := x.Model, x.State[:x.Threads]
-	clear(come)
+	m, count := x.Model, x.State[:x.Threads]
+	clear(count)
 	for _, n := range path {
-		come[m.Chain[n]]++
+		count[m.Chain[n]]++
 	}
 	for _, n := range q.Pending {
 		if !x.IsPending(n) {
@@ -129,37 +123,39 @@ func (x *Explorer) Witness(q *model.Query) []order.Node {
 // found; and from all of these, in parts of what it may look at from where the observed
 // order leads.
 const (
+	// statesPerStart bounds the states of a search from one stored state.
 	statesPerStart = 1000
-	startsPerPart  = 4
+	// startsPerPart bounds the states of the searches from all stored states, as a multiple of
+	// those from the observed order.
+	startsPerPart = 4
 )
 
-// Near looks for an answer to the question that the closure has taken in from
-// states where one of the accesses asked about is next, or its thread about to take the
-// locks that it holds there, the nearest to the other one first; then from where the
-// observed order leads, and from ever farther back; boldly, and then in all ways. The
-// states are a measure of how many it looks at from where the observed order leads. It
-// returns the nodes up to the goal, or nil.
+// Near searches for the goal from states close to it. It first starts from stored states in which
+// one node of the query is pending, or in which its thread is about to enter the locked region
+// around the node, then from states along the observed order, each time farther back. It does all
+// this with silent writes as movers, and then without. The budget is the number of states for the
+// searches along the observed order. Near returns the path to the goal, or nil.
 func (x *Explorer) Near(q *model.Query, states int) []order.Node {
 	x.setQuery(q)
 	looked := x.Expanded
-	defer func() { // another account
+	defer func() { // count these states separately
 		x.ExpandedNear += x.Expanded - looked
 		x.Expanded = looked
 	}()
-	for _, bold := range [2]bool{true, false} {
+	for _, silentWrites := range [2]bool{true, false} {
 		x.makeRoom()
-		if nodes := x.nearStored(q, bold, startsPerPart*states); nodes != nil {
+		if nodes := x.nearStored(q, silentWrites, startsPerPart*states); nodes != nil {
 			return nodes
 		}
-		if nodes := x.nearObserved(bold, states); nodes != nil {
+		if nodes := x.nearObserved(silentWrites, states); nodes != nil {
 			return nodes
 		}
 	}
 	return nil
 }
 
-// nearStored looks for an answer from states that other searches have found.
-func (x *Explorer) nearStored(q *model.Query, bold bool, states int) []order.Node {
+// nearStored searches from stored states, those nearest to the goal first.
+func (x *Explorer) nearStored(q *model.Query, silentWrites bool, states int) []order.Node {
 	end := x.Expanded + states
 	for far := range piecesPerThread {
 		for k, n := range q.Pending {
@@ -179,7 +175,7 @@ func (x *Explorer) nearStored(q *model.Query, bold bool, states int) []order.Nod
 					if x.overshoots() {
 						continue
 					}
-					x.beginSearch(bold)
+					x.beginSearch(silentWrites)
 					if x.enqueue(i) {
 						return x.store.pathTo(i, x.Path[:0])
 					}
@@ -193,15 +189,16 @@ func (x *Explorer) nearStored(q *model.Query, bold bool, states int) []order.Nod
 	return nil
 }
 
-// nearObserved looks for an answer from where the observed order leads.
-func (x *Explorer) nearObserved(bold bool, states int) []order.Node {
-	x.beginSearch(bold)
+// nearObserved searches from the farthest state that the observed order reaches, and from earlier
+// ones.
+func (x *Explorer) nearObserved(silentWrites bool, states int) []order.Node {
+	x.beginSearch(silentWrites)
 	far := x.followObserved(len(x.Model.Observed))
 	states += statesPerNode * int(x.distance())
 	part, end := states/2, x.Expanded+states
 	for back := 0; back < far && x.Expanded < end; back = 4*back + 4 {
 		if back > 0 {
-			x.beginSearch(bold)
+			x.beginSearch(silentWrites)
 			x.followObserved(far - back)
 			part = states / 4
 		}
@@ -212,7 +209,7 @@ func (x *Explorer) nearObserved(bold bool, states int) []order.Node {
 	return nil
 }
 
-// overshoots reports whether a thread is past the goal in the state at hand.
+// overshoots reports whether a thread has executed a node that comes after the goal.
 func (x *Explorer) overshoots() bool {
 	for k, v := range x.State[:x.Threads] {
 		if v > 0 && x.row(x.Model.Base[k] + order.Node(v) - 1)[x.Threads] > 0 {
@@ -222,8 +219,9 @@ func (x *Explorer) overshoots() bool {
 	return false
 }
 
-// All looks for an answer among all states, at so many at most. A verdict other
-// than unknown is exact but for reads that need not see what they saw.
+// All searches from the start of the window and expands at most the given number of states. It
+// answers "impossible" only if the states are exact and it has expanded all of them. The path to
+// the goal is valid until the next call.
 func (x *Explorer) All(q *model.Query, states int) (model.Verdict, []order.Node) {
 	x.makeRoom()
 	x.setQuery(q)
@@ -232,11 +230,11 @@ func (x *Explorer) All(q *model.Query, states int) (model.Verdict, []order.Node)
 	return x.searchFrom(states)
 }
 
-// statesPerNode is how many states a search near at hand may look at for each node
-// that the goal waits for.
+// statesPerNode is how many states nearObserved may expand in addition for each node that the goal
+// still needs.
 const statesPerNode = 8
 
-// makeRoom forgets what was found if there is no room for more.
+// makeRoom empties the store if it is full.
 func (x *Explorer) makeRoom() {
 	if x.store.full() {
 		x.store.reset()
@@ -244,15 +242,16 @@ func (x *Explorer) makeRoom() {
 	}
 }
 
-// beginSearch begins a search.
-func (x *Explorer) beginSearch(bold bool) {
-	x.SilentWrites = bold
+// beginSearch empties the frontier. A search with silentWrites treats silent writes as movers.
+func (x *Explorer) beginSearch(silentWrites bool) {
+	x.SilentWrites = silentWrites
 	x.frontier = x.frontier[:0]
 	x.searchID++
 }
 
-// followObserved goes along the observed order, as far as that is possible, for so many
-// steps at most, and returns how many there were.
+// followObserved executes nodes in the observed order from the start of the window, at most the
+// given number, up to the first node that is not enabled. It leaves out nodes that count after the
+// goal. It returns the number of executed nodes.
 func (x *Explorer) followObserved(steps int) int {
 	x.Reset()
 	for _, n := range x.Model.Observed[1:] {
@@ -271,9 +270,7 @@ func (x *Explorer) followObserved(steps int) int {
 	return len(x.Path)
 }
 
-// searchFrom looks at the state at hand, which x.path has led to from the window's start, and
-// at what follows from it, see best. An answer in the negative is one to the question if
-// it is the window's start.
+// searchFrom searches from the current state, to which Path leads from the start of the window.
 func (x *Explorer) searchFrom(states int) (model.Verdict, []order.Node) {
 	if i := x.addState(-1); i >= 0 {
 		return model.Possible, x.store.pathTo(i, x.Path[:0])
@@ -281,9 +278,9 @@ func (x *Explorer) searchFrom(states int) (model.Verdict, []order.Node) {
 	return x.bestFirst(states)
 }
 
-// bestFirst looks at the states that wait, and at states that follow from them, the best
-// first, at so many at most. It returns impossible if these were all and there is no
-// answer among them.
+// bestFirst expands states of the frontier, least cost first, at most the given number. It answers
+// "impossible" if the frontier is empty and states are exact. That answer holds for the query only
+// if the search began at the start of the window.
 func (x *Explorer) bestFirst(states int) (model.Verdict, []order.Node) {
 	for range states {
 		if len(x.frontier) == 0 {
@@ -324,8 +321,8 @@ func (x *Explorer) bestFirst(states int) (model.Verdict, []order.Node) {
 	return model.Unknown, nil
 }
 
-// addState settles the state at hand and lets it wait if it is new. It returns it if it is
-// the goal, else -1.
+// addState executes all movers, stores the current state and adds it to the frontier. It returns
+// the state's number if the state is the goal, otherwise -1.
 func (x *Explorer) addState(parent int32) int32 {
 	x.TakeMovers()
 	i := x.store.add(x.State, parent, x.Path)
@@ -335,8 +332,8 @@ func (x *Explorer) addState(parent int32) int32 {
 	return -1
 }
 
-// enqueue lets the state at hand, the i-th, wait, unless the search has come by before,
-// and reports whether it is the goal.
+// enqueue adds the current state, number i, to the frontier, unless this search has reached it
+// before. It reports whether the state is the goal.
 func (x *Explorer) enqueue(i int32) bool {
 	for int(i) >= len(x.lastSearch) {
 		x.lastSearch = append(x.lastSearch, 0)

@@ -7,53 +7,46 @@ import (
 	"github.com/heisen-go/heisen/mcm/order"
 )
 
-// store keeps the states of a model that searches have reached, each with a way
-// from the window's start. A state is a state whatever was asked when it was
-// reached, so they are shared by all questions: on its way to one goal a search
-// comes by where two other accesses are both next, which is the answer to another
-// question, and to others it is a place to start from that is nearer than the
-// window's start.
+// store keeps the states that searches have reached, each with a path from the start of the
+// window. Since states do not depend on queries, all searches share the store.
 //
-// A state is, packed into few words: by thread how many nodes have come; by cell the class
-// of what it holds; by lock how many hold it exclusively, and shared; by message how
-// many were sent. The latter two follow from the first.
+// A state consists of the components that package moves describes, packed into few words.
 type store struct {
 	*moves.Machine
 	packing moves.Packing
-	words   []uint64 // packed states
+	words   []uint64 // packed states, one after the other
 	states  []state
-	steps   []order.Node // that led to them
-	table   []int32      // states plus one by hash, linear probing
+	steps   []order.Node // the path to each state from its parent
+	table   []int32      // hash table of states; see moves.FindSlot
 
-	meetingTable []int32 // meetings plus one by hash, linear probing
+	meetingTable []int32 // hash table of meetings, plus one, with linear probing
 	meetings     []meeting
-	starts       []int32  // by node, thread and piece of the thread: of the states where the node is next one that is farthest in the piece, or -1
-	threadSlots  int      // for so many threads; beyond, some share their places
+	starts       []int32  // see startIndex: the state farthest in its part, or -1
+	threadSlots  int      // number of threads with places of their own in starts; further threads share them
 	key          []uint64 // scratch
-	progress     []int32  // scratch: by thread how many nodes have come
+	progress     []int32  // scratch: by thread, how many nodes it has executed
 }
 
 // state is how a state was first reached.
 type state struct {
-	parent   int32 // none if from the window's start
-	from, to int32 // its part of steps
+	parent   int32 // -1 for the start of the window
+	from, to int32 // bounds of the path from the parent in store.steps
 }
 
-// meeting is that two nodes that access a cell, one of them writing, are next in their
-// threads.
+// meeting is a pair of conflicting nodes that are pending at the same time.
 type meeting struct {
-	a, b  order.Node // the lower one first
+	a, b  order.Node // a < b
 	state int32
-	steps int32 // so many of the steps that led from its parent to the state
+	steps int32 // how many nodes of the path from the parent of state lead to the meeting
 }
 
 const (
-	// maxStoreWords bounds the memory of states and steps, in words of 4 bytes. With the
-	// default budget what the questions of a window look at fits, mostly.
+	// maxStoreWords bounds the memory of states and paths, in words of 4 bytes. With the default
+	// budget, the states of most windows fit.
 	maxStoreWords = 1 << 24
-	// piecesPerThread is in how many a thread is cut in nearby.
+	// piecesPerThread is the number of equal parts of a thread in starts.
 	piecesPerThread = 16
-	// maxThreadSlots is how many threads have places of their own in nearby.
+	// maxThreadSlots bounds threadSlots.
 	maxThreadSlots = 16
 )
 
@@ -78,19 +71,19 @@ func (s *store) reset() {
 	}
 }
 
-// full reports whether there is no room for more.
+// full reports whether the store has reached its memory bound.
 func (s *store) full() bool { return 2*len(s.words)+3*len(s.states)+len(s.steps) > maxStoreWords }
 
-// packed returns a packed state.
+// packed returns the packed form of a state.
 func (s *store) packed(i int32) []uint64 {
 	return s.words[int(i)*s.packing.Words : (int(i)+1)*s.packing.Words]
 }
 
-// load gets a state.
+// load unpacks a state.
 func (s *store) load(i int32, now []int32) { s.packing.Unpack(s.packed(i), now) }
 
-// add returns the number of a state, which it remembers if it is new: it was reached
-// by steps from its parent, or from the window's start.
+// add returns the number of the state now. It stores the state if it is new; path leads to it from
+// its parent, or from the start of the window.
 func (s *store) add(now []int32, parent int32, path []order.Node) int32 {
 	if 2*len(s.states) >= len(s.table) {
 		s.table = make([]int32, max(256, 2*len(s.table)))
@@ -127,8 +120,8 @@ func (s *store) add(now []int32, parent int32, path []order.Node) int32 {
 	return i
 }
 
-// offerStart notes that in the i-th state, which is at hand, a thread has a next node while
-// another one has come so far.
+// offerStart records state i, which is now, as a start for searches that need the next node of a
+// thread pending and another thread near where it is.
 func (s *store) offerStart(now []int32, thread, other int, i int32) {
 	n := s.Model.Base[thread] + order.Node(now[thread])
 	if n == s.Model.Base[thread+1] {
@@ -140,8 +133,8 @@ func (s *store) offerStart(now []int32, thread, other int, i int32) {
 	}
 }
 
-// start returns a state in which a node is next and the thread of another so many pieces
-// before it, or -1.
+// start returns a state in which n is pending and the thread of o is in the part of that thread
+// which is far parts before o, or -1.
 func (s *store) start(n, o order.Node, far int) int32 {
 	thread := int(s.Model.Chain[o])
 	at := s.startIndex(n, thread, s.Model.Pos(o)) - far
@@ -151,35 +144,36 @@ func (s *store) start(n, o order.Node, far int) int32 {
 	return s.starts[at]
 }
 
-// startIndex returns where in nearby the states are with a node next and so many nodes of a
-// thread past.
-func (s *store) startIndex(n order.Node, thread int, past int32) int {
+// startIndex returns the index in starts for states in which n is pending and another thread has
+// executed count nodes.
+func (s *store) startIndex(n order.Node, thread int, count int32) int {
 	size := int(s.Model.Base[thread+1]-s.Model.Base[thread]) + 1
-	return (int(n)*s.threadSlots+thread%s.threadSlots)*piecesPerThread + int(past)*piecesPerThread/size
+	return (int(n)*s.threadSlots+thread%s.threadSlots)*piecesPerThread + int(count)*piecesPerThread/size
 }
 
-// findMeetings notes who meets on the way to a new state.
+// findMeetings records the conflicting nodes that are pending at the same time on the path to the
+// new state i.
 func (s *store) findMeetings(i int32) {
 	m := s.Model
-	come := s.progress
-	clear(come)
+	progress := s.progress
+	clear(progress)
 	if p := s.states[i].parent; p >= 0 {
-		s.load(p, come)
+		s.load(p, progress)
 	}
 	for at, n := range s.steps[s.states[i].from:s.states[i].to] {
 		own := m.Chain[n]
-		if come[own]++; n+1 == m.Base[own+1] || s.Transitions[n+1].Cell == moves.NoCell {
+		if progress[own]++; n+1 == m.Base[own+1] || s.Transitions[n+1].Cell == moves.NoCell {
 			continue
 		}
 		for k := range s.Threads {
-			if o := m.Base[k] + order.Node(come[k]); k != int(own) && o < m.Base[k+1] && s.Conflict(n+1, o) {
+			if o := m.Base[k] + order.Node(progress[k]); k != int(own) && o < m.Base[k+1] && s.Conflict(n+1, o) {
 				s.addMeeting(meeting{min(n+1, o), max(n+1, o), i, int32(at) + 1})
 			}
 		}
 	}
 }
 
-// addMeeting remembers a meeting if it is the first of its nodes.
+// addMeeting records a meeting if it is the first one of its nodes.
 func (s *store) addMeeting(x meeting) {
 	if 2*len(s.meetings) >= len(s.meetingTable) {
 		s.meetingTable = make([]int32, max(256, 2*len(s.meetingTable)))
@@ -193,7 +187,7 @@ func (s *store) addMeeting(x meeting) {
 	}
 }
 
-// meetingSlot returns where in meets that of two nodes is or has to go.
+// meetingSlot returns the index in meetingTable where the meeting of two nodes is or belongs.
 func (s *store) meetingSlot(a, b order.Node) int {
 	mask := len(s.meetingTable) - 1
 	h := (uint64(uint32(a))<<32 | uint64(uint32(b))) * 0x9e3779b97f4a7c15
@@ -205,8 +199,8 @@ func (s *store) meetingSlot(a, b order.Node) int {
 	}
 }
 
-// pathToMeeting appends to path the steps to where two nodes are next, and reports whether that
-// is known.
+// pathToMeeting appends to path the nodes up to the meeting of a and b, and reports whether one is
+// known.
 func (s *store) pathToMeeting(a, b order.Node, path []order.Node) ([]order.Node, bool) {
 	if len(s.meetings) == 0 {
 		return path, false
@@ -221,7 +215,7 @@ func (s *store) pathToMeeting(a, b order.Node, path []order.Node) ([]order.Node,
 	return append(path, s.steps[from:from+x.steps]...), true
 }
 
-// pathTo appends to path the steps that led to a state.
+// pathTo appends to path the nodes from the start of the window to a state.
 func (s *store) pathTo(i int32, path []order.Node) []order.Node {
 	first := len(path)
 	for ; i >= 0; i = s.states[i].parent {

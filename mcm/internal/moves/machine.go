@@ -7,72 +7,66 @@ import (
 	"github.com/heisen-go/heisen/mcm/order"
 )
 
-// Machine is a state of a model and the steps that are possible there: where each
-// thread is, what each cell holds, who holds which locks. Two things keep the states
-// few that a search has to look at:
-//
-//   - A step that hinders nobody is taken at once: a read of what it may see, a
-//     release, a whole critical section of such steps. If there is an answer from
-//     here without the step, there is one with it. What is left to choose is who
-//     takes a lock and who writes. (A write of the value that is there may be of use
-//     later, when it is not there any more, and is taken at once only by a bold
-//     search, which does not look everywhere.)
-//   - Writes of the same value are the same to those that read, so that states which
-//     differ in who wrote are one.
+// Machine is the transition system of a model, with one current state. See the package
+// documentation.
 type Machine struct {
 	Model *model.Model
 
-	WriteClass   []int32      // by touch: writes of the same class are the same to reads of the cell
-	InitialClass []int32      // by cell: the class of what was there before the window
-	ReadClass    []int32      // by read: the class that it may see
-	RegionStart  []order.Node // by node: where its thread took the first of the locks that it holds before it, or none
-	RegionEnd    []order.Node // by node: where it gives the last of them back, the last node if it does not
+	WriteClass   []int32      // by access: the value class that it writes
+	InitialClass []int32      // by cell: the value class at the start of the window
+	ReadClass    []int32      // by read: the value class that it requires
+	RegionStart  []order.Node // by node: the outermost acquisition whose lock its thread still holds, or None
+	RegionEnd    []order.Node // by node: the last node with the same RegionStart
 	Transitions  []Transition // by node
-	requirements []CellValue  // of critical sections that can hinder nobody: what they find in memory, and leave there
-	dependsOn    []uint64     // by node: of what a change may let its thread go on from before it at once, as bits; nil before askers
-	changes      []uint64     // by node: what it changes, likewise
-	Exact        bool         // states say all that matters, so that no answer among all of them is an answer
+	requirements []CellValue  // the required values of all movable critical sections
+	dependsOn    []uint64     // by node: bits of what can enable movers of its thread from it on; nil before findDependencies
+	changes      []uint64     // by node: bits of what it changes
+	Exact        bool         // states contain everything that constraints depend on: exhaustion proves impossibility
 
-	Threads, Cells, locks, StateSize int // of states
+	Threads, Cells, locks, StateSize int // components of a state; see State
 
-	Rows         []int32    // what comes before what, and which nodes come after the goal
-	HoldAt       order.Node // where its thread is held back, or none
-	AlsoHoldAt   order.Node // and another one, likewise
-	SilentWrites bool       // a write of the value that is there is taken at once
+	Rows         []int32    // by node and thread: how many nodes come before the node; the last column marks nodes after the goal
+	HoldAt       order.Node // a node that is never enabled, to hold its thread back, or None
+	AlsoHoldAt   order.Node // another such node, or None
+	SilentWrites bool       // treat silent writes as movers
 
-	State []int32      // the state at hand
-	Path  []order.Node // what led to it from its parent
+	State []int32      // the current state: thread positions, cell classes, lock counts (exclusive, shared), send counts
+	Path  []order.Node // the nodes that were executed since the parent state, or since Reset
 
-	Interrupted func() bool // whether a search is to end, as if its budget was spent
+	Interrupted func() bool // reports whether the search must end early
 }
 
-// InterruptEvery is how many states, a power of two, a search looks at before it asks whether it
-// is to end.
+// InterruptEvery is the number of expanded states between two calls of Machine.Interrupted. It is
+// a power of two.
 const InterruptEvery = 1 << 10
 
-// Transition is what a node needs, and what it does.
+// Transition is what a node requires of a state, and how it changes the state.
 type Transition struct {
 	thread          int32
-	Cell            int32    // that it touches, none or several
-	Required        int32    // the class that it may see there, if it is one cell; noCell if it reads none
-	Written         int32    // the class that it leaves there, if it is one cell, or noCell
-	acquires        int32    // where in a state is by how many the lock is held exclusively, and next to it shared, that it takes; 0 if it takes none
-	releases        int32    // where the count is of the lock that it gives back, or 0
-	shared          bool     // it takes the lock shared
-	Writes          bool     // it writes the cell, or one of several
+	Cell            int32    // the cell that it accesses, NoCell or ManyCells
+	Required        int32    // the class that it reads from Cell; NoCell if it reads nothing, ManyCells if Cell is
+	Written         int32    // the class that it writes to Cell; NoCell if it writes nothing, ManyCells if Cell is
+	acquires        int32    // index in a state of the exclusive count of the lock that it acquires, followed by the shared count; 0 if none
+	releases        int32    // index in a state of the count that it decrements; 0 if none
+	shared          bool     // the acquisition is shared
+	Writes          bool     // it writes at least one cell
 	Message         bool     // it sends or receives
-	ChecksOrder     bool     // more has to come before it than before the one before it, or may have to
-	Mover           bool     // it hinders nobody whenever it comes, unless it takes a lock
-	movableSection  bool     // it takes a lock, and it and what follows until its thread has given it back can hinder nobody, all in one go
-	ReadOnlySection bool     // and are movers
-	requirements    [2]int32 // between which places of finds is what it finds, if it passes
+	ChecksOrder     bool     // Enabled must compare its row: it can have more predecessors than the node before it
+	Mover           bool     // it is a mover in every state, apart from its acquisition
+	movableSection  bool     // it begins a critical section that changes no cell if the requirements hold
+	ReadOnlySection bool     // it begins a movable section in which all nodes are movers
+	requirements    [2]int32 // bounds of the section's part of Machine.requirements
 }
 
 const (
-	NoCell    = -1
+	// NoCell means that a node accesses no cell.
+	NoCell = -1
+	// ManyCells means that a node accesses several cells; Model.Accesses lists them.
 	ManyCells = -2
 )
 
+// New returns the transition system of a model. Searches call interrupted from time to time and
+// stop when it returns true.
 func New(m *model.Model, interrupted func() bool) *Machine {
 	x := &Machine{
 		Model: m, WriteClass: make([]int32, len(m.Accesses)), InitialClass: make([]int32, len(m.Cells)), ReadClass: make([]int32, len(m.Reads)),
@@ -88,8 +82,8 @@ func New(m *model.Model, interrupted func() bool) *Machine {
 	return x
 }
 
-// depthChange returns by how many sections, of those that its thread starts at first or later, a
-// thread is in more after a node than before it.
+// depthChange returns how a node changes the number of held critical sections that its thread
+// began at first or later.
 func (x *Machine) depthChange(n, first order.Node) (by int) {
 	m := x.Model
 	if m.Begins[n] >= 0 {
@@ -101,7 +95,7 @@ func (x *Machine) depthChange(n, first order.Node) (by int) {
 	return by
 }
 
-// Reset goes back to the window's start.
+// Reset makes the start of the window the current state.
 func (x *Machine) Reset() {
 	clear(x.State)
 	copy(x.State[x.Threads:], x.InitialClass)
@@ -121,16 +115,15 @@ func (x *Machine) Reset() {
 	}
 }
 
-// lockIndex returns where in a state is by how many a lock is held exclusively; next to it is by
-// how many it is held shared.
+// lockIndex returns the index in a state of a lock's exclusive count. The shared count follows.
 func (x *Machine) lockIndex(lock int32) int32 { return int32(x.Threads+x.Cells) + 2*lock }
 
-// Value returns the class of what a cell holds.
+// Value returns the current class of a cell.
 func (x *Machine) Value(cell int32) int32 {
 	return x.State[x.Threads+int(cell)]
 }
 
-// NextNode returns a thread's next node, or none.
+// NextNode returns the next node of thread k, or None at the end of the thread.
 func (x *Machine) NextNode(k int) order.Node {
 	n := x.Model.Base[k] + order.Node(x.State[k])
 	if n == x.Model.Base[k+1] {
@@ -139,7 +132,8 @@ func (x *Machine) NextNode(k int) order.Node {
 	return n
 }
 
-// Enabled reports whether a node that is next in its thread can come now.
+// Enabled reports whether n, which is the next node of its thread, can be executed in the current
+// state.
 func (x *Machine) Enabled(n order.Node) bool {
 	if n == x.HoldAt || n == x.AlsoHoldAt {
 		return false
@@ -164,7 +158,7 @@ func (x *Machine) Enabled(n order.Node) bool {
 	return true
 }
 
-// readsSatisfied reports whether a node would see what it may see in all cells that it reads.
+// readsSatisfied reports whether all cells that a node reads hold the required classes.
 func (x *Machine) readsSatisfied(n order.Node) bool {
 	m := x.Model
 	for _, t := range m.Accesses[m.AccessAt[n]:m.AccessAt[n+1]] {
@@ -175,13 +169,13 @@ func (x *Machine) readsSatisfied(n order.Node) bool {
 	return true
 }
 
-// predecessorsDone reports whether what has to come before a node that is next in its thread has come.
+// predecessorsDone reports whether all nodes that must come before n have been executed.
 func (x *Machine) predecessorsDone(n order.Node) bool {
 	own := int(x.Model.Chain[n])
 	width := x.Threads + 1
 	row := x.Rows[int(n)*width : int(n)*width+width]
 	if row[x.Threads] > 0 {
-		return false // it comes after the goal
+		return false // the node comes after the goal
 	}
 	for k, v := range row[:x.Threads] {
 		if v > x.State[k] && k != own {
@@ -191,8 +185,8 @@ func (x *Machine) predecessorsDone(n order.Node) bool {
 	return true
 }
 
-// isMover reports whether a node that can come now hinders nobody if it does, unless
-// it takes a lock.
+// isMover reports whether an enabled node is a mover in the current state, apart from its
+// acquisition.
 func (x *Machine) isMover(n order.Node) bool {
 	a := &x.Transitions[n]
 	switch {
@@ -206,7 +200,7 @@ func (x *Machine) isMover(n order.Node) bool {
 	return a.Written == x.Value(a.Cell)
 }
 
-// Changes reports whether a node would change what a cell holds.
+// Changes reports whether a node would change the class of a cell.
 func (x *Machine) Changes(n order.Node) bool {
 	m := x.Model
 	for i := m.AccessAt[n]; i < m.AccessAt[n+1]; i++ {
@@ -217,7 +211,7 @@ func (x *Machine) Changes(n order.Node) bool {
 	return false
 }
 
-// Step lets a node come.
+// Step executes an enabled node.
 func (x *Machine) Step(n order.Node) {
 	m, a := x.Model, &x.Transitions[n]
 	x.State[a.thread]++
@@ -237,7 +231,8 @@ func (x *Machine) Step(n order.Node) {
 	}
 }
 
-// updateLocks counts the locks that a node takes and gives back, or does not any more.
+// updateLocks adds by to the count of the lock that a node acquires, and subtracts it from the
+// count of the lock that it releases.
 func (x *Machine) updateLocks(a *Transition, by int32) {
 	if at := a.acquires; at > 0 {
 		if a.shared {
@@ -250,7 +245,7 @@ func (x *Machine) updateLocks(a *Transition, by int32) {
 	}
 }
 
-// TakeMovers takes all steps that hinder nobody.
+// TakeMovers executes enabled movers and movable critical sections until none is left.
 func (x *Machine) TakeMovers() {
 	for moved := true; moved; {
 		moved = false
@@ -260,8 +255,8 @@ func (x *Machine) TakeMovers() {
 	}
 }
 
-// TakeMoversAfter is settle where all such steps had been taken before those of the path from one
-// on: it looks only at threads that took these, and at what their steps may be of use to.
+// TakeMoversAfter has the effect of TakeMovers if no mover was enabled before Path[from:]. It only
+// examines threads that these nodes belong to or can have enabled.
 func (x *Machine) TakeMoversAfter(from int) {
 	for from < len(x.Path) {
 		moved, given := uint64(0), uint64(0)
@@ -279,7 +274,7 @@ func (x *Machine) TakeMoversAfter(from int) {
 	}
 }
 
-// takeMoversOf lets a thread take steps that hinder nobody, and reports whether there were any.
+// takeMoversOf executes the enabled movers of thread k, and reports whether there were any.
 func (x *Machine) takeMoversOf(k int) (moved bool) {
 	for n := x.NextNode(k); n != model.None; n = x.NextNode(k) {
 		a := &x.Transitions[n]
@@ -298,7 +293,7 @@ func (x *Machine) takeMoversOf(k int) (moved bool) {
 	return moved
 }
 
-// requirementsHold reports whether memory holds what a critical section that can hinder nobody finds.
+// requirementsHold reports whether the cells hold the values that a movable section requires.
 func (x *Machine) requirementsHold(a *Transition) bool {
 	for _, c := range x.requirements[a.requirements[0]:a.requirements[1]] {
 		if x.Value(c.Cell) != c.Class {
@@ -308,8 +303,8 @@ func (x *Machine) requirementsHold(a *Transition) bool {
 	return true
 }
 
-// trySection takes a thread through a critical section, if all of its steps are possible
-// and in sum hinder nobody.
+// trySection executes the critical section that thread k begins next, if all its nodes are enabled
+// movers. Otherwise it leaves the state as it was.
 func (x *Machine) trySection(k int) bool {
 	size := len(x.Path)
 	first, open := x.NextNode(k), 0
@@ -330,8 +325,9 @@ func (x *Machine) trySection(k int) bool {
 	return false
 }
 
-// RunSection takes a thread through a critical section in one go, whatever it does there,
-// and reports whether that is possible; if not, the state at hand is useless.
+// RunSection executes the critical section that thread k begins next, and reports whether that is
+// possible without other threads. Otherwise the current state is left in the middle of the
+// section.
 func (x *Machine) RunSection(k int) bool {
 	first, open := x.NextNode(k), 0
 	for n := first; n != model.None && x.Enabled(n); n = x.NextNode(k) {
@@ -343,8 +339,8 @@ func (x *Machine) RunSection(k int) bool {
 	return false
 }
 
-// IsPending reports whether what has to come before a node can be next, besides its
-// thread's steps, has come.
+// IsPending reports whether everything that must come before n is pending, apart from the nodes of
+// its own thread, has been executed.
 func (x *Machine) IsPending(n order.Node) bool {
 	m := x.Model
 	for i := m.EnablerAt[n]; i < m.EnablerAt[n+1]; i++ {
@@ -355,14 +351,15 @@ func (x *Machine) IsPending(n order.Node) bool {
 	return true
 }
 
-// Invisible reports whether a node can neither hinder nor help another thread.
+// Invisible reports whether a node acquires nothing, writes nothing and sends nothing. A search
+// that holds its thread back does not need to do so before such a node.
 func (x *Machine) Invisible(n order.Node) bool {
 	m := x.Model
 	return m.Begins[n] < 0 && (m.Message[n] < 0 || m.Receives(n)) &&
 		!slices.ContainsFunc(m.Accesses[m.AccessAt[n]:m.AccessAt[n+1]], func(t model.CellAccess) bool { return t.Write })
 }
 
-// Conflict reports whether two nodes access a cell, one of them writing.
+// Conflict reports whether two nodes access a common cell, and at least one of them writes it.
 func (x *Machine) Conflict(a, b order.Node) bool {
 	k, l := x.Transitions[a].Cell, x.Transitions[b].Cell
 	switch {

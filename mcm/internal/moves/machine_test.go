@@ -11,9 +11,8 @@ import (
 	"github.com/heisen-go/heisen/mcm/internal/windowtest"
 )
 
-// TestResettle compares what threads do at once after steps, where only those are looked at whom the
-// steps can be of use to, with what they do if all are looked at.
-func TestResettle(t *testing.T) {
+// TestTakeMoversAfter compares the states after TakeMoversAfter and after TakeMovers.
+func TestTakeMoversAfter(t *testing.T) {
 	compared, helped := 0, 0
 	for seed := range uint64(windowtest.Count(t, 60)) {
 		name := []string{"hot", "mixed", "locky"}[seed%3]
@@ -61,13 +60,13 @@ func TestResettle(t *testing.T) {
 				x.Path = x.Path[:size]
 				x.TakeMovers()
 				if compared++; !slices.Equal(x.State, got) {
-					t.Fatalf("%s, seed %d: from %v threads come to %v, if only some are looked at to %v", name, seed, before, x.State, got)
+					t.Fatalf("%s, seed %d: TakeMovers leads from %v to %v, TakeMoversAfter to %v", name, seed, before, x.State, got)
 				}
 			}
 		}
 	}
 	if helped < 1000 {
-		t.Errorf("of %d times only %d had others do something", compared, helped)
+		t.Errorf("after %d steps, movers of other threads followed only %d times", compared, helped)
 	}
-	t.Logf("of %d times %d had others do something", compared, helped)
+	t.Logf("after %d steps, movers of other threads followed %d times", compared, helped)
 }

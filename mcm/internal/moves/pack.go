@@ -2,7 +2,9 @@ package moves
 
 import "math/bits"
 
-// FindSlot returns where in a table a packed state is or has to go, see states.table.
+// FindSlot returns the index in a hash table of a packed state, or of the empty slot where it
+// belongs. The table stores state numbers plus one, with linear probing; words stores the states
+// one after the other.
 func FindSlot(table []int32, words, key []uint64) int {
 	h := uint64(14695981039346656037)
 	for _, v := range key {
@@ -25,19 +27,20 @@ next:
 	}
 }
 
-// Packing says where in a few words the parts of a state are.
+// Packing is a layout of states as bit fields in a few words.
 type Packing struct {
 	Words  int // words of a state
 	Fields []field
 }
 
+// field is the place of one component of a state.
 type field struct {
 	word  int32
 	shift uint8
 	mask  uint64
 }
 
-// NewPacking has room for states of which no part is greater than that of most.
+// NewPacking returns a layout for states whose components are at most those of most.
 func NewPacking(most []int32) (p Packing) {
 	used := 64
 	for _, v := range most {
@@ -52,6 +55,7 @@ func NewPacking(most []int32) (p Packing) {
 	return p
 }
 
+// Pack stores the state now in key.
 func (p *Packing) Pack(now []int32, key []uint64) {
 	clear(key)
 	for i, v := range now {
@@ -60,32 +64,33 @@ func (p *Packing) Pack(now []int32, key []uint64) {
 	}
 }
 
-// Unpack gets the first parts of a state.
+// Unpack restores the first len(now) components of a state.
 func (p *Packing) Unpack(key []uint64, now []int32) {
 	for i := range now {
 		now[i] = p.Field(key, i)
 	}
 }
 
-// Field returns one part of a state.
+// Field returns component i of a state.
 func (p *Packing) Field(key []uint64, i int) int32 {
 	at := &p.Fields[i]
 	return int32(key[at.word] >> at.shift & at.mask)
 }
 
-// CellValue is that a cell holds a class.
+// CellValue is a cell and the class that it holds or must hold.
 type CellValue struct{ Cell, Class int32 }
 
-// Bit stands for a content among others.
+// Bit returns the bit of a cell value in a 64-bit signature. Different values may share a bit.
 func (w CellValue) Bit() uint64 { return 1 << ((w.Cell*8 + w.Class) % 64) }
 
-// Ranked is a state that is to be looked at.
+// Ranked is a state in a frontier, with its heuristic cost.
 type Ranked struct {
 	State int32
 	Cost  int32
 }
 
-// Before says which of two states is looked at first.
+// Before reports whether a search expands a before b: states with less cost first, then newer
+// ones.
 func (a Ranked) Before(b Ranked) bool {
 	if a.Cost != b.Cost {
 		return a.Cost < b.Cost

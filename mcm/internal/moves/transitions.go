@@ -8,7 +8,8 @@ import (
 	"github.com/heisen-go/heisen/mcm/order"
 )
 
-// assignClasses finds which writes are the same to reads.
+// assignClasses computes the classes of writes, initial values and reads, and clears Exact if the
+// classes lose information.
 func (x *Machine) assignClasses() {
 	m := x.Model
 	for n := range m.Goal {
@@ -41,7 +42,7 @@ func (x *Machine) assignClasses() {
 	x.numberClasses()
 }
 
-// findTransitions finds what each node needs and does.
+// findTransitions computes Transitions, apart from what concerns movers.
 func (x *Machine) findTransitions() {
 	m := x.Model
 	x.Transitions = make([]Transition, m.Goal)
@@ -75,7 +76,8 @@ func (x *Machine) findTransitions() {
 	}
 }
 
-// findLockedRegions finds where threads hold locks.
+// findLockedRegions computes RegionStart and RegionEnd. It clears Exact if critical sections of a
+// thread overlap on one lock, since states only count them.
 func (x *Machine) findLockedRegions() {
 	m := x.Model
 	x.RegionStart, x.RegionEnd = make([]order.Node, m.Goal), make([]order.Node, m.Goal)
@@ -115,7 +117,7 @@ func (x *Machine) findLockedRegions() {
 	}
 }
 
-// findMovers finds the nodes that hinder nobody.
+// findMovers finds the nodes and critical sections that are movers.
 func (x *Machine) findMovers() {
 	m := x.Model
 	for n := range m.Goal {
@@ -135,9 +137,10 @@ func (x *Machine) findMovers() {
 	}
 }
 
-// findRequirements reports whether a critical section that a node begins can hinder nobody, as it finds all
-// cells that it touches as it leaves them, and whether it does so in any case. It adds to x.finds
-// what it finds; at is scratch, where in there cells are.
+// findRequirements reports whether the critical section that begins at first is movable, because
+// it leaves each cell as it requires it, and whether it contains movers only. It appends the
+// required values to x.requirements. The scratch slice at holds, by cell, an index of
+// x.requirements.
 func (x *Machine) findRequirements(first order.Node, at []int32) (can, always bool) {
 	m, from := x.Model, len(x.requirements)
 	hold := func(cell, class int32) bool {
@@ -168,12 +171,13 @@ func (x *Machine) findRequirements(first order.Node, at []int32) (can, always bo
 	return false, false
 }
 
-// findDependencies finds what steps are of use to: to a thread that is about to take steps that hinder
-// nobody, if these need what is given.
+// findDependencies computes changes and dependsOn. If dependsOn of a thread's next node and
+// changes of an executed node have no common bit, that execution does not enable movers of the
+// thread.
 func (x *Machine) findDependencies() {
 	m := x.Model
 	x.dependsOn, x.changes = make([]uint64, m.Goal), make([]uint64, m.Goal)
-	touched := make([]uint64, m.Goal) // what a node needs by itself
+	touched := make([]uint64, m.Goal) // by node: what can enable it
 	for n := range m.Goal {
 		x.changes[n] = anyStep
 		for _, t := range m.Accesses[m.AccessAt[n]:m.AccessAt[n+1]] {
@@ -206,7 +210,8 @@ func (x *Machine) findDependencies() {
 	}
 }
 
-// numberClasses gives the classes of each cell numbers from 0, one to all that no read may see.
+// numberClasses numbers the classes of each cell from 0. All classes that no read requires get the
+// same number.
 func (x *Machine) numberClasses() {
 	m := x.Model
 	type key struct{ cell, class int32 }
@@ -219,7 +224,7 @@ func (x *Machine) numberClasses() {
 	id := func(cell int32, class *int32) {
 		k := key{cell, *class}
 		if !wanted[k] {
-			k.class = math.MaxInt32 // one is as good as another
+			k.class = math.MaxInt32 // no read distinguishes these classes
 		}
 		n, ok := known[k]
 		if !ok {
@@ -242,29 +247,31 @@ func (x *Machine) numberClasses() {
 	}
 }
 
+// CellBit returns the bit of a cell in a set of cells and locks. Different cells may share a bit.
 func CellBit(cell int32) uint64 { return 1 << (cell % 63) }
 
+// lockBit returns the bit of a lock in a set of cells and locks.
 func lockBit(lock int32) uint64 { return 1 << (62 - lock%63) }
 
-// anyStep stands for that somebody has taken a step.
+// anyStep is the bit that every executed node sets.
 const anyStep = uint64(1) << 63
 
-// UseStaticOrder finds the nodes before which more has to come than before the one before them, as
-// long as that is what comes before what in any case.
+// UseStaticOrder makes the model's static order the only order that Enabled checks, and computes
+// ChecksOrder for it. It gives the machine a Transitions slice of its own.
 func (x *Machine) UseStaticOrder() {
 	m := x.Model
 	x.Rows, x.Transitions = m.Rows, slices.Clone(x.Transitions)
 	for n := range m.Goal {
-		p, asks := m.Prev(n), false
+		p, checks := m.Prev(n), false
 		for k, v := range m.Row(n)[:x.Threads] {
-			asks = asks || k != int(m.Chain[n]) && v > 0 && (p == model.None || m.Row(p)[k] < v)
+			checks = checks || k != int(m.Chain[n]) && v > 0 && (p == model.None || m.Row(p)[k] < v)
 		}
-		x.Transitions[n].ChecksOrder = asks
+		x.Transitions[n].ChecksOrder = checks
 	}
 	x.findDependencies()
 }
 
-// Limits returns a bound for each part of a state.
+// Limits returns the maximum of each component of a state.
 func (x *Machine) Limits() []int32 {
 	m := x.Model
 	most := make([]int32, x.StateSize)

@@ -8,49 +8,38 @@ import (
 	"github.com/heisen-go/heisen/mcm/order"
 )
 
-// Search finds how far all other threads can get while one is held back, which is what
-// most questions are about whose answer is no: b comes long after a, and what a's thread
-// does after a has to be done before b. Nothing in it depends on a question, so one
-// search serves all questions about accesses of the thread.
-//
-// It holds the thread back at each of its steps in turn that may be of use to others,
-// its levels, and goes on from one to the next when it has seen all states: those of a
-// level are those of the level before and new ones. When a level is complete, it is
-// known how far the others get; where they do not get until later, they do not meet what
-// the thread does up to there. That somebody meets the thread on the way is an answer, too.
-//
-// States are packed, and of the way to them only the parent is kept: it is found again
-// by taking the same steps.
+// Search explores the states of a model with one thread held back.
 type Search struct {
-	moves.Machine   // with a state at hand of its own
-	thread          int
-	levels          []order.Node // where the thread is held back, and none at the end
-	level           int          // which of these is being explored
-	farthestByLevel []int32      // by level, if it is complete, and thread: how far it gets
+	moves.Machine                // with a state at hand of its own
+	thread          int          // the thread that is held back
+	levels          []order.Node // the node at which each level holds the thread back, ending with None
+	level           int          // the level that is being explored
+	farthestByLevel []int32      // by complete level and thread: how many nodes it can execute
 
 	packing   moves.Packing
-	Words     []uint64 // packed states
-	origins   []origin // by state
-	table     []int32  // states plus one by hash, linear probing
-	farthest  []int32  // by thread: how far it has got
-	stack     []int32  // states to be looked at
-	resumable []int32  // states in which the thread can do the step that it is held back at
-	meetings  map[[2]order.Node]int32
-	hasMet    [][]uint64   // by place in the thread, as bits: who has met it
-	key       []uint64     // scratch
-	parent    []int32      // scratch: the state that is looked at
-	progress  []int32      // scratch: by thread how many nodes have come
-	ancestors []int32      // scratch: states
-	nodes     []order.Node // scratch
+	Words     []uint64                // packed states, one after the other
+	origins   []origin                // by state
+	table     []int32                 // hash table of states; see moves.FindSlot
+	farthest  []int32                 // by thread: the most nodes that it has executed
+	stack     []int32                 // states that have not been expanded
+	resumable []int32                 // states from which the next level resumes: the held node is enabled
+	meetings  map[[2]order.Node]int32 // by pair of conflicting nodes, the held thread's first: a state right after they were pending
+	hasMet    [][]uint64              // by position in the held thread: the nodes that have met its node there, as bits
+	key       []uint64                // scratch
+	parent    []int32                 // scratch: the state that is being expanded
+	progress  []int32                 // scratch: by thread, how many nodes it has executed
+	ancestors []int32                 // scratch: states
+	nodes     []order.Node            // scratch
 }
 
-// origin is how a state was reached: by a step of a thread from another, and what
-// followed at once.
+// origin is how a state was reached: by a step of one thread from the parent, and the movers after
+// it.
 type origin struct {
-	parent        int32 // -1 if from the window's start
+	parent        int32 // -1 for the start of the window
 	level, thread int32
 }
 
+// New returns a search that holds back one thread. It expands no state yet.
 func New(x *moves.Machine, thread int) *Search {
 	m := x.Model
 	r := &Search{Machine: *x, thread: thread, packing: moves.NewPacking(x.Limits()), meetings: map[[2]order.Node]int32{}}
@@ -71,8 +60,7 @@ func New(x *moves.Machine, thread int) *Search {
 	return r
 }
 
-// advance takes a thread's next step, if there is a thread, and all steps that hinder
-// nobody.
+// advance executes the next node of a thread, unless thread is -1, and then all movers.
 func (r *Search) advance(thread int) {
 	r.Path = r.Path[:0]
 	if thread >= 0 {
@@ -81,8 +69,8 @@ func (r *Search) advance(thread int) {
 	r.TakeMovers()
 }
 
-// Explore looks at so many states at most, until all are known in which the thread is
-// not past a node. It returns how many they were.
+// Explore completes levels until one that holds the thread back at a or later is complete. It
+// expands at most the given number of states, and returns how many it has expanded.
 func (r *Search) Explore(a order.Node, states int) (looked int) {
 	for {
 		for ; len(r.stack) > 0; looked++ {
@@ -112,10 +100,10 @@ func (r *Search) Explore(a order.Node, states int) (looked int) {
 	}
 }
 
-// completeLevels returns how many levels are.
+// completeLevels returns the number of complete levels.
 func (r *Search) completeLevels() int { return len(r.farthestByLevel) / r.Threads }
 
-// nextLevel goes to the next level.
+// nextLevel resumes at the next level, from the states in which the held node is enabled.
 func (r *Search) nextLevel() {
 	r.level++
 	r.HoldAt = r.levels[r.level]
@@ -128,14 +116,15 @@ func (r *Search) nextLevel() {
 	}
 }
 
+// packed returns the packed form of a state.
 func (r *Search) packed(i int32) []uint64 {
 	return r.Words[int(i)*r.packing.Words : (int(i)+1)*r.packing.Words]
 }
 
-// load gets a state.
+// load makes a state the current one.
 func (r *Search) load(i int32) { r.packing.Unpack(r.packed(i), r.State) }
 
-// add adds the state at hand, to which a thread's step has led, if it is new.
+// add stores the current state if it is new. A step of the given thread led to it.
 func (r *Search) add(parent int32, thread int) {
 	if 2*len(r.origins) >= len(r.table) {
 		r.table = make([]int32, max(1024, 2*len(r.table)))
@@ -166,7 +155,8 @@ func (r *Search) add(parent int32, thread int) {
 	}
 }
 
-// findMeetings notes who has met the thread that is held back on the way from a state's parent.
+// findMeetings records the nodes that were pending together with one of the held thread on the
+// path from parent to state i.
 func (r *Search) findMeetings(parent, i int32) {
 	clear(r.progress)
 	if parent >= 0 {
@@ -187,7 +177,8 @@ func (r *Search) findMeetings(parent, i int32) {
 	}
 }
 
-// addMeeting notes whether a thread meets the one that is held back.
+// addMeeting records whether the next node of a thread meets (conflicts with) the next node of the
+// held thread.
 func (r *Search) addMeeting(thread int, i int32) {
 	a, b := r.nextAfter(r.thread), r.nextAfter(thread)
 	if a == model.None || b == model.None || !r.Conflict(a, b) {
@@ -203,7 +194,7 @@ func (r *Search) addMeeting(thread int, i int32) {
 	}
 }
 
-// nextAfter returns a thread's next node by what has come, or none.
+// nextAfter returns the next node of a thread after progress, or None.
 func (r *Search) nextAfter(thread int) order.Node {
 	n := r.Model.Base[thread] + order.Node(r.progress[thread])
 	if n == r.Model.Base[thread+1] {
@@ -212,8 +203,8 @@ func (r *Search) nextAfter(thread int) order.Node {
 	return n
 }
 
-// Refutes reports whether no order lets a thread get to b before a, a node of the thread
-// that is held back, as far as that is known.
+// Refutes reports whether the search has shown that b cannot be pending before a, a node of the
+// held thread, has been executed.
 func (r *Search) Refutes(a, b order.Node) bool {
 	done := r.completeLevels()
 	level, _ := slices.BinarySearch(r.levels[:len(r.levels)-1], a) // the first one that is not before a
@@ -224,8 +215,8 @@ func (r *Search) Refutes(a, b order.Node) bool {
 	return r.farthestByLevel[level*r.Threads+int(k)] < r.Model.Pos(b)
 }
 
-// Witness returns the nodes up to where two nodes, the first one of the thread that is
-// held back, are next, or nil if a meeting is not known.
+// Witness returns a path after which a, a node of the held thread, and b are pending, or nil if
+// none is known. The path is valid until the next call.
 func (r *Search) Witness(a, b order.Node) []order.Node {
 	i, ok := r.meetings[[2]order.Node{a, b}]
 	if !ok {
