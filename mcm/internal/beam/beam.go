@@ -19,7 +19,7 @@ import (
 // and keeps them out. So nobody enters one that he does not come out of in one go, if need be
 // with the help of writes by others in between, unless he is held back in it.
 type beam struct {
-	moves.Machine            // with a state at hand of its own
+	moves.Machine            // with its own current state
 	target        order.Node // where the search leads, or none
 	effects       []effect   // by node
 	width         int        // at how many states of a layer one looks at first, and at twice as many where that does not do

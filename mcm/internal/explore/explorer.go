@@ -11,7 +11,7 @@ type Explorer struct {
 	*moves.Machine
 
 	store         *store
-	goal          []int32 // by thread: how many nodes count before the goal
+	goal          []int32 // by thread: how many nodes come before the goal
 	observedCount []int32 // by thread: how many nodes it had executed in the observed order; see lag
 
 	parent     []int32        // scratch: the state that is being expanded
@@ -100,7 +100,7 @@ func (x *Explorer) sectionPenalty() (cost int32) {
 }
 
 // Witness returns a path after which the two nodes of a query are pending, if an earlier search
-// has count across one, or nil. The path is valid until the next call.
+// has come across one, or nil. The path is valid until the next call.
 func (x *Explorer) Witness(q *model.Query) []order.Node {
 	path, ok := x.store.pathToMeeting(q.Pending[0], q.Pending[1], x.Path[:0])
 	if x.Path = path; !ok {
@@ -119,9 +119,7 @@ func (x *Explorer) Witness(q *model.Query) []order.Node {
 	return path
 }
 
-// How many states a search near at hand may look at from one that another search has
-// found; and from all of these, in parts of what it may look at from where the observed
-// order leads.
+// Budgets of searches that start from stored states.
 const (
 	// statesPerStart bounds the states of a search from one stored state.
 	statesPerStart = 1000
@@ -250,7 +248,7 @@ func (x *Explorer) beginSearch(silentWrites bool) {
 }
 
 // followObserved executes nodes in the observed order from the start of the window, at most the
-// given number, up to the first node that is not enabled. It leaves out nodes that count after the
+// given number, up to the first node that is not enabled. It leaves out nodes that come after the
 // goal. It returns the number of executed nodes.
 func (x *Explorer) followObserved(steps int) int {
 	x.Reset()

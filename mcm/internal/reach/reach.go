@@ -10,7 +10,7 @@ import (
 
 // Search explores the states of a model with one thread held back.
 type Search struct {
-	moves.Machine                // with a state at hand of its own
+	moves.Machine                // with its own current state
 	thread          int          // the thread that is held back
 	levels          []order.Node // the node at which each level holds the thread back, ending with None
 	level           int          // the level that is being explored

@@ -40,7 +40,7 @@ import (
 // while all others go on. So there can be rounds like the first one in which a thread does
 // not get past a node. Most states are new then in how far the others are.
 type Sweep struct {
-	moves.Machine                  // with a state at hand of its own
+	moves.Machine                  // with its own current state
 	activeThreads []int            // threads with accesses
 	heldLocks     []model.LockMask // by node: the locks that its thread holds there
 	enablesOthers []bool           // by node: it gives back a lock, or others depend on that it comes, or not any more
