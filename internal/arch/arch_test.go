@@ -12,7 +12,7 @@ import (
 	"testing"
 )
 
-// TestImports checks the packages of the module as they are.
+// TestImports checks the imports of all packages of the module.
 func TestImports(t *testing.T) {
 	touchTree(t)
 	cmd := exec.Command("go", "list", "-json=ImportPath,Imports", module+"/...")
@@ -45,8 +45,8 @@ func TestImports(t *testing.T) {
 	}
 }
 
-// touchTree reads the module's directories, for go test repeats a cached result
-// unless a file or directory that the test itself opened has changed.
+// touchTree reads the module's directories, because go test repeats a cached result unless a file or
+// directory that the test itself opened has changed.
 func touchTree(t *testing.T) {
 	err := filepath.WalkDir(filepath.Join("..", ".."), func(path string, d fs.DirEntry, err error) error {
 		if err == nil && d.Name() == ".git" && d.IsDir() {
@@ -59,12 +59,11 @@ func touchTree(t *testing.T) {
 	}
 }
 
-// TestCheck checks the checker: each made-up import is refused, or allowed, for
-// the reason given.
+// TestCheck checks the checker: each import is allowed, or refused for the given reason.
 func TestCheck(t *testing.T) {
 	for _, test := range []struct {
-		from, to string // in the module if they begin with ./
-		want     string // part of the problem; empty if there is none
+		from, to string // paths in the module begin with ./
+		want     string // part of the problem, or empty
 	}{
 		{".", "fmt", ""},
 		{".", "golang.org/x/tools/go/ssa", "standard library only"},

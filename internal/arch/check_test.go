@@ -6,14 +6,13 @@ import (
 	"strings"
 )
 
-// pkg is what the check needs to know of a package, in the words of go list.
-// Imports are those without tests.
+// A pkg has the fields of go list's output that the check needs. Imports are those without tests.
 type pkg struct {
 	ImportPath string
 	Imports    []string
 }
 
-// check returns what is wrong with the imports of the packages, one line each.
+// check returns the problems of the imports of packages, one line each.
 func check(packages []pkg) (problems []string) {
 	for _, p := range packages {
 		rel, ok := below(p.ImportPath)
@@ -34,8 +33,8 @@ func check(packages []pkg) (problems []string) {
 	return problems
 }
 
-// refuses returns why a package in room r, which the table calls name, may not
-// import a package, or the empty string.
+// refuses returns why the packages in room r must not import a package, or the empty string if they
+// may. The table has r under the given name.
 func (r room) refuses(name, imported string) string {
 	target, inside := below(imported)
 	if !inside {
@@ -63,8 +62,7 @@ func (r room) refuses(name, imported string) string {
 	return ""
 }
 
-// below returns the path of a package below the module, and whether it is in
-// the module.
+// below returns the path of a package relative to the module, and whether it is in the module.
 func below(importPath string) (rel string, ok bool) {
 	if importPath == module {
 		return ".", true
@@ -83,8 +81,8 @@ func roomOf(rel string) (name string, r room, ok bool) {
 	return "", room{}, false
 }
 
-// standard reports whether an import path is one of the standard library: the
-// first element of any other has a dot.
+// standard reports whether an import path belongs to the standard library: the first element of any
+// other path has a dot.
 func standard(importPath string) bool {
 	first, _, _ := strings.Cut(importPath, "/")
 	return !strings.Contains(first, ".")

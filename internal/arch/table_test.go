@@ -1,25 +1,24 @@
 package arch
 
-// module is the path that the names of the table are relative to.
+// module is the module path. The names in the table are relative to it.
 const module = "github.com/heisen-go/heisen"
 
-// room is where a package stands. Without tests, a package imports packages on
-// lower floors, and of its own floor those on lower steps.
+// A room is the place of a package in the architecture. A package may import packages of lower floors,
+// and packages of lower steps on its own floor. Imports by tests do not count.
 type room struct {
 	floor, step int
 
 	library bool     // starts no processes and prints nothing
-	stdOnly bool     // of what is outside the module, the standard library only
-	only    []string // if not nil, of what is in the module, these packages only
+	stdOnly bool     // imports nothing outside of the module and the standard library
+	only    []string // if not nil, the only packages of the module that it may import
 }
 
-// table has a room for every package, by its path below the module. A name that
-// ends in /... stands for a package and all below it; among themselves they
-// import as they like.
+// table has the room of every package. A name that ends in /... stands for a package and all packages
+// below it, which may import each other.
 var table = map[string]room{
 	".": {floor: 0, step: 0, library: true, stdOnly: true, only: []string{}},
 
-	// What several rooms are built with.
+	// What several packages are built with.
 	"internal/option":          {floor: 0, step: 1, library: true, stdOnly: true, only: []string{"."}},
 	"internal/races":           {floor: 0, step: 1, library: true, stdOnly: true, only: []string{"."}},
 	"internal/locksets":        {floor: 0, step: 2, library: true, only: []string{".", "internal/shadow"}},
@@ -31,8 +30,8 @@ var table = map[string]room{
 	"internal/source": {floor: 0, step: 1, library: true, only: []string{"."}},
 	"internal/fold":   {floor: 0, step: 1, library: true, stdOnly: true, only: []string{"."}},
 
-	// Each on its own, but for lockset: its hybrid detector asks which accesses messages order,
-	// which is vclock's to say.
+	// Packages that do not import each other, with one exception: the hybrid detector in lockset needs
+	// the order of messages from vclock.
 	"trace":   {floor: 1, library: true},
 	"vclock":  {floor: 1, library: true},
 	"lockset": {floor: 1, step: 1, library: true, only: []string{".", "internal/locksets", "internal/option", "internal/shadow", "vclock"}},
@@ -42,7 +41,7 @@ var table = map[string]room{
 
 	"internal/allocsite": {floor: 1, step: 1, library: true, stdOnly: true, only: []string{".", "report"}},
 
-	// What combines them.
+	// Packages that combine them.
 	"internal/overlap": {floor: 1, step: 1, library: true, stdOnly: true, only: []string{".", "section"}},
 
 	"atomrace":  {floor: 2, library: true, stdOnly: true, only: []string{".", "internal/option", "internal/core/atomrace", "internal/overlap", "section"}},
@@ -68,13 +67,13 @@ var table = map[string]room{
 	"mcm/internal/cascade": {floor: 2, step: 5, library: true, stdOnly: true, only: []string{"mcm/order", "mcm/internal/model", "mcm/internal/quick", "mcm/internal/solve",
 		"mcm/internal/moves", "mcm/internal/explore", "mcm/internal/reach", "mcm/internal/beam", "mcm/internal/grid", "mcm/internal/sweep"}},
 
-	// Only tests use them.
+	// Helpers of tests.
 	"mcm/internal/windowtest": {floor: 6, step: 2},
 	"mcm/internal/modeltest":  {floor: 6, step: 3},
 
 	"racefuzz": {floor: 3, library: true},
 
-	// The machinery of the command.
+	// The parts of the command.
 	"internal/arch":     {floor: 4, step: 0, stdOnly: true, only: []string{}},
 	"internal/recorder": {floor: 4, step: 0},
 	"internal/infer":    {floor: 4, step: 0, only: []string{"internal/option", "section"}},
@@ -85,7 +84,7 @@ var table = map[string]room{
 
 	"cmd/heisen": {floor: 5},
 
-	// They may use everything; only tests use them, and bench what examples know.
+	// These may import everything. Only tests import them, and bench imports examples.
 	"bench/...":                       {floor: 6, step: 1},
 	"examples/...":                    {floor: 6},
 	"internal/testaid/goracetests":    {floor: 6},
@@ -96,7 +95,7 @@ var table = map[string]room{
 	"internal/testaid/randomtrials":   {floor: 6, stdOnly: true, only: []string{}},
 }
 
-// forbidden are the packages that libraries do not import, and why.
+// forbidden has the packages that libraries must not import, with the reasons.
 var forbidden = map[string]string{
 	"os/exec": "a library starts no processes",
 	"log":     "a library prints nothing",
