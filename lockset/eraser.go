@@ -12,7 +12,7 @@ import (
 // Savage et al. (TOCS 1997). Its name in findings is "eraser", and their Kind heisen.Discipline. A
 // finding is a violation of the locking discipline and no proof of a race: the program may order
 // the accesses by messages, which Eraser does not look at. The zero Eraser is usable and discards
-// its findings.
+// its findings. A nil *Eraser ignores all calls.
 //
 // # The discipline
 //
@@ -102,12 +102,18 @@ func (d *Eraser) ensureInit() {
 
 // Handle implements heisen.Detector.
 func (d *Eraser) Handle(e heisen.Event) {
+	if d == nil {
+		return
+	}
 	d.ensureInit()
 	d.handle(heisen.AsRecord(e))
 }
 
 // HandleRecords implements heisen.RecordHandler.
 func (d *Eraser) HandleRecords(batch []heisen.Record) {
+	if d == nil {
+		return
+	}
 	d.ensureInit()
 	for i := range batch {
 		d.handle(&batch[i])
@@ -115,7 +121,12 @@ func (d *Eraser) HandleRecords(batch []heisen.Record) {
 }
 
 // Skip implements heisen.Skipper.
-func (d *Eraser) Skip(events uint64) { d.events += events }
+func (d *Eraser) Skip(events uint64) {
+	if d == nil {
+		return
+	}
+	d.events += events
+}
 
 // LockUse implements heisen.LockUser.
 func (*Eraser) LockUse() heisen.LockUse { return heisen.LocksAsSets }
@@ -124,7 +135,12 @@ func (*Eraser) LockUse() heisen.LockUse { return heisen.LocksAsSets }
 func (d *Eraser) Flush() error { return nil }
 
 // Violations returns the number of findings.
-func (d *Eraser) Violations() uint64 { return d.reports }
+func (d *Eraser) Violations() uint64 {
+	if d == nil {
+		return 0
+	}
+	return d.reports
+}
 
 func (d *Eraser) handle(r *heisen.Record) {
 	d.events++

@@ -26,7 +26,8 @@ const (
 // Hybrid reports pairs of sites whose accesses may race in another schedule: the combination of
 // locksets and happens-before of O'Callahan and Choi (PPoPP 2003), as the first phase of RaceFuzzer
 // (Sen, PLDI 2008, section 2.2) states it. Its name in findings is "hybrid", and their Kind
-// heisen.PotentialRace. The zero Hybrid is usable and discards its findings.
+// heisen.PotentialRace. The zero Hybrid is usable and discards its findings. A nil *Hybrid
+// ignores all calls.
 //
 // Two accesses are a potential race if
 //   - they touch a common byte in the same allocation epoch;
@@ -154,12 +155,18 @@ func (d *Hybrid) ensureInit() {
 
 // Handle implements heisen.Detector.
 func (d *Hybrid) Handle(e heisen.Event) {
+	if d == nil {
+		return
+	}
 	d.ensureInit()
 	d.handle(heisen.AsRecord(e))
 }
 
 // HandleRecords implements heisen.RecordHandler.
 func (d *Hybrid) HandleRecords(batch []heisen.Record) {
+	if d == nil {
+		return
+	}
 	d.ensureInit()
 	for i := range batch {
 		d.handle(&batch[i])
@@ -167,7 +174,12 @@ func (d *Hybrid) HandleRecords(batch []heisen.Record) {
 }
 
 // Skip implements heisen.Skipper.
-func (d *Hybrid) Skip(events uint64) { d.events += events }
+func (d *Hybrid) Skip(events uint64) {
+	if d == nil {
+		return
+	}
+	d.events += events
+}
 
 // LockUse implements heisen.LockUser.
 func (*Hybrid) LockUse() heisen.LockUse { return heisen.LocksAsSets }
@@ -175,6 +187,9 @@ func (*Hybrid) LockUse() heisen.LockUse { return heisen.LocksAsSets }
 // Flush implements heisen.Detector. It returns an error that wraps ErrEvicted,
 // vclock.ErrEndedThread or vclock.ErrTooManyThreads if pairs may be missing.
 func (d *Hybrid) Flush() error {
+	if d == nil {
+		return nil
+	}
 	d.ensureInit()
 	var err error
 	if d.evicted > 0 {
@@ -184,10 +199,20 @@ func (d *Hybrid) Flush() error {
 }
 
 // Pairs returns the number of findings.
-func (d *Hybrid) Pairs() int { return len(d.pairs) }
+func (d *Hybrid) Pairs() int {
+	if d == nil {
+		return 0
+	}
+	return len(d.pairs)
+}
 
 // Evicted returns the number of accesses that were evicted although pairs may depend on them.
-func (d *Hybrid) Evicted() uint64 { return d.evicted }
+func (d *Hybrid) Evicted() uint64 {
+	if d == nil {
+		return 0
+	}
+	return d.evicted
+}
 
 func (d *Hybrid) handle(r *heisen.Record) {
 	d.events++

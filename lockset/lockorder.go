@@ -13,7 +13,8 @@ import (
 // that in another schedule make them wait for each other forever. It is the Goodlock algorithm
 // (Havelund, SPIN 2000; Bensalem and Havelund, PADTAD 2005) for cycles of any length, for
 // read-write locks, and for streams of any length. Its name in findings is "lockorder", and their
-// Kind heisen.Deadlock. The zero LockOrder is usable and discards its findings.
+// Kind heisen.Deadlock. The zero LockOrder is usable and discards its findings. A nil *LockOrder ignores
+// all calls.
 //
 // # Algorithm
 //
@@ -142,6 +143,9 @@ func (d *LockOrder) ensureInit() {
 // Flush implements heisen.Detector. It returns an error that wraps ErrLimit,
 // vclock.ErrEndedThread or vclock.ErrTooManyThreads if potential deadlocks may be missing.
 func (d *LockOrder) Flush() error {
+	if d == nil {
+		return nil
+	}
 	d.ensureInit()
 	err := d.order.Err()
 	if d.dropped > 0 {
@@ -155,6 +159,9 @@ func (d *LockOrder) Flush() error {
 
 // Handle implements heisen.Detector.
 func (d *LockOrder) Handle(e heisen.Event) {
+	if d == nil {
+		return
+	}
 	d.ensureInit()
 	d.handle(heisen.AsRecord(e))
 }

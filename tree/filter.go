@@ -13,7 +13,7 @@ import (
 // Filter is a heisen.Detector that forwards events to another detector, except redundant plain
 // accesses and, for some detectors, lock operations that do not matter. It reports the number of
 // dropped events to a detector that is a heisen.Skipper. A Filter must be used by one goroutine at a
-// time. The zero Filter has no detector: it discards events, and Flush returns ErrNoDetector.
+// time. A zero or nil Filter has no detector: it discards events, and Flush returns ErrNoDetector.
 type Filter struct {
 	next     heisen.Detector
 	handle   func([]heisen.Record)
@@ -112,7 +112,7 @@ func handlerOf(d heisen.Detector) func([]heisen.Record) {
 
 // Handle implements heisen.Detector.
 func (f *Filter) Handle(e heisen.Event) {
-	if f.next == nil {
+	if f == nil || f.next == nil {
 		return
 	}
 	if f.events >= f.bypass.nextDecision {
@@ -137,7 +137,7 @@ func (f *Filter) Handle(e heisen.Event) {
 // HandleRecords implements heisen.RecordHandler. It forwards maximal runs of records without copying
 // them.
 func (f *Filter) HandleRecords(batch []heisen.Record) {
-	if f.next == nil {
+	if f == nil || f.next == nil {
 		return
 	}
 	if f.events >= f.bypass.nextDecision {
@@ -195,7 +195,7 @@ func (f *Filter) forwardDeferred() {
 // Flush implements heisen.Detector. It returns the error of the detector behind the filter, joined
 // with one that wraps ErrLockMisuse if findings may be missing because of dropped accesses.
 func (f *Filter) Flush() error {
-	if f.next == nil {
+	if f == nil || f.next == nil {
 		return ErrNoDetector
 	}
 	err := f.next.Flush()
@@ -218,7 +218,7 @@ type Stats struct {
 
 // Stats returns the present counts. It costs some nanoseconds.
 func (f *Filter) Stats() Stats {
-	if f.next == nil {
+	if f == nil || f.next == nil {
 		return Stats{}
 	}
 	s := Stats{

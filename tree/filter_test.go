@@ -119,6 +119,12 @@ func TestZeroFilter(t *testing.T) {
 	if _, err := tree.NewFilter(nil); !errors.Is(err, tree.ErrNoDetector) {
 		t.Errorf("error %v", err)
 	}
+	var none *tree.Filter
+	none.Handle((&heisen.Record{Op: heisen.Read}).Event())
+	none.HandleRecords([]heisen.Record{{Op: heisen.Read}})
+	if err := none.Flush(); !errors.Is(err, tree.ErrNoDetector) || none.Stats() != (tree.Stats{}) {
+		t.Errorf("error %v", err)
+	}
 }
 
 // broken is a detector whose end is an error.

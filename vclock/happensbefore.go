@@ -19,7 +19,7 @@ import (
 // its publications, if few other accesses come between them. So no pair of an earlier site and a
 // later event is missing.
 //
-// The zero HappensBefore is usable and discards its findings.
+// The zero HappensBefore is usable and discards its findings. A nil *HappensBefore ignores all calls.
 //
 // An access takes a step per thread and op that touched the variable, and a step per finding. It
 // stores about 48 bytes per word, which are freed at the end of the variable's allocation epoch.
@@ -89,7 +89,12 @@ func cloneLogs(logs *[]log) {
 }
 
 // Skip implements heisen.Skipper.
-func (d *HappensBefore) Skip(events uint64) { d.events += events }
+func (d *HappensBefore) Skip(events uint64) {
+	if d == nil {
+		return
+	}
+	d.events += events
+}
 
 // LockUse implements heisen.LockUser.
 func (*HappensBefore) LockUse() heisen.LockUse { return heisen.LocksAsOrder }
@@ -97,15 +102,26 @@ func (*HappensBefore) LockUse() heisen.LockUse { return heisen.LocksAsOrder }
 // Flush implements heisen.Detector. It returns an error that wraps ErrEndedThread or
 // ErrTooManyThreads if races may be missing.
 func (d *HappensBefore) Flush() error {
+	if d == nil {
+		return nil
+	}
 	d.ensureInit()
 	return d.order.Err()
 }
 
 // Races returns the number of findings.
-func (d *HappensBefore) Races() uint64 { return d.races }
+func (d *HappensBefore) Races() uint64 {
+	if d == nil {
+		return 0
+	}
+	return d.races
+}
 
 // Handle implements heisen.Detector.
 func (d *HappensBefore) Handle(e heisen.Event) {
+	if d == nil {
+		return
+	}
 	d.ensureInit()
 	r := heisen.AsRecord(e)
 	d.events++

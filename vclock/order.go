@@ -18,7 +18,7 @@ import (
 // The two calls differ for events that both wait and publish: sync/atomic operations, which are
 // also accesses.
 //
-// The zero Order is the order of an empty stream. An Order must be used by one goroutine at a time.
+// The zero Order is the order of an empty stream. A nil *Order ignores all events. An Order must be used by one goroutine at a time.
 //
 // # Slots
 //
@@ -97,6 +97,9 @@ func (o *Order) init() {
 
 // thread returns a running thread, or nil after ErrTooManyThreads.
 func (o *Order) thread(id heisen.Thread) *thread {
+	if o == nil {
+		return nil
+	}
 	if o.objects == nil {
 		o.init()
 	}
@@ -164,6 +167,9 @@ func (o *Order) Observed(id heisen.Thread) Clock {
 // order, or be a Copy of such a clock. Not to call it is safe: the garbage collector frees the
 // memory.
 func (o *Order) Recycle(c *Clock) {
+	if o == nil {
+		return
+	}
 	if c != nil {
 		c.drop(&o.pool)
 	}
@@ -171,14 +177,29 @@ func (o *Order) Recycle(c *Clock) {
 
 // Thread returns the thread of an epoch that Access returned. It takes time logarithmic in the
 // number of threads that had the slot.
-func (o *Order) Thread(e Epoch) heisen.Thread { return o.threads.threadOf(e) }
+func (o *Order) Thread(e Epoch) heisen.Thread {
+	if o == nil {
+		return 0
+	}
+	return o.threads.threadOf(e)
+}
 
 // Slots returns the number of slots in use, which is the length of clocks.
-func (o *Order) Slots() int { return len(o.threads.slots) }
+func (o *Order) Slots() int {
+	if o == nil {
+		return 0
+	}
+	return len(o.threads.slots)
+}
 
 // Err returns an error that wraps ErrTooManyThreads or ErrEndedThread if the order is not exact,
 // and nil otherwise.
-func (o *Order) Err() error { return o.threads.err }
+func (o *Order) Err() error {
+	if o == nil {
+		return nil
+	}
+	return o.threads.err
+}
 
 func (o *Order) observe(t *thread, r *heisen.Record) {
 	switch r.Op {
