@@ -9,79 +9,78 @@ import (
 	"github.com/heisen-go/heisen/mcm/order"
 )
 
-// beam leads an order, a line, on to where a node is next, with one thread or two held back. It looks
-// at states in layers, by how many nodes have come, and of each layer at few, the best: those
-// in which nobody is far behind and many can go on, for who can go on can help. Where it gets
-// stuck it begins again from ever farther back, and wider. (Beam search with backtracking: Zhou
-// and Hansen, "Beam-stack search", ICAPS 2005.)
-//
-// Threads get stuck where somebody waits in a critical section for what others have to write
-// and keeps them out. So nobody enters one that he does not come out of in one go, if need be
-// with the help of writes by others in between, unless he is held back in it.
+// beam is a beam search that extends a schedule until a node is pending, with one or two threads
+// held back. See the package documentation.
 type beam struct {
 	moves.Machine            // with its own current state
-	target        order.Node // where the search leads, or none
+	target        order.Node // the node that is to be pending, or None
 	effects       []effect   // by node
-	width         int        // at how many states of a layer one looks at first, and at twice as many where that does not do
+	width         int        // how many states of a layer are expanded; up to twice as many after backtracking
 
 	packing    moves.Packing
-	words      []uint64     // packed states
+	words      []uint64     // packed states, one after the other
 	links      []link       // by state
-	linkSteps  []order.Node // steps of all states, none after those of each
-	table      []int32      // states plus one by hash, linear probing
-	layers     []layer      // by how many nodes have come
-	firstLayer int          // the first one that has had states
-	lastLayer  int          // and the last one
+	linkSteps  []order.Node // the steps of all links, each list ending with None
+	table      []int32      // hash table of states; see moves.FindSlot
+	layers     []layer      // by number of executed nodes >> layerShift
+	firstLayer int          // the first layer that has had states
+	lastLayer  int          // the last one
 	Expanded   int          // states, in all searches
 
 	key       []uint64          // scratch
-	parent    []int32           // scratch: the state that is looked at
-	saved     [][]int32         // scratch: states before somebody helps
+	parent    []int32           // scratch: the state that is being expanded
+	saved     [][]int32         // scratch: by depth of help, the state before it
 	ancestors []int32           // scratch: states
 	missing   []moves.CellValue // scratch
 }
 
-// effect is what a step, or the critical section that it begins, needs memory to hold, and what
-// it leaves there.
+// effect is what a node, or the critical section that it begins, requires of memory and leaves
+// there.
 type effect struct {
 	requires, leaves []moves.CellValue
-	needsHelp        bool // it does not do without others
+	needsHelp        bool // it cannot finish without writes of other threads in between
 }
 
-// link is how a state is reached from another one.
+// link is how a state is reached from its parent.
 type link struct {
-	parent int32 // -1 less so many steps if these were along the line
-	steps  int32 // where its steps are
+	parent int32 // a state, or -1-i for the state after the first i steps of the schedule
+	steps  int32 // index in linkSteps
 }
 
-// layer is a layer.
+// layer is the states with about the same number of executed nodes.
 type layer struct {
-	open     []moves.Ranked
-	expanded int // at so many states
+	open     []moves.Ranked // states that have not been expanded
+	expanded int            // how many have been expanded
 }
 
 const (
-	// layerShift is by how many bits the number of nodes is greater than that of layers.
+	// layerShift makes a layer of 1<<layerShift numbers of executed nodes.
 	layerShift = 2
-	// firstBacktrack is how many layers one goes back at first, beamClear, after how many layers
-	// without trouble that is so again.
+	// firstBacktrack is how many layers the search backtracks at first. It does so again after
+	// clearLayers layers of progress.
 	firstBacktrack, clearLayers = 8, 32
-	// maxHelps is how often somebody can be helped in a critical section.
+	// maxHelps bounds how often other threads help a thread through a critical section.
 	maxHelps = 2
 )
 
-// What the cost of a state is made of: lagCost for each event by which threads are apart, as
-// a standard deviation; less canCost for each that can go on, or hardCost, if only with help,
-// and less helpCost for each that waits for what one of these can write.
+// Weights of the cost of a state; see beam.cost.
 const (
-	spreadCost   = 10
+	// spreadCost is the cost of each event of standard deviation between the positions of the
+	// threads.
+	spreadCost = 10
+	// enabledBonus is subtracted for each thread that can go on.
 	enabledBonus = 100
-	helpedBonus  = 50
-	helperBonus  = 30
-	// distanceCost is for each node by which a thread is before where both are held back.
+	// helpedBonus is subtracted instead if the thread needs help.
+	helpedBonus = 50
+	// helperBonus is subtracted for each thread that waits for a value which a thread that can go
+	// on can write.
+	helperBonus = 30
+	// distanceCost is the cost of each node that separates a thread from where it is to be held
+	// back, if both are.
 	distanceCost = 100
 )
 
+// newBeam returns a beam search over the states of x, with silent writes as movers.
 func newBeam(x *moves.Machine) beam {
 	s := beam{Machine: *x, target: model.None, width: defaultWidth, packing: moves.NewPacking(x.Limits())}
 	s.SilentWrites, s.Path = true, nil
@@ -93,7 +92,7 @@ func newBeam(x *moves.Machine) beam {
 	return s
 }
 
-// findEffects finds what steps need.
+// findEffects computes the effects of all nodes.
 func (s *beam) findEffects() {
 	m := s.Model
 	s.effects = make([]effect, m.Goal)
@@ -123,8 +122,8 @@ func (s *beam) findEffects() {
 	}
 }
 
-// sectionEnd returns the end of the critical section that a step begins, or the step if nobody is to
-// come to that at once.
+// sectionEnd returns the last node of the locked region that n begins. It returns n if n begins
+// none, or if a thread is to stay inside.
 func (s *beam) sectionEnd(n order.Node) order.Node {
 	if s.Model.Begins[n] < 0 || s.RegionStart[n] != model.None || n+1 == s.Model.Base[s.Model.Chain[n]+1] || s.RegionStart[n+1] != n {
 		return n
@@ -141,48 +140,49 @@ func (s *beam) sectionEnd(n order.Node) order.Node {
 	return end
 }
 
-// search leads a line on to where a node is next or, if its thread is held back there, where
-// both threads are where they are held back. It looks at so many states at most, and returns
-// the steps to where that is, or as far as it has come, and whether it has got there.
-func (s *beam) search(line []order.Node, aim order.Node, states int) ([]order.Node, bool) {
+// search extends a schedule until target is pending. If the thread of target is held back there,
+// both threads must be where they are held back. It expands at most the given number of states. It
+// returns the extended schedule and true, or the schedule that gets the thread of target farthest
+// and false.
+func (s *beam) search(prefix []order.Node, aim order.Node, states int) ([]order.Node, bool) {
 	s.reset()
 	s.target = aim
-	seeds := len(line) + 1
-	sow := func(from int) { // states along the line
+	seeds := len(prefix) + 1
+	addAlong := func(from int) { // adds the states along the schedule
 		if from >= seeds {
 			return
 		}
-		s.follow(line[:from])
+		s.follow(prefix[:from])
 		for i := from; i < seeds; i++ {
 			s.parent = append(s.parent[:0], s.State...)
 			s.Path = s.Path[:0]
 			s.TakeMovers()
 			s.add(link{-1 - int32(i), 0})
-			if copy(s.State, s.parent); i < len(line) {
-				s.Step(line[i])
+			if copy(s.State, s.parent); i < len(prefix) {
+				s.Step(prefix[i])
 			}
 		}
 		seeds = from
 	}
-	sow(len(line))
+	addAlong(len(prefix))
 	k, want := int(s.Model.Chain[aim]), s.Model.Pos(aim)
-	back, width, trouble := firstBacktrack, s.width, 0
+	back, width, stuckAt := firstBacktrack, s.width, 0
 	best, far := int32(0), int32(-1)
 	for l, end := s.firstLayer, s.Expanded+states; s.Expanded < end; {
-		if l > s.lastLayer { // stuck
-			if s.lastLayer > trouble+clearLayers {
+		if l > s.lastLayer { // all open states are used up
+			if s.lastLayer > stuckAt+clearLayers {
 				back, width = firstBacktrack, s.width
 			}
 			if back > len(s.layers) {
 				break
 			}
-			trouble = s.lastLayer
+			stuckAt = s.lastLayer
 			back, width = back+back/2, min(2*width, 2*s.width)
 			l = max(0, s.lastLayer-back)
 			for i := l; i <= s.lastLayer; i++ {
 				s.layers[i].expanded = s.width - width
 			}
-			sow(l << layerShift)
+			addAlong(l << layerShift)
 			continue
 		}
 		if s.Expanded%moves.InterruptEvery == 0 && s.Interrupted() {
@@ -201,11 +201,11 @@ func (s *beam) search(line []order.Node, aim order.Node, states int) ([]order.No
 			far, best = v, i
 		}
 		if s.State[k] >= want && (s.AlsoHoldAt == model.None || s.Machine.NextNode(int(s.Model.Chain[s.HoldAt])) == s.HoldAt) {
-			return s.pathTo(line, i), true
+			return s.pathTo(prefix, i), true
 		}
 		s.expand(i)
 	}
-	return s.pathTo(line, best), false
+	return s.pathTo(prefix, best), false
 }
 
 // reset forgets all states.
@@ -219,20 +219,20 @@ func (s *beam) reset() {
 	s.firstLayer, s.lastLayer = len(s.layers), 0
 }
 
-// follow goes along a line from the window's start.
-func (s *beam) follow(line []order.Node) {
+// follow executes a schedule from the start of the window.
+func (s *beam) follow(prefix []order.Node) {
 	s.Reset()
-	for _, n := range line {
+	for _, n := range prefix {
 		s.Step(n)
 	}
 }
 
-// packed returns a packed state.
+// packed returns the packed form of a state.
 func (s *beam) packed(i int32) []uint64 {
 	return s.words[int(i)*s.packing.Words : (int(i)+1)*s.packing.Words]
 }
 
-// add lets the state at hand, to which the path at hand leads, wait if it is new.
+// add stores the current state and opens it, if it is new. Path leads to it.
 func (s *beam) add(from link) {
 	if 2*len(s.links) >= len(s.table) {
 		n := max(1<<10, 2*len(s.table))
@@ -262,7 +262,7 @@ func (s *beam) add(from link) {
 	s.firstLayer, s.lastLayer = min(s.firstLayer, l), max(s.lastLayer, l)
 }
 
-// pop removes the best state.
+// pop removes the best open state.
 func (l *layer) pop() int32 {
 	best, last := 0, len(l.open)-1
 	for i := range l.open {
@@ -276,7 +276,7 @@ func (l *layer) pop() int32 {
 	return i
 }
 
-// cost returns the cost of the state at hand.
+// cost returns the heuristic cost of the current state.
 func (s *beam) cost() (cost int32) {
 	var count, first, sum, squares int
 	var given uint64
@@ -330,7 +330,7 @@ func (s *beam) cost() (cost int32) {
 	return cost
 }
 
-// expand looks at what follows a state.
+// expand adds the successors of a state.
 func (s *beam) expand(i int32) {
 	s.packing.Unpack(s.packed(i), s.State)
 	s.parent = append(s.parent[:0], s.State...)
@@ -346,9 +346,10 @@ func (s *beam) expand(i int32) {
 	}
 }
 
-// crossSection takes a thread to the end of the critical section that it is in, with the help of others
-// where it cannot go on, and adds the states that it comes to.
-func (s *beam) crossSection(i int32, k int, end order.Node, helped int) {
+// crossSection executes thread k up to the node end of its critical section. Where the thread is
+// blocked, it tries the writes of other threads that unblock it. It adds the states that this
+// leads to as successors of state i.
+func (s *beam) crossSection(i int32, k int, end order.Node, helps int) {
 	for {
 		n := s.Machine.NextNode(k)
 		if n == model.None || n > end {
@@ -363,10 +364,10 @@ func (s *beam) crossSection(i int32, k int, end order.Node, helped int) {
 		if s.TakeMoversAfter(0); s.Enabled(n) {
 			continue
 		}
-		if helped == maxHelps || s.Transitions[n].Required < 0 {
+		if helps == maxHelps || s.Transitions[n].Required < 0 {
 			return
 		}
-		s.saved[helped] = append(s.saved[helped][:0], s.State...)
+		s.saved[helps] = append(s.saved[helps][:0], s.State...)
 		size := len(s.Path)
 		for j := range s.Threads {
 			o := s.Machine.NextNode(j)
@@ -374,22 +375,22 @@ func (s *beam) crossSection(i int32, k int, end order.Node, helped int) {
 				continue
 			}
 			if s.Step(o); s.Value(s.Transitions[n].Cell) == s.Transitions[n].Required {
-				s.crossSection(i, k, end, helped+1)
+				s.crossSection(i, k, end, helps+1)
 			}
-			copy(s.State, s.saved[helped])
+			copy(s.State, s.saved[helps])
 			s.Path = s.Path[:size]
 		}
 		return
 	}
 }
 
-// pathTo returns the steps from the window's start to a state.
-func (s *beam) pathTo(line []order.Node, i int32) []order.Node {
+// pathTo returns the schedule from the start of the window to a state.
+func (s *beam) pathTo(prefix []order.Node, i int32) []order.Node {
 	s.ancestors = s.ancestors[:0]
 	for ; i >= 0; i = s.links[i].parent {
 		s.ancestors = append(s.ancestors, i)
 	}
-	s.follow(line[:-1-i])
+	s.follow(prefix[:-1-i])
 	for _, i := range slices.Backward(s.ancestors) {
 		for at := s.links[i].steps; s.linkSteps[at] != model.None; at++ {
 			s.Step(s.linkSteps[at])

@@ -8,47 +8,41 @@ import (
 	"github.com/heisen-go/heisen/mcm/order"
 )
 
-// Delays finds orders in which one thread waits for long while all others go on. That is what
-// a witness looks like for two accesses that are far apart. One such order, a course, has the
-// thread meet whatever the others come to in it, and so serves many questions.
-//
-// A course begins as the observed order does, up to where the thread waits, its post, before
-// any critical section, for the others need the locks. A beam leads it on to where the other
-// thread of a question is at its access; another, shorter one, has the first thread go on
-// from its post to the access that the question is about while that one waits.
+// Delays finds delayed schedules of one model, and keeps them for further queries.
 type Delays struct {
 	beam
-	schedules  map[order.Node]*schedule // by post
-	totalSteps int                      // of all courses
+	schedules  map[order.Node]*schedule // by delay point
+	totalSteps int                      // of all schedules
 }
 
-// schedule is an order.
+// schedule is a delayed schedule.
 type schedule struct {
 	steps    []order.Node
-	failedAt int // nothing has followed that so many states have led to
+	failedAt int // the budget with which the last attempt to extend it failed, or 0
 }
 
 const (
-	// delayPointEvery is how many nodes lie between two posts.
+	// delayPointEvery is the number of nodes between two preferred delay points of a thread.
 	delayPointEvery = 64
-	// meetingPart is by how much fewer states a beam may look at that leads two threads to where
-	// they meet than one that leads a course on.
+	// meetingPart divides the budget for the second beam search, which moves two threads to where
+	// they meet.
 	meetingPart = 16
-	// nearbyStates and, for each event that lies between two accesses, statesPerStep is at how
-	// many states one looks that has not tried anything else.
+	// nearbyStates is the budget of Delays.Nearby. It grows by statesPerEvent for each event
+	// between the two accesses.
 	nearbyStates, statesPerEvent = 1000, 8
-	// defaultWidth is how wide beams are, and narrowBeam, those that lead not far from at hand.
+	// defaultWidth is the width of beams, and nearbyWidth that of Delays.Nearby.
 	defaultWidth, nearbyWidth = 16, 8
-	// maxScheduleSteps bounds the memory of courses, 4 bytes a step.
+	// maxScheduleSteps bounds the memory of schedules, at 4 bytes a step.
 	maxScheduleSteps = 1 << 24
 )
 
+// New returns a search for delayed schedules that has none yet.
 func New(x *moves.Machine) *Delays {
 	return &Delays{beam: newBeam(x), schedules: map[order.Node]*schedule{}}
 }
 
-// delayPoints are where a thread waits before it comes to a node: where it does for many nodes, or, if
-// that leads nowhere, right before this one, or earlier.
+// delayPoints returns the delay points to try for a node, in order: one that serves many nodes,
+// the node itself, and two earlier ones.
 func (s *Delays) delayPoints(a order.Node) (list []order.Node) {
 	m := s.Model
 	a = s.beforeRegion(a)
@@ -62,7 +56,8 @@ func (s *Delays) delayPoints(a order.Node) (list []order.Node) {
 	return list
 }
 
-// beforeRegion returns a node, or the one that begins the critical section that it is in.
+// beforeRegion returns the node that begins the locked region of n, or n outside of locked
+// regions.
 func (s *Delays) beforeRegion(n order.Node) order.Node {
 	if s.RegionStart[n] != model.None {
 		return s.RegionStart[n]
@@ -70,29 +65,31 @@ func (s *Delays) beforeRegion(n order.Node) order.Node {
 	return n
 }
 
-// scheduleOf returns the course of a post.
-func (s *Delays) scheduleOf(post order.Node) *schedule {
-	c := s.schedules[post]
+// scheduleOf returns the schedule of a delay point. A new one ends there.
+func (s *Delays) scheduleOf(point order.Node) *schedule {
+	c := s.schedules[point]
 	if c == nil {
 		if s.totalSteps > maxScheduleSteps {
 			s.schedules, s.totalSteps = map[order.Node]*schedule{}, 0
 		}
 		m := s.Model
-		n := slices.Index(m.Observed, post)
+		n := slices.Index(m.Observed, point)
 		c = &schedule{steps: slices.Clone(m.Observed[1:n])}
-		s.schedules[post] = c
+		s.schedules[point] = c
 		s.totalSteps += len(c.steps)
 	}
 	return c
 }
 
-// Witness looks for the nodes up to where two nodes are next, the first one of which was
-// observed first, at so many states at most for each beam that leads a course on.
+// Witness searches for a path after which a and b are pending. Node a was observed first; its
+// thread is delayed. Each beam search that extends a schedule expands at most the given number of
+// states. Witness returns nil if it finds no path.
 func (s *Delays) Witness(a, b order.Node, states int) []order.Node {
 	return s.tryDelayPoints(s.delayPoints(a), a, b, states)
 }
 
-// Nearby does so along one course, at so many states as the accesses are far apart.
+// Nearby is Witness for one delay point, with a narrow beam and a budget in proportion to the
+// distance of the accesses.
 func (s *Delays) Nearby(a, b order.Node) []order.Node {
 	far := int(s.Model.Event[b] - s.Model.Event[a])
 	s.width = nearbyWidth
@@ -100,25 +97,25 @@ func (s *Delays) Nearby(a, b order.Node) []order.Node {
 	return s.tryDelayPoints(s.delayPoints(a)[:1], a, b, nearbyStates+statesPerEvent*far)
 }
 
-// tryDelayPoints looks for the nodes up to where two nodes are next along the courses of posts.
-func (s *Delays) tryDelayPoints(posts []order.Node, a, b order.Node, states int) []order.Node {
-	for _, post := range posts {
-		if nodes := s.tryDelayPoint(post, a, b, states); nodes != nil {
+// tryDelayPoints searches for a path to a and b with the given delay points.
+func (s *Delays) tryDelayPoints(points []order.Node, a, b order.Node, states int) []order.Node {
+	for _, point := range points {
+		if nodes := s.tryDelayPoint(point, a, b, states); nodes != nil {
 			return nodes
 		}
 	}
 	return nil
 }
 
-// tryDelayPoint looks for the nodes up to where two nodes are next along the course of a post.
-func (s *Delays) tryDelayPoint(post, a, b order.Node, states int) []order.Node {
-	c := s.scheduleOf(post)
+// tryDelayPoint searches for a path to a and b with one delay point.
+func (s *Delays) tryDelayPoint(point, a, b order.Node, states int) []order.Node {
+	c := s.scheduleOf(point)
 	at := s.arrival(c, b)
 	if at < 0 {
 		if c.failedAt >= states {
 			return nil
 		}
-		s.HoldAt, s.AlsoHoldAt = post, model.None
+		s.HoldAt, s.AlsoHoldAt = point, model.None
 		steps, ok := s.search(c.steps, b, states)
 		s.totalSteps += len(steps) - len(c.steps)
 		c.steps, c.failedAt = steps, 0
@@ -135,7 +132,8 @@ func (s *Delays) tryDelayPoint(post, a, b order.Node, states int) []order.Node {
 	return steps
 }
 
-// arrival returns after how many steps of a course a node is next, or -1.
+// arrival returns the number of steps of a schedule after which b is the next node of its thread,
+// or -1.
 func (s *Delays) arrival(c *schedule, b order.Node) int {
 	left := s.Model.Pos(b)
 	if left == 0 {

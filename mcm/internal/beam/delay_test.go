@@ -15,9 +15,9 @@ import (
 	"github.com/heisen-go/heisen/mcm/order"
 )
 
-// TestAhead compares what courses find with the answers of other searches: nothing that is
-// not possible, and most of what is.
-func TestAhead(t *testing.T) {
+// TestDelays compares the witnesses with the answers of the solver: only possible pairs have one,
+// and most of them do.
+func TestDelays(t *testing.T) {
 	var found, missed, no int
 	for seed := range uint64(windowtest.Count(t, 24)) {
 		m, name := modeltest.FewThreads(t, 2+int(seed/4%4), 60+30*int(seed%4), seed)
@@ -31,7 +31,7 @@ func TestAhead(t *testing.T) {
 			case nodes == nil:
 				no++
 			case want == model.Impossible:
-				t.Fatalf("%s, seed %d: records %d and %d are %v, and meet after %v", name, seed, i, j, want, nodes)
+				t.Fatalf("%s, seed %d: records %d and %d are %v, but meet after %v", name, seed, i, j, want, nodes)
 			default:
 				found++
 				modeltest.CheckReplay(t, m, nodes, i, j)
@@ -44,9 +44,9 @@ func TestAhead(t *testing.T) {
 	t.Logf("%d pairs found, %d missed, %d do not meet", found, missed, no)
 }
 
-// TestAheadFar asks for pairs that are half a window apart or more, most of which meet, with
-// posts in all threads; whatever was asked before, and twice, courses lead there.
-func TestAheadFar(t *testing.T) {
+// TestDelaysFar asks for pairs that are at least half a window apart, with delay points in all
+// threads. Most of them have a witness, and a second search finds the same ones.
+func TestDelaysFar(t *testing.T) {
 	w := window.Window{Records: workload.Hot(workload.Params{Threads: 8, Events: 2000, Seed: 1})}
 	m := modeltest.ModelOf(t, &w)
 	var pairs [][2]int
@@ -57,7 +57,7 @@ func TestAheadFar(t *testing.T) {
 		}
 	}
 	n := windowtest.Count(t, 60)
-	ways := func() (list [][]order.Node) {
+	witnesses := func() (list [][]order.Node) {
 		s := New(moves.New(m, modeltest.Never))
 		for k := range n {
 			p := pairs[(k*7919)%len(pairs)]
@@ -65,7 +65,7 @@ func TestAheadFar(t *testing.T) {
 		}
 		return list
 	}
-	first := ways()
+	first := witnesses()
 	found := 0
 	for k, nodes := range first {
 		if nodes == nil {
@@ -78,15 +78,15 @@ func TestAheadFar(t *testing.T) {
 	if found < n*9/10 {
 		t.Errorf("%d of %d pairs found", found, n)
 	}
-	if !slices.EqualFunc(first, ways(), slices.Equal) {
-		t.Error("the same questions have other witnesses")
+	if !slices.EqualFunc(first, witnesses(), slices.Equal) {
+		t.Error("the same queries have different witnesses")
 	}
 	t.Logf("%d of %d pairs found", found, n)
 }
 
-// TestPosts: a thread waits outside of critical sections, where it has been at an access or
-// before.
-func TestPosts(t *testing.T) {
+// TestDelayPoints checks that delay points are outside of critical sections, and at the access or
+// before it.
+func TestDelayPoints(t *testing.T) {
 	w := window.Window{Records: workload.Hot(workload.Params{Threads: 3, Events: 1500, Seed: 2})}
 	m := modeltest.ModelOf(t, &w)
 	s := New(moves.New(m, modeltest.Never))
@@ -94,9 +94,9 @@ func TestPosts(t *testing.T) {
 	exact := 0
 	for a := range m.Goal {
 		list := s.delayPoints(a)
-		for _, post := range list {
-			if post > a || m.Chain[post] != m.Chain[a] || masks[post].Any != 0 {
-				t.Fatalf("node %d has post %d", a, post)
+		for _, point := range list {
+			if point > a || m.Chain[point] != m.Chain[a] || masks[point].Any != 0 {
+				t.Fatalf("node %d has delay point %d", a, point)
 			}
 		}
 		if slices.Contains(list, a) {
@@ -104,7 +104,7 @@ func TestPosts(t *testing.T) {
 		}
 	}
 	if exact < int(m.Goal)/4 {
-		t.Errorf("%d of %d nodes are posts", exact, m.Goal)
+		t.Errorf("%d of %d nodes are their own delay points", exact, m.Goal)
 	}
 }
 

@@ -16,10 +16,10 @@ import (
 	"github.com/heisen-go/heisen/mcm/order"
 )
 
-// TestGrid compares what grids say of all pairs of accesses with the answers of other
-// searches, and has all witnesses replayed.
+// TestGrid compares the answers of grids for all pairs of accesses with those of the solver,
+// and replays all witnesses.
 func TestGrid(t *testing.T) {
-	var yes, no, dead, quiet, unread int
+	var yes, no, dead, invisible, unread int
 	sizes := map[int]int{}
 	for seed := range uint64(windowtest.Count(t, 48)) {
 		threads, events := 2+int(seed/4%3), 60+20*int(seed%5)
@@ -27,14 +27,14 @@ func TestGrid(t *testing.T) {
 			events += 200 // places that do not fit into a word
 		}
 		m, name := modeltest.FewThreads(t, threads, events, seed)
-		if vars := int(seed / 12 % 4); vars > 0 { // as few contents as there can be, and as many
+		if vars := int(seed / 12 % 4); vars > 0 { // the smallest and the largest numbers of contents
 			name = "hot"
 			w := window.Window{Records: workload.Hot(workload.Params{Threads: threads, Events: events, Seed: seed, Vars: []int{2, 5, 6}[vars-1]})}
 			m = modeltest.ModelOf(t, &w)
 		}
 		g := New(moves.New(m, modeltest.Never))
 		if g == nil && name != "hot" {
-			continue // there is more that memory can hold
+			continue // too many contents of memory
 		}
 		if g == nil || !g.Explore(1<<24) {
 			t.Fatalf("%s, seed %d: no grid", name, seed)
@@ -45,7 +45,7 @@ func TestGrid(t *testing.T) {
 			a, b := m.Node[i], m.Node[j]
 			nodes := g.Witness(a, b)
 			if (want == model.Possible) != (nodes != nil) || g.Refutes(a, b) != (nodes == nil) {
-				t.Fatalf("%s, seed %d: records %d and %d are %v, the grid has them meet: %v", name, seed, i, j, want, nodes != nil)
+				t.Fatalf("%s, seed %d: records %d and %d are %v, but the grid says that they meet: %v", name, seed, i, j, want, nodes != nil)
 			}
 			if nodes == nil {
 				no++
@@ -57,14 +57,14 @@ func TestGrid(t *testing.T) {
 			}
 		}
 		for _, l := range g.lastSteps {
-			if l.axis == noWay {
-				dead++ // memory cannot have held that
+			if l.axis == noPath {
+				dead++ // the hints allowed a point that was not reached
 			}
 		}
 		for _, a := range g.axes {
 			for i := range a.steps {
 				if a.steps[i].invisible {
-					quiet++
+					invisible++
 				}
 				if a.steps[i].readsUnwritten != 0 {
 					unread++
@@ -72,13 +72,13 @@ func TestGrid(t *testing.T) {
 			}
 		}
 	}
-	if yes < 100 || no < 100 || dead < 50 || quiet < 100 || unread < 100 || len(sizes) < 4 {
-		t.Errorf("%d pairs meet and %d do not; %d quiet steps, %d that read fresh cells, %d times back from a dead end; windows by bits of a lane: %v", yes, no, quiet, unread, dead, sizes)
+	if yes < 100 || no < 100 || dead < 50 || invisible < 100 || unread < 100 || len(sizes) < 4 {
+		t.Errorf("%d pairs meet and %d do not; %d invisible steps, %d that read unwritten cells, %d dead ends of backward searches; windows by bits of a lane: %v", yes, no, invisible, unread, dead, sizes)
 	}
-	t.Logf("%d pairs meet and %d do not; %d quiet steps, %d that read fresh cells, %d times back from a dead end; windows by bits of a lane: %v", yes, no, quiet, unread, dead, sizes)
+	t.Logf("%d pairs meet and %d do not; %d invisible steps, %d that read unwritten cells, %d dead ends of backward searches; windows by bits of a lane: %v", yes, no, invisible, unread, dead, sizes)
 }
 
-// TestLayout compares operations on words with those on one lane after the other.
+// TestLayout compares operations on words with operations on single lanes.
 func TestLayout(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 1))
 	for _, contents := range []int{1, 8, 9, 16, 24, 32, 36, 64} {
@@ -126,8 +126,8 @@ func TestLayout(t *testing.T) {
 	}
 }
 
-// TestGridBounds: what a grid does not know is not for grids, and one that is too large gives
-// no answer.
+// TestGridBounds checks that windows which are too large have no grid, and that Explore stops at
+// its budget.
 func TestGridBounds(t *testing.T) {
 	for name, p := range map[string]workload.Params{
 		"too many points":   {Threads: 8, Events: 1000, Seed: 1},
@@ -142,7 +142,7 @@ func TestGridBounds(t *testing.T) {
 	w := window.Window{Records: workload.Hot(workload.Params{Threads: 3, Events: 100, Seed: 1})}
 	m := modeltest.ModelOf(t, &w)
 	if New(moves.New(m, modeltest.Never)).Explore(100) {
-		t.Error("a hundred points are enough for a grid")
+		t.Error("Explore ignores its budget")
 	}
 }
 

@@ -6,19 +6,19 @@ import "math/bits"
 // which says what memory can hold there; it is empty as long as the point has not been reached.
 // So an operation on a word is one on a few points at once.
 
-// layout is how rows are laid out.
+// layout is how rows are laid out: one lane for each point, several lanes in a word. A lane holds
+// the possible contents of memory and is empty if the point has not been reached.
 type layout struct {
 	size   int    // bits of a lane: 8, 16, 32 or 64
 	each   int    // lanes of a word
 	full   uint64 // the contents that fit into a lane
-	ones   uint64 // of each lane the lowest bit
-	highs  uint64 // the highest
-	gather uint64 // see flags
+	ones   uint64 // the lowest bit of each lane
+	highs  uint64 // the highest bit of each lane
+	gather uint64 // multiplier; see flags
 	words  int    // of a row
 }
 
-// newLayout returns the layout of rows of so many points where memory can hold so many
-// contents.
+// newLayout returns the layout of rows with the given number of points and of contents.
 func newLayout(points, contents int) layout {
 	l := layout{size: 8}
 	for l.size < contents {
@@ -34,10 +34,10 @@ func newLayout(points, contents int) layout {
 	return l
 }
 
-// all returns a word of which all lanes have some contents.
+// all returns a word with the given contents in all lanes.
 func (l *layout) all(contents uint64) uint64 { return contents * l.ones }
 
-// at returns contents as those of the lane of a point, in its word.
+// at returns a word with the given contents in the lane of a point.
 func (l *layout) at(point int, contents uint64) uint64 {
 	return contents << (point % l.each * l.size)
 }
@@ -47,18 +47,18 @@ func (l *layout) of(row []uint64, point int) uint64 {
 	return row[point/l.each] >> (point % l.each * l.size) & l.full
 }
 
-// marks returns the highest bits of those lanes of a word that are not empty.
+// marks returns a word with the highest bit of each lane that is not empty.
 func (l *layout) marks(word uint64) uint64 {
 	return (word&^l.highs + (l.highs - l.ones) | word) & l.highs
 }
 
-// flags returns a bit for each lane of a word, side by side: whether it is not empty.
+// flags returns, in the low bits, one bit for each lane: whether it is not empty.
 func (l *layout) flags(word uint64) uint64 {
 	// The multiplication brings each bit to its place, and no two of the others to the same one.
 	return l.marks(word) >> (l.size - 1) * l.gather >> (64 - l.size) & (1<<l.each - 1)
 }
 
-// rows returns rows of which those lanes are full that have a bit in lists of them.
+// rows returns a row for each list of places, in which exactly the lanes of these places are full.
 func (l *layout) rows(lists [][]uint64) (rows [][]uint64) {
 	all := make([]uint64, len(lists)*l.words)
 	for i, points := range lists {
@@ -74,8 +74,8 @@ func (l *layout) rows(lists [][]uint64) (rows [][]uint64) {
 	return rows
 }
 
-// hints returns a byte for each lane of a word, side by side: of each eighth of its contents
-// whether it could be one of these.
+// hints returns a byte for each lane. Bit i is set if the lane has a content whose number is i
+// modulo 8.
 func (l *layout) hints(word uint64) uint64 {
 	switch l.size {
 	case 64:

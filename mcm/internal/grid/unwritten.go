@@ -2,17 +2,17 @@ package grid
 
 import "slices"
 
-// unwritten is a cell of which no step reads or writes what it holds at first: so it holds that
-// where all threads are before their first writes of it, and only there. As that can be told from
-// where they are, contents of memory need not tell that value from another one; but there no
-// step may read it.
+// unwritten is a cell whose initial value no step reads or writes. It holds that value as long as
+// no thread has passed its first write. Since places determine this, memory contents do not
+// distinguish the initial value from another one. Instead, steps that read the cell are not
+// permitted there.
 type unwritten struct {
 	cell       int32
-	notWritten []uint64 // a row: where the last axis' thread has not written it
-	blocked    []uint64 // a row: where that thread's step reads it and it has not
+	notWritten []uint64 // a row: where the last thread has not written it
+	blocked    []uint64 // a row: where that thread reads it and has not written it
 }
 
-// findUnwritten finds cells that are fresh, up to 64.
+// findUnwritten finds up to 64 unwritten cells.
 func (g *Grid) findUnwritten() {
 	m, x := g.m, g.machine
 	known, written := make([]bool, x.Cells), make([]bool, x.Cells)
@@ -31,25 +31,25 @@ func (g *Grid) findUnwritten() {
 	}
 	g.unwrittenAt = make([]uint64, g.firstPlace[len(g.axes)])
 	for i := range g.axes {
-		bare := uint64(1)<<len(g.unwritten) - 1
+		left := uint64(1)<<len(g.unwritten) - 1
 		for p := range g.axes[i].steps {
 			s := &g.axes[i].steps[p]
-			g.unwrittenAt[g.firstPlace[i]+p] = bare
+			g.unwrittenAt[g.firstPlace[i]+p] = left
 			for _, t := range m.Accesses[m.AccessAt[s.node]:m.AccessAt[s.node+1]] {
 				k := slices.IndexFunc(g.unwritten, func(f unwritten) bool { return f.cell == t.Cell })
 				if k >= 0 && t.Read >= 0 {
 					s.readsUnwritten |= 1 << k
 				}
 				if k >= 0 && t.Write {
-					bare &^= 1 << k
+					left &^= 1 << k
 				}
 			}
 		}
-		g.unwrittenAt[g.firstPlace[i]+len(g.axes[i].steps)] = bare
+		g.unwrittenAt[g.firstPlace[i]+len(g.axes[i].steps)] = left
 	}
 }
 
-// layOutUnwritten finds where in rows the last axis' thread has not written fresh cells.
+// layOutUnwritten computes the rows of unwritten cells.
 func (g *Grid) layOutUnwritten() {
 	l := &g.layout
 	for k := range g.unwritten {

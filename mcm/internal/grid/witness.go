@@ -7,36 +7,37 @@ import (
 	"github.com/heisen-go/heisen/mcm/order"
 )
 
-// lastStep is the last step of a way to a point.
+// lastStep is the last step of a path to a point with one content.
 type lastStep struct {
-	axis   int8  // of its thread, or one of the below
-	before uint8 // what memory held before it: the number of a bit
+	axis   int8  // of its thread, or atStart or noPath
+	before uint8 // the content before it, as a bit number
 }
 
 const (
 	atStart = -1
-	noWay   = -2
+	noPath  = -2
 )
 
-// backStep is a point on a way back that is tried.
+// backStep is a point of a backward search.
 type backStep struct {
 	at   point
-	axis int    // of the step to it that is tried
-	rest uint64 // what memory can have held before that step and has not been tried
+	axis int    // of the step to it that is being tried
+	rest uint64 // the contents before that step that have not been tried
 }
 
-// Refutes reports whether two accesses do not meet in a grid that has been gone through.
+// Refutes reports whether two accesses are never pending together. The grid must be explored.
 func (g *Grid) Refutes(a, b order.Node) bool {
 	_, ok := g.meetings[[2]order.Node{min(a, b), max(a, b)}]
 	return !ok && g.Covers(a, b)
 }
 
-// Covers reports whether a grid that has been gone through knows whether two nodes meet.
+// Covers reports whether the grid decides whether two nodes meet.
 func (g *Grid) Covers(a, b order.Node) bool {
 	return g.place[a] >= 0 && g.place[b] >= 0 && g.machine.Conflict(a, b)
 }
 
-// Witness returns the nodes up to where two nodes are next, or nil if they do not meet.
+// Witness returns a path after which two nodes are pending, or nil if they do not meet. The path
+// is valid until the next call.
 func (g *Grid) Witness(a, b order.Node) []order.Node {
 	goal, ok := g.meetings[[2]order.Node{min(a, b), max(a, b)}]
 	if !ok {
@@ -51,7 +52,7 @@ func (g *Grid) Witness(a, b order.Node) []order.Node {
 		g.pos[x]++
 		for n := s.first; n < s.end; n++ {
 			if c := g.m.Chain[n]; c == g.m.Chain[a] && n >= a || c == g.m.Chain[b] && n >= b {
-				break // it comes later
+				break // the rest of the step comes later
 			}
 			g.takeNode(n)
 		}
@@ -70,15 +71,16 @@ func (g *Grid) Witness(a, b order.Node) []order.Node {
 	return g.nodes
 }
 
-// takeNode lets a node come.
+// takeNode appends a node to the path, after the nodes of threads without an axis that must
+// precede it.
 func (g *Grid) takeNode(n order.Node) {
 	g.takeOffAxis(g.m.Row(n), g.m.Chain[n])
 	g.nodes = append(g.nodes, n)
 	g.offAxisProgress[g.m.Chain[n]]++
 }
 
-// takeOffAxis lets as many nodes come of threads that have no axis, but for one thread, as a row
-// says.
+// takeOffAxis appends nodes of threads without an axis, except one thread, up to the counts of a
+// row.
 func (g *Grid) takeOffAxis(row []int32, but int32) {
 	for k, x := range g.axis {
 		for x < 0 && int32(k) != but && g.offAxisProgress[k] < row[k] {
@@ -87,15 +89,15 @@ func (g *Grid) takeOffAxis(row []int32, but int32) {
 	}
 }
 
-// pathBack returns the axes of the steps of a way to one of the contents of a point that has been
-// reached, the last one first.
+// pathBack returns the axes of the steps to one of the contents of a reached point, the last step
+// first.
 func (g *Grid) pathBack(goal point) (way []int8) {
 	for ; goal.contents != 0; goal.contents &= goal.contents - 1 {
 		at := goal
 		at.contents &= -at.contents
 		g.goBack(at)
 		last := g.lastSteps[g.key(at)]
-		if last.axis == noWay {
+		if last.axis == noPath {
 			continue
 		}
 		for ; last.axis != atStart; last = g.lastSteps[g.key(at)] {
@@ -108,14 +110,14 @@ func (g *Grid) pathBack(goal point) (way []int8) {
 	return nil
 }
 
-// key is a number for a point with one content of memory.
+// key returns a number that identifies a point with one content.
 func (g *Grid) key(p point) uint64 {
 	at := (uint64(p.slice)*uint64(g.blocks)+uint64(p.block))*uint64(g.places(g.lastAxis)) + uint64(p.lane)
 	return at<<6 | uint64(bits.TrailingZeros64(p.contents))
 }
 
-// goBack finds out how a point with one content of memory is reached, and all points that it has
-// to look at for that, the last steps first: it goes back depth first.
+// goBack computes lastSteps for a point with one content, and for all points that a depth-first
+// backward search visits.
 func (g *Grid) goBack(goal point) {
 	if _, ok := g.lastSteps[g.key(goal)]; ok {
 		return
@@ -135,7 +137,7 @@ func (g *Grid) goBack(goal point) {
 			if c.at == (point{contents: g.start}) {
 				end(lastStep{axis: atStart})
 			} else {
-				end(lastStep{axis: noWay})
+				end(lastStep{axis: noPath})
 			}
 			continue
 		}
@@ -145,7 +147,7 @@ func (g *Grid) goBack(goal point) {
 		switch {
 		case !ok:
 			g.backStack = append(g.backStack, backStep{before, len(g.axes), 0})
-		case known.axis == noWay:
+		case known.axis == noPath:
 			c.rest &= c.rest - 1
 		default:
 			end(lastStep{int8(c.axis), uint8(bits.TrailingZeros64(before.contents))})
@@ -153,8 +155,8 @@ func (g *Grid) goBack(goal point) {
 	}
 }
 
-// previous returns the point from which a thread's step leads to another one, with what memory
-// can have held there for all that is known; nothing if there is no such step.
+// previous returns the point before a step of a thread, with the contents that it can have had
+// there. The contents are empty if there is no such step.
 func (g *Grid) previous(p point, axis int) point {
 	g.locate(p)
 	if g.pos[axis] == 0 {
@@ -166,7 +168,7 @@ func (g *Grid) previous(p point, axis int) point {
 		return point{}
 	}
 	p = g.moved(p, axis)
-	for x := range g.axes { // a quiet step is the only one
+	for x := range g.axes { // no other step is taken where an invisible one is possible
 		if x == axis && s.invisible {
 			break
 		}
@@ -174,13 +176,13 @@ func (g *Grid) previous(p point, axis int) point {
 			p.contents &^= g.axes[x].steps[g.pos[x]].unchanged
 		}
 	}
-	if p.contents != 0 && !s.invisible { // what quiet steps are taken with is not kept
+	if p.contents != 0 && !s.invisible { // contents that invisible steps removed are not kept
 		p.contents = g.expanded[p.slice].possible(p, &g.layout)
 	}
 	return p
 }
 
-// moved returns the point one step of a thread before another one.
+// moved returns the neighbor of a point one step of a thread earlier.
 func (g *Grid) moved(p point, axis int) point {
 	switch axis {
 	case 0:
@@ -193,7 +195,7 @@ func (g *Grid) moved(p point, axis int) point {
 	return p
 }
 
-// locate finds at which places threads are at a point.
+// locate sets pos to the places of a point.
 func (g *Grid) locate(p point) {
 	g.pos[0], g.pos[g.lastAxis] = int(p.slice), int(p.lane)
 	rest := int(p.block)
@@ -203,7 +205,7 @@ func (g *Grid) locate(p point) {
 	}
 }
 
-// allowed reports whether a thread's step can be taken where others are.
+// allowed reports whether the other threads and unwritten cells permit a thread's step at pos.
 func (g *Grid) allowed(axis int) bool {
 	needs := g.axes[axis].steps[g.pos[axis]].readsUnwritten
 	for y := range g.axes {
@@ -220,7 +222,8 @@ func (g *Grid) allowed(axis int) bool {
 	return true
 }
 
-// possible returns which of some contents memory can have had at a point for all that is known.
+// possible returns which of the contents of a point can have been reached, as far as the hints
+// tell.
 func (s *expandedSlice) possible(p point, l *layout) (contents uint64) {
 	w, bit := p.block/64, uint64(1)<<(p.block%64)
 	if s.rows[w]&bit == 0 {

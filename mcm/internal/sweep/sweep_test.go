@@ -16,9 +16,8 @@ import (
 	"github.com/heisen-go/heisen/mcm/order"
 )
 
-// TestSweep compares the answers of sweeps that have seen all states with those of other
-// searches, has all witnesses replayed, and looks whether the first round alone has found
-// most of them.
+// TestSweep compares the answers of complete sweeps with those of the solver, replays all
+// witnesses, and checks that the novelty round alone finds most of them.
 func TestSweep(t *testing.T) {
 	var yes, no, early, failed, led int
 	rng := rand.New(rand.NewPCG(1, 2))
@@ -27,24 +26,24 @@ func TestSweep(t *testing.T) {
 		m := modeltest.ModelOf(t, &w)
 		x := moves.New(m, modeltest.Never)
 		if !x.Exact {
-			t.Fatalf("seed %d: states do not say all that matters", seed)
+			t.Fatalf("seed %d: states are not exact", seed)
 		}
 		first, s := New(x), New(x)
 		for first.layerAt < len(first.layers) {
 			first.Explore(1, NoveltyRound)
 		}
-		for range 4 { // where other searches have been before the first round and after it
-			s.Follow(randomLine(s, rng))
+		for range 4 { // schedules of other searches, before and after the novelty round
+			s.Follow(randomSchedule(s, rng))
 			found := len(first.origins)
-			first.Follow(randomLine(first, rng))
+			first.Follow(randomSchedule(first, rng))
 			first.Explore(1<<22, NoveltyRound)
 			led += min(1, len(first.origins)-found)
 			if slices.ContainsFunc(first.layers, func(l layer) bool { return len(l.states) > 0 }) {
-				t.Fatalf("seed %d: states along a line were not looked at", seed)
+				t.Fatalf("seed %d: states along a schedule were not expanded", seed)
 			}
 		}
 		s.Explore(1<<22, NoveltyRound)
-		for n := order.Node(seed % 7); n < m.Goal; n += 7 { // also in the midst of the second round
+		for n := order.Node(seed % 7); n < m.Goal; n += 7 { // also during the exhaustive round
 			if s.HoldBack(n, FewBuckets, 500) > 0 {
 				s.Explore(100, BothRounds)
 			}
@@ -62,7 +61,7 @@ func TestSweep(t *testing.T) {
 			}
 			switch {
 			case want == model.Possible && s.Refutes(a, b), want == model.Impossible && nodes != nil:
-				t.Fatalf("seed %d: records %d and %d are %v, the sweep has them meet: %v", seed, i, j, want, !s.Refutes(a, b))
+				t.Fatalf("seed %d: records %d and %d are %v, but the sweep says that they meet: %v", seed, i, j, want, !s.Refutes(a, b))
 			case s.Refutes(a, b):
 				no++
 			case nodes == nil:
@@ -76,13 +75,13 @@ func TestSweep(t *testing.T) {
 		}
 	}
 	if yes < 100 || no < 100 || early < yes/2 || failed > yes/10 || led == 0 {
-		t.Errorf("%d pairs meet, %d of them in the first round; %d do not; of %d a meeting is no witness; %d lines led to something new", yes, early, no, failed, led)
+		t.Errorf("%d pairs meet, %d of them in the novelty round; %d do not; %d have no witness; %d schedules led to new states", yes, early, no, failed, led)
 	}
-	t.Logf("%d pairs meet, %d of them in the first round; %d do not; of %d a meeting is no witness; %d lines led to something new", yes, early, no, failed, led)
+	t.Logf("%d pairs meet, %d of them in the novelty round; %d do not; %d have no witness; %d schedules led to new states", yes, early, no, failed, led)
 }
 
-// randomLine returns steps from the window's start until nobody can take one, or has had enough.
-func randomLine(s *Sweep, rng *rand.Rand) []order.Node {
+// randomSchedule returns a random number of random enabled steps from the start of the window.
+func randomSchedule(s *Sweep, rng *rand.Rand) []order.Node {
 	s.Machine.HoldAt = model.None
 	s.Reset()
 	for range rng.IntN(int(s.Model.Goal)) {

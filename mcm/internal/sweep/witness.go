@@ -7,21 +7,21 @@ import (
 	"github.com/heisen-go/heisen/mcm/order"
 )
 
-// origin is how a state is reached from another one: by a thread's steps, and what follows at
-// once.
+// origin is how a state is reached: by a thread's steps from its parent and the movers after them,
+// or along a schedule.
 type origin struct {
-	parent     int32 // a state, or, less than none, the complement of a line, from the window's start
+	parent     int32 // a state, or the complement of the index of a schedule from the start of the window
 	thread     int16
-	silentRuns int16 // so many without an effect, all up to an effect if 0
+	silentRuns int16 // the number of silent runs; 0 means all up to and including the next effect
 }
 
-// segment is states that were found one after the other.
+// segment is a sequence of states that were found with the same thread held back.
 type segment struct {
 	first  int32
-	holdAt order.Node // where a thread was held back meanwhile, or none
+	holdAt order.Node // where the thread was held back, or None
 }
 
-// Refutes reports whether it is known that two nodes do not meet.
+// Refutes reports whether the sweep has shown that two nodes are never pending together.
 func (s *Sweep) Refutes(a, b order.Node) bool {
 	if !s.complete {
 		return false
@@ -30,8 +30,8 @@ func (s *Sweep) Refutes(a, b order.Node) bool {
 	return !ok
 }
 
-// Witness returns the nodes up to where two nodes are next, or nil if a meeting is not
-// known.
+// Witness returns a path after which two nodes are pending, or nil if none is known. The path is
+// valid until the next call.
 func (s *Sweep) Witness(a, b order.Node) []order.Node {
 	i, ok := s.meetingState[[2]order.Node{min(a, b), max(a, b)}]
 	if !ok {
@@ -48,7 +48,8 @@ func (s *Sweep) Witness(a, b order.Node) []order.Node {
 	return nil
 }
 
-// moveTo lets a thread go on, or back, to where a node is next.
+// moveTo moves a thread forward or back until a is its next node, and reports whether that is
+// possible. To move back, it removes nodes from Path together with those that depend on them.
 func (s *Sweep) moveTo(a order.Node) bool {
 	m := s.Model
 	k := m.Chain[a]
@@ -73,12 +74,13 @@ func (s *Sweep) moveTo(a order.Node) bool {
 	return s.isPending(a)
 }
 
-// isPending reports whether a node is next.
+// isPending reports whether a node is next in its thread and all its predecessors have been
+// executed.
 func (s *Sweep) isPending(n order.Node) bool {
 	return s.State[s.Model.Chain[n]] == s.Model.Pos(n) && s.IsPending(n)
 }
 
-// replayTo goes from the window's start to a state.
+// replayTo executes the path from the start of the window to a state.
 func (s *Sweep) replayTo(i int32) {
 	at, _ := slices.BinarySearchFunc(s.segments, i+1, func(f segment, i int32) int { return int(f.first) - int(i) })
 	s.Machine.HoldAt = s.segments[at-1].holdAt

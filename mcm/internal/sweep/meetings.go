@@ -7,7 +7,7 @@ import (
 	"github.com/heisen-go/heisen/mcm/order"
 )
 
-// findMeetings notes who meets.
+// findMeetings records the pairs that meet at state i.
 func (s *Sweep) findMeetings(i int32) {
 	s.spans = s.spans[:0]
 	for at, k := range s.activeThreads {
@@ -36,35 +36,35 @@ func (s *Sweep) findMeetings(i int32) {
 	}
 }
 
-// span is some nodes, as bits of a word of those of all.
+// span is a set of nodes, as bits of one word.
 type span struct {
 	word  int
 	nodes uint64
 }
 
-// addMeetings notes which nodes of a word meet a.
+// addMeetings records the nodes of a word that meet a.
 func (s *Sweep) addMeetings(i int32, a order.Node, word int, nodes uint64) {
 	for ; nodes != 0; nodes &= nodes - 1 {
 		b := order.Node(64*word + bits.TrailingZeros64(nodes))
-		clash := s.Conflict(a, b)
-		if clash && s.buckets > 0 && !s.canMeet(a, b) {
+		conflicting := s.Conflict(a, b)
+		if conflicting && s.buckets > 0 && !s.canMeet(a, b) {
 			continue
 		}
 		s.checked[int(a)*s.width+word] |= 1 << (b % 64)
-		if clash {
+		if conflicting {
 			s.meetingState[[2]order.Node{b, a}] = i
 		}
 	}
 }
 
-// canMeet reports whether two nodes, where their threads can be, are next at the same time,
-// for all that is known.
+// canMeet reports whether the nodes can be pending at the same time, as far as locks and
+// predecessors decide.
 func (s *Sweep) canMeet(a, b order.Node) bool {
 	return s.locksAvailable(a, b) && s.locksAvailable(b, a) && s.predecessorsDone(a, b) && s.predecessorsDone(b, a)
 }
 
-// locksAvailable reports whether a thread has at a, if it has been there before, no locks that others
-// have taken since, the thread of b on its way to there among them.
+// locksAvailable reports whether the thread of a, if it moves back to a, still holds its locks
+// there: no other thread has taken them since, nor does the thread of b on its way to b.
 func (s *Sweep) locksAvailable(a, b order.Node) bool {
 	m := s.Model
 	k, l := m.Chain[a], m.Chain[b]
@@ -80,7 +80,8 @@ func (s *Sweep) locksAvailable(a, b order.Node) bool {
 	return s.heldLocks[a].Any&taken == 0
 }
 
-// predecessorsDone reports whether what has to come before a can be next has come, if a thread is at b.
+// predecessorsDone reports whether everything that must come before a is pending has been executed
+// when the thread of b is at b.
 func (s *Sweep) predecessorsDone(a, b order.Node) bool {
 	m := s.Model
 	for i := m.EnablerAt[a]; i < m.EnablerAt[a+1]; i++ {

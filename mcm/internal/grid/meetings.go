@@ -6,8 +6,8 @@ import (
 	"github.com/heisen-go/heisen/mcm/order"
 )
 
-// mayMeet reports whether anybody may meet at the points of a row who is to and has not done so,
-// which is seldom so: it need not be exact.
+// mayMeet reports whether a pair can meet at a row that has not met before. It can err on the side
+// of true.
 func (g *Grid) mayMeet() bool {
 	if g.group.unmetPair {
 		return true
@@ -30,15 +30,15 @@ func (g *Grid) mayMeet() bool {
 	return open(g.group.unmet)
 }
 
-// visit is that the thread of an axis but the last one is at a place.
+// visit is a thread, other than the last, at a place.
 type visit struct {
 	axis, at int
-	lanes    []uint64 // where the last axis' thread is meanwhile
+	lanes    []uint64 // the places of the last thread meanwhile, as bits
 }
 
-// findMeetings notes who meets at the points of a row: at places where threads are, if they are
-// near there, and at earlier ones, if they have taken quiet steps only since, which can as
-// well come later.
+// findMeetings records the pairs that meet at a row: at the current places where nodes can be
+// pending, and at earlier places, if only invisible steps follow them, because these steps can be
+// postponed.
 func (g *Grid) findMeetings(block int, row []uint64) {
 	copy(g.pendable, g.reached)
 	for x := range g.lastAxis {
@@ -90,8 +90,7 @@ func (g *Grid) findMeetings(block int, row []uint64) {
 	}
 }
 
-// findEarlier finds where the thread of the last axis can be as well as at some of its places, if its
-// quiet steps come later.
+// findEarlier computes where the last thread can be instead if it postpones invisible steps.
 func (g *Grid) findEarlier(lanes, earlier []uint64) {
 	clear(earlier)
 	for more := true; more; {
@@ -109,7 +108,7 @@ func (g *Grid) findEarlier(lanes, earlier []uint64) {
 	}
 }
 
-// addMeeting notes that the threads of two places meet there from a point on.
+// addMeeting records that the nodes of two places meet at a point.
 func (g *Grid) addMeeting(at, other, block, lane int, row []uint64) {
 	g.group.valid = false
 	g.unmet.unset(at, other)
