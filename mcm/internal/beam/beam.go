@@ -130,7 +130,7 @@ func (s *beam) sectionEnd(n order.Node) order.Node {
 	}
 	end := s.RegionEnd[n+1]
 	if s.Model.Ends[end] < 0 {
-		return n // it is not given back
+		return n // the window ends before the release
 	}
 	for _, inside := range [3]order.Node{s.HoldAt, s.AlsoHoldAt, s.target} {
 		if n < inside && inside <= end {
@@ -144,9 +144,9 @@ func (s *beam) sectionEnd(n order.Node) order.Node {
 // both threads must be where they are held back. It expands at most the given number of states. It
 // returns the extended schedule and true, or the schedule that gets the thread of target farthest
 // and false.
-func (s *beam) search(prefix []order.Node, aim order.Node, states int) ([]order.Node, bool) {
+func (s *beam) search(prefix []order.Node, target order.Node, states int) ([]order.Node, bool) {
 	s.reset()
-	s.target = aim
+	s.target = target
 	seeds := len(prefix) + 1
 	addAlong := func(from int) { // adds the states along the schedule
 		if from >= seeds {
@@ -165,7 +165,7 @@ func (s *beam) search(prefix []order.Node, aim order.Node, states int) ([]order.
 		seeds = from
 	}
 	addAlong(len(prefix))
-	k, want := int(s.Model.Chain[aim]), s.Model.Pos(aim)
+	k, want := int(s.Model.Chain[target]), s.Model.Pos(target)
 	back, width, stuckAt := firstBacktrack, s.width, 0
 	best, far := int32(0), int32(-1)
 	for l, end := s.firstLayer, s.Expanded+states; s.Expanded < end; {

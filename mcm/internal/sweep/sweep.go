@@ -32,7 +32,7 @@ type Sweep struct {
 	heldBack        map[holdBack]bool // the calls of HoldBack that are done
 	noveltyRound    *round            // nil once the sweep is complete
 	exhaustiveRound *round            // nil unless under way
-	*round                            // the one that goes on
+	*round                            // the current round
 
 	checked      []uint64                // by pair of nodes, as bits: it has been recorded, or does not conflict
 	width        int                     // words of checked for each node
