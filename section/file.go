@@ -11,6 +11,8 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/heisen-go/heisen"
 )
 
 // ErrInvalid is wrapped by all errors about invalid sections, whether they come from a file or not.
@@ -54,10 +56,11 @@ const (
 //
 // If anything in the file is invalid, or if Check refuses the sections, Decode returns no section and an
 // error that wraps ErrInvalid and names the first invalid line. An error of r is returned as it is,
-// with the line. Cost and memory are proportional to the file. A nil r is an error.
+// with the line. Cost and memory are proportional to the file. If r is nil, the error wraps
+// heisen.ErrOption.
 func Decode(r io.Reader) ([]Section, error) {
 	if r == nil {
-		return nil, errors.New("section.Decode: the reader is nil")
+		return nil, fmt.Errorf("section.Decode: %w: the reader is nil", heisen.ErrOption)
 	}
 	p := parser{}
 	for in := bufio.NewReader(r); ; {
@@ -277,10 +280,10 @@ func word(s string) string {
 // Encode writes sections as a file that Decode reads. The file depends only on the set of sections: they
 // are ordered by entry and variable, and their ends by place. Encode does not change its argument. If
 // Check refuses the sections, it writes nothing and returns that error, which wraps ErrInvalid.
-// Otherwise the error is that of w. A nil w is an error.
+// Otherwise the error is that of w. If w is nil, it wraps heisen.ErrOption.
 func Encode(w io.Writer, sections []Section) error {
 	if w == nil {
-		return errors.New("section.Encode: the writer is nil")
+		return fmt.Errorf("section.Encode: %w: the writer is nil", heisen.ErrOption)
 	}
 	if err := Check(sections); err != nil {
 		return err

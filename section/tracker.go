@@ -1,7 +1,7 @@
 package section
 
 import (
-	"errors"
+	"fmt"
 	"math"
 
 	"github.com/heisen-go/heisen"
@@ -50,10 +50,10 @@ type activeSection struct {
 
 // NewTracker returns a tracker of sections, which it copies. It calls ended at the end of each
 // execution, in the order of the stream, except for ends that allow everything. For the error see
-// NewIndex; ended must not be nil.
+// NewIndex; it wraps heisen.ErrOption if ended is nil.
 func NewTracker(sections []Section, locator Locator, ended func(Execution)) (*Tracker, error) {
 	if ended == nil {
-		return nil, errors.New("section.NewTracker: the function that receives the executions is nil")
+		return nil, fmt.Errorf("section.NewTracker: %w: the function that receives the executions is nil", heisen.ErrOption)
 	}
 	index, err := NewIndex(sections, locator)
 	if err != nil {

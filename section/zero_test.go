@@ -28,13 +28,13 @@ func TestZero(t *testing.T) {
 	if file, line, variable := locator.Site(3); file != "" || line != 0 || variable != "" || locator.Depth(2) != 0 {
 		t.Errorf("nil symbols locate %s:%d %s", file, line, variable)
 	}
-	if _, err := section.Decode(nil); err == nil {
+	if _, err := section.Decode(nil); !errors.Is(err, heisen.ErrOption) {
 		t.Error("a nil reader is read")
 	}
-	if err := section.Encode(nil, nil); err == nil {
+	if err := section.Encode(nil, nil); !errors.Is(err, heisen.ErrOption) {
 		t.Error("a nil writer is written")
 	}
-	if _, err := section.NewTracker(nil, locator, nil); err == nil {
+	if _, err := section.NewTracker(nil, locator, nil); !errors.Is(err, heisen.ErrOption) {
 		t.Error("a tracker for nobody")
 	}
 	if _, err := section.NewIndex(nil, section.Locator{}); !errors.Is(err, section.ErrInvalid) {
