@@ -53,7 +53,11 @@
 // # Usage
 //
 // Programs that are instrumented by hand, or by a tool, call [Detector.BeforeAccess],
-// [Detector.AfterAccess], [Detector.AtomExit] and [Detector.EndThread] from all their threads.
+// [Detector.AfterAccess], [Detector.AtomExit] and [Detector.EndThread] from all their threads. The
+// numbers are the program's choice: 0, 1, 2 and so on for threads; the address of a variable, or
+// any multiple of 8, for the variable; and for a site what heisen.Symbols.AddSite returns. The same
+// Symbols has the names of variables (SetName) and threads (SetThread) for reports. Call AddSite
+// once for each place in the source, not once for each access.
 //
 // Recorded traces and other streams go to [Detector.HandleRecords]. Accesses of a stream overlap only
 // as far as the order of events shows it. Traces of runs without noise therefore rarely show anything.
