@@ -31,7 +31,7 @@ func Example() {
 	fmt.Println(result, err, s.Failed())
 	// Output:
 	// sat <nil> [3 4 0 1 2]
-	// unsat <nil> [{3 2} {1 3}]
+	// unsat <nil> [3<2 1<3]
 }
 
 // Two threads write a flag and a third one reads it. Can it read what the first one wrote if the

@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"slices"
+
+	"github.com/heisen-go/heisen"
 )
 
 // Solve searches for an order that satisfies all constraints and the assumptions.
@@ -16,11 +18,14 @@ import (
 //
 // Solve returns Unknown with a nil error if the budget is spent. The error is that of ctx, which
 // Solve checks at each decision and conflict, or wraps ErrNode (in an assumption or a clause of the
-// check), ErrCheck or ErrZero; the result is then Unknown. What was learned stays valid in all
-// cases, so a later call continues from there.
+// check), ErrCheck or ErrZero, or heisen.ErrOption for a nil context; the result is then Unknown.
+// What was learned stays valid in all cases, so a later call continues from there.
 func (s *Solver) Solve(ctx context.Context, assume []Lit, check func(order []Node) [][]Lit) (Result, error) {
 	if s.zero() {
 		return Unknown, ErrZero
+	}
+	if ctx == nil {
+		return Unknown, fmt.Errorf("order.Solve: %w: nil context", heisen.ErrOption)
 	}
 	s.stats.Solves++
 	s.failed, s.found, s.truth = s.failed[:0], s.found[:0], s.truth[:0]

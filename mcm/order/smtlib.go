@@ -4,6 +4,8 @@ import (
 	"bufio"
 	"fmt"
 	"io"
+
+	"github.com/heisen-go/heisen"
 )
 
 // Problem is a problem as data: what one would add to a Solver. It serves the exchange with other
@@ -50,8 +52,12 @@ func (p *Problem) Solver(opts ...Option) (*Solver, error) {
 // QF_IDL: an integer per node, and strict inequalities for literals. In a model, two integers that
 // no literal compares may be equal. No literal asks for equality, so any order of such nodes
 // satisfies the problem. Hence sat corresponds to Sat and unsat to Unsat. The text is a direct
-// translation that uses nothing of the solver. The error is that of w.
+// translation that uses nothing of the solver. The error is that of w, or
+// wraps heisen.ErrOption if w is nil.
 func (p *Problem) WriteSMTLIB(w io.Writer) error {
+	if w == nil {
+		return fmt.Errorf("order.WriteSMTLIB: %w: nil writer", heisen.ErrOption)
+	}
 	if p == nil {
 		p = &Problem{}
 	}

@@ -21,6 +21,20 @@ type Lit struct{ Before, After Node }
 // Not returns the negation of l.
 func (l Lit) Not() Lit { return Lit{l.After, l.Before} }
 
+// String returns the literal as "3<5": node 3 comes before node 5. The nodes of a boolean, which are
+// negative, make it "b0" or, negated, "!b0".
+func (l Lit) String() string {
+	positive := max(l.Before, l.After)
+	k := int(-1-positive) / 2
+	switch {
+	case positive < 0 && l == Bool(k):
+		return fmt.Sprintf("b%d", k)
+	case positive < 0 && l == Bool(k).Not():
+		return fmt.Sprintf("!b%d", k)
+	}
+	return fmt.Sprintf("%d<%d", l.Before, l.After)
+}
+
 // Result is the result of Solve.
 type Result uint8
 
@@ -326,7 +340,7 @@ func (s *Solver) valid(l Lit) error {
 	case b < 0 && b == a+1 && a&1 == 0 && int(-b-1)/2 < len(s.bools):
 		return nil
 	}
-	return fmt.Errorf("order: literal %d<%d: %w", l.Before, l.After, ErrNode)
+	return fmt.Errorf("order: literal %v: %w", l, ErrNode)
 }
 
 // Order returns a copy of the order that the last Solve found. It is empty unless that returned

@@ -414,3 +414,25 @@ func TestStats(t *testing.T) {
 		t.Errorf("%+v", s.Stats())
 	}
 }
+
+// TestNilArguments checks that a nil context and a nil writer are errors.
+func TestNilArguments(t *testing.T) {
+	s := mustNew(t, []int{1, 1})
+	var ctx context.Context
+	if res, err := s.Solve(ctx, nil, nil); res != order.Unknown || !errors.Is(err, heisen.ErrOption) {
+		t.Errorf("Solve: %v, %v", res, err)
+	}
+	if err := new(order.Problem).WriteSMTLIB(nil); !errors.Is(err, heisen.ErrOption) {
+		t.Errorf("WriteSMTLIB: %v", err)
+	}
+}
+
+func TestLitString(t *testing.T) {
+	for l, want := range map[order.Lit]string{
+		lit(3, 5): "3<5", order.Bool(0): "b0", order.Bool(2).Not(): "!b2", lit(-1, 0): "-1<0", lit(-1, -1): "-1<-1", lit(-2, -3): "-2<-3",
+	} {
+		if got := l.String(); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}
