@@ -164,6 +164,53 @@ func ExampleSchedule() {
 	// end
 }
 
+// Save an execution that fails as text, read the text, and repeat the execution.
+func ExampleSchedule_save() {
+	ctx := context.Background()
+	strategy := racefuzz.RandomWalk()
+	for seed := range uint64(100) {
+		r, err := racefuzz.Run(ctx, account, strategy, seed)
+		if err != nil {
+			fmt.Println(err)
+			return
+		}
+		if r.Outcome != racefuzz.Failed {
+			continue
+		}
+		saved := racefuzz.Schedule{
+			Strategy: fmt.Sprint(strategy), Seed: seed, Outcome: r.Outcome.String(), Message: r.Message,
+			Steps: r.Steps, Hash: r.Hash, Choices: r.Choices,
+		}
+		text, err := saved.MarshalText()
+		if err != nil {
+			fmt.Println(err)
+			return
+		}
+
+		var s racefuzz.Schedule
+		if err := s.UnmarshalText(text); err != nil {
+			fmt.Println(err)
+			return
+		}
+		replay, err := racefuzz.Replay(s.Choices)
+		if err != nil {
+			fmt.Println(err)
+			return
+		}
+		again, err := racefuzz.Run(ctx, account, replay, s.Seed)
+		if err != nil {
+			fmt.Println(err)
+			return
+		}
+		fmt.Println(again.Outcome, again.Message)
+		fmt.Println("the same execution:", again.Hash == s.Hash)
+		return
+	}
+	// Output:
+	// failed bob takes what is not there
+	// the same execution: true
+}
+
 // Replay an execution from the text of its schedule.
 func ExampleReplay() {
 	ctx := context.Background()

@@ -67,6 +67,9 @@ func WithProgress(f func(attempts, left int)) MinimizeOption {
 // The error is that of ctx or of same, ErrNotReproduced, or wraps heisen.ErrOption. If the given
 // choices reproduced the failure, the result has the best list so far also if there is an error.
 func Minimize(ctx context.Context, choices []Choice, same func(context.Context, []Choice) (bool, error), opts ...MinimizeOption) (Minimized, error) {
+	if ctx == nil {
+		return Minimized{}, fmt.Errorf("racefuzz.Minimize: %w: nil context", heisen.ErrOption)
+	}
 	if same == nil {
 		return Minimized{}, fmt.Errorf("racefuzz.Minimize: %w: nil function", heisen.ErrOption)
 	}

@@ -180,6 +180,10 @@ func TestMinimizeStops(t *testing.T) {
 	if _, err := racefuzz.Minimize(ctx, all, never, racefuzz.WithAttempts(0)); !errors.Is(err, heisen.ErrOption) {
 		t.Error(err)
 	}
+	var none context.Context
+	if _, err := racefuzz.Minimize(none, all, never); !errors.Is(err, heisen.ErrOption) {
+		t.Error(err)
+	}
 	if _, err := racefuzz.Minimize(ctx, all, nil); !errors.Is(err, heisen.ErrOption) {
 		t.Error(err)
 	}

@@ -89,8 +89,11 @@ func WithDetector(d heisen.Detector) RunOption {
 // Run cannot interrupt code between two operations, so that code must terminate.
 //
 // Run stops when ctx is done and returns its error. Other errors wrap heisen.ErrOption, also for a
-// nil program or strategy, or ErrStrategy.
+// nil context, program or strategy, or ErrStrategy.
 func Run(ctx context.Context, program Program, strategy Strategy, seed uint64, opts ...RunOption) (*Result, error) {
+	if ctx == nil {
+		return nil, fmt.Errorf("racefuzz.Run: %w: nil context", heisen.ErrOption)
+	}
 	if program == nil {
 		return nil, fmt.Errorf("racefuzz.Run: %w: nil program", heisen.ErrOption)
 	}

@@ -348,6 +348,11 @@ func TestMisuse(t *testing.T) {
 	for i, err := range []error{
 		func() error { _, err := racefuzz.Run(context.Background(), nil, racefuzz.RandomWalk(), 0); return err }(),
 		func() error { _, err := racefuzz.Run(context.Background(), yields, nil, 0); return err }(),
+		func() error {
+			var ctx context.Context
+			_, err := racefuzz.Run(ctx, yields, racefuzz.RandomWalk(), 0)
+			return err
+		}(),
 	} {
 		if !errors.Is(err, heisen.ErrOption) {
 			t.Errorf("nothing %d: %v", i, err)

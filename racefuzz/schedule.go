@@ -44,6 +44,9 @@ import (
 // stands before them, and "end" after the choices, so that a truncated text is recognized.
 //
 // The format is stable: later versions of this package read all schedules of earlier versions.
+//
+// To save an execution of a model, copy Seed, Outcome, Message, Steps, Hash and Choices from its
+// Result. To repeat it, run the model with Replay of the Choices and with the Seed.
 type Schedule struct {
 	Go       string // Go release, such as go1.26.8
 	Platform string // operating system and architecture, such as linux/amd64
@@ -55,7 +58,7 @@ type Schedule struct {
 	Packages []string // patterns of the instrumented packages, if not the default
 	Procs    int      // the value that runtime.GOMAXPROCS reports to the program, 0 for the real one
 
-	Strategy string // name and parameters, as its String method returns them
+	Strategy string // name and parameters: fmt.Sprint of a Strategy of this package
 	Seed     uint64
 	Targets  []Target
 	Outcome  string // kind of outcome
@@ -118,9 +121,6 @@ const (
 
 // MaxChoices bounds the number of choices and the number of turns of a Schedule.
 const MaxChoices = 1 << 22
-
-// roleNames are the names of the roles, by bit.
-var roleNames = [...]string{"first", "second", "entry", "remote", "end", "inner"}
 
 // MarshalText implements encoding.TextMarshaler. The error wraps ErrSchedule.
 func (s *Schedule) MarshalText() ([]byte, error) {
@@ -219,16 +219,10 @@ func (t *Target) words() ([]string, error) {
 }
 
 func rolesText(roles Roles) (string, error) {
-	var names []string
-	for i, name := range roleNames {
-		if roles&(1<<i) != 0 {
-			names = append(names, name)
-		}
-	}
-	if len(names) == 0 || roles>>len(roleNames) != 0 {
+	if roles == 0 || roles>>len(roleNames) != 0 {
 		return "", fmt.Errorf("%w: a target of roles %#x", ErrSchedule, uint8(roles))
 	}
-	return strings.Join(names, ","), nil
+	return roles.String(), nil
 }
 
 // columns writes words in lines of at most lineLength columns.

@@ -9,7 +9,11 @@ import (
 	"github.com/heisen-go/heisen/internal/option"
 )
 
-// Strategy decides which task continues. A Strategy is for one execution at a time.
+// Strategy decides which task continues. A Strategy is for one execution at a time; it can be used
+// for many executions, one after another.
+//
+// The strategies of this package also implement fmt.Stringer: the name and the parameters, as
+// Schedule.Strategy has them.
 type Strategy interface {
 	// Start begins an execution. The results of Next and Random until the next Start are determined
 	// by the seed and by their arguments.
@@ -41,6 +45,8 @@ type strategyConfig struct{ postponeLimit uint64 }
 // 131072, for Follow 1024. A lower limit helps programs that spin until the postponed task
 // continues. A higher limit lets tasks meet that reach their places at very different times. Each
 // time that a task stays postponed up to the limit, the limit halves, down to 100.
+//
+// In the text of a strategy, and so in schedules, the limit is called patience.
 func WithPostponeLimit(steps uint64) StrategyOption {
 	return func(c *strategyConfig) error {
 		if steps == 0 {

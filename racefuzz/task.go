@@ -1,6 +1,11 @@
 package racefuzz
 
-import "github.com/heisen-go/heisen/internal/core/strategies"
+import (
+	"strconv"
+	"strings"
+
+	"github.com/heisen-go/heisen/internal/core/strategies"
+)
 
 // The types of this file have counterparts in internal/core/strategies, which is injected into
 // package runtime and therefore imports nothing. The values of their constants are equal; a test
@@ -17,6 +22,16 @@ const (
 	Sync               // any other synchronization
 	Yield              // none: the task gave way to others
 )
+
+var kindNames = [...]string{Resume: "resume", Access: "access", Lock: "lock", Sync: "sync", Yield: "yield"}
+
+// String returns the constant's name in lower case.
+func (k Kind) String() string {
+	if int(k) >= len(kindNames) {
+		return "kind " + strconv.Itoa(int(k))
+	}
+	return kindNames[k]
+}
 
 // Roles is the set of roles that a place has for a strategy; see WithRoles.
 type Roles uint8
@@ -35,6 +50,27 @@ const (
 	// cycle.
 	Inner
 )
+
+// roleNames are the names of the roles, by bit.
+var roleNames = [...]string{"first", "second", "entry", "remote", "end", "inner"}
+
+// String returns the names of the roles as schedules have them, such as "first,second". It returns
+// "none" for no roles.
+func (r Roles) String() string {
+	if r == 0 {
+		return "none"
+	}
+	var names []string
+	for i, name := range roleNames {
+		if r&(1<<i) != 0 {
+			names = append(names, name)
+		}
+	}
+	if rest := r >> len(roleNames) << len(roleNames); rest != 0 {
+		names = append(names, "0x"+strconv.FormatUint(uint64(rest), 16))
+	}
+	return strings.Join(names, ",")
+}
 
 // NoTask is the ID of no task.
 const NoTask = ^uint32(0)
@@ -95,6 +131,17 @@ const (
 	// same memory.
 	Violation
 )
+
+// String returns "race" or "violation".
+func (k MeetingKind) String() string {
+	switch k {
+	case Race:
+		return "race"
+	case Violation:
+		return "violation"
+	}
+	return "meeting " + strconv.Itoa(int(k))
+}
 
 // Meeting is a confirmed bug: two tasks were at places with roles at the same time. Executions
 // under any strategy can have meetings.

@@ -1,6 +1,7 @@
 package racefuzz_test
 
 import (
+	"fmt"
 	"testing"
 
 	core "github.com/heisen-go/heisen/internal/core/strategies"
@@ -34,5 +35,17 @@ func TestCore(t *testing.T) {
 	}
 	if racefuzz.NoTask != core.NoTask {
 		t.Error("NoTask differs")
+	}
+}
+
+func TestConstantNames(t *testing.T) {
+	for v, want := range map[fmt.Stringer]string{
+		racefuzz.Resume: "resume", racefuzz.Yield: "yield", racefuzz.Kind(9): "kind 9",
+		racefuzz.Race: "race", racefuzz.Violation: "violation", racefuzz.MeetingKind(7): "meeting 7",
+		racefuzz.Roles(0): "none", racefuzz.First | racefuzz.Inner: "first,inner", racefuzz.Entry | 128: "entry,0x80",
+	} {
+		if got := v.String(); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
 	}
 }
