@@ -1,8 +1,9 @@
 // Package heisen defines what all parts of heisen share, a library and command that finds, predicts
 // and confirms concurrency bugs in Go programs.
 //
-//   - [Record] is an event of an execution, with an [Op] that says what happened; [Event] is an
-//     event of any form. The comments on the ops define the happens-before order.
+//   - [Record] is an event of an execution, with an [Op] that says what happened; [Event] is the
+//     interface through which detectors see it. The comments on the ops define the happens-before
+//     order.
 //   - [Source] delivers a stream of events, [Detector] consumes one, and [Run] connects them. [Tee]
 //     and [Filter] combine detectors.
 //   - [Finding] is a bug that a detector reports, to a [Sink].

@@ -21,7 +21,8 @@ type Site uint32
 
 // Context is the position of a thread apart from its site: the calls that it is in and the locks
 // that it holds. It is an index into the source's Symbols. Equal contexts mean equal call stacks
-// and equal held locks. 0 is the empty context.
+// and equal held locks. 0 is the empty context. If the records of a stream all have context 0, reports
+// of races in it show neither callers nor held locks; Symbols.Context makes contexts.
 type Context uint32
 
 // Event is one step of an execution. Sources deliver events that Record.Event makes; a detector

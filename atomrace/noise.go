@@ -207,7 +207,7 @@ func WithSeed(seed uint64) NoiseOption {
 
 // WithBudget bounds the time that all threads together lose to the noise. When it is spent there is no
 // more noise, so that a test of many accesses does not run into its timeout. Each thread may be in one
-// more delay when that happens. The default is a minute.
+// more delay when that happens. The budget must be more than 0. The default is a minute.
 func WithBudget(total time.Duration) NoiseOption {
 	return func(c *noiseConfig) error {
 		if total <= 0 {

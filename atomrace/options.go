@@ -50,7 +50,8 @@ func WithSections(sections []section.Section, locator section.Locator) Option {
 }
 
 // WithNoise makes BeforeAccess wait as noise decides, while the access is pending. Streams are not
-// disturbed, because their events are over when the detector sees them.
+// disturbed, because their events are over when the detector sees them. A nil noise is an error:
+// leave the option out instead.
 func WithNoise(noise Noise) Option {
 	return func(c *config) error {
 		if noise == nil {

@@ -112,7 +112,8 @@ func WithDefault(names ...string) Option {
 	}
 }
 
-// WithName sets the name of the command in its messages. The default is "heisen".
+// WithName sets the name of the command in its messages. It consists of lower-case letters, digits and
+// dashes, and begins with a letter. The default is "heisen".
 func WithName(name string) Option {
 	return func(c *config) error {
 		if !isName(name) {

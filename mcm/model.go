@@ -53,10 +53,11 @@ func newModel(w *window.Window, c *config) (*Model, error) {
 	return &Model{causal: m, cascade: cascade.New(m, c.cascade)}, nil
 }
 
-// Race asks whether the i-th and the j-th record of the window, conflicting accesses by different
-// threads, can race: whether there is an order of other events after which each is the next event
-// of its thread. If so it returns such an order. It stops when the context ends, with the
-// context's error.
+// Race asks whether the records i and j of the window, conflicting accesses by different threads, can
+// race: whether there is an order of other events after which each of them is the next event of its
+// thread. i and j are indices of Window.Records, from 0, in any order. If the verdict is Possible,
+// Race returns such an order; otherwise the witness is nil. The error wraps ErrQuery if the records
+// are not such accesses. Race stops when the context ends, with the context's error.
 func (m *Model) Race(ctx context.Context, i, j int) (Verdict, *Witness, error) {
 	if err := m.conflicting(i, j); err != nil {
 		return Unknown, nil, err

@@ -114,7 +114,8 @@ func WithSymbols(symbols *heisen.Symbols) ReplayOption {
 // WithBudget bounds the work on one query, in conflicts and propagations of the solver, so that
 // what is found does not depend on the machine. The defaults are 200 and 200,000. The bounds of all
 // other stages are multiples of these, and so is what all queries of a Model may spend together: see
-// docs/design/prediction.md. The verdict on a query that costs more is Unknown.
+// docs/design/prediction.md. The verdict on a query that costs more is Unknown. Both bounds are at
+// least 1.
 func WithBudget(conflicts, propagations int) ModelOption {
 	return modelOption(func(c *config) error {
 		if conflicts < 1 || propagations < 1 {
@@ -136,19 +137,19 @@ func WithSink(sink heisen.Sink) Option {
 }
 
 // WithWindows sets how many events the windows have, and how many of these are in the next window
-// as well. The defaults are 2000 and 1000. Events that say nothing about orders, such as calls, do
-// not count.
+// as well. Windows have from 1 to 1048576 events, and the overlap is from 0 to events-1. The defaults
+// are 2000 and 1000. Events that say nothing about orders, such as calls, do not count.
 func WithWindows(events, overlap int) Option {
 	return detectorOption(func(c *config) error {
 		if events < 1 || events > 1<<20 || overlap < 0 || overlap >= events {
-			return option.Errorf("WithWindows: %d events, %d of them in the next window, want 1 to %d, and fewer", events, overlap, 1<<20)
+			return option.Errorf("WithWindows: %d events with an overlap of %d, want 1 to %d events and an overlap below that", events, overlap, 1<<20)
 		}
 		c.window, c.overlap = events, overlap
 		return nil
 	})
 }
 
-// WithParallel sets how many windows are solved at a time. The default is 1. What is found does not
+// WithParallel sets how many windows are solved at a time, at least 1. The default is 1. What is found does not
 // depend on it.
 func WithParallel(n int) Option {
 	return detectorOption(func(c *config) error {
@@ -170,7 +171,8 @@ func WithSections(sections []section.Section, locator section.Locator) Option {
 }
 
 // WithOccurrences bounds how many queries about the same places are made in a window, until the
-// verdict is Possible, and how many queries in all. The defaults are 8 and 2000.
+// verdict is Possible, and how many queries in all. Both bounds are at least 1. The defaults are 8
+// and 2000.
 func WithOccurrences(same, all int) Option {
 	return detectorOption(func(c *config) error {
 		if same < 1 || all < 1 {

@@ -47,12 +47,13 @@ func WithStepLimit(steps uint64) RunOption {
 	}
 }
 
-// WithRoles gives roles to places, by the names that G.At gives to operations. Several options can
-// give roles to the same place.
+// WithRoles gives roles to places, by the names that G.At gives to operations. There must be at
+// least one role, and no name may be empty. A name that no operation has is no error. Several
+// options can give roles to the same place.
 func WithRoles(roles Roles, places ...string) RunOption {
 	return func(c *runConfig) error {
 		if roles == 0 || roles >= Inner<<1 {
-			return option.Errorf("WithRoles: roles %#x", uint8(roles))
+			return option.Errorf("WithRoles: roles %#x, want at least one of First, Second, Entry, Remote, End and Inner", uint8(roles))
 		}
 		for _, place := range places {
 			if place == "" {
@@ -66,7 +67,7 @@ func WithRoles(roles Roles, places ...string) RunOption {
 
 // WithDetector passes the events of the execution to a detector while the program runs. The events
 // refer to Result.Symbols. They include the states of channels and wait groups that goroutines
-// depend on (heisen.Change). Run does not call the detector's Flush.
+// depend on (heisen.Change). Run does not call the detector's Flush. The detector must not be nil.
 func WithDetector(d heisen.Detector) RunOption {
 	return func(c *runConfig) error {
 		if d == nil {

@@ -12,12 +12,13 @@ import "fmt"
 // FastTrack calls the pair of a clock and a thread, c@t, an epoch (section 3 of the paper).
 type Epoch uint64
 
+// MaxSlots bounds the number of slots of vector clocks, and so the number of threads that are
+// unordered with each other; see Order. Slots have the numbers from 0 to MaxSlots-1.
+const MaxSlots = 1<<20 - 1
+
 const (
 	timeBits = 44
 	maxTime  = 1<<timeBits - 1
-
-	// MaxSlots is the number of slots. The last of the 2^20 numbers is not a slot.
-	MaxSlots = 1<<20 - 1
 )
 
 // MakeEpoch returns the epoch of a slot below MaxSlots at a time below 2^44. It uses only the low
