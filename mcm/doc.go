@@ -1,19 +1,23 @@
-// Package mcm predicts concurrency bugs from one execution: data races, deadlocks
-// and torn transactions that did not happen in it, but do in another order of the
-// same events. Each prediction comes with that order, a witness, which has been
-// replayed before it is reported.
+// Package mcm predicts concurrency bugs from one execution: data races, deadlocks and violated atomic
+// sections that did not happen in it, but can happen in another order of the same events. Each
+// prediction comes with such an order, the witness, which has been replayed before it is reported.
+//
+// A [Detector] predicts bugs from a stream of events, window by window. A [Model] answers single
+// queries about one [Window]: [Model.Race], [Model.Deadlock] and [Model.Between]. The verdict is
+// Possible, with a witness; Impossible; or Unknown, if the budget was spent. [Model.WriteSMTLIB] writes
+// a query for another solver. Atomic sections are those of package section, and transactions: the
+// events between heisen.Enter and heisen.Exit.
 //
 // # The maximal causal model
 //
-// Of a program that has shown a trace, one knows what its threads do as long as they
-// see the same: take any order of a part of the events, a prefix of each thread's,
-// in which locks exclude, threads start after they were forked, messages come from
-// where they came, and reads see the values that they saw. Every program that can
-// show the trace can show this order, too. All these orders together are the maximal
-// causal model of the trace (Huang, Meredith, Rosu, PLDI 2014; TREE and RDIT, chapter
-// 4): of any other order there is a program that shows the trace and never shows it.
-// So a predictor that searches the model finds no false alarm, and every race that
-// can be known from the trace alone.
+// A feasible reordering of a trace consists of a prefix of the events of each thread, in an order in
+// which locks exclude, threads start after their fork, messages come from the same sends, and reads
+// see the values that they saw. Every program that can show the trace can show its feasible
+// reorderings, because a thread takes the same steps as long as it sees the same. All feasible
+// reorderings together are the maximal causal model of the trace (Huang, Meredith, Rosu, PLDI 2014;
+// TREE and RDIT, chapter 4). No larger set has this property: for each other order there is a program
+// that can show the trace and cannot show the order. So a predictor that searches the model reports
+// no false alarms, and can find every race that the trace alone implies.
 //
 // A Model is the model of a window of a stream. Its constraints are, besides each
 // thread's steps:
@@ -57,7 +61,7 @@
 //
 // That an order keeps to these rules has to mean that the program can show it: what a
 // goroutine waits for has happened, and what it was told it is told again. What the
-// recorder notes of each kind of synchronisation, and why that is enough:
+// recorder notes of each kind of synchronization, and why that is enough:
 //
 //   - sync.Mutex, RWMutex: locks. Who waits may be thought to come later, so that
 //     waiting, and in which order, needs no event: neither does a writer that keeps
@@ -111,7 +115,7 @@
 // them next to each other.
 //
 // Of a window, the model has every race that happens-before has with the same
-// BarrierPairs, but for these, which depend on more than the order of synchronisation:
+// BarrierPairs, but for these, which depend on more than the order of synchronization:
 //
 //   - A read is in the way: what happens before the one access, or before the other,
 //     has a read of what a write wrote that does not. Whoever reads something else may go
@@ -209,9 +213,4 @@
 // each object has one line: an event of a pair comes after all that touched the object
 // before, anything else after the pair's last event there. By transitivity these are
 // the same constraints, in linear space.
-//
-// # Use
-//
-// NewDetector is the front door: a heisen.Detector over windows that overlap. NewModel
-// is for those who have a question; WriteSMTLIB writes it down for other solvers.
 package mcm
