@@ -131,10 +131,10 @@
 //
 // # Questions
 //
-// A question is about an instant, R: a race is that both accesses are next in their
-// threads at R; a deadlock, that acquisitions of locks in a circle all are; a torn
-// transaction or section, that its second access is next and the remote one has come
-// after the first, or is next as well. What comes after R does not matter: no constraint on
+// A query is about an instant R. In a race, both accesses are next in their threads at R.
+// In a deadlock, acquisitions of locks in a cycle are all next at R. In a violation of an
+// atomic section, its second access is next at R, and the remote access has come after
+// the first one or is next as well. What comes after R does not matter: no constraint on
 // it may be a reason for an answer. So each constraint says that its events hold to
 // it, or come after R:
 //

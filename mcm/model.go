@@ -91,8 +91,9 @@ func (m *Model) conflicting(i, j int) error {
 // Deadlock asks whether threads can wait for each other in a cycle: whether the records,
 // acquisitions by different threads, can all be next at the same time. Each record wants a lock
 // that the thread of the following record holds there, the last one a lock of the first one's
-// thread. If the answer is Possible it returns an order that leads there. It stops when the
-// context ends, with the context's error.
+// thread. If the verdict is Possible, Deadlock returns an order that leads there. The records are
+// indices of Window.Records, from 0, at least two. The error wraps ErrQuery if they are not such
+// acquisitions. Deadlock stops when the context ends, with the context's error.
 func (m *Model) Deadlock(ctx context.Context, records ...int) (Verdict, *Witness, error) {
 	q := model.Query{}
 	if len(records) < 2 {
@@ -132,9 +133,10 @@ func (m *Model) Deadlock(ctx context.Context, records ...int) (Verdict, *Witness
 
 // Between asks whether record j, of one thread, can come between the records i and k of another
 // thread, i before k: whether there is an order in which i and then j have come and k is next, or
-// in which j and k are next together. If so it returns such an order. All three records access the
-// same memory, and the interleaving is unserializable. Between stops when the context ends, with
-// the context's error.
+// in which j and k are next together. If the verdict is Possible, Between returns such an order. i, j
+// and k are indices of Window.Records, from 0. The error wraps ErrQuery unless all three records
+// access the same memory and the interleaving is unserializable. Between stops when the context ends,
+// with the context's error.
 func (m *Model) Between(ctx context.Context, i, j, k int) (Verdict, *Witness, error) {
 	for _, at := range [3]int{i, j, k} {
 		if n, err := m.at(at); err != nil {
