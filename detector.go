@@ -6,8 +6,8 @@ import "errors"
 // constructor was given. Unless its documentation says otherwise, a Detector belongs to one
 // goroutine at a time.
 type Detector interface {
-	// Handle takes the next event of the stream. The event is valid only during the call. Handle
-	// accepts any Event, not only those that Record.Event makes; see AsRecord.
+	// Handle takes the next event of the stream, which is not nil. The event is valid only during
+	// the call. Handle accepts any Event, not only those that Record.Event makes; see AsRecord.
 	Handle(Event)
 
 	// Flush ends the stream, whether it is complete or damaged. It is called once. The detector

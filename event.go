@@ -108,6 +108,7 @@ func (r *Record) Access() Op {
 
 // AsRecord returns e as a *Record. If Record.Event has made e, that is the same Record, which is
 // valid as long as e. Otherwise it is a new Record with the four answers that every Event gives.
+// e must not be nil.
 func AsRecord(e Event) *Record {
 	if view, ok := e.(recordEvent); ok {
 		return view.record

@@ -2,7 +2,7 @@ package vclock
 
 // Clock is a vector clock (Mattern 1989, Fidge 1988): a time for every slot, of which all but
 // finitely many are zero. The zero Clock is zero everywhere and ready for use. A nil *Clock reads
-// as a zero one.
+// as a zero one; Tick, Raise and Join change their clock, which must not be nil.
 //
 // Clocks share memory: Copy takes constant time, and a change to a clock copies only the block of
 // 64 slots that changes. Use Copy to copy a Clock. A copy by assignment shares memory without
