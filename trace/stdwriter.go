@@ -217,7 +217,7 @@ func (w *STDWriter) object(class objectClass, rec *heisen.Record) string {
 		w.objects[key] = known
 	}
 	if size > known.size {
-		w.err = refused("event %d: %d bytes of %s, which text knows as a name of %d bytes", w.events, size, known.text, known.size)
+		w.err = refused("event %d: %d bytes of %s, which has %d bytes in the text", w.events, size, known.text, known.size)
 	}
 	return known.text
 }
