@@ -36,7 +36,7 @@ func NewPrinter(w io.Writer, symbols *heisen.Symbols) (*Printer, error) {
 // Handle implements heisen.Detector.
 func (p *Printer) Handle(e heisen.Event) {
 	p.events++
-	p.buf = append(AppendRecord(p.buf, heisen.AsRecord(e), p.events, p.symbols), '\n')
+	p.buf = append(appendRecord(p.buf, heisen.AsRecord(e), p.events, p.symbols), '\n')
 	if len(p.buf) >= stdBuffer {
 		_ = p.Flush()
 	}
@@ -57,9 +57,9 @@ func (p *Printer) Flush() error {
 	return p.err
 }
 
-// AppendRecord appends the line, without its end, that a Printer writes for the event with the
+// appendRecord appends the line, without its end, that a Printer writes for the event with the
 // given number. Nothing in a name breaks the line.
-func AppendRecord(b []byte, rec *heisen.Record, event uint64, symbols *heisen.Symbols) []byte {
+func appendRecord(b []byte, rec *heisen.Record, event uint64, symbols *heisen.Symbols) []byte {
 	b = fmt.Appendf(b, "%8d  %-8s %-14s ", event, oneLine(threadName(symbols, rec.Thread)), rec.Op)
 	switch {
 	case rec.Op == heisen.Fork || rec.Op == heisen.Join:

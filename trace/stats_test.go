@@ -109,8 +109,13 @@ func TestPrinter(t *testing.T) {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 	// Without symbols there are numbers.
-	bare := string(trace.AppendRecord(nil, &records[0], 1, nil))
-	if want := "       1  T3       write          0xc000000000 = 9  4 bytes  at ?"; !strings.HasPrefix(bare, want) {
-		t.Errorf("%q", bare)
+	var bare bytes.Buffer
+	p = must.Make(trace.NewPrinter(&bare, nil))
+	p.Handle(records[0].Event())
+	if err := p.Flush(); err != nil {
+		t.Fatal(err)
+	}
+	if want := "       1  T3       write          0xc000000000 = 9  4 bytes  at ?"; !strings.HasPrefix(bare.String(), want) {
+		t.Errorf("%q", bare.String())
 	}
 }
