@@ -64,10 +64,10 @@ type stdThread struct {
 	forked bool
 }
 
-// heldLock is a lock that a thread holds.
+// heldLock is a lock that a thread holds, and the path of locks below it.
 type heldLock struct {
-	object heisen.Object
-	shared bool
+	heisen.HeldLock
+	below uint32
 }
 
 // NewSTDReader returns a reader of the text trace r.
@@ -252,8 +252,9 @@ func (r *STDReader) step(t *stdThread, rec *heisen.Record) (reason string) {
 	switch rec.Op {
 	case heisen.Acquire, heisen.AcquireShared:
 		shared := rec.Op == heisen.AcquireShared
-		t.cursor = r.symbols.Acquire(t.cursor, heisen.HeldLock{Lock: rec.Object, Shared: shared, Site: rec.Site})
-		t.held = append(t.held, heldLock{rec.Object, shared})
+		lock := heisen.HeldLock{Lock: rec.Object, Shared: shared, Site: rec.Site}
+		t.held = append(t.held, heldLock{lock, t.cursor.Locks})
+		t.cursor = r.symbols.Acquire(t.cursor, lock)
 	case heisen.Release, heisen.ReleaseShared:
 		if reason = r.release(t, rec.Object, rec.Op == heisen.ReleaseShared); reason != "" {
 			return reason
@@ -283,7 +284,7 @@ func (r *STDReader) step(t *stdThread, rec *heisen.Record) (reason string) {
 func (r *STDReader) release(t *stdThread, lock heisen.Object, shared bool) (reason string) {
 	last := len(t.held) - 1
 	at := last
-	for at >= 0 && t.held[at] != (heldLock{lock, shared}) {
+	for at >= 0 && (t.held[at].Lock != lock || t.held[at].Shared != shared) {
 		at--
 	}
 	if at < last {
@@ -291,9 +292,14 @@ func (r *STDReader) release(t *stdThread, lock heisen.Object, shared bool) (reas
 			return "too many locks are held and released out of order"
 		}
 	}
-	if at >= 0 {
-		t.cursor, _ = r.symbols.Release(t.cursor, lock, shared)
-		t.held = slices.Delete(t.held, at, at+1)
+	if at < 0 {
+		return ""
+	}
+	t.cursor.Locks = t.held[at].below
+	t.held = slices.Delete(t.held, at, at+1)
+	for i := at; i < last; i++ {
+		t.held[i].below = t.cursor.Locks
+		t.cursor = r.symbols.Acquire(t.cursor, t.held[i].HeldLock)
 	}
 	return ""
 }
