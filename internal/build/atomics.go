@@ -6,11 +6,10 @@ import (
 	"strings"
 )
 
-// addAtomics makes every operation of sync/atomic's types a call that the
-// recorder sees. The compiler expands calls of the package's functions in place,
-// by name, in all packages that are not instrumented; so the types' methods, and
-// Value's, call the same functions by other names. What is left are packages that
-// call the functions themselves: those must be instrumented (see chooseFlags).
+// addAtomics makes every operation of the types of sync/atomic a call that the recorder sees. In
+// packages that are not instrumented, the compiler expands calls of the package's functions in
+// place, by name. So the methods of the types, and of Value, call the same functions by other
+// names. Packages that call the functions themselves must be instrumented (see chooseFlags).
 func (o overlay) addAtomics(read func(string) ([]byte, error)) error {
 	var aliases strings.Builder
 	aliases.WriteString("package atomic\n\nimport \"unsafe\"\n")
@@ -57,10 +56,10 @@ func (o overlay) addAtomics(read func(string) ([]byte, error)) error {
 	return nil
 }
 
-// alias is the name by which the methods call a function.
+// alias returns the name by which the methods call a function.
 func alias(name string) string { return "heisen" + name }
 
-// renameCalls makes calls of the named functions go by their aliases.
+// renameCalls makes calls of the named functions use their aliases.
 func renameCalls(names map[string]bool) patch {
 	return func(s *source) error {
 		found := false

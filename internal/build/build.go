@@ -1,7 +1,3 @@
-// Package build compiles a user's packages with the recorder inside, by the
-// stock go command: an overlay of some files of the user's own GOROOT, and the
-// compiler's race instrumentation for the packages of the main module. The
-// user's files and go.mod are not touched.
 package build
 
 import (
@@ -15,19 +11,19 @@ import (
 	"strings"
 )
 
-// Builder holds what it takes to run the go command with the recorder injected.
+// Builder runs the go command with the recorder injected.
 type Builder struct {
 	Toolchain *Toolchain
 	overlay   string   // path of the overlay's description
-	gcflags   []string // in the order in which the go command wants them
+	gcflags   []string // in the order of the go command
 }
 
-// New prepares builds in the folder dir, the working directory if empty. The
-// overlay is kept in cacheDir, below the user's cache folder if empty, and shared
-// by all builds of the same Go installation. patterns, as the go command takes
-// them in -gcflags, say in which packages accesses are recorded; without any it is
-// those of the main module or modules, and those that the build names. Errors that
-// wrap ErrUnsupported say that this Go installation cannot be instrumented.
+// New prepares builds in the folder dir, the working directory if empty. The overlay is kept in
+// cacheDir, by default a folder in the user's cache folder, and shared by all builds with the same
+// Go installation. Accesses are recorded in packages that match patterns, which are those of the go
+// command's -gcflags; without patterns, in the packages of the main module or modules and in those
+// that the build names. Errors that wrap ErrUnsupported mean that this Go installation cannot be
+// instrumented.
 func New(ctx context.Context, dir, cacheDir string, patterns ...string) (*Builder, error) {
 	t, err := FindToolchain(ctx, dir)
 	if err != nil {
@@ -54,35 +50,33 @@ func New(ctx context.Context, dir, cacheDir string, patterns ...string) (*Builde
 	return b, b.chooseFlags(ctx, dir, patterns)
 }
 
-// How packages are compiled. Every package outside of the standard library must
-// be compiled in one of these ways, for an atomic operation that goes unseen takes
-// its happens-before edge with it, and false alarms follow.
+// How packages are compiled. Every package outside of the standard library must be compiled in one
+// of these ways: an unseen atomic operation loses a happens-before edge, and false alarms follow.
 const (
 	// Accesses, calls and atomic operations are reported.
 	//
-	// The checks of pointer arithmetic that come with -race are left out: a
-	// function that is marked go:nocheckptr would be checked where it is inlined
-	// from a package without them.
+	// The checks of pointer arithmetic that belong to -race are left out: a function marked
+	// go:nocheckptr would be checked where it is inlined from a package without them.
 	instrument = "-race -d=checkptr=0"
-	// The same of packages whose functions might be expanded in packages that are
-	// compiled otherwise, and their accesses be lost there.
+	// The same without inlining, for packages whose functions could be inlined into packages that
+	// are compiled otherwise, where their accesses would be lost.
 	instrumentAlone = instrument + " -l"
-	// Atomic operations are: the compiler makes them calls, and of everything else
-	// that it would expand in place too (package math/bits, say).
+	// Only atomic operations are reported: the compiler makes them calls, and also other functions
+	// that it would expand in place (package math/bits, for example).
 	atomicsOnly = "-d=ssa/intrinsics/off"
 )
 
-// atomicCallers are the packages of the standard library that call functions of
-// sync/atomic instead of methods of its types (see addAtomics), apart from those
-// that sync is made of, and how they are compiled at least. A pattern that matches
-// nothing in some release does no harm. crypto/internal/entropy is left out: it measures how long its own
-// accesses to memory take, and orders nothing else.
+// atomicCallers are the packages of the standard library that call functions of sync/atomic instead
+// of methods of its types (see addAtomics), apart from those that sync is made of. They are
+// compiled with atomicsOnly at least. A name that matches nothing in a release does no harm.
+// crypto/internal/entropy is left out: it measures the time of its own accesses to memory, and
+// orders nothing else.
 var atomicCallers = []string{
 	"go/types", "internal/bisect", "internal/poll", "net", "net/http", "os/exec", "runtime/trace",
 }
 
-// chooseFlags decides how each package is compiled; of the patterns that match a
-// package the go command takes the last.
+// chooseFlags decides how each package is compiled. The go command takes the last pattern that
+// matches a package.
 func (b *Builder) chooseFlags(ctx context.Context, dir string, patterns []string) error {
 	modules, err := b.list(ctx, dir, "list", "-m")
 	if err != nil {
@@ -95,7 +89,7 @@ func (b *Builder) chooseFlags(ctx context.Context, dir string, patterns []string
 	for _, pkg := range atomicCallers {
 		b.gcflags = append(b.gcflags, pkg+"="+atomicsOnly)
 	}
-	// Of the packages sync is made of the compiler reports atomic operations only.
+	// For the packages that sync is made of, the compiler reports atomic operations only.
 	for _, pkg := range []string{"sync", "sync/atomic", "internal/sync"} {
 		b.gcflags = append(b.gcflags, pkg+"="+instrument)
 	}
@@ -113,13 +107,13 @@ func (b *Builder) chooseFlags(ctx context.Context, dir string, patterns []string
 	return nil
 }
 
-// patternFlags returns how the packages that match a pattern are compiled. A
-// pattern that no package matches, which the go command ignores, is an error.
+// patternFlags returns how the packages that match a pattern are compiled. A pattern that matches
+// no package is an error; the go command would ignore it.
 func (b *Builder) patternFlags(ctx context.Context, dir, pattern string) (flags string, err error) {
 	if pattern == "" || strings.ContainsAny(pattern, "= \t") || pattern[0] == '-' {
 		return "", fmt.Errorf("%q is not a pattern of packages", pattern)
 	}
-	if pattern == "all" { // there is nothing else to be expanded in
+	if pattern == "all" { // no package is compiled otherwise
 		return instrument, nil
 	}
 	matches, err := b.list(ctx, dir, "list", pattern)
@@ -128,14 +122,13 @@ func (b *Builder) patternFlags(ctx context.Context, dir, pattern string) (flags 
 		return "", err
 	case len(matches) == 0:
 		return "", fmt.Errorf("no package matches %s", pattern)
-	case slices.Contains(matches, "runtime"): // it relies on what is expanded
+	case slices.Contains(matches, "runtime"): // it relies on inlining
 		return instrument, nil
 	}
 	return instrumentAlone, nil
 }
 
-// Overlay returns the path of the description of the files that take the place of
-// those in GOROOT, as the go command's -overlay takes it.
+// Overlay returns the path of the overlay's description, for the go command's -overlay.
 func (b *Builder) Overlay() string { return b.overlay }
 
 func (b *Builder) list(ctx context.Context, dir string, args ...string) ([]string, error) {
@@ -143,7 +136,7 @@ func (b *Builder) list(ctx context.Context, dir string, args ...string) ([]strin
 	return strings.Fields(strings.Join(lines, " ")), err
 }
 
-// listLines returns the lines of what a go command prints that are not empty.
+// listLines returns the lines, without empty ones, that a go command prints.
 func (b *Builder) listLines(ctx context.Context, dir string, args ...string) (lines []string, err error) {
 	cmd := b.Toolchain.command(ctx, args...)
 	cmd.Dir = dir
@@ -163,12 +156,12 @@ func (b *Builder) flags(tags []string) []string {
 	return flags
 }
 
-// Command returns a go command with the recorder injected: verb is build or
-// test, args the flags and arguments that follow the injected flags.
+// Command returns a go command with the recorder injected. verb is build or test; args are the
+// flags and arguments after the injected flags.
 //
-// The build has the tag race: the recorder's parts of the standard library carry
-// it, and the program's own files say by it what they want to be different under
-// a race detector, such as tests that count allocations.
+// The build has the tag race: the recorder's parts of the standard library require it, and the
+// program's own files use it for what must differ under a race detector, such as tests that count
+// allocations.
 func (b *Builder) Command(ctx context.Context, verb string, args ...string) *exec.Cmd {
 	tags, args := cutTags(args)
 	if tags == nil {
@@ -178,8 +171,8 @@ func (b *Builder) Command(ctx context.Context, verb string, args ...string) *exe
 	return b.Toolchain.command(ctx, append(all, args...)...)
 }
 
-// cutTags takes the -tags flag out of the arguments of a go command. Of several
-// the last counts, as for the go command itself.
+// cutTags removes the -tags flag from the arguments of a go command. As for the go command itself,
+// the last one counts.
 func cutTags(args []string) (tags, rest []string) {
 	for i := 0; i < len(args); i++ {
 		name, value, ok := strings.Cut(strings.TrimPrefix(strings.TrimPrefix(args[i], "-"), "-"), "=")
@@ -198,8 +191,8 @@ func cutTags(args []string) (tags, rest []string) {
 	return tags, rest
 }
 
-// Build compiles a package, or the files of one, to an executable at output.
-// flags are further build flags. What the compiler says is in the error.
+// Build compiles a package, or the files of one, to an executable at output. flags are further
+// build flags. The error has what the compiler printed.
 func (b *Builder) Build(ctx context.Context, dir, output string, flags []string, packages ...string) error {
 	args := append([]string{"-o", output}, flags...)
 	return b.compile(ctx, dir, "build", append(args, packages...))
@@ -223,7 +216,7 @@ func (b *Builder) compile(ctx context.Context, dir, verb string, args []string) 
 	return nil
 }
 
-// Error is a build that the go command refused or failed.
+// Error means that the go command refused a build or that it failed.
 type Error struct {
 	Said string // what the go command printed
 }

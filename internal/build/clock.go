@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// addClock makes the clocks of the runtime those of the schedule in a deterministic run.
-// On amd64 package time's is an assembly function of its own, which gets another name.
+// addClock makes the clocks of the runtime those of the schedule in deterministic runs. On amd64
+// the clock of package time is an assembly function, which gets another name.
 func (o overlay) addClock(read func(string) ([]byte, error)) error {
 	const assembly = "runtime/time_linux_amd64.s"
 	text, err := read(assembly)

@@ -15,15 +15,14 @@ import (
 	"strings"
 )
 
-// ErrUnsupported is the cause of every refusal to instrument: a Go release,
-// platform or GOROOT that the recorder was not made for.
+// ErrUnsupported is wrapped by errors about a Go release, platform or GOROOT that heisen cannot
+// instrument.
 var ErrUnsupported = errors.New("unsupported")
 
-// Releases are the Go releases whose runtime the overlay fits, as "1.N".
+// Releases are the supported Go releases, as "1.N".
 var Releases = []string{"1.25", "1.26"}
 
-// Platforms are the GOOS/GOARCH pairs that the recorder runs on; linux/arm64 was tried under emulation
-// only.
+// Platforms are the supported GOOS/GOARCH pairs. linux/arm64 was tested under emulation only.
 var Platforms = []string{"linux/amd64", "linux/arm64"}
 
 // Toolchain is the user's Go installation, as its own go command describes it.
@@ -39,9 +38,8 @@ type Toolchain struct {
 	env     []string // what its commands need in their environment besides
 }
 
-// FindToolchain asks the go command in dir (its go.mod may choose a toolchain)
-// and refuses what the overlay does not fit, with an error that wraps
-// ErrUnsupported.
+// FindToolchain asks the go command in dir, whose go.mod may choose a toolchain. It returns an
+// error that wraps ErrUnsupported if the overlay does not fit the toolchain.
 func FindToolchain(ctx context.Context, dir string) (*Toolchain, error) {
 	path, err := exec.LookPath("go")
 	if err != nil {
@@ -67,9 +65,8 @@ func FindToolchain(ctx context.Context, dir string) (*Toolchain, error) {
 	return t, t.check()
 }
 
-// leaveModules gives a toolchain that the go command has downloaded to its module
-// cache, where it accepts no overlay, another path: that of a symbolic link in
-// dir.
+// leaveModules gives a toolchain that the go command has downloaded to its module cache, where it
+// accepts no overlay, another path: a symbolic link in dir.
 func (t *Toolchain) leaveModules(dir string) error {
 	if rel, err := filepath.Rel(t.modules, t.Root); err != nil || !filepath.IsLocal(rel) {
 		return nil
@@ -124,8 +121,7 @@ func releaseOf(version string) string {
 	return major + "." + rest[:end]
 }
 
-// commandError adds what a command said on standard error to the error that
-// running it gave.
+// commandError adds to err what a command has printed on standard error.
 func commandError(what string, err error) error {
 	var exit *exec.ExitError
 	if errors.As(err, &exit) && len(exit.Stderr) > 0 {

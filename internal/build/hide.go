@@ -9,11 +9,11 @@ import (
 	"strings"
 )
 
-// Hiding is what is to be known of hidden packages when the program runs.
+// Hiding is what a run needs to know of hidden packages.
 type Hiding struct {
 	Packages  []string    // import paths
-	Reaches   []Directive // variables that hidden code uses by itself, without having been given them
-	Constants []Directive // variables that hidden code does not synchronise by
+	Reaches   []Directive // variables that hidden code uses without being given them
+	Constants []Directive // variables by which hidden code does not synchronize
 }
 
 // Directive is a variable that a directive names.
@@ -22,29 +22,28 @@ type Directive struct {
 	At       string // file:line of the directive
 }
 
-// reachesDirective stands on a line of its own in a Go file of the main module or of
-// a hidden package, before the import path and the name of a variable:
+// reachesDirective is on a line of its own in a Go file of the main module or of a hidden package,
+// before the import path and the name of a variable:
 //
 //	//heisen:reaches net/http.DefaultClient
 //
-// It is the annotation of global variables of TREE and RDIT (section 4.3, caveat 5),
-// for all hidden calls. The variables of the hidden packages themselves need none: they
-// are in all sets, and so order all calls. One that does not change once packages are
-// initialised, nor does anything that it leads to, orders nothing; that is for
+// It is the annotation of global variables of TREE and RDIT (section 4.3, caveat 5), for all hidden
+// calls. The variables of the hidden packages need no annotation: they are in all sets, and so
+// order all calls. A variable that does not change after initialization, and leads only to objects
+// that don't change either, orders nothing. It can be declared in such a file by
 //
 //	//heisen:constant example.com/hidden.ErrEmpty
 //
-// to say in such a file. Nobody checks it. (Immutable singletons are all that the thesis found of global
-// variables in its programs, and it leaves out those that are not annotated.)
+// This is not checked. (The thesis found only immutable singletons among the global variables of
+// its programs, and leaves out those that are not annotated.)
 const (
 	reachesDirective  = "//heisen:reaches "
 	constantDirective = "//heisen:constant "
 )
 
-// Hide has the packages that match the patterns compiled so that calls of their
-// functions can be told from others. They are compiled as recorded ones are,
-// whatever New was told of them. flags are build flags, which may decide which files
-// there are.
+// Hide compiles the packages that match the patterns so that calls of their functions are
+// recognized. They are compiled as recorded packages, whatever the patterns of New. flags are build
+// flags, which may decide which files a package has.
 func (b *Builder) Hide(ctx context.Context, dir string, flags []string, patterns ...string) (hiding Hiding, err error) {
 	for _, pattern := range patterns {
 		if _, err := b.patternFlags(ctx, dir, pattern); err != nil {

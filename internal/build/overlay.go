@@ -16,8 +16,8 @@ import (
 	"github.com/heisen-go/heisen/internal/recorder"
 )
 
-// overlay is the set of files that stand in for files of GOROOT, or are added to
-// it, by their path below GOROOT/src. A nil file is one taken away.
+// overlay is the set of files that replace files of GOROOT, or are added to it, by their path below
+// GOROOT/src. A nil file is one that is removed.
 type overlay map[string][]byte
 
 // newOverlay makes the overlay for a toolchain from its own sources.
@@ -43,7 +43,7 @@ func newOverlay(t *Toolchain) (overlay, error) {
 	o["runtime/race.go"] = o["runtime/heisen_hooks.go"]
 	delete(o, "runtime/heisen_hooks.go")
 	for _, goarch := range architectures() {
-		o["runtime/race_"+goarch+".s"] = nil // calls into the C library of the race detector
+		o["runtime/race_"+goarch+".s"] = nil // calls the C library of the race detector
 	}
 	roots, err := stdRoots(src)
 	if err != nil {
@@ -51,7 +51,7 @@ func newOverlay(t *Toolchain) (overlay, error) {
 	}
 	o["runtime/heisen_std.go"] = roots
 
-	// Its places in the runtime and in the packages that synchronise.
+	// Its calls in the runtime and in the packages that synchronize.
 	for _, p := range patches {
 		text, err := read(p.path)
 		if err != nil {
@@ -79,7 +79,7 @@ func newOverlay(t *Toolchain) (overlay, error) {
 	return o, nil
 }
 
-// testingTask is what the patches of package testing call.
+// testingTask has the functions that the patches of package testing call.
 const testingTask = `package testing
 
 import (
@@ -89,8 +89,8 @@ import (
 
 func heisenTask(name string) { race.Task(name) }
 
-// heisenHandOut hands out iterations of a parallel benchmark. Which goroutine gets which is up to chance: that one
-// gets some after another one did is no order that the benchmark may rely on, but it would hide most of its races.
+// heisenHandOut distributes iterations of a parallel benchmark. Chance decides which goroutine gets
+// which, so a benchmark must not rely on their order. If the order counted, it would hide most races.
 func heisenHandOut(handed *atomic.Uint64, n uint64) uint64 {
 	race.HandingOut(true)
 	last := handed.Add(n)
@@ -99,7 +99,8 @@ func heisenHandOut(handed *atomic.Uint64, n uint64) uint64 {
 }
 `
 
-// patches are the changes to files of GOROOT, each tied to a declaration.
+// patches are the changes to files of GOROOT, each tied to a declaration. The list is long because
+// it is a table.
 var patches = []struct {
 	path    string
 	patches []patch
@@ -120,8 +121,8 @@ var patches = []struct {
 		atStart("LockOSThread", "heisenOutside(heisenByThread)"),
 		variable("randomizeScheduler"),
 		inEndlessLoop("sysmon", "heisenPoll()"),
-		// The monitor thread is about to sleep, for the whole program is idle; the
-		// call it would make does nothing on Linux.
+		// The monitor thread is about to sleep because the whole program is idle. The call that it
+		// would make does nothing on Linux.
 		replaceCalls("sysmon", "osRelax(true)", "heisenPoll()", 1),
 		atStart("os_beforeExit", "if exitCode != 0 { heisenStop() }"),
 	}},
@@ -134,13 +135,13 @@ var patches = []struct {
 		replaceExpressions("scanframeworker", "state.conservative || isAsyncPreempt || isDebugCall",
 			"state.conservative || isAsyncPreempt || isDebugCall || heisenStandsIn(frame.fn)", 1),
 	}},
-	// No more memory is given back in the background, for the time that takes.
+	// No memory is returned in the background, for that depends on real time.
 	{"runtime/mgcscavenge.go", []patch{atStart("scavengerState.run", "if heisenSched.on { return 0, 0 }")}},
 	{"runtime/chan.go", []patch{
 		atStart("chansend", "heisenPoint(unsafe.Pointer(c))"),
 		atStart("chanrecv", "heisenPoint(unsafe.Pointer(c))"),
 		atStart("closechan", "heisenPoint(unsafe.Pointer(c))"),
-		// Whose element is the next; and who has found nothing to do. That needs the
+		// Which element is next, and which goroutine has found nothing to do. That needs the
 		// channel's lock, for what was found and when.
 		replaceCalls("chansend", "racenotify(c, c.sendx, nil)", "heisenNotify(c, c.sendx, nil, &c.sendx)", 1),
 		replaceCalls("send", "racenotify(c, c.recvx, nil)", "heisenNotify(c, c.recvx, nil, &c.sendx)", 1),
@@ -155,7 +156,7 @@ var patches = []struct {
 		replaceExpressions("chanrecv", "!block && empty(c)", "!block && !heisenKeeping() && empty(c)", 1),
 		inIf("chansend", "!block", "heisenTried(c)", 2),
 		inIf("chanrecv", "!block", "heisenTried(c)", 2),
-		inIf("chansend", "c.closed != 0", "heisenTried(c)", 1), // which may be recovered from
+		inIf("chansend", "c.closed != 0", "heisenTried(c)", 1), // the panic may be recovered
 		inIf("closechan", "c.closed != 0", "heisenTried(c)", 1),
 		atStart("chanlen", "if c != nil && c.timer == nil && heisenKeeping() { return heisenLength(c) }"),
 		atStart("timerchandrain", "heisenDrained(c)"),
@@ -218,8 +219,8 @@ var patches = []struct {
 		replaceSelectors("atomic.AddInt32", "race.AddInt32"),
 		dropImport("sync/atomic"),
 	}},
-	// Whatever runs a test, benchmark, fuzz target or example says so. Those that
-	// have a goroutine to themselves need not say when it ends.
+	// Code that runs a test, benchmark, fuzz target or example reports it. If it has a goroutine of
+	// its own, it need not report the end.
 	{"testing/testing.go", []patch{atStart("tRunner", "heisenTask(t.name)")}},
 	{"testing/fuzz.go", []patch{atStart("fRunner", "heisenTask(f.name)")}},
 	{"testing/benchmark.go", []patch{
@@ -246,14 +247,14 @@ var patches = []struct {
 	}},
 	{"syscall/syscall_unix.go", []patch{
 		replaceCalls("Read", "race.Acquire(unsafe.Pointer(&ioSync))", "race.Input(unsafe.Pointer(&ioSync), fd)", 1),
-		replaceCalls("Pread", "race.Acquire(unsafe.Pointer(&ioSync))", "race.Input(unsafe.Pointer(&ioSync), -1)", 1), // at a place of its own
+		replaceCalls("Pread", "race.Acquire(unsafe.Pointer(&ioSync))", "race.Input(unsafe.Pointer(&ioSync), -1)", 1), // at a given offset
 	}},
-	// It runs on the little stack that is left below assembly, and writes to what is
-	// its caller's alone.
+	// It runs on the little stack that is left below assembly, and writes only to memory that
+	// belongs to its caller.
 	{"reflect/makefunc.go", []patch{directed("moveMakeFuncArgPtrs", "//go:norace")}},
 	{"sync/rwmutex.go", []patch{
-		// The lock operations count as accesses. What is left is what the reads are
-		// for besides: a nil lock panics before synchronisation is disabled.
+		// The lock operations count as accesses. What remains of the reads is that a nil lock
+		// panics before synchronization is disabled.
 		atStart("RWMutex.Lock", "if race.Enabled { race.Locking(unsafe.Pointer(rw)) }"),
 		atStart("RWMutex.TryLock", "if race.Enabled { race.Locking(unsafe.Pointer(rw)) }"),
 		atStart("RWMutex.RLock", "if race.Enabled { race.Locking(unsafe.Pointer(rw)) }"),
@@ -269,8 +270,8 @@ var patches = []struct {
 	}},
 }
 
-// raceAnnotations turns internal/race's dummy functions into declarations of the
-// recorder's, and adds those that only the patched packages call.
+// raceAnnotations turns the dummy functions of internal/race into declarations of the recorder's
+// functions, and adds those that only the patched packages call.
 func raceAnnotations(norace []byte) ([]byte, error) {
 	const path = "internal/race/norace.go"
 	s, err := parseSource(path, norace)
@@ -311,7 +312,7 @@ func raceAnnotations(norace []byte) ([]byte, error) {
 	return s.result()
 }
 
-// architectures are those of Platforms.
+// architectures returns the architectures of Platforms.
 func architectures() (archs []string) {
 	for _, platform := range Platforms {
 		_, goarch, _ := strings.Cut(platform, "/")
@@ -320,8 +321,8 @@ func architectures() (archs []string) {
 	return archs
 }
 
-// syscallPackage is the import path of the runtime's own system call package,
-// which moved between releases.
+// syscallPackage returns the import path of the runtime's system call package, which differs
+// between releases.
 func syscallPackage(src string) string {
 	const path = "internal/runtime/syscall"
 	if _, err := os.Stat(filepath.Join(src, filepath.FromSlash(path), "linux")); err == nil {
@@ -330,8 +331,8 @@ func syscallPackage(src string) string {
 	return path
 }
 
-// stdRoots generates the list of first elements of the standard library's
-// package paths, by which the recorder tells where the program proper begins.
+// stdRoots generates the list of the first elements of the standard library's package paths, by
+// which the recorder recognizes code of the program.
 func stdRoots(src string) ([]byte, error) {
 	entries, err := os.ReadDir(src)
 	if err != nil {
@@ -348,10 +349,9 @@ func stdRoots(src string) ([]byte, error) {
 	return []byte(b.String()), nil
 }
 
-// write stores the overlay's files in a folder below dir that is named by their
-// content and returns the path of the description that "go build -overlay" takes.
-// What is there already is not written again, so that concurrent builds share
-// it.
+// write stores the overlay's files in a folder below dir that is named by their content. It returns
+// the path of the description for "go build -overlay". Existing files are not written again, so
+// concurrent builds share them.
 func (o overlay) write(dir, goroot string) (string, error) {
 	paths := make([]string, 0, len(o))
 	for path := range o {
@@ -368,7 +368,7 @@ func (o overlay) write(dir, goroot string) (string, error) {
 	var description struct{ Replace map[string]string }
 	description.Replace = map[string]string{}
 	for _, path := range paths {
-		var file string // the go command's word for a file that is not there
+		var file string // means to the go command that the file does not exist
 		if o[path] != nil {
 			file = filepath.Join(dir, strings.ReplaceAll(path, "/", "_"))
 			if err := writeOnce(file, o[path]); err != nil {
@@ -385,8 +385,8 @@ func (o overlay) write(dir, goroot string) (string, error) {
 	return file, writeOnce(file, text)
 }
 
-// writeOnce creates a file with the given content, or leaves one that has it; a
-// half-written one is never seen.
+// writeOnce creates a file with the given content unless it exists with that content. A partially
+// written file is never visible.
 func writeOnce(path string, content []byte) error {
 	if old, err := os.ReadFile(path); err == nil && string(old) == string(content) {
 		return nil

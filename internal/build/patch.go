@@ -11,14 +11,14 @@ import (
 	"strings"
 )
 
-// An edit replaces the bytes [from, to) of a source file.
+// edit replaces the bytes [from, to) of a source file.
 type edit struct {
 	from, to int
 	text     string
 }
 
-// source is a file of GOROOT that is being patched. Patches find their place by
-// declaration and syntax, never by line, and keep every line where it is.
+// source is a file of GOROOT that is being patched. Patches find their position by declaration and
+// syntax, never by line, and keep every line where it is.
 type source struct {
 	path  string
 	text  []byte
@@ -36,8 +36,7 @@ func parseSource(path string, text []byte) (*source, error) {
 	return &source{path: path, text: text, fset: fset, file: file}, nil
 }
 
-// A patch makes its edits to a source, or says why the source does not look as
-// it should.
+// patch makes edits to a source, or returns an error if the source does not look as expected.
 type patch func(*source) error
 
 // apply returns the text of the file at path with the patches made.
@@ -91,8 +90,8 @@ func (s *source) printed(n ast.Node) string {
 	return b.String()
 }
 
-// function returns the declaration of a function or method; name is "f" or
-// "T.m", the latter for value and pointer receivers alike.
+// function returns the declaration of a function or method. name is "f", or "T.m" for methods with
+// value and pointer receivers.
 func (s *source) function(name string) (*ast.FuncDecl, error) {
 	for _, d := range s.file.Decls {
 		f, ok := d.(*ast.FuncDecl)
@@ -110,7 +109,7 @@ func (s *source) function(name string) (*ast.FuncDecl, error) {
 	return nil, fmt.Errorf("no function %s", name)
 }
 
-// body is function for one that must have a body.
+// body is function for a function that must have a body.
 func (s *source) body(name string) (*ast.FuncDecl, error) {
 	f, err := s.function(name)
 	if err == nil && f.Body == nil {
@@ -119,7 +118,7 @@ func (s *source) body(name string) (*ast.FuncDecl, error) {
 	return f, err
 }
 
-// atStart puts a statement at the start of a function.
+// atStart inserts a statement at the start of a function.
 func atStart(name, statement string) patch {
 	return func(s *source) error {
 		f, err := s.body(name)
@@ -131,7 +130,7 @@ func atStart(name, statement string) patch {
 	}
 }
 
-// atEnd puts a statement at the end of a function without results.
+// atEnd inserts a statement at the end of a function without results.
 func atEnd(name, statement string) patch {
 	return func(s *source) error {
 		f, err := s.body(name)
@@ -173,8 +172,8 @@ func variable(name string) patch {
 	}
 }
 
-// inEndlessLoop puts a statement at the start of the first "for {" directly in a
-// function's body.
+// inEndlessLoop inserts a statement at the start of the first "for {" directly in a function's
+// body.
 func inEndlessLoop(name, statement string) patch {
 	return func(s *source) error {
 		f, err := s.body(name)
@@ -191,8 +190,8 @@ func inEndlessLoop(name, statement string) patch {
 	}
 }
 
-// inIf puts a statement at the start of what if statements of a function do whose
-// condition is given in gofmt's form; there must be as many as expected.
+// inIf inserts a statement at the start of the bodies of if statements in a function whose
+// condition is given in gofmt's form. There must be as many as expected.
 func inIf(name, condition, statement string, expected int) patch {
 	return func(s *source) error {
 		f, err := s.body(name)
@@ -214,20 +213,20 @@ func inIf(name, condition, statement string, expected int) patch {
 	}
 }
 
-// replaceCalls replaces a call in a function, given in gofmt's form; there must
-// be as many as expected.
+// replaceCalls replaces a call in a function, given in gofmt's form. There must be as many as
+// expected.
 func replaceCalls(name, call, with string, expected int) patch {
 	return replaceNodes[*ast.CallExpr](name, "calls of", call, with, expected)
 }
 
-// replaceExpressions replaces a binary expression in a function, given in gofmt's form;
-// there must be as many as expected.
+// replaceExpressions replaces a binary expression in a function, given in gofmt's form. There must
+// be as many as expected.
 func replaceExpressions(name, expression, with string, expected int) patch {
 	return replaceNodes[*ast.BinaryExpr](name, "expressions", expression, with, expected)
 }
 
-// replaceNodes replaces a node of one type in a function, given in gofmt's form; what is how
-// such nodes are called.
+// replaceNodes replaces nodes of one type in a function, given in gofmt's form. what is the name of
+// such nodes in errors.
 func replaceNodes[N ast.Expr](name, what, text, with string, expected int) patch {
 	return func(s *source) error {
 		f, err := s.body(name)
@@ -250,7 +249,7 @@ func replaceNodes[N ast.Expr](name, what, text, with string, expected int) patch
 	}
 }
 
-// addImport adds an import to those of a file.
+// addImport adds an import to a file.
 func addImport(path string) patch {
 	return func(s *source) error {
 		for _, d := range s.file.Decls {
@@ -263,8 +262,8 @@ func addImport(path string) patch {
 	}
 }
 
-// replaceStatements replaces a statement that is a call, given in gofmt's form, in
-// the whole file; there must be as many as expected.
+// replaceStatements replaces a statement that is a call, given in gofmt's form, in the whole file.
+// There must be as many as expected.
 func replaceStatements(call, with string, expected int) patch {
 	return func(s *source) error {
 		found := 0
@@ -283,8 +282,8 @@ func replaceStatements(call, with string, expected int) patch {
 	}
 }
 
-// replaceSelectors replaces the selector expression from, such as pkg.F,
-// wherever it stands in the file, at least once.
+// replaceSelectors replaces the selector expression from, such as pkg.F, everywhere in the file, at
+// least once.
 func replaceSelectors(from, to string) patch {
 	return func(s *source) error {
 		found := false
@@ -303,8 +302,7 @@ func replaceSelectors(from, to string) patch {
 	}
 }
 
-// directed gives a function a compiler directive, in place of the first line of
-// its comment.
+// directed gives a function a compiler directive, in place of the first line of its comment.
 func directed(name, directive string) patch {
 	return func(s *source) error {
 		f, err := s.function(name)
@@ -319,7 +317,7 @@ func directed(name, directive string) patch {
 	}
 }
 
-// dropImport removes an import that the patches have left without use.
+// dropImport removes an import that the patches have left unused.
 func dropImport(path string) patch {
 	return func(s *source) error {
 		for _, d := range s.file.Decls {
@@ -343,7 +341,7 @@ func dropImport(path string) patch {
 	}
 }
 
-// dropDeclaration removes a function that has no body, with its directives.
+// dropDeclaration removes a function without a body, with its directives.
 func dropDeclaration(name string) patch {
 	return func(s *source) error {
 		f, err := s.function(name)

@@ -17,9 +17,8 @@ type TestPackage struct {
 	Dir  string // where its tests run
 }
 
-// TestPackages returns the packages with tests among those that patterns match, "."
-// if there are none, in the order of the go command. tags are the flags that choose
-// files.
+// TestPackages returns the packages with tests that match patterns, "." if there are none, in the
+// order of the go command. flags are build flags; only -tags counts.
 func (b *Builder) TestPackages(ctx context.Context, dir string, flags []string, patterns ...string) (tested []TestPackage, err error) {
 	tags, _ := cutTags(flags)
 	args := []string{"list", "-json=ImportPath,Dir,TestGoFiles,XTestGoFiles,DepsErrors,Error", "-e", "-test=false",
@@ -50,8 +49,8 @@ func (b *Builder) TestPackages(ctx context.Context, dir string, flags []string, 
 	}
 }
 
-// BuildTest compiles the tests of a package to an executable at output, as go test
-// would run it. flags are further build flags. What the compiler says is in the error.
+// BuildTest compiles the tests of a package to an executable at output, as go test would. flags are
+// further build flags. The error has what the compiler printed.
 func (b *Builder) BuildTest(ctx context.Context, dir, output string, flags []string, pkg string) error {
 	args := slices.Concat([]string{"-c", "-vet=off", "-o", output}, flags, []string{pkg})
 	return b.compile(ctx, dir, "test", args)

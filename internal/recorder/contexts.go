@@ -7,35 +7,32 @@ import (
 	"github.com/heisen-go/heisen"
 )
 
-// The merger follows each goroutine's locks, and places tell its calls. What they
-// add to Symbols
-// stays there, for detectors remember contexts, so there are limits: a program
-// that locks millions of locks, or recurses in millions of ways, gets coarser
-// contexts and not an analyser that grows with the length of the run.
+// The merger follows the locks of each goroutine; places have its calls. Both are added to Symbols
+// and stay there, since detectors keep contexts. So there are limits: a program with millions of
+// locks or call paths gets coarser contexts, and the analyzer does not grow with the length of the
+// run.
 
-// defaultLimits make about 60 MB, of a program that exhausts them all.
+// defaultLimits take about 60 MB if a program exhausts them all.
 var defaultLimits = heisen.Limits{CallPaths: 1 << 20, LockPaths: 1 << 16, OtherLock: manyLocksObject, Contexts: 1 << 20}
 
-// manyLocksObject stands for the locks that were taken after the limit was reached: of
-// those a context says only where they were. It is no address that a Go program
-// can have.
+// manyLocksObject stands for the locks acquired after the limit was reached: contexts only say
+// where they were acquired. No address of a Go program has this value.
 const manyLocksObject heisen.Object = manyLocks
 
-// heldLock is a lock that a goroutine holds, and the path of locks without it and
-// those taken later.
+// heldLock is a lock that a goroutine holds, and the path of locks without it and the later ones.
 type heldLock struct {
 	heisen.HeldLock
 	without uint32
 }
 
-// acquired notes that g has taken a lock.
+// acquired notes that g has acquired a lock.
 func (m *merger) acquired(g *goroutine, held heisen.HeldLock) {
 	g.holds = append(g.holds, heldLock{held, g.cursor.Locks})
 	g.cursor, g.stale = m.s.syms.Acquire(g.cursor, held), true
 }
 
-// released ends a hold of lock: g's own, or, for Go lets any goroutine unlock a
-// mutex, that of whoever has one.
+// released ends the critical section of a lock: that of g, or, since any goroutine may unlock a Go
+// mutex, that of a goroutine that holds it.
 func (m *merger) released(g *goroutine, lock heisen.Object, shared bool) {
 	if m.releasedBy(g, lock, shared) {
 		return
@@ -54,8 +51,8 @@ func (m *merger) released(g *goroutine, lock heisen.Object, shared bool) {
 	}
 }
 
-// releasedBy ends g's latest hold of lock, wherever it stands in the order of
-// acquisition, and reports whether there was one.
+// releasedBy ends g's last critical section of lock, at any position in the order of acquisition.
+// It reports whether there was one.
 func (m *merger) releasedBy(g *goroutine, lock heisen.Object, shared bool) bool {
 	i := len(g.holds) - 1
 	for i >= 0 && (g.holds[i].Lock != lock || g.holds[i].Shared != shared) {

@@ -1,49 +1,65 @@
-// Package rt is the recorder: the source that is injected into package runtime
-// of a program (folder inject), and the receiving side, which turns what the
-// program sends into a heisen.Source.
+// Package recorder is the recorder: the source that is injected into package runtime of a program
+// (folder inject), and the receiving side, which turns what the program sends into a heisen.Source.
 //
-// A program connects to the socket of a Listener as it starts. Every P of its
-// scheduler has a buffer of words; the buffers are sent as they fill, and now
-// and then. A Stream puts each goroutine's words back in their order (a
-// goroutine moves between Ps) and merges the goroutines: accesses carry no
-// stamp, synchronisation events carry dense sequence numbers, and any order that
-// respects both is one that the program could have shown, with the same
-// happens-before relation. When the garbage collector is about to free memory,
-// everything recorded so far is sent and merged first, so the lives of an address
-// do not mix.
+// A program connects to the socket of a [Listener] when it starts. [Program.Open] tells it what to
+// send ([Want]) and returns the [Stream] of its events. [Sources] returns the injected files;
+// package build puts them into an overlay of GOROOT. inject/wire.go has the format of what is sent.
 //
-// Where an event happened is a place: a program counter and the calls that led to
-// it, a node of a tree that the recorder keeps and sends as it grows (paths.go,
-// places.go). The program itself is asked what those are in its source (symbolize.go), by
-// its emulator, if it has one (emulator.go).
+// # Algorithm
 //
-// A program can look for races by itself. In the mode Races it follows happens-before as
-// FastTrack does (happens.go): what goroutines know of each other, and what was last done
-// to every word, stands in the table of package internal/core/fasttrack, which is injected with
-// the recorder. It can also look for overlapping accesses (Live, watch.go): then the
-// table of package internal/core/atomrace, which is injected with the recorder, has what each
-// goroutine is accessing, and what is found comes with the stream. A program that does
-// nothing else sends no events. It keeps who has started which goroutine, and where, and tells
-// that of those concerned before it tells of what it has found (descent.go).
+// Each P of the program's scheduler has a buffer of words, which is sent when it is full, and from
+// time to time. A Stream restores the order of each goroutine's words (goroutines move between Ps)
+// and merges the goroutines. Accesses have no stamp; synchronization events have dense sequence
+// numbers. Every order that respects both is one that the program could have shown, with the same
+// happens-before relation. Before the garbage collector frees memory, everything recorded is sent
+// and merged, so the allocation epochs of an address don't mix.
 //
-// A program can be run deterministically (Schedule, sched.go): one goroutine at a time,
-// which, is chosen by the strategies of package internal/core/strategies, which are injected, too.
-// Everything that decides what the program does comes from one seed then: the choices,
-// random numbers, the order of maps and select, and time, which is virtual (clock.go).
-// What comes from outside is counted (outside.go); a program that cannot go on is
-// ended, with a report of where its goroutines are (stuck.go).
+// A place says where an event happened: a program counter and the calls that led to it, a node of
+// a tree that the program keeps and sends as it grows (inject/places.go, places.go). The program
+// itself is run a second time to name program counters (symbolize.go), under its emulator if it has
+// one (emulator.go).
 //
-// In the mode Everything a program also says which states its goroutines change and depend
-// on that order nothing (states.go): which element of a channel is the next, that one was
-// empty when a select statement took its default case, the count of a wait group. They
-// become Change and Observe events, for who asks what else could have happened.
+// The [Mode] decides what a program records and what it detects itself:
 //
-// Packages can be hidden (Hidden, hide.go): then their functions' calls by others are
-// Hide and Reveal events with the objects that they may touch, and what they do is
-// dropped in the program.
-// What they may touch the program finds out each time, or it says once what objects
-// point to, and again when that has changed, and the sets are made here (objects.go).
+//   - Everything, Unrepeated and Marked send events. Unrepeated leaves out repeated accesses
+//     (inject/filter.go; TREE, section 3.3). Everything also sends states of channels, wait groups
+//     and timers, as Change and Observe events, for predictions (inject/states.go).
+//   - Races sends the races that the program finds with package internal/core/fasttrack
+//     (inject/races.go, inject/syncorder.go), and no events.
+//   - [Live] sends overlapping accesses and violated sections, found with package
+//     internal/core/atomrace (inject/overlaps.go).
 //
-// Package testing is patched to say which test a goroutine begins to run; in the
-// Symbols that is a call at a site that has a Task.
+// A program that sends no events keeps the origins of its goroutines and sends those that a finding
+// names (inject/origins.go).
+//
+// A [Schedule] makes the run deterministic: one goroutine runs at a time, chosen by the strategies
+// of package internal/core/strategies (inject/sched.go, inject/schedpoints.go). A seed decides all
+// choices, random numbers, and the order of maps and select; time is virtual (inject/clock.go).
+// Influences from outside are counted (inject/nondeterminism.go). A program that cannot go on is
+// ended with a report of its goroutines (inject/abortrun.go).
+//
+// [Hidden] packages are not recorded. Calls of their functions are Hide and Reveal events with the
+// sets of objects that the calls may touch (inject/hide.go). The program finds each set anew
+// (inject/reach.go), or sends once what objects point to, and again when that has changed, and the
+// sets are made here (inject/objectgraph.go, objects.go).
+//
+// Package testing is patched to report the test that a goroutine runs. In Symbols that is a call at
+// a site that has a Task.
+//
+// # Guarantees
+//
+// A stream is complete unless Next returns a [LostError]. All that it delivers happened in an order
+// that the program could have shown. Bytes that no recorder sends give an error that wraps
+// [ErrCorrupt]; they never cause a panic or unbounded memory. Contexts lose detail if a program has
+// more than about a million call paths or 65,536 paths of locks ([Stream.Coarse]).
+//
+// # Cost
+//
+// An access is two words, a synchronization three. Memory of the receiving side is bounded by the
+// words that wait for other goroutines and by the limits of Symbols.
+//
+// # Concurrency
+//
+// A Listener may be used by several goroutines. A Program and its Stream belong to one goroutine,
+// except [Program.Abandon].
 package recorder

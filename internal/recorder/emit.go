@@ -8,9 +8,8 @@ import (
 	"github.com/heisen-go/heisen"
 )
 
-// consume emits the events that words, the next of g, stand for. It returns how
-// many words it got through: all, or those before a switch or before one that
-// waits, or as many as make enough events.
+// consume emits the events in words, the next ones of g. It returns the number of words consumed:
+// all, or those before a switch, before an event that waits, or as many as make enough events.
 func (m *merger) consume(g *goroutine, words []uint64) (i int, waits bool, err error) {
 	if !g.begun {
 		if len(words) == 0 {
@@ -123,7 +122,8 @@ func (m *merger) consume(g *goroutine, words []uint64) (i int, waits bool, err e
 	return i, false, nil
 }
 
-// markHidden marks the events from first on that are not the existence of goroutines.
+// markHidden sets HiddenCode on the events from first on that are not about the existence of
+// goroutines.
 func (m *merger) markHidden(first int) {
 	for i := range m.s.out[first:] {
 		switch r := &m.s.out[first+i]; r.Op {
@@ -134,7 +134,7 @@ func (m *merger) markHidden(first int) {
 	}
 }
 
-// number says of the events of g from first on of which operation they are.
+// number sets the operation number of the events of g from first on.
 func (m *merger) number(g *goroutine, first int) {
 	for i := range m.s.out[first:] {
 		if r := &m.s.out[first+i]; r.Thread == g.id && (r.Op.IsAccess() || r.Op.IsSync()) {
@@ -143,8 +143,7 @@ func (m *merger) number(g *goroutine, first int) {
 	}
 }
 
-// emit adds an event of g, for the caller to fill in what is not its thread and
-// context.
+// emit adds an event of g. The caller sets all fields but thread and context.
 func (m *merger) emit(g *goroutine) *heisen.Record {
 	if g.stale {
 		g.context = m.s.syms.Context(g.cursor)
@@ -156,15 +155,15 @@ func (m *merger) emit(g *goroutine) *heisen.Record {
 	}
 	m.s.out = m.s.out[:n+1]
 	r := &m.s.out[n]
-	// Field by field: a literal would be made elsewhere and copied.
+	// Field by field: a literal would be built elsewhere and copied.
 	r.Object, r.Value, r.Thread, r.Site, r.Context, r.Len, r.Op, r.Flags = 0, 0, g.id, 0, g.context, 0, 0, 0
 	return r
 }
 
-// maxAccess is the longest access of one Record, a multiple of 8.
+// maxAccess is the longest access of a Record, a multiple of 8.
 const maxAccess = 1<<16 - 8
 
-// longAccess emits an access in pieces, for a Record cannot say how long it is.
+// longAccess emits an access that is too long for a Record in pieces.
 func (m *merger) longAccess(g *goroutine, obj heisen.Object, size uint64, site heisen.Site, op heisen.Op, flags heisen.Flags) {
 	for size > 0 {
 		n := min(size, maxAccess-uint64(obj)%8)
@@ -190,7 +189,7 @@ func (m *merger) moveTo(g *goroutine, place uint64) (heisen.Site, error) {
 // begin emits the first event of a goroutine.
 func (m *merger) begin(g *goroutine, goid uint64) {
 	info := m.s.syms.Thread(g.id)
-	if info.Name == "" { // otherwise it was told with its descent
+	if info.Name == "" { // else its origin was sent
 		info.Name = threadName(g.id, goid)
 		m.s.syms.SetThread(g.id, info)
 	}
@@ -198,8 +197,8 @@ func (m *merger) begin(g *goroutine, goid uint64) {
 	r.Op, r.Value = heisen.Begin, goid
 }
 
-// threadName is what a goroutine is called, by the runtime's number, which is 0 for what is
-// none.
+// threadName returns the name of a goroutine by the runtime's number, which is 0 if it is no
+// goroutine.
 func threadName(id heisen.Thread, goid uint64) string {
 	switch {
 	case id == 0:
@@ -210,13 +209,12 @@ func threadName(id heisen.Thread, goid uint64) string {
 	return "runtime timers"
 }
 
-// collector is the message by which goroutines tell the garbage collector, and
-// it the finalizers, that they are done with an object. It is no address that a
-// Go program can have.
+// collector is the message object by which goroutines tell the garbage collector, and it tells
+// finalizers, that they are done with an object. No address of a Go program has this value.
 const collector heisen.Object = 1 << 55
 
-// collected emits what makes everything so far happen before the finalizers that
-// g is about to run. Goroutines that have ended have sent theirs.
+// collected emits events that order everything so far before the finalizers that g is about to run.
+// Goroutines that have ended have sent theirs.
 func (m *merger) collected(g *goroutine) {
 	for _, id := range slices.Sorted(maps.Keys(m.gs)) {
 		if h := m.gs[id]; h != g && h.begun {
@@ -228,8 +226,7 @@ func (m *merger) collected(g *goroutine) {
 	r.Op, r.Object = heisen.Receive, collector
 }
 
-// sync emits a synchronisation event and follows what it does to the locks held
-// and to the goroutines that exist.
+// sync emits a synchronization event and updates the locks held and the goroutines that exist.
 func (m *merger) sync(g *goroutine, op, arg uint64, site heisen.Site) error {
 	switch op {
 	case opCollected:

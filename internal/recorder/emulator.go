@@ -8,12 +8,12 @@ import (
 	"strings"
 )
 
-// emulators is how QEMU's emulators of single programs are called, before what they emulate.
+// emulators is the prefix of the names of QEMU's user mode emulators.
 const emulators = "qemu-"
 
-// openProgram opens the executable of process pid. Under an emulator the process is that of the
-// emulator, and the program its first argument, also where the kernel has started it for a
-// program of another machine; emulator is nil if there is none.
+// openProgram opens the executable of process pid. Under an emulator, the process is the emulator
+// and the program is its first argument, even if the kernel has started it for a program of another
+// architecture. emulator is nil if there is none.
 func openProgram(pid int) (exe, emulator *os.File, err error) {
 	path := fmt.Sprintf("/proc/%d/exe", pid)
 	exe, err = os.Open(path)

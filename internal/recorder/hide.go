@@ -12,52 +12,47 @@ import (
 	"github.com/heisen-go/heisen"
 )
 
-// Hidden is packages of which nothing is recorded but the calls of their functions
-// by others, as Hide and Reveal events. They are compiled like those that are
-// recorded.
+// Hidden lists packages of which nothing is recorded but the calls of their functions by other
+// packages, as Hide and Reveal events. They are compiled like recorded packages.
 type Hidden struct {
 	Packages []string // import paths
-	// Variables are used by hidden code without having been given to it, besides
-	// those of the packages: import path, dot, name.
+	// Variables are variables outside of the packages that hidden code uses without being given
+	// them: import path, dot, name.
 	Variables []string
-	// Constants are variables of the packages that they do not synchronise by: what is
-	// only reached by these is in no set. Of a variable in both lists it is Variables that
-	// counts.
+	// Constants are variables of the packages by which they do not synchronize: what only these
+	// reach is in no set. A variable in both lists counts as one of Variables.
 	Constants []string
-	// Limit is how many objects a call may reach before it counts as reaching all;
-	// DefaultReach if 0, MaxReach at most.
+	// Limit is the number of objects that a call may reach before it counts as reaching all:
+	// DefaultReach if 0, at most MaxReach.
 	Limit int
-	// Once has what an object points to looked at once, and again after a pointer was
-	// written there (section 4.4.3 of the paper): by an instrumented package, or for one
-	// by the runtime, into a slice, map or channel. It misses pointers that packages
-	// write which are not instrumented, into objects that are known already; what only
-	// they lead to had better not be synchronised on, as the paper asks for, too.
+	// Once scans objects once, and again after a pointer was written to them (section 4.4.3 of the
+	// paper) by an instrumented package, or by the runtime for one, into a slice, map or channel.
+	// Pointers that other packages write into objects already scanned are missed. As in the paper,
+	// there should be no synchronization on objects that only such pointers reach.
 	Once bool
-	// Show has what the packages do recorded all the same, with the flag Covered: as
-	// if they were not hidden, and as if they were, in one run.
+	// Show records what the packages do all the same, with the flag HiddenCode: one run then shows
+	// the program with and without hidden packages.
 	Show bool
 }
 
-// HiddenCode is the flag of an event of hidden code, in a recording that shows it.
+// HiddenCode is the flag of events of hidden code, in a recording with Hidden.Show.
 const HiddenCode heisen.Flags = 1 << 5
 
 const (
-	// DefaultReach is how many objects a hidden call may reach unless it is told
-	// otherwise.
+	// DefaultReach is the default of Hidden.Limit.
 	DefaultReach = 1024
 	// MaxReach bounds Hidden.Limit.
 	MaxReach = 4096
 
-	globalRoot   = 1 << 63 // in the size of a variable: of a hidden package
-	globalOpaque = 1 << 62 // in the same: of the runtime
+	globalRoot   = 1 << 63 // in the size of a variable: it belongs to a hidden package
+	globalOpaque = 1 << 62 // in the size of a variable: it belongs to the runtime
 )
 
-// ErrStripped says that a program has no symbol table.
+// ErrStripped means that a program has no symbol table.
 var ErrStripped = errors.New("the program has no symbol table")
 
-// encode returns the message to a program whose text starts at an address. exe is
-// its executable: without its symbols every call reaches all objects, and the error is
-// ErrStripped.
+// encode returns the message to a program whose text starts at an address. exe is its executable.
+// Without symbols every call reaches all objects, and the error is ErrStripped.
 func (h *Hidden) encode(exe io.ReaderAt, text uint64) (message []byte, err error) {
 	prefixes := make([]string, len(h.Packages))
 	for i, path := range h.Packages {
@@ -97,8 +92,8 @@ func (h *Hidden) encode(exe io.ReaderAt, text uint64) (message []byte, err error
 	return b, err
 }
 
-// Missing returns those of the variables that a program with this executable does
-// not have: there are none of that name, or nothing uses them.
+// Missing returns the named variables that a program with this executable does not have: they don't
+// exist, or nothing uses them.
 func (h *Hidden) Missing(exe io.ReaderAt) (variables []string) {
 	wanted := h.symbols()
 	if _, err := globalsOf(exe, 0, nil, wanted); err != nil {
@@ -112,10 +107,10 @@ func (h *Hidden) Missing(exe io.ReaderAt) (variables []string) {
 	return variables
 }
 
-// wantedVariable is a variable that somebody has named.
+// wantedVariable is a variable in Variables or Constants.
 type wantedVariable struct{ constant, found bool }
 
-// symbols returns the variables that are named, by symbol.
+// symbols returns the named variables by symbol.
 func (h *Hidden) symbols() map[string]wantedVariable {
 	wanted := map[string]wantedVariable{}
 	for _, v := range h.Constants {
@@ -127,14 +122,13 @@ func (h *Hidden) symbols() map[string]wantedVariable {
 	return wanted
 }
 
-// variableSymbol is how the compiler writes an import path, a dot and a variable.
+// variableSymbol returns the symbol of a variable: import path, dot, name.
 func variableSymbol(v string) string {
 	dot := max(strings.LastIndexByte(v, '.'), 0)
 	return symbolPrefix(v[:dot]) + v[dot:]
 }
 
-// symbolPrefix is how the compiler writes an import path before the names of
-// functions and variables.
+// symbolPrefix returns an import path as the compiler writes it in symbols.
 func symbolPrefix(path string) string {
 	slash := strings.LastIndexByte(path, '/')
 	var b strings.Builder
@@ -151,10 +145,9 @@ func symbolPrefix(path string) string {
 
 type global struct{ start, size uint64 }
 
-// globalsOf returns the variables of a program, by address. Those of packages with
-// the prefixes, and those that are wanted, have globalRoot in their size unless they are
-// constant, those of the runtime globalOpaque. Of what is wanted it notes that it is
-// there.
+// globalsOf returns the variables of a program by address. Those of packages with the prefixes, and
+// the wanted ones, have globalRoot in their size unless they are constant; those of the runtime
+// have globalOpaque. It marks the wanted variables that it finds.
 func globalsOf(exe io.ReaderAt, text uint64, prefixes []string, wanted map[string]wantedVariable) (globals []global, err error) {
 	if exe == nil {
 		return nil, ErrStripped
@@ -167,7 +160,7 @@ func globalsOf(exe io.ReaderAt, text uint64, prefixes []string, wanted map[strin
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrStripped, err)
 	}
-	var moved uint64 // how far from where it is linked for
+	var moved uint64 // the distance from the address for which it was linked
 	found := false
 	for _, s := range symbols {
 		if s.Name == "runtime.text" {
@@ -190,7 +183,7 @@ func globalsOf(exe io.ReaderAt, text uint64, prefixes []string, wanted map[strin
 			of.found = true
 			wanted[s.Name] = of
 		}
-		if strings.HasSuffix(s.Name, "..inittask") { // what the runtime initialises packages by
+		if strings.HasSuffix(s.Name, "..inittask") { // the runtime's list for initialization
 			g.size |= globalOpaque
 		} else if named && !of.constant || !named && slices.ContainsFunc(prefixes, func(p string) bool { return strings.HasPrefix(s.Name, p) }) {
 			g.size |= globalRoot
@@ -211,7 +204,7 @@ func globalsOf(exe io.ReaderAt, text uint64, prefixes []string, wanted map[strin
 	return globals, nil
 }
 
-// addReach defines a set of objects.
+// addReach adds a set of objects.
 func (s *Stream) addReach(id uint32, words []uint64) error {
 	if int(id) != len(s.reach) || len(words)%2 != 0 {
 		return s.corrupt("set %d of objects, in %d words", id, len(words))
@@ -245,12 +238,12 @@ func (m *merger) hide(g *goroutine, function uint64, site heisen.Site, stamp, re
 	return nil
 }
 
-// nameCalls asks for the names of hidden functions, which name their calls.
+// nameCalls names hidden functions, which name their calls.
 func (s *Stream) nameCalls() {
 	if len(s.unnamed) == 0 || s.solve == nil {
 		return
 	}
-	// A site is what comes after a call, so the symboliser looks at the byte before.
+	// Sites are return addresses, so the symbolizer looks at the byte before.
 	at := make([]uint32, len(s.unnamed))
 	for i, off := range s.unnamed {
 		at[i] = off + 1

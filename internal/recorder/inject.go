@@ -20,13 +20,11 @@ import (
 //go:embed inject/*.go inject/*.s
 var inject embed.FS
 
-// buildTag keeps the injected files out of this module's own builds; it stands
-// on their first line.
+// buildTag is the first line of the injected files. It keeps them out of this module's builds.
 const buildTag = "//go:build heisen_inject\n"
 
-// Sources returns the recorder's files, by name, as they go into package
-// runtime. syscallPackage is the import path of the runtime's system call
-// package, which depends on the release.
+// Sources returns the injected files, by name, as they go into package runtime. syscallPackage is
+// the import path of the runtime's system call package, which depends on the Go release.
 func Sources(syscallPackage string) (map[string][]byte, error) {
 	entries, err := fs.ReadDir(inject, "inject")
 	if err != nil {
@@ -59,9 +57,9 @@ func Sources(syscallPackage string) (map[string][]byte, error) {
 	return files, nil
 }
 
-// addCore adds the files of a package that is the core of what the recorder does, as
-// they go into package runtime: what they declare has names of its own there, and
-// the atomic types are the runtime's.
+// addCore adds the files of a package that runs inside programs, as they go into package runtime:
+// names that they declare get a prefix, and the atomic types are the runtime's. pkg is the prefix
+// after "heisen".
 func addCore(files map[string][]byte, pkg string, source embed.FS) error {
 	entries, err := fs.ReadDir(source, ".")
 	if err != nil {
@@ -69,7 +67,7 @@ func addCore(files map[string][]byte, pkg string, source embed.FS) error {
 	}
 	fset := token.NewFileSet()
 	parsed := map[string]*ast.File{}
-	own := map[string]bool{} // what the files declare
+	own := map[string]bool{} // names that the files declare
 	for _, e := range entries {
 		text, err := fs.ReadFile(source, e.Name())
 		if err != nil {
@@ -100,7 +98,7 @@ func addCore(files map[string][]byte, pkg string, source embed.FS) error {
 		for _, id := range rename {
 			name := capital(id.Name)
 			if name != id.Name && own[name] {
-				name = "_" + id.Name // it would not be the only one
+				name = "_" + id.Name // avoids a collision
 			}
 			id.Name = "heisen" + capital(pkg) + name
 		}
@@ -119,18 +117,18 @@ func addCore(files map[string][]byte, pkg string, source embed.FS) error {
 	return nil
 }
 
+// capital returns a name with its first letter in upper case.
 func capital(name string) string { return strings.ToUpper(name[:1]) + name[1:] }
 
-// Annotations are the functions of package internal/race that the recorder
-// implements for the standard library's own annotations.
+// Annotations are the functions of package internal/race that the recorder implements for the
+// standard library's annotations.
 var Annotations = []string{
 	"Acquire", "Release", "ReleaseMerge", "Disable", "Enable", "Errors",
 	"Read", "Write", "ReadRange", "WriteRange",
 	"ReadPC", "WritePC", "ReadObjectPC", "WriteObjectPC",
 }
 
-// AddedAnnotations are the signatures of those that it adds there for the patched
-// locks of package sync and the patched package testing.
+// AddedAnnotations are the signatures of functions that it adds there for the patched packages.
 var AddedAnnotations = []string{
 	"Task(name string)",
 	"Locking(lock unsafe.Pointer)",

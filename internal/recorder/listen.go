@@ -15,18 +15,17 @@ import (
 	"github.com/heisen-go/heisen"
 )
 
-// Listener is where instrumented programs connect. Close it when no program will
-// come any more.
+// Listener accepts the connections of instrumented programs. Close it when no more programs will
+// connect.
 type Listener struct {
 	dir     string
 	l       *net.UnixListener
-	stopped atomic.Bool // nobody will come any more
-	ended   atomic.Bool // nobody has come
+	stopped atomic.Bool // no more programs will connect
+	ended   atomic.Bool // all connected programs were returned
 }
 
-// Listen makes a socket in a new temporary folder. The length of its name is always
-// the same: programs keep it in their memory, and addresses in two runs that are to be
-// the same must not depend on it.
+// Listen makes a socket in a new temporary folder. The length of its name is constant: programs
+// keep the name in memory, and addresses in two deterministic runs must not depend on it.
 func Listen() (*Listener, error) {
 	dir, err := makeDir()
 	if err != nil {
@@ -50,12 +49,11 @@ func makeDir() (dir string, err error) {
 	return dir, err
 }
 
-// Env returns the environment variable that makes an instrumented program, and
-// those that it starts, connect here.
+// Env returns the environment variable that makes instrumented programs, and those that they start,
+// connect to the listener.
 func (l *Listener) Env() string { return socketEnv + "=" + l.l.Addr().String() }
 
-// Accept waits for the next program. After Stop or Close it returns
-// net.ErrClosed.
+// Accept waits for the next program. After Stop or Close it returns net.ErrClosed.
 func (l *Listener) Accept() (*Program, error) {
 	if l.ended.Load() {
 		return nil, net.ErrClosed
@@ -71,32 +69,31 @@ func (l *Listener) Accept() (*Program, error) {
 	return &Program{conn: conn}, nil
 }
 
-// Stop makes Accept return net.ErrClosed when it has returned every program that
-// is connected already: a connection of its own comes after them.
+// Stop makes Accept return net.ErrClosed once it has returned all programs that are connected
+// already: Stop makes a connection that comes after them.
 func (l *Listener) Stop() error {
 	l.stopped.Store(true)
 	conn, err := net.DialUnix("unix", l.last(), l.l.Addr().(*net.UnixAddr))
 	if err != nil {
-		return errors.Join(err, l.l.Close()) // Accept is not to wait for ever
+		return errors.Join(err, l.l.Close()) // Accept must not wait forever
 	}
 	return conn.Close()
 }
 
-// last is the address from which Stop connects.
+// last returns the address from which Stop connects.
 func (l *Listener) last() *net.UnixAddr {
 	return &net.UnixAddr{Net: "unix", Name: filepath.Join(l.dir, "last")}
 }
 
-// Close removes the socket and its folder. Programs that were accepted stay
-// connected.
+// Close removes the socket and its folder. Programs that were accepted stay connected.
 func (l *Listener) Close() error {
 	return errors.Join(l.l.Close(), os.RemoveAll(l.dir))
 }
 
 // Program is a connected program.
 type Program struct {
-	// Stripped says that the program has no symbol table, so that hidden calls reach
-	// all objects. Open sets it, if packages are hidden.
+	// Stripped means that the program has no symbol table, so hidden calls reach all objects. Open
+	// sets it, if there are hidden packages.
 	Stripped bool
 
 	conn   *net.UnixConn
@@ -104,55 +101,52 @@ type Program struct {
 	solver *processSymbolizer
 }
 
-// Mode is what of a program's run is recorded.
+// Mode says what is recorded of a program's run.
 type Mode int32
 
 const (
-	// Everything is every access that the compiler has instrumented.
+	// Everything records every access that the compiler has instrumented.
 	Everything Mode = 0
-	// Unrepeated leaves out an access if the same goroutine has made the same one
-	// (instruction, kind, bytes) before in the same span, that is, without having
-	// made known to others in between what it did. For detectors that follow
-	// happens-before, with lock edges or without, and for those that compare the
-	// locks held on top of that, the set of unique racing pairs of sites is the
-	// same; those that follow the states of a variable, as Eraser does, or the
-	// order of accesses within a goroutine need Everything. It is the redundancy
-	// within a thread of TREE (section 3.3), made safe for detectors that follow
-	// lock edges. A goroutine whose lock another one releases may be taken to hold it
-	// still until its next synchronisation.
+	// Unrepeated leaves out an access if the same goroutine has made the same one (instruction,
+	// kind, bytes) before in the same span, that is, without having published in between what it
+	// did. The set of unique racing pairs of sites stays the same for detectors that follow
+	// happens-before, with or without lock edges, and for those that also compare the locks held.
+	// Detectors that follow the states of a variable, such as Eraser, or the order of accesses
+	// within a goroutine need Everything. This is TREE's redundancy within a thread (section 3.3),
+	// made safe for detectors that follow lock edges. A goroutine whose lock another one releases
+	// may seem to hold it until its next synchronization.
 	Unrepeated Mode = wantFilter
-	// Marked is Everything, with the flag Repeated on what Unrepeated leaves out.
+	// Marked is Everything, with the flag Repeated on accesses that Unrepeated leaves out.
 	Marked Mode = wantFilter | wantMarks
-	// FindingsOnly is no event, for programs that look for overlaps themselves and do nothing
-	// else. Of its goroutines such a program tells only who those are that it has found to
-	// do something, and who has started them and where; these have Begin and End events.
+	// FindingsOnly records no events, for programs that only detect overlaps themselves. Such a
+	// program sends only the goroutines in its findings and their origins; these have Begin and End
+	// events.
 	FindingsOnly Mode = wantNothing
-	// Races is Nothing, and races in the observed order are found by the program itself, as
-	// vclock.FastTrack would find them. They come with the stream, see Stream.OnOverlap.
+	// Races is FindingsOnly, and the program finds races in the observed order itself, as
+	// vclock.FastTrack does. They come with the stream, see Stream.OnOverlap.
 	Races Mode = wantNothing | wantRaces
-	// EverythingAndRaces is Everything and Races: the words that race must be the same.
+	// EverythingAndRaces is Everything and Races: both find the same racing words.
 	EverythingAndRaces Mode = wantRaces
 )
 
-// Repeated is the flag of an access that a recording in the mode Marked tells to be
-// redundant.
+// Repeated is the flag of redundant accesses in a recording in the mode Marked.
 const Repeated heisen.Flags = 1 << 7
 
-// Want is what a program is asked for.
+// Want is what a program is asked to do.
 type Want struct {
 	Mode Mode
-	// Live is what to look for while it runs; nil if nothing.
+	// Live is what to look for during the run; nil is nothing.
 	Live *Live
-	// Hidden is what is not recorded; the mode must be Everything then. nil if nothing.
+	// Hidden is what is not recorded; nil is nothing. It requires the mode Everything.
 	Hidden *Hidden
-	// Symbolizer resolves the program's sites; nil if its executable is to be asked.
+	// Symbolizer resolves the program's sites; nil asks its executable.
 	Symbolizer Symbolizer
-	// Schedule makes the run deterministic; nil if it is to run freely.
+	// Schedule makes the run deterministic; nil lets it run freely.
 	Schedule *Schedule
 }
 
-// Open reads the start of the program's recording and asks for the rest. It blocks until
-// the program has sent the start.
+// Open reads the start of the program's recording and requests the rest. It blocks until the
+// program has sent the start.
 func (p *Program) Open(want Want) (*Stream, error) {
 	if want.Hidden != nil && want.Mode != Everything {
 		return nil, errors.New("where packages are hidden, everything else must be recorded")
@@ -173,7 +167,7 @@ func (p *Program) Open(want Want) (*Stream, error) {
 	if err != nil {
 		return nil, err
 	}
-	// Without a symboliser the recording is as good, only harder to read.
+	// Without a symbolizer the recording is as good, only harder to read.
 	if solver, err := newProcessSymbolizer(stream.PID()); err == nil {
 		p.solver = solver
 		stream.SetSymbolizer(solver)
@@ -205,13 +199,13 @@ func (p *Program) Open(want Want) (*Stream, error) {
 		add(wantSched, schedule)
 	}
 	p.stream = stream
-	// Only now may the program go on, and end. If it is gone the stream will show.
+	// The answer lets the program go on, and end. If it is gone, the stream will show that.
 	p.conn.Write(append(append32(nil, flags), messages...))
 	return stream, nil
 }
 
-// Executable is the file that the program runs, until Close; nil if it cannot be
-// read, and before Open.
+// Executable returns the file that the program runs, valid until Close; nil before Open, or if it
+// cannot be read.
 func (p *Program) Executable() io.ReaderAt {
 	if p.solver == nil {
 		return nil
@@ -219,25 +213,26 @@ func (p *Program) Executable() io.ReaderAt {
 	return p.solver.exe
 }
 
+// answer sends an answer to the program.
 func (p *Program) answer(v int32) error {
 	_, err := p.conn.Write(binary.LittleEndian.AppendUint32(nil, uint32(v)))
 	return err
 }
 
-// Abandon breaks the connection of a program that is still running; its stream
-// ends. Unlike all else it may be called by any goroutine.
+// Abandon breaks the connection of a program that is still running; its stream ends. Any goroutine
+// may call it.
 func (p *Program) Abandon() { p.conn.CloseRead() }
 
-// Close ends the connection. status is what a program that ends regularly will
-// exit with; it waits for that. Close waits for the end of a program that is
-// still running, and drops what it sends; one whose Open failed it leaves alone.
+// Close ends the connection. status becomes the exit status of a program that ends with status 0
+// and waits for the answer. Close waits for the end of a program that is still running and discards
+// what it sends. It leaves alone a program whose Open failed.
 func (p *Program) Close(status int32) error {
 	var err error
 	if p.stream != nil {
-		// A program that has not ended yet finds its answer when it does.
+		// A program that has not ended yet finds the answer when it does.
 		err = p.answer(status)
 		if !p.stream.Finished() {
-			_, err = io.Copy(io.Discard, p.conn) // what nobody reads must not block the program
+			_, err = io.Copy(io.Discard, p.conn) // unread data must not block the program
 		}
 	}
 	if p.solver != nil {

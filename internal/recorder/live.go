@@ -9,37 +9,33 @@ import (
 	"github.com/heisen-go/heisen/section"
 )
 
-// Live is what a program itself looks for while it runs, whatever it records:
-// accesses that overlap, and sections that others come into (package atomrace).
-// What it finds comes with the stream, see Stream.OnOverlap.
+// Live is what a program itself looks for during the run, whatever it records: overlapping accesses
+// and violated sections (package atomrace). Findings come with the stream, see Stream.OnOverlap.
 type Live struct {
-	// Sections are watched besides races. Their files are as the compiler has
-	// recorded them: absolute, unless the build trims paths.
+	// Sections are watched in addition to races. Their files are as the compiler has recorded them:
+	// absolute, unless the build trims paths.
 	Sections []section.Section
 	Noise    Noise
-	// Brief makes an access pending until the goroutine's next hook only, which is
-	// nearest to the paper's primitive atomic sections. Without it, and without
-	// sections, it is pending until the goroutine releases something: more is found,
-	// and it costs less.
+	// Brief makes an access pending only until the goroutine's next hook, like the paper's
+	// primitive atomic sections. Without Brief and sections it is pending until the goroutine
+	// releases something, which finds more and costs less.
 	Brief bool
 }
 
-// Noise makes goroutines wait now and then while their access is pending, in the
-// program, so that others have time to come (section 3.3 of the paper).
+// Noise makes goroutines wait now and then while their accesses are pending, so that others run
+// meanwhile (section 3.3 of the paper).
 type Noise struct {
-	// Strength is how many of a thousand points, up to 1000, are given noise. 0 is
-	// none.
+	// Strength is the number of points in a thousand at which goroutines wait, from 0 to 1000.
 	Strength int
-	// At are the only places where there is noise; everywhere in the program if it is
-	// nil.
+	// At are the only places with noise; nil is everywhere in the program.
 	At []section.Location
-	// For is how long a goroutine waits; without it, it only yields.
+	// For is how long a goroutine waits; if 0, it only yields.
 	For    time.Duration
 	Seed   uint64
-	Budget time.Duration // of all waits together
+	Budget time.Duration // the sum of all waits is at most this
 }
 
-// NumPlaces counts the places that l names, with repetition. l may be nil.
+// NumPlaces returns the number of places that l names, with repetition. l may be nil.
 func (l *Live) NumPlaces() (n int) {
 	if l == nil {
 		return 0
@@ -95,43 +91,41 @@ func (l *Live) encode() ([]byte, error) {
 	return at.encode(append(b, sections...))
 }
 
-// Overlap is what a program has found while it ran.
+// Overlap is a finding of a program about its run.
 type Overlap struct {
-	// Unordered says that it is a race by happens-before, of two accesses that need not
-	// have been pending at the same time; see Races.
+	// Unordered means that it is a happens-before race of two accesses that need not have been
+	// pending at the same time; see Races.
 	Unordered bool
-	// Section is the index in Live.Sections of one that others came into, or -1: the
-	// two accesses were pending at the same time.
+	// Section is the index in Live.Sections of a violated section, or -1: two accesses were pending
+	// at the same time.
 	Section int
-	// End is the number of the section's end, from 0, counting the ends of all
-	// sections in their order.
+	// End is the number of the section's end, from 0, counting the ends of all sections in order.
 	End int
-	// Accesses are, of a race, the one that was first or pending and the one that came; of a
-	// section its entry, the access that came in between, and the end.
+	// Accesses of a race are the earlier or pending one and the later one; those of a section are
+	// its entry, the access in between, and the end.
 	Accesses []heisen.Access
 }
 
-// OnOverlap sets who is told of what the program has found, on the goroutine that
-// reads the stream, in the order in which it was found. The threads and sites are
-// those of the stream's Symbols.
-func (s *Stream) OnOverlap(told func(Overlap)) { s.overlap = told }
+// OnOverlap sets the function that receives the program's findings, in order, on the goroutine that
+// reads the stream. Threads and sites are those of the stream's Symbols.
+func (s *Stream) OnOverlap(receive func(Overlap)) { s.overlap = receive }
 
-// LiveResult is what came of Live at the end of a program that ended regularly.
+// LiveResult is the result of Live for a program that ended regularly.
 type LiveResult struct {
-	// Ended says that the program has sent the rest.
+	// Ended means that the program has sent the result.
 	Ended bool
-	// Seen says of every end, numbered as in Overlap, whether a goroutine has gone
-	// through the section to it.
+	// Seen has, for every end, numbered as in Overlap, whether a goroutine has gone through the
+	// section to it.
 	Seen []bool
-	// Lost counts sections and overlaps that could not be followed because too
-	// many were under way at a time. Accesses that others could not see for there are
-	// three of other goroutines to the same variable do not count.
+	// Lost counts sections and overlaps that could not be followed because too many were in
+	// progress. It does not count accesses that others missed because there were three of other
+	// goroutines to the same variable.
 	Lost uint64
-	// Reached says that an access was made at one of the places of sections or noise.
+	// Reached means that an access was made at one of the places of sections or noise.
 	Reached bool
 }
 
-// LiveResult returns what came of Live, once the stream has ended.
+// LiveResult returns the result of Live, once the stream has ended.
 func (s *Stream) LiveResult() LiveResult { return s.liveResult }
 
 func (s *Stream) setLiveResult(ends uint32, words []uint64) error {
@@ -150,10 +144,10 @@ func (s *Stream) setLiveResult(ends uint32, words []uint64) error {
 
 // RaceLosses is what may have hidden races from a program that looked for them itself.
 type RaceLosses struct {
-	// SharedSlots counts goroutines that had to share a clock with others, for too many were
-	// unordered with each other: what these did is taken to be in order.
+	// SharedSlots counts the goroutines that had to share a slot of vector clocks, because too many
+	// were unordered. Goroutines that share a slot count as ordered.
 	SharedSlots uint64
-	// OutOfMemory says that memory for clocks came to an end; nothing was reported from then on.
+	// OutOfMemory means that memory for clocks ran out; nothing was reported from then on.
 	OutOfMemory bool
 }
 
@@ -169,7 +163,7 @@ func (s *Stream) setRaceLosses(words []uint64) error {
 	return nil
 }
 
-// overlaps tells of an overlap that g has found.
+// overlaps delivers an overlap that g has found.
 func (m *merger) overlaps(g *goroutine, record []uint64) error {
 	who, other := record[2], record[3]
 	o := Overlap{Section: int(uint16(record[5])) - 1, End: int(uint16(record[5]>>16)) - 1}
@@ -194,7 +188,7 @@ func (m *merger) overlaps(g *goroutine, record []uint64) error {
 	return nil
 }
 
-// addAccess adds an access to o: by whom, how and where is in who.
+// addAccess adds an access to o: who has its goroutine, op and place.
 func (m *merger) addAccess(o *Overlap, who, addr, size uint64) error {
 	a, err := m.access(who, addr, size)
 	if err == nil {

@@ -7,7 +7,7 @@ import (
 	"github.com/heisen-go/heisen/section"
 )
 
-// locations are the places in a message to the program, numbered from 1.
+// locations are the source locations in a message to the program, numbered from 1.
 type locations struct {
 	list     []location
 	numberOf map[section.Location]uint32
@@ -15,11 +15,11 @@ type locations struct {
 	fileOf   map[string]uint32
 }
 
-// location is one of them. file is an index.
+// location is a source location; file is an index.
 type location struct{ file, line, flags uint32 }
 
-// Flags of a location. The first three say of what operations it is, the last what it
-// is to the scheduler.
+// Flags of a location. The first three say which operations it stands for; from locationRoles on
+// are its roles in scheduling.
 const (
 	locationReads  = 1 << 0
 	locationWrites = 1 << 1
@@ -32,7 +32,7 @@ const (
 // maxFile bounds the length of a file's name, in bytes.
 const maxFile = 1 << 12
 
-// number returns the number of a location.
+// number returns the number of a location, which it adds if it is new.
 func (l *locations) number(at section.Location) uint32 {
 	if n := l.numberOf[at]; n != 0 {
 		return n

@@ -4,39 +4,36 @@ import "github.com/heisen-go/heisen"
 
 // merger puts the goroutines' words into one order of events.
 //
-// A goroutine's words are consumed in its own order. An access is emitted as
-// soon as everything before it in its goroutine has been; a synchronisation
-// event when its stamp is the next; the first event of a goroutine when its
-// Fork has been emitted. Every event is thereby emitted after all that happens
-// before it.
+// A goroutine's words are consumed in order. An access is emitted as soon as everything before it
+// in its goroutine was; a synchronization event when its stamp is the next; the first event of a
+// goroutine when its Fork was emitted. So every event is emitted after all that happens before it.
 type merger struct {
 	s    *Stream
 	gs   map[uint64]*goroutine // by number, until their last event
-	next uint64                // the stamp that comes next
-	// waiting holds the goroutine whose first unconsumed word is the
-	// synchronisation event with stamp t, at t modulo its length; far holds those
-	// that are further away than that.
+	next uint64                // the next stamp
+	// waiting has, at t modulo its length, the goroutine whose next event has stamp t; far has
+	// those with stamps further ahead.
 	waiting [maxNear]*goroutine
 	far     map[uint64]*goroutine
-	ready   []*goroutine // whose words wait for nothing
-	held    uint64       // words that wait
-	free    []*goroutine // that have ended
+	ready   []*goroutine // goroutines whose words wait for nothing
+	held    uint64       // number of words that wait
+	free    []*goroutine // states of goroutines that have ended
 }
 
-// goroutine is the state of one goroutine's part of the stream.
+// goroutine is the state of a goroutine's part of the stream.
 type goroutine struct {
 	id       heisen.Thread
 	next     uint64   // words received without a gap
-	queue    []uint64 // from head on: of those, what could not be consumed
+	queue    []uint64 // from head on: those of them that could not be consumed
 	head     int
 	gaps     []run    // what came after a gap, by position
 	forked   bool     // its Fork was emitted
 	begun    bool     // its Begin was emitted
 	ready    bool     // it is in merger.ready
-	inHidden bool     // what it does is of hidden code
-	roots    []uint64 // what its next hidden call begins with
-	numbered bool     // it has said at which operation it is
-	opNumber uint64   // that
+	inHidden bool     // its events are of hidden code
+	roots    []uint64 // the roots of its next hidden call
+	numbered bool     // its events have operation numbers
+	opNumber uint64   // the current operation number
 	ended    bool     // its End was emitted; the state is free
 
 	cursor  heisen.Cursor
@@ -45,15 +42,16 @@ type goroutine struct {
 	holds   []heldLock // in order of acquisition
 }
 
+// run is a range of a goroutine's words.
 type run struct {
 	at    uint64
 	words []uint64
 }
 
-// maxNear is how many stamps ahead the goroutines that wait are found fastest.
+// maxNear is the number of stamps ahead for which waiting goroutines are in waiting.
 const maxNear = 1 << 12
 
-// maxGoroutines is how many numbers goroutines can have.
+// maxGoroutines is the number of goroutine numbers.
 const maxGoroutines = 1 << 32
 
 func (m *merger) init(s *Stream) {
@@ -76,8 +74,8 @@ func (m *merger) goroutine(id uint64) (*goroutine, error) {
 	return g, nil
 }
 
-// newGoroutine returns an empty state, if it can one that has served: programs
-// start millions of goroutines.
+// newGoroutine returns an empty state, a used one if possible: programs start millions of
+// goroutines.
 func (m *merger) newGoroutine() *goroutine {
 	last := len(m.free) - 1
 	if last < 0 {
@@ -92,7 +90,7 @@ func (m *merger) newGoroutine() *goroutine {
 // maxRecycledQueue bounds the queue, in words, that a free state keeps.
 const maxRecycledQueue = 1 << 10
 
-// recycle takes back the state of a goroutine that has ended.
+// recycle frees the state of a goroutine that has ended.
 func (m *merger) recycle(g *goroutine) {
 	delete(m.gs, uint64(g.id))
 	if cap(g.queue) <= maxRecycledQueue {
@@ -101,10 +99,10 @@ func (m *merger) recycle(g *goroutine) {
 	}
 }
 
-// pending returns how many words have come that could not be emitted.
+// pending returns the number of received words that could not be emitted.
 func (m *merger) pending() uint64 { return m.held }
 
-// lostEvents counts the events among them.
+// lostEvents returns the number of events in these words.
 func (m *merger) lostEvents() (events uint64) {
 	count := func(words []uint64) {
 		for len(words) > 0 {
@@ -124,13 +122,12 @@ func (m *merger) lostEvents() (events uint64) {
 	return events
 }
 
-// deliver takes words of g up to a switch to another goroutine, or fewer if they
-// make enough events, and returns how many it took. at is how many came before
-// in g's life.
+// deliver takes words of g up to a switch to another goroutine, or fewer if they make enough
+// events. It returns the number of words taken. at is the number of words of g before.
 func (m *merger) deliver(g *goroutine, at uint64, words []uint64) (n int, err error) {
 	switch {
 	case at == g.next && g.head == len(g.queue):
-		// As a rule nothing waits, and the words need not be looked at twice.
+		// Usually nothing waits, and the words need not be examined twice.
 		var waits bool
 		if n, waits, err = m.consume(g, words); err != nil {
 			return n, err
@@ -192,7 +189,7 @@ func (m *merger) run(words []uint64) ([]uint64, error) {
 	return words[:n], nil
 }
 
-// resume makes release look at the words of g.
+// resume makes release consume words of g.
 func (m *merger) resume(g *goroutine) {
 	if !g.ready {
 		g.ready = true
@@ -211,8 +208,8 @@ func (m *merger) enqueue(g *goroutine, words []uint64) {
 	m.held += uint64(len(words))
 }
 
-// release consumes what waited for the events emitted since, until there are
-// enough to deliver.
+// release consumes the words that waited for emitted events, until there are enough events to
+// deliver.
 func (m *merger) release() error {
 	for !m.s.full() {
 		g := m.waiting[m.next%maxNear]

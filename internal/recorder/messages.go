@@ -5,26 +5,24 @@ import (
 	"unsafe"
 )
 
-// input reads messages. Their lengths are multiples of 8, so that their words
-// can be used where they have been received.
+// input reads messages. Their lengths are multiples of 8, so their words are used in place.
 type input struct {
 	r          io.Reader
 	buf        []uint64
 	start, end int   // of the bytes in buf that were received and not taken
-	offset     int64 // in the stream, of the message taken last
-	next       int64 // of the one after it
+	offset     int64 // of the last message, in the stream
+	next       int64 // of the message after it
 }
 
-// inputBytes is the size of the buffer: several messages, for one read.
+// inputBytes is the size of the buffer: several messages per read.
 const inputBytes = 4 * (headerBytes + maxPayload)
 
 func newInput(r io.Reader) input {
 	return input{r: r, buf: make([]uint64, inputBytes/8)}
 }
 
-// take returns the next n bytes, which must be a multiple of 8 and no more than
-// inputBytes, as words that are valid until the next call. The end of the stream
-// is io.EOF, be it within the words.
+// take returns the next n bytes as words that are valid until the next call. n must be a multiple
+// of 8 and at most inputBytes. The end of the stream, even within the words, is io.EOF.
 func (in *input) take(n int) ([]uint64, error) {
 	// Recorder and receiver run on the same little-endian machine.
 	bytes := unsafe.Slice((*byte)(unsafe.Pointer(&in.buf[0])), inputBytes)
@@ -47,7 +45,7 @@ func (in *input) take(n int) ([]uint64, error) {
 	return words, nil
 }
 
-// received is a message of a recorder. Its words are valid until the next one.
+// received is a message. Its words are valid until the next one.
 type received struct {
 	kind, id, skipped uint32
 	words             []uint64

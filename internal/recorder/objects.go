@@ -6,51 +6,52 @@ import (
 	"github.com/heisen-go/heisen"
 )
 
-// objectGraph is what objects point to, as far as hidden calls can reach it (TREE and
-// RDIT, section 4.4.3). The recorder says it once for each object, and again after a
-// pointer was written there; what a call reaches is worked out here.
+// objectGraph is the graph of what objects point to, as far as hidden calls can reach it (TREE and
+// RDIT, section 4.4.3). The recorder sends each object once, and again after a pointer was written
+// to it. The sets that calls reach are made here.
 //
-// What the recorder says has a stamp, for it may arrive before calls that it does not
-// hold for yet.
+// What the recorder sends has a stamp, for it may arrive before calls for which it does not hold
+// yet.
 type objectGraph struct {
 	limit   int               // of the objects that a call reaches
 	numbers map[uint64]uint32 // by address
 	objects []object          // 0 is the variables of hidden packages
-	changes uint64            // of what objects point to, so far
-	turn    uint32            // the latest search
+	changes uint64            // number of changes so far
+	turn    uint32            // the last search
 
-	updates []update // that does not hold yet, in order
+	updates []update // that don't hold yet, in order
 	sets    map[uint64]*reachSet
-	cached  int // objects in known
+	cached  int // objects in sets
 	spans   int // of all sets
 }
 
+// object is a node of the graph.
 type object struct {
 	start, size uint64
 	targets     []uint32
-	defined     bool   // otherwise it may lead to everything
-	changed     uint64 // when it was given its targets
-	turn        uint32 // the latest search that has found it
+	defined     bool   // else it may lead to everything
+	changed     uint64 // when its targets were set
+	turn        uint32 // the last search that has found it
 }
 
 // update is what an object points to from a stamp on.
 type update struct {
 	stamp       uint64
 	start, size uint64
-	more        bool // besides the one before
+	more        bool // in addition to the previous update
 	targets     []uint64
 }
 
 // reachSet is what some roots lead to.
 type reachSet struct {
 	roots, objects []uint32
-	validAt        uint64 // when it was last known to be right
+	validAt        uint64 // the changes at which it was last valid
 	set            heisen.Reach
 }
 
 const (
-	maxCachedObjects = 1 << 22 // of known
-	maxSetSpans      = 1 << 22 // of all sets; what comes then reaches everything
+	maxCachedObjects = 1 << 22 // of sets
+	maxSetSpans      = 1 << 22 // of all sets; later calls reach everything
 )
 
 func newObjectGraph() objectGraph {
@@ -73,7 +74,7 @@ func (s *Stream) addObjects(words []uint64) error {
 		more := words[2]&graphMore != 0
 		words = words[3:]
 		if start == graphUntil {
-			// From the last on that has a stamp.
+			// Sets the stamp of all updates since the last stamp.
 			for i := len(g.updates) - 1; i >= 0 && g.updates[i].stamp == 0; i-- {
 				g.updates[i].stamp = size + 1 // so that 0 is none
 			}
@@ -88,7 +89,7 @@ func (s *Stream) addObjects(words []uint64) error {
 	return nil
 }
 
-// applyUntil makes hold what was said with stamps up to one.
+// applyUntil applies the updates with stamps up to the given one.
 func (g *objectGraph) applyUntil(stamp uint64) {
 	n := 0
 	for n < len(g.updates) && g.updates[n].stamp != 0 && g.updates[n].stamp <= stamp+1 {
@@ -124,8 +125,7 @@ func (g *objectGraph) number(start uint64) uint32 {
 	return n
 }
 
-// reach returns the set of what the roots of a call lead to, and the variables of
-// hidden packages do.
+// reach returns the set that the roots of a call, and the variables of hidden packages, lead to.
 func (g *objectGraph) reach(symbols *heisen.Symbols, roots []uint64, stamp uint64) heisen.Reach {
 	g.applyUntil(stamp)
 	list := make([]uint32, 1, len(roots)+1)
@@ -162,7 +162,7 @@ func (g *objectGraph) reach(symbols *heisen.Symbols, roots []uint64, stamp uint6
 	return k.set
 }
 
-// valid reports whether nothing has changed that a set was made of.
+// valid reports whether no object of a set has changed.
 func (g *objectGraph) valid(k *reachSet) bool {
 	if k.validAt != g.changes {
 		for _, n := range k.objects {

@@ -6,9 +6,9 @@ import (
 	"github.com/heisen-go/heisen"
 )
 
-// addOrigins takes who has started goroutines, and where. A program that records nothing
-// tells it of those that are concerned by what it has found, and of their ancestors, which
-// may come later; see inject/origins.go.
+// addOrigins adds the origins of goroutines: which goroutine has started them, and where. A program
+// that sends no events sends the origins of the goroutines in its findings, and of their ancestors,
+// which may come later; see inject/origins.go.
 func (s *Stream) addOrigins(words []uint64) error {
 	if len(words)%originWords != 0 {
 		return s.corrupt("descents in %d words", len(words))
@@ -21,7 +21,7 @@ func (s *Stream) addOrigins(words []uint64) error {
 		info := heisen.ThreadInfo{Name: threadName(id, d[1])}
 		switch at := d[2]; {
 		case at&^nodeParent == originForked:
-			if parent >= id { // they are numbered as they are created
+			if parent >= id { // numbers are in order of creation
 				return s.corrupt("goroutine %d is started by goroutine %d", id, parent)
 			}
 			p, err := s.place(at & nodeParent)

@@ -8,22 +8,21 @@ import (
 	"github.com/heisen-go/heisen"
 )
 
-// place is a program counter and the calls that led to it: a node of the
-// recorder's tree of call paths. What it means to Symbols is looked up when it is
-// needed first. It may also be part of a set of locks, or a place and a set of locks
-// together; see inject/held.go.
+// place is a program counter and the calls that led to it: a node of the recorder's tree of call
+// paths. Its meaning in Symbols is looked up when it is first needed. It may also be a part of a
+// set of locks, or a place together with a set of locks; see inject/locksets.go.
 type place struct {
 	parent, pc uint32
-	kind       uint32 // 0, or what it is instead of a program counter
+	kind       uint32 // 0, or the kind of a node that is no program counter
 	site       heisen.Site
 	calls      uint32 // of a heisen.Cursor there
 	locks      uint32 // of a heisen.Cursor there, or of the set
-	inside     uint32 // of a heisen.Cursor in the call that is made there; 0 if not known
+	inside     uint32 // of a heisen.Cursor in the call made there; 0 if not known
 	resolved   bool   // site and calls are known
 	cut        bool   // inside lacks the innermost calls
 }
 
-// addPlaces defines the places that come next in number.
+// addPlaces adds the places with the next numbers.
 func (s *Stream) addPlaces(nodes []uint64) error {
 	for _, node := range nodes {
 		p := place{parent: uint32(node>>32) & nodeParent, pc: uint32(node), kind: uint32(node>>32) &^ nodeParent}
@@ -43,7 +42,7 @@ func (s *Stream) addPlaces(nodes []uint64) error {
 	return nil
 }
 
-// fits reports whether what p refers to is what its kind says.
+// fits reports whether the nodes that p refers to have the kinds that its own kind requires.
 func (s *Stream) fits(p *place) bool {
 	parent := s.places[p.parent].kind
 	switch p.kind {
@@ -61,7 +60,7 @@ func (s *Stream) fits(p *place) bool {
 	return false
 }
 
-// addTask defines a task.
+// addTask adds a task.
 func (s *Stream) addTask(id uint32, words []uint64) error {
 	var text []byte
 	for _, w := range words {
@@ -103,7 +102,7 @@ func (s *Stream) place(id uint64) (*place, error) {
 	return p, nil
 }
 
-// locksOf returns the path of locks, as of a heisen.Cursor, that is a set of the recorder.
+// locksOf returns the path of locks, as in a heisen.Cursor, of a set of the recorder.
 func (s *Stream) locksOf(set uint32) uint32 {
 	var path []uint32
 	for set != 0 && !s.places[set].resolved {

@@ -10,33 +10,30 @@ import (
 	"github.com/heisen-go/heisen/internal/core/strategies"
 )
 
-// Schedule makes a run deterministic: one goroutine of the program goes on at a time,
-// and which, is up to a strategy. Switches happen before synchronisation, before
-// accesses at targets, and where a goroutine blocks or ends; select, the order of maps
-// and random numbers come from the seed, and time is virtual: it passes when no
-// goroutine can go on. The same program, arguments and Schedule make the same
-// choices, as long as nothing from outside decides (Execution.Influences).
+// Schedule makes a run deterministic: one goroutine of the program runs at a time, chosen by a
+// strategy. Switches happen before synchronization, before accesses at targets, and where a
+// goroutine blocks or ends. select, the order of maps and random numbers depend on the seed. Time
+// is virtual: it passes when no goroutine can go on. The same program, arguments and Schedule make
+// the same choices unless something from outside decides (Execution.Influences).
 type Schedule struct {
 	// Strategy is the strategy. Its Log is not used.
 	Strategy strategies.Config
-	// Targets are places at which goroutines can be stopped besides.
+	// Targets are further places at which goroutines can be stopped.
 	Targets []Target
-	// Procs is what the program is told of GOMAXPROCS and of the number of processors;
-	// 0 is 4.
+	// Procs is the program's GOMAXPROCS and number of processors; 0 is 4.
 	Procs int
-	// Log asks for the choices other than the default, see Execution.Choices.
+	// Log requests the choices that differ from the default, see Execution.Choices.
 	Log bool
-	// Number asks for the operations that events are of, see Placed.
+	// Number requests operation numbers in events, see Numbered.
 	Number bool
-	// Start is what the clock says at first; if it is zero, the start of 2026.
+	// Start is the initial time; the zero time is the start of 2026.
 	Start time.Time
-	// MaxVirtual bounds the time that passes in the program, and MaxSteps the number
-	// of choices. A program that comes to a bound is ended, as by a deadlock. 0 is 24
-	// hours, and no bound.
+	// MaxVirtual bounds the time that passes in the program, and MaxSteps the number of choices. A
+	// program that reaches a bound is ended as by a deadlock. 0 is 24 hours, and no bound.
 	MaxVirtual time.Duration
 	MaxSteps   uint64
-	// Spin is how many accesses a goroutine may make, or how often in a row it may be
-	// chosen, until it gives way to others; 0 is 10,000.
+	// Spin is the number of accesses that a goroutine may make, or of times in a row that it may be
+	// chosen, before it yields; 0 is 10,000.
 	Spin int
 }
 
@@ -53,13 +50,13 @@ type Target struct {
 	// File is as the compiler has recorded it: absolute, unless the build trims paths.
 	File string
 	Line int
-	// Mode says of which operations there: accesses, atomic ones included, or calls
-	// that take a lock.
+	// Mode is the set of operations there: accesses, including atomic ones, or calls that acquire a
+	// lock.
 	Mode TargetMode
-	// Roles are what the place is to the strategy.
+	// Roles are the place's roles in the strategy.
 	Roles strategies.Roles
-	// Above is how many calls above this one a section ends at the latest that is
-	// entered here, as in section.Section; 255 at most.
+	// Above is the number of calls above this one by which a section that is entered here ends at
+	// the latest, as in section.Section; at most 255.
 	Above int
 }
 
@@ -72,13 +69,13 @@ const (
 	OnLock  TargetMode = locationLocks
 )
 
-// maxFollowed bounds the number of choices to follow, as the size of a message does.
+// maxFollowed bounds the number of choices to follow, because of the size of a message.
 const maxFollowed = 1 << 22
 
 // maxAbove bounds Target.Above.
 const maxAbove = 255
 
-// MaxTargets is how many targets a Schedule can have.
+// MaxTargets is the largest number of targets of a Schedule.
 const MaxTargets = 1<<16 - 1
 
 // encode returns the message to the program.
@@ -133,52 +130,51 @@ func (s *Schedule) encode() ([]byte, error) {
 	return at.encode(b)
 }
 
-// Numbered is the flag of accesses and synchronisation whose Val says of which operation of
-// the thread they are: how many points it had come to where it synchronises, starts
-// another or takes part in atomics, times 1<<32, and how many accesses since. See
-// pick.Task, At. It is set if Schedule.Place asks for it.
+// Numbered is the flag of accesses and synchronization whose Value is the number of the thread's
+// operation: the number of points it has reached (where it synchronizes, starts a goroutine or
+// makes an atomic operation), times 1<<32, plus the number of accesses since. See strategies.Task,
+// Seq. Schedule.Number requests it.
 const Numbered heisen.Flags = 1 << 4
 
-// Meeting is that goroutines were at places of interest at the same time.
+// Meeting means that goroutines were at places of interest at the same time.
 type Meeting struct {
 	Kind strategies.MeetingKind
 	Step uint64
-	// Accesses are what they were about to do; the first of them went on first.
+	// Accesses are what they were about to do; the first one went on first.
 	Accesses []heisen.Access
 }
 
-// OnMeeting sets who is told of meetings, on the goroutine that reads the stream, as
-// they happen. The threads and sites are those of the stream's Symbols.
-func (s *Stream) OnMeeting(told func(Meeting)) { s.meeting = told }
+// OnMeeting sets the function that receives meetings as they happen, on the goroutine that reads
+// the stream. Threads and sites are those of the stream's Symbols.
+func (s *Stream) OnMeeting(receive func(Meeting)) { s.meeting = receive }
 
-// Execution is what came of a Schedule.
+// Execution is the result of a Schedule.
 type Execution struct {
-	// Ended says that the program has told of its end: it has returned, exited,
-	// panicked or failed, and was not killed.
+	// Ended means that the program has reported its end: it has returned, exited, panicked or
+	// failed, and was not killed.
 	Ended bool
 	Steps uint64
-	// Hash is of the sequence of choices.
+	// Hash is a hash of the sequence of choices.
 	Hash uint64
-	// Choices are those that were not the default ones (pick.Choice), if the Schedule
-	// asks for them, by step; of a program that was killed the last may be missing.
-	// Lost counts those that were too many to be kept.
+	// Choices are the choices that differ from the default (strategies.Choice), by step, if the
+	// Schedule requests them. If the program was killed, the last ones may be missing. Lost counts
+	// those that were too many to keep.
 	Choices []strategies.Choice
 	Lost    uint64
 	// Diverged counts the choices of the Schedule that could not be followed.
 	Diverged uint64
 	// Virtual is the time that has passed in the program.
 	Virtual time.Duration
-	// Reached says that a goroutine came to a target.
+	// Reached means that a goroutine has reached a target.
 	Reached bool
-	// Influences are what came from outside, one of each kind.
+	// Influences are what came from outside, one for each kind.
 	Influences []Influence
-	// Stuck is not nil if the program was ended because it did not go on.
+	// Stuck is not nil if the program was ended because it could not go on.
 	Stuck *Stuck
 }
 
-// Replayable reports whether nothing from outside has decided what the program did:
-// another run with the same Schedule would go the same way, as long as the files that
-// it reads are the same.
+// Replayable reports whether nothing from outside has decided what the program did: another run
+// with the same Schedule would be the same if the files that it reads are the same.
 func (e *Execution) Replayable() bool {
 	for _, in := range e.Influences {
 		if in.Kind != Input {
@@ -188,28 +184,28 @@ func (e *Execution) Replayable() bool {
 	return e.Ended
 }
 
-// Influence is something from outside.
+// Influence is the effect of something outside of the program.
 type Influence struct {
 	Kind  InfluenceKind
 	Count uint64
-	Site  heisen.Site // where first; 0 if that is not known
+	Site  heisen.Site // place of the first; 0 if not known
 }
 
-// InfluenceKind is a way in which something from outside can decide what a program does.
+// InfluenceKind is a way in which something outside can decide what a program does.
 type InfluenceKind uint8
 
 const (
-	// Input is that it read a file, a pipe or a connection.
+	// Input: the program read a file, a pipe or a connection.
 	Input InfluenceKind = iota
-	// Network is that a connection or pipe that it waited for became ready.
+	// Network: a connection or pipe that it waited for became ready.
 	Network
-	// Syscall is that a system call took so long that others went on meanwhile.
+	// Syscall: a system call took so long that other goroutines went on.
 	Syscall
-	// Signal is that a signal came which it listens for.
+	// Signal: a signal arrived for which it listens.
 	Signal
-	// Cgo is a call of C.
+	// Cgo: it called C.
 	Cgo
-	// Thread is that a goroutine asked for a thread of its own.
+	// Thread: a goroutine requested a thread of its own.
 	Thread
 
 	numInfluences
@@ -217,6 +213,7 @@ const (
 
 var influenceNames = [numInfluences]string{"input", "network", "system call", "signal", "cgo", "thread"}
 
+// String returns the name of the kind.
 func (k InfluenceKind) String() string {
 	if k < numInfluences {
 		return influenceNames[k]
@@ -224,19 +221,19 @@ func (k InfluenceKind) String() string {
 	return fmt.Sprintf("influence %d", k)
 }
 
-// Stuck is that a program did not go on.
+// Stuck describes a program that did not go on.
 type Stuck struct {
 	Why        StuckReason
 	Goroutines []Blocked
 }
 
-// StuckReason is why a program was ended.
+// StuckReason is the reason why a program was ended.
 type StuckReason uint8
 
 const (
-	// Deadlock is that no goroutine could ever have gone on.
+	// Deadlock: no goroutine could ever go on.
 	Deadlock StuckReason = 1 + iota
-	// OutOfTime and OutOfSteps are that it came to a bound of the Schedule.
+	// OutOfTime and OutOfSteps: a bound of the Schedule was reached.
 	OutOfTime
 	OutOfSteps
 
@@ -246,18 +243,17 @@ const (
 // Blocked is a goroutine of a program that did not go on.
 type Blocked struct {
 	Thread heisen.Thread
-	// Reason is the runtime's word for what it waits for, "sync.Mutex.Lock" for
-	// example, or "runnable".
+	// Reason is the runtime's wait reason, such as "sync.Mutex.Lock", or "runnable".
 	Reason string
-	// Object is the lock, channel or the like of its latest synchronisation, which is
-	// what it waits for as a rule; 0 if there is none, or there are several.
+	// Object is the object of its last synchronization, which is usually what it waits for; 0 if
+	// there is none, or several.
 	Object heisen.Object
 	// Site is the innermost place in the program, and Context the calls that led there.
 	Site    heisen.Site
 	Context heisen.Context
 }
 
-// Execution returns what came of the Schedule, once the stream has ended.
+// Execution returns the result of the Schedule, once the stream has ended.
 func (s *Stream) Execution() *Execution { return &s.execution }
 
 func (s *Stream) setExecution(words []uint64) error {
@@ -281,7 +277,7 @@ func (s *Stream) setExecution(words []uint64) error {
 	return nil
 }
 
-// maxChoices is how many choices of an execution are kept.
+// maxChoices is the number of choices kept of an execution.
 const maxChoices = 1 << 22
 
 func (s *Stream) addChoices(words []uint64) error {
@@ -325,7 +321,7 @@ func (s *Stream) addMeeting(words []uint64) error {
 // maxReason bounds the length of Blocked.Reason.
 const maxReason = 64
 
-// addStuck adds goroutines to what is known of a program that does not go on.
+// addStuck adds goroutines to Execution.Stuck.
 func (s *Stream) addStuck(why uint32, words []uint64) error {
 	if why == 0 || why >= uint32(numStuck) {
 		return s.corrupt("stuck for reason %d", why)

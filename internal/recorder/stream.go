@@ -9,28 +9,26 @@ import (
 	"github.com/heisen-go/heisen"
 )
 
-// ErrCorrupt is the cause of an error about bytes that no recorder sends.
+// ErrCorrupt is wrapped by errors about bytes that no recorder sends.
 var ErrCorrupt = errors.New("corrupt recording")
 
-// LostError says that a recording ended, or went on, without some of its
-// events: the program was killed, or hooks ran where nothing can be recorded.
-// What was delivered is sound; races may have been missed.
+// LostError means that a recording ended without some of its events: the program was killed, or
+// hooks ran where nothing can be recorded. What was delivered is sound; races may have been missed.
 type LostError struct {
-	Events uint64 // how many at least
+	Events uint64 // a lower bound
 }
 
 func (e *LostError) Error() string {
 	return fmt.Sprintf("the program ended before its recording did: at least %d events are lost", e.Events)
 }
 
-// Symbolizer tells what program counters stand for, as offsets into the
-// program's text; frames[i] belongs to offsets[i], innermost first.
+// Symbolizer resolves program counters, as offsets into the program's text. frames[i] belongs to
+// offsets[i], innermost first.
 type Symbolizer interface {
 	Frames(offsets []uint32) (frames [][]heisen.Frame, err error)
 }
 
-// Stream is the events of one program, merged into one order: a heisen.Source.
-// It belongs to one goroutine.
+// Stream is the merged events of a program: a heisen.Source. It belongs to one goroutine.
 type Stream struct {
 	in    input
 	hello hello
@@ -40,12 +38,12 @@ type Stream struct {
 	solve Symbolizer
 
 	overlap    func(Overlap)
-	overlaps   []Overlap // that it was not told of yet
+	overlaps   []Overlap // that were not delivered
 	liveResult LiveResult
 	raceLosses RaceLosses
 
 	meeting   func(Meeting)
-	meetings  []Meeting // that it was not told of yet
+	meetings  []Meeting // that were not delivered
 	execution Execution
 
 	places  []place
@@ -54,18 +52,18 @@ type Stream struct {
 	reach   []heisen.Reach         // by number in the recording
 	graph   objectGraph
 	called  map[uint32]bool // hidden functions that have, or will have, a name, by text offset
-	unnamed []uint32        // those that have none yet
-	path    []uint32        // scratch of callsOf
+	unnamed []uint32        // those without a name yet
+	path    []uint32        // scratch space of callsOf
 
 	buffers []bufferState
-	from    *bufferState // whose words come now
-	rest    []uint64     // those that were not taken yet
+	from    *bufferState // the buffer of rest
+	rest    []uint64     // its words that were not taken
 	merge   merger
 
 	out     []heisen.Record // a batch, or somewhat more
-	done    int             // how many of out were delivered
+	done    int             // number of out that were delivered
 	bye     bool
-	skipped uint64 // accesses that the recorder passed over
+	skipped uint64 // accesses that the recorder left out
 	err     error  // what ends the stream once out is delivered
 }
 
@@ -76,15 +74,15 @@ const maxText = 1 << 31
 
 type hello struct{ version, text, size, pid uint64 }
 
-// bufferState is where the words of a P's buffer are.
+// bufferState is the state of a P's buffer.
 type bufferState struct {
 	g  *goroutine
-	id heisen.Thread // of g; another one has g's state once it has ended
+	id heisen.Thread // of g; g's state is reused once it has ended
 	at uint64        // words of g before
 }
 
-// NewStream reads the start of a recording. symbolizer may be nil; then sites
-// have program counters and no frames.
+// NewStream reads the start of a recording. symbolizer may be nil; then sites have program counters
+// and no frames.
 func NewStream(r io.Reader, symbolizer Symbolizer) (*Stream, error) {
 	s := &Stream{
 		in:    newInput(r),
@@ -120,26 +118,25 @@ func NewStream(r io.Reader, symbolizer Symbolizer) (*Stream, error) {
 	return s, nil
 }
 
-// Symbols says what the numbers in the events stand for.
+// Symbols has the meaning of the numbers in the events.
 func (s *Stream) Symbols() *heisen.Symbols { return s.syms }
 
-// PID is the program's process number.
+// PID returns the program's process number.
 func (s *Stream) PID() int { return int(s.hello.pid) }
 
-// SetSymbolizer sets who resolves the sites of events that are still to come.
+// SetSymbolizer sets the symbolizer for the sites of later events.
 func (s *Stream) SetSymbolizer(symbolizer Symbolizer) { s.solve = symbolizer }
 
-// Skipped returns how many accesses the program's recorder has passed over so far
-// because they repeat others; see Mode. Accesses of programs that record nothing do not count.
+// Skipped returns the number of accesses that the program's recorder has left out so far as
+// repeated; see Mode. It does not count accesses of programs that record no events.
 func (s *Stream) Skipped() uint64 { return s.skipped }
 
-// Finished reports whether the program has sent all that it recorded. It has
-// ended then, or waits for its exit status.
+// Finished reports whether the program has sent all that it recorded. Then it has ended, or waits
+// for its exit status.
 func (s *Stream) Finished() bool { return s.bye }
 
-// Coarse reports whether the program has taken so many different locks, or made
-// calls in so many ways, that some contexts lack locks or innermost calls. Events
-// are not affected.
+// Coarse reports whether the program has acquired so many different locks, or made calls in so many
+// ways, that some contexts lack locks or innermost calls. Events are not affected.
 func (s *Stream) Coarse() bool { return s.syms.LimitPassed() }
 
 // Next implements heisen.Source.
@@ -162,15 +159,14 @@ func (s *Stream) NextBatch() ([]heisen.Record, error) {
 	return batch, nil
 }
 
-// batchSize is how many events are made ahead of their delivery: records that
-// stay in the first-level cache while each detector has its turn. Few kinds of
-// words make more at a time.
+// batchSize is the number of events made before they are delivered: records that stay in the
+// first-level cache while each detector processes them. A few kinds of words make more at a time.
 const batchSize = 512
 
 // full reports whether there are enough events to deliver.
 func (s *Stream) full() bool { return len(s.out) >= batchSize }
 
-// more waits until there are events to deliver, or none will come.
+// more waits until there are events to deliver or the stream has ended.
 func (s *Stream) more() error {
 	for s.done == len(s.out) {
 		s.out, s.done = s.out[:0], 0
@@ -193,7 +189,7 @@ func (s *Stream) more() error {
 	return nil
 }
 
-// step goes on where events can be had without reading, or else reads.
+// step makes events without reading if possible, else reads.
 func (s *Stream) step() error {
 	if err := s.merge.release(); err != nil || s.full() {
 		return err
@@ -204,10 +200,10 @@ func (s *Stream) step() error {
 	return s.read()
 }
 
-// read takes the next message.
+// read processes the next message.
 func (s *Stream) read() error {
 	m, err := s.in.message()
-	if err == io.EOF || errors.Is(err, syscall.ECONNRESET) { // the latter if it had an answer to read
+	if err == io.EOF || errors.Is(err, syscall.ECONNRESET) { // the latter if the program had an answer to read
 		return s.end()
 	}
 	if err != nil {
@@ -259,7 +255,7 @@ func (s *Stream) read() error {
 		}
 		if s.merge.next < stamps {
 			lost += s.merge.lostEvents()
-		} // else what waits comes after the end
+		} // else the waiting words come after the end
 		if lost > 0 {
 			return &LostError{lost}
 		}
@@ -268,7 +264,7 @@ func (s *Stream) read() error {
 	return s.corrupt("message of kind %d", m.kind)
 }
 
-// end is what the stream ends with when the program is gone.
+// end returns the error with which the stream ends when the program is gone.
 func (s *Stream) end() error {
 	if left := s.merge.lostEvents(); left > 0 {
 		return &LostError{left}
@@ -284,11 +280,11 @@ func corruptAt(offset int64, format string, args ...any) error {
 	return fmt.Errorf("%w at byte %d: %s", ErrCorrupt, offset, fmt.Sprintf(format, args...))
 }
 
-// maxBuffers is how many Ps a program may have.
+// maxBuffers is the largest number of Ps of a program.
 const maxBuffers = 4096
 
-// take splits the words of a buffer into runs of one goroutine each, by the
-// switches between them, until there are enough events.
+// take splits the words of a buffer at switches between goroutines and delivers them, until there
+// are enough events.
 func (s *Stream) take() error {
 	for b := s.from; len(s.rest) > 0 && !s.full(); {
 		words := s.rest
@@ -320,8 +316,7 @@ func (s *Stream) take() error {
 	return nil
 }
 
-// site returns the number of the site at a text offset, 0 for offset 0 and where
-// there is no text.
+// site returns the site at a text offset, 0 for offset 0 and outside of the text.
 func (s *Stream) site(pc uint32) heisen.Site {
 	page := pc / sitePage
 	if int(page) >= len(s.pages) {
@@ -341,8 +336,8 @@ func (s *Stream) site(pc uint32) heisen.Site {
 	return site
 }
 
-// resolve asks what the new sites are. A symboliser that fails is not asked
-// again: its sites stay program counters.
+// resolve resolves new sites. A symbolizer that fails is not asked again: its sites stay program
+// counters.
 func (s *Stream) resolve() {
 	s.nameCalls()
 	if len(s.fresh) == 0 || s.solve == nil {

@@ -14,20 +14,20 @@ import (
 	"github.com/heisen-go/heisen"
 )
 
-// processSymbolizer asks a second process of the program's own executable, which
-// knows its inlined calls, whatever the linker has stripped.
+// processSymbolizer asks a second process of the program's own executable, which knows its inlined
+// calls, even if the linker has stripped it.
 type processSymbolizer struct {
-	exe      *os.File // keeps an executable that is deleted while it runs
-	emulator *os.File // what is to run it; nil if nothing is
+	exe      *os.File // keeps an executable that is deleted during the run
+	emulator *os.File // the emulator that runs it; nil if none
 	env      []string // what it needs in its environment
 	cmd      *exec.Cmd
 	in       io.WriteCloser
 	out      *bufio.Reader
 }
 
-// newProcessSymbolizer prepares to ask the executable of process pid. A process
-// that was itself started to be asked refuses: where the executable is no
-// instrumented program but one that uses this package, that ends the chain.
+// newProcessSymbolizer prepares to ask the executable of process pid. In a process that was itself
+// started to be asked it fails. That ends the chain if the executable is not an instrumented
+// program but one that uses this package.
 func newProcessSymbolizer(pid int) (*processSymbolizer, error) {
 	if os.Getenv(symbolizeEnv) != "" {
 		return nil, errors.New("asked for symbols, not to ask for them")
@@ -39,17 +39,16 @@ func newProcessSymbolizer(pid int) (*processSymbolizer, error) {
 	return &processSymbolizer{exe: exe, emulator: emulator, env: append(libraryPath(pid), symbolizeEnv+"=1")}, nil
 }
 
-// SymbolCache is a Symbolizer for all executions of one executable, which it asks but
-// once for each place. Its methods may be called by several goroutines. Close it in the
-// end.
+// SymbolCache is a Symbolizer for all executions of an executable, which it asks only once for each
+// place. It is safe for concurrent use. Close it at the end.
 type SymbolCache struct {
 	mu    sync.Mutex
 	solve *processSymbolizer
 	known map[uint32][]heisen.Frame
 }
 
-// OpenSymbolCache returns a SharedSymbols for the executable at path, which is to be an
-// instrumented program.
+// OpenSymbolCache returns a SymbolCache for the executable at path, which must be an instrumented
+// program.
 func OpenSymbolCache(path string) (*SymbolCache, error) {
 	exe, err := os.Open(path)
 	if err != nil {
@@ -95,11 +94,10 @@ func (s *SymbolCache) Close() {
 	s.solve.close()
 }
 
-// libraryEnv says where shared libraries are.
+// libraryEnv has the folders of shared libraries.
 const libraryEnv = "LD_LIBRARY_PATH"
 
-// libraryPath is where process pid was told to look for the shared libraries that
-// it is linked with, as programs that use C may be.
+// libraryPath returns the setting of libraryEnv of process pid, which programs that use C may need.
 func libraryPath(pid int) []string {
 	all, err := os.ReadFile(fmt.Sprintf("/proc/%d/environ", pid))
 	if err != nil {
@@ -113,7 +111,7 @@ func libraryPath(pid int) []string {
 	return nil
 }
 
-// start runs the process; most programs that are stopped early never need it.
+// start runs the process. Programs that are stopped early mostly never need it.
 func (p *processSymbolizer) start() error {
 	p.cmd = exec.Command(descriptor(p.exe))
 	if p.emulator != nil {
@@ -132,7 +130,7 @@ func (p *processSymbolizer) start() error {
 	return p.cmd.Start()
 }
 
-// descriptor is a path to an open file, for other processes too.
+// descriptor returns a path to an open file that is valid in other processes, too.
 func descriptor(f *os.File) string { return fmt.Sprintf("/proc/%d/fd/%d", os.Getpid(), f.Fd()) }
 
 // Frames implements Symbolizer.
@@ -160,7 +158,7 @@ func (p *processSymbolizer) Frames(offsets []uint32) ([][]heisen.Frame, error) {
 
 const (
 	maxName    = 1 << 16 // length of a function's or file's name
-	maxInlined = 255     // frames of one program counter
+	maxInlined = 255     // frames of a program counter
 )
 
 func readFrames(r io.Reader, n int) ([][]heisen.Frame, error) {
@@ -203,7 +201,7 @@ func readFrames(r io.Reader, n int) ([][]heisen.Frame, error) {
 func (p *processSymbolizer) close() {
 	if p.cmd != nil {
 		if p.cmd.Process != nil {
-			p.cmd.Process.Kill() // it may be writing what nobody reads
+			p.cmd.Process.Kill() // it may be writing an unread answer
 			p.cmd.Wait()
 		}
 	}

@@ -2,8 +2,8 @@ package recorder
 
 import "github.com/heisen-go/heisen"
 
-// The layout of what the recorder sends; inject/wire.go is its twin and explains
-// it.
+// The format of what the recorder sends. inject/wire.go is its counterpart and explains it; a test
+// compares the two.
 const (
 	opShift = 56
 	argMask = 1<<opShift - 1
@@ -88,7 +88,7 @@ const (
 
 	graphMore  = 1 << 63
 	graphUntil = ^uint64(0)
-	follow     = 1<<32 - 1 // in place of the number of a set
+	follow     = 1<<32 - 1 // instead of the number of a set
 
 	version      = 8
 	wantFilter   = 1
@@ -111,7 +111,7 @@ const (
 	symbolizeEnv = "HEISEN_SYMBOLIZE"
 )
 
-// recordWords is the length of a record by op; 0 is no op.
+// recordWords has the length of records by op; 0 is no op.
 var recordWords = [256]uint8{
 	opSwitch: 2, opBegin: 1, opPoint: 1,
 	opRead: 2, opWrite: 2, opAlloc: 2, opFree: 2,
