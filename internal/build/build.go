@@ -209,7 +209,7 @@ func (b *Builder) compile(ctx context.Context, dir, verb string, args []string) 
 			return ctx.Err()
 		}
 		if said.Len() > 0 {
-			return &Error{Said: strings.TrimSpace(said.String())}
+			return &Error{Output: strings.TrimSpace(said.String())}
 		}
 		return fmt.Errorf("go %s: %w", verb, err)
 	}
@@ -218,7 +218,7 @@ func (b *Builder) compile(ctx context.Context, dir, verb string, args []string) 
 
 // Error means that the go command refused a build or that it failed.
 type Error struct {
-	Said string // what the go command printed
+	Output string // what the go command printed
 }
 
-func (e *Error) Error() string { return e.Said }
+func (e *Error) Error() string { return e.Output }

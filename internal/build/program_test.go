@@ -84,7 +84,7 @@ func TestUnrecorded(t *testing.T) {
 	cmd := exec.Command(program(t), "return")
 	cmd.Env = append(os.Environ(), "HEISEN_SOCKET="+filepath.Join(t.TempDir(), "gone"))
 	out, err = cmd.CombinedOutput()
-	if err == nil || !strings.HasPrefix(string(out), "heisen: cannot reach the analyser at ") {
+	if err == nil || !strings.HasPrefix(string(out), "heisen: cannot reach the analyzer at ") {
 		t.Errorf("%q, error %v", out, err)
 	}
 }
@@ -498,7 +498,7 @@ func TestBuildErrors(t *testing.T) {
 	}
 	err = b.Build(t.Context(), dir, filepath.Join(dir, "out"), nil, ".")
 	var said *Error
-	if !errors.As(err, &said) || !strings.Contains(said.Said, "main.go:3:15: undefined: undefined") {
+	if !errors.As(err, &said) || !strings.Contains(said.Output, "main.go:3:15: undefined: undefined") {
 		t.Errorf("error %v", err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())

@@ -174,7 +174,7 @@ func TestScheduledEnds(t *testing.T) {
 		{"det-dead-rwmutex", 2, "all goroutines are asleep - deadlock!", recorder.Deadlock, []string{"sync.RWMutex.Lock"}},
 		{"det-dead-cond", 2, "all goroutines are asleep - deadlock!", recorder.Deadlock, []string{"sync.Cond.Wait"}},
 		{"det-goexit", 2, "no goroutines (main called runtime.Goexit) - deadlock!", recorder.Deadlock, nil},
-		{"det-ticker", 2, "heisen: the program's time has come to its bound", recorder.OutOfTime, []string{"select (no cases)", "chan receive"}},
+		{"det-ticker", 2, "heisen: the program has reached the bound on its time", recorder.OutOfTime, []string{"select (no cases)", "chan receive"}},
 		{"det-leak", 0, "", 0, nil},
 		{"det-panic", 2, "panic: for the test", 0, nil},
 		{"det-exit", 3, "", 0, nil},

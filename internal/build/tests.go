@@ -42,7 +42,7 @@ func (b *Builder) TestPackages(ctx context.Context, dir string, flags []string, 
 		case err != nil:
 			return nil, fmt.Errorf("go list: %w", err)
 		case p.Error != nil:
-			return nil, &Error{Said: p.Error.Err}
+			return nil, &Error{Output: p.Error.Err}
 		case len(p.TestGoFiles)+len(p.XTestGoFiles) > 0:
 			tested = append(tested, TestPackage{p.ImportPath, p.Dir})
 		}

@@ -26,8 +26,8 @@ var errInterrupted = errors.New("interrupted")
 // messages as the go command does, and then a line of heisen's own.
 func printError(w io.Writer, command string, err error) {
 	var failed *build.Error
-	if errors.As(err, &failed) && strings.Contains(failed.Said, "\n") {
-		fmt.Fprintln(w, failed.Said)
+	if errors.As(err, &failed) && strings.Contains(failed.Output, "\n") {
+		fmt.Fprintln(w, failed.Output)
 		err = errors.New("the program does not build")
 	}
 	if errors.Is(err, context.Canceled) {

@@ -165,7 +165,7 @@ func (r *recorder) put(p, g int, words ...uint64) {
 	h.words += uint64(len(words))
 }
 
-// sync writes a synchronisation record with the next stamp.
+// sync writes a synchronization record with the next stamp.
 func (r *recorder) sync(p, g int, op, obj uint64, pc uint32) {
 	r.put(p, g, word(op, obj), r.stamp, r.place(g, pc))
 	r.stamp++

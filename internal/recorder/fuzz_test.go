@@ -84,7 +84,7 @@ func accessed(rec []byte) (bytes uint64) {
 	return bytes
 }
 
-// answer encodes what a symboliser says.
+// answer encodes what a symbolizer says.
 func answer(frames [][]heisen.Frame) (out []byte) {
 	for _, stack := range frames {
 		out = binary.LittleEndian.AppendUint32(out, uint32(len(stack)))
@@ -100,7 +100,7 @@ func answer(frames [][]heisen.Frame) (out []byte) {
 	return out
 }
 
-// FuzzFrames reads arbitrary answers of a symboliser. One that is accepted is
+// FuzzFrames reads arbitrary answers of a symbolizer. One that is accepted is
 // what its encoding says.
 func FuzzFrames(f *testing.F) {
 	f.Add(uint8(2), answer([][]heisen.Frame{{{Func: "main.f", File: "f.go", Line: 3, Start: 2}, {Func: "main.main", File: "m.go", Line: 1}}, nil}))

@@ -12,7 +12,7 @@ import (
 )
 
 // TestHidden: calls of hidden functions come with what they reach, and are named
-// when the symboliser is asked; what hidden code did is marked if it is shown.
+// when the symbolizer is asked; what hidden code did is marked if it is shown.
 func TestHidden(t *testing.T) {
 	const function = testText + 0x100
 	rec := message(helloMessage(), msgReach, 1, 0xc000000100, 16, 0xc000000000, 32)

@@ -18,7 +18,7 @@ import (
 	"github.com/heisen-go/heisen"
 )
 
-// The programs that connect here are this one, so it is its own symboliser, like
+// The programs that connect here are this one, so it is its own symbolizer, like
 // every instrumented program.
 func TestMain(m *testing.M) {
 	if os.Getenv(symbolizeEnv) != "" {
@@ -28,7 +28,7 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
-// answerAll is a symboliser for which every program counter is in main.main, at
+// answerAll is a symbolizer for which every program counter is in main.main, at
 // the line of its offset.
 func answerAll(in io.Reader, out io.Writer) {
 	number := func() (n uint32, err error) {

@@ -25,7 +25,7 @@ type event struct {
 	pc    uint64
 	calls string // as pcs, innermost first
 	locks string // as holds in order of acquisition
-	stamp int    // of synchronisation events, from 1
+	stamp int    // of synchronization events, from 1
 	epoch int    // barriers before
 }
 
@@ -293,7 +293,7 @@ func checkLocks(got []event) error {
 	return nil
 }
 
-// checkOrder checks that synchronisation comes in the order of its stamps and
+// checkOrder checks that synchronization comes in the order of its stamps and
 // that nothing crosses a barrier.
 func checkOrder(want map[int][]event, got []event) error {
 	next := map[int]int{}

@@ -49,7 +49,7 @@ func TestTruncated(t *testing.T) {
 }
 
 // TestMissingMessage leaves out one message, as nothing but a recorder at fault
-// would: of each goroutine a prefix is read, synchronisation has no gap, and what
+// would: of each goroutine a prefix is read, synchronization has no gap, and what
 // came but cannot be placed is counted. (That it has no definitions, and that the next message of the same buffer
 // begins with a switch is the test's condition: otherwise its words would belong
 // to nobody.)
@@ -472,7 +472,7 @@ func TestTasks(t *testing.T) {
 }
 
 // TestSites: a site is asked for once, before the events that use it are
-// delivered; a symboliser that fails is not asked again.
+// delivered; a symbolizer that fails is not asked again.
 func TestSites(t *testing.T) {
 	r := newRecorder(1)
 	r.goroutine(0, true)

@@ -46,7 +46,7 @@ func TestReadFrames(t *testing.T) {
 	}
 }
 
-// symbolizerOf returns a symboliser whose program is a shell script.
+// symbolizerOf returns a symbolizer whose program is a shell script.
 func symbolizerOf(t *testing.T, script string) *processSymbolizer {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "program")
@@ -60,7 +60,7 @@ func symbolizerOf(t *testing.T, script string) *processSymbolizer {
 	return &processSymbolizer{exe: exe, env: []string{symbolizeEnv + "=1"}}
 }
 
-// TestHostileSymbolizer runs programs that are no symbolisers. Whatever they do,
+// TestHostileSymbolizer runs programs that are no symbolizers. Whatever they do,
 // there is an error and close returns.
 func TestHostileSymbolizer(t *testing.T) {
 	for name, script := range map[string]string{

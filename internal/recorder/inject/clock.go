@@ -90,7 +90,7 @@ func (s *heisenScheduler) idle(pp *p) {
 		heisenAbortRun(heisenDeadlock, heisenDeadlockMessage)
 	}
 	if s.clock >= s.maxClock {
-		heisenAbortRun(heisenStuckClock, "heisen: the program's time has come to its bound")
+		heisenAbortRun(heisenStuckClock, "heisen: the program has reached the bound on its time")
 	}
 	if when != 0 && when <= s.clock {
 		s.waited = 0

@@ -355,7 +355,7 @@ func (s *heisenScheduler) afterChoice() {
 		s.sendLog()
 	}
 	if s.maxSteps > 0 && s.picker.Steps() >= s.maxSteps {
-		heisenAbortRun(heisenStuckSteps, "heisen: the program has made the most steps that it may")
+		heisenAbortRun(heisenStuckSteps, "heisen: the program has reached the bound on its steps")
 	}
 }
 

@@ -33,7 +33,7 @@ func init() {
 	}
 	fd := heisenConnect(path)
 	if fd < 0 {
-		print("heisen: cannot reach the analyser at ", path, " (error ", -fd, "); ",
+		print("heisen: cannot reach the analyzer at ", path, " (error ", -fd, "); ",
 			heisenSocketEnv, " is set by the heisen command only\n")
 		exit(1)
 	}
@@ -52,30 +52,30 @@ func init() {
 		heisen.quiet = answer&heisenWantNothing != 0
 		heisen.overlaps = answer&heisenWantOverlaps != 0
 		if heisen.overlaps && !heisenInitOverlaps() {
-			print("heisen: no word, or no room, of what to watch; this run is not recorded\n")
+			print("heisen: cannot read what to look for, or no memory for it; this run is not recorded\n")
 			return
 		}
 		heisen.noisy = heisen.overlaps && heisenOverlaps.strength > 0
 		if answer&heisenWantHidden != 0 {
 			if !heisenInitHidden() {
-				print("heisen: no word, or no room, of what is hidden; this run is not recorded\n")
+				print("heisen: cannot read what is hidden, or no memory for it; this run is not recorded\n")
 				return
 			}
 			heisen.hides = true
 		}
 		if answer&heisenWantRaces != 0 {
 			if !heisenInitFastTrack() {
-				print("heisen: no address space to look for races in; this run is not recorded\n")
+				print("heisen: no address space for shadow memory; this run is not recorded\n")
 				return
 			}
 			heisen.races = true
 		}
 		if answer&heisenWantSched != 0 && !heisenInitSched() {
-			print("heisen: no word of how to schedule; this run is not recorded\n")
+			print("heisen: cannot read the schedule; this run is not recorded\n")
 			return
 		}
 		if heisen.quiet && !heisenInitOrigins() { // last, since it makes do with the address space that is left
-			print("heisen: no address space for who starts goroutines; this run is not recorded\n")
+			print("heisen: no address space for the origins of goroutines; this run is not recorded\n")
 			return
 		}
 		heisen.detour = heisenSched.on || heisen.hides
@@ -115,7 +115,7 @@ func heisenSend(kind, id, skipped uint32, p unsafe.Pointer, n uintptr) {
 func heisenSent(ok bool) {
 	if !ok && heisen.open {
 		heisen.on, heisen.overlapsOnly, heisen.open = false, false, false
-		print("heisen: the analyser is gone; the rest of this run is not recorded\n")
+		print("heisen: the analyzer is gone; the rest of this run is not recorded\n")
 	}
 }
 
