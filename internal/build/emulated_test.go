@@ -9,11 +9,11 @@ import (
 	"testing"
 )
 
-// emulator runs programs for linux/arm64 elsewhere.
+// emulator runs programs for linux/arm64 on other machines.
 const emulator = "qemu-aarch64-static"
 
-// TestEmulated runs tests of this package once more, with programs for linux/arm64 under emulation. The
-// weaker order of that processor's memory they do not show: the emulator keeps that of this machine.
+// TestEmulated runs tests of this package again with programs for linux/arm64 under emulation. The
+// emulator has the memory order of this machine, so it does not show bugs of weaker order.
 func TestEmulated(t *testing.T) {
 	if testing.Short() {
 		t.Skip("builds the standard library once more")
@@ -41,8 +41,8 @@ func TestEmulated(t *testing.T) {
 	}
 }
 
-// emulated returns a script that runs the program at exe. It bounds the address space, for the emulator
-// notes every page that is reserved: of what the recorder takes otherwise that is gigabytes.
+// emulated returns a script that runs the program at exe. It bounds the address space, for the
+// emulator keeps track of every reserved page, and the recorder reserves gigabytes.
 func emulated(exe string) (script string, err error) {
 	path, err := exec.LookPath(emulator)
 	if err != nil {

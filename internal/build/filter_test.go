@@ -13,12 +13,12 @@ import (
 	"github.com/heisen-go/heisen/vclock"
 )
 
-// maxPairs is how many events the reference detector is asked about: it keeps
-// everything, and a program that spins makes millions.
+// maxPairs bounds the events for the reference detector, which keeps everything: a program that
+// spins makes millions.
 const maxPairs = 1 << 14
 
-// checkMarks checks the promise of rt.Unrepeated on a recording in the mode
-// rt.Marked: without the marked accesses the same pairs of sites race.
+// checkMarks checks the guarantee of recorder.Unrepeated on a recording in the mode Marked: without
+// the marked accesses the same pairs of sites race.
 func (rec *recording) checkMarks(t *testing.T) {
 	t.Helper()
 	if len(rec.events) > maxPairs {
@@ -35,8 +35,8 @@ func (rec *recording) checkMarks(t *testing.T) {
 	}
 }
 
-// checkFound checks the promise of rt.Races on a recording in the mode rt.Both: the
-// program itself finds the same words to race as FastTrack does in what it has recorded.
+// checkFound checks the guarantee of recorder.Races on a recording in the mode EverythingAndRaces:
+// the program finds races on the same words as FastTrack in the recording.
 func (rec *recording) checkFound(t *testing.T) {
 	t.Helper()
 	words := func(findings []heisen.Finding) map[heisen.Object]bool {
@@ -51,7 +51,7 @@ func (rec *recording) checkFound(t *testing.T) {
 	}
 }
 
-// racingPairs returns the pairs of sites that race, by the reference detector.
+// racingPairs returns the pairs of sites that race, according to the reference detector.
 func (rec *recording) racingPairs(events []heisen.Record) map[string]bool {
 	pairs := map[string]bool{}
 	hb := must.Make(vclock.NewHappensBefore(vclock.WithSink(func(f heisen.Finding) {
@@ -64,7 +64,7 @@ func (rec *recording) racingPairs(events []heisen.Record) map[string]bool {
 	return pairs
 }
 
-// TestSpans looks at which accesses the recorder takes for redundant.
+// TestSpans tests which accesses the recorder leaves out as redundant.
 func TestSpans(t *testing.T) {
 	for name, want := range map[string]map[string]string{
 		"spans": {
@@ -104,7 +104,7 @@ func TestSpans(t *testing.T) {
 	}
 }
 
-// TestSkipped: what is marked in one mode is missing, and counted, in the other.
+// TestSkipped: accesses that are marked in one mode are missing, and counted, in the other.
 func TestSkipped(t *testing.T) {
 	all := record(t, run{exe: program(t), args: []string{"spans"}})
 	some := record(t, run{exe: program(t), args: []string{"spans"}, mode: recorder.Unrepeated})

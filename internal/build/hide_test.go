@@ -8,8 +8,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestDirectives: directives name variables, with where they stand; what is no variable
-// is an error with the place.
+// TestDirectives: directives name variables and have positions; anything else is an error with the
+// position.
 func TestDirectives(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "a.go")
 	read := func(text string) (h Hiding, err error) {

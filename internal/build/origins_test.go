@@ -12,14 +12,13 @@ import (
 	"github.com/heisen-go/heisen/internal/recorder"
 )
 
-// calls writes the calls of a goroutine of the program that stands somewhere.
+// calls formats the calls of a goroutine of the program.
 func (rec *recording) calls(t *testing.T, site heisen.Site, context heisen.Context) string {
 	t.Helper()
 	return strings.TrimSuffix(rec.stack(t, heisen.Record{Site: site, Context: context}), " < runtime.goexit")
 }
 
-// ancestry writes where a thread and its ancestors were started, down to the main
-// goroutine.
+// ancestry formats where a thread and its ancestors were started, up to the main goroutine.
 func (rec *recording) ancestry(t *testing.T, thread heisen.Thread) string {
 	t.Helper()
 	var places []string
@@ -37,8 +36,8 @@ func (rec *recording) ancestry(t *testing.T, thread heisen.Thread) string {
 	}
 }
 
-// TestGenerations: a race names all who have started its goroutines, although these and
-// most of those have ended when it is found, whether their starts were recorded or not.
+// TestGenerations: a race has the origins of its goroutines and of all ancestors, although most of
+// these have ended when it is found, whether their starts were recorded or not.
 func TestGenerations(t *testing.T) {
 	want := map[string]string{
 		"grandchild": "go-grandchild < main.parent, go-parent, go-grandparent, main goroutine",
@@ -76,8 +75,8 @@ func TestGenerations(t *testing.T) {
 	}
 }
 
-// TestLineages: threads that find races at the same time tell of long lines of ancestors,
-// none of which is missing.
+// TestLineages: threads that find races at the same time send long lines of ancestors, of which
+// none is missing.
 func TestLineages(t *testing.T) {
 	// What has arguments is started by way of a function that has none, on the same line.
 	want := strings.Repeat("go-descendant < go-descendant, ", 299) + "go-descendant < go-descendants, go-descendants, main goroutine"
@@ -104,8 +103,8 @@ func TestLineages(t *testing.T) {
 	}
 }
 
-// TestNothing: where nothing is found, nothing is sent.
-func TestNothing(t *testing.T) {
+// TestFindingsOnly: if nothing is found, nothing is sent.
+func TestFindingsOnly(t *testing.T) {
 	for _, mode := range []recorder.Mode{recorder.FindingsOnly, recorder.Races} {
 		rec := record(t, run{exe: program(t), args: []string{"mutex"}, mode: mode})
 		if rec.err != nil || !rec.finished || rec.status != 0 {

@@ -30,8 +30,8 @@ func installation(t *testing.T) *Toolchain {
 	return toolchain
 }
 
-// TestOverlay: all that is generated is valid Go, and what is patched keeps its
-// lines, so that stack traces of the program still fit the sources.
+// TestOverlay: all generated files are valid Go, and patched files keep their lines, so that stack
+// traces of the program fit the sources.
 func TestOverlay(t *testing.T) {
 	toolchain := installation(t)
 	o, err := newOverlay(toolchain)
@@ -75,8 +75,8 @@ func TestOverlay(t *testing.T) {
 	}
 }
 
-// TestOverlayFolder: the same overlay has the same folder, which is written once,
-// however many builds start at a time.
+// TestOverlayFolder: the same overlay has the same folder, which is written once, however many
+// builds start at the same time.
 func TestOverlayFolder(t *testing.T) {
 	dir := t.TempDir()
 	o := overlay{"runtime/a.go": []byte("package runtime\n"), "sync/b.go": []byte("package sync\n")}
@@ -166,8 +166,8 @@ func TestOverlayFolder(t *testing.T) {
 	}
 }
 
-// TestStrangeGOROOT takes from a GOROOT what the overlay needs, thing by thing:
-// every time it is refused, and the refusal names what is missing.
+// TestStrangeGOROOT removes from a GOROOT, one by one, the things that the overlay needs. Each time
+// the error names what is missing.
 func TestStrangeGOROOT(t *testing.T) {
 	toolchain := installation(t)
 	o, err := newOverlay(toolchain)
@@ -315,8 +315,7 @@ func atomicFunctions(text string) (names []string, err error) {
 	return names, nil
 }
 
-// atomicTypes are the types of sync/atomic; all else that it exports is
-// functions.
+// atomicTypes are the types of sync/atomic; its other exported names are functions.
 var atomicTypes = map[string]bool{
 	"Bool": true, "Int32": true, "Int64": true, "Uint32": true, "Uint64": true,
 	"Uintptr": true, "Pointer": true, "Value": true,

@@ -7,8 +7,8 @@ import (
 	"github.com/heisen-go/heisen/internal/recorder"
 )
 
-// TestPlaces: what is asked for again has its number, where there are many locks, too, and the
-// table of places grows while others look into it.
+// TestPlaces: equal places have equal numbers, even with many locks, and the table of places grows
+// while other threads use it.
 func TestPlaces(t *testing.T) {
 	const dir = "testdata/places"
 	b, err := New(t.Context(), dir, "")

@@ -13,8 +13,8 @@ import (
 	"github.com/heisen-go/heisen/internal/recorder"
 )
 
-// TestPredicted: of the variable apart of each test nothing is predicted, however it was
-// scheduled; of meet a race is.
+// TestPredicted: no race is predicted for the variable apart of each test, under any schedule; for
+// meet one is.
 func TestPredicted(t *testing.T) {
 	dir := t.TempDir()
 	const source = "testdata/predicted"

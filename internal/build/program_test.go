@@ -19,9 +19,8 @@ import (
 	"github.com/heisen-go/heisen/internal/recorder"
 )
 
-// TestVerdicts runs the programs that have a race and those that have none: the
-// detector must report a race in the former, at places in the program itself, and
-// none in the latter.
+// TestVerdicts runs the programs with a race and those without. The detector must report a race in
+// the former, at places in the program itself, and none in the latter.
 func TestVerdicts(t *testing.T) {
 	verdicts(t, program(t))
 }
@@ -48,7 +47,7 @@ func verdicts(t *testing.T, exe string) {
 	}
 }
 
-// checkVerdict records a program in a mode, and checks what is found in it.
+// checkVerdict records a program in a mode and checks the findings.
 func checkVerdict(t *testing.T, exe, name string, racy bool, mode recorder.Mode) *recording {
 	t.Helper()
 	rec := record(t, run{exe: exe, args: []string{name}, mode: mode, answer: 5})
@@ -75,7 +74,7 @@ func checkVerdict(t *testing.T, exe, name string, racy bool, mode recorder.Mode)
 	return rec
 }
 
-// TestUnrecorded: without a socket to send to the program is what it always was.
+// TestUnrecorded: without a socket the program behaves as usual.
 func TestUnrecorded(t *testing.T) {
 	out, err := exec.Command(program(t), "long-copy").CombinedOutput()
 	if err != nil || string(out) != "299999\n" {
@@ -159,8 +158,7 @@ func TestLocks(t *testing.T) {
 	}
 }
 
-// TestChance: who is ordered with whom by a pool or by input and output is a
-// matter of chance, by a channel it is not.
+// TestChance: pools and input and output order goroutines by chance; channels do not.
 func TestChance(t *testing.T) {
 	rec := record(t, run{exe: program(t), args: []string{"chance"}})
 	for at, want := range map[string]heisen.Flags{"pool-get": heisen.Chance, "pipe-read": heisen.Chance, "channel-receive": 0} {
@@ -287,8 +285,8 @@ func TestManyGoroutines(t *testing.T) {
 	}
 }
 
-// TestEnds: however a program ends, what it did before is recorded, and its exit
-// status is its own, or, if it ends well, the one it is told.
+// TestEnds: however a program ends, what it did before is recorded. Its exit status is its own, or,
+// if that is 0, the one in the answer.
 func TestEnds(t *testing.T) {
 	for _, test := range []struct {
 		name     string
@@ -325,9 +323,8 @@ func TestEnds(t *testing.T) {
 	}
 }
 
-// TestExitAmidEvents ends programs whose threads, many more than there are
-// processors, are in the middle of events: everything that came before is
-// recorded.
+// TestExitAmidEvents ends programs whose many threads are in the middle of events. Everything
+// before is recorded.
 func TestExitAmidEvents(t *testing.T) {
 	for i := range 5 {
 		rec := record(t, run{exe: program(t), args: []string{"exit-amid-events"}, env: []string{"GOMAXPROCS=8"}})
@@ -340,7 +337,7 @@ func TestExitAmidEvents(t *testing.T) {
 	}
 }
 
-// TestKilled kills a program while it sends: what came is delivered.
+// TestKilled kills a program while it sends: what was received is delivered.
 func TestKilled(t *testing.T) {
 	rec := record(t, run{exe: program(t), args: []string{"forever"}, whilst: func(cmd *exec.Cmd, out *syncer) {
 		out.waitFor("ready")
@@ -358,7 +355,7 @@ func TestKilled(t *testing.T) {
 	}
 }
 
-// TestIdle: a program that does nothing more has sent what it did.
+// TestIdle: a program that has become idle has sent what it did.
 func TestIdle(t *testing.T) {
 	rec := record(t, run{exe: program(t), args: []string{"idle"}, whilst: func(cmd *exec.Cmd, out *syncer) {
 		out.waitFor("ready")
@@ -370,8 +367,7 @@ func TestIdle(t *testing.T) {
 	}
 }
 
-// TestChild: a program that the program starts is recorded by itself, and is told
-// its own status.
+// TestChild: a program that the program starts is recorded separately and has its own status.
 func TestChild(t *testing.T) {
 	rec := record(t, run{exe: program(t), args: []string{"parent"}, answer: 7})
 	if rec.programs != 2 || rec.status != 7 || rec.stdout != "exit status 7\n" {
@@ -400,9 +396,8 @@ func TestSchedulers(t *testing.T) {
 	}
 }
 
-// TestOtherReleases does the same with the other supported releases of Go. Where
-// their toolchains cannot be had, it is skipped, except in continuous
-// integration.
+// TestOtherReleases does the same with the other supported releases of Go. It is skipped if their
+// toolchains are not available, except in continuous integration.
 func TestOtherReleases(t *testing.T) {
 	if testing.Short() {
 		t.Skip("builds the standard library once more")
@@ -430,7 +425,7 @@ func TestOtherReleases(t *testing.T) {
 	}
 }
 
-// TestCgo does the same with a program that has C in it.
+// TestCgo does the same with a program that uses C.
 func TestCgo(t *testing.T) {
 	if testing.Short() {
 		t.Skip("builds the standard library once more")
@@ -456,8 +451,7 @@ func needCompiler(t *testing.T) {
 	}
 }
 
-// TestCrossBuild builds the program for the platforms that it does not run on
-// here.
+// TestCrossBuild builds the program for the platforms on which it cannot run here.
 func TestCrossBuild(t *testing.T) {
 	if testing.Short() {
 		t.Skip("builds the standard library once more")
@@ -481,7 +475,7 @@ func TestCrossBuild(t *testing.T) {
 	}
 }
 
-// TestBuildErrors: what the compiler says is the error.
+// TestBuildErrors: the error is what the compiler printed.
 func TestBuildErrors(t *testing.T) {
 	dir := t.TempDir()
 	for name, text := range map[string]string{

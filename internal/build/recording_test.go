@@ -25,7 +25,7 @@ import (
 // prog is the source of the program that the tests record.
 const prog = "testdata/prog"
 
-// built is the instrumented program: the first test that asks for it builds it.
+// built is the instrumented program. The first test that needs it builds it.
 var built struct {
 	once sync.Once
 	dir  string
@@ -40,7 +40,7 @@ func TestMain(m *testing.M) {
 	os.Exit(status)
 }
 
-// program returns the path of the instrumented program, or of what runs it here.
+// program returns the path of the instrumented program, or of a script that runs it.
 func program(t *testing.T) string {
 	t.Helper()
 	built.once.Do(func() {
@@ -58,9 +58,8 @@ func program(t *testing.T) string {
 	return built.exe
 }
 
-// buildProgram builds the program for the toolchain and platform that the
-// environment asks for. The overlay has its usual place, so that the go command's
-// cache spares all but the first run of the tests the standard library.
+// buildProgram builds the program for the toolchain and platform in the environment. The overlay
+// has its usual place, so the go command's cache has the standard library except in the first run.
 func buildProgram(ctx context.Context, output string) error {
 	b, err := New(ctx, prog, "")
 	if err != nil {
@@ -69,7 +68,7 @@ func buildProgram(ctx context.Context, output string) error {
 	return b.Build(ctx, prog, output, nil, ".")
 }
 
-// testBinary builds the tests of the package in a folder, there.
+// testBinary builds the tests of the package in a folder.
 func testBinary(t *testing.T, dir string) string {
 	t.Helper()
 	b, err := New(t.Context(), dir, "")
@@ -85,7 +84,7 @@ func testBinary(t *testing.T, dir string) string {
 	return exe
 }
 
-// recording is what a run of the program sent and did.
+// recording is the result of a run of the program.
 type recording struct {
 	syms     *heisen.Symbols
 	events   []heisen.Record
@@ -103,7 +102,7 @@ type recording struct {
 	stdout, stderr string
 }
 
-// run is how a program is to be run.
+// run says how to run a program.
 type run struct {
 	exe      string
 	args     []string
@@ -114,7 +113,7 @@ type run struct {
 	whilst   func(cmd *exec.Cmd, out *syncer) // called when it has started
 }
 
-// syncer is a buffer that is written and read at the same time.
+// syncer is a buffer for concurrent reads and writes.
 type syncer struct {
 	mu sync.Mutex
 	b  bytes.Buffer
@@ -139,8 +138,8 @@ func (s *syncer) waitFor(text string) {
 	}
 }
 
-// record runs the program and records it. Of a program that starts others the
-// recording is that of the first.
+// record runs the program and records it. If the program starts others, it is the recording of the
+// first.
 func record(t *testing.T, r run) *recording {
 	t.Helper()
 	listener, err := recorder.Listen()
@@ -221,16 +220,16 @@ func (rec *recording) receive(p *recorder.Program, r run) {
 	rec.finished, rec.skipped = stream.Finished(), stream.Skipped()
 }
 
-// collect is a detector that hands on events.
+// collect is a detector that passes events to a function.
 type collect func(*heisen.Record)
 
 func (c collect) Handle(e heisen.Event) { c(heisen.AsRecord(e)) }
 func (c collect) Flush() error          { return nil }
 
-// marks match the names that lines of the program have.
+// marks matches the names of lines in the program.
 var marks = regexp.MustCompile(`// at: ([a-z0-9-]+)$`)
 
-// lines returns the lines of closer.go that have names.
+// lines returns the named lines of closer.go.
 func lines(t *testing.T) map[string]int {
 	t.Helper()
 	named := linesOf(t, "closer.go")
@@ -240,7 +239,7 @@ func lines(t *testing.T) map[string]int {
 	return named
 }
 
-// linesOf returns the lines of a file of the program that have names.
+// linesOf returns the named lines of a file of the program.
 func linesOf(t *testing.T, file string) map[string]int {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join(prog, file))
@@ -256,8 +255,7 @@ func linesOf(t *testing.T, file string) map[string]int {
 	return named
 }
 
-// place writes where a frame is: a line of closer.go by its name, all else by its
-// function.
+// place formats a frame: lines of closer.go by their names, others by their function.
 func place(named map[string]int, f heisen.Frame) string {
 	if filepath.Base(f.File) == "closer.go" {
 		for name, line := range named {
@@ -289,8 +287,8 @@ func (rec *recording) at(t *testing.T, name string, ops ...heisen.Op) (events []
 	return events
 }
 
-// stack writes the calls of an event, innermost first, down to the function that
-// is one of the programs.
+// stack formats the calls of an event, innermost first, up to the function that is one of the
+// programs.
 func (rec *recording) stack(t *testing.T, r heisen.Record) string {
 	named := lines(t)
 	var places []string
@@ -304,7 +302,7 @@ func (rec *recording) stack(t *testing.T, r heisen.Record) string {
 	return strings.Join(places, " < ")
 }
 
-// locks writes the locks held at an event by the places where they were taken.
+// locks formats the locks held at an event by the places where they were acquired.
 func (rec *recording) locks(t *testing.T, r heisen.Record) string {
 	named := lines(t)
 	var held []string
@@ -321,7 +319,7 @@ func (rec *recording) locks(t *testing.T, r heisen.Record) string {
 	return strings.Join(held, ", ")
 }
 
-// describe writes a race for a failure's message.
+// describe formats a race for the message of a failure.
 func (rec *recording) describe(f heisen.Finding) string {
 	var b strings.Builder
 	for _, a := range f.Accesses {

@@ -22,11 +22,11 @@ import (
 
 var replays = flag.Int("replays", 4, "how many seeds TestReplay tries for each program")
 
-// replayed are programs that print what depends on the schedule.
+// replayed are programs whose output depends on the schedule.
 var replayed = []string{"det-channels", "det-select", "det-maps", "det-timers", "det-pool", "det-group", "det-collections"}
 
-// traceHash is a hash of all that was recorded, addresses and call paths included, but
-// not the numbers that the receiver has given to places.
+// traceHash is a hash of all that was recorded, including addresses and call paths, but not the
+// numbers that the receiver has given to places.
 func (rec *recording) traceHash() string {
 	type place struct {
 		site heisen.Site
@@ -44,7 +44,7 @@ func (rec *recording) traceHash() string {
 	return hex.EncodeToString(h.Sum(nil)[:8])
 }
 
-// outcome is all of a run that another with the same schedule must have.
+// outcome is everything about a run that must be equal in another run with the same schedule.
 func (rec *recording) outcome() string {
 	e := rec.execution
 	var influences []string
@@ -55,9 +55,8 @@ func (rec *recording) outcome() string {
 		rec.status, influences, e.Steps, e.Hash, e.Virtual, len(rec.events), rec.traceHash(), rec.stdout, rec.stderr)
 }
 
-// TestReplay: the same program with the same seed does the same, prints the same and
-// is recorded the same; another seed makes another order. With -replays=100 the figure
-// that it logs is the one of 100 seeds and all programs.
+// TestReplay: the same program with the same seed does, prints and records the same; another seed
+// gives another order. With -replays=100 it logs the figure for 100 seeds and all programs.
 func TestReplay(t *testing.T) {
 	replay(t, program(t), uint64(*replays))
 }
@@ -87,7 +86,7 @@ func replay(t *testing.T, exe string, seeds uint64) {
 	t.Logf("%d of %d", same, all)
 }
 
-// TestReplayUnrecorded: what is recorded changes nothing of what the program does.
+// TestReplayUnrecorded: what is recorded does not change what the program does.
 func TestReplayUnrecorded(t *testing.T) {
 	for _, name := range replayed {
 		var want string
@@ -103,8 +102,8 @@ func TestReplayUnrecorded(t *testing.T) {
 	}
 }
 
-// TestScheduledVerdicts: what races, races in a deterministic run, too; and the other
-// way round. Nor do other orders of what has no race have one.
+// TestScheduledVerdicts: programs have the same verdicts in deterministic runs, and no race is
+// predicted in programs without races.
 func TestScheduledVerdicts(t *testing.T) {
 	list, err := exec.Command(program(t)).Output()
 	if err != nil {
@@ -159,7 +158,7 @@ func (rec *recording) predict(t *testing.T) (races []heisen.Finding) {
 	return races
 }
 
-// TestScheduledEnds: however a deterministic run ends, its end is told.
+// TestScheduledEnds: however a deterministic run ends, the end is reported.
 func TestScheduledEnds(t *testing.T) {
 	for _, test := range []struct {
 		name    string
@@ -210,7 +209,7 @@ func TestScheduledEnds(t *testing.T) {
 	}
 }
 
-// TestBounds: a program that does not come to an end is ended by the bound on its steps.
+// TestBounds: a program that does not end is ended by the bound on its steps.
 func TestBounds(t *testing.T) {
 	rec := record(t, run{exe: program(t), args: []string{"det-ticker"}, schedule: &recorder.Schedule{MaxSteps: 1000}})
 	if e := rec.execution; e.Stuck == nil || e.Stuck.Why != recorder.OutOfSteps || e.Steps != 1000 || rec.status != 2 {
@@ -218,8 +217,7 @@ func TestBounds(t *testing.T) {
 	}
 }
 
-// TestLockOrder: some schedules make the deadlock real, others do not, and the report has
-// both locks.
+// TestLockOrder: some schedules lead to the deadlock and others do not; the report has both locks.
 func TestLockOrder(t *testing.T) {
 	dead, alive := 0, 0
 	for seed := uint64(0); dead == 0 || alive == 0; seed++ {
@@ -242,7 +240,7 @@ func TestLockOrder(t *testing.T) {
 	}
 }
 
-// TestOutside: what comes from outside is told, and programs that depend on it go on.
+// TestOutside: influences from outside are reported, and programs that depend on them go on.
 func TestOutside(t *testing.T) {
 	for _, test := range []struct {
 		name, says string
@@ -289,8 +287,7 @@ func target(t *testing.T, name string, mode recorder.TargetMode, roles strategie
 	return recorder.Target{File: file, Line: line, Mode: mode, Roles: roles}
 }
 
-// TestMeetings: two goroutines are brought to the two places of a race, and go on in
-// either order.
+// TestMeetings: two goroutines are brought to the two places of a race, and go on in either order.
 func TestMeetings(t *testing.T) {
 	for _, name := range []string{"race", "map"} {
 		firsts := map[heisen.Op]int{}
@@ -323,8 +320,7 @@ func TestMeetings(t *testing.T) {
 	}
 }
 
-// TestDirectedDeadlock: goroutines are brought to the places where each waits for the
-// other's lock.
+// TestDirectedDeadlock: goroutines are brought to the places where each waits for the other's lock.
 func TestDirectedDeadlock(t *testing.T) {
 	for seed := range uint64(5) {
 		rec := record(t, run{exe: program(t), args: []string{"at-locks"}, mode: recorder.FindingsOnly, schedule: &recorder.Schedule{
@@ -337,7 +333,7 @@ func TestDirectedDeadlock(t *testing.T) {
 	}
 }
 
-// TestChoices: the choices that were logged are all that it takes to do a run again.
+// TestChoices: the logged choices suffice to repeat a run.
 func TestChoices(t *testing.T) {
 	for _, name := range []string{"det-channels", "det-pool", "det-timers"} {
 		for _, strategy := range []strategies.Strategy{strategies.RandomWalk, strategies.PCT} {
@@ -357,9 +353,8 @@ func TestChoices(t *testing.T) {
 	}
 }
 
-// TestStopsAtCopies stops goroutines wherever the compiler reports accesses to structs
-// full of pointers, where it is wrong about what is on the stack, while the collector
-// runs all the time.
+// TestStopsAtCopies stops goroutines wherever the compiler reports accesses to structs full of
+// pointers, where its stack maps are wrong, while the collector runs all the time.
 func TestStopsAtCopies(t *testing.T) {
 	stopAtCopies(t, program(t))
 }
@@ -380,8 +375,8 @@ func stopAtCopies(t *testing.T, exe string) {
 	}
 }
 
-// TestScheduledCgo: calls of C and back are told of, and where C is linked deadlocks are
-// found, too.
+// TestScheduledCgo: calls of C are reported, and deadlocks are found in programs that are linked
+// with C, too.
 func TestScheduledCgo(t *testing.T) {
 	t.Setenv("CGO_ENABLED", "1")
 	needCompiler(t)

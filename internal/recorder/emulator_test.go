@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// TestEmulator asks a program that is run by something called like an emulator, and that no
-// kernel could start: the shell runs scripts without a first line that names it.
+// TestEmulator asks a program that runs under something named like an emulator and that no kernel
+// can start: the shell runs scripts without a first line that names it.
 func TestEmulator(t *testing.T) {
 	shell, err := os.ReadFile("/bin/sh")
 	if err != nil {
@@ -52,7 +52,7 @@ func TestEmulator(t *testing.T) {
 	}
 }
 
-// TestEmulatorAlone: an emulator that runs nothing, or what is gone, cannot be asked.
+// TestEmulatorAlone: an emulator without a program, or that has ended, cannot be asked.
 func TestEmulatorAlone(t *testing.T) {
 	shell, err := os.ReadFile("/bin/sh")
 	if err != nil {

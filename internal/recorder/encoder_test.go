@@ -71,8 +71,8 @@ func drain(s *Stream) (out []heisen.Record, err error) {
 	}
 }
 
-// recorder is the naive twin of the injected recorder: it keeps the words of
-// each P until they are flushed.
+// recorder is a simple counterpart of the injected recorder: it keeps the words of each P until
+// they are flushed.
 type recorder struct {
 	rec   []byte
 	ps    []pBuffer
@@ -100,7 +100,7 @@ func newRecorder(ps int) *recorder {
 	return &recorder{rec: helloMessage(), ps: make([]pBuffer, ps), gs: map[int]*recordedG{}, places: map[uint64]uint64{}}
 }
 
-// goroutine makes g known. An orphan begins by itself, others by their fork.
+// goroutine introduces g. An orphan begins by itself, others by their fork.
 func (r *recorder) goroutine(g int, orphan bool) { r.gs[g] = &recordedG{orphan: orphan} }
 
 // place returns the number of the place of g at pc.
@@ -118,18 +118,18 @@ func (r *recorder) place(g int, pc uint32) uint64 {
 	return id
 }
 
-// call makes g call from pc.
+// call makes g call at pc.
 func (r *recorder) call(g int, pc uint32) {
 	r.gs[g].calls = append(r.gs[g].calls, r.place(g, pc))
 }
 
-// leave makes g return from so many calls.
+// leave makes g return from n calls.
 func (r *recorder) leave(g, calls int) {
 	h := r.gs[g]
 	h.calls = h.calls[:len(h.calls)-calls]
 }
 
-// task makes a task known, to be begun by a call from taskPlace|id.
+// task adds a task, which a call at taskPlace|id begins.
 func (r *recorder) task(id uint32, name string) {
 	r.rec = message(r.rec, msgTask, id, textWords(name)...)
 }

@@ -5,8 +5,7 @@ import (
 	"slices"
 )
 
-// step is one step of an execution; the steps of an execution stand in the order
-// in which they happened.
+// step is a step of an execution; they are in the order in which they happen.
 type step struct {
 	g       int
 	op      uint64 // 0 for a barrier
@@ -16,13 +15,13 @@ type step struct {
 	foreign bool // a release of somebody else's lock
 }
 
-// Steps that are no records: calls, and the returns from some.
+// Steps that are not records: calls, and returns.
 const (
 	opCall  = numOps + 1
 	opLeave = numOps + 2
 )
 
-// shape says what a random execution is like.
+// shape has the parameters of a random execution.
 type shape struct {
 	name       string
 	steps      int
@@ -186,8 +185,8 @@ func (g *generator) holds(t int) bool {
 	return false
 }
 
-// life uses an address range that has several lives. Who did not allocate it
-// learns of it by a message.
+// life uses an address range with several allocation epochs. Goroutines that did not allocate it
+// learn of it by a message.
 func (g *generator) life(t, i int) {
 	l := &g.lives[i]
 	obj, size, msg := uint64(lifeBase+64*i), uint64(8*lifeWords), uint64(lifeBase+0x1000+8*i)

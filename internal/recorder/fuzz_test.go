@@ -13,9 +13,8 @@ import (
 	"github.com/heisen-go/heisen"
 )
 
-// FuzzStream reads arbitrary bytes after a valid start: there is no panic, no
-// number makes us allocate out of proportion, and the end is one of the three
-// that are documented.
+// FuzzStream reads arbitrary bytes after a valid start. There is no panic, no disproportionate
+// allocation, and the stream ends in one of the three documented ways.
 func FuzzStream(f *testing.F) {
 	for seed := range uint64(8) {
 		shape := shape{steps: 40, goroutines: 4, ps: 2, flush: 6, collected: true, lives: true}
@@ -84,7 +83,7 @@ func accessed(rec []byte) (bytes uint64) {
 	return bytes
 }
 
-// answer encodes what a symbolizer says.
+// answer encodes the answer of a symbolizer.
 func answer(frames [][]heisen.Frame) (out []byte) {
 	for _, stack := range frames {
 		out = binary.LittleEndian.AppendUint32(out, uint32(len(stack)))
@@ -100,8 +99,7 @@ func answer(frames [][]heisen.Frame) (out []byte) {
 	return out
 }
 
-// FuzzFrames reads arbitrary answers of a symbolizer. One that is accepted is
-// what its encoding says.
+// FuzzFrames reads arbitrary answers of a symbolizer. An accepted one equals its encoding.
 func FuzzFrames(f *testing.F) {
 	f.Add(uint8(2), answer([][]heisen.Frame{{{Func: "main.f", File: "f.go", Line: 3, Start: 2}, {Func: "main.main", File: "m.go", Line: 1}}, nil}))
 	f.Add(uint8(1), []byte{255, 255, 255, 255, 1, 0, 0, 0, 255, 255, 255, 255})

@@ -11,8 +11,8 @@ import (
 	"github.com/heisen-go/heisen"
 )
 
-// TestHidden: calls of hidden functions come with what they reach, and are named
-// when the symbolizer is asked; what hidden code did is marked if it is shown.
+// TestHidden: calls of hidden functions have the sets that they reach, and names from the
+// symbolizer; events of hidden code are marked if they are shown.
 func TestHidden(t *testing.T) {
 	const function = testText + 0x100
 	rec := message(helloMessage(), msgReach, 1, 0xc000000100, 16, 0xc000000000, 32)
@@ -68,7 +68,7 @@ func TestHidden(t *testing.T) {
 	}
 }
 
-// TestSymbolPrefix: as the compiler writes import paths.
+// TestSymbolPrefix: import paths are as the compiler writes them.
 func TestSymbolPrefix(t *testing.T) {
 	for path, want := range map[string]string{
 		"net/http":            "net/http",
@@ -82,7 +82,7 @@ func TestSymbolPrefix(t *testing.T) {
 	}
 }
 
-// TestHiddenMessage: without a symbol table all else is said.
+// TestHiddenMessage: without a symbol table the message has everything else.
 func TestHiddenMessage(t *testing.T) {
 	h := Hidden{Packages: []string{"a.b/c.d", "e"}, Show: true}
 	b, err := h.encode(nil, testText)

@@ -14,12 +14,12 @@ import (
 	"github.com/heisen-go/heisen/section"
 )
 
-// who is how a record of an overlap tells of an access.
+// who returns an access as in a record of an overlap.
 func who(goroutine uint64, op heisen.Op, place uint64) uint64 {
 	return goroutine<<32 | uint64(op)<<placeBits | place
 }
 
-// TestOverlaps reads what a program has found by itself, of two goroutines.
+// TestOverlaps reads findings of a program with two goroutines.
 func TestOverlaps(t *testing.T) {
 	rec := message(helloMessage(), msgPlaces, 0, 0x100, 0x200, 0x300)
 	rec = message(rec, msgWords, 0,
@@ -54,8 +54,8 @@ func TestOverlaps(t *testing.T) {
 	}
 }
 
-// TestBlur reads what may have hidden races.
-func TestBlur(t *testing.T) {
+// TestRaceLosses reads what may have hidden races.
+func TestRaceLosses(t *testing.T) {
 	s, _, err := readAll(t, message(helloMessage(), msgRaces, 0, 7, 1))
 	if want := (RaceLosses{SharedSlots: 7, OutOfMemory: true}); err != nil || s.RaceLosses() != want {
 		t.Errorf("%+v, error %v", s.RaceLosses(), err)
@@ -111,8 +111,8 @@ func TestLocksOfAPlace(t *testing.T) {
 	}
 }
 
-// TestWatched reads what a program tells at its end.
-func TestWatched(t *testing.T) {
+// TestLiveResult reads what a program sends at its end.
+func TestLiveResult(t *testing.T) {
 	rec := message(helloMessage(), msgOverlapStats, 66, 70, 50, 3, 0, 4, 1, 1<<3, 1<<1)
 	s, _, err := readAll(t, message(rec, msgBye, 0, 0, 0))
 	if err != nil {
@@ -132,8 +132,8 @@ func TestWatched(t *testing.T) {
 	}
 }
 
-// TestOverlapsUntold reads the same where nobody wants to be told.
-func TestOverlapsUntold(t *testing.T) {
+// TestOverlapsWithoutReceiver reads findings that nobody receives.
+func TestOverlapsWithoutReceiver(t *testing.T) {
 	rec := message(helloMessage(), msgWords, 0, word(opSwitch, 0), 0, word(opBegin, orphan),
 		word(opOverlap, varBase), 0, who(0, heisen.Write, 0), who(0, heisen.Read, 0), varBase, 0)
 	if _, _, err := readAll(t, rec); err != nil && err != io.EOF {
@@ -141,7 +141,7 @@ func TestOverlapsUntold(t *testing.T) {
 	}
 }
 
-// TestLiveLimits refuses what a program has no room for.
+// TestLiveLimits: requests for which a program has no room are errors.
 func TestLiveLimits(t *testing.T) {
 	at := func(line int) section.Location {
 		return section.Location{File: "a.go", Line: line, Mode: section.Reads}

@@ -12,16 +12,16 @@ import (
 	"github.com/heisen-go/heisen"
 )
 
-// descent is what a program tells of a goroutine that another one has started.
+// descent is the origin of a goroutine that another one has started.
 func descent(id, parent, goid, place uint64) []uint64 {
 	return []uint64{id<<32 | parent, goid, originForked | place}
 }
 
-// firstOf is what it tells of one that nobody has started.
+// firstOf is the origin of a goroutine that nobody has started.
 func firstOf(id, goid uint64) []uint64 { return []uint64{id << 32, goid, 0} }
 
-// quietMessages are those of a program that has found a race between goroutines 7 and 5
-// of which it had told nothing before, and later one of 9 with the main goroutine.
+// quietMessages are the messages of a program that has found a race between goroutines 7 and 5,
+// which it has not mentioned before, and later one between 9 and the main goroutine.
 func quietMessages() []byte {
 	rec := message(nil, msgPlaces, 0, 0x100, 1<<32|0x200, 0x300)
 	rec = message(rec, msgOrigins, 0, slices.Concat(descent(7, 5, 70, 2), descent(5, 0, 50, 1), firstOf(0, 1))...)
@@ -34,8 +34,8 @@ func quietMessages() []byte {
 	return message(rec, msgWords, 0, word(opSwitch, 7), 7, word(opEnd, 0), 2, 0)
 }
 
-// TestDescents: goroutines are known when what concerns them is told, and stay so.
-func TestDescents(t *testing.T) {
+// TestOrigins: the threads of a finding are known when it is delivered, and stay so.
+func TestOrigins(t *testing.T) {
 	s, err := NewStream(bytes.NewReader(message(append(helloMessage(), quietMessages()...), msgBye, 0, 0, 3)), nil)
 	if err != nil {
 		t.Fatal(err)
@@ -89,8 +89,8 @@ func TestDescents(t *testing.T) {
 	}
 }
 
-// TestCorruptDescents checks what no recorder sends.
-func TestCorruptDescents(t *testing.T) {
+// TestCorruptOrigins tests messages that no recorder sends.
+func TestCorruptOrigins(t *testing.T) {
 	for _, test := range []struct {
 		name  string
 		words []uint64

@@ -14,7 +14,7 @@ import (
 	"github.com/heisen-go/heisen/internal/core/strategies"
 )
 
-// executionMessages are what a program tells of a deterministic run.
+// executionMessages are what a program sends about a deterministic run.
 func executionMessages() []byte {
 	rec := message(nil, msgPlaces, 0, 0x100, 1<<32|0x200)
 	rec = message(rec, msgMeeting, 0, uint64(strategies.Race), 7, who(3, heisen.Write, 2), varBase, 8, who(4, heisen.Read, 1), varBase+4, 1)
@@ -26,7 +26,7 @@ func executionMessages() []byte {
 	return message(rec, msgExecution, 0, 40, 0xabc, uint64(time.Hour), 1, 2, 3, 0x100, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0)
 }
 
-// TestExecution reads what a program tells of a deterministic run.
+// TestExecution reads what a program sends about a deterministic run.
 func TestExecution(t *testing.T) {
 	s, err := NewStream(bytes.NewReader(append(helloMessage(), executionMessages()...)), nil)
 	if err != nil {
@@ -72,14 +72,14 @@ func TestExecution(t *testing.T) {
 	}
 }
 
-// TestExecutionUntold reads the same where nobody wants to hear of meetings.
-func TestExecutionUntold(t *testing.T) {
+// TestExecutionWithoutReceiver reads the same without a receiver of meetings.
+func TestExecutionWithoutReceiver(t *testing.T) {
 	if _, _, err := readAll(t, append(helloMessage(), executionMessages()...)); err != nil && err != io.EOF {
 		t.Error(err)
 	}
 }
 
-// TestCorruptExecution checks what no program tells of a deterministic run.
+// TestCorruptExecution tests messages about deterministic runs that no program sends.
 func TestCorruptExecution(t *testing.T) {
 	known := slices.Clip(message(helloMessage(), msgPlaces, 0, 0x100))
 	execution := make([]uint64, executionWords+2*int(numInfluences))
@@ -115,7 +115,7 @@ func TestCorruptExecution(t *testing.T) {
 	}
 }
 
-// TestScheduleLimits refuses what a program has no room for.
+// TestScheduleLimits: schedules for which a program has no room are errors.
 func TestScheduleLimits(t *testing.T) {
 	for name, test := range map[string]struct {
 		schedule Schedule
@@ -134,7 +134,7 @@ func TestScheduleLimits(t *testing.T) {
 	}
 }
 
-// placedWords are those of a recording that says at which operation each event is.
+// placedWords are the words of a recording with operation numbers.
 func placedWords() []uint64 {
 	return []uint64{word(opSwitch, 0), 0, word(opBegin, orphan),
 		word(opPoint, 0), word(opAcquire, lockBase), 0, 0, word(opPoint, 2), word(opRead, varBase), 8,
@@ -142,8 +142,8 @@ func placedWords() []uint64 {
 		word(opPoint, 5), word(opPoint, 0), word(opWrite, varBase), 1 << 17}
 }
 
-// TestPlaced: events say of which operation they are.
-func TestPlaced(t *testing.T) {
+// TestNumbered: events have the numbers of their operations.
+func TestNumbered(t *testing.T) {
 	s, err := NewStream(bytes.NewReader(message(helloMessage(), msgWords, 0, placedWords()...)), nil)
 	if err != nil {
 		t.Fatal(err)

@@ -15,8 +15,8 @@ import (
 	"github.com/heisen-go/heisen"
 )
 
-// TestTruncated cuts recordings at every byte: what is read is a prefix, and what
-// is known to be missing is said.
+// TestTruncated cuts recordings at every byte: what is read is a prefix, and the error counts what
+// is known to be missing.
 func TestTruncated(t *testing.T) {
 	for seed := range uint64(6) {
 		shape := shape{steps: 60, goroutines: 4, ps: 3, flush: 6, collected: seed%2 == 0}
@@ -48,11 +48,10 @@ func TestTruncated(t *testing.T) {
 	}
 }
 
-// TestMissingMessage leaves out one message, as nothing but a recorder at fault
-// would: of each goroutine a prefix is read, synchronization has no gap, and what
-// came but cannot be placed is counted. (That it has no definitions, and that the next message of the same buffer
-// begins with a switch is the test's condition: otherwise its words would belong
-// to nobody.)
+// TestMissingMessage leaves out a message, as only a faulty recorder would. A prefix of each
+// goroutine is read, synchronization has no gap, and what was received but cannot be placed is
+// counted. (The message has no definitions, and the next message of the same buffer begins with a
+// switch, else its words would belong to nobody.)
 func TestMissingMessage(t *testing.T) {
 	shape := shape{steps: 150, goroutines: 5, ps: 3, flush: 8}
 	lostSome := 0
@@ -113,7 +112,7 @@ func switchFollows(parts [][]byte, buffer byte) bool {
 	return true
 }
 
-// TestLostEvents counts what waits exactly.
+// TestLostEvents: the count of waiting events is exact.
 func TestLostEvents(t *testing.T) {
 	r := newRecorder(1)
 	r.goroutine(0, true)
@@ -150,7 +149,7 @@ func TestLostEvents(t *testing.T) {
 	}
 }
 
-// TestCorrupt checks what no recorder sends.
+// TestCorrupt tests messages that no recorder sends.
 func TestCorrupt(t *testing.T) {
 	begin := []uint64{word(opSwitch, 0), 0, word(opBegin, 1|orphan)}
 	begun := func(words ...uint64) []byte {
@@ -273,8 +272,8 @@ func TestSlowReader(t *testing.T) {
 	}
 }
 
-// TestCollected checks the edges of finalizers: everyone who is there, and
-// everyone who has ended, is done with the objects that are collected.
+// TestCollected tests the edges of finalizers: every goroutine, whether it has ended or not, is
+// done with collected objects.
 func TestCollected(t *testing.T) {
 	const fingo = 9
 	r := newRecorder(2)
@@ -315,7 +314,7 @@ func TestCollected(t *testing.T) {
 	}
 }
 
-// TestOrphans: goroutines that nobody has forked begin at once, others wait.
+// TestOrphans: goroutines without a fork begin at once, others wait.
 func TestOrphans(t *testing.T) {
 	r := newRecorder(2)
 	r.goroutine(5, true)
@@ -471,8 +470,8 @@ func TestTasks(t *testing.T) {
 	}
 }
 
-// TestSites: a site is asked for once, before the events that use it are
-// delivered; a symbolizer that fails is not asked again.
+// TestSites: a site is resolved once, before events that use it are delivered; a symbolizer that
+// fails is not asked again.
 func TestSites(t *testing.T) {
 	r := newRecorder(1)
 	r.goroutine(0, true)

@@ -60,8 +60,8 @@ func symbolizerOf(t *testing.T, script string) *processSymbolizer {
 	return &processSymbolizer{exe: exe, env: []string{symbolizeEnv + "=1"}}
 }
 
-// TestHostileSymbolizer runs programs that are no symbolizers. Whatever they do,
-// there is an error and close returns.
+// TestHostileSymbolizer runs programs that are no symbolizers. Each gives an error, and close
+// returns.
 func TestHostileSymbolizer(t *testing.T) {
 	for name, script := range map[string]string{
 		"exits":       "exit 0",
@@ -95,7 +95,7 @@ func TestHostileSymbolizer(t *testing.T) {
 	t.Run("never asked", func(t *testing.T) { symbolizerOf(t, "exit 0").close() })
 }
 
-// alike is a shell script that gives the same answer to everything, for two times two places.
+// alike is a shell script that gives the same answer to every request, twice for two places.
 const alike = `
 [ "$HEISEN_SYMBOLIZE" = 1 ] || exit 1
 for _ in 1 2; do
@@ -103,14 +103,14 @@ for _ in 1 2; do
 	for _ in 1 2; do printf '\001\000\000\000\007\000\000\000\005\000\000\000\001\000\000\000f\001\000\000\000g'; done
 done`
 
-// TestSymbolizer asks a program, twice, that is removed before it is asked.
+// TestSymbolizer asks a program twice that was removed before.
 func TestSymbolizer(t *testing.T) {
 	p := symbolizerOf(t, alike)
 	os.Remove(p.exe.Name())
 	askAlike(t, p)
 }
 
-// askAlike asks what runs the script alike, twice.
+// askAlike asks twice the program that runs the script alike.
 func askAlike(t *testing.T, p *processSymbolizer) {
 	t.Helper()
 	defer p.close()

@@ -13,9 +13,8 @@ import (
 	"unicode"
 )
 
-// constantsOf returns the constants of package level that the files in a folder
-// declare. The folder's package need not compile: what does not type-check is no
-// constant expression.
+// constantsOf returns the package-level constants in the files of a folder. The folder's package
+// need not compile: what does not type-check is no constant expression.
 func constantsOf(t *testing.T, pattern string) map[string]constant.Value {
 	t.Helper()
 	paths, err := filepath.Glob(pattern)
@@ -45,9 +44,9 @@ func constantsOf(t *testing.T, pattern string) map[string]constant.Value {
 	return values
 }
 
-// TestTwins compares the two descriptions of the wire format: they cannot share a
-// file, for one is part of package runtime.
-func TestTwins(t *testing.T) {
+// TestWireConstants compares the two definitions of the wire format, which cannot share a file: one
+// is part of package runtime.
+func TestWireConstants(t *testing.T) {
 	injected := constantsOf(t, "inject/wire.go")
 	for name, value := range constantsOf(t, "inject/*.go") {
 		injected[name] = value
@@ -63,7 +62,7 @@ func TestTwins(t *testing.T) {
 	for name, value := range constantsOf(t, "inject/wire.go") {
 		other, ok := received[twin(name)]
 		if !ok {
-			t.Errorf("%s has no twin %s", name, twin(name))
+			t.Errorf("%s has no counterpart %s", name, twin(name))
 			continue
 		}
 		if !constant.Compare(value, token.EQL, other) {
