@@ -139,7 +139,7 @@ func TestSections(t *testing.T) {
 	if _, err := mcm.NewDetector(mcm.WithSections(sale(0), section.Locator{})); err == nil {
 		t.Error("no error without a locator")
 	}
-	if _, err := mcm.NewModel(mcm.Window{Records: records, Passages: []mcm.Passage{{Entry: 1, End: 7}}}); err == nil {
+	if _, err := mcm.NewModel(mcm.Window{Records: records, Executions: []mcm.Execution{{Entry: 1, End: 7}}}); err == nil {
 		t.Error("no error of a passage by two threads")
 	}
 }

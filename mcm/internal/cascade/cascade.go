@@ -71,7 +71,7 @@ type Config struct {
 
 // Stats counts queries by the stage that answered them.
 type Stats struct {
-	Questions  int
+	Queries    int
 	Edges      int
 	Preserving int
 	Closure    int
@@ -101,7 +101,7 @@ func New(m *model.Model, config Config) *Cascade {
 // order, which are valid until the next call. When the context ends, it returns the
 // context's error; the cascade can be asked again.
 func (c *Cascade) Answer(ctx context.Context, q *model.Query) (model.Verdict, []order.Node, error) {
-	c.Stats.Questions++
+	c.Stats.Queries++
 	c.ctx = ctx
 	at := c.closure.Mark()
 	defer c.closure.Undo(at)

@@ -215,7 +215,7 @@ func (c *Cascade) solve(q *model.Query, b Budget, insist bool) (model.Verdict, [
 // thread back.
 func Near(c *Cascade, q *model.Query, b Budget) (model.Verdict, []order.Node, error) {
 	x := c.explorer()
-	if x.ExpandedNear >= b.allowed(c.Stats.Questions) || c.stalled(q) {
+	if x.ExpandedNear >= b.allowed(c.Stats.Queries) || c.stalled(q) {
 		return model.Unknown, nil, nil
 	}
 	nodes := x.Near(q, b.States)
@@ -261,7 +261,7 @@ const reachWords = 1 << 23
 // HeldBack looks for an answer among states with the thread held back that was observed to
 // come first, see reach.
 func HeldBack(c *Cascade, q *model.Query, b Budget) (model.Verdict, []order.Node, error) {
-	if c.reached >= b.allowed(c.Stats.Questions) {
+	if c.reached >= b.allowed(c.Stats.Queries) {
 		return model.Unknown, nil, nil
 	}
 	x, words := c.explorer(), 0
@@ -295,7 +295,7 @@ func Delays(c *Cascade, q *model.Query, b Budget) (model.Verdict, []order.Node, 
 	if c.ahead == nil {
 		c.ahead = beam.New(c.explorer().Machine)
 	}
-	if c.vain > b.allowed(c.Stats.Questions) {
+	if c.vain > b.allowed(c.Stats.Queries) {
 		return model.Unknown, nil, nil
 	}
 	looked := c.ahead.Expanded
