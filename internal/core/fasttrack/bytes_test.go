@@ -103,8 +103,8 @@ func repeatedReaders(rng *rand.Rand) (trace []heisen.Record) {
 	return trace
 }
 
-// pieces returns a trace of accesses to the bytes of words. The accesses of a run have the same
-// place, as in a loop.
+// pieces returns a trace of accesses to parts of words. The accesses of a run have the same place,
+// as in a loop.
 func pieces(rng *rand.Rand) (trace []heisen.Record) {
 	threads := 2 + rng.IntN(3)
 	length := 10 + rng.IntN(60)

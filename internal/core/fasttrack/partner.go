@@ -29,7 +29,7 @@ const (
 //go:nosplit
 func (th *Thread) time() uint32 { return uint32(th.Epoch>>placeBits) & maxTime }
 
-// learnFrom notes that the thread has learned an epoch of a slot and nothing else.
+// learnFrom records that the thread has learned an epoch of a slot and nothing else.
 //
 //go:nosplit
 func (th *Thread) learnFrom(slot uint32) {
@@ -40,7 +40,7 @@ func (th *Thread) learnFrom(slot uint32) {
 	p.lastTime = th.time()
 }
 
-// forgetPartner notes that the thread may have learned from several others.
+// forgetPartner records that the thread may have learned from several others.
 //
 //go:nosplit
 func (th *Thread) forgetPartner() { th.partner.slot, th.partner.lastTime = maxSlots, th.time() }
