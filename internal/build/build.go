@@ -51,7 +51,8 @@ func New(ctx context.Context, dir, cacheDir string, patterns ...string) (*Builde
 }
 
 // How packages are compiled. Every package outside of the standard library must be compiled in one
-// of these ways: an unseen atomic operation loses a happens-before edge, and false alarms follow.
+// of these ways: without an atomic operation a happens-before edge would be missing, and there
+// would be false alarms.
 const (
 	// Accesses, calls and atomic operations are reported.
 	//

@@ -55,7 +55,7 @@ func (m *mcmFlags) build(symbols *heisen.Symbols, sections []section.Section, si
 	return d, nil
 }
 
-// summary prints how many questions were left open in all streams.
+// summary prints how many queries were left open in all streams.
 func (m *mcmFlags) summary(to io.Writer, tool string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

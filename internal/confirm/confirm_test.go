@@ -36,7 +36,7 @@ func known(t *testing.T, name string) *racefuzz.Program {
 	return nil
 }
 
-// lab is a built program, and what it takes to survey it and to confirm its suspects.
+// lab is a built program with what is needed to survey it and to confirm its suspects.
 type lab struct {
 	t       *testing.T
 	origin  confirm.Origin
@@ -457,9 +457,10 @@ func TestInterrupted(t *testing.T) {
 	}
 }
 
-// TestPredicted: following the schedule of a prediction confirms it, in both orders and at the first
-// attempt, even where chance hardly leads there and where goroutines are created in another order. What
-// only seems possible is not confirmed, and the result says why.
+// TestPredicted: following the schedule of a prediction confirms it, in both orders and at the
+// first attempt. That holds even if random schedules hardly ever lead there, and if goroutines are
+// created in another order. A bug that only seems possible is not confirmed, and the result says
+// why.
 func TestPredicted(t *testing.T) {
 	t.Parallel()
 	relay, farm, gone := known(t, "relay"), known(t, "farm"), known(t, "gone")
@@ -499,9 +500,9 @@ func TestPredicted(t *testing.T) {
 	}
 }
 
-// TestWitnessFarAway: a witness is followed from the start, however many events come before the predicted
-// bug.
-func TestWitnessFarAway(t *testing.T) {
+// TestLongWitness: a witness is followed from the start, however many events come before the
+// predicted bug.
+func TestLongWitness(t *testing.T) {
 	t.Parallel()
 	p := known(t, "far")
 	l := open(t, p)

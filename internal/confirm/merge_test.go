@@ -9,8 +9,8 @@ import (
 	"github.com/heisen-go/heisen/report"
 )
 
-// TestMerge merges what three machines say of two suspects: one tried the first
-// suspect in vain, two confirmed it.
+// TestMerge merges the results of three machines for two suspects: one machine did not confirm the
+// first suspect, two did.
 func TestMerge(t *testing.T) {
 	first, second := 0, 1
 	vain := report.Finding{Kind: heisen.PotentialRace, Fingerprint: "s1", Count: 1, Trials: &report.Trials{

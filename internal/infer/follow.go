@@ -181,8 +181,8 @@ func (f *follower) section() (found, bool) {
 	return out, len(out.ends) > 0
 }
 
-// allowed returns what others may do to a variable between two accesses to it: what leaves the
-// interleaving serializable, by table 1 of the paper.
+// allowed returns the kinds of remote accesses that may come between two accesses to a variable:
+// those that leave the interleaving serializable, by table 1 of the paper.
 func allowed(first, last section.Modes) section.Modes {
 	if first == section.Writes && last == section.Writes {
 		return section.Writes

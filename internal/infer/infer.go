@@ -73,9 +73,9 @@ func PatternNames() []string {
 // same entry, the result has one section: that of the first pattern, with the ends of the other
 // patterns on those paths that reach none of its own ends.
 //
-// Packages that do not compile are left out. Infer then returns the sections of the other packages and
-// an error that wraps ErrPackages. See the package documentation for the cost; imports that are not in
-// the build cache are compiled besides.
+// Packages that do not compile are left out. Infer then returns the sections of the other packages
+// and an error that wraps ErrPackages. See the package documentation for the cost; imports that are
+// not in the build cache are also compiled.
 func Infer(ctx context.Context, source Source, opts ...Option) (*Inferred, error) {
 	o := config{patterns: PatternNames()[:2]}
 	if err := option.Apply("infer.Infer", &o, opts); err != nil {

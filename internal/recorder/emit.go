@@ -82,7 +82,7 @@ func (m *merger) consume(g *goroutine, words []uint64) (i int, waits bool, err e
 			if op == opEnd {
 				i += size
 				if i < len(words) && words[i]>>opShift != opSwitch {
-					return i, false, m.s.corrupt("goroutine %d goes on after its end", g.id)
+					return i, false, m.s.corrupt("goroutine %d continues after its end", g.id)
 				}
 				m.recycle(g)
 				return i, false, nil
@@ -147,8 +147,7 @@ func (m *merger) emitStamped(g *goroutine, op, arg uint64, record []uint64) erro
 	return err
 }
 
-// markHidden sets HiddenCode on the events from first on that are not about the existence of
-// goroutines.
+// markHidden sets HiddenCode on the events from first on that do not create or end goroutines.
 func (m *merger) markHidden(first int) {
 	for i := range m.s.out[first:] {
 		switch r := &m.s.out[first+i]; r.Op {
@@ -234,8 +233,8 @@ func threadName(id heisen.Thread, goid uint64) string {
 	return "runtime timers"
 }
 
-// collector is the message object by which goroutines tell the garbage collector, and it tells
-// finalizers, that they are done with an object. No address of a Go program has this value.
+// collector is the message object through which goroutines are ordered before the garbage
+// collector, and the collector before finalizers. No address of a Go program has this value.
 const collector heisen.Object = 1 << 55
 
 // collected emits events that order everything so far before the finalizers that g is about to run.

@@ -304,7 +304,7 @@ func (s *Stream) take() error {
 			return s.corrupt("words of no goroutine")
 		}
 		if b.g.ended || b.g.id != b.id {
-			return s.corrupt("goroutine %d goes on after its end", b.id)
+			return s.corrupt("goroutine %d continues after its end", b.id)
 		}
 		n, err := s.merge.deliver(b.g, b.at, words)
 		if err != nil {

@@ -51,7 +51,7 @@ func TestTruncated(t *testing.T) {
 // TestMissingMessage leaves out a message, as only a faulty recorder would. A prefix of each
 // goroutine is read, synchronization has no gap, and what was received but cannot be placed is
 // counted. (The message has no definitions, and the next message of the same buffer begins with a
-// switch, else its words would belong to nobody.)
+// switch, otherwise its words would have no goroutine.)
 func TestMissingMessage(t *testing.T) {
 	shape := shape{steps: 150, goroutines: 5, ps: 3, flush: 8}
 	lostSome := 0
@@ -60,7 +60,7 @@ func TestMissingMessage(t *testing.T) {
 		steps := slices.DeleteFunc(randomExecution(rng, shape), func(s step) bool { return s.op == 0 })
 		want, _ := expect(steps)
 		parts := messages(record(rng, shape, steps))
-		parts = parts[:len(parts)-1] // the program does not say goodbye
+		parts = parts[:len(parts)-1] // the program does not send its last message
 		_, all, err := readAll(t, slices.Concat(parts...))
 		if err != nil {
 			t.Fatal(err)
@@ -136,8 +136,8 @@ func TestLostEvents(t *testing.T) {
 	if _, _, err := readAll(t, message(r.rec, msgBarrier, 0)); !errors.Is(err, ErrCorrupt) {
 		t.Errorf("a barrier that words cannot come before: error %v", err)
 	}
-	// Other goroutines go on while the program ends; what they do, from the stamps
-	// on that were given out by then, is of no interest any more.
+	// Other goroutines continue while the program ends. Events with later stamps than those given
+	// out by then are dropped.
 	if _, _, err := readAll(t, message(r.rec, msgBye, 0, 0, 0)); err != nil {
 		t.Errorf("a regular end: error %v", err)
 	}
@@ -194,9 +194,9 @@ func TestCorrupt(t *testing.T) {
 		{"unknown set of objects", begun(word(opHide, 1), 0, 0, 1), "unknown set 1 of objects"},
 		{"no name", message(helloMessage(), msgTask, 4), "task 4"},
 		{"task number", message(helloMessage(), msgTask, taskPlace, 'x'), "task 2147483648"},
-		{"overlap of ops", begun(word(opOverlap, varBase), 0, who(0, 99, 0), who(0, heisen.Read, 0), varBase, 0), "access of operation 99"},
-		{"place of an overlap", begun(word(opOverlap, varBase), 0, who(0, heisen.Write, 7), who(0, heisen.Read, 0), varBase, 0), "unknown place 7"},
-		{"after the end", begun(word(opEnd, 0), 0, 0, word(opSend, msgBase), 0, 0), "goes on after its end"},
+		{"overlap of ops", begun(word(opOverlap, varBase), 0, accessID(0, 99, 0), accessID(0, heisen.Read, 0), varBase, 0), "access of operation 99"},
+		{"place of an overlap", begun(word(opOverlap, varBase), 0, accessID(0, heisen.Write, 7), accessID(0, heisen.Read, 0), varBase, 0), "unknown place 7"},
+		{"after the end", begun(word(opEnd, 0), 0, 0, word(opSend, msgBase), 0, 0), "continues after its end"},
 	} {
 		_, _, err := readAll(t, test.rec)
 		if !errors.Is(err, ErrCorrupt) || !strings.Contains(err.Error(), test.want) {
@@ -273,7 +273,7 @@ func TestSlowReader(t *testing.T) {
 }
 
 // TestCollected tests the edges of finalizers: every goroutine, whether it has ended or not, is
-// done with collected objects.
+// ordered before the finalizers of collected objects.
 func TestCollected(t *testing.T) {
 	const fingo = 9
 	r := newRecorder(2)

@@ -92,9 +92,9 @@ func heisenAtomicEnd(s *heisenStripe, op uint64, addr unsafe.Pointer) {
 	heisenPut(heisenOpen(h, 3), h, op, uintptr(addr), stamp, pc)
 }
 
-// heisenBeginLoad begins an atomic load that takes no lock: there is nothing to learn, and it is
-// recorded. It returns what heisenLoadUnchanged needs after the load; a head of 0 means that the
-// load must take the lock.
+// heisenBeginLoad begins an atomic load that takes no lock: the thread has learned all that was
+// released, and the load is recorded. It returns what heisenLoadUnchanged needs after the load; a
+// head of 0 means that the load must take the lock.
 //
 //go:nosplit
 func heisenBeginLoad(addr unsafe.Pointer) (head uint64, version uint32) {

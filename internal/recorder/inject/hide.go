@@ -296,7 +296,7 @@ func (h *heisenG) reveal(last *heisenFrame) {
 	h.shade(last != h.bottom && last.hidden)
 }
 
-// shade notes whether h is in hidden code. It must run on the system stack.
+// shade records whether h is in hidden code. It must run on the system stack.
 func (h *heisenG) shade(hidden bool) {
 	if h.hidden == hidden {
 		return

@@ -49,7 +49,7 @@ func heisenReach(gp *g, h *heisenG, pc, sp uintptr) uint32 {
 func (w *heisenHiddenState) variables() {
 	switch {
 	case w.vars == 0:
-		w.data(racedatastart) // all of it: nobody knows which variable belongs to which package
+		w.data(racedatastart) // all of it: it is not known which variable belongs to which package
 	case w.rooted > uintptr(len(w.roots)):
 		w.full = true
 	default:
@@ -73,7 +73,7 @@ func (w *heisenHiddenState) putRoots(h *heisenG) {
 // begin starts an empty set.
 func (w *heisenHiddenState) begin() {
 	w.n, w.words, w.walked, w.full = 0, 0, 0, false
-	if w.turn++; w.turn == 0 { // old entries would seem to be of this turn
+	if w.turn++; w.turn == 0 { // old entries would seem to be of this search
 		clear(w.seen[:])
 		w.turn = 1
 	}

@@ -7,10 +7,10 @@ import (
 )
 
 // Happens-before inside the program: what synchronization and atomic operations do to the clocks of
-// package internal/core/fasttrack. The functions run in hooks of the current goroutine, or of one
-// that acts for a parked goroutine, on the goroutine's stack, and switch to the system stack where
-// memory may be needed. The lock of the object's cell is held during an operation: between
-// heisenAtomicLock and heisenAtomicUnlock nothing may block.
+// package internal/core/fasttrack. The functions run in hooks, on the stack of the current
+// goroutine, which may act for a parked one. They switch to the system stack where memory may be
+// needed. The lock of the object's cell is held during an operation: between heisenAtomicLock and
+// heisenAtomicUnlock nothing may block.
 
 // heisenLockOps are the ops on locks, heisenAcquireOps those that acquire.
 const (
