@@ -463,7 +463,7 @@ func TestInterrupted(t *testing.T) {
 // why.
 func TestPredicted(t *testing.T) {
 	t.Parallel()
-	relay, farm, gone := known(t, "relay"), known(t, "farm"), known(t, "gone")
+	relay, farm, guest := known(t, "relay"), known(t, "farm"), known(t, "guest")
 	l := open(t, &racefuzz.Program{Package: relay.Package, Test: "Test.*"})
 	l.survey.Predict, l.survey.Races = true, false
 	suspects, _ := l.suspects()
@@ -476,7 +476,7 @@ func TestPredicted(t *testing.T) {
 	}{
 		{relay, "write judge", "read arrive", "TestRelay", confirm.Followed, 2, 2},
 		{farm, "write plan", "read work", "TestFarm", confirm.Followed, 2, 2},
-		{gone, "write host", "read guest", "", confirm.Diverged, 0, 4},
+		{guest, "write host", "read guest", "", confirm.Diverged, 0, 4},
 	} {
 		v := l.seeds(2, between(t, c.p, suspects, c.a, c.b))[0]
 		if !v.Suspect.Predicted || v.Follow != c.follow || v.Confirmed != c.at || v.Tried != c.all {

@@ -547,7 +547,7 @@ func noRaces() map[string]func() {
 				_ = at.Swap(&pair{i, i}).(*pair).b
 			})
 		},
-		"neighbours": func() {
+		"neighbors": func() {
 			var x [8]byte
 			p := &x
 			parallel(8, func(i int) { p[i] = 1 })
