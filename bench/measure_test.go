@@ -5,9 +5,9 @@ import (
 	"testing"
 )
 
-// measure runs once, which takes the given number of events, again and again,
-// and reports what one event costs: ns/event and events/s, and, as what once
-// allocates spread over its events, B/event and allocs/event.
+// measure runs once b.N times. Each run handles the given number of events. It reports the cost of
+// one event: ns/event and events/s, and, with what a run allocates spread over its events, B/event
+// and allocs/event.
 func measure(b *testing.B, events int, once func() error) {
 	var before, after runtime.MemStats
 	runtime.GC()

@@ -40,7 +40,7 @@ import (
 	"github.com/heisen-go/heisen/section"
 )
 
-// program is what is run.
+// program is the package of the program.
 const program = "github.com/heisen-go/heisen/examples/server"
 
 // A way is a heuristic with its strength and its waiting time in microseconds.

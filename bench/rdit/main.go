@@ -1,9 +1,10 @@
 // Command rdit measures the effect of BarrierPairs on public modules (tables 5.3 and 5.4 of the thesis
 // "TREE and RDIT").
 //
-//	go run ./bench/rdit [-dir folder] [-run pattern] [-tables races,costs] [-runs n] [-count n] [-window n] [-truth times]
+//	go run ./bench/rdit [-dir folder] [-run pattern] [-tables races,costs] [-runs n] [-count n]
+//	[-window n] [-truth times]
 //
-// With -keep it writes instead the hidden calls of each client as traces, for the benchmark of sets of
+// With -keep it only writes the hidden calls of each client as traces, for the benchmark of sets of
 // objects.
 //
 // # Races
