@@ -77,7 +77,7 @@ func measureMain(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	chosen := slices.DeleteFunc(slices.Clone(ways), func(w way) bool {
+	chosen := slices.DeleteFunc(slices.Clone(configurations), func(w configuration) bool {
 		return slices.Contains(strings.Split(*skip, ","), w.name)
 	})
 	dir, err := os.MkdirTemp("", "heisen-overhead-")

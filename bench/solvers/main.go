@@ -127,7 +127,7 @@ func compare(queries, pairs int, others []other, timeout time.Duration, seed uin
 		}
 	}
 	fmt.Printf("\n%-14s %7s %7s %7s %7s %7s | %6s %6s %6s %6s %6s %6s | %9s %9s %9s %7s | %6s %4s %9s", "window", "threads", "pairs", "yes", "no", "?",
-		"edges", "order", "closure", "greedy", "states", "solver", "ms", "us/pair", "max ms", "MB", "asked", "?", "detect ms")
+		"edges", "order", "closure", "greedy", "states", "solver", "ms", "us/pair", "max ms", "MB", "queries", "?", "detect ms")
 	for _, o := range others {
 		fmt.Printf(" %10s", "ratio "+o.name)
 	}

@@ -26,17 +26,17 @@ func pipeline(out io.Writer, name string, threads int, records []heisen.Record, 
 		pairs = append(pairs, [2]int{i, j})
 	}
 	var longest time.Duration
-	asked := min(most, len(pairs))
-	for k := range asked {
+	queried := min(most, len(pairs))
+	for k := range queried {
 		begun := cpu()
-		p := pairs[k*len(pairs)/asked]
+		p := pairs[k*len(pairs)/queried]
 		if _, _, err := m.Race(context.Background(), p[0], p[1]); err != nil {
 			return fmt.Errorf("%s, records %v: %w", name, p, err)
 		}
 		longest = max(longest, cpu()-begun)
 	}
 	took := cpu() - start
-	each := took / time.Duration(max(asked, 1))
+	each := took / time.Duration(max(queried, 1))
 	held := heap() - before
 	runtime.KeepAlive(m)
 	start = cpu()

@@ -282,11 +282,11 @@ func suspects(t *testing.T, p *Program, detectors string, more ...string) (found
 	}
 	var out, errs bytes.Buffer
 	status, err := driver.Run(t.Context(), append(args, p.small(more...)...), nil, &out, &errs)
-	said := errs.String() + out.String()
-	failed := p.Harm != "" && regexp.MustCompile(p.Harm).MatchString(said)
+	printed := errs.String() + out.String()
+	failed := p.Harm != "" && regexp.MustCompile(p.Harm).MatchString(printed)
 	// It leaves out accesses to the tables of package unicode. These are filled when the program is
 	// initialized, because package testing imports unicode.
-	forgot := p.Test != "" && strings.Contains(said, lockset.ErrEvicted.Error())
+	forgot := p.Test != "" && strings.Contains(printed, lockset.ErrEvicted.Error())
 	if err != nil || status != driver.Clean && status != driver.Findings && !failed && !forgot {
 		t.Fatalf("%v: status %d, error %v\n%s%s", args, status, err, &errs, &out)
 	}

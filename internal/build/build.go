@@ -203,14 +203,14 @@ func (b *Builder) Build(ctx context.Context, dir, output string, flags []string,
 func (b *Builder) compile(ctx context.Context, dir, verb string, args []string) error {
 	cmd := b.Command(ctx, verb, args...)
 	cmd.Dir = dir
-	var said bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &said, &said
+	var printed bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &printed, &printed
 	if err := cmd.Run(); err != nil {
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
-		if said.Len() > 0 {
-			return &Error{Output: strings.TrimSpace(said.String())}
+		if printed.Len() > 0 {
+			return &Error{Output: strings.TrimSpace(printed.String())}
 		}
 		return fmt.Errorf("go %s: %w", verb, err)
 	}

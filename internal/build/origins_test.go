@@ -75,8 +75,8 @@ func TestGenerations(t *testing.T) {
 	}
 }
 
-// TestLineages: threads that find races at the same time send long lines of ancestors, of which
-// none is missing.
+// TestLineages: threads that find races at the same time send long lines of ancestors, and none is
+// missing.
 func TestLineages(t *testing.T) {
 	// A go statement with arguments starts a function without arguments, on the same line.
 	want := strings.Repeat("go-descendant < go-descendant, ", 299) + "go-descendant < go-descendants, go-descendants, main goroutine"

@@ -491,8 +491,8 @@ func TestBuildErrors(t *testing.T) {
 		t.Fatal(err)
 	}
 	err = b.Build(t.Context(), dir, filepath.Join(dir, "out"), nil, ".")
-	var said *Error
-	if !errors.As(err, &said) || !strings.Contains(said.Output, "main.go:3:15: undefined: undefined") {
+	var buildError *Error
+	if !errors.As(err, &buildError) || !strings.Contains(buildError.Output, "main.go:3:15: undefined: undefined") {
 		t.Errorf("error %v", err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())

@@ -88,7 +88,7 @@ func main() {
 	case s := <-signals:
 		fmt.Println("got", s)
 	case <-time.After(time.Minute):
-		panic("nobody asked")
+		panic("no signal")
 	}
 }
 `

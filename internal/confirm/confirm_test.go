@@ -248,13 +248,13 @@ func testTruth(t *testing.T, p *racefuzz.Program, l *lab, seeds uint64) {
 // checkEnding checks that an execution ends in a way that is possible for the program.
 func checkEnding(t *testing.T, p *racefuzz.Program, e *confirm.Ending) {
 	t.Helper()
-	said := string(e.Trial.Execution.Output)
-	ok := regexp.MustCompile(`^(?:` + p.Output + `)$`).MatchString(said)
+	printed := string(e.Trial.Execution.Output)
+	ok := regexp.MustCompile(`^(?:` + p.Output + `)$`).MatchString(printed)
 	if e.Outcome.Class != confirm.Passed {
-		ok = p.Harm != "" && regexp.MustCompile(p.Harm).MatchString(said)
+		ok = p.Harm != "" && regexp.MustCompile(p.Harm).MatchString(printed)
 	}
 	if !ok {
-		t.Errorf("seed %d ends with %v:\n%s", e.Trial.Seed, e.Outcome, said)
+		t.Errorf("seed %d ends with %v:\n%s", e.Trial.Seed, e.Outcome, printed)
 	}
 }
 

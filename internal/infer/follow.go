@@ -21,8 +21,8 @@ type pattern struct {
 	// begins reports whether an access can be the entry of a section.
 	begins func(*access) bool
 
-	// judge decides what an access to the variable means on a path from the entry.
-	judge func(f *follower, fr *frame, at state, met *access) verdict
+	// classify decides what an access to the variable means on a path from the entry.
+	classify func(f *follower, fr *frame, at state, met *access) verdict
 
 	tests bool // sections end in branches of tests of the value read
 	pairs bool // any two accesses make a section, whatever is done with the value
@@ -375,7 +375,7 @@ func (f *follower) instruction(fr *frame, ins ssa.Instruction, st state) (_ stat
 		case fr.path.equal(a.path):
 			verdict := passes
 			if !st.void {
-				verdict = f.pattern.judge(f, fr, st, a)
+				verdict = f.pattern.classify(f, fr, st, a)
 			}
 			f.met = append(f.met, meeting{a, verdict == ends, f.level, f.safe(st.holds, a)})
 			if verdict == ends {

@@ -115,7 +115,7 @@ func Infer(ctx context.Context, source Source, opts ...Option) (*Inferred, error
 	slices.SortFunc(out.Sections, func(a, b section.Section) int {
 		return cmp.Or(compareLocations(a.Entry, b.Entry), cmp.Compare(a.Variable, b.Variable))
 	})
-	out.Sections = unite(out.Sections)
+	out.Sections = mergeEqualEntries(out.Sections)
 	slices.SortFunc(out.Notes, func(a, b Note) int {
 		return cmp.Or(cmp.Compare(a.File, b.File), cmp.Compare(a.Line, b.Line), cmp.Compare(a.Text, b.Text))
 	})
@@ -167,9 +167,9 @@ func (out *Inferred) merge(results []*result, locked bool) {
 	}
 }
 
-// unite merges sections that have the same entry and may be about the same variable. A name such as *p is
+// mergeEqualEntries merges sections that have the same entry and may be about the same variable. A name such as *p is
 // also a pattern that matches other names. The sections are sorted by entry.
-func unite(sections []section.Section) (out []section.Section) {
+func mergeEqualEntries(sections []section.Section) (out []section.Section) {
 	for _, s := range sections {
 		for i := len(out) - 1; i >= 0 && out[i].Entry == s.Entry; i-- {
 			other := out[i]

@@ -12,8 +12,8 @@ import (
 	"github.com/heisen-go/heisen"
 )
 
-// Hidden lists packages of which nothing is recorded but the calls of their functions by other
-// packages, as Hide and Reveal events. They are compiled like recorded packages.
+// Hidden lists hidden packages. Only the calls of their functions by other packages are recorded,
+// as Hide and Reveal events. They are compiled like recorded packages.
 type Hidden struct {
 	Packages []string // import paths
 	// Variables are variables outside of the packages that hidden code uses without being given

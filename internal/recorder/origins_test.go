@@ -57,9 +57,9 @@ func TestOrigins(t *testing.T) {
 			t.Errorf("-want +got:\n%s", d)
 		}
 	}
-	told := 0
+	found := 0
 	s.OnOverlap(func(o Overlap) {
-		told++
+		found++
 		want := map[heisen.Thread]heisen.ThreadInfo{
 			7: {Name: "goroutine 70", Forked: true, Parent: 5, Site: s.site(0x200), Context: inside()},
 			5: {Name: "goroutine 50", Forked: true, Parent: 0, Site: s.site(0x100)},
@@ -72,8 +72,8 @@ func TestOrigins(t *testing.T) {
 		check(want)
 	})
 	out, err := drain(s)
-	if err != nil || told != 2 {
-		t.Fatalf("%d overlaps, error %v", told, err)
+	if err != nil || found != 2 {
+		t.Fatalf("%d overlaps, error %v", found, err)
 	}
 	if inside() == 0 {
 		t.Error("the place of a go statement has no calls")

@@ -264,7 +264,7 @@ func (s *Stream) read() error {
 	return s.corrupt("message of kind %d", m.kind)
 }
 
-// end returns the error with which the stream ends when the program is gone.
+// end returns the error with which the stream ends after the connection has ended.
 func (s *Stream) end() error {
 	if left := s.merge.lostEvents(); left > 0 {
 		return &LostError{left}

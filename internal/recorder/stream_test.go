@@ -406,12 +406,12 @@ func TestFarStamps(t *testing.T) {
 
 // stub is a Symbolizer that knows every pc, or fails.
 type stub struct {
-	asked []uint32
-	err   error
+	requested []uint32
+	err       error
 }
 
 func (s *stub) Frames(offsets []uint32) ([][]heisen.Frame, error) {
-	s.asked = append(s.asked, offsets...)
+	s.requested = append(s.requested, offsets...)
 	if s.err != nil {
 		return nil, s.err
 	}
@@ -471,7 +471,7 @@ func TestTasks(t *testing.T) {
 }
 
 // TestSites: a site is resolved once, before events that use it are delivered; a symbolizer that
-// fails is not asked again.
+// fails is not requested again.
 func TestSites(t *testing.T) {
 	r := newRecorder(1)
 	r.goroutine(0, true)
@@ -493,8 +493,8 @@ func TestSites(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if !slices.Equal(solver.asked, []uint32{10, 20}) {
-			t.Errorf("asked for %v", solver.asked)
+		if !slices.Equal(solver.requested, []uint32{10, 20}) {
+			t.Errorf("requested %v", solver.requested)
 		}
 		for i, want := range []int{10, 20, 0} {
 			info := s.Symbols().Site(out[1+i].Site)

@@ -44,7 +44,7 @@ func ponder() { time.Sleep(80 * time.Millisecond) }
 type relay struct {
 	notes
 	mu    sync.Mutex
-	baton int           // who may run; guarded by mu
+	baton int           // number of the runner that may run; guarded by mu
 	ready chan struct{} // closed when the medal is there
 	medal string        // set once
 }

@@ -380,7 +380,7 @@ func TestModel(t *testing.T) {
 }
 
 // TestConcurrent lets goroutines access a few words at the same time. It checks the reported
-// overlaps with time stamps from a common clock. Every reported overlap must be one. Of two
+// overlaps with time stamps from a common clock. Every reported overlap must be real. Of two
 // conflicting accesses that were both announced before either ended, one must have found the other.
 // Instead, other accesses of the two threads to the same word that were pending as well may have
 // found each other.

@@ -265,7 +265,7 @@ func (t *Table) endAt(r *activeSection, loc uint32) uint32 {
 	return e
 }
 
-// check compares the accesses of others that came into r with what its end e allows.
+// check compares the remote accesses that came into r with those that its end e allows.
 //
 //go:nosplit
 func (t *Table) check(th *Thread, r *activeSection, e uint32, hits *Hits) {

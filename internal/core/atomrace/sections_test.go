@@ -83,7 +83,7 @@ func TestSections(t *testing.T) {
 		"figure 3: an allowed one": {rules: []rule{loadStore}, events: []event{
 			{1, "r", x, 1, 0, ""}, {2, "r", x, 0, 0, ""}, {1, "w", x, 2, 0, ""}, {1, "after", 0, 0, 0, ""},
 		}},
-		"figure 3: nobody": {rules: []rule{loadStore}, events: []event{
+		"figure 3: no other thread": {rules: []rule{loadStore}, events: []event{
 			{2, "w", x, 0, 0, ""}, {2, "after", 0, 0, 0, ""},
 			{1, "r", x, 1, 0, ""}, {1, "w", x, 2, 0, ""}, {1, "after", 0, 0, 0, ""},
 			{2, "w", x, 0, 0, ""}, {1, "after", 0, 0, 0, ""},

@@ -209,9 +209,9 @@ func (t *Table) Before(th *Thread, a *Access, hits *Hits) {
 		t.follow(th, a, first, last, hits)
 	}
 	th.id = a.ID
-	if life := t.generation.Load(); !t.Keep || a.Atomic || th.generation != life {
+	if generation := t.generation.Load(); !t.Keep || a.Atomic || th.generation != generation {
 		t.endAccesses(th)
-		th.generation = life
+		th.generation = generation
 	} else if th.wide != 0 {
 		t.endWide(th.wide - 1)
 		th.wide = 0

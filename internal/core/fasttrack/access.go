@@ -164,7 +164,8 @@ func (t *Table) AccessPlainEntries(th *Thread, c *Cell, entry, mask uint64, writ
 	if !plainOnly(head) || !c.head.CompareAndSwap(head, head|headLock) {
 		return false
 	}
-	// Of the entries that are ordered before, a read replaces reads and a write replaces all.
+	// A read replaces the reads that are ordered before it. A write replaces all entries that are
+	// ordered before it.
 	next, free := head&^(descMask<<headEntries), uint32(0)
 	for side := range uint32(cellEntries - 1) {
 		shift := (headEntries + (1+side)*descBits) & 63

@@ -1,15 +1,15 @@
 package fasttrack
 
-// Two threads that pass objects to each other have learned the same of all other threads; of each
-// other they differ only in the last published epochs. The thread that a thread has last learned
-// from is its partner. As long as clocks have one block, a thread that acquires from its partner
-// learns one epoch, and its release adds at most two. These are in the release clock itself, whose
-// vector is neither read nor written. So the two threads exchange only the cache lines of cells and
-// release clocks.
+// Two threads that pass objects to each other have learned the same about all other threads. Their
+// clocks differ only in the last published epochs of the two. The thread that a thread has last
+// learned from is its partner. As long as clocks have one block, a thread that acquires from its
+// partner learns one epoch, and its release adds at most two. These are in the release clock
+// itself, whose vector is neither read nor written. So the two threads exchange only the cache
+// lines of cells and release clocks.
 //
 // Beside its last epoch, a release clock has a partner epoch: the last epoch that the releasing
 // thread knew of its partner, and, above that, the age: the number of epochs since the thread last
-// learned from anybody else.
+// learned from any other thread.
 
 // partner is what a thread keeps of its partner.
 type partner struct {

@@ -229,8 +229,8 @@ func (h *heisenG) called(b *heisenBuf) uint32 {
 }
 
 // heisenSetsTimer reports whether pc is where a timer is set. What happens before that happens
-// before what the timer starts, even in hidden code. Nothing else would show it, for the timer is
-// in no set.
+// before what the timer starts, even in hidden code. Nothing else would show that order, because
+// the timer is in no set.
 //
 //go:nosplit
 func heisenSetsTimer(pc uintptr) bool {

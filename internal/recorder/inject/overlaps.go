@@ -215,7 +215,7 @@ func heisenTrackAccess(h *heisenG, write bool, addr, size uintptr, pc uint64) {
 }
 
 // heisenTrackAtomic makes an atomic operation that has just been done take part in sections. No
-// other one on the address can happen meanwhile, so it ends when heisenTrackAtomic returns.
+// other one on the address can happen at the same time, so it ends when heisenTrackAtomic returns.
 //
 //go:nosplit
 func heisenTrackAtomic(h *heisenG, write bool, addr uintptr, pc uint64) {

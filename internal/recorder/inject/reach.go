@@ -9,7 +9,7 @@ import (
 
 // The set of objects that a hidden call can reach: found from its roots, word by word, and
 // numbered. Each set is sent once. Everything runs on the system stack with heisenHidden.lock held;
-// the program may change the scanned objects meanwhile.
+// the program may change the scanned objects at the same time.
 
 // heisenReach returns the number of the set of objects that the function at pc, which gp has just
 // entered, may touch; 0 is all objects. It must run on the system stack.

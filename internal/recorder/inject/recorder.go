@@ -52,7 +52,7 @@ type heisenRecorder struct {
 	noisy        bool   // accesses may have to wait
 	hides        bool   // some packages are hidden
 	once         bool   // the objects reachable from an object are found once, as far as possible
-	shows        bool   // hidden packages are recorded all the same, marked
+	shows        bool   // hidden packages are also recorded, marked
 	quiet        bool   // only findings are sent
 	marks        bool   // repeated accesses are recorded, marked
 	fd           int32  // the connection

@@ -103,9 +103,10 @@ func heisenSyncLock(b *heisenBuf, h *heisenG, op uint64, addr, fp uintptr, c *he
 	}
 }
 
-// heisenLockInPlace does what heisenSyncLock needs if that takes no memory and h races with nobody.
-// A place of 0 says that the access is recorded. It returns the new head and whether it has done
-// everything. If not, heisenAtomicSlow must be called; what was done makes no difference to it.
+// heisenLockInPlace does what heisenSyncLock needs if that takes no memory and the operation races
+// with nothing. A place of 0 says that the access is recorded. It returns the new head and whether
+// it has done everything. If not, heisenAtomicSlow must be called; what was done makes no
+// difference to it.
 //
 //go:nosplit
 func heisenLockInPlace(h *heisenG, how uint32, addr uintptr, place uint64, c *heisenFastTrackCell, head uint64) (uint64, bool) {

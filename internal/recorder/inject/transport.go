@@ -153,7 +153,7 @@ func heisenFlush(b *heisenBuf) {
 }
 
 // heisenSendWords sends the complete words of b that were not sent. b.lock is held; the owner may
-// go on appending.
+// append more.
 func heisenSendWords(b *heisenBuf) {
 	end := atomic.Loaduintptr(&b.pos)
 	skipped := min(atomic.Load64(&b.filter.skipped)-b.skippedSent, 1<<32-1)

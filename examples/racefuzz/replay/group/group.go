@@ -15,8 +15,7 @@ type group struct {
 	err  error // of the first that failed
 }
 
-// newGroup returns a group of which at most limit goroutines run at a time, and the
-// context that they are to work under.
+// newGroup returns a group that runs at most limit goroutines at a time, and the context for these.
 func newGroup(ctx context.Context, limit int) (*group, context.Context) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	return &group{cancel: cancel, places: make(chan struct{}, limit)}, ctx

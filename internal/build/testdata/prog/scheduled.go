@@ -80,7 +80,7 @@ func scheduled() map[string]func() {
 			m := map[string]int{}
 			byPointer := map[*int]int{}
 			var mu sync.Mutex
-			crowd(4, func(w int) {
+			parallel(4, func(w int) {
 				for i := range 10 {
 					mu.Lock()
 					m[fmt.Sprint(w, i)] = rand.Intn(1000)
@@ -127,7 +127,7 @@ func scheduled() map[string]func() {
 			type buffer struct{ uses []int }
 			pool := sync.Pool{New: func() any { return new(buffer) }}
 			var once sync.Once
-			crowd(5, func(w int) {
+			parallel(5, func(w int) {
 				for i := range 6 {
 					once.Do(func() { fmt.Print("once by ", w, " ") })
 					b := pool.Get().(*buffer)
@@ -165,7 +165,7 @@ func scheduled() map[string]func() {
 			var mu sync.Mutex
 			kept := map[int][]byte{}
 			collected := 0
-			crowd(6, func(w int) {
+			parallel(6, func(w int) {
 				for i := range 200 {
 					b := make([]byte, 100+rand.Intn(20_000))
 					x := new([10]int)
@@ -230,7 +230,7 @@ func scheduled() map[string]func() {
 		"out-http": func() {
 			s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { fmt.Fprint(w, "hello ", r.URL.Path) }))
 			defer s.Close()
-			crowd(3, func(i int) {
+			parallel(3, func(i int) {
 				resp, err := http.Get(fmt.Sprint(s.URL, "/", i))
 				if err != nil {
 					panic(err)
@@ -255,7 +255,7 @@ func scheduled() map[string]func() {
 			fmt.Print(errors.Is(err, os.ErrDeadlineExceeded))
 		},
 		"out-exec": func() {
-			crowd(2, func(int) {
+			parallel(2, func(int) {
 				out, err := exec.Command("sh", "-c", "sleep 0.2; echo out").CombinedOutput()
 				fmt.Print(strings.TrimSpace(string(out)), err, " ")
 			})
@@ -366,7 +366,7 @@ func structs() {
 	}()
 	var last [8]*parts
 	common = newParts(0)
-	crowd(4, func(w int) {
+	parallel(4, func(w int) {
 		for i := range 20 {
 			common = newParts(i) // at: first-struct
 			c := common
