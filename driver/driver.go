@@ -1,5 +1,5 @@
 // Package driver is the heisen command for the main functions of other tools. Such a tool has every
-// subcommand and flag of heisen, and detectors of its own beside heisen's.
+// subcommand and flag of heisen, and detectors of its own in addition to heisen's.
 //
 //	func main() { os.Exit(driver.Main(driver.WithDetector(mine))) }
 //
@@ -42,13 +42,13 @@ type Detector struct {
 	// Promise says on one line what the detector finds, for the help text.
 	Promise string
 	// Unrepeated is set if the detector finds the same without repeated accesses. An access is
-	// repeated if it has the same goroutine, instruction, kind and bytes as an earlier one, and
-	// nothing that the goroutine did in between has become known to other goroutines.
+	// repeated if it has the same goroutine, instruction, kind and bytes as an earlier one, and the
+	// goroutine has published nothing in between.
 	//
 	// If all detectors that run are Unrepeated, such accesses are left out unless the user gives
-	// -filter none. Mostly the program itself leaves them out, which costs far less than
-	// recording them. A detector that counts accesses, or depends on their order within a
-	// goroutine, needs all of them. heisen's detectors that follow happens-before do not.
+	// -filter none. Usually the program itself leaves them out, which costs far less than recording
+	// them. A detector that counts accesses, or depends on their order within a goroutine, needs
+	// all of them. heisen's detectors that follow happens-before do not.
 	Unrepeated bool
 	// Flags defines flags of the detector, which users give as -name.flag. It is called once in
 	// each run of the command, before New. It may be nil.

@@ -78,7 +78,7 @@ func measureMain(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	chosen := slices.DeleteFunc(slices.Clone(ways), func(w way) bool {
+	chosen := slices.DeleteFunc(slices.Clone(configurations), func(w configuration) bool {
 		return slices.Contains(strings.Split(*skip, ","), w.name)
 	})
 	var selected [][]benchmark

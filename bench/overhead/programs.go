@@ -33,14 +33,14 @@ func (r *runner) program(b benchmark, kind string) string {
 }
 
 // build fetches the module and compiles the programs that do not exist yet.
-func (r *runner) build(ctx context.Context, b benchmark, ways []way) error {
+func (r *runner) build(ctx context.Context, b benchmark, configurations []configuration) error {
 	if _, err := os.Stat(r.source(b)); err != nil {
 		if err := r.fetch(ctx, b); err != nil {
 			return err
 		}
 	}
 	dir := filepath.Join(r.source(b), filepath.FromSlash(b.pkg))
-	for _, w := range ways {
+	for _, w := range configurations {
 		output := r.program(b, w.program)
 		if _, err := os.Stat(output); err == nil {
 			continue
@@ -124,11 +124,11 @@ func (c change) make(dir string) error {
 
 // output1 runs a command and returns its standard output. The error contains the standard error.
 func output1(cmd *exec.Cmd) ([]byte, error) {
-	var said bytes.Buffer
-	cmd.Stderr = &said
+	var printed bytes.Buffer
+	cmd.Stderr = &printed
 	out, err := cmd.Output()
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w\n%s", strings.Join(cmd.Args[:2], " "), err, said.Bytes())
+		return nil, fmt.Errorf("%s: %w\n%s", strings.Join(cmd.Args[:2], " "), err, printed.Bytes())
 	}
 	return out, nil
 }

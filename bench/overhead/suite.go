@@ -80,15 +80,15 @@ var changes = map[string]change{
 	"github.com/cockroachdb/pebble/v2": {"internal/manual/manual_cgo.go", "rand.Uint32()%2 == 0", "rand.Uint32()%1 == 0"},
 }
 
-// A way is a configuration in which a benchmark runs.
-type way struct {
+// A configuration says how a benchmark runs.
+type configuration struct {
 	name      string
 	program   string // plain, race or heisen
 	analyzer  bool
 	detectors string // detectors of the analyzer; if empty, it drops the events
 }
 
-var ways = []way{
+var configurations = []configuration{
 	{name: "plain", program: "plain"},
 	{name: "race", program: "race"},
 	{name: "record", program: "heisen", analyzer: true},

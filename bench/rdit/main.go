@@ -1,9 +1,10 @@
 // Command rdit measures the effect of BarrierPairs on public modules (tables 5.3 and 5.4 of the thesis
 // "TREE and RDIT").
 //
-//	go run ./bench/rdit [-dir folder] [-run pattern] [-tables races,costs] [-runs n] [-count n] [-window n] [-truth times]
+//	go run ./bench/rdit [-dir folder] [-run pattern] [-tables races,costs] [-runs n] [-count n]
+//	[-window n] [-truth times]
 //
-// With -keep it writes instead the hidden calls of each client as traces, for the benchmark of sets of
+// With -keep it only writes the hidden calls of each client as traces, for the benchmark of sets of
 // objects.
 //
 // # Races
@@ -219,10 +220,10 @@ func (s subject) prepare(ctx context.Context, dir string) (*program, error) {
 }
 
 func command(dir string, cmd *exec.Cmd) error {
-	var said bytes.Buffer
-	cmd.Dir, cmd.Stdout, cmd.Stderr = dir, &said, &said
+	var printed bytes.Buffer
+	cmd.Dir, cmd.Stdout, cmd.Stderr = dir, &printed, &printed
 	if err := cmd.Run(); err != nil {
-		return fmt.Errorf("%w\n%s", err, said.Bytes())
+		return fmt.Errorf("%w\n%s", err, printed.Bytes())
 	}
 	return nil
 }
@@ -261,8 +262,8 @@ func (p *program) watch(hidden *recorder.Hidden, count int, with func(*heisen.Sy
 	cmd := exec.Command(p.path, "-test.run="+p.run, fmt.Sprint("-test.count=", count))
 	cmd.Dir = p.dir
 	cmd.Env = append(cmd.Environ(), l.Env())
-	var said bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &said, &said
+	var printed bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &printed, &printed
 	if err := cmd.Start(); err != nil {
 		return 0, 0, err
 	}
@@ -280,7 +281,7 @@ func (p *program) watch(hidden *recorder.Hidden, count int, with func(*heisen.Sy
 	events, err = heisen.Run(context.Background(), stream, with(stream.Symbols())...)
 	err = errors.Join(err, connected.Close(0))
 	if failed := cmd.Wait(); failed != nil {
-		err = errors.Join(err, fmt.Errorf("%w\n%s", failed, said.Bytes()))
+		err = errors.Join(err, fmt.Errorf("%w\n%s", failed, printed.Bytes()))
 	}
 	return events, cpu(cmd), err
 }

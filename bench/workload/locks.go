@@ -2,10 +2,10 @@ package workload
 
 import "github.com/heisen-go/heisen"
 
-// NestedLocks returns a trace of threads that acquire the lock of a group and then, while they hold it,
-// one or two of the locks in the group. Of Vars locks, every hundredth is the lock of a group. Every
-// eighth time a thread then sends or receives a message. All threads acquire the locks in the same order,
-// so no deadlock is possible.
+// NestedLocks returns a trace of threads that acquire the lock of a group and then, while they hold
+// it, one or two of the locks in the group. There are Vars locks, and every hundredth is the lock
+// of a group. Every eighth time, a thread then sends or receives a message. All threads acquire the
+// locks in the same order, so no deadlock is possible.
 func NestedLocks(p Params) []heisen.Record {
 	b := newBuilder(p)
 	for len(b.out) < p.Events {

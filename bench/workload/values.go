@@ -17,9 +17,9 @@ func Mixed(p Params) []heisen.Record {
 	return predictable(p, profile{vars: max(8, p.Events/20), share: 4, values: 8, guarded: 75, local: 10})
 }
 
-// Hot returns a trace of threads that compete for few variables, half of the time without their lock, and
-// write only two values, so that each read has many possible writes to read from. If Vars is 0, there are 4
-// variables.
+// Hot returns a trace of threads that compete for few variables, half of the time without their
+// lock. They write only two values, so each read has many possible writes to read from. If Vars is
+// 0, there are 4 variables.
 func Hot(p Params) []heisen.Record {
 	return predictable(p, profile{vars: 4, share: 2, values: 2, guarded: 50})
 }

@@ -48,9 +48,9 @@ var table = map[string]room{
 	"mcm/order": {floor: 2, library: true, stdOnly: true, only: []string{".", "internal/option"}},
 	"mcm":       {floor: 2, step: 8, library: true},
 
-	// The predictor, from the bottom. What checks a witness, and what writes a query down for another
-	// solver, start from the window and know nothing of the model nor of any search. Searches know
-	// the model and the moves, and nothing of each other; the cascade knows them all.
+	// The predictor, from the bottom. The packages that check a witness and that write a query for
+	// another solver import the window, but neither the model nor any search. Searches import the
+	// model and the moves, and not each other; the cascade imports them all.
 	"mcm/internal/window":    {floor: 2, step: 1, library: true, stdOnly: true, only: []string{".", "section"}},
 	"mcm/internal/replay":    {floor: 2, step: 2, library: true, stdOnly: true, only: []string{".", "mcm/internal/window"}},
 	"mcm/internal/smtlib":    {floor: 2, step: 3, library: true, stdOnly: true, only: []string{".", "mcm/internal/window", "mcm/internal/replay"}},

@@ -51,7 +51,8 @@ func New(ctx context.Context, dir, cacheDir string, patterns ...string) (*Builde
 }
 
 // How packages are compiled. Every package outside of the standard library must be compiled in one
-// of these ways: an unseen atomic operation loses a happens-before edge, and false alarms follow.
+// of these ways: without an atomic operation a happens-before edge would be missing, and there
+// would be false alarms.
 const (
 	// Accesses, calls and atomic operations are reported.
 	//
@@ -202,14 +203,14 @@ func (b *Builder) Build(ctx context.Context, dir, output string, flags []string,
 func (b *Builder) compile(ctx context.Context, dir, verb string, args []string) error {
 	cmd := b.Command(ctx, verb, args...)
 	cmd.Dir = dir
-	var said bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &said, &said
+	var printed bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &printed, &printed
 	if err := cmd.Run(); err != nil {
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
-		if said.Len() > 0 {
-			return &Error{Output: strings.TrimSpace(said.String())}
+		if printed.Len() > 0 {
+			return &Error{Output: strings.TrimSpace(printed.String())}
 		}
 		return fmt.Errorf("go %s: %w", verb, err)
 	}

@@ -47,10 +47,10 @@ var detectors = []struct {
 		func(sink heisen.Sink) (heisen.Detector, error) { return lockset.NewHybrid(lockset.WithSink(sink)) }, nil},
 	{"lockorder", "potential deadlocks: cycles of the lock-order graph that no gate lock, fork, join or message excludes; claims no deadlock", RecorderFiltered, treeFilter(tree.WithoutBypass()),
 		func(sink heisen.Sink) (heisen.Detector, error) { return lockset.NewLockOrder(lockset.WithSink(sink)) }, nil},
-	{mcmName, "races, deadlocks, torn transactions and sections that another order of the same events shows, each with a schedule; within a window of events", Unfiltered, nil,
-		nil, nil}, // see maximal; it always knows of hidden calls, and a witness has all events
-	{atomraceName, "only true races, as accesses that overlap, and atomic sections that others came into; finds more with noise", Unfiltered, nil,
-		nil, nil}, // see newAtomRace; a filter in front of it would take accesses from sections
+	{mcmName, "races, deadlocks, interrupted transactions and violations of atomic sections that another order of the same events shows, each with a schedule; within a window of events", Unfiltered, nil,
+		nil, nil}, // see maximal; it always follows hidden calls, and a witness needs all events
+	{atomraceName, "only true races, as overlapping accesses, and violations of atomic sections; finds more with noise", Unfiltered, nil,
+		nil, nil}, // see newAtomRace; a filter in front of it would remove accesses of sections
 }
 
 // fasttrackName is the detector that can work inside running programs.
@@ -167,7 +167,7 @@ func (d *detection) build(symbols *heisen.Symbols, sink heisen.Sink) (built []he
 		case detector == nil:
 			err = errors.Join(err, fmt.Errorf("detector %s: its New has returned none", known.Name))
 		default:
-			if d.fronts != nil && !d.hidden { // what is redundant they do not know
+			if d.fronts != nil && !d.hidden { // it is not known which accesses are redundant for these
 				detector, wrong = d.fronts.wrap(known, detector)
 				err = errors.Join(err, wrong)
 			}

@@ -6,7 +6,7 @@ import (
 	"github.com/heisen-go/heisen/internal/recorder"
 )
 
-// Filter says which accesses can be kept from a detector without changing its findings.
+// Filter says which accesses can be left out for a detector without changing its findings.
 type Filter uint8
 
 const (

@@ -22,7 +22,7 @@ type session struct {
 	listener   *recorder.Listener
 	handle     handler
 	mode       recorder.Mode
-	live       *recorder.Live // what programs look for inside; may be nil
+	live       *recorder.Live // what programs themselves look for; may be nil
 	hidden     *recorder.Hidden
 	directives map[string]string // by variable that one names, where it stands
 	name       string            // of the tool
@@ -31,7 +31,7 @@ type session struct {
 	programs sync.WaitGroup
 	mu       sync.Mutex
 	seen     int                       // programs that connected
-	met      bool                      // a program came to a place that live names, or did not report
+	met      bool                      // a program reached a place that live names, or did not report whether it did
 	failed   error                     // the first error of a program
 	open     map[*recorder.Program]int // process IDs
 }

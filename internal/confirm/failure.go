@@ -16,8 +16,8 @@ func AnyFailure(p *Program, strategy strategies.Strategy) *Suspect {
 }
 
 // Failures returns a result for each way in which the program failed without the suspected bug: the
-// reason of the failure is not known. usual is how the program ends under the default schedule. Such
-// endings are known already and left out.
+// reason of the failure is not known. usual is how the program ends under the default schedule.
+// Results with that ending are left out.
 func (v *Result) Failures(usual Outcome) (all []*Result) {
 	anything := v.Suspect.Finding.Kind == heisen.Failure
 	for _, e := range v.Endings {

@@ -188,5 +188,5 @@ func AddBlocked(f *report.Finding, blocked []report.Blocked) {
 	if len(f.Cycle) == len(cycle)+1 {
 		f.Cycle = append(cycle[len(cycle)-1:len(cycle):len(cycle)], cycle...)
 	}
-	f.Accesses, f.Goroutines = accesses, nil // it is not known who started these
+	f.Accesses, f.Goroutines = accesses, nil // the creators of these goroutines are not known
 }

@@ -88,7 +88,7 @@ type Survey struct {
 // runs in their order. skipped has a message for each finding that cannot be tried, with the reason.
 func (s *Survey) Run(ctx context.Context, p *Program) (suspects []*Suspect, skipped []string, runs []*Trial, err error) {
 	known, reported := map[string]*Suspect{}, map[string]bool{}
-	// suspect returns a new suspect, or the one that there is.
+	// suspect returns a new suspect, or the equal one that exists already.
 	suspect := func(f *report.Finding) (same *Suspect) {
 		suspect, err := suspectOf(p, f)
 		if err != nil {

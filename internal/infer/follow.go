@@ -21,8 +21,8 @@ type pattern struct {
 	// begins reports whether an access can be the entry of a section.
 	begins func(*access) bool
 
-	// judge decides what an access to the variable means on a path from the entry.
-	judge func(f *follower, fr *frame, at state, met *access) verdict
+	// classify decides what an access to the variable means on a path from the entry.
+	classify func(f *follower, fr *frame, at state, met *access) verdict
 
 	tests bool // sections end in branches of tests of the value read
 	pairs bool // any two accesses make a section, whatever is done with the value
@@ -181,8 +181,8 @@ func (f *follower) section() (found, bool) {
 	return out, len(out.ends) > 0
 }
 
-// allowed returns what others may do to a variable between two accesses to it: what leaves the
-// interleaving serializable, by table 1 of the paper.
+// allowed returns the kinds of remote accesses that may come between two accesses to a variable:
+// those that leave the interleaving serializable, by table 1 of the paper.
 func allowed(first, last section.Modes) section.Modes {
 	if first == section.Writes && last == section.Writes {
 		return section.Writes
@@ -375,7 +375,7 @@ func (f *follower) instruction(fr *frame, ins ssa.Instruction, st state) (_ stat
 		case fr.path.equal(a.path):
 			verdict := passes
 			if !st.void {
-				verdict = f.pattern.judge(f, fr, st, a)
+				verdict = f.pattern.classify(f, fr, st, a)
 			}
 			f.met = append(f.met, meeting{a, verdict == ends, f.level, f.safe(st.holds, a)})
 			if verdict == ends {

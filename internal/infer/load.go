@@ -73,15 +73,15 @@ func (s Source) load(ctx context.Context) (*loaded, error) {
 		}
 	}
 	var failed []error
-	said := map[string]bool{}
+	seen := map[string]bool{}
 	for _, pkg := range all {
 		if pkg.ForTest == "" && variants[pkg.PkgPath] || strings.HasSuffix(pkg.ID, ".test") {
 			continue
 		}
 		if wrong := errorTexts(pkg); len(wrong) > 0 {
 			for _, text := range wrong {
-				if !said[text] {
-					said[text] = true
+				if !seen[text] {
+					seen[text] = true
 					failed = append(failed, fmt.Errorf("%w: %s", ErrPackages, text))
 				}
 			}
@@ -102,10 +102,10 @@ func (s Source) load(ctx context.Context) (*loaded, error) {
 func errorTexts(pkg *packages.Package) (out []string) {
 	var compiler []string
 	for _, e := range pkg.Errors {
-		header, said, _ := strings.Cut(strings.TrimSpace(e.Msg), "\n")
+		header, details, _ := strings.Cut(strings.TrimSpace(e.Msg), "\n")
 		switch {
 		case strings.HasPrefix(header, "# "):
-			compiler = append(compiler, strings.Split(said, "\n")...)
+			compiler = append(compiler, strings.Split(details, "\n")...)
 		case e.Pos == "" || e.Pos == "-":
 			out = append(out, header)
 		default:

@@ -192,9 +192,9 @@ func contains(held []hold, h hold) bool {
 	return slices.ContainsFunc(held, func(other hold) bool { return other.by == h.by })
 }
 
-// protects reports whether a lock may be meant for a variable: it is a package-level lock, or both are
-// reached from the same value. If two accounts have a lock each, then the lock of one does not protect the
-// balance of the other.
+// protects reports whether a lock may be meant for a variable: it is a package-level lock, or both
+// are reached from the same value. If each of two accounts has a lock, the lock of one does not
+// protect the balance of the other.
 func (h hold) protects(variable path) bool {
 	if isGlobal(h.lock.root) {
 		return true

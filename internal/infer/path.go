@@ -205,13 +205,13 @@ func sameValue(a, b ssa.Value) bool {
 		return ok && pointee(a).equal(pointee(b))
 	case *ssa.Call:
 		b, ok := b.(*ssa.Call)
-		return ok && sameLook(&a.Call, &b.Call)
+		return ok && sameCall(&a.Call, &b.Call)
 	}
 	return false
 }
 
-// sameLook reports whether two calls read the same thing and change nothing: len, cap and atomic loads.
-func sameLook(a, b *ssa.CallCommon) bool {
+// sameCall reports whether two calls read the same thing and change nothing: len, cap and atomic loads.
+func sameCall(a, b *ssa.CallCommon) bool {
 	if len(a.Args) != 1 || len(b.Args) != 1 || !sameValue(a.Args[0], b.Args[0]) {
 		return false
 	}

@@ -1,6 +1,6 @@
 package locksets
 
-// compactAbove is the size of sets, in bytes, up to which a Compact does not pay.
+// compactAbove is the size of sets, in bytes, up to which a Compact costs more than it saves.
 const compactAbove = 1 << 20
 
 // Grown reports whether the sets take more than a MiB and twice as much as after the last Compact. A

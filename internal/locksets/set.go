@@ -28,7 +28,7 @@ const Empty ID = 0
 // With, Without, Intersect and Disjoint cost a few nanoseconds if the result is memoized, and
 // otherwise a step per lock of the sets. They allocate only to store a new set.
 //
-// Sets that are no longer used stay until Compact. Grown reports when that pays.
+// Sets that are no longer used stay until Compact. Grown reports when Compact is worthwhile.
 type Table struct {
 	store
 	index []ID   // hash table of the sets with open addressing; Empty is a free entry

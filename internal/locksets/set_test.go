@@ -128,7 +128,7 @@ func TestEnd(t *testing.T) {
 	}
 	again := table.Lock(64)
 	if again == a || table.Has(both, again) || !table.Has(both, a) {
-		t.Fatal("the lock of a new life counts as the old one")
+		t.Fatal("the lock of a new allocation epoch counts as the old one")
 	}
 	table.Compact(func(k *locksets.Compaction) { k.Keep(&both) })
 	if l := table.Lock(256); l == a || !slices.Equal(table.Locks(both), []heisen.Object{64, 128}) {
@@ -140,6 +140,6 @@ func TestEnd(t *testing.T) {
 	}
 	table.Compact(func(*locksets.Compaction) {})
 	if l := table.Lock(1024); l != a {
-		t.Fatalf("the number %d of a lock that nobody knows was not used again", a)
+		t.Fatalf("the number %d of an unknown lock was not used again", a)
 	}
 }

@@ -126,9 +126,9 @@ func literalDepth(function string) int {
 // empty if nothing is known.
 type Choice struct{ Variable, Statement string }
 
-// Choose picks for each access the candidate that fits best with those of the other accesses, for
-// both sides of a race access the same storage. It chooses the last access and the one before it
-// together, and the others to fit the last.
+// Choose picks for each access the candidate that fits best with those of the other accesses,
+// because both sides of a race access the same storage. It chooses the last access and the one
+// before it together, and the others to fit the last.
 func Choose(excerpts []*Excerpt) []Choice {
 	choices := make([]Choice, len(excerpts))
 	for i, c := range choose(excerpts) {
@@ -342,7 +342,7 @@ func (f *finder) addPart(e ast.Expr, part string, r role, limit int) {
 	case part != "":
 		rank = rankShared
 	case r&(locks|messages|atomics) != 0:
-		rank = max(rank, rankUnknown) // such objects exist to be shared
+		rank = max(rank, rankUnknown) // such objects are meant to be shared
 	}
 	if e == nil || rank == rankNone {
 		return

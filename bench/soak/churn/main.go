@@ -1,8 +1,7 @@
-// Command churn is a race-free program that lives through in minutes what a
-// server lives through in a day: many goroutines that come and go, a large heap
-// whose addresses are used again and again, and locks, channels and atomics that
-// are allocated with everything else. Now and then it prints how many goroutines it
-// has started.
+// Command churn is a race-free program with the load of a server's day in a few minutes: many
+// goroutines that come and go, a large heap whose addresses are used again and again, and locks,
+// channels and atomics that are allocated with everything else. Now and then it prints how many
+// goroutines it has started.
 package main
 
 import (

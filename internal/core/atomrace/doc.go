@@ -12,7 +12,8 @@
 // nothing grows or blocks for long, and every function is nosplit with a small frame. Threads, places
 // and variables are integers whose meaning is the host's.
 //
-// All methods of a Table may be called by all threads at the same time, each with its own Thread, unless
-// their comments say otherwise. What is reported was pending at the time; what is not reported because a
-// bound was reached is counted in Losses. docs/design/atomrace.md argues why such overlaps are races.
+// All methods of a Table may be called by all threads at the same time, each with its own Thread,
+// unless their comments say otherwise. Every reported access was pending at the time. Losses counts
+// what is not reported because a bound was reached. docs/design/atomrace.md argues why such
+// overlaps are races.
 package atomrace

@@ -10,8 +10,8 @@ import "sync/atomic"
 // also has the bytes of the word that are accessed, whether they are written, and a turn bit. The ID
 // of the access has a word of its own.
 //
-// How a reader gets a key and the ID that belongs to it. The claims of an entry are numbered from 1.
-// Claim c
+// How a reader gets a key and the ID that belongs to it: the claims of an entry are numbered from
+// 1. Claim c
 //
 //  1. changes the key, in one atomic step that also publishes the access, to a key whose turn bit is
 //     the lowest bit of c;
@@ -22,11 +22,12 @@ import "sync/atomic"
 // compare-and-swap of its key, a held entry only by its holder. So claims come one after the other, and
 // the turn is c or c-1 at any time, where c is the latest claim.
 //
-// A reader loads turn, ID, key, turn. Let both turns be T. When the key was loaded, the latest claim was
-// T or T+1. It was T if the turn bit of the key agrees with T. Then claim T+1 had not changed the ID when
-// the ID was loaded, which was earlier. And claim T had set it, because the turn was T before the ID was
-// loaded. So ID and key belong together, and the access was pending when the key was loaded. (A turn has
-// 32 bits. The reader is wrong if the entry changes hands exactly 2^32 times during these four steps.)
+// A reader loads turn, ID, key, turn. Let both turns be T. When the key was loaded, the latest
+// claim was T or T+1. It was T if the turn bit of the key agrees with T. Then claim T+1 had not
+// changed the ID when the ID was loaded, which was earlier. Claim T had set it, because the turn
+// was T before the ID was loaded. So ID and key belong together, and the access was pending when
+// the key was loaded. (A turn has 32 bits. The reader is wrong if the entry changes hands exactly
+// 2^32 times during these four steps.)
 //
 // If the turn bit disagrees, the claim is a store or two from being complete, and the reader tries
 // again. If the claiming thread has been interrupted just there, the reader gives up in the end and

@@ -48,7 +48,7 @@ const (
 	activeTagBits  = 61 - activeBits
 )
 
-// Violation is a section that accesses of other threads came into.
+// Violation is an execution of a section that remote accesses interrupted.
 type Violation struct {
 	Section     uint32 // as AddSection numbered it
 	Rule        uint32 // its end: the number of the AddEnd call, from 1
@@ -197,8 +197,8 @@ func (t *Table) AtomExit(th *Thread, first, last uint64, hits *Hits) {
 	}
 }
 
-// follow is Before for sections. It ends sections at the thread's latest access, leaves this access with
-// the sections of other threads, and enters sections.
+// follow is Before for sections. It ends sections at the thread's latest access, records this
+// access in the active sections of other threads, and enters sections.
 //
 //go:nosplit
 func (t *Table) follow(th *Thread, a *Access, first, last uint64, hits *Hits) {
@@ -206,7 +206,7 @@ func (t *Table) follow(th *Thread, a *Access, first, last uint64, hits *Hits) {
 	t.giveUpCalls(th, a.Depth)
 	words := uint32(0)
 	for from := first; words < maxSearched; from = (from | 7) + 1 {
-		t.comeIn(a, from, min(from|7, last))
+		t.recordRemote(a, from, min(from|7, last))
 		if from>>3 == last>>3 {
 			break
 		}
@@ -265,7 +265,7 @@ func (t *Table) endAt(r *activeSection, loc uint32) uint32 {
 	return e
 }
 
-// check compares the accesses of others that came into r with what its end e allows.
+// check compares the remote accesses that came into r with those that its end e allows.
 //
 //go:nosplit
 func (t *Table) check(th *Thread, r *activeSection, e uint32, hits *Hits) {
@@ -306,10 +306,11 @@ func (t *Table) giveUpCalls(th *Thread, depth uint32) {
 	}
 }
 
-// comeIn leaves an access to the bytes from from to to of a word with the sections of other threads.
+// recordRemote records an access to the bytes from from to to of a word in the active sections of
+// other threads.
 //
 //go:nosplit
-func (t *Table) comeIn(a *Access, from, to uint64) {
+func (t *Table) recordRemote(a *Access, from, to uint64) {
 	b, key := t.locateActive(from, to)
 	mark := uint64(activeRead)
 	if a.Write {

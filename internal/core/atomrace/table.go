@@ -81,9 +81,9 @@ type Table struct {
 	// Every access loads these fields, and few change them.
 	generation atomic.Uint32 // number of calls of Forget
 
-	// SingleSlot restores figures 2 and 3 of the paper. An access of up to maxNarrow words leaves no
-	// entry in a word while another thread's access to the same bytes is pending, and a section on
-	// a variable is not followed while another thread is in a section on the variable. Races with a
+	// SingleSlot restores figures 2 and 3 of the paper. An access of up to maxNarrow words leaves
+	// no entry in a word while another thread's access to the same bytes is pending. A section on a
+	// variable is not followed while another thread is in a section on the variable. Races with a
 	// second reader are lost. It is set before the first access.
 	SingleSlot bool
 	// Keep makes accesses pending until After, or until the thread has too many. It is for hosts
@@ -209,9 +209,9 @@ func (t *Table) Before(th *Thread, a *Access, hits *Hits) {
 		t.follow(th, a, first, last, hits)
 	}
 	th.id = a.ID
-	if life := t.generation.Load(); !t.Keep || a.Atomic || th.generation != life {
+	if generation := t.generation.Load(); !t.Keep || a.Atomic || th.generation != generation {
 		t.endAccesses(th)
-		th.generation = life
+		th.generation = generation
 	} else if th.wide != 0 {
 		t.endWide(th.wide - 1)
 		th.wide = 0

@@ -35,7 +35,7 @@ var exceptions = map[string]exception{
 // Between them is an operation that creates no happens-before edge, yet depends on what the other
 // goroutine has done: a select statement that takes its default case, for instance, or the passing
 // of time in a synctest bubble, which requires that all its goroutines are blocked. A predictive
-// detector, which looks for executions with adjacent accesses, misses them rightly.
+// detector, which looks for executions with adjacent accesses, is right not to report them.
 var apart = map[string]bool{
 	"TestRaceChanSendLen":    true,
 	"TestRaceChanRecvLen":    true,
