@@ -167,7 +167,7 @@ func TestIntrusionsExact(t *testing.T) {
 			for k := range w.Records {
 				a, b := &w.Records[i], &w.Records[k]
 				if i < k && a.Thread == b.Thread && a.Op.IsAccess() && b.Op.IsAccess() && a.Object == b.Object && w.SameAllocation(i, k) && rng.IntN(2) == 0 {
-					w.Passages = append(w.Passages, window.Passage{Section: len(w.Passages), Entry: i, End: k, Allow: section.Modes(rng.IntN(3))})
+					w.Executions = append(w.Executions, window.Execution{Section: len(w.Executions), Entry: i, End: k, Allow: section.Modes(rng.IntN(3))})
 				}
 			}
 		}
@@ -196,7 +196,7 @@ func TestIntrusionsExact(t *testing.T) {
 				t.Fatal(err)
 			}
 		})
-		for _, p := range w.Passages { // what is not asked is not possible
+		for _, p := range w.Executions { // what is not asked is not possible
 			for j := range w.Records {
 				r := &w.Records[j]
 				if r.Op.IsAccess() && r.Thread != w.Records[p.Entry].Thread && !p.Allows(r.Op) && (r.Op.IsWrite() || written(w, p)) &&
@@ -214,7 +214,7 @@ func TestIntrusionsExact(t *testing.T) {
 }
 
 // written reports whether an access of a passage is a write.
-func written(w *window.Window, p window.Passage) bool {
+func written(w *window.Window, p window.Execution) bool {
 	return w.Records[p.Entry].Op.IsWrite() || w.Records[p.End].Op.IsWrite()
 }
 

@@ -262,7 +262,7 @@ func (x *execution) places() map[heisen.Thread][]string {
 }
 
 // passages returns one between any two successive accesses of a goroutine to a variable.
-func (x *execution) passages() (list []window.Passage) {
+func (x *execution) passages() (list []window.Execution) {
 	type key struct {
 		thread heisen.Thread
 		object heisen.Object
@@ -274,7 +274,7 @@ func (x *execution) passages() (list []window.Passage) {
 		}
 		k := key{r.Thread, r.Object}
 		if entry, ok := last[k]; ok {
-			list = append(list, window.Passage{Section: len(list), Entry: entry, End: i})
+			list = append(list, window.Execution{Section: len(list), Entry: entry, End: i})
 		}
 		last[k] = i
 	}
@@ -444,7 +444,7 @@ func TestPromise(t *testing.T) {
 				for try := range uint64(3) {
 					x := p.execute(t, racefuzz.RandomWalk(), 10*seed+try)
 					check := func(x *execution, options ...Option) (races int) {
-						w := window.Window{Records: x.events, Passages: x.passages()}
+						w := window.Window{Records: x.events, Executions: x.passages()}
 						m, err := testModel(w, options...)
 						if err != nil {
 							t.Fatal(err)

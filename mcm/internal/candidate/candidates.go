@@ -289,7 +289,7 @@ func Violations(m *model.Model, wanted func(Places) bool, ask func(Candidate)) {
 // SectionViolations calls ask for accesses that may come into a thread's passage through an
 // atomic section, which does not allow them.
 func SectionViolations(m *model.Model, wanted func(Places) bool, ask func(Candidate)) {
-	if len(m.Window.Passages) == 0 {
+	if len(m.Window.Executions) == 0 {
 		return
 	}
 	lists := accesses(m)
@@ -299,7 +299,7 @@ func SectionViolations(m *model.Model, wanted func(Places) bool, ask func(Candid
 			of[x.node] = append(of[x.node], i)
 		}
 	}
-	for _, p := range m.Window.Passages {
+	for _, p := range m.Window.Executions {
 		a, b := m.Node[p.Entry], m.Node[p.End]
 		if a == model.None || b == model.None {
 			continue

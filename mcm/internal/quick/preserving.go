@@ -49,7 +49,7 @@ func (s *Scheduler) SyncPreserving(q *model.Query) []order.Node {
 				}
 			}
 		}
-		if !q.Open(m, prefix) {
+		if !q.LeavesPending(m, prefix) {
 			return nil
 		}
 	}
