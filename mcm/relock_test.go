@@ -164,11 +164,11 @@ func checkGates(t *testing.T, seed uint64, w *window.Window, p *replay.Replayer)
 			}
 			switch can := p.Can(i) == nil; r.Op {
 			case heisen.Acquire:
-				if can != (writers == 0 && readers == 0) && len(p.EndedByOthers[i]) == 0 && len(p.Clashes[p.From[i]]) == 0 {
+				if can != (writers == 0 && readers == 0) && len(p.EndedByOthers[i]) == 0 && len(p.LockWords[p.From[i]]) == 0 {
 					t.Fatalf("seed %d: record %d: %v\n%s", seed, i, can, show(w))
 				}
 			case heisen.Release:
-				if can != (writers == 1) && len(p.Clashes[p.From[i]]) == 0 {
+				if can != (writers == 1) && len(p.LockWords[p.From[i]]) == 0 {
 					t.Fatalf("seed %d: record %d: %v\n%s", seed, i, can, show(w))
 				}
 			}

@@ -79,7 +79,7 @@ func (e *Enumeration) Enter(s bruteState) {
 		e.Replayer.Done[i] = s.done>>i&1 != 0
 		if e.Replayer.Done[i] {
 			e.Replayer.Next[e.Replayer.Thread[i]]++
-			e.Replayer.Grip(&e.Replayer.Window.Records[i], e.Replayer.Owner[i])
+			e.Replayer.ApplyLock(&e.Replayer.Window.Records[i], e.Replayer.Owner[i])
 		}
 	}
 	copy(e.Replayer.Writer, s.writer)
