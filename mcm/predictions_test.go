@@ -161,7 +161,7 @@ func TestIntrusionsExact(t *testing.T) {
 	for seed := range windowtest.Count(t, 1000) {
 		rng := rand.New(rand.NewPCG(uint64(seed), 8))
 		s := windowtest.Shape{Threads: 2 + rng.IntN(2), Events: 10, Vars: 1, Locks: 1, Values: rng.IntN(2) == 0, Atomics: rng.IntN(3) == 0,
-			Messages: rng.IntN(3) == 0, Ranges: rng.IntN(4) == 0, Lives: rng.IntN(6) == 0}
+			Messages: rng.IntN(3) == 0, Ranges: rng.IntN(4) == 0, Allocations: rng.IntN(6) == 0}
 		w, _ := windowtest.RandomWindow(rng, s)
 		for i := range w.Records {
 			for k := range w.Records {

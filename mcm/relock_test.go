@@ -20,7 +20,7 @@ func TestLastReleasedByAnother(t *testing.T) {
 	for seed := range uint64(windowtest.Count(t, 20_000)) {
 		rng := rand.New(rand.NewPCG(seed, 5))
 		s := windowtest.Shape{Threads: 3, Events: 8 + rng.IntN(5), Vars: 1 + rng.IntN(2), Locks: 1, Shared: rng.IntN(3) == 0,
-			Held: rng.IntN(4) == 0, Again: true}
+			Held: rng.IntN(4) == 0, Reacquired: true}
 		w, _ := windowtest.RandomWindow(rng, s)
 		for i, mode := range modes {
 			m, err := testModel(*w, append([]Option{WithBudget(1<<20, 1<<30)}, mode.options...)...)
