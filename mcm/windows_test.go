@@ -21,9 +21,8 @@ import (
 	"github.com/heisen-go/heisen/mcm/internal/windowtest"
 )
 
-// windowCase is a window of 100 to 1,000 events about which z3 is asked. How hard
-// a question is for it grows steeply with how many writes a read may see, so windows
-// of the profile hot, one of five, are mostly smaller than others.
+// windowCase returns the k-th random window of 100 to 1000 events. The time of z3 grows steeply with the
+// number of writes that a read may see, so windows of the profile hot, one in five, are mostly smaller.
 func windowCase(k int) (name string, p workload.Params, rng *rand.Rand) {
 	rng = rand.New(rand.NewPCG(uint64(k), 5))
 	p = workload.Params{Threads: 2 + rng.IntN(7), Seed: uint64(k)}
@@ -38,10 +37,9 @@ func windowCase(k int) (name string, p workload.Params, rng *rand.Rand) {
 	return name, p, rng
 }
 
-// windowQuestions are the pairs of a window that are asked about: one of all pairs
-// that conflict, one of those that no quick look excludes, or, of larger windows,
-// either.
-func windowQuestions(m *Model, k int, rng *rand.Rand) (pairs [][2]int) {
+// windowQueries returns the pairs of a window that are queried: one of all conflicting pairs and one of
+// the candidates; for larger windows only one of them.
+func windowQueries(m *Model, k int, rng *rand.Rand) (pairs [][2]int) {
 	large := 600
 	if k >= 850 {
 		large = 250
@@ -56,7 +54,7 @@ func windowQuestions(m *Model, k int, rng *rand.Rand) (pairs [][2]int) {
 	return pairs
 }
 
-// storedAnswers are answers of z3, by window and question.
+// storedAnswers are answers of z3, by window and query.
 type storedAnswers map[string]string
 
 const (
@@ -99,11 +97,10 @@ func (a storedAnswers) write(t *testing.T) {
 	}
 }
 
-// TestSMTWindows compares verdicts on windows of 100 to 1,000 events with those of
-// z3 and, for every eighth, those of all ways to an answer with each other. The
-// environment variable HEISEN_MCM_WINDOWS says how many windows; for storedWindows z3
-// was asked and its answers are stored. With -update z3 is asked what is not stored,
-// five seconds at most; a question that it does not answer compares nothing with it.
+// TestSMTWindows compares verdicts on windows of 100 to 1000 events with answers of z3, and, for every
+// eighth window, the verdicts of all modes with each other. The environment variable
+// HEISEN_MCM_WINDOWS sets the number of windows. The answers for the first storedWindows are stored.
+// With -update, the test asks z3 for at most five seconds for each answer that is not stored.
 func TestSMTWindows(t *testing.T) {
 	var z3 string
 	if *update {
@@ -133,14 +130,14 @@ func TestSMTWindows(t *testing.T) {
 			return err
 		}
 		answered := false
-		for _, p := range windowQuestions(m, k, rng) {
+		for _, p := range windowQueries(m, k, rng) {
 			got, _, err := race(m, p[0], p[1])
 			if err != nil {
 				return err
 			}
 			for _, mode := range modes[1:] {
 				if z3 != "" || k%8 != 0 {
-					break // they take longer than all else
+					break // the other modes take long
 				}
 				if name == "hot" && params.Events > 300 && strings.Contains(mode.name, "eager") {
 					continue // a million clauses
@@ -168,7 +165,7 @@ func TestSMTWindows(t *testing.T) {
 			answer := stored[key]
 			mu.Unlock()
 			if answer == "" && z3 != "" {
-				if answer, err = z3Says(z3, 5, m, p[0], p[1]); err != nil {
+				if answer, err = askZ3(z3, 5, m, p[0], p[1]); err != nil {
 					return err
 				}
 			}
@@ -218,10 +215,10 @@ func TestSMTWindows(t *testing.T) {
 	if *update {
 		stored.write(t)
 	} else if n <= storedWindows && windows < n*6/10 {
-		t.Errorf("answers to %d of %d windows are stored", windows, n)
+		t.Errorf("answers are stored for only %d of %d windows", windows, n)
 	}
 	t.Logf("%d of %d windows with an answer of z3: %v, by hundreds of events %v", windows, n, profile, sizes)
-	t.Logf("questions: %d sat, %d unsat, %d not answered; unknown here: %v", answers["sat"], answers["unsat"], answers[""], unknown)
+	t.Logf("answers of z3: %d sat, %d unsat, %d missing; unknown verdicts: %v", answers["sat"], answers["unsat"], answers[""], unknown)
 	t.Logf("%+v", stats)
 }
 
