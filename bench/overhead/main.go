@@ -105,7 +105,7 @@ func measureMain(ctx context.Context) error {
 }
 
 // measureSuite measures the benchmarks of a suite that match, and prints their costs: each run as JSON, or tables.
-func measureSuite(ctx context.Context, runner *runner, suite []benchmark, chosen []way, match *regexp.Regexp, count int, asJSON bool) error {
+func measureSuite(ctx context.Context, runner *runner, suite []benchmark, chosen []configuration, match *regexp.Regexp, count int, asJSON bool) error {
 	var rows []row
 	defer func() {
 		if !asJSON && len(rows) > 0 {
