@@ -1,6 +1,7 @@
 package model
 
 import (
+	"maps"
 	"slices"
 
 	"github.com/heisen-go/heisen"
@@ -156,7 +157,7 @@ func (b *builder) orderOn(u *use, n order.Node, barrier bool) {
 	}
 	switch {
 	case barrier:
-		for _, e := range o.since {
+		for _, e := range slices.Sorted(maps.Values(o.since)) { // sorted: the edges must not depend on chance
 			b.edge(e, n)
 		}
 		clear(o.since)
@@ -209,7 +210,7 @@ func (b *builder) orderLockWord(u *use, n order.Node, operation bool) {
 	if operation {
 		same, others = &u.operations, u.writes
 	}
-	for _, e := range others {
+	for _, e := range slices.Sorted(maps.Values(others)) { // as in orderOn
 		b.readsFrom(e, n)
 	}
 	if *same == nil {
