@@ -23,8 +23,8 @@ func (b benchmark) String() string {
 	return fmt.Sprintf("%s %s", short, name)
 }
 
-// suite has the benchmarks: concurrent data structures with locks, with atomic operations and with channels, and
-// two benchmarks with a single goroutine.
+// suite has the benchmarks: concurrent data structures with locks, with atomic operations and with
+// channels, and two benchmarks with a single goroutine.
 var suite = []benchmark{
 	{"github.com/dgraph-io/ristretto/v2", "v2.4.0", ".", "^BenchmarkStoreGet$", 1_000_000},
 	{"github.com/dgraph-io/ristretto/v2", "v2.4.0", ".", "^BenchmarkStoreUpdate$", 1_000_000},
@@ -42,8 +42,8 @@ var suite = []benchmark{
 // A change is a change of a file of a module.
 type change struct{ file, from, to string }
 
-// changes has changes by module. They replace random decisions at the start of a program by fixed ones, because
-// otherwise medians would be random.
+// changes has changes by module. They replace random decisions at the start of a program by fixed
+// ones, because otherwise medians would be random.
 var changes = map[string]change{
 	// Whether memory comes from Go's heap, where the race detector sees it.
 	"github.com/cockroachdb/pebble/v2": {"internal/manual/manual_cgo.go", "rand.Uint32()%2 == 0", "rand.Uint32()%1 == 0"},

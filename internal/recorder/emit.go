@@ -128,7 +128,8 @@ func (m *merger) advance(g *goroutine, arg uint64) error {
 	return nil
 }
 
-// emitStamped emits the events of a record whose stamp is the next: synchronization or a hidden call.
+// emitStamped emits the events of a record whose stamp is the next: synchronization or a hidden
+// call.
 func (m *merger) emitStamped(g *goroutine, op, arg uint64, record []uint64) error {
 	first := len(m.s.out)
 	site, err := m.moveTo(g, record[2])
