@@ -46,12 +46,9 @@ func (m *merger) consume(g *goroutine, words []uint64) (i int, waits bool, err e
 				m.longAccess(g, heisen.Object(arg), uint64(size), site, eventOps[op], flags)
 			}
 		case opAlloc, opFree:
-			site, err := m.moveTo(g, record[1]>>32)
-			if err != nil {
+			if err := m.emitAllocation(g, op, arg, record); err != nil {
 				return i, false, err
 			}
-			r := m.emit(g)
-			r.Op, r.Object, r.Site, r.Value = eventOps[op], heisen.Object(arg), site, uint64(uint32(record[1]))
 		case opShade:
 			g.inHidden = arg != 0
 		case opRoot:
@@ -125,6 +122,17 @@ func (m *merger) advance(g *goroutine, arg uint64) error {
 		g.opNumber += 1 << 32
 	}
 	g.opNumber, g.numbered = g.opNumber&^(1<<32-1)|arg, true
+	return nil
+}
+
+// emitAllocation emits the event of an allocation or a free.
+func (m *merger) emitAllocation(g *goroutine, op, arg uint64, record []uint64) error {
+	site, err := m.moveTo(g, record[1]>>32)
+	if err != nil {
+		return err
+	}
+	r := m.emit(g)
+	r.Op, r.Object, r.Site, r.Value = eventOps[op], heisen.Object(arg), site, uint64(uint32(record[1]))
 	return nil
 }
 
