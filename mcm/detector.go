@@ -16,47 +16,44 @@ import (
 	"github.com/heisen-go/heisen/section"
 )
 
-// Detector predicts races, deadlocks and atomicity violations from a stream of
-// events. Its name in findings is "mcm". It cuts the stream into windows that
-// overlap, makes the Model of each, and asks it about
+// Detector predicts races, deadlocks and atomicity violations from a stream of events. Its name in
+// findings is "mcm". It cuts the stream into overlapping windows, makes a Model of each, and queries
+// it for
 //
-//   - races: pairs of accesses that conflict and that no common lock excludes;
-//   - deadlocks: acquisitions of locks in a circle, of up to four threads;
-//   - atomicity: accesses of one thread that could come between two successive ones
-//     of a transaction (Enter, Exit) so that no serial order explains it;
-//   - sections: accesses of one thread that could come between the entry of another
-//     one's atomic section (package section) and its end, which does not allow them,
-//     given Sections.
+//   - races: conflicting accesses that no common lock excludes;
+//   - deadlocks: cycles of lock acquisitions by up to four threads;
+//   - transactions: accesses of other threads between two successive accesses of a transaction
+//     (Enter, Exit) that make it unserializable;
+//   - atomic sections, with WithSections: accesses of other threads between the entry and the end of a
+//     section that the end does not allow.
 //
-// Each finding has a witness, which has been replayed: the schedule from the start
-// of the window, at the end of which the accesses of the finding are next. Findings
-// are told apart by their places (site and op); each set of places is reported
-// once, and asked about a bounded number of times per window.
+// Each finding has a witness that starts at the beginning of the window and that was replayed. At
+// its end, the accesses of the finding are the next events of their threads. Each set of places (site
+// and op) is reported once. The number of queries about a set of places in a window is bounded; see
+// WithOccurrences.
 //
-// # Promise
+// # Guarantees
 //
-// What it reports can happen in every program that can show the stream up to the
-// end of the window. It finds what its windows show: an order that needs events
-// which are further apart is not found, nor one that needs a read to see another
-// value. Questions whose budget was spent are counted, see Stats.
+// Every finding can happen in every program that can show the stream up to the end of the window.
+// The detector finds what the feasible reordering of a single window shows, unless a budget is spent.
+// Stats counts such queries.
 //
-// # Work
+// # Cost
 //
-// Windows are solved in groups, several at a time (Parallel), while Handle waits.
-// What is found and in which order it is reported does not depend on how many at a
-// time. Memory is in proportion to a window times its threads, for each that is
-// solved at a time, and to the records of a group.
+// Windows are solved in groups, several at the same time with WithParallel, while Handle waits. The
+// findings and their order do not depend on that. Memory is proportional to the records of a group,
+// and, for each window that is being solved, to its events times its threads.
 type Detector struct {
 	config config
 
 	records []heisen.Record // from the start of the next window
 	index   []uint64
-	held    *window.Locks // where the next window starts
+	held    *window.Locks // at the start of the next window
 	hidden  map[heisen.Thread][]heisen.Record
-	fresh   int // how many records have not been in a window
+	fresh   int // the number of records that have not been in a window
 
-	tracker  *section.Tracker    // nil without sections
-	passages []section.Execution // that end where the next window starts or later, by their ends
+	tracker    *section.Tracker    // nil without sections
+	executions []section.Execution // those that end in the next window or later, ordered by their ends
 
 	events uint64
 	known  map[finding]bool
@@ -64,22 +61,22 @@ type Detector struct {
 	err    error
 }
 
-// finding is what findings are told apart by.
+// finding identifies a finding. Two findings that are equal in it are the same bug.
 type finding struct {
 	kind heisen.Kind
 	candidate.Places
 }
 
-// DetectorStats says what a Detector has done.
+// DetectorStats counts what a Detector has done.
 type DetectorStats struct {
-	Events                       uint64 // that it was given
-	Windows                      int
-	Races, Deadlocks, Violations int // findings
-	Stats                            // of all questions
+	Events                       uint64 // events handled
+	Windows                      int    // windows solved
+	Races, Deadlocks, Violations int    // findings, by kind
+	Stats                               // queries
 }
 
-// group is how many windows are solved before what they found is known to the next
-// ones.
+// group is the number of windows that are solved before their findings are excluded from the queries
+// of the next windows.
 const group = 16
 
 // NewDetector returns a detector.
@@ -93,7 +90,7 @@ func NewDetector(opts ...Option) (*Detector, error) {
 	if len(d.config.sections) > 0 {
 		var err error
 		d.tracker, err = section.NewTracker(d.config.sections, d.config.locator,
-			func(p section.Execution) { d.passages = append(d.passages, p) })
+			func(p section.Execution) { d.executions = append(d.executions, p) })
 		if err != nil {
 			return nil, fmt.Errorf("mcm.NewDetector: %w", err)
 		}
@@ -140,8 +137,8 @@ func (d *Detector) handle(r *heisen.Record) {
 	}
 }
 
-// Flush implements heisen.Detector: it solves what is left. Its error says what went
-// wrong in windows, which is then missing.
+// Flush implements heisen.Detector. It solves the remaining windows. It returns the errors of all
+// windows that could not be solved; their predictions are missing.
 func (d *Detector) Flush() error {
 	if d.zero() {
 		return ErrZero
@@ -150,11 +147,11 @@ func (d *Detector) Flush() error {
 		step := d.config.step()
 		d.solve(1 + (max(0, len(d.records)-d.config.window)+step-1)/step)
 	}
-	d.records, d.index, d.passages = nil, nil, nil
+	d.records, d.index, d.executions = nil, nil, nil
 	return d.err
 }
 
-// Stats returns what was done so far; after Flush, all.
+// Stats returns the counts so far. After Flush they are final.
 func (d *Detector) Stats() DetectorStats {
 	if d.zero() {
 		return DetectorStats{}
@@ -164,8 +161,7 @@ func (d *Detector) Stats() DetectorStats {
 	return s
 }
 
-// solve solves the next windows, of which only the last one may reach the end of
-// the records.
+// solve solves the next windows. Only the last one may reach the end of the records.
 func (d *Detector) solve(windows int) {
 	jobs := make([]job, windows)
 	start := 0
@@ -175,7 +171,7 @@ func (d *Detector) solve(windows int) {
 			Records: d.records[start:end], Index: d.index[start:end],
 			Held: d.held.List(), Hidden: d.open(),
 		}
-		jobs[k].window.Passages = d.passagesIn(d.index[start:end])
+		jobs[k].window.Executions = d.executionsIn(d.index[start:end])
 		for next := min(start+d.config.step(), len(d.records)); start < next; start++ {
 			d.pass(&d.records[start])
 		}
@@ -204,20 +200,20 @@ func (d *Detector) solve(windows int) {
 	d.fresh = 0
 }
 
-// passagesIn returns the passages through sections that are in a window whose records have
-// these positions, and forgets those that end before it.
-func (d *Detector) passagesIn(index []uint64) (list []window.Passage) {
+// executionsIn returns the executions of sections in the window whose records have the given positions.
+// It drops those that end before the window.
+func (d *Detector) executionsIn(index []uint64) (list []window.Execution) {
 	if len(index) == 0 {
 		return nil
 	}
-	d.passages = slices.DeleteFunc(d.passages, func(p section.Execution) bool { return p.End.Index < index[0] })
-	for _, p := range d.passages {
-		if p.Entry.Index < index[0] || p.End.Index > index[len(index)-1] {
+	d.executions = slices.DeleteFunc(d.executions, func(x section.Execution) bool { return x.End.Index < index[0] })
+	for _, x := range d.executions {
+		if x.Entry.Index < index[0] || x.End.Index > index[len(index)-1] {
 			continue
 		}
-		entry, _ := slices.BinarySearch(index, p.Entry.Index)
-		end, _ := slices.BinarySearch(index, p.End.Index)
-		list = append(list, window.Passage{Section: p.Section, Entry: entry, End: end, Allow: p.Allow})
+		entry, _ := slices.BinarySearch(index, x.Entry.Index)
+		end, _ := slices.BinarySearch(index, x.End.Index)
+		list = append(list, window.Execution{Section: x.Section, Entry: entry, End: end, Allow: x.Allow})
 	}
 	return list
 }
@@ -241,7 +237,7 @@ func (d *Detector) pass(r *heisen.Record) {
 	}
 }
 
-// open returns the Hide records of the code that has not returned.
+// open returns the Hide records of the calls that have not returned.
 func (d *Detector) open() (list []heisen.Record) {
 	for _, hidden := range d.hidden {
 		list = append(list, hidden...)
@@ -250,7 +246,7 @@ func (d *Detector) open() (list []heisen.Record) {
 	return list
 }
 
-// report reports what a window has shown.
+// report reports the predictions of a window.
 func (d *Detector) report(j *job) {
 	d.stats.Windows++
 	d.stats.Add(j.stats)
@@ -282,7 +278,7 @@ type job struct {
 	err    error
 }
 
-// prediction is a question whose answer was yes.
+// prediction is a query with the verdict Possible.
 type prediction struct {
 	finding
 	at      []int32
@@ -341,10 +337,10 @@ func (p *prediction) describe(w *window.Window) heisen.Finding {
 	f.Object = last.Object
 	switch p.kind {
 	case heisen.Race:
-		f.Object = max(last.Object, f.Accesses[0].Object) // a byte that both touch
+		f.Object = max(last.Object, f.Accesses[0].Object) // a byte that both access
 		f.Message = fmt.Sprintf("%v can race with %v (predicted, with a schedule)", last.Op, f.Accesses[0].Op)
 	case heisen.Deadlock:
-		f.Message = fmt.Sprintf("deadlock of %d threads that take locks in a circle (predicted, with a schedule)", len(f.Accesses))
+		f.Message = fmt.Sprintf("deadlock of %d threads that acquire locks in a cycle (predicted, with a schedule)", len(f.Accesses))
 	default:
 		of := "a transaction"
 		if p.Places[3] != 0 {

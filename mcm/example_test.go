@@ -40,7 +40,7 @@ func ExampleNewDetector() {
 		panic(err)
 	}
 	s := d.Stats()
-	fmt.Printf("%d question, %d left open\n", s.Questions, s.Unknown)
+	fmt.Printf("%d query, %d left open\n", s.Queries, s.Unknown)
 	// Output:
 	// write can race with write (predicted, with a schedule)
 	//   main fork, line 1
@@ -49,7 +49,7 @@ func ExampleNewDetector() {
 	//   T2 release, line 22
 	//   T1 write, line 11
 	//   T2 write, line 23
-	// 1 question, 0 left open
+	// 1 query, 0 left open
 }
 
 func ExampleModel_Race() {

@@ -17,17 +17,17 @@ import (
 	"github.com/heisen-go/heisen/mcm/order"
 )
 
-// ErrQuery is wrapped by the errors of queries that make no sense: they name records that do not
-// exist, or that are not what the query is about.
+// ErrQuery is wrapped by the errors of invalid queries: a record does not exist, or it is not an
+// event of the kind that the query is about.
 var ErrQuery = errors.New("mcm: no such query")
 
 // ErrZero means that a Model or a Detector is nil or was not made by its constructor.
 var ErrZero = errors.New("mcm: not made by NewModel or NewDetector")
 
 // Model is the maximal causal model of a window: all orders of a part of its events that every
-// program that can show the window can show as well. Queries ask whether some of these orders
-// lead to a bug: Race, Deadlock, Between. A Model belongs to one goroutine at a time. What one
-// query finds out makes later ones cheaper.
+// program that can show the window can show as well. The queries are Race, Deadlock and Between:
+// each asks whether one of these orders leads to a bug. Results of one query make later ones cheaper.
+// A Model belongs to one goroutine at a time.
 type Model struct {
 	causal   *model.Model
 	cascade  *cascade.Cascade
@@ -54,7 +54,7 @@ func newModel(w *window.Window, c *config) (*Model, error) {
 }
 
 // Race asks whether the records i and j of the window, conflicting accesses by different threads, can
-// race: whether there is an order of other events after which each of them is the next event of its
+// race: whether a feasible reordering leads to a point at which each of them is the next event of its
 // thread. i and j are indices of Window.Records, from 0, in any order. If the verdict is Possible,
 // Race returns such an order; otherwise the witness is nil. The error wraps ErrQuery if the records
 // are not such accesses. Race stops when the context ends, with the context's error.
@@ -89,9 +89,9 @@ func (m *Model) conflicting(i, j int) error {
 }
 
 // Deadlock asks whether threads can wait for each other in a cycle: whether the records,
-// acquisitions by different threads, can all be next at the same time. Each record wants a lock
-// that the thread of the following record holds there, the last one a lock of the first one's
-// thread. If the verdict is Possible, Deadlock returns an order that leads there. The records are
+// acquisitions by different threads, can all be next at the same time. Each record acquires a lock
+// that the thread of the following record holds there; the last record, a lock that the thread of the
+// first one holds. If the verdict is Possible, Deadlock returns an order that leads there. The records are
 // indices of Window.Records, from 0, at least two. The error wraps ErrQuery if they are not such
 // acquisitions. Deadlock stops when the context ends, with the context's error.
 func (m *Model) Deadlock(ctx context.Context, records ...int) (Verdict, *Witness, error) {
@@ -111,7 +111,7 @@ func (m *Model) Deadlock(ctx context.Context, records ...int) (Verdict, *Witness
 			}
 		}
 		if n == model.None || m.causal.Begins[n] < 0 {
-			return Unknown, nil, fmt.Errorf("%w: record %d takes no lock that threads share", ErrQuery, i)
+			return Unknown, nil, fmt.Errorf("%w: record %d acquires no lock that several threads use", ErrQuery, i)
 		}
 		q.Pending = append(q.Pending, n)
 		at[k] = int32(i)
@@ -120,20 +120,20 @@ func (m *Model) Deadlock(ctx context.Context, records ...int) (Verdict, *Witness
 	for k, n := range q.Pending {
 		x := &m.causal.Sections[m.causal.Begins[n]]
 		if x.Lock >= 64 {
-			continue // masks do not know it
+			continue // beyond the masks
 		}
 		bit := uint64(1) << x.Lock
 		holder := masks[q.Pending[(k+1)%len(q.Pending)]]
 		if holder.Exclusive&bit == 0 && (x.Shared || holder.Any&bit == 0) {
-			return Unknown, nil, fmt.Errorf("%w: record %d does not wait for the next", ErrQuery, records[k])
+			return Unknown, nil, fmt.Errorf("%w: the thread of the record after %d does not hold its lock", ErrQuery, records[k])
 		}
 	}
 	return m.ask(ctx, candidate.Candidate{Query: q, Records: at})
 }
 
 // Between asks whether record j, of one thread, can come between the records i and k of another
-// thread, i before k: whether there is an order in which i and then j have come and k is next, or
-// in which j and k are next together. If the verdict is Possible, Between returns such an order. i, j
+// thread, i before k. That is so if a feasible reordering contains i and then j, and k is next; or
+// if j and k can be next at the same time. If the verdict is Possible, Between returns such an order. i, j
 // and k are indices of Window.Records, from 0. The error wraps ErrQuery unless all three records
 // access the same memory and the interleaving is unserializable. Between stops when the context ends,
 // with the context's error.
@@ -211,10 +211,9 @@ func (m *Model) witness(nodes []order.Node, last []int) *window.Witness {
 	return m.threads.Witness(prefix, last)
 }
 
-// Pairs yields the pairs of records that are worth a query Race, the earlier record first:
-// conflicting accesses by different threads that overlap, that no common lock excludes and that
-// are not ordered by synchronization that every order keeps. Of all other pairs of accesses
-// the answer is Impossible.
+// Pairs yields the pairs of records for which Race may answer Possible, the earlier record first.
+// They are conflicting accesses by different threads to common bytes. No common lock excludes
+// them, and no edge that every feasible reordering has orders them.
 func (m *Model) Pairs() iter.Seq2[int, int] {
 	return func(yield func(int, int) bool) {
 		if m == nil || m.causal == nil {
@@ -247,14 +246,12 @@ func (m *Model) WriteSMTLIB(w io.Writer, i, j int) error {
 	return smtlib.Write(w, m.causal.Window, m.causal.Rules, i, j)
 }
 
-// Replay checks a witness against its window: threads take their steps in program order, locks
-// exclude, threads start after their Fork and end before their Join, messages are received as
-// they were, reads see what they saw or the same value, allocations and BarrierPairs keep their
-// order, and the last events are next together. It executes one event after the other by these
-// rules. It shares no code with the model's constraints nor with any search.
+// Replay checks that a witness is a feasible reordering of the window; the package documentation has
+// the rules. It executes one event after the other, and shares no code with the model's constraints
+// or with any search. The error wraps ErrReplay and says which event breaks which rule.
 //
-// It takes time in proportion to the events. Allocations, BarrierPairs and objects that are used
-// in several ways cost, each, in proportion to the events that changed places with them.
+// Replay takes time proportional to the number of events. An allocation, a BarrierPair, or an object
+// that is used in several ways costs time proportional to the events that moved across it.
 func (w *Window) Replay(x *Witness, opts ...ReplayOption) error {
 	c := defaults()
 	if err := applyOptions("mcm.Replay", &c, opts); err != nil {

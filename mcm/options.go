@@ -48,7 +48,7 @@ type config struct {
 	rules   window.Rules
 	cascade cascade.Config
 
-	// Of detectors.
+	// For detectors.
 	sink            heisen.Sink
 	window, overlap int // in events
 	parallel        int
@@ -90,9 +90,9 @@ func applyOptions[O Option](constructor string, c *config, opts []O) error {
 	return option.Apply(constructor, c, list)
 }
 
-// WithControlFlow lets reads see other values if no decision depends on them. Only those reads see
-// what they saw that come before a Branch event of the same thread before the query's instant, and
-// those that the values of these were made from. So there are more orders. The option is sound
+// WithControlFlow lets reads see other values if no decision depends on them. A read must see its
+// value only if a Branch event of the same thread follows it before the query's instant, or if
+// such a read depends on it through memory. More orders are feasible then. The option is sound
 // only for streams that have a Branch event for every decision, the choice of an address from a
 // value among them. Atomic reads and updates count as decisions.
 func WithControlFlow() ReplayOption {
@@ -102,8 +102,8 @@ func WithControlFlow() ReplayOption {
 	})
 }
 
-// WithSymbols gives the symbols of the stream. They say which objects the code behind a Hide event
-// may touch; without them, it may touch everything.
+// WithSymbols sets the symbols of the stream. They contain the objects that the hidden code of a Hide
+// event may touch. Without them it may touch everything.
 func WithSymbols(symbols *heisen.Symbols) ReplayOption {
 	return replayOption(func(c *config) error {
 		c.rules.Reach = func(r *heisen.Record) heisen.Objects { return symbols.Reach(r.Reach()) }
@@ -112,10 +112,9 @@ func WithSymbols(symbols *heisen.Symbols) ReplayOption {
 }
 
 // WithBudget bounds the work on one query, in conflicts and propagations of the solver, so that
-// what is found does not depend on the machine. The defaults are 200 and 200,000. The bounds of all
-// other stages are multiples of these, and so is what all queries of a Model may spend together: see
-// docs/design/prediction.md. The verdict on a query that costs more is Unknown. Both bounds are at
-// least 1.
+// findings do not depend on the machine. The defaults are 200 and 200,000. The bounds of all other
+// stages, and of all queries of a Model together, are multiples of these. A query that would cost
+// more gets the verdict Unknown. Both bounds are at least 1.
 func WithBudget(conflicts, propagations int) ModelOption {
 	return modelOption(func(c *config) error {
 		if conflicts < 1 || propagations < 1 {
@@ -138,7 +137,7 @@ func WithSink(sink heisen.Sink) Option {
 
 // WithWindows sets how many events the windows have, and how many of these are in the next window
 // as well. Windows have from 1 to 1048576 events, and the overlap is from 0 to events-1. The defaults
-// are 2000 and 1000. Events that say nothing about orders, such as calls, do not count.
+// are 2000 and 1000. Events that do not constrain orders, such as calls, do not count.
 func WithWindows(events, overlap int) Option {
 	return detectorOption(func(c *config) error {
 		if events < 1 || events > 1<<20 || overlap < 0 || overlap >= events {
@@ -149,8 +148,8 @@ func WithWindows(events, overlap int) Option {
 	})
 }
 
-// WithParallel sets how many windows are solved at a time, at least 1. The default is 1. What is found does not
-// depend on it.
+// WithParallel sets how many windows are solved at the same time, at least 1. The default is 1. The
+// findings do not depend on it.
 func WithParallel(n int) Option {
 	return detectorOption(func(c *config) error {
 		if n < 1 {
@@ -161,8 +160,8 @@ func WithParallel(n int) Option {
 	})
 }
 
-// WithSections also predicts which accesses of other threads can come into atomic sections. For the
-// locator, and the errors of NewDetector, see section.NewTracker.
+// WithSections adds predictions of accesses by other threads that can come between the entry and the
+// end of an atomic section. For the locator, and the errors of NewDetector, see section.NewTracker.
 func WithSections(sections []section.Section, locator section.Locator) Option {
 	return detectorOption(func(c *config) error {
 		c.sections, c.locator = sections, locator
@@ -170,8 +169,8 @@ func WithSections(sections []section.Section, locator section.Locator) Option {
 	})
 }
 
-// WithOccurrences bounds how many queries about the same places are made in a window, until the
-// verdict is Possible, and how many queries in all. Both bounds are at least 1. The defaults are 8
+// WithOccurrences bounds the number of queries about the same places in a window, and the number of
+// all queries in a window. A place pair whose verdict is Possible is not queried again. Both bounds are at least 1. The defaults are 8
 // and 2000.
 func WithOccurrences(same, all int) Option {
 	return detectorOption(func(c *config) error {

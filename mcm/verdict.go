@@ -1,14 +1,14 @@
 package mcm
 
-// Verdict is the answer to a question.
+// Verdict is the answer to a query.
 type Verdict uint8
 
 const (
-	// Unknown: the budget was spent.
+	// Unknown means that the query's budget was spent.
 	Unknown Verdict = iota
-	// Possible: there is a witness.
+	// Possible means that there is a witness.
 	Possible
-	// Impossible: no order of the window's events has it.
+	// Impossible means that no feasible reordering of the window shows the bug.
 	Impossible
 )
 
@@ -23,23 +23,23 @@ func (v Verdict) String() string {
 	return "unknown"
 }
 
-// Stats says how many questions were answered by which stage.
+// Stats counts queries by the stage that answered them.
 type Stats struct {
-	Questions  int // all of them
-	Edges      int // impossible by what comes before what in any case
-	Preserving int // possible in the observed order
-	Closure    int // impossible by what follows from locks and reads
+	Queries    int // all queries
+	Edges      int // impossible because of edges that every feasible reordering has
+	Preserving int // possible in the observed order: sync-preserving
+	Closure    int // impossible by the closure of must-happen-before edges
 	Greedy     int // possible by a greedy schedule
-	Explored   int // possible by a search among schedules
-	Exhausted  int // impossible by a search among all of them
-	Solved     int // by the solver: possible
-	Refuted    int // by the solver: impossible
-	Unknown    int // the budget was spent
+	Explored   int // possible by a search among states
+	Exhausted  int // impossible by a search among all states
+	Solved     int // possible by the solver
+	Refuted    int // impossible by the solver
+	Unknown    int // not answered within the budget
 }
 
 // Add adds the counts of o.
 func (s *Stats) Add(o Stats) {
-	s.Questions += o.Questions
+	s.Queries += o.Queries
 	s.Edges += o.Edges
 	s.Preserving += o.Preserving
 	s.Closure += o.Closure

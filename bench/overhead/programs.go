@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -23,12 +24,12 @@ type runner struct {
 
 // source returns the folder of a module.
 func (r *runner) source(b benchmark) string {
-	return filepath.Join(r.dir, strings.ReplaceAll(b.module, "/", "_"))
+	return filepath.Join(r.dir, strings.ReplaceAll(cmp.Or(b.module, "library"), "/", "_"))
 }
 
 // program returns the path of the test program of a benchmark's package.
 func (r *runner) program(b benchmark, kind string) string {
-	return filepath.Join(r.dir, strings.ReplaceAll(b.module+"/"+b.pkg, "/", "_")+"."+kind)
+	return filepath.Join(r.dir, strings.ReplaceAll(cmp.Or(b.module, "library")+"/"+b.pkg, "/", "_")+"."+kind)
 }
 
 // build fetches the module and compiles the programs that do not exist yet.
@@ -69,6 +70,9 @@ func (r *runner) build(ctx context.Context, b benchmark, configurations []config
 // fetch copies the module from the module cache to a folder where the go command can complete
 // go.sum, and applies the changes.
 func (r *runner) fetch(ctx context.Context, b benchmark) error {
+	if b.module == "" {
+		return r.copyLibrary(ctx)
+	}
 	cmd := exec.CommandContext(ctx, "go", "mod", "download", "-json", b.module+"@"+b.version)
 	cmd.Dir = r.dir
 	cmd.Env = append(cmd.Environ(), "GOWORK=off", "GOFLAGS=")
@@ -94,6 +98,15 @@ func (r *runner) fetch(ctx context.Context, b benchmark) error {
 		return c.make(to)
 	}
 	return err
+}
+
+// copyLibrary copies the folder library of this command.
+func (r *runner) copyLibrary(ctx context.Context) error {
+	out, err := output1(exec.CommandContext(ctx, "go", "list", "-f", "{{.Dir}}", "github.com/heisen-go/heisen/bench/overhead"))
+	if err != nil {
+		return err
+	}
+	return os.CopyFS(r.source(benchmark{}), os.DirFS(filepath.Join(strings.TrimSpace(string(out)), "library")))
 }
 
 // make applies the change to the module in dir.

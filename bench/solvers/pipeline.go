@@ -50,7 +50,7 @@ func pipeline(out io.Writer, name string, threads int, records []heisen.Record, 
 	}
 	detected := cpu() - start
 	fmt.Fprintf(out, "%-14s %7d %7d %s | %9.1f %9.1f %9.1f %7.1f | %6d %4d %9.1f", name, threads, len(pairs), stages(m.Stats()),
-		ms(took), 1000*ms(each), ms(longest), float64(held)/1e6, d.Stats().Questions, d.Stats().Unknown, ms(detected))
+		ms(took), 1000*ms(each), ms(longest), float64(held)/1e6, d.Stats().Queries, d.Stats().Unknown, ms(detected))
 	for _, t := range times {
 		fmt.Fprintf(out, " %10.0f", float64(t)/float64(each))
 	}
@@ -120,7 +120,7 @@ func one(file string) error {
 	took += cpu() - start
 	s := d.Stats()
 	fmt.Printf("%-24s %9d %7d %6d %9d %s | %8.2f %9.0f\n", name(file), s.Events, s.Windows, s.Races+s.Deadlocks+s.Violations,
-		s.Questions, stages(s.Stats), took.Seconds(), float64(s.Events)/took.Seconds())
+		s.Queries, stages(s.Stats), took.Seconds(), float64(s.Events)/took.Seconds())
 	return nil
 }
 

@@ -21,8 +21,8 @@ type Builder struct {
 // New prepares builds in the folder dir, the working directory if empty. The overlay is kept in
 // cacheDir, by default a folder in the user's cache folder, and shared by all builds with the same
 // Go installation. Accesses are recorded in packages that match patterns, which are those of the go
-// command's -gcflags; without patterns, in the packages of the main module or modules and in those
-// that the build names. Errors that wrap ErrUnsupported mean that this Go installation cannot be
+// command's -gcflags; without patterns, in all packages, the standard library included, as with
+// go build -race. Errors that wrap ErrUnsupported mean that this Go installation cannot be
 // instrumented.
 func New(ctx context.Context, dir, cacheDir string, patterns ...string) (*Builder, error) {
 	t, err := FindToolchain(ctx, dir)
@@ -86,6 +86,10 @@ func (b *Builder) chooseFlags(ctx context.Context, dir string, patterns []string
 	if slices.Contains(modules, "std") || slices.Contains(modules, "cmd") {
 		return fmt.Errorf("%w: the main module is the standard library itself", ErrUnsupported)
 	}
+	if len(patterns) == 0 {
+		b.gcflags = []string{"all=" + instrument} // no package is compiled otherwise
+		return nil
+	}
 	b.gcflags = append(b.gcflags, "all="+atomicsOnly, "std=")
 	for _, pkg := range atomicCallers {
 		b.gcflags = append(b.gcflags, pkg+"="+atomicsOnly)
@@ -93,10 +97,6 @@ func (b *Builder) chooseFlags(ctx context.Context, dir string, patterns []string
 	// For the packages that sync is made of, the compiler reports atomic operations only.
 	for _, pkg := range []string{"sync", "sync/atomic", "internal/sync"} {
 		b.gcflags = append(b.gcflags, pkg+"="+instrument)
-	}
-	if len(patterns) == 0 {
-		// The second is for what the build names: files, or a package of another module.
-		b.gcflags = append(b.gcflags, "work="+instrument, instrument)
 	}
 	for _, pattern := range patterns {
 		how, err := b.patternFlags(ctx, dir, pattern)

@@ -25,7 +25,7 @@ type mcmFlags struct {
 func (inv *invocation) mcmFlags() *mcmFlags {
 	m := &mcmFlags{}
 	inv.flags.IntVar(&m.window, "window", 2000, "number of `events` in a window of mcm; half of them are in the next window, too")
-	inv.flags.IntVar(&m.budget, "budget", 200, "number of `conflicts` after which mcm's solver leaves a question open")
+	inv.flags.IntVar(&m.budget, "budget", 200, "number of `conflicts` after which mcm's solver leaves a query open")
 	inv.flags.IntVar(&m.parallel, "j", 1, "number of `windows` that mcm solves at a time")
 	return m
 }
@@ -64,6 +64,6 @@ func (m *mcmFlags) summary(to io.Writer, tool string) {
 		sum.Add(d.Stats().Stats)
 	}
 	if sum.Unknown > 0 {
-		fmt.Fprintf(to, "%s: mcm left %d of %d questions open because of -budget\n", tool, sum.Unknown, sum.Questions)
+		fmt.Fprintf(to, "%s: mcm left %d of %d queries open because of -budget\n", tool, sum.Unknown, sum.Queries)
 	}
 }

@@ -29,9 +29,6 @@ var exceptions = map[string]exception{
 	"TestNoRaceRangeFuncIterator": {"skipped", "Go skips it: golang.org/issue/72925"},
 
 	"TestNoRaceCgoSync": {"cgo", "C code synchronizes, in another program, which the test starts with go run -race"},
-
-	"TestRaceIssue5567":  {"library", "one access is in hash/crc32, and accesses in the standard library are not instrumented"},
-	"TestRaceIssue51618": {"library", "one access is in hash/crc32, and accesses in the standard library are not instrumented"},
 }
 
 // apart has the functions whose racing accesses are never next to each other in any execution.

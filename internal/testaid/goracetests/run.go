@@ -22,7 +22,7 @@ import (
 )
 
 // detectors has the constructors of the detectors that analyze a recording, by name. With nil the
-// program itself looks for races.
+// program itself always looks for races.
 var detectors = map[string]func(heisen.Sink) heisen.Detector{
 	"fasttrack": func(sink heisen.Sink) heisen.Detector { return must.Make(vclock.NewFastTrack(vclock.WithSink(sink))) },
 	"hb": func(sink heisen.Sink) heisen.Detector {
@@ -218,7 +218,7 @@ func (s *suite) analyze(ctx context.Context, p *recorder.Program) (v verdict) {
 		return v
 	}
 	test := &gate{symbols: stream.Symbols(), detector: heisen.Tee()}
-	if s.live == nil {
+	if !s.inside() {
 		test.detector = detectors[s.detector](func(f heisen.Finding) {
 			if test.within(f) {
 				found.Add(f)
@@ -228,14 +228,14 @@ func (s *suite) analyze(ctx context.Context, p *recorder.Program) (v verdict) {
 	stream.OnOverlap(func(o recorder.Overlap) {
 		for _, a := range o.Accesses { // ignore overlaps before the test starts
 			if stream.Symbols().Task(a.Thread, a.Context) != "" {
-				found.Add(heisen.Finding{Detector: "atomrace", Kind: heisen.Race, Object: a.Object, Accesses: o.Accesses})
+				found.Add(heisen.Finding{Detector: s.detector, Kind: heisen.Race, Object: a.Object, Accesses: o.Accesses})
 				break
 			}
 		}
 	})
 	_, err = heisen.Run(ctx, stream, test)
 	started := test.open
-	if s.live != nil { // the program sends no events, but it sends which tests ran
+	if s.inside() { // the program sends no events, but it sends which tests ran
 		all, _ := stream.Symbols().Changes(heisen.Revision{})
 		started = slices.ContainsFunc(all.Sites, func(site heisen.SiteInfo) bool { return site.Task != "" })
 	}

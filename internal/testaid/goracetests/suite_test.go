@@ -80,6 +80,43 @@ func TestVerdicts(t *testing.T) {
 	}
 }
 
+// libraryPackage has functions whose racing accesses are in the standard library or in dependencies.
+const libraryPackage = "github.com/heisen-go/heisen/internal/testaid/goracetests/testdata/library"
+
+// TestLibrary runs every function of libraryPackage, under heisen and under Go's race detector. Both
+// must agree with the names.
+func TestLibrary(t *testing.T) {
+	for _, tool := range []string{toolHeisen, toolRace} {
+		t.Run(tool, func(t *testing.T) {
+			s := &suite{tool: tool, detector: "fasttrack", mode: recorder.Races, pkg: libraryPackage}
+			if err := s.build(t.Context(), t.TempDir()); err != nil {
+				t.Fatal(err)
+			}
+			p := plan{chosen: func(function) bool { return true }, procs: []int{2}, repetitions: 1, parallel: runtime.NumCPU()}
+			tallies, err := s.runAll(t.Context(), p, func(string) {})
+			if err != nil {
+				t.Fatal(err)
+			}
+			races := 0
+			for _, y := range tallies {
+				for i := 1; i < attempts && y.racy && !y.runs[0].reported && y.runs[0].problem == ""; i++ {
+					t.Logf("%s: no race in attempt %d", y.name, i)
+					y.runs[0] = s.run(t.Context(), y.function, 2)
+				}
+				for _, fault := range y.wrong() {
+					t.Errorf("%s %s: %s\n%s", y.file, y.name, fault, y.runs[0].output)
+				}
+				if y.racy {
+					races++
+				}
+			}
+			if races < 50 || len(tallies)-races < 50 {
+				t.Errorf("only %d functions, %d with a race", len(tallies), races)
+			}
+		})
+	}
+}
+
 // TestOverlaps runs every function in scope with atomrace and noise: no report is a false alarm,
 // and many races are found.
 func TestOverlaps(t *testing.T) {
