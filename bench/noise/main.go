@@ -11,8 +11,8 @@
 // The locations and variables for the heuristics are those of all races that random noise finds in
 // some runs before.
 //
-// Result, mean of 20 runs: without noise 5.7 overlaps on 1.4 of the five racy variables, with noise at
-// every access to these variables 105 overlaps on 4.8.
+// Result, mean of 20 runs: without noise 5.7 overlaps on 1.4 of the five racy variables, with noise
+// at every access to these variables 105 overlaps on 4.8.
 package main
 
 import (

@@ -24,11 +24,11 @@
 // wall time of go test -race, and 1.08 times its memory (geometric means of medians of 15). In five
 // runs with medians of five, the CPU time was between 0.95 and 1.03 times, with a median of 0.98.
 //
-// By benchmark, the CPU time was between 0.6 and 2 times. It is highest where thousands of goroutines
-// wait. Where goroutines share words, single runs differ by up to a factor of three, under -race too,
-// depending on how fast processors exchange cache lines. The counter of parallel benchmarks orders
-// nothing for heisen, but counts as synchronization for -race. Without this difference it would be
-// about 5 % more.
+// By benchmark, the CPU time was between 0.6 and 2 times. It is highest where thousands of
+// goroutines wait. Where goroutines share words, single runs differ by up to a factor of three,
+// under -race too, depending on how fast processors exchange cache lines. The counter of parallel
+// benchmarks orders nothing for heisen, but counts as synchronization for -race. Without this
+// difference it would be about 5 % more.
 //
 // With -detect atomrace and without noise, CPU and wall time were those of -race (one run of earlier
 // code; CPU between 0.5 and 1.6 times by benchmark).

@@ -67,8 +67,8 @@ func (r *runner) build(ctx context.Context, b benchmark, configurations []config
 	return nil
 }
 
-// fetch copies the module from the module cache to a folder where the go command can complete go.sum, and applies
-// the changes.
+// fetch copies the module from the module cache to a folder where the go command can complete
+// go.sum, and applies the changes.
 func (r *runner) fetch(ctx context.Context, b benchmark) error {
 	if b.module == "" {
 		return r.copyLibrary(ctx)

@@ -28,8 +28,8 @@ func (r row) median(name string, what func(cost) float64) float64 {
 	return (values[(n-1)/2] + values[n/2]) / 2
 }
 
-// printTables prints a table for each kind of cost: the cost of the plain run, the costs of the other runs relative
-// to it, and geometric means.
+// printTables prints a table for each kind of cost: the cost of the plain run, the costs of the
+// other runs relative to it, and geometric means.
 func printTables(w io.Writer, configurations []configuration, rows []row) {
 	for _, t := range []struct {
 		title string

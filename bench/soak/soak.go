@@ -40,8 +40,8 @@ type result struct {
 	findings   int
 }
 
-// A census reads the output of the program: in each line the number of goroutines started so far. The
-// largest number can be read at any time.
+// A census reads the output of the program: in each line the number of goroutines started so far.
+// The largest number can be read at any time.
 type census struct {
 	line    []byte // beginning of the next line
 	started atomic.Uint64

@@ -144,8 +144,8 @@ func (o *atomraceFlags) absolute(sections []section.Section) []section.Section {
 	return sections
 }
 
-// findingsIn reads a file of findings. It is the output of -json, in which there may be lines of the program,
-// or a baseline.
+// findingsIn reads a file of findings. It is the output of -json, in which there may be lines of
+// the program, or a baseline.
 func findingsIn(name string) (findings []report.Finding, err error) {
 	text, err := os.ReadFile(name)
 	if err != nil {
@@ -197,7 +197,8 @@ func locationsOf(name string) ([]section.Location, error) {
 	return locations, nil
 }
 
-// variablesOf returns the locations at which the tested packages access the variables in a file of findings.
+// variablesOf returns the locations at which the tested packages access the variables in a file of
+// findings.
 func variablesOf(inv *invocation, name string) ([]section.Location, error) {
 	findings, err := findingsIn(name)
 	if err != nil {

@@ -177,8 +177,8 @@ func (d *detection) build(symbols *heisen.Symbols, sink heisen.Sink) (built []he
 	return built, err
 }
 
-// newAtomRace returns the detector for a trace. Relative names of files in the trace are relative to the
-// working folder.
+// newAtomRace returns the detector for a trace. Relative names of files in the trace are relative
+// to the working folder.
 func newAtomRace(symbols *heisen.Symbols, sections []section.Section, sink heisen.Sink) (heisen.Detector, error) {
 	if len(sections) == 0 {
 		return atomrace.NewDetector(atomrace.WithSink(sink))
@@ -190,8 +190,8 @@ func newAtomRace(symbols *heisen.Symbols, sections []section.Section, sink heise
 	return atomrace.NewDetector(atomrace.WithSink(sink), atomrace.WithSections(sections, section.LocateIn(symbols, here)))
 }
 
-// Chosen is a list of detectors in the form of -detect. "all" stands for every detector but the slow hb,
-// and "" for none.
+// Chosen is a list of detectors in the form of -detect. "all" stands for every detector but the
+// slow hb, and "" for none.
 type Chosen struct{ d detection }
 
 // Choose returns the detectors of a list.
@@ -221,8 +221,8 @@ func (c Chosen) Live() *recorder.Live {
 	return &recorder.Live{}
 }
 
-// New returns new detectors for a stream. They report to sink, and so do the detectors that work inside the
-// program.
+// New returns new detectors for a stream. They report to sink, and so do the detectors that work
+// inside the program.
 func (c Chosen) New(stream *recorder.Stream, sink heisen.Sink) ([]heisen.Detector, error) {
 	stream.OnOverlap(func(o recorder.Overlap) { sink(overlapFinding(o)) })
 	return c.d.build(stream.Symbols(), sink)

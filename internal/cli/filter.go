@@ -17,7 +17,8 @@ const (
 	RecorderFiltered
 )
 
-// filtering is the value of a -filter flag: whether to leave out accesses that the detectors do not need.
+// filtering is the value of a -filter flag: whether to leave out accesses that the detectors do not
+// need.
 type filtering bool
 
 func (f *filtering) String() string {

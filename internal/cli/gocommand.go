@@ -14,8 +14,8 @@ import (
 	"github.com/heisen-go/heisen/internal/recorder"
 )
 
-// excluded are flags of go test that would undo the instrumentation, run something else than the tests, or
-// treat the recorder as part of the program.
+// excluded are flags of go test that would undo the instrumentation, run something else than the
+// tests, or treat the recorder as part of the program.
 var excluded = []string{"race", "msan", "asan", "overlay", "gcflags", "c", "exec", "n", "vet"}
 
 // testFlags describes the flags of go test.
@@ -73,8 +73,8 @@ func checkTestFlags(args []string) (flags testFlags, err error) {
 	return flags, nil
 }
 
-// programCommand builds a package, or the files of one. It returns the command that runs the program, and a
-// function that removes the program.
+// programCommand builds a package, or the files of one. It returns the command that runs the
+// program, and a function that removes the program.
 func (inv *invocation) programCommand(packages []string) (cmd *exec.Cmd, remove func(), err error) {
 	if len(packages) == 0 {
 		packages = []string{"."}

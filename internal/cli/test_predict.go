@@ -87,7 +87,8 @@ func (f *fuzzRun) confirmPredicted(ctx context.Context, predicted []report.Findi
 	return f.confirm(ctx, suspects)
 }
 
-// packagesOf returns the tested packages of findings. It returns nothing if one of them is not known.
+// packagesOf returns the tested packages of findings. It returns nothing if one of them is not
+// known.
 func packagesOf(findings []report.Finding) (packages []string) {
 	for i := range findings {
 		switch p := findings[i].Package; {

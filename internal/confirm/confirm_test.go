@@ -191,8 +191,9 @@ func TestFigure2(t *testing.T) {
 	}
 }
 
-// TestTruth: the real races are confirmed and no others, executions end as they can, and end in the same
-// way again under their schedules. In the repaired programs nothing is confirmed and nothing fails.
+// TestTruth: the real races are confirmed and no others, executions end as they can, and end in the
+// same way again under their schedules. In the repaired programs nothing is confirmed and nothing
+// fails.
 func TestTruth(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{"cache", "search", "crawler", "linkedlist", "hashset"} {
@@ -258,8 +259,8 @@ func checkEnding(t *testing.T, p *racefuzz.Program, e *confirm.Ending) {
 	}
 }
 
-// checkReplay checks that its schedule repeats the worst execution of a result, also after the schedule
-// was written and read.
+// checkReplay checks that its schedule repeats the worst execution of a result, also after the
+// schedule was written and read.
 func checkReplay(t *testing.T, l *lab, v *confirm.Result) *confirm.Reproduction {
 	t.Helper()
 	proof, err := l.hunt.Reproduce(t.Context(), v, 12)

@@ -15,8 +15,8 @@ import (
 // in another schedule, so the end is suspected as well. A suspect need not be a bug. A directed
 // execution shows whether it is one.
 //
-// A suspect has the access at the entry, that of the other goroutine, and that at the end. Of several
-// suspects with the same places only the first is reported.
+// A suspect has the access at the entry, that of the other goroutine, and that at the end. Of
+// several suspects with the same places only the first is reported.
 type sectionSuspects struct {
 	sink    heisen.Sink
 	tracker *section.Tracker

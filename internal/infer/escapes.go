@@ -9,8 +9,8 @@ import (
 // fate describes what a function does with a parameter.
 type fate struct{ escapes, returned bool }
 
-// origins returns the instructions of the function that allocate a value. fresh reports whether the value
-// comes from these only.
+// origins returns the instructions of the function that allocate a value. fresh reports whether the
+// value comes from these only.
 func origins(v ssa.Value) (roots []ssa.Value, fresh bool) {
 	seen := map[ssa.Value]bool{}
 	fresh = true
@@ -46,8 +46,9 @@ func origins(v ssa.Value) (roots []ssa.Value, fresh bool) {
 	return roots, fresh && len(roots) > 0
 }
 
-// escaped reports whether the memory that root allocates may be shared when control is at ins: whether it has
-// escaped on some path to ins since it was allocated. If ins is nil, it reports whether it ever escapes.
+// escaped reports whether the memory that root allocates may be shared when control is at ins:
+// whether it has escaped on some path to ins since it was allocated. If ins is nil, it reports
+// whether it ever escapes.
 func (s *sharing) escaped(root ssa.Value, ins ssa.Instruction) bool {
 	made, _ := root.(ssa.Instruction)
 	for _, from := range s.escapesOf(root) {
@@ -90,8 +91,8 @@ func leadsTo(from, to ssa.Instruction, avoid *ssa.BasicBlock) bool {
 	return false
 }
 
-// escapesOf returns the instructions by which a value that a function has allocated escapes. A return is none
-// of them, because the function is over then.
+// escapesOf returns the instructions by which a value that a function has allocated escapes. A
+// return is none of them, because the function is over then.
 func (s *sharing) escapesOf(v ssa.Value) []ssa.Instruction {
 	if out, ok := s.escapes[v]; ok {
 		return out

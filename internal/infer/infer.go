@@ -38,8 +38,8 @@ type config struct {
 	locked   bool
 }
 
-// WithPatterns selects patterns by name: "load-and-store", "test-and-use", "consecutive". The default is
-// the first two.
+// WithPatterns selects patterns by name: "load-and-store", "test-and-use", "consecutive". The
+// default is the first two.
 func WithPatterns(names ...string) Option {
 	return func(c *config) error {
 		if len(names) == 0 {
@@ -55,8 +55,8 @@ func WithPatterns(names ...string) Option {
 	}
 }
 
-// WithLocked includes sections around which a lock is held. They can only be violated by accesses that
-// do not take the lock, and watching them finds such accesses.
+// WithLocked includes sections around which a lock is held. They can only be violated by accesses
+// that do not take the lock, and watching them finds such accesses.
 func WithLocked() Option {
 	return func(c *config) error {
 		c.locked = true
@@ -69,9 +69,9 @@ func PatternNames() []string {
 	return []string{loadAndStore, testAndUse, consecutive}
 }
 
-// Infer proposes atomic sections from the source of packages. If several patterns find a section with the
-// same entry, the result has one section: that of the first pattern, with the ends of the other
-// patterns on those paths that reach none of its own ends.
+// Infer proposes atomic sections from the source of packages. If several patterns find a section
+// with the same entry, the result has one section: that of the first pattern, with the ends of the
+// other patterns on those paths that reach none of its own ends.
 //
 // Packages that do not compile are left out. Infer then returns the sections of the other packages
 // and an error that wraps ErrPackages. See the package documentation for the cost; imports that are
@@ -167,8 +167,8 @@ func (out *Inferred) merge(results []*result, locked bool) {
 	}
 }
 
-// mergeEqualEntries merges sections that have the same entry and may be about the same variable. A name such as *p is
-// also a pattern that matches other names. The sections are sorted by entry.
+// mergeEqualEntries merges sections that have the same entry and may be about the same variable. A
+// name such as *p is also a pattern that matches other names. The sections are sorted by entry.
 func mergeEqualEntries(sections []section.Section) (out []section.Section) {
 	for _, s := range sections {
 		for i := len(out) - 1; i >= 0 && out[i].Entry == s.Entry; i-- {

@@ -42,8 +42,8 @@ type Note struct {
 
 func (n Note) String() string { return fmt.Sprintf("%s:%d: %s", n.File, n.Line, n.Text) }
 
-// load loads packages with their syntax. It loads their imports from export data, which the go command
-// compiles if it is not in the build cache.
+// load loads packages with their syntax. It loads their imports from export data, which the go
+// command compiles if it is not in the build cache.
 func (s Source) load(ctx context.Context) (*loaded, error) {
 	tags := s.Tags
 	if tags == nil {
@@ -97,8 +97,8 @@ func (s Source) load(ctx context.Context) (*loaded, error) {
 	return out, nil
 }
 
-// errorTexts returns the errors of a package, one line each with its position. Errors of the type checker
-// take precedence over those of the compiler.
+// errorTexts returns the errors of a package, one line each with its position. Errors of the type
+// checker take precedence over those of the compiler.
 func errorTexts(pkg *packages.Package) (out []string) {
 	var compiler []string
 	for _, e := range pkg.Errors {
@@ -121,8 +121,8 @@ func errorTexts(pkg *packages.Package) (out []string) {
 	return out
 }
 
-// tagsOfGOFLAGS returns the build tags that the environment sets. A -tags flag of the go command would
-// replace them.
+// tagsOfGOFLAGS returns the build tags that the environment sets. A -tags flag of the go command
+// would replace them.
 func (s Source) tagsOfGOFLAGS(ctx context.Context) []string {
 	cmd := exec.CommandContext(ctx, "go", "env", "GOFLAGS")
 	cmd.Dir = s.Dir

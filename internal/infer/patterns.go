@@ -16,8 +16,8 @@ func Analyzers() []*analysis.Analyzer {
 	return []*analysis.Analyzer{LoadAndStore, TestAndUse, Consecutive}
 }
 
-// LoadAndStore finds variables that are read and then written with a value derived from the value read,
-// as x++ does (section 4.1 of the paper). A write of another goroutine in between is lost.
+// LoadAndStore finds variables that are read and then written with a value derived from the value
+// read, as x++ does (section 4.1 of the paper). A write of another goroutine in between is lost.
 var LoadAndStore = newAnalyzer(&pattern{
 	name:     loadAndStore,
 	begins:   func(a *access) bool { return a.mode == section.Reads && a.value() != nil },
@@ -44,8 +44,8 @@ func classifyStore(f *follower, fr *frame, _ state, met *access) verdict {
 	return voids
 }
 
-// TestAndUse finds variables that are tested and then used in a branch that the test decides on (section
-// 4.1 of the paper). A write of another goroutine in between invalidates the test.
+// TestAndUse finds variables that are tested and then used in a branch that the test decides on
+// (section 4.1 of the paper). A write of another goroutine in between invalidates the test.
 var TestAndUse = newAnalyzer(&pattern{
 	name:     testAndUse,
 	begins:   func(a *access) bool { return a.mode == section.Reads && a.value() != nil },
@@ -75,8 +75,8 @@ func classifyUse(f *follower, _ *frame, at state, met *access) verdict {
 	return passes
 }
 
-// testsAgain reports whether the value that an access reads is used in the same test as the one at the end
-// of a block.
+// testsAgain reports whether the value that an access reads is used in the same test as the one at
+// the end of a block.
 func testsAgain(first *ssa.BasicBlock, met *access) bool {
 	if met.mode == section.Writes || met.value() == nil {
 		return false
@@ -116,9 +116,9 @@ var opposite = map[token.Token]token.Token{
 	token.GTR: token.LEQ, token.LEQ: token.GTR,
 }
 
-// Consecutive finds pairs of accesses to a variable that come one after the other (section 4.2 of the
-// paper). They are candidates for access interleaving invariants. Most of them are removed when runs
-// refine them.
+// Consecutive finds pairs of accesses to a variable that come one after the other (section 4.2 of
+// the paper). They are candidates for access interleaving invariants. Most of them are removed when
+// runs refine them.
 var Consecutive = newAnalyzer(&pattern{
 	name:     consecutive,
 	begins:   func(a *access) bool { return !a.exact },

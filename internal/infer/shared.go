@@ -6,8 +6,8 @@ import (
 	"golang.org/x/tools/go/ssa"
 )
 
-// sharing decides which variables goroutines may share. It looks at one package, and errs on the side of
-// shared, except as described at unshared.
+// sharing decides which variables goroutines may share. It looks at one package, and errs on the
+// side of shared, except as described at unshared.
 //
 //   - A package-level variable is shared.
 //   - A local variable, and memory that a function allocates, is shared from the point where it is
@@ -52,8 +52,8 @@ func newSharing(p *program, pkg *ssa.Package) *sharing {
 	return s
 }
 
-// shared reports whether other goroutines may reach the variable at path p when control is at ins. If ins is
-// nil, it reports whether they may ever reach it.
+// shared reports whether other goroutines may reach the variable at path p when control is at ins.
+// If ins is nil, it reports whether they may ever reach it.
 func (s *sharing) shared(p path, ins ssa.Instruction) bool {
 	direct := true
 	for _, step := range p.steps {
@@ -92,9 +92,9 @@ func owner(p path) *types.Named {
 	return named(deref(p.root.Type()))
 }
 
-// unshared reports whether the type of the variable at the end of a path rules out that goroutines share it:
-// the type is declared in this package and is not in s.types. Values that are shared only by unsafe code
-// or reflection are missed.
+// unshared reports whether the type of the variable at the end of a path rules out that goroutines
+// share it: the type is declared in this package and is not in s.types. Values that are shared only
+// by unsafe code or reflection are missed.
 func (s *sharing) unshared(p path) bool {
 	n := owner(p)
 	return n != nil && n.Obj().Pkg() == s.p.pass.Pkg && !s.types[n.Obj()]
@@ -133,8 +133,8 @@ func (s *sharing) bindings(fv *ssa.FreeVar) (out []ssa.Value) {
 	return out
 }
 
-// variable returns the local variable that the root of a path stands for. For a captured variable this is
-// the variable in the outermost function.
+// variable returns the local variable that the root of a path stands for. For a captured variable
+// this is the variable in the outermost function.
 func (s *sharing) variable(v ssa.Value) ssa.Value {
 	for {
 		fv, ok := v.(*ssa.FreeVar)

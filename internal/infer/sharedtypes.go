@@ -156,9 +156,9 @@ func uses(args []ssa.Value, v ssa.Value) bool {
 	return false
 }
 
-// foreignReceiver reports whether a call to another package calls a method, such as that of a mutex, or an
-// atomic operation. Its first argument, which may be a field of a value, does not share the rest of the
-// value.
+// foreignReceiver reports whether a call to another package calls a method, such as that of a
+// mutex, or an atomic operation. Its first argument, which may be a field of a value, does not
+// share the rest of the value.
 func foreignReceiver(call *ssa.CallCommon) bool {
 	callee := call.StaticCallee()
 	return callee != nil && callee.Signature.Recv() != nil || isAtomic(callee)

@@ -16,8 +16,8 @@ type ID uint32
 // Empty is the empty set.
 const Empty ID = 0
 
-// Table stores sets of locks, each once, and numbers locks. NewTable makes one; the zero Table is not
-// usable. A Table must not be given an ID or Lock of another.
+// Table stores sets of locks, each once, and numbers locks. NewTable makes one; the zero Table is
+// not usable. A Table must not be given an ID or Lock of another.
 //
 // # Cost
 //

@@ -37,9 +37,9 @@ func common(a, b locks) locks {
 	return out
 }
 
-// TestTableMatchesMaps compares random operations on sets with maps: over few locks, so that sets repeat,
-// and over many, so that they become bitmaps. It drops some sets and compacts the table from time to
-// time.
+// TestTableMatchesMaps compares random operations on sets with maps: over few locks, so that sets
+// repeat, and over many, so that they become bitmaps. It drops some sets and compacts the table
+// from time to time.
 func TestTableMatchesMaps(t *testing.T) {
 	const most = 64
 	for seed := range uint64(60) {
@@ -113,8 +113,8 @@ func TestTableMatchesMaps(t *testing.T) {
 	}
 }
 
-// TestEnd checks that an address has another lock after End, and that the old lock's number is not reused
-// while a set has it.
+// TestEnd checks that an address has another lock after End, and that the old lock's number is not
+// reused while a set has it.
 func TestEnd(t *testing.T) {
 	table := locksets.NewTable()
 	a, b := table.Lock(64), table.Lock(128)

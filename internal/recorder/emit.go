@@ -46,12 +46,9 @@ func (m *merger) consume(g *goroutine, words []uint64) (i int, waits bool, err e
 				m.longAccess(g, heisen.Object(arg), uint64(size), site, eventOps[op], flags)
 			}
 		case opAlloc, opFree:
-			site, err := m.moveTo(g, record[1]>>32)
-			if err != nil {
+			if err := m.emitAllocation(g, op, arg, record); err != nil {
 				return i, false, err
 			}
-			r := m.emit(g)
-			r.Op, r.Object, r.Site, r.Value = eventOps[op], heisen.Object(arg), site, uint64(uint32(record[1]))
 		case opShade:
 			g.inHidden = arg != 0
 		case opRoot:
@@ -128,7 +125,19 @@ func (m *merger) advance(g *goroutine, arg uint64) error {
 	return nil
 }
 
-// emitStamped emits the events of a record whose stamp is the next: synchronization or a hidden call.
+// emitAllocation emits the event of an allocation or a free.
+func (m *merger) emitAllocation(g *goroutine, op, arg uint64, record []uint64) error {
+	site, err := m.moveTo(g, record[1]>>32)
+	if err != nil {
+		return err
+	}
+	r := m.emit(g)
+	r.Op, r.Object, r.Site, r.Value = eventOps[op], heisen.Object(arg), site, uint64(uint32(record[1]))
+	return nil
+}
+
+// emitStamped emits the events of a record whose stamp is the next: synchronization or a hidden
+// call.
 func (m *merger) emitStamped(g *goroutine, op, arg uint64, record []uint64) error {
 	first := len(m.s.out)
 	site, err := m.moveTo(g, record[2])

@@ -55,9 +55,9 @@ type store interface {
 	Close()
 }
 
-// An entry is that of a package, a file or an excerpt. The entry of a file has the name of the file's
-// package, or the package itself if the file is the only one in it. The zero entry means that the
-// file cannot be read.
+// An entry is that of a package, a file or an excerpt. The entry of a file has the name of the
+// file's package, or the package itself if the file is the only one in it. The zero entry means
+// that the file cannot be read.
 type entry struct {
 	name    string
 	pkg     *pkg

@@ -114,8 +114,8 @@ var (
 )
 
 // literalDepth returns how many function literals lie around the code of a function. It counts them
-// in the name that the compiler gave the function: main.f.func1.2 is a literal in a literal in main.f.
-// Functions named init have numbers, too.
+// in the name that the compiler gave the function: main.f.func1.2 is a literal in a literal in
+// main.f. Functions named init have numbers, too.
 func literalDepth(function string) int {
 	function = function[strings.LastIndexByte(function, '/')+1:]
 	function = initName.ReplaceAllString(function, ".init")
@@ -202,9 +202,9 @@ func lastName(text string) string {
 	return text[strings.LastIndexAny(text, ".*")+1:]
 }
 
-// storage returns the key of e, then the keys of the variables around it. Two expressions that surely
-// or likely denote the same storage have equal keys. Fields of the same name in different values of
-// a type share a key.
+// storage returns the key of e, then the keys of the variables around it. Two expressions that
+// surely or likely denote the same storage have equal keys. Fields of the same name in different
+// values of a type share a key.
 func (f *finder) storage(e ast.Expr) []string {
 	switch e := e.(type) {
 	case *ast.ParenExpr:

@@ -50,8 +50,8 @@ func main() {
 // batch is the number of goroutines that work on a block.
 const batch = 8
 
-// fill starts goroutines that write parts of b, waits for them in one of several ways, and reads what they
-// wrote.
+// fill starts goroutines that write parts of b, waits for them in one of several ways, and reads
+// what they wrote.
 func fill(b *block, touched, n int) {
 	var wg sync.WaitGroup
 	part := len(b.words) / batch
