@@ -282,8 +282,8 @@ func TestTable(t *testing.T) {
 		{function{"TestNoRaceB", "a_test.go", false}, 0, false, []verdict{alarm, ok}},
 		{function{"TestNoRaceC", "c_test.go", false}, 1, false, []verdict{ok, ok}},
 		{function{"TestNoRaceC", "c_test.go", false}, 0, false, []verdict{ok, {problem: "exit status 2", output: "panic"}}},
-		{function{"TestRaceIssue5567", "c_test.go", true}, 1, false, []verdict{ok, ok}},
-		{function{"TestRaceIssue5567", "c_test.go", true}, 0, false, []verdict{alarm, alarm}},
+		{function{"TestNoRaceCgoSync", "c_test.go", false}, 1, false, []verdict{alarm, alarm}},
+		{function{"TestNoRaceCgoSync", "c_test.go", false}, 0, false, []verdict{ok, ok}},
 		{function{"TestRaceSkip", "d_test.go", true}, 1, false, []verdict{{skipped: true}, {skipped: true}}},
 		{function{"TestRaceSkip", "d_test.go", true}, 0, false, []verdict{{skipped: true}, {skipped: true}}},
 	}
@@ -295,14 +295,14 @@ func TestTable(t *testing.T) {
 	want := `
        file  Race (GOMAXPROCS=1)  NoRace  Race (all processors)  NoRace
   a_test.go                  1/1     1/1                    0/1     0/1
-  c_test.go                  0/1     1/1                    1/1     0/1
+  c_test.go                  0/0     1/2                    0/0     1/2
    in scope                  1/1     2/2                    0/1     0/2
-    library                  0/1     0/0                    1/1     0/0
-        all                  1/2     2/2                    1/2     0/2
+        cgo                  0/0     0/1                    0/0     1/1
+        all                  1/1     2/3                    0/1     1/3
 wrong: a_test.go TestRaceA (all processors): missed in 1 of 2 runs
 wrong: a_test.go TestNoRaceB (all processors): false alarm in 1 of 2 runs
 wrong: c_test.go TestNoRaceC (all processors): exit status 2
-wrong: c_test.go TestRaceIssue5567 (GOMAXPROCS=1): missed in 2 of 2 runs (library: ` + exceptions["TestRaceIssue5567"].reason + `)
+wrong: c_test.go TestNoRaceCgoSync (GOMAXPROCS=1): false alarm in 2 of 2 runs (cgo: ` + exceptions["TestNoRaceCgoSync"].reason + `)
 skipped: d_test.go TestRaceSkip
 `
 	if got := "\n" + out.String(); got != want {
