@@ -53,7 +53,7 @@ type fuzzRun struct {
 	patience               uint64
 	walks                  uint64
 	depth                  int
-	minimise               int
+	minimize               int
 	folder                 string
 	json, verbose, predict bool
 	overlaps               *atomraceFlags
@@ -97,7 +97,7 @@ func (inv *invocation) fuzz() (int, error) {
 	fs.DurationVar(&f.virtual, "virtual", f.virtual, "stop an execution after this virtual time")
 	fs.Uint64Var(&f.patience, "patience", 0, "postpone a goroutine for at most so many steps (default 131072)")
 	fs.DurationVar(&f.wait, "wait", f.wait, "postpone it for at most this virtual time while all others wait for timers")
-	fs.IntVar(&f.minimise, "minimise", f.minimise, "shrink the schedule of a confirmed bug in at most `n` executions")
+	fs.IntVar(&f.minimize, "minimize", f.minimize, "shrink the schedule of a confirmed bug in at most `n` executions")
 	fs.StringVar(&f.folder, "o", f.folder, "write schedules to `folder`")
 	fs.BoolVar(&f.json, "json", false, "print all suspects as lines of JSON on standard output, confirmed or not")
 	fs.BoolVar(&f.verbose, "v", false, "also report suspects that were not confirmed")
@@ -156,7 +156,7 @@ func (inv *invocation) newFuzzing(known *knownFindings) *fuzzRun {
 	return &fuzzRun{
 		invocation: inv, overlaps: &atomraceFlags{}, known: known, strategy: "directed",
 		parallel: runtime.NumCPU(), procs: 4, limit: time.Minute, virtual: 10 * time.Minute, wait: 100 * time.Millisecond,
-		walks: 2, depth: 3, minimise: 60, folder: schedulesFolder, from: 1, to: 10, part: 1, parts: 1,
+		walks: 2, depth: 3, minimize: 60, folder: schedulesFolder, from: 1, to: 10, part: 1, parts: 1,
 		usual: map[*confirm.Program]confirm.Outcome{}, explained: map[*confirm.Program][]confirm.Outcome{},
 		reported: map[string]bool{},
 	}
@@ -179,8 +179,8 @@ func (f *fuzzRun) check() error {
 		return misuse("unknown strategy %q; there are directed, walk, pct", f.strategy)
 	case f.parallel < 1 || f.procs < 1 || f.depth < 1:
 		return misuse("-j, -procs and -depth are at least 1")
-	case f.minimise < 0 || f.limit <= 0 || f.virtual <= 0 || f.wait < 0:
-		return misuse("-minimise and -wait are not negative, -limit and -virtual are more than 0")
+	case f.minimize < 0 || f.limit <= 0 || f.virtual <= 0 || f.wait < 0:
+		return misuse("-minimize and -wait are not negative, -limit and -virtual are more than 0")
 	}
 	return nil
 }
@@ -446,7 +446,7 @@ func (f *fuzzRun) reportUnexplained(ctx context.Context) {
 
 // reproduce adds to the finding of a confirmed suspect how to repeat it, and writes the schedule.
 func (f *fuzzRun) reproduce(ctx context.Context, v *confirm.Result, finding *report.Finding) {
-	repro, err := f.confirmer.Reproduce(ctx, v, f.minimise)
+	repro, err := f.confirmer.Reproduce(ctx, v, f.minimize)
 	if err != nil && ctx.Err() == nil {
 		fmt.Fprintf(f.Err, "%s: %v\n", f.tool.Name, err)
 	}
