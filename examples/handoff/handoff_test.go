@@ -22,7 +22,7 @@ func TestReport(t *testing.T) {
 // finding.
 func TestFrom(t *testing.T) {
 	for from, want := range map[string]uint64{"1": 4, "4": 1, "5": 0} {
-		r := heisentest.Run(t, "run", "-json", "-handoff.from", from, "./relay")
+		r := heisentest.Run(t, "run", "-report", "json", "-handoff.from", from, "./relay")
 		var count uint64
 		for _, f := range r.Findings {
 			if f.Detector != "handoff" || f.Kind != "handoff" || len(r.Findings) > 1 {

@@ -48,6 +48,7 @@ func TestMain(m *testing.M) {
 //	append file          append what the latest command has printed
 //	schedule folder out  copy the only file in a folder
 //	same folder folder   check that both have the same files
+//	alike test args      go and heisen do the same with these arguments, see alike
 func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir:                 filepath.Join("testdata", "script"),
@@ -67,6 +68,7 @@ func TestScripts(t *testing.T) {
 			"append":       appendOutput,
 			"schedule":     copySchedule,
 			"same":         sameFolders,
+			"alike":        alike,
 		},
 	})
 }

@@ -6,7 +6,7 @@
 // wait, and so mcm predicts what could have been.
 //
 //	heisen run -detect mcm -sections heisen.sections ./examples/atomicity/desk
-//	heisen run -detect mcm -sections heisen.sections ./examples/atomicity/desk -- -fixed
+//	heisen run -detect mcm -sections heisen.sections ./examples/atomicity/desk -fixed
 package main
 
 import (

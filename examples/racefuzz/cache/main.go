@@ -24,7 +24,7 @@
 // atomic mark that they are there is set, and read by who has seen it.
 //
 //	heisen run -detect hybrid ./examples/racefuzz/cache
-//	heisen run -detect hybrid ./examples/racefuzz/cache -- -fixed
+//	heisen run -detect hybrid ./examples/racefuzz/cache -fixed
 package main
 
 import (

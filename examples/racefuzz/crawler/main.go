@@ -16,7 +16,7 @@
 // and none is a race.
 //
 //	heisen run -detect hybrid ./examples/racefuzz/crawler
-//	heisen run -detect hybrid ./examples/racefuzz/crawler -- -fixed
+//	heisen run -detect hybrid ./examples/racefuzz/crawler -fixed
 package main
 
 import (

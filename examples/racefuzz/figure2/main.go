@@ -13,7 +13,7 @@
 // With -fixed thread 1 waits at 8 until thread 2 is done.
 //
 //	heisen run -detect hybrid ./examples/racefuzz/figure2
-//	heisen run -detect hybrid ./examples/racefuzz/figure2 -- -fixed
+//	heisen run -detect hybrid ./examples/racefuzz/figure2 -fixed
 package main
 
 import (

@@ -13,8 +13,8 @@
 //
 // With -fixed the mark is set once.
 //
-//	heisen run -detect hybrid ./examples/racefuzz/montecarlo -- -walks 12 -steps 10
-//	heisen run -detect hybrid ./examples/racefuzz/montecarlo -- -walks 12 -steps 10 -fixed
+//	heisen run -detect hybrid ./examples/racefuzz/montecarlo -walks 12 -steps 10
+//	heisen run -detect hybrid ./examples/racefuzz/montecarlo -walks 12 -steps 10 -fixed
 package main
 
 import (

@@ -18,7 +18,7 @@
 // that all workers have left.
 //
 //	heisen run -detect hybrid ./examples/racefuzz/search
-//	heisen run -detect hybrid ./examples/racefuzz/search -- -fixed
+//	heisen run -detect hybrid ./examples/racefuzz/search -fixed
 package main
 
 import (

@@ -11,8 +11,8 @@
 // With -fixed a channel from each to each neighbour takes the place of the number, and
 // nothing is reported.
 //
-//	heisen run -detect hybrid ./examples/racefuzz/sor -- -size 12 -turns 4
-//	heisen run -detect hybrid ./examples/racefuzz/sor -- -size 12 -turns 4 -fixed
+//	heisen run -detect hybrid ./examples/racefuzz/sor -size 12 -turns 4
+//	heisen run -detect hybrid ./examples/racefuzz/sor -size 12 -turns 4 -fixed
 package main
 
 import (

@@ -1,0 +1,134 @@
+package build
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// AddGcflags adds compiler flags of the user's, which are values of the go command's -gcflags, to those with
+// which packages are compiled. packages are those that the command line names. It comes after Hide.
+//
+// The go command gives a package the flags of the last pattern that matches it. So a user's pattern gets, for
+// each way in which heisen compiles some of its packages, a value of its own.
+func (b *Builder) AddGcflags(ctx context.Context, dir string, packages []string, values ...string) error {
+	own := matcher{b: b, dir: dir, packages: packages, entries: slices.Clone(b.gcflags)}
+	for _, value := range values {
+		pattern, flags, err := perPackage(value)
+		if err != nil {
+			return fmt.Errorf("-gcflags=%s: %w", value, err)
+		}
+		last := own.entries[len(own.entries)-1]
+		switch {
+		case pattern == "all":
+			for _, c := range own.entries {
+				b.gcflags = append(b.gcflags, compiled{c.pattern, join(c.flags, flags)})
+			}
+		case pattern == "" && last.pattern == "":
+			b.gcflags = append(b.gcflags, compiled{"", join(last.flags, flags)})
+		default:
+			paths, err := own.paths(ctx, pattern)
+			if err != nil {
+				return err
+			}
+			for _, path := range paths {
+				how, err := own.flagsOf(ctx, path)
+				if err != nil {
+					return err
+				}
+				// External tests are packages of their own, but go list names them only with -test.
+				for _, name := range []string{path.name, path.name + "_test"} {
+					b.gcflags = append(b.gcflags, compiled{name, join(how, flags)})
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// join returns two lists of flags as one.
+func join(a, b string) string { return strings.TrimSpace(a + " " + b) }
+
+// perPackage takes a value of -gcflags apart.
+func perPackage(value string) (pattern, flags string, err error) {
+	value = strings.TrimSpace(value)
+	if value == "" || value[0] == '-' {
+		return "", value, nil
+	}
+	pattern, flags, ok := strings.Cut(value, "=")
+	if !ok || pattern == "" || strings.ContainsAny(value[:1], `'"`) {
+		return "", "", errors.New("want flags, or a pattern, an equals sign and flags")
+	}
+	return strings.TrimSpace(pattern), flags, nil
+}
+
+// matcher finds out which of several entries is the last that matches a package.
+type matcher struct {
+	b        *Builder
+	dir      string
+	packages []string // that the command line names
+	entries  []compiled
+	matched  map[string][]string // import paths by pattern
+}
+
+// listed is a package as go list describes it.
+type listed struct {
+	name           string // import path
+	standard, main bool   // part of the standard library, of a main module
+}
+
+// paths returns the packages that match a pattern. The empty pattern matches those of the command line.
+func (m *matcher) paths(ctx context.Context, pattern string) (all []listed, err error) {
+	args := []string{"-e", "-f", "{{.ImportPath}} {{.Standard}} {{with .Module}}{{.Main}}{{end}}"}
+	if pattern == "" {
+		args = append(args, m.packages...)
+	} else {
+		args = append(args, pattern)
+	}
+	lines, err := m.b.listLines(ctx, m.dir, args...)
+	for _, line := range lines {
+		words := strings.Fields(line)
+		all = append(all, listed{words[0], slices.Contains(words[1:2], "true"), slices.Contains(words[2:], "true")})
+	}
+	return all, err
+}
+
+// flagsOf returns the flags of the last entry that matches a package.
+func (m *matcher) flagsOf(ctx context.Context, path listed) (string, error) {
+	for _, c := range slices.Backward(m.entries) {
+		match := c.pattern == path.name
+		switch c.pattern {
+		case "all":
+			match = true
+		case "std":
+			match = path.standard
+		case "work":
+			match = path.main
+		default:
+			if c.pattern != "" && !strings.HasPrefix(c.pattern, ".") && !strings.Contains(c.pattern, "...") {
+				break
+			}
+			known, ok := m.matched[c.pattern]
+			if !ok {
+				found, err := m.paths(ctx, c.pattern)
+				if err != nil {
+					return "", err
+				}
+				for _, f := range found {
+					known = append(known, f.name)
+				}
+				if m.matched == nil {
+					m.matched = map[string][]string{}
+				}
+				m.matched[c.pattern] = known
+			}
+			match = slices.Contains(known, path.name)
+		}
+		if match {
+			return c.flags, nil
+		}
+	}
+	return "", nil
+}
