@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"path/filepath"
 	"slices"
 	"strings"
 )
@@ -34,12 +35,15 @@ func (b *Builder) AddGcflags(ctx context.Context, dir string, packages []string,
 				return err
 			}
 			for _, path := range paths {
-				how, err := own.flagsOf(ctx, path)
-				if err != nil {
-					return err
+				names := []string{path.name}
+				if !literal(pattern) { // external tests are packages of their own, which go list leaves out
+					names = append(names, path.name+"_test")
 				}
-				// External tests are packages of their own, but go list names them only with -test.
-				for _, name := range []string{path.name, path.name + "_test"} {
+				for _, name := range names {
+					how, err := own.flagsOf(ctx, path, name)
+					if err != nil {
+						return err
+					}
 					b.gcflags = append(b.gcflags, compiled{name, join(how, flags)})
 				}
 			}
@@ -62,6 +66,11 @@ func perPackage(value string) (pattern, flags string, err error) {
 		return "", "", errors.New("want flags, or a pattern, an equals sign and flags")
 	}
 	return strings.TrimSpace(pattern), flags, nil
+}
+
+// literal reports whether a pattern is the import path of one package.
+func literal(pattern string) bool {
+	return pattern != "" && !strings.HasPrefix(pattern, ".") && !filepath.IsAbs(pattern) && !strings.Contains(pattern, "...")
 }
 
 // matcher finds out which of several entries is the last that matches a package.
@@ -95,10 +104,10 @@ func (m *matcher) paths(ctx context.Context, pattern string) (all []listed, err 
 	return all, err
 }
 
-// flagsOf returns the flags of the last entry that matches a package.
-func (m *matcher) flagsOf(ctx context.Context, path listed) (string, error) {
+// flagsOf returns the flags of the last entry that matches a package, or its external tests, by name.
+func (m *matcher) flagsOf(ctx context.Context, path listed, name string) (string, error) {
 	for _, c := range slices.Backward(m.entries) {
-		match := c.pattern == path.name
+		match := c.pattern == name
 		switch c.pattern {
 		case "all":
 			match = true
@@ -107,7 +116,7 @@ func (m *matcher) flagsOf(ctx context.Context, path listed) (string, error) {
 		case "work":
 			match = path.main
 		default:
-			if c.pattern != "" && !strings.HasPrefix(c.pattern, ".") && !strings.Contains(c.pattern, "...") {
+			if literal(c.pattern) {
 				break
 			}
 			known, ok := m.matched[c.pattern]

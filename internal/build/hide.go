@@ -61,7 +61,7 @@ func (b *Builder) Hide(ctx context.Context, dir string, flags []string, patterns
 		hiding.Packages = append(hiding.Packages, matches...)
 		b.gcflags = append(b.gcflags, compiled{pattern, instrumentAlone})
 	}
-	roots, err := b.list(ctx, dir, "-m", "-f", "{{.Dir}}/...")
+	roots, err := b.list(ctx, dir, "-m", "-f", "{{with .Dir}}{{.}}/...{{end}}")
 	if err != nil {
 		return hiding, err
 	}

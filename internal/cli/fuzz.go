@@ -18,7 +18,7 @@ import (
 )
 
 var fuzzCommand = command{
-	name: "fuzz", args: "[flags] [test | run] [flags, packages and arguments]",
+	name: "fuzz", args: "[flags] [test | run] [arguments]",
 	short: "make suspected bugs happen and show the harm that they do",
 	intro: `The command line is that of heisen test or heisen run. Programs run with one
 goroutine at a time, under schedules that make suspected bugs happen.

@@ -30,6 +30,9 @@ func (inv *invocation) goCommand() (cmd *exec.Cmd, remove func(), err error) {
 func (inv *invocation) newBuilder(ctx context.Context) (*build.Builder, error) {
 	b, err := build.NewWith(ctx, "", "", inv.line.listFlags(), inv.pkgs...)
 	if err == nil {
+		err = b.CheckFolders(ctx, "", inv.line.packages()...)
+	}
+	if err == nil {
 		err = inv.hidePackages(ctx, b)
 	}
 	if gcflags := inv.line.values("gcflags"); err == nil && len(gcflags) > 0 {

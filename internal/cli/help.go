@@ -107,7 +107,7 @@ All flags, detectors and more: %s help %s -all
 		return
 	}
 	if c.long != "" {
-		fmt.Fprintf(w, "\n%s", c.long)
+		fmt.Fprintf(w, "\n%s", filled(c.long))
 	}
 	printFlags(w, inv.flags)
 	if inv.flags.Lookup("detect") != nil {
@@ -117,8 +117,9 @@ All flags, detectors and more: %s help %s -all
 		}
 	}
 	fmt.Fprint(w, `
-exit status: 0 nothing found, 66 findings of any kind, 2 wrong usage, 1 any other
-error, even after findings. If the program fails, its own status is passed on.
+exit status: 0 nothing found, 66 findings of any kind, 2 wrong usage, 1 any
+other error, even after findings. If the program fails, its own status is
+passed on.
 `)
 }
 
@@ -177,6 +178,17 @@ func flagWithValue(f *flag.Flag) string {
 
 // helpWidth is the width of help texts.
 const helpWidth = 80
+
+// filled breaks the paragraphs of text into lines, except those with indented lines.
+func filled(text string) string {
+	paragraphs := strings.Split(strings.Trim(text, "\n"), "\n\n")
+	for i, p := range paragraphs {
+		if p[0] != ' ' && !strings.Contains(p, "\n ") {
+			paragraphs[i] = wrapped(p, 0)
+		}
+	}
+	return strings.Join(paragraphs, "\n\n") + "\n"
+}
 
 // wrapped breaks text into lines. Lines after the first begin with indent spaces, and the first is to be printed
 // behind as many columns.

@@ -14,7 +14,7 @@ import (
 )
 
 var recordCommand = command{
-	name: "record", args: "-o trace.heisen [flags] (test | run) [flags, packages and arguments]",
+	name: "record", args: "-o trace.heisen [flags] (test | run) [arguments]",
 	short: "record the events of a program, for heisen analyze",
 	long: `After test or run, the command line is that of heisen test or heisen run.
 

@@ -8,7 +8,7 @@ except -race and the like, and so do these, in front of the package:
 
 `,
 	first: []brief{
-		{"detect", "detectors: fasttrack (default), atomrace, lockorder ..."},
+		{"detect", "detectors, such as fasttrack, atomrace and lockorder"},
 		{"report", "text, or json with a finding on each line"},
 		{"baseline", "do not report the findings in a file"},
 		{"write-baseline", "write a file for -baseline"},

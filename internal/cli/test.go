@@ -8,7 +8,7 @@ work except -race and the like, and so do these, in any place:
 
 `,
 	first: []brief{
-		{"detect", "detectors: fasttrack (default), atomrace, lockorder ..."},
+		{"detect", "detectors, such as fasttrack, atomrace and lockorder"},
 		{"predict", "predict bugs in other schedules, and try these"},
 		{"schedules", "where -predict writes schedules for heisen replay"},
 		{"report", "text, or json with a finding on each line"},

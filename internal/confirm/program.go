@@ -45,6 +45,9 @@ type Source struct {
 // closes the programs.
 func (s *Source) Build(ctx context.Context, folder string) (programs []*Program, with *build.Toolchain, err error) {
 	b, err := build.NewWith(ctx, "", "", s.listFlags(), s.Patterns...)
+	if err == nil {
+		err = b.CheckFolders(ctx, "", s.Packages...)
+	}
 	if err != nil {
 		return nil, nil, err
 	}
