@@ -159,9 +159,9 @@ func (b *Builder) listLines(ctx context.Context, dir string, args ...string) (li
 	return strings.FieldsFunc(string(out), func(r rune) bool { return r == '\n' || r == '\r' }), nil
 }
 
-// Packages returns the import paths of the packages that match patterns.
-func (b *Builder) Packages(ctx context.Context, dir string, patterns ...string) ([]string, error) {
-	return b.list(ctx, dir, patterns...)
+// Programs returns the import paths of the main packages that match a pattern.
+func (b *Builder) Programs(ctx context.Context, dir, pattern string) ([]string, error) {
+	return b.list(ctx, dir, "-f", `{{if eq .Name "main"}}{{.ImportPath}}{{end}}`, pattern)
 }
 
 // flags returns the build flags that inject the recorder.

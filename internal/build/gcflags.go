@@ -13,14 +13,18 @@ import (
 // which packages are compiled. packages are those that the command line names. It comes after Hide.
 //
 // The go command gives a package the flags of the last pattern that matches it. So a user's pattern gets, for
-// each way in which heisen compiles some of its packages, a value of its own.
+// each way in which heisen compiles some of its packages, a value of its own. The packages that the recorder is
+// in, or calls, are compiled without the user's flags: without optimization, for example, its functions would
+// need more stack than there is.
 func (b *Builder) AddGcflags(ctx context.Context, dir string, packages []string, values ...string) error {
 	own := matcher{b: b, dir: dir, packages: packages, entries: slices.Clone(b.gcflags)}
+	shared := false // some pattern may match packages of the recorder
 	for _, value := range values {
 		pattern, flags, err := perPackage(value)
 		if err != nil {
 			return fmt.Errorf("-gcflags=%s: %w", value, err)
 		}
+		shared = shared || pattern != ""
 		last := own.entries[len(own.entries)-1]
 		switch {
 		case pattern == "all":
@@ -30,7 +34,11 @@ func (b *Builder) AddGcflags(ctx context.Context, dir string, packages []string,
 		case pattern == "" && last.pattern == "":
 			b.gcflags = append(b.gcflags, compiled{"", join(last.flags, flags)})
 		default:
-			paths, err := own.paths(ctx, pattern)
+			named := packages
+			if pattern != "" {
+				named = []string{pattern}
+			}
+			paths, err := own.paths(ctx, named...)
 			if err != nil {
 				return err
 			}
@@ -48,6 +56,20 @@ func (b *Builder) AddGcflags(ctx context.Context, dir string, packages []string,
 				}
 			}
 		}
+	}
+	if !shared {
+		return nil
+	}
+	paths, err := own.paths(ctx, "-deps", "runtime", "internal/race", "sync")
+	if err != nil {
+		return err
+	}
+	for _, path := range paths {
+		how, err := own.flagsOf(ctx, path, path.name)
+		if err != nil {
+			return err
+		}
+		b.gcflags = append(b.gcflags, compiled{path.name, how})
 	}
 	return nil
 }
@@ -88,14 +110,9 @@ type listed struct {
 	standard, main bool   // part of the standard library, of a main module
 }
 
-// paths returns the packages that match a pattern. The empty pattern matches those of the command line.
-func (m *matcher) paths(ctx context.Context, pattern string) (all []listed, err error) {
-	args := []string{"-e", "-f", "{{.ImportPath}} {{.Standard}} {{with .Module}}{{.Main}}{{end}}"}
-	if pattern == "" {
-		args = append(args, m.packages...)
-	} else {
-		args = append(args, pattern)
-	}
+// paths returns the packages that go list names with the given arguments.
+func (m *matcher) paths(ctx context.Context, args ...string) (all []listed, err error) {
+	args = append([]string{"-e", "-f", "{{.ImportPath}} {{.Standard}} {{with .Module}}{{.Main}}{{end}}"}, args...)
 	lines, err := m.b.listLines(ctx, m.dir, args...)
 	for _, line := range lines {
 		words := strings.Fields(line)

@@ -31,7 +31,7 @@ func TestAddGcflags(t *testing.T) {
 	}{
 		{"", []string{"-N"}, map[string]string{"example.com/m/a": "-N", "example.com/m/b": ""}},
 		{"./b/...", []string{"-N"}, map[string]string{"example.com/m/a": "-N", "example.com/m/a_test": "-N", "example.com/m/b": ""}},
-		{"", []string{"all=-N"}, map[string]string{"example.com/m/a": "-N", "example.com/m/b": "-N", "fmt": "-N", "sync": "-N"}},
+		{"", []string{"all=-N"}, map[string]string{"example.com/m/a": "-N", "example.com/m/b": "-N", "fmt": "-N", "sync": "", "runtime": "", "internal/race": "", "internal/runtime/atomic": ""}},
 		{"", []string{"all=-N", "./b/...=-l"}, map[string]string{"example.com/m/a": "-N", "example.com/m/b": "-l", "example.com/m/b/c": "-l", "fmt": "-N"}},
 		{"./b", []string{"./b/...=-l", "std=-N", "-S"}, map[string]string{
 			"example.com/m/a": "-S", "example.com/m/b": "-l", "example.com/m/b/c": "-l", "fmt": "-N", "net": "-N",

@@ -131,19 +131,19 @@ func (inv *invocation) buildProgram(program string, packages []string) (runner [
 	return inv.runner(b.Toolchain)
 }
 
-// onePackage returns the package that a pattern matches. It is an error if there are several.
+// onePackage returns the main package that a pattern matches. It is an error if there are several.
 func onePackage(ctx context.Context, b *build.Builder, packages []string) ([]string, error) {
 	if !strings.Contains(packages[0], "...") {
 		return packages, nil
 	}
-	matches, err := b.Packages(ctx, "", packages[0])
+	matches, err := b.Programs(ctx, "", packages[0])
 	switch {
 	case err != nil:
 		return nil, err
 	case len(matches) == 0:
-		return nil, fmt.Errorf("no package matches %s", packages[0])
+		return nil, fmt.Errorf("no main package matches %s", packages[0])
 	case len(matches) > 1:
-		return nil, fmt.Errorf("%s matches several packages: %s", packages[0], strings.Join(matches, ", "))
+		return nil, fmt.Errorf("%s matches several programs: %s", packages[0], strings.Join(matches, ", "))
 	}
 	return matches, nil
 }
