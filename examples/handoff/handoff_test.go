@@ -47,14 +47,13 @@ func TestFixed(t *testing.T) {
 	}
 }
 
-// TestOtherDetectors: the module's detectors are there too, and the help text says
-// what there is.
+// TestOtherDetectors: the detectors of heisen are available too, and the help text lists all.
 func TestOtherDetectors(t *testing.T) {
 	r := heisentest.Run(t, "run", "-detect", "fasttrack", "./relay")
 	if r.Status != driver.Clean || r.Err != "" {
 		t.Errorf("exit status %d\n%s", r.Status, r.Err)
 	}
-	r = heisentest.Run(t, "help", "run")
+	r = heisentest.Run(t, "help", "run", "-all")
 	for _, want := range []string{"usage: handoff run ", "-handoff.from n\n", "handoff    every lock ", "fasttrack  ", `(default handoff,fasttrack)`} {
 		if !strings.Contains(r.Out, want) {
 			t.Errorf("the help text has no %q:\n%s", want, r.Out)

@@ -25,11 +25,15 @@ type Builder struct {
 // compiled says with which flags the packages that match a pattern are compiled.
 type compiled struct{ pattern, flags string }
 
+// MainModules is a pattern for New: the packages of the main module or modules, and what the build
+// names, such as files or a package of another module.
+const MainModules = "work"
+
 // New prepares builds in the folder dir, the working directory if empty. The overlay is kept in
 // cacheDir, by default a folder in the user's cache folder, and shared by all builds with the same
 // Go installation. Accesses are recorded in packages that match patterns, which are those of the go
-// command's -gcflags; without patterns, in the packages of the main module or modules and in those
-// that the build names. Errors that wrap ErrUnsupported mean that this Go installation cannot be
+// command's -gcflags; without patterns, in all packages, the standard library included, as with
+// go build -race. Errors that wrap ErrUnsupported mean that this Go installation cannot be
 // instrumented.
 func New(ctx context.Context, dir, cacheDir string, patterns ...string) (*Builder, error) {
 	return NewWith(ctx, dir, cacheDir, nil, patterns...)
@@ -63,7 +67,8 @@ func NewWith(ctx context.Context, dir, cacheDir string, flags []string, patterns
 }
 
 // How packages are compiled. Every package outside of the standard library must be compiled in one
-// of these ways: an unseen atomic operation loses a happens-before edge, and false alarms follow.
+// of these ways: without an atomic operation a happens-before edge would be missing, and there
+// would be false alarms.
 const (
 	// Accesses, calls and atomic operations are reported.
 	//
@@ -97,6 +102,10 @@ func (b *Builder) chooseFlags(ctx context.Context, dir string, patterns []string
 	if slices.Contains(modules, "std") || slices.Contains(modules, "cmd") {
 		return fmt.Errorf("%w: the main module is the standard library itself", ErrUnsupported)
 	}
+	if len(patterns) == 0 {
+		b.gcflags = []compiled{{"all", instrument}} // no package is compiled otherwise
+		return nil
+	}
 	b.gcflags = append(b.gcflags, compiled{"all", atomicsOnly}, compiled{"std", ""})
 	for _, pkg := range atomicCallers {
 		b.gcflags = append(b.gcflags, compiled{pkg, atomicsOnly})
@@ -105,11 +114,12 @@ func (b *Builder) chooseFlags(ctx context.Context, dir string, patterns []string
 	for _, pkg := range []string{"sync", "sync/atomic", "internal/sync"} {
 		b.gcflags = append(b.gcflags, compiled{pkg, instrument})
 	}
-	if len(patterns) == 0 {
-		// The second is for what the build names: files, or a package of another module.
-		b.gcflags = append(b.gcflags, compiled{"work", instrument}, compiled{"", instrument})
-	}
 	for _, pattern := range patterns {
+		if pattern == MainModules {
+			// The second is for what the build names.
+			b.gcflags = append(b.gcflags, compiled{MainModules, instrument}, compiled{"", instrument})
+			continue
+		}
 		how, err := b.patternFlags(ctx, dir, pattern)
 		if err != nil {
 			return err
@@ -222,19 +232,19 @@ func (b *Builder) Build(ctx context.Context, dir, output string, flags []string,
 func (b *Builder) compile(ctx context.Context, dir, verb string, args []string) error {
 	cmd := b.Command(ctx, verb, args...)
 	cmd.Dir = dir
-	var said bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &said, &said
+	var printed bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &printed, &printed
 	if err := cmd.Run(); err != nil {
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
-		if said.Len() > 0 {
-			return &Error{Output: strings.TrimSpace(said.String())}
+		if printed.Len() > 0 {
+			return &Error{Output: strings.TrimSpace(printed.String())}
 		}
 		return fmt.Errorf("go %s: %w", verb, err)
 	}
 	if b.Printed != nil {
-		b.Printed.Write(said.Bytes())
+		b.Printed.Write(printed.Bytes())
 	}
 	return nil
 }

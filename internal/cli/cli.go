@@ -1,9 +1,10 @@
-// Package cli is the heisen command: its subcommands, flags, exit statuses and output. The packages below
-// do the work.
+// Package cli is the heisen command: its subcommands, flags, exit statuses and output. The packages
+// below do the work.
 //
-// Each subcommand is in the file of its name: its help text, its flags and the function that runs it.
-// heisen trace and heisen sections have subcommands of their own, such as sections_infer.go. The command lines of
-// those that run the go command have its form. parts.go takes them apart, with the tables of goflags.go.
+// Each subcommand is in the file of its name: its help text, its flags and the function that runs
+// it. heisen trace and heisen sections have subcommands of their own, such as sections_infer.go.
+// The command lines of those that run the go command have its form. parts.go takes them apart, with
+// the tables of goflags.go.
 //
 // Flags that several subcommands share are in files of their own:
 //
@@ -80,8 +81,8 @@ type invocation struct {
 	directives map[string]string // position of the directive that names a variable, by variable
 }
 
-// Main runs the command with the given arguments, without the program's name, and returns its exit status.
-// It prints to the given streams only. No goroutine and no program is left running.
+// Main runs the command with the given arguments, without the program's name, and returns its exit
+// status. It prints to the given streams only. No goroutine and no program is left running.
 func Main(ctx context.Context, tool Tool, args []string, std Streams) int {
 	std = std.shared()
 	if tool.Name == "" {

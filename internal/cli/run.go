@@ -13,7 +13,7 @@ except -race and the like, and so do these, in front of the package:
 		{"baseline", "do not report the findings in a file"},
 		{"write-baseline", "write a file for -baseline"},
 		{"suppress", "do not report findings that lines of a file match"},
-		{"pkgs", "record these packages; all: with the standard library"},
+		{"pkgs", "record only these packages; work: the main module"},
 		{"hide", "do not record these packages, only calls into them"},
 		{"sections", "check the atomic sections in a file"},
 		{"noise", "random: make goroutines wait, for -detect atomrace"},

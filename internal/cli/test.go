@@ -15,7 +15,7 @@ work except -race and the like, and so do these, in any place:
 		{"baseline", "do not report the findings in a file"},
 		{"write-baseline", "write a file for -baseline"},
 		{"suppress", "do not report findings that lines of a file match"},
-		{"pkgs", "record these packages; all: with the standard library"},
+		{"pkgs", "record only these packages; work: the main module"},
 		{"hide", "do not record these packages, only calls into them"},
 		{"sections", "check the atomic sections in a file"},
 	},

@@ -35,16 +35,20 @@ func (p *Program) Close() {
 type Source struct {
 	Verb     string   // test or run
 	Packages []string // as the go command takes them
-	Patterns []string // of packages in which accesses are recorded
+	Patterns []string // of packages in which accesses are recorded; if empty, build.MainModules
 	Tags     []string
 	Flags    []string // further build flags, which do not change the programs
 	Args     []string // of the programs; for tests, those of the test binary
 }
 
-// Build compiles the programs into folder, which exists, and returns the toolchain as well. The caller
-// closes the programs.
+// Build compiles the programs into folder, which exists, and returns the toolchain as well. The
+// caller closes the programs.
 func (s *Source) Build(ctx context.Context, folder string) (programs []*Program, with *build.Toolchain, err error) {
-	b, err := build.NewWith(ctx, "", "", s.listFlags(), s.Patterns...)
+	patterns := s.Patterns
+	if len(patterns) == 0 {
+		patterns = []string{build.MainModules}
+	}
+	b, err := build.NewWith(ctx, "", "", s.listFlags(), patterns...)
 	if err == nil {
 		err = b.CheckFolders(ctx, "", s.Packages...)
 	}
