@@ -10,8 +10,9 @@
 // The flags, the exit statuses and the JSON form of findings are stable. The text for people may
 // change.
 //
-// Several Runs may go on at the same time. Each handles interrupts of the process while it works. The exception is
-// a Run with the flag -C: until it returns, the working directory of the process is another one.
+// Several Runs may go on at the same time. Each handles interrupts of the process while it works.
+// The exception is a Run with the flag -C: until it returns, the working directory of the process
+// is another one.
 package driver
 
 import (

@@ -39,7 +39,8 @@ func New(ctx context.Context, dir, cacheDir string, patterns ...string) (*Builde
 	return NewWith(ctx, dir, cacheDir, nil, patterns...)
 }
 
-// NewWith is New for builds with flags that decide which modules and files there are, such as -mod and -tags.
+// NewWith is New for builds with flags that decide which modules and files there are, such as -mod
+// and -tags.
 func NewWith(ctx context.Context, dir, cacheDir string, flags []string, patterns ...string) (*Builder, error) {
 	t, err := FindToolchain(ctx, dir)
 	if err != nil {

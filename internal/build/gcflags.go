@@ -9,13 +9,14 @@ import (
 	"strings"
 )
 
-// AddGcflags adds compiler flags of the user's, which are values of the go command's -gcflags, to those with
-// which packages are compiled. packages are those that the command line names. It comes after Hide.
+// AddGcflags adds compiler flags of the user's, which are values of the go command's -gcflags, to
+// those with which packages are compiled. packages are those that the command line names. It comes
+// after Hide.
 //
-// The go command gives a package the flags of the last pattern that matches it. So a user's pattern gets, for
-// each way in which heisen compiles some of its packages, a value of its own. The packages that the recorder is
-// in, or calls, are compiled without the user's flags: without optimization, for example, its functions would
-// need more stack than there is.
+// The go command gives a package the flags of the last pattern that matches it. So a user's pattern
+// gets, for each way in which heisen compiles some of its packages, a value of its own. The
+// packages that the overlay changes, and those that they call, are compiled without the user's
+// flags: without optimization, for example, its functions would need more stack than there is.
 func (b *Builder) AddGcflags(ctx context.Context, dir string, packages []string, values ...string) error {
 	own := matcher{b: b, dir: dir, packages: packages, entries: slices.Clone(b.gcflags)}
 	shared := false // some pattern may match packages of the recorder
@@ -60,11 +61,11 @@ func (b *Builder) AddGcflags(ctx context.Context, dir string, packages []string,
 	if !shared {
 		return nil
 	}
-	paths, err := own.paths(ctx, "-deps", "runtime", "internal/race", "sync")
+	paths, err := own.paths(ctx, "-deps", "runtime", "internal/race", "sync", "reflect", "syscall")
 	if err != nil {
 		return err
 	}
-	for _, path := range paths {
+	for _, path := range append(paths, listed{name: "testing", standard: true}) {
 		how, err := own.flagsOf(ctx, path, path.name)
 		if err != nil {
 			return err
@@ -121,7 +122,8 @@ func (m *matcher) paths(ctx context.Context, args ...string) (all []listed, err 
 	return all, err
 }
 
-// flagsOf returns the flags of the last entry that matches a package, or its external tests, by name.
+// flagsOf returns the flags of the last entry that matches a package, or its external tests, by
+// name.
 func (m *matcher) flagsOf(ctx context.Context, path listed, name string) (string, error) {
 	for _, c := range slices.Backward(m.entries) {
 		match := c.pattern == name

@@ -7,9 +7,9 @@ import (
 	"testing"
 )
 
-// TestAddGcflags checks with which flags packages are compiled: for each package, the flags that heisen gives it
-// without flags of the user's, and then those of the user's last pattern that matches it, as the go command
-// chooses them.
+// TestAddGcflags checks with which flags packages are compiled: for each package, the flags that
+// heisen gives it without flags of the user's, and then those of the user's last pattern that
+// matches it, as the go command chooses them.
 func TestAddGcflags(t *testing.T) {
 	dir := t.TempDir()
 	for name, text := range map[string]string{
@@ -31,7 +31,7 @@ func TestAddGcflags(t *testing.T) {
 	}{
 		{"", []string{"-N"}, map[string]string{"example.com/m/a": "-N", "example.com/m/b": ""}},
 		{"./b/...", []string{"-N"}, map[string]string{"example.com/m/a": "-N", "example.com/m/a_test": "-N", "example.com/m/b": ""}},
-		{"", []string{"all=-N"}, map[string]string{"example.com/m/a": "-N", "example.com/m/b": "-N", "fmt": "-N", "sync": "", "runtime": "", "internal/race": "", "internal/runtime/atomic": ""}},
+		{"", []string{"all=-N"}, map[string]string{"example.com/m/a": "-N", "example.com/m/b": "-N", "fmt": "-N", "sync": "", "runtime": "", "testing": "", "internal/race": "", "internal/runtime/atomic": ""}},
 		{"", []string{"all=-N", "./b/...=-l"}, map[string]string{"example.com/m/a": "-N", "example.com/m/b": "-l", "example.com/m/b/c": "-l", "fmt": "-N"}},
 		{"./b", []string{"./b/...=-l", "std=-N", "-S"}, map[string]string{
 			"example.com/m/a": "-S", "example.com/m/b": "-l", "example.com/m/b/c": "-l", "fmt": "-N", "net": "-N",
@@ -62,8 +62,8 @@ func TestAddGcflags(t *testing.T) {
 	}
 }
 
-// chosen returns the flags of a package as the go command chooses them, for the patterns and packages of
-// TestAddGcflags. The command line names the package a.
+// chosen returns the flags of a package as the go command chooses them, for the patterns and
+// packages of TestAddGcflags. The command line names the package a.
 func chosen(entries []compiled, pkg string) (flags string) {
 	path, module := strings.CutPrefix(pkg, "example.com/m/")
 	for _, c := range entries {

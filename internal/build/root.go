@@ -8,10 +8,10 @@ import (
 	"strings"
 )
 
-// CheckFolders returns an error if one of the packages, which are named as for the go command, is the root
-// folder of the file system. With an overlay, the go command does not come to an end if it reads that folder
-// (children in cmd/go/internal/fsys looks for names below "//"). The usual error is that there is no module: it
-// is what the go command says without the overlay.
+// CheckFolders returns an error if one of the packages, which are named as for the go command, is
+// the root folder of the file system. With an overlay, the go command does not come to an end if it
+// reads that folder (children in cmd/go/internal/fsys looks for names below "//"). The usual error
+// is that there is no module: it is what the go command says without the overlay.
 func (b *Builder) CheckFolders(ctx context.Context, dir string, packages ...string) error {
 	if len(packages) == 0 {
 		packages = []string{"."}

@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// TestRootFolder: in the root folder, where the go command would not come to an end, the error is that of the go
-// command without an overlay. Other folders are not asked about.
+// TestRootFolder: in the root folder, where the go command would not come to an end, the error is
+// that of the go command without an overlay. Other folders are not asked about.
 func TestRootFolder(t *testing.T) {
 	if _, err := os.Stat("/go.mod"); err == nil {
 		t.Skip("there is a module in the root folder")

@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// Words splits a list of words as the go command splits GOFLAGS and the value of -exec: there may be single or
-// double quotes around a whole word.
+// Words splits a list of words as the go command splits GOFLAGS and the value of -exec: there may
+// be single or double quotes around a whole word.
 func Words(list string) (words []string, err error) {
 	const space = " \t\n\r"
 	for list = strings.TrimLeft(list, space); list != ""; list = strings.TrimLeft(list, space) {

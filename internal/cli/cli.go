@@ -127,8 +127,8 @@ func Main(ctx context.Context, tool Tool, args []string, std Streams) int {
 	return all[i].invoke(&invocation{Streams: std, tool: tool, ctx: ctx, help: help, args: args, resolver: resolver})
 }
 
-// changeFolder carries out the flag -C, which must come first, as for the go command. restore returns to the
-// folder before.
+// changeFolder carries out the flag -C, which must come first, as for the go command. restore
+// returns to the folder before.
 func changeFolder(args []string) (rest []string, restore func(), err error) {
 	nothing := func() {}
 	if len(args) == 0 {

@@ -8,7 +8,8 @@ import (
 	"github.com/heisen-go/heisen/internal/build"
 )
 
-// commandLine is the command line of a go test or go run that heisen runs, without heisen's own flags.
+// commandLine is the command line of a go test or go run that heisen runs, without heisen's own
+// flags.
 type commandLine struct {
 	verb  string // test or run
 	parts []part
@@ -50,9 +51,9 @@ func (inv *invocation) accept(g *grammar) error {
 	return nil
 }
 
-// verbLine parses arguments that begin with flags and a verb, test or run. Before the verb, heisen's flags
-// take precedence over those of the go command, and after it the other way around. If optional is set,
-// arguments without a verb are those of test.
+// verbLine parses arguments that begin with flags and a verb, test or run. Before the verb,
+// heisen's flags take precedence over those of the go command, and after it the other way around.
+// If optional is set, arguments without a verb are those of test.
 func (inv *invocation) verbLine(optional bool) error {
 	if err := inv.asked(); err != nil {
 		return err
@@ -106,7 +107,8 @@ func (l *commandLine) words(who owner) (words []string) {
 // packages returns the packages, or files of one.
 func (l *commandLine) packages() []string { return l.words(packageName) }
 
-// program returns the arguments of the program, or those of the test binary besides the flags of go test.
+// program returns the arguments of the program, or those of the test binary besides the flags of go
+// test.
 func (l *commandLine) program() []string { return l.words(programWord) }
 
 // goFlags returns the flags of the go command, without those named.
@@ -174,7 +176,8 @@ func (l *commandLine) tags() []string {
 	return strings.FieldsFunc(tags, func(r rune) bool { return r == ',' || r == ' ' })
 }
 
-// listFlags returns the build flags that decide which modules and files there are. go list has them, too.
+// listFlags returns the build flags that decide which modules and files there are. go list has
+// them, too.
 func (l *commandLine) listFlags() (flags []string) {
 	for _, name := range []string{"mod", "modfile", "modcacherw", "tags"} {
 		if value, given := l.value(name); given {
@@ -184,8 +187,8 @@ func (l *commandLine) listFlags() (flags []string) {
 	return flags
 }
 
-// forTest returns the arguments of go test, in their order. A flag of heisen's may have ended the list of
-// packages, so -args stands where the arguments of the test binary begin.
+// forTest returns the arguments of go test, in their order. A flag of heisen's may have ended the
+// list of packages, so -args stands where the arguments of the test binary begin.
 func (l *commandLine) forTest() (args []string) {
 	for i := range l.parts {
 		switch p := &l.parts[i]; {

@@ -10,8 +10,8 @@ import (
 var (
 	// neutral build flags do not change programs. Schedules need not have them.
 	neutral = []string{"a", "p", "x", "work", "mod", "modcacherw", "buildvcs"}
-	// measuring flags of go test are about its output. heisen test -predict leaves them out when it runs
-	// the tests under controlled schedules.
+	// measuring flags of go test are about its output. heisen test -predict leaves them out when it
+	// runs the tests under controlled schedules.
 	measuring = []string{
 		"json", "o", "v", "x", "work", "timeout", "cover", "covermode", "coverpkg", "coverprofile", "outputdir",
 		"blockprofile", "blockprofilerate", "cpuprofile", "memprofile", "memprofilerate", "mutexprofile",
@@ -24,8 +24,8 @@ var (
 	}
 )
 
-// controlledSource returns how the programs of inv.line are built and run under controlled schedules, without
-// the flags named. Flags that a schedule cannot repeat are refused.
+// controlledSource returns how the programs of inv.line are built and run under controlled
+// schedules, without the flags named. Flags that a schedule cannot repeat are refused.
 func (inv *invocation) controlledSource(without ...string) (s confirm.Source, err error) {
 	line := &inv.line
 	s = confirm.Source{Verb: line.verb, Packages: line.packages(), Patterns: inv.pkgs, Tags: line.tags(), Args: line.program()}

@@ -16,8 +16,8 @@ import (
 	"github.com/heisen-go/heisen/internal/recorder"
 )
 
-// goCommand returns the command that runs the tests or the program of inv.line, and a function that removes
-// its temporary files.
+// goCommand returns the command that runs the tests or the program of inv.line, and a function that
+// removes its temporary files.
 func (inv *invocation) goCommand() (cmd *exec.Cmd, remove func(), err error) {
 	if inv.line.verb == "run" {
 		return inv.programCommand()
@@ -71,8 +71,8 @@ func (inv *invocation) goTestCommand() (*exec.Cmd, error) {
 	return inv.attach(b.Command(inv.ctx, "test", append(args, inv.line.forTest()...)...)), nil
 }
 
-// programCommand builds the program of inv.line. It returns the command that runs it, and a function that
-// removes it.
+// programCommand builds the program of inv.line. It returns the command that runs it, and a
+// function that removes it.
 func (inv *invocation) programCommand() (cmd *exec.Cmd, remove func(), err error) {
 	packages := inv.line.packages()
 	if len(packages) == 0 {
@@ -103,8 +103,8 @@ func (inv *invocation) programCommand() (cmd *exec.Cmd, remove func(), err error
 	return inv.attach(exec.CommandContext(inv.ctx, words[0], words[1:]...)), remove, nil
 }
 
-// buildProgram builds a package, or the files of one. It returns the command that runs programs, as -exec
-// does, or nothing.
+// buildProgram builds a package, or the files of one. It returns the command that runs programs, as
+// -exec does, or nothing.
 func (inv *invocation) buildProgram(program string, packages []string) (runner []string, err error) {
 	done := inv.progress("building", time.Second)
 	defer done()
@@ -148,8 +148,8 @@ func onePackage(ctx context.Context, b *build.Builder, packages []string) ([]str
 	return matches, nil
 }
 
-// runner returns the words of -exec. Without the flag, as for go run, a program for another platform is run by
-// go_GOOS_GOARCH_exec if there is such a command.
+// runner returns the words of -exec. Without the flag, as for go run, a program for another
+// platform is run by go_GOOS_GOARCH_exec if there is such a command.
 func (inv *invocation) runner(t *build.Toolchain) ([]string, error) {
 	list, given := inv.line.value("exec")
 	if !given {

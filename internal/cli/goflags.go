@@ -6,8 +6,9 @@ import (
 	"strings"
 )
 
-// The flags of the go command, of all supported releases. The value says whether a flag takes a value; the
-// others are boolean. TestGoFlags compares the tables with the help of the installed go command.
+// The flags of the go command, of all supported releases. The value says whether a flag takes a
+// value; the others are boolean. TestGoFlags compares the tables with the help of the installed go
+// command.
 var (
 	// goBuildFlags are flags of go build, which go run and go test have, too.
 	goBuildFlags = map[string]bool{
@@ -27,8 +28,8 @@ var (
 	// goTestFlags are flags that go test itself handles, besides those of go build.
 	goTestFlags = map[string]bool{"c": false, "exec": true, "o": true, "vet": true}
 
-	// goBinaryFlags are flags that go test also passes to the test binary. There they have the prefix
-	// "test.", with which go test knows them, too.
+	// goBinaryFlags are flags that go test also passes to the test binary. There they have the
+	// prefix "test.", with which go test knows them, too.
 	goBinaryFlags = map[string]bool{
 		"artifacts": false, "bench": true, "benchmem": false, "benchtime": true, "blockprofile": true,
 		"blockprofilerate": true, "count": true, "coverprofile": true, "cpu": true, "cpuprofile": true,
@@ -48,8 +49,8 @@ var refused = map[string]string{
 	"C":       "it must be the first argument after the command",
 }
 
-// goFlagNamed finds a flag of go test or go run, or none without a verb. It returns the name without the prefix
-// "test.".
+// goFlagNamed finds a flag of go test or go run, or none without a verb. It returns the name
+// without the prefix "test.".
 func goFlagNamed(verb, name string) (short string, takesValue, known bool) {
 	tables := []map[string]bool{goRunFlags, goBuildFlags}
 	switch verb {
@@ -69,7 +70,8 @@ func goFlagNamed(verb, name string) (short string, takesValue, known bool) {
 	return "", false, false
 }
 
-// goFlagNames returns the names of the flags of go test or go run that are in its help, or none without a verb.
+// goFlagNames returns the names of the flags of go test or go run that are in its help, or none
+// without a verb.
 func goFlagNames(verb string) []string {
 	if verb == "" {
 		return nil

@@ -11,7 +11,8 @@ import (
 	"testing"
 )
 
-// helpFlags returns the flags in help texts of the installed go command, and whether they take values.
+// helpFlags returns the flags in help texts of the installed go command, and whether they take
+// values.
 func helpFlags(t *testing.T, topics ...string) map[string]bool {
 	t.Helper()
 	line := regexp.MustCompile(`(?m)^\t-([\w-]+)( .*)?$`)
@@ -31,8 +32,8 @@ func helpFlags(t *testing.T, topics ...string) map[string]bool {
 	return flags
 }
 
-// TestGoFlags compares the tables of flags with the help and the sources of the installed go command, so that
-// a flag of a new release is noticed.
+// TestGoFlags compares the tables of flags with the help and the sources of the installed go
+// command, so that a flag of a new release is noticed.
 func TestGoFlags(t *testing.T) {
 	version, err := exec.Command("go", "env", "GOVERSION").Output()
 	if err != nil {
@@ -94,8 +95,8 @@ func TestGoFlags(t *testing.T) {
 	}
 }
 
-// TestCollisions: no flag of a command that runs the go command has the name of one of go's, apart from those
-// that stand before the verb or that belong to files that heisen writes.
+// TestCollisions: no flag of a command that runs the go command has the name of one of go's, apart
+// from those that stand before the verb or that belong to files that heisen writes.
 func TestCollisions(t *testing.T) {
 	allowed := map[string][]string{"record": {"o"}, "sections": {"o", "v", "tags"}}
 	for _, c := range commands() {

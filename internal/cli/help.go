@@ -190,8 +190,8 @@ func filled(text string) string {
 	return strings.Join(paragraphs, "\n\n") + "\n"
 }
 
-// wrapped breaks text into lines. Lines after the first begin with indent spaces, and the first is to be printed
-// behind as many columns.
+// wrapped breaks text into lines. Lines after the first begin with indent spaces, and the first is
+// to be printed behind as many columns.
 func wrapped(text string, indent int) string {
 	var b strings.Builder
 	column := indent

@@ -19,8 +19,8 @@ func helpText(t *testing.T, args ...string) string {
 	return out.String()
 }
 
-// TestHelpFits: help texts fit a terminal of 80 columns, and those of commands with many flags, without -all, a
-// screen of 24 lines with the prompt below it.
+// TestHelpFits: help texts fit a terminal of 80 columns, and those of commands with many flags,
+// without -all, a screen of 24 lines with the prompt below it.
 func TestHelpFits(t *testing.T) {
 	for _, c := range append(commands(), command{}) {
 		var topic []string

@@ -2,9 +2,9 @@ package cli
 
 import "slices"
 
-// nearest returns those of the names that are most like a misspelt one, at most three, or nothing if none is
-// like it. The number of edits that make names alike depends on their lengths, because short names with
-// nothing in common differ in few letters.
+// nearest returns those of the names that are most like a misspelt one, at most three, or nothing
+// if none is like it. The number of edits that make names alike depends on their lengths, because
+// short names with nothing in common differ in few letters.
 func nearest(misspelt string, names []string) (found []string) {
 	best := 2
 	for _, name := range names {
@@ -34,8 +34,8 @@ func tolerated(a, b string) int {
 	return 0
 }
 
-// edits returns the number of bytes to insert, delete or replace, or of neighbors to exchange, that make a
-// into b, without changing a place twice.
+// edits returns the number of bytes to insert, delete or replace, or of neighbors to exchange, that
+// make a into b, without changing a place twice.
 func edits(a, b string) int {
 	before, last, now := make([]int, len(b)+1), make([]int, len(b)+1), make([]int, len(b)+1)
 	for j := range last {

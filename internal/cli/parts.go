@@ -33,8 +33,8 @@ func (p *part) String() string {
 	return "-" + p.name + "=" + p.value
 }
 
-// grammar takes command lines apart as go test and go run do. Flags of heisen's may stand wherever flags of
-// the go command may stand.
+// grammar takes command lines apart as go test and go run do. Flags of heisen's may stand wherever
+// flags of the go command may stand.
 type grammar struct {
 	verb     string        // test or run
 	own      *flag.FlagSet // heisen's flags; the values are not set
@@ -80,8 +80,8 @@ func (g *grammar) lookup(name string, theirs bool) (who owner, short string, tak
 	return goFlag, short, takesValue, known
 }
 
-// takeFlag adds the flag with which args begin, and returns the arguments after it. If the flag is unknown,
-// it adds and takes nothing.
+// takeFlag adds the flag with which args begin, and returns the arguments after it. If the flag is
+// unknown, it adds and takes nothing.
 func (g *grammar) takeFlag(args []string, theirs bool) (rest []string, known bool, err error) {
 	_, name, value, hasValue := syntax(args[0])
 	who, short, takesValue, known := g.lookup(name, theirs)
@@ -108,9 +108,10 @@ func (g *grammar) add(who owner, words ...string) {
 	}
 }
 
-// test takes a command line of go test apart, by the rules of cmd/go/internal/test/testflag.go: a flag ends
-// the list of packages, a flag that is unknown is for the test binary, and so is a word after it, which may
-// be its value. Any other word after the list of packages is for the test binary, with all that follow.
+// test takes a command line of go test apart, by the rules of cmd/go/internal/test/testflag.go: a
+// flag ends the list of packages, a flag that is unknown is for the test binary, and so is a word
+// after it, which may be its value. Any other word after the list of packages is for the test
+// binary, with all that follow.
 //
 // The first -- is heisen's own: only flags of the go command come after it.
 func (g *grammar) test(args []string) error {
@@ -160,8 +161,8 @@ func (g *grammar) test(args []string) error {
 	return nil
 }
 
-// run takes a command line of go run apart: flags, then a package or the files of one, then arguments of the
-// program. If these begin with --, that is heisen's own.
+// run takes a command line of go run apart: flags, then a package or the files of one, then
+// arguments of the program. If these begin with --, that is heisen's own.
 func (g *grammar) run(args []string) error {
 	args, err := g.flags(args)
 	if err != nil {

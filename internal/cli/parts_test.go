@@ -20,7 +20,8 @@ func someFlags() *flag.FlagSet {
 	return fs
 }
 
-// describe returns the parts of a command line in one line: heisen's flags, go's, packages and arguments.
+// describe returns the parts of a command line in one line: heisen's flags, go's, packages and
+// arguments.
 func describe(parts []part) string {
 	l := commandLine{parts: parts}
 	var own []part
@@ -238,8 +239,8 @@ func flagsOf(t *testing.T, c command) (flags []*flag.Flag) {
 	return flags
 }
 
-// FuzzCommandLine: the parser never panics, each word of a command line belongs to exactly one part, and go test
-// is given what belongs to it: it takes its command line apart in the same way.
+// FuzzCommandLine: the parser never panics, each word of a command line belongs to exactly one
+// part, and go test is given what belongs to it: it takes its command line apart in the same way.
 func FuzzCommandLine(f *testing.F) {
 	for _, seed := range []string{
 		"-run\nX\n-v\n.", "./a\n-detect\nhb\n./b", "-golden\nx\n./a\n-v", ".\n--\n-v\n--\n-x", ".\n-args\n-run\nx",
@@ -270,7 +271,8 @@ func FuzzCommandLine(f *testing.F) {
 	})
 }
 
-// checkParts checks that the words of the parts are the arguments, or a beginning of them if there is a mistake.
+// checkParts checks that the words of the parts are the arguments, or a beginning of them if there
+// is a mistake.
 func checkParts(t *testing.T, args []string, parts []part, err error) {
 	t.Helper()
 	var words []string
@@ -282,8 +284,8 @@ func checkParts(t *testing.T, args []string, parts []part, err error) {
 	}
 }
 
-// checkForward checks that go test, which does not know heisen's flags, understands what it is given as heisen
-// does.
+// checkForward checks that go test, which does not know heisen's flags, understands what it is
+// given as heisen does.
 func checkForward(t *testing.T, l commandLine) {
 	t.Helper()
 	g := &grammar{verb: "test", own: flag.NewFlagSet("go", flag.ContinueOnError)}

@@ -58,8 +58,8 @@ func (inv *invocation) reportFlag(usage string) *reports {
 // reportUsage is the usage of -report for commands that print text while programs run.
 const reportUsage = "report findings in `format[:file]`; formats are text and json, the latter with a finding on each\nline. Without a file, text goes to standard error and json to standard output. The flag may\nbe given several times. Text goes to standard error unless all reports without a file are\nin other formats"
 
-// shows reports whether findings go to a standard stream in a format. Without a flag that says so, text
-// does, so that findings in a file are not all that there is to see.
+// shows reports whether findings go to a standard stream in a format. Without a flag that says so,
+// text does, so that findings in a file are not all that there is to see.
 func (r *reports) shows(format string) bool {
 	shown := slices.DeleteFunc(slices.Clone(*r), func(to reportTo) bool { return to.file != "" })
 	return len(shown) == 0 && format == asText || slices.Contains(shown, reportTo{format: format})
@@ -70,8 +70,8 @@ func (r *reports) includes(format string) bool {
 	return slices.ContainsFunc(*r, func(to reportTo) bool { return to.format == format }) || r.shows(format)
 }
 
-// check returns an error if a file cannot be written because its folder is none. It is called before the
-// program runs.
+// check returns an error if a file cannot be written because its folder is none. It is called
+// before the program runs.
 func (r *reports) check() error {
 	for _, to := range *r {
 		if to.file != "" {

@@ -11,9 +11,9 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
-// alike runs go and heisen with the same arguments, which begin with test or run, and compares what they do. For
-// tests: whether they fail, which test binaries run where with which arguments, and which tests run. For
-// programs: whether they fail and what they print.
+// alike runs go and heisen with the same arguments, which begin with test or run, and compares what
+// they do. For tests: whether they fail, which test binaries run where with which arguments, and
+// which tests run. For programs: whether they fail and what they print.
 //
 // heisen's own flags may be given after a word +, to stand before the others.
 func alike(ts *testscript.TestScript, neg bool, args []string) {
@@ -59,9 +59,9 @@ func behavior(ts *testscript.TestScript, command string, args, own []string) str
 	return status + strings.Join(started, "") + strings.Join(lines, "\n")
 }
 
-// sayer returns the path of a script that appends its folder and arguments to a file and then runs the program.
-// It leaves out the names of temporary files, and -test.count=1, with which heisen keeps go from showing cached
-// results.
+// sayer returns the path of a script that appends its folder and arguments to a file and then runs
+// the program. It leaves out the names of temporary files, and -test.count=1, with which heisen
+// keeps go from showing cached results.
 func sayer(ts *testscript.TestScript) string {
 	path := ts.MkAbs("say.sh")
 	ts.Check(os.WriteFile(path, []byte(`#!/bin/sh

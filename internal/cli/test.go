@@ -38,7 +38,8 @@ line, in a field called Finding.
 	run: (*invocation).test,
 }
 
-// test is heisen test. It runs the tests under go test. Each test binary sends its events to heisen.
+// test is heisen test. It runs the tests under go test. Each test binary sends its events to
+// heisen.
 func (inv *invocation) test() (int, error) {
 	watch := inv.watchFlags()
 	predict := inv.flags.Bool("predict", false, "add the detector mcm, which predicts bugs in other schedules of the same tests,\nand execute the tests under the predicted schedules")

@@ -26,9 +26,9 @@ type processSymbolizer struct {
 	out      *bufio.Reader
 }
 
-// askedBy is the variable that makes a program which process pid starts answer questions about symbols.
-// Any value does. The number tells the program that the variable is meant for it, and does not come from
-// the user's environment.
+// askedBy is the variable that makes a program which process pid starts answer questions about
+// symbols. Any value does. The number tells the program that the variable is meant for it, and does
+// not come from the user's environment.
 func askedBy(pid int) string { return symbolizeEnv + "=" + strconv.Itoa(pid) }
 
 // newProcessSymbolizer prepares a symbolizer for the executable of process pid. It fails in a
