@@ -11,6 +11,8 @@
 // change.
 //
 // Several Runs may go on at the same time. Each handles interrupts of the process while it works.
+// The exception is a Run with the flag -C: until it returns, the working directory of the process
+// is another one.
 package driver
 
 import (
