@@ -12,6 +12,7 @@ func commands() []command {
 	return []command{
 		testCommand,
 		runCommand,
+		buildCommand,
 		fuzzCommand,
 		replayCommand,
 		recordCommand,
@@ -56,7 +57,7 @@ func (c command) help(inv *invocation) {
 		inv.flags.SetOutput(inv.Out)
 		inv.flags.PrintDefaults()
 	}
-	if inv.flags.Lookup("detect") != nil {
+	if f := inv.flags.Lookup("detect"); f != nil && c.name != buildCommand.name {
 		fmt.Fprint(inv.Out, "\ndetectors:\n")
 		for _, d := range inv.tool.detectors() {
 			fmt.Fprintf(inv.Out, "  %-10s %s\n", d.Name, d.Promise)

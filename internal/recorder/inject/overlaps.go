@@ -378,6 +378,7 @@ func heisenPutOverlap(b *heisenBuf, h *heisenG, addr, who, other, where, section
 	h.words += 6
 	b.commit(p + 6)
 	b.wrote()
+	atomic.Xadd64(&heisen.found, 1)
 }
 
 // heisenSendOverlapStats sends what was lost and which ends of sections were seen.
