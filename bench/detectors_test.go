@@ -21,8 +21,8 @@ const (
 )
 
 // all has a constructor for every detector of the module, with the options of the TREE filter that
-// may stand in front of it. Without options there is no filter for the detector: atomrace and mcm
-// need all events.
+// may be in front of it. Without options there is no filter for the detector: atomrace and mcm need
+// all events.
 var all = []struct {
 	name    string
 	precise bool // reports races and nothing else

@@ -1,13 +1,14 @@
 // Package driver is the heisen command for the main functions of other tools. Such a tool has every
-// subcommand and flag of heisen, and detectors of its own beside heisen's.
+// subcommand and flag of heisen, and detectors of its own in addition to heisen's.
 //
 //	func main() { os.Exit(driver.Main(driver.WithDetector(mine))) }
 //
-// Main runs the command with the arguments and the streams of the process. Run takes them as arguments.
-// The command heisen is Main without options. The package example is a complete tool that analyzes a
-// trace, and examples/handoff is a tool with a detector for running programs.
+// Main runs the command with the arguments and the streams of the process. Run takes them as
+// arguments. The command heisen is Main without options. The package example is a complete tool
+// that analyzes a trace, and examples/handoff is a tool with a detector for running programs.
 //
-// The flags, the exit statuses and the JSON form of findings are stable. The text for people may change.
+// The flags, the exit statuses and the JSON form of findings are stable. The text for people may
+// change.
 //
 // Several Runs may go on at the same time. Each handles interrupts of the process while it works.
 package driver
@@ -42,13 +43,13 @@ type Detector struct {
 	// Promise says on one line what the detector finds, for the help text.
 	Promise string
 	// Unrepeated is set if the detector finds the same without repeated accesses. An access is
-	// repeated if it has the same goroutine, instruction, kind and bytes as an earlier one, and
-	// nothing that the goroutine did in between has become known to other goroutines.
+	// repeated if it has the same goroutine, instruction, kind and bytes as an earlier one, and the
+	// goroutine has published nothing in between.
 	//
 	// If all detectors that run are Unrepeated, such accesses are left out unless the user gives
-	// -filter none. Mostly the program itself leaves them out, which costs far less than
-	// recording them. A detector that counts accesses, or depends on their order within a
-	// goroutine, needs all of them. heisen's detectors that follow happens-before do not.
+	// -filter none. Usually the program itself leaves them out, which costs far less than recording
+	// them. A detector that counts accesses, or depends on their order within a goroutine, needs
+	// all of them. heisen's detectors that follow happens-before do not.
 	Unrepeated bool
 	// Flags defines flags of the detector, which users give as -name.flag. It is called once in
 	// each run of the command, before New. It may be nil.
@@ -97,8 +98,8 @@ func WithDetector(d Detector) Option {
 	}
 }
 
-// WithDefault sets the detectors that run without the -detect flag. The default is fasttrack. Names that
-// WithDetector adds must come from an earlier option.
+// WithDefault sets the detectors that run without the -detect flag. The default is fasttrack. Names
+// that WithDetector adds must come from an earlier option.
 func WithDefault(names ...string) Option {
 	return func(c *config) error {
 		known := c.detectors()
@@ -112,8 +113,8 @@ func WithDefault(names ...string) Option {
 	}
 }
 
-// WithName sets the name of the command in its messages. It consists of lower-case letters, digits and
-// dashes, and begins with a letter. The default is "heisen".
+// WithName sets the name of the command in its messages. It consists of lower-case letters, digits
+// and dashes, and begins with a letter. The default is "heisen".
 func WithName(name string) Option {
 	return func(c *config) error {
 		if !isName(name) {
@@ -124,7 +125,8 @@ func WithName(name string) Option {
 	}
 }
 
-// isName reports whether s consists of lower-case letters, digits and dashes, and begins with a letter.
+// isName reports whether s consists of lower-case letters, digits and dashes, and begins with a
+// letter.
 func isName(s string) bool {
 	for i, r := range s {
 		letter := 'a' <= r && r <= 'z'
@@ -135,8 +137,8 @@ func isName(s string) bool {
 	return s != ""
 }
 
-// Main runs the command with the arguments and standard streams of the process, and returns the status to
-// exit with. It prints a wrong option and returns Misused.
+// Main runs the command with the arguments and standard streams of the process, and returns the
+// status to exit with. It prints a wrong option and returns Misused.
 func Main(options ...Option) int {
 	status, err := Run(context.Background(), os.Args[1:], os.Stdin, os.Stdout, os.Stderr, options...)
 	if err != nil {
@@ -146,12 +148,12 @@ func Main(options ...Option) int {
 	return status
 }
 
-// Run runs the command with the given arguments, the first of which is a subcommand, and returns its exit
-// status. It prints to the given streams only, and programs that it starts get the same streams. A nil
-// stream is empty or discards. Run returns when all goroutines and programs that it has started have
-// ended. While a program runs it handles interrupts and requests to terminate like the command does. Run
-// stops early when ctx ends. An error is about a wrong option and wraps heisen.ErrOption; the command has
-// not run then.
+// Run runs the command with the given arguments, the first of which is a subcommand, and returns
+// its exit status. It prints to the given streams only, and programs that it starts get the same
+// streams. A nil stream is empty or discards. Run returns when all goroutines and programs that it
+// has started have ended. While a program runs it handles interrupts and requests to terminate like
+// the command does. Run stops early when ctx ends. An error is about a wrong option and wraps
+// heisen.ErrOption; the command has not run then.
 func Run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer, options ...Option) (status int, err error) {
 	var c config
 	if err := option.Apply("driver.Run", &c, options); err != nil {

@@ -76,7 +76,7 @@ func TestNilStreams(t *testing.T) {
 	}
 }
 
-// lastWriter reports who wrote each variable last.
+// lastWriter reports the last write to each variable.
 type lastWriter struct {
 	symbols *heisen.Symbols
 	sink    heisen.Sink

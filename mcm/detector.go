@@ -171,7 +171,7 @@ func (d *Detector) solve(windows int) {
 			Records: d.records[start:end], Index: d.index[start:end],
 			Held: d.held.List(), Hidden: d.open(),
 		}
-		jobs[k].window.Passages = d.executionsIn(d.index[start:end])
+		jobs[k].window.Executions = d.executionsIn(d.index[start:end])
 		for next := min(start+d.config.step(), len(d.records)); start < next; start++ {
 			d.pass(&d.records[start])
 		}
@@ -202,7 +202,7 @@ func (d *Detector) solve(windows int) {
 
 // executionsIn returns the executions of sections in the window whose records have the given positions.
 // It drops those that end before the window.
-func (d *Detector) executionsIn(index []uint64) (list []window.Passage) {
+func (d *Detector) executionsIn(index []uint64) (list []window.Execution) {
 	if len(index) == 0 {
 		return nil
 	}
@@ -213,7 +213,7 @@ func (d *Detector) executionsIn(index []uint64) (list []window.Passage) {
 		}
 		entry, _ := slices.BinarySearch(index, x.Entry.Index)
 		end, _ := slices.BinarySearch(index, x.End.Index)
-		list = append(list, window.Passage{Section: x.Section, Entry: entry, End: end, Allow: x.Allow})
+		list = append(list, window.Execution{Section: x.Section, Entry: entry, End: end, Allow: x.Allow})
 	}
 	return list
 }

@@ -49,7 +49,7 @@ func (x *Witness) Records(w *Window) []heisen.Record {
 func (w *Window) internal() *window.Window {
 	in := &window.Window{Records: w.Records, Index: w.Index, Held: w.Held, Hidden: w.Hidden}
 	for _, x := range w.Executions {
-		in.Passages = append(in.Passages, window.Passage(x))
+		in.Executions = append(in.Executions, window.Execution(x))
 	}
 	return in
 }

@@ -11,9 +11,9 @@ import (
 	"github.com/heisen-go/heisen/driver"
 )
 
-// TestPredicted runs a program in which nothing comes into the section, under heisen:
-// what could have come in is predicted, with the order in which that happens, and heisen
-// test brings it about. Of the fixed program nothing is predicted.
+// TestPredicted runs a program under heisen in which no access interrupts the section. A violation
+// is predicted, with an order of events that leads to it, and heisen test reproduces it. For the
+// fixed program nothing is predicted.
 func TestPredicted(t *testing.T) {
 	if testing.Short() {
 		t.Skip("builds instrumented programs")
@@ -50,7 +50,7 @@ func TestPredicted(t *testing.T) {
 					}
 					Witness []any
 				}
-				if json.Unmarshal([]byte(line), &f) != nil || f.Detector == "" { // the program prints, too
+				if json.Unmarshal([]byte(line), &f) != nil || f.Detector == "" { // other lines are the output of the program
 					continue
 				}
 				found = append(found, f.Detector+" "+f.Kind)

@@ -47,8 +47,7 @@ func TestFixed(t *testing.T) {
 	}
 }
 
-// TestOtherDetectors: the module's detectors are there too, and the help text says
-// what there is.
+// TestOtherDetectors: the detectors of heisen are available too, and the help text lists all.
 func TestOtherDetectors(t *testing.T) {
 	r := heisentest.Run(t, "run", "-detect", "fasttrack", "./relay")
 	if r.Status != driver.Clean || r.Err != "" {

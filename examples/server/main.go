@@ -41,7 +41,7 @@ type server struct {
 	draining  bool
 }
 
-// noLock is a lock that excludes nobody.
+// noLock is a lock that excludes no goroutine.
 type noLock struct{}
 
 func (noLock) Lock()   {}

@@ -21,8 +21,8 @@ type Builder struct {
 // New prepares builds in the folder dir, the working directory if empty. The overlay is kept in
 // cacheDir, by default a folder in the user's cache folder, and shared by all builds with the same
 // Go installation. Accesses are recorded in packages that match patterns, which are those of the go
-// command's -gcflags; without patterns, in the packages of the main module or modules and in those
-// that the build names. Errors that wrap ErrUnsupported mean that this Go installation cannot be
+// command's -gcflags; without patterns, in all packages, the standard library included, as with
+// go build -race. Errors that wrap ErrUnsupported mean that this Go installation cannot be
 // instrumented.
 func New(ctx context.Context, dir, cacheDir string, patterns ...string) (*Builder, error) {
 	t, err := FindToolchain(ctx, dir)
@@ -51,7 +51,8 @@ func New(ctx context.Context, dir, cacheDir string, patterns ...string) (*Builde
 }
 
 // How packages are compiled. Every package outside of the standard library must be compiled in one
-// of these ways: an unseen atomic operation loses a happens-before edge, and false alarms follow.
+// of these ways: without an atomic operation a happens-before edge would be missing, and there
+// would be false alarms.
 const (
 	// Accesses, calls and atomic operations are reported.
 	//
@@ -85,6 +86,10 @@ func (b *Builder) chooseFlags(ctx context.Context, dir string, patterns []string
 	if slices.Contains(modules, "std") || slices.Contains(modules, "cmd") {
 		return fmt.Errorf("%w: the main module is the standard library itself", ErrUnsupported)
 	}
+	if len(patterns) == 0 {
+		b.gcflags = []string{"all=" + instrument} // no package is compiled otherwise
+		return nil
+	}
 	b.gcflags = append(b.gcflags, "all="+atomicsOnly, "std=")
 	for _, pkg := range atomicCallers {
 		b.gcflags = append(b.gcflags, pkg+"="+atomicsOnly)
@@ -92,10 +97,6 @@ func (b *Builder) chooseFlags(ctx context.Context, dir string, patterns []string
 	// For the packages that sync is made of, the compiler reports atomic operations only.
 	for _, pkg := range []string{"sync", "sync/atomic", "internal/sync"} {
 		b.gcflags = append(b.gcflags, pkg+"="+instrument)
-	}
-	if len(patterns) == 0 {
-		// The second is for what the build names: files, or a package of another module.
-		b.gcflags = append(b.gcflags, "work="+instrument, instrument)
 	}
 	for _, pattern := range patterns {
 		how, err := b.patternFlags(ctx, dir, pattern)
@@ -202,14 +203,14 @@ func (b *Builder) Build(ctx context.Context, dir, output string, flags []string,
 func (b *Builder) compile(ctx context.Context, dir, verb string, args []string) error {
 	cmd := b.Command(ctx, verb, args...)
 	cmd.Dir = dir
-	var said bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &said, &said
+	var printed bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &printed, &printed
 	if err := cmd.Run(); err != nil {
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
-		if said.Len() > 0 {
-			return &Error{Output: strings.TrimSpace(said.String())}
+		if printed.Len() > 0 {
+			return &Error{Output: strings.TrimSpace(printed.String())}
 		}
 		return fmt.Errorf("go %s: %w", verb, err)
 	}

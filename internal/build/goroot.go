@@ -65,8 +65,8 @@ func FindToolchain(ctx context.Context, dir string) (*Toolchain, error) {
 	return t, t.check()
 }
 
-// leaveModules gives a toolchain that the go command has downloaded to its module cache, where it
-// accepts no overlay, another path: a symbolic link in dir.
+// leaveModules gives another path, a symbolic link in dir, to a toolchain that the go command has
+// downloaded to its module cache. The go command accepts no overlay for files there.
 func (t *Toolchain) leaveModules(dir string) error {
 	if rel, err := filepath.Rel(t.modules, t.Root); err != nil || !filepath.IsLocal(rel) {
 		return nil

@@ -90,7 +90,8 @@ import (
 func heisenTask(name string) { race.Task(name) }
 
 // heisenHandOut distributes iterations of a parallel benchmark. Chance decides which goroutine gets
-// which, so a benchmark must not rely on their order. If the order counted, it would hide most races.
+// which, so a benchmark must not rely on their order. If that order counted as happens-before, it
+// would hide most races.
 func heisenHandOut(handed *atomic.Uint64, n uint64) uint64 {
 	race.HandingOut(true)
 	last := handed.Add(n)
@@ -135,14 +136,14 @@ var patches = []struct {
 		replaceExpressions("scanframeworker", "state.conservative || isAsyncPreempt || isDebugCall",
 			"state.conservative || isAsyncPreempt || isDebugCall || heisenStandsIn(frame.fn)", 1),
 	}},
-	// No memory is returned in the background, for that depends on real time.
+	// No memory is returned in the background, because that depends on real time.
 	{"runtime/mgcscavenge.go", []patch{atStart("scavengerState.run", "if heisenSched.on { return 0, 0 }")}},
 	{"runtime/chan.go", []patch{
 		atStart("chansend", "heisenPoint(unsafe.Pointer(c))"),
 		atStart("chanrecv", "heisenPoint(unsafe.Pointer(c))"),
 		atStart("closechan", "heisenPoint(unsafe.Pointer(c))"),
-		// Which element is next, and which goroutine has found nothing to do. That needs the
-		// channel's lock, for what was found and when.
+		// Record which element is next, and which goroutines could neither send nor receive. The
+		// channel's lock is held, so state and order are exact.
 		replaceCalls("chansend", "racenotify(c, c.sendx, nil)", "heisenNotify(c, c.sendx, nil, &c.sendx)", 1),
 		replaceCalls("send", "racenotify(c, c.recvx, nil)", "heisenNotify(c, c.recvx, nil, &c.sendx)", 1),
 		replaceCalls("send", "racenotify(c, c.recvx, sg)", "heisenNotify(c, c.recvx, sg, &c.recvx)", 1),

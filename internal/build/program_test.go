@@ -381,7 +381,7 @@ func TestChild(t *testing.T) {
 // TestSchedulers runs programs under unusual settings of the runtime.
 func TestSchedulers(t *testing.T) {
 	for _, env := range []string{"GOMAXPROCS=1", "GOMAXPROCS=64", "GOGC=1", "GODEBUG=gccheckmark=1", "GODEBUG=asyncpreemptoff=1", "GODEBUG=clobberfree=1"} {
-		for _, name := range []string{"mutex", "lives", "sync-map", "finalizer"} {
+		for _, name := range []string{"mutex", "reused-memory", "sync-map", "finalizer"} {
 			t.Run(fmt.Sprint(env, "/", name), func(t *testing.T) {
 				t.Parallel()
 				rec := record(t, run{exe: program(t), args: []string{name}, env: []string{env}})
@@ -494,8 +494,8 @@ func TestBuildErrors(t *testing.T) {
 		t.Fatal(err)
 	}
 	err = b.Build(t.Context(), dir, filepath.Join(dir, "out"), nil, ".")
-	var said *Error
-	if !errors.As(err, &said) || !strings.Contains(said.Output, "main.go:3:15: undefined: undefined") {
+	var buildError *Error
+	if !errors.As(err, &buildError) || !strings.Contains(buildError.Output, "main.go:3:15: undefined: undefined") {
 		t.Errorf("error %v", err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())

@@ -108,7 +108,7 @@ type run struct {
 	exe      string
 	args     []string
 	env      []string
-	answer   int32 // the exit status that it is told
+	answer   int32 // the exit status that it gets in the answer
 	mode     recorder.Mode
 	schedule *recorder.Schedule
 	whilst   func(cmd *exec.Cmd, out *syncer) // called when it has started

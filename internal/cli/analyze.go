@@ -97,9 +97,9 @@ func analyzeTrace(ctx context.Context, r *trace.Reader, detect *detection, found
 	return err
 }
 
-// hasHidden reports whether a trace has hidden calls. It returns true for an input that can be read only
-// once. Detectors that follow happens-before support hidden calls at a cost that other traces need not
-// pay.
+// hasHidden reports whether a trace has hidden calls. It returns true for an input that can be read
+// only once. Detectors that follow happens-before support hidden calls at a cost that other traces
+// need not pay.
 func (inv *invocation) hasHidden(ctx context.Context, file string) bool {
 	if info, err := os.Stat(file); file == stdStream || err != nil || !info.Mode().IsRegular() {
 		return true

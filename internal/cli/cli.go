@@ -1,9 +1,9 @@
-// Package cli is the heisen command: its subcommands, flags, exit statuses and output. The packages below
-// do the work.
+// Package cli is the heisen command: its subcommands, flags, exit statuses and output. The packages
+// below do the work.
 //
-// Each subcommand is in the file of its name: its help text, its flags and the function that runs it.
-// heisen trace and heisen sections have subcommands of their own, such as sections_infer.go. Flags that
-// several subcommands share are in files of their own:
+// Each subcommand is in the file of its name: its help text, its flags and the function that runs
+// it. heisen trace and heisen sections have subcommands of their own, such as sections_infer.go.
+// Flags that several subcommands share are in files of their own:
 //
 //	-pkgs, -tags, -hide...                      gocommand.go
 //	-detect and the flags of custom detectors   detect.go
@@ -72,8 +72,8 @@ type invocation struct {
 	directives map[string]string // position of the directive that names a variable, by variable
 }
 
-// Main runs the command with the given arguments, without the program's name, and returns its exit status.
-// It prints to the given streams only. No goroutine and no program is left running.
+// Main runs the command with the given arguments, without the program's name, and returns its exit
+// status. It prints to the given streams only. No goroutine and no program is left running.
 func Main(ctx context.Context, tool Tool, args []string, std Streams) int {
 	std = std.shared()
 	if tool.Name == "" {
@@ -136,7 +136,8 @@ func (c command) invoke(inv *invocation) int {
 	return status
 }
 
-// parseFlags parses the flags that a subcommand has defined and leaves the other arguments in inv.args.
+// parseFlags parses the flags that a subcommand has defined and leaves the other arguments in
+// inv.args.
 func (inv *invocation) parseFlags() error {
 	err := inv.flags.Parse(inv.args)
 	inv.args = inv.flags.Args()

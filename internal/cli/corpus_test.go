@@ -23,8 +23,8 @@ func heisenCommand(args ...string) (status int, stdout, stderr string) {
 	return status, out.String(), err.String()
 }
 
-// happensBefore returns, by trace, the sites at which an independent analyser
-// sees accesses that race with an earlier one.
+// happensBefore returns, by trace, the sites at which an independent analyzer finds accesses that
+// race with an earlier one.
 func happensBefore(t *testing.T) map[string][]string {
 	t.Helper()
 	table, err := os.ReadFile(filepath.Join(corpus, "verdicts.tsv"))
@@ -44,8 +44,8 @@ func happensBefore(t *testing.T) map[string][]string {
 	return verdicts
 }
 
-// TestCorpus: heisen analyze -detect hb -json says of every trace of the corpus
-// what the analyser says, and of the same trace in binary the same, to the byte.
+// TestCorpus: for every trace of the corpus, heisen analyze -detect hb -json finds the same sites
+// as the independent analyzer. The output for the same trace in binary is equal, byte for byte.
 func TestCorpus(t *testing.T) {
 	binary := filepath.Join(t.TempDir(), "binary.heisen")
 	for name, want := range happensBefore(t) {

@@ -286,7 +286,7 @@ func (f *fuzzRun) build(ctx context.Context) (programs []*confirm.Program, remov
 	return programs, remove, nil
 }
 
-// survey appends the suspects in the programs. It notes failures of programs.
+// survey appends the suspects in the programs. It records failures of programs.
 func (f *fuzzRun) survey(ctx context.Context, programs []*confirm.Program, suspects *[]*confirm.Suspect) error {
 	survey := &confirm.Survey{
 		Races: true, Deadlocks: true, Sections: f.overlaps.read, Violations: len(f.overlaps.read) > 0,
@@ -313,8 +313,8 @@ func (f *fuzzRun) survey(ctx context.Context, programs []*confirm.Program, suspe
 	})
 }
 
-// runSurvey surveys the programs and calls told with the suspects and the runs of each.
-func (f *fuzzRun) runSurvey(ctx context.Context, survey *confirm.Survey, programs []*confirm.Program, told func(*confirm.Program, []*confirm.Suspect, []*confirm.Trial)) error {
+// runSurvey surveys the programs and calls surveyed with the suspects and the runs of each.
+func (f *fuzzRun) runSurvey(ctx context.Context, survey *confirm.Survey, programs []*confirm.Program, surveyed func(*confirm.Program, []*confirm.Suspect, []*confirm.Trial)) error {
 	var looked atomic.Int32
 	done := f.progressOf("looking for suspects", func() string {
 		return fmt.Sprintf("looking for suspects in %d of %d programs", looked.Load()+1, len(programs))
@@ -330,7 +330,7 @@ func (f *fuzzRun) runSurvey(ctx context.Context, survey *confirm.Survey, program
 		for _, why := range skipped {
 			fmt.Fprintf(f.Err, "%s: %s\n", f.tool.Name, why)
 		}
-		told(p, found, runs)
+		surveyed(p, found, runs)
 	}
 	return nil
 }
@@ -363,16 +363,16 @@ func (f *fuzzRun) confirm(ctx context.Context, suspects []*confirm.Suspect) erro
 		defer f.mu.Unlock()
 		f.tried++
 	}
-	told := make(chan struct{})
+	reported := make(chan struct{})
 	go func() { // report complete results while other suspects are tried
-		defer close(told)
+		defer close(reported)
 		for v := range ready {
 			f.addResult(ctx, v)
 		}
 	}()
 	verdicts, err := f.confirmer.Run(ctx, suspects)
 	close(ready)
-	<-told
+	<-reported
 	for _, v := range verdicts {
 		if v.Incomplete {
 			f.addResult(ctx, v)
@@ -419,7 +419,7 @@ func (f *fuzzRun) addResult(ctx context.Context, v *confirm.Result) {
 		}
 		f.mu.Unlock()
 	}
-	if v.Confirmed == 0 && v.Suspect.Predicted { // the prediction is reported all the same
+	if v.Confirmed == 0 && v.Suspect.Predicted { // the prediction is reported nevertheless
 		f.predicted++
 	}
 	if v.Confirmed > 0 || v.Suspect.Predicted || f.json || f.verbose {

@@ -14,8 +14,8 @@ import (
 	"github.com/heisen-go/heisen/internal/recorder"
 )
 
-// excluded are flags of go test that would undo the instrumentation, run something else than the tests, or
-// treat the recorder as part of the program.
+// excluded are flags of go test that would undo the instrumentation, run something else than the
+// tests, or treat the recorder as part of the program.
 var excluded = []string{"race", "msan", "asan", "overlay", "gcflags", "c", "exec", "n", "vet"}
 
 // testFlags describes the flags of go test.
@@ -73,8 +73,8 @@ func checkTestFlags(args []string) (flags testFlags, err error) {
 	return flags, nil
 }
 
-// programCommand builds a package, or the files of one. It returns the command that runs the program, and a
-// function that removes the program.
+// programCommand builds a package, or the files of one. It returns the command that runs the
+// program, and a function that removes the program.
 func (inv *invocation) programCommand(packages []string) (cmd *exec.Cmd, remove func(), err error) {
 	if len(packages) == 0 {
 		packages = []string{"."}
@@ -185,7 +185,7 @@ func (p *patterns) Set(list string) error {
 // buildFlags defines -pkgs, -tags and -hide.
 func (inv *invocation) buildFlags() {
 	inv.flags.StringVar(&inv.tags, "tags", "", "comma-separated `list` of build tags")
-	inv.flags.Var(&inv.pkgs, "pkgs", "record accesses in packages that match one of the `patterns`; \"all\" is\neverything, with the standard library (default: the main module)")
+	inv.flags.Var(&inv.pkgs, "pkgs", "record accesses only in packages that match one of the `patterns`\n(default: all packages, with the standard library)")
 	inv.flags.Var(&inv.hide, "hide", "do not record packages that match one of the `patterns`, but calls of their\nfunctions by other packages, with the objects that the calls may touch")
 	inv.flags.BoolVar(&inv.once, "hide.once", false, "follow the pointers of an object only once, and again after the program has written\na pointer there: cheaper, but it misses pointers that only other code writes")
 	inv.flags.IntVar(&inv.limit, "hide.limit", recorder.DefaultReach, "a hidden call that may touch more than so `many` objects counts as touching all")

@@ -113,7 +113,8 @@ func (w *observation) run(inv *invocation, cmd *exec.Cmd) (int, error) {
 	return status, err
 }
 
-// testedPackage returns the import path of the package whose tests a program runs, or the empty string.
+// testedPackage returns the import path of the package whose tests a program runs, or the empty
+// string.
 func testedPackage(p *recorder.Program) string {
 	exe := p.Executable()
 	if exe == nil {

@@ -72,8 +72,8 @@ func (inv *invocation) record() (int, error) {
 	return status, err
 }
 
-// commandOf returns the command that heisen test or heisen run would run, and a function that removes its
-// temporary files.
+// commandOf returns the command that heisen test or heisen run would run, and a function that
+// removes its temporary files.
 func (inv *invocation) commandOf(verb string, args []string) (cmd *exec.Cmd, remove func(), err error) {
 	switch verb {
 	case "test":
@@ -98,8 +98,8 @@ func numbered(name string, n int) string {
 	return fmt.Sprintf("%s-%d%s", strings.TrimSuffix(name, ext), n+1, ext)
 }
 
-// writeTrace writes a stream to a new file. The file is a complete trace of the events so far, whatever ends
-// the stream.
+// writeTrace writes a stream to a new file. The file is a complete trace of the events so far,
+// whatever ends the stream.
 func (inv *invocation) writeTrace(name string, stream *recorder.Stream) error {
 	f, err := os.Create(name)
 	if err != nil {
@@ -116,8 +116,8 @@ func (inv *invocation) writeTrace(name string, stream *recorder.Stream) error {
 	return err
 }
 
-// growing writes a trace that can be read at the same time. While events arrive, the file is at most a
-// second behind.
+// growing writes a trace that can be read at the same time. While events arrive, the file is at
+// most a second behind.
 type growing struct {
 	*trace.Writer
 	flushed time.Time

@@ -73,8 +73,8 @@ func TestScripts(t *testing.T) {
 	})
 }
 
-// setup lets the scripts share the caches of the user who runs the tests, and
-// keeps the go command from the network.
+// setup lets the scripts share the caches of the current user, and keeps the go command from the
+// network.
 func setup(t *testing.T) func(*testscript.Env) error {
 	out, err := exec.Command("go", "env", "-json", "GOCACHE", "GOMODCACHE").Output()
 	if err != nil {

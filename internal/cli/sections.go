@@ -47,8 +47,8 @@ func (inv *invocation) sections() (int, error) {
 	return Misused, misuse("%q is neither infer nor refine", verb)
 }
 
-// absolute returns the absolute path of a folder without symbolic links, in which form the go command names
-// source files.
+// absolute returns the absolute path of a folder without symbolic links, in which form the go
+// command names source files.
 func absolute(dir string) (string, error) {
 	dir, err := filepath.Abs(dir)
 	if err != nil {
@@ -60,7 +60,8 @@ func absolute(dir string) (string, error) {
 	return dir, nil
 }
 
-// relative returns a file's name relative to a folder, with slashes, or the name itself if there is none.
+// relative returns a file's name relative to a folder, with slashes, or the name itself if there is
+// none.
 func relative(dir, file string) string {
 	if rel, err := filepath.Rel(dir, filepath.FromSlash(file)); err == nil {
 		return filepath.ToSlash(rel)

@@ -71,8 +71,8 @@ func (inv *invocation) infer() (int, error) {
 	return Clean, nil
 }
 
-// writeInferred writes a sections file, with the names of source files relative to its folder, and prints a
-// summary on standard error.
+// writeInferred writes a sections file, with the names of source files relative to its folder, and
+// prints a summary on standard error.
 func (inv *invocation) writeInferred(found *infer.Inferred, file string, verbose bool) error {
 	dir := "."
 	if file != stdStream {

@@ -16,13 +16,13 @@ import (
 	"github.com/heisen-go/heisen/internal/recorder"
 )
 
-// session receives the streams of the instrumented programs that a command starts, directly or not: go test
-// starts one for each package, and tests may start more. Each stream has its own goroutine.
+// session receives the streams of the instrumented programs that a command starts, directly or not:
+// go test starts one for each package, and tests may start more. Each stream has its own goroutine.
 type session struct {
 	listener   *recorder.Listener
 	handle     handler
 	mode       recorder.Mode
-	live       *recorder.Live // what programs look for inside; may be nil
+	live       *recorder.Live // what programs themselves look for; may be nil
 	hidden     *recorder.Hidden
 	directives map[string]string // by variable that one names, where it stands
 	name       string            // of the tool
@@ -31,7 +31,7 @@ type session struct {
 	programs sync.WaitGroup
 	mu       sync.Mutex
 	seen     int                       // programs that connected
-	met      bool                      // a program came to a place that live names, or did not report
+	met      bool                      // a program reached a place that live names, or did not report whether it did
 	failed   error                     // the first error of a program
 	open     map[*recorder.Program]int // process IDs
 }
@@ -39,8 +39,8 @@ type session struct {
 // grace is how long programs are observed after the command that started them has ended.
 const grace = 10 * time.Second
 
-// A handler consumes the stream of a program and returns the exit status for a program that would exit with
-// status 0.
+// A handler consumes the stream of a program and returns the exit status for a program that would
+// exit with status 0.
 type handler func(number int, p *recorder.Program, stream *recorder.Stream) (status int32, err error)
 
 func newSession(inv *invocation, mode recorder.Mode, live *recorder.Live, handle handler) (*session, error) {
@@ -51,8 +51,8 @@ func newSession(inv *invocation, mode recorder.Mode, live *recorder.Live, handle
 	return &session{listener: l, handle: handle, mode: mode, live: live, hidden: inv.hidden, directives: inv.directives, name: inv.tool.Name, errors: inv.Err, open: map[*recorder.Program]int{}}, nil
 }
 
-// run starts cmd and consumes the streams of all instrumented programs below it until they have ended. It
-// returns the command's exit status.
+// run starts cmd and consumes the streams of all instrumented programs below it until they have
+// ended. It returns the command's exit status.
 func (s *session) run(cmd *exec.Cmd) (int, error) {
 	accepting := make(chan struct{})
 	go func() {
@@ -144,8 +144,8 @@ func (s *session) program(number int, p *recorder.Program) error {
 	return err
 }
 
-// drain reads the rest of a stream after its handler failed, because the program waits until everything is
-// read.
+// drain reads the rest of a stream after its handler failed, because the program waits until
+// everything is read.
 func drain(stream *recorder.Stream) {
 	batch := make([]heisen.Record, 1024)
 	for {
@@ -155,8 +155,8 @@ func drain(stream *recorder.Stream) {
 	}
 }
 
-// abandon disconnects the programs that are still running. Programs that have ended may have unread events;
-// their streams stay open.
+// abandon disconnects the programs that are still running. Programs that have ended may have unread
+// events; their streams stay open.
 func (s *session) abandon() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -179,9 +179,9 @@ func (s *session) fail(err error) {
 	fmt.Fprintf(s.errors, "%s: %v\n", s.name, err)
 }
 
-// runAndWait runs cmd to its end and returns its exit status, or 128 plus the signal that ended it. A
-// terminal's interrupt reaches the command directly, and heisen stays to report. A request to terminate is
-// passed on.
+// runAndWait runs cmd to its end and returns its exit status, or 128 plus the signal that ended it.
+// A terminal's interrupt reaches the command directly, and heisen stays to report. A request to
+// terminate is passed on.
 func runAndWait(cmd *exec.Cmd) (int, error) {
 	signals := make(chan os.Signal, 1)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)

@@ -88,7 +88,7 @@ func main() {
 	case s := <-signals:
 		fmt.Println("got", s)
 	case <-time.After(time.Minute):
-		panic("nobody asked")
+		panic("no signal")
 	}
 }
 `
@@ -118,8 +118,8 @@ func TestTerminate(t *testing.T) {
 	}
 }
 
-// TestInterruptBuild: before the program runs, a signal ends heisen, and nothing
-// stays behind. The go command is one that never answers.
+// TestInterruptBuild: before the program runs, a signal ends heisen, and no temporary files remain.
+// The go command in this test never answers.
 func TestInterruptBuild(t *testing.T) {
 	for _, signal := range []os.Signal{os.Interrupt, syscall.SIGTERM} {
 		dir := writeFiles(t, map[string]string{"go": "#!/bin/sh\ntouch asked\nexec sleep 60\n"})

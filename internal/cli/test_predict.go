@@ -11,10 +11,11 @@ import (
 	"github.com/heisen-go/heisen/report"
 )
 
-// confirmPredictions tries to confirm the bugs that mcm predicted from the tests, and reports them. It runs
-// the tests again with one goroutine at a time, because only then the positions of all operations are
-// known, and follows what mcm predicts from that. A prediction that does not come again, or that cannot
-// be followed, is tried as in heisen fuzz. A prediction that is not confirmed is still reported.
+// confirmPredictions tries to confirm the bugs that mcm predicted from the tests, and reports them.
+// It runs the tests again with one goroutine at a time, because only then are the positions of all
+// operations known, and follows what mcm predicts from these runs. A prediction that is not made
+// again, or that cannot be followed, is tried as in heisen fuzz. A prediction that is not confirmed
+// is still reported.
 func (w *observation) confirmPredictions(inv *invocation) error {
 	predicted, hidden := w.predictions.all()
 	if len(predicted) == 0 {
@@ -86,7 +87,8 @@ func (f *fuzzRun) confirmPredicted(ctx context.Context, predicted []report.Findi
 	return f.confirm(ctx, suspects)
 }
 
-// packagesOf returns the tested packages of findings. It returns nothing if one of them is not known.
+// packagesOf returns the tested packages of findings. It returns nothing if one of them is not
+// known.
 func packagesOf(findings []report.Finding) (packages []string) {
 	for i := range findings {
 		switch p := findings[i].Package; {

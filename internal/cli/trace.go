@@ -115,7 +115,7 @@ func (inv *invocation) print(ctx context.Context, r *trace.Reader, _ string) err
 	return err
 }
 
-// convert writes a trace in the other format, or the one asked for.
+// convert writes a trace in the other format, or the one requested for.
 func (inv *invocation) convert() (int, error) {
 	out := inv.flags.String("o", "", "write to `file`; - is standard output")
 	to := inv.flags.String("to", "", "target `format`: std or binary (default: the other one)")
@@ -150,10 +150,10 @@ func (inv *invocation) convert() (int, error) {
 }
 
 // targetFormat returns the requested format or, if none is requested, the other one than source.
-func targetFormat(asked string, source trace.Format) trace.Format {
+func targetFormat(requested string, source trace.Format) trace.Format {
 	switch {
-	case asked != "":
-		return trace.Format(asked)
+	case requested != "":
+		return trace.Format(requested)
 	case source == trace.Binary:
 		return trace.STD
 	}

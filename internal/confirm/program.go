@@ -39,8 +39,8 @@ type Source struct {
 	Args     []string // of the programs; for tests, those of the test binary
 }
 
-// Build compiles the programs into folder, which exists, and returns the toolchain as well. The caller
-// closes the programs.
+// Build compiles the programs into folder, which exists, and returns the toolchain as well. The
+// caller closes the programs.
 func (s *Source) Build(ctx context.Context, folder string) (programs []*Program, with *build.Toolchain, err error) {
 	b, err := build.New(ctx, "", "", s.Patterns...)
 	if err != nil {

@@ -42,10 +42,10 @@
 // Influences from outside are counted (inject/nondeterminism.go). A program that cannot go on is
 // ended with a report of its goroutines (inject/abortrun.go).
 //
-// [Hidden] packages are not recorded. Calls of their functions are Hide and Reveal events with the
-// sets of objects that the calls may touch (inject/hide.go). The program finds each set anew
-// (inject/reach.go), or sends once what objects point to, and again when that has changed, and the
-// sets are made here (inject/objectgraph.go, objects.go).
+// [Hidden] packages are not recorded. Calls of their functions by other packages are Hide and
+// Reveal events with the sets of objects that the calls may touch (inject/hide.go). The program
+// finds each set anew (inject/reach.go), or sends once what objects point to, and again when that
+// has changed, and the sets are made here (inject/objectgraph.go, objects.go).
 //
 // Package testing is patched to report the test that a goroutine runs. In Symbols that is a call at
 // a site that has a Task.

@@ -199,7 +199,7 @@ func (p *Program) Open(want Want) (*Stream, error) {
 		add(wantSched, schedule)
 	}
 	p.stream, stream.answer = stream, p.conn
-	// The answer lets the program go on, and end. If it is gone, the stream will show that.
+	// The answer lets the program continue. If the program has ended, the stream will show that.
 	p.conn.Write(append(append32(nil, flags), messages...))
 	return stream, nil
 }

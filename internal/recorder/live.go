@@ -22,8 +22,8 @@ type Live struct {
 	Brief bool
 }
 
-// Noise makes goroutines wait now and then while their accesses are pending, so that others run
-// meanwhile (section 3.3 of the paper).
+// Noise makes goroutines wait now and then while their accesses are pending. Other goroutines then
+// run in between (section 3.3 of the paper).
 type Noise struct {
 	// Strength is the number of points in a thousand at which goroutines wait, from 0 to 1000.
 	Strength int
@@ -182,7 +182,7 @@ func (s *Stream) setRaceLosses(words []uint64) error {
 
 // overlaps delivers an overlap that g has found.
 func (m *merger) overlaps(g *goroutine, record []uint64) error {
-	who, other := record[2], record[3]
+	accessID, other := record[2], record[3]
 	o := Overlap{Section: int(uint16(record[5])) - 1, End: int(uint16(record[5]>>16)) - 1}
 	if record[5] == byOrder {
 		o = Overlap{Unordered: true, Section: -1, End: -1}
@@ -196,7 +196,7 @@ func (m *merger) overlaps(g *goroutine, record []uint64) error {
 	if err := m.addAccess(&o, other, record[4]&(1<<48-1), 1); err != nil {
 		return err
 	}
-	if err := m.addAccess(&o, who, record[0]&argMask, max(record[4]>>48, 1)); err != nil {
+	if err := m.addAccess(&o, accessID, record[0]&argMask, max(record[4]>>48, 1)); err != nil {
 		return err
 	}
 	if m.s.overlap != nil {
@@ -205,9 +205,9 @@ func (m *merger) overlaps(g *goroutine, record []uint64) error {
 	return nil
 }
 
-// addAccess adds an access to o: who has its goroutine, op and place.
-func (m *merger) addAccess(o *Overlap, who, addr, size uint64) error {
-	a, err := m.access(who, addr, size)
+// addAccess adds an access to o: accessID has its goroutine, op and place.
+func (m *merger) addAccess(o *Overlap, accessID, addr, size uint64) error {
+	a, err := m.access(accessID, addr, size)
 	if err == nil {
 		o.Accesses = append(o.Accesses, a)
 	}
@@ -215,26 +215,27 @@ func (m *merger) addAccess(o *Overlap, who, addr, size uint64) error {
 }
 
 // access returns an access that the program has described.
-func (m *merger) access(who, addr, size uint64) (a heisen.Access, err error) {
-	p, err := m.s.place(who & (1<<placeBits - 1))
+func (m *merger) access(accessID, addr, size uint64) (a heisen.Access, err error) {
+	p, err := m.s.place(accessID & (1<<placeBits - 1))
 	if err != nil {
 		return a, err
 	}
-	if who>>32 == unknownG {
+	if accessID>>32 == unknownG {
 		m.s.syms.SetThread(unknownG, heisen.ThreadInfo{Name: "a goroutine that ended long ago"})
 	}
-	op := heisen.Op(who >> placeBits)
+	op := heisen.Op(accessID >> placeBits)
 	if !op.IsAccess() {
 		return a, m.s.corrupt("access of operation %d", op)
 	}
 	return heisen.Access{
-		Op: op, Thread: heisen.Thread(who >> 32), Object: heisen.Object(addr), Size: size,
+		Op: op, Thread: heisen.Thread(accessID >> 32), Object: heisen.Object(addr), Size: size,
 		Site: p.site, Context: m.s.syms.Context(heisen.Cursor{Calls: p.calls, Locks: p.locks}),
 	}, nil
 }
 
-// The five kinds of package internal/core/atomrace's Losses, and the place of Unnamed, after those that
-// say that an access was compared with others, but not they with it, or not wholly.
+// numLosses is the number of fields of Losses in package internal/core/atomrace, and lossUnnamed
+// the index of Unnamed. The fields before it count accesses that were compared with others only in
+// part.
 const (
 	numLosses   = 5
 	lossUnnamed = 2

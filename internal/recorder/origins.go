@@ -31,7 +31,7 @@ func (s *Stream) addOrigins(words []uint64) error {
 			info.Forked, info.Parent, info.Site = true, parent, p.site
 			info.Context = s.syms.Context(heisen.Cursor{Calls: p.calls, Locks: p.locks})
 		case at != 0 || parent != 0:
-			return s.corrupt("goroutine %d is started by nobody, goroutine %d at %#x", id, parent, at)
+			return s.corrupt("goroutine %d is started by no goroutine, goroutine %d at %#x", id, parent, at)
 		}
 		s.syms.SetThread(id, info)
 	}

@@ -274,7 +274,7 @@ func (s *Stream) read() error {
 	return s.corrupt("message of kind %d", m.kind)
 }
 
-// end returns the error with which the stream ends when the program is gone.
+// end returns the error with which the stream ends after the connection has ended.
 func (s *Stream) end() error {
 	if left := s.merge.lostEvents(); left > 0 {
 		return &LostError{left}
@@ -314,7 +314,7 @@ func (s *Stream) take() error {
 			return s.corrupt("words of no goroutine")
 		}
 		if b.g.ended || b.g.id != b.id {
-			return s.corrupt("goroutine %d goes on after its end", b.id)
+			return s.corrupt("goroutine %d continues after its end", b.id)
 		}
 		n, err := s.merge.deliver(b.g, b.at, words)
 		if err != nil {

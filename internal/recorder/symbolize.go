@@ -25,12 +25,12 @@ type processSymbolizer struct {
 	out      *bufio.Reader
 }
 
-// newProcessSymbolizer prepares to ask the executable of process pid. In a process that was itself
-// started to be asked it fails. That ends the chain if the executable is not an instrumented
-// program but one that uses this package.
+// newProcessSymbolizer prepares a symbolizer for the executable of process pid. It fails in a
+// process that was itself started as a symbolizer. Otherwise an executable that is no instrumented
+// program but uses this package would start processes without end.
 func newProcessSymbolizer(pid int) (*processSymbolizer, error) {
 	if os.Getenv(symbolizeEnv) != "" {
-		return nil, errors.New("asked for symbols, not to ask for them")
+		return nil, errors.New("a symbolizer must not start another symbolizer")
 	}
 	exe, emulator, err := openProgram(pid)
 	if err != nil {

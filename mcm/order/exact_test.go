@@ -188,7 +188,7 @@ func tryMode(rng *rand.Rand, p *order.Problem, goal int, all []model, queries []
 }
 
 // checkOf returns a check that returns one or several clauses of p that the candidate violates, and
-// sometimes others. told says, by clause, whether the solver has it.
+// sometimes others. told has, by clause, whether the solver has it.
 func checkOf(rng *rand.Rand, s *order.Solver, p *order.Problem, told []bool) func([]order.Node) [][]order.Lit {
 	return func([]order.Node) [][]order.Lit {
 		m, err := modelOf(s, p)

@@ -2,7 +2,7 @@ package order
 
 import "fmt"
 
-// CriticalSection says that a lock is held from one node to another.
+// CriticalSection is the interval from one node to another in which a lock is held.
 type CriticalSection struct {
 	Start, End Node // negative: held from the beginning, or to the end
 	Holder     int  // sections of the same holder do not exclude each other
@@ -107,7 +107,7 @@ func (s *Solver) orderSections(i, j int32) bool {
 	return s.derive(x.End, y.Start, ruleNote{rule: ruleSections, index: i, other: j})
 }
 
-// explainSections appends to clause the negations of the literals because of which section j starts
+// explainSections appends to clause the negations of the literals that imply that section j starts
 // after the end of section i.
 func (s *Solver) explainSections(i, j int32, place int32, clause *[]lit) {
 	x, y := &s.sections.list[i], &s.sections.list[j]

@@ -9,7 +9,7 @@ import (
 // Variable is a variable that nodes write and read; see NewVariable.
 type Variable int32
 
-// Write says that a node writes a value to a variable.
+// Write is the write of a value to a variable by a node.
 type Write struct {
 	Node  Node
 	Value int32
@@ -40,7 +40,7 @@ type valueOf struct {
 	value    int32
 }
 
-// variable says where the writes of a Variable are in reads.writes.
+// variable has the indices of the writes of a Variable in reads.writes.
 type variable struct {
 	initial int32   // index of its initial value
 	at      []int32 // by chain its first write; and one more
@@ -228,7 +228,7 @@ func (w *valueSet) accepts(value int32) bool {
 	return false
 }
 
-// choice returns the choice variable of a read and a write. The literal says that the write comes
+// choice returns the choice variable of a read and a write. The literal means that the write comes
 // before the read and no rival comes between them. That can hold for several writes. choice makes
 // the variable if there is none.
 func (s *Solver) choice(i, x int32) int32 {

@@ -130,8 +130,8 @@ func TestContradictions(t *testing.T) {
 	}
 }
 
-// TestPreferred: without constraints the order found is the preferred one, and an
-// assumption moves only what it must.
+// TestPreferred checks that without constraints the result is the preferred order, and that an
+// assumption moves only the nodes that it must.
 func TestPreferred(t *testing.T) {
 	s := mustNew(t, []int{3, 3})
 	hint := []order.Node{0, 3, 1, 4, 2, 5}
@@ -147,8 +147,8 @@ func TestPreferred(t *testing.T) {
 	}
 }
 
-// TestBudget: a budget makes hard queries unknown, is per query, and a solver goes
-// on where it was.
+// TestBudget checks that a budget makes hard queries unknown and holds for each query, and that later
+// queries without a budget have the right results.
 func TestBudget(t *testing.T) {
 	f := maximal.Encode(workload.Hot(workload.Params{Threads: 4, Events: 300, Seed: 3}))
 	s, err := f.Solver(order.WithBudget(1, 0))
@@ -189,8 +189,8 @@ func TestBudget(t *testing.T) {
 	}
 }
 
-// TestContext: Solve stops when its context is done, also in the midst of a search, and a later
-// call goes on.
+// TestContext checks that Solve stops when its context is done, also during a search, and that later
+// calls continue.
 func TestContext(t *testing.T) {
 	s := mustNew(t, []int{2, 2})
 	done, cancel := context.WithCancel(context.Background())
@@ -215,7 +215,7 @@ func TestContext(t *testing.T) {
 	}
 }
 
-// TestZero: methods of a Solver that NewSolver did not make fail, and do not panic.
+// TestZero checks that methods of a Solver that NewSolver did not make fail without a panic.
 func TestZero(t *testing.T) {
 	for _, s := range []*order.Solver{nil, {}} {
 		if _, err := solve(s, nil, nil); !errors.Is(err, order.ErrZero) {
@@ -242,8 +242,8 @@ func TestZero(t *testing.T) {
 	}
 }
 
-// TestDeterminism: the same calls have the same results and the same statistics,
-// also while other solvers run.
+// TestDeterminism checks that the same calls have the same results and statistics, also while other
+// solvers run.
 func TestDeterminism(t *testing.T) {
 	f := maximal.Encode(workload.Hot(workload.Params{Threads: 3, Events: 250, Seed: 5}))
 	run := func() (string, error) {
@@ -274,8 +274,7 @@ func TestDeterminism(t *testing.T) {
 	group.Wait()
 }
 
-// TestSteadyState: once a solver has seen its queries, asking them again does not
-// allocate.
+// TestSteadyState checks that repeated queries do not allocate.
 func TestSteadyState(t *testing.T) {
 	f := maximal.Encode(workload.Mixed(workload.Params{Threads: 4, Events: 400, Seed: 2}))
 	s, err := f.Solver()
@@ -299,7 +298,7 @@ func TestSteadyState(t *testing.T) {
 	}
 }
 
-// TestSMTLIB looks at the text of a problem with everything in it.
+// TestSMTLIB checks the text of a problem with all kinds of constraints.
 func TestSMTLIB(t *testing.T) {
 	p := order.Problem{
 		Chains: []int{2, 1}, Bools: 1, Require: []order.Lit{lit(0, 2)},
@@ -394,7 +393,7 @@ func FuzzSolve(f *testing.F) {
 	})
 }
 
-// TestStats: the counters count what they say, for one query that needs all.
+// TestStats checks all counters with one query that needs all of them.
 func TestStats(t *testing.T) {
 	f := maximal.Encode(workload.Hot(workload.Params{Threads: 4, Events: 300, Seed: 3}))
 	s, err := f.Solver(order.WithRestarts(1), order.WithReduction(10))

@@ -37,11 +37,11 @@ const (
 	heisenSeenRacesBits = 12
 )
 
-// heisenFoundRace is a race: the access of who at addr, and the earlier one of other at otherAddr.
-// An access is described as in the record of an overlap (wire.go).
+// heisenFoundRace is a race: the two accesses, each described as in the record of an overlap
+// (wire.go), and their addresses.
 type heisenFoundRace struct {
-	who, other      uint64
-	addr, otherAddr uintptr
+	later, earlier         uint64
+	laterAddr, earlierAddr uintptr
 }
 
 // heisenStartAlone begins to look for races in a program that has no analyzer. It is called during
@@ -90,7 +90,7 @@ func heisenPrintKept() {
 // run on the system stack.
 func heisenNoteRace(r heisenFoundRace) (alone bool) {
 	a := &heisenAlone
-	pair := r.who<<32 | r.other&(1<<32-1)
+	pair := r.later<<32 | r.earlier&(1<<32-1)
 	seen := &a.seen[pair*0x9E3779B97F4A7C15>>(64-heisenSeenRacesBits)]
 	heisenPrintKept()
 	if atomic.Load64(seen) == pair {

@@ -116,8 +116,8 @@ func heisenTask(name string) {
 	}
 }
 
-// sync.Pool and package syscall call this where they order what is hardly related: all users of a
-// pool, and a read after all writes to anything.
+// sync.Pool and package syscall call this where they order operations that are hardly related: all
+// users of a pool, and a read after all writes to anything.
 
 //go:linkname race_AcquireByChance internal/race.AcquireByChance
 //go:nosplit
@@ -126,8 +126,8 @@ func race_AcquireByChance(addr unsafe.Pointer) {
 }
 
 // race_HandingOut is called when package testing begins, or ends, to distribute the iterations of a
-// parallel benchmark. This orders nothing for race detection. A recording has it, since what else
-// may happen depends on it.
+// parallel benchmark. This orders nothing for race detection. A recording has it, because
+// predictions depend on it.
 //
 //go:linkname race_HandingOut internal/race.HandingOut
 //go:nosplit

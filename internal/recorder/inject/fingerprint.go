@@ -12,9 +12,9 @@ import "internal/bytealg"
 func heisenRaceFingerprint(r *heisenFoundRace) uint64 {
 	t := &heisenAlone.out
 	t.clear()
-	t.place(r.who)
+	t.place(r.later)
 	middle := t.used
-	t.place(r.other)
+	t.place(r.earlier)
 	a, b := t.since(0)[:middle], t.since(middle)
 	if b < a {
 		a, b = b, a
@@ -29,8 +29,8 @@ func heisenRaceFingerprint(r *heisenFoundRace) uint64 {
 }
 
 // place appends the text of an access: its op, and the function and line of its innermost frame.
-func (t *heisenText) place(who uint64) {
-	_, op, place, _ := heisenWhoseAccess(who)
+func (t *heisenText) place(access uint64) {
+	_, op, place, _ := heisenAccessParts(access)
 	t.add(heisenOpNames[op][0])
 	t.add(" ")
 	pc := uint32(*heisenNode(place))

@@ -8,10 +8,10 @@ import (
 )
 
 // Origins: which goroutine has started which, and where. A program that finds bugs itself sends no
-// events, so a finding must say where the goroutines concerned come from. It is kept here, in 16
-// bytes for each goroutine that ever was, and sent with the finding, with all ancestors. Numbers
-// are not reused, so goroutines may have ended long ago. Hooks write entries on the goroutine's
-// stack; sending takes the system stack and heisen.sendLock.
+// events, so a finding must say where its goroutines come from. Each goroutine that ever existed
+// has an entry of 16 bytes here. A finding is sent with the entries of its goroutines and of all
+// their ancestors. Numbers are not reused, so goroutines may have ended long ago. Hooks write
+// entries on the goroutine's stack; sending takes the system stack and heisen.sendLock.
 
 // heisenOrigin is the origin of a goroutine.
 type heisenOrigin struct {
@@ -72,7 +72,7 @@ func heisenSetGoid(h *heisenG, goid uint64) {
 	}
 }
 
-// heisenSetOrigin notes that parent starts a goroutine at pc.
+// heisenSetOrigin records that parent starts a goroutine at pc.
 //
 //go:nosplit
 func heisenSetOrigin(parent *heisenG, child uint32, pc uintptr) {

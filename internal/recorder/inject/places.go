@@ -19,7 +19,7 @@ import (
 const (
 	heisenPlaceBits = 24
 	heisenMaxPlaces = 1 << heisenPlaceBits
-	heisenRoot      = 1 << 31 // stands for the place of a goroutine that nobody called
+	heisenRoot      = 1 << 31 // stands for the place of a goroutine without a caller
 	// heisenSparePlaces are reserved for places without a path, of which there are few.
 	heisenSparePlaces     = 1 << 20
 	heisenCachePlaces     = 1 << heisenCacheBits // of a P
@@ -40,8 +40,8 @@ var heisenPlaces struct {
 // heisenTable is a hash table of node numbers with open addressing. A table that is too small is
 // replaced and not freed, since others may still use it.
 //
-// Programs with many locks have many sets of locks, and many places with each. What a critical
-// section needs of these is searched in one cache line first. The nodes, which were mostly added
+// Programs with many locks have many sets of locks, and many places with each. The places that a
+// critical section needs are searched in one cache line first. The nodes, which were mostly added
 // together, are together, too.
 type heisenTable struct {
 	_       sys.NotInHeap

@@ -24,10 +24,10 @@ var heisenOpNames = [...][3]string{
 	heisenAtomicUpdate: {"atomic-update", "Atomic update", "atomic update"},
 }
 
-// heisenWhoseAccess takes the description of an access apart: the goroutine, the op, the place, and
+// heisenAccessParts takes the description of an access apart: the goroutine, the op, the place, and
 // the set of locks.
-func heisenWhoseAccess(who uint64) (id, op, place, locks uint32) {
-	id, op, place = uint32(who>>32), uint32(who)>>heisenPlaceBits, uint32(who)%heisenMaxPlaces
+func heisenAccessParts(access uint64) (id, op, place, locks uint32) {
+	id, op, place = uint32(access>>32), uint32(access)>>heisenPlaceBits, uint32(access)%heisenMaxPlaces
 	if node := *heisenNode(place); uint32(node>>32)&^(heisenMaxPlaces-1) == heisenNodeAccess {
 		place, locks = uint32(node>>32)%heisenMaxPlaces, uint32(node)
 	}
@@ -37,26 +37,26 @@ func heisenWhoseAccess(who uint64) (id, op, place, locks uint32) {
 // heisenComposeRace composes the report of a race.
 func heisenComposeRace(fingerprint uint64, r *heisenFoundRace) {
 	t := &heisenAlone.out
-	id, op, place, locks := heisenWhoseAccess(r.who)
-	otherID, otherOp, otherPlace, otherLocks := heisenWhoseAccess(r.other)
+	id, op, place, locks := heisenAccessParts(r.later)
+	earlierID, earlierOp, earlierPlace, earlierLocks := heisenAccessParts(r.earlier)
 	t.clear()
 	t.add(heisenReportLine)
 	t.add("WARNING: DATA RACE\n")
 	t.add(heisenOpNames[op][0])
 	t.add(" races with earlier ")
-	t.add(heisenOpNames[otherOp][0])
+	t.add(heisenOpNames[earlierOp][0])
 	t.add("\nFound by fasttrack, fingerprint ")
 	t.hex(fingerprint, 16)
 	t.add("\n\n")
 	t.add(heisenOpNames[op][1])
-	t.access(id, place, locks, r.addr)
+	t.access(id, place, locks, r.laterAddr)
 	t.add("\nPrevious ")
-	t.add(heisenOpNames[otherOp][2])
-	t.access(otherID, otherPlace, otherLocks, r.otherAddr)
+	t.add(heisenOpNames[earlierOp][2])
+	t.access(earlierID, earlierPlace, earlierLocks, r.earlierAddr)
 	g := &heisenPrintedGoroutines
 	g.count = 0
 	t.origins(id)
-	t.origins(otherID)
+	t.origins(earlierID)
 	t.add(heisenReportLine)
 }
 

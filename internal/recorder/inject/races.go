@@ -236,10 +236,10 @@ func heisenReportRaces(b *heisenBuf, h *heisenG) {
 	n := b.races.Count
 	b.races.Count, b.races.Bytes = 0, 0
 	if !heisen.on || heisenFastTrack.Exhausted() {
-		return // nobody listens, or lost state may have ordered the accesses
+		return // the connection is closed, or lost state may have ordered the accesses
 	}
 	a := &b.racing
-	who := uint64(h.id)<<32 | uint64(heisenKindOps[a.kind])<<heisenPlaceBits | a.place
+	accessID := uint64(h.id)<<32 | uint64(heisenKindOps[a.kind])<<heisenPlaceBits | a.place
 	for i := range n {
 		r := &b.races.At[i]
 		if r.Entry == a.lastReported {
@@ -252,10 +252,10 @@ func heisenReportRaces(b *heisenBuf, h *heisenG) {
 		}
 		other := uint64(id)<<32 | uint64(heisenKindOps[r.Kind])<<heisenPlaceBits | r.Entry&heisenFastTrackPlaceMask
 		at := r.Addr + uint64(heisenAtomRaceLowestBit(r.Bytes))
-		if heisenShadow.racesOnly && heisenNoteRace(heisenFoundRace{who, other, a.addr, uintptr(at)}) {
+		if heisenShadow.racesOnly && heisenNoteRace(heisenFoundRace{accessID, other, a.addr, uintptr(at)}) {
 			continue
 		}
-		heisenPutOverlap(b, h, uint64(a.addr), who, other, uint64(min(a.size, 1<<16-1))<<48|at, heisenByOrder)
+		heisenPutOverlap(b, h, uint64(a.addr), accessID, other, uint64(min(a.size, 1<<16-1))<<48|at, heisenByOrder)
 	}
 }
 

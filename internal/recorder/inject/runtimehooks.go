@@ -376,8 +376,8 @@ func heisenUserPC(callerpc, pc, fp uintptr) uintptr {
 	return callerpc
 }
 
-// An access to a composite value is an access to all its bytes, for a write may change any part.
-// Everything else is written as a whole, so its first byte stands for it.
+// An access to a composite value is an access to all its bytes, because a write may change any
+// part. Everything else is written as a whole, so its first byte stands for it.
 
 func raceReadObjectPC(t *_type, addr unsafe.Pointer, callerpc, pc uintptr) {
 	racereadrangepc(addr, heisenAccessSize(t), callerpc, pc)

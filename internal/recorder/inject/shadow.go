@@ -115,7 +115,7 @@ func heisenFastTrackDecrement(x *atomic.Uint32) uint32 { return x.Add(-1) }
 
 // heisenFastTrackPauseSpinning pauses about as long as the runtime's own locks do, and longer if
 // that was not enough. Looking sooner would take the cache line away from the owner, which needs it
-// to go on.
+// to continue.
 //
 //go:nosplit
 func heisenFastTrackPauseSpinning(tries uint32) {
@@ -193,7 +193,7 @@ func heisenCellAt(addr uintptr) *heisenFastTrackCell {
 	return r.cell(addr)
 }
 
-// heisenMarkUsed notes that a cell in the block of addr may not be empty.
+// heisenMarkUsed records that a cell in the block of addr may not be empty.
 //
 //go:nosplit
 func heisenMarkUsed(addr uintptr) {

@@ -103,7 +103,8 @@ func heisenAnswer() (answer int32, ok bool) {
 	}
 }
 
-// heisenSend sends a message. If the connection is gone, recording ends and the program goes on.
+// heisenSend sends a message. If the connection is broken, recording ends and the program
+// continues.
 func heisenSend(kind, id, skipped uint32, p unsafe.Pointer, n uintptr) {
 	header := [4]uint32{kind, id, uint32(n), skipped}
 	heisenLock(&heisen.sendLock)
@@ -158,7 +159,7 @@ func heisenFlush(b *heisenBuf) {
 }
 
 // heisenSendWords sends the complete words of b that were not sent. b.lock is held; the owner may
-// go on appending.
+// append more.
 func heisenSendWords(b *heisenBuf) {
 	end := atomic.Loaduintptr(&b.pos)
 	skipped := min(atomic.Load64(&b.filter.skipped)-b.skippedSent, 1<<32-1)
@@ -185,7 +186,7 @@ func heisenFlushAll(patience int64) {
 	}
 }
 
-// heisenForever is the patience of a thread that knows that the lock's holder will go on.
+// heisenForever is the patience of a thread that knows that the lock's holder will continue.
 const heisenForever = -1
 
 // heisenTryLock tries to get a lock for patience nanoseconds.
@@ -286,8 +287,8 @@ func heisenEndRecording() bool {
 	return true
 }
 
-// Patience with threads that are in a hook. They go on once they have a processor and the analyzer
-// catches up, but the end of a program is not worth a longer wait.
+// Patience with threads that are in a hook. They continue once they have a processor and the
+// analyzer catches up, but the end of a program is not worth a longer wait.
 const (
 	heisenEndPatience   = 10 * 1000 * 1000 * 1000 // ns
 	heisenAbortPatience = 1000 * 1000 * 1000      // ns

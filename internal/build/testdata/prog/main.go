@@ -1,5 +1,5 @@
-// Command prog is what the tests of the recorder record: programs in one, chosen
-// by the first argument.
+// Command prog has the programs that the tests of the recorder record. The first argument selects
+// one.
 package main
 
 import (
@@ -9,9 +9,8 @@ import (
 	"slices"
 )
 
-// race and norace hold programs with and without a data race in any schedule,
-// others those that the tests look at closer, deterministic those that are for
-// deterministic runs.
+// race and norace have programs with and without a data race in any schedule. others has those for
+// single tests, and deterministic those for deterministic runs.
 var race, norace, others, deterministic map[string]func()
 
 func init() {
