@@ -1,6 +1,7 @@
 package build
 
 import (
+	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
@@ -74,6 +75,29 @@ func TestLeftBehind(t *testing.T) {
 					}
 				}
 			})
+		}
+	}
+}
+
+// TestCoverageOfLeftBehind: a program that waits for goroutines has written its coverage, and its
+// status is that of the race.
+func TestCoverageOfLeftBehind(t *testing.T) {
+	b, err := New(t.Context(), "testdata/alone", "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	exe, dir := filepath.Join(t.TempDir(), "left"), t.TempDir()
+	if err := b.Build(t.Context(), "testdata/alone", exe, []string{"-cover"}, "./left"); err != nil {
+		t.Fatal(err)
+	}
+	for _, kind := range []string{"sleeping", "exit-0", "exit-3", "none"} {
+		alone{exe: exe, args: []string{kind}, env: []string{"GOCOVERDIR=" + dir}}.run(t)
+		files, err := filepath.Glob(filepath.Join(dir, "covcounters.*"))
+		if err != nil || len(files) != 1 {
+			t.Errorf("%s: files %q, error %v", kind, files, err)
+		}
+		for _, file := range files {
+			os.Remove(file)
 		}
 	}
 }

@@ -92,8 +92,13 @@ func setup(t *testing.T) func(*testscript.Env) error {
 	if err != nil {
 		t.Fatal(err)
 	}
+	module, err := filepath.Abs(filepath.Join("..", ".."))
+	if err != nil {
+		t.Fatal(err)
+	}
 	return func(env *testscript.Env) error {
 		env.Setenv("HEISEN_DIR", filepath.Dir(self))
+		env.Setenv("HEISEN_MODULE", module)
 		for name, dir := range caches {
 			env.Setenv(name, dir)
 		}

@@ -113,21 +113,19 @@ func heisenOpenLog() int32 {
 		closing = 0x80000 // in programs that this one starts
 	)
 	var path [4096]byte
-	name := heisenText{at: uintptr(unsafe.Pointer(&path))}
-	if len(heisenOptions.logPath)+22 > len(path) {
-		name.add("?")
-	} else {
+	name, fd := heisenText{at: uintptr(unsafe.Pointer(&path))}, int32(-1)
+	if len(heisenOptions.logPath)+len(".18446744073709551615\x00") <= len(path) {
 		name.add(heisenOptions.logPath)
 		name.add(".")
 		name.number(uint64(heisenGetpid()))
+		how := int32(_O_WRONLY | create | closing | toEnd)
+		if !heisenAlone.opened {
+			how |= empty
+		}
+		fd = open(&path[0], how, 0o644)
 	}
-	how := int32(_O_WRONLY | create | closing | toEnd)
-	if !heisenAlone.opened {
-		how |= empty
-	}
-	fd := open(&path[0], how, 0o644)
 	if fd < 0 && !heisenAlone.opened {
-		print("heisen: GORACE: log_path: cannot open ", name.since(0), "\n")
+		print("heisen: GORACE: log_path: cannot open ", heisenOptions.logPath, ".", heisenGetpid(), "\n")
 	}
 	heisenAlone.opened = true
 	return fd
