@@ -18,6 +18,10 @@ type Builder struct {
 	gcflags   []string // in the order of the go command
 }
 
+// MainModules is a pattern for New: the packages of the main module or modules, and what the build
+// names, such as files or a package of another module.
+const MainModules = "work"
+
 // New prepares builds in the folder dir, the working directory if empty. The overlay is kept in
 // cacheDir, by default a folder in the user's cache folder, and shared by all builds with the same
 // Go installation. Accesses are recorded in packages that match patterns, which are those of the go
@@ -99,6 +103,11 @@ func (b *Builder) chooseFlags(ctx context.Context, dir string, patterns []string
 		b.gcflags = append(b.gcflags, pkg+"="+instrument)
 	}
 	for _, pattern := range patterns {
+		if pattern == MainModules {
+			// The second is for what the build names.
+			b.gcflags = append(b.gcflags, MainModules+"="+instrument, instrument)
+			continue
+		}
 		how, err := b.patternFlags(ctx, dir, pattern)
 		if err != nil {
 			return err

@@ -34,7 +34,7 @@ func (p *Program) Close() {
 type Source struct {
 	Verb     string   // test or run
 	Packages []string // as the go command takes them
-	Patterns []string // of packages in which accesses are recorded
+	Patterns []string // of packages in which accesses are recorded; if empty, build.MainModules
 	Tags     []string
 	Args     []string // of the programs; for tests, those of the test binary
 }
@@ -42,7 +42,11 @@ type Source struct {
 // Build compiles the programs into folder, which exists, and returns the toolchain as well. The
 // caller closes the programs.
 func (s *Source) Build(ctx context.Context, folder string) (programs []*Program, with *build.Toolchain, err error) {
-	b, err := build.New(ctx, "", "", s.Patterns...)
+	patterns := s.Patterns
+	if len(patterns) == 0 {
+		patterns = []string{build.MainModules}
+	}
+	b, err := build.New(ctx, "", "", patterns...)
 	if err != nil {
 		return nil, nil, err
 	}

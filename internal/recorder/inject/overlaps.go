@@ -257,17 +257,20 @@ func (h *heisenG) depthAt(pc uint64) uint32 {
 // heisenAtomicFrames is the largest number of calls within sync/atomic for an operation.
 const heisenAtomicFrames = 4
 
-// heisenLeaveCalls ends the sections of calls that h has left.
+// heisenLeaveCalls ends the sections of calls that h has left. It runs on the system stack: functions
+// such as reflect.callMethod leave little of the goroutine's.
 //
 //go:nosplit
 func heisenLeaveCalls(h *heisenG) {
-	b := heisenBufOfP()
-	if b == nil {
-		heisenOverlaps.table.Exit(&h.pending, h.depth(), &heisenNoHits)
-		return
-	}
-	heisenOverlaps.table.Exit(&h.pending, h.depth(), &b.hits)
-	b.report(h)
+	systemstack(func() {
+		b := heisenBufOfP()
+		if b == nil {
+			heisenOverlaps.table.Exit(&h.pending, h.depth(), &heisenNoHits)
+			return
+		}
+		heisenOverlaps.table.Exit(&h.pending, h.depth(), &b.hits)
+		b.report(h)
+	})
 }
 
 // drawNoise decides at random whether h must wait.
