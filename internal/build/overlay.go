@@ -149,7 +149,7 @@ var patches = []struct {
 		// The monitor thread is about to sleep because the whole program is idle. The call that it
 		// would make does nothing on Linux.
 		replaceCalls("sysmon", "osRelax(true)", "heisenPoll()", 1),
-		atStart("os_beforeExit", "if exitCode != 0 { heisenStop() }"),
+		atStart("os_beforeExit", "heisenBeforeExit(exitCode)"),
 	}},
 	{"runtime/mgc.go", []patch{
 		atStart("gcSweep", "heisenBarrier()"),

@@ -419,6 +419,9 @@ func TestOtherReleases(t *testing.T) {
 				t.Fatal(err)
 			}
 			verdicts(t, exe)
+			if got := (alone{exe: exe, args: []string{"write-write"}}).run(t); got.status != 66 || numReports(got.stderr) != 1 {
+				t.Errorf("without an analyzer: status %d: %s", got.status, got.stderr)
+			}
 			replay(t, exe, 2)
 			stopAtCopies(t, exe)
 		})

@@ -37,6 +37,7 @@ func TestMain(m *testing.M) {
 	os.Setenv("CGO_ENABLED", "0") // where C is linked the runtime finds no deadlocks
 	status := m.Run()
 	os.RemoveAll(built.dir)
+	os.RemoveAll(aloneDir)
 	os.Exit(status)
 }
 

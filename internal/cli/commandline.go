@@ -8,10 +8,10 @@ import (
 	"github.com/heisen-go/heisen/internal/build"
 )
 
-// commandLine is the command line of a go test or go run that heisen runs, without heisen's own
-// flags.
+// commandLine is the command line of a go build, go run or go test that heisen runs, without heisen's
+// own flags.
 type commandLine struct {
-	verb  string // test or run
+	verb  string // build, run or test
 	parts []part
 }
 
@@ -27,6 +27,11 @@ func (inv *invocation) refineLine() error {
 
 // runLine parses arguments in the form of go run. It sets heisen's flags.
 func (inv *invocation) runLine() error { return inv.parseLine(&grammar{verb: "run"}, (*grammar).run) }
+
+// buildLine parses arguments in the form of go build. It sets heisen's flags.
+func (inv *invocation) buildLine() error {
+	return inv.parseLine(&grammar{verb: "build"}, (*grammar).build)
+}
 
 func (inv *invocation) parseLine(g *grammar, parse func(*grammar, []string) error) error {
 	g.own = inv.flags

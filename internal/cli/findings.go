@@ -76,6 +76,19 @@ func (f *findings) collect(from origin) (c *fold.Set, done func() int) {
 	}
 }
 
+// reported returns how many findings of a stream are reported so far.
+func (f *findings) reported(c *fold.Set) int {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	keys := map[findingKey]bool{} // a race that was seen in both orders is one
+	for _, item := range c.All() {
+		if key := keyOf(item); !f.known[key].hidden {
+			keys[key] = true
+		}
+	}
+	return len(keys)
+}
+
 // see takes a finding that is new in its stream, or new in this order of the accesses.
 func (f *findings) see(item fold.Item, from origin) {
 	f.mu.Lock()

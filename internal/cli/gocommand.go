@@ -219,9 +219,14 @@ func (p *patterns) Set(list string) error {
 	return nil
 }
 
+// pkgsFlag defines -pkgs.
+func (inv *invocation) pkgsFlag() {
+	inv.flags.Var(&inv.pkgs, "pkgs", "record accesses only in packages that match one of the `patterns`; work is\nthe main module (default: all packages; for fuzz, work)")
+}
+
 // buildFlags defines -pkgs and -hide.
 func (inv *invocation) buildFlags() {
-	inv.flags.Var(&inv.pkgs, "pkgs", "record accesses only in packages that match one of the `patterns`; work is\nthe main module (default: all packages; for fuzz, work)")
+	inv.pkgsFlag()
 	inv.flags.Var(&inv.hide, "hide", "do not record packages that match one of the `patterns`, but calls of their\nfunctions by other packages, with the objects that the calls may touch")
 	inv.flags.BoolVar(&inv.once, "hide.once", false, "follow the pointers of an object only once, and again after the program has written\na pointer there: cheaper, but it misses pointers that only other code writes")
 	inv.flags.IntVar(&inv.limit, "hide.limit", recorder.DefaultReach, "a hidden call that may touch more than so `many` objects counts as touching all")

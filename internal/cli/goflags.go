@@ -25,6 +25,9 @@ var (
 	// goRunFlags are flags of go run only.
 	goRunFlags = map[string]bool{"exec": true}
 
+	// goOutputFlags are flags of go build only.
+	goOutputFlags = map[string]bool{"o": true}
+
 	// goTestFlags are flags that go test itself handles, besides those of go build.
 	goTestFlags = map[string]bool{"c": false, "exec": true, "o": true, "vet": true}
 
@@ -49,8 +52,8 @@ var refused = map[string]string{
 	"C":       "it must be the first argument after the command",
 }
 
-// goFlagNamed finds a flag of go test or go run, or none without a verb. It returns the name
-// without the prefix "test.".
+// goFlagNamed finds a flag of go build, go run or go test, or none without a verb. It returns the
+// name without the prefix "test.".
 func goFlagNamed(verb, name string) (short string, takesValue, known bool) {
 	tables := []map[string]bool{goRunFlags, goBuildFlags}
 	switch verb {
@@ -61,6 +64,8 @@ func goFlagNamed(verb, name string) (short string, takesValue, known bool) {
 			return strings.TrimPrefix(name, "test."), takesValue, true
 		}
 		tables[0] = goTestFlags
+	case "build":
+		tables[0] = goOutputFlags
 	}
 	for _, table := range tables {
 		if takesValue, known = table[name]; known {
@@ -70,15 +75,19 @@ func goFlagNamed(verb, name string) (short string, takesValue, known bool) {
 	return "", false, false
 }
 
-// goFlagNames returns the names of the flags of go test or go run that are in its help, or none
-// without a verb.
+// goFlagNames returns the names of the flags of go build, go run or go test that are in its help, or
+// none without a verb.
 func goFlagNames(verb string) []string {
 	if verb == "" {
 		return nil
 	}
 	all := maps.Clone(goBuildFlags)
-	maps.Copy(all, goRunFlags)
-	if verb == "test" {
+	switch verb {
+	case "build":
+		maps.Copy(all, goOutputFlags)
+	case "run":
+		maps.Copy(all, goRunFlags)
+	case "test":
 		maps.Copy(all, goTestFlags)
 		maps.Copy(all, goBinaryFlags)
 		all["args"] = false

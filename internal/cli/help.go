@@ -13,6 +13,7 @@ func commands() []command {
 	return []command{
 		testCommand,
 		runCommand,
+		buildCommand,
 		fuzzCommand,
 		replayCommand,
 		recordCommand,
@@ -110,7 +111,7 @@ All flags, detectors and more: %s help %s -all
 		fmt.Fprintf(w, "\n%s", filled(c.long))
 	}
 	printFlags(w, inv.flags)
-	if inv.flags.Lookup("detect") != nil {
+	if inv.flags.Lookup("detect") != nil && c.name != buildCommand.name {
 		fmt.Fprint(w, "\ndetectors:\n")
 		for _, d := range inv.tool.detectors() {
 			fmt.Fprintf(w, "  %-10s %s\n", d.Name, wrapped(d.Promise, 13))

@@ -68,6 +68,7 @@ func (w *observation) run(inv *invocation, cmd *exec.Cmd) (int, error) {
 		from := origin{symbols: stream.Symbols(), pkg: testedPackage(p), memory: &allocsite.Tracker{}}
 		collector, done := w.found.collect(from)
 		w.overlaps.observe(stream, w.found, func(_ recorder.Overlap, f heisen.Finding) { collector.Add(f) })
+		stream.OnCount(func() int { return w.found.reported(collector) })
 		sink, reported := heisen.Sink(collector.Add), done
 		if w.predictions != nil {
 			predicted, number := w.predictions.collect(from)

@@ -33,10 +33,10 @@ func (p *part) String() string {
 	return "-" + p.name + "=" + p.value
 }
 
-// grammar takes command lines apart as go test and go run do. Flags of heisen's may stand wherever
+// grammar takes command lines apart as go build, go run and go test do. Flags of heisen's may stand wherever
 // flags of the go command may stand.
 type grammar struct {
-	verb     string        // test or run
+	verb     string        // build, run or test
 	own      *flag.FlagSet // heisen's flags; the values are not set
 	ownFirst bool          // a name that both have is heisen's
 	parts    []part
@@ -182,6 +182,20 @@ func (g *grammar) run(args []string) error {
 		args = args[1:]
 	}
 	g.add(programWord, args...)
+	return nil
+}
+
+// build takes a command line of go build apart: flags, then packages or the files of one.
+func (g *grammar) build(args []string) error {
+	args, err := g.flags(args)
+	if err != nil {
+		return err
+	}
+	if len(args) > 0 && args[0] == "--" {
+		g.add(separator, args[0])
+		args = args[1:]
+	}
+	g.add(packageName, args...)
 	return nil
 }
 

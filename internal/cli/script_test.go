@@ -44,6 +44,7 @@ func TestMain(m *testing.M) {
 //	flip file N          flip a bit of byte N of a file; from its end if negative
 //	corpus file          copy a trace of package trace's corpus
 //	events file             check that a file is the output of go test -json
+//	fingerprint a b      check that the reports in two files have the same fingerprints
 //	fingerprints in out  extract the sorted fingerprints from findings in JSON
 //	example name         copy a package of examples/racefuzz
 //	append file          append what the latest command has printed
@@ -65,6 +66,7 @@ func TestScripts(t *testing.T) {
 			"corpus": copyCorpus,
 			"events": checkEvents,
 
+			"fingerprint":  sameFingerprints,
 			"fingerprints": fingerprints,
 			"example":      copyExample,
 			"append":       appendOutput,
@@ -94,8 +96,13 @@ func setup(t *testing.T) func(*testscript.Env) error {
 	if err != nil {
 		t.Fatal(err)
 	}
+	module, err := filepath.Abs(filepath.Join("..", ".."))
+	if err != nil {
+		t.Fatal(err)
+	}
 	return func(env *testscript.Env) error {
 		env.Setenv("HEISEN_DIR", filepath.Dir(self))
+		env.Setenv("HEISEN_MODULE", module)
 		for name, dir := range caches {
 			env.Setenv(name, dir)
 		}
@@ -225,6 +232,23 @@ func checkEvents(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Check(lines.Err())
 	if last != "fail" {
 		ts.Fatalf("the package's last event is %q, want fail", last)
+	}
+}
+
+// sameFingerprints compares the fingerprints of the reports in two files, in any order.
+func sameFingerprints(ts *testscript.TestScript, neg bool, args []string) {
+	noNegation(ts, neg, args, 2, "fingerprint a b")
+	var found [2][]string
+	for i := range found {
+		for line := range strings.Lines(ts.ReadFile(args[i])) {
+			if _, f, ok := strings.Cut(line, ", fingerprint "); ok {
+				found[i] = append(found[i], f)
+			}
+		}
+		slices.Sort(found[i])
+	}
+	if len(found[0]) == 0 || !slices.Equal(found[0], found[1]) {
+		ts.Fatalf("%s has %q, %s has %q", args[0], found[0], args[1], found[1])
 	}
 }
 

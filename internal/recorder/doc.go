@@ -29,6 +29,10 @@
 //   - [Live] sends overlapping accesses and violated sections, found with package
 //     internal/core/atomrace (inject/overlaps.go).
 //
+// A program without a socket is in the mode Races and prints its races itself (inject/alone.go,
+// inject/racereport.go, inject/options.go). So does one in the mode Races that has lost its
+// connection. At their end, programs wait for goroutines that can still run (inject/leftbehind.go).
+//
 // A program that sends no events keeps the origins of its goroutines and sends those that a finding
 // names (inject/origins.go).
 //

@@ -110,6 +110,23 @@ type Overlap struct {
 // reads the stream. Threads and sites are those of the stream's Symbols.
 func (s *Stream) OnOverlap(receive func(Overlap)) { s.overlap = receive }
 
+// OnCount sets the function that says how many findings were reported so far. The program asks now
+// and then, once it has delivered findings, for package testing fails the test that was running. The
+// function is called on the goroutine that reads the stream.
+func (s *Stream) OnCount(reported func() int) { s.reported = reported }
+
+// answerCount tells the program how many findings were reported.
+func (s *Stream) answerCount() {
+	if s.answer == nil {
+		return
+	}
+	count := 0
+	if s.reported != nil {
+		count = min(s.reported(), countAnswer-1)
+	}
+	s.answer.Write(append32(nil, uint32(count|countAnswer))) // if the program is gone, the stream will show that
+}
+
 // LiveResult is the result of Live for a program that ended regularly.
 type LiveResult struct {
 	// Ended means that the program has sent the result.

@@ -54,6 +54,40 @@ func TestOverlaps(t *testing.T) {
 	}
 }
 
+// TestCount: a program that asks how many findings were reported gets an answer about those that it
+// has sent before.
+func TestCount(t *testing.T) {
+	rec := message(helloMessage(), msgPlaces, 0, 0x100, 0x200)
+	rec = message(rec, msgCount, 0)
+	rec = message(rec, msgWords, 0, word(opSwitch, 0), 0, word(opBegin, orphan|1),
+		word(opOverlap, varBase), 0, accessID(0, heisen.Write, 2), accessID(0, heisen.Read, 1), 8<<48|varBase, byOrder)
+	rec = message(rec, msgCount, 0)
+	s, err := NewStream(bytes.NewReader(rec), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := drain(s); err != nil {
+		t.Errorf("without anybody to answer to: error %v", err)
+	}
+	for _, counted := range []bool{true, false} {
+		if s, err = NewStream(bytes.NewReader(rec), nil); err != nil {
+			t.Fatal(err)
+		}
+		var answers bytes.Buffer
+		s.answer = &answers
+		n := 0
+		s.OnOverlap(func(Overlap) { n++ })
+		want := append32(nil, countAnswer, countAnswer)
+		if counted {
+			s.OnCount(func() int { return n })
+			want = append32(nil, countAnswer, countAnswer|1)
+		}
+		if _, err := drain(s); err != nil || !bytes.Equal(answers.Bytes(), want) {
+			t.Errorf("answers %x, want %x, error %v", answers.Bytes(), want, err)
+		}
+	}
+}
+
 // TestRaceLosses reads what may have hidden races.
 func TestRaceLosses(t *testing.T) {
 	s, _, err := readAll(t, message(helloMessage(), msgRaces, 0, 7, 1))

@@ -41,6 +41,9 @@ type Stream struct {
 	overlaps   []Overlap // that were not delivered
 	liveResult LiveResult
 	raceLosses RaceLosses
+	asked      bool       // the program wants to know how many findings were reported
+	reported   func() int // answers that; may be nil
+	answer     io.Writer  // to the program; may be nil
 
 	meeting   func(Meeting)
 	meetings  []Meeting // that were not delivered
@@ -185,6 +188,10 @@ func (s *Stream) more() error {
 			s.meeting(m)
 		}
 		s.meetings = s.meetings[:0]
+		if s.asked {
+			s.asked = false
+			s.answerCount()
+		}
 	}
 	return nil
 }
@@ -242,6 +249,9 @@ func (s *Stream) read() error {
 		return s.addMeeting(m.words)
 	case msgChoices:
 		return s.addChoices(m.words)
+	case msgCount:
+		s.asked = true
+		return nil
 	case msgBarrier:
 		if left := s.merge.pending(); left > 0 {
 			return s.corrupt("%d words cannot be merged at a collection", left)

@@ -63,6 +63,9 @@ const (
 	msgObjects      = 13
 	msgRaces        = 14
 	msgOrigins      = 15
+	msgCount        = 18
+
+	countAnswer = 1 << 30
 
 	byOrder  = 1 << 63
 	unknownG = 1<<32 - 1

@@ -34,9 +34,6 @@ func RaceDisable() { getg().raceignore++ }
 //go:nosplit
 func RaceEnable() { getg().raceignore-- }
 
-// RaceErrors returns 0: the process that receives the events counts findings.
-func RaceErrors() int { return 0 }
-
 // Package internal/race, with which the standard library annotates itself.
 
 //go:linkname race_Read internal/race.Read

@@ -17,8 +17,10 @@ func heisenBarrier() {
 		if heisen.races && heisenFinalizing() {
 			heisenFastTrack.Collect()
 		}
-		heisenFlushAll(heisenForever)
-		heisenSend(heisenMsgBarrier, 0, 0, nil, 0)
+		if heisen.open {
+			heisenFlushAll(heisenForever)
+			heisenSend(heisenMsgBarrier, 0, 0, nil, 0)
+		}
 	}
 }
 

@@ -381,6 +381,7 @@ func heisenPutOverlap(b *heisenBuf, h *heisenG, addr, accessID, other, where, se
 	h.words += 6
 	b.commit(p + 6)
 	b.wrote()
+	atomic.Xadd64(&heisen.found, 1)
 }
 
 // heisenSendOverlapStats sends what was lost and which ends of sections were seen.

@@ -231,7 +231,7 @@ func (b *heisenBuf) setRacing(kind uint32, place uint64, addr, size uintptr) {
 	a.kind, a.place, a.addr, a.size = kind, place, addr, size
 }
 
-// heisenReportRaces sends the races of b.racing, which the current hook of h has found.
+// heisenReportRaces sends or prints the races of b.racing, which the current hook of h has found.
 func heisenReportRaces(b *heisenBuf, h *heisenG) {
 	n := b.races.Count
 	b.races.Count, b.races.Bytes = 0, 0
@@ -252,6 +252,9 @@ func heisenReportRaces(b *heisenBuf, h *heisenG) {
 		}
 		other := uint64(id)<<32 | uint64(heisenKindOps[r.Kind])<<heisenPlaceBits | r.Entry&heisenFastTrackPlaceMask
 		at := r.Addr + uint64(heisenAtomRaceLowestBit(r.Bytes))
+		if heisenShadow.racesOnly && heisenNoteRace(heisenFoundRace{accessID, other, a.addr, uintptr(at)}) {
+			continue
+		}
 		heisenPutOverlap(b, h, uint64(a.addr), accessID, other, uint64(min(a.size, 1<<16-1))<<48|at, heisenByOrder)
 	}
 }

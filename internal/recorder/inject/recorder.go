@@ -69,6 +69,7 @@ type heisenRecorder struct {
 	stamp uint64 // next sequence number
 	_     [56]byte
 	lost  uint64 // events that could not be recorded
+	found uint64 // findings that were sent, with repetition
 }
 
 var heisen heisenRecorder

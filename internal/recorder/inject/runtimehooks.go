@@ -27,9 +27,23 @@ func raceinit() (gctx, pctx uintptr) {
 	return 0, raceproccreate() // for the first P
 }
 
-//go:nosplit
+// racefini ends a program that exits with status 0.
 func racefini() {
+	heisenAwaitOthers(true)
 	exit(heisenFinish())
+}
+
+// heisenBeforeExit is called before a program exits by os.Exit. If status is 0, racefini follows. A
+// test binary with a failed test waits for goroutines, too: as a rule, it is about to end although
+// others still run.
+func heisenBeforeExit(status int) {
+	if status == 0 {
+		return
+	}
+	if heisenTasks.some {
+		heisenAwaitOthers(false)
+	}
+	heisenStop()
 }
 
 //go:nosplit

@@ -27,8 +27,10 @@ func init() {
 		heisenSymbolize()
 		exit(0)
 	}
+	heisenReadOptions(gogetenv(heisenOptionsEnv))
 	path := gogetenv(heisenSocketEnv)
 	if path == "" {
+		heisenStartAlone()
 		return
 	}
 	fd := heisenConnect(path)
@@ -115,7 +117,11 @@ func heisenSend(kind, id, skipped uint32, p unsafe.Pointer, n uintptr) {
 // heisenSent ends the recording if something could not be sent.
 func heisenSent(ok bool) {
 	if !ok && heisen.open {
-		heisen.on, heisen.overlapsOnly, heisen.open = false, false, false
+		heisen.open = false
+		if heisenAloneNow() {
+			return
+		}
+		heisen.on, heisen.overlapsOnly = false, false
 		print("heisen: the analyzer is gone; the rest of this run is not recorded\n")
 	}
 }
@@ -204,7 +210,7 @@ var heisenPolled int64
 // heisenPoll is called by the monitor thread, which has no P. It sends words of Ps that are idle or
 // slow to fill their buffers.
 func heisenPoll() {
-	if !heisen.on {
+	if !heisen.on || !heisen.open {
 		return
 	}
 	now := nanotime1()
@@ -215,17 +221,25 @@ func heisenPoll() {
 	heisenFlushAll(0)
 }
 
-// heisenFinish ends the recording of a program that exits with status 0. It returns the status that
-// the analyzer wants instead.
+// heisenFinish ends the recording of a program that exits with status 0. It returns the status to
+// exit with instead.
 //
 //go:nosplit
 func heisenFinish() (status int32) {
 	systemstack(func() {
-		if !heisenEndRecording() {
-			return
+		if heisen.open {
+			heisenLock(&heisenReported.lock) // for good: nobody else waits for an answer
 		}
-		if answer, ok := heisenAnswer(); ok {
-			status = answer
+		if heisenEndRecording() {
+			if heisenReported.ended {
+				status = heisenReported.status
+			} else if answer, ok := heisenAnswer(); ok {
+				status = answer
+			}
+		}
+		if heisenAlone.on {
+			heisenPrintKept()
+			status = heisenAloneStatus()
 		}
 	})
 	return status
@@ -237,7 +251,13 @@ func heisenFinish() (status int32) {
 //
 //go:nosplit
 func heisenStop() {
-	systemstack(func() { heisenEndRecording() })
+	systemstack(func() {
+		heisenEndRecording()
+		if heisenAlone.on {
+			heisenPrintKept()
+			heisenAloneEnd()
+		}
+	})
 }
 
 // heisenEndRecording sends the rest and ends the recording. It reports whether it did: if several
@@ -313,6 +333,10 @@ func heisenAbort() {
 		return
 	}
 	systemstack(func() {
+		if heisenAlone.on {
+			heisenAloneEnd()
+			return
+		}
 		heisenAwaitHooks(heisenAbortPatience)
 		if heisenTryLock(&heisen.sendLock, heisenAbortPatience) {
 			heisenUnlock(&heisen.sendLock)

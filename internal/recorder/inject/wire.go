@@ -93,6 +93,9 @@ const (
 	// has started it.
 	heisenMsgOrigins = 15
 
+	heisenMsgCount    = 18 // the receiver answers how many findings it has reported so far, with this flag:
+	heisenCountAnswer = 1 << 30
+
 	heisenByOrder  = 1 << 63   // in an overlap's last word
 	heisenUnknownG = 1<<32 - 1 // stands for a goroutine that is no longer known
 
