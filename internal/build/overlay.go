@@ -73,6 +73,7 @@ func newOverlay(t *Toolchain) (overlay, error) {
 		return nil, err
 	}
 	o["testing/heisen.go"] = []byte(testingTask)
+	o["syscall/heisen_child.go"] = []byte(syscallChild)
 	if err := o.addAtomics(read); err != nil {
 		return nil, err
 	}
@@ -96,6 +97,36 @@ func heisenHandOut(handed *atomic.Uint64, n uint64) uint64 {
 	last := handed.Add(n)
 	race.HandingOut(false)
 	return last
+}
+`
+
+// syscallChild has the function that the patches of package syscall call. A program that starts its
+// own executable again, as tests do, has that recorded, too, whatever environment it gives it. Other
+// programs are not told of heisen.
+const syscallChild = `package syscall
+
+import "internal/race"
+
+func heisenForkEnv(path string, attr *ProcAttr, sys *SysProcAttr) []string {
+	if sys.Chroot != "" { // it cannot connect
+		return attr.Env
+	}
+	if attr.Dir != "" && path != "" && path[0] != '/' {
+		path = attr.Dir + "/" + path
+	}
+	return heisenEnv(path, attr.Env, false)
+}
+
+func heisenEnv(path string, env []string, replaced bool) []string {
+	variable := race.ChildEnv(replaced)
+	if variable == "" {
+		return env
+	}
+	var self, child Stat_t
+	if Stat("/proc/self/exe", &self) != nil || Stat(path, &child) != nil || self.Dev != child.Dev || self.Ino != child.Ino {
+		return env
+	}
+	return append(env[:len(env):len(env)], variable)
 }
 `
 
@@ -125,6 +156,7 @@ var patches = []struct {
 		// would make does nothing on Linux.
 		replaceCalls("sysmon", "osRelax(true)", "heisenPoll()", 1),
 		atStart("os_beforeExit", "if exitCode != 0 { heisenStop() }"),
+		atStart("syscall_runtime_BeforeExec", "heisenBeforeExec()"),
 	}},
 	{"runtime/mgc.go", []patch{
 		atStart("gcSweep", "heisenBarrier()"),
@@ -189,6 +221,7 @@ var patches = []struct {
 		replaceStatements("racereadrangepc(srcPtr, uintptr(n)*typ.Size_, callerpc, pc)",
 			"if from, n := heisenCopied(srcPtr, dstPtr, uintptr(n)*typ.Size_); n != 0 { racereadrangepc(from, n, callerpc, pc) }", 1),
 	}},
+	{"runtime/runtime.go", []patch{atStart("syscall_Exit", "heisenStop()")}},
 	{"runtime/rand.go", []patch{atStart("rand", "if heisenDraws() { return heisenRandom() }")}},
 	{"runtime/vgetrandom_linux.go", []patch{atStart("vgetrandom", "if heisenDraws() { heisenGetrandom(p); return len(p), true }")}},
 	{"runtime/debug.go", []patch{
@@ -244,6 +277,10 @@ var patches = []struct {
 		atStart("Pool.Put", "if race.Enabled { race.Synchronizing(unsafe.Pointer(p)) }"),
 		atStart("Pool.Get", "if race.Enabled { race.Synchronizing(unsafe.Pointer(p)) }"),
 		replaceCalls("Pool.Get", "race.Acquire(poolRaceAddr(x))", "race.AcquireByChance(poolRaceAddr(x))", 1),
+	}},
+	{"syscall/exec_unix.go", []patch{
+		replaceExpressions("forkExec", "attr.Env", "heisenForkEnv(argv0, attr, sys)", 1),
+		replaceCalls("Exec", "SlicePtrFromStrings(envv)", `SlicePtrFromStrings(heisenEnv(argv0, envv, true))`, 1),
 	}},
 	{"syscall/syscall_unix.go", []patch{
 		replaceCalls("Read", "race.Acquire(unsafe.Pointer(&ioSync))", "race.Input(unsafe.Pointer(&ioSync), fd)", 1),

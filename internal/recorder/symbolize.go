@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"strconv"
 	"strings"
 	"sync"
 
@@ -29,15 +30,19 @@ type processSymbolizer struct {
 // started to be asked it fails. That ends the chain if the executable is not an instrumented
 // program but one that uses this package.
 func newProcessSymbolizer(pid int) (*processSymbolizer, error) {
-	if os.Getenv(symbolizeEnv) != "" {
+	if os.Getenv(symbolizeEnv) == strconv.Itoa(os.Getppid()) {
 		return nil, errors.New("asked for symbols, not to ask for them")
 	}
 	exe, emulator, err := openProgram(pid)
 	if err != nil {
 		return nil, err
 	}
-	return &processSymbolizer{exe: exe, emulator: emulator, env: append(libraryPath(pid), symbolizeEnv+"=1")}, nil
+	return &processSymbolizer{exe: exe, emulator: emulator, env: append(libraryPath(pid), askForSymbols())}, nil
 }
+
+// askForSymbols returns the environment variable that makes a child of this process answer. Such a
+// variable in the environment of a user does nothing.
+func askForSymbols() string { return fmt.Sprint(symbolizeEnv, "=", os.Getpid()) }
 
 // SymbolCache is a Symbolizer for all executions of an executable, which it asks only once for each
 // place. It is safe for concurrent use. Close it at the end.
@@ -54,7 +59,7 @@ func OpenSymbolCache(path string) (*SymbolCache, error) {
 	if err != nil {
 		return nil, err
 	}
-	env := []string{symbolizeEnv + "=1"}
+	env := []string{askForSymbols()}
 	if dirs, ok := os.LookupEnv(libraryEnv); ok {
 		env = append(env, libraryEnv+"="+dirs)
 	}

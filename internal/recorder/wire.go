@@ -63,6 +63,11 @@ const (
 	msgObjects      = 13
 	msgRaces        = 14
 	msgOrigins      = 15
+	msgRefused      = 16
+	msgReplaced     = 17
+
+	outOfClocks  = 1
+	beyondShadow = 2
 
 	byOrder  = 1 << 63
 	unknownG = 1<<32 - 1
@@ -90,7 +95,7 @@ const (
 	graphUntil = ^uint64(0)
 	follow     = 1<<32 - 1 // instead of the number of a set
 
-	version      = 8
+	version      = 9
 	wantFilter   = 1
 	wantMarks    = 2
 	wantRaces    = 4
@@ -99,7 +104,7 @@ const (
 	wantSched    = 32
 	wantHidden   = 64
 	headerBytes  = 16
-	helloBytes   = 32
+	helloBytes   = 40
 	byeBytes     = 16
 	// maxPayload is the size of a P's buffer.
 	maxPayload = 64 << 10
@@ -108,6 +113,7 @@ const (
 // The environment variables that the recorder reads.
 const (
 	socketEnv    = "HEISEN_SOCKET"
+	childEnv     = "HEISEN_CHILD_SOCKET"
 	symbolizeEnv = "HEISEN_SYMBOLIZE"
 )
 
