@@ -13,6 +13,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/heisen-go/heisen/internal/processes"
 )
 
 // ErrUnsupported is wrapped by errors about a Go release, platform or GOROOT that heisen cannot
@@ -84,9 +86,10 @@ func (t *Toolchain) leaveModules(dir string) error {
 	return nil
 }
 
-// command returns a go command.
+// command returns a go command. The end of the context ends everything that it has started, too.
 func (t *Toolchain) command(ctx context.Context, args ...string) *exec.Cmd {
 	cmd := exec.CommandContext(ctx, t.Go, args...)
+	processes.BindGo(cmd)
 	if len(t.env) > 0 {
 		cmd.Env = append(os.Environ(), t.env...)
 	}

@@ -24,6 +24,8 @@ import (
 	"io"
 	"slices"
 	"strings"
+	"sync/atomic"
+	"time"
 
 	"github.com/heisen-go/heisen/internal/recorder"
 	"github.com/heisen-go/heisen/report"
@@ -68,7 +70,10 @@ type invocation struct {
 	limit    int           // bound on the objects that a hidden call reaches
 	once     bool          // objects are followed once
 
+	ending     time.Time         // of what is done after that; zero at first
+	goCommand  bool              // the command that is run is go
 	hidden     *recorder.Hidden  // the hidden packages, after the program was built; nil if there are none
+	signal     atomic.Int32      // that has ended the command; 0 if none
 	directives map[string]string // position of the directive that names a variable, by variable
 }
 
@@ -132,6 +137,9 @@ func (c command) invoke(inv *invocation) int {
 		if status == Clean {
 			status = Failed
 		}
+	}
+	if ended, ok := inv.interrupted(); ok && status == Failed {
+		return ended
 	}
 	return status
 }

@@ -33,13 +33,19 @@ func (inv *invocation) goTestCommand(packages []string, flags testFlags) (*exec.
 	if !flags.count { // a cached result has no events
 		args = append(args, "-count=1")
 	}
-	b, err := build.New(inv.ctx, "", "", inv.pkgs...)
+	ctx, stop := inv.interruptible()
+	defer stop()
+	b, err := build.New(ctx, "", "", inv.pkgs...)
 	if err == nil {
-		err = inv.hidePackages(inv.ctx, b)
+		err = inv.hidePackages(ctx, b)
+	}
+	if ctx.Err() != nil {
+		return nil, ctx.Err()
 	}
 	if err != nil {
 		return nil, err
 	}
+	inv.goCommand = true
 	if inv.hidden != nil && !flags.linked { // go test strips symbols by default
 		args = append(args, "-ldflags=-s=false")
 	}

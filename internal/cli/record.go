@@ -66,7 +66,7 @@ func (inv *invocation) record() (int, error) {
 	if status == Clean && err == nil && s.seen == 0 {
 		err = errors.New("no instrumented program ran, so nothing was recorded")
 	}
-	if status == Clean && err != nil {
+	if status = s.status(status, 0); status == Clean && err != nil {
 		status = Failed
 	}
 	return status, err

@@ -26,23 +26,24 @@ type processSymbolizer struct {
 	out      *bufio.Reader
 }
 
+// askedBy is the variable that makes a program which process pid starts answer questions about symbols.
+// The number tells the program that the variable is meant for it, and does not come from the user's
+// environment.
+func askedBy(pid int) string { return symbolizeEnv + "=" + strconv.Itoa(pid) }
+
 // newProcessSymbolizer prepares to ask the executable of process pid. In a process that was itself
 // started to be asked it fails. That ends the chain if the executable is not an instrumented
 // program but one that uses this package.
 func newProcessSymbolizer(pid int) (*processSymbolizer, error) {
-	if os.Getenv(symbolizeEnv) == strconv.Itoa(os.Getppid()) {
+	if symbolizeEnv+"="+os.Getenv(symbolizeEnv) == askedBy(os.Getppid()) {
 		return nil, errors.New("asked for symbols, not to ask for them")
 	}
 	exe, emulator, err := openProgram(pid)
 	if err != nil {
 		return nil, err
 	}
-	return &processSymbolizer{exe: exe, emulator: emulator, env: append(libraryPath(pid), askForSymbols())}, nil
+	return &processSymbolizer{exe: exe, emulator: emulator, env: append(libraryPath(pid), askedBy(os.Getpid()))}, nil
 }
-
-// askForSymbols returns the environment variable that makes a child of this process answer. Such a
-// variable in the environment of a user does nothing.
-func askForSymbols() string { return fmt.Sprint(symbolizeEnv, "=", os.Getpid()) }
 
 // SymbolCache is a Symbolizer for all executions of an executable, which it asks only once for each
 // place. It is safe for concurrent use. Close it at the end.
@@ -59,7 +60,7 @@ func OpenSymbolCache(path string) (*SymbolCache, error) {
 	if err != nil {
 		return nil, err
 	}
-	env := []string{askForSymbols()}
+	env := []string{askedBy(os.Getpid())}
 	if dirs, ok := os.LookupEnv(libraryEnv); ok {
 		env = append(env, libraryEnv+"="+dirs)
 	}

@@ -57,7 +57,7 @@ func symbolizerOf(t *testing.T, script string) *processSymbolizer {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &processSymbolizer{exe: exe, env: []string{askForSymbols()}}
+	return &processSymbolizer{exe: exe, env: []string{askedBy(os.Getpid())}}
 }
 
 // TestHostileSymbolizer runs programs that are no symbolizers. Each gives an error, and close
