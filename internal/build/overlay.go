@@ -157,6 +157,7 @@ var patches = []struct {
 		replaceCalls("sysmon", "osRelax(true)", "heisenPoll()", 1),
 		atStart("os_beforeExit", "if exitCode != 0 { heisenStop() }"),
 		atStart("syscall_runtime_BeforeExec", "heisenBeforeExec()"),
+		atStart("syscall_runtime_AfterExec", "heisenAfterExec()"),
 	}},
 	{"runtime/mgc.go", []patch{
 		atStart("gcSweep", "heisenBarrier()"),
@@ -279,7 +280,7 @@ var patches = []struct {
 		replaceCalls("Pool.Get", "race.Acquire(poolRaceAddr(x))", "race.AcquireByChance(poolRaceAddr(x))", 1),
 	}},
 	{"syscall/exec_unix.go", []patch{
-		replaceExpressions("forkExec", "attr.Env", "heisenForkEnv(argv0, attr, sys)", 1),
+		replaceCalls("forkExec", "SlicePtrFromStrings(attr.Env)", "SlicePtrFromStrings(heisenForkEnv(argv0, attr, sys))", 1),
 		replaceCalls("Exec", "SlicePtrFromStrings(envv)", `SlicePtrFromStrings(heisenEnv(argv0, envv, true))`, 1),
 	}},
 	{"syscall/syscall_unix.go", []patch{

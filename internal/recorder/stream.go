@@ -222,7 +222,6 @@ func (s *Stream) read() error {
 		return err
 	}
 	s.skipped += uint64(m.skipped)
-	s.replaced = m.kind == msgReplaced
 	switch m.kind {
 	case msgWords:
 		if m.id >= maxBuffers {
@@ -256,6 +255,7 @@ func (s *Stream) read() error {
 	case msgChoices:
 		return s.addChoices(m.words)
 	case msgReplaced:
+		s.replaced = m.id != 0
 		return nil
 	case msgRefused:
 		return &RefusedError{textOf(m.words)}

@@ -119,7 +119,7 @@ func heisenSendQueued() {
 	o := &heisenOut
 	at := uintptr(o.sent % heisenRingBytes)
 	n := min(uintptr(atomic.Load(&o.queued)-o.sent), heisenRingBytes-at)
-	k := -_EBADF
+	k := 0 // broken
 	if heisenConnected() {
 		k = heisenSendto(heisen.fd, unsafe.Pointer(o.ring+at), n)
 	}

@@ -180,9 +180,18 @@ func heisenBeforeExec() {
 	}
 	systemstack(func() {
 		heisenFlushAll(heisenForever)
-		heisenSend(heisenMsgReplaced, 0, 0, nil, 0)
+		heisenSend(heisenMsgReplaced, 1, 0, nil, 0)
 		heisenDrain()
 	})
+}
+
+// heisenAfterExec is called if the program has not become another one.
+//
+//go:nosplit
+func heisenAfterExec() {
+	if heisen.on {
+		systemstack(func() { heisenSend(heisenMsgReplaced, 0, 0, nil, 0) })
+	}
 }
 
 // Patience with threads that are in a hook. They go on once they have a processor and the analyzer

@@ -94,7 +94,7 @@ const (
 	heisenMsgOrigins = 15
 
 	heisenMsgRefused  = 16 // instead of everything after the hello: this run is not recorded; payload: why, with zero bytes up to a whole word
-	heisenMsgReplaced = 17 // everything recorded before was sent; unless something follows, the program has become another one
+	heisenMsgReplaced = 17 // everything recorded before was sent; buffer: 1 if the program is about to become another one, 0 if it has not
 
 	heisenOutOfClocks  = 1
 	heisenBeyondShadow = 2

@@ -11,11 +11,11 @@ import (
 
 // race and norace hold programs with and without a data race in any schedule,
 // others those that the tests look at closer, deterministic those that are for
-// deterministic runs.
-var race, norace, others, deterministic map[string]func()
+// deterministic runs, meddling those that meddle with what belongs to the process.
+var race, norace, others, deterministic, meddling map[string]func()
 
 func init() {
-	race, norace, others, deterministic = races(), noRaces(), closer(), scheduled()
+	race, norace, others, deterministic, meddling = races(), noRaces(), closer(), scheduled(), descriptors()
 }
 
 func main() {
@@ -29,7 +29,7 @@ func main() {
 		return
 	}
 	var chosen []func()
-	for _, programs := range []map[string]func(){race, norace, others, deterministic} {
+	for _, programs := range []map[string]func(){race, norace, others, deterministic, meddling} {
 		if f, ok := programs[os.Args[1]]; ok {
 			chosen = append(chosen, f)
 		}
