@@ -42,6 +42,8 @@ const (
 	// heisenHeapShare is the part of scarce address space that is the heap's, of so many. Its cells
 	// take four.
 	heisenHeapShare = 6
+
+	heisenMaxArenasPower = 8
 )
 
 // The host of package internal/core/fasttrack; see its host.go.
@@ -135,6 +137,8 @@ func heisenFastTrackPauseSpinning(tries uint32) {
 // heisenInitFastTrack reserves address space, and reports whether there was some.
 func heisenInitFastTrack() bool {
 	m := &heisenFastTrackMemory
+	smaller := heisenArenasPower()
+	heisenFastTrack.LimitMemory(smaller)
 	for _, arena := range [...]struct {
 		at   *uintptr
 		size uintptr
@@ -144,8 +148,8 @@ func heisenInitFastTrack() bool {
 		{&m.nodes, heisenFastTrackMaxNodes * unsafe.Sizeof(heisenFastTrackNode{})},
 		{&m.blocks, heisenFastTrackMaxBlocks * unsafe.Sizeof(heisenFastTrackBlock{})},
 		{&m.blockRefs, heisenFastTrackMaxBlocks * unsafe.Sizeof(heisenFastTrackBlockRefs{})},
-		{&m.extensions, heisenFastTrackMaxExtensions * unsafe.Sizeof(heisenFastTrackExtension{})},
-		{&m.overflow, heisenFastTrackMaxOverflowEntries * unsafe.Sizeof(heisenFastTrackOverflowEntry{})},
+		{&m.extensions, heisenFastTrackMaxExtensions >> smaller * unsafe.Sizeof(heisenFastTrackExtension{})},
+		{&m.overflow, heisenFastTrackMaxOverflowEntries >> smaller * unsafe.Sizeof(heisenFastTrackOverflowEntry{})},
 	} {
 		if *arena.at = uintptr(heisenReserve(arena.size)); *arena.at == 0 {
 			return false
@@ -169,6 +173,21 @@ func heisenInitFastTrack() bool {
 	c.data.cells = c.heap.cells + span/8*heisenCellSize
 	c.beyond = racearenaend-c.heap.lo > span
 	return true
+}
+
+// heisenArenasPower returns by which power of two the largest arenas are to be smaller, so that
+// they take little of scarce address space. Smaller ones do not fill sooner, for then the rest of
+// the memory is scarce, too.
+func heisenArenasPower() (power uint32) {
+	const largest = heisenFastTrackMaxExtensions*unsafe.Sizeof(heisenFastTrackExtension{}) +
+		heisenFastTrackMaxOverflowEntries*unsafe.Sizeof(heisenFastTrackOverflowEntry{})
+	if p, err := mmap(nil, heisenMaxHeap, _PROT_NONE, _MAP_ANON|_MAP_PRIVATE|heisenNoReserve, -1, 0); err == 0 {
+		munmap(p, heisenMaxHeap)
+		return 0
+	}
+	for space := heisenAddressSpace() / 8; power < heisenMaxArenasPower && largest>>power > space; power++ {
+	}
+	return power
 }
 
 // reserve reserves address space for the cells of a heap of span bytes and of the data segments,
