@@ -61,7 +61,7 @@ func (inv *invocation) interrupted() (status int, ok bool) {
 }
 
 // endTree passes a signal on to the processes below heisen, and kills those that are still running after
-// a second, or when another signal comes.
+// a moment, or when another signal comes.
 func (s *session) endTree(root processes.Process, sig syscall.Signal, signals <-chan os.Signal) {
 	roots := []processes.Process{root}
 	s.mu.Lock()

@@ -255,10 +255,14 @@ func (s *session) runAndWait(cmd *exec.Cmd) (int, error) {
 	<-ended
 	var exit *exec.ExitError
 	if errors.As(err, &exit) {
-		if ws, ok := exit.Sys().(syscall.WaitStatus); ok && ws.Signaled() {
-			return 128 + int(ws.Signal()), nil
+		ws, ok := exit.Sys().(syscall.WaitStatus)
+		if !ok || !ws.Signaled() {
+			return exit.ExitCode(), nil
 		}
-		return exit.ExitCode(), nil
+		if s.goCommand && s.signal.CompareAndSwap(0, int32(ws.Signal())) { // nobody waits for the tests any more
+			s.endTree(root, ws.Signal(), signals)
+		}
+		return 128 + int(ws.Signal()), nil
 	}
 	if err != nil {
 		return Failed, err

@@ -97,15 +97,19 @@ func Tree(roots ...Process) (all []Process) {
 // pause is how often End looks whether processes have ended.
 const pause = 20 * time.Millisecond
 
+// rootPauses is how many pauses the first root lives longer than the other processes.
+const rootPauses = 20
+
 // End calls ask for each process of the trees below roots, which may signal it, and returns when all
 // of them have ended. It kills those that are still running after the grace period, or when hurry is
-// closed, and what they have started since.
+// closed, and what they have started since. The first root comes last: a go command removes
+// its temporary folder once all others have ended.
 func End(roots []Process, grace time.Duration, hurry <-chan struct{}, ask func(Process)) {
 	known := Tree(roots...)
 	for _, p := range known {
 		ask(p)
 	}
-	for deadline := time.Now().Add(grace); ; {
+	for deadline, killed := time.Now().Add(grace), 0; ; time.Sleep(pause) {
 		running := Tree(known...)
 		if len(running) == 0 {
 			return
@@ -115,20 +119,21 @@ func End(roots []Process, grace time.Duration, hurry <-chan struct{}, ask func(P
 		case <-hurry:
 		default:
 			if time.Now().Before(deadline) {
-				time.Sleep(pause)
 				continue
 			}
 		}
 		for _, p := range running {
-			p.Signal(syscall.SIGKILL)
+			if killed >= rootPauses || p != roots[0] {
+				p.Signal(syscall.SIGKILL)
+			}
 		}
-		time.Sleep(pause)
+		killed++
 	}
 }
 
 // GoGrace is how long a go command has to remove its temporary folder, and the programs below it to
 // end by themselves.
-const GoGrace = time.Second
+const GoGrace = 800 * time.Millisecond
 
 // BindGo makes the end of the context of a go command interrupt it, so that it removes its temporary
 // folder, and end everything below it.
