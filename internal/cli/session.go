@@ -35,7 +35,7 @@ type session struct {
 	programs sync.WaitGroup
 	mu       sync.Mutex
 	seen     int                       // programs that connected
-	killed   map[string]int            // programs that others have started and that were killed, by name
+	killed   map[string]int            // child processes that were killed, by the name of the program
 	met      bool                      // a program came to a place that live names, or did not report
 	failed   error                     // the first error of a program
 	open     map[*recorder.Program]int // process IDs
@@ -83,7 +83,7 @@ func (s *session) run(cmd *exec.Cmd) (int, error) {
 	s.programs.Wait()
 	orphans.Stop()
 	for name, n := range s.killed {
-		fmt.Fprintf(s.errors, "%s: %s: %d processes that it had started were killed; what they did last is not recorded\n", s.name, name, n)
+		fmt.Fprintf(s.errors, "%s: %s: %d child process(es) killed; what they did last is not recorded\n", s.name, name, n)
 	}
 	if s.live.NumPlaces() > 0 && s.seen > 0 && !s.met {
 		fmt.Fprintf(s.errors, "%s: no place of the sections or of the noise was reached: they may belong to other sources, or to packages that are not recorded\n", s.name)

@@ -231,3 +231,53 @@ func TestInterruptBuild(t *testing.T) {
 		}
 	}
 }
+
+// TestInterruptFuzz: what was confirmed before a signal is reported with a schedule, although it has
+// not been tried with all seeds.
+func TestInterruptFuzz(t *testing.T) {
+	dir := writeFiles(t, map[string]string{"go.mod": "module example.com/m\n\ngo 1.25\n", "main.go": `package main
+
+import (
+	"os"
+	"sync"
+)
+
+var n int
+
+func count(done func()) {
+	defer done()
+	n++
+}
+
+func main() {
+	var wg sync.WaitGroup
+	for range 2 {
+		wg.Add(1)
+		go count(wg.Done)
+	}
+	wg.Wait()
+	f, err := os.OpenFile("runs", os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o666)
+	if err != nil {
+		panic(err)
+	}
+	f.Write([]byte("."))
+	info, err := f.Stat()
+	f.Close()
+	if err == nil && info.Size() == 40 {
+		os.WriteFile("ready", nil, 0o666)
+	}
+}
+`})
+	status, _, stderr := signalled(t, dir, nil, "ready", toHeisen, syscall.SIGTERM, "fuzz", "-seeds", "1:1000000", "run", ".")
+	if status != 66 || !strings.Contains(stderr, "heisen replay heisen-fuzz/") || !strings.Contains(stderr, "heisen fuzz: interrupted\n") {
+		t.Errorf("exit status %d\n%s", status, stderr)
+	}
+	schedules, err := filepath.Glob(filepath.Join(dir, "heisen-fuzz", "*.schedule"))
+	if err != nil || len(schedules) == 0 {
+		t.Fatalf("schedules %v, %v", schedules, err)
+	}
+	t.Chdir(dir)
+	if status, stdout, stderr := heisenCommand("replay", schedules[0]); status != 66 {
+		t.Errorf("replay: status %d\n%s%s", status, stdout, stderr)
+	}
+}
