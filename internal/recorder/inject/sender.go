@@ -193,17 +193,19 @@ func heisenAwaitSent(sent uint32) bool {
 	return atomic.Load(&o.broken) == 0
 }
 
-// heisenDrain waits until everything so far is with the analyzer.
-func heisenDrain() {
+// heisenDrain waits until everything so far is sent, and reports whether it is.
+func heisenDrain() bool {
 	o := &heisenOut
 	if !o.started {
-		return
+		return true
 	}
-	queued := atomic.Load(&o.queued)
-	for {
+	for queued := atomic.Load(&o.queued); ; {
 		sent := atomic.Load(&o.sent)
-		if int32(queued-sent) <= 0 || !heisenAwaitSent(sent) {
-			return
+		if int32(queued-sent) <= 0 {
+			return true
+		}
+		if !heisenAwaitSent(sent) {
+			return false
 		}
 	}
 }

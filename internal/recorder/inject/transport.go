@@ -26,8 +26,13 @@ func heisenSend(kind, id, skipped uint32, p unsafe.Pointer, n uintptr) {
 func heisenSent(ok bool) {
 	if !ok && heisen.open {
 		heisen.on, heisen.overlapsOnly, heisen.open = false, false, false
-		print("heisen: the analyzer is gone; the rest of this run is not recorded\n")
+		heisenGone()
 	}
+}
+
+// heisenGone says that the recording has ended before the program.
+func heisenGone() {
+	print("heisen: the analyzer is gone; the rest of this run is not recorded\n")
 }
 
 // heisenFlush empties the buffer of the current P.
@@ -152,7 +157,10 @@ func heisenEndRecording() bool {
 	stamps, _ := heisenAwaitHooks(heisenEndPatience)
 	heisenFlushAll(heisenForever)
 	heisenSendBye(stamps)
-	heisenDrain()
+	if !heisenDrain() {
+		heisenGone()
+		return false
+	}
 	return true
 }
 
