@@ -27,9 +27,10 @@ func (rec *recording) bumps() (n int) {
 
 // TestDescriptors: whatever a program does with descriptors, its recording is complete, and no
 // other file gets a byte of it. With 20 descriptors the recorder's would be among the program's.
-func TestDescriptors(t *testing.T) {
-	exe := program(t)
-	for _, limit := range []int{1024, 20} {
+func TestDescriptors(t *testing.T) { keepsRecording(t, program(t), 1024, 20) }
+
+func keepsRecording(t *testing.T, exe string, limits ...int) {
+	for _, limit := range limits {
 		for _, name := range []string{"close-all", "replace-all", "connect", "close-amid-events"} {
 			for _, mode := range []recorder.Mode{recorder.Everything, recorder.Races} {
 				t.Run(fmt.Sprint(name, "/", limit, "/", mode), func(t *testing.T) {
@@ -97,6 +98,8 @@ func TestOtherEnds(t *testing.T) {
 		{"exec-fails", 66, 1, true, ""},
 		{"syscall-exit", 0, 1, true, ""},
 		{"goexit-main", 3, 1, true, ""},
+		{"all-threads", 66, 1, true, ""},
+		{"crash", -1, 1, true, ""},
 		{"exit-group", 0, 1, false, ""},
 		{"kill-child", 66, 2, true, ""},
 		{"bare-child", 66, 2, true, "exit status 66\n"},

@@ -419,6 +419,7 @@ func TestOtherReleases(t *testing.T) {
 				t.Fatal(err)
 			}
 			verdicts(t, exe)
+			keepsRecording(t, exe, 1024)
 			replay(t, exe, 2)
 			stopAtCopies(t, exe)
 		})
@@ -437,6 +438,7 @@ func TestCgo(t *testing.T) {
 		t.Fatal(err)
 	}
 	verdicts(t, exe)
+	keepsRecording(t, exe, 1024)
 }
 
 // needCompiler skips a test where there is no C compiler.

@@ -19,9 +19,10 @@ const sandboxEnv = "RUN_SANDBOXED"
 func runSandboxed() {
 	runtime.LockOSThread()
 	type instruction struct {
-		code           uint16
-		ifTrue, ifElse uint8
-		k              uint32
+		code   uint16
+		ifTrue uint8
+		_      uint8 // if not
+		k      uint32
 	}
 	const load, equal, ret, allow, refuse = 0x20, 0x15, 0x06, 0x7fff0000, 0x00050000
 	filter := []instruction{

@@ -7,6 +7,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"runtime/debug"
 	"strings"
 	"sync"
 	"syscall"
@@ -105,6 +106,18 @@ func descriptors() map[string]func() {
 				os.Exit(3)
 			}()
 			runtime.Goexit()
+		},
+		"all-threads": func() {
+			_, _, errno := syscall.AllThreadsSyscall(syscall.SYS_GETPPID, 0, 0, 0)
+			if errno != 0 {
+				panic(errno)
+			}
+			racy()
+		},
+		"crash": func() {
+			debug.SetTraceback("crash")
+			racy()
+			panic("for the test")
 		},
 		"exit-group": func() { // around the Go runtime
 			racy()
