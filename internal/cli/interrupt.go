@@ -26,6 +26,9 @@ func endings() (signals []os.Signal) {
 // default handling of signals.
 func (inv *invocation) interruptible() (ctx context.Context, stop func()) {
 	ctx, cancel := context.WithCancel(inv.ctx)
+	if _, ok := inv.interrupted(); ok {
+		cancel()
+	}
 	signals := make(chan os.Signal, 1)
 	if all := endings(); len(all) > 0 {
 		signal.Notify(signals, all...)
@@ -42,6 +45,33 @@ func (inv *invocation) interruptible() (ctx context.Context, stop func()) {
 	return ctx, func() {
 		signal.Stop(signals)
 		cancel()
+	}
+}
+
+// holdSignals keeps signals from ending heisen between its steps, until release is called: there are
+// temporary files to remove, and findings to report. What runs then must look at inv.signal. The third
+// signal ends heisen at once.
+func (inv *invocation) holdSignals() (release func()) {
+	signals, done := make(chan os.Signal, 1), make(chan struct{})
+	if all := endings(); len(all) > 0 {
+		signal.Notify(signals, all...)
+	}
+	go func() {
+		for n := 1; ; n++ {
+			select {
+			case s := <-signals:
+				inv.signal.CompareAndSwap(0, int32(s.(syscall.Signal)))
+				if n == 2 {
+					signal.Reset(endings()...)
+				}
+			case <-done:
+				return
+			}
+		}
+	}()
+	return func() {
+		signal.Stop(signals)
+		close(done)
 	}
 }
 

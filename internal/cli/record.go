@@ -47,6 +47,7 @@ func (inv *invocation) record() (int, error) {
 	} else if !dir.IsDir() {
 		return Failed, fmt.Errorf("%s is not a folder", filepath.Dir(*out))
 	}
+	defer inv.holdSignals()()
 	cmd, remove, err := inv.commandOf(inv.args[0], inv.args[1:])
 	if err != nil {
 		return Failed, err

@@ -17,6 +17,7 @@ func (inv *invocation) runProgram() (int, error) {
 	if err := watch.prepare(inv); err != nil {
 		return Failed, err
 	}
+	defer inv.holdSignals()()
 	cmd, remove, err := inv.programCommand(inv.args)
 	if err != nil {
 		return Failed, err

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -147,10 +148,10 @@ func (s *session) program(number int, p *recorder.Program) error {
 		fmt.Fprintf(s.errors, "%s: process %d has so many call paths or locks that some findings lack locks or innermost calls\n", s.name, stream.PID())
 	}
 	switch lost := stream.RaceLosses(); {
-	case lost.BeyondShadow && err == nil:
-		err = errors.New("the recording is incomplete: address space is limited (ulimit -v), and races in part of the heap were missed")
+	case lost.BeyondShadow:
+		err = cmp.Or(err, errors.New("the recording is incomplete: address space is limited (ulimit -v), and races in part of the heap were missed"))
 	case lost.OutOfMemory:
-		fmt.Fprintf(s.errors, "%s: process %d ran out of memory for clocks; later races are missed\n", s.name, stream.PID())
+		err = cmp.Or(err, errors.New("the recording is incomplete: memory for clocks ran out, and later races were missed"))
 	case lost.SharedSlots > 0:
 		fmt.Fprintf(s.errors, "%s: process %d had so many goroutines at a time that %d of them shared clocks; races between those may be missed, but not with -filter none\n", s.name, stream.PID(), lost.SharedSlots)
 	}
@@ -235,6 +236,9 @@ func (s *session) runAndWait(cmd *exec.Cmd) (int, error) {
 	if all := endings(); len(all) > 0 {
 		signal.Notify(signals, all...)
 		defer signal.Stop(signals)
+	}
+	if sig := s.signal.Load(); sig != 0 { // it came before
+		return 128 + int(sig), nil
 	}
 	if err := cmd.Start(); err != nil {
 		return Failed, err

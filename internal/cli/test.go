@@ -37,6 +37,7 @@ func (inv *invocation) test() (int, error) {
 	if err != nil {
 		return Misused, err
 	}
+	defer inv.holdSignals()()
 	cmd, err := inv.goTestCommand(inv.args, flags)
 	if err != nil {
 		return Failed, err

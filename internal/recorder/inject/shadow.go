@@ -176,8 +176,7 @@ func heisenInitFastTrack() bool {
 }
 
 // heisenArenasPower returns by which power of two the largest arenas are to be smaller, so that
-// they take little of scarce address space. Smaller ones do not fill sooner, for then the rest of
-// the memory is scarce, too.
+// they take little of scarce address space.
 func heisenArenasPower() (power uint32) {
 	const largest = heisenFastTrackMaxExtensions*unsafe.Sizeof(heisenFastTrackExtension{}) +
 		heisenFastTrackMaxOverflowEntries*unsafe.Sizeof(heisenFastTrackOverflowEntry{})
