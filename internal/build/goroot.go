@@ -14,6 +14,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/heisen-go/heisen/internal/processes"
 	"github.com/heisen-go/heisen/internal/recorder"
 )
 
@@ -87,9 +88,11 @@ func (t *Toolchain) leaveModules(dir string) error {
 	return nil
 }
 
-// command returns a go command that runs in dir.
+// command returns a go command that runs in dir. The end of the context also ends everything that the
+// command has started.
 func (t *Toolchain) command(ctx context.Context, dir string, args ...string) *exec.Cmd {
 	cmd := exec.CommandContext(ctx, t.Go, args...)
+	processes.BindGo(cmd)
 	cmd.Dir = dir
 	cmd.Env = append(recorder.Environ(cmd.Environ()), t.env...)
 	return cmd

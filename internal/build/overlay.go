@@ -74,6 +74,7 @@ func newOverlay(t *Toolchain) (overlay, error) {
 	}
 	o["testing/heisen.go"] = []byte(testingTask)
 	o["sync/heisen.go"] = []byte(onceMessages)
+	o["syscall/heisen_child.go"] = []byte(syscallChild)
 	if err := o.addAtomics(read); err != nil {
 		return nil, err
 	}
@@ -124,6 +125,36 @@ func heisenOnceDone(o *Once) {
 }
 `
 
+// syscallChild has the function that the patches of package syscall call. A program that starts its
+// own executable again, as tests do, has that recorded, too, whatever environment it gives it. Other
+// programs are not told of heisen.
+const syscallChild = `package syscall
+
+import "internal/race"
+
+func heisenForkEnv(path string, attr *ProcAttr, sys *SysProcAttr) []string {
+	if sys.Chroot != "" { // it cannot connect
+		return attr.Env
+	}
+	if attr.Dir != "" && path != "" && path[0] != '/' {
+		path = attr.Dir + "/" + path
+	}
+	return heisenEnv(path, attr.Env, false)
+}
+
+func heisenEnv(path string, env []string, replaced bool) []string {
+	variable := race.ChildEnv(replaced)
+	if variable == "" {
+		return env
+	}
+	var self, child Stat_t
+	if Stat("/proc/self/exe", &self) != nil || Stat(path, &child) != nil || self.Dev != child.Dev || self.Ino != child.Ino {
+		return env
+	}
+	return append(env[:len(env):len(env)], variable)
+}
+`
+
 // patches are the changes to files of GOROOT, each tied to a declaration. The list is long because
 // it is a table.
 var patches = []struct {
@@ -150,6 +181,8 @@ var patches = []struct {
 		// would make does nothing on Linux.
 		replaceCalls("sysmon", "osRelax(true)", "heisenPoll()", 1),
 		atStart("os_beforeExit", "heisenBeforeExit(exitCode)"),
+		atStart("syscall_runtime_BeforeExec", "heisenBeforeExec()"),
+		atStart("syscall_runtime_AfterExec", "heisenAfterExec()"),
 	}},
 	{"runtime/mgc.go", []patch{
 		atStart("gcSweep", "heisenBarrier()"),
@@ -214,6 +247,7 @@ var patches = []struct {
 		replaceStatements("racereadrangepc(srcPtr, uintptr(n)*typ.Size_, callerpc, pc)",
 			"if from, n := heisenCopied(srcPtr, dstPtr, uintptr(n)*typ.Size_); n != 0 { racereadrangepc(from, n, callerpc, pc) }", 1),
 	}},
+	{"runtime/runtime.go", []patch{atStart("syscall_Exit", "heisenStop()")}},
 	{"runtime/rand.go", []patch{atStart("rand", "if heisenDraws() { return heisenRandom() }")}},
 	{"runtime/vgetrandom_linux.go", []patch{atStart("vgetrandom", "if heisenDraws() { heisenGetrandom(p); return len(p), true }")}},
 	{"runtime/debug.go", []patch{
@@ -275,6 +309,10 @@ var patches = []struct {
 		atStart("Pool.Put", "if race.Enabled { race.Synchronizing(unsafe.Pointer(p)) }"),
 		atStart("Pool.Get", "if race.Enabled { race.Synchronizing(unsafe.Pointer(p)) }"),
 		replaceCalls("Pool.Get", "race.Acquire(poolRaceAddr(x))", "race.AcquireByChance(poolRaceAddr(x))", 1),
+	}},
+	{"syscall/exec_unix.go", []patch{
+		replaceCalls("forkExec", "SlicePtrFromStrings(attr.Env)", "SlicePtrFromStrings(heisenForkEnv(argv0, attr, sys))", 1),
+		replaceCalls("Exec", "SlicePtrFromStrings(envv)", `SlicePtrFromStrings(heisenEnv(argv0, envv, true))`, 1),
 	}},
 	{"syscall/syscall_unix.go", []patch{
 		replaceCalls("Read", "race.Acquire(unsafe.Pointer(&ioSync))", "race.Input(unsafe.Pointer(&ioSync), fd)", 1),

@@ -299,10 +299,10 @@ func TestEnds(t *testing.T) {
 		{"exit-3", 3, "", true},
 		{"panic", 2, "panic: for the test", true},
 		{"fatal-log", 1, "for the test", true},
-		{"deadlock", 2, "all goroutines are asleep - deadlock!", false},
-		{"throw", 2, "fatal error: sync: unlock of unlocked mutex", false},
+		{"deadlock", 2, "all goroutines are asleep - deadlock!", true},
+		{"throw", 2, "fatal error: sync: unlock of unlocked mutex", true},
 		{"nil-dereference", 2, "nil pointer dereference", true},
-		{"abort", -1, "", false},
+		{"abort", -1, "", true},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
@@ -422,6 +422,7 @@ func TestOtherReleases(t *testing.T) {
 			if got := (alone{exe: exe, args: []string{"write-write"}}).run(t); got.status != 66 || numReports(got.stderr) != 1 {
 				t.Errorf("without an analyzer: status %d: %s", got.status, got.stderr)
 			}
+			keepsRecording(t, exe, 1024)
 			replay(t, exe, 2)
 			stopAtCopies(t, exe)
 		})
@@ -440,6 +441,7 @@ func TestCgo(t *testing.T) {
 		t.Fatal(err)
 	}
 	verdicts(t, exe)
+	keepsRecording(t, exe, 1024)
 }
 
 // needCompiler skips a test where there is no C compiler.

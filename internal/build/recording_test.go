@@ -34,6 +34,9 @@ var built struct {
 }
 
 func TestMain(m *testing.M) {
+	if os.Getenv(sandboxEnv) != "" {
+		runSandboxed()
+	}
 	os.Setenv("CGO_ENABLED", "0") // where C is linked the runtime finds no deadlocks
 	status := m.Run()
 	os.RemoveAll(built.dir)

@@ -2,6 +2,8 @@ package cli
 
 import (
 	"bytes"
+	"errors"
+	"os/exec"
 	"slices"
 	"time"
 )
@@ -49,14 +51,26 @@ func (inv *invocation) goBuild() (int, error) {
 	var printed bytes.Buffer
 	status, err := func() (int, error) {
 		defer inv.progress("building", time.Second)()
-		b, err := inv.newBuilder(inv.ctx)
+		ctx, stop := inv.interruptible()
+		defer stop()
+		b, err := inv.newBuilder(ctx)
 		if err != nil {
 			return Failed, err
 		}
 		args := slices.Concat(inv.line.tagFlags(), texts(inv.line.goFlags(handled...)), inv.line.packages())
-		cmd := b.Command(inv.ctx, "build", args...)
+		cmd := b.Command(ctx, "build", args...)
 		cmd.Stdout, cmd.Stderr = &printed, &printed
-		return runAndWait(cmd)
+		err = cmd.Run()
+		var failed *exec.ExitError
+		switch {
+		case ctx.Err() != nil:
+			return Failed, ctx.Err()
+		case errors.As(err, &failed): // it has printed why
+			return failed.ExitCode(), nil
+		case err != nil:
+			return Failed, err
+		}
+		return Clean, nil
 	}()
 	inv.Err.Write(printed.Bytes())
 	return status, err

@@ -29,6 +29,8 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"sync/atomic"
+	"time"
 
 	"github.com/heisen-go/heisen/internal/recorder"
 	"github.com/heisen-go/heisen/report"
@@ -77,7 +79,10 @@ type invocation struct {
 	once     bool          // objects are followed once
 
 	events     bool              // the output of go test is that of -json
+	ending     time.Time         // of what is done after that; zero at first
+	runsGo     bool              // the command that is run is go
 	hidden     *recorder.Hidden  // the hidden packages, after the program was built; nil if there are none
+	signal     atomic.Int32      // that has ended the command; 0 if none
 	directives map[string]string // position of the directive that names a variable, by variable
 }
 
@@ -171,6 +176,9 @@ func (c command) invoke(inv *invocation) int {
 		if status == Clean {
 			status = Failed
 		}
+	}
+	if ended, ok := inv.interrupted(); ok && status == Failed {
+		return ended
 	}
 	return status
 }

@@ -146,8 +146,9 @@ func (inv *invocation) fuzz() (int, error) {
 	defer stop()
 	f.found = newFindings(inv.resolver, f.printText(), f.known)
 	err := f.run(ctx)
-	if ctx.Err() != nil {
-		err = errors.New("interrupted")
+	interrupted := ctx.Err() != nil
+	if interrupted {
+		err = nil // whatever it has ended
 	}
 	if f.reports.shows(asJSON) {
 		err = errors.Join(err, f.found.writeAll(jsonTo(inv.Out)))
@@ -158,10 +159,16 @@ func (inv *invocation) fuzz() (int, error) {
 	if f.confirmer != nil { // the programs were built
 		f.summary()
 	}
+	if interrupted {
+		err = errors.Join(errInterrupted, err)
+	}
+	reported := f.confirmed+f.failures+f.predicted > 0 && f.found.count() > 0
 	switch {
+	case interrupted && reported:
+		return Findings, err
 	case err != nil:
 		return Failed, err
-	case f.confirmed+f.failures+f.predicted > 0 && f.found.count() > 0:
+	case reported:
 		return Findings, nil
 	}
 	return Clean, nil
@@ -403,6 +410,11 @@ func (f *fuzzRun) reportUnexplained(ctx context.Context) {
 // reproduce adds to the finding of a confirmed suspect how to repeat it, and writes the schedule.
 func (f *fuzzRun) reproduce(ctx context.Context, v *confirm.Result, finding *report.Finding) {
 	repro, err := f.confirmer.Reproduce(ctx, v, f.minimize)
+	if repro == nil && ctx.Err() != nil { // a schedule that was not shrunk is better than none
+		last, stop := f.lastMoment(ctx)
+		repro, err = f.confirmer.Reproduce(last, v, 0)
+		stop()
+	}
 	if err != nil && ctx.Err() == nil {
 		fmt.Fprintf(f.Err, "%s: %v\n", f.tool.Name, err)
 	}

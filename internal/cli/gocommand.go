@@ -43,10 +43,16 @@ func (inv *invocation) newBuilder(ctx context.Context) (*build.Builder, error) {
 
 // goTestCommand returns the go test of inv.line, with the recorder injected.
 func (inv *invocation) goTestCommand() (*exec.Cmd, error) {
-	b, err := inv.newBuilder(inv.ctx)
+	ctx, stop := inv.interruptible()
+	defer stop()
+	b, err := inv.newBuilder(ctx)
+	if ctx.Err() != nil {
+		return nil, ctx.Err()
+	}
 	if err != nil {
 		return nil, err
 	}
+	inv.runsGo = true
 	set := func(name string) (string, bool) {
 		value, given := inv.line.value(name)
 		if !given {

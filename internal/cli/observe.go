@@ -109,18 +109,24 @@ func (w *observation) run(inv *invocation, cmd *exec.Cmd) (int, error) {
 	err = errors.Join(err, w.known.writeBaseline(w.found))
 	w.found.summary(inv.Err)
 	w.detect.mcm.summary(inv.Err, inv.tool.Name)
-	switch {
-	case status == Clean && err != nil:
+	found := w.found.count()
+	switch status = s.status(status, found); {
+	case err != nil && (status == Clean || status == Findings):
 		status = Failed
-	case status == Clean && w.found.count() > 0:
-		status = Findings
+	case status == Clean && found > 0, status == Failed && s.goCommand && found > 0 && err == nil:
+		status = Findings // go test has only one status for all that fails
 	}
 	return status, err
 }
 
-// testedPackage returns the import path of the package whose tests a program runs, or the empty
-// string.
+// testedPackage returns the import path of the package whose tests a program runs, or that of the program.
 func testedPackage(p *recorder.Program) string {
+	path, _ := strings.CutSuffix(mainPackage(p), ".test")
+	return path
+}
+
+// mainPackage returns the import path of a program's main package, or the empty string.
+func mainPackage(p *recorder.Program) string {
 	exe := p.Executable()
 	if exe == nil {
 		return ""
@@ -129,6 +135,5 @@ func testedPackage(p *recorder.Program) string {
 	if err != nil {
 		return ""
 	}
-	path, _ := strings.CutSuffix(info.Path, ".test")
-	return path
+	return info.Path
 }

@@ -43,6 +43,7 @@ func (inv *invocation) record() (int, error) {
 	if err := isFolder(filepath.Dir(*out)); err != nil {
 		return Failed, err // fail before the program runs
 	}
+	defer inv.holdSignals()()
 	cmd, remove, err := inv.goCommand()
 	if err != nil {
 		return Failed, err
@@ -62,7 +63,7 @@ func (inv *invocation) record() (int, error) {
 	if status == Clean && err == nil && s.seen == 0 {
 		err = errors.New("no instrumented program ran, so nothing was recorded")
 	}
-	if status == Clean && err != nil {
+	if status = s.status(status, 0); status == Clean && err != nil {
 		status = Failed
 	}
 	return status, err

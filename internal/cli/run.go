@@ -38,6 +38,7 @@ func (inv *invocation) runProgram() (int, error) {
 	if err := watch.prepare(inv); err != nil {
 		return Failed, err
 	}
+	defer inv.holdSignals()()
 	cmd, remove, err := inv.programCommand()
 	if err != nil {
 		return Failed, err

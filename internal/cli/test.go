@@ -55,6 +55,7 @@ func (inv *invocation) test() (int, error) {
 	if err := watch.prepare(inv); err != nil {
 		return Failed, err
 	}
+	defer inv.holdSignals()()
 	cmd, err := inv.goTestCommand()
 	if err != nil {
 		return Failed, err
@@ -63,9 +64,5 @@ func (inv *invocation) test() (int, error) {
 		watch.events = &testEvents{w: inv.Out}
 		cmd.Stdout, cmd.WaitDelay = watch.events, grace
 	}
-	status, err := watch.run(inv, cmd)
-	if status == Failed && watch.found.count() > 0 {
-		status = Findings // go test has only one status for all that fails
-	}
-	return status, err
+	return watch.run(inv, cmd)
 }

@@ -24,11 +24,13 @@ func (w *observation) confirmPredictions(inv *invocation) error {
 	f := inv.newFuzzing(w.known)
 	f.found, f.folder = w.found, w.folder
 	f.overlaps.read = w.detect.sections
-	ctx, stop := inv.interruptible()
-	defer stop()
-	err := f.confirmPredicted(ctx, predicted)
-	if ctx.Err() != nil {
-		err = errInterrupted
+	var err error
+	if _, interrupted := inv.interrupted(); !interrupted {
+		ctx, stop := inv.interruptible()
+		defer stop()
+		if err = f.confirmPredicted(ctx, predicted); ctx.Err() != nil {
+			err = errInterrupted
+		}
 	}
 	var misused *usageError
 	if errors.As(err, &misused) {

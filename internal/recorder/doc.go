@@ -1,9 +1,11 @@
 // Package recorder is the recorder: the source that is injected into package runtime of a program
 // (folder inject), and the receiving side, which turns what the program sends into a heisen.Source.
 //
-// A program connects to the socket of a [Listener] when it starts. [Program.Open] tells it what to
-// send ([Want]) and returns the [Stream] of its events. [Sources] returns the injected files;
-// package build puts them into an overlay of GOROOT. inject/wire.go has the format of what is sent.
+// A program connects to the socket of a [Listener] when it starts. A thread of the program with a
+// descriptor table of its own keeps the connection, out of the program's reach (inject/sender.go).
+// [Program.Open] tells it what to send ([Want]) and returns the [Stream] of its events. [Sources]
+// returns the injected files; package build puts them into an overlay of GOROOT. inject/wire.go has
+// the format of what is sent.
 //
 // # Algorithm
 //
@@ -52,7 +54,8 @@
 //
 // # Guarantees
 //
-// A stream is complete unless Next returns a [LostError]. All that it delivers happened in an order
+// A stream is complete if [Stream.Finished] says so and Next has not returned a [LostError]. A
+// program that cannot be recorded says why ([RefusedError]). All that it delivers happened in an order
 // that the program could have shown. Bytes that no recorder sends give an error that wraps
 // [ErrCorrupt]; they never cause a panic or unbounded memory. Contexts lose detail if a program has
 // more than about a million call paths or 65,536 paths of locks ([Stream.Coarse]).

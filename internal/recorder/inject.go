@@ -149,4 +149,5 @@ var AddedAnnotations = []string{
 	"Step(state unsafe.Pointer)",
 	"CompareAndSwapInt32(addr *int32, old, new int32) bool",
 	"AddInt32(addr *int32, delta int32) int32",
+	"ChildEnv(replaced bool) string",
 }

@@ -166,6 +166,9 @@ type RaceLosses struct {
 	SharedSlots uint64
 	// OutOfMemory means that memory for clocks ran out; nothing was reported from then on.
 	OutOfMemory bool
+	// BeyondShadow means that part of the heap had no shadow memory, since address space was scarce.
+	// Races there are missed.
+	BeyondShadow bool
 }
 
 // RaceLosses returns what may have hidden races in the mode Races, once the stream has ended
@@ -173,10 +176,10 @@ type RaceLosses struct {
 func (s *Stream) RaceLosses() RaceLosses { return s.raceLosses }
 
 func (s *Stream) setRaceLosses(words []uint64) error {
-	if len(words) != 2 || words[1] > 1 {
+	if len(words) != 2 || words[1] > outOfClocks|beyondShadow {
 		return s.corrupt("%d words of what was not seen", len(words))
 	}
-	s.raceLosses = RaceLosses{SharedSlots: words[0], OutOfMemory: words[1] != 0}
+	s.raceLosses = RaceLosses{SharedSlots: words[0], OutOfMemory: words[1]&outOfClocks != 0, BeyondShadow: words[1]&beyondShadow != 0}
 	return nil
 }
 

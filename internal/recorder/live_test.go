@@ -94,7 +94,11 @@ func TestRaceLosses(t *testing.T) {
 	if want := (RaceLosses{SharedSlots: 7, OutOfMemory: true}); err != nil || s.RaceLosses() != want {
 		t.Errorf("%+v, error %v", s.RaceLosses(), err)
 	}
-	if _, _, err := readAll(t, message(helloMessage(), msgRaces, 0, 7, 2)); !errors.Is(err, ErrCorrupt) {
+	s, _, err = readAll(t, message(helloMessage(), msgRaces, 0, 0, 2))
+	if want := (RaceLosses{BeyondShadow: true}); err != nil || s.RaceLosses() != want {
+		t.Errorf("%+v, error %v", s.RaceLosses(), err)
+	}
+	if _, _, err := readAll(t, message(helloMessage(), msgRaces, 0, 7, 4)); !errors.Is(err, ErrCorrupt) {
 		t.Errorf("error %v", err)
 	}
 }

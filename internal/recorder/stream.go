@@ -22,6 +22,13 @@ func (e *LostError) Error() string {
 	return fmt.Sprintf("the program ended before its recording did: at least %d events are lost", e.Events)
 }
 
+// RefusedError means that the program runs and cannot be recorded.
+type RefusedError struct {
+	Reason string
+}
+
+func (e *RefusedError) Error() string { return "it is not recorded: " + e.Reason }
+
 // Symbolizer resolves program counters, as offsets into the program's text. frames[i] belongs to
 // offsets[i], innermost first.
 type Symbolizer interface {
@@ -63,11 +70,12 @@ type Stream struct {
 	rest    []uint64     // its words that were not taken
 	merge   merger
 
-	out     []heisen.Record // a batch, or somewhat more
-	done    int             // number of out that were delivered
-	bye     bool
-	skipped uint64 // accesses that the recorder left out
-	err     error  // what ends the stream once out is delivered
+	out      []heisen.Record // a batch, or somewhat more
+	done     int             // number of out that were delivered
+	bye      bool
+	replaced bool   // the program may have become another one
+	skipped  uint64 // accesses that the recorder left out
+	err      error  // what ends the stream once out is delivered
 }
 
 const sitePage = 4096
@@ -75,7 +83,7 @@ const sitePage = 4096
 // maxText bounds the size of a program's text.
 const maxText = 1 << 31
 
-type hello struct{ version, text, size, pid uint64 }
+type hello struct{ version, text, size, pid, child uint64 }
 
 // bufferState is the state of a P's buffer.
 type bufferState struct {
@@ -110,7 +118,7 @@ func NewStream(r io.Reader, symbolizer Symbolizer) (*Stream, error) {
 	if m.kind != msgHello || len(m.words) != helloBytes/8 {
 		return nil, fmt.Errorf("start of recording: %w", ErrCorrupt)
 	}
-	s.hello = hello{m.words[0], m.words[1], m.words[2], m.words[3]}
+	s.hello = hello{m.words[0], m.words[1], m.words[2], m.words[3], m.words[4]}
 	if s.hello.version != version {
 		return nil, fmt.Errorf("start of recording: %w: version %d, not %d", ErrCorrupt, s.hello.version, version)
 	}
@@ -127,6 +135,9 @@ func (s *Stream) Symbols() *heisen.Symbols { return s.syms }
 // PID returns the program's process number.
 func (s *Stream) PID() int { return int(s.hello.pid) }
 
+// Child reports whether a recorded program has started this one.
+func (s *Stream) Child() bool { return s.hello.child != 0 }
+
 // SetSymbolizer sets the symbolizer for the sites of later events.
 func (s *Stream) SetSymbolizer(symbolizer Symbolizer) { s.solve = symbolizer }
 
@@ -135,7 +146,8 @@ func (s *Stream) SetSymbolizer(symbolizer Symbolizer) { s.solve = symbolizer }
 func (s *Stream) Skipped() uint64 { return s.skipped }
 
 // Finished reports whether the program has sent all that it recorded. Then it has ended, or waits
-// for its exit status.
+// for its exit status. Of a program that was killed, or that ended without its Go runtime, the last
+// events may be missing.
 func (s *Stream) Finished() bool { return s.bye }
 
 // Coarse reports whether the program has acquired so many different locks, or made calls in so many
@@ -252,6 +264,11 @@ func (s *Stream) read() error {
 	case msgCount:
 		s.asked = true
 		return nil
+	case msgReplaced:
+		s.replaced = m.id != 0
+		return nil
+	case msgRefused:
+		return &RefusedError{textOf(m.words)}
 	case msgBarrier:
 		if left := s.merge.pending(); left > 0 {
 			return s.corrupt("%d words cannot be merged at a collection", left)
@@ -274,8 +291,13 @@ func (s *Stream) read() error {
 	return s.corrupt("message of kind %d", m.kind)
 }
 
-// end returns the error with which the stream ends after the connection has ended.
+// end returns the error with which the stream ends when the program is gone. If the program has
+// become another one, what its other goroutines did at that time is of no interest.
 func (s *Stream) end() error {
+	if s.replaced {
+		s.bye = true
+		return io.EOF
+	}
 	if left := s.merge.lostEvents(); left > 0 {
 		return &LostError{left}
 	}

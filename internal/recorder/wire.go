@@ -66,6 +66,11 @@ const (
 	msgCount        = 18
 
 	countAnswer = 1 << 30
+	msgRefused  = 16
+	msgReplaced = 17
+
+	outOfClocks  = 1
+	beyondShadow = 2
 
 	byOrder  = 1 << 63
 	unknownG = 1<<32 - 1
@@ -93,7 +98,7 @@ const (
 	graphUntil = ^uint64(0)
 	follow     = 1<<32 - 1 // instead of the number of a set
 
-	version      = 8
+	version      = 9
 	wantFilter   = 1
 	wantMarks    = 2
 	wantRaces    = 4
@@ -102,7 +107,7 @@ const (
 	wantSched    = 32
 	wantHidden   = 64
 	headerBytes  = 16
-	helloBytes   = 32
+	helloBytes   = 40
 	byeBytes     = 16
 	// maxPayload is the size of a P's buffer.
 	maxPayload = 64 << 10
@@ -111,6 +116,7 @@ const (
 // The environment variables that the recorder reads.
 const (
 	socketEnv    = "HEISEN_SOCKET"
+	childEnv     = "HEISEN_CHILD_SOCKET"
 	symbolizeEnv = "HEISEN_SYMBOLIZE"
 )
 

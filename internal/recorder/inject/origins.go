@@ -26,7 +26,7 @@ const heisenOriginSent = 1 << 31
 
 const (
 	heisenMaxOrigins = 1 << 32 // all numbers
-	heisenMinOrigins = 1 << 20
+	heisenMinOrigins = 1 << 18
 )
 
 // heisenOrigins is the table, by goroutine. Nothing is known of goroutines beyond it, which exist
@@ -40,12 +40,16 @@ var heisenOrigins struct {
 // heisenInitOrigins reserves address space, and reports whether there was some.
 func heisenInitOrigins() bool {
 	t := &heisenOrigins
-	for t.count = heisenMaxOrigins; t.count >= heisenMinOrigins; t.count /= 2 {
-		if t.entries = uintptr(heisenReserve(t.count * unsafe.Sizeof(heisenOrigin{}))); t.entries != 0 {
-			return true
-		}
+	t.count = heisenMaxOrigins
+	if t.entries = uintptr(heisenReserve(t.count * unsafe.Sizeof(heisenOrigin{}))); t.entries != 0 {
+		return true
 	}
-	return false
+	// The program needs the rest.
+	if t.count = heisenAddressSpace() / 8 / unsafe.Sizeof(heisenOrigin{}); t.count < heisenMinOrigins {
+		return false
+	}
+	t.entries = uintptr(heisenReserve(t.count * unsafe.Sizeof(heisenOrigin{})))
+	return t.entries != 0
 }
 
 // heisenOriginOf returns the entry of a goroutine, or nil.

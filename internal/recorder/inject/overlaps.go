@@ -384,11 +384,14 @@ func heisenPutOverlap(b *heisenBuf, h *heisenG, addr, accessID, other, where, se
 	atomic.Xadd64(&heisen.found, 1)
 }
 
+// heisenOverlapStats is what heisenSendOverlapStats sends, which may not allocate.
+var heisenOverlapStats [heisenOverlapWords + 1<<16/64]uint64
+
 // heisenSendOverlapStats sends what was lost and which ends of sections were seen.
 func heisenSendOverlapStats() {
 	t := &heisenOverlaps.table
 	lost := t.Missed()
-	words := (*[heisenOverlapWords + 1<<16/64]uint64)(persistentalloc(heisenOverlapWords*8+1<<16/8, 8, &memstats.other_sys))
+	words := &heisenOverlapStats
 	words[0], words[1], words[2], words[3], words[4] = lost.Unseen, lost.Partial, lost.Unnamed, lost.Excess, lost.Sections
 	words[5] = uint64(heisenOverlaps.locations.met)
 	n := heisenOverlaps.ends

@@ -39,7 +39,7 @@ func heisenAskReported() {
 	if found := atomic.Load64(&heisen.found); heisen.open && !r.ended && found != r.found {
 		heisenFlushAll(heisenForever)
 		heisenSend(heisenMsgCount, 0, 0, nil, 0)
-		if answer, ok := heisenAnswer(); !ok {
+		if answer, ok := heisenAskAnswer(); !ok {
 			// The next message that is sent shows that the analyzer is gone.
 		} else if answer&heisenCountAnswer != 0 {
 			atomic.Store(&r.count, uint32(answer&^heisenCountAnswer))

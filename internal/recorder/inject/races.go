@@ -261,12 +261,14 @@ func heisenReportRaces(b *heisenBuf, h *heisenG) {
 
 // heisenSendRaceStats sends what may have kept races from being found.
 func heisenSendRaceStats() {
-	words := (*[2]uint64)(persistentalloc(2*8, 8, &memstats.other_sys))
-	words[0] = heisenFastTrack.SlotSharers.Load()
+	words := [2]uint64{heisenFastTrack.SlotSharers.Load()}
 	if heisenFastTrack.Exhausted() {
-		words[1] = 1
+		words[1] |= heisenOutOfClocks
 	}
-	heisenSend(heisenMsgRaces, 0, 0, unsafe.Pointer(words), unsafe.Sizeof(*words))
+	if heisenShadow.beyond {
+		words[1] |= heisenBeyondShadow
+	}
+	heisenSend(heisenMsgRaces, 0, 0, unsafe.Pointer(&words), unsafe.Sizeof(words))
 }
 
 // heisenKindOps has the ops of package heisen, by the kinds of package internal/core/fasttrack.

@@ -71,6 +71,9 @@ func racemapshadow(addr unsafe.Pointer, size uintptr) {
 		racearenastart = uintptr(addr)
 	}
 	racearenaend = max(racearenaend, uintptr(addr)+size)
+	if r := &heisenShadow.heap; heisen.races && (racearenastart < r.lo || racearenaend-r.lo > r.span) {
+		heisenShadow.beyond = true
+	}
 }
 
 // racemalloc begins an allocation epoch of addresses. What the runtime allocates on a system stack

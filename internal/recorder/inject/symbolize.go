@@ -7,9 +7,10 @@ import (
 	"unsafe"
 )
 
-// An instrumented program is its own symbolizer. Started with this variable set, it answers on
-// standard output what the program counters on standard input are, and never reaches main. The
-// runtime knows inlined calls, with or without debug information. The functions run during
+// An instrumented program is its own symbolizer. Started with this variable set to the number of
+// its parent process, it answers on standard output what the program counters on standard input
+// are, and never reaches main. Any other value, such as one from a user's environment, does nothing.
+// The runtime knows inlined calls, with or without debug information. The functions run during
 // initialization, as ordinary Go code.
 //
 // A request is a count and that many text offsets, all 32-bit. The answer to each offset is a count

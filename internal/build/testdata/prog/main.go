@@ -10,11 +10,12 @@ import (
 )
 
 // race and norace have programs with and without a data race in any schedule. others has those for
-// single tests, and deterministic those for deterministic runs.
-var race, norace, others, deterministic map[string]func()
+// single tests, deterministic those for deterministic runs, and meddling those that close or replace
+// descriptors which they do not know.
+var race, norace, others, deterministic, meddling map[string]func()
 
 func init() {
-	race, norace, others, deterministic = races(), noRaces(), closer(), scheduled()
+	race, norace, others, deterministic, meddling = races(), noRaces(), closer(), scheduled(), descriptors()
 }
 
 func main() {
@@ -28,7 +29,7 @@ func main() {
 		return
 	}
 	var chosen []func()
-	for _, programs := range []map[string]func(){race, norace, others, deterministic} {
+	for _, programs := range []map[string]func(){race, norace, others, deterministic, meddling} {
 		if f, ok := programs[os.Args[1]]; ok {
 			chosen = append(chosen, f)
 		}
