@@ -1,5 +1,5 @@
-// Package driver is the heisen command for the main functions of other tools. Such a tool has every
-// subcommand and flag of heisen, and detectors of its own in addition to heisen's.
+// Package driver runs the heisen command from another program, which can add detectors. Such a program
+// has every subcommand and flag of heisen, and detectors of its own in addition to heisen's.
 //
 //	func main() { os.Exit(driver.Main(driver.WithDetector(mine))) }
 //
@@ -11,6 +11,8 @@
 // change.
 //
 // Several Runs may go on at the same time. Each handles interrupts of the process while it works.
+// The exception is a Run with the flag -C: until it returns, the working directory of the process
+// is another one.
 package driver
 
 import (
@@ -29,10 +31,10 @@ import (
 
 // Exit statuses of the command. A program's own failure is passed on.
 const (
-	Clean    = cli.Clean    // 0: nothing found
-	Failed   = cli.Failed   // 1: anything that went wrong, even if there are findings before it
-	Misused  = cli.Misused  // 2: unknown flags or arguments
-	Findings = cli.Findings // 66: something was found, as with go test -race
+	Clean    = 0  // nothing found
+	Failed   = 1  // anything that went wrong, even if there are findings before it
+	Misused  = 2  // unknown flags or arguments
+	Findings = 66 // something was found, as with go test -race
 )
 
 // Detector describes a detector that the tool's -detect flag can name.
@@ -40,11 +42,11 @@ type Detector struct {
 	// Name is its name in the -detect flag: lower-case letters, digits and dashes, beginning with
 	// a letter. Findings without a Detector get it.
 	Name string
-	// Promise says on one line what the detector finds, for the help text.
+	// Promise says on one line what the detector finds, for the help text. It must not be empty.
 	Promise string
-	// Unrepeated is set if the detector finds the same without repeated accesses. An access is
-	// repeated if it has the same goroutine, instruction, kind and bytes as an earlier one, and the
-	// goroutine has published nothing in between.
+	// Unrepeated is set if leaving out repeated accesses does not change the detector's findings. An
+	// access is repeated if it has the same goroutine, instruction, kind and bytes as an earlier one,
+	// and the goroutine has published nothing in between.
 	//
 	// If all detectors that run are Unrepeated, such accesses are left out unless the user gives
 	// -filter none. Usually the program itself leaves them out, which costs far less than recording
@@ -58,11 +60,12 @@ type Detector struct {
 	// several streams at the same time, each on its own goroutine, so the detectors must not
 	// share state. The detector calls sink with its findings, on the goroutine that handles the
 	// events. symbols resolves the numbers in events. It grows while the stream is read, and may
-	// be used only during calls of the detector. An error ends the analysis of the stream.
+	// be used only during calls of the detector. An error ends the analysis of the stream. New must
+	// not be nil.
 	New func(symbols *heisen.Symbols, sink heisen.Sink) (heisen.Detector, error)
 }
 
-// Option changes the command. Wrong options are errors of Run that wrap heisen.ErrOption.
+// Option is an option of Main and Run.
 type Option func(*config) error
 
 type config struct{ tool cli.Tool }
@@ -98,10 +101,13 @@ func WithDetector(d Detector) Option {
 	}
 }
 
-// WithDefault sets the detectors that run without the -detect flag. The default is fasttrack. Names
-// that WithDetector adds must come from an earlier option.
+// WithDefault sets the detectors that run without the -detect flag, at least one. The default is
+// fasttrack. Names that WithDetector adds must come from an earlier option.
 func WithDefault(names ...string) Option {
 	return func(c *config) error {
+		if len(names) == 0 {
+			return option.Errorf("WithDefault: no detectors, want at least one")
+		}
 		known := c.detectors()
 		for _, name := range names {
 			if !slices.Contains(known, name) {
@@ -152,9 +158,12 @@ func Main(options ...Option) int {
 // its exit status. It prints to the given streams only, and programs that it starts get the same
 // streams. A nil stream is empty or discards. Run returns when all goroutines and programs that it
 // has started have ended. While a program runs it handles interrupts and requests to terminate like
-// the command does. Run stops early when ctx ends. An error is about a wrong option and wraps
-// heisen.ErrOption; the command has not run then.
+// the command does. Run stops early when ctx ends. An error is about a wrong option or a nil ctx and
+// wraps heisen.ErrOption; the command has not run then.
 func Run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer, options ...Option) (status int, err error) {
+	if ctx == nil {
+		return Misused, fmt.Errorf("driver.Run: %w", option.Errorf("the context is nil"))
+	}
 	var c config
 	if err := option.Apply("driver.Run", &c, options); err != nil {
 		return Misused, err

@@ -63,7 +63,7 @@ func TestCorpus(t *testing.T) {
 	t.Logf("%d traces, %d sync-preserving sites, %d findings", traces, preserving, races)
 }
 
-func predict(t *testing.T, symbols *heisen.Symbols, records []heisen.Record, options ...mcm.Option) (found []heisen.Finding) {
+func predict(t *testing.T, symbols *heisen.Symbols, records []heisen.Record, options ...mcm.DetectorOption) (found []heisen.Finding) {
 	t.Helper()
 	d, err := mcm.NewDetector(append(options, mcm.WithSymbols(symbols), mcm.WithSink(func(f heisen.Finding) { found = append(found, f) }))...)
 	if err != nil {

@@ -10,6 +10,7 @@ import (
 	"sync/atomic"
 
 	"github.com/heisen-go/heisen"
+	"github.com/heisen-go/heisen/internal/option"
 	"github.com/heisen-go/heisen/mcm/internal/candidate"
 	"github.com/heisen-go/heisen/mcm/internal/model"
 	"github.com/heisen-go/heisen/mcm/internal/window"
@@ -80,7 +81,7 @@ type DetectorStats struct {
 const group = 16
 
 // NewDetector returns a detector.
-func NewDetector(opts ...Option) (*Detector, error) {
+func NewDetector(opts ...DetectorOption) (*Detector, error) {
 	d := &Detector{
 		config: defaults(), held: window.NewLocks(), hidden: map[heisen.Thread][]heisen.Record{}, known: map[finding]bool{},
 	}
@@ -92,7 +93,7 @@ func NewDetector(opts ...Option) (*Detector, error) {
 		d.tracker, err = section.NewTracker(d.config.sections, d.config.locator,
 			func(p section.Execution) { d.executions = append(d.executions, p) })
 		if err != nil {
-			return nil, fmt.Errorf("mcm.NewDetector: %w", err)
+			return nil, fmt.Errorf("mcm.NewDetector: %w", option.Errorf("WithSections: %w", err))
 		}
 	}
 	return d, nil
@@ -141,7 +142,7 @@ func (d *Detector) handle(r *heisen.Record) {
 // windows that could not be solved; their predictions are missing.
 func (d *Detector) Flush() error {
 	if d.zero() {
-		return ErrZero
+		return heisen.ErrZero
 	}
 	if d.fresh > 0 {
 		step := d.config.step()
@@ -324,7 +325,11 @@ func (j *job) solve(d *Detector) {
 
 // describe makes a prediction a finding.
 func (p *prediction) describe(w *window.Window) heisen.Finding {
-	f := heisen.Finding{Detector: "mcm", Kind: p.kind, Witness: (*window.Witness)(p.witness).Records(w.Records), Before: w.Position(0) - 1}
+	f := heisen.Finding{
+		Detector: "mcm", Kind: p.kind,
+		Witness: (*window.Witness)(p.witness).Records(w.Records), Last: p.witness.Last,
+		Before: w.Position(0) - 1,
+	}
 	for _, i := range p.at {
 		r := &w.Records[i]
 		a := heisen.AccessOf(r, w.Position(int(i)))

@@ -145,7 +145,7 @@ func TestSections(t *testing.T) {
 
 // TestOptions checks that invalid options are errors.
 func TestOptions(t *testing.T) {
-	for _, option := range []mcm.Option{
+	for _, option := range []mcm.DetectorOption{
 		mcm.WithWindows(0, 0), mcm.WithWindows(10, 10), mcm.WithWindows(10, -1), mcm.WithWindows(1<<30, 0),
 		mcm.WithParallel(0), mcm.WithBudget(0, 1), mcm.WithBudget(1, 0), mcm.WithOccurrences(0, 1), mcm.WithOccurrences(1, 0), nil,
 	} {
@@ -164,16 +164,16 @@ func TestOptions(t *testing.T) {
 func TestZero(t *testing.T) {
 	ctx := context.Background()
 	for _, m := range []*mcm.Model{nil, {}} {
-		if _, _, err := m.Race(ctx, 0, 1); !errors.Is(err, mcm.ErrZero) {
+		if _, _, err := m.Race(ctx, 0, 1); !errors.Is(err, heisen.ErrZero) {
 			t.Errorf("Race: %v", err)
 		}
-		if _, _, err := m.Deadlock(ctx, 0, 1); !errors.Is(err, mcm.ErrZero) {
+		if _, _, err := m.Deadlock(ctx, 0, 1); !errors.Is(err, heisen.ErrZero) {
 			t.Errorf("Deadlock: %v", err)
 		}
-		if _, _, err := m.Between(ctx, 0, 1, 2); !errors.Is(err, mcm.ErrZero) {
+		if _, _, err := m.Between(ctx, 0, 1, 2); !errors.Is(err, heisen.ErrZero) {
 			t.Errorf("Between: %v", err)
 		}
-		if err := m.WriteSMTLIB(io.Discard, 0, 1); !errors.Is(err, mcm.ErrZero) {
+		if err := m.WriteSMTLIB(io.Discard, 0, 1); !errors.Is(err, heisen.ErrZero) {
 			t.Errorf("WriteSMTLIB: %v", err)
 		}
 		for range m.Pairs() {
@@ -186,15 +186,39 @@ func TestZero(t *testing.T) {
 	for _, d := range []*mcm.Detector{nil, {}} {
 		d.HandleRecords([]heisen.Record{{Op: heisen.Write}})
 		d.Skip(1)
-		if err := d.Flush(); !errors.Is(err, mcm.ErrZero) {
+		if err := d.Flush(); !errors.Is(err, heisen.ErrZero) {
 			t.Errorf("Flush: %v", err)
 		}
 		if s := d.Stats(); s != (mcm.DetectorStats{}) {
 			t.Errorf("%+v", s)
 		}
 	}
-	if err := (*mcm.Window)(nil).Replay(nil); !errors.Is(err, mcm.ErrReplay) {
+	if err := (*mcm.Window)(nil).Replay(&mcm.Witness{}); !errors.Is(err, heisen.ErrZero) {
 		t.Errorf("Replay: %v", err)
+	}
+	w := mcm.Window{Records: []heisen.Record{{Op: heisen.Write}}}
+	if err := w.Replay(nil); !errors.Is(err, heisen.ErrOption) {
+		t.Errorf("Replay: %v", err)
+	}
+	for _, x := range []*mcm.Witness{nil, {Order: []int{1}}, {Order: []int{0, -1}}} {
+		if records := x.Records(&w); records != nil {
+			t.Errorf("witness %v has the records %v", x, records)
+		}
+	}
+	x := mcm.Witness{Order: []int{0}}
+	if x.Records(nil) != nil || len(x.Records(&w)) != 1 {
+		t.Errorf("witness %v has the records %v", x, x.Records(&w))
+	}
+	for _, w := range []mcm.Window{
+		{Records: make([]heisen.Record, 3), Index: []uint64{1}},
+		{Records: make([]heisen.Record, 3), Executions: []mcm.Execution{{Entry: 1, End: 3}}},
+	} {
+		if _, err := mcm.NewModel(w); !errors.Is(err, heisen.ErrOption) {
+			t.Errorf("NewModel: %v", err)
+		}
+	}
+	if _, err := mcm.NewDetector(mcm.WithSections(make([]section.Section, 1), section.Locator{})); !errors.Is(err, heisen.ErrOption) || !errors.Is(err, section.ErrInvalid) {
+		t.Errorf("WithSections: %v", err)
 	}
 	if d, err := mcm.NewDetector(mcm.WithSink(nil), mcm.WithSymbols(nil)); err != nil {
 		t.Error(err)

@@ -41,7 +41,7 @@ func TestExact(t *testing.T) {
 		rng := rand.New(rand.NewPCG(uint64(seed), 1))
 		s := windowtest.RandomShape(rng, 14)
 		w, symbols := windowtest.RandomWindow(rng, s)
-		options := []Option{WithSymbols(symbols), WithBudget(1<<20, 1<<30)}
+		options := []DetectorOption{WithSymbols(symbols), WithBudget(1<<20, 1<<30)}
 		if s.Branches {
 			options = append(options, WithControlFlow())
 		}
@@ -118,7 +118,7 @@ func TestControlFlowExact(t *testing.T) {
 		for i := range unvalued.Records {
 			unvalued.Records[i].Flags &^= heisen.HasValue
 		}
-		verdict := func(w *window.Window, i, j int, options ...Option) Verdict {
+		verdict := func(w *window.Window, i, j int, options ...DetectorOption) Verdict {
 			m, err := testModel(*w, options...)
 			if err != nil {
 				t.Fatal(err)
@@ -136,7 +136,7 @@ func TestControlFlowExact(t *testing.T) {
 				want = Possible
 			}
 			for _, mode := range modes {
-				options := append([]Option{WithControlFlow(), WithBudget(1<<20, 1<<30)}, mode.options...)
+				options := append([]DetectorOption{WithControlFlow(), WithBudget(1<<20, 1<<30)}, mode.options...)
 				if got := verdict(w, p[0], p[1], options...); got != want {
 					t.Fatalf("seed %d, %s: %v is %v, want %v\n%s", seed, mode.name, p, got, want, show(w))
 				}
@@ -169,7 +169,7 @@ func TestAgree(t *testing.T) {
 		rng := rand.New(rand.NewPCG(uint64(seed), 4))
 		name := []string{"hot", "hot", "mixed", "locky"}[seed%4]
 		w := &window.Window{Records: windowtest.Profiles[name](workload.Params{Threads: 2 + rng.IntN(4), Events: 60 + rng.IntN(150), Seed: uint64(seed)})}
-		options := []Option{WithBudget(500, 500_000)}
+		options := []DetectorOption{WithBudget(500, 500_000)}
 		pairs := windowtest.RacyPairs(w)
 		rng.Shuffle(len(pairs), func(i, j int) { pairs[i], pairs[j] = pairs[j], pairs[i] })
 		pairs = pairs[:min(len(pairs), 12)]

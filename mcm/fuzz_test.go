@@ -62,7 +62,7 @@ func FuzzExact(f *testing.F) {
 	f.Add([]byte{24, 1, 8, 1, 1, 0, 25, 2, 8, 22, 0, 0, 13, 0, 0, 14, 1, 0, 8, 1, 4})
 	f.Fuzz(func(t *testing.T, data []byte) {
 		w, symbols := decode(data)
-		options := []Option{WithSymbols(symbols), WithBudget(1<<20, 1<<30)}
+		options := []DetectorOption{WithSymbols(symbols), WithBudget(1<<20, 1<<30)}
 		if len(data)%5 == 0 {
 			options = append(options, WithControlFlow())
 		}

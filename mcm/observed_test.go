@@ -228,7 +228,7 @@ func distinct(sets *heisen.Symbols) *heisen.Symbols {
 
 // happensBefore returns, by record, which records happen before it.
 func happensBefore(records []heisen.Record, hidden *heisen.Symbols) (before [][]bool) {
-	var options []vclock.OrderOption
+	var options []vclock.Option
 	if hidden != nil {
 		options = append(options, vclock.WithBarrierPairs(hidden))
 	}

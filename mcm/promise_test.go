@@ -265,7 +265,7 @@ type promise struct {
 }
 
 // check predicts from an execution and checks the witnesses. It returns the number of races.
-func (p *promise) check(x *execution, options ...Option) (races int) {
+func (p *promise) check(x *execution, options ...DetectorOption) (races int) {
 	p.Helper()
 	w := window.Window{Records: x.events, Executions: x.sectionExecutions()}
 	m, err := testModel(w, options...)

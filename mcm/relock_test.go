@@ -23,7 +23,7 @@ func TestLastReleasedByAnother(t *testing.T) {
 			Held: rng.IntN(4) == 0, Reacquired: true}
 		w, _ := windowtest.RandomWindow(rng, s)
 		for i, mode := range modes {
-			m, err := testModel(*w, append([]Option{WithBudget(1<<20, 1<<30)}, mode.options...)...)
+			m, err := testModel(*w, append([]DetectorOption{WithBudget(1<<20, 1<<30)}, mode.options...)...)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -58,7 +58,7 @@ func TestLastReleasedByAnother(t *testing.T) {
 	s.Values, s.Branches = true, false
 	w, symbols := windowtest.RandomWindow(rng, s)
 	for _, mode := range modes {
-		m, err := testModel(*w, append([]Option{WithSymbols(symbols), WithBudget(200, 200_000)}, mode.options...)...)
+		m, err := testModel(*w, append([]DetectorOption{WithSymbols(symbols), WithBudget(200, 200_000)}, mode.options...)...)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -83,7 +83,7 @@ func TestUnownedLocks(t *testing.T) {
 			Shared: rng.IntN(3) == 0, Held: rng.IntN(4) == 0, Foreign: true, Values: rng.IntN(4) == 0, Ranges: rng.IntN(6) == 0,
 			Messages: rng.IntN(6) == 0, Barriers: rng.IntN(8) == 0, Branches: rng.IntN(4) == 0}
 		w, symbols := windowtest.RandomWindow(rng, s)
-		options := []Option{WithSymbols(symbols), WithBudget(1<<20, 1<<30)}
+		options := []DetectorOption{WithSymbols(symbols), WithBudget(1<<20, 1<<30)}
 		if s.Branches {
 			options = append(options, WithControlFlow())
 		}
@@ -120,7 +120,7 @@ func TestUnownedLocks(t *testing.T) {
 }
 
 // hasUnowned reports whether a window has an unowned lock.
-func hasUnowned(t *testing.T, w *window.Window, options []Option) bool {
+func hasUnowned(t *testing.T, w *window.Window, options []DetectorOption) bool {
 	t.Helper()
 	return len(replay.NewFacts(w, configOf(options).rules).Unowned) > 0
 }

@@ -62,7 +62,7 @@ func TestSMTSmall(t *testing.T) {
 		s := windowtest.RandomShape(rng, 14)
 		s.Foreign = seed%4 == 3
 		w, symbols := windowtest.RandomWindow(rng, s)
-		options := []Option{WithSymbols(symbols)}
+		options := []DetectorOption{WithSymbols(symbols)}
 		if s.Branches {
 			options = append(options, WithControlFlow())
 		}

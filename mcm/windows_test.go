@@ -161,7 +161,7 @@ func (c *comparison) compareModes(w window.Window, large bool, p [2]int, want Ve
 		if large && strings.Contains(mode.name, "eager") {
 			continue
 		}
-		m, err := testModel(w, append([]Option{WithBudget(500, 5_000_000)}, mode.options...)...)
+		m, err := testModel(w, append([]DetectorOption{WithBudget(500, 5_000_000)}, mode.options...)...)
 		if err != nil {
 			return err
 		}

@@ -8,7 +8,7 @@
 // critical sections does. So the answer to most queries is no, and a detector that only follows
 // edges has to query them. Counters that are read without their lock are true races.
 //
-//	heisen record -o jobs.heisen run ./bench/jobs -- -jobs 20000
+//	heisen record -o jobs.heisen run ./bench/jobs -jobs 20000
 //	go run ./bench/solvers jobs.heisen
 package main
 

@@ -301,7 +301,7 @@ func (p *program) compare(hidden recorder.Hidden, window, longer int) (row strin
 	counts := &counter{}
 	var refused error
 	var predictors []*mcm.Detector
-	predict := func(symbols *heisen.Symbols, found races, options ...mcm.Option) heisen.Detector {
+	predict := func(symbols *heisen.Symbols, found races, options ...mcm.DetectorOption) heisen.Detector {
 		d, err := mcm.NewDetector(append(options, mcm.WithSymbols(symbols), mcm.WithSink(found.sink(symbols)))...)
 		refused = errors.Join(refused, err)
 		predictors = append(predictors, d)

@@ -68,7 +68,7 @@ func TestLiveOldest(t *testing.T) {
 func violations(t *testing.T, name string, args ...string) map[string]int {
 	t.Helper()
 	var out, errs bytes.Buffer
-	all := append([]string{"run", "-json", "-detect", "atomrace", "-noise", "random", "-noise-strength", "500",
+	all := append([]string{"run", "-report", "json", "-detect", "atomrace", "-noise", "random", "-noise-strength", "500",
 		"-sections", filepath.Join(name, "heisen.sections"), "./" + name, "--"}, args...)
 	status, err := driver.Run(t.Context(), all, nil, &out, &errs)
 	if err != nil || status != driver.Clean && status != driver.Findings {

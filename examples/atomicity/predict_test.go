@@ -26,13 +26,13 @@ func TestPredicted(t *testing.T) {
 		args   []string
 		found  []string
 	}{
-		{"observed", driver.Clean, []string{"run", "-json", "-detect", "atomrace", "-sections", sections, "./desk"}, nil},
-		{"predicted", driver.Findings, []string{"run", "-json", "-detect", "mcm", "-sections", sections, "./desk"}, []string{"mcm atomicity"}},
-		{"fixed", driver.Clean, []string{"run", "-json", "-detect", "mcm", "-sections", sections, "./desk", "--", "-fixed"}, nil},
-		{"test", driver.Findings, []string{"test", "-json", "-predict", "-o", t.TempDir(), "-sections", sections, "./desk"}, []string{"racefuzz atomicity"}},
+		{"observed", driver.Clean, []string{"run", "-report", "json", "-detect", "atomrace", "-sections", sections, "./desk"}, nil},
+		{"predicted", driver.Findings, []string{"run", "-report", "json", "-detect", "mcm", "-sections", sections, "./desk"}, []string{"mcm atomicity"}},
+		{"fixed", driver.Clean, []string{"run", "-report", "json", "-detect", "mcm", "-sections", sections, "./desk", "--", "-fixed"}, nil},
+		{"test", driver.Findings, []string{"test", "-report", "json", "-predict", "-schedules", t.TempDir(), "-sections", sections, "./desk"}, []string{"racefuzz atomicity"}},
 		{"recorded", driver.Clean, []string{"record", "-o", recording, "run", "./desk"}, nil},
-		{"analysed", driver.Findings, []string{"analyze", "-json", "-detect", "atomrace,mcm", "-sections", sections, recording}, []string{"mcm atomicity"}},
-		{"without sections", driver.Clean, []string{"analyze", "-json", "-detect", "mcm", recording}, nil},
+		{"analysed", driver.Findings, []string{"analyze", "-report", "json", "-detect", "atomrace,mcm", "-sections", sections, recording}, []string{"mcm atomicity"}},
+		{"without sections", driver.Clean, []string{"analyze", "-report", "json", "-detect", "mcm", recording}, nil},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			var out, errs bytes.Buffer

@@ -276,9 +276,9 @@ func TestHybrid(t *testing.T) {
 // suspects returns the findings of detectors in a run of a program, which may fail.
 func suspects(t *testing.T, p *Program, detectors string, more ...string) (found map[string][][2]Place) {
 	t.Helper()
-	args := []string{"run", "-json", "-pkgs", "work", "-detect", detectors, "./" + p.Package, "--"}
+	args := []string{"run", "-report", "json", "-pkgs", "work", "-detect", detectors, "./" + p.Package, "--"}
 	if p.Test != "" {
-		args = []string{"test", "-json", "-pkgs", "work", "-detect", detectors, "./" + p.Package, "--", "-count=1", "-run=^" + p.Test + "$"}
+		args = []string{"test", "-report", "json", "-pkgs", "work", "-detect", detectors, "./" + p.Package, "--", "-count=1", "-run=^" + p.Test + "$"}
 	}
 	var out, errs bytes.Buffer
 	status, err := driver.Run(t.Context(), append(args, p.small(more...)...), nil, &out, &errs)

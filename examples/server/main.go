@@ -12,8 +12,8 @@
 //
 // With -fixed a lock guards them.
 //
-//	heisen run -detect atomrace ./examples/server -- -requests 4000
-//	heisen run -detect atomrace ./examples/server -- -requests 4000 -fixed
+//	heisen run -detect atomrace ./examples/server -requests 4000
+//	heisen run -detect atomrace ./examples/server -requests 4000 -fixed
 package main
 
 import (

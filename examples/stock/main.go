@@ -9,7 +9,7 @@
 // for deadlocks reports anything.
 //
 //	heisen run -detect lockorder ./examples/stock
-//	heisen run -detect lockorder ./examples/stock -- -fixed
+//	heisen run -detect lockorder ./examples/stock -fixed
 package main
 
 import (

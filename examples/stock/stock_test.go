@@ -22,7 +22,7 @@ const (
 )
 
 func TestFindings(t *testing.T) {
-	r := heisentest.Run(t, "run", "-json", "-detect", "lockorder", ".")
+	r := heisentest.Run(t, "run", "-report", "json", "-detect", "lockorder", ".")
 	if r.Status != driver.Findings {
 		t.Errorf("exit status %d\n%s", r.Status, r.Err)
 	}

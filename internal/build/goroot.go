@@ -13,6 +13,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/heisen-go/heisen/internal/recorder"
 )
 
 // ErrUnsupported is wrapped by errors about a Go release, platform or GOROOT that heisen cannot
@@ -47,6 +49,7 @@ func FindToolchain(ctx context.Context, dir string) (*Toolchain, error) {
 	}
 	cmd := exec.CommandContext(ctx, path, "env", "-json", "GOROOT", "GOVERSION", "GOOS", "GOARCH", "GOFLAGS", "GOMODCACHE", "GO111MODULE")
 	cmd.Dir = dir
+	cmd.Env = recorder.Environ(cmd.Environ())
 	out, err := cmd.Output()
 	if err != nil {
 		return nil, commandError("go env", err)
@@ -84,12 +87,11 @@ func (t *Toolchain) leaveModules(dir string) error {
 	return nil
 }
 
-// command returns a go command.
-func (t *Toolchain) command(ctx context.Context, args ...string) *exec.Cmd {
+// command returns a go command that runs in dir.
+func (t *Toolchain) command(ctx context.Context, dir string, args ...string) *exec.Cmd {
 	cmd := exec.CommandContext(ctx, t.Go, args...)
-	if len(t.env) > 0 {
-		cmd.Env = append(os.Environ(), t.env...)
-	}
+	cmd.Dir = dir
+	cmd.Env = append(recorder.Environ(cmd.Environ()), t.env...)
 	return cmd
 }
 

@@ -73,6 +73,7 @@ func newOverlay(t *Toolchain) (overlay, error) {
 		return nil, err
 	}
 	o["testing/heisen.go"] = []byte(testingTask)
+	o["sync/heisen.go"] = []byte(onceMessages)
 	if err := o.addAtomics(read); err != nil {
 		return nil, err
 	}
@@ -97,6 +98,29 @@ func heisenHandOut(handed *atomic.Uint64, n uint64) uint64 {
 	last := handed.Add(n)
 	race.HandingOut(false)
 	return last
+}
+`
+
+// onceMessages has the functions that the patches of sync.Once call. The message's object is the word
+// of the mutex's semaphore, because the mutex itself is a lock.
+const onceMessages = `package sync
+
+import (
+	"internal/race"
+	"unsafe"
+)
+
+func heisenEndOnce(o *Once) {
+	if race.Enabled {
+		race.Send(unsafe.Add(unsafe.Pointer(&o.m), 4))
+	}
+	o.done.Store(true)
+}
+
+func heisenOnceDone(o *Once) {
+	if race.Enabled {
+		race.Receive(unsafe.Add(unsafe.Pointer(&o.m), 4))
+	}
 }
 `
 
@@ -229,6 +253,12 @@ var patches = []struct {
 		replaceCalls("PB.Next", "pb.globalN.Add(pb.grain)", "heisenHandOut(pb.globalN, pb.grain)", 1),
 	}},
 	{"testing/run_example.go", []patch{atStart("runExample", `heisenTask(eg.Name); defer heisenTask("")`)}},
+	// To detectors that compare locks and follow messages, the end of a Once is a message to all that
+	// rely on it.
+	{"sync/once.go", []patch{
+		atEnd("Once.Do", "heisenOnceDone(o)"),
+		replaceCalls("Once.doSlow", "o.done.Store(true)", "heisenEndOnce(o)", 1),
+	}},
 	{"sync/waitgroup.go", []patch{
 		atStart("WaitGroup.Add", "if race.Enabled { race.Synchronizing(unsafe.Pointer(wg)); if delta >= 0 { race.Change(unsafe.Pointer(wg)) } }"),
 		atStart("WaitGroup.Wait", "if race.Enabled { race.Synchronizing(unsafe.Pointer(wg)) }"),

@@ -40,7 +40,7 @@ func (inv *invocation) atomraceFlags() *atomraceFlags {
 	o := &atomraceFlags{}
 	o.sectionsFlag(inv)
 	inv.flags.StringVar(&o.noise, "noise", "none", "atomrace: make goroutines wait during accesses chosen by a `heuristic`: none, random,\nloc (at the places in -from) or var (wherever the variables in -from are accessed)")
-	inv.flags.StringVar(&o.from, "from", "", "atomrace: `file` of findings for -noise, as -json prints them")
+	inv.flags.StringVar(&o.from, "from", "", "atomrace: `file` of findings for -noise, as -report json writes them")
 	inv.flags.IntVar(&o.strength, "noise-strength", 50, "atomrace: how many of a thousand accesses wait")
 	inv.flags.DurationVar(&o.wait, "noise-wait", 50*time.Microsecond, "atomrace: how long an access waits; 0 to only yield to other goroutines")
 	inv.flags.Uint64Var(&o.seed, "noise-seed", 1, "atomrace: seed of the choice of accesses")
@@ -144,8 +144,8 @@ func (o *atomraceFlags) absolute(sections []section.Section) []section.Section {
 	return sections
 }
 
-// findingsIn reads a file of findings. It is the output of -json, in which there may be lines of
-// the program, or a baseline.
+// findingsIn reads a file of findings. It is the output of -report json, in which there may be
+// lines of the program, or a baseline.
 func findingsIn(name string) (findings []report.Finding, err error) {
 	text, err := os.ReadFile(name)
 	if err != nil {
@@ -223,10 +223,7 @@ func variablesOf(inv *invocation, name string) ([]section.Location, error) {
 	defer done()
 	ctx, stop := inv.interruptible()
 	defer stop()
-	source := infer.Source{Packages: inv.args, Tests: true}
-	if inv.tags != "" {
-		source.Tags = strings.Split(inv.tags, ",")
-	}
+	source := infer.Source{Packages: inv.line.packages(), Tests: true, Tags: inv.line.tags()}
 	locations, err := infer.Uses(ctx, source, of...)
 	if len(locations) == 0 {
 		return nil, fmt.Errorf("%s: %w", name, cmp.Or(err, errors.New("none of the variables is accessed in these packages")))

@@ -30,10 +30,8 @@ func (inv *invocation) baselineFlags() *knownFindings {
 // readFiles reads the files that the flags name.
 func (k *knownFindings) readFiles() error {
 	if k.newBaselineFile != "" { // fail before the program runs
-		if info, err := os.Stat(filepath.Dir(k.newBaselineFile)); err != nil {
+		if err := isFolder(filepath.Dir(k.newBaselineFile)); err != nil {
 			return err
-		} else if !info.IsDir() {
-			return fmt.Errorf("%s is not a folder", filepath.Dir(k.newBaselineFile))
 		}
 	}
 	k.baseline = &report.Baseline{}

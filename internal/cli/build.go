@@ -3,10 +3,7 @@ package cli
 import (
 	"bytes"
 	"slices"
-	"strings"
 	"time"
-
-	"github.com/heisen-go/heisen/internal/build"
 )
 
 var buildCommand = command{
@@ -30,65 +27,35 @@ The programs take the options of go build -race from the variable GORACE:
 The flags and arguments of heisen build are those of go build, and so is what it
 writes.
 `,
+	run: (*invocation).build,
 }
-
-func init() { buildCommand.run = (*invocation).build }
-
-// Flags of go build that are passed on.
-var (
-	buildSwitches = []string{"a", "cover", "linkshared", "modcacherw", "trimpath", "v", "work", "x"}
-	buildValues   = []string{"asmflags", "buildmode", "buildvcs", "compiler", "covermode", "coverpkg", "gccgoflags", "installsuffix",
-		"ldflags", "mod", "modfile", "p", "pgo", "pkgdir", "tags", "toolexec"}
-)
-
-// buildRefused are flags of go build that would undo the instrumentation.
-var buildRefused = []string{"race", "msan", "asan", "overlay", "gcflags"}
 
 // build is heisen build.
 func (inv *invocation) build() (int, error) {
-	var args []string
-	pass := func(name string) func(string) error {
-		return func(value string) error {
-			args = append(args, "-"+name+"="+value)
-			return nil
-		}
-	}
-	for _, name := range buildSwitches {
-		inv.flags.BoolFunc(name, "of go build", pass(name))
-	}
-	for _, name := range buildValues {
-		inv.flags.Func(name, "of go build: a `value`", pass(name))
-	}
-	dir := inv.flags.String("C", "", "change to `folder` first")
-	inv.flags.Func("o", "write the program to this `file`, or the programs to this folder", pass("o"))
-	inv.flags.Var(&inv.pkgs, "pkgs", "look for races in packages that match one of the `patterns`; \"all\" is\neverything, with the standard library (default: the main module)")
+	inv.pkgsFlag()
 	detect := inv.flags.String("detect", fasttrackName, "the `detector`; there is only this one")
-	for _, arg := range inv.args {
-		name, _, _ := strings.Cut(strings.TrimLeft(arg, "-"), "=")
-		if strings.HasPrefix(arg, "-") && slices.Contains(buildRefused, name) {
-			return Misused, misuse("the go build flag -%s cannot be combined with heisen", name)
-		}
-	}
-	if err := inv.parse(); err != nil {
+	if err := inv.buildLine(); err != nil {
 		return Misused, err
 	}
 	if *detect != fasttrackName {
 		return Misused, misuse("-detect %s: without heisen a program can only do the work of %s; use heisen run or heisen test for other detectors", *detect, fasttrackName)
 	}
-	return inv.goBuild(*dir, slices.Concat(args, inv.args, inv.rest))
+	return inv.goBuild()
 }
 
-// goBuild runs go build in a folder. What it prints comes at its end, since progress is shown meanwhile.
-func (inv *invocation) goBuild(dir string, args []string) (int, error) {
+// goBuild runs the go build of inv.line. What it prints comes at its end, since progress is shown
+// meanwhile.
+func (inv *invocation) goBuild() (int, error) {
 	var printed bytes.Buffer
 	status, err := func() (int, error) {
 		defer inv.progress("building", time.Second)()
-		b, err := build.New(inv.ctx, dir, "", inv.pkgs...)
+		b, err := inv.newBuilder(inv.ctx)
 		if err != nil {
 			return Failed, err
 		}
+		args := slices.Concat(inv.line.tagFlags(), texts(inv.line.goFlags(handled...)), inv.line.packages())
 		cmd := b.Command(inv.ctx, "build", args...)
-		cmd.Dir, cmd.Stdout, cmd.Stderr = dir, &printed, &printed
+		cmd.Stdout, cmd.Stderr = &printed, &printed
 		return runAndWait(cmd)
 	}()
 	inv.Err.Write(printed.Bytes())

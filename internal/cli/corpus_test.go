@@ -44,13 +44,13 @@ func happensBefore(t *testing.T) map[string][]string {
 	return verdicts
 }
 
-// TestCorpus: for every trace of the corpus, heisen analyze -detect hb -json finds the same sites
+// TestCorpus: for every trace of the corpus, heisen analyze -detect hb -report json finds the same sites
 // as the independent analyzer. The output for the same trace in binary is equal, byte for byte.
 func TestCorpus(t *testing.T) {
 	binary := filepath.Join(t.TempDir(), "binary.heisen")
 	for name, want := range happensBefore(t) {
 		file := filepath.Join(corpus, "std", name)
-		status, out, errs := heisenCommand("analyze", "-detect", "hb", "-json", file)
+		status, out, errs := heisenCommand("analyze", "-detect", "hb", "-report", "json", file)
 		wantStatus := cli.Clean
 		if len(want) > 0 {
 			wantStatus = cli.Findings
@@ -69,7 +69,7 @@ func TestCorpus(t *testing.T) {
 		if status, _, errs := heisenCommand("trace", "convert", "-o", binary, file); status != cli.Clean || errs != "" {
 			t.Errorf("%s: convert: exit status %d, %s", name, status, errs)
 		}
-		if _, again, _ := heisenCommand("analyze", "-detect", "hb", "-json", binary); again != out {
+		if _, again, _ := heisenCommand("analyze", "-detect", "hb", "-report", "json", binary); again != out {
 			t.Errorf("%s: of the binary trace\n%s\nof the text\n%s", name, again, out)
 		}
 	}

@@ -25,20 +25,20 @@ var detectors = []struct {
 	filter  Filter
 	front   newTraceFilter
 	make    func(heisen.Sink) (heisen.Detector, error)
-	hidden  func(heisen.Sink, vclock.Option) (heisen.Detector, error) // for streams with hidden calls; nil if they make no difference
+	hidden  func(heisen.Sink, vclock.DetectorOption) (heisen.Detector, error) // for streams with hidden calls; nil if they make no difference
 }{
 	{fasttrackName, "at least the first race of every variable that races in the observed order; no false alarm", RecorderFiltered, treeFilter(tree.WithDetectorCost(14 * time.Nanosecond)),
 		func(sink heisen.Sink) (heisen.Detector, error) {
 			return vclock.NewFastTrack(vclock.WithSink(sink))
 		},
-		func(sink heisen.Sink, o vclock.Option) (heisen.Detector, error) {
+		func(sink heisen.Sink, o vclock.DetectorOption) (heisen.Detector, error) {
 			return vclock.NewFastTrack(vclock.WithSink(sink), o)
 		}},
 	{"hb", "all racy pairs of the observed order; slow", RecorderFiltered, treeFilter(tree.WithoutBypass()),
 		func(sink heisen.Sink) (heisen.Detector, error) {
 			return vclock.NewHappensBefore(vclock.WithSink(sink))
 		},
-		func(sink heisen.Sink, o vclock.Option) (heisen.Detector, error) {
+		func(sink heisen.Sink, o vclock.DetectorOption) (heisen.Detector, error) {
 			return vclock.NewHappensBefore(vclock.WithSink(sink), o)
 		}},
 	{"eraser", "every violation of the locking discipline; not every one is a race", Unfiltered, treeFilter(tree.WithMessageOrder(), tree.WithDetectorCost(11*time.Nanosecond)),
@@ -64,7 +64,7 @@ type Detector struct {
 	Flags   func(*flag.FlagSet) // defines its own flags; nil if it has none
 	New     func(*heisen.Symbols, heisen.Sink) (heisen.Detector, error)
 	front   newTraceFilter // of heisen's own detectors
-	hidden  func(heisen.Sink, vclock.Option) (heisen.Detector, error)
+	hidden  func(heisen.Sink, vclock.DetectorOption) (heisen.Detector, error)
 	live    bool // it works inside running programs; for traces see newAtomRace
 }
 

@@ -15,7 +15,7 @@ import (
 type observation struct {
 	detect   *detection
 	filter   *filtering
-	json     *bool
+	reports  *reports
 	known    *knownFindings
 	overlaps *atomraceFlags
 	live     *recorder.Live
@@ -33,7 +33,7 @@ func (inv *invocation) watchFlags() *observation {
 		filter:   inv.filterFlag(true),
 		known:    inv.baselineFlags(),
 		overlaps: inv.atomraceFlags(),
-		json:     inv.flags.Bool("json", false, "print findings as lines of JSON on standard output, after the program has ended"),
+		reports:  inv.reportFlag(reportUsage),
 	}
 }
 
@@ -41,6 +41,9 @@ func (inv *invocation) watchFlags() *observation {
 func (w *observation) prepare(inv *invocation) (err error) {
 	w.detect.live = true
 	if w.live, err = w.overlaps.live(inv, w.detect); err != nil {
+		return err
+	}
+	if err := w.reports.check(); err != nil {
 		return err
 	}
 	return w.known.readFiles()
@@ -52,7 +55,7 @@ func (w *observation) run(inv *invocation, cmd *exec.Cmd) (int, error) {
 	if w.events != nil {
 		live, end = w.events.text, w.events.finding
 	}
-	if *w.json {
+	if !w.reports.shows(asText) {
 		live = nil
 	}
 	w.found = newFindings(inv.resolver, live, w.known)
@@ -98,9 +101,11 @@ func (w *observation) run(inv *invocation, cmd *exec.Cmd) (int, error) {
 	if w.events != nil {
 		err = errors.Join(err, w.events.Close())
 	}
-	if *w.json {
+	if w.reports.shows(asJSON) {
 		err = errors.Join(err, w.found.writeAll(end))
 	}
+	all, _ := w.found.all()
+	err = errors.Join(err, w.reports.writeFiles(all))
 	err = errors.Join(err, w.known.writeBaseline(w.found))
 	w.found.summary(inv.Err)
 	w.detect.mcm.summary(inv.Err, inv.tool.Name)

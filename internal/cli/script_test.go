@@ -6,6 +6,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"maps"
 	"os"
 	"os/exec"
@@ -49,10 +50,12 @@ func TestMain(m *testing.M) {
 //	append file          append what the latest command has printed
 //	schedule folder out  copy the only file in a folder
 //	same folder folder   check that both have the same files
+//	alike test args      go and heisen do the same with these arguments, see alike
 func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir:                 filepath.Join("testdata", "script"),
 		Setup:               setup(t),
+		Condition:           condition,
 		RequireUniqueNames:  true,
 		RequireExplicitExec: true,
 		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){
@@ -69,6 +72,7 @@ func TestScripts(t *testing.T) {
 			"append":       appendOutput,
 			"schedule":     copySchedule,
 			"same":         sameFolders,
+			"alike":        alike,
 		},
 	})
 }
@@ -108,6 +112,15 @@ func setup(t *testing.T) func(*testscript.Env) error {
 		env.Setenv("GOFLAGS", "")
 		return nil
 	}
+}
+
+// condition: rootmodule holds if there is a module in the root folder.
+func condition(name string) (bool, error) {
+	if name != "rootmodule" {
+		return false, fmt.Errorf("unknown condition %q", name)
+	}
+	_, err := os.Stat("/go.mod")
+	return err == nil, nil
 }
 
 func noNegation(ts *testscript.TestScript, neg bool, args []string, n int, usage string) {

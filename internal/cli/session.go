@@ -59,7 +59,7 @@ func (s *session) run(cmd *exec.Cmd) (int, error) {
 		defer close(accepting)
 		s.accept()
 	}()
-	cmd.Env = append(cmd.Environ(), s.listener.Env())
+	cmd.Env = append(recorder.Environ(cmd.Environ()), s.listener.Env())
 	status, err := runAndWait(cmd)
 	s.listener.Stop()
 	<-accepting

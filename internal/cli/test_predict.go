@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/heisen-go/heisen/internal/confirm"
 	"github.com/heisen-go/heisen/report"
@@ -57,16 +56,12 @@ func (f *fuzzRun) confirmPredicted(ctx context.Context, predicted []report.Findi
 	if slices.ContainsFunc(predicted, func(p report.Finding) bool { return p.Package == "command-line-arguments" }) {
 		return misuse("a list of files is not a package")
 	}
-	flags, err := confirm.TestFlags(withoutFormat(f.rest))
-	if err != nil {
-		return misuse("%v", err)
+	var err error
+	if f.origin.Source, err = f.controlledSource(measuring...); err != nil {
+		return err
 	}
-	f.origin.Source = confirm.Source{Verb: "test", Packages: packagesOf(predicted), Patterns: f.pkgs, Args: flags}
-	if len(f.origin.Packages) == 0 {
-		f.origin.Packages = f.args
-	}
-	if len(f.origin.Packages) == 0 {
-		f.origin.Packages = []string{"."}
+	if packages := packagesOf(predicted); len(packages) > 0 {
+		f.origin.Packages = packages
 	}
 	programs, remove, err := f.build(ctx)
 	if err != nil {
@@ -99,23 +94,4 @@ func packagesOf(findings []report.Finding) (packages []string) {
 		}
 	}
 	return packages
-}
-
-// withoutFormat leaves out the flags of go test that do not change what tests do.
-func withoutFormat(flags []string) (rest []string) {
-	for i := 0; i < len(flags); i++ {
-		name, _, valued := strings.Cut(strings.TrimPrefix(strings.TrimLeft(flags[i], "-"), "test."), "=")
-		switch {
-		case flags[i] == "-args" || flags[i] == "--args":
-			return append(rest, flags[i:]...)
-		case name == "json":
-		case name == "timeout":
-			if !valued {
-				i++
-			}
-		default:
-			rest = append(rest, flags[i])
-		}
-	}
-	return rest
 }

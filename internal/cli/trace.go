@@ -26,6 +26,9 @@ The name - is standard input.
 
 // trace is heisen trace, which has subcommands of its own.
 func (inv *invocation) trace() (int, error) {
+	if len(inv.args) == 0 && inv.help != noHelp {
+		return Clean, inv.parse()
+	}
 	if len(inv.args) == 0 {
 		return Misused, misuse("want one of stat, validate, convert, print")
 	}

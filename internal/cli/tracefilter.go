@@ -14,7 +14,7 @@ import (
 type newTraceFilter func(heisen.Detector) (*tree.Filter, error)
 
 // treeFilter returns a front that makes filters with the given options.
-func treeFilter(options ...tree.Option) newTraceFilter {
+func treeFilter(options ...tree.FilterOption) newTraceFilter {
 	return func(d heisen.Detector) (*tree.Filter, error) { return tree.NewFilter(d, options...) }
 }
 

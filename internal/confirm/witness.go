@@ -75,18 +75,10 @@ type witness struct {
 	starts []racefuzz.Creation // creations of goroutines in that execution
 }
 
-// witnessOf returns the witness of a finding. At its end the finding's accesses are next; in an
-// atomicity violation only the last access, and the one by the other goroutine if it comes directly
-// before it. It returns nil if the order is not known.
+// witnessOf returns the witness of a finding. It returns nil if the order is not known.
 func (c *orderRecorder) witnessOf(f *heisen.Finding, seed uint64) *witness {
-	n := len(f.Witness) - len(f.Accesses)
-	if f.Kind == heisen.Atomicity && len(f.Accesses) == 3 {
-		n = len(f.Witness) - 1
-		if remote := &f.Accesses[1]; n > 0 && f.Witness[n-1].Thread == remote.Thread && f.Witness[n-1].Site == remote.Site {
-			n--
-		}
-	}
-	if n < 0 || len(f.Accesses) < 2 || f.Before < c.forgotten || f.Before > c.forgotten+uint64(len(c.latest)) {
+	n := len(f.Witness) - f.Last
+	if f.Last == 0 || len(f.Accesses) < 2 || f.Before < c.forgotten || f.Before > c.forgotten+uint64(len(c.latest)) {
 		return nil
 	}
 	w := &witness{seed: seed, both: f.Kind != heisen.Atomicity, order: appendPositions(slices.Clone(c.before), c.latest[:f.Before-c.forgotten])}

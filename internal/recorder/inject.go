@@ -142,6 +142,8 @@ var AddedAnnotations = []string{
 	"RUnlocking(lock unsafe.Pointer)",
 	"AcquireByChance(addr unsafe.Pointer)",
 	"HandingOut(begins bool)",
+	"Send(message unsafe.Pointer)",
+	"Receive(message unsafe.Pointer)",
 	"Change(state unsafe.Pointer)",
 	"Observe(state unsafe.Pointer)",
 	"Step(state unsafe.Pointer)",

@@ -24,7 +24,7 @@ var modes = []struct {
 	{name: "fresh", fresh: true, goal: true},
 	{name: "fresh lazy", fresh: true, lazy: true},
 	{name: "restarts", opts: []order.Option{order.WithRestarts(1)}, goal: true},
-	{name: "no restarts, not minimised", opts: []order.Option{order.WithRestarts(0), order.WithMinimization(false)}, lazy: true},
+	{name: "no restarts, not minimized", opts: []order.Option{order.WithRestarts(0), order.WithMinimization(false)}, lazy: true},
 	{name: "reducing", opts: []order.Option{order.WithReduction(1), order.WithRestarts(2)}, goal: true},
 	{name: "stingy", opts: []order.Option{order.WithBudget(1, 0)}, lazy: true, goal: true},
 	{name: "eager stingy", opts: []order.Option{order.WithBudget(0, 20)}, goal: true},

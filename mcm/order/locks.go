@@ -1,6 +1,10 @@
 package order
 
-import "fmt"
+import (
+	"fmt"
+
+	"github.com/heisen-go/heisen"
+)
 
 // CriticalSection is the interval from one node to another in which a lock is held.
 type CriticalSection struct {
@@ -32,15 +36,15 @@ func (x *section) excludes(y *section) bool { return x.Holder != y.Holder && !(x
 // AddLock adds the critical sections of a lock. Each one ends after it starts. Of each two that
 // exclude each other, one ends before the other one starts. If the solver has a goal, a section
 // applies only if its start comes before the goal. AddLock may be called between calls of Solve,
-// but not from a check. The error wraps ErrNode or ErrZero.
+// but not from a check. The error wraps ErrNode.
 func (s *Solver) AddLock(list ...CriticalSection) error {
 	if s.zero() {
-		return ErrZero
+		return heisen.ErrZero
 	}
 	for i, x := range list {
 		for _, n := range [2]Node{x.Start, x.End} {
 			if n >= 0 && (int(n) >= len(s.chainOf) || n == s.rows.goal) {
-				return fmt.Errorf("order: section %d from node %d to node %d: %w", i, x.Start, x.End, ErrNode)
+				return fmt.Errorf("section %d from node %d to node %d: %w", i, x.Start, x.End, ErrNode)
 			}
 		}
 	}
@@ -48,7 +52,7 @@ func (s *Solver) AddLock(list ...CriticalSection) error {
 		return nil
 	}
 	for _, x := range list {
-		if x.Start >= 0 && x.End >= 0 && x.Start != x.End && !s.Require(x.Start, x.End) {
+		if x.Start >= 0 && x.End >= 0 && x.Start != x.End && !s.require(x.Start, x.End) {
 			return nil
 		}
 	}

@@ -1,6 +1,7 @@
 package order_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -99,15 +100,20 @@ func TestMisuse(t *testing.T) {
 	if v, err := solve(s, nil, nil); v != order.Sat || err != nil {
 		t.Errorf("after errors: %v, %v", v, err)
 	}
-	if s.Require(0, 9) || ask(s, nil, nil) != order.Unsat || len(s.Failed()) != 0 {
-		t.Error("an edge to nowhere can hold")
+	for _, l := range []order.Lit{lit(0, 9), lit(9, 0), lit(1, 1), lit(s.Node(0, 5), 0), order.Bool(0)} {
+		if err := s.Require(l.Before, l.After); !errors.Is(err, order.ErrNode) {
+			t.Errorf("Require of %v: error %v", l, err)
+		}
+	}
+	if v, err := solve(s, nil, nil); v != order.Sat || err != nil {
+		t.Errorf("after edges that do not exist: %v, %v", v, err)
 	}
 }
 
 func TestContradictions(t *testing.T) {
 	s := mustNew(t, []int{2, 2})
-	if !s.Require(1, 2) || s.Require(3, 0) || ask(s, nil, nil) != order.Unsat {
-		t.Error("a cycle of edges is not noticed")
+	if err := errors.Join(s.Require(1, 2), s.Require(3, 0)); err != nil || ask(s, nil, nil) != order.Unsat || len(s.Failed()) != 0 {
+		t.Errorf("a cycle of edges is not noticed, error %v", err)
 	}
 	s = mustNew(t, []int{2, 2})
 	if err := s.Add(); err != nil || ask(s, []order.Lit{lit(0, 2)}, nil) != order.Unsat || len(s.Failed()) != 0 {
@@ -218,16 +224,16 @@ func TestContext(t *testing.T) {
 // TestZero checks that methods of a Solver that NewSolver did not make fail without a panic.
 func TestZero(t *testing.T) {
 	for _, s := range []*order.Solver{nil, {}} {
-		if _, err := solve(s, nil, nil); !errors.Is(err, order.ErrZero) {
+		if _, err := solve(s, nil, nil); !errors.Is(err, heisen.ErrZero) {
 			t.Errorf("Solve: %v", err)
 		}
 		_, err := s.NewVariable(0)
-		for i, err := range []error{err, s.Add(), s.Prefer(order.Bool(0)), s.PreferOrder(nil), s.AddRead(0, 0), s.AddLock()} {
-			if !errors.Is(err, order.ErrZero) {
+		for i, err := range []error{err, s.Require(0, 1), s.Add(), s.Prefer(order.Bool(0)), s.PreferOrder(nil), s.AddRead(0, 0), s.AddLock()} {
+			if !errors.Is(err, heisen.ErrZero) {
 				t.Errorf("method %d: %v", i, err)
 			}
 		}
-		if s.Require(0, 1) || s.Holds(lit(0, 1)) || s.Nodes() != 0 || s.Node(0, 0) >= 0 {
+		if s.Holds(lit(0, 1)) || s.Nodes() != 0 || s.Node(0, 0) >= 0 {
 			t.Error("nodes of no solver")
 		}
 		s.NewBool()
@@ -237,7 +243,7 @@ func TestZero(t *testing.T) {
 		}
 	}
 	var p *order.Problem
-	if s, err := p.Solver(); err != nil || ask(s, nil, nil) != order.Sat {
+	if _, err := p.Solver(); !errors.Is(err, heisen.ErrZero) {
 		t.Errorf("no problem: %v", err)
 	}
 }
@@ -420,6 +426,28 @@ func TestNilArguments(t *testing.T) {
 	var ctx context.Context
 	if res, err := s.Solve(ctx, nil, nil); res != order.Unknown || !errors.Is(err, heisen.ErrOption) {
 		t.Errorf("Solve: %v, %v", res, err)
+	}
+	for name, p := range map[string]*order.Problem{
+		"an unknown node":    {Chains: []int{2}, Clauses: [][]order.Lit{{lit(0, 7)}}},
+		"an unknown boolean": {Chains: []int{2}, Bools: 1, Clauses: [][]order.Lit{{order.Bool(1)}}},
+		"a negative length":  {Chains: []int{-1}},
+		"a required boolean": {Chains: []int{2}, Bools: 1, Require: []order.Lit{order.Bool(0)}},
+		"too many nodes":     {Chains: []int{1 << 31}},
+	} {
+		var text bytes.Buffer
+		_, want := p.Solver()
+		err := p.WriteSMTLIB(&text)
+		if want == nil || err == nil || text.Len() > 0 {
+			t.Errorf("%s: %d bytes written, error %v; Solver: error %v", name, text.Len(), err, want)
+		}
+	}
+	assumed := order.Problem{Chains: []int{2}, Assume: []order.Lit{lit(0, 7)}}
+	if err := assumed.WriteSMTLIB(&bytes.Buffer{}); !errors.Is(err, order.ErrNode) {
+		t.Errorf("WriteSMTLIB of an unknown node: %v", err)
+	}
+	if _, err := order.NewSolver([]int{1 << 31}); err == nil || err.Error() !=
+		"order.NewSolver: too large: 1 chains may have fewer than 2147483647 nodes, and chain 0 of length 2147483648 comes after 0" {
+		t.Errorf("NewSolver: %v", err)
 	}
 	if err := new(order.Problem).WriteSMTLIB(nil); !errors.Is(err, heisen.ErrOption) {
 		t.Errorf("WriteSMTLIB: %v", err)

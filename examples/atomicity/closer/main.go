@@ -8,7 +8,7 @@
 // belong together.
 //
 //	heisen run -detect atomrace -sections heisen.sections ./examples/atomicity/closer
-//	heisen run -detect atomrace -sections heisen.sections ./examples/atomicity/closer -- -fixed
+//	heisen run -detect atomrace -sections heisen.sections ./examples/atomicity/closer -fixed
 package main
 
 import (

@@ -5,7 +5,7 @@
 // The file heisen.sections says that the load and the store belong together.
 //
 //	heisen run -detect atomrace -sections heisen.sections ./examples/atomicity/counter
-//	heisen run -detect atomrace -sections heisen.sections ./examples/atomicity/counter -- -fixed
+//	heisen run -detect atomrace -sections heisen.sections ./examples/atomicity/counter -fixed
 package main
 
 import (

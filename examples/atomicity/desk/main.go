@@ -6,7 +6,7 @@
 // an execution in which they come in between.
 //
 //	heisen run -detect mcm -sections heisen.sections ./examples/atomicity/desk
-//	heisen run -detect mcm -sections heisen.sections ./examples/atomicity/desk -- -fixed
+//	heisen run -detect mcm -sections heisen.sections ./examples/atomicity/desk -fixed
 package main
 
 import (

@@ -6,7 +6,7 @@
 // The file heisen.sections says that the load and the store belong together.
 //
 //	heisen run -detect atomrace -sections heisen.sections ./examples/atomicity/lazy
-//	heisen run -detect atomrace -sections heisen.sections ./examples/atomicity/lazy -- -fixed
+//	heisen run -detect atomrace -sections heisen.sections ./examples/atomicity/lazy -fixed
 package main
 
 import (

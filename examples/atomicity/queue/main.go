@@ -7,7 +7,7 @@
 // although they are in two methods.
 //
 //	heisen run -detect atomrace -sections heisen.sections ./examples/atomicity/queue
-//	heisen run -detect atomrace -sections heisen.sections ./examples/atomicity/queue -- -fixed
+//	heisen run -detect atomrace -sections heisen.sections ./examples/atomicity/queue -fixed
 package main
 
 import (

@@ -7,7 +7,7 @@
 // heisen.sections says which accesses belong together.
 //
 //	heisen run -detect atomrace -sections heisen.sections ./examples/atomicity/registry
-//	heisen run -detect atomrace -sections heisen.sections ./examples/atomicity/registry -- -fixed
+//	heisen run -detect atomrace -sections heisen.sections ./examples/atomicity/registry -fixed
 package main
 
 import (

@@ -24,7 +24,7 @@
 // goroutines that have seen the flag.
 //
 //	heisen run -detect hybrid ./examples/racefuzz/cache
-//	heisen run -detect hybrid ./examples/racefuzz/cache -- -fixed
+//	heisen run -detect hybrid ./examples/racefuzz/cache -fixed
 package main
 
 import (

@@ -22,8 +22,8 @@
 //
 // With -fixed the decorator copies the other collection first, under its lock.
 //
-//	heisen run -detect hybrid ./examples/racefuzz/collections -- -of treeset
-//	heisen run -detect hybrid ./examples/racefuzz/collections -- -of treeset -fixed
+//	heisen run -detect hybrid ./examples/racefuzz/collections -of treeset
+//	heisen run -detect hybrid ./examples/racefuzz/collections -of treeset -fixed
 package main
 
 import (

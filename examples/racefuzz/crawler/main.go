@@ -13,7 +13,7 @@
 // the worker has left. JSpider works in this way: 29 pairs are reported there, and none is a race.
 //
 //	heisen run -detect hybrid ./examples/racefuzz/crawler
-//	heisen run -detect hybrid ./examples/racefuzz/crawler -- -fixed
+//	heisen run -detect hybrid ./examples/racefuzz/crawler -fixed
 package main
 
 import (

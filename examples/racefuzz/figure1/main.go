@@ -10,7 +10,7 @@
 // With -fixed thread 2 begins when thread 1 has ended.
 //
 //	heisen run -detect hybrid ./examples/racefuzz/figure1
-//	heisen run -detect hybrid ./examples/racefuzz/figure1 -- -fixed
+//	heisen run -detect hybrid ./examples/racefuzz/figure1 -fixed
 package main
 
 import (

@@ -12,7 +12,7 @@
 // With -fixed thread 1 waits at 8 until thread 2 has ended.
 //
 //	heisen run -detect hybrid ./examples/racefuzz/figure2
-//	heisen run -detect hybrid ./examples/racefuzz/figure2 -- -fixed
+//	heisen run -detect hybrid ./examples/racefuzz/figure2 -fixed
 package main
 
 import (

@@ -14,8 +14,8 @@
 //
 // With -fixed only one goroutine writes the number of the move.
 //
-//	heisen run -detect hybrid ./examples/racefuzz/moldyn -- -particles 32 -moves 4
-//	heisen run -detect hybrid ./examples/racefuzz/moldyn -- -particles 32 -moves 4 -fixed
+//	heisen run -detect hybrid ./examples/racefuzz/moldyn -particles 32 -moves 4
+//	heisen run -detect hybrid ./examples/racefuzz/moldyn -particles 32 -moves 4 -fixed
 package main
 
 import (

@@ -12,8 +12,8 @@
 //
 // With -fixed the flag is set once.
 //
-//	heisen run -detect hybrid ./examples/racefuzz/montecarlo -- -walks 12 -steps 10
-//	heisen run -detect hybrid ./examples/racefuzz/montecarlo -- -walks 12 -steps 10 -fixed
+//	heisen run -detect hybrid ./examples/racefuzz/montecarlo -walks 12 -steps 10
+//	heisen run -detect hybrid ./examples/racefuzz/montecarlo -walks 12 -steps 10 -fixed
 package main
 
 import (

@@ -8,8 +8,8 @@
 //
 // With -fixed all goroutines use the lock of the picture.
 //
-//	heisen run -detect hybrid ./examples/racefuzz/raytracer -- -size 12
-//	heisen run -detect hybrid ./examples/racefuzz/raytracer -- -size 12 -fixed
+//	heisen run -detect hybrid ./examples/racefuzz/raytracer -size 12
+//	heisen run -detect hybrid ./examples/racefuzz/raytracer -size 12 -fixed
 package main
 
 import (

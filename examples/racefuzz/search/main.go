@@ -17,7 +17,7 @@
 // workers have left.
 //
 //	heisen run -detect hybrid ./examples/racefuzz/search
-//	heisen run -detect hybrid ./examples/racefuzz/search -- -fixed
+//	heisen run -detect hybrid ./examples/racefuzz/search -fixed
 package main
 
 import (

@@ -9,8 +9,8 @@
 // With -fixed a channel between each pair of neighbors replaces the number, and nothing is
 // reported.
 //
-//	heisen run -detect hybrid ./examples/racefuzz/sor -- -size 12 -turns 4
-//	heisen run -detect hybrid ./examples/racefuzz/sor -- -size 12 -turns 4 -fixed
+//	heisen run -detect hybrid ./examples/racefuzz/sor -size 12 -turns 4
+//	heisen run -detect hybrid ./examples/racefuzz/sor -size 12 -turns 4 -fixed
 package main
 
 import (

@@ -125,6 +125,26 @@ func race_AcquireByChance(addr unsafe.Pointer) {
 	heisenSyncG(getg(), heisenOpChanceReceive, uintptr(addr), getcallerfp())
 }
 
+// race_Send and race_Receive are called where atomic operations already order what is before and after.
+// They serve detectors that take messages for an order, but not atomic operations. A program that
+// detects races itself does not need them.
+
+//go:linkname race_Send internal/race.Send
+//go:nosplit
+func race_Send(message unsafe.Pointer) {
+	if !heisen.quiet {
+		racereleasemerge(message)
+	}
+}
+
+//go:linkname race_Receive internal/race.Receive
+//go:nosplit
+func race_Receive(message unsafe.Pointer) {
+	if !heisen.quiet {
+		raceacquire(message)
+	}
+}
+
 // race_HandingOut is called when package testing begins, or ends, to distribute the iterations of a
 // parallel benchmark. This orders nothing for race detection. A recording has it, because
 // predictions depend on it.

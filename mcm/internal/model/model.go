@@ -123,12 +123,12 @@ func (s *CriticalSection) Conflicts(o *CriticalSection) bool {
 func New(w *window.Window, rules window.Rules) (*Model, error) {
 	m := &Model{Rules: rules, Window: w, Records: w.Records}
 	if w.Index != nil && len(w.Index) != len(w.Records) {
-		return nil, fmt.Errorf("mcm: %d positions for %d records", len(w.Index), len(w.Records))
+		return nil, fmt.Errorf("%d positions for %d records", len(w.Index), len(w.Records))
 	}
 	for _, p := range w.Executions {
 		if p.Entry < 0 || p.Entry >= p.End || p.End >= len(w.Records) || w.Records[p.Entry].Thread != w.Records[p.End].Thread ||
 			!w.Records[p.Entry].Op.IsAccess() || !w.Records[p.End].Op.IsAccess() {
-			return nil, fmt.Errorf("mcm: an execution of a section from record %d to %d of %d", p.Entry, p.End, len(w.Records))
+			return nil, fmt.Errorf("an execution of a section from record %d to %d of %d", p.Entry, p.End, len(w.Records))
 		}
 	}
 	newBuilder(m).build()

@@ -11,7 +11,7 @@ import (
 )
 
 // ErrReplay is wrapped by the errors of Replayer: the schedule is not a feasible reordering.
-var ErrReplay = errors.New("mcm: witness does not replay")
+var ErrReplay = errors.New("witness does not replay")
 
 // Replayer executes schedules of a window. Its state is what has happened so far.
 type Replayer struct {

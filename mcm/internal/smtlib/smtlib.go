@@ -15,7 +15,7 @@ func Write(w io.Writer, window *window.Window, rules window.Rules, i, j int) err
 	s := writer{Facts: replay.NewFacts(window, rules), out: bufio.NewWriter(w)}
 	s.write(i, j)
 	if err := s.out.Flush(); err != nil {
-		return fmt.Errorf("mcm: write SMT-LIB: %w", err)
+		return fmt.Errorf("write SMT-LIB: %w", err)
 	}
 	return nil
 }

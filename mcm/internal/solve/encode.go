@@ -1,8 +1,6 @@
 package solve
 
 import (
-	"fmt"
-
 	"github.com/heisen-go/heisen/mcm/internal/model"
 	"github.com/heisen-go/heisen/mcm/order"
 )
@@ -14,7 +12,7 @@ func (s *Solver) encode(solver *order.Solver) error {
 	m := s.m
 	if m.Flow == nil {
 		if err := s.encodeReads(solver); err != nil {
-			return fmt.Errorf("mcm: %w", err)
+			return err
 		}
 	}
 	for i := range m.Locks {
@@ -24,7 +22,7 @@ func (s *Solver) encode(solver *order.Solver) error {
 			list = append(list, order.CriticalSection{Start: x.Acquire, End: x.Release, Holder: int(x.Chain), Shared: x.Shared})
 		}
 		if err := solver.AddLock(list...); err != nil {
-			return fmt.Errorf("mcm: %w", err)
+			return err
 		}
 	}
 	return nil

@@ -2,7 +2,6 @@ package solve
 
 import (
 	"context"
-	"fmt"
 
 	"github.com/heisen-go/heisen/mcm/internal/model"
 	"github.com/heisen-go/heisen/mcm/order"
@@ -86,7 +85,7 @@ func (s *Solver) ask(ctx context.Context, q *model.Query, conflicts, propagation
 	}
 	for _, l := range s.lazy.prefer {
 		if err := s.solver.Prefer(l); err != nil {
-			return model.Unknown, nil, fmt.Errorf("mcm: %w", err)
+			return model.Unknown, nil, err
 		}
 	}
 	s.lazy.prefer = s.lazy.prefer[:0]
@@ -96,7 +95,7 @@ func (s *Solver) ask(ctx context.Context, q *model.Query, conflicts, propagation
 	}
 	result, err := s.solver.Solve(ctx, assume, check)
 	if err != nil {
-		return model.Unknown, nil, fmt.Errorf("mcm: %w", err)
+		return model.Unknown, nil, err
 	}
 	switch result {
 	case order.Sat:
@@ -128,20 +127,22 @@ func (s *Solver) start() error {
 	}
 	solver, err := order.NewSolver(chains, order.WithGoalChain(len(chains)-1), order.WithBudget(int64(s.conflicts), int64(s.propagations)))
 	if err != nil {
-		return fmt.Errorf("mcm: %w", err)
+		return err
 	}
 	for _, list := range [][]model.Edge{m.Edges, m.ReadsFrom} {
 		for _, e := range list {
-			solver.Require(e.From, e.To)
+			if err := solver.Require(e.From, e.To); err != nil {
+				return err
+			}
 		}
 	}
 	if err := solver.PreferOrder(m.Observed); err != nil {
-		return fmt.Errorf("mcm: %w", err)
+		return err
 	}
 	if s.style.Eager || m.Literal {
 		for _, clause := range s.constraints() {
 			if err := solver.Add(clause...); err != nil {
-				return fmt.Errorf("mcm: %w", err)
+				return err
 			}
 		}
 	}
