@@ -94,7 +94,7 @@ func measure(ctx context.Context, w io.Writer, runs, requests int, brief bool, p
 	}
 	defer resolver.Close()
 	e := &experiment{exe: filepath.Join(dir, "server"), requests: requests, brief: brief, resolver: resolver}
-	b, err := build.New(ctx, "", "")
+	b, err := build.New(ctx, "", "", build.MainModules)
 	if err != nil {
 		return err
 	}

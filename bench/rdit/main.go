@@ -204,7 +204,7 @@ func (s subject) prepare(ctx context.Context, dir string) (*program, error) {
 			return nil, err
 		}
 	}
-	b, err := build.New(ctx, p.dir, "")
+	b, err := build.New(ctx, p.dir, "", build.MainModules)
 	if err != nil {
 		return nil, err
 	}

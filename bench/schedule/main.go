@@ -61,7 +61,7 @@ func measure(ctx context.Context, w io.Writer, runs, n int) error {
 	}
 	defer os.RemoveAll(dir)
 	exe := filepath.Join(dir, "switches")
-	b, err := build.New(ctx, "", "")
+	b, err := build.New(ctx, "", "", build.MainModules)
 	if err != nil {
 		return err
 	}
