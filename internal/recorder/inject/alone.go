@@ -65,6 +65,9 @@ func heisenAloneNow() bool {
 	if !heisenShadow.racesOnly {
 		return false
 	}
+	if heisenAlone.on { // it is known already
+		return true
+	}
 	print("heisen: the analyzer is gone; the program prints the races of this run itself\n")
 	heisenAlone.on = true
 	return true
@@ -128,6 +131,9 @@ func (a *heisenAloneState) print(r *heisenFoundRace) {
 func heisenAloneStatus() int32 {
 	a := &heisenAlone
 	heisenAloneEnd()
+	if heisenShadow.beyond {
+		print("heisen: address space is limited (ulimit -v), and races in part of the heap were missed\n")
+	}
 	if heisenFastTrack.Exhausted() {
 		print("heisen: there was no more memory for clocks; later races were missed\n")
 	} else if n := heisenFastTrack.SlotSharers.Load(); n > 0 {
