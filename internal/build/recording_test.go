@@ -65,7 +65,7 @@ func program(t *testing.T) string {
 // buildProgram builds the program for the toolchain and platform in the environment. The overlay
 // has its usual place, so the go command's cache has the standard library except in the first run.
 func buildProgram(ctx context.Context, output string) error {
-	b, err := New(ctx, prog, "")
+	b, err := New(ctx, prog, "", MainModules) // the tests count accesses
 	if err != nil {
 		return err
 	}
