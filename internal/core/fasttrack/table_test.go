@@ -27,6 +27,8 @@ type program struct {
 	found   func(later int, at heisen.Object, op heisen.Op, thread heisen.Thread, place uint64)
 	places  map[[2]uint32]uint64 // by site and context
 	known   [][2]uint32          // by place
+	others  []*Thread            // which do nothing
+	between func()               // is called after each event
 }
 
 // hold is a lock that a thread holds.
@@ -153,9 +155,49 @@ func synchronize(t *Table, th *Thread, c *Cell, addr uint64, op uint32) {
 	c.Unlock(head)
 }
 
+// reclaim reclaims slots of ended threads.
+func (p *program) reclaim() {
+	p.table.Reclaim(func(yield func(*Thread) bool) {
+		for _, th := range p.others {
+			yield(th)
+		}
+		for _, th := range p.threads {
+			yield(th)
+		}
+	}, func(yield func(*Cell) bool) {
+		for _, words := range p.cells {
+			for i := range words {
+				yield(&words[i].Cell)
+			}
+		}
+	})
+}
+
+// beginAll begins all threads that are not forked: to a thread that begins without a parent after
+// a reclamation, what all others have learned before counts as ordered.
+func (p *program) beginAll(trace []heisen.Record) {
+	forked := map[heisen.Thread]bool{}
+	for _, r := range trace {
+		if r.Op == heisen.Fork {
+			forked[r.Object.Thread()] = true
+		}
+	}
+	for _, r := range trace {
+		if !forked[r.Thread] {
+			p.thread(r.Thread)
+		}
+	}
+}
+
 // run performs the events in order.
 func (p *program) run(trace []heisen.Record) {
+	if p.between != nil {
+		p.beginAll(trace)
+	}
 	for i := range trace {
+		if i > 0 && p.between != nil {
+			p.between()
+		}
 		r := &trace[i]
 		lock := func(op uint32) {
 			before := op <= Receive
@@ -323,18 +365,41 @@ type missedError struct{ diff string }
 
 func (e *missedError) Error() string { return "first race by byte (-reference +table):\n" + e.diff }
 
+// addOthers adds threads that do nothing.
+func (p *program) addOthers(n int) {
+	for range n {
+		th := new(Thread)
+		p.table.Fork(nil, th, 0)
+		p.others = append(p.others, th)
+	}
+}
+
 // checkTrace checks a trace with clocks of one block, with some that grow on the way, and with long
-// ones.
+// ones, and where slots are reclaimed.
 func checkTrace(t testing.TB, trace []heisen.Record) error {
 	longer := []int{inlineSlots - 5, blockSlots - 5}
 	for _, others := range []int{0, longer[len(trace)%2], blockSlots} {
-		if err := checkProgram(t, trace, func(p *program) {
-			for range others {
-				p.table.Fork(nil, new(Thread), 0)
-			}
-		}); err != nil {
+		if err := checkProgram(t, trace, func(p *program) { p.addOthers(others) }); err != nil {
 			return fmt.Errorf("%d other threads: %w", others, err)
 		}
+	}
+	return checkReclaimed(t, trace)
+}
+
+// checkReclaimed checks a trace where slots are reclaimed at random times.
+func checkReclaimed(t testing.TB, trace []heisen.Record) error {
+	rng := rand.New(rand.NewPCG(uint64(len(trace)), uint64(trace[0].Object)))
+	others := []int{0, inlineSlots - 3, blockSlots - 5, blockSlots * (1 + nodeBlocks)}[rng.IntN(4)]
+	rare := []int{1, 2, 10, 40}[rng.IntN(4)]
+	if err := checkProgram(t, trace, func(p *program) {
+		p.addOthers(others)
+		p.between = func() {
+			if rng.IntN(rare) == 0 {
+				p.reclaim()
+			}
+		}
+	}); err != nil {
+		return fmt.Errorf("%d other threads, slots reclaimed once in %d events: %w", others, rare, err)
 	}
 	return nil
 }
