@@ -147,6 +147,9 @@ type RaceLosses struct {
 	// SharedSlots counts the goroutines that had to share a slot of vector clocks, because too many
 	// were unordered. Goroutines that share a slot count as ordered.
 	SharedSlots uint64
+	// ForgottenEpochs counts the times at which ended goroutines did something of which nothing was
+	// kept, although it might have raced with what came later: too many differed in who knew of them.
+	ForgottenEpochs uint64
 	// OutOfMemory means that memory for clocks ran out; nothing was reported from then on.
 	OutOfMemory bool
 }
@@ -156,10 +159,10 @@ type RaceLosses struct {
 func (s *Stream) RaceLosses() RaceLosses { return s.raceLosses }
 
 func (s *Stream) setRaceLosses(words []uint64) error {
-	if len(words) != 2 || words[1] > 1 {
+	if len(words) != 3 || words[1] > 1 {
 		return s.corrupt("%d words of what was not seen", len(words))
 	}
-	s.raceLosses = RaceLosses{SharedSlots: words[0], OutOfMemory: words[1] != 0}
+	s.raceLosses = RaceLosses{SharedSlots: words[0], OutOfMemory: words[1] != 0, ForgottenEpochs: words[2]}
 	return nil
 }
 

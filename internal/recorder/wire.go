@@ -90,7 +90,7 @@ const (
 	graphUntil = ^uint64(0)
 	follow     = 1<<32 - 1 // instead of the number of a set
 
-	version      = 8
+	version      = 9
 	wantFilter   = 1
 	wantMarks    = 2
 	wantRaces    = 4

@@ -112,6 +112,9 @@ func (t *Table) sortMarks() bool {
 	t.eachMark()
 	first := uint32(0)
 	for _, end := range r.end {
+		if end == first {
+			continue
+		}
 		sortMarks(first, end)
 		var sum mark
 		for i := end; i > first; i-- {

@@ -79,8 +79,10 @@ func (t *Table) beginOwners() {
 	}
 	if t.anyMoved {
 		for i := range t.moved {
-			*oldMovedOwnerAt(uint32(i)) = t.moved[i]
-			t.moved[i] = movedOwner{}
+			if t.moved[i].entry != 0 {
+				*oldMovedOwnerAt(uint32(i)) = t.moved[i]
+				t.moved[i] = movedOwner{}
+			}
 		}
 	}
 	t.anyMoved = false

@@ -18,7 +18,7 @@ type slot struct {
 	transitiveFrom, transitiveBelow atomic.Uint32
 	starts                          atomic.Uint32 // the number of threads it has had
 	lastAccess                      uint64        // lastAccess of the last thread that has ended
-	lastPublished                   uint64        // lastPublished of that thread
+	lastPublished                   uint64        // the last epoch that an ended thread has published
 	owned                           uint8         // see owners.go
 	_                               [95]byte
 }
@@ -112,8 +112,11 @@ func (t *Table) assignSlot(parent, child *Thread) {
 	time := h.time.Load() + 1
 	if from := h.transitiveFrom.Load(); from != 0 {
 		child.lastAccess = h.lastAccess
-		if h.transitiveBelow.Load() == from && t.covers(parent, h.lastPublished) {
+		below := h.transitiveBelow.Load()
+		if below == from && t.covers(parent, h.lastPublished) {
 			storeRelease32(&h.transitiveBelow, time)
+		} else if below != 0 && !t.covers(parent, uint64(s)<<timeBits|uint64(below-1)) {
+			storeRelease32(&h.transitiveBelow, 0) // the child counts as covering what it has not learned
 		}
 	} else {
 		storeRelease32(&h.transitiveBelow, time)
@@ -134,6 +137,12 @@ func (t *Table) assignSlot(parent, child *Thread) {
 func (t *Table) SlotsLow() (low, scarce bool) {
 	n := t.slotsLow.Load()
 	return n != 0, n > 1
+}
+
+// ReclaimDue reports whether slots are low, or so many threads have got slots without a history
+// since the last reclamation, and that one has helped.
+func (t *Table) ReclaimDue(after uint32) bool {
+	return t.slotsLow.Load() != 0 || t.ended.taken >= max(t.ended.wait, after)
 }
 
 // ownSlots returns the number of slots that threads may have for themselves.
@@ -233,7 +242,10 @@ func (t *Table) freeSlot(th *Thread) {
 		return // no time is left in it
 	}
 	l.lock()
-	h.lastAccess, h.lastPublished = th.lastAccess, th.lastPublished
+	h.lastAccess = th.lastAccess
+	if th.lastPublished != 0 { // else that of the thread before, which this one may have learned
+		h.lastPublished = th.lastPublished
+	}
 	l.slots[l.count%maxEnded] = s
 	l.count++
 	l.unlock()

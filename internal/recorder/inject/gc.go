@@ -16,6 +16,9 @@ func heisenBarrier() {
 		if heisen.races && heisenFinalizing() {
 			heisenFastTrack.Collect()
 		}
+		if heisen.races {
+			heisenReclaim()
+		}
 		heisenFlushAll(heisenForever)
 		heisenSend(heisenMsgBarrier, 0, 0, nil, 0)
 	}

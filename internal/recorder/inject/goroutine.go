@@ -55,6 +55,7 @@ type heisenG struct {
 	task heisenSchedG // in a deterministic run; see sched.go
 
 	next *heisenG // in the free list
+	link *heisenG // in the list of all states
 }
 
 // heisenFrame is a call of an instrumented function. base is the distance from the top of the
@@ -78,8 +79,8 @@ func heisenNewG() *heisenG {
 	if h == nil {
 		slab := (*[heisenSlab]heisenG)(persistentalloc(heisenSlab*unsafe.Sizeof(heisenG{}), goarch.PtrSize, &memstats.other_sys))
 		for i := range slab {
-			slab[i].next = h
-			h = &slab[i]
+			slab[i].next, slab[i].link = h, heisen.allG
+			h, heisen.allG = &slab[i], &slab[i]
 		}
 	}
 	heisen.freeG = h.next
@@ -88,7 +89,7 @@ func heisenNewG() *heisenG {
 	unlock(&heisen.lock)
 
 	bottom, limit := h.bottom, h.limit
-	*h = heisenG{id: id, top: bottom, limit: limit, bottom: bottom, span: 1<<63 | uint64(id)}
+	*h = heisenG{id: id, top: bottom, limit: limit, bottom: bottom, span: 1<<63 | uint64(id), link: h.link}
 	if bottom == nil {
 		heisenGrow(h)
 	}

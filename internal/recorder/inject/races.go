@@ -258,11 +258,12 @@ func heisenReportRaces(b *heisenBuf, h *heisenG) {
 
 // heisenSendRaceStats sends what may have kept races from being found.
 func heisenSendRaceStats() {
-	words := (*[2]uint64)(persistentalloc(2*8, 8, &memstats.other_sys))
+	words := (*[3]uint64)(persistentalloc(3*8, 8, &memstats.other_sys))
 	words[0] = heisenFastTrack.SlotSharers.Load()
 	if heisenFastTrack.Exhausted() {
 		words[1] = 1
 	}
+	words[2] = heisenFastTrack.ForgottenEpochs.Load()
 	heisenSend(heisenMsgRaces, 0, 0, unsafe.Pointer(words), unsafe.Sizeof(*words))
 }
 

@@ -86,7 +86,7 @@ const (
 	// stamp were not so, and 0. The object at 0 is hidden packages.
 	heisenMsgObjects = 13
 
-	heisenMsgRaces = 14 // before the last: statistics of heisenWantRaces; payload: goroutines that shared slots, 1 if memory ran out
+	heisenMsgRaces = 14 // before the last: statistics of heisenWantRaces; payload: goroutines that shared slots, 1 if memory ran out, forgotten epochs of ended goroutines
 
 	// Of quiet programs, see origins.go. Payload, for each goroutine: number<<32 | the starting
 	// goroutine, goid, and the place of the go statement with heisenOriginForked, if a goroutine
@@ -112,7 +112,7 @@ const (
 
 	heisenTaskPlace = 1 << 31 // in the pc of a place: the rest is the number of a task
 
-	heisenVersion = 8
+	heisenVersion = 9
 
 	heisenHiddenShow = 1 // what hidden packages do is recorded, marked
 	heisenHiddenOnce = 2 // see objectgraph.go
