@@ -207,7 +207,7 @@ func (m *merger) access(who, addr, size uint64) (a heisen.Access, err error) {
 		return a, err
 	}
 	if who>>32 == unknownG {
-		m.s.syms.SetThread(unknownG, heisen.ThreadInfo{Name: "a goroutine that ended long ago"})
+		m.s.syms.SetThread(unknownG, heisen.ThreadInfo{Name: forgotten})
 	}
 	op := heisen.Op(who >> placeBits)
 	if !op.IsAccess() {

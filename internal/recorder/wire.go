@@ -71,8 +71,9 @@ const (
 
 	overlapWords = 6
 
-	originWords  = 3
-	originForked = 1 << 24
+	originWords     = 3
+	originForked    = 1 << 24
+	originForgotten = 1 << 25
 
 	taskPlace  = 1 << 31
 	nodeParent = 1<<24 - 1

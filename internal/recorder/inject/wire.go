@@ -90,7 +90,7 @@ const (
 
 	// Of quiet programs, see origins.go. Payload, for each goroutine: number<<32 | the starting
 	// goroutine, goid, and the place of the go statement with heisenOriginForked, if a goroutine
-	// has started it.
+	// has started it; or heisenOriginForgotten. Goroutines may be sent again.
 	heisenMsgOrigins = 15
 
 	heisenByOrder  = 1 << 63   // in an overlap's last word
@@ -100,7 +100,8 @@ const (
 	heisenOverlapWords   = 6
 	heisenOriginWords    = 3
 
-	heisenOriginForked = 1 << 24
+	heisenOriginForked    = 1 << 24
+	heisenOriginForgotten = 1 << 25
 
 	// The kind of a node, above the number of its parent; see locksets.go.
 	heisenNodeLow    = 1 << 24
