@@ -111,7 +111,8 @@ func (t *Table) sortMarks() bool {
 	r.filling = true
 	t.eachMark()
 	first := uint32(0)
-	for _, end := range r.end {
+	for s := range r.end { // no copy, which would take stack
+		end := r.end[s]
 		if end == first {
 			continue
 		}
