@@ -124,7 +124,7 @@ func BenchmarkReclaim(b *testing.B) {
 						}
 					}
 					s.table.End(th)
-					if low, _ := s.table.SlotsLow(); low {
+					if s.table.SlotsLow() >= fasttrack.SlotsFew {
 						break
 					}
 				}

@@ -32,7 +32,7 @@ func TestFewSlots(t *testing.T) {
 			used = p
 			p.table.slotLimit = 4 + uint32(seed%5)
 			p.between = func() {
-				if low, _ := p.table.SlotsLow(); low {
+				if p.table.SlotsLow() >= SlotsFew {
 					p.reclaim()
 				}
 			}
@@ -203,7 +203,7 @@ func TestSlotsSuffice(t *testing.T) {
 			do(id, heisen.Write, racy+16)
 		}
 		do(id, heisen.End, 0)
-		if low, _ := p.table.SlotsLow(); low {
+		if p.table.SlotsLow() >= SlotsFew {
 			p.reclaim()
 			reclaimed++
 			if n := p.table.ended.count; n > slots/2 {
@@ -323,7 +323,7 @@ func TestReclaimParallel(t *testing.T) {
 	reclaim := func() {
 		world.Lock()
 		defer world.Unlock()
-		if low, _ := table.SlotsLow(); !low {
+		if table.SlotsLow() == SlotsPlenty {
 			return
 		}
 		reclaimed.Add(1)
@@ -371,7 +371,7 @@ func TestReclaimParallel(t *testing.T) {
 				work(child, round%locked)
 				step(func() { access(child, 2*locked, Read, &racy) })
 				step(func() { end(child) })
-				if low, _ := table.SlotsLow(); low {
+				if table.SlotsLow() != SlotsPlenty {
 					reclaim()
 				}
 			}

@@ -188,6 +188,7 @@ func (t *Table) freeReclaimed() {
 	// The cost of a reclamation that does not help is to be shared by ever more threads.
 	limit := t.ownSlots()
 	l.left, l.taken = l.free+limit-used, 0
+	l.used = limit - l.left
 	if l.left >= limit/8 {
 		l.wait = 0
 	} else {

@@ -42,7 +42,8 @@ type endedSlots struct {
 
 	free      uint32 // slots that were in use and have no history
 	freeSlots [maxEnded]uint32
-	left      uint32 // slots without a history after the last reclamation, 0 if there was none
+	used      uint32 // slots with a history after the last reclamation
+	left      uint32 // slots without one, 0 if there was no reclamation
 	taken     uint32 // threads since then that took one, or found none
 	wait      uint32 // so many threads before the next reclamation
 }
@@ -130,17 +131,23 @@ func (t *Table) assignSlot(parent, child *Thread) {
 	child.startSlot(s, time)
 }
 
-// SlotsLow reports whether few slots are left for new threads, and whether there are so few that
-// threads may soon have to share. The host should call Reclaim.
+// How low slots are. The host should call Reclaim: if clocks are long, when that is worth the time;
+// if slots are few, soon; if they are scarce, before it begins many more threads, which may have to
+// share slots.
+const (
+	SlotsPlenty = iota
+	ClocksLong
+	SlotsFew
+	SlotsScarce
+)
+
+// SlotsLow returns how low slots are.
 //
 //go:nosplit
-func (t *Table) SlotsLow() (low, scarce bool) {
-	n := t.slotsLow.Load()
-	return n != 0, n > 1
-}
+func (t *Table) SlotsLow() uint32 { return t.slotsLow.Load() }
 
-// ReclaimDue reports whether slots are low, or so many threads have got slots without a history
-// since the last reclamation, and that one has helped.
+// ReclaimDue reports whether slots are low or clocks long, or whether so many threads have got slots without a history
+// since the last reclamation, if that has helped.
 func (t *Table) ReclaimDue(after uint32) bool {
 	return t.slotsLow.Load() != 0 || t.ended.taken >= max(t.ended.wait, after)
 }
@@ -169,16 +176,18 @@ func (t *Table) freshSlot() uint32 {
 		storeRelease32(&t.slots, n+1)
 	}
 	l.taken++
-	left, low := l.free+limit-t.slots.Load(), limit/4
+	left, few := l.free+limit-t.slots.Load(), limit/4
 	if l.left != 0 {
-		low = min(low, l.left/2)
+		few = min(few, l.left/2)
 	}
-	if l.taken >= max(l.wait, limit/16) {
-		if left <= limit/16 && left <= low {
-			storeRelease32(&t.slotsLow, 2)
-		} else if left <= low {
-			storeRelease32(&t.slotsLow, 1)
-		}
+	switch {
+	case l.taken < max(l.wait, limit/16):
+	case left <= few && left <= limit/16:
+		storeRelease32(&t.slotsLow, SlotsScarce)
+	case left <= few:
+		storeRelease32(&t.slotsLow, SlotsFew)
+	case limit-left >= limit/16+2*l.used:
+		storeRelease32(&t.slotsLow, ClocksLong)
 	}
 	return s
 }

@@ -9,28 +9,38 @@ import (
 
 // Slots of vector clocks (package internal/core/fasttrack) that goroutines leave behind when they
 // end are reclaimed at the end of the garbage collector's mark phase: the world is stopped, and what
-// is in objects that are not marked need not be kept. When few slots are left, the goroutine that
-// starts another one makes the collector begin; when very few are left it waits for the end of the
-// mark phase. Programs that turn the collector off are collected for this reason all the same.
+// is in objects that are not marked need not be kept. When few slots are left, or clocks have become
+// long, the goroutine that starts another one makes the collector begin. When slots are scarce it
+// waits for the end of the mark phase. Programs that turn the collector off are collected for this
+// reason all the same.
 
-// heisenReclaimAfter is the number of goroutines that have got new slots after which any collection
-// reclaims slots. Then clocks are shorter, which is worth the time.
-const heisenReclaimAfter = 1024
+const (
+	// heisenReclaimAfter is the number of goroutines that have got new slots after which any
+	// collection reclaims slots.
+	heisenReclaimAfter = 1024
+	// heisenReclaimShare bounds the time that is spent to keep clocks short: one part of so many.
+	heisenReclaimShare = 32
+)
+
+// heisenReclaimed is when the last reclamation has ended, and how long the world was stopped for it.
+var heisenReclaimed struct{ end, pause int64 }
 
 // heisenMakeRoom is called on the stack of a goroutine that has started another one.
 func heisenMakeRoom() {
 	if !heisen.races || !heisen.on {
 		return
 	}
-	low, scarce := heisenFastTrack.SlotsLow()
-	gp := getg()
+	low, gp := heisenFastTrack.SlotsLow(), getg()
 	// Whoever begins a collection starts goroutines and must not begin another one. Deterministic
 	// runs are too short to use up all slots.
-	if !low || heisenSched.on || gp != gp.m.curg || gp.m.locks != 0 || gp.m.preemptoff != "" || atomic.Load(&worldsema) == 0 {
+	if low == heisenFastTrackSlotsPlenty || heisenSched.on || gp != gp.m.curg || gp.m.locks != 0 || gp.m.preemptoff != "" || atomic.Load(&worldsema) == 0 {
+		return
+	}
+	if r := &heisenReclaimed; low == heisenFastTrackClocksLong && nanotime() < r.end+heisenReclaimShare*r.pause {
 		return
 	}
 	gcStart(gcTrigger{kind: gcTriggerCycle, n: work.cycles.Load() + 1})
-	if scarce {
+	if low == heisenFastTrackSlotsScarce {
 		gcWaitOnMark(work.cycles.Load())
 	}
 }
@@ -42,6 +52,13 @@ func heisenReclaim() {
 	if t.Exhausted() || !t.ReclaimDue(heisenReclaimAfter) {
 		return
 	}
+	start := nanotime()
+	heisenReclaimSlots(t)
+	heisenReclaimed.end = nanotime()
+	heisenReclaimed.pause = heisenReclaimed.end - start
+}
+
+func heisenReclaimSlots(t *heisenFastTrackTable) {
 	heisenClearDead()
 	t.BeginReclaim()
 	for h := heisen.allG; h != nil; h = h.link {
