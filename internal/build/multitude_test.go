@@ -13,10 +13,16 @@ import (
 // Nobody waits for them. A race between the last two is found, nothing else, and nothing has kept
 // races from being found; also if the program does without garbage collection.
 func TestMultitude(t *testing.T) {
-	for _, env := range [][]string{nil, {"GOGC=off"}, {"GOMAXPROCS=8", "GOGC=20"}} {
-		t.Run(strings.Join(env, " "), func(t *testing.T) {
-			t.Parallel()
-			rec := record(t, run{exe: program(t), args: []string{"multitude"}, mode: recorder.Races, env: env})
+	for _, test := range []struct {
+		goroutines string
+		env        []string
+	}{
+		{"200000", nil},
+		{"40000", []string{"GOGC=off"}},
+		{"40000", []string{"GOMAXPROCS=8", "GOGC=20"}},
+	} {
+		t.Run(test.goroutines+strings.Join(test.env, " "), func(t *testing.T) {
+			rec := record(t, run{exe: program(t), args: []string{"multitude", test.goroutines}, mode: recorder.Races, env: test.env})
 			if rec.err != nil || !rec.finished || rec.status != 0 || rec.stderr != "" {
 				t.Fatalf("error %v, finished %v, status %d: %s", rec.err, rec.finished, rec.status, rec.stderr)
 			}
@@ -29,6 +35,9 @@ func TestMultitude(t *testing.T) {
 			named := linesOf(t, "multitude.go")
 			got := map[int]string{} // where the goroutines were started
 			for _, a := range rec.races[0].Accesses {
+				if !rec.syms.Thread(a.Thread).Forked {
+					t.Fatalf("the start of %s is not known", rec.syms.Thread(a.Thread).Name)
+				}
 				got[rec.syms.Site(a.Site).Frames[0].Line] = rec.syms.Thread(rec.syms.Thread(a.Thread).Parent).Name
 				if at := rec.syms.Site(rec.syms.Thread(a.Thread).Site).Frames[0]; at.Line != named["go-member"] {
 					t.Errorf("%s was started at %s:%d", rec.syms.Thread(a.Thread).Name, at.File, at.Line)

@@ -1,6 +1,8 @@
 package main
 
 import (
+	"log"
+	"os"
 	"runtime"
 	"strconv"
 	"sync"
@@ -18,11 +20,15 @@ type multitude struct {
 	last   int64
 }
 
-const multitudeSize = 200_000
+var multitudeSize int64
 
-// startAll starts all goroutines, a few of them at a time. The last but one races with the
-// last.
+// startAll starts as many goroutines as the second argument says, a few of them at a time. The last
+// but one races with the last.
 func startAll() {
+	var err error
+	if multitudeSize, err = strconv.ParseInt(os.Args[2], 10, 64); err != nil {
+		log.Fatal(err)
+	}
 	c := &multitude{pool: sync.Pool{New: func() any { return new([64]byte) }}}
 	for i := range c.counts {
 		c.counts[i] = map[string]int{}
