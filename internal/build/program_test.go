@@ -421,6 +421,7 @@ func TestOtherReleases(t *testing.T) {
 			verdicts(t, exe)
 			replay(t, exe, 2)
 			stopAtCopies(t, exe)
+			multitude(t, exe, "40000")
 		})
 	}
 }

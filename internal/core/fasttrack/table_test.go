@@ -29,6 +29,7 @@ type program struct {
 	known   [][2]uint32          // by place
 	others  []*Thread            // which do nothing
 	between func()               // is called after each event
+	wrong   string               // what a reclamation has left behind
 }
 
 // hold is a lock that a thread holds.
@@ -153,24 +154,6 @@ func synchronize(t *Table, th *Thread, c *Cell, addr uint64, op uint32) {
 		head = t.Sync(th, head, addr, op)
 	}
 	c.Unlock(head)
-}
-
-// reclaim reclaims slots of ended threads.
-func (p *program) reclaim() {
-	p.table.Reclaim(func(yield func(*Thread) bool) {
-		for _, th := range p.others {
-			yield(th)
-		}
-		for _, th := range p.threads {
-			yield(th)
-		}
-	}, func(yield func(*Cell) bool) {
-		for _, words := range p.cells {
-			for i := range words {
-				yield(&words[i].Cell)
-			}
-		}
-	})
 }
 
 // beginAll begins all threads that are not forked: to a thread that begins without a parent after
@@ -467,6 +450,9 @@ func checkProgram(t testing.TB, trace []heisen.Record, before func(*program)) er
 	p.run(trace)
 	if p.table.Exhausted() {
 		return errors.New("no memory")
+	}
+	if p.wrong != "" {
+		return errors.New(p.wrong)
 	}
 	if err == nil && first != got {
 		err = &missedError{cmp.Diff(first, got)}
